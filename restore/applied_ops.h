@@ -1,8 +1,10 @@
 /*
- * What an action did in a folder, path by path. Somebody may have worked there
- * while it went on, or between its sudden end and its recovery: what the folder
- * is afterwards is more than what the action made of it, and undo must take
- * back no more than that.
+ * The operations that an action applied in a directory, path by path.
+ *
+ * Another process may write to the project during the action, or between a
+ * crash and its recovery. The state afterwards then differs from the state
+ * before by more than the action, and undo must revert the action alone.
+ * applied_ops_isolate() separates the two.
  */
 #ifndef GUARD_RESTORE_APPLIED_OPS_H
 #define GUARD_RESTORE_APPLIED_OPS_H
@@ -11,29 +13,35 @@
 
 struct applied_op {
 	const char *path;
-	const struct entry *to; /* what it was made; mode 0: nothing */
-	bool emptied; /* what was there before, and all below it, went */
+	const struct entry
+		*to; /* the entry after the action; mode 0: deleted */
+	bool emptied; /* an earlier entry was deleted here, with all entries
+			 below it */
 };
 
 struct applied_ops {
 	struct applied_op *items;
 	size_t count, capacity;
-	bool own; /* paths and entries are its own */
+	bool own; /* paths and entries are copies that the list owns */
 };
 
 void applied_ops_free(struct applied_ops *d);
-/* path and to stay where they are, or are copied where d.own is set. In any
- * order; the same path may come twice, as deleted and as made. */
+/* Adds an operation. path and to must outlive the list unless d->own is set,
+ * which copies both. The order is free; a path may be added twice, once as
+ * deleted and once as created. */
 void applied_ops_add(struct applied_ops *d, const char *path,
 		     const struct entry *to);
-/* Before they are asked for. */
+/* Sorts the list. Call it once, before applied_ops_isolate(). */
 void applied_ops_sort(struct applied_ops *d);
 
 /*
- * 1: *after had more than that, and is now the tree before with just what was
- * done, each of it as it was found afterwards, unless somebody wrote to it
- * again or it could not be read: then as it was made. 0: it had no more. Times
- * alone are nobody's.
+ * Removes the changes of other processes from *after, a snapshot taken after
+ * the action: its tree becomes `before` plus the listed operations. Each
+ * applied entry is taken as found in *after; the version of the action is used
+ * where the entry was written to again or is unreadable.
+ *
+ * Returns 1 when *after was changed; 0 when it holds no other change; a
+ * negative errno on failure. A different mtime alone is not a change.
  */
 int applied_ops_isolate(const struct applied_ops *d, struct store *store,
 			const struct entry *before, struct snapshot *after,

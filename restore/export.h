@@ -1,11 +1,12 @@
 /*
- * A tree, or what it has otherwise than another one, as a tar archive
- * (restore/tarfile.h). Names in it are relative to the tree's root, "./".
+ * Export of a tree, or of the difference of two trees, as a tar archive
+ * (restore/tarfile.h). Names are relative to the tree's root and begin with
+ * "./".
  *
- * Entries of a tree come as they are there, folders before what is in them.
- * What is deleted no tar can say: it is told, before the first byte. Deleted
- * is also what has to go first because it was a folder and is none now, or the
- * other way round.
+ * Entries come in tree order, directories before their content. Tar cannot
+ * express a deletion, so deletions are reported before the first byte of the
+ * archive. A path also counts as deleted when a directory there becomes
+ * something else, or the reverse.
  */
 #ifndef GUARD_RESTORE_EXPORT_H
 #define GUARD_RESTORE_EXPORT_H
@@ -13,15 +14,17 @@
 #include "snapshot/tree/entry.h"
 
 enum export_loss {
-	EXPORT_GIT, /* a .git that no path names: left out by intent */
-	EXPORT_SOCKET, /* tar has no place for it */
-	EXPORT_INCOMPLETE, /* not read whole when it was stored, or purged */
+	EXPORT_GIT, /* a .git that no path names: excluded by intent */
+	EXPORT_SOCKET, /* tar has no type for sockets */
+	EXPORT_INCOMPLETE, /* not read completely when it was stored, or purged
+			    */
 };
 
-const char *export_loss_text(enum export_loss loss); /* for people */
+const char *
+export_loss_text(enum export_loss loss); /* A sentence for people; static. */
 
 struct export_sink {
-	/* The next bytes of the archive. */
+	/* Receives the next bytes of the archive. */
 	int (*add)(void *arg, const void *data, size_t len, struct err *err);
 	void (*deleted)(void *arg, const char *path);
 	void (*lost)(void *arg, const char *path, enum export_loss loss);
@@ -29,8 +32,10 @@ struct export_sink {
 };
 
 /*
- * old NULL: all of `now`. Only what is one of paths or below (NULL: all).
- * The archive is worth nothing unless it returns 0.
+ * Writes the entries of `now` that differ from `old` (NULL: all entries of
+ * `now`) and lie at or below one of `paths` (NULL: all paths). Returns 0 or a
+ * negative errno; the archive is incomplete unless the result is 0. Errors of
+ * sink->add() are returned unchanged.
  */
 int export_tar(struct store *store, const struct entry *old,
 	       const struct entry *now, const char *const *paths,

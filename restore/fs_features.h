@@ -1,19 +1,17 @@
-/*
- * Whether the file system of a project can do what a transaction needs:
- * folders can be made in it, and files swapped by one call.
- */
+/* Whether the file system of a project supports a transaction: it must create
+ * directories and swap two files in one call (RENAME_EXCHANGE). */
 #ifndef GUARD_RESTORE_FS_FEATURES_H
 #define GUARD_RESTORE_FS_FEATURES_H
 
 #include "base/err.h"
 
-/* For errno of the first mkdirat() in the project at path. -> -errno */
+/* Fills err for the errno `num` of a failed mkdirat() in the directory `path`,
+ * with the remedy. Returns -num. */
 int fs_features_explain(int num, const char *path, struct err *err);
 
-/*
- * Tries in an empty folder of ours, where the file system is not known to be
- * able. -EOPNOTSUPP with the ways out.
- */
+/* Checks RENAME_EXCHANGE and RENAME_NOREPLACE with probe files in an empty
+ * directory of guard, unless the file system type is known to support both.
+ * path is for the message. Returns 0, or -EOPNOTSUPP with the alternatives. */
 int fs_features_check(int staging_fd, const char *path, struct err *err);
 
 #endif

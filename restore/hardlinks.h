@@ -1,17 +1,16 @@
-/*
- * Which of the names of one file came first, by the group of its names: the
- * later ones are links to it.
- */
+/* The first path of each hard-link group. In an archive the later paths become
+ * links to the first one. */
 #ifndef GUARD_RESTORE_HARDLINKS_H
 #define GUARD_RESTORE_HARDLINKS_H
 
 #include <stdint.h>
 
 struct hardlinks {
-	void *root; /* all zero at first */
+	void *root; /* a tsearch(3) tree; NULL when empty */
 };
 
-/* NULL: path is the first of the group. Valid until it is freed. */
+/* Returns the first path of the group, or NULL when `path` is the first: it is
+ * remembered then. The result is valid until hardlinks_free(). */
 const char *hardlinks_first(struct hardlinks *f, uint64_t group,
 			    const char *path);
 void hardlinks_free(struct hardlinks *f);

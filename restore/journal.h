@@ -1,23 +1,24 @@
 /*
- * The journal of one transaction: what is being done to whose files, written
- * down before it is begun. A transaction may have several roots (a project, a
- * second one, the home folder): the journal lies in the workspace of the
- * first, and in those of the others a record "joined" names that one.
+ * The journal of one transaction: a list of the operations, durable before the
+ * first one. A transaction may have several roots (a project, a second project,
+ * the home directory). The journal lies in the workspace of the first root; a
+ * record "joined" in the workspaces of the others names that root.
  *
- * States, in order, each durable before what it announces:
+ * States in order, each one durable before the step that it announces:
  *
- *	staging		new files are made in the staging folder; nothing of
- *			the project has changed. Recovery removes the folder.
- *	prepared	all that is needed is on disk. Recovery goes on.
- *	back		it could not be done. Recovery takes it back.
- *	done		all is done and synced. Recovery removes the folder.
+ *	staging		new files are written to the staging directory; the
+ *			project is unchanged. Recovery removes the directory.
+ *	prepared	all data is on disk. Recovery continues forward.
+ *	back		a step failed. Recovery rolls back.
+ *	done		all steps are done and durable. Recovery removes the
+ *			staging directory.
  *
- * The file is written whole with the first, with room for what is only known
- * when all is staged; from then on nothing but its bytes in place changes. Its
- * grammar is in docs/formats.md.
+ * The file is written completely with the first state, with space for the inode
+ * numbers that are known after staging. From then on only bytes in place
+ * change. docs/formats.md has the grammar.
  *
- * It is removed without a sync: one that is there again after a power cut says
- * "done", and all that is left to do then was done before.
+ * The journal is removed without a sync: a journal that reappears after a power
+ * failure says "done", and all of its work was done before.
  */
 #ifndef GUARD_RESTORE_JOURNAL_H
 #define GUARD_RESTORE_JOURNAL_H
@@ -37,11 +38,12 @@ enum journal_state {
 };
 
 enum op_kind {
-	OP_DELETE = 1, /* path leaves for the staging folder */
-	OP_REPLACE, /* exchanged with its staged successor */
-	OP_CREATE, /* the staged thing gets the name */
-	OP_CHILD, /* comes along in a folder of the OP_CREATE before it */
-	OP_META, /* in place: mode, owner, attributes, times */
+	OP_DELETE = 1, /* path is renamed into the staging directory */
+	OP_REPLACE, /* path is exchanged with the staged file */
+	OP_CREATE, /* the staged entry is renamed to path */
+	OP_CHILD, /* entry of a new directory; part of the OP_CREATE before it
+		   */
+	OP_META, /* in place: mode, owner, xattrs, times */
 };
 
 struct op_sides {
@@ -51,42 +53,43 @@ struct op_sides {
 struct op {
 	enum op_kind kind;
 	char *path;
-	const struct entry *from, *to; /* mode 0: nothing */
-	struct op_sides *own; /* these two; NULL: they are the plan's */
-	uint64_t old_ino; /* what has the name before */
-	uint64_t new_ino; /* what was staged for it */
+	const struct entry *from, *to; /* mode 0: no entry */
+	struct op_sides
+		*own; /* owner of from and to; NULL: the plan owns them */
+	uint64_t old_ino; /* inode of path before */
+	uint64_t new_ino; /* inode of the staged entry */
 	/* In memory only: */
-	struct timestamp new_ctime; /* of a file, staged */
-	struct timestamp forward_ctime; /* in its place; {0}: not known */
-	bool unmodified_since; /* nobody was at what came out, as far as times
-				  tell */
-	bool from_upper; /* comes out of a run's layer, see taking.h */
-	bool has_layer_xattrs; /* with marks that are the layer's own */
-	uint32_t nlink; /* of a file that comes out of a layer */
-	char *hardlink_to; /* a path whose file is linked to, while staging;
-			      NULL */
+	struct timestamp new_ctime; /* of a staged file */
+	struct timestamp forward_ctime; /* after the rename; {0}: unknown */
+	bool unmodified_since; /* times say that the displaced file was not
+				  written to */
+	bool from_upper; /* comes from a run's upper, see move_from_upper.h */
+	bool has_layer_xattrs; /* of overlayfs */
+	uint32_t nlink; /* of a file from an upper */
+	char *hardlink_to; /* an existing path whose file is linked while
+			      staging, or NULL */
 };
 
-/* A folder whose list changes, and its time before. */
+/* A directory whose entries change, and its mtime before. */
 struct parent_mtime {
 	char *path;
 	struct timestamp mtime;
-	bool keep; /* gets that time back also when all is done */
+	bool keep; /* the mtime is restored after success, too */
 };
 
-/* One folder in which something is done. */
+/* One directory with its operations. */
 struct journal_root {
-	char *path; /* absolute; "": the one whose workspace this lies in */
-	uint64_t before; /* the snapshot taken before it */
-	char *staging; /* name of the folder in this root */
+	char *path; /* absolute; "": the directory of this workspace */
+	uint64_t before; /* sequence number of the snapshot before */
+	char *staging; /* name of the staging directory in this root */
 	struct op *ops;
 	size_t op_count, op_capacity;
-	bool borrowed; /* what ops point to is somebody else's: the plan's */
+	bool borrowed; /* the plan owns the strings and entries of ops */
 	struct parent_mtime
 		*parent_mtime; /* sorted by path; the root is first */
 	size_t parent_mtime_count, parent_mtime_capacity;
-	struct timestamp root_time; /* the root's when all is done ... */
-	bool root_time_set; /* ... if it is to be set */
+	struct timestamp root_time; /* mtime of the root after success ... */
+	bool root_time_set; /* ... if it is set */
 };
 
 struct journal {
@@ -97,59 +100,57 @@ struct journal {
 };
 
 void journal_free(struct journal *j);
-/* Room for both sides of its own, empty, for one that is no plan's; goes with
+/* Allocates empty entries for an operation without a plan. They are freed with
  * the journal. */
 struct op_sides *journal_op_own(struct op *op);
-/* One more, empty but for its path; holds until the next call. */
+/* Appends an empty root with this path. Valid until the next call. */
 struct journal_root *journal_add_root(struct journal *j, const char *path);
 
-/* All of it, into a set of files; its state is "staging". */
+/* Adds the complete journal, in state "staging", to a set of files. */
 int journal_add_to_set(int workspace_fd, const struct journal *j,
 		       struct atomic_set *to, struct err *err);
-/* All is staged: new_ino of each operation, which means nothing before the
- * state is "prepared", and has to be durable before that. Not synced. */
+/* Writes the inode numbers of all staged files. They count from state
+ * "prepared" on and must be durable before it. Not synced. */
 int journal_write_table(int workspace_fd, const struct journal *j,
 			struct err *err);
-/* Makes that durable. */
+/* Syncs the journal. */
 int journal_sync(int workspace_fd, struct err *err);
-/* Changes its state on disk, durably, then in *j. */
+/* Sets the state on disk, durably, then in *j. */
 int journal_set_state(int workspace_fd, struct journal *j,
 		      enum journal_state state, struct err *err);
-/* -ENOENT: none; -EPROTO: of a newer guard; -EBADMSG: damaged. */
+/* -ENOENT: no journal; -EPROTO: written by a newer guard; -EBADMSG: damaged. */
 int journal_load(int workspace_fd, struct journal *ret, struct err *err);
-/* The same of another file, JOURNAL_ORPHAN. */
+/* The same from another file, JOURNAL_ORPHAN. */
 int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
 		      struct err *err);
-/* Removes it; not synced. */
+/* Removes the journal; not synced. */
 int journal_remove(int workspace_fd, struct err *err);
 
-/*
- * One whose folder is not at its path now is set aside: it may be on a disk
- * that is not mounted. It is on disk before it is renamed, so is not synced.
- */
+/* Renames the journal to JOURNAL_ORPHAN: its directory is missing and may
+ * lie on an unmounted disk. The journal is durable already, so no sync is
+ * needed. */
 int journal_orphan_set(int workspace_fd, struct err *err);
-/* Whether one was, and the staging folder of one of its roots is in its place;
- * project_path is that of the first. */
+/* Whether an orphan exists and the staging directory of one of its roots is
+ * back. project_path: of its first root. */
 bool journal_orphan_is_available(int workspace_fd, const char *project_path);
-/* It is the journal again; 0: it is not back, or there is a journal. */
+/* Renames the orphan back to the journal: 1. 0: not available, or a journal
+ * exists. Negative: an error. */
 int journal_orphan_adopt(int workspace_fd, const char *project_path,
 			 struct err *err);
-/* Whether one was, wherever its folder is. */
+/* Whether an orphan exists, wherever its directory is. */
 bool journal_orphan_exists(int workspace_fd);
 
-/*
- * The record in the workspace of another root than the first: which project's
- * workspace has the journal. Made durably before the journal, removed after
- * it; one that names a project without a journal is left over.
- */
+/* Join record in the workspace of a later root: names the project whose
+ * workspace holds the journal. Durable before the journal and removed after it;
+ * a record that names a project without a journal is a leftover. */
 int journal_join_write(int workspace_fd, const char *first, struct err *err);
-/* The path of the first (to free); NULL when there is no such record. */
+/* Path of the first root, to free; NULL: no join record. */
 char *journal_join_first(int workspace_fd);
 void journal_join_drop(int workspace_fd);
 
 #define JOURNAL_OP_NAME_LEN 32
-/* The name of an operation's thing in the staging folder, JOURNAL_OP_NAME_LEN
- * bytes at most. */
+/* Writes the name of the operation's entry in the staging directory: at most
+ * JOURNAL_OP_NAME_LEN bytes with the terminator. */
 void journal_op_name(const struct journal_root *j, const struct op *op,
 		     char *ret);
 

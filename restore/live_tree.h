@@ -1,13 +1,13 @@
 /*
- * What a run has made so far, as a tree: of a layer that is mounted and in
- * use. For the versions that are kept while it runs; what it leaves in the end
- * is told by scan_layer() and result_make(), to the byte.
+ * The state of a live run as a tree, read from its mounted upper layer. Used
+ * for the versions that guard stores during the run; the final result comes
+ * from scan_layer() and result_make() and is exact.
  *
- * From the tree of the last time and the layer alone. What is in the layer and
- * has a ctime older than that time is taken over from that tree, so that a
- * version costs a look at each name and the bytes that are new. Nothing is
- * stopped, opened up or compared with the real files: what cannot be read, or
- * changes while it is read, stays as it was the last time.
+ * Input is the tree of the last version and the upper layer alone. An upper
+ * entry whose ctime is older than the last version is taken from that tree, so
+ * a version costs one stat per name plus the new bytes. No process is stopped,
+ * no mode is changed and the lower is not read. An entry that is unreadable or
+ * changes during the read keeps its last version.
  */
 #ifndef GUARD_RESTORE_LIVE_TREE_H
 #define GUARD_RESTORE_LIVE_TREE_H
@@ -17,14 +17,15 @@
 struct live_tree {
 	struct store *store;
 	const struct entry *base; /* root of the pre-run snapshot */
-	const struct entry *last; /* of the last time; base at first */
-	struct timestamp since; /* of the last time; 0: never */
+	const struct entry *last; /* root of the last version; base at first */
+	struct timestamp since; /* time of the last version; 0: there is none */
 	int upper_fd;
-	uint64_t file_max; /* larger files are entered as incomplete */
-	uint64_t read_budget; /* bytes to read at most; the rest waits */
+	uint64_t file_max; /* bytes; a larger file is stored as incomplete */
+	uint64_t read_budget; /* bytes to read at most; further files are
+				 deferred to the next version */
 
-	/* Filled. */
-	size_t deferred; /* files that wait for the next time */
+	/* Result: */
+	size_t deferred; /* files for the next version */
 };
 
 int live_tree_make(struct live_tree *r, struct entry *ret_root,

@@ -1,16 +1,18 @@
 /*
- * Wholly new folders that are not made anew: the layer of a run that has ended
- * holds them already, and a rename takes all that is in one of them out of it,
- * whatever it is. docs/transaction.md says why nothing can be lost by that.
+ * Renaming of new directories out of the upper layer of an ended run.
  *
- *	move_from_upper_choose()	which folders of a plan are worth it,
- *before anything is done: the caller notes them with the run, for
- *			restore_upper_dir()
- *	move_from_upper_match()	after the survey: what in the layer is, entry by
- *entry, what the plan wants move_from_upper_rename()	while staging
+ * A completely new directory exists in the upper already, so a rename moves it
+ * into the staging directory, whatever its size, and no copy is made.
+ * docs/transaction.md explains why no data can be lost.
  *
- * What does not match, or cannot be renamed, is staged from the store like all
- * else.
+ *	move_from_upper_choose()	before the transaction: selects
+ *directories; the caller records them for restore_upper_dir()
+ *	move_from_upper_match()	after preflight: compares the upper with the
+ *				plan, entry by entry
+ *	move_from_upper_rename()	during staging
+ *
+ * Directories that do not match, or cannot be renamed, are staged from the
+ * store.
  */
 #ifndef GUARD_RESTORE_MOVE_FROM_UPPER_H
 #define GUARD_RESTORE_MOVE_FROM_UPPER_H
@@ -19,15 +21,17 @@
 
 struct txn;
 
-/* The new folders of a plan with so much in them that a copy takes its time;
- * NULL-terminated, for mem_list_free(); NULL: none. */
+/* The new directories of a plan that have enough entries to make a copy slow:
+ * NULL-terminated, for mem_list_free(). NULL: none. */
 char **move_from_upper_choose(const struct plan *plan);
 
-/* Marks operations as taken, and notes what will be put by its inode. */
+/* Sets op.from_upper and op.new_ino of the operations that can come from the
+ * upper. Never fails: the other operations stay as they are. */
 void move_from_upper_match(struct txn *t);
 
-/* Into the staging folder, without the layer's marks. What could not be
- * renamed is marked as not taken. *ret_count: how many things were. */
+/* Renames the matched directories into the staging directory and removes
+ * overlayfs's xattrs. A directory that could not be renamed loses
+ * op.from_upper. *ret_count: number of moved entries. */
 int move_from_upper_rename(struct txn *t, size_t *ret_count, struct err *err);
 
 #endif

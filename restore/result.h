@@ -1,24 +1,25 @@
-/*
- * The run's result as a tree: base with the changes of its layer, contents
- * kept in the store. From then on nobody reads the layer any more: what is
- * shown, compared and applied is this tree.
- */
+/* The result of a run as a tree: the base plus the changes of the upper layer,
+ * with all content in the store. After this step the layer is not read again:
+ * list, diff and apply use the tree. */
 #ifndef GUARD_RESTORE_RESULT_H
 #define GUARD_RESTORE_RESULT_H
 
 #include "overlay/scan.h"
 #include "snapshot/tree/catalog.h"
 
-/* Link groups of the layer and of the base are inode numbers of two file
- * systems: they are kept apart. */
+/* Hard-link groups of the upper and of the base are inode numbers of two file
+ * systems. This bit marks those of the upper. */
 #define RESULT_GROUP_OF_LAYER (UINT64_C(1) << 63)
 
 /*
- * base: root entry of the pre-run snapshot. upper_fd: the layer, not mounted,
- * or its processes frozen. Times are those of the layer, but for a
- * file of several names of which nothing else changed. only: what does not lie
- * at or below one of these paths, or on the way there, stays as in base and
- * takes no room; NULL: all.
+ * Builds the result tree in *ret_root. base: root of the pre-run snapshot.
+ * upper_fd: the upper, not mounted, or with all its processes frozen. Times
+ * come from the upper, except for a file with several hard links whose time
+ * alone differs.
+ *
+ * only: entries that are neither at or below one of these paths nor on the way
+ * to one keep the state of base and are not stored; NULL: all entries. Returns
+ * 0 or a negative errno.
  */
 int result_make(struct store *store, const struct entry *base, int upper_fd,
 		const struct change_list *changes, const char *const *only,

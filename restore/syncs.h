@@ -1,8 +1,10 @@
 /*
- * What has to be on disk before the next step is taken. A few things are
- * synced by themselves, all at once, so that one commit of the file system
- * serves them all, and nobody waits for what other programs have written; for
- * many, or where one of them cannot be opened, the file system is.
+ * The set of files that must be durable before the next step.
+ *
+ * A small set is synced file by file, all requests at once: one journal commit
+ * of the file system serves all of them, and data of other programs is not
+ * waited for. For a large set, or after a failed open, syncfs(2) syncs the
+ * whole file system.
  *
  *	AUTO(syncs) struct syncs s = SYNCS_NONE;
  *	syncs_add(&s, root_fd, path);
@@ -16,13 +18,13 @@
 
 #include "base/err.h"
 
-/* More of them, and it is one syncfs for all. */
+/* Above this number of files one syncfs(2) replaces the separate syncs. */
 #define SYNC_EACH_MAX 64
 
 struct syncs {
-	int *fds; /* NULL: none yet */
+	int *fds; /* NULL: empty */
 	size_t count;
-	bool whole_fs; /* the file system */
+	bool whole_fs; /* syncfs(2) instead of fds */
 };
 
 #define SYNCS_NONE                                                             \
@@ -30,11 +32,13 @@ struct syncs {
 		0                                                              \
 	}
 
-/* A file or folder beneath dirfd; "": the folder itself. */
+/* Adds a file or directory beneath dirfd; "": dirfd itself. Never fails: a file
+ * that cannot be opened switches to syncfs(2). */
 void syncs_add(struct syncs *s, int dirfd, const char *path);
-/* All of it, and whatever else is on that file system. */
+/* Switches to syncfs(2). */
 void syncs_add_all(struct syncs *s);
-/* fs_fd: any folder, open, of the file system that all of them are on. */
+/* Syncs the set. fs_fd: an open directory on the file system that holds all of
+ * the files. Returns 0 or a negative errno. */
 int syncs_run(struct syncs *s, int fs_fd, struct err *err);
 void syncs_free(struct syncs *s);
 

@@ -1,18 +1,24 @@
 /*
- * Carries out a plan on the user's files, all of it or nothing; the only code
- * that writes there.
+ * Transactions: the only code that writes to the user's files. A transaction
+ * executes a plan completely or not at all.
  *
- * Before the first rename everything that will be needed is durable: the
- * present state (a snapshot), the new files (staged beside the project's
- * root, in its own mount), the journal. New names are made with
- * RENAME_NOREPLACE, files are replaced by RENAME_EXCHANGE and what came out
- * is compared with what the plan expected, folders leave by rename. Nothing is
- * truncated in place, no link is followed, no mount is crossed, nothing is
- * deleted that the plan's `now` did not record. Ended anywhere, the next call
- * of transaction_recover() finishes it or takes it back.
+ * Before the first rename all data is durable: the present state (a snapshot),
+ * the new files (staged next to the project's root entries, in the same mount)
+ * and the journal. New names are created with RENAME_NOREPLACE. Files are
+ * replaced by RENAME_EXCHANGE, and the displaced file is compared with the one
+ * that the plan expects. Directories leave by rename. No file is truncated in
+ * place, no symbolic link is followed, no mount is crossed, and no entry is
+ * deleted that the plan's `now` did not record. After a crash at any point
+ * transaction_recover() finishes the transaction or rolls it back.
  *
- * The journal lies in the workspace's folder (state), "journal"; its grammar
- * is in docs/formats.md.
+ *	project_open()		the lock
+ *	transaction_recover()	an interrupted transaction first
+ *	project_snapshot()	the plan's `now`
+ *	transaction_run()	the plan
+ *	project_close()
+ *
+ * The journal is the file "journal" in the workspace; docs/formats.md has its
+ * grammar.
  */
 #ifndef GUARD_RESTORE_TRANSACTION_H
 #define GUARD_RESTORE_TRANSACTION_H
@@ -24,42 +30,41 @@
 #include "snapshot/store/ingest_hint.h"
 #include "snapshot/tree/catalog.h"
 
-/* How the folder in the project's root begins in which new files wait for
- * their turn; whoever looks at the project without its lock leaves it out. */
+/* Prefix of the staging directory in the project's root. Readers without the
+ * project's lock skip such a directory. */
 #define TRANSACTION_STAGING_PREFIX ".guard-staging-"
 
-/*
- * The folder whose files are changed. Everything is done under the lock
- * "lock" of workspace_fd.
- */
+/* An open project: the directory whose files are changed. All work is done
+ * under the lock "lock" of workspace_fd. */
 struct project {
-	char *path; /* absolute, without links */
+	char *path; /* absolute, without symbolic links */
 	int fd; /* O_PATH|O_DIRECTORY */
-	int workspace_fd; /* workspaces/<id>/ in the state */
-	char *cache_path; /* of the stat cache, in there */
+	int workspace_fd; /* workspaces/<id>/ of guard's state */
+	char *cache_path; /* of the stat cache, in the workspace */
 	int lock_fd;
-	const char *const *skip; /* guard's state, if it lies below; the
-				    struct stays where it was opened */
-	char *state[2]; /* what skip points to */
-	/* Only these paths of it are looked at and kept in its snapshots
-	 * (take_options.only); NULL: all. */
+	const char *const
+		*skip; /* guard's state, if it lies below the project: points to
+			  state[], so the struct must not be moved */
+	char *state[2]; /* the list behind skip */
+	/* Snapshots read and hold these paths only (take_options.only); NULL:
+	 * all paths. */
 	const char *const *only;
-	/* A transaction's own folder lies in it just now: it is left out. */
+	/* The staging directory of a transaction exists now and is skipped. */
 	bool staging;
-	/* Folders in it that are looked into although their owner may not, see
-	 * shut.h; sorted. */
+	/* Sorted paths of directories that are read although their owner has no
+	 * r or x, see unreadable_dirs.h. */
 	char **unreadable_dirs;
-	/* take_options.moved_since of those snapshots. */
+	/* take_options.moved_since of the snapshots. */
 	struct timestamp moved_since;
-	/* What a transaction has put there: take_options.known. */
+	/* Files written by the transaction: take_options.hints. */
 	struct ingest_hint *hints;
 	size_t hint_count, hint_capacity;
-	/* What the transaction that transaction_recover() has ended did, root
-	 * by root; filled in the project that it was called with. */
+	/* The operations of the transaction that transaction_recover() ended,
+	 * one item per root. Filled in the project that was passed to it. */
 	struct recovered *recovered;
 	size_t recovered_count;
-	/* Of that one a staging folder could not be removed: its journal stays
-	 * for the next command. */
+	/* A staging directory of that transaction could not be removed: the
+	 * journal stays for the next command. */
 	bool left;
 };
 
@@ -68,33 +73,35 @@ struct recovered {
 	struct applied_ops did;
 };
 
-/* Opens and locks. make: create the folder (and its parents) when it is gone,
- * for restore. -EBUSY: another guard is at work there. The folder of the
- * workspace (below workspaces_fd) is made when missing. */
+/* Opens and locks a project; the workspace (below workspaces_fd) is created
+ * when missing. make: create a missing directory and its parents, for restore.
+ * -EBUSY: another guard process holds the lock. */
 int project_open(const char *path, int workspaces_fd, bool make,
 		 struct project *ret, struct err *err);
 void project_close(struct project *p);
 
-/* A folder (O_PATH), part by part from "/", no link followed: path is absolute
- * and canonical. make: what is missing of it. */
+/* Opens a directory (O_PATH) one path component at a time from "/", without
+ * following symbolic links. path is absolute and canonical. make: create
+ * missing components. Returns a descriptor. */
 int project_open_dir(const char *path, bool make, struct err *err);
 
-/* Whether files can be put into a folder that is there or is to be made with
- * its parents, as far as that can be told: 0, or why not. */
+/* Whether files can be created in a directory that exists, or that would be
+ * created with its parents. Returns 0, or a negative errno with the reason. A
+ * later failure is still possible. */
 int project_may_make(const char *path, struct err *err);
 
-/*
- * The project as it is, stored: a snapshot with that reason. Its root is the
- * plan's `now`.
- */
+/* Stores the present state of the project as a snapshot with this reason. Its
+ * root is the `now` of a plan. */
 int project_snapshot(struct store *store, struct project *p, const char *reason,
 		     const char *run_id, const char *message,
 		     struct snapshot *ret, struct err *err);
-/* What an action has made of it. */
+/* Arguments of project_snapshot_after(). */
 struct project_after {
 	const char *reason, *run_id;
-	const struct snapshot *before; /* NULL: all that is there is its own */
-	const struct applied_ops *did; /* settled; of nothing else it is said */
+	const struct snapshot
+		*before; /* NULL: the snapshot holds the action alone */
+	const struct applied_ops
+		*did; /* sorted; only these operations count as the action */
 	catalog_with with; /* see catalog_add_with() */
 	void *with_arg;
 };
@@ -102,135 +109,138 @@ int project_snapshot_after(struct store *store, struct project *p,
 			   const struct project_after *o, struct snapshot *ret,
 			   struct err *err);
 
-/*
- * The same, but nothing is left behind: *ret becomes a snapshot by
- * catalog_add(), once something is to be done with it.
- */
+/* Reads the project like project_snapshot(), but stores no snapshot.
+ * catalog_add() stores *ret later, when an action follows. */
 int project_inspect(struct store *store, struct project *p, const char *reason,
 		    const char *run_id, struct snapshot *ret, struct err *err);
 
-/* The file there is the entry as long as it has its size and time: into known,
- * not yet sorted. What is not there, or in a folder that is shut, is passed
- * over; so is what was touched after `when` ({0}: all), where a file system
- * does not tell of every store. */
+/*
+ * Adds the entry as an unsorted hint in p->hints: the file at `path` is e as
+ * long as its size and mtime agree. Skipped without an error: a missing file, a
+ * file behind an unreadable directory, and a file with a ctime after `when`
+ * ({0}: no limit) on file systems where a store through a mapping may leave the
+ * times unchanged.
+ */
 int project_add_hint(struct project *p, const char *path, const struct entry *e,
 		     struct timestamp when, struct err *err);
 
-/* Adds the journal to the set, for a begin() below. */
+/* Adds the journal to a set of files; passed to transaction.begin(). */
 typedef int (*transaction_add_journal)(void *journal, struct atomic_set *set,
 				       struct err *err);
 
 struct transaction {
 	const char *action; /* "apply", "restore", "undo" */
-	const char *run_id; /* "" */
+	const char *run_id; /* "" for none */
 	/*
-	 * What has to be durable together with the journal, once it is known
-	 * that something will be done, and before it: called in its place, to
-	 * put files into a set, let `note` add the journal to it, and publish
-	 * it. The roots' snapshots need their numbers by then. Where nothing is
-	 * to be done, note is NULL. begin NULL: the journal alone.
+	 * Makes the journal durable together with records of the caller. Called
+	 * once before the first change: adds its files to a set, lets `note`
+	 * add the journal, and publishes the set. The snapshots of the roots
+	 * need their sequence numbers by then. note is NULL when the plans are
+	 * empty. begin NULL: the journal is written alone.
 	 */
 	int (*begin)(void *arg, transaction_add_journal note, void *journal,
 		     struct err *err);
 	/*
-	 * Called when it is done, for good, from any thread: the place to look
-	 * at the projects as they are now. What was displaced is removed
-	 * meanwhile, and the staging folders once `seen` (may be NULL) has been
-	 * called. The journal goes after it: up to there it says what was done,
-	 * should we be ended. false: that could not be noted, and the journal
-	 * stays for the next command. NULL: nobody wants to know.
+	 * Called after the last step is durable, on any thread. The callback
+	 * inspects the projects in their new state and calls `seen` (may be
+	 * NULL) when done. Displaced files are removed at the same time,
+	 * staging directories after `seen`. The journal is removed after the
+	 * callback returns, because it names the applied operations until then.
+	 * Result false: the outcome could not be recorded, and the journal
+	 * stays for the next command. NULL: no callback.
 	 */
 	bool (*end)(void *arg, void (*seen)(void *seen_arg), void *seen_arg);
-	void *callback_arg; /* of both */
-	/* Bytes of new files that are staged; from any thread, never from two
-	 * at once. NULL: nobody wants to know. */
+	void *callback_arg; /* of begin and end */
+	/* Bytes of new files that are staged. Called on any thread, never on
+	 * two at once. NULL: no callback. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
-	/* Asked before each file that is staged, from any thread: true ends
-	 * it, -EINTR, and nothing was done. NULL: nobody does. */
+	/* Called before each staged file, on any thread. Result true cancels
+	 * the transaction with -EINTR and without a change. NULL: no
+	 * callback. */
 	bool (*is_cancelled)(void);
 };
 
 /*
- * The layer of a run that has ended, is locked, and that nothing leads into any
- * more (overlay/upper_busy.h): new folders may be renamed out of it. Whatever
- * comes of the transaction, they may be missing there afterwards;
- * restore_upper_dir() makes them again.
+ * The upper layer of an ended and locked run without any live descriptor
+ * (overlay/upper_busy.h): new directories may be renamed out of it. They may be
+ * missing in the upper after the transaction, whatever its result;
+ * restore_upper_dir() creates them again.
  */
 struct transaction_layer {
 	int upper_fd;
-	struct timestamp before; /* when the run ended: what has a ctime from
-				 then on is not what was stored */
-	char *const *paths; /* move_from_upper_choose()'s, noted with the run */
-	const struct change_list *changes; /* what a scan of it since `before`
-					      says, or NULL */
+	struct timestamp before; /* the end of the run: an entry with a later
+				    ctime differs from the stored one */
+	char *const *paths; /* result of move_from_upper_choose(), recorded with
+			       the run */
+	const struct change_list *changes; /* result of a scan of the upper
+					      since `before`, or NULL */
 };
 
-/* One folder, and what shall become of it. */
+/* One directory and the plan for it. */
 struct transaction_root {
 	struct project *project;
 	const struct plan *plan; /* may be empty */
-	const struct snapshot *before; /* taken before it, or NULL */
+	const struct snapshot
+		*before; /* taken before the transaction, or NULL */
 	const struct transaction_layer *layer; /* or NULL */
 };
 
 /*
- * Does it, in all the roots or in none. The journal lies in the workspace of
- * the first one, even when nothing is to be done there. No root is opened
- * twice; one may lie in another as long as no plan names what is in it.
+ * Executes the plans of all roots, or of none. The journal lies in the
+ * workspace of the first root, even when its plan is empty. Each root is opened
+ * once. A root may lie below another root when no plan names a path in it.
  *
- * On return 0 all is done and synced, and the journal is closed unless end()
- * wants it. On
- * an error everything is as before (-err says why; -EBUSY: a file changed
- * between the plan and its turn, it is named), or, when even that failed, the
- * journal is left and the text says that the next command finishes it.
+ * On return 0 all steps are done and durable, and the journal is removed unless
+ * end() keeps it. On an error everything is as before: -EBUSY names a file that
+ * changed between the plan and its step. When the rollback failed too, the
+ * journal stays, and the message says that the next command finishes it.
  */
 int transaction_run(struct store *store, const struct transaction_root *roots,
 		    size_t count, const struct transaction *what,
 		    struct err *err);
 
-/* Whether transaction_run() would begin: as far as that can be told without
- * writing anything (the room on the disk cannot). Its errors. */
+/* Runs the preflight of transaction_run() without a write. Returns its errors;
+ * free disk space is not checked. */
 int transaction_check(struct store *store, const struct transaction_root *roots,
 		      size_t count, struct err *err);
 
 /*
- * Ends or takes back what was interrupted; p is the first root of it, the
- * others are opened through workspaces_fd. 0: there was nothing; 1: finished,
- * 2: taken back; *ret_text (to free) says what, for people, and also after an
- * error where there is something to say beside it. After 1 the journal
- * is still there, and says the same again: transaction_close() removes it, once
- * what p->recovered has is noted elsewhere.
+ * Ends an interrupted transaction, forward or by rollback. p is its first root;
+ * the other roots are opened through workspaces_fd. Returns 0: no journal; 1:
+ * finished; 2: rolled back; a negative errno.
+ *
+ * *ret_text (to free) is a message for people, and may be set after an error.
+ * After 1 the journal still exists, and a second call returns the same;
+ * transaction_close() removes it when p->recovered is recorded elsewhere.
  */
 int transaction_recover(struct store *store, struct project *p,
 			int workspaces_fd, char **ret_text, struct err *err);
 
-/* The same, but what can be taken back is, also where the rest could be done;
- * 1: it was done already. */
+/* Like transaction_recover(), but a prepared transaction is rolled back instead
+ * of finished. 1: it was already done. */
 int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
 		      char **ret_text, struct err *err);
 
-/* Of what has just been finished the journal goes, unless p->left. */
+/* Removes the journal of a finished transaction, unless p->left is set. */
 int transaction_close(struct project *p, int workspaces_fd, struct err *err);
 
-/* Whether a journal is there (no lock needed). */
+/* Whether a journal exists. No lock is needed. */
 bool transaction_pending(int workspaces_fd, const char *project_path);
 
 enum transaction_stage {
-	TRANSACTION_INTERRUPTED, /* it can be finished, or taken back */
-	TRANSACTION_ROLLBACK, /* it is being taken back, and will not be
-				 finished */
-	TRANSACTION_DONE, /* but that is not noted yet */
+	TRANSACTION_INTERRUPTED, /* can be finished or rolled back */
+	TRANSACTION_ROLLBACK, /* rollback has begun; cannot be finished any more
+			       */
+	TRANSACTION_DONE, /* finished, but not recorded yet */
 };
-/* What that journal is of, "apply of run 3mk9zq-4t", to free; NULL: it cannot
- * be read. */
+/* Title of the interrupted transaction, e.g. "apply of run 3mk9zq-4t", to free.
+ * NULL: the journal is unreadable. */
 char *transaction_title(int workspaces_fd, const char *project_path,
 			enum transaction_stage *ret);
-/*
- * The first root of a transaction that this folder was another root of, to
- * free: what is left of it must be ended there. NULL: there is none. A record
- * without a journal is cleared away.
- */
+/* Path of the first root of a transaction in which this directory is a later
+ * root, to free: the transaction must be ended there. NULL: no such
+ * transaction. A join record without a journal is removed. */
 char *transaction_first(int workspaces_fd, const char *project_path);
 
 #endif

@@ -1,22 +1,23 @@
 /*
- * Inside of a transaction: one under way, and its parts in the order in which
- * they are called. Each root is a struct txn of its own; they share the
- * journal, so that all of them are put or none.
+ * Internals of a transaction: the state of a transaction in progress, and its
+ * phases in the order of their calls. Each root has a struct txn; the roots
+ * share the journal, so all of them go forward or none.
  *
- *	survey.c	the plan's steps as operations, and what is on disk now
- *	allowed.c	whether the system will let them happen
- *	taking.c	new folders that a run's layer has
- *	stage.c		the new files, in the staging folder
- *	put.c		each operation forward, and all of them
- *	back.c		each operation back, and all of them
- *	finish.c	staging folder, times and journal out of the way
+ *	preflight.c		turns the plan's steps into operations and
+ *				compares them with the disk
+ *	check_permissions.c	checks the permissions that they need
+ *	move_from_upper.c	finds new directories in a run's upper layer
+ *	stage.c			writes new files into the staging directory
+ *	forward.c		applies the operations
+ *	rollback.c		reverts the operations
+ *	finish.c		removes the staging directory and the journal
  *
- * carryout.c calls them for a new transaction, recover.c for one that was
- * ended in the middle.
+ * execute_plan.c calls them for a new transaction, recover.c for an interrupted
+ * one.
  *
- * Whether an operation has happened is told from the staging folder alone
- * (which only guard writes in): a staged thing that is still there, by its
- * inode, has not been put; a displaced one that is there has.
+ * The staging directory, which only guard writes to, tells whether an operation
+ * is done: an operation whose staged file is still there, with its inode
+ * number, is not; an operation whose displaced file is there is done.
  */
 #ifndef GUARD_RESTORE_TXN_H
 #define GUARD_RESTORE_TXN_H
@@ -26,7 +27,7 @@
 #include "restore/syncs.h"
 #include "restore/transaction.h"
 
-/* A second thread is not worth it for fewer operations. */
+/* Below this number of operations a second thread costs more than it saves. */
 #define TXN_THREADS_MIN 32
 
 struct txn {
@@ -34,104 +35,106 @@ struct txn {
 	struct project *project;
 	struct journal_root *part; /* this root's part of the journal */
 	const struct journal *journal;
-	const struct transaction *what; /* NULL: it is recovered */
+	const struct transaction *what; /* NULL during recovery */
 	const struct transaction_layer *from; /* or NULL */
-	int staging_fd; /* -1 while there is none */
-	const struct snapshot *before; /* NULL: none, or it is recovered */
-	struct timestamp unmodified_since; /* take_unmodified_before() the
-			       snapshot before it, {0}: not known */
-	struct buf kept; /* for people: what was put beside */
-	struct path_cursor path_cursor; /* to what is at work in the project */
+	int staging_fd; /* -1: none */
+	const struct snapshot *before; /* NULL: none, or during recovery */
+	struct timestamp unmodified_since; /* take_unmodified_before() of the
+					      snapshot before; {0}: unknown */
+	struct buf kept; /* lines about displaced files that were kept */
+	struct path_cursor
+		path_cursor; /* to the directory of the current operation */
 };
 
 void txn_free(struct txn *t);
 
-/* Nobody wants it any more, see struct transaction. */
+/* Whether the caller cancels the transaction, see struct transaction. */
 bool txn_is_cancelled(const struct txn *t);
-/* -EINTR, with the text, when it is so. */
+/* -EINTR with this text when the transaction is cancelled, else 0. */
 int txn_check_cancelled(const struct txn *t, const char *text, struct err *err);
 
 int txn_preflight(struct txn *t, const struct plan *plan, struct err *err);
-/* allowed.c: the system's rights over what was surveyed. */
+/* check_permissions.c: checks the permissions for all operations of the
+ * preflight. Returns 0 or a negative errno with the path. */
 int txn_check_permissions(struct txn *t, struct err *err);
-/* Nobody has a file open for writing that is to go or to be replaced, or that
- * lies in a folder that is to go: now, and so for a dry run alone. */
+/* -EBUSY when a file that would be displaced, or lies in a displaced directory,
+ * is open for writing. Valid for the moment only, so used for a dry run. */
 int txn_check_writers(struct txn *t, struct err *err);
-/* What has to be synced comes into `to`. */
+/* Creates the staging directory and all new files in it. Files that must be
+ * durable are added to `to`. */
 int txn_stage(struct txn *t, struct syncs *to, struct err *err);
-/* The same in a staging folder that is there; all that is needed of t are its
- * store, the operations and staging_fd. */
+/* Creates the new files in an existing staging directory. Uses only t->store,
+ * the operations and t->staging_fd. */
 int txn_stage_into(struct txn *t, struct syncs *to, struct err *err);
 int txn_forward(struct txn *t, struct err *err);
-/* Takes back whatever has happened; goes on after a failure, whose error is
- * returned. */
+/* Reverts all operations that are done. Continues after a failure and returns
+ * the first error. */
 int txn_rollback(struct txn *t, struct err *err);
 
-/* Opens the staging folder of the journal. */
+/* Opens the staging directory that the journal names. */
 int txn_open_staging(struct txn *t, struct err *err);
-/* 1: has happened, 0: not yet. OP_META and OP_CHILD have no trace: 0. */
+/* 1: done; 0: not yet; or a negative errno. OP_META and OP_CHILD leave no
+ * trace: 0. */
 int txn_op_is_done(const struct txn *t, const struct op *op, struct err *err);
-/* What an open of a folder below the root says when somebody has removed it, or
- * has put something else in its place. */
+/* Whether fd is the error of opening a directory that was removed or replaced
+ * by another kind of entry. */
 bool txn_is_gone(int fd);
-/* A name that was to be new is there: -EBUSY, or -EEXIST when it is the file
- * system that takes two names for one. */
+/* Error for a new name that exists already: -EBUSY, or -EEXIST when the file
+ * system treats two names as one. */
 int txn_fail_exists(const struct txn *t, const char *path, struct err *err);
-/* Gives a folder that shall be moved the right to be written by its owner,
- * which a rename into another folder needs. */
+/* Adds the owner's write bit to a directory, which a rename into another parent
+ * needs. */
 int txn_add_owner_write(int dirfd, const char *name, struct err *err);
 
-/*
- * Folders that may be written to before or after, but not in between, are
- * opened for their owner while the work in them goes on; OP_META shuts them.
- */
+/* Adds rwx for the owner to directories that are writable before or after the
+ * transaction, but not in between. The final OP_META removes the bits. */
 int txn_open_dirs(struct txn *t, struct err *err);
-/* Whether the folder is one of them, when it is the user's own. */
+/* Whether txn_open_dirs() changes this directory, provided it belongs to the
+ * user. */
 bool txn_opens_dir(const struct txn *t, const char *path);
-/* The mode is one that an OP_META passes through: nobody else has set it. */
+/* Whether an OP_META passes through this mode. Any other mode was set by
+ * another process. */
 bool txn_own_mode(const struct op *op, uint32_t mode);
 
-/* The root gets its time back (forward: the one of the end), which the
- * staging folder's coming and going has changed. */
+/* Sets the root's mtime, which the staging directory changed: back to the time
+ * before, or (forward) to the time of the end. */
 int txn_set_root_time(struct txn *t, bool forward, struct err *err);
-/* Removes what is in the staging folder; what cannot be is left. */
+/* Removes the content of the staging directory; failures are ignored. */
 void txn_empty_staging(struct txn *t);
-/* Removes the staging folder and sets the root's time. */
+/* Removes the staging directory and sets the root's mtime. */
 int txn_finish(struct txn *t, bool forward, struct err *err);
 
-/*
- * For the look afterwards, in the project: the bytes of all that was staged
- * came out of the store, and what is in folders that are shut against their
- * owner now, nobody could store otherwise.
- */
+/* Passes hints to the snapshot that follows: the bytes of all staged files came
+ * out of the store. The content of directories that are unreadable now could
+ * not be stored otherwise. */
 void txn_add_ingest_hints(struct txn *t);
 
-/* For the rest of it only the operations count that set immutable and the like;
- * a transaction of many holds much memory in the others. */
+/* Frees the operations except those with immutable flags. Only these are needed
+ * from here on, and a large transaction holds much memory. */
 void txn_drop_ops(struct txn *t);
 
-/* All roots of one transaction, and its journal. */
+/* All roots of one transaction and its journal. */
 struct txn_all {
 	struct store *store;
-	struct project *first; /* its workspace has the journal */
+	struct project *first; /* its workspace holds the journal */
 	struct journal journal;
-	struct txn *roots; /* in the order of the journal's */
+	struct txn *roots; /* in the journal's order */
 	size_t count;
 };
 
 void txn_all_free(struct txn_all *all);
-/* The roots for the journal's, without projects yet. */
+/* Creates a struct txn for each root of the journal, without a project. */
 void txn_all_make_roots(struct txn_all *all);
-/* Whatever happened in each root is taken back, the last first. Goes on after
- * a failure, whose error is returned. */
+/* Rolls all roots back, the last one first. Continues after a failure and
+ * returns the first error. */
 int txn_all_rollback(struct txn_all *all, struct err *err);
-/* txn_finish() each. */
+/* Calls txn_finish() for each root. */
 int txn_all_remove_staging(struct txn_all *all, bool forward, struct err *err);
-/* The same, then the journal goes. */
+/* The same, then removes the journal. */
 int txn_all_finish(struct txn_all *all, bool forward, struct err *err);
-/* What was put beside in any of them, appended. */
+/* Appends the lines about kept files of all roots. */
 void txn_all_displaced(const struct txn_all *all, struct buf *to);
-/* The journal goes, and what the other workspaces say of it. */
+/* Removes the journal and the join records of the other workspaces. */
 int txn_all_close(struct txn_all *all, struct err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A workspace: what guard's state remembers of one folder of the user, in
- * workspaces/<id>/: its path, the stat cache, the journal, a lock. The id is a
- * number made of the canonical path; two paths with the same number get
- * folders of their own.
+ * A workspace: the state that guard keeps for one directory of the user, in
+ * workspaces/<id>/: its path, the stat cache, the journal and a lock. The id is
+ * a hash of the canonical path; two paths with the same hash get directories of
+ * their own.
  */
 #ifndef GUARD_RESTORE_WORKSPACE_H
 #define GUARD_RESTORE_WORKSPACE_H
@@ -11,12 +11,12 @@
 
 #include "base/err.h"
 
-/* Opens (make: makes) the workspace of an absolute path without links.
- * -ENOENT: there is none. */
+/* Opens (make: creates if missing) the workspace of an absolute path without
+ * symbolic links. Returns a descriptor; -ENOENT: no such workspace. */
 int workspace_open(int workspaces_fd, const char *path, bool make,
 		   struct err *err);
 
-/* The stat cache's path, valid while workspace_fd stays open. To free. */
+/* Path of the stat cache, to free. Valid while workspace_fd stays open. */
 char *workspace_cache_path(int workspace_fd);
 
 #endif

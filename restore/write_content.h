@@ -1,16 +1,16 @@
 /*
- * A file out of the store into an empty one that will be synced.
+ * Writing of a stored file into an empty file that is synced later.
  *
- * Of a long one the disk writes what is there while the next is made: else all
- * of it would wait for the sync, which nothing can interrupt.
+ * During a long file the disk already writes the earlier parts. Otherwise all
+ * data would wait for the sync, which cannot be interrupted.
  */
 #ifndef GUARD_RESTORE_WRITE_CONTENT_H
 #define GUARD_RESTORE_WRITE_CONTENT_H
 
 #include "snapshot/store/content.h"
 
-/* As content_write_watched(), which see. What the disk reports meanwhile is
- * said here, once; the sync afterwards may not know of it any more. */
+/* Writes like content_write_watched(). A write error of the disk is reported
+ * here, once; the later sync may not report it again. */
 int write_content(struct store *s, const struct oid *id, int fd,
 		  const struct content_watch *watch, struct err *err);
 

@@ -1,12 +1,11 @@
 /*
- * What git makes of a file's bytes before it keeps them: line ends and $Id$,
- * as attributes and settings say. Programs that would do more (a filter, as
- * those of git-lfs and git-crypt; another encoding) are never run, only named:
- * without them the bytes are not what git would keep, and may be what nobody
- * may see there.
+ * The bytes that git stores for a file: line endings and $Id$, according to
+ * attributes and settings. Programs are named but never run (a filter such as
+ * git-lfs or git-crypt; another encoding): without them the bytes differ from
+ * those that git would store, and may be secret.
  *
- * The repository must be the user's own: its attributes are read, and with
- * libgit_home() his settings.
+ * The repository must belong to the user: its attributes are read, and after
+ * libgit_home() the user's settings.
  */
 #ifndef GUARD_RESTORE_GIT_GITCLEAN_H
 #define GUARD_RESTORE_GIT_GITCLEAN_H
@@ -16,13 +15,14 @@
 #include "base/mem.h"
 #include "restore/git/libgit.h"
 
-/* To be called first. False: libgit2 cannot read the index (one that is split
- * or sparse), and an empty one stands in for it, which must not be written. */
+/* Must be called first. False: libgit2 cannot read the index (split or sparse),
+ * and an empty index replaces it in memory, which must not be written. */
 bool gitclean_begin(const struct libgit *git, git_repository *repo);
-/* A filter or an encoding is set for the path, below the work tree's root. */
+/* Whether a filter or an encoding is set for the path, relative to the work
+ * tree's root. */
 bool gitclean_by_program(const struct libgit *git, git_repository *repo,
 			 const char *path);
-/* The bytes of a file in the work tree become those that git keeps. */
+/* Converts the bytes of a file in the work tree to those that git stores. */
 int gitclean_bytes(const struct libgit *git, git_repository *repo,
 		   const char *path, struct buf *bytes, struct err *err);
 

@@ -1,8 +1,8 @@
 /*
- * Names in a git repository that a stranger made: which of them are safe.
+ * Safe names in an untrusted git repository.
  *
- * The rules are those of git's own fsck (fsck.c, utf8.c, path.c) and of
- * git-check-ref-format(1). Pure functions; no library is asked.
+ * The rules are those of git's fsck (fsck.c, utf8.c, path.c) and of
+ * git-check-ref-format(1). Pure functions without a library.
  */
 #ifndef GUARD_RESTORE_GIT_GITNAME_H
 #define GUARD_RESTORE_GIT_GITNAME_H
@@ -10,17 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * What is wrong with a name in a tree, as text for people, or NULL: empty,
- * ".", "..", with a slash, or another spelling of ".git" (any case, with
- * characters that HFS+ ignores, what NTFS takes for it).
- */
+/* The fault of a name in a tree, as text for people, or NULL: empty, ".", "..",
+ * a slash, or a spelling of ".git" (any case, with characters that HFS+
+ * ignores, or with the forms of NTFS). */
 const char *gitname_fault(const char *name, size_t len);
 
-/* Whether it is another spelling of ".gitmodules", which must not be a link. */
+/* Whether the name is a spelling of ".gitmodules", which must not be a symbolic
+ * link. */
 bool gitname_is_modules(const char *name, size_t len);
 
-/* Whether it may be a ref's whole name: "refs/heads/x". */
+/* Whether the name is valid as a complete ref, e.g. "refs/heads/x". */
 bool gitname_ref_ok(const char *name);
 
 #endif

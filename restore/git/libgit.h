@@ -1,13 +1,13 @@
 /*
- * libgit2, loaded when it is first needed.
+ * libgit2, loaded at its first use.
  *
- * It brings some fifteen libraries with it (TLS, SSH, Kerberos...), and
- * linking them takes as long as all that a run needs to start; most verbs
- * never compare a text. The library that this was built against is loaded by
- * its soname, which names its ABI.
+ * libgit2 depends on about fifteen libraries (TLS, SSH, Kerberos...). Linking
+ * them takes as long as the whole start of a run, and most verbs never compare
+ * a text. The library of the build is loaded by its soname, which names its
+ * ABI.
  *
- * Started with every search path emptied: no file of the machine, the user or
- * a tree takes part in what it does, until libgit_home() says so.
+ * All search paths are emptied at the start: no file of the machine, the user
+ * or a tree influences libgit2 until libgit_home() is called.
  */
 #ifndef GUARD_RESTORE_GIT_LIBGIT_H
 #define GUARD_RESTORE_GIT_LIBGIT_H
@@ -121,18 +121,17 @@ struct libgit {
 	__typeof__(git_tree_lookup) *tree_lookup;
 };
 
-/* 0 and its calls, valid for good; -ENOENT or -EIO: it cannot be loaded. */
+/* 0 and the functions, valid until the process ends; -ENOENT or -EIO: the
+ * library cannot be loaded. */
 int libgit_load(const struct libgit **ret, struct err *err);
 
-/*
- * What is opened from now on is the user's own: his settings, attributes and
- * ignore rules below home and the machine's in /etc count, as they do for git.
- * NULL: nobody's again. For the whole process.
- */
+/* Repositories opened after this call belong to the user: settings, attributes
+ * and ignore rules below home and in /etc count, as for git. NULL: none count.
+ * For the whole process. */
 void libgit_home(const struct libgit *git, const char *home);
 
-/* -EIO: what failed, and the library's own reason, escaped: it may hold names
- * of the run. */
+/* -EIO with `what` and libgit2's reason, escaped because it may hold names of
+ * the run. */
 int libgit_failed(const char *what, struct err *err);
 
 #endif

@@ -1,7 +1,5 @@
-/*
- * Moves among things that lie in the store: nothing is read to find those of
- * the same bytes, texts only where they may be alike.
- */
+/* Moves among entries of the store. Files with the same bytes are found without
+ * a read; texts are read only for candidates of similarity. */
 #ifndef GUARD_RESTORE_GIT_MOVES_STORE_H
 #define GUARD_RESTORE_GIT_MOVES_STORE_H
 
@@ -10,17 +8,17 @@
 
 struct moves_store {
 	struct store *store;
-	/* What it stands for. */
+	/* The entry that f stands for. */
 	const struct entry *(*entry)(void *arg, const struct moves_file *f,
 				     bool added);
 	void *arg;
-	struct hash_key hash; /* of the targets of links */
+	struct hash_key hash; /* of the targets of symbolic links */
 };
 
-/* s and what it names must live as long as the source. */
+/* s and the objects in it must outlive the source. */
 struct moves_source moves_of_store(struct moves_store *s);
 
-/* Everything that is on one side only, of two trees. */
+/* All entries of two trees that exist on one side only. */
 struct moves_trees {
 	struct moves_store from;
 	struct moves moves;
@@ -29,21 +27,21 @@ struct moves_trees {
 	size_t deleted_capacity, added_capacity;
 };
 
-/* Things from elsewhere, in any order; then find. *t, {0} before, must stay
- * where it is. */
+/* Adds entries of other origin in any order; moves_trees_find() follows. *t is
+ * {0} before and must not be moved in memory. */
 void moves_trees_add(struct moves_trees *t, const char *path,
 		     const struct entry *e, bool added);
 void moves_trees_find(struct moves_trees *t, struct store *store);
 
-/* wanted(): whether it may be one end of a move. Where nothing went, what came
- * is not looked at. *ret must stay where it is. */
+/* wanted(): whether the entry may be an end of a move. Added entries are not
+ * visited when none was deleted. *ret must not be moved in memory. */
 int moves_trees_make(struct store *store, const struct entry *old,
 		     const struct entry *now,
 		     bool (*wanted)(void *arg, const char *path,
 				    const struct entry *e),
 		     void *arg, struct moves_trees *ret, struct err *err);
 void moves_trees_free(struct moves_trees *t);
-/* The move that begins or (came) ends there, or NULL. */
+/* The move that begins at path, or (added) ends there; NULL: none. */
 const struct moves_file *moves_trees_at(const struct moves_trees *t,
 					const char *path, bool added);
 

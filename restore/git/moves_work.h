@@ -1,4 +1,4 @@
-/* Private to moves*.c: what they share while they look. */
+/* Private to moves*.c: the state of one search. */
 #ifndef GUARD_RESTORE_GIT_MOVES_WORK_H
 #define GUARD_RESTORE_GIT_MOVES_WORK_H
 
@@ -7,12 +7,13 @@
 struct moves_work {
 	struct moves *m;
 	const struct moves_source *source;
-	/* Of each item: the folder it is in, if that is in the list. */
+	/* Of each item: its directory, if that is in the list. */
 	uint32_t *deleted_parent, *added_parent;
-	/* Of each item: a number that those of the same bytes share; 0: not
-	 * known. */
+	/* Of each item: a number shared by all items with the same bytes; 0:
+	 * unknown. */
 	uint32_t *deleted_group, *added_group;
-	/* Of each gone folder: where most of it went, and how much. */
+	/* Of each deleted directory: the directory that received most of its
+	 * files, and how many. */
 	uint32_t *best, *votes;
 	uint64_t similar_bytes; /* read so far */
 };
@@ -20,16 +21,16 @@ struct moves_work {
 bool moves_is_free(const struct moves_file *f);
 void moves_pair(struct moves *m, uint32_t deleted, uint32_t added,
 		unsigned percent);
-/* Of the same bytes, as far as that is one of a kind. */
+/* Pairs files with the same bytes when only one pair is possible. */
 void moves_exact(struct moves_work *w);
-/* The same among several that would do. */
+/* The same where several pairs are possible. */
 void moves_exact_rest(struct moves_work *w);
-/* Counts anew where the files of each gone folder went. */
+/* Recounts the destinations of the files in each deleted directory. */
 void moves_vote(struct moves_work *w);
-/* Where it lies if the folder above went there as a whole; MOVES_NONE. */
+/* The place of the file if its directory moved as a whole; MOVES_NONE. */
 uint32_t moves_expected(const struct moves_work *w, uint32_t deleted);
 void moves_similar(struct moves_work *w);
-/* Folders, and who went with them. */
+/* Pairs directories, and files that moved with them. */
 void moves_dirs(struct moves_work *w);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * How alike two files are, by libgit2's measure: what `git diff -M` counts.
- */
+/* Similarity of two files by libgit2's measure, as in `git diff -M`. */
 #ifndef GUARD_RESTORE_GIT_SIMILAR_H
 #define GUARD_RESTORE_GIT_SIMILAR_H
 
@@ -8,14 +6,14 @@
 
 #include "base/err.h"
 
-/* What is kept of a file: about 1 KB, whatever its size. */
+/* Fingerprint of a file: about 1 KB, whatever its size. */
 struct similar;
 
-/* 1 and *ret, to free; 0: there is too little in it to be measured. */
+/* 1 and *ret, to free; 0: the content is too short to be measured. */
 int similar_make(const void *data, size_t len, struct similar **ret,
 		 struct err *err);
 void similar_free(struct similar **s);
-/* Percent. */
+/* In percent. */
 unsigned similar_percent(const struct similar *a, const struct similar *b);
 
 #endif

@@ -1,7 +1,5 @@
-/*
- * The difference of two texts, by libgit2 from memory alone: no repository,
- * no configuration, no attribute of any tree is read, nothing is run.
- */
+/* The difference of two texts, by libgit2 from memory alone: no repository,
+ * configuration or attribute is read, and no program is run. */
 #ifndef GUARD_RESTORE_GIT_TEXTDIFF_H
 #define GUARD_RESTORE_GIT_TEXTDIFF_H
 
@@ -16,8 +14,8 @@ struct textdiff_line {
 	size_t len;
 };
 
-/* Calls each() for every line; counts may be asked for with each == NULL.
- * *ret_binary: at least one side is not text (nothing is called then). */
+/* Calls each() for every line; each NULL: only the counts. *ret_binary: at
+ * least one side is not text, and each() is not called. */
 int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	     int context_lines,
 	     int (*each)(void *arg, const struct textdiff_line *line),

@@ -1,14 +1,12 @@
-/*
- * Looking up many paths of one tree, asked for in path order: every folder on
- * the way is loaded once, as long as the questions do not jump about.
- */
+/* Lookup of many paths in one tree. Each directory on the way is loaded once,
+ * as long as the paths come in path order. */
 #ifndef GUARD_RESTORE_PLAN_LOOKUP_H
 #define GUARD_RESTORE_PLAN_LOOKUP_H
 
 #include "snapshot/tree/tree.h"
 
 struct lookup_level {
-	char *path; /* of the folder */
+	char *path; /* of the directory */
 	struct tree tree;
 };
 
@@ -21,8 +19,8 @@ struct lookup {
 
 void lookup_free(struct lookup *l);
 
-/* As tree_lookup(): 1 and a copy in *ret, 0 (and *ret empty: mode 0) when
- * there is nothing, or negative. */
+/* Like tree_lookup(): 1 and a copy in *ret; 0 and an empty *ret (mode 0) when
+ * the path has no entry; or a negative errno. */
 int lookup_find(struct lookup *l, const char *path, struct entry *ret,
 		struct err *err);
 

@@ -1,20 +1,22 @@
 /*
- * What will be done to the user's files, and what stands in its way: pure.
+ * The plan: the steps that change the user's files, and the conflicts that
+ * prevent them.
  *
- * Three trees of the store: `base`, what the project was when the change
- * began; `want`, what it shall be; `now`, what it is. A path where base and
- * want agree is not touched. Where they differ the project must still be as
- * in base (or already as in want: then nothing is left to do), or what both
- * sides did can be put together; anything else is a conflict, and a plan with
- * conflicts is not carried out.
- *
- * Pure but for one thing: merged texts and sets of attributes are put into the
- * store, where the transaction finds them like all others. Flush the store
- * before that: a recovery compares with them.
+ * Input are three trees of the store: `base`, the project when the change
+ * began; `want`, the wanted state; `now`, the present state. A path on which
+ * base and want agree is not touched. Where they differ, one of these must
+ * hold: now agrees with base; now agrees with want, so that no step is needed;
+ * or both changes can be merged. Anything else is a conflict, and a plan with
+ * conflicts is not executed.
  *
  *	apply:	 base = pre-run snapshot, want = the run's result
  *	restore: base = now, want = an older snapshot, additive
- *	undo:	 base = what the last action left, want = what was before it
+ *	undo:	 base = the state after the last action, want = the state before
+ *
+ * Planning is pure except for merged texts and attribute sets, which are put
+ * into the store, where the transaction finds them like all other content. The
+ * caller flushes the store before the transaction, because recovery compares
+ * with them.
  */
 #ifndef GUARD_RESTORE_PLAN_PLAN_H
 #define GUARD_RESTORE_PLAN_PLAN_H
@@ -23,47 +25,47 @@
 #include "snapshot/tree/differences.h"
 
 enum step_kind {
-	STEP_DELETE, /* from -> nothing; a folder with all below it */
-	STEP_REPLACE, /* another file, link or kind of thing */
-	STEP_CREATE, /* nothing -> to; parents come before */
-	STEP_META, /* mode, owner, xattrs, times; bytes stay */
+	STEP_DELETE, /* from -> none; a directory with all entries below it */
+	STEP_REPLACE, /* another file, symbolic link or kind of entry */
+	STEP_CREATE, /* none -> to; parents come first */
+	STEP_META, /* mode, owner, xattrs, times; the bytes stay */
 };
 
-/* Where a step's result comes from, when it is not what want has alone. */
+/* Source of a step's result, when it is not `want` alone. */
 enum step_how {
 	STEP_PLAIN,
-	STEP_MERGED, /* both sides' changes, put together without a conflict */
-	STEP_MARKED, /* both sides, with conflict markers in the text */
-	STEP_OVER, /* want's, over what the user changed meanwhile */
+	STEP_MERGED, /* changes of both sides, merged without a conflict */
+	STEP_MARKED, /* changes of both sides, as text with conflict markers */
+	STEP_OVER, /* want, over a change of the user */
 };
 
-/* Folders are single steps (CREATE, DELETE, META) of their own; STEP_REPLACE
- * between a folder and something else is split into its parts. */
+/* Directories are single steps (CREATE, DELETE, META). A replacement of a
+ * directory by another kind of entry, or the reverse, becomes several steps. */
 struct step {
 	enum step_kind kind;
 	enum step_how how;
 	char *path;
-	struct entry from; /* as it is now, mode 0: nothing */
-	struct entry to; /* as it shall be, mode 0: nothing */
-	/* Of a file with several names: another one, in the project, that
-	 * stays as it is; or NULL. */
+	struct entry from; /* present entry; mode 0: none */
+	struct entry to; /* wanted entry; mode 0: none */
+	/* Of a file with several hard links: a path in the project that stays
+	 * unchanged, or NULL. */
 	char *hardlink_to;
-	bool shared; /* other steps give names of the same file */
+	bool shared; /* other steps create hard links of the same file */
 };
 
 enum conflict_kind {
 	CONFLICT_BOTH_CHANGED, /* modified on both sides */
 	CONFLICT_BOTH_ADDED,
-	CONFLICT_DELETED_NOW, /* the user deleted what is to be changed */
-	CONFLICT_CHANGED_NOW, /* the user changed what is to be deleted */
-	CONFLICT_ADDED_BELOW, /* something new in a folder to be deleted */
-	CONFLICT_DIRECTORY, /* additive: a folder where something else shall be
+	CONFLICT_DELETED_NOW, /* the user deleted an entry that want changes */
+	CONFLICT_CHANGED_NOW, /* the user changed an entry that want deletes */
+	CONFLICT_ADDED_BELOW, /* new entry in a directory that want deletes */
+	CONFLICT_DIRECTORY, /* additive: a directory where want has another kind
 			     */
-	CONFLICT_PARENT, /* its folder is gone or is no folder */
-	CONFLICT_MOVED, /* changed after the run's start, before it was
+	CONFLICT_PARENT, /* the parent is missing or no directory */
+	CONFLICT_MOVED, /* changed after the start of the run and before it was
 			   stored: there is no merge base */
 	CONFLICT_INCOMPLETE, /* a side could not be read */
-	CONFLICT_GIT, /* a .git whose refs, HEAD or index moved */
+	CONFLICT_GIT, /* a .git whose refs, HEAD or index changed */
 };
 
 struct conflict {
@@ -73,9 +75,9 @@ struct conflict {
 
 enum refusal_kind {
 	REFUSED_SETID, /* set-id bits or file capabilities */
-	REFUSED_NODE, /* device node, socket */
-	REFUSED_GIT, /* tells git what to execute or where to look */
-	REFUSED_UNREADABLE, /* a folder that its owner could not look into */
+	REFUSED_NODE, /* device node or socket */
+	REFUSED_GIT, /* tells git which program to run or where to look */
+	REFUSED_UNREADABLE, /* a directory that its owner could not read */
 };
 
 struct refusal {
@@ -84,87 +86,90 @@ struct refusal {
 };
 
 struct plan {
-	struct step *steps; /* in the order in which they are done */
+	struct step *steps; /* in the order of execution */
 	size_t step_count, step_capacity;
 	struct conflict *conflicts;
 	size_t conflict_count, conflict_capacity;
 	struct refusal *refusals;
 	size_t refusal_count, refusal_capacity;
-	/* What would be conflicts, had the user not decided: paths that stay
-	 * as he has them, and paths where want goes over what he did. */
+	/* Conflicts that the user decided: paths that keep the user's version,
+	 * and paths where want replaces it. */
 	struct conflict *kept, *over;
 	size_t kept_count, kept_capacity, over_count, over_capacity;
-	size_t already; /* differences that the project has already */
-	size_t git_skipped; /* changes in a .git that were left out */
-	size_t left; /* differences left as they are by missing_only */
-	/* What people read before its paths, e.g. "~/"; NULL: nothing. Not of
-	 * plan_make()'s making, and borrowed. */
+	size_t already; /* differences that the project already has */
+	size_t git_skipped; /* changes in a .git that were skipped */
+	size_t left; /* differences skipped by missing_only */
+	/* Printed before the plan's paths, e.g. "~/"; NULL: no prefix.
+	 * Borrowed, and not set by plan_make(). */
 	const char *prefix;
 };
 
-/*
- * What becomes of paths that both sides changed. Texts that can be put
- * together are, with all but RESOLVE_NOT; what is left over is a conflict,
- * unless the user has said whose version it shall be.
- */
+/* The decision for paths that both sides changed. All modes except RESOLVE_NOT
+ * merge texts where possible; the rest is a conflict, unless the user selected
+ * a side. */
 enum plan_resolve {
 	RESOLVE_NOT,
 	RESOLVE_MERGE,
-	RESOLVE_OURS, /* the project's; the path is named in kept */
-	RESOLVE_THEIRS, /* want's; named in over. Never takes what could not be
-			   stored, what was added in a folder that goes (unless
-			   just that path is among paths), a folder that stands
-			   where want has something else, or a .git */
+	RESOLVE_OURS, /* the project's version; the path is listed in kept */
+	RESOLVE_THEIRS, /* the version of want; the path is listed in over.
+			   Still a conflict: an incomplete entry, an entry added
+			   in a deleted directory (unless just that path is in
+			   paths), a directory where want has another kind, a
+			   .git */
 	RESOLVE_MARKERS, /* texts get conflict markers */
 };
 
 struct plan_options {
-	/* Only these paths and what is below ("" all); NULL-terminated or
-	 * NULL. A named path brings its missing parent folders along. */
+	/* Only these paths and all entries below them ("": all),
+	 * NULL-terminated or NULL. The missing parents of a named path are
+	 * created. */
 	const char *const *paths;
-	/* The trees are of some paths only (take_options.only): a folder on the
-	 * way to them is in order although it is incomplete, and of a name that
-	 * base does not have nobody asks whether it was there. */
+	/* The trees hold some paths only (take_options.only). An incomplete
+	 * directory on the way to them is no conflict, and a name that base
+	 * does not have is not searched in the notes. */
 	bool partial;
-	/* The same of now alone; what was there is known. */
+	/* The same for now alone; base and want are complete. */
 	bool partial_now;
-	bool additive; /* never delete, never turn a folder into a file */
-	bool missing_only; /* what is there, stays as it is: counted in left */
+	bool additive; /* never delete, never replace a directory by a file */
+	bool missing_only; /* existing entries stay unchanged and are counted in
+			      left */
 	bool keep_git; /* never delete a .git unless a path names it */
-	/*
-	 * The contents of a .git are left out unless a path names it or
-	 * something in it: then the .git is taken as a whole, and refused
-	 * when HEAD, refs, packed-refs or index differ from base.
-	 */
+	/* The content of a .git is skipped unless a path names the .git or an
+	 * entry in it. A named .git is taken completely, and refused when HEAD,
+	 * refs, packed-refs or index differ from base. */
 	bool git_apart;
-	/* Set-id bits, file capabilities and nodes: from a run they are
-	 * refused; from the user's own snapshots they come back. */
+	/* Set-id bits, file capabilities and nodes: refused from a run,
+	 * restored from the user's own snapshots. */
 	bool refuse_special;
-	/* With refuse_special: folders that shut their owner out are refused
-	 * too. What is in one nobody but root can store or take back. */
+	/* With refuse_special: directories without r or x for their owner are
+	 * refused too, because only root can store or restore their content. */
 	bool refuse_unreadable;
-	/* ... but for these very paths, nodes apart; NULL-terminated or NULL.
-	 * With both options what git obeys in a .git that is taken as a whole
-	 * (config, hooks, info, the same of modules, alternates, commondir,
-	 * any link) is refused as well, unless it is here or among paths. */
+	/*
+	 * Exceptions from both options, NULL-terminated or NULL; nodes are
+	 * refused always. With both options, entries that git obeys in a
+	 * completely taken .git (config, hooks, info, the same of modules,
+	 * alternates, commondir, any symbolic link) are refused as well, unless
+	 * listed here or in paths.
+	 */
 	const char *const *agreed;
-	/* Notes of the base's snapshot (NOTE_MOVED, NOTE_INCOMPLETE) count as
-	 * conflicts; NULL when there are none. */
+	/* Notes of the base snapshot (NOTE_MOVED, NOTE_INCOMPLETE), which count
+	 * as conflicts; NULL: none. */
 	const struct snapshot *base_notes;
-	/* Notes of the look at now: of what lies below a folder that could not
-	 * be read nobody knows whether it is gone, and of a folder on the way
-	 * (partial_now) its flag alone does not say so. NULL: none. */
+	/* Notes of the present snapshot. Below an unreadable directory the
+	 * deletion of an entry is unknown; of a directory on the way
+	 * (partial_now) the flag alone does not tell. NULL: none. */
 	const struct snapshot *now_notes;
 	enum plan_resolve resolve;
-	/* What conflict markers call the two sides; for RESOLVE_MARKERS. */
+	/* Labels of the two sides in conflict markers, for RESOLVE_MARKERS. */
 	const char *our_label, *their_label;
-	/* Of base and want, when they are known already, else NULL. */
+	/* The differences of base and want when the caller has them, else
+	 * NULL. */
 	const struct differences *differences;
 };
 
 void plan_free(struct plan *p);
 
-/* Whether the user has agreed to lose an edit of his at that path. */
+/* Whether the user agreed to lose a change at this path. */
 bool plan_is_over(const struct plan *p, const char *path);
 
 int plan_make(struct store *store, const struct entry *base,

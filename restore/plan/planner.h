@@ -1,13 +1,16 @@
 /*
- * Inside of plan_make(): what its parts share while a plan is made.
+ * Internals of plan_make(): the state that its parts share.
  *
- * planner.c goes through the differences of base and want one by one (a row
- * each) and decides by what the project holds now; plan_below.c answers for
- * folders that are to go, plan_git.c for every .git, plan_resolve.c for what
- * the user has decided about conflicts, plan_merge.c and plan_meta.c put both
- * sides together, plan_steps.c adds the steps, plan_links.c finds the other
- * names of their files, planmake.c holds the result and puts the steps into
- * order.
+ *	planner.c	visits the differences of base and want (one row each)
+ *			and decides by the entry in now
+ *	plan_below.c	directories that want deletes
+ *	plan_git.c	everything in a .git
+ *	plan_resolve.c	the user's decisions about conflicts
+ *	plan_merge.c	merge of contents
+ *	plan_meta.c	merge of mode, owner and xattrs
+ *	plan_steps.c	adds the steps
+ *	plan_links.c	hard links of the steps' files
+ *	plan_make.c	sorts the steps into the order of execution
  */
 #ifndef GUARD_RESTORE_PLAN_PLANNER_H
 #define GUARD_RESTORE_PLAN_PLANNER_H
@@ -16,7 +19,7 @@
 #include "restore/plan/lookup.h"
 #include "restore/plan/plan.h"
 
-/* One difference: what was, what shall be, what is. Mode 0: nothing. */
+/* One difference: the entry in base, want and now. Mode 0: no entry. */
 struct row {
 	const char *path;
 	const struct entry *base, *want;
@@ -28,7 +31,8 @@ struct git_root {
 	bool conflict;
 };
 
-/* A folder whose times are the same on both sides, but whose list is not. */
+/* A directory with equal times on both sides and a different list of
+ * entries. */
 struct same_time {
 	char *path;
 	struct entry from, to;
@@ -38,12 +42,13 @@ struct planner {
 	struct store *store;
 	const struct entry *base, *want, *now;
 	const struct plan_options *options;
-	struct pathset meant; /* of the options' paths */
+	struct pathset meant; /* options->paths */
 	struct plan *plan;
 	struct lookup find_base, find_want, find_now;
-	char *skip; /* settled with all below, or NULL */
-	char *ready; /* the last folder found ready for new things, or NULL */
-	char **made; /* folders that the plan makes, in path order */
+	char *skip; /* decided with all paths below, or NULL */
+	char *ready; /* the last directory known to accept new entries, or NULL
+		      */
+	char **made; /* directories that the plan creates, in path order */
 	size_t made_count, made_capacity;
 	struct git_root *gits;
 	size_t git_count, git_capacity;
@@ -54,76 +59,77 @@ struct planner {
 void planner_free(struct planner *pl);
 int planner_run(struct planner *pl, struct err *err);
 
-/* Same kind, bytes, mode, owner, attributes; both may be nothing. */
+/* Whether kind, bytes, mode, owner and xattrs are equal. Both may be empty. */
 bool planner_same(const struct entry *a, const struct entry *b);
-/* A conflict, or with RESOLVE_OURS a path that is kept. */
+/* Adds a conflict; with RESOLVE_OURS, a path that is kept. */
 void planner_conflict(struct planner *pl, enum conflict_kind kind,
 		      const char *path);
-/* The same, and nothing below it is looked at any more. */
+/* The same, and skips all paths below. */
 void planner_conflict_subtree(struct planner *pl, enum conflict_kind kind,
 			      const char *path);
 void planner_skip_below(struct planner *pl, const char *path);
-/* It stays as the user has it; it goes for want's version. */
+/* Lists a path that keeps the user's version; a path where want replaces it. */
 void planner_keep(struct planner *pl, enum conflict_kind kind,
 		  const char *path);
 void planner_overwrite(struct planner *pl, enum conflict_kind kind,
 		       const char *path);
 bool planner_takes_theirs(const struct planner *pl); /* RESOLVE_THEIRS */
-/* Just this path is among the options' paths. */
+/* Whether this very path is in options->paths. */
 bool planner_is_named(const struct planner *pl, const char *path);
-/* Says of all steps from that number on where their results come from. */
+/* Sets the source of all steps from number `from` on. */
 void planner_set_how(struct planner *pl, size_t from, enum step_how how);
-/*
- * Both sides did something to the row's path that do not go together: merges
- * them, or goes by the options, or adds the conflict. kind: BOTH_CHANGED,
- * BOTH_ADDED or DELETED_NOW.
- */
+/* Handles a row whose two changes do not agree: merges them, follows the user's
+ * decision, or adds the conflict. kind: BOTH_CHANGED, BOTH_ADDED or
+ * DELETED_NOW. */
 int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		 const struct row *row, struct err *err);
-/* 1: settled by steps (or there already); 0: cannot be merged; negative. */
+/* 1: done by steps, or already equal; 0: cannot be merged; or a negative
+ * errno. */
 int plan_merge_file(struct planner *pl, const struct row *row, struct err *err);
 int plan_merge_dir(struct planner *pl, const struct row *row, struct err *err);
-/* Mode, owner and attributes of both, into *to, which holds what is there now:
- * 1; 0: they do not go together; negative. */
+/* Merges mode, owner and xattrs of both sides into *to, which holds the present
+ * entry: 1; 0: they conflict; or a negative errno. */
 int plan_meta_merge(struct planner *pl, const struct row *row, struct entry *to,
 		    struct err *err);
 
 extern const struct entry planner_nothing;
 void step_push(struct planner *pl, enum step_kind kind, const char *path,
 	       const struct entry *from, const struct entry *to);
-/* REPLACE or META of what is there now, unless that is refused. */
+/* Adds REPLACE or META for an existing entry, unless refused. */
 int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 		struct err *err);
-/* META of a folder that is there, unless that is refused. */
+/* Adds META for an existing directory, unless refused. */
 int step_dir_meta(struct planner *pl, const struct row *row,
 		  const struct entry *to, struct err *err);
-/* CREATE, with the folders it needs; CONFLICT_PARENT when they cannot be. */
+/* Adds CREATE with the parents that it needs; CONFLICT_PARENT when they cannot
+ * be created. */
 int step_create(struct planner *pl, const struct row *row, struct err *err);
-/* CREATE without a look at the folder. */
+/* Adds CREATE without a check of the parent. */
 void step_add_create(struct planner *pl, const char *path,
 		     const struct entry *to);
-/* A folder where something else is, or something else where a folder is: that
- * is deleted, want is made. */
+/* Deletes the present entry and creates the wanted one, when one of the two is
+ * a directory. */
 int step_change_type(struct planner *pl, const struct row *row,
 		     struct err *err);
-/* Which steps give names of files that others have; when all are there, in
- * their order. */
+/* Finds steps whose files have other hard links. Called when all steps are in
+ * their final order. */
 int plan_links(struct planner *pl, struct err *err);
-/* 1: the options refuse such a thing, and the plan says so now. */
+/* 1: the options refuse this entry, and the plan lists it now. */
 int step_refused(struct planner *pl, const char *path, const struct entry *from,
 		 const struct entry *to, struct err *err);
 
 enum plan_below_verdict {
 	PLAN_BELOW_KEPT, /* conflicts were added */
-	PLAN_BELOW_DELETED, /* as a whole */
-	PLAN_BELOW_GIT, /* a .git that is left out is in it */
-	PLAN_BELOW_PARTIAL, /* something of the user's stays in it */
+	PLAN_BELOW_DELETED, /* completely */
+	PLAN_BELOW_GIT, /* holds a .git that is skipped */
+	PLAN_BELOW_PARTIAL, /* some entries of the user stay */
 };
 
 /*
- * A folder that shall go. Adds the conflicts that are below it. With the last
- * two answers it stays, and what is in it is to be decided on one by one;
- * whole: that is no way, there must be nothing left of it. Negative: error.
+ * Decides about a directory that want deletes, and adds the conflicts below it.
+ * With the last two verdicts the directory stays, and its entries are decided
+ * one by one. whole: all or none, since another entry takes its place.
+ * Negative: an errno.
  */
 int plan_below_may_delete(struct planner *pl, const struct row *row, bool whole,
 			  struct err *err);
@@ -134,20 +140,20 @@ enum plan_git_verdict {
 	PLAN_GIT_TAKEN,
 	PLAN_GIT_REFUSED
 };
-/* Whether path belongs to a .git and what becomes of it; a conflict is added
- * when one is first met that cannot be taken. Negative: error. */
+/* Whether path belongs to a .git, and the decision for it. The conflict for a
+ * .git that cannot be taken is added at its first path. Negative: an errno. */
 int plan_git_decide(struct planner *pl, const char *path, struct err *err);
-/* 1: the path is the index of a .git, and the two are the same but for what
- * git notes of the files' times, and for their own bytes. */
+/* 1: path is the index of a .git, and both versions agree except for the files'
+ * times that git caches and the resulting bytes. */
 int plan_git_same_index(struct planner *pl, const char *path,
 			const struct entry *a, const struct entry *b,
 			struct err *err);
-/* It belongs to a .git that may not be deleted (keep_git). */
+/* Whether the path belongs to a .git that may not be deleted (keep_git). */
 bool plan_git_is_kept(const struct planner *pl, const char *path);
-/* A path of the options names the .git at path, or something in it. */
+/* Whether options->paths name the .git at path, or an entry in it. */
 bool plan_git_is_named(const struct planner *pl, const char *path);
-/* A file or a link by which git is told what to execute, or where to find
- * what. */
+/* Whether this file or symbolic link tells git which program to run or where to
+ * look. */
 bool plan_git_obeys(const char *path, uint32_t mode);
 
 #endif
