@@ -179,6 +179,12 @@ vm:
 	+$(MAKE) --no-print-directory all unit tools fuzz-targets
 	tests/vm/run $(BUILD) $(VM)
 
+# Against an older program: OLD=PATH, or OLD_COMMIT=REV, which is built first.
+compare:
+	+$(MAKE) --no-print-directory all tools
+	OLD='$(OLD)' OLD_COMMIT='$(OLD_COMMIT)' WORLDS='$(WORLDS)' \
+		SHOW='$(SHOW)' tests/compare/run $(BUILD)
+
 asan:
 	tests/install-deps unit
 	+$(MAKE) --no-print-directory BUILD=build-asan HARDEN= asan-built \
@@ -253,6 +259,8 @@ help:
 	@echo 'make fuzz           fuzz the formats [FUZZ_SECONDS=60] each'
 	@echo 'make bench          speed and memory beside other tools: BENCH=quick,'
 	@echo '                    ROWS=...; see docs/performance.md'
+	@echo 'make compare        what an older guard did otherwise: OLD=PATH or'
+	@echo '                    OLD_COMMIT=REV; see tests/compare/run'
 	@echo 'make vm             chosen tests on a kernel of Debian, emulated, with'
 	@echo '                    systemd: VM="--kernel linux-image-amd64 run limits"'
 	@echo 'make install        [PREFIX=/usr/local] [DESTDIR=]'
@@ -264,7 +272,7 @@ help:
 	@echo 'missing Debian packages first, by apt-get as root or through sudo.'
 
 .PHONY: vm all unit tools demo check check-built test test-built crash hostile \
-	agents syntax lint bench asan asan-built fuzz fuzz-built fuzz-targets \
+	agents syntax lint bench compare asan asan-built fuzz fuzz-built fuzz-targets \
 	install uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
