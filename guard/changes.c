@@ -7,9 +7,9 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
-#include "base/lowerbound.h"
 #include "base/path.h"
 #include "base/pathset.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "guard/moved_dirs.h"
 #include "overlay/lower_copy.h"
@@ -313,16 +313,10 @@ void changes_filter(struct change_list *list, const char *const *paths)
 	}
 }
 
-static int compare_change_path(const void *path, const void *change)
-{
-	return path_compare(path, ((const struct change *)change)->path);
-}
-
 /* What lies below a path comes directly behind it. */
 bool changes_has(const struct change_list *list, const char *path)
 {
-	size_t at = lowerbound(path, list->items, list->count,
-			       sizeof(*list->items), compare_change_path);
+	size_t at = INDEX_BY_PATH(path, list->items, list->count, path);
 
 	return at < list->count && path_below(list->items[at].path, path);
 }

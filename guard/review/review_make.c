@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/lowerbound.h"
 #include "base/path.h"
 #include "base/pathset.h"
+#include "base/sorted.h"
 #include "guard/review/review.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/attrset.h"
@@ -60,19 +60,6 @@ static int add_project_change(void *arg, const char *path,
 	return 0;
 }
 
-static int compare_to_entry_path(const void *path, const void *entry)
-{
-	return path_compare(path, ((const struct review_entry *)entry)->path);
-}
-
-/* The first that is the path or comes behind it. */
-static size_t find_project_change(const struct review_maker *m,
-				  const char *path)
-{
-	return lowerbound(path, m->here, m->here_count, sizeof(*m->here),
-			  compare_to_entry_path);
-}
-
 /* What git obeys is asked about item by item in any case. */
 static void mark_refused(const struct plan *plan, struct review_entry *e)
 {
@@ -101,7 +88,7 @@ static int add_review_entry(void *arg, const char *path,
 	if (!*path || is_same_reviewed(old, now) ||
 	    !pathset_contains(&m->wanted_paths, path))
 		return 0;
-	at = find_project_change(m, path);
+	at = INDEX_BY_PATH(path, m->here, m->here_count, path);
 	if (at < m->here_count && strcmp(m->here[at].path, path) == 0 &&
 	    is_same_reviewed(&m->here[at].now, now)) {
 		r->already++;

@@ -2,20 +2,14 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/lowerbound.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "snapshot/tree/catalog.h"
-
-static int compare_note_path(const void *path, const void *note)
-{
-	return path_compare(path, ((const struct note *)note)->path);
-}
 
 /* The first note whose path is not before this one. */
 static size_t first_note_from(const struct snapshot *s, const char *path)
 {
-	return lowerbound(path, s->notes, s->note_count, sizeof(*s->notes),
-			  compare_note_path);
+	return INDEX_BY_PATH(path, s->notes, s->note_count, path);
 }
 
 static bool has_note_at(const struct snapshot *s, enum note_kind kind,

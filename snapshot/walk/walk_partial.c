@@ -5,8 +5,8 @@
 #include <sys/ioctl.h>
 
 #include "base/auto.h"
-#include "base/lowerbound.h"
 #include "base/path.h"
+#include "base/sorted.h"
 
 enum only {
 	WANTED_NONE, /* of no interest */
@@ -14,16 +14,11 @@ enum only {
 	WANTED_ALL, /* it is wanted, with all below */
 };
 
-static int compare_wanted_path(const void *path, const void *wanted)
-{
-	return path_compare(path, *(const char *const *)wanted);
-}
-
 /* The first that is not before path. */
 static size_t first_wanted_from(const struct walk *w, const char *path)
 {
-	return lowerbound(path, w->only, w->only_count, sizeof(*w->only),
-			  compare_wanted_path);
+	return sorted_path_index(path, w->only, w->only_count, sizeof(*w->only),
+				 0);
 }
 
 /* What is wanted of a path whose folder is on the way to something. */

@@ -90,6 +90,34 @@ static void test_the_first_of_equal_items_is_found(void **state)
 	assert_int_equal(INDEX_BY_TEXT("b", items, 4, path), 1);
 }
 
+/* Of lists of all lengths, with each text twice. */
+static void test_every_index_of_every_list_is_found(void **state)
+{
+	static const char *const texts[] = {"b", "d", "f", "h", "j"};
+	static const char *const others[] = {"a", "c", "e", "g", "i"};
+	const char *items[10];
+	size_t count, i;
+
+	(void)state;
+	for (i = 0; i < 10; i++)
+		items[i] = texts[i / 2];
+	for (count = 0; count <= 10; count++) {
+		for (i = 0; i < count; i++) {
+			assert_int_equal(sorted_path_index(items[i], items,
+							   count,
+							   sizeof(*items), 0),
+					 i / 2 * 2);
+			assert_int_equal(sorted_text_index(others[i / 2], items,
+							   count,
+							   sizeof(*items), 0),
+					 i / 2 * 2);
+		}
+		assert_int_equal(
+			sorted_text_index("z", items, count, sizeof(*items), 0),
+			count);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,6 +127,7 @@ int main(void)
 			test_added_items_are_zero_and_stay_when_the_array_grows),
 		cmocka_unit_test(test_paths_and_texts_have_orders_of_their_own),
 		cmocka_unit_test(test_the_first_of_equal_items_is_found),
+		cmocka_unit_test(test_every_index_of_every_list_is_found),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
