@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/vec.h"
 
 int atomic_sync_dir(int dirfd, struct err *err)
 {
@@ -125,12 +126,6 @@ void atomic_set_free(struct atomic_set *s)
 	*s = (struct atomic_set){0};
 }
 
-static void add_set_item(struct atomic_set *s, const struct atomic_item *item)
-{
-	GROW(s->items, s->count, s->capacity);
-	s->items[s->count++] = *item;
-}
-
 int atomic_set_write(struct atomic_set *s, int dirfd, const char *name,
 		     const void *data, size_t len, mode_t mode, struct err *err)
 {
@@ -145,18 +140,16 @@ int atomic_set_write(struct atomic_set *s, int dirfd, const char *name,
 		(void)unlinkat(dirfd, temp, 0);
 		return fail_num(err, num, "write %s", text_quote(name));
 	}
-	add_set_item(s, &(struct atomic_item){TAKE_FD(fd), dirfd, dirfd,
-					      TAKE(temp), mem_strdup(name),
-					      false});
+	*VEC_ADD(s) = (struct atomic_item){
+		TAKE_FD(fd), dirfd, dirfd, TAKE(temp), mem_strdup(name), false};
 	return 0;
 }
 
 void atomic_set_adopt(struct atomic_set *s, int fd, int from_fd,
 		      const char *temp, int dirfd, const char *name)
 {
-	add_set_item(s,
-		     &(struct atomic_item){fd, from_fd, dirfd, mem_strdup(temp),
-					   mem_strdup(name), true});
+	*VEC_ADD(s) = (struct atomic_item){
+		fd, from_fd, dirfd, mem_strdup(temp), mem_strdup(name), true};
 }
 
 /* Under a name that must be free; file systems without NOREPLACE: a link

@@ -15,7 +15,9 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
+#include "base/vec.h"
 
 #define DENTS_LEN 65536
 #define REMAINS ".removing-"
@@ -35,12 +37,6 @@ void dirlist_free(struct dirlist *list)
 	*list = (struct dirlist){0};
 }
 
-static int compare_dirlist_names(const void *a, const void *b)
-{
-	return strcmp(((const struct dirlist_item *)a)->name,
-		      ((const struct dirlist_item *)b)->name);
-}
-
 /* While the names' memory still moves, items hold offsets into it. */
 void dirlist_add(struct dirlist *list, const char *name, size_t len)
 {
@@ -51,8 +47,7 @@ void dirlist_add(struct dirlist *list, const char *name, size_t len)
 	}
 	memcpy(list->names + list->names_len, name, len);
 	list->names[list->names_len + len] = '\0';
-	GROW(list->items, list->count, list->capacity);
-	list->items[list->count++] = (struct dirlist_item){
+	*VEC_ADD(list) = (struct dirlist_item){
 		.name = (const char *)list->names_len, // NOLINT
 	};
 	list->names_len += len + 1;
@@ -64,9 +59,7 @@ void dirlist_sort(struct dirlist *list)
 
 	for (i = 0; i < list->count; i++)
 		list->items[i].name = list->names + (size_t)list->items[i].name;
-	if (list->count)
-		qsort(list->items, list->count, sizeof(*list->items),
-		      compare_dirlist_names);
+	SORT_BY_TEXT(list->items, list->count, name);
 }
 
 static void add_dirent(struct dirlist *list, const struct kernel_dirent *d)
@@ -109,12 +102,7 @@ int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 const struct dirlist_item *dirlist_find(const struct dirlist *list,
 					const char *name)
 {
-	struct dirlist_item key = {.name = name};
-
-	if (!list->count)
-		return NULL;
-	return bsearch(&key, list->items, list->count, sizeof(key),
-		       compare_dirlist_names);
+	return FIND_BY_TEXT(name, list->items, list->count, name);
 }
 
 static int open_dir_to_remove(int dirfd, const char *name, dev_t *ret_dev)

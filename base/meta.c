@@ -16,7 +16,9 @@
 #include "base/chattr.h"
 #include "base/codec.h"
 #include "base/fd.h"
+#include "base/sorted.h"
 #include "base/text.h"
+#include "base/vec.h"
 
 /* Linux 6.13, and older headers lack it. */
 #if !defined(SYS_listxattrat) && (defined(__x86_64__) || defined(__aarch64__))
@@ -108,25 +110,16 @@ void xattrs_free(struct xattrs *x)
 	*x = (struct xattrs){0};
 }
 
-static int compare_xattr_names(const void *a, const void *b)
-{
-	return strcmp(((const struct xattr *)a)->name,
-		      ((const struct xattr *)b)->name);
-}
-
 void xattrs_add(struct xattrs *x, const char *name, const void *value,
 		size_t len)
 {
-	GROW(x->items, x->count, x->capacity);
-	x->items[x->count++] = (struct xattr){
+	*VEC_ADD(x) = (struct xattr){
 		.name = mem_strdup(name),
 		.value = mem_dup(value, len),
 		.len = len,
 	};
-	if (x->count > 1 && compare_xattr_names(&x->items[x->count - 2],
-						&x->items[x->count - 1]) > 0)
-		qsort(x->items, x->count, sizeof(*x->items),
-		      compare_xattr_names);
+	if (x->count > 1 && strcmp(x->items[x->count - 2].name, name) > 0)
+		SORT_BY_TEXT(x->items, x->count, name);
 }
 
 static bool is_machine_xattr(const char *name)
@@ -309,12 +302,7 @@ bool xattrs_equal(const struct xattrs *a, const struct xattrs *b)
 
 const struct xattr *xattrs_find(const struct xattrs *x, const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < x->count; i++)
-		if (strcmp(x->items[i].name, name) == 0)
-			return &x->items[i];
-	return NULL;
+	return FIND_BY_TEXT(name, x->items, x->count, name);
 }
 
 size_t xattrs_remove_prefix(struct xattrs *x, const char *prefix)

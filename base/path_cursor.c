@@ -12,14 +12,14 @@
 
 static void close_last_dir(struct path_cursor *w)
 {
-	(void)close(w->dirs[--w->count].fd);
+	(void)close(w->dirs.items[--w->dirs.count].fd);
 }
 
 void path_cursor_free(struct path_cursor *w)
 {
-	while (w->count)
+	while (w->dirs.count)
 		close_last_dir(w);
-	free(w->dirs);
+	VEC_FREE(&w->dirs);
 	free(w->path);
 	*w = (struct path_cursor){.root_fd = -1};
 }
@@ -31,18 +31,19 @@ static void close_other_dirs(struct path_cursor *w, const char *path)
 
 	while (w->path && w->path[same] && w->path[same] == path[same])
 		same++;
-	while (w->count && (w->dirs[w->count - 1].len > same ||
-			    path[w->dirs[w->count - 1].len] != '/'))
+	while (w->dirs.count &&
+	       (w->dirs.items[w->dirs.count - 1].len > same ||
+		path[w->dirs.items[w->dirs.count - 1].len] != '/'))
 		close_last_dir(w);
 }
 
 /* Where the way goes on: the last mark, and what is left of path. */
 static int find_last_dir(const struct path_cursor *w, const char **path)
 {
-	if (!w->count)
+	if (!w->dirs.count)
 		return w->root_fd;
-	*path += w->dirs[w->count - 1].len + 1;
-	return w->dirs[w->count - 1].fd;
+	*path += w->dirs.items[w->dirs.count - 1].len + 1;
+	return w->dirs.items[w->dirs.count - 1].fd;
 }
 
 /* One more mark on the way to path. */
@@ -61,8 +62,7 @@ static int open_next_dir(struct path_cursor *w, const char *path,
 	fd = beneath_open(from, piece, O_PATH | O_DIRECTORY, 0, err);
 	if (fd < 0)
 		return fd;
-	GROW(w->dirs, w->count, w->capacity);
-	w->dirs[w->count++] = (struct path_cursor_dir){
+	*VEC_ADD(&w->dirs) = (struct path_cursor_dir){
 		.fd = fd,
 		.len = (size_t)(rest - path) + len,
 	};
@@ -76,7 +76,7 @@ int path_cursor_open(struct path_cursor *w, const char *path, int flags,
 	struct err cause;
 	int fd = w->root_fd;
 
-	if (!w->count && strlen(path) <= 2 * PATH_CURSOR_PIECE)
+	if (!w->dirs.count && strlen(path) <= 2 * PATH_CURSOR_PIECE)
 		return beneath_open(w->root_fd, path, flags, 0, err);
 	close_other_dirs(w, path);
 	free(w->path);

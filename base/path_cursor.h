@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 
 #define PATH_CURSOR_PIECE 512
 
@@ -25,8 +26,7 @@ struct path_cursor_dir {
 struct path_cursor {
 	int root_fd; /* borrowed */
 	char *path; /* that was asked for last */
-	struct path_cursor_dir *dirs;
-	size_t count, capacity;
+	VEC(struct path_cursor_dir) dirs;
 };
 
 void path_cursor_free(struct path_cursor *w);

@@ -13,7 +13,7 @@ struct pathset {
 	bool all; /* nothing was named: everything is meant */
 	/* In the order of path_compare(); none lies below another. */
 	const char **items;
-	size_t count;
+	size_t count, capacity;
 };
 
 /* Of a NULL-terminated list, whose texts must live as long; NULL stands for

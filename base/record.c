@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/vec.h"
 
 #define RECORD_MAX (16u << 20)
 
@@ -27,8 +28,7 @@ void record_free(struct record *r)
 
 void record_add(struct record *r, const char *key, const char *value)
 {
-	GROW(r->items, r->count, r->capacity);
-	r->items[r->count++] = (struct record_item){
+	*VEC_ADD(r) = (struct record_item){
 		.key = mem_strdup(key),
 		.value = mem_strdup(value),
 	};

@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/codec.h"
 #include "base/fd.h"
+#include "base/vec.h"
 #include "snapshot/store/hash.h"
 
 #define MAC_CACHE_MAGIC "GUARDMK1"
@@ -22,7 +23,7 @@
 
 struct mac_list {
 	struct oid id;
-	unsigned char *chunk_mac_cache;
+	unsigned char *macs;
 	size_t count;
 	bool superseded; /* of no use for the next snapshot */
 };
@@ -32,8 +33,7 @@ struct chunk_mac_cache {
 	pthread_mutex_t mutex; /* all below */
 	bool loaded, changed;
 	unsigned char key[CHUNK_MAC_KEY_LEN];
-	struct mac_list *lists;
-	size_t count, capacity;
+	VEC(struct mac_list) lists;
 };
 
 struct chunk_mac_cache *chunk_mac_cache_new(const char *path)
@@ -49,16 +49,14 @@ static void clear_mac_lists(struct chunk_mac_cache *m)
 {
 	size_t i;
 
-	for (i = 0; i < m->count; i++)
-		free(m->lists[i].chunk_mac_cache);
-	free(m->lists);
-	m->lists = NULL;
-	m->count = m->capacity = 0;
+	for (i = 0; i < m->lists.count; i++)
+		free(m->lists.items[i].macs);
+	VEC_FREE(&m->lists);
 }
 
-void chunk_mac_cache_free(struct chunk_mac_cache **chunk_mac_cache)
+void chunk_mac_cache_free(struct chunk_mac_cache **cache)
 {
-	struct chunk_mac_cache *m = *chunk_mac_cache;
+	struct chunk_mac_cache *m = *cache;
 
 	if (!m)
 		return;
@@ -66,21 +64,20 @@ void chunk_mac_cache_free(struct chunk_mac_cache **chunk_mac_cache)
 	(void)pthread_mutex_destroy(&m->mutex);
 	free(m->path);
 	free(m);
-	*chunk_mac_cache = NULL;
+	*cache = NULL;
 }
 
 static void add_mac_list(struct chunk_mac_cache *m, const struct oid *id,
-			 unsigned char *chunk_mac_cache, size_t count)
+			 unsigned char *macs, size_t count)
 {
-	GROW(m->lists, m->count, m->capacity);
-	m->lists[m->count++] = (struct mac_list){
-		.id = *id, .chunk_mac_cache = chunk_mac_cache, .count = count};
+	*VEC_ADD(&m->lists) =
+		(struct mac_list){.id = *id, .macs = macs, .count = count};
 }
 
 static bool decode_mac_list(struct chunk_mac_cache *m, struct dec *d)
 {
 	struct oid id = {.type = OBJECT_CHUNKLIST};
-	const unsigned char *hash = dec_raw(d, HASH_LEN), *chunk_mac_cache;
+	const unsigned char *hash = dec_raw(d, HASH_LEN), *macs;
 	uint64_t ord, count;
 
 	id.len = dec_var(d);
@@ -88,14 +85,14 @@ static bool decode_mac_list(struct chunk_mac_cache *m, struct dec *d)
 	count = dec_var(d);
 	if (!hash || ord > UINT16_MAX || count > FILE_MAX / CHUNK_MAC_LEN)
 		return false;
-	chunk_mac_cache = dec_raw(d, count * CHUNK_MAC_LEN);
-	if (!chunk_mac_cache)
+	macs = dec_raw(d, count * CHUNK_MAC_LEN);
+	if (!macs)
 		return false;
 	memcpy(id.hash, hash, HASH_LEN);
 	id.ord = (uint16_t)ord;
 	add_mac_list(m, &id,
-		     memcpy(mem_alloc(count * CHUNK_MAC_LEN + 1),
-			    chunk_mac_cache, count * CHUNK_MAC_LEN),
+		     memcpy(mem_alloc(count * CHUNK_MAC_LEN + 1), macs,
+			    count * CHUNK_MAC_LEN),
 		     count);
 	return true;
 }
@@ -153,9 +150,9 @@ static struct mac_list *find_mac_list(struct chunk_mac_cache *m,
 {
 	size_t i;
 
-	for (i = m->count; i-- > 0;)
-		if (oid_equal(&m->lists[i].id, id))
-			return &m->lists[i];
+	for (i = m->lists.count; i-- > 0;)
+		if (oid_equal(&m->lists.items[i].id, id))
+			return &m->lists.items[i];
 	return NULL;
 }
 
@@ -169,14 +166,14 @@ const unsigned char *chunk_mac_cache_find(struct chunk_mac_cache *m,
 	(void)pthread_mutex_lock(&m->mutex);
 	load_mac_cache(m);
 	l = find_mac_list(m, mac_list);
-	ret = l && l->count == count ? l->chunk_mac_cache : NULL;
+	ret = l && l->count == count ? l->macs : NULL;
 	(void)pthread_mutex_unlock(&m->mutex);
 	return ret;
 }
 
 void chunk_mac_cache_put(struct chunk_mac_cache *m, const struct oid *mac_list,
-			 const struct oid *before,
-			 unsigned char *chunk_mac_cache, size_t count)
+			 const struct oid *before, unsigned char *macs,
+			 size_t count)
 {
 	struct mac_list *l;
 
@@ -190,9 +187,9 @@ void chunk_mac_cache_put(struct chunk_mac_cache *m, const struct oid *mac_list,
 	if (l) {
 		m->changed |= l->superseded;
 		l->superseded = false;
-		free(chunk_mac_cache);
+		free(macs);
 	} else {
-		add_mac_list(m, mac_list, chunk_mac_cache, count);
+		add_mac_list(m, mac_list, macs, count);
 		m->changed = true;
 	}
 	(void)pthread_mutex_unlock(&m->mutex);
@@ -201,14 +198,14 @@ void chunk_mac_cache_put(struct chunk_mac_cache *m, const struct oid *mac_list,
 /* The newest lists, as many as may be. */
 static void encode_mac_cache(const struct chunk_mac_cache *m, struct buf *to)
 {
-	size_t len = 0, first = m->count, i;
+	size_t len = 0, first = m->lists.count, i;
 
 	while (first > 0 && len < FILE_MAX / 2)
-		len += m->lists[--first].count * CHUNK_MAC_LEN;
+		len += m->lists.items[--first].count * CHUNK_MAC_LEN;
 	buf_add(to, MAC_CACHE_MAGIC, MAGIC_LEN);
 	buf_add(to, m->key, CHUNK_MAC_KEY_LEN);
-	for (i = first; i < m->count; i++) {
-		const struct mac_list *l = &m->lists[i];
+	for (i = first; i < m->lists.count; i++) {
+		const struct mac_list *l = &m->lists.items[i];
 
 		if (l->superseded)
 			continue;
@@ -216,7 +213,7 @@ static void encode_mac_cache(const struct chunk_mac_cache *m, struct buf *to)
 		enc_var(to, l->id.len);
 		enc_var(to, l->id.ord);
 		enc_var(to, l->count);
-		buf_add(to, l->chunk_mac_cache, l->count * CHUNK_MAC_LEN);
+		buf_add(to, l->macs, l->count * CHUNK_MAC_LEN);
 	}
 	enc_u64(to, hash_check(to->data, to->len));
 }

@@ -36,8 +36,8 @@ const unsigned char *chunk_mac_cache_find(struct chunk_mac_cache *m,
 /* Takes over count marks. What it had of the list `before` (may be NULL), of
  * an older version of the file, is not saved any more. */
 void chunk_mac_cache_put(struct chunk_mac_cache *m, const struct oid *list,
-			 const struct oid *before,
-			 unsigned char *chunk_mac_cache, size_t count);
+			 const struct oid *before, unsigned char *macs,
+			 size_t count);
 
 /* Writes and renames, when there is something new. */
 int chunk_mac_cache_save(struct chunk_mac_cache *m, struct err *err);

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/parallel_for.h"
+#include "base/vec.h"
 #include "snapshot/store/hole.h"
 #include "snapshot/store/mapping.h"
 #include "snapshot/store/stream.h"
@@ -73,8 +74,7 @@ struct reuse_check {
 	int fd;
 	uint64_t size;
 	bool cached;
-	struct run_group *groups;
-	size_t count, capacity;
+	VEC(struct run_group) groups;
 	atomic_size_t next;
 	atomic_uint misses; /* groups in a row */
 };
@@ -90,9 +90,8 @@ static void make_run_groups(struct reuse_check *c)
 		bool hole = list->runs[i].hole;
 
 		if (!g || hole || len >= GROUP_LEN || list->runs[i - 1].hole) {
-			GROW(c->groups, c->count, c->capacity);
-			g = &c->groups[c->count++];
-			*g = (struct run_group){.first = i};
+			g = VEC_ADD(&c->groups);
+			g->first = i;
 			len = 0;
 		}
 		g->count++;
@@ -249,8 +248,8 @@ static int check_run_groups(void *arg, size_t unused, struct err *err)
 
 	(void)unused;
 	while (chunk_mac && atomic_load(&c->misses) < MISSES_MAX &&
-	       (i = atomic_fetch_add(&c->next, 1)) < c->count) {
-		const struct run_group *g = &c->groups[i];
+	       (i = atomic_fetch_add(&c->next, 1)) < c->groups.count) {
+		const struct run_group *g = &c->groups.items[i];
 		struct chunk_reuse *p = c->chunk_reuse;
 
 		if (p->list.runs[g->first].hole)
@@ -311,7 +310,7 @@ int chunk_reuse_check(struct chunk_reuse *p, int fd, uint64_t size, bool cached,
 	atomic_init(&c.next, 0);
 	atomic_init(&c.misses, 0);
 	got = parallel_for(alone ? 1 : 2, alone, check_run_groups, &c, err);
-	free(c.groups);
+	VEC_FREE(&c.groups);
 	if (got < 0)
 		return got;
 	drop_runs_before_changes(p, size);

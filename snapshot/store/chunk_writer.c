@@ -32,7 +32,7 @@ struct chunk_writer {
 	pthread_mutex_t mutex; /* all below */
 	pthread_cond_t changed;
 	struct chunklist list;
-	struct buf chunk_mac_cache; /* CHUNK_MAC_LEN a run */
+	struct buf macs; /* CHUNK_MAC_LEN a run */
 	bool mac_missing; /* a chunk has none */
 	struct chunk_job chunk_jobs[JOBS]; /* a queue */
 	unsigned int head, count;
@@ -63,7 +63,7 @@ static size_t append_chunk_run(struct chunk_writer *p,
 {
 	chunklist_add(&p->list, run);
 	if (!p->mac_missing)
-		buf_add(&p->chunk_mac_cache, mark, CHUNK_MAC_LEN);
+		buf_add(&p->macs, mark, CHUNK_MAC_LEN);
 	return p->list.count - 1;
 }
 
@@ -100,7 +100,7 @@ static int store_chunk(struct chunk_writer *p, struct chunk_mac *chunk_mac,
 		p->failed = *err;
 	p->mac_missing |= !marked;
 	if (!p->mac_missing)
-		memcpy(p->chunk_mac_cache.data + index * CHUNK_MAC_LEN, mark,
+		memcpy(p->macs.data + index * CHUNK_MAC_LEN, mark,
 		       CHUNK_MAC_LEN);
 	(void)pthread_mutex_unlock(&p->mutex);
 	return got;
@@ -223,13 +223,13 @@ int chunk_writer_end(struct chunk_writer *p, const struct chunklist **ret,
 
 unsigned char *chunk_writer_macs(struct chunk_writer *p, size_t *ret_count)
 {
-	unsigned char *chunk_mac_cache = TAKE(p->chunk_mac_cache.data);
+	unsigned char *macs = TAKE(p->macs.data);
 
 	*ret_count = p->list.count;
-	p->chunk_mac_cache = (struct buf){0};
+	p->macs = (struct buf){0};
 	if (!p->mac_missing)
-		return chunk_mac_cache;
-	free(chunk_mac_cache);
+		return macs;
+	free(macs);
 	return NULL;
 }
 
@@ -251,7 +251,7 @@ void chunk_writer_free(struct chunk_writer **chunk_writer)
 	chunk_mac_free(&p->mac_contexts[0]);
 	chunk_mac_free(&p->mac_contexts[1]);
 	chunklist_free(&p->list);
-	buf_free(&p->chunk_mac_cache);
+	buf_free(&p->macs);
 	(void)pthread_mutex_destroy(&p->mutex);
 	(void)pthread_cond_destroy(&p->changed);
 	free(p);

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/codec.h"
 #include "base/fd.h"
+#include "base/vec.h"
 #include "snapshot/store/hash.h"
 
 #define FILE_NAME "lost"
@@ -30,8 +31,7 @@ void known_missing_list_free(struct known_missing_list *list)
 void known_missing_add(struct known_missing_list *list, uint64_t seq,
 		       const char *path)
 {
-	GROW(list->items, list->count, list->capacity);
-	list->items[list->count++] = (struct known_missing_item){
+	*VEC_ADD(list) = (struct known_missing_item){
 		.seq = seq,
 		.path = mem_strdup(path),
 	};

@@ -135,7 +135,7 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 				 .fd = fd,
 				 .size = size,
 				 .cached = stream_is_cached(fd, size)};
-	unsigned char *chunk_mac_cache;
+	unsigned char *macs;
 	size_t count;
 	int got;
 
@@ -153,9 +153,9 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 	if (got < 0 || chunker_end(chunker, ret, err) < 0)
 		return -err->num;
 	*ret_size = c.pos;
-	chunk_mac_cache = chunk_reuse ? chunker_macs(chunker, &count) : NULL;
-	if (chunk_mac_cache)
+	macs = chunk_reuse ? chunker_macs(chunker, &count) : NULL;
+	if (macs)
 		chunk_mac_cache_put(hints->chunk_mac_cache, ret, hints->before,
-				    chunk_mac_cache, count);
+				    macs, count);
 	return 0;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 void objects_free(struct objects *o)
 {
 	free(o->items);
@@ -48,11 +50,10 @@ struct object *objects_add(struct objects *o, const unsigned char *hash,
 		abort();
 	if (o->count >= o->head_count)
 		grow_object_heads(o);
-	GROW(o->items, o->count, o->capacity);
-	item = &o->items[o->count];
-	*item = (struct object){.type = type};
+	item = VEC_ADD(o);
+	item->type = type;
 	memcpy(item->hash, hash, HASH_LEN);
-	link_object(o, o->count++);
+	link_object(o, o->count - 1);
 	return item;
 }
 

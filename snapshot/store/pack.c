@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "snapshot/store/mapping.h"
 
 /* Less is not worth a system call. */
@@ -279,8 +280,7 @@ static int collect_pack_entry(void *arg, const struct pack_entry *entry,
 	struct entry_list *list = arg;
 
 	(void)err;
-	GROW(list->items, list->count, list->capacity);
-	list->items[list->count++] = *entry;
+	*VEC_ADD(list) = *entry;
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "snapshot/store/writer.h"
 
 /* Reserved and not written yet at most: what threads have in their hands. */
@@ -29,8 +30,7 @@ struct packer {
 	char temp[56];
 	uint64_t end; /* where the next record goes */
 	uint64_t plain_bytes;
-	struct pack_entry *entries;
-	size_t count, capacity;
+	VEC(struct pack_entry) entries;
 	bool published;
 };
 
@@ -139,7 +139,7 @@ void packer_free(struct packer **writer)
 		(void)close(w->lock_fd);
 	if (w->dirfd >= 0)
 		(void)close(w->dirfd);
-	free(w->entries);
+	VEC_FREE(&w->entries);
 	free(w);
 	*writer = NULL;
 }
@@ -156,7 +156,7 @@ uint64_t packer_size(const struct packer *w)
 
 uint32_t packer_count(const struct packer *w)
 {
-	return (uint32_t)w->count;
+	return (uint32_t)w->entries.count;
 }
 
 uint64_t packer_pending(const struct packer *w)
@@ -201,8 +201,7 @@ int packer_put(struct packer *w, uint64_t offset,
 
 void packer_add(struct packer *w, const struct pack_entry *entry)
 {
-	GROW(w->entries, w->count, w->capacity);
-	w->entries[w->count++] = *entry;
+	*VEC_ADD(&w->entries) = *entry;
 	w->plain_bytes += entry->len;
 }
 
@@ -232,9 +231,9 @@ int packer_finish(struct packer *w, struct err *err)
 	AUTO(buf) struct buf index = {0};
 	unsigned char f[FOOTER_LEN] = "GUARDPKE";
 
-	pack_index_make(w->entries, w->count, &index);
+	pack_index_make(w->entries.items, w->entries.count, &index);
 	put_le(f + 8, w->end, 8);
-	put_le(f + 16, w->count, 4);
+	put_le(f + 16, w->entries.count, 4);
 	put_le(f + 24, hash_check(index.data, index.len), 8);
 	put_le(f + 32, w->plain_bytes, 8);
 	put_le(f + 56, hash_check(f, 56), 8);

@@ -68,8 +68,7 @@ struct store {
 	struct indexed_packs *indexed_packs; /* freed with the store */
 	bool checked; /* the indexes of all packs in it were read */
 	char *damaged; /* text about packs that cannot be read, or NULL */
-	char **damaged_names;
-	size_t damaged_count, damaged_capacity;
+	struct names damaged_names;
 	struct objects objects;
 	struct block *blocks; /* all */
 	struct block *filling[PACK_KINDS];

@@ -56,9 +56,7 @@ static void free_packs(struct store *s)
 		s->set = older;
 	}
 	store_indexed_packs_free(&s->indexed_packs);
-	for (i = 0; i < s->damaged_count; i++)
-		free(s->damaged_names[i]);
-	free(s->damaged_names);
+	names_free(&s->damaged_names);
 	free(s->damaged);
 }
 

@@ -49,8 +49,8 @@ static bool is_pack_damaged_name(const struct store *s, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < s->damaged_count; i++) {
-		if (strcmp(s->damaged_names[i], name) == 0)
+	for (i = 0; i < s->damaged_names.count; i++) {
+		if (strcmp(s->damaged_names.items[i], name) == 0)
 			return true;
 	}
 	return false;
@@ -87,8 +87,7 @@ static void note_damaged_name(struct store *s, const char *name,
 			      const struct pack *pack, const struct err *err)
 {
 	if (!pack) {
-		GROW(s->damaged_names, s->damaged_count, s->damaged_capacity);
-		s->damaged_names[s->damaged_count++] = mem_strdup(name);
+		names_add(&s->damaged_names, name);
 		note_damaged_pack(s, err->text);
 	} else if (pack_damaged(pack)) {
 		auto_free char *text =

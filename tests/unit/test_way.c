@@ -82,7 +82,8 @@ static void test_down_and_up(void **state)
 		assert_string_equal(name, "f");
 		assert_return_code(fstatat(dir, name, &st, 0), errno);
 		assert_int_equal(close(dir), 0);
-		assert_true(w.count <= strlen(path) / (PATH_CURSOR_PIECE / 2));
+		assert_true(w.dirs.count <=
+			    strlen(path) / (PATH_CURSOR_PIECE / 2));
 	}
 }
 
@@ -98,13 +99,13 @@ static void test_marks(void **state)
 	deep_path(path, 90);
 	assert_true(strlen(path) < 2 * PATH_CURSOR_PIECE);
 	(void)inode_of(path_cursor_open(&w, path, O_PATH, &err));
-	assert_int_equal(w.count, 0);
+	assert_int_equal(w.dirs.count, 0);
 	deep_path(path, LEVELS);
 	(void)inode_of(path_cursor_open(&w, path, O_PATH, &err));
-	assert_true(w.count > 2);
+	assert_true(w.dirs.count > 2);
 	deep_path(path, 2);
 	(void)inode_of(path_cursor_open(&w, path, O_PATH, &err));
-	assert_int_equal(w.count, 0);
+	assert_int_equal(w.dirs.count, 0);
 }
 
 /* Neither a link on the way, nor what is not there, nor a way out. */
