@@ -13,7 +13,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "guard/sandbox/internal.h"
 
 /*
  * Below the home folder; patterns with * have no folder in front.

@@ -1,4 +1,6 @@
-#include "guard/sandbox/launch.h"
+#include "guard/sandbox/sandbox_private.h"
+#include "guard/sandbox/ns/fd_message.h"
+#include "guard/sandbox/ns/exec_server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -232,9 +234,10 @@ int exec_client_start(int dirfd, const struct exec_request *v,
 
 	sb->command = mem_strdup(v->argv[0]);
 	sb->setup.strict = v->strict;
-	if (connect_exec_socket(sb, dirfd, err) < 0 ||
-	    tty_find(&sb->setup, &sb->tty, err) < 0 ||
-	    stdio_proxy_start(&sb->stdio_proxies, stdio_fds_need_proxy,
+	if (connect_exec_socket(sb, dirfd, err) < 0)
+		return -err->num;
+	sb->tty = tty_find(sb->setup.replace, &sb->setup.pipeline);
+	if (stdio_proxy_start(&sb->stdio_proxies, stdio_fds_need_proxy,
 			      &sb->setup, err) < 0 ||
 	    restrict_exec_stdio(sb, err) < 0)
 		return -err->num;

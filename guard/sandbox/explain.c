@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/ns/ns.h"
 
 /* In the order of the mounts (mounts.c). */
 static const char *const private[] = {"/tmp",	  "/var/tmp", "/run",

@@ -12,7 +12,10 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/limits/cgroup.h"
+#include "guard/sandbox/filter/filter.h"
+#include "guard/sandbox/net/network.h"
+#include "guard/sandbox/ns/ns.h"
 
 struct inspect_report {
 	void (*report_layer)(void *arg, const struct inspection *i);
@@ -30,6 +33,27 @@ static void report_layer(const struct inspect_report *r,
 }
 
 /* By doing it: whatever stands in the way of a run stands in this one's. */
+int sandbox_probe(int (*in_child)(void *arg, struct err *err), void *arg,
+		  struct err *err)
+{
+	static char name[] = "true", *argv[] = {name, NULL}, *envp[] = {NULL};
+	struct sandbox_policy policy = {
+		.argv = argv,
+		.envp = envp,
+		.cwd = "/",
+		.tmp_fd = -1,
+		.var_tmp_fd = -1,
+		.exec_socket_fd = -1,
+		.open_layers = in_child,
+		.layers_arg = arg,
+	};
+	struct sandbox *sb = NULL;
+	int rc = sandbox_start(&policy, &sb, err);
+
+	sandbox_free(&sb);
+	return rc;
+}
+
 static void inspect_sandbox(const struct inspect_report *r)
 {
 	struct err err;

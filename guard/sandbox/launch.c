@@ -1,4 +1,6 @@
-#include "guard/sandbox/launch.h"
+#include "guard/sandbox/sandbox_private.h"
+#include "guard/sandbox/tty/inherited_state.h"
+#include "guard/sandbox/net/network.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +57,7 @@ static int prepare_launch(struct sandbox *sb,
 						 policy->allow_userfaultfd,
 					 .i386 = policy->allow_32bit},
 		&sb->filters, err);
-	if (rc == 0)
-		rc = tty_find(s, &sb->tty, err);
+	sb->tty = tty_find(s->replace, &s->pipeline);
 	if (rc == 0)
 		rc = stdio_proxy_start(&sb->stdio_proxies, stdio_fds_need_proxy,
 				       s, err);

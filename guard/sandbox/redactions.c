@@ -8,7 +8,6 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "guard/sandbox/internal.h"
 #include "guard/sandbox/redact.h"
 
 #define SETTINGS_MAX (1u << 20)

@@ -1,4 +1,4 @@
-#include "guard/sandbox/launch.h"
+#include "guard/sandbox/sandbox_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -255,6 +255,8 @@ void sandbox_environ_free(char **envp);
  * each and the array.
  */
 char **sandbox_credential_paths(const char *home);
+/* Whether a path below the home directory is one of them. */
+bool credentials_listed(const char *name);
 
 /* What this machine can and cannot do, before anything is tried: 0, or the
  * error that sandbox_start() would give. in_child (or NULL) is called in the

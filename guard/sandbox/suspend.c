@@ -5,7 +5,7 @@
  * may go beyond its limits meanwhile. So a child stays awake, and wakes guard
  * up when there is something for it to do.
  */
-#include "guard/sandbox/launch.h"
+#include "guard/sandbox/sandbox_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/limits/cgroup.h"
+#include "guard/sandbox/sandbox.h"
 
 /* What is written to it stays at its beginning. */
 #define SWITCHED_ON "......... cpu memory pids\n"

@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/limits/scope.h"
+#include "guard/sandbox/sandbox.h"
 
 /* What the other side does. */
 enum manner {

@@ -1,4 +1,7 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/limits/cgroup.h"
+
+#include "guard/sandbox/limits/scope.h"
+#include "guard/sandbox/sandbox.h"
 
 #include <dirent.h>
 #include <errno.h>

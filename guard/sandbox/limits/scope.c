@@ -1,4 +1,6 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/limits/scope.h"
+
+#include "guard/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,6 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/limits/watch.h"
+
+#include "guard/sandbox/sandbox.h"
 
 #include <dirent.h>
 #include <fcntl.h>

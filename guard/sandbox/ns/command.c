@@ -1,4 +1,6 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/tty/inherited_state.h"
+#include "guard/sandbox/filter/filter.h"
+#include "guard/sandbox/ns/ns_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

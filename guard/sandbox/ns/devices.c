@@ -1,4 +1,5 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/ns/mount.h"
+#include "guard/sandbox/ns/ns_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,8 +54,8 @@ static int add_dev_links(int dev, struct err *err)
 static int add_dev_mounts(struct setup *s, struct err *err)
 {
 	char size[24];
-	const char *const shm[] = {"mode", "1777", "size", mount_size(s, size),
-				   NULL};
+	const char *const shm[] = {"mode", "1777", "size",
+				   mount_size(s->policy->memory, size), NULL};
 	/* All runs together get three quarters of the machine's terminals. */
 	static const char *const pts[] = {"ptmxmode", "0666", "mode", "0620",
 					  "max",      "1024", NULL};

@@ -1,4 +1,6 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/ns/message.h"
+
+#include "guard/sandbox/ns/fd_message.h"
 
 #include <errno.h>
 #include <stddef.h>

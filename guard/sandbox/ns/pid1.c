@@ -1,4 +1,5 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/ns/exec_server.h"
+#include "guard/sandbox/ns/ns_private.h"
 
 #include <errno.h>
 #include <poll.h>

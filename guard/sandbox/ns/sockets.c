@@ -1,4 +1,4 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/ns/ns.h"
 
 #include <fcntl.h>
 #include <fnmatch.h>

@@ -1,4 +1,5 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/ns/mount.h"
+#include "guard/sandbox/ns/ns_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/ns/ns.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "guard/sandbox/internal.h"
+#include "guard/sandbox/tty/tty.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,32 +49,31 @@ static bool may_write(int fd)
 	return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
 }
 
-int tty_find(struct setup *s, struct tty **ret, struct err *err)
+struct tty *tty_find(bool ret_replace[3], bool *ret_pipeline)
 {
 	static const int out_first[] = {1, 2, 0};
+	bool any = false;
 	struct tty *t;
 	int in = -1, out = -1, i;
 
-	(void)err;
-	*ret = NULL;
 	for (i = 0; i < 3; i++) {
-		s->replace[i] = isatty(i);
-		if (s->replace[i] && in < 0 && may_read(i))
+		ret_replace[i] = isatty(i);
+		any = any || ret_replace[i];
+		if (ret_replace[i] && in < 0 && may_read(i))
 			in = i;
 	}
 	for (i = 0; i < 3 && out < 0; i++)
-		if (s->replace[out_first[i]] && may_write(out_first[i]))
+		if (ret_replace[out_first[i]] && may_write(out_first[i]))
 			out = out_first[i];
-	if (!s->replace[0] && !s->replace[1] && !s->replace[2])
-		return 0;
-	s->pipeline = !s->replace[0] || !s->replace[1];
+	if (!any)
+		return NULL;
+	*ret_pipeline = !ret_replace[0] || !ret_replace[1];
 	t = mem_zalloc(sizeof(*t));
 	t->in_fd = in;
 	t->out_fd = out;
 	t->master_fd = -1;
-	t->pipeline = s->pipeline;
-	*ret = t;
-	return 0;
+	t->pipeline = *ret_pipeline;
+	return t;
 }
 
 void tty_free(struct tty **t)

@@ -1,0 +1,41 @@
+/*
+ * Single mounts, by descriptor: create a file system, copy a mount, attach it
+ * below the new root. All fail with the errno of the system call.
+ */
+#ifndef GUARD_SANDBOX_NS_MOUNT_H
+#define GUARD_SANDBOX_NS_MOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Creates a file system that is mounted nowhere yet. options: "key", "value"
+ * pairs, NULL-terminated, or NULL; attrs: MOUNT_ATTR_*. Returns a descriptor of
+ * the caller's. */
+int mount_new_fs(const char *type, const char *const *options,
+		 unsigned int attrs, struct err *err);
+
+/* Copies the mount behind fd, with its attributes and attrs. Returns a
+ * descriptor of the caller's. */
+int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err);
+
+/* Opens path below the new root with O_PATH; symbolic links cannot leave the
+ * root. Returns a descriptor of the caller's, or -1 with errno. */
+int mount_point(int root_fd, const char *path);
+
+/* Opens path in the same way with the given flags. */
+int mount_open_in_root(int root_fd, const char *path, int flags);
+
+/* Attaches a mount to path below the new root. */
+int mount_place(int root_fd, const char *path, int mount_fd, struct err *err);
+
+/* Creates the missing components of path; the last one is a directory (dir) or
+ * an empty file. */
+int mount_make_point(int root_fd, const char *path, bool dir, struct err *err);
+
+/* The option "size" of a tmpfs: the limit in bytes; half of the machine's
+ * memory if it is 0. Returns text. */
+const char *mount_size(uint64_t limit, char text[24]);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * The state that guard prepares for a run and pid 1 uses. guard fills a struct
+ * setup before the clone(2) of pid 1; the fork copies it, and the fields marked
+ * as pid 1's change only there. An exec session (exec_server.c) works on a copy
+ * of pid 1's.
+ *
+ * Four processes run the code of guard/sandbox:
+ *
+ *	guard		the caller's process: launch.c, relay.c, suspend.c,
+ *			tty.c, stdio_proxy.c, userns.c, sockets.c, limits/
+ *	pid 1		child.c, mounts.c, masks.c, proc.c, devices.c,
+ *			stdio_fds.c, lockdown.c, landlock.c, pid1.c: created by
+ *			one clone(2) with all namespaces. It builds the root,
+ *			drops its privileges, then waits for the release
+ *	command		command.c: forked by pid 1, confined from its start
+ *	exec session	exec_client.c in another guard process; exec_server.c in
+ *			a child of pid 1, which leads the session of the command
+ */
+#ifndef GUARD_SANDBOX_SETUP_H
+#define GUARD_SANDBOX_SETUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/mem.h"
+#include "guard/sandbox/filter/filter.h"
+#include "guard/sandbox/filter/rename_notifier.h"
+#include "guard/sandbox/net/network.h"
+#include "guard/sandbox/sandbox.h"
+#include "guard/sandbox/tty/inherited_state.h"
+
+/* A path that is masked in the run, or granted to it. */
+struct place {
+	char *path;
+	enum { PLACE_MASK, PLACE_READ_ONLY, PLACE_READ_WRITE } kind;
+	int fd; /* O_PATH of the granted file or directory; -1 for a mask */
+	bool dir;
+	const struct buf *text; /* content of a mask over a file, or NULL */
+	/* Masks only a socket with this device and inode number. */
+	bool socket;
+	dev_t dev;
+	ino_t ino;
+	int mount_fd; /* of the mask, until the mount becomes read-only */
+};
+
+struct setup {
+	const struct sandbox_policy *policy;
+	const struct filters *filters;
+	int socket; /* pid 1's end of the socket pair */
+	int guard_socket; /* guard's end: pid 1 closes it */
+	int exec_socket_fd; /* pid 1 accepts exec clients here; or -1 */
+	uid_t uid;
+	gid_t gid;
+	bool root;
+	char *tmp_path, *var_tmp_path; /* on disk, for /tmp and /var/tmp */
+	bool replace[3]; /* descriptors 0, 1, 2: by the run's terminal */
+	bool replace_node[3]; /* by the device node of the run's /dev */
+	bool reopened[3]; /* the offset is not shared with the caller's */
+	/* Only one of stdin and stdout is the terminal, so other programs of
+	 * the pipeline may use it too: its modes change only when the command
+	 * reads from it. */
+	bool pipeline;
+
+	struct inherited_state inherited_state; /* restored for the command */
+	bool strict; /* of the run, or of the exec request */
+	bool pin; /* to as many processors as cpus_milli asks for */
+	uint64_t pids_limit;
+	struct network network; /* with SANDBOX_NET_PRIVATE */
+	/* Absolute paths of Unix sockets with a listener. */
+	char **sockets;
+	size_t socket_count;
+	/* Sockets of well-known services among them; NULL: none. */
+	char **unreachable_sockets;
+
+	/* pid 1's own: */
+	struct rename_notifier_clock begin;
+	int tmp_fd, var_tmp_fd; /* reopened in pid 1's mount namespace */
+	/* The file behind /etc/resolv.conf if a private directory would hide
+	 * it, else -1. */
+	int resolv_fd;
+	char *resolv_path;
+	struct place *places; /* sorted, parents first */
+	size_t place_count, place_capacity;
+	int root_fd; /* the new root */
+	int master_fd, slave_fd; /* of the run's terminal, or -1 */
+};
+
+#endif
