@@ -13,6 +13,8 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/sorted.h"
+#include "base/vec.h"
 
 /*
  * Below the home folder; patterns with * have no folder in front.
@@ -215,11 +217,6 @@ bool credentials_listed(const char *name)
 	return false;
 }
 
-struct credential_list {
-	char **items;
-	size_t count, capacity;
-};
-
 /* A folder that some of them are in, asked after once. */
 struct first_dir {
 	const char *name;
@@ -231,12 +228,6 @@ struct first_dirs {
 	struct first_dir *items;
 	size_t count, capacity;
 };
-
-static void add_credential_path(struct credential_list *l, char *path)
-{
-	GROW(l->items, l->count, l->capacity);
-	l->items[l->count++] = path;
-}
 
 /* Or may be: in a folder that its owner has closed, the run could open it. */
 static bool may_credential_exist(int dir, const char *name)
@@ -253,6 +244,7 @@ static bool is_first_dir_missing(int dir, const char *name,
 {
 	size_t len = strcspn(name, "/"), i;
 	auto_free char *first = NULL;
+	struct first_dir *added;
 
 	if (!name[len] || !len)
 		return false;
@@ -261,20 +253,14 @@ static bool is_first_dir_missing(int dir, const char *name,
 		    memcmp(first_dirs->items[i].name, name, len) == 0)
 			return first_dirs->items[i].missing;
 	first = mem_strndup(name, len);
-	GROW(first_dirs->items, first_dirs->count, first_dirs->capacity);
-	first_dirs->items[first_dirs->count++] = (struct first_dir){
-		name, len, !may_credential_exist(dir, first)};
-	return first_dirs->items[first_dirs->count - 1].missing;
-}
-
-static int compare_credential_paths(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	added = VEC_ADD(first_dirs);
+	*added = (struct first_dir){name, len,
+				    !may_credential_exist(dir, first)};
+	return added->missing;
 }
 
 /* What fits the pattern in the folder, in an order that stays. */
-static void add_pattern(struct credential_list *l, const char *dir,
-			const char *pattern)
+static void add_pattern(struct names *l, const char *dir, const char *pattern)
 {
 	DIR *open = opendir(dir);
 	size_t first = l->count;
@@ -284,14 +270,14 @@ static void add_pattern(struct credential_list *l, const char *dir,
 		return;
 	while ((e = readdir(open)))
 		if (fnmatch(pattern, e->d_name, FNM_PERIOD) == 0)
-			add_credential_path(l, path_join(dir, e->d_name));
+			*VEC_ADD(l) = path_join(dir, e->d_name);
 	(void)closedir(open);
 	if (l->count > first)
 		qsort(l->items + first, l->count - first, sizeof(*l->items),
-		      compare_credential_paths);
+		      sorted_compare_texts);
 }
 
-static void add_paths_below(struct credential_list *l, const char *home)
+static void add_paths_below(struct names *l, const char *home)
 {
 	auto_close int dir = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *const *name;
@@ -304,11 +290,11 @@ static void add_paths_below(struct credential_list *l, const char *home)
 			add_pattern(l, home, *name);
 		else if (!is_first_dir_missing(dir, *name, &first_dirs) &&
 			 may_credential_exist(dir, *name))
-			add_credential_path(l, path_join(home, *name));
+			*VEC_ADD(l) = path_join(home, *name);
 	free(first_dirs.items);
 }
 
-static void add_machine_paths(struct credential_list *l)
+static void add_machine_paths(struct names *l)
 {
 	const char *const *path;
 
@@ -319,13 +305,13 @@ static void add_machine_paths(struct credential_list *l)
 		if (dir)
 			add_pattern(l, dir, path_name(*path));
 		else if (may_credential_exist(AT_FDCWD, *path))
-			add_credential_path(l, mem_strdup(*path));
+			*VEC_ADD(l) = mem_strdup(*path);
 	}
 }
 
 char **sandbox_credential_paths(const char *home)
 {
-	struct credential_list l = {0};
+	struct names l = {0};
 	const struct passwd *user = getpwuid(geteuid());
 
 	if (home)
@@ -339,6 +325,6 @@ char **sandbox_credential_paths(const char *home)
 	    faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0)
 		add_paths_below(&l, "/root");
 	add_machine_paths(&l);
-	add_credential_path(&l, NULL);
+	*VEC_ADD(&l) = NULL;
 	return l.items;
 }

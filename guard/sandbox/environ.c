@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/vec.h"
 
 /* What a run may know of its caller. Patterns as in fnmatch(3). */
 static const char *const allowed[] = {
@@ -107,11 +108,6 @@ static const char *const reported_variables[] = {
 	"*_PROXY",	   "*_proxy",	  NULL,
 };
 
-struct environ_list {
-	char **items;
-	size_t count, capacity;
-};
-
 static bool matches_pattern(const char *const *patterns, const char *name)
 {
 	for (; *patterns; patterns++)
@@ -120,7 +116,7 @@ static bool matches_pattern(const char *const *patterns, const char *name)
 	return false;
 }
 
-static void set_variable(struct environ_list *l, const char *entry)
+static void set_variable(struct names *l, const char *entry)
 {
 	size_t len = (size_t)(strchr(entry, '=') - entry) + 1, i;
 
@@ -130,11 +126,10 @@ static void set_variable(struct environ_list *l, const char *entry)
 			l->items[i] = mem_strdup(entry);
 			return;
 		}
-	GROW(l->items, l->count, l->capacity);
-	l->items[l->count++] = mem_strdup(entry);
+	names_add(l, entry);
 }
 
-static void set_named_variable(struct environ_list *l, const char *name,
+static void set_named_variable(struct names *l, const char *name,
 			       const char *value)
 {
 	char *entry = mem_printf("%s=%s", name, value);
@@ -154,7 +149,7 @@ static bool is_variable_requested(const char *const *extra, const char *name)
 	return false;
 }
 
-static void inherit_variables(struct environ_list *l, const char *const *extra,
+static void inherit_variables(struct names *l, const char *const *extra,
 			      struct buf *dropped)
 {
 	char **e;
@@ -180,7 +175,7 @@ static void inherit_variables(struct environ_list *l, const char *const *extra,
 	}
 }
 
-static void set_run_variables(struct environ_list *l, const char *home,
+static void set_run_variables(struct names *l, const char *home,
 			      const char *run_id)
 {
 	char *runtime = mem_printf("/run/user/%u", geteuid());
@@ -200,8 +195,7 @@ static void set_run_variables(struct environ_list *l, const char *home,
 }
 
 /* K=V as it is, K with its value here. */
-static void add_requested_variables(struct environ_list *l,
-				    const char *const *names)
+static void add_requested_variables(struct names *l, const char *const *names)
 {
 	for (; names && *names; names++) {
 		const char *value = getenv(*names);
@@ -216,14 +210,13 @@ static void add_requested_variables(struct environ_list *l,
 char **sandbox_environ(const char *const *extra, const char *home,
 		       const char *run_id, struct buf *dropped)
 {
-	struct environ_list l = {0};
+	struct names l = {0};
 
 	set_named_variable(&l, "PATH", "/usr/local/bin:/usr/bin:/bin");
 	inherit_variables(&l, extra, dropped);
 	set_run_variables(&l, home, run_id);
 	add_requested_variables(&l, extra);
-	GROW(l.items, l.count, l.capacity);
-	l.items[l.count] = NULL;
+	*VEC_ADD(&l) = NULL;
 	return l.items;
 }
 
@@ -231,13 +224,12 @@ char **sandbox_environ_exec(const char *const *extra, bool terminal)
 {
 	static const char *const shown[] = {"TERM", "COLORTERM", "TERM_PROGRAM",
 					    "TERM_PROGRAM_VERSION", NULL};
-	struct environ_list l = {0};
+	struct names l = {0};
 
 	if (terminal)
 		add_requested_variables(&l, shown);
 	add_requested_variables(&l, extra);
-	GROW(l.items, l.count, l.capacity);
-	l.items[l.count] = NULL;
+	*VEC_ADD(&l) = NULL;
 	return l.items;
 }
 

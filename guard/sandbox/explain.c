@@ -61,7 +61,7 @@ static struct view view_with_places(const struct explained_setup *c,
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		const struct place *p = &c->s.places[i];
+		const struct place *p = &c->s.places.items[i];
 		struct view there;
 
 		if (!path_below(path, p->path))
@@ -130,9 +130,9 @@ static bool leads_to_grant(const struct explained_setup *c, const char *path)
 	const char *const *layer;
 	size_t i;
 
-	for (i = 0; i < c->s.place_count; i++)
-		if (c->s.places[i].kind != PLACE_MASK &&
-		    path_below(c->s.places[i].path, path))
+	for (i = 0; i < c->s.places.count; i++)
+		if (c->s.places.items[i].kind != PLACE_MASK &&
+		    path_below(c->s.places.items[i].path, path))
 			return true;
 	for (layer = c->layers; *layer; layer++)
 		if (path_below(*layer, path))
@@ -144,12 +144,12 @@ static void explained_setup_close(struct explained_setup *c)
 {
 	size_t i;
 
-	for (i = 0; i < c->s.place_count; i++) {
-		if (c->s.places[i].fd >= 0)
-			(void)close(c->s.places[i].fd);
-		free(c->s.places[i].path);
+	for (i = 0; i < c->s.places.count; i++) {
+		if (c->s.places.items[i].fd >= 0)
+			(void)close(c->s.places.items[i].fd);
+		free(c->s.places.items[i].path);
 	}
-	free(c->s.places);
+	VEC_FREE(&c->s.places);
 	sockets_free(&c->s);
 }
 
@@ -183,7 +183,7 @@ int sandbox_explain(const struct sandbox_policy *policy,
 	sockets_find(&c.s);
 	rc = masks_open(&c.s, err);
 	if (rc == 0) {
-		*ret = view_with_places(&c, real, c.s.place_count);
+		*ret = view_with_places(&c, real, c.s.places.count);
 		ret->exists = exists_in_run(&c, ret, real) ||
 			      leads_to_grant(&c, real);
 		ret->owned_place = mem_strdup(ret->place);

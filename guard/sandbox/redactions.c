@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "guard/sandbox/redact.h"
+#include "base/vec.h"
 
 #define SETTINGS_MAX (1u << 20)
 
@@ -83,8 +84,7 @@ void redactions_find(const char *home, struct redactions *ret)
 		if (!redact_settings_file(path, credentials_listed(*name),
 					  &cut))
 			continue;
-		GROW(ret->items, ret->count, ret->capacity);
-		ret->items[ret->count++] = cut;
+		*VEC_ADD(ret) = cut;
 	}
 }
 

@@ -29,6 +29,7 @@
 #include "guard/sandbox/net/network.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/sandbox/tty/inherited_state.h"
+#include "base/vec.h"
 
 /* A path that is masked in the run, or granted to it. */
 struct place {
@@ -68,8 +69,7 @@ struct setup {
 	uint64_t pids_limit;
 	struct network network; /* with SANDBOX_NET_PRIVATE */
 	/* Absolute paths of Unix sockets with a listener. */
-	char **sockets;
-	size_t socket_count;
+	struct names sockets;
 	/* Sockets of well-known services among them; NULL: none. */
 	char **unreachable_sockets;
 
@@ -80,8 +80,7 @@ struct setup {
 	 * it, else -1. */
 	int resolv_fd;
 	char *resolv_path;
-	struct place *places; /* sorted, parents first */
-	size_t place_count, place_capacity;
+	VEC(struct place) places; /* sorted, parents first */
 	int root_fd; /* the new root */
 	int master_fd, slave_fd; /* of the run's terminal, or -1 */
 };

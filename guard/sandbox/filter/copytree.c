@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
+#include "base/vec.h"
 
 #define DEPTH_MAX 150
 #define BUCKETS 4096
@@ -30,8 +31,7 @@ struct link {
 struct copytree_state {
 	const struct copytree_options *options;
 	int root_fd; /* of the copy */
-	struct link *links;
-	size_t link_count, link_capacity;
+	VEC(struct link) links;
 	size_t heads[BUCKETS];
 };
 
@@ -108,10 +108,10 @@ static const char *find_link(struct copytree_state *c, const struct stat *st)
 {
 	size_t i;
 
-	for (i = *link_bucket(c, st); i; i = c->links[i - 1].next)
-		if (c->links[i - 1].ino == st->st_ino &&
-		    c->links[i - 1].dev == st->st_dev)
-			return c->links[i - 1].path;
+	for (i = *link_bucket(c, st); i; i = c->links.items[i - 1].next)
+		if (c->links.items[i - 1].ino == st->st_ino &&
+		    c->links.items[i - 1].dev == st->st_dev)
+			return c->links.items[i - 1].path;
 	return NULL;
 }
 
@@ -120,14 +120,13 @@ static void add_link(struct copytree_state *c, const struct stat *st,
 {
 	size_t *head = link_bucket(c, st);
 
-	GROW(c->links, c->link_count, c->link_capacity);
-	c->links[c->link_count++] = (struct link){
+	*VEC_ADD(&c->links) = (struct link){
 		.dev = st->st_dev,
 		.ino = st->st_ino,
 		.path = mem_strdup(path),
 		.next = *head,
 	};
-	*head = c->link_count;
+	*head = c->links.count;
 }
 
 /* ---- everything but folders ---- */
@@ -262,8 +261,8 @@ int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
 		return to;
 	c.root_fd = to;
 	rc = copytree_dir(&c, from, to, "", 0, err);
-	for (i = 0; i < c.link_count; i++)
-		free(c.links[i].path);
-	free(c.links);
+	for (i = 0; i < c.links.count; i++)
+		free(c.links.items[i].path);
+	VEC_FREE(&c.links);
 	return rc;
 }

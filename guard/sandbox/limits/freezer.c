@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/dirtree.h"
+#include "base/vec.h"
 
 #define WAIT_MS 10000
 #define STAT_MAX 4096
@@ -132,8 +133,7 @@ static int read_processes(struct processes *ret, struct err *err)
 			continue;
 		p.pid = (pid_t)strtol(list.items[i].name, NULL, 10);
 		p.stopped = is_stopped_state(state);
-		GROW(ret->items, ret->count, ret->capacity);
-		ret->items[ret->count++] = p;
+		*VEC_ADD(ret) = p;
 	}
 	return 0;
 }
@@ -180,8 +180,7 @@ static void __attribute__((noreturn)) resume_at_end(int fd, int group_fd)
 	struct process p;
 
 	while (fd_read(fd, &p, sizeof(p)) == (ssize_t)sizeof(p)) {
-		GROW(list.items, list.count, list.capacity);
-		list.items[list.count++] = p;
+		*VEC_ADD(&list) = p;
 	}
 	/* Both: what a group did not hold in time was stopped. */
 	if (group_fd >= 0)
@@ -301,9 +300,7 @@ static int wait_process_stopped(pid_t pid, int *left_ms, struct err *err)
 static int stop_process(struct freezer *f, const struct process *p,
 			int *left_ms, struct err *err)
 {
-	GROW(f->stopped_list.items, f->stopped_list.count,
-	     f->stopped_list.capacity);
-	f->stopped_list.items[f->stopped_list.count++] = *p;
+	*VEC_ADD(&f->stopped_list) = *p;
 	if (p->stopped)
 		return 0;
 	if (fd_write(f->pipe, p, sizeof(*p)) < 0)

@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/vec.h"
 
 /* At its limit for so long, a run makes no way any more. */
 #define STUCK_MS 3000
@@ -22,8 +23,7 @@ struct process_sums {
 	uint64_t threads, rss, pss;
 	bool exact; /* pss is wanted */
 	struct fd_exhaustion *fd_exhaustion; /* or NULL: not asked for */
-	pid_t *todo;
-	size_t count, capacity;
+	VEC(pid_t) todo;
 };
 
 static void add_children(struct process_sums *s, pid_t pid)
@@ -49,8 +49,7 @@ static void add_children(struct process_sums *s, pid_t pid)
 		(void)buf_text(&b);
 		word = strtok_r((char *)b.data, " ", &save);
 		for (; word; word = strtok_r(NULL, " ", &save)) {
-			GROW(s->todo, s->count, s->capacity);
-			s->todo[s->count++] = (pid_t)atoi(word);
+			*VEC_ADD(&s->todo) = (pid_t)atoi(word);
 		}
 	}
 	(void)closedir(dir);
@@ -103,23 +102,23 @@ static void sum_descendants(struct process_sums *s, pid_t pid1)
 {
 	size_t i;
 
-	s->count = 0;
+	s->todo.count = 0;
 	add_children(s, pid1);
-	for (i = 0; i < s->count; i++) {
+	for (i = 0; i < s->todo.count; i++) {
 		if (s->exact)
-			add_exact_memory(s, s->todo[i]);
+			add_exact_memory(s, s->todo.items[i]);
 		else
-			add_process(s, s->todo[i]);
+			add_process(s, s->todo.items[i]);
 		if (s->fd_exhaustion && !s->fd_exhaustion->max_count)
-			(void)fd_exhaustion_check(s->todo[i], false,
+			(void)fd_exhaustion_check(s->todo.items[i], false,
 						  s->fd_exhaustion);
-		add_children(s, s->todo[i]);
+		add_children(s, s->todo.items[i]);
 	}
 }
 
 static void process_sums_free(struct process_sums *s)
 {
-	free(s->todo);
+	VEC_FREE(&s->todo);
 }
 
 static uint64_t machine_threads(void)
@@ -187,10 +186,10 @@ static bool exceeds_quota(struct watch *w)
 	for (w->quota = kernel_quotas_check(&w->kernel_quotas, QUOTA_NONE);
 	     w->quota != QUOTA_NONE;
 	     w->quota = kernel_quotas_check(&w->kernel_quotas, w->quota)) {
-		if (!s.count)
+		if (!s.todo.count)
 			sum_descendants(&s, w->pid1);
-		if (kernel_quotas_held(&w->kernel_quotas, w->quota, s.todo,
-				       s.count))
+		if (kernel_quotas_held(&w->kernel_quotas, w->quota,
+				       s.todo.items, s.todo.count))
 			return true;
 	}
 	return false;

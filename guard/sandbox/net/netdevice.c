@@ -285,9 +285,9 @@ static int block_addresses(int fd, int family, int device,
 
 	for (; rc == 0 && *text; text++)
 		rc = block_address_text(fd, device, *text, err);
-	for (i = 0; rc == 0 && i < n->own_count; i++)
-		if (n->own[i].family == family)
-			rc = block_address(fd, device, &n->own[i], err);
+	for (i = 0; rc == 0 && i < n->own.count; i++)
+		if (n->own.items[i].family == family)
+			rc = block_address(fd, device, &n->own.items[i], err);
 	return rc;
 }
 

@@ -124,8 +124,7 @@ static int find_own_addresses(struct network *n, struct err *err)
 		} else {
 			continue;
 		}
-		GROW(n->own, n->own_count, n->own_capacity);
-		n->own[n->own_count++] = a;
+		*VEC_ADD(&n->own) = a;
 	}
 	freeifaddrs(all);
 	return 0;
@@ -145,6 +144,6 @@ int network_find(struct network *n, struct err *err)
 void network_free(struct network *n)
 {
 	buf_free(&n->resolv);
-	free(n->own);
+	VEC_FREE(&n->own);
 	*n = (struct network){0};
 }

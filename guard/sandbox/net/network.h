@@ -30,6 +30,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "guard/sandbox/sandbox.h"
+#include "base/vec.h"
 
 /* The device and the addresses on it: for documentation only (RFC 5737, RFC
  * 3849), so that no network has them and none is hidden behind them. */
@@ -55,8 +56,7 @@ struct network {
 	bool name_server4, name_server6; /* and a name server */
 	struct buf resolv; /* the run's /etc/resolv.conf */
 	/* The machine's own, its loopback and link-local ones left out. */
-	struct network_address *own;
-	size_t own_count, own_capacity;
+	VEC(struct network_address) own;
 };
 
 /* -ENETUNREACH: the machine has no way out itself. */

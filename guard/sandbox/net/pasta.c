@@ -27,11 +27,6 @@ static const char *const pasta_paths[] = {"/usr/bin/pasta",
 /* Where they stay in the first process once all else is closed. */
 enum { LOG_FD = 2, READY_FD, NETWORK_FD, FIRST_FREE_FD };
 
-struct pasta_arguments {
-	char **items;
-	size_t count, capacity;
-};
-
 const char *pasta_find(void)
 {
 	size_t i;
@@ -44,26 +39,20 @@ const char *pasta_find(void)
 
 /* ---- what it is told ---- */
 
-static void add_pasta_argument(struct pasta_arguments *a, const char *text)
-{
-	GROW(a->items, a->count, a->capacity);
-	a->items[a->count++] = mem_strdup(text);
-}
-
-static void add_pasta_family(struct pasta_arguments *a, const char *own,
+static void add_pasta_family(struct names *a, const char *own,
 			     const char *gateway, const char *names)
 {
-	add_pasta_argument(a, "--address");
-	add_pasta_argument(a, own);
-	add_pasta_argument(a, "--gateway");
-	add_pasta_argument(a, gateway);
+	names_add(a, "--address");
+	names_add(a, own);
+	names_add(a, "--gateway");
+	names_add(a, gateway);
 	if (!names)
 		return;
-	add_pasta_argument(a, "--dns-forward");
-	add_pasta_argument(a, names);
+	names_add(a, "--dns-forward");
+	names_add(a, names);
 }
 
-static void add_pasta_ports(struct pasta_arguments *a,
+static void add_pasta_ports(struct names *a,
 			    const struct sandbox_policy *policy, bool udp)
 {
 	const char *option = udp ? "--udp-ports" : "--tcp-ports";
@@ -79,14 +68,14 @@ static void add_pasta_ports(struct pasta_arguments *a,
 		text = mem_printf("%s/%u-%u:%u-%u", p->host, p->outside,
 				  p->outside + p->more, p->inside,
 				  p->inside + p->more);
-		add_pasta_argument(a, option);
-		add_pasta_argument(a, text);
+		names_add(a, option);
+		names_add(a, text);
 		any = true;
 	}
 	if (any)
 		return;
-	add_pasta_argument(a, option);
-	add_pasta_argument(a, "none");
+	names_add(a, option);
+	names_add(a, "none");
 }
 
 /* From the run to the machine's loopback there is nothing: no mapping of the
@@ -111,27 +100,27 @@ static char **make_pasta_arguments(const struct network *n,
 					     "--no-dhcpv6",
 					     "--no-ndp",
 					     "--no-ra"};
-	struct pasta_arguments a = {0};
+	struct names a = {0};
 	size_t i;
 
-	add_pasta_argument(&a, "pasta");
+	names_add(&a, "pasta");
 	for (i = 0; i < sizeof(always) / sizeof(*always); i++)
-		add_pasta_argument(&a, always[i]);
+		names_add(&a, always[i]);
 	if (n->v4)
 		add_pasta_family(&a, NETDEVICE_OWN4, NETDEVICE_GATEWAY4,
 				 n->name_server4 ? NETDEVICE_NAME_SERVER4
 						 : NULL);
 	else
-		add_pasta_argument(&a, "--ipv6-only");
+		names_add(&a, "--ipv6-only");
 	if (n->v6)
 		add_pasta_family(&a, NETDEVICE_OWN6, NETDEVICE_GATEWAY6,
 				 n->name_server6 ? NETDEVICE_NAME_SERVER6
 						 : NULL);
 	else
-		add_pasta_argument(&a, "--ipv4-only");
+		names_add(&a, "--ipv4-only");
 	add_pasta_ports(&a, policy, false);
 	add_pasta_ports(&a, policy, true);
-	add_pasta_argument(&a, "--netns");
+	names_add(&a, "--netns");
 	/* Two more: the path and the end. */
 	a.items = mem_resize(a.items, a.count + 2, sizeof(*a.items));
 	a.items[a.count] = a.items[a.count + 1] = NULL;

@@ -23,8 +23,7 @@
 static void add_mask_or_grant(struct setup *s, char *path, int kind, int fd,
 			      bool dir)
 {
-	GROW(s->places, s->place_count, s->place_capacity);
-	s->places[s->place_count++] = (struct place){
+	*VEC_ADD(&s->places) = (struct place){
 		.path = path,
 		.kind = kind,
 		.fd = fd,
@@ -62,29 +61,26 @@ static int add_grants(struct setup *s, const char *const *paths, int kind,
 static void add_masked_path(struct setup *s, const struct mountinfo *table,
 			    const char *path, const struct buf *text)
 {
-	size_t first = s->place_count;
+	size_t first = s->places.count;
 	struct err ignored;
 	struct stat st;
 	auto_free char *real = NULL;
-	char **names = NULL;
-	size_t count = 0, i;
+	AUTO(names) struct names names = {0};
+	size_t i;
 
 	if (lstat(path, &st) < 0)
 		return;
 	real = path_resolve(path, &ignored);
 	if (!real || lstat(real, &st) < 0)
 		return;
-	mountinfo_aliases(table, real, &names, &count);
+	mountinfo_aliases(table, real, &names);
 	add_mask_or_grant(s, TAKE(real), PLACE_MASK, -1, S_ISDIR(st.st_mode));
-	for (i = 0; i < count; i++)
-		if (lstat(names[i], &st) == 0)
-			add_mask_or_grant(s, TAKE(names[i]), PLACE_MASK, -1,
-					  S_ISDIR(st.st_mode));
-		else
-			free(names[i]);
-	for (i = first; i < s->place_count; i++)
-		s->places[i].text = text;
-	free(names);
+	for (i = 0; i < names.count; i++)
+		if (lstat(names.items[i], &st) == 0)
+			add_mask_or_grant(s, TAKE(names.items[i]), PLACE_MASK,
+					  -1, S_ISDIR(st.st_mode));
+	for (i = first; i < s->places.count; i++)
+		s->places.items[i].text = text;
 }
 
 static const struct buf *find_redacted_text(const struct setup *s,
@@ -118,19 +114,19 @@ static void add_masked_sockets(struct setup *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->socket_count; i++) {
+	for (i = 0; i < s->sockets.count; i++) {
 		struct err ignored;
 		struct stat st;
-		char *real = path_resolve(s->sockets[i], &ignored);
+		char *real = path_resolve(s->sockets.items[i], &ignored);
 
 		if (!real || lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode)) {
 			free(real);
 			continue;
 		}
 		add_mask_or_grant(s, real, PLACE_MASK, -1, false);
-		s->places[s->place_count - 1].socket = true;
-		s->places[s->place_count - 1].dev = st.st_dev;
-		s->places[s->place_count - 1].ino = st.st_ino;
+		s->places.items[s->places.count - 1].socket = true;
+		s->places.items[s->places.count - 1].dev = st.st_dev;
+		s->places.items[s->places.count - 1].ino = st.st_ino;
 	}
 }
 
@@ -140,24 +136,21 @@ static int refuse_granted_aliases(const struct setup *s,
 				  struct err *err)
 {
 	const char *never_granted = s->policy->never_granted;
-	char **names = NULL;
-	size_t count = 0, i, k;
+	AUTO(names) struct names names = {0};
+	size_t i, k;
 	int rc = 0;
 
 	if (!never_granted)
 		return 0;
-	mountinfo_aliases(table, never_granted, &names, &count);
-	for (i = 0; i < s->place_count; i++)
-		for (k = 0; rc == 0 && k < count; k++)
-			if (s->places[i].kind != PLACE_MASK &&
-			    path_below(s->places[i].path, names[k]))
+	mountinfo_aliases(table, never_granted, &names);
+	for (i = 0; i < s->places.count; i++)
+		for (k = 0; rc == 0 && k < names.count; k++)
+			if (s->places.items[i].kind != PLACE_MASK &&
+			    path_below(s->places.items[i].path, names.items[k]))
 				rc = fail(err, EPERM,
 					  "%s shows what no run may see (%s)",
-					  text_quote(s->places[i].path),
+					  text_quote(s->places.items[i].path),
 					  text_quote(never_granted));
-	for (k = 0; k < count; k++)
-		free(names[k]);
-	free(names);
 	return rc;
 }
 
@@ -184,9 +177,7 @@ int masks_open(struct setup *s, struct err *err)
 				err);
 	if (rc == 0)
 		rc = refuse_granted_aliases(s, &table, err);
-	if (s->place_count)
-		qsort(s->places, s->place_count, sizeof(*s->places),
-		      compare_places);
+	VEC_SORT(&s->places, compare_places);
 	return rc;
 }
 
@@ -251,7 +242,7 @@ static int make_text_mask(int scratch_fd, size_t number, const struct buf *text,
 static int place_mask(struct setup *s, struct place *p, int scratch_fd,
 		      struct err *err)
 {
-	size_t number = (size_t)(p - s->places);
+	size_t number = (size_t)(p - s->places.items);
 	auto_close int target = mount_point(s->root_fd, p->path);
 
 	/* Hidden with a folder above it, or deleted in the run's layer. */
@@ -275,13 +266,13 @@ static int make_masks_read_only(struct setup *s, struct err *err)
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 	size_t i;
 
-	for (i = 0; i < s->place_count; i++) {
-		int fd = s->places[i].mount_fd;
+	for (i = 0; i < s->places.count; i++) {
+		int fd = s->places.items[i].mount_fd;
 
 		if (fd >= 0 &&
 		    mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)))
 			return fail_errno(err, "close the mask over %s",
-					  text_quote(s->places[i].path));
+					  text_quote(s->places.items[i].path));
 	}
 	return 0;
 }
@@ -290,10 +281,11 @@ static bool is_granted(const struct setup *s, size_t i)
 {
 	size_t next;
 
-	for (next = i + 1; next < s->place_count; next++) {
-		if (path_compare(s->places[i].path, s->places[next].path) != 0)
+	for (next = i + 1; next < s->places.count; next++) {
+		if (path_compare(s->places.items[i].path,
+				 s->places.items[next].path) != 0)
 			return false;
-		if (s->places[next].kind != PLACE_MASK)
+		if (s->places.items[next].kind != PLACE_MASK)
 			return true;
 	}
 	return false;
@@ -309,8 +301,8 @@ int masks_place(struct setup *s, int scratch_fd, struct err *err)
 
 	if (empty < 0)
 		return fail_errno(err, "make the empty file");
-	for (i = 0; rc == 0 && i < s->place_count; i++) {
-		struct place *p = &s->places[i];
+	for (i = 0; rc == 0 && i < s->places.count; i++) {
+		struct place *p = &s->places.items[i];
 
 		if (p->kind != PLACE_MASK)
 			rc = place_grant(s, p, err);

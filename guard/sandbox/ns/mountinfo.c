@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/vec.h"
 
 void mountinfo_free(struct mountinfo *m)
 {
@@ -54,8 +55,7 @@ static void add_mountinfo_line(struct mountinfo *m, char *line)
 		if (!field[i])
 			return;
 	}
-	GROW(m->items, m->count, m->capacity);
-	m->items[m->count++] = (struct mountinfo_item){
+	*VEC_ADD(m) = (struct mountinfo_item){
 		.dev = mem_strdup(field[2]),
 		.root = unescape_mount_path(field[3]),
 		.point = unescape_mount_path(field[4]),
@@ -143,15 +143,14 @@ static char *find_alias_in(const struct mountinfo_item *item,
 	return TAKE(alias);
 }
 
-void mountinfo_aliases(const struct mountinfo *m, const char *path, char ***ret,
-		       size_t *ret_count)
+void mountinfo_aliases(const struct mountinfo *m, const char *path,
+		       struct names *ret)
 {
 	const struct mountinfo_item *containing = find_mount_of(m, path);
 	auto_free char *inside = NULL;
-	size_t capacity = 0, i;
+	size_t i;
 
-	*ret = NULL;
-	*ret_count = 0;
+	*ret = (struct names){0};
 	if (!containing)
 		return;
 	inside = join_absolute(containing->root,
@@ -165,7 +164,6 @@ void mountinfo_aliases(const struct mountinfo *m, const char *path, char ***ret,
 		alias = find_alias_in(&m->items[i], inside, path);
 		if (!alias)
 			continue;
-		GROW(*ret, *ret_count, capacity);
-		(*ret)[(*ret_count)++] = alias;
+		*VEC_ADD(ret) = alias;
 	}
 }

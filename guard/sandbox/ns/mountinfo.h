@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 struct mountinfo_item {
 	char *dev; /* "major:minor" of the file system */
@@ -27,7 +28,7 @@ int mountinfo_load(struct mountinfo *ret, struct err *err);
 
 /* Absolute paths other than path, none of them below it, that show the same
  * thing or a part of it. Each and the array are the caller's to free. */
-void mountinfo_aliases(const struct mountinfo *m, const char *path, char ***ret,
-		       size_t *ret_count);
+void mountinfo_aliases(const struct mountinfo *m, const char *path,
+		       struct names *ret);
 
 #endif

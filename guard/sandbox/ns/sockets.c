@@ -87,13 +87,6 @@ static bool is_known_service(const char *path)
 	return *pattern && access(path, W_OK) == 0;
 }
 
-static void add_socket_path(char ***paths, size_t *count, const char *path)
-{
-	*paths = mem_resize(*paths, *count + 2, sizeof(**paths));
-	(*paths)[(*count)++] = mem_strdup(path);
-	(*paths)[*count] = NULL;
-}
-
 /*
  * A read-only mount keeps nobody from connecting. Those in private folders
  * are not there, those below a layer are other ones there; the rest of what
@@ -105,7 +98,6 @@ void sockets_find(struct setup *s)
 	struct err ignored;
 	auto_close int fd = open("/proc/self/net/unix", O_RDONLY | O_CLOEXEC);
 	char *save = NULL, *line;
-	size_t unreachable_count = 0;
 
 	if (fd < 0 || fd_slurp(fd, 16 << 20, &b, &ignored) < 0)
 		return;
@@ -117,16 +109,14 @@ void sockets_find(struct setup *s)
 		if (!path)
 			continue;
 		if (is_known_service(path))
-			add_socket_path(&s->unreachable_sockets,
-					&unreachable_count, path);
+			mem_list_add(&s->unreachable_sockets, path);
 		if (!is_private_in_run(path))
-			add_socket_path(&s->sockets, &s->socket_count, path);
+			names_add(&s->sockets, path);
 	}
 }
 
 void sockets_free(struct setup *s)
 {
-	mem_list_free(&s->sockets);
+	names_free(&s->sockets);
 	mem_list_free(&s->unreachable_sockets);
-	s->socket_count = 0;
 }
