@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/risk_bytes.h"
 
 #define SHOWN 100 /* bytes of a value */
@@ -44,11 +45,11 @@ void risk_add(struct risks *r, enum risk_level level, bool runs, char *text)
 {
 	size_t at = r->count;
 
-	GROW(r->items, r->count, r->capacity);
+	(void)VEC_ADD(r);
 	while (at && r->items[at - 1].level < level)
 		at--;
 	memmove(r->items + at + 1, r->items + at,
-		(r->count++ - at) * sizeof(*r->items));
+		(r->count - 1 - at) * sizeof(*r->items));
 	r->items[at] = (struct risk){level, runs, text};
 }
 

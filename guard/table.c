@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/vec.h"
 
 /* With fewer columns left for the last one than it needs and these, a row goes
  * over several lines, the later ones that much deeper. */
@@ -17,10 +18,8 @@ void table_row(struct table *t, const char *const *cells)
 {
 	size_t i;
 
-	for (i = 0; i < t->columns; i++) {
-		GROW(t->cells, t->count, t->capacity);
-		t->cells[t->count++] = mem_strdup(cells[i]);
-	}
+	for (i = 0; i < t->columns; i++)
+		*VEC_ADD(&t->cells) = mem_strdup(cells[i]);
 }
 
 static bool is_right(const struct table *t, size_t column)
@@ -128,18 +127,18 @@ void table_print(const struct table *t, const char *indent, FILE *to)
 	bool fold;
 	size_t i;
 
-	for (i = 0; i < t->count; i++) {
-		size_t len = text_width(t->cells[i]);
+	for (i = 0; i < t->cells.count; i++) {
+		size_t len = text_width(t->cells.items[i]);
 
 		if (len > widths[i % t->columns])
 			widths[i % t->columns] = len;
 	}
 	fold = is_too_wide(t, widths, indent);
-	for (i = 0; i < t->count; i += t->columns)
+	for (i = 0; i < t->cells.count; i += t->columns)
 		if (fold)
-			print_folded(t, t->cells + i, indent, to);
+			print_folded(t, t->cells.items + i, indent, to);
 		else
-			print_row(t, t->cells + i, widths, indent, to);
+			print_row(t, t->cells.items + i, widths, indent, to);
 	free(widths);
 }
 
@@ -147,8 +146,8 @@ void table_free(struct table *t)
 {
 	size_t i;
 
-	for (i = 0; i < t->count; i++)
-		free(t->cells[i]);
-	free(t->cells);
+	for (i = 0; i < t->cells.count; i++)
+		free(t->cells.items[i]);
+	VEC_FREE(&t->cells);
 	*t = (struct table){0};
 }

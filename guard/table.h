@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/vec.h"
+
 struct table {
 	size_t columns; /* set before the first row */
 	size_t width; /* not 0: rows are cut to so many columns, and go over
@@ -14,8 +16,7 @@ struct table {
 			 last one */
 	const char *right; /* a letter a column, 'r': numbers end where the
 			      widest does; NULL: none */
-	char **cells;
-	size_t count, capacity;
+	VEC(char *) cells;
 };
 
 /* A row: as many texts as there are columns, copied; already escaped. */

@@ -23,12 +23,12 @@ void agent_free(struct agent **a)
 	if (!freed)
 		return;
 	*a = NULL;
-	for (i = 0; i < freed->place_count; i++)
-		free(freed->places[i].path);
-	free(freed->places);
-	for (i = 0; i < freed->rule_count; i++)
-		free(freed->rules[i].path);
-	free(freed->rules);
+	for (i = 0; i < freed->places.count; i++)
+		free(freed->places.items[i].path);
+	VEC_FREE(&freed->places);
+	for (i = 0; i < freed->rules.count; i++)
+		free(freed->rules.items[i].path);
+	VEC_FREE(&freed->rules);
 	for (i = 0; i < LISTS; i++)
 		mem_list_free(&freed->lists[i]);
 	persistent_mount_free(&freed->persistent_mount);
@@ -152,8 +152,8 @@ static bool is_known_place(const struct agent *a, const char *place)
 {
 	size_t i;
 
-	for (i = 0; i < a->place_count; i++)
-		if (strcmp(a->places[i].path, place) == 0)
+	for (i = 0; i < a->places.count; i++)
+		if (strcmp(a->places.items[i].path, place) == 0)
 			return true;
 	return false;
 }
@@ -193,8 +193,7 @@ static int add_places(struct agent *a, enum profile_word word,
 			free(place);
 			continue;
 		}
-		GROW(a->places, a->place_count, a->place_capacity);
-		a->places[a->place_count++] = (struct agent_place){place, item};
+		*VEC_ADD(&a->places) = (struct agent_place){place, item};
 	}
 	return 0;
 }
@@ -205,10 +204,11 @@ const struct agent_place *agent_place_of(const struct agent *a,
 	const struct agent_place *found = NULL;
 	size_t i;
 
-	for (i = 0; i < a->place_count; i++)
-		if (path_below(path, a->places[i].path) &&
-		    (!found || path_below(a->places[i].path, found->path)))
-			found = &a->places[i];
+	for (i = 0; i < a->places.count; i++)
+		if (path_below(path, a->places.items[i].path) &&
+		    (!found ||
+		     path_below(a->places.items[i].path, found->path)))
+			found = &a->places.items[i];
 	return found;
 }
 
@@ -216,11 +216,11 @@ bool agent_owns_path(const struct agent *a, const char *home, const char *path)
 {
 	size_t i;
 
-	for (i = 0; home && i < a->place_count; i++) {
+	for (i = 0; home && i < a->places.count; i++) {
 		auto_free char *written =
-			path_join(home, a->places[i].item->value);
+			path_join(home, a->places.items[i].item->value);
 
-		if (a->places[i].item->word == PROFILE_HOME &&
+		if (a->places.items[i].item->word == PROFILE_HOME &&
 		    path_below(path, written))
 			return true;
 	}
@@ -232,18 +232,21 @@ static int check_places_disjoint(const struct agent *a, struct err *err)
 {
 	size_t i, k;
 
-	for (i = 0; i < a->place_count; i++)
-		for (k = 0; k < a->place_count; k++)
-			if (i != k && a->places[i].item->word == PROFILE_HOME &&
-			    path_below(a->places[k].path, a->places[i].path))
-				return fail(err, EINVAL,
-					    "%s: %s ~/%s lies in the home of "
-					    "%s",
-					    a->places[k].item->where,
-					    profile_word_name(
-						    a->places[k].item->word),
-					    a->places[k].item->value,
-					    a->places[i].item->where);
+	for (i = 0; i < a->places.count; i++)
+		for (k = 0; k < a->places.count; k++)
+			if (i != k &&
+			    a->places.items[i].item->word == PROFILE_HOME &&
+			    path_below(a->places.items[k].path,
+				       a->places.items[i].path))
+				return fail(
+					err, EINVAL,
+					"%s: %s ~/%s lies in the home of "
+					"%s",
+					a->places.items[k].item->where,
+					profile_word_name(
+						a->places.items[k].item->word),
+					a->places.items[k].item->value,
+					a->places.items[i].item->where);
 	return 0;
 }
 
@@ -316,8 +319,7 @@ static int add_profile_paths(struct agent *a, enum profile_word word,
 			continue;
 		}
 		mem_list_add(&a->lists[list], real);
-		GROW(a->rules, a->rule_count, a->rule_capacity);
-		a->rules[a->rule_count++] = (struct agent_place){real, item};
+		*VEC_ADD(&a->rules) = (struct agent_place){real, item};
 		if (item->project && word == PROFILE_RO &&
 		    check_project_ro(item, real, &st, project, err) < 0)
 			return -err->num;
@@ -346,15 +348,15 @@ static int check_uncovered(const struct agent *a, const struct state *state,
 	int got = 0;
 	size_t i;
 
-	for (i = 0; got == 0 && i < a->rule_count; i++) {
-		const struct profile_item *item = a->rules[i].item;
+	for (i = 0; got == 0 && i < a->rules.count; i++) {
+		const struct profile_item *item = a->rules.items[i].item;
 
 		if (!item->project || item->word != PROFILE_RO)
 			continue;
 		if (!hidden)
 			hidden = sandbox_credential_paths(state->home);
-		if (is_below_any(a->rules[i].path, hidden) ||
-		    is_below_any(a->rules[i].path, a->lists[HIDE]))
+		if (is_below_any(a->rules.items[i].path, hidden) ||
+		    is_below_any(a->rules.items[i].path, a->lists[HIDE]))
 			got = fail(err, EPERM,
 				   "%s: 'ro %s' would let in what is hidden, "
 				   "and a project's file may only forbid",
@@ -369,10 +371,11 @@ static void share_login_dirs(struct agent *a)
 {
 	size_t i;
 
-	for (i = 0; i < a->place_count; i++)
-		if (a->places[i].item->word == PROFILE_HOME &&
-		    access(a->places[i].path, F_OK) == 0)
-			mem_list_add(&a->lists[READ_WRITE], a->places[i].path);
+	for (i = 0; i < a->places.count; i++)
+		if (a->places.items[i].item->word == PROFILE_HOME &&
+		    access(a->places.items[i].path, F_OK) == 0)
+			mem_list_add(&a->lists[READ_WRITE],
+				     a->places.items[i].path);
 }
 
 static const char *const *owned_list_of(struct agent *a, size_t list)
@@ -447,9 +450,9 @@ const char *agent_rule(const struct agent *a, enum profile_word word,
 {
 	size_t i;
 
-	for (i = 0; i < a->rule_count; i++)
-		if (a->rules[i].item->word == word &&
-		    strcmp(a->rules[i].path, path) == 0)
-			return a->rules[i].item->where;
+	for (i = 0; i < a->rules.count; i++)
+		if (a->rules.items[i].item->word == word &&
+		    strcmp(a->rules.items[i].path, path) == 0)
+			return a->rules.items[i].item->where;
 	return NULL;
 }

@@ -22,6 +22,7 @@
 #define GUARD_AGENT_AGENT_H
 
 #include "base/record.h"
+#include "base/vec.h"
 #include "guard/agent/profile.h"
 #include "guard/agent/run_options.h"
 #include "guard/state.h"
@@ -43,10 +44,8 @@ struct agent {
 	bool shared; /* the host's own folders: --share-login */
 	struct profile profile;
 	struct run_options options; /* with what the profiles add */
-	struct agent_place *places;
-	size_t place_count, place_capacity;
-	struct agent_place *rules; /* ro and hide lines that hold */
-	size_t rule_count, rule_capacity;
+	VEC(struct agent_place) places;
+	VEC(struct agent_place) rules; /* ro and hide lines that hold */
 	char **lists[4]; /* own the texts of options' lists */
 	struct persistent_mount
 		*persistent_mount; /* NULL before agent_open() */

@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/dirtree.h"
+#include "base/sorted.h"
 #include "guard/agent/agent.h"
 
 /* Texts are compared up to here, of all together too; anything else by what
@@ -337,13 +338,6 @@ struct code_pieces {
 	size_t count;
 };
 
-static int compare_piece_path(const void *a, const void *b)
-{
-	const struct code_piece *x = a, *y = b;
-
-	return path_compare(x->path, y->path);
-}
-
 /* Borrows from the record. Sorted; globs may overlap. */
 static struct code_pieces sort_code_pieces(const struct record *r)
 {
@@ -355,10 +349,9 @@ static struct code_pieces sort_code_pieces(const struct record *r)
 		p.items[p.count++] = (struct code_piece){r->items[i].value,
 							 r->items[i + 1].value,
 							 r->items[i + 2].value};
-	if (p.count)
-		qsort(p.items, p.count, sizeof(*p.items), compare_piece_path);
+	SORT_BY_PATH(p.items, p.count, path);
 	for (i = 0; i < p.count; i++)
-		if (!i || compare_piece_path(&p.items[i - 1], &p.items[i]) != 0)
+		if (!i || strcmp(p.items[i - 1].path, p.items[i].path) != 0)
 			p.items[kept++] = p.items[i];
 	p.count = kept;
 	return p;
@@ -375,15 +368,16 @@ static size_t recorded_names_len(const struct record *r)
 }
 
 /* had: so much of the record is older; room: for names, in bytes. */
-static bool record_code_change(struct session *s, size_t had, size_t *capacity,
-			       char letter, const char *path)
+static bool record_code_change(struct session *s, size_t had,
+			       size_t *bytes_left, char letter,
+			       const char *path)
 {
 	auto_free char *text = mem_printf("%c %s", letter, path);
 	const struct record_item *item;
 
-	if (strlen(text) > *capacity)
+	if (strlen(text) > *bytes_left)
 		return false;
-	*capacity -= strlen(text);
+	*bytes_left -= strlen(text);
 	/* A run that went on has some already. */
 	for (item = s->more.items; had--; item++)
 		if (strcmp(item->value, text) == 0 &&
@@ -400,7 +394,7 @@ bool agent_code_compare(const struct record *before, const struct record *now,
 			   new = sort_code_pieces(now);
 	size_t i = 0, k = 0, had = s->more.count;
 	size_t taken = recorded_names_len(&s->more);
-	size_t capacity = taken < NAMES_MAX ? NAMES_MAX - taken : 0;
+	size_t bytes_left = taken < NAMES_MAX ? NAMES_MAX - taken : 0;
 	bool any = false;
 
 	while (i < old.count || k < new.count) {
@@ -408,17 +402,17 @@ bool agent_code_compare(const struct record *before, const struct record *now,
 			i < old.count ? &old.items[i] : NULL;
 		const struct code_piece *b =
 			k < new.count ? &new.items[k] : NULL;
-		int order = !a ? 1 : !b ? -1 : compare_piece_path(a, b);
+		int order = !a ? 1 : !b ? -1 : path_compare(a->path, b->path);
 
 		if (order < 0)
-			any |= record_code_change(s, had, &capacity, 'D',
+			any |= record_code_change(s, had, &bytes_left, 'D',
 						  a->path);
 		else if (order > 0)
-			any |= record_code_change(s, had, &capacity, 'A',
+			any |= record_code_change(s, had, &bytes_left, 'A',
 						  b->path);
 		else if (strcmp(a->sign, b->sign) != 0 ||
 			 strcmp(a->text, b->text) != 0)
-			any |= record_code_change(s, had, &capacity, 'M',
+			any |= record_code_change(s, had, &bytes_left, 'M',
 						  a->path);
 		i += order <= 0;
 		k += order >= 0;

@@ -42,10 +42,10 @@ static int open_agent_caches(struct agent *a, const struct state *state,
 	size_t i;
 	int got;
 
-	for (i = 0; i < a->place_count; i++)
-		if (a->places[i].item->word == PROFILE_CACHE)
+	for (i = 0; i < a->places.count; i++)
+		if (a->places.items[i].item->word == PROFILE_CACHE)
 			break;
-	if (i == a->place_count)
+	if (i == a->places.count)
 		return 0;
 	caches_fd = open_caches_dir(a, state, s->project, err);
 	got = caches_fd < 0
@@ -63,10 +63,10 @@ static int open_agent_caches(struct agent *a, const struct state *state,
 			   err->text);
 	else if (got < 0)
 		return err_context(err, "caches of the run");
-	for (; got == 0 && i < a->place_count; i++)
-		if (a->places[i].item->word == PROFILE_CACHE)
+	for (; got == 0 && i < a->places.count; i++)
+		if (a->places.items[i].item->word == PROFILE_CACHE)
 			persistent_mount_add_cache(a->persistent_mount,
-						   a->places[i].path);
+						   a->places.items[i].path);
 	return 0;
 }
 
@@ -77,8 +77,8 @@ static int open_agent_homes(struct agent *a, const struct state *state,
 {
 	size_t i;
 
-	for (i = 0; i < a->place_count && !a->shared; i++) {
-		const struct agent_place *place = &a->places[i];
+	for (i = 0; i < a->places.count && !a->shared; i++) {
+		const struct agent_place *place = &a->places.items[i];
 		auto_free char *source = NULL;
 
 		if (place->item->word != PROFILE_HOME)

@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 
 #define LINES_MAX 2000
 #define VALUE_MAX 3000
@@ -243,8 +244,7 @@ static int add_profile_line(struct profile *p, const char *file,
 		return -err->num;
 	}
 	item.where = mem_printf("%s:%u", file, number);
-	GROW(p->items, p->count, p->capacity);
-	p->items[p->count++] = item;
+	*VEC_ADD(p) = item;
 	return 0;
 }
 

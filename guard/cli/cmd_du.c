@@ -146,8 +146,8 @@ static void print_du_text(struct du *d)
 	add_store_usage(d, &t);
 	add_usage_line(&t, d->runs.bytes, "layers",
 		       text_count(d->sessions.count, "run"));
-	for (i = 0; i < runs.count; i += 3)
-		table_row(&t, (const char *const *)&runs.cells[i]);
+	for (i = 0; i < runs.cells.count; i += 3)
+		table_row(&t, (const char *const *)&runs.cells.items[i]);
 	add_usage_line(&t, d->store_trash.bytes, "trash",
 		       "of the store: guard undelete");
 	add_usage_line(&t, d->trash.bytes, "trash", "of runs: guard undo");

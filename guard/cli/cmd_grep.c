@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
@@ -95,12 +96,10 @@ static void texts_make(const struct versions *v, struct texts *t)
 	size_t kept = 0, i;
 
 	for (i = 0; i < v->count; i++) {
-		GROW(t->items, t->count, t->capacity);
-		t->items[t->count++] = (struct text){
-			.id = v->items[i].entry.content, .version = i};
+		*VEC_ADD(t) = (struct text){.id = v->items[i].entry.content,
+					    .version = i};
 	}
-	if (t->count)
-		qsort(t->items, t->count, sizeof(*t->items), compare_text_ids);
+	VEC_SORT(t, compare_text_ids);
 	for (i = 0; i < t->count; i++) {
 		if (kept && oid_equal(&t->items[kept - 1].id, &t->items[i].id))
 			continue;

@@ -44,7 +44,7 @@ static int list_pins(struct context *c, bool json, struct err *err)
 	}
 	if (!json) {
 		table_print(&t, "", stdout);
-		if (!t.count)
+		if (!t.cells.count)
 			output_print("no snapshot is pinned");
 		json_decref(array);
 		return STATUS_OK;

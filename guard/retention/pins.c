@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/dirtree.h"
+#include "base/vec.h"
 #include "guard/action.h"
 #include "guard/moved_dirs.h"
 #include "overlay/session.h"
@@ -28,8 +29,7 @@ void pins_add(struct pins *p, uint64_t seq)
 {
 	if (!seq)
 		return;
-	GROW(p->items, p->count, p->capacity);
-	p->items[p->count++] = seq;
+	*VEC_ADD(p) = seq;
 }
 
 static void add_action_pins(const struct action *a, struct pins *to,

@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/changes.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
@@ -57,8 +58,7 @@ void diffshow_head(const struct session *s, struct buf *to)
 
 void diffshow_sort(struct change_list *list)
 {
-	if (list->count)
-		qsort(list->items, list->count, sizeof(*list->items), by_kind);
+	VEC_SORT(list, by_kind);
 }
 
 void diffshow_texts(const struct changes_group *g,

@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "snapshot/store/content.h"
 
 /* A new folder with more in it than this is one item. */
@@ -146,8 +147,7 @@ void review_add_item(struct review *r, const char *path, size_t *list,
 			item.worst = risks_worst(&e->risks);
 	}
 	item.section = choose_section(r, &item);
-	GROW(r->items, r->count, r->capacity);
-	r->items[r->count++] = item;
+	*VEC_ADD(r) = item;
 }
 
 static void add_item_range(struct review *r, const char *path, size_t first,

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/pathset.h"
 #include "base/sorted.h"
+#include "base/vec.h"
 #include "guard/review/review.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/attrset.h"
@@ -16,17 +17,16 @@ struct review_maker {
 	const struct review_options *options;
 	struct pathset wanted_paths; /* of its paths */
 	/* What the user did meanwhile: paths, and how they are now. */
-	struct review_entry *here;
-	size_t here_count, here_capacity;
+	VEC(struct review_entry) here;
 };
 
 static void review_maker_free(struct review_maker *m)
 {
 	size_t i;
 
-	for (i = 0; i < m->here_count; i++)
-		review_entry_free(&m->here[i]);
-	free(m->here);
+	for (i = 0; i < m->here.count; i++)
+		review_entry_free(&m->here.items[i]);
+	VEC_FREE(&m->here);
 	pathset_free(&m->wanted_paths);
 }
 
@@ -48,15 +48,14 @@ static int add_project_change(void *arg, const char *path,
 			      const struct entry *here, struct err *err)
 {
 	struct review_maker *m = arg;
+	struct review_entry *e;
 
 	(void)err;
 	if (is_same_reviewed(base, here))
 		return 0;
-	GROW(m->here, m->here_count, m->here_capacity);
-	m->here[m->here_count] = (struct review_entry){
-		.path = mem_strdup(path),
-	};
-	copy_existing(&m->here[m->here_count++].now, here);
+	e = VEC_ADD(&m->here);
+	e->path = mem_strdup(path);
+	copy_existing(&e->now, here);
 	return 0;
 }
 
@@ -88,9 +87,9 @@ static int add_review_entry(void *arg, const char *path,
 	if (!*path || is_same_reviewed(old, now) ||
 	    !pathset_contains(&m->wanted_paths, path))
 		return 0;
-	at = INDEX_BY_PATH(path, m->here, m->here_count, path);
-	if (at < m->here_count && strcmp(m->here[at].path, path) == 0 &&
-	    is_same_reviewed(&m->here[at].now, now)) {
+	at = INDEX_BY_PATH(path, m->here.items, m->here.count, path);
+	if (at < m->here.count && strcmp(m->here.items[at].path, path) == 0 &&
+	    is_same_reviewed(&m->here.items[at].now, now)) {
 		r->already++;
 		return 0;
 	}
@@ -98,10 +97,10 @@ static int add_review_entry(void *arg, const char *path,
 	e = &r->entries[r->entry_count++];
 	*e = (struct review_entry){
 		.path = mem_strdup(path),
-		.here = at < m->here_count &&
-			(strcmp(m->here[at].path, path) == 0 ||
+		.here = at < m->here.count &&
+			(strcmp(m->here.items[at].path, path) == 0 ||
 			 (!(now && now->mode) &&
-			  path_below(m->here[at].path, path))),
+			  path_below(m->here.items[at].path, path))),
 	};
 	mark_refused(m->options->plan, e);
 	copy_existing(&e->old, old);
@@ -270,8 +269,7 @@ int review_make(struct store *store, const struct entry *base,
 	review_moves_find(&r);
 	review_moves_add_items(&r);
 	review_add_items(&r, 0, r.entry_count, "");
-	if (r.count)
-		qsort(r.items, r.count, sizeof(*r.items), compare_sections);
+	VEC_SORT(&r, compare_sections);
 	*ret = r;
 	r = (struct review){0};
 	return 0;

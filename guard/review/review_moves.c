@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "guard/review/review.h"
 #include "guard/risk.h"
 #include "restore/git/moves_store.h"
@@ -91,7 +92,7 @@ void review_moves_find(struct review *r)
 /* What goes into one. */
 struct pairs {
 	const char *path; /* of the head */
-	size_t *list;
+	size_t *items;
 	size_t count, capacity;
 };
 
@@ -99,16 +100,14 @@ static void add_pair(struct review *r, struct pairs *p, size_t added)
 {
 	size_t deleted = r->entries[added].peer - 1;
 
-	GROW(p->list, p->count, p->capacity);
-	p->list[p->count++] = added;
-	GROW(p->list, p->count, p->capacity);
-	p->list[p->count++] = deleted;
+	*VEC_ADD(p) = added;
+	*VEC_ADD(p) = deleted;
 	r->entries[added].claimed = r->entries[deleted].claimed = true;
 }
 
 /* Folders that are heads, one in the other. */
 struct above {
-	size_t *heads;
+	size_t *items;
 	size_t count, capacity;
 };
 
@@ -117,17 +116,17 @@ static size_t head_above(const struct pairs *heads, struct above *above,
 			 const struct review_entry *e)
 {
 	while (above->count &&
-	       !path_below(e->path, heads[above->heads[above->count - 1]].path))
+	       !path_below(e->path, heads[above->items[above->count - 1]].path))
 		above->count--;
-	return e->with_dir && above->count ? above->heads[above->count - 1]
+	return e->with_dir && above->count ? above->items[above->count - 1]
 					   : SIZE_MAX;
 }
 
 void review_moves_add_items(struct review *r)
 {
-	struct pairs *heads = NULL;
+	VEC(struct pairs) heads = {0};
 	struct above above = {0};
-	size_t count = 0, capacity = 0, i;
+	size_t i;
 
 	for (i = 0; i < r->entry_count; i++) {
 		const struct review_entry *e = &r->entries[i];
@@ -135,23 +134,20 @@ void review_moves_add_items(struct review *r)
 
 		if (!e->peer || !e->now.mode || e->old.mode)
 			continue;
-		at = head_above(heads, &above, e);
+		at = head_above(heads.items, &above, e);
 		if (at == SIZE_MAX) {
-			GROW(heads, count, capacity);
-			at = count++;
-			heads[at] = (struct pairs){.path = e->path};
-			if (S_ISDIR(e->now.mode)) {
-				GROW(above.heads, above.count, above.capacity);
-				above.heads[above.count++] = at;
-			}
+			at = heads.count;
+			VEC_ADD(&heads)->path = e->path;
+			if (S_ISDIR(e->now.mode))
+				*VEC_ADD(&above) = at;
 		}
-		add_pair(r, &heads[at], i);
+		add_pair(r, &heads.items[at], i);
 	}
-	for (i = 0; i < count; i++)
-		review_add_item(r, heads[i].path, heads[i].list, heads[i].count,
-				true);
-	free(heads);
-	free(above.heads);
+	for (i = 0; i < heads.count; i++)
+		review_add_item(r, heads.items[i].path, heads.items[i].items,
+				heads.items[i].count, true);
+	VEC_FREE(&heads);
+	VEC_FREE(&above);
 }
 
 const struct review_entry *review_moved_from(const struct review *r,

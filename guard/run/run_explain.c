@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/commands.h"
@@ -25,11 +26,6 @@ struct explanation {
 	json_t *list; /* NULL: text */
 };
 
-static int compare_layer_paths(const void *a, const void *b)
-{
-	return path_compare(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void choose_layers(struct explanation *e)
 {
 	const char *home = e->run.context.state.home;
@@ -38,7 +34,7 @@ static void choose_layers(struct explanation *e)
 
 	for (i = 0; e->cows[i]; i++)
 		;
-	e->layers = mem_zalloc((i + a->place_count + 3) * sizeof(*e->layers));
+	e->layers = mem_zalloc((i + a->places.count + 3) * sizeof(*e->layers));
 	if (home && !e->run.options->strict &&
 	    !path_below(home, e->run.project))
 		e->layers[count++] = home;
@@ -46,12 +42,13 @@ static void choose_layers(struct explanation *e)
 		e->layers[count++] = e->cows[i];
 	e->layers[count++] = e->run.project;
 	first = count;
-	for (i = 0; i < a->place_count; i++)
-		if (!a->shared || a->places[i].item->word == PROFILE_CACHE)
-			e->layers[count++] = a->places[i].path;
+	for (i = 0; i < a->places.count; i++)
+		if (!a->shared ||
+		    a->places.items[i].item->word == PROFILE_CACHE)
+			e->layers[count++] = a->places.items[i].path;
 	if (count > first)
 		qsort(e->layers + first, count - first, sizeof(*e->layers),
-		      compare_layer_paths);
+		      sorted_compare_paths);
 }
 
 /* What an agent's own folder holds, once it has one. */

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/run/publish.h"
 
 /* The kernel's own limit. */
@@ -24,8 +25,7 @@
 
 static void strings_add(struct strings *list, const char *item)
 {
-	GROW(list->items, list->count, list->capacity);
-	list->items[list->count++] = item;
+	*VEC_ADD(list) = item;
 }
 
 static const char *const *strings_end(struct strings *list)
@@ -82,15 +82,14 @@ static int set_net(struct parsed *p, const char *value, struct err *err)
 
 static int add_port(struct parsed *p, const char *value, struct err *err)
 {
-	GROW(p->ports, p->port_count, p->port_capacity);
-	return publish_parse(value, &p->ports[p->port_count++], err);
+	return publish_parse(value, VEC_ADD(&p->ports), err);
 }
 
 static int check_ports(struct parsed *p, struct err *err)
 {
-	p->options.ports = p->ports;
-	p->options.port_count = p->port_count;
-	if (!p->port_count || p->options.net == SANDBOX_NET_PRIVATE)
+	p->options.ports = p->ports.items;
+	p->options.port_count = p->ports.count;
+	if (!p->ports.count || p->options.net == SANDBOX_NET_PRIVATE)
 		return 0;
 	return fail(err, EINVAL,
 		    "--publish is for --net private; with --net host the run's "
@@ -481,7 +480,7 @@ void parsed_free(struct parsed *p)
 	free(p->env.items);
 	free(p->groups);
 	free(p->runtime);
-	free(p->ports);
+	VEC_FREE(&p->ports);
 	free(p->read_only.items);
 	free(p->read_write.items);
 	free(p->hide.items);

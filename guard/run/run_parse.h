@@ -5,6 +5,7 @@
 #ifndef GUARD_RUN_RUN_PARSE_H
 #define GUARD_RUN_RUN_PARSE_H
 
+#include "base/vec.h"
 #include "guard/options.h"
 #include "guard/run/run.h"
 
@@ -20,8 +21,7 @@ struct parsed {
 	char *runtime; /* one of env */
 	bool net_given, memory_given, cpus_given;
 	gid_t *groups; /* of --user, besides its own */
-	struct sandbox_port *ports;
-	size_t port_count, port_capacity;
+	VEC(struct sandbox_port) ports;
 	struct strings why; /* paths to be explained, nothing is run */
 	bool json; /* of the explanation */
 };
