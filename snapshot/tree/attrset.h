@@ -7,10 +7,13 @@
 #include "base/meta.h"
 #include "snapshot/store/store.h"
 
-/* id of OBJECT_NONE: no attributes. *ret is the caller's, empty on failure. */
+/* Loads the attributes of an entry into *ret, which is the caller's to free and
+ * empty on failure. An id of OBJECT_NONE gives no attributes. -EBADMSG:
+ * damaged. */
 int attrset_load(struct store *s, const struct oid *id, struct xattrs *ret,
 		 struct err *err);
-/* No attributes: OBJECT_NONE. */
+/* Stores the attributes and sets *ret to their object, OBJECT_NONE for an empty
+ * set. 0 or a negative errno of store_put(). */
 int attrset_save(struct store *s, const struct xattrs *x, struct oid *ret,
 		 struct err *err);
 

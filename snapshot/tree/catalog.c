@@ -24,7 +24,7 @@
 #define HIGHEST_SEQ_LEN 20
 #define SEQ_MAX UINT32_MAX
 #define TEMP_LEN 32
-/* A million notes of long paths fit; more is no snapshot of ours. */
+/* Room for a million notes of long paths; a larger file is not a snapshot. */
 #define FILE_LEN_MAX (256u << 20)
 #define SUFFIX ".gsn"
 
@@ -58,7 +58,7 @@ void catalog_file_name(char name[32], uint64_t seq)
 	(void)snprintf(name, 32, "%010" PRIu64 SUFFIX, seq);
 }
 
-/* 0 when it is not the name of a snapshot's file. */
+/* The sequence number in a file's name; 0 for any other name. */
 uint64_t catalog_file_seq(const char *name)
 {
 	char again[32];
@@ -137,10 +137,11 @@ int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 }
 
 /*
- * A new file in tmp/, locked: what nobody holds is taken for a dead process's
- * and deleted. One that was taken for that before it was locked has no name
- * any more, and is made anew. No name is given twice: who clears tmp/ may have
- * opened a file that was put into its place since, and deletes by the name.
+ * Creates a locked file in tmp/. Another process deletes files there that no
+ * process has locked. When that happened before the lock was taken, the file
+ * has no name any more and is created again. No name is used twice: a process
+ * that clears tmp/ deletes by name and may have opened a file of that name
+ * earlier.
  */
 static int create_temp_snapshot(int tmp_fd, char temp[TEMP_LEN],
 				struct err *err)
@@ -188,8 +189,9 @@ static int write_temp_snapshot(int fd, const struct snapshot *s,
 	return 0;
 }
 
-/* Kept in the commit lock's file, written when the snapshot is durable and not
- * synced: it only has to outlive the deletion of the newest snapshot's file. */
+/* The commit lock's file holds the highest number. The number is written when
+ * the snapshot is durable and is not synced: it only has to outlive the
+ * deletion of the newest snapshot's file. */
 static void save_highest_seq(int lock, uint64_t seq)
 {
 	char text[HIGHEST_SEQ_LEN + 1];
@@ -218,7 +220,7 @@ uint64_t catalog_highest_seq(struct store *store)
 	return seq <= SEQ_MAX ? seq : 0;
 }
 
-/* Never a number that was given before, though its file be gone. */
+/* A number is never given twice, even when its snapshot's file is gone. */
 static int next_seq(struct store *store, uint64_t *ret, struct err *err)
 {
 	uint64_t mark = catalog_highest_seq(store);
@@ -246,7 +248,7 @@ static int sync_files_at_once(const int *fds, size_t count, struct err *err)
 	return ring_sync_files(fds, count, false, err);
 }
 
-/* Under the commit lock; -EEXIST when the number was taken meanwhile. */
+/* Caller holds the commit lock. -EEXIST: another process took the number. */
 static int add_snapshot_as_next(struct store *store, int snaps_fd,
 				struct snapshot *s, catalog_with with,
 				void *arg, struct err *err)
@@ -267,8 +269,8 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 	    (with && with(arg, s, &set, err) < 0) ||
 	    atomic_set_sync(&set, sync_files_at_once, err) < 0)
 		return err_context(err, "keep a snapshot");
-	/* The packs, whose bytes the disk was given at once with these: they
-	 * have their names before what refers to them. */
+	/* The packs get their names before the snapshot that refers to them.
+	 * The disk received the bytes of both at the same time. */
 	if (store_flush_locked(store, err) < 0)
 		return -err->num;
 	return atomic_set_publish(&set, sync_files_at_once, err) < 0
@@ -276,7 +278,7 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 		       : 0;
 }
 
-/* Under the commit lock. */
+/* Caller holds the commit lock. */
 static int add_snapshot_locked(struct store *store, int snaps_fd, int lock,
 			       struct snapshot *s, catalog_with with, void *arg,
 			       struct err *err)
@@ -291,7 +293,7 @@ static int add_snapshot_locked(struct store *store, int snaps_fd, int lock,
 	return got;
 }
 
-/* Under the commit lock. */
+/* Caller holds the commit lock. */
 static int replace_snapshot_locked(struct store *store, int snaps_fd,
 				   const struct snapshot *s, struct err *err)
 {

@@ -1,9 +1,10 @@
 /*
- * Snapshots: the commit points. One small immutable file each, in snaps/.
+ * Snapshots, the commit points of the store: one small immutable file each in
+ * snaps/.
  *
- * A snapshot exists from the moment its file is in snaps/ and synced; all it
- * refers to was durable before. Sequence numbers grow by one and are what
- * people type. Time is guard's own clock, never data of a run.
+ * A snapshot exists from the moment when its file is in snaps/ and synced. All
+ * objects that it refers to were durable before. Sequence numbers grow by one,
+ * and users type them. Times are of guard's own clock, never data of a run.
  */
 #ifndef GUARD_SNAPSHOT_TREE_CATALOG_H
 #define GUARD_SNAPSHOT_TREE_CATALOG_H
@@ -11,10 +12,10 @@
 #include "base/atomic.h"
 #include "snapshot/tree/tree.h"
 
-/* "manual", "pre-run", "during-run", "post-run", "pre-apply", "post-apply",
- * "pre-restore", "post-restore", "pre-undo", "post-undo" */
+/* Reasons on disk: "manual", "pre-run", "during-run", "post-run", "pre-apply",
+ * "post-apply", "pre-restore", "post-restore", "pre-undo", "post-undo" */
 
-/* How the text of a note begins about what `excludes` leaves out. */
+/* Beginning of the note of a path that `excludes` left out. */
 #define NOTE_EXCLUSION "left out by --exclude "
 
 enum note_kind {
@@ -24,28 +25,29 @@ enum note_kind {
 
 struct note {
 	enum note_kind kind;
-	char *path; /* in the root */
-	char *text; /* why; "" for moved ones */
+	char *path; /* relative to the root */
+	char *text; /* the reason; "" for NOTE_MOVED */
 };
 
 struct snapshot {
 	uint64_t seq;
-	uint64_t parent; /* 0 none: the last one of the same root */
-	struct timestamp time; /* when it was begun */
+	uint64_t parent; /* previous snapshot of the same root, or 0 */
+	struct timestamp time; /* start of the walk */
 	char boot_id[40];
-	uint32_t uid; /* who took it */
+	uint32_t uid; /* user that took it */
 	char *reason;
-	char *run_id; /* "" when no run had to do with it */
-	char *command; /* for people, escaped when shown; "" */
-	char *message; /* of -m; "" */
+	char *run_id; /* "" for a snapshot without a run */
+	char *command; /* for people, escaped when printed; may be "" */
+	char *message; /* text of -m; may be "" */
 	char *root_path; /* absolute, without links */
 	uint64_t root_dev;
-	struct entry root; /* mode 0: the folder was not there */
+	struct entry root; /* mode 0: the directory did not exist */
 	uint64_t files, dirs, bytes;
-	/* NULL-terminated, NULL when there are none. */
+	/* NULL-terminated; NULL for none. */
 	char **tags;
-	char **excludes; /* what was left out because the user said so: each
-			    such path has a note, its folder is incomplete */
+	/* Globs that the user excluded: each matching path has a note, and
+	 * its directory is incomplete. */
+	char **excludes;
 	struct note *notes; /* sorted by path_compare() */
 	size_t note_count, note_capacity;
 };
@@ -53,89 +55,94 @@ struct snapshot {
 void snapshot_free(struct snapshot *s);
 void snapshot_add_note(struct snapshot *s, enum note_kind kind,
 		       const char *path, const char *text);
-/* The path itself or a folder above it up to the root has such a note. */
+/* Whether the path, or a directory above it up to the root, has a note of this
+ * kind. */
 bool snapshot_has_note(const struct snapshot *s, enum note_kind kind,
 		       const char *path);
 /*
  * Whether path may have changed between moved_since and its reading, so that
- * the snapshot does not say what it was then. in_tree: the snapshot has it.
- * One that is there moved when its own note says so, or when a folder above
- * it may have been swapped: a rename marks the folder and the one it lies in.
- * One that is missing moved when the folder it would lie in is marked; ask
- * with the topmost missing part ("new" for "new/x" when there is no "new").
- * Finer than snapshot_has_note(), which calls everything below a folder in
- * which somebody made a file moved.
+ * the snapshot may not show its state of that time. in_tree: the snapshot has
+ * the path.
+ *
+ * A path in the tree has moved when it has a note itself, or when a directory
+ * above it may have been replaced: a rename marks the directory and its parent.
+ * A missing path has moved when the directory that would hold it is marked; the
+ * caller asks for the topmost missing part ("new" for "new/x" when "new" is
+ * missing). More precise than snapshot_has_note(), for which every path below a
+ * directory with a new file has moved.
  */
 bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree);
 
 /*
- * Whether the snapshot says anything of an absolute path in its root: 1, 0 or
- * negative. One of some paths only (take_options.only) has its root flagged as
- * incomplete; it says nothing of what it does not have.
+ * Whether the snapshot knows about an absolute path below its root: 1, 0 or a
+ * negative errno. A partial snapshot (take_options.only) has an incomplete root
+ * and knows only about the paths that it holds.
  */
 int snapshot_covers_path(struct store *store, const struct snapshot *s,
 			 const char *path, struct err *err);
 
-/* What a run made ("post-run", "during-run"): it has never been in the real
- * files, so it is had by its number only, never because it is the newest. */
+/* Whether a run made this state ("post-run", "during-run"). Such a state never
+ * was in the real files, so only its number selects it, never its age. */
 bool snapshot_of_run(const struct snapshot *s);
 bool snapshot_has_tag(const struct snapshot *s, const char *tag);
-/* A note about what was left out because the user said so. */
+/* Whether the note is about a path that the user excluded. */
 bool snapshot_is_exclusion(const struct note *n);
-/* A list for tags and excludes, copied; NULL for none. */
+/* A copy of a NULL-terminated list of tags or excludes, to free; NULL for
+ * none. */
 char **snapshot_copy_texts(const char *const *texts);
 
-/* store_flush(), then the file; gives it its sequence number. Durable when
- * this returns 0. */
+/* Calls store_flush(), writes the snapshot's file and sets its sequence number.
+ * Durable when it returns 0. */
 int catalog_add(struct store *store, struct snapshot *s, struct err *err);
 
 /*
- * The same, together with other files that may name it: `with` is called once
- * the snapshot has its number, and puts them into the set, in which the
- * snapshot's own file is the first. It is called again, with another number,
- * when somebody else has taken the first one. After a power cut one of these
- * files may be there without the snapshot, and its number may be another's
- * some day: whoever finds such a file asks. Nothing is put into the store by
- * `with`: that waits for the end of this.
+ * catalog_add() together with other files that may name the snapshot. `with` is
+ * called when the snapshot has its number, and adds its files to the set, in
+ * which the snapshot's own file is the first. `with` is called again with
+ * another number when another process took the first one. After a power cut one
+ * of these files may exist without the snapshot, and another snapshot may get
+ * the number later: readers of such a file must check. `with` must not store
+ * objects: this call holds the commit lock.
  */
 typedef int (*catalog_with)(void *arg, const struct snapshot *s,
 			    struct atomic_set *set, struct err *err);
 int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
 		     void *arg, struct err *err);
 
-/* Puts it in the place of the snapshot that has its number: the old one is
- * whole until the new one is. store_flush() first; durable. */
+/* Replaces the snapshot of the same number, durably; the old file is intact
+ * until the new one is. Calls store_flush() first. */
 int catalog_replace(struct store *store, const struct snapshot *s,
 		    struct err *err);
 
 int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 		 struct err *err);
 
-/* The same from another folder than snaps/. */
+/* catalog_load() from another directory than snaps/. */
 int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
 		      struct err *err);
-/* The name of its file, and back: 0 when it is no such name. */
+/* The file name of a sequence number, and the number of a file name (0: another
+ * name). */
 void catalog_file_name(char name[32], uint64_t seq);
 uint64_t catalog_file_seq(const char *name);
 
-/* The highest number that was ever given, as far as it is known: never more,
- * less after a power cut. */
+/* The highest number ever given, as far as known: never more, less after a
+ * power cut. */
 uint64_t catalog_highest_seq(struct store *store);
 
-/* All sequence numbers, ascending. A damaged file is skipped when loading,
- * with its name in *err, by whoever walks the list. To free. */
+/* All sequence numbers, ascending; *ret is the caller's to free. Damaged files
+ * are in the list: the caller skips them when catalog_load() refuses them. */
 int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
 		 struct err *err);
 
 /*
- * The snapshot that `when` names for the absolute path `path`: NULL or
- * "latest", "latest~2", a number ("12" or "s12"), "2h ago" (s, m/min, h, d,
- * w), "2026-11-21", "2026-11-21 14:30[:05]" (local time: the last one not
- * after it). Counted are the snapshots whose root is path or above it and in
- * which path exists when need_path is set; what a run left ("post-run",
- * "during-run") counts by its number only. -ENOENT with a text that says what
- * there is; -ENODATA: it was purged from the one with that number; -EINVAL: not
- * understood, with examples.
+ * Finds the snapshot that time_spec names for the absolute path `path`: NULL or
+ * "latest", "latest~2", a number ("12" or "s12"), "2h ago" (s, m/min, h, d, w),
+ * "2026-11-21", "2026-11-21 14:30[:05]" (local time: the last snapshot not
+ * after it). Snapshots whose root is path or above it count, when need_path is
+ * set only those in which path exists; a state that a run left ("post-run",
+ * "during-run") counts by its number only. -ENOENT with a text that names the
+ * existing snapshots; -ENODATA: the path was purged from the snapshot of that
+ * number; -EINVAL: not understood, with examples.
  */
 int catalog_find(struct store *store, const char *time_spec, const char *path,
 		 bool need_path, struct snapshot *ret, struct err *err);

@@ -1,6 +1,6 @@
 /*
- * What tree_diff() says of two trees, kept for whoever needs it again: reading
- * and comparing them is what takes the time.
+ * The result of tree_diff(), stored for a second use: reading and comparing two
+ * trees is the expensive part.
  */
 #ifndef GUARD_SNAPSHOT_TREE_DIFFERENCES_H
 #define GUARD_SNAPSHOT_TREE_DIFFERENCES_H
@@ -9,20 +9,21 @@
 
 struct difference {
 	char *path;
-	struct entry a, b; /* mode 0: nothing there */
+	struct entry a, b; /* mode 0: absent */
 };
 
 struct differences {
 	struct difference *items;
 	size_t count, capacity;
-	bool complete; /* none is missing; the collector's to set */
+	bool complete; /* the list has all differences; set by the caller */
 };
 
 void differences_free(struct differences *d);
-/* Copies one, as tree_diff()'s each() gets it. */
+/* Adds a copy of one difference; signature of tree_diff()'s each(). */
 void differences_add(struct differences *d, const char *path,
 		     const struct entry *a, const struct entry *b);
-/* Calls each() as tree_diff() did. */
+/* Calls each() for every difference, in the order of tree_diff(). A negative
+ * result of each() ends the loop and is returned. */
 int differences_each(const struct differences *d,
 		     int (*each)(void *arg, const char *path,
 				 const struct entry *a, const struct entry *b,

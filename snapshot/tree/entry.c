@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 
-/* Longer than any link the kernel makes (PATH_MAX with its NUL). */
+/* Longer than any link of the kernel (PATH_MAX with its NUL). */
 #define LINK_LEN_MAX 4095
 
 void entry_free(struct entry *e)
@@ -74,7 +74,7 @@ static bool is_content_valid(const struct entry *e)
 		return e->content.len == e->size && e->size > 0;
 	if (type == OBJECT_CHUNKLIST)
 		return e->size > 0;
-	/* Bytes that could not be read are no empty file. */
+	/* A file that could not be read is not an empty file. */
 	return type == OBJECT_NONE &&
 	       (e->size == 0 || (e->flags & ENTRY_INCOMPLETE));
 }
@@ -115,18 +115,18 @@ bool entry_ok(const struct entry *e, bool is_root)
 }
 
 /*
- *	entry   = head name mode uid gid mtime
- *	          [size] [content] [attrs] [link] [rdev] [group] [chattr]
- *	head    = var                       ; which of the optional ones follow,
- *	                                    ; and flags: see enum head
- *	name    = var *byte                 ; length, 1-255 bytes; a root's: 0
- *	mtime   = svar var                  ; seconds, nanoseconds
- *	content, attrs = 16*16byte var var byte ; hash, length, ordinal, type
- *	link    = var *byte
+ * 	entry   = head name mode uid gid mtime
+ * 	          [size] [content] [attrs] [link] [rdev] [group] [chattr]
+ * 	head    = var                       ; which of the optional ones follow,
+ * 	                                    ; and flags: see enum head
+ * 	name    = var *byte                 ; length, 1-255 bytes; a root's: 0
+ * 	mtime   = svar var                  ; seconds, nanoseconds
+ * 	content, attrs = 16*16byte var var byte ; hash, length, ordinal, type
+ * 	link    = var *byte
  *
- * var is LEB128 in its shortest form, svar the same after zigzag. What is
- * absent is 0 or none. A bit of head that is not known makes the entry
- * unreadable: no meaning is ever guessed.
+ * var is LEB128 in its shortest form, svar the same after zigzag. An absent
+ * field is 0 or none. An unknown bit of head makes the entry unreadable: its
+ * meaning is never guessed.
  */
 enum head {
 	HEAD_SIZE = 1,
@@ -136,7 +136,7 @@ enum head {
 	HEAD_RDEV = 16,
 	HEAD_GROUP = 32,
 	HEAD_INCOMPLETE = 64,
-	HEAD_CHATTR = 128, /* trees of version 2, snapshots of 3 */
+	HEAD_CHATTR = 128, /* trees from version 2 on, snapshots from 3 on */
 	HEAD_ALL = 255,
 };
 
@@ -197,7 +197,7 @@ static uint64_t decode_up_to(struct dec *d, uint64_t max)
 	return v;
 }
 
-/* A number that is only there when it is not 0. */
+/* A number that is encoded only when it is not 0. */
 static uint64_t decode_text_or_null(struct dec *d)
 {
 	uint64_t v = dec_var(d);
@@ -217,7 +217,7 @@ static void decode_oid(struct dec *d, struct oid *ret)
 	ret->ord = (uint16_t)decode_up_to(d, UINT16_MAX);
 	ret->type = dec_u8(d);
 	if (ret->type == OBJECT_NONE)
-		d->bad = true; /* absent is said by head alone */
+		d->bad = true; /* an absent field has no bit in head */
 }
 
 bool entry_decode(struct dec *d, bool is_root, struct entry *ret)

@@ -1,5 +1,5 @@
 /*
- * One thing in a folder, as snapshots keep it, and how it looks in bytes.
+ * An entry of a directory, as snapshots store it, and its encoding.
  */
 #ifndef GUARD_SNAPSHOT_TREE_ENTRY_H
 #define GUARD_SNAPSHOT_TREE_ENTRY_H
@@ -8,63 +8,68 @@
 #include "base/meta.h"
 #include "snapshot/store/store.h"
 
-/* Entry's flags, as stored. */
+/* Flags of an entry, as stored. */
 enum entry_flags {
-	/* Its bytes, names or attributes could not be read whole; the entry
-	 * says what could be. Nobody may take it for the file. */
+	/* The file's bytes, names or attributes could not be read completely;
+	 * the entry has the readable part. No caller may take the entry for the
+	 * file. */
 	ENTRY_INCOMPLETE = 1,
 };
 
 /*
- * One thing in a folder. mode 0 means "nothing there" wherever an entry is
- * passed about. Strings are owned; entry_free() frees them.
+ * An entry of a directory. Mode 0 means "absent" in every interface that passes
+ * entries. The entry owns its strings; entry_free() frees them.
  */
 struct entry {
 	char *name; /* "" for a root */
 	uint32_t mode; /* type and permission bits, as st_mode */
 	uint32_t uid, gid;
 	struct timestamp mtime;
-	uint64_t size; /* of a regular file, else 0 */
-	uint64_t rdev; /* of a device node */
-	struct oid content; /* file: data or chunklist; folder: its tree */
-	struct oid attrs; /* OBJECT_NONE when there are no xattrs */
-	char *link; /* of a symbolic link, else NULL */
-	uint64_t link_group; /* files of one snapshot with the same number
-				(not 0) are names of one inode */
-	uint32_t chattr; /* flags of files and folders, see base/chattr.h */
+	uint64_t size; /* of a regular file; else 0 */
+	uint64_t rdev; /* device number of a device node */
+	struct oid content; /* file: data or chunk list; directory: its tree */
+	struct oid attrs; /* OBJECT_NONE without xattrs */
+	char *link; /* target of a symbolic link, else NULL */
+	/* Files of one snapshot with the same number (not 0) are hard links
+	 * of one inode. */
+	uint64_t link_group;
+	uint32_t chattr; /* flags of files and directories, see base/chattr.h */
 	uint32_t flags;
 };
 
 void entry_free(struct entry *e);
 void entry_copy(struct entry *to, const struct entry *from);
-/* Same in all that is kept (name apart, and link_group, whose numbers mean
- * nothing across snapshots). */
+/* Whether all stored values are equal, except for the name and for link_group,
+ * whose numbers have no meaning across snapshots. */
 bool entry_equal(const struct entry *a, const struct entry *b);
-/* Same type and bytes: content, link, rdev; for a folder only the type. */
+/* Whether type and bytes are equal (content, link, rdev); of directories only
+ * the type. */
 bool entry_same_content(const struct entry *a, const struct entry *b);
-/* Same mode, owner, attributes; mtime is not looked at. */
+/* Whether mode, owner and attributes are equal; mtime is not compared. */
 bool entry_same_meta(const struct entry *a, const struct entry *b);
 bool entry_same_time(const struct entry *a, const struct entry *b);
 
-/* Whether the entry may be stored: its type, its references, its name (""
- * where is_root, else one that a folder may hold). */
+/* Whether the entry may be stored: its type, its references, its name ("" where
+ * is_root is set, else a name that a directory can hold). */
 bool entry_ok(const struct entry *e, bool is_root);
 
-/* The grammar stands in entry.c. */
+/* Appends the entry's encoding; entry.c has the grammar. */
 void entry_encode(struct buf *to, const struct entry *e);
 
-/* A part of a split tree: name (its first) and content (its tree). */
+/* Appends a part of a split tree: its first name, and its tree as content. */
 void entry_encode_part(struct buf *to, const struct entry *part);
-/* As entry_decode(); *ret looks like a folder's entry. */
+/* Decodes a part as entry_decode() does; *ret looks like the entry of a
+ * directory. */
 bool entry_decode_part(struct dec *d, struct entry *ret);
 
 /*
- * Reads one entry, the caller's to free; false when it is damaged or not
- * entry_ok(): *ret is empty then and d is bad.
+ * Decodes one entry, the caller's to free. False when the entry is damaged or
+ * not entry_ok(): *ret is empty then, and d is bad.
  */
 bool entry_decode(struct dec *d, bool is_root, struct entry *ret);
 
-/* An entry's place in a tree's bytes; name is theirs, without a NUL. */
+/* Place of an entry in the bytes of a tree. `name` points into them and has no
+ * NUL. */
 struct entry_span {
 	const unsigned char *at;
 	size_t len;
@@ -73,8 +78,8 @@ struct entry_span {
 	bool chattr;
 };
 
-/* Passes over one entry, of which no more is checked than where it ends; false
- * when even that cannot be told: d is bad then. */
+/* Skips one entry and checks only where it ends. False when the end is unknown:
+ * d is bad then. */
 bool entry_skip(struct dec *d, struct entry_span *ret);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/sorted.h"
 #include "snapshot/tree/catalog.h"
 
-/* The first note whose path is not before this one. */
+/* Index of the first note whose path is not before the given one. */
 static size_t first_note_from(const struct snapshot *s, const char *path)
 {
 	return INDEX_BY_PATH(path, s->notes, s->note_count, path);

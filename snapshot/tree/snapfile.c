@@ -13,9 +13,10 @@
 #define FILE_MAGIC_LEN 8
 #define FILE_VERSION_MORE 2
 #define FILE_VERSION 3
-/* What holds nothing new is written as guards before it read it. */
+/* A snapshot without new fields is written in the oldest version, so that older
+ * guards can read it. */
 #define FILE_VERSION_PLAIN 1
-/* Of tags or excludes; more is no list of ours. */
+/* Largest number of tags or excludes; a longer list is damaged. */
 #define TEXTS_MAX 10000
 
 static void encode_texts(char *const *texts, struct buf *to)

@@ -12,7 +12,7 @@ static bool all_digits(const char *text)
 	return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* Reads digits; false when there are none or too many. */
+/* Reads digits; false for no digits or too many. */
 static bool parse_decimal(const char **at, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -132,7 +132,8 @@ static bool parse_date(const char **at, struct tm *tm)
 	       tm->tm_mday <= 31;
 }
 
-/* "today", "yesterday": moves tm to that day; false: neither. */
+/* Parses "today" or "yesterday" and moves tm to that day; false for other
+ * texts. */
 static bool parse_day(const char **at, struct tm *tm)
 {
 	static const char *const names[] = {"today", "yesterday"};
@@ -145,7 +146,8 @@ static bool parse_day(const char **at, struct tm *tm)
 			continue;
 		*at += len;
 		tm->tm_mday -= i;
-		/* The first of a month has a day before it, too. */
+		/* mktime(3) normalizes: the day before the first of a month is
+		 * valid. */
 		tm->tm_isdst = -1;
 		tm->tm_hour = 12;
 		return mktime(tm) != (time_t)-1;
@@ -183,7 +185,7 @@ static bool parse_time(const char *text, struct timestamp now,
 	tm.tm_isdst = -1;
 	day = tm.tm_mday;
 	clock = utc ? timegm(&tm) : mktime(&tm);
-	/* 2026-02-30 would become the 2nd of March. */
+	/* mktime(3) would turn 2026-02-30 into March 2. */
 	if (*text || clock == (time_t)-1 || tm.tm_mday != day)
 		return false;
 	*ret = (struct time_spec){.kind = TIME_SPEC_TIME,

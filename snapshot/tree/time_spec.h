@@ -1,20 +1,20 @@
 /*
- * Points in the past as people write them. Only text is looked at here:
- * which snapshot is meant is catalog_find()'s to say.
+ * Points in the past as people write them. This module only parses the text;
+ * catalog_find() selects the snapshot.
  *
- *	when   = [ "latest" [ "~" number ] ]
- *	       | [ "s" ] number                      ; a sequence number
- *	       | number unit [ "ago" ]
- *	       | date [ ( " " | "T" ) time [ "Z" ] ] ; local, Z: UTC, as in JSON
- *	       | time                                ; local, today
- *	       | ( "today" | "yesterday" ) [ " " time ]
- *	unit   = s sec second | m min minute | h hour | d day | w week, plurals
- *	date   = YYYY-MM-DD
- *	time   = HH:MM[:SS]
+ * 	when   = [ "latest" [ "~" number ] ]
+ * 	       | [ "s" ] number                      ; a sequence number
+ * 	       | number unit [ "ago" ]
+ * 	       | date [ ( " " | "T" ) time [ "Z" ] ] ; local, Z: UTC, as in JSON
+ * 	       | time                                ; local, today
+ * 	       | ( "today" | "yesterday" ) [ " " time ]
+ * 	unit   = s sec second | m min minute | h hour | d day | w week, plurals
+ * 	date   = YYYY-MM-DD
+ * 	time   = HH:MM[:SS]
  *
- * A date or time means the end of what was written: "2026-11-21" counts all
- * of that day in, "14:30" all of that minute, because times are shown to the
- * minute and what is shown as 14:30 must be found by it.
+ * A date or time stands for its end: "2026-11-21" includes all of that day,
+ * "14:30" all of that minute. Times are printed to the minute, and a snapshot
+ * printed with 14:30 must be found by that text.
  */
 #ifndef GUARD_SNAPSHOT_TREE_TIME_SPEC_H
 #define GUARD_SNAPSHOT_TREE_TIME_SPEC_H
@@ -25,9 +25,9 @@
 #include "base/meta.h"
 
 enum time_spec_kind {
-	TIME_SPEC_LATEST, /* number: how many before the latest */
+	TIME_SPEC_LATEST, /* number: how many snapshots before the latest */
 	TIME_SPEC_SEQ, /* number: the sequence number */
-	TIME_SPEC_TIME, /* time: the last one not after it */
+	TIME_SPEC_TIME, /* time: the last snapshot not after it */
 };
 
 struct time_spec {
@@ -36,7 +36,8 @@ struct time_spec {
 	struct timestamp time;
 };
 
-/* now: the clock to count back from. -EINVAL: not understood. */
+/* Parses text; `now` is the clock to count back from. -EINVAL: not
+ * understood. */
 int time_spec_parse(const char *text, struct timestamp now,
 		    struct time_spec *ret, struct err *err);
 

@@ -22,7 +22,7 @@ void tombstones_free(struct tombstones *g)
 	*g = (struct tombstones){0};
 }
 
-/* Behind all others. */
+/* The range must lie behind all others. */
 static void append_tombstone_range(struct tombstones *g, uint64_t first,
 				   uint64_t count)
 {
@@ -91,9 +91,9 @@ static void drop_tombstone(struct tombstones *g, uint64_t seq)
 }
 
 /*
- *	file = "GUARDGN1" count:var *( skipped:var length:var ) check:8
+ * 	file = "GUARDGN1" count:var *( skipped:var length:var ) check:8
  *
- * skipped: numbers between this run and the one before (or 0), at least 1.
+ * skipped: numbers between this range and the previous one (or 0), at least 1.
  */
 static bool decode_tombstones(const struct buf *bytes, struct tombstones *ret)
 {
@@ -161,11 +161,12 @@ static int save_tombstones(struct store *s, const struct tombstones *g,
 			    0400, ATOMIC_DURABLE, err);
 }
 
-/* Every run of numbers up to the highest that is not in snaps/. */
+/* Every range of numbers up to the highest that has no file in snaps/. */
 static int find_missing_seqs(struct store *s, struct tombstones *ret,
 			     struct err *err)
 {
-	/* First: what is committed meanwhile is missing in neither. */
+	/* Read before snaps/: a snapshot committed between the two is missing
+	 * in neither. */
 	uint64_t highest = catalog_highest_seq(s), next = 1;
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;
@@ -182,7 +183,8 @@ static int find_missing_seqs(struct store *s, struct tombstones *ret,
 	return 0;
 }
 
-/* What is known to be gone; where that is not known, all that is missing. */
+/* The recorded tombstones; in a store without a record every missing number
+ * counts as one. */
 static int load_or_guess_tombstones(struct store *s, struct tombstones *ret,
 				    struct err *err)
 {

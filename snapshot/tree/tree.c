@@ -6,11 +6,12 @@
 
 #include "base/auto.h"
 
-/* The lowest that says all that there is to say. */
+/* The lowest version that can encode the entries is written. */
 #define VERSION_PLAIN 1
 #define VERSION_CHATTR 2
 #define VERSION_SPLIT 3
-/* The shortest entry: bounds a count before memory is taken for it. */
+/* Length of the shortest entry: bounds a count before memory is allocated for
+ * it. */
 #define ENTRY_LEN_MIN 8
 
 /*
@@ -87,12 +88,12 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 	return 0;
 }
 
-/* One of two trees that are gone through together. */
+/* One of two trees that are decoded side by side. */
 struct pair_side {
 	struct dec d;
-	uint64_t version, left; /* entries that are yet to come */
-	struct entry_span last; /* the one that was passed */
-	bool waits; /* it was passed and is not dealt with */
+	uint64_t version, left; /* entries still to read */
+	struct entry_span last; /* the entry that was skipped last */
+	bool waits; /* `last` is not processed yet */
 	bool chattr;
 	struct tree different;
 };
@@ -138,7 +139,7 @@ static size_t same_prefix_len(const struct dec *a, const struct dec *b)
 	return at;
 }
 
-/* Both are at the beginning of an entry. */
+/* Both sides must be at the beginning of an entry. */
 static void skip_same_entries(struct pair_side *a, struct pair_side *b)
 {
 	size_t same = same_prefix_len(&a->d, &b->d);

@@ -6,12 +6,12 @@
 #include "base/text.h"
 #include "snapshot/tree/tree.h"
 
-/* One folder that is being gone through, on both sides. A stack of these in
- * the heap stands for recursion: trees come from disk and may be as deep as
- * they like. */
+/* A directory that is being compared, with its two sides. Levels are a stack
+ * on the heap instead of recursion: trees come from disk and may have any
+ * depth. */
 struct level {
 	struct tree_cursor a, b;
-	size_t path_len; /* of the folder itself */
+	size_t path_len; /* path of the directory itself */
 };
 
 struct differ {
@@ -52,7 +52,7 @@ static int open_diff_level(struct differ *d, const struct entry *a,
 	return tree_cursor_open(d->store, &b->content, &l->b, err);
 }
 
-/* The folder that d->path names becomes the level on top. */
+/* Pushes the directory at d->path as the top level. */
 static int enter_differing_dirs(struct differ *d, const struct entry *a,
 				const struct entry *b, struct err *err)
 {
@@ -84,7 +84,7 @@ static int report_and_enter(struct differ *d, const struct entry *a,
 		       : 0;
 }
 
-/* The next name of the top level, from either side or both. */
+/* Processes the next name of the top level, from one side or both. */
 static int diff_next_entry(struct differ *d, struct err *err)
 {
 	struct level *top = &d->levels[d->count - 1];

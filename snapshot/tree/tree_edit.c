@@ -9,20 +9,20 @@
 #include "snapshot/tree/tree.h"
 
 /*
- * An entry, and once it was opened (it is a folder then) what is in it. Where
- * one is changed, all above it are.
+ * An entry; when it is a loaded directory also its entries. A changed node has
+ * only changed nodes above it.
  */
 struct node {
 	struct entry entry;
 	bool opened, changed;
-	/* Sorted by name's bytes. All free room is in one gap: edits come in
-	 * an order, and those in a folder of a million names must not move
-	 * all of them each time. */
+	/* Sorted by name's bytes. All free capacity is in one gap: edits come
+	 * in order, and an edit in a directory of a million names must not move
+	 * all of them. */
 	struct node *nodes;
 	size_t count, capacity, gap;
 };
 
-/* A folder on the way to the last path: its own ends there. */
+/* A directory on the way to the last path; its own path ends there. */
 struct open_place {
 	struct node *node;
 	size_t end;
@@ -31,15 +31,15 @@ struct open_place {
 struct tree_editor {
 	struct store *store;
 	struct node root;
-	char *last; /* of tree_editor_move_to() */
-	/* The way to the path that was looked for last: the next one is often
-	 * near it. Nothing in it outlives a change of what holds it. */
+	char *last; /* argument of the last tree_editor_move_to() */
+	/* The directories on the way to the last path: the next path is often
+	 * near it. No element outlives a change of the node that holds it. */
 	char *path;
 	struct open_place *open_path;
 	size_t open_count, open_capacity;
 };
 
-/* A stack in the heap stands for recursion: depth is not ours to choose. */
+/* A stack on the heap instead of recursion: the depth comes from disk. */
 struct save_step {
 	struct node *node;
 	size_t next;
@@ -61,7 +61,7 @@ static void push_save_step(struct save_steps *s, struct node *node)
 	s->items[s->count++] = (struct save_step){.node = node};
 }
 
-/* By its place among the sorted. */
+/* The i-th node in sorted order. */
 static struct node *node_child(const struct node *node, size_t i)
 {
 	return &node->nodes[i < node->gap ? i
@@ -95,7 +95,7 @@ static struct node *insert_child(struct node *node, size_t at)
 	return &node->nodes[at];
 }
 
-/* Frees what is in the node and its entry, not the node itself. */
+/* Frees the node's contents and entry, not the node itself. */
 static void free_node(struct node *node)
 {
 	AUTO(save_steps) struct save_steps save_steps = {0};
@@ -139,7 +139,7 @@ void tree_editor_free(struct tree_editor **ed)
 	*ed = NULL;
 }
 
-/* Where name is, or where it would have to be. */
+/* Index of name, or the index where it belongs; true when found. */
 static bool find_node_child(const struct node *node, const char *name,
 			    size_t *ret)
 {
@@ -181,7 +181,7 @@ static int open_node(struct tree_editor *ed, struct node *node, struct err *err)
 	return 0;
 }
 
-/* How much of both is the same, in bytes. */
+/* Length of the common directory part of both paths, in bytes. */
 static size_t common_dir_len(const char *a, const char *b)
 {
 	size_t len = 0;
@@ -191,7 +191,7 @@ static size_t common_dir_len(const char *a, const char *b)
 	return len;
 }
 
-/* Leaves of the way what leads to path as well, at least the root. */
+/* Drops the directories that do not lead to path; the root stays. */
 static struct open_place keep_common_path(struct tree_editor *ed,
 					  const char *path)
 {
@@ -219,7 +219,7 @@ static void forget_open_path(struct tree_editor *ed)
 	ed->open_count = 0;
 }
 
-/* The folders on the way count as changed. */
+/* Marks the directories on the way as changed. */
 static void mark_path_changed(struct tree_editor *ed)
 {
 	size_t i = ed->open_count;
@@ -229,8 +229,8 @@ static void mark_path_changed(struct tree_editor *ed)
 }
 
 /*
- * The folder that holds path's last part, the last of the way then. Without
- * load only one that was opened is found. -ENOTDIR when there is none.
+ * The directory that holds path's last part; afterwards it is the last one on
+ * the way. Without load only loaded directories are found. -ENOTDIR: none.
  */
 static int find_parent_node(struct tree_editor *ed, const char *path, bool load,
 			    struct node **ret, struct err *err)
@@ -268,7 +268,7 @@ static int find_parent_node(struct tree_editor *ed, const char *path, bool load,
 	}
 }
 
-/* The place for path's entry; a new one is an empty node with its name. */
+/* The node for path's entry; a new one is empty and has its name. */
 static int make_path_node(struct tree_editor *ed, const char *path,
 			  struct node **ret, struct err *err)
 {
@@ -331,7 +331,8 @@ int tree_editor_put_dir(struct tree_editor *ed, const char *path,
 		if (!*path)
 			forget_open_path(ed);
 		free_node(node);
-		/* Saved even when nothing is put into it: a tree of its own. */
+		/* Saved even when it stays empty: it gets a tree object of its
+		 * own. */
 		node->opened = node->changed = true;
 	}
 	content = node->entry.content;
@@ -361,7 +362,7 @@ int tree_editor_remove(struct tree_editor *ed, const char *path,
 	if (!find_node_child(parent, path_name(path), &at))
 		return 0;
 	free_node(node_child(parent, at));
-	/* The gap takes it in. */
+	/* The gap absorbs the removed node. */
 	move_node_gap(parent, at);
 	parent->count--;
 	mark_path_changed(ed);
@@ -389,7 +390,7 @@ int tree_editor_get(struct tree_editor *ed, const char *path, struct entry *ret,
 	return 1;
 }
 
-/* The node's tree object from its nodes' entries, which are saved already. */
+/* Stores the node's tree object; its directories must be saved already. */
 static int save_node(struct tree_editor *ed, struct node *node, struct err *err)
 {
 	struct tree t = {0};
@@ -401,13 +402,13 @@ static int save_node(struct tree_editor *ed, struct node *node, struct err *err)
 	for (i = 0; i < node->count; i++)
 		t.entries[i] = node_child(node, i)->entry;
 	got = tree_save(ed->store, &t, &node->entry.content, err);
-	free(t.entries); /* their strings are the nodes' */
+	free(t.entries); /* the nodes own the strings */
 	if (got == 0)
 		node->changed = false;
 	return got;
 }
 
-/* Whatever was changed in it. */
+/* Saves every changed node of the subtree. */
 static int save_subtree(struct tree_editor *ed, struct node *subtree,
 			struct err *err)
 {
@@ -446,7 +447,8 @@ static int save_and_close_node(struct tree_editor *ed, struct node *node,
 	return 0;
 }
 
-/* The folders of the last call that are not on the way to this path. */
+/* Saves the directories of the last call that are not on the way to this
+ * path. */
 static int save_last_path(struct tree_editor *ed, const char *path,
 			  struct err *err)
 {

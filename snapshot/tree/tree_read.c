@@ -16,7 +16,7 @@ static int get_object(struct store *s, const struct oid *id, struct buf *ret,
 	return 0;
 }
 
-/* One object; it may be split. */
+/* Loads one object, which may be split. */
 static int load_tree_object(struct store *s, const struct oid *id,
 			    struct tree *ret, struct err *err)
 {
@@ -31,7 +31,8 @@ static int load_tree_object(struct store *s, const struct oid *id,
 	return tree_decode(bytes.data, bytes.len, ret, err);
 }
 
-/* The i-th of the parts; all names in it lie between its own and the next's. */
+/* Loads the i-th part; all its names lie between its own and the next
+ * part's. */
 static int load_part(struct store *s, const struct tree *parts, size_t i,
 		     struct tree *ret, struct err *err)
 {
@@ -120,7 +121,7 @@ int tree_cursor_get(struct tree_cursor *c, const struct entry **ret,
 	return 1;
 }
 
-/* The part that would be read next, or NULL. */
+/* The part that is read next, or NULL. */
 static const struct oid *next_part(const struct tree_cursor *c)
 {
 	return c->next == c->now.count && c->part < c->parts.count
@@ -162,7 +163,7 @@ int tree_load(struct store *s, const struct oid *id, struct tree *ret,
 	return 0;
 }
 
-/* The folder, or of a split one that part that name would be in. */
+/* Loads the directory; of a split one only the part that would hold name. */
 static int load_part_around(struct store *s, const struct oid *id,
 			    const char *name, struct tree *ret, struct err *err)
 {

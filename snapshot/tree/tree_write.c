@@ -8,20 +8,20 @@
 #include "snapshot/store/storeimpl.h"
 #include "snapshot/tree/tree.h"
 
-/* A folder of so many entries or fewer is one object. */
+/* A directory with at most this many entries is one object. */
 #define WHOLE_MAX 4096
-/* A part has about so many entries; a power of two. */
+/* Average number of entries in a part; a power of two. */
 #define PART_COUNT 1024
 
 struct tree_writer {
 	struct store *store;
 	bool split;
-	/* The part under way, or all. */
+	/* The current part, or everything. */
 	struct buf body; /* entries */
 	size_t count;
 	bool chattr;
 	char *first, *last; /* names */
-	struct tree parts; /* those that are stored */
+	struct tree parts; /* the stored parts */
 };
 
 struct tree_writer *tree_writer_new(struct store *s, size_t count)
