@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "restore/move_from_upper.h"
-#include "restore/txn.h"
+#include "restore/transaction_private.h"
 #include "restore/workspace.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/store/ingest_hint.h"

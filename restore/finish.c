@@ -13,7 +13,7 @@
 #include "base/dirtree.h"
 #include "restore/entry_compare.h"
 #include "restore/unreadable_dirs.h"
-#include "restore/txn.h"
+#include "restore/transaction_private.h"
 #include "snapshot/store/ingest_hint.h"
 
 int txn_set_root_time(struct txn *t, bool forward, struct err *err)

@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/entry_compare.h"
-#include "restore/txn.h"
+#include "restore/transaction_private.h"
 #include "restore/open_writers.h"
 #include "snapshot/store/content.h"
 

@@ -12,7 +12,9 @@
 #include "base/auto.h"
 #include "base/codec.h"
 #include "base/fd.h"
+#include "base/mem.h"
 #include "base/path.h"
+#include "base/record.h"
 
 #define MAGIC "GUARDJNL"
 #define MAGIC_LEN 8
@@ -494,4 +496,79 @@ int journal_remove(int workspace_fd, struct err *err)
 	if (unlinkat(workspace_fd, JOURNAL_NAME, 0) < 0 && errno != ENOENT)
 		return fail_errno(err, "remove the journal");
 	return 0;
+}
+
+#define JOINED "joined"
+#define JOINED_VERSION 1
+
+int journal_join_write(int workspace_fd, const char *first, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+
+	record_set(&r, "first", first);
+	return record_save(workspace_fd, JOINED, JOINED, JOINED_VERSION, &r,
+			   ATOMIC_DURABLE, err);
+}
+
+char *journal_join_first(int workspace_fd)
+{
+	AUTO(record) struct record r = {0};
+	struct err ignored;
+
+	if (record_load(workspace_fd, JOINED, JOINED, JOINED_VERSION, &r,
+			&ignored) < 0)
+		return NULL;
+	return mem_strdup(record_get(&r, "first"));
+}
+
+void journal_join_drop(int workspace_fd)
+{
+	(void)unlinkat(workspace_fd, JOINED, 0);
+}
+
+int journal_orphan_set(int workspace_fd, struct err *err)
+{
+	if (renameat(workspace_fd, JOURNAL_NAME, workspace_fd, JOURNAL_ORPHAN) <
+	    0)
+		return fail_errno(err, "set the journal aside");
+	return 0;
+}
+
+bool journal_orphan_exists(int workspace_fd)
+{
+	return fd_exists(workspace_fd, JOURNAL_ORPHAN);
+}
+
+bool journal_orphan_is_available(int workspace_fd, const char *project_path)
+{
+	AUTO(journal) struct journal j = {0};
+	struct err ignored;
+	size_t i;
+
+	if (!journal_orphan_exists(workspace_fd) ||
+	    journal_load_from(workspace_fd, JOURNAL_ORPHAN, &j, &ignored) < 0)
+		return false;
+	for (i = 0; i < j.root_count; i++) {
+		const struct journal_root *r = &j.roots[i];
+		auto_free char *staging = path_join(
+			*r->path ? r->path : project_path, r->staging);
+		struct stat st;
+
+		if (lstat(staging, &st) == 0 && S_ISDIR(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
+int journal_orphan_adopt(int workspace_fd, const char *project_path,
+			 struct err *err)
+{
+	if (!journal_orphan_is_available(workspace_fd, project_path))
+		return 0;
+	if (renameat2(workspace_fd, JOURNAL_ORPHAN, workspace_fd, JOURNAL_NAME,
+		      RENAME_NOREPLACE) == 0)
+		return 1;
+	if (errno == EEXIST)
+		return 0;
+	return fail_errno(err, "take up a journal that was set aside");
 }

@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "overlay/scan.h"
-#include "restore/txn.h"
+#include "restore/transaction_private.h"
 #include "snapshot/tree/attrset.h"
 
 /* Less is made from the store, and the run's layer stays whole. */

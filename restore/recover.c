@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "restore/txn.h"
+#include "restore/transaction_private.h"
 #include "restore/workspace.h"
 #include "snapshot/walk/take.h"
 

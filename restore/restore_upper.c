@@ -14,7 +14,7 @@
 #include "base/dirtree.h"
 #include "overlay/whiteout.h"
 #include "restore/entry_compare.h"
-#include "restore/txn.h"
+#include "restore/transaction_private.h"
 
 #define SCRATCH "refill"
 

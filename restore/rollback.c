@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "restore/entry_compare.h"
-#include "restore/txn.h"
+#include "restore/transaction_private.h"
 #include "restore/open_writers.h"
 #include "snapshot/tree/catalog.h"
 

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/record.h"
 #include "base/text.h"
-#include "restore/transaction.h"
+#include "overlay/mount.h"
 
 #define NOTE "opened"
 #define NOTE_KIND "opened"
@@ -180,6 +180,7 @@ bool unreadable_dirs_noted(int workspace_fd)
 
 static void restore_line_mode(const char *line)
 {
+	auto_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int fd = -1;
 	struct err ignored;
 	uint64_t ino;
@@ -190,7 +191,7 @@ static void restore_line_mode(const char *line)
 	if (sscanf(line, "%o %" SCNu64 " %n", &mode, &ino, &at) != 2 ||
 	    line[at] != '/')
 		return;
-	fd = project_open_dir(line + at, false, &ignored);
+	fd = mount_open_dir(root, line + at, false, &ignored);
 	if (fd >= 0 && meta_get(fd, "", &m) == 0 && m.ino == ino &&
 	    m.uid == geteuid() && m.mode == (mode | S_IRWXU))
 		(void)fd_chmod(fd, mode);

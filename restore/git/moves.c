@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "restore/git/moves_work.h"
+#include "restore/git/moves_private.h"
 
 void moves_free(struct moves *m)
 {

@@ -5,7 +5,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "restore/git/moves_work.h"
+#include "restore/git/moves_private.h"
 
 struct vote {
 	uint32_t from, to;

@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "restore/git/moves_work.h"
+#include "restore/git/moves_private.h"
 
 /* One of either side. */
 struct keyed_file {

@@ -5,9 +5,55 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/path.h"
-#include "restore/git/moves_work.h"
-#include "restore/git/similar.h"
+#include "restore/git/libgit.h"
+#include "restore/git/moves_private.h"
+
+/* Fingerprint of a file by libgit2's measure, as in `git diff -M`: about 1 KB,
+ * whatever its size. */
+struct similar {
+	const struct libgit *git;
+	git_hashsig *sig;
+};
+
+/* 1 and *ret, to free; 0: the content is too short to be measured. */
+static int similar_make(const void *data, size_t len, struct similar **ret,
+			struct err *err)
+{
+	const struct libgit *git;
+	git_hashsig *sig = NULL;
+	int got;
+
+	if (libgit_load(&git, err) < 0)
+		return -err->num;
+	got = git->hashsig_create(&sig, data, len,
+				  GIT_HASHSIG_SMART_WHITESPACE);
+	if (got == GIT_EBUFS)
+		return 0;
+	if (got < 0)
+		return libgit_failed("measure a file", err);
+	*ret = mem_alloc(sizeof(**ret));
+	**ret = (struct similar){git, sig};
+	return 1;
+}
+
+static void similar_free(struct similar **s)
+{
+	if (*s)
+		(*s)->git->hashsig_free((*s)->sig);
+	free(*s);
+	*s = NULL;
+}
+
+/* Similarity in percent. */
+static unsigned similar_percent(const struct similar *a,
+				const struct similar *b)
+{
+	int got = a->git->hashsig_compare(a->sig, b->sig);
+
+	return got < 0 ? 0 : (unsigned)got;
+}
 
 static bool is_open(const struct moves_file *f)
 {

@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "restore/plan/planner.h"
+#include "restore/plan/plan_private.h"
 
 struct finding {
 	struct conflict what;

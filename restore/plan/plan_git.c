@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "restore/git/gitindex.h"
-#include "restore/plan/planner.h"
+#include "restore/plan/plan_private.h"
 
 /* The path up to its first part ".git", or NULL. */
 static char *git_root_of(const char *path)

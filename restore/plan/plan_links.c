@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "restore/plan/planner.h"
+#include "restore/plan/plan_private.h"
 
 /* A step whose file has, or had, other names. */
 struct member {

@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "restore/plan/planner.h"
+#include "restore/plan/plan_private.h"
 
 void plan_free(struct plan *p)
 {

@@ -10,7 +10,7 @@
 
 #include "base/auto.h"
 #include "restore/git/textmerge.h"
-#include "restore/plan/planner.h"
+#include "restore/plan/plan_private.h"
 #include "snapshot/store/content.h"
 
 static int append_merge_text(void *arg, const void *data, size_t len,

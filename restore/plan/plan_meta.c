@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "restore/plan/planner.h"
+#include "restore/plan/plan_private.h"
 #include "snapshot/tree/attrset.h"
 
 #define ACCESS "system.posix_acl_access"

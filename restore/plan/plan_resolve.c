@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "restore/plan/planner.h"
+#include "restore/plan/plan_private.h"
 
 static void add_conflict(struct conflict **list, size_t *count,
 			 size_t *capacity, enum conflict_kind kind,

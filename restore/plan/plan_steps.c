@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "restore/plan/planner.h"
+#include "restore/plan/plan_private.h"
 #include "snapshot/tree/attrset.h"
 
 /*

@@ -1,4 +1,4 @@
-#include "restore/plan/planner.h"
+#include "restore/plan/plan_private.h"
 
 #include <stdlib.h>
 #include <string.h>

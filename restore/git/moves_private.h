@@ -1,6 +1,6 @@
 /* Private to moves*.c: the state of one search. */
-#ifndef GUARD_RESTORE_GIT_MOVES_WORK_H
-#define GUARD_RESTORE_GIT_MOVES_WORK_H
+#ifndef GUARD_RESTORE_GIT_MOVES_PRIVATE_H
+#define GUARD_RESTORE_GIT_MOVES_PRIVATE_H
 
 #include "restore/git/moves.h"
 

@@ -3,9 +3,8 @@
  * phases in the order of their calls. Each root has a struct txn; the roots
  * share the journal, so all of them go forward or none.
  *
- *	preflight.c		turns the plan's steps into operations and
- *				compares them with the disk
- *	check_permissions.c	checks the permissions that they need
+ *	preflight.c		turns the plan's steps into operations, compares
+ *				them with the disk and checks permissions
  *	move_from_upper.c	finds new directories in a run's upper layer
  *	stage.c			writes new files into the staging directory
  *	forward.c		applies the operations
@@ -19,8 +18,8 @@
  * is done: an operation whose staged file is still there, with its inode
  * number, is not; an operation whose displaced file is there is done.
  */
-#ifndef GUARD_RESTORE_TXN_H
-#define GUARD_RESTORE_TXN_H
+#ifndef GUARD_RESTORE_TRANSACTION_PRIVATE_H
+#define GUARD_RESTORE_TRANSACTION_PRIVATE_H
 
 #include "base/path_cursor.h"
 #include "restore/journal.h"
@@ -54,7 +53,7 @@ bool txn_is_cancelled(const struct txn *t);
 int txn_check_cancelled(const struct txn *t, const char *text, struct err *err);
 
 int txn_preflight(struct txn *t, const struct plan *plan, struct err *err);
-/* check_permissions.c: checks the permissions for all operations of the
+/* Checks the permissions for all operations of the
  * preflight. Returns 0 or a negative errno with the path. */
 int txn_check_permissions(struct txn *t, struct err *err);
 /* -EBUSY when a file that would be displaced, or lies in a displaced directory,

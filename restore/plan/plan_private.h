@@ -12,8 +12,8 @@
  *	plan_links.c	hard links of the steps' files
  *	plan_make.c	sorts the steps into the order of execution
  */
-#ifndef GUARD_RESTORE_PLAN_PLANNER_H
-#define GUARD_RESTORE_PLAN_PLANNER_H
+#ifndef GUARD_RESTORE_PLAN_PLAN_PRIVATE_H
+#define GUARD_RESTORE_PLAN_PLAN_PRIVATE_H
 
 #include "base/pathset.h"
 #include "restore/plan/lookup.h"
