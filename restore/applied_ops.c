@@ -7,6 +7,8 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
+#include "base/vec.h"
 
 struct isolation {
 	const struct applied_ops *did;
@@ -33,17 +35,16 @@ void applied_ops_free(struct applied_ops *d)
 void applied_ops_add(struct applied_ops *d, const char *path,
 		     const struct entry *to)
 {
+	struct applied_op *op = VEC_ADD(d);
 	struct entry *copy;
 
-	GROW(d->items, d->count, d->capacity);
-	d->items[d->count] = (struct applied_op){path, to, !to->mode};
+	*op = (struct applied_op){path, to, !to->mode};
 	if (d->own) {
 		copy = mem_zalloc(sizeof(*copy));
 		entry_copy(copy, to);
-		d->items[d->count].to = copy;
-		d->items[d->count].path = mem_strdup(path);
+		op->to = copy;
+		op->path = mem_strdup(path);
 	}
-	d->count++;
 }
 
 /* What was deleted before what was made in its place. */
@@ -59,31 +60,23 @@ void applied_ops_sort(struct applied_ops *d)
 {
 	size_t i;
 
-	if (d->count)
-		qsort(d->items, d->count, sizeof(*d->items),
-		      compare_applied_ops);
+	VEC_SORT(d, compare_applied_ops);
 	for (i = 1; i < d->count; i++)
 		if (strcmp(d->items[i - 1].path, d->items[i].path) == 0)
 			d->items[i].emptied |= d->items[i - 1].emptied;
 }
 
-/* Of two of one path the latter. */
+/* The last operation on a path: a creation follows the deletion. */
 static const struct applied_op *find_applied_op(const struct applied_ops *d,
 						const char *path)
 {
-	size_t low = 0, high = d->count;
+	const struct applied_op *op =
+		FIND_BY_PATH(path, d->items, d->count, path);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (path_compare(d->items[middle].path, path) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && strcmp(d->items[low - 1].path, path) == 0
-		       ? &d->items[low - 1]
-		       : NULL;
+	while (op && op + 1 < d->items + d->count &&
+	       strcmp(op[1].path, path) == 0)
+		op++;
+	return op;
 }
 
 static bool is_in_deleted_dir(const struct applied_ops *d, const char *path)

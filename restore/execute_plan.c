@@ -183,7 +183,7 @@ static void end_transaction(struct txn_all *all)
 		txn_add_ingest_hints(t);
 		(void)txn_set_root_time(t, true, &ignored);
 		t->project->staging = true;
-		count += t->part->op_count;
+		count += t->part->ops.count;
 		unreadable_dirs |= t->project->unreadable_dirs != NULL;
 		txn_drop_ops(t);
 	}

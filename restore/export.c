@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "restore/hardlinks.h"
 #include "restore/tarfile.h"
 #include "snapshot/store/chunklist.h"
@@ -65,8 +66,7 @@ static int add_data_range(void *arg, uint64_t at, uint64_t len, struct err *err)
 	struct map *m = arg;
 
 	(void)err;
-	GROW(m->items, m->count, m->capacity);
-	m->items[m->count++] = (struct tarfile_range){at, len};
+	*VEC_ADD(m) = (struct tarfile_range){at, len};
 	m->len += len;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
+#include "base/sorted.h"
 #include "restore/entry_compare.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/transaction_private.h"
@@ -20,11 +21,11 @@ int txn_set_root_time(struct txn *t, bool forward, struct err *err)
 {
 	struct journal_root *j = t->part;
 
-	if (!j->parent_mtime_count || (forward && !j->root_time_set))
+	if (!j->parent_mtimes.count || (forward && !j->root_time_set))
 		return 0;
 	return entry_apply_time(
 		t->project->fd,
-		forward ? j->root_time : j->parent_mtime[0].mtime, err);
+		forward ? j->root_time : j->parent_mtimes.items[0].mtime, err);
 }
 
 static uint32_t immutable_flags(const struct op *op)
@@ -40,8 +41,8 @@ static void set_immutable_flags(struct txn *t)
 {
 	size_t i;
 
-	for (i = 0; i < t->part->op_count; i++) {
-		const struct op *op = &t->part->ops[i];
+	for (i = 0; i < t->part->ops.count; i++) {
+		const struct op *op = &t->part->ops.items[i];
 		uint32_t flags = immutable_flags(op);
 		struct err ignored;
 		auto_close int fd = -1;
@@ -62,11 +63,12 @@ void txn_drop_ops(struct txn *t)
 
 	if (!j->borrowed)
 		return;
-	for (i = 0; i < j->op_count; i++)
-		if (immutable_flags(&j->ops[i]))
-			j->ops[kept++] = j->ops[i];
-	j->op_count = kept;
-	j->ops = mem_resize(j->ops, kept + 1, sizeof(*j->ops));
+	for (i = 0; i < j->ops.count; i++)
+		if (immutable_flags(&j->ops.items[i]))
+			j->ops.items[kept++] = j->ops.items[i];
+	j->ops.count = kept;
+	j->ops.items =
+		mem_resize(j->ops.items, kept + 1, sizeof(*j->ops.items));
 }
 
 void txn_empty_staging(struct txn *t)
@@ -129,12 +131,12 @@ void txn_all_make_roots(struct txn_all *all)
 {
 	size_t i;
 
-	all->count = all->journal.root_count;
+	all->count = all->journal.roots.count;
 	all->roots = mem_zalloc((all->count + 1) * sizeof(*all->roots));
 	for (i = 0; i < all->count; i++)
 		all->roots[i] = (struct txn){
 			.store = all->store,
-			.part = &all->journal.roots[i],
+			.part = &all->journal.roots.items[i],
 			.journal = &all->journal,
 			.staging_fd = -1,
 		};
@@ -203,24 +205,19 @@ int txn_all_close(struct txn_all *all, struct err *err)
 	return 0;
 }
 
-static int compare_path_strings(const void *a, const void *b)
-{
-	return path_compare(*(char *const *)a, *(char *const *)b);
-}
-
 static void save_unreadable_dirs(struct txn *t)
 {
 	char ***to = &t->project->unreadable_dirs;
 	size_t count = 0, i;
 
 	mem_list_free(to);
-	for (i = 0; i < t->part->op_count; i++)
-		if (unreadable_dirs_match(t->part->ops[i].to->mode))
-			mem_list_add(to, t->part->ops[i].path);
+	for (i = 0; i < t->part->ops.count; i++)
+		if (unreadable_dirs_match(t->part->ops.items[i].to->mode))
+			mem_list_add(to, t->part->ops.items[i].path);
 	while (*to && (*to)[count])
 		count++;
 	if (count)
-		qsort(*to, count, sizeof(**to), compare_path_strings);
+		qsort(*to, count, sizeof(**to), sorted_compare_paths);
 }
 
 void txn_add_ingest_hints(struct txn *t)
@@ -228,8 +225,8 @@ void txn_add_ingest_hints(struct txn *t)
 	struct project *p = t->project;
 	size_t i;
 
-	for (i = 0; i < t->part->op_count; i++) {
-		const struct op *op = &t->part->ops[i];
+	for (i = 0; i < t->part->ops.count; i++) {
+		const struct op *op = &t->part->ops.items[i];
 		bool unreadable_dirs = !(op->to->mode & S_IRUSR);
 		uint64_t ino = op->kind == OP_META ? op->old_ino : op->new_ino;
 		struct timestamp ctime = op->kind == OP_CHILD

@@ -126,8 +126,8 @@ bool txn_opens_dir(const struct txn *t, const char *path)
 {
 	size_t i;
 
-	for (i = 0; i < t->part->op_count; i++) {
-		const struct op *op = &t->part->ops[i];
+	for (i = 0; i < t->part->ops.count; i++) {
+		const struct op *op = &t->part->ops.items[i];
 
 		if (strcmp(op->path, path) == 0 && is_opened_dir(op))
 			return true;
@@ -141,8 +141,8 @@ int txn_open_dirs(struct txn *t, struct err *err)
 	size_t i;
 
 	/* Those above first. */
-	for (i = j->op_count; i-- > 0;) {
-		const struct op *op = &j->ops[i];
+	for (i = j->ops.count; i-- > 0;) {
+		const struct op *op = &j->ops.items[i];
 
 		if (is_opened_dir(op) && open_dir_for_owner(t, op, err) < 0)
 			return -err->num;
@@ -386,23 +386,26 @@ static int restore_parent_mtimes(struct txn *t, struct err *err)
 	struct journal_root *j = t->part;
 	size_t i;
 
-	for (i = 0; i < j->parent_mtime_count; i++) {
+	for (i = 0; i < j->parent_mtimes.count; i++) {
 		auto_close int fd = -1;
 
-		if (!j->parent_mtime[i].keep)
+		if (!j->parent_mtimes.items[i].keep)
 			continue;
-		fd = path_cursor_open(&t->path_cursor, j->parent_mtime[i].path,
+		fd = path_cursor_open(&t->path_cursor,
+				      j->parent_mtimes.items[i].path,
 				      O_PATH | O_DIRECTORY, err);
 		if (txn_is_gone(fd))
 			continue;
 		if (fd < 0)
 			return fd;
-		if (entry_apply_time(fd, j->parent_mtime[i].mtime, err) < 0)
+		if (entry_apply_time(fd, j->parent_mtimes.items[i].mtime, err) <
+		    0)
 			return err_context(
 				err, "%s",
-				text_quote(*j->parent_mtime[i].path
-						   ? j->parent_mtime[i].path
-						   : "."));
+				text_quote(
+					*j->parent_mtimes.items[i].path
+						? j->parent_mtimes.items[i].path
+						: "."));
 	}
 	return 0;
 }
@@ -421,13 +424,14 @@ static int sync_changed_paths(struct txn *t, struct err *err)
 	const struct journal_root *j = t->part;
 	size_t i;
 
-	if (j->op_count + j->parent_mtime_count > SYNC_EACH_MAX)
+	if (j->ops.count + j->parent_mtimes.count > SYNC_EACH_MAX)
 		syncs_add_all(&syncs);
-	for (i = 0; !syncs.whole_fs && i < j->op_count; i++)
-		if (needs_own_sync(&j->ops[i]))
-			syncs_add(&syncs, t->project->fd, j->ops[i].path);
-	for (i = 0; !syncs.whole_fs && i < j->parent_mtime_count; i++)
-		syncs_add(&syncs, t->project->fd, j->parent_mtime[i].path);
+	for (i = 0; !syncs.whole_fs && i < j->ops.count; i++)
+		if (needs_own_sync(&j->ops.items[i]))
+			syncs_add(&syncs, t->project->fd, j->ops.items[i].path);
+	for (i = 0; !syncs.whole_fs && i < j->parent_mtimes.count; i++)
+		syncs_add(&syncs, t->project->fd,
+			  j->parent_mtimes.items[i].path);
 	syncs_add(&syncs, t->staging_fd, "");
 	if (syncs_run(&syncs, t->staging_fd, err) < 0)
 		return err_context(err, "the project");
@@ -450,8 +454,8 @@ static int sync_or_verify_part(void *arg, size_t i, struct err *err)
 
 	if (i == 0)
 		return sync_changed_paths(t, err);
-	for (; at < end && at < t->part->op_count; at++) {
-		const struct op *op = &t->part->ops[at];
+	for (; at < end && at < t->part->ops.count; at++) {
+		const struct op *op = &t->part->ops.items[at];
 
 		if (is_verified_at_end(op) && verify_displaced(t, op, err) < 0)
 			return fail_with_op_path(op, err);
@@ -469,12 +473,12 @@ int txn_forward(struct txn *t, struct err *err)
 	t->path_cursor.root_fd = t->project->fd;
 	if (txn_open_dirs(t, err) < 0)
 		return -err->num;
-	for (i = 0; i < j->op_count; i++)
-		if (apply_op(t, &j->ops[i], err) < 0)
-			return fail_with_op_path(&j->ops[i], err);
+	for (i = 0; i < j->ops.count; i++)
+		if (apply_op(t, &j->ops.items[i], err) < 0)
+			return fail_with_op_path(&j->ops.items[i], err);
 	if (restore_parent_mtimes(t, err) < 0)
 		return -err->num;
-	return parallel_for(1 + (j->op_count + PART_LEN - 1) / PART_LEN,
-			    j->op_count < TXN_THREADS_MIN, sync_or_verify_part,
+	return parallel_for(1 + (j->ops.count + PART_LEN - 1) / PART_LEN,
+			    j->ops.count < TXN_THREADS_MIN, sync_or_verify_part,
 			    t, err);
 }

@@ -49,15 +49,15 @@ static void free_journal_root(struct journal_root *j)
 {
 	size_t i;
 
-	for (i = 0; !j->borrowed && i < j->op_count; i++) {
-		free(j->ops[i].path);
-		free_op_sides(j->ops[i].own);
-		free(j->ops[i].hardlink_to);
+	for (i = 0; !j->borrowed && i < j->ops.count; i++) {
+		free(j->ops.items[i].path);
+		free_op_sides(j->ops.items[i].own);
+		free(j->ops.items[i].hardlink_to);
 	}
-	for (i = 0; i < j->parent_mtime_count; i++)
-		free(j->parent_mtime[i].path);
-	free(j->ops);
-	free(j->parent_mtime);
+	for (i = 0; i < j->parent_mtimes.count; i++)
+		free(j->parent_mtimes.items[i].path);
+	free(j->ops.items);
+	free(j->parent_mtimes.items);
 	free(j->path);
 	free(j->staging);
 }
@@ -66,9 +66,9 @@ void journal_free(struct journal *j)
 {
 	size_t i;
 
-	for (i = 0; i < j->root_count; i++)
-		free_journal_root(&j->roots[i]);
-	free(j->roots);
+	for (i = 0; i < j->roots.count; i++)
+		free_journal_root(&j->roots.items[i]);
+	free(j->roots.items);
 	free(j->action);
 	free(j->run_id);
 	*j = (struct journal){0};
@@ -79,7 +79,7 @@ void journal_op_name(const struct journal_root *j, const struct op *op,
 {
 	(void)snprintf(ret, JOURNAL_OP_NAME_LEN, "%c%zu",
 		       op->kind == OP_DELETE ? 'd' : 'n',
-		       (size_t)(op - j->ops));
+		       (size_t)(op - j->ops.items));
 }
 
 /* FNV-1a: against damage, not against anybody. */
@@ -197,19 +197,19 @@ static void encode_root(const struct journal_root *j, struct buf *b)
 	enc_text(b, j->staging);
 	enc_u8(b, j->root_time_set);
 	encode_journal_time(b, j->root_time);
-	enc_var(b, j->parent_mtime_count);
-	for (i = 0; i < j->parent_mtime_count; i++) {
-		enc_text(b, j->parent_mtime[i].path);
-		encode_journal_time(b, j->parent_mtime[i].mtime);
-		enc_u8(b, j->parent_mtime[i].keep);
+	enc_var(b, j->parent_mtimes.count);
+	for (i = 0; i < j->parent_mtimes.count; i++) {
+		enc_text(b, j->parent_mtimes.items[i].path);
+		encode_journal_time(b, j->parent_mtimes.items[i].mtime);
+		enc_u8(b, j->parent_mtimes.items[i].keep);
 	}
-	enc_var(b, j->op_count);
-	for (i = 0; i < j->op_count; i++) {
-		enc_u8(b, (uint8_t)j->ops[i].kind);
-		enc_text(b, j->ops[i].path);
-		put_entry(b, j->ops[i].from);
-		put_entry(b, j->ops[i].to);
-		enc_var(b, j->ops[i].old_ino);
+	enc_var(b, j->ops.count);
+	for (i = 0; i < j->ops.count; i++) {
+		enc_u8(b, (uint8_t)j->ops.items[i].kind);
+		enc_text(b, j->ops.items[i].path);
+		put_entry(b, j->ops.items[i].from);
+		put_entry(b, j->ops.items[i].to);
+		enc_var(b, j->ops.items[i].old_ino);
 	}
 }
 
@@ -220,9 +220,9 @@ static void encode_journal(const struct journal *j, struct buf *b)
 
 	enc_text(b, j->action);
 	enc_text(b, j->run_id);
-	enc_var(b, j->root_count);
-	for (i = 0; i < j->root_count; i++)
-		encode_root(&j->roots[i], b);
+	enc_var(b, j->roots.count);
+	for (i = 0; i < j->roots.count; i++)
+		encode_root(&j->roots.items[i], b);
 }
 
 static void decode_ops(struct dec *d, int version, struct journal_root *j)
@@ -233,8 +233,7 @@ static void decode_ops(struct dec *d, int version, struct journal_root *j)
 		struct op_sides *own;
 		struct op *op;
 
-		GROW(j->ops, j->op_count, j->op_capacity);
-		op = &j->ops[j->op_count++];
+		op = VEC_ADD(&j->ops);
 		*op = (struct op){.kind = dec_u8(d)};
 		op->path = get_path(d);
 		own = journal_op_own(op);
@@ -270,9 +269,7 @@ static void decode_root(struct dec *d, int version, struct journal_root *j)
 	for (i = 0; i < count && !d->bad; i++) {
 		struct parent_mtime *t;
 
-		GROW(j->parent_mtime, j->parent_mtime_count,
-		     j->parent_mtime_capacity);
-		t = &j->parent_mtime[j->parent_mtime_count++];
+		t = VEC_ADD(&j->parent_mtimes);
 		*t = (struct parent_mtime){.path = get_path(d)};
 		t->mtime = decode_journal_time(d);
 		t->keep = dec_u8(d);
@@ -286,8 +283,7 @@ struct journal_root *journal_add_root(struct journal *j, const char *path)
 {
 	struct journal_root *root;
 
-	GROW(j->roots, j->root_count, j->root_capacity);
-	root = &j->roots[j->root_count++];
+	root = VEC_ADD(&j->roots);
 	*root = (struct journal_root){.path = mem_strdup(path)};
 	return root;
 }
@@ -304,7 +300,7 @@ static void decode_journal_body(struct dec *d, int version, struct journal *j)
 		count = dec_var(d);
 	if (!count || count > ROOTS_MAX)
 		d->bad = true;
-	for (i = j->root_count; i < count && !d->bad; i++) {
+	for (i = j->roots.count; i < count && !d->bad; i++) {
 		auto_free char *path = dec_text(d);
 
 		if (*path && *path != '/')
@@ -317,8 +313,8 @@ static size_t count_ops(const struct journal *j)
 {
 	size_t count = 0, i;
 
-	for (i = 0; i < j->root_count; i++)
-		count += j->roots[i].op_count;
+	for (i = 0; i < j->roots.count; i++)
+		count += j->roots.items[i].ops.count;
 	return count;
 }
 
@@ -327,9 +323,9 @@ static void encode_inodes(const struct journal *j, struct buf *b)
 {
 	size_t i, k;
 
-	for (i = 0; i < j->root_count; i++)
-		for (k = 0; k < j->roots[i].op_count; k++)
-			enc_u64(b, j->roots[i].ops[k].new_ino);
+	for (i = 0; i < j->roots.count; i++)
+		for (k = 0; k < j->roots.items[i].ops.count; k++)
+			enc_u64(b, j->roots.items[i].ops.items[k].new_ino);
 }
 
 /* Until all is staged the table says nothing yet, and may be half written. */
@@ -345,9 +341,10 @@ static void decode_table(struct dec *d, struct journal *j)
 	if (check != journal_checksum(inodes, count * 8))
 		d->bad = true;
 	table = dec_start(inodes, count * 8);
-	for (i = 0; i < j->root_count; i++)
-		for (k = 0; k < j->roots[i].op_count; k++)
-			j->roots[i].ops[k].new_ino = dec_u64(&table);
+	for (i = 0; i < j->roots.count; i++)
+		for (k = 0; k < j->roots.items[i].ops.count; k++)
+			j->roots.items[i].ops.items[k].new_ino =
+				dec_u64(&table);
 }
 
 /* data: all behind the version's state and check. */
@@ -548,8 +545,8 @@ bool journal_orphan_is_available(int workspace_fd, const char *project_path)
 	if (!journal_orphan_exists(workspace_fd) ||
 	    journal_load_from(workspace_fd, JOURNAL_ORPHAN, &j, &ignored) < 0)
 		return false;
-	for (i = 0; i < j.root_count; i++) {
-		const struct journal_root *r = &j.roots[i];
+	for (i = 0; i < j.roots.count; i++) {
+		const struct journal_root *r = &j.roots.items[i];
 		auto_free char *staging = path_join(
 			*r->path ? r->path : project_path, r->staging);
 		struct stat st;

@@ -24,6 +24,7 @@
 #define GUARD_RESTORE_JOURNAL_H
 
 #include "base/atomic.h"
+#include "base/vec.h"
 #include "restore/transaction.h"
 
 #define JOURNAL_NAME "journal"
@@ -82,12 +83,9 @@ struct journal_root {
 	char *path; /* absolute; "": the directory of this workspace */
 	uint64_t before; /* sequence number of the snapshot before */
 	char *staging; /* name of the staging directory in this root */
-	struct op *ops;
-	size_t op_count, op_capacity;
+	VEC(struct op) ops;
 	bool borrowed; /* the plan owns the strings and entries of ops */
-	struct parent_mtime
-		*parent_mtime; /* sorted by path; the root is first */
-	size_t parent_mtime_count, parent_mtime_capacity;
+	VEC(struct parent_mtime) parent_mtimes; /* by path; the root first */
 	struct timestamp root_time; /* mtime of the root after success ... */
 	bool root_time_set; /* ... if it is set */
 };
@@ -95,8 +93,7 @@ struct journal_root {
 struct journal {
 	enum journal_state state;
 	char *action, *run_id;
-	struct journal_root *roots;
-	size_t root_count, root_capacity;
+	VEC(struct journal_root) roots;
 };
 
 void journal_free(struct journal *j);

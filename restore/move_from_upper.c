@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
+#include "base/sorted.h"
 #include "overlay/scan.h"
 #include "restore/transaction_private.h"
 #include "snapshot/tree/attrset.h"
@@ -116,7 +117,7 @@ static bool match_entry_stat(const struct upper_match *m,
  */
 static bool is_known_unmarked(const struct upper_match *m, size_t i)
 {
-	const struct op *op = &m->txn->part->ops[i];
+	const struct op *op = &m->txn->part->ops.items[i];
 	size_t at = i - m->top;
 
 	return S_ISREG(op->to->mode) && at < m->change_count &&
@@ -147,7 +148,7 @@ static bool match_entry_attrs(const struct upper_match *m, int dirfd,
 /* Whether the operation's thing is what dirfd has by its name. */
 static bool match_op(const struct upper_match *m, int dirfd, size_t i)
 {
-	struct op *op = &m->txn->part->ops[i];
+	struct op *op = &m->txn->part->ops.items[i];
 	struct meta meta;
 
 	if (op->hardlink_to ||
@@ -165,7 +166,7 @@ static bool match_op(const struct upper_match *m, int dirfd, size_t i)
  * none less. */
 static bool match_dir_entries(const struct upper_match *m, size_t dir_index)
 {
-	const struct op *ops = m->txn->part->ops, *op = &ops[dir_index];
+	const struct op *ops = m->txn->part->ops.items, *op = &ops[dir_index];
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t at = dir_index + 1, end = m->next[dir_index - m->top], i;
 	struct err ignored;
@@ -208,7 +209,7 @@ static size_t path_depth(const char *path)
  * something in what is no folder. */
 static bool index_new_dir(struct upper_match *m)
 {
-	const struct op *ops = m->txn->part->ops;
+	const struct op *ops = m->txn->part->ops.items;
 	size_t count = m->end - m->top, open_count = 0, i;
 	auto_free size_t *open = mem_alloc(count * sizeof(*open));
 	auto_free size_t *depths = mem_alloc(count * sizeof(*depths));
@@ -231,21 +232,13 @@ static bool index_new_dir(struct upper_match *m)
 	return m->next[0] == m->end;
 }
 
-static int compare_path_to_change(const void *path, const void *change)
-{
-	return path_compare(path, ((const struct change *)change)->path);
-}
-
 /* What the scan of the layer has said of it. */
 static void find_scanned_changes(struct upper_match *m)
 {
 	const struct change_list *list = m->txn->from->changes;
+	const char *top = m->txn->part->ops.items[m->top].path;
 	const struct change *found =
-		list && list->count
-			? bsearch(m->txn->part->ops[m->top].path, list->items,
-				  list->count, sizeof(*found),
-				  compare_path_to_change)
-			: NULL;
+		list ? FIND_BY_PATH(top, list->items, list->count, path) : NULL;
 
 	m->changes = found;
 	m->change_count =
@@ -263,7 +256,7 @@ static int compare_inode_numbers(const void *a, const void *b)
  * is the project's then. */
 static bool all_hardlinks_inside(const struct upper_match *m)
 {
-	const struct op *ops = m->txn->part->ops;
+	const struct op *ops = m->txn->part->ops.items;
 	size_t count = 0, capacity = 0, i, n;
 	auto_free struct name *names = NULL;
 
@@ -290,7 +283,7 @@ static size_t child_ops_end(const struct journal_root *j, size_t top)
 {
 	size_t end = top + 1;
 
-	while (end < j->op_count && j->ops[end].kind == OP_CHILD)
+	while (end < j->ops.count && j->ops.items[end].kind == OP_CHILD)
 		end++;
 	return end;
 }
@@ -298,7 +291,7 @@ static size_t child_ops_end(const struct journal_root *j, size_t top)
 static void clear_from_upper(struct journal_root *j, size_t top, size_t end)
 {
 	for (; top < end; top++) {
-		struct op *op = &j->ops[top];
+		struct op *op = &j->ops.items[top];
 
 		op->from_upper = op->has_layer_xattrs = false;
 		op->new_ino = 0;
@@ -319,7 +312,7 @@ static bool match_new_dir(struct txn *t, size_t top, size_t end)
 {
 	AUTO(upper_match)
 	struct upper_match m = {.txn = t, .top = top, .end = end};
-	struct op *op = &t->part->ops[top];
+	struct op *op = &t->part->ops.items[top];
 	const char *name;
 	struct err ignored;
 	struct meta meta;
@@ -343,19 +336,19 @@ void move_from_upper_match(struct txn *t)
 	struct journal_root *j = t->part;
 	size_t i, n, end;
 
-	for (i = 0; t->from && i < j->op_count; i = end) {
+	for (i = 0; t->from && i < j->ops.count; i = end) {
 		end = i + 1;
-		if (j->ops[i].kind != OP_CREATE)
+		if (j->ops.items[i].kind != OP_CREATE)
 			continue;
 		end = child_ops_end(j, i);
-		if (!is_path_chosen(t, j->ops[i].path))
+		if (!is_path_chosen(t, j->ops.items[i].path))
 			continue;
 		if (!match_new_dir(t, i, end)) {
 			clear_from_upper(j, i, end);
 			continue;
 		}
 		for (n = i; n < end; n++)
-			j->ops[n].from_upper = true;
+			j->ops.items[n].from_upper = true;
 	}
 }
 
@@ -420,23 +413,24 @@ int move_from_upper_rename(struct txn *t, size_t *ret_count, struct err *err)
 	size_t i, n, end;
 
 	*ret_count = 0;
-	for (i = 0; i < j->op_count; i = end) {
+	for (i = 0; i < j->ops.count; i = end) {
 		int got;
 
 		end = i + 1;
-		if (!j->ops[i].from_upper)
+		if (!j->ops.items[i].from_upper)
 			continue;
 		end = child_ops_end(j, i);
-		got = rename_from_upper(t, &j->ops[i], err);
+		got = rename_from_upper(t, &j->ops.items[i], err);
 		if (got == 0)
 			clear_from_upper(j, i, end);
 		for (n = i; got > 0 && n < end; n++)
-			if (j->ops[n].has_layer_xattrs &&
-			    strip_op_xattrs(t, &j->ops[n], &j->ops[i], err) < 0)
+			if (j->ops.items[n].has_layer_xattrs &&
+			    strip_op_xattrs(t, &j->ops.items[n],
+					    &j->ops.items[i], err) < 0)
 				got = -err->num;
 		if (got < 0)
 			return err_context(err, "take %s out of the layer",
-					   text_quote(j->ops[i].path));
+					   text_quote(j->ops.items[i].path));
 		if (got)
 			*ret_count += end - i;
 	}

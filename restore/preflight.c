@@ -12,6 +12,7 @@
 #include "base/chattr.h"
 #include "base/dirtree.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "restore/fs_features.h"
 #include "restore/open_writers.h"
@@ -116,26 +117,20 @@ int txn_fail_exists(const struct txn *t, const char *path, struct err *err)
 		    text_quote(collision));
 }
 
-static int compare_path_to_deletion(const void *path, const void *op)
-{
-	return path_compare(path, ((const struct op *)op)->path);
-}
-
 /* Deletions come first, in the order of their paths. */
 static bool is_op_deleted(const struct journal_root *j, const char *path)
 {
-	size_t low = 0, high = j->op_count;
+	size_t low = 0, high = j->ops.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (j->ops[middle].kind == OP_DELETE)
+		if (j->ops.items[middle].kind == OP_DELETE)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low && bsearch(path, j->ops, low, sizeof(*j->ops),
-			      compare_path_to_deletion) != NULL;
+	return FIND_BY_PATH(path, j->ops.items, low, path) != NULL;
 }
 
 /* What it points to stays the plan's. */
@@ -144,8 +139,7 @@ static struct op *add_step_op(struct journal_root *j, enum op_kind kind,
 {
 	struct op *op;
 
-	GROW(j->ops, j->op_count, j->op_capacity);
-	op = &j->ops[j->op_count++];
+	op = VEC_ADD(&j->ops);
 	*op = (struct op){
 		.kind = kind,
 		.path = step->path,
@@ -248,16 +242,9 @@ static int preflight_steps(struct txn *t, const struct plan *plan,
 	return 0;
 }
 
-static int compare_parent_mtimes(const void *a, const void *b)
-{
-	return path_compare(((const struct parent_mtime *)a)->path,
-			    ((const struct parent_mtime *)b)->path);
-}
-
 static void add_parent_mtime(struct journal_root *j, char *path, bool keep)
 {
-	GROW(j->parent_mtime, j->parent_mtime_count, j->parent_mtime_capacity);
-	j->parent_mtime[j->parent_mtime_count++] =
+	*VEC_ADD(&j->parent_mtimes) =
 		(struct parent_mtime){.path = path, .keep = keep};
 }
 
@@ -266,20 +253,22 @@ static void merge_parent_mtimes(struct journal_root *j)
 {
 	size_t kept = 0, i;
 
-	qsort(j->parent_mtime, j->parent_mtime_count, sizeof(*j->parent_mtime),
-	      compare_parent_mtimes);
-	for (i = 0; i < j->parent_mtime_count; i++) {
+	SORT_BY_PATH(j->parent_mtimes.items, j->parent_mtimes.count, path);
+	for (i = 0; i < j->parent_mtimes.count; i++) {
 		struct parent_mtime *last =
-			kept ? &j->parent_mtime[kept - 1] : NULL;
+			kept ? &j->parent_mtimes.items[kept - 1] : NULL;
 
-		if (last && strcmp(last->path, j->parent_mtime[i].path) == 0) {
-			last->keep = last->keep && j->parent_mtime[i].keep;
-			free(j->parent_mtime[i].path);
+		if (last &&
+		    strcmp(last->path, j->parent_mtimes.items[i].path) == 0) {
+			last->keep =
+				last->keep && j->parent_mtimes.items[i].keep;
+			free(j->parent_mtimes.items[i].path);
 		} else {
-			j->parent_mtime[kept++] = j->parent_mtime[i];
+			j->parent_mtimes.items[kept++] =
+				j->parent_mtimes.items[i];
 		}
 	}
-	j->parent_mtime_count = kept;
+	j->parent_mtimes.count = kept;
 }
 
 /*
@@ -293,8 +282,8 @@ static int preflight_parent_mtimes(struct txn *t, struct err *err)
 	size_t i;
 
 	add_parent_mtime(j, mem_strdup(""), true);
-	for (i = 0; i < j->op_count; i++) {
-		const struct op *op = &j->ops[i];
+	for (i = 0; i < j->ops.count; i++) {
+		const struct op *op = &j->ops.items[i];
 
 		if (op->kind == OP_DELETE || op->kind == OP_CREATE ||
 		    op->kind == OP_REPLACE)
@@ -304,18 +293,20 @@ static int preflight_parent_mtimes(struct txn *t, struct err *err)
 			add_parent_mtime(j, mem_strdup(op->path), false);
 	}
 	merge_parent_mtimes(j);
-	for (i = 0; i < j->parent_mtime_count; i++) {
+	for (i = 0; i < j->parent_mtimes.count; i++) {
 		struct meta m;
-		int got =
-			stat_project_path(t, j->parent_mtime[i].path, &m, err);
+		int got = stat_project_path(t, j->parent_mtimes.items[i].path,
+					    &m, err);
 
 		if (got <= 0)
 			return got < 0 ? got
 				       : fail_changed_path(
-						 err, j->parent_mtime[i].path);
-		if (check_immutable(j->parent_mtime[i].path, &m, err) < 0)
+						 err, j->parent_mtimes.items[i]
+							      .path);
+		if (check_immutable(j->parent_mtimes.items[i].path, &m, err) <
+		    0)
 			return -err->num;
-		j->parent_mtime[i].mtime = m.mtime;
+		j->parent_mtimes.items[i].mtime = m.mtime;
 	}
 	return 0;
 }
@@ -328,12 +319,13 @@ static void preflight_root_time(struct journal_root *j)
 	 * would have another one, and an undo took that for the user's doing.
 	 */
 	j->root_time_set = true;
-	j->root_time = j->parent_mtime[0].keep ? j->parent_mtime[0].mtime
-					       : timestamp_now();
-	for (i = 0; i < j->op_count; i++) {
-		if (j->ops[i].kind != OP_META || *j->ops[i].path)
+	j->root_time = j->parent_mtimes.items[0].keep
+			       ? j->parent_mtimes.items[0].mtime
+			       : timestamp_now();
+	for (i = 0; i < j->ops.count; i++) {
+		if (j->ops.items[i].kind != OP_META || *j->ops.items[i].path)
 			continue;
-		j->root_time = j->ops[i].to->mtime;
+		j->root_time = j->ops.items[i].to->mtime;
 	}
 }
 
@@ -499,11 +491,11 @@ int txn_check_permissions(struct txn *t, struct err *err)
 	size_t i;
 
 	/* The staging folder comes there, whatever is done. */
-	if (t->part->op_count && enter_parent(t, &open_parent, "", err) < 0)
+	if (t->part->ops.count && enter_parent(t, &open_parent, "", err) < 0)
 		return -err->num;
-	for (i = 0; i < t->part->op_count; i++)
-		if (check_op_permitted(t, &open_parent, &t->part->ops[i], err) <
-		    0)
+	for (i = 0; i < t->part->ops.count; i++)
+		if (check_op_permitted(t, &open_parent, &t->part->ops.items[i],
+				       err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -512,8 +504,8 @@ int txn_check_writers(struct txn *t, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < t->part->op_count; i++) {
-		const struct op *op = &t->part->ops[i];
+	for (i = 0; i < t->part->ops.count; i++) {
+		const struct op *op = &t->part->ops.items[i];
 		bool is_dir = S_ISDIR(op->from->mode);
 		auto_close int fd = -1;
 

@@ -138,9 +138,9 @@ static void save_applied_ops(struct recovery *r)
 
 		to->path = mem_strdup(*part->path ? part->path : first->path);
 		to->did.own = true;
-		for (k = 0; k < part->op_count; k++)
-			applied_ops_add(&to->did, part->ops[k].path,
-					part->ops[k].to);
+		for (k = 0; k < part->ops.count; k++)
+			applied_ops_add(&to->did, part->ops.items[k].path,
+					part->ops.items[k].to);
 		applied_ops_sort(&to->did);
 	}
 	first->recovered_count = r->all.count;

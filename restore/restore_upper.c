@@ -31,8 +31,7 @@ static int add_upper_op(void *arg, const char *path, const struct entry *e,
 	struct op *op;
 
 	(void)err;
-	GROW(j->ops, j->op_count, j->op_capacity);
-	op = &j->ops[j->op_count++];
+	op = VEC_ADD(&j->ops);
 	*op = (struct op){
 		.kind = *path ? OP_CHILD : OP_CREATE,
 		.path = path_join(r->path, path),
@@ -65,7 +64,7 @@ static int make_upper_copy(struct store *store, const struct entry *e,
 	if (tree_each(store, e, add_upper_op, &r, err) < 0 ||
 	    txn_stage_into(&t, &syncs, err) < 0)
 		return -err->num;
-	journal_op_name(r.part, &r.part->ops[0], name);
+	journal_op_name(r.part, &r.part->ops.items[0], name);
 	fd = openat(scratch_fd, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	/* The lower had nothing of that name, or all of it was deleted. */

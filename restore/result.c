@@ -12,6 +12,7 @@
 #include "base/pathset.h"
 #include "base/text.h"
 #include "base/path_cursor.h"
+#include "base/vec.h"
 #include "overlay/whiteout.h"
 #include "restore/plan/lookup.h"
 #include "snapshot/walk/take.h"
@@ -26,8 +27,7 @@ struct result {
 	struct store *store;
 	struct tree_editor *editor;
 	int upper_fd;
-	struct level *levels; /* from the root down */
-	size_t level_count, level_capacity;
+	VEC(struct level) levels; /* from the root down */
 	int dir_fd; /* of the last one */
 	struct path_cursor cursor; /* to those that are gone back to */
 	char *removed_path; /* removed with all that the base had below */
@@ -37,7 +37,7 @@ struct result {
 
 static void pop_result_level(struct result *r)
 {
-	struct level *w = &r->levels[--r->level_count];
+	struct level *w = &r->levels.items[--r->levels.count];
 
 	temp_chmod_free(&w->opened);
 	free(w->path);
@@ -45,9 +45,9 @@ static void pop_result_level(struct result *r)
 
 static void result_free(struct result *r)
 {
-	while (r->level_count)
+	while (r->levels.count)
 		pop_result_level(r);
-	free(r->levels);
+	free(r->levels.items);
 	free(r->removed_path);
 	free(r->saved_dir);
 	if (r->dir_fd >= 0)
@@ -61,7 +61,7 @@ static int push_result_level(struct result *r, const char *path,
 			     struct err *err)
 {
 	struct temp_chmod opened = {.fd = -1};
-	int fd = upper_open(r->level_count ? r->dir_fd : r->upper_fd,
+	int fd = upper_open(r->levels.count ? r->dir_fd : r->upper_fd,
 			    path_name(path), O_RDONLY | O_DIRECTORY, 0500,
 			    &opened, err);
 
@@ -70,8 +70,7 @@ static int push_result_level(struct result *r, const char *path,
 	if (r->dir_fd >= 0)
 		(void)close(r->dir_fd);
 	r->dir_fd = fd;
-	GROW(r->levels, r->level_count, r->level_capacity);
-	r->levels[r->level_count++] = (struct level){
+	*VEC_ADD(&r->levels) = (struct level){
 		.path = mem_strdup(path),
 		.opened = opened,
 	};
@@ -84,14 +83,14 @@ static int push_result_level(struct result *r, const char *path,
  */
 static int enter_layer_dir(struct result *r, const char *dir, struct err *err)
 {
-	size_t had = r->level_count;
+	size_t had = r->levels.count;
 
-	while (r->level_count &&
-	       !path_below(dir, r->levels[r->level_count - 1].path))
+	while (r->levels.count &&
+	       !path_below(dir, r->levels.items[r->levels.count - 1].path))
 		pop_result_level(r);
-	if (r->level_count != had && r->level_count) {
+	if (r->levels.count != had && r->levels.count) {
 		auto_free char *path =
-			mem_strdup(r->levels[r->level_count - 1].path);
+			mem_strdup(r->levels.items[r->levels.count - 1].path);
 		int fd = path_cursor_open(&r->cursor, path,
 					  O_RDONLY | O_DIRECTORY, err);
 
@@ -100,10 +99,10 @@ static int enter_layer_dir(struct result *r, const char *dir, struct err *err)
 		(void)close(r->dir_fd);
 		r->dir_fd = fd;
 	}
-	if (!r->level_count && push_result_level(r, "", err) < 0)
+	if (!r->levels.count && push_result_level(r, "", err) < 0)
 		return -err->num;
 	for (;;) {
-		const char *here = r->levels[r->level_count - 1].path;
+		const char *here = r->levels.items[r->levels.count - 1].path;
 		const char *rest = path_rest(dir, here);
 		auto_free char *name = mem_strndup(rest, strcspn(rest, "/"));
 		auto_free char *next = NULL;

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
+#include "base/sorted.h"
 #include "restore/entry_compare.h"
 #include "restore/transaction_private.h"
 #include "restore/open_writers.h"
@@ -25,7 +26,7 @@ static const char changed[] = "was changed meanwhile: kept as";
 /* An operation, and those behind it that came along in its folder, sorted by
  * path as all new things are. */
 struct child_ops {
-	const struct op *ops;
+	const struct op *items;
 	size_t count;
 };
 
@@ -35,14 +36,9 @@ static struct child_ops find_child_ops(const struct txn *t,
 	const struct journal_root *j = t->part;
 	const struct op *end = top + 1;
 
-	while (end < j->ops + j->op_count && end->kind == OP_CHILD)
+	while (end < j->ops.items + j->ops.count && end->kind == OP_CHILD)
 		end++;
 	return (struct child_ops){top, (size_t)(end - top)};
-}
-
-static int compare_path_to_op(const void *path, const void *op)
-{
-	return path_compare(path, ((const struct op *)op)->path);
 }
 
 static int is_content_unchanged(struct txn *t,
@@ -102,8 +98,7 @@ static int is_content_unchanged(struct txn *t,
 				struct err *err)
 {
 	const struct op *op =
-		bsearch(path, child_ops->ops, child_ops->count,
-			sizeof(*child_ops->ops), compare_path_to_op);
+		FIND_BY_PATH(path, child_ops->items, child_ops->count, path);
 	struct err ignored;
 	struct meta m;
 
@@ -457,16 +452,17 @@ static int rollback_times(struct txn *t, struct err *err)
 	struct journal_root *j = t->part;
 	size_t i;
 
-	for (i = 0; i < j->parent_mtime_count; i++) {
-		auto_close int fd =
-			beneath_open(t->project->fd, j->parent_mtime[i].path,
-				     O_PATH | O_DIRECTORY, 0, err);
+	for (i = 0; i < j->parent_mtimes.count; i++) {
+		auto_close int fd = beneath_open(t->project->fd,
+						 j->parent_mtimes.items[i].path,
+						 O_PATH | O_DIRECTORY, 0, err);
 
 		if (txn_is_gone(fd))
 			continue;
 		if (fd < 0)
 			return fd;
-		if (entry_apply_time(fd, j->parent_mtime[i].mtime, err) < 0)
+		if (entry_apply_time(fd, j->parent_mtimes.items[i].mtime, err) <
+		    0)
 			return -err->num;
 	}
 	return 0;
@@ -480,8 +476,8 @@ static bool rollback_ops(struct txn *t, bool dir_meta, bool failed,
 	struct err later;
 	size_t i;
 
-	for (i = j->op_count; i-- > 0;) {
-		const struct op *op = &j->ops[i];
+	for (i = j->ops.count; i-- > 0;) {
+		const struct op *op = &j->ops.items[i];
 		struct err *to = failed ? &later : err;
 
 		if ((op->kind == OP_META && S_ISDIR(op->to->mode)) !=

@@ -13,6 +13,7 @@
 #include "base/parallel_for.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "restore/entry_compare.h"
 #include "restore/fs_features.h"
 #include "restore/move_from_upper.h"
@@ -103,8 +104,7 @@ struct stage {
 	struct txn *txn;
 	char **paths; /* of each operation, in the staging folder; or NULL */
 	size_t count; /* of paths */
-	struct run *runs;
-	size_t run_count, run_capacity;
+	VEC(struct run) runs;
 	struct leader *leaders; /* sorted by group, then operation */
 	size_t leader_count;
 	uint64_t total; /* bytes of files */
@@ -116,10 +116,10 @@ static void stage_free(struct stage *s)
 {
 	size_t i;
 
-	for (i = 0; s->paths && i < s->txn->part->op_count; i++)
+	for (i = 0; s->paths && i < s->txn->part->ops.count; i++)
 		free(s->paths[i]);
 	free(s->paths);
-	free(s->runs);
+	free(s->runs.items);
 	free(s->leaders);
 }
 
@@ -147,15 +147,15 @@ static bool same_parent_dir(const char *a, const char *b)
 
 static void add_to_runs(struct stage *s, size_t i)
 {
-	struct run *last = s->run_count ? &s->runs[s->run_count - 1] : NULL;
+	struct run *last =
+		s->runs.count ? &s->runs.items[s->runs.count - 1] : NULL;
 
 	if (last && last->end == i && i - last->start < RUN_MAX &&
 	    same_parent_dir(s->paths[last->start], s->paths[i])) {
 		last->end++;
 		return;
 	}
-	GROW(s->runs, s->run_count, s->run_capacity);
-	s->runs[s->run_count++] = (struct run){i, i + 1};
+	*VEC_ADD(&s->runs) = (struct run){i, i + 1};
 }
 
 static void plan_staging(struct stage *s)
@@ -165,10 +165,10 @@ static void plan_staging(struct stage *s)
 	char name[JOURNAL_OP_NAME_LEN];
 	size_t i;
 
-	s->paths = mem_zalloc((j->op_count + 1) * sizeof(*s->paths));
-	s->leaders = mem_alloc((j->op_count + 1) * sizeof(*s->leaders));
-	for (i = 0; i < j->op_count; i++) {
-		const struct op *op = &j->ops[i];
+	s->paths = mem_zalloc((j->ops.count + 1) * sizeof(*s->paths));
+	s->leaders = mem_alloc((j->ops.count + 1) * sizeof(*s->leaders));
+	for (i = 0; i < j->ops.count; i++) {
+		const struct op *op = &j->ops.items[i];
 
 		if (!is_staged(op) || op->from_upper)
 			continue;
@@ -191,10 +191,10 @@ static void plan_staging(struct stage *s)
 /* The path to link to, or NULL when this is the first of its group. */
 static const char *leader_of(const struct stage *s, size_t i)
 {
-	uint64_t group = s->txn->part->ops[i].to->link_group;
+	uint64_t group = s->txn->part->ops.items[i].to->link_group;
 	size_t low = 0, high = s->leader_count;
 
-	if (!group || S_ISDIR(s->txn->part->ops[i].to->mode))
+	if (!group || S_ISDIR(s->txn->part->ops.items[i].to->mode))
 		return NULL;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -211,7 +211,7 @@ static enum staged staged_kind(const struct stage *s, size_t i)
 {
 	if (!s->paths[i])
 		return STAGED_NOTHING;
-	if (S_ISDIR(s->txn->part->ops[i].to->mode))
+	if (S_ISDIR(s->txn->part->ops.items[i].to->mode))
 		return STAGED_DIR;
 	return leader_of(s, i) ? STAGED_LINK : STAGED_FILE;
 }
@@ -367,7 +367,7 @@ static int link_existing_file(struct stage *s, const struct op *op, int dir,
 static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 		    struct err *err)
 {
-	struct op *op = &s->txn->part->ops[i];
+	struct op *op = &s->txn->part->ops.items[i];
 	const char *leader = leader_of(s, i);
 	struct meta m;
 	int got;
@@ -417,7 +417,7 @@ static int stage_run(struct stage *s, const struct run *run, enum staged kind,
 		if (got < 0)
 			return err_context(
 				err, "stage %s",
-				text_quote(s->txn->part->ops[i].path));
+				text_quote(s->txn->part->ops.items[i].path));
 	}
 	return 0;
 }
@@ -426,7 +426,7 @@ static int stage_files(void *arg, size_t i, struct err *err)
 {
 	struct stage *s = arg;
 
-	return stage_run(s, &s->runs[i], STAGED_FILE, err);
+	return stage_run(s, &s->runs.items[i], STAGED_FILE, err);
 }
 
 /* Folders before what goes into them, links after what they lead to, and what
@@ -435,14 +435,14 @@ static int stage_all(struct stage *s, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < s->run_count; i++)
-		if (stage_run(s, &s->runs[i], STAGED_DIR, err) < 0)
+	for (i = 0; i < s->runs.count; i++)
+		if (stage_run(s, &s->runs.items[i], STAGED_DIR, err) < 0)
 			return -err->num;
-	if (parallel_for(s->run_count, s->count < TXN_THREADS_MIN, stage_files,
+	if (parallel_for(s->runs.count, s->count < TXN_THREADS_MIN, stage_files,
 			 s, err) < 0)
 		return -err->num;
-	for (i = 0; i < s->run_count; i++)
-		if (stage_run(s, &s->runs[i], STAGED_LINK, err) < 0)
+	for (i = 0; i < s->runs.count; i++)
+		if (stage_run(s, &s->runs.items[i], STAGED_LINK, err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -450,7 +450,7 @@ static int stage_all(struct stage *s, struct err *err)
 /* Its metadata, when all that goes into it is there. */
 static int set_staged_dir_meta(struct stage *s, size_t i, struct err *err)
 {
-	const struct op *op = &s->txn->part->ops[i];
+	const struct op *op = &s->txn->part->ops.items[i];
 	struct entry e = *op->to; /* borrows */
 	auto_close int fd = beneath_open(s->txn->staging_fd, s->paths[i],
 					 O_RDONLY | O_DIRECTORY, 0, err);
@@ -507,8 +507,8 @@ static void add_syncs(const struct stage *s, struct syncs *to)
 
 	if (s->count > SYNC_EACH_MAX)
 		syncs_add_all(to);
-	for (i = 0; !to->whole_fs && i < s->txn->part->op_count; i++) {
-		uint32_t mode = s->txn->part->ops[i].to->mode;
+	for (i = 0; !to->whole_fs && i < s->txn->part->ops.count; i++) {
+		uint32_t mode = s->txn->part->ops.items[i].to->mode;
 
 		if (s->paths[i] && (S_ISREG(mode) || S_ISDIR(mode)))
 			syncs_add(to, s->txn->staging_fd, s->paths[i]);
@@ -524,11 +524,11 @@ int txn_stage_into(struct txn *t, struct syncs *to, struct err *err)
 	plan_staging(&s);
 	if (stage_all(&s, err) < 0)
 		return -err->num;
-	for (i = j->op_count; i-- > 0;)
-		if (s.paths[i] && S_ISDIR(j->ops[i].to->mode) &&
+	for (i = j->ops.count; i-- > 0;)
+		if (s.paths[i] && S_ISDIR(j->ops.items[i].to->mode) &&
 		    set_staged_dir_meta(&s, i, err) < 0)
 			return err_context(err, "stage %s",
-					   text_quote(j->ops[i].path));
+					   text_quote(j->ops.items[i].path));
 	add_syncs(&s, to);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/record.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "overlay/mount.h"
 
 #define NOTE "opened"
@@ -87,9 +88,7 @@ static int find_unreadable_dir(struct unreadable_dirs *s, struct record *r,
 		return fail_errno(err, "look at %s", text_quote(path));
 	if (!unreadable_dirs_match(m.mode) || m.uid != geteuid())
 		return 0;
-	GROW(s->items, s->count, s->capacity);
-	s->items[s->count++] =
-		(struct unreadable_dir){path, TAKE_FD(fd), m.mode};
+	*VEC_ADD(s) = (struct unreadable_dir){path, TAKE_FD(fd), m.mode};
 	add_note_line(r, &s->items[s->count - 1], &m);
 	return 1;
 }
@@ -163,8 +162,7 @@ int unreadable_dirs_open_to_write(int dir_fd, int workspace_fd,
 	got = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
 	if (got < 0)
 		return fail_errno(err, "open the folder");
-	GROW(s.items, s.count, s.capacity);
-	s.items[s.count++] = (struct unreadable_dir){"", got, m.mode};
+	*VEC_ADD(&s) = (struct unreadable_dir){"", got, m.mode};
 	add_note_line(&r, &s.items[0], &m);
 	if (widen_found_dirs(&s, 0, &r, err) < 0)
 		return -err->num;

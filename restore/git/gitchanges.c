@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "restore/git/gitclean.h"
 #include "restore/git/textmerge.h"
 #include "snapshot/store/content.h"
@@ -142,8 +143,7 @@ static int push_gitchange(struct gitchanges *c, const char *path, uint32_t mode,
 	if (mode && mode == had && memcmp(&u.id, had_id, sizeof(u.id)) == 0)
 		return 0;
 	u.path = mem_strdup(path);
-	GROW(c->items, c->count, c->capacity);
-	c->items[c->count++] = u;
+	*VEC_ADD(c) = u;
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/vec.h"
 #include "restore/git/textdiff.h"
 
 #define CONTEXT_LINES 3
@@ -96,8 +97,7 @@ static int begin_hunk(struct hunk_maker *m, const struct textdiff_line *line)
 		return -EIO;
 	used += 1 + (int)strspn(head + used + 1, "0123456789");
 	(void)sscanf(head + used, ",%zu", &new_count);
-	GROW(all->items, all->count, all->capacity);
-	all->items[all->count++] = (struct hunk){
+	*VEC_ADD(all) = (struct hunk){
 		.old_at = old_count ? old_at - 1 : old_at,
 		.new_at = new_count ? new_at - 1 : new_at,
 	};

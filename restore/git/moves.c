@@ -6,6 +6,8 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
+#include "base/vec.h"
 #include "restore/git/moves_private.h"
 
 void moves_free(struct moves *m)
@@ -21,8 +23,7 @@ void moves_add(struct moves_side *side, const char *path, uint32_t mode,
 	/* Numbers of 32 bits: nobody lists four thousand million. */
 	if (side->count >= MOVES_NONE - 1)
 		return;
-	GROW(side->items, side->count, side->capacity);
-	side->items[side->count++] = (struct moves_file){
+	*VEC_ADD(side) = (struct moves_file){
 		.path = path,
 		.size = size,
 		.mode = mode,
@@ -31,17 +32,10 @@ void moves_add(struct moves_side *side, const char *path, uint32_t mode,
 	};
 }
 
-static int compare_path_to_moves_file(const void *path, const void *file)
-{
-	return path_compare(path, ((const struct moves_file *)file)->path);
-}
-
 uint32_t moves_find_path(const struct moves_side *side, const char *path)
 {
 	const struct moves_file *f =
-		side->count ? bsearch(path, side->items, side->count,
-				      sizeof(*f), compare_path_to_moves_file)
-			    : NULL;
+		FIND_BY_PATH(path, side->items, side->count, path);
 
 	return f ? (uint32_t)(f - side->items) : MOVES_NONE;
 }

@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "restore/git/moves_private.h"
 
 struct vote {
@@ -42,8 +43,7 @@ static void vote(const struct moves_work *w, uint32_t deleted, struct votes *to)
 		added = w->added_parent[added];
 		if (deleted == MOVES_NONE || added == MOVES_NONE)
 			return;
-		GROW(to->items, to->count, to->capacity);
-		to->items[to->count++] = (struct vote){deleted, added};
+		*VEC_ADD(to) = (struct vote){deleted, added};
 	}
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "restore/git/moves_private.h"
 
 /* One of either side. */
@@ -25,8 +26,7 @@ static void keyed_files_add(struct keyed_files *t,
 			    const struct moves_side *side, uint32_t at,
 			    bool added)
 {
-	GROW(t->items, t->count, t->capacity);
-	t->items[t->count++] = (struct keyed_file){
+	*VEC_ADD(t) = (struct keyed_file){
 		.file = &side->items[at],
 		.at = at,
 		.added = added,

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
@@ -99,19 +100,6 @@ void moves_trees_add(struct moves_trees *t, const char *path,
 				e);
 }
 
-static int compare_moves_files(const void *a, const void *b)
-{
-	return path_compare(((const struct moves_file *)a)->path,
-			    ((const struct moves_file *)b)->path);
-}
-
-static void sort_moves_side(struct moves_side *side)
-{
-	if (side->count)
-		qsort(side->items, side->count, sizeof(*side->items),
-		      compare_moves_files);
-}
-
 void moves_trees_find(struct moves_trees *t, struct store *store)
 {
 	struct moves_source source;
@@ -119,8 +107,8 @@ void moves_trees_find(struct moves_trees *t, struct store *store)
 	t->from = (struct moves_store){
 		.store = store, .entry = entry_at, .arg = t};
 	source = moves_of_store(&t->from);
-	sort_moves_side(&t->moves.deleted);
-	sort_moves_side(&t->moves.added);
+	SORT_BY_PATH(t->moves.deleted.items, t->moves.deleted.count, path);
+	SORT_BY_PATH(t->moves.added.items, t->moves.added.count, path);
 	moves_find(&t->moves, &source);
 }
 

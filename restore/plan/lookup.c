@@ -10,7 +10,7 @@
 
 static void pop_lookup_level(struct lookup *l)
 {
-	struct lookup_level *top = &l->levels[--l->count];
+	struct lookup_level *top = &l->levels.items[--l->levels.count];
 
 	free(top->path);
 	tree_free(&top->tree);
@@ -18,11 +18,9 @@ static void pop_lookup_level(struct lookup *l)
 
 void lookup_free(struct lookup *l)
 {
-	while (l->count)
+	while (l->levels.count)
 		pop_lookup_level(l);
-	free(l->levels);
-	l->levels = NULL;
-	l->capacity = 0;
+	VEC_FREE(&l->levels);
 }
 
 static int push_lookup_level(struct lookup *l, const char *path,
@@ -32,8 +30,7 @@ static int push_lookup_level(struct lookup *l, const char *path,
 
 	if (tree_load(l->store, &e->content, &tree, err) < 0)
 		return err_context(err, "folder %s", text_quote(path));
-	GROW(l->levels, l->count, l->capacity);
-	l->levels[l->count++] = (struct lookup_level){
+	*VEC_ADD(&l->levels) = (struct lookup_level){
 		.path = mem_strdup(path),
 		.tree = tree,
 	};
@@ -43,16 +40,18 @@ static int push_lookup_level(struct lookup *l, const char *path,
 /* Loads folder after folder until the top one is `dir`: 1; 0: no such. */
 static int descend(struct lookup *l, const char *dir, struct err *err)
 {
-	while (l->count && !path_below(dir, l->levels[l->count - 1].path))
+	while (l->levels.count &&
+	       !path_below(dir, l->levels.items[l->levels.count - 1].path))
 		pop_lookup_level(l);
-	if (!l->count) {
+	if (!l->levels.count) {
 		if (!S_ISDIR(l->root->mode))
 			return 0;
 		if (push_lookup_level(l, "", l->root, err) < 0)
 			return -err->num;
 	}
 	for (;;) {
-		struct lookup_level *top = &l->levels[l->count - 1];
+		struct lookup_level *top =
+			&l->levels.items[l->levels.count - 1];
 		const char *rest = path_rest(dir, top->path);
 		auto_free char *name = mem_strndup(rest, strcspn(rest, "/"));
 		auto_free char *path = NULL;
@@ -86,7 +85,8 @@ int lookup_find(struct lookup *l, const char *path, struct entry *ret,
 	got = descend(l, dir, err);
 	if (got <= 0)
 		return got;
-	e = tree_find(&l->levels[l->count - 1].tree, path_name(path));
+	e = tree_find(&l->levels.items[l->levels.count - 1].tree,
+		      path_name(path));
 	if (!e)
 		return 0;
 	entry_copy(ret, e);

@@ -3,6 +3,7 @@
 #ifndef GUARD_RESTORE_PLAN_LOOKUP_H
 #define GUARD_RESTORE_PLAN_LOOKUP_H
 
+#include "base/vec.h"
 #include "snapshot/tree/tree.h"
 
 struct lookup_level {
@@ -13,8 +14,7 @@ struct lookup_level {
 struct lookup {
 	struct store *store; /* borrowed, as is root */
 	const struct entry *root;
-	struct lookup_level *levels;
-	size_t count, capacity;
+	VEC(struct lookup_level) levels;
 };
 
 void lookup_free(struct lookup *l);

@@ -20,8 +20,7 @@ struct below {
 	struct planner *pl;
 	const char *path; /* of the folder */
 	bool git;
-	struct finding *found;
-	size_t count, capacity;
+	VEC(struct finding) found;
 	char *skip; /* below here all is said */
 };
 
@@ -29,17 +28,16 @@ static void below_free(struct below *b)
 {
 	size_t i;
 
-	for (i = 0; i < b->count; i++)
-		free(b->found[i].what.path);
-	free(b->found);
+	for (i = 0; i < b->found.count; i++)
+		free(b->found.items[i].what.path);
+	VEC_FREE(&b->found);
 	free(b->skip);
 }
 
 static void add_finding(struct below *b, enum conflict_kind kind,
 			const char *path, bool hard)
 {
-	GROW(b->found, b->count, b->capacity);
-	b->found[b->count++] = (struct finding){
+	*VEC_ADD(&b->found) = (struct finding){
 		.what = {.kind = kind, .path = mem_strdup(path)},
 		.hard = hard,
 	};
@@ -128,8 +126,8 @@ static void add_found_conflicts(struct below *b, enum finding_kind finding_kind)
 {
 	size_t i;
 
-	for (i = 0; i < b->count; i++) {
-		const struct finding *f = &b->found[i];
+	for (i = 0; i < b->found.count; i++) {
+		const struct finding *f = &b->found.items[i];
 
 		if (finding_kind == FINDING_ANY ||
 		    (finding_kind == FINDING_HARD && f->hard) ||
@@ -144,10 +142,10 @@ static int keep_own_findings(struct below *b)
 {
 	size_t i;
 
-	for (i = 0; i < b->count; i++)
-		if (is_own_finding(b, &b->found[i]))
-			planner_keep(b->pl, b->found[i].what.kind,
-				     b->found[i].what.path);
+	for (i = 0; i < b->found.count; i++)
+		if (is_own_finding(b, &b->found.items[i]))
+			planner_keep(b->pl, b->found.items[i].what.kind,
+				     b->found.items[i].what.path);
 	return PLAN_BELOW_PARTIAL;
 }
 
@@ -156,8 +154,8 @@ static int overwrite_findings(struct below *b, bool whole)
 	bool hard = false, stays = false;
 	size_t i;
 
-	for (i = 0; i < b->count; i++) {
-		const struct finding *f = &b->found[i];
+	for (i = 0; i < b->found.count; i++) {
+		const struct finding *f = &b->found.items[i];
 
 		hard = hard || f->hard;
 		stays = stays || (is_added_below(f) &&
@@ -169,15 +167,15 @@ static int overwrite_findings(struct below *b, bool whole)
 	}
 	if (stays)
 		return keep_own_findings(b);
-	for (i = 0; i < b->count; i++)
-		planner_overwrite(b->pl, b->found[i].what.kind,
-				  b->found[i].what.path);
+	for (i = 0; i < b->found.count; i++)
+		planner_overwrite(b->pl, b->found.items[i].what.kind,
+				  b->found.items[i].what.path);
 	return PLAN_BELOW_DELETED;
 }
 
 static int decide_below(struct below *b, bool whole)
 {
-	if (!b->count)
+	if (!b->found.count)
 		return PLAN_BELOW_DELETED;
 	if (planner_takes_theirs(b->pl))
 		return overwrite_findings(b, whole);

@@ -188,9 +188,9 @@ static struct git_root *find_git_root(struct planner *pl, const char *path)
 {
 	size_t i;
 
-	for (i = pl->git_count; i-- > 0;)
-		if (strcmp(pl->gits[i].path, path) == 0)
-			return &pl->gits[i];
+	for (i = pl->gits.count; i-- > 0;)
+		if (strcmp(pl->gits.items[i].path, path) == 0)
+			return &pl->gits.items[i];
 	return NULL;
 }
 
@@ -212,8 +212,7 @@ int plan_git_decide(struct planner *pl, const char *path, struct err *err)
 		got = is_git_expected(pl, root, err);
 		if (got < 0)
 			return got;
-		GROW(pl->gits, pl->git_count, pl->git_capacity);
-		g = &pl->gits[pl->git_count++];
+		g = VEC_ADD(&pl->gits);
 		*g = (struct git_root){.path = TAKE(root), .conflict = !got};
 		if (g->conflict)
 			planner_conflict(pl, CONFLICT_GIT, g->path);

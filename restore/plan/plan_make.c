@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "restore/plan/plan_private.h"
 
 void plan_free(struct plan *p)
@@ -109,28 +110,9 @@ static int compare_step_order(const void *a, const void *b)
 		       : path_compare(p->path, q->path);
 }
 
-static int by_conflict(const void *a, const void *b)
-{
-	return path_compare(((const struct conflict *)a)->path,
-			    ((const struct conflict *)b)->path);
-}
-
-static void sort_conflicts(struct conflict *list, size_t count)
-{
-	if (count)
-		qsort(list, count, sizeof(*list), by_conflict);
-}
-
-static int compare_path_to_conflict(const void *path, const void *conflict)
-{
-	return path_compare(path, ((const struct conflict *)conflict)->path);
-}
-
 bool plan_is_over(const struct plan *p, const char *path)
 {
-	return p->over_count &&
-	       bsearch(path, p->over, p->over_count, sizeof(*p->over),
-		       compare_path_to_conflict);
+	return FIND_BY_PATH(path, p->over, p->over_count, path) != NULL;
 }
 
 /* Steps that go over what the user did are to be seen among the others. */
@@ -171,8 +153,8 @@ int plan_make(struct store *store, const struct entry *base,
 		      compare_step_order);
 	if (plan_links(&pl, err) < 0)
 		return err_context(err, "make the plan");
-	sort_conflicts(plan.kept, plan.kept_count);
-	sort_conflicts(plan.over, plan.over_count);
+	SORT_BY_PATH(plan.kept, plan.kept_count, path);
+	SORT_BY_PATH(plan.over, plan.over_count, path);
 	mark_over(&plan);
 	*ret = plan;
 	plan = (struct plan){0};

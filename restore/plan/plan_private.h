@@ -16,6 +16,7 @@
 #define GUARD_RESTORE_PLAN_PLAN_PRIVATE_H
 
 #include "base/pathset.h"
+#include "base/vec.h"
 #include "restore/plan/lookup.h"
 #include "restore/plan/plan.h"
 
@@ -48,12 +49,9 @@ struct planner {
 	char *skip; /* decided with all paths below, or NULL */
 	char *ready; /* the last directory known to accept new entries, or NULL
 		      */
-	char **made; /* directories that the plan creates, in path order */
-	size_t made_count, made_capacity;
-	struct git_root *gits;
-	size_t git_count, git_capacity;
-	struct same_time *times;
-	size_t time_count, time_capacity;
+	VEC(char *) made; /* directories that the plan creates, by path */
+	VEC(struct git_root) gits;
+	VEC(struct same_time) times;
 };
 
 void planner_free(struct planner *pl);

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "restore/plan/plan_private.h"
 #include "snapshot/tree/attrset.h"
 
@@ -147,20 +148,8 @@ int step_dir_meta(struct planner *pl, const struct row *row,
 
 static bool is_made_dir(const struct planner *pl, const char *path)
 {
-	size_t low = 0, high = pl->made_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = path_compare(pl->made[middle], path);
-
-		if (order == 0)
-			return true;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	return sorted_find_path(path, pl->made.items, pl->made.count,
+				sizeof(*pl->made.items), 0) != NULL;
 }
 
 void step_add_create(struct planner *pl, const char *path,
@@ -169,8 +158,7 @@ void step_add_create(struct planner *pl, const char *path,
 	step_push(pl, STEP_CREATE, path, &planner_nothing, to);
 	if (!S_ISDIR(to->mode))
 		return;
-	GROW(pl->made, pl->made_count, pl->made_capacity);
-	pl->made[pl->made_count++] = mem_strdup(path);
+	*VEC_ADD(&pl->made) = mem_strdup(path);
 }
 
 /*

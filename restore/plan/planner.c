@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 
 const struct entry planner_nothing;
@@ -20,18 +21,18 @@ void planner_free(struct planner *pl)
 	pathset_free(&pl->meant);
 	free(pl->skip);
 	free(pl->ready);
-	for (i = 0; i < pl->made_count; i++)
-		free(pl->made[i]);
-	free(pl->made);
-	for (i = 0; i < pl->git_count; i++)
-		free(pl->gits[i].path);
-	free(pl->gits);
-	for (i = 0; i < pl->time_count; i++) {
-		free(pl->times[i].path);
-		entry_free(&pl->times[i].from);
-		entry_free(&pl->times[i].to);
+	for (i = 0; i < pl->made.count; i++)
+		free(pl->made.items[i]);
+	free(pl->made.items);
+	for (i = 0; i < pl->gits.count; i++)
+		free(pl->gits.items[i].path);
+	free(pl->gits.items);
+	for (i = 0; i < pl->times.count; i++) {
+		free(pl->times.items[i].path);
+		entry_free(&pl->times.items[i].from);
+		entry_free(&pl->times.items[i].to);
 	}
-	free(pl->times);
+	free(pl->times.items);
 }
 
 bool planner_same(const struct entry *a, const struct entry *b)
@@ -282,8 +283,7 @@ static void add_same_time(struct planner *pl, const struct row *row)
 {
 	struct same_time *t;
 
-	GROW(pl->times, pl->time_count, pl->time_capacity);
-	t = &pl->times[pl->time_count++];
+	t = VEC_ADD(&pl->times);
 	*t = (struct same_time){.path = mem_strdup(row->path)};
 	entry_copy(&t->from, &row->now);
 	entry_copy(&t->to, row->want);
@@ -437,11 +437,6 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }
 
-static int compare_paths_of_dirs(const void *a, const void *b)
-{
-	return path_compare(*(char *const *)a, *(char *const *)b);
-}
-
 /* The steps change their folders' times; where both sides have the same, it
  * shall be so again. */
 static void add_same_time_steps(struct planner *pl)
@@ -454,12 +449,12 @@ static void add_same_time_steps(struct planner *pl)
 		if (p->steps[i].kind != STEP_META)
 			dirs[count++] = path_parent(p->steps[i].path);
 	if (count)
-		qsort(dirs, count, sizeof(*dirs), compare_paths_of_dirs);
-	for (i = 0; count && i < pl->time_count; i++) {
-		struct same_time *t = &pl->times[i];
+		qsort(dirs, count, sizeof(*dirs), sorted_compare_paths);
+	for (i = 0; count && i < pl->times.count; i++) {
+		struct same_time *t = &pl->times.items[i];
 
 		if (bsearch(&t->path, dirs, count, sizeof(*dirs),
-			    compare_paths_of_dirs))
+			    sorted_compare_paths))
 			step_push(pl, STEP_META, t->path, &t->from, &t->to);
 	}
 	for (i = 0; i < count; i++)

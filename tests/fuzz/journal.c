@@ -38,10 +38,10 @@ static void check_root(const struct journal_root *r)
 	size_t i;
 
 	must(path_name_ok(r->staging, strlen(r->staging)));
-	for (i = 0; i < r->op_count; i++)
-		must(path_ok(r->ops[i].path));
-	for (i = 0; i < r->parent_mtime_count; i++)
-		must(path_ok(r->parent_mtime[i].path));
+	for (i = 0; i < r->ops.count; i++)
+		must(path_ok(r->ops.items[i].path));
+	for (i = 0; i < r->parent_mtimes.count; i++)
+		must(path_ok(r->parent_mtimes.items[i].path));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	fuzz_file(JOURNAL_NAME, bytes, len);
 	if (journal_load(fuzz_dir(), &j, &err) < 0)
 		return 0;
-	for (i = 0; i < j.root_count; i++)
-		check_root(&j.roots[i]);
+	for (i = 0; i < j.roots.count; i++)
+		check_root(&j.roots.items[i]);
 	return 0;
 }
