@@ -9,7 +9,8 @@
 #include "snapshot/maintain/prune_decide.h"
 #include "snapshot/maintain/repack.h"
 #include "snapshot/maintain/trash.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_dir.h"
+#include "snapshot/store/store_index.h"
 #include "snapshot/tree/tombstones.h"
 
 void prune_plan_free(struct prune_plan *plan)
@@ -85,7 +86,7 @@ static int is_decision_current(struct store *s, const struct prune_decision *d,
 	size_t count, i, k = 0;
 
 	if (catalog_list(s, &seqs, &count, err) < 0 ||
-	    dirlist_read(s->store_dir.packs_fd, &list, err) < 0)
+	    dirlist_read(store_get_dir(s)->packs_fd, &list, err) < 0)
 		return -err->num;
 	if (count != d->plan.count)
 		return 0;
@@ -143,15 +144,15 @@ static int move_pruned_to_trash(struct store *s, const struct prune_decision *d,
 	}
 	if (!snaps.count && !packs.count)
 		return 0;
-	snaps_fd = openat(s->store_dir.fd, "snaps",
+	snaps_fd = openat(store_get_dir(s)->fd, "snaps",
 			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (snaps_fd < 0)
 		return fail_errno(err, "open the store's snaps/");
 	to_fd = trash_make(trash_fd, "prune", o->now, err);
 	if (to_fd < 0 || add_prune_tombstones(s, d, err) < 0 ||
 	    trash_move(snaps_fd, to_fd, snaps.items, snaps.count, err) < 0 ||
-	    trash_move(s->store_dir.packs_fd, to_fd, packs.items, packs.count,
-		       err) < 0)
+	    trash_move(store_get_dir(s)->packs_fd, to_fd, packs.items,
+		       packs.count, err) < 0)
 		return -err->num;
 	ret->snapshots = snaps.count;
 	ret->packs = packs.count;
@@ -187,7 +188,7 @@ static int prune_store(struct store *s, const struct prune_options *o,
 	if (got < 0)
 		return got;
 	if (ret->packs || d->plan.repack_packs || o->thorough)
-		store_index_tidy(&s->store_dir);
+		store_index_tidy(store_get_dir(s));
 	return trash_purge(trash_fd, o->thorough ? -1 : TRASH_SECONDS, o->now,
 			   err);
 }

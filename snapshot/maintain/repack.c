@@ -7,7 +7,8 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "snapshot/store/compress.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/packer.h"
+#include "snapshot/store/store_dir.h"
 
 /* As in storecommit.c. */
 #define PACK_LEN ((uint64_t)64 << 20)
@@ -67,9 +68,9 @@ static int write_new_record(struct repack_job *r, enum pack_kind kind,
 {
 	struct new_pack *f = &r->kinds[kind];
 
-	if (!f->packer &&
-	    packer_new(r->store->store_dir.tmp_fd, &r->store->store_dir.format,
-		       kind, &f->packer, err) < 0)
+	if (!f->packer && packer_new(store_get_dir(r->store)->tmp_fd,
+				     &store_get_dir(r->store)->format, kind,
+				     &f->packer, err) < 0)
 		return -err->num;
 	*ret_offset = packer_reserve(f->packer, head->stored_len);
 	return packer_put(f->packer, *ret_offset, head, payload, err);
@@ -288,7 +289,7 @@ static int repack_pack(struct repack_job *r, size_t number, struct err *err)
 
 static int publish_new_packs(struct repack_job *r, struct err *err)
 {
-	struct store_dir *store_dir = &r->store->store_dir;
+	const struct store_dir *store_dir = store_get_dir(r->store);
 	int lock, got = 0;
 	size_t i;
 

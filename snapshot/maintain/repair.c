@@ -9,13 +9,14 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
+#include "snapshot/store/store_dir.h"
+#include "snapshot/store/store_index.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/maintain/reach.h"
 #include "snapshot/maintain/repack.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/known_missing.h"
-#include "snapshot/store/storeimpl.h"
 #include "snapshot/store/replicas.h"
 #include "snapshot/tree/tombstones.h"
 
@@ -152,7 +153,7 @@ static int move_damaged_packs(struct store *s, struct repair_job *r, int to_fd,
 	for (i = 0; i < r->inv.count; i++) {
 		if (!r->damaged_packs[i])
 			continue;
-		if (trash_move(s->store_dir.packs_fd, to_fd,
+		if (trash_move(store_get_dir(s)->packs_fd, to_fd,
 			       &r->inv.packs[i].name, 1, err) < 0)
 			return -err->num;
 		r->result.packs++;
@@ -188,7 +189,7 @@ static int move_damaged_to_trash(struct store *s, struct repair_job *r,
 				 struct err *err)
 {
 	auto_close int snaps_fd =
-		openat(s->store_dir.fd, "snaps",
+		openat(store_get_dir(s)->fd, "snaps",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	auto_close int to_fd = -1;
 
@@ -209,10 +210,10 @@ static bool is_secret_intact(const struct store *s, const char *name)
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
 
-	return fd_slurp_at(s->store_dir.fd, name, SECRET_LEN + 8, &b,
+	return fd_slurp_at(store_get_dir(s)->fd, name, SECRET_LEN + 8, &b,
 			   &ignored) >= 0 &&
 	       b.len == SECRET_LEN + 8 &&
-	       memcmp(b.data, s->store_dir.key.secret, SECRET_LEN) == 0 &&
+	       memcmp(b.data, store_get_dir(s)->key.secret, SECRET_LEN) == 0 &&
 	       get_le(b.data + SECRET_LEN, 8) == hash_check(b.data, SECRET_LEN);
 }
 
@@ -225,12 +226,12 @@ static int repair_secrets(struct store *s, struct repair_job *r,
 	int got = 0;
 	size_t i;
 
-	memcpy(bytes, s->store_dir.key.secret, SECRET_LEN);
+	memcpy(bytes, store_get_dir(s)->key.secret, SECRET_LEN);
 	put_le(bytes + SECRET_LEN, hash_check(bytes, SECRET_LEN), 8);
 	for (i = 0; i < 2 && got == 0; i++) {
 		if (is_secret_intact(s, names[i]))
 			continue;
-		got = atomic_write(s->store_dir.fd, names[i], bytes,
+		got = atomic_write(store_get_dir(s)->fd, names[i], bytes,
 				   sizeof(bytes), 0400, ATOMIC_DURABLE, err);
 		r->result.secrets += got == 0;
 	}
@@ -478,7 +479,7 @@ int repair_store(const char *dir, const struct repair_options *options,
 	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||
 	    store_roots_again(s, &r, err) < 0)
 		return -err->num;
-	store_index_tidy(&s->store_dir);
+	store_index_tidy(store_get_dir(s));
 	got = save_known_missing(s, &r, err);
 	free(r.missing);
 	if (got == 0)

@@ -15,14 +15,14 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_dir.h"
 
 #define TRASH_DIRS_MAX 10000
 
 int trash_open(struct store *s, struct err *err)
 {
 	auto_close int fd =
-		openat(s->store_dir.fd, "trash",
+		openat(store_get_dir(s)->fd, "trash",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
@@ -74,7 +74,7 @@ int trash_exclusive(struct store *s, void (*busy)(void *arg, const char *who),
 		    void *arg, struct err *err)
 {
 	AUTO(buf) struct buf who = {0};
-	int fd = s->store_dir.lock_fd, got;
+	int fd = store_get_dir(s)->lock_fd, got;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
@@ -311,7 +311,7 @@ int trash_snapshots(struct store *s, struct trash_list *ret, struct err *err)
 	AUTO(trash_list) struct trash_list list = {0};
 	AUTO(dirlist) struct dirlist dirs = {0};
 	auto_close int trash_fd =
-		openat(s->store_dir.fd, "trash",
+		openat(store_get_dir(s)->fd, "trash",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t i;
 

@@ -12,7 +12,7 @@
 #include "snapshot/maintain/reach.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/inventory.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_dir.h"
 #include "snapshot/tree/tombstones.h"
 
 struct trash_snapshot {
@@ -229,7 +229,7 @@ static int check_object_clashes(struct undelete_job *u, struct err *err)
 static int move_out_of_trash(struct undelete_job *u, struct err *err)
 {
 	auto_close int snaps_fd =
-		openat(u->store->store_dir.fd, "snaps",
+		openat(store_get_dir(u->store)->fd, "snaps",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t i;
 
@@ -239,8 +239,9 @@ static int move_out_of_trash(struct undelete_job *u, struct err *err)
 		const struct inventory_pack *p = &u->inv.packs[i];
 
 		if (u->chosen_packs[i] &&
-		    trash_move(u->dirs[p->dir], u->store->store_dir.packs_fd,
-			       &p->name, 1, err) < 0)
+		    trash_move(u->dirs[p->dir],
+			       store_get_dir(u->store)->packs_fd, &p->name, 1,
+			       err) < 0)
 			return -err->num;
 	}
 	for (i = 0; i < u->count; i++) {

@@ -12,7 +12,8 @@
 #include "base/fd.h"
 #include "snapshot/maintain/reach.h"
 #include "snapshot/store/inventory.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/midx.h"
+#include "snapshot/store/store_dir.h"
 #include "snapshot/tree/tombstones.h"
 
 struct verify_job {
@@ -43,7 +44,7 @@ static void report_verify_progress(struct verify_job *v)
  */
 static int lock_store_shared(struct store *s)
 {
-	auto_close int fd = openat(s->store_dir.fd, "lock",
+	auto_close int fd = openat(store_get_dir(s)->fd, "lock",
 				   O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int got;
 
@@ -58,7 +59,7 @@ static int lock_store_shared(struct store *s)
 static int verify_secret(struct verify_job *v, const char *name,
 			 struct err *err)
 {
-	const struct store_dir *f = &v->store->store_dir;
+	const struct store_dir *f = store_get_dir(v->store);
 	AUTO(buf) struct buf b = {0};
 	struct err cause;
 	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = name};
@@ -114,7 +115,7 @@ static bool index_has_pack(const struct midx *m, const struct pack *pack,
 
 static int verify_index(struct verify_job *v, struct err *err)
 {
-	const struct store_dir *f = &v->store->store_dir;
+	const struct store_dir *f = store_get_dir(v->store);
 	AUTO(midx) struct midx *m = NULL;
 	struct err cause;
 	struct verify_fault fault = {

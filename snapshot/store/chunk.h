@@ -23,6 +23,11 @@ struct gear {
 
 void gear_make(struct gear *gear, const void *secret);
 
+struct store;
+
+/* The table of an open store, valid until store_free(). */
+const struct gear *store_gear(const struct store *s);
+
 /*
  * The length of the first chunk. data must hold CHUNK_MAX bytes, or all that
  * is left; then the rest may be one chunk.

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "snapshot/store/chunk.h"
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/hole.h"
 #include "snapshot/store/chunk_writer.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/packformat.h"
 
 static const unsigned char zero_bytes[HOLE_MIN];
 

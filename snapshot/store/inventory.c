@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_private.h"
 
 static bool is_pack_name(const char *name)
 {

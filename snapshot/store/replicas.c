@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "snapshot/store/inventory.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_private.h"
 
 /* They are put in blocks, which have a longest length. */
 #define REPLICA_LEN_MAX ((uint64_t)BLOCK_LEN_MAX / 2)

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "snapshot/store/ringimpl.h"
+#include "snapshot/store/ring_private.h"
 
 /* A direct descriptor is no descriptor of the process: the kernel refuses
  * O_CLOEXEC for it. */

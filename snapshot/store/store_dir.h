@@ -51,6 +51,12 @@ int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
  * whole; -EBADMSG: they do not say it; -EPROTO: of a newer guard. */
 int store_dir_repair_format(const char *dir, struct err *err);
 
+struct store;
+
+/* The directory of an open store, valid until store_free(). For the modules
+ * that maintain the store as a whole. */
+const struct store_dir *store_get_dir(const struct store *s);
+
 /* See store_commit_begin(). */
 int store_dir_commit_begin(const struct store_dir *f, struct err *err);
 void store_dir_commit_end(const struct store_dir *f, int lock_fd);

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "snapshot/store/compress.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_private.h"
 
 /* A pack is full from here on: so large, or so many objects, of which some
  * hundred bytes each are held in memory until it is in its place. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_private.h"
 
 /* --- the bytes of a place --- */
 

@@ -4,7 +4,8 @@
  */
 #include "base/atomic.h"
 #include "base/auto.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_index.h"
+#include "snapshot/store/store_private.h"
 
 static int finish_out_pack(struct store *s, struct out_pack *out,
 			   struct err *err)

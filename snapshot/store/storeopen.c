@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_private.h"
 
 bool oid_equal(const struct oid *a, const struct oid *b)
 {
@@ -109,6 +109,11 @@ int store_create_with_secret(const char *dir, const void *secret_192,
 		return fail(err, EEXIST, "there is a store in %s",
 			    text_quote(dir));
 	return made < 0 ? made : 0;
+}
+
+const struct store_dir *store_get_dir(const struct store *s)
+{
+	return &s->store_dir;
 }
 
 int store_root_fd(const struct store *s)

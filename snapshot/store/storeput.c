@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "snapshot/store/compress.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_private.h"
 
 /* Objects from here on have a record of their own. */
 #define SINGLE_LEN ((size_t)64 << 10)

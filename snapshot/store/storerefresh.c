@@ -5,7 +5,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_private.h"
 
 /*
  * Packs that have appeared in packs/. Writers never wait for each other, so

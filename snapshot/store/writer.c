@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "snapshot/store/ringimpl.h"
+#include "snapshot/store/ring_private.h"
 
 #define ENTRIES 4
 enum answer { ANSWER_EARLY = 1, ANSWER_SYNC = 2 };

@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/codec.h"
 #include "base/fd.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_dir.h"
 #include "snapshot/tree/catalog.h"
 
 #define FILE_NAME "gone"
@@ -130,7 +130,7 @@ int tombstones_load(struct store *s, struct tombstones *ret, struct err *err)
 
 	if (got == -ENOENT) {
 		*ret = (struct tombstones){
-			.known = s->store_dir.format.has_tombstones};
+			.known = store_get_dir(s)->format.has_tombstones};
 		return 0;
 	}
 	if (got < 0)

@@ -5,7 +5,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_dir.h"
 #include "snapshot/tree/tree.h"
 
 /* A directory with at most this many entries is one object. */
@@ -51,7 +51,7 @@ static bool begins_tree_part(const struct tree_writer *w, const char *name)
 {
 	uint64_t number = hash_check(name, strlen(name));
 
-	return !(hash_derive(w->store->store_dir.key.secret, number) &
+	return !(hash_derive(store_get_dir(w->store)->key.secret, number) &
 		 (PART_COUNT - 1));
 }
 

@@ -4,8 +4,10 @@
  */
 #include "tests/unit/storetest.h"
 
-#include "snapshot/store/storeimpl.h"
 #include "snapshot/maintain/verify.h"
+#include "snapshot/store/midx.h"
+#include "snapshot/store/store_dir.h"
+#include "snapshot/store/store_index.h"
 #include "tests/unit/collision.h"
 
 enum { PACKS = 9, EACH = 7 };
@@ -476,7 +478,7 @@ static void that_knows_too_little_costs_time_only(void **state)
 	store_index_after(3);
 	fill(box, &k, 3);
 	s = open_store(box, STORE_READ);
-	format = s->store_dir.format;
+	format = store_get_dir(s)->format;
 	store_free(&s);
 	dir = open(box->store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ok(midx_open(dir, MIDX_FILE, format.uuid, &m, &err));
@@ -553,7 +555,7 @@ static void a_pack_that_is_gone_is_no_fault_of_its(void **state)
 	assert_int_equal(stats.new_objects, EACH);
 	ok(store_flush(s, &err));
 	check_all(s, &k);
-	store_index_tidy(&s->store_dir);
+	store_index_tidy(store_get_dir(s));
 	store_free(&s);
 	assert_true(midx_there(box));
 	assert_int_equal(verify(box), 0);
@@ -571,10 +573,10 @@ static void is_taken_away_where_there_are_few(void **state)
 	assert_true(midx_there(box));
 	store_index_after(4);
 	s = open_store(box, STORE_WRITE);
-	store_index_tidy(&s->store_dir);
+	store_index_tidy(store_get_dir(s));
 	assert_true(midx_there(box)); /* nothing to be done */
 	replace(box, "x", 1);
-	store_index_tidy(&s->store_dir);
+	store_index_tidy(store_get_dir(s));
 	assert_false(midx_there(box));
 }
 
@@ -604,7 +606,7 @@ static void fail_or_kill(struct box *box, int error)
 			calls_reset();
 			calls.at = at;
 			calls.error = error;
-			store_index_grown(&s->store_dir, 3);
+			store_index_grown(store_get_dir(s), 3);
 			_exit(calls.count >= at ? 2 : 0);
 		}
 		assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -11,7 +11,7 @@
 #include "snapshot/maintain/trash.h"
 #include "snapshot/maintain/undelete.h"
 #include "snapshot/store/packformat.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_index.h"
 #include "tests/unit/calls.h"
 #include "tests/unit/collision.h"
 #include "tests/unit/keep_fixture.h"

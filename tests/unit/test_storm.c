@@ -22,8 +22,8 @@
 #include "snapshot/maintain/trash.h"
 #include "snapshot/maintain/undelete.h"
 #include "snapshot/maintain/verify.h"
-#include "snapshot/store/ringimpl.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/ring_private.h"
+#include "snapshot/store/store_index.h"
 #include "tests/unit/storemodel.h"
 
 /* cmocka has a fail() too. */

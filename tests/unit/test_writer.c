@@ -17,7 +17,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "snapshot/store/ringimpl.h"
+#include "snapshot/store/ring_private.h"
 #include "snapshot/store/stream.h"
 #include "snapshot/store/writer.h"
 #include "tests/unit/skip.h"

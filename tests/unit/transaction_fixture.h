@@ -24,7 +24,7 @@
 #include "restore/workspace.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/store/content.h"
-#include "snapshot/store/ringimpl.h"
+#include "snapshot/store/ring_private.h"
 
 #define KILLED 77
 

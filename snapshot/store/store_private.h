@@ -1,7 +1,7 @@
 /*
  * What the store is inside: storeopen.c, storefind.c (finding and reading),
  * storeput.c (adding), storecommit.c (packs on their way out), storerefresh.c
- * (packs of others), storemidx.c (the index over them). Only for them,
+ * (packs of others), store_index.c (the index over them). Only for them,
  * content.c, and for what looks after a store as a whole: inventory.c,
  * verify.c, prune, repair.
  *
@@ -9,8 +9,8 @@
  * `mutex` (all fields below it), the block cache's own. Hashing, compressing,
  * reading and writing happen without the mutex.
  */
-#ifndef GUARD_SNAPSHOT_STORE_STOREIMPL_H
-#define GUARD_SNAPSHOT_STORE_STOREIMPL_H
+#ifndef GUARD_SNAPSHOT_STORE_STORE_PRIVATE_H
+#define GUARD_SNAPSHOT_STORE_STORE_PRIVATE_H
 
 #include <pthread.h>
 
@@ -192,21 +192,6 @@ int store_open_pack(struct store *s, const char *name, struct pack **ret,
 struct indexed_packs *store_indexed_packs_load(const struct store_dir *f,
 					       bool complete);
 void store_indexed_packs_free(struct indexed_packs **indexed_packs);
-
-/*
- * Make the index over all packs anew: grown: after a flush, when so many packs
- * are not in it that it pays; tidy: when one is not, or one that is in it is
- * gone, and where there are few packs, take it away. What goes wrong only
- * costs time later. By a process that has `lock`, shared at least.
- */
-void store_index_grown(const struct store_dir *f, size_t loose);
-void store_index_tidy(const struct store_dir *f);
-
-/* For tests: from so many packs on there is one. */
-void store_index_after(unsigned int packs);
-
-/* The table by which this store cuts long files. */
-const struct gear *store_gear(const struct store *s);
 
 /* Under the commit lock: what others have added since; -EAGAIN when they and
  * we gave one name to different bytes. */

@@ -1,4 +1,4 @@
-#include "snapshot/store/ringimpl.h"
+#include "snapshot/store/ring_private.h"
 
 #include <errno.h>
 

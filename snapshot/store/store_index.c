@@ -1,3 +1,5 @@
+#include "snapshot/store/store_index.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +10,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/dirtree.h"
-#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/store_private.h"
 
 /*
  * The index over many packs, used and kept up. It covers the packs that were

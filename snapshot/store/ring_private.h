@@ -2,8 +2,8 @@
  * Setting up and entering a ring of io_uring, for ring.c, writer.c and stream.c
  * alone; and the switches by which tests put them off it.
  */
-#ifndef GUARD_SNAPSHOT_STORE_RINGIMPL_H
-#define GUARD_SNAPSHOT_STORE_RINGIMPL_H
+#ifndef GUARD_SNAPSHOT_STORE_RING_PRIVATE_H
+#define GUARD_SNAPSHOT_STORE_RING_PRIVATE_H
 
 #include <stdbool.h>
 
