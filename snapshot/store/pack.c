@@ -21,7 +21,6 @@ struct pack {
 	struct mapping *mapping;
 	const unsigned char *map; /* its bytes */
 	uint64_t size;
-	enum pack_kind kind;
 	bool damaged;
 	uint64_t records_end; /* records lie in [HEADER_LEN, records_end) */
 	uint32_t count;
@@ -59,11 +58,6 @@ int pack_fail(const struct pack *p, struct err *err)
 bool pack_damaged(const struct pack *p)
 {
 	return p->damaged;
-}
-
-enum pack_kind pack_kind(const struct pack *p)
-{
-	return p->kind;
 }
 
 uint32_t pack_count(const struct pack *p)
@@ -328,7 +322,6 @@ static int header_check(struct pack *p, const unsigned char *uuid,
 	if (memcmp(h + 16, uuid, PACK_UUID_LEN) != 0)
 		return fail(err, EBADMSG, "pack %s is of another store",
 			    text_quote(p->name));
-	p->kind = h[10];
 	return 0;
 }
 

@@ -49,7 +49,6 @@ bool pack_damaged(const struct pack *p);
  */
 bool pack_failed(const struct pack *p);
 int pack_fail(const struct pack *p, struct err *err);
-enum pack_kind pack_kind(const struct pack *p);
 uint32_t pack_count(const struct pack *p);
 uint64_t pack_size(const struct pack *p); /* bytes of the file */
 
