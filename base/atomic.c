@@ -17,7 +17,7 @@ int atomic_sync_dir(int dirfd, struct err *err)
 	auto_close int fd =
 		openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	/* EINVAL: a file system that has nothing to sync (fsync(2)). */
+	/* EINVAL: the file system does not sync directories (fsync(2)). */
 	if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL))
 		return fd_fail(dirfd, "sync folder", err);
 	return 0;
@@ -28,7 +28,8 @@ static char *make_temp_name(const char *name)
 	return mem_printf(".%s.%d.tmp", name, (int)getpid());
 }
 
-/* A new file, whatever was left there by that name. */
+/* Creates a new file; a file that a killed process left under this name is
+ * removed. */
 static int create_temp_file(int dirfd, const char *temp, mode_t mode)
 {
 	(void)unlinkat(dirfd, temp, 0);
@@ -62,7 +63,7 @@ int atomic_begin(int dirfd, const char *name, mode_t mode,
 	auto_free char *temp = NULL;
 	int fd = openat(dirfd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 
-	/* Old file systems make none without a name. */
+	/* Older file systems do not support O_TMPFILE. */
 	if (fd < 0 &&
 	    (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
 		temp = make_temp_name(name);
@@ -101,11 +102,11 @@ void atomic_file_free(struct atomic_file *f)
 	*f = (struct atomic_file)ATOMIC_FILE_NONE;
 }
 
-/* --- several at once --- */
+/* --- sets of files --- */
 
 struct atomic_item {
-	int fd, from_fd, dirfd; /* the folders are borrowed */
-	char *temp, *name; /* temp: NULL once it has its name */
+	int fd, from_fd, dirfd; /* directories are borrowed */
+	char *temp, *name; /* temp: NULL once the file has its name */
 	bool must_be_new; /* the name must be free */
 };
 
@@ -152,8 +153,8 @@ void atomic_set_adopt(struct atomic_set *s, int fd, int from_fd,
 		fd, from_fd, dirfd, mem_strdup(temp), mem_strdup(name), true};
 }
 
-/* Under a name that must be free; file systems without NOREPLACE: a link
- * refuses, too. */
+/* Renames to a name that must be free. On file systems without RENAME_NOREPLACE
+ * link(2), which refuses an existing name, takes its place. */
 static int name_new_item(const struct atomic_item *item)
 {
 	if (renameat2(item->from_fd, item->temp, item->dirfd, item->name,
@@ -208,7 +209,7 @@ static int sync_dirs_in_turn(const int *fds, size_t count, struct err *err)
 	return 0;
 }
 
-/* The folders may be O_PATH, so each is opened for it. */
+/* Directories may be O_PATH, so each is opened again for the sync. */
 static int sync_set_dirs(const struct atomic_set *s, atomic_sync sync,
 			 struct err *err)
 {
@@ -226,7 +227,8 @@ static int sync_set_dirs(const struct atomic_set *s, atomic_sync sync,
 		else
 			count++;
 	}
-	/* EINVAL: one of them has nothing to sync; which, is not said. */
+	/* EINVAL: one of the directories does not support a sync, and the call
+	 * does not say which one. */
 	if (got == 0 && sync && count > 1)
 		got = sync(fds, count, err);
 	else if (got == 0)

@@ -1,12 +1,12 @@
 /*
- * Cleanup by scope: a local variable frees itself when its block ends.
+ * Cleanup by scope: a local variable frees its value when its block ends.
  *
  *	auto_free char *text = mem_printf(...);
  *	auto_close int fd = open(...);
  *	AUTO(buf) struct buf b = {0};
  *
- * TAKE() and TAKE_FD() hand the value on to somebody else and leave nothing
- * to clean up. A function that uses these has no goto.
+ * TAKE() and TAKE_FD() pass the value on to a new owner and leave nothing to
+ * clean up. A function that uses these macros has no goto.
  */
 #ifndef GUARD_BASE_AUTO_H
 #define GUARD_BASE_AUTO_H
@@ -35,7 +35,7 @@ static inline void auto_close_cleanup(const int *fd)
 #define auto_free __attribute__((cleanup(auto_free_cleanup)))
 #define auto_close __attribute__((cleanup(auto_close_cleanup)))
 
-/* AUTO(x) runs x_free(&variable) at the end of the block. */
+/* AUTO(x) calls x_free(&variable) at the end of the block. */
 #define AUTO(name) __attribute__((cleanup(name##_free)))
 
 #define TAKE(pointer)                                                          \

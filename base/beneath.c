@@ -16,7 +16,7 @@
 #include "base/path.h"
 #include "base/text.h"
 
-/* Below PATH_MAX with room to spare: longer paths go piece by piece. */
+/* Below PATH_MAX with a margin: longer paths are opened piece by piece. */
 #define PIECE_MAX 3800
 
 static atomic_bool plain;
@@ -37,7 +37,7 @@ static int open_by_openat2(int fd, const char *path, int flags, mode_t mode)
 	int tries = 0;
 	long got;
 
-	/* EAGAIN: a rename or mount went on meanwhile; try again. */
+	/* EAGAIN: a rename or mount ran at the same time; try again. */
 	do {
 		got = syscall(SYS_openat2, fd, path, &how, sizeof(how));
 	} while (got < 0 && (errno == EAGAIN || errno == EINTR) &&
@@ -45,7 +45,7 @@ static int open_by_openat2(int fd, const char *path, int flags, mode_t mode)
 	return (int)got;
 }
 
-/* One part at a time; the last one with the wanted flags. */
+/* Opens one part at a time; the last part gets the caller's flags. */
 static int open_part_by_part(int root_fd, const char *path, int flags,
 			     mode_t mode)
 {
@@ -89,8 +89,8 @@ static int open_path_piece(int fd, const char *path, int flags, mode_t mode)
 		got = open_by_openat2(fd, path, flags, mode);
 		if (got >= 0 || (errno != ENOSYS && errno != EPERM))
 			return got;
-		/* EPERM may come from a filter or from the file itself: the
-		 * plain way tells which. */
+		/* EPERM may come from a seccomp filter or from the file itself:
+		 * the fallback tells which. */
 	}
 	return open_part_by_part(fd, path, flags, mode);
 }

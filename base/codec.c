@@ -119,7 +119,7 @@ uint64_t dec_var(struct dec *d)
 			return 0;
 		v |= (uint64_t)(c & 0x7f) << shift;
 		if (!(c & 0x80)) {
-			/* Bits beyond 64, or a form longer than needed. */
+			/* Bits beyond 64, or an encoding longer than needed. */
 			if ((shift == 63 && c > 1) || (shift && !c))
 				break;
 			return v;

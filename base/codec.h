@@ -1,9 +1,12 @@
 /*
- * Bytes of on-disk formats: little-endian numbers, varints, counted strings.
+ * Encoder and decoder of on-disk formats: little-endian numbers, varints,
+ * counted strings.
  *
- * A decoder never reads beyond its end: after the first short or odd read
- * `bad` is set, and everything read from then on is zero or empty. Check
- * dec_end() once at the end (or `bad` before using a count).
+ * A decoder never reads beyond its end: the first short or invalid value sets
+ * `bad`, and everything that is read from then on is zero or empty. Callers
+ * check dec_end() once at the end, and `bad` before they use a count.
+ *
+ * Functions enc_* append one value to b. Functions dec_* read one value.
  */
 #ifndef GUARD_BASE_CODEC_H
 #define GUARD_BASE_CODEC_H
@@ -20,8 +23,10 @@ void enc_u32(struct buf *b, uint32_t v);
 void enc_u64(struct buf *b, uint64_t v);
 void enc_var(struct buf *b, uint64_t v); /* LEB128 */
 void enc_svar(struct buf *b, int64_t v); /* zigzag, then LEB128 */
-void enc_bytes(struct buf *b, const void *data, size_t len); /* var + bytes */
-void enc_text(struct buf *b, const char *text); /* NULL as "" */
+void enc_bytes(struct buf *b, const void *data, size_t len); /* length as
+								var, then the
+								bytes */
+void enc_text(struct buf *b, const char *text); /* NULL is written as "" */
 
 struct dec {
 	const unsigned char *at, *end;
@@ -41,13 +46,15 @@ uint32_t dec_u32(struct dec *d);
 uint64_t dec_u64(struct dec *d);
 uint64_t dec_var(struct dec *d);
 int64_t dec_svar(struct dec *d);
-/* len bytes in place, NULL (and bad) when there are not as many. */
+/* Returns the address of the next len bytes, or NULL with `bad` set when fewer
+ * are left. */
 const unsigned char *dec_raw(struct dec *d, size_t len);
-/* A counted run of bytes in place. */
+/* Returns the address of a counted run of bytes, and its length. */
 const unsigned char *dec_bytes(struct dec *d, size_t *ret_len);
-/* A counted text, to free; NUL inside is bad; never NULL. */
+/* Reads a counted text, for the caller to free; never NULL. A NUL byte inside
+ * sets `bad`. */
 char *dec_text(struct dec *d);
-/* Everything was read and nothing was odd. */
+/* Whether all bytes were read and all values were valid. */
 bool dec_end(const struct dec *d);
 
 #endif

@@ -49,7 +49,7 @@ static int copy_range(const struct copy_job *c, int from, int to, off_t at,
 		if (got < 0)
 			return fail_errno(err, "copy");
 		if (got == 0)
-			break; /* it became shorter */
+			break; /* the source got shorter */
 		at += got;
 	}
 	return 0;

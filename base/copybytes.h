@@ -1,7 +1,5 @@
-/*
- * The contents of one open file into another, empty one: shared where the
- * file system can do that, else copied, holes staying holes.
- */
+/* Copies the content of one open file into another, empty one: as a reflink
+ * where the file system supports it, else byte by byte, with holes kept. */
 #ifndef GUARD_BASE_COPYBYTES_H
 #define GUARD_BASE_COPYBYTES_H
 
@@ -10,11 +8,9 @@
 
 #include "base/err.h"
 
-/*
- * size: how long it is. One that becomes shorter meanwhile is filled up with
- * zeros. should_continue (NULL: always) is asked before every 8 MiB; -EINTR: it
- * said no.
- */
+/* Copies the first `size` bytes. A source that gets shorter during the copy is
+ * filled up with zeros. should_continue (may be NULL) is called before every 8
+ * MiB; its false ends the copy with -EINTR. */
 int copybytes(int from, int to, off_t size, bool (*should_continue)(void *arg),
 	      void *arg, struct err *err);
 

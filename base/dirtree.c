@@ -37,7 +37,7 @@ void dirlist_free(struct dirlist *list)
 	*list = (struct dirlist){0};
 }
 
-/* While the names' memory still moves, items hold offsets into it. */
+/* Items hold offsets into the memory of the names while it can still move. */
 void dirlist_add(struct dirlist *list, const char *name, size_t len)
 {
 	while (list->names_len + len + 1 > list->names_capacity) {
@@ -118,8 +118,8 @@ static int open_dir_to_remove(int dirfd, const char *name, dev_t *ret_dev)
 			openat(dirfd, name,
 			       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-		/* Through the descriptor: the name may be swapped for a link
-		 * meanwhile. */
+		/* The mode is changed through the descriptor: another process
+		 * may swap the name for a symbolic link. */
 		if (path < 0)
 			return -1;
 		if (fd_chmod(path, 0700) < 0)
@@ -136,10 +136,8 @@ static int open_dir_to_remove(int dirfd, const char *name, dev_t *ret_dev)
 	return fd;
 }
 
-/*
- * A tree can be deeper than there are descriptors: what lies below this many
- * folders is moved up beside the start and removed from there.
- */
+/* A tree can be deeper than the limit of open descriptors: directories below
+ * this depth are moved up beside the start and removed from there. */
 #define DEPTH_MAX 200
 
 struct removal {
@@ -161,7 +159,7 @@ bool dirtree_is_remains(const char *name)
 	       !name[len + strspn(name + len, "0123456789-")];
 }
 
-/* Moving a folder elsewhere needs the right to write in it. */
+/* Moving a directory to another parent needs write permission in it. */
 static int move_to_start_dir(struct removal *r, int dirfd, const char *name,
 			     struct err *err)
 {
@@ -199,13 +197,13 @@ static int remove_subtree(struct removal *r, int dirfd, const char *name,
 		return move_to_start_dir(r, dirfd, name, err);
 	fd = open_dir_to_remove(dirfd, name, &here);
 	if (fd < 0)
-		return errno == ENOENT ? 0 /* somebody else was quicker */
+		return errno == ENOENT ? 0 /* another process was faster */
 				       : fail_errno(err, "open %s to remove it",
 						    text_quote(name));
 	if (here != r->dev)
 		return fail(err, EXDEV, "%s is a mount: left alone",
 			    text_quote(name));
-	/* A folder that its owner may not write to. */
+	/* The owner may lack write permission in this directory. */
 	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
 		(void)fchmod(fd, 0700);
 	got = dirlist_read(fd, &list, &cause);
@@ -263,7 +261,7 @@ int dirtree_remove(int dirfd, const char *name, struct err *err)
 	auto_free char *parent = path_parent(name);
 	auto_close int fd = -1;
 
-	/* What is moved up on the way must stay in the same folder. */
+	/* Trees that are moved up must stay in the same directory. */
 	if (!*parent)
 		return remove_tree_at(dirfd, name, err);
 	fd = RETRY_ENOENT(

@@ -1,6 +1,5 @@
-/*
- * A folder's entries, sorted by bytes, without "." and "..".
- */
+/* Lists of the entries of a directory, sorted by bytes, without "." and "..";
+ * and removal of whole trees. */
 #ifndef GUARD_BASE_DIRTREE_H
 #define GUARD_BASE_DIRTREE_H
 
@@ -11,9 +10,10 @@
 #include "base/err.h"
 
 struct dirlist_item {
-	const char *name; /* lies in the list's own memory */
+	const char *name; /* in the list's own memory */
 	uint64_t ino;
-	unsigned char type; /* DT_*, DT_UNKNOWN where the kernel is silent */
+	unsigned char type; /* DT_*; DT_UNKNOWN where the kernel does not
+			       report the type */
 };
 
 struct dirlist {
@@ -23,37 +23,36 @@ struct dirlist {
 	size_t names_len, names_capacity;
 };
 
+/* Frees the items and names and empties the list. */
 void dirlist_free(struct dirlist *list);
 
-/* Reads the folder behind an open descriptor (not O_PATH); its offset is
- * set to the start first. */
+/* Reads the directory of an open descriptor (not O_PATH), from its start. *ret
+ * must be freed with dirlist_free(). */
 int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err);
 
-/* A list of somebody's own: names one by one, in any order, each once; then
- * settle, before which no item counts. */
+/* Builds a list by hand: dirlist_add() for each name, in any order, each name
+ * once; then dirlist_sort(). Items are valid only after the sort. */
 void dirlist_add(struct dirlist *list, const char *name, size_t len);
 void dirlist_sort(struct dirlist *list);
 
-/* Binary search; NULL when there is none. */
+/* Binary search by name; NULL when the list does not have it. */
 const struct dirlist_item *dirlist_find(const struct dirlist *list,
 					const char *name);
 
 /*
- * Deletes what name in dirfd is, with everything below, links not followed,
- * no other file system entered. Folders that their owner may not search are
- * opened up first (overlay's work folder is 000). What is not there, or any
- * more, is no error: several may be at it. Only for what guard owns: layers,
- * staging, trash.
+ * Deletes name in dirfd with everything below. Symbolic links are not followed
+ * and no other file system is entered. Directories that their owner may not
+ * search get mode 0700 first (the work directory of overlayfs has mode 000). A
+ * missing name is no error, because several processes may remove the same tree.
+ * Only for trees that guard owns: layers, staging, trash.
  */
 int dirtree_remove(int dirfd, const char *name, struct err *err);
 
-/*
- * The same for a name in dirfd itself that somebody might take back whole: it
- * loses that name first, so that nothing is left under it when we are ended in
- * the middle.
- */
+/* As dirtree_remove() for a name in dirfd itself from which another process
+ * might restore the tree. The tree is renamed first, so that an interrupted
+ * removal leaves no partial tree under the old name. */
 int dirtree_remove_aside(int dirfd, const char *name, struct err *err);
-/* A name that an interrupted removal has left behind. */
+/* Whether an interrupted removal has left this name behind. */
 bool dirtree_is_remains(const char *name);
 
 #endif

@@ -25,7 +25,7 @@ int err_set_at(struct err *err, int num, const char *file, int line,
 	return -err->num;
 }
 
-/* Limits of the caller's own, which a system's text does not name. */
+/* Limits of the user's own, which strerror(3) does not name. */
 static const char *errno_remedy(int num)
 {
 	if (num == EMFILE)

@@ -1,10 +1,10 @@
 /*
  * Error values: a number to compare, a text to read.
  *
- * A function that can fail for more than one reason takes `struct err *err`
- * as its last parameter and returns a negative errno. The value lives on the
- * caller's stack and owns nothing. On success it is untouched, on failure it
- * is always filled. Context is put in front where it is known:
+ * A function that can fail for more than one reason takes `struct err *err` as
+ * its last parameter and returns a negative errno. The value lives on the
+ * caller's stack and owns no memory. On success it is unchanged, on failure it
+ * is always filled. Callers that know the context put it in front:
  *
  *	back up 'src/a.c': write object: No space left on device
  *
@@ -19,23 +19,21 @@
 
 struct err {
 	int num; /* positive errno */
-	int line; /* where it was first set */
-	const char *file; /* static */
+	int line; /* place of the first error */
+	const char *file; /* static memory */
 	char text[ERR_TEXT_LEN];
 };
 
-/*
- * Fills err with the text as it stands and returns -num (num > 0; 0 becomes
- * EIO, so that a failure is never a success).
- */
+/* Fills err with the formatted text and returns -num. num must be positive; 0
+ * becomes EIO, so that a failure never looks like a success. */
 int err_set_at(struct err *err, int num, const char *file, int line,
 	       const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* The same, with ": " and the system's text for num behind it. */
+/* As err_set_at(), with ": " and the system's text for num appended. */
 int err_sys_at(struct err *err, int num, const char *file, int line,
 	       const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* cmocka.h has a macro of this name; include it first. */
+/* cmocka.h has a macro of this name; include cmocka.h first. */
 #undef fail
 #define fail(err, num, ...)                                                    \
 	err_set_at((err), (num), __FILE__, __LINE__, __VA_ARGS__)

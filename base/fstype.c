@@ -4,15 +4,16 @@
 #include <stddef.h>
 #include <sys/vfs.h>
 
-/* Numbers that linux/magic.h lacks are from the file systems' own sources. */
+/* Numbers that linux/magic.h lacks are taken from the sources of the file
+ * systems. */
 static const struct fstype types[] = {
 	{EXT4_SUPER_MAGIC, "ext4", FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE},
 	{XFS_SUPER_MAGIC, "xfs", FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE},
 	{BTRFS_SUPER_MAGIC, "btrfs", FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE},
 	{TMPFS_MAGIC, "tmpfs",
 	 FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE | FSTYPE_MEMORY},
-	/* Its times are those of the upper directory's file system, which is
-	 * one of the above. */
+	/* Timestamps are those of the upper directory's file system, which is
+	 * one of the types above. */
 	{OVERLAYFS_SUPER_MAGIC, "overlayfs (a container's own folder)",
 	 FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE | FSTYPE_NO_UPPER |
 		 FSTYPE_OVERLAY},

@@ -1,6 +1,5 @@
-/*
- * What guard knows about types of file systems, by the number in statfs(2). The
- * one list of them: support for another type is a line in fstype.c.
+/* Properties of file system types, by the number that statfs(2) returns. The
+ * only list of types in guard: support for another type is a line in fstype.c.
  */
 #ifndef GUARD_BASE_FSTYPE_H
 #define GUARD_BASE_FSTYPE_H
@@ -32,11 +31,9 @@ struct fstype {
 	unsigned int traits; /* FSTYPE_... */
 };
 
-/*
- * The type of the file system that a number of statfs(2) names, or that fd is
- * on. An unknown number, and an fd that statfs refuses, give a type with magic
- * 0, the name NULL and no traits. The result is static.
- */
+/* Returns the type for a number of statfs(2), or for the file system of fd. An
+ * unknown number, and an fd that statfs(2) refuses, give a type with magic 0,
+ * name NULL and no traits. The result is static. */
 const struct fstype *fstype_of_magic(uint32_t magic);
 const struct fstype *fstype_of_fd(int fd);
 

@@ -1,7 +1,6 @@
-/*
- * Locks that die with their holder: flock(2) on a file made for it. The
- * descriptor is the lock; close it to let go. It must not leak into a run.
- */
+/* Locks that end with their holder: flock(2) on a file made for the lock. The
+ * descriptor is the lock; closing it releases the lock. The descriptor must not
+ * leak into a run. */
 #ifndef GUARD_BASE_LOCK_H
 #define GUARD_BASE_LOCK_H
 
@@ -9,18 +8,17 @@
 
 #include "base/err.h"
 
-/*
- * Opens (creates, mode 0600) name in dirfd and locks it. Returns the
- * descriptor; -EWOULDBLOCK when somebody else has it and wait is false.
+/* Opens name in dirfd (created with mode 0600) and locks it. Returns the
+ * descriptor. -EWOULDBLOCK: another process holds the lock and wait is false.
  */
 int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 	      struct err *err);
 
 /*
- * Whether anybody has this file (open for reading here, of this user's) open
- * for writing at the moment: a lease for reading is asked for, and given back
- * (fcntl(2)). false also where that cannot be told. SIGIO must be ignored:
- * whoever opens it just then makes the kernel send one.
+ * Whether a process has this file open for writing. The file must be open for
+ * reading here and belong to this user: fcntl(2) grants and returns a read
+ * lease. False also where the state is unknown. SIGIO must be ignored: the
+ * kernel sends it when another process opens the file during the lease.
  */
 bool lock_has_writer(int fd);
 

@@ -1,8 +1,6 @@
-/*
- * Memory. Out of memory ends the process: every transaction of guard survives
- * its sudden end at any point anyway. A size that comes from outside is
- * bounded by the caller first.
- */
+/* Memory. A failed allocation ends the process: every transaction of guard
+ * survives a crash at any point. Callers bound sizes that come from outside
+ * before they allocate. */
 #ifndef GUARD_BASE_MEM_H
 #define GUARD_BASE_MEM_H
 
@@ -11,14 +9,16 @@
 
 void *mem_alloc(size_t len) __attribute__((malloc));
 void *mem_zalloc(size_t len) __attribute__((malloc));
-/* Resizes to count items of size bytes; overflow ends the process. */
+/* Resizes an array to count items of size bytes; an overflow ends the process.
+ */
 void *mem_resize(void *old, size_t count, size_t size);
 void *mem_dup(const void *data, size_t len);
-char *mem_strdup(const char *text); /* NULL stays NULL */
+char *mem_strdup(const char *text); /* NULL gives NULL */
 char *mem_strndup(const char *text, size_t len);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Room for one more item in a growing array (struct fields by name). */
+/* Makes room for one more item in a growing array. base/vec.h replaces this
+ * macro. */
 #define GROW(items, count, capacity)                                           \
 	do {                                                                   \
 		if ((count) == (capacity)) {                                   \
@@ -28,11 +28,12 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 		}                                                              \
 	} while (0)
 
-/* A NULL-terminated list of texts of its own; NULL is empty. */
+/* A NULL-terminated list of texts that the list owns; NULL is the empty list.
+ */
 void mem_list_add(char ***list, const char *text);
 void mem_list_free(char ***list);
 
-/* Counted texts of its own; {0} is empty. */
+/* A counted list of texts that the list owns; {0} is the empty list. */
 struct names {
 	char **items;
 	size_t count, capacity;
@@ -47,9 +48,10 @@ struct buf {
 	size_t len, capacity;
 };
 
-void buf_free(struct buf *b); /* and empties it */
+void buf_free(struct buf *b); /* and leaves it empty */
 void buf_clear(struct buf *b); /* keeps the memory */
-/* Makes room for len more bytes and returns where they go; b->len stays. */
+/* Makes room for len more bytes and returns the address behind the content;
+ * b->len is unchanged. */
 void *buf_reserve(struct buf *b, size_t len);
 void buf_add(struct buf *b, const void *data, size_t len);
 void buf_add_text(struct buf *b, const char *text);
@@ -57,7 +59,8 @@ void buf_add_char(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 const char *buf_text(struct buf *b);
-/* Hands the bytes on as a NUL-terminated string; the buffer is empty then. */
+/* Passes the bytes on as a NUL-terminated string for the caller to free, and
+ * leaves the buffer empty. */
 char *buf_take_text(struct buf *b);
 
 #endif

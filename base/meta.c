@@ -20,14 +20,14 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-/* Linux 6.13, and older headers lack it. */
+/* listxattrat(2) is in Linux 6.13; older headers lack its number. */
 #if !defined(SYS_listxattrat) && (defined(__x86_64__) || defined(__aarch64__))
 #define SYS_listxattrat 465
 #elif !defined(SYS_listxattrat)
 #define SYS_listxattrat (-1)
 #endif
 
-/* The kernel's own limits (linux/limits.h: XATTR_LIST_MAX, XATTR_SIZE_MAX). */
+/* Limits of the kernel (linux/limits.h: XATTR_LIST_MAX, XATTR_SIZE_MAX). */
 #define LIST_MAX 65536
 #define VALUE_MAX 65536
 
@@ -136,11 +136,9 @@ static bool is_xattr_unsupported(int num)
 	return num == ENOTSUP || num == ENODATA || num == ENOSYS;
 }
 
-/*
- * listxattrat(2): most files have no attributes, and this says so without the
- * way through /proc (a third of the time). -1: ask there, whatever the reason;
- * never again when the kernel does not know the call.
- */
+/* Most files have no attributes. listxattrat(2) reports that without /proc, in
+ * a third of the time. -1: the caller uses /proc, whatever the reason; a kernel
+ * without the call is not asked again. */
 static ssize_t list_xattrs_at(int dirfd, const char *name, char *list)
 {
 	static atomic_bool missing;
@@ -170,9 +168,9 @@ int xattrs_get_filtered(int dirfd, const char *name,
 		return 0;
 	}
 
-	/* getxattrat(2) is newer than our floor; /proc takes its place. A
-	 * descriptor is named by its magic link, which must be followed; a
-	 * name below it is not. */
+	/* getxattrat(2) is newer than the oldest supported kernel; /proc takes
+	 * its place. The magic link of a descriptor must be followed; a name
+	 * below it must not. */
 	n = snprintf(path, sizeof(path), "/proc/self/fd/%d%s%s", dirfd,
 		     *name ? "/" : "", name);
 	if (n < 0 || (size_t)n >= sizeof(path))
@@ -264,8 +262,8 @@ int xattrs_decode(const void *data, size_t len, struct xattrs *ret,
 		size_t n;
 		const unsigned char *value = dec_bytes(&d, &n);
 
-		/* Ascending, as they are written: else one set had two names.
-		 */
+		/* Names ascend when written; otherwise one set would have two
+		 * encodings. */
 		if (!*name || (i && strcmp(x.items[i - 1].name, name) >= 0))
 			d.bad = true;
 		if (!d.bad)

@@ -1,6 +1,4 @@
-/*
- * What a file system says of an entry besides its bytes.
- */
+/* Metadata of an entry: the fields of stat(2), and extended attributes. */
 #ifndef GUARD_BASE_META_H
 #define GUARD_BASE_META_H
 
@@ -11,40 +9,41 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Seconds may be before 1970. */
+/* Seconds before 1970 are negative. */
 struct timestamp {
 	int64_t sec;
 	uint32_t nsec;
 };
 
 struct meta {
-	uint32_t mode; /* type and permissions, as st_mode */
+	uint32_t mode; /* type and permission bits, as st_mode */
 	uint32_t uid, gid;
 	uint32_t nlink;
-	uint32_t chattr; /* only those that stat tells: CHATTR_IN_STATX */
+	uint32_t chattr; /* only the flags of CHATTR_IN_STATX */
 	uint64_t size;
 	uint64_t dev, ino, rdev;
 	struct timestamp mtime, ctime;
 };
 
-/* <0, 0, >0 */
+/* Returns a negative number, 0 or a positive number as strcmp(3). */
 int timestamp_compare(struct timestamp a, struct timestamp b);
+
+/* The time of CLOCK_REALTIME. */
 struct timestamp timestamp_now(void);
 
 struct statx;
-/* What a statx(2) with STATX_BASIC_STATS says. */
+/* Converts the result of statx(2) with STATX_BASIC_STATS. */
 void meta_from_statx(const struct statx *st, struct meta *ret);
 
-/* lstat of name in dirfd; "" is dirfd itself. 0, or -1 with errno: ENOENT only
- * when it is not there at the second look either. */
+/* lstat(2) of name in dirfd; "" is dirfd itself. Returns 0, or -1 with errno;
+ * ENOENT only when a second call reports it, too. */
 int meta_get(int dirfd, const char *name, struct meta *ret);
 
-/* The time of its last change becomes mtime, that of its last access stays;
- * otherwise as meta_get(). 0, or -1 with errno. */
+/* Sets mtime and leaves atime unchanged. Name and result as in meta_get(). */
 int meta_set_time(int dirfd, const char *name, struct timestamp mtime);
 
-/* Same entry, unchanged as far as the file system can tell: device, inode,
- * type, size, mtime, ctime. */
+/* Whether both describe the same, unchanged file as far as the file system
+ * reports: equal device, inode, type, size, mtime and ctime. */
 bool meta_same(const struct meta *a, const struct meta *b);
 
 /* Extended attributes, sorted by name. ACLs are among them. */
@@ -59,40 +58,51 @@ struct xattrs {
 	size_t count, capacity;
 };
 
+/* Frees the attributes and empties the set. */
 void xattrs_free(struct xattrs *x);
 
 /*
- * All that this user may read of name in dirfd ("" = dirfd itself, which may
- * be O_PATH), links not followed. A file system without any gives an empty
- * set. What begins with one of the kernel's own (overlay's, in both forms:
- * "trusted.overlay.", "user.overlay.") is left in: the caller decides.
- * security.selinux and security.ima/evm are left out: they belong to the
- * machine, not to the file.
+ * Reads all attributes of name in dirfd that this user may read; "" is dirfd
+ * itself, which may be O_PATH. Symbolic links are not followed. A file system
+ * without attributes gives an empty set. Attributes of overlayfs
+ * ("trusted.overlay.", "user.overlay.") are included: the caller decides about
+ * them. security.selinux, security.ima, security.evm, security.apparmor and
+ * security.SMACK64 are excluded: they belong to the machine, not to the file.
  */
 int xattrs_get(int dirfd, const char *name, struct xattrs *ret,
 	       struct err *err);
-/* The same without those that skip() says of by name; NULL: none. */
+/* As xattrs_get(), without the names for which skip() returns true; skip may be
+ * NULL. */
 int xattrs_get_filtered(int dirfd, const char *name,
 			bool (*skip)(const char *name), struct xattrs *ret,
 			struct err *err);
 
-/* Makes the open file's set equal to x (adds, changes, removes). */
+/* Makes the attributes of the open file equal to x: adds, changes and removes.
+ */
 int xattrs_set(int fd, const struct xattrs *x, struct err *err);
 
-/* One canonical sequence of bytes for a set, and back (-EBADMSG). */
+/* The canonical bytes of a set, and the set of such bytes. -EBADMSG: damaged.
+ */
 void xattrs_encode(const struct xattrs *x, struct buf *to);
 int xattrs_decode(const void *data, size_t len, struct xattrs *ret,
 		  struct err *err);
 
-/* Of the same name or not: what they hold; none is like none. */
+/* Compares the values only, not the names. NULL equals NULL. */
 bool xattrs_same_value(const struct xattr *a, const struct xattr *b);
+
+/* Whether both sets have the same names with the same values. */
 bool xattrs_equal(const struct xattrs *a, const struct xattrs *b);
-/* Whether now has an access list (of its own, or for what will be in it) that
- * old does not have, or has another one. */
+/* Whether `now` has an ACL (access or default) that `old` lacks or has with
+ * another value. */
 bool xattrs_acl_differs(const struct xattrs *now, const struct xattrs *old);
+
+/* The attribute of this name, owned by x; NULL when x does not have it. */
 const struct xattr *xattrs_find(const struct xattrs *x, const char *name);
-/* Removes every one whose name begins so; returns how many. */
+/* Removes all attributes whose name begins with prefix; returns their number.
+ */
 size_t xattrs_remove_prefix(struct xattrs *x, const char *prefix);
+
+/* Adds a copy of an attribute and keeps the set sorted. */
 void xattrs_add(struct xattrs *x, const char *name, const void *value,
 		size_t len);
 

@@ -9,7 +9,7 @@ struct parallel_loop {
 	void *arg;
 	atomic_size_t next;
 	pthread_mutex_t mutex;
-	struct err failed; /* num 0: nothing has failed */
+	struct err failed; /* num 0: no failure so far */
 };
 
 static void *run_parallel_parts(void *arg)

@@ -1,9 +1,9 @@
 /*
- * Work of many parts that do not depend on each other, by two threads: the
- * caller's and one more. The parts are begun in order. The first failure ends
- * it; parts that were begun are ended first.
+ * Runs independent parts of a task in two threads: the caller's and one more.
+ * Parts start in order. After the first failure no new part starts; parts that
+ * already run finish first.
  *
- * What a part uses must bear two threads: the store does.
+ * The data that parts share must be thread-safe, as the store is.
  */
 #ifndef GUARD_BASE_PARALLEL_FOR_H
 #define GUARD_BASE_PARALLEL_FOR_H
@@ -13,10 +13,9 @@
 
 #include "base/err.h"
 
-/*
- * Calls part(arg, i) for every i below count; alone: by the caller's thread
- * only, in order. 0, or what the first part that failed said (negative).
- */
+/* Calls part(arg, i) for every i below count. single_thread: only the caller's
+ * thread runs, in order. Returns 0, or the negative result of the first part
+ * that failed. */
 int parallel_for(size_t count, bool single_thread,
 		 int (*part)(void *arg, size_t i, struct err *err), void *arg,
 		 struct err *err);

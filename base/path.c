@@ -112,7 +112,7 @@ int path_compare(const char *a, const char *b)
 	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
 }
 
-/* Takes "." and ".." out of the text behind an already resolved base. */
+/* Removes "." and ".." from the text behind a base that is already resolved. */
 static char *append_normalized(char *base, const char *rest)
 {
 	while (*rest) {
@@ -163,7 +163,8 @@ char *path_resolve(const char *path, struct err *err)
 	real = realpath(full_path, NULL);
 	if (real)
 		return real;
-	/* The longest head that exists, then the tail as text. */
+	/* Resolves the longest prefix that exists; the tail is handled as text.
+	 */
 	cut = full_path + strlen(full_path);
 	while (cut > full_path) {
 		if (errno != ENOENT && errno != ENOTDIR) {

@@ -1,8 +1,6 @@
-/*
- * Paths as text. `path` is relative to a tree's root, has no leading or
- * trailing slash, no empty, "." or ".." part; the root itself is "". `name`
- * is one part of it.
- */
+/* Paths as text. A `path` is relative to the root of a tree, without a leading
+ * or trailing slash and without an empty, "." or ".." part; "" is the root
+ * itself. A `name` is one part of a path. */
 #ifndef GUARD_BASE_PATH_H
 #define GUARD_BASE_PATH_H
 
@@ -11,47 +9,47 @@
 
 #include "base/err.h"
 
-/* A name that a tree may hold: 1-255 bytes, no '/', not "." nor "..". */
+/* Whether a tree may hold this name: 1-255 bytes, no '/', not "." or "..". */
 bool path_name_ok(const char *name, size_t len);
-/* A relative path in the form above. */
+/* Whether the text is a relative path in the form above. */
 bool path_ok(const char *path);
 
-/* dir/name; dir "" gives name, name "" gives dir. The caller's to free. */
+/* Returns dir/name; an empty dir gives name, an empty name gives dir. For the
+ * caller to free. */
 char *path_join(const char *dir, const char *name);
 
-/* The last part (points into path); "" for the root. */
+/* The last part, a pointer into path; "" for the root. */
 const char *path_name(const char *path);
 
-/* Everything before the last part, "" when there is but one. To free. */
+/* The path without its last part; "" when it has only one part. For the caller
+ * to free. */
 char *path_parent(const char *path);
 
-/*
- * Whether path is dir or lies below it; both in one form (both absolute or
- * both relative). Everything is below "" and "/".
- */
+/* Whether path equals dir or lies below it. Both must be absolute or both
+ * relative. Every path is below "" and "/". */
 bool path_below(const char *path, const char *dir);
-/* What is left of path below dir ("" when equal); needs path_below(). */
+/* The part of path below dir, "" when both are equal; path_below() must hold.
+ */
 const char *path_rest(const char *path, const char *dir);
 
-/* Whether one of the parts is called so, e.g. ".git". */
+/* Whether one part of the path has this name, e.g. ".git". */
 bool path_has_part(const char *path, const char *name);
 
-/* How paths are sorted: by bytes, '/' before all else, so a folder comes
- * directly before what is in it. */
+/* The order of sorted paths: by bytes, with '/' before all other bytes, so that
+ * a directory comes directly before its entries. */
 int path_compare(const char *a, const char *b);
 
 /*
- * The absolute path without links of something that need not exist: links
- * are resolved as far as there is something, the rest is taken as text with
- * "." and ".." removed. Relative ones start at the current folder. To free;
- * NULL with err set (a loop of links, a folder that cannot be searched).
+ * The absolute path without symbolic links of a file that may be missing: links
+ * are resolved as far as the path exists, the rest is text with "." and ".."
+ * removed. Relative paths start at the current directory. For the caller to
+ * free; NULL with err set (a loop of links, a directory without search
+ * permission).
  */
 char *path_resolve(const char *path, struct err *err);
 
-/*
- * The same, but the last part is not followed when it is a link: the path
- * of the link itself.
- */
+/* As path_resolve(), but a symbolic link in the last part is not followed: the
+ * result is the path of the link. */
 char *path_resolve_parent(const char *path, struct err *err);
 
 #endif

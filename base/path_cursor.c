@@ -24,7 +24,7 @@ void path_cursor_free(struct path_cursor *w)
 	*w = (struct path_cursor){.root_fd = -1};
 }
 
-/* Marks that are not on the way to path. */
+/* Closes the directories that are not on the way to path. */
 static void close_other_dirs(struct path_cursor *w, const char *path)
 {
 	size_t same = 0;
@@ -37,7 +37,7 @@ static void close_other_dirs(struct path_cursor *w, const char *path)
 		close_last_dir(w);
 }
 
-/* Where the way goes on: the last mark, and what is left of path. */
+/* Returns the deepest open directory and moves *path behind its path. */
 static int find_last_dir(const struct path_cursor *w, const char **path)
 {
 	if (!w->dirs.count)
@@ -46,7 +46,7 @@ static int find_last_dir(const struct path_cursor *w, const char **path)
 	return w->dirs.items[w->dirs.count - 1].fd;
 }
 
-/* One more mark on the way to path. */
+/* Opens one more directory on the way to path. */
 static int open_next_dir(struct path_cursor *w, const char *path,
 			 struct err *err)
 {
@@ -90,7 +90,8 @@ int path_cursor_open(struct path_cursor *w, const char *path, int flags,
 	}
 	if (fd >= 0)
 		fd = beneath_open(fd, rest, flags, 0, &cause);
-	/* Once more from the root: the error names all of the path. */
+	/* A second call from the root gives an error that names the whole path.
+	 */
 	return fd >= 0 ? fd : beneath_open(w->root_fd, path, flags, 0, err);
 }
 

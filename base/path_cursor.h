@@ -1,12 +1,12 @@
 /*
- * Names below a root that are asked for one near the other, as in a walk, where
- * paths may be thousands of folders long: descriptors of some folders on the
- * way are kept, one for about every PATH_CURSOR_PIECE bytes of the path, so
- * that each name costs so much at most and not all of its path. Up to that
- * length it is beneath_open() and nothing else.
+ * Opens names below a root one after the other, each near the last one, as in a
+ * walk through a tree that may be thousands of directories deep. The cursor
+ * keeps descriptors of directories on the current path, one for about every
+ * PATH_CURSOR_PIECE bytes, so that the cost of a name does not grow with the
+ * length of its path. Shorter paths are a plain beneath_open().
  *
- * A folder that somebody moves elsewhere while it is on the way is still the
- * one that is used; nothing but what was in the root can be reached by that.
+ * A directory on the current path that another process moves stays in use; only
+ * files that were inside the root can be reached through it.
  */
 #ifndef GUARD_BASE_PATH_CURSOR_H
 #define GUARD_BASE_PATH_CURSOR_H
@@ -20,18 +20,19 @@
 
 struct path_cursor_dir {
 	int fd; /* O_PATH */
-	size_t len; /* of its path */
+	size_t len; /* length of its path */
 };
 
 struct path_cursor {
 	int root_fd; /* borrowed */
-	char *path; /* that was asked for last */
+	char *path; /* path of the last call */
 	VEC(struct path_cursor_dir) dirs;
 };
 
+/* Closes all descriptors except root_fd and leaves an empty cursor. */
 void path_cursor_free(struct path_cursor *w);
 
-/* As beneath_open() of root_fd, of what is there. */
+/* As beneath_open() of root_fd, for an existing name. */
 int path_cursor_open(struct path_cursor *w, const char *path, int flags,
 		     struct err *err);
 /* As beneath_parent(). */

@@ -16,7 +16,7 @@ struct pathset pathset_make(const char *const *paths)
 		*VEC_ADD(&s) = *paths;
 	}
 	VEC_SORT(&s, sorted_compare_paths);
-	/* What is below one comes directly behind it. */
+	/* Paths below another path follow it directly. */
 	for (i = 0; i < s.count; i++)
 		if (!kept || !path_below(s.items[i], s.items[kept - 1]))
 			s.items[kept++] = s.items[i];

@@ -1,8 +1,6 @@
-/*
- * Paths that somebody has named, to be asked of each of many others whether it
- * is meant: by halves, because he may have named thousands. All in one form,
- * as for path_below().
- */
+/* A set of paths that the user named, for the question whether another path
+ * belongs to it. Binary search, because a user may name thousands. All paths
+ * have one form, as for path_below(). */
 #ifndef GUARD_BASE_PATHSET_H
 #define GUARD_BASE_PATHSET_H
 
@@ -10,20 +8,23 @@
 #include <stddef.h>
 
 struct pathset {
-	bool all; /* nothing was named: everything is meant */
-	/* In the order of path_compare(); none lies below another. */
+	bool all; /* no path was named: every path belongs to the set */
+	/* in the order of path_compare(); no path lies below another */
 	const char **items;
 	size_t count, capacity;
 };
 
-/* Of a NULL-terminated list, whose texts must live as long; NULL stands for
- * everything. */
+/* Makes the set of a NULL-terminated list; NULL stands for every path. The
+ * texts must live as long as the set. */
 struct pathset pathset_make(const char *const *paths);
+
+/* Frees the array, not the texts, and empties the set. */
 void pathset_free(struct pathset *s);
 
-/* Whether it is one of them or lies below one. */
+/* Whether the path is in the set or below a path of the set. */
 bool pathset_contains(const struct pathset *s, const char *path);
-/* Of one that it does not hold: whether one of them lies below it. */
+/* Whether a path of the set lies below this path, which is not in the set
+ * itself. */
 bool pathset_has_below(const struct pathset *s, const char *path);
 
 #endif

@@ -137,7 +137,7 @@ int record_put(int dirfd, const char *name, const char *kind, int version,
 	return atomic_set_write(to, dirfd, name, b.data, b.len, 0600, err);
 }
 
-/* Undoes add_escaped_value() in place; false when a backslash stands alone. */
+/* Reverses add_escaped_value() in place; false for an invalid backslash. */
 static bool unescape_record_value(char *value)
 {
 	char *to = value;

@@ -1,12 +1,12 @@
 /*
- * Small state files for people and programs: one "key=value" a line.
+ * Small state files for people and programs: one "key=value" in each line.
  *
  *	file  = "guard-" kind " " version LF *( key "=" value LF )
  *	key   = 1*( a-z 0-9 "-" )
  *	value = bytes; LF is "\n", CR "\r", backslash "\\"
  *
- * A key may stand more than once: the values keep their order. Unknown keys
- * are kept when a record is loaded and saved again.
+ * A key may occur more than once; its values keep their order. Unknown keys
+ * survive a load and save.
  */
 #ifndef GUARD_BASE_RECORD_H
 #define GUARD_BASE_RECORD_H
@@ -26,30 +26,33 @@ struct record {
 	size_t count, capacity;
 };
 
+/* Frees keys and values and empties the record. */
 void record_free(struct record *r);
 
-/*
- * Loads name from dirfd. -ENOENT: there is none. -EPROTO: a version above
- * `version`, written by a newer guard. -EBADMSG: damaged or another kind.
- */
+/* Loads name from dirfd. -ENOENT: no such file. -EPROTO: a version above
+ * `version`, written by a newer guard. -EBADMSG: damaged, or a record of
+ * another kind. *ret must be freed with record_free(). */
 int record_load(int dirfd, const char *name, const char *kind, int version,
 		struct record *ret, struct err *err);
-/* By atomic_write(), mode 0600. */
+/* Writes the record by atomic_write() with mode 0600. */
 int record_save(int dirfd, const char *name, const char *kind, int version,
 		const struct record *r, enum atomic_durability how,
 		struct err *err);
-/* Into a set of files, by atomic_set_write(). */
+/* Adds the record to a set of files by atomic_set_write(). */
 int record_put(int dirfd, const char *name, const char *kind, int version,
 	       const struct record *r, struct atomic_set *to, struct err *err);
 
-/* NULL when there is none; the n-th (from 0) of a repeated key. */
+/* The value of a key, or the n-th value (from 0) of a repeated key; NULL when
+ * it is missing. Valid until the record changes. */
 const char *record_get(const struct record *r, const char *key);
 const char *record_get_nth(const struct record *r, const char *key, size_t n);
-/* 0 when absent or no number. */
+/* The number of a key; 0 when it is missing or no number. */
 int64_t record_get_int(const struct record *r, const char *key);
-/* Replaces all values of the key; value NULL removes it. */
+/* Replaces all values of the key by one; NULL removes the key. */
 void record_set(struct record *r, const char *key, const char *value);
 void record_set_int(struct record *r, const char *key, int64_t value);
+
+/* Appends a value, also to a key that exists. */
 void record_add(struct record *r, const char *key, const char *value);
 
 #endif

@@ -1,13 +1,13 @@
 /*
  * Arrays that are sorted by a text in each item: a path, in the order of
- * path_compare(), or a name, in the order of strcmp(3). They serve as the
- * sorted map of guard: filled, sorted once, then searched by halves.
+ * path_compare(), or a name, in the order of strcmp(3). They are guard's sorted
+ * map: filled, sorted once, then searched by binary search.
  *
  *	SORT_BY_PATH(list.items, list.count, path);
  *	struct x *found = FIND_BY_PATH("src/a.c", list.items, list.count, path);
  *
- * The last argument is the member that holds the text (char *). Items of the
- * same text keep no order.
+ * The last argument is the member that holds the text (char *). Items with
+ * equal texts have no defined order.
  */
 #ifndef GUARD_BASE_SORTED_H
 #define GUARD_BASE_SORTED_H
@@ -22,10 +22,8 @@ int sorted_compare_texts(const void *a, const void *b);
 void sorted_sort_by_path(void *items, size_t count, size_t size, size_t offset);
 void sorted_sort_by_text(void *items, size_t count, size_t size, size_t offset);
 
-/*
- * The index of the first item whose text does not come before the given one;
- * count when all do.
- */
+/* The index of the first item whose text does not come before the given text;
+ * count when every item does. */
 size_t sorted_path_index(const char *path, const void *items, size_t count,
 			 size_t size, size_t offset);
 size_t sorted_text_index(const char *text, const void *items, size_t count,

@@ -20,10 +20,7 @@ static char *next_text_buffer(void)
 	return ring[at++ % TEXT_BUFFERS];
 }
 
-/*
- * Decodes one character (RFC 3629); returns its length, 0 when the bytes are
- * not valid there.
- */
+/* Decodes one character (RFC 3629). Returns its length; 0: invalid bytes. */
 static size_t decode_utf8_char(const unsigned char *p, size_t len,
 			       uint32_t *ret_c)
 {
@@ -62,7 +59,7 @@ static size_t decode_utf8_char(const unsigned char *p, size_t len,
 	return need;
 }
 
-/* Characters that cannot be seen or that move others about. */
+/* Characters that are invisible or that move other characters. */
 static bool is_invisible_char(uint32_t c)
 {
 	return (c >= 0x80 && c <= 0x9f) || c == 0xad || c == 0x61c ||
@@ -148,7 +145,7 @@ static void open_utf8_locale(void)
 	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* The columns of the character at text, and its bytes. */
+/* Columns of the character at text, and its length in bytes. */
 static size_t char_width(const char *text, size_t *ret_len)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -194,7 +191,8 @@ size_t text_fit(const char *text, size_t columns)
 	return at;
 }
 
-/* Bytes of what stands in a line with so much room; 0: rather in the next. */
+/* Bytes of the text that fit into a line of this many columns; 0: the text
+ * begins on the next line. */
 static size_t find_line_end(const char *text, size_t capacity, bool must)
 {
 	size_t fits = text_fit(text, capacity), len;

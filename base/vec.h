@@ -1,15 +1,15 @@
 /*
- * Growing arrays. VEC(struct x) declares one, as a member or a variable; all
- * zero is the empty array, and any struct with the members items, count and
- * capacity will do:
+ * Growing arrays. VEC(struct x) declares one, as a member or a variable. All
+ * zero is the empty array. A struct with the members items, count and capacity
+ * works, too:
  *
  *	VEC(struct change) list = {0};
  *	*VEC_ADD(&list) = (struct change){.path = path};
  *	VEC_SORT(&list, compare_changes);
  *	VEC_FREE(&list);
  *
- * The array owns its memory and not what the items point to. An item's address
- * is valid until the next VEC_ADD.
+ * The array owns the memory of its items, not what they point to. An item's
+ * address is valid until the next VEC_ADD.
  */
 #ifndef GUARD_BASE_VEC_H
 #define GUARD_BASE_VEC_H
@@ -40,11 +40,11 @@
 		&vec_->items[vec_->count++];                                   \
 	})
 
-/* Sorts with a comparison function as that of qsort(3). */
+/* Sorts with a comparison function of qsort(3). */
 #define VEC_SORT(vec, compare)                                                 \
 	vec_sort((vec)->items, (vec)->count, sizeof(*(vec)->items), (compare))
 
-/* Frees the array, not what its items own, and leaves it empty. */
+/* Frees the array, not the memory that its items own, and leaves it empty. */
 #define VEC_FREE(vec)                                                          \
 	do {                                                                   \
 		free((vec)->items);                                            \
@@ -56,7 +56,7 @@
 static inline void vec_sort(void *items, size_t count, size_t size,
 			    int (*compare)(const void *a, const void *b))
 {
-	/* qsort(3) of no items may not get NULL. */
+	/* qsort(3) must not get NULL. */
 	if (count > 1)
 		qsort(items, count, size, compare);
 }
