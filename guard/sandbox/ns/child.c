@@ -14,8 +14,8 @@
 
 #include "base/auto.h"
 
-/* guard writes the maps of a user namespace that we are in: it may, and it
- * is there anyway. */
+/* guard writes the maps of pid 1's user namespace: guard has the privilege, and
+ * waits for pid 1 in any case. */
 static int wait_for_maps(struct setup *s, struct err *err)
 {
 	struct message message;
@@ -28,7 +28,7 @@ static int wait_for_maps(struct setup *s, struct err *err)
 	return 0;
 }
 
-/* guard's death is ours, however it dies. */
+/* The kernel kills pid 1 when guard ends, for whatever reason. */
 static int bind_to_guard(struct err *err)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
@@ -37,22 +37,24 @@ static int bind_to_guard(struct err *err)
 }
 
 /*
- * The maps of a namespace are written from it or from the one directly above,
- * so guard cannot, and all ids at once only from above: for root a helper
- * stays behind. It has this process's memory, as after vfork(2): of the two
- * only one is at work, the other waits for its word. Its end is nobody's to
- * wait for: pid 1 reaps whatever ends.
+ * The kernel accepts an id map only from the namespace itself or from its
+ * parent, and a map of all ids only from the parent. guard is further outside,
+ * so for root a helper stays behind in the parent namespace. The helper shares
+ * this process's memory as after vfork(2): only one of the two works at a time,
+ * the other one waits on a pipe. No code waits for the helper's end: pid 1
+ * reaps all children.
  */
 struct userns_helper {
 	const struct setup *s;
-	int start_fd, done_fd; /* its ends of two pipes */
+	int start_fd, done_fd; /* the helper's ends of two pipes */
 	struct err err;
 };
 
-/* Stays: the helper may still be on it, about to end. */
+/* Never freed: the helper may still exit on this stack. */
 static char helper_stack[65536] __attribute__((aligned(16)));
 
-/* AddressSanitizer looks at the stack before an end, and warns of this one. */
+/* AddressSanitizer inspects the stack before an exit and would warn of this
+ * one. */
 __attribute__((no_sanitize_address)) static int map_from_above(void *arg)
 {
 	struct userns_helper *h = arg;
@@ -69,7 +71,7 @@ __attribute__((no_sanitize_address)) static int map_from_above(void *arg)
 
 static int unshare_with_helper(struct setup *s, struct err *err)
 {
-	/* Behind a way out of here it is still read by the helper. */
+	/* Static: after an error return the helper may still read it. */
 	static struct userns_helper h;
 	int start_fd[2], done_fd[2];
 	char done;
@@ -83,7 +85,7 @@ static int unshare_with_helper(struct setup *s, struct err *err)
 		  CLONE_VM | SIGCHLD, &h) < 0 ||
 	    unshare(CLONE_NEWUSER) < 0)
 		return userns_explain(errno, "second user namespace", err);
-	/* The helper has its own; without these its end is seen. */
+	/* With these copies closed, a read reports the helper's death. */
 	(void)close(start_fd[0]);
 	(void)close(done_fd[1]);
 	if (write(start_fd[1], "", 1) != 1 || read(done_fd[0], &done, 1) != 1)
@@ -98,8 +100,8 @@ static int unshare_with_helper(struct setup *s, struct err *err)
 	return 0;
 }
 
-/* The namespace in which the run is nobody special: what was mounted belongs
- * to the one above. */
+/* Enters the namespace in which the run has no privileges: its mounts belong to
+ * the parent namespace. */
 static int enter_inner_userns(struct setup *s, struct err *err)
 {
 	if (s->root)
@@ -119,14 +121,15 @@ static int lock_down_pid1(struct setup *s, struct err *err)
 		rc = command_enter_cwd(s, err);
 	if (rc == 0)
 		rc = lockdown_descriptors(s, err);
-	/* Again, after the last change of credentials, which may undo it. */
+	/* A change of credentials clears the parent-death signal, so set it
+	 * again after the last one. */
 	if (rc == 0)
 		rc = bind_to_guard(err);
 	if (rc < 0)
 		return rc;
-	/* /proc/1/exe is guard's own program through the machine's mount,
-	 * /proc/1/environ has what was kept from the run. Exec makes the
-	 * command dumpable again, pid 1 stays closed. */
+	/* /proc/1/exe is guard's program through a mount of the machine,
+	 * /proc/1/environ has variables that the run does not get. Exec makes
+	 * the command dumpable again; pid 1 stays undumpable. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return fail_errno(err, "close pid 1");
 	rc = s->policy->strict ? landlock_writes(err) : landlock_scope(err);
@@ -139,12 +142,12 @@ static int lock_down_pid1(struct setup *s, struct err *err)
 	return rc;
 }
 
-/* All that can be done without ids and without power over files, which come
- * with the maps: guard writes them meanwhile. */
+/* Mounts that need neither ids nor power over files, which pid 1 has only with
+ * the maps. guard writes the maps at the same time. */
 static int begin_mounts(struct setup *s, struct err *err)
 {
-	/* Private, not slave: a disk that is plugged in later would appear,
-	 * writable. */
+	/* MS_PRIVATE instead of MS_SLAVE: with MS_SLAVE a disk that is plugged
+	 * in later would appear, writable. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return userns_explain(errno, "make the mounts private", err);
 	return mounts_begin(s, err);
@@ -185,7 +188,8 @@ static int set_up_pid1(struct setup *s, struct err *err)
 	int rc = bind_to_guard(err);
 
 	(void)close(s->guard_socket);
-	/* The command gets the caller's: mount points are for whoever it is. */
+	/* Only for pid 1's files: the command gets the caller's umask, and
+	 * mount points serve any user of the run. */
 	(void)umask(022);
 	if (rc == 0)
 		rc = begin_mounts(s, err);

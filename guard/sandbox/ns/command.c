@@ -18,8 +18,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* A terminal from the run's own devpts: what is typed at the caller's after
- * the run can not be read by what is left of it. */
+/* Opens a terminal from the run's own devpts. On the caller's terminal a
+ * process that outlives the command could read input that is typed after the
+ * run. */
 int command_terminal(struct setup *s, struct err *err)
 {
 	auto_close int master = -1, slave = -1;
@@ -43,8 +44,8 @@ int command_terminal(struct setup *s, struct err *err)
 	return 0;
 }
 
-/* The topmost folder on the way to a path that may not be entered: its length;
- * 0: there is none. */
+/* The length of the topmost directory in path without search permission; 0:
+ * none. */
 static size_t closed_dir_len(const char *path)
 {
 	size_t len = 0;
@@ -92,7 +93,7 @@ int command_explain_closed(const struct setup *s, const char *path, int num,
 		    by, text_quote(closed));
 }
 
-/* With the rights that the command will have. */
+/* Runs with the permissions of the command. */
 int command_enter_cwd(const struct setup *s, struct err *err)
 {
 	const char *cwd = s->policy->cwd;
@@ -113,19 +114,19 @@ int command_enter_cwd(const struct setup *s, struct err *err)
 	return 0;
 }
 
-/* What the command's process leaves here until its exec. */
+/* The command's process reports here until its exec. */
 struct exec_result {
 	const struct setup *s;
-	volatile int num; /* errno of the exec, 0: it came to pass */
+	volatile int num; /* errno of the exec; 0: executed */
 	volatile int listener;
 };
 
-/* For execvp(3), which puts a script's arguments there. As address space
- * alone: pages that are not used do not exist. */
+/* execvp(3) puts a script's arguments on the stack. Only address space: unused
+ * pages take no memory. */
 #define EXEC_STACK ((size_t)8 << 20)
 
-/* execvp(3) says EACCES when some folder of PATH may not be searched; nothing
- * of that name was seen, though. */
+/* execvp(3) returns EACCES if one directory of PATH may not be searched, even
+ * when the name exists in none of them. */
 static bool is_in_path(const char *name)
 {
 	const char *at = getenv("PATH");
@@ -144,7 +145,7 @@ static bool is_in_path(const char *name)
 	return false;
 }
 
-/* Comes back when the exec fails. */
+/* Returns only if the exec fails. */
 static int exec_command(void *arg)
 {
 	struct exec_result *b = arg;
@@ -152,7 +153,8 @@ static int exec_command(void *arg)
 	int num;
 
 	(void)setpgid(0, 0);
-	/* In the background of a pipeline it is stopped when it reads. */
+	/* In the background of a pipeline the command is stopped when it
+	 * reads. */
 	if (s->slave_fd >= 0 && !s->pipeline)
 		(void)tcsetpgrp(s->slave_fd, getpid());
 	inherited_state_restore(&s->inherited_state);
@@ -167,16 +169,14 @@ static int exec_command(void *arg)
 	    !is_in_path(s->policy->argv[0]))
 		num = ENOENT;
 	b->num = num;
-	/* Any other status is asked about, and who would answer waits. */
+	/* Status 0: with any other the seccomp filter would notify pid 1, which
+	 * waits for this process. */
 	_exit(0);
 }
 
-/*
- * As vfork(2) does it: who starts it has nothing else to do until the exec,
- * and a copy of its memory costs more than all the rest of this. The
- * descriptors are shared as well, so that the one where the renames are asked
- * about is the caller's at once.
- */
+/* Starts the command as vfork(2) does: pid 1 has no other work until the exec,
+ * and a copy of its memory takes longer than all other steps. The shared
+ * descriptor table gives pid 1 the listener for renames. */
 int command_start(const struct setup *s, pid_t *ret, int *ret_listener)
 {
 	struct exec_result b = {.s = s, .listener = -1};

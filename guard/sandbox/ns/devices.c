@@ -21,8 +21,9 @@ static int add_node(int old_dev, int dev, const char *name, struct err *err)
 		       0444);
 	if (point < 0)
 		return fail_errno(err, "/dev/%s", name);
-	/* The node is the machine's own, and root's: on a read-only mount it
-	 * can be written to, but keeps its mode, owner and times. */
+	/* The node belongs to the machine and to root. On a read-only mount
+	 * it is still writable as a device, but mode, owner and times are
+	 * fixed. */
 	mnt = mount_copy(
 		node, false,
 		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
@@ -56,7 +57,8 @@ static int add_dev_mounts(struct setup *s, struct err *err)
 	char size[24];
 	const char *const shm[] = {"mode", "1777", "size",
 				   mount_size(s->policy->memory, size), NULL};
-	/* All runs together get three quarters of the machine's terminals. */
+	/* All runs together get at most three quarters of the machine's
+	 * terminals. */
 	static const char *const pts[] = {"ptmxmode", "0666", "mode", "0620",
 					  "max",      "1024", NULL};
 	static const char *const root_pts[] = {"ptmxmode", "0666", "mode",
@@ -68,7 +70,8 @@ static int add_dev_mounts(struct setup *s, struct err *err)
 	auto_close int shm_mnt = -1;
 	int rc;
 
-	/* Who is root of a namespace may lack the terminals' group. */
+	/* The root user of a namespace may lack the id of the terminals'
+	 * group. */
 	if (mnt == -EINVAL && s->root)
 		mnt = mount_new_fs("devpts", pts, attrs, err);
 	if (mnt < 0)

@@ -26,7 +26,8 @@ static const char *next_exec_text(struct exec_texts *t)
 	return text;
 }
 
-/* count texts, behind room for `more` others; NULL when there are fewer. */
+/* Takes count texts into a list that starts with `more` unused entries; NULL if
+ * there are fewer texts. */
 static char **take_text_list(struct exec_texts *t, size_t count, size_t more)
 {
 	char **list = mem_resize(NULL, more + count + 1, sizeof(*list));
@@ -51,7 +52,8 @@ static bool is_set_in_environ(char **list, const char *entry)
 	return false;
 }
 
-/* What the run's first command got, but for what the visitor says himself. */
+/* Merges the environment of the run's first command with the client's
+ * variables, which take precedence. */
 static char **merge_exec_environment(char *const *first, struct exec_texts *t,
 				     size_t count)
 {
@@ -86,7 +88,8 @@ static int receive_exec_header(int conn, struct exec_header *ret, int *ret_fds,
 	return 0;
 }
 
-/* The door lies where only this user gets at it; asked for all the same. */
+/* The socket is in a directory that only this user can open. The check is a
+ * second layer. */
 static int check_exec_peer(const struct setup *s, int conn, struct err *err)
 {
 	struct ucred peer;
@@ -99,7 +102,7 @@ static int check_exec_peer(const struct setup *s, int conn, struct err *err)
 	return 0;
 }
 
-/* All of it stays till the exec. */
+/* The texts are never freed: the policy uses them until the exec. */
 static int read_exec_texts(const struct exec_header *q, int fd,
 			   struct sandbox_policy *p, struct err *err)
 {
@@ -136,11 +139,9 @@ static int install_exec_fds(const int *fds, struct err *err)
 	return 0;
 }
 
-/*
- * Born by pid 1, it is behind all that the run is behind, and nobody there can
- * look into it: of the visitor nothing comes in but his texts and descriptors,
- * and no terminal.
- */
+/* Sets up the session of a client's command. As a child of pid 1 it has every
+ * confinement of the run. From the client come only texts and descriptors,
+ * never a terminal, and no process of the run can inspect this one. */
 static int set_up_exec(struct setup *s, struct sandbox_policy *p,
 		       struct err *err)
 {
@@ -155,8 +156,8 @@ static int set_up_exec(struct setup *s, struct sandbox_policy *p,
 	for (i = 0; i < 3; i++)
 		s->replace[i] = q.replace[i];
 	s->pipeline = q.pipeline;
-	/* pid 1 has those of the guard that began the run, in the background
-	 * of some script perhaps. */
+	/* pid 1 has the state inherited by the guard that started the run,
+	 * perhaps in the background of a script. */
 	s->inherited_state = q.inherited_state;
 	if (setsid() < 0)
 		return fail_errno(err, "new session");

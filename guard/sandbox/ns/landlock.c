@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "guard/sandbox/ns/mountinfo.h"
 
-/* Of the kernel's interface, which headers may be older than. */
+/* Constants of the kernel's interface: installed headers may be older. */
 #define CREATE_RULESET_VERSION 1U
 #define RULE_PATH_BENEATH 1
 #define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
@@ -52,10 +52,10 @@ static int enforce_landlock(int fd, struct err *err)
 }
 
 /*
- * Scopes alone: a ruleset that handles any right on files forbids every mount,
- * and sandboxes inside would fail. In a network namespace of its own the run
- * reaches no abstract socket anyway; on the machine's this is what keeps it
- * from X11, from a D-Bus, from whatever listens there.
+ * Only scopes: a ruleset that handles any access right on files forbids all
+ * mounts, so nested sandboxes would fail. With a network namespace of its own
+ * the run reaches no abstract socket anyway; on the machine's network this
+ * scope keeps it from X11, D-Bus and other listeners.
  */
 int landlock_scope(struct err *err)
 {
@@ -78,7 +78,7 @@ static int allow_landlock_path(int landlock_ruleset, const char *path,
 	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
 	struct landlock_path_rule rule = {.allowed = rights, .fd = fd};
 
-	/* A mount that another one covers. */
+	/* A mount that another mount covers cannot be opened. */
 	if (fd < 0)
 		return 0;
 	if (syscall(SYS_landlock_add_rule, landlock_ruleset, RULE_PATH_BENEATH,
@@ -90,10 +90,10 @@ static int allow_landlock_path(int landlock_ruleset, const char *path,
 }
 
 /*
- * What is written lies on a writable mount, or is a node of /dev. A read-only
- * mount alone lets a pipe or a device be written to that lies on it. One set
- * of rules with the scopes: another one without rules on files would forbid
- * every move from folder to folder.
+ * Allows writes on writable mounts of the run and on the nodes of /dev. A
+ * read-only mount alone does not protect a FIFO or a device on it. Rules and
+ * scopes share one ruleset: a second ruleset without rules for files would
+ * forbid every rename from one directory to another.
  */
 int landlock_writes(struct err *err)
 {

@@ -20,7 +20,7 @@
 
 #define NOFILE_MAX 65536
 
-/* Servers and clients of the run meet on 127.0.0.1. */
+/* Servers and clients of the run connect over 127.0.0.1. */
 static int bring_loopback_up(struct err *err)
 {
 	struct ifreq request = {0};
@@ -35,8 +35,8 @@ static int bring_loopback_up(struct err *err)
 	return 0;
 }
 
-/* Ports below 1024 and ping are nobody's privilege in a network of one's own.
- * No matter if not. */
+/* In a network namespace of its own the run may use ports below 1024 and ping.
+ * A failure is ignored. */
 static void open_low_ports(const struct setup *s)
 {
 	static const char dir[] = "/proc/sys/net/ipv4";
@@ -53,10 +53,11 @@ static void open_low_ports(const struct setup *s)
 			     s->root ? 12 : 3);
 }
 
-/* Before any mount. */
+/* Runs before any mount. */
 int lockdown_early(const struct setup *s, struct err *err)
 {
-	/* Keyrings are in no namespace: the session's is inherited. */
+	/* The kernel has no namespace for keyrings: without a new one the run
+	 * would inherit the session keyring. */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 &&
 	    errno != ENOSYS)
 		return userns_explain(errno, "new session keyring", err);
@@ -68,7 +69,7 @@ int lockdown_early(const struct setup *s, struct err *err)
 	return bring_loopback_up(err);
 }
 
-/* Never above what the caller has. */
+/* Never raises a limit above the caller's. */
 static int lower_limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
 {
 	struct rlimit now;
@@ -86,11 +87,9 @@ static int lower_limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
 	return 0;
 }
 
-/*
- * With a hard limit of 0 a piped core_pattern starts its helper nevertheless,
- * and only 1 keeps it from that (lockdown_limits()). Root can go back up to
- * it; a plain user cannot.
- */
+/* With a hard limit of 0 a piped core_pattern still starts its helper; only 1
+ * prevents that (see limit_core_files()). Root can raise the limit to 1, a
+ * plain user cannot. */
 void lockdown_core(void)
 {
 	struct rlimit l;
@@ -99,10 +98,9 @@ void lockdown_core(void)
 		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){l.rlim_cur, 1});
 }
 
-/*
- * 1, not 0: with 0 a piped core_pattern still starts its helper, as root and
- * outside (measured). Also where the caller's own limit is 0, as it mostly is.
- */
+/* Sets the limit to 1. With 0 a piped core_pattern still starts its helper as
+ * root, outside of the run (measured). Also applies if the caller's soft limit
+ * is 0, the usual value. */
 static int limit_core_files(struct err *err)
 {
 	struct rlimit l;
@@ -116,8 +114,8 @@ static int limit_core_files(struct err *err)
 	return 0;
 }
 
-/* To some of the processors that guard may use: the filter keeps the run from
- * taking others. */
+/* Binds the run to some of guard's processors. The seccomp filter keeps it from
+ * changing that. */
 static void pin_to_cpus(unsigned int cpus_milli)
 {
 	unsigned int wanted = (cpus_milli + 999) / 1000, start, i;
@@ -126,7 +124,8 @@ static void pin_to_cpus(unsigned int cpus_milli)
 	CPU_ZERO(&set);
 	if (sched_getaffinity(0, sizeof(may), &may) < 0)
 		return;
-	/* Not all runs on the first ones; pid 1 has no number of its own. */
+	/* A different first processor for each run: pid 1 cannot use its pid,
+	 * which is 1 in every run. */
 	start = (unsigned int)time(NULL) % CPU_SETSIZE;
 	for (i = 0; i < CPU_SETSIZE && wanted; i++) {
 		unsigned int cpu = (start + i) % CPU_SETSIZE;
@@ -139,10 +138,9 @@ static void pin_to_cpus(unsigned int cpus_milli)
 	(void)sched_setaffinity(0, sizeof(set), &set);
 }
 
-/*
- * What the kernel counts for the user in this namespace and in all above: a run
- * could take all of it away from the programs outside. It gets half.
- */
+/* Halves limits that the kernel counts for the user in this namespace and in
+ * its parents: a run could take these resources away from the programs
+ * outside. */
 static int limit_user_resources(struct err *err)
 {
 	static const int shared[] = {RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE,
@@ -161,7 +159,8 @@ static int limit_user_resources(struct err *err)
 	return rc;
 }
 
-/* Before all others on the processors: for who plays music, not for a run. */
+/* No real-time or raised priority: audio programs have it from the user's
+ * login, a run must not. */
 static int limit_priority(struct err *err)
 {
 	int rc = lower_limit(RLIMIT_RTPRIO, 0, 0, err);
@@ -184,11 +183,12 @@ int lockdown_limits(const struct setup *s, struct err *err)
 		return rc;
 	if (s->pin)
 		pin_to_cpus(s->policy->cpus_milli);
-	/* Counts in this user namespace alone; does not bind uid 0. */
+	/* Counted in this user namespace only. Does not bind uid 0. */
 	return lower_limit(RLIMIT_NPROC, s->pids_limit, s->pids_limit, err);
 }
 
-/* For root: one user and one group, and others as far as they are named. */
+/* Switches to the policy's user, its group and the supplementary groups; only
+ * for root. */
 static int become_run_user(const struct sandbox_policy *p, struct err *err)
 {
 	if (!p->has_user)
@@ -201,9 +201,10 @@ static int become_run_user(const struct sandbox_policy *p, struct err *err)
 }
 
 /*
- * The kernel lets uid 0 be mapped into a namespace below only to who had this
- * one when he made that (user_namespaces(7)): without it no sandbox of root's
- * starts. It gives capabilities to files, which no mount of a run honours.
+ * Keeps CAP_SETFCAP for nested sandboxes of root: the kernel maps uid 0 into a
+ * child namespace only if the parent's creator had CAP_SETFCAP
+ * (user_namespaces(7)). The capability itself has no effect in a run: no mount
+ * of a run honors file capabilities.
  */
 static bool is_capability_kept(const struct sandbox_policy *p, bool root,
 			       int cap)
@@ -225,7 +226,7 @@ int lockdown_capabilities(const struct setup *s, struct err *err)
 	while (is_capability_kept(s->policy, s->root, cap) ||
 	       prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
 		cap++;
-	/* EINVAL: the first number that this kernel does not know. */
+	/* EINVAL: the first capability that this kernel does not know. */
 	if (errno != EINVAL || cap == 0)
 		return fail_errno(err, "drop capability %d", cap);
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
@@ -250,7 +251,8 @@ int lockdown_descriptors(struct setup *s, struct err *err)
 	for (fd = 0; fd < 3; fd++)
 		if (s->replace[fd] && dup2(s->slave_fd, fd) < 0)
 			return fail_errno(err, "use the run's terminal");
-	/* Out of the way of each other first. */
+	/* Move all of them up first, so that no dup3(2) below overwrites
+	 * another one. */
 	for (i = 0; i < count; i++) {
 		if (*kept[i] < 0)
 			continue;

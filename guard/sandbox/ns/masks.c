@@ -56,8 +56,8 @@ static int add_grants(struct setup *s, const char *const *paths, int kind,
 	return 0;
 }
 
-/* A path that leads nowhere, or where this user may not go, shows nothing:
- * the run may do less than the user. */
+/* A path that does not exist or that the user cannot reach needs no mask: the
+ * run has no more permissions than the user. */
 static void add_masked_path(struct setup *s, const struct mountinfo *table,
 			    const char *path, const struct buf *text)
 {
@@ -95,7 +95,7 @@ static const struct buf *find_redacted_text(const struct setup *s,
 	return NULL;
 }
 
-/* All that is hidden, and files that are shown otherwise than they are. */
+/* Adds masks for hidden paths and for files with redactions. */
 static void add_masks(struct setup *s, const struct mountinfo *table)
 {
 	const struct redactions *redactions = s->policy->redactions;
@@ -130,7 +130,8 @@ static void add_masked_sockets(struct setup *s)
 	}
 }
 
-/* Mounted elsewhere as well, it has other names, and what is let in wins. */
+/* A path of never_granted that is mounted elsewhere as well has aliases there.
+ * A grant of an alias would win over the mask. */
 static int refuse_granted_aliases(const struct setup *s,
 				  const struct mountinfo *table,
 				  struct err *err)
@@ -214,7 +215,7 @@ int masks_make(int scratch_fd, size_t number, bool dir, struct err *err)
 	return mount_copy(fd, false, MASK_ATTRS, err);
 }
 
-/* In a layer it is another one, to which nobody listens. */
+/* In a layer the path may be another file, without a listener. */
 static bool is_same_socket(const struct setup *s, const struct place *p)
 {
 	struct stat st;
@@ -224,7 +225,7 @@ static bool is_same_socket(const struct setup *s, const struct place *p)
 	       st.st_dev == p->dev && st.st_ino == p->ino;
 }
 
-/* A mask over a file that is not empty. */
+/* Makes a mask with content. */
 static int make_text_mask(int scratch_fd, size_t number, const struct buf *text,
 			  struct err *err)
 {
@@ -245,7 +246,7 @@ static int place_mask(struct setup *s, struct place *p, int scratch_fd,
 	size_t number = (size_t)(p - s->places.items);
 	auto_close int target = mount_point(s->root_fd, p->path);
 
-	/* Hidden with a folder above it, or deleted in the run's layer. */
+	/* Masked by a directory above it, or deleted in the run's layer. */
 	if (target < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (target < 0)

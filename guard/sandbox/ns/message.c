@@ -26,8 +26,8 @@ int message_receive(int socket, struct message *ret, int *ret_fd)
 	size_t i;
 	ssize_t n = fd_message_receive(socket, ret, sizeof(*ret), fds);
 
-	/* The other side ended with something unread: told once, before what
-	 * it said last. */
+	/* ECONNRESET is reported once if the other side ended with unread data;
+	 * its last messages are still in the queue. */
 	if (n < 0 && errno == ECONNRESET)
 		n = fd_message_receive(socket, ret, sizeof(*ret), fds);
 	if (ret_fd)

@@ -24,7 +24,7 @@ void mountinfo_free(struct mountinfo *m)
 	*m = (struct mountinfo){0};
 }
 
-/* Blank, tab, line feed and backslash are written as \ooo. */
+/* The kernel writes blank, tab, line feed and backslash as \ooo. */
 static char *unescape_mount_path(const char *text)
 {
 	char *out = mem_strdup(text), *to = out;
@@ -44,7 +44,7 @@ static char *unescape_mount_path(const char *text)
 	return out;
 }
 
-/* id parent major:minor root point options ... (proc(5)) */
+/* Fields: id parent major:minor root point options ... (proc(5)) */
 static void add_mountinfo_line(struct mountinfo *m, char *line)
 {
 	char *save = NULL, *field[6], *at = line;
@@ -112,7 +112,8 @@ static const char *rest_below(const char *path, const char *dir)
 	return rest + strspn(rest, "/");
 }
 
-/* The table cannot say which mounts are covered by others; the files can. */
+/* The table does not tell which mounts are covered by others; device and inode
+ * numbers do. */
 static bool is_same_mounted_file(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -121,8 +122,8 @@ static bool is_same_mounted_file(const char *a, const char *b)
 	       x.st_ino == y.st_ino;
 }
 
-/* The path under which item shows `inside` (a path within the file system),
- * which is `path` here, or a part of it; NULL if it does not. */
+/* Returns the path at which item shows `inside` (a path in the file system;
+ * `path` in this namespace) or a part of it; NULL if it shows neither. */
 static char *find_alias_in(const struct mountinfo_item *item,
 			   const char *inside, const char *path)
 {

@@ -20,8 +20,8 @@
 
 /* ---- what is opened before anything is covered ---- */
 
-/* The folder that guard has open, as seen in this mount namespace: the
- * descriptor itself cannot be mounted here. */
+/* Reopens guard's directory by its path: guard's descriptor belongs to another
+ * mount namespace and cannot be mounted in this one. */
 static int reopen_private_dir(const char *path, int original, struct err *err)
 {
 	auto_close int fd =
@@ -36,8 +36,8 @@ static int reopen_private_dir(const char *path, int original, struct err *err)
 	return TAKE_FD(fd);
 }
 
-/* Without the file behind /etc/resolv.conf there are no names; on many
- * machines it lies below /run, which is hidden. */
+/* Without the file behind /etc/resolv.conf no host name resolves. On many
+ * machines the file is below /run, which is private in the run. */
 static void find_resolv(struct setup *s)
 {
 	static const char *const hidden[] = {"/run", "/tmp", "/var/tmp"};
@@ -74,8 +74,8 @@ int mounts_open(struct setup *s, struct err *err)
 
 /* ---- the parts of the new root ---- */
 
-/* The whole machine, recursively read-only, on top of the old root. A path
- * from "/" still means the old one until enter_root(). */
+/* Mounts a copy of the machine's root, read-only and recursive, on top of the
+ * old root. Until enter_root() absolute paths still mean the old root. */
 int mounts_begin(struct setup *s, struct err *err)
 {
 	auto_close int old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -92,7 +92,7 @@ int mounts_begin(struct setup *s, struct err *err)
 	return 0;
 }
 
-/* One for both, so that they have the size together. */
+/* One tmpfs for /tmp and /var/tmp, so that both share the size. */
 static int place_sized_tmp(struct setup *s, struct err *err)
 {
 	char size[32];
@@ -113,7 +113,7 @@ static int place_sized_tmp(struct setup *s, struct err *err)
 	return copy < 0 ? copy : mount_place(s->root_fd, "/var/tmp", copy, err);
 }
 
-/* fd -1: a tmpfs. A machine without the folder needs none. */
+/* fd -1: a tmpfs. Without the directory on the machine there is no mount. */
 static int place_private(struct setup *s, const char *path, int fd,
 			 struct err *err)
 {
@@ -124,7 +124,7 @@ static int place_private(struct setup *s, const char *path, int fd,
 	if (target < 0)
 		return 0;
 	if (fd >= 0) {
-		/* The folder above it is closed to others. */
+		/* The parent directory is closed to other users. */
 		if (fchmodat(fd, ".", 01777, 0) < 0)
 			return fail_errno(err, "open the private %s", path);
 		mnt = mount_copy(fd, false, PLAIN_ATTRS, err);
@@ -136,7 +136,7 @@ static int place_private(struct setup *s, const char *path, int fd,
 	return mount_place(s->root_fd, path, mnt, err);
 }
 
-/* Links of NixOS, without which nothing in PATH is found. */
+/* NixOS has links in /run without which no program of PATH is found. */
 static void copy_run_links(int run_fd)
 {
 	static const char *const names[] = {"current-system", "booted-system",
@@ -156,7 +156,8 @@ static void copy_run_links(int run_fd)
 	}
 }
 
-/* Where the machine's sockets are; empty but for the user's own folder. */
+/* The machine keeps its sockets in /run. The run's own is empty except for the
+ * user's directory. */
 static int place_run(struct setup *s, struct err *err)
 {
 	static const char *const options[] = {"mode", "0755", "size", "64m",
@@ -180,7 +181,7 @@ static int place_run(struct setup *s, struct err *err)
 	return mount_place(s->root_fd, "/run", mnt, err);
 }
 
-/* Old machines have a folder there instead of a link to /run. */
+/* Old machines have a directory instead of a link to /run. */
 static int place_var_run(struct setup *s, struct err *err)
 {
 	static const char *const options[] = {"mode", "0755", "size", "64m",
@@ -198,7 +199,7 @@ static int place_var_run(struct setup *s, struct err *err)
 	return mount_place(s->root_fd, "/var/run", mnt, err);
 }
 
-/* With a private network: the name servers that this one has. */
+/* The content names the name servers of the private network. */
 static int make_resolv(const struct setup *s, int scratch, struct err *err)
 {
 	const struct buf *text = &s->network.resolv;
@@ -252,7 +253,7 @@ static int place_home(struct setup *s, struct err *err)
 		rc = mnt < 0 ? mnt : mount_place(s->root_fd, home, mnt, err);
 		return rc < 0 ? err_context(err, "empty home folder") : 0;
 	}
-	/* Where sandbox_environ() says. */
+	/* sandbox_environ() uses the same path. */
 	return mount_make_point(s->root_fd, "/tmp/home", true, err);
 }
 
@@ -283,15 +284,15 @@ static int place_machine_parts(struct setup *s, int old_dev, int scratch,
 	return rc;
 }
 
-/* pivot_root, never chroot: out of a chroot no namespace can be made, and a
- * second chroot leads out of it. */
+/* pivot_root(2) instead of chroot(2): a process in a chroot cannot create user
+ * namespaces, and a second chroot leads out of the first. */
 static int enter_root(struct setup *s, struct err *err)
 {
 	if (fchdir(s->root_fd) < 0)
 		return fail_errno(err, "enter the new root");
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
 		return fail_errno(err, "pivot_root");
-	/* The old root lies on top of the new one now. */
+	/* After pivot_root(2) the old root is mounted on top of the new one. */
 	if (umount2(".", MNT_DETACH) < 0)
 		return fail_errno(err, "leave the old root");
 	if (chdir("/") < 0)
@@ -309,8 +310,9 @@ int mounts_build(struct setup *s, struct err *err)
 
 	if (old_dev < 0)
 		return fail_errno(err, "open /dev");
-	/* Masks are copies of what is in it. Only a mount that is somewhere
-	 * can be copied: it goes where the old root will take it along. */
+	/* The masks are copies of files in this tmpfs. Only an attached mount
+	 * can be copied, so it is attached below the old root and goes away
+	 * with it. */
 	scratch = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 	if (scratch < 0)
 		return scratch;

@@ -15,17 +15,17 @@
 
 #include "guard/sandbox/filter/rename_notifier.h"
 
-/* A visitor's command has so long from SIGHUP to SIGKILL. */
+/* From SIGHUP to SIGKILL for an exec session. */
 #define GRACE_MS 2000
 
 struct pid1 {
 	struct setup *s;
-	bool is_exec; /* a child of pid 1's, for a command that came later */
+	bool is_exec; /* child of pid 1, for the command of an exec session */
 	int signal_fd;
 	pid_t command; /* 0: not started */
 	bool stopped;
-	bool exec_ended; /* a visitor's command has ended */
-	int grace_ms; /* until it is killed; 0: it is not to be */
+	bool exec_ended; /* the command of the exec session has ended */
+	int grace_ms; /* until SIGKILL; 0: none is due */
 	struct rename_notifier rename_notifier;
 	bool reported_refused, reported_exhaustion;
 };
@@ -45,7 +45,7 @@ static void give_up_terminal(const struct setup *s)
 		(void)close(fd);
 }
 
-/* Once: the first folder that could not be renamed. */
+/* Reports the first refused rename, once. */
 static void report_refused_rename(struct pid1 *p)
 {
 	if (p->reported_refused || !*p->rename_notifier.refused ||
@@ -57,7 +57,7 @@ static void report_refused_rename(struct pid1 *p)
 			   p->rename_notifier.refused, -1);
 }
 
-/* The same of the first program that had all its files open. */
+/* Reports the first program without free descriptors, once. */
 static void report_fd_exhaustion(struct pid1 *p)
 {
 	char text[FD_EXHAUSTION_TEXT_LEN];
@@ -70,8 +70,8 @@ static void report_fd_exhaustion(struct pid1 *p)
 	(void)message_send(p->s->socket, MESSAGE_FD_EXHAUSTION, 0, text, -1);
 }
 
-/* The caller goes on where the run left off, as in a loop over the lines of a
- * file whose commands read some of them. */
+/* The caller continues at the offset that the run reached: in a shell's loop
+ * over the lines of a file the commands may read some of them. */
 static void report_stdio_offsets(const struct setup *s)
 {
 	char text[24];
@@ -89,11 +89,11 @@ static void report_stdio_offsets(const struct setup *s)
 }
 
 /*
- * Nothing is left when guard hears of the end. The terminal is given up
- * first: a session leader that exits with it hangs it up, and what the run
- * printed last would be thrown away. With our exit the kernel takes the
- * mounts down, and writes the layers' file system out for that: guard need
- * not wait for it, so nothing else of the run may be open here.
+ * Ends all processes, then reports the end to guard. The terminal is given up
+ * first: a session leader that exits with it causes a hangup, and the last
+ * output would be lost. On this process's exit the kernel removes the mounts
+ * and for that syncs the file system of the upper layers. guard does not wait
+ * for the sync, so no descriptor of the run may stay open here.
  */
 static void __attribute__((noreturn)) end_pid1(struct pid1 *p, int status)
 {
@@ -104,7 +104,8 @@ static void __attribute__((noreturn)) end_pid1(struct pid1 *p, int status)
 	report_refused_rename(p);
 	report_fd_exhaustion(p);
 	(void)kill(-1, SIGKILL);
-	/* A rename that was not undone in time leaves its copy to us. */
+	/* A worker that was killed before its undo leaves its copy: renames
+	 * reaped here remove it. */
 	while ((pid = waitpid(-1, &ignored, 0)) > 0 || errno == EINTR)
 		if (pid > 0)
 			(void)rename_notifier_reap(&p->rename_notifier, pid,
@@ -112,18 +113,17 @@ static void __attribute__((noreturn)) end_pid1(struct pid1 *p, int status)
 	report_stdio_offsets(p->s);
 	give_up_terminal(p->s);
 	(void)message_send(p->s->socket, MESSAGE_EXITED, status, NULL, -1);
-	/* Who came in from outside is not ours to wait for: then it is our
-	 * own end, which the kernel delays until that one is gone. */
+	/* A process that entered the pid namespace from outside is no child of
+	 * pid 1. Then the kernel delays this process's own exit until that
+	 * process is gone. */
 	if (kill(-1, 0) < 0 && errno == ESRCH)
 		(void)message_send(p->s->socket, MESSAGE_EMPTY, 0, NULL, -1);
 	_exit(0);
 }
 
-/*
- * A visitor's command has ended. What it left in the background is the run's
- * now, and asks about its renames here: so this process stays until none of
- * that is left.
- */
+/* Ends a session after its command. Background processes of the session belong
+ * to the run from then on. Their renames still arrive here, so this process
+ * stays until the last of them has ended. */
 static void end_exec_session(struct pid1 *p, int status)
 {
 	give_up_terminal(p->s);
@@ -149,7 +149,8 @@ static void report_command_stop(struct pid1 *p, int sig)
 {
 	const struct setup *s = p->s;
 
-	/* Until guard has the terminal ready, or is awake again. */
+	/* Until guard has restored the terminal, or continues after its own
+	 * stop. */
 	p->stopped = true;
 	if ((sig == SIGTTIN || sig == SIGTTOU) && s->slave_fd >= 0 &&
 	    tcgetpgrp(s->slave_fd) != p->command) {
@@ -215,7 +216,7 @@ static void release_command(struct pid1 *p)
 	_exit(127);
 }
 
-/* What a terminal, a shell or timeout(1) sends, it sends to a whole group. */
+/* Terminals, shells and timeout(1) send these signals to a process group. */
 static bool is_for_group(int sig)
 {
 	return sig == SIGINT || sig == SIGQUIT || sig == SIGTSTP ||
@@ -231,7 +232,7 @@ static void forward_signal(struct pid1 *p, int sig)
 		(void)kill(p->command, sig);
 }
 
-/* The visitor's guard is gone, and its terminal with it. */
+/* The exec client's guard has ended, and its terminal is gone. */
 static void hang_up_exec_client(struct pid1 *p)
 {
 	if (p->command <= 0)
@@ -261,8 +262,8 @@ static void handle_guard_message(struct pid1 *p)
 		continue_command(p);
 }
 
-/* Somebody wants a command of his own in the run. He is heard in a process of
- * its own, so that he can keep nobody waiting. */
+/* Accepts an exec client. A child serves it, so that a slow client does not
+ * block pid 1. */
 static void accept_exec_client(struct pid1 *p)
 {
 	int conn = accept4(p->s->exec_socket_fd, NULL, NULL, SOCK_CLOEXEC);

@@ -19,12 +19,13 @@
 
 #define CLOSED_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
-/* Of the run's processes, at least; at most the kernel's PID_MAX_LIMIT. */
+/* Lower bound for the run's pid_max; the kernel's PID_MAX_LIMIT is the upper
+ * bound. */
 #define NUMBERS_MIN 4400u
 #define NUMBERS_MAX 4194304u
 
-/* No namespaces inside of this one but the one that pid 1 is about to make:
- * this is what makes masks hold. */
+/* Forbids user namespaces inside, except the one that pid 1 enters next. A
+ * process with its own user and mount namespace could unmount masks. */
 static int forbid_namespaces(int proc, struct err *err)
 {
 	auto_close int fd = openat(proc, "sys/user/max_user_namespaces",
@@ -35,11 +36,9 @@ static int forbid_namespaces(int proc, struct err *err)
 	return 0;
 }
 
-/*
- * Instances and watches of inotify are counted for the user, in this namespace
- * and in all above: a run could take all of them away from the programs
- * outside. It gets half. No matter where that cannot be set.
- */
+/* The kernel counts inotify instances and watches for the user in this
+ * namespace and in its parents. The run gets half, so that the programs outside
+ * keep some. A failure is ignored. */
 static void halve_proc_limit(int proc, const char *of, const char *limit)
 {
 	AUTO(buf) struct buf b = {0};
@@ -55,10 +54,8 @@ static void halve_proc_limit(int proc, const char *of, const char *limit)
 	(void)fd_write(to, text, strlen(text));
 }
 
-/*
- * Sandboxes inside: each namespace counts for the user outside as well, and
- * takes memory of the kernel's, that of a network most.
- */
+/* Limits the namespaces of nested sandboxes: each counts for the user outside
+ * as well and takes kernel memory, a network namespace most. */
 static void limit_namespaces(int proc)
 {
 	static const char *const names[] = {"user", "mnt", "pid",    "ipc",
@@ -75,7 +72,8 @@ static void limit_namespaces(int proc)
 	}
 }
 
-/* Linux 6.14: before it the number is the machine's, and root could set it. */
+/* Linux 6.14 has a pid_max for each pid namespace. Before, the file is the
+ * machine's, and root could change it. */
 static bool has_pid_max_of_namespace(void)
 {
 	unsigned int major = 0, minor = 0;
@@ -87,10 +85,10 @@ static bool has_pid_max_of_namespace(void)
 }
 
 /*
- * No limit of processes binds uid 0 but a control group's, and guard looks only
- * now and then. So the numbers for its processes are few: a burst ends there.
- * Several times the limit, since numbers that come again soon confuse scripts
- * that name files by them. No matter where that cannot be had.
+ * Only a cgroup limits the processes of uid 0, and guard counts them only
+ * periodically. A small pid_max ends a burst of forks. It is several times the
+ * limit, since scripts that name files by pid rely on late reuse. A failure is
+ * ignored.
  */
 static void limit_pid_max(const struct setup *s, int proc)
 {
@@ -138,18 +136,16 @@ int proc_place(struct setup *s, struct err *err)
 
 /* ---- /proc for uid 0 ---- */
 
-/*
- * What is being closed. A copy of a read-only mount is one too: the run's
- * /proc is read-only for so long, and of the empty file and folder the first
- * copy that lies somewhere is the source of all others.
- */
+/* State while entries of /proc are restricted. A copy of a read-only mount is
+ * read-only too, so the run's /proc is read-only meanwhile, and all further
+ * masks are copies of the first attached empty file and directory. */
 struct proc_masking {
-	int old_proc; /* the machine's, or -1 */
+	int old_proc; /* the machine's /proc, or -1 */
 	int proc;
 	int root_fd;
 	int scratch_fd;
-	size_t number; /* of a mask, unused */
-	int empty_file, empty_dir; /* -1: none lies anywhere yet */
+	size_t number; /* the next unused name of a mask */
+	int empty_file, empty_dir; /* -1: none attached yet */
 };
 
 static int cover_with_copy(int from, int point, const char *name,
@@ -165,7 +161,8 @@ static int cover_with_copy(int from, int point, const char *name,
 	return 0;
 }
 
-/* The first one of its kind: lies on the point and stays open. */
+/* Makes the first empty file or directory, which stays open as the source of
+ * copies. */
 static int make_proc_mask(struct proc_masking *c, bool dir, struct err *err)
 {
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
@@ -194,10 +191,12 @@ static int mask_proc_point(struct proc_masking *c, int point, bool dir,
 	return 0;
 }
 
-/* What only root reads is hidden, what can be written or holds more is
- * read-only: by what they are, since drivers add names of their own. They are
- * the same in all of a machine's /proc; those of a new one are made when they
- * are asked for, which takes time. */
+/*
+ * Masks files that only root may read and makes directories and writable files
+ * read-only. The rule goes by mode and type, since drivers add entries. Entries
+ * are the same in every /proc of the machine, and the kernel creates the inodes
+ * of a new /proc on demand, which takes time: so stat the machine's first.
+ */
 static int restrict_proc_entry(struct proc_masking *c, const char *name,
 			       struct err *err)
 {
@@ -238,8 +237,9 @@ static int restrict_proc_entries(struct proc_masking *c, struct err *err)
 	return rc;
 }
 
-/* A sandbox inside needs a whole one to mount its own. For uid 0 there is none:
- * what that one mounts would have all switches of the machine in it. */
+/* A nested sandbox needs an uncovered /proc to mount its own. For uid 0 there
+ * is none: a /proc that it mounts would contain all writable settings of the
+ * machine. */
 bool proc_must_restrict(const struct setup *s)
 {
 	const struct sandbox_policy *p = s->policy;
@@ -247,7 +247,7 @@ bool proc_must_restrict(const struct setup *s)
 	return s->root && !(p->nested && p->has_user && p->user != 0);
 }
 
-/* One that is not there needs no mask. */
+/* A missing path needs no mask. */
 static int mask_proc_path(struct proc_masking *c, const char *path, bool dir,
 			  struct err *err)
 {
@@ -257,7 +257,7 @@ static int mask_proc_path(struct proc_masking *c, const char *path, bool dir,
 	return point < 0 ? 0 : mask_proc_point(c, point, dir, path, err);
 }
 
-/* Read by all, or by some kernels. */
+/* Files that all users may read, on all kernels or on some. */
 static int mask_listed_paths(struct proc_masking *c, struct err *err)
 {
 	static const char *const files[] = {
@@ -282,9 +282,10 @@ static int mask_listed_paths(struct proc_masking *c, struct err *err)
 }
 
 /*
- * /proc/sys asks for the uid, not for capabilities: core_pattern was writable
- * for uid 0 without any (measured). A plain user is not 0, and a fresh /proc
- * for sandboxes inside needs ours uncovered. All of /sys is read-only anyway.
+ * /proc/sys checks the uid, not capabilities: core_pattern was writable for uid
+ * 0 without any capability (measured). A plain user is not uid 0, and its
+ * nested sandboxes need an uncovered /proc. All of /sys is read-only in any
+ * case.
  */
 int proc_restrict(struct setup *s, int scratch_fd, struct err *err)
 {

@@ -11,12 +11,12 @@
 #include "base/mem.h"
 #include "base/path.h"
 
-/* Private in a run, whatever is in them. */
+/* Directories that are private in every run. */
 static const char *const private[] = {"/run",	  "/var/run", "/tmp",
 				      "/var/tmp", "/dev",     "/proc"};
 
-/* Not to be reached like all others, but somebody will wonder why. Patterns as
- * in fnmatch(3), '*' also for slashes. */
+/* Sockets of well-known services, reported when the run cannot reach them.
+ * Patterns of fnmatch(3), in which '*' also matches slashes. */
 static const char *const unreachable_sockets[] = {
 	"*/docker.sock",
 	"*/docker-cli*.sock",
@@ -43,8 +43,8 @@ static const char *const unreachable_sockets[] = {
 	NULL,
 };
 
-/* The columns of /proc/net/unix before the path; the fourth has the flags, in
- * which this bit means listening. */
+/* Columns of /proc/net/unix before the path. The fourth has the flags; this bit
+ * means that the socket listens. */
 #define COLUMNS 7
 #define FLAGS_COLUMN 3
 #define LISTENING 0x10000UL
@@ -59,7 +59,7 @@ static bool is_private_in_run(const char *path)
 	return false;
 }
 
-/* Datagram sockets listen without the bit: they have no other end. */
+/* Datagram sockets have no listening state and receive without the bit. */
 static const char *listening_path(const char *line)
 {
 	unsigned long flags = 0, type = 0;
@@ -87,11 +87,9 @@ static bool is_known_service(const char *path)
 	return *pattern && access(path, W_OK) == 0;
 }
 
-/*
- * A read-only mount keeps nobody from connecting. Those in private folders
- * are not there, those below a layer are other ones there; the rest of what
- * programs of this machine listen on gets a mask each.
- */
+/* A read-only mount does not prevent connect(2). Sockets in private directories
+ * do not exist in the run, and a layer shows another file; every other
+ * listener's socket gets a mask. */
 void sockets_find(struct setup *s)
 {
 	AUTO(buf) struct buf b = {0};

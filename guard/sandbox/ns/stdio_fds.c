@@ -17,19 +17,19 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-/* Of a file without a name, what a run gets is a copy up to this size. */
+/* Largest file without a name that is copied for the run. */
 #define COPY_MAX (16 << 20)
 
-/* How one of 0, 1, 2 gets into the run. */
+/* How a descriptor 0, 1 or 2 enters the run. */
 enum stdio_pass {
-	PASS_UNCHANGED, /* as it is */
-	PASS_REOPENED, /* opened again on a read-only mount */
-	PASS_COPY, /* what it has in it, up to COPY_MAX */
-	PASS_PROXY, /* through a pipe and a process of guard's: ferry.h */
-	PASS_REFUSED, /* not at all */
+	PASS_UNCHANGED, /* unrestricted */
+	PASS_REOPENED, /* reopened on a read-only mount */
+	PASS_COPY, /* a copy of the content, up to COPY_MAX */
+	PASS_PROXY, /* a pipe and a process of guard's: stdio_proxy.h */
+	PASS_REFUSED, /* refused */
 };
 
-/* Of a device that every run has and that knows no one; else NULL. */
+/* The path of a memory device that every run has; else NULL. */
 static const char *common_device_path(const struct stat *st)
 {
 	static const char *const memory[] = {
@@ -44,7 +44,7 @@ static const char *common_device_path(const struct stat *st)
 		       : NULL;
 }
 
-/* The name of what it is, as the kernel tells it; "": it does not. */
+/* The kernel's name for the open file; "": none. */
 static void read_stdio_path(int fd, char path[4096])
 {
 	ssize_t len = readlink(fd_proc_path(fd).text, path, 4095);
@@ -53,13 +53,13 @@ static void read_stdio_path(int fd, char path[4096])
 }
 
 /*
- * A file opened for reading can be opened for writing through /proc/self/fd:
- * that goes by the mount it was opened on, the machine's own. `guard run --
- * cmd < notes.txt` would be a licence to write notes.txt. So the same file is
- * opened again on a read-only mount of its own, at the same offset. The same
- * with a device node, which its owner (root) could give another mode; and what
- * is written to a node is no affair of the mount's (`guard run < /dev/sda`), so
- * that nobody opens it again there, but for those that every run has.
+ * A file opened for reading can be reopened for writing through /proc/self/fd,
+ * because that goes by the mount of the descriptor, the machine's own: `guard
+ * run -- cmd < notes.txt` would permit writes to notes.txt. So the file is
+ * reopened on a read-only mount of its own, at the same offset. The same holds
+ * for a device node, whose owner (root) could change its mode. Data written to
+ * a device is not subject to the mount's flags (`guard run < /dev/sda`), so the
+ * mount gets MOUNT_ATTR_NODEV, except for the devices that every run has.
  */
 static bool is_common_device(const struct stat *st)
 {
@@ -109,17 +109,14 @@ static bool must_reopen(const struct stat *st, int flags, uid_t uid)
 {
 	bool reads = (flags & O_ACCMODE) == O_RDONLY;
 
-	/* Another one's may be writable by a group that the user is in. */
+	/* A node of another owner may be writable by a group of the user. */
 	if (S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode))
 		return st->st_uid == uid || (reads && !is_common_device(st));
 	return S_ISREG(st->st_mode) && reads;
 }
 
-/*
- * A folder is a way out: its mount is writable. So is what is no file at all,
- * though the kernel has descriptors for it: somebody else's namespaces,
- * processes, events, memory.
- */
+/* A directory leads out of the run: its mount is writable. So do descriptors of
+ * kernel objects without a file: namespaces, processes, events, memory. */
 static bool can_leave_run(int fd, const struct stat *st, int flags)
 {
 	char path[4096];
@@ -134,10 +131,10 @@ static bool can_leave_run(int fd, const struct stat *st, int flags)
 }
 
 /*
- * A socket belongs to the network that it was made in, and can be connected
- * anew, to anywhere there; all but that of a pair, or of a connection between
- * two programs of this machine. Of other families are those that the filter
- * refuses. A visitor (no policy) does not know the run's network.
+ * A socket belongs to the network namespace that it was created in and can be
+ * reconnected there, unless it is one of a pair or connected to a local
+ * program. The seccomp filter refuses other families. An exec client (no
+ * policy) does not know the run's network.
  */
 static bool is_foreign_socket(const struct setup *s, int fd)
 {
@@ -162,19 +159,21 @@ static enum stdio_pass choose_stdio_pass(const struct setup *s, int fd,
 		return PASS_REFUSED;
 	if (S_ISSOCK(st->st_mode))
 		return is_foreign_socket(s, fd) ? PASS_PROXY : PASS_UNCHANGED;
-	/* It can be opened again for the other way: lines for whoever reads on
-	 * from the same input, what others wrote to the same output. */
+	/* A FIFO can be reopened in the other direction: to feed lines to the
+	 * next reader of the input, or to read the output of other writers. */
 	if (S_ISFIFO(st->st_mode))
 		return s->strict ? PASS_PROXY : PASS_UNCHANGED;
 	if (!must_reopen(st, flags, geteuid()))
 		return PASS_UNCHANGED;
 	if (!S_ISREG(st->st_mode) || st->st_nlink)
 		return PASS_REOPENED;
-	/* A here-document, or what somebody else still works with. */
+	/* A here-document, or a deleted file that another program still
+	 * uses. */
 	return st->st_size <= COPY_MAX ? PASS_COPY : PASS_PROXY;
 }
 
-/* The offset is where it was, and the caller's will be where the run's is. */
+/* The copy starts at the same offset, and the caller's offset follows the
+ * run's. */
 static int copy_unlinked_file(int fd, const struct stat *st, struct err *err)
 {
 	auto_close int copy = memfd_create("input", MFD_CLOEXEC);
@@ -189,11 +188,9 @@ static int copy_unlinked_file(int fd, const struct stat *st, struct err *err)
 	return 0;
 }
 
-/*
- * </dev/null of root's, mostly: the run's own node is as good, on a mount that
- * is there anyway. The kernel lets the end of a mount of its own wait for all
- * processors.
- */
+/* Mostly root's </dev/null: the node of the run's /dev is equivalent and its
+ * mount exists anyway. The removal of a separate mount makes the kernel wait
+ * for all processors. */
 static bool has_node_in_run(const struct setup *s, const struct stat *st)
 {
 	const char *name = s->root_fd < 0 ? NULL : common_device_path(st);
@@ -220,7 +217,7 @@ static int refuse_stdio_fd(int fd, const struct stat *st, int flags,
 		    fd, text_quote(path));
 }
 
-/* 1: where it is read is the run's own. */
+/* Returns 1 if the run's file offset is no longer the caller's. */
 static int restrict_stdio_fd(struct setup *s, int fd, struct err *err)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -229,7 +226,8 @@ static int restrict_stdio_fd(struct setup *s, int fd, struct err *err)
 	if (flags < 0 || fstat(fd, &st) < 0) {
 		auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-		/* Closed: the next file that is opened would take its place. */
+		/* A closed descriptor: the next opened file would take its
+		 * number. */
 		if (null < 0 || (null != fd && dup2(null, fd) < 0))
 			return fail_errno(err, "open /dev/null");
 		if (null == fd) {
@@ -292,7 +290,7 @@ int stdio_fds_replace_nodes(const struct setup *s, struct err *err)
 	return 0;
 }
 
-/* Without opening it: that may do something to a device. */
+/* Compares without an open(2), which can have effects on a device. */
 static bool is_still_at_path(int fd, const struct stat *st, char path[4096])
 {
 	struct stat now;

@@ -18,7 +18,7 @@ static int write_map(pid_t pid, const char *name, const char *text,
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	/* One write(2): the kernel takes a map once. */
+	/* A single write(2): the kernel accepts a map only once. */
 	if (fd < 0 || fd_write(fd, text, strlen(text)) < 0) {
 		if (errno == EPERM || errno == EACCES)
 			return userns_explain(errno, name, err);
@@ -27,8 +27,8 @@ static int write_map(pid_t pid, const char *name, const char *text,
 	return 0;
 }
 
-/* All ids that there are here, as themselves: in a container, or for who is
- * root by `unshare -r`, these are not all numbers. */
+/* Maps all ids of the current namespace to themselves. In a container, or under
+ * `unshare -r`, these are not all numbers. */
 static int map_all(pid_t pid, const char *name, struct err *err)
 {
 	auto_free char *path = mem_printf("/proc/self/%s", name);
@@ -45,11 +45,9 @@ static int map_all(pid_t pid, const char *name, struct err *err)
 	return write_map(pid, name, buf_text(&map), err);
 }
 
-/*
- * A plain user is 0 in the first namespace, which devpts and the switch for
- * further namespaces want, and its own id again in the second. Root keeps all
- * ids in both: files of other owners would be EOVERFLOW.
- */
+/* A plain user is uid 0 in the first namespace, as devpts and the limit of
+ * namespaces require, and has its own id again in the second. Root keeps all
+ * ids in both: otherwise files of other owners would give EOVERFLOW. */
 int userns_map(pid_t pid, bool root, bool inner, uid_t uid, gid_t gid,
 	       struct err *err)
 {
@@ -96,7 +94,7 @@ static bool is_filtered(void)
 	       strstr(buf_text(&b), "\nSeccomp:\t2");
 }
 
-/* The name of the profile by which AppArmor refuses things to this process. */
+/* The name of the AppArmor profile that confines this process. */
 static bool read_profile(struct buf *name)
 {
 	static const char enforced[] = " (enforce)";
@@ -112,7 +110,7 @@ static bool read_profile(struct buf *name)
 	return end;
 }
 
-/* The first kind of those that a run needs of which the machine allows none. */
+/* The first namespace type needed by a run of which the machine allows none. */
 static const char *kind_switched_off(void)
 {
 	static const char *const kinds[] = {"user", "mnt",    "pid", "ipc",
@@ -129,7 +127,8 @@ static const char *kind_switched_off(void)
 	return NULL;
 }
 
-/* What is around guard and refuses things; 0: nothing of the kind. */
+/* Explains a refusal by a confinement around guard. Returns 0 if there is
+ * none. */
 static int explain_outer_confinement(int num, const char *step, struct err *err)
 {
 	AUTO(buf) struct buf profile = {0};
@@ -157,7 +156,8 @@ int userns_explain_step(int num, const char *text, struct err *err)
 	const char *reason = strerror(num);
 	size_t len = strlen(text), n = strlen(reason);
 
-	/* Whoever knows more has said more. */
+	/* A text that does not end in the kernel's message already gives a
+	 * reason. */
 	if (len < n || strcmp(text + len - n, reason) != 0)
 		return fail(err, num, "%s", text);
 	if (explain_outer_confinement(num, text, err) < 0)
@@ -212,8 +212,8 @@ int userns_explain(int num, const char *step, struct err *err)
 			    "namespaces are off (%s): sudo sysctl -w "
 			    "user.max_%s_namespaces=15000",
 			    off, off);
-	/* A run needs two user namespaces, one in the other; from inside of
-	 * the first the machine's number cannot be seen. */
+	/* A run needs two nested user namespaces. From inside the first, the
+	 * machine's limit is not visible. */
 	if (num == ENOSPC)
 		return fail(err, num,
 			    "no more namespaces: too many are in use, or too "
