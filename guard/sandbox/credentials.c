@@ -16,13 +16,11 @@
 #include "base/sorted.h"
 #include "base/vec.h"
 
-/*
- * Below the home folder; patterns with * have no folder in front.
- */
+/* Paths below the home directory. Patterns with * match only directly in it. */
 static const char *const below_home[] = {
-	/* what decides about runs */
+	/* guard's own settings, which decide about runs */
 	".config/guard",
-	/* keys, and what logs in elsewhere */
+	/* keys and logins of other machines and services */
 	".ssh",
 	".gnupg",
 	".netrc",
@@ -92,7 +90,7 @@ static const char *const below_home[] = {
 	".config/neomutt",
 	".krb5",
 	".ksshaskpass",
-	/* logins of agents: their own runs have folders of guard's there */
+	/* logins of agents: in an agent's run these paths are its own */
 	".claude/.credentials.json",
 	".codex/auth.json",
 	".gemini/oauth_creds.json",
@@ -157,11 +155,11 @@ static const char *const below_home[] = {
 	"snap/firefox",
 	"snap/chromium",
 	"snap/thunderbird",
-	/* older states of all of this */
+	/* older versions of these files */
 	".zfs",
 	".snapshot",
 	".snapshots",
-	/* what was typed */
+	/* typed commands */
 	".*_history",
 	".history",
 	".lesshst",
@@ -172,7 +170,8 @@ static const char *const below_home[] = {
 	NULL,
 };
 
-/* For root; plain users cannot read them, but may be in a group that can. */
+/* Readable by root only, but a plain user may be in a group that can read
+ * them. */
 static const char *const machine_paths[] = {
 	"/etc/shadow",
 	"/etc/shadow-",
@@ -217,7 +216,7 @@ bool credentials_listed(const char *name)
 	return false;
 }
 
-/* A folder that some of them are in, asked after once. */
+/* The first directory of some of the paths, which is looked up only once. */
 struct first_dir {
 	const char *name;
 	size_t len;
@@ -229,7 +228,8 @@ struct first_dirs {
 	size_t count, capacity;
 };
 
-/* Or may be: in a folder that its owner has closed, the run could open it. */
+/* True also if the lookup is denied: in a directory without search permission
+ * for its owner, the run could add it. */
 static bool may_credential_exist(int dir, const char *name)
 {
 	struct stat st;
@@ -238,7 +238,7 @@ static bool may_credential_exist(int dir, const char *name)
 	       (errno != ENOENT && errno != ENOTDIR);
 }
 
-/* Whether not even the first of the name's folders is there. */
+/* True if the first directory of the name does not exist. */
 static bool is_first_dir_missing(int dir, const char *name,
 				 struct first_dirs *first_dirs)
 {
@@ -259,7 +259,7 @@ static bool is_first_dir_missing(int dir, const char *name,
 	return added->missing;
 }
 
-/* What fits the pattern in the folder, in an order that stays. */
+/* Adds the matches in dir, sorted. */
 static void add_pattern(struct names *l, const char *dir, const char *pattern)
 {
 	DIR *open = opendir(dir);
@@ -316,11 +316,12 @@ char **sandbox_credential_paths(const char *home)
 
 	if (home)
 		add_paths_below(&l, home);
-	/* Somebody else's $HOME hides nothing in one's own. */
+	/* $HOME may name another user's home directory; the user's own is
+	 * masked as well. */
 	if (user && user->pw_dir[0] == '/' && user->pw_dir[1] &&
 	    (!home || strcmp(home, user->pw_dir) != 0))
 		add_paths_below(&l, user->pw_dir);
-	/* What this user cannot reach, the run cannot either. */
+	/* A directory that the user cannot search is closed to the run, too. */
 	if ((!home || strcmp(home, "/root") != 0) && geteuid() != 0 &&
 	    faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0)
 		add_paths_below(&l, "/root");

@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-/* What a run may know of its caller. Patterns as in fnmatch(3). */
+/* Variables that a run inherits. Patterns of fnmatch(3). */
 static const char *const allowed[] = {
-	/* who and where */
+	/* identity and location */
 	"PATH",
 	"USER",
 	"LOGNAME",
@@ -49,7 +49,7 @@ static const char *const allowed[] = {
 	"PAGER",
 	"CI",
 	"SOURCE_DATE_EPOCH",
-	/* where tools live */
+	/* directories of tools */
 	"CARGO_HOME",
 	"RUSTUP_HOME",
 	"RUSTUP_TOOLCHAIN",
@@ -73,7 +73,7 @@ static const char *const allowed[] = {
 	"ANDROID_HOME",
 	"NIX_PATH",
 	"NIX_PROFILES",
-	/* whom to trust */
+	/* trusted certificates */
 	"SSL_CERT_FILE",
 	"SSL_CERT_DIR",
 	"NIX_SSL_CERT_FILE",
@@ -83,14 +83,15 @@ static const char *const allowed[] = {
 	NULL,
 };
 
-/* The same, but not when the value holds a password (user:password@host). */
+/* Inherited unless the value contains a password (user:password@host). */
 static const char *const proxies[] = {
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",    "ALL_PROXY",
 	"FTP_PROXY",  "http_proxy",  "https_proxy", "no_proxy",
 	"all_proxy",  "ftp_proxy",   NULL,
 };
 
-/* Left out like all the rest, but somebody will wonder why. */
+/* Not inherited like all other variables, but reported, since a program may
+ * need them. */
 static const char *const reported_variables[] = {
 	"*_TOKEN",	   "*_KEY",	  "*_SECRET",
 	"*_PASSWORD",	   "*_PASSWD",	  "*_CREDENTIAL*",
@@ -185,7 +186,8 @@ static void set_run_variables(struct names *l, const char *home,
 	set_named_variable(l, "GUARD", "1");
 	if (run_id)
 		set_named_variable(l, "GUARD_RUN", run_id);
-	/* The keys are hidden, and a run signs nothing in the user's name. */
+	/* The signing keys are masked, and a run must not sign in the user's
+	 * name. */
 	set_named_variable(l, "GIT_CONFIG_COUNT", "2");
 	set_named_variable(l, "GIT_CONFIG_KEY_0", "commit.gpgsign");
 	set_named_variable(l, "GIT_CONFIG_VALUE_0", "false");
@@ -194,7 +196,7 @@ static void set_run_variables(struct names *l, const char *home,
 	free(runtime);
 }
 
-/* K=V as it is, K with its value here. */
+/* "K=V" is set as it is, "K" gets its value from this process. */
 static void add_requested_variables(struct names *l, const char *const *names)
 {
 	for (; names && *names; names++) {

@@ -21,10 +21,10 @@
 
 #define EXEC_SOCKET "door"
 #define EXEC_SOCKET_BACKLOG 16
-/* Until it is said that the run does not answer yet. */
+/* Time without a reply until on_wait() is called. */
 #define NOTICE_AFTER_MS 1500
 
-/* A name of any length, below a folder. */
+/* Addresses the socket through a descriptor: a path of any length fits. */
 static struct sockaddr_un exec_socket_address(int dirfd)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -39,7 +39,7 @@ int exec_socket_create(int dirfd, struct err *err)
 	struct sockaddr_un a = exec_socket_address(dirfd);
 	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	/* One of a run that was interrupted and goes on now. */
+	/* The socket of an interrupted run that is continued. */
 	(void)unlinkat(dirfd, EXEC_SOCKET, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
 	    fchmodat(dirfd, EXEC_SOCKET, 0600, 0) < 0 ||
@@ -55,8 +55,8 @@ void exec_socket_remove(int dirfd)
 
 /* ---- what may not come in as it is ---- */
 
-/* The mounts that files are opened on again are this process's own; they live
- * for as long as the files. */
+/* Runs in the helper. The mounts of reopened files belong to its mount
+ * namespace; the kernel keeps them as long as the files are open. */
 static void __attribute__((noreturn))
 restrict_in_helper(struct setup *s, int socket)
 {
@@ -78,7 +78,7 @@ restrict_in_helper(struct setup *s, int socket)
 	_exit(0);
 }
 
-/* Until it has said something, or has ended. */
+/* Waits for a message of the helper or for its end. */
 static void wait_for_helper(int socket, int pid_fd)
 {
 	struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
@@ -88,11 +88,9 @@ static void wait_for_helper(int socket, int pid_fd)
 		;
 }
 
-/*
- * As pid 1 does it for the run's first command: what is to be read only can
- * not be opened for writing through /proc. That takes mounts, so a namespace:
- * in a process that shares nothing with this one but the descriptors.
- */
+/* Restricts the client's descriptors as pid 1 does it for the run's first
+ * command. That takes a mount namespace, so a helper process does it, which
+ * shares only the descriptor table with this one. */
 static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 {
 	struct setup *s = &sb->setup;
@@ -103,7 +101,7 @@ static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 	int pair[2], rc, fd;
 	long pid;
 
-	/* Pipes, terminals, a user's /dev/null: nearly always. */
+	/* The usual case: pipes, terminals, a user's /dev/null. */
 	if (stdio_fds_are_unrestricted(s))
 		return 0;
 	for (fd = 0; fd < 3; fd++)
@@ -120,9 +118,10 @@ static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 		return userns_explain(errno, "make a namespace", err);
 	rc = userns_map((pid_t)pid, s->root, false, s->uid, s->gid, err);
 	(void)message_send(ours, MESSAGE_MAPPED, 0, NULL, -1);
-	/* The kernel takes long for the end of its mounts. */
+	/* The message comes first: the kernel takes long to remove the helper's
+	 * mounts. */
 	wait_for_helper(ours, pid_fd);
-	/* What it said is there, and nothing more will come. */
+	/* Pending messages can still be read; after them comes end of file. */
 	(void)shutdown(theirs, SHUT_WR);
 	if (rc < 0)
 		return rc;
@@ -142,7 +141,8 @@ static void add_exec_texts(struct buf *b, char *const *texts,
 		buf_add(b, texts[*ret_count], strlen(texts[*ret_count]) + 1);
 }
 
-/* The texts as a file, which can be of any length. */
+/* Writes the texts to a memory file, so that they can be longer than a
+ * packet. */
 static int write_exec_texts(const struct exec_request *v, struct exec_header *q,
 			    struct err *err)
 {
@@ -160,7 +160,8 @@ static int write_exec_texts(const struct exec_request *v, struct exec_header *q,
 	return TAKE_FD(fd);
 }
 
-/* The caller's terminal stays here: its place takes what is read anyway. */
+/* The client's terminal is not sent. Its place is taken by the file of texts,
+ * which the server reads anyway. */
 static int send_exec_header(int socket, const struct setup *s,
 			    const struct exec_header *q, int texts,
 			    struct err *err)
@@ -192,7 +193,7 @@ static int send_exec_command(struct sandbox *sb, const struct exec_request *v,
 		q.replace[i] = s->replace[i];
 	if (send_exec_header(sb->socket, s, &q, texts, err) < 0)
 		return -err->num;
-	/* Held still, or stopped: it answers when it goes on. */
+	/* A suspended or stopped run replies once it continues. */
 	if (v->on_wait && poll(&answer, 1, NOTICE_AFTER_MS) == 0)
 		v->on_wait();
 	return launch_wait_ready(sb, err);
@@ -216,7 +217,7 @@ static int connect_exec_socket(struct sandbox *sb, int dirfd, struct err *err)
 	return fail_errno(err, "the run's door");
 }
 
-/* Whoever would have let it in was killed just then. */
+/* True if the run ended while it should have accepted the client. */
 static bool has_run_ended(struct sandbox *sb, int dirfd, int failure,
 			  struct err *ret_why)
 {

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "guard/sandbox/ns/ns.h"
 
-/* In the order of the mounts (mounts.c). */
+/* In the order of the mounts in mounts.c. */
 static const char *const private[] = {"/tmp",	  "/var/tmp", "/run",
 				      "/var/run", "/dev",     "/proc"};
 
@@ -24,7 +24,7 @@ static void set_view(struct view *v, enum visibility visibility,
 	*v = (struct view){.visibility = visibility, .place = place};
 }
 
-/* Before the places: later mounts cover earlier ones. */
+/* The view before places: later mounts cover earlier ones. */
 static struct view view_without_places(const struct explained_setup *c,
 				       const char *path)
 {
@@ -45,7 +45,7 @@ static struct view view_without_places(const struct explained_setup *c,
 	return v;
 }
 
-/* A mask has nothing to lie on where its place is not there already. */
+/* A mask is mounted only on an existing path. */
 static bool is_mask_placed(const struct place *p, const struct view *there)
 {
 	if (p->socket && there->visibility == VISIBILITY_LAYER)
@@ -87,7 +87,7 @@ static struct view view_with_places(const struct explained_setup *c,
 	return v;
 }
 
-/* Nodes and folders that guard puts into what is private. */
+/* Nodes and directories that guard creates in private directories. */
 static bool is_made_by_guard(const struct explained_setup *c, const char *path)
 {
 	static const char *const made[] = {
@@ -124,7 +124,7 @@ static bool exists_in_run(const struct explained_setup *c, const struct view *v,
 	return lstat(path, &st) == 0;
 }
 
-/* A path on the way to something that is let in is made as a folder. */
+/* True for a directory on the path to a grant, which guard creates. */
 static bool leads_to_grant(const struct explained_setup *c, const char *path)
 {
 	const char *const *layer;
@@ -160,7 +160,8 @@ void view_free(struct view *v)
 	*v = (struct view){0};
 }
 
-/* A run's own links of that name, if there are any, lead elsewhere. */
+/* True for paths in the run's own /dev: symbolic links of the machine's /dev do
+ * not apply. */
 static bool is_run_device(const char *path)
 {
 	return path_below(path, "/dev") && !strstr(path, "/.") &&

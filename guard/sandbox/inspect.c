@@ -32,7 +32,8 @@ static void report_layer(const struct inspect_report *r,
 						     .remedy = remedy});
 }
 
-/* By doing it: whatever stands in the way of a run stands in this one's. */
+/* Probes by a real setup: an obstacle for a run is one for this setup as
+ * well. */
 int sandbox_probe(int (*in_child)(void *arg, struct err *err), void *arg,
 		  struct err *err)
 {
@@ -91,7 +92,7 @@ static void inspect_landlock(const struct inspect_report *r)
 			     "in lsm=");
 }
 
-/* In a child: a filter stays for ever. */
+/* Loads a filter in a child, since a process cannot remove a filter. */
 static bool can_load_notifier(void)
 {
 	static const struct sock_filter allow = {
@@ -112,7 +113,7 @@ static void inspect_renames(const struct inspect_report *r)
 {
 	static const char yama[] = "/proc/sys/kernel/yama/ptrace_scope";
 
-	/* pid 1 reads the names in the command's memory. */
+	/* pid 1 reads the names of a rename from the command's memory. */
 	if (userns_switch(yama) >= 2)
 		report_layer(
 			r, INSPECT_WEAKER, "renames",

@@ -16,7 +16,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 
-/* More threads than this make no way on any machine. */
+/* No useful program needs more threads. */
 #define PIDS_DEFAULT 1024
 
 static int prepare_launch(struct sandbox *sb,
@@ -70,8 +70,8 @@ static int prepare_launch(struct sandbox *sb,
 	return 0;
 }
 
-/* One call for all namespaces: the child is the run's pid 1 at once. Like
- * fork(2) otherwise: the caller has no threads. */
+/* Creates pid 1 with all namespaces in one clone(2), otherwise like fork(2):
+ * the caller has no threads. */
 static int clone_pid1(struct sandbox *sb, struct err *err)
 {
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
@@ -94,8 +94,8 @@ static int clone_pid1(struct sandbox *sb, struct err *err)
 	return 0;
 }
 
-/* The run goes first when memory runs out. What root says here no run can take
- * back; what a plain user says, it can. */
+/* The kernel kills the run first when memory runs out. A run cannot lower
+ * root's setting; a plain user's it can. */
 static void raise_oom_score(pid_t pid)
 {
 	auto_free char *path = mem_printf("/proc/%d/oom_score_adj", (int)pid);
@@ -105,8 +105,8 @@ static void raise_oom_score(pid_t pid)
 		(void)!write(fd, "500", 3);
 }
 
-/* A first process that gave up has said why, before guard stumbled over its
- * absence. */
+/* Prefers the error that pid 1 reported before it ended to the error that guard
+ * got from its absence. */
 static int prefer_setup_error(struct sandbox *sb, struct err *err)
 {
 	struct pollfd ready = {.fd = sb->socket, .events = POLLIN};
@@ -128,7 +128,8 @@ static int write_userns_maps(struct sandbox *sb, struct err *err)
 	const struct setup *s = &sb->setup;
 	int rc = userns_map(sb->pid, s->root, false, s->uid, s->gid, err);
 
-	/* While the run's first process is where it was born. */
+	/* pasta joins the namespaces while pid 1 is still in the first user
+	 * namespace. */
 	if (rc == 0 && s->policy->net == SANDBOX_NET_PRIVATE)
 		rc = pasta_start(&sb->pasta, &s->network, s->policy, sb->pid,
 				 err);
@@ -160,7 +161,7 @@ int launch_wait_ready(struct sandbox *sb, struct err *err)
 	return 0;
 }
 
-/* A limit on processes binds everybody but uid 0. */
+/* RLIMIT_NPROC binds all users but uid 0. */
 static bool has_kernel_pids_limit(const struct sandbox *sb)
 {
 	const struct sandbox_policy *p = sb->setup.policy;
@@ -176,7 +177,7 @@ static int wait_for_network(struct sandbox *sb, struct err *err)
 	if (sb->setup.policy->net != SANDBOX_NET_PRIVATE)
 		return 0;
 	rc = pasta_wait(&sb->pasta, err);
-	/* Who is not there any more has said why. */
+	/* If pid 1 has ended, launch_wait_ready() reports why. */
 	if (rc == 0)
 		(void)message_send(sb->socket, MESSAGE_NETWORK, 0, NULL, -1);
 	return rc;
@@ -242,8 +243,8 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		    sb->kernel_pids_limit,
 		    sb->cgroup.holds[CGROUP_MEMORY] ? 0 : policy->memory,
 		    policy->net == SANDBOX_NET_HOST);
-	/* Else its commands are no more confined than that, and nothing is
-	 * moved for them. */
+	/* Without this filter the commands have no more filters than pid 1, so
+	 * the two cannot be told apart, and pid 1 moves no files for them. */
 	if (sb->filters.rename_notifier.len)
 		sb->watch.kernel_quotas.init = sb->pid;
 	*ret = TAKE(sb);
@@ -320,7 +321,7 @@ pid_t sandbox_pid1(const struct sandbox *sb)
 	return sb->pid;
 }
 
-/* The caller goes on where the command left off. */
+/* Sets the caller's descriptors to the offsets that the command reached. */
 static void restore_caller_fds(const struct sandbox *sb)
 {
 	int fd;

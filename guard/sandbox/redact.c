@@ -17,23 +17,24 @@ static const char *const words[] = {
 	"authorization", "bearer",	NULL,
 };
 
-/* How tokens begin that say by themselves what they are. */
+/* Prefixes by which a token is recognized without a name. */
 static const char *const token_prefixes[] = {
 	"sk-",	 "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-",
 	"xoxp-", "AKIA", "AIza", "npm_", "hf_",		"pypi-",  NULL,
 };
 
-#define TOKEN_MIN 16 /* bytes of such a token, with its mark */
+#define TOKEN_MIN 16 /* shortest such token, in bytes with its prefix */
 
 struct redact {
 	struct buf *to;
 	bool any;
-	char *element; /* of XML, whose text goes; NULL: none */
-	bool joined; /* the last line goes on in this one: a backslash */
-	bool dropping; /* lines that are further in than this: */
+	char *element; /* the XML element whose text is removed, or NULL */
+	bool joined; /* the last line ends in a backslash and continues */
+	bool dropping; /* drop lines that are indented deeper than indent */
 	size_t indent;
-	const char *until; /* lines go up to one with this; NULL: none do */
-	bool next; /* the next line is the value of a --token */
+	/* drop lines up to one that contains this; NULL: none */
+	const char *until;
+	bool next; /* the next list element is the value of a --token */
 };
 
 static bool is_secret_name(const char *name, size_t len)
@@ -54,7 +55,7 @@ bool redact_is_secret(const char *name)
 	return is_secret_name(name, strlen(name));
 }
 
-/* Copies it without what an URL says of its user. */
+/* Copies text without the user part of URLs. */
 static void put_without_user(struct redact *r, const char *text, size_t len)
 {
 	const char *end = text + len, *at = text;
@@ -88,7 +89,7 @@ static size_t indent_of(const char *line, size_t len)
 	return i;
 }
 
-/* Where the value begins behind "key = " or "key: "; 0: there is none. */
+/* The offset of the value behind "key = " or "key: "; 0: none. */
 static size_t find_value(const char *line, size_t len, size_t *ret_key_len)
 {
 	size_t i;
@@ -137,7 +138,7 @@ static size_t name_end(const char *text, size_t len, size_t i)
 	return i;
 }
 
-/* Whether something stands there that is neither empty nor a variable. */
+/* True if a value stands at i that is neither empty nor a variable. */
 static bool has_secret_value(const char *text, size_t len, size_t i)
 {
 	static const char *const kinds[] = {"Bearer ", "Basic ", NULL};
@@ -154,7 +155,7 @@ static bool has_secret_value(const char *text, size_t len, size_t i)
 	       !redact_is_harmless(text + i, end - i);
 }
 
-/* {token = "x"}, {"token": "x"}, ?token=x; i: of the = or : */
+/* {token = "x"}, {"token": "x"}, ?token=x; i: offset of the = or : */
 static bool is_secret_pair(const char *text, size_t len, size_t i)
 {
 	size_t end = i, at;
@@ -211,7 +212,7 @@ bool redact_has_secret(const char *text, size_t len)
 
 /* ---- values ---- */
 
-/* An empty one of the same kind, so that what reads the file still can. */
+/* Writes an empty value of the same kind, so that the file still parses. */
 static void put_empty_value(struct redact *r, const char *value, size_t len)
 {
 	static const char *const kinds[][3] = {
@@ -237,7 +238,7 @@ static void put_empty_value(struct redact *r, const char *value, size_t len)
 	}
 }
 
-/* In a list over several lines each has a line: a whole value is cut. */
+/* Removes the whole value of an element in a list with one element a line. */
 static bool redact_list_element(struct redact *r, const char *line, size_t len)
 {
 	size_t at = indent_of(line, len), end = len;
@@ -261,7 +262,8 @@ static bool redact_list_element(struct redact *r, const char *line, size_t len)
 	return true;
 }
 
-/* {"token":"x"} on a line of its own, without the blank of YAML. */
+/* Removes a line such as {"token":"x"}, which has no blank after the colon as
+ * in YAML. */
 static bool redact_json_line(struct redact *r, const char *line, size_t len)
 {
 	size_t key_len, at = indent_of(line, len);
@@ -290,7 +292,7 @@ static bool redact_value(struct redact *r, const char *line, size_t len)
 	return true;
 }
 
-/* The line behind an element's end, or NULL: it goes on. */
+/* The first "</" of the element's end tag, or NULL if the text continues. */
 static const char *find_element_end(const struct redact *r, const char *line,
 				    const char *end)
 {
@@ -306,7 +308,7 @@ static const char *find_element_end(const struct redact *r, const char *line,
 	return NULL;
 }
 
-/* An element's beginning, "<password>": its text goes from here on. */
+/* Finds a start tag such as <password> and returns the text behind it. */
 static const char *find_element(struct redact *r, const char *line,
 				const char *end)
 {
@@ -328,7 +330,7 @@ static const char *find_element(struct redact *r, const char *line,
 	return NULL;
 }
 
-/* The rest of a line in which elements may begin and end. */
+/* Copies the rest of a line in which elements may begin and end. */
 static void redact_xml_line(struct redact *r, const char *line, size_t len)
 {
 	const char *end = line + len;
@@ -344,7 +346,8 @@ static void redact_xml_line(struct redact *r, const char *line, size_t len)
 		}
 		if (!at)
 			break;
-		/* What was just found began; what was looked for has ended. */
+		/* After a start tag, at points behind its '>'; otherwise at the
+		 * end tag. */
 		if (at > line && at[-1] == '>') {
 			put_without_user(r, line, (size_t)(at - line));
 		} else {

@@ -6,12 +6,12 @@
 
 #include "base/auto.h"
 
-/* A shorter value that is not in quotes may be a word. */
+/* A shorter value without quotes may be a word. */
 #define RANDOM_MIN 8
 #define KEY_BEGIN "-----BEGIN "
 #define KEY_END "-----END "
 
-/* The part of a line that goes. */
+/* The part of a line to remove. */
 struct secret_span {
 	size_t from, end;
 };
@@ -26,7 +26,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Where a value ends that begins at i: in quotes at the next one. */
+/* The end of the value that begins at i; in quotes, the next quote. */
 static size_t value_end(const char *line, size_t len, size_t i, char quote)
 {
 	while (i < len && (quote ? line[i] != quote
@@ -35,7 +35,7 @@ static size_t value_end(const char *line, size_t len, size_t i, char quote)
 	return i;
 }
 
-/* Letters and digits, and too long for a word of a language. */
+/* True for letters mixed with digits, long enough not to be a word. */
 static bool is_random(const char *value, size_t len)
 {
 	bool digit = false, letter = false;
@@ -48,7 +48,7 @@ static bool is_random(const char *value, size_t len)
 	return len >= RANDOM_MIN && digit && letter;
 }
 
-/* $TOKEN, <your token>, %s, ...: says that there is one, not which. */
+/* True for $TOKEN, <your token>, %s: a reference instead of a secret. */
 static bool is_placeholder(const char *value, size_t len)
 {
 	return len == 0 || strchr("$<{%*(.", value[0]) ||
@@ -66,7 +66,7 @@ static bool is_variable(const char *name, size_t len)
 	return true;
 }
 
-/* "Bearer " and the like in front of what is meant. */
+/* Skips an authentication scheme such as "Bearer " before the value. */
 static size_t skip_auth_scheme(const char *line, size_t len, size_t i)
 {
 	static const char *const kinds[] = {"Bearer ", "Basic ", "token ",
@@ -80,7 +80,7 @@ static size_t skip_auth_scheme(const char *line, size_t len, size_t i)
 	return i;
 }
 
-/* A value that begins at i. sure: no sentence goes on like that. */
+/* Finds the value that begins at i. sure: the syntax cannot be a sentence. */
 static bool find_value_span(const char *line, size_t len, size_t i, bool sure,
 			    struct secret_span *ret)
 {

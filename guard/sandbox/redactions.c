@@ -13,7 +13,7 @@
 
 #define SETTINGS_MAX (1u << 20)
 
-/* Below the home folder: settings that may have tokens among them. */
+/* Settings files below the home directory that may contain tokens. */
 static const char *const settings_files[] = {
 	".npmrc",
 	".yarnrc",
@@ -29,8 +29,8 @@ static const char *const settings_files[] = {
 	NULL,
 };
 
-/* 0; 1: it is no text that can be read, and may be all secret; -1: there is
- * none. */
+/* Returns 0; 1 for a file that is unreadable or not text, and may be all
+ * secret; -1 for a missing file. */
 static int read_settings_file(const char *path, struct buf *ret)
 {
 	struct err ignored;
@@ -50,10 +50,8 @@ static int read_settings_file(const char *path, struct buf *ret)
 	return 0;
 }
 
-/*
- * 1: *ret is what the run shall see instead of the file; 0: it is not there,
- * or has nothing to hide, or is hidden as a whole already.
- */
+/* Returns 1 and the text for the run; 0 if the file is missing, contains no
+ * secret, or is masked as a whole. */
 static int redact_settings_file(const char *path, bool listed,
 				struct redaction *ret)
 {

@@ -48,8 +48,9 @@ static int explain_failed_exec(const struct sandbox *sb,
 	return fail_num(err, num, "run %s", name);
 }
 
-/* Flags of an open file (O_NONBLOCK, O_ASYNC, O_APPEND) are everyone's who has
- * it open: what the run does to them would be there for the caller, too. */
+/* File status flags (O_NONBLOCK, O_ASYNC, O_APPEND) belong to the open file
+ * description, which the caller shares: a change by the run would stay after
+ * it. */
 static void save_stdio_flags(struct sandbox *sb)
 {
 	int fd;
@@ -68,7 +69,8 @@ static void restore_stdio_flags(const struct sandbox *sb)
 			(void)fcntl(fd, F_SETFL, sb->flags_before[fd]);
 }
 
-/* From before the command runs: one that comes early must not end guard. */
+/* Blocks the signals before the command runs, so that an early one cannot end
+ * guard. */
 static int block_relayed_signals(struct sandbox *sb, struct err *err)
 {
 	static const int relayed[] = {SIGINT,  SIGTERM,	  SIGHUP,  SIGQUIT,
@@ -133,7 +135,7 @@ int sandbox_release(struct sandbox *sb, struct err *err)
 		return rc;
 	}
 	sb->deadline = sb->timeout_ms > 0 ? relay_now_ms() + sb->timeout_ms : 0;
-	/* Limits are its own guard's to look at. */
+	/* The guard process that started the run checks its limits. */
 	if (sb->pid)
 		sb->next_watch = relay_now_ms() + watch_interval(&sb->watch);
 	return 0;
@@ -148,7 +150,7 @@ void relay_kill(const struct sandbox *sb)
 			      0);
 }
 
-/* First politely, then not. */
+/* Sends SIGTERM first, SIGKILL on the second call. */
 static void terminate_run(struct sandbox *sb)
 {
 	if (sb->ending) {
@@ -179,17 +181,15 @@ static void handle_command_stop(struct sandbox *sb, int sig)
 		(void)message_send(sb->socket, MESSAGE_CONTINUE, 0, NULL, -1);
 }
 
-/* One that asks the command to end. */
+/* True for signals that ask the command to end. */
 static bool is_end_request(uint32_t sig)
 {
 	return sig == SIGINT || sig == SIGTERM || sig == SIGHUP ||
 	       sig == SIGQUIT;
 }
 
-/*
- * False: whoever is in a run as a visitor is asked for the third time to end.
- * The run may have stopped the process there that would pass it on.
- */
+/* Returns false when an exec client gets its third request to end: the process
+ * in the run that would pass the signal on may be stopped. */
 static bool relay_signal(struct sandbox *sb)
 {
 	struct signalfd_siginfo info;
@@ -202,7 +202,7 @@ static bool relay_signal(struct sandbox *sb)
 			tty_resize(sb->tty);
 		break;
 	case SIGCONT:
-		/* Perhaps in the foreground now. */
+		/* guard may be in the foreground again. */
 		if (sb->tty)
 			tty_enter(sb->tty);
 		break;
@@ -211,7 +211,7 @@ static bool relay_signal(struct sandbox *sb)
 				   (int)info.ssi_signo, NULL, -1);
 		if (sb->pid_fd >= 0 || !is_end_request(info.ssi_signo))
 			break;
-		/* Nothing more is to be waited for then. */
+		/* No further message is awaited. */
 		sb->is_empty = ++sb->end_requests >= END_REQUESTS_MAX;
 		return !sb->is_empty;
 	}
@@ -227,7 +227,7 @@ static void keep_refused_rename(struct sandbox *sb,
 	sb->refused_rename_how = (enum sandbox_refused_rename)message->value;
 }
 
-/* What was seen first is told. */
+/* Keeps the first report. */
 static void keep_fd_exhaustion(struct sandbox *sb,
 			       const struct message *message)
 {
@@ -244,7 +244,7 @@ static void restore_stdio_offset(const struct message *message)
 		(void)lseek(message->value, at, SEEK_SET);
 }
 
-/* What there is to know of the run. */
+/* Handles messages about the result of the run. */
 static void handle_result_message(struct sandbox *sb,
 				  const struct message *message)
 {
@@ -267,7 +267,7 @@ static void handle_result_message(struct sandbox *sb,
 	}
 }
 
-/* False when nothing more will come. */
+/* Returns false at end of file. */
 static bool handle_pid1_message(struct sandbox *sb)
 {
 	struct message message;
@@ -368,8 +368,8 @@ static void enforce_limits(struct sandbox *sb)
 		terminate_run(sb);
 }
 
-/* Until the last process but pid 1 is gone, which cannot do anything more, or
- * pid 1 with all of them. */
+/* Relays until only pid 1 is left, which then just exits, or until pid 1 has
+ * ended. */
 static int relay_until_empty(struct sandbox *sb, struct err *err)
 {
 	struct pollfd fds[7];

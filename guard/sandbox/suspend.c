@@ -1,9 +1,8 @@
 /*
- * guard stops as its command did, so that whoever waits for it sees what he
- * would see of the command. A process that is stopped sees to nothing, though:
- * somebody may let the command alone go on, or end it, or the rest of the run
- * may go beyond its limits meanwhile. So a child stays awake, and wakes guard
- * up when there is something for it to do.
+ * Job control: guard stops as its command did, so that a shell sees the stop of
+ * its job. A stopped process cannot react when the command alone is continued
+ * or ended, or when the run exceeds a limit. So a child process watches and
+ * continues guard when there is an event to handle.
  */
 #include "guard/sandbox/sandbox_private.h"
 
@@ -14,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* It may have come just before guard stopped. */
+/* Repeat time of the SIGCONT: the first may arrive before guard has stopped. */
 #define AGAIN_MS 20
 
 static void __attribute__((noreturn)) wake_guard(int wake_fd, pid_t guard)
@@ -26,7 +25,7 @@ static void __attribute__((noreturn)) wake_guard(int wake_fd, pid_t guard)
 	}
 }
 
-/* Until guard ends it. */
+/* Runs until guard kills it. */
 static void __attribute__((noreturn))
 watch_while_suspended(struct sandbox *sb, int wake_fd, pid_t guard)
 {
@@ -58,9 +57,9 @@ static void suspend_self(const struct sandbox *sb, int sig)
 	(void)sigaction(SIGTSTP, &plain, &old);
 	(void)sigemptyset(&stop);
 	(void)sigaddset(&stop, SIGTSTP);
-	/* The terminal would have stopped all of the foreground group. Where
-	 * nobody could wake us up (an orphaned group) this does nothing, as
-	 * Ctrl-Z does there. */
+	/* The terminal would have sent SIGTSTP to the whole foreground group.
+	 * In an orphaned group, which no shell could continue, the signal has
+	 * no effect, as with Ctrl-Z. */
 	(void)kill(sb->tty ? 0 : getpid(), SIGTSTP);
 	(void)sigprocmask(SIG_UNBLOCK, &stop, &before);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);

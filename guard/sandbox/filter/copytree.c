@@ -17,15 +17,15 @@
 
 #define DEPTH_MAX 150
 #define BUCKETS 4096
-/* Linking makes the layer copy a lower file, which cannot be interrupted. */
+/* link(2) makes overlayfs copy a lower file up, which cannot be interrupted. */
 #define LINK_MAX_BYTES ((off_t)64 << 20)
 
-/* Where the first name of a file with several was copied to. */
+/* The first copied name of a file with hard links. */
 struct link {
 	dev_t dev;
 	ino_t ino;
-	char *path; /* below the copy's root */
-	size_t next; /* in the bucket, counted from 1 */
+	char *path; /* relative to the copy's root */
+	size_t next; /* index of the next one in the bucket, plus 1 */
 };
 
 struct copytree_state {
@@ -47,7 +47,8 @@ static int check_keep_on(const struct copytree_state *c, struct err *err)
 
 /* ---- what is said of an entry ---- */
 
-/* to_fd: open, not O_PATH. The times last: all else changes them. */
+/* to_fd is open for reading, not O_PATH. The times come last, since all other
+ * calls change them. */
 static int copytree_meta(int from_fd, const struct stat *st, int to_fd,
 			 struct err *err)
 {
@@ -65,7 +66,8 @@ static int copytree_meta(int from_fd, const struct stat *st, int to_fd,
 		return -err->num;
 	if (fchmod(to_fd, st->st_mode & 07777) < 0 || fstat(to_fd, &now) < 0)
 		return fail_errno(err, "copy the mode");
-	/* The kernel takes away what this user may not give. */
+	/* The kernel silently drops setuid and setgid bits that this user may
+	 * not set. */
 	if (now.st_mode != st->st_mode)
 		return fail(err, EXDEV, "a mode that cannot be given");
 	if (futimens(to_fd, times) < 0)
@@ -131,14 +133,15 @@ static void add_link(struct copytree_state *c, const struct stat *st,
 
 /* ---- everything but folders ---- */
 
-/* Its link would cost a sync, and nobody can tell a copy from it. */
+/* A copy instead of a link: a link makes overlayfs copy the file up and sync
+ * it. Without a writer the two cannot be told apart. */
 static bool is_unwritten(const struct copytree_state *c, const struct stat *st)
 {
 	return st->st_nlink == 1 &&
 	       st->st_ctim.tv_sec < c->options->unwritten_before;
 }
 
-/* 1: what cannot be copied may be linked. */
+/* Returns 1 if the file cannot be copied: it may be linked. */
 static int try_copytree_file(struct copytree_state *c, int from,
 			     const char *name, int to, struct err *err)
 {
@@ -170,8 +173,8 @@ static int link_or_copy(struct copytree_state *c, int from, const char *name,
 	return copytree_file(c, from, name, to, err);
 }
 
-/* Names of one lower file are one file in the copy, too: the layer itself
- * would make two of them. */
+/* Hard links of a lower file stay one file in the copy. overlayfs itself would
+ * break them into separate files. */
 static int link_or_copy_hardlink(struct copytree_state *c, int from,
 				 const char *name, const struct stat *st,
 				 int to, const char *path, struct err *err)
@@ -230,7 +233,8 @@ static int copytree_dir(struct copytree_state *c, int from, int to,
 		return fail(err, EXDEV, "too deep");
 	if (fstat(from, &st) < 0 || dirlist_read(from, &list, err) < 0)
 		return fail_errno(err, "read a folder");
-	/* Afterwards it will be emptied, by its owner or by who may write. */
+	/* The source is emptied later, by its owner or a user with write
+	 * permission. */
 	if (st.st_uid != geteuid() &&
 	    faccessat(from, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return fail(err, EXDEV, "a folder that cannot be emptied");

@@ -28,15 +28,16 @@
 #error "guard's filters know x86-64 and arm64"
 #endif
 
-/* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. clone(2)
- * has no room for CLONE_NEWTIME, unshare(2) has. */
+/* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
+ * CLONE_NEWTIME is a flag of unshare(2) only; in clone(2) its bit is part of
+ * the exit signal. */
 #define NAMESPACES 0x7E020000u
 #define NEWTIME 0x80u
 
-/* No call of today's kernels has a number near it (Linux 6.18: 468). */
+/* Above all system call numbers of current kernels (Linux 6.18: 468). */
 #define NUMBERS 1024u
 
-/* Linux 5.19; headers may be older. */
+/* Since Linux 5.19; installed headers may be older. */
 #define WAIT_KILLABLE_RECV (1UL << 5)
 
 #define REFUSE(num) (SECCOMP_RET_ERRNO | (num))
@@ -68,24 +69,22 @@ static void emit_load(struct buf *to, size_t offset)
 	emit(to, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* If the loaded word is (not) k, the next instruction is skipped. */
+/* Skips the next instruction unless the loaded word is k. */
 static void emit_skip_unless(struct buf *to, uint32_t k)
 {
 	emit(to, BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
 }
 
-/*
- * The low 32 bits of an argument, the only ones that the kernel looks at in
- * the calls below: a rule on all 64 is walked around by setting a high one
- * (CVE-2019-10063). Both machines are little-endian.
- */
+/* Loads the low 32 bits of an argument. The kernel reads only these in the
+ * calls below; a rule on all 64 bits could be bypassed with a high bit
+ * (CVE-2019-10063). Both architectures are little-endian. */
 static void emit_load_argument(struct buf *to, unsigned int n)
 {
 	emit_load(to, offsetof(struct seccomp_data, args) + n * 8);
 }
 
-/* What follows until end_arch_block() is for calls of one machine; it never
- * falls through. */
+/* Instructions up to end_arch_block() apply to one architecture and must not
+ * fall through. */
 static size_t start_arch_block(struct buf *to, uint32_t machine)
 {
 	emit_load(to, offsetof(struct seccomp_data, arch));
@@ -104,8 +103,8 @@ static void end_arch_block(struct buf *to, size_t start)
 
 /* ---- the filter of calls ---- */
 
-/* Names that this machine or this library does not know are left to the
- * default: the call looks absent. */
+/* Names that the architecture or the library does not know keep the default,
+ * ENOSYS. */
 static void set_syscall_action(uint32_t *actions, uint32_t arch,
 			       const char *const *names, uint32_t action)
 {
@@ -153,15 +152,13 @@ static void set_syscall_actions(uint32_t *actions, uint32_t arch,
 		set_syscall_action(actions, arch, affinity, REFUSE(EPERM));
 }
 
-/* Numbers from `start` up to the next run's have one answer. */
+/* One action for all numbers from `start` up to the next range. */
 struct syscall_range {
 	uint32_t start, action;
 };
 
-/*
- * A balanced tree: is the number in the upper half? The branch that is far is
- * reached by a jump of its own, since conditions reach 255 instructions only.
- */
+/* Emits a balanced binary search. The far branch needs an unconditional jump,
+ * since conditional jumps reach only 255 instructions. */
 static void emit_tree(struct buf *to, const struct syscall_range *ranges,
 		      size_t count)
 {
@@ -203,7 +200,7 @@ static void emit_calls(struct buf *to, uint32_t arch,
 #endif
 	emit_load(to, offsetof(struct seccomp_data, nr));
 #ifdef X32_BIT
-	/* -1 is no call: debuggers set it to skip one. */
+	/* Debuggers set the number -1 to skip a call. */
 	emit_skip_unless(to, 0xFFFFFFFFu);
 	emit_return(to, REFUSE(ENOSYS));
 #endif
@@ -228,7 +225,7 @@ static void make_call_filter(const struct filter_options *w, struct buf *to)
 
 /* ---- the filter of arguments ---- */
 
-/* What follows until end_syscall_block() is for the call nr alone. */
+/* Instructions up to end_syscall_block() apply to the call nr. */
 static size_t start_syscall_block(struct buf *to, int nr)
 {
 	emit(to, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 0);
@@ -255,7 +252,7 @@ static void refuse_argument_bits(struct buf *to, int nr, unsigned int arg,
 	end_syscall_block(to, start, SECCOMP_RET_ALLOW);
 }
 
-/* The argument, of which the bits in mask count, against a list. */
+/* Compares the bits of mask in an argument with a list. */
 static void compare_argument(struct buf *to, int nr, unsigned int arg,
 			     uint32_t mask, const uint32_t *list, size_t count,
 			     uint32_t found, uint32_t otherwise)
@@ -274,7 +271,7 @@ static void compare_argument(struct buf *to, int nr, unsigned int arg,
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* The calls whose arguments count, by machine; -1: has none. */
+/* Numbers of the calls with checked arguments, by architecture; -1: none. */
 struct syscall_numbers {
 	int ioctl, socket, socketpair, clone, unshare, mknod, mknodat,
 		personality;
@@ -308,7 +305,7 @@ static const struct syscall_numbers i386 = {
 };
 #endif
 
-/* No device nodes, and no whiteouts, which are character devices. */
+/* Refuses device nodes; whiteouts are character devices as well. */
 static void restrict_mknod(struct buf *to, const struct syscall_numbers *n)
 {
 	static const uint32_t types[] = {0, S_IFREG, S_IFIFO, S_IFSOCK};
@@ -320,8 +317,8 @@ static void restrict_mknod(struct buf *to, const struct syscall_numbers *n)
 			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
 }
 
-/* Linux, Linux32, both with UNAME26; no randomization (debuggers); the
- * question. Not READ_IMPLIES_EXEC. */
+/* Allows Linux, Linux32, both with UNAME26, no randomization (for debuggers),
+ * and the query. READ_IMPLIES_EXEC is refused. */
 static void restrict_personality(struct buf *to,
 				 const struct syscall_numbers *n)
 {
@@ -332,14 +329,17 @@ static void restrict_personality(struct buf *to,
 			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
 }
 
-/* linux/fscrypt.h, which old headers do not have whole. */
+/* From linux/fscrypt.h, which is incomplete in old headers. */
 #define ADD_ENCRYPTION_KEY 0xc0506617u
 #define REMOVE_ENCRYPTION_KEY 0xc0406618u
 #define REMOVE_ENCRYPTION_KEY_ALL_USERS 0xc0406619u
 
-/* Keys typed into a terminal, its selection, line disciplines (n_gsm), the
- * console's output. The keys of encrypted folders are the file system's and the
- * user's, inside and outside: whoever takes one away shuts the folder. */
+/*
+ * Refuses injection of terminal input, terminal selection, line disciplines
+ * (n_gsm) and the console's output; and the keys of encrypted directories,
+ * which belong to the file system and the user: a removed key locks the
+ * directory outside of the run as well.
+ */
 static void restrict_ioctl(struct buf *to, const struct syscall_numbers *n)
 {
 	static const uint32_t bad[] = {TIOCSTI,
@@ -354,14 +354,14 @@ static void restrict_ioctl(struct buf *to, const struct syscall_numbers *n)
 			 REFUSE(EPERM), SECCOMP_RET_ALLOW);
 }
 
-/* linux/in.h, which old headers do not have whole. */
+/* From linux/in.h, which is incomplete in old headers. */
 #define MULTIPATH_TCP 262u
 
 /*
- * TCP, UDP, and ping's ICMP. The kernel loads a module for any other protocol
- * that somebody asks for (SCTP, DCCP, L2TP...): code that most machines never
- * run otherwise, and that had holes for it. The kind decides too, where no
- * protocol is said. Raw ones take a capability that no run has.
+ * Allows TCP, UDP and ICMP for ping. For any other protocol (SCTP, DCCP,
+ * L2TP...) the kernel loads a module, code that most machines never run and
+ * that has had vulnerabilities. Without an explicit protocol the type decides.
+ * Raw sockets need a capability that no run has.
  */
 static void restrict_internet(struct buf *to)
 {
@@ -387,9 +387,9 @@ static void restrict_internet(struct buf *to)
 	emit_return(to, REFUSE(EPROTONOSUPPORT));
 }
 
-/* Of netlink routes (0) stay, getaddrinfo() asks for them; audit, netfilter
- * and the rest go. AF_VSOCK reaches the host of a machine, AF_ALG and
- * AF_PACKET reach far into the kernel. */
+/* Of netlink only NETLINK_ROUTE (0) is allowed, which getaddrinfo(3) uses;
+ * audit, netfilter and the others are refused. AF_VSOCK reaches the host of a
+ * virtual machine; AF_ALG and AF_PACKET reach deep into the kernel. */
 static void restrict_socket(struct buf *to, const struct syscall_numbers *n)
 {
 	static const uint32_t local[] = {AF_UNIX};
@@ -456,9 +456,12 @@ static void notify_syscall(struct buf *to, int nr)
 	emit_return(to, SECCOMP_RET_USER_NOTIF);
 }
 
-/* Other flags of renameat2 than these two are for the kernel alone. A program
- * that fences itself in with Landlock has lesser rights than we can see. Who
- * ends with a failure may have had too many files open. */
+/*
+ * Notifies of renames, except those with other flags of renameat2(2). A program
+ * under a Landlock ruleset has fewer permissions than guard can see, so that
+ * call is notified of. A program that ends with a failure may have run out of
+ * descriptors.
+ */
 static void make_rename_filter(struct buf *to)
 {
 	static const uint32_t success = 0;
@@ -481,7 +484,7 @@ static void make_rename_filter(struct buf *to)
 	emit_return(to, SECCOMP_RET_ALLOW);
 	end_syscall_block(to, start, SECCOMP_RET_USER_NOTIF);
 	emit_return(to, SECCOMP_RET_ALLOW);
-	/* 32-bit programs, where they are allowed, get no help. */
+	/* 32-bit programs get no notifier. */
 	end_arch_block(to, other);
 	emit_return(to, SECCOMP_RET_ALLOW);
 }

@@ -20,8 +20,8 @@ static int rename_to_target(const struct exdev_rename *m, const char *from,
 								    : 0;
 }
 
-/* What the kernel would have looked at after the layer had refused: before
- * much is copied for nothing. */
+/* Checks that the kernel skips after overlayfs has refused; they save a useless
+ * copy. */
 static int check_rename_target(const struct exdev_rename *m)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -49,8 +49,8 @@ static int undo_copied_tree(const struct exdev_rename *m, int num)
 	return num;
 }
 
-/* Somebody has written to what was copied: that is the file, then. One that
- * was linked has two names. */
+/* True if a file was written after it was copied: then the original is the
+ * current version. A linked file has two names and needs no check. */
 static bool was_written_since(int in, const char *name,
 			      const struct timespec *began)
 {
@@ -73,10 +73,9 @@ static int move_late_entry(int in, int out, const char *name,
 	return unlinkat(in, name, 0);
 }
 
-/*
- * Empties and removes the first tree. What came into it since it was read
- * goes into the second; what cannot go stays: nothing is lost.
- */
+/* Empties and removes the source tree. Entries that appeared after the copy
+ * move to the target; entries that cannot move stay, so that nothing is
+ * lost. */
 static int remove_source_tree(int from_fd, const char *from, int to_fd,
 			      const char *to, const struct timespec *began,
 			      struct err *err)
@@ -92,7 +91,7 @@ static int remove_source_tree(int from_fd, const char *from, int to_fd,
 	out = beneath_open(to_fd, to, O_RDONLY | O_DIRECTORY, 0, err);
 	if (out < 0)
 		return out;
-	/* A folder that its owner may not write to. */
+	/* A directory without write permission for its owner. */
 	if (faccessat(in, ".", W_OK, AT_EACCESS) < 0)
 		(void)fchmod(in, 0700);
 	if (dirlist_read(in, &list, err) < 0)
@@ -116,7 +115,7 @@ static int remove_source_tree(int from_fd, const char *from, int to_fd,
 
 int rename_exdev(const struct exdev_rename *m)
 {
-	struct timespec began; /* by the clock of the files' times */
+	struct timespec began; /* same clock as the files' times */
 	struct err err;
 	int rc = rename_to_target(m, m->from, m->from_fd);
 
@@ -134,7 +133,7 @@ int rename_exdev(const struct exdev_rename *m)
 	rc = rename_to_target(m, m->temporary, m->to_fd);
 	if (rc < 0)
 		return undo_copied_tree(m, rc);
-	/* Done, as everybody sees it. */
+	/* The rename is complete and visible; the rest is cleanup. */
 	(void)remove_source_tree(m->from_fd, m->from, m->to_fd, m->to, &began,
 				 &err);
 	return 0;

@@ -23,27 +23,27 @@
 #include "base/dirtree.h"
 #include "guard/sandbox/filter/rename_exdev.h"
 
-/* Linux 6.6: the one who is asked runs at once where the asker ran. */
+/* Since Linux 6.6: the supervisor is woken up on the CPU of the caller. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
 #define SYNC_WAKE_UP 1UL
 
-/* What a worker ends with when its answer was EXDEV. */
+/* Exit status of a worker that replied EXDEV. */
 #define STATUS_REFUSED 1
 
-/* How long rename_notifier_close() waits for workers to undo what they did. */
+/* Time for workers to undo their work in rename_notifier_close(). */
 #define UNDO_MS 2000
 
-/* The structures of newer kernels are longer. */
+/* Newer kernels have longer structures. */
 union rename_notification {
 	struct seccomp_notif notif;
 	char bytes[256];
 };
 
-/* One of the two names in a question. */
+/* One of the two names of a rename. */
 struct name {
-	int dirfd; /* the caller's */
+	int dirfd; /* of the caller */
 	char path[PATH_MAX];
 	char last[NAME_MAX + 1];
 	int parent_fd;
@@ -65,14 +65,14 @@ static void reply_to_notification(const struct rename_notifier *r, uint64_t id,
 					     : 0,
 	};
 
-	/* ENOENT: the caller is gone. */
+	/* ENOENT: the caller has ended. */
 	(void)ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
 /* ---- what the caller means ---- */
 
-/* Whether all of a text was there, with its end; -1 page at a time is what
- * process_vm_readv(2) reads or does not. */
+/* Reads a NUL-terminated text; false if it is incomplete. Reads page by page,
+ * since process_vm_readv(2) reads a page completely or not at all. */
 static bool read_caller_text(pid_t pid, uint64_t address, char *text,
 			     size_t bytes)
 {
@@ -98,7 +98,7 @@ static bool read_caller_text(pid_t pid, uint64_t address, char *text,
 	return false;
 }
 
-/* Where the path starts, as a path of ours. */
+/* The directory where the caller's path starts, as a path for this process. */
 static void caller_start_path(pid_t pid, const struct name *n, char text[48])
 {
 	if (n->path[0] == '/')
@@ -109,7 +109,7 @@ static void caller_start_path(pid_t pid, const struct name *n, char text[48])
 		(void)snprintf(text, 48, "/proc/%d/fd/%d", (int)pid, n->dirfd);
 }
 
-/* The cheap look that ends nearly all questions. */
+/* A cheap stat that ends nearly all notifications. */
 static bool is_caller_dir(pid_t pid, const struct name *n)
 {
 	char start[48], path[PATH_MAX];
@@ -124,8 +124,8 @@ static bool is_caller_dir(pid_t pid, const struct name *n)
 	       S_ISDIR(st.st_mode);
 }
 
-/* Opens the folder that holds the last part. Slashes behind that are fine:
- * it is a folder. "." and ".." have errors of their own. */
+/* Opens the parent directory. Trailing slashes are ignored: the name is a
+ * directory. "." and ".." are left to the kernel, which has errors for them. */
 static bool open_rename_parent(pid_t pid, struct name *n)
 {
 	struct open_how how = {
@@ -157,7 +157,7 @@ static bool open_rename_parent(pid_t pid, struct name *n)
 	return n->parent_fd >= 0;
 }
 
-/* The rename stays on one mount, and that is a layer. */
+/* True if the rename stays on one mount of overlayfs. */
 static bool on_one_layer(const struct name *from, const struct name *to)
 {
 	struct statx a, b, c;
@@ -173,7 +173,8 @@ static bool on_one_layer(const struct name *from, const struct name *to)
 	       fstype_of_fd(from->parent_fd)->traits & FSTYPE_OVERLAY;
 }
 
-/* Not dumpable: memory and descriptors are nobody's to see. */
+/* EPERM means that the caller is not dumpable: its memory and descriptors are
+ * unreadable. */
 static bool read_caller_path(struct rename_notifier *r, pid_t pid,
 			     uint64_t address, struct name *n)
 {
@@ -185,7 +186,7 @@ static bool read_caller_path(struct rename_notifier *r, pid_t pid,
 	return false;
 }
 
-/* An exchange is the same one way and the other: the first is a folder. */
+/* An exchange is symmetric: swap the names so that the first is a directory. */
 static bool put_dir_first(pid_t pid, struct name *from, struct name *to,
 			  unsigned int flags)
 {
@@ -201,7 +202,7 @@ static bool put_dir_first(pid_t pid, struct name *from, struct name *to,
 	return true;
 }
 
-/* Fills both names' folders and the flags. */
+/* Fills in both parent directories and the flags. */
 static bool read_rename_arguments(struct rename_notifier *r,
 				  const struct seccomp_notif *q,
 				  struct name *from, struct name *to,
@@ -229,15 +230,15 @@ static bool read_rename_arguments(struct rename_notifier *r,
 	}
 	if (pid <= 0 || !read_caller_path(r, pid, addresses[0], from))
 		return false;
-	/* Nearly all questions are about files and end here. */
+	/* Nearly all notifications are about files and end here. */
 	if (!(*ret_flags & RENAME_EXCHANGE) && !is_caller_dir(pid, from))
 		return false;
 	return read_caller_path(r, pid, addresses[1], to) &&
 	       put_dir_first(pid, from, to, *ret_flags) &&
 	       open_rename_parent(pid, from) && open_rename_parent(pid, to) &&
 	       on_one_layer(from, to) &&
-	       /* All of this was about the caller, not about a later process
-		* of the same number. */
+	       /* The notification is still valid, so pid was the caller's all
+		* the time and not reused. */
 	       ioctl(r->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
@@ -256,7 +257,7 @@ static void stop_rename_worker(int sig)
 	stopped = 1;
 }
 
-/* Whether there still is somebody to do it for. */
+/* False once the caller has ended. */
 static bool is_caller_waiting(void *arg)
 {
 	const struct waiting_caller *w = arg;
@@ -266,7 +267,7 @@ static bool is_caller_waiting(void *arg)
 	       ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* Nothing is mended: in one step or not at all. */
+/* An exchange is left to the kernel: it has no equivalent in several steps. */
 static int exchange_names(const struct name *from, const struct name *to)
 {
 	return renameat2(from->parent_fd, from->last, to->parent_fd, to->last,
@@ -284,11 +285,9 @@ struct rename_notifier_clock rename_notifier_clock(void)
 	return (struct rename_notifier_clock){real.tv_sec, boot.tv_sec};
 }
 
-/*
- * What changed last before that was not written in this run. The steps of a
- * file system's clock are finer than a second; one who set the clock meanwhile
- * leaves nothing to go by.
- */
+/* Files with an older ctime were not written in this run. A file system's clock
+ * has finer steps than a second, hence one second less. After a change of the
+ * system clock no time is reliable. */
 static time_t unwritten_before(const struct rename_notifier *r)
 {
 	struct rename_notifier_clock now = rename_notifier_clock();
@@ -337,8 +336,8 @@ static void record_refused_rename(struct rename_notifier *r, const char *name,
 	r->refused_how = how;
 }
 
-/* It may have been a file, or have gone well. Who then fails perhaps failed
- * for this. */
+/* The rename may have been of a file, or have succeeded. A program that then
+ * fails may have failed because of it. */
 static void record_unreadable_rename(struct rename_notifier *r)
 {
 	char path[48], name[17] = "";
@@ -411,7 +410,7 @@ void rename_notifier_answer(struct rename_notifier *r)
 
 	memset(&q, 0, sizeof(q));
 	if (ioctl(r->listener, SECCOMP_IOCTL_NOTIF_RECV, &q) < 0)
-		return; /* ENOENT: the caller is gone */
+		return; /* ENOENT: the caller has ended */
 	if (q.notif.data.nr == SYS_landlock_restrict_self)
 		r->closed = true;
 	if (q.notif.data.nr == SYS_exit_group && !r->fd_exhaustion.max_count)
@@ -444,7 +443,7 @@ bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status)
 			continue;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_REFUSED)
 			record_refused_rename(r, w->name, w->how);
-		/* Nothing is there, unless somebody killed it. */
+		/* The name exists only if the worker was killed. */
 		if (faccessat(w->to_fd, w->temporary, F_OK,
 			      AT_SYMLINK_NOFOLLOW) == 0)
 			(void)dirtree_remove(w->to_fd, w->temporary, &ignored);

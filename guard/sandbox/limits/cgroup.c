@@ -20,9 +20,9 @@
 #include "base/fd.h"
 
 #define PERIOD_US 100000
-/* Milliseconds. */
+/* Tries of 1 ms each. */
 #define REMOVE_TRIES 500
-/* The run's own, below the one with the limits. */
+/* The run's group, inside the group with the limits. */
 #define INNER "run"
 
 static const char *const names[CGROUP_KINDS] = {"memory", "cpu", "pids"};
@@ -56,7 +56,7 @@ static int write_cgroup_number(int dirfd, const char *name, uint64_t number)
 	return write_cgroup_text(dirfd, name, text);
 }
 
-/* The value behind "key " in a file of such lines; 0 when it is not there. */
+/* The number behind "key " in a file with such lines; 0 if it is missing. */
 static uint64_t read_cgroup_key(int dirfd, const char *name, const char *key)
 {
 	AUTO(buf) struct buf b = {0};
@@ -69,7 +69,7 @@ static uint64_t read_cgroup_key(int dirfd, const char *name, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* Where a process ("self") is in a hierarchy; "" for its root. */
+/* The path of a process (or "self") in a hierarchy; "" for its root. */
 static char *read_cgroup_path(const char *process, const char *controller)
 {
 	auto_free char *file = mem_printf("/proc/%s/cgroup", process);
@@ -96,7 +96,7 @@ static int open_cgroup_dir(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The one in it is gone first. */
+/* Removes the inner group first. */
 static int remove_group(int parent, const char *name)
 {
 	auto_free char *inner = mem_printf("%s/" INNER, name);
@@ -106,8 +106,7 @@ static int remove_group(int parent, const char *name)
 	return unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* What a guard that was killed left behind; not what another one is about to
- * use. */
+/* Removes groups of killed guard processes, never those of live ones. */
 static void remove_stale_groups(int dirfd)
 {
 	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -143,7 +142,7 @@ static bool make_inner_group(struct cgroup *c, int kind)
 	return c->inner[kind] >= 0;
 }
 
-/* What is in c->fd and c->parent, and the folder. */
+/* Removes the group and closes c->fd and c->parent. */
 static void drop_cgroup(struct cgroup *c, int kind)
 {
 	(void)remove_group(c->parent[kind], c->name);
@@ -153,10 +152,10 @@ static void drop_cgroup(struct cgroup *c, int kind)
 }
 
 /*
- * A group with processes of its own can have none with limits below it. With
- * cpu and pids alone the kernel does let them be switched on, but makes it the
- * root of a group of threads, into which no process can be moved. The topmost
- * group of all, which has no type, is excepted.
+ * A group with processes cannot have children with limits. For cpu and pids
+ * alone the kernel enables the controllers but makes the group threaded, so
+ * that no process can move into a child. The root group, which has no
+ * cgroup.type, is exempt.
  */
 static bool has_processes(int dirfd)
 {
@@ -168,8 +167,8 @@ static bool has_processes(int dirfd)
 		b.len > 0);
 }
 
-/* One group for all; its controllers have to be switched on in the group
- * above, which then may hold no process (but for the topmost). */
+/* Enables the controllers in the parent group, which then must not contain
+ * processes (except for the root). */
 static bool has_controllers(int dirfd, const struct sandbox_policy *p)
 {
 	AUTO(buf) struct buf b = {0};
@@ -225,7 +224,8 @@ static bool make_v2(struct cgroup *c, const char *root,
 		auto_close int parent = open_cgroup_dir(path);
 		int fd = -1;
 
-		/* Who moves a process needs the group above both. */
+		/* Moving a process requires write permission in the common
+		 * ancestor. */
 		if (parent >= 0 &&
 		    faccessat(parent, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
 		    !has_processes(parent) && has_controllers(parent, p))
@@ -249,8 +249,7 @@ static bool make_v2(struct cgroup *c, const char *root,
 	}
 }
 
-/* Whether systemd has set what it was asked for: without a word it leaves out
- * what it may not. */
+/* systemd silently omits limits that it may not set. */
 static bool is_scope_limit_set(int fd, int kind)
 {
 	static const char *const files[CGROUP_KINDS] = {"memory.max", "cpu.max",
@@ -299,7 +298,8 @@ static bool set_v1(int fd, int kind, const struct sandbox_policy *p)
 		if (write_cgroup_number(fd, "memory.limit_in_bytes",
 					p->memory) < 0)
 			return false;
-		/* With swap; not there on machines that do not count it. */
+		/* Memory plus swap; missing on machines without swap
+		 * accounting. */
 		(void)write_cgroup_number(fd, "memory.memsw.limit_in_bytes",
 					  p->memory);
 		return true;
@@ -313,7 +313,7 @@ static bool set_v1(int fd, int kind, const struct sandbox_policy *p)
 	}
 }
 
-/* A group in each controller's own hierarchy. */
+/* Makes a group in the controller's own hierarchy. */
 static void make_v1(struct cgroup *c, const char *root, int kind,
 		    const struct sandbox_policy *p)
 {
@@ -323,7 +323,7 @@ static void make_v1(struct cgroup *c, const char *root, int kind,
 	auto_close int parent = open_cgroup_dir(path);
 	int fd;
 
-	/* In a container the path may be one of outside. */
+	/* In a container the path may be one of the host. */
 	if (parent < 0)
 		parent = open_cgroup_dir(top);
 	fd = parent < 0 ? -1 : make_cgroup_dir(c, parent);
@@ -378,7 +378,7 @@ uint64_t cgroup_killed(const struct cgroup *c)
 {
 	if (!c->holds[CGROUP_MEMORY])
 		return 0;
-	/* v1 counts them where the process was. */
+	/* v1 counts kills in the group of the process. */
 	return c->version == 2
 		       ? read_cgroup_key(c->fd[0], "memory.events",
 					 "\noom_kill ")
@@ -386,11 +386,9 @@ uint64_t cgroup_killed(const struct cgroup *c)
 					 "memory.oom_control", "\noom_kill ");
 }
 
-/*
- * A group with a process in it cannot be removed, and one that is about to end
- * cannot be moved out. pid 1 may need long for its mounts: what is still there
- * after a moment is left to the sweep of a later run.
- */
+/* A group with processes cannot be removed, and an exiting process cannot be
+ * moved out. pid 1 may take long to unmount: a group that is still busy after
+ * the tries is removed by a later run. */
 static void remove_group_when_empty(int parent, const char *name)
 {
 	struct timespec timestamp = {.tv_nsec = 1000000};

@@ -15,19 +15,19 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-/* Shells and debuggers put single files at high numbers: below this that
- * makes a table as large as the limit. */
+/* Shells and debuggers open single files at high numbers. Below this limit such
+ * a number makes the descriptor table as large as the limit. */
 #define TABLE_MIN 1024u
-/* Who has fewer wants it so. */
+/* A lower limit was set on purpose. */
 #define FILES_MIN 32u
 
-/* A few that it opens and closes all the time do not matter. */
+/* Leaves out 1/64: descriptors that a program opens and closes all the time. */
 static bool is_nearly_exhausted(uint64_t count, uint64_t max_count)
 {
 	return count && count >= max_count - max_count / 64;
 }
 
-/* How many files, and the highest number of one. */
+/* The number of open descriptors, and the highest one. */
 static bool count_open_fds(const char *path, uint64_t *ret_count,
 			   uint64_t *ret_highest)
 {
@@ -50,7 +50,7 @@ static bool count_open_fds(const char *path, uint64_t *ret_count,
 	return true;
 }
 
-/* proc(5)'s status: the name, and for how many files there is a place. */
+/* Reads the name and the size of the descriptor table from proc(5)'s status. */
 static bool read_fd_status(pid_t pid, struct fd_exhaustion *f,
 			   uint64_t *ret_table)
 {
@@ -71,7 +71,8 @@ static bool read_fd_status(pid_t pid, struct fd_exhaustion *f,
 	return at != NULL;
 }
 
-/* Files that are at high numbers still were put there (valgrind does it). */
+/* Descriptors that are still open at high numbers were put there on purpose
+ * (valgrind does it). */
 static bool was_fd_table_full(const char *path, uint64_t max_count)
 {
 	uint64_t count, highest;
@@ -95,7 +96,7 @@ bool fd_exhaustion_check(pid_t pid, bool ending, struct fd_exhaustion *ret)
 	if (pid <= 0 || prlimit(pid, RLIMIT_NOFILE, NULL, &limit) < 0 ||
 	    stat(path, &st) < 0)
 		return false;
-	/* Linux 6.2: how many there are. */
+	/* Since Linux 6.2 the size is the number of open descriptors. */
 	count = (uint64_t)st.st_size;
 	f.max_count = limit.rlim_cur;
 	f.hard_limit = limit.rlim_max;
@@ -115,7 +116,8 @@ bool fd_exhaustion_check(pid_t pid, bool ending, struct fd_exhaustion *ret)
 
 /* ---- inotify ---- */
 
-/* As proc.c sets it, in a namespace whose own numbers are out of sight. */
+/* Half of the machine's limit, as proc.c sets it: the limit of the namespace
+ * itself is not readable here. */
 static uint64_t read_half_of(const char *path)
 {
 	AUTO(buf) struct buf b = {0};

@@ -21,13 +21,13 @@
 
 #define WAIT_MS 10000
 #define STAT_MAX 4096
-/* A run that makes processes faster than they can be stopped. */
+/* Bound for a run that creates processes faster than they are stopped. */
 #define ROUNDS_MAX 1000
 
 struct process {
 	pid_t pid, parent;
 	uint64_t start;
-	bool stopped; /* by us, or before */
+	bool stopped; /* by guard, or before */
 };
 
 struct processes {
@@ -37,15 +37,15 @@ struct processes {
 
 struct freezer {
 	struct processes stopped_list;
-	int group_fd; /* of the run's control group, or -1: by signals */
-	int pipe; /* to the process that lets them go on */
+	int group_fd; /* the run's cgroup; -1: stop with signals */
+	int pipe; /* to the process that resumes the run */
 	pid_t resumer;
 };
 
 /* --- what /proc says --- */
 
-/* Fields 3, 4 and 22 of proc_pid_stat(5), behind the name, which may hold
- * anything. dir: "/proc/PID" or a thread's folder. */
+/* Reads fields 3, 4 and 22 of proc_pid_stat(5), which follow the name; the name
+ * may contain any character. dir: "/proc/PID" or the directory of a thread. */
 static bool read_stat(const char *dir, char *ret_state, pid_t *ret_parent,
 		      uint64_t *ret_start)
 {
@@ -83,8 +83,8 @@ static bool is_stopped_state(char state)
 	return state == 'T' || state == 't' || state == 'Z' || state == 'X';
 }
 
-/* 1: each of its threads; 0: not yet, or one of them is being made. A process
- * that is gone does nothing either. */
+/* True if all threads are stopped. A process that has ended counts as
+ * stopped. */
 static bool are_threads_stopped(pid_t pid)
 {
 	auto_free char *tasks = mem_printf("/proc/%d/task", pid);
@@ -110,7 +110,7 @@ static bool are_threads_stopped(pid_t pid)
 	return true;
 }
 
-/* Every process there is. */
+/* Lists all processes of the machine. */
 static int read_processes(struct processes *ret, struct err *err)
 {
 	auto_close int fd =
@@ -159,7 +159,7 @@ static int write_group_freeze(int group_fd, const char *text)
 	return fd < 0 ? -1 : fd_write(fd, text, 1);
 }
 
-/* Each as long as it is still the one that was stopped. */
+/* Resumes each process whose start time is still the same. */
 static void resume_processes(const struct processes *list)
 {
 	size_t i;
@@ -172,8 +172,8 @@ static void resume_processes(const struct processes *list)
 	}
 }
 
-/* Hears of each process before it is stopped; the end of the pipe means that
- * the caller is done with it, or dead. */
+/* Receives each process before it is stopped. End of file means that the caller
+ * is done or has died. */
 static void __attribute__((noreturn)) resume_at_end(int fd, int group_fd)
 {
 	struct processes list = {0};
@@ -182,7 +182,8 @@ static void __attribute__((noreturn)) resume_at_end(int fd, int group_fd)
 	while (fd_read(fd, &p, sizeof(p)) == (ssize_t)sizeof(p)) {
 		*VEC_ADD(&list) = p;
 	}
-	/* Both: what a group did not hold in time was stopped. */
+	/* Both: processes are stopped with signals if the group did not freeze
+	 * in time. */
 	if (group_fd >= 0)
 		(void)write_group_freeze(group_fd, "0");
 	resume_processes(&list);
@@ -229,7 +230,7 @@ void freezer_end(struct freezer **freezer)
 
 /* --- by its control group --- */
 
-/* The group that guard made for a run (cgroup.c), or -1. */
+/* Opens the group that cgroup.c made for the run; -1: none. */
 static int open_run_group(const char *groups, pid_t init)
 {
 	auto_free char *file = mem_printf("/proc/%d/cgroup", init);
@@ -273,7 +274,7 @@ static int wait_group_frozen(int group_fd)
 	}
 }
 
-/* 0; negative: it has to be done by signals. */
+/* Returns -1 if signals are needed. */
 static int freeze_group(struct freezer *f)
 {
 	if (f->group_fd < 0 || write_group_freeze(f->group_fd, "1") < 0)
@@ -310,7 +311,7 @@ static int stop_process(struct freezer *f, const struct process *p,
 	return wait_process_stopped(p->pid, left_ms, err);
 }
 
-/* Whether a parent of it has been stopped, and it has not. */
+/* True for a process that is not stopped and whose parent is. */
 static bool is_unstopped_child(const struct freezer *f, const struct process *p)
 {
 	const struct process *known =
@@ -320,7 +321,7 @@ static bool is_unstopped_child(const struct freezer *f, const struct process *p)
 	       find_listed_process(&f->stopped_list, p->parent);
 }
 
-/* 1: there were some more, 0: all are still; negative. */
+/* Returns 1 if it stopped any process, 0 if all were stopped. */
 static int stop_new_descendants(struct freezer *f, int *left_ms,
 				struct err *err)
 {
@@ -345,7 +346,8 @@ static int stop_descendants(struct freezer *f, const struct process *init,
 	int left_ms = WAIT_MS, rounds = 0, quiet = 0;
 	int got = stop_process(f, init, &left_ms, err);
 
-	/* /proc is not read at one moment: once more when nobody was seen. */
+	/* A listing of /proc is not atomic, so it takes two in a row without a
+	 * new process. */
 	while (got >= 0 && quiet < 2) {
 		got = stop_new_descendants(f, &left_ms, err);
 		quiet = got ? 0 : quiet + 1;

@@ -20,9 +20,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-/* The kernel's own measure of how many open files a machine can have, where
- * nobody set another: a tenth of its memory, at 1 KiB each (fs/file_table.c).
- */
+/* The kernel's default for the machine's open files: a tenth of memory at 1 KiB
+ * a file (fs/file_table.c). */
 #define FILE_BYTES (10u << 10)
 #define STAT_MAX 4096
 
@@ -72,7 +71,7 @@ static uint64_t read_quota_maximum(const struct kernel_quotas *s,
 	return strtoull(text, NULL, 10);
 }
 
-/* Open files: now, and how many there can sensibly be. */
+/* The number of open files, and a sensible maximum. */
 static bool read_open_files(const struct kernel_quotas *s, uint64_t *ret_now,
 			    uint64_t *ret_most)
 {
@@ -145,7 +144,8 @@ static bool can_send_descriptor(const struct kernel_quotas *s)
 	memcpy(CMSG_DATA(&control.head), &s->watched_fd, sizeof(int));
 	if (sendmsg(s->pair[0], &message, 0) < 0)
 		return errno != ETOOMANYREFS;
-	/* Without room for it the descriptor is thrown away. */
+	/* The receive buffer has no space for the descriptor, so the kernel
+	 * closes it. */
 	(void)recv(s->pair[1], &byte, 1, 0);
 	return true;
 }
@@ -167,7 +167,8 @@ static bool is_quota_short(const struct kernel_quotas *s, enum quota quota)
 	case QUOTA_FILES:
 		return read_open_files(s, &now, &most) && now > most / 2;
 	case QUOTA_REQUESTS:
-		/* It is small as it is: most machines never need one. */
+		/* The maximum is small, since most machines use no aio at
+		 * all. */
 		return read_aio_requests(s, &now) && now &&
 		       now > read_quota_maximum(s, "aio-max-nr") / 2;
 	case QUOTA_WATCHES:
@@ -204,7 +205,7 @@ enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after)
 
 /* ---- whose doing it is ---- */
 
-/* Fields 3 and 20 of proc_pid_stat(5): all of its threads have ended. */
+/* Reads fields 3 and 20 of proc_pid_stat(5): true if all threads have ended. */
 static bool has_process_ended(pid_t pid)
 {
 	auto_free char *path = mem_printf("/proc/%d/stat", (int)pid);
@@ -225,7 +226,7 @@ static bool has_process_ended(pid_t pid)
 	       (state == 'Z' || state == 'X') && threads <= 1;
 }
 
-/* How many filters for calls it has, -1: it is not told (before Linux 5.10). */
+/* The number of seccomp filters; -1: not shown (before Linux 5.10). */
 static int count_filters(pid_t pid)
 {
 	auto_free char *path = mem_printf("/proc/%d/status", (int)pid);
@@ -242,8 +243,8 @@ static int count_filters(pid_t pid)
 	return count;
 }
 
-/* Nobody gets rid of a filter, and the run's commands have one more than its
- * pid 1 and what that forks. */
+/* A process cannot remove a filter. The run's commands have one filter more
+ * than pid 1 and its workers. */
 static bool is_guard_process(const struct kernel_quotas *s, pid_t pid)
 {
 	int most = count_filters(s->init), count = count_filters(pid);
@@ -251,7 +252,7 @@ static bool is_guard_process(const struct kernel_quotas *s, pid_t pid)
 	return most >= 0 && count >= 0 && count <= most;
 }
 
-/* Whether what failed just now did so because the process wants it. */
+/* True if the last call failed because the process hides its usage. */
 static bool is_usage_hidden(const struct kernel_quotas *s, pid_t pid)
 {
 	return errno == ENFILE ||
@@ -259,13 +260,14 @@ static bool is_usage_hidden(const struct kernel_quotas *s, pid_t pid)
 		!has_process_ended(pid) && !is_guard_process(s, pid));
 }
 
-/* What the processes hold. */
+/* Usage of the processes. */
 struct quota_usage {
 	uint64_t files, requests, watches, in_flight, sockets;
-	bool hidden; /* some of it */
+	bool hidden; /* a part could not be read */
 };
 
-/* proc(5)'s fdinfo: a line "tfd:" a watch, "scm_fds: N" of a socket. */
+/* Reads proc(5)'s fdinfo: a line "tfd:" for each epoll watch, "scm_fds: N" for
+ * a socket. */
 static void add_fdinfo(const char *path, struct quota_usage *h)
 {
 	FILE *f = fopen(path, "re");
@@ -280,7 +282,7 @@ static void add_fdinfo(const char *path, struct quota_usage *h)
 		(void)fclose(f);
 }
 
-/* One by one: slow, for what the sum does not tell. */
+/* Inspects each descriptor: slow, for figures without a total. */
 static void add_descriptors_of(const struct kernel_quotas *s, pid_t pid,
 			       enum quota quota, struct quota_usage *h)
 {
@@ -315,8 +317,9 @@ static void add_descriptors_of(const struct kernel_quotas *s, pid_t pid,
 	(void)closedir(dir);
 }
 
-/* Linux 6.2 tells how many there are; before, they have to be counted. A table
- * that only a thread has is another one, and is told by its count alone. */
+/* Since Linux 6.2 the size of /proc/PID/fd is the number of descriptors;
+ * before, they have to be counted. A thread can have a table of its own, which
+ * is recognized by a different count. */
 static void add_files_of(const struct kernel_quotas *s, pid_t pid,
 			 struct quota_usage *h)
 {
@@ -356,8 +359,8 @@ static void add_files_of(const struct kernel_quotas *s, pid_t pid,
 		h->hidden = h->hidden || is_usage_hidden(s, pid);
 }
 
-/* The kernel maps a ring of each context: 32 bytes a request, for at least
- * twice as many as were asked for. */
+/* The kernel maps a ring for each context: 32 bytes a request, for at least
+ * twice the requested number. */
 static void add_requests_of(const struct kernel_quotas *s, pid_t pid,
 			    struct quota_usage *h)
 {
@@ -377,7 +380,7 @@ static void add_requests_of(const struct kernel_quotas *s, pid_t pid,
 		(void)fclose(f);
 }
 
-/* A part of it that nobody holds by chance. */
+/* True for a share that no ordinary program holds. */
 static bool is_most_of_quota(const struct kernel_quotas *s, enum quota quota,
 			     const struct quota_usage *h)
 {

@@ -18,10 +18,10 @@
 #include "base/fd.h"
 
 /*
- * Two calls of org.freedesktop.systemd1(5) in D-Bus's own wire format, little
- * endian as both of guard's machines are (D-Bus Specification, "Message
- * Protocol"): a message is a fixed head, an array of fields and a body, and
- * every value lies at a multiple of its size.
+ * Two calls of org.freedesktop.systemd1(5) in the wire format of D-Bus, little
+ * endian like both of guard's architectures (D-Bus Specification, "Message
+ * Protocol"): a message is a fixed header, an array of fields and a body; each
+ * value is aligned to its size.
  */
 #define SERVICE "org.freedesktop.systemd1"
 #define OBJECT "/org/freedesktop/systemd1"
@@ -67,7 +67,8 @@ static void put_signature(struct buf *b, const char *text)
 	buf_add(b, text, strlen(text) + 1);
 }
 
-/* Returns where its length goes; the padding behind that does not count. */
+/* Returns the offset of the array's length. The padding before the first item
+ * is not part of the length. */
 static size_t begin_array(struct buf *b, size_t align)
 {
 	size_t at;
@@ -94,7 +95,7 @@ static void put_pid_array(struct buf *b, pid_t pid)
 	end_array(b, at, sizeof(uint32_t));
 }
 
-/* The name of a property and the type of what follows. */
+/* Writes the name of a property and the type of its value. */
 static void start_property(struct buf *b, const char *name, const char *type)
 {
 	pad_dbus(b, 8);
@@ -189,8 +190,8 @@ static bool receive_dbus_message(int fd, struct dbus_message *m)
 	       receive_dbus_part(fd, &m->body, body);
 }
 
-/* One call is under way at a time: any answer is its. Signals between are of
- * others. */
+/* Only one call is pending, so the next return or error message is its reply.
+ * Signals are skipped. */
 static bool wait_dbus_reply(int fd)
 {
 	AUTO(dbus_message) struct dbus_message m = {0};
@@ -206,7 +207,7 @@ static bool buf_contains_text(const struct buf *b, const char *text)
 	return b->len && memmem(b->data, b->len, text, strlen(text));
 }
 
-/* The signal JobRemoved (number, job, unit, result) of this unit. */
+/* Waits for the signal JobRemoved (number, job, unit, result) of this unit. */
 static bool wait_systemd_job(int fd, const char *unit)
 {
 	static const char done[] = "done";
@@ -227,7 +228,7 @@ static bool wait_systemd_job(int fd, const char *unit)
 
 /* ---- the connection ---- */
 
-/* What this user's systemd listens at, without a bus between. */
+/* Connects to the private socket of the user's systemd, without a bus. */
 static int connect_manager(void)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -250,7 +251,7 @@ static int connect_manager(void)
 	return TAKE_FD(fd);
 }
 
-/* By the uid that the kernel tells the other side. */
+/* Authenticates by the uid that the kernel reports to the other side. */
 static bool authenticate(int fd)
 {
 	static const char begin[] = "BEGIN\r\n";
@@ -275,7 +276,7 @@ static bool authenticate(int fd)
 
 /* ---- the scope ---- */
 
-/* A process that does nothing: a scope without one ends at once, and the run's
+/* Starts an idle process: a scope without a process ends at once, and the run
  * does not exist yet. */
 static pid_t start_holder(void)
 {
@@ -306,7 +307,7 @@ static void put_properties(struct buf *b, const struct scope *s,
 
 	put_string_property(b, "Description", "limits of a guard run");
 	put_string_property(b, "CollectMode", "inactive-or-failed");
-	/* Only into such a group processes can be moved later. */
+	/* Only into a delegated group processes can be moved later. */
 	start_property(b, "Delegate", "b");
 	put_u32(b, 1);
 	start_property(b, "PIDs", "au");

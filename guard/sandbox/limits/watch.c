@@ -14,15 +14,15 @@
 #include "base/fd.h"
 #include "base/vec.h"
 
-/* At its limit for so long, a run makes no way any more. */
+/* Time at the limit after which the run makes no progress. */
 #define STUCK_MS 3000
 #define TICK_MS 250
 #define MEMORY_TICK_MS 100
 
 struct process_sums {
 	uint64_t threads, rss, pss;
-	bool exact; /* pss is wanted */
-	struct fd_exhaustion *fd_exhaustion; /* or NULL: not asked for */
+	bool exact; /* sum up pss */
+	struct fd_exhaustion *fd_exhaustion; /* NULL: not checked */
 	VEC(pid_t) todo;
 };
 
@@ -55,7 +55,7 @@ static void add_children(struct process_sums *s, pid_t pid)
 	(void)closedir(dir);
 }
 
-/* Fields 20 and 24 of proc(5)'s stat: threads, pages in memory. */
+/* Reads fields 20 and 24 of proc(5)'s stat: threads, resident pages. */
 static void add_process(struct process_sums *s, pid_t pid)
 {
 	AUTO(buf) struct buf b = {0};
@@ -80,7 +80,8 @@ static void add_process(struct process_sums *s, pid_t pid)
 	s->rss += pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What is shared counts in parts; slow, so asked for near the limit only. */
+/* Adds the proportional set size, in which shared memory counts in parts. The
+ * kernel computes it slowly, so only near the limit. */
 static void add_exact_memory(struct process_sums *s, pid_t pid)
 {
 	AUTO(buf) struct buf b = {0};
@@ -96,8 +97,7 @@ static void add_exact_memory(struct process_sums *s, pid_t pid)
 		s->pss += strtoull(at + 5, NULL, 10) * 1024;
 }
 
-/* All descendants of the run's pid 1: whoever loses its parent becomes a
- * child of that one. */
+/* Sums up all descendants of pid 1, which adopts orphans. */
 static void sum_descendants(struct process_sums *s, pid_t pid1)
 {
 	size_t i;
@@ -140,7 +140,7 @@ void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,
 		.kernel_quotas = KERNEL_QUOTAS_CLOSED,
 	};
 	w->kernel_quotas.ports = ports;
-	/* What is short now, others took. */
+	/* A shortage at this time is not the run's. */
 	(void)kernel_quotas_check(&w->kernel_quotas, QUOTA_NONE);
 }
 
@@ -154,8 +154,9 @@ int watch_interval(const struct watch *w)
 	return w->memory ? MEMORY_TICK_MS : TICK_MS;
 }
 
-/* Whether to count: once a second, always when there were many or when the
- * machine as a whole has many more than a moment ago (one call tells). */
+/* Decides whether to count: once a second, and always if the run had many
+ * threads or the machine has many more than at the last call (one system
+ * call). */
 static bool is_time_to_count(struct watch *w)
 {
 	uint64_t now = machine_threads(), before = w->machine;
@@ -167,7 +168,7 @@ static bool is_time_to_count(struct watch *w)
 
 static bool has_too_many_threads(struct watch *w, uint64_t threads)
 {
-	/* pid 1, and a fork that is under way. */
+	/* Minus pid 1 and a pending fork. */
 	if (threads + 2 < w->pids) {
 		w->stuck_ms = 0;
 		return false;
@@ -178,7 +179,7 @@ static bool has_too_many_threads(struct watch *w, uint64_t threads)
 	return w->stuck_ms >= STUCK_MS;
 }
 
-/* Of what others need as well: when it runs out, is it the run? */
+/* True if a resource of the machine is short and the run holds most of it. */
 static bool exceeds_quota(struct watch *w)
 {
 	AUTO(process_sums) struct process_sums s = {0};

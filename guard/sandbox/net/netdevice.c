@@ -14,13 +14,13 @@
 
 #include "base/auto.h"
 
-/* Of each packet: nothing is sent on from here, pasta makes its own. */
+/* The device's packets are not forwarded: pasta creates packets of its own. */
 #define MTU 65520
 
-/* Any: pasta takes whatever is sent. */
+/* Arbitrary: pasta accepts any destination. */
 static const unsigned char gateway_mac[6] = {2, 0, 0, 0, 0, 1};
 
-/* One request of rtnetlink(7), with room for all that is asked here. */
+/* A request of rtnetlink(7) with space for its attributes. */
 struct netlink_request {
 	struct nlmsghdr head;
 	union {
@@ -63,7 +63,7 @@ static void add_netlink_number(struct netlink_request *r, unsigned short type,
 	(void)add_netlink_attribute(r, type, &number, sizeof(number));
 }
 
-/* What was added since belongs to it. */
+/* Ends a nested attribute: the attributes added since belong to it. */
 static void end_netlink_nest(struct netlink_request *r, struct rtattr *nest)
 {
 	nest->rta_len =
@@ -82,7 +82,7 @@ static size_t add_netlink_address(struct netlink_request *r,
 	return len;
 }
 
-/* 0 or the errno of the answer. */
+/* Returns 0 or the errno of the reply. */
 static int exchange_netlink(int fd, struct netlink_request *r)
 {
 	struct {
@@ -108,7 +108,7 @@ static int netlink_request(int fd, struct netlink_request *r, const char *what,
 	return num ? fail_num(err, num, "private network: %s", what) : 0;
 }
 
-/* No address that the kernel gives it by itself, no questions on it. */
+/* Sets the MTU and switches off automatic addresses and neighbor discovery. */
 static int configure_link(int fd, int device, struct err *err)
 {
 	struct netlink_request r = NETLINK_REQUEST(RTM_NEWLINK, 0, r.link);
@@ -122,7 +122,7 @@ static int configure_link(int fd, int device, struct err *err)
 	(void)add_netlink_attribute(&r, IFLA_INET6_ADDR_GEN_MODE, &none, 1);
 	end_netlink_nest(&r, v6);
 	end_netlink_nest(&r, all);
-	/* Without IPv6 in the kernel: the same without that. */
+	/* A kernel without IPv6 refuses the IPv6 part. */
 	if (exchange_netlink(fd, &r) == 0)
 		return 0;
 	r.head.nlmsg_len = NLMSG_LENGTH(sizeof(r.link));
@@ -139,7 +139,8 @@ static int bring_device_up(int fd, int device, struct err *err)
 	return netlink_request(fd, &r, "bring the device up", err);
 }
 
-/* Nobody is asked who has an address: what is not in the table stays out. */
+/* Switches off ARP and neighbor discovery: addresses without a fixed entry are
+ * unreachable. */
 static int disable_neighbor_probes(int fd, int family, int device,
 				   struct err *err)
 {
@@ -204,7 +205,7 @@ static int set_device_gateway(int fd, int family, int device, const char *text,
 	return netlink_request(fd, &r, "route to the gateway", err);
 }
 
-/* metric: the lower wins; device 0: refused at once. */
+/* metric: the lower one wins; device 0: a route that refuses at once. */
 static int add_block_route(int fd, const struct network_address *a,
 			   uint32_t metric, int device, struct err *err)
 {
@@ -226,11 +227,9 @@ static int add_block_route(int fd, const struct network_address *a,
 	return netlink_request(fd, &r, "close an address", err);
 }
 
-/*
- * Refused at once by the first route. Who names the device when he asks does
- * not see that one, and would get the next that is less exact, which is the
- * gateway's: for him there is a second, to a neighbour that is never found.
- */
+/* Blocks an address by two routes. The first refuses at once. A program that
+ * binds to the device does not see it and would get the gateway's less specific
+ * route, so the second leads to a neighbor that is never resolved. */
 static int block_address(int fd, int device, const struct network_address *a,
 			 struct err *err)
 {
@@ -256,8 +255,8 @@ static int block_address_text(int fd, int device, const char *text,
 	return block_address(fd, device, &a, err);
 }
 
-/* What a socket outside would take for the machine itself, what is of one
- * link only, and where clouds tell a machine its secrets. */
+/* Addresses that a socket outside would connect to the machine itself,
+ * link-local addresses, and the metadata services of clouds. */
 static const char *const blocked4[] = {"0.0.0.0/8",
 				       "127.0.0.0/8",
 				       "169.254.0.0/16",
@@ -269,7 +268,7 @@ static const char *const blocked6[] = {
 	"::/96",
 	"::ffff:0:0/96",
 	"fe80::/10",
-	"64:ff9b::7f00:0/104" /* the same behind NAT64 */,
+	"64:ff9b::7f00:0/104" /* loopback behind NAT64 */,
 	"64:ff9b::a9fe:0/112",
 	"fd00:ec2::/64" /* Amazon */,
 	"fd20:ce::254/128" /* Google */,

@@ -26,7 +26,7 @@ static char *next_table_line(char **at)
 	return line;
 }
 
-/* Of route(8)'s tables: destination and mask of nothing but zeros. */
+/* Reads the table of route(8): destination and mask are zero. */
 static bool has_default4(void)
 {
 	AUTO(buf) struct buf b = {0};
@@ -59,7 +59,8 @@ static bool has_default6(void)
 		return false;
 	(void)buf_text(&b);
 	at = (char *)b.data;
-	/* The kernel's own, which refuses, is of the loopback. */
+	/* The kernel's own default route, which refuses, belongs to the
+	 * loopback. */
 	while ((line = next_table_line(&at)))
 		if (sscanf(line, "%32s %x %*s %*s %*s %*s %*s %*s %*s %32s", to,
 			   &bits, device) == 3 &&
@@ -68,8 +69,8 @@ static bool has_default6(void)
 	return false;
 }
 
-/* Name servers are the machine's affair, one on its loopback as well: the run
- * asks an address that pasta passes on to the first of them. */
+/* The run's name server is an address that pasta forwards to the machine's
+ * first one, which may listen on the loopback. */
 static void find_name_servers(struct network *n)
 {
 	AUTO(buf) struct buf b = {0};

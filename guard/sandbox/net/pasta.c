@@ -18,13 +18,13 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-/* Not by PATH, in which there may be folders that a run's result is put into.
- */
+/* Not found by PATH, which may contain directories that receive the result of a
+ * run. */
 static const char *const pasta_paths[] = {"/usr/bin/pasta",
 					  "/usr/local/bin/pasta", "/bin/pasta",
 					  "/run/current-system/sw/bin/pasta"};
 
-/* Where they stay in the first process once all else is closed. */
+/* Descriptors of the supervisor after all others are closed. */
 enum { LOG_FD = 2, READY_FD, NETWORK_FD, FIRST_FREE_FD };
 
 const char *pasta_find(void)
@@ -78,9 +78,8 @@ static void add_pasta_ports(struct names *a,
 	names_add(a, "none");
 }
 
-/* From the run to the machine's loopback there is nothing: no mapping of the
- * gateway, no ports. It hears of no addresses from pasta but those that
- * network_set_up() gives. */
+/* No way from the run to the machine's loopback: no mapping of the gateway, no
+ * ports. pasta announces no addresses; network_set_up() sets them. */
 static char **make_pasta_arguments(const struct network *n,
 				   const struct sandbox_policy *policy)
 {
@@ -121,7 +120,7 @@ static char **make_pasta_arguments(const struct network *n,
 	add_pasta_ports(&a, policy, false);
 	add_pasta_ports(&a, policy, true);
 	names_add(&a, "--netns");
-	/* Two more: the path and the end. */
+	/* Two entries for the path and the NULL at the end. */
 	a.items = mem_resize(a.items, a.count + 2, sizeof(*a.items));
 	a.items[a.count] = a.items[a.count + 1] = NULL;
 	return a.items;
@@ -129,7 +128,7 @@ static char **make_pasta_arguments(const struct network *n,
 
 /* ---- the processes ---- */
 
-/* No capabilities, so that pasta, which has given up some, may look at this
+/* Drops all capabilities, so that pasta, which has dropped some, may open this
  * process's namespace. */
 static void expose_network_namespace(void)
 {
@@ -155,11 +154,9 @@ exec_pasta(const char *program, char **pasta_arguments, const int gate[2])
 	_exit(127);
 }
 
-/*
- * The first process of pasta's pid namespace: guard's death is its death, and
- * its death ends all others in there at once. pasta could not be bound to
- * guard itself, since it changes its credentials.
- */
+/* The first process of pasta's pid namespace. The kernel kills it with guard,
+ * and with it all processes of the namespace. pasta itself cannot be bound to
+ * guard, since it changes its credentials. */
 static void __attribute__((noreturn)) supervise_pasta(char **pasta_arguments)
 {
 	const char *program = pasta_find();
@@ -168,7 +165,7 @@ static void __attribute__((noreturn)) supervise_pasta(char **pasta_arguments)
 	pid_t pid;
 
 	(void)setsid();
-	/* pasta takes it for a failure when this was ignored. */
+	/* pasta fails if SIGPIPE is ignored. */
 	(void)signal(SIGPIPE, SIG_DFL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || !program ||
 	    readlink("/proc/self", number, sizeof(number) - 1) <= 0 ||
@@ -183,10 +180,10 @@ static void __attribute__((noreturn)) supervise_pasta(char **pasta_arguments)
 	expose_network_namespace();
 	(void)close(gate[0]);
 	(void)close(gate[1]);
-	/* It goes into the background when all is ready. */
+	/* pasta goes into the background when it is ready. */
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
 		_exit(1);
-	/* By SIGPIPE, when guard is gone already. */
+	/* SIGPIPE ends this process if guard has ended. */
 	if (write(READY_FD, "", 1) != 1)
 		_exit(1);
 	(void)close(READY_FD);
@@ -211,8 +208,9 @@ static bool keep_pasta_descriptors(int log, int ready, int network)
 	return close_range(FIRST_FREE_FD, ~0U, 0) == 0;
 }
 
-/* By a process in between: who has joined a user namespace stays in it. In
- * there it may make a pid namespace; the network is the machine's. */
+/* Starts the supervisor by a helper process: a process that has joined a user
+ * namespace cannot leave it. In the user namespace the supervisor may create a
+ * pid namespace; its network is the machine's. */
 static int start_supervisor(struct pasta *p, int user, int network, int ready,
 			    char **pasta_arguments, struct err *err)
 {
@@ -286,7 +284,7 @@ int pasta_start(struct pasta *p, const struct network *n,
 
 /* ---- guard's side ---- */
 
-/* Its last word, without what it says of a missing system logger. */
+/* pasta's last line, except for a complaint about a missing system logger. */
 static char *last_log_line(int fd)
 {
 	AUTO(buf) struct buf b = {0};

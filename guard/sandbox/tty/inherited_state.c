@@ -7,14 +7,14 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-/* More than a run of many mounts takes; where the hard limit lets us. */
+/* Enough for a run with many mounts, as far as the hard limit allows. */
 #define FILES_LEAST 1024U
 #define STACK_LEAST (1U << 20)
 
 static struct inherited_state saved;
 static bool is_saved;
 
-/* Those that the C library keeps for itself are not for us. */
+/* False for signals that the C library reserves. */
 static bool is_settable_signal(int sig)
 {
 	return sig < 32 || (sig >= SIGRTMIN && sig <= SIGRTMAX);
@@ -41,9 +41,9 @@ static void save_signals(struct inherited_state *h)
 		if (sigismember(&blocked, sig) > 0)
 			h->blocked |= signal_bit(sig);
 	}
-	/* The kernel would take the children's ends for itself. */
+	/* With SIGCHLD ignored the kernel reaps children itself. */
 	(void)signal(SIGCHLD, SIG_DFL);
-	/* An error of the write, which can be told, not guard's end. */
+	/* A write over the limit returns an error instead of ending guard. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -62,8 +62,7 @@ static uint64_t raise_soft_limit(int resource, rlim_t least)
 	return before;
 }
 
-/* The next file that is opened would take its place, and messages would be
- * written into it. */
+/* The next opened file would take the number, and messages would go into it. */
 static int open_closed_stdio(struct inherited_state *h)
 {
 	int fd;
@@ -91,7 +90,7 @@ int inherited_state_save(void)
 	h->files = raise_soft_limit(RLIMIT_NOFILE, FILES_LEAST);
 	h->stack = raise_soft_limit(RLIMIT_STACK, STACK_LEAST);
 	h->mask = umask(0);
-	/* What guard makes for itself it can get at again. */
+	/* The owner's bits stay clear, so that guard can use its own files. */
 	(void)umask(h->mask & 0077);
 	return 0;
 }

@@ -16,10 +16,11 @@
 #define TO 1
 #define FIRST_FREE 2
 
-/* For what was written to arrive. */
+/* Time for written data to arrive. */
 #define DRAIN_MS 3000
 
-/* The caller may have made it so; nobody else is to notice. */
+/* The caller may have set O_NONBLOCK on the descriptor; the proxy still
+ * blocks. */
 static void wait_stdio_ready(int fd, short events)
 {
 	struct pollfd p = {.fd = fd, .events = events};
@@ -44,7 +45,7 @@ static bool write_stdio(const char *data, size_t len)
 	return true;
 }
 
-/* from, to: both get new numbers, and nothing else stays open. */
+/* Moves both descriptors to new numbers and closes all others. */
 static void __attribute__((noreturn))
 copy_stdio(int from, int to, bool is_output)
 {
@@ -52,7 +53,8 @@ copy_stdio(int from, int to, bool is_output)
 	sigset_t all;
 	ssize_t n;
 
-	/* What a terminal sends is for the run; it ends when that does. */
+	/* Signals of the terminal are for the run; the proxy ends at end of
+	 * file. */
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)prctl(PR_SET_NAME, "guard-ferry");
@@ -118,7 +120,8 @@ int stdio_proxy_start(struct stdio_proxies *f,
 	for (fd = 0; fd < 3; fd++) {
 		if (!wanted[fd])
 			continue;
-		/* In the order in which it is written. */
+		/* stdout and stderr are one file: one proxy keeps the order of
+		 * the output. */
 		if (fd == 2 && f->items[1].pid &&
 		    is_same_open_file(2, f->items[1].original_fd)) {
 			f->items[2].original_fd = fcntl(2, F_DUPFD_CLOEXEC, 3);
@@ -132,7 +135,8 @@ int stdio_proxy_start(struct stdio_proxies *f,
 	return 0;
 }
 
-/* Somebody may have the pipe's other end still: then it goes on alone. */
+/* Another process may still hold the pipe open: then the proxy continues
+ * alone. */
 static void wait_proxy_end(pid_t pid)
 {
 	auto_close int watch = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -148,7 +152,8 @@ void stdio_proxy_stop(struct stdio_proxies *f)
 {
 	int fd;
 
-	/* The last that write into the pipes. */
+	/* guard's own copies of the pipes: closed, the proxies see end of
+	 * file. */
 	for (fd = 0; fd < 3; fd++) {
 		if (!f->items[fd].original_fd)
 			continue;

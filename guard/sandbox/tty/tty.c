@@ -13,26 +13,27 @@
 #include "base/fd.h"
 #include "guard/sandbox/tty/ttymodes.h"
 
-/* Small, so that a slow side is noticed by the fast one. */
+/* Small, so that a slow reader throttles a fast writer. */
 #define PIPE_LEN 16384
 
 struct tty_pipe {
-	char data[PIPE_LEN]; /* the first is left free when it is filled */
+	/* the first byte is reserved for a CR that is held back */
+	char data[PIPE_LEN];
 	size_t start, len;
 };
 
 struct tty {
-	int in_fd, out_fd; /* the caller's terminal: borrowed */
+	int in_fd, out_fd; /* borrowed from the caller */
 	int master_fd;
 	bool pipeline, wanted; /* see struct setup */
-	bool raw; /* saved holds what it was before */
-	bool in_end; /* no more input */
-	bool held; /* nothing is read for now */
-	bool after_cr; /* one is held back: see convert_line_ends() */
+	bool raw; /* saved has the modes from before */
+	bool in_end; /* end of input */
+	bool held; /* input is not read */
+	bool after_cr; /* a CR is held back: see convert_line_ends() */
 	struct termios saved;
-	struct tty_pipe in, out; /* towards the run, towards the terminal */
+	struct tty_pipe in, out; /* to the run; to the terminal */
 	struct ttymodes modes;
-	/* Answers to CSI 5 n that were read. */
+	/* Replies to the query CSI 5 n. */
 	unsigned int status_answers;
 	char last_typed;
 };
@@ -91,7 +92,7 @@ static int terminal_fd(const struct tty *t)
 	return t->in_fd >= 0 ? t->in_fd : t->out_fd;
 }
 
-/* What is there now is somebody else's: a shell's at its prompt, a pager's. */
+/* Another program set the current modes: a shell at its prompt, a pager. */
 static void make_canonical(struct termios *modes)
 {
 	modes->c_iflag |= ICRNL | IXON | BRKINT;
@@ -101,7 +102,7 @@ static void make_canonical(struct termios *modes)
 			  ECHOCTL | ECHOKE;
 }
 
-/* A terminal that does not control us has no foreground to be in. */
+/* True also for a terminal that is not guard's controlling terminal. */
 static bool in_foreground(const struct tty *t)
 {
 	pid_t group = tcgetpgrp(terminal_fd(t));
@@ -133,7 +134,7 @@ void tty_resize(struct tty *t)
 
 /* ---- bytes on their way ---- */
 
-/* False at the end of what can be read now. */
+/* Returns false at end of file or without data. */
 static bool fill_tty_pipe(struct tty_pipe *p, int fd)
 {
 	ssize_t n = read(fd, p->data + 1, sizeof(p->data) - 1);
@@ -145,7 +146,7 @@ static bool fill_tty_pipe(struct tty_pipe *p, int fd)
 	return true;
 }
 
-/* len: at most so many at once. */
+/* Writes at most len bytes at once. */
 static bool write_tty_pipe(struct tty_pipe *p, int fd, size_t len)
 {
 	ssize_t n = write(fd, p->data + p->start, p->len < len ? p->len : len);
@@ -157,7 +158,8 @@ static bool write_tty_pipe(struct tty_pipe *p, int fd, size_t len)
 	return true;
 }
 
-/* Before the modes change: its line ends are made for those of now. */
+/* Called before the modes change: the line ends in the buffer fit the current
+ * modes. */
 static void flush_output(struct tty *t)
 {
 	while (t->out.len && write_tty_pipe(&t->out, t->out_fd, PIPE_LEN))
@@ -167,7 +169,7 @@ static void flush_output(struct tty *t)
 
 /* ---- raw and back ---- */
 
-/* From the background this would stop us, or spoil the shell's line. */
+/* Blocks SIGTTOU: from the background the call would stop guard. */
 static int set_terminal_modes(const struct tty *t, int when,
 			      const struct termios *modes)
 {
@@ -184,10 +186,8 @@ static int set_terminal_modes(const struct tty *t, int when,
 	return rc;
 }
 
-/*
- * Lines that were typed before, and ends: in a raw terminal the kernel hands
- * out an end that waits to be read as a NUL.
- */
+/* Reads lines that were typed before. In raw mode the kernel would return a
+ * pending end of file as a NUL byte. */
 static void read_typed_lines(struct tty *t)
 {
 	struct pollfd p = {.fd = t->in_fd, .events = POLLIN};
@@ -240,7 +240,7 @@ void tty_want_input(struct tty *t)
 	tty_enter(t);
 }
 
-/* ESC [ 0 n: all is well; or 3: not. */
+/* CSI 0 n means no malfunction, CSI 3 n a malfunction. */
 static void count_answers(struct tty *t, const char *bytes, size_t len)
 {
 	size_t i;
@@ -253,11 +253,9 @@ static void count_answers(struct tty *t, const char *bytes, size_t len)
 	}
 }
 
-/*
- * The run may have asked the terminal something just before it left; the
- * answer would be typed into the caller's shell. One more question, and its
- * answer comes after all others. A terminal that is silent costs 300 ms.
- */
+/* The run may have sent a query just before it ended; a shell would read the
+ * reply as input. A query of guard's own is answered last. A terminal without a
+ * reply costs 300 ms. */
 static void discard_answers(struct tty *t)
 {
 	struct pollfd p = {.fd = t->in_fd, .events = POLLIN};
@@ -266,7 +264,7 @@ static void discard_answers(struct tty *t)
 	if (!t->modes.has_query || t->out_fd < 0 ||
 	    fd_write(t->out_fd, "\x1b[5n", 4) < 0)
 		return;
-	/* The run may have asked the same. */
+	/* The run may have sent the same query. */
 	while (t->status_answers <= t->modes.status_queries &&
 	       poll(&p, 1, 300) > 0) {
 		ssize_t n = read(t->in_fd, bytes, sizeof(bytes));
@@ -308,7 +306,7 @@ static bool reads_input(const struct tty *t)
 	return t->raw && !t->held && !t->in_end && t->in.len == 0;
 }
 
-/* A shell's fg sends no signal to what was running already. */
+/* A shell's fg sends no signal to a process that is already running. */
 bool tty_awaits_foreground(const struct tty *t)
 {
 	return !t->raw && !t->in_end && t->in_fd >= 0 &&
@@ -319,7 +317,7 @@ size_t tty_poll(struct tty *t, struct pollfd *fds)
 {
 	short master = 0;
 
-	/* Meanwhile somebody else may have the terminal. */
+	/* Another process may have the terminal by now. */
 	if (t->raw && !in_foreground(t))
 		t->raw = false;
 	if (tty_awaits_foreground(t))
@@ -330,7 +328,7 @@ size_t tty_poll(struct tty *t, struct pollfd *fds)
 		master |= POLLOUT;
 	fds[0] = (struct pollfd){.fd = master ? t->master_fd : -1,
 				 .events = master};
-	/* Of its end is told in any case. */
+	/* poll(2) reports a hangup without any event. */
 	fds[1] = (struct pollfd){.fd = t->in_end ? -1 : t->in_fd,
 				 .events = reads_input(t) ? POLLIN : 0};
 	fds[2] = (struct pollfd){.fd = t->out.len ? t->out_fd : -1,
@@ -338,10 +336,9 @@ size_t tty_poll(struct tty *t, struct pollfd *fds)
 	return 3;
 }
 
-/*
- * The run's terminal ends lines by CR LF. So does the caller's, unless it is
- * raw: then one of both is enough. A CR at the end waits for what follows.
- */
+/* The run's terminal ends lines with CR LF, and so does the caller's, unless it
+ * is raw: then one CR is dropped. A CR at the end is held back until the next
+ * byte. */
 static void convert_line_ends(struct tty *t)
 {
 	struct tty_pipe *p = &t->out;
@@ -370,10 +367,10 @@ static void read_run_output(struct tty *t)
 }
 
 /*
- * The terminal hung up. A command in its foreground hears SIGHUP by guard. One
- * in the background shall not wait for a line that cannot come: it reads an
- * end. Where it reads keys there is no such thing, and its own terminal hangs
- * up as well; without one it could not be talked to anyway.
+ * Handles a hangup of the terminal. guard relays SIGHUP to a command in the
+ * foreground. A command in the background reads end of file, so that it does
+ * not wait for ever. A program in raw mode has no end of file: its own terminal
+ * hangs up as well.
  */
 static void end_input(struct tty *t)
 {

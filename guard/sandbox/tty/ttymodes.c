@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* DEC private modes with their state in a fresh terminal. The alternate
- * screen comes last: leaving it restores the cursor as well. */
+/* DEC private modes and their initial state. The alternate screen comes last:
+ * leaving it restores the cursor. */
 static const struct {
 	unsigned int number;
 	bool on;
@@ -16,7 +16,7 @@ static const struct {
 	{47, false},   {1047, false}, {1049, false},
 };
 
-/* Empties the stack, which clears the flags; and clears those under it. */
+/* Pops all entries of the stack, then clears the flags below it. */
 #define KEYS_OFF "\x1b[<99u\x1b[=0u"
 
 #define KNOWN (sizeof(known) / sizeof(*known))
@@ -35,7 +35,7 @@ static void set_private_mode(struct ttymodes *m, unsigned int number, bool on)
 	}
 }
 
-/* Without a prefix. */
+/* Ends a sequence without a prefix. */
 static void end_plain(struct ttymodes *m, unsigned char final)
 {
 	unsigned int first = m->numbers[0];
@@ -60,7 +60,7 @@ static void end_plain(struct ttymodes *m, unsigned char final)
 	}
 }
 
-/* Flags are pushed, popped or set. */
+/* Pushes, pops or sets the keyboard flags. */
 static void set_key_flags(struct ttymodes *m)
 {
 	unsigned int count = m->numbers[0] ? m->numbers[0] : 1;
@@ -132,7 +132,7 @@ static void read_escape(struct ttymodes *m, unsigned char c)
 	case 'P':
 	case '_':
 	case '^':
-		/* OSC, DCS and the like: many of them are answered. */
+		/* OSC, DCS and similar: terminals reply to many of them. */
 		m->state = TTY_STRING;
 		m->has_query = true;
 		break;
@@ -179,7 +179,7 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 			m->state = TTY_TEXT;
 			break;
 		case TTY_STRING:
-			/* Until BEL, or ESC \, which reads as an ESC. */
+			/* Ends at BEL, or at ESC \, which is read as ESC. */
 			if (*at == 0x07)
 				m->state = TTY_TEXT;
 			else if (*at == 0x1b)
@@ -193,12 +193,12 @@ void ttymodes_undo(const struct ttymodes *m, struct buf *to)
 {
 	size_t i;
 
-	/* Out of a sequence that was cut off. */
+	/* Ends an incomplete sequence. */
 	if (m->state == TTY_STRING)
 		buf_add_text(to, "\x1b\\");
 	else if (m->state != TTY_TEXT)
 		buf_add_text(to, "\x18");
-	/* The other screen has key flags of its own. */
+	/* The alternate screen has its own keyboard flags. */
 	if (m->key_set || m->key_depth)
 		buf_add_text(to, KEYS_OFF);
 	for (i = 0; i < KNOWN; i++)
@@ -211,7 +211,7 @@ void ttymodes_undo(const struct ttymodes *m, struct buf *to)
 		buf_add_text(to, "\x1b[>4m");
 	if (m->insert)
 		buf_add_text(to, "\x1b[4l");
-	/* All of the screen again, and the cursor where it was. */
+	/* Resets the scroll region and keeps the cursor. */
 	if (m->region)
 		buf_add_text(to, "\0337\033[r\0338");
 	if (m->shifted)
