@@ -53,7 +53,7 @@ void exec_socket_remove(int dirfd)
 	(void)unlinkat(dirfd, EXEC_SOCKET, 0);
 }
 
-/* ---- what may not come in as it is ---- */
+/* ---- restricted descriptors ---- */
 
 /* Runs in the helper. The mounts of reopened files belong to its mount
  * namespace; the kernel keeps them as long as the files are open. */
@@ -132,7 +132,7 @@ static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 		       : 0;
 }
 
-/* ---- the knock ---- */
+/* ---- the request ---- */
 
 static void add_exec_texts(struct buf *b, char *const *texts,
 			   uint32_t *ret_count)

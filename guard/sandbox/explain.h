@@ -1,8 +1,6 @@
-/*
- * How a run with a policy would see a path, and which mount decides: the same
- * order of mounts as in mounts.c, without mounting anything. What the user may
- * not read outside, the run may not either; that is not looked at.
- */
+/* Explains how a run with a policy would see a path, and which mount decides.
+ * It follows the order of mounts in mounts.c without any mount. Permissions of
+ * the user are not checked: they are the same in the run. */
 #ifndef GUARD_SANDBOX_EXPLAIN_H
 #define GUARD_SANDBOX_EXPLAIN_H
 
@@ -11,30 +9,30 @@
 #include "guard/sandbox/sandbox.h"
 
 enum visibility {
-	VISIBILITY_READ_ONLY, /* the machine's own, or let in by --ro */
-	VISIBILITY_READ_WRITE, /* the real one: --rw */
+	VISIBILITY_READ_ONLY, /* the machine's, or granted by --ro */
+	VISIBILITY_READ_WRITE, /* granted by --rw */
 	VISIBILITY_LAYER, /* writes go to the run's layer */
-	VISIBILITY_PRIVATE, /* the run's own folder: what is outside is not
-			       there */
-	VISIBILITY_HIDDEN, /* behind a mask: empty */
+	/* the run's own directory, without the machine's files */
+	VISIBILITY_PRIVATE,
+	VISIBILITY_HIDDEN, /* masked */
 };
 
 struct view {
 	enum visibility visibility;
-	bool exists; /* something is there at the run's beginning */
+	bool exists; /* exists at the start of the run */
 	bool granted; /* by an option */
-	bool socket; /* hidden because somebody listens on it */
-	bool redacted; /* read-only, a copy without the secrets in it */
-	const char *place; /* where the mount is that decides; "/": the root */
-	char *real; /* the path without links */
+	bool socket; /* masked because a program listens on it */
+	bool redacted; /* read-only, a copy without its secrets */
+	const char *place; /* the path of the deciding mount; "/": the root */
+	char *real; /* the path with symbolic links resolved */
 	char *owned_place;
 };
 
 void view_free(struct view *v);
 
-/* layers: absolute paths, in the order of their mounts, NULL-terminated.
- * Errors: what sandbox_start() would say of the policy's paths; -ENOENT: not
- * even the folder of path is there. */
+/* Fills ret, to be freed with view_free(). layers: absolute paths in the order
+ * of their mounts, NULL-terminated. Errors: as sandbox_start() for the paths of
+ * the policy; -ENOENT if even the parent directory of path is missing. */
 int sandbox_explain(const struct sandbox_policy *policy,
 		    const char *const *layers, const char *path,
 		    struct view *ret, struct err *err);

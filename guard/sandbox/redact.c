@@ -32,7 +32,7 @@ struct redact {
 	bool joined; /* the last line ends in a backslash and continues */
 	bool dropping; /* drop lines that are indented deeper than indent */
 	size_t indent;
-	/* drop lines up to one that contains this; NULL: none */
+	/* drop lines until this text; NULL: none */
 	const char *until;
 	bool next; /* the next list element is the value of a --token */
 };
@@ -120,7 +120,7 @@ bool redact_is_harmless(const char *value, size_t len)
 	return len <= NUMBER_MAX;
 }
 
-/* ---- a secret in the middle of a value ---- */
+/* ---- secrets inside a value ---- */
 
 static size_t skip_chars(const char *text, size_t len, size_t i,
 			 const char *chars)

@@ -1,20 +1,20 @@
 /*
- * Settings without the secrets in them, for files that hold both: ini files,
- * properties, YAML, TOML, XML and git's own, told apart by their lines.
+ * Removes secrets from files that contain both settings and secrets: ini
+ * files, properties, YAML, TOML, XML, git configuration. The syntax is
+ * recognized line by line.
  *
- * Cut out are the values of keys and of XML elements whose names speak of
- * tokens, passwords or keys, and what stands before the @ in an URL. A value
- * that is a switch or a short number stays. One that has such a name within,
- * {token = "x"} or ["--token", "x"], goes as a whole, and one in which a token
- * stands whose beginning is known, such as ghp_. An empty one of its kind
- * takes its place. It goes by names: a secret that calls itself "colour" is
- * not found.
+ * Removed are values of keys and text of XML elements whose names speak of
+ * tokens, passwords or keys, and the user part of URLs. Switches and short
+ * numbers stay. A value with such a name inside, {token = "x"} or
+ * ["--token", "x"], is removed as a whole, as is a value with a token of
+ * a known prefix such as ghp_. An empty value of the same kind replaces it. A
+ * secret under another name ("color") is not found.
  *
- * In prose and programs (redact_prose.c) only the secret itself goes, and less
- * is taken for one: what follows NAME_TOKEN= or stands in quotes, or what has
- * letters and digits in it behind "token: ", "Bearer " or --token; tokens whose
- * beginning is known; users of URLs; private keys. What is no such text (it has
- * a byte 0) is left as it is.
+ * In prose and programs (redact_prose.c) only the secret itself is removed, and
+ * the rules are narrower: values after NAME_TOKEN= or in quotes; values of
+ * letters and digits after "token: ", "Bearer " or --token; tokens with a known
+ * prefix; the user part of URLs; private keys. Data with a NUL byte is not
+ * changed.
  */
 #ifndef GUARD_SANDBOX_REDACT_H
 #define GUARD_SANDBOX_REDACT_H
@@ -24,20 +24,20 @@
 
 #include "base/mem.h"
 
-/* A key of that name has a secret for its value. */
+/* True if the value of a key with this name is a secret. */
 bool redact_is_secret(const char *name);
 
-/* Whether a value has a secret within itself, under a name of its own. */
+/* True if the value contains a secret under a name of its own. */
 bool redact_has_secret(const char *text, size_t len);
 
-/* Appends the text without them; whether there was any. */
+/* Appends the text without its secrets. Returns whether it had any. */
 bool redact_text(const void *data, size_t len, struct buf *to);
 
-/* The same for what is no settings file. */
+/* The same for prose and programs. */
 bool redact_prose(const void *data, size_t len, struct buf *to);
 
-/* For redact_prose.c: a switch or a short number, which tells nothing; and
- * whether a token begins at i that says by itself what it is. */
+/* For redact_prose.c: true for a switch or a short number; true if a token with
+ * a known prefix begins at i. */
 bool redact_is_harmless(const char *value, size_t len);
 bool redact_is_token(const char *text, size_t len, size_t i);
 

@@ -24,7 +24,7 @@ static int64_t relay_now_ms(void)
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
-/* ---- the gate ---- */
+/* ---- the release ---- */
 
 static int explain_failed_exec(const struct sandbox *sb,
 			       const struct message *message, struct err *err)
@@ -164,7 +164,7 @@ static void terminate_run(struct sandbox *sb)
 	(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGCONT, NULL, -1);
 }
 
-/* ---- signals and stops ---- */
+/* ---- signals and messages ---- */
 
 static void handle_command_stop(struct sandbox *sb, int sig)
 {

@@ -1,21 +1,23 @@
 /*
- * The fence around a run. Starts a command in namespaces of its own, without
- * capabilities, behind two seccomp filters, on a root that was put together
- * for it; relays its terminal and signals; ends everything it left behind.
+ * The sandbox of a run. It starts a command in new namespaces, without
+ * capabilities, behind two seccomp filters, on a root assembled for it; relays
+ * its terminal and signals; ends all processes that it leaves behind.
  *
- *	sandbox_start()	  namespaces, mounts, filters: all is set up, the
- *			  command has not run yet
- *	sandbox_release() the command is executed
- *	sandbox_wait()	  until its last process is gone
- *	sandbox_unmount() until its mounts are gone as well, if that matters
+ *	sandbox_start()	  namespaces, mounts, filters: setup is complete, the
+ *			  command does not run yet
+ *	sandbox_release() executes the command
+ *	sandbox_wait()	  until the last process has ended
+ *	sandbox_unmount() until the mounts are gone as well, where that matters
  *	sandbox_free()
  *
- * Nothing is ever run bare: a layer of protection that cannot be had is an
- * error of sandbox_start(), with the mend. The caller has no threads and has
- * forked nothing that shares its descriptors when it calls sandbox_start().
+ * A command never runs without the complete sandbox: a missing layer of
+ * protection is an error of sandbox_start(), with the remedy. When the caller
+ * calls sandbox_start() it has no threads and no child that shares its
+ * descriptors.
  *
- * Knows nothing of layers, stores or sessions: overlays are mounted by the
- * two callbacks, in the child. Facts and order: see docs/containment.md.
+ * This directory knows nothing of layers, stores or sessions: two callbacks
+ * mount the overlays, in the child. docs/containment.md has the order of the
+ * steps and the reasons.
  */
 #ifndef GUARD_SANDBOX_SANDBOX_H
 #define GUARD_SANDBOX_SANDBOX_H
@@ -27,22 +29,22 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* PRIVATE: see network.h. */
+/* SANDBOX_NET_PRIVATE: see network.h. */
 enum sandbox_net { SANDBOX_NET_HOST, SANDBOX_NET_NONE, SANDBOX_NET_PRIVATE };
 
-/* Ports of the machine that lead to the run's, with a private network. */
+/* Ports of the machine that are forwarded to a run with a private network. */
 struct sandbox_port {
-	char host[46]; /* the machine's address to listen at */
-	uint16_t outside, inside; /* the first of each */
-	uint16_t more; /* how many follow it */
+	char host[46]; /* the machine's address to listen on */
+	uint16_t outside, inside; /* the first port of each range */
+	uint16_t more; /* number of ports after the first */
 	bool udp;
 };
 
-/* A file of settings and secrets, and what a run sees of it. */
+/* A settings file without its secrets, as the run sees it. */
 struct redaction {
 	char *path; /* absolute */
-	struct buf text; /* without the secrets */
-	bool any; /* there were some */
+	struct buf text; /* content without the secrets */
+	bool any; /* the file contains secrets */
 };
 
 struct redactions {
@@ -50,106 +52,117 @@ struct redactions {
 	size_t count, capacity;
 };
 
-/* Those below the home folder (NULL: none). What cannot be read is empty. */
+/* Finds the settings files with secrets below the home directory (NULL: none).
+ * The text of an unreadable file is empty. */
 void redactions_find(const char *home, struct redactions *ret);
 void redactions_free(struct redactions *redactions);
 
 struct sandbox;
 
 struct sandbox_policy {
-	char *const *argv; /* the command, as given; argv[0] by PATH */
-	char *const *envp; /* its whole environment (sandbox_environ()) */
-	const char *cwd; /* absolute; exists inside */
-	const char *home; /* absolute, or NULL: an empty private one */
-	/* Folders on disk that become /tmp, /var/tmp; -1: in memory. */
+	char *const *argv; /* the command; argv[0] is found by PATH */
+	char *const *envp; /* its complete environment (sandbox_environ()) */
+	const char *cwd; /* absolute; exists in the run */
+	const char *home; /* absolute; NULL: an empty private one */
+	/* Directories on disk for /tmp and /var/tmp; -1: in memory. */
 	int tmp_fd, var_tmp_fd;
-	/* Absolute paths that are hidden: a folder is empty and read-only, a
-	 * file is empty. Missing ones are fine. Links are resolved. */
+	/* Absolute paths to mask: a directory is empty and read-only, a file is
+	 * empty. Missing paths are ignored, symbolic links resolved. */
 	const char *const *hide; /* NULL-terminated */
-	/* Files that are seen so, read-only, whether they are among the hidden
-	 * ones or not; NULL: none. */
+	/* Files that the run sees with this content, read-only, also if they
+	 * are in hide; NULL: none. */
 	const struct redactions *redactions;
-	/* Absolute, one of hide: never let in, under whatever name; or NULL. */
+	/* An absolute path of hide that no grant may expose, by any alias;
+	 * NULL: none. */
 	const char *never_granted;
-	/* Real paths let in, also from below hidden or private places. */
+	/* Granted real paths, also below masked or private directories. */
 	const char *const *read_only; /* NULL-terminated, must exist */
 	const char *const *read_write; /* NULL-terminated, must exist */
 	enum sandbox_net net;
 	const struct sandbox_port *ports;
 	size_t port_count;
-	bool nested; /* let sandboxes work inside */
-	/* The home folder is empty and private, and Landlock closes what a
-	 * read-only mount leaves open to writing. Not with nested. */
+	bool nested; /* allow sandboxes in the run */
+	/* An empty, private home directory; and Landlock forbids writes that a
+	 * read-only mount permits. Not with nested. */
 	bool strict;
-	/* Calls that are refused otherwise. */
+	/* System calls that are otherwise refused. */
 	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
-	int exec_socket_fd; /* of exec_socket_create(), for later visitors, or
-			       -1 */
+	int exec_socket_fd; /* of exec_socket_create(), or -1 */
 	int64_t timeout_ms; /* 0: none */
-	uint64_t pids_limit; /* 0: the default */
-	uint64_t memory; /* bytes, 0: no limit */
-	unsigned int cpus_milli; /* thousandths of a processor, 0: no limit */
-	uint64_t tmp_size; /* bytes of /tmp and /var/tmp together, which are
-			      in memory then; 0: no limit */
-	/* Who the command is, for root only. */
+	uint64_t pids_limit; /* 0: default */
+	uint64_t memory; /* bytes; 0: no limit */
+	unsigned int cpus_milli; /* thousandths of a processor; 0: no limit */
+	/* Bytes of /tmp and /var/tmp together, which are then in memory; 0: no
+	 * limit. */
+	uint64_t tmp_size;
+	/* User and groups of the command; only for root. */
 	bool has_user;
 	uid_t user;
 	gid_t group;
-	const gid_t *groups; /* besides */
+	const gid_t *groups; /* supplementary groups */
 	size_t group_count;
-	/* In the child, before anything is mounted / onto the new root. */
+	/* Called in the child before any mount, and to mount onto the new
+	 * root. */
 	int (*open_layers)(void *arg, struct err *err);
 	int (*mount_layers)(void *arg, int root_fd, struct err *err);
 	void *layers_arg;
-	/* In guard, while the run's first process sets itself up: what is to be
-	 * done anyway. An error is one of sandbox_start(); NULL: nothing. */
+	/* Called in guard while pid 1 sets itself up, to use that time. An
+	 * error becomes one of sandbox_start(). NULL: none. */
 	int (*during_setup)(void *arg, const struct sandbox *sb,
 			    struct err *err);
 	void *during_setup_arg;
 };
 
-/* What a container's engine keeps from all that is in it and a run needs. */
+/* Options that let a container engine give its container the rights which a run
+ * needs. */
 #define SANDBOX_CONTAINER                                                      \
 	"--security-opt seccomp=unconfined --security-opt "                    \
 	"apparmor=unconfined --security-opt systempaths=unconfined"
 
-/* Errors: -EPERM/-ENOSPC/-EACCES user namespaces are off (text: which switch),
- * others from the step that failed, named. Nothing is left behind. */
+/* Starts pid 1 and waits until setup is complete. Errors: -EPERM, -ENOSPC,
+ * -EACCES if user namespaces are off (the text names the setting); others from
+ * the failed step, named in the text. On error nothing is left behind. */
 int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		  struct err *err);
 
-/* 0; -ENOENT: no such command; -EACCES, -ENOEXEC, ...: cannot be executed. */
+/* Executes the command. Errors: -ENOENT for a missing command; -EACCES,
+ * -ENOEXEC and others of execve(2). */
 int sandbox_release(struct sandbox *sb, struct err *err);
 
 enum sandbox_end {
-	SANDBOX_EXITED, /* code: its status */
-	SANDBOX_SIGNALED, /* code: the signal */
-	SANDBOX_STOPPED, /* guard ended it: the time, or tick said so */
-	SANDBOX_LOST, /* entered: the run ended first */
+	SANDBOX_EXITED, /* code: exit status */
+	SANDBOX_SIGNALED, /* code: signal */
+	SANDBOX_STOPPED, /* by guard: timeout, limit or tick */
+	SANDBOX_LOST, /* exec session: the run ended first */
 };
 
-/* Which limit it was when guard ended the run; NONE: tick said so. */
+/* The limit for which guard ended the run; NONE: tick asked for it. */
 enum sandbox_limit {
 	SANDBOX_LIMIT_NONE,
 	SANDBOX_LIMIT_TIME,
 	SANDBOX_LIMIT_PIDS,
 	SANDBOX_LIMIT_MEMORY,
-	SANDBOX_LIMIT_QUOTA, /* of what others need too: why says which */
+	SANDBOX_LIMIT_QUOTA, /* a resource of the machine: see why */
 };
 
 struct sandbox_result {
 	enum sandbox_end end;
 	int code;
 	enum sandbox_limit limit;
-	const char *why; /* with SANDBOX_LIMIT_QUOTA; lives for ever */
-	uint64_t killed; /* processes, by the kernel at the memory's limit */
+	const char *why; /* with SANDBOX_LIMIT_QUOTA; static */
+	uint64_t killed; /* by the kernel, at the memory limit */
 	bool network_lost; /* the private network ended before the run */
 };
 
-/* A folder that a program of the run could not rename, or exchange with another
- * file, which it could have outside (EXDEV); NULL: none. The name is the run's.
- * UNSEEN: the name of a program that let nobody see what it renamed, and then
- * ended with a failure. */
+/*
+ * The first rename that failed in the run and would not outside. Returns the
+ * name as the run sees it, valid as long as sb; NULL: none. *ret_how:
+ *
+ *	RENAME_REFUSED	   a directory could not be renamed (EXDEV)
+ *	EXCHANGE_REFUSED   it could not be exchanged with another file (EXDEV)
+ *	RENAME_UNREADABLE  the name is that of a program whose memory guard
+ *			   cannot read; it renamed and then failed
+ */
 enum sandbox_refused_rename {
 	SANDBOX_RENAME_REFUSED,
 	SANDBOX_EXCHANGE_REFUSED,
@@ -158,10 +171,12 @@ enum sandbox_refused_rename {
 const char *sandbox_refused_rename(const struct sandbox *sb,
 				   enum sandbox_refused_rename *ret_how);
 
-/* A program of the run that had as many files open as it may, or nearly, or
- * failed while the run had all that it may of inotify: its name (the run's; as
- * long as sb lives), and how many; it may raise that to *ret_hard_limit. NULL:
- * there was none. */
+/*
+ * The first program that ran out of descriptors, nearly so, or of the run's
+ * inotify instances or watches. Returns its name as the run sees it, valid as
+ * long as sb; NULL: none. *ret_max_count is its limit, which it may raise
+ * itself to *ret_hard_limit.
+ */
 enum sandbox_exhausted {
 	SANDBOX_EXHAUSTED_FILES,
 	SANDBOX_EXHAUSTED_INSTANCES,
@@ -172,12 +187,12 @@ const char *sandbox_exhausted(const struct sandbox *sb,
 			      uint64_t *ret_max_count,
 			      uint64_t *ret_hard_limit);
 
-/* Sockets of this machine's services that are out of the run's reach, and that
- * the user could connect to: NULL-terminated, as long as sb lives. */
+/* Sockets of well-known services that the user could connect to and the run
+ * cannot: NULL-terminated, valid as long as sb. */
 char *const *sandbox_unreachable_sockets(const struct sandbox *sb);
 
-/* What holds each limit that was asked for, for people, a sentence each; empty
- * when none was. */
+/* Appends a sentence for each requested limit: who enforces it. Nothing without
+ * limits. */
 void sandbox_describe_limits(const struct sandbox *sb, struct buf *to);
 
 enum sandbox_tick_action {
@@ -186,81 +201,80 @@ enum sandbox_tick_action {
 };
 
 /*
- * Relays until the command has ended and every process of it is gone. tick,
- * when not NULL, is called now and then, *ret_next_ms (250) after the last
- * time; from a child of the caller's while that is stopped, as its command is:
- * there it shall only look. Signals of guard itself that somebody may have sent
- * reach the run; the terminal is as it was when this returns.
+ * Relays until the last process has ended. tick, if not NULL, is called
+ * *ret_next_ms (250) after its last call; while the caller is stopped, by a
+ * child of the caller, where it must not change any state. Signals to guard
+ * reach the run. On return the terminal has the caller's modes.
  */
 int sandbox_wait(struct sandbox *sb,
 		 enum sandbox_tick_action (*tick)(void *arg, int *ret_next_ms),
 		 void *arg, struct sandbox_result *ret, struct err *err);
 
-/* The run's pid 1, as guard sees it: for freezer_begin(), from elsewhere. */
+/* The run's pid 1 in guard's pid namespace, for freezer_begin(). */
 pid_t sandbox_pid1(const struct sandbox *sb);
 
-/*
- * The last process takes the mounts down while it exits: for each layer the
- * kernel writes the whole file system out that its upper lies on. Returns when
- * all that is done; the layers are on disk then. Who does not call it leaves
- * this to the kernel, which may use the layers' folders for a while longer.
- */
+/* Waits until the kernel has removed the mounts. For each layer it syncs the
+ * file system of the upper layer, so all layers are on disk afterwards. Without
+ * this call the kernel may use the layers' directories for some time. */
 void sandbox_unmount(struct sandbox *sb);
 
-/* Ends what still runs, waits for it, frees. NULL inside is fine. */
+/* Ends and reaps the remaining processes and frees sb. *sb may be NULL. */
 void sandbox_free(struct sandbox **sb);
 
 /*
- * The door of a run: a socket in a folder that no run sees, where its pid 1
- * takes visitors. A visitor's command is born by pid 1 behind everything that
- * the run is behind; nothing of the visitor enters but the texts below and
- * descriptors 0, 1, 2, for a terminal one of the run's own.
+ * The exec socket of a run lies in a directory that no run sees. The run's
+ * pid 1 accepts clients there and starts their commands under all confinements
+ * of the run. From the client come only the texts below and descriptors 0, 1,
+ * 2; a terminal is replaced by one of the run.
  */
-/* -> fd for the policy; one that lay there goes. */
+/* Creates the socket and returns its descriptor for the policy. An old socket
+ * of the same name is removed. */
 int exec_socket_create(int dirfd, struct err *err);
 void exec_socket_remove(int dirfd);
 
 struct exec_request {
-	char *const *argv; /* argv[0] by the run's PATH */
-	char *const *env; /* K=V, in place of or besides the run's own */
-	const char *cwd; /* as the run sees it, or NULL: where it began */
-	bool strict; /* as the run's policy */
-	void (*on_wait)(void); /* called when no answer comes for a while */
+	char *const *argv; /* argv[0] is found by the run's PATH */
+	/* K=V, added to the run's variables or replacing them */
+	char *const *env;
+	const char *cwd; /* a path in the run; NULL: the run's directory */
+	bool strict; /* as in the run's policy */
+	void (*on_wait)(void); /* called if no reply comes for a while */
 };
 
 /*
- * Then sandbox_release(), sandbox_wait() (without tick), sandbox_free() as
- * with one's own; limits and the layer are looked after by the run's guard.
- * -ESRCH: the run has ended; -ENXIO: it has no door.
+ * Starts a command in a run of another guard process. Use sandbox_release(),
+ * sandbox_wait() (without tick) and sandbox_free() afterwards; the other guard
+ * handles limits and the layer. Errors: -ESRCH if the run has ended; -ENXIO
+ * without an exec socket.
  */
 int exec_client_start(int dirfd, const struct exec_request *v,
 		      struct sandbox **ret, struct err *err);
 
 /*
- * The environment by allow list, from this process's own. extra: K=V as they
- * are, K: taken over from outside (NULL-terminated). dropped: gets the names
- * that were left out and look as if somebody will miss them (keys, tokens,
- * agent sockets), separated by ", ". Free with sandbox_environ_free().
+ * Makes a run's environment from the allowed variables of this process. extra:
+ * "K=V" is set, "K" inherited (NULL-terminated). dropped: gets the names of
+ * variables that are not inherited although a program may need them (keys,
+ * tokens, agent sockets), separated by ", ". Free the result with
+ * sandbox_environ_free().
  */
 char **sandbox_environ(const char *const *extra, const char *home,
 		       const char *run_id, struct buf *dropped);
-/* For struct exec_request: extra as above, and what is known of the terminal
- * when there is one. */
+/* Makes the variables of a struct exec_request: extra as above, and with
+ * terminal those that describe it. */
 char **sandbox_environ_exec(const char *const *extra, bool terminal);
 void sandbox_environ_free(char **envp);
 
-/*
- * Places that hold credentials, below home and elsewhere, as absolute paths:
- * what is hidden by default, but for what is not there. NULL-terminated; free
- * each and the array.
- */
+/* Absolute paths of existing credentials, below home and elsewhere, which a run
+ * does not see by default. NULL-terminated; the caller frees each and the
+ * array. */
 char **sandbox_credential_paths(const char *home);
-/* Whether a path below the home directory is one of them. */
+/* True for a path below the home directory that is in the list of
+ * credentials. */
 bool credentials_listed(const char *name);
 
-/* What this machine can and cannot do, before anything is tried: 0, or the
- * error that sandbox_start() would give. in_child (or NULL) is called in the
- * child with its own mounts, before any are made; its error is given, too. */
+/* Tries a complete setup. Returns 0 or the error that sandbox_start() would
+ * give. in_child (or NULL) is called in the child, in its own mount namespace,
+ * before any mount; its error is returned as well. */
 int sandbox_probe(int (*in_child)(void *arg, struct err *err), void *arg,
 		  struct err *err);
 

@@ -45,7 +45,7 @@ static int check_keep_on(const struct copytree_state *c, struct err *err)
 		       : fail(err, EINTR, "interrupted");
 }
 
-/* ---- what is said of an entry ---- */
+/* ---- metadata ---- */
 
 /* to_fd is open for reading, not O_PATH. The times come last, since all other
  * calls change them. */
@@ -99,7 +99,7 @@ static int copytree_file(struct copytree_state *c, int from, const char *name,
 	return copytree_meta(in, &st, out, err);
 }
 
-/* ---- files with several names ---- */
+/* ---- hard links ---- */
 
 static size_t *link_bucket(struct copytree_state *c, const struct stat *st)
 {
@@ -131,7 +131,7 @@ static void add_link(struct copytree_state *c, const struct stat *st,
 	*head = c->links.count;
 }
 
-/* ---- everything but folders ---- */
+/* ---- entries other than directories ---- */
 
 /* A copy instead of a link: a link makes overlayfs copy the file up and sync
  * it. Without a writer the two cannot be told apart. */
@@ -193,7 +193,7 @@ static int link_or_copy_hardlink(struct copytree_state *c, int from,
 	return rc;
 }
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 static int copytree_entry(struct copytree_state *c, int from, const char *name,
 			  int to, const char *parent, unsigned int depth,

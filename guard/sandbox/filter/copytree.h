@@ -1,13 +1,11 @@
 /*
- * A second folder like the first, on the same mount: its files are linked
- * into it, so that they stay the same ones, with all that is said of them;
- * its folders are made with modes, owners, times, extended attributes. Copied
- * are large files, which a layer would copy in one long step when they are
- * linked; those that cannot be linked; and those that nobody can have open for
- * writing, because a layer syncs each one that it copies. What cannot be made
- * alike is an error, never left out.
- *
- * Errors: any; -EINTR: keep_on said no.
+ * Builds a second tree like the first, on the same mount. Files are hard links
+ * where possible, so that they keep their identity and all metadata;
+ * directories are created with mode, owner, times and extended attributes.
+ * Copied are large files, which overlayfs would copy up in one long step when
+ * they are linked; files that cannot be linked; and files that no process can
+ * have open for writing, because overlayfs syncs each file that it copies up.
+ * Metadata that cannot be reproduced is an error, never dropped.
  */
 #ifndef GUARD_SANDBOX_FILTER_COPYTREE_H
 #define GUARD_SANDBOX_FILTER_COPYTREE_H
@@ -18,18 +16,18 @@
 #include "base/err.h"
 
 struct copytree_options {
-	/* Asked before every entry and every 8 MiB of a copy. */
+	/* Called before each entry and every 8 MiB of a copy; false ends the
+	 * copy. */
 	bool (*keep_on)(void *arg);
 	void *arg;
-	/* Seconds of the clock: nobody has a file open for writing whose time
-	 * of change is before that. 0: that is not known of any. */
+	/* In seconds: no process has a file with an older ctime open for
+	 * writing. 0: unknown for all files. */
 	time_t unwritten_before;
 };
 
-/*
- * Makes to_name in to_fd, which must not exist, from the folder name in
- * from_fd. What was made until an error stays: the caller removes it.
- */
+/* Creates the tree to_name in to_fd, which must not exist, from the directory
+ * name in from_fd. On error the incomplete tree stays and the caller removes
+ * it. Errors: any; -EINTR: keep_on returned false. */
 int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
 	     const struct copytree_options *how, struct err *err);
 

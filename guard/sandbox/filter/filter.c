@@ -49,7 +49,7 @@ void filters_free(struct filters *f)
 	buf_free(&f->rename_notifier);
 }
 
-/* ---- one instruction after the other ---- */
+/* ---- instructions ---- */
 
 static void emit(struct buf *to, uint16_t code, uint32_t k, uint8_t jt,
 		 uint8_t jf)
@@ -387,9 +387,9 @@ static void restrict_internet(struct buf *to)
 	emit_return(to, REFUSE(EPROTONOSUPPORT));
 }
 
-/* Of netlink only NETLINK_ROUTE (0) is allowed, which getaddrinfo(3) uses;
- * audit, netfilter and the others are refused. AF_VSOCK reaches the host of a
- * virtual machine; AF_ALG and AF_PACKET reach deep into the kernel. */
+/* Netlink is allowed only for NETLINK_ROUTE (0), which getaddrinfo(3)
+ * uses; audit, netfilter and the others are refused. AF_VSOCK reaches the host
+ * of a virtual machine; AF_ALG and AF_PACKET reach deep into the kernel. */
 static void restrict_socket(struct buf *to, const struct syscall_numbers *n)
 {
 	static const uint32_t local[] = {AF_UNIX};
@@ -448,7 +448,7 @@ static void make_argument_filter(const struct filter_options *w, struct buf *to)
 	emit_return(to, SECCOMP_RET_KILL_PROCESS);
 }
 
-/* ---- the filter that asks ---- */
+/* ---- the notifying filter ---- */
 
 static void notify_syscall(struct buf *to, int nr)
 {

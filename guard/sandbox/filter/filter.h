@@ -1,21 +1,22 @@
 /*
- * The seccomp programs of a run. Two are loaded by its pid 1 with
- * filter_load(), arguments first, calls last.
+ * The seccomp programs of a run. pid 1 loads two of them with filter_load(),
+ * first `arguments`, then `calls`:
  *
- *	calls		decides by the call's number alone: allowed, EPERM, or,
- *			for all that is in no list, ENOSYS. i386 and x32 calls,
- *			which would walk around the numbers, end the process.
+ *	calls		decides by the number of the call: allowed, EPERM, or
+ *			ENOSYS for calls in no list. i386 and x32 calls, which
+ *			would bypass the numbers, end the process.
  *	arguments	refuses arguments of a few calls that `calls` allows.
  *
- * A third, `renames`, is for the command alone: it refuses nothing, but asks
- * pid 1 before a rename (renames.h), and before the end of a program that has
- * failed (full.h). It is empty with nested.
+ * They are separate, so that neither can cancel the other: the kernel takes the
+ * stricter action of the two. (In a single libseccomp filter an unconditional
+ * ALLOW silently removes the rules on arguments: TIOCSTI was allowed.)
  *
- * Two, so that neither can undo the other: of both answers the stricter one
- * counts. (In one libseccomp filter an unconditional ALLOW silently removes
- * the rules on arguments: TIOCSTI went through.) The programs are written
- * here as BPF: building them takes 0.1 ms instead of libseccomp's 4 ms, which
- * is as long as all the rest of the start. libseccomp gives the numbers.
+ * The third, `rename_notifier`, is only for the command. It refuses nothing,
+ * but notifies pid 1 before a rename (rename_notifier.h) and before the exit of
+ * a failed program (fd_exhaustion.h). It is empty with nested.
+ *
+ * The programs are generated here as BPF in 0.1 ms; libseccomp takes 4 ms, as
+ * long as all other steps of the start. libseccomp provides the numbers.
  */
 #ifndef GUARD_SANDBOX_FILTER_FILTER_H
 #define GUARD_SANDBOX_FILTER_FILTER_H
@@ -34,21 +35,22 @@ struct filters {
 void filters_free(struct filters *f);
 
 struct filter_options {
-	bool nested; /* namespaces and mounts stay possible for sandboxes */
-	bool pinned; /* the processors that it may use stay as they are */
-	bool perf, io_uring, userfaultfd; /* allowed */
-	bool i386; /* calls of 32-bit programs, as far as there are any */
+	bool nested; /* allow namespaces and mounts for sandboxes in the run */
+	bool pinned; /* refuse a change of the allowed processors */
+	bool perf, io_uring, userfaultfd; /* allow */
+	bool i386; /* allow calls of 32-bit programs */
 };
 
+/* Generates the programs. Free with filters_free(). */
 int filters_make(const struct filter_options *wishes, struct filters *ret,
 		 struct err *err);
 
-/* Needs no_new_privs. Holds for this process and all that it starts. */
+/* Loads a program for this process and its children. Needs no_new_privs. */
 int filter_load(const void *program, size_t len, struct err *err);
 
-/* The same for `renames`: the descriptor where the questions come in, or -1
- * with errno where the kernel (before Linux 5.19) would let any signal break
- * off a rename that is under way: then nothing is loaded. */
+/* Loads the notifying program and returns its listener. Returns -1 with errno,
+ * and loads nothing, if the kernel (before Linux 5.19) would let any signal
+ * interrupt a pending rename. */
 int filter_load_notifier(const void *program, size_t len);
 
 #endif

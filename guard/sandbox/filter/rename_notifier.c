@@ -69,7 +69,7 @@ static void reply_to_notification(const struct rename_notifier *r, uint64_t id,
 	(void)ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
-/* ---- what the caller means ---- */
+/* ---- the caller's arguments ---- */
 
 /* Reads a NUL-terminated text; false if it is incomplete. Reads page by page,
  * since process_vm_readv(2) reads a page completely or not at all. */
@@ -385,7 +385,7 @@ static bool start_rename_worker(struct rename_notifier *r, uint64_t id,
 	return true;
 }
 
-/* ---- pid 1's side ---- */
+/* ---- in pid 1 ---- */
 
 void rename_notifier_open(struct rename_notifier *r,
 			  struct rename_notifier_clock begin, int listener)

@@ -1,20 +1,20 @@
 /*
- * pid 1's answers to the command's renames (the filter `renames`), and to the
- * failing ends of programs, which are only looked at.
+ * pid 1's replies to the seccomp notifications of a command: its renames, and
+ * exits with a failure, which are only inspected.
  *
- * Nearly all of them are let go as they are. A folder on a layer is different:
- * where the lower layer has it too, the kernel would say EXDEV. Its rename is
- * done by a worker, a process with the rights of the run that does it for the
- * caller (mend.h), and the caller gets the worker's result. It waits so that
- * only a signal that ends it breaks this off: then the worker undoes what it
- * did. Whatever cannot be read, found or made plain stays the kernel's; so does
- * an exchange, but it is the worker that asks, to see what becomes of it.
+ * Nearly all calls continue in the kernel. A directory on a layer is different:
+ * if the lower layer contains it, the kernel would return EXDEV. A worker, a
+ * process with the permissions of the run, renames it for the caller
+ * (rename_exdev.h), and the caller gets the worker's result. Only a fatal
+ * signal to the caller interrupts the wait; then the worker undoes its steps.
+ * Renames that cannot be read or resolved are left to the kernel. So is an
+ * exchange, but the worker makes that call, to see its result.
  *
- * Two things have to be right for this to give nobody anything: the worker
- * may not do more than the caller could (there are no ids, capabilities,
- * roots or mount namespaces to differ by in a run; when some program fences
- * itself in with Landlock, nothing is mended from then on), and what a path
- * means to the caller must be what it means here (no magic links of /proc).
+ * This gives no additional permissions under two conditions. The worker must
+ * not be able to do more than the caller: in a run all processes have the same
+ * ids, capabilities, root and mount namespace; once a program has entered a
+ * Landlock ruleset, the kernel does all renames. And a path must mean the same
+ * to both: magic links of /proc are refused.
  */
 #ifndef GUARD_SANDBOX_FILTER_RENAME_NOTIFIER_H
 #define GUARD_SANDBOX_FILTER_RENAME_NOTIFIER_H
@@ -29,54 +29,52 @@
 
 #define RENAME_NOTIFIER_WORKERS 16
 
-/* When nothing of the run was there yet, in seconds of both clocks. */
+/* The start of the run on both clocks, in seconds. */
 struct rename_notifier_clock {
 	time_t real, boot;
 };
 
 struct rename_notifier {
 	struct rename_notifier_clock begin;
-	int listener; /* -1: nobody asks */
-	bool closed; /* all is left to the kernel */
+	int listener; /* -1: no program can send notifications */
+	bool closed; /* the kernel does all renames */
 	struct rename_notifier_worker {
-		pid_t pid; /* 0: free */
+		pid_t pid; /* 0: unused */
 		int to_fd;
 		char temporary[48];
-		char name[NAME_MAX + 1]; /* what is to be renamed */
-		enum sandbox_refused_rename how; /* it fails, if it does */
+		char name[NAME_MAX + 1]; /* source of the rename */
+		/* reason to report if it fails */
+		enum sandbox_refused_rename how;
 	} workers[RENAME_NOTIFIER_WORKERS];
-	/* The first folder that could not be renamed after all (EXDEV); "":
-	 * there was none. */
+	/* The first directory that could not be renamed (EXDEV); "": none. */
 	char refused[NAME_MAX + 1];
 	enum sandbox_refused_rename
-		refused_how; /* SANDBOX_RENAME_UNREADABLE: of whom */
-	/* Renamed something and let nobody see what; 0: there was none. */
+		refused_how; /* RENAME_UNREADABLE: name of the program */
+	/* Made a rename that guard could not read; 0: none. */
 	pid_t unreadable_pid;
-	struct fd_exhaustion
-		fd_exhaustion; /* the first program that ended so */
+	struct fd_exhaustion fd_exhaustion; /* the first such program */
 };
 
-/* The moment it is. */
+/* Returns the current time on both clocks. */
 struct rename_notifier_clock rename_notifier_clock(void);
 
-/* begin: of the run, a visitor's too: what the run's own command writes to is
- * not moved away under it. listener: from filter_load_notifier(), taken over;
- * -1 is fine. */
+/* begin: the start of the run, also for an exec session: files that the run's
+ * own command may be writing are not moved. listener: from
+ * filter_load_notifier(), taken over; -1: none. */
 void rename_notifier_open(struct rename_notifier *r,
 			  struct rename_notifier_clock begin, int listener);
 
-/* Takes one question; never blocks on an empty listener that poll(2) has
- * reported. */
+/* Handles a notification. Call when poll(2) reports the listener as
+ * readable; does not block if the notification was withdrawn since. */
 void rename_notifier_answer(struct rename_notifier *r);
 
-/* Nobody is left who could ask. */
+/* Closes the listener after its last process has ended. */
 void rename_notifier_hang_up(struct rename_notifier *r);
 
-/* A child of pid 1 has ended, with that status; true when it was a worker. */
+/* Handles the end of a child of pid 1. Returns true if it was a worker. */
 bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status);
 
-/* Ends all workers, waits for them a short while and removes what they left
- * unfinished. */
+/* Ends all workers, waits a short time and removes their incomplete trees. */
 void rename_notifier_close(struct rename_notifier *r);
 
 #endif

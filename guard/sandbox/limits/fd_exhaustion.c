@@ -171,7 +171,7 @@ bool fd_exhaustion_check_inotify(pid_t pid, struct fd_exhaustion *ret)
 	return true;
 }
 
-/* ---- as a note ---- */
+/* ---- as a message ---- */
 
 void fd_exhaustion_format(const struct fd_exhaustion *f,
 			  char text[FD_EXHAUSTION_TEXT_LEN])

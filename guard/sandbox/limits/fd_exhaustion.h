@@ -1,9 +1,8 @@
 /*
- * A process with as many open files as it may have gets EMFILE, and what it
- * makes of that is often no clear word; so it is with inotify, of which a run
- * has half of the user's. So guard has one: pid 1 looks when a
- * program ends with a failure (the filter that asks), guard now and then while
- * it runs.
+ * Detects programs that ran out of descriptors (EMFILE), or of inotify, of
+ * which a run has half of the user's: their own messages are often unclear, so
+ * guard reports the cause. pid 1 checks a program that ends with a failure (the
+ * notifying filter), guard checks the processes periodically.
  */
 #ifndef GUARD_SANDBOX_LIMITS_FD_EXHAUSTION_H
 #define GUARD_SANDBOX_LIMITS_FD_EXHAUSTION_H
@@ -16,32 +15,29 @@
 
 enum fd_exhaustion_kind {
 	FD_EXHAUSTION_FILES,
-	FD_EXHAUSTION_INSTANCES, /* of inotify */
-	FD_EXHAUSTION_WATCHES, /* of inotify */
+	FD_EXHAUSTION_INSTANCES, /* inotify instances */
+	FD_EXHAUSTION_WATCHES, /* inotify watches */
 };
 
 struct fd_exhaustion {
-	char name[32]; /* of the program, as it calls itself */
+	char name[32]; /* of the program, from /proc/PID/status */
 	enum fd_exhaustion_kind kind;
-	uint64_t max_count; /* that it may have; 0: nobody was full */
-	uint64_t hard_limit; /* to which it may raise that by itself */
+	uint64_t max_count; /* its limit; 0: not exhausted */
+	uint64_t hard_limit; /* the program may raise max_count to this */
 };
 
-/*
- * Whether the process has its files all open. ending: or had nearly so many
- * once: its table never shrinks, and many a language closes its files before
- * the end. False too when nothing can be seen.
- */
+/* True if the process has no descriptors left. ending: or once had nearly none:
+ * its table never shrinks, and many language runtimes close files before the
+ * exit. False as well if /proc is unreadable. */
 bool fd_exhaustion_check(pid_t pid, bool ending, struct fd_exhaustion *ret);
 
-/*
- * Whether the run has all that it may of inotify, while the process ends with
- * a failure: asked by taking one more, so by pid 1, whose limit is the same.
- * Watches are asked about where the process has an instance.
- */
+/* True if the run has no inotify instances or watches left. Called in pid 1,
+ * which has the same limits, while the process ends with a failure: the check
+ * takes one more. Watches are checked only if the process has an instance. */
 bool fd_exhaustion_check_inotify(pid_t pid, struct fd_exhaustion *ret);
 
-/* For a note from pid 1 to guard. False: it is none. */
+/* Convert to and from the text of MESSAGE_FD_EXHAUSTION. Parsing returns false
+ * for any other text. */
 void fd_exhaustion_format(const struct fd_exhaustion *f,
 			  char text[FD_EXHAUSTION_TEXT_LEN]);
 bool fd_exhaustion_parse(const char *text, struct fd_exhaustion *ret);

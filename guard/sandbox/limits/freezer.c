@@ -42,7 +42,7 @@ struct freezer {
 	pid_t resumer;
 };
 
-/* --- what /proc says --- */
+/* ---- state of processes ---- */
 
 /* Reads fields 3, 4 and 22 of proc_pid_stat(5), which follow the name; the name
  * may contain any character. dir: "/proc/PID" or the directory of a thread. */
@@ -149,7 +149,7 @@ static const struct process *find_listed_process(const struct processes *list,
 	return NULL;
 }
 
-/* --- the process that lets them go on --- */
+/* ---- the process that resumes the run ---- */
 
 static int write_group_freeze(int group_fd, const char *text)
 {
@@ -228,7 +228,7 @@ void freezer_end(struct freezer **freezer)
 	free(f);
 }
 
-/* --- by its control group --- */
+/* ---- with the cgroup freezer ---- */
 
 /* Opens the group that cgroup.c made for the run; -1: none. */
 static int open_run_group(const char *groups, pid_t init)
@@ -285,7 +285,7 @@ static int freeze_group(struct freezer *f)
 	return -1;
 }
 
-/* --- stopping --- */
+/* ---- with signals ---- */
 
 static int wait_process_stopped(pid_t pid, int *left_ms, struct err *err)
 {

@@ -1,14 +1,14 @@
 /*
- * Holds a live run still from outside, for as long as its layer is looked at.
+ * Suspends a live run from outside while its layer is read.
  *
- * Every process of it is stopped by SIGSTOP, pid 1 first and parents before
- * their children, so that no shell in it sees its jobs stop; those that were
- * stopped before stay so afterwards. Processes are found by their descent from
- * the run's pid 1, which nobody in the run can leave. A process of its own
- * lets all of them go on as soon as the caller says so, or is dead.
+ * Every process is stopped with SIGSTOP, pid 1 first and parents before their
+ * children, so that no shell in the run notices that its jobs stop. Processes
+ * that were stopped before stay stopped. The processes are the descendants of
+ * the run's pid 1; a process of the run cannot leave that tree. A helper
+ * process resumes them when the caller asks for it or dies.
  *
- * A run that has a control group of version 2 to itself (one with limits) is
- * frozen by that instead: at one moment, and nobody in it can tell.
+ * A run with limits has a cgroup v2 of its own and is frozen with that instead:
+ * atomically, and invisibly to the run.
  */
 #ifndef GUARD_SANDBOX_LIMITS_FREEZER_H
 #define GUARD_SANDBOX_LIMITS_FREEZER_H
@@ -18,23 +18,21 @@
 
 #include "base/err.h"
 
-/* When a process was started, in the kernel's ticks; 0: there is none. With
- * its number it names a process for ever. */
+/* The start time of a process in clock ticks; 0: no such process. Together with
+ * the pid it is unique until the next boot. */
 uint64_t freezer_start_time(pid_t pid);
 
 struct freezer;
 
-/*
- * init, start: the run's pid 1. When it returns 0 no process of the run does
- * anything, and *ret is to be given to freezer_end(). -ESRCH: it has ended;
- * -ETIMEDOUT: one does not stop (all go on).
- */
+/* Suspends the run with this pid 1. On return no process of the run executes,
+ * and the caller owns *ret. Errors: -ESRCH if the run has ended; -ETIMEDOUT if
+ * a process does not stop (all are resumed). */
 int freezer_begin(pid_t init, uint64_t start, struct freezer **ret,
 		  struct err *err);
-/* The same where control groups are mounted elsewhere, for tests. */
+/* The same with cgroups mounted at another path, for tests. */
 int freezer_begin_in(const char *groups, pid_t init, uint64_t start,
 		     struct freezer **ret, struct err *err);
-/* They go on. NULL inside is fine. */
+/* Resumes the run. *f may be NULL. */
 void freezer_end(struct freezer **f);
 
 #endif

@@ -58,7 +58,7 @@ static void open_quota_fds(struct kernel_quotas *s)
 	s->open = true;
 }
 
-/* ---- how much there is ---- */
+/* ---- figures of the machine ---- */
 
 static uint64_t read_quota_maximum(const struct kernel_quotas *s,
 				   const char *name)
@@ -116,7 +116,7 @@ static uint64_t count_ports(const struct kernel_quotas *s)
 	return to > from ? to - from : UINT64_MAX;
 }
 
-/* ---- whether one more can be had ---- */
+/* ---- attempts to get one more ---- */
 
 static bool can_add_watch(const struct kernel_quotas *s)
 {
@@ -203,7 +203,7 @@ enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after)
 	return QUOTA_NONE;
 }
 
-/* ---- whose doing it is ---- */
+/* ---- usage by the run ---- */
 
 /* Reads fields 3 and 20 of proc_pid_stat(5): true if all threads have ended. */
 static bool has_process_ended(pid_t pid)

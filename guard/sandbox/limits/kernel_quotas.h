@@ -1,12 +1,12 @@
 /*
- * What the kernel has only so much of for the machine or for a user as a whole,
- * and lets no namespace limit: open files, requests of aio, watches of epoll,
- * descriptors on their way from one process to another, ports. A run could
- * take all of it away from the programs outside.
+ * Kernel resources with a limit for the machine or the user that no namespace
+ * divides: open files, aio requests, epoll watches, descriptors in flight
+ * between processes, ports. A run could take all of them away from the programs
+ * outside.
  *
- * So guard looks now and then, as one of those programs: whether it still gets
- * some, or how much is left. Only when one of them is running out it counts
- * what the run holds; nobody else's greed ends a run.
+ * guard periodically checks as such a program: whether it still gets one, or
+ * how much is left. Only when a resource is short it measures the run's
+ * usage, so that a run never ends for the usage of other programs.
  */
 #ifndef GUARD_SANDBOX_LIMITS_KERNEL_QUOTAS_H
 #define GUARD_SANDBOX_LIMITS_KERNEL_QUOTAS_H
@@ -25,12 +25,14 @@ enum quota {
 };
 
 struct kernel_quotas {
-	const char *proc; /* "/proc"; tests have their own figures */
-	bool ports; /* the run has the machine's network */
-	pid_t init; /* the run's pid 1, where all of its commands have one
-		     * filter for calls more than that; or 0 */
-	bool open; /* the descriptors below are: from the first look on */
-	unsigned int external; /* a bit each: it was short before the run */
+	const char *proc; /* "/proc"; a directory of a test */
+	bool ports; /* the run uses the machine's network */
+	/* The run's pid 1 if all commands have one seccomp filter more than pid
+	 * 1; else 0. */
+	pid_t init;
+	bool open; /* the descriptors below are open, from the first check on */
+	/* bits of quotas that were short before the run */
+	unsigned int external;
 	int files_fd, requests_fd; /* or -1 */
 	int epoll_fd, watched_fd, pair[2]; /* or -1 */
 };
@@ -43,22 +45,21 @@ struct kernel_quotas {
 				.watched_fd = -1,                              \
 				.pair = {-1, -1}})
 
+/* Closes the descriptors that the checks opened. */
 void kernel_quotas_close(struct kernel_quotas *s);
 
-/*
- * The cheap look: what is running out, the first after that one (QUOTA_NONE:
- * of all); QUOTA_NONE: nothing is. What was short at the first look already is
- * others' doing, until it is not short any more.
- */
+/* The cheap check. Returns the first short quota after `after` (QUOTA_NONE: of
+ * all), or QUOTA_NONE. A quota that was short at the first check is ignored
+ * until it is no longer short. */
 enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after);
 
-/* Whether these processes hold so much of it that it is their doing. What they
- * hide is; guard's own among them, which moves folders for the run, hides and
- * holds nothing. */
+/* True if these processes hold most of the quota. Usage that a process hides
+ * counts as such, except for guard's own workers, which are unreadable as well
+ * and hold nothing. */
 bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
 			const pid_t *pids, size_t count);
 
-/* "it had ...", for people. */
+/* A clause "it had ...", for messages; static. */
 const char *kernel_quotas_explain(enum quota quota);
 
 #endif

@@ -36,6 +36,7 @@ struct watch {
  * attributed to the run. */
 void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,
 		 uint64_t memory, bool ports);
+/* Closes the descriptors of the checks. */
 void watch_end(struct watch *w);
 
 /* Milliseconds until the next watch_tick(). */

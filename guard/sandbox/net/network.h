@@ -1,25 +1,24 @@
 /*
- * --net private: a network namespace of the run's own, joined to the machine's
- * network by pasta (Debian package passt), a program that copies between a tap
- * device and ordinary sockets outside.
+ * --net private: a network namespace of the run's own. pasta (Debian package
+ * passt), a program that copies between a tap device and ordinary sockets
+ * outside, connects it to the machine's network.
  *
- *	network_find()	what the machine has: networks, addresses, name servers
- *	pasta_start()	once the run's user namespace has its maps
- *	pasta_wait()	the device is there
- *	network_set_up() in the run's pid 1, before it gives its rights up
+ *	network_find()	 the machine's networks, addresses and name servers
+ *	pasta_start()	 once the run's user namespace has its maps
+ *	pasta_wait()	 until the device exists
+ *	network_set_up() in the run's pid 1, before it drops its privileges
  *	pasta_end()
  *
- * pasta connects wherever it is told to, to 127.0.0.1 of the machine too. So
- * nothing that is to stay closed may come out of the device, and the run has
- * many ways to choose a route (SO_BINDTODEVICE, IP_PKTINFO, scope ids). That
- * is why the device resolves no neighbours: all its traffic goes through one
- * gateway, whose entry is fixed, and what has a route that is not through that
- * gateway goes nowhere. The namespace belongs to the outer user namespace: the
- * run can change none of this.
+ * pasta connects to any address, 127.0.0.1 of the machine included. So no
+ * packet to a blocked address may leave the device, and a run has many ways to
+ * choose a route (SO_BINDTODEVICE, IP_PKTINFO, scope ids). Therefore the device
+ * resolves no neighbors: all traffic goes through one gateway with a fixed
+ * entry, and routes that bypass the gateway lead nowhere. The namespace belongs
+ * to the outer user namespace, so that the run cannot change it.
  *
- * Closed: the machine's loopback, each address that it has itself, link-local
- * ones and those where clouds keep their metadata. Open: everything else, the
- * local network too.
+ * Blocked: the machine's loopback and all its addresses, link-local addresses,
+ * and the metadata services of clouds. Open: all others, the local network
+ * too.
  */
 #ifndef GUARD_SANDBOX_NET_NETWORK_H
 #define GUARD_SANDBOX_NET_NETWORK_H
@@ -32,8 +31,8 @@
 #include "guard/sandbox/sandbox.h"
 #include "base/vec.h"
 
-/* The device and the addresses on it: for documentation only (RFC 5737, RFC
- * 3849), so that no network has them and none is hidden behind them. */
+/* The device and its addresses, from ranges for documentation (RFC 5737, RFC
+ * 3849): no real network uses them, so none is hidden by them. */
 #define NETDEVICE_NAME "net0"
 #define NETDEVICE_OWN4 "198.51.100.2"
 #define NETDEVICE_GATEWAY4 "198.51.100.1"
@@ -52,34 +51,37 @@ struct network_address {
 };
 
 struct network {
-	bool v4, v6; /* the machine has a way out with it */
+	bool v4, v6; /* the machine has a default route */
 	bool name_server4, name_server6; /* and a name server */
 	struct buf resolv; /* the run's /etc/resolv.conf */
-	/* The machine's own, its loopback and link-local ones left out. */
+	/* All addresses of the machine. */
 	VEC(struct network_address) own;
 };
 
-/* -ENETUNREACH: the machine has no way out itself. */
+/* Fills n. Error: -ENETUNREACH if the machine has no default route. */
 int network_find(struct network *n, struct err *err);
 void network_free(struct network *n);
-/* By CAP_NET_ADMIN over the network namespace that the caller is in. */
+/* Configures the device, by CAP_NET_ADMIN over the current network
+ * namespace. */
 int network_set_up(const struct network *n, struct err *err);
 
 struct pasta {
-	pid_t pid; /* of the first process of its pid namespace; 0: none */
+	pid_t pid; /* the supervisor, pid 1 of pasta's pid namespace; 0: none */
 	int pid_fd; /* readable when pasta has ended; -1: none */
 	int ready_fd, log_fd;
 };
 
-/* Its path, static; NULL: it is not installed. */
+/* The path of the installed program, static; NULL: not installed. */
 const char *pasta_find(void);
-/* run: whose namespaces; its caller is their owner. Returns at once. pasta is
- * ended with this process, whatever ends that. */
+/* Starts pasta for the namespaces of the process run, which belong to the
+ * caller, and returns at once. The kernel ends pasta with the calling
+ * process. */
 int pasta_start(struct pasta *p, const struct network *n,
 		const struct sandbox_policy *policy, pid_t run,
 		struct err *err);
-/* Until the device is there; the error is what pasta says. */
+/* Waits for the device. The error has pasta's own message. */
 int pasta_wait(struct pasta *p, struct err *err);
+/* Ends pasta and closes its descriptors. May be called again. */
 void pasta_end(struct pasta *p);
 
 #endif

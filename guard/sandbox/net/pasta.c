@@ -37,7 +37,7 @@ const char *pasta_find(void)
 	return NULL;
 }
 
-/* ---- what it is told ---- */
+/* ---- pasta's arguments ---- */
 
 static void add_pasta_family(struct names *a, const char *own,
 			     const char *gateway, const char *names)
@@ -126,7 +126,7 @@ static char **make_pasta_arguments(const struct network *n,
 	return a.items;
 }
 
-/* ---- the processes ---- */
+/* ---- processes ---- */
 
 /* Drops all capabilities, so that pasta, which has dropped some, may open this
  * process's namespace. */
@@ -282,7 +282,7 @@ int pasta_start(struct pasta *p, const struct network *n,
 	return rc;
 }
 
-/* ---- guard's side ---- */
+/* ---- in guard ---- */
 
 /* pasta's last line, except for a complaint about a missing system logger. */
 static char *last_log_line(int fd)

@@ -72,7 +72,7 @@ static char **merge_exec_environment(char *const *first, struct exec_texts *t,
 	return list;
 }
 
-/* ---- what he says ---- */
+/* ---- the request ---- */
 
 static int receive_exec_header(int conn, struct exec_header *ret, int *ret_fds,
 			       struct err *err)
@@ -127,7 +127,7 @@ static int read_exec_texts(const struct exec_header *q, int fd,
 	return 0;
 }
 
-/* ---- what he gets ---- */
+/* ---- the session ---- */
 
 static int install_exec_fds(const int *fds, struct err *err)
 {

@@ -1,22 +1,18 @@
-/*
- * Bytes and descriptors in one message of a SOCK_SEQPACKET socket.
- */
+/* Packets of bytes and descriptors on a SOCK_SEQPACKET socket. */
 #ifndef GUARD_SANDBOX_NS_FD_MESSAGE_H
 #define GUARD_SANDBOX_NS_FD_MESSAGE_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
-#define FD_MESSAGE_FDS 4 /* at most */
+#define FD_MESSAGE_FDS 4 /* largest number in a packet */
 
-/* -1 and errno. */
+/* Sends a packet. Returns 0, or -1 with errno. */
 int fd_message_send(int socket, const void *data, size_t len, const int *fds,
 		    size_t count);
-/*
- * The bytes that came, at most len; 0: nobody will send any more; -1 and errno.
- * fds: room for FD_MESSAGE_FDS; those that came, close-on-exec and the
- * caller's, then -1.
- */
+/* Receives a packet of up to len bytes. Returns its length; 0 at end of file;
+ * -1 with errno. fds has FD_MESSAGE_FDS entries: the received descriptors,
+ * close-on-exec and owned by the caller, then -1. */
 ssize_t fd_message_receive(int socket, void *data, size_t len, int *fds);
 
 #endif

@@ -18,7 +18,7 @@
 #define MASK_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 #define GRANT_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-/* ---- before anything is covered ---- */
+/* ---- opened before a mount covers it ---- */
 
 static void add_mask_or_grant(struct setup *s, char *path, int kind, int fd,
 			      bool dir)

@@ -1,7 +1,5 @@
-/*
- * The machine's mount table, for one question: under which other paths does
- * the same folder or file show? Whatever is hidden is hidden under all.
- */
+/* The machine's mount table, read for one question: at which other paths is the
+ * same file or directory visible? A masked path is masked at all of them. */
 #ifndef GUARD_SANDBOX_NS_MOUNTINFO_H
 #define GUARD_SANDBOX_NS_MOUNTINFO_H
 
@@ -13,9 +11,9 @@
 
 struct mountinfo_item {
 	char *dev; /* "major:minor" of the file system */
-	char *root; /* what of it is mounted, */
-	char *point; /* and where */
-	bool writable; /* the mount, if the file system is as well */
+	char *root; /* the mounted directory of the file system */
+	char *point; /* the mount point */
+	bool writable; /* mount and file system are writable */
 };
 
 struct mountinfo {
@@ -23,11 +21,12 @@ struct mountinfo {
 	size_t count, capacity;
 };
 
+/* Reads /proc/self/mountinfo. Free with mountinfo_free(). */
 void mountinfo_free(struct mountinfo *m);
 int mountinfo_load(struct mountinfo *ret, struct err *err);
 
-/* Absolute paths other than path, none of them below it, that show the same
- * thing or a part of it. Each and the array are the caller's to free. */
+/* Fills ret with the absolute paths, other than path and not below it, that
+ * show the same file or directory or a part of it. Free with names_free(). */
 void mountinfo_aliases(const struct mountinfo *m, const char *path,
 		       struct names *ret);
 

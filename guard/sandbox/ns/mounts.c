@@ -18,7 +18,7 @@
 
 #define PLAIN_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-/* ---- what is opened before anything is covered ---- */
+/* ---- opened before a mount covers it ---- */
 
 /* Reopens guard's directory by its path: guard's descriptor belongs to another
  * mount namespace and cannot be mounted in this one. */
@@ -234,7 +234,7 @@ static int place_resolv(struct setup *s, int scratch, struct err *err)
 	return mount_place(s->root_fd, s->resolv_path, mnt, err);
 }
 
-/* ---- all of it ---- */
+/* ---- the complete root ---- */
 
 static int place_home(struct setup *s, struct err *err)
 {

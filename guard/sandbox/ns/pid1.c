@@ -30,7 +30,7 @@ struct pid1 {
 	bool reported_refused, reported_exhaustion;
 };
 
-/* ---- its ends ---- */
+/* ---- the end ---- */
 
 static void give_up_terminal(const struct setup *s)
 {
@@ -195,7 +195,7 @@ static void reap_children(struct pid1 *p)
 	}
 }
 
-/* ---- what guard says ---- */
+/* ---- guard's messages ---- */
 
 static void release_command(struct pid1 *p)
 {

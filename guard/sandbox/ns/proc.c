@@ -24,7 +24,7 @@
 #define NUMBERS_MIN 4400u
 #define NUMBERS_MAX 4194304u
 
-/* Forbids user namespaces inside, except the one that pid 1 enters next. A
+/* Forbids user namespaces inside, except the namespace of pid 1's next step. A
  * process with its own user and mount namespace could unmount masks. */
 static int forbid_namespaces(int proc, struct err *err)
 {

@@ -1,12 +1,13 @@
 /*
- * What cannot be opened again (files.c) goes through a pipe: a device that
- * opens only once (a virtio port, some serial lines), a file that somebody else
- * opened for this user. As `cat FILE | guard run` does it, and of what is
- * written `guard run | cat >FILE`.
+ * Processes that copy between a descriptor of the caller and a pipe of the run,
+ * for files that cannot be reopened (stdio_fds.c): devices that open only once
+ * (a virtio port, some serial lines), files that another user opened for this
+ * one. The effect is that of `cat FILE | guard run` and `guard run | cat
+ *>FILE`.
  *
- *	stdio_proxy_start()	before the run's first process is born
- *	stdio_proxy_stop()	when the last is gone: what was written has
- *arrived
+ *	stdio_proxy_start()	before pid 1 exists
+ *	stdio_proxy_stop()	after the run's last process: waits until all
+ *				output has been copied
  */
 #ifndef GUARD_SANDBOX_TTY_STDIO_PROXY_H
 #define GUARD_SANDBOX_TTY_STDIO_PROXY_H
@@ -17,21 +18,22 @@
 #include "base/err.h"
 
 struct stdio_proxy {
-	pid_t pid; /* 0: there is none */
-	int original_fd; /* what was there */
+	pid_t pid; /* 0: none */
+	int original_fd; /* the caller's descriptor */
 	bool is_output;
 };
 
-/* One for each of the descriptors 0, 1, 2; all zeros: none. */
+/* For descriptors 0, 1, 2; all zeros: none. */
 struct stdio_proxies {
 	struct stdio_proxy items[3];
 };
 
-/* is_wanted says whether a descriptor is to go through one. */
+/* Starts a proxy for each descriptor for which is_wanted() returns true. */
 int stdio_proxy_start(struct stdio_proxies *f,
 		      bool (*is_wanted)(void *arg, int fd), void *arg,
 		      struct err *err);
-/* Twice is fine. */
+/* Restores the caller's descriptors and reaps the proxies. May be called
+ * again. */
 void stdio_proxy_stop(struct stdio_proxies *f);
 
 #endif

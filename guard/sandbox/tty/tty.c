@@ -38,7 +38,7 @@ struct tty {
 	char last_typed;
 };
 
-/* ---- finding it ---- */
+/* ---- terminals of the caller ---- */
 
 static bool may_read(int fd)
 {
@@ -132,7 +132,7 @@ void tty_resize(struct tty *t)
 		(void)ioctl(t->master_fd, TIOCSWINSZ, &size);
 }
 
-/* ---- bytes on their way ---- */
+/* ---- buffers ---- */
 
 /* Returns false at end of file or without data. */
 static bool fill_tty_pipe(struct tty_pipe *p, int fd)
@@ -167,7 +167,7 @@ static void flush_output(struct tty *t)
 	t->out.len = 0;
 }
 
-/* ---- raw and back ---- */
+/* ---- terminal modes ---- */
 
 /* Blocks SIGTTOU: from the background the call would stop guard. */
 static int set_terminal_modes(const struct tty *t, int when,

@@ -1,8 +1,8 @@
 /*
- * What a run's output switches on at the terminal, so that it can be switched
- * off when the run leaves it on: alternate screen, hidden cursor, mouse
- * reports, bracketed paste, line drawing characters, colours. Reads along,
- * changes nothing.
+ * Terminal modes that a run's output switches on, so that guard can switch off
+ * those that it leaves on: alternate screen, hidden cursor, mouse reports,
+ * bracketed paste, line drawing characters, colors. The output itself is not
+ * changed.
  */
 #ifndef GUARD_SANDBOX_TTY_TTYMODES_H
 #define GUARD_SANDBOX_TTY_TTYMODES_H
@@ -15,20 +15,22 @@
 
 struct ttymodes {
 	enum { TTY_TEXT, TTY_ESC, TTY_CSI, TTY_CHARSET, TTY_STRING } state;
-	char prefix; /* of a CSI: one of ? > < =, or 0 */
+	char prefix; /* of a CSI sequence: ? > < = or 0 */
 	unsigned int numbers[16], count;
-	uint32_t changed; /* of the known modes: away from the default */
+	uint32_t changed; /* bits of known modes that differ from the default */
 	bool keypad, charset, shifted, colors, insert, region;
 	bool other_keys; /* xterm's modifyOtherKeys */
-	bool key_set; /* kitty's keyboard flags, */
-	unsigned int key_depth; /* and how often they were pushed */
-	bool has_query; /* a question that the terminal answers */
-	unsigned int status_queries; /* how often with CSI 5 n */
+	bool key_set; /* kitty's keyboard flags */
+	unsigned int key_depth; /* entries on kitty's stack */
+	bool has_query; /* the run sent a query that terminals reply to */
+	unsigned int status_queries; /* number of queries CSI 5 n */
 };
 
+/* Reads a piece of the run's output, which may end inside a sequence. */
 void ttymodes_read(struct ttymodes *m, const void *data, size_t len);
 
-/* What brings the terminal back; nothing when nothing was changed. */
+/* Appends the sequences that restore the default modes; nothing if no mode was
+ * changed. */
 void ttymodes_undo(const struct ttymodes *m, struct buf *to);
 
 #endif
