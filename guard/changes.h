@@ -132,6 +132,12 @@ void changes_count_all(const struct changes *c, struct change_counts *ret);
  * counted as deleted or added as well. */
 void changes_summary(const struct change_counts *counts, struct buf *to);
 
+/*
+ * Reports what a run changed in directories beside the project, for verbs that
+ * take only the project. what: "patches are"; git: the changes of their
+ * repositories instead of those of their files.
+ */
+void changes_report_excluded(struct changes *c, const char *what, bool git);
 /* The path is a change, or holds one; the list is in order. */
 bool changes_has(const struct change_list *list, const char *path);
 

@@ -6,7 +6,8 @@
 #include "base/chattr.h"
 #include "base/text.h"
 #include "guard/changes.h"
-#include "guard/output.h"
+#include "guard/output_text.h"
+#include "guard/report.h"
 
 struct change_side changes_side(const struct entry *e)
 {
@@ -174,4 +175,29 @@ void changes_detail(const struct change *c, struct buf *to)
 			buf_add_text(to, "  executable");
 	}
 	add_flags(c->flags, c->now.mode, to);
+}
+
+void changes_report_excluded(struct changes *c, const char *what, bool git)
+{
+	auto_free struct changes_group *groups = NULL;
+	size_t count = changes_groups(c, &groups), i;
+
+	for (i = 0; i < count; i++) {
+		AUTO(buf) struct buf where = {0};
+		struct change_counts n;
+
+		if (groups[i].home || !*groups[i].prefix)
+			continue;
+		changes_count(groups[i].list, &n);
+		output_name(&where, groups[i].prefix);
+		if (git && n.git)
+			report_note("%s of the project's repository: what was "
+				    "done in %s.git is left out (guard apply "
+				    "%s.git takes that one as a whole)",
+				    what, buf_text(&where), buf_text(&where));
+		else if (!git && n.total > n.git)
+			report_note("%s of the project: %s in %s left out",
+				    what, text_count(n.total - n.git, "change"),
+				    buf_text(&where));
+	}
 }

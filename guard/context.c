@@ -6,7 +6,8 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "guard/output.h"
+#include "guard/free_space.h"
+#include "guard/report.h"
 #include "guard/reserve.h"
 #include "overlay/temp_chmod.h"
 
@@ -14,7 +15,7 @@ int context_open(struct context *c, bool with_project, struct err *err)
 {
 	if (state_open(&c->state, err) < 0)
 		return -err->num;
-	output_free_space_state(c->state.path);
+	free_space_state(c->state.path);
 	reserve_create(c->state.fd);
 	temp_chmod_begin(c->state.fd);
 	if (!with_project)
@@ -63,7 +64,7 @@ static int open_project_waiting(struct context *c, const char *path, bool make,
 		    waited >= LOCK_WAIT_MS)
 			return got;
 		if (waited == 1000)
-			output_print("waiting: %s", err->text);
+			report_note("waiting: %s", err->text);
 		(void)poll(NULL, 0, RETRY_MS);
 	}
 }
@@ -73,7 +74,7 @@ int context_project(struct context *c, const char *path, bool make,
 {
 	int got = open_project_waiting(c, path, make, ret, err);
 
-	output_free_space_project(path);
+	free_space_project(path);
 	/* Whoever was at work there has stored more since, and left a stat
 	 * cache that names it. */
 	if (got == 0 && c->store && store_refresh(c->store, err) < 0) {

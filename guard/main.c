@@ -132,6 +132,7 @@ int main(int argc, char **argv)
 	(void)mallopt(M_TRIM_THRESHOLD, 2 * MOVED_LEN);
 	(void)mallopt(M_TOP_PAD, 256 << 10);
 
+	output_take_reports();
 	if (inherited_state_save() < 0)
 		return STATUS_REFUSED;
 	if (!has_enough_stack()) {

@@ -12,12 +12,14 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "base/mem.h"
-#include "base/meta.h"
+#include "guard/output_text.h"
 
 struct session;
 struct changes;
 struct verb;
+
+/* Messages of the code below guard/cli are printed from now on: report.h. */
+void output_take_reports(void);
 
 /* With quiet, output_print() and output_hint() are silent. */
 void output_quiet(bool on);
@@ -32,11 +34,6 @@ void output_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Always; the error's own text is already whole. */
 void output_error(const struct err *err);
-/* output_free_space.c: where the state and the project are, for the errors of a
- * full disk; and what is said then, to free. */
-void output_free_space_state(const char *path);
-void output_free_space_project(const char *path);
-char *output_free_space_hint(void);
 /* What a verb ends with: got, or STATUS_REFUSED and the error when negative. */
 int output_status(int got, const struct err *err);
 
@@ -95,21 +92,6 @@ bool output_confirm(bool yes, const char *format, ...)
  * the end of input. */
 char *output_ask_line(const char *question);
 
-/* Appends the escaped name, without quotes. */
-void output_name(struct buf *to, const char *name);
-/* Escaped texts of a list ended by NULL, ", " between them. */
-void output_list(struct buf *to, char *const *texts);
-/* An absolute path as one types it in the folder `here`: what lies below it
- * without it in front. */
-void output_path(struct buf *to, const char *path, const char *here);
-/* A name, "..." behind the first 60 columns: commands in lists. */
-void output_truncated(struct buf *to, const char *text);
-
-/* "5 min ago", "in 2 h" for odd clocks; buffer of eight as in text_quote(). */
-const char *output_age(struct timestamp when);
-/* "2026-11-21 14:30:05", local time; the same kind of buffer. */
-const char *output_time(struct timestamp when);
-
 /*
  * After a run, on stderr: counts by kind, every deletion by name (a folder
  * with many files in one line), the first moves, changes of .git, of the
@@ -117,8 +99,5 @@ const char *output_time(struct timestamp when);
  * steps. Without any change it says so and names no next step.
  */
 void output_run_summary(const struct session *s, struct changes *c);
-/* What a run changed in folders beside the project, where only the project is
- * taken. what: "patches are"; git: of their repositories. */
-void output_run_excluded(struct changes *c, const char *what, bool git);
 
 #endif

@@ -80,29 +80,3 @@ void output_run_summary(const struct session *s, struct changes *c)
 		output_hint("guard import %-10s take its commits over", s->id);
 	output_hint("guard discard %-9s drop it", s->id);
 }
-
-void output_run_excluded(struct changes *c, const char *what, bool git)
-{
-	auto_free struct changes_group *groups = NULL;
-	size_t count = changes_groups(c, &groups), i;
-
-	for (i = 0; i < count; i++) {
-		AUTO(buf) struct buf where = {0};
-		struct change_counts n;
-
-		if (groups[i].home || !*groups[i].prefix)
-			continue;
-		changes_count(groups[i].list, &n);
-		output_name(&where, groups[i].prefix);
-		if (git && n.git)
-			output_print("%s of the project's repository: what was "
-				     "done in %s.git is left out (guard apply "
-				     "%s.git takes that one as a whole)",
-				     what, buf_text(&where), buf_text(&where));
-		else if (!git && n.total > n.git)
-			output_print("%s of the project: %s in %s left out",
-				     what,
-				     text_count(n.total - n.git, "change"),
-				     buf_text(&where));
-	}
-}

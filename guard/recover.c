@@ -13,9 +13,9 @@
 #include "base/text.h"
 #include "guard/action.h"
 #include "guard/changes.h"
-#include "guard/output.h"
 #include "guard/partial_discard.h"
 #include "guard/moved_dirs.h"
+#include "guard/report.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
@@ -43,7 +43,7 @@ static int restore_run_upper(struct context *c, struct session *s)
 	int got = moved_dirs_restore(s, c->store, &err);
 
 	if (got < 0)
-		output_warn("%s", err.text);
+		report_warning("%s", err.text);
 	return got;
 }
 
@@ -98,7 +98,7 @@ static bool finalize_run_state(struct context *c, const struct action *a,
 	else if (got == 0 && done && strcmp(a->kind, "undo") == 0)
 		got = recover_set_undone_state(c, &s, &now, &err);
 	if (got < 0)
-		output_warn("%s", err.text);
+		report_warning("%s", err.text);
 	session_free(&s);
 	return got == 0;
 }
@@ -318,7 +318,7 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
 	recovered = end(c->store, p, c->state.workspaces_fd, &text, err);
 	if (text || recovered > 0)
-		output_warn("%s", text ? text : "an interrupted change");
+		report_warning("%s", text ? text : "an interrupted change");
 	if (recovered < 0)
 		return err_context(err, "end what was interrupted in %s",
 				   text_quote(p->path));
@@ -377,7 +377,7 @@ static int finalize_partial_discard(struct context *c, int workspace_fd,
 
 	if (got != -EEXIST)
 		return got;
-	output_warn("%s", err->text);
+	report_warning("%s", err->text);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "guard/agent/agent.h"
 #include "guard/agent/caches.h"
 #include "guard/changes.h"
-#include "guard/output.h"
+#include "guard/report.h"
 #include "restore/workspace.h"
 
 /* ---- caches ---- */
@@ -167,10 +167,11 @@ void agent_describe(const struct agent *a, struct buf *to)
 	if (a->nested)
 		buf_add_text(to, " with --nested");
 	if (a->shared)
-		output_warn("--share-login: the run writes your real folders "
-			    "of %s, where your login and its settings are",
-			    a->name);
+		report_warning(
+			"--share-login: the run writes your real folders "
+			"of %s, where your login and its settings are",
+			a->name);
 	if (a->options.shared_cache)
-		output_warn("--shared-cache: what this run puts into its "
-			    "caches, runs of other projects use");
+		report_warning("--shared-cache: what this run puts into its "
+			       "caches, runs of other projects use");
 }

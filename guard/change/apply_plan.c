@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "guard/apply_log.h"
 #include "guard/live.h"
-#include "guard/output.h"
 #include "guard/recover.h"
 #include "guard/moved_dirs.h"
+#include "guard/report.h"
 #include "overlay/upper_busy.h"
 #include "restore/result.h"
 #include "restore/move_from_upper.h"
@@ -110,7 +110,8 @@ static int compare_result_path(void *arg, const char *path,
 	if (!is_same_result(got ? &base : NULL, want)) {
 		auto_free char *name = mem_printf("%s%s", c->prefix, path);
 
-		output_warn("%s is not as the run left it", text_quote(name));
+		report_warning("%s is not as the run left it",
+			       text_quote(name));
 		*c->changed = true;
 	}
 	entry_free(&base);
@@ -417,7 +418,7 @@ static int handle_failed_apply(struct apply_plan *a, int num)
 	if (s->live || fd_exists(a->project.workspace_fd, "next-action"))
 		return num;
 	if (moved_dirs_restore(s, a->c->store, &more) < 0)
-		output_warn("%s", more.text);
+		report_warning("%s", more.text);
 	(void)session_set_state(s, RUN_ENDED, &more);
 	return num;
 }
@@ -454,15 +455,16 @@ static bool finish_apply(struct apply_plan *a, const struct action *action)
 	struct err err;
 
 	if (record_applied_paths(a, action, &err) < 0)
-		output_warn("it is done, but what run %s had applied by now "
-			    "could not be noted: %s",
-			    s->id, err.text);
+		report_warning("it is done, but what run %s had applied by now "
+			       "could not be noted: %s",
+			       s->id, err.text);
 	if (s->live ||
 	    recover_set_run_state(a->c, s, action->complete, &err) == 0)
 		return true;
-	output_warn("it is done, but the state of run %s could not be noted; "
-		    "the next command of guard here tries again: %s",
-		    s->id, err.text);
+	report_warning(
+		"it is done, but the state of run %s could not be noted; "
+		"the next command of guard here tries again: %s",
+		s->id, err.text);
 	return false;
 }
 

@@ -5,7 +5,7 @@
 #include "guard/change/apply_plan.h"
 #include "guard/change/importer.h"
 #include "guard/commands.h"
-#include "guard/output.h"
+#include "guard/report.h"
 #include "overlay/layers.h"
 
 /* What is changed, for people. */
@@ -29,8 +29,8 @@ static void warn_of_markers(const struct plan *plan, const struct step *step,
 		"%s%s", plan->prefix ? plan->prefix : "", step->path);
 
 	if (step->how == STEP_MARKED)
-		output_warn("conflict markers %s in %s",
-			    done ? "are" : "would be", text_quote(path));
+		report_warning("conflict markers %s in %s",
+			       done ? "are" : "would be", text_quote(path));
 }
 
 /* As git does: it is done, but there is work left. */
@@ -46,9 +46,9 @@ int apply_report_markers(struct apply_plan *a, bool done)
 		for (i = 0; i < plans[k]->step_count; i++)
 			warn_of_markers(plans[k], &plans[k]->steps[i], done);
 	if (done)
-		output_warn("%s to be put right by hand: applied, with "
-			    "conflict markers",
-			    text_count(a->counts.marked, "file"));
+		report_warning("%s to be put right by hand: applied, with "
+			       "conflict markers",
+			       text_count(a->counts.marked, "file"));
 	return STATUS_REFUSED;
 }
 
@@ -58,12 +58,12 @@ void apply_report_done(const struct apply_plan *a)
 	AUTO(buf) struct buf sum = {0};
 
 	plan_summary_text(&a->counts, &sum);
-	output_print("run %s applied to %s: %s", s->id,
-		     text_quote(apply_report_where(a)), buf_text(&sum));
+	report_note("run %s applied to %s: %s", s->id,
+		    text_quote(apply_report_where(a)), buf_text(&sum));
 	if (s->state != RUN_APPLIED)
-		output_print("the rest of it still waits (guard diff %s)",
-			     s->id);
-	output_hint("guard undo takes it back");
+		report_note("the rest of it still waits (guard diff %s)",
+			    s->id);
+	report_hint("guard undo takes it back");
 }
 
 void apply_report_git_left(const struct apply_plan *a)
@@ -75,21 +75,21 @@ void apply_report_git_left(const struct apply_plan *a)
 
 	for (i = 0; a->extras && i < s->extra_count; i++)
 		if (a->extras[i].plan.git_skipped)
-			output_print(
-				"what changed in %s.git is left alone: "
-				"guard apply %s and its path takes it over",
-				text_quote(a->extras[i].plan.prefix), s->id);
+			report_note("what changed in %s.git is left alone: "
+				    "guard apply %s and its path takes it over",
+				    text_quote(a->extras[i].plan.prefix),
+				    s->id);
 	if (!a->plan.git_skipped && !linked)
 		return;
 	left = importer_left(a->c, s);
 	one = strncmp(left, "1 ", 2) == 0;
 	if (*left)
-		output_print("%s of the run %s not in your repository; guard "
-			     "import %s brings %s in",
-			     left, one ? "is" : "are", s->id,
-			     one ? "it" : "them");
+		report_note("%s of the run %s not in your repository; guard "
+			    "import %s brings %s in",
+			    left, one ? "is" : "are", s->id,
+			    one ? "it" : "them");
 	if (a->plan.git_skipped)
-		output_print(
+		report_note(
 			"what changed in .git is left alone; guard apply %s "
 			".git takes it over",
 			s->id);
@@ -102,8 +102,8 @@ size_t apply_report_home_left(const struct apply_plan *a)
 	const char *id = a->p->session.id;
 
 	if (count)
-		output_print("%s in your home folder left alone: guard diff %s "
-			     "shows them, guard apply %s ~/PATH takes one over",
-			     text_count(count, "change"), id, id);
+		report_note("%s in your home folder left alone: guard diff %s "
+			    "shows them, guard apply %s ~/PATH takes one over",
+			    text_count(count, "change"), id, id);
 	return count;
 }

@@ -4,7 +4,8 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/output.h"
+#include "guard/output_text.h"
+#include "guard/report.h"
 
 static char *message_of(const struct session *s,
 			const struct committing_options *o)
@@ -42,9 +43,9 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 						  : "nothing is applied, and "
 						    "nothing committed");
 	for (n = 0; (note = gitcommit_note(*ret, n)); n++)
-		output_print("not in the commit: %s", note);
+		report_note("not in the commit: %s", note);
 	if (!resolve_run_has_paths(a->p))
-		output_run_excluded(&a->changes, "commits are", false);
+		changes_report_excluded(&a->changes, "commits are", false);
 	return 0;
 }
 
@@ -61,18 +62,18 @@ int committing_point(const struct apply_plan *a, struct gitcommit *c,
 						  "committed")
 			       : -err->num;
 	for (n = had; (note = gitcommit_note(c, n)); n++)
-		output_warn("%s", note);
+		report_warning("%s", note);
 	state_log(&a->c->state, "commit", "run", a->p->session.id, "project",
 		  a->p->session.project, "branch", gitcommit_branch(c),
 		  "commit", gitcommit_id(c), NULL);
-	output_print("committed to %s: %.10s, %s; not signed, no hook was run",
-		     gitcommit_branch(c), gitcommit_id(c),
-		     text_count(gitcommit_paths(c), "file"));
+	report_note("committed to %s: %.10s, %s; not signed, no hook was run",
+		    gitcommit_branch(c), gitcommit_id(c),
+		    text_count(gitcommit_paths(c), "file"));
 	if (applied)
-		output_hint("git reset --soft HEAD~1 takes back the commit "
+		report_hint("git reset --soft HEAD~1 takes back the commit "
 			    "alone, guard undo the files alone");
 	else
-		output_hint("run %s itself waits on (guard discard %s drops "
+		report_hint("run %s itself waits on (guard discard %s drops "
 			    "it)",
 			    a->p->session.id, a->p->session.id);
 	return 0;

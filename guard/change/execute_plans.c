@@ -4,9 +4,9 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/context.h"
-#include "guard/output.h"
 #include "guard/change/plan_summary.h"
 #include "guard/progress.h"
+#include "guard/report.h"
 
 /* The action, and the snapshot of the last folder of it, which it names. */
 struct action_note {
@@ -175,10 +175,11 @@ static bool end_action(void *arg, void (*seen)(void *), void *seen_arg)
 					  i + 1 == c->count ? &last : NULL,
 					  after, &err) == 0)
 			continue;
-		output_warn("it is done, but the state after it, which undo "
-			    "needs, could not be stored; the next command of "
-			    "guard here tries again: %s",
-			    err.text);
+		report_warning(
+			"it is done, but the state after it, which undo "
+			"needs, could not be stored; the next command of "
+			"guard here tries again: %s",
+			err.text);
 		return false;
 	}
 	return true;
@@ -278,6 +279,6 @@ int execute_plans(struct store *store, const struct planned_root *roots,
 	got = execute_announced_plans(store, roots, count, a, err);
 	interrupted = context_restore_signals(&signals);
 	if (got == 0 && interrupted)
-		output_warn("interrupted too late: it is done");
+		report_warning("interrupted too late: it is done");
 	return got;
 }

@@ -8,9 +8,10 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/jsonout.h"
-#include "guard/output.h"
 #include "guard/change/plan_summary.h"
 #include "guard/change/plan_moves.h"
+#include "guard/output.h"
+#include "guard/report.h"
 #include "restore/entry_compare.h"
 
 /* What is replaced is another file afterwards, and so another's. */
@@ -142,11 +143,11 @@ void plan_print_owners(const struct plan *plan)
 			s->to.uid != entry_apply_owner(&s->to);
 	}
 	if (owner_changes && geteuid() != 0)
-		output_print("%s of other owners: new ones, which are yours, "
-			     "take the place",
-			     text_count(owner_changes, "file"));
+		report_note("%s of other owners: new ones, which are yours, "
+			    "take the place",
+			    text_count(owner_changes, "file"));
 	if (kept)
-		output_print(
+		report_note(
 			"%s of other owners: yours even so, since only root "
 			"gives files away",
 			text_count(kept, "file"));
@@ -173,12 +174,12 @@ void plan_print_choices(const struct plan *plan)
 	for (i = 0; i < plan->kept_count; i++) {
 		auto_free char *text = conflict_line(plan, &plan->kept[i]);
 
-		output_print("yours stays: %s", text);
+		report_note("yours stays: %s", text);
 	}
 	for (i = 0; i < plan->over_count; i++) {
 		auto_free char *text = conflict_line(plan, &plan->over[i]);
 
-		output_warn("your edit gives way: %s", text);
+		report_warning("your edit gives way: %s", text);
 	}
 }
 
@@ -189,23 +190,22 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy)
 	for (i = 0; i < plan->conflict_count; i++) {
 		auto_free char *text = conflict_line(plan, &plan->conflicts[i]);
 
-		output_warn("conflict: %s", text);
+		report_warning("conflict: %s", text);
 	}
 	for (i = 0; i < plan->refusal_count; i++) {
 		auto_free char *path =
 			mem_printf("%s%s", plan->prefix ? plan->prefix : "",
 				   plan->refusals[i].path);
 
-		output_warn("refused: %s: %s", text_quote(path),
-			    refusal_text(plan->refusals[i].kind));
+		report_warning("refused: %s: %s", text_quote(path),
+			       refusal_text(plan->refusals[i].kind));
 	}
 	if (plan->conflict_count && remedy)
-		output_print("%s", remedy);
+		report_note("%s", remedy);
 	if (plan->refusal_count)
-		output_print(
-			"%sname the paths that you want without those that "
-			"are refused, or agree to one by guard apply "
-			"--yes-to PATH (not to nodes and sockets)",
-			plan->conflict_count ? "" : "nothing is applied: ");
+		report_note("%sname the paths that you want without those that "
+			    "are refused, or agree to one by guard apply "
+			    "--yes-to PATH (not to nodes and sockets)",
+			    plan->conflict_count ? "" : "nothing is applied: ");
 	return plan->conflict_count || plan->refusal_count;
 }

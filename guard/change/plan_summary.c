@@ -5,8 +5,8 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/jsonout.h"
-#include "guard/output.h"
 #include "guard/change/plan_moves.h"
+#include "guard/report.h"
 
 bool plan_summary_is_time_only(const struct step *s)
 {
@@ -173,6 +173,6 @@ bool plan_summary_ask(const struct plan_counts *counts, const char *where,
 	AUTO(buf) struct buf sum = {0};
 
 	plan_summary_text(counts, &sum);
-	return output_confirm(yes, "guard: %s in %s: do it?", buf_text(&sum),
+	return report_confirm(yes, "guard: %s in %s: do it?", buf_text(&sum),
 			      text_quote(where));
 }

@@ -6,8 +6,8 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/output.h"
 #include "guard/change/target_hardlinks.h"
+#include "guard/report.h"
 #include "snapshot/maintain/purge.h"
 
 struct restore_request {
@@ -134,16 +134,16 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 		return -err->num;
 	purged = purge_note(&l->from->snapshot, stored);
 	if (is_dir)
-		output_warn(
+		report_warning(
 			"not all of %s is in this snapshot: what is missing "
 			"is left as it is",
 			text_quote(*full_path ? full_path : "."));
 	else
-		output_warn("%s is left out: it %s%s", text_quote(full_path),
-			    purged ? "was " : "",
-			    purged ? purged
-				   : "could not be read whole when it was "
-				     "stored");
+		report_warning("%s is left out: it %s%s", text_quote(full_path),
+			       purged ? "was " : "",
+			       purged ? purged
+				      : "could not be read whole when it was "
+					"stored");
 	if (!is_dir)
 		return tree_editor_put(l->ed, full_path, &now, err);
 	if (!S_ISDIR(now.mode)) {
@@ -192,8 +192,8 @@ static int put_restore_target(const struct restore_request *w,
 	if (tree_each(w->store, &t->entry, keep_current_git, &k, err) < 0)
 		return -err->num;
 	if (k.kept)
-		output_print("%s left as it is: name it to restore it",
-			     text_count(k.kept, ".git folder"));
+		report_note("%s left as it is: name it to restore it",
+			    text_count(k.kept, ".git folder"));
 	return 0;
 }
 
@@ -234,8 +234,8 @@ static int make_restore_want(const struct restore_request *w, struct err *err)
 		else
 			got = put_restored_root(w, &k, &w->targets[i], err);
 		if (k.kept && got == 0)
-			output_print("%s left as it is: name it to restore it",
-				     text_count(k.kept, ".git folder"));
+			report_note("%s left as it is: name it to restore it",
+				    text_count(k.kept, ".git folder"));
 	}
 	if (got == 0)
 		got = tree_editor_save(ed, w->ret, err);

@@ -8,10 +8,11 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/output.h"
 #include "guard/history/history.h"
 #include "guard/history/newer_version.h"
 #include "guard/history/pathglob.h"
+#include "guard/output_text.h"
+#include "guard/report.h"
 #include "guard/resolve_run.h"
 #include "snapshot/maintain/purge.h"
 #include "snapshot/tree/time_spec.h"
@@ -210,8 +211,8 @@ static int add_glob_match(void *arg, const char *path, const struct entry *e,
 	gone = purge_note(x->snapshot,
 			  path_rest(full_path, x->snapshot->root_path));
 	if (gone) {
-		output_warn("%s of snapshot %" PRIu64 " was %s",
-			    text_quote(full_path), x->snapshot->seq, gone);
+		report_warning("%s of snapshot %" PRIu64 " was %s",
+			       text_quote(full_path), x->snapshot->seq, gone);
 		return 0;
 	}
 	GROW(s->items, s->count, s->capacity);
@@ -314,13 +315,14 @@ static void warn_of_newer(const struct sources *s,
 		return;
 	got = newer_version_find(s->store, &n, &seq, &err);
 	if (got < 0)
-		output_warn("%s", err.text);
+		report_warning("%s", err.text);
 	if (got > 0)
-		output_warn("snapshot %" PRIu64
-			    ", of a few paths, has something newer %s %s: "
-			    "guard restore --at %" PRIu64 " brings that",
-			    seq, t->pattern ? "like" : "in",
-			    text_quote(t->pattern ? t->pattern : t->arg), seq);
+		report_warning("snapshot %" PRIu64
+			       ", of a few paths, has something newer %s %s: "
+			       "guard restore --at %" PRIu64 " brings that",
+			       seq, t->pattern ? "like" : "in",
+			       text_quote(t->pattern ? t->pattern : t->arg),
+			       seq);
 }
 
 static void print_source(const struct restore_target *t, size_t count)
@@ -328,10 +330,10 @@ static void print_source(const struct restore_target *t, size_t count)
 	const struct snapshot *s = &t->snapshot;
 	const char *what = t->pattern ? t->pattern : t->arg;
 
-	output_print("%s%s%s from snapshot %" PRIu64 " (%s, %s)",
-		     t->pattern ? text_count(count, "path") : "",
-		     t->pattern ? " like " : "", text_quote(what), s->seq,
-		     output_time(s->time), s->reason);
+	report_note("%s%s%s from snapshot %" PRIu64 " (%s, %s)",
+		    t->pattern ? text_count(count, "path") : "",
+		    t->pattern ? " like " : "", text_quote(what), s->seq,
+		    output_time(s->time), s->reason);
 }
 
 void sources_print(const struct sources *s)
@@ -374,7 +376,7 @@ void sources_print_earlier(const struct sources *s)
 			earlier = row;
 	}
 	if (earlier)
-		output_hint("guard restore --at %" PRIu64
+		report_hint("guard restore --at %" PRIu64
 			    " PATH brings the version before this one (%s, %s)",
 			    earlier->snapshot.seq,
 			    output_time(earlier->snapshot.time),

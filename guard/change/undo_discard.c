@@ -7,8 +7,9 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/commands.h"
-#include "guard/retention/trashes.h"
 #include "guard/output.h"
+#include "guard/report.h"
+#include "guard/retention/trashes.h"
 #include "guard/partial_discard.h"
 #include "restore/workspace.h"
 
@@ -29,7 +30,7 @@ static const char *step_intro(const struct undo_discard *u)
 static void hint_discard_again(const struct undo_discard *u, const char *paths)
 {
 	if (!u->more)
-		output_hint(
+		report_hint(
 			"guard discard %s%s    does it again; " NEXT_IS_BEFORE,
 			u->last->run_id, paths);
 }
@@ -60,10 +61,10 @@ static int restore_discarded_run(const struct undo_discard *u, struct err *err)
 	if (!name)
 		return err->num == ENOENT ? forget_discarded_run(u, err)
 					  : -err->num;
-	output_print("%s to discard run %s", step_intro(u), run);
+	report_note("%s to discard run %s", step_intro(u), run);
 	if (u->dry)
 		return STATUS_OK;
-	if (!output_confirm(u->yes, "guard: bring run %s back?", run))
+	if (!report_confirm(u->yes, "guard: bring run %s back?", run))
 		return STATUS_REFUSED;
 	fd = open_project_workspace(u, err);
 	if (fd < 0)
@@ -84,7 +85,7 @@ static int restore_discarded_run(const struct undo_discard *u, struct err *err)
 				   run);
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
 		  "project", u->path, NULL);
-	output_print("run %s waits for a decision again", run);
+	report_note("run %s waits for a decision again", run);
 	hint_discard_again(u, "");
 	return STATUS_OK;
 }
@@ -116,16 +117,16 @@ static int fail_expired(const struct undo_discard *u, const char *why,
 /* It would be so the next time, too: the user may leave it behind. */
 static int ask_to_skip(const struct undo_discard *u, struct err *err)
 {
-	output_warn("%s", err->text);
-	output_hint("guard log PATH    finds what the run had made of it in "
+	report_warning("%s", err->text);
+	report_hint("guard log PATH    finds what the run had made of it in "
 		    "the project (post-run)");
 	if (u->dry ||
-	    !output_confirm(u->yes,
+	    !report_confirm(u->yes,
 			    "guard: pass over it, so that " NEXT_IS_BEFORE "?"))
 		return STATUS_REFUSED;
 	if (forget_discarded_paths(u, err) < 0)
 		return -err->num;
-	output_print("it stays discarded; " NEXT_IS_BEFORE);
+	report_note("it stays discarded; " NEXT_IS_BEFORE);
 	return STATUS_REFUSED;
 }
 
@@ -134,8 +135,8 @@ static void list_discarded_paths(const struct undo_discard *u,
 {
 	size_t i;
 
-	output_print("%s to discard %s of run %s", step_intro(u),
-		     text_count(u->last->part_count, "path"), s->id);
+	report_note("%s to discard %s of run %s", step_intro(u),
+		    text_count(u->last->part_count, "path"), s->id);
 	for (i = 0; i < u->last->part_count && !(output_is_quiet() && u->yes);
 	     i++) {
 		auto_free char *path =
@@ -179,8 +180,8 @@ static int move_paths_back(const struct undo_discard *u,
 		return -err->num;
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
 		  "project", u->path, NULL);
-	output_print("%s again in run %s, which waits for a decision",
-		     last->part_count == 1 ? "it is" : "they are", s->id);
+	report_note("%s again in run %s, which waits for a decision",
+		    last->part_count == 1 ? "it is" : "they are", s->id);
 	hint_discard_again(u, " PATHS");
 	return STATUS_OK;
 }
@@ -222,7 +223,7 @@ static int restore_discarded_paths(const struct undo_discard *u,
 	list_discarded_paths(u, &s);
 	if (u->dry)
 		return STATUS_OK;
-	if (!output_confirm(u->yes, "guard: put %s back into run %s?",
+	if (!report_confirm(u->yes, "guard: put %s back into run %s?",
 			    got == 1 ? "it" : "them", run))
 		return STATUS_REFUSED;
 	return move_paths_back(u, &s, err);

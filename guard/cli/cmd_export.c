@@ -81,7 +81,7 @@ static int export_run(struct export *x, int count, char **argv, int dashed,
 		      struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run resolved_run = RESOLVED_RUN_NONE;
-	AUTO(run_trees) struct run_trees run_trees = SIDES_NONE;
+	AUTO(run_trees) struct run_trees run_trees = RUN_TREES_NONE;
 	const struct session *s = &resolved_run.session;
 
 	if (resolve_run_open(x->c, count, argv, dashed, false, &resolved_run,

@@ -200,7 +200,7 @@ static void report_other_commits(const struct session *s)
 	struct err ignored;
 
 	if (s->extra_count && changes_load(s, NULL, &changes, &ignored) == 0)
-		output_run_excluded(&changes, "imports are", true);
+		changes_report_excluded(&changes, "imports are", true);
 }
 
 static int import_locked(struct context *c, struct session *s,

@@ -49,7 +49,7 @@ static int patch_command(struct context *c, int count, char **argv, int dashed,
 			 struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run resolved_run = RESOLVED_RUN_NONE;
-	AUTO(run_trees) struct run_trees run_trees = SIDES_NONE;
+	AUTO(run_trees) struct run_trees run_trees = RUN_TREES_NONE;
 	struct patch_command p = {.raw = !isatty(STDOUT_FILENO)};
 	struct gitpatch_sink sink = {
 		.add = write_patch_data,

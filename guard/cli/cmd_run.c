@@ -6,11 +6,17 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/agent_show.h"
 #include "guard/commands.h"
 #include "guard/retention/autoprune.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/run/run_parse.h"
+
+static const struct run_ui ui = {
+	.changes = output_run_summary,
+	.agent_changes = agent_show_end,
+};
 
 /* The options of a run in front of paths. */
 int cmd_explain(int argc, char **argv)
@@ -58,7 +64,7 @@ int cmd_run(int argc, char **argv)
 		status = run_explain(
 			&p.options, (char *const *)(void *)p.why.items, p.json);
 	else
-		status = run_command(&p.options);
+		status = run_command(&p.options, &ui);
 	/* A state that was refused is not made for that, either. */
 	if (!got && !p.why.count && status != RUN_STATUS_GUARD)
 		autoprune_start();
@@ -145,7 +151,8 @@ int run_exec(const struct session *s, const struct run_exec *v)
 			p.options.agent = record_get(&s->more, AGENT_NAME);
 		if (!p.options.agent)
 			p.options.agent = AGENT_NONE;
-		status = run_command(&p.options);
+		p.options.quiet = output_is_quiet();
+		status = run_command(&p.options, &ui);
 	} else if (err.text[0]) {
 		output_error(&err);
 	}

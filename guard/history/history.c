@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
+#include "guard/report.h"
 #include "guard/table.h"
 #include "snapshot/maintain/purge.h"
 
@@ -260,7 +261,8 @@ static int add_row(struct history *h, struct store *store, uint64_t seq,
 
 	if (got < 0) {
 		if (got != -ENOENT) /* pruned meanwhile */
-			output_warn("snapshot %" PRIu64 ": %s", seq, err->text);
+			report_warning("snapshot %" PRIu64 ": %s", seq,
+				       err->text);
 		return 0;
 	}
 	row.of_run = snapshot_of_run(s);

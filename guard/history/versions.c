@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/output.h"
+#include "guard/report.h"
 #include "snapshot/tree/time_spec.h"
 
 /* The snapshots of one root, in their order. */
@@ -254,8 +254,8 @@ static void load_versions_of(struct version_loader *l, uint64_t seq)
 	if (got == 0)
 		return;
 	l->v->damaged++;
-	output_warn("snapshot %" PRIu64 " is not searched whole: %s", seq,
-		    err.text);
+	report_warning("snapshot %" PRIu64 " is not searched whole: %s", seq,
+		       err.text);
 }
 
 static int load_all_versions(struct version_loader *l, struct err *err)

@@ -6,8 +6,8 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "guard/action.h"
-#include "guard/output.h"
 #include "guard/recover.h"
+#include "guard/report.h"
 #include "restore/workspace.h"
 
 #define DAY ((int64_t)24 * 3600)
@@ -71,12 +71,12 @@ static int warn_pending_run(struct session *s, int64_t now, struct err *err)
 	record_set_int(&s->more, WARNED, now);
 	if (session_save(s, err) < 0)
 		return -err->num;
-	output_warn("run %s in %s has waited for %lld days: apply it or "
-		    "discard it (guard diff %s); in %d days it goes to guard's "
-		    "trash",
-		    s->id, text_quote(s->project),
-		    (long long)((now - run_end_time(s)) / DAY), s->id,
-		    TRASH_DAYS);
+	report_warning(
+		"run %s in %s has waited for %lld days: apply it or "
+		"discard it (guard diff %s); in %d days it goes to guard's "
+		"trash",
+		s->id, text_quote(s->project),
+		(long long)((now - run_end_time(s)) / DAY), s->id, TRASH_DAYS);
 	return 0;
 }
 
@@ -86,9 +86,9 @@ static int expire_run(struct context *c, struct session *s, struct err *err)
 	if (recover_project(c, s->project, err) < 0 ||
 	    retire_discard(c, s, err) < 0)
 		return -err->num;
-	output_warn("run %s in %s, which nobody decided on, is in guard's "
-		    "trash for %d days: guard undo there brings it back",
-		    s->id, text_quote(s->project), TRASH_DAYS);
+	report_warning("run %s in %s, which nobody decided on, is in guard's "
+		       "trash for %d days: guard undo there brings it back",
+		       s->id, text_quote(s->project), TRASH_DAYS);
 	return 0;
 }
 
@@ -135,7 +135,7 @@ void retire_runs(struct context *c)
 	for (i = 0; i < list.count; i++)
 		if (is_run_due(&list.items[i], now) &&
 		    retire_run(c, list.items[i].id, now, &err) < 0)
-			output_warn("%s", err.text);
+			report_warning("%s", err.text);
 }
 
 int retire_trash(const struct state *state, struct err *err)

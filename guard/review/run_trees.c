@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/text.h"
-#include "guard/output.h"
 #include "restore/result.h"
 
 int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
@@ -26,7 +25,7 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	if (!resolve_run_has_paths(p))
-		output_run_excluded(&ret->changes, what, false);
+		changes_report_excluded(&ret->changes, what, false);
 	seq = session_base(s, true, err);
 	if (seq < 0)
 		return seq;

@@ -15,7 +15,7 @@ struct run_trees {
 	struct entry result;
 };
 
-#define SIDES_NONE                                                             \
+#define RUN_TREES_NONE                                                         \
 	{                                                                      \
 		.changes = CHANGES_NONE                                        \
 	}

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "guard/agent/agent.h"
 #include "guard/live.h"
-#include "guard/output.h"
+#include "guard/report.h"
 #include "guard/run/read_only_exec.h"
 #include "overlay/layers.h"
 #include "snapshot/walk/wait_timestamp_tick.h"
@@ -41,7 +41,7 @@ static void discard_unstarted_run(struct run *run)
 	} else if (session_trash(&run->session, run->context.state.runs_fd,
 				 run->context.state.trash_fd, "failed",
 				 &err) < 0) {
-		output_error(&err);
+		report_error(&err);
 	}
 }
 
@@ -93,19 +93,19 @@ static void report_stop(const struct run *run,
 				 "--memory",
 				 (unsigned long long)(o->memory >> 20));
 	if (why)
-		output_warn("the run was ended: %s", why);
+		report_warning("the run was ended: %s", why);
 	else
-		output_print("ended by --timeout after %.3g s",
-			     (double)o->timeout_ms / 1000);
+		report_note("ended by --timeout after %.3g s",
+			    (double)o->timeout_ms / 1000);
 }
 
 static void report_oom_kills(const struct run *run, uint64_t killed)
 {
 	if (killed)
-		output_warn("out of memory: at the %llu MiB of --memory the "
-			    "kernel killed %llu of the run's processes",
-			    (unsigned long long)(run->options->memory >> 20),
-			    (unsigned long long)killed);
+		report_warning("out of memory: at the %llu MiB of --memory the "
+			       "kernel killed %llu of the run's processes",
+			       (unsigned long long)(run->options->memory >> 20),
+			       (unsigned long long)killed);
 }
 
 static int release_and_wait(struct run *run, struct timestamp start,
@@ -186,8 +186,8 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 	report_oom_kills(run, result.killed);
 	run_notices_print_refused(run->sandbox);
 	if (result.network_lost)
-		output_warn("the run lost its private network before it "
-			    "ended: pasta ended");
+		report_warning("the run lost its private network before it "
+			       "ended: pasta ended");
 	return 0;
 }
 
@@ -239,9 +239,10 @@ static int prepare_session(struct run *run, struct err *err)
 	return run_open_session(run, err);
 }
 
-int run_command(const struct run_options *options)
+int run_command(const struct run_options *options, const struct run_ui *ui)
 {
 	struct run run = {.options = options,
+			  .ui = ui,
 			  .project_fd = -1,
 			  .begun = timestamp_now(),
 			  .self = getpid()};
@@ -254,21 +255,21 @@ int run_command(const struct run_options *options)
 	if ((!options->home && !options->exec_project &&
 	     state_check_project(options->dir, PROJECT_RUN, &err) < 0) ||
 	    context_open(&run.context, false, &err) < 0) {
-		output_error(&err);
+		report_error(&err);
 		return RUN_STATUS_GUARD;
 	}
 	if (prepare_session(&run, &err) < 0) {
-		output_error(&err);
+		report_error(&err);
 		if (!options->resume && run.session.fd >= 0)
 			discard_unstarted_run(&run);
 	} else if (run_in_session(&run, &status, &err) < 0) {
-		output_error(&err);
+		report_error(&err);
 		if (run.base_worker_pid == 0)
 			discard_unstarted_run(&run);
 	} else if (run_end(&run, status, &err) < 0) {
 		(void)err_context(&err, "run %s has ended, its layer is kept",
 				  run.session.id);
-		output_error(&err);
+		report_error(&err);
 	}
 	run_free(&run);
 	return status;

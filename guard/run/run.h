@@ -18,12 +18,14 @@
 #include "overlay/session.h"
 
 struct agent;
+struct changes;
 struct layers;
 struct read_only_exec;
 struct verb;
 
 struct run {
 	const struct run_options *options; /* with what the profiles add */
+	const struct run_ui *ui;
 	struct agent *agent; /* the profiles that hold */
 	struct context context;
 	struct session session;
@@ -43,8 +45,19 @@ struct run {
 	struct read_only_exec *read_only_exec; /* NULL: of no use */
 };
 
-/* Does it all and returns the exit status. */
-int run_command(const struct run_options *options);
+/* Shows the result of a run: the only output that is more than a message. */
+struct run_ui {
+	/* The changes, and the next steps. */
+	void (*changes)(const struct session *s, struct changes *c);
+	/* Changes of an agent's home that its next session executes. */
+	void (*agent_changes)(const struct session *s);
+};
+
+/*
+ * Runs the command from its options to the summary, and returns the exit
+ * status of `guard run`. Errors are reported (guard/report.h).
+ */
+int run_command(const struct run_options *options, const struct run_ui *ui);
 
 /*
  * The record says that the run runs, before it does: while it is set up there
@@ -137,7 +150,6 @@ struct run_exec {
 	char *const *argv;
 	const char *const *env;
 	const char *cwd; /* absolute */
-	bool quiet;
 };
 int run_exec(const struct session *s, const struct run_exec *v);
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,11 +12,11 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "guard/agent/agent_show.h"
+#include "guard/agent/agent.h"
 #include "guard/apply_log.h"
 #include "guard/changes.h"
+#include "guard/report.h"
 #include "guard/retention/retire.h"
-#include "guard/output.h"
 #include "guard/reserve.h"
 #include "guard/run/gid_cache.h"
 #include "guard/run/read_only_exec.h"
@@ -58,10 +59,9 @@ static void report_git_changes(const struct run *run,
 {
 	if (!git->count)
 		return;
-	output_print("%s in the repository %s",
-		     text_count(git->count, "change"),
-		     text_quote(record_get(&run->session.more, LAYERS_GIT)));
-	output_hint("guard import %-10s take its commits over",
+	report_note("%s in the repository %s", text_count(git->count, "change"),
+		    text_quote(record_get(&run->session.more, LAYERS_GIT)));
+	report_hint("guard import %-10s take its commits over",
 		    run->session.id);
 }
 
@@ -218,8 +218,8 @@ static int wait_for_base(struct run *run, struct err *err)
 	}
 	if (got == 0) {
 		if (run->base_worker_pid)
-			output_print("finishing the snapshot of the project as "
-				     "it was before the run");
+			report_note("finishing the snapshot of the project as "
+				    "it was before the run");
 		got = session_base(&run->session, true, err);
 	}
 	if (got == 0)
@@ -261,19 +261,19 @@ static void report_stale_gids(const struct run *run)
 		&run->session, run->context.state.workspaces_fd);
 
 	if (path)
-		output_print("%s has files of another of your groups by now: "
-			     "this run could not write them (\"Value too large "
-			     "for defined data type\"), the next one can",
-			     text_quote(path));
+		report_note("%s has files of another of your groups by now: "
+			    "this run could not write them (\"Value too large "
+			    "for defined data type\"), the next one can",
+			    text_quote(path));
 }
 
 static void drop_unchanged_run(struct run *run, bool caches)
 {
 	struct err err;
 
-	output_print("run %s changed nothing%s", run->session.id,
-		     caches ? " but caches and histories in your home folder"
-			    : "");
+	report_note("run %s changed nothing%s", run->session.id,
+		    caches ? " but caches and histories in your home folder"
+			   : "");
 	/* The process of the snapshot may still be about to write in it: the
 	 * folder itself goes later. */
 	if (session_trash(&run->session, run->context.state.runs_fd,
@@ -282,7 +282,7 @@ static void drop_unchanged_run(struct run *run, bool caches)
 				  ? "unchanged"
 				  : SESSION_TRASH_EMPTY,
 			  &err) < 0)
-		output_error(&err);
+		report_error(&err);
 }
 
 /* A quota can be full long before the disk, which is what is watched. */
@@ -344,7 +344,7 @@ static void summarize(struct run *run, struct changes *changes)
 	    changes_load_own(&run->context, &run->session, &own, &ignored) == 0)
 		changes = &own;
 	changes_find_moves(changes);
-	output_run_summary(&run->session, changes);
+	run->ui->changes(&run->session, changes);
 }
 
 int run_end(struct run *run, int status, struct err *err)
@@ -363,7 +363,7 @@ int run_end(struct run *run, int status, struct err *err)
 	if (record_run_end(run, status, err) < 0)
 		return -err->num;
 	if (obeyed)
-		agent_show_end(&run->session);
+		run->ui->agent_changes(&run->session);
 	got = load_run_changes(run, &changes, &git, err);
 	any = changes_total(&changes) || changes_count_home(&changes.home);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "guard/output.h"
+#include "guard/report.h"
 #include "guard/run/run.h"
 
 /* Programs that a run refuses what they are for, with words of their own that
@@ -51,5 +51,5 @@ void run_hints_print(const struct run_options *o)
 		if (is_hinted_program(hints[i].names, name) &&
 		    !(hints[i].nested && o->nested) &&
 		    !(hints[i].perf && o->allow_perf))
-			output_print("%s: %s", text_quote(name), hints[i].why);
+			report_note("%s: %s", text_quote(name), hints[i].why);
 }

@@ -10,7 +10,8 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/text.h"
-#include "guard/output.h"
+#include "guard/output_text.h"
+#include "guard/report.h"
 #include "guard/run/run.h"
 #include "restore/workspace.h"
 
@@ -71,8 +72,8 @@ static void print_notice(struct notice_kind *k)
 	if (k->count > NAMED_MAX)
 		buf_printf(&k->names, " and %zu more", k->count - NAMED_MAX);
 	if (k->count)
-		output_print("%s: %s (%s; told once a project)", k->intro,
-			     buf_text(&k->names), k->remedy);
+		report_note("%s: %s (%s; told once a project)", k->intro,
+			    buf_text(&k->names), k->remedy);
 	buf_free(&k->names);
 }
 
@@ -185,7 +186,7 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	char *const *socket;
 
 	/* Told another time, to somebody who listens. */
-	if (output_is_quiet())
+	if (run->options->quiet)
 		return;
 	fd = workspace_open(run->context.state.workspaces_fd, run->project,
 			    true, &ignored);
@@ -201,7 +202,7 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	    !was_notice_shown(&t.record, "limit", "nested-renames")) {
 		record_add(&t.record, "limit", "nested-renames");
 		t.any = true;
-		output_print(
+		report_note(
 			"with --nested no folder that is older than the run "
 			"can be renamed (EXDEV): mv copies it; told once a "
 			"project");
@@ -224,26 +225,29 @@ static void report_exhaustion(const struct sandbox *sb)
 	if (!name)
 		return;
 	if (what != SANDBOX_EXHAUSTED_FILES)
-		output_warn("%s failed while the run had all the %s of inotify "
-			    "that it may have, half of yours: %llu (`sysctl -w "
-			    "fs.inotify.max_user_%s=N`, as root outside, sets "
-			    "more)",
-			    text_quote(name),
-			    what == SANDBOX_EXHAUSTED_WATCHES ? "watches"
-							      : "instances",
-			    (unsigned long long)most,
-			    what == SANDBOX_EXHAUSTED_WATCHES ? "watches"
-							      : "instances");
+		report_warning(
+			"%s failed while the run had all the %s of inotify "
+			"that it may have, half of yours: %llu (`sysctl -w "
+			"fs.inotify.max_user_%s=N`, as root outside, sets "
+			"more)",
+			text_quote(name),
+			what == SANDBOX_EXHAUSTED_WATCHES ? "watches"
+							  : "instances",
+			(unsigned long long)most,
+			what == SANDBOX_EXHAUSTED_WATCHES ? "watches"
+							  : "instances");
 	else if (could > most)
-		output_warn("%s had as many files open as it may, or nearly: "
-			    "%llu (`ulimit -n` in the run sets more, up to "
-			    "%llu)",
-			    text_quote(name), (unsigned long long)most,
-			    (unsigned long long)could);
+		report_warning(
+			"%s had as many files open as it may, or nearly: "
+			"%llu (`ulimit -n` in the run sets more, up to "
+			"%llu)",
+			text_quote(name), (unsigned long long)most,
+			(unsigned long long)could);
 	else
-		output_warn("%s had as many files open as it may, or nearly: "
-			    "%llu (ulimit -n)",
-			    text_quote(name), (unsigned long long)most);
+		report_warning(
+			"%s had as many files open as it may, or nearly: "
+			"%llu (ulimit -n)",
+			text_quote(name), (unsigned long long)most);
 }
 
 static void report_failed_rename(const struct sandbox *sb)
@@ -254,23 +258,26 @@ static void report_failed_rename(const struct sandbox *sb)
 	if (!name)
 		return;
 	if (how == SANDBOX_RENAME_UNREADABLE)
-		output_warn("%s, which lets nobody look into it, renamed "
-			    "something in the run and failed: if that was a "
-			    "folder that is older than the run, it could not "
-			    "(EXDEV); mv before it does it",
-			    text_quote(name));
+		report_warning(
+			"%s, which lets nobody look into it, renamed "
+			"something in the run and failed: if that was a "
+			"folder that is older than the run, it could not "
+			"(EXDEV); mv before it does it",
+			text_quote(name));
 	else if (how == SANDBOX_EXCHANGE_REFUSED)
-		output_warn("the folder %s could not be exchanged with another "
-			    "in the run (EXDEV): one of both is older than the "
-			    "run, and its layer cannot do that in one step; "
-			    "three renames can, with a name in between",
-			    text_quote(name));
+		report_warning(
+			"the folder %s could not be exchanged with another "
+			"in the run (EXDEV): one of both is older than the "
+			"run, and its layer cannot do that in one step; "
+			"three renames can, with a name in between",
+			text_quote(name));
 	else
-		output_warn("the folder %s could not be renamed in the run "
-			    "(EXDEV): it is older than the run, and its layer "
-			    "cannot do that with this one; mv copies it, and "
-			    "git add -A after that is what git mv does",
-			    text_quote(name));
+		report_warning(
+			"the folder %s could not be renamed in the run "
+			"(EXDEV): it is older than the run, and its layer "
+			"cannot do that with this one; mv copies it, and "
+			"git add -A after that is what git mv does",
+			text_quote(name));
 }
 
 void run_notices_print_refused(const struct sandbox *sb)

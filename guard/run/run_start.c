@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
-#include "guard/output.h"
+#include "guard/report.h"
 #include "guard/run/gid_cache.h"
 #include "guard/run/run.h"
 #include "overlay/lower_copy.h"
@@ -96,10 +96,10 @@ static void warn_of_hidden(const struct run *run, const char *text)
 		return;
 	for (i = 0; private[i]; i++)
 		if (path_below(path, private[i]))
-			output_print("%s is not seen inside: %s is private "
-				     "there; --ro %s lets it in",
-				     text_quote(text), private[i],
-				     text_quote(text));
+			report_note("%s is not seen inside: %s is private "
+				    "there; --ro %s lets it in",
+				    text_quote(text), private[i],
+				    text_quote(text));
 }
 
 /* Most likely it was meant to be another name. */
@@ -110,8 +110,8 @@ static void warn_of_nothing_hidden(const struct run *run)
 
 	for (hide = run->options->hide; *hide; hide++)
 		if (lstat(*hide, &st) < 0 && errno == ENOENT)
-			output_print("--hide %s: there is nothing of that name",
-				     text_quote(*hide));
+			report_note("--hide %s: there is nothing of that name",
+				    text_quote(*hide));
 }
 
 /* The command's arguments, and variables that the user passes on himself. */
@@ -140,21 +140,21 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 	size_t i, len;
 
 	agent_describe(run->agent, &agent);
-	output_print("run %s in %s (network: %s%s)%s", run->session.id,
-		     text_quote(run->project), networks[o->net],
-		     buf_text(&agent),
-		     o->resume ? ", going on with its layer" : "");
+	report_note("run %s in %s (network: %s%s)%s", run->session.id,
+		    text_quote(run->project), networks[o->net],
+		    buf_text(&agent),
+		    o->resume ? ", going on with its layer" : "");
 	for (i = 0; i < run->session.extra_count; i++)
 		buf_printf(&extras, "%s%s", i ? ", " : "",
 			   text_quote(run->session.extras[i].path));
 	if (extras.len)
-		output_print(
+		report_note(
 			"each with a layer of its own, reviewed and applied "
 			"along: %s",
 			buf_text(&extras));
 	for (note = buf_text(notes); *note; note += len + (note[len] == '\n')) {
 		len = strcspn(note, "\n");
-		output_print("%.*s", (int)len, note);
+		report_note("%.*s", (int)len, note);
 	}
 	warn_of_nothing_hidden(run);
 	warn_of_hidden_arguments(run);
@@ -261,9 +261,9 @@ static void report_redactions(const struct redactions *redactions)
 			buf_printf(&names, "%s%s", names.len ? ", " : "",
 				   text_quote(redactions->items[i].path));
 	if (names.len)
-		output_print("without the secrets in them: %s (--ro PATH lets "
-			     "one in as it is)",
-			     buf_text(&names));
+		report_note("without the secrets in them: %s (--ro PATH lets "
+			    "one in as it is)",
+			    buf_text(&names));
 }
 
 /* By which way the user came to where the run begins, links in it: by that name
@@ -311,7 +311,7 @@ static void report_limits(const struct run *run)
 
 	sandbox_describe_limits(run->sandbox, &text);
 	if (text.len)
-		output_print("%s", buf_text(&text));
+		report_note("%s", buf_text(&text));
 }
 
 struct start_report {

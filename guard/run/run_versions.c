@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/background.h"
-#include "guard/output.h"
+#include "guard/report.h"
 #include "guard/state.h"
 #include "restore/live_tree.h"
 #include "snapshot/walk/take.h"
@@ -276,7 +276,7 @@ void run_versions_end(struct run_versions *d)
 		(void)reap_version_worker(d);
 	}
 	if (d->last.failed[0])
-		output_warn("the last versions during the run could not be "
-			    "kept: %s",
-			    d->last.failed);
+		report_warning("the last versions during the run could not be "
+			       "kept: %s",
+			       d->last.failed);
 }

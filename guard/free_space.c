@@ -1,13 +1,11 @@
-/*
- * What to do about a full disk: which one it is, the error itself does not say.
- */
+#include "guard/free_space.h"
+
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "guard/output.h"
 
 #define OF_GUARD                                                               \
 	"guard du shows what guard takes of its disk, guard prune --trash "    \
@@ -22,17 +20,18 @@ static void set_hint_path(char **to, const char *path)
 	*to = mem_strdup(path);
 }
 
-void output_free_space_state(const char *path)
+void free_space_state(const char *path)
 {
 	set_hint_path(&state, path);
 }
 
-void output_free_space_project(const char *path)
+void free_space_project(const char *path)
 {
 	set_hint_path(&project, path);
 }
 
-static bool free_space_on(const char *path, dev_t *ret_dev, uint64_t *ret_free)
+static bool read_free_space(const char *path, dev_t *ret_dev,
+			    uint64_t *ret_free)
 {
 	struct statvfs fs;
 	struct stat st;
@@ -47,13 +46,13 @@ static bool free_space_on(const char *path, dev_t *ret_dev, uint64_t *ret_free)
 	return true;
 }
 
-char *output_free_space_hint(void)
+char *free_space_hint(void)
 {
 	uint64_t ours, theirs;
 	dev_t ours_dev, theirs_dev;
 
-	if (!free_space_on(state, &ours_dev, &ours) ||
-	    !free_space_on(project, &theirs_dev, &theirs) ||
+	if (!read_free_space(state, &ours_dev, &ours) ||
+	    !read_free_space(project, &theirs_dev, &theirs) ||
 	    ours_dev == theirs_dev)
 		return mem_printf(OF_GUARD);
 	if (theirs < ours)
