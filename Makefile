@@ -50,7 +50,8 @@ FUZZ_SOURCES := $(sort $(filter-out tests/fuzz/driver.c, \
 FUZZ_TARGETS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SOURCES))
 FUZZ_DRIVER = tests/fuzz/driver.c
 FUZZ_SECONDS = 60
-PROVE = prove -j2 --timer
+# More than two at once: many wait for the disk.
+PROVE = prove -j4 --timer
 # Short lines; `make V=1` shows the commands.
 Q = $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)	$@')

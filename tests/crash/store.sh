@@ -9,6 +9,7 @@
 # power: the file system is shut down without its log, so that what was not
 # synced is lost; for root, on images of its own (SYSTEM: ext4 or xfs).
 # Without full: points at random for CRASH_SECONDS; CRASH_SEED sets the row.
+# users: one
 set -u
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/crash/lib.sh

@@ -7,6 +7,7 @@
  * Mutation n depends on the seed, n and the corpus alone: what a failure
  * prints, FUZZ_SEED=s FUZZ_CASE=n, does that one again.
  */
+/* users: one */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

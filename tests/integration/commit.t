@@ -1,5 +1,6 @@
 #!/bin/sh
 # apply --commit and --branch: one commit of what was accepted.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

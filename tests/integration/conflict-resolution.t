@@ -2,6 +2,7 @@
 # Both sides changed a file: what can be put together is, and what cannot goes
 # by what the user says: --ours, --theirs, --merge. No edit of his is lost
 # without being named and stored.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # A month later: runs that nobody decided on, and formats of other guards.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # log of a path, find, grep, diff of snapshots: what the store remembers.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

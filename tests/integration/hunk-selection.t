@@ -1,5 +1,6 @@
 #!/bin/sh
 # review and apply --patch: what is shown, asked, and taken over.
+# users: one
 # shellcheck disable=SC2317 # functions are called through ok
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # import: what a run committed comes into the user's repository as objects
 # and refs of their own; nothing else of it, and nothing hostile.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

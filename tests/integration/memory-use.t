@@ -1,6 +1,7 @@
 #!/bin/sh
 # A run that makes many files, or a huge one: what is held in memory for it is
 # little, and grows by little a file.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What a run moved is told as moved wherever a person reads it, it never hides
 # that something is gone from where it was, and each half can be taken alone.
+# users: one
 # shellcheck disable=SC2317 # functions are called through ok
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"

@@ -3,6 +3,7 @@
 # what the verb does, and each example of the man page works as it stands
 # there. What an option means is tested where the verb is; here none can be
 # forgotten: a new one needs a value below.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # guard patch: what git apply makes of it is what the run made.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

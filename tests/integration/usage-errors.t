@@ -1,6 +1,7 @@
 #!/bin/sh
 # What is mistyped, looked for in the wrong folder or not there: the message
 # names it as the user has written it, and what to do instead.
+# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

@@ -1,4 +1,5 @@
 /* Which agent a command is: by its own name, or by what a launcher fetches. */
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

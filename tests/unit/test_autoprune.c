@@ -1,5 +1,6 @@
 /* guard/retention/autoprune.c: old snapshots go by themselves, and what does
  * not. */
+/* users: one */
 #include "tests/unit/snap_fixture.h"
 
 #include "guard/retention/autoprune.h"

@@ -1,4 +1,5 @@
 /* base/: errors, memory, paths, codec and text: what needs no file. */
+/* users: one */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* The catalog: snapshots are there whole or not at all, and can be found. */
+/* users: one */
 #include "tests/unit/snap_fixture.h"
 
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
 /* guard/changes_edited.c: what has changed in the real files meanwhile. */
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* Contents of files: whole, in chunks, with holes; in and out again. */
+/* users: one */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /*
  * Many parts by two threads.
  */
+/* users: one */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
  * right ones, always an error that names what is hurt, never the end of the
  * process.
  */
+/* users: one */
 /* link: -Wl,--wrap=statx */
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
 /*
  * Names and objects of a repository that a stranger made.
  */
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

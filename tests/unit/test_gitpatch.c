@@ -2,6 +2,7 @@
  * restore/git/gitpatch.c: names, headers, and what a patch cannot hold. That
  * git takes them is tested with git itself, tests/integration/patch.t.
  */
+/* users: one */
 #include "tests/unit/plan_fixture.h"
 
 #include "restore/git/gitpatch.h"

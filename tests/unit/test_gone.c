@@ -1,4 +1,5 @@
 /* Snapshots whose files are gone: by prune, or by somebody's hand. */
+/* users: one */
 #include "tests/unit/snap_fixture.h"
 
 #include "snapshot/maintain/prune.h"

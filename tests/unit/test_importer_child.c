@@ -1,5 +1,6 @@
 /* guard/change/importer_child.c: what the process that reads a stranger's
  * repository may take. The rest of it is in tests/integration/import.t. */
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* users: one */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

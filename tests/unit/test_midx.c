@@ -2,6 +2,7 @@
  * The index over many packs: what it says, that nobody needs it, and that
  * nobody is led astray by it.
  */
+/* users: one */
 #include "tests/unit/storetest.h"
 
 #include "snapshot/maintain/verify.h"

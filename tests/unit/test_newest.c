@@ -1,4 +1,5 @@
 /* overlay/scan.c: whether anybody was at a layer after a moment. */
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

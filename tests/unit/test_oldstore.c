@@ -2,6 +2,7 @@
  * A store that an older guard wrote, checked in: it is read, whole and right,
  * and work on it goes on.
  */
+/* users: one */
 #include "tests/unit/snap_fixture.h"
 
 #include "tests/unit/keep_fixture.h"

@@ -1,3 +1,4 @@
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

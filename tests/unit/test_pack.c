@@ -1,4 +1,5 @@
 /* Packs: nothing that the disk gives back is believed. */
+/* users: one */
 #include "snapshot/store/compress.h"
 #include "snapshot/store/pack.h"
 #include "tests/unit/storetest.h"

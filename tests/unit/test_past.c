@@ -1,4 +1,5 @@
 /* Long files that are known from their version before, by marks. */
+/* users: one */
 #include "snapshot/walk/take.h"
 #include "snapshot/store/chunk.h"
 #include "snapshot/store/chunklist.h"

@@ -1,4 +1,5 @@
 /* guard/history/pathglob.c: wildcards in paths. */
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

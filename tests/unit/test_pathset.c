@@ -1,4 +1,5 @@
 /* What of many things is meant by many names. */
+/* users: one */
 /* link: -Wl,--wrap=path_below -Wl,--wrap=path_compare */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
  * pair of what a run did and what the user did meanwhile is in
  * test_plantable.c.
  */
+/* users: one */
 #include "tests/unit/plantell.h"
 
 static void orders_deletes_replacements_creates_and_metadata(void **state)

@@ -11,6 +11,7 @@
  * writes them anew, from the checkout's folder; what has changed is to be
  * read, cell by cell.
  */
+/* users: one */
 #include "tests/unit/plantell.h"
 
 #define DOCUMENT "docs/plan.md"

@@ -1,4 +1,5 @@
 /* guard/agent/profile.c: the lines of profiles, and who may say what. */
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

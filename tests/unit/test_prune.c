@@ -1,5 +1,6 @@
 /* prune and undelete: against a model of plain copies, killed and failing at
  * every call, beside somebody who snapshots. */
+/* users: one */
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

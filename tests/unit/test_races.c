@@ -7,6 +7,7 @@
  *
  * A version is one letter, so many times: a mix of two shows.
  */
+/* users: one */
 /* link: -Wl,--wrap=statx -Wl,--wrap=openat -Wl,--wrap=readlinkat */
 #include <signal.h>
 #include <sys/mman.h>

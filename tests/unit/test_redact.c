@@ -1,4 +1,5 @@
 /* guard/sandbox/redact.c: settings without the secrets in them. */
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* repair: what is whole is saved, what the user still has is there again, the
  * rest is named; killed and failing at every call. */
+/* users: one */
 #include <sys/mman.h>
 #include <sys/wait.h>
 

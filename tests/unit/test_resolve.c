@@ -2,6 +2,7 @@
  * Conflicts and what becomes of them: merged texts, and --ours, --theirs and
  * --merge of an apply. The tables of all that are in test_plantable.c.
  */
+/* users: one */
 #include "tests/unit/plantell.h"
 
 #include "restore/git/textmerge.h"

@@ -1,4 +1,5 @@
 /* Which snapshots stay: tables. */
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* The batch reader, by io_uring and by plain calls: the same results. */
+/* users: one */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>

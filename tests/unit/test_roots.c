@@ -1,6 +1,7 @@
 /*
  * A transaction over two folders: both or neither, wherever it ends.
  */
+/* users: one */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "tests/unit/transaction_fixture.h"
 

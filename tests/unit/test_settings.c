@@ -1,4 +1,5 @@
 /* guard/retention/settings.c, and the user's own pins. */
+/* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

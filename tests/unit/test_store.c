@@ -1,4 +1,5 @@
 /* The store: what was put comes back, whatever happens in between. */
+/* users: one */
 #include <pthread.h>
 
 #include "base/codec.h"

@@ -7,6 +7,7 @@
  * STORM_SECONDS (20) and STORM_SEED are taken from the environment. What the
  * kernel makes of a seed differs: it says where to look, not what happens.
  */
+/* users: one */
 #include <signal.h>
 #include <stdarg.h>
 #include <setjmp.h>

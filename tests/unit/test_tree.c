@@ -1,4 +1,5 @@
 /* Trees: what goes in comes out, and nothing else ever does. */
+/* users: one */
 #include "tests/unit/snap_fixture.h"
 
 #include "snapshot/tree/tree.h"

@@ -1,5 +1,6 @@
 /* The editor of a tree: what a run of random edits leaves, and how its work
  * grows with their number. */
+/* users: one */
 /* link: -Wl,--wrap=memmove -Wl,--wrap=mem_strndup */
 #include "tests/unit/snap_fixture.h"
 

@@ -1,4 +1,5 @@
 /* The trees of huge folders: read and written as one, stored in parts. */
+/* users: one */
 #include "tests/unit/snap_fixture.h"
 
 #include "tests/unit/keep_fixture.h"

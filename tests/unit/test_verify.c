@@ -1,5 +1,6 @@
 /* verify: what is damaged is found, named with all that suffers, and nothing
  * is written or brings it down. */
+/* users: one */
 #include <sys/mman.h>
 
 #include "tests/unit/snap_fixture.h"

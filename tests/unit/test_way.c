@@ -1,3 +1,4 @@
+/* users: one */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* One file written from threads and read ahead, with io_uring and without: the
  * same bytes, and every failure told. */
+/* users: one */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
