@@ -13,12 +13,10 @@ for name in in-place saved looked-saved gone looked-gone copied folder/x; do
 	echo old >$name
 done
 
-versions() { find "$state/store/snaps" -type f 2>/dev/null | wc -l; }
 # begin NAME...: a run that has looked at these, and does what comes in at the
 # gate. What the user edits before the version of the start is stored is a
 # conflict of another kind: it is waited for.
 begin() {
-	before=$(versions)
 	: >"$T/live.err" # the one in the background may be late with it
 	guard run --rw "$HOME/gate" -- sh -c '
 		cat '"$*"' >/dev/null; : >ready
@@ -27,10 +25,10 @@ begin() {
 	guard=$!
 	until run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' \
 		"$T/live.err") && [ -n "$run" ] &&
-		[ -e "$state/runs/$run/upper/ready" ] &&
-		[ "$(versions)" -gt "$before" ]; do
+		[ -e "$state/runs/$run/upper/ready" ]; do
 		kill -0 "$guard" || break
 	done
+	base_stored "$run"
 }
 # inside COMMAND: what it prints in the run; "-" when it fails
 inside() {

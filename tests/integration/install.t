@@ -26,6 +26,7 @@ ok 'a profile for AppArmor that names the program' \
 gives 0 'its own state is as it was' ~/.local/bin/guard run -- true
 gives 0 'again' make_it install
 gives 0 'removed' make_it uninstall
+settle
 there >"$T/after"
 ok 'all of it' same "$T/before" "$T/after"
 no 'its folder too' test -e ~/.local/share/doc/guard

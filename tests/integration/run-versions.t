@@ -30,15 +30,15 @@ end() {
 	settle
 }
 
-# Until that many versions kept during runs are listed for a path.
+# kept PATH COUNT: waits until the run has ended or the log of the path lists so
+# many versions of runs; prints how many.
 kept() {
-	tries=0
-	count=0
-	while [ "$count" -lt "$2" ] && [ $tries -lt 600 ]; do
-		sleep 0.05 # between two looks at what another process does
+	alive=yes
+	while :; do
+		kill -0 $run 2>/dev/null || alive=
 		guard log --json "$1" >"$T/log" 2>/dev/null
 		count=$(grep -c '"reason": *"during-run"' "$T/log")
-		tries=$((tries + 1))
+		[ "$count" -lt "$2" ] && [ "$alive" ] || break
 	done
 	echo "$count"
 }

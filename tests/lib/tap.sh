@@ -278,6 +278,11 @@ settle() {
 	done
 }
 
+# base_stored RUN: waits until the snapshot that the run began with is stored.
+base_stored() {
+	flock -s "$state/runs/$1/base.lock" true
+}
+
 finish() {
 	cd /
 	settle
