@@ -1,6 +1,6 @@
 #!/bin/sh
-# undo N: the last applies, restores and discards one by one, newest first,
-# each with the safety of a single undo.
+# undo N: reverts the last applies, restores and discards one by one, newest
+# first, with the checks of a single undo.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -20,92 +20,100 @@ step two
 step three
 manifest "$HOME/project" >"$T/three"
 cp -p file-one "$HOME/saved-one"
-gives 1 'more than there were' guard undo -y 4
+gives 1 'undo 4 is refused when only 3 actions are recorded' guard undo -y 4
 says "$err" 'only 3 actions'
 manifest "$HOME/project" >"$T/after"
-ok 'nothing is done' same "$T/three" "$T/after"
-gives 2 'no number' guard undo two
-gives 2 'none' guard undo 0
-gives 0 'a dry run of three' guard undo -n 3
+ok 'a refused undo N changes no file' same "$T/three" "$T/after"
+gives 2 'undo refuses a word as a number' guard undo two
+gives 2 'undo refuses 0' guard undo 0
+gives 0 'undo -n 3 lists what it would do' guard undo -n 3
 for name in one two three; do
 	says "$out" "D  file-$name"
 done
 manifest "$HOME/project" >"$T/after"
-ok 'changes nothing' same "$T/three" "$T/after"
+ok 'undo -n 3 changes no file' same "$T/three" "$T/after"
 echo mine >>file-one
 manifest "$HOME/project" >"$T/edited"
-gives 1 'a dry run of three, with an edit in the oldest' guard undo -n 3
+gives 1 'undo -n 3 reports an edit of a file of the oldest action' \
+	guard undo -n 3
 says "$out" 'D  file-three'
 says "$out" 'D  file-two'
 says "$err" "'file-one': deleted there, but changed in the project meanwhile"
 says "$err" '2 actions before it would be taken back'
-gives 0 'of the two before it' guard undo -n 2
+gives 0 "undo -n 2 is not stopped by an edit of an older action's file" \
+	guard undo -n 2
 manifest "$HOME/project" >"$T/after"
-ok 'changes nothing either' same "$T/edited" "$T/after"
+ok 'undo -n with an edited file changes no file' same "$T/edited" "$T/after"
 cp -p "$HOME/saved-one" file-one
-gives 0 'two' guard undo -y 2
+gives 0 'undo 2 reverts two actions' guard undo -y 2
 manifest "$HOME/project" >"$T/after"
-ok 'it is as after the first' same "$T/one" "$T/after"
-is "$(guard status -q | wc -l)" 2 'both runs wait again'
-gives 0 'one more' guard undo -y 1
+ok 'after undo 2 all is as after the first apply' same "$T/one" "$T/after"
+is "$(guard status -q | wc -l)" 2 'the two reverted runs are pending again'
+gives 0 'undo 1 reverts one more action' guard undo -y 1
 manifest "$HOME/project" >"$T/after"
-ok 'it is as before all' same "$T/before" "$T/after"
-gives 1 'and no more' guard undo -y 1
-gives 0 'without a number it is done again' guard undo -y
+ok 'after all undos the project is as before the first apply' \
+	same "$T/before" "$T/after"
+gives 1 'undo is refused when no action is left' guard undo -y 1
+gives 0 'undo without a number reverts the last undo' guard undo -y
 manifest "$HOME/project" >"$T/after"
-ok 'as after the first' same "$T/one" "$T/after"
-gives 0 'and that can be counted' guard undo -y 1
+ok 'the redone apply restores all of its changes' same "$T/one" "$T/after"
+gives 0 'undo 1 counts a redone apply' guard undo -y 1
 manifest "$HOME/project" >"$T/after"
-ok 'as before all' same "$T/before" "$T/after"
+ok 'undo of the redone apply restores the project' same "$T/before" "$T/after"
 for id in $(guard status -q); do
-	ok 'discarded' guard discard -y "$id"
+	ok 'guard discard drops the run' guard discard -y "$id"
 done
-is "$(guard status -q | wc -l)" 0 'no run waits'
-gives 0 'discards count too' guard undo -y 3
-is "$(guard status -q | wc -l)" 3 'all wait again'
+is "$(guard status -q | wc -l)" 0 'no run is pending after the discards'
+gives 0 'undo 3 reverts three discards' guard undo -y 3
+is "$(guard status -q | wc -l)" 3 'three runs are pending after undo 3'
 for id in $(guard status -q); do
-	ok 'discarded' guard discard -y "$id"
+	ok 'guard discard drops the run again' guard discard -y "$id"
 done
 
-# --- what a change has beside while it ends is in no state that is stored ---
+# --- snapshots after an apply contain no temporary file of the apply ---
 for i in $(seq 40); do echo old >"old-$i"; done
 touch -d '2001-02-03 04:05:06' .
-ok 'a run that replaces many' guard run -q -- sh -c '
+ok 'a run can replace 40 files' guard run -q -- sh -c '
 	for i in $(seq 40); do echo new >"old-$i"; done'
 settle
-ok 'applied' guard apply -q -y
+ok 'guard apply accepts the 40 files' guard apply -q -y
 is "$(stat -c %y . | cut -d. -f1)" '2001-02-03 04:05:06' \
-	'the folder keeps its time'
-gives 0 'the state afterwards' guard restore -n --at latest --exact .
+	'the directory keeps its mtime over apply'
+gives 0 'restore --exact of the latest snapshot is possible after apply' \
+	guard restore -n --at latest --exact .
 says "$err" 'nothing is to be done'
-gives 0 'is nothing but the folder' guard log --json
+gives 0 'guard log --json lists the snapshots of the apply' guard log --json
 files=$(sed -n 's/.*"files": \([0-9]*\).*/\1/p' "$out" | head -n 2 | uniq)
-is "$(echo "$files" | wc -l)" 1 'with as many files as before'
-ok 'taken back' guard undo -q -y
-ok 'discarded' guard discard -q -y
+is "$(echo "$files" | wc -l)" 1 \
+	'the snapshots before and after the apply have as many files'
+ok 'undo reverts the apply of 40 files' guard undo -q -y
+ok 'guard discard drops the run of 40 files' guard discard -q -y
 
-# --- files that even their owner may not read ---
-# In memory, too, where a store through a mapping is never seen.
+# --- files without read permission for their owner ---
+# On tmpfs too, where the stat cache is not used.
 shut() {
 	where=$1
 	echo secret >shut
 	manifest . >"$T/before"
-	ok "a run shuts files $where" guard run -q -- sh -c \
+	ok "a run can create and chmod files to mode 000 $where" \
+		guard run -q -- sh -c \
 		'chmod 000 shut; echo new >new-shut; chmod 000 new-shut'
 	settle
-	gives 0 'applied' guard apply -y
+	gives 0 'guard apply accepts files of mode 000' guard apply -y
 	is "$(stat -c %a shut new-shut)" '0
-0' 'they are shut'
-	gives 0 'taken back' guard undo -y
+0' 'applied files have mode 000'
+	gives 0 'undo accepts files of mode 000' guard undo -y
 	manifest . >"$T/after"
-	ok 'as before' same "$T/before" "$T/after"
-	is "$(cat shut)" secret 'with its bytes'
-	ok 'discarded' guard discard -y
+	ok 'undo restores files that became unreadable' \
+		same "$T/before" "$T/after"
+	is "$(cat shut)" secret \
+		'undo restores the content of a file of mode 000'
+	ok 'guard discard drops the run of mode 000' guard discard -y
 	rm -f shut new-shut
 }
-# A file of a lower layer gets another number there.
+# overlayfs reports another inode number for a file of a lower layer.
 if [ "$me" != root ] && [ "$(stat -f -c %T .)" = overlayfs ]; then
-	skip 'files may not be known again here'
+	skip 'the root of the test is on overlayfs: no stat cache for the plain user'
 else
 	shut 'on disk'
 fi
@@ -114,23 +122,23 @@ cd /small/project || exit 99
 shut 'in memory'
 if [ "$me" != root ]; then
 	echo one >shut
-	ok 'a run shuts a file' guard run -q -- chmod 000 shut
+	ok 'a run can chmod a file to mode 000' guard run -q -- chmod 000 shut
 	settle
-	gives 0 'applied' guard apply -q -y
+	gives 0 'guard apply accepts the chmod' guard apply -q -y
 	chmod 600 shut
 	echo two >shut
 	chmod 000 shut
-	gives 1 'where it was opened since, its bytes may be others' \
+	gives 1 'undo refuses a mode 000 file that was readable since and may differ' \
 		guard undo -q -y
 	says "$err" 'could not be read whole'
 	chmod 600 shut
-	is "$(cat shut)" two 'they are left alone'
+	is "$(cat shut)" two 'a refused undo keeps the new content'
 	rm shut
-	gives 0 'what was applied is stored' guard restore -q -y shut
+	gives 0 'restore brings back the applied file' guard restore -q -y shut
 fi
 cd "$HOME/project" || exit 99
 
-# --- a project in whose folder its owner may not write afterwards ---
+# --- a project directory that the run makes read-only ---
 stopat=/opt/guard/build/tests/lib/stopat
 [ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
 [ -x "$stopat" ] || exit 99
@@ -138,17 +146,17 @@ mkdir "$HOME/closed"
 cd "$HOME/closed" || exit 99
 echo old >file
 manifest . >"$T/before"
-gives 0 'a run closes the project' guard run -q -- \
+gives 0 'a run can make the project directory read-only' guard run -q -- \
 	sh -c 'echo new >file; echo new >new; chmod 500 .'
 settle
-gives 0 'applied' guard apply -q -y
+gives 0 'guard apply accepts a read-only project directory' guard apply -q -y
 is "$(stat -c %a .; ls -A)" '500
 file
-new' 'nothing is left in it'
+new' 'apply leaves no staging file in a read-only directory'
 manifest . >"$T/closed"
-gives 0 'taken back' guard undo -q -y
+gives 0 'undo accepts a read-only project directory' guard undo -q -y
 manifest . >"$T/after"
-ok 'as before' same "$T/before" "$T/after"
+ok 'undo restores the read-only project directory' same "$T/before" "$T/after"
 at=1 wrong=''
 while :; do
 	"$stopat" --count "$T/count" --at $at --only chmod \
@@ -165,139 +173,155 @@ while :; do
 	fi
 	at=$((at + 1))
 done
-is "$wrong" '' 'killed at any change of a mode: all of it or nothing'
-ok 'there were some' test $at -gt 1
+is "$wrong" '' 'apply killed at any chmod is complete or has changed nothing'
+ok 'apply made more than one chmod' test $at -gt 1
 manifest . >"$T/after"
-ok 'then it is done' same "$T/closed" "$T/after"
-gives 0 'taken back' guard undo -q -y
-gives 0 'dropped' guard discard -q -y
+ok 'the last apply without a kill is complete' same "$T/closed" "$T/after"
+gives 0 'undo reverts it' guard undo -q -y
+gives 0 'guard discard drops the run of the read-only directory' \
+	guard discard -q -y
 cd "$HOME/project" || exit 99
 
-# --- a name more for a file that the run did not change ---
+# --- a new hard link to a file that the run did not change ---
 mkdir old
 echo linked >old/o
 echo plain >old/p
-ok 'a run links' guard run -q -- sh -c \
+ok 'a run can create hard links' guard run -q -- sh -c \
 	'mkdir new; ln old/o new/l; ln old/p new/p; echo more >>new/p'
 settle
-gives 0 'its diff' guard diff --name-status
-is "$(cut -f 1 "$out" | sort | tr '\n' ' ')" 'A A A M ' 'has no more than it did'
-gives 0 'applied' guard apply -y
-ok 'it is one file still' test new/l -ef old/o
-ok 'the other too' test new/p -ef old/p
+gives 0 'guard diff shows the hard links' guard diff --name-status
+is "$(cut -f 1 "$out" | sort | tr '\n' ' ')" 'A A A M ' \
+	'guard diff lists exactly the changes of the run'
+gives 0 'guard apply accepts the hard links' guard apply -y
+ok 'a new name of an unchanged file is a hard link after apply' \
+	test new/l -ef old/o
+ok 'a new name of a changed file is a hard link after apply' \
+	test new/p -ef old/p
 is "$(cat old/o old/p)" 'linked
 plain
-more' 'with its bytes'
-gives 0 'taken back' guard undo -y
-is "$(stat -c %h old/o old/p | tr '\n' ' ')" '1 1 ' 'it has one name again'
+more' 'apply keeps the content of hard links'
+gives 0 'undo accepts the hard links' guard undo -y
+is "$(stat -c %h old/o old/p | tr '\n' ' ')" '1 1 ' 'undo removes the new names'
 echo mine >>old/o
-gives 0 'applied over an edit of the first name' guard apply -y
+gives 0 'apply accepts an edit of the first name' guard apply -y
 is "$(cat old/o new/l)" 'linked
 mine
-linked' 'the second is what it was in the run'
+linked' "the new name has the run's content, the first name keeps the edit"
 rm -r old new
 
-# --- an index that git rewrote by itself ---
+# --- an index that git rewrites without a change ---
 git config user.name tester
 git config user.email t@example.org
 git add -u
 git commit -q -m all
 for version in 2 4; do
 	git update-index --index-version $version
-	ok 'a run commits' guard run -q -- sh -c \
+	ok "a run can commit (index version $version)" guard run -q -- sh -c \
 		"echo $version >>README.md; git commit -q -a -m run-$version"
 	settle
 	head=$(git rev-parse HEAD)
-	gives 0 'applied with its .git' guard apply -q -y . .git
-	is "$(git log -1 --format=%s)" run-$version 'the commit is there'
+	gives 0 'guard apply accepts the .git of the run' \
+		guard apply -q -y . .git
+	is "$(git log -1 --format=%s)" run-$version \
+		'the commit of the run is in the project'
 	sum=$(sha256sum .git/index)
-	# Time enough that git takes the files for unchanged from now on.
+	# With old mtimes git takes the files for unchanged and refreshes its
+	# index.
 	touch -d '2005-06-07' README.md run.sh
 	git status >"$out" 2>&1
 	isnt=$(sha256sum .git/index)
-	ok 'git has written its index anew' test "$sum" != "$isnt"
-	gives 0 'taken back all the same' guard undo -q -y
-	is "$(git rev-parse HEAD)" "$head" 'the commit is gone'
-	is "$(git status --porcelain -uno)" '' 'the index fits'
-	ok 'discarded' guard discard -q -y
+	ok 'git status has rewritten the index' test "$sum" != "$isnt"
+	gives 0 'undo accepts an index that git refreshed' guard undo -q -y
+	is "$(git rev-parse HEAD)" "$head" 'undo removes the commit'
+	is "$(git status --porcelain -uno)" '' \
+		'undo leaves an index that matches the files'
+	ok 'guard discard drops the run of the commit' guard discard -q -y
 done
-ok 'a run commits' guard run -q -- sh -c \
+ok 'a run can commit once more' guard run -q -- sh -c \
 	'echo 5 >>README.md; git commit -q -a -m run-5'
 settle
-gives 0 'applied with its .git' guard apply -q -y . .git
+gives 0 'guard apply accepts that commit' guard apply -q -y . .git
 echo staged >run.sh
 git add run.sh
-gives 1 'something staged since is an edit' guard undo -q -y
+gives 1 'undo refuses an index with a newly staged file' guard undo -q -y
 says "$err" .git
 git restore -q --staged --worktree run.sh
 
-# --- a time alone ---
+# --- changes of mtime only ---
 touch -d '2001-02-03' README.md docs
 ln README.md names
-ok 'a run touches' guard run -q -- sh -c \
+ok 'a run can set mtimes' guard run -q -- sh -c \
 	'touch -d 2005-06-07 run.sh names; touch -h -d 2005-06-07 docs; echo >new'
 settle
-gives 0 'it is no change to read about' guard apply -n
-is "$(cat "$out")" '  A  new  1 B' 'the new file alone is'
-gives 0 'applied' guard apply -y
-is "$(date -u -r run.sh +%F)" 2005-06-07 'a time that the run set is set'
-is "$(date -u -r docs +%F)" 2005-06-07 'a folder has it too'
-is "$(date -u -r names +%F)" 2001-02-03 'names of one file are not parted for it'
-ok 'of one file still' test names -ef README.md
-gives 0 'taken back' guard undo -y
-no 'the time too' test "$(date -u -r run.sh +%F)" = 2005-06-07
-gives 0 'applied again' guard apply -q -y
-is "$(date -u -r run.sh +%F)" 2005-06-07 'it is set again'
-gives 0 'taken back again' guard undo -q -y
-no 'and gone' test "$(date -u -r run.sh +%F)" = 2005-06-07
-gives 0 'and once more' guard undo -q -y
-is "$(date -u -r run.sh +%F)" 2005-06-07 'what undo takes back has it too'
-gives 0 'taken back for good' guard undo -q -y
-ok 'discarded' guard discard -q -y
+gives 0 'apply -n works where only mtimes differ' guard apply -n
+is "$(cat "$out")" '  A  new  1 B' \
+	'apply -n does not list changes of mtime only'
+gives 0 'apply accepts changes of mtime only' guard apply -y
+is "$(date -u -r run.sh +%F)" 2005-06-07 'apply sets the mtime of a file'
+is "$(date -u -r docs +%F)" 2005-06-07 'apply sets the mtime of a directory'
+is "$(date -u -r names +%F)" 2001-02-03 \
+	'apply does not replace a hard link for its mtime'
+ok 'the hard links are the same file after apply' test names -ef README.md
+gives 0 'undo accepts changes of mtime only' guard undo -y
+no 'undo restores the mtime' test "$(date -u -r run.sh +%F)" = 2005-06-07
+gives 0 'a second apply accepts changes of mtime only' guard apply -q -y
+is "$(date -u -r run.sh +%F)" 2005-06-07 'the second apply sets the mtime'
+gives 0 'undo reverts the second apply' guard undo -q -y
+no 'undo restores the mtime again' test "$(date -u -r run.sh +%F)" = 2005-06-07
+gives 0 'undo of the undo accepts changes of mtime only' guard undo -q -y
+is "$(date -u -r run.sh +%F)" 2005-06-07 'undo of the undo sets the mtime again'
+gives 0 'a last undo reverts it' guard undo -q -y
+ok 'guard discard drops the run of mtimes' guard discard -q -y
 rm names
 
-# --- an edit stops it ---
+# --- an edit stops undo N ---
 step four
 echo kept >README.md
-ok 'a restore' guard restore -y README.md
+ok 'guard restore replaces a tracked file' guard restore -y README.md
 echo edit >>steps
 echo kept >.env
-ok 'a restore' guard restore -y --at 1 .env
-gives 1 'three, with an edit in the way of the third' guard undo -y 3
+ok 'guard restore replaces an ignored file' guard restore -y --at 1 .env
+gives 1 "undo 3 stops at an edit of the third action's file" guard undo -y 3
 says "$err" "conflict: 'steps'"
 says "$err" '2 actions before it taken back'
 is "$(cat .env README.md)" "kept
-kept" 'the two restores are taken back'
-is "$(tail -n 1 steps)" edit 'the edit is there'
-ok 'and what was applied' test -e file-four
-gives 0 'the list of what was done' guard log --actions
+kept" 'the two restores before it are reverted'
+is "$(tail -n 1 steps)" edit 'undo keeps the edit'
+ok 'undo keeps the apply of the edited file' test -e file-four
+gives 0 'log --actions lists the actions' guard log --actions
 says "$out" undo
 had=$(grep -c '  undo [0-9]' "$out")
-ok 'one more apply' sh -c 'guard run -q -- sh -c "echo 5 >file-five" &&
+ok 'a further run is applied' \
+	sh -c 'guard run -q -- sh -c "echo 5 >file-five" &&
 	guard apply -y -q'
-ok 'and a run that is dropped' sh -c 'guard run -q -- sh -c "echo 6 >file-six" &&
+ok 'a further run is discarded' \
+	sh -c 'guard run -q -- sh -c "echo 6 >file-six" &&
 	guard discard -y -q'
-gives 0 'the list says what undo takes back, and at which number' \
+gives 0 'log --actions lists what undo would revert' \
 	guard log --actions
 is "$(sed -n '1{s/.*  \(undo [0-9]\)  *\([a-z]*\).*/\1 \2/;p}' "$out")" \
-	'undo 1 discard' 'the last thing first'
-is "$(grep -c 'undo 2  *apply' "$out")" 1 'then the apply'
+	'undo 1 discard' 'the newest action has number 1'
+is "$(grep -c 'undo 2  *apply' "$out")" 1 'the action before it has number 2'
 utc=$(TZ=UTC0 guard log --actions | sed -n '1s/  .*//p')
 there=$(TZ=XYZ-5:30 guard log --actions | sed -n '1s/  .*//p')
 is "$there" "$(TZ=XYZ-5:30 date -d "$utc UTC" '+%Y-%m-%d %H:%M:%S')" \
-	'at the time of this place'
-is "$(grep -c '  undo [0-9]' "$out")" $((had + 2)) 'what was before them, too'
-gives 0 'as JSON' guard log --actions --json
+	'log --actions prints times of the local time zone'
+is "$(grep -c '  undo [0-9]' "$out")" $((had + 2)) \
+	'older actions keep their place behind the new ones'
+gives 0 'log --actions --json prints the actions as JSON' \
+	guard log --actions --json
 says "$out" '"undo": 2'
-ok 'two of them are taken back' guard undo -y -q 2
-no 'the file' test -e file-five
-ok 'and the run' test -n "$(guard status -q)"
-gives 0 'they are not in the list any more' guard log --actions
-is "$(grep -c '  undo [0-9]' "$out")" "$had" 'but what was before them is'
+ok 'undo 2 reverts the discard and the apply' guard undo -y -q 2
+no 'undo 2 removes the applied file' test -e file-five
+ok 'undo 2 makes the discarded run pending again' test -n "$(guard status -q)"
+gives 0 'log --actions works after undo 2' guard log --actions
+is "$(grep -c '  undo [0-9]' "$out")" "$had" \
+	'reverted actions are no longer in the list, older ones are'
 
-# --- another guard does something while this one waits for it ---
-gives 0 'a run' guard run -q -- sh -c 'echo beside >beside.txt'
-gives 0 'applied' guard apply -q -y
+# --- another guard process acts while undo waits for the lock ---
+gives 0 'a run can create a file' \
+	guard run -q -- sh -c 'echo beside >beside.txt'
+gives 0 'guard apply applies it' guard apply -q -y
 last=$(grep -l 'kind=apply' "$state"/workspaces/*/last-action)
 mkfifo "$T/locked" "$T/go" "$T/undo.err"
 flock "${last%/*}/lock" sh -c "echo >'$T/locked'; read -r _ <'$T/go'" &
@@ -314,32 +338,35 @@ undo=$!
 } <"$T/undo.err" >"$err"
 wait $holder
 wait $undo
-is $? 1 'an undo that waited'
-is "${line%%:*}" guard 'and said so'
+is $? 1 'undo is refused when another action came while it waited'
+is "${line%%:*}" guard 'undo reports that it waits'
 says "$err" 'something else was done'
-ok 'nothing is taken back' test -e beside.txt
+ok 'that refused undo keeps the applied file' test -e beside.txt
 cp "$T/last" "$last"
-gives 0 'later it is' guard undo -q -y
-no 'and gone' test -e beside.txt
-gives 0 'dropped' guard discard -q -y
+gives 0 'a later undo is accepted' guard undo -q -y
+no 'the later undo removes the file' test -e beside.txt
+gives 0 'guard discard drops that run' guard discard -q -y
 
-# --- applied, taken back, applied again: a folder's rights are the user's ---
+# --- apply and undo keep the user's mode of a directory ---
 mkdir -m 755 rights
-gives 0 'a run adds to a folder' guard run -q -- sh -c 'echo in >rights/in'
+gives 0 'a run can add a file to a directory' \
+	guard run -q -- sh -c 'echo in >rights/in'
 chmod 700 rights
-gives 0 'whose rights the user changes' guard apply -q -y
-gives 0 'it is taken back' guard undo -q -y
-gives 0 'and applied again' guard apply -q -y
-is "$(stat -c %a rights)" 700 'the rights are still his'
-ok 'the file is there' test -f rights/in
+gives 0 'apply accepts a directory whose mode the user changed' \
+	guard apply -q -y
+gives 0 'undo accepts a directory whose mode the user changed' guard undo -q -y
+gives 0 'a second apply is accepted' guard apply -q -y
+is "$(stat -c %a rights)" 700 "the directory keeps the user's mode"
+ok "the run's file is in the directory" test -f rights/in
 
-# --- what could not be read for once, before or after an apply ---
+# --- read errors before or after an apply ---
 mkdir -p "$HOME/once/dir/sub" "$HOME/once/other" "$HOME/once/gone" \
 	"$HOME/once/empty"
 cd "$HOME/once" || exit 99
 for name in dir/a dir/sub/b other/c gone/x; do echo old >$name; done
 manifest . >"$T/before"
-gives 0 'a run' guard run -q -- sh -c 'echo run >dir/a; echo run >dir/new
+gives 0 'a run can change several directories' \
+	guard run -q -- sh -c 'echo run >dir/a; echo run >dir/new
 	echo run >other/c; rm -r gone; mkdir -p made/deep; echo >made/deep/n'
 settle
 for call in getdents openat2 statx; do
@@ -361,32 +388,35 @@ for call in getdents openat2 statx; do
 		[ $at -le "$count" ] || break
 		at=$((at + 1 + count / 30))
 	done
-	is "$wrong" '' "an apply is taken back though $call has failed in it"
-	ok 'there were some' test $done -gt 5
+	is "$wrong" '' "undo reverts an apply in which $call failed"
+	ok 'several applies succeeded in spite of failed calls' test $done -gt 5
 done
-gives 0 'applied' guard apply -q -y
+gives 0 'apply is accepted without read errors' guard apply -q -y
 "$stopat" --at 1 --on --every --only getdents --below "$HOME/once/dir" \
 	--error EIO -- guard undo -y >"$out" 2>"$err" </dev/null
-is $? 1 'what cannot be read now stops an undo'
+is $? 1 'a read error stops undo'
 says "$err" "'dir' could not be read now: Input/output error"
 silent "$err" 'these files have changed since;'
 before=$(sed -n 's/.*guard restore --at \([0-9]*\) PATH$/\1/p' "$err")
-is "$(guard show "$before:dir/a")" old 'it names where the old bytes are'
-gives 0 'once it can be read it is taken back' guard undo -q -y
-gives 0 'dropped' guard discard -q -y
+is "$(guard show "$before:dir/a")" old \
+	'the message of the stopped undo names a snapshot with the old content'
+gives 0 'undo is accepted when the directory can be read again' guard undo -q -y
+gives 0 'guard discard drops the run of read errors' guard discard -q -y
 
-# --- the time of the folder itself ---
+# --- the mtime of the project directory ---
 mkdir "$HOME/times"
 cd "$HOME/times" || exit 99
 echo a >a
 echo b >b
-ok 'stored' guard snapshot -q
+ok 'guard snapshot stores the project' guard snapshot -q
 rm a
 touch -d '2001-02-03 04:05:06' .
-ok 'a restore into it' guard restore -q -y a
+ok 'guard restore brings back one file' guard restore -q -y a
 restored=$(stat -c %y .)
-ok 'taken back' guard undo -q -y
-is "$(stat -c %Y .)" "$(date -d '2001-02-03 04:05:06' +%s)" 'has its time again'
-ok 'and done again' guard undo -q -y
-is "$(stat -c %y .)" "$restored" 'the one that the restore left'
+ok 'undo reverts the restore' guard undo -q -y
+is "$(stat -c %Y .)" "$(date -d '2001-02-03 04:05:06' +%s)" \
+	'undo restores the mtime of the project directory'
+ok 'undo of the undo repeats the restore' guard undo -q -y
+is "$(stat -c %y .)" "$restored" \
+	'the repeated restore sets the mtime that the restore had set'
 finish
