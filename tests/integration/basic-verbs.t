@@ -1,15 +1,15 @@
 #!/bin/sh
-# status, diff, apply, discard, undo: the way of a change into the project.
+# status, diff, apply, discard, undo: from a run to the project and back.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
 make_home
 cd "$HOME/project" || exit 99
 
-gives 0 'a run without changes' guard run -- true
-gives 0 'leaves nothing to decide' guard status
+gives 0 'a run can change nothing' guard run -- true
+gives 0 'guard status accepts a project without a pending run' guard status
 silent "$out" ended
-no 'a diff without a run is refused' guard diff
+no 'guard diff without a run is refused' guard diff
 
 cat >"$HOME/work.sh" <<'END'
 sed -i 's/return 4/return 400/' src/f4.c
@@ -27,18 +27,18 @@ echo in-home >>~/.bashrc
 END
 work="$HOME/work.sh"
 manifest "$HOME" >"$T/before"
-gives 0 'a run that changes much' guard run -- sh "$work"
+gives 0 'a run can change many kinds of entries' guard run -- sh "$work"
 says "$err" 'guard apply'
 says "$err" 'guard diff'
 says "$err" 'guard discard'
-gives 0 'status' guard status
+gives 0 'guard status lists the ended run' guard status
 says "$out" ended
-gives 0 'status as lines' guard status --porcelain
-is "$(wc -l <"$out")" 1 'one run, one line'
+gives 0 'guard status --porcelain prints lines' guard status --porcelain
+is "$(wc -l <"$out")" 1 'status --porcelain prints one line for one run'
 run=$(guard status -q | head -n 1)
-ok 'it has an id' test -n "$run"
+ok 'status -q prints the id of the run' test -n "$run"
 
-gives 0 'diff' guard diff
+gives 0 'guard diff prints the changes' guard diff
 says "$out" 'return 400'
 says "$out" 'src/deep'
 says "$out" 'data/rows.db'
@@ -47,118 +47,125 @@ says "$out" 'Dangerous, or executed later in your home folder'
 says "$out" 'runs when a shell starts'
 says "$out" 'leads out of the project: /elsewhere'
 silent "$out" 'src/f6.c.same'
-gives 1 'diff --exit-code' guard diff --exit-code
-gives 0 'diff by id' guard diff "$run" --stat
+gives 1 'diff --exit-code ends with 1 when there are changes' \
+	guard diff --exit-code
+gives 0 'diff --stat accepts the id of a run' guard diff "$run" --stat
 says "$out" 'src/f4.c'
-gives 0 'diff of a path' guard diff -- src/f4.c
+gives 0 'diff accepts a path' guard diff -- src/f4.c
 says "$out" 'return 400'
 silent "$out" 'rows.db'
-gives 0 'diff --name-status' guard diff --name-status
+gives 0 'diff --name-status lists the changes' guard diff --name-status
 first=$(head -n 1 "$out" | cut -c 1)
-is "$first" D 'deletions come first'
+is "$first" D 'diff --name-status lists deletions first'
 says "$out" 'src/f4.c'
 says "$out" 'run.sh'
 says "$out" 'made/deeper/file'
-gives 0 'diff --json' guard diff --json
-ok 'is JSON' perl -MJSON::PP -0777 -ne 'decode_json($_)' "$out"
+gives 0 'diff --json prints the changes as JSON' guard diff --json
+ok 'diff --json prints valid JSON' \
+	perl -MJSON::PP -0777 -ne 'decode_json($_)' "$out"
 says "$out" '"level": "critical"'
 says "$out" '"text": "runs when a shell starts"'
-gives 0 'diff -z' guard diff -z
-no 'has NULs' sh -c "tr -d '\\0' <'$out' | cmp -s - '$out'"
+gives 0 'diff -z lists the changes' guard diff -z
+no 'diff -z ends its lines with NUL' \
+	sh -c "tr -d '\\0' <'$out' | cmp -s - '$out'"
 
-gives 0 'apply --dry-run' guard apply --dry-run
+gives 0 'apply --dry-run is accepted' guard apply --dry-run
 manifest "$HOME" >"$T/after"
-ok 'changes nothing' same "$T/before" "$T/after"
-gives 1 'apply without a yes' guard apply
-gives 0 'neither leaves a snapshot behind' guard log
+ok 'apply --dry-run changes no file' same "$T/before" "$T/after"
+gives 1 'apply without --yes and without a terminal is refused' guard apply
+gives 0 'guard log works after refused applies' guard log
 silent "$out" pre-apply
 
-gives 0 'apply' guard apply -y
-gives 0 'what was there before it is stored' guard log
+gives 0 'apply -y applies the run' guard apply -y
+gives 0 'guard log lists the snapshot before the apply' guard log
 says "$out" pre-apply
 says src/f4.c 'return 400'
-no 'deleted: a folder' test -e src/deep
-no 'deleted: an ignored file' test -e data/rows.db
-is "$(cat made/deeper/file)" new 'added'
-is "$(stat -c %a run.sh)" 700 'mode'
-is "$(readlink docs/dangling)" /elsewhere 'link'
-is "$(getfattr --only-values -n user.colour notes.txt)" blue 'xattr'
-is "$(stat -c %s data/blob.bin)" 100002 'binary'
-no 'home is not applied by default' grep -q in-home ~/.bashrc
-no 'nothing of overlayfs is left' sh -c \
+no 'apply deletes a directory' test -e src/deep
+no 'apply deletes an ignored file' test -e data/rows.db
+is "$(cat made/deeper/file)" new 'apply adds a file'
+is "$(stat -c %a run.sh)" 700 'apply changes a mode'
+is "$(readlink docs/dangling)" /elsewhere 'apply changes a symbolic link'
+is "$(getfattr --only-values -n user.colour notes.txt)" blue \
+	'apply changes an extended attribute'
+is "$(stat -c %s data/blob.bin)" 100002 'apply changes a binary file'
+no 'apply does not change the home by default' grep -q in-home ~/.bashrc
+no 'apply leaves no attribute of overlayfs in the project' sh -c \
 	'getfattr -R -h -d -m - . 2>/dev/null | grep -a overlay'
 manifest "$HOME/project" >"$T/applied"
-gives 0 'undo' guard undo -y
+gives 0 'undo reverts the apply' guard undo -y
 manifest "$HOME" >"$T/after"
-ok 'everything is as before the apply' same "$T/before" "$T/after"
-gives 0 'undo of the undo' guard undo -y
+ok 'after undo project and home are as before the apply' \
+	same "$T/before" "$T/after"
+gives 0 'undo of the undo is accepted' guard undo -y
 manifest "$HOME/project" >"$T/after"
-ok 'everything is as after the apply' same "$T/applied" "$T/after"
-gives 0 'and undo again' guard undo -y
+ok 'undo of the undo restores the applied state' same "$T/applied" "$T/after"
+gives 0 'a third undo is accepted' guard undo -y
 manifest "$HOME" >"$T/after"
-ok 'everything is as before, again' same "$T/before" "$T/after"
+ok 'a third undo restores the state before the apply' \
+	same "$T/before" "$T/after"
 
-ok 'the run waits again after the undo' test -n "$(guard status -q)"
-ok 'it is discarded' guard discard -y
+ok 'the run is pending again after undo' test -n "$(guard status -q)"
+ok 'discard drops the run' guard discard -y
 
-# --- a part of it ---
-gives 0 'the same run once more' guard run -- sh "$work"
-gives 0 'apply one path' guard apply -y src/f4.c
+# --- apply and discard of single paths ---
+gives 0 'the same run is repeated' guard run -- sh "$work"
+gives 0 'apply accepts one path' guard apply -y src/f4.c
 says src/f4.c 'return 400'
-ok 'nothing else came along' test -e src/deep/er/file
-gives 0 'what is applied is no change any more' guard diff --name-status
+ok 'apply of one path changes nothing else' test -e src/deep/er/file
+gives 0 'diff works after an apply of one path' guard diff --name-status
 silent "$out" 'src/f4.c'
 says "$out" 'rows.db'
-gives 0 'discard one path' guard discard -y src/deep
-gives 0 'what is discarded is no change any more' guard diff --name-status
+gives 0 'discard accepts one path' guard discard -y src/deep
+gives 0 'diff works after a discard of one path' guard diff --name-status
 silent "$out" 'src/deep'
 says "$out" 'rows.db'
-gives 0 'a change of home is applied by its path' guard apply -y ~/.bashrc
-ok 'it alone' grep -q in-home ~/.bashrc
-ok 'and taken back' guard undo -y -q
-no 'as it was' grep -q in-home ~/.bashrc
-gives 0 'discard the rest' guard discard -y
-ok 'what was not applied did not happen' test -e data/rows.db
-gives 0 'no run waits' guard status
-is "$(guard status -q)" '' 'not one'
-gives 0 'undo of the discard' guard undo -y
-ok 'the run waits again' test -n "$(guard status -q)"
-gives 0 'its diff' guard diff --name-status
+gives 0 'apply accepts a path in the home' guard apply -y ~/.bashrc
+ok 'apply of a home path changes that file' grep -q in-home ~/.bashrc
+ok 'undo reverts the apply of a home path' guard undo -y -q
+no 'undo restores the file in the home' grep -q in-home ~/.bashrc
+gives 0 'discard drops the rest of the run' guard discard -y
+ok 'a discarded deletion leaves the file in the project' test -e data/rows.db
+gives 0 'status works when no run is pending' guard status
+is "$(guard status -q)" '' 'status -q prints nothing when no run is pending'
+gives 0 'undo reverts a discard' guard undo -y
+ok 'the discarded run is pending again' test -n "$(guard status -q)"
+gives 0 'diff shows the run after undo of its discard' guard diff --name-status
 says "$out" 'rows.db'
-gives 0 'commit is another name for apply' guard commit -y
-no 'deleted now' test -e data/rows.db
-gives 1 'nothing is left to apply' guard apply -y
+gives 0 'commit is another name of apply' guard commit -y
+no 'commit deletes a file that the run deleted' test -e data/rows.db
+gives 1 'apply is refused when nothing is left to apply' guard apply -y
 
-# --- without a terminal nothing is assumed ---
-gives 0 'a run' guard run -q -- sh -c 'echo x >>README.md'
+# --- without a terminal every answer is no ---
+gives 0 'a run can append to a file' guard run -q -- sh -c 'echo x >>README.md'
 manifest . >"$T/before"
 guard apply >"$out" 2>"$err" </dev/null
 manifest . >"$T/after"
-ok 'apply without a yes and a terminal changes nothing' \
+ok 'apply without --yes and a terminal changes no file' \
 	same "$T/before" "$T/after"
-ok 'the run waits still' test -n "$(guard status -q)"
-ok 'it is discarded' guard discard -y
+ok 'the run is still pending' test -n "$(guard status -q)"
+ok 'discard drops this run' guard discard -y
 
 # --- usage ---
-gives 2 'an unknown verb' guard frobnicate
+gives 2 'an unknown verb ends guard with 2' guard frobnicate
 says "$err" 'frobnicate'
-gives 2 'an unknown option' guard diff --frobnicate
-gives 2 'no verb' guard
+gives 2 'an unknown option ends guard with 2' guard diff --frobnicate
+gives 2 'guard without a verb ends with 2' guard
 says "$err" 'discard    drop a run'
 silent "$out" .
-gives 0 'help' guard --help
+gives 0 '--help prints the help' guard --help
 says "$out" 'guard'
-gives 0 'version' guard --version
+gives 0 '--version prints the version' guard --version
 for verb in run status diff apply discard undo snapshot log ls show restore; do
-	gives 0 "$verb --help" guard $verb --help
+	gives 0 "$verb --help prints the help of the verb" guard $verb --help
 done
-# --- the home alone ---
-gives 0 'a run that changes the home alone' \
+# --- changes in the home only ---
+gives 0 'a run can change only the home' \
 	guard run -- sh -c 'echo mine >~/of-the-run'
 silent "$err" 'guard apply'
-gives 1 'has nothing to apply' guard apply -y
+gives 1 'apply without a path does not apply changes of the home' guard apply -y
 says "$err" 'takes one over'
-ok 'and waits on' test -n "$(guard status -q)"
-ok 'until it is discarded' guard discard -y
+ok 'the run with changes of the home is still pending' \
+	test -n "$(guard status -q)"
+ok 'discard drops the run with changes of the home' guard discard -y
 
 finish

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A run that is still going: seen, and taken over from, by another guard.
+# A run that is still running: another guard process lists and applies its
+# changes.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -12,10 +13,10 @@ echo first >other
 echo first >dir/below
 echo first >"$HOME/.tool"
 
-# A reader may open the gate before its last writer has left: then it reads
-# nothing, and opens it again.
-# begin COMMANDS: a run in the background that does them and then waits at the
-# gate for more of them, until it is let out
+# begin COMMANDS: starts a run in the background that executes the commands,
+# then reads further commands from the gate until "out". A reader may open the
+# gate before its last writer has closed it: then it reads nothing and opens it
+# again.
 begin() {
 	: >"$T/live.err" # what the run before has said
 	guard run --rw "$HOME/gate" -- sh -c "$1"'
@@ -29,7 +30,7 @@ begin() {
 		kill -0 "$guard" || break
 	done
 }
-# more COMMAND: it has been done when this returns
+# more COMMAND: returns when the run has executed the command
 steps=0
 more() {
 	steps=$((steps + 1))
@@ -44,84 +45,92 @@ out() {
 }
 
 begin 'echo run >file; rm -r dir; echo new >new; echo run >~/.tool'
-gives 0 'a diff while it goes on' guard diff --name-status "$run"
+gives 0 'guard diff shows the changes of a live run' \
+	guard diff --name-status "$run"
 says "$out" 'file'
 says "$out" 'new'
 says "$out" 'dir/below'
 silent "$err" 'cannot hold'
-gives 0 'it goes on afterwards' guard status
+gives 0 'the live run continues after guard diff' guard status
 says "$out" running
-gives 0 'a part of it is applied' guard apply -y "$run" file dir "$HOME/.tool"
-is "$(cat file)" run 'a file came'
-no 'a folder went' test -e dir
-is "$(cat "$HOME/.tool")" run 'one of the home came'
-no 'the rest did not' test -e new
-gives 0 'it is still going' guard status
+gives 0 'apply accepts some paths of a live run' \
+	guard apply -y "$run" file dir "$HOME/.tool"
+is "$(cat file)" run 'apply changes a file while the run is live'
+no 'apply deletes a directory while the run is live' test -e dir
+is "$(cat "$HOME/.tool")" run \
+	'apply changes a file of the home while the run is live'
+no 'paths that are not named are not applied' test -e new
+gives 0 'the run is still live after apply' guard status
 says "$out" running
-gives 0 'what was applied is no difference any more' \
+gives 0 'diff of the live run no longer lists the applied paths' \
 	guard diff --name-only "$run"
 silent "$out" 'file'
 silent "$out" 'below'
 silent "$out" '.tool'
 says "$out" 'new'
 more 'echo more >>file; echo more >>~/.tool'
-gives 0 'what it did since then is' guard diff "$run"
+gives 0 'diff lists what the live run changed after the apply' guard diff "$run"
 says "$out" '+more'
-gives 0 'and can be applied too' guard apply -y "$run" file "$HOME/.tool"
+gives 0 'apply accepts the same paths of the live run again' \
+	guard apply -y "$run" file "$HOME/.tool"
 is "$(cat file) $(cat "$HOME/.tool")" 'run
 more run
-more' 'what was applied before is no edit of the user'
-gives 0 'undo' guard undo -y
-is "$(cat file)" run 'takes the last one back'
-gives 0 'and again' guard undo -y
+more' 'content that apply wrote before is no conflict'
+gives 0 'undo reverts the last apply of a live run' guard undo -y
+is "$(cat file)" run 'undo restores the content of the first apply'
+gives 0 'a second undo reverts the first apply' guard undo -y
 
-# --- the user edits meanwhile ---
+# --- the user edits the project during the run ---
 echo user >other
 more 'echo run >other'
-gives 1 'an edit on both sides is a conflict' guard apply -y "$run" other
-is "$(cat other)" user 'as ever'
-gives 1 'a discard has to wait' guard discard -y "$run"
+gives 1 'apply of a live run refuses a file that both sides changed' \
+	guard apply -y "$run" other
+is "$(cat other)" user "the refused apply keeps the user's edit"
+gives 1 'discard refuses a live run' guard discard -y "$run"
 says "$err" 'still going'
 out
-gives 0 'it ends as ever' guard status
+gives 0 'status lists the run as ended after its end' guard status
 says "$out" ended
-gives 0 'what is left is applied' guard apply -y "$run" new
-is "$(cat new)" new 'whole'
-gives 0 'the rest is dropped' guard discard -y "$run"
+gives 0 'apply accepts the rest after the end of the run' \
+	guard apply -y "$run" new
+is "$(cat new)" new 'apply of the rest adds the complete file'
+gives 0 'discard drops what is left' guard discard -y "$run"
 
-# --- all of it, and then it ends ---
+# --- apply of the complete live run, which then ends without changes ---
 echo first >file
 begin 'echo all >file'
-gives 0 'all of a live run' guard apply -y "$run"
-is "$(cat file)" all 'is applied'
-gives 0 'undo' guard undo -y
-is "$(cat file)" first 'takes it back'
-gives 0 'and does it again' guard undo -y
+gives 0 'apply accepts all of a live run' guard apply -y "$run"
+is "$(cat file)" all 'apply changes the file'
+gives 0 'undo reverts the apply of the live run' guard undo -y
+is "$(cat file)" first 'undo restores the file'
+gives 0 'undo of the undo is accepted' guard undo -y
 out
-is "$(cat file)" all 'it ends'
+is "$(cat file)" all 'after the end of the run the file has the applied content'
 
-# --- all of it, and it goes on ---
+# --- apply of the complete live run, which then continues ---
 mkdir -p gone/below
 echo a >gone/below/a
 echo first >other
 begin 'echo all >>other; rm -r gone; echo one >one'
-gives 0 'all of a live run' guard apply -y "$run"
+gives 0 'apply accepts a live run that will continue' guard apply -y "$run"
 more 'echo later >later'
 out
-gives 0 'the versions' guard log
+gives 0 'log lists the snapshots after the run' guard log
 result=$(sed -n 's/^\([0-9]*\)  .* post-run .*/\1/p' "$out" | head -n 1)
 is "$(guard show "$result:other")" 'first
-all' 'what it left is stored with what was applied of it'
-no 'of a folder too' guard show "$result:gone"
-gives 0 'what it did later' guard apply -y "$run"
-is "$(sed -n 's/^  [A-Z]  //p' "$out" | grep -v step)" 'later  6 B' \
-	'is all that is left of it'
+all' 'the snapshot after the run contains the applied content'
+no 'the snapshot after the run lacks the deleted directory' \
+	guard show "$result:gone"
+gives 0 'apply accepts what the run changed after the first apply' \
+	guard apply -y "$run"
+is "$(sed -n 's/^  [A-Z]  //p' "$out" | grep -v step)" \
+	'later  6 B' 'the second apply lists only the later changes'
 is "$(cat other)" 'first
-all' 'nothing is taken back'
-no 'nor does a folder come again' test -e gone
+all' 'the second apply keeps the content of the first'
+no 'the second apply does not bring back a deleted directory' test -e gone
 rm one later
 
-# --- a part of it, edited by the user, while it goes on ---
+# --- some paths of a live run, which the user then edits ---
 listed() {
 	guard diff --name-status "$run" | grep -v -e ready -e step |
 		tr '\t\n' '  '
@@ -131,41 +140,45 @@ for name in bytes gone rights rest opened; do seq 5 >parts/$name; done
 begin 'cd parts; for f in bytes rest new; do echo run >>$f; done; rm gone
 	chmod 700 rights; : >>opened; touch -d 2001-02-03 opened; cd ..'
 is "$(listed)" "D parts/gone M parts/bytes M parts/rest P parts/rights \
-A parts/new " 'what a run has done by now'
-gives 0 'a part of it is applied' guard apply -y -q "$run" parts/bytes \
+A parts/new " 'diff lists the changes of the live run'
+gives 0 'apply accepts some paths of the live run' \
+	guard apply -y -q "$run" parts/bytes \
 	parts/gone parts/rights parts/new
 sed -i 1s/.*/mine/ parts/opened
 sed -i 1s/.*/mine/ parts/bytes
 echo mine >parts/gone
 echo mine >>parts/new
 chmod 750 parts/rights
-is "$(listed)" 'M parts/rest ' 'what was edited since is no change of the run'
-gives 0 'status counts none of it' guard status
+is "$(listed)" 'M parts/rest ' \
+	'edits of the user after apply are no changes of the run'
+gives 0 'status counts the changes of the run' guard status
 says "$out" '  1 modified  '
-gives 0 'an apply would not touch it' guard apply -n "$run" parts
-is "$(cat "$out")" '  M  parts/rest  14 B' 'as it says'
+gives 0 'apply -n accepts the rest of the live run' guard apply -n "$run" parts
+is "$(cat "$out")" '  M  parts/rest  14 B' \
+	'apply -n lists only the changes of the run'
 more 'echo more >>parts/new; echo back >parts/gone; '"\
 setfattr -n user.x -v y parts/bytes"
 is "$(listed)" 'M parts/bytes M parts/gone M parts/new M parts/rest ' \
-	'what the run goes on with is'
+	'diff lists what the run changes after the apply'
 out
 says "$T/live.err" "run $run: 4 modified"
 silent "$T/live.err" 'other rights'
 
-# --- two at once, each in a layer of its own ---
+# --- two runs at once, each with its own layer ---
 begin 'echo one >one'
 one=$run
 one_guard=$guard
-gives 0 'a second run beside the first' guard run -- sh -c \
+gives 0 'a second run starts beside a live one' guard run -- sh -c \
 	'test ! -e one; echo two >two; mkdir many; cd many; seq 100 | xargs touch'
 two=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
-# As if the first one's snapshot took its time: it began without "two".
+# The first run's snapshot is held back: the first run began without "two".
 flock "$state/runs/$one/base.lock" sh -c 'echo held; read -r go' \
 	<"$T/hold" >"$T/held" &
 exec 4>"$T/hold"
 until [ -s "$T/held" ]; do :; done
 inode=$(stat -c %i "$state/runs/$one/base.lock")
-# apply_waiting: $applying waits for that lock, or has ended
+# apply_waiting: starts an apply, pid $applying, and returns when it waits for
+# that lock or has ended
 apply_waiting() {
 	guard apply -y "$two" >"$out" 2>"$err" 4>&- &
 	applying=$!
@@ -176,20 +189,21 @@ apply_waiting() {
 apply_waiting
 kill $applying
 wait $applying
-gives 0 'who does not want to wait' guard status --porcelain
+gives 0 'status does not wait for the snapshot of another run' \
+	guard status --porcelain
 says "$out" "$(printf '%s\tended' "$two")"
 apply_waiting
-no 'an apply waits for what another run began with' test -e two
+no 'apply waits for the snapshot that another run began with' test -e two
 exec 4>&-
 wait $applying
-is $? 0 'is applied then'
-gives 0 'and the first one too' guard apply -y "$one" one
+is $? 0 'the waiting apply ends with 0'
+gives 0 'apply accepts the first run too' guard apply -y "$one" one
 is "$(cat one two)" 'one
-two' 'both are there'
+two' 'both runs are applied'
 guard=$one_guard
 out
 
-# --- who froze it is killed ---
+# --- guard is killed while it has suspended the run ---
 begin 'while :; do echo x; done >>busy &'
 i=0
 while [ $i -lt 5 ]; do
@@ -198,7 +212,7 @@ while [ $i -lt 5 ]; do
 	i=$((i + 1))
 done
 more 'echo alive >alive'
-ok 'a run goes on when the guard that held it is killed' \
+ok 'the run continues when the guard process that suspended it is killed' \
 	test -e "$state/runs/$run/upper/alive"
 out
 
