@@ -161,72 +161,70 @@ static int check_target(const struct session *s, const char *git,
 	return 0;
 }
 
-/* The one folder below refs/ in which the process may write. */
-static int make_folder(struct importer *im, const char *git, struct err *err)
-{
-	auto_free char *path = path_join(git, "refs/guard");
-
-	if (mkdir(path, 0777) == 0)
-		im->made = TAKE(path);
-	else if (errno != EEXIST)
-		return fail_errno(err, "make %s", text_quote(path));
-	return 0;
-}
-
 static int try_once(struct context *c, struct session *s,
 		    const struct entry *base, const struct sides *sides,
-		    struct importer_job *job, struct importer *im,
+		    struct gitimport_job *job, struct importer *im,
 		    struct err *err)
 {
-	if (dirtree_remove(s->fd, COPY, err) < 0 ||
-	    gitcopy_make(c->store, base, sides->now, s->fd, COPY, &job->bytes,
-			 err) < 0 ||
-	    importer_child_start(job, &im->child, err) < 0)
+	if (im->copy_fd >= 0)
+		(void)close(TAKE_FD(im->copy_fd));
+	if (dirtree_remove(s->fd, COPY, err) < 0)
 		return -err->num;
-	return importer_child_list(&im->child, &im->list, err);
+	im->copy_fd = gitcopy_make(c->store, base, sides->now, job->to, s->fd,
+				   COPY, &job->bytes, err);
+	if (im->copy_fd < 0)
+		return im->copy_fd;
+	job->dirfd = im->copy_fd;
+	return gitimport_open(job, &im->git, err);
 }
 
 /* Object files that were there before the run are left out at first: the
- * user's repository has them, unless it was cleaned up meanwhile. */
+ * user's repository has them, unless it was cleaned up since. Which object it
+ * is that git misses, git alone says. */
 static int look(struct context *c, struct session *s, const struct sides *sides,
-		struct importer_job *job, struct importer *im, struct err *err)
+		struct gitimport_job *job, struct importer *im, struct err *err)
 {
 	int got = try_once(c, s, sides->then, sides, job, im, err);
 
-	if (got != -ENODATA || !sides->then)
+	if ((got != -ENODATA && got != -EBADMSG) || !sides->then)
 		return got;
-	importer_child_end(&im->child);
 	return try_once(c, s, NULL, sides, job, im, err);
 }
 
 static int open_changed(struct context *c, struct session *s, const char *git,
-			const struct sides *sides, bool write,
+			const struct sides *sides, bool check,
 			struct importer *im, struct err *err)
 {
-	auto_free char *from =
-		mem_printf("%s/runs/%s/%s", c->state.path, s->id, COPY);
-	struct importer_job job = {from, git, s->id, &im->tips, write, 0};
+	struct gitimport_job job = {
+		.to = git,
+		.run_id = s->id,
+		.tips = &im->tips,
+		.check = check,
+	};
 	size_t i;
+	int got;
 
 	if (check_target(s, git, err) < 0 ||
 	    gittips_read(c->store, sides->then, sides->now, &im->tips, err) < 0)
 		return -err->num;
 	if (!im->tips.count)
 		return 0;
-	if (write && make_folder(im, git, err) < 0)
-		return -err->num;
-	if (look(c, s, sides, &job, im, err) < 0)
-		return err->num == ENODATA && im->tips.incomplete
+	got = look(c, s, sides, &job, im, err);
+	if (got < 0)
+		return (got == -ENODATA || got == -EBADMSG) &&
+				       im->tips.incomplete
 			       ? err_context(err, "%s", im->tips.incomplete)
-			       : -err->num;
-	for (i = 0; i < im->list.count; i++)
-		im->fresh += !im->list.refs[i].known;
+			       : got;
+	im->list = gitimport_listed(im->git);
+	for (i = 0; i < im->list->count; i++)
+		im->fresh += !im->list->refs[i].known;
 	return 0;
 }
 
-int importer_open(struct context *c, struct session *s, bool write,
+int importer_open(struct context *c, struct session *s, bool check,
 		  struct importer *ret, struct err *err)
 {
+	static const struct gitimport_list none;
 	AUTO(importer) struct importer im = IMPORTER_NONE;
 	AUTO(sides) struct sides sides = {0};
 	const char *linked = record_get(&s->more, LAYERS_GIT);
@@ -234,6 +232,7 @@ int importer_open(struct context *c, struct session *s, bool write,
 	int got;
 
 	im.run_fd = s->fd;
+	im.list = &none;
 	if (linked) {
 		got = load_linked(c, s, linked, &sides, err) < 0 ? -err->num
 								 : !sides.now;
@@ -243,7 +242,7 @@ int importer_open(struct context *c, struct session *s, bool write,
 			got = same_git(c, &sides, err);
 	}
 	if (got < 0 || (!got && open_changed(c, s, linked ? linked : own,
-					     &sides, write, &im, err) < 0))
+					     &sides, check, &im, err) < 0))
 		return -err->num;
 	*ret = im;
 	im = (struct importer)IMPORTER_NONE;
@@ -252,22 +251,19 @@ int importer_open(struct context *c, struct session *s, bool write,
 
 int importer_write(struct importer *im, struct err *err)
 {
-	return importer_child_go(&im->child, err);
+	return gitimport_write(im->git, &im->tips, err);
 }
 
 void importer_free(struct importer *im)
 {
 	struct err ignored;
 
-	importer_child_end(&im->child);
+	gitimport_free(&im->git);
+	if (im->copy_fd >= 0)
+		(void)close(im->copy_fd);
 	if (im->run_fd >= 0)
 		(void)dirtree_remove(im->run_fd, COPY, &ignored);
-	/* Unless refs are in it now. */
-	if (im->made)
-		(void)rmdir(im->made);
-	free(im->made);
 	gittips_free(&im->tips);
-	gitimport_list_free(&im->list);
 	*im = (struct importer)IMPORTER_NONE;
 }
 
@@ -278,7 +274,7 @@ char *importer_left(struct context *c, struct session *s)
 
 	if (importer_open(c, s, false, &im, &ignored) < 0 || !im.fresh)
 		return mem_strdup("");
-	return mem_strdup(im.list.commits
-				  ? text_count(im.list.commits, "commit")
+	return mem_strdup(im.list->commits
+				  ? text_count(im.list->commits, "commit")
 				  : text_count(im.fresh, "ref"));
 }

@@ -43,7 +43,7 @@ static void print_ref(const struct gitimport_ref *r)
 	char hex[GITID_HEX + 1];
 	size_t width;
 
-	gitparse_hex(&r->id, hex);
+	gitid_hex(&r->id, hex);
 	buf_printf(&line, "  %-5s  %.*s  ", r->known ? "known" : "new",
 		   ID_SHOWN, hex);
 	width = line.len + NAME_WIDTH;
@@ -51,7 +51,7 @@ static void print_ref(const struct gitimport_ref *r)
 	while (line.len < width)
 		buf_add_char(&line, ' ');
 	if (r->type != GITTYPE_COMMIT)
-		buf_printf(&line, "  (%s)", gitparse_type_name(r->type));
+		buf_printf(&line, "  (%s)", gitid_type_name(r->type));
 	buf_add_text(&line, "  ");
 	output_name(&line, r->subject);
 	(void)printf("%s%s%s\n", r->known ? output_style(STYLE_FAINT) : "",
@@ -62,8 +62,8 @@ static void print_import_refs(const struct importer *im)
 {
 	size_t i;
 
-	for (i = 0; i < im->list.count; i++)
-		print_ref(&im->list.refs[i]);
+	for (i = 0; i < im->list->count; i++)
+		print_ref(&im->list->refs[i]);
 	(void)fflush(stdout);
 	for (i = 0; i < im->tips.notes.count; i++)
 		output_warn("%s", im->tips.notes.items[i]);
@@ -72,15 +72,15 @@ static void print_import_refs(const struct importer *im)
 static json_t *json_ref(const struct importer *im,
 			const struct gitimport_ref *r)
 {
-	auto_free char *ref = mem_printf("%s/%s", im->list.prefix, r->name);
+	auto_free char *ref = mem_printf("%s/%s", im->list->prefix, r->name);
 	json_t *object = json_object();
 	char hex[GITID_HEX + 1];
 
-	gitparse_hex(&r->id, hex);
+	gitid_hex(&r->id, hex);
 	jsonout_text(object, "name", r->name);
 	jsonout_text(object, "ref", r->known ? NULL : ref);
 	jsonout_text(object, "id", hex);
-	jsonout_text(object, "type", gitparse_type_name(r->type));
+	jsonout_text(object, "type", gitid_type_name(r->type));
 	(void)json_object_set_new(object, "known", json_boolean(r->known));
 	jsonout_text(object, "subject", r->subject);
 	return object;
@@ -96,14 +96,14 @@ static void print_import_json(const struct session *s,
 	jsonout_text(object, "schema", "guard.import/1");
 	jsonout_text(object, "run", s->id);
 	jsonout_text(object, "project", s->project);
-	jsonout_text(object, "prefix", im->list.prefix);
+	jsonout_text(object, "prefix", im->list->prefix);
 	(void)json_object_set_new(object, "imported", json_boolean(imported));
-	jsonout_number(object, "commits", im->list.commits);
-	jsonout_number(object, "objects", im->list.objects);
-	jsonout_number(object, "bytes", im->list.bytes);
-	for (i = 0; i < im->list.count; i++)
+	jsonout_number(object, "commits", im->list->commits);
+	jsonout_number(object, "objects", im->list->objects);
+	jsonout_number(object, "bytes", im->list->bytes);
+	for (i = 0; i < im->list->count; i++)
 		(void)json_array_append_new(refs,
-					    json_ref(im, &im->list.refs[i]));
+					    json_ref(im, &im->list->refs[i]));
 	for (i = 0; i < im->tips.notes.count; i++)
 		(void)json_array_append_new(
 			notes, json_string(im->tips.notes.items[i]));
@@ -117,25 +117,25 @@ static void print_import_summary(const struct session *s,
 {
 	output_print("run %s: %s, %s (%s, %s) %s %s/", s->id,
 		     text_count(im->fresh, "ref"),
-		     text_count(im->list.commits, "new commit"),
-		     text_count(im->list.objects, "object"),
-		     text_size(im->list.bytes), done, im->list.prefix);
+		     text_count(im->list->commits, "new commit"),
+		     text_count(im->list->objects, "object"),
+		     text_size(im->list->bytes), done, im->list->prefix);
 }
 
 static bool confirm_import(const struct session *s, const struct importer *im,
 			   bool yes)
 {
 	return output_confirm(yes, "guard: import them into %s below %s/?",
-			      text_quote(s->project), im->list.prefix);
+			      text_quote(s->project), im->list->prefix);
 }
 
 /* For people who ask later what became of the run's commits. */
 static int record_import(struct context *c, struct session *s,
 			 const struct importer *im, struct err *err)
 {
-	record_add(&s->more, "imported", im->list.prefix);
+	record_add(&s->more, "imported", im->list->prefix);
 	state_log(&c->state, "import", "run", s->id, "project", s->project,
-		  "refs", im->list.prefix, NULL);
+		  "refs", im->list->prefix, NULL);
 	return session_save(s, err);
 }
 
@@ -150,13 +150,13 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 
 	if (!o->ff || o->dry)
 		return STATUS_OK;
-	while (i < im->list.count && strcmp(im->list.refs[i].name, name) != 0)
+	while (i < im->list->count && strcmp(im->list->refs[i].name, name) != 0)
 		i++;
-	if (i == im->list.count)
+	if (i == im->list->count)
 		return fail(err, ENOENT,
 			    "run %s has made no commit on a branch %s", s->id,
 			    text_quote(o->ff));
-	got = gitforward(s->project, o->ff, &im->list.refs[i].id, err);
+	got = gitforward(s->project, o->ff, &im->list->refs[i].id, err);
 	if (got < 0)
 		return err_context(err, "the branch stays where it is");
 	if (got == 0)
@@ -189,7 +189,7 @@ static int import_fresh(struct context *c, struct session *s,
 	if (o->json)
 		print_import_json(s, im, true);
 	print_import_summary(s, im, "imported to");
-	output_hint("git for-each-ref %s", im->list.prefix);
+	output_hint("git for-each-ref %s", im->list->prefix);
 	return fast_forward_branch(c, s, im, o, err);
 }
 
@@ -208,7 +208,7 @@ static int import_locked(struct context *c, struct session *s,
 {
 	AUTO(importer) struct importer im = IMPORTER_NONE;
 
-	if (importer_open(c, s, !o->dry, &im, err) < 0)
+	if (importer_open(c, s, true, &im, err) < 0)
 		return err_context(err, "nothing of run %s is imported", s->id);
 	if (!o->json && !(output_is_quiet() && o->yes))
 		print_import_refs(&im);
@@ -227,6 +227,10 @@ static int import(struct context *c, int count, char **argv, int dashed,
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 
+	if (!gitrun_program())
+		return fail(err, ENOENT,
+			    "import needs git: apt install git (the run is "
+			    "kept)");
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
 	    check_import_run(&p, err) < 0 ||

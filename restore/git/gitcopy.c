@@ -8,25 +8,35 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "snapshot/store/content.h"
 
 #define BYTES_MAX (32ull << 30)
 #define FILES_MAX 2000000
+#define SHALLOW_MAX (64u << 20)
 #define RESERVE (256ull << 20)
 
-/* Deltas are sought among small objects only, so that memory is bounded. */
+/* Deltas are sought among small objects only, packs are mapped in small windows
+ * and by two threads, so that memory is bounded. */
 static const char config[] = "[core]\n"
 			     "\trepositoryformatversion = 0\n"
 			     "\tbare = true\n"
+			     "\thooksPath = /dev/null\n"
+			     "\tfsmonitor = false\n"
 			     "\tbigFileThreshold = 1m\n"
+			     "\tpackedGitWindowSize = 32m\n"
+			     "\tpackedGitLimit = 512m\n"
 			     "[pack]\n"
+			     "\tthreads = 2\n"
+			     "\tuseBitmaps = false\n"
 			     "\twindowMemory = 64m\n"
-			     "\tdeltaCacheSize = 64m\n";
+			     "\tdeltaCacheSize = 64m\n"
+			     "\twriteReverseIndex = false\n";
 
 struct copy {
 	struct store *store;
-	int fd; /* objects/ */
+	int fd; /* run/ */
 	uint64_t bytes, files, space;
 };
 
@@ -35,13 +45,12 @@ static bool all_hex(const char *text, size_t len)
 	return strspn(text, "0123456789abcdef") >= len;
 }
 
-/* <2 hex>/<38 hex>, or pack/pack-<40 hex>.pack or .idx */
+/* <2 hex>/<38 hex>, or pack/pack-<40 hex>.pack: git makes indexes anew */
 static bool is_object_file(const char *path)
 {
 	if (strncmp(path, "pack/pack-", 10) == 0)
 		return all_hex(path + 10, 40) &&
-		       (strcmp(path + 50, ".pack") == 0 ||
-			strcmp(path + 50, ".idx") == 0);
+		       strcmp(path + 50, ".pack") == 0;
 	return strlen(path) == 41 && path[2] == '/' && all_hex(path, 2) &&
 	       all_hex(path + 3, 38);
 }
@@ -106,16 +115,53 @@ static int copy_file(void *arg, const char *path, const struct entry *old,
 		       : content_write(c->store, &e->content, fd, err);
 }
 
-static int write_file(int dirfd, const char *name, const char *text,
+static int write_file(int dirfd, const char *name, const void *data, size_t len,
 		      struct err *err)
 {
 	auto_close int fd = openat(
 		dirfd, name,
 		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd < 0 || fd_write(fd, text, strlen(text)) < 0)
+	if (fd < 0 || fd_write(fd, data, len) < 0)
 		return fail_errno(err, "write %s", text_quote(name));
 	return 0;
+}
+
+static int write_text(int dirfd, const char *name, const char *text,
+		      struct err *err)
+{
+	return write_file(dirfd, name, text, strlen(text), err);
+}
+
+/* A repository whose history has an end: git must find the same end here. */
+static int copy_shallow(const char *git, int dirfd, struct err *err)
+{
+	auto_free char *path = path_join(git, "shallow");
+	AUTO(buf) struct buf text = {0};
+	int got = fd_slurp_at(AT_FDCWD, path, SHALLOW_MAX, &text, err);
+
+	if (got == -ENOENT)
+		return 0;
+	return got < 0 ? got
+		       : write_file(dirfd, "shallow", text.data, text.len, err);
+}
+
+static int make_repository(const char *git, int dir, struct err *err)
+{
+	static const char *const folders[] = {"refs", "objects", "objects/pack",
+					      "run", "run/pack"};
+	auto_free char *user = path_join(git, "objects");
+	size_t i;
+
+	for (i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		if (make_folder(dir, folders[i], err) < 0)
+			return -err->num;
+	if (symlinkat(user, dir, "user") < 0)
+		return fail_errno(err, "make a link to %s", text_quote(user));
+	if (write_text(dir, "HEAD", "ref: refs/heads/none\n", err) < 0 ||
+	    write_text(dir, "config", config, err) < 0)
+		return -err->num;
+	return copy_shallow(git, dir, err);
 }
 
 static int find_objects(struct store *store, const struct entry *root,
@@ -132,12 +178,12 @@ static int find_objects(struct store *store, const struct entry *root,
 }
 
 int gitcopy_make(struct store *store, const struct entry *base,
-		 const struct entry *result, int dirfd, const char *name,
-		 uint64_t *ret_bytes, struct err *err)
+		 const struct entry *result, const char *git, int dirfd,
+		 const char *name, uint64_t *ret_bytes, struct err *err)
 {
 	AUTO(entry) struct entry old = {0}, now = {0};
 	struct copy c = {.store = store};
-	auto_close int objects = -1;
+	auto_close int run = -1;
 	auto_close int dir = -1;
 	struct statvfs fs;
 
@@ -145,22 +191,19 @@ int gitcopy_make(struct store *store, const struct entry *base,
 	    find_objects(store, result, &now, err) < 0)
 		return -err->num;
 	dir = open_folder(dirfd, name, err);
-	if (dir < 0 ||
-	    write_file(dir, "HEAD", "ref: refs/heads/none\n", err) < 0 ||
-	    write_file(dir, "config", config, err) < 0 ||
-	    make_folder(dir, "refs", err) < 0)
+	if (dir < 0 || make_repository(git, dir, err) < 0)
 		return -err->num;
-	objects = open_folder(dir, "objects", err);
-	if (objects < 0)
-		return objects;
-	if (fstatvfs(objects, &fs) < 0)
+	run = open_folder(dir, "run", err);
+	if (run < 0)
+		return run;
+	if (fstatvfs(run, &fs) < 0)
 		return fail_errno(err, "ask for the disk's free space");
 	c.space = (uint64_t)fs.f_bavail * fs.f_frsize;
 	c.space -= c.space > RESERVE ? RESERVE : c.space;
-	c.fd = objects;
+	c.fd = run;
 	if (tree_diff(store, old.mode ? &old : NULL, now.mode ? &now : NULL,
 		      copy_file, &c, err) < 0)
 		return -err->num;
 	*ret_bytes = c.bytes;
-	return 0;
+	return TAKE_FD(dir);
 }

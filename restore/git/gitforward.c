@@ -75,7 +75,7 @@ int gitforward(const char *repository, const char *branch,
 
 	if (libgit_load(&git, err) < 0)
 		return -err->num;
-	gitparse_hex(id, hex);
+	gitid_hex(id, hex);
 	if (git->oid_fromstr(&to, hex) < 0 ||
 	    git->repository_open_ext(&repo, repository,
 				     GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0)

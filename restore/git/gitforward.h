@@ -4,7 +4,8 @@
 #ifndef GUARD_RESTORE_GIT_GITFORWARD_H
 #define GUARD_RESTORE_GIT_GITFORWARD_H
 
-#include "restore/git/gitparse.h"
+#include "base/err.h"
+#include "restore/git/gitid.h"
 
 /*
  * repository: the work tree's root. Forward only, and only a branch that no

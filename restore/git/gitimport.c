@@ -2,35 +2,67 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/atomic.h"
 #include "base/auto.h"
+#include "base/copybytes.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "restore/git/gitwalk.h"
+#include "base/vec.h"
+#include "base/dirtree.h"
 #include "restore/git/libgit.h"
 
 #define PREFIXES_MAX 1000
-#define WINDOW (32u << 20)
-#define MAPPED_MAX (512u << 20)
 #define REFLOG_ID 12
+#define PACKS_MAX 1000
+#define OBJECTS_MAX 4000000
+#define OBJECT_MAX (512u << 20)
+#define SMALL_MAX (64u << 20) /* of a commit, tag or tree */
+#define BYTES_MAX (64ull << 30)
+#define SUBJECT_MAX 200
+#define REFS "refs/guard/"
+#define TRAILER_LEN 20
+#define PACK "objects/pack/new"
+
+/*
+ * Severities other than those of `git index-pack --strict`: odd modes and tags
+ * without a tagger are refused, too; a NUL in a message and the modes that old
+ * programs wrote with a leading zero are not.
+ */
+#define STRICT                                                                 \
+	"--strict=badFilemode=error,missingTaggerEntry=error,"                 \
+	"nulInCommit=ignore,zeroPaddedFilemode=ignore"
+
+#define OBJECT_FORMAT "--batch-check=%(objectname) %(objecttype) %(objectsize)"
+
+/* An object that a ref of the user's, or a ref or reflog of the run, names. */
+struct object {
+	struct gitid id;
+	enum gittype type; /* 0: it is not there */
+	uint64_t size;
+	bool pointed; /* by a ref of the user's */
+	bool named; /* by a ref of the run's */
+	bool fresh; /* a commit that no ref of the user's reaches */
+	bool lost; /* nor does a ref of the run's: a reflog alone names it */
+	bool inner; /* another lost commit is built on it */
+};
 
 struct gitimport {
 	const struct libgit *git;
 	char *to_path;
-	git_repository *from, *to;
-	git_odb *from_odb, *to_odb;
-	struct gitwalk *walk;
-	struct gitid *pointed; /* what the user's refs point at, sorted */
-	size_t pointed_count, pointed_room;
-	struct gitid *apart; /* the user has them, no ref reaches them */
-	size_t apart_count, apart_room;
+	git_repository *to;
+	struct gitrun run;
+	VEC(struct object) objects; /* sorted by id, each once */
 	struct gitimport_list list;
 };
 
-void gitimport_list_free(struct gitimport_list *list)
+static void free_list(struct gitimport_list *list)
 {
 	size_t i;
 
@@ -40,7 +72,6 @@ void gitimport_list_free(struct gitimport_list *list)
 	}
 	free(list->refs);
 	free(list->prefix);
-	*list = (struct gitimport_list){0};
 }
 
 void gitimport_free(struct gitimport **at)
@@ -49,16 +80,10 @@ void gitimport_free(struct gitimport **at)
 
 	if (!im)
 		return;
-	gitwalk_free(&im->walk);
-	if (im->git) {
-		im->git->odb_free(im->from_odb);
-		im->git->odb_free(im->to_odb);
-		im->git->repository_free(im->from);
+	if (im->git)
 		im->git->repository_free(im->to);
-	}
-	gitimport_list_free(&im->list);
-	free(im->pointed);
-	free(im->apart);
+	free_list(&im->list);
+	VEC_FREE(&im->objects);
 	free(im->to_path);
 	free(TAKE(*at));
 }
@@ -68,262 +93,76 @@ const struct gitimport_list *gitimport_listed(const struct gitimport *im)
 	return &im->list;
 }
 
-static int git_fail(const struct gitimport *im, int num, const char *what,
-		    struct err *err)
-{
-	const git_error *last = im->git->error_last();
+/* --- the user's repository --- */
 
-	return fail(err, num, "%s: %s", what,
-		    last && last->message ? text_quote(last->message)
-					  : "unknown error");
+/*
+ * Extensions that change nothing about objects and refs are let pass: they are
+ * the user's own. Who owns the directory does not matter: the user named it.
+ * Both settings are the library's, so they are set back.
+ */
+static int open_user(struct gitimport *im, struct err *err)
+{
+	static const char *extensions[] = {"worktreeconfig", "partialclone",
+					   "preciousobjects"};
+	unsigned int flags =
+		GIT_REPOSITORY_OPEN_NO_SEARCH | GIT_REPOSITORY_OPEN_NO_DOTGIT;
+	int got;
+
+	if (libgit_load(&im->git, err) < 0)
+		return -err->num;
+	(void)im->git->libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
+	(void)im->git->libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+	(void)im->git->libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions,
+				    sizeof(extensions) / sizeof(*extensions));
+	got = im->git->repository_open_ext(&im->to, im->to_path, flags, NULL);
+	if (got < 0) {
+		(void)libgit_failed("your repository", err);
+		err->num = ENOTSUP;
+	}
+	(void)im->git->libgit2_opts(GIT_OPT_SET_EXTENSIONS, NULL, (size_t)0);
+	(void)im->git->libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 1);
+	return got < 0 ? -err->num : 0;
 }
 
-static git_oid oid_of(const struct gitid *id)
+static struct object *add_object(struct gitimport *im, const struct gitid *id)
 {
-	git_oid oid;
+	struct object *o = VEC_ADD(&im->objects);
 
-	memcpy(oid.id, id->raw, sizeof(oid.id));
-	return oid;
+	o->id = *id;
+	return o;
 }
 
-static struct gitid id_of(const git_oid *oid)
+static void add_pointed(struct gitimport *im, const git_oid *oid)
 {
 	struct gitid id;
 
 	memcpy(id.raw, oid->id, sizeof(id.raw));
-	return id;
+	add_object(im, &id)->pointed = true;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct gitid));
-}
-
-static void sort_ids(struct gitid *ids, size_t count)
-{
-	if (count)
-		qsort(ids, count, sizeof(*ids), by_id);
-}
-
-static bool has_id(const struct gitid *ids, size_t count,
-		   const struct gitid *id)
-{
-	return count && bsearch(id, ids, count, sizeof(*id), by_id);
-}
-
-/*
- * Extensions that change nothing about objects and refs are let pass: they
- * are the user's own. Who owns the folder does not matter: he named it.
- */
-static int set_up(const struct libgit *git, struct err *err)
-{
-	static const char *extensions[] = {"worktreeconfig", "partialclone",
-					   "preciousobjects"};
-
-	if (git->libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions,
-			      sizeof(extensions) / sizeof(*extensions)) < 0 ||
-	    git->libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0) < 0 ||
-	    git->libgit2_opts(GIT_OPT_ENABLE_CACHING, 0) < 0 ||
-	    git->libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 1) < 0 ||
-	    git->libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1) < 0 ||
-	    git->libgit2_opts(GIT_OPT_SET_MWINDOW_SIZE, (size_t)WINDOW) < 0 ||
-	    git->libgit2_opts(GIT_OPT_SET_MWINDOW_MAPPED_LIMIT,
-			      (size_t)MAPPED_MAX) < 0)
-		return fail(err, EIO, "libgit2 does not take its settings");
-	return 0;
-}
-
-static int open_both(struct gitimport *im, const char *from, struct err *err)
-{
-	unsigned int flags =
-		GIT_REPOSITORY_OPEN_NO_SEARCH | GIT_REPOSITORY_OPEN_NO_DOTGIT;
-
-	if (im->git->repository_open_ext(&im->to, im->to_path, flags, NULL) < 0)
-		return git_fail(im, ENOTSUP, "your repository", err);
-	if (im->git->repository_open_ext(&im->from, from, flags, NULL) < 0 ||
-	    im->git->repository_odb(&im->from_odb, im->from) < 0)
-		return git_fail(im, EIO, "the copy of the run's repository",
-				err);
-	if (im->git->repository_odb(&im->to_odb, im->to) < 0)
-		return git_fail(im, EIO, "your repository's objects", err);
-	return 0;
-}
-
-/* A detached HEAD is among them; a broken ref of the user's is skipped. */
-static int list_pointed(struct gitimport *im, struct err *err)
+static int add_user_refs(struct gitimport *im, struct err *err)
 {
 	const struct libgit *git = im->git;
 	git_reference_iterator *it;
 	git_reference *ref;
+	git_oid head;
 	int got;
 
+	if (git->reference_name_to_id(&head, im->to, "HEAD") == 0)
+		add_pointed(im, &head);
 	if (git->reference_iterator_new(&it, im->to) < 0)
-		return git_fail(im, EIO, "your repository's refs", err);
+		return libgit_failed("your repository's refs", err);
 	while ((got = git->reference_next(&ref, it)) == 0) {
 		const git_oid *oid = git->reference_target(ref);
 
-		if (oid) {
-			GROW(im->pointed, im->pointed_count, im->pointed_room);
-			im->pointed[im->pointed_count++] = id_of(oid);
-		}
+		if (oid)
+			add_pointed(im, oid);
 		git->reference_free(ref);
 	}
 	git->reference_iterator_free(it);
-	if (got != GIT_ITEROVER)
-		return git_fail(im, EIO, "your repository's refs", err);
-	sort_ids(im->pointed, im->pointed_count);
-	return 0;
-}
-
-/*
- * Those commits of the tips that the user has and none of his refs reaches
- * (an import that was cut off, a branch that he deleted), with all that they
- * alone reach.
- */
-static int list_apart(struct gitimport *im, const struct gittips *tips,
-		      struct err *err)
-{
-	const struct libgit *git = im->git;
-	git_revwalk *walk;
-	size_t i, pushed = 0;
-	git_oid oid;
-	int got = 0;
-
-	if (git->revwalk_new(&walk, im->to) < 0)
-		return git_fail(im, EIO, "your repository's history", err);
-	for (i = 0; i < tips->count; i++) {
-		const struct gitid *id = &tips->items[i].id;
-
-		oid = oid_of(id);
-		if (gitwalk_has(git, im->to_odb, id) == GITTYPE_COMMIT)
-			pushed += git->revwalk_push(walk, &oid) == 0;
-	}
-	for (i = 0; pushed && i < im->pointed_count; i++) {
-		oid = oid_of(&im->pointed[i]);
-		/* a ref on no commit, or a broken one of the user's */
-		(void)git->revwalk_hide(walk, &oid);
-	}
-	while (pushed && (got = git->revwalk_next(&oid, walk)) == 0) {
-		GROW(im->apart, im->apart_count, im->apart_room);
-		im->apart[im->apart_count++] = id_of(&oid);
-	}
-	git->revwalk_free(walk);
-	if (pushed && got != GIT_ITEROVER)
-		return git_fail(im, EIO, "your repository's history", err);
-	sort_ids(im->apart, im->apart_count);
-	for (i = 0; i < im->apart_count; i++)
-		if (gitwalk_reach(im->walk, &im->apart[i], err) == -EIO)
-			return -err->num;
-	return 0;
-}
-
-static bool is_known(const struct gitimport *im, const struct gitid *id,
-		     enum gittype has)
-{
-	if (has == GITTYPE_COMMIT)
-		return !has_id(im->apart, im->apart_count, id);
-	return has && has_id(im->pointed, im->pointed_count, id);
-}
-
-static int walk_tips(struct gitimport *im, const struct gittips *tips,
-		     struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < tips->count; i++) {
-		const struct gittip *t = &tips->items[i];
-
-		/* Reflogs may name what is long gone. */
-		if (t->name || gitwalk_has(im->git, im->to_odb, &t->id) ||
-		    gitwalk_has(im->git, im->from_odb, &t->id))
-			gitwalk_add(im->walk, &t->id);
-	}
-	return gitwalk_go(im->walk, err);
-}
-
-static char *subject_of(struct gitimport *im, const struct gitid *id,
-			enum gittype type)
-{
-	const struct libgit *git = im->git;
-	git_odb_object *object = NULL;
-	AUTO(buf) struct buf text = {0};
-	git_oid oid = oid_of(id);
-
-	if ((type != GITTYPE_COMMIT && type != GITTYPE_TAG) ||
-	    (git->odb_read(&object, im->from_odb, &oid) < 0 &&
-	     git->odb_read(&object, im->to_odb, &oid) < 0))
-		return mem_strdup("");
-	gitparse_subject(git->odb_object_data(object),
-			 git->odb_object_size(object), &text);
-	git->odb_object_free(object);
-	return buf_take_text(&text);
-}
-
-static void add_ref(struct gitimport *im, char *name, const struct gitid *id,
-		    enum gittype type, bool known)
-{
-	struct gitimport_list *list = &im->list;
-
-	GROW(list->refs, list->count, list->room);
-	list->refs[list->count++] = (struct gitimport_ref){
-		name, *id, type, known, subject_of(im, id, type)};
-}
-
-/* What only a reflog names counts where nothing else leads to it. */
-static void add_logged(struct gitimport *im, const struct gittips *tips,
-		       const struct gitid *named, size_t named_count)
-{
-	size_t i;
-
-	for (i = 0; i < tips->count; i++) {
-		const struct gitid *id = &tips->items[i].id;
-		enum gittype type = gitwalk_type(im->walk, id);
-		enum gittype has = gitwalk_has(im->git, im->to_odb, id);
-		char hex[GITID_HEX + 1];
-
-		if (tips->items[i].name || !type ||
-		    gitwalk_is_reached(im->walk, id) ||
-		    has_id(named, named_count, id) || is_known(im, id, has))
-			continue;
-		gitparse_hex(id, hex);
-		add_ref(im, mem_printf("reflog/%.*s", REFLOG_ID, hex), id, type,
-			false);
-	}
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct gitimport_ref *x = a, *y = b;
-
-	return path_compare(x->name, y->name);
-}
-
-static void make_list(struct gitimport *im, const struct gittips *tips)
-{
-	const struct gitwalk_sum *sum = gitwalk_sum(im->walk);
-	auto_free struct gitid *named = NULL;
-	size_t count = 0, room = 0, i;
-
-	for (i = 0; i < tips->count; i++) {
-		const struct gittip *t = &tips->items[i];
-		enum gittype has = gitwalk_has(im->git, im->to_odb, &t->id);
-
-		if (!t->name)
-			continue;
-		add_ref(im, mem_strdup(t->name), &t->id,
-			gitwalk_type(im->walk, &t->id),
-			is_known(im, &t->id, has));
-		GROW(named, count, room);
-		named[count++] = t->id;
-	}
-	sort_ids(named, count);
-	add_logged(im, tips, named, count);
-	if (im->list.count)
-		qsort(im->list.refs, im->list.count, sizeof(*im->list.refs),
-		      by_name);
-	im->list.commits = sum->commits;
-	im->list.objects = sum->objects;
-	im->list.bytes = sum->bytes;
+	return got == GIT_ITEROVER
+		       ? 0
+		       : libgit_failed("your repository's refs", err);
 }
 
 /* An earlier import of the same run keeps its names. */
@@ -342,7 +181,7 @@ static int find_prefix(struct gitimport *im, const char *run_id,
 		int got;
 
 		if (im->git->reference_iterator_glob_new(&it, im->to, glob) < 0)
-			return git_fail(im, EIO, "your repository's refs", err);
+			return libgit_failed("your repository's refs", err);
 		got = im->git->reference_next_name(&name, it);
 		im->git->reference_iterator_free(it);
 		if (got == GIT_ITEROVER) {
@@ -353,90 +192,519 @@ static int find_prefix(struct gitimport *im, const char *run_id,
 	return fail(err, EEXIST, "run %s was imported too often", run_id);
 }
 
-int gitimport_open(const char *from, const char *to, const char *run_id,
-		   const struct gittips *tips, struct gitimport **ret,
+/* --- the objects that are named --- */
+
+static struct object *find_object(struct gitimport *im, const struct gitid *id)
+{
+	/* The id is the first member. */
+	return im->objects.count
+		       ? bsearch(id, im->objects.items, im->objects.count,
+				 sizeof(*im->objects.items), gitid_compare)
+		       : NULL;
+}
+
+static int load_objects(struct gitimport *im, const struct gittips *tips,
+			struct err *err)
+{
+	struct object *items;
+	size_t i, kept = 0;
+
+	VEC_FREE(&im->objects);
+	if (add_user_refs(im, err) < 0)
+		return -err->num;
+	for (i = 0; i < tips->count; i++)
+		add_object(im, &tips->items[i].id)->named =
+			tips->items[i].name != NULL;
+	VEC_SORT(&im->objects, gitid_compare);
+	items = im->objects.items;
+	for (i = 0; i < im->objects.count; i++) {
+		struct object *last = kept ? &items[kept - 1] : NULL;
+
+		if (last && gitid_compare(last, &items[i]) == 0) {
+			last->pointed |= items[i].pointed;
+			last->named |= items[i].named;
+		} else {
+			items[kept++] = items[i];
+		}
+	}
+	im->objects.count = kept;
+	return 0;
+}
+
+static int unexpected(const char *line, struct err *err)
+{
+	return fail(err, EBADMSG, "git gave an unexpected answer: %s",
+		    text_quote(line));
+}
+
+/* "<id> <type> <size>", or "<id> missing": of the type 0. */
+static int parse_object(const char *line, struct object *ret, struct err *err)
+{
+	char type[8];
+	int count;
+
+	*ret = (struct object){0};
+	if (strlen(line) <= GITID_HEX || !gitid_read(line, &ret->id))
+		return unexpected(line, err);
+	count = sscanf(line + GITID_HEX, " %7s %" SCNu64, type, &ret->size);
+	if (count == 2)
+		ret->type = gitid_type(type, strlen(type));
+	return count == 2 || (count == 1 && strcmp(type, "missing") == 0)
+		       ? 0
+		       : unexpected(line, err);
+}
+
+static int set_type(void *arg, const char *line, struct err *err)
+{
+	struct gitimport *im = arg;
+	struct object got, *o;
+
+	if (parse_object(line, &got, err) < 0)
+		return -err->num;
+	o = find_object(im, &got.id);
+	if (o)
+		o->type = got.type;
+	return 0;
+}
+
+static int find_types(struct gitimport *im, enum gitrun_objects where,
+		      struct err *err)
+{
+	static char *const arguments[] = {"cat-file", "--buffer", OBJECT_FORMAT,
+					  NULL};
+	AUTO(buf) struct buf input = {0};
+	char hex[GITID_HEX + 1];
+	size_t i;
+
+	for (i = 0; i < im->objects.count; i++) {
+		gitid_hex(&im->objects.items[i].id, hex);
+		buf_printf(&input, "%s\n", hex);
+	}
+	return gitrun_lines(&im->run, where, arguments, &input, set_type, im,
+			    err);
+}
+
+/* Reflogs may name objects that are long gone, and any type. */
+static bool is_wanted(const struct object *o)
+{
+	return o->type && !o->pointed &&
+	       (o->named || o->type == GITTYPE_COMMIT);
+}
+
+static int missing(const struct gitid *id, struct err *err)
+{
+	char hex[GITID_HEX + 1];
+
+	gitid_hex(id, hex);
+	return fail(err, ENODATA,
+		    "object %.12s is named but in neither repository", hex);
+}
+
+static int check_named(const struct gitimport *im, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < im->objects.count; i++)
+		if (im->objects.items[i].named && !im->objects.items[i].type)
+			return missing(&im->objects.items[i].id, err);
+	return 0;
+}
+
+/*
+ * The input of rev-list and pack-objects: what is wanted, and what the user's
+ * refs reach, which is not. lost: of the wanted ones only those that no ref of
+ * the run's reaches. Returns how many are wanted.
+ */
+static size_t add_revisions(const struct gitimport *im, bool lost,
+			    struct buf *to)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < im->objects.count; i++) {
+		const struct object *o = &im->objects.items[i];
+		bool wanted = lost ? o->fresh && !o->named : is_wanted(o);
+		char hex[GITID_HEX + 1];
+
+		if (!wanted && !(o->type && (o->pointed || (lost && o->named))))
+			continue;
+		gitid_hex(&o->id, hex);
+		buf_printf(to, "%s%s\n", wanted ? "" : "^", hex);
+		count += wanted;
+	}
+	return count;
+}
+
+/* --- the pack --- */
+
+/* The run's indexes are not used: what is in a pack, git finds out itself. */
+static int index_packs(struct gitimport *im, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int dir = openat(im->run.dirfd, "run/pack",
+				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t i;
+
+	if (dir < 0)
+		return fail_errno(err, "the run's packs");
+	if (dirlist_read(dir, &list, err) < 0)
+		return -err->num;
+	if (list.count > PACKS_MAX)
+		return fail(err, E2BIG,
+			    "the run's repository has more than %d new packs: "
+			    "git gc in it makes one of them",
+			    PACKS_MAX);
+	for (i = 0; i < list.count; i++) {
+		auto_free char *path =
+			path_join("run/pack", list.items[i].name);
+		char *const arguments[] = {"index-pack", path, NULL};
+
+		if (gitrun(&im->run, GITRUN_RUN, arguments, NULL, GITRUN_OUTPUT,
+			   err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int check_size(void *arg, const char *line, struct err *err)
+{
+	struct gitimport *im = arg;
+	struct gitimport_list *list = &im->list;
+	struct object o;
+
+	if (parse_object(line, &o, err) < 0)
+		return -err->num;
+	if (o.size > OBJECT_MAX ||
+	    (o.type != GITTYPE_BLOB && o.size > SMALL_MAX))
+		return fail(err, E2BIG, "object %.12s has %s: too much", line,
+			    text_size(o.size));
+	list->objects++;
+	list->bytes += o.size;
+	if (list->objects > OBJECTS_MAX)
+		return fail(err, E2BIG, "the run made more than %d objects",
+			    OBJECTS_MAX);
+	if (list->bytes > BYTES_MAX)
+		return fail(err, E2BIG, "the run's commits hold more than %s",
+			    text_size(BYTES_MAX));
+	return 0;
+}
+
+static int make_pack(struct gitimport *im, const struct buf *revisions,
+		     struct err *err)
+{
+	static char *const pack[] = {"pack-objects", "--revs",
+				     "--stdout",     "--delta-base-offset",
+				     "-q",	     NULL};
+	static char *const check[] = {"index-pack", STRICT, PACK ".pack", NULL};
+	static char *const sizes[] = {"cat-file",    "--batch-all-objects",
+				      "--unordered", "--buffer",
+				      OBJECT_FORMAT, NULL};
+
+	if (gitrun(&im->run, GITRUN_ALL, pack, revisions, PACK ".pack", err) <
+		    0 ||
+	    gitrun(&im->run, GITRUN_RESULT, check, NULL, GITRUN_OUTPUT, err) <
+		    0)
+		return -err->num;
+	return gitrun_lines(&im->run, GITRUN_CHECKED, sizes, NULL, check_size,
+			    im, err);
+}
+
+/* --- the list --- */
+
+/* "<id> <parent>..." */
+static int mark_fresh(void *arg, const char *line, struct err *err)
+{
+	struct gitimport *im = arg;
+	struct object *o;
+	struct gitid id;
+
+	if (!gitid_read(line, &id))
+		return unexpected(line, err);
+	o = find_object(im, &id);
+	if (o)
+		o->fresh = true;
+	im->list.commits++;
+	return 0;
+}
+
+static int mark_lost(void *arg, const char *line, struct err *err)
+{
+	struct gitimport *im = arg;
+	const char *at;
+
+	for (at = line;; at += GITID_HEX + 1) {
+		struct object *o;
+		struct gitid id;
+
+		if (!gitid_read(at, &id))
+			return unexpected(line, err);
+		o = find_object(im, &id);
+		if (o && at == line)
+			o->lost = true;
+		else if (o)
+			o->inner = true;
+		if (!at[GITID_HEX])
+			return 0;
+	}
+}
+
+/* Of rev-list a missing object is an error: each that is wanted must have got
+ * its id from git. */
+static int find_commits(struct gitimport *im, enum gitrun_objects where,
+			bool lost, struct err *err)
+{
+	static char *const arguments[] = {"rev-list", "--parents", "--stdin",
+					  NULL};
+	AUTO(buf) struct buf input = {0};
+
+	return add_revisions(im, lost, &input)
+		       ? gitrun_lines(&im->run, where, arguments, &input,
+				      lost ? mark_lost : mark_fresh, im, err)
+		       : 0;
+}
+
+/* The refs as they are to be, for git to list. */
+static int write_refs(struct gitimport *im, const struct gittips *tips,
+		      struct err *err)
+{
+	AUTO(buf) struct buf text = {0};
+	char hex[GITID_HEX + 1];
+	size_t i;
+
+	for (i = 0; i < tips->count; i++) {
+		gitid_hex(&tips->items[i].id, hex);
+		if (tips->items[i].name)
+			buf_printf(&text, "%s " REFS "%s\n", hex,
+				   tips->items[i].name);
+	}
+	for (i = 0; i < im->objects.count; i++) {
+		const struct object *o = &im->objects.items[i];
+
+		gitid_hex(&o->id, hex);
+		if (o->lost && !o->inner)
+			buf_printf(&text, "%s " REFS "reflog/%.*s\n", hex,
+				   REFLOG_ID, hex);
+	}
+	return atomic_write(im->run.dirfd, "packed-refs", text.data, text.len,
+			    0600, ATOMIC_NO_SYNC, err);
+}
+
+/* "<id> <type> <ref> <subject>" */
+static int add_ref(void *arg, const char *line, struct err *err)
+{
+	struct gitimport *im = arg;
+	struct gitimport_list *list = &im->list;
+	struct gitimport_ref r = {0};
+	const char *type = line + GITID_HEX + 1, *name, *subject;
+	const struct object *o;
+
+	if (strlen(line) <= GITID_HEX || !gitid_read(line, &r.id))
+		return unexpected(line, err);
+	name = type + strcspn(type, " ");
+	r.type = gitid_type(type, (size_t)(name - type));
+	o = find_object(im, &r.id);
+	if (!r.type || !o || strncmp(name, " " REFS, strlen(" " REFS)) != 0)
+		return unexpected(line, err);
+	name += strlen(" " REFS);
+	subject = name + strcspn(name, " ");
+	r.name = mem_strndup(name, (size_t)(subject - name));
+	r.subject = mem_strndup(subject + (*subject != '\0'),
+				strnlen(subject, SUBJECT_MAX));
+	r.known = r.type == GITTYPE_COMMIT ? !o->fresh : o->pointed;
+	GROW(list->refs, list->count, list->capacity);
+	list->refs[list->count++] = r;
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct gitimport_ref *x = a, *y = b;
+
+	return path_compare(x->name, y->name);
+}
+
+static int list_refs(struct gitimport *im, enum gitrun_objects where,
+		     const struct gittips *tips, struct err *err)
+{
+	static char *const arguments[] = {
+		"for-each-ref",
+		"--format=%(objectname) %(objecttype) %(refname) "
+		"%(contents:subject)",
+		NULL};
+
+	if (write_refs(im, tips, err) < 0 ||
+	    gitrun_lines(&im->run, where, arguments, NULL, add_ref, im, err) <
+		    0)
+		return -err->num;
+	vec_sort(im->list.refs, im->list.count, sizeof(*im->list.refs),
+		 compare_names);
+	return 0;
+}
+
+static int look(struct gitimport *im, const struct gitimport_job *job,
+		struct err *err)
+{
+	enum gitrun_objects where = job->check ? GITRUN_RESULT : GITRUN_ALL;
+	AUTO(buf) struct buf revisions = {0};
+
+	if (index_packs(im, err) < 0 || load_objects(im, job->tips, err) < 0 ||
+	    find_types(im, GITRUN_ALL, err) < 0 || check_named(im, err) < 0)
+		return -err->num;
+	if (add_revisions(im, false, &revisions) && job->check &&
+	    make_pack(im, &revisions, err) < 0)
+		return -err->num;
+	if (find_commits(im, where, false, err) < 0 ||
+	    find_commits(im, where, true, err) < 0)
+		return -err->num;
+	return list_refs(im, where, job->tips, err);
+}
+
+int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 		   struct err *err)
 {
 	AUTO(gitimport) struct gitimport *im = mem_zalloc(sizeof(*im));
 
-	im->to_path = mem_strdup(to);
-	if (libgit_load(&im->git, err) < 0 || set_up(im->git, err) < 0 ||
-	    open_both(im, from, err) < 0)
-		return -err->num;
-	im->walk = gitwalk_new(im->git, im->from_odb, im->to_odb);
-	if (list_pointed(im, err) < 0 || list_apart(im, tips, err) < 0 ||
-	    walk_tips(im, tips, err) < 0)
-		return -err->num;
-	make_list(im, tips);
-	if (find_prefix(im, run_id, err) < 0)
+	im->to_path = mem_strdup(job->to);
+	im->run = (struct gitrun){
+		.dirfd = job->dirfd,
+		.seconds = gitrun_seconds(job->bytes),
+	};
+	if (open_user(im, err) < 0 || look(im, job, err) < 0 ||
+	    find_prefix(im, job->run_id, err) < 0)
 		return -err->num;
 	*ret = TAKE(im);
 	return 0;
 }
 
-/* One pack: it is there whole or not at all, and one sync is enough. */
-static int write_pack(struct gitimport *im, struct err *err)
+/* --- into the user's repository --- */
+
+/* The name that git gives the pack: its last 20 bytes, a sum of the others. */
+static char *pack_name(int fd, off_t size, struct err *err)
 {
-	const struct libgit *git = im->git;
-	auto_free char *folder = path_join(im->to_path, "objects/pack");
-	git_packbuilder *pack;
-	size_t count, i;
-	const struct gitid *ids = gitwalk_wanted(im->walk, &count);
-	auto_close int fd = -1;
+	char hex[GITID_HEX + 1];
+	struct gitid sum;
+
+	if (size <= TRAILER_LEN ||
+	    fd_pread(fd, sum.raw, TRAILER_LEN, (uint64_t)size - TRAILER_LEN) !=
+		    TRAILER_LEN) {
+		(void)fail_errno(err, "read the pack");
+		return NULL;
+	}
+	gitid_hex(&sum, hex);
+	return mem_printf("pack-%s", hex);
+}
+
+static int copy_file(int from, off_t size, int dir, const char *base,
+		     const char *end, struct err *err)
+{
+	AUTO(atomic_file) struct atomic_file file = ATOMIC_FILE_NONE;
+	auto_free char *name = mem_printf("%s%s", base, end);
 	int got;
 
-	if (!count)
-		return 0;
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return fail_errno(err, "your repository's objects/pack");
-	if (git->packbuilder_new(&pack, im->from) < 0)
-		return git_fail(im, EIO, "make a pack", err);
-	for (i = 0, got = 0; i < count && got == 0; i++) {
-		git_oid oid = oid_of(&ids[i]);
-
-		got = git->packbuilder_insert(pack, &oid, NULL);
-	}
-	if (got == 0)
-		got = git->packbuilder_write(pack, folder, 0444, NULL, NULL);
-	if (got < 0)
-		(void)git_fail(im, EIO, "write a pack", err);
-	git->packbuilder_free(pack);
-	if (got < 0)
+	if (atomic_begin(dir, name, 0444, &file, err) < 0 ||
+	    copybytes(from, file.fd, size, NULL, NULL, err) < 0)
 		return -err->num;
-	if (git->odb_refresh(im->to_odb) < 0)
-		return git_fail(im, EIO, "read the pack", err);
-	return atomic_sync_dir(fd, err);
+	got = atomic_publish(&file, name, err);
+	/* An import that was cut off left it. */
+	return got == -EEXIST ? 0 : got;
+}
+
+/*
+ * One pack: it is there complete or not at all. Until the refs are there a file
+ * NAME.keep protects its objects from a git gc of the user's, as git fetch
+ * does; the index comes last, since only then git sees the pack.
+ */
+static int copy_pack(struct gitimport *im, int dir, char **ret_keep,
+		     struct err *err)
+{
+	auto_free char *name = NULL;
+	auto_close int pack =
+		openat(im->run.dirfd, PACK ".pack", O_RDONLY | O_CLOEXEC);
+	auto_close int index =
+		openat(im->run.dirfd, PACK ".idx", O_RDONLY | O_CLOEXEC);
+	struct stat pack_st, index_st;
+
+	if (pack < 0 || index < 0 || fstat(pack, &pack_st) < 0 ||
+	    fstat(index, &index_st) < 0)
+		return fail_errno(err, "read the pack");
+	name = pack_name(pack, pack_st.st_size, err);
+	if (!name)
+		return -err->num;
+	*ret_keep = mem_printf("%s.keep", name);
+	if (atomic_write(dir, *ret_keep, "guard import\n", 13, 0600,
+			 ATOMIC_NO_SYNC, err) < 0 ||
+	    copy_file(pack, pack_st.st_size, dir, name, ".pack", err) < 0)
+		return -err->num;
+	return copy_file(index, index_st.st_size, dir, name, ".idx", err);
+}
+
+/* Since the check a git gc of the user's may have deleted objects on which
+ * those of the pack are built. */
+static int check_complete(struct gitimport *im, const struct gittips *tips,
+			  struct err *err)
+{
+	static char *const arguments[] = {"rev-list", "--objects", "--quiet",
+					  "--stdin", NULL};
+	AUTO(buf) struct buf revisions = {0};
+
+	if (load_objects(im, tips, err) < 0 ||
+	    find_types(im, GITRUN_RESULT, err) < 0)
+		return -err->num;
+	if (check_named(im, err) == 0 &&
+	    (!add_revisions(im, false, &revisions) ||
+	     gitrun(&im->run, GITRUN_RESULT, arguments, &revisions,
+		    GITRUN_OUTPUT, err) == 0))
+		return 0;
+	err->num = EBUSY;
+	return err_context(err, "your repository has lost objects during the "
+				"import: import again");
 }
 
 static int create_ref(struct gitimport *im, const struct gitimport_ref *r,
 		      struct err *err)
 {
 	auto_free char *name = mem_printf("%s/%s", im->list.prefix, r->name);
-	git_oid oid = oid_of(&r->id);
-	git_reference *made;
+	git_reference *made = NULL;
+	git_oid oid;
 	int got;
 
-	if (!gitwalk_has(im->git, im->to_odb, &r->id))
-		return fail(err, EIO, "the object of %s is not there",
-			    text_quote(name));
+	memcpy(oid.id, r->id.raw, sizeof(oid.id));
 	got = im->git->reference_create(&made, im->to, name, &oid, 0, NULL);
-	if (got < 0)
-		return git_fail(im, got == GIT_EEXISTS ? EEXIST : EIO,
-				text_quote(name), err);
 	im->git->reference_free(made);
-	return 0;
+	if (got >= 0)
+		return 0;
+	(void)libgit_failed(text_quote(name), err);
+	if (got == GIT_EEXISTS)
+		err->num = EEXIST;
+	return -err->num;
 }
 
-int gitimport_write(struct gitimport *im, struct err *err)
+static int write_all(struct gitimport *im, const struct gittips *tips, int dir,
+		     char **ret_keep, struct err *err)
 {
 	size_t i;
 
-	if (write_pack(im, err) < 0)
+	if (check_complete(im, tips, err) < 0 ||
+	    (im->list.objects && copy_pack(im, dir, ret_keep, err) < 0))
 		return -err->num;
 	for (i = 0; i < im->list.count; i++)
 		if (!im->list.refs[i].known &&
 		    create_ref(im, &im->list.refs[i], err) < 0)
 			return -err->num;
 	return 0;
+}
+
+int gitimport_write(struct gitimport *im, const struct gittips *tips,
+		    struct err *err)
+{
+	auto_free char *path = path_join(im->to_path, "objects/pack");
+	auto_close int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_free char *keep = NULL;
+	int got;
+
+	if (dir < 0)
+		return fail_errno(err, "your repository's objects/pack");
+	got = write_all(im, tips, dir, &keep, err);
+	if (keep)
+		(void)unlinkat(dir, keep, 0);
+	return got;
 }

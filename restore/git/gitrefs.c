@@ -144,7 +144,7 @@ static int read_ref(struct gitrefs *r, const char *path, const struct entry *e,
 	len = hex_len(buf_text(&text));
 	if (len == 64)
 		return not_sha1(err);
-	if (len == GITID_HEX && gitparse_id(buf_text(&text), &id))
+	if (len == GITID_HEX && gitid_read(buf_text(&text), &id))
 		return add_found_ref(r, path, &id, r->count, err);
 	gitrefs_note(r->notes, path, "holds no id: left out");
 	return 0;
@@ -161,7 +161,7 @@ static int read_packed_line(struct gitrefs *r, const char *line,
 	if (len == 64)
 		return not_sha1(err);
 	if (len == GITID_HEX && strncmp(line + len, " refs/", 6) == 0 &&
-	    gitparse_id(line, &id))
+	    gitid_read(line, &id))
 		return add_found_ref(r, line + len + 1, &id, r->count, err);
 	gitrefs_note(r->notes, line, "is no line of packed-refs: left out");
 	return 0;
@@ -212,13 +212,13 @@ static int read_log(struct gitrefs *r, const char *path, const struct entry *e,
 		left--;
 		if (hex_len(at) != GITID_HEX || at[GITID_HEX] != ' ' ||
 		    hex_len(at + GITID_HEX + 1) != GITID_HEX ||
-		    !gitparse_id(at, &old) ||
-		    !gitparse_id(at + GITID_HEX + 1, &now))
+		    !gitid_read(at, &old) ||
+		    !gitid_read(at + GITID_HEX + 1, &now))
 			continue;
 		if (stash) {
 			char name[GITID_HEX + 8] = "stash@";
 
-			gitparse_hex(&now, name + 6);
+			gitid_hex(&now, name + 6);
 			if (add_found_ref(r, name, &now, left, err) < 0)
 				return -err->num;
 		} else if (add_logged_id(r, &old, err) < 0 ||

@@ -4,7 +4,7 @@
 #ifndef GUARD_RESTORE_GIT_GITREFS_H
 #define GUARD_RESTORE_GIT_GITREFS_H
 
-#include "restore/git/gitparse.h"
+#include "restore/git/gitid.h"
 #include "snapshot/tree/tree.h"
 
 /* Lines for people: skipped parts with the reason. */

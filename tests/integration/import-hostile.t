@@ -38,6 +38,9 @@ attempt() {
 	run=$(newest)
 }
 
+# What guard says where git finds an object that it refuses.
+refused="refuses the run's objects"
+
 # hostile NAME TEXT SCRIPT: import fails and says TEXT
 hostile() {
 	refs_before=$(git for-each-ref)
@@ -114,28 +117,28 @@ bom=$(printf '\357\273\277.git')
 for name in .git .GIT .. ../a/b 'git~1' "$hfs" a/b '.git ' . '' / "$bom" \
 	'.git.' 'git~1 .' '.git::$INDEX_ALLOCATION' '.git:x' 'a\.git' \
 	'.git\hooks'; do
-	hostile "tree entry '$name'" 'tree ' "raw_tree 100644 '$name'"
+	hostile "tree entry '$name'" "$refused" "raw_tree 100644 '$name'"
 done
-hostile 'a folder .git' 'tree ' "raw_tree 40000 .git"
-hostile 'an entry with an odd mode' 'mode' 'raw_tree 100777 a'
+hostile 'a folder .git' "$refused" "raw_tree 40000 .git"
+hostile 'an entry with an odd mode' "$refused" 'raw_tree 100777 a'
 for mode in 100640 20000 0 777; do
-	hostile "an entry with the mode $mode" 'tree ' "raw_tree $mode a"
+	hostile "an entry with the mode $mode" "$refused" "raw_tree $mode a"
 done
-hostile 'entries out of order' 'tree ' 'entries 100644 b 100644 a'
-hostile 'two entries of one name' 'tree ' 'entries 100644 a 100644 a'
-hostile 'a file and a folder of one name' 'tree ' \
+hostile 'entries out of order' "$refused" 'entries 100644 b 100644 a'
+hostile 'two entries of one name' "$refused" 'entries 100644 a 100644 a'
+hostile 'a file and a folder of one name' "$refused" \
 	'entries 100644 a 100644 a.b 40000 a'
-hostile 'a tree that is cut off' 'tree ' '
+hostile 'a tree that is cut off' "$refused" '
 	raw_commit "$(printf "100644 a\\0abc" |
 		git hash-object -w --literally -t tree --stdin)" \
 		>.git/refs/heads/raw'
-hostile 'a tree without a name in it' 'tree ' '
+hostile 'a tree without a name in it' "$refused" '
 	raw_commit "$(printf "100644" |
 		git hash-object -w --literally -t tree --stdin)" \
 		>.git/refs/heads/raw'
-hostile 'a link as .gitmodules' 'is a link' 'raw_tree 120000 .gitmodules'
-hostile 'a blob that is said to be a tree' 'is a blob' 'raw_tree 40000 a'
-hostile 'an object that is missing' 'in neither repository' '
+hostile 'a link as .gitmodules' "$refused" 'raw_tree 120000 .gitmodules'
+hostile 'a blob that is said to be a tree' "$refused" 'raw_tree 40000 a'
+hostile 'an object that is missing' "$refused" '
 	commit missing
 	rm -f "$(file_of "$(git rev-parse HEAD^{tree})")"'
 hostile 'objects of elsewhere' 'in neither repository' '
@@ -143,7 +146,7 @@ hostile 'objects of elsewhere' 'in neither repository' '
 	(cd /tmp/other && commit elsewhere)
 	echo /tmp/other/.git/objects >.git/objects/info/alternates
 	git -C /tmp/other rev-parse HEAD >.git/refs/heads/borrowed'
-hostile 'a loose object with other bytes' 'cannot be read' '
+hostile 'a loose object with other bytes' "$refused" '
 	commit loose
 	evil=$(echo evil | git hash-object -w --stdin)
 	cp -f "$(file_of "$evil")" "$(file_of "$(git rev-parse HEAD:loose)")"'
@@ -154,15 +157,15 @@ hostile 'a damaged pack' 'is imported' '
 	chmod 644 $pack
 	dd if=/dev/urandom of=$pack bs=1 seek=12 conv=notrunc \
 		count=$(($(stat -c %s $pack) - 40)) 2>/dev/null'
-hostile 'a commit without an author' 'author' '
+hostile 'a commit without an author' "$refused" '
 	printf "tree %s\n\nx\n" "$(git rev-parse HEAD^{tree})" |
 		git hash-object -w --literally -t commit --stdin \
 			>.git/refs/heads/bare'
 # Commits and tags that git does not write.
 commit_text() {
-	hostile "$1" "${3:-commit }" "printf \"$2\" | raw commit heads/raw"
+	hostile "$1" "$refused" "printf \"$2\" | raw commit heads/raw"
 }
-commit_text 'a commit of nothing' '' ''
+commit_text 'a commit of nothing' ''
 commit_text 'a commit of a tree alone' 'tree $t\n'
 commit_text 'a commit without a committer' 'tree $t\nauthor $who\n\nx'
 commit_text 'a commit without a tree' \
@@ -185,14 +188,14 @@ commit_text 'a NUL in the header' \
 commit_text 'a header without an end' \
 	'tree $t\nauthor $who\ncommitter $who'
 tag_text() {
-	hostile "$1" "${3:-tag }" "printf \"$2\" | raw tag tags/raw"
+	hostile "$1" "$refused" "printf \"$2\" | raw tag tags/raw"
 }
 tag_text 'a tag of an unknown type' 'object $t\ntype hook\ntag v1\ntagger $who\n\nx\n'
 tag_text 'a tag without a tagger' 'object $t\ntype tree\ntag v1\n\nx\n'
 tag_text 'a tag without an object' 'type tree\ntag v1\ntagger $who\n\nx\n'
 tag_text 'a tag without a name' 'object $t\ntype tree\ntagger $who\n\nx\n'
 tag_text 'a tag of another type than it says' \
-	'object $t\ntype commit\ntag v1\ntagger $who\n\nx\n' 'a tree'
+	'object $t\ntype commit\ntag v1\ntagger $who\n\nx\n'
 hostile 'a file of more than 512 MiB' 'too much' '
 	truncate -s 513M /tmp/large
 	entries 100644 x
@@ -271,7 +274,7 @@ clone='clone() {
 }'
 hostile 'a shallow clone' 'shallow clone' "$clone
 	clone --depth=1"
-hostile 'a partial clone' 'in neither repository' "
+hostile 'a partial clone' "$refused" "
 	git init -q /tmp/far
 	(cd /tmp/far && commit f1 && git config uploadpack.allowFilter true)
 	git remote add far file:///tmp/far

@@ -290,6 +290,143 @@ gives 0 'discard tells of commits that were never imported' \
 	guard discard -y "$run"
 says "$err" 'never imported'
 
+# --- an index that says something else than its pack ---
+gives 0 'a run that packs and changes the index of its pack' guard run -- \
+	sh -c 'echo i >i.txt && git add i.txt && git commit -q -m indexed &&
+	git gc -q && chmod 644 .git/objects/pack/*.idx &&
+	head -c 3000 /dev/urandom >.git/objects/pack/x &&
+	for i in .git/objects/pack/*.idx; do cp .git/objects/pack/x $i; done'
+run=$(newest)
+gives 0 'import' guard import -y "$run"
+is "$(import_of "$run" heads/other)" indexed 'makes the index anew'
+ok 'whole' git fsck --full --strict
+ok 'discard' guard discard -y "$run"
+
+# --- objects of the user's that the run gave other bytes ---
+gives 0 'a run that changes an old object' guard run -- sh -c '
+	echo n >n.txt && git add n.txt && git commit -q -m new &&
+	at=.git/objects/$(git rev-parse HEAD | sed "s|^..|&/|")
+	git rev-parse HEAD~1 | sed "s|^..|&/|;s|^|.git/objects/|" | {
+		read -r old; test ! -e "$old" || cp -f "$at" "$old"; }'
+run=$(newest)
+gives 0 'import' guard import -y "$run"
+is "$(import_of "$run" heads/other)" new 'does not read it'
+ok 'whole' git fsck --full --strict
+ok 'discard' guard discard -y "$run"
+
+# --- the repository changes while guard asks ---
+tools=$(dirname "$(command -v guard)")/tests/lib
+[ -x "$tools/pty" ] || tools=/opt/guard/build/tests/lib
+git checkout -q -b base
+git commit -q --allow-empty -m 'to be lost'
+lost=$(git rev-parse base)
+gives 0 'a run on a commit of the user' guard run -- \
+	git commit -q --allow-empty -m 'on what is lost'
+run=$(newest)
+git checkout -q other
+cat >"$T/lose.sh" <<'LOSE'
+git branch -q -D base
+git reflog expire --expire=now --expire-unreachable=now --all
+git gc -q --prune=now
+LOSE
+must_be_inside
+cat >"$T/script" <<SCRIPT
+prompt out>
+> guard import $run\r
+< import them into
+> \x1a
+< out>
+> sh $T/lose.sh; echo is lo''st\r
+< is lost
+> fg\r
+< guard import
+> y\n
+< import again
+< out>
+> exit\r
+SCRIPT
+printf "PS1='out> '\nbind 'set enable-bracketed-paste off'\n" >"$T/rc"
+gives 0 'a commit goes while guard asks' \
+	"$tools/pty" "$T/script" bash --rcfile "$T/rc" -i
+no 'it is gone' git cat-file -e "$lost"
+no 'no ref is written' git rev-parse -q --verify "refs/guard/$run/heads/base"
+ok 'whole' git fsck --full --strict
+gives 0 'import again' guard import -y "$run"
+is "$(git log -1 --format=%s "refs/guard/$run/heads/base~1")" 'to be lost' \
+	'brings it, too'
+ok 'whole' git fsck --full --strict
+ok 'discard' guard discard -y "$run"
+
+# --- killed at each call that changes the repository ---
+gives 0 'a run on two branches' guard run -- sh -c '
+	git checkout -q -b k1 && echo k >k.txt && git add k.txt &&
+	git commit -q -m k1 && git checkout -q -b k2 &&
+	git commit -q --allow-empty -m k2'
+run=$(newest)
+at=1 bad=
+while :; do
+	"$tools/stopat" --at $at --below "$P/.git" -- \
+		guard import -q -y "$run" >"$T/x" 2>&1
+	status=$?
+	[ $status -eq 137 ] || break
+	settle
+	git fsck --full --strict >"$T/x" 2>&1 || bad="$bad $at"
+	guard status >"$T/x" 2>&1 || bad="$bad status-$at"
+	# From the refs on the next import would find nothing new.
+	find .git/refs/guard -name '*.lock' -delete
+	git for-each-ref --format='delete %(refname)' "refs/guard/$run" |
+		git update-ref --stdin
+	at=$((at + 1))
+done
+is "$bad" '' "the repository is whole wherever import is killed"
+ok 'at several points' test $at -gt 8
+is $status 0 'import' || note "$(cat "$T/x")"
+is "$(import_of "$run" heads/k2)" k2 'its commit'
+ok 'discard' guard discard -y "$run"
+
+# --- repositories that hold not all of their objects themselves ---
+git checkout -q other
+head -c 200000 /dev/urandom >blob
+git add blob
+git commit -q -m 'a blob'
+echo x >blob
+git commit -q -a -m 'another'
+git config uploadpack.allowFilter true
+git clone -q --depth=2 "file://$P" "$HOME/shallow"
+git clone -q --shared "$P" "$HOME/shared"
+git clone -q --shared "$HOME/shared" "$HOME/shared2"
+echo ../../../shared/.git/objects >"$HOME/shared2/.git/objects/info/alternates"
+git clone -q --filter=blob:none "file://$P" "$HOME/partial"
+for kind in shallow shared shared2 partial; do
+	cd "$HOME/$kind" || exit 99
+	gives 0 "a run in a $kind clone" guard run -- sh -c '
+		echo y >y && git add y && git commit -q -m "in a clone" &&
+		git checkout -q -b side HEAD~1 &&
+		git commit -q --allow-empty -m side'
+	gives 0 'import' guard import -y
+	is "$(git log --glob='refs/guard/*' --format=%s -2 | LC_ALL=C sort |
+		tr '\n' :)" 'in a clone:side:' 'the commits'
+	ok 'whole' git fsck --full --strict
+	gives 0 'nothing is left to import' guard import -y
+	says "$err" 'no commits'
+	ok 'discard' guard discard -y
+done
+cd "$HOME/shallow" || exit 99
+gives 0 'a run that fetches the rest of a shallow clone' guard run -- sh -c \
+	"git -c protocol.file.allow=always fetch -q --unshallow && git tag old HEAD~2"
+run=$(newest)
+gives 0 'import' guard import -y "$run"
+ok 'of what is older' git log -1 "refs/guard/$run/tags/old"
+ok 'whole' git fsck --full --strict
+is "$(git rev-list HEAD | wc -l)" 2 'the clone is as shallow as before'
+ok 'discard' guard discard -y "$run"
+
+# --- no git ---
+cd "$P" || exit 99
+gives 1 'without git' unshare -Urm sh -c \
+	'mount --bind /dev/null /usr/bin/git && exec guard import -y'
+says "$err" 'guard: import needs git: apt install git (the run is kept)'
+
 # --- what cannot be imported says so ---
 mkdir "$HOME/plain"
 cd "$HOME/plain" || exit 99

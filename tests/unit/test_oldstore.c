@@ -122,7 +122,7 @@ static void test_a_store_with_all_versions_of_snapshots_is_read(void **state)
 
 	make_old_store(box, &second);
 	check_old_snapshot(box, &second);
-	ok(store_open(&s, box->store_dir, STORE_READ, &err));
+	ok(store_open(&s, box->store_root_fd, STORE_READ, &err));
 	assert_int_equal(catalog_load(s, 1, &plain, &err), -ENOENT);
 	ok(catalog_load(s, 2, &tagged, &err));
 	assert_string_equal(tagged.tags[0], "never");

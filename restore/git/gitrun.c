@@ -1,0 +1,296 @@
+#include "restore/git/gitrun.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/landlock.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+#define MEMORY_MAX (4ull << 30)
+#define FILE_MAX (64ull << 30)
+#define SECONDS_MIN 300
+#define SECONDS_MAX 3600
+#define BYTES_A_SECOND 100000
+#define FILES_MAX 1024
+#define MESSAGE_MAX 300
+#define NOT_STARTED 127
+
+/* Files in the repository that each call writes anew. */
+#define INPUT "input"
+#define MESSAGES "messages"
+
+/* Every right to write in Landlock's first version. */
+#define LANDLOCK_WRITES                                                        \
+	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |       \
+	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |       \
+	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |           \
+	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |         \
+	 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM)
+
+/* GIT_DIR is given, so git neither searches for a repository nor asks who owns
+ * it. LC_ALL: its messages are not translated. */
+#define ENVIRONMENT                                                            \
+	"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "GIT_DIR=.",          \
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",        \
+		"GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1",             \
+		"GIT_NO_LAZY_FETCH=1"
+
+/* The user's objects come first in GITRUN_ALL: a file of the run that has the
+ * id of one of them and other bytes is not read. */
+static char *const environments[][11] = {
+	[GITRUN_RUN] = {ENVIRONMENT, "GIT_OBJECT_DIRECTORY=run"},
+	[GITRUN_ALL] = {ENVIRONMENT, "GIT_OBJECT_DIRECTORY=user",
+			"GIT_ALTERNATE_OBJECT_DIRECTORIES=run"},
+	[GITRUN_CHECKED] = {ENVIRONMENT},
+	[GITRUN_RESULT] = {ENVIRONMENT,
+			   "GIT_ALTERNATE_OBJECT_DIRECTORIES=user"},
+};
+
+const char *gitrun_program(void)
+{
+	static const char *const places[] = {"/usr/bin/git",
+					     "/usr/local/bin/git", "/bin/git",
+					     "/run/current-system/sw/bin/git"};
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (access(places[i], X_OK) == 0)
+			return places[i];
+	return NULL;
+}
+
+unsigned int gitrun_seconds(uint64_t bytes)
+{
+	uint64_t more = bytes / BYTES_A_SECOND;
+
+	return more > SECONDS_MAX - SECONDS_MIN
+		       ? SECONDS_MAX
+		       : SECONDS_MIN + (unsigned int)more;
+}
+
+/* --- the process --- */
+
+static void allow_writes(int ruleset, int fd, uint64_t access)
+{
+	struct landlock_path_beneath_attr rule = {
+		.allowed_access = access,
+		.parent_fd = fd,
+	};
+
+	(void)syscall(SYS_landlock_add_rule, ruleset,
+		      LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
+/* Where the kernel has no Landlock, the other limits hold. git opens /dev/null
+ * for writing at its start. */
+static void restrict_writes(int dirfd, int null)
+{
+	struct landlock_ruleset_attr attr = {
+		.handled_access_fs = LANDLOCK_WRITES,
+	};
+	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr,
+				   sizeof(attr), 0);
+
+	if (ruleset < 0)
+		return;
+	allow_writes(ruleset, null, LANDLOCK_ACCESS_FS_WRITE_FILE);
+	allow_writes(ruleset, dirfd,
+		     LANDLOCK_ACCESS_FS_WRITE_FILE |
+			     LANDLOCK_ACCESS_FS_REMOVE_FILE |
+			     LANDLOCK_ACCESS_FS_MAKE_DIR |
+			     LANDLOCK_ACCESS_FS_MAKE_REG);
+	(void)syscall(SYS_landlock_restrict_self, ruleset, 0);
+}
+
+static void limit(int what, uint64_t max)
+{
+	struct rlimit r = {max, max}, now;
+
+	/* At the hard limit the kernel sends SIGKILL instead of SIGXCPU, which
+	 * says why. */
+	if (what == RLIMIT_CPU)
+		r.rlim_max++;
+	if (getrlimit(what, &now) == 0 && now.rlim_max < r.rlim_max)
+		r.rlim_max = now.rlim_max;
+	if (r.rlim_cur > r.rlim_max)
+		r.rlim_cur = r.rlim_max;
+	(void)setrlimit(what, &r);
+}
+
+static void __attribute__((noreturn))
+execute(const struct gitrun *g, const int files[3], const char *program,
+	char *const *arguments, char *const *environment)
+{
+	int i, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    fchdir(g->dirfd) < 0)
+		_exit(NOT_STARTED);
+	restrict_writes(g->dirfd, null);
+	for (i = 0; i < 3; i++)
+		if (dup2(files[i] < 0 ? null : files[i], i) < 0)
+			_exit(NOT_STARTED);
+	if (syscall(SYS_close_range, 3u, ~0u, 0u) < 0)
+		_exit(NOT_STARTED);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)umask(077);
+	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_CPU, g->used < g->seconds ? g->seconds - g->used : 1);
+	limit(RLIMIT_FSIZE, FILE_MAX);
+	limit(RLIMIT_NOFILE, FILES_MAX);
+	limit(RLIMIT_AS, MEMORY_MAX);
+	(void)execve(program, arguments, environment);
+	_exit(NOT_STARTED);
+}
+
+/* What git said first, quoted: object names in it are the run's. */
+static int explain_failure(const char *verb, int messages, struct err *err)
+{
+	char text[MESSAGE_MAX];
+	ssize_t len = fd_pread(messages, text, sizeof(text) - 1, 0);
+
+	text[len > 0 ? len : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return fail(err, EBADMSG, "git %s refuses the run's objects: %s", verb,
+		    *text ? text_quote(text) : "no reason was given");
+}
+
+static int explain_end(const struct gitrun *g, const char *verb, int status,
+		       int messages, struct err *err)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+		return fail(err, ETIMEDOUT,
+			    "reading the run's repository took more than %u "
+			    "minutes of a processor, too much for what it "
+			    "holds",
+			    g->seconds / 60);
+	if (WIFSIGNALED(status))
+		return fail(err, EBADMSG,
+			    "reading the run's repository ended with signal "
+			    "%d: nothing of it is trusted",
+			    WTERMSIG(status));
+	if (WEXITSTATUS(status) == NOT_STARTED)
+		return fail(err, EIO, "git cannot be started");
+	return WEXITSTATUS(status) ? explain_failure(verb, messages, err) : 0;
+}
+
+static int open_new(const struct gitrun *g, const char *name, struct err *err)
+{
+	int fd = openat(g->dirfd, name,
+			O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+
+	return fd < 0 ? fail_errno(err, "make %s", text_quote(name)) : fd;
+}
+
+static int open_input(const struct gitrun *g, const struct buf *input,
+		      struct err *err)
+{
+	int fd = open_new(g, INPUT, err);
+
+	if (fd < 0 || (fd_write(fd, input->data, input->len) == 0 &&
+		       lseek(fd, 0, SEEK_SET) == 0))
+		return fd;
+	(void)fail_errno(err, "write the input of git");
+	(void)close(fd);
+	return -err->num;
+}
+
+static int run(struct gitrun *g, enum gitrun_objects objects,
+	       char *const *arguments, const int files[3], struct err *err)
+{
+	const char *program = gitrun_program();
+	char *line[12] = {"git"};
+	struct rusage use;
+	int status = 0;
+	size_t i;
+	pid_t pid;
+
+	if (!program)
+		return fail(err, ENOENT, "git is not installed");
+	for (i = 0; arguments[i] && i + 2 < sizeof(line) / sizeof(*line); i++)
+		line[i + 1] = arguments[i];
+	pid = fork();
+	if (pid < 0)
+		return fail_errno(err, "start git");
+	if (pid == 0)
+		execute(g, files, program, line, environments[objects]);
+	while (wait4(pid, &status, 0, &use) < 0)
+		if (errno != EINTR)
+			return fail_errno(err, "wait for git");
+	g->used += (unsigned int)(use.ru_utime.tv_sec + use.ru_stime.tv_sec);
+	return explain_end(g, arguments[0], status, files[2], err);
+}
+
+static int run_with_files(struct gitrun *g, enum gitrun_objects objects,
+			  char *const *arguments, const struct buf *input,
+			  int output, struct err *err)
+{
+	auto_close int messages = open_new(g, MESSAGES, err);
+	auto_close int in =
+		messages >= 0 && input ? open_input(g, input, err) : -1;
+
+	if (messages < 0 || (input && in < 0))
+		return -err->num;
+	return run(g, objects, arguments, (int[]){in, output, messages}, err);
+}
+
+int gitrun(struct gitrun *g, enum gitrun_objects objects,
+	   char *const *arguments, const struct buf *input, const char *output,
+	   struct err *err)
+{
+	auto_close int out = open_new(g, output, err);
+
+	return out < 0 ? out
+		       : run_with_files(g, objects, arguments, input, out, err);
+}
+
+static int each_line(FILE *f,
+		     int (*each)(void *arg, const char *line, struct err *err),
+		     void *arg, struct err *err)
+{
+	auto_free char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+	int got = 0;
+
+	while (got >= 0 && (len = getline(&line, &size, f)) > 0) {
+		if (line[len - 1] == '\n')
+			line[len - 1] = '\0';
+		got = each(arg, line, err);
+	}
+	return got < 0 ? got : 0;
+}
+
+int gitrun_lines(struct gitrun *g, enum gitrun_objects objects,
+		 char *const *arguments, const struct buf *input,
+		 int (*each)(void *arg, const char *line, struct err *err),
+		 void *arg, struct err *err)
+{
+	int got = gitrun(g, objects, arguments, input, GITRUN_OUTPUT, err);
+	int fd = got < 0 ? -1
+			 : openat(g->dirfd, GITRUN_OUTPUT,
+				  O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (got < 0)
+		return got;
+	if (!f)
+		return fail_errno(err, "read the output of git");
+	got = each_line(f, each, arg, err);
+	(void)fclose(f);
+	return got;
+}

@@ -1,0 +1,76 @@
+/*
+ * git, run in a bare repository that guard made, on objects of a run.
+ *
+ * The repository (gitcopy_make()) has guard's configuration, no hooks and no
+ * refs. The objects of a run lie beside it; git sees them only where a call
+ * asks for them:
+ *
+ *	objects/	what guard has let git check
+ *	run/		the run's object files, as they are
+ *	user		a link to the objects of the user's repository
+ *
+ * git gets an environment of guard's, no descriptor but its files, limits on
+ * memory, processor time and file size, and, where the kernel has Landlock,
+ * write access to this repository alone. Only programs that are part of git
+ * itself and start no other are called here: cat-file, index-pack,
+ * pack-objects, rev-list and for-each-ref.
+ */
+#ifndef GUARD_RESTORE_GIT_GITRUN_H
+#define GUARD_RESTORE_GIT_GITRUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+/* The path of the git program; NULL: none is installed. PATH is not searched:
+ * directories in it may hold files that a run made. */
+const char *gitrun_program(void);
+
+/*
+ * Seconds of a processor that git may take for so many bytes of a run's object
+ * files. A pack of 100 KB can hold thousands of objects, each a delta on one
+ * that is a thousand times larger.
+ */
+unsigned int gitrun_seconds(uint64_t bytes);
+
+/* The file for an output that is not kept. */
+#define GITRUN_OUTPUT "output"
+
+struct gitrun {
+	int dirfd; /* of the repository; borrowed */
+	unsigned int seconds; /* that all calls together may take */
+	unsigned int used;
+};
+
+/* The objects that a call sees. */
+enum gitrun_objects {
+	GITRUN_RUN, /* the run's */
+	GITRUN_ALL, /* the run's and the user's, of which the user's count */
+	GITRUN_CHECKED, /* the checked ones */
+	GITRUN_RESULT, /* the checked ones and the user's */
+};
+
+/*
+ * Runs git with these arguments (NULL ends them) and waits for it. input: its
+ * standard input, or NULL; output: the file in the repository that its standard
+ * output becomes.
+ *
+ * -ENOENT: no git is installed; -ETIMEDOUT: it took too long; -EBADMSG: it
+ * failed or was killed, with the first line of what it said as context.
+ */
+int gitrun(struct gitrun *g, enum gitrun_objects objects,
+	   char *const *arguments, const struct buf *input, const char *output,
+	   struct err *err);
+
+/*
+ * The same, and each line of the output, without its end, to each(), which
+ * stops with a negative result.
+ */
+int gitrun_lines(struct gitrun *g, enum gitrun_objects objects,
+		 char *const *arguments, const struct buf *input,
+		 int (*each)(void *arg, const char *line, struct err *err),
+		 void *arg, struct err *err);
+
+#endif
