@@ -380,7 +380,7 @@ while :; do
 done
 is "$bad" '' "the repository is whole wherever import is killed"
 ok 'at several points' test $at -gt 8
-is $status 0 'import' || note "$(cat "$T/x")"
+is "$status" 0 'import' || note "$(cat "$T/x")"
 is "$(import_of "$run" heads/k2)" k2 'its commit'
 ok 'discard' guard discard -y "$run"
 
