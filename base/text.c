@@ -193,9 +193,9 @@ size_t text_fit(const char *text, size_t columns)
 
 /* Bytes of the text that fit into a line of this many columns; 0: the text
  * begins on the next line. */
-static size_t find_line_end(const char *text, size_t capacity, bool must)
+static size_t find_line_end(const char *text, size_t columns_left, bool must)
 {
-	size_t fits = text_fit(text, capacity), len;
+	size_t fits = text_fit(text, columns_left), len;
 
 	if (!text[fits] || text[fits] == ' ')
 		return fits;
@@ -212,8 +212,8 @@ size_t text_wrap(struct buf *to, const char *text, size_t at, size_t indent,
 	bool fresh = at <= indent;
 
 	while (width > indent && at + text_width(text) > width) {
-		size_t capacity = width > at ? width - at : 0;
-		size_t len = find_line_end(text, capacity, fresh);
+		size_t columns_left = width > at ? width - at : 0;
+		size_t len = find_line_end(text, columns_left, fresh);
 
 		buf_add(to, text, len);
 		text += len;

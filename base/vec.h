@@ -8,8 +8,8 @@
  *	VEC_SORT(&list, compare_changes);
  *	VEC_FREE(&list);
  *
- * The array owns the memory of its items, not what they point to. An item's
- * address is valid until the next VEC_ADD.
+ * The array owns the memory of its items, not the memory that items point to.
+ * An item's address is valid until the next VEC_ADD.
  */
 #ifndef GUARD_BASE_VEC_H
 #define GUARD_BASE_VEC_H

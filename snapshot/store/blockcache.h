@@ -1,7 +1,8 @@
 /*
- * A few unpacked blocks, so that reading the small objects of one block one
- * after the other unpacks it once. Thread-safe; what was handed out stays
- * until it is given back, also when it has left the cache.
+ * A cache of a few unpacked blocks: reading the small objects of one block one
+ * after the other unpacks the block once. Thread-safe. A block that a caller
+ * holds stays valid until blockcache_release(), also after it has left the
+ * cache.
  */
 #ifndef GUARD_SNAPSHOT_STORE_BLOCKCACHE_H
 #define GUARD_SNAPSHOT_STORE_BLOCKCACHE_H
@@ -12,23 +13,27 @@
 struct blockcache;
 
 struct cached_block {
-	const void *owner; /* with offset: the key */
+	const void *owner; /* the key, together with offset */
 	uint64_t offset;
 	unsigned char *data;
-	size_t len; /* of the objects, without the table */
-	unsigned int users; /* the cache's own */
+	size_t len; /* length of the objects, without the table */
+	unsigned int users; /* for the cache only */
 };
 
 struct blockcache *blockcache_new(void);
 void blockcache_free(struct blockcache **cache);
 
-/* NULL when it is not there. */
+/* Returns a held block, or NULL when the cache does not have it. The caller
+ * releases it. */
 struct cached_block *blockcache_get(struct blockcache *cache, const void *owner,
 				    uint64_t offset);
-/* Takes over data (from mem_alloc) and returns it as blockcache_get() does. */
+/* Adds a block and returns it as blockcache_get() does. The cache owns data
+ * (from mem_alloc) from this call on. */
 struct cached_block *blockcache_put(struct blockcache *cache, const void *owner,
 				    uint64_t offset, unsigned char *data,
 				    size_t len);
+
+/* Ends the use of a block from blockcache_get() or blockcache_put(). */
 void blockcache_release(struct blockcache *cache, struct cached_block *block);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * What is still in a long file of its version before: chunks that are known
- * by their marks (mark.h), so that only what changed is cut, compared and
- * stored.
+ * Reuse of the chunks of a long file's previous version. Chunks are identified
+ * by their tags (chunk_mac.h), so that only changed ranges are chunked,
+ * compared and stored.
  *
- * chunk_reuse_check() reads the file and marks each run of the old list where
- * it was. A run counts as kept when it and the two behind it are as they were,
- * up to the end of a file whose length is the same: then cutting the whole
- * file anew would come to the same run. Its cut depends on the bytes before
- * it, and holes that begin or end in what changed cannot reach it: two chunks
- * without a hole have bytes other than zero between them. So equal bytes give
- * equal lists, with a past and without.
+ * chunk_reuse_check() reads the file and compares each run of the old list with
+ * the bytes at its old offset. A run is reusable when it and the next two runs
+ * are unchanged, up to the end of a file of the same length: chunking the whole
+ * file would then produce the same run. A cut depends on the bytes before it,
+ * and a hole that begins or ends in a changed range cannot reach the run: two
+ * chunks without a hole between them contain non-zero bytes. So equal bytes
+ * give equal lists, with and without reuse.
  */
 #ifndef GUARD_SNAPSHOT_STORE_CHUNK_REUSE_H
 #define GUARD_SNAPSHOT_STORE_CHUNK_REUSE_H
@@ -19,27 +19,30 @@
 
 struct chunk_reuse {
 	struct chunk_mac_cache *chunk_mac_cache;
-	struct chunklist list; /* of the version before, may be empty */
-	const unsigned char *macs; /* CHUNK_MAC_LEN a run, of marks */
-	uint64_t *starts; /* of the runs */
+	struct chunklist list; /* list of the previous version, may be empty */
+	const unsigned char *macs; /* CHUNK_MAC_LEN bytes a run, owned by the
+				      cache */
+	uint64_t *starts; /* offsets of the runs */
 	bool *reusable;
-	size_t *order; /* of the runs, by their marks */
+	size_t *order; /* indexes of the runs, sorted by tag */
 };
 
-/* before: the version before; a list without marks is as good as none. */
+/* before: the list of the previous version, may be NULL. Without tags for it
+ * nothing is reused. */
 struct chunk_reuse *chunk_reuse_new(struct store *s,
 				    struct chunk_mac_cache *chunk_mac_cache,
 				    const struct oid *before);
 void chunk_reuse_free(struct chunk_reuse **p);
 
-/* cached: most of it is in memory. -errno: the file cannot be read. */
+/* cached: most of the file is in the page cache. Returns 0, or a negative errno
+ * when the file cannot be read. */
 int chunk_reuse_check(struct chunk_reuse *p, int fd, uint64_t size, bool cached,
 		      struct err *err);
 
-/* The kept chunk that begins there, or list.count. */
+/* The reusable chunk that begins at pos; list.count when there is none. */
 size_t chunk_reuse_at(const struct chunk_reuse *p, uint64_t pos);
 
-/* The chunk of this mark and length, or NULL. Thread-safe. */
+/* The chunk with this tag and length, or NULL. Thread-safe. */
 const struct chunk_run *
 chunk_reuse_find(const struct chunk_reuse *p,
 		 const unsigned char mark[CHUNK_MAC_LEN], uint64_t len);

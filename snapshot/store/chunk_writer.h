@@ -1,8 +1,8 @@
 /*
- * Puts the chunks of one long file and keeps the list of them in order. When a
- * file turns out to be very long a thread of its own takes half of the work:
- * hashing, comparing and compressing, so that one huge file keeps two cores
- * busy. Order of calls: new; any number of put and hole; end; free.
+ * Stores the chunks of one long file and collects their list in order. For a
+ * very long file a second thread takes half of the work (hashing, comparing,
+ * compressing), so that one huge file uses two cores. Order of calls: new; any
+ * number of add, add_reused and add_hole; end; free.
  */
 #ifndef GUARD_SNAPSHOT_STORE_CHUNK_WRITER_H
 #define GUARD_SNAPSHOT_STORE_CHUNK_WRITER_H
@@ -11,24 +11,25 @@
 
 struct chunk_writer;
 
-/* past: may be NULL; must live longer. Without one there are no marks. */
+/* chunk_reuse: may be NULL, must outlive the writer. Without it no tags are
+ * computed. */
 struct chunk_writer *chunk_writer_new(struct store *s,
 				      const struct chunk_reuse *chunk_reuse);
 void chunk_writer_free(struct chunk_writer **chunk_writer);
-/* The next chunk, at most CHUNK_MAX; data is the caller's. A failure may be
- * told by a later call. */
+/* Adds the next chunk of at most CHUNK_MAX bytes. data is borrowed until the
+ * call returns. A failure may be reported by a later call. */
 int chunk_writer_add(struct chunk_writer *p, const void *data, size_t len,
 		     struct err *err);
-/* The next run as the past has it. */
+/* Adds the next run as the previous version has it. */
 void chunk_writer_add_reused(struct chunk_writer *p,
 			     const struct chunk_run *run,
 			     const unsigned char mark[CHUNK_MAC_LEN]);
-/* The next bytes are a hole. */
+/* Adds a hole of len bytes. */
 void chunk_writer_add_hole(struct chunk_writer *p, uint64_t len);
-/* Waits for all chunks. The list is the putter's. */
+/* Waits until all chunks are stored. The writer owns the list. */
 int chunk_writer_end(struct chunk_writer *p, const struct chunklist **ret,
 		     struct err *err);
-/* After that, see chunker_macs(). */
+/* After chunk_writer_end(), see chunker_macs(). */
 unsigned char *chunk_writer_macs(struct chunk_writer *p, size_t *ret_count);
 
 #endif

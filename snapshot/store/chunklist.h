@@ -1,14 +1,14 @@
 /*
- * Of what a long file consists: chunks and holes, in order.
+ * The content of a long file: chunks and holes, in order.
  *
  *	chunklist = 1:var size:var count:var *run
  *	run       = length * 2 + 1                       ; a hole, all zeros
  *	          | length * 2:var hash:16 ordinal:var   ; a data object
  *
- * var is LEB128. Lengths are above 0 and add up to size; a chunk has at most
- * 1 MiB. Holes are runs of zeros of at least HOLE_MIN bytes on borders of
- * HOLE_ALIGN (the last one may end where the file ends), and no other zeros
- * are; so equal bytes give equal lists, however they lie on the disk.
+ * var is LEB128. Lengths are above 0 and add up to size; a chunk has at most 1
+ * MiB. Holes are all runs of zeros of at least HOLE_MIN bytes between borders
+ * of HOLE_ALIGN; the last hole may end at the end of the file. No other zeros
+ * are holes, so equal bytes give equal lists, whatever the file system stores.
  */
 #ifndef GUARD_SNAPSHOT_STORE_CHUNKLIST_H
 #define GUARD_SNAPSHOT_STORE_CHUNKLIST_H
@@ -23,7 +23,7 @@
 struct chunk_run {
 	uint64_t len;
 	bool hole;
-	struct oid id; /* of a chunk */
+	struct oid id; /* name of a chunk */
 };
 
 struct chunklist {
@@ -33,12 +33,18 @@ struct chunklist {
 };
 
 void chunklist_free(struct chunklist *list);
+
+/* Appends a run and adds its length to the size. */
 void chunklist_add(struct chunklist *list, const struct chunk_run *run);
+
+/* Appends the bytes of the list to `to`. */
 void chunklist_encode(const struct chunklist *list, struct buf *to);
-/* -EBADMSG unless all of it is as written above. */
+/* -EBADMSG unless the bytes follow the grammar above. *ret must be freed with
+ * chunklist_free(). */
 int chunklist_decode(const void *data, size_t len, struct chunklist *ret,
 		     struct err *err);
-/* Out of the store. */
+/* Reads the list with this name from the store. -ENOENT, -EBADMSG as
+ * store_get(). */
 int chunklist_load(struct store *s, const struct oid *id, struct chunklist *ret,
 		   struct err *err);
 

@@ -1,10 +1,10 @@
 /*
- * The bytes of a regular file, into the store and out of it.
+ * The content of regular files, into the store and out of it.
  *
- * Up to CONTENT_SINGLE_MAX a file is one data object; above, it is cut by its
- * content into chunks, and a chunklist object names them and the holes. An
- * empty file has no object (type OBJECT_NONE). Callers never care: they hold
- * a struct oid and use this module.
+ * A file of up to CONTENT_SINGLE_MAX bytes is one data object. A longer file is
+ * cut into chunks, and a chunklist object names chunks and holes. An empty file
+ * has no object (type OBJECT_NONE). Callers hold a struct oid and need not tell
+ * the cases apart.
  */
 #ifndef GUARD_SNAPSHOT_STORE_CONTENT_H
 #define GUARD_SNAPSHOT_STORE_CONTENT_H
@@ -18,62 +18,56 @@
 #define CONTENT_SINGLE_MAX (1u << 20)
 
 /*
- * Keeps all bytes of an open regular file from its start. *ret_size is how
- * many there were (the file may have grown or shrunk since its fstat: the
- * caller compares). Holes are found by SEEK_DATA and kept. What it has in
- * common with the version before (known, may be NULL) is known again without
- * being cut and compared.
+ * Stores all bytes of an open regular file from its start. *ret_size is their
+ * number; the file may have grown or shrunk since its fstat(2), and the caller
+ * compares. Holes are found by SEEK_DATA. hints (may be NULL) names the
+ * previous version, whose unchanged chunks are reused without cutting and
+ * comparing.
  */
 int content_put(struct store *s, int fd, const struct longfile_hints *hints,
 		struct oid *ret, uint64_t *ret_size, struct err *err);
 
-/* Keeps bytes that are in memory already (any length). */
+/* Stores len bytes of memory, of any length. */
 int content_put_bytes(struct store *s, const void *data, uint64_t len,
 		      struct oid *ret, struct err *err);
 
-/*
- * Writes the file into fd from offset 0 (an empty file opened for writing),
- * holes as holes, and sets its length. Every byte is verified against its
- * hash before it is written.
- */
+/* Writes the content into fd, an empty file open for writing, from offset 0;
+ * holes stay holes. Every byte is verified against its hash before it is
+ * written. */
 int content_write(struct store *s, const struct oid *id, int fd,
 		  struct err *err);
 
-/* Asked after each piece (at most CHUNK_MAX) with what has been done of the
- * file; false ends it: -EINTR. */
+/* Called after each piece (at most CHUNK_MAX) with the number of bytes done;
+ * false ends the call with -EINTR. */
 struct content_watch {
 	bool (*go_on)(void *arg, uint64_t done);
 	void *arg;
 };
 
-/* The same; watch may be NULL. */
+/* As content_write(); watch may be NULL. */
 int content_write_watched(struct store *s, const struct oid *id, int fd,
 			  const struct content_watch *watch, struct err *err);
 
-/* Gives the bytes in order to each() in pieces; stops when it is negative and
- * returns that. Holes come as zeros. */
+/* Passes the bytes in order to each(), in pieces; holes as zeros. A negative
+ * result of each() ends the call and is returned. */
 int content_each(struct store *s, const struct oid *id,
 		 int (*each)(void *arg, const void *data, size_t len,
 			     struct err *err),
 		 void *arg, struct err *err);
 
-/*
- * Where content_write() writes: each stretch between the holes, in order, the
- * length above 0. Reads no chunks.
- */
+/* Passes the ranges that content_write() writes, in order, to each(): the data
+ * between the holes, with lengths above 0. Reads no chunks. */
 int content_map(struct store *s, const struct oid *id,
 		int (*each)(void *arg, uint64_t at, uint64_t len,
 			    struct err *err),
 		void *arg, struct err *err);
 
-/*
- * Whether the open file holds exactly these bytes: 1, 0 or negative. Stops at
- * the first difference; size is compared first.
- */
+/* Compares the open file with the content: 1 equal, 0 different, or a negative
+ * errno. Sizes are compared first; the first difference ends the call. */
 int content_equal(struct store *s, const struct oid *id, int fd,
 		  struct err *err);
 
-/* The same; watch may be NULL. */
+/* As content_equal(); watch may be NULL. */
 int content_equal_watched(struct store *s, const struct oid *id, int fd,
 			  const struct content_watch *watch, struct err *err);
 

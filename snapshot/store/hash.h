@@ -1,17 +1,19 @@
 /*
- * Hashes. The only user of xxhash.
+ * Hashes. No other module includes xxhash.
  *
- * Keyed: for identity, always together with a compare of the bytes (store.h
- * says why). XXH3-64 twice, with the 192 secret bytes of a store and with 192
- * others made from them: a structured pair collides under one random secret
- * with 2^-26, whichever of XXH3's lengths is taken, and so under two with
- * 2^-52. Half the speed of XXH3-128, which older stores have: 8 GB/s, a
- * hundredth of a first snapshot's time. Never the seeded variants: `_withSeed`
- * collides for structured pairs with 2^-10, and
- * `_withSecretandSeed` uses the public secret up to 240 bytes.
- * Plain: XXH3-64, against accidents only (bit rot, torn writes).
+ * Keyed hash: names objects, always together with a comparison of the bytes
+ * (store.h gives the reason). It is XXH3-64 twice: with the 192 secret bytes of
+ * a store, and with 192 bytes derived from them. Structured pairs collide under
+ * one random secret with probability 2^-26, at every length that XXH3 treats
+ * differently, and under both with 2^-52. The speed is half of that of
+ * XXH3-128, which older stores use: 8 GB/s, a hundredth of the time of a first
+ * snapshot. The seeded variants are not used: `_withSeed` collides for
+ * structured pairs with probability 2^-10, and `_withSecretandSeed` uses the
+ * public secret for up to 240 bytes.
  *
- * Both are written big-endian (xxhash's canonical form), so stores can move
+ * Check: XXH3-64 without a key, against accidents only (bit rot, torn writes).
+ *
+ * Both are stored big-endian (xxhash's canonical form), so that stores can move
  * between machines.
  */
 #ifndef GUARD_SNAPSHOT_STORE_HASH_H
@@ -26,7 +28,8 @@
 #define SECRET_LEN 192
 
 enum hash_kind {
-	HASH_XXH3_128, /* of stores from before there were two secrets */
+	HASH_XXH3_128, /* in stores that were made before HASH_XXH3_64X2
+			  existed */
 	HASH_XXH3_64X2,
 };
 
@@ -35,7 +38,7 @@ struct hash_key {
 	enum hash_kind kind;
 };
 
-/* secret: SECRET_LEN bytes, copied; forget them with explicit_bzero(). */
+/* secret: SECRET_LEN bytes, copied. Erase the key with explicit_bzero(). */
 void hash_key_make(struct hash_key *ret, enum hash_kind kind,
 		   const void *secret);
 
@@ -43,13 +46,13 @@ void hash_key_make(struct hash_key *ret, enum hash_kind kind,
 void hash_keyed(const struct hash_key *key, const void *data, size_t len,
 		unsigned char ret[HASH_LEN]);
 
-/* A number from the secret and a small number, for tables that must differ
- * from store to store. Not for identity. */
+/* A number derived from the secret and a small number, for tables that must
+ * differ from store to store. Not for identity. */
 uint64_t hash_derive(const void *secret, uint64_t number);
 
 /* The unkeyed 64-bit check of the bytes. */
 uint64_t hash_check(const void *data, size_t len);
-/* The same of several, one behind the other. */
+/* The check of several buffers, one behind the other. */
 uint64_t hash_check_parts(const struct buf *const *parts, size_t count);
 
 #endif

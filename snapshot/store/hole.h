@@ -1,6 +1,5 @@
-/*
- * Where a file has holes: as its file system says, and in its bytes.
- */
+/* Holes of a file: those that its file system reports, and runs of zeros in its
+ * bytes. */
 #ifndef GUARD_SNAPSHOT_STORE_HOLE_H
 #define GUARD_SNAPSHOT_STORE_HOLE_H
 
@@ -8,18 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * The next stretch of the file that is not known to be a hole, from pos on,
- * in whole blocks of HOLE_ALIGN. False: nothing but a hole is left, and
- * *ret_start is where the file ends.
- */
+/* Finds the next range from pos on that may hold data, in whole blocks of
+ * HOLE_ALIGN. False: only a hole is left, and *ret_start is the end of the
+ * file. */
 bool hole_next_data(int fd, uint64_t pos, uint64_t *ret_start,
 		    uint64_t *ret_end);
 
-/* How many bytes at the start of data are zeros, in whole blocks of
- * HOLE_ALIGN: data begins on a border of one, the last may be short. */
+/* Number of zero bytes at the start of data, in whole blocks of HOLE_ALIGN.
+ * data begins at a block border; the last block may be short. */
 size_t hole_zeros_len(const unsigned char *data, size_t len);
-/* How many bytes are before the first such block. */
+/* Number of bytes before the first block of zeros. */
 size_t hole_data_len(const unsigned char *data, size_t len);
 
 #endif

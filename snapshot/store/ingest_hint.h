@@ -1,8 +1,8 @@
 /*
- * Files whose bytes somebody has just written, synced and put into the store.
- * One of that number, size and both times is it, and is not read again: whoever
- * writes to it may set mtime back, but not ctime. ctime {0}: nobody may read
- * it, so there is nothing better to go by.
+ * Files that guard has just written, synced and stored. A file with the same
+ * inode, size, mtime and ctime is not read again: a writer can reset mtime but
+ * not ctime. ctime {0}: the file cannot be read, so its content is taken from
+ * the hint without this check.
  */
 #ifndef GUARD_SNAPSHOT_STORE_INGEST_HINT_H
 #define GUARD_SNAPSHOT_STORE_INGEST_HINT_H
@@ -14,12 +14,12 @@ struct ingest_hint {
 	uint64_t ino, size;
 	struct timestamp mtime, ctime;
 	struct oid content;
-	bool no_attrs; /* as it was at ctime, it has no attributes */
+	bool no_attrs; /* the file had no attributes at this ctime */
 };
 
-/* A list is sorted before it is looked through. */
+/* Sorts a list for ingest_hint_find(). */
 void ingest_hint_sort(struct ingest_hint *list, size_t count);
-/* NULL: it is none of them. */
+/* The hint for a file with this metadata, or NULL. */
 const struct ingest_hint *ingest_hint_find(const struct ingest_hint *list,
 					   size_t count, const struct meta *m);
 

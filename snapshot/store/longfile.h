@@ -1,28 +1,26 @@
-/*
- * A long file on its way into the store: read, cut by its content, its chunks
- * and their list put. For content.c alone.
- */
+/* Stores a long file: reads and chunks it, stores the chunks and their list.
+ * For content.c only. */
 #ifndef GUARD_SNAPSHOT_STORE_LONGFILE_H
 #define GUARD_SNAPSHOT_STORE_LONGFILE_H
 
 #include "snapshot/store/chunk_mac_cache.h"
 #include "snapshot/store/store.h"
 
-/* What is known of a file before it is read; both may be NULL. */
+/* Knowledge about a file before it is read. Both members may be NULL. */
 struct longfile_hints {
 	struct chunk_mac_cache
-		*chunk_mac_cache; /* where those of long files are kept */
-	const struct oid *before; /* its version before */
+		*chunk_mac_cache; /* cache of the tags of long files */
+	const struct oid *before; /* chunk list of the previous version */
 };
 
-/* See content_put(); size is what stat says. */
+/* As content_put(); size is that of fstat(2). */
 int longfile_put(struct store *s, int fd, uint64_t size,
 		 const struct longfile_hints *hints, struct oid *ret,
 		 uint64_t *ret_size, struct err *err);
 
 /* --- for tests only --- */
 
-/* From now on files of this length and more have marks. */
+/* Files of at least this length get tags. */
 void longfile_set_mac_len(uint64_t len);
 
 #endif

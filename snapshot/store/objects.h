@@ -1,8 +1,8 @@
 /*
- * The objects that this process has added to the store, found by their hash.
- * They are known from the moment they were put: first in memory, in a block
- * that is being filled, then in a pack that is being written, then in one
- * that others see as well. Not thread-safe: the store's mutex guards it.
+ * The objects that this process has added to the store, by hash: first in
+ * memory, in a block that is being filled, then in a pack that is being
+ * written, then in a published pack. Not thread-safe: the store's mutex
+ * protects it.
  */
 #ifndef GUARD_SNAPSHOT_STORE_OBJECTS_H
 #define GUARD_SNAPSHOT_STORE_OBJECTS_H
@@ -11,24 +11,24 @@
 
 struct out_pack;
 
-/* Where objects of this process lie together. */
+/* A group of objects of this process that are stored together. */
 struct block {
 	struct buf data; /* objects (and table) while in memory */
 	struct buf table;
 	uint32_t count;
 	enum pack_kind kind;
-	/* Set once it is written; data is empty from then on. */
+	/* set once the block is written; data is empty from then on */
 	struct out_pack *out;
 	uint64_t offset;
 	bool single; /* one object, no table */
-	struct block *next; /* of all, for freeing */
+	struct block *next; /* in the list of all blocks */
 };
 
 struct object {
 	unsigned char hash[HASH_LEN];
 	uint32_t len, inner;
 	struct block *block;
-	uint32_t next; /* index + 1 of an older one in the same chain */
+	uint32_t next; /* index + 1 of an older object in the same hash chain */
 	uint16_t ord;
 	uint8_t type;
 };
@@ -41,12 +41,12 @@ struct objects {
 };
 
 void objects_free(struct objects *o);
+
+/* Adds an object and returns it, valid until the next call. */
 struct object *objects_add(struct objects *o, const unsigned char *hash,
 			   uint8_t type);
-/*
- * The oldest one of this hash and type whose index is >= from; its index in
- * *ret_index. NULL when there is none.
- */
+/* The oldest object of this hash and type whose index is >= from, and its index
+ * in *ret_index; NULL when there is none. */
 struct object *objects_find(const struct objects *o, const unsigned char *hash,
 			    uint8_t type, size_t from, size_t *ret_index);
 

@@ -1,8 +1,8 @@
 /*
- * The bytes of a pack, shared by its one encoder (packer.c) and its one decoder
+ * The bytes of a pack, shared by the encoder (packer.c) and the decoder
  * (pack.c).
  *
- * Numbers are little-endian; a check is XXH3-64 of what stands before it.
+ * Numbers are little-endian; a check is XXH3-64 of all bytes before it.
  *
  *	pack    = header *record index footer
  *	header  = "GUARDPK1" version:2 kind:1 hash:1 header-length:4 uuid:16
@@ -21,9 +21,10 @@
  *	          plain-bytes:8 0:16 check:8                    ; 64 bytes
  *
  * fanout[b] counts the hashes whose first byte is <= b. Hashes are sorted by
- * bytes, equal ones by type and ord. `again`: when the object was stored one of
- * its hash and a lower ord could not be read, and may have had these bytes. In
- * a block the objects follow each other without gaps, as its lines do.
+ * bytes, equal hashes by type and ord. `again` is set on an object that was
+ * stored while an object of the same hash and a lower ord could not be read and
+ * may have had the same bytes. The objects of a block follow each other without
+ * gaps, in the order of the lines.
  */
 #ifndef GUARD_SNAPSHOT_STORE_PACKFORMAT_H
 #define GUARD_SNAPSHOT_STORE_PACKFORMAT_H
@@ -40,7 +41,7 @@
 #define OBJECT_LEN_MAX ((uint64_t)1 << 30)
 #define BLOCK_TABLE_ENTRY 24 /* bytes an object in a block's table */
 #define BLOCK_OBJECTS_MAX (1u << 20)
-#define BLOCK_LEN_MAX (64u << 20) /* objects and table, refused above */
+#define BLOCK_LEN_MAX (64u << 20) /* objects and table; readers refuse more */
 
 enum pack_kind {
 	PACK_DATA = 0,
@@ -49,10 +50,10 @@ enum pack_kind {
 };
 
 /*
- * A block is full from here on. Data: solid blocks are smaller and faster than
- * each object on its own. Trees: whoever looks for one path unpacks a block for
- * each folder on the way to it, which costs more than the hundredth that large
- * ones would save of a pack that is a hundredth of the store.
+ * The size from which a block is full. Data: large blocks are smaller and
+ * faster than single objects. Trees: a lookup of one path unpacks a block for
+ * each directory on the path, which costs more than large blocks would save: a
+ * hundredth of a pack that is a hundredth of the store.
  */
 static inline size_t block_full(enum pack_kind kind)
 {
@@ -61,37 +62,38 @@ static inline size_t block_full(enum pack_kind kind)
 
 enum pack_codec { CODEC_RAW = 0, CODEC_ZSTD = 1 };
 
-/* Type of a record that is a block; the others are enum object_type. */
+/* Type of a record that is a block; other types are those of enum object_type.
+ */
 #define RECORD_BLOCK 0x40
 
-/* What a store says of itself, in FORMAT and in every pack. */
+/* Identity of a store, in FORMAT and in every pack. */
 struct format {
 	unsigned char uuid[PACK_UUID_LEN];
 	enum hash_kind hash;
-	bool has_tombstones; /* FORMAT only: see gone.h */
+	bool has_tombstones; /* FORMAT only: see tombstones.h */
 };
 
 /* The head of a record. */
 struct record_head {
 	uint8_t type, codec;
-	uint16_t ord; /* of a single object */
-	uint32_t count; /* objects in it; 1 for a single one */
+	uint16_t ord; /* ordinal of a single object */
+	uint32_t count; /* number of objects; 1 for a single object */
 	uint64_t plain_len, stored_len;
-	unsigned char hash[HASH_LEN]; /* of a single object, else zeros */
-	uint64_t check; /* of the payload as stored */
+	unsigned char hash[HASH_LEN]; /* hash of a single object, else zeros */
+	uint64_t check; /* check of the payload as stored */
 };
 
-/* Where an object lies. */
+/* Location of an object. */
 struct pack_entry {
 	unsigned char hash[HASH_LEN];
-	uint64_t offset; /* of its record */
-	uint32_t len; /* of the object */
-	uint32_t inner; /* where it begins in the block */
-	uint32_t stored_len; /* of the whole record's payload */
+	uint64_t offset; /* offset of its record */
+	uint32_t len; /* length of the object */
+	uint32_t inner; /* offset of the object in the block */
+	uint32_t stored_len; /* length of the record's whole payload */
 	uint16_t ord;
 	uint8_t type;
 	bool in_block;
-	bool again; /* see above */
+	bool again; /* see the top of this file */
 };
 
 #define PACK_VERSION 1
@@ -122,40 +124,37 @@ static inline uint64_t get_le(const unsigned char *from, int len)
 	return v;
 }
 
-/* Bytes that a record takes in the file. */
+/* Bytes of a record in the file. */
 static inline uint64_t record_file_len(uint64_t stored_len)
 {
 	return HEAD_LEN + ((stored_len + 7) & ~(uint64_t)7);
 }
 
-/* False: no head, or a damaged one, or lengths that no writer makes. */
+/* Decodes a head. False: no head, a damaged head, or lengths that no writer
+ * makes. */
 bool record_head_get(const unsigned char *from, struct record_head *ret);
 
-/*
- * Checks a payload against its head and unpacks it, to be freed: -EBADMSG.
- * name: of the pack, for the message.
- */
+/* Checks a payload against its head and unpacks it, for the caller to free.
+ * -EBADMSG: damaged. name is that of the pack, for the message. */
 int record_unpack(const char *name, uint64_t offset,
 		  const struct record_head *head, const unsigned char *payload,
 		  unsigned char **ret, struct err *err);
 
-/* What a pack's header says; false: it is damaged, or of a newer guard. */
+/* Decodes a pack's header. False: damaged, or of a newer guard. */
 bool pack_header_get(const unsigned char *header, struct format *ret);
 
-/* Writes a head, its check last. */
+/* Encodes a head and its check. */
 void record_head_put(unsigned char *to, const struct record_head *head);
 
-/* Sorts the entries and makes the index of them (fanout, hashes, metas). */
+/* Sorts the entries and appends their index (fanout, hashes, metas) to `to`. */
 void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to);
 
 /* --- a block's table --- */
 
-/* Writes an object's line: its hash, len, ord, type and again. */
+/* Encodes an object's line: hash, len, ord, type and again. */
 void block_table_add(unsigned char *at, const struct pack_entry *e);
-/*
- * Takes a block apart: each() for every object with its place, all within the
- * block. -EBADMSG when the table does not fit.
- */
+/* Calls each() for every object of a block with its place, which lies within
+ * the block. -EBADMSG: the table is invalid. */
 int block_each(const unsigned char *plain, size_t len, uint32_t count,
 	       int (*each)(void *arg, const struct pack_entry *entry,
 			   struct err *err),

@@ -1,28 +1,26 @@
 /*
- * Gives lost objects their bytes back from others of the same keyed hash,
- * length and type. What could not be read was not known to be equal when its
- * bytes came again, so that a snapshot between damage and repair has stored
- * them under the next ordinal. The lower ones that are missing get these bytes,
- * too: then old snapshots have them again, and trees that are made anew refer
- * to the names that the lost ones referred to.
+ * Recovers lost objects from replicas: objects of the same keyed hash, length
+ * and type with a higher ordinal. An object that cannot be read is not known to
+ * be equal to new bytes, so a snapshot between the damage and the repair stores
+ * the same bytes again under the next ordinal. replicas_fill() stores these
+ * bytes under the missing lower ordinals, too: old snapshots have their objects
+ * again, and new trees refer to the same names as the old ones.
  *
- * What was compared with all lower ones and differs from them has a mark of its
- * absence (`again` in packformat.h), and nothing is taken from it: of two
- * objects that collide one does not become the other. Bytes of one hash that
- * differ though each may be the lost one prove a collision, too: nothing is
- * taken from them either. What is left is a collision whose first half was lost
- * before the second came, 2^-52 for who does not know the secret (hash.h).
+ * An object that was compared with all lower ordinals and differs from them
+ * lacks the flag `again` (packformat.h) and is never used as a replica: of two
+ * colliding objects, one never becomes the other. Candidates of one hash with
+ * different bytes prove a collision, too, and are not used. The remaining case,
+ * a collision whose first object was lost before the second was stored, has
+ * probability 2^-52 without knowledge of the secret (hash.h).
  */
 #ifndef GUARD_SNAPSHOT_STORE_REPLICAS_H
 #define GUARD_SNAPSHOT_STORE_REPLICAS_H
 
 #include "snapshot/store/store.h"
 
-/*
- * s: open for writing, and to be opened anew afterwards, so that the lower
- * names are found first. *ret_count: names that have bytes again; they are
- * durable when this returns 0.
- */
+/* s must be open for writing, and must be closed and opened again afterwards,
+ * so that lookups find the lower ordinals first. *ret_count: names that have
+ * bytes again, durable when this returns 0. */
 int replicas_fill(struct store *s, uint64_t *ret_count, struct err *err);
 
 #endif

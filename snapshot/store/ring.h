@@ -1,11 +1,11 @@
 /*
- * Reading and syncing many files at once: io_uring where the kernel lets us,
- * plain calls everywhere else. Long files are read by stream.h and written by
- * writer.h in the same way; nobody else uses io_uring.
+ * Reads and syncs many files at once: with io_uring where the kernel allows it,
+ * with plain calls elsewhere. stream.h reads long files and writer.h writes
+ * them in the same way; no other module uses io_uring.
  *
- * A reader takes small files in a batch: each is opened, read and closed in
- * one chain, up to `depth` of them under way. One reader belongs to one
- * thread. Results come in no promised order.
+ * A reader takes small files in batches: each file is opened, read and closed
+ * in one chain, with up to `depth` chains in flight. A reader belongs to one
+ * thread. Results come in no defined order.
  *
  *	r = reader_new(64, false);
  *	while (there are files) {
@@ -17,17 +17,18 @@
  *		use(&file);
  *	reader_free(&r);
  *
- * dirfd (may be O_PATH) stays open and name's folder the same until the
- * result was handed out; the name itself is copied. Nothing is followed
- * (O_NOFOLLOW), nothing blocks (O_NONBLOCK: a fifo reads as empty), access
- * times stay where the owner may ask for that (O_NOATIME).
+ * dirfd (may be O_PATH) must stay open and name's directory unchanged until the
+ * result is returned; the name is copied. Symbolic links are not followed
+ * (O_NOFOLLOW), opens do not block (O_NONBLOCK: a FIFO reads as empty), and
+ * access times are unchanged where the user may ask for that (O_NOATIME).
  *
- * A reader says what was read, not that it was at rest: the caller compares
- * meta_get(dirfd, name) from before and after (meta_same()) and the length.
+ * A reader does not detect concurrent changes: the caller compares
+ * meta_get(dirfd, name) before and after the read (meta_same()), and the
+ * length.
  *
- * io_uring is tried at run time, never guessed from a version: it may be
- * missing, switched off (kernel.io_uring_disabled) or filtered by seccomp.
- * See io_uring_setup(2), io_uring_prep_openat_direct(3).
+ * io_uring is tried at run time and never derived from a version: it may be
+ * missing, switched off (kernel.io_uring_disabled) or filtered by seccomp. See
+ * io_uring_setup(2), io_uring_prep_openat_direct(3).
  */
 #ifndef GUARD_SNAPSHOT_STORE_RING_H
 #define GUARD_SNAPSHOT_STORE_RING_H
@@ -45,34 +46,31 @@ struct reader;
 
 struct reader_file {
 	uint64_t cookie;
-	int error; /* 0, or the errno (> 0) of open or read */
-	bool grew; /* there is more than `size` said: data is the start */
+	int error; /* 0, or the positive errno of open or read */
+	bool grew; /* the file has more bytes than `size`; data is its start */
 	size_t len;
-	const unsigned char *data; /* until the next call on this reader */
+	const unsigned char *data; /* valid until the next call on this
+				      reader */
 };
 
-/* plain: never io_uring. Never fails: without io_uring it is plain. The thread
- * that adds the first file is the one that it belongs to. */
+/* plain: io_uring is not used. Never fails: without io_uring the reader is
+ * plain. The thread that adds the first file owns the reader. */
 struct reader *reader_new(unsigned int depth, bool plain);
 void reader_free(struct reader **reader);
-/* Known once the first file was added. */
+/* Valid once the first file was added. */
 bool reader_uses_ring(const struct reader *r);
 
-/*
- * Queues a file of `size` bytes (<= READER_LEN_MAX). False when depth files
- * are under way: call reader_next() first.
- */
+/* Queues a file of `size` bytes (<= READER_LEN_MAX). False: `depth` files are
+ * in flight, and reader_next() must be called first. */
 bool reader_add(struct reader *r, int dirfd, const char *name, size_t size,
 		uint64_t cookie);
 
-/* The next finished file; waits for it. False when none is under way. */
+/* Waits for the next finished file. False: no file is in flight. */
 bool reader_next(struct reader *r, struct reader_file *ret);
 
-/*
- * fsync of many open files and folders, all at once where io_uring is there. 0
- * when every one succeeded; the first failure otherwise (the others were
- * tried).
- */
+/* fsync(2) of many open files and directories, at once where io_uring is
+ * available. Returns 0 when every sync succeeded; otherwise the first failure,
+ * after all were tried. */
 int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err);
 
 #endif

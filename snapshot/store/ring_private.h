@@ -1,7 +1,5 @@
-/*
- * Setting up and entering a ring of io_uring, for ring.c, writer.c and stream.c
- * alone; and the switches by which tests put them off it.
- */
+/* Setup and submission of an io_uring, for ring.c, writer.c and stream.c only,
+ * and the test hooks that replace or fail its calls. */
 #ifndef GUARD_SNAPSHOT_STORE_RING_PRIVATE_H
 #define GUARD_SNAPSHOT_STORE_RING_PRIVATE_H
 
@@ -9,31 +7,31 @@
 
 #include <liburing.h>
 
-/* False: there is no io_uring. shared: threads take turns; else the ring
- * belongs to the thread that calls this. */
+/* False: io_uring is not available. shared: several threads use the ring in
+ * turns; otherwise the ring belongs to the calling thread. */
 bool ring_start(struct io_uring *ring, unsigned int entries, bool shared);
 
-/*
- * Submits what is queued and waits for so many answers; false when the ring
- * is of no use any more.
- */
+/* Submits the queued calls and waits for so many completions. False: the ring
+ * is unusable from now on. */
 bool ring_enter(struct io_uring *ring, unsigned int wait);
 
 enum ring_call { RING_READ, RING_SYNC };
 
-/* What the hook says of a call. */
+/* Reports the start and the end of a call to the hook and returns the hook's
+ * answer. */
 int ring_call_begin(enum ring_call call, int fd);
 void ring_call_end(enum ring_call call, int fd);
 
 /* --- for tests only --- */
 
-/* From now on as if there were no io_uring. */
+/* Makes all later calls behave as without io_uring. */
 void ring_forbid(bool on);
 
 /*
- * Called before a read of a stream or a sync of a writer is asked for, and
- * after it was answered. before: 0 lets it happen; an errno (> 0) is its answer
- * instead; -1 makes it half as long as asked for. NULL, NULL: none.
+ * Sets functions that are called before a read of a stream or a sync of a
+ * writer is submitted, and after its completion. before() returns 0 (submit the
+ * call), a positive errno (the call fails with it), or -1 (the call is half as
+ * long). NULL, NULL: no hook.
  */
 void ring_hook(int (*before)(enum ring_call call, int fd),
 	       void (*after)(enum ring_call call, int fd));

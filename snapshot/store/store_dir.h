@@ -1,23 +1,24 @@
 /*
- * The store's folder: how it comes to be, what protects it, what is cleared.
+ * The store's directory: its creation, its modes and locks, and the cleanup of
+ * tmp/.
  *
  *	FORMAT   "guard-store 1", then uuid, hash, chunker, features-mandatory,
  *	         features-optional (words, separated by blanks), check
  *	secret   192 random bytes and their check (XXH3-64), 0400; secret.2 is
  *	         a second copy, used when the first is damaged
- *	lock     flock: shared by writers, exclusive while the store is made and
- *	         in the last phase of prune
+ *	lock     flock: shared by writers, exclusive while the store is created
+ *	         and in the last phase of prune
  *	commit.lock   flock: held to rename into packs/ or snaps/
  *	packs/ snaps/ 0500 at rest, 0700 while commit.lock is held; so is the
- *	         folder itself: the rm -rf of a whole home leaves the packs
- *	         alone, and what they cannot be read without
+ *	         store's directory itself: an rm -rf of a whole home leaves
+ *	         the packs and the files that they need
  *	tmp/     packs being written, each flocked by its writer
- *	trash/   what prune has taken away
+ *	trash/   packs and snapshots that prune has removed
  *
- * A store exists from the moment FORMAT is in place and synced; all else was
- * durable before. Two processes that make it at the same moment take turns by
- * `lock`; one that was killed in between leaves nothing that is taken for a
- * store.
+ * A store exists once FORMAT is in place and synced; all other files are
+ * durable before. Two processes that create the store at the same time take
+ * turns through `lock`. A process that is killed during the creation leaves
+ * nothing that looks like a store.
  */
 #ifndef GUARD_SNAPSHOT_STORE_STORE_DIR_H
 #define GUARD_SNAPSHOT_STORE_STORE_DIR_H
@@ -29,26 +30,30 @@
 #include "snapshot/store/packformat.h"
 
 struct store_dir {
-	int fd, packs_fd, tmp_fd; /* tmp_fd: -1 when only reading */
+	int fd, packs_fd, tmp_fd; /* tmp_fd: -1 when open for reading */
 	int lock_fd; /* shared lock of a writer, else -1 */
 	struct format format;
 	struct hash_key key;
 };
 
-/* As store_open() says; write: make it when missing, and lock it. A writer
- * clears tmp/ of what dead processes have left and closes packs/ and snaps/
- * again when one died while they were open. */
+/* Opens the directory as store_open() describes; write: creates a missing store
+ * and locks it. A writer removes files of dead processes from tmp/ and restores
+ * mode 0500 of packs/ and snaps/ when another writer died while they were open.
+ */
 int store_dir_open(struct store_dir *ret, const char *dir, bool write,
 		   struct err *err);
+
+/* Closes the descriptors, releases the lock and erases the key. */
 void store_dir_close(struct store_dir *f);
 
-/* Makes the store when there is none (1), 0 when there is one already.
- * secret: SECRET_LEN bytes, NULL: random ones. */
+/* Creates the store. Returns 1, or 0 when it exists already. secret: SECRET_LEN
+ * bytes, NULL: random ones. */
 int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
 		     struct err *err);
 
-/* Makes a damaged or missing FORMAT anew from what the packs say: 1; 0: it is
- * whole; -EBADMSG: they do not say it; -EPROTO: of a newer guard. */
+/* Recreates a damaged or missing FORMAT from the headers of the packs. Returns
+ * 1 when it did, 0 when FORMAT is intact. -EBADMSG: no pack has a readable
+ * header. -EPROTO: of a newer guard. */
 int store_dir_repair_format(const char *dir, struct err *err);
 
 struct store;
@@ -57,7 +62,7 @@ struct store;
  * that maintain the store as a whole. */
 const struct store_dir *store_get_dir(const struct store *s);
 
-/* See store_commit_begin(). */
+/* As store_commit_begin() and store_commit_end(). */
 int store_dir_commit_begin(const struct store_dir *f, struct err *err);
 void store_dir_commit_end(const struct store_dir *f, int lock_fd);
 

@@ -1,6 +1,5 @@
-/*
- * The index over many packs of a store as a file: when it is made.
- */
+/* The file of the index over many packs: when a process writes it. midx.h has
+ * the format. */
 #ifndef GUARD_SNAPSHOT_STORE_STORE_INDEX_H
 #define GUARD_SNAPSHOT_STORE_STORE_INDEX_H
 
@@ -9,15 +8,17 @@
 struct store_dir;
 
 /*
- * Make the index over all packs anew: grown: after a flush, when so many packs
- * are not in it that it pays; tidy: when one is not, or one that is in it is
- * gone, and where there are few packs, take it away. What goes wrong only
- * costs time later. By a process that has `lock`, shared at least.
+ * Recreate the index when it pays; failures are ignored, because they only cost
+ * time later. The calling process must hold `lock`, at least shared.
+ *
+ * store_index_grown(), after a flush: when enough packs are not in the index.
+ * store_index_tidy(): when any pack is missing in the index, or a pack in it
+ * was removed. With few packs the index is deleted instead.
  */
 void store_index_grown(const struct store_dir *f, size_t loose);
 void store_index_tidy(const struct store_dir *f);
 
-/* For tests: from so many packs on there is one. */
+/* For tests: sets the number of packs from which on there is an index. */
 void store_index_after(unsigned int packs);
 
 #endif

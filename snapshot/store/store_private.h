@@ -1,13 +1,13 @@
 /*
- * What the store is inside: storeopen.c, storefind.c (finding and reading),
- * storeput.c (adding), storecommit.c (packs on their way out), storerefresh.c
- * (packs of others), store_index.c (the index over them). Only for them,
- * content.c, and for what looks after a store as a whole: inventory.c,
- * verify.c, prune, repair.
+ * The fields of struct store, for the modules of the store only: storeopen.c,
+ * storefind.c (finding and reading), storeput.c (adding), storecommit.c (packs
+ * being written), storeflush.c (publishing them), storerefresh.c (packs of
+ * other processes), store_index.c (the index over packs), inventory.c and
+ * replicas.c.
  *
  * Locks, always in this order: the commit lock (a file, between processes),
- * `mutex` (all fields below it), the block cache's own. Hashing, compressing,
- * reading and writing happen without the mutex.
+ * `mutex` (all fields below it), the mutex of the block cache. Hashing,
+ * compressing, reading and writing happen without the mutex.
  */
 #ifndef GUARD_SNAPSHOT_STORE_STORE_PRIVATE_H
 #define GUARD_SNAPSHOT_STORE_STORE_PRIVATE_H
@@ -25,35 +25,36 @@
 
 #define BLOCK_SPARES 4
 
-/* Packs that the index over many of them names. */
+/* The packs that the index over many packs names. */
 struct indexed_packs {
 	struct midx *midx;
-	/* Of each; NULL: not needed so far, or it cannot be opened. Under the
-	 * mutex. */
+	/* One for each name; NULL: not opened so far, or not readable.
+	 * Protected by the store's mutex. */
 	struct pack **packs;
 };
 
-/* Packs of others, sorted by name; never changed, only replaced. */
+/* Packs of other processes, sorted by name. A set is never changed, only
+ * replaced. */
 struct pack_set {
-	struct indexed_packs
-		*indexed_packs; /* the store's; NULL: all are in `packs` */
-	size_t count; /* of `packs`, that it does not cover */
-	/* A bit for the start of each hash that one of these has: most new
-	 * bytes are told at once, however many packs there are. NULL where
-	 * nothing is to be added. */
+	struct indexed_packs *indexed_packs; /* index of the store; NULL: all
+						packs are in `packs` */
+	size_t count; /* number of `packs`, which are not in the index */
+	/* Filter with one bit for the first bits of each hash in the packs:
+	 * most new objects need no search, whatever the number of packs. NULL
+	 * in a store open for reading. */
 	unsigned char *filter;
 	unsigned int filter_bits;
-	struct pack_set *older; /* kept till the store is freed */
+	struct pack_set *older; /* kept until the store is freed */
 	struct pack *packs[];
 };
 
-/* A pack of this process: being written, later like any other. */
+/* A pack of this process: first being written, later read like any other. */
 struct out_pack {
-	struct packer *writer; /* NULL once `pack` is there */
+	struct packer *writer; /* NULL once `pack` is set */
 	struct pack *pack;
 	char *name;
-	unsigned int users; /* writes and reads under way on `writer` */
-	struct out_pack *next; /* of all */
+	unsigned int users; /* running writes to and reads from `writer` */
+	struct out_pack *next; /* in the list of all */
 };
 
 struct store {
@@ -63,33 +64,36 @@ struct store {
 	struct gear gear;
 
 	pthread_mutex_t mutex;
-	pthread_cond_t changed; /* users, busy, flushing went down */
+	pthread_cond_t changed; /* signaled when users, busy or flushing go
+				   down */
 	struct pack_set *set;
 	struct indexed_packs *indexed_packs; /* freed with the store */
-	bool checked; /* the indexes of all packs in it were read */
-	char *damaged; /* text about packs that cannot be read, or NULL */
+	bool checked; /* the indexes of all packs in the set were read */
+	char *damaged; /* text about unreadable packs, or NULL */
 	struct names damaged_names;
 	struct objects objects;
-	struct block *blocks; /* all */
+	struct block *blocks; /* list of all */
 	struct block *filling[PACK_KINDS];
 	struct buf spares[BLOCK_SPARES]; /* memory for the next blocks */
 	unsigned int spare_count;
-	struct out_pack *outs; /* all */
+	struct out_pack *outs; /* list of all */
 	struct out_pack *open[PACK_KINDS];
-	struct out_pack *syncing; /* full, finished, not in packs/ yet */
-	struct out_pack *ended[2 * PACK_KINDS]; /* at a flush, likewise */
+	struct out_pack *syncing; /* full and finished, not in packs/ yet */
+	struct out_pack *ended[2 * PACK_KINDS]; /* finished by a flush, not
+						   in packs/ yet */
 	size_t ended_count;
-	unsigned int busy; /* full blocks and packs being written out */
+	unsigned int busy; /* full blocks and packs that are being written */
 	bool flushing;
-	struct err failed; /* num 0: nothing has failed */
+	struct err failed; /* num 0: no failure so far */
 	bool limited;
 	uint64_t min_free, max_size; /* see store_limit() */
-	uint64_t packed; /* bytes of packs when the limit was set */
-	uint64_t capacity; /* bytes that may be written before looking again */
+	uint64_t packed; /* bytes of all packs when the limit was set */
+	uint64_t space_left; /* bytes to write before the free space is checked
+			      again */
 	struct store_stats stats;
 };
 
-/* Where the bytes of an object can be read: in one of both. */
+/* Where the bytes of an object can be read: in `pack` or in `out`. */
 struct place {
 	struct pack *pack;
 	struct out_pack *out;
@@ -116,7 +120,7 @@ static inline bool pack_set_filtered(const struct pack_set *set,
 	return set->filter[at / 8] >> at % 8 & 1;
 }
 
-/* False: none of them has it. */
+/* Whether a pack of the set may have the hash. False is certain. */
 static inline bool pack_set_may_have(const struct pack_set *set,
 				     const unsigned char *hash)
 {
@@ -125,21 +129,21 @@ static inline bool pack_set_may_have(const struct pack_set *set,
 	return pack_set_filtered(set, hash);
 }
 
-/* A way through the packs of a set that may have an object of a hash, the
+/* Iterates over the packs of a set that may have an object with a hash, the
  * newest first. */
 struct pack_walk {
 	const struct pack_set *set;
-	size_t loose; /* of set->packs: these are left */
-	size_t first, end; /* entries of the midx: these are left */
-	size_t number; /* of the pack that came last, in the order of names */
+	size_t loose; /* remaining packs of set->packs */
+	size_t first, end; /* remaining entries of the midx */
+	size_t number; /* number of the last pack, in the order of names */
 };
 
 struct pack_walk pack_walk_start(const struct pack_set *set,
 				 const unsigned char *hash);
-/* NULL: there are no more. Not under the mutex. */
+/* The next pack; NULL at the end. Without the mutex. */
 struct pack *pack_walk_next(struct store *s, struct pack_walk *w);
 
-/* The bytes of a place, until store_place_done(). */
+/* The bytes of a place, valid until store_place_done(). */
 struct view {
 	const unsigned char *data;
 	size_t len;
@@ -147,61 +151,60 @@ struct view {
 	unsigned char *owned;
 };
 
-/* -EBADMSG when they cannot be had. Not under the mutex. */
+/* Reads the bytes of a place. -EBADMSG: damaged. Without the mutex. */
 int store_place_read(struct store *s, const struct place *place,
 		     struct view *ret, struct err *err);
 void store_place_done(struct store *s, struct view *view);
 
-/* Under the mutex: an own object that is written; it is held in place until
- * store_place_unpin(). */
+/* Under the mutex: returns the place of an own object that is written and keeps
+ * it valid until store_place_unpin(). */
 void store_place_pin(struct store *s, const struct object *object,
 		     struct place *ret);
 void store_place_unpin(struct store *s, const struct place *place);
 
-/* Remembers the first failure; nothing of this process's open packs may be
- * used from then on. Returns -err->num. Not under the mutex. */
+/* Records the first failure: nothing may use the packs that this process has
+ * open from then on. Returns -err->num. Without the mutex. */
 int store_fail(struct store *s, const struct err *err);
-/* Under the mutex: so many that `busy` counts are done. */
+/* Under the mutex: subtracts count from `busy`. */
 void store_busy_done(struct store *s, unsigned int count);
 
-/* Compresses (what is worth it) and writes a full block; counts as busy. */
+/* Compresses (if worthwhile) and writes a full block, which counts as busy. */
 int store_write_block(struct store *s, struct block *block, struct err *err);
 /* Writes one big object into a pack that stays pinned. */
 int store_write_single(struct store *s, const struct record_head *head,
 		       const void *payload, struct place *ret,
 		       struct out_pack **ret_full, struct err *err);
-/* Ends a pack that nobody adds to any more (counted as busy). Its sync is only
- * begun, and that of the one before is waited for: with the bytes of a pack it
- * is long over by then. */
+/* Finishes a pack to which nothing is added any more (it counts as busy).
+ * Starts its sync and waits for the sync of the previous pack, which normally
+ * has ended long ago. */
 int store_end_pack(struct store *s, struct out_pack *out, struct err *err);
 
-/* For repair: bytes of a name that is lost, under that very name; the caller
- * has compared them with its hash. At most BLOCK_LEN_MAX / 2 bytes. */
+/* For repair: stores bytes under the name of a lost object; the caller has
+ * compared their hash. At most BLOCK_LEN_MAX / 2 bytes. */
 int store_put_as(struct store *s, const struct oid *id, const void *data,
 		 struct err *err);
 
-/* --- packs of others, and the index over them --- */
+/* --- packs of other processes, and the index over them --- */
 
 bool store_is_pack_name(const char *name);
-/* Under the mutex. One that is damaged (-EBADMSG, -EPROTO) is remembered for
- * what is said when an object is missing. */
+/* Opens a pack, under the mutex. A damaged pack (-EBADMSG, -EPROTO) is recorded
+ * for the message about a missing object. */
 int store_open_pack(struct store *s, const char *name, struct pack **ret,
 		    struct err *err);
 
-/* NULL: there is none that can be used. whole: read and check all of it. */
+/* Loads the index; NULL when no usable index exists. complete: reads and checks
+ * the whole index. */
 struct indexed_packs *store_indexed_packs_load(const struct store_dir *f,
 					       bool complete);
 void store_indexed_packs_free(struct indexed_packs **indexed_packs);
 
-/* Under the commit lock: what others have added since; -EAGAIN when they and
- * we gave one name to different bytes. */
+/* Loads the packs that other processes have added, under the commit lock.
+ * -EAGAIN: another process has given the same name to different bytes. */
 int store_refresh_packs(struct store *s, struct err *err);
 
-/*
- * STORE_READ opens packs without reading their indexes. Reads them now, and
- * adds those of damaged ones, made anew from their records, to the set. True
- * when there were any: it is worth looking again.
- */
+/* A store open for reading does not read the indexes of its packs. Reads them
+ * now, and adds packs with damaged indexes, rebuilt from their records, to the
+ * set. True: the set has changed, and the caller searches again. */
 bool store_check_packs(struct store *s);
 
 #endif

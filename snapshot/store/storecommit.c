@@ -94,7 +94,7 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size)
 	s->min_free = min_free;
 	s->max_size = max_size;
 	s->packed = max_size ? sum_pack_sizes(s->store_dir.packs_fd) : 0;
-	s->capacity = 0;
+	s->space_left = 0;
 	(void)pthread_mutex_unlock(&s->mutex);
 }
 
@@ -113,7 +113,7 @@ static int reserve_space(struct store *s, uint64_t len, struct err *err)
 			    "the store takes %s and may take %s (max-size): "
 			    "`guard prune` makes room",
 			    text_size(size), text_size(s->max_size));
-	if (s->capacity < len) {
+	if (s->space_left < len) {
 		for (out = s->outs; out; out = out->next)
 			if (out->writer)
 				pending += packer_pending(out->writer);
@@ -127,11 +127,11 @@ static int reserve_space(struct store *s, uint64_t len, struct err *err)
 				    "what guard takes, `guard prune` makes "
 				    "room",
 				    text_size(free), text_size(s->min_free));
-		s->capacity = free - s->min_free;
-		if (s->capacity > SPACE_CHECK_STEP + len)
-			s->capacity = SPACE_CHECK_STEP + len;
+		s->space_left = free - s->min_free;
+		if (s->space_left > SPACE_CHECK_STEP + len)
+			s->space_left = SPACE_CHECK_STEP + len;
 	}
-	s->capacity -= len;
+	s->space_left -= len;
 	return 0;
 }
 
