@@ -9,7 +9,7 @@
 
 struct blockcache {
 	pthread_mutex_t mutex;
-	struct cached_block *slots[SLOTS]; /* newest use first */
+	struct cached_block *slots[SLOTS]; /* most recently used first */
 };
 
 struct blockcache *blockcache_new(void)
@@ -20,7 +20,7 @@ struct blockcache *blockcache_new(void)
 	return cache;
 }
 
-/* The cache itself counts as a user of what is in it. */
+/* The cache itself counts as a user of its blocks. */
 static void unref_block(struct cached_block *block)
 {
 	if (block && --block->users == 0) {
@@ -42,7 +42,7 @@ void blockcache_free(struct blockcache **cache)
 	*cache = NULL;
 }
 
-/* Moves slot i to the front and returns what is in it. */
+/* Moves slot i to the front and returns its block. */
 static struct cached_block *move_slot_to_front(struct blockcache *cache,
 					       unsigned int i)
 {

@@ -2,8 +2,8 @@
 
 #include "snapshot/store/hash.h"
 
-/* Bits at the top, where 64 bytes of history meet: two more than the average
- * asks for (2^18) before it, two less behind it. */
+/* Masks of the top bits, where 64 bytes of history meet: two bits more than the
+ * average needs (2^18) before the average length, two bits fewer behind it. */
 #define MASK_HARD (~(uint64_t)0 << (64 - 20))
 #define MASK_EASY (~(uint64_t)0 << (64 - 16))
 

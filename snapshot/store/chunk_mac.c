@@ -11,7 +11,7 @@
 #if __has_include(<openssl/evp.h>)
 #include <openssl/evp.h>
 
-/* The calls that are used, as the library has them in 1.1 and 3. */
+/* The functions in use, which libcrypto 1.1 and 3 both have. */
 struct crypto_calls {
 	__typeof__(&EVP_CIPHER_CTX_new) CIPHER_CTX_new;
 	__typeof__(&EVP_CIPHER_CTX_free) CIPHER_CTX_free;

@@ -25,12 +25,12 @@ struct mac_list {
 	struct oid id;
 	unsigned char *macs;
 	size_t count;
-	bool superseded; /* of no use for the next snapshot */
+	bool superseded; /* not needed for the next snapshot */
 };
 
 struct chunk_mac_cache {
 	char *path;
-	pthread_mutex_t mutex; /* all below */
+	pthread_mutex_t mutex; /* protects all fields below */
 	bool loaded, changed;
 	unsigned char key[CHUNK_MAC_KEY_LEN];
 	VEC(struct mac_list) lists;
@@ -119,7 +119,7 @@ static bool decode_mac_cache(struct chunk_mac_cache *m,
 	return dec_end(&d);
 }
 
-/* Under the mutex. */
+/* Called under the mutex. */
 static void load_mac_cache(struct chunk_mac_cache *m)
 {
 	AUTO(buf) struct buf b = {0};
@@ -144,7 +144,7 @@ const unsigned char *chunk_mac_cache_key(struct chunk_mac_cache *m)
 	return m->key;
 }
 
-/* Under the mutex. */
+/* Called under the mutex. */
 static struct mac_list *find_mac_list(struct chunk_mac_cache *m,
 				      const struct oid *id)
 {
@@ -195,7 +195,7 @@ void chunk_mac_cache_put(struct chunk_mac_cache *m, const struct oid *mac_list,
 	(void)pthread_mutex_unlock(&m->mutex);
 }
 
-/* The newest lists, as many as may be. */
+/* Writes the newest lists, as many as fit into the file. */
 static void encode_mac_cache(const struct chunk_mac_cache *m, struct buf *to)
 {
 	size_t len = 0, first = m->lists.count, i;

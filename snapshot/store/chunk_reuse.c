@@ -12,12 +12,13 @@
 #include "snapshot/store/mapping.h"
 #include "snapshot/store/stream.h"
 
-/* One thread reads about so much at once. */
+/* Bytes that one thread reads at once. */
 #define GROUP_LEN ((uint64_t)16 << 20)
-/* A file of which so many groups in a row have nothing kept is another one,
- * or all of it moved. */
+/* After this many groups in a row without a reusable run the file is taken for
+ * a different or completely shifted one. */
 #define MISSES_MAX 8
-/* What holes may do to a cut reaches no further (see past.h). */
+/* Number of unchanged runs that must follow a reusable run: a hole affects no
+ * cut further away (see chunk_reuse.h). */
 #define RUNS_BEHIND 2
 
 struct chunk_reuse *chunk_reuse_new(struct store *s,
@@ -62,9 +63,9 @@ void chunk_reuse_free(struct chunk_reuse **chunk_reuse)
 	*chunk_reuse = NULL;
 }
 
-/* --- what is kept --- */
+/* --- reusable runs --- */
 
-/* Runs that are read in one go: chunks, or one hole. */
+/* Runs that are read together: chunks, or one hole. */
 struct run_group {
 	size_t first, count;
 };
@@ -99,7 +100,7 @@ static void make_run_groups(struct reuse_check *c)
 	}
 }
 
-/* What one thread has of its own. */
+/* State of one thread. */
 struct reuse_checker {
 	struct reuse_check *reuse_check;
 	struct stream *in;
@@ -148,7 +149,8 @@ static void end_run_mac(struct reuse_checker *k, const struct run_position *r)
 				   CHUNK_MAC_LEN) == 0;
 }
 
-/* Marks the chunks of a group; what lies behind the file's end is not kept. */
+/* Computes the tags of the chunks of a group. Runs behind the end of the file
+ * are not reusable. */
 static int check_group_chunks(struct reuse_checker *k,
 			      const struct run_group *g, struct err *err)
 {
@@ -184,11 +186,9 @@ static int check_group_chunks(struct reuse_checker *k,
 	return n < 0 ? fail_errno(err, "read") : 0;
 }
 
-/*
- * The same of what is in memory: looked at where it lies, which takes a third
- * less than with a copy of it. False: it cannot be had that way. A part that
- * was cut off meanwhile or cannot be read is not kept.
- */
+/* As check_group_chunks() for a file in the page cache: reading it in the
+ * mapping takes a third less time than copying it. False: the file cannot be
+ * mapped. A part that was truncated or cannot be read is not reusable. */
 static bool check_group_mapped(struct reuse_checker *k,
 			       const struct run_group *g)
 {
@@ -233,7 +233,7 @@ static void count_group_misses(struct reuse_check *c, const struct run_group *g)
 	atomic_fetch_add(&c->misses, 1);
 }
 
-/* One thread. */
+/* Runs in each thread. */
 static int check_run_groups(void *arg, size_t unused, struct err *err)
 {
 	struct reuse_check *c = arg;
@@ -264,7 +264,7 @@ static int check_run_groups(void *arg, size_t unused, struct err *err)
 	return 0;
 }
 
-/* See past.h. */
+/* chunk_reuse.h gives the rule. */
 static void drop_runs_before_changes(struct chunk_reuse *p, uint64_t size)
 {
 	bool end = p->list.size == size;

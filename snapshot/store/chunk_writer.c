@@ -8,36 +8,36 @@
 #include "base/mem.h"
 #include "snapshot/store/chunk.h"
 
-/* A thread is not worth it for less. */
+/* Shorter files are not worth a thread. */
 #define SINGLE_THREAD_LEN ((uint64_t)8 << 20)
 #define JOBS 4
 
 static const unsigned char no_mark[CHUNK_MAC_LEN];
 
-/* A chunk that waits for the other thread, or that it works on. */
+/* A chunk that waits for the second thread or is processed by it. */
 struct chunk_job {
-	unsigned char *data; /* CHUNK_MAX */
+	unsigned char *data; /* CHUNK_MAX bytes */
 	size_t len;
-	size_t index; /* in the list */
+	size_t index; /* index in the list */
 };
 
 struct chunk_writer {
 	struct store *store;
-	const struct chunk_reuse *chunk_reuse; /* or NULL */
-	struct chunk_mac
-		*mac_contexts[2]; /* the caller's, the other thread's */
+	const struct chunk_reuse *chunk_reuse; /* may be NULL */
+	struct chunk_mac *mac_contexts[2]; /* one for the caller, one for the
+					      second thread */
 	uint64_t bytes;
-	bool has_thread; /* there is another thread */
+	bool has_thread; /* the second thread exists */
 	pthread_t thread;
-	pthread_mutex_t mutex; /* all below */
+	pthread_mutex_t mutex; /* protects all fields below */
 	pthread_cond_t changed;
 	struct chunklist list;
-	struct buf macs; /* CHUNK_MAC_LEN a run */
-	bool mac_missing; /* a chunk has none */
-	struct chunk_job chunk_jobs[JOBS]; /* a queue */
+	struct buf macs; /* CHUNK_MAC_LEN bytes a run */
+	bool mac_missing; /* a chunk has no tag */
+	struct chunk_job chunk_jobs[JOBS]; /* ring buffer */
 	unsigned int head, count;
 	bool over;
-	struct err failed; /* num 0: nothing has failed */
+	struct err failed; /* num 0: no failure so far */
 };
 
 struct chunk_writer *chunk_writer_new(struct store *s,
@@ -56,7 +56,7 @@ struct chunk_writer *chunk_writer_new(struct store *s,
 	return p;
 }
 
-/* Under the mutex. */
+/* Called under the mutex. */
 static size_t append_chunk_run(struct chunk_writer *p,
 			       const struct chunk_run *run,
 			       const unsigned char mark[CHUNK_MAC_LEN])
@@ -77,7 +77,7 @@ static bool compute_chunk_mac(struct chunk_mac *m, const void *data, size_t len,
 	return chunk_mac_end(m, ret);
 }
 
-/* Without the mutex. */
+/* Called without the mutex. */
 static int store_chunk(struct chunk_writer *p, struct chunk_mac *chunk_mac,
 		       const void *data, size_t len, size_t index,
 		       struct err *err)
@@ -145,7 +145,8 @@ static void start_chunk_thread(struct chunk_writer *p)
 		pthread_create(&p->thread, NULL, run_chunk_thread, p) == 0;
 }
 
-/* Under the mutex: leaves the chunk to the other thread, if it has room. */
+/* Called under the mutex. Passes the chunk to the second thread when its queue
+ * has a free slot. */
 static bool queue_chunk(struct chunk_writer *p, const void *data, size_t len,
 			size_t index)
 {

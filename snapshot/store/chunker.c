@@ -13,19 +13,16 @@
 
 static const unsigned char zero_bytes[HOLE_MIN];
 
-/*
- * Takes the bytes of a long file in order and puts chunks. What waits in the
- * window has no hole in it.
- */
+/* Chunks are cut from the front of the window, which contains no hole. */
 struct chunker {
 	struct store *store;
 	struct chunk_writer *chunk_writer;
-	unsigned char *window; /* 2 * CHUNK_MAX */
+	unsigned char *window; /* 2 * CHUNK_MAX bytes */
 	size_t start, have;
-	uint64_t at; /* of the window's start, in the file */
-	uint64_t zeros; /* came last and are not in the window yet */
-	const struct chunk_reuse *chunk_reuse; /* or NULL */
-	size_t met; /* the kept chunk that is next */
+	uint64_t at; /* offset of the window's start in the file */
+	uint64_t zeros; /* zeros behind the window that are not in it yet */
+	const struct chunk_reuse *chunk_reuse; /* may be NULL */
+	size_t met; /* index of the next reusable run */
 };
 
 struct chunker *chunker_new(struct store *s,
@@ -52,7 +49,7 @@ void chunker_free(struct chunker **chunker)
 	*chunker = NULL;
 }
 
-/* Puts one chunk from the window. 1: a kept one is next. */
+/* Stores one chunk from the window. 1: a reusable run follows. */
 static int cut_first_chunk(struct chunker *c, struct err *err)
 {
 	const unsigned char *data = c->window + c->start;
@@ -104,7 +101,7 @@ static int add_to_window(struct chunker *c, const unsigned char *data,
 	return 0;
 }
 
-/* The zeros that came become a hole, or bytes when they are too few. */
+/* Turns the pending zeros into a hole, or into data when they are too few. */
 static int end_zero_run(struct chunker *c, struct err *err)
 {
 	uint64_t zeros = c->zeros;
@@ -156,7 +153,7 @@ size_t chunker_reuse(struct chunker *c, size_t i)
 {
 	const struct chunk_reuse *p = c->chunk_reuse;
 
-	/* What was read ahead is known. */
+	/* The rest of the window belongs to reusable runs. */
 	c->start = c->have = 0;
 	c->zeros = 0;
 	for (; i < p->list.count && p->reusable[i]; i++)
@@ -176,7 +173,7 @@ int chunker_end(struct chunker *c, struct oid *ret, struct err *err)
 	AUTO(buf) struct buf b = {0};
 	const struct chunklist *list;
 
-	/* Nothing is met any more: the file ends here. */
+	/* No run is reused from here on: the file ends. */
 	c->chunk_reuse = NULL;
 	if (end_zero_run(c, err) < 0 || cut_window(c, err) < 0 ||
 	    chunk_writer_end(c->chunk_writer, &list, err) < 0)

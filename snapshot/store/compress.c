@@ -11,7 +11,7 @@
 #define OUT_KEEP ((size_t)4 << 20)
 #define PROBE_LEN ((size_t)16 << 10)
 
-/* A thread's contexts; freed when it ends. */
+/* Contexts of one thread, freed when it ends. */
 struct zstd_contexts {
 	ZSTD_CCtx *pack;
 	ZSTD_DCtx *unpack;
@@ -60,7 +60,8 @@ static size_t compress_with_context(struct zstd_contexts *c, const void *data,
 	size_t capacity = ZSTD_compressBound(len);
 	size_t got;
 
-	/* Grows as needed, and does not stay huge after one huge object. */
+	/* The buffer grows as needed and shrinks again after one huge object.
+	 */
 	if (c->out_capacity < capacity ||
 	    (c->out_capacity > OUT_KEEP && capacity < OUT_KEEP)) {
 		free(c->out);

@@ -19,7 +19,7 @@ static const unsigned char zero_bytes[64 << 10];
 
 /* --- into the store --- */
 
-/* Reads up to room bytes from the start of the file. */
+/* Reads up to `capacity` bytes from the start of the file. */
 static ssize_t read_small_file(int fd, uint64_t size, unsigned char *data,
 			       size_t capacity)
 {
@@ -28,7 +28,7 @@ static ssize_t read_small_file(int fd, uint64_t size, unsigned char *data,
 	size_t len = 0;
 	ssize_t n;
 
-	/* One read is not worth a ring. */
+	/* A single read is not worth a ring. */
 	if (capacity <= STREAM_PIECE)
 		return fd_pread(fd, data, capacity, 0);
 	in = stream_new(fd, size, false);
@@ -58,7 +58,7 @@ int content_put(struct store *s, int fd, const struct longfile_hints *hints,
 	n = read_small_file(fd, (uint64_t)st.st_size, data, capacity);
 	if (n < 0)
 		return fail_errno(err, "read");
-	if ((size_t)n == capacity) /* it grows */
+	if ((size_t)n == capacity) /* the file grows */
 		return longfile_put(s, fd, (uint64_t)st.st_size, hints, ret,
 				    ret_size, err);
 	if (content_put_bytes(s, data, (uint64_t)n, ret, err) < 0)
@@ -94,7 +94,7 @@ static int check_content_type(const struct oid *id, struct err *err)
 	return fail(err, EBADMSG, "the object is no file");
 }
 
-/* What a reader of contents does with them; negative answers end it. */
+/* Callbacks of a walk through a content; a result other than 0 ends it. */
 struct sink {
 	const struct content_watch *watch;
 	int (*data)(void *arg, uint64_t at, const unsigned char *data,
@@ -103,7 +103,8 @@ struct sink {
 	void *arg;
 };
 
-/* Verified bytes and holes, in order; 1 where something answered so. */
+/* Calls the sink with verified bytes and holes, in order. Returns 1 when a
+ * callback did. */
 static int content_walk(struct store *s, const struct oid *id,
 			const struct chunklist *list, const struct sink *sink,
 			struct err *err)
@@ -138,10 +139,11 @@ static int content_walk(struct store *s, const struct oid *id,
 
 struct writing {
 	int fd;
-	uint64_t end; /* of what was written so far */
+	uint64_t end; /* end of the bytes written so far */
 };
 
-/* Long zeros of a whole file become a hole as well; chunks have none. */
+/* Long runs of zeros in a file without chunks become holes, too; chunks contain
+ * no long runs. */
 static int write_data(void *arg, uint64_t at, const unsigned char *data,
 		      size_t len, struct err *err)
 {
@@ -195,7 +197,8 @@ int content_write_watched(struct store *s, const struct oid *id, int fd,
 	}
 	if (content_walk(s, id, &list, &sink, err) < 0)
 		return -err->num;
-	/* Costs as much as a small write: only after a hole at the end. */
+	/* ftruncate(2) costs as much as a small write: it is needed only after
+	 * a hole at the end. */
 	if (w.end != size && ftruncate(fd, (off_t)size) < 0)
 		return fail_errno(err, "set length");
 	return 0;
@@ -214,7 +217,7 @@ static int map_data(void *arg, uint64_t at, const unsigned char *data,
 	size_t zeros, n;
 	int got = 0;
 
-	/* A stretch goes on over zeros that are too few for a hole. */
+	/* Zeros that are too few for a hole belong to the range of data. */
 	for (; len && got == 0; data += n, at += n, len -= n) {
 		zeros = hole_zeros_len(data, len);
 		n = zeros < len
@@ -313,10 +316,10 @@ int content_each(struct store *s, const struct oid *id,
 
 struct compare {
 	int fd;
-	unsigned char *piece; /* CHUNK_MAX */
+	unsigned char *piece; /* CHUNK_MAX bytes */
 };
 
-/* 1: they differ */
+/* Returns 1 for different bytes. */
 static int compare_data(void *arg, uint64_t at, const unsigned char *data,
 			size_t len, struct err *err)
 {

@@ -19,7 +19,7 @@ static const char *const hash_names[] = {
 };
 #define HASH_KINDS (sizeof(hash_names) / sizeof(*hash_names))
 
-/* What this program knows to do; a store that needs more is refused. */
+/* Features of this program. A store that needs others is refused. */
 static const char *const known_features[] = {"blocks", "holes"};
 
 static void hex(char *to, const unsigned char *bytes, size_t len)
@@ -46,7 +46,7 @@ static bool unhex(unsigned char *to, const char *text, size_t len)
 	return true;
 }
 
-/* A number over all that the record says, but its own check. */
+/* A check over all keys and values except the check itself. */
 static uint64_t record_check(const struct record *r)
 {
 	AUTO(buf) struct buf b = {0};
@@ -79,7 +79,8 @@ int format_write(int fd, const struct format *format, struct err *err)
 	if (record_save(fd, "FORMAT", "store", FORMAT_VERSION, &r,
 			ATOMIC_DURABLE, err) < 0)
 		return -err->num;
-	/* What overwrites every file that it may write to leaves it alone. */
+	/* Mode 0400 protects the file from programs that overwrite every
+	 * writable file. */
 	if (fchmodat(fd, "FORMAT", 0400, 0) < 0)
 		return fail_errno(err, "protect the store's FORMAT");
 	return 0;

@@ -5,7 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Behind what gears are made of. */
+/* Numbers above those from which gear tables are made. */
 #define SECOND_NUMBER ((uint64_t)1 << 32)
 
 static void put_64(unsigned char *to, const void *secret, const void *data,

@@ -18,7 +18,7 @@ bool hole_next_data(int fd, uint64_t pos, uint64_t *ret_start,
 			end > 0 && (uint64_t)end > pos ? (uint64_t)end : pos;
 		return false;
 	}
-	if (start < 0) { /* a file system without holes */
+	if (start < 0) { /* the file system does not support SEEK_DATA */
 		*ret_start = pos;
 		*ret_end = UINT64_MAX;
 		return true;

@@ -43,7 +43,8 @@ void inventory_oid(const struct pack_entry *e, struct oid *ret)
 
 /* --- loading --- */
 
-/* What is neither head, index, foot nor a single object is in blocks. */
+/* Bytes of a pack outside heads, index, footer and single objects are blocks.
+ */
 static void measure_blocks(struct inventory_pack *p)
 {
 	uint64_t other = HEADER_LEN + FANOUT_LEN + FOOTER_LEN;
@@ -95,7 +96,7 @@ static int add_inventory_pack(struct inventory *inv, int dir_fd, size_t dir,
 	return 0;
 }
 
-/* The newest first, so that it is found first. */
+/* Newest packs are inserted first, so that lookups find them first. */
 static void make_inventory_slots(struct inventory *inv)
 {
 	size_t i, at, mask;
@@ -286,7 +287,7 @@ bool inventory_has(const struct inventory *inv, const struct oid *id)
 
 /* --- reading --- */
 
-/* Appends an object that lies in a block with others. */
+/* Appends an object of a block. */
 static int read_block(struct inventory *inv, const struct pack *pack,
 		      const struct pack_entry *e, struct buf *to,
 		      struct err *err)

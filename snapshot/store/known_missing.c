@@ -15,7 +15,7 @@
 #define FILE_NAME "lost"
 #define MAGIC "GUARDLS1"
 #define MAGIC_LEN 8
-/* KNOWN_MISSING_MAX paths of 4096 bytes. */
+/* Length of KNOWN_MISSING_MAX paths of 4096 bytes. */
 #define FILE_LEN_MAX (48u << 20)
 
 void known_missing_list_free(struct known_missing_list *list)

@@ -9,12 +9,12 @@
 #include "snapshot/store/hole.h"
 #include "snapshot/store/stream.h"
 
-/* Longer ones are read past the page cache when they are not in it. */
+/* Longer files that are not cached are read past the page cache. */
 #define DIRECT_LEN ((uint64_t)8 << 20)
-/* A change of less is read by plain calls: a ring reads far ahead. */
+/* Shorter ranges are read by plain calls: a ring reads far ahead. */
 #define RING_LEN ((uint64_t)8 << 20)
 
-/* Shorter ones are not worth loading a library. */
+/* Shorter files are not worth loading libcrypto. */
 static uint64_t marked_len = (uint64_t)32 << 20;
 
 void longfile_set_mac_len(uint64_t len)
@@ -22,7 +22,7 @@ void longfile_set_mac_len(uint64_t len)
 	marked_len = len;
 }
 
-/* A file being cut. */
+/* A file that is being chunked. */
 struct longfile_job {
 	struct chunker *chunker;
 	int fd;
@@ -30,8 +30,8 @@ struct longfile_job {
 	bool cached, direct;
 };
 
-/* Reads [pos, end) into the cutter; 0: all of it, 1: the file ended, 2: it met
- * a kept chunk. */
+/* Passes [pos, end) to the chunker. Returns 0 for all of it, 1 at the end of
+ * the file, 2 when a reusable run follows. */
 static int add_data_range(struct longfile_job *c, struct stream *in,
 			  uint64_t end, struct err *err)
 {
@@ -49,7 +49,7 @@ static int add_data_range(struct longfile_job *c, struct stream *in,
 	return n < 0 ? fail_errno(err, "read") : c->pos < end;
 }
 
-/* The bytes up to the next border, from where the old version had a cut. */
+/* Passes the bytes from the last old cut to the next block border. */
 static int add_data_until_cut(struct longfile_job *c, struct err *err)
 {
 	unsigned char data[HOLE_ALIGN];
@@ -64,7 +64,8 @@ static int add_data_until_cut(struct longfile_job *c, struct err *err)
 	return got > 0 ? 2 : got < 0 ? got : (size_t)n < want;
 }
 
-/* Cuts from pos on; answers as add_data_range(). ahead: it may be long. */
+/* Chunks from pos on; result as in add_data_range(). ahead: the range may be
+ * long. */
 static int chunk_from_position(struct longfile_job *c, bool ahead,
 			       struct err *err)
 {
@@ -89,7 +90,7 @@ static int chunk_from_position(struct longfile_job *c, bool ahead,
 	return got;
 }
 
-/* How far it is from pos to what the past knows again. */
+/* Number of bytes from run i to the next reusable run. */
 static uint64_t changed_len(const struct chunk_reuse *p, size_t i,
 			    uint64_t size)
 {
@@ -100,7 +101,7 @@ static uint64_t changed_len(const struct chunk_reuse *p, size_t i,
 	return (k < p->list.count ? p->starts[k] : size) - p->starts[i];
 }
 
-/* Runs that are kept and stretches that are cut, in turns. */
+/* Alternates between reusable runs and ranges that are chunked again. */
 static int chunk_changed_ranges(struct longfile_job *c,
 				const struct chunk_reuse *p, struct err *err)
 {

@@ -10,9 +10,10 @@
 
 #include "base/mem.h"
 
-/* One is never freed, only used again: the handler may be looking at it. */
+/* Structs are reused and never freed, because the signal handler may be reading
+ * one. */
 struct mapping {
-	_Atomic(unsigned char *) data; /* NULL: free */
+	_Atomic(unsigned char *) data; /* NULL: unused */
 	atomic_size_t len;
 	atomic_bool failed;
 	struct mapping *next;
@@ -21,12 +22,13 @@ struct mapping {
 
 static _Atomic(struct mapping *) all;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct mapping *spare; /* under the mutex: all that are free */
+static struct mapping *spare; /* list of unused structs, protected by the
+				 mutex */
 static size_t used;
 static struct sigaction before;
 static size_t page_size;
 
-/* The page reads as zeros from now on. */
+/* Replaces the page by zeros. */
 static bool zero_failed_page(struct mapping *m, unsigned char *page)
 {
 	int saved = errno;
@@ -50,7 +52,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 		unsigned char *data = atomic_load(&m->data);
 		uintptr_t start = (uintptr_t)data;
 
-		/* Up to the end of its last page. */
+		/* The mapping extends to the end of its last page. */
 		if (!data || at < start ||
 		    (at - start) / page_size >
 			    (atomic_load(&m->len) - 1) / page_size)
@@ -59,12 +61,13 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 							page_size))
 			return;
 	}
-	/* None of ours: again, with whatever was there before. */
+	/* The fault is not in a mapping of this module: the previous handler
+	 * gets it when the instruction runs again. */
 	(void)sigaction(sig, &before, NULL);
 }
 
-/* Under the mutex, for the first of those that are in use: somebody may have
- * installed his own since. */
+/* Called under the mutex when the first mapping comes into use: other code may
+ * have installed its own handler since. */
 static bool install_sigbus_handler(void)
 {
 	struct sigaction action = {
@@ -85,7 +88,7 @@ static bool install_sigbus_handler(void)
 	return sigaction(SIGBUS, &action, NULL) == 0;
 }
 
-/* Under the mutex. */
+/* Called under the mutex. */
 static struct mapping *claim_mapping_slot(void)
 {
 	struct mapping *m = spare;

@@ -17,7 +17,7 @@
 #define START_LEN 8
 #define NUMBER_LEN 4
 #define CHECK_AT 56
-/* The first step of a search away from where the start should be. */
+/* First step of the search away from the estimated position. */
 #define STEP 32
 
 struct midx {
@@ -49,7 +49,7 @@ static bool is_midx_name(const char *name)
 	       strcmp(name + MIDX_NAME_LEN - 4, ".gpk") == 0;
 }
 
-/* Whoever opens a pack by its name must know that it is one. */
+/* Names are used to open packs, so each must be a valid pack name. */
 static bool load_midx_names(struct midx *m)
 {
 	size_t i;
@@ -169,11 +169,9 @@ static uint64_t midx_start_at(const struct midx *m, size_t entry)
 	return midx_start(m->starts + entry * START_LEN);
 }
 
-/*
- * The first entry that is not below. Hashes are spread evenly, so it lies near
- * where its share of all is: for a million entries within one or two pages,
- * where halving would touch twenty.
- */
+/* The first entry that is not below `want`. Hashes are spread evenly, so the
+ * entry is near its proportional position: for a million entries the search
+ * touches one or two pages, a binary search about twenty. */
 static size_t find_midx_start(const struct midx *m, uint64_t want)
 {
 	size_t guess = (size_t)((want >> 32) * m->entries >> 32);
@@ -231,7 +229,7 @@ static int compare_midx_starts(const void *pa, const void *pb)
 	return (a->pack > b->pack) - (a->pack < b->pack);
 }
 
-/* Where the next entry of both goes. */
+/* Position of the next entry in both parts. */
 struct midx_builder {
 	unsigned char *start, *number;
 	struct midx_entry last;
@@ -252,7 +250,7 @@ static void add_midx_start(struct midx_builder *to, const struct midx_entry *e)
 	to->count++;
 }
 
-/* The next of old whose pack is still there; false: there is none. */
+/* The next entry of old whose pack still exists; false at the end. */
 static bool next_old_entry(const struct midx *old, const uint32_t *number,
 			   size_t *at, struct midx_entry *ret)
 {

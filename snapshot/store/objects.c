@@ -12,7 +12,7 @@ void objects_free(struct objects *o)
 	*o = (struct objects){0};
 }
 
-/* The hash is keyed: its first bytes are as good as random to anybody. */
+/* The hash is keyed, so its first bytes are random. */
 static size_t object_chain_head(const struct objects *o,
 				const unsigned char *hash)
 {
@@ -63,7 +63,7 @@ struct object *objects_find(const struct objects *o, const unsigned char *hash,
 	struct object *found = NULL;
 	uint32_t at = o->head_count ? o->heads[object_chain_head(o, hash)] : 0;
 
-	/* Newest first: the last match is the oldest. */
+	/* A chain has the newest object first: the last match is the oldest. */
 	for (; at > from; at = o->items[at - 1].next) {
 		struct object *item = &o->items[at - 1];
 

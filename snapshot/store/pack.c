@@ -13,18 +13,18 @@
 #include "base/vec.h"
 #include "snapshot/store/mapping.h"
 
-/* Less is not worth a system call. */
+/* Shorter ranges are not worth a system call. */
 #define DROP_PAGES_LEN ((uint64_t)32 << 10)
 
 struct pack {
 	char *name;
 	struct mapping *mapping;
-	const unsigned char *map; /* its bytes */
+	const unsigned char *map; /* bytes of the file */
 	uint64_t size;
 	bool damaged;
 	uint64_t records_end; /* records lie in [HEADER_LEN, records_end) */
 	uint32_t count;
-	/* Of the mapped index, or of the rebuilt one in `owned`. */
+	/* Parts of the mapped index, or of the rebuilt index in `owned`. */
 	const unsigned char *fanout, *hashes, *metas;
 	unsigned char *owned;
 };
@@ -70,7 +70,8 @@ uint64_t pack_size(const struct pack *p)
 	return p->size;
 }
 
-/* The head at offset, its whole record within the pack's records. */
+/* Reads the head at offset. False unless the whole record lies within the
+ * pack's records. */
 static bool read_record_head(const struct pack *p, uint64_t offset,
 			     struct record_head *ret)
 {
@@ -81,8 +82,8 @@ static bool read_record_head(const struct pack *p, uint64_t offset,
 	return record_file_len(ret->stored_len) <= p->records_end - offset;
 }
 
-/* What was read of the map counts as this process's memory, and whoever
- * compares a huge file with its last version reads gigabytes of it. */
+/* Pages of the map count as memory of this process, and comparing a huge file
+ * with its last version reads gigabytes of them. */
 static void drop_mapped_pages(const struct pack *p, uint64_t offset,
 			      uint64_t len)
 {
@@ -126,7 +127,7 @@ struct record_scan {
 	int (*each)(void *arg, const struct pack_entry *entry, struct err *err);
 	void *arg;
 	uint64_t offset, stored_len;
-	bool ended; /* by each() */
+	bool ended; /* each() has ended the scan */
 };
 
 static int scan_entry(void *arg, const struct pack_entry *entry,
@@ -144,7 +145,8 @@ static int scan_entry(void *arg, const struct pack_entry *entry,
 	return got;
 }
 
-/* 0, -EBADMSG for a damaged record, or what each() answered. */
+/* Returns 0, -EBADMSG for a damaged record, or the negative result of each().
+ */
 static int scan_record(const struct pack *p, struct record_scan *record_scan,
 		       uint64_t offset, const struct record_head *head,
 		       struct err *err)
@@ -186,7 +188,8 @@ int pack_scan(const struct pack *p,
 
 	while (at + HEAD_LEN <= p->records_end) {
 		if (!read_record_head(p, at, &head)) {
-			/* Look for the next head: records are 8-aligned. */
+			/* Continues at the next possible head: records are
+			 * 8-aligned. */
 			bad += !lost;
 			lost = true;
 			at += 8;
@@ -228,7 +231,7 @@ static bool index_ok(struct pack *p, const unsigned char *index, uint32_t n)
 	return true;
 }
 
-/* Takes index and footer as they are; false when anything is odd. */
+/* Uses index and footer of the file. False: one of them is invalid. */
 static bool index_load(struct pack *p, bool unread)
 {
 	const unsigned char *footer = p->map + p->size - FOOTER_LEN;
@@ -256,7 +259,8 @@ bool pack_failed(const struct pack *p)
 
 	if (mapping_failed(p->mapping))
 		return true;
-	/* No index yet while one is made anew from the records. */
+	/* While the index is rebuilt from the records there is none to check.
+	 */
 	return p->fanout && !p->owned &&
 	       get_le(footer + 24, 8) !=
 		       hash_check(p->fanout,
@@ -300,10 +304,8 @@ static int index_rebuild(struct pack *p, struct err *err)
 	return 0;
 }
 
-/*
- * A header with a wrong check says nothing: the records may be good all the
- * same, and each proves itself by its keyed hash. A good header may refuse.
- */
+/* A header with a wrong check is ignored: the records may still be intact, and
+ * each is verified by its keyed hash. A valid header can refuse the pack. */
 static int header_check(struct pack *p, const unsigned char *uuid,
 			struct err *err)
 {

@@ -17,28 +17,28 @@
 #include "base/vec.h"
 #include "snapshot/store/writer.h"
 
-/* Reserved and not written yet at most: what threads have in their hands. */
+/* Upper bound of the bytes that are reserved and not written yet by running
+ * threads. */
 #define PENDING_MAX ((uint64_t)16 << 20)
 
 struct packer {
 	int dirfd, fd;
-	/* The same file once more, for the lock: requests of io_uring hold on
-	 * to fd for some time after the process was killed. */
+	/* A second descriptor of the file, for the lock: requests of io_uring
+	 * keep `fd` open for some time after the process was killed. */
 	int lock_fd;
 	struct writer *writer;
-	char name[48]; /* in packs/; ".tmp" is added till then */
+	char name[48]; /* name in packs/; ".tmp" is appended while it is in
+			  tmp/ */
 	char temp[56];
-	uint64_t end; /* where the next record goes */
+	uint64_t end; /* offset of the next record */
 	uint64_t plain_bytes;
 	VEC(struct pack_entry) entries;
 	bool published;
 };
 
-/*
- * Creates and locks a file of a fresh name. Whoever clears tmp/ deletes what
- * it can lock: between open and flock that may be this one, so look whether
- * it still has its name.
- */
+/* Creates and locks a file with a new name. A process that clears tmp/ deletes
+ * files that it can lock, and can do so between the open and the flock, so the
+ * link count is checked afterwards. */
 static int open_temp_pack(struct packer *w, struct err *err)
 {
 	struct timespec now;
@@ -75,7 +75,8 @@ static int open_temp_pack(struct packer *w, struct err *err)
 			return fail_num(err, num, "lock pack %s",
 					text_quote(w->temp));
 		}
-		/* Else whoever clears tmp/ was faster, and deletes it. */
+		/* A count of 0 means that the process that clears tmp/ was
+		 * faster. */
 		if (!num && fstat(lock, &st) == 0 && st.st_nlink == 1) {
 			w->fd = TAKE_FD(fd);
 			w->lock_fd = TAKE_FD(lock);
@@ -168,7 +169,8 @@ uint64_t packer_pending(const struct packer *w)
 
 	if (fstat(w->fd, &st) == 0 && (uint64_t)st.st_blocks * 512 < w->end)
 		left = w->end - (uint64_t)st.st_blocks * 512;
-	/* More is never under way; the rest was compressed by somebody. */
+	/* Running writes never exceed PENDING_MAX; the rest is reserved by
+	 * threads that still compress. */
 	return index + (left < PENDING_MAX ? left : PENDING_MAX);
 }
 
@@ -256,7 +258,7 @@ int packer_publish(struct packer *w, int to_dirfd, struct err *err)
 	int got = renameat2(w->dirfd, w->temp, to_dirfd, w->name,
 			    RENAME_NOREPLACE);
 
-	/* A file system without that flag: names are random, never met twice.
+	/* The file system lacks RENAME_NOREPLACE; random names do not collide.
 	 */
 	if (got < 0 && (errno == EINVAL || errno == ENOSYS))
 		got = renameat(w->dirfd, w->temp, to_dirfd, w->name);

@@ -6,11 +6,11 @@
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/store_private.h"
 
-/* They are put in blocks, which have a longest length. */
+/* Replicas are stored in blocks, which have a maximum length. */
 #define REPLICA_LEN_MAX ((uint64_t)BLOCK_LEN_MAX / 2)
 
-/* The bytes that all have that were stored under a higher ordinal because a
- * lower one could not be read; false: there are none, or they differ. */
+/* Reads the bytes that all replicas of a name share. False: no replica, or
+ * replicas with different bytes. */
 static bool read_replica(struct inventory *inv, const struct oid *id,
 			 struct buf *ret)
 {

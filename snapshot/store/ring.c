@@ -11,15 +11,15 @@
 #include "base/mem.h"
 #include "snapshot/store/ring_private.h"
 
-/* A direct descriptor is no descriptor of the process: the kernel refuses
+/* A direct descriptor is not in the process's table, and the kernel refuses
  * O_CLOEXEC for it. */
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
 #define SYNC_BATCH 64
-/* So many files are submitted at once. */
+/* Number of files that are submitted together. */
 #define SUBMIT_BATCH 8
 
-/* A file's chain: three requests, each with an answer of its own. */
+/* The chain of a file: three requests, each with its own completion. */
 enum step { STEP_OPEN, STEP_READ, STEP_CLOSE, STEPS };
 
 struct slot {
@@ -30,21 +30,21 @@ struct slot {
 	size_t name_capacity;
 	int dirfd, error;
 	int answers[STEPS];
-	unsigned int missing; /* answers that have not come */
+	unsigned int missing; /* completions that have not arrived */
 	bool busy;
 };
 
 struct reader {
 	unsigned int depth;
 	struct slot *slots;
-	unsigned int *idle; /* slots that are free, as a stack */
+	unsigned int *idle; /* stack of free slots */
 	unsigned int idle_count;
-	unsigned int *done; /* finished slots, as a queue */
+	unsigned int *done; /* queue of finished slots */
 	unsigned int done_head, done_count;
-	int given; /* the slot whose data the caller holds, or -1 */
-	bool plain; /* by wish or because there is no io_uring */
-	bool started; /* the ring was tried */
-	struct io_uring ring; /* unless plain */
+	int given; /* slot whose data the caller holds, or -1 */
+	bool plain; /* requested by the caller, or no io_uring */
+	bool started; /* the setup of the ring was tried */
+	struct io_uring ring; /* valid unless plain */
 	unsigned int queued; /* files that are not submitted yet */
 };
 
@@ -93,7 +93,8 @@ static void read_slot_plain(struct slot *slot)
 
 	slot->error = 0;
 	slot->len = 0;
-	if (fd < 0 && errno == EPERM) /* somebody else's file */
+	if (fd < 0 && errno == EPERM) /* another user's file: O_NOATIME is
+					 not allowed */
 		fd = openat(slot->dirfd, slot->name, OPEN_FLAGS | O_CLOEXEC);
 	if (fd < 0) {
 		slot->error = errno;
@@ -106,11 +107,9 @@ static void read_slot_plain(struct slot *slot)
 		slot->len = (size_t)n;
 }
 
-/*
- * All answers are there. Whatever did not go as it should is done again by
- * plain calls, which say what is really wrong: an open without O_NOATIME, a
- * short read, a cancelled chain.
- */
+/* Called when all completions have arrived. A chain that failed is repeated
+ * with plain calls, which report the real error: an open without O_NOATIME, a
+ * short read, a canceled chain. */
 static void slot_end(struct reader *r, struct slot *slot)
 {
 	int n = slot->answers[STEP_READ];
@@ -122,11 +121,9 @@ static void slot_end(struct reader *r, struct slot *slot)
 	slot_finish(r, slot);
 }
 
-/*
- * The kernel may still write into the buffers of what is under way, and
- * nobody can say when it stops: they are left to it, and the files are read
- * by plain calls from now on.
- */
+/* The kernel may still write into the buffers of requests in flight, for an
+ * unknown time. These buffers are leaked, and the files are read by plain
+ * calls. */
 static void ring_give_up(struct reader *r)
 {
 	unsigned int i;
@@ -175,17 +172,17 @@ static void ring_run(struct reader *r, unsigned int wait)
 }
 
 /*
- * open, read, close on a direct descriptor, in this order. The read asks for
- * one byte more than there should be, so it proves the end of the file but is
- * always short: that would break a plain link, so the close hangs on a hard
- * one. Without an open the read is cancelled, and with it the close.
+ * Queues open, read and close on a direct descriptor, in this order. The read
+ * asks for one byte more than the expected size: it proves the end of the file,
+ * but is always short, which would break a plain link, so a hard link connects
+ * it to the close. A failed open cancels the read and with it the close.
  */
 static void ring_queue(struct reader *r, struct slot *slot)
 {
 	unsigned int i = (unsigned int)(slot - r->slots), step;
 	struct io_uring_sqe *sqe[STEPS];
 
-	/* There is room for the chains of all slots. */
+	/* The ring has entries for the chains of all slots. */
 	for (step = 0; step < STEPS; step++) {
 		sqe[step] = io_uring_get_sqe(&r->ring);
 		if (!sqe[step])
@@ -205,7 +202,7 @@ static void ring_queue(struct reader *r, struct slot *slot)
 	r->queued++;
 }
 
-/* By the thread that reads: a ring may belong to one thread only. */
+/* Called by the thread that reads: a ring may belong to one thread only. */
 static void ring_try_start(struct reader *r)
 {
 	r->started = true;
@@ -219,7 +216,7 @@ static void ring_try_start(struct reader *r)
 	}
 }
 
-/* --- what callers see --- */
+/* --- the interface of readers --- */
 
 void reader_free(struct reader **reader)
 {
@@ -229,7 +226,7 @@ void reader_free(struct reader **reader)
 
 	if (!r)
 		return;
-	/* Buffers belong to the kernel until it has answered. */
+	/* Buffers belong to the kernel until their completions arrive. */
 	while (reader_next(r, &file))
 		;
 	if (r->started && !r->plain)
@@ -294,7 +291,7 @@ bool reader_add(struct reader *r, int dirfd, const char *name, size_t size,
 		return true;
 	}
 	ring_queue(r, slot);
-	/* What waits here does not keep the disk busy. */
+	/* Queued files do not keep the disk busy. */
 	if (r->queued >= SUBMIT_BATCH || 2 * r->queued >= r->depth)
 		ring_run(r, 0);
 	return true;
@@ -330,7 +327,7 @@ static int sync_file_plain(int fd)
 	return fsync(fd) < 0 ? errno : 0;
 }
 
-/* One batch; the first failure or 0. -1: the ring is of no use. */
+/* Syncs one batch. Returns the first failure or 0; -1: the ring is unusable. */
 static int sync_batch(struct io_uring *ring, const int *fds, unsigned int count)
 {
 	struct io_uring_cqe *cqe;
@@ -373,9 +370,9 @@ int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err)
 		n = count - i < SYNC_BATCH ? count - i : SYNC_BATCH;
 		if (use)
 			got = sync_batch(&ring, fds + i, (unsigned int)n);
-		/* A sync that was done and failed is never done again: the
-		 * next one would succeed without the lost pages. Here none
-		 * was known to fail. */
+		/* A failed sync is never repeated: a second sync would succeed
+		 * without the lost pages. Here no sync is known to have failed.
+		 */
 		if (use && got < 0)
 			use = false;
 		if (!use) {

@@ -21,7 +21,8 @@ static bool ring_can(struct io_uring *ring)
 	return can;
 }
 
-/* Newer flags first: they let answers wait until we ask for them. */
+/* Newer flags are tried first: with them completions wait until they are asked
+ * for. */
 bool ring_start(struct io_uring *ring, unsigned int entries, bool shared)
 {
 	static const unsigned int flags[] = {IORING_SETUP_SINGLE_ISSUER |
@@ -49,7 +50,8 @@ bool ring_enter(struct io_uring *ring, unsigned int wait)
 
 	do {
 		got = io_uring_submit_and_wait(ring, wait);
-		/* Too much under way: answers are there to be fetched. */
+		/* Too many requests in flight: completions must be fetched
+		 * first. */
 		if ((got == -EAGAIN || got == -EBUSY) &&
 		    io_uring_cq_ready(ring))
 			return true;

@@ -74,7 +74,7 @@ static int write_secret(int fd, const void *given, struct err *err)
 	return 0;
 }
 
-/* Whether something is in there already that a store needs its secret for. */
+/* Whether packs/ or snaps/ contain files that need the store's secret. */
 static int has_packs_or_snaps(int fd, struct err *err)
 {
 	static const char *const names[] = {"packs", "snaps", "trash"};
@@ -101,7 +101,7 @@ static int has_packs_or_snaps(int fd, struct err *err)
 	return 0;
 }
 
-/* The folder is closed at rest: nothing can be made in it then. */
+/* The lock file must exist before the directory gets mode 0500. */
 static int create_lock_file(int fd, struct err *err)
 {
 	auto_close int lock = lock_take(fd, "commit.lock", true, true, err);
@@ -109,7 +109,8 @@ static int create_lock_file(int fd, struct err *err)
 	return lock < 0 ? lock : 0;
 }
 
-/* Halves of files that a killed maker left; some hold a secret. */
+/* Removes the files of a process that was killed while it created the store;
+ * some contain a secret. */
 static int remove_unfinished_store(int fd, struct err *err)
 {
 	struct dirlist list = {0};
@@ -172,7 +173,7 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 	return 0;
 }
 
-/* So that a folder that was just made survives a power cut. */
+/* Syncs the parent, so that a new directory survives a power cut. */
 static int sync_parent_dir(int fd, struct err *err)
 {
 	auto_close int parent =
@@ -240,7 +241,7 @@ static int store_dir_load(struct store_dir *f, struct err *err)
 	return f->packs_fd < 0 ? f->packs_fd : 0;
 }
 
-/* Deletes what nobody holds a lock on: its writer is dead. */
+/* Deletes files without a lock: their writers have ended. */
 static int clear_tmp_dir(const struct store_dir *f, struct err *err)
 {
 	struct dirlist list = {0};
@@ -260,9 +261,10 @@ static int clear_tmp_dir(const struct store_dir *f, struct err *err)
 	return 0;
 }
 
-/* --- mending it --- */
+/* --- repairing it --- */
 
-/* The store that a pack says it is of; false: it is damaged, or no pack. */
+/* Reads from a pack's header which store it belongs to. False: damaged, or no
+ * pack. */
 static bool read_pack_format(int packs_fd, const char *name, struct format *ret)
 {
 	unsigned char header[HEADER_LEN];
@@ -278,7 +280,7 @@ static bool read_pack_format(int packs_fd, const char *name, struct format *ret)
 	return true;
 }
 
-/* All packs must agree. */
+/* Reads the format from all packs, which must agree. */
 static int find_format_in_packs(int fd, struct format *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -338,8 +340,8 @@ static int set_store_modes(const struct store_dir *f, mode_t mode,
 	return 0;
 }
 
-/* Somebody died with the folders open: close them, unless the one who holds
- * the lock now does so himself. */
+/* Restores mode 0500 after a process was killed under the commit lock. The
+ * current holder of the lock restores the modes itself. */
 static void restore_store_modes(const struct store_dir *f)
 {
 	struct err ignored;

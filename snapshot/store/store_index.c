@@ -12,16 +12,14 @@
 #include "base/dirtree.h"
 #include "snapshot/store/store_private.h"
 
-/*
- * The index over many packs, used and kept up. It covers the packs that were
- * there when it was made; those that came since are asked one by one, till
- * there are too many of them.
- */
+/* The index over many packs, read and written. It covers the packs that existed
+ * when it was written. Newer packs are searched one by one until there are too
+ * many of them. */
 
-/* So many packs cost less than half a millisecond each time. */
+/* Searching this many packs costs less than half a millisecond. */
 static unsigned int loose_max = 64;
-/* And this share of the covered ones: what is written each time is paid for
- * by as much that was added. */
+/* Share of the indexed packs that must be new: the cost of writing the index is
+ * then paid for by the number of packs added. */
 #define LOOSE_SHARE 16
 
 void store_index_after(unsigned int packs)
@@ -29,7 +27,7 @@ void store_index_after(unsigned int packs)
 	loose_max = packs;
 }
 
-/* --- using it --- */
+/* --- reading it --- */
 
 struct indexed_packs *store_indexed_packs_load(const struct store_dir *f,
 					       bool complete)
@@ -62,8 +60,8 @@ void store_indexed_packs_free(struct indexed_packs **indexed_packs)
 	*indexed_packs = NULL;
 }
 
-/* One that is not there any more was moved by prune: what was in it is in
- * others, or nobody refers to it. */
+/* A pack that is missing was removed by prune: its objects are in other packs,
+ * or nothing refers to them. */
 static struct pack *open_indexed_pack(struct store *s, struct indexed_packs *c,
 				      size_t i)
 {
@@ -116,18 +114,20 @@ struct pack *pack_walk_next(struct store *s, struct pack_walk *w)
 	return NULL;
 }
 
-/* --- keeping it up --- */
+/* --- writing it --- */
 
 struct index_update {
 	const struct store_dir *store_dir;
-	struct midx *old; /* NULL: none that can be used */
-	uint32_t *number; /* of each pack of old in names, UINT32_MAX: gone */
-	struct dirlist list; /* packs/ */
+	struct midx *old; /* NULL: no usable index */
+	uint32_t *number; /* for each pack of old its index in names, or
+			     UINT32_MAX */
+	struct dirlist list; /* entries of packs/ */
 	size_t loose, dead;
-	bool is_broken; /* there is one that cannot be used */
-	char **names; /* of all that it will cover, sorted */
+	bool is_broken; /* an index exists that cannot be used */
+	char **names; /* names of all packs of the new index, sorted */
 	size_t count;
-	struct midx_entry *entries; /* of those that old has not */
+	struct midx_entry *entries; /* entries of packs that old does not
+				       have */
 	size_t entry_count, entry_capacity;
 };
 
@@ -189,7 +189,7 @@ static void add_update_entries(struct index_update *u, const struct pack *pack)
 			midx_start(pack_hash(pack, i)), (uint32_t)u->count};
 }
 
-/* A damaged one is not covered: whoever needs it finds out. */
+/* Damaged packs are not indexed: lookups that need them report the damage. */
 static void add_update_pack(struct index_update *u, const char *name)
 {
 	AUTO(pack) struct pack *pack = NULL;
@@ -220,7 +220,7 @@ static void gather_update_entries(struct index_update *u)
 			add_update_pack(u, u->list.items[i].name);
 }
 
-/* Under the commit lock; bytes NULL: takes it away. */
+/* Called under the commit lock. bytes NULL: removes the index. */
 static int put_index_locked(const struct store_dir *f, const char *temp,
 			    struct err *err)
 {
@@ -235,7 +235,7 @@ static int put_index_locked(const struct store_dir *f, const char *temp,
 	return got;
 }
 
-/* Not synced: what is torn is found out, and made anew. */
+/* Not synced: a torn index is detected and recreated. */
 static int put_index(const struct store_dir *f, const struct buf *bytes,
 		     struct err *err)
 {

@@ -12,8 +12,8 @@
 #include "snapshot/store/compress.h"
 #include "snapshot/store/store_private.h"
 
-/* A pack is full from here on: so large, or so many objects, of which some
- * hundred bytes each are held in memory until it is in its place. */
+/* Limits of a full pack. Some hundred bytes for each object stay in memory
+ * until the pack is published. */
 #define PACK_LEN ((uint64_t)64 << 20)
 #define PACK_OBJECTS (1u << 16)
 
@@ -35,7 +35,7 @@ void store_busy_done(struct store *s, unsigned int count)
 
 /* --- records into packs --- */
 
-/* Under the mutex. */
+/* Called under the mutex. */
 static int open_out_pack(struct store *s, enum pack_kind kind, struct err *err)
 {
 	struct out_pack *out;
@@ -58,7 +58,8 @@ static int open_out_pack(struct store *s, enum pack_kind kind, struct err *err)
 /* --- limits --- */
 
 #define MIN_FREE_MAX ((uint64_t)256 << 20)
-/* Others fill the disk, too: looked at again after so much. */
+/* Other processes use the disk, too: the free space is checked again after this
+ * many bytes. */
 #define SPACE_CHECK_STEP ((uint64_t)8 << 20)
 
 static uint64_t sum_pack_sizes(int packs_fd)
@@ -98,7 +99,8 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size)
 	(void)pthread_mutex_unlock(&s->mutex);
 }
 
-/* Under the mutex: the bytes that are about to be written. */
+/* Reserves space for bytes that are about to be written. Called under the
+ * mutex. */
 static int reserve_space(struct store *s, uint64_t len, struct err *err)
 {
 	uint64_t size = s->packed + s->stats.stored_bytes, free = UINT64_MAX;
@@ -135,11 +137,9 @@ static int reserve_space(struct store *s, uint64_t len, struct err *err)
 	return 0;
 }
 
-/*
- * Finds room for a record in the open pack of its kind and writes it there.
+/* Reserves space for a record in the open pack of its kind and writes it there.
  * place->out stays pinned. *ret_full: a pack that is full now and that the
- * caller has to commit (counted as busy).
- */
+ * caller has to commit (it counts as busy). */
 static int write_pack_record(struct store *s, enum pack_kind kind,
 			     const struct record_head *head,
 			     const void *payload, struct place *ret,
@@ -206,7 +206,8 @@ static int add_block_entry(void *arg, const struct pack_entry *entry,
 	return 0;
 }
 
-/* Under the mutex: memory that was paged in once is the faster one. */
+/* Keeps a buffer for the next block: memory that is already mapped is faster.
+ * Called under the mutex. */
 static void keep_spare_buf(struct store *s, struct buf *b)
 {
 	if (s->spare_count == BLOCK_SPARES)
@@ -216,7 +217,7 @@ static void keep_spare_buf(struct store *s, struct buf *b)
 	*b = (struct buf){0};
 }
 
-/* Under the mutex: the block has left memory for its place. */
+/* Frees the block's memory and records its place. Called under the mutex. */
 static int set_block_place(struct store *s, struct block *block,
 			   const struct place *place, struct err *err)
 {
@@ -244,7 +245,8 @@ int store_write_block(struct store *s, struct block *block, struct err *err)
 	size_t len;
 	int got;
 
-	/* Readers look at the objects under the mutex, and they may move. */
+	/* Objects may move in memory, so readers access them under the mutex.
+	 */
 	(void)pthread_mutex_lock(&s->mutex);
 	buf_add(&block->data, block->table.data, block->table.len);
 	(void)pthread_mutex_unlock(&s->mutex);

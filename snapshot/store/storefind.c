@@ -106,7 +106,7 @@ void store_place_unpin(struct store *s, const struct place *place)
 
 /* --- finding --- */
 
-/* Appends the object when the place holds it undamaged. */
+/* Appends the object when its bytes at the place are intact. */
 static int fetch_object(struct store *s, const struct place *place,
 			const struct oid *id, struct buf *to, struct err *err)
 {
@@ -125,7 +125,7 @@ static int fetch_object(struct store *s, const struct place *place,
 	return 0;
 }
 
-/* 1: got it; 0: not an own one; negative: one, but it cannot be read. */
+/* 1: found; 0: not an object of this process; negative: it cannot be read. */
 static int get_own_object(struct store *s, const struct oid *id, struct buf *to,
 			  struct err *err)
 {
@@ -165,7 +165,7 @@ static struct pack_set *get_pack_set(struct store *s)
 	return set;
 }
 
-/* As get_own_object(), from the packs of others; tries every copy. */
+/* As get_own_object(), from packs of other processes. Tries every copy. */
 static int get_packed_object(struct store *s, const struct oid *id,
 			     struct buf *to, struct err *err)
 {
@@ -193,7 +193,8 @@ static int get_packed_object(struct store *s, const struct oid *id,
 	return got;
 }
 
-/* The same, and looks once more where only reading opened the packs. */
+/* As get_packed_object(); a store open for reading checks the indexes of its
+ * packs and searches a second time. */
 static int find_packed_object(struct store *s, const struct oid *id,
 			      struct buf *to, struct err *err)
 {
@@ -202,8 +203,8 @@ static int find_packed_object(struct store *s, const struct oid *id,
 
 	if (s->mode != STORE_READ)
 		return got;
-	/* There is no lock: prune may have moved it into a pack that was not
-	 * there yet when we looked. */
+	/* A reader holds no lock: prune may have moved the object into a pack
+	 * that did not exist when the packs were listed. */
 	if (got == 0 && store_refresh_packs(s, &ignored) == 0)
 		got = get_packed_object(s, id, to, err);
 	if (got != 1 && store_check_packs(s))
@@ -217,7 +218,7 @@ static bool is_oid_valid(const struct oid *id)
 	       id->len <= OBJECT_LEN_MAX;
 }
 
-/* Under the mutex; NULL: all of those that are open can be read. */
+/* A pack with a read error, or NULL. Called under the mutex. */
 static const struct pack *find_failed_pack(const struct pack_set *set)
 {
 	const struct indexed_packs *c = set->indexed_packs;
@@ -284,7 +285,7 @@ bool store_has(struct store *s, const struct oid *id)
 		find_packed_object(s, id, NULL, &ignored) == 1);
 }
 
-/* Packs hold far less than this. */
+/* Packs are much smaller than this. */
 #define WHERE_PACK_SHIFT 40
 
 uint64_t store_position(struct store *s, const struct oid *id)

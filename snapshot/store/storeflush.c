@@ -1,7 +1,5 @@
-/*
- * Full packs, and at the end the others, into their place: ended, synced, given
- * their names under the commit lock, and read from then on as by everybody.
- */
+/* Publishes packs: finished, synced and renamed under the commit lock, then
+ * read like packs of other processes. */
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "snapshot/store/store_index.h"
@@ -24,7 +22,7 @@ static int finish_out_pack(struct store *s, struct out_pack *out,
 	return packer_finish(out->writer, err);
 }
 
-/* Others see it from now on, and we read it as they do. */
+/* Opens the published pack for reading. */
 static int reopen_out_pack(struct store *s, struct out_pack *out,
 			   struct err *err)
 {
@@ -45,7 +43,7 @@ static int reopen_out_pack(struct store *s, struct out_pack *out,
 	return 0;
 }
 
-/* Under the commit lock. */
+/* Called under the commit lock. */
 static int publish_packs_locked(struct store *s, struct out_pack **outs,
 				size_t count, struct err *err)
 {
@@ -73,7 +71,7 @@ static int publish_packs(struct store *s, struct out_pack **outs, size_t count,
 	return got;
 }
 
-/* Packs whose syncs were begun. */
+/* Commits packs whose syncs were started. */
 static int commit_packs(struct store *s, struct out_pack **outs, size_t count,
 			bool locked, struct err *err)
 {
@@ -110,7 +108,7 @@ int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
 	return got;
 }
 
-/* Under the mutex. */
+/* Called under the mutex. */
 static size_t take_open_packs(struct store *s, struct out_pack **outs)
 {
 	size_t count = 0;
@@ -125,7 +123,7 @@ static size_t take_open_packs(struct store *s, struct out_pack **outs)
 	return count;
 }
 
-/* The packs that are left: all of them are on their way to the disk. */
+/* Finishes the remaining packs; their writes are in flight. */
 static int end_last_packs(struct store *s, struct err *err)
 {
 	struct out_pack *outs[PACK_KINDS];
@@ -161,7 +159,7 @@ static int commit_last_packs(struct store *s, bool locked, struct err *err)
 	return count ? commit_packs(s, outs, count, locked, err) : 0;
 }
 
-/* All that was put is in packs, and these are ended. */
+/* Writes all blocks that are being filled and finishes their packs. */
 static int write_open_blocks(struct store *s, struct err *err)
 {
 	struct block *blocks[PACK_KINDS];
@@ -189,7 +187,7 @@ static int write_open_blocks(struct store *s, struct err *err)
 	return got < 0 ? got : end_last_packs(s, err);
 }
 
-/* Under the mutex: packs that the index over many does not cover. */
+/* Number of packs that are not in the index. Called under the mutex. */
 static size_t count_loose_packs(const struct store *s)
 {
 	const struct out_pack *out;
@@ -200,7 +198,7 @@ static size_t count_loose_packs(const struct store *s)
 	return count;
 }
 
-/* One flush at a time; nobody puts anything meanwhile. */
+/* One flush runs at a time, and no object is stored during it. */
 static int take_flush_turn(struct store *s, struct err *err)
 {
 	if (s->mode != STORE_WRITE)
@@ -213,7 +211,7 @@ static int take_flush_turn(struct store *s, struct err *err)
 	return 0;
 }
 
-/* What has failed once, fails from then on. */
+/* A failure is permanent. */
 static int check_store_failed(struct store *s, struct err *err)
 {
 	int got = 0;
@@ -242,7 +240,7 @@ int store_flush_begin(struct store *s, struct err *err)
 
 	if (got < 0)
 		return got;
-	/* Those of one that was begun and went no further. */
+	/* Commits the packs of a flush that was begun and not completed. */
 	if (!s->ended_count || commit_last_packs(s, false, &failed) == 0)
 		(void)write_open_blocks(s, &failed);
 	got = check_store_failed(s, err);

@@ -4,7 +4,7 @@
 #include "snapshot/store/compress.h"
 #include "snapshot/store/store_private.h"
 
-/* Objects from here on have a record of their own. */
+/* Objects of this size and more have their own record. */
 #define SINGLE_LEN ((size_t)64 << 10)
 
 struct put_request {
@@ -14,12 +14,12 @@ struct put_request {
 	size_t len;
 };
 
-/* How far the search for known bytes has come. */
+/* State of the search for equal bytes. */
 struct put_search {
-	const struct pack_set *set; /* compared with all of it */
-	size_t own; /* compared with own objects below this */
-	int ord; /* highest that the hash has, -1 none */
-	uint64_t others; /* of the first ordinals: known to be other bytes */
+	const struct pack_set *set; /* all its packs were compared */
+	size_t own; /* own objects below this index were compared */
+	int ord; /* highest ordinal of the hash, -1 for none */
+	uint64_t others; /* bit i: ordinal i is known to have different bytes */
 };
 
 static void set_found_oid(const struct put_request *put_request, uint16_t ord,
@@ -36,8 +36,8 @@ static void note_other_bytes(struct put_search *q, unsigned int ord)
 		q->others |= (uint64_t)1 << ord;
 }
 
-/* Whether the next ordinal is given to what may lie under a lower one that
- * cannot be read. */
+/* Whether an object with a lower ordinal cannot be read, so that the new object
+ * may be its replica. */
 static bool replaces_unreadable(const struct put_search *q)
 {
 	unsigned int lower = (unsigned int)(q->ord + 1);
@@ -46,7 +46,8 @@ static bool replaces_unreadable(const struct put_search *q)
 	       (lower >= 64 || q->others != ((uint64_t)1 << lower) - 1);
 }
 
-/* One that cannot be read is not known to be equal, so it is not. */
+/* An object that cannot be read is not known to be equal, so it counts as
+ * different. */
 static bool has_same_bytes(struct store *s, const struct place *place,
 			   const struct put_request *put_request,
 			   struct put_search *q)
@@ -91,7 +92,7 @@ static bool find_same_in_pack(struct store *s, struct pack *pack,
 	return false;
 }
 
-/* Not under the mutex. */
+/* Called without the mutex. */
 static bool find_same_in_packs(struct store *s, const struct pack_set *set,
 			       const struct put_request *put_request,
 			       struct put_search *q, struct oid *ret)
@@ -105,7 +106,7 @@ static bool find_same_in_packs(struct store *s, const struct pack_set *set,
 	return false;
 }
 
-/* Takes and returns the mutex; it may be free in between. */
+/* Called under the mutex, which may be released in between. */
 static bool is_same_object(struct store *s, const struct object *o,
 			   const struct put_request *put_request,
 			   struct put_search *q, struct oid *ret)
@@ -132,10 +133,9 @@ static bool is_same_object(struct store *s, const struct object *o,
 	return equal;
 }
 
-/*
- * Takes and returns the mutex. False: no object with these bytes is known
- * now, and until the mutex is let go of; the next ordinal is q->ord + 1.
- */
+/* Called under the mutex, which may be released in between. False: no object
+ * has these bytes, and none will while the mutex is held; the next ordinal is
+ * q->ord + 1. */
 static bool put_search(struct store *s, const struct put_request *put_request,
 		       struct put_search *q, struct oid *ret)
 {
@@ -210,7 +210,7 @@ static void add_own_object(struct store *s,
 		s->stats.collisions++;
 }
 
-/* Adds to the block being filled; returns it when it is full now. */
+/* Adds to the block that is being filled; returns the block when it is full. */
 static struct block *add_small_object(struct store *s, enum pack_kind kind,
 				      const struct put_request *put_request,
 				      int ord, bool again)
@@ -280,9 +280,10 @@ static int put_small_object(struct store *s,
 }
 
 /*
- * Compressed and written before anybody is told of it. When the same bytes
- * (or others of the same hash) came in meanwhile, the record stays unused. 1:
- * done; 0: its ordinal was taken, again.
+ * Compresses and writes an object before other threads can find it. When
+ * another thread has stored equal bytes, or other bytes of the same hash, in
+ * the meantime, the record stays unused. 1: done; 0: the ordinal was taken, try
+ * again.
  */
 static int put_single_object(struct store *s,
 			     const struct put_request *put_request,
@@ -342,7 +343,7 @@ static int put_single_object(struct store *s,
 	return done;
 }
 
-/* Takes the mutex, but for a failure. */
+/* Takes the mutex, except on failure. */
 static int begin_put(struct store *s, size_t len, struct err *err)
 {
 	(void)pthread_mutex_lock(&s->mutex);

@@ -8,10 +8,10 @@
 #include "snapshot/store/store_private.h"
 
 /*
- * Packs that have appeared in packs/. Writers never wait for each other, so
- * two of them may put the same bytes at the same time: that costs space and
- * nothing else. If they gave one name (hash, ordinal) to *different* bytes,
- * the one that commits later must find out and give up.
+ * New packs in packs/. Writers never wait for each other, so two of them may
+ * store the same bytes at the same time, which only costs space. When they give
+ * one name (hash, ordinal) to *different* bytes, the writer that commits later
+ * must notice it and fail.
  */
 
 bool store_is_pack_name(const char *name)
@@ -56,7 +56,7 @@ static bool is_pack_damaged_name(const struct store *s, const char *name)
 	return false;
 }
 
-/* Under the mutex. */
+/* Called under the mutex. */
 static bool is_pack_known(const struct store *s, const char *name)
 {
 	const struct out_pack *out;
@@ -71,7 +71,8 @@ static bool is_pack_known(const struct store *s, const char *name)
 			midx_count(s->set->indexed_packs->midx));
 }
 
-/* Under the mutex: for the message when an object is missing. */
+/* Records a text for the message about a missing object. Called under the
+ * mutex. */
 static void note_damaged_pack(struct store *s, const char *text)
 {
 	char *old = s->damaged;
@@ -82,7 +83,8 @@ static void note_damaged_pack(struct store *s, const char *text)
 	free(old);
 }
 
-/* Under the mutex: a pack that was opened, or (-EBADMSG, -EPROTO) not. */
+/* Records a damaged pack, opened or refused (-EBADMSG, -EPROTO). Called under
+ * the mutex. */
 static void note_damaged_name(struct store *s, const char *name,
 			      const struct pack *pack, const struct err *err)
 {
@@ -115,7 +117,7 @@ int store_open_pack(struct store *s, const char *name, struct pack **ret,
 	return got;
 }
 
-/* Opens what is new; under the mutex. */
+/* Opens the new packs. Called under the mutex. */
 static int open_new_packs(struct store *s, const struct dirlist *list,
 			  struct pack_set *fresh, struct err *err)
 {
@@ -137,7 +139,7 @@ static int open_new_packs(struct store *s, const struct dirlist *list,
 	return 0;
 }
 
-/* 16 bits for each object, so one new hash in 16 is looked for in vain. */
+/* 16 bits for each object: one search in 16 for a new hash is in vain. */
 static void make_set_filter(struct pack_set *set)
 {
 	uint64_t objects = 0;
@@ -161,7 +163,7 @@ static void make_set_filter(struct pack_set *set)
 	}
 }
 
-/* Under the mutex. */
+/* Called under the mutex. */
 static void make_larger_set(struct store *s, const struct pack_set *fresh,
 			    struct indexed_packs *indexed_packs)
 {
@@ -183,7 +185,7 @@ static void make_larger_set(struct store *s, const struct pack_set *fresh,
 	s->set = set;
 }
 
-/* Every pack is asked from now on. Under the mutex. */
+/* Every pack is searched from now on. Called under the mutex. */
 static void drop_indexed_packs(struct store *s)
 {
 	struct indexed_packs *c = s->set->indexed_packs;
@@ -231,8 +233,8 @@ bool store_check_packs(struct store *s)
 	return any;
 }
 
-/* Whether object i of ours has the same name as entry at of pack, and other
- * bytes. Takes and returns the mutex. */
+/* Whether object i of this process and entry `at` of pack have one name and
+ * different bytes. Called under the mutex, which is released in between. */
 static bool object_differs(struct store *s, size_t i, struct pack *pack,
 			   uint32_t at)
 {
@@ -265,7 +267,7 @@ static bool object_differs(struct store *s, size_t i, struct pack *pack,
 	return differ;
 }
 
-/* Takes and returns the mutex. */
+/* Called under the mutex, which is released in between. */
 static bool has_clashing_object(struct store *s, struct pack *pack)
 {
 	size_t i, count = s->objects.count;
@@ -306,7 +308,8 @@ int store_refresh_packs(struct store *s, struct err *err)
 		make_larger_set(s, fresh, s->set->indexed_packs);
 		s->checked = s->mode != STORE_READ;
 	}
-	/* What is put from here on is compared with the new set by itself. */
+	/* Objects that are stored from here on are compared with the new set by
+	 * store_put(). */
 	for (i = 0; i < fresh->count && !clash; i++)
 		clash = has_clashing_object(s, fresh->packs[i]);
 	(void)pthread_mutex_unlock(&s->mutex);

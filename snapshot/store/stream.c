@@ -16,22 +16,22 @@ struct stream_piece {
 	unsigned char *data;
 	uint64_t offset;
 	size_t want;
-	int forced; /* an errno that a test wants, else 0 */
+	int forced; /* errno that a test sets, else 0 */
 	int result;
 	bool done;
 };
 
 struct stream {
 	int fd;
-	uint64_t size; /* no more than one read is under way from here on */
-	uint64_t next, end; /* of the range: not asked for yet */
-	bool over; /* nothing is to be asked for any more */
+	uint64_t size; /* from this offset on only one read is in flight */
+	uint64_t next, end; /* next read and end of the range */
+	bool over; /* no further reads */
 	bool plain, started;
 	struct io_uring ring;
-	struct stream_piece stream_pieces[DEPTH]; /* a queue */
-	unsigned int head, count; /* under way or done */
-	unsigned int pending; /* under way */
-	bool given; /* the caller has the head's bytes */
+	struct stream_piece stream_pieces[DEPTH]; /* ring buffer */
+	unsigned int head, count; /* pieces in flight or done */
+	unsigned int pending; /* pieces in flight */
+	bool given; /* the caller holds the head's bytes */
 };
 
 struct stream *stream_new(int fd, uint64_t size, bool plain)
@@ -70,8 +70,8 @@ bool stream_uses_ring(const struct stream *s)
 	return !s->plain;
 }
 
-/* Pieces whose answer will not come are read by plain calls; the kernel may
- * still write into their buffers, so they are left to it. */
+/* Pieces without a completion are read by plain calls. The kernel may still
+ * write into their buffers, so the buffers are leaked. */
 static void stream_give_up_ring(struct stream *s)
 {
 	unsigned int i;
@@ -121,7 +121,7 @@ static void stream_prepare_read(struct stream *s, unsigned int i)
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&s->ring);
 	int hooked = ring_call_begin(RING_READ, s->fd);
 
-	if (!sqe) /* there is room for all pieces */
+	if (!sqe) /* the ring has entries for all pieces */
 		abort();
 	p->forced = hooked > 0 ? hooked : 0;
 	if (p->forced)
@@ -135,7 +135,7 @@ static void stream_prepare_read(struct stream *s, unsigned int i)
 	s->pending++;
 }
 
-/* Asks for what comes next. */
+/* Queues the next reads. */
 static void stream_queue_reads(struct stream *s)
 {
 	unsigned int depth = s->plain ? 1 : DEPTH;
@@ -173,7 +173,7 @@ static void stream_drop_head(struct stream *s)
 	s->count--;
 }
 
-/* What was asked for behind the end of the file. */
+/* Drops the pieces behind the end of the file. */
 static void stream_drop_rest(struct stream *s)
 {
 	s->over = true;
@@ -183,8 +183,8 @@ static void stream_drop_rest(struct stream *s)
 		stream_drop_head(s);
 }
 
-/* All of a piece: whatever did not go as it should is done again by plain
- * calls, which say what is really wrong. */
+/* Completes a piece. A failed or short read is repeated with plain calls, which
+ * report the real error. */
 static ssize_t stream_piece_len(const struct stream *s,
 				const struct stream_piece *p)
 {
@@ -194,7 +194,8 @@ static ssize_t stream_piece_len(const struct stream *s,
 	if (done == p->want)
 		return (ssize_t)done;
 	n = fd_pread(s->fd, p->data + done, p->want - done, p->offset + done);
-	/* O_DIRECT: the last block is none, or it is refused after all. */
+	/* O_DIRECT refuses the last, partial block, or the file system refuses
+	 * it late. */
 	if (n < 0 && errno == EINVAL && stream_direct(s->fd, false))
 		n = fd_pread(s->fd, p->data + done, p->want - done,
 			     p->offset + done);
@@ -213,7 +214,7 @@ ssize_t stream_next(struct stream *s, const unsigned char **ret)
 	if (!s->count)
 		return 0;
 	p = &s->stream_pieces[s->head];
-	/* Also when it is there: the new requests are to be begun. */
+	/* New requests are submitted also when the head is complete. */
 	if (!s->plain)
 		stream_run_ring(s, p->done ? 0 : 1);
 	while (!p->done)
@@ -231,7 +232,7 @@ ssize_t stream_next(struct stream *s, const unsigned char **ret)
 	if ((size_t)n < p->want) {
 		s->over = true;
 		s->end = s->next = p->offset + (uint64_t)n;
-		/* What is behind it is no part of the file. */
+		/* Pieces behind the end of the file are dropped. */
 		while (s->pending)
 			stream_run_ring(s, 1);
 		s->count = 1;
@@ -271,7 +272,7 @@ bool stream_is_cached(int fd, uint64_t size)
 	map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return true;
-	/* Nothing of it is touched. */
+	/* The pages are not touched. */
 	for (i = 0; i < SAMPLES; i++)
 		if (mincore(map + pages * i / SAMPLES * page, page, &there) <
 			    0 ||

@@ -13,21 +13,21 @@
 #define ENTRIES 4
 enum answer { ANSWER_EARLY = 1, ANSWER_SYNC = 2 };
 
-/* After so many bytes the disk is told to begin with them: the sync finds
- * little to do then, and the rest was done beside other work. */
+/* Writeback starts after this many bytes, so that the final sync has little
+ * left to do. */
 #define EARLY_LEN ((uint64_t)8 << 20)
 
 enum sync_state { SYNC_NONE, SYNC_UNDER_WAY, SYNC_DONE };
 
 struct writer {
 	int fd;
-	bool plain; /* by wish or because there is no io_uring */
-	pthread_mutex_t mutex; /* all below */
-	bool started; /* there is a ring */
+	bool plain; /* requested by the caller, or no io_uring */
+	pthread_mutex_t mutex; /* protects all fields below */
+	bool started; /* the ring exists */
 	struct io_uring ring;
-	int num; /* errno of the first failure, 0 */
-	uint64_t dirty; /* bytes that the disk was not told of */
-	bool early; /* it is being told */
+	int num; /* errno of the first failure, or 0 */
+	uint64_t dirty; /* bytes since the last start of writeback */
+	bool early; /* writeback is being started */
 	enum sync_state sync;
 	int sync_forced, sync_answer;
 };
@@ -52,7 +52,7 @@ static bool writer_start_ring(struct writer *w)
 	return w->started;
 }
 
-/* A sync's answer is lost, so it has failed. */
+/* The completion of the sync is lost, so the sync has failed. */
 static void writer_give_up_ring(struct writer *w)
 {
 	io_uring_queue_exit(&w->ring);
@@ -81,7 +81,8 @@ static void writer_run_ring(struct writer *w, unsigned int wait)
 			w->sync_answer =
 				w->sync_forced ? -w->sync_forced : cqe->res;
 		} else {
-			w->early = false; /* a wish: the sync tells */
+			w->early = false; /* Starting writeback is optional:
+					     the sync reports errors. */
 		}
 		count++;
 	}
@@ -92,12 +93,13 @@ static struct io_uring_sqe *sqe_get(struct writer *w)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&w->ring);
 
-	if (!sqe) /* there is room for one of each */
+	if (!sqe) /* the ring has an entry for each call */
 		abort();
 	return sqe;
 }
 
-/* A thread of the kernel does it, so nobody waits for the disk here. */
+/* A kernel thread starts the writeback, so the caller does not wait for the
+ * disk. */
 static void writer_begin_early_sync(struct writer *w)
 {
 	struct io_uring_sqe *sqe;
@@ -124,7 +126,7 @@ static size_t writer_parts_len(const struct iovec *parts, int count)
 	return len;
 }
 
-/* 0, or an errno. */
+/* Returns 0 or an errno. */
 static int writer_write_parts(int fd, const struct iovec *parts, int count,
 			      uint64_t offset)
 {
@@ -134,8 +136,8 @@ static int writer_write_parts(int fd, const struct iovec *parts, int count,
 	do {
 		n = pwritev(fd, parts, count, (off_t)offset);
 	} while (n < 0 && errno == EINTR);
-	/* A short write is rare (a signal, a full disk): go on part by part,
-	 * the next one says what is wrong. */
+	/* Short writes are rare (a signal, a full disk): the rest is written
+	 * part by part, and the next write reports the error. */
 	for (i = 0; n >= 0 && i < count; i++) {
 		size_t skip = (size_t)n < parts[i].iov_len ? (size_t)n
 							   : parts[i].iov_len;
@@ -205,7 +207,7 @@ int writer_sync_end(struct writer *w, struct err *err)
 		ring_call_end(RING_SYNC, w->fd);
 	if (w->num)
 		num = w->num;
-	/* One that was cancelled was never begun. */
+	/* A canceled sync was never started. */
 	else if (w->sync == SYNC_NONE || w->sync_answer == -ECANCELED)
 		num = fdatasync(w->fd) < 0 ? errno : 0;
 	else
