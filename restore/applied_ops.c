@@ -14,7 +14,7 @@ struct isolation {
 	const struct applied_ops *did;
 	struct store *store;
 	const struct snapshot *after;
-	struct tree_editor *editor; /* of after; NULL: it is as it shall be */
+	struct tree_editor *editor; /* of after; NULL: no change so far */
 };
 
 void applied_ops_free(struct applied_ops *d)
@@ -47,7 +47,7 @@ void applied_ops_add(struct applied_ops *d, const char *path,
 	}
 }
 
-/* What was deleted before what was made in its place. */
+/* A deletion sorts before the creation in its place. */
 static int compare_applied_ops(const void *a, const void *b)
 {
 	const struct applied_op *p = a, *q = b;
@@ -102,8 +102,8 @@ static struct tree_editor *editor(struct isolation *a)
 	return a->editor;
 }
 
-/* It shall be e, NULL: nothing; was: what it is otherwise. In a folder that is
- * none there, it is nothing. */
+/* Sets the entry of path to e (NULL: no entry); was: its present value. In a
+ * parent that is no directory the result is no entry. */
 static int set_isolated_entry(struct isolation *a, const char *path,
 			      const struct entry *e, const struct entry *was,
 			      struct err *err)
@@ -119,15 +119,16 @@ static int set_isolated_entry(struct isolation *a, const char *path,
 	return got == -ENOTDIR ? 0 : got;
 }
 
-/* Nobody has given it other rights. Its owner and attributes need not be what
- * was wanted: only root may set all of them. */
+/* Whether the mode is unchanged since the apply. Owner and xattrs may differ
+ * from the wanted ones, because only root can set all of them. */
 static bool same_entry_permissions(const struct entry *to,
 				   const struct entry *is)
 {
 	return S_ISLNK(to->mode) || ((to->mode ^ is->mode) & 0777) == 0;
 }
 
-/* Whoever writes to a file that was put moves its time. */
+/* Whether the entry is as the action left it. A later write to a file changes
+ * its mtime. */
 static bool is_as_applied(const struct entry *to, const struct entry *is)
 {
 	if (!to->mode || !is)
@@ -145,7 +146,8 @@ static bool same_existing_entry(const struct entry *a, const struct entry *b)
 	return a && b && entry_same_content(a, b) && entry_same_meta(a, b);
 }
 
-/* Of the path, or of something in that folder; NULL: of any. */
+/* Whether a note about path, or about an entry in that directory, says
+ * "incomplete"; NULL: any note. */
 static bool has_incomplete_note(const struct snapshot *s, const char *path)
 {
 	size_t i;
@@ -162,8 +164,9 @@ static bool has_incomplete_note(const struct snapshot *s, const char *path)
 	return false;
 }
 
-/* What could be read before, and afterwards fails to: what it is goes by what
- * it was, and by what was done. On the way to some paths nothing has failed. */
+/* Whether the entry was readable before and is unreadable now. Its content then
+ * comes from the state before plus the action. On the way to the paths of a
+ * partial snapshot nothing was read, so nothing failed. */
 static bool became_unreadable(const struct isolation *a, const char *path,
 			      const struct entry *from, const struct entry *is)
 {
@@ -173,12 +176,12 @@ static bool became_unreadable(const struct isolation *a, const char *path,
 	       has_incomplete_note(a->after, path);
 }
 
-/* Owner, rights and time are told without reading it. */
+/* Owner, mode and time are known without a read of the content. */
 static int complete_from_base(struct isolation *a, const char *path,
 			      const struct entry *from, const struct entry *is,
 			      struct err *err)
 {
-	struct entry e = *from; /* borrows */
+	struct entry e = *from; /* borrowed strings */
 
 	e.mode = is->mode;
 	e.uid = is->uid;
@@ -211,7 +214,7 @@ static int isolate_path(struct isolation *a, const char *path,
 	return was || is ? set_isolated_entry(a, path, was, is, err) : 0;
 }
 
-/* What was not seen before is in none of the two. */
+/* An entry that was unread before is in neither snapshot. */
 static int mark_dir_incomplete(struct isolation *a, const char *path,
 			       struct err *err)
 {
@@ -237,7 +240,7 @@ static int isolate_difference(void *arg, const char *path,
 	return got;
 }
 
-/* What is in a folder that could not be read, and was not there before. */
+/* New entries of the action in a directory that is unreadable now. */
 static int add_applied_entries(struct isolation *a, struct err *err)
 {
 	size_t i;

@@ -39,8 +39,8 @@ static int same_disk_link(int dirfd, const char *name, const struct entry *e)
 	       memcmp(text, e->link, len) == 0;
 }
 
-/* Its owner may not read it, nor may anybody have written to it without a new
- * time of change. */
+/* A file that its owner may not read: nobody wrote to it as long as its size
+ * and mtime are unchanged. */
 static int same_unreadable_file(int dirfd, const char *name,
 				const struct entry *e)
 {
@@ -93,8 +93,8 @@ bool entry_compare_unmodified(const struct meta *m, const struct entry *e,
 	       timestamp_compare(m->mtime, e->mtime) == 0;
 }
 
-/* A plain file that has bytes and may be read, or -1: nothing else is opened
- * just to be looked at. */
+/* Opens a readable regular file with content; -1 for any other entry, which is
+ * not opened for a comparison. */
 static int open_regular_file(int dirfd, const char *name, const struct entry *e)
 {
 	struct meta m;
@@ -126,7 +126,7 @@ static int same_disk_dir(const struct entry_compare *o, int dirfd,
 			 const char *name, const char *path,
 			 const struct entry *e, struct err *err);
 
-/* above: where it lies below the top, NULL: it is the top. */
+/* above: path of the parent below the top; NULL: this is the top. */
 static int same_disk_entry(const struct entry_compare *o, int dirfd,
 			   const char *name, const char *above,
 			   const struct entry *e, struct err *err)
@@ -187,7 +187,8 @@ static int same_disk_dir(const struct entry_compare *o, int dirfd,
 		return -err->num;
 	if (tree.count != list.count)
 		return 0;
-	/* Before any is compared: what is written later nobody sees. */
+	/* Checked before the first comparison, because a later write would go
+	 * unnoticed. */
 	if (o->no_writers && open_writers_check_in(fd, &list, path, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
@@ -211,7 +212,7 @@ int entry_compare_equal(const struct entry_compare *o, int dirfd,
 {
 	auto_close int fd = open_regular_file(dirfd, name, e);
 
-	/* One descriptor says all of it. */
+	/* One descriptor is enough for the whole comparison. */
 	if (fd >= 0)
 		return same_open_file(o, fd, e, err);
 	return same_disk_entry(o, dirfd, name, NULL, e, err);
@@ -247,7 +248,7 @@ uint32_t entry_apply_owner(const struct entry *e)
 	return self ? self : e->uid;
 }
 
-/* 1 when something was done that may have changed the mode as well. */
+/* 1: the owner was changed, which may have changed the mode as well. */
 static int set_entry_owner(int fd, const struct meta *m, const struct entry *e,
 			   struct err *err)
 {
@@ -270,7 +271,7 @@ static void drop_system_attrs(struct xattrs *x)
 	(void)xattrs_remove_prefix(x, "security.");
 }
 
-/* 1 as above. */
+/* 1: the xattrs were changed, as above. */
 static int set_entry_attrs(struct store *store, int fd, const struct meta *m,
 			   const struct entry *e, struct err *err)
 {
@@ -282,7 +283,7 @@ static int set_entry_attrs(struct store *store, int fd, const struct meta *m,
 		return -err->num;
 	if (xattrs_equal(&want, &have))
 		return 0;
-	/* Setting user attributes needs the right to write the file. */
+	/* Setting user xattrs requires write permission. */
 	if (!S_ISLNK(m->mode) && !(m->mode & S_IWUSR) &&
 	    change_mode(fd, m->mode | S_IWUSR) < 0)
 		return fail_errno(err, "set the mode");
@@ -299,7 +300,8 @@ static int set_entry_attrs(struct store *store, int fd, const struct meta *m,
 	return xattrs_set(fd, &want, err) < 0 ? -err->num : 1;
 }
 
-/* Somebody else's file: its time is his. */
+/* Whether the call failed because the file belongs to another user, whose mtime
+ * is left unchanged. */
 static bool is_other_owners_time(int num, const struct meta *m)
 {
 	return num == EPERM && geteuid() != 0 && m->uid != geteuid();
@@ -318,11 +320,11 @@ int entry_apply_time(int fd, struct timestamp mtime, struct err *err)
 {
 	struct meta m;
 
-	/* Names have just come or gone in it: it has another one. */
+	/* Entries were just created or removed in it, so the mtime differs. */
 	if (meta_set_time(fd, "", mtime) == 0)
 		return 0;
 	(void)fail_errno(err, "set the time");
-	/* On what can only be read, nothing has come or gone. */
+	/* In a read-only directory no entry was created or removed. */
 	if (meta_get(fd, "", &m) < 0)
 		return -err->num;
 	return is_other_owners_time(err->num, &m) ||
@@ -339,7 +341,7 @@ void entry_apply_chattr(int fd, uint32_t mask, uint32_t chattr)
 
 	if (again < 0 || chattr_write(again, mask, chattr) == 0)
 		return;
-	/* What this file system lacks must not keep the others away. */
+	/* A flag that this file system lacks must not prevent the others. */
 	for (bit = 1; bit; bit <<= 1)
 		if (mask & bit)
 			(void)chattr_write(again, bit, chattr);

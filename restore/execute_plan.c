@@ -70,7 +70,8 @@ char *transaction_first(int workspaces_fd, const char *project_path)
 	return NULL;
 }
 
-/* Nothing in any root has changed yet: only the staging folders go. */
+/* Ends a transaction in which no root has changed: removes the staging
+ * directories. */
 static int abandon_staging(struct txn_all *all, struct err *err)
 {
 	struct err more;
@@ -83,15 +84,16 @@ static int abandon_staging(struct txn_all *all, struct err *err)
 	return -err->num;
 }
 
-/* Back to how it was; the journal says so first, should we be ended. */
+/* Rolls all roots back. The journal announces it first, in case guard is
+ * killed. */
 static int rollback_all_roots(struct txn_all *all, struct err *err)
 {
 	int workspace = all->first->workspace_fd;
 	AUTO(buf) struct buf kept = {0};
 	struct err more;
 
-	/* That it cannot be said is no reason not to do it: recovery would
-	 * try once more to go forward, and then come here as well. */
+	/* A failure here does not prevent the rollback: recovery would try to
+	 * go forward once more and then roll back as well. */
 	(void)journal_set_state(workspace, &all->journal, JOURNAL_ROLLBACK,
 				&more);
 	if (txn_all_rollback(all, &more) < 0 ||
@@ -109,14 +111,14 @@ static int rollback_all_roots(struct txn_all *all, struct err *err)
 	return -err->num;
 }
 
-/* What is done at once with the end. */
+/* State shared by the two parts of the end, which run in parallel. */
 struct end_state {
 	struct txn_all *all;
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	bool seen; /* the projects have been looked at */
-	bool recorded; /* what they are now */
-	int cleared; /* 0, or what txn_all_remove_staging() said */
+	bool seen; /* the callback has inspected the projects */
+	bool recorded; /* the callback has recorded their new state */
+	int cleared; /* 0, or the result of txn_all_remove_staging() */
 };
 
 static void set_seen(void *arg)
@@ -148,7 +150,8 @@ static void clear_staging(struct end_state *e)
 	e->cleared = txn_all_remove_staging(e->all, true, &ignored);
 }
 
-/* In this order by one thread as well: the other part waits for this one. */
+/* With one thread the parts run in this order: the second waits for the
+ * first. */
 enum { PART_REPORT, PART_CLEAR, PART_COUNT };
 
 static int run_end_part(void *arg, size_t part, struct err *err)
@@ -166,10 +169,9 @@ static int run_end_part(void *arg, size_t part, struct err *err)
 	return 0;
 }
 
-/*
- * The projects are looked at while what was displaced is removed. What the
- * staging folder changes in a root is not to be seen: it goes after that.
- */
+/* The callback inspects the projects while displaced files are removed. The
+ * staging directory changes the root's mtime and so is removed after the
+ * inspection. */
 static void end_transaction(struct txn_all *all)
 {
 	struct end_state e = {.all = all, .recorded = true};
@@ -189,7 +191,8 @@ static void end_transaction(struct txn_all *all)
 	}
 	(void)pthread_mutex_init(&e.mutex, NULL);
 	(void)pthread_cond_init(&e.changed, NULL);
-	/* Who opens folders for the moment notes that in one place. */
+	/* A single thread when directories are made readable for a moment:
+	 * their record is one file. */
 	(void)parallel_for(PART_COUNT,
 			   unreadable_dirs || count < TXN_THREADS_MIN,
 			   run_end_part, &e, &ignored);
@@ -197,17 +200,15 @@ static void end_transaction(struct txn_all *all)
 	(void)pthread_mutex_destroy(&e.mutex);
 	for (i = 0; i < all->count; i++)
 		all->roots[i].project->staging = false;
-	/* What is left over is removed by the next command; what is not noted
-	 * can be told from what the user does from now on by the journal
-	 * alone. */
+	/* Leftovers are removed by the next command. When the outcome is not
+	 * recorded, only the journal tells the changes of the action from later
+	 * changes of the user. */
 	if (e.cleared == 0 && e.recorded)
 		(void)txn_all_close(all, &ignored);
 }
 
-/*
- * All is in its place and synced. From the moment that this may be on disk
- * there is no way back unless the disk says so again.
- */
+/* Called when all steps are done and durable. Once "done" may be on disk, a
+ * rollback is possible only after the journal says "back" again. */
 static int set_done(struct txn_all *all, struct err *err)
 {
 	int workspace = all->first->workspace_fd;
@@ -225,7 +226,7 @@ static int set_done(struct txn_all *all, struct err *err)
 	return 0;
 }
 
-/* The other workspaces say where the journal will be, before it is there. */
+/* Writes the join records of the other workspaces before the journal exists. */
 static int write_join_records(struct txn_all *all, struct err *err)
 {
 	size_t i;
@@ -282,8 +283,8 @@ static bool same_device(int a_fd, int b_fd)
 	       a.st_dev == b.st_dev;
 }
 
-/* The journal's table says what has been staged; it is synced together with the
- * last of that. */
+/* Writes the inode numbers of the staged files into the journal, which is
+ * synced together with the last of these files. */
 static int write_staged_table(struct txn_all *all, struct syncs *to,
 			      struct err *err)
 {
@@ -336,7 +337,7 @@ static int execute_steps(struct txn_all *all, struct err *err)
 		return abandon_staging(all, err);
 	if (journal_set_state(workspace, &all->journal, JOURNAL_PREPARED, err) <
 	    0) {
-		/* It may be there all the same. */
+		/* The state may be on disk all the same. */
 		(void)journal_set_state(workspace, &all->journal,
 					JOURNAL_STAGING, &ignored);
 		return abandon_staging(all, err);
@@ -346,7 +347,7 @@ static int execute_steps(struct txn_all *all, struct err *err)
 	return set_done(all, err);
 }
 
-/* Those in which there is something to do. */
+/* Creates a struct txn for each root with a non-empty plan. */
 static int add_root_txns(struct txn_all *all,
 			 const struct transaction_root *roots, size_t count,
 			 struct err *err)

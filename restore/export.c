@@ -35,8 +35,8 @@ struct exporter {
 	const struct export_sink *sink;
 	const char *const *paths;
 	struct hardlinks names;
-	char *git; /* the .git that was told last */
-	char *deleted_dir; /* the folder that was deleted last */
+	char *git; /* the .git reported last */
+	char *deleted_dir; /* the directory reported as deleted last */
 	struct tarfile *tar;
 };
 
@@ -53,7 +53,7 @@ static void exporter_free(struct exporter *x)
 struct map {
 	struct tarfile_range *items;
 	size_t count, capacity;
-	uint64_t len; /* of all of them */
+	uint64_t len; /* total bytes of data */
 };
 
 static void map_free(struct map *m)
@@ -137,7 +137,7 @@ static void report_export_loss(const struct exporter *x, const char *path,
 	x->sink->lost(x->sink->arg, path, loss);
 }
 
-/* The outermost .git that it lies in or is, to free; NULL: in none. */
+/* The outermost .git that contains the path or is it, to free; NULL: none. */
 static char *outermost_git(const char *path)
 {
 	const char *end = path - 1;
@@ -153,7 +153,7 @@ static char *outermost_git(const char *path)
 	return NULL;
 }
 
-/* Told once for each .git. */
+/* Each .git is reported once. */
 static bool is_exported(struct exporter *x, const char *path, bool report)
 {
 	auto_free char *git = outermost_git(path);
@@ -177,7 +177,7 @@ static bool is_exported(struct exporter *x, const char *path, bool report)
 	return false;
 }
 
-/* First: what is deleted. */
+/* Reports the deletions first. */
 static int report_deleted(void *arg, const char *path, const struct entry *old,
 			  const struct entry *now, struct err *err)
 {
@@ -212,7 +212,7 @@ static int export_change(void *arg, const char *path, const struct entry *old,
 	}
 	if (now->flags & ENTRY_INCOMPLETE)
 		report_export_loss(x, path, EXPORT_INCOMPLETE);
-	/* A folder is there all the same, with what could be read. */
+	/* A directory is exported with its readable entries. */
 	if (now->flags & ENTRY_INCOMPLETE && !S_ISDIR(now->mode))
 		return 0;
 	if (write_tar_entry(x, path, now, err) < 0)

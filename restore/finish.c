@@ -33,10 +33,8 @@ static uint32_t immutable_flags(const struct op *op)
 	return op->kind == OP_DELETE ? 0 : op->to->chattr & CHATTR_FIXED;
 }
 
-/*
- * Immutable and append-only come last, when nothing has to be taken back any
- * more. Whoever may not set them has what he may have.
- */
+/* Sets immutable and append-only flags last: no rollback is needed any more.
+ * Flags that the user may not set are skipped. */
 static void set_immutable_flags(struct txn *t)
 {
 	size_t i;
@@ -85,7 +83,7 @@ void txn_empty_staging(struct txn *t)
 				     &ignored);
 }
 
-/* What was put may be that nobody writes in the project's folder. */
+/* The applied mode may deny the owner write access to the project's root. */
 static int remove_staging(struct txn *t, struct err *err)
 {
 	AUTO(unreadable_dirs)
@@ -233,8 +231,8 @@ void txn_add_ingest_hints(struct txn *t)
 						 ? op->new_ctime
 						 : op->forward_ctime;
 
-		/* What was changed in place has a new ctime that proves
-		 * nothing: it is read if it can be. */
+		/* The ctime of a file changed in place proves nothing about its
+		 * content: the snapshot reads the file if possible. */
 		if (!ino || !S_ISREG(op->to->mode) ||
 		    (!unreadable_dirs && !ctime.sec))
 			continue;

@@ -140,7 +140,7 @@ int txn_open_dirs(struct txn *t, struct err *err)
 	struct journal_root *j = t->part;
 	size_t i;
 
-	/* Those above first. */
+	/* Parents first. */
 	for (i = j->ops.count; i-- > 0;) {
 		const struct op *op = &j->ops.items[i];
 
@@ -155,8 +155,9 @@ static int fail_op_changed(struct err *err)
 	return fail(err, EBUSY, "has changed since it was looked at");
 }
 
-/* What has the name must be what was looked at: by its inode here, by its
- * bytes when it is out of everybody's reach. */
+/* Checks that path still is the entry that preflight saw: here by its inode,
+ * and by its content once it is displaced and out of reach of other
+ * processes. */
 static int check_expected_inode(const struct txn *t, int dir, const char *name,
 				struct op *op, struct err *err)
 {
@@ -165,7 +166,7 @@ static int check_expected_inode(const struct txn *t, int dir, const char *name,
 	if (meta_get(dir, name, &m) < 0)
 		return errno == ENOENT ? fail_op_changed(err)
 				       : fail_errno(err, "look at it");
-	/* Its ctime is the rename's afterwards. */
+	/* The rename changes the ctime, so it is compared before. */
 	op->unmodified_since =
 		entry_compare_unmodified(&m, op->from, t->unmodified_since);
 	return m.ino == op->old_ino ? 0 : fail_op_changed(err);
@@ -179,7 +180,8 @@ static bool continue_verify(void *arg, uint64_t done)
 	return !txn_is_cancelled(arg);
 }
 
-/* By its name nobody opens it from now on. */
+/* The displaced file has no name any more, so no process can open it by
+ * name. */
 static int check_displaced_writers(struct txn *t, const struct op *op,
 				   const char *name, struct err *err)
 {
@@ -207,7 +209,7 @@ static int verify_displaced(struct txn *t, const struct op *op, struct err *err)
 	if (got < 0)
 		return got;
 	got = entry_compare_equal(&o, t->staging_fd, name, op->from, err);
-	/* Of its bytes nothing can be said then, but this. */
+	/* A cancelled comparison proves nothing about the content. */
 	if (got == -EINTR && txn_is_cancelled(t))
 		return txn_check_cancelled(t, rolled_back_text, err);
 	return got == 0 ? fail_op_changed(err) : got < 0 ? got : 0;
@@ -259,7 +261,8 @@ static int apply_create(struct txn *t, const struct op *op, int dir,
 	return 0;
 }
 
-/* The folder has moved to its place: its own mode may come back now. */
+/* The directory is in its place, so its final mode, without the write bit, can
+ * be set. */
 static int restore_created_mode(struct txn *t, const struct op *op,
 				struct err *err)
 {
@@ -278,7 +281,8 @@ static int restore_created_mode(struct txn *t, const struct op *op,
 	return entry_apply_meta(t->store, fd, op->to, err);
 }
 
-/* Whoever looks at it afterwards cannot read it: now it still can be. */
+/* Compares the content of a file that is about to become unreadable, while it
+ * can be read. */
 static int check_unreadable_content(struct txn *t, const struct op *op,
 				    const struct meta *m, int path_fd,
 				    struct err *err)
@@ -307,7 +311,7 @@ static int apply_meta(struct txn *t, const struct op *op, struct err *err)
 	bool time_alone = entry_same_meta(op->from, op->to);
 	struct meta m;
 
-	/* The time of what somebody has changed is his. */
+	/* A directory that another process changed keeps its time. */
 	if (fd < 0)
 		return time_alone && txn_is_gone(fd) ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
@@ -323,11 +327,9 @@ static int apply_meta(struct txn *t, const struct op *op, struct err *err)
 	return entry_apply_meta(t->store, fd, op->to, err);
 }
 
-/*
- * The time of change that the rename itself has set: the file that has it is
- * what was staged, and nobody has to read it for the snapshot afterwards. One
- * that was written to in between has another size or time of its bytes.
- */
+/* Remembers the ctime that the rename itself set: a file with this ctime is the
+ * staged one, and the snapshot afterwards need not read it. A write in between
+ * would change its size or mtime. */
 static void note_ctime(struct op *op, int dir, const char *name)
 {
 	struct meta m;
@@ -338,8 +340,8 @@ static void note_ctime(struct op *op, int dir, const char *name)
 		op->forward_ctime = m.ctime;
 }
 
-/* One that is looked at when all is in its place: nobody else reaches it, and
- * a second thread can do it. */
+/* Whether the displaced file is compared after the last rename. No other
+ * process reaches it there, and a second thread can do the work. */
 static bool is_verified_at_end(const struct op *op)
 {
 	return (op->kind == OP_REPLACE || op->kind == OP_DELETE) &&
@@ -358,7 +360,7 @@ static int apply_op(struct txn *t, struct op *op, struct err *err)
 		return -err->num;
 	if (op->kind == OP_META)
 		return apply_meta(t, op, err);
-	/* Only what was ended in the middle may have been done already. */
+	/* Only recovery finds operations that are done already. */
 	got = t->what ? 0 : txn_op_is_done(t, op, err);
 	if (got < 0)
 		return got;
@@ -410,7 +412,7 @@ static int restore_parent_mtimes(struct txn *t, struct err *err)
 	return 0;
 }
 
-/* What was changed in place; folders are among the touched ones. */
+/* Files changed in place; directories are synced as parents. */
 static bool needs_own_sync(const struct op *op)
 {
 	if (op->kind == OP_CREATE)
@@ -443,10 +445,10 @@ static int fail_with_op_path(const struct op *op, struct err *err)
 	return err_context(err, "%s", text_quote(*op->path ? op->path : "."));
 }
 
-/* So many operations are one thread's at a time. */
+/* Number of operations that a thread verifies at a time. */
 #define PART_LEN 32
 
-/* What came out, while the disk is at work: the first part is the sync. */
+/* Part 0 syncs; the others compare displaced files while the disk is busy. */
 static int sync_or_verify_part(void *arg, size_t i, struct err *err)
 {
 	struct txn *t = arg;
@@ -468,7 +470,7 @@ int txn_forward(struct txn *t, struct err *err)
 	struct journal_root *j = t->part;
 	size_t i;
 
-	/* What the survey went through may lie elsewhere by now. */
+	/* Directories that preflight opened may have been moved since. */
 	path_cursor_free(&t->path_cursor);
 	t->path_cursor.root_fd = t->project->fd;
 	if (txn_open_dirs(t, err) < 0)

@@ -50,7 +50,8 @@ int fs_features_check(int staging_fd, const char *path, struct err *err)
 
 	if (fstype_of_fd(staging_fd)->traits & FSTYPE_EXCHANGE)
 		return 0;
-	/* Only with both there does the file system itself get asked. */
+	/* Only when both files exist does the kernel pass the call to the file
+	 * system. */
 	capable = make_probe_file(staging_fd, "a") &&
 		  make_probe_file(staging_fd, "b") &&
 		  renameat2(staging_fd, "a", staging_fd, "b",

@@ -24,8 +24,8 @@
 #define VERSION_ONE_ROOT 1
 #define STATE_AT 9
 #define CHECK_AT 10
-#define HEAD_LEN 18 /* magic, version, state, check */
-#define BODY_AT 26 /* its length is before it */
+#define HEAD_LEN 18 /* magic, version, state, checksum */
+#define BODY_AT 26 /* the body's length comes before it */
 #define TABLE_HEAD 8
 #define JOURNAL_MAX (1u << 30)
 #define ROOTS_MAX 64
@@ -82,7 +82,7 @@ void journal_op_name(const struct journal_root *j, const struct op *op,
 		       (size_t)(op - j->ops.items));
 }
 
-/* FNV-1a: against damage, not against anybody. */
+/* FNV-1a: detects damage, not an attack. */
 static uint64_t journal_checksum(const unsigned char *data, size_t len)
 {
 	uint64_t h = 0xcbf29ce484222325;
@@ -186,8 +186,8 @@ static char *get_path(struct dec *d)
 	return path;
 }
 
-/* root = path before staging root-time-set root-time count *touched count *op
- */
+/* root = path before staging root-time-set root-time count *parent-mtime count
+ * *op */
 static void encode_root(const struct journal_root *j, struct buf *b)
 {
 	size_t i;
@@ -256,7 +256,7 @@ static bool staging_ok(const char *name)
 	       path_name_ok(name, strlen(name));
 }
 
-/* All of a root behind its path. */
+/* Decodes a root from behind its path. */
 static void decode_root(struct dec *d, int version, struct journal_root *j)
 {
 	uint64_t count, i;
@@ -318,7 +318,7 @@ static size_t count_ops(const struct journal *j)
 	return count;
 }
 
-/* table = check *new-inode, of each operation in turn; `inodes` apart. */
+/* table = checksum *new-inode, for each operation in order; `inodes` apart. */
 static void encode_inodes(const struct journal *j, struct buf *b)
 {
 	size_t i, k;
@@ -328,7 +328,7 @@ static void encode_inodes(const struct journal *j, struct buf *b)
 			enc_u64(b, j->roots.items[i].ops.items[k].new_ino);
 }
 
-/* Until all is staged the table says nothing yet, and may be half written. */
+/* Before state "prepared" the table is meaningless and may be half written. */
 static void decode_table(struct dec *d, struct journal *j)
 {
 	size_t count = count_ops(j), i, k;
@@ -347,7 +347,7 @@ static void decode_table(struct dec *d, struct journal *j)
 				dec_u64(&table);
 }
 
-/* data: all behind the version's state and check. */
+/* data: the bytes behind version, state and checksum. */
 static bool decode_journal(const void *data, size_t len, int version,
 			   uint64_t check, struct journal *j)
 {
@@ -369,7 +369,7 @@ static bool decode_journal(const void *data, size_t len, int version,
 	return dec_end(&d);
 }
 
-/* A number whose place was left free. */
+/* Writes a number into a gap that was left for it. */
 static void fill_in(struct buf *b, size_t at, uint64_t number)
 {
 	AUTO(buf) struct buf bytes = {0};
@@ -393,7 +393,8 @@ int journal_add_to_set(int workspace_fd, const struct journal *j,
 	len = whole.len - BODY_AT;
 	fill_in(&whole, CHECK_AT, journal_checksum(whole.data + BODY_AT, len));
 	fill_in(&whole, HEAD_LEN, len);
-	/* Room for the table: what is overwritten needs no new place. */
+	/* Reserves the table's space now: overwriting bytes later allocates no
+	 * disk block, so it cannot fail on a full disk. */
 	memset(buf_reserve(&whole, table), 0, table);
 	whole.len += table;
 	return atomic_set_write(to, workspace_fd, JOURNAL_NAME, whole.data,

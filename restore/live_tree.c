@@ -15,7 +15,7 @@
 #include "restore/result.h"
 #include "snapshot/walk/take.h"
 
-/* Deeper folders stay as they were: each takes a descriptor. */
+/* Deeper directories keep their last version: each level takes a descriptor. */
 #define DEPTH_MAX 200
 
 struct live_walk {
@@ -24,12 +24,12 @@ struct live_walk {
 	struct lookup base;
 };
 
-/* A folder of the layer. */
+/* A directory of the upper layer. */
 struct live_dir {
 	int fd;
 	const char *path;
-	bool opaque; /* nothing of the base is seen through it */
-	bool changed; /* since the last time */
+	bool opaque; /* entries of base are hidden */
+	bool changed; /* since the last version */
 	unsigned int depth;
 };
 
@@ -39,7 +39,7 @@ static void live_walk_free(struct live_walk *w)
 	tree_editor_free(&w->ed);
 }
 
-/* Takes a name as it is. 1: done, 0: not this time. */
+/* Stores one name. 1: stored; 0: deferred to the next version. */
 static int store_live_entry(struct live_walk *w, const struct live_dir *at,
 			    const char *name, struct entry *ret,
 			    struct err *err)
@@ -139,7 +139,7 @@ static int add_live_dir(struct live_walk *w, const struct live_dir *at,
 	below.opaque = at->opaque || got > 0;
 	if (below.changed) {
 		got = store_live_entry(w, at, name, &e, err);
-		/* Another kind of thing now: the next time. */
+		/* Its kind changed during the read: deferred. */
 		if (got <= 0 || !S_ISDIR(e.mode))
 			return got < 0 ? got : 0;
 		if (last && !S_ISDIR(last->mode) &&
@@ -159,7 +159,7 @@ static int add_live_name(struct live_walk *w, const struct live_dir *at,
 	struct meta m;
 
 	if (meta_get(at->fd, name, &m) < 0)
-		return 0; /* gone again */
+		return 0; /* deleted during the read */
 	if (whiteout_is(&m))
 		return last ? tree_editor_remove(w->ed, path, err) : 0;
 	return S_ISDIR(m.mode)
@@ -167,8 +167,8 @@ static int add_live_name(struct live_walk *w, const struct live_dir *at,
 		       : add_live_file(w, at, name, path, &m, last, err);
 }
 
-/* What the last tree had and the layer has not: it went, unless it is the
- * base's that is seen through the layer. */
+/* Handles a name of the last version that the upper does not have: deleted,
+ * unless it is an entry of base seen through the layer. */
 static int remove_missing_name(struct live_walk *w, const struct live_dir *at,
 			       const char *name, struct err *err)
 {

@@ -21,11 +21,12 @@
 #include "restore/transaction_private.h"
 #include "snapshot/tree/attrset.h"
 
-/* Less is made from the store, and the run's layer stays whole. */
+/* Smaller directories are copied from the store, and the upper stays
+ * complete. */
 #define ENTRIES_MIN SYNC_EACH_MAX
-/* So many paths at most are noted with a run. */
+/* Number of paths that are recorded with a run at most. */
 #define DIRS_MAX 64
-/* A second thread is not worth it for less. */
+/* Below this number a second thread costs more than it saves. */
 #define THREADS_MIN 256
 
 static bool is_plain_create(const struct step *s)
@@ -58,22 +59,22 @@ char **move_from_upper_choose(const struct plan *plan)
 	return list;
 }
 
-/* One of a file's names. */
+/* A hard link of a file. */
 struct name {
 	uint64_t ino;
 	uint32_t nlink;
 };
 
-/* The operations of one new folder, in the order of their paths. */
+/* The operations of one new directory, in path order. */
 struct upper_match {
 	struct txn *txn;
 	uint64_t dev;
 	size_t top, end;
-	size_t *next; /* of each operation from top on: the first behind all
-			 that is in it */
-	size_t *dirs; /* operations, each looked at by itself */
+	size_t *next; /* for each operation from top on: the first one behind
+			 its subtree */
+	size_t *dirs; /* operations on directories, each matched separately */
 	size_t dir_count;
-	const struct change *changes; /* of top and what is in it, or NULL */
+	const struct change *changes; /* of top and its subtree, or NULL */
 	size_t change_count;
 };
 
@@ -91,10 +92,9 @@ static bool is_child(const char *path, const char *parent, const char *name)
 	       strcmp(path + len + 1, name) == 0;
 }
 
-/*
- * The run has ended and nobody has been at it since: its bytes are those that
- * were stored then, as its size and times say once more.
- */
+/* Whether the upper's entry is the stored one. The run has ended and the
+ * entry is unchanged since: size and times prove that the bytes are the
+ * stored ones. */
 static bool match_entry_stat(const struct upper_match *m,
 			     const struct meta *have, const struct entry *want)
 {
@@ -110,11 +110,9 @@ static bool match_entry_stat(const struct upper_match *m,
 	       timestamp_compare(have->ctime, m->txn->from->before) < 0;
 }
 
-/*
- * What has kept its time of change has the attributes that were stored then.
- * Only the layer's own, which were not, make another look worth it; the scan
- * has seen which files have none of them.
- */
+/* Whether the xattrs need no read. An unchanged ctime proves that all stored
+ * xattrs are unchanged; only those of overlayfs, which are not stored, could
+ * require a read, and the scan recorded the files without any. */
 static bool is_known_unmarked(const struct upper_match *m, size_t i)
 {
 	const struct op *op = &m->txn->part->ops.items[i];
@@ -135,7 +133,7 @@ static bool match_entry_attrs(const struct upper_match *m, int dirfd,
 	if (xattrs_get(dirfd, path_name(op->path), &x, &ignored) < 0)
 		return false;
 	op->has_layer_xattrs = xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX) > 0;
-	/* They are removed from it later. */
+	/* Removing xattrs requires write permission. */
 	if (op->has_layer_xattrs && !(op->to->mode & S_IWUSR) && geteuid() != 0)
 		return false;
 	if (!x.count && op->to->attrs.type == OBJECT_NONE)
@@ -145,7 +143,7 @@ static bool match_entry_attrs(const struct upper_match *m, int dirfd,
 	       xattrs_equal(&want, &x);
 }
 
-/* Whether the operation's thing is what dirfd has by its name. */
+/* Whether the entry in dirfd is the one that the operation creates. */
 static bool match_op(const struct upper_match *m, int dirfd, size_t i)
 {
 	struct op *op = &m->txn->part->ops.items[i];
@@ -162,8 +160,8 @@ static bool match_op(const struct upper_match *m, int dirfd, size_t i)
 	return true;
 }
 
-/* Whether a folder of the layer has just what the plan wants in it: none more,
- * none less. */
+/* Whether a directory of the upper has exactly the entries that the plan
+ * wants. */
 static bool match_dir_entries(const struct upper_match *m, size_t dir_index)
 {
 	const struct op *ops = m->txn->part->ops.items, *op = &ops[dir_index];
@@ -205,8 +203,8 @@ static size_t path_depth(const char *path)
 	return depth;
 }
 
-/* Where each operation ends, and the folders among them; false: there is
- * something in what is no folder. */
+/* Fills next[] and dirs[]. False: an entry lies below an operation that is no
+ * directory. */
 static bool index_new_dir(struct upper_match *m)
 {
 	const struct op *ops = m->txn->part->ops.items;
@@ -232,7 +230,7 @@ static bool index_new_dir(struct upper_match *m)
 	return m->next[0] == m->end;
 }
 
-/* What the scan of the layer has said of it. */
+/* Finds the scan's records about the directory. */
 static void find_scanned_changes(struct upper_match *m)
 {
 	const struct change_list *list = m->txn->from->changes;
@@ -252,8 +250,8 @@ static int compare_inode_numbers(const void *a, const void *b)
 	return (p->ino > q->ino) - (p->ino < q->ino);
 }
 
-/* No name of a file lies elsewhere in the layer: it would go on holding what
- * is the project's then. */
+/* Whether all hard links of its files lie inside the directory: another link in
+ * the upper would still refer to a file of the project. */
 static bool all_hardlinks_inside(const struct upper_match *m)
 {
 	const struct op *ops = m->txn->part->ops.items;
@@ -323,7 +321,7 @@ static bool match_new_dir(struct txn *t, size_t top, size_t end)
 	m.dev = meta.dev;
 	dir = beneath_parent(t->from->upper_fd, op->path, &name, &ignored);
 	find_scanned_changes(&m);
-	/* A folder that its owner may not write to cannot be moved by him. */
+	/* The rename needs the owner's write permission for the directory. */
 	return dir >= 0 && op->to->mode & S_IWUSR && S_ISDIR(op->to->mode) &&
 	       index_new_dir(&m) && match_op(&m, dir, top) &&
 	       parallel_for(m.dir_count, end - top < THREADS_MIN, match_one_dir,
@@ -352,7 +350,7 @@ void move_from_upper_match(struct txn *t)
 	}
 }
 
-/* 1, or 0: it cannot be renamed from there. */
+/* 1; 0: it cannot be renamed; or a negative errno. */
 static int rename_from_upper(struct txn *t, const struct op *op,
 			     struct err *err)
 {

@@ -33,7 +33,7 @@ static bool listed_file_has_writer(int dir_fd, const struct dirlist_item *item)
 {
 	struct err ignored;
 
-	/* Where the kernel is silent it may be a file. */
+	/* A directory entry of unknown type may be a file. */
 	return (item->type == DT_REG || item->type == DT_UNKNOWN) &&
 	       open_writers_check_at(dir_fd, item->name, &ignored) < 0;
 }

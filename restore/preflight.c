@@ -26,7 +26,7 @@ static int fail_changed_path(struct err *err, const char *path)
 		    text_quote(path));
 }
 
-/* What has the path now: 1, 0 (nothing), negative. */
+/* 1: *ret is the present entry; 0: none; or a negative errno. */
 static int stat_project_path(struct txn *t, const char *path, struct meta *ret,
 			     struct err *err)
 {
@@ -44,7 +44,8 @@ static int stat_project_path(struct txn *t, const char *path, struct meta *ret,
 	return errno == ENOENT ? 0 : fail_errno(err, "%s", text_quote(path));
 }
 
-/* A rename of it, over it or in it would fail half way. */
+/* An immutable entry cannot be renamed or replaced, and an immutable directory
+ * cannot be changed: fails before the first step instead of in the middle. */
 static int check_immutable(const char *path, const struct meta *m,
 			   struct err *err)
 {
@@ -69,8 +70,8 @@ static int check_immutable_entry(void *arg, const char *path,
 	return check_immutable(full_path, &m, err);
 }
 
-/* A folder can be renamed whatever is in it; but then it could not be deleted
- * for good. */
+/* A directory can be renamed whatever it holds, but an immutable entry in it
+ * could not be deleted. */
 static int check_immutable_below(const struct txn *t, const struct step *step,
 				 struct err *err)
 {
@@ -80,11 +81,9 @@ static int check_immutable_below(const struct txn *t, const struct step *step,
 			 step->path, err);
 }
 
-/*
- * What the folder lists for the thing that it finds by the path's name, as a
- * path, to free: another one where the file system takes both for one name.
- * NULL: just that name, or it cannot be told.
- */
+/* The name under which the directory lists the entry that `path` finds, as a
+ * path to free: different when the file system treats both names as one. NULL:
+ * the same name, or unknown. */
 static char *find_colliding_path(const struct txn *t, const char *path)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -117,7 +116,7 @@ int txn_fail_exists(const struct txn *t, const char *path, struct err *err)
 		    text_quote(collision));
 }
 
-/* Deletions come first, in the order of their paths. */
+/* Deletions come first, in path order. */
 static bool is_op_deleted(const struct journal_root *j, const char *path)
 {
 	size_t low = 0, high = j->ops.count;
@@ -133,7 +132,7 @@ static bool is_op_deleted(const struct journal_root *j, const char *path)
 	return FIND_BY_PATH(path, j->ops.items, low, path) != NULL;
 }
 
-/* What it points to stays the plan's. */
+/* The operation points into the plan. */
 static struct op *add_step_op(struct journal_root *j, enum op_kind kind,
 			      const struct step *step)
 {
@@ -150,7 +149,7 @@ static struct op *add_step_op(struct journal_root *j, enum op_kind kind,
 	return op;
 }
 
-/* It will be gone when its turn comes, if by another spelling. */
+/* Whether the name, or its other spelling, is deleted before the creation. */
 static bool frees_name(const struct txn *t, const char *path)
 {
 	auto_free char *collision = NULL;
@@ -177,7 +176,7 @@ static int preflight_create(struct txn *t, const struct step *step,
 	if (got < 0)
 		return got;
 	if (!*step->path) {
-		/* The root is there: it was made when it was opened. */
+		/* The root exists: project_open() created it. */
 		op = add_step_op(j, OP_META, step);
 		op->old_ino = m.ino;
 		return 0;
@@ -213,8 +212,8 @@ static int preflight_existing(struct txn *t, const struct step *step,
 	if (check_immutable(step->path, &m, err) < 0 ||
 	    check_immutable_below(t, step, err) < 0)
 		return -err->num;
-	/* Another name of the same inode must not change along; one that is
-	 * made with it shall. */
+	/* A change in place would affect the other hard links; links created by
+	 * the same plan are wanted. */
 	if (kind == OP_META && !S_ISDIR(m.mode) &&
 	    (m.nlink > 1 || step->shared || step->hardlink_to))
 		kind = OP_REPLACE;
@@ -248,7 +247,8 @@ static void add_parent_mtime(struct journal_root *j, char *path, bool keep)
 		(struct parent_mtime){.path = path, .keep = keep};
 }
 
-/* One for each path; it keeps its time only if all of them say so. */
+/* Merges the records of each path: the mtime is kept only if all of them say
+ * so. */
 static void merge_parent_mtimes(struct journal_root *j)
 {
 	size_t kept = 0, i;
@@ -271,11 +271,9 @@ static void merge_parent_mtimes(struct journal_root *j)
 	j->parent_mtimes.count = kept;
 }
 
-/*
- * A folder in which names come or go has a new time of its own, unless the
- * plan says which. One in which files are replaced only keeps its time, as if
- * they had been written in place.
- */
+/* A directory in which entries are created or removed gets a new mtime, unless
+ * the plan sets it. A directory in which files are only replaced keeps its
+ * mtime, as after a write in place. */
 static int preflight_parent_mtimes(struct txn *t, struct err *err)
 {
 	struct journal_root *j = t->part;
@@ -315,9 +313,9 @@ static void preflight_root_time(struct journal_root *j)
 {
 	size_t i;
 
-	/* Never what the staging folder leaves there: its version of the end
-	 * would have another one, and an undo took that for the user's doing.
-	 */
+	/* The staging directory also changes the root's mtime. Without this the
+	 * snapshot of the end would hold that mtime, and undo would take it for
+	 * a change of the user. */
 	j->root_time_set = true;
 	j->root_time = j->parent_mtimes.items[0].keep
 			       ? j->parent_mtimes.items[0].mtime
@@ -366,7 +364,7 @@ static int fail_not_permitted(int num, const char *path, const char *what,
 		    text_quote(*path ? path : "."), what);
 }
 
-/* 0: these rights are there, or it cannot be told. */
+/* 0: permitted or unknown; else the errno. */
 static int missing_access(int dirfd, const char *name, int access_mode)
 {
 	if (faccessat(dirfd, name, access_mode, AT_EACCESS) == 0)
@@ -374,8 +372,8 @@ static int missing_access(int dirfd, const char *name, int access_mode)
 	return errno == EACCES || errno == EPERM || errno == EROFS ? errno : 0;
 }
 
-/* Where the sticky bit is set, only the owner of a thing or of the folder moves
- * it away. */
+/* In a directory with the sticky bit only the owner of the entry or of the
+ * directory can rename the entry. */
 static int check_sticky(const struct op *op, const struct meta *dir,
 			struct err *err)
 {
@@ -406,7 +404,8 @@ static int check_parent_writable(struct txn *t, const char *path, int fd,
 		     : fs_features_explain(num, t->project->path, err);
 }
 
-/* A folder that goes elsewhere is written to itself; its owner may open it. */
+/* Renaming a directory into another parent writes to the directory itself; its
+ * owner can add the permission. */
 static int check_moved(int dir, const char *name, const struct op *op,
 		       struct err *err)
 {
@@ -434,10 +433,10 @@ static int check_meta(const struct op *op, struct err *err)
 		"belongs to somebody else, who alone may change its mode", err);
 }
 
-/* The folder in which the last ones were. */
+/* The parent of the last checked path. */
 struct open_parent {
 	char *path;
-	int fd; /* -1: it is made on the way, or opened */
+	int fd; /* -1: created by the plan, or made accessible by it */
 	struct meta meta;
 };
 
@@ -490,7 +489,7 @@ int txn_check_permissions(struct txn *t, struct err *err)
 	AUTO(open_parent) struct open_parent open_parent = {.fd = -1};
 	size_t i;
 
-	/* The staging folder comes there, whatever is done. */
+	/* The staging directory is created in the root in any case. */
 	if (t->part->ops.count && enter_parent(t, &open_parent, "", err) < 0)
 		return -err->num;
 	for (i = 0; i < t->part->ops.count; i++)

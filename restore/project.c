@@ -70,8 +70,8 @@ int project_may_make(const char *path, struct err *err)
 		       : 0;
 }
 
-/* guard's state holds the workspaces. What it is called does not matter when
- * it cannot be told: it is then nowhere below the project's path either. */
+/* Excludes guard's state, the parent of the workspaces directory. A path that
+ * is unknown does not lie below the project either. */
 static void skip_guard_state(struct project *p, int workspaces_fd)
 {
 	auto_free char *text = fd_path(workspaces_fd);
@@ -115,7 +115,7 @@ int project_open(const char *path, int workspaces_fd, bool make,
 		return lock;
 	if (unreadable_dirs_recover(workspace, err) < 0)
 		return -err->num;
-	/* Before TAKE_FD(): initializers have no order. */
+	/* Before TAKE_FD(): the order of initializers is unspecified. */
 	cache_path = workspace_cache_path(workspace);
 	*ret = (struct project){
 		.path = mem_strdup(path),
@@ -150,7 +150,7 @@ void project_close(struct project *p)
 	*p = (struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 }
 
-/* A snapshot of a folder that is not there any more. */
+/* Snapshot of a directory that is missing. */
 static void make_missing_snapshot(const struct take_options *o,
 				  struct snapshot *ret)
 {
@@ -166,7 +166,8 @@ static void make_missing_snapshot(const struct take_options *o,
 	};
 }
 
-/* What stands in the stat cache is of the folders while they are open. */
+/* The stat cache is not used: it would record the directories with their
+ * changed modes. */
 static int take_unreadable_too(struct store *store, struct project *p,
 			       const struct take_options *options,
 			       struct snapshot *ret, struct err *err)
@@ -194,11 +195,9 @@ static int take_unreadable_too(struct store *store, struct project *p,
 	return 0;
 }
 
-/*
- * The stat cache is of all of a project and is read whole. Where a change has
- * just put everything that is looked at, it knows nothing that is not known.
- * "x/" is a folder without what is in it.
- */
+/* The stat cache covers the whole project and is read completely. It adds
+ * nothing when the transaction just wrote all selected files. "x/" is a
+ * directory without its entries. */
 static bool needs_cache(const struct project *p)
 {
 	size_t wanted = 0, i;

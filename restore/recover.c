@@ -11,13 +11,13 @@
 #include "restore/workspace.h"
 #include "snapshot/walk/take.h"
 
-/* One that is being ended after the fact. */
+/* A recovery in progress. */
 struct recovery {
 	struct txn_all all;
-	struct project *others; /* of the roots, by number; path NULL: none */
-	bool rollback_only; /* rather than on */
-	bool lost; /* one of the roots is not to be had now */
-	bool was_orphaned; /* it was set aside for that before */
+	struct project *others; /* by number of the root; path NULL: none */
+	bool rollback_only; /* do not finish */
+	bool lost; /* a root is not available now */
+	bool was_orphaned; /* the journal was set aside before */
 	struct buf more; /* lines for people */
 };
 
@@ -50,13 +50,14 @@ static char *describe_recovery(const struct recovery *r, const char *how)
 	return buf_take_text(&b);
 }
 
-/* Without its staging folder there is nothing to go by: another folder has
- * the root's path now. */
+/* Marks a root as lost. Without its staging directory the state of its
+ * operations is unknown: the path belongs to another directory now. */
 static void mark_root_lost(struct recovery *r, struct txn *t, const char *path)
 {
 	r->lost = true;
 	t->project = NULL;
-	/* It was said, or that one has been taken back. */
+	/* The message was printed before, or the root is rolled back
+	 * already. */
 	if (r->was_orphaned)
 		return;
 	buf_printf(&r->more,
@@ -66,7 +67,7 @@ static void mark_root_lost(struct recovery *r, struct txn *t, const char *path)
 		   text_quote(path), text_quote(t->part->staging));
 }
 
-/* What cannot be finished is set aside with the journal. */
+/* Sets the journal aside with the roots that cannot be ended. */
 static int set_journal_aside(struct recovery *r, char **ret_text,
 			     struct err *err)
 {
@@ -90,7 +91,7 @@ static int set_journal_aside(struct recovery *r, char **ret_text,
 	return 2;
 }
 
-/* What was put beside is not found again by the next attempt. */
+/* Names the displaced files: the next attempt does not find them again. */
 static int fail_rollback(struct recovery *r, char **ret_text, struct err *err)
 {
 	AUTO(buf) struct buf kept = {0};
@@ -124,7 +125,8 @@ static int recover_by_rollback(struct recovery *r, char **ret_text,
 	return 2;
 }
 
-/* For whoever has to note it before the journal goes. */
+/* Saves the operations for the caller, who records them before the journal is
+ * removed. */
 static void save_applied_ops(struct recovery *r)
 {
 	struct project *first = r->all.first;
@@ -146,11 +148,9 @@ static void save_applied_ops(struct recovery *r)
 	first->recovered_count = r->all.count;
 }
 
-/*
- * What a transaction cannot clear away is left to the next command, and so is
- * this; that one tries again once. It shall not stand in the way for ever: but
- * where nothing can be written, nobody can remove it by hand either.
- */
+/* A staging directory that cannot be removed is left to the next command, which
+ * tries once more. The journal must not block the project forever, except on a
+ * read-only file system, where the user cannot remove the directory either. */
 static void report_leftover(struct recovery *r, bool now, const struct err *why)
 {
 	r->all.first->left = now || why->num == EROFS;
@@ -160,7 +160,7 @@ static void report_leftover(struct recovery *r, bool now, const struct err *why)
 			   : "remove it by hand");
 }
 
-/* now: it has become so by this recovery. */
+/* now: this recovery has finished the transaction. */
 static int recover_done(struct recovery *r, bool now, char **ret_text)
 {
 	struct err more;
@@ -170,7 +170,7 @@ static int recover_done(struct recovery *r, bool now, char **ret_text)
 		if (r->all.roots[i].project)
 			txn_add_ingest_hints(&r->all.roots[i]);
 	save_applied_ops(r);
-	/* Once more, where it was one call that failed. */
+	/* Tried again in case a single call failed. */
 	if (txn_all_remove_staging(&r->all, true, &more) < 0 &&
 	    txn_all_remove_staging(&r->all, true, &more) < 0)
 		report_leftover(r, now, &more);
@@ -195,7 +195,7 @@ static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 	return recover_done(r, true, ret_text);
 }
 
-/* See struct txn; before: the number of the snapshot, or 0. */
+/* For txn.unmodified_since. before: sequence number of the snapshot, or 0. */
 static struct timestamp load_unmodified_since(struct store *store,
 					      const struct project *p,
 					      uint64_t before)
@@ -208,7 +208,7 @@ static struct timestamp load_unmodified_since(struct store *store,
 	return take_unmodified_before(p->fd, s.time);
 }
 
-/* The root's folder; one that is gone is lost, and only that. */
+/* Opens the root's directory; only a missing one is marked as lost. */
 static int open_recovered_root(struct recovery *r, size_t i, int workspaces_fd,
 			       struct err *err)
 {

@@ -40,7 +40,7 @@ static int add_upper_op(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-/* All of it, in a folder beside the layer. */
+/* Creates the directory next to the upper. */
 static int make_upper_copy(struct store *store, const struct entry *e,
 			   const char *path, int scratch_fd, struct err *err)
 {
@@ -59,7 +59,7 @@ static int make_upper_copy(struct store *store, const struct entry *e,
 	char name[JOURNAL_OP_NAME_LEN];
 	auto_close int fd = -1;
 
-	/* All of it, since marks come to it yet. */
+	/* syncfs(2), because xattrs are added later. */
 	syncs_add_all(&syncs);
 	if (tree_each(store, e, add_upper_op, &r, err) < 0 ||
 	    txn_stage_into(&t, &syncs, err) < 0)
@@ -67,7 +67,7 @@ static int make_upper_copy(struct store *store, const struct entry *e,
 	journal_op_name(r.part, &r.part->ops.items[0], name);
 	fd = openat(scratch_fd, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* The lower had nothing of that name, or all of it was deleted. */
+	/* The lower had no such entry, or it was deleted completely. */
 	if (fd < 0)
 		return fail_errno(err, "open %s", name);
 	if (opaque_set(fd, true, err) < 0 ||
@@ -76,7 +76,7 @@ static int make_upper_copy(struct store *store, const struct entry *e,
 	return syncs_run(&syncs, scratch_fd, err);
 }
 
-/* The name, and the time that its folder had. */
+/* Renames the copy into the upper and restores the parent's mtime. */
 static int move_into_upper(struct store *store, const struct entry *result,
 			   const char *path, int scratch_fd, int upper_fd,
 			   struct err *err)

@@ -17,10 +17,10 @@
 #include "restore/plan/lookup.h"
 #include "snapshot/walk/take.h"
 
-/* A folder on the way to what is being read. */
+/* A parent of the entry that is being read. */
 struct level {
 	char *path;
-	struct temp_chmod opened; /* what it took to get in */
+	struct temp_chmod opened; /* the chmod that was needed to open it */
 };
 
 struct result {
@@ -28,10 +28,11 @@ struct result {
 	struct tree_editor *editor;
 	int upper_fd;
 	VEC(struct level) levels; /* from the root down */
-	int dir_fd; /* of the last one */
-	struct path_cursor cursor; /* to those that are gone back to */
-	char *removed_path; /* removed with all that the base had below */
-	char *saved_dir; /* the folder at work in the editor */
+	int dir_fd; /* of the last level */
+	struct path_cursor cursor; /* to directories that are entered again */
+	char *removed_path; /* deleted together with all entries of base below
+			     */
+	char *saved_dir; /* the directory that the editor holds in memory */
 	struct lookup base;
 };
 
@@ -77,10 +78,8 @@ static int push_result_level(struct result *r, const char *path,
 	return 0;
 }
 
-/*
- * Opens the folder `dir` of the layer as r->dir_fd. Folders that the run shut
- * against their owner are open only while something below is read.
- */
+/* Opens the directory `dir` of the upper as r->dir_fd. Directories that the run
+ * made unreadable are readable only while an entry below is read. */
 static int enter_layer_dir(struct result *r, const char *dir, struct err *err)
 {
 	size_t had = r->levels.count;
@@ -115,7 +114,7 @@ static int enter_layer_dir(struct result *r, const char *dir, struct err *err)
 	}
 }
 
-/* An entry that says it could not be read: nobody takes it for the file. */
+/* Builds an incomplete entry for an unreadable file. */
 static int unreadable(int dirfd, const char *name, struct entry *ret,
 		      struct err *err)
 {
@@ -146,7 +145,7 @@ static int store_readable_entry(struct result *r, const char *name,
 	return got;
 }
 
-/* One thing of the layer, into the store. */
+/* Stores one entry of the upper. */
 static int store_layer_entry(struct result *r, const char *path,
 			     struct entry *ret, struct err *err)
 {
@@ -160,7 +159,7 @@ static int store_layer_entry(struct result *r, const char *path,
 		return -err->num;
 	if (meta_get(r->dir_fd, name, &m) < 0)
 		return fail_errno(err, "look at it");
-	/* Whatever is to be read must be readable for the moment. */
+	/* The entry must be readable during the read. */
 	if (S_ISREG(m.mode) || S_ISDIR(m.mode)) {
 		struct err ignored;
 
@@ -179,8 +178,8 @@ static int store_layer_entry(struct result *r, const char *path,
 	return got;
 }
 
-/* A layer keeps no flags of chattr(1): what a run wrote anew has those of what
- * it replaces. */
+/* An upper keeps no chattr(1) flags: a rewritten file gets those of the file
+ * that it replaces. */
 static int restore_chattr(struct result *r, const char *path, struct entry *e,
 			  struct err *err)
 {
@@ -199,10 +198,9 @@ static bool is_setgid_dir(int dir_fd)
 	return fstat(dir_fd, &st) == 0 && (st.st_mode & S_ISGID);
 }
 
-/*
- * A plain user's layer has his first group in place of another of his that a
- * folder hands on (overlay/pre_copy_up.h).
- */
+/* In the upper of a plain user a set-group-ID directory and its entries have
+ * the user's first group instead of another group of the user
+ * (overlay/pre_copy_up.h). */
 static int restore_inherited_group(struct result *r, const char *path,
 				   struct entry *e, struct err *err)
 {
@@ -236,8 +234,8 @@ static int put_result_entry(struct result *r, const char *path, struct entry *e,
 				: tree_editor_put(r->editor, path, e, err);
 }
 
-/* Folders that the base does not have, because the user made or moved them
- * while it was taken. */
+/* Adds directories that base lacks, because the user created or moved them
+ * while base was taken. */
 static int add_missing_parents(struct result *r, const char *path,
 			       struct err *err)
 {
@@ -257,7 +255,7 @@ static int add_missing_parents(struct result *r, const char *path,
 	return 0;
 }
 
-/* unreadable: a folder may hold more than could be seen. */
+/* unreadable: a directory may hold more entries than were listed. */
 static int store_result_path(struct result *r, const char *path,
 			     bool unreadable, struct err *err)
 {
@@ -283,7 +281,8 @@ static int change(struct result *r, const struct change *c, struct err *err)
 	    path_below(c->path, r->removed_path))
 		return 0;
 	if (c->kind == CHANGE_DELETED || c->kind == CHANGE_TYPE) {
-		/* What was below a folder of that name goes with it. */
+		/* Entries below a directory of that name are deleted with
+		 * it. */
 		free(r->removed_path);
 		r->removed_path = mem_strdup(c->path);
 		if (tree_editor_remove(r->editor, c->path, err) < 0)
@@ -296,11 +295,12 @@ static int change(struct result *r, const struct change *c, struct err *err)
 }
 
 /*
- * Its time alone differs, or the run gave it another name. A file's bytes are
- * those of the base, or the user's of now, and neither is read again for it.
- * One with several names before keeps its time: the layer parts them, and for a
- * time nobody wants them parted. A folder in the layer may have the user for
- * its owner where the real one has somebody else: it keeps that of the base.
+ * Applies a change of the mtime alone, or a new hard link. The file's bytes are
+ * those of base, or the user's present ones, and are not read again. A file
+ * with several hard links keeps its mtime: the upper splits the links, and a
+ * time alone is no reason to split them in the project. A directory in the
+ * upper may belong to the user where the real one belongs to another user, and
+ * keeps the owner of base.
  */
 static int apply_time_change(struct result *r, const char *path,
 			     struct err *err)
@@ -327,7 +327,7 @@ static int apply_time_change(struct result *r, const char *path,
 	return put_result_entry(r, path, &e, err);
 }
 
-/* Once a folder. */
+/* Saves the previous directory, once per directory. */
 static int save_finished_dir(struct result *r, const char *path,
 			     struct err *err)
 {
@@ -340,7 +340,7 @@ static int save_finished_dir(struct result *r, const char *path,
 	return tree_editor_move_to(r->editor, path, err);
 }
 
-/* A folder on the way to one is. */
+/* A parent of a selected path counts, too. */
 static bool is_result_path(const struct pathset *only, const char *path)
 {
 	return pathset_contains(only, path) || pathset_has_below(only, path);
@@ -362,8 +362,8 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 	AUTO(pathset) struct pathset meant = pathset_make(only);
 	size_t i = 0, k = 0;
 
-	/* In one order: each folder is saved when its turn is over, so that
-	 * not all of them are held at once. */
+	/* All changes in one path order: each directory is saved when the walk
+	 * leaves it, so memory holds few of them. */
 	while (i < changes->count || k < changes->touched_count) {
 		const struct change *c =
 			i < changes->count ? &changes->items[i] : NULL;

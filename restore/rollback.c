@@ -18,13 +18,13 @@
 #include "restore/open_writers.h"
 #include "snapshot/tree/catalog.h"
 
-/* So many things may be kept beside one path. */
+/* Number of displaced files kept next to one path at most. */
 #define DISPLACED_MAX 1000
 
 static const char changed[] = "was changed meanwhile: kept as";
 
-/* An operation, and those behind it that came along in its folder, sorted by
- * path as all new things are. */
+/* An operation and the operations for its children, sorted by path like all new
+ * entries. */
 struct child_ops {
 	const struct op *items;
 	size_t count;
@@ -71,7 +71,7 @@ static int are_children_unchanged(struct txn *t,
 	return 1;
 }
 
-/* Somebody has it open, and writes to it later. */
+/* Whether another process has the file open and may write to it later. */
 static bool file_has_writer(int dirfd, const char *name)
 {
 	struct err ignored;
@@ -79,7 +79,8 @@ static bool file_has_writer(int dirfd, const char *name)
 	return open_writers_check_at(dirfd, name, &ignored) < 0;
 }
 
-/* Of a folder guard itself may have changed what its owner may do. */
+/* Ignores the owner bits of a directory: guard may have added rwx during the
+ * transaction. */
 static bool same_permission_bits(const struct entry *to, const struct meta *m)
 {
 	uint32_t ignored_bits = S_ISDIR(to->mode) ? S_IRWXU : 0;
@@ -88,10 +89,8 @@ static bool same_permission_bits(const struct entry *to, const struct meta *m)
 	       ((m->mode ^ to->mode) & 0777 & ~ignored_bits) == 0;
 }
 
-/*
- * Whether what we had put and have in our hands again is still what we put:
- * somebody may have worked on it meanwhile. When in doubt: no.
- */
+/* Whether a file that guard created and now takes back is unchanged. Another
+ * process may have written to it. When in doubt: no. */
 static int is_content_unchanged(struct txn *t,
 				const struct child_ops *child_ops,
 				const char *path, int dirfd, const char *name,
@@ -102,7 +101,7 @@ static int is_content_unchanged(struct txn *t,
 	struct err ignored;
 	struct meta m;
 
-	/* A second attempt: what was changed has been put beside already. */
+	/* In a second attempt a changed file has been kept already. */
 	if (meta_get(dirfd, name, &m) < 0 && errno == ENOENT)
 		return 1;
 	if (!op || meta_get(dirfd, name, &m) < 0 || m.ino != op->new_ino ||
@@ -122,7 +121,8 @@ static const char *displaced_id(const struct txn *t)
 	return t->part->staging + strlen(STAGING_PREFIX);
 }
 
-/* A name beside another that says whose it is; a long one loses its end. */
+/* The name for a displaced file next to its old name, with the id of the
+ * transaction; a long name loses its end. */
 static char *displaced_name(const struct txn *t, const char *name,
 			    unsigned number)
 {
@@ -140,7 +140,7 @@ static char *displaced_name(const struct txn *t, const char *name,
 	return mem_printf("%.*s%s", (int)len, name, end);
 }
 
-/* For people, and only once. */
+/* Adds each line once, for people. */
 static void add_displaced_line(struct txn *t, char *line)
 {
 	if (!strstr(buf_text(&t->kept), line))
@@ -153,8 +153,9 @@ static int open_path_dir(int dir, const char *name)
 	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* A folder that somebody has removed, as it was before; without a name of its
- * own in there (what is kept beside) nobody else may look into it. */
+/* Creates a directory that another process removed, with its former metadata. A
+ * directory under a new name (for displaced files) is accessible to the owner
+ * only. */
 static int recreate_dir(struct txn *t, int dir, const char *name,
 			const char *path, struct err *err)
 {
@@ -178,8 +179,8 @@ static int recreate_dir(struct txn *t, int dir, const char *name,
 		      : entry_apply_meta(t->store, fd, &e, err);
 }
 
-/* One folder on the way, which may be gone, or something else by now: *path is
- * then another one. */
+/* Enters one directory of the path. It may be missing, or another kind of entry
+ * by now: *path becomes a different path then. */
 static int enter_or_recreate_dir(struct txn *t, int dir, const char *name,
 				 char **path, struct err *err)
 {
@@ -215,7 +216,7 @@ static int enter_or_recreate_dir(struct txn *t, int dir, const char *name,
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(*path)) : fd;
 }
 
-/* The folder for a path, wherever it has to be by now: *ret_path. */
+/* Opens the parent of a path at its present place: *ret_path. */
 static int open_current_parent(struct txn *t, const char *path, char **ret_path,
 			       struct err *err)
 {
@@ -243,7 +244,8 @@ static int open_current_parent(struct txn *t, const char *path, char **ret_path,
 	return dir;
 }
 
-/* Into the project, beside the path, under a name that says whose it is. */
+/* Renames a staged file into the project, next to the path, under a displaced
+ * name. */
 static int keep_displaced(struct txn *t, const char *staged,
 			  const struct op *op, const char *what,
 			  struct err *err)
@@ -275,9 +277,10 @@ static int keep_displaced(struct txn *t, const char *staged,
 }
 
 /*
- * Looked at right before it is moved: it is as the rename into its place left
- * it (known in this process only). A write in between gives it another size or
- * time, which is looked at once more afterwards: a long file is not read.
+ * Whether the ctime is still the one that guard's rename set (known in this
+ * process only), checked directly before the rename back. A write in between
+ * changes size or mtime, which are checked afterwards, so a long file is not
+ * read.
  */
 static bool has_forward_ctime(const struct op *op, const struct meta *m)
 {
@@ -304,7 +307,7 @@ static int keep_if_changed_since(struct txn *t, const char *staged,
 	int got = is_content_unchanged(t, &child_ops, op->path, t->staging_fd,
 				       staged, err);
 
-	/* One call that failed is no reason to doubt. */
+	/* Tried again: a single failed call is no proof. */
 	if (!got)
 		got = is_content_unchanged(t, &child_ops, op->path,
 					   t->staging_fd, staged, err);
@@ -319,10 +322,10 @@ static int rollback_create(struct txn *t, const struct op *op, int dir,
 	struct meta m = {0};
 	bool had_forward_ctime;
 
-	/* What an earlier attempt has taken out, and had to keep beside. */
+	/* A file that an earlier attempt took out and had to keep. */
 	if (keep_if_changed_since(t, staged, op, err) < 0)
 		return -err->num;
-	/* Whoever removed it meanwhile has done our work. */
+	/* The file was removed by another process: nothing to revert. */
 	if (meta_get(dir, name, &m) < 0 && errno == ENOENT)
 		return 0;
 	if (S_ISDIR(op->to->mode) && txn_add_owner_write(dir, name, err) < 0)
@@ -342,7 +345,7 @@ static int rollback_replace(struct txn *t, const struct op *op, int dir,
 	struct meta m = {0};
 	bool had_forward_ctime;
 
-	/* An earlier attempt has come as far as this. */
+	/* An earlier attempt ended here. */
 	if (meta_get(dir, name, &m) == 0 && m.ino == op->old_ino)
 		return keep_if_changed_since(t, staged, op, err);
 	had_forward_ctime = has_forward_ctime(op, &m);
@@ -371,8 +374,8 @@ static int rollback_delete(struct txn *t, const struct op *op, int dir,
 		err);
 }
 
-/* Metadata as before: of what was changed in place, and of a folder that had
- * to be loosened. */
+/* Restores metadata that was changed in place, and the mode of a directory that
+ * had to be made writable. */
 static int rollback_meta(struct txn *t, const struct op *op, struct err *err)
 {
 	struct err ignored;
@@ -387,14 +390,14 @@ static int rollback_meta(struct txn *t, const struct op *op, struct err *err)
 	fd = beneath_open(t->project->fd, op->path, O_PATH, 0, &ignored);
 	if (fd < 0 || meta_get(fd, "", &m) < 0 || m.ino != op->old_ino)
 		return 0;
-	/* Whoever has given it another mode meanwhile keeps it. */
+	/* A mode set by another process stays. */
 	if (op->kind == OP_META && !txn_own_mode(op, m.mode))
 		return 0;
 	return entry_apply_meta(t->store, fd, op->from, err);
 }
 
-/* The folder that it was put into may be somewhere else by now, or gone: what
- * is new is there with it, or gone with it. */
+/* Reverts a creation. The parent may have been moved or removed meanwhile, with
+ * the new entry in it. */
 static int rollback_created(struct txn *t, const struct op *op,
 			    const char *staged, struct err *err)
 {
@@ -414,7 +417,7 @@ static int rollback_displaced(struct txn *t, const struct op *op,
 	auto_close int dir = -1;
 	struct meta m;
 
-	/* An earlier attempt has brought it back. */
+	/* An earlier attempt restored it. */
 	if (meta_get(t->staging_fd, staged, &m) < 0 && errno == ENOENT)
 		return 0;
 	dir = open_current_parent(t, op->path, &path, err);
@@ -468,7 +471,8 @@ static int rollback_times(struct txn *t, struct err *err)
 	return 0;
 }
 
-/* The operations of one sort, last first; the first failure counts. */
+/* Reverts the operations of one kind, the last one first, and keeps the first
+ * error. */
 static bool rollback_ops(struct txn *t, bool dir_meta, bool failed,
 			 struct err *err)
 {

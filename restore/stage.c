@@ -20,14 +20,14 @@
 #include "restore/transaction_private.h"
 #include "restore/unreadable_dirs.h"
 
-/* What the disk is given at a time. */
+/* Bytes handed to the disk at a time. */
 #define WINDOW ((uint64_t)32 << 20)
 
 struct writeback {
 	int fd;
 	const struct content_watch *watch;
-	uint64_t begun, under_way; /* the disk writes from the one to the other,
-				      and has all before */
+	uint64_t begun, under_way; /* the disk writes this range, and has
+				      written all bytes before it */
 	int failed; /* errno */
 };
 
@@ -51,7 +51,7 @@ static int start_writeback(struct writeback *p, uint64_t to)
 	return got;
 }
 
-/* Anything else: this file system cannot be asked for it. */
+/* Other errors mean that the file system does not support the call. */
 static bool is_write_error(int number)
 {
 	return number == EIO || number == ENOSPC || number == EDQUOT;
@@ -84,16 +84,17 @@ static int write_content(struct store *s, const struct oid *id, int fd,
 	return fail_errno(err, "write");
 }
 
-/* A part of a large folder, for one thread at a time. */
+/* Operations for one thread at a time in a large directory. */
 #define RUN_MAX 32
 
-/* The first operation of every hard-link group: the others are links to it. */
+/* The first operation of each hard-link group; the others become links to
+ * it. */
 struct leader {
 	uint64_t group;
 	size_t op;
 };
 
-/* Operations next to each other whose things go into one folder. */
+/* Consecutive operations with the same parent directory. */
 struct run {
 	size_t start, end;
 };
@@ -102,7 +103,7 @@ enum staged { STAGED_NOTHING, STAGED_DIR, STAGED_FILE, STAGED_LINK };
 
 struct stage {
 	struct txn *txn;
-	char **paths; /* of each operation, in the staging folder; or NULL */
+	char **paths; /* of each operation, in the staging directory; or NULL */
 	size_t count; /* of paths */
 	VEC(struct run) runs;
 	struct leader *leaders; /* sorted by group, then operation */
@@ -188,7 +189,7 @@ static void plan_staging(struct stage *s)
 		      compare_leaders);
 }
 
-/* The path to link to, or NULL when this is the first of its group. */
+/* The path to link to; NULL: this operation is the first of its group. */
 static const char *leader_of(const struct stage *s, size_t i)
 {
 	uint64_t group = s->txn->part->ops.items[i].to->link_group;
@@ -218,7 +219,7 @@ static enum staged staged_kind(const struct stage *s, size_t i)
 
 static const char nothing_done[] = "interrupted: nothing was done";
 
-/* Whoever comes while another thread tells has nothing to add. */
+/* While another thread reports, this one need not. */
 static void report_staged_bytes(struct stage *s, uint64_t bytes)
 {
 	const struct transaction *what = s->txn->what;
@@ -231,7 +232,7 @@ static void report_staged_bytes(struct stage *s, uint64_t bytes)
 	atomic_flag_clear(&s->is_reporting);
 }
 
-/* A file on its way. */
+/* A file that is being written. */
 struct staged_file {
 	struct stage *stage;
 	uint64_t reported;
@@ -258,7 +259,8 @@ static int fill_staged_file(struct staged_file *f, const struct oid *id, int fd,
 	return got;
 }
 
-/* The staging folder is nobody else's: the rights may be there at once. */
+/* Only the owner can enter the staging directory, so the final mode can be set
+ * at creation. */
 static int make_staged_file(struct stage *s, int dir, const char *name,
 			    const struct entry *e, struct err *err)
 {
@@ -314,8 +316,8 @@ static int link_staged_file(struct stage *s, const char *path, int dir,
 	return 0;
 }
 
-/* The system does not let us, there are too many names already, or somebody
- * is at work there: a file of its own will do. */
+/* Whether the link failed for a reason that a separate file solves: no
+ * permission, too many links, or a concurrent change. */
 static bool is_link_refused(int number)
 {
 	static const int numbers[] = {EPERM,  EACCES,  EXDEV, EMLINK,
@@ -328,10 +330,8 @@ static bool is_link_refused(int number)
 	return false;
 }
 
-/*
- * 1: the staged thing is one more name of a file in the project that is just
- * what is wanted; 0: it has to be made.
- */
+/* 1: the staged entry is a hard link of a file in the project with the wanted
+ * content; 0: it must be created. */
 static int link_existing_file(struct stage *s, const struct op *op, int dir,
 			      const char *name, struct err *err)
 {
@@ -380,7 +380,8 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 		got = make_staged_special(s, dir, name, op->to, err);
 	if (got == 0 && !leader && S_ISREG(op->to->mode))
 		got = make_staged_file(s, dir, name, op->to, err);
-	/* Only guard writes here: two names of the plan are one. */
+	/* Only guard writes here, so two names of the plan are one name for the
+	 * file system. */
 	if (got == -EEXIST)
 		return err_context(err, "this file system takes its name for "
 					"that of another new one: leave one of "
@@ -394,7 +395,7 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 	return 0;
 }
 
-/* Stages those of a kind among the operations of a run. */
+/* Stages the operations of one kind in a run. */
 static int stage_run(struct stage *s, const struct run *run, enum staged kind,
 		     struct err *err)
 {
@@ -429,8 +430,8 @@ static int stage_files(void *arg, size_t i, struct err *err)
 	return stage_run(s, &s->runs.items[i], STAGED_FILE, err);
 }
 
-/* Folders before what goes into them, links after what they lead to, and what
- * costs time in between, by two threads when there is much of it. */
+/* Directories before their entries, links after their targets, and the
+ * expensive files in between, with two threads when there are many. */
 static int stage_all(struct stage *s, struct err *err)
 {
 	size_t i;
@@ -447,18 +448,18 @@ static int stage_all(struct stage *s, struct err *err)
 	return 0;
 }
 
-/* Its metadata, when all that goes into it is there. */
+/* Sets a directory's metadata after its last entry. */
 static int set_staged_dir_meta(struct stage *s, size_t i, struct err *err)
 {
 	const struct op *op = &s->txn->part->ops.items[i];
-	struct entry e = *op->to; /* borrows */
+	struct entry e = *op->to; /* borrowed strings */
 	auto_close int fd = beneath_open(s->txn->staging_fd, s->paths[i],
 					 O_RDONLY | O_DIRECTORY, 0, err);
 
 	if (fd < 0)
 		return fd;
-	/* A folder that its owner may not write to cannot be moved by him:
-	 * it gets its mode when it is in its place. */
+	/* Its owner cannot rename a directory without write permission: the
+	 * mode is set after the rename. */
 	if (op->kind == OP_CREATE)
 		e.mode |= S_IWUSR;
 	return entry_apply_meta(s->txn->store, fd, &e, err);
@@ -491,8 +492,8 @@ static int make_staging(struct txn *t, struct err *err)
 	if (txn_open_staging(t, err) < 0 ||
 	    fs_features_check(t->staging_fd, t->project->path, err) < 0)
 		return -err->num;
-	/* Where ext4 without a journal has just deleted much, new files are
-	 * 10 to 30 times slower; this puts them elsewhere on the disk. */
+	/* After large deletions on ext4 without a journal, new files are 10 to
+	 * 30 times slower; this flag places them elsewhere on the disk. */
 	if (ioctl(t->staging_fd, FS_IOC_GETFLAGS, &flags) == 0) {
 		flags |= FS_TOPDIR_FL;
 		(void)ioctl(t->staging_fd, FS_IOC_SETFLAGS, &flags);
@@ -500,7 +501,7 @@ static int make_staging(struct txn *t, struct err *err)
 	return 0;
 }
 
-/* Links and fifos come with their folder. */
+/* Symbolic links and fifos are durable with their directory. */
 static void add_syncs(const struct stage *s, struct syncs *to)
 {
 	size_t i;

@@ -48,7 +48,7 @@ int syncs_run(struct syncs *s, int fs_fd, struct err *err)
 	int got = s->whole_fs ? -EINVAL
 			      : ring_sync_files(s->fds, s->count, false, err);
 
-	/* EINVAL: of something that cannot be synced by itself. */
+	/* EINVAL: this kind of file does not support fsync(2). */
 	if (got == -EINVAL)
 		got = syncfs(fs_fd) < 0 ? fail_errno(err, "sync") : 0;
 	return got;

@@ -18,10 +18,10 @@
 #include "base/codec.h"
 #include "base/text.h"
 
-/* Its ABI since 3.0, whatever the release. */
+/* The ABI of all releases since 3.0. */
 #define SONAME "libarchive.so.13"
 
-/* What is handed on at once, in whole records of tar. */
+/* Bytes passed on at once, in complete tar records. */
 #define RECORD 10240
 #define AT_ONCE (10 * RECORD)
 
@@ -58,7 +58,7 @@ static struct {
 	CALLS(MEMBER)
 #undef MEMBER
 } lib;
-static struct err failed; /* num 0: it is ready */
+static struct err failed; /* num 0: loaded */
 
 static void load_libarchive(void)
 {
@@ -95,7 +95,7 @@ static void load_libarchive(void)
 struct tarfile {
 	const struct tarfile_sink *sink;
 	struct archive *archive;
-	locale_t utf8; /* 0: there is none */
+	locale_t utf8; /* 0: none */
 	struct err why; /* of the sink */
 	bool closed;
 };
@@ -181,7 +181,7 @@ static int acl_tag(unsigned int tag)
 	return 0;
 }
 
-/* False: it is no ACL, or not one of that kind. */
+/* False: not an ACL, or of another kind. */
 static bool add_acl(struct archive_entry *e, const struct xattr *x)
 {
 	struct dec d;
@@ -229,7 +229,7 @@ static void set_sparse_ranges(struct archive_entry *e,
 	for (i = 0; i < item->count; i++)
 		lib.entry_sparse_add_entry(e, (la_int64_t)item->ranges[i].at,
 					   (la_int64_t)item->ranges[i].len);
-	/* Nothing but a hole. */
+	/* The whole file is a hole. */
 	if (!item->count)
 		lib.entry_sparse_add_entry(e, (la_int64_t)item->entry->size, 0);
 }
@@ -245,7 +245,8 @@ static void fill_archive_entry(struct archive_entry *to,
 	lib.entry_set_mode(to, (mode_t)e->mode);
 	lib.entry_set_uid(to, e->uid);
 	lib.entry_set_gid(to, e->gid);
-	/* Before 1970 it writes the fraction as if it went the other way. */
+	/* libarchive writes the fraction of a time before 1970 with the wrong
+	 * sign. */
 	lib.entry_set_mtime(to, e->mtime.sec,
 			    e->mtime.sec < 0 ? 0 : (long)e->mtime.nsec);
 	lib.entry_set_size(to, file ? (la_int64_t)e->size : 0);
@@ -261,7 +262,7 @@ static void fill_archive_entry(struct archive_entry *to,
 		add_attr(to, &item->attrs->items[i]);
 }
 
-/* Of a name that is no UTF-8 libarchive warns, and writes it as it is. */
+/* libarchive warns about a name that is not UTF-8 and writes it unchanged. */
 static bool may_warn(const struct tarfile_item *item)
 {
 	const char *link = S_ISLNK(item->entry->mode) ? item->entry->link
@@ -280,7 +281,7 @@ int tarfile_entry(struct tarfile *t, const struct tarfile_item *item,
 	int got;
 
 	fill_archive_entry(e, item);
-	/* It takes names for the locale's characters. */
+	/* libarchive reads names in the locale's encoding. */
 	if (t->utf8)
 		had = uselocale(t->utf8);
 	got = lib.write_header(t->archive, e);
@@ -301,7 +302,8 @@ int tarfile_data(struct tarfile *t, const void *data, size_t len,
 		done = lib.write_data(t->archive, data, len);
 		if (done < 0)
 			return tar_failed(t, err);
-		/* More than the entry's size: it ends there. */
+		/* More bytes than the entry's size: libarchive drops the
+		 * rest. */
 		if (!done)
 			return fail(err, EBADMSG,
 				    "write the archive: a file has more bytes "
@@ -325,7 +327,8 @@ void tarfile_free(struct tarfile **pt)
 
 	if (!t)
 		return;
-	/* Else it would write an end that makes the archive look whole. */
+	/* Otherwise libarchive would write an end that makes the archive look
+	 * complete. */
 	if (!t->closed)
 		(void)lib.write_fail(t->archive);
 	(void)lib.write_free(t->archive);

@@ -26,7 +26,7 @@ bool unreadable_dirs_match(uint32_t mode)
 	       (mode & (S_IRUSR | S_IXUSR)) != (S_IRUSR | S_IXUSR);
 }
 
-/* The lines of the note that are somebody's who is still at it stay. */
+/* Keeps the lines of another user of the record that is still active. */
 static void remove_own_notes(const struct unreadable_dirs *s)
 {
 	AUTO(record) struct record r = {0};
@@ -61,7 +61,7 @@ void unreadable_dirs_free(struct unreadable_dirs *s)
 	*s = (struct unreadable_dirs)UNREADABLE_DIRS_NONE;
 }
 
-/* Where the folder lies is asked of the kernel: root_fd may be any folder. */
+/* The kernel tells the directory's path: root_fd may be any directory. */
 static void add_note_line(struct record *r, const struct unreadable_dir *f,
 			  const struct meta *m)
 {
@@ -74,8 +74,8 @@ static void add_note_line(struct record *r, const struct unreadable_dir *f,
 	record_add(r, "folder", line);
 }
 
-/* 1: found, and noted in r. What is not there, or no folder any more, is for
- * others to tell; -EACCES: behind one that is shut. */
+/* 1: found and added to r. A missing entry, or one that is no directory, is
+ * left to the caller; -EACCES: below an unreadable directory. */
 static int find_unreadable_dir(struct unreadable_dirs *s, struct record *r,
 			       int root_fd, const char *path, struct err *err)
 {
@@ -109,8 +109,8 @@ static int widen_found_dirs(struct unreadable_dirs *s, size_t from,
 	return 0;
 }
 
-/* Those that can be reached are noted and opened together; what was behind
- * them comes next. */
+/* Records and opens all reachable directories together; those below them
+ * follow. */
 int unreadable_dirs_open(int root_fd, char *const *paths, int workspace_fd,
 			 struct unreadable_dirs *ret, struct err *err)
 {
@@ -206,7 +206,8 @@ int unreadable_dirs_recover(int workspace_fd, struct err *err)
 		return 0;
 	if (got < 0)
 		return err_context(err, "what was opened for a moment");
-	/* What is behind one that is shut cannot be reached. */
+	/* Children first: below an unreadable directory nothing is
+	 * reachable. */
 	for (count = r.count; count; count--)
 		if (strcmp(r.items[count - 1].key, "folder") == 0)
 			restore_line_mode(r.items[count - 1].value);

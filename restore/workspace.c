@@ -17,7 +17,7 @@
 #define RECORD_VERSION 1
 #define SAME_NUMBER_MAX 100
 
-/* 1: it is this path's, 0: another's, -ENOENT: nobody's yet. */
+/* 1: the workspace of this path; 0: of another path; -ENOENT: of none yet. */
 static int check_workspace_path(int fd, const char *path, struct err *err)
 {
 	AUTO(record) struct record r = {0};
