@@ -63,7 +63,7 @@ static uint32_t blob_mode(const struct entry *e)
 			      : GIT_FILEMODE_BLOB;
 }
 
-/* What the branch has there: its mode (0: nothing; not a blob's: left out). */
+/* The branch's entry: its mode (0: none; other than a blob: skipped). */
 static uint32_t find_in_tree(const struct gitchanges *c, const git_tree *tree,
 			     const char *path, git_oid *ret)
 {
@@ -147,7 +147,8 @@ static int push_gitchange(struct gitchanges *c, const char *path, uint32_t mode,
 	return 0;
 }
 
-/* The branch has a file there, and it is not the one the run began with. */
+/* The branch has a file, and it differs from the one at the start of the
+ * run. */
 static int merge_with_branch(struct gitchanges *c, const char *path,
 			     const struct buf *old, struct buf *branch_bytes,
 			     const struct buf *now, uint32_t mode, uint32_t had,
@@ -182,7 +183,7 @@ static int read_sides(struct gitchanges *c, const struct entry *a,
 		       : 0;
 }
 
-/* As git would keep them. */
+/* Converts both sides to the bytes that git stores. */
 static int clean_sides(struct gitchanges *c, const char *path, uint32_t was,
 		       uint32_t mode, struct buf *old, struct buf *now,
 		       struct err *err)
@@ -204,7 +205,7 @@ static int add_tree_change(struct gitchanges *c, const char *path,
 	git_oid had_id = {{0}};
 
 	had = find_in_branch(c, path, &had_id);
-	/* Whether all of it goes is seen when all changes are known. */
+	/* Complete deletion is checked when all changes are known. */
 	if (had == GIT_FILEMODE_TREE && a && S_ISDIR(a->mode)) {
 		had = 0;
 		had_id = (git_oid){{0}};
@@ -217,7 +218,7 @@ static int add_tree_change(struct gitchanges *c, const char *path,
 	if (read_sides(c, a, b, &old, &now, err) < 0 ||
 	    (had && read_branch_blob(c, &had_id, &branch_bytes, err) < 0))
 		return -err->num;
-	/* Just what the run began with. */
+	/* The branch has the version from the start of the run. */
 	if (had && was && same_blob_bytes(&old, &branch_bytes))
 		return push_gitchange(c, path, mode, &now, had, &had_id, err);
 	if (gitclean_by_program(c->git, c->repo, path)) {
@@ -230,12 +231,12 @@ static int add_tree_change(struct gitchanges *c, const char *path,
 		return push_gitchange(c, path, mode, &now, had, &had_id, err);
 	if (clean_sides(c, path, was, mode, &old, &now, err) < 0)
 		return -err->num;
-	/* Nothing there, or the same to git. */
+	/* The branch has no file, or one that is equal for git. */
 	if (!had || (was && same_blob_bytes(&old, &branch_bytes)) ||
 	    (mode && same_blob_bytes(&now, &branch_bytes)))
 		return push_gitchange(c, path, mode, &now, had, &had_id, err);
-	/* Lines end with CR LF in the folder and with LF in the branch by some
-	 * setting that is another now: the branch keeps them so. */
+	/* Lines end with CR LF in the directory and with LF in the branch, due
+	 * to an earlier setting: the branch keeps LF. */
 	if (has_returns(&old) && !has_returns(&branch_bytes)) {
 		drop_returns(&old);
 		drop_returns(&now);
@@ -250,7 +251,7 @@ static int add_tree_change(struct gitchanges *c, const char *path,
 				 was == mode ? had : mode, had, &had_id, err);
 }
 
-/* A folder above it is a submodule of the branch. */
+/* Whether a parent directory is a submodule of the branch. */
 static bool in_submodule(struct gitchanges *c, const char *path)
 {
 	size_t len;

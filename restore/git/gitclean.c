@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* Attributes may be in the index, so that without one there are none. */
+/* Attributes may come from the index; without an index there are none. */
 bool gitclean_begin(const struct libgit *git, git_repository *repo)
 {
 	git_index *index = NULL;

@@ -8,15 +8,15 @@
 
 #define INDEX_MAX (256u << 20)
 #define HEAD_LEN 12
-#define STAT_LEN 40 /* the mode is in it, at MODE_AT */
+#define STAT_LEN 40 /* contains the mode, at MODE_AT */
 #define MODE_AT 24
-#define OBJECT_LEN 20 /* SHA-1; the index does not say when it is another */
+#define OBJECT_LEN 20 /* SHA-1; the index does not name its hash */
 #define FLAG_EXTENDED 0x4000
-/* Of the flags: the length of the name, which is told by its end. */
+/* Bits of the name's length in the flags, not used: the name ends with NUL. */
 #define FLAG_LEN_MASK 0x0fff
 #define TAIL_LEN 20
 
-/* What is read, and what of it counts. */
+/* A reader, and the sum of the relevant bytes. */
 struct index {
 	const unsigned char *data;
 	size_t len, at;
@@ -60,8 +60,8 @@ static bool entry(struct index *x)
 		head += 2;
 	}
 	p += head;
-	/* From version 4 on how much of the name before is dropped comes
-	 * first, and nothing is filled up. */
+	/* From version 4 on the name begins with the number of dropped bytes of
+	 * the previous name, and there is no padding. */
 	if (x->version >= 4) {
 		while (p < x->data + x->len && (*p & 0x80))
 			buf_add(&x->sum, p++, 1);
@@ -79,7 +79,7 @@ static bool entry(struct index *x)
 	return x->at <= x->len;
 }
 
-/* What git can make anew at any time. */
+/* Whether git can rebuild the extension at any time. */
 static bool is_cache(const unsigned char *name)
 {
 	static const char *const caches[] = {"TREE", "UNTR", "FSMN", "EOIE",

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* A ref is a file of that name: longer ones cannot be made. */
+/* A ref is a file with this name: longer names cannot be created. */
 #define REF_MAX 1024
 #define REF_PART_MAX 250
 

@@ -64,8 +64,8 @@ static bool needs_quoting(unsigned char c)
 void gitpatch_name(struct buf *to, const char *prefix, const char *path)
 {
 	const unsigned char *at;
-	/* In the line of both names git looks for their middle at each blank,
-	 * and gives up at one with a slash behind it. */
+	/* In the line with both names git looks for their middle at each blank,
+	 * and fails at a blank before a slash. */
 	bool quoted = strstr(path, " /") != NULL;
 
 	for (at = (const unsigned char *)path; *at; at++)
@@ -107,7 +107,7 @@ static void report_patch_loss(const struct patch_maker *m, const char *path,
 	m->sink->lost(m->sink->arg, path, loss);
 }
 
-/* What git calls its mode; 0: nothing that git keeps. */
+/* git's mode of the entry; 0: a kind that git does not store. */
 static unsigned int patch_mode(const struct entry *e)
 {
 	if (S_ISLNK(e->mode))
@@ -156,14 +156,13 @@ static void add_side(struct buf *to, const char *mark, const char *prefix,
 		return;
 	}
 	gitpatch_name(to, prefix, path);
-	/* So that a blank at the end, or a time behind it, is no question. */
+	/* Marks the end of a name with a blank, where git would expect a
+	 * time. */
 	buf_add_text(to, strchr(path, ' ') ? "\t\n" : "\n");
 }
 
-/*
- * What libgit2 prints begins with a header of its own, for files named x; ours
- * has the modes and the names.
- */
+/* libgit2 prints a header of its own, for files named x; guard's header has the
+ * modes and the names. */
 static int add_body(const struct patch_maker *m, git_patch *patch,
 		    const char *old_path, const char *path,
 		    unsigned int old_mode, unsigned int mode, struct buf *to,
@@ -208,7 +207,7 @@ static bool same_side_bytes(const struct buf *a, const struct buf *b)
 	       (!a->len || memcmp(a->data, b->data, a->len) == 0);
 }
 
-/* 1; 0: to git both are the same. */
+/* 1; 0: both sides are equal for git. */
 static int add_content(const struct patch_maker *m, const char *old_path,
 		       const char *path, const struct entry *old,
 		       const struct entry *now, struct buf *to, struct err *err)
@@ -271,7 +270,7 @@ static int print_patch_file(const struct patch_maker *m, const char *path,
 	return m->sink->add(m->sink->arg, to.data, to.len, err);
 }
 
-/* One that was moved, and what changed in it. */
+/* A moved file and its changes. */
 static int print_move(const struct patch_maker *m,
 		      const struct moves_file *from, const struct entry *old,
 		      const char *path, const struct entry *now,
@@ -298,11 +297,11 @@ static int print_move(const struct patch_maker *m,
 	return m->sink->add(m->sink->arg, to.data, to.len, err);
 }
 
-/* --- all of them --- */
+/* --- all files --- */
 
 static const struct entry nothing;
 
-/* What of the change git has no place for. */
+/* Reports changes that git cannot store. */
 static void report_meta_losses(const struct patch_maker *m, const char *path,
 			       const struct entry *old, const struct entry *now)
 {
@@ -342,7 +341,8 @@ static int check_patch_dir(const struct patch_maker *m, const char *path,
 		return 0;
 	if (is_empty(m, old, &was, err) < 0 || is_empty(m, now, &is, err) < 0)
 		return -err->num;
-	/* One that becomes empty is removed by git, one that was stays. */
+	/* git removes a directory that becomes empty, and keeps one that was
+	 * empty. */
 	if ((is && !was) || (was && !now->mode))
 		report_patch_loss(m, path, GITPATCH_EMPTY_DIR);
 	if (S_ISDIR(now->mode))
@@ -350,7 +350,7 @@ static int check_patch_dir(const struct patch_maker *m, const char *path,
 	return 0;
 }
 
-/* Whether git can hold it, or what it was; says so if not. */
+/* Whether git can store both sides; reports the loss if not. */
 static bool fits_patch(const struct patch_maker *m, const char *path,
 		       const struct entry *old, const struct entry *now)
 {
@@ -377,7 +377,7 @@ static bool fits_patch(const struct patch_maker *m, const char *path,
 	return true;
 }
 
-/* What is left out of the patch is neither end of a move. */
+/* A skipped file is neither end of a move. */
 static bool may_be_patch_move(void *arg, const char *path,
 			      const struct entry *e)
 {
@@ -389,7 +389,7 @@ static bool may_be_patch_move(void *arg, const char *path,
 	       !(e->flags & ENTRY_INCOMPLETE) && !by_program(m, path);
 }
 
-/* A move is told where it went: 1, or negative; 0: it is none. */
+/* Prints a move at its destination: 1, or negative; 0: not a move. */
 static int add_patch_move(const struct patch_maker *m, const char *path,
 			  const struct entry *now, struct err *err)
 {
@@ -429,7 +429,7 @@ static int add_patch_change(void *arg, const char *path, const struct entry *a,
 	got = add_patch_move(m, path, now, err);
 	if (got)
 		return got < 0 ? got : 0;
-	/* Of two kinds: the one goes, the other comes. */
+	/* Another kind of entry: a deletion and an addition. */
 	if (patch_mode(old) && patch_mode(now) &&
 	    (old->mode & S_IFMT) != (now->mode & S_IFMT)) {
 		got = print_patch_file(m, path, old, &nothing, err);
@@ -466,7 +466,7 @@ int gitpatch_make(struct store *store, const struct entry *old,
 		return -err->num;
 	m.meant = pathset_make(job->paths);
 	libgit_home(m.git, job->home);
-	/* One that cannot be opened is none. */
+	/* A repository that cannot be opened counts as none. */
 	if (job->repository)
 		(void)m.git->repository_open_ext(&m.repo, job->repository,
 						 GIT_REPOSITORY_OPEN_NO_SEARCH,

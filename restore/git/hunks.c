@@ -27,10 +27,10 @@ void hunks_free(struct hunks *h)
 	*h = (struct hunks){0};
 }
 
-/* A text that is gone through line by line. */
+/* A reader of a text, line by line. */
 struct reader {
 	const char *at, *end;
-	size_t line; /* lines that were read */
+	size_t line; /* number of lines read */
 };
 
 static struct reader reader_of(const struct buf *text)
@@ -80,8 +80,8 @@ struct hunk_maker {
 	struct reader old, now;
 };
 
-/* "@@ -12,3 +14 @@": where nothing is old, the number is that of the line in
- * front. */
+/* "@@ -12,3 +14 @@": without old lines the number is that of the line
+ * before. */
 static int begin_hunk(struct hunk_maker *m, const struct textdiff_line *line)
 {
 	auto_free char *head = mem_strndup(line->text, line->len);
@@ -163,10 +163,10 @@ void hunks_compose(const struct hunks *h, const struct buf *old, struct buf *to)
 	buf_add(to, r.at, (size_t)(r.end - r.at));
 }
 
-/* --- parts of one --- */
+/* --- parts of a hunk --- */
 
-/* Where the next part begins: in the middle of the unchanged lines that
- * follow the first changed ones. 0: there is no second part. */
+/* Start of the next part: in the middle of the unchanged lines that follow the
+ * first changed ones. 0: there is no second part. */
 static size_t find_part(const struct hunk *h, size_t from)
 {
 	size_t i = from, gap;
@@ -218,7 +218,7 @@ void hunks_split(struct hunks *h, size_t at)
 	hunk_done(&whole);
 }
 
-/* --- by hand --- */
+/* --- edited hunks --- */
 
 void hunks_print(const struct hunk *h, struct buf *to)
 {
@@ -246,7 +246,7 @@ static int parse_edited(const char *at, struct hunk *to, struct err *err)
 		if (strchr(" +-", *at))
 			add_hunk_line(to, *at, at + 1, whole - 1);
 		else if (*at == '\n')
-			/* Editors take the blank off an empty line. */
+			/* Editors remove the blank of an empty line. */
 			add_hunk_line(to, ' ', at, 1);
 		else if (*at == '\\' && to->count &&
 			 to->lines[to->count - 1].len)
@@ -260,7 +260,7 @@ static int parse_edited(const char *at, struct hunk *to, struct err *err)
 	return 0;
 }
 
-/* The next line of the old text's from there on, or NULL. */
+/* The next line of the old text from this index on, or NULL. */
 static const struct hunk_line *next_old_line(const struct hunk *h, size_t *at)
 {
 	while (*at < h->count && h->lines[*at].kind == '+')

@@ -15,7 +15,7 @@
 #define SONAME "libgit2.so." LIBGIT2_SOVERSION
 
 static struct libgit calls;
-static struct err failed; /* num 0: it is ready */
+static struct err failed; /* num 0: loaded */
 
 static const struct {
 	const char *name;

@@ -20,7 +20,7 @@ void moves_free(struct moves *m)
 void moves_add(struct moves_side *side, const char *path, uint32_t mode,
 	       uint64_t size, size_t index)
 {
-	/* Numbers of 32 bits: nobody lists four thousand million. */
+	/* Indexes have 32 bits; longer lists do not occur. */
 	if (side->count >= MOVES_NONE - 1)
 		return;
 	*VEC_ADD(side) = (struct moves_file){
@@ -54,7 +54,7 @@ void moves_pair(struct moves *m, uint32_t deleted, uint32_t added,
 	m->added.items[added].percent = (uint8_t)percent;
 }
 
-/* The nearest item above, if it is the folder itself. */
+/* The nearest item above each file, if it is the parent directory. */
 static uint32_t *parents_of(const struct moves_side *side)
 {
 	uint32_t *parent = mem_alloc((side->count + 1) * sizeof(*parent));
@@ -70,7 +70,7 @@ static uint32_t *parents_of(const struct moves_side *side)
 		if (S_ISDIR(side->items[i].mode))
 			at = i;
 	}
-	/* The one above may be more than one level up. */
+	/* The item above may be more than one level up. */
 	for (i = 0; i < side->count; i++) {
 		const char *path = side->items[i].path;
 

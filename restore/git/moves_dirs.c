@@ -1,4 +1,4 @@
-/* Folders that moved, told from where the files in them went. */
+/* Moved directories, derived from the destinations of their files. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,7 +33,8 @@ static bool same_dir_name(const struct moves_work *w, uint32_t deleted,
 		      path_name(w->m->added.items[added].path)) == 0;
 }
 
-/* A file speaks for every folder above it that it kept its place in. */
+/* A file votes for every directory above it in which it kept its relative
+ * path. */
 static void vote(const struct moves_work *w, uint32_t deleted, struct votes *to)
 {
 	uint32_t added = w->m->deleted.items[deleted].other;
@@ -98,7 +99,7 @@ uint32_t moves_expected(const struct moves_work *w, uint32_t deleted)
 	return MOVES_NONE;
 }
 
-/* What was in each of them, however deep. */
+/* The number of files below each directory, at any depth. */
 static uint32_t *count_files_below(const struct moves_work *w)
 {
 	const struct moves_side *deleted = &w->m->deleted;
@@ -112,7 +113,7 @@ static uint32_t *count_files_below(const struct moves_work *w)
 	return count;
 }
 
-/* Its place in the folder that it was in, where that went. */
+/* The place of the file in its directory, where that was moved. */
 static uint32_t inherited(const struct moves_work *w, uint32_t deleted)
 {
 	uint32_t above = w->deleted_parent[deleted];

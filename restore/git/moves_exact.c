@@ -1,4 +1,4 @@
-/* Files of the same bytes, each read once. */
+/* Files with the same bytes, each read once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "restore/git/moves_private.h"
 
-/* One of either side. */
+/* A file of either side. */
 struct keyed_file {
 	const struct moves_file *file;
 	uint32_t at;
@@ -33,7 +33,7 @@ static void keyed_files_add(struct keyed_files *t,
 	};
 }
 
-/* The targets of links are short: all are one size. */
+/* Targets of symbolic links are short: all count as one size. */
 static uint64_t size_of(const struct moves_file *f)
 {
 	return S_ISLNK(f->mode) ? 0 : f->size;
@@ -69,8 +69,8 @@ static void collect_keyed_files(const struct moves_side *side, bool added,
 			keyed_files_add(to, side, i, added);
 }
 
-/* Takes out what has nothing of its size on the other side, and what cannot be
- * read. The small ones come first: they are many, and soon read. */
+/* Removes files without a file of their size on the other side, and unreadable
+ * files. Small files come first: there are many, and they are read fast. */
 static void read_keys(struct moves_work *w, struct keyed_files *t)
 {
 	size_t kept = 0, from, end, i;
@@ -108,13 +108,13 @@ static bool same_file_name(const struct moves_file *a,
 	return strcmp(path_name(a->path), path_name(b->path)) == 0;
 }
 
-/* Any two empty files are the same: only one of its name was moved. */
+/* All empty files are equal: only one with the same name was moved. */
 static bool may_pair(const struct moves_file *a, const struct moves_file *b)
 {
 	return (S_ISREG(a->mode) && a->size) || same_file_name(a, b);
 }
 
-/* One group of the same bytes. */
+/* Pairs a group with the same bytes when the pair is unique. */
 static void pair_only(struct moves_work *w, const struct keyed_files *t,
 		      size_t from, size_t end)
 {
@@ -164,7 +164,7 @@ void moves_exact(struct moves_work *w)
 	free(t.items);
 }
 
-/* --- several that would do --- */
+/* --- several candidates --- */
 
 struct choice {
 	const struct moves_file *file;
@@ -188,7 +188,7 @@ static int compare_choice_groups(const void *a, const void *b)
 	return (x->group > y->group) - (x->group < y->group);
 }
 
-/* Within one class: sides apart, each in the order of its paths. */
+/* Within a class: by side, then in path order. */
 static int compare_choice_sides(const void *a, const void *b)
 {
 	const struct choice *x = a, *y = b;
@@ -220,7 +220,7 @@ static struct choice *choices(const struct moves_work *w, size_t *ret)
 	return list;
 }
 
-/* Pairs those of a class one by one. */
+/* Pairs the files of a class in order. */
 static void pair_class(struct moves_work *w, struct choice *list, size_t count)
 {
 	size_t added = 0, i;

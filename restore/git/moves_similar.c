@@ -1,5 +1,5 @@
-/* Texts that are alike: by their place in a moved folder, by their name, and
- * where there are few, each with each. */
+/* Similar texts: by their place in a moved directory, by a unique name, and,
+ * for few files, each with each. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,7 +61,7 @@ static bool is_open(const struct moves_file *f)
 	       !f->plain && f->size <= MOVES_SIMILAR_MAX;
 }
 
-/* The smaller could be half of the larger. */
+/* Whether the smaller file could be half of the larger one. */
 static bool may_be_similar(const struct moves_file *a,
 			   const struct moves_file *b)
 {
@@ -86,7 +86,7 @@ static struct similar *measure_file(struct moves_work *w,
 	return ret;
 }
 
-/* A hundred is for the very bytes. */
+/* 100 means the same bytes. */
 static unsigned percent_of(const struct similar *a, const struct similar *b)
 {
 	unsigned percent = a && b ? similar_percent(a, b) : 0;
@@ -126,7 +126,7 @@ static void pair_expected_places(struct moves_work *w)
 	}
 }
 
-/* --- the only one of its name on either side --- */
+/* --- unique names --- */
 
 struct named {
 	const char *name;
@@ -186,10 +186,10 @@ struct open_file {
 struct candidate {
 	uint32_t deleted, added;
 	unsigned percent;
-	bool name; /* the same */
+	bool name; /* the same name */
 };
 
-/* Of one that came, so many are kept that it may be. */
+/* Number of candidates that are kept for each added file. */
 #define BEST 4
 
 /* The best first. */
@@ -258,8 +258,8 @@ static void want(const struct moves_side *side, struct open_file *list,
 		uint64_t size = side->items[list[i].at].size;
 		size_t low = 0, high = other_count;
 
-		/* The smallest that it could be half of, or that is its half.
-		 */
+		/* The smallest size of which it could be half, or that is its
+		 * half. */
 		while (low < high) {
 			size_t mid = (low + high) / 2;
 

@@ -28,7 +28,7 @@ static int stored_file_key(void *arg, const struct moves_file *f, bool added,
 	if (!e->size)
 		return 0;
 	memcpy(ret, e->content.hash, HASH_LEN);
-	/* Others of that hash have a number each. */
+	/* Objects with the same hash are told apart by their number. */
 	ret[0] ^= (unsigned char)e->content.ord;
 	ret[1] ^= (unsigned char)(e->content.ord >> 8);
 	return 0;
@@ -55,13 +55,14 @@ struct moves_source moves_of_store(struct moves_store *s)
 {
 	unsigned char secret[SECRET_LEN] = {0};
 
-	/* Without one, links of another's making may be taken for the same. */
+	/* Without a secret, targets of symbolic links could be crafted to
+	 * collide. */
 	(void)!getrandom(secret, sizeof(secret), 0);
 	hash_key_make(&s->hash, HASH_XXH3_64X2, secret);
 	return (struct moves_source){stored_file_key, read_stored_bytes, s};
 }
 
-/* --- of two trees --- */
+/* --- two trees --- */
 
 static const struct entry *entry_at(void *arg, const struct moves_file *f,
 				    bool added)
@@ -116,7 +117,7 @@ struct gathering {
 	struct moves_trees *to;
 	bool (*wanted)(void *arg, const char *path, const struct entry *e);
 	void *arg;
-	uint64_t least, most; /* bytes that a file has that went */
+	uint64_t least, most; /* range of the deleted files' sizes */
 	bool dirs;
 };
 
@@ -139,7 +140,7 @@ static int add_deleted_entry(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
-/* Only what could be one of those. */
+/* Only files in the range can be a destination. */
 static int add_added_entry(void *arg, const char *path, const struct entry *a,
 			   const struct entry *b, struct err *err)
 {

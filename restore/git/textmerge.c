@@ -14,7 +14,7 @@ static git_merge_file_input input_of(const struct buf *text)
 {
 	git_merge_file_input in = GIT_MERGE_FILE_INPUT_INIT;
 
-	/* One that is NULL means that there is no such side. */
+	/* NULL would mean that the side does not exist. */
 	in.ptr = text->len ? (const char *)text->data : "";
 	in.size = text->len;
 	return in;

@@ -37,7 +37,7 @@ static int push_lookup_level(struct lookup *l, const char *path,
 	return 0;
 }
 
-/* Loads folder after folder until the top one is `dir`: 1; 0: no such. */
+/* Loads directories until the top level is `dir`: 1; 0: no such directory. */
 static int descend(struct lookup *l, const char *dir, struct err *err)
 {
 	while (l->levels.count &&

@@ -1,7 +1,5 @@
-/*
- * A folder that shall go takes all below it along: so all of it must be what
- * the base recorded.
- */
+/* Deletion of a directory. All entries below it are deleted too, so all of them
+ * must be as base recorded them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +11,15 @@
 
 struct finding {
 	struct conflict what;
-	bool hard; /* nobody may decide that it goes */
+	bool hard; /* no decision of the user can delete it */
 };
 
 struct below {
 	struct planner *pl;
-	const char *path; /* of the folder */
+	const char *path; /* of the directory */
 	bool git;
 	VEC(struct finding) found;
-	char *skip; /* below here all is said */
+	char *skip; /* all findings below this path are reported */
 };
 
 static void below_free(struct below *b)
@@ -43,7 +41,8 @@ static void add_finding(struct below *b, enum conflict_kind kind,
 	};
 }
 
-/* What is in the folder now that cannot be stored, or must stay. */
+/* Finds entries of the present directory that could not be stored, or that must
+ * stay. */
 static int check_below_entry(void *arg, const char *path, const struct entry *e,
 			     struct err *err)
 {
@@ -81,7 +80,7 @@ static int check_below_change(void *arg, const char *path,
 	return 0;
 }
 
-/* Notes of the base on something below that is still there. */
+/* Finds notes of base about entries below that still exist. */
 static int check_notes(struct below *b, struct err *err)
 {
 	const struct snapshot *s = b->pl->options->base_notes;
@@ -111,8 +110,8 @@ static bool is_added_below(const struct finding *f)
 	return f->what.kind == CONFLICT_ADDED_BELOW;
 }
 
-/* Nothing but this folder's own turn names it: it lies directly in there, or
- * it is the folder. */
+/* Whether only the row of this directory reports the finding: it concerns the
+ * directory itself, or an entry added directly in it. */
 static bool is_own_finding(const struct below *b, const struct finding *f)
 {
 	auto_free char *parent = path_parent(f->what.path);
@@ -136,8 +135,8 @@ static void add_found_conflicts(struct below *b, enum finding_kind finding_kind)
 	}
 }
 
-/* The folder stays for the sake of what is in it; each of its parts that base
- * has is decided on by itself, and says so. */
+/* Keeps the directory, because entries in it stay. Each entry of base below it
+ * has a row of its own and is reported there. */
 static int keep_own_findings(struct below *b)
 {
 	size_t i;
@@ -192,7 +191,7 @@ int plan_below_may_delete(struct planner *pl, const struct row *row, bool whole,
 
 	if (tree_each(pl->store, &row->now, check_below_entry, &b, err) < 0)
 		return -err->num;
-	/* Each of its parts is decided on by itself and says so. */
+	/* Each entry below has a row of its own and is reported there. */
 	if (b.git)
 		return PLAN_BELOW_GIT;
 	if (tree_diff(pl->store, row->base, &row->now, check_below_change, &b,

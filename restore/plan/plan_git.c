@@ -1,7 +1,5 @@
-/*
- * A .git is one thing made of many files: parts of two states make a broken
- * one. It is left alone or taken whole.
- */
+/* A .git is one object made of many files, and a mixture of two states is
+ * broken. A .git is therefore skipped or taken completely. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +9,7 @@
 #include "restore/git/gitindex.h"
 #include "restore/plan/plan_private.h"
 
-/* The path up to its first part ".git", or NULL. */
+/* The path up to its first component ".git", or NULL. */
 static char *git_root_of(const char *path)
 {
 	const char *at = path;
@@ -64,8 +62,8 @@ bool plan_git_obeys(const char *path, uint32_t mode)
 	const char *at = root ? path_rest(path, root) : "";
 	bool objects = false, obeys = false;
 
-	/* Whatever git looks for there, it finds elsewhere; and none of its
-	 * own is a link. */
+	/* A symbolic link leads git out of the repository, and git itself
+	 * creates none. */
 	if (root && *at && S_ISLNK(mode))
 		return true;
 	while (*at) {
@@ -74,7 +72,8 @@ bool plan_git_obeys(const char *path, uint32_t mode)
 
 		if (is_one_of(at, len, own))
 			return false;
-		/* What is there in info is git's own, but for alternates. */
+		/* objects/info belongs to git itself, except for the
+		 * alternates. */
 		objects |= len == 7 && memcmp(at, "objects", 7) == 0;
 		obeys |= last ? is_one_of(at, len, files)
 			      : !objects && is_one_of(at, len, dirs);
@@ -83,7 +82,7 @@ bool plan_git_obeys(const char *path, uint32_t mode)
 	return obeys;
 }
 
-/* 1: the two are the same for the user, whatever git has noted in them. */
+/* 1: both versions are the same for the user, whatever git caches in them. */
 static int same_git_file(struct planner *pl, const char *path,
 			 const struct entry *a, const struct entry *b,
 			 struct err *err)
@@ -110,7 +109,7 @@ int plan_git_same_index(struct planner *pl, const char *path,
 	return gitindex_same(pl->store, a, b, err);
 }
 
-/* The project's is as in base, or already as in want. */
+/* Whether the project's file is as in base, or as in want already. */
 static int is_git_file_expected(struct planner *pl, const char *path,
 				struct err *err)
 {

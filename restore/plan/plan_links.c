@@ -1,7 +1,6 @@
-/*
- * Names of one file: a step may give back a name whose other names stay as
- * they are. Then it is linked to one of them, not made as a file of its own.
- */
+/* Hard links: a step may restore a name of a file whose other names stay
+ * unchanged. The name is then linked to one of them instead of a separate
+ * file. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +9,7 @@
 #include "base/path.h"
 #include "restore/plan/plan_private.h"
 
-/* A step whose file has, or had, other names. */
+/* A step whose file has, or had, other hard links. */
 struct member {
 	uint64_t group;
 	struct step *step;
@@ -20,7 +19,7 @@ struct links {
 	struct planner *pl;
 	struct member *members; /* sorted by group */
 	size_t count;
-	struct step **steps; /* all of the plan, sorted by path */
+	struct step **steps; /* all steps of the plan, sorted by path */
 };
 
 static void links_free(struct links *l)
@@ -93,7 +92,7 @@ static struct member *first_link_member(const struct links *l, uint64_t group)
 		       : NULL;
 }
 
-/* A name that stays as it is, and that just such a file has. */
+/* Finds a path that stays unchanged and belongs to the same file. */
 static int link_members_to(void *arg, const char *path, const struct entry *e,
 			   struct err *err)
 {

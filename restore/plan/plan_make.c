@@ -80,9 +80,10 @@ const char *refusal_text(enum refusal_kind kind)
 }
 
 /*
- * Deletions make room, also for another kind of thing of the same name; then
- * replacements, new things parents first, metadata of files, and that of
- * folders last and deepest first, because all before changes their times.
+ * Order of the phases: deletions free names, also for another kind of entry;
+ * replacements; creations, parents first; metadata of files; metadata of
+ * directories last and deepest first, because all earlier steps change their
+ * mtimes.
  */
 static int phase(const struct step *s)
 {
@@ -115,7 +116,7 @@ bool plan_is_over(const struct plan *p, const char *path)
 	return FIND_BY_PATH(path, p->over, p->over_count, path) != NULL;
 }
 
-/* Steps that go over what the user did are to be seen among the others. */
+/* Marks the steps that replace a change of the user. */
 static void mark_over(struct plan *p)
 {
 	size_t i;

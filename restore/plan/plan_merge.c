@@ -1,8 +1,9 @@
 /*
- * Both sides changed one thing: what each of them did, put together.
+ * Merge of an entry that both sides changed.
  *
- * Of mode, owner, each attribute and bytes each on its own, the side that
- * changed it has it; where both did, and not the same, only text can be merged.
+ * Mode, owner, each xattr and the bytes are merged separately: the side that
+ * changed one of them wins. Where both changed the same one differently, only
+ * text can be merged.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static int append_merge_text(void *arg, const void *data, size_t len,
 	return 0;
 }
 
-/* 1: text; 0: not, or too large. */
+/* 1: text; 0: not text, or too large. */
 static int read_merge_text(struct planner *pl, const struct entry *e,
 			   struct buf *ret, struct err *err)
 {
@@ -36,7 +37,7 @@ static int read_merge_text(struct planner *pl, const struct entry *e,
 	return textmerge_is_text(ret);
 }
 
-/* 1: merged; 0: it cannot be. *how says whether markers are in it. */
+/* 1: merged; 0: impossible. *how tells whether conflict markers were added. */
 static int merge_bytes(struct planner *pl, const struct row *row,
 		       struct entry *to, enum step_how *how, struct err *err)
 {
@@ -64,7 +65,7 @@ static int merge_bytes(struct planner *pl, const struct row *row,
 		return got;
 	got = textmerge(&sides, &merged, err);
 	if (got == -ENOENT)
-		return 0; /* without the library it stays a conflict */
+		return 0; /* without the library the conflict stays */
 	if (got < 0 || (got == 0 && !marked))
 		return got;
 	*how = got ? STEP_MERGED : STEP_MARKED;
@@ -72,7 +73,7 @@ static int merge_bytes(struct planner *pl, const struct row *row,
 	if (content_put_bytes(pl->store, merged.data, merged.len, &to->content,
 			      err) < 0)
 		return -err->num;
-	/* Nobody has built anything from these bytes yet. */
+	/* The merged bytes are new, so build tools must see a new mtime. */
 	to->mtime = timestamp_now();
 	return 1;
 }
@@ -119,10 +120,8 @@ static int push_merged_step(struct planner *pl, const struct row *row,
 	return 1;
 }
 
-/*
- * Names of one inode are left out: merged one by one they would fall apart,
- * or bring another name along.
- */
+/* Hard links are excluded: merged one by one they would become separate files,
+ * or change another path. */
 static bool may_merge(const struct planner *pl, const struct row *row)
 {
 	const struct entry *base = row->base, *want = row->want,
@@ -139,7 +138,7 @@ static bool may_merge(const struct planner *pl, const struct row *row)
 
 int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
 {
-	struct entry to = row->now; /* borrows its strings */
+	struct entry to = row->now; /* borrowed strings */
 	enum step_how how = STEP_MERGED;
 	int got;
 

@@ -1,12 +1,11 @@
 /*
- * Both sides changed what is said of one thing: owner, mode and attributes,
- * each on its own as the side that changed it has it. Of the attributes each
- * name stands for itself.
+ * Merge of metadata that both sides changed: owner, mode and xattrs. The side
+ * that changed a value wins; each xattr is a value of its own.
  *
- * But for the access list: the mode's bits of the group are its mask, and those
- * of the owner and of the others stand in both (acl(5)). One side's list with
- * the other side's mode would be rights that nobody gave. Where the three lists
- * are not the same, the two together have to come from one side.
+ * The ACL is an exception: the group bits of the mode are its mask, and the
+ * owner and other bits exist in both (acl(5)). The ACL of one side with the
+ * mode of the other would grant permissions that no user gave. Where the three
+ * ACLs differ, mode and ACL must come from the same side.
  */
 #include <string.h>
 
@@ -31,7 +30,7 @@ static void attr_sides_free(struct attr_sides *s)
 
 enum side { SIDE_NOW, SIDE_WANT, SIDE_NEITHER };
 
-/* Who has it: same says that both sides have the same. */
+/* Selects the side. same: both sides have the same value. */
 static enum side choose_attr_side(bool want_changed, bool now_changed,
 				  bool same)
 {
@@ -40,7 +39,7 @@ static enum side choose_attr_side(bool want_changed, bool now_changed,
 	return now_changed ? SIDE_NEITHER : SIDE_WANT;
 }
 
-/* false: both changed the number, and not to the same. */
+/* False: both sides changed the number, to different values. */
 static bool merge_number(uint32_t base, uint32_t want, uint32_t now,
 			 uint32_t *ret)
 {
@@ -66,7 +65,7 @@ static bool merge_attr(struct attr_sides *s, const char *name)
 	return side != SIDE_NEITHER;
 }
 
-/* The mode, and the access list with it. */
+/* Merges the mode together with the ACL. */
 static bool merge_modes(struct attr_sides *s, const struct row *row,
 			struct entry *to)
 {
@@ -96,7 +95,7 @@ static bool merge_modes(struct attr_sides *s, const struct row *row,
 	return side != SIDE_NEITHER;
 }
 
-/* What neither side has any more is in no list to go through. */
+/* Xattrs that neither side has any more need no merge. */
 static bool merge_names(struct attr_sides *s)
 {
 	size_t i;

@@ -1,10 +1,10 @@
 /*
- * Conflicts, and what the user has decided about them beforehand.
+ * Conflicts and the user's decisions about them.
  *
- * With RESOLVE_OURS every conflict only keeps its path as it is. With
- * RESOLVE_THEIRS want's version takes the place of a file or link that the
- * user changed, made or deleted, which is in the snapshot of now; what else
- * he may have put there stays a conflict.
+ * With RESOLVE_OURS the path of each conflict stays unchanged. With
+ * RESOLVE_THEIRS the version of want replaces a file or symbolic link that the
+ * user changed, created or deleted; the user's version is in the snapshot of
+ * now. Any other entry of the user stays a conflict.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -42,7 +42,7 @@ void planner_keep(struct planner *pl, enum conflict_kind kind, const char *path)
 	add_conflict(&p->kept, &p->kept_count, &p->kept_capacity, kind, path);
 }
 
-/* One path may give way for two reasons: the first one is said. */
+/* A path may be replaced for two reasons: the first one is listed. */
 void planner_overwrite(struct planner *pl, enum conflict_kind kind,
 		       const char *path)
 {
@@ -81,7 +81,8 @@ void planner_set_how(struct planner *pl, size_t from, enum step_how how)
 		pl->plan->steps[from].how = how;
 }
 
-/* What is there is no folder, or nothing: want's version instead. */
+/* Replaces a present entry that is no directory, or none, by the version of
+ * want. */
 static int step_theirs(struct planner *pl, const struct row *row,
 		       struct err *err)
 {
@@ -99,13 +100,13 @@ static int step_theirs(struct planner *pl, const struct row *row,
 static int step_their_dir_meta(struct planner *pl, const struct row *row,
 			       struct err *err)
 {
-	struct entry to = *row->want; /* borrows its strings */
+	struct entry to = *row->want; /* borrowed strings */
 
 	to.mtime = row->now.mtime;
 	return step_dir_meta(pl, row, &to, err);
 }
 
-/* Whether want's version may take the place of what is there. */
+/* Whether the version of want may replace the present entry. */
 static bool can_give_way(const struct planner *pl, const struct row *row)
 {
 	bool folder = S_ISDIR(row->now.mode);
@@ -117,7 +118,7 @@ static bool can_give_way(const struct planner *pl, const struct row *row)
 	return !folder || S_ISDIR(row->want->mode);
 }
 
-/* What is in two folders is decided on one by one. */
+/* The entries of two directories have rows of their own. */
 static void keep_users_version(struct planner *pl, enum conflict_kind kind,
 			       const struct row *row)
 {

@@ -1,7 +1,5 @@
-/*
- * Steps as they are added to a plan: what they may not hand out, and the
- * folders that they need.
- */
+/* Addition of steps to the plan: refusal of dangerous permissions, and creation
+ * of missing parents. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,10 +10,8 @@
 #include "restore/plan/plan_private.h"
 #include "snapshot/tree/attrset.h"
 
-/*
- * 1: the attributes give rights to whoever runs the file. kept: it is what is
- * there already, and these very rights are nothing new.
- */
+/* 1: an xattr gives capabilities to every user of the file. kept: the xattrs
+ * exist already, so the same capabilities are not new. */
 static int grants_capability(struct planner *pl, const struct entry *from,
 			     const struct entry *to, bool kept, struct err *err)
 {
@@ -36,10 +32,8 @@ static int grants_capability(struct planner *pl, const struct entry *from,
 	return !xattrs_same_value(given, xattrs_find(&is, name));
 }
 
-/*
- * Set-id bits of folders only hand a group down. A file that has them now
- * already and keeps its bytes gains nothing.
- */
+/* The set-group-ID bit of a directory only passes the group on. A file that has
+ * the bits already and keeps its bytes gains no permission. */
 static int grants_permission(struct planner *pl, const struct entry *from,
 			     const struct entry *to, struct err *err)
 {
@@ -67,7 +61,7 @@ static bool is_unreadable_dir(const struct entry *e)
 	return S_ISDIR(e->mode) && (e->mode & 0500) != 0500;
 }
 
-/* 1: refused, and *ret_kind. */
+/* 1: refused, and *ret_kind is set. */
 static int check_refusal(struct planner *pl, const char *path,
 			 const struct entry *from, const struct entry *to,
 			 enum refusal_kind *ret_kind, struct err *err)
@@ -121,7 +115,7 @@ void step_push(struct planner *pl, enum step_kind kind, const char *path,
 	entry_copy(&s->to, to);
 }
 
-/* A file or link of now against another one, or only its metadata. */
+/* Replaces a present file or symbolic link, or only its metadata. */
 int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 		struct err *err)
 {
@@ -162,9 +156,10 @@ void step_add_create(struct planner *pl, const char *path,
 }
 
 /*
- * 1: the folder is there or will be. A missing one comes along when want has
- * it and base did not: it is part of what was asked for. One that the user
- * deleted, only when want's side shall go over his. 0: nobody may make it.
+ * 1: the directory exists or will exist. A missing parent is created when want
+ * has it and base did not, because it is part of the request; a parent that the
+ * user deleted only when want may replace the user's changes. 0: it may not be
+ * created.
  */
 static int parent_ready(struct planner *pl, const char *dir, struct err *err)
 {

@@ -53,13 +53,12 @@ void planner_skip_below(struct planner *pl, const char *path)
 	pl->skip = mem_strdup(path);
 }
 
-/* --- what stands in the way --- */
+/* --- conflicts --- */
 
-/*
- * The base has no say on this path: it changed after the run's start, before
- * it was stored. For a name that base does not have its topmost missing part
- * is asked for: the user may have deleted it in between.
- */
+/* Whether the entry changed after the start of the run and before it was
+ * stored, so that base tells nothing. For a name that base does not have,
+ * its topmost missing parent is looked up: the user may have deleted it in
+ * between. */
 static int moved_since_start(struct planner *pl, const struct row *row,
 			     struct err *err)
 {
@@ -92,7 +91,8 @@ static bool is_noted_now(const struct planner *pl, const char *path)
 	return s && snapshot_has_note(s, NOTE_INCOMPLETE, path);
 }
 
-/* It was there, and the folder in which it may be still could not be read. */
+/* Whether the entry existed, and the directory that may still hold it is
+ * unreadable. */
 static bool is_unread_now(const struct planner *pl, const struct row *row)
 {
 	return row->base->mode && !row->now.mode && is_noted_now(pl, row->path);
@@ -103,8 +103,9 @@ static bool is_row_incomplete(const struct planner *pl, const struct row *row)
 	const struct snapshot *s = pl->options->base_notes;
 	uint32_t flags = row->base->flags | row->want->flags | row->now.flags;
 
-	/* On the way to what was looked at, unless a side has no folder: then
-	 * all that is in it was. */
+	/* A directory on the way to the read paths is incomplete by design,
+	 * unless one side has no directory there: then all of its entries were
+	 * read. */
 	if (pl->options->partial_now && S_ISDIR(row->now.mode) &&
 	    S_ISDIR(row->base->mode) && S_ISDIR(row->want->mode)) {
 		flags = row->base->flags | row->want->flags;
@@ -119,7 +120,7 @@ static bool is_row_incomplete(const struct planner *pl, const struct row *row)
 	       (s && snapshot_has_note(s, NOTE_INCOMPLETE, row->path));
 }
 
-/* 1: a conflict was added (with all below); 0: nothing of that kind. */
+/* 1: a conflict was added for the path and all below; 0: none. */
 static int add_unknown_conflict(struct planner *pl, const struct row *row,
 				struct err *err)
 {
@@ -140,7 +141,7 @@ static int add_unknown_conflict(struct planner *pl, const struct row *row,
 	return 1;
 }
 
-/* --- one row each --- */
+/* --- one function for each kind of row --- */
 
 static int row_added(struct planner *pl, const struct row *row, struct err *err)
 {
@@ -159,7 +160,7 @@ static int row_added(struct planner *pl, const struct row *row, struct err *err)
 	return plan_resolve(pl, CONFLICT_BOTH_ADDED, row, err);
 }
 
-/* Whether what is there now may go; whole: all of it or nothing. */
+/* Whether the present entry may be deleted; whole: completely or not at all. */
 static int may_delete(struct planner *pl, const struct row *row, bool whole,
 		      struct err *err)
 {
@@ -213,7 +214,7 @@ static int row_deleted(struct planner *pl, const struct row *row,
 	return 0;
 }
 
-/* A folder there becomes something else. */
+/* A directory becomes another kind of entry. */
 static int row_dir_to_other(struct planner *pl, const struct row *row,
 			    struct err *err)
 {
@@ -236,7 +237,7 @@ static int row_dir_to_other(struct planner *pl, const struct row *row,
 	return step_change_type(pl, row, err);
 }
 
-/* Both sides have it, and at least one is no folder. */
+/* Both sides have the entry, and at least one is no directory. */
 static int row_non_dir(struct planner *pl, const struct row *row,
 		       struct err *err)
 {
@@ -245,7 +246,7 @@ static int row_non_dir(struct planner *pl, const struct row *row,
 	int got;
 
 	if (same_bytes && entry_same_meta(row->base, row->want)) {
-		/* Touched, no more: what the user did there goes before. */
+		/* Only the mtime differs: a change of the user wins. */
 		if (!is_row_incomplete(pl, row))
 			return planner_same(now, row->base) &&
 					       !entry_same_time(now, row->want)
@@ -289,10 +290,8 @@ static void add_same_time(struct planner *pl, const struct row *row)
 	entry_copy(&t->to, row->want);
 }
 
-/*
- * A folder on both sides whose metadata is the same there: only its times
- * may follow, and only while the user has not changed its list himself.
- */
+/* A directory on both sides with equal metadata: only its mtime may follow, and
+ * only while the user has not changed its list of entries. */
 static void row_dir_time(struct planner *pl, const struct row *row)
 {
 	if (pl->options->additive || !S_ISDIR(row->now.mode) ||
@@ -307,13 +306,13 @@ static void row_dir_time(struct planner *pl, const struct row *row)
 
 static int row_dir(struct planner *pl, const struct row *row, struct err *err)
 {
-	struct entry to = *row->want; /* borrows its strings */
+	struct entry to = *row->want; /* borrowed strings */
 	bool base_unknown = row->base->flags & ENTRY_INCOMPLETE;
 	bool want_unknown = row->want->flags & ENTRY_INCOMPLETE;
 	int got;
 
-	/* What the run did in there is not known; or, when it is taken back,
-	 * what was there then, down to a file's time. */
+	/* The changes of the run in the directory are unknown; or, for an undo,
+	 * the entries before, down to the mtime of a file. */
 	if (want_unknown ? !base_unknown
 			 : base_unknown && !pl->options->partial) {
 		planner_conflict_subtree(pl, CONFLICT_INCOMPLETE, row->path);
@@ -350,7 +349,8 @@ static int row_dir(struct planner *pl, const struct row *row, struct err *err)
 	return step_dir_meta(pl, row, &to, err);
 }
 
-/* It is there: then only what is missing in a folder is asked for. */
+/* Whether missing_only keeps the present entry; only missing entries of a
+ * directory are created then. */
 static bool is_left_alone(struct planner *pl, const struct row *row)
 {
 	if (!pl->options->missing_only || !row->now.mode)
@@ -362,13 +362,14 @@ static bool is_left_alone(struct planner *pl, const struct row *row)
 	return true;
 }
 
-/* What git has rewritten by itself is the base's still, or want's already. */
+/* An index that git rewrote by itself counts as that of base, or of want. */
 static int ignore_index_times(struct planner *pl, struct row *row,
 			      struct err *err)
 {
 	int got;
 
-	/* Nobody rewrote it: a restore gets the very bytes that it asks for. */
+	/* The index was not rewritten: a restore gets exactly the bytes that it
+	 * asks for. */
 	if (row->base->mode && row->now.mode &&
 	    entry_same_content(row->base, &row->now))
 		return 0;
@@ -437,8 +438,8 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }
 
-/* The steps change their folders' times; where both sides have the same, it
- * shall be so again. */
+/* The steps change the mtimes of parents; where both sides have the same mtime,
+ * it is restored. */
 static void add_same_time_steps(struct planner *pl)
 {
 	const struct plan *p = pl->plan;
