@@ -168,15 +168,15 @@ static int same_disk_dir(const struct entry_compare *o, int dirfd,
 	auto_free char *own = mem_strdup(name);
 	char *const paths[] = {own, NULL};
 	AUTO(unreadable_dirs)
-	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
+	struct unreadable_dirs opened = UNREADABLE_DIRS_NONE;
 	AUTO(tree) struct tree tree = {0};
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = -1;
 	size_t i;
 
 	if (unreadable_dirs_match(e->mode) &&
-	    unreadable_dirs_open(dirfd, paths, o->workspace_fd,
-				 &unreadable_dirs, err) < 0)
+	    unreadable_dirs_open(dirfd, paths, o->workspace_fd, &opened, err) <
+		    0)
 		return -err->num;
 	fd = openat(dirfd, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -89,7 +89,7 @@ static int abandon_staging(struct txn_all *all, struct err *err)
 static int rollback_all_roots(struct txn_all *all, struct err *err)
 {
 	int workspace = all->first->workspace_fd;
-	AUTO(buf) struct buf kept = {0};
+	AUTO(buf) struct buf displaced = {0};
 	struct err more;
 
 	/* A failure here does not prevent the rollback: recovery would try to
@@ -105,9 +105,9 @@ static int rollback_all_roots(struct txn_all *all, struct err *err)
 				  more.text);
 	else
 		(void)abandon_staging(all, err);
-	txn_all_displaced(all, &kept);
-	if (kept.len)
-		return err_context(err, "%s", buf_text(&kept));
+	txn_all_displaced(all, &displaced);
+	if (displaced.len)
+		return err_context(err, "%s", buf_text(&displaced));
 	return -err->num;
 }
 
@@ -176,7 +176,7 @@ static void end_transaction(struct txn_all *all)
 {
 	struct end_state e = {.all = all, .recorded = true};
 	size_t count = 0, i;
-	bool unreadable_dirs = false;
+	bool any_unreadable = false;
 	struct err ignored;
 
 	for (i = 0; i < all->count; i++) {
@@ -186,7 +186,7 @@ static void end_transaction(struct txn_all *all)
 		(void)txn_set_root_time(t, true, &ignored);
 		t->project->staging = true;
 		count += t->part->ops.count;
-		unreadable_dirs |= t->project->unreadable_dirs != NULL;
+		any_unreadable |= t->project->unreadable_dirs != NULL;
 		txn_drop_ops(t);
 	}
 	(void)pthread_mutex_init(&e.mutex, NULL);
@@ -194,7 +194,7 @@ static void end_transaction(struct txn_all *all)
 	/* A single thread when directories are made readable for a moment:
 	 * their record is one file. */
 	(void)parallel_for(PART_COUNT,
-			   unreadable_dirs || count < TXN_THREADS_MIN,
+			   any_unreadable || count < TXN_THREADS_MIN,
 			   run_end_part, &e, &ignored);
 	(void)pthread_cond_destroy(&e.changed);
 	(void)pthread_mutex_destroy(&e.mutex);

@@ -87,11 +87,11 @@ void txn_empty_staging(struct txn *t)
 static int remove_staging(struct txn *t, struct err *err)
 {
 	AUTO(unreadable_dirs)
-	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
+	struct unreadable_dirs opened = UNREADABLE_DIRS_NONE;
 
 	if (unreadable_dirs_open_to_write(t->project->fd,
-					  t->project->workspace_fd,
-					  &unreadable_dirs, err) < 0 ||
+					  t->project->workspace_fd, &opened,
+					  err) < 0 ||
 	    dirtree_remove(t->project->fd, t->part->staging, err) < 0)
 		return err_context(err, "remove %s in %s",
 				   text_quote(t->part->staging),
@@ -185,7 +185,8 @@ void txn_all_displaced(const struct txn_all *all, struct buf *to)
 	size_t i;
 
 	for (i = 0; i < all->count; i++)
-		buf_add(to, all->roots[i].kept.data, all->roots[i].kept.len);
+		buf_add(to, all->roots[i].displaced.data,
+			all->roots[i].displaced.len);
 }
 
 int txn_all_close(struct txn_all *all, struct err *err)
@@ -225,7 +226,7 @@ void txn_add_ingest_hints(struct txn *t)
 
 	for (i = 0; i < t->part->ops.count; i++) {
 		const struct op *op = &t->part->ops.items[i];
-		bool unreadable_dirs = !(op->to->mode & S_IRUSR);
+		bool unreadable = !(op->to->mode & S_IRUSR);
 		uint64_t ino = op->kind == OP_META ? op->old_ino : op->new_ino;
 		struct timestamp ctime = op->kind == OP_CHILD
 						 ? op->new_ctime
@@ -234,15 +235,14 @@ void txn_add_ingest_hints(struct txn *t)
 		/* The ctime of a file changed in place proves nothing about its
 		 * content: the snapshot reads the file if possible. */
 		if (!ino || !S_ISREG(op->to->mode) ||
-		    (!unreadable_dirs && !ctime.sec))
+		    (!unreadable && !ctime.sec))
 			continue;
 		GROW(p->hints, p->hint_count, p->hint_capacity);
 		p->hints[p->hint_count++] = (struct ingest_hint){
 			.ino = ino,
 			.size = op->to->size,
 			.mtime = op->to->mtime,
-			.ctime =
-				unreadable_dirs ? (struct timestamp){0} : ctime,
+			.ctime = unreadable ? (struct timestamp){0} : ctime,
 			.content = op->to->content,
 			.no_attrs = op->from_upper &&
 				    op->to->attrs.type == OBJECT_NONE,

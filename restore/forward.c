@@ -24,7 +24,7 @@ void txn_free(struct txn *t)
 		(void)close(t->staging_fd);
 	t->staging_fd = -1;
 	path_cursor_free(&t->path_cursor);
-	buf_free(&t->kept);
+	buf_free(&t->displaced);
 }
 
 bool txn_is_cancelled(const struct txn *t)
@@ -167,7 +167,7 @@ static int check_expected_inode(const struct txn *t, int dir, const char *name,
 		return errno == ENOENT ? fail_op_changed(err)
 				       : fail_errno(err, "look at it");
 	/* The rename changes the ctime, so it is compared before. */
-	op->unmodified_since =
+	op->unmodified =
 		entry_compare_unmodified(&m, op->from, t->unmodified_since);
 	return m.ino == op->old_ino ? 0 : fail_op_changed(err);
 }
@@ -196,7 +196,7 @@ static int verify_displaced(struct txn *t, const struct op *op, struct err *err)
 	const struct entry_compare o = {
 		.store = t->store,
 		.unmodified_since = t->unmodified_since,
-		.unmodified_ino = op->unmodified_since ? op->old_ino : 0,
+		.unmodified_ino = op->unmodified ? op->old_ino : 0,
 		.no_writers = true,
 		.workspace_fd = t->project->workspace_fd,
 		.watch = &watch,

@@ -62,7 +62,7 @@ struct op {
 	/* In memory only: */
 	struct timestamp new_ctime; /* of a staged file */
 	struct timestamp forward_ctime; /* after the rename; {0}: unknown */
-	bool unmodified_since; /* times say that the displaced file was not
+	bool unmodified; /* times say that the displaced file was not
 				  written to */
 	bool from_upper; /* comes from a run's upper, see move_from_upper.h */
 	bool has_layer_xattrs; /* of overlayfs */

@@ -192,7 +192,7 @@ static int preflight_create(struct txn *t, const struct step *step,
 }
 
 static int preflight_existing(struct txn *t, const struct step *step,
-			      const struct unreadable_dirs *unreadable_dirs,
+			      const struct unreadable_dirs *opened,
 			      struct err *err)
 {
 	enum op_kind kind = step->kind == STEP_DELETE ? OP_DELETE
@@ -203,8 +203,7 @@ static int preflight_existing(struct txn *t, const struct step *step,
 
 	if (got < 0)
 		return got;
-	m.mode = got ? unreadable_dirs_mode(unreadable_dirs, step->path, m.mode)
-		     : 0;
+	m.mode = got ? unreadable_dirs_mode(opened, step->path, m.mode) : 0;
 	if (!got || m.mode != step->from.mode || m.uid != step->from.uid ||
 	    m.gid != step->from.gid ||
 	    (S_ISREG(m.mode) && m.size != step->from.size))
@@ -222,7 +221,7 @@ static int preflight_existing(struct txn *t, const struct step *step,
 }
 
 static int preflight_steps(struct txn *t, const struct plan *plan,
-			   const struct unreadable_dirs *unreadable_dirs,
+			   const struct unreadable_dirs *opened,
 			   struct err *err)
 {
 	const char *top = NULL;
@@ -232,8 +231,7 @@ static int preflight_steps(struct txn *t, const struct plan *plan,
 		const struct step *s = &plan->steps[i];
 		int got = s->kind == STEP_CREATE
 				  ? preflight_create(t, s, &top, err)
-				  : preflight_existing(t, s, unreadable_dirs,
-						       err);
+				  : preflight_existing(t, s, opened, err);
 
 		if (got < 0)
 			return got;
@@ -341,14 +339,13 @@ static int name_staging(struct journal_root *j, struct err *err)
 int txn_preflight(struct txn *t, const struct plan *plan, struct err *err)
 {
 	AUTO(unreadable_dirs)
-	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
+	struct unreadable_dirs opened = UNREADABLE_DIRS_NONE;
 
 	t->part->borrowed = true;
 	if (unreadable_dirs_open(t->project->fd, t->project->unreadable_dirs,
-				 t->project->workspace_fd, &unreadable_dirs,
-				 err) < 0 ||
+				 t->project->workspace_fd, &opened, err) < 0 ||
 	    name_staging(t->part, err) < 0 ||
-	    preflight_steps(t, plan, &unreadable_dirs, err) < 0 ||
+	    preflight_steps(t, plan, &opened, err) < 0 ||
 	    preflight_parent_mtimes(t, err) < 0)
 		return -err->num;
 	preflight_root_time(t->part);

@@ -174,17 +174,16 @@ static int take_unreadable_too(struct store *store, struct project *p,
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	AUTO(unreadable_dirs)
-	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
+	struct unreadable_dirs opened = UNREADABLE_DIRS_NONE;
 	struct take_options look = *options;
 
 	look.look = true;
 	look.amend = NULL;
 	look.cache_path = NULL;
 	if (unreadable_dirs_open(p->fd, p->unreadable_dirs, p->workspace_fd,
-				 &unreadable_dirs, err) < 0 ||
+				 &opened, err) < 0 ||
 	    take_snapshot(store, &look, &s, err) < 0 ||
-	    unreadable_dirs_correct(&unreadable_dirs, store, &s.root, err) <
-		    0 ||
+	    unreadable_dirs_correct(&opened, store, &s.root, err) < 0 ||
 	    (options->amend &&
 	     options->amend(options->amend_arg, store, &s, err) < 0) ||
 	    (!options->look && catalog_add_with(store, &s, options->with,
@@ -246,7 +245,7 @@ int project_add_hint(struct project *p, const char *path, const struct entry *e,
 		     struct timestamp when, struct err *err)
 {
 	AUTO(unreadable_dirs)
-	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
+	struct unreadable_dirs opened = UNREADABLE_DIRS_NONE;
 	auto_close int fd = -1;
 	struct err ignored;
 	struct meta m;
@@ -254,8 +253,7 @@ int project_add_hint(struct project *p, const char *path, const struct entry *e,
 	fd = beneath_open(p->fd, path, O_PATH, 0, &ignored);
 	if (fd == -EACCES) {
 		if (unreadable_dirs_open(p->fd, p->unreadable_dirs,
-					 p->workspace_fd, &unreadable_dirs,
-					 err) < 0)
+					 p->workspace_fd, &opened, err) < 0)
 			return -err->num;
 		fd = beneath_open(p->fd, path, O_PATH, 0, &ignored);
 	}

@@ -94,10 +94,10 @@ static int set_journal_aside(struct recovery *r, char **ret_text,
 /* Names the displaced files: the next attempt does not find them again. */
 static int fail_rollback(struct recovery *r, char **ret_text, struct err *err)
 {
-	AUTO(buf) struct buf kept = {0};
+	AUTO(buf) struct buf displaced = {0};
 
-	txn_all_displaced(&r->all, &kept);
-	if (kept.len)
+	txn_all_displaced(&r->all, &displaced);
+	if (displaced.len)
 		*ret_text = describe_recovery(r, "not yet taken back");
 	return err_context(err, "take back an interrupted %s",
 			   r->all.journal.action);

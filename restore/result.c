@@ -115,8 +115,8 @@ static int enter_layer_dir(struct result *r, const char *dir, struct err *err)
 }
 
 /* Builds an incomplete entry for an unreadable file. */
-static int unreadable(int dirfd, const char *name, struct entry *ret,
-		      struct err *err)
+static int make_unreadable_entry(int dirfd, const char *name, struct entry *ret,
+				 struct err *err)
 {
 	struct meta m;
 
@@ -141,7 +141,7 @@ static int store_readable_entry(struct result *r, const char *name,
 			     err);
 
 	if (got == -EACCES)
-		return unreadable(r->dir_fd, name, ret, err);
+		return make_unreadable_entry(r->dir_fd, name, ret, err);
 	return got;
 }
 
@@ -275,7 +275,8 @@ static int store_result_path(struct result *r, const char *path,
 	return got;
 }
 
-static int change(struct result *r, const struct change *c, struct err *err)
+static int apply_layer_change(struct result *r, const struct change *c,
+			      struct err *err)
 {
 	if (c->kind == CHANGE_DELETED && r->removed_path &&
 	    path_below(c->path, r->removed_path))
@@ -377,7 +378,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		if (!is_result_path(&meant, path))
 			continue;
 		if (save_finished_dir(&r, path, err) < 0 ||
-		    (first ? change(&r, c, err)
+		    (first ? apply_layer_change(&r, c, err)
 			   : apply_time_change(&r, path, err)) < 0)
 			return err_context(err, "keep the run's %s",
 					   text_quote(*path ? path : "."));

@@ -143,8 +143,8 @@ static char *displaced_name(const struct txn *t, const char *name,
 /* Adds each line once, for people. */
 static void add_displaced_line(struct txn *t, char *line)
 {
-	if (!strstr(buf_text(&t->kept), line))
-		buf_add_text(&t->kept, line);
+	if (!strstr(buf_text(&t->displaced), line))
+		buf_add_text(&t->displaced, line);
 	free(line);
 }
 

@@ -468,7 +468,7 @@ static int set_staged_dir_meta(struct stage *s, size_t i, struct err *err)
 static int make_staging_dir(struct txn *t, struct err *err)
 {
 	AUTO(unreadable_dirs)
-	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
+	struct unreadable_dirs opened = UNREADABLE_DIRS_NONE;
 	int dir = t->project->fd;
 
 	if (mkdirat(dir, t->part->staging, 0700) == 0)
@@ -476,7 +476,7 @@ static int make_staging_dir(struct txn *t, struct err *err)
 	if (errno != EACCES || !txn_opens_dir(t, ""))
 		return fs_features_explain(errno, t->project->path, err);
 	if (unreadable_dirs_open_to_write(dir, t->project->workspace_fd,
-					  &unreadable_dirs, err) < 0)
+					  &opened, err) < 0)
 		return -err->num;
 	return mkdirat(dir, t->part->staging, 0700) < 0
 		       ? fs_features_explain(errno, t->project->path, err)

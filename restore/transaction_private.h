@@ -40,7 +40,7 @@ struct txn {
 	const struct snapshot *before; /* NULL: none, or during recovery */
 	struct timestamp unmodified_since; /* take_unmodified_before() of the
 					      snapshot before; {0}: unknown */
-	struct buf kept; /* lines about displaced files that were kept */
+	struct buf displaced; /* lines about displaced files, for people */
 	struct path_cursor
 		path_cursor; /* to the directory of the current operation */
 };
@@ -131,7 +131,7 @@ int txn_all_rollback(struct txn_all *all, struct err *err);
 int txn_all_remove_staging(struct txn_all *all, bool forward, struct err *err);
 /* The same, then removes the journal. */
 int txn_all_finish(struct txn_all *all, bool forward, struct err *err);
-/* Appends the lines about kept files of all roots. */
+/* Appends the lines about displaced files of all roots. */
 void txn_all_displaced(const struct txn_all *all, struct buf *to);
 /* Removes the journal and the join records of the other workspaces. */
 int txn_all_close(struct txn_all *all, struct err *err);
