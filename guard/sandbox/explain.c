@@ -9,10 +9,6 @@
 #include "base/path.h"
 #include "guard/sandbox/ns/ns.h"
 
-/* In the order of the mounts in mounts.c. */
-static const char *const private[] = {"/tmp",	  "/var/tmp", "/run",
-				      "/var/run", "/dev",     "/proc"};
-
 struct explained_setup {
 	struct setup s;
 	const char *const *layers;
@@ -29,14 +25,13 @@ static struct view view_without_places(const struct explained_setup *c,
 				       const char *path)
 {
 	const struct sandbox_policy *p = c->s.policy;
+	const char *private = mounts_private_dir(path);
 	const char *const *layer;
 	struct view v;
-	size_t i;
 
 	set_view(&v, VISIBILITY_READ_ONLY, "/");
-	for (i = 0; i < sizeof(private) / sizeof(*private); i++)
-		if (path_below(path, private[i]))
-			set_view(&v, VISIBILITY_PRIVATE, private[i]);
+	if (private)
+		set_view(&v, VISIBILITY_PRIVATE, private);
 	if (p->strict && p->home && path_below(path, p->home))
 		set_view(&v, VISIBILITY_PRIVATE, p->home);
 	for (layer = c->layers; *layer; layer++)
@@ -96,16 +91,15 @@ static bool is_made_by_guard(const struct explained_setup *c, const char *path)
 		"/dev/fd",	"/dev/ptmx",	 "/dev/stdin", "/dev/stdout",
 		"/dev/stderr",	"/dev/pts/ptmx", "/run/user",  "/run/lock"};
 	const struct sandbox_policy *p = c->s.policy;
+	const char *private = mounts_private_dir(path);
 	auto_free char *own =
 		mem_printf("/run/user/%u", p->has_user ? p->user : geteuid());
 	size_t i;
 
 	if (strcmp(path, own) == 0)
 		return true;
-
-	for (i = 0; i < sizeof(private) / sizeof(*private); i++)
-		if (strcmp(path, private[i]) == 0)
-			return true;
+	if (private && strcmp(path, private) == 0)
+		return true;
 	for (i = 0; i < sizeof(made) / sizeof(*made); i++)
 		if (strcmp(path, made[i]) == 0)
 			return true;

@@ -18,6 +18,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "guard/sandbox/limits/procfs.h"
 
 #define PERIOD_US 100000
 /* Tries of 1 ms each. */
@@ -67,28 +68,6 @@ static uint64_t read_cgroup_key(int dirfd, const char *name, const char *key)
 		return 0;
 	at = strstr(buf_text(&b), key);
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
-}
-
-/* The path of a process (or "self") in a hierarchy; "" for its root. */
-static char *read_cgroup_path(const char *process, const char *controller)
-{
-	auto_free char *file = mem_printf("/proc/%s/cgroup", process);
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	char *save = NULL, *line, pattern[32];
-
-	(void)snprintf(pattern, sizeof(pattern), ":%s:", controller);
-	if (fd_slurp_at(AT_FDCWD, file, 1 << 16, &b, &ignored) < 0)
-		return mem_strdup("");
-	(void)buf_text(&b);
-	line = strtok_r((char *)b.data, "\n", &save);
-	for (; line; line = strtok_r(NULL, "\n", &save)) {
-		const char *at = strstr(line, pattern);
-
-		if (at)
-			return mem_strdup(at + strlen(pattern));
-	}
-	return mem_strdup("");
 }
 
 static int open_cgroup_dir(const char *path)
@@ -215,7 +194,7 @@ static bool set_v2(int fd, const struct sandbox_policy *p)
 static bool make_v2(struct cgroup *c, const char *root,
 		    const struct sandbox_policy *p)
 {
-	auto_free char *own = read_cgroup_path("self", "");
+	auto_free char *own = procfs_cgroup("self", "");
 	auto_free char *path = mem_printf("%s%s", root, own);
 	char *slash;
 	int kind;
@@ -274,7 +253,7 @@ static bool make_systemd_scope(struct cgroup *c, const char *root,
 	    !scope_make(&c->scope, p))
 		return false;
 	(void)snprintf(holder, sizeof(holder), "%d", (int)c->scope.holder);
-	group = read_cgroup_path(holder, "");
+	group = procfs_cgroup(holder, "");
 	path = mem_printf("%s%s", root, group);
 	c->fd[0] = strstr(group, c->scope.unit) ? open_cgroup_dir(path) : -1;
 	for (kind = 0; kind < CGROUP_KINDS; kind++) {
@@ -317,7 +296,7 @@ static bool set_v1(int fd, int kind, const struct sandbox_policy *p)
 static void make_v1(struct cgroup *c, const char *root, int kind,
 		    const struct sandbox_policy *p)
 {
-	auto_free char *own = read_cgroup_path("self", names[kind]);
+	auto_free char *own = procfs_cgroup("self", names[kind]);
 	auto_free char *top = mem_printf("%s/%s", root, names[kind]);
 	auto_free char *path = mem_printf("%s%s", top, own);
 	auto_close int parent = open_cgroup_dir(path);

@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "guard/sandbox/limits/procfs.h"
 
 /* Shells and debuggers open single files at high numbers. Below this limit such
  * a number makes the descriptor table as large as the limit. */
@@ -54,21 +55,19 @@ static bool count_open_fds(const char *path, uint64_t *ret_count,
 static bool read_fd_status(pid_t pid, struct fd_exhaustion *f,
 			   uint64_t *ret_table)
 {
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	const char *at;
-	char path[48];
+	AUTO(buf) struct buf status = {0};
+	const char *name, *table;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (fd_slurp_at(AT_FDCWD, path, 1 << 14, &b, &ignored) < 0 ||
-	    strncmp(buf_text(&b), "Name:\t", 6) != 0)
+	if (!procfs_status(pid, &status))
 		return false;
-	at = (const char *)b.data + 6;
-	(void)snprintf(f->name, sizeof(f->name), "%.*s", (int)strcspn(at, "\n"),
-		       at);
-	at = strstr(at, "\nFDSize:");
-	*ret_table = at ? strtoull(at + 8, NULL, 10) : 0;
-	return at != NULL;
+	name = procfs_field(&status, "Name");
+	table = procfs_field(&status, "FDSize");
+	if (!name || !table)
+		return false;
+	(void)snprintf(f->name, sizeof(f->name), "%.*s",
+		       (int)strcspn(name, "\n"), name);
+	*ret_table = strtoull(table, NULL, 10);
+	return true;
 }
 
 /* Descriptors that are still open at high numbers were put there on purpose

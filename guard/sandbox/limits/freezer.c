@@ -3,11 +3,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -18,9 +16,9 @@
 #include "base/mem.h"
 #include "base/dirtree.h"
 #include "base/vec.h"
+#include "guard/sandbox/limits/procfs.h"
 
 #define WAIT_MS 10000
-#define STAT_MAX 4096
 /* Bound for a run that creates processes faster than they are stopped. */
 #define ROUNDS_MAX 1000
 
@@ -44,38 +42,11 @@ struct freezer {
 
 /* ---- state of processes ---- */
 
-/* Reads fields 3, 4 and 22 of proc_pid_stat(5), which follow the name; the name
- * may contain any character. dir: "/proc/PID" or the directory of a thread. */
-static bool read_stat(const char *dir, char *ret_state, pid_t *ret_parent,
-		      uint64_t *ret_start)
-{
-	auto_free char *path = mem_printf("%s/stat", dir);
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	char *at;
-	int parent;
-
-	if (fd_slurp_at(AT_FDCWD, path, STAT_MAX, &b, &ignored) < 0)
-		return false;
-	at = strrchr(buf_text(&b), ')');
-	if (!at ||
-	    sscanf(at + 1,
-		   " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
-		   "%*d %*d %*d %*d %*d %" SCNu64,
-		   ret_state, &parent, ret_start) != 3)
-		return false;
-	*ret_parent = parent;
-	return true;
-}
-
 uint64_t freezer_start_time(pid_t pid)
 {
-	auto_free char *dir = mem_printf("/proc/%d", pid);
-	uint64_t start;
-	pid_t parent;
-	char state;
+	struct procfs_stat stat;
 
-	return read_stat(dir, &state, &parent, &start) ? start : 0;
+	return procfs_stat_of(pid, &stat) ? stat.start : 0;
 }
 
 static bool is_stopped_state(char state)
@@ -99,12 +70,9 @@ static bool are_threads_stopped(pid_t pid)
 	for (i = 0; i < list.count; i++) {
 		auto_free char *dir =
 			mem_printf("%s/%s", tasks, list.items[i].name);
-		uint64_t start;
-		pid_t parent;
-		char state;
+		struct procfs_stat stat;
 
-		if (read_stat(dir, &state, &parent, &start) &&
-		    !is_stopped_state(state))
+		if (procfs_stat(dir, &stat) && !is_stopped_state(stat.state))
 			return false;
 	}
 	return true;
@@ -125,15 +93,17 @@ static int read_processes(struct processes *ret, struct err *err)
 	for (i = 0; i < list.count; i++) {
 		auto_free char *dir =
 			mem_printf("/proc/%s", list.items[i].name);
-		struct process p = {0};
-		char state;
+		struct procfs_stat stat;
 
 		if (!isdigit((unsigned char)list.items[i].name[0]) ||
-		    !read_stat(dir, &state, &p.parent, &p.start))
+		    !procfs_stat(dir, &stat))
 			continue;
-		p.pid = (pid_t)strtol(list.items[i].name, NULL, 10);
-		p.stopped = is_stopped_state(state);
-		*VEC_ADD(ret) = p;
+		*VEC_ADD(ret) = (struct process){
+			.pid = (pid_t)strtol(list.items[i].name, NULL, 10),
+			.parent = stat.parent,
+			.start = stat.start,
+			.stopped = is_stopped_state(stat.state),
+		};
 	}
 	return 0;
 }
@@ -233,23 +203,11 @@ void freezer_end(struct freezer **freezer)
 /* Opens the group that cgroup.c made for the run; -1: none. */
 static int open_run_group(const char *groups, pid_t init)
 {
-	auto_free char *file = mem_printf("/proc/%d/cgroup", init);
-	auto_free char *path = NULL;
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	const char *text, *at, *name;
-	size_t len;
+	auto_free char *process = mem_printf("%d", init);
+	auto_free char *group = procfs_cgroup(process, "");
+	auto_free char *path = mem_printf("%s%s", groups, group);
+	const char *name = strstr(path, "/guard-");
 
-	if (fd_slurp_at(AT_FDCWD, file, 1 << 16, &b, &ignored) < 0)
-		return -1;
-	text = buf_text(&b);
-	at = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
-	if (!at)
-		return -1;
-	at += 3 + (*at == '\n');
-	len = strcspn(at, "\n");
-	path = mem_printf("%s%.*s", groups, (int)len, at);
-	name = strstr(path, "/guard-");
 	if (!name || strcmp(name + 1 + strcspn(name + 1, "/"), "/run") != 0)
 		return -1;
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -19,11 +19,11 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "guard/sandbox/limits/procfs.h"
 
 /* The kernel's default for the machine's open files: a tenth of memory at 1 KiB
  * a file (fs/file_table.c). */
 #define FILE_BYTES (10u << 10)
-#define STAT_MAX 4096
 
 void kernel_quotas_close(struct kernel_quotas *s)
 {
@@ -205,42 +205,24 @@ enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after)
 
 /* ---- usage by the run ---- */
 
-/* Reads fields 3 and 20 of proc_pid_stat(5): true if all threads have ended. */
+/* True if all threads of the process have ended. */
 static bool has_process_ended(pid_t pid)
 {
-	auto_free char *path = mem_printf("/proc/%d/stat", (int)pid);
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	const char *at;
-	int threads;
-	char state;
+	struct procfs_stat stat;
 
-	if (fd_slurp_at(AT_FDCWD, path, STAT_MAX, &b, &ignored) < 0)
-		return true;
-	at = strrchr(buf_text(&b), ')');
-	return at &&
-	       sscanf(at + 1,
-		      " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
-		      "%*d %*d %*d %d",
-		      &state, &threads) == 2 &&
-	       (state == 'Z' || state == 'X') && threads <= 1;
+	return !procfs_stat_of(pid, &stat) ||
+	       ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
 }
 
 /* The number of seccomp filters; -1: not shown (before Linux 5.10). */
 static int count_filters(pid_t pid)
 {
-	auto_free char *path = mem_printf("/proc/%d/status", (int)pid);
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	const char *at;
-	int count = -1;
+	AUTO(buf) struct buf status = {0};
+	const char *count = procfs_status(pid, &status)
+				    ? procfs_field(&status, "Seccomp_filters")
+				    : NULL;
 
-	if (pid <= 0 || fd_slurp_at(AT_FDCWD, path, STAT_MAX, &b, &ignored) < 0)
-		return -1;
-	at = strstr(buf_text(&b), "\nSeccomp_filters:");
-	if (at && sscanf(at, " Seccomp_filters: %d", &count) != 1)
-		return -1;
-	return count;
+	return count ? atoi(count) : -1;
 }
 
 /* A process cannot remove a filter. The run's commands have one filter more

@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/vec.h"
+#include "guard/sandbox/limits/procfs.h"
 
 /* Time at the limit after which the run makes no progress. */
 #define STUCK_MS 3000
@@ -55,29 +56,14 @@ static void add_children(struct process_sums *s, pid_t pid)
 	(void)closedir(dir);
 }
 
-/* Reads fields 20 and 24 of proc(5)'s stat: threads, resident pages. */
 static void add_process(struct process_sums *s, pid_t pid)
 {
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	unsigned long long threads = 0, pages = 0;
-	const char *at;
-	char path[64];
-	int field;
+	struct procfs_stat stat;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (fd_slurp_at(AT_FDCWD, path, 4096, &b, &ignored) < 0)
+	if (!procfs_stat_of(pid, &stat))
 		return;
-	at = strrchr(buf_text(&b), ')');
-	for (field = 2; at && field < 24; field++) {
-		at = strchr(at + 1, ' ');
-		if (at && field == 19)
-			threads = strtoull(at, NULL, 10);
-		if (at && field == 23)
-			pages = strtoull(at, NULL, 10);
-	}
-	s->threads += threads;
-	s->rss += pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	s->threads += (uint64_t)stat.threads;
+	s->rss += stat.pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Adds the proportional set size, in which shared memory counts in parts. The

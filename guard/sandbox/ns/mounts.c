@@ -74,6 +74,18 @@ int mounts_open(struct setup *s, struct err *err)
 
 /* ---- the parts of the new root ---- */
 
+const char *mounts_private_dir(const char *path)
+{
+	static const char *const dirs[] = {"/tmp",     "/var/tmp", "/run",
+					   "/var/run", "/dev",	   "/proc"};
+	size_t i;
+
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (path_below(path, dirs[i]))
+			return dirs[i];
+	return NULL;
+}
+
 /* Mounts a copy of the machine's root, read-only and recursive, on top of the
  * old root. Until enter_root() absolute paths still mean the old root. */
 int mounts_begin(struct setup *s, struct err *err)

@@ -24,6 +24,12 @@ void child_main(struct setup *s) __attribute__((noreturn));
 void sockets_find(struct setup *s);
 void sockets_free(struct setup *s);
 
+/* ---- mounts.c ---- */
+
+/* The directory around path, or path itself, that is private in every run,
+ * static; NULL: none. */
+const char *mounts_private_dir(const char *path);
+
 /* ---- masks.c ---- */
 
 /* Opens the granted paths and finds the masked ones, each under all its mount

@@ -11,10 +11,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 
-/* Directories that are private in every run. */
-static const char *const private[] = {"/run",	  "/var/run", "/tmp",
-				      "/var/tmp", "/dev",     "/proc"};
-
 /* Sockets of well-known services, reported when the run cannot reach them.
  * Patterns of fnmatch(3), in which '*' also matches slashes. */
 static const char *const unreachable_sockets[] = {
@@ -48,16 +44,6 @@ static const char *const unreachable_sockets[] = {
 #define COLUMNS 7
 #define FLAGS_COLUMN 3
 #define LISTENING 0x10000UL
-
-static bool is_private_in_run(const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(private) / sizeof(*private); i++)
-		if (path_below(path, private[i]))
-			return true;
-	return false;
-}
 
 /* Datagram sockets have no listening state and receive without the bit. */
 static const char *listening_path(const char *line)
@@ -108,7 +94,7 @@ void sockets_find(struct setup *s)
 			continue;
 		if (is_known_service(path))
 			mem_list_add(&s->unreachable_sockets, path);
-		if (!is_private_in_run(path))
+		if (!mounts_private_dir(path))
 			names_add(&s->sockets, path);
 	}
 }
