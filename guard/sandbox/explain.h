@@ -28,6 +28,7 @@ struct view {
 	char *owned_place;
 };
 
+/* Frees the texts and empties v. */
 void view_free(struct view *v);
 
 /* Fills ret, to be freed with view_free(). layers: absolute paths in the order

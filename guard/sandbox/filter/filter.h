@@ -32,6 +32,7 @@ struct filters {
 	struct buf rename_notifier;
 };
 
+/* Frees the programs; f is empty then. */
 void filters_free(struct filters *f);
 
 struct filter_options {
@@ -41,7 +42,7 @@ struct filter_options {
 	bool i386; /* allow calls of 32-bit programs */
 };
 
-/* Generates the programs. Free with filters_free(). */
+/* Generates the programs, to be freed with filters_free(). */
 int filters_make(const struct filter_options *wishes, struct filters *ret,
 		 struct err *err);
 

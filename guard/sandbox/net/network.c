@@ -13,33 +13,20 @@
 
 #define TABLE_MAX (64 << 20)
 
-static char *next_table_line(char **at)
-{
-	char *line = *at, *end;
-
-	if (!line || !*line)
-		return NULL;
-	end = strchr(line, '\n');
-	if (end)
-		*end++ = '\0';
-	*at = end;
-	return line;
-}
-
 /* Reads the table of route(8): destination and mask are zero. */
 static bool has_default4(void)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
 	unsigned int to, gateway, flags, mask;
-	char *at, *line;
+	char *save = NULL, *line;
 
 	if (fd_slurp_at(AT_FDCWD, "/proc/self/net/route", TABLE_MAX, &b,
 			&ignored) < 0)
 		return false;
 	(void)buf_text(&b);
-	at = (char *)b.data;
-	while ((line = next_table_line(&at)))
+	for (line = strtok_r((char *)b.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
 		if (sscanf(line, "%*s %x %x %x %*d %*d %*d %x", &to, &gateway,
 			   &flags, &mask) == 4 &&
 		    to == 0 && mask == 0)
@@ -51,17 +38,17 @@ static bool has_default6(void)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
-	char *at, *line, to[33], device[33];
+	char *save = NULL, *line, to[33], device[33];
 	unsigned int bits;
 
 	if (fd_slurp_at(AT_FDCWD, "/proc/self/net/ipv6_route", TABLE_MAX, &b,
 			&ignored) < 0)
 		return false;
 	(void)buf_text(&b);
-	at = (char *)b.data;
 	/* The kernel's own default route, which refuses, belongs to the
 	 * loopback. */
-	while ((line = next_table_line(&at)))
+	for (line = strtok_r((char *)b.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
 		if (sscanf(line, "%32s %x %*s %*s %*s %*s %*s %*s %*s %32s", to,
 			   &bits, device) == 3 &&
 		    bits == 0 && strcmp(device, "lo") != 0)
@@ -76,14 +63,14 @@ static void find_name_servers(struct network *n)
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
 	struct in6_addr any;
-	char *at, *line, name[64];
+	char *save = NULL, *line, name[64];
 
 	if (fd_slurp_at(AT_FDCWD, "/etc/resolv.conf", 1 << 20, &b, &ignored) <
 	    0)
 		return;
 	(void)buf_text(&b);
-	at = (char *)b.data;
-	while ((line = next_table_line(&at))) {
+	for (line = strtok_r((char *)b.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		if (sscanf(line, "nameserver %63s", name) == 1) {
 			if (n->v4 && inet_pton(AF_INET, name, &any) == 1)
 				n->name_server4 = true;

@@ -53,7 +53,7 @@ int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err)
 	return TAKE_FD(copy);
 }
 
-int mount_open_in_root(int root_fd, const char *path, int flags)
+static int open_in_root(int root_fd, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = (unsigned int)flags | O_CLOEXEC,
@@ -65,7 +65,7 @@ int mount_open_in_root(int root_fd, const char *path, int flags)
 
 int mount_point(int root_fd, const char *path)
 {
-	return mount_open_in_root(root_fd, path, O_PATH);
+	return open_in_root(root_fd, path, O_PATH);
 }
 
 int mount_place(int root_fd, const char *path, int mount_fd, struct err *err)
@@ -91,8 +91,8 @@ static int make_point_part(int root_fd, const char *path, bool dir,
 		return 0;
 	if (errno != ENOENT)
 		return fail_errno(err, "mount point %s", text_quote(path));
-	parent_fd = mount_open_in_root(root_fd, *parent ? parent : ".",
-				       O_PATH | O_DIRECTORY);
+	parent_fd = open_in_root(root_fd, *parent ? parent : ".",
+				 O_PATH | O_DIRECTORY);
 	if (parent_fd < 0)
 		return fail_errno(err, "mount point %s", text_quote(parent));
 	if (dir) {

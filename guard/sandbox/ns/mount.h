@@ -24,9 +24,6 @@ int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err);
  * root. Returns a descriptor of the caller's, or -1 with errno. */
 int mount_point(int root_fd, const char *path);
 
-/* Opens path in the same way with the given flags. */
-int mount_open_in_root(int root_fd, const char *path, int flags);
-
 /* Attaches a mount to path below the new root. */
 int mount_place(int root_fd, const char *path, int mount_fd, struct err *err);
 
