@@ -28,6 +28,7 @@ s/"pid":\d+/"pid":PID/g;
 s/"pid": \d+/"pid": PID/g;
 s/\b[0-9a-f]{40}\b/$known{$&} ? $& : 'COMMIT'/ge;
 s/^(err: guard: committed to \S+:) [0-9a-f]+/$1 COMMIT/;
+s/\b(NOW-(?:agent|prune|repair|purge))-\d+\b/$1/g;
 s/(-discard-part-[0-9a-zRUN-]+)-\d+-(\d+)/$1-N-$2/g;
 s/\.\d+\.tmp$/.N.tmp/;
 s/, \d+ packs, \d+ objects/, N packs, N objects/;
