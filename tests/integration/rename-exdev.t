@@ -1,6 +1,6 @@
 #!/bin/sh
-# Folders that are older than the run are renamed in it: overlayfs alone says
-# EXDEV.
+# Directories that are older than the run can be renamed in it; overlayfs alone
+# returns EXDEV.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -33,7 +33,7 @@ git add -A >/dev/null 2>&1
 git commit -q -m more
 manifest "$HOME/project" >"$T/before"
 
-# What is defined here is used inside of runs as well.
+# Definitions that runs use as well.
 {
 	sed -n '/^manifest() {/,/^}/p' "${0%/*}/../lib/tap.sh"
 	cat <<-'EOF'
@@ -47,7 +47,7 @@ manifest "$HOME/project" >"$T/before"
 } >"$T/lib"
 lib=$(cat "$T/lib")
 
-# inside WHAT SCRIPT: its status decides
+# inside_run WHAT SCRIPT: checks the status of the script in a run
 inside_run() {
 	gives 0 "$1" guard run -q -- sh -c "$lib
 $2"
@@ -56,10 +56,10 @@ $2"
 
 same_outside() {
 	manifest "$HOME/project" >"$T/after"
-	ok "$1: nothing happened outside" same "$T/before" "$T/after"
+	ok "$1: the project outside is unchanged" same "$T/before" "$T/after"
 }
 
-# number WHAT WANTED MODE NAMES...
+# number WHAT WANTED MODE NAMES...: checks the errno of the call in a run
 number() {
 	what=$1
 	wanted=$2
@@ -67,19 +67,19 @@ number() {
 	is "$(guard run -q -- "$renamer" "$@" 2>"$err")" "$wanted" "$what"
 }
 
-inside_run 'the folder is the same afterwards' '
+inside_run 'a renamed directory has the same content and metadata' '
 	cp -a tree copy && $renamer plain tree moved && [ ! -e tree ] &&
 	same_as copy moved && [ moved/a/file -ef moved/a/b/same ] &&
 	[ -z "$(find . -name ".guard*")" ]'
-inside_run 'git mv of a folder' 'git mv tree moved && git status --short |
+inside_run 'git mv accepts a directory' 'git mv tree moved && git status --short |
 	grep -q "^R.*moved/a/file"'
-inside_run 'mv over an empty folder' 'mv -T tree one && [ -e one/a/file ] &&
+inside_run 'mv accepts an empty directory as target' 'mv -T tree one && [ -e one/a/file ] &&
 	[ ! -e tree ]'
-inside_run 'into another folder, and back' '
+inside_run 'a directory can be moved into another directory and back' '
 	mv tree one/x && mv one/x tree && [ -e tree/a/script ]'
-inside_run 'over what was deleted before' 'rm -r other && mv tree other &&
+inside_run 'a directory can take the name of a deleted one' 'rm -r other && mv tree other &&
 	[ "$(ls other)" = "$(printf "a\nclosed\ndangling\npipe\nsparse")" ]'
-inside_run 'as a path, with slashes' 'mv ./tree/// "$PWD/one/../moved/" &&
+inside_run 'names with slashes and .. are accepted' 'mv ./tree/// "$PWD/one/../moved/" &&
 	[ -e moved/a/file ] && [ ! -e tree ]'
 if needs 'os.rename of Python' python3; then
 	inside_run 'os.rename of Python' '
@@ -92,56 +92,65 @@ if needs 'fs.renameSync of node' node; then
 		[ -e moved/a/file ]'
 fi
 
-# --- what the kernel says stays what is said ---
-number 'a plain one' 0 plain tree moved
-number 'by descriptors' 0 at . tree moved
-number 'no target, and none allowed' 0 noreplace tree moved
-number 'a target that may not be replaced' $EEXIST noreplace tree one
-number 'a folder that is not empty' $ENOTEMPTY plain tree full
-number 'a file' $ENOTDIR plain tree README.md
-number 'into itself' $EINVAL plain tree tree/a/tree
-number 'to itself' 0 plain tree tree
-number 'an exchange' $EXDEV exchange tree other
-number 'to another mount' $EXDEV plain tree /tmp/tree
-number 'the current folder' $EBUSY plain . moved
-number 'by way of /proc' $EXDEV proc tree moved
-number 'one that cannot be looked into' $EXDEV closed tree moved
+# --- the kernel's errors stay the same ---
+number 'rename returns 0' 0 plain tree moved
+number 'renameat returns 0' 0 at . tree moved
+number 'RENAME_NOREPLACE without a target returns 0' 0 noreplace tree moved
+number 'RENAME_NOREPLACE with a target returns EEXIST' $EEXIST noreplace tree one
+number 'a directory that is not empty as target returns ENOTEMPTY' $ENOTEMPTY \
+	plain tree full
+number 'a file as target returns ENOTDIR' $ENOTDIR plain tree README.md
+number 'a target below the directory itself returns EINVAL' $EINVAL \
+	plain tree tree/a/tree
+number 'a rename to the same name returns 0' 0 plain tree tree
+number 'RENAME_EXCHANGE returns EXDEV' $EXDEV exchange tree other
+number 'a target on another mount returns EXDEV' $EXDEV plain tree /tmp/tree
+number 'the current directory returns EBUSY' $EBUSY plain . moved
+number 'a name below /proc returns EXDEV' $EXDEV proc tree moved
+number 'a process that is not dumpable gets EXDEV' $EXDEV closed tree moved
 mkdir -p "deep/$(yes a | head -n 170 | tr '\n' /)"
 echo in >deep/file
-gives 0 'a rename that cannot be' guard run -- sh -c "
+gives 0 'a run in which a rename fails ends with 0' guard run -- sh -c "
 	[ \$($renamer plain deep moved) = $EXDEV ] &&
 	[ \$($renamer plain deep moved) = $EXDEV ] && mv deep moved"
-is "$(grep -c 'could not be renamed' "$err")" 1 'is told once'
+is "$(grep -c 'could not be renamed' "$err")" 1 \
+	'guard reports a failed rename once'
 says "$err" "the folder 'deep' could not be renamed in the run"
 says "$err" 'mv copies it'
 guard discard -q -y
-gives 0 'an exchange that cannot be' guard run -- "$renamer" exchange tree other
+gives 0 'an exchange of two directories fails in the run' \
+	guard run -- "$renamer" exchange tree other
 says "$err" "the folder 'tree' could not be exchanged"
-gives 0 'of a file and a folder' guard run -- "$renamer" exchange README.md tree
+gives 0 'an exchange of a file and a directory fails in the run' \
+	guard run -- "$renamer" exchange README.md tree
 says "$err" "the folder 'tree' could not be exchanged"
-gives 0 'one that can be' guard run -- sh -c "mkdir a b && echo in >b/file &&
+gives 0 'new directories of the run can be exchanged' \
+	guard run -- sh -c "mkdir a b && echo in >b/file &&
 	[ \$($renamer exchange a b) = 0 ] && [ -e a/file ] &&
 	[ \$($renamer exchange a README.md) = 0 ] && [ -f a ]"
 silent "$err" 'could not be'
 guard discard -q -y
-gives 1 'one that lets nobody see it' guard run -- "$renamer" closed tree moved
+gives 1 'a rename by a process that is not dumpable fails' \
+	guard run -- "$renamer" closed tree moved
 says "$err" "'renamer', which lets nobody look into it"
 echo >plain
-gives 0 'and succeeds' guard run -- "$renamer" closed plain moved
+gives 0 'such a process can rename a file' \
+	guard run -- "$renamer" closed plain moved
 silent "$err" 'look into it'
 guard discard -q -y
 rm plain
-gives 0 'one that can be' guard run -- mv tree moved
+gives 0 'a rename that succeeds is not reported' guard run -- mv tree moved
 silent "$err" 'could not be renamed'
 guard discard -q -y
 rm -r deep
-number 'two at once' 0 threads one moved1 two moved2
-number 'two at once, large and small' 0 threads tree moved1 two moved2
+number 'two threads can rename at once' 0 threads one moved1 two moved2
+number 'two threads can rename a large and a small directory at once' 0 \
+	threads tree moved1 two moved2
 mkdir wide
 (cd wide && seq 3000 | xargs mkdir)
-# Before the question is taken a signal may end the call with EINTR; from then
-# on none does but one that kills.
-# standing WHAT WANTED COMMAND: its output, once it met guard's process at work
+# Before guard has received the call a signal may end it with EINTR; after that
+# only a fatal signal ends it. standing WHAT WANTED COMMAND: repeats the run
+# until the rename overlaps with guard's process for it, then checks the output.
 standing() {
 	got=missed
 	while [ "$got" = missed ]; do
@@ -149,8 +158,8 @@ standing() {
 	done
 	is "$got" "$2" "$1"
 }
-standing 'in a storm of signals' renamed "$renamer storm wide moved"
-standing 'Ctrl-C in the middle, and nothing has happened' undone '
+standing 'a rename succeeds under a storm of signals' renamed "$renamer storm wide moved"
+standing 'Ctrl-C during a rename leaves the directory unchanged' undone '
 	ls wide | sort >/tmp/names
 	'"$renamer"' int wide moved
 	[ $? = 130 ] || exit
@@ -164,29 +173,31 @@ rmdir wide/* wide
 manifest "$HOME/project" >"$T/before"
 landlock=$(guard run -q -- "$renamer" landlock tree moved)
 case $landlock in
-none) skip 'no Landlock' ;;
-*) is "$landlock" $EXDEV 'one with lesser rights' ;;
+none) skip 'the kernel has no Landlock' ;;
+*) is "$landlock" $EXDEV \
+	'a process with Landlock rules gets EXDEV' ;;
 esac
-inside_run 'a file that is open' '
+inside_run 'a directory with an open file can be renamed' '
 	[ "$($renamer open tree moved a/script)" = 0 ] &&
 	[ "$(cat moved/a/script)" = "$(printf "script\nlate")" ]'
 if [ "$me" != root ]; then
-	inside_run 'a folder that may not be read' 'chmod 0 tree/a &&
+	inside_run 'a rename of a directory with an unreadable one fails' 'chmod 0 tree/a &&
 		[ "$($renamer plain tree moved)" = 18 ] && chmod 755 tree/a &&
 		[ -e tree/a/file ] && [ -z "$(find . -name ".guard*")" ]'
 fi
-gives 0 'a run with sandboxes inside' guard run --nested -- true
+gives 0 'a run can use --nested' guard run --nested -- true
 says "$err" 'with --nested no folder that is older than the run can be renamed'
-gives 0 'a second one' guard run --nested -- true
+gives 0 'a second run can use --nested' guard run --nested -- true
 silent "$err" 'with --nested'
-gives 0 'a sandbox inside' guard run -q --nested -- "$renamer" plain tree moved
-is "$(cat "$out")" $EXDEV 'a sandbox inside: the kernel alone answers'
+gives 0 'a rename in a run with --nested ends with 0' \
+	guard run -q --nested -- "$renamer" plain tree moved
+is "$(cat "$out")" $EXDEV "with --nested the kernel's EXDEV stays"
 
-# --- broken off ---
+# --- the run ends during a rename ---
 mkdir wide
 (cd wide && seq 3000 | xargs mkdir)
 manifest "$HOME/project" >"$T/before"
-# Whoever is too late has another try.
+# A rename that has already ended is no test: the run is repeated.
 while :; do
 	guard run -- sh -c '
 		/opt/guard/build/tests/lib/renamer plain wide moved &
@@ -197,11 +208,11 @@ while :; do
 	grep -q '^moved' "$T/names" || break
 	guard discard -q -y
 done
-is "$got" 0 'the run ends in the middle'
+is "$got" 0 'the run ends during a rename'
 says "$err" 'changed nothing'
-same_outside 'broken off'
-# One that cannot undo it in time. It has begun when its copy is there; it may
-# have ended when it is looked for.
+same_outside 'the run ended during a rename'
+# guard's process for the rename cannot undo it in time. The rename has begun
+# when its copy exists; it may have ended before that process is found.
 while :; do
 	guard run -- sh -c '
 		/opt/guard/build/tests/lib/renamer plain wide moved &
@@ -216,27 +227,30 @@ while :; do
 	[ $got -ne 0 ] || break
 	guard discard -q -y
 done
-is "$got" 0 'the run ends while the one who renames is stopped'
+is "$got" 0 "the run ends while guard's process for the rename is stopped"
 says "$err" 'changed nothing'
-same_outside 'stopped'
+same_outside 'the run ended with a stopped rename'
 rmdir wide/* wide
 
-# --- the review ---
-gives 0 'a run that renames' guard run -- mv tree moved
-gives 0 'its review' guard diff --stat
+# --- review and apply of a rename ---
+gives 0 'a run renames a directory' guard run -- mv tree moved
+gives 0 'diff --stat accepts a renamed directory' guard diff --stat
 says "$out" 'tree/ -> moved/'
-gives 0 'applied' guard apply -y
-ok 'the new one is there' test -e moved/a/file
-no 'the old one is not' test -e tree
-is "$(stat -c %h moved/a/file)" 2 'hard links are'
+gives 0 'apply accepts a renamed directory' guard apply -y
+ok 'apply creates the new directory' test -e moved/a/file
+no 'apply deletes the old directory' test -e tree
+is "$(stat -c %h moved/a/file)" 2 \
+	'apply keeps hard links of a renamed directory'
 
-# --- what the layer copied itself has a mark, and cost a sync ---
+# --- a file copied up by overlayfs has an attribute, and its copy-up needs a sync ---
 until [ "$(date +%s)" -gt $((made + 3)) ]; do :; done
-gives 0 'one with a file that is open' guard run -- "$renamer" open old new open
+gives 0 'a directory with a file open for writing can be renamed' \
+	guard run -- "$renamer" open old new open
 cd "$(ls -d "$state"/runs/*/upper/new)" || exit 99
-is "$(cat untouched)" untouched 'its other file is whole'
-is "$(tail -n 1 open)" late 'what is written to it afterwards is in it'
+is "$(cat untouched)" untouched \
+	'the other file of the directory has its content'
+is "$(tail -n 1 open)" late 'a later write to the open file is in the layer'
 is "$(getfattr --absolute-names -d -m user.overlay.origin open untouched |
-	sed -n 's/^# file: //p')" open 'only that file was copied by the layer'
+	sed -n 's/^# file: //p')" open 'overlayfs copied up only the open file'
 cd "$HOME/project" || exit 99
 finish
