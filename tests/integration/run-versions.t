@@ -33,12 +33,11 @@ end() {
 # kept PATH COUNT: waits until the run has ended or the log of the path lists so
 # many versions of runs; prints how many.
 kept() {
-	alive=yes
-	while :; do
+	alive=yes count=0
+	while [ "$alive" ] && [ "$count" -lt "$2" ]; do
 		kill -0 $run 2>/dev/null || alive=
 		guard log --json "$1" >"$T/log" 2>/dev/null
 		count=$(grep -c '"reason": *"during-run"' "$T/log")
-		[ "$count" -lt "$2" ] && [ "$alive" ] || break
 	done
 	echo "$count"
 }
