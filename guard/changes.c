@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"
@@ -24,8 +25,6 @@ static int open_layer_dir(int dirfd, const char *path, struct err *err)
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(path)) : fd;
 }
 
-#define IN " in "
-
 char *changes_prefix(const char *path, const char *home)
 {
 	const char *rest;
@@ -34,14 +33,6 @@ char *changes_prefix(const char *path, const char *home)
 		return mem_printf("%s/", path);
 	rest = path_rest(path, home);
 	return mem_printf("~/%s%s", rest, *rest ? "/" : "");
-}
-
-/* One beside the project, for people. To free. */
-static char *extra_where_text(const char *path, const char *home)
-{
-	auto_free char *prefix = changes_prefix(path, home);
-
-	return mem_printf(IN "%s", prefix);
 }
 
 /* What has another layer, or none, in that folder; borrowed. */
@@ -53,14 +44,14 @@ static const char **list_uncovered_paths(const struct session *s,
 
 	while (record_get_nth(&s->more, LAYERS_UNCOVERED, uncovered))
 		uncovered++;
-	skip = mem_zalloc((s->extra_count + uncovered + 3) * sizeof(*skip));
-	for (i = 0; i < s->extra_count + uncovered + 1; i++) {
+	/* One more for the state, one for the end. */
+	skip = mem_zalloc((s->root_count + uncovered + 2) * sizeof(*skip));
+	for (i = 0; i < s->root_count + uncovered; i++) {
 		const char *path =
-			i < s->extra_count ? s->extras[i].path
-			: i == s->extra_count
-				? s->project
+			i < s->root_count
+				? s->roots[i].path
 				: record_get_nth(&s->more, LAYERS_UNCOVERED,
-						 i - s->extra_count - 1);
+						 i - s->root_count);
 
 		if (path_below(path, dir) && strcmp(path, dir) != 0)
 			skip[n++] = path_rest(path, dir);
@@ -81,46 +72,82 @@ int changes_explain(int got, const char *path, struct err *err)
 				     "a link");
 }
 
-static int load_extra(const struct session *s, size_t index,
-		      struct changes_extra *ret, struct err *err)
+struct changes_root *changes_project(const struct changes *c)
 {
-	auto_free char *upper = session_extra_dir(index, "upper");
-	const struct extra *e = &s->extras[index];
-	auto_free const char **skip = NULL;
-
-	ret->where = extra_where_text(e->path, s->home);
-	ret->upper_fd = open_layer_dir(s->fd, upper, err);
-	if (ret->upper_fd < 0)
-		return ret->upper_fd;
-	ret->lower_fd = project_open_dir(e->path, false, err);
-	if (ret->lower_fd < 0)
-		return changes_explain(ret->lower_fd, e->path, err);
-	skip = list_uncovered_paths(s, e->path);
-	return scan_layer(ret->upper_fd, ret->lower_fd, skip, &ret->list, err);
+	return c->root_count ? &c->roots[0] : NULL;
 }
 
-static int load_extras(const struct session *s, struct changes *ret,
-		       struct err *err)
+struct changes_root *changes_home(const struct changes *c)
 {
+	struct changes_root *last =
+		c->root_count ? &c->roots[c->root_count - 1] : NULL;
+
+	return last && last->home ? last : NULL;
+}
+
+static struct changes make_roots(size_t count)
+{
+	struct changes c = {
+		.roots = mem_zalloc(count * sizeof(*c.roots)),
+		.root_count = count,
+	};
 	size_t i;
 
-	ret->extras = mem_zalloc((s->extra_count + 1) * sizeof(*ret->extras));
-	for (i = 0; i < s->extra_count; i++) {
-		struct changes_extra *e = &ret->extras[ret->extra_count++];
+	for (i = 0; i < count; i++)
+		c.roots[i].upper_fd = c.roots[i].lower_fd = -1;
+	return c;
+}
 
-		e->upper_fd = e->lower_fd = -1;
-		if (load_extra(s, i, e, err) < 0)
-			return err_context(err, "the layer of run %s over %s",
-					   s->id,
-					   text_quote(s->extras[i].path));
-	}
-	return 0;
+/* prefix, where: taken over. */
+static void name_root(struct changes_root *root, char *prefix, char *where)
+{
+	root->prefix = prefix;
+	root->where = where;
+}
+
+struct changes changes_of_project(void)
+{
+	struct changes c = make_roots(1);
+
+	name_root(&c.roots[0], mem_strdup(""), mem_strdup(""));
+	return c;
+}
+
+static int load_root(const struct session *s, size_t index,
+		     struct changes_root *root, struct err *err)
+{
+	auto_free char *upper = session_root_dir(index, "upper");
+	const char *path = s->roots[index].path;
+	auto_free const char **skip = NULL;
+
+	root->upper_fd = open_layer_dir(s->fd, upper, err);
+	if (root->upper_fd < 0)
+		return root->upper_fd;
+	root->lower_fd = index ? project_open_dir(path, false, err)
+			       : lower_copy_open(s, err);
+	if (root->lower_fd < 0)
+		return changes_explain(root->lower_fd, path, err);
+	skip = list_uncovered_paths(s, path);
+	return scan_layer(root->upper_fd, root->lower_fd, skip, &root->list,
+			  err);
+}
+
+/* Names what could not be loaded. */
+static int explain_root(const struct session *s, size_t index,
+			const struct changes_root *root, struct err *err)
+{
+	if (index)
+		return err_context(err, "the layer of run %s over %s", s->id,
+				   text_quote(s->roots[index].path));
+	return root->upper_fd >= 0 && root->lower_fd < 0
+		       ? err_context(err, "the project of run %s", s->id)
+		       : err_context(err, "the layer of run %s", s->id);
 }
 
 /* The covered home: the project, which has a layer of its own, and guard's
  * state, which no run sees, are left out. */
 static int load_home(const struct session *s, const struct state *state,
-		     struct changes *ret, struct err *err)
+		     struct changes_root *root, struct err *err)
 {
 	auto_free const char **skip = NULL;
 	size_t n = 0;
@@ -129,45 +156,54 @@ static int load_home(const struct session *s, const struct state *state,
 	if (path_below(s->home, s->project))
 		return 0;
 	skip = list_uncovered_paths(s, s->home);
-	ret->home_upper_fd =
-		openat(s->fd, "home-upper",
-		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (ret->home_upper_fd < 0)
+	root->upper_fd = openat(s->fd, "home-upper",
+				O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (root->upper_fd < 0)
 		return errno == ENOENT ? 0 : fail_errno(err, "open it");
-	ret->home_lower_fd = open_layer_dir(AT_FDCWD, s->home, err);
-	if (ret->home_lower_fd < 0)
+	root->lower_fd = open_layer_dir(AT_FDCWD, s->home, err);
+	if (root->lower_fd < 0)
 		return -err->num;
 	while (skip[n])
 		n++;
 	if (path_below(state->path, s->home))
 		skip[n++] = path_rest(state->path, s->home);
-	return scan_layer(ret->home_upper_fd, ret->home_lower_fd, skip,
-			  &ret->home, err);
+	return scan_layer(root->upper_fd, root->lower_fd, skip, &root->list,
+			  err);
+}
+
+/* The roots of a run, named and without a layer yet. */
+static struct changes roots_of(const struct session *s)
+{
+	struct changes c = make_roots(s->root_count + 1);
+	struct changes_root *home = &c.roots[s->root_count];
+	size_t i;
+
+	for (i = 1; i < s->root_count; i++) {
+		char *prefix = changes_prefix(s->roots[i].path, s->home);
+
+		name_root(&c.roots[i], prefix, mem_printf(" in %s", prefix));
+	}
+	name_root(&c.roots[0], mem_strdup(""), mem_strdup(""));
+	name_root(home, mem_strdup("~/"), mem_strdup(" in your home folder"));
+	home->home = true;
+	return c;
 }
 
 int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err)
 {
 	AUTO(changes) struct changes c = CHANGES_NONE;
-	auto_free const char **skip = NULL;
+	size_t i;
 
 	if (moved_dirs_check(s, err) < 0 ||
 	    (s->state == RUN_INTERRUPTED && layers_finalize(s, err) < 0))
 		return -err->num;
-	c.upper_fd = open_layer_dir(s->fd, "upper", err);
-	if (c.upper_fd < 0)
-		return err_context(err, "the layer of run %s", s->id);
-	c.lower_fd = lower_copy_open(s, err);
-	if (c.lower_fd < 0) {
-		(void)changes_explain(c.lower_fd, s->project, err);
-		return err_context(err, "the project of run %s", s->id);
-	}
-	skip = list_uncovered_paths(s, s->project);
-	if (scan_layer(c.upper_fd, c.lower_fd, skip, &c.project, err) < 0)
-		return err_context(err, "the layer of run %s", s->id);
-	if (load_extras(s, &c, err) < 0)
-		return -err->num;
-	if (state && s->home && s->home[0] && load_home(s, state, &c, err) < 0)
+	c = roots_of(s);
+	for (i = 0; i < s->root_count; i++)
+		if (load_root(s, i, &c.roots[i], err) < 0)
+			return explain_root(s, i, &c.roots[i], err);
+	if (state && s->home && s->home[0] &&
+	    load_home(s, state, changes_home(&c), err) < 0)
 		return err_context(err, "the home layer of run %s", s->id);
 	changes_fold(s, &c);
 	*ret = c;
@@ -177,50 +213,21 @@ int changes_load(const struct session *s, const struct state *state,
 
 void changes_free(struct changes *c)
 {
-	auto_close int upper = c->upper_fd, lower = c->lower_fd;
-	auto_close int home_upper = c->home_upper_fd;
-	auto_close int home_lower = c->home_lower_fd;
 	size_t i;
 
-	(void)upper;
-	(void)lower;
-	(void)home_upper;
-	(void)home_lower;
-	for (i = 0; i < c->extra_count; i++) {
-		auto_close int extra_upper = c->extras[i].upper_fd;
-		auto_close int extra_lower = c->extras[i].lower_fd;
+	for (i = 0; i < c->root_count; i++) {
+		struct changes_root *root = &c->roots[i];
 
-		(void)extra_upper;
-		(void)extra_lower;
-		change_list_free(&c->extras[i].list);
-		free(c->extras[i].where);
+		if (root->upper_fd >= 0)
+			(void)close(root->upper_fd);
+		if (root->lower_fd >= 0)
+			(void)close(root->lower_fd);
+		change_list_free(&root->list);
+		free(root->prefix);
+		free(root->where);
 	}
-	free(c->extras);
-	change_list_free(&c->project);
-	change_list_free(&c->home);
+	free(c->roots);
 	*c = (struct changes)CHANGES_NONE;
-}
-
-size_t changes_groups(struct changes *c, struct changes_group **ret)
-{
-	struct changes_group *g = mem_zalloc((c->extra_count + 2) * sizeof(*g));
-	size_t i, n = 0;
-
-	g[n++] = (struct changes_group){&c->project, c->upper_fd, c->lower_fd,
-					"",	     "",	  false};
-	for (i = 0; i < c->extra_count; i++) {
-		struct changes_extra *e = &c->extras[i];
-
-		g[n++] = (struct changes_group){
-			&e->list,    e->upper_fd,
-			e->lower_fd, e->where + strlen(IN),
-			e->where,    false};
-	}
-	g[n++] = (struct changes_group){
-		&c->home, c->home_upper_fd,	  c->home_lower_fd,
-		"~/",	  " in your home folder", true};
-	*ret = g;
-	return n;
 }
 
 /* A move is counted where it went. */
@@ -268,9 +275,10 @@ void changes_count_all(const struct changes *c, struct change_counts *ret)
 {
 	size_t i;
 
-	changes_count(&c->project, ret);
-	for (i = 0; i < c->extra_count; i++)
-		add_list_counts(&c->extras[i].list, ret);
+	*ret = (struct change_counts){0};
+	for (i = 0; i < c->root_count; i++)
+		if (!c->roots[i].home)
+			add_list_counts(&c->roots[i].list, ret);
 }
 
 size_t changes_total(const struct changes *c)
@@ -343,18 +351,18 @@ static bool layer_has_path(int upper_fd, const char *path)
 	return false;
 }
 
-int changes_check(const struct change_list *list, int upper_fd, int lower_fd,
-		  char *const *paths, struct err *err)
+int changes_check(const struct changes_root *root, char *const *paths,
+		  struct err *err)
 {
 	struct err ignored;
 
 	for (; paths && *paths; paths++) {
 		auto_close int fd = -1;
 
-		if (changes_has(list, *paths))
+		if (changes_has(&root->list, *paths))
 			continue;
-		fd = beneath_open(lower_fd, *paths, O_PATH, 0, &ignored);
-		if (fd < 0 && !layer_has_path(upper_fd, *paths))
+		fd = beneath_open(root->lower_fd, *paths, O_PATH, 0, &ignored);
+		if (fd < 0 && !layer_has_path(root->upper_fd, *paths))
 			return fail(err, ENOENT,
 				    "%s is no run's id (`guard status --all` "
 				    "shows them), no file and no change of "
@@ -425,11 +433,12 @@ bool changes_is_cache(const char *home_path)
 	return false;
 }
 
-size_t changes_count_home(const struct change_list *home)
+size_t changes_count_home(const struct changes *c)
 {
+	const struct changes_root *home = changes_home(c);
 	size_t i, n = 0;
 
-	for (i = 0; i < home->count; i++)
-		n += !changes_is_cache(home->items[i].path);
+	for (i = 0; home && i < home->list.count; i++)
+		n += !changes_is_cache(home->list.items[i].path);
 	return n;
 }

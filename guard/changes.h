@@ -19,27 +19,39 @@
 /* In the run's record, repeated: a glob of it, "~/" in front for the home. */
 #define CHANGES_NOISE_GLOB "noise"
 
-/* Of a folder beside the project, in the order of session.extras. */
-struct changes_extra {
+/*
+ * One directory that a run has a layer over: the project, one of --cow, or the
+ * home directory.
+ */
+struct changes_root {
 	struct change_list list;
+	/* The run's bytes and the real ones; -1: there is no such layer. */
 	int upper_fd, lower_fd;
-	char *where; /* changes_group.where; its prefix follows the " in " */
+	char *prefix; /* before its paths, for people: "", "~/other/", "~/" */
+	char *where; /* "", " in ~/other/", " in your home folder" */
+	bool home; /* its caches are not shown, and a .git is like the rest */
 };
 
+/*
+ * All directories of a run: the project first, then the others of session.roots
+ * in their order, the home directory last. Each of them is there after
+ * changes_load(), with an empty list when the run has no layer over it.
+ */
 struct changes {
-	struct change_list project, home;
-	/* The run's bytes and the real ones; -1 where there is no such group.
-	 */
-	int upper_fd, lower_fd, home_upper_fd, home_lower_fd;
-	struct changes_extra *extras;
-	size_t extra_count;
+	struct changes_root *roots;
+	size_t root_count;
 };
 
 #define CHANGES_NONE                                                           \
 	{                                                                      \
-		.upper_fd = -1, .lower_fd = -1, .home_upper_fd = -1,           \
-		.home_lower_fd = -1                                            \
+		0                                                              \
 	}
+
+/* The project's root, and the home directory's. */
+struct changes_root *changes_project(const struct changes *c);
+struct changes_root *changes_home(const struct changes *c);
+/* Changes that consist of one root, the project's, without a layer. */
+struct changes changes_of_project(void);
 
 /* got: why the folder that a run has a layer over cannot be opened now; where
  * it is gone, or something else is there, the text says so. */
@@ -98,22 +110,9 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 int changes_edited_mark(struct store *store, const struct snapshot *base,
 			struct change_list *list, struct err *err);
 
-/* One folder of them, for what is shown; borrowed from the changes. */
-struct changes_group {
-	struct change_list *list;
-	int upper_fd, lower_fd;
-	const char *prefix; /* of its paths: "", "~/other/", "~/" */
-	/* "" of the project, " in ~/other/", " in your home folder" */
-	const char *where;
-	bool home; /* caches in it are of no interest, a .git is like all */
-};
-
 /* What stands before the names of a folder beside the project: "~/other/". To
  * free. */
 char *changes_prefix(const char *path, const char *home);
-
-/* The project, the folders beside it, the home. *ret: to free; how many. */
-size_t changes_groups(struct changes *c, struct changes_group **ret);
 
 /* Of all folders but the home. */
 size_t changes_total(const struct changes *c);
@@ -146,12 +145,12 @@ void changes_filter(struct change_list *list, const char *const *paths);
 
 /*
  * Each path must be something: a change (or hold one), there in the real
- * folder, or in the layer (upper_fd, -1: none): what the run has deleted, and
- * the user as well, is no change any more. -ENOENT names the first that is
- * none of it: most likely a typing error.
+ * directory, or in the layer: a path that both the run and the user have
+ * deleted is no change any more. -ENOENT names the first path that is none of
+ * these, most likely a typing error.
  */
-int changes_check(const struct change_list *list, int upper_fd, int lower_fd,
-		  char *const *paths, struct err *err);
+int changes_check(const struct changes_root *root, char *const *paths,
+		  struct err *err);
 
 /* D T M P A */
 char changes_letter(enum change_kind kind);
@@ -168,7 +167,7 @@ struct change_side changes_side(const struct entry *e);
 void changes_detail(const struct change *change, struct buf *to);
 
 /* How many changes of a home people want to hear of: caches are none. */
-size_t changes_count_home(const struct change_list *home);
+size_t changes_count_home(const struct changes *c);
 
 /* One line of the summary of what happened in the .git folders. */
 struct git_line {

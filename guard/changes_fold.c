@@ -96,16 +96,17 @@ void changes_fold(const struct session *s, struct changes *c)
 	for (i = 0; (text = record_get_nth(&s->more, CHANGES_NOISE_GLOB, i));
 	     i++)
 		if (strncmp(text, "~/", 2) == 0)
-			fold_noise(&c->home, text + 2);
+			fold_noise(&changes_home(c)->list, text + 2);
 		else
-			fold_noise(&c->project, text);
+			fold_noise(&changes_project(c)->list, text);
 	for (i = 0;
 	     (text = record_get_nth(&s->more, PERSISTENT_MOUNT_PLACE, i));
 	     i++) {
 		if (path_below(text, s->project))
-			drop_mount_points(&c->project,
+			drop_mount_points(&changes_project(c)->list,
 					  path_rest(text, s->project));
 		else if (s->home && *s->home && path_below(text, s->home))
-			drop_mount_points(&c->home, path_rest(text, s->home));
+			drop_mount_points(&changes_home(c)->list,
+					  path_rest(text, s->home));
 	}
 }

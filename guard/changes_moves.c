@@ -221,7 +221,7 @@ void changes_find_moves_in(struct change_list *list, bool home,
 	list->more_moves = m.limited;
 }
 
-static void find_moves_in_group(const struct changes_group *g)
+static void find_moves_in_root(struct changes_root *g)
 {
 	struct moves_layer moves_layer = {g->upper_fd, g->lower_fd,
 					  .left = READ_MAX};
@@ -229,24 +229,23 @@ static void find_moves_in_group(const struct changes_group *g)
 					    &moves_layer};
 	unsigned char secret[SECRET_LEN];
 
-	if (!has_deleted(g->list, g->home))
+	if (!has_deleted(&g->list, g->home))
 		return;
 	/* Whoever writes the files must not know what they are taken for. */
 	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
 		return;
 	hash_key_make(&moves_layer.hash, HASH_XXH3_64X2, secret);
 	moves_layer.piece = mem_alloc(HASH_LEN + PIECE);
-	changes_find_moves_in(g->list, g->home, &source);
+	changes_find_moves_in(&g->list, g->home, &source);
 	free(moves_layer.piece);
 }
 
 void changes_find_moves(struct changes *c)
 {
-	auto_free struct changes_group *groups = NULL;
-	size_t count = changes_groups(c, &groups), i;
+	size_t i;
 
-	for (i = 0; i < count; i++)
-		find_moves_in_group(&groups[i]);
+	for (i = 0; i < c->root_count; i++)
+		find_moves_in_root(&c->roots[i]);
 }
 
 /* --- what was found --- */

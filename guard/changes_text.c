@@ -179,17 +179,16 @@ void changes_detail(const struct change *c, struct buf *to)
 
 void changes_report_excluded(struct changes *c, const char *what, bool git)
 {
-	auto_free struct changes_group *groups = NULL;
-	size_t count = changes_groups(c, &groups), i;
+	size_t i;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < c->root_count; i++) {
 		AUTO(buf) struct buf where = {0};
 		struct change_counts n;
 
-		if (groups[i].home || !*groups[i].prefix)
+		if (c->roots[i].home || !*c->roots[i].prefix)
 			continue;
-		changes_count(groups[i].list, &n);
-		output_name(&where, groups[i].prefix);
+		changes_count(&c->roots[i].list, &n);
+		output_name(&where, c->roots[i].prefix);
 		if (git && n.git)
 			report_note("%s of the project's repository: what was "
 				    "done in %s.git is left out (guard apply "

@@ -213,20 +213,20 @@ static int drop_marked_changes(struct context *c, const struct session *s,
 }
 
 static int drop_untouched(struct context *c, const struct session *s,
-			  uint64_t base_seq, uint64_t result_seq,
+			  const struct session_root *root,
 			  struct run_layer *run_layer, struct err *err)
 {
-	if (!base_seq ||
+	if (!root->base ||
 	    (!any_may_be_untouched(run_layer->list) && !apply_log_any(s)))
 		return 0;
 	/* What was stored when the run had ended is what the layer holds. */
 	run_layer->stored =
-		s->state == RUN_ENDED && !s->live && result_seq &&
+		s->state == RUN_ENDED && !s->live && root->result &&
 		timestamp_compare(run_layer->list->newest, s->ended) < 0;
 	if (context_store(c, STORE_READ, err) < 0 ||
-	    catalog_load(c->store, base_seq, &run_layer->base, err) < 0 ||
+	    catalog_load(c->store, root->base, &run_layer->base, err) < 0 ||
 	    (run_layer->stored &&
-	     catalog_load(c->store, result_seq, &run_layer->result, err) < 0))
+	     catalog_load(c->store, root->result, &run_layer->result, err) < 0))
 		return -err->num;
 	return drop_marked_changes(c, s, run_layer, err);
 }
@@ -234,31 +234,31 @@ static int drop_untouched(struct context *c, const struct session *s,
 int changes_load_own(struct context *c, const struct session *s,
 		     struct changes *ret, struct err *err)
 {
-	struct session own = *s; /* borrows */
+	struct session own = *s; /* borrows all but the roots */
+	auto_free struct session_root *roots =
+		mem_dup(s->roots, s->root_count * sizeof(*roots));
 	struct err ignored;
 	size_t i;
 
+	own.roots = roots;
 	if (changes_load(s, &c->state, ret, err) < 0)
 		return -err->num;
 	if ((s->state != RUN_ENDED && s->state != RUN_INTERRUPTED &&
 	     !s->live) ||
 	    session_base(&own, false, &ignored) <= 0)
 		return 0;
-	for (i = 0; i <= ret->extra_count; i++) {
-		const struct extra *x = i ? &own.extras[i - 1] : NULL;
-		struct changes_extra *at = i ? &ret->extras[i - 1] : NULL;
+	for (i = 0; i < s->root_count; i++) {
+		struct changes_root *at = &ret->roots[i];
 		AUTO(run_layer)
 		struct run_layer run_layer = {
 			.dir_index = i,
-			.path = x ? x->path : s->project,
-			.list = at ? &at->list : &ret->project,
-			.upper_fd = at ? at->upper_fd : ret->upper_fd,
-			.lower_fd = at ? at->lower_fd : ret->lower_fd,
+			.path = s->roots[i].path,
+			.list = &at->list,
+			.upper_fd = at->upper_fd,
+			.lower_fd = at->lower_fd,
 		};
 
-		(void)drop_untouched(c, s, x ? x->base : own.base,
-				     x ? x->result : s->result, &run_layer,
-				     &ignored);
+		(void)drop_untouched(c, s, &roots[i], &run_layer, &ignored);
 	}
 	return 0;
 }

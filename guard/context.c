@@ -118,10 +118,10 @@ void context_wait_starting_runs(const struct context *c, const char *dir)
 		return;
 	for (i = 0; i < list.count; i++) {
 		struct session *s = &list.items[i];
-		bool concerned = paths_overlap(s->project, dir);
+		bool concerned = false;
 
-		for (k = 0; k < s->extra_count; k++)
-			concerned |= paths_overlap(s->extras[k].path, dir);
+		for (k = 0; k < s->root_count; k++)
+			concerned |= paths_overlap(s->roots[k].path, dir);
 		if (s->live && concerned)
 			(void)session_base(s, true, &ignored);
 	}

@@ -205,8 +205,8 @@ json_t *jsonout_run(const struct session *s)
 	(void)json_object_set_new(object, "exit",
 				  s->status < 0 ? json_null()
 						: json_integer(s->status));
-	jsonout_number(object, "base", s->base);
-	jsonout_number(object, "result", s->result);
+	jsonout_number(object, "base", s->roots[0].base);
+	jsonout_number(object, "result", s->roots[0].result);
 	return object;
 }
 

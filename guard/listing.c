@@ -79,11 +79,11 @@ static size_t count_kind(const struct change_list *list, enum change_kind kind,
 	return n;
 }
 
-static void print_kind_section(const struct changes_group *g,
+static void print_kind_section(const struct changes_root *g,
 			       enum change_kind kind, const char *title,
 			       FILE *to)
 {
-	size_t n = count_kind(g->list, kind, g->home);
+	size_t n = count_kind(&g->list, kind, g->home);
 	AUTO(buf) struct buf where = {0};
 
 	if (!n)
@@ -93,7 +93,7 @@ static void print_kind_section(const struct changes_group *g,
 		      to == stdout ? output_style(STYLE_BOLD) : "", title,
 		      buf_text(&where), n,
 		      to == stdout ? output_style(STYLE_NONE) : "");
-	print_kind(g->list, kind, g->home, to);
+	print_kind(&g->list, kind, g->home, to);
 }
 
 /* How many entries are it and in it, if all of them went as many files. */
@@ -175,20 +175,20 @@ void listing_more_moves(const struct change_list *list, FILE *to)
 				  "may have been moved\n");
 }
 
-static void print_moved_section(const struct changes_group *g, FILE *to)
+static void print_moved_section(const struct changes_root *g, FILE *to)
 {
-	size_t n = listing_moved(g->list, 0, NULL);
+	size_t n = listing_moved(&g->list, 0, NULL);
 	AUTO(buf) struct buf where = {0};
 
-	if (!n && !g->list->more_moves)
+	if (!n && !g->list.more_moves)
 		return;
 	output_name(&where, g->where);
 	(void)fprintf(to, "\n%sMoved%s (%zu)%s\n",
 		      to == stdout ? output_style(STYLE_BOLD) : "",
 		      buf_text(&where), n,
 		      to == stdout ? output_style(STYLE_NONE) : "");
-	(void)listing_moved(g->list, 0, to);
-	listing_more_moves(g->list, to);
+	(void)listing_moved(&g->list, 0, to);
+	listing_more_moves(&g->list, to);
 }
 
 static void print_git(const struct change_list *list, int upper_fd,
@@ -213,12 +213,12 @@ static void print_git(const struct change_list *list, int upper_fd,
 	}
 }
 
-static size_t count_caches(const struct change_list *home)
+static size_t count_caches(const struct changes_root *home)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < home->count; i++)
-		n += changes_is_cache(home->items[i].path);
+	for (i = 0; home && i < home->list.count; i++)
+		n += changes_is_cache(home->list.items[i].path);
 	return n;
 }
 
@@ -231,12 +231,12 @@ static size_t count_noise(const struct change_list *list)
 	return n;
 }
 
-static void print_git_section(const struct changes_group *g, FILE *to)
+static void print_git_section(const struct changes_root *g, FILE *to)
 {
 	AUTO(buf) struct buf where = {0};
 	struct change_counts n;
 
-	changes_count(g->list, &n);
+	changes_count(&g->list, &n);
 	if (!n.git || g->home)
 		return;
 	output_name(&where, g->where);
@@ -247,7 +247,7 @@ static void print_git_section(const struct changes_group *g, FILE *to)
 				      : ", left alone by apply unless a path "
 					"names it",
 		      n.git, to == stdout ? output_style(STYLE_NONE) : "");
-	print_git(g->list, g->upper_fd, g->lower_fd, to);
+	print_git(&g->list, g->upper_fd, g->lower_fd, to);
 }
 
 void listing_print(struct changes *c, FILE *to)
@@ -263,21 +263,19 @@ void listing_print(struct changes *c, FILE *to)
 		{CHANGE_ADDED, "Added"},
 	};
 	const size_t count = sizeof(sections) / sizeof(sections[0]);
-	auto_free struct changes_group *groups = NULL;
-	size_t group_count = changes_groups(c, &groups);
-	size_t caches = count_caches(&c->home), noise = 0, g, i;
+	size_t caches = count_caches(changes_home(c)), noise = 0, g, i;
 
-	for (g = 0; g < group_count; g++)
+	for (g = 0; g < c->root_count; g++)
 		for (i = 0; i < count; i++) {
 			if (sections[i].kind == CHANGE_MODIFIED)
-				print_git_section(&groups[g], to);
-			print_kind_section(&groups[g], sections[i].kind,
+				print_git_section(&c->roots[g], to);
+			print_kind_section(&c->roots[g], sections[i].kind,
 					   sections[i].title, to);
 			if (sections[i].kind == CHANGE_DELETED)
-				print_moved_section(&groups[g], to);
+				print_moved_section(&c->roots[g], to);
 		}
-	for (g = 0; g < group_count; g++)
-		noise += count_noise(groups[g].list);
+	for (g = 0; g < c->root_count; g++)
+		noise += count_noise(&c->roots[g].list);
 	if (noise)
 		(void)fprintf(to,
 			      "\n%s to what the profile calls noise %s not "

@@ -11,12 +11,12 @@
 #define MOVES_MOST 20
 
 /* The deletions of one folder by name, and what of it is elsewhere. */
-static void print_group_summary(const struct changes_group *g)
+static void print_group_summary(const struct changes_root *g)
 {
 	AUTO(buf) struct buf sum = {0}, where = {0};
 	struct change_counts n;
 
-	changes_count(g->list, &n);
+	changes_count(&g->list, &n);
 	if (g->home || !n.total)
 		return;
 	output_name(&where, g->where);
@@ -27,12 +27,12 @@ static void print_group_summary(const struct changes_group *g)
 	}
 	if (n.deleted > n.moved_from) {
 		output_print("deleted%s:", buf_text(&where));
-		listing_deleted(g->list, stderr);
+		listing_deleted(&g->list, stderr);
 	}
-	if (n.moved || g->list->more_moves) {
+	if (n.moved || g->list.more_moves) {
 		output_print("moved%s:", buf_text(&where));
-		(void)listing_moved(g->list, MOVES_MOST, stderr);
-		listing_more_moves(g->list, stderr);
+		(void)listing_moved(&g->list, MOVES_MOST, stderr);
+		listing_more_moves(&g->list, stderr);
 	}
 }
 
@@ -50,10 +50,9 @@ static bool moves_refs(const struct change_list *list)
 
 void output_run_summary(const struct session *s, struct changes *c)
 {
-	auto_free struct changes_group *groups = NULL;
 	struct change_counts n;
 	AUTO(buf) struct buf sum = {0};
-	size_t homes = changes_count_home(&c->home), count, i;
+	size_t homes = changes_count_home(c), i;
 
 	if (output_is_quiet())
 		return;
@@ -64,9 +63,8 @@ void output_run_summary(const struct session *s, struct changes *c)
 	}
 	changes_summary(&n, &sum);
 	output_print("run %s: %s", s->id, buf_text(&sum));
-	count = changes_groups(c, &groups);
-	for (i = 0; i < count; i++)
-		print_group_summary(&groups[i]);
+	for (i = 0; i < c->root_count; i++)
+		print_group_summary(&c->roots[i]);
 	if (homes)
 		output_print("%s in your home folder",
 			     text_count(homes, "change"));
@@ -76,7 +74,7 @@ void output_run_summary(const struct session *s, struct changes *c)
 		output_hint("guard review %-10s go through it", s->id);
 	if (n.total > n.git)
 		output_hint("guard apply %-11s take it over", s->id);
-	if (moves_refs(&c->project))
+	if (moves_refs(&changes_project(c)->list))
 		output_hint("guard import %-10s take its commits over", s->id);
 	output_hint("guard discard %-9s drop it", s->id);
 }

@@ -24,11 +24,11 @@ static char *layer_path_prefix(const struct session *s, const char *layer)
 {
 	size_t i;
 
-	for (i = 0; i < s->extra_count; i++) {
-		auto_free char *layer_name = session_extra_dir(i, "upper");
+	for (i = 1; i < s->root_count; i++) {
+		auto_free char *layer_name = session_root_dir(i, "upper");
 
 		if (strcmp(layer_name, layer) == 0)
-			return changes_prefix(s->extras[i].path, s->home);
+			return changes_prefix(s->roots[i].path, s->home);
 	}
 	return mem_strdup(strcmp(layer, "home-upper") == 0 ? "~/" : "");
 }

@@ -31,7 +31,7 @@ int recover_set_run_state(struct context *c, struct session *s, bool complete,
 			return -err->num;
 		changes_count_all(&changes, &counts);
 		complete = counts.total == counts.git &&
-			   !changes_count_home(&changes.home);
+			   !changes_count_home(&changes);
 	}
 	return session_set_state(s, complete ? RUN_APPLIED : RUN_ENDED, err);
 }

@@ -86,11 +86,9 @@ static size_t covering_root_len(const struct session *s, const char *here)
 {
 	size_t i;
 
-	if (path_below(here, s->project))
-		return strlen(s->project);
-	for (i = 0; i < s->extra_count; i++)
-		if (path_below(here, s->extras[i].path))
-			return strlen(s->extras[i].path);
+	for (i = 0; i < s->root_count; i++)
+		if (path_below(here, s->roots[i].path))
+			return strlen(s->roots[i].path);
 	return 0;
 }
 
@@ -165,49 +163,36 @@ char *resolve_run_path(const char *arg, struct err *err)
 	return NULL;
 }
 
-/* True when it lies in a folder beside the project. */
-static bool add_extra_path(struct resolved_run *p, const char *path)
+static void add_root_path(struct resolved_run *p, size_t index,
+			  const char *path)
 {
-	const struct session *s = &p->session;
-	size_t i;
-
-	for (i = 0; i < s->extra_count; i++) {
-		if (!path_below(path, s->extras[i].path))
-			continue;
-		if (!p->extra_paths)
-			p->extra_paths = mem_zalloc(s->extra_count *
-						    sizeof(*p->extra_paths));
-		mem_list_add(&p->extra_paths[i],
-			     path_rest(path, s->extras[i].path));
-		return true;
+	if (!p->paths) {
+		p->path_lists = p->session.root_count + 1;
+		p->paths = mem_zalloc(p->path_lists * sizeof(*p->paths));
 	}
-	return false;
+	mem_list_add(&p->paths[index], path);
 }
 
-static int add_operand_paths(struct resolved_run *p, int count, char **argv,
-			     struct err *err)
+static int add_operand_path(struct resolved_run *p, const char *arg,
+			    struct err *err)
 {
 	const struct session *s = &p->session;
-	int i;
+	auto_free char *path = resolve_run_path(arg, err);
+	size_t i;
 
-	for (i = 0; i < count; i++) {
-		auto_free char *path = resolve_run_path(argv[i], err);
-
-		if (!path)
-			return -err->num;
-		if (path_below(path, s->project))
-			mem_list_add(&p->paths, path_rest(path, s->project));
-		else if (add_extra_path(p, path))
-			continue;
-		else if (s->home && s->home[0] && path_below(path, s->home))
-			mem_list_add(&p->home_paths, path_rest(path, s->home));
-		else
-			return fail(err, EXDEV,
-				    "%s is neither a run nor in the project "
-				    "%s of run %s",
-				    text_quote(argv[i]), text_quote(s->project),
-				    s->id);
-	}
+	if (!path)
+		return -err->num;
+	for (i = 0; i < s->root_count; i++)
+		if (path_below(path, s->roots[i].path)) {
+			add_root_path(p, i, path_rest(path, s->roots[i].path));
+			return 0;
+		}
+	if (!s->home || !s->home[0] || !path_below(path, s->home))
+		return fail(err, EXDEV,
+			    "%s is neither a run nor in the project %s of run "
+			    "%s",
+			    text_quote(arg), text_quote(s->project), s->id);
+	add_root_path(p, s->root_count, path_rest(path, s->home));
 	return 0;
 }
 
@@ -215,7 +200,7 @@ int resolve_run_open(struct context *c, int count, char **argv, int dashed,
 		     bool lock, struct resolved_run *ret, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
-	int got = 0;
+	int got = 0, i;
 
 	if (count > dashed) {
 		got = resolve_operand(c, argv[0], lock, &p.session, err);
@@ -225,8 +210,9 @@ int resolve_run_open(struct context *c, int count, char **argv, int dashed,
 	}
 	if (!p.named && open_newest(c, lock, &p.session, err) < 0)
 		return -err->num;
-	if (add_operand_paths(&p, count - p.named, argv + p.named, err) < 0)
-		return -err->num;
+	for (i = p.named; i < count; i++)
+		if (add_operand_path(&p, argv[i], err) < 0)
+			return -err->num;
 	*ret = p;
 	p = (struct resolved_run)RESOLVED_RUN_NONE;
 	return 0;
@@ -246,12 +232,27 @@ int resolve_run_lock(struct context *c, struct resolved_run *p, struct err *err)
 
 bool resolve_run_has_paths(const struct resolved_run *p)
 {
-	return p->paths || p->home_paths || p->extra_paths;
+	return p->paths != NULL;
 }
 
-char **resolve_run_extra_paths(const struct resolved_run *p, size_t index)
+char **resolve_run_paths(const struct resolved_run *p, size_t index)
 {
-	return p->extra_paths ? p->extra_paths[index] : NULL;
+	return p->paths ? p->paths[index] : NULL;
+}
+
+char **resolve_run_home_paths(const struct resolved_run *p)
+{
+	return p->paths ? p->paths[p->path_lists - 1] : NULL;
+}
+
+bool resolve_run_has_extra_paths(const struct resolved_run *p)
+{
+	size_t i;
+
+	for (i = 1; i + 1 < p->path_lists; i++)
+		if (p->paths[i])
+			return true;
+	return false;
 }
 
 int resolve_run_check(const struct resolved_run *p, const struct changes *c,
@@ -259,15 +260,9 @@ int resolve_run_check(const struct resolved_run *p, const struct changes *c,
 {
 	size_t i;
 
-	if (changes_check(&c->project, c->upper_fd, c->lower_fd, p->paths,
-			  err) < 0 ||
-	    changes_check(&c->home, c->home_upper_fd, c->home_lower_fd,
-			  p->home_paths, err) < 0)
-		return -err->num;
-	for (i = 0; i < c->extra_count; i++)
-		if (changes_check(&c->extras[i].list, c->extras[i].upper_fd,
-				  c->extras[i].lower_fd,
-				  resolve_run_extra_paths(p, i), err) < 0)
+	for (i = 0; i < c->root_count; i++)
+		if (changes_check(&c->roots[i], resolve_run_paths(p, i), err) <
+		    0)
 			return -err->num;
 	return 0;
 }
@@ -280,12 +275,9 @@ bool resolve_run_names_git(char *const *paths)
 	return false;
 }
 
-/* No path at all, or the root. */
 static bool paths_name_root(char *const *paths)
 {
-	if (!paths)
-		return true;
-	for (; *paths; paths++)
+	for (; paths && *paths; paths++)
 		if (!**paths)
 			return true;
 	return false;
@@ -295,49 +287,30 @@ bool resolve_run_is_complete(const struct resolved_run *p)
 {
 	size_t i;
 
-	if (!resolve_run_has_paths(p))
-		return true;
-	if (!p->paths || !paths_name_root(p->paths))
-		return false;
-	for (i = 0; i < p->session.extra_count; i++) {
-		char **paths = resolve_run_extra_paths(p, i);
-
-		if (!paths || !paths_name_root(paths))
+	for (i = 0; i + 1 < p->path_lists; i++)
+		if (!paths_name_root(p->paths[i]))
 			return false;
-	}
 	return true;
-}
-
-static void filter_by_paths(struct change_list *list, char *const *paths)
-{
-	const char *const fail_no_pending[] = {NULL};
-
-	changes_filter(list,
-		       paths ? (const char *const *)paths : fail_no_pending);
 }
 
 void resolve_run_filter(const struct resolved_run *p, struct changes *c)
 {
+	const char *const none[] = {NULL};
 	size_t i;
 
-	if (!resolve_run_has_paths(p))
-		return;
-	filter_by_paths(&c->project, p->paths);
-	filter_by_paths(&c->home, p->home_paths);
-	for (i = 0; i < c->extra_count; i++)
-		filter_by_paths(&c->extras[i].list,
-				resolve_run_extra_paths(p, i));
+	for (i = 0; p->paths && i < c->root_count; i++)
+		changes_filter(&c->roots[i].list,
+			       p->paths[i] ? (const char *const *)p->paths[i]
+					   : none);
 }
 
 void resolved_run_free(struct resolved_run *p)
 {
 	size_t i;
 
-	for (i = 0; p->extra_paths && i < p->session.extra_count; i++)
-		mem_list_free(&p->extra_paths[i]);
-	free(p->extra_paths);
+	for (i = 0; i < p->path_lists; i++)
+		mem_list_free(&p->paths[i]);
+	free(p->paths);
 	session_free(&p->session);
-	mem_list_free(&p->paths);
-	mem_list_free(&p->home_paths);
 	*p = (struct resolved_run)RESOLVED_RUN_NONE;
 }

@@ -19,10 +19,11 @@
 struct resolved_run {
 	struct session session;
 	bool named; /* RUN was given */
-	/* Below the project / below the covered home; NULL-terminated, NULL
-	 * when none was given in either. */
-	char **paths, **home_paths;
-	char ***extra_paths; /* one list a folder of session.extras, or NULL */
+	/* The paths in each root of the run, relative to it, in the order of
+	 * changes.roots; each NULL-terminated, or NULL: none was named in that
+	 * root. NULL: no path was named at all. */
+	char ***paths;
+	size_t path_lists;
 };
 
 #define RESOLVED_RUN_NONE                                                      \
@@ -50,8 +51,13 @@ bool resolve_run_is_running(const struct session *s);
 char *resolve_run_path(const char *arg, struct err *err);
 /* Some paths were named at all. */
 bool resolve_run_has_paths(const struct resolved_run *p);
-/* Those of one folder beside the project; NULL: none were named in it. */
-char **resolve_run_extra_paths(const struct resolved_run *p, size_t index);
+/* The paths in one root, counted as in changes.roots; NULL: none were named in
+ * it. */
+char **resolve_run_paths(const struct resolved_run *p, size_t index);
+/* The paths in the home directory, or NULL. */
+char **resolve_run_home_paths(const struct resolved_run *p);
+/* Some paths were named in a directory of --cow. */
+bool resolve_run_has_extra_paths(const struct resolved_run *p);
 /* All of the project is meant, and nothing but the project. */
 bool resolve_run_is_complete(const struct resolved_run *p);
 /* One of the paths names a .git or something in one. */

@@ -110,25 +110,6 @@ static bool is_session_dir(const struct session *s, const struct meta *m,
 	       (m->dev == dev || (boot && strcmp(boot, boot_id()) != 0));
 }
 
-static int plan_project(struct layers *l, const struct session *s,
-			struct buf *notes, struct err *err)
-{
-	struct layer *project = layers_add(l);
-
-	if (layer_open_lower(project, s->project, err) < 0)
-		return -err->num;
-	if (!is_session_dir(s, &project->lower_meta, s->project_dev,
-			    s->project_ino))
-		return fail(err, ESTALE,
-			    "%s is not the folder any more that the run was "
-			    "made for",
-			    text_quote(s->project));
-	note_project(project, notes);
-	if (use_lower_copy(project, s, err) < 0)
-		return -err->num;
-	return layers_cover(l, s, "upper", "work", notes, err);
-}
-
 static void note_home(struct buf *notes, const char *home, const char *why)
 {
 	buf_printf(notes,
@@ -161,23 +142,24 @@ static int plan_home(struct layers *l, const struct session *s,
 	return 1;
 }
 
-/* One beside the project: --cow. */
-static int plan_extra(struct layers *l, const struct session *s, size_t index,
-		      struct buf *notes, struct err *err)
+static int plan_root(struct layers *l, const struct session *s, size_t index,
+		     struct buf *notes, struct err *err)
 {
-	const struct extra *e = &s->extras[index];
-	auto_free char *upper = session_extra_dir(index, "upper");
-	auto_free char *work = session_extra_dir(index, "work");
+	const struct session_root *root = &s->roots[index];
+	auto_free char *upper = session_root_dir(index, "upper");
+	auto_free char *work = session_root_dir(index, "work");
 	struct layer *layer = layers_add(l);
 
-	if (layer_open_lower(layer, e->path, err) < 0)
+	if (layer_open_lower(layer, root->path, err) < 0)
 		return -err->num;
-	if (!is_session_dir(s, &layer->lower_meta, e->dev, e->ino))
+	if (!is_session_dir(s, &layer->lower_meta, root->dev, root->ino))
 		return fail(err, ESTALE,
 			    "%s is not the folder any more that the run was "
 			    "made for",
-			    text_quote(e->path));
+			    text_quote(root->path));
 	note_project(layer, notes);
+	if (!index && use_lower_copy(layer, s, err) < 0)
+		return -err->num;
 	return layers_cover(l, s, upper, work, notes, err);
 }
 
@@ -187,9 +169,9 @@ static int plan_extras(struct layers *l, const struct session *s, bool inside,
 {
 	size_t i;
 
-	for (i = 0; i < s->extra_count; i++)
-		if (path_below(s->extras[i].path, s->project) == inside &&
-		    plan_extra(l, s, i, notes, err) < 0)
+	for (i = 1; i < s->root_count; i++)
+		if (path_below(s->roots[i].path, s->project) == inside &&
+		    plan_root(l, s, i, notes, err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -240,7 +222,7 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
 	/* The repository may lie in one of them. */
 	if (plan_git(l, s, notes, err) < 0)
 		return err_context(err, "repository");
-	if (plan_project(l, s, notes, err) < 0 ||
+	if (plan_root(l, s, 0, notes, err) < 0 ||
 	    plan_extras(l, s, true, notes, err) < 0)
 		return -err->num;
 	*ret = TAKE(l);

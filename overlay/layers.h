@@ -45,7 +45,7 @@ int layers_probe(const char *dir_path, struct err *err);
 #define LAYERS_BOOT "boot"
 
 /* In the session's record, once a mount below the project: it is seen as it
- * is, read-only. All others are session.extras. */
+ * is, read-only. All others are session.roots. */
 #define LAYERS_UNCOVERED "uncovered"
 
 /*

@@ -157,10 +157,10 @@ static bool has_own_layer(const struct session *s, const char *path)
 	const char *git = record_get(&s->more, LAYERS_GIT);
 	size_t i;
 
-	for (i = 0; i < s->extra_count; i++)
-		if (strcmp(s->extras[i].path, path) == 0)
+	for (i = 0; i < s->root_count; i++)
+		if (strcmp(s->roots[i].path, path) == 0)
 			return true;
-	return strcmp(s->project, path) == 0 || (git && strcmp(git, path) == 0);
+	return git && strcmp(git, path) == 0;
 }
 
 static void add_covered_point(char ***points, const char *path, const char *dir)
@@ -179,9 +179,8 @@ static char **list_covered_points(const struct session *s, const char *dir,
 
 	for (; *mounts; mounts++)
 		add_covered_point(&points, *mounts, dir);
-	for (i = 0; i < s->extra_count; i++)
-		add_covered_point(&points, s->extras[i].path, dir);
-	add_covered_point(&points, s->project, dir);
+	for (i = 0; i < s->root_count; i++)
+		add_covered_point(&points, s->roots[i].path, dir);
 	if (git)
 		add_covered_point(&points, git, dir);
 	return points;
@@ -386,14 +385,14 @@ int layers_cover(struct layers *l, const struct session *s, const char *upper,
 /* The layers that were put together, as those of one overlay. */
 int layers_finalize(const struct session *s, struct err *err)
 {
-	static const char *const names[] = {"upper", "home-upper", "git-upper"};
+	static const char *const names[] = {"home-upper", "git-upper"};
 	const size_t own = sizeof(names) / sizeof(*names);
 	size_t i;
 
-	for (i = 0; i < own + s->extra_count; i++) {
+	for (i = 0; i < own + s->root_count; i++) {
 		auto_free char *name =
 			i < own ? mem_strdup(names[i])
-				: session_extra_dir(i - own, "upper");
+				: session_root_dir(i - own, "upper");
 		auto_close int upper =
 			openat(s->fd, name,
 			       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

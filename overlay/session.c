@@ -37,10 +37,9 @@ void session_free(struct session *s)
 		(void)close(s->fd);
 	if (s->lock_fd > 0)
 		(void)close(s->lock_fd);
-	free(s->project);
 	free(s->home);
 	free(s->command);
-	session_free_extras(s);
+	session_free_roots(s);
 	record_free(&s->more);
 	*s = (struct session){.fd = -1, .lock_fd = -1};
 }
@@ -114,16 +113,17 @@ static int make_session_dirs(int fd, struct err *err)
 	return 0;
 }
 
-char *session_extra_dir(size_t index, const char *what)
+char *session_root_dir(size_t index, const char *what)
 {
-	return mem_printf("%s-%zu", what, index + 1);
+	return index ? mem_printf("%s-%zu", what, index) : mem_strdup(what);
 }
 
-int session_add_extra(struct session *s, const char *path, int dir_fd,
-		      struct err *err)
+int session_add_root(struct session *s, const char *path, int dir_fd,
+		     struct err *err)
 {
-	auto_free char *upper = session_extra_dir(s->extra_count, "upper");
-	auto_free char *work = session_extra_dir(s->extra_count, "work");
+	auto_free char *upper = session_root_dir(s->root_count, "upper");
+	auto_free char *work = session_root_dir(s->root_count, "work");
+	struct session_root *root;
 	struct meta meta;
 
 	if (meta_get(dir_fd, "", &meta) < 0)
@@ -131,12 +131,9 @@ int session_add_extra(struct session *s, const char *path, int dir_fd,
 	if (make_session_dir(s->fd, upper, 0700, err) < 0 ||
 	    make_session_dir(s->fd, work, 0700, err) < 0)
 		return err_context(err, "run %s", s->id);
-	GROW(s->extras, s->extra_count, s->extra_capacity);
-	s->extras[s->extra_count++] = (struct extra){
-		.path = mem_strdup(path),
-		.dev = meta.dev,
-		.ino = meta.ino,
-	};
+	root = session_append_root(s, path);
+	root->dev = meta.dev;
+	root->ino = meta.ino;
 	return 0;
 }
 
@@ -162,6 +159,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 		   struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	struct session_root *root;
 	struct meta meta;
 
 	if (meta_get(project_fd, "", &meta) < 0)
@@ -177,9 +175,9 @@ int session_create(int runs_fd, const char *project, int project_fd,
 		return err_context(err, "run %s", s.id);
 	s.state = RUN_NEW;
 	s.status = -1;
-	s.project = mem_strdup(project);
-	s.project_dev = meta.dev;
-	s.project_ino = meta.ino;
+	root = session_append_root(&s, project);
+	root->dev = meta.dev;
+	root->ino = meta.ino;
 	s.home = mem_strdup(home ?: "");
 	s.command = mem_strdup(command ?: "");
 	if (session_store(&s, ATOMIC_NO_SYNC, err) < 0)
@@ -390,9 +388,9 @@ int session_write_base(const struct session *s, uint64_t seq, const char *error,
 	size_t i;
 
 	record_set_int(&r, "snapshot", (int64_t)seq);
-	for (i = 0; i < s->extra_count; i++) {
+	for (i = 1; i < s->root_count; i++) {
 		auto_free char *number =
-			mem_printf("%" PRIu64, s->extras[i].base);
+			mem_printf("%" PRIu64, s->roots[i].base);
 
 		record_add(&r, "extra", number);
 	}
@@ -406,6 +404,7 @@ int session_base(struct session *s, bool wait, struct err *err)
 	AUTO(record) struct record r = {0};
 	auto_close int lock = -1;
 	const char *error, *number;
+	uint64_t seq;
 	size_t i;
 	int got;
 
@@ -424,12 +423,14 @@ int session_base(struct session *s, bool wait, struct err *err)
 	error = record_get(&r, "error");
 	if (error)
 		return fail(err, ENODATA, "%s", error);
-	s->base = (uint64_t)record_get_int(&r, "snapshot");
-	for (i = 0; i < s->extra_count; i++) {
-		number = record_get_nth(&r, "extra", i);
-		s->extras[i].base = number ? strtoull(number, NULL, 10) : 0;
+	seq = (uint64_t)record_get_int(&r, "snapshot");
+	for (i = 0; i < s->root_count; i++) {
+		number = i ? record_get_nth(&r, "extra", i - 1) : NULL;
+		s->roots[i].base = !i	    ? seq
+				   : number ? strtoull(number, NULL, 10)
+					    : 0;
 	}
-	return s->base > INT_MAX ? INT_MAX : (int)s->base;
+	return seq > INT_MAX ? INT_MAX : (int)seq;
 }
 
 void session_note_clock(struct session *s)

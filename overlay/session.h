@@ -38,12 +38,15 @@ const char *run_state_name(enum run_state state);
  * interrupted. */
 bool run_state_pending(enum run_state state);
 
-/* A folder beside the project with a layer of its own, upper-<n> counted from
- * 1: its changes are shown and applied along with the project's. */
-struct extra {
+/*
+ * A directory that the run has a layer over: the project, or another one whose
+ * changes are shown and applied along with the project's.
+ */
+struct session_root {
 	char *path; /* absolute, without links */
 	uint64_t dev, ino;
-	uint64_t base, result; /* snapshots, as the session's own */
+	uint64_t base; /* sequence number of the pre-run snapshot, 0: none */
+	uint64_t result; /* of the post-run snapshot, 0: none */
 };
 
 struct session {
@@ -52,19 +55,17 @@ struct session {
 	int lock_fd; /* -1 when not ours */
 	bool live; /* somebody else holds the lock */
 	enum run_state state;
-	char *project; /* absolute, without links */
-	uint64_t project_dev, project_ino;
+	/* The project, then the directories of --cow and the mounts in them. */
+	struct session_root *roots;
+	size_t root_count;
+	const char *project; /* roots[0].path */
 	char *home; /* covered home, "" when none is */
 	char *command; /* argv joined for people */
 	struct timestamp started, ended; /* 0 while it has not */
 	struct timestamp
 		began; /* when it was started first; 0 while it was not */
 	int status; /* exit status as guard run gives it, -1 unknown */
-	uint64_t base; /* sequence number of the pre-run snapshot, 0 none */
-	uint64_t result; /* of the post-run snapshot, 0 none */
 	uint32_t times; /* how often it was started (--continue) */
-	struct extra *extras;
-	size_t extra_count, extra_capacity;
 	struct record more; /* keys of the layers above, kept as they are */
 };
 
@@ -76,13 +77,14 @@ int session_create(int runs_fd, const char *project, int project_fd,
 		   struct err *err);
 
 /*
- * One folder more, empty layer and all; the session is new and not saved with
- * it yet. dir_fd: path, open. Whether it may be one is for the caller.
+ * One root more, empty layer and all; the session is new and not saved with it
+ * yet. dir_fd: path, open. Whether it may be one is for the caller.
  */
-int session_add_extra(struct session *s, const char *path, int dir_fd,
-		      struct err *err);
-/* "upper-1" of the first; what: "upper" or "work". To free. */
-char *session_extra_dir(size_t index, const char *what);
+int session_add_root(struct session *s, const char *path, int dir_fd,
+		     struct err *err);
+/* The layer's directory of a root: "upper" of the project, "upper-1" of the
+ * next; what: "upper" or "work". To free. */
+char *session_root_dir(size_t index, const char *what);
 
 /*
  * Opens one by its id or an unambiguous beginning of it. lock: take it;
@@ -115,7 +117,7 @@ void session_list_free(struct session_list *list);
  * takes it, into a file of its own: it may end after everybody else.
  * session_base(): the number, 0 while there is none; waits for that process
  * when wait is set; -ENODATA with its message when it failed. Those of the
- * extra folders come along, in s->extras.
+ * other roots come along.
  */
 int session_write_base(const struct session *s, uint64_t seq, const char *error,
 		       struct err *err);

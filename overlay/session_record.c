@@ -38,23 +38,34 @@ bool run_state_pending(enum run_state state)
 	return state != RUN_APPLIED && state != RUN_DISCARDED;
 }
 
-void session_free_extras(struct session *s)
+void session_free_roots(struct session *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->extra_count; i++)
-		free(s->extras[i].path);
-	free(s->extras);
-	s->extras = NULL;
-	s->extra_count = s->extra_capacity = 0;
+	for (i = 0; i < s->root_count; i++)
+		free(s->roots[i].path);
+	free(s->roots);
+	s->roots = NULL;
+	s->root_count = 0;
+	s->project = NULL;
+}
+
+struct session_root *session_append_root(struct session *s, const char *path)
+{
+	s->roots = mem_resize(s->roots, s->root_count + 1, sizeof(*s->roots));
+	s->roots[s->root_count] = (struct session_root){
+		.path = mem_strdup(path),
+	};
+	s->project = s->roots[0].path;
+	return &s->roots[s->root_count++];
 }
 
 static void put_extra_roots(struct record *r, const struct session *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->extra_count; i++) {
-		const struct extra *e = &s->extras[i];
+	for (i = 1; i < s->root_count; i++) {
+		const struct session_root *e = &s->roots[i];
 		auto_free char *value =
 			mem_printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %s",
 				   e->dev, e->ino, e->result, e->path);
@@ -69,16 +80,16 @@ static int get_extra_roots(const struct record *r, struct session *s)
 	size_t i;
 
 	for (i = 0; (value = record_get_nth(r, "extra", i)); i++) {
-		struct extra e = {0};
+		struct session_root e = {0}, *root;
 		int at = 0;
 
 		if (sscanf(value, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %n",
 			   &e.dev, &e.ino, &e.result, &at) != 3 ||
 		    !at || value[at] != '/')
 			return -1;
-		e.path = mem_strdup(value + at);
-		GROW(s->extras, s->extra_count, s->extra_capacity);
-		s->extras[s->extra_count++] = e;
+		root = session_append_root(s, value + at);
+		e.path = root->path;
+		*root = e;
 	}
 	return 0;
 }
@@ -114,21 +125,21 @@ static int store_session_as(const struct session *s, const char *name,
 	record_set(&r, "id", s->id);
 	record_set(&r, "state", run_state_name(state));
 	record_set(&r, "project", s->project);
-	record_set_int(&r, "project-dev", (int64_t)s->project_dev);
-	record_set_int(&r, "project-ino", (int64_t)s->project_ino);
+	record_set_int(&r, "project-dev", (int64_t)s->roots[0].dev);
+	record_set_int(&r, "project-ino", (int64_t)s->roots[0].ino);
 	record_set(&r, "home", s->home);
 	record_set(&r, "command", s->command);
 	set_record_time(&r, "began", s->began);
 	set_record_time(&r, "started", s->started);
 	set_record_time(&r, "ended", s->ended);
 	record_set_int(&r, "status", s->status);
-	record_set_int(&r, "result", (int64_t)s->result);
+	record_set_int(&r, "result", (int64_t)s->roots[0].result);
 	record_set_int(&r, "times", s->times);
 	put_extra_roots(&r, s);
 	for (i = 0; i < s->more.count; i++)
 		record_add(&r, s->more.items[i].key, s->more.items[i].value);
 	if (record_save(s->fd, name, KIND,
-			s->extra_count ? VERSION : VERSION_ONE_ROOT, &r, how,
+			s->root_count > 1 ? VERSION : VERSION_ONE_ROOT, &r, how,
 			err) < 0)
 		return err_context(err, "record of run %s", s->id);
 	return 0;
@@ -172,7 +183,8 @@ static enum atomic_durability state_durability(const struct session *s)
 {
 	if (s->state == RUN_APPLIED)
 		return ATOMIC_DATA_SYNC;
-	if (s->result || s->state == RUN_APPLYING || s->state == RUN_DISCARDED)
+	if (s->roots[0].result || s->state == RUN_APPLYING ||
+	    s->state == RUN_DISCARDED)
 		return ATOMIC_DURABLE;
 	return s->times > 1 ? ATOMIC_DATA_SYNC : ATOMIC_NO_SYNC;
 }
@@ -251,15 +263,15 @@ static void forget_end(struct session *s)
 	size_t i;
 
 	s->state = RUN_RUNNING;
-	s->result = 0;
-	for (i = 0; i < s->extra_count; i++)
-		s->extras[i].result = 0;
+	for (i = 0; i < s->root_count; i++)
+		s->roots[i].result = 0;
 }
 
 int session_load(struct session *s, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	const char *id, *project, *status;
+	struct session_root *root;
 	bool torn = false;
 	size_t i;
 
@@ -272,23 +284,22 @@ int session_load(struct session *s, struct err *err)
 	    get_run_state(&r, &s->state) < 0)
 		return fail(err, EBADMSG, "the record of run %s is damaged",
 			    s->id);
-	session_free_extras(s);
+	session_free_roots(s);
+	root = session_append_root(s, project);
+	root->dev = (uint64_t)record_get_int(&r, "project-dev");
+	root->ino = (uint64_t)record_get_int(&r, "project-ino");
+	root->result = (uint64_t)record_get_int(&r, "result");
 	if (get_extra_roots(&r, s) < 0)
 		return fail(err, EBADMSG, "the record of run %s is damaged",
 			    s->id);
-	free(s->project);
 	free(s->home);
 	free(s->command);
 	record_free(&s->more);
-	s->project = mem_strdup(project);
-	s->project_dev = (uint64_t)record_get_int(&r, "project-dev");
-	s->project_ino = (uint64_t)record_get_int(&r, "project-ino");
 	s->home = mem_strdup(record_get(&r, "home") ?: "");
 	s->command = mem_strdup(record_get(&r, "command") ?: "");
 	s->started = get_record_time(&r, "started");
 	s->ended = get_record_time(&r, "ended");
 	s->status = status ? (int)record_get_int(&r, "status") : -1;
-	s->result = (uint64_t)record_get_int(&r, "result");
 	s->times = (uint32_t)record_get_int(&r, "times");
 	s->began = get_record_time(&r, "began");
 	/* Records of earlier guards do not say it. */

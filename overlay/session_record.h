@@ -27,6 +27,8 @@ int session_store_resumed(const struct session *s, struct err *err);
  * and s->id are set. -EBADMSG: the record is damaged. */
 int session_load(struct session *s, struct err *err);
 
-void session_free_extras(struct session *s);
+void session_free_roots(struct session *s);
+/* The next root, with nothing but its path; valid until the next call. */
+struct session_root *session_append_root(struct session *s, const char *path);
 
 #endif

@@ -64,27 +64,29 @@ bool apply_partial_is_possible(const struct apply_plan *a)
 {
 	const struct resolved_run *p = a->p;
 
-	return a->may_be_partial && !p->session.live && !p->home_paths &&
-	       !p->session.extra_count && !resolve_run_names_git(p->paths) &&
-	       partial_snapshot_max_paths(&a->base) &&
+	return a->may_be_partial && !p->session.live &&
+	       !resolve_run_home_paths(p) && p->session.root_count == 1 &&
+	       !resolve_run_names_git(resolve_run_paths(p, 0)) &&
+	       partial_snapshot_max_paths(&a->roots[0].base) &&
 	       !apply_log_any(&p->session);
 }
 
 int apply_partial_choose_paths(struct apply_plan *a, struct err *err)
 {
+	struct apply_root *root = &a->roots[0];
 	struct partial_choice s = {
-		.max = partial_snapshot_max_paths(&a->base),
+		.max = partial_snapshot_max_paths(&root->base),
 		.differences = &a->differences,
 	};
 	int got;
 
 	s.differences->complete = true;
-	got = tree_diff(a->c->store, &a->base.root, &a->want,
+	got = tree_diff(a->c->store, &root->base.root, &root->want,
 			collect_partial_path, &s, err);
 	if (got < 0 || s.all)
 		mem_list_free(&s.paths);
 	if (got < 0 || !s.differences->complete)
 		differences_free(s.differences);
-	a->only = s.paths;
+	root->only = s.paths;
 	return got < 0 ? got : 0;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -21,19 +22,58 @@
 
 static const char *const none[] = {NULL};
 
+static void apply_root_free(struct apply_root *root)
+{
+	plan_free(&root->plan);
+	entry_free(&root->want);
+	project_close(&root->project);
+	snapshot_free(&root->before);
+	snapshot_free(&root->base);
+	mem_list_free(&root->only);
+}
+
 void apply_plan_free(struct apply_plan *a)
 {
-	plan_free(&a->plan);
-	entry_free(&a->want);
-	project_close(&a->project);
-	snapshot_free(&a->before);
-	snapshot_free(&a->base);
-	apply_home_free(&a->home);
-	apply_extra_free(a);
+	size_t i;
+
+	for (i = 0; i < a->root_count; i++)
+		apply_root_free(&a->roots[i]);
+	free(a->roots);
 	changes_free(&a->changes);
 	mem_list_free(&a->agreed);
-	mem_list_free(&a->only);
 	differences_free(&a->differences);
+	*a = (struct apply_plan)APPLY_PLAN_NONE;
+}
+
+static bool is_home(const struct apply_plan *a, size_t index)
+{
+	return index == a->p->session.root_count;
+}
+
+static const char *root_path(const struct apply_plan *a, size_t index)
+{
+	const struct session *s = &a->p->session;
+
+	return is_home(a, index) ? s->home : s->roots[index].path;
+}
+
+/* The errors of other roots than the project name them. */
+static int name_failed_root(const struct apply_plan *a, size_t index,
+			    struct err *err)
+{
+	return index ? err_context(err, "%s", text_quote(root_path(a, index)))
+		     : -err->num;
+}
+
+static void make_roots(struct apply_plan *a)
+{
+	size_t i;
+
+	a->root_count = a->p->session.root_count + 1;
+	a->roots = mem_zalloc(a->root_count * sizeof(*a->roots));
+	for (i = 0; i < a->root_count; i++)
+		a->roots[i].project = (struct project){
+			.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 }
 
 static int check_apply_state(const struct resolved_run *p, struct err *err)
@@ -54,6 +94,7 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
 	int seq = session_base(s, true, err);
+	size_t i;
 
 	if (seq == -ENODATA)
 		return err_context(
@@ -71,9 +112,14 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 			    s->id, s->id);
 	if (store_refresh(a->c->store, err) < 0)
 		return -err->num;
-	if (catalog_load(a->c->store, s->base, &a->base, err) < 0)
-		return -err->num;
-	return apply_extra_load_base(a, err);
+	for (i = 0; i < s->root_count; i++)
+		if (catalog_load(a->c->store, s->roots[i].base,
+				 &a->roots[i].base, err) < 0)
+			return i ? err_context(err, "%s before run %s",
+					       text_quote(s->roots[i].path),
+					       s->id)
+				 : -err->num;
+	return 0;
 }
 
 struct result_comparison {
@@ -118,52 +164,95 @@ static int compare_result_path(void *arg, const char *path,
 	return 0;
 }
 
-int apply_plan_compare(struct apply_plan *a, const struct entry *base,
-		       const struct entry *want, uint64_t seq,
-		       const char *prefix, struct err *err)
+/* Prints which paths of the roots are not as the run left them. */
+static int compare_results(struct apply_plan *a, struct err *err)
 {
-	AUTO(snapshot) struct snapshot result = {0};
-	struct result_comparison c = {
-		.store = a->c->store,
-		.base = base,
-		.prefix = prefix,
-		.changed = &a->changed_since,
-	};
+	const struct session *s = &a->p->session;
+	size_t i;
 
-	if (!seq)
-		return 0;
-	if (catalog_load(a->c->store, seq, &result, err) < 0)
+	for (i = 0; i < s->root_count; i++) {
+		AUTO(snapshot) struct snapshot result = {0};
+		struct result_comparison c = {
+			.store = a->c->store,
+			.base = &a->roots[i].base.root,
+			.prefix = a->changes.roots[i].prefix,
+			.changed = &a->changed_since,
+		};
+
+		if (!s->roots[i].result)
+			continue;
+		if (catalog_load(a->c->store, s->roots[i].result, &result,
+				 err) < 0 ||
+		    tree_diff(a->c->store, &result.root, &a->roots[i].want,
+			      compare_result_path, &c, err) < 0)
+			return name_failed_root(a, i, err);
+	}
+	return 0;
+}
+
+static int open_root(struct apply_plan *a, size_t index, struct err *err)
+{
+	struct project *project = &a->roots[index].project;
+	const char *path = root_path(a, index);
+	int got;
+
+	/* That of the project is for the caller, before the run is locked. */
+	if (index && recover_project(a->c, path, err) < 0)
 		return -err->num;
-	return tree_diff(a->c->store, &result.root, want, compare_result_path,
-			 &c, err);
+	if (is_home(a, index))
+		return project_open(path, a->c->state.workspaces_fd, false,
+				    project, err);
+	got = context_project(a->c, path, false, project, err);
+	return got < 0 ? changes_explain(got, path, err) : 0;
+}
+
+static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	struct apply_root *root = &a->roots[index];
+	bool first = !root->before.root_path, home = is_home(a, index);
+
+	if (root->project.path || (home && !root->only))
+		return 0;
+	if (open_root(a, index, err) < 0)
+		return -err->num;
+	root->project.only = (const char *const *)root->only;
+	if (home)
+		root->project.moved_since = session_began(s);
+	snapshot_free(&root->before);
+	root->before = (struct snapshot){0};
+	if (project_inspect(a->c->store, &root->project, "pre-apply", s->id,
+			    &root->before, err) < 0)
+		return -err->num;
+	root->project.moved_since = (struct timestamp){0};
+	if (home)
+		return apply_log_filter_notes(a->c->store, s, &root->before,
+					      err);
+	/* What was applied of the run before is none of its changes any more;
+	 * the project's workspace knows of it. */
+	return first ? apply_log_rebase(a->c->store, s, index,
+					a->roots[0].project.workspace_fd,
+					&root->base.root, &root->before.root,
+					err)
+		     : 0;
 }
 
 int apply_plan_refresh(struct apply_plan *a, struct err *err)
 {
-	const struct session *s = &a->p->session;
-	int got;
+	size_t i;
 
-	if (a->project.path)
-		return apply_extra_refresh(a, err) < 0
-			       ? -err->num
-			       : apply_home_refresh(a, err);
-	got = context_project(a->c, s->project, false, &a->project, err);
-	if (got < 0)
-		return changes_explain(got, s->project, err);
-	a->project.only = (const char *const *)a->only;
-	snapshot_free(&a->before);
-	if (project_inspect(a->c->store, &a->project, "pre-apply", s->id,
-			    &a->before, err) < 0 ||
-	    apply_extra_refresh(a, err) < 0)
-		return -err->num;
-	return apply_home_refresh(a, err);
+	for (i = 0; i < a->root_count; i++)
+		if (refresh_root(a, i, err) < 0)
+			return -err->num;
+	return 0;
 }
 
 void apply_plan_unlock(struct apply_plan *a)
 {
-	project_close(&a->project);
-	apply_extra_unlock(a);
-	project_close(&a->home.project);
+	size_t i;
+
+	for (i = 0; i < a->root_count; i++)
+		project_close(&a->roots[i].project);
 }
 
 /*
@@ -189,52 +278,77 @@ static int load_stored_result(struct apply_plan *a,
 	return 1;
 }
 
-int apply_plan_load_want(struct apply_plan *a, const struct entry *base,
-			 int upper_fd, const struct change_list *list,
-			 uint64_t seq, char **paths, struct entry *ret,
-			 struct err *err)
+/*
+ * The tree that the run left in a root: from the store if its layer is
+ * unchanged since (1), else it is read (0), and where paths were named no more
+ * of it than is about them.
+ */
+static int load_root_want(struct apply_plan *a, size_t index, struct err *err)
 {
+	struct apply_root *root = &a->roots[index];
+	const struct changes_root *changes = &a->changes.roots[index];
+	char **paths = resolve_run_paths(a->p, index);
 	const char *const *only = NULL;
-	int got = load_stored_result(a, list, seq, ret, err);
+	int got = load_stored_result(a, &changes->list,
+				     a->p->session.roots[index].result,
+				     &root->want, err);
 
 	if (resolve_run_has_paths(a->p) && !resolve_run_names_git(paths))
 		only = paths ? (const char *const *)paths : none;
 	return got ? got
-		   : result_make(a->c->store, base, upper_fd, list, only, ret,
-				 err);
+		   : result_make(a->c->store, &root->base.root,
+				 changes->upper_fd, &changes->list, only,
+				 &root->want, err);
 }
 
-/* The layer as it is at one moment, in the store: from here on nobody reads it
- * any more. */
+static int load_home_want(struct apply_plan *a, struct err *err)
+{
+	size_t index = a->p->session.root_count;
+	struct apply_root *root = &a->roots[index];
+	struct change_list named;
+	int got;
+
+	if (!resolve_run_home_paths(a->p))
+		return 0;
+	named = apply_home_named_changes(a);
+	root->only = apply_home_paths_to_read(&named);
+	got = refresh_root(a, index, err);
+	if (got == 0)
+		got = result_make(a->c->store, &root->before.root,
+				  a->changes.roots[index].upper_fd, &named,
+				  NULL, &root->want, err);
+	free(named.items);
+	return got;
+}
+
+/* The layers as they are at one moment, in the store: from here on they are
+ * not read any more. */
 static int load_layer_trees(struct apply_plan *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
-	int got;
+	size_t i;
 
 	if (changes_load(s, &a->c->state, &a->changes, err) < 0 ||
 	    resolve_run_check(a->p, &a->changes, err) < 0)
 		return -err->num;
-	got = apply_plan_load_want(a, &a->base.root, a->changes.upper_fd,
-				   &a->changes.project, s->result, a->p->paths,
-				   &a->want, err);
-	a->result_is_stored = got > 0;
-	if (got < 0 || apply_extra_load_want(a, err) < 0)
-		return -err->num;
-	return apply_home_load(a, err);
+	for (i = 0; i < s->root_count; i++) {
+		int got = load_root_want(a, i, err);
+
+		if (got < 0)
+			return name_failed_root(a, i, err);
+		if (!i)
+			a->result_is_stored = got > 0;
+	}
+	return load_home_want(a, err);
 }
 
-/* First the project, all of it: what was applied of the run before is none of
- * its changes any more. */
 static int refresh_and_load(struct apply_plan *a, struct err *err)
 {
-	struct session *s = &a->p->session;
 	struct freezer *freezer;
 	int got;
 
 	if (apply_plan_refresh(a, err) < 0 ||
-	    apply_log_rebase(a->c->store, s, 0, a->project.workspace_fd,
-			     &a->base.root, &a->before.root, err) < 0 ||
-	    live_suspend(s, &freezer, err) < 0)
+	    live_suspend(&a->p->session, &freezer, err) < 0)
 		return -err->num;
 	got = load_layer_trees(a, err);
 	freezer_end(&freezer);
@@ -256,14 +370,14 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 
 	if (check_apply_state(a->p, err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
-	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0) ||
-	    load_apply_base(a, err) < 0)
+	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0))
+		return -err->num;
+	make_roots(a);
+	if (load_apply_base(a, err) < 0)
 		return -err->num;
 	got = apply_partial_is_possible(a) ? load_and_refresh(a, err)
 					   : refresh_and_load(a, err);
-	return got < 0 ? got
-		       : apply_plan_compare(a, &a->base.root, &a->want,
-					    s->result, "", err);
+	return got < 0 ? got : compare_results(a, err);
 }
 
 int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err)
@@ -284,88 +398,104 @@ int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err)
 	return resolve_run_is_running(&live) ? 0 : got;
 }
 
-int apply_plan_make(struct apply_plan *a, const struct entry *want,
-		    enum plan_resolve resolve, bool git_picked, struct err *err)
+static int plan_root(struct apply_plan *a, size_t index,
+		     enum plan_resolve resolve, struct err *err)
 {
+	struct apply_root *root = &a->roots[index];
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
-	/* Others were named, and nothing of the project. */
-	bool others_alone =
-		resolve_run_has_paths(a->p) && !a->p->paths && !git_picked;
+	char **paths = resolve_run_paths(a->p, index);
+	bool home = is_home(a, index);
 	struct plan_options options = {
-		.paths = others_alone ? none
-			 : git_picked ? NULL
-				      : (const char *const *)a->p->paths,
-		.git_apart = !git_picked,
-		.partial_now = a->only != NULL,
+		.paths = (const char *const *)paths,
+		.partial = home,
+		.git_apart = !root->git_picked,
+		.partial_now = !home && root->only,
 		.refuse_special = true,
 		.refuse_unreadable = geteuid() != 0,
-		.agreed = (const char *const *)a->agreed,
-		.base_notes = &a->base,
-		.now_notes = &a->before,
+		.base_notes = home ? &root->before : &root->base,
+		.now_notes = home ? NULL : &root->before,
 		.resolve = resolve ? resolve : RESOLVE_MERGE,
-		.our_label = "project",
+		.our_label = home    ? "home"
+			     : index ? "yours"
+				     : "project",
 		.their_label = label,
-		.differences = want == &a->want && a->differences.complete
-				       ? &a->differences
-				       : NULL,
 	};
+	struct plan_counts counts;
 
-	plan_free(&a->plan);
-	a->is_complete = want == &a->want;
-	if (plan_make(a->c->store, &a->base.root, want, &a->before.root,
-		      &options, &a->plan, err) < 0 ||
-	    plan_summary_count(a->c->store, &a->plan, &a->counts, err) < 0)
+	if (home && !paths)
+		return 0;
+	if (!index) {
+		options.agreed = (const char *const *)a->agreed;
+		if (!root->picked && a->differences.complete)
+			options.differences = &a->differences;
+	}
+	if (root->git_picked || (index && root->picked))
+		options.paths = NULL;
+	else if (resolve_run_has_paths(a->p) && !paths)
+		options.paths = none; /* other roots were named */
+	plan_free(&root->plan);
+	if (plan_make(a->c->store, &options.base_notes->root,
+		      root->picked ? root->picked : &root->want,
+		      &root->before.root, &options, &root->plan, err) < 0 ||
+	    plan_summary_count(a->c->store, &root->plan, &counts, err) < 0)
 		return -err->num;
-	if (others_alone)
-		a->plan.git_skipped = 0;
-	if (apply_extra_make_plans(a, options.resolve, err) < 0)
-		return -err->num;
-	return apply_home_make_plan(a, options.resolve, err);
+	if (options.paths == none)
+		root->plan.git_skipped = 0;
+	if (index)
+		root->plan.prefix = a->changes.roots[index].prefix;
+	plan_summary_add(&a->counts, &counts);
+	return 0;
 }
 
-size_t apply_plan_list(struct apply_plan *a, struct plan ***ret)
+int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
+		    struct err *err)
 {
-	size_t count = a->extras ? a->p->session.extra_count : 0, i, n = 0;
+	size_t i;
 
-	*ret = mem_zalloc((count + 2) * sizeof(**ret));
-	(*ret)[n++] = &a->plan;
-	for (i = 0; i < count; i++)
-		(*ret)[n++] = &a->extras[i].plan;
-	(*ret)[n++] = &a->home.plan;
-	return n;
+	a->counts = (struct plan_counts){0};
+	for (i = 0; i < a->root_count; i++)
+		if (plan_root(a, i, resolve, err) < 0)
+			return is_home(a, i) ? -err->num
+					     : name_failed_root(a, i, err);
+	return 0;
 }
 
 bool apply_plan_has_steps(struct apply_plan *a)
 {
-	auto_free struct plan **plans = NULL;
-	size_t count = apply_plan_list(a, &plans), i;
+	size_t i;
 
-	for (i = 0; i < count; i++)
-		if (plans[i]->step_count)
+	for (i = 0; i < a->root_count; i++)
+		if (a->roots[i].plan.step_count)
 			return true;
 	return false;
 }
 
-/* The project, whatever is done there, and what else is changed. */
+/* The project and the home directory that was named are part of the action
+ * even when nothing is done in them. */
+static bool is_in_action(const struct apply_plan *a, size_t index)
+{
+	return !index || a->roots[index].plan.step_count ||
+	       (is_home(a, index) && resolve_run_home_paths(a->p));
+}
+
 static struct planned_root *
 list_planned_roots(struct apply_plan *a, const struct transaction_layer *layer,
 		   size_t *ret_count)
 {
-	size_t extras = a->p->session.extra_count, n = 0, i;
-	struct planned_root *roots = mem_zalloc((extras + 2) * sizeof(*roots));
+	struct planned_root *roots = mem_zalloc(a->root_count * sizeof(*roots));
+	size_t n = 0, i;
 
-	roots[n++] =
-		(struct planned_root){&a->project, &a->plan, &a->before, layer};
-	for (i = 0; i < extras; i++) {
-		struct apply_extra *x = &a->extras[i];
+	for (i = 0; i < a->root_count; i++) {
+		struct apply_root *root = &a->roots[i];
 
-		if (x->plan.step_count)
+		if (is_in_action(a, i))
 			roots[n++] = (struct planned_root){
-				&x->project, &x->plan, &x->before};
+				.project = &root->project,
+				.plan = &root->plan,
+				.before = &root->before,
+				.layer = i ? NULL : layer,
+			};
 	}
-	if (a->p->home_paths)
-		roots[n++] = (struct planned_root){
-			&a->home.project, &a->home.plan, &a->home.before};
 	*ret_count = n;
 	return roots;
 }
@@ -375,19 +505,26 @@ static int record_applied_paths(struct apply_plan *a,
 				const struct action *action, struct err *err)
 {
 	const struct session *s = &a->p->session;
-	const struct action_root *home = NULL;
+	size_t n = 0, i;
 
-	if (a->plan.step_count &&
-	    apply_log_add(s, 0, a->before.seq, action->after, &a->plan, err) <
-		    0)
-		return -err->num;
-	if (apply_extra_record(a, action, err) < 0)
-		return -err->num;
-	if (a->p->home_paths)
-		home = &action->others[action->other_count - 1];
-	if (home && home->after &&
-	    apply_log_add_home(s, a->home.before.seq, home->after, err) < 0)
-		return -err->num;
+	for (i = 0; i < a->root_count; i++) {
+		const struct apply_root *root = &a->roots[i];
+		uint64_t after;
+		int got = 0;
+
+		if (!is_in_action(a, i))
+			continue;
+		/* The other roots of the action are in the same order. */
+		after = i ? action->others[n++].after : action->after;
+		if (is_home(a, i) && after)
+			got = apply_log_add_home(s, root->before.seq, after,
+						 err);
+		else if (!is_home(a, i) && root->plan.step_count)
+			got = apply_log_add(s, i, root->before.seq, after,
+					    &root->plan, err);
+		if (got < 0)
+			return got;
+	}
 	return 0;
 }
 
@@ -400,10 +537,10 @@ static char **choose_moved_dirs(struct apply_plan *a, bool complete)
 	struct session *s = &a->p->session;
 	char **paths;
 
-	if (!complete || s->live || !a->result_is_stored || !a->is_complete)
+	if (!complete || s->live || !a->result_is_stored || a->roots[0].picked)
 		return NULL;
-	paths = move_from_upper_choose(&a->plan);
-	if (paths && !upper_busy_ruled_out(s->fd, a->changes.upper_fd))
+	paths = move_from_upper_choose(&a->roots[0].plan);
+	if (paths && !upper_busy_ruled_out(s->fd, a->changes.roots[0].upper_fd))
 		mem_list_free(&paths);
 	moved_dirs_record(s, paths);
 	return paths;
@@ -415,7 +552,8 @@ static int handle_failed_apply(struct apply_plan *a, int num)
 	struct err more;
 
 	/* What is left half done, the next command ends. */
-	if (s->live || fd_exists(a->project.workspace_fd, "next-action"))
+	if (s->live ||
+	    fd_exists(a->roots[0].project.workspace_fd, "next-action"))
 		return num;
 	if (moved_dirs_restore(s, a->c->store, &more) < 0)
 		report_warning("%s", more.text);
@@ -442,7 +580,8 @@ static int announce_apply(struct apply_plan *a, bool moved_dirs,
 {
 	struct session *s = &a->p->session;
 
-	return s->live || (!moved_dirs && a->plan.step_count < MANY_STEPS)
+	return s->live || (!moved_dirs &&
+			   a->roots[0].plan.step_count < MANY_STEPS)
 		       ? 0
 		       : session_set_state(s, RUN_APPLYING, err);
 }
@@ -480,10 +619,10 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 	};
 	char **moved_dirs = choose_moved_dirs(a, complete);
 	const struct transaction_layer layer = {
-		.upper_fd = a->changes.upper_fd,
+		.upper_fd = a->changes.roots[0].upper_fd,
 		.before = s->ended,
 		.paths = moved_dirs,
-		.changes = &a->changes.project,
+		.changes = &a->changes.roots[0].list,
 	};
 	auto_free struct planned_root *roots = NULL;
 	auto_free char *before = NULL, *after = NULL;
@@ -499,11 +638,11 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 	if (got < 0)
 		got = handle_failed_apply(a, got);
 	else if (finish_apply(a, &action))
-		action_close(a->project.workspace_fd, &action);
+		action_close(a->roots[0].project.workspace_fd, &action);
 	action_free_roots(&action);
 	if (got < 0)
 		return got;
-	before = mem_printf("%" PRIu64, a->before.seq);
+	before = mem_printf("%" PRIu64, a->roots[0].before.seq);
 	after = mem_printf("%" PRIu64, action.after);
 	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,
 		  "before", before, "after", after, NULL);

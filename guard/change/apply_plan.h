@@ -19,58 +19,46 @@
 #include "guard/change/plan_summary.h"
 #include "guard/resolve_run.h"
 
-/* The home's part of it, when paths there were named. */
-struct apply_home {
-	char **only; /* what is looked at */
-	struct project project;
-	struct snapshot before; /* also the base */
-	struct entry want;
+/* One directory of the run: the project, one of --cow, or the home directory,
+ * of which only named paths are applied. */
+struct apply_root {
+	struct project project; /* open while it is locked */
+	/* As it was when the run began, with what was applied since; of the
+	 * home directory nothing was stored then: `before` stands for it. */
+	struct snapshot base;
+	struct snapshot before; /* as apply_plan_refresh() has found it */
+	struct entry want; /* as the run left it */
 	struct plan plan;
-};
-
-/* A folder beside the project. */
-struct apply_extra {
-	struct project project;
-	struct snapshot base, before; /* as the project's own */
-	struct entry want;
-	struct plan plan;
-	/* Part of want, chosen thing by thing, or NULL: see apply_plan_make().
-	 */
+	/* The part of want that was accepted in a review; NULL: all of it. */
 	const struct entry *picked;
+	/* picked has the accepted entries of a .git, each by itself. */
 	bool git_picked;
+	/* The only paths that are read; NULL: all. */
+	char **only;
 };
 
 struct apply_plan {
 	struct context *c;
 	struct resolved_run *p; /* its session is locked, or live */
 	struct changes changes; /* against the real files */
-	struct snapshot base; /* root: with what was applied before */
-	struct snapshot before; /* the project at the last look */
-	struct project project;
-	struct entry want; /* as the run left it */
-	struct plan plan;
-	struct apply_home home;
-	struct apply_extra *extras; /* of the session's; NULL: not loaded */
+	/* In the order of changes.roots; NULL until apply_plan_load(). */
+	struct apply_root *roots;
+	size_t root_count;
 	struct plan_counts counts; /* of all plans */
 	bool changed_since; /* the layer is not what the run left */
-	bool result_is_stored; /* nobody has been at it since: it was not read
-				  again */
-	bool is_complete; /* the plan is of want as a whole */
+	/* The project's result is in the store, and its layer unchanged since.
+	 */
+	bool result_is_stored;
 	/* Of the project: plan_options.agreed; to free. */
 	char **agreed;
-	bool may_be_partial; /* nobody asks for more of the project than the
-			      * plan
-			      */
-	char **only; /* all of it that is looked at; NULL: everything */
-	struct differences differences; /* of base and want, when whole */
+	/* The caller reads no more of the project than the plan does. */
+	bool may_be_partial;
+	struct differences differences; /* of the project's base and want */
 };
 
 #define APPLY_PLAN_NONE                                                        \
 	{                                                                      \
-		.changes = CHANGES_NONE,                                       \
-		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},      \
-		.home =                                                        \
-		{.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1} }    \
+		.changes = CHANGES_NONE                                        \
 	}
 
 void apply_plan_free(struct apply_plan *a);
@@ -88,11 +76,9 @@ int apply_plan_load(struct apply_plan *a, struct err *err);
 void apply_plan_unlock(struct apply_plan *a);
 int apply_plan_refresh(struct apply_plan *a, struct err *err);
 
-/* want: a->want, or a part of it; git_picked: it has those things of a .git,
- * and no others, that are wanted, each by itself. A plan that was made before
- * goes away. */
-int apply_plan_make(struct apply_plan *a, const struct entry *want,
-		    enum plan_resolve resolve, bool git_picked,
+/* Plans every root: want, or what was picked of it. A plan that was made before
+ * is freed. */
+int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 		    struct err *err);
 
 /* For a dry run: the errors of apply_plan_execute() that can be told before. */
@@ -103,51 +89,23 @@ int apply_plan_check(struct apply_plan *a, struct err *err);
 int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		       uint64_t *ret_after, struct err *err);
 
-/* The plans of all folders, with their prefixes: the project's first, the
- * home's last. *ret: to free; how many. */
-size_t apply_plan_list(struct apply_plan *a, struct plan ***ret);
 /* Something is to be done in one of them. */
 bool apply_plan_has_steps(struct apply_plan *a);
 
-/* apply_extra.c: the folders beside the project. base: loaded already. */
-int apply_extra_load_base(struct apply_plan *a, struct err *err);
-int apply_extra_refresh(struct apply_plan *a, struct err *err);
-int apply_extra_load_want(struct apply_plan *a, struct err *err);
-int apply_extra_make_plans(struct apply_plan *a, enum plan_resolve resolve,
-			   struct err *err);
-int apply_extra_record(struct apply_plan *a, const struct action *action,
-		       struct err *err);
-void apply_extra_unlock(struct apply_plan *a);
-void apply_extra_free(struct apply_plan *a);
-
-/* The tree that the run left in a folder: from the store where nobody has been
- * at its layer since (1), else it is read (0), and where paths were named no
- * more of it than is about them. seq: of its stored result, or 0; paths: those
- * in that folder, NULL: none. */
-int apply_plan_load_want(struct apply_plan *a, const struct entry *base,
-			 int upper_fd, const struct change_list *list,
-			 uint64_t seq, char **paths, struct entry *ret,
-			 struct err *err);
-/* Says what of it is not as the run left it; prefix of the paths. */
-int apply_plan_compare(struct apply_plan *a, const struct entry *base,
-		       const struct entry *want, uint64_t seq,
-		       const char *prefix, struct err *err);
-
-/* applying_some.c: whether some paths may be all that is looked at, told from
- * what is known before the layer is read; and which ones. */
+/* apply_partial.c: whether some paths of the project may be all that is read,
+ * as far as is known before the layer is; and which ones. */
 bool apply_partial_is_possible(const struct apply_plan *a);
 int apply_partial_choose_paths(struct apply_plan *a, struct err *err);
 
-/* apply_home.c: nothing where no path in the home was named. */
-int apply_home_load(struct apply_plan *a, struct err *err);
-int apply_home_refresh(struct apply_plan *a, struct err *err);
-int apply_home_make_plan(struct apply_plan *a, enum plan_resolve resolve,
-			 struct err *err);
-void apply_home_free(struct apply_home *h);
-/* Changes of the home that were not named and are worth a word. */
+/* apply_home.c: the changes of the home directory that were named, as a list
+ * whose items are to be freed and whose strings are the changes' own; and the
+ * paths of the real home directory that they are about. */
+struct change_list apply_home_named_changes(const struct apply_plan *a);
+char **apply_home_paths_to_read(const struct change_list *named);
+/* How many others there are that are no caches. */
 size_t apply_home_count_left(const struct apply_plan *a);
 
-/* applying_say.c, for people: what is changed; what was done and what is left;
+/* apply_report.c, for people: what is changed; what was done and what is left;
  * the status to end with, since conflict markers must not be missed. */
 const char *apply_report_where(const struct apply_plan *a);
 void apply_report_done(const struct apply_plan *a);

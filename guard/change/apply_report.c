@@ -11,15 +11,16 @@
 /* What is changed, for people. */
 const char *apply_report_where(const struct apply_plan *a)
 {
-	const struct resolved_run *p = a->p;
+	const struct session *s = &a->p->session;
 	size_t i;
 
-	for (i = 0; p->extra_paths && !p->paths && i < p->session.extra_count;
-	     i++)
-		if (p->extra_paths[i])
-			return p->session.extras[i].path;
-	return p->home_paths && !p->paths ? p->session.home
-					  : p->session.project;
+	if (!resolve_run_paths(a->p, 0))
+		for (i = 1; i < s->root_count; i++)
+			if (resolve_run_paths(a->p, i))
+				return s->roots[i].path;
+	return resolve_run_home_paths(a->p) && !resolve_run_paths(a->p, 0)
+		       ? s->home
+		       : s->project;
 }
 
 static void warn_of_markers(const struct plan *plan, const struct step *step,
@@ -36,15 +37,14 @@ static void warn_of_markers(const struct plan *plan, const struct step *step,
 /* As git does: it is done, but there is work left. */
 int apply_report_markers(struct apply_plan *a, bool done)
 {
-	auto_free struct plan **plans = NULL;
-	size_t count, i, k;
+	size_t i, k;
 
 	if (!a->counts.marked)
 		return STATUS_OK;
-	count = apply_plan_list(a, &plans);
-	for (k = 0; k < count; k++)
-		for (i = 0; i < plans[k]->step_count; i++)
-			warn_of_markers(plans[k], &plans[k]->steps[i], done);
+	for (k = 0; k < a->root_count; k++)
+		for (i = 0; i < a->roots[k].plan.step_count; i++)
+			warn_of_markers(&a->roots[k].plan,
+					&a->roots[k].plan.steps[i], done);
 	if (done)
 		report_warning("%s to be put right by hand: applied, with "
 			       "conflict markers",
@@ -73,13 +73,12 @@ void apply_report_git_left(const struct apply_plan *a)
 	bool one, linked = record_get(&s->more, LAYERS_GIT) != NULL;
 	size_t i;
 
-	for (i = 0; a->extras && i < s->extra_count; i++)
-		if (a->extras[i].plan.git_skipped)
+	for (i = 1; i < s->root_count; i++)
+		if (a->roots[i].plan.git_skipped)
 			report_note("what changed in %s.git is left alone: "
 				    "guard apply %s and its path takes it over",
-				    text_quote(a->extras[i].plan.prefix),
-				    s->id);
-	if (!a->plan.git_skipped && !linked)
+				    text_quote(a->roots[i].plan.prefix), s->id);
+	if (!a->roots[0].plan.git_skipped && !linked)
 		return;
 	left = importer_left(a->c, s);
 	one = strncmp(left, "1 ", 2) == 0;
@@ -88,7 +87,7 @@ void apply_report_git_left(const struct apply_plan *a)
 			    "import %s brings %s in",
 			    left, one ? "is" : "are", s->id,
 			    one ? "it" : "them");
-	if (a->plan.git_skipped)
+	if (a->roots[0].plan.git_skipped)
 		report_note(
 			"what changed in .git is left alone; guard apply %s "
 			".git takes it over",

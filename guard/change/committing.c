@@ -31,14 +31,14 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 		.branch = o->branch,
 		.message = message,
 		.home = a->c->state.home,
-		.paths = (const char *const *)a->p->paths,
+		.paths = (const char *const *)resolve_run_paths(a->p, 0),
 		.dry = dry,
 	};
 	const char *note;
 	size_t n;
 
-	if (gitcommit_make(a->c->store, &a->base.root, want, &job, ret, err) <
-	    0)
+	if (gitcommit_make(a->c->store, &a->roots[0].base.root, want, &job, ret,
+			   err) < 0)
 		return err_context(err, o->branch ? "nothing is committed"
 						  : "nothing is applied, and "
 						    "nothing committed");

@@ -42,8 +42,8 @@ static int make_result(struct context *c, struct session *s, struct sides *ret,
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 
 	if (changes_load(s, NULL, &changes, err) < 0 ||
-	    result_make(c->store, &ret->base.root, changes.upper_fd,
-			&changes.project, NULL, &ret->made, err) < 0)
+	    result_make(c->store, &ret->base.root, changes.roots[0].upper_fd,
+			&changes.roots[0].list, NULL, &ret->made, err) < 0)
 		return -err->num;
 	ret->now = &ret->made;
 	return 0;
@@ -64,13 +64,13 @@ static int load_sides(struct context *c, struct session *s, struct sides *ret,
 			    s->id);
 	if (context_store(c, STORE_WRITE, err) < 0 ||
 	    store_refresh(c->store, err) < 0 ||
-	    catalog_load(c->store, s->base, &ret->base, err) < 0)
+	    catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
 		return -err->num;
 	ret->then = &ret->base.root;
-	if (!s->result)
+	if (!s->roots[0].result)
 		return make_result(c, s, ret, err);
 	ret->now = &ret->result.root;
-	return catalog_load(c->store, s->result, &ret->result, err);
+	return catalog_load(c->store, s->roots[0].result, &ret->result, err);
 }
 
 static int open_layer(struct session *s, const char *name, struct err *err)

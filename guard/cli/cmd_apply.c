@@ -39,13 +39,12 @@ static json_t *apply_extras_json(const struct apply *a)
 	json_t *array = json_array();
 	size_t i;
 
-	for (i = 0; i < s->extra_count; i++) {
+	for (i = 1; i < s->root_count; i++) {
 		json_t *object = json_object();
 
-		jsonout_text(object, "path", s->extras[i].path);
-		jsonout_number(object, "before", a->in.extras[i].before.seq);
-		plan_summary_json(a->in.c->store, &a->in.extras[i].plan,
-				  object);
+		jsonout_text(object, "path", s->roots[i].path);
+		jsonout_number(object, "before", a->in.roots[i].before.seq);
+		plan_summary_json(a->in.c->store, &a->in.roots[i].plan, object);
 		(void)json_array_append_new(array, object);
 	}
 	return array;
@@ -60,18 +59,18 @@ static void print_apply_json(const struct apply *a, bool applied,
 	jsonout_text(object, "run", a->in.p->session.id);
 	jsonout_text(object, "project", a->in.p->session.project);
 	(void)json_object_set_new(object, "applied", json_boolean(applied));
-	jsonout_number(object, "before", a->in.before.seq);
+	jsonout_number(object, "before", a->in.roots[0].before.seq);
 	jsonout_number(object, "after", after);
-	plan_summary_json(a->in.c->store, &a->in.plan, object);
-	if (a->in.extras)
-		(void)json_object_set_new(object, "extra",
-					  apply_extras_json(a));
-	if (a->in.p->home_paths) {
+	plan_summary_json(a->in.c->store, &a->in.roots[0].plan, object);
+	(void)json_object_set_new(object, "extra", apply_extras_json(a));
+	if (resolve_run_home_paths(a->in.p)) {
+		const struct apply_root *root =
+			&a->in.roots[a->in.root_count - 1];
 		json_t *home = json_object();
 
 		jsonout_text(home, "path", a->in.p->session.home);
-		jsonout_number(home, "before", a->in.home.before.seq);
-		plan_summary_json(a->in.c->store, &a->in.home.plan, home);
+		jsonout_number(home, "before", root->before.seq);
+		plan_summary_json(a->in.c->store, &root->plan, home);
 		(void)json_object_set_new(object, "home", home);
 	}
 	jsonout_print(object);
@@ -104,13 +103,13 @@ static char *conflict_remedy(const struct apply *a)
 /* Whoever names a .git is told what of it will be executed some day. */
 static void warn_of_git(const struct apply *a)
 {
+	const struct changes_root *root = changes_project(&a->in.changes);
 	AUTO(changes_git) struct changes_git git = {0};
 	size_t i;
 
-	if (!resolve_run_names_git(a->in.p->paths))
+	if (!resolve_run_names_git(resolve_run_paths(a->in.p, 0)))
 		return;
-	changes_git_make(&a->in.changes.project, a->in.changes.upper_fd,
-			 a->in.changes.lower_fd, &git);
+	changes_git_make(&root->list, root->upper_fd, root->lower_fd, &git);
 	for (i = 0; i < git.count; i++)
 		if (git.items[i].runs)
 			output_warn("git may execute it: %s",
@@ -119,11 +118,11 @@ static void warn_of_git(const struct apply *a)
 
 static bool run_names_git(const struct resolved_run *p)
 {
-	bool named = resolve_run_names_git(p->paths);
+	bool named = false;
 	size_t i;
 
-	for (i = 0; i < p->session.extra_count; i++)
-		named |= resolve_run_names_git(resolve_run_extra_paths(p, i));
+	for (i = 0; i < p->session.root_count; i++)
+		named |= resolve_run_names_git(resolve_run_paths(p, i));
 	return named;
 }
 
@@ -132,8 +131,9 @@ static int execute_apply(struct apply *a, struct err *err)
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 	uint64_t after;
 
-	if (a->o->commit.on && committing_make(&a->in, &a->o->commit, false,
-					       &a->in.want, &commit, err) < 0)
+	if (a->o->commit.on &&
+	    committing_make(&a->in, &a->o->commit, false, &a->in.roots[0].want,
+			    &commit, err) < 0)
 		return -err->num;
 	if (apply_plan_execute(&a->in, resolve_run_is_complete(a->in.p),
 			       run_names_git(a->in.p), &after, err) < 0)
@@ -155,8 +155,9 @@ static int end_dry_apply(struct apply *a, struct err *err)
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 
 	if (apply_plan_check(&a->in, err) < 0 ||
-	    (a->o->commit.on && committing_make(&a->in, &a->o->commit, true,
-						&a->in.want, &commit, err) < 0))
+	    (a->o->commit.on &&
+	     committing_make(&a->in, &a->o->commit, true, &a->in.roots[0].want,
+			     &commit, err) < 0))
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, false, 0);
@@ -168,13 +169,12 @@ static int end_dry_apply(struct apply *a, struct err *err)
 static void print_nothing_left(struct apply *a)
 {
 	const struct session *s = &a->in.p->session;
-	auto_free struct plan **plans = NULL;
-	size_t count = apply_plan_list(&a->in, &plans), i;
 	bool already = false, kept = false;
+	size_t i;
 
-	for (i = 0; i < count; i++) {
-		already |= plans[i]->already > 0;
-		kept |= plans[i]->kept_count > 0;
+	for (i = 0; i < a->in.root_count; i++) {
+		already |= a->in.roots[i].plan.already > 0;
+		kept |= a->in.roots[i].plan.kept_count > 0;
 	}
 	output_print("nothing is left to do%s",
 		     already && !kept ? ": all of it is in the project already"
@@ -188,7 +188,7 @@ static void print_nothing_left(struct apply *a)
 /* A run that changed the home alone waits on. */
 static int end_nothing_left(struct apply *a, struct err *err)
 {
-	if (!a->in.plan.already && !a->in.plan.git_skipped &&
+	if (!a->in.roots[0].plan.already && !a->in.roots[0].plan.git_skipped &&
 	    resolve_run_is_complete(a->in.p) && apply_home_count_left(&a->in)) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);
@@ -236,8 +236,8 @@ static int parse_yes_to_paths(struct apply *a, struct err *err)
 				    text_quote(project), text_quote(*given));
 		mem_list_add(&a->in.agreed, path_rest(path, project));
 	}
-	return changes_check(&a->in.changes.project, a->in.changes.upper_fd,
-			     a->in.changes.lower_fd, a->in.agreed, err);
+	return changes_check(changes_project(&a->in.changes), a->in.agreed,
+			     err);
 }
 
 static void free_askable(struct apply *a)
@@ -252,7 +252,7 @@ static void free_askable(struct apply *a)
 /* What would be refused all the same is not asked about. */
 static bool may_ask(const struct apply *a)
 {
-	const struct plan *plan = &a->in.plan;
+	const struct plan *plan = &a->in.roots[0].plan;
 	size_t i;
 
 	if (a->o->yes || a->o->dry || a->o->json || !isatty(STDIN_FILENO) ||
@@ -264,18 +264,14 @@ static bool may_ask(const struct apply *a)
 	return plan->refusal_count > 0;
 }
 
-static int plan_whole_run(struct apply *a, struct err *err)
-{
-	return apply_plan_make(&a->in, &a->in.want, a->o->resolve, false, err);
-}
-
 /* What is listed is all that would be done with a yes to each of them. */
 static int make_apply_plan(struct apply *a, struct err *err)
 {
-	struct plan *plan = &a->in.plan;
+	struct plan *plan = &a->in.roots[0].plan;
 	size_t i;
 
-	if (parse_yes_to_paths(a, err) < 0 || plan_whole_run(a, err) < 0)
+	if (parse_yes_to_paths(a, err) < 0 ||
+	    apply_plan_make(&a->in, a->o->resolve, err) < 0)
 		return -err->num;
 	if (!may_ask(a))
 		return 0;
@@ -285,7 +281,7 @@ static int make_apply_plan(struct apply *a, struct err *err)
 	plan->refusal_count = plan->refusal_capacity = 0;
 	for (i = 0; i < a->askable_count; i++)
 		mem_list_add(&a->in.agreed, a->askable[i].path);
-	return plan_whole_run(a, err);
+	return apply_plan_make(&a->in, a->o->resolve, err);
 }
 
 /* One by one; with a no the plan is another one. */
@@ -294,7 +290,7 @@ static int ask_about_refused(struct apply *a, struct err *err)
 	bool all = true;
 	size_t i;
 
-	if (!a->askable_count || a->in.plan.conflict_count)
+	if (!a->askable_count || a->in.roots[0].plan.conflict_count)
 		return 0;
 	mem_list_free(&a->in.agreed);
 	if (parse_yes_to_paths(a, err) < 0)
@@ -308,7 +304,7 @@ static int ask_about_refused(struct apply *a, struct err *err)
 		else
 			all = false;
 	}
-	return all ? 0 : plan_whole_run(a, err);
+	return all ? 0 : apply_plan_make(&a->in, a->o->resolve, err);
 }
 
 /* Into a branch: neither the project nor the run's state changes. */
@@ -316,18 +312,18 @@ static int commit_only(struct apply *a, struct err *err)
 {
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 
-	if (a->in.p->home_paths || a->in.p->extra_paths)
+	if (resolve_run_home_paths(a->in.p) ||
+	    resolve_run_has_extra_paths(a->in.p))
 		return fail(err, EINVAL,
 			    "a branch holds nothing but the project");
-	if (apply_plan_make(&a->in, &a->in.want, RESOLVE_THEIRS, false, err) <
-	    0)
+	if (apply_plan_make(&a->in, RESOLVE_THEIRS, err) < 0)
 		return -err->num;
 	apply_plan_unlock(&a->in);
 	if (!(output_is_quiet() && a->o->yes) &&
-	    plan_print(a->in.c->store, &a->in.plan, err) < 0)
+	    plan_print(a->in.c->store, &a->in.roots[0].plan, err) < 0)
 		return -err->num;
-	if (committing_make(&a->in, &a->o->commit, a->o->dry, &a->in.want,
-			    &commit, err) < 0)
+	if (committing_make(&a->in, &a->o->commit, a->o->dry,
+			    &a->in.roots[0].want, &commit, err) < 0)
 		return -err->num;
 	if (a->o->dry)
 		return STATUS_OK;
@@ -343,9 +339,8 @@ static int commit_only(struct apply *a, struct err *err)
 static int apply_locked(struct apply *a, struct err *err)
 {
 	auto_free char *out = NULL;
-	auto_free struct plan **plans = NULL;
 	bool blocked = false;
-	size_t count, i;
+	size_t i;
 
 	if (apply_plan_load(&a->in, err) < 0)
 		return -err->num;
@@ -353,21 +348,20 @@ static int apply_locked(struct apply *a, struct err *err)
 		return commit_only(a, err);
 	if (make_apply_plan(a, err) < 0)
 		return -err->num;
-	count = apply_plan_list(&a->in, &plans);
-	for (i = 0; i < count; i++)
+	for (i = 0; i < a->in.root_count; i++)
 		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
-		    plan_print(a->in.c->store, plans[i], err) < 0)
+		    plan_print(a->in.c->store, &a->in.roots[i].plan, err) < 0)
 			return -err->num;
 	warn_of_git(a);
-	for (i = 0; i < count; i++)
-		plan_print_choices(plans[i]);
-	for (i = 0; i < count && !a->o->json; i++)
-		plan_print_owners(plans[i]);
+	for (i = 0; i < a->in.root_count; i++)
+		plan_print_choices(&a->in.roots[i].plan);
+	for (i = 0; i < a->in.root_count && !a->o->json; i++)
+		plan_print_owners(&a->in.roots[i].plan);
 	if (ask_about_refused(a, err) < 0)
 		return -err->num;
 	out = conflict_remedy(a);
-	for (i = 0; i < count; i++)
-		blocked |= plan_print_blocks(plans[i], out);
+	for (i = 0; i < a->in.root_count; i++)
+		blocked |= plan_print_blocks(&a->in.roots[i].plan, out);
 	if (blocked) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);

@@ -33,7 +33,7 @@ static void print_diff_header(const struct session *s, const struct changes *c)
 
 /* What is shown: the groups, each with the bytes behind it. */
 struct shown_groups {
-	struct changes_group *groups;
+	struct changes_root *groups; /* borrowed */
 	size_t count;
 	struct difftext_fds *fds;
 	struct difftext_source *from;
@@ -43,20 +43,20 @@ static void shown_groups_make(struct changes *c, struct shown_groups *ret)
 {
 	size_t i;
 
-	ret->count = changes_groups(c, &ret->groups);
+	ret->groups = c->roots;
+	ret->count = c->root_count;
 	ret->fds = mem_zalloc(ret->count * sizeof(*ret->fds));
 	ret->from = mem_zalloc(ret->count * sizeof(*ret->from));
 	for (i = 0; i < ret->count; i++) {
 		ret->fds[i] = (struct difftext_fds){ret->groups[i].upper_fd,
 						    ret->groups[i].lower_fd};
 		ret->from[i] = difftext_from_run(&ret->fds[i]);
-		diffshow_sort(ret->groups[i].list);
+		diffshow_sort(&ret->groups[i].list);
 	}
 }
 
 static void shown_groups_free(struct shown_groups *v)
 {
-	free(v->groups);
 	free(v->fds);
 	free(v->from);
 }
@@ -68,11 +68,11 @@ static void write_extras_json(const struct session *s, const struct changes *c,
 	size_t i;
 
 	jsonstream_open(to, "extra", '[');
-	for (i = 0; i < c->extra_count; i++) {
-		const struct change_list *list = &c->extras[i].list;
+	for (i = 1; i < s->root_count; i++) {
+		const struct change_list *list = &c->roots[i].list;
 		json_t *object = json_object();
 
-		jsonout_text(object, "path", s->extras[i].path);
+		jsonout_text(object, "path", s->roots[i].path);
 		(void)json_object_set_new(object, "counts",
 					  diffshow_counts(list));
 		jsonstream_open(to, NULL, '{');
@@ -88,25 +88,26 @@ static const char *group_root_path(const struct session *s,
 {
 	if (v->groups[i].home)
 		return s->home;
-	return i ? s->extras[i - 1].path : s->project;
+	return s->roots[i].path;
 }
 
 static void print_diff_json(const struct session *s, const struct changes *c,
 			    const struct shown_groups *v)
 {
-	json_t *object = json_object(), *counts = diffshow_counts(&c->project);
+	json_t *object = json_object(), *counts;
 	struct jsonstream to = {0};
 	size_t i;
 
 	jsonout_text(object, "schema", "guard.diff/1");
 	(void)json_object_update_new(object, jsonout_run(s));
-	jsonout_number(counts, "home", c->home.count);
+	counts = diffshow_counts(&changes_project(c)->list);
+	jsonout_number(counts, "home", changes_home(c)->list.count);
 	(void)json_object_set_new(object, "counts", counts);
 	jsonstream_open(&to, NULL, '{');
 	jsonstream_put_all(&to, object);
-	diffshow_json(&c->project, "entries", &to);
+	diffshow_json(&changes_project(c)->list, "entries", &to);
 	write_extras_json(s, c, &to);
-	diffshow_json(&c->home, "home", &to);
+	diffshow_json(&changes_home(c)->list, "home", &to);
 	jsonstream_open(&to, "risks", '[');
 	for (i = 0; i < v->count; i++)
 		diffrisk_json(&v->groups[i], &v->from[i],
@@ -142,12 +143,12 @@ static void print_diff_lines(const struct session *s, const struct changes *c,
 	if (form == FORM_STAT)
 		print_diff_header(s, c);
 	for (i = 0; i < v->count; i++) {
-		const struct changes_group *g = &v->groups[i];
+		const struct changes_root *g = &v->groups[i];
 
 		if (form == FORM_STAT)
-			diffshow_stat(g->list, &v->from[i], g->prefix);
+			diffshow_stat(&g->list, &v->from[i], g->prefix);
 		else
-			diffshow_names(g->list, form, g->prefix);
+			diffshow_names(&g->list, form, g->prefix);
 	}
 }
 
@@ -186,12 +187,11 @@ static int mark_edited_groups(struct context *c, struct session *s,
 
 	if (got <= 0)
 		return got;
-	if (context_store(c, STORE_READ, err) < 0 ||
-	    mark_edited_list(c, s->base, &changes->project, err) < 0)
+	if (context_store(c, STORE_READ, err) < 0)
 		return -err->num;
-	for (i = 0; i < changes->extra_count; i++)
-		if (mark_edited_list(c, s->extras[i].base,
-				     &changes->extras[i].list, err) < 0)
+	for (i = 0; i < s->root_count; i++)
+		if (mark_edited_list(c, s->roots[i].base,
+				     &changes->roots[i].list, err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -263,7 +263,8 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	print_diff(&p.session, &changes, o);
 	if (!output_finish())
 		return STATUS_REFUSED;
-	return o->exit_code && changes_total(&changes) + changes.home.count;
+	return o->exit_code &&
+	       changes_total(&changes) + changes_home(&changes)->list.count;
 }
 
 int cmd_diff(int argc, char **argv)

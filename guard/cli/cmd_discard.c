@@ -51,20 +51,11 @@ static int discard_all(struct context *c, struct resolved_run *p, bool yes,
 	return STATUS_OK;
 }
 
-/* What was named in a group; NULL: nothing. */
-static char **group_operand_paths(const struct resolved_run *p, size_t group,
-				  bool home)
-{
-	if (home)
-		return p->home_paths;
-	return group ? resolve_run_extra_paths(p, group - 1) : p->paths;
-}
-
-static int check_named(const struct changes_group *g, char *const *paths,
+static int check_named(const struct changes_root *g, char *const *paths,
 		       struct err *err)
 {
 	for (; paths && *paths; paths++)
-		if (!changes_has(g->list, *paths))
+		if (!changes_has(&g->list, *paths))
 			return fail(err, ENOENT,
 				    "the run has no change at %s%s", g->prefix,
 				    text_quote(*paths));
@@ -72,16 +63,15 @@ static int check_named(const struct changes_group *g, char *const *paths,
 }
 
 /* "upper", "upper-2", "home-upper": the folder of a group's layer. To free. */
-static char *group_layer_name(const struct changes_group *groups, size_t index)
+static char *group_layer_name(const struct changes_root *groups, size_t index)
 {
 	if (groups[index].home)
 		return mem_strdup("home-upper");
-	return index ? session_extra_dir(index - 1, "upper")
-		     : mem_strdup("upper");
+	return session_root_dir(index, "upper");
 }
 
 static void list_discard_parts(const struct resolved_run *p,
-			       const struct changes_group *groups, size_t count,
+			       const struct changes_root *groups, size_t count,
 			       struct action *ret)
 {
 	size_t i, k;
@@ -89,7 +79,7 @@ static void list_discard_parts(const struct resolved_run *p,
 	for (i = 0; i < count; i++) {
 		auto_free char *layer = group_layer_name(groups, i);
 		/* One that lies in another one goes with it. */
-		char **named = group_operand_paths(p, i, groups[i].home);
+		char **named = resolve_run_paths(p, i);
 		AUTO(pathset)
 		struct pathset paths = pathset_make((const char *const *)named);
 
@@ -102,7 +92,7 @@ static void list_discard_parts(const struct resolved_run *p,
 	}
 }
 
-static int revert_parts(struct context *c, const struct changes_group *groups,
+static int revert_parts(struct context *c, const struct changes_root *groups,
 			const struct action *a, struct err *err)
 {
 	size_t group = 0, i;
@@ -127,7 +117,7 @@ static int revert_parts(struct context *c, const struct changes_group *groups,
 
 /* All of them or none: what was taken out is put back by an error, too. */
 static int execute_discard(struct context *c, struct session *s,
-			   const struct changes_group *groups,
+			   const struct changes_root *groups,
 			   const struct action *a, struct err *err)
 {
 	auto_close int fd =
@@ -169,7 +159,7 @@ static int end_empty_run(struct context *c, struct session *s, struct err *err)
 
 	if (changes_load_own(c, s, &changes, err) < 0)
 		return -err->num;
-	if (changes_total(&changes) || changes_count_home(&changes.home))
+	if (changes_total(&changes) || changes_count_home(&changes))
 		return STATUS_OK;
 	if (retire_discard(c, s, err) < 0)
 		return -err->num;
@@ -179,7 +169,7 @@ static int end_empty_run(struct context *c, struct session *s, struct err *err)
 }
 
 static int discard_parts(struct context *c, struct resolved_run *p,
-			 const struct changes_group *groups, size_t count,
+			 const struct changes_root *groups, size_t count,
 			 struct err *err)
 {
 	AUTO(action)
@@ -198,13 +188,13 @@ static int discard_parts(struct context *c, struct resolved_run *p,
 	return end_empty_run(c, &p->session, err);
 }
 
-static size_t count_group_changes(const struct changes_group *groups,
+static size_t count_group_changes(const struct changes_root *groups,
 				  size_t count)
 {
 	size_t n = 0, i;
 
 	for (i = 0; i < count; i++)
-		n += groups[i].list->count;
+		n += groups[i].list.count;
 	return n;
 }
 
@@ -212,18 +202,17 @@ static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 			 struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
-	auto_free struct changes_group *groups = NULL;
+	struct changes_root *groups;
 	size_t count, all, i;
 
 	if (changes_load_own(c, &p->session, &changes, err) < 0)
 		return -err->num;
 	if (resolve_run_check(p, &changes, err) < 0)
 		return -err->num;
-	count = changes_groups(&changes, &groups);
+	groups = changes.roots;
+	count = changes.root_count;
 	for (i = 0; i < count; i++)
-		if (check_named(&groups[i],
-				group_operand_paths(p, i, groups[i].home),
-				err) < 0)
+		if (check_named(&groups[i], resolve_run_paths(p, i), err) < 0)
 			return -err->num;
 	changes_find_moves(&changes);
 	all = count_group_changes(groups, count);

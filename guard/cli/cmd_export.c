@@ -98,7 +98,7 @@ static int export_run(struct export *x, int count, char **argv, int dashed,
 			   err) < 0)
 		return -err->num;
 	return write_tar(x, &run_trees.base.root, &run_trees.result,
-			 resolved_run.paths, err);
+			 resolve_run_paths(&resolved_run, 0), err);
 }
 
 /* Each path as `guard show SNAP:PATH` takes it, all in one snapshot. */

@@ -199,7 +199,7 @@ static void report_other_commits(const struct session *s)
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct err ignored;
 
-	if (s->extra_count && changes_load(s, NULL, &changes, &ignored) == 0)
+	if (s->root_count > 1 && changes_load(s, NULL, &changes, &ignored) == 0)
 		changes_report_excluded(&changes, "imports are", true);
 }
 

@@ -67,7 +67,8 @@ static int patch_command(struct context *c, int count, char **argv, int dashed,
 		    0)
 		return -err->num;
 	job = (struct gitpatch_job){
-		.paths = (const char *const *)resolved_run.paths,
+		.paths = (const char *const *)resolve_run_paths(&resolved_run,
+								0),
 		.repository = resolved_run.session.project,
 		.home = c->state.home,
 	};

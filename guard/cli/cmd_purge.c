@@ -99,14 +99,13 @@ static int clear_root(int session_fd, const char *layer_name, const char *root,
 static int clear_run(const struct session *s, const char *path, bool dry,
 		     struct err *err)
 {
-	int got = clear_root(s->fd, "upper", s->project, path, dry, err);
-	int any = got;
+	int got = 0, any = 0;
 	size_t i;
 
-	for (i = 0; got >= 0 && i < s->extra_count; i++) {
-		auto_free char *upper = session_extra_dir(i, "upper");
+	for (i = 0; got >= 0 && i < s->root_count; i++) {
+		auto_free char *upper = session_root_dir(i, "upper");
 
-		got = clear_root(s->fd, upper, s->extras[i].path, path, dry,
+		got = clear_root(s->fd, upper, s->roots[i].path, path, dry,
 				 err);
 		any |= got;
 	}

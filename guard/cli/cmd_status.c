@@ -36,10 +36,10 @@ static bool is_shown_run(const struct session *s,
 		return true;
 	if (!run_state_pending(s->state))
 		return false;
-	for (i = 0; i < s->extra_count; i++)
-		if (path_below(o->project, s->extras[i].path))
+	for (i = 0; i < s->root_count; i++)
+		if (path_below(o->project, s->roots[i].path))
 			return true;
-	return path_below(o->project, s->project);
+	return false;
 }
 
 struct status_counts {
@@ -62,7 +62,7 @@ static int count_run_changes(const struct session *s,
 		return -err->num;
 	changes_find_moves(&changes);
 	changes_count_all(&changes, &ret->n);
-	ret->home = changes_count_home(&changes.home);
+	ret->home = changes_count_home(&changes);
 	return 0;
 }
 
@@ -116,11 +116,12 @@ static void each_overlap(const struct session_list *list,
 
 	for (i = 0; i < list->count; i++)
 		for (k = 0; k < i; k++) {
-			if (strcmp(list->items[i].project,
+			if (!layers[i].root_count || !layers[k].root_count ||
+			    strcmp(list->items[i].project,
 				   list->items[k].project) != 0)
 				continue;
-			overlaps_find(&layers[k].project, &layers[i].project,
-				      &overlap);
+			overlaps_find(&layers[k].roots[0].list,
+				      &layers[i].roots[0].list, &overlap);
 			if (overlap.count)
 				each(arg, &list->items[k], &list->items[i],
 				     &overlap);

@@ -60,10 +60,10 @@ static const char *find_layer_dir(const struct session *s, const char *path,
 	size_t i;
 
 	*ret_directory = NULL;
-	for (i = 0; i < s->extra_count; i++)
-		if (path_below(path, s->extras[i].path)) {
-			*ret_directory = session_extra_dir(i, "upper");
-			return path_rest(path, s->extras[i].path);
+	for (i = 1; i < s->root_count; i++)
+		if (path_below(path, s->roots[i].path)) {
+			*ret_directory = session_root_dir(i, "upper");
+			return path_rest(path, s->roots[i].path);
 		}
 	if (path_below(path, s->project)) {
 		*ret_directory = mem_strdup("upper");
@@ -84,10 +84,10 @@ static bool is_shown_by_layer(const struct session *s, const char *path)
 {
 	size_t i;
 
-	for (i = 0; i < s->extra_count; i++)
-		if (path_below(path, s->extras[i].path))
+	for (i = 0; i < s->root_count; i++)
+		if (path_below(path, s->roots[i].path))
 			return true;
-	return path_below(path, s->project);
+	return false;
 }
 
 static int fail_elsewhere(const char *path, struct err *err)
@@ -126,13 +126,13 @@ int runview_result(struct context *c, const struct session *s, const char *path,
 	const char *rest = path_below(path, s->project)
 				   ? path_rest(path, s->project)
 				   : path;
-	uint64_t seq = s->result;
+	uint64_t seq = s->roots[0].result;
 	size_t i;
 
-	for (i = 0; i < s->extra_count; i++)
-		if (path_below(path, s->extras[i].path)) {
-			rest = path_rest(path, s->extras[i].path);
-			seq = s->extras[i].result;
+	for (i = 1; i < s->root_count; i++)
+		if (path_below(path, s->roots[i].path)) {
+			rest = path_rest(path, s->roots[i].path);
+			seq = s->roots[i].result;
 		}
 	if (!seq || !path_ok(rest))
 		return 0;
@@ -230,7 +230,7 @@ static int list_project(struct context *c, const struct session *s,
 		return got;
 	if (got)
 		return tree_list(c->store, &e, form, err);
-	if (!s->result)
+	if (!s->roots[0].result)
 		return fail(err, ENODATA,
 			    "the result of run %s is not stored (yet); guard "
 			    "diff %s shows what it changed",

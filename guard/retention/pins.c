@@ -163,7 +163,8 @@ static int add_base_pins(int dirfd, const struct session_list *runs,
 		got = session_base(&s, false, err);
 		if (got < 0 && got != -ENODATA)
 			return err_context(err, "%s", text_quote(name));
-		pins_add(to, s.base);
+		if (got > 0)
+			pins_add(to, (uint64_t)got);
 	}
 	return 0;
 }
@@ -248,7 +249,7 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 		/* One that an undo would have to be refilled from stays. */
 		if (!is_finished_run(&runs, &named, runs.items[i].id) ||
 		    moved_dirs_any(&runs.items[i]))
-			pins_add(&pins, runs.items[i].result);
+			pins_add(&pins, runs.items[i].roots[0].result);
 	}
 	if (add_base_pins(state->runs_fd, &runs, &named, &pins, err) < 0 ||
 	    add_base_pins(state->trash_fd, NULL, &named, &pins, err) < 0)

@@ -69,10 +69,10 @@ static void print_risk_head(bool *printed, const char *where)
 	*printed = true;
 }
 
-void diffrisk_print(const struct changes_group *g,
+void diffrisk_print(const struct changes_root *g,
 		    const struct difftext_source *from)
 {
-	const struct change_list *list = g->list;
+	const struct change_list *list = &g->list;
 	AUTO(collapse_risks) struct collapse_risks collapsed = {0};
 	AUTO(buf) struct buf where = {0};
 	bool any = false;
@@ -106,11 +106,11 @@ void diffrisk_print(const struct changes_group *g,
 	}
 }
 
-void diffrisk_json(const struct changes_group *g,
+void diffrisk_json(const struct changes_root *g,
 		   const struct difftext_source *from, const char *dir,
 		   struct jsonstream *to)
 {
-	const struct change_list *list = g->list;
+	const struct change_list *list = &g->list;
 	size_t i, k;
 
 	for (i = 0; i < list->count; i++) {

@@ -9,11 +9,11 @@
 #include "guard/jsonstream.h"
 
 /* A section on stdout, nothing when there is none. */
-void diffrisk_print(const struct changes_group *g,
+void diffrisk_print(const struct changes_root *g,
 		    const struct difftext_source *from);
 /* {"path", "home", "folder", "level", "text"} into an array. folder: of the
  * paths, absolute. */
-void diffrisk_json(const struct changes_group *g,
+void diffrisk_json(const struct changes_root *g,
 		   const struct difftext_source *from, const char *dir,
 		   struct jsonstream *to);
 

@@ -61,10 +61,10 @@ void diffshow_sort(struct change_list *list)
 	VEC_SORT(list, by_kind);
 }
 
-void diffshow_texts(const struct changes_group *g,
+void diffshow_texts(const struct changes_root *g,
 		    const struct difftext_source *from)
 {
-	const struct change_list *list = g->list;
+	const struct change_list *list = &g->list;
 	AUTO(buf) struct buf heading = {0};
 	size_t i;
 
@@ -179,13 +179,13 @@ void diffshow_json(const struct change_list *list, const char *key,
 	jsonstream_close(to, ']');
 }
 
-void diffshow_moves(const struct changes_group *g, const char *heading,
+void diffshow_moves(const struct changes_root *g, const char *heading,
 		    struct jsonstream *to)
 {
 	size_t i;
 
-	for (i = 0; i < g->list->move_count; i++) {
-		const struct change_move *m = &g->list->moves[i];
+	for (i = 0; i < g->list.move_count; i++) {
+		const struct change_move *m = &g->list.moves[i];
 		json_t *object;
 
 		if (m->half || m->with_dir)

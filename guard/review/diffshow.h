@@ -37,7 +37,7 @@ void diffshow_head(const struct session *s, struct buf *to);
 void diffshow_sort(struct change_list *list);
 
 /* All on stdout. prefix: of each name, a group's own. */
-void diffshow_texts(const struct changes_group *g,
+void diffshow_texts(const struct changes_root *g,
 		    const struct difftext_source *from);
 void diffshow_stat(const struct change_list *list,
 		   const struct difftext_source *from, const char *prefix);
@@ -51,7 +51,7 @@ void diffshow_json(const struct change_list *list, const char *key,
 		   struct jsonstream *to);
 /* {"from", "to", "home", "folder", "similarity", ...} into an array: the lines
  * that people are shown. folder: of the paths, absolute. */
-void diffshow_moves(const struct changes_group *g, const char *dir,
+void diffshow_moves(const struct changes_root *g, const char *dir,
 		    struct jsonstream *to);
 
 #endif

@@ -312,8 +312,9 @@ static json_t *json_point(const struct snapshot *s)
 }
 
 static void print_differences_json(const struct point_pair *s,
-				   struct change_list *list)
+				   struct changes_root *root)
 {
+	struct change_list *list = &root->list;
 	json_t *object = json_object();
 	struct jsonstream to = {0};
 
@@ -326,7 +327,7 @@ static void print_differences_json(const struct point_pair *s,
 	jsonstream_put_all(&to, object);
 	diffshow_json(list, "entries", &to);
 	jsonstream_open(&to, "moves", '[');
-	diffshow_moves(&(struct changes_group){.list = list}, s->a->base, &to);
+	diffshow_moves(root, s->a->base, &to);
 	jsonstream_close(&to, ']');
 	jsonstream_close(&to, '}');
 }
@@ -335,14 +336,14 @@ static void print_differences(const struct point_pair *s,
 			      struct changes *changes,
 			      const struct diff_options *o)
 {
-	struct change_list *list = &changes->project;
+	struct change_list *list = &changes_project(changes)->list;
 	struct snapbytes bytes = {s->store, &s->a->top, &s->b->top};
 	const struct difftext_source from = snapbytes_source(&bytes);
 
 	diffshow_sort(list);
 	switch (o->form) {
 	case FORM_JSON:
-		print_differences_json(s, list);
+		print_differences_json(s, changes_project(changes));
 		break;
 	case FORM_STAT:
 		print_points(s, list);
@@ -351,12 +352,7 @@ static void print_differences(const struct point_pair *s,
 	case FORM_TEXT:
 		print_points(s, list);
 		listing_print(changes, stdout);
-		diffshow_texts(&(struct changes_group){.list = list,
-						       .upper_fd = -1,
-						       .lower_fd = -1,
-						       .prefix = "",
-						       .where = ""},
-			       &from);
+		diffshow_texts(changes_project(changes), &from);
 		break;
 	default:
 		diffshow_names(list, o->form, "");
@@ -434,15 +430,15 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	      const struct diff_options *o, struct err *err)
 {
 	AUTO(diff_point) struct diff_point a = {0}, b = {0};
-	AUTO(changes) struct changes changes = CHANGES_NONE;
+	AUTO(changes) struct changes changes = changes_of_project();
+	struct change_list *list = &changes_project(&changes)->list;
 	struct point_pair s = {.a = &a, .b = &b};
 
-	if (compare_points(c, argv, points, &s, &changes.project, err) < 0)
+	if (compare_points(c, argv, points, &s, list, err) < 0)
 		return -err->num;
 	snapbytes_find_moves(&(struct snapbytes){c->store, &a.top, &b.top},
-			     &changes.project);
-	if (keep_named_paths(&s, argv + points, count - points,
-			     &changes.project, err) < 0)
+			     list);
+	if (keep_named_paths(&s, argv + points, count - points, list, err) < 0)
 		return -err->num;
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
@@ -450,5 +446,5 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	print_differences(&s, &changes, o);
 	if (!output_finish())
 		return STATUS_REFUSED;
-	return o->exit_code && changes.project.count;
+	return o->exit_code && list->count;
 }

@@ -16,10 +16,10 @@
 /* Lines of a section in front of the questions. */
 #define FIRST_LINES_MAX 12
 
-/* Of one folder of the run. */
+/* One root of the run. */
 struct part {
 	struct review review;
-	struct apply_extra *extra; /* NULL: the project */
+	struct apply_root *root;
 	struct entry picked;
 	bool complete, git; /* of what was picked */
 };
@@ -55,44 +55,29 @@ static bool is_in_scope(const struct resolved_run *p, char *const *paths)
 	return paths || !resolve_run_has_paths(p);
 }
 
-static int make_project_review(struct review_session *v, struct part *part,
-			       struct err *err)
+static int make_root_review(struct review_session *v, size_t index,
+			    struct err *err)
 {
 	struct apply_plan *a = v->a;
-	const struct review_options options = {
-		.paths = (const char *const *)a->p->paths,
-		.plan = &a->plan,
-		.here = &a->before.root,
-	};
-
-	if (!is_in_scope(a->p, a->p->paths))
-		return 0;
-	if (review_make(a->c->store, &a->base.root, &a->want, &options,
-			&part->review, err) < 0)
-		return -err->num;
-	part->review.may_agree = true;
-	return 0;
-}
-
-static int make_extra_review(struct review_session *v, size_t index,
-			     struct part *part, struct err *err)
-{
-	struct apply_plan *a = v->a;
-	struct apply_extra *x = &a->extras[index];
-	char *const *paths = resolve_run_extra_paths(a->p, index);
+	struct apply_root *root = &a->roots[index];
+	struct part *part = &v->parts[index];
+	char *const *paths = resolve_run_paths(a->p, index);
 	const struct review_options options = {
 		.paths = (const char *const *)paths,
-		.plan = &x->plan,
-		.here = &x->before.root,
+		.plan = &root->plan,
+		.here = &root->before.root,
 	};
 
-	part->extra = x;
+	part->root = root;
 	if (!is_in_scope(a->p, paths))
 		return 0;
-	if (review_make(a->c->store, &x->base.root, &x->want, &options,
+	if (review_make(a->c->store, &root->base.root, &root->want, &options,
 			&part->review, err) < 0)
 		return -err->num;
-	part->review.prefix = x->plan.prefix;
+	if (index)
+		part->review.prefix = root->plan.prefix;
+	else
+		part->review.may_agree = true;
 	return 0;
 }
 
@@ -103,22 +88,20 @@ static int load_review(struct review_session *v, struct err *err)
 	struct apply_plan *a = v->a;
 	size_t i;
 
-	if (a->p->home_paths)
+	if (resolve_run_home_paths(a->p))
 		return fail(err, ENOTSUP,
 			    "a review is of the project: guard diff %s %s "
 			    "shows what changed in your home folder, guard "
 			    "apply takes it",
 			    a->p->session.id, "~");
 	if (apply_plan_load(a, err) < 0 ||
-	    apply_plan_make(a, &a->want, RESOLVE_NOT, false, err) < 0)
+	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
 		return -err->num;
 	apply_plan_unlock(a);
-	v->count = a->p->session.extra_count + 1;
+	v->count = a->p->session.root_count;
 	v->parts = mem_zalloc(v->count * sizeof(*v->parts));
-	if (make_project_review(v, &v->parts[0], err) < 0)
-		return -err->num;
-	for (i = 1; i < v->count; i++)
-		if (make_extra_review(v, i - 1, &v->parts[i], err) < 0)
+	for (i = 0; i < v->count; i++)
+		if (make_root_review(v, i, err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -274,11 +257,10 @@ static enum plan_resolve ask_to_resolve(void)
  * user's own. */
 static bool has_unshown_changes(struct apply_plan *a)
 {
-	auto_free struct plan **plans = NULL;
-	size_t count = apply_plan_list(a, &plans), n = 0, i, k;
+	size_t n = 0, i, k;
 
-	for (k = 0; k < count; k++) {
-		const struct plan *plan = plans[k];
+	for (k = 0; k < a->root_count; k++) {
+		const struct plan *plan = &a->roots[k].plan;
 
 		n += plan->over_count;
 		for (i = 0; i < plan->step_count; i++) {
@@ -298,13 +280,12 @@ static bool has_unshown_changes(struct apply_plan *a)
 
 static bool is_any_plan_blocked(struct apply_plan *a)
 {
-	auto_free struct plan **plans = NULL;
-	size_t count = apply_plan_list(a, &plans), i;
 	bool blocked = false;
+	size_t i;
 
-	for (i = 0; i < count; i++) {
-		plan_print_choices(plans[i]);
-		blocked |= plan_print_blocks(plans[i], NULL);
+	for (i = 0; i < a->root_count; i++) {
+		plan_print_choices(&a->roots[i].plan);
+		blocked |= plan_print_blocks(&a->roots[i].plan, NULL);
 	}
 	return blocked;
 }
@@ -313,12 +294,10 @@ static bool is_any_plan_blocked(struct apply_plan *a)
  * shown now. */
 static int resolve_conflicts(struct review_session *v, struct err *err)
 {
-	const struct part *project = &v->parts[0];
 	struct apply_plan *a = v->a;
 
 	for (;;) {
-		if (apply_plan_make(a, &project->picked, v->resolve,
-				    project->git, err) < 0)
+		if (apply_plan_make(a, v->resolve, err) < 0)
 			return -err->num;
 		if (is_any_plan_blocked(a)) {
 			apply_plan_unlock(a);
@@ -352,15 +331,12 @@ static int build_accepted_trees(struct review_session *v, bool *ret_complete,
 		entry_free(&p->picked);
 		p->complete = false;
 		if (!p->review.store)
-			entry_copy(&p->picked, p->extra ? &p->extra->base.root
-							: &v->a->base.root);
+			entry_copy(&p->picked, &p->root->base.root);
 		else if (review_make_accepted(&p->review, &p->picked,
 					      &p->complete, &p->git, err) < 0)
 			return -err->num;
-		if (p->extra) {
-			p->extra->picked = &p->picked;
-			p->extra->git_picked = p->git;
-		}
+		p->root->picked = &p->picked;
+		p->root->git_picked = p->git;
 		*ret_complete &= p->complete;
 		*ret_git |= p->git;
 	}

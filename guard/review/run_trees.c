@@ -9,19 +9,22 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 		   struct run_trees *ret, struct err *err)
 {
 	struct session *s = &p->session;
+	char **home = resolve_run_home_paths(p);
+	struct changes_root *root;
 	int seq;
 
-	if (p->home_paths)
+	if (home)
 		return fail(err, ENOTSUP,
 			    "%s lies in your home folder: %s of the project",
-			    text_quote(p->home_paths[0]), what);
-	if (p->extra_paths)
+			    text_quote(home[0]), what);
+	if (resolve_run_has_extra_paths(p))
 		return fail(err, ENOTSUP,
 			    "%s of the project, not of a folder of --cow",
 			    what);
-	if (changes_load(s, NULL, &ret->changes, err) < 0 ||
-	    changes_check(&ret->changes.project, ret->changes.upper_fd,
-			  ret->changes.lower_fd, p->paths, err) < 0 ||
+	if (changes_load(s, NULL, &ret->changes, err) < 0)
+		return -err->num;
+	root = changes_project(&ret->changes);
+	if (changes_check(root, resolve_run_paths(p, 0), err) < 0 ||
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	if (!resolve_run_has_paths(p))
@@ -35,10 +38,10 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 			    "stored",
 			    s->id);
 	if (store_refresh(c->store, err) < 0 ||
-	    catalog_load(c->store, s->base, &ret->base, err) < 0)
+	    catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
 		return -err->num;
-	return result_make(c->store, &ret->base.root, ret->changes.upper_fd,
-			   &ret->changes.project, NULL, &ret->result, err);
+	return result_make(c->store, &ret->base.root, root->upper_fd,
+			   &root->list, NULL, &ret->result, err);
 }
 
 void run_trees_free(struct run_trees *s)

@@ -79,12 +79,10 @@ static int take_base_snapshots(const struct run *run, struct timestamp start,
 			settings_init(&settings);
 		settings_limit(&settings, store);
 		settings_free(&settings);
-		got = take_dir_snapshot(run, &state, store, run->project, start,
-					&s->base, err);
 	}
-	for (i = 0; got == 0 && i < s->extra_count; i++)
-		got = take_dir_snapshot(run, &state, store, s->extras[i].path,
-					start, &s->extras[i].base, err);
+	for (i = 0; got == 0 && i < s->root_count; i++)
+		got = take_dir_snapshot(run, &state, store, s->roots[i].path,
+					start, &s->roots[i].base, err);
 	store_free(&store);
 	state_close(&state);
 	return got;
@@ -115,7 +113,8 @@ static void run_base_worker(struct run *run, struct timestamp start,
 	if (take_base_snapshots(run, start, &session, &err) < 0)
 		(void)session_write_base(&session, 0, err.text, &err);
 	else
-		(void)session_write_base(&session, session.base, NULL, &err);
+		(void)session_write_base(&session, session.roots[0].base, NULL,
+					 &err);
 	/* Nobody waits for what follows. */
 	(void)close(base_lock);
 	retire_expired_trash();

@@ -109,8 +109,8 @@ static void __attribute__((noreturn)) count_usage(int run_fd, int result_fd)
 		_exit(1);
 	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		usage_add(0, parts[i], &u);
-	for (i = 0;; i++) {
-		auto_free char *upper = session_extra_dir(i, "upper");
+	for (i = 1;; i++) {
+		auto_free char *upper = session_root_dir(i, "upper");
 
 		if (faccessat(0, upper, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 			break;

@@ -98,15 +98,12 @@ void gid_cache_recall(struct session *s, int workspaces_fd)
 
 	if (!list_other_gids(&gid_summary, &count))
 		return;
-	if (find_recorded_gids(workspaces_fd, s->project, s->project_dev,
-			       s->project_ino, gid_summary, count) > 0)
-		record_add(&s->more, LAYERS_ONE_GROUP, s->project);
-	for (i = 0; i < s->extra_count; i++)
-		if (find_recorded_gids(workspaces_fd, s->extras[i].path,
-				       s->extras[i].dev, s->extras[i].ino,
+	for (i = 0; i < s->root_count; i++)
+		if (find_recorded_gids(workspaces_fd, s->roots[i].path,
+				       s->roots[i].dev, s->roots[i].ino,
 				       gid_summary, count) > 0)
 			record_add(&s->more, LAYERS_ONE_GROUP,
-				   s->extras[i].path);
+				   s->roots[i].path);
 }
 
 const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
@@ -121,13 +118,13 @@ const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
 		return NULL;
 	for (i = 0; (path = record_get_nth(&s->more, LAYERS_ONE_GROUP, i));
 	     i++) {
-		uint64_t dev = s->project_dev, ino = s->project_ino;
+		uint64_t dev = s->roots[0].dev, ino = s->roots[0].ino;
 
-		for (k = 0; k < s->extra_count; k++) {
-			if (strcmp(s->extras[k].path, path) != 0)
+		for (k = 1; k < s->root_count; k++) {
+			if (strcmp(s->roots[k].path, path) != 0)
 				continue;
-			dev = s->extras[k].dev;
-			ino = s->extras[k].ino;
+			dev = s->roots[k].dev;
+			ino = s->roots[k].ino;
 		}
 		if (find_recorded_gids(workspaces_fd, path, dev, ino,
 				       gid_summary, count) == 0)

@@ -80,11 +80,10 @@ bool read_only_exec_is_unchanged(const struct read_only_exec *l,
 
 	if (!l || timestamp_compare(l->ended, s->started) >= 0 ||
 	    timestamp_compare(s->started, s->ended) > 0 ||
-	    timestamp_compare(c->project.newest, l->ended) >= 0 ||
 	    timestamp_compare(git->newest, l->ended) >= 0)
 		return false;
-	for (i = 0; i < c->extra_count; i++)
-		if (timestamp_compare(c->extras[i].list.newest, l->ended) >= 0)
+	for (i = 0; i < s->root_count; i++)
+		if (timestamp_compare(c->roots[i].list.newest, l->ended) >= 0)
 			return false;
-	return home_is_same(l, s, &c->home);
+	return home_is_same(l, s, &changes_home(c)->list);
 }

@@ -138,7 +138,7 @@ static int add_cow(struct run *run, const char *path, struct err *err)
 	/* As for the project itself. */
 	if (recover_project(&run->context, path, err) < 0)
 		return -err->num;
-	return session_add_extra(&run->session, path, fd, err);
+	return session_add_root(&run->session, path, fd, err);
 }
 
 int run_add_cows(struct run *run, char *const *paths, struct err *err)
@@ -158,10 +158,10 @@ int run_check_cows(const struct run *run, struct err *err)
 	size_t i, k;
 
 	for (i = 0; got == 0 && paths[i]; i++) {
-		for (k = 0; k < s->extra_count; k++)
-			if (strcmp(s->extras[k].path, paths[i]) == 0)
+		for (k = 1; k < s->root_count; k++)
+			if (strcmp(s->roots[k].path, paths[i]) == 0)
 				break;
-		if (k == s->extra_count)
+		if (k == s->root_count)
 			got = fail(err, EINVAL,
 				   "--cow is for a new run: one that goes on "
 				   "keeps the folders that it began with");

@@ -99,92 +99,50 @@ static bool is_stored_result(struct store *store, uint64_t before,
 	return same;
 }
 
-/* One of the run's folders: the project, or the n-th beside it. */
-struct result_job {
-	size_t root_index;
-	const char *path;
-	uint64_t base;
-	uint64_t before; /* the result it had, or 0 */
-	int upper_fd, lower_fd;
-	const struct change_list *changes;
-};
-
-/* A folder as the run leaves it, as a snapshot: from now on every file that
- * the run made can be had back too, whatever becomes of its layer. */
-static int store_root_result(struct run *run, struct store *store,
-			     const struct result_job *job, uint64_t *ret_seq,
+/* Stores a root as the run leaves it, as a snapshot: from now on every file
+ * that the run made can be restored, whatever becomes of its layer. */
+static int store_root_result(struct run *run, struct store *store, size_t index,
+			     const struct changes_root *changes,
 			     struct err *err)
 {
+	struct session_root *root = &run->session.roots[index];
+	uint64_t before = run->results_before ? run->results_before[index] : 0;
 	struct snapshot base = {0}, result = {0};
-	int got = catalog_load(store, job->base, &base, err);
+	int got = catalog_load(store, root->base, &base, err);
 
 	if (got == 0)
-		got = apply_log_rebase_ended(store, &run->session,
-					     job->root_index, &base.root,
-					     job->lower_fd, err);
+		got = apply_log_rebase_ended(store, &run->session, index,
+					     &base.root, changes->lower_fd,
+					     err);
 	if (got == 0)
-		got = result_make(store, &base.root, job->upper_fd,
-				  job->changes, NULL, &result.root, err);
-	if (got == 0 && is_stored_result(store, job->before, &result.root)) {
-		*ret_seq = job->before;
+		got = result_make(store, &base.root, changes->upper_fd,
+				  &changes->list, NULL, &result.root, err);
+	if (got == 0 && is_stored_result(store, before, &result.root)) {
+		root->result = before;
 	} else if (got == 0) {
 		result.reason = mem_strdup("post-run");
 		result.run_id = mem_strdup(run->session.id);
 		result.command = mem_strdup(run->session.command);
 		result.message = mem_strdup("");
-		result.root_path = mem_strdup(job->path);
+		result.root_path = mem_strdup(root->path);
 		result.root_dev = base.root_dev;
 		result.parent = base.seq;
 		result.time = run->session.ended;
 		result.uid = geteuid();
-		count_result(&result, &base, job->changes);
+		count_result(&result, &base, &changes->list);
 		got = catalog_add(store, &result, err);
 		if (got == 0)
-			*ret_seq = result.seq;
+			root->result = result.seq;
 	}
 	snapshot_free(&base);
 	snapshot_free(&result);
 	return got;
 }
 
-static int store_project_result(struct run *run, struct store *store,
-				const struct changes *c, struct err *err)
-{
-	struct session *s = &run->session;
-	const uint64_t *before = run->results_before;
-	const struct result_job job = {
-		.path = s->project,
-		.base = s->base,
-		.before = before ? before[s->extra_count] : 0,
-		.upper_fd = c->upper_fd,
-		.lower_fd = c->lower_fd,
-		.changes = &c->project,
-	};
-
-	return store_root_result(run, store, &job, &s->result, err);
-}
-
-static int store_extra_result(struct run *run, struct store *store,
-			      const struct changes *c, size_t i,
-			      struct err *err)
-{
-	struct extra *e = &run->session.extras[i];
-	const struct result_job job = {
-		.root_index = i + 1,
-		.path = e->path,
-		.base = e->base,
-		.before = run->results_before ? run->results_before[i] : 0,
-		.upper_fd = c->extras[i].upper_fd,
-		.lower_fd = c->extras[i].lower_fd,
-		.changes = &c->extras[i].list,
-	};
-
-	return store_root_result(run, store, &job, &e->result, err);
-}
-
 static int store_results(struct run *run, const struct changes *c,
 			 struct err *err)
 {
+	struct session *s = &run->session;
 	struct store *store = NULL;
 	size_t i;
 	int got;
@@ -193,11 +151,10 @@ static int store_results(struct run *run, const struct changes *c,
 		return 0;
 	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
 			 err);
-	if (got == 0 && c->project.count)
-		got = store_project_result(run, store, c, err);
-	for (i = 0; got == 0 && i < c->extra_count; i++)
-		if (c->extras[i].list.count)
-			got = store_extra_result(run, store, c, i, err);
+	for (i = 0; got == 0 && i < s->root_count; i++)
+		if (c->roots[i].list.count)
+			got = store_root_result(run, store, i, &c->roots[i],
+						err);
 	store_free(&store);
 	return got;
 }
@@ -365,7 +322,7 @@ int run_end(struct run *run, int status, struct err *err)
 	if (obeyed)
 		run->ui->agent_changes(&run->session);
 	got = load_run_changes(run, &changes, &git, err);
-	any = changes_total(&changes) || changes_count_home(&changes.home);
+	any = changes_total(&changes) || changes_count_home(&changes);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
 	    read_only_exec_is_unchanged(run->read_only_exec, &run->session,
 					&changes, &git))
@@ -379,7 +336,7 @@ int run_end(struct run *run, int status, struct err *err)
 	 * power cut takes of it. Any other is on disk from here on. */
 	if (!any && !git.count) {
 		report_stale_gids(run);
-		drop_unchanged_run(run, changes.home.count > 0);
+		drop_unchanged_run(run, changes_home(&changes)->list.count > 0);
 		retire_runs(&run->context);
 		return 0;
 	}

@@ -31,13 +31,13 @@ static int add_mount(struct run *run, const char *path, struct err *err)
 		record_add(&s->more, LAYERS_UNCOVERED, path);
 		return 0;
 	}
-	if (s->extra_count >= MOUNTS_MAX)
+	if (s->root_count > MOUNTS_MAX)
 		return fail(err, E2BIG,
 			    "more than %d mounts in %s: unmount some, or run "
 			    "guard in a folder with fewer",
 			    MOUNTS_MAX, text_quote(run->project));
 	if (recover_project(&run->context, path, err) < 0 ||
-	    session_add_extra(s, path, fd, err) < 0)
+	    session_add_root(s, path, fd, err) < 0)
 		return -err->num;
 	return add_mounts_below(run, path, err);
 }
@@ -62,10 +62,10 @@ static int add_mounts_below(struct run *run, const char *path, struct err *err)
 int run_add_mounts(struct run *run, struct err *err)
 {
 	struct session *s = &run->session;
-	size_t cows = s->extra_count, i;
+	size_t cows = s->root_count, i;
 
-	for (i = 0; i < cows; i++)
-		if (add_mounts_below(run, s->extras[i].path, err) < 0)
+	for (i = 1; i < cows; i++)
+		if (add_mounts_below(run, s->roots[i].path, err) < 0)
 			return -err->num;
 	return add_mounts_below(run, run->project, err);
 }

@@ -94,13 +94,10 @@ static void save_and_clear_results(struct run *run)
 	struct session *s = &run->session;
 	size_t i;
 
-	run->results_before =
-		mem_resize(NULL, s->extra_count + 1, sizeof(uint64_t));
-	run->results_before[s->extra_count] = s->result;
-	s->result = 0;
-	for (i = 0; i < s->extra_count; i++) {
-		run->results_before[i] = s->extras[i].result;
-		s->extras[i].result = 0;
+	run->results_before = mem_resize(NULL, s->root_count, sizeof(uint64_t));
+	for (i = 0; i < s->root_count; i++) {
+		run->results_before[i] = s->roots[i].result;
+		s->roots[i].result = 0;
 	}
 }
 
@@ -111,9 +108,8 @@ void run_restore_results(struct run *run)
 
 	if (!run->results_before)
 		return;
-	s->result = run->results_before[s->extra_count];
-	for (i = 0; i < s->extra_count; i++)
-		s->extras[i].result = run->results_before[i];
+	for (i = 0; i < s->root_count; i++)
+		s->roots[i].result = run->results_before[i];
 }
 
 /* --continue: the named run, else the newest one that waits. */

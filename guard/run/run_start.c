@@ -144,9 +144,9 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 		    text_quote(run->project), networks[o->net],
 		    buf_text(&agent),
 		    o->resume ? ", going on with its layer" : "");
-	for (i = 0; i < run->session.extra_count; i++)
-		buf_printf(&extras, "%s%s", i ? ", " : "",
-			   text_quote(run->session.extras[i].path));
+	for (i = 1; i < run->session.root_count; i++)
+		buf_printf(&extras, "%s%s", i > 1 ? ", " : "",
+			   text_quote(run->session.roots[i].path));
 	if (extras.len)
 		report_note(
 			"each with a layer of its own, reviewed and applied "
@@ -165,8 +165,8 @@ static bool holds_cow(const struct run *run, const char *path)
 {
 	size_t i;
 
-	for (i = 0; i < run->session.extra_count; i++)
-		if (path_below(run->session.extras[i].path, path))
+	for (i = 1; i < run->session.root_count; i++)
+		if (path_below(run->session.roots[i].path, path))
 			return true;
 	return false;
 }

@@ -50,8 +50,8 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 		.result_fd = -1,
 	};
 	/* It goes on where it ended. */
-	if (s->result) {
-		d->last.seq = s->result;
+	if (s->roots[0].result) {
+		d->last.seq = s->roots[0].result;
 		d->last.since = s->ended;
 	}
 }
@@ -172,8 +172,8 @@ static int store_version(struct session *s, struct run_versions_result *at,
 	if (upper < 0)
 		return fail_errno(err, "open the run's layer");
 	if (store_open(&store, state.store_path, STORE_WRITE, err) < 0 ||
-	    catalog_load(store, s->base, &base, err) < 0 ||
-	    load_last_version(store, s->base, at, &last, err) < 0)
+	    catalog_load(store, s->roots[0].base, &base, err) < 0 ||
+	    load_last_version(store, s->roots[0].base, at, &last, err) < 0)
 		return -err->num;
 	live_tree.store = store;
 	live_tree.upper_fd = upper;

@@ -279,20 +279,28 @@ static void add_change(struct change_list *list, enum change_kind kind,
 
 static void summary_body(void)
 {
-	struct changes c = CHANGES_NONE;
+	struct changes_root roots[] = {
+		{.upper_fd = -1, .lower_fd = -1, .prefix = "", .where = ""},
+		{.upper_fd = -1,
+		 .lower_fd = -1,
+		 .prefix = "~/",
+		 .where = " in your home folder",
+		 .home = true},
+	};
+	struct changes c = {.roots = roots, .root_count = 2};
 	struct session s = {.id = "3mk9zq-4t"};
 	size_t i;
 
 	for (i = 0; i < DELETIONS; i++) {
 		auto_free char *path = mem_printf("gone%zu.", i);
 
-		add_change(&c.project, CHANGE_DELETED, 0, path);
+		add_change(&roots[0].list, CHANGE_DELETED, 0, path);
 		path[0] = 'n';
-		add_change(&c.project, CHANGE_ADDED, 0, path);
+		add_change(&roots[0].list, CHANGE_ADDED, 0, path);
 	}
-	add_change(&c.project, CHANGE_MODIFIED, CHANGE_GIT, ".git/HEAD");
-	add_change(&c.home, CHANGE_ADDED, 0, ".cache/x");
-	add_change(&c.home, CHANGE_ADDED, 0, ".bashrc");
+	add_change(&roots[0].list, CHANGE_MODIFIED, CHANGE_GIT, ".git/HEAD");
+	add_change(&roots[1].list, CHANGE_ADDED, 0, ".cache/x");
+	add_change(&roots[1].list, CHANGE_ADDED, 0, ".bashrc");
 	output_run_summary(&s, &c);
 }
 

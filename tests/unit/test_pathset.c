@@ -72,7 +72,7 @@ static void test_no_list_is_everything_and_an_empty_one_nothing(void **state)
 static size_t asked_for(int count)
 {
 	const struct meta file = {.mode = S_IFREG | 0644};
-	AUTO(change_list) struct change_list list = {0};
+	struct changes_root root = {.upper_fd = -1, .lower_fd = AT_FDCWD};
 	char **names = NULL;
 	struct err err;
 	int i;
@@ -81,15 +81,16 @@ static size_t asked_for(int count)
 		char name[32];
 
 		(void)snprintf(name, sizeof(name), "d/f%06d", i);
-		change_list_add(&list, name, CHANGE_ADDED, 0, NULL, &file);
+		change_list_add(&root.list, name, CHANGE_ADDED, 0, NULL, &file);
 		if (i % 2)
 			mem_list_add(&names, name);
 	}
 	asked = 0;
-	assert_int_equal(changes_check(&list, -1, AT_FDCWD, names, &err), 0);
-	changes_filter(&list, (const char *const *)names);
-	assert_int_equal(list.count, count / 2);
+	assert_int_equal(changes_check(&root, names, &err), 0);
+	changes_filter(&root.list, (const char *const *)names);
+	assert_int_equal(root.list.count, count / 2);
 	mem_list_free(&names);
+	change_list_free(&root.list);
 	return asked;
 }
 

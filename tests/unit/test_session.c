@@ -65,9 +65,9 @@ static void test_create_and_open(void **state)
 	lab.s.started = (struct timestamp){1790000000, 5};
 	lab.s.ended = (struct timestamp){1790000001, 999999999};
 	lab.s.status = 137;
-	lab.s.result = 1ULL << 60;
+	lab.s.roots[0].result = 1ULL << 60;
 	lab.s.times = 3;
-	lab.s.project_ino = UINT64_MAX - 5;
+	lab.s.roots[0].ino = UINT64_MAX - 5;
 	record_add(&lab.s.more, "layer-note", "one\ntwo");
 	record_add(&lab.s.more, "layer-note", "three");
 	assert_int_equal(session_save(&lab.s, &err), 0);
@@ -83,8 +83,8 @@ static void test_create_and_open(void **state)
 	assert_int_equal(s.started.nsec, 5);
 	assert_int_equal(s.ended.nsec, 999999999);
 	assert_int_equal(s.status, 137);
-	assert_true(s.result == 1ULL << 60);
-	assert_true(s.project_ino == UINT64_MAX - 5);
+	assert_true(s.roots[0].result == 1ULL << 60);
+	assert_true(s.roots[0].ino == UINT64_MAX - 5);
 	assert_int_equal(s.times, 3);
 	assert_int_equal(s.more.count, 2);
 	assert_string_equal(record_get_nth(&s.more, "layer-note", 1), "three");
@@ -208,26 +208,26 @@ test_a_second_folder_makes_a_record_that_older_guards_refuse(void **state)
 	lab_open(&lab, "project");
 	assert_int_equal(record_version(&lab), 1);
 	folder = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(session_add_extra(&lab.s, "/a\nb", folder, &err), 0);
-	assert_int_equal(session_add_extra(&lab.s, "/c d", folder, &err), 0);
+	assert_int_equal(session_add_root(&lab.s, "/a\nb", folder, &err), 0);
+	assert_int_equal(session_add_root(&lab.s, "/c d", folder, &err), 0);
 	assert_int_equal(fstatat(lab.s.fd, "upper-2", &st, 0), 0);
-	lab.s.extras[1].result = 1ULL << 60;
+	lab.s.roots[2].result = 1ULL << 60;
 	assert_int_equal(session_save(&lab.s, &err), 0);
 	assert_int_equal(record_version(&lab), 2);
-	lab.s.extras[0].base = 7;
-	lab.s.extras[1].base = 8;
+	lab.s.roots[1].base = 7;
+	lab.s.roots[2].base = 8;
 	assert_int_equal(session_write_base(&lab.s, 6, NULL, &err), 0);
 	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
 			 0);
-	assert_int_equal(s.extra_count, 2);
-	assert_string_equal(s.extras[0].path, "/a\nb");
-	assert_string_equal(s.extras[1].path, "/c d");
+	assert_int_equal(s.root_count, 3);
+	assert_string_equal(s.roots[1].path, "/a\nb");
+	assert_string_equal(s.roots[2].path, "/c d");
 	assert_int_equal(fstat(folder, &st), 0);
-	assert_int_equal(s.extras[1].ino, st.st_ino);
-	assert_int_equal(s.extras[1].result, 1ULL << 60);
-	assert_int_equal(s.base, 6);
-	assert_int_equal(s.extras[0].base, 7);
-	assert_int_equal(s.extras[1].base, 8);
+	assert_int_equal(s.roots[2].ino, st.st_ino);
+	assert_int_equal(s.roots[2].result, 1ULL << 60);
+	assert_int_equal(s.roots[0].base, 6);
+	assert_int_equal(s.roots[1].base, 7);
+	assert_int_equal(s.roots[2].base, 8);
 	session_free(&s);
 	(void)close(folder);
 	lab_close(&lab);
@@ -332,16 +332,16 @@ static void test_going_on(void **state)
 	(void)state;
 	lab_open(&lab, "p");
 	lab.s.times = 1;
-	lab.s.result = 7;
+	lab.s.roots[0].result = 7;
 	assert_int_equal(session_set_state(&lab.s, RUN_ENDED, &err), 0);
 	lab.s.times = 2;
-	lab.s.result = 0;
+	lab.s.roots[0].result = 0;
 	assert_int_equal(session_set_state(&lab.s, RUN_RUNNING, &err), 0);
 	assert_int_equal(state_of(&lab, &live), RUN_RUNNING);
 	assert_true(live);
 	/* A later record counts, whatever lies beside it. */
 	assert_int_equal(session_store_resumed(&lab.s, &err), 0);
-	lab.s.result = 8;
+	lab.s.roots[0].result = 8;
 	lab.s.state = RUN_ENDED;
 	assert_int_equal(session_save(&lab.s, &err), 0);
 	assert_int_equal(session_store_resumed(&lab.s, &err), 0);
@@ -477,8 +477,10 @@ static void test_base_is_waited_for(void **state)
 		(void)close(lock);
 		if (session_open(lab.runs_fd, lab.s.id, false, &s, &err) < 0)
 			_exit(1);
-		_exit(session_base(&s, true, &err) == 42 && s.base == 42 ? 0
-									 : 2);
+		_exit(session_base(&s, true, &err) == 42 &&
+				      s.roots[0].base == 42
+			      ? 0
+			      : 2);
 	}
 	until_waiting(pid);
 	assert_int_equal(session_base(&lab.s, false, &err), 0);
@@ -488,7 +490,7 @@ static void test_base_is_waited_for(void **state)
 	assert_int_equal(status, 0);
 	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
 			 0);
-	assert_int_equal(s.base, 42);
+	assert_int_equal(s.roots[0].base, 42);
 	session_free(&s);
 	lab_close(&lab);
 }
@@ -507,7 +509,7 @@ static void test_base_that_failed(void **state)
 	/* The session itself opens all the same. */
 	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
 			 0);
-	assert_int_equal(s.base, 0);
+	assert_int_equal(s.roots[0].base, 0);
 	session_free(&s);
 	lab_close(&lab);
 }
