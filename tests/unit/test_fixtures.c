@@ -2,7 +2,7 @@
  * Records and journals as guard 0.1.0 left them, byte for byte (tests/data):
  * each is read with all that it holds, and written again as it was.
  */
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -71,10 +71,10 @@ static void a_run_of_several_folders_is_read_and_written(void **state)
 	assert_string_equal(s.project, "/root/project");
 	assert_int_equal(s.started.sec, 1790000000);
 	assert_int_equal(s.status, 128);
-	assert_int_equal(s.result, 7);
-	assert_int_equal(s.extra_count, 2);
-	assert_string_equal(s.extras[0].path, "/root/beside");
-	assert_int_equal(s.extras[0].result, 8);
+	assert_int_equal(s.roots[0].result, 7);
+	assert_int_equal(s.root_count, 3);
+	assert_string_equal(s.roots[1].path, "/root/beside");
+	assert_int_equal(s.roots[1].result, 8);
 	assert_string_equal(more(&s, "uncovered"), "/root/project/mounted");
 	assert_string_equal(more(&s, "git-folder"), "/root/main/.git");
 	assert_string_equal(more(&s, "option"), "--cow=/root/beside");
@@ -94,7 +94,7 @@ static void a_run_that_is_applied_is_read_and_written(void **state)
 
 	load_run(box, RECORD "record-1-applied", "3liuxt-zo", &bytes, &s);
 	assert_int_equal(s.state, RUN_APPLIED);
-	assert_int_equal(s.extra_count, 0);
+	assert_int_equal(s.root_count, 1);
 	assert_int_equal(s.times, 1);
 	assert_string_equal(more(&s, "taken"), "made");
 	assert_string_equal(more(&s, "imported"), "refs/guard/3liuxt-zo");
@@ -125,7 +125,7 @@ static void an_action_on_one_folder_is_read_and_written(void **state)
 	assert_string_equal(a.kind, "apply");
 	assert_int_equal(a.before, 5);
 	assert_int_equal(a.after, 6);
-	assert_false(a.whole);
+	assert_false(a.complete);
 }
 
 static void an_undo_on_several_folders_is_read_and_written(void **state)
@@ -133,10 +133,10 @@ static void an_undo_on_several_folders_is_read_and_written(void **state)
 	AUTO(action) struct action a = {0};
 
 	load_action(*state, ACTION "2-undo", &a);
-	assert_string_equal(a.undoes, "apply");
-	assert_int_equal(a.takes, 275);
+	assert_string_equal(a.undone_kind, "apply");
+	assert_int_equal(a.undone_before, 275);
 	assert_int_equal(a.first, 275);
-	assert_true(a.whole);
+	assert_true(a.complete);
 	assert_int_equal(a.other_count, 2);
 	assert_string_equal(a.others[1].path, "/home/tester");
 	assert_string_equal(a.others[1].only[0], ".config/app/edited");
@@ -163,19 +163,20 @@ static void describe(const struct journal *j, struct buf *to)
 {
 	static const char *const kinds[] = {
 		[OP_DELETE] = "delete", [OP_REPLACE] = "replace",
-		[OP_CREATE] = "create", [OP_RIDE] = "child",
+		[OP_CREATE] = "create", [OP_CHILD] = "child",
 		[OP_META] = "metadata",
 	};
 	size_t i, k;
 
-	for (i = 0; i < j->root_count; i++) {
-		const struct journal_root *r = &j->roots[i];
+	for (i = 0; i < j->roots.count; i++) {
+		const struct journal_root *r = &j->roots.items[i];
 
 		buf_printf(to, "'%s':", r->path);
-		for (k = 0; k < r->op_count; k++)
+		for (k = 0; k < r->ops.count; k++)
 			buf_printf(to, "%s %s%s%s", k ? "," : "",
-				   kinds[r->ops[k].kind],
-				   *r->ops[k].path ? " " : "", r->ops[k].path);
+				   kinds[r->ops.items[k].kind],
+				   *r->ops.items[k].path ? " " : "",
+				   r->ops.items[k].path);
 		buf_printf(to, "; ");
 	}
 }
@@ -189,7 +190,7 @@ static void load_journal(struct folder_box *box, const char *fixture,
 	put_fixture(box->fd, fixture, JOURNAL_NAME, bytes);
 	ok(journal_load(box->fd, ret, &err));
 	assert_string_equal(ret->action, "apply");
-	assert_int_equal(ret->root_count, 3);
+	assert_int_equal(ret->roots.count, 3);
 	describe(ret, &text);
 	assert_string_equal(
 		buf_text(&text),
@@ -213,7 +214,7 @@ static void a_journal_is_read_and_written(void **state)
 	load_journal(box, JOURNAL "v4-prepared", &bytes, &j);
 	assert_int_equal(j.state, JOURNAL_PREPARED);
 	ok(journal_remove(box->fd, &err));
-	ok(journal_put(box->fd, &j, &set, &err));
+	ok(journal_add_to_set(box->fd, &j, &set, &err));
 	ok(atomic_set_publish(&set, NULL, &err));
 	ok(journal_write_table(box->fd, &j, &err));
 	ok(journal_set_state(box->fd, &j, JOURNAL_PREPARED, &err));
@@ -230,7 +231,7 @@ static void a_journal_before_its_table_is_read_and_written(void **state)
 
 	load_journal(box, JOURNAL "v4-staging", &bytes, &j);
 	assert_int_equal(j.state, JOURNAL_STAGING);
-	ok(journal_put(box->fd, &j, &set, &err));
+	ok(journal_add_to_set(box->fd, &j, &set, &err));
 	ok(atomic_set_publish(&set, NULL, &err));
 	is_the_fixture(box->fd, JOURNAL_NAME, &bytes);
 }
