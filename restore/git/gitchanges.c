@@ -34,22 +34,13 @@ void gitchanges_skip(struct gitchanges *c, const char *path, const char *why)
 	c->notes[c->note_count++] = mem_printf("%s: %s", text_quote(path), why);
 }
 
-static int append_blob_bytes(void *arg, const void *data, size_t len,
-			     struct err *err)
-{
-	(void)err;
-	buf_add(arg, data, len);
-	return 0;
-}
-
 static int read_entry(struct gitchanges *c, const struct entry *e,
 		      struct buf *to, struct err *err)
 {
 	if (e && S_ISLNK(e->mode))
 		buf_add_text(to, e->link);
 	else if (e && S_ISREG(e->mode))
-		return content_each(c->store, &e->content, append_blob_bytes,
-				    to, err);
+		return content_append(c->store, &e->content, to, err);
 	return 0;
 }
 

@@ -128,14 +128,6 @@ static bool sum_up(struct index *x)
 	return sum_index_extensions(x);
 }
 
-static int append_index_bytes(void *arg, const void *data, size_t len,
-			      struct err *err)
-{
-	(void)err;
-	buf_add(arg, data, len);
-	return 0;
-}
-
 int gitindex_same(struct store *store, const struct entry *a,
 		  const struct entry *b, struct err *err)
 {
@@ -149,8 +141,7 @@ int gitindex_same(struct store *store, const struct entry *a,
 		if (!S_ISREG(both[i]->mode) || !both[i]->size ||
 		    both[i]->size > INDEX_MAX)
 			return 0;
-		if (content_each(store, &both[i]->content, append_index_bytes,
-				 bytes[i], err) < 0)
+		if (content_append(store, &both[i]->content, bytes[i], err) < 0)
 			return -err->num;
 	}
 	x.data = first.data;

@@ -117,14 +117,6 @@ static unsigned int patch_mode(const struct entry *e)
 	return e->mode & 0100 ? 0100755 : 0100644;
 }
 
-static int append_side_bytes(void *arg, const void *data, size_t len,
-			     struct err *err)
-{
-	(void)err;
-	buf_add(arg, data, len);
-	return 0;
-}
-
 static int read_patch_side(const struct patch_maker *m, const char *path,
 			   const struct entry *e, struct buf *ret,
 			   struct err *err)
@@ -133,8 +125,7 @@ static int read_patch_side(const struct patch_maker *m, const char *path,
 		buf_add_text(ret, e->link);
 	if (!S_ISREG(e->mode))
 		return 0;
-	if (content_each(m->store, &e->content, append_side_bytes, ret, err) <
-	    0)
+	if (content_append(m->store, &e->content, ret, err) < 0)
 		return -err->num;
 	return m->repo ? gitclean_bytes(m->git, m->repo, path, ret, err) : 0;
 }

@@ -85,14 +85,6 @@ static int add_logged_id(struct gitrefs *r, const struct gitid *id,
 	return 0;
 }
 
-static int append_ref_bytes(void *arg, const void *data, size_t len,
-			    struct err *err)
-{
-	(void)err;
-	buf_add(arg, data, len);
-	return 0;
-}
-
 /* 1: read; 0: it is nothing that can be read, which is noted. */
 static int read_ref_file(struct gitrefs *r, const char *path,
 			 const struct entry *e, struct buf *to, struct err *err)
@@ -112,7 +104,7 @@ static int read_ref_file(struct gitrefs *r, const char *path,
 		return fail(err, EFBIG, "the run's %s has %s: too much",
 			    text_quote(path), text_size(e->size));
 	if (e->content.type != OBJECT_NONE &&
-	    content_each(r->store, &e->content, append_ref_bytes, to, err) < 0)
+	    content_append(r->store, &e->content, to, err) < 0)
 		return -err->num;
 	(void)buf_text(to);
 	return 1;

@@ -34,21 +34,13 @@ static int stored_file_key(void *arg, const struct moves_file *f, bool added,
 	return 0;
 }
 
-static int append_file_bytes(void *arg, const void *data, size_t len,
-			     struct err *err)
-{
-	(void)err;
-	buf_add(arg, data, len);
-	return 0;
-}
-
 static int read_stored_bytes(void *arg, const struct moves_file *f, bool added,
 			     struct buf *to, struct err *err)
 {
 	const struct moves_store *s = arg;
 	const struct entry *e = s->entry(s->arg, f, added);
 
-	return content_each(s->store, &e->content, append_file_bytes, to, err);
+	return content_append(s->store, &e->content, to, err);
 }
 
 struct moves_source moves_of_store(struct moves_store *s)

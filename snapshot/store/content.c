@@ -314,6 +314,20 @@ int content_each(struct store *s, const struct oid *id,
 	return got < 0 ? got : 0;
 }
 
+static int append_piece(void *arg, const void *data, size_t len,
+			struct err *err)
+{
+	(void)err;
+	buf_add(arg, data, len);
+	return 0;
+}
+
+int content_append(struct store *s, const struct oid *id, struct buf *to,
+		   struct err *err)
+{
+	return content_each(s, id, append_piece, to, err);
+}
+
 struct compare {
 	int fd;
 	unsigned char *piece; /* CHUNK_MAX bytes */

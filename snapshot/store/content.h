@@ -54,6 +54,9 @@ int content_each(struct store *s, const struct oid *id,
 		 int (*each)(void *arg, const void *data, size_t len,
 			     struct err *err),
 		 void *arg, struct err *err);
+/* Appends the bytes to a buffer. The caller bounds their number. */
+int content_append(struct store *s, const struct oid *id, struct buf *to,
+		   struct err *err);
 
 /* Passes the ranges that content_write() writes, in order, to each(): the data
  * between the holes, with lengths above 0. Reads no chunks. */
