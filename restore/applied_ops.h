@@ -25,6 +25,7 @@ struct applied_ops {
 	bool own; /* paths and entries are copies that the list owns */
 };
 
+/* Frees the list, and the copies that it owns. */
 void applied_ops_free(struct applied_ops *d);
 /* Adds an operation. path and to must outlive the list unless d->own is set,
  * which copies both. The order is free; a path may be added twice, once as

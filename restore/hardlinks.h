@@ -13,6 +13,7 @@ struct hardlinks {
  * remembered then. The result is valid until hardlinks_free(). */
 const char *hardlinks_first(struct hardlinks *f, uint64_t group,
 			    const char *path);
+/* Forgets all groups. */
 void hardlinks_free(struct hardlinks *f);
 
 #endif

@@ -96,6 +96,7 @@ struct journal {
 	VEC(struct journal_root) roots;
 };
 
+/* Frees the journal and the entries that it owns. */
 void journal_free(struct journal *j);
 /* Allocates empty entries for an operation without a plan. They are freed with
  * the journal. */
@@ -143,6 +144,7 @@ bool journal_orphan_exists(int workspace_fd);
 int journal_join_write(int workspace_fd, const char *first, struct err *err);
 /* Path of the first root, to free; NULL: no join record. */
 char *journal_join_first(int workspace_fd);
+/* Removes the join record; not synced. A missing record is no error. */
 void journal_join_drop(int workspace_fd);
 
 #define JOURNAL_OP_NAME_LEN 32

@@ -28,6 +28,8 @@ struct live_tree {
 	size_t deferred; /* files for the next version */
 };
 
+/* Builds the tree of the new version in *ret_root, and updates
+ * r->read_budget and r->deferred. Returns 0 or a negative errno. */
 int live_tree_make(struct live_tree *r, struct entry *ret_root,
 		   struct err *err);
 

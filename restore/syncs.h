@@ -40,6 +40,7 @@ void syncs_add_all(struct syncs *s);
 /* Syncs the set. fs_fd: an open directory on the file system that holds all of
  * the files. Returns 0 or a negative errno. */
 int syncs_run(struct syncs *s, int fs_fd, struct err *err);
+/* Closes the descriptors and empties the set. */
 void syncs_free(struct syncs *s);
 
 #endif

@@ -52,6 +52,7 @@ int tarfile_data(struct tarfile *t, const void *data, size_t len,
 		 struct err *err);
 /* Writes the end of the archive. Without it the archive is invalid. */
 int tarfile_close(struct tarfile *t, struct err *err);
+/* Frees the writer; an archive without tarfile_close() has no end. */
 void tarfile_free(struct tarfile **t);
 
 #endif

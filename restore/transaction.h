@@ -78,6 +78,8 @@ struct recovered {
  * -EBUSY: another guard process holds the lock. */
 int project_open(const char *path, int workspaces_fd, bool make,
 		 struct project *ret, struct err *err);
+/* Closes and unlocks the project. A project that was never opened is
+ * ignored. */
 void project_close(struct project *p);
 
 /* Opens a directory (O_PATH) one path component at a time from "/", without
@@ -105,6 +107,8 @@ struct project_after {
 	catalog_with with; /* see catalog_add_with() */
 	void *with_arg;
 };
+/* Stores the state after an action as a snapshot: o->before plus the
+ * operations in o->did; changes of other processes are not in it. */
 int project_snapshot_after(struct store *store, struct project *p,
 			   const struct project_after *o, struct snapshot *ret,
 			   struct err *err);

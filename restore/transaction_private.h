@@ -45,6 +45,7 @@ struct txn {
 		path_cursor; /* to the directory of the current operation */
 };
 
+/* Closes the staging directory and frees everything but the operations. */
 void txn_free(struct txn *t);
 
 /* Whether the caller cancels the transaction, see struct transaction. */
@@ -52,6 +53,8 @@ bool txn_is_cancelled(const struct txn *t);
 /* -EINTR with this text when the transaction is cancelled, else 0. */
 int txn_check_cancelled(const struct txn *t, const char *text, struct err *err);
 
+/* Turns the steps of the plan into operations in t->part and compares each
+ * with the disk. -EBUSY: an entry differs from the plan. */
 int txn_preflight(struct txn *t, const struct plan *plan, struct err *err);
 /* Checks the permissions for all operations of the
  * preflight. Returns 0 or a negative errno with the path. */
@@ -65,6 +68,8 @@ int txn_stage(struct txn *t, struct syncs *to, struct err *err);
 /* Creates the new files in an existing staging directory. Uses only t->store,
  * the operations and t->staging_fd. */
 int txn_stage_into(struct txn *t, struct syncs *to, struct err *err);
+/* Applies all operations and syncs the project. On an error some of them may
+ * be done: txn_rollback() reverts these. */
 int txn_forward(struct txn *t, struct err *err);
 /* Reverts all operations that are done. Continues after a failure and returns
  * the first error. */
@@ -121,6 +126,7 @@ struct txn_all {
 	size_t count;
 };
 
+/* Frees all roots and the journal. */
 void txn_all_free(struct txn_all *all);
 /* Creates a struct txn for each root of the journal, without a project. */
 void txn_all_make_roots(struct txn_all *all);

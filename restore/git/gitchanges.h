@@ -47,7 +47,9 @@ int gitchanges_add(void *arg, const char *path, const struct entry *a,
  * a directory than the base of the run. */
 int gitchanges_check_dirs(const struct gitchanges *c, const git_tree *without,
 			  struct err *err);
+/* Notes a skipped path with the reason. */
 void gitchanges_skip(struct gitchanges *c, const char *path, const char *why);
+/* Frees the changes and notes; the fields of the caller stay. */
 void gitchanges_done(struct gitchanges *c);
 
 #endif

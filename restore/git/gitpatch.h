@@ -46,6 +46,8 @@ struct gitpatch_job {
 	const char *home; /* its settings count; NULL: the repository's */
 };
 
+/* Prints the patch from old to now to the sink. Returns 0 or a negative
+ * errno; errors of sink->add() are returned unchanged. */
 int gitpatch_make(struct store *store, const struct entry *old,
 		  const struct entry *now, const struct gitpatch_job *job,
 		  const struct gitpatch_sink *sink, struct err *err);

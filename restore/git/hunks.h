@@ -35,6 +35,7 @@ struct hunks {
 	size_t added, removed; /* lines */
 };
 
+/* Frees the hunks, not the two texts. */
 void hunks_free(struct hunks *h);
 
 /* 0, or 1: at least one side is not text (*ret stays empty). */

@@ -68,6 +68,7 @@ struct moves_source {
 	void *arg;
 };
 
+/* Frees both sides; the paths are borrowed. */
 void moves_free(struct moves *m);
 /* Appends to a side, in path order; the path is borrowed. */
 void moves_add(struct moves_side *side, const char *path, uint32_t mode,

@@ -18,7 +18,9 @@ struct moves_work {
 	uint64_t similar_bytes; /* read so far */
 };
 
+/* Whether the item has no pair yet. */
 bool moves_is_free(const struct moves_file *f);
+/* Makes a pair of two items. */
 void moves_pair(struct moves *m, uint32_t deleted, uint32_t added,
 		unsigned percent);
 /* Pairs files with the same bytes when only one pair is possible. */
@@ -29,6 +31,7 @@ void moves_exact_rest(struct moves_work *w);
 void moves_vote(struct moves_work *w);
 /* The place of the file if its directory moved as a whole; MOVES_NONE. */
 uint32_t moves_expected(const struct moves_work *w, uint32_t deleted);
+/* Pairs similar texts. */
 void moves_similar(struct moves_work *w);
 /* Pairs directories, and files that moved with them. */
 void moves_dirs(struct moves_work *w);

@@ -31,6 +31,7 @@ struct moves_trees {
  * {0} before and must not be moved in memory. */
 void moves_trees_add(struct moves_trees *t, const char *path,
 		     const struct entry *e, bool added);
+/* Sorts the added entries and finds the moves among them. */
 void moves_trees_find(struct moves_trees *t, struct store *store);
 
 /* wanted(): whether the entry may be an end of a move. Added entries are not
@@ -40,6 +41,7 @@ int moves_trees_make(struct store *store, const struct entry *old,
 		     bool (*wanted)(void *arg, const char *path,
 				    const struct entry *e),
 		     void *arg, struct moves_trees *ret, struct err *err);
+/* Frees all copies of entries and paths. */
 void moves_trees_free(struct moves_trees *t);
 /* The move that begins at path, or (added) ends there; NULL: none. */
 const struct moves_file *moves_trees_at(const struct moves_trees *t,

@@ -17,6 +17,7 @@ struct lookup {
 	VEC(struct lookup_level) levels;
 };
 
+/* Frees the loaded directories; the struct can be used again. */
 void lookup_free(struct lookup *l);
 
 /* Like tree_lookup(): 1 and a copy in *ret; 0 and an empty *ret (mode 0) when

@@ -167,11 +167,14 @@ struct plan_options {
 	const struct differences *differences;
 };
 
+/* Frees the lists of a plan and leaves it empty. */
 void plan_free(struct plan *p);
 
 /* Whether the user agreed to lose a change at this path. */
 bool plan_is_over(const struct plan *p, const char *path);
 
+/* Makes a plan in *ret; plan_free() frees it. Conflicts and refusals are not
+ * errors. Returns 0 or a negative errno of the store. */
 int plan_make(struct store *store, const struct entry *base,
 	      const struct entry *want, const struct entry *now,
 	      const struct plan_options *options, struct plan *ret,

@@ -54,7 +54,9 @@ struct planner {
 	VEC(struct same_time) times;
 };
 
+/* Frees the state; the plan stays. */
 void planner_free(struct planner *pl);
+/* Visits all differences and fills pl->plan. */
 int planner_run(struct planner *pl, struct err *err);
 
 /* Whether kind, bytes, mode, owner and xattrs are equal. Both may be empty. */
@@ -65,6 +67,7 @@ void planner_conflict(struct planner *pl, enum conflict_kind kind,
 /* The same, and skips all paths below. */
 void planner_conflict_subtree(struct planner *pl, enum conflict_kind kind,
 			      const char *path);
+/* Marks the path and all paths below as decided. */
 void planner_skip_below(struct planner *pl, const char *path);
 /* Lists a path that keeps the user's version; a path where want replaces it. */
 void planner_keep(struct planner *pl, enum conflict_kind kind,
@@ -91,6 +94,7 @@ int plan_meta_merge(struct planner *pl, const struct row *row, struct entry *to,
 		    struct err *err);
 
 extern const struct entry planner_nothing;
+/* Appends a step with copies of both entries. */
 void step_push(struct planner *pl, enum step_kind kind, const char *path,
 	       const struct entry *from, const struct entry *to);
 /* Adds REPLACE or META for an existing entry, unless refused. */
