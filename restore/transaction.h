@@ -101,7 +101,7 @@ int project_snapshot(struct store *store, struct project *p, const char *reason,
 struct project_after {
 	const char *reason, *run_id;
 	const struct snapshot
-		*before; /* NULL: the snapshot holds the action alone */
+		*before; /* NULL: every change counts as the action */
 	const struct applied_ops
 		*did; /* sorted; only these operations count as the action */
 	catalog_with with; /* see catalog_add_with() */
