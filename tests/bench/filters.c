@@ -1,5 +1,5 @@
 /*
- * Writes the two seccomp programs of a run into files, for bwrap to load:
+ * Writes the two seccomp programs of a run to files, for bwrap to load:
  *
  *	filters CALLS ARGUMENTS
  */

@@ -1,6 +1,5 @@
-/* Control groups, on folders that look like some: what is written where. The
- * real ones are in tests/integration/limits.t, as far as the machine has any.
- */
+/* Cgroups on ordinary directories with the same names: the written values.
+ * tests/integration/limits.t uses the cgroups of the machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +17,7 @@
 #include "guard/sandbox/limits/cgroup.h"
 #include "guard/sandbox/sandbox.h"
 
-/* What is written to it stays at its beginning. */
+/* A write replaces only the beginning of the file. */
 #define SWITCHED_ON "......... cpu memory pids\n"
 
 static char top[] = "/tmp/cgroup.XXXXXX";
@@ -60,8 +59,8 @@ static char *get(const char *name)
 	return text;
 }
 
-/* The group's folder is there already, with its files: in a real one the
- * kernel makes them. */
+/* The group's directory exists with its files; in a real cgroup the kernel
+ * creates them. */
 static char *group(const char *above, const char *file)
 {
 	static char name[128];
@@ -129,7 +128,7 @@ static void one_group_of_version_2_has_all_limits(void **state)
 	close_all(&c);
 }
 
-/* A sandbox inside can mount the group that it is in. */
+/* A nested sandbox can mount its own group. */
 static void the_run_is_in_a_group_below_the_limits(void **state)
 {
 	struct err err;
@@ -218,7 +217,7 @@ static void what_a_killed_guard_left_is_removed(void **state)
 	(void)state;
 	put("cgroup.subtree_control", SWITCHED_ON);
 	put("cgroup.procs", "");
-	/* no process has a number above the kernel's largest */
+	/* above the kernel's largest pid */
 	make("guard-4194399");
 	make("guard-4194399/run");
 	make("guard-1");

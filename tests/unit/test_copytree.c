@@ -1,6 +1,5 @@
-/* guard/sandbox/filter/copytree.c, mend.c: what a renamed folder's files are
- * made of. What a layer does about it is in tests/integration/rename-exdev.t.
- */
+/* guard/sandbox/filter/copytree.c and rename_exdev.c: the files of a renamed
+ * directory. tests/integration/rename-exdev.t has the effects on a layer. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -12,7 +11,7 @@
 
 #define LATER (time(NULL) + 1000)
 
-static int top; /* the test's folder */
+static int top; /* the test's directory */
 
 static bool always(void *arg)
 {
@@ -20,7 +19,7 @@ static bool always(void *arg)
 	return true;
 }
 
-/* false at the arg-th question. */
+/* Returns false on the arg-th call. */
 static bool some_times(void *arg)
 {
 	return --*(int *)arg > 0;
@@ -93,7 +92,7 @@ test_what_nobody_writes_is_copied_with_all_that_is_said(void **state)
 	(void)close(fd);
 }
 
-/* Another name may be outside of the folder. */
+/* The other name may be outside of the directory. */
 static void test_a_file_with_several_names_stays_the_same(void **state)
 {
 	(void)state;

@@ -1,6 +1,4 @@
-/*
- * What a run knows of its caller, and what it cannot read.
- */
+/* The environment of a run, and the paths that it cannot read. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +40,7 @@ static int start_clean(void **state)
 
 	(void)state;
 	(void)clearenv();
-	/* cmocka asks for it again after each test. */
+	/* cmocka reads it again after each test. */
 	(void)setenv("CMOCKA_MESSAGE_OUTPUT", kept, 1);
 	free(kept);
 	(void)setenv("PATH", "/bin:/x", 1);
@@ -208,7 +206,7 @@ credentials_that_are_there_are_listed_but_an_agents_own(void **state)
 	assert_false(has_below(list, home, ".aws"));
 	assert_false(has_below(list, home, ".claude"));
 	assert_false(has_below(list, home, ".codex"));
-	/* What cannot be searched needs no mask. */
+	/* A directory without search permission needs no mask. */
 	assert_int_equal(has(list, "/root/.ssh"),
 			 lstat("/root/.ssh", &st) == 0);
 	assert_int_equal(has(list, "/etc/shadow"),

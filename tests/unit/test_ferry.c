@@ -1,7 +1,5 @@
-/*
- * Descriptors that go through a process in between. Each case is a process of
- * its own, whose 0, 1, 2 are replaced.
- */
+/* Descriptors with a proxy process. Each case runs in a process of its own,
+ * whose descriptors 0, 1, 2 are replaced. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +22,7 @@ static bool all_in(void *arg, int fd)
 	return fd >= *(int *)arg;
 }
 
-/* A file of these bytes, open at its start. */
+/* Opens a file with this text at its start. */
 static int file_of(const char *text)
 {
 	char name[] = "/tmp/ferry-XXXXXX";
@@ -45,8 +43,8 @@ static void holds(int fd, const char *wanted)
 	assert_string_equal(got, wanted);
 }
 
-/* in, out as 0 and 1, 2; `act` in a process of its own, with all from `first`
- * on replaced. */
+/* Runs act() in a process with in as 0 and out as 1 and 2; descriptors from
+ * `first` on get a proxy. */
 static void play(int in, int out, int first, bool (*act)(void))
 {
 	struct stdio_proxies f = {0};
@@ -60,7 +58,7 @@ static void play(int in, int out, int first, bool (*act)(void))
 			_exit(1);
 		stdio_proxy_stop(&f);
 		stdio_proxy_stop(&f);
-		/* They are what they were. */
+		/* The original descriptors are restored. */
 		_exit(write(1, "end\n", 4) == 4 ? 0 : 2);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -86,7 +84,7 @@ static bool take_turns(void)
 	return true;
 }
 
-/* A process of the caller's has the other end for good. */
+/* A process of the caller's keeps the other end open. */
 static bool leave_one(void)
 {
 	int ends[2];
@@ -97,7 +95,7 @@ static bool leave_one(void)
 		char c;
 
 		(void)close(ends[1]);
-		/* Until the case's process is gone. */
+		/* Waits until the case's process has ended. */
 		(void)!read(ends[0], &c, 1);
 		_exit(0);
 	}

@@ -1,7 +1,5 @@
-/*
- * The two seccomp programs, run by an interpreter of the few instructions
- * that they are made of: every number, and the arguments that matter.
- */
+/* The seccomp programs, run by an interpreter of the instructions that they
+ * use: every number, and the checked arguments. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -177,7 +175,7 @@ static void well_known_calls_are_where_they_belong(void **state)
 			 refused(ENOSYS));
 	assert_int_equal(ask(&f.calls, SYS_mount, 0, 0, 0), refused(EPERM));
 	assert_int_equal(ask(&f.calls, SYS_bpf, 0, 0, 0), refused(EPERM));
-	/* open_tree_attr, younger than libseccomp's tables */
+	/* open_tree_attr, unknown to libseccomp's tables */
 	assert_int_equal(ask(&f.calls, 467, 0, 0, 0), refused(ENOSYS));
 	filters_free(&f);
 }
@@ -359,7 +357,7 @@ static void only_renames_and_failures_are_asked_about(void **state)
 #endif
 		assert_int_equal(ask(&f.rename_notifier, nr, 0, 0, 0), wanted);
 	}
-	/* A failure is one by its low 8 bits. */
+	/* The low 8 bits of the status decide about a failure. */
 	assert_int_equal(ask(&f.rename_notifier, SYS_exit_group, 256, 0, 0),
 			 SECCOMP_RET_ALLOW);
 	assert_int_equal(ask(&f.rename_notifier, SYS_exit_group, 1, 0, 0),

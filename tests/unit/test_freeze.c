@@ -1,4 +1,4 @@
-/* guard/sandbox/limits/freezer.c: holding a run still from outside. */
+/* guard/sandbox/limits/freezer.c: suspension of a run from outside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,11 +26,11 @@
 #include "guard/sandbox/limits/freezer.h"
 #include "tests/unit/skip.h"
 
-/* What the processes of a stand-in for a run do, seen by the test. */
+/* The activity of the run's processes, visible to the test. */
 struct shared {
-	atomic_ulong beats; /* of all of them together */
+	atomic_ulong beats; /* sum over all processes */
 	atomic_ulong forks;
-	atomic_int stopped; /* the pid of one that stopped itself */
+	atomic_int stopped; /* pid of a process that stopped itself */
 	atomic_int over;
 };
 
@@ -49,7 +49,7 @@ static void *beat(void *arg)
 	return NULL;
 }
 
-/* Processes that make processes, and leave their children to pid 1. */
+/* Creates processes whose orphans pid 1 adopts. */
 static void storm(struct shared *s)
 {
 	while (!atomic_load(&s->over)) {
@@ -95,7 +95,7 @@ static void __attribute__((noreturn)) be_init(struct shared *s)
 	}
 	while (!atomic_load(&s->over))
 		(void)waitpid(-1, NULL, WNOHANG);
-	/* Nobody else may go on using the memory. */
+	/* No other process may use the memory after the test. */
 	(void)kill(pid, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
@@ -153,7 +153,7 @@ static void expect_still(const struct run *r)
 	unsigned long was = atomic_load(&r->shared->beats);
 	int i;
 
-	/* Many times as long as any of them waits for anything. */
+	/* Many times the longest wait of any process. */
 	for (i = 0; i < 20; i++) {
 		(void)poll(NULL, 0, 5);
 		assert_int_equal(atomic_load(&r->shared->beats), was);
@@ -249,7 +249,7 @@ static bool move_to(const char *dir)
 	return got == 1;
 }
 
-/* As guard makes it; false: not on this machine, or not for this user. */
+/* Makes the group as guard does; false if this machine or user cannot. */
 static bool make_group(void)
 {
 	if (!mkdtemp(groups))
@@ -286,7 +286,7 @@ static bool is_frozen(void)
 	return strstr(text, "frozen 1");
 }
 
-/* One that takes the word and never says that it holds. */
+/* Accepts the freeze and never reports the group as frozen. */
 static void stop_beside_a_group(struct run *r)
 {
 	static const char *const parts[] = {"", "/run", "/run/cgroup.freeze"};

@@ -1,4 +1,4 @@
-/* guard/sandbox/redact.c: settings without the secrets in them. */
+/* guard/sandbox/redact.c: files without their secrets. */
 /* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "guard/sandbox/redact.h"
 
 static const struct {
-	const char *from, *to; /* to NULL: nothing to cut */
+	const char *from, *to; /* to NULL: no secret */
 } texts[] = {
 	/* npm */
 	{"registry=https://registry.example/\n", NULL},
@@ -74,7 +74,7 @@ static const struct {
 	 "<server><id>r</id><password></password></server>\n"},
 	{"<a>\n <passphrase>\n  one\n  two\n </passphrase>\n <b>x</b>\n</a>\n",
 	 "<a>\n <passphrase>\n\n\n</passphrase>\n <b>x</b>\n</a>\n"},
-	/* odd */
+	/* unusual input */
 	{"", NULL},
 	{"token", NULL},
 	{"token=", NULL},
@@ -103,9 +103,9 @@ static void cuts_the_secrets_and_nothing_else(void **state)
 }
 
 static const struct {
-	const char *from, *to; /* to NULL: nothing to cut */
+	const char *from, *to; /* to NULL: no secret */
 } prose[] = {
-	/* what a person writes about secrets is none */
+	/* text about secrets without a secret */
 	{"Never print the token: it is secret.\n", NULL},
 	{"Use `--token` to give it, password = what you got.\n", NULL},
 	{"The API key: see the wiki. Set API_KEY=$KEY first.\n", NULL},
@@ -115,7 +115,7 @@ static const struct {
 	{"login(user, password=password)\ntoken = get_token()\n", NULL},
 	{"std::token::kind\ntokens: 4096\nprimary_key: true\n", NULL},
 	{"use_token = true\nTOKEN=\n", NULL},
-	/* what is one */
+	/* secrets */
 	{"export GH_TOKEN=hunter2\n", "export GH_TOKEN=\n"},
 	{"GH_TOKEN=\"a b\" make\n", "GH_TOKEN=\"\" make\n"},
 	{"token = 'hunter2'\n", "token = ''\n"},

@@ -1,8 +1,8 @@
 /*
- * The fence, from both sides. Each case is run by a process of its own (the
- * caller, as guard is), whose output is what the run printed. Attacks are
- * first made outside, where they must work or fail in another way: the same
- * program is started inside with "--attack NAME".
+ * The sandbox from both sides. Each case runs in a process of its own (the
+ * caller, as guard is), whose output is that of the run. Each attack is made
+ * outside first, where it must succeed or fail in another way; inside, the same
+ * program is started with "--attack NAME".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static long call_i386(void)
 
 struct attack {
 	const char *name, *inside;
-	bool always; /* outside it is different on every machine */
+	bool always; /* the result outside differs between machines */
 };
 
 static const struct attack attacks[] = {
@@ -89,7 +89,7 @@ static const struct attack attacks[] = {
 	{"exec-personality", "EPERM", true},
 };
 
-/* Bad pointers: a call that gets as far as looking at them is let through. */
+/* Invalid pointers: a call that reads them was allowed by the filters. */
 static long attack_call(const char *name)
 {
 	char dir[] = "/tmp/guard-test-XXXXXX", node[64];
@@ -143,7 +143,7 @@ static long attack_call(const char *name)
 		return syscall(SYS_personality, 0x0400000);
 	if (!IS("mknod") || !mkdtemp(dir))
 		return -1;
-	/* 0:0 is a whiteout, which plain users may make outside. */
+	/* Device 0:0 is a whiteout, which plain users may create outside. */
 	(void)snprintf(node, sizeof(node), "%s/w", dir);
 	rc = mknod(node, S_IFCHR, 0);
 	saved = errno;
@@ -181,10 +181,10 @@ static char scratch[] = "/var/tmp/guard-sandbox-XXXXXX";
 
 struct caller {
 	pid_t pid;
-	int out; /* what the run printed, and errors of guard */
+	int out; /* output of the run, and errors of guard */
 };
 
-/* How main() of guard would end. */
+/* The exit status that main() of guard would return. */
 static int status_of(const struct sandbox_result *r)
 {
 	if (r->end == SANDBOX_STOPPED)
@@ -265,7 +265,7 @@ static struct caller start_caller(struct sandbox_policy *policy, bool end_it)
 	return c;
 }
 
-/* Ends when the last process that could print has ended. */
+/* Returns when the last process with the output's pipe has ended. */
 static int end_caller(struct caller *c, struct buf *out)
 {
 	struct err err;
@@ -363,8 +363,8 @@ static void what_the_command_left_behind_is_gone(void **state)
 	AUTO(buf) struct buf out = {0};
 
 	(void)state;
-	/* The pipe stays open as long as one of them lives: without the end
-	 * of all, this test does not end. */
+	/* The pipe stays open as long as one of the processes lives: the test
+	 * ends only with all of them. */
 	assert_int_equal(
 		run_shell("setsid sleep 1000 & (trap '' HUP TERM; sleep 1000) &"
 			  " echo ready",
@@ -396,7 +396,7 @@ static void a_tick_may_end_a_run(void **state)
 	assert_int_equal(end_caller(&c, &out), 124);
 }
 
-/* Reads until the text is there. */
+/* Reads until the text appears. */
 static void wait_for_text(int fd, struct buf *out, const char *text)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -427,7 +427,7 @@ static void a_killed_caller_takes_everything_along(void **state)
 	(void)state;
 	wait_for_text(c.out, &out, "up\n");
 	assert_int_equal(kill(c.pid, SIGKILL), 0);
-	/* The pipe's end is the last process's end. */
+	/* The last process closes the pipe. */
 	assert_int_equal(poll(&end, 1, WAIT_MS), 1);
 	assert_int_equal(read(c.out, &byte, 1), 0);
 	assert_int_equal(end_caller(&c, &out), 1000 + SIGKILL);
@@ -454,7 +454,7 @@ static void signals_to_the_caller_reach_the_command(void **state)
 	}
 }
 
-/* ---- what it may do ---- */
+/* ---- permissions of the run ---- */
 
 static void nothing_outside_can_be_written(void **state)
 {
@@ -723,12 +723,12 @@ static void put(const char *dir, const char *name, const char *text)
 	free(path);
 }
 
-/* A tree outside of the private folders; removed by remove_tree(). */
+/* Makes a tree outside of the private directories; remove_tree() removes it. */
 static char *make_tree(void)
 {
 	char *dir = mem_printf("%s/../../lib/guard-test-XXXXXX", scratch);
 
-	/* Root has /var/lib; others have what the scratch folder gives. */
+	/* Root uses /var/lib; other users the scratch directory. */
 	if (!mkdtemp(dir)) {
 		free(dir);
 		dir = mem_printf("%s/tree-XXXXXX", scratch);
@@ -816,7 +816,7 @@ static void what_is_let_in_below_something_hidden_is_there(void **state)
 	assert_null(strstr(buf_text(&out), "hunter"));
 	assert_null(strstr(buf_text(&out), "key"));
 	assert_finds(buf_text(&out), "known: Read-only file system");
-	/* Below a private folder there was nothing to hide. */
+	/* Below a private directory nothing would be masked. */
 	if (geteuid() == 0)
 		assert_finds(buf_text(&out), "x: Read-only file system");
 	assert_int_equal(faccessat(AT_FDCWD, outside, F_OK, 0), -1);
@@ -1005,22 +1005,21 @@ static void a_failed_start_leaves_no_process(void **state)
 
 struct terminal {
 	int master, slave;
-	pid_t pid; /* the caller, controlled by the terminal */
+	pid_t pid; /* the caller, a session leader on the terminal */
 	struct buf out;
-	int status; /* pipe: status of the caller, one int; -1 - sig: stopped */
-	int command; /* pipe: 'c' continues a stopped one */
+	/* pipe: status of the caller as an int; -1 - signal: stopped */
+	int status;
+	int command; /* pipe: 'c' continues a stopped caller */
 };
 
-/* What the next terminal's caller gets as its standard output; -1: it. */
+/* Standard output of the next terminal's caller; -1: the terminal. */
 static int next_stdout = -1;
-/* It starts in the background: 'f' of the command pipe puts it in the
+/* The caller starts in the background; 'f' on the command pipe puts it in the
  * foreground, without a signal. */
 static bool next_background;
 
-/*
- * What a shell does: the caller runs in the foreground, is seen when it
- * stops, gets the terminal back and is continued when the test says so.
- */
+/* Acts as a shell: runs the caller in the foreground, notices its stop, takes
+ * the terminal back, and continues it at the test's command. */
 static void __attribute__((noreturn))
 play_shell(struct sandbox_policy *p, int slave, int status_fd, int command_fd)
 {
@@ -1192,7 +1191,7 @@ static void nothing_is_written_to_a_terminal_that_was_left_alone(void **state)
 
 	(void)state;
 	assert_int_equal(next_status(&t), 0);
-	/* What is behind the status is in the buffer, too. */
+	/* The buffer already has the output after the status. */
 	if (!strstr(buf_text(&t.out), "plain"))
 		wait_for_text(t.master, &t.out, "plain\r\n");
 	assert_null(strchr(buf_text(&t.out), 033));
@@ -1258,7 +1257,7 @@ static void in_a_pipeline_the_terminal_stays_as_it_is(void **state)
 	see(&t, "up\r\n");
 	assert_int_equal(tcgetattr(t.slave, &modes), 0);
 	assert_true(modes.c_lflag & ICANON);
-	/* Ctrl-C is the terminal's own here: guard gets the signal. */
+	/* The terminal turns Ctrl-C into a signal here, which guard gets. */
 	type(&t, "\003");
 	assert_int_equal(next_status(&t), 128 + SIGINT);
 	assert_int_equal(fd_slurp(pair[0], 1000, &out, &err), 0);

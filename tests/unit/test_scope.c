@@ -1,7 +1,5 @@
-/* A scope of systemd's, asked for at a socket where nobody but this test
- * listens: what is asked, and what comes of each answer. The real one answers
- * in tests/vm.
- */
+/* A systemd scope, requested on a socket of this test: the requests, and the
+ * effect of each reply. tests/vm uses the real systemd. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,14 +22,14 @@
 #include "guard/sandbox/limits/scope.h"
 #include "guard/sandbox/sandbox.h"
 
-/* What the other side does. */
+/* How the other side behaves. */
 enum manner {
 	GOOD,
-	CLOSED_DOOR, /* it lets nobody in */
-	REFUSING, /* an error instead of the job */
+	CLOSED_DOOR, /* accepts no connection */
+	REFUSING, /* replies with an error instead of a job */
 	FAILING, /* the job fails */
-	DYING, /* it ends in the middle of a message */
-	STAYING_OUT /* the second call is refused */
+	DYING, /* closes the connection in the middle of a message */
+	STAYING_OUT /* refuses the second call */
 };
 
 static const struct sandbox_policy all = {
@@ -41,7 +39,7 @@ static const struct sandbox_policy all = {
 };
 
 static pid_t server;
-static int heard; /* what it was asked, as it came */
+static int heard; /* pipe with the received requests */
 
 static void socket_path(char path[108], bool make)
 {
@@ -57,7 +55,7 @@ static void socket_path(char path[108], bool make)
 	(void)snprintf(path, 108, "%s/private", dir);
 }
 
-/* A message: head, fields that hold one text, body that holds two. */
+/* Sends a message: header, fields with one text, body with two. */
 static void answer(int fd, char type, const char *field, const char *unit,
 		   const char *result)
 {
@@ -74,7 +72,7 @@ static void answer(int fd, char type, const char *field, const char *unit,
 	(void)fd_write(fd, m, at + body);
 }
 
-/* One call, whole, handed on. */
+/* Reads one complete call and passes it on. */
 static void hear(int fd, int to, char unit[64])
 {
 	char m[2048];
@@ -116,7 +114,7 @@ serve(int door, int to, enum manner manner)
 	(void)fd_write(fd, "OK 0123456789abcdef\r\n", 21);
 	hear_line(fd, to);
 	hear(fd, to, unit);
-	/* Of somebody else. */
+	/* A signal about another unit. */
 	answer(fd, 4, "JobRemoved", "other.scope", "failed");
 	if (manner == DYING) {
 		(void)fd_write(fd, "l\4", 2);
@@ -156,7 +154,7 @@ static void begin(enum manner manner)
 	heard = ends[0];
 }
 
-/* All that it was asked. */
+/* Collects all requests. */
 static void end(struct buf *all_of_it)
 {
 	char path[108];
@@ -176,7 +174,7 @@ static bool was_said(const struct buf *b, const void *bytes, size_t len)
 
 #define SAID(b, text) was_said((b), (text), strlen(text))
 
-/* A property's name and its number, as on the wire. */
+/* True if the request has the property with this number, in wire format. */
 static bool number_was_said(const struct buf *b, const char *name,
 			    uint64_t number)
 {
@@ -238,7 +236,7 @@ static void what_was_not_wished_is_not_asked_for(void **state)
 	buf_free(&b);
 }
 
-/* Nothing is left behind, whatever it was. */
+/* No scope, no process and no descriptor is left, whatever the behavior. */
 static void no_scope(enum manner manner)
 {
 	struct scope s;
@@ -299,7 +297,7 @@ int main(void)
 		cmocka_unit_test(a_run_that_is_not_let_in_is_told),
 	};
 
-	/* Never where a systemd could be. */
+	/* Runs only in the throw-away root, never beside a real systemd. */
 	if (!getenv("GUARD_TEST_ROOT")) {
 		(void)fprintf(stderr, "only in the root of the tests\n");
 		return 99;

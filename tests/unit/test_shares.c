@@ -1,7 +1,5 @@
-/*
- * What a run can take from others: figures that are made up, and processes
- * that really hold what is counted.
- */
+/* Kernel resources that a run can exhaust: made-up figures, and processes that
+ * really hold the counted resources. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -124,7 +122,7 @@ static int hold_sockets(int count)
 	return 0;
 }
 
-/* One that holds count of them, and stays. */
+/* Starts a process that holds count of them until it is killed. */
 static pid_t holder(int (*hold)(int count), int count)
 {
 	int ready[2];
@@ -162,7 +160,7 @@ static struct kernel_quotas made_up(void)
 	return s;
 }
 
-/* Who holds more than half is found, who holds a few is not. */
+/* A process with more than half is found, a process with a few is not. */
 static void compare(const struct kernel_quotas *s, enum quota quota,
 		    int (*hold)(int count))
 {
@@ -200,7 +198,7 @@ static void open_files_are_counted_when_half_are_gone(void **state)
 	put("sys/fs/file-nr", "501\t0\t1000\n");
 	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_FILES);
 	compare(&s, QUOTA_FILES, hold_files);
-	/* Where nobody set a number that means something, memory counts. */
+	/* Without a useful number in file-nr, memory decides. */
 	put("sys/fs/file-nr", "2000\t0\t9223372036854775807\n");
 	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
 	put("sys/fs/file-nr", "900000000000\t0\t9223372036854775807\n");
@@ -295,13 +293,15 @@ static void what_a_process_hides_is_its_own(void **state)
 	pid_t pid = holder(hold_files, 1);
 
 	(void)state;
-	/* Another user's, unless the throw-away root was made by this one. */
+	/* Process 1 of another user, unless this user made the throw-away
+	 * root. */
 	if (access("/proc/1/fd", R_OK) < 0) {
 		pid_t other = 1;
 
 		assert_true(kernel_quotas_held(&s, QUOTA_WATCHES, &other, 1));
 		assert_true(kernel_quotas_held(&s, QUOTA_REQUESTS, &other, 1));
-		/* As the run's pid 1 does, and what that has forked. */
+		/* The process counts as the run's pid 1, its children as pid
+		 * 1's workers. */
 		s.init = other;
 		assert_false(kernel_quotas_held(&s, QUOTA_WATCHES, &other, 1));
 		assert_false(kernel_quotas_held(&s, QUOTA_REQUESTS, &other, 1));
@@ -357,7 +357,7 @@ static int hold_and_close(int count)
 	return close_range(10, ~0U, 0);
 }
 
-/* As valgrind does: a few of its own at the end of the table. */
+/* valgrind does so: a few descriptors at the end of the table. */
 static int hold_high(int count)
 {
 	struct rlimit l = {(rlim_t)count, (rlim_t)count};

@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "guard/sandbox/tty/ttymodes.h"
 
-/* What undoes an output, read in pieces of n bytes. */
+/* The sequences that undo an output, which is read in pieces of n bytes. */
 static char *undo_of(const char *output, size_t n)
 {
 	struct ttymodes m = {0};
