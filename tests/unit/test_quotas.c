@@ -25,7 +25,7 @@
 #include "guard/sandbox/limits/fd_exhaustion.h"
 #include "guard/sandbox/limits/kernel_quotas.h"
 
-static char top[] = "/tmp/shares.XXXXXX";
+static char top[] = "/tmp/quotas.XXXXXX";
 
 static void put(const char *name, const char *text)
 {
@@ -375,7 +375,7 @@ static void a_full_program_is_known_while_it_is_full(void **state)
 	(void)state;
 	assert_true(fd_exhaustion_check(pid, false, &f));
 	assert_int_equal(f.max_count, 100);
-	assert_string_equal(f.name, "test_shares");
+	assert_string_equal(f.name, "test_quotas");
 	fd_exhaustion_format(&f, text);
 	assert_true(fd_exhaustion_parse(text, &read));
 	assert_memory_equal(&f, &read, sizeof(f));

@@ -25,7 +25,7 @@ static bool all_in(void *arg, int fd)
 /* Opens a file with this text at its start. */
 static int file_of(const char *text)
 {
-	char name[] = "/tmp/ferry-XXXXXX";
+	char name[] = "/tmp/stdio-XXXXXX";
 	int fd = mkstemp(name);
 
 	assert_true(fd > 2);
