@@ -10,6 +10,16 @@
 #include "base/auto.h"
 #include "base/text.h"
 
+void fd_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
 ssize_t fd_read(int fd, void *data, size_t len)
 {
 	size_t done = 0;

@@ -12,6 +12,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+/* Closes *fd unless it is -1, and sets it to -1. Keeps errno. */
+void fd_close(int *fd);
+
 /* Reads until len bytes or the end of the file. Returns the number of bytes, or
  * -1 with errno. Calls interrupted by a signal (EINTR) are repeated. */
 ssize_t fd_read(int fd, void *data, size_t len);

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/fd.h"
 #include "guard/sandbox/ns/ns.h"
 
 struct explained_setup {
@@ -139,8 +140,7 @@ static void explained_setup_close(struct explained_setup *c)
 	size_t i;
 
 	for (i = 0; i < c->s.places.count; i++) {
-		if (c->s.places.items[i].fd >= 0)
-			(void)close(c->s.places.items[i].fd);
+		fd_close(&c->s.places.items[i].fd);
 		free(c->s.places.items[i].path);
 	}
 	VEC_FREE(&c->s.places);

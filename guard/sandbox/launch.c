@@ -89,8 +89,7 @@ static int clone_pid1(struct sandbox *sb, struct err *err)
 	if (pid == 0)
 		child_main(&sb->setup);
 	sb->pid = (pid_t)pid;
-	(void)close(sb->setup.socket);
-	sb->setup.socket = -1;
+	fd_close(&sb->setup.socket);
 	return 0;
 }
 
@@ -358,12 +357,9 @@ void sandbox_free(struct sandbox **sb)
 	stdio_proxy_stop(&b->stdio_proxies);
 	restore_caller_fds(b);
 	tty_free(&b->tty);
-	if (b->socket >= 0)
-		(void)close(b->socket);
-	if (b->setup.socket >= 0)
-		(void)close(b->setup.socket);
-	if (b->pid_fd >= 0)
-		(void)close(b->pid_fd);
+	fd_close(&b->socket);
+	fd_close(&b->setup.socket);
+	fd_close(&b->pid_fd);
 	filters_free(&b->filters);
 	sockets_free(&b->setup);
 	free(b->setup.tmp_path);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/fd.h"
 
 #define TICK_MS 250
 /* From SIGTERM to SIGKILL. */
@@ -101,8 +102,7 @@ void relay_restore_caller(struct sandbox *sb)
 	if (sb->signal_fd < 0)
 		return;
 	restore_stdio_flags(sb);
-	(void)close(sb->signal_fd);
-	sb->signal_fd = -1;
+	fd_close(&sb->signal_fd);
 	(void)sigprocmask(SIG_SETMASK, &sb->signals_before, NULL);
 }
 

@@ -21,6 +21,7 @@
 #include "base/fstype.h"
 #include "base/path.h"
 #include "base/dirtree.h"
+#include "base/fd.h"
 #include "guard/sandbox/filter/rename_exdev.h"
 
 /* Since Linux 6.6: the supervisor is woken up on the CPU of the caller. */
@@ -51,8 +52,7 @@ struct name {
 
 static void name_free(struct name *n)
 {
-	if (n->parent_fd >= 0)
-		(void)close(n->parent_fd);
+	fd_close(&n->parent_fd);
 }
 
 static void reply_to_notification(const struct rename_notifier *r, uint64_t id,
@@ -429,8 +429,7 @@ void rename_notifier_answer(struct rename_notifier *r)
 
 void rename_notifier_hang_up(struct rename_notifier *r)
 {
-	(void)close(r->listener);
-	r->listener = -1;
+	fd_close(&r->listener);
 }
 
 bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status)

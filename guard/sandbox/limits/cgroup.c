@@ -3,7 +3,6 @@
 #include "guard/sandbox/limits/scope.h"
 #include "guard/sandbox/sandbox.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -18,6 +17,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/dirtree.h"
 #include "guard/sandbox/limits/procfs.h"
 
 #define PERIOD_US 100000
@@ -88,21 +88,17 @@ static int remove_group(int parent, const char *name)
 /* Removes groups of killed guard processes, never those of live ones. */
 static void remove_stale_groups(int dirfd)
 {
-	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *e;
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	size_t i;
 	int pid;
 
-	if (!dir) {
-		if (copy >= 0)
-			(void)close(copy);
+	if (dirlist_read(dirfd, &list, &ignored) < 0)
 		return;
-	}
-	while ((e = readdir(dir)))
-		if (sscanf(e->d_name, "guard-%d", &pid) == 1 && pid > 0 &&
-		    kill(pid, 0) < 0 && errno == ESRCH)
-			(void)remove_group(dirfd, e->d_name);
-	(void)closedir(dir);
+	for (i = 0; i < list.count; i++)
+		if (sscanf(list.items[i].name, "guard-%d", &pid) == 1 &&
+		    pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
+			(void)remove_group(dirfd, list.items[i].name);
 }
 
 static int make_cgroup_dir(struct cgroup *c, int parent)
@@ -125,9 +121,8 @@ static bool make_inner_group(struct cgroup *c, int kind)
 static void drop_cgroup(struct cgroup *c, int kind)
 {
 	(void)remove_group(c->parent[kind], c->name);
-	(void)close(c->fd[kind]);
-	(void)close(c->parent[kind]);
-	c->fd[kind] = c->parent[kind] = -1;
+	fd_close(&c->fd[kind]);
+	fd_close(&c->parent[kind]);
 }
 
 /*
@@ -386,14 +381,10 @@ void cgroup_remove(struct cgroup *c)
 
 	scope_end(&c->scope);
 	for (kind = 0; kind < CGROUP_KINDS; kind++) {
-		if (c->fd[kind] >= 0)
-			(void)close(c->fd[kind]);
-		if (c->inner[kind] >= 0)
-			(void)close(c->inner[kind]);
-		if (c->parent[kind] >= 0) {
+		fd_close(&c->fd[kind]);
+		fd_close(&c->inner[kind]);
+		if (c->parent[kind] >= 0)
 			remove_group_when_empty(c->parent[kind], c->name);
-			(void)close(c->parent[kind]);
-		}
-		c->fd[kind] = c->parent[kind] = c->inner[kind] = -1;
+		fd_close(&c->parent[kind]);
 	}
 }

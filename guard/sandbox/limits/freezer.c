@@ -187,13 +187,11 @@ void freezer_end(struct freezer **freezer)
 	if (!f)
 		return;
 	*freezer = NULL;
-	if (f->pipe >= 0)
-		(void)close(f->pipe);
+	fd_close(&f->pipe);
 	while (f->resumer > 0 && waitpid(f->resumer, NULL, 0) < 0 &&
 	       errno == EINTR)
 		;
-	if (f->group_fd >= 0)
-		(void)close(f->group_fd);
+	fd_close(&f->group_fd);
 	free(f->stopped_list.items);
 	free(f);
 }

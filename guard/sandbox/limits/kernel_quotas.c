@@ -31,11 +31,8 @@ void kernel_quotas_close(struct kernel_quotas *s)
 			    &s->watched_fd, &s->pair[0],     &s->pair[1]};
 	size_t i;
 
-	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		if (*all[i] >= 0)
-			(void)close(*all[i]);
-		*all[i] = -1;
-	}
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		fd_close(all[i]);
 	s->open = false;
 }
 

@@ -375,7 +375,5 @@ int scope_enter(struct scope *s, const char *group, pid_t pid, struct err *err)
 void scope_end(struct scope *s)
 {
 	end_holder(s);
-	if (s->fd >= 0)
-		(void)close(s->fd);
-	s->fd = -1;
+	fd_close(&s->fd);
 }

@@ -311,8 +311,7 @@ int pasta_wait(struct pasta *p, struct err *err)
 	do
 		n = read(p->ready_fd, &byte, 1);
 	while (n < 0 && errno == EINTR);
-	(void)close(p->ready_fd);
-	p->ready_fd = -1;
+	fd_close(&p->ready_fd);
 	if (n == 1)
 		return 0;
 	why = last_log_line(p->log_fd);
@@ -331,11 +330,7 @@ void pasta_end(struct pasta *p)
 	while (p->pid > 0 && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	p->pid = 0;
-	if (p->pid_fd >= 0)
-		(void)close(p->pid_fd);
-	if (p->ready_fd >= 0)
-		(void)close(p->ready_fd);
-	if (p->log_fd >= 0)
-		(void)close(p->log_fd);
-	p->pid_fd = p->ready_fd = p->log_fd = -1;
+	fd_close(&p->pid_fd);
+	fd_close(&p->ready_fd);
+	fd_close(&p->log_fd);
 }

@@ -1,5 +1,6 @@
 #include "guard/sandbox/ns/message.h"
 
+#include "base/fd.h"
 #include "guard/sandbox/ns/fd_message.h"
 
 #include <errno.h>
@@ -33,8 +34,7 @@ int message_receive(int socket, struct message *ret, int *ret_fd)
 	if (ret_fd)
 		*ret_fd = fds[0];
 	for (i = ret_fd ? 1 : 0; i < FD_MESSAGE_FDS; i++)
-		if (fds[i] >= 0)
-			(void)close(fds[i]);
+		fd_close(&fds[i]);
 	if (n <= 0)
 		return (int)n;
 	if ((size_t)n < offsetof(struct message, text) + 1) {

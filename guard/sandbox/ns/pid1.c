@@ -1,6 +1,7 @@
 #include "guard/sandbox/ns/exec_server.h"
 #include "guard/sandbox/ns/ns_private.h"
 
+#include "base/fd.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -130,9 +131,7 @@ static void end_exec_session(struct pid1 *p, int status)
 	p->s->slave_fd = -1;
 	(void)message_send(p->s->socket, MESSAGE_EXITED, status, NULL, -1);
 	(void)message_send(p->s->socket, MESSAGE_EMPTY, 0, NULL, -1);
-	if (p->s->socket >= 0)
-		(void)close(p->s->socket);
-	p->s->socket = -1;
+	fd_close(&p->s->socket);
 	p->exec_ended = true;
 	p->grace_ms = 0;
 }
@@ -237,8 +236,7 @@ static void hang_up_exec_client(struct pid1 *p)
 {
 	if (p->command <= 0)
 		_exit(125);
-	(void)close(p->s->socket);
-	p->s->socket = -1;
+	fd_close(&p->s->socket);
 	forward_signal(p, SIGHUP);
 	forward_signal(p, SIGCONT);
 	p->grace_ms = GRACE_MS;
@@ -272,8 +270,7 @@ static void accept_exec_client(struct pid1 *p)
 	if (conn < 0) {
 		if (errno != EINTR && errno != EAGAIN &&
 		    errno != ECONNABORTED) {
-			(void)close(p->s->exec_socket_fd);
-			p->s->exec_socket_fd = -1;
+			fd_close(&p->s->exec_socket_fd);
 		}
 		return;
 	}
@@ -306,8 +303,7 @@ static void open_child_signals(struct pid1 *p)
 	if (message_send(p->s->socket, MESSAGE_READY, 0, NULL,
 			 p->s->master_fd) < 0)
 		_exit(125);
-	if (p->s->master_fd >= 0)
-		(void)close(p->s->master_fd);
+	fd_close(&p->s->master_fd);
 }
 
 static void __attribute__((noreturn)) supervise_run(struct pid1 *p)

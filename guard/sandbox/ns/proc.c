@@ -2,7 +2,6 @@
 #include "guard/sandbox/ns/ns_private.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/dirtree.h"
 
 #define CLOSED_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
@@ -220,20 +220,15 @@ static int restrict_proc_entry(struct proc_masking *c, const char *name,
 
 static int restrict_proc_entries(struct proc_masking *c, struct err *err)
 {
-	int copy = fcntl(c->proc, F_DUPFD_CLOEXEC, 0);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *e;
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
 	int rc = 0;
 
-	if (!dir) {
-		if (copy >= 0)
-			(void)close(copy);
-		return fail_errno(err, "read the run's /proc");
-	}
-	while (rc == 0 && (e = readdir(dir)))
-		if (e->d_name[0] != '.' && !isdigit((uint8_t)e->d_name[0]))
-			rc = restrict_proc_entry(c, e->d_name, err);
-	(void)closedir(dir);
+	if (dirlist_read(c->proc, &list, err) < 0)
+		return fail_num(err, err->num, "read the run's /proc");
+	for (i = 0; rc == 0 && i < list.count; i++)
+		if (!isdigit((uint8_t)list.items[i].name[0]))
+			rc = restrict_proc_entry(c, list.items[i].name, err);
 	return rc;
 }
 
@@ -311,10 +306,8 @@ int proc_restrict(struct setup *s, int scratch_fd, struct err *err)
 	rc = restrict_proc_entries(&c, err);
 	if (rc == 0)
 		rc = mask_listed_paths(&c, err);
-	if (c.empty_file >= 0)
-		(void)close(c.empty_file);
-	if (c.empty_dir >= 0)
-		(void)close(c.empty_dir);
+	fd_close(&c.empty_file);
+	fd_close(&c.empty_dir);
 	if (rc == 0 && mount_setattr(proc, "", AT_EMPTY_PATH, &writable_again,
 				     sizeof(writable_again)) < 0)
 		return fail_errno(err, "open the run's /proc");

@@ -81,8 +81,7 @@ void tty_free(struct tty **t)
 {
 	if (!*t)
 		return;
-	if ((*t)->master_fd >= 0)
-		(void)close((*t)->master_fd);
+	fd_close(&(*t)->master_fd);
 	free(*t);
 	*t = NULL;
 }
@@ -381,8 +380,7 @@ static void end_input(struct tty *t)
 		(void)!write(t->master_fd, &modes.c_cc[VEOF], 1);
 		return;
 	}
-	(void)close(t->master_fd);
-	t->master_fd = -1;
+	fd_close(&t->master_fd);
 	t->in.len = 0;
 }
 
