@@ -21,9 +21,9 @@ static void set_view(struct view *v, enum visibility visibility,
 	*v = (struct view){.visibility = visibility, .place = place};
 }
 
-/* The view before places: later mounts cover earlier ones. */
-static struct view view_without_places(const struct explained_setup *c,
-				       const char *path)
+/* The view before the rules: later mounts cover earlier ones. */
+static struct view view_without_rules(const struct explained_setup *c,
+				      const char *path)
 {
 	const struct sandbox_policy *p = c->s.policy;
 	const char *private = mounts_private_dir(path);
@@ -42,7 +42,7 @@ static struct view view_without_places(const struct explained_setup *c,
 }
 
 /* A mask is mounted only on an existing path. */
-static bool is_mask_placed(const struct place *p, const struct view *there)
+static bool is_mask_placed(const struct path_rule *p, const struct view *there)
 {
 	if (p->socket && there->visibility == VISIBILITY_LAYER)
 		return false;
@@ -50,28 +50,28 @@ static bool is_mask_placed(const struct place *p, const struct view *there)
 	       there->visibility != VISIBILITY_HIDDEN;
 }
 
-static struct view view_with_places(const struct explained_setup *c,
-				    const char *path, size_t count)
+static struct view view_with_rules(const struct explained_setup *c,
+				   const char *path, size_t count)
 {
-	struct view v = view_without_places(c, path);
+	struct view v = view_without_rules(c, path);
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		const struct place *p = &c->s.places.items[i];
+		const struct path_rule *p = &c->s.rules.items[i];
 		struct view there;
 
 		if (!path_below(path, p->path))
 			continue;
-		if (p->kind != PLACE_MASK) {
+		if (p->kind != RULE_MASK) {
 			set_view(&v,
-				 p->kind == PLACE_READ_ONLY
+				 p->kind == RULE_READ_ONLY
 					 ? VISIBILITY_READ_ONLY
 					 : VISIBILITY_READ_WRITE,
 				 p->path);
 			v.granted = true;
 			continue;
 		}
-		there = view_with_places(c, p->path, i);
+		there = view_with_rules(c, p->path, i);
 		if (!is_mask_placed(p, &there))
 			continue;
 		set_view(&v, VISIBILITY_HIDDEN, p->path);
@@ -125,9 +125,9 @@ static bool leads_to_grant(const struct explained_setup *c, const char *path)
 	const char *const *layer;
 	size_t i;
 
-	for (i = 0; i < c->s.places.count; i++)
-		if (c->s.places.items[i].kind != PLACE_MASK &&
-		    path_below(c->s.places.items[i].path, path))
+	for (i = 0; i < c->s.rules.count; i++)
+		if (c->s.rules.items[i].kind != RULE_MASK &&
+		    path_below(c->s.rules.items[i].path, path))
 			return true;
 	for (layer = c->layers; *layer; layer++)
 		if (path_below(*layer, path))
@@ -139,11 +139,11 @@ static void explained_setup_close(struct explained_setup *c)
 {
 	size_t i;
 
-	for (i = 0; i < c->s.places.count; i++) {
-		fd_close(&c->s.places.items[i].fd);
-		free(c->s.places.items[i].path);
+	for (i = 0; i < c->s.rules.count; i++) {
+		fd_close(&c->s.rules.items[i].fd);
+		free(c->s.rules.items[i].path);
 	}
-	VEC_FREE(&c->s.places);
+	VEC_FREE(&c->s.rules);
 	sockets_free(&c->s);
 }
 
@@ -178,7 +178,7 @@ int sandbox_explain(const struct sandbox_policy *policy,
 	sockets_find(&c.s);
 	rc = masks_open(&c.s, err);
 	if (rc == 0) {
-		*ret = view_with_places(&c, real, c.s.places.count);
+		*ret = view_with_rules(&c, real, c.s.rules.count);
 		ret->exists = exists_in_run(&c, ret, real) ||
 			      leads_to_grant(&c, real);
 		ret->owned_place = mem_strdup(ret->place);

@@ -32,9 +32,9 @@
 #include "base/vec.h"
 
 /* A path that is masked in the run, or granted to it. */
-struct place {
+struct path_rule {
 	char *path;
-	enum { PLACE_MASK, PLACE_READ_ONLY, PLACE_READ_WRITE } kind;
+	enum { RULE_MASK, RULE_READ_ONLY, RULE_READ_WRITE } kind;
 	int fd; /* O_PATH of the granted file or directory; -1 for a mask */
 	bool dir;
 	const struct buf *text; /* content of a mask over a file, or NULL */
@@ -80,7 +80,7 @@ struct setup {
 	 * it, else -1. */
 	int resolv_fd;
 	char *resolv_path;
-	VEC(struct place) places; /* sorted, parents first */
+	VEC(struct path_rule) rules; /* sorted, parents first */
 	int root_fd; /* the new root */
 	int master_fd, slave_fd; /* of the run's terminal, or -1 */
 };

@@ -23,7 +23,7 @@
 static void add_mask_or_grant(struct setup *s, char *path, int kind, int fd,
 			      bool dir)
 {
-	*VEC_ADD(&s->places) = (struct place){
+	*VEC_ADD(&s->rules) = (struct path_rule){
 		.path = path,
 		.kind = kind,
 		.fd = fd,
@@ -43,7 +43,7 @@ static int add_grants(struct setup *s, const char *const *paths, int kind,
 		if (fd < 0 && errno == ENOENT)
 			return fail(err, ENOENT,
 				    "%s %s: there is nothing of that name",
-				    kind == PLACE_READ_ONLY ? "--ro" : "--rw",
+				    kind == RULE_READ_ONLY ? "--ro" : "--rw",
 				    text_quote(*paths));
 		if (fd < 0 || fstat(fd, &st) < 0)
 			return fail_errno(err, "let %s in", text_quote(*paths));
@@ -61,7 +61,7 @@ static int add_grants(struct setup *s, const char *const *paths, int kind,
 static void add_masked_path(struct setup *s, const struct mountinfo *table,
 			    const char *path, const struct buf *text)
 {
-	size_t first = s->places.count;
+	size_t first = s->rules.count;
 	struct err ignored;
 	struct stat st;
 	auto_free char *real = NULL;
@@ -74,13 +74,13 @@ static void add_masked_path(struct setup *s, const struct mountinfo *table,
 	if (!real || lstat(real, &st) < 0)
 		return;
 	mountinfo_aliases(table, real, &names);
-	add_mask_or_grant(s, TAKE(real), PLACE_MASK, -1, S_ISDIR(st.st_mode));
+	add_mask_or_grant(s, TAKE(real), RULE_MASK, -1, S_ISDIR(st.st_mode));
 	for (i = 0; i < names.count; i++)
 		if (lstat(names.items[i], &st) == 0)
-			add_mask_or_grant(s, TAKE(names.items[i]), PLACE_MASK,
+			add_mask_or_grant(s, TAKE(names.items[i]), RULE_MASK,
 					  -1, S_ISDIR(st.st_mode));
-	for (i = first; i < s->places.count; i++)
-		s->places.items[i].text = text;
+	for (i = first; i < s->rules.count; i++)
+		s->rules.items[i].text = text;
 }
 
 static const struct buf *find_redacted_text(const struct setup *s,
@@ -123,10 +123,10 @@ static void add_masked_sockets(struct setup *s)
 			free(real);
 			continue;
 		}
-		add_mask_or_grant(s, real, PLACE_MASK, -1, false);
-		s->places.items[s->places.count - 1].socket = true;
-		s->places.items[s->places.count - 1].dev = st.st_dev;
-		s->places.items[s->places.count - 1].ino = st.st_ino;
+		add_mask_or_grant(s, real, RULE_MASK, -1, false);
+		s->rules.items[s->rules.count - 1].socket = true;
+		s->rules.items[s->rules.count - 1].dev = st.st_dev;
+		s->rules.items[s->rules.count - 1].ino = st.st_ino;
 	}
 }
 
@@ -144,20 +144,20 @@ static int refuse_granted_aliases(const struct setup *s,
 	if (!never_granted)
 		return 0;
 	mountinfo_aliases(table, never_granted, &names);
-	for (i = 0; i < s->places.count; i++)
+	for (i = 0; i < s->rules.count; i++)
 		for (k = 0; rc == 0 && k < names.count; k++)
-			if (s->places.items[i].kind != PLACE_MASK &&
-			    path_below(s->places.items[i].path, names.items[k]))
+			if (s->rules.items[i].kind != RULE_MASK &&
+			    path_below(s->rules.items[i].path, names.items[k]))
 				rc = fail(err, EPERM,
 					  "%s shows what no run may see (%s)",
-					  text_quote(s->places.items[i].path),
+					  text_quote(s->rules.items[i].path),
 					  text_quote(never_granted));
 	return rc;
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_path_rules(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct path_rule *x = a, *y = b;
 	int rc = path_compare(x->path, y->path);
 
 	return rc ? rc : (int)x->kind - (int)y->kind;
@@ -172,19 +172,18 @@ int masks_open(struct setup *s, struct err *err)
 		add_masks(s, &table);
 	add_masked_sockets(s);
 	if (rc == 0)
-		rc = add_grants(s, s->policy->read_only, PLACE_READ_ONLY, err);
+		rc = add_grants(s, s->policy->read_only, RULE_READ_ONLY, err);
 	if (rc == 0)
-		rc = add_grants(s, s->policy->read_write, PLACE_READ_WRITE,
-				err);
+		rc = add_grants(s, s->policy->read_write, RULE_READ_WRITE, err);
 	if (rc == 0)
 		rc = refuse_granted_aliases(s, &table, err);
-	VEC_SORT(&s->places, compare_places);
+	VEC_SORT(&s->rules, compare_path_rules);
 	return rc;
 }
 
 /* ---- onto the new root ---- */
 
-static int place_grant(struct setup *s, struct place *p, struct err *err)
+static int place_grant(struct setup *s, struct path_rule *p, struct err *err)
 {
 	unsigned int attrs = GRANT_ATTRS;
 	auto_close int mnt = -1;
@@ -192,7 +191,7 @@ static int place_grant(struct setup *s, struct place *p, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	if (p->kind == PLACE_READ_ONLY)
+	if (p->kind == RULE_READ_ONLY)
 		attrs |= MOUNT_ATTR_RDONLY;
 	mnt = mount_copy(p->fd, true, attrs, err);
 	if (mnt < 0)
@@ -216,7 +215,7 @@ int masks_make(int scratch_fd, size_t number, bool dir, struct err *err)
 }
 
 /* In a layer the path may be another file, without a listener. */
-static bool is_same_socket(const struct setup *s, const struct place *p)
+static bool is_same_socket(const struct setup *s, const struct path_rule *p)
 {
 	struct stat st;
 
@@ -240,10 +239,10 @@ static int make_text_mask(int scratch_fd, size_t number, const struct buf *text,
 	return mount_copy(fd, false, MASK_ATTRS, err);
 }
 
-static int place_mask(struct setup *s, struct place *p, int scratch_fd,
+static int place_mask(struct setup *s, struct path_rule *p, int scratch_fd,
 		      struct err *err)
 {
-	size_t number = (size_t)(p - s->places.items);
+	size_t number = (size_t)(p - s->rules.items);
 	auto_close int target = mount_point(s->root_fd, p->path);
 
 	/* Masked by a directory above it, or deleted in the run's layer. */
@@ -267,13 +266,13 @@ static int make_masks_read_only(struct setup *s, struct err *err)
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 	size_t i;
 
-	for (i = 0; i < s->places.count; i++) {
-		int fd = s->places.items[i].mount_fd;
+	for (i = 0; i < s->rules.count; i++) {
+		int fd = s->rules.items[i].mount_fd;
 
 		if (fd >= 0 &&
 		    mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)))
 			return fail_errno(err, "close the mask over %s",
-					  text_quote(s->places.items[i].path));
+					  text_quote(s->rules.items[i].path));
 	}
 	return 0;
 }
@@ -282,11 +281,11 @@ static bool is_granted(const struct setup *s, size_t i)
 {
 	size_t next;
 
-	for (next = i + 1; next < s->places.count; next++) {
-		if (path_compare(s->places.items[i].path,
-				 s->places.items[next].path) != 0)
+	for (next = i + 1; next < s->rules.count; next++) {
+		if (path_compare(s->rules.items[i].path,
+				 s->rules.items[next].path) != 0)
 			return false;
-		if (s->places.items[next].kind != PLACE_MASK)
+		if (s->rules.items[next].kind != RULE_MASK)
 			return true;
 	}
 	return false;
@@ -302,10 +301,10 @@ int masks_place(struct setup *s, int scratch_fd, struct err *err)
 
 	if (empty < 0)
 		return fail_errno(err, "make the empty file");
-	for (i = 0; rc == 0 && i < s->places.count; i++) {
-		struct place *p = &s->places.items[i];
+	for (i = 0; rc == 0 && i < s->rules.count; i++) {
+		struct path_rule *p = &s->rules.items[i];
 
-		if (p->kind != PLACE_MASK)
+		if (p->kind != RULE_MASK)
 			rc = place_grant(s, p, err);
 		else if (!is_granted(s, i) &&
 			 (!p->socket || is_same_socket(s, p)))

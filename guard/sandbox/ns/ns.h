@@ -33,7 +33,7 @@ const char *mounts_private_dir(const char *path);
 /* ---- masks.c ---- */
 
 /* Opens the granted paths and finds the masked ones, each under all its mount
- * points, before any mount covers them. The caller frees s->places. Errors:
+ * points, before any mount covers them. The caller frees s->rules. Errors:
  * -ENOENT for a missing grant, -EPERM for a grant of policy->never_granted. */
 int masks_open(struct setup *s, struct err *err);
 

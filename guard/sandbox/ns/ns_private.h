@@ -34,7 +34,7 @@ int devices_place(struct setup *s, int old_dev, struct err *err);
 /* Mounts grants and masks, parents first, so that the deeper path wins; on the
  * same path the grant wins. scratch_fd: a mounted tmpfs of guard's. */
 int masks_place(struct setup *s, int scratch_fd, struct err *err);
-/* Makes a mask from the unused name `number` in scratch_fd. Each place has a
+/* Makes a mask from the unused name `number` in scratch_fd. Each rule has a
  * mask of its own: a grant below one mask adds its mount point there, and the
  * other masks stay empty. Returns a mount's descriptor. */
 int masks_make(int scratch_fd, size_t number, bool dir, struct err *err);

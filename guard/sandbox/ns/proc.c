@@ -294,7 +294,7 @@ int proc_restrict(struct setup *s, int scratch_fd, struct err *err)
 				 .proc = proc,
 				 .root_fd = s->root_fd,
 				 .scratch_fd = scratch_fd,
-				 .number = s->places.count,
+				 .number = s->rules.count,
 				 .empty_file = -1,
 				 .empty_dir = -1};
 	int rc;
