@@ -27,7 +27,7 @@ struct netlink_request {
 		struct ifinfomsg link;
 		struct ifaddrmsg address;
 		struct rtmsg route;
-		struct ndmsg neighbour;
+		struct ndmsg neighbor;
 		struct ndtmsg table;
 	};
 	char bytes[256];
@@ -181,14 +181,14 @@ static int set_device_gateway(int fd, int family, int device, const char *text,
 			      struct err *err)
 {
 	struct netlink_request neighbor = NETLINK_REQUEST(
-		RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, neighbor.neighbour);
+		RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, neighbor.neighbor);
 	struct netlink_request r = NETLINK_REQUEST(
 		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, r.route);
 	int rc;
 
-	neighbor.neighbour.ndm_family = (unsigned char)family;
-	neighbor.neighbour.ndm_ifindex = device;
-	neighbor.neighbour.ndm_state = NUD_PERMANENT;
+	neighbor.neighbor.ndm_family = (unsigned char)family;
+	neighbor.neighbor.ndm_ifindex = device;
+	neighbor.neighbor.ndm_state = NUD_PERMANENT;
 	(void)add_netlink_address(&neighbor, NDA_DST, family, text);
 	(void)add_netlink_attribute(&neighbor, NDA_LLADDR, gateway_mac,
 				    sizeof(gateway_mac));
