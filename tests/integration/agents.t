@@ -1,6 +1,6 @@
 #!/bin/sh
-# Agents: their profiles, homes of guard's own, caches, and a stand-in for one
-# that is told to destroy everything.
+# Agents: profiles, homes of guard's own, caches, and a stand-in agent that is
+# told to destroy everything.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -35,7 +35,7 @@ curl -H "Authorization: Bearer sk-in-curl-12345678" https://example.org
 SETTINGS
 echo '{"refresh": 7}' >"$HOME/.claude/.credentials.json"
 echo host >"$HOME/.cache/tool/host"
-# Called as the real one: the name chooses the profile.
+# The copy has the name of the real program, which selects the profile.
 cp "$standin" "$HOME/bin/claude"
 PATH=$HOME/bin:$PATH
 
@@ -56,16 +56,16 @@ model_ends() {
 	wait "$model"
 }
 
-# The whole home, as far as guard is not meant to write there.
+# host FILE: the complete home of the host
 host() {
 	manifest "$HOME" >"$T/$1"
 }
 
-# --- told to destroy everything ---
+# --- an agent is told to destroy everything ---
 cp "${0%/*}/../lib/standin.calls" "$T/calls"
 host before
 model "$T/calls"
-gives 0 'an agent does what its model says' guard run -- claude
+gives 0 'an agent executes what its model demands' guard run -- claude
 model_ends
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err" | head -n 1)
 says "$err" 'agent: claude with --nested'
@@ -74,9 +74,9 @@ says "$err" "~/.claude is now a folder of guard's own for claude"
 says "$out" 'not logged in'
 says "$out" '0: git clean'
 host after
-ok 'not a byte of the host has changed' same "$T/before" "$T/after"
+ok 'the agent changes no byte of the host' same "$T/before" "$T/after"
 says "$err" 'what the next session of claude obeys or executes'
-gives 0 'the diff' guard diff "$run"
+gives 0 "diff shows the agent's changes" guard diff "$run"
 for path in src/f7.c docs/link README.md documents/photo.raw \
 	documents/letters/one.txt .bashrc .profile; do
 	says "$out" "$path"
@@ -88,18 +88,18 @@ says "$out" 'A  ~/.claude/.claude.json#mcpServers'
 silent "$out" '.credentials.json'
 silent "$out" '.npm'
 silent "$out" '.cache'
-gives 0 'the review' guard review "$run"
+gives 0 "review shows the agent's changes" guard review "$run"
 says "$out" 'A  ~/.claude/.claude.json#mcpServers'
 says "$out" 'D  src/  with all in it'
-gives 0 'as JSON' guard diff --json "$run"
+gives 0 "diff --json shows changes of the agent's home" guard diff --json "$run"
 says "$out" '"path": "~/.claude/hooks/stop.sh"'
-gives 0 'discarded' guard discard -y "$run"
+gives 0 "discard drops the agent's run" guard discard -y "$run"
 
-# --- the next session ---
+# --- the next session of the agent ---
 echo 'cat ~/.claude/settings.json ~/.claude/hooks/* ~/.cache/tool/* ~/.npm/x' \
 	>"$T/calls"
 model "$T/calls"
-gives 0 'it runs again' guard run -- claude
+gives 0 'the agent runs a second time' guard run -- claude
 model_ends
 says "$out" 'logged in'
 silent "$out" 'not logged in'
@@ -110,28 +110,33 @@ says "$out" 'of npm'
 says "$err" 'changed nothing'
 silent "$err" 'what the next session'
 host after
-ok 'again not a byte of the host has changed' same "$T/before" "$T/after"
+ok 'the second session changes no byte of the host' same "$T/before" "$T/after"
 
-# --- fetched and started by another program ---
+# --- an agent that another program fetches and starts ---
 printf '#!/bin/sh\necho "$CLAUDE_CONFIG_DIR $CODEX_HOME"\n' >"$HOME/bin/npx"
 chmod 755 "$HOME/bin/npx"
-gives 0 'a package is known by its name' \
+gives 0 'npx with a known package selects the profile' \
 	guard run -- npx -y @anthropic-ai/claude-code@latest
 says "$err" 'agent: claude with --nested'
-is "$(cat "$out")" "$HOME/.claude " 'it has its folder'
-gives 0 'one of somebody else is not' guard run -- npx -y @evil/claude
+is "$(cat "$out")" "$HOME/.claude " \
+	"the profile sets the agent's configuration directory"
+gives 0 'npx with an unknown package selects no profile' \
+	guard run -- npx -y @evil/claude
 silent "$err" 'agent:'
 
-# --- what a new home begins with ---
-gives 0 'the homes are listed' guard agents
+# --- the initial content of a new home ---
+gives 0 'guard agents lists the homes' guard agents
 says "$out" 'claude'
-gives 0 'what it takes is counted' guard du
+gives 0 'guard du counts the homes' guard du
 says "$out" "homes of guard's own"
 says "$out" 'of runs: guard prune --caches'
-gives 1 'nobody is asked whether it shall go' guard agents --reset claude
-gives 1 'an unknown one cannot go' guard agents --reset nobody -y
-gives 0 'a home is taken away' guard agents --reset claude -y
-gives 0 'a new one' guard run --agent claude -- sh -c \
+gives 1 'agents --reset without a terminal and --yes is refused' \
+	guard agents --reset claude
+gives 1 'agents --reset of an unknown agent is refused' \
+	guard agents --reset nobody -y
+gives 0 'agents --reset -y removes the home' guard agents --reset claude -y
+gives 0 "a new home has the host's settings without secrets" \
+	guard run --agent claude -- sh -c \
 	'cat ~/.claude/settings.json ~/.claude/hooks/*; ls -A ~/.claude'
 says "$out" '"theme": "dark"'
 says "$out" '"COLOUR": "red"'
@@ -140,119 +145,124 @@ says "$out" '"--verbose"'
 says "$out" 'https://mcp.example'
 silent "$out" 'sk-in'
 silent "$out" '.credentials.json'
-gives 0 'its instructions and scripts' guard run --agent claude -- \
+gives 0 'instructions and scripts of a new home have no secrets' \
+	guard run --agent claude -- \
 	sh -c 'cat ~/.claude/CLAUDE.md ~/.claude/hooks/post.sh'
 silent "$out" 'sk-in'
 says "$out" 'Say please. The key: `` is for all.'
 says "$out" 'export POST_TOKEN='
 says "$out" 'https://example.org'
-gives 0 'one of another kind' guard run --agent codex -- \
+gives 0 'TOML settings of a new home have no secrets' \
+	guard run --agent codex -- \
 	cat "$HOME/.codex/config.toml"
 says "$out" 'model = "one"'
 says "$out" 'env = {}'
 says "$out" 'command = "b"'
 silent "$out" 'sk-in'
-# in_claude WHAT COMMAND: a run of it
+# in_claude WHAT SCRIPT: runs the script in the agent's home
 in_claude() {
 	gives 0 "$1" guard run --agent claude -- sh -c "cd ~/.claude; $2"
 }
 evil='{"mcpServers": {"x": {"command": "evil"}}}'
-in_claude 'servers in a file that is a link' \
+in_claude 'an MCP server in a linked file is reported' \
 	"echo '$evil' >state.json; ln -s state.json .claude.json"
 says "$err" '/.claude/.claude.json'
-in_claude 'and behind it' \
+in_claude 'an MCP server behind two links is reported' \
 	"mkdir -p a/b; echo '$evil' >a/b/s; rm .claude.json
 	ln -s ~/.claude/a/b/s .claude.json; echo >>a/b/s; echo >more"
 says "$err" '/.claude/.claude.json'
-in_claude 'none' 'echo x >elsewhere'
+in_claude 'a file without effect is not reported' 'echo x >elsewhere'
 silent "$err" 'what the next session'
-in_claude 'again behind it' "echo '{}' >a/b/s"
+in_claude 'a change behind the links is reported' "echo '{}' >a/b/s"
 says "$err" 'M  ~/.claude/.claude.json'
-in_claude 'servers in a file of 33 MB' "rm .claude.json; { echo '$evil'
+in_claude 'an MCP server in a file of 33 MB is reported' "rm .claude.json; { echo '$evil'
 	head -c 34000000 /dev/zero | tr '\\0' ' '; } >.claude.json"
 says "$err" '/.claude/.claude.json'
-in_claude 'commands in a folder that is a link' \
+in_claude 'a linked directory of commands is reported' \
 	'rm .claude.json; mkdir data; ln -s ../.claude/data commands'
 says "$err" 'A  ~/.claude/commands'
-in_claude 'later ones' 'echo evil >data/do.md'
+in_claude 'a new command behind the link is reported' 'echo evil >data/do.md'
 says "$err" 'A  ~/.claude/commands/do.md'
-in_claude 'behind a link on the way' \
+in_claude 'a link on the path of the commands is accepted' \
 	'mv data a/data; ln -s a data; rm commands; ln -s data/data commands'
-in_claude 'they are named every time' true
+in_claude 'commands behind a link on the path are always reported' true
 says "$err" 'M  ~/.claude/commands'
-in_claude 'what it has written down for itself' \
+in_claude "files of the agent's memory are reported" \
 	'mkdir -p projects/-x/memory agent-memory/a; echo evil \
 		>projects/-x/memory/MEMORY.md; echo x >projects/-x/talk.jsonl
 	echo evil >agent-memory/a/b.md'
 says "$err" '/.claude/projects/-x/memory/MEMORY.md'
 says "$err" '/.claude/agent-memory/a/b.md'
 silent "$err" 'talk.jsonl'
-in_claude 'a link on the way to that' 'mv projects p; ln -s p projects'
+in_claude 'a link on the path of the memory is reported' 'mv projects p; ln -s p projects'
 says "$err" '/.claude/projects'
-in_claude 'all behind it' 'echo more >>p/-x/memory/MEMORY.md'
+in_claude 'a change behind that link is reported' 'echo more >>p/-x/memory/MEMORY.md'
 says "$err" '/.claude/projects/-x/memory/MEMORY.md'
-in_claude 'as it was' 'rm projects; mv p projects; rm -r agent-memory'
-in_claude 'links in a circle' \
+in_claude 'the memory is restored' 'rm projects; mv p projects; rm -r agent-memory'
+in_claude 'a loop of links is reported' \
 	'rm commands; ln -s loop commands; ln -s commands loop'
 says "$err" 'M  ~/.claude/commands'
-in_claude 'links to the outside' \
+in_claude 'links out of the home are accepted' \
 	'rm commands; ln -s /etc commands; ln -s ~/.ssh rules; rm loop'
-in_claude 'are none of these' true
+in_claude 'links out of the home are not reported again' true
 silent "$err" 'what the next session'
-in_claude 'many of them' \
+in_claude 'a directory with 3000 skills is reported' \
 	'mkdir skills; cd skills; seq 3000 | xargs touch; : >~/project/made'
 says "$err" '/.claude/skills/: 3000 files'
-gives 0 'are listed' guard diff --json
+gives 0 'diff --json lists 3000 skills' guard diff --json
 says "$out" '/.claude/skills/3000'
-gives 0 'and discarded' guard discard -y
-in_claude 'deeper than is looked' 'mkdir -p agents/$(seq -s / 40)'
-in_claude 'is said every time' true
+gives 0 'discard drops the run of 3000 skills' guard discard -y
+in_claude 'a very deep directory of agents is accepted' 'mkdir -p agents/$(seq -s / 40)'
+in_claude 'a directory too deep to be read is always reported' true
 says "$err" 'M  ~/.claude/agents/1/2/'
-gives 0 'a new one again' guard agents -q --reset claude -y
-gives 0 'its own folders, when that is wanted' \
+gives 0 'agents -q --reset removes the home' guard agents -q --reset claude -y
+gives 0 "--share-login gives the agent the host's home" \
 	guard run --agent claude --share-login -- sh -c \
 	'cat ~/.claude/.credentials.json; echo x >~/.claude/new; env'
 says "$out" '{"refresh": 7}'
 silent "$out" 'CLAUDE_CONFIG_DIR'
 says "$err" 'warning: --share-login'
-is "$(cat "$HOME/.claude/new")" x 'are written'
-gives 0 'and stored before' guard log "$HOME/.claude/.credentials.json"
+is "$(cat "$HOME/.claude/new")" x "--share-login writes into the host's home"
+gives 0 "files of the host's home are stored before" \
+	guard log "$HOME/.claude/.credentials.json"
 rm "$HOME/.claude/new"
 
 # --- the host's login ---
 for how in none codex; do
-	gives 0 "it is hidden with --agent $how" guard run -q --agent $how -- \
+	gives 0 "the host's login is masked with --agent $how" \
+		guard run -q --agent $how -- \
 		sh -c 'cat ~/.claude/.credentials.json ~/.claude/hooks/stop.sh'
 	silent "$out" 'refresh'
 	says "$out" 'echo host'
 done
 mkdir "$HOME/.claude/project"
-gives 0 'also from claude in a project beside it' \
+gives 0 "the host's login is masked in a project beside it" \
 	guard -C "$HOME/.claude/project" run --agent claude -- \
 	cat ../.credentials.json
 silent "$out" 'refresh'
 rmdir "$HOME/.claude/project"
 
-# --- inner sandboxes ---
+# --- sandboxes of the agent ---
 # shellcheck disable=SC2016
 echo 'echo in $(id -u); cat ~/.ssh/key; umount ~/.ssh; cat ~/.ssh/key' \
 	>"$T/calls"
 mkdir -m 700 "$HOME/.ssh"
 echo private >"$HOME/.ssh/key"
 model "$T/calls"
-gives 0 'its own sandbox works' guard run -- claude --sandbox
+gives 0 "the agent's own sandbox works" guard run -- claude --sandbox
 model_ends
 silent "$out" 'private'
 says "$out" 'in 0'
-gives 0 'without a profile there is none' \
+gives 0 '--agent none starts without a profile' \
 	guard run --agent none -- sh -c 'unshare -Ur true; echo $?; env'
 silent "$out" 'CLAUDE_CONFIG_DIR'
 silent "$err" 'agent:'
-no 'then sandboxes do not work' grep -qx 0 "$out"
+no 'user namespaces are refused without a profile' grep -qx 0 "$out"
 
 # --- caches ---
 mkdir "$HOME/other"
-gives 0 'a run of another project' guard -C "$HOME/other" run -- \
+gives 0 'a cache of one project is not visible in another' \
+	guard -C "$HOME/other" run -- \
 	sh -c 'cat ~/.cache/tool/*; echo 1 >~/.cache/tool/one'
 silent "$out" 'of the cache'
 says "$out" 'host'
@@ -262,28 +272,32 @@ guard run -q --ro "$T/go" -- sh -c \
 	>"$T/first" 2>&1 &
 run=$!
 until ls "$state"/runs/*/upper/go >/dev/null 2>&1; do sleep 0.02; done
-gives 0 'a second run of a project goes without' \
+gives 0 'a second run of a project has no persistent cache' \
 	guard run -- sh -c 'ls ~/.cache/tool'
 says "$err" 'another run of this project has the kept caches'
 says "$out" 'host'
 silent "$out" 'first'
 echo >"$T/go"
 wait "$run"
-gives 0 'the next one has them again' guard run -- sh -c 'ls ~/.cache/tool'
+gives 0 'the next run of the project has the cache again' \
+	guard run -- sh -c 'ls ~/.cache/tool'
 says "$out" 'first'
-gives 0 'one for all projects' guard run --shared-cache -- sh -c \
+gives 0 '--shared-cache selects one cache of all projects' \
+	guard run --shared-cache -- sh -c \
 	'ls ~/.cache/tool; echo 1 >~/.cache/tool/all'
 silent "$out" 'first'
 says "$err" 'warning: --shared-cache'
-gives 0 'in another project' guard -C "$HOME/other" run --shared-cache -- \
+gives 0 '--shared-cache is visible in another project' \
+	guard -C "$HOME/other" run --shared-cache -- \
 	ls "$HOME/.cache/tool"
 says "$out" 'all'
-gives 0 'they can go' guard prune --caches
-gives 0 'and are gone' guard run -- sh -c 'ls ~/.cache/tool'
+gives 0 'prune --caches removes the caches' guard prune --caches
+gives 0 'a run after prune --caches has a new cache' \
+	guard run -- sh -c 'ls ~/.cache/tool'
 silent "$out" 'first'
-is "$(ls "$HOME/.cache/tool")" host 'nothing came to the real ones'
+is "$(ls "$HOME/.cache/tool")" host "no run writes into the host's cache"
 
-# --- a profile of one's own ---
+# --- a profile of the user ---
 own=$HOME/.config/guard/agents
 mkdir -p "$own"
 printf '%s\n' 'home ~/.mine' 'env MINE=~/.mine' 'noise *.tmp' 'noise *.sh' \
@@ -292,90 +306,97 @@ printf '%s\n' 'home ~/.mine' 'env MINE=~/.mine' 'noise *.tmp' 'noise *.sh' \
 printf '%s\n' '#!/bin/sh' 'echo "$MINE"; touch ~/.mine/x a.tmp b.sh c' \
 	'chmod 755 b.sh; ls ~/documents ~/.config/guard' >"$HOME/bin/mine"
 chmod 755 "$HOME/bin/mine"
-gives 0 'is chosen by its name' guard run -- mine
+gives 0 "a profile of the user is selected by the program's name" \
+	guard run -- mine
 says "$out" "$HOME/.mine"
 silent "$out" 'photo'
 silent "$out" 'agents'
-gives 0 'noise is folded' guard diff
+gives 0 'diff folds noise of the profile' guard diff
 silent "$out" 'a.tmp'
 says "$out" '1 change to what the profile calls noise'
 says "$out" 'A  c'
 says "$out" 'b.sh'
-gives 0 'but named where names are asked for' guard diff --name-only
+gives 0 'diff --name-only lists noise too' guard diff --name-only
 says "$out" 'a.tmp'
-gives 0 'entered later it is the same' guard exec -- sh -c \
+gives 0 'guard exec has the profile of the run' guard exec -- sh -c \
 	'ls ~/.mine; touch ~/.mine/late'
 says "$out" 'x'
-gives 0 'drop it' guard discard -y
+gives 0 'discard drops the run' guard discard -y
 echo 'env ANTHROPIC_MODEL=mine' >"$own/claude"
-gives 0 "lines are added to a profile of guard's" \
+gives 0 "a profile of the user extends guard's profile" \
 	guard run --agent claude -- env
 says "$out" 'ANTHROPIC_MODEL=mine'
 says "$out" "CLAUDE_CONFIG_DIR=$HOME/.claude"
-gives 0 'a profile is shown' guard agents claude
+gives 0 'guard agents NAME prints the profile' guard agents claude
 says "$out" "$own/claude:1"
 printf 'write ~/.claude/deep/note all of it\n' >"$own/claude"
 guard agents -q --reset claude -y
-gives 0 'a file of a new home' guard run --agent claude -- \
+gives 0 'a profile can write a file of a new home' guard run --agent claude -- \
 	sh -c 'cat ~/.claude/deep/note; echo mine >~/.claude/deep/note'
 says "$out" 'all of it'
-gives 0 'is written once' guard run --agent claude -- \
+gives 0 'the file is written only once' guard run --agent claude -- \
 	cat "$HOME/.claude/deep/note"
 says "$out" 'mine'
 printf 'nested\n\nfrob x\n' >"$own/claude"
-gives 125 'a wrong line stops the run' guard run --agent claude -- true
+gives 125 'an unknown word of a profile stops the run' \
+	guard run --agent claude -- true
 says "$err" "claude':3: 'frob' is no word of a profile"
 printf 'seed ~/.other/x\n' >"$own/claude"
-gives 125 'a seed outside of the homes too' guard run --agent claude -- true
+gives 125 'a seed outside of the homes stops the run' \
+	guard run --agent claude -- true
 says "$err" "claude:1: seed ~/.other/x"
 printf 'nested\n' >"$own/claude"
 chmod 666 "$own/claude"
-gives 125 'also a file that others may write' \
+gives 125 'a profile that other users can write stops the run' \
 	guard run --agent claude -- true
 says "$err" 'others may write it'
 rm "$own/claude"
-gives 125 'an agent that is none' guard run --agent nobody -- true
+gives 125 'an unknown agent stops the run' guard run --agent nobody -- true
 says "$err" "there is no profile 'nobody'"
 printf 'home ~/.bashrc\n' >"$own/file"
-gives 125 'a home that is a file' guard run --agent file -- true
+gives 125 'a home that is a file stops the run' guard run --agent file -- true
 says "$err" 'is no folder'
 printf 'home ~/.file\nhome ~/.file/x/y\n' >"$own/file"
-gives 125 'a home in a home' guard run --agent file -- true
+gives 125 'a home in another home stops the run' guard run --agent file -- true
 says "$err" 'file:2: home ~/.file/x/y lies in the home of'
 printf 'home ~/documents\nhide ~/documents\n' >"$own/file"
-gives 0 'a home that is hidden' guard run --agent file -- \
+gives 0 'a profile can mask its home' guard run --agent file -- \
 	sh -c 'ls ~/documents; ! touch ~/documents/x'
 silent "$out" 'photo'
 
-# --- a project's file ---
+# --- the profile of a project ---
 mkdir .guard lib
 echo one >lib/a
 echo key >secret.txt
 printf '# closed\nhide secret.txt\nro lib\n' >.guard/profile
-gives 0 'a project can close something' guard run --agent none -- sh -c \
+gives 0 'a project can mask files and make them read-only' \
+	guard run --agent none -- sh -c \
 	'cat secret.txt; echo two >lib/a; cat lib/a; echo x >c'
 silent "$out" 'key'
 says "$out" 'one'
 silent "$out" 'two'
-gives 0 'explain names the line' guard explain secret.txt lib/a
+gives 0 "explain names the line of the project's profile" \
+	guard explain secret.txt lib/a
 says "$out" "as $HOME/project/.guard/profile:2 says"
 says "$out" "as $HOME/project/.guard/profile:3 says"
-gives 0 'explain knows the homes' guard explain --agent claude "$HOME/.claude"
+gives 0 "explain --agent knows the agent's home" \
+	guard explain --agent claude "$HOME/.claude"
 says "$out" "a folder of guard's own for claude"
 # shellcheck disable=SC2088
 for line in nested 'env A=b' 'home ~/.x' 'cache ~/.x' 'noise *' 'ro /etc' \
 	'ro ~/.ssh' 'ro ../other' 'hide ..' 'frob'; do
 	printf 'hide x\n%s\n' "$line" >.guard/profile
-	gives 125 "it cannot say: $line" guard run -- true
+	gives 125 "a project's profile is refused: $line" guard run -- true
 	says "$err" '.guard/profile'
 	says "$err" ':2: '
 done
 ln -s /etc out
 printf 'ro out\n' >.guard/profile
-gives 125 'nor let in what a link leads to' guard run -- true
+gives 125 "a project's profile cannot expose the target of a link" \
+	guard run -- true
 rm out .guard/profile
 ln -s /etc/passwd .guard/profile
-gives 125 'nor be a link' guard run -- true
+gives 125 "a project's profile cannot be a symbolic link" guard run -- true
 rm .guard/profile
 
 finish
