@@ -1,7 +1,6 @@
 #!/bin/sh
-# Paths that were discarded out of a run come back into it by undo, whatever
-# the layer had at them: all of them or none, and never over what the run did
-# there since.
+# undo brings back paths that were discarded out of a run, whatever the layer
+# had at them: all of them or none, and never over later changes of the run.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -21,7 +20,7 @@ chmod 755 .
 echo old | tee "$HOME/beside/edited" "$HOME/.config/gone" \
 	>"$HOME/.config/edited"
 
-# What the run did, in all of its folders.
+# look FILE: writes down the changes of the run in all of its directories
 look() {
 	guard diff --name-status >"$1" 2>"$err" &&
 		guard diff --color=never >"$T/text" 2>"$err" &&
@@ -32,7 +31,8 @@ waiting() {
 }
 
 # shellcheck disable=SC2016 # of the run
-ok 'a run' guard run -q --cow "$HOME/beside" -- sh -ec '
+ok 'a run changes entries of every kind' \
+	guard run -q --cow "$HOME/beside" -- sh -ec '
 	echo new >edited; echo new >kept/edited; rm -r gone deleted
 	rm -r turned; mkdir turned; echo new >turned/new; ln -s edited link
 	mkdir -p made/below; echo new >made/below/file; chmod 555 made/below made
@@ -42,137 +42,152 @@ ok 'a run' guard run -q --cow "$HOME/beside" -- sh -ec '
 settle
 run=$(guard status -q)
 look "$T/all"
-# trip NAME PATHS...: they go, and come back.
+# trip WHAT PATHS...: discards the paths and reverts that
 trip() {
 	name=$1
 	shift
-	gives 0 "$name" guard discard -q -y -- "$@"
-	no 'is not in the run any more' waiting "$T/all"
-	gives 0 'undo' guard undo -y
+	gives 0 "discard accepts $name" guard discard -q -y -- "$@"
+	no "the run no longer has $name" waiting "$T/all"
+	gives 0 "undo accepts a discard of $name" guard undo -y
 	says "$err" "guard discard $run PATHS    does it again;"
-	ok 'brings it back' waiting "$T/all"
-	is "$(ls "$state/trash")" '' 'and leaves nothing in the trash'
+	ok "undo brings back $name" waiting "$T/all"
+	is "$(ls "$state/trash")" '' "undo leaves no trash of $name"
 }
 left=$(stat -c %y "$state/runs/$run/upper/kept")
-trip 'an edit' edited kept/edited
+trip 'two edited files' edited kept/edited
 is "$(stat -c %y "$state/runs/$run/upper/kept")" "$left" \
-	'and its folder has the time that the run left'
-trip 'a new folder that is read-only, and a link' made link
-trip 'a deletion' deleted
-trip 'one file of a folder that was deleted as a whole' gone/deep/y
-trip 'two' gone/x gone/deep/z
-trip 'one inside of the other' gone/deep/y gone gone/deep
-trip 'a deletion in a folder that was made anew' turned/in
-trip 'what was made in it' turned/new
-trip 'all of that' turned
-trip 'the same twice, and what is in it' made made made/below
-trip 'what lies in a folder beside, and in the home' "$HOME/beside/edited" \
+	'undo restores the mtime of the directory in the upper layer'
+trip 'a new read-only directory and a symbolic link' made link
+trip 'a deleted file' deleted
+trip 'one file of a deleted directory' gone/deep/y
+trip 'two files of a deleted directory' gone/x gone/deep/z
+trip 'nested deleted paths' gone/deep/y gone gone/deep
+trip 'a deletion in a recreated directory' turned/in
+trip 'a new file in a recreated directory' turned/new
+trip 'a recreated directory' turned
+trip 'the same path twice and a path below it' made made made/below
+trip 'paths of a --cow directory, the home and the project' "$HOME/beside/edited" \
 	"$HOME/.config/gone" kept
-trip 'a folder beside as a whole' "$HOME/beside"
-trip 'the project, with the mode of its folder' .
+trip 'a complete --cow directory' "$HOME/beside"
+trip 'the complete project with its mode' .
 
-# --- what is said of it ---
-gives 0 'two paths are dropped' guard discard -y edited gone/deep/y
+# --- messages and lists ---
+gives 0 'discard accepts two paths' guard discard -y edited gone/deep/y
 says "$err" 'guard undo brings it back'
 look "$T/less"
-gives 0 'undo -n' guard undo -n
+gives 0 'undo -n accepts the discard' guard undo -n
 says "$err" "the last thing done here was to discard 2 paths of run $run"
 is "$(cat "$out")" '  edited
-  gone/deep/y' 'names them'
-ok 'and does nothing' waiting "$T/less"
-gives 1 'without a yes' guard undo
-ok 'nothing happens' waiting "$T/less"
-gives 0 'a third one is dropped' guard discard -q -y "$HOME/.config/gone"
-gives 0 'the list of what was done' guard log --actions
-is "$(grep -c 'undo 1  *discard .*path=~/.config/gone' "$out")" 1 'has it'
-is "$(grep -c 'undo 2  *discard .*path=' "$out")" 2 'and the two before it'
-no 'names in the trash are not for people' grep -q 'kept=' "$out"
-gives 0 'as JSON' guard log --actions --json
+  gone/deep/y' 'undo -n names the two paths'
+ok 'undo -n changes nothing' waiting "$T/less"
+gives 1 'undo without a terminal and --yes is refused' guard undo
+ok 'the refused undo changes nothing' waiting "$T/less"
+gives 0 'discard accepts a path in the home' \
+	guard discard -q -y "$HOME/.config/gone"
+gives 0 'log --actions works after two discards' guard log --actions
+is "$(grep -c 'undo 1  *discard .*path=~/.config/gone' "$out")" 1 \
+	'log --actions lists the path in the home'
+is "$(grep -c 'undo 2  *discard .*path=' "$out")" 2 \
+	'log --actions lists the two paths before it'
+no 'log --actions prints no name of the trash' grep -q 'kept=' "$out"
+gives 0 'log --actions --json works after two discards' \
+	guard log --actions --json
 says "$out" '"path": "gone/deep/y"'
-gives 0 'undo -n of two' guard undo -n 2
+gives 0 'undo -n 2 accepts both discards' guard undo -n 2
 is "$(cat "$out")" '  ~/.config/gone
   edited
-  gone/deep/y' 'names all three'
-gives 0 'status' guard status
+  gone/deep/y' 'undo -n 2 names all three paths'
+gives 0 'status works after discards' guard status
 says "$out" 'in home'
-gives 0 'an apply of the rest' guard apply -q -y
-is "$(cat edited)" old 'leaves out what was dropped'
-ok 'which is there' test -f gone/deep/y
-gives 0 'three are taken back' guard undo -q -y 3
-ok 'and all waits again' waiting "$T/all"
-is "$(cat kept/edited)" old 'nothing of it is applied'
-gives 0 'an apply' guard apply -q -y . "$HOME/.config/gone"
-is "$(cat edited)" new 'is of what came back, too'
-no 'the deletions' test -e gone -o -e "$HOME/.config/gone"
-gives 0 'taken back' guard undo -q -y
+gives 0 'apply accepts the rest of the run' guard apply -q -y
+is "$(cat edited)" old 'apply leaves out a discarded edit'
+ok 'apply leaves out a discarded deletion' test -f gone/deep/y
+gives 0 'undo 3 reverts the apply and both discards' guard undo -q -y 3
+ok 'after undo 3 all changes are pending again' waiting "$T/all"
+is "$(cat kept/edited)" old 'undo 3 reverts the applied edit'
+gives 0 'apply accepts paths that undo brought back' \
+	guard apply -q -y . "$HOME/.config/gone"
+is "$(cat edited)" new 'apply writes an edit that undo brought back'
+no 'apply executes deletions that undo brought back' \
+	test -e gone -o -e "$HOME/.config/gone"
+gives 0 'undo reverts that apply' guard undo -q -y
 
-# --- all of a run ---
-gives 0 'all paths of it' guard discard -q -y . "$HOME/beside" \
+# --- all paths of a run ---
+gives 0 'discard accepts all paths of a run' \
+	guard discard -q -y . "$HOME/beside" \
 	"$HOME/.config"
-is "$(guard status -q)" '' 'are the run'
-gives 0 'which undo brings back' guard undo -q -y
-ok 'as a whole' waiting "$T/all"
+is "$(guard status -q)" '' 'a run without paths is no longer pending'
+gives 0 'undo brings back all paths' guard undo -q -y
+ok 'the run is complete after undo' waiting "$T/all"
 
-# --- what the run did since ---
-gives 0 'a path is dropped' guard discard -q -y edited
-gives 0 'and another one' guard discard -q -y gone/deep/y
-gives 0 'the run goes on' guard run -q --continue "$run" -- \
+# --- later changes of the run at discarded paths ---
+gives 0 'discard accepts an edit' guard discard -q -y edited
+gives 0 'discard accepts a deletion' guard discard -q -y gone/deep/y
+gives 0 'run --continue writes at the discarded deletion' \
+	guard run -q --continue "$run" -- \
 	sh -c 'echo newer >gone/deep/newer'
 settle
 look "$T/less"
-gives 1 'what it put there would be lost: undo -n' guard undo -n
+gives 1 'undo -n is refused where the run has written since' guard undo -n
 says "$err" "something else at 'gone/deep/newer' since"
-gives 1 'undo' guard undo
-ok 'nothing is done' waiting "$T/less"
-gives 1 'it can be passed over' guard undo -y
+gives 1 'undo is refused where the run has written since' guard undo
+ok 'the refused undo changes nothing' waiting "$T/less"
+gives 1 'undo -y skips a discard that cannot be reverted' guard undo -y
 says "$err" 'it stays discarded'
-ok 'then nothing is done, too' waiting "$T/less"
-gives 0 'and what was before it' guard undo -q -y
-is "$(guard diff --name-only | grep -c -x edited)" 1 'is back'
-gives 0 'once more' guard discard -q -y edited
-gives 0 'the run writes it again' guard run -q --continue "$run" -- \
+ok 'the skipped discard changes nothing' waiting "$T/less"
+gives 0 'the next undo reverts the discard before it' guard undo -q -y
+is "$(guard diff --name-only | grep -c -x edited)" 1 \
+	'that undo brings back the edit'
+gives 0 'discard accepts the edit again' guard discard -q -y edited
+gives 0 'run --continue writes the file again' \
+	guard run -q --continue "$run" -- \
 	sh -c 'echo newer >edited'
 settle
-gives 1 'which is in the way' guard undo -y
+gives 1 'undo -y is refused where the run has written the file again' \
+	guard undo -y
 says "$err" "something else at 'edited' since"
 
-# --- a run that goes on, or is gone ---
-gives 0 'a path is dropped' guard discard -q -y made
+# --- a live run, and an emptied trash ---
+gives 0 'discard accepts a new directory' guard discard -q -y made
 look "$T/less"
 mkfifo "$T/up" "$T/on"
 guard run -q --rw "$T" --continue "$run" -- \
 	sh -c "echo >'$T/up'; read -r _ <'$T/on'" &
 runner=$!
 read -r _ <"$T/up"
-gives 1 'not while the run goes on' guard undo -y
+gives 1 'undo of a discard is refused while the run is live' guard undo -y
 says "$err" 'comes back when that has ended'
 echo >"$T/on"
 wait $runner
 settle
-gives 0 'but then' guard undo -q -y
-is "$(guard diff --name-only | grep -c made)" 3 'it is there'
+gives 0 'undo is accepted after the end of the run' guard undo -q -y
+is "$(guard diff --name-only | grep -c made)" 3 \
+	'undo brings back the new directory'
 
-# What lies in the trash is no run, whatever it looks like.
-gives 0 'the run goes on' guard run -q --continue "$run" -- \
+# A directory in the trash is no run, even if it looks like one.
+gives 0 'run --continue creates a directory that looks like a run' \
+	guard run -q --continue "$run" -- \
 	sh -c 'mkdir fake; echo nonsense >fake/base'
 settle
-gives 0 'a folder is dropped that looks like a run' guard discard -q -y fake
-gives 0 'prune does not mind it' guard prune -q -y
-gives 0 'the trash is emptied' guard prune -q -y --trash
-gives 1 'undo -n' guard undo -n
+gives 0 'discard accepts a directory that looks like a run' \
+	guard discard -q -y fake
+gives 0 'prune accepts that directory in the trash' guard prune -q -y
+gives 0 'prune --trash empties the trash' guard prune -q -y --trash
+gives 1 'undo -n is refused after the trash was emptied' guard undo -n
 says "$err" 'no longer in'
-gives 1 'undo' guard undo -y
+gives 1 'undo is refused after the trash was emptied' guard undo -y
 says "$err" 'cannot be taken back'
-gives 0 'the run is applied' guard apply -q -y
-gives 0 'taken back' guard undo -q -y
-gives 0 'dropped' guard discard -q -y
+gives 0 'apply accepts the rest of the run' guard apply -q -y
+gives 0 'undo reverts the apply' guard undo -q -y
+gives 0 'discard drops the run' guard discard -q -y
 
-# --- ended in the middle ---
-ok 'one more run' guard run -q -- sh -c 'rm -r gone kept; echo new >edited'
+# --- guard is killed during discard and undo ---
+ok 'a run deletes two directories and edits a file' \
+	guard run -q -- sh -c 'rm -r gone kept; echo new >edited'
 settle
 look "$T/all"
-# ends VERB COMMAND...: at each of its renames and at what removes a name; the
-# next command finds all of it or nothing. $half: where it does not.
+# ends CALL COMMAND STATE: kills the command at each such call; the next command
+# must find the run as before or as after. $half: the points where it does not.
 ends() {
 	at=1 half='' all=0 less=0
 	# shellcheck disable=SC2086 # words
@@ -196,27 +211,30 @@ ends() {
 }
 paths='gone/deep/y edited'
 # shellcheck disable=SC2086 # words
-gives 0 'what is dropped' guard discard -q -y $paths
+gives 0 'discard accepts two paths of that run' guard discard -q -y $paths
 look "$T/less"
-gives 0 'comes back' guard undo -q -y
+gives 0 'undo brings both back' guard undo -q -y
 for call in rename unlink; do
 	ends $call "discard -q -y $paths" all
-	is "$half" '' "killed at each $call of a discard: all of it or nothing"
-	ok 'both were seen' test $all -gt 0 -a $at -gt 2
-	is "$ended" 0 'then it is done'
+	is "$half" '' \
+		"discard killed at each $call is complete or has changed nothing"
+	ok 'both states occurred at the kill points' \
+		test $all -gt 0 -a $at -gt 2
+	is "$ended" 0 'the last discard without a kill ends with 0'
 	ends $call 'undo -q -y' less
-	is "$half" '' "killed at each $call of its undo: all of it or nothing"
-	is "$ended" 0 'then it is done'
-	ok 'and all is as it was' waiting "$T/all"
+	is "$half" '' \
+		"undo killed at each $call is complete or has changed nothing"
+	is "$ended" 0 'the last undo without a kill ends with 0'
+	ok 'after the last undo the run is complete' waiting "$T/all"
 done
-# A failure is told, and nothing is done.
+# A failing call is reported, and nothing changes.
 at=1
 until "$stopat" --count "$T/count" --at $at --only rename --below "$state" \
 	--error EIO -- guard discard -q -y gone/deep/y edited \
 	>"$out" 2>"$err" </dev/null; do
-	waiting "$T/all" || flunk "a rename fails ($at)"
+	waiting "$T/all" || flunk "discard with a failing rename changes nothing ($at)"
 	at=$((at + 1))
 done
-ok 'some of the renames failed' test $at -gt 3
-ok 'until none does' waiting "$T/less"
+ok 'several renames of discard failed' test $at -gt 3
+ok 'discard without a failing rename is complete' waiting "$T/less"
 finish
