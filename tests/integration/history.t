@@ -1,5 +1,5 @@
 #!/bin/sh
-# log of a path, find, grep, diff of snapshots: what the store remembers.
+# log of a path, find, grep and diff of snapshots.
 # users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -7,7 +7,7 @@
 make_home
 cd "$HOME/project" || exit 99
 
-# field N of the row of snapshot S
+# row S: the columns of snapshot S
 row() {
 	sed -n "s/^$1  *//p" "$out"
 }
@@ -16,122 +16,128 @@ row() {
 mkdir h
 echo one >h/a
 echo 'the same bytes' >h/old-name
-gives 0 'the first snapshot' guard snapshot -m 'at first'
+gives 0 'the first snapshot has a message' guard snapshot -m 'at first'
 echo two >>h/a
 mv h/old-name h/new-name
-gives 0 'the second' guard snapshot
+gives 0 'a second snapshot contains a rename' guard snapshot
 guard run -- sh -c 'chmod 600 h/a; rm h/new-name; echo made >h/made' \
 	>"$out" 2>"$err"
-gives 0 'apply of a run' guard apply -y
+gives 0 'apply of a run stores snapshots' guard apply -y
 rm h/a
-gives 0 'the last' guard snapshot
-gives 0 'log of a file' guard log h/a
-is "$(wc -l <"$out")" 5 'has a row for each version'
+gives 0 'a last snapshot contains a deletion' guard snapshot
+gives 0 'log accepts a file' guard log h/a
+is "$(wc -l <"$out")" 5 'log of a file has a row for each version'
 is "$(sed 's/  *[0-9.]* B//; s/  */ /g' "$out" | cut -d' ' -f4- |
 	sed 's/^\(post-[a-z]*\) [^ ]* /\1 RUN /; s/ sh -c.*/ COMMAND/')" \
 	'manual deleted
 post-apply RUN metadata COMMAND
 post-run RUN metadata COMMAND
 manual modified
-manual first at first' 'which say what happened, and why'
-gives 0 'log of a name that came' guard log h/new-name
+manual first at first' \
+	'log of a file prints the kind of each change and its reason'
+gives 0 'log accepts the new name of a renamed file' guard log h/new-name
 says "$out" 'from h/old-name'
 says "$out" 'deleted'
-gives 0 'log of a name that went' guard log h/old-name
+gives 0 'log accepts the old name of a renamed file' guard log h/old-name
 says "$out" 'now h/new-name'
-gives 0 'log of a folder' guard log h
+gives 0 'log accepts a directory' guard log h
 is "$(row 2 | sed 's/.*modified  *//')" '+1 ~1 -1' \
-	'counts what changed below it'
-gives 0 'log of a path as JSON' guard log --json h/new-name
+	'log of a directory counts the changes below it'
+gives 0 'log --json accepts a path' guard log --json h/new-name
 says "$out" '"change": "added"'
 says "$out" "\"renamed_from\": \"$HOME/project/h/old-name\""
 says "$out" '"command": "sh -c chmod'
-gives 1 'log of what never was' guard log h/never
+gives 1 'log of an unknown path is refused' guard log h/never
 says "$err" "no version of '$HOME/project/h/never' is stored"
 printf x >"$(printf 'h/\033[31mred')"
 guard snapshot -q >"$out"
-gives 0 'log of an odd name' guard log "$(printf 'h/\033[31mred')"
+gives 0 'log accepts a name with control characters' \
+	guard log "$(printf 'h/\033[31mred')"
 mv "$(printf 'h/\033[31mred')" h/plain
 guard snapshot -q >"$out"
-gives 0 'log where that name is told' guard log h/plain
+gives 0 'log accepts a file that had such a name' guard log h/plain
 says "$out" 'from h/\x1b[31mred'
 
-gives 0 'log with progress for programs' guard log --progress=json h/a
+gives 0 'log --progress=json is accepted' guard log --progress=json h/a
 says "$err" '"progress": "log", "unit": "snapshots"'
 says "$err" '"ended": true'
-gives 0 'du with it' guard du --progress=json
+gives 0 'du --progress=json is accepted' guard du --progress=json
 says "$err" '"progress": "du", "unit": "'
 
 # --- find ---
-# rows OF THE OUTPUT without times
+# plain: the output without times
 plain() {
 	sed 's/[0-9]*-[0-9]*-[0-9]* [0-9]*:[0-9]*:[0-9]*/TIME/g; s/  */ /g' \
 		"$out"
 }
-gives 0 'find of a name' guard find old-name
-is "$(plain)" '1 TIME TIME 15 B h/old-name' 'tells where it was'
-gives 0 'find of what is there' guard find notes.txt
+gives 0 'find accepts a name' guard find old-name
+is "$(plain)" '1 TIME TIME 15 B h/old-name' \
+	'find prints the snapshots and the path'
+gives 0 'find accepts a name that still exists' guard find notes.txt
 says "$out" 'still there'
-is "$(wc -l <"$out")" 1 'once, though many snapshots hold it'
-gives 0 'find by a glob' guard find '*-name'
-is "$(wc -l <"$out")" 2 'lists all that match'
-gives 0 'find below a folder' guard find 'src/**/f1*.c'
+is "$(wc -l <"$out")" 1 'find prints an unchanged file once'
+gives 0 'find accepts a pattern' guard find '*-name'
+is "$(wc -l <"$out")" 2 'find prints all matching names'
+gives 0 'find accepts a pattern with directories' guard find 'src/**/f1*.c'
 says "$out" 'src/f10.c'
 silent "$out" 'src/f2.c'
-gives 0 'find of every version' guard find a
+gives 0 'find accepts a file with several versions' guard find a
 is "$(plain)" '4-6 TIME TIME 8 B h/a
 2-5 TIME TIME 8 B h/a
-1 TIME TIME 4 B h/a' 'lists each, the newest first'
+1 TIME TIME 4 B h/a' 'find prints every version, the newest first'
 cd h || exit 99
-gives 0 'find from a folder in it' guard find old-name
-is "$(plain)" '1 TIME TIME 15 B old-name' 'shows the path from there'
+gives 0 'find accepts a name from a subdirectory' guard find old-name
+is "$(plain)" '1 TIME TIME 15 B old-name' \
+	'find prints paths relative to the current directory'
 cd .. || exit 99
-gives 0 'find in one snapshot' guard find --at 1 '*-name'
-is "$(wc -l <"$out")" 1 'only finds what is in it'
-gives 0 'find in another case' guard find -i 'OLD-NAME'
-gives 0 'find as JSON' guard find --json old-name
+gives 0 'find --at accepts a snapshot' guard find --at 1 '*-name'
+is "$(wc -l <"$out")" 1 'find --at finds only files of that snapshot'
+gives 0 'find -i ignores case' guard find -i 'OLD-NAME'
+gives 0 'find --json is accepted' guard find --json old-name
 says "$out" '"snapshots": 1'
 says "$out" '"newest": false'
-gives 1 'find of nothing' guard find old
+gives 1 'find without a match ends with 1' guard find old
 says "$err" "'*PART*'"
-gives 2 'find without a name' guard find
-gives 2 'find at a time and at all times' guard find --at 1 --all-versions a
-gives 1 'find at no time' guard find --at nonsense a
+gives 2 'find without a name ends with 2' guard find
+gives 2 'find --at with --all-versions ends with 2' \
+	guard find --at 1 --all-versions a
+gives 1 'find --at with an invalid time ends with 1' guard find --at nonsense a
 says "$err" "'latest~2'"
-gives 0 'find with progress for programs' guard find --progress=json h
+gives 0 'find --progress=json is accepted' guard find --progress=json h
 is "$(tail -n 1 "$err" | python3 -c 'import json, sys
 line = json.load(sys.stdin)
 print(line["progress"], line["ended"], line["done"] == line["total"])')" \
-	'find True True' 'tells the end of it'
+	'find True True' 'find --progress=json prints the end of its work'
 mkdir "$HOME/other"
 echo 'elsewhere' >"$HOME/other/in-other"
 guard -C "$HOME/other" snapshot -q >"$out"
-gives 1 'find of what another project has' guard find in-other
-gives 0 'find in all of them' guard find -a in-other
+gives 1 'find does not search other projects' guard find in-other
+gives 0 'find -a searches all projects' guard find -a in-other
 says "$out" "$HOME/other/in-other"
 guard -C "$HOME/project/src" snapshot -q >"$out"
 
 # --- grep ---
-gives 0 'grep' guard grep one h
+gives 0 'grep accepts a directory' guard grep one h
 is "$(cat "$out")" '6:h/a:one' \
-	'prints a line once, with the newest that has it'
-gives 0 'grep of what is gone' guard grep 'same b[y]tes'
+	'grep prints a line once, with the newest snapshot that has it'
+gives 0 'grep finds lines of a deleted file' guard grep 'same b[y]tes'
 is "$(cat "$out")" '5:h/new-name:the same bytes
-1:h/old-name:the same bytes' 'names each path'
+1:h/old-name:the same bytes' 'grep prints each path of a renamed file'
 number=$(sed -n 's/\(h\/old-name\):.*/\1/p' "$out")
-gives 0 'what it names' guard show "$number"
-is "$(cat "$out")" 'the same bytes' 'can be shown'
-gives 0 'grep with numbers of lines' guard grep -n two h/a
+gives 0 'show accepts the name that grep prints' guard show "$number"
+is "$(cat "$out")" 'the same bytes' 'show prints the file that grep found'
+gives 0 'grep -n prints line numbers' guard grep -n two h/a
 says "$out" 'h/a:2:two'
-gives 0 'grep for names' guard grep -l return src
-is "$(wc -l <"$out")" 21 'names each file once'
-gives 0 'grep for plain text' guard grep -F 'f1(void)' src
-gives 2 'grep for what is no expression' guard grep 'f1(void'
+gives 0 'grep -l is accepted' guard grep -l return src
+is "$(wc -l <"$out")" 21 'grep -l prints each file once'
+gives 0 'grep -F searches a fixed string' guard grep -F 'f1(void)' src
+gives 2 'grep with an invalid expression ends with 2' guard grep 'f1(void'
 says "$err" '-F'
-gives 0 'grep in either case' guard grep -i 'INT F1\(VOID\)' src
-gives 1 'grep for nothing' guard grep 'no such text at all'
-gives 0 'grep in one snapshot' guard grep --at 1 'same bytes'
-is "$(cat "$out")" '1:h/old-name:the same bytes' 'leaves the others out'
+gives 0 'grep -i ignores case' guard grep -i 'INT F1\(VOID\)' src
+gives 1 'grep without a match ends with 1' guard grep 'no such text at all'
+gives 0 'grep --at accepts a snapshot' guard grep --at 1 'same bytes'
+is "$(cat "$out")" '1:h/old-name:the same bytes' \
+	'grep --at searches only that snapshot'
 printf 'a\0b\nfind me\n\033[31m\n' >h/binary
 printf 'x\033[31mred\n' >h/escape
 i=0
@@ -140,86 +146,99 @@ while [ $i -lt 400000 ]; do
 	echo "line $i of a long file"
 done >h/long
 guard snapshot -q >"$out"
-gives 0 'grep in a binary file' guard grep 'find me'
+gives 0 'grep accepts a binary file' guard grep 'find me'
 says "$out" 'h/binary: binary, matches'
-gives 0 'grep in a file with escapes' guard grep red h/escape
+gives 0 'grep accepts a file with escape sequences' guard grep red h/escape
 says "$out" 'x\x1b[31mred'
-gives 0 'grep in a file of many pieces' guard grep -n 'line 39.999 of' h/long
+gives 0 'grep accepts a file of many chunks' \
+	guard grep -n 'line 39.999 of' h/long
 is "$(cut -d: -f3- "$out")" "$(grep -n 'line 39.999 of' h/long)" \
-	'finds the lines that grep finds'
-gives 0 'grep as JSON' guard grep --json 'line 399999 of'
+	'grep finds the same lines as grep(1)'
+gives 0 'grep --json is accepted' guard grep --json 'line 399999 of'
 says "$out" '"line": 399999'
 git config user.x yes
 guard snapshot -q >"$out"
-gives 1 'grep leaves .git alone' guard grep 'x = yes'
-gives 0 'unless it is named' guard grep 'x = yes' .git
+gives 1 'grep does not search .git' guard grep 'x = yes'
+gives 0 'grep searches .git when it is named' guard grep 'x = yes' .git
 says "$out" '.git/config:'
 
-# --- a point in time, wherever one is asked for ---
+# --- every form of a time ---
 for when in 1 s1 latest latest~1 '0s ago' '0 min' today "$(date +%F)" \
 	"$(date +%FT%TZ --utc)" "$(date '+%F %H:%M')" "$(date +%F) 23:59:59" \
 	'today 23:59' 23:59; do
-	gives 0 "show at $when" guard show "$when:README.md"
-	ok 'is that file' grep -q '# Project' "$out"
-	gives 0 'find then' guard find --at "$when" README.md
-	gives 0 'grep then' guard grep --at "$when" -l Project README.md
-	gives 0 'restore then' guard restore -y --at "$when" --to "$HOME/then" \
-		README.md
-	ok 'brings it' cmp README.md "$HOME/then/README.md"
+	gives 0 "show accepts the time '$when'" guard show "$when:README.md"
+	ok "show prints the file of '$when'" \
+		grep -q '# Project' "$out"
+	gives 0 "find accepts the time '$when'" \
+		guard find --at "$when" README.md
+	gives 0 "grep accepts the time '$when'" \
+		guard grep --at "$when" -l Project README.md
+	gives 0 "restore accepts the time '$when'" \
+		guard restore -y --at "$when" --to "$HOME/then" README.md
+	ok "restore brings back the file of '$when'" \
+		cmp README.md "$HOME/then/README.md"
 	rm -r "$HOME/then"
-	gives 0 'ls then' guard ls "$when"
+	gives 0 "ls accepts the time '$when'" guard ls "$when"
 	says "$out" README.md
-	gives 0 'diff since then' guard diff --name-only "$when"
-	gives 0 'pin of it' guard pin "$when"
-	gives 0 'unpin of it' guard unpin "$when"
+	gives 0 "diff accepts the time '$when'" \
+		guard diff --name-only "$when"
+	gives 0 "pin accepts the time '$when'" guard pin "$when"
+	gives 0 "unpin accepts the time '$when'" guard unpin "$when"
 done
-gives 1 'show before all of it' guard show 'yesterday 14:30:README.md'
+gives 1 'show of a time before all snapshots ends with 1' \
+	guard show 'yesterday 14:30:README.md'
 says "$err" "no version as old as 'yesterday 14:30'"
 echo thirty >./30
 guard snapshot -q >"$out"
-gives 0 'a number, a colon and a file of digits' guard show "$(cat "$out"):30"
-is "$(cat "$out")" thirty 'is that file'
+gives 0 'show accepts a file whose name is a number' \
+	guard show "$(cat "$out"):30"
+is "$(cat "$out")" thirty 'show prints that file'
 
 # --- diff of snapshots ---
 last=$(guard log --no-pager -n 1 | sed 's/ .*//')
-gives 0 'diff of two snapshots' guard diff 1 2
+gives 0 'diff accepts two snapshots' guard diff 1 2
 says "$out" 'from snapshot 1'
 says "$out" '  R  h/old-name -> h/new-name'
 says "$out" '+two'
-gives 0 'the other way round' guard diff s2 s1 --name-status
+gives 0 'diff accepts two snapshots in reverse order' \
+	guard diff s2 s1 --name-status
 is "$(cat "$out")" "$(printf 'D\th/new-name\nM\th/a\nA\th/old-name')" \
-	'turns it round'
-gives 0 'diff --stat' guard diff --stat 1 2
+	'diff in reverse order shows the reverse changes'
+gives 0 'diff --stat accepts two snapshots' guard diff --stat 1 2
 says "$out" 'M  h/a  +1 -0'
-gives 0 'diff of a path' guard diff 1 2 --name-only h/a
-is "$(cat "$out")" h/a 'is of that alone'
-gives 2 'diff of a path that neither has' guard diff 1 2 h/nothing
+gives 0 'diff of two snapshots accepts a path' guard diff 1 2 --name-only h/a
+is "$(cat "$out")" h/a 'diff of a path shows only that path'
+gives 2 'diff of a path that neither snapshot has ends with 2' \
+	guard diff 1 2 h/nothing
 says "$err" 'in neither of the two'
-gives 1 'diff --exit-code' guard diff --exit-code 1 2
-gives 0 'and without a difference' guard diff --exit-code 2 2
-gives 0 'diff as JSON' guard diff --json 1 2
+gives 1 'diff --exit-code ends with 1 for different snapshots' \
+	guard diff --exit-code 1 2
+gives 0 'diff --exit-code ends with 0 for equal snapshots' \
+	guard diff --exit-code 2 2
+gives 0 'diff --json accepts two snapshots' guard diff --json 1 2
 says "$out" '"schema": "guard.diff-snapshots/1"'
-gives 0 'diff with the files, which are as stored' \
+gives 0 'diff of the last snapshot and unchanged files ends with 0' \
 	guard diff --exit-code "$last"
 echo changed >>README.md
 ln -s target h/link
 rm -r docs
-gives 0 'diff with the files as they are now' guard diff latest
+gives 0 'diff of a snapshot and the files is accepted' guard diff latest
 says "$out" '+changed'
 says "$out" '+target'
 says "$out" '  D  docs/'
 is "$(guard log --no-pager -n 1 | sed 's/ .*//')" "$last" \
-	'stores no snapshot'
-gives 2 'diff with a day before all snapshots' guard diff 2020-01-01 latest
+	'diff stores no snapshot'
+gives 2 'diff of a day before all snapshots ends with 2' \
+	guard diff 2020-01-01 latest
 says "$err" 'as old as'
 touch 2
-gives 2 'a number that is a file, too' guard diff 2
+gives 2 'diff of a number that is also a file name ends with 2' guard diff 2
 says "$err" 'write s2 for the snapshot'
 rm 2
-gives 2 'diff with what is no point in time' guard diff '2h agoo'
+gives 2 'diff of an invalid time ends with 2' guard diff '2h agoo'
 says "$err" "'latest~2'"
-gives 2 'diff with a snapshot that is not there' guard diff 1 999
-gives 2 'diff of snapshots of two folders' guard diff 1 \
+gives 2 'diff of an unknown snapshot ends with 2' guard diff 1 999
+gives 2 'diff of snapshots of two directories ends with 2' guard diff 1 \
 	"$(guard log --no-pager -a | sed -n "s|^\([0-9]*\) .*$HOME/other.*|\1|p" |
 		head -n 1)"
 says "$err" 'nothing to compare'

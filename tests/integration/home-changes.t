@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a run changed in the home folder: shown, and taken over by path.
+# Changes of a run in the home: shown, and applied by path only.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -14,7 +14,7 @@ echo mine >"$HOME/.tool"
 chmod 640 "$HOME/.config/app/settings"
 touch -d '2020-01-01 00:00:00' "$HOME/.config/app/settings"
 
-# What a tool does to a home when it is used.
+# The changes that a tool makes in a home when it is used.
 cat >"$HOME/use" <<'END'
 echo 'a = 2' >~/.config/app/settings
 rm -r ~/.config/app/old
@@ -29,150 +29,174 @@ echo cached >~/.cache/tool/x
 echo edited >file
 END
 echo first >file
-gives 0 'a run in the home' guard run -- sh "$HOME/use"
+gives 0 'a run changes project and home' guard run -- sh "$HOME/use"
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 
-# --- never by default ---
-gives 0 'an apply of the project' guard apply -y "$run" file
-is "$(cat file)" edited 'takes the project'
+# --- the home is never applied by default ---
+gives 0 'apply accepts a path of the project' guard apply -y "$run" file
+is "$(cat file)" edited 'apply writes the file of the project'
 says "$err" 'in your home folder left alone'
 says "$err" "guard apply $run ~/PATH"
-is "$(cat "$HOME/.tool")" mine 'and nothing of the home'
-gives 0 'the run waits on' guard status
+is "$(cat "$HOME/.tool")" mine 'apply changes nothing in the home'
+gives 0 'status lists the run with changes in the home' guard status
 says "$out" ' in home  sh '
 silent "$out" 'no changes'
 
-# --- by path ---
-gives 1 'a path of the home that did not change' \
+# --- paths in the home ---
+gives 1 'apply of an unchanged path in the home is refused' \
 	guard apply -y "$run" "$HOME/nothing"
-gives 0 'a dry run' guard apply -n "$run" "$HOME/.config"
+gives 0 'apply -n accepts a directory of the home' \
+	guard apply -n "$run" "$HOME/.config"
 says "$out" '/.config/app/settings'
 says "$out" '/.config/app/old/x'
 silent "$out" '.profile'
-is "$(cat "$HOME/.config/app/settings")" 'a = 1' 'does nothing'
-gives 0 'one folder of the home' guard apply -y "$run" "$HOME/.config"
-is "$(cat "$HOME/.config/app/settings")" 'a = 2' 'a file was replaced'
-is "$(stat -c %a "$HOME/.config/app/settings")" 640 'with its mode'
-no 'a folder went' test -e "$HOME/.config/app/old"
-is "$(cat "$HOME/.config/new/link")" new 'a new folder came'
-is "$(stat -c %a "$HOME/.config/other")" 700 'rights were changed'
-is "$(cat "$HOME/.config/other/keep")" keep 'beside what stays'
-is "$(cat "$HOME/.tool")" mine 'what was not named stays'
-no 'nothing of guard is left over' \
+is "$(cat "$HOME/.config/app/settings")" 'a = 1' \
+	'apply -n changes nothing in the home'
+gives 0 'apply accepts a directory of the home' \
+	guard apply -y "$run" "$HOME/.config"
+is "$(cat "$HOME/.config/app/settings")" 'a = 2' \
+	'apply replaces a file of the home'
+is "$(stat -c %a "$HOME/.config/app/settings")" 640 \
+	'apply keeps the mode of the replaced file'
+no 'apply deletes a directory of the home' test -e "$HOME/.config/app/old"
+is "$(cat "$HOME/.config/new/link")" new \
+	'apply creates a new directory in the home'
+is "$(stat -c %a "$HOME/.config/other")" 700 \
+	'apply changes the mode of a directory'
+is "$(cat "$HOME/.config/other/keep")" keep \
+	'apply keeps the files in that directory'
+is "$(cat "$HOME/.tool")" mine \
+	'apply of a path changes nothing else in the home'
+no 'apply leaves no staging directory in the home' \
 	sh -c 'ls -A "$HOME" | grep -q guard-staging'
-gives 0 'taken over, it is no change any more' guard diff --name-only "$run"
+gives 0 'diff no longer lists applied paths of the home' \
+	guard diff --name-only "$run"
 silent "$out" '.config'
 says "$out" '/.tool'
 
-# --- undo takes it back, restore knows it ---
-gives 0 'undo' guard undo -y
-is "$(cat "$HOME/.config/app/settings")" 'a = 1' 'the file is back'
+# --- undo and restore in the home ---
+gives 0 'undo reverts the apply in the home' guard undo -y
+is "$(cat "$HOME/.config/app/settings")" 'a = 1' \
+	'undo restores a file of the home'
 is "$(stat -c %Y "$HOME/.config/app/settings")" \
-	"$(date -d '2020-01-01 00:00:00' +%s)" 'with its time'
-is "$(cat "$HOME/.config/app/old/x")" old 'the folder too'
-no 'the new one went' test -e "$HOME/.config/new"
-is "$(cat file)" edited 'what was applied before it stays'
-gives 0 'undo does it again' guard undo -y
-is "$(cat "$HOME/.config/new/link")" new 'all of it'
-gives 0 'its versions are known' guard log "$HOME/.config/app/settings"
-gives 0 'restore brings a folder back' \
+	"$(date -d '2020-01-01 00:00:00' +%s)" \
+		'undo restores the mtime of the file'
+is "$(cat "$HOME/.config/app/old/x")" old 'undo brings back a deleted directory'
+no 'undo deletes a new directory' test -e "$HOME/.config/new"
+is "$(cat file)" edited 'undo keeps what was applied before'
+gives 0 'undo of the undo is accepted' guard undo -y
+is "$(cat "$HOME/.config/new/link")" new \
+	'undo of the undo applies the directory again'
+gives 0 'log accepts a file of the home' guard log "$HOME/.config/app/settings"
+gives 0 'restore accepts a directory of the home' \
 	guard restore -y "$HOME/.config/app/old"
-gives 0 'and an older version of a file' \
+gives 0 'restore accepts an older version of a file in the home' \
 	guard restore -y --at latest~1 "$HOME/.config/app/settings"
-is "$(cat "$HOME/.config/app/settings")" 'a = 1' 'from before the apply'
-is "$(cat "$HOME/.config/app/old/x")" old 'as it was'
-is "$(cat "$HOME/.config/new/link")" new 'and nothing else'
-is "$(cat "$HOME/.config/other/keep")" keep 'nothing that was not stored'
-gives 0 'nobody takes the rest of the home for deleted' \
+is "$(cat "$HOME/.config/app/settings")" 'a = 1' \
+	'restore brings back the content before the apply'
+is "$(cat "$HOME/.config/app/old/x")" old 'restore brings back the directory'
+is "$(cat "$HOME/.config/new/link")" new 'restore changes no other directory'
+is "$(cat "$HOME/.config/other/keep")" keep \
+	'restore keeps a file that was never stored'
+gives 0 'restore --exact accepts a directory of the home' \
 	guard restore -y --exact "$HOME/.config"
-is "$(cat "$HOME/.config/other/keep")" keep 'it is all there'
-gives 0 'an older state of a project in the home is found' \
+is "$(cat "$HOME/.config/other/keep")" keep \
+	'restore --exact keeps files that were never stored'
+gives 0 'restore finds snapshots of a project in the home' \
 	guard restore -n --at latest file
 
-# --- what nobody wants to decide on ---
-gives 0 'a run that leaves a history' guard run -- sh -c \
+# --- changes without a question ---
+gives 0 'a run changes only a history and a cache' guard run -- sh -c \
 	'echo x >~/.python_history; mkdir -p ~/.cache/tool; : >~/.cache/tool/y'
 says "$err" 'changed nothing but caches and histories in your home folder'
-is "$(guard status -q | head -n 1)" "$run" 'closes itself'
-gives 0 'one that leaves more' guard run -- sh -c \
+is "$(guard status -q | head -n 1)" "$run" \
+	'a run of histories and caches is not pending'
+gives 0 'a run changes a history and another file' guard run -- sh -c \
 	'echo x >~/.python_history; echo x >~/.other'
 says "$err" '1 change in your home folder'
-gives 0 'is asked about' guard discard -y
+gives 0 'a run with another file is pending' guard discard -y
 
-# --- both at once: all or nothing ---
+# --- project and home in one transaction ---
 echo 'echo two >file; echo two >~/.tool; echo x >~/.fresh' >"$HOME/both"
-gives 0 'a run in both' guard run -- sh "$HOME/both"
+gives 0 'a run changes project and home again' guard run -- sh "$HOME/both"
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
-gives 0 'project and home in one' \
+gives 0 'apply accepts paths of project and home together' \
 	guard apply -y "$run" . "$HOME/.tool" "$HOME/.fresh"
 is "$(cat file) $(cat "$HOME/.tool") $(cat "$HOME/.fresh")" 'two two x' \
-	'both are applied'
-gives 0 'then it does not wait any more' guard status
+	'apply writes project and home'
+gives 0 'status works after that apply' guard status
 silent "$out" "$run"
-gives 0 'and undo' guard undo -y
-is "$(cat file) $(cat "$HOME/.tool")" 'edited mine' 'takes both back'
-no 'what was new goes' test -e "$HOME/.fresh"
+gives 0 'undo reverts the apply of project and home' guard undo -y
+is "$(cat file) $(cat "$HOME/.tool")" 'edited mine' \
+	'undo restores project and home'
+no 'undo deletes the new file in the home' test -e "$HOME/.fresh"
 
-# --- what the user did meanwhile ---
+# --- edits of the user ---
 cat >"$HOME/slow" <<'END'
 echo run >~/.profile
 echo run >~/.tool
 rm -r ~/.config/other
 echo run >~/.made
 END
-gives 0 'a run' guard run -- sh "$HOME/slow"
+gives 0 'a run changes four entries of the home' guard run -- sh "$HOME/slow"
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 echo user >"$HOME/.profile"
 echo user >"$HOME/.config/other/user"
 echo user >"$HOME/.made"
-gives 1 'an edit of the user is a conflict' \
+gives 1 'apply refuses a file of the home that the user edited' \
 	guard apply -y "$run" "$HOME/.profile" "$HOME/.tool"
 says "$err" "'~/.profile': changed since the run began"
 is "$(cat "$HOME/.profile") $(cat "$HOME/.tool")" 'user mine' \
-	'and nothing was applied'
-gives 1 'also one with a file of the project' \
+	'the refused apply changes nothing'
+gives 1 'apply refuses that file together with the project' \
 	guard apply -y "$run" "$HOME/.profile" .
-gives 1 'also in a folder that goes' \
+gives 1 'apply refuses to delete a directory with a new file' \
 	guard apply -y "$run" "$HOME/.config/other"
 is "$(cat "$HOME/.config/other/user" "$HOME/.config/other/keep")" \
 	'user
-keep' 'nothing went'
-gives 1 'also a file that both made' guard apply -y "$run" "$HOME/.made"
-is "$(cat "$HOME/.made")" user 'the user has his own'
-gives 0 'what was not touched is taken' guard apply -y "$run" "$HOME/.tool"
-is "$(cat "$HOME/.tool")" run 'as the run left it'
-gives 0 '--theirs takes the others' \
+keep' 'the refused apply deletes nothing'
+gives 1 'apply refuses a file that both sides added' \
+	guard apply -y "$run" "$HOME/.made"
+is "$(cat "$HOME/.made")" user "the refused apply keeps the user's new file"
+gives 0 'apply accepts a file that the user did not edit' \
+	guard apply -y "$run" "$HOME/.tool"
+is "$(cat "$HOME/.tool")" run 'apply writes that file'
+gives 0 'apply --theirs accepts an edited file' \
 	guard apply -y --theirs "$run" "$HOME/.profile"
-is "$(cat "$HOME/.profile")" run 'over the edit'
-gives 0 'which undo' guard undo -y
-is "$(cat "$HOME/.profile")" user 'brings back'
+is "$(cat "$HOME/.profile")" run 'apply --theirs replaces the edit'
+gives 0 'undo reverts apply --theirs' guard undo -y
+is "$(cat "$HOME/.profile")" user 'undo brings back the edit'
 
-# --- a run that goes on over what was taken ---
-gives 0 'it goes on' guard run --continue "$run" -- sh -c \
+# --- run --continue after an apply ---
+gives 0 'run --continue changes an applied file again' \
+	guard run --continue "$run" -- sh -c \
 	'cat ~/.tool; echo more >>~/.tool'
-gives 0 'what guard put there is no edit of the user' \
+gives 0 'apply accepts a file that only apply has changed' \
 	guard apply -y "$run" "$HOME/.tool"
 is "$(cat "$HOME/.tool")" 'run
-more' 'and is replaced'
+more' 'apply writes the new content'
 
-# --- the clock was set back since the run began ---
-gives 0 'a run' guard run -- sh -c 'echo clock >~/.tool'
+# --- the clock was set back since the start of the run ---
+gives 0 'a run changes a file before the clock is set back' \
+	guard run -- sh -c 'echo clock >~/.tool'
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 record=$state/runs/$run/record
 cp "$record" "$T/record"
-ok 'it has noted the clock' grep -q '^clock=[-0-9a-f]* [0-9]*$' "$record"
+ok 'the record of the run has the state of the clock' \
+	grep -q '^clock=[-0-9a-f]* [0-9]*$' "$record"
 sed -i "s/^\(clock=.* \)[0-9]*$/\1$(($(date +%s) + 3600))/" "$record"
-gives 1 'what may have been changed since is not replaced' \
+gives 1 'apply refuses a file when the clock was set back' \
 	guard apply -y "$run" "$HOME/.tool"
 says "$err" "'~/.tool': changed since the run began"
 cp "$T/record" "$record"
 sed -i -e 's/^clock=[^ ]*/clock=another-start/' \
 	-e "s/^began=.*/began=$(($(date +%s) + 3600)).0/" "$record"
-gives 1 'nor where the clock is before the start' \
+gives 1 'apply refuses a file when the clock is before the start of the run' \
 	guard apply -y "$run" "$HOME/.tool"
 says "$err" "'~/.tool': changed since the run began"
 cp "$T/record" "$record"
-gives 0 'with a clock that goes on it is' guard apply -y "$run" "$HOME/.tool"
-is "$(cat "$HOME/.tool")" clock 'as the run left it'
+gives 0 'apply accepts the file with a steady clock' \
+	guard apply -y "$run" "$HOME/.tool"
+is "$(cat "$HOME/.tool")" clock 'apply writes the file with a steady clock'
 
 finish
