@@ -291,6 +291,24 @@ world_trash() {
 	"$storeact" prune "$state/store" 1
 }
 
+# Versions of more than a year, of two folders, and runs of each age.
+world_old() {
+	mkdir "$HOME/other"
+	for days in 800 500 400 200 100 70 60 41 40 39 20 15 13 5 2 1; do
+		seq "$days" 900 >file
+		in_days "-$days" snapshot -q -m "$days days ago" \
+			--tag "$([ $days -ne 400 ] || echo release)x"
+		[ $((days % 20)) -ne 0 ] ||
+			in_days "-$days" snapshot -q "$HOME/other" .
+	done
+	guard pin -q 4
+	for days in 45 31 9 8 1; do
+		in_days "-$days" run -q -- sh -c "echo $days >run$days"
+		settle
+		[ $((days % 8)) -ne 1 ] || in_days "-$days" apply -q -y
+	done
+}
+
 # A pack is damaged, and a snapshot's file is gone.
 world_damaged() {
 	for i in 1 2 3 4; do
