@@ -24,10 +24,7 @@ static const char *const none[] = {NULL};
 
 static void apply_root_free(struct apply_root *root)
 {
-	plan_free(&root->plan);
 	entry_free(&root->want);
-	project_close(&root->project);
-	snapshot_free(&root->before);
 	snapshot_free(&root->base);
 	mem_list_free(&root->only);
 }
@@ -36,9 +33,10 @@ void apply_plan_free(struct apply_plan *a)
 {
 	size_t i;
 
-	for (i = 0; i < a->root_count; i++)
+	for (i = 0; i < a->change.root_count; i++)
 		apply_root_free(&a->roots[i]);
 	free(a->roots);
+	changeset_free(&a->change);
 	changes_free(&a->changes);
 	mem_list_free(&a->agreed);
 	differences_free(&a->differences);
@@ -63,17 +61,6 @@ static int name_failed_root(const struct apply_plan *a, size_t index,
 {
 	return index ? err_context(err, "%s", text_quote(root_path(a, index)))
 		     : -err->num;
-}
-
-static void make_roots(struct apply_plan *a)
-{
-	size_t i;
-
-	a->root_count = a->p->session.root_count + 1;
-	a->roots = mem_zalloc(a->root_count * sizeof(*a->roots));
-	for (i = 0; i < a->root_count; i++)
-		a->roots[i].project = (struct project){
-			.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 }
 
 static int check_apply_state(const struct resolved_run *p, struct err *err)
@@ -192,37 +179,29 @@ static int compare_results(struct apply_plan *a, struct err *err)
 
 static int open_root(struct apply_plan *a, size_t index, struct err *err)
 {
-	struct project *project = &a->roots[index].project;
 	const char *path = root_path(a, index);
-	int got;
+	int got = changeset_open_root(&a->change, index, path, err);
 
-	/* That of the project is for the caller, before the run is locked. */
-	if (index && recover_project(a->c, path, err) < 0)
-		return -err->num;
-	if (is_home(a, index))
-		return project_open(path, a->c->state.workspaces_fd, false,
-				    project, err);
-	got = context_project(a->c, path, false, project, err);
-	return got < 0 ? changes_explain(got, path, err) : 0;
+	return got < 0 && !is_home(a, index) ? changes_explain(got, path, err)
+					     : got;
 }
 
 static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 {
 	const struct session *s = &a->p->session;
-	struct apply_root *root = &a->roots[index];
+	struct apply_root *own = &a->roots[index];
+	struct changeset_root *root = &a->change.roots[index];
 	bool first = !root->before.root_path, home = is_home(a, index);
 
-	if (root->project.path || (home && !root->only))
+	if (root->project.path || (home && !own->only))
 		return 0;
 	if (open_root(a, index, err) < 0)
 		return -err->num;
-	root->project.only = (const char *const *)root->only;
+	root->project.only = (const char *const *)own->only;
 	if (home)
 		root->project.moved_since = session_began(s);
-	snapshot_free(&root->before);
-	root->before = (struct snapshot){0};
-	if (project_inspect(a->c->store, &root->project, "pre-apply", s->id,
-			    &root->before, err) < 0)
+	if (changeset_inspect_root(&a->change, index, "pre-apply", s->id, err) <
+	    0)
 		return -err->num;
 	root->project.moved_since = (struct timestamp){0};
 	if (home)
@@ -231,8 +210,8 @@ static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 	/* What was applied of the run before is none of its changes any more;
 	 * the project's workspace knows of it. */
 	return first ? apply_log_rebase(a->c->store, s, index,
-					a->roots[0].project.workspace_fd,
-					&root->base.root, &root->before.root,
+					a->change.roots[0].project.workspace_fd,
+					&own->base.root, &root->before.root,
 					err)
 		     : 0;
 }
@@ -241,18 +220,10 @@ int apply_plan_refresh(struct apply_plan *a, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < a->root_count; i++)
+	for (i = 0; i < a->change.root_count; i++)
 		if (refresh_root(a, i, err) < 0)
 			return -err->num;
 	return 0;
-}
-
-void apply_plan_unlock(struct apply_plan *a)
-{
-	size_t i;
-
-	for (i = 0; i < a->root_count; i++)
-		project_close(&a->roots[i].project);
 }
 
 /*
@@ -314,7 +285,8 @@ static int load_home_want(struct apply_plan *a, struct err *err)
 	root->only = apply_home_paths_to_read(&named);
 	got = refresh_root(a, index, err);
 	if (got == 0)
-		got = result_make(a->c->store, &root->before.root,
+		got = result_make(a->c->store,
+				  &a->change.roots[index].before.root,
 				  a->changes.roots[index].upper_fd, &named,
 				  NULL, &root->want, err);
 	free(named.items);
@@ -372,7 +344,8 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
 	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0))
 		return -err->num;
-	make_roots(a);
+	changeset_init(&a->change, a->c, s->root_count + 1);
+	a->roots = mem_zalloc((s->root_count + 1) * sizeof(*a->roots));
 	if (load_apply_base(a, err) < 0)
 		return -err->num;
 	got = apply_partial_is_possible(a) ? load_and_refresh(a, err)
@@ -401,18 +374,19 @@ int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err)
 static int plan_root(struct apply_plan *a, size_t index,
 		     enum plan_resolve resolve, struct err *err)
 {
-	struct apply_root *root = &a->roots[index];
+	const struct apply_root *own = &a->roots[index];
+	struct changeset_root *root = &a->change.roots[index];
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
 	char **paths = resolve_run_paths(a->p, index);
 	bool home = is_home(a, index);
 	struct plan_options options = {
 		.paths = (const char *const *)paths,
 		.partial = home,
-		.git_apart = !root->git_picked,
-		.partial_now = !home && root->only,
+		.git_apart = !own->git_picked,
+		.partial_now = !home && own->only,
 		.refuse_special = true,
 		.refuse_unreadable = geteuid() != 0,
-		.base_notes = home ? &root->before : &root->base,
+		.base_notes = home ? &root->before : &own->base,
 		.now_notes = home ? NULL : &root->before,
 		.resolve = resolve ? resolve : RESOLVE_MERGE,
 		.our_label = home    ? "home"
@@ -420,30 +394,26 @@ static int plan_root(struct apply_plan *a, size_t index,
 				     : "project",
 		.their_label = label,
 	};
-	struct plan_counts counts;
 
 	if (home && !paths)
 		return 0;
 	if (!index) {
 		options.agreed = (const char *const *)a->agreed;
-		if (!root->picked && a->differences.complete)
+		if (!own->picked && a->differences.complete)
 			options.differences = &a->differences;
 	}
-	if (root->git_picked || (index && root->picked))
+	if (own->git_picked || (index && own->picked))
 		options.paths = NULL;
 	else if (resolve_run_has_paths(a->p) && !paths)
 		options.paths = none; /* other roots were named */
-	plan_free(&root->plan);
-	if (plan_make(a->c->store, &options.base_notes->root,
-		      root->picked ? root->picked : &root->want,
-		      &root->before.root, &options, &root->plan, err) < 0 ||
-	    plan_summary_count(a->c->store, &root->plan, &counts, err) < 0)
+	if (changeset_plan_root(&a->change, index, &options.base_notes->root,
+				own->picked ? own->picked : &own->want,
+				&options, err) < 0)
 		return -err->num;
 	if (options.paths == none)
 		root->plan.git_skipped = 0;
 	if (index)
 		root->plan.prefix = a->changes.roots[index].prefix;
-	plan_summary_add(&a->counts, &counts);
 	return 0;
 }
 
@@ -452,75 +422,38 @@ int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 {
 	size_t i;
 
-	a->counts = (struct plan_counts){0};
-	for (i = 0; i < a->root_count; i++)
+	for (i = 0; i < a->change.root_count; i++) {
+		struct changeset_root *root = &a->change.roots[i];
+
 		if (plan_root(a, i, resolve, err) < 0)
 			return is_home(a, i) ? -err->num
 					     : name_failed_root(a, i, err);
+		/* The project and a home directory that was named are part of
+		 * the action even when nothing is done in them. */
+		root->excluded =
+			i && (is_home(a, i) ? !resolve_run_home_paths(a->p)
+					    : !root->plan.step_count);
+	}
 	return 0;
 }
 
-bool apply_plan_has_steps(struct apply_plan *a)
-{
-	size_t i;
-
-	for (i = 0; i < a->root_count; i++)
-		if (a->roots[i].plan.step_count)
-			return true;
-	return false;
-}
-
-/* The project and the home directory that was named are part of the action
- * even when nothing is done in them. */
-static bool is_in_action(const struct apply_plan *a, size_t index)
-{
-	return !index || a->roots[index].plan.step_count ||
-	       (is_home(a, index) && resolve_run_home_paths(a->p));
-}
-
-static struct planned_root *
-list_planned_roots(struct apply_plan *a, const struct transaction_layer *layer,
-		   size_t *ret_count)
-{
-	struct planned_root *roots = mem_zalloc(a->root_count * sizeof(*roots));
-	size_t n = 0, i;
-
-	for (i = 0; i < a->root_count; i++) {
-		struct apply_root *root = &a->roots[i];
-
-		if (is_in_action(a, i))
-			roots[n++] = (struct planned_root){
-				.project = &root->project,
-				.plan = &root->plan,
-				.before = &root->before,
-				.layer = i ? NULL : layer,
-			};
-	}
-	*ret_count = n;
-	return roots;
-}
-
-/* What of it counts as done by guard, when the run goes on. */
-static int record_applied_paths(struct apply_plan *a,
-				const struct action *action, struct err *err)
+/* Records what counts as done by guard when the run goes on. */
+static int record_applied_paths(const struct apply_plan *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
-	size_t n = 0, i;
+	size_t i;
 
-	for (i = 0; i < a->root_count; i++) {
-		const struct apply_root *root = &a->roots[i];
-		uint64_t after;
+	for (i = 0; i < a->change.root_count; i++) {
+		const struct changeset_root *root = &a->change.roots[i];
+		uint64_t before = root->before.seq;
 		int got = 0;
 
-		if (!is_in_action(a, i))
+		if (root->excluded)
 			continue;
-		/* The other roots of the action are in the same order. */
-		after = i ? action->others[n++].after : action->after;
-		if (is_home(a, i) && after)
-			got = apply_log_add_home(s, root->before.seq, after,
-						 err);
+		if (is_home(a, i) && root->after)
+			got = apply_log_add_home(s, before, root->after, err);
 		else if (!is_home(a, i) && root->plan.step_count)
-			got = apply_log_add(s, i, root->before.seq, after,
+			got = apply_log_add(s, i, before, root->after,
 					    &root->plan, err);
 		if (got < 0)
 			return got;
@@ -539,7 +472,7 @@ static char **choose_moved_dirs(struct apply_plan *a, bool complete)
 
 	if (!complete || s->live || !a->result_is_stored || a->roots[0].picked)
 		return NULL;
-	paths = move_from_upper_choose(&a->roots[0].plan);
+	paths = move_from_upper_choose(&a->change.roots[0].plan);
 	if (paths && !upper_busy_ruled_out(s->fd, a->changes.roots[0].upper_fd))
 		mem_list_free(&paths);
 	moved_dirs_record(s, paths);
@@ -553,21 +486,12 @@ static int handle_failed_apply(struct apply_plan *a, int num)
 
 	/* What is left half done, the next command ends. */
 	if (s->live ||
-	    fd_exists(a->roots[0].project.workspace_fd, "next-action"))
+	    fd_exists(a->change.roots[0].project.workspace_fd, "next-action"))
 		return num;
 	if (moved_dirs_restore(s, a->c->store, &more) < 0)
 		report_warning("%s", more.text);
 	(void)session_set_state(s, RUN_ENDED, &more);
 	return num;
-}
-
-int apply_plan_check(struct apply_plan *a, struct err *err)
-{
-	size_t count;
-	auto_free struct planned_root *roots =
-		list_planned_roots(a, NULL, &count);
-
-	return execute_plans_check(a->c->store, roots, count, err);
 }
 
 /*
@@ -581,7 +505,7 @@ static int announce_apply(struct apply_plan *a, bool moved_dirs,
 	struct session *s = &a->p->session;
 
 	return s->live || (!moved_dirs &&
-			   a->roots[0].plan.step_count < MANY_STEPS)
+			   a->change.roots[0].plan.step_count < MANY_STEPS)
 		       ? 0
 		       : session_set_state(s, RUN_APPLYING, err);
 }
@@ -593,7 +517,7 @@ static bool finish_apply(struct apply_plan *a, const struct action *action)
 	struct session *s = &a->p->session;
 	struct err err;
 
-	if (record_applied_paths(a, action, &err) < 0)
+	if (record_applied_paths(a, &err) < 0)
 		report_warning("it is done, but what run %s had applied by now "
 			       "could not be noted: %s",
 			       s->id, err.text);
@@ -624,25 +548,24 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		.paths = moved_dirs,
 		.changes = &a->changes.roots[0].list,
 	};
-	auto_free struct planned_root *roots = NULL;
 	auto_free char *before = NULL, *after = NULL;
-	size_t count;
 	int got;
 
-	roots = list_planned_roots(a, moved_dirs ? &layer : NULL, &count);
-	execute_plans_await_starts(a->c, roots, count);
+	a->change.roots[0].layer = moved_dirs ? &layer : NULL;
+	changeset_wait_starting_runs(&a->change);
 	got = announce_apply(a, moved_dirs != NULL, err);
 	if (got == 0)
-		got = execute_plans(a->c->store, roots, count, &action, err);
+		got = changeset_execute(&a->change, &action, err);
+	a->change.roots[0].layer = NULL;
 	mem_list_free(&moved_dirs);
 	if (got < 0)
 		got = handle_failed_apply(a, got);
 	else if (finish_apply(a, &action))
-		action_close(a->roots[0].project.workspace_fd, &action);
+		action_close(a->change.roots[0].project.workspace_fd, &action);
 	action_free_roots(&action);
 	if (got < 0)
 		return got;
-	before = mem_printf("%" PRIu64, a->roots[0].before.seq);
+	before = mem_printf("%" PRIu64, a->change.roots[0].before.seq);
 	after = mem_printf("%" PRIu64, action.after);
 	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,
 		  "before", before, "after", after, NULL);

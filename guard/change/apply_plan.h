@@ -16,19 +16,16 @@
 
 #include "guard/changes.h"
 #include "guard/context.h"
-#include "guard/change/plan_summary.h"
+#include "guard/change/changeset.h"
 #include "guard/resolve_run.h"
 
 /* One directory of the run: the project, one of --cow, or the home directory,
  * of which only named paths are applied. */
 struct apply_root {
-	struct project project; /* open while it is locked */
 	/* As it was when the run began, with what was applied since; of the
 	 * home directory nothing was stored then: `before` stands for it. */
 	struct snapshot base;
-	struct snapshot before; /* as apply_plan_refresh() has found it */
 	struct entry want; /* as the run left it */
-	struct plan plan;
 	/* The part of want that was accepted in a review; NULL: all of it. */
 	const struct entry *picked;
 	/* picked has the accepted entries of a .git, each by itself. */
@@ -41,10 +38,9 @@ struct apply_plan {
 	struct context *c;
 	struct resolved_run *p; /* its session is locked, or live */
 	struct changes changes; /* against the real files */
-	/* In the order of changes.roots; NULL until apply_plan_load(). */
+	/* Both in the order of changes.roots; empty until apply_plan_load(). */
+	struct changeset change;
 	struct apply_root *roots;
-	size_t root_count;
-	struct plan_counts counts; /* of all plans */
 	bool changed_since; /* the layer is not what the run left */
 	/* The project's result is in the store, and its layer unchanged since.
 	 */
@@ -73,7 +69,6 @@ int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err);
  * work in the project. */
 int apply_plan_load(struct apply_plan *a, struct err *err);
 
-void apply_plan_unlock(struct apply_plan *a);
 int apply_plan_refresh(struct apply_plan *a, struct err *err);
 
 /* Plans every root: want, or what was picked of it. A plan that was made before
@@ -81,16 +76,10 @@ int apply_plan_refresh(struct apply_plan *a, struct err *err);
 int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 		    struct err *err);
 
-/* For a dry run: the errors of apply_plan_execute() that can be told before. */
-int apply_plan_check(struct apply_plan *a, struct err *err);
-
 /* whole: the plan is of all that the run changed. *ret_after: the snapshot of
  * what it left. */
 int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		       uint64_t *ret_after, struct err *err);
-
-/* Something is to be done in one of them. */
-bool apply_plan_has_steps(struct apply_plan *a);
 
 /* apply_partial.c: whether some paths of the project may be all that is read,
  * as far as is known before the layer is; and which ones. */

@@ -39,16 +39,17 @@ int apply_report_markers(struct apply_plan *a, bool done)
 {
 	size_t i, k;
 
-	if (!a->counts.marked)
+	if (!a->change.counts.marked)
 		return STATUS_OK;
-	for (k = 0; k < a->root_count; k++)
-		for (i = 0; i < a->roots[k].plan.step_count; i++)
-			warn_of_markers(&a->roots[k].plan,
-					&a->roots[k].plan.steps[i], done);
+	for (k = 0; k < a->change.root_count; k++)
+		for (i = 0; i < a->change.roots[k].plan.step_count; i++)
+			warn_of_markers(&a->change.roots[k].plan,
+					&a->change.roots[k].plan.steps[i],
+					done);
 	if (done)
 		report_warning("%s to be put right by hand: applied, with "
 			       "conflict markers",
-			       text_count(a->counts.marked, "file"));
+			       text_count(a->change.counts.marked, "file"));
 	return STATUS_REFUSED;
 }
 
@@ -57,7 +58,7 @@ void apply_report_done(const struct apply_plan *a)
 	const struct session *s = &a->p->session;
 	AUTO(buf) struct buf sum = {0};
 
-	plan_summary_text(&a->counts, &sum);
+	plan_summary_text(&a->change.counts, &sum);
 	report_note("run %s applied to %s: %s", s->id,
 		    text_quote(apply_report_where(a)), buf_text(&sum));
 	if (s->state != RUN_APPLIED)
@@ -74,11 +75,12 @@ void apply_report_git_left(const struct apply_plan *a)
 	size_t i;
 
 	for (i = 1; i < s->root_count; i++)
-		if (a->roots[i].plan.git_skipped)
+		if (a->change.roots[i].plan.git_skipped)
 			report_note("what changed in %s.git is left alone: "
 				    "guard apply %s and its path takes it over",
-				    text_quote(a->roots[i].plan.prefix), s->id);
-	if (!a->roots[0].plan.git_skipped && !linked)
+				    text_quote(a->change.roots[i].plan.prefix),
+				    s->id);
+	if (!a->change.roots[0].plan.git_skipped && !linked)
 		return;
 	left = importer_left(a->c, s);
 	one = strncmp(left, "1 ", 2) == 0;
@@ -87,7 +89,7 @@ void apply_report_git_left(const struct apply_plan *a)
 			    "import %s brings %s in",
 			    left, one ? "is" : "are", s->id,
 			    one ? "it" : "them");
-	if (a->roots[0].plan.git_skipped)
+	if (a->change.roots[0].plan.git_skipped)
 		report_note(
 			"what changed in .git is left alone; guard apply %s "
 			".git takes it over",

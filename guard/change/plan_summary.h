@@ -46,45 +46,6 @@ bool plan_summary_ask(const struct plan_counts *counts, const char *where,
  */
 void plan_summary_text(const struct plan_counts *counts, struct buf *to);
 
-/* One folder of an action. */
-struct planned_root {
-	struct project *project;
-	const struct plan *plan;
-	struct snapshot *before; /* project_inspect()'s */
-	const struct transaction_layer *layer; /* or NULL */
-	uint64_t first; /* of an undo: see struct action */
-};
-
-/* For a dry run: what would keep execute_plans() from beginning, without
- * writing anything. */
-int execute_plans_check(struct store *store, const struct planned_root *roots,
-			size_t count, struct err *err);
-
-/*
- * Before anything is noted that somebody who gives up waiting would leave: see
- * context_wait_starting_runs().
- */
-void execute_plans_await_starts(const struct context *c,
-				const struct planned_root *roots, size_t count);
-
-/*
- * Makes snapshots of each before (their numbers go into the action), announces
- * the action (a->kind, run_id, undoes, takes, git, whole; the rest is filled
- * in) in the workspace of the first root, runs the transaction over all of
- * them, takes the snapshots afterwards and makes it the last action. SIGINT,
- * SIGTERM and SIGHUP wait for its end. Errors are those of transaction_run();
- * after one that left a journal the text says so.
- *
- * Afterwards it is still announced: settle the run that it was about, if there
- * is one, then call action_close().
- */
-int execute_plans(struct store *store, const struct planned_root *roots,
-		  size_t count, struct action *a, struct err *err);
-/* transaction_run() alone, showing how far it has come. */
-int execute_plans_unrecorded(struct store *store,
-			     const struct transaction_root *roots, size_t count,
-			     const char *kind, const char *run_id,
-			     struct err *err);
 /* The numbers of one sum added to those of another. */
 void plan_summary_add(struct plan_counts *to, const struct plan_counts *more);
 

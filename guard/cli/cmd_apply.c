@@ -43,8 +43,10 @@ static json_t *apply_extras_json(const struct apply *a)
 		json_t *object = json_object();
 
 		jsonout_text(object, "path", s->roots[i].path);
-		jsonout_number(object, "before", a->in.roots[i].before.seq);
-		plan_summary_json(a->in.c->store, &a->in.roots[i].plan, object);
+		jsonout_number(object, "before",
+			       a->in.change.roots[i].before.seq);
+		plan_summary_json(a->in.c->store, &a->in.change.roots[i].plan,
+				  object);
 		(void)json_array_append_new(array, object);
 	}
 	return array;
@@ -59,13 +61,13 @@ static void print_apply_json(const struct apply *a, bool applied,
 	jsonout_text(object, "run", a->in.p->session.id);
 	jsonout_text(object, "project", a->in.p->session.project);
 	(void)json_object_set_new(object, "applied", json_boolean(applied));
-	jsonout_number(object, "before", a->in.roots[0].before.seq);
+	jsonout_number(object, "before", a->in.change.roots[0].before.seq);
 	jsonout_number(object, "after", after);
-	plan_summary_json(a->in.c->store, &a->in.roots[0].plan, object);
+	plan_summary_json(a->in.c->store, &a->in.change.roots[0].plan, object);
 	(void)json_object_set_new(object, "extra", apply_extras_json(a));
 	if (resolve_run_home_paths(a->in.p)) {
-		const struct apply_root *root =
-			&a->in.roots[a->in.root_count - 1];
+		const struct changeset_root *root =
+			&a->in.change.roots[a->in.change.root_count - 1];
 		json_t *home = json_object();
 
 		jsonout_text(home, "path", a->in.p->session.home);
@@ -154,7 +156,7 @@ static int end_dry_apply(struct apply *a, struct err *err)
 {
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 
-	if (apply_plan_check(&a->in, err) < 0 ||
+	if (changeset_check(&a->in.change, err) < 0 ||
 	    (a->o->commit.on &&
 	     committing_make(&a->in, &a->o->commit, true, &a->in.roots[0].want,
 			     &commit, err) < 0))
@@ -172,9 +174,9 @@ static void print_nothing_left(struct apply *a)
 	bool already = false, kept = false;
 	size_t i;
 
-	for (i = 0; i < a->in.root_count; i++) {
-		already |= a->in.roots[i].plan.already > 0;
-		kept |= a->in.roots[i].plan.kept_count > 0;
+	for (i = 0; i < a->in.change.root_count; i++) {
+		already |= a->in.change.roots[i].plan.already > 0;
+		kept |= a->in.change.roots[i].plan.kept_count > 0;
 	}
 	output_print("nothing is left to do%s",
 		     already && !kept ? ": all of it is in the project already"
@@ -188,7 +190,8 @@ static void print_nothing_left(struct apply *a)
 /* A run that changed the home alone waits on. */
 static int end_nothing_left(struct apply *a, struct err *err)
 {
-	if (!a->in.roots[0].plan.already && !a->in.roots[0].plan.git_skipped &&
+	if (!a->in.change.roots[0].plan.already &&
+	    !a->in.change.roots[0].plan.git_skipped &&
 	    resolve_run_is_complete(a->in.p) && apply_home_count_left(&a->in)) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);
@@ -209,13 +212,13 @@ static int end_nothing_left(struct apply *a, struct err *err)
 static bool confirm_apply(const struct apply *a)
 {
 	if (!a->in.changed_since)
-		return plan_summary_ask(&a->in.counts,
+		return plan_summary_ask(&a->in.change.counts,
 					apply_report_where(&a->in), a->o->yes);
 	output_warn("the layer of run %s has changed since its end; what is "
 		    "listed here is what it holds now",
 		    a->in.p->session.id);
-	return plan_summary_ask(&a->in.counts, apply_report_where(&a->in),
-				false);
+	return plan_summary_ask(&a->in.change.counts,
+				apply_report_where(&a->in), false);
 }
 
 /* The paths of --yes-to, below the project and changed by the run. */
@@ -252,7 +255,7 @@ static void free_askable(struct apply *a)
 /* What would be refused all the same is not asked about. */
 static bool may_ask(const struct apply *a)
 {
-	const struct plan *plan = &a->in.roots[0].plan;
+	const struct plan *plan = &a->in.change.roots[0].plan;
 	size_t i;
 
 	if (a->o->yes || a->o->dry || a->o->json || !isatty(STDIN_FILENO) ||
@@ -267,7 +270,7 @@ static bool may_ask(const struct apply *a)
 /* What is listed is all that would be done with a yes to each of them. */
 static int make_apply_plan(struct apply *a, struct err *err)
 {
-	struct plan *plan = &a->in.roots[0].plan;
+	struct plan *plan = &a->in.change.roots[0].plan;
 	size_t i;
 
 	if (parse_yes_to_paths(a, err) < 0 ||
@@ -290,7 +293,7 @@ static int ask_about_refused(struct apply *a, struct err *err)
 	bool all = true;
 	size_t i;
 
-	if (!a->askable_count || a->in.roots[0].plan.conflict_count)
+	if (!a->askable_count || a->in.change.roots[0].plan.conflict_count)
 		return 0;
 	mem_list_free(&a->in.agreed);
 	if (parse_yes_to_paths(a, err) < 0)
@@ -318,9 +321,9 @@ static int commit_only(struct apply *a, struct err *err)
 			    "a branch holds nothing but the project");
 	if (apply_plan_make(&a->in, RESOLVE_THEIRS, err) < 0)
 		return -err->num;
-	apply_plan_unlock(&a->in);
+	changeset_unlock(&a->in.change);
 	if (!(output_is_quiet() && a->o->yes) &&
-	    plan_print(a->in.c->store, &a->in.roots[0].plan, err) < 0)
+	    plan_print(a->in.c->store, &a->in.change.roots[0].plan, err) < 0)
 		return -err->num;
 	if (committing_make(&a->in, &a->o->commit, a->o->dry,
 			    &a->in.roots[0].want, &commit, err) < 0)
@@ -348,26 +351,27 @@ static int apply_locked(struct apply *a, struct err *err)
 		return commit_only(a, err);
 	if (make_apply_plan(a, err) < 0)
 		return -err->num;
-	for (i = 0; i < a->in.root_count; i++)
+	for (i = 0; i < a->in.change.root_count; i++)
 		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
-		    plan_print(a->in.c->store, &a->in.roots[i].plan, err) < 0)
+		    plan_print(a->in.c->store, &a->in.change.roots[i].plan,
+			       err) < 0)
 			return -err->num;
 	warn_of_git(a);
-	for (i = 0; i < a->in.root_count; i++)
-		plan_print_choices(&a->in.roots[i].plan);
-	for (i = 0; i < a->in.root_count && !a->o->json; i++)
-		plan_print_owners(&a->in.roots[i].plan);
+	for (i = 0; i < a->in.change.root_count; i++)
+		plan_print_choices(&a->in.change.roots[i].plan);
+	for (i = 0; i < a->in.change.root_count && !a->o->json; i++)
+		plan_print_owners(&a->in.change.roots[i].plan);
 	if (ask_about_refused(a, err) < 0)
 		return -err->num;
 	out = conflict_remedy(a);
-	for (i = 0; i < a->in.root_count; i++)
-		blocked |= plan_print_blocks(&a->in.roots[i].plan, out);
+	for (i = 0; i < a->in.change.root_count; i++)
+		blocked |= plan_print_blocks(&a->in.change.roots[i].plan, out);
 	if (blocked) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);
 		return STATUS_REFUSED;
 	}
-	if (!apply_plan_has_steps(&a->in))
+	if (!changeset_has_steps(&a->in.change))
 		return end_nothing_left(a, err);
 	if (a->o->dry)
 		return end_dry_apply(a, err);

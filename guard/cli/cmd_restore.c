@@ -12,7 +12,7 @@
 #include "guard/context.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/change/plan_summary.h"
+#include "guard/change/changeset.h"
 #include "guard/change/restore_want.h"
 #include "guard/change/restore_json.h"
 #include "guard/change/partial_snapshot.h"
@@ -39,14 +39,10 @@ struct restore {
 	struct context *c;
 	const struct restore_options *o;
 	struct sources found;
-	struct project project;
-	struct snapshot before;
-	struct entry now; /* the root as it is */
+	struct changeset change; /* of one root */
+	struct changeset_root *root;
 	struct entry want;
-	struct plan plan;
-	struct plan_counts counts;
 	bool done; /* something was restored */
-	uint64_t after; /* the snapshot of it, 0: none */
 	bool root_missing; /* the root's folder was not there any more */
 	char **only; /* all that is looked at in a root of which some paths
 			are stored; else NULL */
@@ -55,11 +51,8 @@ struct restore {
 static void restore_free(struct restore *r)
 {
 	sources_free(&r->found);
-	plan_free(&r->plan);
-	entry_free(&r->now);
 	entry_free(&r->want);
-	snapshot_free(&r->before);
-	project_close(&r->project);
+	changeset_free(&r->change);
 	mem_list_free(&r->only);
 }
 
@@ -120,13 +113,12 @@ static int make_restore_plan(struct restore *r, struct err *err)
 
 	for (i = 0; i < r->found.count; i++)
 		paths[i] = r->found.items[i].path;
-	if (restore_want_make(r->c->store, &r->now, r->found.items,
-			      r->found.count, how, &r->want, err) < 0)
+	if (restore_want_make(r->c->store, &r->root->before.root,
+			      r->found.items, r->found.count, how, &r->want,
+			      err) < 0)
 		return -err->num;
-	if (plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
-		      &r->plan, err) < 0)
-		return -err->num;
-	return plan_summary_count(r->c->store, &r->plan, &r->counts, err);
+	return changeset_plan_root(&r->change, 0, &r->root->before.root,
+				   &r->want, &options, err);
 }
 
 static bool is_silent_restore(const struct restore *r)
@@ -172,19 +164,12 @@ static int confirm_restore_all(struct restore *r, const char *where,
 
 static void print_unchanged_count(const struct restore *r)
 {
-	if (r->plan.left)
+	if (r->root->plan.left)
 		output_print("%s there already and left as it is",
-			     text_count(r->plan.left, "path"));
-	if (r->plan.git_skipped)
+			     text_count(r->root->plan.left, "path"));
+	if (r->root->plan.git_skipped)
 		output_print(
 			"a .git that the snapshot has not is left as it is");
-}
-
-static int check_root(struct restore *r, struct err *err)
-{
-	const struct planned_root root = {&r->project, &r->plan, &r->before};
-
-	return execute_plans_check(r->c->store, &root, 1, err);
 }
 
 /* 1: go on; 0: nothing is to be done or it was not wanted (*ret is the
@@ -193,9 +178,10 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 			   struct err *err)
 {
 	*ret = STATUS_REFUSED;
-	if (!is_silent_restore(r) && plan_print(r->c->store, &r->plan, err) < 0)
+	if (!is_silent_restore(r) &&
+	    plan_print(r->c->store, &r->root->plan, err) < 0)
 		return -err->num;
-	if (plan_print_blocks(&r->plan,
+	if (plan_print_blocks(&r->root->plan,
 			      r->o->exact ? "nothing is restored: move what "
 					    "stands in the way, or use --to"
 					  : "nothing is restored: move what "
@@ -204,20 +190,20 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 		return 0;
 	*ret = STATUS_OK;
 	print_unchanged_count(r);
-	plan_print_owners(&r->plan);
-	if (!r->plan.step_count) {
+	plan_print_owners(&r->root->plan);
+	if (!r->root->plan.step_count) {
 		output_print("nothing is to be done: all of it is there%s",
-			     r->plan.left ? "" : " as it was stored");
-		if (!r->plan.left)
+			     r->root->plan.left ? "" : " as it was stored");
+		if (!r->root->plan.left)
 			sources_print_earlier(&r->found);
 		output_hint("guard log PATH lists other versions, guard "
 			    "restore --at N PATH takes one");
 		return 0;
 	}
 	if (r->o->dry)
-		return check_root(r, err);
+		return changeset_check(&r->change, err);
 	*ret = STATUS_REFUSED;
-	return plan_summary_ask(&r->counts, where, r->o->yes);
+	return plan_summary_ask(&r->change.counts, where, r->o->yes);
 }
 
 static int execute_restore(struct restore *r, struct err *err)
@@ -228,28 +214,26 @@ static int execute_restore(struct restore *r, struct err *err)
 		.git = true,
 		.complete = true,
 	};
-	struct planned_root root = {&r->project, &r->plan, &r->before};
 	auto_free char *before = NULL;
 	auto_free char *from =
 		mem_printf("%" PRIu64, r->found.items[0].snapshot.seq);
 	AUTO(buf) struct buf sum = {0};
 	int got;
 
-	execute_plans_await_starts(r->c, &root, 1);
-	got = execute_plans(r->c->store, &root, 1, &action, err);
+	changeset_wait_starting_runs(&r->change);
+	got = changeset_execute(&r->change, &action, err);
 	if (got == 0)
-		action_close(r->project.workspace_fd, &action);
+		action_close(r->root->project.workspace_fd, &action);
 	action_free_roots(&action);
 	if (got < 0)
 		return got;
 	r->done = true;
-	r->after = action.after;
-	before = mem_printf("%" PRIu64, r->before.seq);
+	before = mem_printf("%" PRIu64, r->root->before.seq);
 	state_log(&r->c->state, "restore", "project", restored_root(r), "path",
 		  r->found.items[0].arg, "from", from, "before", before, NULL);
-	plan_summary_text(&r->counts, &sum);
+	plan_summary_text(&r->change.counts, &sum);
 	output_print("restored: %s; the state before is snapshot %" PRIu64,
-		     buf_text(&sum), r->before.seq);
+		     buf_text(&sum), r->root->before.seq);
 	output_hint("guard undo takes it back");
 	return STATUS_OK;
 }
@@ -266,7 +250,7 @@ static int limit_to_paths(struct restore *r, struct err *err)
 		 partial_snapshot_targets(r->c->store, first, r->found.count,
 					  &r->only, err) < 0)
 		return -err->num;
-	r->project.only = (const char *const *)r->only;
+	r->root->project.only = (const char *const *)r->only;
 	return 0;
 }
 
@@ -275,14 +259,13 @@ static int limit_to_paths(struct restore *r, struct err *err)
 static int snapshot_before_restore(struct restore *r, struct err *err)
 {
 	bool again = r->o->overwrite == OVERWRITE_ALWAYS;
-	char *cache = r->project.cache_path;
+	char *cache = r->root->project.cache_path;
 	int got;
 
 	if (again)
-		r->project.cache_path = NULL;
-	got = project_inspect(r->c->store, &r->project, "pre-restore", "",
-			      &r->before, err);
-	r->project.cache_path = cache;
+		r->root->project.cache_path = NULL;
+	got = changeset_inspect_root(&r->change, 0, "pre-restore", "", err);
+	r->root->project.cache_path = cache;
 	return got;
 }
 
@@ -321,16 +304,14 @@ static int restore_here(struct restore *r, struct err *err)
 		if (make_restored_root(r, err) < 0)
 			return -err->num;
 	}
-	if (context_project(r->c, restored_root(r), false, &r->project, err) <
-	    0)
+	if (changeset_open_root(&r->change, 0, restored_root(r), err) < 0)
 		return -err->num;
 	if (limit_to_paths(r, err) < 0 || snapshot_before_restore(r, err) < 0)
 		return -err->num;
-	entry_copy(&r->now, &r->before.root);
 	if (make_restore_plan(r, err) < 0)
 		return -err->num;
 	if (r->root_missing) {
-		if (plan_print_blocks(&r->plan, NULL))
+		if (plan_print_blocks(&r->root->plan, NULL))
 			return STATUS_REFUSED;
 		return execute_restore(r, err);
 	}
@@ -351,34 +332,33 @@ static int plan_restore_to(struct restore *r, const char *dir, struct err *err)
 	size_t i;
 	int got = 0;
 
-	if (context_project(r->c, dir, true, &r->project, err) < 0 ||
-	    take_entry(r->c->store, r->project.fd, "", NULL, &r->now, err) < 0)
+	if (context_project(r->c, dir, true, &r->root->project, err) < 0 ||
+	    take_entry(r->c->store, r->root->project.fd, "", NULL,
+		       &r->root->before.root, err) < 0)
 		return -err->num;
-	ed = tree_editor_new(r->c->store, &r->now);
+	ed = tree_editor_new(r->c->store, &r->root->before.root);
 	for (i = 0; i < r->found.count && got == 0; i++) {
 		const char *name = path_name(r->found.items[i].arg);
 		const struct entry *e = &r->found.items[i].entry;
 
 		got = tree_editor_put(ed, name, e, err);
 		if (got == 0)
-			got = restore_want_skip_unread(r->c->store, &r->now,
-						       &r->found.items[i], name,
-						       ed, false, err);
+			got = restore_want_skip_unread(
+				r->c->store, &r->root->before.root,
+				&r->found.items[i], name, ed, false, err);
 	}
 	if (got == 0)
 		got = tree_editor_save(ed, &r->want, err);
 	tree_editor_free(&ed);
 	if (got < 0)
 		return got;
-	return plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
-			 &r->plan, err);
+	return changeset_plan_root(&r->change, 0, &r->root->before.root,
+				   &r->want, &options, err);
 }
 
 /* 1: something stands in the way, which was said. */
 static int write_restore_to(struct restore *r, const char *dir, struct err *err)
 {
-	struct transaction_root root = {.project = &r->project,
-					.plan = &r->plan};
 	const struct restore_target *first = &r->found.items[0];
 	const char *name = path_name(first->arg);
 
@@ -387,12 +367,9 @@ static int write_restore_to(struct restore *r, const char *dir, struct err *err)
 					err);
 	if (plan_restore_to(r, dir, err) < 0)
 		return -err->num;
-	if (plan_print_blocks(&r->plan, NULL))
+	if (plan_print_blocks(&r->root->plan, NULL))
 		return 1;
-	if (execute_plans_unrecorded(r->c->store, &root, 1, "restore", "",
-				     err) < 0)
-		return -err->num;
-	return 0;
+	return changeset_execute_unrecorded(&r->change, "restore", err);
 }
 
 static int restore_to(struct restore *r, struct err *err)
@@ -429,6 +406,8 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	if (context_open(r->c, false, err) < 0 ||
 	    context_store(r->c, STORE_WRITE, err) < 0)
 		return -err->num;
+	changeset_init(&r->change, r->c, 1);
+	r->root = &r->change.roots[0];
 	r->found.store = r->c->store;
 	r->found.at = r->o->at;
 	for (i = 0; i < count; i++)
@@ -444,11 +423,11 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		restore_json(&(struct restore_report){
 			.store = r->c->store,
 			.found = &r->found,
-			.plan = r->o->to ? NULL : &r->plan,
+			.plan = r->o->to ? NULL : &r->root->plan,
 			.to = r->o->to,
 			.done = r->done,
-			.before = r->before.seq,
-			.after = r->after,
+			.before = r->root->before.seq,
+			.after = r->root->after,
 		});
 	return got;
 }
@@ -494,7 +473,6 @@ int cmd_restore(int argc, char **argv)
 	struct restore r = {
 		.c = &c,
 		.o = &o,
-		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
 	};
 	const struct option_slot slots[] = {
 		{OPT_PROGRESS, .read = progress_read},

@@ -15,7 +15,7 @@
 #include "guard/context.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/change/plan_summary.h"
+#include "guard/change/changeset.h"
 #include "guard/change/dry_run_state.h"
 #include "guard/change/undo_discard.h"
 #include "guard/recover.h"
@@ -34,9 +34,7 @@ struct undo_root {
 	char *prefix; /* of its paths, for people; NULL: none */
 	char *const *only; /* the action's */
 	uint64_t before, after;
-	struct project project;
-	struct snapshot left, wanted, now;
-	struct plan plan;
+	struct snapshot left, wanted;
 };
 
 struct undo_command {
@@ -45,9 +43,9 @@ struct undo_command {
 	char *path; /* the project */
 	struct action last; /* what is taken back now */
 	unsigned long step; /* how many there were before it */
-	struct undo_root *roots; /* the project is the first */
-	size_t count;
-	struct plan_counts counts; /* of all */
+	/* The project is the first; the change has the same roots. */
+	struct undo_root *roots;
+	struct changeset change;
 	struct dry_run_state dry_run_state; /* of a dry run of several */
 };
 
@@ -56,9 +54,6 @@ static void undo_root_free(struct undo_root *r)
 	free(r->prefix);
 	snapshot_free(&r->left);
 	snapshot_free(&r->wanted);
-	snapshot_free(&r->now);
-	plan_free(&r->plan);
-	project_close(&r->project);
 }
 
 /* All but the project's path. */
@@ -66,13 +61,12 @@ static void clear_undo(struct undo_command *u)
 {
 	size_t i;
 
-	for (i = 0; i < u->count; i++)
+	for (i = 0; i < u->change.root_count; i++)
 		undo_root_free(&u->roots[i]);
 	free(u->roots);
-	action_free(&u->last);
 	u->roots = NULL;
-	u->count = 0;
-	u->counts = (struct plan_counts){0};
+	changeset_free(&u->change);
+	action_free(&u->last);
 }
 
 static void undo_command_free(struct undo_command *u)
@@ -121,33 +115,39 @@ static int find_last_action(struct undo_command *u, struct err *err)
 	}
 }
 
-static void add_undo_root(struct undo_command *u, const char *path,
-			  char *const *only, uint64_t before, uint64_t after)
-{
-	struct undo_root *r = &u->roots[u->count++];
-
-	*r = (struct undo_root){
-		.path = path,
-		.only = only,
-		.before = before,
-		.after = after,
-		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
-	};
-	if (r != u->roots)
-		r->prefix = changes_prefix(path, u->c->state.home);
-}
-
 static void list_undo_roots(struct undo_command *u)
 {
 	const struct action *a = &u->last;
 	size_t i;
 
+	changeset_init(&u->change, u->c, a->other_count + 1);
 	u->roots = mem_zalloc((a->other_count + 1) * sizeof(*u->roots));
-	add_undo_root(u, u->path, a->only, a->before, a->after);
-	for (i = 0; i < a->other_count; i++)
-		add_undo_root(u, a->others[i].path, a->others[i].only,
-			      a->others[i].before, a->others[i].after);
+	u->roots[0] = (struct undo_root){
+		.path = u->path,
+		.only = a->only,
+		.before = a->before,
+		.after = a->after,
+	};
+	for (i = 0; i < a->other_count; i++) {
+		const struct action_root *other = &a->others[i];
+
+		u->roots[i + 1] = (struct undo_root){
+			.path = other->path,
+			.prefix = changes_prefix(other->path, u->c->state.home),
+			.only = other->only,
+			.before = other->before,
+			.after = other->after,
+		};
+	}
+	for (i = 0; i <= a->other_count; i++)
+		u->change.roots[i].first = action_first(a, i);
 }
+
+/* What record_unreadable() works on. */
+struct unreadable_search {
+	struct project *project;
+	struct timestamp left_time; /* of the state after the action */
+};
 
 /*
  * What the action shut against its owner. A folder is opened for the look; a
@@ -158,8 +158,8 @@ static int record_unreadable(void *arg, const char *path,
 			     const struct entry *left,
 			     const struct entry *wanted, struct err *err)
 {
-	struct undo_root *r = arg;
-	struct project *p = &r->project;
+	const struct unreadable_search *search = arg;
+	struct project *p = search->project;
 
 	(void)wanted;
 	if (left && unreadable_dirs_match(left->mode))
@@ -167,7 +167,7 @@ static int record_unreadable(void *arg, const char *path,
 	if (!left || !S_ISREG(left->mode) || (left->mode & S_IRUSR) ||
 	    (left->flags & ENTRY_INCOMPLETE) || geteuid() == 0)
 		return 0;
-	return project_add_hint(p, path, left, r->left.time, err);
+	return project_add_hint(p, path, left, search->left_time, err);
 }
 
 /* Another guard may have done something while the project was waited for. */
@@ -186,34 +186,36 @@ static int check_last_action(const struct undo_command *u, int workspace_fd,
 		    text_quote(u->path));
 }
 
-static int snapshot_undo_root(struct undo_command *u, struct undo_root *r,
+static int snapshot_undo_root(struct undo_command *u, size_t index,
 			      struct err *err)
 {
-	if (r != u->roots && recover_project(u->c, r->path, err) < 0)
+	const struct undo_root *r = &u->roots[index];
+	struct project *project = &u->change.roots[index].project;
+	struct unreadable_search search = {project, r->left.time};
+
+	if (changeset_open_root(&u->change, index, r->path, err) < 0)
 		return -err->num;
-	if (context_project(u->c, r->path, false, &r->project, err) < 0)
+	if (!index && !u->o->dry &&
+	    check_last_action(u, project->workspace_fd, err) < 0)
 		return -err->num;
-	if (r == u->roots && !u->o->dry &&
-	    check_last_action(u, r->project.workspace_fd, err) < 0)
-		return -err->num;
-	r->project.only = (const char *const *)r->only;
+	project->only = (const char *const *)r->only;
 	if (tree_diff(u->c->store, &r->left.root, &r->wanted.root,
-		      record_unreadable, r, err) < 0)
+		      record_unreadable, &search, err) < 0)
 		return -err->num;
-	ingest_hint_sort(r->project.hints, r->project.hint_count);
-	return project_inspect(u->c->store, &r->project, "pre-undo",
-			       u->last.run_id, &r->now, err);
+	ingest_hint_sort(project->hints, project->hint_count);
+	return changeset_inspect_root(&u->change, index, "pre-undo",
+				      u->last.run_id, err);
 }
 
-static int plan_undo_root(struct undo_command *u, struct undo_root *r,
-			  struct err *err)
+static int plan_undo_root(struct undo_command *u, size_t index, struct err *err)
 {
+	struct undo_root *r = &u->roots[index];
+	struct changeset_root *root = &u->change.roots[index];
 	struct plan_options options = {
 		.git_apart = !u->last.git,
 		.partial = r->only != NULL,
-		.now_notes = &r->now,
+		.now_notes = &root->before,
 	};
-	struct plan_counts counts;
 
 	if (!r->after)
 		return fail(err, ENODATA,
@@ -224,17 +226,14 @@ static int plan_undo_root(struct undo_command *u, struct undo_root *r,
 	if (catalog_load(u->c->store, r->after, &r->left, err) < 0 ||
 	    catalog_load(u->c->store, r->before, &r->wanted, err) < 0)
 		return err_context(err, "take the %s back", u->last.kind);
-	if (snapshot_undo_root(u, r, err) < 0 ||
+	if (snapshot_undo_root(u, index, err) < 0 ||
 	    (is_simulated_step(u) &&
 	     dry_run_state_apply(&u->dry_run_state, u->c->store, r->path,
-				 r->only, &r->now.root, err) < 0) ||
-	    plan_make(u->c->store, &r->left.root, &r->wanted.root, &r->now.root,
-		      &options, &r->plan, err) < 0)
+				 r->only, &root->before.root, err) < 0) ||
+	    changeset_plan_root(&u->change, index, &r->left.root,
+				&r->wanted.root, &options, err) < 0)
 		return -err->num;
-	r->plan.prefix = r->prefix;
-	if (plan_summary_count(u->c->store, &r->plan, &counts, err) < 0)
-		return -err->num;
-	plan_summary_add(&u->counts, &counts);
+	root->plan.prefix = r->prefix;
 	return 0;
 }
 
@@ -245,8 +244,8 @@ static int make_undo_plan(struct undo_command *u, struct err *err)
 	list_undo_roots(u);
 	if (context_store(u->c, STORE_WRITE, err) < 0)
 		return -err->num;
-	for (i = 0; i < u->count; i++)
-		if (plan_undo_root(u, &u->roots[i], err) < 0)
+	for (i = 0; i < u->change.root_count; i++)
+		if (plan_undo_root(u, i, err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -297,43 +296,17 @@ static char *resulting_kind(const struct action *last)
 	return strcmp(last->undone_kind, "undo") == 0 ? apply : undo_command;
 }
 
-static struct planned_root *make_execute_roots(struct undo_command *u)
-{
-	struct planned_root *roots = mem_zalloc(u->count * sizeof(*roots));
-	size_t i;
-
-	for (i = 0; i < u->count; i++)
-		roots[i] = (struct planned_root){
-			&u->roots[i].project,
-			&u->roots[i].plan,
-			&u->roots[i].now,
-			.first = action_first(&u->last, i),
-		};
-	return roots;
-}
-
 /* The ones before are not taken back really: then there is nothing to ask. */
 static int end_dry_undo(struct undo_command *u, struct err *err)
 {
-	auto_free struct planned_root *roots = make_execute_roots(u);
 	size_t i;
 
-	for (i = 0; i < u->count; i++)
+	for (i = 0; i < u->change.root_count; i++)
 		dry_run_state_add(&u->dry_run_state, u->roots[i].path,
-				  &u->roots[i].plan);
-	if (!is_simulated_step(u) &&
-	    execute_plans_check(u->c->store, roots, u->count, err) < 0)
+				  &u->change.roots[i].plan);
+	if (!is_simulated_step(u) && changeset_check(&u->change, err) < 0)
 		return -err->num;
 	return STATUS_OK;
-}
-
-static int execute_undo_roots(struct undo_command *u, struct action *action,
-			      struct err *err)
-{
-	auto_free struct planned_root *roots = make_execute_roots(u);
-
-	execute_plans_await_starts(u->c, roots, u->count);
-	return execute_plans(u->c->store, roots, u->count, action, err);
 }
 
 /* "apply of run 3mk9zq-4t", "undo of the restore". */
@@ -358,15 +331,17 @@ static int execute_undo(struct undo_command *u, struct err *err)
 		.complete = u->last.complete,
 	};
 	auto_free char *before = NULL;
-	int got = execute_undo_roots(u, &action, err);
+	int got;
 
+	changeset_wait_starting_runs(&u->change);
+	got = changeset_execute(&u->change, &action, err);
 	if (got < 0) {
 		action_free_roots(&action);
 		return got;
 	}
 	before = mem_printf("%" PRIu64, action.before);
 	if (set_undone_run_state(u, &action))
-		action_close(u->roots[0].project.workspace_fd, &action);
+		action_close(u->change.roots[0].project.workspace_fd, &action);
 	action_free_roots(&action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);
@@ -412,18 +387,20 @@ static bool print_undo_notes(const struct undo_root *r,
 }
 
 /* Which of the states it was, and why. False: nothing of that kind. */
-static bool print_unread_paths(const struct undo_root *r)
+static bool print_unread_paths(const struct undo_command *u, size_t index)
 {
+	const struct undo_root *r = &u->roots[index];
+	const struct changeset_root *root = &u->change.roots[index];
 	bool any = false;
 	size_t i;
 
-	for (i = 0; i < r->plan.conflict_count; i++) {
-		const struct conflict *c = &r->plan.conflicts[i];
+	for (i = 0; i < root->plan.conflict_count; i++) {
+		const struct conflict *c = &root->plan.conflicts[i];
 
 		if (c->kind != CONFLICT_INCOMPLETE)
 			continue;
 		any = true;
-		if (print_undo_notes(r, &r->now, c->path, "now"))
+		if (print_undo_notes(r, &root->before, c->path, "now"))
 			continue;
 		(void)print_undo_notes(r, &r->wanted, c->path, "before that");
 		(void)print_undo_notes(r, &r->left, c->path, "after that");
@@ -437,8 +414,8 @@ static bool is_undo_blocked(const struct undo_command *u)
 	auto_free char *out = NULL;
 	size_t i;
 
-	for (i = 0; i < u->count; i++)
-		unread |= print_unread_paths(&u->roots[i]);
+	for (i = 0; i < u->change.root_count; i++)
+		unread |= print_unread_paths(u, i);
 	out = unread ? mem_printf("nothing is taken back: whether these files "
 				  "have changed since is not known; try again "
 				  "when they can be read, or take what you "
@@ -447,8 +424,8 @@ static bool is_undo_blocked(const struct undo_command *u)
 		     : mem_strdup("nothing is taken back: these files have "
 				  "changed since; guard restore brings single "
 				  "ones back");
-	for (i = 0; i < u->count; i++)
-		blocked |= plan_print_blocks(&u->roots[i].plan, out);
+	for (i = 0; i < u->change.root_count; i++)
+		blocked |= plan_print_blocks(&u->change.roots[i].plan, out);
 	return blocked;
 }
 
@@ -459,16 +436,17 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 	if (make_undo_plan(u, err) < 0)
 		return -err->num;
 	print_undo_title(u);
-	for (i = 0; i < u->count && !(output_is_quiet() && u->o->yes); i++)
-		if (plan_print(u->c->store, &u->roots[i].plan, err) < 0)
+	for (i = 0;
+	     i < u->change.root_count && !(output_is_quiet() && u->o->yes); i++)
+		if (plan_print(u->c->store, &u->change.roots[i].plan, err) < 0)
 			return -err->num;
-	for (i = 0; i < u->count; i++)
-		plan_print_owners(&u->roots[i].plan);
+	for (i = 0; i < u->change.root_count; i++)
+		plan_print_owners(&u->change.roots[i].plan);
 	if (is_undo_blocked(u))
 		return STATUS_REFUSED;
 	if (u->o->dry)
 		return end_dry_undo(u, err);
-	if (!plan_summary_ask(&u->counts, u->path, u->o->yes))
+	if (!plan_summary_ask(&u->change.counts, u->path, u->o->yes))
 		return STATUS_REFUSED;
 	return execute_undo(u, err);
 }

@@ -64,8 +64,8 @@ static int make_root_review(struct review_session *v, size_t index,
 	char *const *paths = resolve_run_paths(a->p, index);
 	const struct review_options options = {
 		.paths = (const char *const *)paths,
-		.plan = &root->plan,
-		.here = &root->before.root,
+		.plan = &a->change.roots[index].plan,
+		.here = &a->change.roots[index].before.root,
 	};
 
 	part->root = root;
@@ -75,7 +75,7 @@ static int make_root_review(struct review_session *v, size_t index,
 			&part->review, err) < 0)
 		return -err->num;
 	if (index)
-		part->review.prefix = root->plan.prefix;
+		part->review.prefix = a->change.roots[index].plan.prefix;
 	else
 		part->review.may_agree = true;
 	return 0;
@@ -97,7 +97,7 @@ static int load_review(struct review_session *v, struct err *err)
 	if (apply_plan_load(a, err) < 0 ||
 	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
 		return -err->num;
-	apply_plan_unlock(a);
+	changeset_unlock(&a->change);
 	v->count = a->p->session.root_count;
 	v->parts = mem_zalloc(v->count * sizeof(*v->parts));
 	for (i = 0; i < v->count; i++)
@@ -259,8 +259,8 @@ static bool has_unshown_changes(struct apply_plan *a)
 {
 	size_t n = 0, i, k;
 
-	for (k = 0; k < a->root_count; k++) {
-		const struct plan *plan = &a->roots[k].plan;
+	for (k = 0; k < a->change.root_count; k++) {
+		const struct plan *plan = &a->change.roots[k].plan;
 
 		n += plan->over_count;
 		for (i = 0; i < plan->step_count; i++) {
@@ -283,9 +283,9 @@ static bool is_any_plan_blocked(struct apply_plan *a)
 	bool blocked = false;
 	size_t i;
 
-	for (i = 0; i < a->root_count; i++) {
-		plan_print_choices(&a->roots[i].plan);
-		blocked |= plan_print_blocks(&a->roots[i].plan, NULL);
+	for (i = 0; i < a->change.root_count; i++) {
+		plan_print_choices(&a->change.roots[i].plan);
+		blocked |= plan_print_blocks(&a->change.roots[i].plan, NULL);
 	}
 	return blocked;
 }
@@ -300,7 +300,7 @@ static int resolve_conflicts(struct review_session *v, struct err *err)
 		if (apply_plan_make(a, v->resolve, err) < 0)
 			return -err->num;
 		if (is_any_plan_blocked(a)) {
-			apply_plan_unlock(a);
+			changeset_unlock(&a->change);
 			v->resolve = ask_to_resolve();
 			if (v->resolve == RESOLVE_NOT)
 				return 0;
@@ -309,7 +309,7 @@ static int resolve_conflicts(struct review_session *v, struct err *err)
 			continue;
 		}
 		if (has_unshown_changes(a))
-			return plan_summary_ask(&a->counts,
+			return plan_summary_ask(&a->change.counts,
 						apply_report_where(a), false);
 		return 1;
 	}
@@ -369,10 +369,10 @@ static int apply_accepted(struct review_session *v, int *ret_status,
 		return -err->num;
 	got = resolve_conflicts(v, err);
 	if (got <= 0) {
-		apply_plan_unlock(a);
+		changeset_unlock(&a->change);
 		return got;
 	}
-	if (!apply_plan_has_steps(a)) {
+	if (!changeset_has_steps(&a->change)) {
 		output_print("nothing is left to do: your project has all of "
 			     "that already");
 		*ret_status = STATUS_OK;

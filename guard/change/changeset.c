@@ -1,0 +1,388 @@
+#include "guard/change/changeset.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "guard/report.h"
+#include "guard/progress.h"
+#include "guard/recover.h"
+
+void changeset_init(struct changeset *set, struct context *c, size_t root_count)
+{
+	size_t i;
+
+	*set = (struct changeset){
+		.c = c,
+		.roots = mem_zalloc(root_count * sizeof(*set->roots)),
+		.root_count = root_count,
+	};
+	for (i = 0; i < root_count; i++)
+		set->roots[i].project = (struct project){
+			.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+}
+
+void changeset_free(struct changeset *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->root_count; i++) {
+		struct changeset_root *root = &set->roots[i];
+
+		plan_free(&root->plan);
+		snapshot_free(&root->before);
+		project_close(&root->project);
+	}
+	free(set->roots);
+	*set = (struct changeset){0};
+}
+
+int changeset_open_root(struct changeset *set, size_t index, const char *path,
+			struct err *err)
+{
+	struct project *project = &set->roots[index].project;
+
+	if (project->path)
+		return 0;
+	if (index && recover_project(set->c, path, err) < 0)
+		return -err->num;
+	return context_project(set->c, path, false, project, err);
+}
+
+int changeset_inspect_root(struct changeset *set, size_t index,
+			   const char *reason, const char *run_id,
+			   struct err *err)
+{
+	struct changeset_root *root = &set->roots[index];
+
+	snapshot_free(&root->before);
+	root->before = (struct snapshot){0};
+	return project_inspect(set->c->store, &root->project, reason, run_id,
+			       &root->before, err);
+}
+
+int changeset_plan_root(struct changeset *set, size_t index,
+			const struct entry *base, const struct entry *want,
+			const struct plan_options *options, struct err *err)
+{
+	struct changeset_root *root = &set->roots[index];
+	struct plan_counts counts;
+
+	if (!index)
+		set->counts = (struct plan_counts){0};
+	plan_free(&root->plan);
+	if (plan_make(set->c->store, base, want, &root->before.root, options,
+		      &root->plan, err) < 0 ||
+	    plan_summary_count(set->c->store, &root->plan, &counts, err) < 0)
+		return -err->num;
+	plan_summary_add(&set->counts, &counts);
+	return 0;
+}
+
+bool changeset_has_steps(const struct changeset *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->root_count; i++)
+		if (set->roots[i].plan.step_count)
+			return true;
+	return false;
+}
+
+void changeset_unlock(struct changeset *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->root_count; i++)
+		project_close(&set->roots[i].project);
+}
+
+/* The action, and the snapshot of the last folder of it, which it names. */
+struct action_note {
+	struct action *action;
+	uint64_t *seq; /* of that snapshot, in the action */
+	int workspace_fd;
+	/* Of the transaction, at its begin; at its end. */
+	transaction_add_journal note;
+	void *journal;
+	void (*seen)(void *arg);
+	void *seen_arg;
+};
+
+static int save_last_action(void *arg, const struct snapshot *s,
+			    struct atomic_set *set, struct err *err)
+{
+	struct action_note *n = arg;
+
+	if (n->seen)
+		n->seen(n->seen_arg);
+	*n->seq = s->seq;
+	return action_save_last(n->workspace_fd, n->action, set, err);
+}
+
+static void list_applied_ops(const struct plan *plan, struct applied_ops *to)
+{
+	size_t i;
+
+	for (i = 0; i < plan->step_count; i++)
+		applied_ops_add(to, plan->steps[i].path, &plan->steps[i].to);
+	applied_ops_sort(to);
+}
+
+/* Stores one root as it is after the action; with: recorded together with it,
+ * or NULL. */
+static int store_result_snapshot(struct changeset *set,
+				 struct changeset_root *root,
+				 const struct action *a,
+				 struct action_note *with, struct err *err)
+{
+	AUTO(snapshot) struct snapshot after = {0};
+	AUTO(applied_ops) struct applied_ops did = {0};
+	auto_free char *reason = mem_printf("post-%s", a->kind);
+	const struct project_after o = {
+		.reason = reason,
+		.run_id = a->run_id,
+		.before = &root->before,
+		.did = &did,
+		.with = with ? save_last_action : NULL,
+		.with_arg = with,
+	};
+
+	list_applied_ops(&root->plan, &did);
+	if (project_snapshot_after(set->c->store, &root->project, &o, &after,
+				   err) < 0)
+		return -err->num;
+	root->after = after.seq;
+	return 0;
+}
+
+static void copy_only_paths(const char *const *only, char ***to)
+{
+	mem_list_free(to);
+	for (; only && *only; only++)
+		mem_list_add(to, *only);
+}
+
+/* The roots that take part. *ret: to free; how many. */
+static size_t list_included(struct changeset *set, struct changeset_root ***ret)
+{
+	size_t count = 0, i;
+
+	*ret = mem_alloc(set->root_count * sizeof(struct changeset_root *));
+	for (i = 0; i < set->root_count; i++)
+		if (!set->roots[i].excluded)
+			(*ret)[count++] = &set->roots[i];
+	return count;
+}
+
+/* The transaction and, unless nothing is recorded, its action. */
+struct execution {
+	struct changeset *set;
+	struct changeset_root **roots; /* those that take part */
+	size_t count;
+	struct action *action; /* NULL: nothing is recorded */
+	struct progress progress;
+};
+
+static void execution_free(struct execution *e)
+{
+	free(e->roots);
+}
+
+static void add_action_roots(const struct execution *e)
+{
+	struct action *a = e->action;
+	size_t i;
+
+	copy_only_paths(e->roots[0]->project.only, &a->only);
+	a->first = e->roots[0]->first;
+	for (i = 1; i < e->count; i++) {
+		struct action_root *other =
+			action_add_root(a, e->roots[i]->project.path);
+
+		copy_only_paths(e->roots[i]->project.only, &other->only);
+		other->first = e->roots[i]->first;
+	}
+}
+
+static int save_next_action(void *arg, const struct snapshot *s,
+			    struct atomic_set *set, struct err *err)
+{
+	struct action_note *n = arg;
+
+	*n->seq = s->seq;
+	if (action_save_next(n->workspace_fd, n->action, set, err) < 0)
+		return -err->num;
+	return n->note ? n->note(n->journal, set, err) : 0;
+}
+
+/*
+ * A recovery compares with what the plan wants, and merged texts have been put
+ * into the store without a snapshot: adding one flushes all that is there. The
+ * last snapshot, the announced action and the journal become durable together.
+ */
+static int begin_action(void *arg, transaction_add_journal note, void *journal,
+			struct err *err)
+{
+	const struct execution *e = arg;
+	struct action *a = e->action;
+	struct action_note next = {
+		.action = a,
+		.workspace_fd = e->roots[0]->project.workspace_fd,
+		.note = note,
+		.journal = journal,
+	};
+	size_t i;
+
+	for (i = 0; i < e->count; i++) {
+		struct snapshot *before = &e->roots[i]->before;
+		bool last = i + 1 == e->count;
+
+		next.seq = i ? &a->others[i - 1].before : &a->before;
+		if (catalog_add_with(e->set->c->store, before,
+				     last ? save_next_action : NULL, &next,
+				     err) < 0)
+			return -err->num;
+		*next.seq = before->seq;
+	}
+	return 0;
+}
+
+/* The files are as they shall be: a failure from here on does not make the
+ * action fail, but undo needs to know of it. */
+static bool end_action(void *arg, void (*seen)(void *), void *seen_arg)
+{
+	struct execution *e = arg;
+	struct action *a = e->action;
+	struct action_note last = {
+		.action = a,
+		.workspace_fd = e->roots[0]->project.workspace_fd,
+		.seen = seen,
+		.seen_arg = seen_arg,
+	};
+	struct err err;
+	size_t i;
+
+	progress_end(&e->progress);
+	for (i = 0; i < e->count; i++) {
+		struct changeset_root *root = e->roots[i];
+
+		last.seq = i ? &a->others[i - 1].after : &a->after;
+		if (store_result_snapshot(e->set, root, a,
+					  i + 1 == e->count ? &last : NULL,
+					  &err) == 0) {
+			*last.seq = root->after;
+			continue;
+		}
+		report_warning(
+			"it is done, but the state after it, which undo "
+			"needs, could not be stored; the next command of "
+			"guard here tries again: %s",
+			err.text);
+		return false;
+	}
+	return true;
+}
+
+static void show_execution_progress(void *arg, uint64_t done, uint64_t total)
+{
+	progress_bytes(arg, done, total);
+}
+
+static struct transaction_root *make_transaction_roots(struct execution *e)
+{
+	struct transaction_root *to = mem_zalloc(e->count * sizeof(*to));
+	size_t i;
+
+	for (i = 0; i < e->count; i++) {
+		struct changeset_root *root = e->roots[i];
+
+		to[i] = (struct transaction_root){
+			.project = &root->project,
+			.plan = &root->plan,
+			.before = root->before.root_path ? &root->before : NULL,
+			.layer = root->layer,
+		};
+	}
+	return to;
+}
+
+static int run_transaction_of(struct execution *e, const char *kind,
+			      const char *run_id, struct err *err)
+{
+	auto_free struct transaction_root *roots = make_transaction_roots(e);
+	const struct transaction what = {
+		.action = kind,
+		.run_id = run_id,
+		.progress = show_execution_progress,
+		.progress_arg = &e->progress,
+		.is_cancelled = context_signal_pending,
+		.begin = e->action ? begin_action : NULL,
+		.end = e->action ? end_action : NULL,
+		.callback_arg = e,
+	};
+	int got;
+
+	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
+	progress_start(&e->progress, kind);
+	got = transaction_run(e->set->c->store, roots, e->count, &what, err);
+	progress_end(&e->progress);
+	return got;
+}
+
+int changeset_execute_unrecorded(struct changeset *set, const char *kind,
+				 struct err *err)
+{
+	AUTO(execution) struct execution e = {.set = set};
+
+	e.count = list_included(set, &e.roots);
+	return run_transaction_of(&e, kind, "", err);
+}
+
+int changeset_check(struct changeset *set, struct err *err)
+{
+	AUTO(execution) struct execution e = {.set = set};
+	auto_free struct transaction_root *roots = NULL;
+	size_t i;
+
+	e.count = list_included(set, &e.roots);
+	roots = make_transaction_roots(&e);
+	for (i = 0; i < e.count; i++)
+		roots[i].layer = NULL;
+	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
+	return transaction_check(set->c->store, roots, e.count, err);
+}
+
+void changeset_wait_starting_runs(const struct changeset *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->root_count; i++)
+		if (!set->roots[i].excluded)
+			context_wait_starting_runs(set->c,
+						   set->roots[i].project.path);
+}
+
+int changeset_execute(struct changeset *set, struct action *a, struct err *err)
+{
+	AUTO(execution) struct execution e = {.set = set, .action = a};
+	int workspace = set->roots[0].project.workspace_fd;
+	sigset_t signals;
+	bool interrupted;
+	int got;
+
+	e.count = list_included(set, &e.roots);
+	add_action_roots(&e);
+	(void)signal(SIGPIPE, SIG_IGN);
+	context_block_signals(&signals);
+	got = run_transaction_of(&e, a->kind, a->run_id, err);
+	/* Left behind only together with its journal. */
+	if ((got < 0 || !a->after) && !fd_exists(workspace, "journal"))
+		action_drop_next(workspace);
+	interrupted = context_restore_signals(&signals);
+	if (got == 0 && interrupted)
+		report_warning("interrupted too late: it is done");
+	return got;
+}

@@ -1,0 +1,88 @@
+/*
+ * A change of the user's files by apply, restore or undo: plans over one or
+ * several roots that one transaction executes and one action records.
+ *
+ *	changeset_init()
+ *	changeset_open_root(), changeset_inspect_root(), changeset_plan_root()
+ *				for each root, the project's first
+ *	changeset_check()		in a dry run, or
+ *	changeset_execute()	which leaves the action announced: bring the
+ *				state of the run that it was about in order,
+ *then call action_close() changeset_free()
+ *
+ * The roots are locked from changeset_open_root() to changeset_unlock() or
+ * changeset_free(). Nothing is printed here but the progress of the transaction
+ *and warnings about what could not be recorded after it.
+ */
+#ifndef GUARD_CHANGE_CHANGESET_H
+#define GUARD_CHANGE_CHANGESET_H
+
+#include "guard/action.h"
+#include "guard/change/plan_summary.h"
+#include "guard/context.h"
+#include "restore/transaction.h"
+
+struct changeset_root {
+	struct project project; /* path NULL: not open */
+	struct snapshot before; /* as changeset_inspect_root() has found it */
+	struct plan plan;
+	const struct transaction_layer *layer; /* or NULL; borrowed */
+	uint64_t first; /* of an undo: see struct action_root */
+	bool excluded; /* no part of the transaction and of the action */
+	uint64_t after; /* the snapshot after the action; 0: none */
+};
+
+struct changeset {
+	struct context *c;
+	/* The project whose workspace records the action is the first one. Not
+	 * moved while a project is open (struct project). */
+	struct changeset_root *roots;
+	size_t root_count;
+	struct plan_counts counts; /* of all plans */
+};
+
+void changeset_init(struct changeset *set, struct context *c,
+		    size_t root_count);
+void changeset_free(struct changeset *set);
+
+/* Locks a root, after anything that was interrupted in it has been recovered;
+ * the caller has done that for the first one. -EBUSY: in use by another guard
+ * process. A root that is open stays as it is. */
+int changeset_open_root(struct changeset *set, size_t index, const char *path,
+			struct err *err);
+/* Stores the root as it is now; project.only and the like may be set before. */
+int changeset_inspect_root(struct changeset *set, size_t index,
+			   const char *reason, const char *run_id,
+			   struct err *err);
+/* Plans the way from base to want in the root as changeset_inspect_root() has
+ * found it. An earlier plan is freed. The counts of all roots are added up. */
+int changeset_plan_root(struct changeset *set, size_t index,
+			const struct entry *base, const struct entry *want,
+			const struct plan_options *options, struct err *err);
+bool changeset_has_steps(const struct changeset *set);
+void changeset_unlock(struct changeset *set);
+
+/* For a dry run: the errors of changeset_execute() that are known before
+ * anything is written. */
+int changeset_check(struct changeset *set, struct err *err);
+
+/* Waits for runs that are starting in one of the roots, before anything is
+ * recorded that an impatient user would leave behind: see
+ * context_wait_starting_runs(). */
+void changeset_wait_starting_runs(const struct changeset *set);
+
+/*
+ * Stores the snapshots before, announces the action (a->kind, run_id,
+ * undone_kind, undone_before, git, complete; the rest is filled in) in the
+ * workspace of the first root, runs the transaction, stores the snapshots after
+ * it and makes the action the last one. SIGINT, SIGTERM and SIGHUP are blocked
+ * until the end. Errors are those of transaction_run(); after one that left a
+ * journal the text says so.
+ */
+int changeset_execute(struct changeset *set, struct action *a, struct err *err);
+/* The transaction alone, for files that are no project: no snapshot is stored,
+ * no action recorded. */
+int changeset_execute_unrecorded(struct changeset *set, const char *kind,
+				 struct err *err);
+
+#endif
