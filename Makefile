@@ -34,7 +34,7 @@ LAYERS = base snapshot overlay restore guard
 DEPTHS = $(LAYERS) $(LAYERS:=/*) $(LAYERS:=/*/*)
 SOURCES := $(sort $(wildcard $(DEPTHS:=/*.c)))
 HEADERS := $(wildcard $(DEPTHS:=/*.h))
-MAIN = guard/main.c
+MAIN = guard/cli/main.c
 LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES)))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
@@ -58,7 +58,7 @@ say = $(if $(V),,@echo '  $(1)	$@')
 
 all: $(BUILD)/guard
 
-$(BUILD)/guard: $(BUILD)/obj/guard/main.o $(BUILD)/libguard.a
+$(BUILD)/guard: $(BUILD)/obj/guard/cli/main.o $(BUILD)/libguard.a
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
@@ -275,6 +275,6 @@ help:
 .PHONY: vm all unit tools demo check check-built test test-built crash hostile \
 	agents syntax lint bench compare asan asan-built fuzz fuzz-built fuzz-targets \
 	install uninstall clean help
--include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
+-include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/cli/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
 	$(FUZZ_TARGETS:=.d) $(SYNTAX:=.d)

@@ -209,10 +209,3 @@ json_t *jsonout_run(const struct session *s)
 	jsonout_number(object, "result", s->roots[0].result);
 	return object;
 }
-
-void jsonout_print(json_t *value)
-{
-	(void)json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-	(void)fputc('\n', stdout);
-	json_decref(value);
-}

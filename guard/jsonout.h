@@ -32,7 +32,4 @@ const char *jsonout_type(uint32_t mode);
 /* A list of texts ended by NULL (NULL: none). */
 json_t *jsonout_texts(char *const *texts);
 
-/* Prints it on stdout with a line feed, and frees it. */
-void jsonout_print(json_t *value);
-
 #endif

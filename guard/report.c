@@ -76,3 +76,43 @@ bool report_confirm(bool yes, const char *format, ...)
 	}
 	return current_sink->confirm(yes, question);
 }
+
+void report_line(const char *format, ...)
+{
+	auto_free char *text = NULL;
+	va_list ap;
+	int len;
+
+	if (!current_sink)
+		return;
+	va_start(ap, format);
+	len = vasprintf(&text, format, ap);
+	va_end(ap);
+	if (len < 0)
+		text = NULL;
+	else
+		current_sink->line(text);
+}
+
+bool report_is_quiet(void)
+{
+	return current_sink && current_sink->is_quiet();
+}
+
+void report_progress_start(const char *action)
+{
+	if (current_sink)
+		current_sink->progress_start(action);
+}
+
+void report_progress(uint64_t done, uint64_t total)
+{
+	if (current_sink)
+		current_sink->progress(done, total);
+}
+
+void report_progress_end(void)
+{
+	if (current_sink)
+		current_sink->progress_end();
+}

@@ -11,6 +11,7 @@
 #define GUARD_REPORT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -26,6 +27,13 @@ struct report_sink {
 	void (*error)(const struct err *err);
 	/* yes: the user has agreed already. Whether to do what is asked. */
 	bool (*confirm)(bool yes, const char *question);
+	/* How far a transaction has come, in bytes; total 0: unknown. */
+	void (*progress_start)(const char *action);
+	void (*progress)(uint64_t done, uint64_t total);
+	void (*progress_end)(void);
+	/* A line of the result, on stdout. */
+	void (*line)(const char *text);
+	bool (*is_quiet)(void);
 };
 
 /* sink is borrowed, and holds until the next call. */
@@ -40,5 +48,15 @@ void report_error(const struct err *err);
 /* Asks before something is done; the sink says so when the answer is no. */
 bool report_confirm(bool yes, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* A line of the verb's result: names in it are escaped. */
+void report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Whether --quiet drops notes. */
+bool report_is_quiet(void);
+
+/* One operation at a time. The end may be called twice. */
+void report_progress_start(const char *action);
+void report_progress(uint64_t done, uint64_t total);
+void report_progress_end(void);
 
 #endif

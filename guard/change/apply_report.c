@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "guard/change/apply_plan.h"
 #include "guard/change/importer.h"
-#include "guard/commands.h"
+#include "guard/exit_status.h"
 #include "guard/report.h"
 #include "overlay/layers.h"
 

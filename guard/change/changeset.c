@@ -7,7 +7,6 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/report.h"
-#include "guard/progress.h"
 #include "guard/recover.h"
 
 void changeset_init(struct changeset *set, struct context *c, size_t root_count)
@@ -183,7 +182,6 @@ struct execution {
 	struct changeset_root **roots; /* those that take part */
 	size_t count;
 	struct action *action; /* NULL: nothing is recorded */
-	struct progress progress;
 };
 
 static void execution_free(struct execution *e)
@@ -265,7 +263,7 @@ static bool end_action(void *arg, void (*seen)(void *), void *seen_arg)
 	struct err err;
 	size_t i;
 
-	progress_end(&e->progress);
+	report_progress_end();
 	for (i = 0; i < e->count; i++) {
 		struct changeset_root *root = e->roots[i];
 
@@ -288,7 +286,8 @@ static bool end_action(void *arg, void (*seen)(void *), void *seen_arg)
 
 static void show_execution_progress(void *arg, uint64_t done, uint64_t total)
 {
-	progress_bytes(arg, done, total);
+	(void)arg;
+	report_progress(done, total);
 }
 
 static struct transaction_root *make_transaction_roots(struct execution *e)
@@ -317,7 +316,6 @@ static int run_transaction_of(struct execution *e, const char *kind,
 		.action = kind,
 		.run_id = run_id,
 		.progress = show_execution_progress,
-		.progress_arg = &e->progress,
 		.is_cancelled = context_signal_pending,
 		.begin = e->action ? begin_action : NULL,
 		.end = e->action ? end_action : NULL,
@@ -326,9 +324,9 @@ static int run_transaction_of(struct execution *e, const char *kind,
 	int got;
 
 	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
-	progress_start(&e->progress, kind);
+	report_progress_start(kind);
 	got = transaction_run(e->set->c->store, roots, e->count, &what, err);
-	progress_end(&e->progress);
+	report_progress_end();
 	return got;
 }
 

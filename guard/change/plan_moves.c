@@ -1,6 +1,5 @@
 #include "guard/change/plan_moves.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,6 @@
 #include "base/path.h"
 #include "guard/changes.h"
 #include "guard/jsonout.h"
-#include "guard/output.h"
 #include "restore/entry_compare.h"
 #include "snapshot/tree/tree.h"
 
@@ -106,22 +104,6 @@ void plan_moves_free(struct plan_moves *m)
 bool plan_moves_has(const struct plan_moves *m, const char *path, bool added)
 {
 	return moves_trees_at(&m->trees, path, added) != NULL;
-}
-
-void plan_moves_print(const struct plan_moves *m, const char *prefix)
-{
-	size_t i;
-
-	for (i = 0; i < m->count; i++) {
-		AUTO(buf) struct buf b = {0};
-
-		if (m->items[i].with_dir)
-			continue;
-		changes_move_text(&m->items[i], prefix ? prefix : "",
-				  output_width(), &b);
-		(void)printf("  %sR%s  %s\n", output_style(STYLE_CHANGED),
-			     output_style(STYLE_NONE), buf_text(&b));
-	}
 }
 
 json_t *plan_moves_json(const struct plan_moves *m)

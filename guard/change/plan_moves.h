@@ -24,8 +24,6 @@ int plan_moves_make(struct store *store, const struct plan *plan,
 void plan_moves_free(struct plan_moves *m);
 /* Whether a move begins or (came) ends there. */
 bool plan_moves_has(const struct plan_moves *m, const char *path, bool added);
-/* A line each on stdout; what went with its folder has none. */
-void plan_moves_print(const struct plan_moves *m, const char *prefix);
 /* [{"from", "to", "type", "files", "similarity"}]: the same lines. */
 json_t *plan_moves_json(const struct plan_moves *m);
 

@@ -23,17 +23,6 @@ bool plan_summary_is_time_only(const struct step *step);
 int plan_summary_count(struct store *store, const struct plan *plan,
 		       struct plan_counts *ret, struct err *err);
 
-/* Every step on stdout, deletions first, with all that is below a deleted
- * folder: none is left out, but that a move is one line. */
-int plan_print(struct store *store, const struct plan *plan, struct err *err);
-/* On stderr, whose files cannot stay theirs. */
-void plan_print_owners(const struct plan *plan);
-/* Conflicts and refusals on stderr, each with its reason, and the way out;
- * false when there are none. remedy: for conflicts, may be NULL. */
-bool plan_print_blocks(const struct plan *plan, const char *remedy);
-/* What the user has decided on, on stderr: the paths that stay as they are,
- * and those where his own edits give way. */
-void plan_print_choices(const struct plan *plan);
 /* {"steps": [...], "conflicts": [...], "refused": [...], "kept": [...],
  * "over": [...], "moves": [...]} put into object. */
 void plan_summary_json(struct store *store, const struct plan *plan,

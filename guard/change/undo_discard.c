@@ -6,8 +6,8 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/commands.h"
-#include "guard/output.h"
+#include "guard/exit_status.h"
+#include "guard/output_text.h"
 #include "guard/report.h"
 #include "guard/retention/trashes.h"
 #include "guard/partial_discard.h"
@@ -137,14 +137,14 @@ static void list_discarded_paths(const struct undo_discard *u,
 
 	report_note("%s to discard %s of run %s", step_intro(u),
 		    text_count(u->last->part_count, "path"), s->id);
-	for (i = 0; i < u->last->part_count && !(output_is_quiet() && u->yes);
+	for (i = 0; i < u->last->part_count && !(report_is_quiet() && u->yes);
 	     i++) {
 		auto_free char *path =
 			partial_discard_text(s, &u->last->parts[i]);
 		AUTO(buf) struct buf shown = {0};
 
 		output_name(&shown, path);
-		(void)printf("  %s\n", buf_text(&shown));
+		report_line("  %s", buf_text(&shown));
 	}
 }
 

@@ -10,12 +10,13 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "guard/agent/agent.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
-#include "guard/table.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/table.h"
 #include "guard/usage.h"
 
 struct agents {
@@ -121,7 +122,7 @@ static int list_agents(struct agents *a, bool json)
 
 		jsonout_text(object, "schema", "guard.agents/1");
 		(void)json_object_set_new(object, "agents", TAKE(a->list));
-		jsonout_print(object);
+		jsonstream_print(object);
 	} else {
 		table_print(&table, "", stdout);
 	}

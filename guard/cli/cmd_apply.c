@@ -8,12 +8,14 @@
 #include "base/text.h"
 #include "guard/change/apply_plan.h"
 #include "guard/change/committing.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
+#include "guard/cli/plan_print.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/recover.h"
-#include "guard/review/review_session.h"
+#include "guard/cli/review_session.h"
 
 struct apply_options {
 	bool dry, yes, json, patch;
@@ -75,7 +77,7 @@ static void print_apply_json(const struct apply *a, bool applied,
 		plan_summary_json(a->in.c->store, &root->plan, home);
 		(void)json_object_set_new(object, "home", home);
 	}
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 /* The way out of a conflict goes by what has been tried already. */

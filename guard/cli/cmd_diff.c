@@ -5,20 +5,20 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/agent/agent_show.h"
+#include "guard/cli/agent_show.h"
 #include "guard/changes.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
 #include "guard/context.h"
-#include "guard/review/diffshow.h"
-#include "guard/review/diffsnaps.h"
+#include "guard/cli/diffshow.h"
+#include "guard/cli/diffsnaps.h"
 #include "guard/jsonout.h"
-#include "guard/listing.h"
+#include "guard/cli/listing.h"
 #include "guard/live.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/resolve_run.h"
 #include "guard/recover.h"
-#include "guard/review/diffrisk.h"
+#include "guard/cli/diffrisk.h"
 
 static void print_diff_header(const struct session *s, const struct changes *c)
 {

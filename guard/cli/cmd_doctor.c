@@ -9,10 +9,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/sandbox/inspect.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/state.h"
@@ -204,7 +205,7 @@ int cmd_doctor(int argc, char **argv)
 		(void)json_object_set_new(document, "usable",
 					  json_boolean(!d.missing));
 		(void)json_object_set_new(document, "checks", d.list);
-		jsonout_print(document);
+		jsonstream_print(document);
 	} else {
 		(void)printf("%s\n", d.missing ? "guard run does not work here"
 					       : "guard run works here");

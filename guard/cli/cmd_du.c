@@ -5,15 +5,16 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/agent/caches.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
-#include "guard/options.h"
-#include "guard/output.h"
-#include "guard/progress.h"
-#include "guard/table.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/progress.h"
+#include "guard/cli/table.h"
 #include "guard/usage.h"
 #include "snapshot/maintain/prune.h"
 
@@ -201,7 +202,7 @@ static void print_du_json(struct du *d)
 			       d->plan.drop_snapshots);
 		jsonout_number(object, "prune_frees", d->plan.frees);
 	}
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 int cmd_du(int argc, char **argv)

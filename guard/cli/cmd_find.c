@@ -7,15 +7,16 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/history/pathglob.h"
 #include "guard/history/versions.h"
-#include "guard/progress.h"
-#include "guard/table.h"
+#include "guard/cli/progress.h"
+#include "guard/cli/table.h"
 
 struct find_command {
 	const char *at;
@@ -121,7 +122,7 @@ static void print_find_json(const struct versions *v)
 	}
 	jsonout_text(whole, "schema", "guard.find/1");
 	(void)json_object_set_new(whole, "versions", array);
-	jsonout_print(whole);
+	jsonstream_print(whole);
 }
 
 /* Where to begin, and the pattern as it is matched. */

@@ -9,15 +9,16 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/history/matcher.h"
 #include "guard/history/versions.h"
 #include "guard/resolve_run.h"
-#include "guard/progress.h"
+#include "guard/cli/progress.h"
 #include "snapshot/store/content.h"
 
 /* On a terminal a line is shown as far as this. */
@@ -370,7 +371,7 @@ static int print_matches(struct grep *g, const struct versions *v,
 	document = json_object();
 	jsonout_text(document, "schema", "guard.grep/1");
 	(void)json_object_set_new(document, "versions", array);
-	jsonout_print(document);
+	jsonstream_print(document);
 	return 0;
 }
 

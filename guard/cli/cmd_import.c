@@ -6,12 +6,13 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/change/importer.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
 #include "guard/changes.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/resolve_run.h"
 #include "guard/recover.h"
 #include "restore/git/gitforward.h"
@@ -109,7 +110,7 @@ static void print_import_json(const struct session *s,
 			notes, json_string(im->tips.notes.items[i]));
 	(void)json_object_set_new(object, "refs", refs);
 	(void)json_object_set_new(object, "left_out", notes);
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 static void print_import_summary(const struct session *s,

@@ -11,12 +11,14 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "guard/action.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/history_show.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
-#include "guard/progress.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/progress.h"
 #include "guard/history/history.h"
 #include "guard/resolve_run.h"
 #include "restore/workspace.h"
@@ -62,9 +64,9 @@ static int log_snapshots(struct context *c, const char *arg,
 	if (!o->no_pager && !o->json)
 		output_pager_start();
 	if (o->json)
-		history_json(&h, o->count);
+		history_show_json(&h, o->count);
 	else
-		history_print(&h, o->count);
+		history_show_text(&h, o->count);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -250,7 +252,7 @@ static int log_actions(struct context *c, const struct log_options *o,
 	array = parse_actions(&log, c, o);
 	number_actions(c, array);
 	if (o->json) {
-		jsonout_print(array);
+		jsonstream_print(array);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
 	if (!o->no_pager)

@@ -2,12 +2,12 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/commands.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/history/locate.h"
 #include "guard/history/runview.h"
-#include "guard/history/tree_list.h"
+#include "guard/cli/tree_list.h"
 #include "snapshot/maintain/purge.h"
 
 static int ls_snapshot(struct context *c, const char *when, const char *arg,
@@ -43,6 +43,7 @@ static int ls(const char *when, const char *arg, enum tree_list_form form,
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	auto_free char *run = NULL, *path = NULL;
+	AUTO(tree) struct tree tree = {0};
 
 	if (context_open(&c, true, err) < 0)
 		return -err->num;
@@ -50,7 +51,10 @@ static int ls(const char *when, const char *arg, enum tree_list_form form,
 		return ls_snapshot(&c, when, arg, form, err);
 	if (session_open(c.state.runs_fd, run, false, &s, err) < 0)
 		return -err->num;
-	return runview_list(&c, &s, *path || !arg ? path : arg, form, err);
+	if (runview_list(&c, &s, *path || !arg ? path : arg, &tree, err) < 0)
+		return -err->num;
+	tree_list_entries(&tree, form);
+	return 0;
 }
 
 int cmd_ls(int argc, char **argv)

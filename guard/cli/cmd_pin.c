@@ -3,14 +3,15 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
 #include "guard/retention/pins.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/history/locate.h"
-#include "guard/table.h"
+#include "guard/cli/table.h"
 #include "snapshot/tree/catalog.h"
 
 static int list_pins(struct context *c, bool json, struct err *err)
@@ -52,7 +53,7 @@ static int list_pins(struct context *c, bool json, struct err *err)
 	document = json_object();
 	jsonout_text(document, "schema", "guard.pins/1");
 	(void)json_object_set_new(document, "snapshots", array);
-	jsonout_print(document);
+	jsonstream_print(document);
 	return STATUS_OK;
 }
 

@@ -5,16 +5,17 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/agent/caches.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
 #include "guard/retention/trashes.h"
-#include "guard/options.h"
-#include "guard/output.h"
-#include "guard/progress.h"
-#include "guard/table.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/progress.h"
+#include "guard/cli/table.h"
 #include "snapshot/maintain/prune.h"
 
 struct prune_command {
@@ -124,7 +125,7 @@ static void print_prune_json(const struct prune_plan *plan,
 		jsonout_number(object, "moved_bytes", done->bytes);
 		jsonout_number(object, "written_bytes", done->written);
 	}
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 static bool confirm_prune(const struct prune_command *p,
@@ -279,7 +280,7 @@ static int clear_caches(struct prune_command *p, struct err *err)
 		jsonout_number(object, "caches", caches.count);
 		jsonout_number(object, "busy", caches.busy);
 		jsonout_number(object, "bytes", caches.usage.bytes);
-		jsonout_print(object);
+		jsonstream_print(object);
 	} else {
 		output_print("%s of caches, %s: %s",
 			     text_count(caches.count, "folder"),
@@ -309,7 +310,7 @@ static void report_trashes(const struct prune_command *p,
 	(void)json_object_set_new(object, "done", json_boolean(done));
 	jsonout_number(object, "runs_bytes", t->runs.bytes);
 	jsonout_number(object, "versions_bytes", t->versions.bytes);
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 /* No rule is about what somebody has dropped already. */

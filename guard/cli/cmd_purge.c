@@ -11,14 +11,15 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/history/versions.h"
 #include "guard/resolve_run.h"
-#include "guard/progress.h"
+#include "guard/cli/progress.h"
 #include "guard/recover.h"
 #include "snapshot/maintain/purge.h"
 
@@ -290,7 +291,7 @@ static void print_purge_json(const struct purge_command *p,
 		jsonout_number(object, "snapshots", done->snapshots);
 		jsonout_number(object, "packs", done->packs);
 	}
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 static int execute_purge(struct context *c, struct purge_command *p,

@@ -7,12 +7,13 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
-#include "guard/progress.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/progress.h"
 #include "restore/workspace.h"
 #include "snapshot/maintain/repair.h"
 #include "snapshot/maintain/verify.h"
@@ -189,7 +190,7 @@ static void print_repair_json(const struct repair_command *r,
 	jsonout_number(object, "snapshots", n->snapshots);
 	jsonout_number(object, "roots", n->roots);
 	(void)json_object_set(object, "lost", r->lost);
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 static int check_and_repair(struct repair_command *r, struct err *err)

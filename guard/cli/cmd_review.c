@@ -1,9 +1,9 @@
 #include "base/auto.h"
-#include "guard/commands.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/recover.h"
-#include "guard/review/review_session.h"
+#include "guard/cli/review_session.h"
 
 static int review(struct context *c, int count, char **argv, int dashed,
 		  const struct review_session_options *o, struct err *err)

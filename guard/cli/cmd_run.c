@@ -6,43 +6,17 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
-#include "guard/agent/agent_show.h"
-#include "guard/commands.h"
+#include "guard/cli/agent_show.h"
+#include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
-#include "guard/options.h"
-#include "guard/output.h"
-#include "guard/run/run_parse.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/run_parse.h"
 
 static const struct run_ui ui = {
 	.changes = output_run_summary,
 	.agent_changes = agent_show_end,
 };
-
-/* The options of a run in front of paths. */
-int cmd_explain(int argc, char **argv)
-{
-	const struct verb *verb = options_verb("explain");
-	struct parsed p = {0};
-	struct err err;
-	int status, got;
-
-	got = run_parse(&p, verb, argc, argv, &err);
-	if (got < 0 && err.text[0])
-		output_error(&err);
-	/* Its operands are paths and no command. */
-	if (!p.options.agent)
-		p.options.agent = AGENT_NONE;
-	if (got) {
-		status = got < 0 ? STATUS_USAGE : STATUS_OK;
-	} else if (!*p.options.argv) {
-		options_usage_error(verb, "which path?");
-		status = STATUS_USAGE;
-	} else {
-		status = run_explain(&p.options, p.options.argv, p.json);
-	}
-	parsed_free(&p);
-	return status;
-}
 
 int cmd_run(int argc, char **argv)
 {
@@ -61,7 +35,7 @@ int cmd_run(int argc, char **argv)
 	if (got)
 		status = got < 0 ? RUN_STATUS_GUARD : STATUS_OK;
 	else if (p.why.count)
-		status = run_explain(
+		status = cmd_explain_paths(
 			&p.options, (char *const *)(void *)p.why.items, p.json);
 	else
 		status = run_command(&p.options, &ui);

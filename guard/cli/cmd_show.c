@@ -8,13 +8,14 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/history/locate.h"
 #include "guard/history/runview.h"
-#include "guard/history/tree_list.h"
+#include "guard/cli/tree_list.h"
 #include "snapshot/maintain/purge.h"
 #include "snapshot/store/content.h"
 
@@ -80,7 +81,7 @@ static void print_details_json(const struct snapshot *s)
 	(void)json_object_set_new(object, "excludes",
 				  jsonout_texts(s->excludes));
 	(void)json_object_set_new(object, "notes", notes);
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 static void print_field(const char *name, const char *value)

@@ -5,14 +5,15 @@
 #include "base/auto.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
 #include "guard/retention/autoprune.h"
 #include "guard/retention/settings.h"
-#include "guard/options.h"
-#include "guard/output.h"
-#include "guard/progress.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/progress.h"
 #include "guard/recover.h"
 #include "restore/transaction.h"
 #include "snapshot/walk/take.h"
@@ -250,12 +251,12 @@ static int snapshot_command(char **paths, size_t count,
 			      : -err->num;
 	}
 	if (t->json && json_array_size(array) == 1 && count <= 1) {
-		jsonout_print(json_incref(json_array_get(array, 0)));
+		jsonstream_print(json_incref(json_array_get(array, 0)));
 	} else if (t->json && (got == 0 || json_array_size(array))) {
 		document = json_object();
 		jsonout_text(document, "schema", "guard.snapshots/1");
 		(void)json_object_set(document, "snapshots", array);
-		jsonout_print(document);
+		jsonstream_print(document);
 	}
 	json_decref(array);
 	if (got < 0)

@@ -7,16 +7,17 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/changes.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/review/overlaps.h"
 #include "guard/jsonout.h"
 #include "guard/retention/retire.h"
-#include "guard/options.h"
-#include "guard/output.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
 #include "guard/resolve_run.h"
 #include "guard/recover.h"
-#include "guard/table.h"
+#include "guard/cli/table.h"
 
 struct status_options {
 	struct context *context;
@@ -195,7 +196,7 @@ static void print_status_json(const struct session_list *list,
 	jsonout_text(document, "unfinished", o->unfinished);
 	each_overlap(list, o, add_overlap_json, overlaps);
 	(void)json_object_set_new(document, "overlaps", overlaps);
-	jsonout_print(document);
+	jsonstream_print(document);
 }
 
 /* id, state, exit status, deleted, modified, added, in .git, project,

@@ -4,12 +4,13 @@
 #include "base/auto.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
-#include "guard/table.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/table.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/maintain/undelete.h"
 
@@ -61,7 +62,7 @@ static void print_trash_json(const struct trash_list *trash)
 	}
 	jsonout_text(object, "schema", "guard.trash/1");
 	(void)json_object_set_new(object, "snapshots", array);
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 static int list_trash(struct context *c, bool json, struct err *err)
@@ -88,7 +89,7 @@ static void print_restored_json(const uint64_t *seqs, size_t count)
 					    json_integer((json_int_t)seqs[i]));
 	jsonout_text(object, "schema", "guard.undelete/1");
 	(void)json_object_set_new(object, "snapshots", array);
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 static int undelete_and_print(struct context *c, const uint64_t *seqs,

@@ -4,12 +4,13 @@
 #include "base/auto.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "guard/commands.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
-#include "guard/options.h"
-#include "guard/output.h"
-#include "guard/progress.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/progress.h"
 #include "snapshot/maintain/verify.h"
 
 struct verify_command {
@@ -117,7 +118,7 @@ static void print_verify_json(struct verify_command *v,
 	jsonout_number(object, "objects", r->objects);
 	jsonout_number(object, "snapshots", r->snapshots);
 	(void)json_object_set_new(object, "faults", TAKE(v->faults));
-	jsonout_print(object);
+	jsonstream_print(object);
 }
 
 static void print_verify_summary(const struct verify_command *v,

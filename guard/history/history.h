@@ -5,7 +5,6 @@
  *	struct history h = {.path = path};
  *
  *	history_load(&h, store, &err)
- *	history_print(&h, count) or history_json(&h, count)
  *	history_free(&h)
  *
  * A version is what the path was in a snapshot, when it was something else in
@@ -59,9 +58,5 @@ struct history {
 /* A snapshot that is damaged is named on stderr and left out. */
 int history_load(struct history *h, struct store *store, struct err *err);
 void history_free(struct history *h);
-
-/* The newest `count` rows on stdout, the newest first. */
-void history_print(const struct history *h, size_t count);
-void history_json(const struct history *h, size_t count);
 
 #endif

@@ -218,10 +218,21 @@ static int list_places(const struct session *s, struct tree *to,
 	return 0;
 }
 
+int runview_load_tree(struct store *store, const struct entry *e,
+		      struct tree *ret, struct err *err)
+{
+	struct entry copy = {0};
+
+	if (S_ISDIR(e->mode))
+		return tree_load(store, &e->content, ret, err);
+	entry_copy(&copy, e);
+	tree_add(ret, &copy);
+	return 0;
+}
+
 /* The project as the run left it, from its result. */
 static int list_project(struct context *c, const struct session *s,
-			const char *path, enum tree_list_form form,
-			struct err *err)
+			const char *path, struct tree *ret, struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	int got = runview_result(c, s, path, &e, err);
@@ -229,7 +240,7 @@ static int list_project(struct context *c, const struct session *s,
 	if (got < 0)
 		return got;
 	if (got)
-		return tree_list(c->store, &e, form, err);
+		return runview_load_tree(c->store, &e, ret, err);
 	if (!s->roots[0].result)
 		return fail(err, ENODATA,
 			    "the result of run %s is not stored (yet); guard "
@@ -240,33 +251,30 @@ static int list_project(struct context *c, const struct session *s,
 }
 
 int runview_list(struct context *c, const struct session *s, const char *path,
-		 enum tree_list_form form, struct err *err)
+		 struct tree *ret, struct err *err)
 {
 	const struct place *place = private_place_of(path);
-	AUTO(tree) struct tree tree = {0};
 	auto_free char *directory = NULL;
 	auto_close int home = -1;
 	const char *rest;
 	int got;
 
 	if (!*path) {
-		got = list_places(s, &tree, err);
+		got = list_places(s, ret, err);
 	} else if (!is_shown_by_layer(s, path) && place) {
-		got = list_private_place(s, place,
-					 path_rest(path, place->inside), "",
-					 &tree, err);
+		got = list_private_place(
+			s, place, path_rest(path, place->inside), "", ret, err);
 	} else {
 		rest = find_layer_dir(s, path, &directory);
 		if (!rest || !path_ok(rest))
 			return fail_elsewhere(path, err);
 		if (strcmp(directory, "upper") == 0)
-			return list_project(c, s, path, form, err);
+			return list_project(c, s, path, ret, err);
 		home = open_run_dir(s, directory, err);
 		got = home < 0 ? home
-			       : list_layer_dir(home, rest, "", &tree, err);
+			       : list_layer_dir(home, rest, "", ret, err);
 	}
 	if (got < 0)
 		return err_context(err, "run %s: %s", s->id, text_quote(path));
-	tree_list_entries(&tree, form);
 	return 0;
 }

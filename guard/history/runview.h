@@ -7,7 +7,8 @@
 #define GUARD_HISTORY_RUNVIEW_H
 
 #include "guard/context.h"
-#include "guard/history/tree_list.h"
+#include "snapshot/store/store.h"
+#include "snapshot/tree/tree.h"
 #include "overlay/session.h"
 
 /* "RUN:PATH", "RUN:" or "RUN" (then *ret_path is ""): both to free, and true
@@ -25,8 +26,13 @@ int runview_open(const struct session *s, const char *path, struct err *err);
 int runview_result(struct context *c, const struct session *s, const char *path,
 		   struct entry *ret, struct err *err);
 
-/* A folder as a list on stdout; "": all that lies in the private folders. */
+/* The entries of a directory, to free; "": all that lies in the private
+ * folders. */
 int runview_list(struct context *c, const struct session *s, const char *path,
-		 enum tree_list_form form, struct err *err);
+		 struct tree *ret, struct err *err);
+/* The entries of a directory, or e itself when it is none: into an empty tree,
+ * to free. */
+int runview_load_tree(struct store *store, const struct entry *e,
+		      struct tree *ret, struct err *err);
 
 #endif

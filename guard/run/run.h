@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "guard/agent/run_options.h"
-#include "guard/commands.h"
 #include "guard/context.h"
+#include "guard/exit_status.h"
 #include "guard/run/budget.h"
 #include "guard/run/run_versions.h"
 #include "guard/sandbox/sandbox.h"
@@ -21,7 +21,6 @@ struct agent;
 struct changes;
 struct layers;
 struct read_only_exec;
-struct verb;
 
 struct run {
 	const struct run_options *options; /* with what the profiles add */
@@ -131,8 +130,6 @@ int run_start(struct run *run, struct layers **layers, struct err *err);
  * command gets the same policy. Paths are absolute; of variables only the
  * names are kept.
  */
-void run_saved_options_add(char ***saved_options, const struct verb *verb,
-			   int option, const char *value);
 void run_saved_options_record(struct session *s, char *const *saved_options);
 /* NULL-terminated, to free with mem_list_free(); -ENODATA: an older guard
  * noted none. */
@@ -143,19 +140,6 @@ bool run_saved_options_has(const struct session *s, const char *wanted);
 
 /* What `run` ends with. */
 int run_status_of(const struct sandbox_result *result);
-
-/* A command in a run that has ended already, by the options that are noted
- * there. Returns the exit status. */
-struct run_exec {
-	char *const *argv;
-	const char *const *env;
-	const char *cwd; /* absolute */
-};
-int run_exec(const struct session *s, const struct run_exec *v);
-
-/* run_explain.c: says how a run with these options would see the paths. */
-int run_explain(const struct run_options *options, char *const *paths,
-		bool json);
 
 /* A real folder that the run may write to: kept as it is now. */
 int run_store_granted(struct run *run, const char *reason, struct err *err);

@@ -16,8 +16,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/parse.h"
-#include "guard/commands.h"
-#include "guard/options.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/options.h"
 #include "guard/history/locate.h"
 
 /* What is said while a test runs goes into a file. */

@@ -18,9 +18,9 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/changes.h"
-#include "guard/output.h"
-#include "guard/progress.h"
-#include "guard/table.h"
+#include "guard/cli/output.h"
+#include "guard/cli/progress.h"
+#include "guard/cli/table.h"
 
 static void child_assert(bool ok)
 {

@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "guard/table.h"
+#include "guard/cli/table.h"
 
 /* Two rows, the second column empty; to free. */
 static char *printed(size_t width, const char *last)

@@ -1,0 +1,145 @@
+#include "guard/cli/agent_show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/jsonout.h"
+#include "guard/cli/output.h"
+
+/* Behind a run's end; `guard diff` has them all. */
+#define SAID_MOST 12
+/* ".codex/skills": as far down more than that many are told apart. */
+#define PARTS_SHOWN 2
+
+/* "M .claude/x" as a line of a list. */
+static void add_code_change_line(struct buf *to, const char *change)
+{
+	buf_printf(to, "  %c  ~/", change[0]);
+	output_name(to, change[0] && change[1] ? change + 2 : "");
+}
+
+static size_t count_code_changes(const struct session *s)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < s->more.count; i++)
+		n += strcmp(s->more.items[i].key, AGENT_CODE) == 0;
+	return n;
+}
+
+/* All "M PATH" of a run, which may be many; to free, not what is in it. */
+static const char **list_code_changes(const struct session *s,
+				      size_t *ret_count)
+{
+	size_t capacity = count_code_changes(s), i;
+	const char **list = mem_alloc((capacity + 1) * sizeof(*list));
+
+	*ret_count = 0;
+	for (i = 0; i < s->more.count; i++)
+		if (strcmp(s->more.items[i].key, AGENT_CODE) == 0)
+			list[(*ret_count)++] = s->more.items[i].value;
+	return list;
+}
+
+/* How long the first parts of a path are. */
+static size_t first_parts_of(const char *path)
+{
+	size_t at = 0, parts = PARTS_SHOWN;
+
+	while (path[at] && (path[at] != '/' || --parts))
+		at++;
+	return at;
+}
+
+/* They are sorted: those of a folder stand together. */
+static void print_changed_dirs(const char *const *changes, size_t count)
+{
+	size_t i, next;
+
+	for (i = 0; i < count; i = next) {
+		const char *path = changes[i] + 2;
+		size_t len = first_parts_of(path);
+		AUTO(buf) struct buf name = {0};
+
+		for (next = i + 1; next < count; next++)
+			if (strncmp(changes[next] + 2, path, len + 1) != 0)
+				break;
+		text_escape(&name, path, len, false);
+		if (path[len])
+			(void)fprintf(stderr, "  ~/%s/: %s\n", buf_text(&name),
+				      text_count(next - i, "file"));
+		else
+			(void)fprintf(stderr, "  ~/%s\n", buf_text(&name));
+	}
+}
+
+void agent_show_end(const struct session *s)
+{
+	const char *name = record_get(&s->more, AGENT_NAME);
+	size_t count, i;
+	auto_free const char **changes = list_code_changes(s, &count);
+
+	if (!count || !name)
+		return;
+	output_warn("what the next session of %s obeys or executes was "
+		    "changed in its home (`guard agents --reset %s` begins "
+		    "anew):",
+		    name, name);
+	if (count > SAID_MOST) {
+		print_changed_dirs(changes, count);
+		return;
+	}
+	for (i = 0; i < count; i++) {
+		AUTO(buf) struct buf line = {0};
+
+		add_code_change_line(&line, changes[i]);
+		(void)fprintf(stderr, "%s\n", buf_text(&line));
+	}
+}
+
+void agent_show_list(const struct session *s)
+{
+	const char *name = record_get(&s->more, AGENT_NAME);
+	size_t count, i;
+	auto_free const char **changes = list_code_changes(s, &count);
+
+	if (!count || !name)
+		return;
+	(void)printf("\n%sChanged in the home of %s, for its next session%s\n",
+		     output_style(STYLE_BOLD), name, output_style(STYLE_NONE));
+	for (i = 0; i < count; i++) {
+		AUTO(buf) struct buf line = {0};
+
+		add_code_change_line(&line, changes[i]);
+		(void)printf("%s\n", buf_text(&line));
+	}
+	(void)printf("     it is there already, whatever becomes of the run; "
+		     "guard agents --reset %s begins anew\n",
+		     name);
+}
+
+json_t *agent_show_json(const struct session *s)
+{
+	const char *name = record_get(&s->more, AGENT_NAME);
+	json_t *object = json_object(), *list = json_array();
+	size_t count, i;
+	auto_free const char **changes = list_code_changes(s, &count);
+
+	if (name)
+		jsonout_text(object, "name", name);
+	for (i = 0; i < count; i++) {
+		const char *change = changes[i];
+		auto_free char *kind = mem_strndup(change, 1);
+		auto_free char *path = mem_printf(
+			"~/%s", *change && change[1] ? change + 2 : "");
+		json_t *one = json_object();
+
+		jsonout_text(one, "kind", kind);
+		jsonout_text(one, "path", path);
+		(void)json_array_append_new(list, one);
+	}
+	(void)json_object_set_new(object, "code", list);
+	return object;
+}

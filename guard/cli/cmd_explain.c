@@ -1,0 +1,341 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "guard/agent/agent.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
+#include "guard/cli/run_parse.h"
+#include "guard/jsonout.h"
+#include "guard/cli/output.h"
+#include "guard/run/run.h"
+#include "guard/sandbox/explain.h"
+#include "overlay/mount.h"
+
+struct explanation {
+	struct run run;
+	const char **layers; /* in the order of their mounts, NULL-terminated */
+	char **cows;
+	char **hide;
+	struct redactions redactions;
+	json_t *list; /* NULL: text */
+};
+
+static void choose_layers(struct explanation *e)
+{
+	const char *home = e->run.context.state.home;
+	const struct agent *a = e->run.agent;
+	size_t count = 0, first, i;
+
+	for (i = 0; e->cows[i]; i++)
+		;
+	e->layers = mem_zalloc((i + a->places.count + 3) * sizeof(*e->layers));
+	if (home && !e->run.options->strict &&
+	    !path_below(home, e->run.project))
+		e->layers[count++] = home;
+	for (i = 0; e->cows[i]; i++)
+		e->layers[count++] = e->cows[i];
+	e->layers[count++] = e->run.project;
+	first = count;
+	for (i = 0; i < a->places.count; i++)
+		if (!a->shared ||
+		    a->places.items[i].item->word == PROFILE_CACHE)
+			e->layers[count++] = a->places.items[i].path;
+	if (count > first)
+		qsort(e->layers + first, count - first, sizeof(*e->layers),
+		      sorted_compare_paths);
+}
+
+/* What an agent's own folder holds, once it has one. */
+static bool is_in_agent_home(const struct explanation *e,
+			     const struct agent_place *place, const char *path)
+{
+	const struct agent *a = e->run.agent;
+	auto_free char *full_path = mem_printf(
+		"%s/agents/%s/home/%s/%s", e->run.context.state.path, a->name,
+		place->item->value, path_rest(path, place->path));
+
+	return strcmp(path, place->path) == 0 || access(full_path, F_OK) == 0;
+}
+
+/* The line of a profile that decides, or NULL. */
+static const char *profile_rule(const struct explanation *e,
+				const struct view *v)
+{
+	if (v->visibility == VISIBILITY_HIDDEN)
+		return agent_rule(e->run.agent, PROFILE_HIDE, v->place);
+	if (v->visibility == VISIBILITY_READ_ONLY && v->granted)
+		return agent_rule(e->run.agent, PROFILE_RO, v->place);
+	return NULL;
+}
+
+/* Where the layer is one that is kept. */
+static const struct agent_place *
+agent_place_of_view(const struct explanation *e, const struct view *v)
+{
+	const struct agent_place *place =
+		v->visibility == VISIBILITY_LAYER
+			? agent_place_of(e->run.agent, v->place)
+			: NULL;
+
+	return place && strcmp(place->path, v->place) == 0 ? place : NULL;
+}
+
+static const char *find_rule(const struct explanation *e, const struct view *v)
+{
+	const char *const *hide = e->run.options->hide;
+	const struct agent_place *place = agent_place_of_view(e, v);
+	const char *line = profile_rule(e, v);
+	char *const *cow;
+	struct err ignored;
+
+	if (place)
+		return place->item->word == PROFILE_HOME ? "agent" : "cache";
+	if (line)
+		return line;
+	switch (v->visibility) {
+	case VISIBILITY_LAYER:
+		for (cow = e->cows; *cow; cow++)
+			if (strcmp(v->place, *cow) == 0)
+				return "--cow";
+		return strcmp(v->place, e->run.project) == 0 ? "project"
+							     : "home";
+	case VISIBILITY_READ_WRITE:
+		return "--rw";
+	case VISIBILITY_READ_ONLY:
+		if (v->redacted)
+			return "secrets";
+		return v->granted ? "--ro" : "machine";
+	case VISIBILITY_PRIVATE:
+		return "private";
+	case VISIBILITY_HIDDEN:
+	default:
+		break;
+	}
+	if (v->socket)
+		return "socket";
+	if (path_below(v->place, e->run.context.state.path))
+		return "state";
+	for (; *hide; hide++) {
+		auto_free char *real = path_resolve(*hide, &ignored);
+
+		if (real && strcmp(real, v->place) == 0)
+			return "--hide";
+	}
+	return "credentials";
+}
+
+static const char *const sights[] = {"read-only", "read-write", "layer",
+				     "private", "hidden"};
+
+static void add_view_json(struct explanation *e, const char *path,
+			  const struct view *v)
+{
+	json_t *one = json_object();
+
+	jsonout_text(one, "path", path);
+	jsonout_text(one, "real", v->real);
+	jsonout_text(one, "sight", sights[v->visibility]);
+	(void)json_object_set_new(one, "exists", json_boolean(v->exists));
+	jsonout_text(one, "rule", find_rule(e, v));
+	jsonout_text(one, "place", v->place);
+	(void)json_array_append_new(e->list, one);
+}
+
+static char *describe_view(const struct explanation *e, const struct view *v)
+{
+	const char *place = text_quote(v->place);
+	const char *rule = find_rule(e, v);
+
+	if (agent_place_of_view(e, v))
+		return *rule == 'a' ? mem_printf("a folder of guard's own for "
+						 "%s, kept between its runs",
+						 e->run.agent->name)
+				    : mem_printf("a layer over the cache %s "
+						 "that is kept between runs%s",
+						 place,
+						 e->run.options->shared_cache
+							 ? ""
+							 : " of this project");
+	if (profile_rule(e, v))
+		return mem_printf("%s, as %s says",
+				  v->visibility == VISIBILITY_HIDDEN
+					  ? "hidden"
+					  : "read-only",
+				  rule);
+	switch (v->visibility) {
+	case VISIBILITY_LAYER:
+		return mem_printf("the layer over %s: what a run writes there "
+				  "waits for a decision",
+				  strcmp(rule, "home") == 0 ? "the home folder"
+				  : strcmp(rule, "--cow") == 0 ? place
+							       : "the project");
+	case VISIBILITY_READ_WRITE:
+		return mem_printf("the real one, let in by --rw %s: it is "
+				  "stored before and after",
+				  place);
+	case VISIBILITY_READ_ONLY:
+		if (v->redacted)
+			return mem_printf("a read-only copy without the "
+					  "secrets in it; --ro lets it in as "
+					  "it is");
+		return v->granted ? mem_printf("read-only, let in by --ro %s",
+					       place)
+				  : mem_printf("read-only, as all of the "
+					       "machine");
+	case VISIBILITY_PRIVATE:
+		return mem_printf("%s is the run's own and begins empty; --ro "
+				  "or --rw lets in what is outside",
+				  place);
+	case VISIBILITY_HIDDEN:
+	default:
+		break;
+	}
+	if (strcmp(rule, "state") == 0)
+		return mem_printf("hidden: guard's own state (%s), which no "
+				  "option lets in",
+				  place);
+	if (v->socket)
+		return mem_printf("hidden: a program listens on %s; --ro lets "
+				  "it in",
+				  place);
+	return mem_printf("hidden with %s (%s); --ro lets it in", place, rule);
+}
+
+/* A mount below the home is no part of its layer. */
+static bool is_mount_in_home(const struct explanation *e, const struct view *v)
+{
+	const char *home = e->run.context.state.home;
+	auto_close int fd =
+		home ? open(home, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	char **mounts = NULL, *const * at;
+	struct err ignored;
+	bool found = false;
+
+	if (v->visibility != VISIBILITY_LAYER || fd < 0 ||
+	    strcmp(v->place, home) != 0)
+		return false;
+	(void)mount_list_below(fd, home, &mounts, &ignored);
+	for (at = mounts; at && *at && !found; at++)
+		found = path_below(v->real, *at);
+	mem_list_free(&mounts);
+	return found;
+}
+
+static int explain_path(struct explanation *e, const char *path,
+			struct err *err)
+{
+	const struct run_options *o = e->run.options;
+	const struct sandbox_policy policy = {
+		.home = e->run.context.state.home,
+		.hide = (const char *const *)e->hide,
+		.redactions = &e->redactions,
+		.never_granted = e->run.context.state.path,
+		.read_only = o->read_only,
+		.read_write = o->read_write,
+		.strict = o->strict,
+	};
+	const struct agent_place *place;
+	AUTO(view) struct view v = {0};
+	auto_free char *text = NULL;
+	int got;
+
+	got = sandbox_explain(&policy, e->layers, path, &v, err);
+	if (got < 0)
+		return got;
+	place = agent_place_of_view(e, &v);
+	if (place && place->item->word == PROFILE_HOME)
+		v.exists = is_in_agent_home(e, place, v.real);
+	if (is_mount_in_home(e, &v))
+		v.visibility = VISIBILITY_READ_ONLY;
+	if (e->list) {
+		add_view_json(e, path, &v);
+		return 0;
+	}
+	text = describe_view(e, &v);
+	(void)printf("%s: %s%s\n", text_quote(path),
+		     v.exists ? "" : "nothing is there; ", text);
+	return 0;
+}
+
+static int explain_paths(struct explanation *e, char *const *paths,
+			 struct err *err)
+{
+	struct run *run = &e->run;
+	int got = 0;
+
+	run->project = run_find_project(run, err);
+	if (!run->project || run_load_agent(run, err) < 0 ||
+	    run_check_grants(run, err) < 0)
+		return -err->num;
+	e->cows = run_find_cows(run, NULL, err);
+	if (!e->cows)
+		return -err->num;
+	choose_layers(e);
+	e->hide = run_hidden_paths(run);
+	run_find_redactions(run, &e->redactions);
+	for (; got == 0 && *paths; paths++)
+		got = explain_path(e, *paths, err);
+	return got;
+}
+
+int cmd_explain_paths(const struct run_options *options, char *const *paths,
+		      bool json)
+{
+	struct explanation e = {
+		.run = {.options = options, .context = CONTEXT_NONE},
+	};
+	struct err err;
+	int got;
+
+	e.list = json ? json_array() : NULL;
+	got = context_open(&e.run.context, false, &err);
+	if (got == 0)
+		got = explain_paths(&e, paths, &err);
+	if (got == 0 && json)
+		jsonstream_print(TAKE(e.list));
+	json_decref(e.list);
+	mem_list_free(&e.hide);
+	redactions_free(&e.redactions);
+	mem_list_free(&e.cows);
+	free(e.layers);
+	agent_free(&e.run.agent);
+	context_free(&e.run.context);
+	free(e.run.project);
+	if (got == 0 && !output_finish())
+		return STATUS_REFUSED;
+	return output_status(got < 0 ? got : STATUS_OK, &err);
+}
+
+/* The options of a run in front of paths. */
+int cmd_explain(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("explain");
+	struct parsed p = {0};
+	struct err err;
+	int status, got;
+
+	got = run_parse(&p, verb, argc, argv, &err);
+	if (got < 0 && err.text[0])
+		output_error(&err);
+	/* Its operands are paths and no command. */
+	if (!p.options.agent)
+		p.options.agent = AGENT_NONE;
+	if (got) {
+		status = got < 0 ? STATUS_USAGE : STATUS_OK;
+	} else if (!*p.options.argv) {
+		options_usage_error(verb, "which path?");
+		status = STATUS_USAGE;
+	} else {
+		status = cmd_explain_paths(&p.options, p.options.argv, p.json);
+	}
+	parsed_free(&p);
+	return status;
+}

@@ -1,0 +1,34 @@
+/*
+ * Risks in folders that tools fill, where thousands of files may have the same
+ * one: three of a kind are shown, of the rest the number; what is only worth
+ * knowing is counted alone.
+ */
+#ifndef GUARD_CLI_COLLAPSE_RISKS_H
+#define GUARD_CLI_COLLAPSE_RISKS_H
+
+#include "guard/risk.h"
+
+#define REPEATS_MAX 16 /* kinds; of others all are shown */
+
+struct collapse_risks {
+	struct {
+		struct risk risk; /* a copy */
+		size_t shown, more;
+	} items[REPEATS_MAX];
+	size_t count;
+};
+
+void collapse_risks_free(struct collapse_risks *collapsed);
+
+/* Whether it is to be shown; false: it is counted, or nothing to be shown. */
+bool collapse_risks_show(struct collapse_risks *collapsed, const char *path,
+			 const struct risk *risk);
+
+/* Whether any are counted that were not shown. */
+bool collapse_risks_any(const struct collapse_risks *collapsed);
+
+/* A line for each kind of which some were not shown. */
+void collapse_risks_print(const struct collapse_risks *collapsed,
+			  const char *indent);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * The verbs. Each takes argv from the verb on (argv[0] is its name), talks to
+ * the user and returns the exit status: 0 done, 1 conflicts or refused
+ * (nothing done), 2 usage, 4 pending work in the way; `run` ends with the
+ * command's own status or 124-127 (see cmd_run).
+ */
+#ifndef GUARD_CLI_COMMANDS_H
+#define GUARD_CLI_COMMANDS_H
+
+#include "guard/exit_status.h"
+
+int cmd_run(int argc, char **argv);
+int cmd_exec(int argc, char **argv); /* ends as run does */
+int cmd_shell(int argc, char **argv);
+int cmd_status(int argc, char **argv); /* also "list" */
+int cmd_diff(int argc, char **argv);
+int cmd_review(int argc, char **argv);
+int cmd_apply(int argc, char **argv); /* also "commit" */
+int cmd_discard(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
+int cmd_log(int argc, char **argv);
+int cmd_purge(int argc, char **argv);
+int cmd_pin(int argc, char **argv);
+int cmd_unpin(int argc, char **argv);
+int cmd_find(int argc, char **argv);
+int cmd_grep(int argc, char **argv);
+int cmd_ls(int argc, char **argv);
+int cmd_show(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
+int cmd_import(int argc, char **argv);
+int cmd_undo(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
+int cmd_prune(int argc, char **argv);
+int cmd_undelete(int argc, char **argv);
+int cmd_patch(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_du(int argc, char **argv);
+int cmd_repair(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_agents(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
+
+#endif

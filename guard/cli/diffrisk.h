@@ -1,0 +1,20 @@
+/*
+ * What is dangerous in a diff, or will be executed later: see risk.h.
+ */
+#ifndef GUARD_CLI_DIFFRISK_H
+#define GUARD_CLI_DIFFRISK_H
+
+#include "guard/changes.h"
+#include "guard/cli/difftext.h"
+#include "guard/cli/jsonstream.h"
+
+/* A section on stdout, nothing when there is none. */
+void diffrisk_print(const struct changes_root *g,
+		    const struct difftext_source *from);
+/* {"path", "home", "folder", "level", "text"} into an array. folder: of the
+ * paths, absolute. */
+void diffrisk_json(const struct changes_root *g,
+		   const struct difftext_source *from, const char *dir,
+		   struct jsonstream *to);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * Changes in the forms of `guard diff`, of a run or between two snapshots.
+ */
+#ifndef GUARD_CLI_DIFFSHOW_H
+#define GUARD_CLI_DIFFSHOW_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "guard/changes.h"
+#include "guard/cli/difftext.h"
+#include "guard/cli/jsonstream.h"
+#include "guard/cli/output.h"
+#include "overlay/scan.h"
+#include "overlay/session.h"
+
+enum diff_form {
+	FORM_TEXT,
+	FORM_STAT,
+	FORM_NAME_STATUS,
+	FORM_NAME_ONLY,
+	FORM_RAW,
+	FORM_JSON,
+};
+
+struct diff_options {
+	enum diff_form form;
+	enum output_when color;
+	bool no_pager, exit_code;
+};
+
+/* The run, its command and "in PROJECT: ", to which what it changed is added.
+ */
+void diffshow_head(const struct session *s, struct buf *to);
+
+/* The one order everywhere: deletions first, then by path. */
+void diffshow_sort(struct change_list *list);
+
+/* All on stdout. prefix: of each name, a group's own. */
+void diffshow_texts(const struct changes_root *g,
+		    const struct difftext_source *from);
+void diffshow_stat(const struct change_list *list,
+		   const struct difftext_source *from, const char *prefix);
+/* FORM_NAME_STATUS, FORM_NAME_ONLY or FORM_RAW. */
+void diffshow_names(const struct change_list *list, enum diff_form form,
+		    const char *prefix);
+/* How many of each kind. */
+json_t *diffshow_counts(const struct change_list *list);
+/* All of them, as an array. */
+void diffshow_json(const struct change_list *list, const char *key,
+		   struct jsonstream *to);
+/* {"from", "to", "home", "folder", "similarity", ...} into an array: the lines
+ * that people are shown. folder: of the paths, absolute. */
+void diffshow_moves(const struct changes_root *g, const char *dir,
+		    struct jsonstream *to);
+
+#endif

@@ -1,0 +1,450 @@
+#include "guard/cli/diffsnaps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/changes.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/snapbytes.h"
+#include "guard/jsonout.h"
+#include "guard/cli/listing.h"
+#include "guard/resolve_run.h"
+#include "restore/transaction.h"
+#include "snapshot/tree/time_spec.h"
+
+/* --- which points --- */
+
+/* Meant as one, most likely, though it is none. */
+static bool looks_like_point(const char *operand)
+{
+	return strncmp(operand, "latest", 6) == 0 ||
+	       strncmp(operand, "yesterday", 9) == 0 ||
+	       strncmp(operand, "today", 5) == 0 || strstr(operand, " ago") ||
+	       (*operand >= '0' && *operand <= '9' && strpbrk(operand, " :"));
+}
+
+/* 1, 0 or negative. */
+static int is_snapshot_operand(const struct context *c, const char *operand,
+			       struct err *err)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct time_spec time_spec;
+	struct stat st;
+	struct err why, ignored;
+	int parsed =
+		time_spec_parse(operand, timestamp_now(), &time_spec, &why);
+	bool is_file = lstat(operand, &st) == 0;
+	int got;
+
+	if (parsed == 0 && time_spec.kind == TIME_SPEC_SEQ && !is_file)
+		return 1;
+	if (parsed == 0 && time_spec.kind == TIME_SPEC_SEQ && *operand != 's')
+		return fail(err, EINVAL,
+			    "%s is the number of a snapshot and a file here: "
+			    "write s%s for the snapshot, ./%s for the file",
+			    text_quote(operand), operand, operand);
+	if (is_file || (parsed < 0 && !looks_like_point(operand)))
+		return 0;
+	got = session_open(c->state.runs_fd, operand, false, &s, &ignored);
+	session_free(&s);
+	if (got != -ENOENT && got != -EINVAL)
+		return 0;
+	if (parsed == 0)
+		return 1;
+	*err = why;
+	return -err->num;
+}
+
+int diffsnaps_points(const struct context *c, int count, char **argv,
+		     struct err *err)
+{
+	int i, got;
+
+	for (i = 0; i < 2 && i < count; i++) {
+		got = is_snapshot_operand(c, argv[i], err);
+		if (got < 0)
+			return got;
+		if (!got)
+			break;
+	}
+	return i;
+}
+
+/* --- the two sides --- */
+
+struct diff_point {
+	struct snapshot snapshot; /* seq 0: the files as they are */
+	struct entry top; /* what is compared of it */
+	const char *base; /* absolute path of that */
+};
+
+static void diff_point_free(struct diff_point *s)
+{
+	snapshot_free(&s->snapshot);
+	entry_free(&s->top);
+}
+
+/* A number is taken whole, whatever its root; a time is one of the project. */
+static int load_point(struct context *c, const char *text,
+		      struct diff_point *ret, struct err *err)
+{
+	struct time_spec time_spec;
+	int got;
+
+	if (time_spec_parse(text, timestamp_now(), &time_spec, err) < 0)
+		return -err->num;
+	got = time_spec.kind == TIME_SPEC_SEQ
+		      ? catalog_load(c->store, time_spec.number, &ret->snapshot,
+				     err)
+		      : catalog_find(c->store, text, c->project, false,
+				     &ret->snapshot, err);
+	ret->base = time_spec.kind == TIME_SPEC_SEQ ? ret->snapshot.root_path
+						    : c->project;
+	return got;
+}
+
+/* Both are looked at from the deeper of the two folders on. */
+static int find_common_top(struct context *c, struct diff_point *a,
+			   struct diff_point *b, struct err *err)
+{
+	struct diff_point *const point_pair[] = {a, b};
+	const char *base = path_below(b->base, a->base) ? b->base : a->base;
+	size_t i;
+
+	if (!path_below(base, a->base) || !path_below(base, b->base))
+		return fail(err, EXDEV,
+			    "one is a snapshot of %s, the other one of %s: "
+			    "there is nothing to compare",
+			    text_quote(a->base), text_quote(b->base));
+	for (i = 0; i < 2; i++) {
+		struct diff_point *s = point_pair[i];
+
+		if (s->snapshot.root.mode &&
+		    tree_lookup(c->store, &s->snapshot.root,
+				path_rest(base, s->snapshot.root_path), &s->top,
+				err) < 0)
+			return -err->num;
+		s->base = base;
+	}
+	return 0;
+}
+
+static int snapshot_current_files(struct context *c, struct diff_point *a,
+				  struct diff_point *b, struct err *err)
+{
+	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	int got;
+
+	if (project_open(a->base, c->state.workspaces_fd, false, &p, err) < 0)
+		return -err->num;
+	got = project_inspect(c->store, &p, "", "", &b->snapshot, err);
+	project_close(&p);
+	b->base = a->base;
+	return got;
+}
+
+/* --- what is other --- */
+
+struct difference_list {
+	struct change_list *list;
+	struct store *store;
+	const struct diff_point *a, *b;
+	/* The folder whose contents come or go with it; "" none. */
+	char *whole;
+};
+
+static struct meta meta_of(const struct entry *e)
+{
+	if (!e)
+		return (struct meta){0};
+	return (struct meta){
+		.mode = e->mode,
+		.uid = e->uid,
+		.gid = e->gid,
+		.chattr = e->chattr,
+		.nlink = 1,
+		.size = e->size,
+		.rdev = e->rdev,
+		.mtime = e->mtime,
+	};
+}
+
+/* False: only a time is other. */
+static bool classify_change(const struct entry *a, const struct entry *b,
+			    struct change *c)
+{
+	if (!a || !b)
+		c->kind = a ? CHANGE_DELETED : CHANGE_ADDED;
+	else if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
+		c->kind = CHANGE_TYPE;
+	else if (!entry_same_content(a, b))
+		c->kind = CHANGE_MODIFIED;
+	else if (!entry_same_meta(a, b))
+		c->kind = CHANGE_META;
+	else
+		return false;
+	if (c->kind == CHANGE_MODIFIED && !entry_same_meta(a, b))
+		c->flags |= CHANGE_META_TOO;
+	return true;
+}
+
+static unsigned int find_change_flags(const struct difference_list *g,
+				      const char *path, const struct entry *a,
+				      const struct entry *b)
+{
+	unsigned int flags = 0;
+
+	if (path_has_part(path, ".git"))
+		flags |= CHANGE_GIT;
+	if (*g->whole && path_below(path, g->whole))
+		flags |= CHANGE_WITH_PARENT;
+	if (b && S_ISREG(b->mode) && b->mode & (S_ISUID | S_ISGID))
+		flags |= CHANGE_SETID;
+	if (b && !S_ISREG(b->mode) && !S_ISDIR(b->mode) && !S_ISLNK(b->mode))
+		flags |= CHANGE_NODE;
+	if ((a && a->flags & ENTRY_INCOMPLETE) ||
+	    (b && b->flags & ENTRY_INCOMPLETE))
+		flags |= CHANGE_UNREADABLE;
+	return flags;
+}
+
+/* It is missing there because it was left out, or could not be read. */
+static bool is_unrecorded(struct store *store, const struct diff_point *s,
+			  const char *path)
+{
+	auto_free char *whole = NULL;
+	struct err ignored;
+
+	if (!s->snapshot.note_count &&
+	    !(s->snapshot.root.flags & ENTRY_INCOMPLETE))
+		return false;
+	whole = path_join(s->base, path);
+	return snapshot_has_note(&s->snapshot, NOTE_INCOMPLETE,
+				 path_rest(whole, s->snapshot.root_path)) ||
+	       snapshot_covers_path(store, &s->snapshot, whole, &ignored) == 0;
+}
+
+static int gather_difference(void *arg, const char *path, const struct entry *a,
+			     const struct entry *b, struct err *err)
+{
+	struct difference_list *g = arg;
+	struct meta was = meta_of(a), now = meta_of(b);
+	struct change change = {.flags = find_change_flags(g, path, a, b)};
+
+	(void)err;
+	if (!*path || !classify_change(a, b, &change) ||
+	    (!a && is_unrecorded(g->store, g->a, path)) ||
+	    (!b && is_unrecorded(g->store, g->b, path)))
+		return 0;
+	change_list_add(g->list, path, change.kind, change.flags,
+			a ? &was : NULL, b ? &now : NULL);
+	if (!(change.flags & CHANGE_WITH_PARENT) &&
+	    change.kind != CHANGE_META && change.kind != CHANGE_MODIFIED &&
+	    (!a || !b) && S_ISDIR((a ? a : b)->mode)) {
+		free(g->whole);
+		g->whole = mem_strdup(path);
+	}
+	return 0;
+}
+
+struct point_pair {
+	struct store *store;
+	struct diff_point *a, *b;
+};
+
+/* --- telling --- */
+
+static void add_point_text(struct buf *to, const struct snapshot *s)
+{
+	if (!s->seq) {
+		buf_add_text(to, "the files as they are now");
+		return;
+	}
+	buf_printf(to, "snapshot %" PRIu64 "  %s  %s", s->seq,
+		   output_time(s->time), s->reason);
+	if (*s->message || *s->command) {
+		buf_add_text(to, "  ");
+		output_truncated(to, *s->message ? s->message : s->command);
+	}
+}
+
+static void print_points(const struct point_pair *s,
+			 const struct change_list *list)
+{
+	AUTO(buf) struct buf b = {0};
+	struct change_counts n;
+
+	changes_count(list, &n);
+	buf_printf(&b, "%sfrom ", output_style(STYLE_BOLD));
+	add_point_text(&b, &s->a->snapshot);
+	buf_printf(&b, "%s\n%s  to ", output_style(STYLE_NONE),
+		   output_style(STYLE_BOLD));
+	add_point_text(&b, &s->b->snapshot);
+	buf_printf(&b, "%s\nin ", output_style(STYLE_NONE));
+	output_name(&b, s->a->base);
+	buf_add_text(&b, ": ");
+	changes_summary(&n, &b);
+	(void)printf("%s\n", buf_text(&b));
+}
+
+static json_t *json_point(const struct snapshot *s)
+{
+	json_t *object = json_object();
+
+	if (!s->seq) {
+		json_decref(object);
+		return json_null();
+	}
+	jsonout_number(object, "snapshot", s->seq);
+	jsonout_time(object, "time", s->time);
+	jsonout_text(object, "reason", s->reason);
+	jsonout_text(object, "run", s->run_id);
+	jsonout_text(object, "message", s->message);
+	jsonout_text(object, "root", s->root_path);
+	return object;
+}
+
+static void print_differences_json(const struct point_pair *s,
+				   struct changes_root *root)
+{
+	struct change_list *list = &root->list;
+	json_t *object = json_object();
+	struct jsonstream to = {0};
+
+	jsonout_text(object, "schema", "guard.diff-snapshots/1");
+	jsonout_text(object, "base", s->a->base);
+	(void)json_object_set_new(object, "from", json_point(&s->a->snapshot));
+	(void)json_object_set_new(object, "to", json_point(&s->b->snapshot));
+	(void)json_object_set_new(object, "counts", diffshow_counts(list));
+	jsonstream_open(&to, NULL, '{');
+	jsonstream_put_all(&to, object);
+	diffshow_json(list, "entries", &to);
+	jsonstream_open(&to, "moves", '[');
+	diffshow_moves(root, s->a->base, &to);
+	jsonstream_close(&to, ']');
+	jsonstream_close(&to, '}');
+}
+
+static void print_differences(const struct point_pair *s,
+			      struct changes *changes,
+			      const struct diff_options *o)
+{
+	struct change_list *list = &changes_project(changes)->list;
+	struct snapbytes bytes = {s->store, &s->a->top, &s->b->top};
+	const struct difftext_source from = snapbytes_source(&bytes);
+
+	diffshow_sort(list);
+	switch (o->form) {
+	case FORM_JSON:
+		print_differences_json(s, changes_project(changes));
+		break;
+	case FORM_STAT:
+		print_points(s, list);
+		diffshow_stat(list, &from, "");
+		break;
+	case FORM_TEXT:
+		print_points(s, list);
+		listing_print(changes, stdout);
+		diffshow_texts(changes_project(changes), &from);
+		break;
+	default:
+		diffshow_names(list, o->form, "");
+	}
+}
+
+/* --- all of it --- */
+
+/* Keeps what is named; a path that neither side has is a typing error. */
+static int keep_named_paths(const struct point_pair *s, char **argv, int count,
+			    struct change_list *list, struct err *err)
+{
+	auto_free const char **rests =
+		mem_resize(NULL, (size_t)count + 1, sizeof(*rests));
+	char **paths = mem_zalloc(((size_t)count + 1) * sizeof(*paths));
+	int i, got = 0;
+
+	for (i = 0; i < count && got >= 0; i++) {
+		AUTO(entry) struct entry a = {0}, b = {0};
+
+		paths[i] = resolve_run_path(argv[i], err);
+		if (!paths[i]) {
+			got = -err->num;
+		} else if (!path_below(paths[i], s->a->base)) {
+			got = fail(err, EXDEV, "%s does not lie in %s",
+				   text_quote(paths[i]),
+				   text_quote(s->a->base));
+		} else {
+			rests[i] = path_rest(paths[i], s->a->base);
+			got = tree_lookup(s->store, &s->a->top, rests[i], &a,
+					  err);
+			if (got == 0)
+				got = tree_lookup(s->store, &s->b->top,
+						  rests[i], &b, err);
+			if (got == 0)
+				got = fail(err, ENOENT,
+					   "%s is in neither of the two",
+					   text_quote(argv[i]));
+		}
+	}
+	rests[i] = NULL;
+	if (got >= 0 && count)
+		changes_filter(list, rests);
+	while (i-- > 0)
+		free(paths[i]);
+	free(paths);
+	return got < 0 ? got : 0;
+}
+
+static int compare_points(struct context *c, char **argv, int points,
+			  struct point_pair *s, struct change_list *list,
+			  struct err *err)
+{
+	struct difference_list g = {
+		.list = list, .a = s->a, .b = s->b, .whole = mem_strdup("")};
+	int got = context_store(c, points == 1 ? STORE_WRITE : STORE_READ, err);
+
+	list->flags_known = true;
+	s->store = g.store = c->store;
+	if (got == 0)
+		got = load_point(c, argv[0], s->a, err);
+	if (got == 0)
+		got = points == 1 ? snapshot_current_files(c, s->a, s->b, err)
+				  : load_point(c, argv[1], s->b, err);
+	if (got == 0)
+		got = find_common_top(c, s->a, s->b, err);
+	if (got == 0)
+		got = tree_diff(c->store, &s->a->top, &s->b->top,
+				gather_difference, &g, err);
+	free(g.whole);
+	return got;
+}
+
+int diffsnaps(struct context *c, char **argv, int points, int count,
+	      const struct diff_options *o, struct err *err)
+{
+	AUTO(diff_point) struct diff_point a = {0}, b = {0};
+	AUTO(changes) struct changes changes = changes_of_project();
+	struct change_list *list = &changes_project(&changes)->list;
+	struct point_pair s = {.a = &a, .b = &b};
+
+	if (compare_points(c, argv, points, &s, list, err) < 0)
+		return -err->num;
+	snapbytes_find_moves(&(struct snapbytes){c->store, &a.top, &b.top},
+			     list);
+	if (keep_named_paths(&s, argv + points, count - points, list, err) < 0)
+		return -err->num;
+	output_color(o->color);
+	if (!o->no_pager && o->form <= FORM_STAT)
+		output_pager_start();
+	print_differences(&s, &changes, o);
+	if (!output_finish())
+		return STATUS_REFUSED;
+	return o->exit_code && list->count;
+}

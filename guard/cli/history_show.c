@@ -1,0 +1,220 @@
+#include "guard/cli/history_show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/cli/jsonstream.h"
+#include "guard/cli/output.h"
+#include "guard/cli/table.h"
+#include "guard/jsonout.h"
+
+static const char *change_name(enum history_change change)
+{
+	static const char *const names[] = {
+		[HISTORY_FIRST] = "first",	 [HISTORY_ADDED] = "added",
+		[HISTORY_MODIFIED] = "modified", [HISTORY_TYPE] = "other type",
+		[HISTORY_META] = "metadata",	 [HISTORY_DELETED] = "deleted",
+		[HISTORY_PURGED] = "purged",
+	};
+
+	return names[change];
+}
+
+/* What was run, also for what guard did with the result of it. */
+static const char *command_of(const struct history *h, const struct snapshot *s)
+{
+	const char *of_run =
+		json_string_value(json_object_get(h->commands, s->run_id));
+
+	return *s->command || !of_run ? s->command : of_run;
+}
+
+static void add_reason_part(struct buf *to, const char *text)
+{
+	if (to->len)
+		buf_add_text(to, "  ");
+	buf_add_text(to, text);
+}
+
+static void add_row_counts(struct buf *to, const struct history_row *row)
+{
+	if (row->added)
+		buf_printf(to, "+%zu ", row->added);
+	if (row->modified)
+		buf_printf(to, "~%zu ", row->modified);
+	if (row->deleted)
+		buf_printf(to, "-%zu ", row->deleted);
+	if (to->len)
+		to->len--;
+}
+
+static char *row_size_text(const struct history *h,
+			   const struct history_row *row)
+{
+	AUTO(buf) struct buf counts = {0};
+
+	if (!h->path)
+		return mem_strdup(text_count(row->snapshot.files, "file"));
+	if (!row->entry.mode)
+		return mem_strdup("");
+	if (S_ISREG(row->entry.mode))
+		return mem_strdup(text_size(row->entry.size));
+	add_row_counts(&counts, row);
+	return mem_strdup(counts.len ? buf_text(&counts)
+				     : jsonout_type(row->entry.mode));
+}
+
+/* Without those about what was left out as it was said. */
+static size_t count_snapshot_notes(const struct snapshot *s)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->note_count; i++)
+		n += !snapshot_is_exclusion(&s->notes[i]);
+	return n;
+}
+
+/* Why: what the user said, what was run, where it came from, who. */
+static char *row_reason_text(const struct history *h,
+			     const struct history_row *row)
+{
+	const struct snapshot *s = &row->snapshot;
+	const char *command = command_of(h, s);
+	struct buf b = {0};
+	size_t notes;
+
+	if (!h->path && !h->project)
+		output_name(&b, s->root_path);
+	if (row->change == HISTORY_PURGED && !row->entry.mode)
+		add_reason_part(&b, "with a folder above it");
+	if (row->renamed) {
+		AUTO(buf) struct buf name = {0};
+
+		output_name(&name,
+			    path_below(row->renamed, s->root_path)
+				    ? path_rest(row->renamed, s->root_path)
+				    : row->renamed);
+		add_reason_part(&b, row->change == HISTORY_ADDED ? "from "
+								 : "now ");
+		buf_add_text(&b, buf_text(&name));
+	}
+	if (*s->message || *command) {
+		add_reason_part(&b, "");
+		output_truncated(&b, *s->message ? s->message : command);
+	}
+	if (s->tags) {
+		add_reason_part(&b, "[");
+		output_list(&b, s->tags);
+		buf_add_char(&b, ']');
+	}
+	if (pins_has(&h->pins, s->seq))
+		add_reason_part(&b, "(pinned)");
+	if (s->excludes) {
+		add_reason_part(&b, "(without ");
+		output_list(&b, s->excludes);
+		buf_add_char(&b, ')');
+	}
+	notes = count_snapshot_notes(s);
+	if (notes)
+		buf_printf(&b, "%s(%s)", b.len ? "  " : "",
+			   text_count(notes, "note"));
+	if (s->uid != geteuid())
+		buf_printf(&b, "%s(by uid %u)", b.len ? "  " : "", s->uid);
+	return buf_take_text(&b);
+}
+
+void history_show_text(const struct history *h, size_t count)
+{
+	AUTO(table)
+	struct table t = {
+		.columns = 7,
+		.width = output_width(),
+		.right = h->path ? "     r" : NULL,
+	};
+	size_t i = h->count, n = 0;
+
+	while (i-- > 0 && n++ < count) {
+		const struct history_row *row = &h->rows[i];
+		const struct snapshot *s = &row->snapshot;
+		auto_free char *number = mem_printf("%" PRIu64, s->seq);
+		auto_free char *size = row_size_text(h, row);
+		auto_free char *why = row_reason_text(h, row);
+
+		table_row(&t, (const char *const[]){
+				      number, output_time(s->time), s->reason,
+				      s->run_id,
+				      h->path ? change_name(row->change) : "",
+				      size, why});
+	}
+	table_print(&t, "", stdout);
+}
+
+static void json_row(json_t *object, const struct history_row *row)
+{
+	const struct entry *e = &row->entry;
+	char mode[16];
+
+	jsonout_text(object, "change", change_name(row->change));
+	if (row->renamed)
+		jsonout_text(object,
+			     row->change == HISTORY_ADDED ? "renamed_from"
+							  : "renamed_to",
+			     row->renamed);
+	jsonout_text(object, "type", e->mode ? jsonout_type(e->mode) : NULL);
+	if (!e->mode)
+		return;
+	(void)snprintf(mode, sizeof(mode), "%04o", e->mode & 07777);
+	jsonout_text(object, "mode", mode);
+	jsonout_number(object, "size", e->size);
+	jsonout_time(object, "mtime", e->mtime);
+	if (!S_ISDIR(e->mode) || row->change != HISTORY_MODIFIED)
+		return;
+	jsonout_number(object, "added", row->added);
+	jsonout_number(object, "modified", row->modified);
+	jsonout_number(object, "deleted", row->deleted);
+}
+
+void history_show_json(const struct history *h, size_t count)
+{
+	json_t *document = json_object(), *array = json_array();
+	size_t i = h->count, n = 0;
+
+	while (i-- > 0 && n++ < count) {
+		const struct history_row *row = &h->rows[i];
+		const struct snapshot *s = &row->snapshot;
+		json_t *object = json_object();
+
+		jsonout_number(object, "snapshot", s->seq);
+		jsonout_time(object, "time", s->time);
+		jsonout_text(object, "reason", s->reason);
+		jsonout_number(object, "uid", s->uid);
+		jsonout_text(object, "run", s->run_id);
+		jsonout_text(object, "command", command_of(h, s));
+		jsonout_text(object, "message", s->message);
+		jsonout_text(object, "root", s->root_path);
+		jsonout_number(object, "notes", s->note_count);
+		(void)json_object_set_new(
+			object, "pinned",
+			json_boolean(pins_has(&h->pins, s->seq)));
+		(void)json_object_set_new(object, "tags",
+					  jsonout_texts(s->tags));
+		(void)json_object_set_new(object, "excludes",
+					  jsonout_texts(s->excludes));
+		if (h->path) {
+			json_row(object, row);
+		} else {
+			jsonout_number(object, "files", s->files);
+			jsonout_number(object, "bytes", s->bytes);
+		}
+		(void)json_array_append_new(array, object);
+	}
+	jsonout_text(document, "schema", "guard.log/1");
+	(void)json_object_set_new(document, "snapshots", array);
+	jsonstream_print(document);
+}

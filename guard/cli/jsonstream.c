@@ -1,0 +1,86 @@
+#include "guard/cli/jsonstream.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_line_break(unsigned int depth)
+{
+	(void)printf("\n%*s", (int)(2 * depth), "");
+}
+
+static void begin_member(struct jsonstream *j, const char *key)
+{
+	if (j->any)
+		(void)putchar(',');
+	if (j->depth)
+		print_line_break(j->depth);
+	j->any = true;
+	if (key)
+		(void)printf("\"%s\": ", key);
+}
+
+void jsonstream_open(struct jsonstream *j, const char *key, char bracket)
+{
+	begin_member(j, key);
+	(void)putchar(bracket);
+	j->depth++;
+	j->any = false;
+}
+
+/* The lines of a value are in by as much as the value is: no text in JSON has
+ * a line feed of its own. */
+static int write_indented(const char *text, size_t len, void *arg)
+{
+	const struct jsonstream *j = arg;
+
+	while (len) {
+		const char *feed = memchr(text, '\n', len);
+		size_t part = feed ? (size_t)(feed - text) : len;
+
+		(void)fwrite(text, 1, part, stdout);
+		if (feed)
+			print_line_break(j->depth);
+		text += part + (feed != NULL);
+		len -= part + (feed != NULL);
+	}
+	return 0;
+}
+
+void jsonstream_put(struct jsonstream *j, const char *key, json_t *value)
+{
+	begin_member(j, key);
+	(void)json_dump_callback(value, write_indented, j,
+				 JSON_INDENT(2) | JSON_ENSURE_ASCII |
+					 JSON_ENCODE_ANY);
+	json_decref(value);
+}
+
+void jsonstream_put_all(struct jsonstream *j, json_t *object)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(object, key, value)
+	{
+		jsonstream_put(j, key, json_incref(value));
+	}
+	json_decref(object);
+}
+
+void jsonstream_close(struct jsonstream *j, char bracket)
+{
+	j->depth--;
+	if (j->any)
+		print_line_break(j->depth);
+	(void)putchar(bracket);
+	j->any = true;
+	if (!j->depth)
+		(void)putchar('\n');
+}
+
+void jsonstream_print(json_t *value)
+{
+	(void)json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	(void)fputc('\n', stdout);
+	json_decref(value);
+}

@@ -1,0 +1,30 @@
+/*
+ * JSON that is too long to be held whole, printed while it is made, in the
+ * form that jsonstream_print() has: a run may have changed a million files.
+ *
+ * One value on stdout: open its brackets, put into them, close them all.
+ */
+#ifndef GUARD_CLI_JSONSTREAM_H
+#define GUARD_CLI_JSONSTREAM_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct jsonstream {
+	unsigned int depth; /* brackets that are open */
+	bool any; /* something was put into the innermost */
+};
+
+/* bracket: '{' or '['. key: in an object; NULL in an array, and outermost. */
+void jsonstream_open(struct jsonstream *j, const char *key, char bracket);
+/* Frees the value. */
+void jsonstream_put(struct jsonstream *j, const char *key, json_t *value);
+/* Every member of an object into the one that is open; frees it. */
+void jsonstream_put_all(struct jsonstream *j, json_t *object);
+/* bracket: '}' or ']'. The outermost is followed by a line feed. */
+void jsonstream_close(struct jsonstream *j, char bracket);
+
+/* Prints a complete value on stdout with a line feed, and frees it. */
+void jsonstream_print(json_t *value);
+
+#endif

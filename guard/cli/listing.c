@@ -1,0 +1,291 @@
+#include "guard/cli/listing.h"
+
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/cli/output.h"
+
+/* A folder that went with more files than these may be one line. */
+#define FOLD_LEAST 20
+
+static enum output_style kind_style(enum change_kind kind)
+{
+	if (kind == CHANGE_DELETED)
+		return STYLE_DELETED;
+	return kind == CHANGE_ADDED ? STYLE_ADDED : STYLE_CHANGED;
+}
+
+static bool is_in_section(const struct change_list *list,
+			  const struct change *c, enum change_kind kind,
+			  bool home)
+{
+	if (c->kind != kind || c->flags & CHANGES_NOISE ||
+	    (c->flags & CHANGE_GIT && !home) || changes_is_moved(list, c))
+		return false;
+	return !home || !changes_is_cache(c->path);
+}
+
+/* The other half of a move is not among what is shown. */
+static void add_other_half(const struct change_move *m, const struct change *c,
+			   struct buf *to)
+{
+	bool is_deleted = c->kind == CHANGE_DELETED;
+
+	if (!m)
+		return;
+	buf_add_text(to, is_deleted ? "  moved to " : "  moved from ");
+	output_name(to, is_deleted ? m->to : m->from);
+}
+
+static void print_change(const struct change_list *list, const struct change *c,
+			 FILE *to)
+{
+	AUTO(buf) struct buf b = {0}, detail = {0};
+	uint32_t mode = c->kind == CHANGE_DELETED ? c->old.mode : c->now.mode;
+	bool coloured = to == stdout;
+
+	output_name(&b, c->path);
+	if (S_ISDIR(mode))
+		buf_add_char(&b, '/');
+	changes_detail(c, &detail);
+	add_other_half(changes_move(list, c), c, &detail);
+	(void)fprintf(to, "  %s%c  %s%s%s\n",
+		      coloured ? output_style(kind_style(c->kind)) : "",
+		      changes_letter(c->kind), buf_text(&b),
+		      coloured ? output_style(STYLE_NONE) : "",
+		      buf_text(&detail));
+}
+
+/* Caches of a home are left out, as is a .git. */
+static void print_kind(const struct change_list *list, enum change_kind kind,
+		       bool home, FILE *to)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (is_in_section(list, &list->items[i], kind, home))
+			print_change(list, &list->items[i], to);
+}
+
+static size_t count_kind(const struct change_list *list, enum change_kind kind,
+			 bool home)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < list->count; i++)
+		n += is_in_section(list, &list->items[i], kind, home);
+	return n;
+}
+
+static void print_kind_section(const struct changes_root *g,
+			       enum change_kind kind, const char *title,
+			       FILE *to)
+{
+	size_t n = count_kind(&g->list, kind, g->home);
+	AUTO(buf) struct buf where = {0};
+
+	if (!n)
+		return;
+	output_name(&where, g->where);
+	(void)fprintf(to, "\n%s%s%s (%zu)%s\n",
+		      to == stdout ? output_style(STYLE_BOLD) : "", title,
+		      buf_text(&where), n,
+		      to == stdout ? output_style(STYLE_NONE) : "");
+	print_kind(&g->list, kind, g->home, to);
+}
+
+/* How many entries are it and in it, if all of them went as many files. */
+static size_t count_deleted_dir(const struct change_list *list, size_t at,
+				size_t *ret_files, uint64_t *ret_bytes)
+{
+	const struct change *dir = &list->items[at];
+	size_t i;
+
+	*ret_files = *ret_bytes = 0;
+	if (!S_ISDIR(dir->old.mode))
+		return 0;
+	for (i = at; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+
+		if (!path_below(c->path, dir->path))
+			break;
+		if (!is_in_section(list, c, CHANGE_DELETED, false))
+			return 0;
+		*ret_files += !S_ISDIR(c->old.mode);
+		*ret_bytes += S_ISREG(c->old.mode) ? c->old.size : 0;
+	}
+	return *ret_files > FOLD_LEAST ? i - at : 0;
+}
+
+void listing_deleted(const struct change_list *list, FILE *to)
+{
+	size_t i, entry_count, files;
+	uint64_t bytes;
+
+	for (i = 0; i < list->count; i += entry_count ? entry_count : 1) {
+		const struct change *c = &list->items[i];
+		AUTO(buf) struct buf name = {0};
+
+		entry_count = 0;
+		if (!is_in_section(list, c, CHANGE_DELETED, false))
+			continue;
+		entry_count = count_deleted_dir(list, i, &files, &bytes);
+		if (!entry_count) {
+			print_change(list, c, to);
+			continue;
+		}
+		output_name(&name, c->path);
+		(void)fprintf(to, "  D  %s/  with all in it: %s, %s\n",
+			      buf_text(&name), text_count(files, "file"),
+			      text_size(bytes));
+	}
+}
+
+size_t listing_moved(const struct change_list *list, size_t most, FILE *to)
+{
+	bool coloured = to == stdout;
+	size_t i, n = 0, lines = 0;
+
+	for (i = 0; i < list->move_count; i++) {
+		const struct change_move *m = &list->moves[i];
+		AUTO(buf) struct buf b = {0};
+
+		if (m->half)
+			continue;
+		n++;
+		if (m->with_dir || !to || (lines++ >= most && most))
+			continue;
+		changes_move_text(m, "", coloured ? output_width() : 0, &b);
+		(void)fprintf(to, "  %sR%s  %s\n",
+			      coloured ? output_style(STYLE_CHANGED) : "",
+			      coloured ? output_style(STYLE_NONE) : "",
+			      buf_text(&b));
+	}
+	if (most && lines > most)
+		(void)fprintf(to, "  ... and %zu more\n", lines - most);
+	return n;
+}
+
+void listing_more_moves(const struct change_list *list, FILE *to)
+{
+	if (list->more_moves)
+		(void)fprintf(to, "  too many or too large to find all that "
+				  "may have been moved\n");
+}
+
+static void print_moved_section(const struct changes_root *g, FILE *to)
+{
+	size_t n = listing_moved(&g->list, 0, NULL);
+	AUTO(buf) struct buf where = {0};
+
+	if (!n && !g->list.more_moves)
+		return;
+	output_name(&where, g->where);
+	(void)fprintf(to, "\n%sMoved%s (%zu)%s\n",
+		      to == stdout ? output_style(STYLE_BOLD) : "",
+		      buf_text(&where), n,
+		      to == stdout ? output_style(STYLE_NONE) : "");
+	(void)listing_moved(&g->list, 0, to);
+	listing_more_moves(&g->list, to);
+}
+
+static void print_git(const struct change_list *list, int upper_fd,
+		      int lower_fd, FILE *to)
+{
+	AUTO(changes_git) struct changes_git g = {0};
+	bool coloured = to == stdout;
+	size_t i;
+
+	changes_git_make(list, upper_fd, lower_fd, &g);
+	for (i = 0; i < g.count; i++) {
+		const struct git_line *line = &g.items[i];
+		enum output_style style = line->deleted ? STYLE_DELETED
+					  : line->runs	? STYLE_CHANGED
+							: STYLE_NONE;
+
+		(void)fprintf(
+			to, "  %s%s%s%s\n",
+			coloured && style ? output_style(style) : "",
+			line->text, line->runs ? "  (git may execute it)" : "",
+			coloured && style ? output_style(STYLE_NONE) : "");
+	}
+}
+
+static size_t count_caches(const struct changes_root *home)
+{
+	size_t i, n = 0;
+
+	for (i = 0; home && i < home->list.count; i++)
+		n += changes_is_cache(home->list.items[i].path);
+	return n;
+}
+
+static size_t count_noise(const struct change_list *list)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < list->count; i++)
+		n += (list->items[i].flags & CHANGES_NOISE) != 0;
+	return n;
+}
+
+static void print_git_section(const struct changes_root *g, FILE *to)
+{
+	AUTO(buf) struct buf where = {0};
+	struct change_counts n;
+
+	changes_count(&g->list, &n);
+	if (!n.git || g->home)
+		return;
+	output_name(&where, g->where);
+	(void)fprintf(to, "\n%sGit%s%s (%zu)%s\n",
+		      to == stdout ? output_style(STYLE_BOLD) : "",
+		      buf_text(&where),
+		      g->lower_fd < 0 ? ""
+				      : ", left alone by apply unless a path "
+					"names it",
+		      n.git, to == stdout ? output_style(STYLE_NONE) : "");
+	print_git(&g->list, g->upper_fd, g->lower_fd, to);
+}
+
+void listing_print(struct changes *c, FILE *to)
+{
+	static const struct {
+		enum change_kind kind;
+		const char *title;
+	} sections[] = {
+		{CHANGE_DELETED, "Deleted"},
+		{CHANGE_TYPE, "Of another type"},
+		{CHANGE_META, "With other rights"},
+		{CHANGE_MODIFIED, "Modified"},
+		{CHANGE_ADDED, "Added"},
+	};
+	const size_t count = sizeof(sections) / sizeof(sections[0]);
+	size_t caches = count_caches(changes_home(c)), noise = 0, g, i;
+
+	for (g = 0; g < c->root_count; g++)
+		for (i = 0; i < count; i++) {
+			if (sections[i].kind == CHANGE_MODIFIED)
+				print_git_section(&c->roots[g], to);
+			print_kind_section(&c->roots[g], sections[i].kind,
+					   sections[i].title, to);
+			if (sections[i].kind == CHANGE_DELETED)
+				print_moved_section(&c->roots[g], to);
+		}
+	for (g = 0; g < c->root_count; g++)
+		noise += count_noise(&c->roots[g].list);
+	if (noise)
+		(void)fprintf(to,
+			      "\n%s to what the profile calls noise %s not "
+			      "shown (--name-status has all)\n",
+			      text_count(noise, "change"),
+			      noise > 1 ? "are" : "is");
+	if (caches)
+		(void)fprintf(
+			to,
+			"\n%zu changes in caches and histories of your home "
+			"folder are not shown\n",
+			caches);
+}

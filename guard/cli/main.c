@@ -1,0 +1,182 @@
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/report_sink.h"
+#include "guard/sandbox/tty/inherited_state.h"
+
+#ifndef GUARD_VERSION
+#define GUARD_VERSION "unknown"
+#endif
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{"run", cmd_run},
+	{"exec", cmd_exec},
+	{"shell", cmd_shell},
+	{"status", cmd_status},
+	{"diff", cmd_diff},
+	{"review", cmd_review},
+	{"apply", cmd_apply},
+	{"discard", cmd_discard},
+	{"import", cmd_import},
+	{"undo", cmd_undo},
+	{"snapshot", cmd_snapshot},
+	{"log", cmd_log},
+	{"ls", cmd_ls},
+	{"show", cmd_show},
+	{"restore", cmd_restore},
+	{"verify", cmd_verify},
+	{"prune", cmd_prune},
+	{"undelete", cmd_undelete},
+	{"du", cmd_du},
+	{"find", cmd_find},
+	{"grep", cmd_grep},
+	{"purge", cmd_purge},
+	{"pin", cmd_pin},
+	{"unpin", cmd_unpin},
+	{"patch", cmd_patch},
+	{"export", cmd_export},
+	{"repair", cmd_repair},
+	{"doctor", cmd_doctor},
+	{"explain", cmd_explain},
+	{"agents", cmd_agents},
+};
+
+static int report_unknown_verb(const char *name)
+{
+	const struct verb *near = options_near_verb(name);
+
+	(void)fprintf(stderr, "guard: there is no verb %s\n", text_quote(name));
+	if (near)
+		(void)fprintf(stderr, "guard: did you mean `guard %s`?\n",
+			      near->name);
+	else
+		(void)fprintf(stderr, "guard: see `guard --help`\n");
+	return STATUS_USAGE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const struct verb *verb = options_verb(argv[0]);
+	size_t i;
+	int status;
+
+	if (!verb)
+		return report_unknown_verb(argv[0]);
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(commands[i].name, verb->name) != 0)
+			continue;
+		status = commands[i].run(argc, argv);
+		output_pager_end();
+		return status;
+	}
+	return report_unknown_verb(argv[0]);
+}
+
+static int print_help_of(const char *name)
+{
+	const struct verb *verb = name ? options_verb(name) : NULL;
+
+	if (name && !verb)
+		return report_unknown_verb(name);
+	if (verb)
+		options_help_verb(verb);
+	else
+		options_help(stdout);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+static int print_version(void)
+{
+	(void)printf("guard %s\n", GUARD_VERSION);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+/* What a deep folder, an error and its context take. */
+#define STACK_LEAST (128U << 10)
+
+static bool has_enough_stack(void)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_STACK, &l) < 0 || l.rlim_cur >= STACK_LEAST;
+}
+
+/* guard failed before it did anything. */
+static int failure_status(const char *verb)
+{
+	if (verb && (strcmp(verb, "run") == 0 || strcmp(verb, "exec") == 0 ||
+		     strcmp(verb, "shell") == 0))
+		return RUN_STATUS_GUARD;
+	return STATUS_USAGE;
+}
+
+/* An array that grows for long moves by its pages then, and leaves no holes
+ * of its former sizes behind: a tenth of the memory of a first snapshot. */
+#define MOVED_LEN (2 << 20)
+
+int main(int argc, char **argv)
+{
+	int at = 1;
+
+	(void)mallopt(M_MMAP_THRESHOLD, MOVED_LEN);
+	(void)mallopt(M_TRIM_THRESHOLD, 2 * MOVED_LEN);
+	(void)mallopt(M_TOP_PAD, 256 << 10);
+
+	report_sink_install();
+	if (inherited_state_save() < 0)
+		return STATUS_REFUSED;
+	if (!has_enough_stack()) {
+		(void)fprintf(stderr, "guard: a stack of 128 KiB at least is "
+				      "needed: ulimit -s 128\n");
+		return failure_status(argv[1]);
+	}
+	while (at < argc && argv[at][0] == '-') {
+		if (strcmp(argv[at], "-C") == 0 && !argv[at + 1]) {
+			(void)fprintf(stderr, "guard: -C needs a folder\n");
+			return STATUS_USAGE;
+		}
+		if (strcmp(argv[at], "-C") == 0) {
+			if (chdir(argv[at + 1]) < 0) {
+				(void)fprintf(stderr, "guard: -C %s: %m\n",
+					      text_quote(argv[at + 1]));
+				return failure_status(argv[at + 2]);
+			}
+			at += 2;
+		} else if (strcmp(argv[at], "--help") == 0 ||
+			   strcmp(argv[at], "-h") == 0) {
+			return print_help_of(argv[at + 1]);
+		} else if (strcmp(argv[at], "--version") == 0) {
+			return print_version();
+		} else if (strcmp(argv[at], "--options") == 0) {
+			options_dump();
+			return output_finish() ? STATUS_OK : STATUS_REFUSED;
+		} else {
+			(void)fprintf(stderr,
+				      "guard: there is no option %s in front "
+				      "of the verb\nguard: see `guard "
+				      "--help`\n",
+				      text_quote(argv[at]));
+			return STATUS_USAGE;
+		}
+	}
+	if (at == argc) {
+		options_help(stderr);
+		return STATUS_USAGE;
+	}
+	if (strcmp(argv[at], "version") == 0)
+		return print_version();
+	if (strcmp(argv[at], "help") == 0)
+		return print_help_of(argv[at + 1]);
+	return dispatch(argc - at, argv + at);
+}

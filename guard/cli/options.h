@@ -1,0 +1,179 @@
+/*
+ * The verbs and their options: one table (verbs.c), from which come the
+ * parsing, the help texts and the list that man page and completions are
+ * checked against (`guard --options`).
+ *
+ *	const struct verb *verb = options_verb("ls");
+ *	const struct option_slot slots[] = {
+ *		{'l', .choice = &form, .value = FORM_LONG},
+ *		{OPT_JSON, .flag = &json},
+ *		{OPT_AT, .text = &at},
+ *		{0},
+ *	};
+ *	int got = options_parse(verb, argc, argv, slots);
+ *
+ *	if (got != OPTIONS_END)
+ *		return got;
+ *	operands are argv[optind] to argv[argc - 1]
+ */
+#ifndef GUARD_CLI_OPTIONS_H
+#define GUARD_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <getopt.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Options without a letter; the others are known by their letter. */
+enum option_id {
+	OPTIONS_END = -1,
+	OPTIONS_BAD = '?', /* already explained on stderr */
+	OPTIONS_HELP = 255, /* already printed */
+	OPT_ABORT = 256,
+	OPT_ACTIONS,
+	OPT_AGENT,
+	OPT_ALL,
+	OPT_ALL_VERSIONS,
+	OPT_ALLOW,
+	OPT_AT,
+	OPT_BRANCH,
+	OPT_CACHES,
+	OPT_COLOR,
+	OPT_COMMIT,
+	OPT_CONFIRM,
+	OPT_CONTINUE,
+	OPT_CPUS,
+	OPT_ENV,
+	OPT_FROZEN,
+	OPT_EXACT,
+	OPT_EXCLUDE,
+	OPT_EXIT_CODE,
+	OPT_FF,
+	OPT_HIDE,
+	OPT_COW,
+	OPT_HOME,
+	OPT_JSON,
+	OPT_KEEP_DAILY,
+	OPT_KEEP_HOURLY,
+	OPT_KEEP_LAST,
+	OPT_KEEP_MONTHLY,
+	OPT_KEEP_TAG,
+	OPT_KEEP_WEEKLY,
+	OPT_KEEP_WITHIN,
+	OPT_KEEP_YEARLY,
+	OPT_LAYER_FILES,
+	OPT_LAYER_SIZE,
+	OPT_MAX_SIZE,
+	OPT_MEMORY,
+	OPT_MERGE,
+	OPT_NAME_ONLY,
+	OPT_NAME_STATUS,
+	OPT_NESTED,
+	OPT_NET,
+	OPT_NO_PAGER,
+	OPT_OURS,
+	OPT_OVERWRITE,
+	OPT_PIDS_LIMIT,
+	OPT_PORCELAIN,
+	OPT_PROGRESS,
+	OPT_PUBLISH,
+	OPT_READ_DATA,
+	OPT_RO,
+	OPT_RW,
+	OPT_RESET,
+	OPT_SAMPLE,
+	OPT_SHARED_CACHE,
+	OPT_SHARE_LOGIN,
+	OPT_STAT,
+	OPT_TAG,
+	OPT_STRICT,
+	OPT_TAR,
+	OPT_THEIRS,
+	OPT_TIMEOUT,
+	OPT_TMP_SIZE,
+	OPT_TO,
+	OPT_TRASH,
+	OPT_USER,
+	OPT_VERSIONS,
+	OPT_WHY,
+	OPT_YES_TO,
+};
+
+struct option_spec {
+	int id; /* letter or OPT_; 0 ends the table */
+	const char *name; /* long name, NULL: letter only */
+	const char *value; /* NULL: takes none; "[X]": may stand behind '=' */
+	const char *help;
+};
+
+struct verb {
+	const char *name;
+	const char *other; /* a second name, or NULL */
+	const char *operands; /* what stands behind the options */
+	const char *summary; /* one line */
+	const char *text; /* what one must know, whole lines; may be "" */
+	const struct option_spec *options;
+	bool stops; /* options end at the first operand (run) */
+};
+
+/* All of them in the order of the help; ended by name NULL. */
+extern const struct verb options_verbs[];
+
+/* By either name, NULL when there is none. */
+const struct verb *options_verb(const char *name);
+/* The one that was probably meant, NULL when nothing is near. */
+const struct verb *options_near_verb(const char *name);
+
+/* The same of a long option of the verb: len bytes that none is called. */
+const struct option_spec *options_near_option(const struct verb *verb,
+					      const char *given, size_t len);
+
+/* Whether an option may stand alone ("[X]"). */
+bool options_value_is_optional(const struct option_spec *o);
+
+/* Where an option of a verb goes; several of these may be set. */
+struct option_slot {
+	int id; /* 0 ends the list */
+	bool *flag; /* becomes true */
+	const char **text; /* becomes the value, which is argv's */
+	unsigned int *choice, value; /* *choice becomes value */
+	/* Has the value and `to`; false when it has explained what is wrong. */
+	bool (*read)(const struct verb *verb, int id, const char *value,
+		     void *to);
+	void *to;
+};
+
+/*
+ * Takes all options of a verb into slots: OPTIONS_END, or the status to end
+ * with (help was printed, or it was explained what is wrong). Operands of a
+ * verb that has none are refused.
+ */
+int options_parse(const struct verb *verb, int argc, char **argv,
+		  const struct option_slot *slots);
+
+/* One option after the other: its id, optarg as with getopt. The first call
+ * for a verb starts at argv[1]. */
+int options_next(const struct verb *verb, int argc, char **argv);
+
+/* Of a slot for --color; to: an enum output_when. */
+bool options_color(const struct verb *verb, int id, const char *value,
+		   void *to);
+
+/*
+ * How many of the operands stood behind a "--": asked for before
+ * options_next() moves them about.
+ */
+int options_after_dashes(int argc, char **argv);
+
+/* "guard: diff: TEXT" and where the help is, on stderr. */
+void options_usage_error(const struct verb *verb, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The verbs on `to`; the help of one on stdout. */
+void options_help(FILE *to);
+void options_help_verb(const struct verb *verb);
+/* One line an option: verb, TAB, --name or -x. */
+void options_dump(void);
+
+#endif

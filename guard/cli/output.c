@@ -1,0 +1,319 @@
+#include "guard/cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/cli/commands.h"
+#include "guard/free_space.h"
+
+static bool quiet;
+static enum output_when colours = OUTPUT_AUTO;
+static pid_t pager;
+static size_t pager_width;
+
+void output_quiet(bool on)
+{
+	quiet = on;
+}
+
+bool output_quiet_read(const struct verb *verb, int id, const char *value,
+		       void *to)
+{
+	(void)verb;
+	(void)id;
+	(void)value;
+	(void)to;
+	quiet = true;
+	return true;
+}
+
+bool output_is_quiet(void)
+{
+	return quiet;
+}
+
+/* One write a message, so that lines of two processes do not mix. */
+__attribute__((format(printf, 2, 0))) static void
+print_labeled(const char *label, const char *format, va_list ap)
+{
+	auto_free char *text = NULL;
+
+	if (vasprintf(&text, format, ap) < 0) {
+		text = NULL;
+		return;
+	}
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "guard: %s%s\n", label, text);
+}
+
+void output_print(const char *format, ...)
+{
+	va_list ap;
+
+	if (quiet)
+		return;
+	va_start(ap, format);
+	print_labeled("", format, ap);
+	va_end(ap);
+}
+
+void output_hint(const char *format, ...)
+{
+	va_list ap;
+
+	if (quiet)
+		return;
+	va_start(ap, format);
+	print_labeled("  ", format, ap);
+	va_end(ap);
+}
+
+void output_warn(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	print_labeled("warning: ", format, ap);
+	va_end(ap);
+}
+
+void output_error(const struct err *err)
+{
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "guard: %s\n", err->text);
+	/* Whoever comes upon damage of the store is told where to go. */
+	if (err->num == EBADMSG && !strstr(err->text, "guard repair") &&
+	    strncmp(err->file, "snapshot/", strlen("snapshot/")) == 0)
+		output_hint("guard verify names what is damaged, guard repair "
+			    "mends what can be mended");
+	/* Also where nothing else is said: there is no other way on. */
+	if ((err->num == ENOSPC || err->num == EDQUOT) &&
+	    !strstr(err->text, "guard prune")) {
+		auto_free char *hint = free_space_hint();
+
+		(void)fprintf(stderr, "guard:   %s\n", hint);
+	}
+}
+
+int output_status(int got, const struct err *err)
+{
+	if (got >= 0)
+		return got;
+	output_error(err);
+	return STATUS_REFUSED;
+}
+
+int output_when_parse(const char *text, enum output_when *ret)
+{
+	if (!text || strcmp(text, "always") == 0)
+		*ret = OUTPUT_ALWAYS;
+	else if (strcmp(text, "auto") == 0)
+		*ret = OUTPUT_AUTO;
+	else if (strcmp(text, "never") == 0)
+		*ret = OUTPUT_NEVER;
+	else
+		return -1;
+	return 0;
+}
+
+void output_color(enum output_when when)
+{
+	colours = when;
+}
+
+bool output_term_is_capable(void)
+{
+	const char *term = getenv("TERM");
+
+	return term && *term && strcmp(term, "dumb") != 0;
+}
+
+static bool uses_color(void)
+{
+	const char *off = getenv("NO_COLOR");
+
+	if (colours == OUTPUT_AUTO)
+		colours = isatty(STDOUT_FILENO) && !(off && *off) &&
+					  output_term_is_capable()
+				  ? OUTPUT_ALWAYS
+				  : OUTPUT_NEVER;
+	return colours == OUTPUT_ALWAYS;
+}
+
+const char *output_style(enum output_style style)
+{
+	static const char *const sequences[] = {
+		[STYLE_NONE] = "\x1b[m",      [STYLE_BOLD] = "\x1b[1m",
+		[STYLE_DELETED] = "\x1b[31m", [STYLE_CHANGED] = "\x1b[33m",
+		[STYLE_ADDED] = "\x1b[32m",   [STYLE_HUNK] = "\x1b[36m",
+		[STYLE_FAINT] = "\x1b[2m",
+	};
+
+	return uses_color() ? sequences[style] : "";
+}
+
+/* In the child: the user's own words may hold arguments, so a shell reads
+ * them, as git does. */
+static void pager_exec(const char *command)
+{
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)setenv("LESS", "FRX", 0);
+	(void)setenv("LV", "-c", 0);
+	(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	_exit(127);
+}
+
+void output_pager_start(void)
+{
+	const char *command = getenv("GUARD_PAGER");
+	int ends[2];
+
+	if (!isatty(STDOUT_FILENO) || pager > 0)
+		return;
+	if (!command)
+		command = getenv("PAGER");
+	if (!command)
+		command = "command -v less >/dev/null && exec less; exec cat";
+	if (!*command || strcmp(command, "cat") == 0)
+		return;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	(void)fflush(stdout);
+	(void)uses_color(); /* while stdout is the terminal */
+	pager_width = output_width();
+	pager = fork();
+	if (pager == 0) {
+		(void)dup2(ends[0], STDIN_FILENO);
+		pager_exec(command);
+	}
+	(void)close(ends[0]);
+	if (pager > 0) {
+		/* The user may leave the pager early: that ends nothing but
+		 * the output, and the terminal is handed back in order. */
+		(void)signal(SIGPIPE, SIG_IGN);
+		(void)dup2(ends[1], STDOUT_FILENO);
+	}
+	(void)close(ends[1]);
+}
+
+void output_pager_end(void)
+{
+	int status = 0;
+
+	if (pager <= 0)
+		return;
+	/* Ctrl-C is the pager's while it shows something. */
+	(void)signal(SIGINT, SIG_IGN);
+	(void)fflush(stdout);
+	(void)close(STDOUT_FILENO);
+	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
+		;
+	pager = 0;
+	(void)signal(SIGINT, SIG_DFL);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		output_warn("the pager could not be started: set GUARD_PAGER, "
+			    "or use --no-pager");
+}
+
+size_t output_width(void)
+{
+	struct winsize size = {0};
+
+	if (pager > 0)
+		return pager_width;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		return 0;
+	return size.ws_col;
+}
+
+bool output_has_failed(void)
+{
+	return ferror(stdout) != 0;
+}
+
+bool output_finish(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	/* Left by its reader: that is how pagers and `head` end. */
+	if (errno == EPIPE || pager > 0)
+		return true;
+	(void)fprintf(stderr, "guard: write to stdout: %s\n", strerror(errno));
+	return false;
+}
+
+__attribute__((format(printf, 1, 0))) static int ask_yes_no(const char *format,
+							    va_list ap)
+{
+	auto_free char *line = NULL;
+	size_t capacity = 0;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return -1;
+	(void)fflush(stdout);
+	(void)vfprintf(stderr, format, ap);
+	(void)fputs(" [y/N] ", stderr);
+	(void)fflush(stderr);
+	if (getline(&line, &capacity, stdin) < 0) {
+		(void)fputc('\n', stderr);
+		return 0;
+	}
+	return strcasecmp(line, "y\n") == 0 || strcasecmp(line, "yes\n") == 0;
+}
+
+int output_ask(const char *format, ...)
+{
+	va_list ap;
+	int answer;
+
+	va_start(ap, format);
+	answer = ask_yes_no(format, ap);
+	va_end(ap);
+	return answer;
+}
+
+bool output_confirm(bool yes, const char *format, ...)
+{
+	va_list ap;
+	int answer;
+
+	if (yes)
+		return true;
+	va_start(ap, format);
+	answer = ask_yes_no(format, ap);
+	va_end(ap);
+	if (answer < 0)
+		output_print("nothing is done: there is no terminal to ask on; "
+			     "say it with -y");
+	else if (!answer)
+		output_print("nothing is done");
+	return answer > 0;
+}
+
+char *output_ask_line(const char *question)
+{
+	auto_free char *line = NULL;
+	size_t capacity = 0;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return NULL;
+	(void)fflush(stdout);
+	(void)fputs(question, stderr);
+	(void)fflush(stderr);
+	if (getline(&line, &capacity, stdin) < 0) {
+		(void)fputc('\n', stderr);
+		return NULL;
+	}
+	line[strcspn(line, "\n")] = '\0';
+	return TAKE(line);
+}

@@ -1,0 +1,100 @@
+/*
+ * All that guard says. Results go to stdout, everything else to stderr with
+ * "guard: " in front. Names in it are quoted by text_quote(), bytes of files
+ * pass text_escape(): nothing of a run reaches the terminal as it is.
+ *
+ * Nothing here ends the process.
+ */
+#ifndef GUARD_CLI_OUTPUT_H
+#define GUARD_CLI_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "guard/output_text.h"
+
+struct session;
+struct changes;
+struct verb;
+
+/* With quiet, output_print() and output_hint() are silent. */
+void output_quiet(bool on);
+bool output_is_quiet(void);
+/* What -q does (struct option_slot). */
+bool output_quiet_read(const struct verb *verb, int id, const char *value,
+		       void *to);
+
+void output_print(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
+void output_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void output_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Always; the error's own text is already whole. */
+void output_error(const struct err *err);
+/* What a verb ends with: got, or STATUS_REFUSED and the error when negative. */
+int output_status(int got, const struct err *err);
+
+enum output_when { OUTPUT_AUTO, OUTPUT_ALWAYS, OUTPUT_NEVER };
+
+/* "auto", "always", "never": 0, or -1. NULL is "always" (plain --color). */
+int output_when_parse(const char *text, enum output_when *ret);
+
+/*
+ * Colours on stdout, OUTPUT_AUTO unless told: in a terminal, but for NO_COLOR
+ * (not empty), TERM=dumb or none. To be told before anything is printed.
+ */
+void output_color(enum output_when when);
+
+enum output_style {
+	STYLE_NONE,
+	STYLE_BOLD,
+	STYLE_DELETED,
+	STYLE_CHANGED,
+	STYLE_ADDED,
+	STYLE_HUNK,
+	STYLE_FAINT,
+};
+/* Whether the user's terminal knows sequences: not TERM=dumb, nor none. */
+bool output_term_is_capable(void);
+/* The sequence that begins a style (STYLE_NONE ends it), "" without colours. */
+const char *output_style(enum output_style style);
+
+/*
+ * When stdout is a terminal: lets everything printed from now on pass through
+ * $GUARD_PAGER, else $PAGER, else less -FRX; "" or "cat" means none. Nothing
+ * but the user's own environment is asked. output_pager_end() waits for it;
+ * it is called by main() in any case.
+ */
+void output_pager_start(void);
+void output_pager_end(void);
+/* Columns of the terminal that stdout is, or was before the pager
+ * started; 0: it is none. */
+size_t output_width(void);
+/* The reader of stdout has gone: stop producing. */
+bool output_has_failed(void);
+/* Flushes stdout; false (and a message) when it could not all be written. */
+bool output_finish(void);
+
+/*
+ * Asks on the terminal: 1 yes, 0 no (also at the end of input), -1 when stdin
+ * or stderr is no terminal and nothing was asked.
+ */
+int output_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same before something is done, unless the user said yes by -y: whether
+ * to do it. Says so when nothing is done, and that -y is the way out. */
+bool output_confirm(bool yes, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A line that is typed there, without its end, to free; NULL as above, and at
+ * the end of input. */
+char *output_ask_line(const char *question);
+
+/*
+ * After a run, on stderr: counts by kind, every deletion by name (a folder
+ * with many files in one line), the first moves, changes of .git, of the
+ * folders beside the project and of the home in a line each, and the three next
+ * steps. Without any change it says so and names no next step.
+ */
+void output_run_summary(const struct session *s, struct changes *c);
+
+#endif

@@ -1,0 +1,80 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/changes.h"
+#include "guard/cli/listing.h"
+#include "guard/cli/output.h"
+
+/* Moves lose nothing: the rest of them is for guard diff. */
+#define MOVES_MOST 20
+
+/* The deletions of one folder by name, and what of it is elsewhere. */
+static void print_group_summary(const struct changes_root *g)
+{
+	AUTO(buf) struct buf sum = {0}, where = {0};
+	struct change_counts n;
+
+	changes_count(&g->list, &n);
+	if (g->home || !n.total)
+		return;
+	output_name(&where, g->where);
+	if (where.len) {
+		changes_summary(&n, &sum);
+		output_print("%s: %s", buf_text(&where) + strspn(g->where, " "),
+			     buf_text(&sum));
+	}
+	if (n.deleted > n.moved_from) {
+		output_print("deleted%s:", buf_text(&where));
+		listing_deleted(&g->list, stderr);
+	}
+	if (n.moved || g->list.more_moves) {
+		output_print("moved%s:", buf_text(&where));
+		(void)listing_moved(&g->list, MOVES_MOST, stderr);
+		listing_more_moves(&g->list, stderr);
+	}
+}
+
+/* A branch, a tag, the stash: apply leaves them alone. */
+static bool moves_refs(const struct change_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (strncmp(list->items[i].path, ".git/refs/", 10) == 0 ||
+		    strcmp(list->items[i].path, ".git/packed-refs") == 0)
+			return true;
+	return false;
+}
+
+void output_run_summary(const struct session *s, struct changes *c)
+{
+	struct change_counts n;
+	AUTO(buf) struct buf sum = {0};
+	size_t homes = changes_count_home(c), i;
+
+	if (output_is_quiet())
+		return;
+	changes_count_all(c, &n);
+	if (!n.total && !homes) {
+		output_print("run %s changed nothing", s->id);
+		return;
+	}
+	changes_summary(&n, &sum);
+	output_print("run %s: %s", s->id, buf_text(&sum));
+	for (i = 0; i < c->root_count; i++)
+		print_group_summary(&c->roots[i]);
+	if (homes)
+		output_print("%s in your home folder",
+			     text_count(homes, "change"));
+	output_print("nothing of it has reached your files; next:");
+	output_hint("guard diff %-12s see it", s->id);
+	if (n.total)
+		output_hint("guard review %-10s go through it", s->id);
+	if (n.total > n.git)
+		output_hint("guard apply %-11s take it over", s->id);
+	if (moves_refs(&changes_project(c)->list))
+		output_hint("guard import %-10s take its commits over", s->id);
+	output_hint("guard discard %-9s drop it", s->id);
+}

@@ -1,0 +1,228 @@
+#include "guard/cli/plan_print.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/jsonout.h"
+#include "guard/change/plan_summary.h"
+#include "guard/change/plan_moves.h"
+#include "guard/cli/output.h"
+#include "guard/report.h"
+#include "restore/entry_compare.h"
+
+/* What is replaced is another file afterwards, and so another's. */
+static bool changes_owner(const struct step *s)
+{
+	return s->kind == STEP_REPLACE &&
+	       s->from.uid != entry_apply_owner(&s->to);
+}
+
+static void add_mode_change(const struct step *s, struct buf *to)
+{
+	bool same_kind = ((s->from.mode ^ s->to.mode) & S_IFMT) == 0;
+
+	if (same_kind && s->from.mode != s->to.mode)
+		buf_printf(to, "  mode %04o -> %04o", s->from.mode & 07777,
+			   s->to.mode & 07777);
+	if (changes_owner(s))
+		buf_printf(to, "  owner %u -> %u", s->from.uid,
+			   entry_apply_owner(&s->to));
+}
+
+/* e: what it is, or was. */
+static void print_step_line(const struct plan *plan, const struct step *s,
+			    const char *path, const struct entry *e)
+{
+	static const char *const hows[] = {
+		[STEP_PLAIN] = "",
+		[STEP_MERGED] = "  merged",
+		[STEP_MARKED] = "  conflict markers",
+		[STEP_OVER] = "  replaces your edit",
+	};
+	static const struct {
+		char letter;
+		enum output_style style;
+	} kinds[] = {
+		[STEP_DELETE] = {'D', STYLE_DELETED},
+		[STEP_REPLACE] = {'M', STYLE_CHANGED},
+		[STEP_CREATE] = {'A', STYLE_ADDED},
+		[STEP_META] = {'P', STYLE_CHANGED},
+	};
+	AUTO(buf) struct buf b = {0};
+
+	buf_add_text(&b, plan->prefix ? plan->prefix : "");
+	output_name(&b, path[0] ? path : ".");
+	if (S_ISDIR(e->mode))
+		buf_add_char(&b, '/');
+	else if (S_ISLNK(e->mode))
+		buf_add_text(&b, "  link");
+	else if (S_ISREG(e->mode))
+		buf_printf(&b, "  %s", text_size(e->size));
+	else
+		buf_printf(&b, "  %s", jsonout_type(e->mode));
+	if (s->kind == STEP_REPLACE || s->kind == STEP_META)
+		add_mode_change(s, &b);
+	(void)printf("  %s%c%s  %s%s\n", output_style(kinds[s->kind].style),
+		     kinds[s->kind].letter, output_style(STYLE_NONE),
+		     buf_text(&b),
+		     s->kind == STEP_DELETE && s->how == STEP_OVER
+			     ? "  with your edit"
+			     : hows[s->how]);
+}
+
+struct printed_deletion {
+	const struct plan *plan;
+	const struct plan_moves *moves;
+	const char *path; /* of the step */
+};
+
+static int print_deleted(void *arg, const char *path, const struct entry *e,
+			 struct err *err)
+{
+	const struct printed_deletion *d = arg;
+	auto_free char *full_path = path_join(d->path, path);
+	bool over = plan_is_over(d->plan, full_path);
+
+	(void)err;
+	if (plan_moves_has(d->moves, full_path, false))
+		return 0;
+	print_step_line(d->plan,
+			&(struct step){.kind = STEP_DELETE,
+				       .how = over ? STEP_OVER : STEP_PLAIN},
+			full_path, e);
+	return 0;
+}
+
+static void print_plan_moves(const struct plan_moves *m, const char *prefix)
+{
+	size_t i;
+
+	for (i = 0; i < m->count; i++) {
+		AUTO(buf) struct buf b = {0};
+
+		if (m->items[i].with_dir)
+			continue;
+		changes_move_text(&m->items[i], prefix ? prefix : "",
+				  output_width(), &b);
+		(void)printf("  %sR%s  %s\n", output_style(STYLE_CHANGED),
+			     output_style(STYLE_NONE), buf_text(&b));
+	}
+}
+
+int plan_print(struct store *store, const struct plan *plan, struct err *err)
+{
+	static const enum step_kind order[] = {STEP_REPLACE, STEP_META,
+					       STEP_CREATE};
+	AUTO(plan_moves) struct plan_moves moves = {0};
+	size_t k, i;
+
+	if (plan_moves_make(store, plan, &moves, err) < 0)
+		return -err->num;
+	for (i = 0; i < plan->step_count; i++) {
+		const struct step *s = &plan->steps[i];
+		struct printed_deletion d = {plan, &moves, s->path};
+
+		if (s->kind == STEP_DELETE &&
+		    tree_each(store, &s->from, print_deleted, &d, err) < 0)
+			return -err->num;
+	}
+	print_plan_moves(&moves, plan->prefix);
+	for (k = 0; k < sizeof(order) / sizeof(order[0]); k++)
+		for (i = 0; i < plan->step_count; i++) {
+			const struct step *s = &plan->steps[i];
+
+			if (s->kind == STEP_CREATE &&
+			    plan_moves_has(&moves, s->path, true))
+				continue;
+			if (s->kind == order[k] &&
+			    !plan_summary_is_time_only(s))
+				print_step_line(plan, s, s->path, &s->to);
+		}
+	return 0;
+}
+
+void plan_print_owners(const struct plan *plan)
+{
+	size_t owner_changes = 0, kept = 0, i;
+
+	for (i = 0; i < plan->step_count; i++) {
+		const struct step *s = &plan->steps[i];
+
+		owner_changes += changes_owner(s);
+		/* What was another's before it was ours. */
+		kept += (s->kind == STEP_REPLACE || s->kind == STEP_CREATE) &&
+			!changes_owner(s) &&
+			s->to.uid != entry_apply_owner(&s->to);
+	}
+	if (owner_changes && geteuid() != 0)
+		report_note("%s of other owners: new ones, which are yours, "
+			    "take the place",
+			    text_count(owner_changes, "file"));
+	if (kept)
+		report_note(
+			"%s of other owners: yours even so, since only root "
+			"gives files away",
+			text_count(kept, "file"));
+}
+
+/* Its path and the reason, for people. */
+static char *conflict_line(const struct plan *plan, const struct conflict *c)
+{
+	auto_free char *path =
+		mem_printf("%s%s", plan->prefix ? plan->prefix : "", c->path);
+
+	/* Of such folders nothing was stored when the run began. */
+	if (plan->prefix && strcmp(plan->prefix, "~/") == 0 &&
+	    c->kind == CONFLICT_MOVED)
+		return mem_printf("%s: changed since the run began",
+				  text_quote(path));
+	return mem_printf("%s: %s", text_quote(path), conflict_text(c->kind));
+}
+
+void plan_print_choices(const struct plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->kept_count; i++) {
+		auto_free char *text = conflict_line(plan, &plan->kept[i]);
+
+		report_note("yours stays: %s", text);
+	}
+	for (i = 0; i < plan->over_count; i++) {
+		auto_free char *text = conflict_line(plan, &plan->over[i]);
+
+		report_warning("your edit gives way: %s", text);
+	}
+}
+
+bool plan_print_blocks(const struct plan *plan, const char *remedy)
+{
+	size_t i;
+
+	for (i = 0; i < plan->conflict_count; i++) {
+		auto_free char *text = conflict_line(plan, &plan->conflicts[i]);
+
+		report_warning("conflict: %s", text);
+	}
+	for (i = 0; i < plan->refusal_count; i++) {
+		auto_free char *path =
+			mem_printf("%s%s", plan->prefix ? plan->prefix : "",
+				   plan->refusals[i].path);
+
+		report_warning("refused: %s: %s", text_quote(path),
+			       refusal_text(plan->refusals[i].kind));
+	}
+	if (plan->conflict_count && remedy)
+		report_note("%s", remedy);
+	if (plan->refusal_count)
+		report_note("%sname the paths that you want without those that "
+			    "are refused, or agree to one by guard apply "
+			    "--yes-to PATH (not to nodes and sockets)",
+			    plan->conflict_count ? "" : "nothing is applied: ");
+	return plan->conflict_count || plan->refusal_count;
+}

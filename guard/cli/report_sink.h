@@ -1,0 +1,11 @@
+/*
+ * Prints what the code below guard/cli reports (guard/report.h): messages and
+ * progress on stderr, lines of results on stdout, questions on the terminal.
+ */
+#ifndef GUARD_CLI_REPORT_SINK_H
+#define GUARD_CLI_REPORT_SINK_H
+
+/* Once, before any verb. */
+void report_sink_install(void);
+
+#endif

@@ -1,0 +1,114 @@
+#include "guard/cli/review_edit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "guard/cli/output.h"
+
+#define NAME "edited-hunk.diff"
+#define EDITED_MAX (4u << 20)
+
+static const char words[] =
+	"# To leave out a '-' line, make it ' '. To leave out a '+' line, "
+	"delete it.\n"
+	"# What is added may be changed at will. Lines that begin with # are "
+	"not read.\n"
+	"# With nothing left of it, the hunk stays as it was.\n";
+
+static int write_hunk(const struct hunk *h, int dirfd, struct err *err)
+{
+	AUTO(buf) struct buf text = {0};
+	auto_close int fd = -1;
+
+	(void)unlinkat(dirfd, NAME, 0);
+	fd = openat(dirfd, NAME,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	hunks_print(h, &text);
+	buf_add_text(&text, words);
+	if (fd < 0 || fd_write(fd, text.data, text.len) < 0)
+		return fail_errno(err, "write the hunk to be edited");
+	return 0;
+}
+
+/* The user's own words may hold arguments, so a shell reads them. */
+static void exec_editor(const char *path)
+{
+	const char *editor = getenv("VISUAL");
+	auto_free char *command = NULL;
+
+	if (!editor || !*editor)
+		editor = getenv("EDITOR");
+	if (!editor || !*editor)
+		editor = "command -v sensible-editor >/dev/null && "
+			 "set -- sensible-editor \"$1\" || set -- vi \"$1\"; "
+			 "exec";
+	command = mem_printf("%s \"$@\"", editor);
+	(void)execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
+	_exit(127);
+}
+
+static int run_hunk_editor(const char *path, struct err *err)
+{
+	void (*interrupt)(int);
+	int status = 0;
+	pid_t pid;
+
+	(void)fflush(stdout);
+	interrupt = signal(SIGINT, SIG_IGN);
+	pid = fork();
+	if (pid == 0) {
+		(void)signal(SIGINT, SIG_DFL);
+		exec_editor(path);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	(void)signal(SIGINT, interrupt);
+	if (pid < 0)
+		return fail_errno(err, "start the editor");
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return fail(err, ECANCELED,
+			    "the editor did not end well: set VISUAL or "
+			    "EDITOR");
+	return 0;
+}
+
+static int edit_once(struct hunks *h, size_t at, int dirfd, const char *path,
+		     struct err *err)
+{
+	AUTO(buf) struct buf text = {0};
+
+	if (run_hunk_editor(path, err) < 0 ||
+	    fd_slurp_at(dirfd, NAME, EDITED_MAX, &text, err) < 0)
+		return -err->num;
+	return hunks_edit(h, at, buf_text(&text), err);
+}
+
+int review_edit(struct hunks *h, size_t at, int scratch_fd, const char *scratch,
+		struct err *err)
+{
+	auto_free char *path = mem_printf("%s/" NAME, scratch);
+	int got = write_hunk(&h->items[at], scratch_fd, err);
+
+	while (got == 0) {
+		got = edit_once(h, at, scratch_fd, path, err);
+		if (got == 0) {
+			got = 1;
+		} else if (got == -ECANCELED) {
+			output_print("%s: it stays as it was", err->text);
+			got = 0;
+			break;
+		} else if (got == -EINVAL) {
+			output_warn("%s", err->text);
+			got = output_ask("guard: edit it again?") > 0 ? 0 : 2;
+		}
+	}
+	(void)unlinkat(scratch_fd, NAME, 0);
+	return got == 2 ? 0 : got;
+}

@@ -1,0 +1,472 @@
+#include "guard/cli/review_session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/output.h"
+#include "guard/cli/plan_print.h"
+#include "guard/cli/review_show.h"
+#include "guard/cli/review_prompt.h"
+
+/* Lines of a section in front of the questions. */
+#define FIRST_LINES_MAX 12
+
+/* One root of the run. */
+struct part {
+	struct review review;
+	struct apply_root *root;
+	struct entry picked;
+	bool complete, git; /* of what was picked */
+};
+
+struct review_session {
+	struct apply_plan *a;
+	const struct review_session_options *o;
+	struct part *parts; /* the project's first */
+	size_t count;
+	char *scratch; /* the run's folder */
+	enum plan_resolve resolve;
+};
+
+static void review_session_free(struct review_session *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		review_free(&v->parts[i].review);
+		entry_free(&v->parts[i].picked);
+	}
+	free(v->parts);
+	free(v->scratch);
+}
+
+static bool is_on_terminal(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+static bool is_in_scope(const struct resolved_run *p, char *const *paths)
+{
+	return paths || !resolve_run_has_paths(p);
+}
+
+static int make_root_review(struct review_session *v, size_t index,
+			    struct err *err)
+{
+	struct apply_plan *a = v->a;
+	struct apply_root *root = &a->roots[index];
+	struct part *part = &v->parts[index];
+	char *const *paths = resolve_run_paths(a->p, index);
+	const struct review_options options = {
+		.paths = (const char *const *)paths,
+		.plan = &a->change.roots[index].plan,
+		.here = &a->change.roots[index].before.root,
+	};
+
+	part->root = root;
+	if (!is_in_scope(a->p, paths))
+		return 0;
+	if (review_make(a->c->store, &root->base.root, &root->want, &options,
+			&part->review, err) < 0)
+		return -err->num;
+	if (index)
+		part->review.prefix = a->change.roots[index].plan.prefix;
+	else
+		part->review.may_agree = true;
+	return 0;
+}
+
+/* The three sides, and what would be refused; nothing is held on to but the
+ * run. */
+static int load_review(struct review_session *v, struct err *err)
+{
+	struct apply_plan *a = v->a;
+	size_t i;
+
+	if (resolve_run_home_paths(a->p))
+		return fail(err, ENOTSUP,
+			    "a review is of the project: guard diff %s %s "
+			    "shows what changed in your home folder, guard "
+			    "apply takes it",
+			    a->p->session.id, "~");
+	if (apply_plan_load(a, err) < 0 ||
+	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
+		return -err->num;
+	changeset_unlock(&a->change);
+	v->count = a->p->session.root_count;
+	v->parts = mem_zalloc(v->count * sizeof(*v->parts));
+	for (i = 0; i < v->count; i++)
+		if (make_root_review(v, i, err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/* Of all folders together. */
+static void count_all_items(const struct review_session *v,
+			    struct review_counts *ret)
+{
+	struct review_counts n;
+	size_t i;
+
+	*ret = (struct review_counts){0};
+	for (i = 0; i < v->count; i++) {
+		review_count(&v->parts[i].review, &n);
+		ret->items += n.items;
+		ret->yes += n.yes;
+		ret->no += n.no;
+		ret->partly += n.partly;
+		ret->open += n.open;
+	}
+}
+
+/* The sections in front of the questions, or (most 0) all. */
+static void show_parts(struct review_session *v, size_t most)
+{
+	const struct session *s = &v->a->p->session;
+	size_t i;
+
+	review_show_head(s, &v->parts[0].review);
+	review_show_first(s, &v->parts[0].review, &v->a->changes, most);
+	if (!most)
+		review_show_rest(&v->parts[0].review);
+	for (i = 1; i < v->count; i++) {
+		struct review *r = &v->parts[i].review;
+		AUTO(buf) struct buf name = {0};
+
+		if (!r->count)
+			continue;
+		output_name(&name, r->prefix);
+		(void)printf("\n%sIn %s%s: %s\n", output_style(STYLE_BOLD),
+			     buf_text(&name), output_style(STYLE_NONE),
+			     text_count(r->count, "change"));
+		review_show_risky(r, most);
+		if (!most)
+			review_show_rest(r);
+	}
+}
+
+static void print_review(struct review_session *v)
+{
+	const struct session *s = &v->a->p->session;
+	struct review_counts n;
+
+	if (!v->o->no_pager)
+		output_pager_start();
+	show_parts(v, 0);
+	(void)fflush(stdout);
+	count_all_items(v, &n);
+	if (!n.items)
+		return;
+	output_print("guard review %s on a terminal asks about each of them; "
+		     "guard apply %s PATHS takes what is named, guard diff %s "
+		     "has the texts",
+		     s->id, s->id, s->id);
+}
+
+/* --- the end --- */
+
+static void print_accepted(const struct review_session *v)
+{
+	struct review_counts n;
+
+	count_all_items(v, &n);
+	(void)printf("\n%sAccepted: %zu of %s%s", output_style(STYLE_BOLD),
+		     n.yes + n.partly, text_count(n.items, "change"),
+		     output_style(STYLE_NONE));
+	if (n.partly)
+		(void)printf(", %zu of them in part", n.partly);
+	if (n.no)
+		(void)printf("; %zu left out", n.no);
+	if (n.open)
+		(void)printf("; %zu not decided on", n.open);
+	(void)printf("\n");
+}
+
+static void list_all_items(struct review_session *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->count; i++)
+		review_prompt_list(&v->parts[i].review, true);
+}
+
+enum apply_choice { CHOICE_APPLY, CHOICE_LEAVE, CHOICE_AGAIN };
+
+/* Lines as "y", and what the others mean. */
+static enum apply_choice ask_to_apply(struct review_session *v)
+{
+	struct review_counts n;
+
+	for (;;) {
+		auto_free char *line = NULL;
+
+		count_all_items(v, &n);
+		print_accepted(v);
+		line = review_prompt_ask(
+			"Apply the %s to %s [y,n,r,l,?]?",
+			text_count(n.yes + n.partly, "accepted change"),
+			text_quote(v->a->p->session.project));
+		if (!line || strcmp(line, "n") == 0 || strcmp(line, "q") == 0)
+			return CHOICE_LEAVE;
+		if (strcmp(line, "y") == 0)
+			return CHOICE_APPLY;
+		if (strcmp(line, "r") == 0)
+			return CHOICE_AGAIN;
+		if (strcmp(line, "l") == 0)
+			list_all_items(v);
+		else
+			(void)printf("y - apply what is accepted; guard undo "
+				     "takes it back\n"
+				     "n - apply nothing: the run waits on\n"
+				     "r - go through them again\n"
+				     "l - list all: + accepted, * in part, - "
+				     "left out\n");
+	}
+}
+
+/* Whose version it shall be; RESOLVE_NOT: none. */
+static enum plan_resolve ask_to_resolve(void)
+{
+	for (;;) {
+		auto_free char *line = review_prompt_ask(
+			"Your version, the run's, or both with markers "
+			"[o,t,m,r,?]?");
+
+		if (!line || strcmp(line, "r") == 0)
+			return RESOLVE_NOT;
+		if (strcmp(line, "o") == 0)
+			return RESOLVE_OURS;
+		if (strcmp(line, "t") == 0)
+			return RESOLVE_THEIRS;
+		if (strcmp(line, "m") == 0)
+			return RESOLVE_MARKERS;
+		(void)printf("o - where both changed something, yours stays\n"
+			     "t - the run's goes over yours (which is stored "
+			     "first)\n"
+			     "m - texts get conflict markers\n"
+			     "r - back to the review\n");
+	}
+}
+
+/* Something that was not shown as it will be: merged, or going over the
+ * user's own. */
+static bool has_unshown_changes(struct apply_plan *a)
+{
+	size_t n = 0, i, k;
+
+	for (k = 0; k < a->change.root_count; k++) {
+		const struct plan *plan = &a->change.roots[k].plan;
+
+		n += plan->over_count;
+		for (i = 0; i < plan->step_count; i++) {
+			auto_free char *path =
+				mem_printf("%s%s", plan->prefix ?: "",
+					   plan->steps[i].path);
+
+			if (plan->steps[i].how != STEP_MERGED)
+				continue;
+			output_print("both changed it, and it is merged: %s",
+				     text_quote(path));
+			n++;
+		}
+	}
+	return n;
+}
+
+static bool is_any_plan_blocked(struct apply_plan *a)
+{
+	bool blocked = false;
+	size_t i;
+
+	for (i = 0; i < a->change.root_count; i++) {
+		plan_print_choices(&a->change.roots[i].plan);
+		blocked |= plan_print_blocks(&a->change.roots[i].plan, NULL);
+	}
+	return blocked;
+}
+
+/* 1: it can be done; 0: back to the review. What is more than was shown, is
+ * shown now. */
+static int resolve_conflicts(struct review_session *v, struct err *err)
+{
+	struct apply_plan *a = v->a;
+
+	for (;;) {
+		if (apply_plan_make(a, v->resolve, err) < 0)
+			return -err->num;
+		if (is_any_plan_blocked(a)) {
+			changeset_unlock(&a->change);
+			v->resolve = ask_to_resolve();
+			if (v->resolve == RESOLVE_NOT)
+				return 0;
+			if (apply_plan_refresh(a, err) < 0)
+				return -err->num;
+			continue;
+		}
+		if (has_unshown_changes(a))
+			return plan_summary_ask(&a->change.counts,
+						apply_report_where(a), false);
+		return 1;
+	}
+}
+
+/* What was accepted of each folder; *ret_complete: all that the run changed. */
+static int build_accepted_trees(struct review_session *v, bool *ret_complete,
+				bool *ret_git, struct err *err)
+{
+	size_t i;
+
+	mem_list_free(&v->a->agreed);
+	review_list_agreed(&v->parts[0].review, &v->a->agreed);
+	*ret_complete = true;
+	*ret_git = false;
+	for (i = 0; i < v->count; i++) {
+		struct part *p = &v->parts[i];
+
+		entry_free(&p->picked);
+		p->complete = false;
+		if (!p->review.store)
+			entry_copy(&p->picked, &p->root->base.root);
+		else if (review_make_accepted(&p->review, &p->picked,
+					      &p->complete, &p->git, err) < 0)
+			return -err->num;
+		p->root->picked = &p->picked;
+		p->root->git_picked = p->git;
+		*ret_complete &= p->complete;
+		*ret_git |= p->git;
+	}
+	return 0;
+}
+
+/* 1: done, with its status; 0: back to the review. */
+static int apply_accepted(struct review_session *v, int *ret_status,
+			  struct err *err)
+{
+	struct apply_plan *a = v->a;
+	const struct entry *want = &v->parts[0].picked;
+	AUTO(gitcommit) struct gitcommit *commit = NULL;
+	bool complete, git;
+	uint64_t after;
+	int got;
+
+	v->resolve = v->o->resolve;
+	if (build_accepted_trees(v, &complete, &git, err) < 0)
+		return -err->num;
+	if (v->o->commit.on &&
+	    committing_make(a, &v->o->commit, false, want, &commit, err) < 0)
+		return -err->num;
+	if (v->o->commit.branch) {
+		*ret_status = STATUS_OK;
+		return committing_point(a, commit, false, err) < 0 ? -err->num
+								   : 1;
+	}
+	if (apply_plan_refresh(a, err) < 0)
+		return -err->num;
+	got = resolve_conflicts(v, err);
+	if (got <= 0) {
+		changeset_unlock(&a->change);
+		return got;
+	}
+	if (!changeset_has_steps(&a->change)) {
+		output_print("nothing is left to do: your project has all of "
+			     "that already");
+		*ret_status = STATUS_OK;
+		return 1;
+	}
+	if (apply_plan_execute(a, complete, git, &after, err) < 0)
+		return -err->num;
+	apply_report_done(a);
+	if (commit && committing_point(a, commit, true, err) < 0)
+		return -err->num;
+	apply_report_git_left(a);
+	(void)apply_report_home_left(a);
+	*ret_status = apply_report_markers(a, true);
+	return 1;
+}
+
+static int report_nothing_applied(const struct review_session *v)
+{
+	const struct session *s = &v->a->p->session;
+
+	output_print("nothing is applied: run %s waits on (guard discard %s "
+		     "drops it)",
+		     s->id, s->id);
+	return STATUS_REFUSED;
+}
+
+static int ask_until_decided(struct review_session *v, struct err *err)
+{
+	struct session *s = &v->a->p->session;
+	struct review_counts n;
+	int status, got;
+	size_t i;
+
+	for (;;) {
+		for (i = 0; i < v->count; i++) {
+			review_prompt(&v->parts[i].review, s->fd, v->scratch);
+			review_count(&v->parts[i].review, &n);
+			if (n.open)
+				break; /* the user has had enough */
+		}
+		count_all_items(v, &n);
+		if (!n.yes && !n.partly)
+			return report_nothing_applied(v);
+		switch (ask_to_apply(v)) {
+		case CHOICE_LEAVE:
+			return report_nothing_applied(v);
+		case CHOICE_AGAIN:
+			continue;
+		case CHOICE_APPLY:
+			got = apply_accepted(v, &status, err);
+			if (got)
+				return got < 0 ? got : status;
+		}
+	}
+}
+
+static int run_review(struct review_session *v, struct err *err)
+{
+	const struct session *s = &v->a->p->session;
+	struct review_counts n;
+
+	if (load_review(v, err) < 0)
+		return -err->num;
+	if (v->a->changed_since)
+		output_warn("the layer of run %s has changed since its end; "
+			    "what is shown is what it holds now, and nothing "
+			    "else will be applied",
+			    s->id);
+	if (!is_on_terminal()) {
+		print_review(v);
+		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	}
+	if (!v->o->short_head)
+		show_parts(v, FIRST_LINES_MAX);
+	count_all_items(v, &n);
+	if (!n.items) {
+		output_print("there is nothing to decide on in run %s", s->id);
+		return STATUS_OK;
+	}
+	return ask_until_decided(v, err);
+}
+
+int review_session_run(struct apply_plan *a,
+		       const struct review_session_options *o, struct err *err)
+{
+	struct review_session v = {
+		.a = a,
+		.o = o,
+		.scratch = mem_printf("%s/runs/%s", a->c->state.path,
+				      a->p->session.id),
+	};
+	int got = run_review(&v, err);
+
+	review_session_free(&v);
+	return got;
+}

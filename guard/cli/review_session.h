@@ -1,0 +1,22 @@
+/*
+ * A review from beginning to end: shows, asks, applies what was accepted. What
+ * `guard review` does and `guard apply -p`.
+ */
+#ifndef GUARD_CLI_REVIEW_SESSION_H
+#define GUARD_CLI_REVIEW_SESSION_H
+
+#include "guard/change/committing.h"
+
+struct review_session_options {
+	bool no_pager;
+	bool short_head; /* no summary in front */
+	enum plan_resolve resolve;
+	struct committing_options commit;
+};
+
+/* a: picked and locked, not loaded. The exit status, or negative. Without a
+ * terminal the review is printed, and how to go on is said. */
+int review_session_run(struct apply_plan *a,
+		       const struct review_session_options *o, struct err *err);
+
+#endif

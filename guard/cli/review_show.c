@@ -1,0 +1,327 @@
+#include "guard/cli/review_show.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/cli/agent_show.h"
+#include "guard/cli/diffshow.h"
+#include "guard/cli/output.h"
+#include "guard/cli/collapse_risks.h"
+
+static const char *const titles[] = {
+	[REVIEW_DELETED] = "Deleted",
+	[REVIEW_RISKY] = "Dangerous, or executed later",
+	[REVIEW_MOVED] = "Moved",
+	[REVIEW_TYPE] = "Of another type",
+	[REVIEW_MODIFIED] = "Modified",
+	[REVIEW_RIGHTS] = "With other rights",
+	[REVIEW_ADDED] = "Added",
+	[REVIEW_GENERATED] = "Generated",
+};
+
+static enum output_style section_style(enum review_section section)
+{
+	switch (section) {
+	case REVIEW_DELETED:
+		return STYLE_DELETED;
+	case REVIEW_ADDED:
+		return STYLE_ADDED;
+	case REVIEW_GENERATED:
+		return STYLE_FAINT;
+	default:
+		return STYLE_CHANGED;
+	}
+}
+
+struct change review_show_change(const struct review_entry *e)
+{
+	struct change c = {
+		.path = e->path,
+		.old = changes_side(&e->old),
+		.now = changes_side(&e->now),
+		.kind = CHANGE_MODIFIED,
+	};
+
+	if (!e->now.mode)
+		c.kind = CHANGE_DELETED;
+	else if (!e->old.mode)
+		c.kind = CHANGE_ADDED;
+	else if ((e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
+		c.kind = CHANGE_TYPE;
+	else if (entry_same_content(&e->old, &e->now))
+		c.kind = CHANGE_META;
+	else if (!entry_same_meta(&e->old, &e->now))
+		c.flags = CHANGE_META_TOO;
+	if (e->old.mode && e->now.mode &&
+	    !oid_equal(&e->old.attrs, &e->now.attrs))
+		c.flags |= CHANGE_ATTRS;
+	return c;
+}
+
+/* "  all 214 files, 3.1 MB" */
+static void add_group_summary(const struct review *r,
+			      const struct review_item *item, struct buf *to)
+{
+	size_t deleted = 0, added = 0, other = 0, i;
+	uint64_t bytes = 0;
+	const char *between = "  ";
+
+	for (i = 0; i < item->count; i++) {
+		const struct review_entry *e = review_entry_at(r, item, i);
+
+		if (S_ISDIR(e->now.mode ? e->now.mode : e->old.mode))
+			continue;
+		deleted += !e->now.mode;
+		added += !e->old.mode;
+		other += e->now.mode && e->old.mode;
+		bytes += e->now.mode ? e->now.size : e->old.size;
+	}
+	if (item->incomplete && deleted) {
+		buf_printf(to, "  %s of it", text_count(deleted, "file"));
+	} else if (deleted && !added && !other) {
+		buf_printf(to, "  with all in it: %s",
+			   text_count(deleted, "file"));
+	} else {
+		if (deleted)
+			buf_printf(to, "  %zu deleted", deleted);
+		between = deleted ? ", " : between;
+		if (other)
+			buf_printf(to, "%s%zu modified", between, other);
+		between = deleted || other ? ", " : between;
+		if (added)
+			buf_printf(to, "%s%zu added", between, added);
+	}
+	buf_printf(to, ", %s", text_size(bytes));
+}
+
+void review_show_pair(const struct review *r, const struct review_item *item,
+		      size_t pair, struct buf *to)
+{
+	const struct review_entry *now = review_entry_at(r, item, 2 * pair);
+	const struct review_entry *old = review_moved_from(r, item, pair);
+	struct change_move m = {
+		.from = old->path,
+		.to = now->path,
+		.old = changes_side(&old->old),
+		.now = changes_side(&now->now),
+		.percent = now->percent,
+	};
+	size_t i;
+
+	for (i = 0; 2 * i < item->count; i++)
+		m.files += !S_ISDIR(review_entry_at(r, item, 2 * i)->now.mode);
+	changes_move_text(&m, r->prefix ? r->prefix : "", output_width(), to);
+}
+
+/* One end of a move that stands alone. */
+static void add_move_peer(const struct review *r,
+			  const struct review_item *item, struct buf *to)
+{
+	const struct review_entry *e = review_entry(r, item);
+
+	if (item->count > 1 || !e->peer)
+		return;
+	buf_add_text(to, e->now.mode ? "  moved from " : "  moved to ");
+	output_name(to, r->prefix ? r->prefix : "");
+	output_name(to, r->entries[e->peer - 1].path);
+}
+
+void review_show_line(struct review *r, struct review_item *item,
+		      struct buf *to)
+{
+	const struct review_entry *e = review_entry(r, item);
+	struct change c = review_show_change(e);
+	uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
+	struct err ignored;
+
+	if (item->move) {
+		buf_printf(to, "%sR%s  ", output_style(STYLE_CHANGED),
+			   output_style(STYLE_NONE));
+		review_show_pair(r, item, 0, to);
+		return;
+	}
+	buf_printf(to, "%s%c%s  ", output_style(section_style(item->section)),
+		   review_is_group(item) && e->now.mode && e->old.mode
+			   ? 'M'
+			   : changes_letter(c.kind),
+		   output_style(STYLE_NONE));
+	output_name(to, r->prefix ? r->prefix : "");
+	output_name(to, item->path);
+	if (review_is_group(item) || S_ISDIR(mode))
+		buf_add_char(to, '/');
+	if (review_is_group(item)) {
+		add_group_summary(r, item, to);
+	} else if (c.kind == CHANGE_MODIFIED &&
+		   review_open(r, item, &ignored) == 0 && item->hunks.count) {
+		buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),
+			   item->hunks.added, output_style(STYLE_NONE),
+			   output_style(STYLE_DELETED), item->hunks.removed,
+			   output_style(STYLE_NONE));
+		if (item->rights)
+			buf_add_text(to, "  other rights");
+	} else {
+		changes_detail(&c, to);
+	}
+	add_move_peer(r, item, to);
+}
+
+/* "!! " and the reason, worst first; a level's sign says how bad. */
+void review_show_risk(const struct risk *risk, const char *indent,
+		      const char *path)
+{
+	static const char *const signs[] = {
+		[RISK_NOTE] = " i",
+		[RISK_HIGH] = " !",
+		[RISK_CRITICAL] = "!!",
+	};
+	AUTO(buf) struct buf name = {0};
+
+	if (path) {
+		output_name(&name, path);
+		buf_add_text(&name, ": ");
+	}
+	(void)printf("%s%s%s%s %s%s%s\n", indent,
+		     output_style(risk->level == RISK_CRITICAL ? STYLE_DELETED
+				  : risk->level == RISK_HIGH   ? STYLE_CHANGED
+							       : STYLE_FAINT),
+		     signs[risk->level], output_style(STYLE_NONE),
+		     path ? buf_text(&name) : "", risk->runs ? "runs " : "",
+		     risk->text);
+}
+
+void review_show_risks(const struct review *r, const struct review_item *item,
+		       const char *indent)
+{
+	bool group = review_is_group(item);
+	AUTO(collapse_risks) struct collapse_risks collapsed = {0};
+	size_t i, k;
+
+	for (i = 0; i < item->count; i++) {
+		const struct review_entry *e = review_entry_at(r, item, i);
+
+		for (k = 0; k < e->risks.count; k++) {
+			const struct risk *risk = &e->risks.items[k];
+
+			if (!group ||
+			    collapse_risks_show(&collapsed, e->path, risk))
+				review_show_risk(risk, indent,
+						 group ? e->path : NULL);
+		}
+	}
+	collapse_risks_print(&collapsed, indent);
+}
+
+static void print_item(struct review *r, struct review_item *item)
+{
+	AUTO(buf) struct buf line = {0};
+
+	review_show_line(r, item, &line);
+	(void)printf("  %s\n", buf_text(&line));
+	if (item->here)
+		(void)printf("       %s! changed here since the run began%s\n",
+			     output_style(STYLE_CHANGED),
+			     output_style(STYLE_NONE));
+	review_show_risks(r, item, "     ");
+}
+
+static size_t count_section(const struct review *r, enum review_section section)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < r->count; i++)
+		n += r->items[i].section == section;
+	return n;
+}
+
+static void print_section(struct review *r, enum review_section section,
+			  size_t most)
+{
+	size_t n = count_section(r, section), i, shown = 0;
+
+	if (!n)
+		return;
+	(void)printf("\n%s%s (%zu)%s\n", output_style(STYLE_BOLD),
+		     titles[section], n, output_style(STYLE_NONE));
+	for (i = 0; i < r->count && !output_has_failed(); i++) {
+		if (r->items[i].section != section)
+			continue;
+		if (most && shown++ == most) {
+			(void)printf("  and %zu more, none of which is passed "
+				     "over below\n",
+				     n - most);
+			return;
+		}
+		print_item(r, &r->items[i]);
+	}
+}
+
+void review_show_head(const struct session *s, const struct review *r)
+{
+	AUTO(buf) struct buf b = {0};
+	const char *between = "";
+	size_t n[REVIEW_GENERATED + 1], i;
+
+	diffshow_head(s, &b);
+	for (i = 0; i <= REVIEW_GENERATED; i++) {
+		n[i] = count_section(r, (enum review_section)i);
+		if (!n[i])
+			continue;
+		buf_printf(&b, "%s%zu %c%s", between, n[i], titles[i][0] | 0x20,
+			   titles[i] + 1);
+		between = "; ";
+	}
+	if (!r->count)
+		buf_add_text(&b, "nothing to decide on");
+	(void)printf("%s\n", buf_text(&b));
+	if (r->already)
+		(void)printf("%s: your project has them already\n",
+			     text_count(r->already, "other change"));
+}
+
+static void print_excluded(const struct session *s, const struct review *r,
+			   const struct changes *c)
+{
+	const struct changes_root *project = changes_project(c);
+	AUTO(changes_git) struct changes_git git = {0};
+	size_t home = changes_count_home(c), i;
+
+	if (r->git)
+		changes_git_make(&project->list, project->upper_fd,
+				 project->lower_fd, &git);
+	if (r->git)
+		(void)printf("\n%sLeft alone in .git (%zu)%s: guard import %s "
+			     "brings its commits in\n",
+			     output_style(STYLE_BOLD), r->git,
+			     output_style(STYLE_NONE), s->id);
+	for (i = 0; i < git.count; i++)
+		if (!git.items[i].runs)
+			(void)printf("  %s\n", git.items[i].text);
+	if (home)
+		(void)printf("\n%s in your home folder: no part of this "
+			     "review (guard diff %s)\n",
+			     text_count(home, "change"), s->id);
+}
+
+void review_show_risky(struct review *r, size_t most)
+{
+	print_section(r, REVIEW_DELETED, most);
+	print_section(r, REVIEW_RISKY, most);
+}
+
+void review_show_first(const struct session *s, struct review *r,
+		       const struct changes *c, size_t most)
+{
+	review_show_risky(r, most);
+	print_excluded(s, r, c);
+	agent_show_list(s);
+}
+
+void review_show_rest(struct review *r)
+{
+	enum review_section section;
+
+	for (section = REVIEW_MOVED; section <= REVIEW_GENERATED; section++)
+		print_section(r, section, 0);
+}

@@ -1,0 +1,544 @@
+#include "guard/cli/run_parse.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "guard/run/publish.h"
+
+/* The kernel's own limit. */
+#define PIDS_MOST (1ul << 22)
+#define STRICT_MEMORY (512ULL << 20)
+#define VERSIONS_MS 60000
+#define VERSIONS_MIN_MS 100
+
+/* --- options that the record of the run keeps --- */
+
+/* Where it begins, how much it says, and what holds for a new layer alone. */
+static bool is_saved_option(int option)
+{
+	static const int not_saved[] = {'C',	    'q',     OPT_CONTINUE,
+					OPT_FROZEN, OPT_WHY, OPT_JSON};
+	size_t i;
+
+	for (i = 0; i < sizeof(not_saved) / sizeof(*not_saved); i++)
+		if (option == not_saved[i])
+			return false;
+	return true;
+}
+
+static const struct option_spec *find_option_spec(const struct verb *verb,
+						  int option)
+{
+	const struct option_spec *spec = verb->options;
+
+	while (spec->id && spec->id != option)
+		spec++;
+	return spec->id && spec->name ? spec : NULL;
+}
+
+/* Values of variables may be secrets: the record keeps none. */
+static char *value_to_save(const struct option_spec *spec, const char *value)
+{
+	struct err ignored;
+	char *path = NULL;
+
+	if (spec->id == OPT_ENV)
+		return mem_strndup(value, strcspn(value, "="));
+	if (strcmp(spec->value, "PATH") == 0)
+		path = path_resolve(value, &ignored);
+	return path ? path : mem_strdup(value);
+}
+
+static void save_option(char ***saved_options, const struct verb *verb,
+			int option, const char *value)
+{
+	const struct option_spec *spec = find_option_spec(verb, option);
+	auto_free char *text = NULL, *kept = NULL;
+
+	if (!spec || !is_saved_option(option))
+		return;
+	kept = spec->value && value ? value_to_save(spec, value) : NULL;
+	text = kept ? mem_printf("--%s=%s", spec->name, kept)
+		    : mem_printf("--%s", spec->name);
+	mem_list_add(saved_options, text);
+}
+
+/* --- values --- */
+
+static void strings_add(struct strings *list, const char *item)
+{
+	*VEC_ADD(list) = item;
+}
+
+static const char *const *strings_end(struct strings *list)
+{
+	strings_add(list, NULL);
+	return list->items;
+}
+
+/* "90", "90s", "1.5m", "2h", "1d" as timeout(1) reads them; < 0: no time. */
+static int64_t parse_milliseconds(const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	switch (*end) {
+	case 'm':
+		value *= 60;
+		break;
+	case 'h':
+		value *= 3600;
+		break;
+	case 'd':
+		value *= 86400;
+		break;
+	case 's':
+	case '\0':
+		break;
+	default:
+		return -1;
+	}
+	if (end == text || (*end && end[1]) || !isfinite(value) || value <= 0 ||
+	    value > 1e9)
+		return -1;
+	return value * 1000 < 1 ? 1 : (int64_t)(value * 1000);
+}
+
+static int set_net(struct parsed *p, const char *value, struct err *err)
+{
+	static const char *const names[] = {[SANDBOX_NET_HOST] = "host",
+					    [SANDBOX_NET_NONE] = "none",
+					    [SANDBOX_NET_PRIVATE] = "private"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		p->net_given = true;
+		p->options.net = (enum sandbox_net)i;
+		return 0;
+	}
+	return fail(err, EINVAL, "--net is host, private or none, not %s",
+		    text_quote(value));
+}
+
+static int add_port(struct parsed *p, const char *value, struct err *err)
+{
+	return publish_parse(value, VEC_ADD(&p->ports), err);
+}
+
+static int check_ports(struct parsed *p, struct err *err)
+{
+	p->options.ports = p->ports.items;
+	p->options.port_count = p->ports.count;
+	if (!p->ports.count || p->options.net == SANDBOX_NET_PRIVATE)
+		return 0;
+	return fail(err, EINVAL,
+		    "--publish is for --net private; with --net host the run's "
+		    "ports are the machine's");
+}
+
+/* Digits and a point: not all that strtod(3) takes. */
+static bool is_number(const char *text, const char *end)
+{
+	return end > text &&
+	       strspn(text, "0123456789.") == (size_t)(end - text);
+}
+
+/* As docker reads it: bytes, or with b, k, m, g, t, p, powers of 1024, also as
+ * kb or kib, and with a blank before. False: neither. */
+static bool parse_bytes(const char *text, uint64_t *ret)
+{
+	static const char units[] = "bkmgtp";
+	const char *unit = units;
+	char *end;
+	double value = strtod(text, &end);
+
+	if (!is_number(text, end))
+		return false;
+	end += *end == ' ' && end[1];
+	if (*end) {
+		unit = strchr(units, *end | 0x20);
+		if (!unit || (end[1] && (unit == units ||
+					 (strcasecmp(end + 1, "b") != 0 &&
+					  strcasecmp(end + 1, "ib") != 0))))
+			return false;
+	}
+	value = ldexp(value, 10 * (int)(unit - units));
+	*ret = value < 1e18 ? (uint64_t)value : 0;
+	return value < 1e18;
+}
+
+static int set_memory(const char *name, const char *value, uint64_t least,
+		      uint64_t *ret, struct err *err)
+{
+	if (parse_bytes(value, ret) && *ret >= least)
+		return 0;
+	return fail(err, EINVAL,
+		    "--%s is a size like 512m or 2g, at least %lluk, not %s",
+		    name, (unsigned long long)(least >> 10), text_quote(value));
+}
+
+/* 0, as docker has it, is no limit. */
+static int set_memory_limit(struct parsed *p, const char *value,
+			    struct err *err)
+{
+	p->memory_given = true;
+	if (parse_bytes(value, &p->options.memory) && !p->options.memory)
+		return 0;
+	return set_memory("memory", value, 6 << 20, &p->options.memory, err);
+}
+
+static int set_cpus(struct parsed *p, const char *value, struct err *err)
+{
+	char *end;
+	double number = strtod(value, &end);
+
+	if (!is_number(value, end) || *end || (number < 0.01 && number > 0) ||
+	    number > 1e6)
+		return fail(err, EINVAL,
+			    "--cpus is a number of processors like 2 or 1.5, "
+			    "not %s",
+			    text_quote(value));
+	p->cpus_given = true;
+	p->options.cpus_milli = (unsigned int)(number * 1000);
+	return 0;
+}
+
+/* -1 or 0: none but the kernel's. */
+static int set_pids(struct parsed *p, const char *value, struct err *err)
+{
+	unsigned long number = 0;
+
+	if (strcmp(value, "-1") != 0 &&
+	    parse_number(value, PIDS_MOST, &number) < 0)
+		return fail(err, EINVAL,
+			    "--pids-limit is a number, or -1 for none, not %s",
+			    text_quote(value));
+	p->options.pids_limit = number ? number : PIDS_MOST;
+	return 0;
+}
+
+static bool parse_id(const char *text, unsigned int *ret)
+{
+	unsigned long number;
+
+	if (parse_number(text, UINT32_MAX - 1, &number) < 0)
+		return false;
+	*ret = (unsigned int)number;
+	return true;
+}
+
+/* All groups of a user that has a name, as a login has them. */
+static void copy_group_ids(struct parsed *p, const struct passwd *pw)
+{
+	int count = 64;
+
+	p->groups = mem_alloc((size_t)count * sizeof(*p->groups));
+	if (getgrouplist(pw->pw_name, pw->pw_gid, p->groups, &count) < 0) {
+		free(p->groups);
+		p->groups = mem_alloc((size_t)count * sizeof(*p->groups));
+		if (getgrouplist(pw->pw_name, pw->pw_gid, p->groups, &count) <
+		    0)
+			count = 0;
+	}
+	p->options.groups = p->groups;
+	p->options.group_count = (size_t)count;
+}
+
+/* UID[:GID] or names, as docker takes them; the group is the user's own, or
+ * for a bare number the same number; his other groups come along where none is
+ * named. */
+static int set_user(struct parsed *p, const char *value, struct err *err)
+{
+	struct run_options *o = &p->options;
+	auto_free char *name = mem_strdup(value);
+	char *group = strchr(name, ':');
+	struct passwd *pw;
+	struct group *gr;
+
+	if (geteuid() != 0)
+		return fail(err, EPERM,
+			    "--user is for root: a run has the user's own id");
+	if (group)
+		*group++ = '\0';
+	if (group && !*group)
+		group = NULL;
+	free(p->groups);
+	p->groups = NULL;
+	o->group_count = 0;
+	pw = getpwnam(name);
+	if (pw) {
+		o->user = pw->pw_uid;
+		o->group = pw->pw_gid;
+	} else if (parse_id(name, &o->user)) {
+		pw = getpwuid(o->user);
+		o->group = pw ? pw->pw_gid : o->user;
+	} else {
+		return fail(err, EINVAL, "--user: there is no user %s",
+			    text_quote(name));
+	}
+	if (!group && pw)
+		copy_group_ids(p, pw);
+	if (group && !parse_id(group, &o->group)) {
+		gr = getgrnam(group);
+		if (!gr)
+			return fail(err, EINVAL, "--user: there is no group %s",
+				    text_quote(group));
+		o->group = gr->gr_gid;
+	}
+	o->has_user = true;
+	return 0;
+}
+
+/* A name and perhaps a value; the name alone takes what is outside. */
+static int parse_env_option(struct parsed *p, const char *value,
+			    struct err *err)
+{
+	/* What begins as an option does was never meant for a name. */
+	if (!*value || *value == '=' || *value == '-')
+		return fail(err, EINVAL, "--env is NAME or NAME=VALUE, not %s",
+			    text_quote(value));
+	strings_add(&p->env, value);
+	return 0;
+}
+
+static int add_allowed(struct parsed *p, const char *value, struct err *err)
+{
+	struct run_options *o = &p->options;
+	const struct {
+		const char *name;
+		bool *set;
+	} known[] = {
+		{"perf", &o->allow_perf},
+		{"io_uring", &o->allow_io_uring},
+		{"userfaultfd", &o->allow_userfaultfd},
+		{"32bit", &o->allow_32bit},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcmp(value, known[i].name) == 0) {
+			*known[i].set = true;
+			return 0;
+		}
+	return fail(err, EINVAL,
+		    "--allow is perf, io_uring, userfaultfd or 32bit, not %s",
+		    text_quote(value));
+}
+
+/* What `docker run --rm --network none --cap-drop ALL --security-opt
+ * no-new-privileges --read-only --tmpfs /tmp --memory 512m --cpus 1
+ * --pids-limit 100` gives; what was said otherwise wins. */
+static int apply_strict(struct parsed *p, struct err *err)
+{
+	struct run_options *o = &p->options;
+
+	if (!o->strict)
+		return 0;
+	if (o->nested)
+		return fail(err, EINVAL,
+			    "--strict forbids sandboxes inside, which --nested "
+			    "asks for");
+	if (!p->net_given)
+		o->net = SANDBOX_NET_NONE;
+	if (!p->memory_given)
+		o->memory = STRICT_MEMORY;
+	if (!o->tmp_size)
+		o->tmp_size = STRICT_MEMORY;
+	if (!p->cpus_given)
+		o->cpus_milli = 1000;
+	if (!o->pids_limit)
+		o->pids_limit = 100;
+	return 0;
+}
+
+static int set_option(struct parsed *p, int option, const char *value,
+		      struct err *err)
+{
+	unsigned long number;
+
+	switch (option) {
+	case 'C':
+		p->options.dir = value;
+		return 0;
+	case OPT_CONTINUE:
+		p->options.resume = true;
+		p->options.resume_id = value;
+		return 0;
+	case OPT_AGENT:
+		p->options.agent = value;
+		return 0;
+	case OPT_SHARE_LOGIN:
+		p->options.share_login = true;
+		return 0;
+	case OPT_SHARED_CACHE:
+		p->options.shared_cache = true;
+		return 0;
+	case OPT_ENV:
+		return parse_env_option(p, value, err);
+	case OPT_RO:
+		strings_add(&p->read_only, value);
+		return 0;
+	case OPT_RW:
+		strings_add(&p->read_write, value);
+		return 0;
+	case OPT_COW:
+		strings_add(&p->cow, value);
+		return 0;
+	case OPT_HIDE:
+		strings_add(&p->hide, value);
+		return 0;
+	case OPT_NET:
+		return set_net(p, value, err);
+	case OPT_PUBLISH:
+		return add_port(p, value, err);
+	case OPT_NESTED:
+		p->options.nested = true;
+		return 0;
+	case OPT_TIMEOUT:
+		p->options.timeout_ms = parse_milliseconds(value);
+		if (p->options.timeout_ms > 0)
+			return 0;
+		return fail(err, EINVAL,
+			    "--timeout is a time like 90, 90s, 5m or 2h, not "
+			    "%s",
+			    text_quote(value));
+	case OPT_VERSIONS:
+		p->options.versions_ms =
+			strcmp(value, "0") == 0 ? 0 : parse_milliseconds(value);
+		if (p->options.versions_ms == 0 ||
+		    p->options.versions_ms >= VERSIONS_MIN_MS)
+			return 0;
+		return fail(
+			err, EINVAL,
+			"--versions is a time like 30s or 5m, at least 0.1s, "
+			"or 0 for none, not %s",
+			text_quote(value));
+	case OPT_PIDS_LIMIT:
+		return set_pids(p, value, err);
+	case OPT_HOME:
+		p->options.home = true;
+		return 0;
+	case OPT_FROZEN:
+		p->options.frozen = true;
+		return 0;
+	case OPT_LAYER_SIZE:
+		p->options.layer_bytes = parse_size(value);
+		if (p->options.layer_bytes)
+			return 0;
+		return fail(err, EINVAL,
+			    "--layer-size is a size like 500M or 20G, not %s",
+			    text_quote(value));
+	case OPT_LAYER_FILES:
+		if (parse_number(value, LONG_MAX, &number) < 0 || !number)
+			return fail(err, EINVAL,
+				    "--layer-files is a number above 0, not "
+				    "%s",
+				    text_quote(value));
+		p->options.layer_files = number;
+		return 0;
+	case OPT_WHY:
+		strings_add(&p->why, value);
+		return 0;
+	case OPT_JSON:
+		p->json = true;
+		return 0;
+	case OPT_ALLOW:
+		return add_allowed(p, value, err);
+	case OPT_STRICT:
+		p->options.strict = true;
+		return 0;
+	case OPT_MEMORY:
+		return set_memory_limit(p, value, err);
+	case OPT_TMP_SIZE:
+		return set_memory("tmp-size", value, 4 << 10,
+				  &p->options.tmp_size, err);
+	case OPT_CPUS:
+		return set_cpus(p, value, err);
+	case OPT_USER:
+		return set_user(p, value, err);
+	case 'q':
+		p->options.quiet = true;
+		return 0;
+	default:
+		return fail(err, EINVAL, "an option without a meaning");
+	}
+}
+
+/*
+ * `--continue ID --` takes the word behind it as the run when the command is
+ * set off by "--", because people write it so.
+ */
+static bool takes_next(const struct parsed *p, int argc, char **argv)
+{
+	return p->options.resume && !p->options.resume_id &&
+	       optind + 1 < argc && strcmp(argv[optind + 1], "--") == 0 &&
+	       argv[optind][0] != '-';
+}
+
+int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
+	      struct err *err)
+{
+	int option;
+
+	p->options.versions_ms = VERSIONS_MS;
+	while ((option = options_next(verb, argc, argv)) != OPTIONS_END) {
+		if (option == OPTIONS_HELP)
+			return 1;
+		if (option == OPTIONS_BAD) {
+			err->text[0] = '\0';
+			return -EINVAL;
+		}
+		if (set_option(p, option, optarg, err) < 0)
+			return -err->num;
+		save_option(&p->options.saved_options, verb, option, optarg);
+		if (option == OPT_CONTINUE && takes_next(p, argc, argv))
+			p->options.resume_id = argv[optind++];
+	}
+	if (apply_strict(p, err) < 0 || check_ports(p, err) < 0)
+		return -err->num;
+	p->options.argv = argv + optind;
+	if (p->options.has_user) {
+		p->runtime = mem_printf("XDG_RUNTIME_DIR=/run/user/%u",
+					p->options.user);
+		strings_add(&p->env, p->runtime);
+	}
+	p->options.env = strings_end(&p->env);
+	p->options.read_only = strings_end(&p->read_only);
+	p->options.read_write = strings_end(&p->read_write);
+	p->options.hide = strings_end(&p->hide);
+	p->options.cow = strings_end(&p->cow);
+	if (p->why.count) {
+		(void)strings_end(&p->why);
+		p->why.count--;
+	}
+	return 0;
+}
+
+void parsed_free(struct parsed *p)
+{
+	free(p->env.items);
+	free(p->groups);
+	free(p->runtime);
+	VEC_FREE(&p->ports);
+	free(p->read_only.items);
+	free(p->read_write.items);
+	free(p->hide.items);
+	free(p->cow.items);
+	free(p->why.items);
+	mem_list_free(&p->options.saved_options);
+}

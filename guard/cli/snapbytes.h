@@ -1,0 +1,21 @@
+/*
+ * The bytes behind a list of what is other in one tree of the store than in
+ * another.
+ */
+#ifndef GUARD_CLI_SNAPBYTES_H
+#define GUARD_CLI_SNAPBYTES_H
+
+#include "guard/changes.h"
+#include "guard/cli/difftext.h"
+
+struct snapbytes {
+	struct store *store;
+	const struct entry *old, *now; /* the roots of its paths */
+};
+
+/* s must live as long as the source. */
+struct difftext_source snapbytes_source(struct snapbytes *s);
+/* As changes_find_moves(), told from the store's own ids. */
+void snapbytes_find_moves(const struct snapbytes *s, struct change_list *list);
+
+#endif

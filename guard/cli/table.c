@@ -1,0 +1,153 @@
+#include "guard/cli/table.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+/* With fewer columns left for the last one than it needs and these, a row goes
+ * over several lines, the later ones that much deeper. */
+#define LAST_MIN 16u
+#define FOLD_INDENT 4u
+
+void table_row(struct table *t, const char *const *cells)
+{
+	size_t i;
+
+	for (i = 0; i < t->columns; i++)
+		*VEC_ADD(&t->cells) = mem_strdup(cells[i]);
+}
+
+static bool is_right(const struct table *t, size_t column)
+{
+	return t->right && strlen(t->right) > column && t->right[column] == 'r';
+}
+
+/* Cut to `room` columns, "..." for what is left out. */
+static void add_truncated(struct buf *to, const char *text, size_t capacity)
+{
+	if (text_width(text) <= capacity || capacity < 4) {
+		buf_add_text(to, text);
+		return;
+	}
+	buf_add(to, text, text_fit(text, capacity - 3));
+	buf_add_text(to, "...");
+}
+
+static void add_cell(const struct table *t, const char *cell, size_t column,
+		     size_t wide, size_t used, struct buf *row)
+{
+	size_t pad = wide - text_width(cell);
+
+	if (is_right(t, column)) {
+		buf_printf(row, "%*s%s", (int)pad, "", cell);
+		pad = 0;
+	} else if (column + 1 == t->columns && t->width) {
+		add_truncated(row, cell, t->width > used ? t->width - used : 0);
+	} else {
+		buf_add_text(row, cell);
+	}
+	if (column + 1 < t->columns)
+		buf_printf(row, "%*s", (int)pad + 2, "");
+}
+
+static void print_row(const struct table *t, char **cells, const size_t *widths,
+		      const char *indent, FILE *to)
+{
+	AUTO(buf) struct buf row = {0};
+	size_t used = text_width(indent), i;
+
+	buf_add_text(&row, indent);
+	for (i = 0; i < t->columns; i++) {
+		/* A column in which no row has anything takes no room. */
+		if (!widths[i])
+			continue;
+		add_cell(t, cells[i], i, widths[i], used, &row);
+		used += widths[i] + 2;
+	}
+	while (row.len && row.data[row.len - 1] == ' ')
+		row.len--;
+	(void)fprintf(to, "%s\n", buf_text(&row));
+}
+
+/* Whether hardly anything of the last column would be seen. */
+static bool is_too_wide(const struct table *t, const size_t *widths,
+			const char *indent)
+{
+	size_t used = text_width(indent), last = 0, i;
+
+	for (i = 0; i < t->columns; i++) {
+		if (!widths[i])
+			continue;
+		used += last ? last + 2 : 0;
+		last = widths[i];
+	}
+	return t->width &&
+	       used + (last < LAST_MIN ? last : LAST_MIN) > t->width;
+}
+
+/* In as many lines as it takes, no cell parted that has room in one. */
+static void print_folded(const struct table *t, char **cells,
+			 const char *indent, FILE *to)
+{
+	AUTO(buf) struct buf row = {0};
+	size_t deep = text_width(indent) + FOLD_INDENT;
+	size_t at = text_width(indent), i;
+	bool fresh = true;
+
+	buf_add_text(&row, indent);
+	for (i = 0; i < t->columns; i++) {
+		size_t wide = text_width(cells[i]);
+
+		if (!wide)
+			continue;
+		if (!fresh && at + 2 + wide > t->width) {
+			buf_printf(&row, "\n%*s", (int)deep, "");
+			at = deep;
+		} else if (!fresh) {
+			buf_add_text(&row, "  ");
+			at += 2;
+		}
+		/* Nothing begins behind what takes several lines. */
+		wide += at;
+		at = text_wrap(&row, cells[i], at, deep, t->width);
+		at = wide > t->width ? t->width : at;
+		fresh = false;
+	}
+	(void)fprintf(to, "%s\n", buf_text(&row));
+}
+
+void table_print(const struct table *t, const char *indent, FILE *to)
+{
+	size_t *widths = mem_zalloc((t->columns + 1) * sizeof(*widths));
+	bool fold;
+	size_t i;
+
+	for (i = 0; i < t->cells.count; i++) {
+		size_t len = text_width(t->cells.items[i]);
+
+		if (len > widths[i % t->columns])
+			widths[i % t->columns] = len;
+	}
+	fold = is_too_wide(t, widths, indent);
+	for (i = 0; i < t->cells.count; i += t->columns)
+		if (fold)
+			print_folded(t, t->cells.items + i, indent, to);
+		else
+			print_row(t, t->cells.items + i, widths, indent, to);
+	free(widths);
+}
+
+void table_free(struct table *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->cells.count; i++)
+		free(t->cells.items[i]);
+	VEC_FREE(&t->cells);
+	*t = (struct table){0};
+}

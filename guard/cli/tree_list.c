@@ -1,0 +1,140 @@
+#include "guard/cli/tree_list.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/chattr.h"
+#include "guard/cli/jsonstream.h"
+#include "guard/history/runview.h"
+#include "guard/jsonout.h"
+#include "guard/cli/output.h"
+#include "guard/cli/table.h"
+
+static char type_letter(uint32_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return 'd';
+	case S_IFLNK:
+		return 'l';
+	case S_IFIFO:
+		return 'p';
+	case S_IFSOCK:
+		return 's';
+	case S_IFCHR:
+		return 'c';
+	case S_IFBLK:
+		return 'b';
+	default:
+		return '-';
+	}
+}
+
+static void add_listed_name(struct buf *b, const struct entry *e)
+{
+	output_name(b, e->name);
+	if (S_ISDIR(e->mode))
+		buf_add_char(b, '/');
+}
+
+static void add_long_row(struct table *t, const struct entry *e)
+{
+	auto_free char *mode =
+		mem_printf("%c%04o", type_letter(e->mode), e->mode & 07777);
+	auto_free char *owner = mem_printf("%u:%u", e->uid, e->gid);
+	auto_free char *size = S_ISREG(e->mode)
+				       ? mem_printf("%" PRIu64, e->size)
+				       : mem_strdup("-");
+	AUTO(buf) struct buf name = {0};
+	char chattr[CHATTR_TEXT_LEN];
+
+	add_listed_name(&name, e);
+	if (e->link) {
+		buf_add_text(&name, " -> ");
+		output_name(&name, e->link);
+	}
+	if (e->chattr)
+		buf_printf(&name, "  (chattr %s)",
+			   chattr_text(e->chattr, chattr));
+	if (e->flags & ENTRY_INCOMPLETE)
+		buf_add_text(&name, "  (incomplete)");
+	table_row(t, (const char *const[]){mode, owner, size,
+					   output_time(e->mtime),
+					   buf_text(&name)});
+}
+
+static json_t *json_entry(const struct entry *e)
+{
+	json_t *object = json_object();
+	char mode[16], chattr[CHATTR_TEXT_LEN];
+
+	(void)snprintf(mode, sizeof(mode), "%04o", e->mode & 07777);
+	jsonout_text(object, "name", e->name);
+	jsonout_text(object, "type", jsonout_type(e->mode));
+	jsonout_text(object, "mode", mode);
+	jsonout_number(object, "uid", e->uid);
+	jsonout_number(object, "gid", e->gid);
+	jsonout_time(object, "mtime", e->mtime);
+	if (S_ISREG(e->mode))
+		jsonout_number(object, "size", e->size);
+	if (e->chattr)
+		jsonout_text(object, "chattr", chattr_text(e->chattr, chattr));
+	if (e->link)
+		jsonout_text(object, "target", e->link);
+	(void)json_object_set_new(object, "incomplete",
+				  json_boolean(e->flags & ENTRY_INCOMPLETE));
+	return object;
+}
+
+static void print_listed_entry(const struct entry *e, enum tree_list_form form,
+			       struct table *t, json_t *array)
+{
+	AUTO(buf) struct buf b = {0};
+
+	switch (form) {
+	case TREE_LIST_LONG:
+		add_long_row(t, e);
+		break;
+	case TREE_LIST_RAW:
+		(void)printf("%s%c", e->name, '\0');
+		break;
+	case TREE_LIST_JSON:
+		(void)json_array_append_new(array, json_entry(e));
+		break;
+	default:
+		add_listed_name(&b, e);
+		(void)printf("%s\n", buf_text(&b));
+	}
+}
+
+void tree_list_entries(const struct tree *tree, enum tree_list_form form)
+{
+	AUTO(table) struct table t = {.columns = 5};
+	json_t *array = json_array(), *document;
+	size_t i;
+
+	for (i = 0; i < tree->count; i++)
+		print_listed_entry(&tree->entries[i], form, &t, array);
+	table_print(&t, "", stdout);
+	if (form == TREE_LIST_JSON) {
+		document = json_object();
+		jsonout_text(document, "schema", "guard.ls/1");
+		(void)json_object_set_new(document, "entries",
+					  json_incref(array));
+		jsonstream_print(document);
+	}
+	json_decref(array);
+}
+
+int tree_list(struct store *store, const struct entry *e,
+	      enum tree_list_form form, struct err *err)
+{
+	AUTO(tree) struct tree tree = {0};
+
+	if (runview_load_tree(store, e, &tree, err) < 0)
+		return -err->num;
+	tree_list_entries(&tree, form);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/*
+ * A folder of a snapshot as a list on stdout, for ls and show.
+ */
+#ifndef GUARD_CLI_TREE_LIST_H
+#define GUARD_CLI_TREE_LIST_H
+
+#include "snapshot/tree/tree.h"
+
+enum tree_list_form {
+	TREE_LIST_NAMES, /* escaped, a folder with '/' behind it */
+	TREE_LIST_LONG, /* mode, owner, size, time, name, target of a link */
+	TREE_LIST_RAW, /* names as they are, each ended by NUL */
+	TREE_LIST_JSON,
+};
+
+/* e: a folder lists what is in it, anything else itself. */
+int tree_list(struct store *store, const struct entry *e,
+	      enum tree_list_form form, struct err *err);
+
+/* The entries of one folder, in their order. */
+void tree_list_entries(const struct tree *tree, enum tree_list_form form);
+
+#endif
