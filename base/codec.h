@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 
+/* Appends one value to the buffer. */
 void enc_u8(struct buf *b, uint8_t v);
 void enc_u16(struct buf *b, uint16_t v);
 void enc_u32(struct buf *b, uint32_t v);
@@ -40,6 +41,7 @@ static inline struct dec dec_start(const void *data, size_t len)
 	return (struct dec){.at = p, .end = p + len};
 }
 
+/* Reads one value; 0 when the bytes are short or invalid. */
 uint8_t dec_u8(struct dec *d);
 uint16_t dec_u16(struct dec *d);
 uint32_t dec_u32(struct dec *d);

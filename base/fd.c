@@ -20,12 +20,15 @@ void fd_close(int *fd)
 	errno = saved;
 }
 
-ssize_t fd_read(int fd, void *data, size_t len)
+/* Reads at *offset, or at the file position when offset is NULL. */
+static ssize_t read_all(int fd, char *data, size_t len, const uint64_t *offset)
 {
 	size_t done = 0;
 
 	while (done < len) {
-		ssize_t n = read(fd, (char *)data + done, len - done);
+		ssize_t n = offset ? pread(fd, data + done, len - done,
+					   (off_t)(*offset + done))
+				   : read(fd, data + done, len - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -36,58 +39,45 @@ ssize_t fd_read(int fd, void *data, size_t len)
 		done += (size_t)n;
 	}
 	return (ssize_t)done;
+}
+
+ssize_t fd_read(int fd, void *data, size_t len)
+{
+	return read_all(fd, data, len, NULL);
 }
 
 ssize_t fd_pread(int fd, void *data, size_t len, uint64_t offset)
 {
+	return read_all(fd, data, len, &offset);
+}
+
+static int write_all(int fd, const char *data, size_t len,
+		     const uint64_t *offset)
+{
 	size_t done = 0;
 
 	while (done < len) {
-		ssize_t n = pread(fd, (char *)data + done, len - done,
-				  (off_t)(offset + done));
+		ssize_t n = offset ? pwrite(fd, data + done, len - done,
+					    (off_t)(*offset + done))
+				   : write(fd, data + done, len - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -1;
-		if (n == 0)
-			break;
 		done += (size_t)n;
 	}
-	return (ssize_t)done;
+	return 0;
 }
 
 int fd_write(int fd, const void *data, size_t len)
 {
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = write(fd, (const char *)data + done, len - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		done += (size_t)n;
-	}
-	return 0;
+	return write_all(fd, data, len, NULL);
 }
 
 int fd_pwrite(int fd, const void *data, size_t len, uint64_t offset)
 {
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = pwrite(fd, (const char *)data + done, len - done,
-				   (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		done += (size_t)n;
-	}
-	return 0;
+	return write_all(fd, data, len, &offset);
 }
 
 int fd_slurp(int fd, size_t max, struct buf *to, struct err *err)

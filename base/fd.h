@@ -56,6 +56,7 @@ struct fd_proc_path {
 	char text[32];
 };
 
+/* Formats the path of a descriptor. */
 struct fd_proc_path fd_proc_path(int fd);
 
 /* As fchmod(2), also for O_PATH descriptors, which fchmod(2) refuses. Returns

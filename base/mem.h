@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+/* Allocates len bytes, never NULL; mem_zalloc() fills them with zeros. The
+ * results of all functions here are for free(3). */
 void *mem_alloc(size_t len) __attribute__((malloc));
 void *mem_zalloc(size_t len) __attribute__((malloc));
 /* Resizes an array to count items of size bytes; an overflow ends the process.
@@ -39,6 +41,8 @@ struct names {
 	size_t count, capacity;
 };
 
+/* names_free() frees all texts and empties the list; names_add() appends a
+ * copy. */
 void names_free(struct names *t);
 void names_add(struct names *t, const char *text);
 

@@ -20,6 +20,8 @@ struct cached_block {
 	unsigned int users; /* for the cache only */
 };
 
+/* Makes an empty cache. blockcache_free() sets *cache to NULL; no block may be
+ * held then. */
 struct blockcache *blockcache_new(void);
 void blockcache_free(struct blockcache **cache);
 

@@ -32,6 +32,7 @@ struct chunklist {
 	size_t count, capacity;
 };
 
+/* Frees the runs and empties the list. */
 void chunklist_free(struct chunklist *list);
 
 /* Appends a run and adds its length to the size. */

@@ -22,6 +22,7 @@ struct known_missing_list {
 	size_t count, capacity;
 };
 
+/* Frees the items and empties the list. */
 void known_missing_list_free(struct known_missing_list *list);
 
 /* Appends a path of the snapshot with this sequence number. */

@@ -32,8 +32,8 @@ struct longfile_job {
 
 /* Passes [pos, end) to the chunker. Returns 0 for all of it, 1 at the end of
  * the file, 2 when a reusable run follows. */
-static int add_data_range(struct longfile_job *c, struct stream *in,
-			  uint64_t end, struct err *err)
+static int chunk_data_range(struct longfile_job *c, struct stream *in,
+			    uint64_t end, struct err *err)
 {
 	const unsigned char *data;
 	ssize_t n;
@@ -64,7 +64,7 @@ static int add_data_until_cut(struct longfile_job *c, struct err *err)
 	return got > 0 ? 2 : got < 0 ? got : (size_t)n < want;
 }
 
-/* Chunks from pos on; result as in add_data_range(). ahead: the range may be
+/* Chunks from pos on; result as in chunk_data_range(). ahead: the range may be
  * long. */
 static int chunk_from_position(struct longfile_job *c, bool ahead,
 			       struct err *err)
@@ -85,7 +85,7 @@ static int chunk_from_position(struct longfile_job *c, bool ahead,
 		c->pos = start;
 		if (!more)
 			return 1;
-		got = add_data_range(c, in, end, err);
+		got = chunk_data_range(c, in, end, err);
 	}
 	return got;
 }

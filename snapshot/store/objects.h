@@ -40,6 +40,7 @@ struct objects {
 	size_t head_count; /* a power of two */
 };
 
+/* Frees the table and empties it. */
 void objects_free(struct objects *o);
 
 /* Adds an object and returns it, valid until the next call. */
