@@ -62,13 +62,6 @@ void dirlist_sort(struct dirlist *list)
 	SORT_BY_TEXT(list->items, list->count, name);
 }
 
-static void add_dirent(struct dirlist *list, const struct kernel_dirent *d)
-{
-	dirlist_add(list, d->name, strlen(d->name));
-	list->items[list->count - 1].ino = d->ino;
-	list->items[list->count - 1].type = d->type;
-}
-
 int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -87,10 +80,13 @@ int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 		for (at = 0; at < len;) {
 			struct kernel_dirent *d = (void *)(dents + at);
 
-			if (strcmp(d->name, ".") != 0 &&
-			    strcmp(d->name, "..") != 0)
-				add_dirent(&list, d);
 			at += d->len;
+			if (strcmp(d->name, ".") == 0 ||
+			    strcmp(d->name, "..") == 0)
+				continue;
+			dirlist_add(&list, d->name, strlen(d->name));
+			list.items[list.count - 1].ino = d->ino;
+			list.items[list.count - 1].type = d->type;
 		}
 	}
 	dirlist_sort(&list);

@@ -322,11 +322,6 @@ bool reader_next(struct reader *r, struct reader_file *ret)
 
 /* --- syncs --- */
 
-static int sync_file_plain(int fd)
-{
-	return fsync(fd) < 0 ? errno : 0;
-}
-
 /* Syncs one batch. Returns the first failure or 0; -1: the ring is unusable. */
 static int sync_batch(struct io_uring *ring, const int *fds, unsigned int count)
 {
@@ -377,7 +372,7 @@ int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err)
 			use = false;
 		if (!use) {
 			n = 1;
-			got = sync_file_plain(fds[i]);
+			got = fsync(fds[i]) < 0 ? errno : 0;
 		}
 		if (got > 0 && !num)
 			num = got;
