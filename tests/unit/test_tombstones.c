@@ -1,4 +1,4 @@
-/* Snapshots whose files are gone: by prune, or by somebody's hand. */
+/* Snapshots whose files are missing: removed by prune, or deleted by hand. */
 /* users: one */
 #include "tests/unit/snap_fixture.h"
 

@@ -1,5 +1,5 @@
 /*
- * Many parts by two threads.
+ * base/parallel_for.h: independent parts in two threads.
  */
 /* users: one */
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Long files that are known from their version before, by marks. */
+/* Reuse of the chunks of a long file's previous version, by their tags. */
 /* users: one */
 #include "snapshot/walk/take.h"
 #include "snapshot/store/chunk.h"
