@@ -61,10 +61,10 @@ int apply_log_add(const struct session *s, size_t dir, uint64_t before,
 	if (got < 0 && got != -ENOENT)
 		return got;
 	record_add(&r, applied, value);
-	for (i = 0; i < plan->step_count; i++)
-		if (plan->steps[i].how == STEP_MERGED ||
-		    plan->steps[i].how == STEP_MARKED)
-			record_add(&r, merged, plan->steps[i].path);
+	for (i = 0; i < plan->steps.count; i++)
+		if (plan->steps.items[i].how == STEP_MERGED ||
+		    plan->steps.items[i].how == STEP_MARKED)
+			record_add(&r, merged, plan->steps.items[i].path);
 	return save_apply_log(s, &r, err);
 }
 

@@ -141,7 +141,7 @@ static int list_unread(struct context *c, struct project *p,
 					  err) < 0)
 			return -err->num;
 	}
-	ingest_hint_sort(p->hints, p->hint_count);
+	ingest_hint_sort(p->hints.items, p->hints.count);
 	return count;
 }
 

@@ -355,14 +355,14 @@ static int add_root_txns(struct txn_all *all,
 	size_t i, n = 0;
 
 	for (i = 0; i < count; i++)
-		if (roots[i].plan->step_count)
+		if (roots[i].plan->steps.count)
 			(void)journal_add_root(&all->journal,
 					       roots[i].project->path);
 	txn_all_make_roots(all);
 	for (i = 0; i < count; i++) {
 		struct txn *t = &all->roots[n];
 
-		if (!roots[i].plan->step_count)
+		if (!roots[i].plan->steps.count)
 			continue;
 		t->project = roots[i].project;
 		t->before = roots[i].before;
@@ -385,7 +385,7 @@ static int check_root_is_free(const struct transaction_root *root,
 	auto_free char *joined =
 		journal_join_first(root->project->workspace_fd);
 
-	if (root->plan->conflict_count)
+	if (root->plan->conflicts.count)
 		return fail(err, EINVAL, "a plan with conflicts");
 	if (has_journal(root->project->workspace_fd) || joined)
 		return fail(err, EBUSY,

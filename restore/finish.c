@@ -237,8 +237,7 @@ void txn_add_ingest_hints(struct txn *t)
 		if (!ino || !S_ISREG(op->to->mode) ||
 		    (!unreadable && !ctime.sec))
 			continue;
-		GROW(p->hints, p->hint_count, p->hint_capacity);
-		p->hints[p->hint_count++] = (struct ingest_hint){
+		*VEC_ADD(&p->hints) = (struct ingest_hint){
 			.ino = ino,
 			.size = op->to->size,
 			.mtime = op->to->mtime,
@@ -248,6 +247,6 @@ void txn_add_ingest_hints(struct txn *t)
 				    op->to->attrs.type == OBJECT_NONE,
 		};
 	}
-	ingest_hint_sort(p->hints, p->hint_count);
+	ingest_hint_sort(p->hints.items, p->hints.count);
 	save_unreadable_dirs(t);
 }

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "base/sorted.h"
+#include "base/vec.h"
 #include "overlay/scan.h"
 #include "restore/transaction_private.h"
 #include "snapshot/tree/attrset.h"
@@ -40,16 +41,16 @@ char **move_from_upper_choose(const struct plan *plan)
 	char **list = NULL;
 	size_t i, end, count = 0;
 
-	for (i = 0; i < plan->step_count && count < DIRS_MAX; i = end) {
-		const struct step *top = &plan->steps[i];
+	for (i = 0; i < plan->steps.count && count < DIRS_MAX; i = end) {
+		const struct step *top = &plan->steps.items[i];
 
 		end = i + 1;
 		if (!is_plain_create(top) || !S_ISDIR(top->to.mode) ||
 		    !*top->path)
 			continue;
-		while (end < plan->step_count &&
-		       is_plain_create(&plan->steps[end]) &&
-		       path_below(plan->steps[end].path, top->path))
+		while (end < plan->steps.count &&
+		       is_plain_create(&plan->steps.items[end]) &&
+		       path_below(plan->steps.items[end].path, top->path))
 			end++;
 		if (end - i <= ENTRIES_MIN)
 			continue;
@@ -255,26 +256,23 @@ static int compare_inode_numbers(const void *a, const void *b)
 static bool all_hardlinks_inside(const struct upper_match *m)
 {
 	const struct op *ops = m->txn->part->ops.items;
-	size_t count = 0, capacity = 0, i, n;
-	auto_free struct name *names = NULL;
+	VEC(struct name) names = {0};
+	size_t i, n = 0;
+	bool inside = true;
 
-	for (i = m->top; i < m->end; i++) {
-		if (ops[i].nlink < 2)
-			continue;
-		GROW(names, count, capacity);
-		names[count++] = (struct name){.ino = ops[i].new_ino,
-					       .nlink = ops[i].nlink};
-	}
-	if (count)
-		qsort(names, count, sizeof(*names), compare_inode_numbers);
-	for (i = 0; i < count; i += n) {
-		for (n = 1; i + n < count; n++)
-			if (names[i + n].ino != names[i].ino)
+	for (i = m->top; i < m->end; i++)
+		if (ops[i].nlink > 1)
+			*VEC_ADD(&names) = (struct name){.ino = ops[i].new_ino,
+							 .nlink = ops[i].nlink};
+	VEC_SORT(&names, compare_inode_numbers);
+	for (i = 0; inside && i < names.count; i += n) {
+		for (n = 1; i + n < names.count; n++)
+			if (names.items[i + n].ino != names.items[i].ino)
 				break;
-		if (n != names[i].nlink)
-			return false;
+		inside = n == names.items[i].nlink;
 	}
-	return true;
+	VEC_FREE(&names);
+	return inside;
 }
 
 static size_t child_ops_end(const struct journal_root *j, size_t top)

@@ -227,8 +227,8 @@ static int preflight_steps(struct txn *t, const struct plan *plan,
 	const char *top = NULL;
 	size_t i;
 
-	for (i = 0; i < plan->step_count; i++) {
-		const struct step *s = &plan->steps[i];
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
 		int got = s->kind == STEP_CREATE
 				  ? preflight_create(t, s, &top, err)
 				  : preflight_existing(t, s, opened, err);

@@ -140,7 +140,7 @@ void project_close(struct project *p)
 	free(p->path);
 	free(p->cache_path);
 	free(p->state[0]);
-	free(p->hints);
+	free(p->hints.items);
 	mem_list_free(&p->unreadable_dirs);
 	for (i = 0; i < p->recovered_count; i++) {
 		free(p->recovered[i].path);
@@ -206,7 +206,7 @@ static bool needs_cache(const struct project *p)
 	for (i = 0; p->only[i]; i++)
 		wanted += *p->only[i] &&
 			  p->only[i][strlen(p->only[i]) - 1] != '/';
-	return p->hint_count < wanted;
+	return p->hints.count < wanted;
 }
 
 static int take_project_snapshot(struct store *store, struct project *p,
@@ -223,8 +223,8 @@ static int take_project_snapshot(struct store *store, struct project *p,
 	options->skip_prefix = p->staging ? TRANSACTION_STAGING_PREFIX : NULL;
 	options->only = p->only;
 	options->moved_since = p->moved_since;
-	options->hints = p->hints;
-	options->hint_count = p->hint_count;
+	options->hints = p->hints.items;
+	options->hint_count = p->hints.count;
 	if (meta_get(p->fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(p->path));
 	if (m.nlink)
@@ -262,8 +262,7 @@ int project_add_hint(struct project *p, const char *path, const struct entry *e,
 	if (timestamp_compare(m.ctime, when) > 0 &&
 	    !take_mmap_updates_times(p->fd))
 		return 0;
-	GROW(p->hints, p->hint_count, p->hint_capacity);
-	p->hints[p->hint_count++] = (struct ingest_hint){
+	*VEC_ADD(&p->hints) = (struct ingest_hint){
 		.ino = m.ino,
 		.size = e->size,
 		.mtime = e->mtime,

@@ -24,6 +24,7 @@
 #define GUARD_RESTORE_TRANSACTION_H
 
 #include "base/atomic.h"
+#include "base/vec.h"
 #include "overlay/change_list.h"
 #include "restore/applied_ops.h"
 #include "restore/plan/plan.h"
@@ -57,8 +58,7 @@ struct project {
 	/* take_options.moved_since of the snapshots. */
 	struct timestamp moved_since;
 	/* Files written by the transaction: take_options.hints. */
-	struct ingest_hint *hints;
-	size_t hint_count, hint_capacity;
+	VEC(struct ingest_hint) hints;
 	/* The operations of the transaction that transaction_recover() ended,
 	 * one item per root. Filled in the project that was passed to it. */
 	struct recovered *recovered;

@@ -432,7 +432,7 @@ int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 		 * the action even when nothing is done in them. */
 		root->excluded =
 			i && (is_home(a, i) ? !resolve_run_home_paths(a->p)
-					    : !root->plan.step_count);
+					    : !root->plan.steps.count);
 	}
 	return 0;
 }
@@ -452,7 +452,7 @@ static int record_applied_paths(const struct apply_plan *a, struct err *err)
 			continue;
 		if (is_home(a, i) && root->after)
 			got = apply_log_add_home(s, before, root->after, err);
-		else if (!is_home(a, i) && root->plan.step_count)
+		else if (!is_home(a, i) && root->plan.steps.count)
 			got = apply_log_add(s, i, before, root->after,
 					    &root->plan, err);
 		if (got < 0)
@@ -505,7 +505,7 @@ static int announce_apply(struct apply_plan *a, bool moved_dirs,
 	struct session *s = &a->p->session;
 
 	return s->live || (!moved_dirs &&
-			   a->change.roots[0].plan.step_count < MANY_STEPS)
+			   a->change.roots[0].plan.steps.count < MANY_STEPS)
 		       ? 0
 		       : session_set_state(s, RUN_APPLYING, err);
 }

@@ -42,9 +42,9 @@ int apply_report_markers(struct apply_plan *a, bool done)
 	if (!a->change.counts.marked)
 		return STATUS_OK;
 	for (k = 0; k < a->change.root_count; k++)
-		for (i = 0; i < a->change.roots[k].plan.step_count; i++)
+		for (i = 0; i < a->change.roots[k].plan.steps.count; i++)
 			warn_of_markers(&a->change.roots[k].plan,
-					&a->change.roots[k].plan.steps[i],
+					&a->change.roots[k].plan.steps.items[i],
 					done);
 	if (done)
 		report_warning("%s to be put right by hand: applied, with "

@@ -85,7 +85,7 @@ bool changeset_has_steps(const struct changeset *set)
 	size_t i;
 
 	for (i = 0; i < set->root_count; i++)
-		if (set->roots[i].plan.step_count)
+		if (set->roots[i].plan.steps.count)
 			return true;
 	return false;
 }
@@ -125,8 +125,8 @@ static void list_applied_ops(const struct plan *plan, struct applied_ops *to)
 {
 	size_t i;
 
-	for (i = 0; i < plan->step_count; i++)
-		applied_ops_add(to, plan->steps[i].path, &plan->steps[i].to);
+	for (i = 0; i < plan->steps.count; i++)
+		applied_ops_add(to, plan->steps.items[i].path, &plan->steps.items[i].to);
 	applied_ops_sort(to);
 }
 

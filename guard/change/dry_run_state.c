@@ -27,16 +27,16 @@ void dry_run_state_add(struct dry_run_state *t, const char *dir,
 {
 	size_t i;
 
-	for (i = 0; i < plan->step_count; i++) {
+	for (i = 0; i < plan->steps.count; i++) {
 		struct dry_run_change *change;
 
 		GROW(t->items, t->count, t->capacity);
 		change = &t->items[t->count++];
 		*change = (struct dry_run_change){
 			.dir = mem_strdup(dir),
-			.path = mem_strdup(plan->steps[i].path),
+			.path = mem_strdup(plan->steps.items[i].path),
 		};
-		entry_copy(&change->to, &plan->steps[i].to);
+		entry_copy(&change->to, &plan->steps.items[i].to);
 	}
 }
 

@@ -37,17 +37,17 @@ static int collect_plan_moves(struct store *store, const struct plan *plan,
 	bool any = false;
 	size_t i;
 
-	for (i = 0; i < plan->step_count; i++)
-		any |= plan->steps[i].kind == STEP_CREATE;
-	for (i = 0; any && i < plan->step_count; i++) {
-		d.path = plan->steps[i].path;
-		if (plan->steps[i].kind == STEP_DELETE &&
-		    tree_each(store, &plan->steps[i].from, add_plan_deletion,
-			      &d, err) < 0)
+	for (i = 0; i < plan->steps.count; i++)
+		any |= plan->steps.items[i].kind == STEP_CREATE;
+	for (i = 0; any && i < plan->steps.count; i++) {
+		d.path = plan->steps.items[i].path;
+		if (plan->steps.items[i].kind == STEP_DELETE &&
+		    tree_each(store, &plan->steps.items[i].from,
+			      add_plan_deletion, &d, err) < 0)
 			return -err->num;
 	}
-	for (i = 0; to->moves.deleted.count && i < plan->step_count; i++) {
-		const struct step *s = &plan->steps[i];
+	for (i = 0; to->moves.deleted.count && i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
 
 		if (s->kind == STEP_CREATE && s->how == STEP_PLAIN &&
 		    !path_has_part(s->path, ".git"))

@@ -34,8 +34,8 @@ int plan_summary_count(struct store *store, const struct plan *plan,
 
 	if (plan_moves_make(store, plan, &moves, err) < 0)
 		return -err->num;
-	for (i = 0; i < plan->step_count; i++) {
-		const struct step *s = &plan->steps[i];
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
 
 		if (s->how == STEP_MERGED)
 			n.merged++;
@@ -146,22 +146,25 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 	json_t *refused = json_array();
 	size_t i;
 
-	for (i = 0; i < plan->step_count; i++)
-		(void)json_array_append_new(steps, json_step(&plan->steps[i]));
-	for (i = 0; i < plan->refusal_count; i++)
+	for (i = 0; i < plan->steps.count; i++)
+		(void)json_array_append_new(steps,
+					    json_step(&plan->steps.items[i]));
+	for (i = 0; i < plan->refusals.count; i++)
 		(void)json_array_append_new(
 			refused,
-			json_path(plan->refusals[i].path, "reason",
-				  refusal_text(plan->refusals[i].kind)));
+			json_path(plan->refusals.items[i].path, "reason",
+				  refusal_text(plan->refusals.items[i].kind)));
 	(void)json_object_set_new(object, "steps", steps);
 	(void)json_object_set_new(
 		object, "conflicts",
-		json_conflicts(plan->conflicts, plan->conflict_count));
+		json_conflicts(plan->conflicts.items, plan->conflicts.count));
 	(void)json_object_set_new(object, "refused", refused);
-	(void)json_object_set_new(object, "kept",
-				  json_conflicts(plan->kept, plan->kept_count));
-	(void)json_object_set_new(object, "over",
-				  json_conflicts(plan->over, plan->over_count));
+	(void)json_object_set_new(
+		object, "kept",
+		json_conflicts(plan->kept.items, plan->kept.count));
+	(void)json_object_set_new(
+		object, "over",
+		json_conflicts(plan->over.items, plan->over.count));
 	jsonout_number(object, "already", plan->already);
 	jsonout_number(object, "git_left", plan->git_skipped);
 	add_moves_json(store, plan, object);

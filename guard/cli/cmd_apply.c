@@ -178,7 +178,7 @@ static void print_nothing_left(struct apply *a)
 
 	for (i = 0; i < a->in.change.root_count; i++) {
 		already |= a->in.change.roots[i].plan.already > 0;
-		kept |= a->in.change.roots[i].plan.kept_count > 0;
+		kept |= a->in.change.roots[i].plan.kept.count > 0;
 	}
 	output_print("nothing is left to do%s",
 		     already && !kept ? ": all of it is in the project already"
@@ -261,12 +261,12 @@ static bool may_ask(const struct apply *a)
 	size_t i;
 
 	if (a->o->yes || a->o->dry || a->o->json || !isatty(STDIN_FILENO) ||
-	    !isatty(STDERR_FILENO) || plan->conflict_count)
+	    !isatty(STDERR_FILENO) || plan->conflicts.count)
 		return false;
-	for (i = 0; i < plan->refusal_count; i++)
-		if (plan->refusals[i].kind == REFUSED_NODE)
+	for (i = 0; i < plan->refusals.count; i++)
+		if (plan->refusals.items[i].kind == REFUSED_NODE)
 			return false;
-	return plan->refusal_count > 0;
+	return plan->refusals.count > 0;
 }
 
 /* What is listed is all that would be done with a yes to each of them. */
@@ -280,10 +280,9 @@ static int make_apply_plan(struct apply *a, struct err *err)
 		return -err->num;
 	if (!may_ask(a))
 		return 0;
-	a->askable = plan->refusals;
-	a->askable_count = plan->refusal_count;
-	plan->refusals = NULL;
-	plan->refusal_count = plan->refusal_capacity = 0;
+	a->askable = plan->refusals.items;
+	a->askable_count = plan->refusals.count;
+	memset(&plan->refusals, 0, sizeof(plan->refusals));
 	for (i = 0; i < a->askable_count; i++)
 		mem_list_add(&a->in.agreed, a->askable[i].path);
 	return apply_plan_make(&a->in, a->o->resolve, err);
@@ -295,7 +294,7 @@ static int ask_about_refused(struct apply *a, struct err *err)
 	bool all = true;
 	size_t i;
 
-	if (!a->askable_count || a->in.change.roots[0].plan.conflict_count)
+	if (!a->askable_count || a->in.change.roots[0].plan.conflicts.count)
 		return 0;
 	mem_list_free(&a->in.agreed);
 	if (parse_yes_to_paths(a, err) < 0)

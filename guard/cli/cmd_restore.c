@@ -192,7 +192,7 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	*ret = STATUS_OK;
 	print_unchanged_count(r);
 	plan_print_owners(&r->root->plan);
-	if (!r->root->plan.step_count) {
+	if (!r->root->plan.steps.count) {
 		output_print("nothing is to be done: all of it is there%s",
 			     r->root->plan.left ? "" : " as it was stored");
 		if (!r->root->plan.left)

@@ -203,7 +203,7 @@ static int snapshot_undo_root(struct undo_command *u, size_t index,
 	if (tree_diff(u->c->store, &r->left.root, &r->wanted.root,
 		      record_unreadable, &search, err) < 0)
 		return -err->num;
-	ingest_hint_sort(project->hints, project->hint_count);
+	ingest_hint_sort(project->hints.items, project->hints.count);
 	return changeset_inspect_root(&u->change, index, "pre-undo",
 				      u->last.run_id, err);
 }
@@ -395,8 +395,8 @@ static bool print_unread_paths(const struct undo_command *u, size_t index)
 	bool any = false;
 	size_t i;
 
-	for (i = 0; i < root->plan.conflict_count; i++) {
-		const struct conflict *c = &root->plan.conflicts[i];
+	for (i = 0; i < root->plan.conflicts.count; i++) {
+		const struct conflict *c = &root->plan.conflicts.items[i];
 
 		if (c->kind != CONFLICT_INCOMPLETE)
 			continue;

@@ -123,8 +123,8 @@ int plan_print(struct store *store, const struct plan *plan, struct err *err)
 
 	if (plan_moves_make(store, plan, &moves, err) < 0)
 		return -err->num;
-	for (i = 0; i < plan->step_count; i++) {
-		const struct step *s = &plan->steps[i];
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
 		struct printed_deletion d = {plan, &moves, s->path};
 
 		if (s->kind == STEP_DELETE &&
@@ -133,8 +133,8 @@ int plan_print(struct store *store, const struct plan *plan, struct err *err)
 	}
 	print_plan_moves(&moves, plan->prefix);
 	for (k = 0; k < sizeof(order) / sizeof(order[0]); k++)
-		for (i = 0; i < plan->step_count; i++) {
-			const struct step *s = &plan->steps[i];
+		for (i = 0; i < plan->steps.count; i++) {
+			const struct step *s = &plan->steps.items[i];
 
 			if (s->kind == STEP_CREATE &&
 			    plan_moves_has(&moves, s->path, true))
@@ -150,8 +150,8 @@ void plan_print_owners(const struct plan *plan)
 {
 	size_t owner_changes = 0, kept = 0, i;
 
-	for (i = 0; i < plan->step_count; i++) {
-		const struct step *s = &plan->steps[i];
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
 
 		owner_changes += changes_owner(s);
 		/* What was another's before it was ours. */
@@ -188,13 +188,15 @@ void plan_print_choices(const struct plan *plan)
 {
 	size_t i;
 
-	for (i = 0; i < plan->kept_count; i++) {
-		auto_free char *text = conflict_line(plan, &plan->kept[i]);
+	for (i = 0; i < plan->kept.count; i++) {
+		auto_free char *text =
+			conflict_line(plan, &plan->kept.items[i]);
 
 		report_note("yours stays: %s", text);
 	}
-	for (i = 0; i < plan->over_count; i++) {
-		auto_free char *text = conflict_line(plan, &plan->over[i]);
+	for (i = 0; i < plan->over.count; i++) {
+		auto_free char *text =
+			conflict_line(plan, &plan->over.items[i]);
 
 		report_warning("your edit gives way: %s", text);
 	}
@@ -204,25 +206,27 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy)
 {
 	size_t i;
 
-	for (i = 0; i < plan->conflict_count; i++) {
-		auto_free char *text = conflict_line(plan, &plan->conflicts[i]);
+	for (i = 0; i < plan->conflicts.count; i++) {
+		auto_free char *text =
+			conflict_line(plan, &plan->conflicts.items[i]);
 
 		report_warning("conflict: %s", text);
 	}
-	for (i = 0; i < plan->refusal_count; i++) {
+	for (i = 0; i < plan->refusals.count; i++) {
 		auto_free char *path =
 			mem_printf("%s%s", plan->prefix ? plan->prefix : "",
-				   plan->refusals[i].path);
+				   plan->refusals.items[i].path);
 
 		report_warning("refused: %s: %s", text_quote(path),
-			       refusal_text(plan->refusals[i].kind));
+			       refusal_text(plan->refusals.items[i].kind));
 	}
-	if (plan->conflict_count && remedy)
+	if (plan->conflicts.count && remedy)
 		report_note("%s", remedy);
-	if (plan->refusal_count)
+	if (plan->refusals.count)
 		report_note("%sname the paths that you want without those that "
 			    "are refused, or agree to one by guard apply "
 			    "--yes-to PATH (not to nodes and sockets)",
-			    plan->conflict_count ? "" : "nothing is applied: ");
-	return plan->conflict_count || plan->refusal_count;
+			    plan->conflicts.count ? ""
+						  : "nothing is applied: ");
+	return plan->conflicts.count || plan->refusals.count;
 }

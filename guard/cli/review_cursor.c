@@ -82,11 +82,11 @@ static bool part_matches(struct review *r, struct review_item *item,
 		if (regexec(regex, review_entry_at(r, item, i)->path, 0, NULL,
 			    0) == 0)
 			return true;
-	for (i = 0; hunk && i < hunk->count; i++) {
-		auto_free char *line =
-			mem_strndup(hunk->lines[i].text, hunk->lines[i].len);
+	for (i = 0; hunk && i < hunk->lines.count; i++) {
+		auto_free char *line = mem_strndup(hunk->lines.items[i].text,
+						   hunk->lines.items[i].len);
 
-		if (hunk->lines[i].kind != ' ' &&
+		if (hunk->lines.items[i].kind != ' ' &&
 		    regexec(regex, line, 0, NULL, 0) == 0)
 			return true;
 	}

@@ -263,13 +263,13 @@ static bool has_unshown_changes(struct apply_plan *a)
 	for (k = 0; k < a->change.root_count; k++) {
 		const struct plan *plan = &a->change.roots[k].plan;
 
-		n += plan->over_count;
-		for (i = 0; i < plan->step_count; i++) {
+		n += plan->over.count;
+		for (i = 0; i < plan->steps.count; i++) {
 			auto_free char *path =
 				mem_printf("%s%s", plan->prefix ?: "",
-					   plan->steps[i].path);
+					   plan->steps.items[i].path);
 
-			if (plan->steps[i].how != STEP_MERGED)
+			if (plan->steps.items[i].how != STEP_MERGED)
 				continue;
 			output_print("both changed it, and it is merged: %s",
 				     text_quote(path));

@@ -103,12 +103,12 @@ static void print_hunk(const struct hunk *h, size_t most)
 		     output_style(STYLE_HUNK), h->old_at + (h->old_count > 0),
 		     h->old_count, h->new_at + (h->new_count > 0), h->new_count,
 		     h->edited ? "  edited" : "", output_style(STYLE_NONE));
-	for (i = 0; i < h->count; i++) {
+	for (i = 0; i < h->lines.count; i++) {
 		if (!has_line_left(&lines)) {
-			print_cut_note(h->count - i);
+			print_cut_note(h->lines.count - i);
 			return;
 		}
-		print_hunk_line(&h->lines[i]);
+		print_hunk_line(&h->lines.items[i]);
 	}
 }
 

@@ -64,8 +64,8 @@ static void mark_refused(const struct plan *plan, struct review_entry *e)
 {
 	size_t i;
 
-	for (i = 0; plan && i < plan->refusal_count; i++) {
-		const struct refusal *r = &plan->refusals[i];
+	for (i = 0; plan && i < plan->refusals.count; i++) {
+		const struct refusal *r = &plan->refusals.items[i];
 
 		if (r->kind == REFUSED_GIT || strcmp(r->path, e->path) != 0)
 			continue;

@@ -13,7 +13,7 @@
 
 static void hunk_done(struct hunk *h)
 {
-	free(h->lines);
+	free(h->lines.items);
 	free(h->edited);
 }
 
@@ -67,8 +67,7 @@ static void skip_lines(struct reader *r, size_t line)
 static void add_hunk_line(struct hunk *h, char kind, const char *text,
 			  size_t len)
 {
-	GROW(h->lines, h->count, h->capacity);
-	h->lines[h->count++] = (struct hunk_line){kind, text, len};
+	*VEC_ADD(&h->lines) = (struct hunk_line){kind, text, len};
 	h->old_count += kind != '+';
 	h->new_count += kind != '-';
 }
@@ -151,8 +150,8 @@ void hunks_compose(const struct hunks *h, const struct buf *old, struct buf *to)
 
 		skip_lines(&r, hunk->old_at);
 		buf_add(to, from, (size_t)(r.at - from));
-		for (k = 0; k < hunk->count; k++) {
-			const struct hunk_line *l = &hunk->lines[k];
+		for (k = 0; k < hunk->lines.count; k++) {
+			const struct hunk_line *l = &hunk->lines.items[k];
 
 			if (l->kind == ' ' ||
 			    (l->kind == '+') == hunk->accepted)
@@ -171,14 +170,14 @@ static size_t find_part(const struct hunk *h, size_t from)
 {
 	size_t i = from, gap;
 
-	while (i < h->count && h->lines[i].kind == ' ')
+	while (i < h->lines.count && h->lines.items[i].kind == ' ')
 		i++;
-	while (i < h->count && h->lines[i].kind != ' ')
+	while (i < h->lines.count && h->lines.items[i].kind != ' ')
 		i++;
 	gap = i;
-	while (i < h->count && h->lines[i].kind == ' ')
+	while (i < h->lines.count && h->lines.items[i].kind == ' ')
 		i++;
-	return i < h->count ? gap + (i - gap) / 2 + (i - gap) % 2 : 0;
+	return i < h->lines.count ? gap + (i - gap) / 2 + (i - gap) % 2 : 0;
 }
 
 bool hunks_can_split(const struct hunk *h)
@@ -199,9 +198,10 @@ void hunks_split(struct hunks *h, size_t at)
 		};
 
 		end = find_part(&whole, from);
-		for (i = from; i < (end ? end : whole.count); i++)
-			add_hunk_line(&part, whole.lines[i].kind,
-				      whole.lines[i].text, whole.lines[i].len);
+		for (i = from; i < (end ? end : whole.lines.count); i++)
+			add_hunk_line(&part, whole.lines.items[i].kind,
+				      whole.lines.items[i].text,
+				      whole.lines.items[i].len);
 		whole.old_at += part.old_count;
 		whole.new_at += part.new_count;
 		from = end;
@@ -209,11 +209,10 @@ void hunks_split(struct hunks *h, size_t at)
 			h->items[place++] = part;
 			continue;
 		}
-		GROW(h->items, h->count, h->capacity);
+		(void)VEC_ADD(h);
 		memmove(h->items + place + 1, h->items + place,
-			(h->count - place) * sizeof(*h->items));
+			(h->count - place - 1) * sizeof(*h->items));
 		h->items[place++] = part;
-		h->count++;
 	} while (end);
 	hunk_done(&whole);
 }
@@ -227,8 +226,8 @@ void hunks_print(const struct hunk *h, struct buf *to)
 	buf_printf(to, "@@ -%zu,%zu +%zu,%zu @@\n",
 		   h->old_at + (h->old_count > 0), h->old_count,
 		   h->new_at + (h->new_count > 0), h->new_count);
-	for (i = 0; i < h->count; i++) {
-		const struct hunk_line *l = &h->lines[i];
+	for (i = 0; i < h->lines.count; i++) {
+		const struct hunk_line *l = &h->lines.items[i];
 
 		buf_add_char(to, l->kind);
 		buf_add(to, l->text, l->len);
@@ -248,9 +247,9 @@ static int parse_edited(const char *at, struct hunk *to, struct err *err)
 		else if (*at == '\n')
 			/* Editors remove the blank of an empty line. */
 			add_hunk_line(to, ' ', at, 1);
-		else if (*at == '\\' && to->count &&
-			 to->lines[to->count - 1].len)
-			to->lines[to->count - 1].len--;
+		else if (*at == '\\' && to->lines.count &&
+			 to->lines.items[to->lines.count - 1].len)
+			to->lines.items[to->lines.count - 1].len--;
 		else if (*at != '#' && *at != '@')
 			return fail(err, EINVAL,
 				    "a line begins with none of ' ', '-', '+' "
@@ -263,9 +262,9 @@ static int parse_edited(const char *at, struct hunk *to, struct err *err)
 /* The next line of the old text from this index on, or NULL. */
 static const struct hunk_line *next_old_line(const struct hunk *h, size_t *at)
 {
-	while (*at < h->count && h->lines[*at].kind == '+')
+	while (*at < h->lines.count && h->lines.items[*at].kind == '+')
 		++*at;
-	return *at < h->count ? &h->lines[(*at)++] : NULL;
+	return *at < h->lines.count ? &h->lines.items[(*at)++] : NULL;
 }
 
 static int same_old(const struct hunk *a, const struct hunk *b, struct err *err)
@@ -299,8 +298,8 @@ int hunks_edit(struct hunks *h, size_t at, const char *text, struct err *err)
 	size_t i, changes = 0;
 	int got = parse_edited(new.edited, &new, err);
 
-	for (i = 0; i < new.count; i++)
-		changes += new.lines[i].kind != ' ';
+	for (i = 0; i < new.lines.count; i++)
+		changes += new.lines.items[i].kind != ' ';
 	if (got == 0 && !changes)
 		got = fail(err, ECANCELED, "nothing is left of it");
 	if (got == 0)

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 struct hunk_line {
 	char kind; /* ' ', '-' or '+' */
@@ -23,8 +24,7 @@ struct hunk_line {
 struct hunk {
 	/* Lines of the old and the new text before the hunk, and in it. */
 	size_t old_at, old_count, new_at, new_count;
-	struct hunk_line *lines;
-	size_t count, capacity;
+	VEC(struct hunk_line) lines;
 	bool accepted;
 	char *edited; /* text that its lines point into instead, or NULL */
 };

@@ -21,6 +21,7 @@
 #ifndef GUARD_RESTORE_PLAN_PLAN_H
 #define GUARD_RESTORE_PLAN_PLAN_H
 
+#include "base/vec.h"
 #include "snapshot/tree/catalog.h"
 #include "snapshot/tree/differences.h"
 
@@ -73,6 +74,11 @@ struct conflict {
 	char *path;
 };
 
+struct conflict_list {
+	struct conflict *items;
+	size_t count, capacity;
+};
+
 enum refusal_kind {
 	REFUSED_SETID, /* set-id bits or file capabilities */
 	REFUSED_NODE, /* device node or socket */
@@ -86,16 +92,12 @@ struct refusal {
 };
 
 struct plan {
-	struct step *steps; /* in the order of execution */
-	size_t step_count, step_capacity;
-	struct conflict *conflicts;
-	size_t conflict_count, conflict_capacity;
-	struct refusal *refusals;
-	size_t refusal_count, refusal_capacity;
+	VEC(struct step) steps; /* in the order of execution */
+	struct conflict_list conflicts;
+	VEC(struct refusal) refusals;
 	/* Conflicts that the user decided: paths that keep the user's version,
 	 * and paths where want replaces it. */
-	struct conflict *kept, *over;
-	size_t kept_count, kept_capacity, over_count, over_capacity;
+	struct conflict_list kept, over;
 	size_t already; /* differences that the project already has */
 	size_t git_skipped; /* changes in a .git that were skipped */
 	size_t left; /* differences skipped by missing_only */

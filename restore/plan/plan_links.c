@@ -57,10 +57,10 @@ static void collect_link_members(struct links *l)
 	struct plan *p = l->pl->plan;
 	size_t i;
 
-	l->members = mem_alloc((p->step_count + 1) * sizeof(*l->members));
-	l->steps = mem_alloc((p->step_count + 1) * sizeof(struct step *));
-	for (i = 0; i < p->step_count; i++) {
-		struct step *s = &p->steps[i];
+	l->members = mem_alloc((p->steps.count + 1) * sizeof(*l->members));
+	l->steps = mem_alloc((p->steps.count + 1) * sizeof(struct step *));
+	for (i = 0; i < p->steps.count; i++) {
+		struct step *s = &p->steps.items[i];
 
 		l->steps[i] = s;
 		if (is_member(s))
@@ -70,8 +70,8 @@ static void collect_link_members(struct links *l)
 	if (l->count)
 		qsort(l->members, l->count, sizeof(*l->members),
 		      compare_link_members);
-	if (p->step_count)
-		qsort(l->steps, p->step_count, sizeof(struct step *),
+	if (p->steps.count)
+		qsort(l->steps, p->steps.count, sizeof(struct step *),
 		      compare_step_paths);
 }
 
@@ -105,7 +105,7 @@ static int link_members_to(void *arg, const char *path, const struct entry *e,
 		return 0;
 	m = first_link_member(l, e->link_group);
 	if (!m || m->step->hardlink_to ||
-	    bsearch(path, l->steps, l->pl->plan->step_count,
+	    bsearch(path, l->steps, l->pl->plan->steps.count,
 		    sizeof(struct step *), compare_path_to_step))
 		return 0;
 	got = lookup_find(&l->pl->find_now, path, &now, err);

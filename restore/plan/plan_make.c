@@ -13,25 +13,25 @@ void plan_free(struct plan *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->step_count; i++) {
-		free(p->steps[i].path);
-		entry_free(&p->steps[i].from);
-		entry_free(&p->steps[i].to);
-		free(p->steps[i].hardlink_to);
+	for (i = 0; i < p->steps.count; i++) {
+		free(p->steps.items[i].path);
+		entry_free(&p->steps.items[i].from);
+		entry_free(&p->steps.items[i].to);
+		free(p->steps.items[i].hardlink_to);
 	}
-	for (i = 0; i < p->conflict_count; i++)
-		free(p->conflicts[i].path);
-	for (i = 0; i < p->refusal_count; i++)
-		free(p->refusals[i].path);
-	for (i = 0; i < p->kept_count; i++)
-		free(p->kept[i].path);
-	for (i = 0; i < p->over_count; i++)
-		free(p->over[i].path);
-	free(p->kept);
-	free(p->over);
-	free(p->steps);
-	free(p->conflicts);
-	free(p->refusals);
+	for (i = 0; i < p->conflicts.count; i++)
+		free(p->conflicts.items[i].path);
+	for (i = 0; i < p->refusals.count; i++)
+		free(p->refusals.items[i].path);
+	for (i = 0; i < p->kept.count; i++)
+		free(p->kept.items[i].path);
+	for (i = 0; i < p->over.count; i++)
+		free(p->over.items[i].path);
+	VEC_FREE(&p->kept);
+	VEC_FREE(&p->over);
+	VEC_FREE(&p->steps);
+	VEC_FREE(&p->conflicts);
+	VEC_FREE(&p->refusals);
 	*p = (struct plan){0};
 }
 
@@ -113,7 +113,7 @@ static int compare_step_order(const void *a, const void *b)
 
 bool plan_is_over(const struct plan *p, const char *path)
 {
-	return FIND_BY_PATH(path, p->over, p->over_count, path) != NULL;
+	return FIND_BY_PATH(path, p->over.items, p->over.count, path) != NULL;
 }
 
 /* Marks the steps that replace a change of the user. */
@@ -121,10 +121,10 @@ static void mark_over(struct plan *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->step_count && p->over_count; i++)
-		if (p->steps[i].how == STEP_PLAIN &&
-		    plan_is_over(p, p->steps[i].path))
-			p->steps[i].how = STEP_OVER;
+	for (i = 0; i < p->steps.count && p->over.count; i++)
+		if (p->steps.items[i].how == STEP_PLAIN &&
+		    plan_is_over(p, p->steps.items[i].path))
+			p->steps.items[i].how = STEP_OVER;
 }
 
 int plan_make(struct store *store, const struct entry *base,
@@ -149,13 +149,11 @@ int plan_make(struct store *store, const struct entry *base,
 
 	if (planner_run(&pl, err) < 0)
 		return err_context(err, "make the plan");
-	if (plan.step_count)
-		qsort(plan.steps, plan.step_count, sizeof(*plan.steps),
-		      compare_step_order);
+	VEC_SORT(&plan.steps, compare_step_order);
 	if (plan_links(&pl, err) < 0)
 		return err_context(err, "make the plan");
-	SORT_BY_PATH(plan.kept, plan.kept_count, path);
-	SORT_BY_PATH(plan.over, plan.over_count, path);
+	SORT_BY_PATH(plan.kept.items, plan.kept.count, path);
+	SORT_BY_PATH(plan.over.items, plan.over.count, path);
 	mark_over(&plan);
 	*ret = plan;
 	plan = (struct plan){0};

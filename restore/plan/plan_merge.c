@@ -102,7 +102,7 @@ static int push_merged_step(struct planner *pl, const struct row *row,
 			    struct err *err)
 {
 	struct row merged = {.path = row->path, .base = row->base, .want = to};
-	size_t before = pl->plan->step_count;
+	size_t before = pl->plan->steps.count;
 	int got;
 
 	if (planner_same(&row->now, to)) {
@@ -153,7 +153,7 @@ int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
 int plan_merge_dir(struct planner *pl, const struct row *row, struct err *err)
 {
 	struct entry to = row->now;
-	size_t before = pl->plan->step_count;
+	size_t before = pl->plan->steps.count;
 	int got;
 
 	if (pl->options->resolve == RESOLVE_NOT || !S_ISDIR(row->base->mode))

@@ -11,12 +11,10 @@
 
 #include "restore/plan/plan_private.h"
 
-static void add_conflict(struct conflict **list, size_t *count,
-			 size_t *capacity, enum conflict_kind kind,
+static void add_conflict(struct conflict_list *list, enum conflict_kind kind,
 			 const char *path)
 {
-	GROW(*list, *count, *capacity);
-	(*list)[(*count)++] = (struct conflict){
+	*VEC_ADD(list) = (struct conflict){
 		.kind = kind,
 		.path = mem_strdup(path),
 	};
@@ -28,18 +26,16 @@ void planner_conflict(struct planner *pl, enum conflict_kind kind,
 	struct plan *p = pl->plan;
 
 	if (pl->options->resolve == RESOLVE_OURS)
-		add_conflict(&p->kept, &p->kept_count, &p->kept_capacity, kind,
-			     path);
+		add_conflict(&p->kept, kind, path);
 	else
-		add_conflict(&p->conflicts, &p->conflict_count,
-			     &p->conflict_capacity, kind, path);
+		add_conflict(&p->conflicts, kind, path);
 }
 
 void planner_keep(struct planner *pl, enum conflict_kind kind, const char *path)
 {
 	struct plan *p = pl->plan;
 
-	add_conflict(&p->kept, &p->kept_count, &p->kept_capacity, kind, path);
+	add_conflict(&p->kept, kind, path);
 }
 
 /* A path may be replaced for two reasons: the first one is listed. */
@@ -48,9 +44,10 @@ void planner_overwrite(struct planner *pl, enum conflict_kind kind,
 {
 	struct plan *p = pl->plan;
 
-	if (p->over_count && strcmp(p->over[p->over_count - 1].path, path) == 0)
+	if (p->over.count &&
+	    strcmp(p->over.items[p->over.count - 1].path, path) == 0)
 		return;
-	add_conflict(&p->over, &p->over_count, &p->over_capacity, kind, path);
+	add_conflict(&p->over, kind, path);
 }
 
 void planner_conflict_subtree(struct planner *pl, enum conflict_kind kind,
@@ -77,8 +74,8 @@ bool planner_is_named(const struct planner *pl, const char *path)
 
 void planner_set_how(struct planner *pl, size_t from, enum step_how how)
 {
-	for (; from < pl->plan->step_count; from++)
-		pl->plan->steps[from].how = how;
+	for (; from < pl->plan->steps.count; from++)
+		pl->plan->steps.items[from].how = how;
 }
 
 /* Replaces a present entry that is no directory, or none, by the version of
@@ -133,7 +130,7 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		 const struct row *row, struct err *err)
 {
 	bool dirs = S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode);
-	size_t conflicts = pl->plan->conflict_count;
+	size_t conflicts = pl->plan->conflicts.count;
 	int got = 0;
 
 	if (kind == CONFLICT_BOTH_CHANGED && dirs)
@@ -150,7 +147,7 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		   : step_theirs(pl, row, err);
 	if (got < 0)
 		return got;
-	if (pl->plan->conflict_count == conflicts)
+	if (pl->plan->conflicts.count == conflicts)
 		planner_overwrite(pl, kind, row->path);
 	if (S_ISDIR(row->base->mode) && !S_ISDIR(row->want->mode))
 		planner_skip_below(pl, row->path);

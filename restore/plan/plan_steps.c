@@ -94,8 +94,7 @@ int step_refused(struct planner *pl, const char *path, const struct entry *from,
 
 	if (got <= 0)
 		return got;
-	GROW(p->refusals, p->refusal_count, p->refusal_capacity);
-	p->refusals[p->refusal_count++] = (struct refusal){
+	*VEC_ADD(&p->refusals) = (struct refusal){
 		.kind = kind,
 		.path = mem_strdup(path),
 	};
@@ -108,8 +107,7 @@ void step_push(struct planner *pl, enum step_kind kind, const char *path,
 	struct plan *p = pl->plan;
 	struct step *s;
 
-	GROW(p->steps, p->step_count, p->step_capacity);
-	s = &p->steps[p->step_count++];
+	s = VEC_ADD(&p->steps);
 	*s = (struct step){.kind = kind, .path = mem_strdup(path)};
 	entry_copy(&s->from, from);
 	entry_copy(&s->to, to);

@@ -443,12 +443,12 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 static void add_same_time_steps(struct planner *pl)
 {
 	const struct plan *p = pl->plan;
-	char **dirs = mem_alloc((p->step_count + 1) * sizeof(*dirs));
+	char **dirs = mem_alloc((p->steps.count + 1) * sizeof(*dirs));
 	size_t count = 0, i;
 
-	for (i = 0; i < p->step_count; i++)
-		if (p->steps[i].kind != STEP_META)
-			dirs[count++] = path_parent(p->steps[i].path);
+	for (i = 0; i < p->steps.count; i++)
+		if (p->steps.items[i].kind != STEP_META)
+			dirs[count++] = path_parent(p->steps.items[i].path);
 	if (count)
 		qsort(dirs, count, sizeof(*dirs), sorted_compare_paths);
 	for (i = 0; count && i < pl->times.count; i++) {

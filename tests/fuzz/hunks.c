@@ -49,10 +49,10 @@ static void check(const struct hunks *h)
 
 		must(hunk->old_at >= at);
 		at = hunk->old_at + hunk->old_count;
-		for (k = 0; k < hunk->count; k++) {
-			must(strchr(" +-", hunk->lines[k].kind));
-			old += hunk->lines[k].kind != '+';
-			now += hunk->lines[k].kind != '-';
+		for (k = 0; k < hunk->lines.count; k++) {
+			must(strchr(" +-", hunk->lines.items[k].kind));
+			old += hunk->lines.items[k].kind != '+';
+			now += hunk->lines.items[k].kind != '-';
 		}
 		must(old == hunk->old_count && now == hunk->new_count);
 	}

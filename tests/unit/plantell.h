@@ -24,21 +24,26 @@ static void tell(struct plan *p, struct buf *to)
 {
 	size_t i;
 
-	for (i = 0; i < p->step_count; i++)
-		buf_printf(to, " %s%s:%s", how_names[p->steps[i].how],
-			   step_names[p->steps[i].kind], p->steps[i].path);
-	for (i = 0; i < p->kept_count; i++)
-		buf_printf(to, " ours:%s:%s", conflict_names[p->kept[i].kind],
-			   p->kept[i].path);
-	for (i = 0; i < p->over_count; i++)
-		buf_printf(to, " over:%s:%s", conflict_names[p->over[i].kind],
-			   p->over[i].path);
-	for (i = 0; i < p->conflict_count; i++)
-		buf_printf(to, " !%s:%s", conflict_names[p->conflicts[i].kind],
-			   p->conflicts[i].path);
-	for (i = 0; i < p->refusal_count; i++)
-		buf_printf(to, " %s:%s", refusal_names[p->refusals[i].kind],
-			   p->refusals[i].path);
+	for (i = 0; i < p->steps.count; i++)
+		buf_printf(to, " %s%s:%s", how_names[p->steps.items[i].how],
+			   step_names[p->steps.items[i].kind],
+			   p->steps.items[i].path);
+	for (i = 0; i < p->kept.count; i++)
+		buf_printf(to, " ours:%s:%s",
+			   conflict_names[p->kept.items[i].kind],
+			   p->kept.items[i].path);
+	for (i = 0; i < p->over.count; i++)
+		buf_printf(to, " over:%s:%s",
+			   conflict_names[p->over.items[i].kind],
+			   p->over.items[i].path);
+	for (i = 0; i < p->conflicts.count; i++)
+		buf_printf(to, " !%s:%s",
+			   conflict_names[p->conflicts.items[i].kind],
+			   p->conflicts.items[i].path);
+	for (i = 0; i < p->refusals.count; i++)
+		buf_printf(to, " %s:%s",
+			   refusal_names[p->refusals.items[i].kind],
+			   p->refusals.items[i].path);
 	if (p->already)
 		buf_printf(to, " already:%zu", p->already);
 	if (p->git_skipped)
@@ -76,7 +81,7 @@ static void check_known(struct box *box, const struct entry *a,
 	with.differences = &(struct differences){0};
 	plan_free(&p);
 	ok(plan_make(box->store, a, b, c, &with, &p, &err));
-	assert_int_equal(p.step_count, 0);
+	assert_int_equal(p.steps.count, 0);
 }
 
 static char *plan_text(struct box *box, const char *base, const char *want,

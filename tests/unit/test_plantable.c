@@ -263,13 +263,14 @@ static char *words_of(const struct plan *p)
 	struct buf b = {0};
 	size_t i;
 
-	for (i = 0; i < p->step_count; i++)
-		say(&b, ", ", step_word(&p->steps[i]), p->steps[i].path);
-	say_list(&b, "stays: ", p->kept, p->kept_count);
-	say_list(&b, "over: ", p->over, p->over_count);
-	say_list(&b, "! ", p->conflicts, p->conflict_count);
-	for (i = 0; i < p->refusal_count; i++)
-		say(&b, "; ", "refused", p->refusals[i].path);
+	for (i = 0; i < p->steps.count; i++)
+		say(&b, ", ", step_word(&p->steps.items[i]),
+		    p->steps.items[i].path);
+	say_list(&b, "stays: ", p->kept.items, p->kept.count);
+	say_list(&b, "over: ", p->over.items, p->over.count);
+	say_list(&b, "! ", p->conflicts.items, p->conflicts.count);
+	for (i = 0; i < p->refusals.count; i++)
+		say(&b, "; ", "refused", p->refusals.items[i].path);
 	if (!b.len)
 		buf_add_text(&b, p->already ? "(done)" : "-");
 	(void)buf_text(&b);
@@ -308,8 +309,8 @@ static bool named(const struct plan *p, const char *path)
 {
 	size_t i;
 
-	for (i = 0; i < p->over_count; i++)
-		if (path_below(path, p->over[i].path))
+	for (i = 0; i < p->over.count; i++)
+		if (path_below(path, p->over.items[i].path))
 			return true;
 	return false;
 }
@@ -331,8 +332,9 @@ static int each_own(void *arg, const char *path, const struct entry *e,
 	if (base.mode && entry_same_content(e, &base) &&
 	    entry_same_meta(e, &base))
 		return 0;
-	for (i = 0; i < l->plan->step_count && !l->plan->conflict_count; i++) {
-		const struct step *s = &l->plan->steps[i];
+	for (i = 0; i < l->plan->steps.count && !l->plan->conflicts.count;
+	     i++) {
+		const struct step *s = &l->plan->steps.items[i];
 		bool put_together =
 			s->how == STEP_MERGED || s->how == STEP_MARKED;
 

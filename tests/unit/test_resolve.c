@@ -25,11 +25,13 @@ static char *merged_text(struct box *box, const char *base, const char *want,
 	struct err err;
 
 	ok(plan_make(box->store, &a, &b, &c, &options, &p, &err));
-	if (p.step_count != 1 || p.conflict_count || p.steps[0].how != how)
+	if (p.steps.count != 1 || p.conflicts.count ||
+	    p.steps.items[0].how != how)
 		return NULL;
-	if (p.steps[0].to.size)
-		ok(store_get(box->store, &p.steps[0].to.content, &text, &err));
-	assert_int_equal(text.len, p.steps[0].to.size);
+	if (p.steps.items[0].to.size)
+		ok(store_get(box->store, &p.steps.items[0].to.content, &text,
+			     &err));
+	assert_int_equal(text.len, p.steps.items[0].to.size);
 	(void)buf_text(&text);
 	return buf_take_text(&text);
 }
@@ -93,8 +95,8 @@ static void gives_each_of_mode_and_attributes_to_who_changed_it(void **state)
 
 	ok(plan_make(((struct box *)*state)->store, &a, &b, &c, &options, &p,
 		     &err));
-	assert_int_equal(p.step_count, 1);
-	to = &p.steps[0].to;
+	assert_int_equal(p.steps.count, 1);
+	to = &p.steps.items[0].to;
 	assert_int_equal(to->mode, S_IFREG | 0700);
 	assert_int_equal(to->attrs.type, OBJECT_ATTRSET);
 	assert_int_equal(to->size, 4);
@@ -122,15 +124,16 @@ static char *merged_meta(struct box *box, const char *base, const char *want,
 	size_t i;
 
 	ok(plan_make(box->store, &a, &b, &c, &options, &p, &err));
-	if (p.step_count != 1 || p.conflict_count ||
-	    p.steps[0].how != STEP_MERGED)
+	if (p.steps.count != 1 || p.conflicts.count ||
+	    p.steps.items[0].how != STEP_MERGED)
 		return NULL;
-	if (p.steps[0].to.attrs.type != OBJECT_NONE) {
-		ok(store_get(box->store, &p.steps[0].to.attrs, &bytes, &err));
+	if (p.steps.items[0].to.attrs.type != OBJECT_NONE) {
+		ok(store_get(box->store, &p.steps.items[0].to.attrs, &bytes,
+			     &err));
 		ok(xattrs_decode(bytes.data, bytes.len, &x, &err));
 		assert_true(x.count > 0);
 	}
-	buf_printf(&text, "%o", p.steps[0].to.mode & 07777);
+	buf_printf(&text, "%o", p.steps.items[0].to.mode & 07777);
 	for (i = 0; i < x.count; i++)
 		buf_printf(&text, " %s=%.*s", x.items[i].name,
 			   (int)x.items[i].len, (char *)x.items[i].value);
@@ -289,9 +292,9 @@ static void expect_no_merge(struct box *box, const struct buf *sides,
 	struct err err;
 
 	ok(plan_make(box->store, &base, &want, &now, &options, &p, &err));
-	assert_int_equal(p.step_count, 0);
-	assert_int_equal(p.conflict_count, 1);
-	assert_int_equal(p.conflicts[0].kind, CONFLICT_BOTH_CHANGED);
+	assert_int_equal(p.steps.count, 0);
+	assert_int_equal(p.conflicts.count, 1);
+	assert_int_equal(p.conflicts.items[0].kind, CONFLICT_BOTH_CHANGED);
 }
 
 static void merges_neither_binaries_nor_large_files_nor_links(void **state)
@@ -502,10 +505,10 @@ static bool put_together(const struct plan *p, const char *path)
 {
 	size_t i;
 
-	for (i = 0; i < p->step_count; i++)
-		if (strcmp(p->steps[i].path, path) == 0)
-			return p->steps[i].how == STEP_MERGED ||
-			       p->steps[i].how == STEP_MARKED;
+	for (i = 0; i < p->steps.count; i++)
+		if (strcmp(p->steps.items[i].path, path) == 0)
+			return p->steps.items[i].how == STEP_MERGED ||
+			       p->steps.items[i].how == STEP_MARKED;
 	return false;
 }
 
@@ -527,7 +530,7 @@ static int check_edit(void *arg, const char *path, const struct entry *base,
 		 : got && entry_same_content(&then, now) &&
 			    entry_same_meta(&then, now))
 		return 0;
-	if (!listed(c->plan->over, c->plan->over_count, path) &&
+	if (!listed(c->plan->over.items, c->plan->over.count, path) &&
 	    !put_together(c->plan, path))
 		fail_msg("%s: the edit of %s is lost in silence", c->say, path);
 	return 0;
@@ -541,8 +544,8 @@ static struct entry carried_out(struct box *box, const struct entry *now,
 	struct err err;
 	size_t i;
 
-	for (i = 0; i < p->step_count; i++) {
-		const struct step *s = &p->steps[i];
+	for (i = 0; i < p->steps.count; i++) {
+		const struct step *s = &p->steps.items[i];
 
 		if (s->kind == STEP_DELETE)
 			ok(tree_editor_remove(ed, s->path, &err));
@@ -582,10 +585,10 @@ static void check_random(struct box *box, unsigned int seed,
 	AUTO(entry) struct entry ec = tree_of(box, c);
 	ok(plan_make(box->store, &ea, &eb, &ec, &options, &p, &err));
 	if (resolve == RESOLVE_OURS)
-		assert_int_equal(p.conflict_count, 0);
+		assert_int_equal(p.conflicts.count, 0);
 	if (resolve != RESOLVE_THEIRS)
-		assert_int_equal(p.over_count, 0);
-	if (p.conflict_count)
+		assert_int_equal(p.over.count, 0);
+	if (p.conflicts.count)
 		return;
 	AUTO(entry) struct entry result = carried_out(box, &ec, &p);
 	struct checker check = {

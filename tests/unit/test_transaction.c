@@ -30,8 +30,8 @@ static void has_nothing_to_do_the_second_time(void **state)
 	ok(run(b, b->box->store, &b->plan, &err));
 	snap(b, b->project, &now);
 	plan_for(b, &b->old.root, &b->new.root, &now.root, &plan);
-	assert_int_equal(plan.step_count, 0);
-	assert_int_equal(plan.conflict_count, 0);
+	assert_int_equal(plan.steps.count, 0);
+	assert_int_equal(plan.conflicts.count, 0);
 	plan_free(&plan);
 	snapshot_free(&now);
 }
@@ -46,7 +46,7 @@ static void is_undone_by_the_plan_the_other_way_round(void **state)
 	ok(run(b, b->box->store, &b->plan, &err));
 	snap(b, b->project, &now);
 	plan_for(b, &now.root, &b->old.root, &now.root, &plan);
-	assert_int_equal(plan.conflict_count, 0);
+	assert_int_equal(plan.conflicts.count, 0);
 	ok(run(b, b->box->store, &plan, &err));
 	project_is(b, b->old_picture, "after the undo");
 	nothing_left(b);
@@ -320,8 +320,8 @@ static uint64_t snap_known(struct bench *b, const struct project *p,
 		.root_path = b->project,
 		.root_fd = p->fd,
 		.reason = "post",
-		.hints = p->hints,
-		.hint_count = p->hint_count,
+		.hints = p->hints.items,
+		.hint_count = p->hints.count,
 		.stats = &stats,
 	};
 	struct err err;
@@ -390,7 +390,7 @@ static void knows_what_it_wrote_for_the_snapshot_after_it(void **state)
 	plan_for(b, &nothing.root, &many.root, &nothing.root, &plan);
 	open_project(b, &p);
 	ok(run_root(b->box->store, &p, &plan, &err));
-	assert_true(p.hint_count > 500);
+	assert_true(p.hints.count > 500);
 	read = snap_known(b, &p, &after);
 	assert_true(same_at(b, &after, &many, "d3/f4"));
 	assert_true(same_at(b, &after, &many, "d7/f11"));
@@ -757,9 +757,9 @@ static void makes_a_project_that_is_gone(void **state)
 	/* The root's own time is that of an additive restore: now. */
 	snap(b, b->project, &now);
 	plan_for(b, &b->old.root, &now.root, &b->old.root, &plan);
-	assert_true(plan.step_count <= 1);
-	if (plan.step_count)
-		assert_string_equal(plan.steps[0].path, "");
+	assert_true(plan.steps.count <= 1);
+	if (plan.steps.count)
+		assert_string_equal(plan.steps.items[0].path, "");
 	plan_free(&plan);
 	snapshot_free(&now);
 }
