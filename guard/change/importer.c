@@ -161,10 +161,10 @@ static int check_target(const struct session *s, const char *git,
 	return 0;
 }
 
-static int try_once(struct context *c, struct session *s,
-		    const struct entry *base, const struct sides *sides,
-		    struct gitimport_job *job, struct importer *im,
-		    struct err *err)
+static int try_import(struct context *c, struct session *s,
+		      const struct entry *base, const struct sides *sides,
+		      struct gitimport_job *job, struct importer *im,
+		      struct err *err)
 {
 	if (im->copy_fd >= 0)
 		(void)close(TAKE_FD(im->copy_fd));
@@ -181,14 +181,15 @@ static int try_once(struct context *c, struct session *s,
 /* Object files that were there before the run are left out at first: the
  * user's repository has them, unless it was cleaned up since. Which object it
  * is that git misses, git alone says. */
-static int look(struct context *c, struct session *s, const struct sides *sides,
-		struct gitimport_job *job, struct importer *im, struct err *err)
+static int open_import(struct context *c, struct session *s,
+		       const struct sides *sides, struct gitimport_job *job,
+		       struct importer *im, struct err *err)
 {
-	int got = try_once(c, s, sides->then, sides, job, im, err);
+	int got = try_import(c, s, sides->then, sides, job, im, err);
 
 	if ((got != -ENODATA && got != -EBADMSG) || !sides->then)
 		return got;
-	return try_once(c, s, NULL, sides, job, im, err);
+	return try_import(c, s, NULL, sides, job, im, err);
 }
 
 static int open_changed(struct context *c, struct session *s, const char *git,
@@ -209,7 +210,7 @@ static int open_changed(struct context *c, struct session *s, const char *git,
 		return -err->num;
 	if (!im->tips.count)
 		return 0;
-	got = look(c, s, sides, &job, im, err);
+	got = open_import(c, s, sides, &job, im, err);
 	if (got < 0)
 		return (got == -ENODATA || got == -EBADMSG) &&
 				       im->tips.incomplete

@@ -12,10 +12,10 @@
 struct importer {
 	struct gitimport *git; /* NULL: the run's .git is as it was */
 	const struct gitimport_list *list;
-	struct gittips tips; /* its notes say what was left out */
+	struct gittips tips; /* with notes of skipped refs */
 	size_t fresh; /* refs of the list that are not known */
-	int run_fd; /* borrowed: the session's folder */
-	int copy_fd; /* of the repository in it */
+	int run_fd; /* the session's directory, borrowed */
+	int copy_fd; /* the directory of gitcopy_make() */
 };
 
 #define IMPORTER_NONE                                                          \
@@ -24,7 +24,7 @@ struct importer {
 	}
 
 /*
- * Lists what is new. The session is locked. check: git checks all of it, and
+ * Lists new refs. The session is locked. check: git checks all of it, and
  * importer_write() may be called. -ENOENT: there is no repository on one of the
  * sides; -EBADMSG, -E2BIG: refused, and why. The run's .git as it was: an empty
  * list.

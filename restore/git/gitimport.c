@@ -13,6 +13,7 @@
 #include "base/copybytes.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "base/dirtree.h"
@@ -44,13 +45,13 @@
 /* An object that a ref of the user's, or a ref or reflog of the run, names. */
 struct object {
 	struct gitid id;
-	enum gittype type; /* 0: it is not there */
+	enum gittype type; /* 0: the object is missing */
 	uint64_t size;
-	bool pointed; /* by a ref of the user's */
-	bool named; /* by a ref of the run's */
-	bool fresh; /* a commit that no ref of the user's reaches */
-	bool lost; /* nor does a ref of the run's: a reflog alone names it */
-	bool inner; /* another lost commit is built on it */
+	bool pointed; /* a ref of the user names the object */
+	bool named; /* a ref of the run names the object */
+	bool fresh; /* a commit that no ref of the user reaches */
+	bool lost; /* a fresh commit that only reflogs of the run reach */
+	bool inner; /* a parent of a lost commit */
 };
 
 struct gitimport {
@@ -96,9 +97,9 @@ const struct gitimport_list *gitimport_listed(const struct gitimport *im)
 /* --- the user's repository --- */
 
 /*
- * Extensions that change nothing about objects and refs are let pass: they are
- * the user's own. Who owns the directory does not matter: the user named it.
- * Both settings are the library's, so they are set back.
+ * Extensions that change nothing about objects and refs are accepted in the
+ * user's own repository, and any owner of the directory: the user named it.
+ * Both settings apply to the whole process, so they are reset.
  */
 static int open_user(struct gitimport *im, struct err *err)
 {
@@ -231,7 +232,7 @@ static int load_objects(struct gitimport *im, const struct gittips *tips,
 	return 0;
 }
 
-static int unexpected(const char *line, struct err *err)
+static int fail_unexpected(const char *line, struct err *err)
 {
 	return fail(err, EBADMSG, "git gave an unexpected answer: %s",
 		    text_quote(line));
@@ -245,16 +246,16 @@ static int parse_object(const char *line, struct object *ret, struct err *err)
 
 	*ret = (struct object){0};
 	if (strlen(line) <= GITID_HEX || !gitid_read(line, &ret->id))
-		return unexpected(line, err);
+		return fail_unexpected(line, err);
 	count = sscanf(line + GITID_HEX, " %7s %" SCNu64, type, &ret->size);
 	if (count == 2)
 		ret->type = gitid_type(type, strlen(type));
 	return count == 2 || (count == 1 && strcmp(type, "missing") == 0)
 		       ? 0
-		       : unexpected(line, err);
+		       : fail_unexpected(line, err);
 }
 
-static int set_type(void *arg, const char *line, struct err *err)
+static int record_type(void *arg, const char *line, struct err *err)
 {
 	struct gitimport *im = arg;
 	struct object got, *o;
@@ -280,18 +281,18 @@ static int find_types(struct gitimport *im, enum gitrun_objects where,
 		gitid_hex(&im->objects.items[i].id, hex);
 		buf_printf(&input, "%s\n", hex);
 	}
-	return gitrun_lines(&im->run, where, arguments, &input, set_type, im,
+	return gitrun_lines(&im->run, where, arguments, &input, record_type, im,
 			    err);
 }
 
-/* Reflogs may name objects that are long gone, and any type. */
+/* Reflogs may name objects of any type, and deleted ones. */
 static bool is_wanted(const struct object *o)
 {
 	return o->type && !o->pointed &&
 	       (o->named || o->type == GITTYPE_COMMIT);
 }
 
-static int missing(const struct gitid *id, struct err *err)
+static int fail_missing(const struct gitid *id, struct err *err)
 {
 	char hex[GITID_HEX + 1];
 
@@ -300,20 +301,21 @@ static int missing(const struct gitid *id, struct err *err)
 		    "object %.12s is named but in neither repository", hex);
 }
 
-static int check_named(const struct gitimport *im, struct err *err)
+static int check_named_objects(const struct gitimport *im, struct err *err)
 {
 	size_t i;
 
 	for (i = 0; i < im->objects.count; i++)
 		if (im->objects.items[i].named && !im->objects.items[i].type)
-			return missing(&im->objects.items[i].id, err);
+			return fail_missing(&im->objects.items[i].id, err);
 	return 0;
 }
 
 /*
- * The input of rev-list and pack-objects: what is wanted, and what the user's
- * refs reach, which is not. lost: of the wanted ones only those that no ref of
- * the run's reaches. Returns how many are wanted.
+ * Writes the input of rev-list and pack-objects: the wanted objects, and those
+ * of the user's refs, with all that these reach, as unwanted. lost: of the
+ * wanted ones only those that no ref of the run's reaches. Returns how many are
+ * wanted.
  */
 static size_t add_revisions(const struct gitimport *im, bool lost,
 			    struct buf *to)
@@ -336,7 +338,7 @@ static size_t add_revisions(const struct gitimport *im, bool lost,
 
 /* --- the pack --- */
 
-/* The run's indexes are not used: what is in a pack, git finds out itself. */
+/* The run's own indexes are not used: they may not match their packs. */
 static int index_packs(struct gitimport *im, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -410,7 +412,7 @@ static int make_pack(struct gitimport *im, const struct buf *revisions,
 
 /* --- the list --- */
 
-/* "<id> <parent>..." */
+/* "<id> <parent>..." of a commit that no ref of the user reaches. */
 static int mark_fresh(void *arg, const char *line, struct err *err)
 {
 	struct gitimport *im = arg;
@@ -418,7 +420,7 @@ static int mark_fresh(void *arg, const char *line, struct err *err)
 	struct gitid id;
 
 	if (!gitid_read(line, &id))
-		return unexpected(line, err);
+		return fail_unexpected(line, err);
 	o = find_object(im, &id);
 	if (o)
 		o->fresh = true;
@@ -426,17 +428,15 @@ static int mark_fresh(void *arg, const char *line, struct err *err)
 	return 0;
 }
 
+/* "<id> <parent>..." of a commit that no ref of the run reaches either. */
 static int mark_lost(void *arg, const char *line, struct err *err)
 {
 	struct gitimport *im = arg;
+	struct object *o;
+	struct gitid id;
 	const char *at;
 
-	for (at = line;; at += GITID_HEX + 1) {
-		struct object *o;
-		struct gitid id;
-
-		if (!gitid_read(at, &id))
-			return unexpected(line, err);
+	for (at = line; gitid_read(at, &id); at += GITID_HEX + 1) {
 		o = find_object(im, &id);
 		if (o && at == line)
 			o->lost = true;
@@ -445,10 +445,11 @@ static int mark_lost(void *arg, const char *line, struct err *err)
 		if (!at[GITID_HEX])
 			return 0;
 	}
+	return fail_unexpected(line, err);
 }
 
-/* Of rev-list a missing object is an error: each that is wanted must have got
- * its id from git. */
+/* rev-list fails on a missing object, so each wanted one is in the pack under
+ * the id that git computed, or in the user's repository. */
 static int find_commits(struct gitimport *im, enum gitrun_objects where,
 			bool lost, struct err *err)
 {
@@ -462,7 +463,7 @@ static int find_commits(struct gitimport *im, enum gitrun_objects where,
 		       : 0;
 }
 
-/* The refs as they are to be, for git to list. */
+/* Writes the refs of the import into guard's repository, for git to list. */
 static int write_refs(struct gitimport *im, const struct gittips *tips,
 		      struct err *err)
 {
@@ -498,12 +499,12 @@ static int add_ref(void *arg, const char *line, struct err *err)
 	const struct object *o;
 
 	if (strlen(line) <= GITID_HEX || !gitid_read(line, &r.id))
-		return unexpected(line, err);
+		return fail_unexpected(line, err);
 	name = type + strcspn(type, " ");
 	r.type = gitid_type(type, (size_t)(name - type));
 	o = find_object(im, &r.id);
 	if (!r.type || !o || strncmp(name, " " REFS, strlen(" " REFS)) != 0)
-		return unexpected(line, err);
+		return fail_unexpected(line, err);
 	name += strlen(" " REFS);
 	subject = name + strcspn(name, " ");
 	r.name = mem_strndup(name, (size_t)(subject - name));
@@ -513,13 +514,6 @@ static int add_ref(void *arg, const char *line, struct err *err)
 	GROW(list->refs, list->count, list->capacity);
 	list->refs[list->count++] = r;
 	return 0;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	const struct gitimport_ref *x = a, *y = b;
-
-	return path_compare(x->name, y->name);
 }
 
 static int list_refs(struct gitimport *im, enum gitrun_objects where,
@@ -535,19 +529,19 @@ static int list_refs(struct gitimport *im, enum gitrun_objects where,
 	    gitrun_lines(&im->run, where, arguments, NULL, add_ref, im, err) <
 		    0)
 		return -err->num;
-	vec_sort(im->list.refs, im->list.count, sizeof(*im->list.refs),
-		 compare_names);
+	SORT_BY_PATH(im->list.refs, im->list.count, name);
 	return 0;
 }
 
-static int look(struct gitimport *im, const struct gitimport_job *job,
-		struct err *err)
+static int find_new(struct gitimport *im, const struct gitimport_job *job,
+		    struct err *err)
 {
 	enum gitrun_objects where = job->check ? GITRUN_RESULT : GITRUN_ALL;
 	AUTO(buf) struct buf revisions = {0};
 
 	if (index_packs(im, err) < 0 || load_objects(im, job->tips, err) < 0 ||
-	    find_types(im, GITRUN_ALL, err) < 0 || check_named(im, err) < 0)
+	    find_types(im, GITRUN_ALL, err) < 0 ||
+	    check_named_objects(im, err) < 0)
 		return -err->num;
 	if (add_revisions(im, false, &revisions) && job->check &&
 	    make_pack(im, &revisions, err) < 0)
@@ -568,7 +562,7 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 		.dirfd = job->dirfd,
 		.seconds = gitrun_seconds(job->bytes),
 	};
-	if (open_user(im, err) < 0 || look(im, job, err) < 0 ||
+	if (open_user(im, err) < 0 || find_new(im, job, err) < 0 ||
 	    find_prefix(im, job->run_id, err) < 0)
 		return -err->num;
 	*ret = TAKE(im);
@@ -577,8 +571,8 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 
 /* --- into the user's repository --- */
 
-/* The name that git gives the pack: its last 20 bytes, a sum of the others. */
-static char *pack_name(int fd, off_t size, struct err *err)
+/* git names a pack by its last 20 bytes, a checksum of the others. */
+static char *read_pack_name(int fd, off_t size, struct err *err)
 {
 	char hex[GITID_HEX + 1];
 	struct gitid sum;
@@ -593,8 +587,8 @@ static char *pack_name(int fd, off_t size, struct err *err)
 	return mem_printf("pack-%s", hex);
 }
 
-static int copy_file(int from, off_t size, int dir, const char *base,
-		     const char *end, struct err *err)
+static int copy_pack_file(int from, off_t size, int dir, const char *base,
+			  const char *end, struct err *err)
 {
 	AUTO(atomic_file) struct atomic_file file = ATOMIC_FILE_NONE;
 	auto_free char *name = mem_printf("%s%s", base, end);
@@ -604,14 +598,14 @@ static int copy_file(int from, off_t size, int dir, const char *base,
 	    copybytes(from, file.fd, size, NULL, NULL, err) < 0)
 		return -err->num;
 	got = atomic_publish(&file, name, err);
-	/* An import that was cut off left it. */
+	/* An interrupted import may have left this file. */
 	return got == -EEXIST ? 0 : got;
 }
 
 /*
- * One pack: it is there complete or not at all. Until the refs are there a file
- * NAME.keep protects its objects from a git gc of the user's, as git fetch
- * does; the index comes last, since only then git sees the pack.
+ * The pack appears complete or not at all: git sees it when its index, the last
+ * file, appears. Until the refs are written NAME.keep protects the objects from
+ * a git gc of the user, as in git fetch.
  */
 static int copy_pack(struct gitimport *im, int dir, char **ret_keep,
 		     struct err *err)
@@ -626,15 +620,15 @@ static int copy_pack(struct gitimport *im, int dir, char **ret_keep,
 	if (pack < 0 || index < 0 || fstat(pack, &pack_st) < 0 ||
 	    fstat(index, &index_st) < 0)
 		return fail_errno(err, "read the pack");
-	name = pack_name(pack, pack_st.st_size, err);
+	name = read_pack_name(pack, pack_st.st_size, err);
 	if (!name)
 		return -err->num;
 	*ret_keep = mem_printf("%s.keep", name);
 	if (atomic_write(dir, *ret_keep, "guard import\n", 13, 0600,
 			 ATOMIC_NO_SYNC, err) < 0 ||
-	    copy_file(pack, pack_st.st_size, dir, name, ".pack", err) < 0)
+	    copy_pack_file(pack, pack_st.st_size, dir, name, ".pack", err) < 0)
 		return -err->num;
-	return copy_file(index, index_st.st_size, dir, name, ".idx", err);
+	return copy_pack_file(index, index_st.st_size, dir, name, ".idx", err);
 }
 
 /* Since the check a git gc of the user's may have deleted objects on which
@@ -649,7 +643,7 @@ static int check_complete(struct gitimport *im, const struct gittips *tips,
 	if (load_objects(im, tips, err) < 0 ||
 	    find_types(im, GITRUN_RESULT, err) < 0)
 		return -err->num;
-	if (check_named(im, err) == 0 &&
+	if (check_named_objects(im, err) == 0 &&
 	    (!add_revisions(im, false, &revisions) ||
 	     gitrun(&im->run, GITRUN_RESULT, arguments, &revisions,
 		    GITRUN_OUTPUT, err) == 0))

@@ -3,14 +3,14 @@
  * below refs/guard/<run>/. Nothing else of the repository is written, ever: no
  * branch, HEAD, index, configuration, hook or reflog of its own.
  *
- *	gitimport_open()	what is new; with `check` every object of it is
- *				packed and checked by git
- *	gitimport_write()	the pack, durable, then the refs
+ *	gitimport_open()	lists new refs; with `check` git packs and
+ *checks their objects
+ *	gitimport_write()	copies the pack, syncs it, then writes the refs
  *
- * git packs what the run's refs and reflogs reach and no ref of the user does
- * (git pack-objects), into a bare repository of guard's, and checks it there
- * as git fetch does with fetch.fsckObjects (git index-pack --strict): the bytes
- * and form of each object, and that nothing is missing. gitrun.h says what git
+ * git pack-objects packs the objects that refs and reflogs of the run reach and
+ * no ref of the user reaches. In a bare repository of guard, git index-pack
+ * --strict checks that pack as git fetch does with fetch.fsckObjects: the id
+ *and form of each object, and that no object is missing. gitrun.h says what git
  * may do. The user's own repository is read and written by libgit2.
  */
 #ifndef GUARD_RESTORE_GIT_GITIMPORT_H
@@ -23,8 +23,8 @@ struct gitimport_ref {
 	char *name; /* below the prefix */
 	struct gitid id;
 	enum gittype type;
-	bool known; /* the user's repository reaches it already */
-	char *subject; /* as it stands in the commit or tag */
+	bool known; /* a ref of the user reaches it already */
+	char *subject; /* of a commit or tag, unescaped, at most 200 bytes */
 };
 
 struct gitimport;
@@ -33,13 +33,13 @@ struct gitimport_list {
 	char *prefix; /* "refs/guard/<run>", with ".2" when that is taken */
 	struct gitimport_ref *refs; /* by name */
 	size_t count, capacity;
-	uint64_t commits; /* that no ref of the user's reaches */
-	uint64_t objects, bytes; /* of the pack; 0 without `check` */
+	uint64_t commits; /* commits that no ref of the user reaches */
+	uint64_t objects, bytes; /* contents of the pack; 0 without `check` */
 };
 
 struct gitimport_job {
-	int dirfd; /* of gitcopy_make(), borrowed */
-	uint64_t bytes; /* of the run's object files */
+	int dirfd; /* the directory of gitcopy_make(), borrowed */
+	uint64_t bytes; /* size of the run's object files */
 	const char *to; /* the user's .git directory, absolute */
 	const char *run_id;
 	const struct gittips *tips;
@@ -57,9 +57,9 @@ void gitimport_free(struct gitimport **im);
 const struct gitimport_list *gitimport_listed(const struct gitimport *im);
 
 /*
- * Writes what is new, after an open with `check`. tips: the same. Never moves a
- * ref: -EEXIST; -EBUSY: objects that the user's repository had are not there
- * any more.
+ * Writes the pack and the new refs, after an open with `check` and the same
+ * tips. Never moves a ref: -EEXIST; -EBUSY: the user's repository lost objects
+ * since.
  */
 int gitimport_write(struct gitimport *im, const struct gittips *tips,
 		    struct err *err);

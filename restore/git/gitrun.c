@@ -93,8 +93,8 @@ static void allow_writes(int ruleset, int fd, uint64_t access)
 		      LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
 
-/* Where the kernel has no Landlock, the other limits hold. git opens /dev/null
- * for writing at its start. */
+/* Without Landlock in the kernel the other limits hold. git opens /dev/null for
+ * writing when it starts. */
 static void restrict_writes(int dirfd, int null)
 {
 	struct landlock_ruleset_attr attr = {
@@ -114,7 +114,7 @@ static void restrict_writes(int dirfd, int null)
 	(void)syscall(SYS_landlock_restrict_self, ruleset, 0);
 }
 
-static void limit(int what, uint64_t max)
+static void set_limit(int what, uint64_t max)
 {
 	struct rlimit r = {max, max}, now;
 
@@ -130,8 +130,8 @@ static void limit(int what, uint64_t max)
 }
 
 static void __attribute__((noreturn))
-execute(const struct gitrun *g, const int files[3], const char *program,
-	char *const *arguments, char *const *environment)
+execute_git(const struct gitrun *g, const int files[3], const char *program,
+	    char *const *arguments, char *const *environment)
 {
 	int i, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -147,16 +147,16 @@ execute(const struct gitrun *g, const int files[3], const char *program,
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)umask(077);
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_CPU, g->used < g->seconds ? g->seconds - g->used : 1);
-	limit(RLIMIT_FSIZE, FILE_MAX);
-	limit(RLIMIT_NOFILE, FILES_MAX);
-	limit(RLIMIT_AS, MEMORY_MAX);
+	set_limit(RLIMIT_CORE, 0);
+	set_limit(RLIMIT_CPU, g->used < g->seconds ? g->seconds - g->used : 1);
+	set_limit(RLIMIT_FSIZE, FILE_MAX);
+	set_limit(RLIMIT_NOFILE, FILES_MAX);
+	set_limit(RLIMIT_AS, MEMORY_MAX);
 	(void)execve(program, arguments, environment);
 	_exit(NOT_STARTED);
 }
 
-/* What git said first, quoted: object names in it are the run's. */
+/* The message holds names that the run chose, so it is quoted. */
 static int explain_failure(const char *verb, int messages, struct err *err)
 {
 	char text[MESSAGE_MAX];
@@ -209,8 +209,9 @@ static int open_input(const struct gitrun *g, const struct buf *input,
 	return -err->num;
 }
 
-static int run(struct gitrun *g, enum gitrun_objects objects,
-	       char *const *arguments, const int files[3], struct err *err)
+static int start_git(struct gitrun *g, enum gitrun_objects objects,
+		     char *const *arguments, const int files[3],
+		     struct err *err)
 {
 	const char *program = gitrun_program();
 	char *line[12] = {"git"};
@@ -227,7 +228,7 @@ static int run(struct gitrun *g, enum gitrun_objects objects,
 	if (pid < 0)
 		return fail_errno(err, "start git");
 	if (pid == 0)
-		execute(g, files, program, line, environments[objects]);
+		execute_git(g, files, program, line, environments[objects]);
 	while (wait4(pid, &status, 0, &use) < 0)
 		if (errno != EINTR)
 			return fail_errno(err, "wait for git");
@@ -245,7 +246,8 @@ static int run_with_files(struct gitrun *g, enum gitrun_objects objects,
 
 	if (messages < 0 || (input && in < 0))
 		return -err->num;
-	return run(g, objects, arguments, (int[]){in, output, messages}, err);
+	return start_git(g, objects, arguments, (int[]){in, output, messages},
+			 err);
 }
 
 int gitrun(struct gitrun *g, enum gitrun_objects objects,

@@ -5,8 +5,8 @@
  * refs. The objects of a run lie beside it; git sees them only where a call
  * asks for them:
  *
- *	objects/	what guard has let git check
- *	run/		the run's object files, as they are
+ *	objects/	the pack that git has checked
+ *	run/		the run's object files, unchecked
  *	user		a link to the objects of the user's repository
  *
  * git gets an environment of guard's, no descriptor but its files, limits on
@@ -29,8 +29,8 @@
 const char *gitrun_program(void);
 
 /*
- * Seconds of a processor that git may take for so many bytes of a run's object
- * files. A pack of 100 KB can hold thousands of objects, each a delta on one
+ * The limit of processor time, in seconds, for a run's object files of this
+ * size in bytes. A pack of 100 KB can hold thousands of deltas on an object
  * that is a thousand times larger.
  */
 unsigned int gitrun_seconds(uint64_t bytes);
@@ -39,15 +39,15 @@ unsigned int gitrun_seconds(uint64_t bytes);
 #define GITRUN_OUTPUT "output"
 
 struct gitrun {
-	int dirfd; /* of the repository; borrowed */
-	unsigned int seconds; /* that all calls together may take */
+	int dirfd; /* the repository, borrowed */
+	unsigned int seconds; /* processor time for all calls together */
 	unsigned int used;
 };
 
 /* The objects that a call sees. */
 enum gitrun_objects {
 	GITRUN_RUN, /* the run's */
-	GITRUN_ALL, /* the run's and the user's, of which the user's count */
+	GITRUN_ALL, /* the run's and the user's; of equal ids the user's */
 	GITRUN_CHECKED, /* the checked ones */
 	GITRUN_RESULT, /* the checked ones and the user's */
 };
@@ -58,7 +58,7 @@ enum gitrun_objects {
  * output becomes.
  *
  * -ENOENT: no git is installed; -ETIMEDOUT: it took too long; -EBADMSG: it
- * failed or was killed, with the first line of what it said as context.
+ * failed or was killed, and the error quotes its first message.
  */
 int gitrun(struct gitrun *g, enum gitrun_objects objects,
 	   char *const *arguments, const struct buf *input, const char *output,

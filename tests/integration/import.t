@@ -1,7 +1,6 @@
 #!/bin/sh
 # import: what a run committed comes into the user's repository as objects
 # and refs of their own; nothing else of it, and nothing hostile.
-# users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -301,6 +300,16 @@ gives 0 'import' guard import -y "$run"
 is "$(import_of "$run" heads/other)" indexed 'makes the index anew'
 ok 'whole' git fsck --full --strict
 ok 'discard' guard discard -y "$run"
+
+# --- a new branch on an old commit ---
+git commit -q --allow-empty -m 'old'
+git commit -q --allow-empty -m 'newer'
+gives 0 'a run that makes a branch' guard run -- git branch old HEAD~1
+gives 0 'import' guard import -y
+says "$out" 'known  '
+says "$out" 'heads/old'
+says "$err" 'has no commits'
+ok 'discard' guard discard -y
 
 # --- objects of the user's that the run gave other bytes ---
 gives 0 'a run that changes an old object' guard run -- sh -c '
