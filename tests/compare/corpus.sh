@@ -1,6 +1,7 @@
 # shellcheck shell=sh
-# The corpus of the comparison: each function makes one world in the empty home
-# and state, with the old program, from $HOME/project on.
+# The corpus of the comparison consists of worlds: a home and guard's state. Each
+# function makes one world with the old program. Home and state are empty before,
+# and the current directory is $HOME/project.
 #
 #	. tests/compare/corpus.sh
 
@@ -8,7 +9,7 @@ world_empty() {
 	echo text >file
 }
 
-# A run that did a bit of everything, and an edit of the user since.
+# A pending run with changes of every kind, and an edit by the user since then.
 world_pending() {
 	crash_project
 	crash_run guard
@@ -21,7 +22,7 @@ world_applied() {
 	guard apply -q -y
 }
 
-# What a restore puts right.
+# A project with deleted and replaced files, for an exact restore.
 world_mess() {
 	world_applied
 	crash_mess
@@ -32,13 +33,14 @@ world_discarded() {
 	guard discard -q -y
 }
 
-# Some paths of the run are in the trash.
+# A pending run from which three paths were discarded.
 world_parts() {
 	world_pending
 	guard discard -q -y gone/below/file src/edited made
 }
 
-# Versions enough for restore, log, find, grep and diff of two.
+# Snapshots with tags, messages, excludes and a pin, for log, find, grep, diff,
+# restore and prune.
 world_history() {
 	mkdir -p src/deep 'odd
 name'
@@ -70,7 +72,7 @@ name/file'
 	guard pin -q 2
 }
 
-# Edits of the user in all that a run changed: what is merged, what is not.
+# The user edited every file that the run changed: merges and conflicts.
 world_conflicts() {
 	for name in merge both gone edited mode same kept; do
 		seq 1 20 >$name
@@ -100,7 +102,7 @@ world_conflicts() {
 	echo user >blocked
 }
 
-# Directories and files under other names, one over another.
+# A run that renamed directories and files, one over another.
 world_moves() {
 	mkdir -p old/sub old/void
 	for name in a b c d; do
@@ -118,7 +120,7 @@ world_moves() {
 		mv text .husky/pre-commit; sed -i "s/^330$/other/" .husky/pre-commit'
 }
 
-# A second root, a home with settings, and odd names in each of them.
+# A run that changed two roots and the home, with unusual file names.
 world_cow() {
 	mkdir -p kept gone/deep "$HOME/beside/sub" "$HOME/.config/app"
 	for file in edited kept/edited gone/x gone/deep/y deleted \
@@ -139,7 +141,7 @@ world_cow() {
 			name=$(printf %b "$name"); echo odd >"./$name"; done'
 }
 
-# The home itself is the project.
+# A run of --home: the home is the project.
 world_home() {
 	mkdir -p "$HOME/photos" "$HOME/letters" "$HOME/.ssh"
 	echo p >"$HOME/photos/1"
@@ -158,7 +160,7 @@ world_frozen() {
 	echo user >other
 }
 
-# A repository whose run commits, stashes, tags, and changes what git obeys.
+# A run that commits, stashes, tags, and changes hooks and configuration of git.
 world_git() {
 	git config --global user.name tester
 	git config --global user.email t@example.org
@@ -184,8 +186,8 @@ world_git() {
 	sed -i 's/^18$/of the user/' other.txt
 }
 
-# Every name that a rule knows, in the project and in the home, and the rules
-# that look at bytes and modes.
+# A run that makes a file for each name in a rule of risk_names.c, in the project
+# and in the home, and files for the rules about content and modes.
 world_risks() {
 	seq 1 400 >shrunk
 	seq 1 400 >emptied
@@ -216,7 +218,7 @@ world_risks() {
 		printf "\177ELF" >program; mkfifo fifo; echo x >secret.pem'
 }
 
-# An agent with a home of guard's own, a cache, and a profile of the user.
+# Runs of two agents, one with a shipped profile and one with the user's own.
 world_agent() {
 	mkdir -p "$HOME/.claude/hooks" "$HOME/.cache/tool" "$HOME/bin" \
 		"$HOME/.config/guard/agents"
@@ -241,7 +243,7 @@ world_agent() {
 	guard run -q -- "$HOME/bin/mine" 'echo x >~/.mine/a; echo x >b.tmp; echo y >c'
 }
 
-# Runs of each kind, of which two changed the same.
+# Runs in every state, two of them with changes of the same file.
 world_several() {
 	seq 1 20 >file
 	echo old >other
@@ -266,7 +268,7 @@ world_several() {
 	settle
 }
 
-# A secret in versions, layers and both trashes.
+# A secret in snapshots, in layers and in both trashes.
 world_secret() {
 	mkdir keys
 	seq 1000 9000 >keys/id
@@ -291,7 +293,7 @@ world_trash() {
 	"$storeact" prune "$state/store" 1
 }
 
-# Versions of more than a year, of two folders, and runs of each age.
+# Snapshots of up to 800 days and runs of up to 45 days, for retention and expiry.
 world_old() {
 	mkdir "$HOME/other"
 	for days in 800 500 400 200 100 70 60 41 40 39 20 15 13 5 2 1; do
@@ -309,7 +311,7 @@ world_old() {
 	done
 }
 
-# A pack is damaged, and a snapshot's file is gone.
+# A store with a damaged pack and without the file of one snapshot.
 world_damaged() {
 	for i in 1 2 3 4; do
 		seq "$i" 3000 >"file$i"

@@ -1,10 +1,11 @@
-# What differs from one time to the next, as fixed words:
+# Replaces text that differs between two executions of the same command by fixed
+# words:
 #
 #	perl -p mask.pl BEGAN IDS <TEXT
 #
-# Times since BEGAN (seconds since 1970), ages, process and inode numbers, and
-# ids of runs and commits, but for those of the file IDS: what the corpus has is
-# the same on both sides.
+# Replaced are times since BEGAN (seconds since 1970), ages, process and inode
+# numbers, names of packs, and ids of runs and commits. Times before BEGAN and
+# the ids in the file IDS belong to the corpus, so they are equal on both sides.
 use strict;
 use warnings;
 use POSIX qw(strftime);

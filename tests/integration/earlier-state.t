@@ -1,6 +1,6 @@
 #!/bin/sh
-# The state that guard 0.1.0 left (tests/data/state) is read, and what it
-# recorded can be shown, applied, taken back and restored.
+# The current program reads the state that guard 0.1.0 left (tests/data/state),
+# and shows, applies, undoes and restores the recorded runs and snapshots.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

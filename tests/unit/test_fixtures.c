@@ -1,6 +1,6 @@
 /*
- * Records and journals as guard 0.1.0 left them, byte for byte (tests/data):
- * each is read with all that it holds, and written again as it was.
+ * Records and journals of guard 0.1.0 (tests/data): the current program reads
+ * every field of each file, and writes the same bytes again.
  */
 #include "tests/unit/directory_fixture.h"
 
@@ -20,7 +20,7 @@
 #define ACTION "tests/data/action/"
 #define JOURNAL "tests/data/journal/"
 
-/* The fixture gets that name in the folder, and is *ret. */
+/* Copies the fixture to `name` in the directory; *ret are its bytes. */
 static void put_fixture(int dirfd, const char *fixture, const char *name,
 			struct buf *ret)
 {
