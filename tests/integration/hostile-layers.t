@@ -1,13 +1,13 @@
 #!/bin/sh
-# Layers that mean ill, and somebody who swaps folders for links while guard
-# works: nothing outside of the project is touched, ever.
+# Hostile layers, and a process that swaps directories for symbolic links while
+# guard works: nothing outside of the project is ever changed.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 # shellcheck source=tests/crash/lib.sh
 . "${0%/*}/../crash/lib.sh"
 swapper=/opt/guard/build/tests/lib/swapper
 
-# Outside there is all that the project has, under the same names.
+# The directory outside has the same names as the project.
 mkdir -p "$HOME/project" "$HOME/.local/share"
 [ "$me" = root ] || mkdir -m 700 "$state"
 cd "$HOME/project" || exit 99
@@ -21,7 +21,7 @@ echo docs >docs/file
 echo top >top
 cp -a "$HOME/project" "$HOME/outside"
 find "$HOME/outside" -type f -exec sed -i 's/$/ of mine/' {} +
-# A store of packages whose files the project has by hard links.
+# A package store outside; the project has hard links to its files.
 mkdir "$HOME/packages" node
 for i in 1 2 3; do
 	echo "package $i" >"$HOME/packages/p$i"
@@ -43,63 +43,65 @@ untouched() {
 	same "$T/packages" "$T/packages.now"
 }
 
-ok 'a first snapshot' guard snapshot -q
+ok 'guard snapshot stores the project' guard snapshot -q
 crash_put_aside start
 
-# run_of COMMANDS: a run, as a script
+# run_of SCRIPT: executes the script in a run
 # shellcheck disable=SC2317 # called through ok
 run_of() {
 	guard run -q -- sh -ec "$1"
 	settle
 }
 
-# --- links where folders were, and names in them ---
-ok 'a run puts links for folders' run_of '
+# --- symbolic links in place of directories ---
+ok 'a run replaces directories by links to the outside' run_of '
 	rm -r src gone
 	ln -s ../outside/src src
 	ln -s ../outside/gone gone
 	rm -r docs
 	ln -s . docs
 	ln -s ../outside new-link'
-gives 0 'applied' guard apply -q -y
-ok 'nothing outside is touched' untouched
-is "$(readlink src)" ../outside/src 'the link is a link'
-ok 'a run works through the links' run_of '
+gives 0 'apply accepts links in place of directories' guard apply -q -y
+ok 'apply of links changes nothing outside' untouched
+is "$(readlink src)" ../outside/src 'apply creates the link itself'
+ok 'a run replaces the links by directories' run_of '
 	rm -f src
 	mkdir src
 	echo run >src/f1
 	rm gone; mkdir -p gone/below; echo run >gone/below/f2
 	rm new-link; mkdir -p new-link/deep; echo run >new-link/deep/f1'
-gives 0 'applied' guard apply -q -y
-ok 'nothing outside is touched' untouched
-is "$(cat new-link/deep/f1)" run 'the folder is a folder'
-gives 0 'both taken back' guard undo -q -y 2
-ok 'nothing outside is touched' untouched
-is "$(cat src/f1)" 'old 1' 'the sources are back'
+gives 0 'apply accepts directories in place of links' guard apply -q -y
+ok 'apply of directories changes nothing outside' untouched
+is "$(cat new-link/deep/f1)" run 'apply creates the directory itself'
+gives 0 'undo 2 reverts both applies' guard undo -q -y 2
+ok 'undo of both changes nothing outside' untouched
+is "$(cat src/f1)" 'old 1' 'undo brings back the directory'
 
-# The user puts the link there, after the run.
+# The user replaces a directory by a link after the run.
 crash_put_back start
-ok 'a run changes files' run_of 'echo run >src/f1; rm src/f2
+ok 'a run changes files in two directories' run_of 'echo run >src/f1; rm src/f2
 	echo new >src/new; rm -r gone'
 mv src kept-src
 ln -s ../outside/src src
 mv gone kept-gone
 ln -s ../outside/gone gone
-gives 1 'a folder that is a link now is a conflict' guard apply -q -y
-gives 1 'also for --theirs' guard apply -q -y --theirs
+gives 1 'apply refuses a directory that is now a link' guard apply -q -y
+gives 1 'apply --theirs refuses a directory that is now a link' \
+	guard apply -q -y --theirs
 guard apply -q -y --ours >"$out" 2>"$err"
-ok 'nothing outside is touched' untouched
-is "$(readlink src)" ../outside/src 'the link of the user stays'
-# So for restore.
-gives 1 'no restore through a link' guard restore -q --at latest~99 -y src/f1
+ok 'refused applies change nothing outside' untouched
+is "$(readlink src)" ../outside/src "the user's link stays"
+# restore does the same.
+gives 1 'restore through a link is refused' \
+	guard restore -q --at latest~99 -y src/f1
 guard restore -q -y src/f1 >"$out" 2>"$err"
 guard restore -q -y --exact src >"$out" 2>"$err"
 guard restore -q -y --overwrite always src gone >"$out" 2>"$err"
-ok 'nothing outside is touched' untouched
+ok 'refused restores change nothing outside' untouched
 
-# --- odd things ---
+# --- unusual entries ---
 crash_put_back start
-ok 'a run makes odd things' run_of '
+ok 'a run creates entries of unusual kinds and attributes of overlayfs' run_of '
 	mkfifo pipe
 	rm src/f1; mkfifo src/f1
 	ln -s /etc/passwd passwd
@@ -114,17 +116,20 @@ ok 'a run makes odd things' run_of '
 	setfattr -n trusted.overlay.opaque -v y docs 2>/dev/null || :
 	mknod null c 1 3 2>/dev/null || :
 	mknod whiteout c 0 0 2>/dev/null || :'
-gives 1 'set-id bits are refused' guard apply -q -y
+gives 1 'apply refuses set-id bits' guard apply -q -y
 says "$err" set-id
-gives 0 'all but that' guard apply -q -y pipe src passwd set-gid docs
-ok 'nothing outside is touched' untouched
-ok 'a fifo is a fifo' test -p src/f1
-is "$(cat src/f3)" 'old 3' 'a forged mark hides nothing'
-is "$(cat src/deep/f2)" 'old 2' 'nor does it lead astray'
-is "$(stat -c %a set-gid)" 2755 'a folder hands its group down'
-ok 'discarded' guard discard -y -q
+gives 0 'apply accepts the other entries' \
+	guard apply -q -y pipe src passwd set-gid docs
+ok 'apply of unusual entries changes nothing outside' untouched
+ok 'apply creates a FIFO' test -p src/f1
+is "$(cat src/f3)" 'old 3' 'a forged attribute of overlayfs masks no file'
+is "$(cat src/deep/f2)" 'old 2' \
+	'a forged attribute of overlayfs redirects no directory'
+is "$(stat -c %a set-gid)" 2755 \
+	'apply keeps the set-group-id bit of a directory'
+ok 'discard drops the run' guard discard -y -q
 
-# --- the layer itself is forged, by another program of the user ---
+# --- another process of the user changes the layer itself ---
 crash_put_back start
 ok 'a run changes one file' run_of 'echo run >src/f1'
 upper=$(echo "$state"/runs/*/upper)
@@ -132,36 +137,36 @@ upper=$(echo "$state"/runs/*/upper)
 setfattr -n user.overlay.opaque -v y "$upper/src"
 setfattr -n user.overlay.redirect -v /outside "$upper/src"
 ln -s "$HOME/outside/src/deep" "$upper/src/deep"
-gives 1 'a layer that was changed since is not applied unasked' \
+gives 1 'apply refuses a layer that was changed after the run' \
 	guard apply -q -y
-ok 'nothing outside is touched' untouched
-is "$(cat src/f2)" 'old 2' 'nor in the project'
-ok 'discarded' guard discard -y -q
+ok 'the refused apply changes nothing outside' untouched
+is "$(cat src/f2)" 'old 2' 'the refused apply changes nothing in the project'
+ok 'discard drops the run with the changed layer' guard discard -y -q
 
 # --- hard links to a store outside ---
 crash_put_back start
 rm -r node
 mkdir node
 for i in 1 2 3; do ln "$HOME/packages/p$i" node/p$i; done
-ok 'a run writes through hard links' run_of '
+ok 'a run writes to files with hard links outside' run_of '
 	echo run >>node/p1
 	chmod 600 node/p2
 	setfattr -n user.x -v 1 node/p3
 	ln node/p1 node/again'
 packages >"$T/packages"
-gives 0 'applied' guard apply -q -y
-ok 'the files of the store are as they were' untouched
-is "$(tail -n 1 node/p1)" run 'the files of the project are not'
-gives 0 'taken back' guard undo -q -y
-ok 'the files of the store are as they were' untouched
+gives 0 'apply accepts files with hard links outside' guard apply -q -y
+ok 'apply changes no file of the store outside' untouched
+is "$(tail -n 1 node/p1)" run 'apply changes the file of the project'
+gives 0 'undo reverts that apply' guard undo -q -y
+ok 'undo changes no file of the store outside' untouched
 
-# --- somebody swaps folders for links meanwhile ---
+# --- directories are swapped for links while guard works ---
 crash_put_back start
 crash_mess_of() {
 	rm -r src/f1 src/deep
 	echo mess >src/f2
 }
-ok 'a run changes everything' run_of '
+ok 'a run changes all directories' run_of '
 	for i in 1 2 3 4 5 6; do
 		echo run >src/f$i; echo run >src/deep/f$i
 		echo new >src/new$i; echo new >src/deep/new$i
@@ -169,7 +174,8 @@ ok 'a run changes everything' run_of '
 	rm -r gone
 	mkdir -p made/deep; echo made >made/deep/file'
 crash_put_aside pending
-# One that only adds: nothing that was there tells that the folder is another.
+# A run that only adds files: no old entry shows that the directory was
+# replaced.
 crash_put_back start
 ok 'a run adds files' run_of '
 	i=0; while [ $i -lt 60 ]; do echo new >src/new$i; i=$((i + 1)); done'
@@ -205,17 +211,17 @@ judge() {
 	else
 		refused=$((refused + 1))
 	fi
-	guard status >"$out" 2>"$err" || flunk "no status after $1"
+	guard status >"$out" 2>"$err" || flunk "status works after $1"
 	untouched >"$T/why" || {
 		lost=$((lost + 1))
-		flunk "outside is not as it was after $1"
+		flunk "nothing outside has changed after $1"
 		sed 's/^/# /' "$T/why"
 	}
 	[ $lost -lt 3 ] || finish
 	rounds=$((rounds + 1))
 }
 
-# At one of guard's calls, taken at random.
+# The swap happens at one random call of guard.
 crash_seed "${CRASH_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}"
 rounds=0 done=0 refused=0 lost=0
 for verb in add apply restore undo; do
@@ -234,7 +240,7 @@ for verb in add apply restore undo; do
 		"$stopat" --at $number --reads --swap src "$HOME/swap/src" -- \
 			$(words_of $verb) >"$out" 2>"$err" </dev/null
 		ended=$?
-		# As long as the link is there guard may not even take back.
+		# While the link is in place guard may be unable to roll back.
 		[ ! -L src ] || {
 			mv src "$HOME/swap/link"
 			mv "$HOME/swap/src" src
@@ -243,9 +249,9 @@ for verb in add apply restore undo; do
 	done
 done
 note "$rounds rounds: $done done, $refused refused"
-is $lost 0 "swapped at $rounds calls, nothing outside was touched"
+is $lost 0 "a swap at $rounds calls changed nothing outside"
 
-# At any time.
+# Swaps at any time.
 swap_begin() {
 	rm -f "$T/swap.out"
 	mkfifo "$T/swap.out"
@@ -278,6 +284,6 @@ while [ "$(date +%s)" -lt $end ]; do
 	done
 done
 note "$rounds rounds, $total swaps: $done done, $refused refused"
-is $lost 0 "in $rounds rounds nothing outside was touched"
-ok 'something was swapped' test "$total" -gt 0
+is $lost 0 "swaps in $rounds rounds changed nothing outside"
+ok 'directories were swapped' test "$total" -gt 0
 finish

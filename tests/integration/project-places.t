@@ -1,6 +1,6 @@
 #!/bin/sh
-# A run wherever a project may lie: one table of places. Each is run in,
-# reviewed, applied and taken back, or refused in a line that says why.
+# A run in every kind of place of a project: each run is reviewed, applied and
+# reverted, or refused with the reason.
 # needs: images
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -22,35 +22,36 @@ make_project() {
 	echo two >"$1/folder/two"
 }
 
-# seen NAME: what the run did is listed as it was done
+# listed NAME: checks that diff lists the changes of the run
 listed() {
-	gives 0 "$1: the changes are listed" guard diff --name-status
+	gives 0 "$1: diff accepts the run" guard diff --name-status
 	is "$(tr '\n' ' ' <"$out")" \
 		"D	folder D	folder/two M	one A	empty A	moved A	new " \
-		"$1: all of them"
+		"$1: diff lists all changes"
 }
 
-# place NAME PROJECT: all of it
+# place NAME PROJECT: run, diff, apply, undo and discard
 place() {
 	cd "$2" || {
-		flunk "$1: there is no such place"
+		flunk "$1: the directory exists"
 		return
 	}
-	gives 0 "$1: a run" guard run -q --ro "$T/work" -- sh "$T/work"
+	gives 0 "$1: a run can change the project" \
+		guard run -q --ro "$T/work" -- sh "$T/work"
 	is "$(cat one folder/two)" "$(printf 'one\ntwo')" \
-		"$1: nothing has changed outside"
+		"$1: the run changes nothing outside"
 	listed "$1"
-	gives 0 "$1: applied" guard apply -q -y
+	gives 0 "$1: apply accepts the run" guard apply -q -y
 	is "$(cat one new; ls)" "$(printf 'one\nmore\nnew\nempty\nmoved\nnew\none')" \
-		"$1: the result is there"
-	gives 0 "$1: taken back" guard undo -q -y
+		"$1: apply writes all changes"
+	gives 0 "$1: undo reverts the apply" guard undo -q -y
 	is "$(cat one folder/two; ls)" "$(printf 'one\ntwo\nfolder\none')" \
-		"$1: as before"
-	gives 0 "$1: dropped" guard discard -q -y
+		"$1: undo restores the project"
+	gives 0 "$1: discard drops the run" guard discard -q -y
 	cd /
 }
 
-# --- names ---
+# --- names of directories ---
 long=$(printf '%0150d' 7)
 for name in 'with a space' 'comma,colon:back\slash' "quote'\"\$HOME" \
 	"$(printf 'line\nfeed\ttab')" 'ümläut' '%s%n' ' lead' '-rf' \
@@ -60,29 +61,33 @@ for name in 'with a space' 'comma,colon:back\slash' "quote'\"\$HOME" \
 		"$HOME/names/$name"
 done
 
-# --- below a private folder ---
+# --- below directories that a run has of its own ---
 for folder in /tmp/place /var/tmp/place /dev/shm/place; do
 	make_project $folder/project
 	place "below $folder" $folder/project
 	rm -rf $folder
 done
 
-# --- behind a link: known by the name that the user came by ---
+# --- behind a symbolic link: the run keeps the name that the user came by ---
 make_project "$HOME/data/linked-to"
 ln -s data/linked-to "$HOME/by-link"
 cd "$HOME/by-link" || exit 99
-gives 0 'behind a link' guard run -q -- sh -c 'pwd; pwd -P; cd folder; pwd'
+gives 0 'a project behind a symbolic link is accepted' \
+	guard run -q -- sh -c 'pwd; pwd -P; cd folder; pwd'
 is "$(tr '\n' ' ' <"$out")" \
 	"$HOME/by-link $HOME/data/linked-to $HOME/by-link/folder " \
-	'by its name'
+	"the run's directory has the name with the link"
 cd / || exit 99
-gives 0 'that is named with -C' guard run -q -C "$HOME/by-link" -- sh -c pwd
-is "$(cat "$out")" "$HOME/by-link" 'by that name'
-gives 0 'a PWD that is another folder' env "PWD=$HOME/by-link" \
+gives 0 '-C accepts a path with a symbolic link' \
+	guard run -q -C "$HOME/by-link" -- sh -c pwd
+is "$(cat "$out")" "$HOME/by-link" \
+	"with -C the run's directory has the name with the link"
+gives 0 'a wrong PWD of the caller is accepted' env "PWD=$HOME/by-link" \
 	guard -C "$HOME/data/linked-to/folder" run -q -- sh -c 'echo "$PWD"'
-is "$(cat "$out")" "$HOME/data/linked-to/folder" 'is not passed on'
+is "$(cat "$out")" "$HOME/data/linked-to/folder" \
+	'a wrong PWD of the caller is not passed on'
 
-# --- file systems, and the state on the same one, then on another ---
+# --- file systems of project and state ---
 for kind in ext4 xfs btrfs; do
 	has_image $kind || continue
 	make_project "/images/$kind/project"
@@ -97,7 +102,7 @@ for kind in ext4 xfs btrfs; do
 			guard apply -q -y && guard undo -q -y &&
 			guard verify -q
 	) >"$out" 2>"$err" </dev/null
-	is $? 0 "$kind: the state too"
+	is $? 0 "$kind: project and state on this file system work"
 	make_project "$HOME/on-$kind"
 	(
 		GUARD_HOME=/images/$kind/state
@@ -106,9 +111,9 @@ for kind in ext4 xfs btrfs; do
 		guard run -q --ro "$T/work" -- sh "$T/work" &&
 			guard apply -q -y && guard undo -q -y
 	) >"$out" 2>"$err" </dev/null
-	is $? 0 "$kind: the state alone"
+	is $? 0 "$kind: only the state on this file system works"
 done
-# --- big folders, moved and new, out of a layer on another disk ---
+# --- large directories, moved and new, out of an upper layer on another file system ---
 cat >"$T/big" <<'END'
 set -e
 mv old moved
@@ -120,7 +125,7 @@ mv moved in/
 ln new/n1 new/other-name
 touch -d 2002-02-03 new/n2 new
 END
-# All that is in this folder.
+# Lists all entries of the current directory.
 cat >"$T/list" <<'END'
 find . -mindepth 1 \( -type d -printf '%P %y %m %T@\n' \) -o \
 	-printf '%P %y %m %T@ %s %n %l\n' | LC_ALL=C sort
@@ -145,19 +150,23 @@ for kind in xfs btrfs; do
 	chmod 750 old
 	touch -d 2001-02-03 old/f3 old
 	sh "$T/list" >"$T/big.before"
-	gives 0 "$kind: big folders are moved and made" guard run -q \
+	gives 0 "$kind: a run moves and creates large directories" \
+		guard run -q \
 		--rw "$T" -- sh -ec ". '$T/big'
 		sh '$T/list' >'$T/big.inside'"
-	gives 0 "$kind: applied" guard apply -q -y
+	gives 0 "$kind: apply accepts large directories" guard apply -q -y
 	sh "$T/list" >"$T/big.after"
-	ok "$kind: they are what the run saw" same "$T/big.inside" "$T/big.after"
+	ok "$kind: apply writes what the run saw" \
+		same "$T/big.inside" "$T/big.after"
 	is "$(getfattr -d in/moved/f2 | grep colour)" 'user.colour="red"' \
-		"$kind: with attributes"
-	ok "$kind: and holes" test "$(stat -c %b in/moved/hole)" -lt 100
-	gives 0 "$kind: taken back" guard undo -q -y
+		"$kind: apply keeps extended attributes"
+	ok "$kind: apply keeps holes" test "$(stat -c %b in/moved/hole)" -lt 100
+	gives 0 "$kind: undo reverts the large directories" guard undo -q -y
 	sh "$T/list" >"$T/big.after"
-	ok "$kind: as before" same "$T/big.before" "$T/big.after"
-	gives 0 "$kind: dropped" guard discard -q -y
+	ok "$kind: undo restores the large directories" \
+		same "$T/big.before" "$T/big.after"
+	gives 0 "$kind: discard drops the run of large directories" \
+		guard discard -q -y
 	cd "$HOME" || exit 99
 	rm -r big
 	unset GUARD_HOME
@@ -173,12 +182,12 @@ if holds_layers /small; then
 		guard run -q --ro "$T/work" -- sh "$T/work" && guard apply -q -y &&
 			guard undo -q -y && guard verify -q
 	) >"$out" 2>"$err" </dev/null
-	is $? 0 'tmpfs: the state too'
+	is $? 0 'tmpfs: project and state on this file system work'
 else
-	skip 'tmpfs: the state too: not before Linux 6.6'
+	skip 'tmpfs: it holds no layers before Linux 6.6'
 fi
 
-# --- a copy that is not edited meanwhile ---
+# --- --frozen: a run on a copy of the project ---
 make_project "$HOME/frozen"
 cd "$HOME/frozen" || exit 99
 chmod 750 folder
@@ -197,7 +206,7 @@ guard run -q --frozen -- sh -c '
 run=$!
 exec 8>"$T/to" 9<"$T/from"
 read -r ready <&9
-is "$ready" ready 'a frozen run has begun'
+is "$ready" ready 'a run with --frozen starts'
 echo by-the-user >>one
 echo late >late
 echo saved >two.tmp
@@ -208,72 +217,81 @@ echo >&8
 exec 8>&-
 is "$(cat <&9)" "$(printf 'one\ntwo\n750 %s\n644 %s' \
 	"$(stat -c %Y folder)" "$(date -d 2001-02-03 +%s)")" \
-	'it sees nothing of what the user does meanwhile'
+	'a run with --frozen sees no edit of the user'
 exec 9<&-
 wait $run
-is $? 0 'it ends'
-gives 0 'its changes' guard diff --name-status
-is "$(tr '\n' ' ' <"$out")" 'M	folder/two M	one ' 'its own only'
-gives 1 'what both changed is a conflict' guard apply -q -y
+is $? 0 'a run with --frozen ends with 0'
+gives 0 'diff accepts a run with --frozen' guard diff --name-status
+is "$(tr '\n' ' ' <"$out")" 'M	folder/two M	one ' \
+	'diff lists only the changes of the run with --frozen'
+gives 1 'apply refuses a file that both sides changed' guard apply -q -y
 says "$err" 'one'
-gives 0 'the other one is applied' guard apply -q -y folder/two
+gives 0 'apply accepts the other file' guard apply -q -y folder/two
 is "$(cat one folder/two)" "$(printf 'one\nby-the-user\ntwo\nby-the-run')" \
-	'both are there'
-gives 0 'one path is taken back in the copy' guard discard -q -y one
-gives 0 'the run goes on with its copy' guard run -q --continue -- cat one
-is "$(cat "$out")" one 'which is as it was'
-gives 125 'a run that goes on cannot be frozen' \
+	'apply keeps the edit and writes the other file'
+gives 0 'discard accepts a path of a run with --frozen' guard discard -q -y one
+gives 0 'run --continue keeps the copy' guard run -q --continue -- cat one
+is "$(cat "$out")" one "the continued run sees the copy's content"
+gives 125 '--frozen with --continue is refused' \
 	guard run --frozen --continue -- true
 guard discard -q -y >/dev/null 2>&1
 cd /
 
-# --- where a run is possible, and an apply is not ---
+# --- file systems on which apply is impossible or limited ---
 if has_image squashfs; then
 	cd /images/squashfs || exit 99
-	gives 0 'squashfs: a run' guard run --ro "$T/work" -- sh "$T/work"
+	gives 0 'squashfs: a run works on a read-only file system' \
+		guard run --ro "$T/work" -- sh "$T/work"
 	says "$err" 'on a read-only file system'
 	listed squashfs
-	gives 1 'squashfs: not applied' guard apply -q -y
+	gives 1 'squashfs: apply is refused' guard apply -q -y
 	says "$err" 'guard patch'
-	gives 0 'squashfs: the way out' guard patch
+	gives 0 'squashfs: patch is accepted' guard patch
 	says "$out" '+more'
-	gives 0 'squashfs: nothing is left half done' guard discard -q -y
+	gives 0 'squashfs: discard drops the run' guard discard -q -y
 fi
 if has_image fuse; then
 	cd /images/fuse || exit 99
-	gives 0 'FUSE: a run' guard run -q --ro "$T/work" -- sh "$T/work"
+	gives 0 'FUSE: a run works' guard run -q --ro "$T/work" -- sh "$T/work"
 	listed FUSE
 	guard apply -q -y >"$out" 2>"$err" </dev/null
 	case $? in
-	0) gives 0 'FUSE: taken back' guard undo -q -y ;;
+	0) gives 0 'FUSE: undo reverts the apply' guard undo -q -y ;;
 	*) says "$err" 'cannot swap two files in one step' ;;
 	esac
-	is "$(cat one folder/two)" "$(printf 'one\ntwo')" 'FUSE: as before'
-	gives 0 'FUSE: dropped' guard discard -q -y
+	is "$(cat one folder/two)" "$(printf 'one\ntwo')" \
+		'FUSE: the project is as before'
+	gives 0 'FUSE: discard drops the run' guard discard -q -y
 fi
 if has_image overlay; then
 	cd /images/overlay || exit 99
-	gives 0 'overlay: a run' guard run -q --ro "$T/work" -- sh "$T/work"
+	gives 0 'overlay: a run works' \
+		guard run -q --ro "$T/work" -- sh "$T/work"
 	listed overlay
-	gives 1 'overlay: a folder of its lower layer stays' guard apply -q -y
+	gives 1 'overlay: apply refuses to move a directory of the lower layer' \
+		guard apply -q -y
 	says "$err" 'delete it yourself'
 	is "$(cat one folder/two)" "$(printf 'one\ntwo')" \
-		'overlay: nothing was done'
-	gives 0 'overlay: the rest is applied' guard apply -q -y one new
-	is "$(cat one new)" "$(printf 'one\nmore\nnew')" 'overlay: it is there'
-	gives 0 'overlay: taken back' guard undo -q -y
-	gives 0 'overlay: dropped' guard discard -q -y
+		'overlay: the refused apply changes nothing'
+	gives 0 'overlay: apply accepts the other paths' \
+		guard apply -q -y one new
+	is "$(cat one new)" "$(printf 'one\nmore\nnew')" \
+		'overlay: apply writes the other paths'
+	gives 0 'overlay: undo reverts the apply' guard undo -q -y
+	gives 0 'overlay: discard drops the run' guard discard -q -y
 	echo fresh >one
-	gives 0 'overlay: a run just after the user has written' \
+	gives 0 'overlay: a run starts right after a write of the user' \
 		guard run -q -- sh -c 'echo more >>one'
-	gives 0 'overlay: is no conflict' guard apply -q -y
-	is "$(cat one)" "$(printf 'fresh\nmore')" 'overlay: it is applied'
-	gives 0 'overlay: and taken back' guard undo -q -y
-	gives 0 'overlay: and dropped' guard discard -q -y
+	gives 0 'overlay: a write right before the run is no conflict' \
+		guard apply -q -y
+	is "$(cat one)" "$(printf 'fresh\nmore')" \
+		"overlay: apply writes the run's content"
+	gives 0 'overlay: undo reverts that apply' guard undo -q -y
+	gives 0 'overlay: discard drops that run' guard discard -q -y
 	echo one >one
 fi
 
-# --- a frozen copy shares its bytes where the file system can ---
+# --- a --frozen copy shares its blocks where the file system supports reflinks ---
 bytes_free() {
 	stat -f -c '%f %S' . | while read -r blocks size; do
 		echo $((blocks * size))
@@ -286,40 +304,45 @@ for kind in xfs btrfs; do
 	head -c 16000000 /dev/urandom >bytes
 	sync -f .
 	before=$(bytes_free)
-	gives 0 "$kind: a frozen run" env "GUARD_HOME=/images/$kind/$uid-frozen" \
+	gives 0 "$kind: a run with --frozen works" \
+		env "GUARD_HOME=/images/$kind/$uid-frozen" \
 		guard run -q --frozen -- sh -c ': >made'
 	settle
 	sync -f .
-	# the stored bytes and the reserve, and no second copy
+	# The stored bytes and the reserve, but no second copy.
 	taken=$((before - $(bytes_free)))
 	note "$kind: $taken bytes taken for 16000000"
-	ok "$kind: has no bytes of its own" test "$taken" -lt 29000000
+	ok "$kind: a --frozen copy shares its blocks with the project" \
+		test "$taken" -lt 29000000
 	rm bytes
 	cd /
 done
 
-# --- where the state cannot be ---
+# --- file systems that cannot hold guard's state ---
 mkdir -p "$HOME/plain"
 cd "$HOME/plain" || exit 99
 for kind in fuse overlay; do
 	has_image $kind || continue
-	gives 125 "$kind: no place for the state" \
+	gives 125 "$kind: the state is refused on this file system" \
 		env GUARD_HOME=/images/$kind/state guard run -- true
 	says "$err" 'put it elsewhere'
-	is "$(ls /images/$kind/state/runs)" '' "$kind: no run is left there"
+	is "$(ls /images/$kind/state/runs)" '' \
+		"$kind: the refused run leaves nothing"
 done
 
-# --- mounts inside, others' files: as root, who can make them ---
+# --- mounts inside, projects of other users: as root ---
 if [ "$uid" -eq 0 ]; then
 	make_project "$HOME/mounts"
 	mkdir "$HOME/mounts/inner"
 	mount -t tmpfs inner "$HOME/mounts/inner"
 	echo hidden >"$HOME/mounts/inner/file"
 	cd "$HOME/mounts" || exit 99
-	gives 0 'a mount inside is seen' guard run -q -- cat inner/file
+	gives 0 'a run sees a mount inside of the project' \
+		guard run -q -- cat inner/file
 	says "$out" hidden
 	cd inner || exit 99
-	gives 0 'in the mount itself there is a run' guard run -q -- cat file
+	gives 0 'a run can start in a mount inside of the project' \
+		guard run -q -- cat file
 	says "$out" hidden
 	cd /
 	settle
@@ -328,34 +351,36 @@ if [ "$uid" -eq 0 ]; then
 	make_project "$HOME/theirs/project"
 	chown -R 1000:1000 "$HOME/theirs/project"
 	cd "$HOME/theirs/project" || exit 99
-	gives 0 'a project of somebody else' guard run -- cat one
+	gives 0 "root can run in another user's project" guard run -- cat one
 	says "$err" 'belongs to uid 1000'
 	mount --bind "$HOME/theirs" "$HOME/theirs"
 	mount -o remount,bind,ro "$HOME/theirs"
 	cd "$HOME/theirs/project" || exit 99
-	gives 0 'a read-only project' guard run -- true
+	gives 0 'a run works in a read-only project' guard run -- true
 	says "$err" 'on a read-only file system'
 	cd /
 	settle
 	umount "$HOME/theirs"
 fi
 
-# --- a folder that the user may not write in ---
+# --- a project directory that the user cannot write ---
 if [ "$uid" -ne 0 ]; then
 	mkdir -p "$HOME/shut/open"
 	cd "$HOME/shut" || exit 99
 	echo one >open/file
 	chmod 555 .
-	gives 0 'a shut project' guard run -- sh -c 'echo two >open/file'
+	gives 0 'a run works in a directory without write permission' \
+		guard run -- sh -c 'echo two >open/file'
 	says "$err" "you may not write in '$HOME/shut'"
-	gives 1 'is not applied' guard apply -q -y
+	gives 1 'apply in a directory without write permission is refused' \
+		guard apply -q -y
 	says "$err" 'guard patch'
-	is "$(cat open/file)" one 'nothing was done'
-	gives 0 'and dropped' guard discard -q -y
+	is "$(cat open/file)" one 'the refused apply changes nothing'
+	gives 0 'discard drops that run' guard discard -q -y
 	cd /
 fi
 
-# --- repositories that do not lie in the project ---
+# --- repositories outside of the project directory ---
 cat >"$T/commit" <<'END'
 set -e
 git -c user.name=run -c user.email=run@example.org commit -q -a -m by-the-run
@@ -364,24 +389,26 @@ git branch from-the-run
 git status --porcelain
 END
 
-# commits WHAT FOLDER REPOSITORY
+# commits WHAT PROJECT REPOSITORY SUBJECT: a run commits, import takes it over
 commits() {
 	cd "$2" || exit 99
 	echo "changed by hand" >>file
 	manifest "$3" >"$T/before"
-	gives 0 "$1: a commit in a run" \
+	gives 0 "$1: a run can commit" \
 		guard run --ro "$T/commit" -- sh "$T/commit"
 	says "$err" 'in the repository'
 	says "$err" 'guard import'
 	manifest "$3" >"$T/after"
-	ok "$1: the repository is as it was" same "$T/before" "$T/after"
+	ok "$1: the run does not change the repository" \
+		same "$T/before" "$T/after"
 	run=$(guard status -q)
-	gives 0 "$1: it is imported" guard import -y "$run"
+	gives 0 "$1: import accepts the commit" guard import -y "$run"
 	is "$(git -C "$3" log -1 --format=%s "refs/guard/$run/heads/from-the-run")" \
-		by-the-run "$1: it is there"
-	ok "$1: the repository is whole" git -C "$3" fsck --strict
-	is "$(git log -1 --format=%s)" "$4" "$1: the branch is the user's"
-	gives 0 "$1: dropped" guard discard -q -y
+		by-the-run "$1: import creates the ref"
+	ok "$1: git fsck accepts the repository" git -C "$3" fsck --strict
+	is "$(git log -1 --format=%s)" "$4" \
+		"$1: import does not move the user's branch"
+	gives 0 "$1: discard drops the run" guard discard -q -y
 	git checkout -q file
 	cd /
 }
@@ -411,23 +438,25 @@ for base in "$HOME/linked" /var/tmp/linked; do
 		separate
 done
 cd /var/tmp/linked/tree || exit 99
-gives 0 'nothing but a commit' guard run -- git -c user.name=x \
+gives 0 'a run in a linked worktree makes only a commit' \
+	guard run -- git -c user.name=x \
 	-c user.email=x@y commit -q --allow-empty -m empty
 says "$err" 'in the repository'
-gives 0 'it is imported' guard import -y
+gives 0 'import accepts that commit' guard import -y
 says "$err" '1 new commit'
-gives 0 'and dropped' guard discard -q -y
+gives 0 'discard drops that run' guard discard -q -y
 mkdir /var/tmp/linked/liar
 cd /var/tmp/linked/liar || exit 99
 echo "gitdir: $HOME" >.git
-gives 0 'a .git that names any folder' guard run -q -- true
-no 'gives that folder no layer' ls -d "$state"/runs/*/git-upper
+gives 0 'a .git file that names any directory is accepted' guard run -q -- true
+no 'that directory gets no layer' ls -d "$state"/runs/*/git-upper
 rm -rf /var/tmp/linked
 cd "$HOME" || exit 99
 git init -q --bare bare.git
 cd bare.git || exit 99
-gives 0 'a bare repository' guard run -q -- git config core.tested yes
-gives 0 'its changes are seen' guard diff --name-status
+gives 0 'a run works in a bare repository' \
+	guard run -q -- git config core.tested yes
+gives 0 'diff accepts a bare repository' guard diff --name-status
 says "$out" 'M	config'
-gives 0 'and dropped' guard discard -q -y
+gives 0 'discard drops the run in a bare repository' guard discard -q -y
 finish
