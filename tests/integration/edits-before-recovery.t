@@ -1,7 +1,7 @@
 #!/bin/sh
-# The user works on between the sudden end of an apply and the next command:
-# that one goes on, takes back, or says what is in the way, and what he did is
-# still there, in its place or beside it.
+# The user edits the project after an apply was killed and before the next
+# command: that command finishes, rolls back or reports what is in the way.
+# Every edit stays, in its place or beside it.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 # shellcheck source=tests/crash/lib.sh
@@ -18,17 +18,18 @@ cd "$HOME/project" || exit 99
 for file in gone/file src/edited src/second z-last "$long"; do
 	echo old >"$file"
 done
-# Its renames, in order: gone, the long name, src/edited, src/second, z-last,
-# fresh, made.
-ok 'a run' guard run -q -- sh -ec 'rm -r gone; mkdir made
+# Its renames, in this order: gone, the long name, src/edited, src/second,
+# z-last, fresh, made.
+ok 'a run changes, adds and deletes files' \
+	guard run -q -- sh -ec 'rm -r gone; mkdir made
 	for file in "$1" src/edited src/second z-last fresh made/file; do
 		echo new >"$file"
 	done' sh "$long"
 settle
 crash_put_aside pending
 
-# stops N: an apply of it that is ended before its N-th rename; 8: before it
-# can be noted that all is done.
+# stops N: an apply that is killed before its N-th rename; 8: before its record
+# says that it is complete.
 stops() {
 	crash_put_back pending
 	if [ "$1" -lt 8 ]; then
@@ -41,36 +42,38 @@ stops() {
 	# shellcheck disable=SC2012 # one name
 	id=$(ls -d .guard-staging-* | cut -c 16-23)
 }
-# saved NAME TEXT: as editors do
+# saved NAME TEXT: saves the file by a rename, as editors do
 saved() {
 	echo "$2" >"$1.tmp~"
 	mv "$1.tmp~" "$1"
 }
-# Each file is as before, the run waits, and nothing of guard's is left.
+# taken_back: the files are as before the apply, the run is pending, nothing of
+# guard is left
 taken_back() {
 	is "$(cat gone/file "$long" src/edited src/second z-last | uniq)" old \
-		'all is as before'
-	no 'nothing new is there' test -e made
-	no 'nor a folder of guard' test -e ".guard-staging-$id"
-	ok 'the run waits' test -n "$(guard status -q)"
+		'the files are as before the apply'
+	no 'no new directory is left' test -e made
+	no 'no staging directory is left' test -e ".guard-staging-$id"
+	ok 'the run is pending' test -n "$(guard status -q)"
 }
 
-# --- the folder of what was put is somewhere else, gone, or no folder ---
+# --- the directory of applied files was moved, deleted or replaced ---
 stops 5
 mv src elsewhere
-gives 0 'taken back, after a folder was renamed' guard apply --abort
+gives 0 'apply --abort is accepted when a directory was renamed' \
+	guard apply --abort
 says "$err" "'src' was gone: it is made again"
 taken_back
 is "$(cat elsewhere/edited elsewhere/second | uniq)" new \
-	'the renamed one is left alone'
+	'the renamed directory is unchanged'
 stops 4
 rm -r src
-gives 1 'to go on is to take back, after one was deleted' \
+gives 1 'apply --continue rolls back when a directory was deleted' \
 	guard apply --continue
 says "$err" 'was taken back'
 says "$err" "'src' was gone: it is made again"
 taken_back
-is "$(stat -c %a src)" 755 'the folder has the mode that it had'
+is "$(stat -c %a src)" 755 'the recreated directory has its mode'
 for kind in file link; do
 	stops 5
 	rm -r src
@@ -78,25 +81,29 @@ for kind in file link; do
 	file) echo mine >src ;;
 	link) ln -s /tmp src ;;
 	esac
-	gives 0 "taken back, after one became a $kind" guard apply --abort
+	gives 0 "apply --abort is accepted when a directory became a $kind" \
+		guard apply --abort
 	says "$err" "'src' is no folder any more: what was in it is kept in 'src.guard-kept-$id'"
 	case $kind in
-	file) is "$(cat src)" mine 'that one stays' ;;
-	link) is "$(readlink src)" /tmp 'that one stays' ;;
+	file) is "$(cat src)" mine 'the new file stays' ;;
+	link) is "$(readlink src)" /tmp 'the new link stays' ;;
 	esac
 	is "$(cat "src.guard-kept-$id/edited" "src.guard-kept-$id/second" |
-		uniq)" old 'and what was there before'
-	is "$(cat gone/file "$long" z-last | uniq)" old 'the rest is back'
+		uniq)" old 'the files of the directory are kept beside it'
+	is "$(cat gone/file "$long" z-last | uniq)" old \
+		'the other files are as before the apply'
 done
 stops 8
 rm -r src
-gives 0 'when all was put, it goes on without the folder' guard apply --continue
-no 'which is not made again' test -e src
-is "$(cat "$long" z-last fresh made/file | uniq)" new 'the rest is there'
-gives 1 'an undo stops at it' guard undo -y -q
+gives 0 'apply --continue is accepted when a directory is gone after all renames' \
+	guard apply --continue
+no 'apply --continue does not recreate the directory' test -e src
+is "$(cat "$long" z-last fresh made/file | uniq)" new \
+	'the other files are applied'
+gives 1 'undo is refused when the directory is gone' guard undo -y -q
 says "$err" "'src/edited'"
 
-# --- what was put was edited since ---
+# --- applied files were edited ---
 for edit in 'saved fresh mine' 'saved src/edited mine' 'saved made mine'; do
 	at=1
 	while :; do
@@ -107,88 +114,96 @@ for edit in 'saved fresh mine' 'saved src/edited mine' 'saved made mine'; do
 			guard apply --abort >"$out" 2>"$err" </dev/null
 		[ $? -eq 137 ] || break
 		guard apply --abort >"$out" 2>"$err" ||
-			flunk "'$edit', ended at rename $at: the next command"
+			flunk "after '$edit' and a kill at rename $at apply --abort is accepted"
 		[ "$(grep -rsh mine . | uniq)" = mine ] ||
-			flunk "'$edit', ended at rename $at: it is lost"
+			flunk "after '$edit' and a kill at rename $at the edit is kept"
 		at=$((at + 1))
 	done
-	ok "'$edit' is there, wherever the way back was ended" test $at -gt 7
-	ok 'and named' grep -q "was changed meanwhile: kept as" "$err"
+	ok "apply --abort after '$edit' was killed at more than 6 renames" \
+		test $at -gt 7
+	ok "apply --abort names the kept file after '$edit'" \
+		grep -q "was changed meanwhile: kept as" "$err"
 done
 
 stops 8
 echo mine >"$long"
-gives 0 'taken back, with an edit under a long name' guard apply --abort
+gives 0 'apply --abort accepts an edit of a file with a long name' \
+	guard apply --abort
 taken_back
-is "$(cat 0*.guard-kept-"$id")" mine 'it is kept'
+is "$(cat 0*.guard-kept-"$id")" mine \
+	'the edit of a file with a long name is kept'
 
 stops 8
 echo mine >fresh
 echo other >"fresh.guard-kept-$id"
-gives 0 'taken back, with a file where it would be kept' guard apply --abort
+gives 0 'apply --abort accepts an existing file at the name of the kept one' \
+	guard apply --abort
 taken_back
 is "$(cat "fresh.guard-kept-$id" "fresh.guard-kept-$id-2")" 'other
-mine' 'both are there'
+mine' 'the existing file and the edit are kept'
 
 stops 8
 chmod 600 fresh
-gives 0 'taken back, with other rights on what is new' guard apply --abort
+gives 0 'apply --abort accepts a changed mode of a new file' guard apply --abort
 taken_back
-is "$(stat -c %a "fresh.guard-kept-$id")" 600 'it is kept'
+is "$(stat -c %a "fresh.guard-kept-$id")" 600 \
+	'the new file with another mode is kept'
 stops 8
 chmod 600 src/edited
-gives 0 'finished, with other rights on what was put' guard apply --continue
-gives 1 'an undo stops at it' guard undo -y -q
+gives 0 'apply --continue accepts a changed mode of an applied file' \
+	guard apply --continue
+gives 1 'undo is refused when the mode was changed' guard undo -y -q
 says "$err" "'src/edited'"
-is "$(stat -c %a src/edited)" 600 'they are still so'
+is "$(stat -c %a src/edited)" 600 'the refused undo keeps the mode'
 
-# --- what is in the way of the way back, and edits before the second try ---
+# --- a rollback that fails, and edits before the next try ---
 stops 8
 echo mine >fresh
 rm src/second
 "$stopat" --at 1 --only syncfs --error EIO -- guard apply --abort \
 	>"$out" 2>"$err" </dev/null
-is $? 1 'a way back that fails at its end'
+is $? 1 'apply --abort with a failing sync ends with 1'
 says "$err" "'fresh' was changed meanwhile: kept as 'fresh.guard-kept-$id'"
 saved src/second mine
-gives 0 'the next one' guard apply --abort
+gives 0 'the next apply --abort is accepted' guard apply --abort
 is "$(cat src/second "fresh.guard-kept-$id")" 'mine
-mine' 'leaves alone what was made since'
+mine' 'the next apply --abort keeps files made since'
 
 stops 5
 "$stopat" --at 1 --on --only renameat2 --error ENOENT -- guard undo -y -q \
 	>"$out" 2>"$err" </dev/null
-is $? 1 'an undo that cannot end what was interrupted'
+is $? 1 'undo that cannot roll back an interrupted apply ends with 1'
 says "$err" 'take back an interrupted apply'
 silent "$err" 'has changed nothing'
 
-# --- who has a file open ---
+# --- open files ---
 stops 5
 exec 5>>z-last
-gives 1 'to go on is to take back, while a file is open' guard apply --continue
+gives 1 'apply --continue rolls back while a replaced file is open' \
+	guard apply --continue
 says "$err" "'z-last': another program has it open for writing"
 echo mine >&5
 exec 5>&-
 is "$(cat z-last)" 'old
-mine' 'what is written then is there'
+mine' 'text written to the open file is kept'
 stops 8
 exec 5>>fresh 6>>made/file
-gives 0 'taken back, while what is new is open' guard apply --abort
+gives 0 'apply --abort is accepted while new files are open' guard apply --abort
 echo mine >&5
 echo mine >&6
 exec 5>&- 6>&-
 is "$(cat "fresh.guard-kept-$id" "made.guard-kept-$id/file")" 'new
 mine
 new
-mine' 'what is written then is there'
+mine' 'text written to open new files is kept'
 
-# --- all of the project is gone ---
+# --- the whole project was deleted ---
 stops 5
 cd "$HOME" || exit 99
 rm -r project
-gives 0 'a restore of the folder, in which an apply was interrupted' \
+gives 0 'restore is accepted for a deleted project with an interrupted apply' \
 	guard restore -q -y --at 1 "$HOME/project"
 cd project || exit 99
 is "$(cat gone/file "$long" src/edited src/second z-last | uniq)" old \
-	'all is there again'
+	'restore brings back all files'
 finish

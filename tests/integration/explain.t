@@ -1,5 +1,5 @@
 #!/bin/sh
-# guard explain: what it says of a path is what a run finds there.
+# guard explain: its answer for a path agrees with what a run finds there.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -18,7 +18,8 @@ echo x >/tmp/there/in/f
 ln -s "$HOME/elsewhere" "$HOME/.aws"
 echo k >"$HOME/elsewhere/credentials"
 
-# What a run finds: absent, empty, or full; and whether it can be changed.
+# Prints for each path what a run finds: absent, empty or full, and whether it
+# is writable.
 cat >/srv/look <<-'END'
 	#!/bin/sh
 	for path; do
@@ -42,7 +43,8 @@ cat >/srv/look <<-'END'
 END
 chmod 755 /srv/look
 
-# agrees OPTIONS -- PATHS...: explain says what look finds
+# agrees OPTIONS -- PATHS...: checks that explain and a run agree about the
+# paths
 agrees() {
 	options=
 	while [ "$1" != -- ]; do
@@ -83,7 +85,7 @@ agrees() {
 	' "$out" "$T/seen" $options >"$T/diff"; then
 		pass "explain$options agrees with a run about $# paths"
 	else
-		flunk "explain$options agrees with a run"
+		flunk "explain$options agrees with a run about $# paths"
 		sed 's/^/# /' "$T/diff"
 	fi
 }
@@ -105,7 +107,7 @@ agrees --ro /tmp/there -- /tmp /tmp/there /tmp/there/in/f /var/tmp
 agrees --strict -- "$HOME/project/README.md" "$HOME/plain" "$HOME/.ssh/id" \
 	/srv/open/f /tmp /usr/bin/env
 
-# --- whatever there is: 100 paths by chance ---
+# --- 100 paths drawn at random ---
 seed=${EXPLAIN_SEED:-$(date +%N)}
 note "seed $seed: EXPLAIN_SEED=$seed"
 for file in .docker/config.json .kube/config .cargo/credentials.toml \
@@ -130,7 +132,7 @@ echo x >/var/tmp/there/file
 		-xtype l -o -print 2>/dev/null |
 		awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' |
 		sort | head -n 60
-	# What lies deeper in there no rule tells apart.
+	# Deeper entries follow the same rules.
 	find / -maxdepth 4 \( -path /proc -o -path /sys -o -path /opt/guard \
 		-o -path /dev -o -path /var/tmp -o -name .git \) -prune -o \
 		-print 2>/dev/null |
@@ -145,23 +147,26 @@ agrees -- "$@"
 agrees --ro "$HOME/.docker" --hide "$HOME/a/b" --rw "$HOME/granted" -- "$@"
 agrees --strict -- "$@"
 
-# --- in words ---
-gives 0 'settings without their secrets are no layer and not hidden' \
+# --- messages ---
+gives 0 'settings with masked secrets are explained as such' \
 	guard explain ~/.npmrc
 says "$out" 'a read-only copy without the secrets in it; --ro lets it in'
-gives 0 'those without any are as ever' guard explain ~/.gitconfig
+gives 0 'settings without secrets are not explained as masked' \
+	guard explain ~/.gitconfig
 says "$out" 'the layer over the home folder'
-gives 0 'and hidden is hidden' guard explain --hide ~/.npmrc ~/.npmrc
+gives 0 '--hide is explained as masked' guard explain --hide ~/.npmrc ~/.npmrc
 says "$out" '(--hide)'
-gives 0 'which rule, in words' guard explain ~/.ssh/id
+gives 0 'explain names the rule' guard explain ~/.ssh/id
 says "$out" 'nothing is there; hidden with'
 says "$out" 'credentials'
-gives 0 'run --why is the same' guard run --hide ~/plain --why ~/plain
+gives 0 'run --why prints the same as explain' \
+	guard run --hide ~/plain --why ~/plain
 says "$out" '(--hide)'
-gives 0 'the state is no option'\''s' guard explain "$state/store"
+gives 0 "guard's own state is explained as masked without an option" \
+	guard explain "$state/store"
 says "$out" "guard's own state"
-gives 1 'a grant that a run would refuse is refused' \
+gives 1 'explain refuses an option that a run would refuse' \
 	guard explain --rw "$HOME" ~/plain
-gives 2 'it wants a path' guard explain
-gives 2 'and knows its options' guard explain --bogus x
+gives 2 'explain without a path ends with 2' guard explain
+gives 2 'an unknown option ends with 2' guard explain --bogus x
 finish
