@@ -1,6 +1,5 @@
 #!/bin/sh
-# What a file is besides its bytes, and names that are hard: all of it comes
-# back through a snapshot and a restore.
+# Metadata and unusual names: snapshot and restore bring all of it back.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -124,26 +123,30 @@ def show(path, name):
         os.close(here)
 show(b'meta', b'meta')
 EOF
-ok 'all that there is' python3 "$T/make.py"
+ok 'a tree with all kinds of metadata is created' python3 "$T/make.py"
 list() { python3 "$T/list.py" >"$T/$1"; }
 list before
-ok 'with paths that are too long' grep -q "/deep'" "$T/before"
-gives 0 'a snapshot' guard snapshot
+ok 'the tree has paths longer than PATH_MAX' grep -q "/deep'" "$T/before"
+gives 0 'snapshot accepts the tree' guard snapshot
 silent "$err" incomplete
 number=$(cat "$out")
 rm -rf meta
-gives 0 'a restore' guard restore -y --at "$number" meta
+gives 0 'restore accepts the tree' guard restore -y --at "$number" meta
 list after
 diff "$T/before" "$T/after" >"$T/differences"
-is "$(cat "$T/differences")" '' 'all of it is back'
-gives 0 'another snapshot' guard snapshot
-gives 0 'and what differs' guard diff --name-status "$number" "$(cat "$out")"
-is "$(cat "$out")" '' 'is nothing'
-gives 0 'to another place' guard restore -y --at "$number" --to "$HOME/aside" meta
+is "$(cat "$T/differences")" '' \
+	'restore brings back names, metadata and content'
+gives 0 'a second snapshot accepts the tree' guard snapshot
+gives 0 'diff of both snapshots is accepted' \
+	guard diff --name-status "$number" "$(cat "$out")"
+is "$(cat "$out")" '' 'the snapshots before and after restore are equal'
+gives 0 'restore --to accepts the tree' \
+	guard restore -y --at "$number" --to "$HOME/aside" meta
 where=$(dirname "$(find "$HOME/aside" -maxdepth 2 -name meta | head -n 1)")
 cd "$where" || exit 99
 list aside
 diff "$T/before" "$T/aside" >"$T/differences"
-is "$(cat "$T/differences")" '' 'all of it is there'
+is "$(cat "$T/differences")" '' \
+	'restore --to brings back names, metadata and content'
 cd "$HOME" || exit 99
 finish

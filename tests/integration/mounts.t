@@ -1,21 +1,21 @@
 #!/bin/sh
-# Mounts inside the project and below the home folder: each gets a layer of its
-# own, or is seen read-only, and the folders around them work as any other.
+# Mounts inside of the project and below the home: each has a layer of its own
+# or is read-only, and the directories around it work as usual.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
-# A plain user mounts in a namespace of his own.
+# A plain user mounts in a namespace.
 if [ "$me" != root ] && [ -z "${INNER:-}" ]; then
 	if INNER=1 unshare --map-current-user --keep-caps --mount true; then
 		rm -rf "$T"
 		INNER=1 exec unshare --map-current-user --keep-caps --mount \
 			sh "$0"
 	fi
-	skip 'no mount of a plain user here'
+	skip 'the plain user cannot mount here'
 	finish
 fi
 
-# last_run: the id that guard just said
+# last_run: the id of the run that guard printed last
 last_run() {
 	sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err"
 }
@@ -60,7 +60,8 @@ echo over >bound/real
 cd src/deep
 git status --porcelain
 END
-gives 0 'a run with mounts in the project' guard run --ro "$T/work" -- \
+gives 0 'a run can change files in mounts of the project' \
+	guard run --ro "$T/work" -- \
 	sh -e "$T/work"
 run=$(last_run)
 says "$err" "'$HOME/app' has mounts below"
@@ -69,9 +70,9 @@ says "$err" "has mounts below ('data', 'bound')"
 says "$out" 'D deleted'
 says "$out" 'M two'
 is "$(cat src/one two deleted data/sub/warm bound/real | tr '\n' ' ')" \
-	'one two top warm real ' 'changes nothing'
-no 'nor makes anything' test -e data/cold/made
-gives 0 'its changes' guard diff --name-status "$run"
+	'one two top warm real ' 'the run changes no file outside'
+no 'the run creates no file outside' test -e data/cold/made
+gives 0 'diff accepts a project with mounts' guard diff --name-status "$run"
 grep -v '\.git/' "$out" | tr '\t' ' ' | LC_ALL=C sort >"$T/names"
 tilde='~'
 p=$tilde/app
@@ -88,29 +89,31 @@ M two
 M $p/bound/real
 END
 LC_ALL=C sort "$T/wanted" >"$T/sorted"
-ok 'are all listed, and no others' diff "$T/sorted" "$T/names"
-gives 0 'it goes on' guard run "--continue=$run" -- sh -c \
+ok 'diff lists exactly the changes in all mounts' diff "$T/sorted" "$T/names"
+gives 0 'run --continue keeps the layers of mounts' \
+	guard run "--continue=$run" -- sh -c \
 	'test ! -e deleted && test ! -e data/sub/warm && cat new data/cold/made &&
 	test -z "$(find . -type c)" && echo again >>new'
-is "$(tr '\n' ' ' <"$out")" 'new cold ' 'where it was'
-gives 0 'the deletion' guard diff --name-status "$run" deleted
+is "$(tr '\n' ' ' <"$out")" 'new cold ' \
+	'the continued run sees its changes in mounts'
+gives 0 'diff accepts one deleted path' guard diff --name-status "$run" deleted
 says "$out" D
-gives 0 'a part of it is dropped' guard discard -y "$run" gone/file
-gives 0 'is applied' guard apply -y "$run"
-no 'the deletion' test -e deleted
+gives 0 'discard accepts one path' guard discard -y "$run" gone/file
+gives 0 'apply accepts the run with mounts' guard apply -y "$run"
+no 'apply deletes a file' test -e deleted
 is "$(cat new src/one gone/file data/cold/made bound/real | tr '\n' ' ')" \
-	'new again one more gone cold over ' 'everything else'
-is "$(cat "$HOME/elsewhere/real")" over 'also behind a bind mount'
-no 'and what is gone from a mount' test -e data/sub/warm
-gives 0 'undo' guard undo -y
+	'new again one more gone cold over ' 'apply changes files in mounts'
+is "$(cat "$HOME/elsewhere/real")" over 'apply writes through a bind mount'
+no 'apply deletes a file of a mount' test -e data/sub/warm
+gives 0 'undo reverts the apply' guard undo -y
 is "$(cat src/one two deleted data/sub/warm bound/real | tr '\n' ' ')" \
-	'one two top warm real ' 'takes all of it back'
-no 'with what is new' test -e data/cold/made
-gives 0 'no more' guard discard -y "$run"
-gives 0 'a run that does nothing' guard run -- true
+	'one two top warm real ' 'undo restores files in mounts'
+no 'undo deletes a new file in a mount' test -e data/cold/made
+gives 0 'discard drops the run with mounts' guard discard -y "$run"
+gives 0 'a run can change nothing' guard run -- true
 says "$err" 'changed nothing'
 
-# --- stopped in the middle: the deletion of a copy is not lost ---
+# --- guard is killed: the deletion of a copied file is not lost ---
 cat >"$T/stop" <<'END'
 rm two
 echo >ready
@@ -128,9 +131,9 @@ done
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 settle
-gives 0 'an interrupted run' guard diff --name-status "$id"
+gives 0 'diff accepts the interrupted run' guard diff --name-status "$id"
 says "$out" 'D	two'
-gives 0 'is dropped' guard discard -y "$id"
+gives 0 'discard drops the interrupted run' guard discard -y "$id"
 rm -f wait
 
 # --- --cow with a mount ---
@@ -139,13 +142,14 @@ cd "$HOME/other" || exit 99
 echo o >o
 mount -t tmpfs inner inner
 echo i >inner/i
-gives 0 'a folder of --cow that has one' guard run --cow "$HOME/app" -- sh -c \
+gives 0 'a run with a --cow directory that has mounts ends with 0' \
+	guard run --cow "$HOME/app" -- sh -c \
 	'echo x >o; echo x >inner/i; echo x >../app/two; echo x >../app/data/x'
-gives 0 'is applied with it' guard apply -y
+gives 0 'apply accepts a --cow directory with mounts' guard apply -y
 is "$(cat o inner/i ../app/two ../app/data/x | tr '\n' ' ')" 'x x x x ' \
-	'in every place'
+	'apply writes into all mounts'
 
-# --- below the home ---
+# --- mounts below the home ---
 head -c 2000000 /dev/zero >"$HOME/large"
 mkdir -p "$HOME/.cache/tool" "$HOME/mnt" "$HOME/plain" "$HOME/.secret"
 echo c >"$HOME/.cache/tool/c"
@@ -154,7 +158,7 @@ echo seen >"$HOME/mnt/seen"
 mount -t tmpfs cache "$HOME/.cache"
 mkdir "$HOME/plain/sub"
 cd "$HOME/plain" || exit 99
-gives 0 'a home with mounts below' guard run -- sh -c \
+gives 0 'a run works in a home with mounts' guard run -- sh -c \
 	'cat ~/mnt/seen; echo x >>~/.bashrc; echo x >~/.config/tool/config
 	echo x >~/made; rm -r ~/documents/letters; rm ~/app/two
 	! echo x >~/mnt/x && ! echo x >~/.cache/x; echo x >sub/x
@@ -164,7 +168,7 @@ says "$out" seen
 says "$out" first
 says "$err" "'$HOME' has mounts below"
 says "$err" "'$HOME/large'"
-gives 0 'its changes' guard diff --name-status "$run"
+gives 0 'diff accepts a home with mounts' guard diff --name-status "$run"
 tr '\t' ' ' <"$out" | LC_ALL=C sort >"$T/names"
 h=$tilde/
 cat >"$T/wanted" <<END
@@ -177,21 +181,23 @@ M ${h}.bashrc
 M ${h}.config/tool/config
 END
 LC_ALL=C sort "$T/wanted" >"$T/sorted"
-ok 'are those and no others' diff "$T/sorted" "$T/names"
-gives 0 'explain' guard explain ~/mnt/seen ~/.bashrc
+ok 'diff lists exactly the changes in the home' diff "$T/sorted" "$T/names"
+gives 0 'explain accepts paths in mounts of the home' \
+	guard explain ~/mnt/seen ~/.bashrc
 says "$out" "mnt/seen': read-only"
 says "$out" "bashrc': the layer over the home"
-gives 0 'one of the home' guard apply -y "$run" ~/.bashrc ~/app/two
-is "$(tail -n 1 ~/.bashrc)" x 'is applied'
-no 'and a deletion' test -e ~/app/two
-gives 0 'the rest' guard apply -y "$run"
-ok 'of the project' test -e sub/x
+gives 0 'apply accepts paths of the home' \
+	guard apply -y "$run" ~/.bashrc ~/app/two
+is "$(tail -n 1 ~/.bashrc)" x 'apply changes a file of the home'
+no 'apply deletes a file of the home' test -e ~/app/two
+gives 0 'apply accepts the rest' guard apply -y "$run"
+ok 'apply changes the project' test -e sub/x
 
 cd /
 settle
 for at in "$HOME/.cache" "$HOME/mnt" "$HOME/other/inner" \
 	"$HOME/app/data/cold" "$HOME/app/data" "$HOME/app/bound"; do
-	umount "$at" || flunk "umount $at"
+	umount "$at" || flunk "$at can be unmounted"
 done
 mounts_before=$(mounts)
 finish
