@@ -1,6 +1,6 @@
 #!/bin/sh
-# A dry run ends as the real one would: with the same status, and the same
-# refusals, and it writes nothing.
+# A dry run ends like the real command: with the same status and refusals; and
+# it changes nothing.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -20,21 +20,21 @@ shot() {
 	:
 }
 
-# both WHAT STATUS TEXT COMMAND...: with -n and without, to the same end; TEXT
-# on stderr ("": nothing is asked for).
+# both WHAT STATUS TEXT COMMAND...: checks the command with -n and with -y; TEXT
+# must be on stderr unless it is empty
 both() {
 	what=$1 status=$2 text=$3
 	shift 3
 	shot >"$T/before"
-	gives "$status" "$what, dry" "$@" -n
+	gives "$status" "$what, with -n" "$@" -n
 	[ -z "$text" ] || says "$err" "$text"
 	shot >"$T/after"
-	ok 'nothing is written' cmp "$T/before" "$T/after"
-	gives "$status" "$what" "$@" -y
+	ok "the dry run changes nothing: $what" cmp "$T/before" "$T/after"
+	gives "$status" "$what, with -y" "$@" -y
 	[ -z "$text" ] || says "$err" "$text"
 }
 
-# --- rights ---
+# --- permissions ---
 if [ "$me" = root ]; then
 	guard run -q -- sh -c 'echo new >a; echo new >e/new; rm d/f' || exit 99
 	settle
@@ -50,7 +50,7 @@ if [ "$me" = root ]; then
 		both 'a restore' 1 immutable guard restore --at 1 a
 		chattr -i a
 	else
-		skip 'no immutable files here'
+		skip 'the file system has no immutable files'
 		both 'an apply' 0 '' guard apply
 	fi
 else
@@ -73,19 +73,19 @@ else
 	echo file >"$HOME/file"
 	both 'a restore into a file' 1 "$HOME/file" \
 		guard restore --at 1 a --to "$HOME/file"
-	gives 0 'taken back' guard undo -q -y 2
+	gives 0 'undo 2 reverts the applies' guard undo -q -y 2
 fi
-[ "$me" != root ] || gives 0 'taken back' guard undo -q -y
-gives 0 'the run is dropped' guard discard -q -y
+[ "$me" != root ] || gives 0 'undo reverts the apply of root' guard undo -q -y
+gives 0 'discard drops the run' guard discard -q -y
 
-# --- somebody writes ---
+# --- files open for writing ---
 guard run -q -- sh -c 'echo new >a' || exit 99
 settle
 exec 9>>a
 both 'an apply over a file that somebody writes to' 1 'open for writing' \
 	guard apply
 exec 9>&-
-gives 0 'dropped' guard discard -q -y
+gives 0 'discard drops the run of an open file' guard discard -q -y
 mkdir -p folder/in
 echo old >folder/in/file
 guard run -q -- rm -r folder || exit 99
@@ -95,20 +95,21 @@ both 'an apply that deletes the folder of such a file' 1 "'in/file' in it" \
 	guard apply
 exec 9>&-
 rm -r folder
-gives 0 'dropped' guard discard -q -y
+gives 0 'discard drops the run of an open file in a directory' \
+	guard discard -q -y
 guard run -q -- sh -c 'echo new >a' || exit 99
 
 # --- conflicts ---
 echo user >a
 both 'a conflict' 1 'both sides' guard apply
 echo old >a
-gives 0 'dropped' guard discard -q -y
+gives 0 'discard drops the run with a conflict' guard discard -q -y
 guard run -q -- sed -i 's/5/run/' text || exit 99
 sed -i 's/5/user/' text
 both 'conflict markers' 1 "in 'text'" guard apply --merge
-gives 0 'taken back' guard undo -q -y
+gives 0 'undo reverts the markers' guard undo -q -y
 seq 9 >text
-gives 0 'dropped' guard discard -q -y
+gives 0 'discard drops the run with markers' guard discard -q -y
 
 # --- git ---
 git init -q . && git add . && git commit -q -m first || exit 99

@@ -1,5 +1,5 @@
 #!/bin/sh
-# guard run --ro, --rw, --hide: what is let in, what is not.
+# guard run --ro, --rw, --hide: what they expose and mask.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -11,63 +11,74 @@ echo one >"$HOME/real/f"
 echo key >"$HOME/.ssh/id"
 echo plain >"$HOME/plain"
 
-gives 0 'a path below a private folder is hidden' \
+gives 0 'a path below a private directory is masked' \
 	guard run -- sh -c '! test -e /tmp/outside/f'
-gives 0 '--ro lets it in' guard run --ro /tmp/outside -- cat /tmp/outside/f
-is "$(cat "$out")" tmp 'its bytes'
-gives 0 '--ro is read-only' \
+gives 0 '--ro exposes a path below a private directory' \
+	guard run --ro /tmp/outside -- cat /tmp/outside/f
+is "$(cat "$out")" tmp 'a file exposed by --ro has its content'
+gives 0 'a directory exposed by --ro is read-only' \
 	guard run --ro /tmp/outside -- sh -c '! touch /tmp/outside/new'
-no 'and nothing was made there' test -e /tmp/outside/new
-gives 0 'a folder of credentials is hidden' \
+no 'nothing was created in the directory of --ro' test -e /tmp/outside/new
+gives 0 'a directory with credentials is masked' \
 	guard run -- sh -c '! cat ~/.ssh/id'
-gives 0 '--ro lets that in too' guard run --ro "$HOME/.ssh" -- cat ~/.ssh/id
-is "$(cat "$out")" key 'its bytes as well'
-gives 0 '--hide hides a file' guard run --hide "$HOME/plain" -- \
+gives 0 '--ro exposes a directory with credentials' \
+	guard run --ro "$HOME/.ssh" -- cat ~/.ssh/id
+is "$(cat "$out")" key 'the exposed credentials have their content'
+gives 0 '--hide masks a file' guard run --hide "$HOME/plain" -- \
 	sh -c '! grep -q plain ~/plain'
-gives 0 '--hide of nothing' guard run --hide "$HOME/palin" -- true
+gives 0 '--hide of a missing path is accepted with a warning' \
+	guard run --hide "$HOME/palin" -- true
 says "$err" "--hide '$HOME/palin': there is nothing of that name"
-gives 125 '--ro of nothing' guard run --ro /no/such/path -- true
+gives 125 '--ro of a missing path is refused' \
+	guard run --ro /no/such/path -- true
 says "$err" '/no/such/path'
 
-# --- a real folder, written through ---
-gives 0 '--rw writes the real folder' guard run --rw "$HOME/real" -- \
+# --- --rw: a directory that the run writes directly ---
+gives 0 '--rw exposes a directory for writing' guard run --rw "$HOME/real" -- \
 	sh -c 'echo two >~/real/f; rm -f ~/real/gone; echo made >~/real/made'
-is "$(cat "$HOME/real/f")" two 'the run changed it'
-gives 0 'it was kept before' guard restore -y --at latest~1 "$HOME/real/f"
-is "$(cat "$HOME/real/f")" one 'and can be had back'
-gives 0 'and kept after' guard log "$HOME/real/made"
+is "$(cat "$HOME/real/f")" two 'the run changed the file directly'
+gives 0 'the content before the run can be restored' \
+	guard restore -y --at latest~1 "$HOME/real/f"
+is "$(cat "$HOME/real/f")" one \
+	'the restored file has the content before the run'
+gives 0 'the content after the run is stored' guard log "$HOME/real/made"
 says "$out" post-rw
 
-gives 125 '--rw of a file' guard run --rw "$HOME/real/f" -- true
+gives 125 '--rw of a file is refused' guard run --rw "$HOME/real/f" -- true
 says "$err" 'name the folder that it is in'
 
-# --- never guard's own ---
-gives 125 'the state cannot be let in' guard run --ro "$state" -- true
+# --- guard's own state is never exposed ---
+gives 125 "--ro of guard's state is refused" guard run --ro "$state" -- true
 says "$err" 'state'
-gives 125 'nor a part of it' guard run --rw "$state/store" -- true
-gives 0 'what holds it can, without it' \
+gives 125 "--rw of a part of guard's state is refused" \
+	guard run --rw "$state/store" -- true
+gives 0 "--ro of a directory that contains guard's state is accepted" \
 	guard run --ro "${state%/*}" -- ls -A "$state"
-is "$(cat "$out")" '' 'it is empty in there'
+is "$(cat "$out")" '' "guard's state is empty in that directory"
 
 if [ "$me" = root ]; then
 	mkdir /srv/again
 	mount --bind "$state" /srv/again
-	gives 125 'nor under another name' guard run --rw /srv/again -- true
+	gives 125 "--rw of guard's state under another name is refused" \
+		guard run --rw /srv/again -- true
 	says "$err" 'no run may see'
-	gives 125 'nor a part of it' guard run --ro /srv/again/store -- true
-	gives 0 'what holds the other name can, without it' \
+	gives 125 '--ro of a part of it under another name is refused' \
+		guard run --ro /srv/again/store -- true
+	gives 0 '--ro of a directory that contains the other name is accepted' \
 		guard run --ro /srv -- ls -A /srv/again
-	is "$(cat "$out")" '' 'it is empty as well'
+	is "$(cat "$out")" '' "guard's state is empty under the other name"
 	umount /srv/again
 fi
 
-# --- never what a layer covers ---
-gives 125 'nor the project' guard run --rw . -- touch through
-gives 125 'nor what holds it' guard run --rw "$HOME/project/.." -- true
+# --- directories covered by a layer are never exposed ---
+gives 125 '--rw of the project is refused' guard run --rw . -- touch through
+gives 125 '--rw of a directory that contains the project is refused' \
+	guard run --rw "$HOME/project/.." -- true
 says "$err" 'holds the project'
-gives 125 'nor the home' guard run -C /tmp/outside --ro "$HOME" -- true
+gives 125 '--ro of the home is refused' \
+	guard run -C /tmp/outside --ro "$HOME" -- true
 says "$err" 'home'
-gives 125 'nor the root' guard run --ro / -- true
-no 'nothing went through' test -e through
+gives 125 '--ro of / is refused' guard run --ro / -- true
+no 'the refused runs changed nothing' test -e through
 
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# guard patch: what git apply makes of it is what the run made.
+# guard patch: git apply of the patch has the same result as the run.
 # users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -77,20 +77,21 @@ mv into-place place
 mkdir text.d
 mv moved/sub/6 "text.d/$(printf 'o\ndd')"
 END
-ok 'a run of all kinds of changes' guard run -q --ro "$HOME/change" -- \
+ok 'a run makes all kinds of changes' guard run -q --ro "$HOME/change" -- \
 	sh "$HOME/change"
 settle
 guard patch >"$T/patch" 2>"$err" </dev/null
-is $? 0 'a patch'
-is "$(cat "$err")" '' 'holds all of it'
+is $? 0 'patch ends with 0'
+is "$(cat "$err")" '' 'patch leaves nothing out'
 says "$T/patch" 'rename from moves/sub/1'
 says "$T/patch" 'rename to moved/sub/1'
 says "$T/patch" 'rename to moved/link'
 says "$T/patch" 'rename to "text.d/o'
-ok 'git takes it' git -C "$HOME/copy" apply --index --binary "$T/patch"
-ok 'guard applies the same' guard apply -y
+ok 'git apply accepts the patch' \
+	git -C "$HOME/copy" apply --index --binary "$T/patch"
+ok 'guard apply accepts the run' guard apply -y
 
-# names, kinds, whether executable, bytes
+# names, kinds, executable bits, content
 tree() {
 	(
 		cd "$1" || exit 1
@@ -103,32 +104,35 @@ tree() {
 }
 tree "$HOME/clean" >"$T/guard"
 tree "$HOME/copy" >"$T/git"
-ok 'both made the same of it' cmp "$T/guard" "$T/git"
-ok 'with all that is new' grep -qz 'new-script x' "$T/git"
+ok 'git apply and guard apply write the same files' cmp "$T/guard" "$T/git"
+ok 'the patch contains new files' grep -qz 'new-script x' "$T/git"
 git -C "$HOME/clean" add -A
 is "$(git -C "$HOME/clean" write-tree)" "$(git -C "$HOME/copy" write-tree)" \
 	'git has the same tree of both'
 
-# --- what a patch cannot hold ---
-ok 'a run' guard run -q -- sh -c 'mkdir nothing; echo x >secret
+# --- changes that a patch cannot contain ---
+ok 'a run makes changes that a patch cannot contain' \
+	guard run -q -- sh -c 'mkdir nothing; echo x >secret
 	chmod 600 secret; mkfifo pipe; echo x >text; chmod 700 script'
 settle
 guard patch >"$T/patch" 2>"$err" </dev/null
-is $? 1 'it says so by its status when something is left out'
+is $? 1 'patch ends with 1 when it leaves something out'
 for path in nothing secret pipe; do
 	says "$err" "not in the patch: '$path'"
 done
 silent "$err" "'text'"
-ok 'git takes the rest' git -C "$HOME/copy" apply --index --binary "$T/patch"
-is "$(cat "$HOME/copy/text")" x 'and does it'
+ok 'git apply accepts the incomplete patch' \
+	git -C "$HOME/copy" apply --index --binary "$T/patch"
+is "$(cat "$HOME/copy/text")" x \
+	'the incomplete patch contains the other changes'
 guard patch text >"$T/patch" 2>"$err" </dev/null
-is $? 0 'by path'
-is "$(grep -c '^diff' "$T/patch")" 1 'one file'
-is "$(cat "$err")" '' 'of which nothing is lost'
-gives 1 'a path that is nothing' guard patch -- no/such
-ok 'discarded' guard discard -y
+is $? 0 'patch accepts a path'
+is "$(grep -c '^diff' "$T/patch")" 1 'patch of a path contains only that file'
+is "$(cat "$err")" '' 'patch of a path leaves nothing out'
+gives 1 'patch of an unchanged path is refused' guard patch -- no/such
+ok 'discard drops that run' guard discard -y
 
-# --- as git keeps it ---
+# --- content that git stores in another form ---
 mkdir "$HOME/attributes"
 cd "$HOME/attributes" || exit 99
 git init -q -b main
@@ -140,21 +144,23 @@ git add -A 2>/dev/null
 git commit -q -m one
 cp -a . "$HOME/attributes-copy"
 git -C "$HOME/attributes-copy" update-index -q --refresh
-ok 'a run where git keeps other bytes' guard run -q -- sh -c '
+ok 'a run changes files with filters and line endings' guard run -q -- sh -c '
 	printf "three\\r\\n" | tee -a a.bat >new.bat
 	printf "one\\r\\n" >b.lf; echo x | tee -a b.key >new.key
 	mkdir d; mv c.bat d'
 settle
 guard patch >"$T/patch" 2>"$err" </dev/null
-is $? 1 'what a filter hides is left out of a patch'
+is $? 1 'patch ends with 1 for content behind a filter'
 says "$err" "'b.key': git keeps it through a filter"
 says "$err" "'new.key': git keeps it through a filter"
 says "$err" "'b.lf': only its line ends are others"
 silent "$T/patch" 'key'
-ok 'git takes the rest' git -C "$HOME/attributes-copy" \
+ok 'git apply accepts the rest of that patch' git -C "$HOME/attributes-copy" \
 	apply --index --binary "$T/patch"
-ok 'guard applies the same' guard apply -y -q
-ok 'with the line ends of files' cmp a.bat "$HOME/attributes-copy/a.bat"
+ok 'guard apply accepts that run' guard apply -y -q
+ok 'git apply keeps the line endings of the files' \
+	cmp a.bat "$HOME/attributes-copy/a.bat"
 is "$(git -C "$HOME/attributes-copy" status --porcelain | tr '\n' ';')" \
-	'M  a.bat;R  c.bat -> d/c.bat;A  new.bat;' 'all is as git keeps it'
+	'M  a.bat;R  c.bat -> d/c.bat;A  new.bat;' \
+		'git status shows the same changes as the run made'
 finish
