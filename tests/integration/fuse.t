@@ -1,6 +1,6 @@
 #!/bin/sh
-# File systems of the user's own (bindfs, as sshfs or fuse2fs would be): with
-# the project on one, and with one mounted inside of it.
+# FUSE file systems of the user (bindfs, like sshfs or fuse2fs): a project on
+# one, and one mounted in the project.
 # needs: fuse
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -10,14 +10,14 @@ if [ ! -r /dev/fuse ]; then
 	skip 'no /dev/fuse here'
 	finish
 fi
-# A plain user mounts in a namespace of his own.
+# A plain user mounts in a namespace.
 if [ "$me" != root ] && [ -z "${INNER:-}" ]; then
 	if INNER=1 unshare --map-current-user --keep-caps --mount true; then
 		rm -rf "$T"
 		INNER=1 exec unshare --map-current-user --keep-caps --mount \
 			sh "$0"
 	fi
-	skip 'no mount of a plain user here'
+	skip 'the plain user cannot mount here'
 	finish
 fi
 mkdir -p "$HOME/real/folder" "$HOME/fuse" "$HOME/app/inner" "$HOME/other"
@@ -25,7 +25,7 @@ echo one >"$HOME/real/one"
 echo two >"$HOME/real/folder/two"
 echo far >"$HOME/other/far"
 echo near >"$HOME/app/near"
-# Nobody else may look into it: not even root, where it is the plain user's.
+# No other user may access it: not even root where it is the plain user's.
 mounted() {
 	bindfs -f "$1" "$2" &
 	servers="${servers:-} $!"
@@ -46,21 +46,23 @@ rm folder/two
 mv folder moved
 END
 cd "$HOME/fuse" || exit 99
-# Its times may be whole seconds or two: a run begins when they have passed.
+# Its times may have a resolution of one or two seconds: a run waits for the
+# next tick.
 echo edited >young
-gives 0 'a run at once after an edit' guard run -q -- \
+gives 0 'a run right after an edit ends with 0' guard run -q -- \
 	sh -c 'echo by the run >>young'
-gives 0 'changes that file, not one that both changed' guard diff --name-status
-is "$(cat "$out")" 'M	young' 'and that alone'
+gives 0 'diff accepts a run right after an edit' guard diff --name-status
+is "$(cat "$out")" 'M	young' 'the edited file is changed by the run only'
 guard apply -q -y >"$out" 2>"$err" </dev/null ||
 	says "$err" 'cannot swap two files in one step'
 silent "$err" conflict
 guard discard -q -y >/dev/null 2>&1
 rm -f young
-gives 0 'a run on FUSE' guard run --ro "$T/work" -- sh "$T/work"
+gives 0 'a run on a FUSE file system ends with 0' \
+	guard run --ro "$T/work" -- sh "$T/work"
 is "$(cat one folder/two)" 'one
 two' 'nothing has changed'
-gives 0 'its changes' guard diff --name-status
+gives 0 'diff accepts a run on a FUSE file system' guard diff --name-status
 is "$(tr '\n' ' ' <"$out")" 'D	folder D	folder/two M	one A	moved A	new ' \
 	'are all listed'
 guard apply -q -y >"$out" 2>"$err" </dev/null
@@ -71,11 +73,11 @@ more
 moved
 new
 one' 'are applied'
-	gives 0 'and taken back' guard undo -q -y
+	gives 0 'undo reverts the apply on a FUSE file system' guard undo -q -y
 	;;
 *)
 	says "$err" 'cannot swap two files in one step'
-	gives 0 'the way out is a patch' guard patch
+	gives 0 'patch is accepted where apply is impossible' guard patch
 	says "$out" '+more'
 	;;
 esac
@@ -83,27 +85,28 @@ is "$(cat one folder/two; ls)" 'one
 two
 folder
 one' 'it is as before'
-gives 0 'a version of it' guard snapshot -q
+gives 0 'snapshot of a FUSE file system is accepted' guard snapshot -q
 rm folder/two
 guard restore -q -y folder/two >"$out" 2>"$err" </dev/null ||
 	says "$err" 'guard restore --to DIR'
-gives 0 'a file comes back elsewhere' guard restore -q -y --to "$T/back" \
+gives 0 'restore --to from a FUSE file system is accepted' \
+	guard restore -q -y --to "$T/back" \
 	folder/two
-is "$(find "$T/back" -type f -exec cat {} +)" two 'whole'
-gives 0 'the run is dropped' guard discard -q -y
+is "$(find "$T/back" -type f -exec cat {} +)" two 'restore --to writes the file'
+gives 0 'discard drops the run on a FUSE file system' guard discard -q -y
 
 cd "$HOME/app" || exit 99
-gives 0 'a run around a FUSE mount' guard run -- sh -c '
+gives 0 'a run around a FUSE mount ends with 0' guard run -- sh -c '
 	cat inner/far near; echo changed >near; echo changed >inner/far
 	echo new >inner/new'
 says "$out" far
 is "$(cat near inner/far)" 'near
 far' 'changes nothing'
-gives 0 'its changes are listed' guard diff --name-status
+gives 0 'diff accepts a run around a FUSE mount' guard diff --name-status
 says "$out" 'M	near'
 says "$out" 'inner/far'
-gives 0 'one of them is applied' guard apply -y near
-is "$(cat near)" changed 'it is there'
+gives 0 'apply accepts a path beside the FUSE mount' guard apply -y near
+is "$(cat near)" changed 'apply writes that path'
 guard apply -q -y >"$out" 2>"$err" </dev/null
 case $? in
 0) is "$(cat inner/far inner/new)" 'changed
@@ -114,7 +117,7 @@ guard discard -q -y >/dev/null 2>&1
 cd /
 settle
 for at in "$HOME/fuse" "$HOME/app/inner"; do
-	umount "$at" || flunk "umount $at"
+	umount "$at" || flunk "$at can be unmounted"
 done
 # shellcheck disable=SC2086 # a list
 wait ${servers:-}

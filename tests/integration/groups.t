@@ -1,6 +1,6 @@
 #!/bin/sh
-# A project that a group shares: what can be read by another group of the
-# user's alone, and what is made there, which is that group's too.
+# A project shared by a group: files that only another group of the user can
+# read, and new files of that group.
 # needs: team
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -51,22 +51,22 @@ git add own
 git -c user.name=run -c user.email=run@example.org commit -q -m second
 git fsck
 END
-gives 0 'a run in a project of the team' guard run --ro "$T/work" -- \
+gives 0 'a run changes a project of the team' guard run --ro "$T/work" -- \
 	sh "$T/work"
 says "$out" 'of the team'
 silent "$err" 'another group'
 run=$(guard status -q)
-gives 0 'its changes' guard diff --name-status "$run"
+gives 0 'diff accepts the project of the team' guard diff --name-status "$run"
 says "$out" 'M	shared/file'
 silent "$out" notes
-is "$(grep -c theirs "$out")" 2 'of what others own, what it wrote'
+is "$(grep -c theirs "$out")" 2 'diff lists written files of other owners'
 says "$out" 'M	theirs/plan'
 says "$out" 'A	theirs/new'
-# A folder keeps its set-group bit where who renames it is in the group; in a
-# run, root is in none and has no power over that.
+# A directory keeps its set-group-id bit where the process that renames it is in
+# the group; root in a run is in no group and has no capability for that.
 bits=2755
 [ "$me" != root ] || bits=755
-gives 0 'are applied' guard apply -y "$run"
+gives 0 'apply accepts the project of the team' guard apply -y "$run"
 if [ "$me" = root ]; then
 	silent "$err" 'of other owners'
 else
@@ -88,9 +88,10 @@ team 444 theirs/new
 team 444 only-read" 'with the group that each has without guard'
 is "$(cat shared/file)" 'shared
 more' 'and its bytes'
-gives 0 'its commit is imported' guard import -y "$run"
+gives 0 'import accepts a commit in the project of the team' \
+	guard import -y "$run"
 says "$err" '1 new commit'
-gives 0 'undo' guard undo -y
+gives 0 'undo reverts the apply' guard undo -y
 if [ "$me" != root ]; then
 	silent "$out" ' -> 0'
 	says "$err" '1 file of other owners: yours even so, since only root'
@@ -99,11 +100,13 @@ is "$(groups_of shared/file shared/gone shared/deep/file)" \
 	'team 640 shared/file
 team 644 shared/gone
 team 644 shared/deep/file' 'gives them back'
-gives 0 'what only the group may read' guard show latest:notes
-is "$(cat "$out")" 'of the team' 'is in every version'
+gives 0 'show accepts a file that only the group can read' \
+	guard show latest:notes
+is "$(cat "$out")" 'of the team' \
+	'the snapshot has a file that only the group can read'
 guard discard -q -y "$run"
 
-# --- which groups there are is remembered: most projects have one ---
+# --- most projects have one group: guard remembers that ---
 one_group() {
 	for run in $(guard status -q); do
 		grep "^one-group=" "$state/runs/$run/record"
@@ -113,34 +116,38 @@ mkdir "$HOME/alone"
 cd "$HOME/alone" || exit 99
 echo one >one
 echo two >two
-gives 0 'a first run in a project of one group' guard run -- touch made
-is "$(one_group)" '' 'looks for others'
+gives 0 'a first run in a project of one group ends with 0' \
+	guard run -- touch made
+is "$(one_group)" '' 'the first run looks for other groups'
 guard discard -q -y
 settle
-gives 0 'a second one' guard run -- touch made
+gives 0 'a second run in that project ends with 0' guard run -- touch made
 if [ "$me" = root ]; then
 	guard discard -q -y
-	pass 'root has every group'
+	pass 'root can use every group'
 	finish
 fi
-is "$(one_group)" "one-group=$HOME/alone" 'need not'
+is "$(one_group)" "one-group=$HOME/alone" \
+	'the second run does not look for other groups'
 guard discard -q -y
 settle
 chgrp team two
-gives 2 'one that cannot write what has got another group since' \
+gives 2 'a run cannot write a file whose group has changed since' \
 	guard run -- sh -c 'touch made; echo more >>two'
 says "$err" "'$HOME/alone' has files of another of your groups by now"
 guard discard -q -y
 settle
-gives 0 'the next one can' guard run -- sh -c 'echo more >>two'
+gives 0 'the next run can write that file' guard run -- sh -c 'echo more >>two'
 silent "$err" 'another of your groups'
-gives 0 'it is applied' guard apply -y
-is "$(groups_of two)" 'team 644 two' 'with the group'
+gives 0 'apply accepts that run' guard apply -y
+is "$(groups_of two)" 'team 644 two' \
+	'the applied file has the group of the team'
 rm -r "$HOME/alone"
 mkdir "$HOME/alone"
 cd "$HOME/alone" || exit 99
 echo two >two
 chgrp team two
-gives 0 'another folder of that name' guard run -- sh -c 'echo more >>two'
+gives 0 'another directory of that name is checked again' \
+	guard run -- sh -c 'echo more >>two'
 guard discard -q -y
 finish

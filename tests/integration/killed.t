@@ -1,6 +1,6 @@
 #!/bin/sh
-# guard killed at any time: the run is shown as interrupted, its layer is
-# intact, nothing runs on, nothing stays mounted.
+# guard is killed at any time: the run is interrupted, its layer is complete, no
+# process and no mount is left.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -13,15 +13,15 @@ guard run -- sh -c 'echo kept >kept.txt; rm -rf src; echo ready; sleep 300' \
 	>"$T/ready" 2>"$T/run.err" &
 runner=$!
 read -r line <"$T/ready"
-is "$line" ready 'the command is at work'
-gives 0 'the status of a live run' guard status
+is "$line" ready 'the command of the run is running'
+gives 0 'status of a live run works' guard status
 says "$out" running
-gives 0 'the diff of a live run' guard diff --name-status
+gives 0 'diff of a live run works' guard diff --name-status
 says "$out" kept.txt
 kill -KILL $runner
 wait $runner 2>/dev/null
 timeout 60 tail -s 0.02 --pid=$runner -f /dev/null
-# Whatever was in the run ends with it: wait for that, not for a time.
+# Waits for the end of the run's processes.
 for dir in /proc/[0-9]*; do
 	case $({ tr '\0' ' ' <"$dir/cmdline"; } 2>/dev/null) in
 	'sleep 300 ') timeout 60 tail -s 0.02 --pid="${dir#/proc/}" \
@@ -29,32 +29,35 @@ for dir in /proc/[0-9]*; do
 	esac
 done
 settle
-is "$(others)" '' 'nothing of the run is left'
-is "$(changed_mounts)" '' 'nothing is mounted'
-gives 0 'the status afterwards' guard status
+is "$(others)" '' 'no process of the killed run is left'
+is "$(changed_mounts)" '' 'no mount of the killed run is left'
+gives 0 'status works after guard was killed' guard status
 says "$out" interrupted
-gives 0 'the layer is intact' guard diff
+gives 0 'the layer of the killed run is complete' guard diff
 says "$out" '+kept'
 says "$out" src/f0.c
 manifest "$HOME" >"$T/after"
-ok 'project and home are as before' same "$T/before" "$T/after"
-# After a reboot the disk may have another number; without one it is another.
+ok 'project and home are unchanged' same "$T/before" "$T/after"
+# After a reboot the disk may have another device number; without a reboot such
+# a disk is another one.
 record=$(echo "$state"/runs/*/record)
 sed -i 's/^project-dev=.*/project-dev=999/' "$record"
-gives 125 'with another disk in its place' guard run -q --continue -- true
+gives 125 'run --continue is refused with another disk in place' \
+	guard run -q --continue -- true
 says "$err" 'is not the folder any more'
 sed -i 's/^boot=.*/boot=of-yesterday/' "$record"
-gives 0 'after a reboot it goes on' guard run -q --continue -- cat kept.txt
-is "$(cat "$out")" kept 'in its layer'
-gives 0 'a path of it can be applied' guard apply -y kept.txt
-is "$(cat kept.txt)" kept 'and is there'
-ok 'the rest is discarded' guard discard -y
-ok 'the sources are there' test -e src/f0.c
-gives 0 'no run waits' guard status
+gives 0 'run --continue works after a reboot' \
+	guard run -q --continue -- cat kept.txt
+is "$(cat "$out")" kept 'the continued run sees its layer'
+gives 0 'apply accepts a path of the killed run' guard apply -y kept.txt
+is "$(cat kept.txt)" kept 'apply writes that path'
+ok 'discard drops the rest' guard discard -y
+ok 'the sources are unchanged' test -e src/f0.c
+gives 0 'status lists no pending run' guard status
 silent "$out" interrupted
 
-# As on a machine that sleeps: guard stands still, and all of the run too; the
-# command goes on first, and has ended when guard does.
+# As on a machine that suspends: guard and the run stand still; the command
+# continues first, and has ended when guard continues.
 mkfifo "$T/up" "$T/on"
 guard run -q --timeout 600s --rw "$T" -- sh -c "echo \$\$ >pid
 	echo >'$T/up'; read -r _ <'$T/on'; echo slept >slept; exit 7" &
@@ -65,7 +68,7 @@ inner=$(sed -n 's/^init=\([0-9]*\) .*/\1/p' "$state"/runs/*/record)
 command=$(cat "/proc/$inner/task/$inner/children")
 # shellcheck disable=SC2086 # a list of numbers
 kill -STOP "$inner" $command
-# The command first: whoever sees it stopped takes it for a Ctrl-Z.
+# The command is stopped first: guard takes a stopped command for Ctrl-Z.
 # shellcheck disable=SC2086
 kill -CONT $command "$inner"
 echo >"$T/on"
@@ -74,18 +77,18 @@ for pid in $command; do
 done
 kill -CONT $runner
 wait $runner
-is $? 7 'a run that slept ends as it ends'
-gives 0 'and what it did' guard apply -q -y slept
-is "$(cat slept)" slept 'is there'
-gives 0 'is taken back' guard undo -q -y
-gives 0 'and dropped' guard discard -q -y
+is $? 7 'a suspended run ends with the status of its command'
+gives 0 'apply accepts the suspended run' guard apply -q -y slept
+is "$(cat slept)" slept 'apply writes the file of the suspended run'
+gives 0 'undo reverts that apply' guard undo -q -y
+gives 0 'discard drops the suspended run' guard discard -q -y
 
-# Killed again and again, at different points of its start and its end.
+# Killed twenty times at different points of start and end.
 i=0
 while [ $i -lt 20 ]; do
 	guard run -q -- sh -c 'echo x >x; rm -rf src' >/dev/null 2>&1 &
 	runner=$!
-	# from "before main" to "after all": a growing number of forks
+	# from before main() to after the end: a growing number of forks
 	n=0
 	while [ $n -lt $((i * 3)) ]; do
 		/bin/true
@@ -102,12 +105,12 @@ for dir in /proc/[0-9]*; do
 		--pid="${dir#/proc/}" -f /dev/null ;;
 	esac
 done
-is "$(others)" '' 'after twenty kills nothing is left'
+is "$(others)" '' 'no process is left after twenty kills'
 rm kept.txt
 touch -r "$HOME/project/src" "$T/stamp"
-gives 0 'the status after twenty kills' guard status
+gives 0 'status works after twenty kills' guard status
 silent "$out" running
-is "$(find src -type f | wc -l)" 22 'the sources are all there'
-no 'and nothing came out of the layers' test -e x
-gives 0 'a run after twenty kills' guard run -q -- true
+is "$(find src -type f | wc -l)" 22 'all sources exist after twenty kills'
+no 'no file has left the layers after twenty kills' test -e x
+gives 0 'a run works after twenty kills' guard run -q -- true
 finish

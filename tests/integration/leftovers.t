@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a run left in its own /tmp, its project and its home: listed, printed,
-# and none of it believed.
+# Files that a run left in its own /tmp, project and home: ls lists and show
+# prints them, and none is trusted.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -29,62 +29,67 @@ rm sub/below
 echo cfg >~/.app/cfg
 rm ~/.app/real
 END
-gives 0 'a run that leaves much' guard run -- sh "$HOME/leave"
+gives 0 'a run leaves files in several places' guard run -- sh "$HOME/leave"
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 
 # --- lists ---
-gives 0 'its private folders' guard ls "$run:"
+gives 0 'ls lists the private directories of a run' guard ls "$run:"
 says "$out" '/tmp/report/'
 says "$out" '/tmp/link'
 says "$out" '/var/tmp/v/'
 silent "$out" 'outside'
-no 'no escape sequence gets through' grep -q "$(printf '\033')" "$out"
-gives 0 'the id alone means the same' guard ls "$run"
+no 'ls prints no escape sequence' grep -q "$(printf '\033')" "$out"
+gives 0 'ls accepts the id without a colon' guard ls "$run"
 says "$out" '/var/tmp/v/'
-gives 0 'a folder in it' guard ls -l "$run:/tmp/report"
+gives 0 'ls -l lists a directory of a run' guard ls -l "$run:/tmp/report"
 says "$out" 'up -> /tmp/outside'
 says "$out" 'deep/'
-gives 0 'a folder of mode 000' guard ls "$run:/tmp/shut"
-is "$(cat "$out")" x 'what is in it'
-gives 0 'as JSON' guard ls --json "$run:/tmp"
+gives 0 'ls accepts a directory of mode 000' guard ls "$run:/tmp/shut"
+is "$(cat "$out")" x 'ls lists the entries of a directory of mode 000'
+gives 0 'ls --json accepts a directory of a run' guard ls --json "$run:/tmp"
 says "$out" '"name": "pipe"'
 says "$out" '"type": "fifo"'
-gives 0 'its project' guard ls "$run:sub"
-is "$(cat "$out")" '' 'as it left it'
-gives 0 'by its absolute path too' guard ls "$run:$HOME/project"
+gives 0 "ls accepts a directory of the run's project" guard ls "$run:sub"
+is "$(cat "$out")" '' 'ls lists the project as the run left it'
+gives 0 'ls accepts an absolute path in the project' \
+	guard ls "$run:$HOME/project"
 says "$out" 'changed'
 says "$out" 'same'
-gives 0 'its home' guard ls "$run:$HOME/.app"
-is "$(cat "$out")" cfg 'a deleted file is not there'
+gives 0 "ls accepts a directory of the run's home" guard ls "$run:$HOME/.app"
+is "$(cat "$out")" cfg 'ls does not list a deleted file'
 
 # --- files ---
-gives 0 'a file' guard show "$run:/tmp/report/deep/out.txt"
-is "$(cat "$out")" result 'its bytes'
-gives 0 'one in /var/tmp' guard show "$run:/var/tmp/v/file"
-is "$(cat "$out")" v 'its bytes'
-gives 0 'a file of the project' guard show "$run:changed"
-is "$(cat "$out")" changed 'its bytes'
-gives 0 'one that it did not change' guard show "$run:same"
-is "$(cat "$out")" same 'its bytes'
-gives 0 'one of the home' guard show "$run:$HOME/.app/cfg"
-is "$(cat "$out")" cfg 'its bytes'
+gives 0 "show accepts a file of the run's /tmp" \
+	guard show "$run:/tmp/report/deep/out.txt"
+is "$(cat "$out")" result "show prints a file of the run's /tmp"
+gives 0 "show accepts a file of the run's /var/tmp" \
+	guard show "$run:/var/tmp/v/file"
+is "$(cat "$out")" v "show prints a file of the run's /var/tmp"
+gives 0 'show accepts a changed file of the project' guard show "$run:changed"
+is "$(cat "$out")" changed 'show prints a changed file of the project'
+gives 0 'show accepts an unchanged file of the project' guard show "$run:same"
+is "$(cat "$out")" same 'show prints an unchanged file of the project'
+gives 0 'show accepts a file of the home' guard show "$run:$HOME/.app/cfg"
+is "$(cat "$out")" cfg 'show prints a file of the home'
 
-# --- what is no file, or not the run's ---
-gives 1 'a link is not followed' guard show "$run:/tmp/link"
+# --- refused paths ---
+gives 1 'show does not follow a symbolic link' guard show "$run:/tmp/link"
 silent "$out" secret
-gives 1 'nor one to a folder' guard ls "$run:/tmp/root"
+gives 1 'ls does not follow a link to a directory' guard ls "$run:/tmp/root"
 silent "$out" etc
-gives 1 'nor on the way' guard show "$run:/tmp/root/etc/passwd"
+gives 1 'show does not follow a link in the path' \
+	guard show "$run:/tmp/root/etc/passwd"
 silent "$out" root:
-gives 1 'a fifo is not waited for' timeout 60 guard show "$run:/tmp/pipe"
-gives 1 'what the run did not leave' guard show "$run:/tmp/outside"
-gives 1 'nor upwards' guard show "$run:/tmp/../record"
-gives 1 'nor beside' guard ls "$run:/etc"
+gives 1 'show does not wait for a FIFO' timeout 60 guard show "$run:/tmp/pipe"
+gives 1 'show refuses a file that the run did not leave' \
+	guard show "$run:/tmp/outside"
+gives 1 'show refuses a path with ..' guard show "$run:/tmp/../record"
+gives 1 'ls refuses another directory' guard ls "$run:/etc"
 says "$err" 'neither in the run'
-gives 1 'no such run' guard ls 000000-00:
+gives 1 'ls refuses an unknown run' guard ls 000000-00:
 
-# --- sizes: what the kernel shut for itself is no loss, what the run shut is ---
-gives 0 'du with a layer' guard du
+# --- sizes: directories of mode 000 made by the kernel are counted as empty, those of the run are reported ---
+gives 0 'du accepts a layer with unreadable directories' guard du
 if [ "$(id -u)" -eq 0 ]; then
 	silent "$err" 'not counted'
 else

@@ -1,7 +1,6 @@
 #!/bin/sh
-# A big new folder is not copied at apply: it is renamed out of the run's layer.
-# What is then in the project, and what becomes of the layer when the apply is
-# taken back.
+# apply renames a large new directory out of the upper layer instead of copying
+# it: the result in the project, and the layer after undo.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 # shellcheck source=tests/crash/lib.sh
@@ -43,7 +42,7 @@ marks() {
 		2>/dev/null
 }
 
-# All but the marks.
+# All attributes except those of overlayfs.
 look() {
 	crash_look "$1" | sed '/^user[.]overlay/d' | sed '/^# file/d; /^$/d'
 }
@@ -53,48 +52,52 @@ look "$upper/new" >"$T/look"
 look "$upper" >"$T/look.all"
 guard diff --name-status >"$T/diff"
 marks "$upper/new" >"$T/marks"
-ok 'the layer has marks of its own' test -s "$T/marks"
+ok 'the upper layer has attributes of overlayfs' test -s "$T/marks"
 
-gives 0 'an apply' guard apply -q -y
+gives 0 'apply of a large directory is accepted' guard apply -q -y
 numbers new >"$T/is"
-ok 'all of the new folder is what lay in the layer' same "$T/numbers" "$T/is"
+ok 'the directory has the inodes of the upper layer' same "$T/numbers" "$T/is"
 look new >"$T/is"
-ok 'with its modes, times, links and attributes' same "$T/look" "$T/is"
+ok 'the directory has the modes, times, links and attributes of the run' \
+	same "$T/look" "$T/is"
 marks . >"$T/is"
-is "$(cat "$T/is")" '' 'without the marks of the layer'
-no 'it is not in the layer any more' test -e "$upper/new"
+is "$(cat "$T/is")" '' 'the directory has no attributes of overlayfs'
+no 'the directory is no longer in the upper layer' test -e "$upper/new"
 is "$(cat kept)" 'old
-more' 'what was there before is replaced as ever'
-gives 0 'a snapshot' guard snapshot
-gives 0 'a status' guard status
+more' 'apply replaces an old file as usual'
+gives 0 'snapshot accepts the moved directory' guard snapshot
+gives 0 'status works after the move' guard status
 says "$err" 'no run in'
 
-# --- taken back ---
-gives 0 'an undo' guard undo -q -y
-no 'the folder is gone' test -e new
+# --- undo ---
+gives 0 'undo of the apply is accepted' guard undo -q -y
+no 'undo removes the directory from the project' test -e new
 look "$upper" >"$T/is"
-ok 'the layer is as the run left it' same "$T/look.all" "$T/is"
-gives 0 'a diff' guard diff --name-status
-ok 'which is shown as before' same "$T/diff" "$out"
-gives 0 'the run goes on' guard run -q --continue "$run" -- \
+ok 'undo restores the upper layer' same "$T/look.all" "$T/is"
+gives 0 'diff accepts the restored layer' guard diff --name-status
+ok 'diff shows the same changes as before the apply' same "$T/diff" "$out"
+gives 0 'run --continue works with the restored layer' \
+	guard run -q --continue "$run" -- \
 	sh -c 'test ! -e moved -a "$(cat new/sub/n80)" = 80 && rm new/sub/n80'
-gives 0 'an apply of that' guard apply -q -y
+gives 0 'apply accepts the continued run' guard apply -q -y
 look new | grep -v 'sub$' >"$T/is"
 grep -v 'n80\( \|$\)\|sub$' "$T/look" >"$T/wanted"
-ok 'it is the same but for that' same "$T/wanted" "$T/is"
+ok 'apply writes the same directory with the later change' \
+	same "$T/wanted" "$T/is"
 
-# --- the project has lost it again ---
+# --- the applied directory is lost ---
 chmod 755 new/shut
 mv new "$T/new"
-gives 0 'one folder of an applied run' guard apply -q -y "$run" new
+gives 0 'apply of the directory of an applied run is accepted' \
+	guard apply -q -y "$run" new
 chmod 555 "$T/new/shut"
 look "$T/new" >"$T/wanted"
 look new >"$T/is"
-ok 'comes back' same "$T/wanted" "$T/is"
+ok 'apply brings the directory back' same "$T/wanted" "$T/is"
 chmod 755 "$T/new/shut" new/shut
 rm -r new "$T/new"
 
-# --- what must be copied ---
+# --- directories that must be copied ---
 many='mkdir many && for i in $(seq 90); do echo $i >many/$i; done'
 begin_of_last() {
 	settle
@@ -109,38 +112,43 @@ begin() {
 
 begin true
 before=$(number "$upper/many/7")
-gives 0 'an apply of many files' guard apply -q -y
-is "$(number many/7)" "$before" 'takes them'
+gives 0 'apply of many files is accepted' guard apply -q -y
+is "$(number many/7)" "$before" 'apply moves many files'
 
 begin 'p=many; for i in $(seq 150); do p=$p/d; done
 	mkdir -p $p && echo far >$p/f && ln $p/f many/near'
 far=many$(printf '/d%.0s' $(seq 150))/f
 before=$(number "$upper/$far")
-gives 0 'an apply of a deep folder' guard apply -q -y
-is "$(number "$far")" "$before" 'takes it'
-is "$(number many/near)" "$before" 'with both names of a file'
+gives 0 'apply of a deep directory is accepted' guard apply -q -y
+is "$(number "$far")" "$before" 'apply moves a deep directory'
+is "$(number many/near)" "$before" 'apply moves both names of a file'
 
 begin 'ln many/7 outside'
 before=$(number "$upper/many/7")
-gives 0 'an apply of a file with a name elsewhere' guard apply -q -y
-no 'it is a copy' test "$(number many/7)" = "$before"
-is "$(number outside)" "$(number many/7)" 'and of one file with that name'
+gives 0 'apply of a file with another name outside is accepted' \
+	guard apply -q -y
+no 'apply copies a file with another name outside' \
+	test "$(number many/7)" = "$before"
+is "$(number outside)" "$(number many/7)" \
+	'the copy is a hard link of the other name'
 rm outside
 
 begin 'mkdir many/.git && echo x >many/.git/HEAD'
 before=$(number "$upper/many")
-gives 0 'an apply of a folder with a repository' guard apply -q -y
-no 'it is a copy' test "$(number many)" = "$before"
-no 'without the repository' test -e many/.git
+gives 0 'apply of a directory with a repository is accepted' guard apply -q -y
+no 'apply copies a directory with a repository' \
+	test "$(number many)" = "$before"
+no 'apply leaves the repository out' test -e many/.git
 
 begin true
 before=$(number "$upper/many")
-gives 0 'an apply of some paths' guard apply -q -y many/1 many/2 many/3
-gives 0 'and of the rest' guard apply -q -y
-no 'they are copies' test "$(number many)" = "$before"
-ok 'the layer is whole' test -e "$upper/many/90"
+gives 0 'apply of some files of a directory is accepted' \
+	guard apply -q -y many/1 many/2 many/3
+gives 0 'apply of the rest is accepted' guard apply -q -y
+no 'apply copies a partly applied directory' test "$(number many)" = "$before"
+ok 'the upper layer keeps the files of that directory' test -e "$upper/many/90"
 
-# --- somebody still has it open ---
+# --- another process holds the directory ---
 cat >"$T/send" <<'END'
 import array, os, socket
 fd = os.open("many", os.O_RDONLY)
@@ -166,12 +174,14 @@ if needs 'a directory that a process holds' python3; then
 		sh -ec "$many; python3 -c '$(cat "$T/send")'" &
 	holder=$!
 	until [ -s "$T/held" ] || ! kill -0 $holder; do sleep 0.05; done
-	is "$(cat "$T/held")" 0 'a run that passes a folder on'
+	is "$(cat "$T/held")" 0 \
+		'a run passes a descriptor of a directory to another process'
 	begin_of_last
 	before=$(number "$upper/many")
-	gives 0 'an apply while another process holds a folder of the run' \
+	gives 0 'apply is accepted while another process holds the directory' \
 		guard apply -q -y
-	no 'it is a copy' test "$(number many)" = "$before"
+	no 'apply copies a directory that another process holds' \
+		test "$(number many)" = "$before"
 	echo >"$T/let-go"
 	wait $holder
 fi

@@ -150,7 +150,7 @@ gives 0 'a variable that names a masked socket is reported' \
 	env SSH_AUTH_SOCK="$bus" \
 	guard run --env SSH_AUTH_SOCK -- true
 says "$err" "--ro '$bus' lets it in"
-gives 0 '--env does not expose the masked socket' \
+gives 0 '--env and --ro expose a variable and its socket' \
 	env SSH_AUTH_SOCK="$bus" guard run --env SSH_AUTH_SOCK \
 	--ro "$bus" -- true
 silent "$err" "--ro '$bus' lets it in"

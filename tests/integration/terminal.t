@@ -1,6 +1,6 @@
 #!/bin/sh
-# At a terminal: what a person types and sees is what it would be without
-# guard, and the terminal is left as it was. tests/lib/pty.c is the person.
+# guard run at a terminal: a person types and sees the same as without guard,
+# and the terminal is left as it was. tests/lib/pty.c plays the person.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -19,8 +19,8 @@ printf "PS1='in> '\nbind 'set enable-bracketed-paste off'\n" >inrc
 TERM=xterm
 export TERM
 
-# play WHAT: the script on stdin, at an interactive shell of the user's that
-# waits at its prompt. Besides what pty knows:
+# play WHAT: the script on stdin is played at an interactive shell at its
+# prompt. In addition to the words of pty:
 #	run CMD		guard run -q -- CMD
 #	back		at the prompt again, the terminal as it was
 #	status N	that of the last command
@@ -38,7 +38,7 @@ play() {
 	gives 0 "$1" "$pty" "$T/script" bash --rcfile "$HOME/outrc" -i
 }
 
-play 'a shell: Ctrl-C, Ctrl-Z, fg, bg, its own jobs' <<'END'
+play 'a shell in a run has job control' <<'END'
 run bash --rcfile inrc -i
 < in>
 > echo $((6 * 7))\r
@@ -53,7 +53,7 @@ sane
 bye
 END
 
-play 'what was typed before the run is read by it, an end too' <<'END'
+play 'input typed before the run and its end reach the command' <<'END'
 > sh -c 'echo waits; tail -f /dev/null; guard run -q -- cat; echo over=$?'\r
 < waits\r\n
 > hello\r\x04
@@ -65,7 +65,7 @@ back
 bye
 END
 
-play 'Ctrl-Z of the command itself stops guard, fg brings it back' <<'END'
+play 'Ctrl-Z of the command stops guard, and fg continues both' <<'END'
 run sed -u s/^/said:/
 > hello\r
 < said:hello
@@ -94,7 +94,7 @@ status 0
 bye
 END
 
-play 'Ctrl-C ends what is in the foreground, with its status' <<'END'
+play 'Ctrl-C ends the command, and guard has its status' <<'END'
 run sh -c 'echo ready; exec sleep 1000'
 < ready\r\n
 > \x03
@@ -112,7 +112,7 @@ status 3
 bye
 END
 
-play 'a new size of the window arrives' <<'END'
+play 'a new window size reaches the command' <<'END'
 run bash --rcfile inrc -i
 < in>
 > stty size\r
@@ -127,7 +127,7 @@ size 33 101
 bye
 END
 
-play 'in the background: output comes, the terminal stays the shell'"'"'s' <<'END'
+play 'a run in the background prints, and the shell keeps the terminal' <<'END'
 run sh -c 'sleep .2; printf "one\\ntwo\\n"; exec sed -u s/^/said:/' &
 < one\r\ntwo\r\n
 > echo still here\r
@@ -142,7 +142,7 @@ back
 bye
 END
 
-play 'modes that were left on are put back, answers do not reach the shell' <<'END'
+play 'terminal modes are reset after the run, and answers do not reach the shell' <<'END'
 run sh -c 'stty raw -echo; printf "\\033[?1049h\\033[?1000h\\033[?1006h\\033[?25l\\033[?2004h\\033[?1004h\\033[?1h\\033[>1u\\033(0\\033[5n\\033[6n\\033[c"'
 back
 ! 0n
@@ -152,7 +152,7 @@ back
 bye
 END
 
-play 'who is left behind with the terminal reads nothing' <<'END'
+play 'a process left behind cannot read from the terminal' <<'END'
 run sh -c 'setsid sh -c "while read x; do echo stolen \$x; done" & sleep .1; echo done'
 < done\r\n
 < out>
@@ -165,7 +165,7 @@ sane
 bye
 END
 
-play 'the terminal goes away while it runs' <<'END'
+play 'a hangup of the terminal ends the run' <<'END'
 run sh -c 'echo ready; exec sleep 1234'
 < ready\r\n
 hangup
@@ -173,7 +173,7 @@ gone guard
 gone sleep
 END
 
-play 'the terminal goes away while it is stopped' <<'END'
+play 'a hangup of the terminal ends a stopped run' <<'END'
 run sh -c 'echo ready; exec sleep 1234'
 < ready\r\n
 > \x1a
@@ -183,7 +183,7 @@ gone guard
 gone sleep
 END
 
-play 'and its shell is killed while it is stopped' <<'END'
+play 'a stopped run ends when its shell is killed' <<'END'
 run sh -c 'echo ready; exec sleep 1236'
 < ready\r\n
 > \x1a
@@ -194,7 +194,7 @@ gone guard
 gone sleep
 END
 
-play 'it is stopped, reads keys, and hears no SIGHUP' <<'END'
+play 'a stopped run that ignores SIGHUP and reads keys ends' <<'END'
 > trap '' HUP\r
 < out>
 run sh -c 'stty -icanon -echo; echo ready; exec cat'
@@ -207,7 +207,7 @@ gone guard
 gone cat
 END
 
-play 'the terminal goes away while it reads in the background' <<'END'
+play 'a hangup ends a run that reads in the background' <<'END'
 run sh -c 'echo ready; cat; echo read' &
 < ready\r\n
 kill bash
@@ -215,7 +215,7 @@ hangup
 gone guard
 END
 
-play 'guard is killed: nothing is left, the terminal can be used' <<'END'
+play 'the terminal is usable and no process is left when guard is killed' <<'END'
 run sh -c 'echo ready; exec sleep 1235'
 < ready\r\n
 kill guard
@@ -228,7 +228,7 @@ bye
 END
 
 if needs 'less' less; then
-	play 'less: in a run, and behind one' <<'END'
+	play 'less works in a run and behind a pipe from one' <<'END'
 run less lines
 < 23\r\n
 > G
@@ -246,7 +246,7 @@ END
 fi
 
 if needs 'vi' vi; then
-	play 'vi: insert, write, stop, go on, quit' <<'END'
+	play 'vi can insert, write, stop, continue and quit' <<'END'
 > guard run -- vi -u NONE -N note\r
 < New
 > i
@@ -269,9 +269,9 @@ bye
 END
 fi
 
-# A sleep that has not begun when Ctrl-C comes is not cut short: many of them.
+# Ctrl-C does not shorten a sleep that has not begun: many short ones.
 if needs 'python prompt' python3; then
-	play 'a python prompt' <<'END'
+	play 'a python prompt works' <<'END'
 run /usr/bin/python3 -q
 < >>>
 > 6*7\r
@@ -306,7 +306,7 @@ process.stdin.on('data', d => {
 });
 draw();
 END
-	play 'a program that draws (node)' <<'END'
+	play 'a program that draws (node) works' <<'END'
 run node tui.js
 < size 80x24.
 > \e[A
@@ -326,7 +326,7 @@ END
 fi
 
 if needs 'tmux' tmux; then
-	play 'tmux in a run' <<'END'
+	play 'tmux works in a run' <<'END'
 run tmux -f /dev/null new-session bash --rcfile inrc -i
 < in>
 > echo $((1000 - 1))\r
@@ -343,7 +343,7 @@ for run in $(guard status -q); do
 	guard discard -q -y "$run"
 done
 guard run -q -- sh -c ": $(printf '%0300d' 0); echo >changed"
-play 'tables and heads on a narrow terminal' <<'END'
+play 'tables and headings fit on a narrow terminal' <<'END'
 size 24 50
 > guard status\r
 < exit 0  1 added\r\n
