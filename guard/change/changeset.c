@@ -126,7 +126,8 @@ static void list_applied_ops(const struct plan *plan, struct applied_ops *to)
 	size_t i;
 
 	for (i = 0; i < plan->steps.count; i++)
-		applied_ops_add(to, plan->steps.items[i].path, &plan->steps.items[i].to);
+		applied_ops_add(to, plan->steps.items[i].path,
+				&plan->steps.items[i].to);
 	applied_ops_sort(to);
 }
 
