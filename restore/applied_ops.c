@@ -14,7 +14,7 @@ struct isolation {
 	const struct applied_ops *did;
 	struct store *store;
 	const struct snapshot *after;
-	struct tree_editor *editor; /* of after; NULL: no change so far */
+	struct tree_editor *editor; /* edits after; NULL: no change so far */
 };
 
 void applied_ops_free(struct applied_ops *d)

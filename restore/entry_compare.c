@@ -39,7 +39,7 @@ static int same_disk_link(int dirfd, const char *name, const struct entry *e)
 	       memcmp(text, e->link, len) == 0;
 }
 
-/* A file that its owner may not read: nobody wrote to it as long as its size
+/* A file that its owner may not read is unchanged as long as its size
  * and mtime are unchanged. */
 static int same_unreadable_file(int dirfd, const char *name,
 				const struct entry *e)

@@ -23,7 +23,7 @@ struct entry_compare {
 	uint64_t unmodified_ino;
 	bool no_writers; /* fail with -EBUSY for a file below a directory that
 			    is open for writing, see open_writers.h */
-	int workspace_fd; /* of the project, for unreadable_dirs.h */
+	int workspace_fd; /* the project's, for unreadable_dirs.h */
 	/* Called while long files are compared, or NULL. */
 	const struct content_watch *watch;
 };

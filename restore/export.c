@@ -129,7 +129,7 @@ static int write_tar_entry(struct exporter *x, const char *path,
 	return tarfile_entry(x->tar, &item, err);
 }
 
-/* --- which entries --- */
+/* --- selection of entries --- */
 
 static void report_export_loss(const struct exporter *x, const char *path,
 			       enum export_loss loss)

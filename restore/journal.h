@@ -60,13 +60,13 @@ struct op {
 	uint64_t old_ino; /* inode of path before */
 	uint64_t new_ino; /* inode of the staged entry */
 	/* In memory only: */
-	struct timestamp new_ctime; /* of a staged file */
+	struct timestamp new_ctime; /* ctime of the staged file */
 	struct timestamp forward_ctime; /* after the rename; {0}: unknown */
 	bool unmodified; /* times say that the displaced file was not
 				  written to */
 	bool from_upper; /* comes from a run's upper, see move_from_upper.h */
 	bool has_layer_xattrs; /* of overlayfs */
-	uint32_t nlink; /* of a file from an upper */
+	uint32_t nlink; /* links of a file from an upper */
 	char *hardlink_to; /* an existing path whose file is linked while
 			      staging, or NULL */
 };
@@ -85,7 +85,8 @@ struct journal_root {
 	char *staging; /* name of the staging directory in this root */
 	VEC(struct op) ops;
 	bool borrowed; /* the plan owns the strings and entries of ops */
-	VEC(struct parent_mtime) parent_mtimes; /* by path; the root first */
+	VEC(struct parent_mtime)
+	parent_mtimes; /* sorted by path; the root first */
 	struct timestamp root_time; /* mtime of the root after success ... */
 	bool root_time_set; /* ... if it is set */
 };

@@ -139,7 +139,7 @@ static int add_live_dir(struct live_walk *w, const struct live_dir *at,
 	below.opaque = at->opaque || got > 0;
 	if (below.changed) {
 		got = store_live_entry(w, at, name, &e, err);
-		/* Its kind changed during the read: deferred. */
+		/* The kind changed during the read: deferred. */
 		if (got <= 0 || !S_ISDIR(e.mode))
 			return got < 0 ? got : 0;
 		if (last && !S_ISDIR(last->mode) &&

@@ -75,7 +75,8 @@ struct upper_match {
 			 its subtree */
 	size_t *dirs; /* operations on directories, each matched separately */
 	size_t dir_count;
-	const struct change *changes; /* of top and its subtree, or NULL */
+	const struct change
+		*changes; /* changes of top and its subtree, or NULL */
 	size_t change_count;
 };
 
@@ -144,7 +145,7 @@ static bool match_entry_attrs(const struct upper_match *m, int dirfd,
 	       xattrs_equal(&want, &x);
 }
 
-/* Whether the entry in dirfd is the one that the operation creates. */
+/* Whether the operation creates the very entry in dirfd. */
 static bool match_op(const struct upper_match *m, int dirfd, size_t i)
 {
 	struct op *op = &m->txn->part->ops.items[i];

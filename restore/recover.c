@@ -14,7 +14,7 @@
 /* A recovery in progress. */
 struct recovery {
 	struct txn_all all;
-	struct project *others; /* by number of the root; path NULL: none */
+	struct project *others; /* one per root; path NULL: none */
 	bool rollback_only; /* do not finish */
 	bool lost; /* a root is not available now */
 	bool was_orphaned; /* the journal was set aside before */

@@ -28,7 +28,7 @@ struct result {
 	struct tree_editor *editor;
 	int upper_fd;
 	VEC(struct level) levels; /* from the root down */
-	int dir_fd; /* of the last level */
+	int dir_fd; /* the last level's */
 	struct path_cursor cursor; /* to directories that are entered again */
 	char *removed_path; /* deleted together with all entries of base below
 			     */

@@ -103,7 +103,8 @@ enum staged { STAGED_NOTHING, STAGED_DIR, STAGED_FILE, STAGED_LINK };
 
 struct stage {
 	struct txn *txn;
-	char **paths; /* of each operation, in the staging directory; or NULL */
+	char **paths; /* for each operation, in the staging directory; or NULL
+		       */
 	size_t count; /* of paths */
 	VEC(struct run) runs;
 	struct leader *leaders; /* sorted by group, then operation */
@@ -458,7 +459,7 @@ static int set_staged_dir_meta(struct stage *s, size_t i, struct err *err)
 
 	if (fd < 0)
 		return fd;
-	/* Its owner cannot rename a directory without write permission: the
+	/* The owner cannot rename a directory without write permission: the
 	 * mode is set after the rename. */
 	if (op->kind == OP_CREATE)
 		e.mode |= S_IWUSR;

@@ -96,7 +96,7 @@ struct tarfile {
 	const struct tarfile_sink *sink;
 	struct archive *archive;
 	locale_t utf8; /* 0: none */
-	struct err why; /* of the sink */
+	struct err why; /* the sink's error */
 	bool closed;
 };
 

@@ -41,7 +41,7 @@ struct project {
 	char *path; /* absolute, without symbolic links */
 	int fd; /* O_PATH|O_DIRECTORY */
 	int workspace_fd; /* workspaces/<id>/ of guard's state */
-	char *cache_path; /* of the stat cache, in the workspace */
+	char *cache_path; /* stat cache, in the workspace */
 	int lock_fd;
 	const char *const
 		*skip; /* guard's state, if it lies below the project: points to
@@ -69,7 +69,7 @@ struct project {
 };
 
 struct recovered {
-	char *path; /* of the root */
+	char *path; /* the root's */
 	struct applied_ops did;
 };
 
@@ -154,7 +154,7 @@ struct transaction {
 	 * stays for the next command. NULL: no callback.
 	 */
 	bool (*end)(void *arg, void (*seen)(void *seen_arg), void *seen_arg);
-	void *callback_arg; /* of begin and end */
+	void *callback_arg; /* passed to begin and end */
 	/* Bytes of new files that are staged. Called on any thread, never on
 	 * two at once. NULL: no callback. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);

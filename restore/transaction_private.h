@@ -120,7 +120,7 @@ void txn_drop_ops(struct txn *t);
 /* All roots of one transaction and its journal. */
 struct txn_all {
 	struct store *store;
-	struct project *first; /* its workspace holds the journal */
+	struct project *first; /* holds the journal in its workspace */
 	struct journal journal;
 	struct txn *roots; /* in the journal's order */
 	size_t count;

@@ -74,7 +74,7 @@ static void add_note_line(struct record *r, const struct unreadable_dir *f,
 	record_add(r, "folder", line);
 }
 
-/* 1: found and added to r. A missing entry, or one that is no directory, is
+/* 1: found and added to r. A missing entry, or an entry of another kind, is
  * left to the caller; -EACCES: below an unreadable directory. */
 static int find_unreadable_dir(struct unreadable_dirs *s, struct record *r,
 			       int root_fd, const char *path, struct err *err)

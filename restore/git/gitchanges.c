@@ -222,7 +222,7 @@ static int add_tree_change(struct gitchanges *c, const char *path,
 		return push_gitchange(c, path, mode, &now, had, &had_id, err);
 	if (clean_sides(c, path, was, mode, &old, &now, err) < 0)
 		return -err->num;
-	/* The branch has no file, or one that is equal for git. */
+	/* The branch has no file, or a file that is equal for git. */
 	if (!had || (was && same_blob_bytes(&old, &branch_bytes)) ||
 	    (mode && same_blob_bytes(&now, &branch_bytes)))
 		return push_gitchange(c, path, mode, &now, had, &had_id, err);

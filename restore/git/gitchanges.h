@@ -28,7 +28,7 @@ struct gitchanges {
 	const struct libgit *git;
 	struct store *store;
 	git_repository *repo;
-	git_tree *tree; /* of the branch; NULL: the branch is new */
+	git_tree *tree; /* the branch's; NULL: the branch is new */
 	const char *branch; /* name, for messages */
 	const char *const *paths; /* only these and all paths below, or NULL */
 

@@ -332,8 +332,8 @@ static int check_patch_dir(const struct patch_maker *m, const char *path,
 		return 0;
 	if (is_empty(m, old, &was, err) < 0 || is_empty(m, now, &is, err) < 0)
 		return -err->num;
-	/* git removes a directory that becomes empty, and keeps one that was
-	 * empty. */
+	/* git removes a directory that becomes empty, and keeps an empty
+	 * directory. */
 	if ((is && !was) || (was && !now->mode))
 		report_patch_loss(m, path, GITPATCH_EMPTY_DIR);
 	if (S_ISDIR(now->mode))

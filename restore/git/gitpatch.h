@@ -43,7 +43,7 @@ struct gitpatch_job {
 	const char *const
 		*paths; /* only these and all paths below; NULL: all */
 	const char *repository; /* the work tree's root, or NULL */
-	const char *home; /* its settings count; NULL: the repository's */
+	const char *home; /* for the user's settings; NULL: the repository's */
 };
 
 /* Prints the patch from old to now to the sink. Returns 0 or a negative

@@ -85,7 +85,7 @@ static int add_logged_id(struct gitrefs *r, const struct gitid *id,
 	return 0;
 }
 
-/* 1: read; 0: it is nothing that can be read, which is noted. */
+/* 1: read; 0: not readable, which is noted. */
 static int read_ref_file(struct gitrefs *r, const char *path,
 			 const struct entry *e, struct buf *to, struct err *err)
 {
@@ -122,7 +122,7 @@ static int not_sha1(struct err *err)
 		    "into SHA-1 repositories only");
 }
 
-/* A loose ref, or a HEAD. */
+/* Reads a loose ref, or a HEAD. */
 static int read_ref(struct gitrefs *r, const char *path, const struct entry *e,
 		    struct err *err)
 {
@@ -188,8 +188,8 @@ static size_t count_log_lines(const char *text)
 	return n;
 }
 
-/* "old new name <address> time zone TAB what"; of the stash each is an entry,
- * the last one is stash@{0}. */
+/* Reads a reflog: "old new name <address> time zone TAB text". Each line of the
+ * stash's log is an entry of the stash; the last one is stash@{0}. */
 static int read_log(struct gitrefs *r, const char *path, const struct entry *e,
 		    struct err *err)
 {
@@ -303,7 +303,8 @@ static int compare_gitids(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct gitid));
 }
 
-/* Sorts; of several of one name the last stays, of the stash the newest. */
+/* Sorts the refs. Among refs of one name the last one stays, of the stash the
+ * newest. */
 static void sort_found_refs(struct gitrefs *r)
 {
 	size_t i, kept = 0;
@@ -328,8 +329,8 @@ static void sort_found_refs(struct gitrefs *r)
 		      compare_gitids);
 }
 
-/* Git would look for refs and objects elsewhere, so that what stands here is
- * not what the run has made. */
+/* git would look for refs and objects elsewhere, so the files here are not the
+ * result of the run. */
 static int check_form(const struct gitrefs *r, const struct entry *git,
 		      struct err *err)
 {

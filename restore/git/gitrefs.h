@@ -23,7 +23,7 @@ struct gitref {
 struct gitrefs {
 	struct store *store;
 	struct gitnotes *notes; /* NULL: none */
-	const char *prefix; /* of the paths that are read now */
+	const char *prefix; /* current prefix of the read paths */
 	struct gitref *items; /* sorted by name */
 	size_t count, capacity;
 	size_t ref_max; /* 0: no limit of its own */

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 
-/* As git does: the environment, then the configuration. */
+/* The order of git: the environment, then the configuration. */
 static char *find_name(const struct libgit *git, git_repository *repo,
 		       const char *variable, const char *name)
 {

@@ -33,7 +33,7 @@
 /* One directory, file or symbolic link; other kinds are never moved. */
 struct moves_file {
 	const char *path; /* the caller's */
-	uint64_t size; /* of a file */
+	uint64_t size; /* bytes of a file */
 	uint32_t mode;
 	uint32_t index; /* for the caller */
 	bool over; /* added: replaces another file. A pair only when the bytes

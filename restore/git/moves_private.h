@@ -7,12 +7,13 @@
 struct moves_work {
 	struct moves *m;
 	const struct moves_source *source;
-	/* Of each item: its directory, if that is in the list. */
+	/* Index of the parent directory of each item, if that is in the list.
+	 */
 	uint32_t *deleted_parent, *added_parent;
-	/* Of each item: a number shared by all items with the same bytes; 0:
+	/* A number for each item, shared by all items with the same bytes; 0:
 	 * unknown. */
 	uint32_t *deleted_group, *added_group;
-	/* Of each deleted directory: the directory that received most of its
+	/* For each deleted directory, the directory that received most of its
 	 * files, and how many. */
 	uint32_t *best, *votes;
 	uint64_t similar_bytes; /* read so far */

@@ -12,7 +12,7 @@ struct moves_store {
 	const struct entry *(*entry)(void *arg, const struct moves_file *f,
 				     bool added);
 	void *arg;
-	struct hash_key hash; /* of the targets of symbolic links */
+	struct hash_key hash; /* hashes the targets of symbolic links */
 };
 
 /* s and the objects in it must outlive the source. */
@@ -22,7 +22,7 @@ struct moves_source moves_of_store(struct moves_store *s);
 struct moves_trees {
 	struct moves_store from;
 	struct moves moves;
-	struct entry *deleted, *added; /* by the files' index */
+	struct entry *deleted, *added; /* indexed by the files' index */
 	char **deleted_paths, **added_paths;
 	size_t deleted_capacity, added_capacity;
 };

@@ -7,7 +7,7 @@
 #include "snapshot/tree/tree.h"
 
 struct lookup_level {
-	char *path; /* of the directory */
+	char *path; /* the directory's */
 	struct tree tree;
 };
 

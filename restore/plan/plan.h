@@ -48,7 +48,7 @@ struct step {
 	char *path;
 	struct entry from; /* present entry; mode 0: none */
 	struct entry to; /* wanted entry; mode 0: none */
-	/* Of a file with several hard links: a path in the project that stays
+	/* For a file with several hard links, a path in the project that stays
 	 * unchanged, or NULL. */
 	char *hardlink_to;
 	bool shared; /* other steps create hard links of the same file */

@@ -16,7 +16,7 @@ struct finding {
 
 struct below {
 	struct planner *pl;
-	const char *path; /* of the directory */
+	const char *path; /* the directory's */
 	bool git;
 	VEC(struct finding) found;
 	char *skip; /* all findings below this path are reported */
