@@ -1,20 +1,20 @@
 #!/bin/sh
-# guard ended, or let down by the disk, at every one of its calls: the next
-# command finds the project exactly as before or exactly as after, finishes
-# the job, and takes it back again.
+# guard is killed, or one of its calls fails, at every point: the next command
+# finds the project exactly as before or exactly as after, completes the action,
+# and undo reverts it.
 #
 #	crash.t [full [VERB [K/N [ERRORS]]]]
 #	crash.t VERB NUMBER [ERROR]	one point
 #
-# ERRORS: only these, and each of them at every call, "ENOENT EACCES" for one;
-# CRASH_CALLS=--every: also at those that only look; or others that stopat knows:
+# ERRORS: only these errors, each at every call, for example "ENOENT EACCES".
+# CRASH_CALLS=--every: also calls that only read; or other words of stopat:
 # "--every --only open".
 # CRASH_EDITS=yes: the user works on before the next command; or what a point
 # has named, "3/2/10", see tests/crash/edits.sh.
 #
-# `make check` takes points at random for a while, then as many with edits (the
-# seed is said; CRASH_SEED sets it); `make crash` takes all of them. K/N: every
-# N-th from the K-th on.
+# `make check` takes random points for a while, then as many with edits (the
+# seed is printed; CRASH_SEED sets it); `make crash` takes all. K/N: every N-th
+# point from the K-th on.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 # shellcheck source=tests/crash/lib.sh
@@ -35,7 +35,7 @@ stopat=/opt/guard/build/tests/lib/stopat
 [ -x "$stopat" ] || exit 99
 crash_seed "${CRASH_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}"
 
-# --- a project, and a run that did a bit of everything ---
+# --- a project, and a run that makes every kind of change ---
 mkdir -p "$HOME/project" "$HOME/.local/share"
 [ "$me" = root ] || mkdir -m 700 "$state"
 cd "$HOME/project" || exit 99
@@ -51,26 +51,27 @@ look() {
 settle
 crash_put_aside pending
 look "$T/apply.before"
-gives 0 'an apply' guard apply -q -y
+gives 0 'apply is accepted without a failure' guard apply -q -y
 look "$T/apply.after"
-no 'it does something' cmp -s "$T/apply.before" "$T/apply.after"
+no 'apply changes the project' cmp -s "$T/apply.before" "$T/apply.after"
 settle
 crash_put_aside applied
 cp "$T/apply.after" "$T/undo.before"
 cp "$T/apply.before" "$T/undo.after"
-gives 0 'an undo' guard undo -q -y
+gives 0 'undo is accepted without a failure' guard undo -q -y
 look "$T/is"
-ok 'it takes all of it back' same "$T/apply.before" "$T/is"
+ok 'undo restores the project' same "$T/apply.before" "$T/is"
 crash_put_back applied
 cp "$T/apply.after" "$T/restore.before"
-ok 'a snapshot of a mess' crash_mess
+ok 'the project is changed for a restore' crash_mess
 crash_put_aside mess
 look "$T/restore.before"
 first=$(crash_first)
 # shellcheck disable=SC2046 # words
-gives 0 'an exact restore' $(crash_verb restore)
+gives 0 'restore --exact is accepted without a failure' $(crash_verb restore)
 look "$T/restore.after"
-no 'it does something' cmp -s "$T/restore.before" "$T/restore.after"
+no 'restore --exact changes the project' \
+	cmp -s "$T/restore.before" "$T/restore.after"
 
 start_of() {
 	case $1 in
@@ -309,12 +310,13 @@ crash_put_back pending
 guard diff --name-status >"$T/diff.wanted" 2>/dev/null
 run=$(guard status -q)
 # shellcheck disable=SC2046 # words
-ok 'a discard of some paths' $(crash_verb drop)
+ok 'discard of some paths is accepted without a failure' $(crash_verb drop)
 guard diff --name-status >"$T/diff.dropped" 2>/dev/null
-no 'takes them out of the run' cmp -s "$T/diff.wanted" "$T/diff.dropped"
+no 'discard of some paths takes them out of the run' \
+	cmp -s "$T/diff.wanted" "$T/diff.dropped"
 crash_put_aside dropped
 crash_put_back pending
-ok 'a discard' guard discard -q -y
+ok 'discard is accepted without a failure' guard discard -q -y
 crash_put_aside discarded
 start_of apply
 "$stopat" --count "$T/count" --at 0 --only rename --below "$HOME/project" -- \
@@ -328,17 +330,17 @@ for verb in $verbs; do
 	*) least=60 ;;
 	esac
 	count_of "$verb" "$least"
-	ok "the calls of $verb are seen" test "$count" -gt $least
+	ok "$verb makes more than $least calls" test "$count" -gt $least
 done
 
 start_of empty
 "$stopat" --at 10 --only unlinkat -- guard prune --trash -q -y >"$out" 2>"$err"
-gives 1 'what is half gone' guard undo -q -y
+gives 1 'undo is refused when the trash was partly emptied' guard undo -q -y
 says "$err" 'no longer in'
-gives 1 'and does not stand in the way' guard undo -q -y
+gives 1 'a second undo is refused too' guard undo -q -y
 says "$err" 'nothing'
-ok 'the rest goes with the next' guard prune --trash -q -y
-is "$(ls -A "$state/trash")" '' 'and is gone'
+ok 'the next prune --trash empties the rest' guard prune --trash -q -y
+is "$(ls -A "$state/trash")" '' 'the trash is empty'
 
 errors='ENOSPC EIO EROFS EDQUOT EINTR'
 
@@ -415,7 +417,7 @@ sample)
 	;;
 esac
 note "$points points: $befores as before, $afters as after"
-is $broken 0 "at none of $points points was anything lost or half"
-[ "$mode.$part" != full.1/1 ] || ok 'both sides were seen' \
+is $broken 0 "each of $points points left the project as before or as after"
+[ "$mode.$part" != full.1/1 ] || ok 'points before and after the change occurred' \
 	test $befores -gt 5 -a $afters -gt 5
 finish

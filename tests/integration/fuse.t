@@ -61,7 +61,7 @@ rm -f young
 gives 0 'a run on a FUSE file system ends with 0' \
 	guard run --ro "$T/work" -- sh "$T/work"
 is "$(cat one folder/two)" 'one
-two' 'nothing has changed'
+two' 'the run changes nothing on the FUSE file system'
 gives 0 'diff accepts a run on a FUSE file system' guard diff --name-status
 is "$(tr '\n' ' ' <"$out")" 'D	folder D	folder/two M	one A	moved A	new ' \
 	'are all listed'
@@ -72,7 +72,7 @@ case $? in
 more
 moved
 new
-one' 'are applied'
+one' 'apply writes the changes on the FUSE file system'
 	gives 0 'undo reverts the apply on a FUSE file system' guard undo -q -y
 	;;
 *)
@@ -84,7 +84,7 @@ esac
 is "$(cat one folder/two; ls)" 'one
 two
 folder
-one' 'it is as before'
+one' 'the FUSE file system is as before'
 gives 0 'snapshot of a FUSE file system is accepted' guard snapshot -q
 rm folder/two
 guard restore -q -y folder/two >"$out" 2>"$err" </dev/null ||
@@ -101,7 +101,7 @@ gives 0 'a run around a FUSE mount ends with 0' guard run -- sh -c '
 	echo new >inner/new'
 says "$out" far
 is "$(cat near inner/far)" 'near
-far' 'changes nothing'
+far' 'a run around a FUSE mount changes nothing outside'
 gives 0 'diff accepts a run around a FUSE mount' guard diff --name-status
 says "$out" 'M	near'
 says "$out" 'inner/far'

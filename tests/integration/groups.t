@@ -87,7 +87,7 @@ team 660 theirs/plan
 team 444 theirs/new
 team 444 only-read" 'with the group that each has without guard'
 is "$(cat shared/file)" 'shared
-more' 'and its bytes'
+more' 'apply writes the file of the team'
 gives 0 'import accepts a commit in the project of the team' \
 	guard import -y "$run"
 says "$err" '1 new commit'
@@ -99,7 +99,7 @@ fi
 is "$(groups_of shared/file shared/gone shared/deep/file)" \
 	'team 640 shared/file
 team 644 shared/gone
-team 644 shared/deep/file' 'gives them back'
+team 644 shared/deep/file' 'undo restores owners and modes'
 gives 0 'show accepts a file that only the group can read' \
 	guard show latest:notes
 is "$(cat "$out")" 'of the team' \

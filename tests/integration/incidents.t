@@ -1,8 +1,8 @@
 #!/bin/sh
-# What really happened to people, replayed: each command first in guard, where
-# project and home must stay as they are to the last byte, mode and time; then
-# without guard in this throw-away root, where it must destroy something (or
-# the replay proves nothing); then the project comes back from the store.
+# Replays of real accidents: first in guard, where project and home must stay
+# the same to the last byte, mode and mtime; then without guard in this
+# throw-away root, where the command must destroy something (or the replay
+# proves nothing); then restore brings the project back.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -13,36 +13,39 @@ save_home
 reset_home
 manifest "$HOME" >"$T/home"
 manifest "$HOME/project" >"$T/project"
-ok 'a snapshot of the project' guard -C "$HOME/project" snapshot
+ok 'guard snapshot stores the project' guard -C "$HOME/project" snapshot
 base=$(guard -C "$HOME/project" log --json | perl -MJSON::PP -0777 -ne '
 	my $l = decode_json($_);
 	$l = $l->{snapshots} if ref $l eq "HASH";
 	print $l->[0]{seq} // $l->[0]{snapshot} // $l->[0]{id} // 1')
 note "base snapshot: $base"
 
-# incident NAME COMMAND [MEND]: run by sh in the project; MEND comes before
-# the restore where even the user cannot read what was made of his files
+# incident NAME COMMAND [REPAIR]: sh executes the command in the project; REPAIR
+# comes before the restore where even the user cannot read the result
 incident() {
 	name=$1
 	guard run -q -- sh -c "$2" >"$out" 2>"$err" </dev/null
 	settle
 	manifest "$HOME" >"$T/after"
-	ok "$name: in guard nothing happens" same "$T/home" "$T/after"
-	is "$(others)" '' "$name: nothing runs on"
+	ok "$name: project and home are unchanged in guard" \
+		same "$T/home" "$T/after"
+	is "$(others)" '' "$name: no process is left"
 	[ -z "$(guard status -q)" ] || guard discard -q -y >"$out" 2>"$err" ||
-		flunk "$name: discard"
+		flunk "$name: discard drops the run"
 
 	must_be_inside
 	sh -c "$2" >"$out" 2>"$err" </dev/null
 	cd / || exit 99
 	manifest "$HOME" >"$T/after" 2>/dev/null
-	no "$name: without guard it destroys" contained "$T/home" "$T/after"
+	no "$name: the command destroys files without guard" \
+		contained "$T/home" "$T/after"
 	manifest "$HOME/project" >"$T/wrecked" 2>/dev/null
 	sh -c "${3:-:}"
-	gives 0 "$name: restore" guard restore -q -y --at "$base" \
+	gives 0 "$name: restore is accepted" guard restore -q -y --at "$base" \
 		"$HOME/project" "$HOME/project/.git" "$HOME/project/nested/.git"
 	manifest "$HOME/project" >"$T/after"
-	ok "$name: the project is back" contained "$T/project" "$T/after"
+	ok "$name: restore brings back the project" \
+		contained "$T/project" "$T/after"
 	reset_home
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Random changes of a run and of the user, applied, merged, picked and taken
-# back, against a model: tests/lib/model. MODEL_SEED and MODEL_SECONDS play more
-# of it.
+# Random changes of a run and of the user are applied, merged, selected and
+# reverted, and compared with a model: tests/lib/model. MODEL_SEED and
+# MODEL_SECONDS play more.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -10,7 +10,7 @@ note "seed $seed: MODEL_SEED=$seed"
 for way in '' --git; do
 	mkdir "$HOME/model$way"
 	# shellcheck disable=SC2086 # a word, or none
-	gives 0 "what comes out is what the model says $way" perl \
+	gives 0 "the results equal those of the model $way" perl \
 		"${0%/*}/../lib/model" --seconds "${MODEL_SECONDS:-5}" \
 		--seed "$seed" $way "$HOME/model$way"
 	note "$(cat "$out")"

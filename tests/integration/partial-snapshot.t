@@ -99,7 +99,7 @@ new
 in
 in' 'apply writes new and changed files'
 is "$(stat -c %a d5/sub d6/sub/6)" '700
-600' 'modes too'
+600' 'apply changes modes'
 no 'apply deletes files and directories' ls -d gone d2/sub/2 d8/sub/8
 is "$(sed -n '3p;28p' text)" 'three
 of the user' 'apply merges a text'
@@ -154,7 +154,7 @@ echo mine >d24/sub/24
 gives 0 'restore --exact of two directories is accepted' \
 	guard restore -q -y --exact d23 d24
 is "$(cat d23/sub/23 d24/sub/24)" '23 23
-24 24' 'brings them back'
+24 24' 'restore brings back both directories'
 ok 'the snapshot after restore has only those directories' \
 	test "$(files_of post-restore)" -lt 12
 echo again >d23/sub/23

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the system refuses while guard looks at a run: it is said of the right
-# thing and for the right reason, and nothing that the run did is lost by it.
+# Errors of the system while guard reads a run: the message names the right
+# object and reason, and no change of the run is lost.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -18,7 +18,8 @@ echo old >top
 mkdir gone
 echo old >gone/below
 echo old >away
-ok 'a run' guard run -q -- sh -c 'echo new >src/edited
+ok 'a run makes changes of eight kinds' \
+	guard run -q -- sh -c 'echo new >src/edited
 	echo new >src/deep/edited; echo new >src/deep/made; echo new >top
 	rm -r gone away; echo new >"$HOME/of-home"'
 settle
@@ -26,11 +27,11 @@ run=$(guard status -q)
 LC_ALL=C
 export LC_ALL
 guard diff --name-only | sort >"$T/names"
-is "$(wc -l <"$T/names")" 8 'did eight things'
+is "$(wc -l <"$T/names")" 8 'diff lists eight changes'
 
 # each DIR ERROR CALL COMMAND...: every such call of guard below DIR fails, one
-# at a time; $lied: those where it says that all is well, and it is not. $mute:
-# where it fails and does not say why.
+# at a time; $lied: the calls after which guard reports success wrongly; $mute:
+# those after which it fails without a reason.
 each() {
 	dir=$1 error=$2 call=$3
 	shift 3
@@ -54,31 +55,33 @@ each() {
 
 cp "$T/names" "$T/all"
 
-# One call alone that finds nothing is no deletion of the user's.
+# A single ENOENT is no deletion by the user.
 why='No such file'
 for call in openat2 statx; do
 	each "$HOME/project" ENOENT $call guard diff --name-only
-	is "$lied" '' "what goes from the project meanwhile ($call) hides nothing"
-	ok 'there were such calls' test $at -gt 3
+	is "$lied" '' \
+		"a single ENOENT of $call in the project hides no change in diff"
+	ok "diff makes more than 3 $call calls" test $at -gt 3
 done
 guard apply -n 2>/dev/null | sort >"$T/names"
 for call in open statx; do
 	each "$HOME/project" ENOENT $call guard apply -n
-	is "$lied$mute" '' "nor is anything of an apply left out by it ($call)"
-	ok 'there were such calls' test $at -gt 9
+	is "$lied$mute" '' \
+		"a single ENOENT of $call in the project hides no change in apply -n"
+	ok "apply -n makes more than 9 $call calls" test $at -gt 9
 done
 cp "$T/all" "$T/names"
 why='Input/output error'
 each "$HOME/project" EIO fstat guard diff --name-only
-is "$lied" '' 'nor does what cannot be looked at'
+is "$lied" '' 'a failing fstat hides no change in diff'
 grep -E 'away|gone' "$T/all" >"$T/names"
 each "$HOME/project" EIO statx guard diff --name-only
-is "$lied$mute" '' 'also when the run deleted it'
+is "$lied$mute" '' 'a failing statx hides no deleted entry'
 cp "$T/all" "$T/names"
 each "$state/runs" EIO open guard diff --name-only
-is "$lied$mute" '' 'a layer that fails to open says why'
+is "$lied$mute" '' 'a layer that cannot be opened is reported'
 each "$state/runs" EIO getdents guard diff --name-only
-is "$mute" '' 'one that cannot be listed, too'
+is "$mute" '' 'a layer that cannot be listed is reported'
 "$stopat" --at 1 --every --only getdents --below "$state/runs/$run/upper" \
 	--error EIO -- guard diff >"$out" 2>"$err"
 says "$err" "read folder '$state/runs/$run/upper'"
@@ -87,13 +90,13 @@ guard diff >"$out" 2>"$err"
 says "$out" 'CHANGED HERE SINCE'
 "$stopat" --at 1 --on --every --only getdents --below "$state/store/packs" \
 	--error EIO -- guard diff >"$out" 2>"$err"
-is $? 0 'without the snapshot of the beginning there is a diff'
+is $? 0 'diff works without the snapshot of the start'
 says "$err" 'since the run began cannot be marked'
 guard diff --name-only | sort >"$T/all"
 
-# forgotten WHAT PREPARE COMMAND: guard COMMAND, after guard PREPARE where it
-# has something to do; whether a run is there cannot be told, once. $lost: where
-# neither it nor an undo has all of the run there again.
+# forgotten WHAT PREPARE COMMAND: guard COMMAND, after guard PREPARE if there is
+# one, while one lookup of the run fails. $lost: the calls after which neither
+# it nor undo has the complete run.
 forgotten() {
 	at=1 hit=x lost=''
 	while [ "$hit" ]; do
@@ -112,15 +115,15 @@ forgotten() {
 		at=$((at + 1))
 	done
 	is "$lost" '' "$1"
-	ok 'there were such calls' test $at -gt 3
+	ok 'the command looks up the run more than 3 times' test $at -gt 3
 }
-forgotten 'a discard is known to undo' '' 'discard -y -q'
+forgotten 'undo finds a discard in which a lookup failed' '' 'discard -y -q'
 forgotten 'one of paths too' '' 'discard -y -q src/edited gone'
 forgotten 'what did not come back, is' 'discard -y -q src/edited gone' \
 	'undo -y -q'
-forgotten 'nor is a run' 'discard -y -q' 'undo -y -q'
+forgotten 'undo of a discard in which a lookup failed keeps the run' 'discard -y -q' 'undo -y -q'
 
-# --- one look that finds nothing, while the staging folder is removed ---
+# --- a single ENOENT while the staging directory is removed ---
 left=''
 for at in $(seq 30); do
 	"$stopat" --count "$T/count" --at "$at" --every --only newfstat \
@@ -134,11 +137,11 @@ for at in $(seq 30); do
 	}
 	! grep -q new src/edited || guard undo -y -q
 done
-is "$left" '' 'a staging folder is not taken for removed'
+is "$left" '' 'the staging directory is not taken for removed'
 
-# --- a home folder that cannot be looked at ---
+# --- a home that cannot be read ---
 [ "$me" = root ] || {
-	gives 1 'a home folder that cannot be looked at' "$stopat" --at 1 \
+	gives 1 'a home that cannot be read is reported' "$stopat" --at 1 \
 		--every --only fstatat --below "$PWD" --error EIO -- \
 		guard status
 	says "$err" "home folder '$HOME'"
