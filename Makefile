@@ -180,7 +180,7 @@ vm:
 	+$(MAKE) --no-print-directory all unit tools fuzz-targets
 	tests/vm/run $(BUILD) $(VM)
 
-# Against an older program: OLD=PATH, or OLD_COMMIT=REV, which is built first.
+# With an older program: OLD=PATH, or OLD_COMMIT=REV to build it first.
 compare:
 	+$(MAKE) --no-print-directory all tools
 	OLD='$(OLD)' OLD_COMMIT='$(OLD_COMMIT)' WORLDS='$(WORLDS)' \
@@ -260,7 +260,7 @@ help:
 	@echo 'make fuzz           fuzz the formats [FUZZ_SECONDS=60] each'
 	@echo 'make bench          speed and memory beside other tools: BENCH=quick,'
 	@echo '                    ROWS=...; see docs/performance.md'
-	@echo 'make compare        what an older guard did otherwise: OLD=PATH or'
+	@echo 'make compare        differences from an older program: OLD=PATH or'
 	@echo '                    OLD_COMMIT=REV; see tests/compare/run'
 	@echo 'make vm             chosen tests on a kernel of Debian, emulated, with'
 	@echo '                    systemd: VM="--kernel linux-image-amd64 run limits"'
