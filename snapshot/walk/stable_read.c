@@ -45,8 +45,9 @@ void stable_read_add_fault(struct stable_read *r, const char *what, int num)
 		       num ? strerror(num) : "");
 }
 
-/* Opens for reading without touching the access time where that is ours to
- * ask for. */
+/* Opens for reading with O_NOATIME, so that the access time stays. The kernel
+ * allows the flag only to the owner and CAP_FOWNER (else EPERM): then the open
+ * is repeated without it. */
 static int open_keeping_atime(int dirfd, const char *name)
 {
 	int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -60,7 +61,8 @@ static int open_keeping_atime(int dirfd, const char *name)
 		       : fd;
 }
 
-/* What may not be opened says what stat tells. */
+/* Reads the chattr flags. For a file that must not be opened, the flags of
+ * statx(2) stay. */
 static void read_chattr_flags(int dirfd, const char *name, bool of_layer,
 			      struct stable_read *r)
 {
@@ -75,7 +77,8 @@ static void read_chattr_flags(int dirfd, const char *name, bool of_layer,
 	} else if (S_ISDIR(m->mode) || m->chattr || r->ask_chattr) {
 		auto_close int fd = open_keeping_atime(dirfd, name);
 
-		/* Swapped meanwhile: the look after tells. */
+		/* The name may have been swapped: the stat after the read
+		 * notices. */
 		if (fd >= 0 && meta_get(fd, "", &opened) == 0 &&
 		    opened.ino == m->ino)
 			(void)chattr_read(fd, &m->chattr);
@@ -97,7 +100,7 @@ int stable_read_attrs(struct store *store, int dirfd, const char *name,
 	if (got == -ENOENT)
 		got = xattrs_get(dirfd, name, &x, &fault);
 	if (got < 0) {
-		/* What is gone or was swapped is noticed by the look after. */
+		/* The stat after the read notices a removed or swapped file. */
 		if (got != -ENOENT && got != -ENOTDIR)
 			stable_read_add_fault(r, "extended attributes",
 					      fault.num);
@@ -108,7 +111,8 @@ int stable_read_attrs(struct store *store, int dirfd, const char *name,
 	return attrset_save(store, &x, &r->attrs, err);
 }
 
-/* Whether the file itself refuses to be read: 0, or the errno. */
+/* Whether reading the file itself fails: 0, or the errno. Tells a fault of the
+ * file from a fault of the store. */
 static int find_read_errno(int fd)
 {
 	auto_free char *bytes = mem_alloc(PROBE_LEN);
@@ -132,7 +136,8 @@ static int read_file_content(struct store *store, int dirfd, const char *name,
 		stable_read_add_fault(r, "open", errno);
 		return 0;
 	}
-	/* Swapped between the look and the open: the look after tells. */
+	/* The name was swapped between stat and open: the stat after the read
+	 * notices. */
 	if (meta_get(fd, "", &opened) < 0 || !S_ISREG(opened.mode))
 		return 0;
 	r->has_chattr = chattr_read(fd, &r->meta.chattr);
@@ -157,7 +162,7 @@ static void read_link_text(int dirfd, const char *name, struct stable_read *r)
 		stable_read_add_fault(r, "read link", len < 0 ? errno : 0);
 }
 
-/* One try; 1: it was at rest, 0: it was not. */
+/* One attempt. 1: the entry did not change while it was read; 0: it changed. */
 static int try_stable_read(struct store *store, int dirfd, const char *name,
 			   const char *private_xattrs, const uint64_t *dev,
 			   const struct longfile_hints *hints,

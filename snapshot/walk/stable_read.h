@@ -1,10 +1,10 @@
 /*
- * Reading one entry of the user's files so that what is kept is what was
- * there: everything is looked at before and after, and read again, up to
- * three times, when it was not at rest meanwhile.
+ * Reads one entry of the user's files so that the stored bytes are a state that
+ * the entry really had. The entry is read between two calls of stat. When both
+ * differ, it is read again, up to STABLE_READ_TRIES times.
  *
- * What cannot be read is no failure: `incomplete` and `why` say so. Failures
- * are the store's, and end the whole snapshot.
+ * An unreadable entry is no failure: `incomplete` and `why` describe it.
+ * Failures are failures of the store and end the whole snapshot.
  */
 #ifndef GUARD_SNAPSHOT_WALK_STABLE_READ_H
 #define GUARD_SNAPSHOT_WALK_STABLE_READ_H
@@ -18,22 +18,24 @@ struct stable_read {
 	struct meta meta;
 	struct oid content, attrs;
 	char *link;
-	uint64_t size; /* bytes kept of a regular file */
-	/* meta.chattr is whole, not only what stat tells of it. */
+	uint64_t size; /* stored bytes of a regular file */
+	/* meta.chattr is complete, not only the part that statx(2) reports. */
 	bool has_chattr;
-	bool ask_chattr; /* open it for that alone */
+	bool ask_chattr; /* open the file for its chattr flags */
 	bool incomplete;
-	bool unstable; /* changed while it was read, every time */
-	char why[160]; /* for the note */
+	bool unstable; /* changed during every attempt */
+	char why[160]; /* text of the note */
 };
 
+/* Frees the strings and empties *r. */
 void stable_read_free(struct stable_read *r);
 
 /*
- * Reads name in dirfd ("" = dirfd): metadata, attributes, a file's bytes, a
- * link's text; of a folder nothing below it. -ENOENT: it is gone; -EXDEV: a
- * folder of another file system than *dev (NULL: no matter). known: of a file
- * (longfile.h), or NULL.
+ * Reads name in dirfd ("": dirfd itself): metadata, attributes, the bytes of a
+ * file, the target of a link; for a directory nothing below it. *ret is the
+ * caller's to free. private_xattrs: prefix of attributes to leave out, or NULL.
+ * hints: see longfile.h, or NULL. -ENOENT: the entry is gone; -EXDEV: a
+ * directory of another file system than *dev (NULL: any).
  */
 int stable_read_entry(struct store *store, int dirfd, const char *name,
 		      const char *private_xattrs, const uint64_t *dev,
@@ -41,24 +43,27 @@ int stable_read_entry(struct store *store, int dirfd, const char *name,
 		      struct stable_read *ret, struct err *err);
 
 /*
- * Reads the attributes alone, into r->attrs and r->meta.chattr. Of a small file
- * that was read without a descriptor of its own only such flags are seen as
- * stat tells, unless there are any, or ask_chattr is set: most come from the
- * folder. Of a run's layer (private_xattrs) none.
+ * Reads only the attributes, into r->attrs and r->meta.chattr. A small file
+ * that was read without a descriptor of its own is opened for its chattr flags
+ * only if statx(2) reports some or ask_chattr is set: most flags are inherited
+ * from the directory. Entries of a run's layer (private_xattrs) have no chattr
+ * flags.
  */
 int stable_read_attrs(struct store *store, int dirfd, const char *name,
 		      const char *private_xattrs, struct stable_read *r,
 		      struct err *err);
 
-/* Marks it as incomplete, unless it is already; num: an errno, or 0. */
+/* Marks the entry as incomplete and sets `why`; the first fault stays. num: an
+ * errno, or 0. */
 void stable_read_add_fault(struct stable_read *r, const char *what, int num);
 
-/* Moves everything into an entry called name; r is empty then. */
+/* Moves all values into an entry called name, the caller's to free; r is empty
+ * then. */
 void stable_read_make_entry(struct stable_read *r, const char *name,
 			    struct entry *ret);
 
-/* For tests: called after the bytes of name were read and before it is looked
- * at again. */
+/* For tests: the hook runs after the bytes of name were read and before the
+ * second stat. */
 void stable_read_set_hook(void (*hook)(int dirfd, const char *name));
 void stable_read_call_hook(int dirfd, const char *name);
 

@@ -14,16 +14,16 @@
 #include "snapshot/store/mapping.h"
 
 #define CACHE_MAGIC "GUARDST1"
-/* Told apart by what numbers look like: a cache never leaves its machine, one
- * that did is foreign. */
+/* Marks the byte order. A cache never leaves its machine: a file with other
+ * bytes here is foreign. */
 #define CACHE_LAYOUT 0x01020304u
 
 _Static_assert(sizeof(struct cache_entry) == 96, "no padding in the file");
 _Static_assert(sizeof(struct cache_attrs) == 32, "no padding in the file");
 
 /*
- * The file: header, folder records, entries, attribute references, names;
- * numbers as the machine has them.
+ * The file: header, directory records, entries, attribute references, names.
+ * Numbers are in the machine's byte order.
  */
 struct cache_header {
 	char magic[8];
@@ -32,13 +32,13 @@ struct cache_header {
 	uint64_t seq;
 	uint64_t dirs, entries, attrs, names; /* counts; bytes of names */
 	struct cache_entry root;
-	uint64_t check; /* of what follows the header */
-	uint64_t header_hash; /* of the header before this field */
+	uint64_t check; /* hash_check() of all bytes after the header */
+	uint64_t header_hash; /* hash of the header up to this field */
 };
 
 struct statcache {
 	struct mapping *mapping;
-	const void *map; /* its bytes */
+	const void *map; /* bytes of the mapping */
 	size_t map_len;
 	const struct cache_header *head;
 	const struct cache_dir *dirs;
@@ -95,7 +95,8 @@ static bool matches_cache_key(struct statcache *c, const struct cache_key *key)
 	c->entries = (const void *)(c->dirs + h->dirs);
 	c->attrs = (const void *)(c->entries + h->entries);
 	c->names = (const void *)(c->attrs + h->attrs);
-	/* Every name ends, whatever offset is asked for. */
+	/* Two NULs at the end: every name, and a link target behind it, ends
+	 * within the mapping, for any offset. */
 	return h->names >= 2 && !c->names[h->names - 1] &&
 	       !c->names[h->names - 2];
 }
@@ -244,8 +245,8 @@ bool statcache_same(const struct statcache *c, const struct cache_entry *e,
 
 /* --- writing --- */
 
-/* A subtree of the old cache that waits to be taken over: the entry in the
- * new one whose folder number it will be. */
+/* A subtree of the old cache that is still to be copied, and the number of the
+ * new entry that gets its directory number. */
 struct pending_copy {
 	const struct cache_entry *old;
 	size_t entry;
@@ -255,7 +256,7 @@ struct cache_builder {
 	struct buf dirs, entries, attrs, names;
 	struct pending_copy *pending_copy;
 	size_t count, capacity;
-	size_t first; /* entry of the folder under way */
+	size_t first; /* first entry of the directory that is being built */
 };
 
 struct cache_builder *cache_builder_new(void)
@@ -310,7 +311,7 @@ static struct cache_entry make_cache_entry(struct cache_builder *b,
 					   const struct cache_item *it)
 {
 	const struct meta *m = it->meta;
-	bool dir = S_ISDIR(m->mode); /* its tree is in its record */
+	bool dir = S_ISDIR(m->mode); /* the tree is in the directory's record */
 	struct cache_entry e = {
 		.ino = m->ino,
 		.size = m->size,
@@ -367,7 +368,8 @@ static void push_pending_copy(struct cache_builder *b,
 	b->pending_copy[b->count++] = (struct pending_copy){old, entry};
 }
 
-/* Takes one folder of the old cache over; folders below it become pending. */
+/* Copies one directory of the old cache; directories below it become
+ * pending. */
 static void copy_cached_dir(struct cache_builder *b,
 			    const struct statcache *old, struct pending_copy p)
 {

@@ -21,8 +21,8 @@
 
 #define SLACK_FINE_NSEC 20000000L
 #define SLACK_COARSE_NSEC 3000000000L
-/* The kernel's own: pages are written 30 s after they became dirty by a
- * thread that wakes up every 5 s. */
+/* The kernel's defaults: a thread that wakes up every 5 s writes back pages
+ * that have been dirty for 30 s. */
 #define EXPIRE_DEFAULT 3000
 #define WAKEUP_DEFAULT 500
 #define WRITEBACK_SLACK 2
@@ -55,7 +55,7 @@ struct timestamp take_start_time(struct timestamp since)
 
 	if (!since.sec && !since.nsec)
 		since = timestamp_now();
-	/* A bounded wait: the clock may have been set back meanwhile. */
+	/* Bounded, because the clock may be set back during the wait. */
 	while (now = now_by_coarse_clock(),
 	       timestamp_compare(now, since) <= 0 && waits++ < START_WAITS)
 		(void)nanosleep(&pause, NULL);
@@ -75,15 +75,19 @@ static int64_t read_number_file(const char *path, int64_t otherwise)
 }
 
 /*
- * A store through a shared mapping into a page that is dirty already changes
- * neither mtime nor ctime, until the page was written back and the next store
- * faults again. So contents whose ctime is younger than the kernel's
- * writeback interval may change unseen after they were read: they are kept,
- * but read again by the next snapshot. That costs a read of what was just
- * changed (and is in memory), and nothing of what is old. fdatasync before
- * reading would arm the fault too, but costs a millisecond a file, a thousand
- * times the read, and writes the user's data when he did not ask for it.
- * tmpfs has no writeback: contents there are never trusted.
+ * Age in seconds from which equal times prove equal contents.
+ *
+ * A store through a shared mapping into a page that is already dirty changes
+ * neither mtime nor ctime; the times change again at the first store after the
+ * page was written back, which faults. Contents whose ctime is younger than the
+ * kernel's writeback interval may therefore change unnoticed after they were
+ * read. They are stored, and the next snapshot reads them again: this costs one
+ * read of files that just changed (and are in memory), and nothing for old
+ * files.
+ *
+ * fdatasync before the read would arm the fault too, but costs a millisecond
+ * per file, a thousand times the read, and writes the user's data to disk
+ * without a request. tmpfs has no writeback: contents there are never trusted.
  */
 static int64_t writeback_seconds(bool is_tmpfs)
 {
@@ -98,11 +102,12 @@ static int64_t writeback_seconds(bool is_tmpfs)
 	wakeup = read_number_file("/proc/sys/vm/dirty_writeback_centisecs",
 				  WAKEUP_DEFAULT);
 	if (wakeup <= 0 || expire < 0)
-		return WRITEBACK_NEVER; /* nothing is written by itself */
+		return WRITEBACK_NEVER; /* no periodic writeback */
 	return (expire + wakeup + 99) / 100 + WRITEBACK_SLACK;
 }
 
-/* Timestamps finer than the clock's tick (multigrain) came with 6.13. */
+/* Since 6.13 the kernel has timestamps finer than the clock's tick
+ * (multigrain). */
 static bool has_multigrain_times(void)
 {
 	unsigned int major, minor;
@@ -157,7 +162,7 @@ static int make_cache_key(struct store *store, const struct take_options *o,
 	AUTO(buf) struct buf format = {0}, path = {0};
 	size_t i;
 
-	/* With other things left out it is another tree. */
+	/* The excludes belong to the key: other excludes give another tree. */
 	buf_add_text(&path, o->root_path);
 	for (i = 0; o->excludes && o->excludes[i]; i++)
 		buf_printf(&path, "\n%s", o->excludes[i]);
@@ -174,8 +179,8 @@ static int make_cache_key(struct store *store, const struct take_options *o,
 }
 
 /*
- * Whether all that the cache names is still in the store: the snapshot that it
- * was made with is there, or one with the same root.
+ * Whether all objects that the cache refers to are in the store: the snapshot
+ * that it was made with is there, or another one with the same root tree.
  */
 static bool is_cached_root_stored(struct store *store,
 				  const struct statcache *c,
@@ -193,8 +198,8 @@ static bool is_cached_root_stored(struct store *store,
 	       oid_equal(&s.root.content, &root->tree);
 }
 
-/* The newest snapshot of the same root; seq 0 when there is none. Damaged ones
- * are passed over: they are verify's to tell. */
+/* The newest snapshot of the same root; seq 0 when there is none. Damaged
+ * snapshots are skipped: verify reports them. */
 static int find_parent_snapshot(struct store *store, const char *root_path,
 				struct snapshot *ret, struct err *err)
 {
@@ -227,7 +232,7 @@ static int compare_note_paths(const void *a, const void *b)
 	return order ? order : (int)p->kind - (int)q->kind;
 }
 
-/* Hands the walk's notes on, sorted, each once. */
+/* Moves the walk's notes to the snapshot, sorted and without duplicates. */
 static void move_walk_notes(struct walk *w, struct snapshot *s)
 {
 	size_t i;
@@ -341,7 +346,8 @@ static int walk_and_commit(struct walk *w, const struct take_options *o,
 		return amended < 0 ? amended : 0;
 	if (catalog_add_with(w->store, s, o->with, o->with_arg, err) < 0)
 		return -err->num;
-	/* One that was not written costs time and nothing else. */
+	/* A failed write is ignored: without a cache the next snapshot is
+	 * slower, and not wrong. */
 	if (o->cache_path && !w->only && (changed || !w->cache) && root.dir &&
 	    !amended)
 		(void)cache_builder_save(w->builder, o->cache_path, key, s->seq,

@@ -11,12 +11,12 @@
 #include "base/dirtree.h"
 
 #define SEARCH_MS 500
-/* What walk_is_moved() takes for changed since: vfat's two seconds. */
+/* Tolerance of walk_is_moved(): vfat keeps two seconds as one. */
 #define COARSE_SEC 2
-#define LEVELS_MAX 100 /* each holds a descriptor */
+#define LEVELS_MAX 100 /* each level holds a descriptor */
 
 struct newest_search {
-	struct timespec end; /* of the monotonic clock */
+	struct timespec end; /* on the monotonic clock */
 	dev_t dev;
 	int64_t newest;
 	bool timed_out;
@@ -42,7 +42,7 @@ static void search_newest_below(struct newest_search *l, int fd,
 		l->timed_out = true;
 		return;
 	}
-	/* What cannot be read is no version's either. */
+	/* An unreadable directory is in no snapshot either. */
 	if (dirlist_read(fd, &list, &ignored) < 0)
 		return;
 	for (i = 0; i < list.count && !l->timed_out; i++) {
@@ -56,7 +56,7 @@ static void search_newest_below(struct newest_search *l, int fd,
 			continue;
 		if (st.st_ctim.tv_sec > l->newest)
 			l->newest = st.st_ctim.tv_sec;
-		/* A repository is not compared file by file. */
+		/* Files inside a repository are not compared one by one. */
 		if (S_ISDIR(st.st_mode) && strcmp(name, ".git") != 0) {
 			auto_close int below =
 				openat(fd, name,
@@ -96,7 +96,7 @@ void wait_timestamp_tick(int root_fd)
 	newest_search.end.tv_sec += newest_search.end.tv_nsec / 1000000000L;
 	newest_search.end.tv_nsec %= 1000000000L;
 	search_newest_below(&newest_search, root_fd, 0);
-	/* Whatever a clock elsewhere says: not longer than from now. */
+	/* A remote clock may be ahead: wait at most from now on. */
 	if (newest_search.newest > began.sec)
 		newest_search.newest = began.sec;
 	if (!newest_search.timed_out)

@@ -1,18 +1,17 @@
 /*
- * File systems whose times are not this machine's own to the tick: FUSE
+ * File systems whose times are not exactly those of this machine's clock: FUSE
  * (sshfs, fuse2fs), NFS, 9p, vfat and exFAT. Some keep two whole seconds as
- * one, so what was changed just before a run began looks as if it had been
- * changed just after it, by a user who works on: nobody knows then what the
- * run began with.
+ * one. A change just before a run starts then looks like a change by the user
+ * during the run, and the state at the run's start is unknown.
  */
 #ifndef GUARD_SNAPSHOT_WALK_WAIT_TIMESTAMP_TICK_H
 #define GUARD_SNAPSHOT_WALK_WAIT_TIMESTAMP_TICK_H
 
 /*
- * Returns when what was changed below a folder before the call looks older
- * than what will be changed from now on: at once, but on such a file system
- * it is looked for what is that young, and the clock is waited for, 3 s at
- * most. Where half a second is not enough to look, nothing is waited for.
+ * Returns when all earlier changes below the directory have older times than
+ * any change from now on. On file systems with the kernel's own times: at once.
+ * On others: searches for young entries and waits for the clock, at most 3 s.
+ * When the search takes longer than half a second, the call does not wait.
  */
 void wait_timestamp_tick(int root_fd);
 

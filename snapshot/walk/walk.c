@@ -16,7 +16,7 @@ char *walk_path(const struct walk_dir *f, const char *name)
 	for (up = f; up->parent; up = up->parent)
 		len += strlen(up->name) + 1;
 	path = mem_alloc(len + 2);
-	/* From the end to the front. */
+	/* Filled from the end to the front. */
 	at = len + 1;
 	path[at] = '\0';
 	at -= strlen(name);
@@ -87,7 +87,7 @@ bool walk_is_moved(const struct walk *w, const struct meta *m)
 		return false;
 	if (!w->local_clock)
 		return m->ctime.sec + 2 >= since.sec;
-	/* A file system that keeps whole seconds. */
+	/* The file system keeps whole seconds. */
 	if (!m->ctime.nsec)
 		return m->ctime.sec >= since.sec;
 	return timestamp_compare(m->ctime, since) >= 0;
@@ -123,9 +123,9 @@ bool walk_is_untrusted(const struct walk *w, const struct meta *m)
 }
 
 /*
- * The last one closes. What happened to the names meanwhile shows in the
- * folder's ctime, so this is where it is looked at: everything in it was
- * looked at before, or opened.
+ * The last user closes the descriptor. Names that came or went during the walk
+ * show in the directory's ctime. The ctime is checked here, because all entries
+ * have been examined or opened by now.
  */
 void walk_release_fd(struct walk *w, struct walk_dir *f)
 {
@@ -138,7 +138,7 @@ void walk_release_fd(struct walk *w, struct walk_dir *f)
 	if ((w->moved_since.sec || w->moved_since.nsec) && !f->ancestor_only &&
 	    meta_get(f->fd, "", &now) == 0 && walk_is_moved(w, &now)) {
 		walk_add_note(w, NOTE_MOVED, f, "", "");
-		/* A folder that closed early did not see the last swap. */
+		/* A directory that closed early did not see this last swap. */
 		if (f->parent && f->parent->closed_early &&
 		    !f->parent->ancestor_only)
 			walk_add_note(w, NOTE_MOVED, f->parent, "", "");
@@ -191,8 +191,8 @@ void walk_dir_free(struct walk_dir *f)
 	free(f);
 }
 
-/* Frees all folders below f (not f), without recursion: what hangs below the
- * first child is hung into the list instead. */
+/* Frees all directories below f (not f), without recursion: the children of the
+ * first child are inserted into the list. */
 void walk_dir_free_below(struct walk_dir *f)
 {
 	struct walk_dir *todo = f->children, *last, *next;

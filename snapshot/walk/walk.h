@@ -1,13 +1,13 @@
 /*
- * The walk of a snapshot, what its parts share. Two threads go through a
- * folder, depth first, from one stack of folders (walk_run); each opens and
- * lists a folder (crawl_list), looks at what it names (walk_scan) and reads
- * contents through a reader of its own (crawl_read). A folder is ended by
- * whoever ends its last part, and encoded only when something in it is not as
- * in the stat cache (walk_end_part).
+ * The walk of a snapshot: the state that its modules share. Two threads process
+ * directories depth first, from one stack (walk_run()). Each opens and lists a
+ * directory (walk_list), examines its names (walk_scan) and reads contents
+ * through a reader of its own (walk_read). The thread that ends the last part
+ * of a directory ends the directory. A directory is encoded only when something
+ * in it differs from the stat cache (walk_end_part()).
  *
- * take.c fills the first part of struct crawl and calls walk_run() and then
- * walk_run_done(), whatever the former said.
+ * take.c fills the first part of struct walk, calls walk_run(), and after it
+ * always walk_run_done(), also on failure.
  */
 #ifndef GUARD_SNAPSHOT_WALK_WALK_H
 #define GUARD_SNAPSHOT_WALK_WALK_H
@@ -28,35 +28,37 @@
 struct walk_dir;
 
 struct walk {
-	/* Given. */
+	/* Set by take.c. */
 	struct store *store;
 	int root_fd;
 	uint64_t dev;
 	const struct statcache *cache; /* or NULL */
-	struct chunk_mac_cache *chunk_mac_cache; /* of long files, or NULL */
-	char *skips[SKIP_MAX]; /* paths in the root that are left out */
+	struct chunk_mac_cache *chunk_mac_cache; /* for long files, or NULL */
+	char *skips[SKIP_MAX]; /* paths in the root to leave out */
 	size_t skip_count;
-	const char *skip_prefix; /* of names in the root, or NULL */
-	const char *const *only; /* sorted paths in the root, or NULL: all */
+	/* prefix of names in the root to leave out, or NULL */
+	const char *skip_prefix;
+	/* sorted paths in the root; NULL: everything */
+	const char *const *only;
 	size_t only_count;
 	const char *const *excludes; /* globs, or NULL */
 	const struct ingest_hint *hints; /* sorted */
 	size_t hint_count;
 	struct timestamp moved_since;
-	struct timestamp start; /* by the file systems' clock */
-	bool trusted_fs; /* its clock and its folders' times are known */
-	bool mmap_updates_times; /* take_mmap_updates_times() */
-	bool local_clock; /* its times are this machine's, to the tick */
-	int64_t slack_nsec; /* what is younger than start - slack is racy */
-	int64_t writeback_sec; /* contents younger than this may change unseen
-				*/
+	struct timestamp start; /* on the file systems' clock */
+	bool trusted_fs; /* the clock and the directories' times are reliable */
+	bool mmap_updates_times; /* see take_mmap_updates_times() */
+	bool local_clock; /* times are this machine's, exact to the tick */
+	int64_t slack_nsec; /* entries younger than start - slack are racy */
+	int64_t writeback_sec; /* younger contents may change unnoticed */
 	bool plain;
 	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
 	void *progress_arg;
-	struct gid_summary *gid_summary; /* groups.h: uid's; or NULL */
+	/* for entries that uid may write; or NULL */
+	struct gid_summary *gid_summary;
 	uint32_t uid;
 
-	/* Made. */
+	/* Results. */
 	struct cache_builder *builder;
 	struct note *notes; /* not sorted */
 	size_t note_count, note_capacity;
@@ -64,8 +66,9 @@ struct walk {
 	atomic_ullong read_files, read_bytes, listed, encoded;
 	struct walk_dir *root;
 
-	/* The threads' own. */
-	pthread_mutex_t lock; /* stack, notes, groups, builder, err, done */
+	/* State of the threads; the lock is for stack, notes, gid_summary,
+	 * builder, err and done. */
+	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct walk_dir **stack;
 	size_t stack_count, stack_capacity;
@@ -76,90 +79,95 @@ struct walk {
 	int fd_limit;
 };
 
-/* What a name turned out to be. */
+/* A name of a directory, with its values after the scan. */
 struct walk_item {
-	const char *name; /* the list's or the cache's */
+	const char *name; /* points into the list or the cache */
 	struct meta meta;
 	struct oid content, attrs;
 	char *link;
 	uint64_t size;
 	struct walk_dir *child;
-	bool absent; /* not in the tree: vanished, or nothing is known of it */
+	bool absent; /* not in the tree: vanished, or stat failed */
 	bool incomplete;
-	bool untrusted; /* to be read again next time */
+	bool untrusted; /* the next snapshot reads it again */
 };
 
 /*
- * A folder under way. Lives until its parent is finished, since its name may
- * lie in the parent's list and its results are the parent's to collect.
+ * A directory in the walk. Lives until its parent is finished: its name may
+ * point into the parent's list, and the parent collects its results.
  *
- * pending: what must end before it can be finished: its own scan, the folders
- * in it, reads under way. fd_users: what still needs fd: its own scan, the
- * folders in it that are not open yet, reads under way.
+ * pending counts the parts that must end before the directory can: its own
+ * scan, its subdirectories, pending reads. fd_users counts the users of fd: its
+ * own scan, subdirectories that are not open yet, pending reads.
  */
 struct walk_dir {
 	struct walk_dir *parent, *children, *next;
 	const char *name;
-	size_t index; /* in the parent */
-	int fd; /* -1: closed; reached by path then */
+	size_t index; /* in the parent's items */
+	int fd; /* -1: closed; entries are opened by path then */
 	bool closed_early;
 	atomic_int pending, fd_users;
 	struct meta meta;
-	const struct cache_entry *old; /* the same name in the cache, NULL */
-	const struct cache_dir *record; /* its folder record, NULL */
+	const struct cache_entry *old; /* the same name in the cache, or NULL */
+	const struct cache_dir *record; /* directory record of old, or NULL */
 	const struct cache_entry *entries;
 	size_t entry_count;
-	bool same; /* as in the cache, by what stat says of itself */
+	bool same; /* stat of the directory itself is as in the cache */
 	bool absent, incomplete, untrusted;
 	struct dirlist list;
 	bool listed; /* names come from list, not from the cache */
-	size_t count; /* names */
-	struct walk_item *items; /* NULL: all as in the cache */
+	size_t count; /* number of names */
+	struct walk_item *items; /* NULL: all names are as in the cache */
 	struct oid tree, attrs;
-	uint32_t number; /* in the builder, when items is set */
-	bool ancestor_only; /* only some of what is in it is wanted (crawl.only)
-			     */
-	uint64_t skips; /* bits of walk.skips that lie below it */
-	size_t path_len; /* of its path; counted only while skips */
+	uint32_t number; /* number in the builder; valid if items is set */
+	bool ancestor_only; /* only a part of it is wanted (walk.only) */
+	uint64_t skips; /* bit i: walk.skips[i] lies below it */
+	size_t path_len; /* length of its path; valid if skips is not 0 */
 };
 
-/* One thread's things. */
+/* State of one thread. */
 struct walk_worker {
 	struct walk *walk;
 	struct reader *reader;
 	bool is_caller;
 };
 
-/* The path of name in f, of f itself when name is "". To free. */
+/* The path of name in f, or of f itself when name is "", to free. */
 char *walk_path(const struct walk_dir *f, const char *name);
+/* Adds a note about name in f, or about f itself when name is "". */
 void walk_add_note(struct walk *w, enum note_kind kind,
 		   const struct walk_dir *f, const char *name,
 		   const char *text);
-/* Ends the walk: the first failure is the one that counts. */
+/* Ends the walk. Only the first failure is kept. */
 void walk_fail(struct walk *w, const struct err *err);
-/* For w->groups. last: the one that this thread saw before, UINT32_MAX at
- * first: nearly always the same again. */
+/* Adds the group of an entry to w->gid_summary. *last caches the group of the
+ * thread's previous call, which is nearly always the same; UINT32_MAX at the
+ * start. */
 void walk_add_gid(struct walk *w, const struct meta *m, uint32_t *last);
-/* Puts a chain (by next) of folders on the stack. */
+/* Puts a chain of directories (linked by next) on the stack. */
 void walk_push_dirs(struct walk *w, struct walk_dir *chain);
-/* One user of f's descriptor less. */
+/* Ends one use of f's descriptor. */
 void walk_release_fd(struct walk *w, struct walk_dir *f);
 
-/* Changed since the run began (moved_since). */
+/* Whether the entry changed since the run began (moved_since). */
 bool walk_is_moved(const struct walk *w, const struct meta *m);
-/* So young that a later change may have left the same times. */
+/* Whether the entry is so young that a later change may leave the same
+ * times. */
 bool walk_is_racy(const struct walk *w, const struct meta *m);
-/* Too young to be believed next time. */
+/* Whether the entry is too young for the next snapshot to rely on its times. */
 bool walk_is_untrusted(const struct walk *w, const struct meta *m);
 
+/* The i-th name of f; valid as long as f and the cache. */
 const char *walk_item_name(const struct walk *w, const struct walk_dir *f,
 			   size_t i);
-/* From here on the folder differs from the cache: items for all its names,
- * the first `known` of them as in the cache. */
+/* Records that the directory differs from the cache: creates items for all its
+ * names. The first item_count items get the values of the cache. No effect when
+ * f has items. */
 void walk_make_items(const struct walk *w, struct walk_dir *f, size_t hints);
 
+/* Frees f and its items, but no directory below it. */
 void walk_dir_free(struct walk_dir *f);
-/* All folders below f, not f. */
+/* Frees all directories below f, but not f. */
 void walk_dir_free_below(struct walk_dir *f);
 
 #endif

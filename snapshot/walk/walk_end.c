@@ -19,7 +19,7 @@ static void collect_child_dirs(struct walk *w, struct walk_dir *f)
 	for (child = f->children; child; child = child->next)
 		if (!walk_end_is_unchanged(child))
 			walk_make_items(w, f, f->count);
-	/* The root's own record says what the cache is made of. */
+	/* The root's own record has the tree that identifies the cache. */
 	if (!f->parent && !f->same && f->count)
 		walk_make_items(w, f, f->count);
 	if (!f->items)
@@ -51,7 +51,7 @@ static void make_item_entry(const struct walk_item *it, struct entry *ret)
 	stable_read_make_entry(&r, it->name, ret);
 }
 
-/* Leaves out what no tree can hold; how many are left. */
+/* Removes items that a tree cannot hold; returns the number of others. */
 static size_t drop_invalid_items(struct walk *w, struct walk_dir *f)
 {
 	size_t count = 0, i;

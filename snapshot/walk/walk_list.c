@@ -88,7 +88,7 @@ static void drop_skipped_names(const struct walk *w, struct walk_dir *f)
 	f->list.count = kept;
 }
 
-/* The glob that leaves it out, or NULL. */
+/* The glob that excludes the path, or NULL. */
 static const char *find_matching_exclude(const struct walk *w,
 					 const struct walk_dir *f,
 					 const char *name)

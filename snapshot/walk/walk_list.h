@@ -1,17 +1,17 @@
 /*
- * A folder of a walk: opening it, and the names in it that are wanted.
+ * Opens a directory of the walk and lists the names to store.
  */
 #ifndef GUARD_SNAPSHOT_WALK_WALK_LIST_H
 #define GUARD_SNAPSHOT_WALK_WALK_LIST_H
 
 #include "snapshot/walk/walk.h"
 
-/* Fills f->fd and f->meta. 0, or -1: there is nothing to scan, and it was said
- * why. */
+/* Opens f and fills f->fd and f->meta. 0, or -1: nothing to scan, and a note or
+ * failure was recorded. */
 int walk_list_open(struct walk *w, struct walk_dir *f);
 
-/* Lists the open folder until it is at rest meanwhile, without the names that
- * are to be left out. */
+/* Lists the open directory, again when it changed during the call. Names to
+ * leave out are not in the list. */
 void walk_list_names(struct walk *w, struct walk_dir *f);
 
 #endif

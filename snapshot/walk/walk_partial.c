@@ -9,19 +9,19 @@
 #include "base/sorted.h"
 
 enum only {
-	WANTED_NONE, /* of no interest */
-	WANTED_BELOW, /* something in it is wanted */
-	WANTED_ALL, /* it is wanted, with all below */
+	WANTED_NONE, /* not wanted */
+	WANTED_BELOW, /* a path below it is wanted */
+	WANTED_ALL, /* wanted with everything below */
 };
 
-/* The first that is not before path. */
+/* Index of the first wanted path that is not before path. */
 static size_t first_wanted_from(const struct walk *w, const char *path)
 {
 	return sorted_path_index(path, w->only, w->only_count, sizeof(*w->only),
 				 0);
 }
 
-/* What is wanted of a path whose folder is on the way to something. */
+/* Whether a path is wanted whose directory is above a wanted path. */
 static enum only match_wanted_path(const struct walk *w, const char *path)
 {
 	size_t low = first_wanted_from(w, path);

@@ -1,23 +1,28 @@
 /*
- * A walk that keeps only some paths (crawl.only), and the folders on the way
- * to them, which are flagged as incomplete: nobody may take what they lack for
- * deleted.
+ * The walk of a partial snapshot (walk.only). The directories above the wanted
+ * paths are flagged as incomplete, so that no reader takes their missing
+ * entries for deleted.
  */
 #ifndef GUARD_SNAPSHOT_WALK_WALK_PARTIAL_H
 #define GUARD_SNAPSHOT_WALK_WALK_PARTIAL_H
 
 #include "snapshot/walk/walk.h"
 
-/* Whether the folder of that name in f is but on the way to what is wanted. */
+/* Whether the directory `name` in f is above a wanted path, and not wanted
+ * itself. */
 bool walk_partial_is_ancestor(const struct walk *w, const struct walk_dir *f,
 			      const char *name);
 
-/* Leaves of the names listed in f, which is on the way, what is wanted. */
+/* Removes all names from f's list that are not wanted; f is above a wanted
+ * path. */
 void walk_partial_filter(const struct walk *w, struct walk_dir *f);
 
-/* The names that are wanted of f, which is on the way and open, whether they
- * are there or not: nobody has to list it. False: it has to be listed, because
- * the file system may have one of them in another spelling. */
+/*
+ * Fills the list of f, which is open and above a wanted path, with the wanted
+ * names, without reading the directory: a name in the list need not exist.
+ * False: the directory has to be read, because its file system may ignore case
+ * and have a name in another spelling.
+ */
 bool walk_partial_names(const struct walk *w, struct walk_dir *f);
 
 #endif

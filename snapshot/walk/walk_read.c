@@ -12,15 +12,15 @@
 #include "snapshot/walk/stable_read.h"
 #include "snapshot/store/content.h"
 
-/* A read under way. */
+/* A pending read. */
 struct read_job {
 	struct walk_dir *dir;
 	size_t index;
 };
 
 /*
- * meta_get() that also says whether something is mounted on the name: a bind
- * mount of the same file system has the same device.
+ * The mount attribute is needed because a bind mount of the same file system
+ * has the same device.
  */
 int walk_read_stat(int dirfd, const char *name, struct meta *ret,
 		   bool *ret_mount)
@@ -59,12 +59,12 @@ static void take_stable_read(struct walk *w, struct walk_dir *f,
 		walk_add_note(w, NOTE_INCOMPLETE, f, it->name, r->why);
 	if (walk_is_moved(w, &r->meta))
 		walk_add_note(w, NOTE_MOVED, f, it->name, "");
-	/* stat itself failed: nothing that a tree could hold. */
+	/* stat failed: a tree cannot hold the entry. */
 	it->absent = !r->meta.mode;
 	f->incomplete |= it->absent;
 }
 
-/* Reads one thing by plain calls, with all the patience there is. */
+/* Reads one entry with plain calls and all retries of stable_read_entry(). */
 static void read_item_alone(struct walk *w, struct walk_dir *f,
 			    struct walk_item *it, const struct oid *before)
 {
@@ -84,7 +84,7 @@ static void read_item_alone(struct walk *w, struct walk_dir *f,
 	} else if (got < 0) {
 		walk_read_failed(w, f, it->name, &err);
 	} else if (S_ISDIR(r.meta.mode) || !r.meta.mode) {
-		/* It became a folder while it was looked at. */
+		/* The name became a directory while it was examined. */
 		stable_read_add_fault(&r, "changed while it was read", 0);
 		take_stable_read(w, f, it, &r);
 	} else {
@@ -96,7 +96,8 @@ static void read_item_alone(struct walk *w, struct walk_dir *f,
 	}
 }
 
-/* 1: kept; 0: it was not at rest; negative: the store failed. */
+/* 1: stored; 0: the file changed while it was read; negative: the store
+ * failed. */
 static int store_small_file(struct walk *w, struct walk_dir *f,
 			    struct walk_item *it,
 			    const struct reader_file *file, struct err *err)
@@ -185,7 +186,7 @@ void walk_read_hint(struct walk *w, struct walk_dir *f, size_t i,
 				.size = hints->size,
 				.content = hints->content,
 				.ask_chattr = f->meta.chattr != 0};
-	/* Whoever gives it attributes moves its ctime. */
+	/* Setting an attribute would change the ctime. */
 	bool no_attrs = hints->no_attrs && hints->ctime.sec && !meta->chattr &&
 			!f->meta.chattr;
 	struct walk_item *it;
@@ -199,7 +200,8 @@ void walk_read_hint(struct walk *w, struct walk_dir *f, size_t i,
 		return;
 	}
 	take_stable_read(w, f, it, &r);
-	/* Reading one again that nobody may read would lose what is known. */
+	/* A file without read permission is not read again: its known content
+	 * would be lost. */
 	it->untrusted = r.incomplete ||
 			(walk_is_racy(w, meta) && (meta->mode & S_IRUSR));
 }

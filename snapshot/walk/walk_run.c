@@ -11,7 +11,8 @@
 #include "snapshot/walk/walk_scan.h"
 #include "snapshot/walk/stable_read.h"
 
-#define READER_DEPTH 32 /* 16-32 is best warm, measured */
+/* Depths of 16 to 32 are fastest with a warm cache (measured). */
+#define READER_DEPTH 32
 #define FD_LIMIT_MAX 4096
 #define PROGRESS_NSEC 50000000
 
@@ -56,8 +57,8 @@ static void *run_walk_worker(void *arg)
 	for (;;) {
 		f = pop_walk_dir(w, false);
 		if (!f) {
-			/* Own reads first: they may finish folders that
-			 * others wait for. */
+			/* Own reads first: they may finish directories that the
+			 * other thread waits for. */
 			if (walk_read_collect(k))
 				continue;
 			f = pop_walk_dir(w, true);

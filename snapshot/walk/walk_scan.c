@@ -11,18 +11,18 @@
 #include "snapshot/walk/walk_read.h"
 #include "snapshot/walk/stable_read.h"
 
-/* Counters of one scan, added up once at its end. */
+/* Counters of one scan, added to the walk's at its end. */
 struct counts {
 	uint64_t files, dirs, bytes;
 };
 
-/* What one pass over the names hands around. */
+/* State of one pass over the names. */
 struct dir_scan {
 	struct walk_worker *worker;
 	struct walk *walk;
 	struct walk_dir *dir;
 	struct counts counts;
-	uint32_t group; /* the last one that was seen */
+	uint32_t group; /* group of the previous entry */
 };
 
 static struct walk_item *make_item_at(struct dir_scan *s, size_t i)
@@ -41,8 +41,9 @@ static void note_stat_failure(struct dir_scan *s, size_t i,
 	walk_add_note(s->walk, NOTE_INCOMPLETE, s->dir, it->name, why);
 }
 
-/* What is mounted there has metadata of its own, which nobody can give back
- * to the folder below it: all such folders look the same. */
+/* The stat is of the mounted directory. The directory below it is not
+ * visible and cannot get this metadata back, so all mount points get the
+ * same metadata. */
 static void note_mount_point(struct dir_scan *s, size_t i, struct meta meta)
 {
 	meta.mode = (meta.mode & S_IFMT) | 0755;
@@ -85,7 +86,7 @@ static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
 	child->ancestor_only = walk_partial_is_ancestor(w, f, name);
 }
 
-/* e: the cache's entry of this name, NULL when it has none. */
+/* e: entry of this name in the cache, or NULL. */
 static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 			  const struct cache_entry *e)
 {
@@ -113,7 +114,8 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	s->counts.dirs += dir;
 	s->counts.files += !dir;
 	s->counts.bytes += S_ISREG(meta.mode) ? meta.size : 0;
-	/* An overlay gives its files the number of the layer they are in. */
+	/* Only directories: overlayfs reports files with the device number of
+	 * their layer. */
 	if (mount || (dir && meta.dev != w->dev)) {
 		note_mount_point(s, i, meta);
 		return;
@@ -128,7 +130,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	if (!e || (e->flags & CACHE_UNTRUSTED) ||
 	    !statcache_same(w->cache, e, &meta)) {
 		hints = ingest_hint_find(w->hints, w->hint_count, &meta);
-		/* What can be read is, where its times do not tell. */
+		/* Where times prove nothing, a readable file is read. */
 		if (hints && (w->mmap_updates_times || !hints->ctime.sec))
 			walk_read_hint(w, f, i, &meta, hints);
 		else
@@ -166,7 +168,7 @@ static void scan_dir_names(struct dir_scan *s)
 			at++;
 		if (at < f->entry_count && order == 0)
 			e = &f->entries[at++];
-		/* Until now the names are the cache's, one by one. */
+		/* All names so far are the cache's, in the same order. */
 		if (!f->items && (!e || at != i + 1))
 			walk_make_items(w, f, i);
 		scan_dir_name(s, i, name, e);
@@ -175,7 +177,7 @@ static void scan_dir_names(struct dir_scan *s)
 		walk_make_items(w, f, f->items ? 0 : f->count);
 }
 
-/* Its own attributes, as far as they are not known. */
+/* Reads the directory's own attributes unless the cache has them. */
 static void read_dir_attrs(struct walk *w, struct walk_dir *f)
 {
 	struct stable_read r = {.meta = f->meta};
@@ -211,8 +213,8 @@ static void find_dir_in_cache(struct walk *w, struct walk_dir *f)
 }
 
 /*
- * With descriptors running short a folder closes its own before those in it
- * were opened; they are opened by path then.
+ * When descriptors run short, a directory is closed before its subdirectories
+ * are open; they are opened by path then.
  */
 static void close_dir_early(struct walk_worker *k, struct walk_dir *f)
 {
@@ -236,9 +238,10 @@ void walk_scan(struct walk_worker *k, struct walk_dir *f)
 	if (walk_list_open(w, f) == 0) {
 		find_dir_in_cache(w, f);
 		/*
-		 * A folder's ctime moves with every name that comes or goes,
-		 * so the names of one that is the same are the cache's: no
-		 * getdents. Only where the file system is known for it.
+		 * A directory's ctime changes with every name that comes or
+		 * goes. When it is the same, the names are the cache's, and
+		 * getdents is not needed. Only where the file system is known
+		 * to do so.
 		 */
 		if (!f->ancestor_only && f->same && f->record && w->trusted_fs)
 			f->count = f->entry_count;

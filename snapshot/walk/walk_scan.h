@@ -1,13 +1,14 @@
 /*
- * One folder of the walk: its names, and what they are.
+ * The scan of one directory: its names and their types, metadata and contents.
  */
 #ifndef GUARD_SNAPSHOT_WALK_WALK_SCAN_H
 #define GUARD_SNAPSHOT_WALK_WALK_SCAN_H
 
 #include "snapshot/walk/walk.h"
 
-/* Reads the folder's names and what they are, pushes the folders among them
- * and lets reads go on. Ends its own part of `pending`. */
+/* Scans f: lists its names, examines each, puts its subdirectories on the stack
+ * and starts reads. Ends its own part of f->pending, so f may be freed on
+ * return. */
 void walk_scan(struct walk_worker *k, struct walk_dir *f);
 
 #endif
