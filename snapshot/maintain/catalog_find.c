@@ -12,22 +12,24 @@
 #include "snapshot/tree/catalog.h"
 #include "snapshot/tree/time_spec.h"
 
-/* What a search has met, for the message when it finds nothing. */
+/* State of a search, and facts for the message when the search finds
+ * nothing. */
 struct snapshot_search {
 	struct store *store;
 	struct time_spec time_spec;
 	const char *path, *text;
 	bool need_path;
-	uint64_t covering; /* snapshots of this folder, the path in them or
-			      not */
-	uint64_t having; /* of these, with the path */
-	uint64_t oldest; /* of these, its number and time */
+	/* snapshots that know about the path, whether they contain it or not */
+	uint64_t covering;
+	uint64_t having; /* snapshots among them that contain the path */
+	uint64_t oldest; /* number and time of the oldest of these */
 	struct timestamp oldest_time;
-	uint64_t purged; /* the newest from which it was purged, or all of a
-			    folder above it; 0: none */
-	char *purge; /* its note */
+	/* newest snapshot from which the path, or a directory above it, was
+	 * purged; 0: none */
+	uint64_t purged;
+	char *purge; /* text of the purge note */
 	uint64_t damaged;
-	struct err damage; /* of the last damaged one */
+	struct err damage; /* error of the last damaged snapshot */
 };
 
 static int contains_path(struct snapshot_search *f, const struct snapshot *s,
@@ -56,7 +58,7 @@ static void find_purge_note(struct snapshot_search *f, const struct snapshot *s)
 	f->purged = s->seq;
 }
 
-/* 1: this is the one; 0: go on to older ones. */
+/* 1: the search ends with this snapshot; 0: it continues with older ones. */
 static int examine_snapshot(struct snapshot_search *f, const struct snapshot *s,
 			    struct err *err)
 {
@@ -125,7 +127,7 @@ static int fail_no_snapshot(const struct snapshot_search *f, struct err *err)
 		    text_quote(f->path), text_quote(f->text), f->oldest, at);
 }
 
-/* A sequence number names one file: the others need not be looked at. */
+/* A sequence number names one file: no other snapshot is loaded. */
 static int find_by_seq(struct snapshot_search *f, struct snapshot *ret,
 		       struct err *err)
 {
@@ -179,7 +181,8 @@ int catalog_find(struct store *store, const char *time_spec, const char *path,
 		int got = catalog_load(store, seqs[count], &s, &f.damage);
 
 		if (got < 0) {
-			f.damaged += got != -ENOENT; /* pruned meanwhile */
+			/* -ENOENT: pruned since the listing */
+			f.damaged += got != -ENOENT;
 			continue;
 		}
 		got = examine_snapshot(&f, &s, err);

@@ -41,8 +41,8 @@ int prune_plan(struct store *s, const struct prune_options *options,
 struct copy_choice {
 	const struct prune_decision *d;
 	struct inventory *inv;
-	uint64_t bytes; /* about: of the packs that were gone through */
-	struct err err; /* num 0: all well */
+	uint64_t bytes; /* estimate: bytes of the packs processed so far */
+	struct err err; /* num 0: no error */
 };
 
 static bool is_copy_chosen(void *arg, const struct oid *id,
@@ -77,7 +77,8 @@ static int repack_chosen_packs(struct store *s, struct prune_decision *d,
 		      ret_bytes, err);
 }
 
-/* Whether the names in packs/ and snaps/ are those of the decision. */
+/* Whether packs/ and snaps/ still have the names that the decision is based
+ * on. */
 static int is_decision_current(struct store *s, const struct prune_decision *d,
 			       struct err *err)
 {
@@ -120,7 +121,7 @@ static int add_prune_tombstones(struct store *s, const struct prune_decision *d,
 	return count ? tombstones_add(s, seqs, count, err) : 0;
 }
 
-/* Under the commit lock, alone. */
+/* Called with the commit lock and exclusive use of the store. */
 static int move_pruned_to_trash(struct store *s, const struct prune_decision *d,
 				const struct prune_options *o, int trash_fd,
 				struct prune_result *ret, struct err *err)
@@ -177,7 +178,8 @@ static int prune_store(struct store *s, const struct prune_options *o,
 	current = is_decision_current(s, d, err);
 	if (current < 0 || (!current && prune_decide(s, o, limit, d, err) < 0))
 		return -err->num;
-	/* First what makes room: on a full disk nothing could be noted. */
+	/* Expired trash is deleted first, to free space: on a full disk the
+	 * tombstones could not be written. */
 	if (trash_purge(trash_fd, TRASH_SECONDS, o->now, err) < 0)
 		return -err->num;
 	lock = store_commit_begin(s, err);

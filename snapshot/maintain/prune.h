@@ -1,19 +1,23 @@
 /*
- * Makes room: snapshots that no rule keeps go to the trash, with the packs
- * that nothing refers to any more.
+ * Frees space: moves snapshots that no rule keeps to the trash, together with
+ * the packs that no remaining snapshot needs.
  *
- * Marking is exact: every object that a snapshot which stays refers to is
- * looked for first, and one that is missing ends it before anything is moved.
- * Packs of which less than half is needed are written anew without the rest,
- * and small ones together, when there are many.
- * Nothing is ever deleted but what has been in the trash for seven days.
+ * Marking is exact: every object that a remaining snapshot refers to is looked
+ * up first, and a missing object ends the prune before anything is moved. Packs
+ * of which less than half is needed are repacked, that is, written again
+ * without the rest. Small packs are merged when there are many. Nothing is
+ * deleted until it has been in the trash for seven days (except for
+ * prune_options.thorough).
  *
- *	marked; needed objects into new packs, synced; marked again
- *	lock exclusive; marked once more if anybody has added meanwhile
- *	snapshots -> trash/, synced; packs -> trash/, synced
- *	trash older than seven days deleted
+ *	mark; copy needed objects to new packs, sync; mark again
+ *	lock exclusive; mark once more if another process added objects
+ *	snapshots -> trash/, sync; packs -> trash/, sync
+ *	delete trash older than seven days
  *
- * Killed anywhere: objects twice at most, which the next prune finds.
+ * A kill at any point leaves at most duplicate objects, which the next prune
+ * removes.
+ *
+ * Call prune_plan() to show the result, then prune_run() with that plan.
  */
 #ifndef GUARD_SNAPSHOT_MAINTAIN_PRUNE_H
 #define GUARD_SNAPSHOT_MAINTAIN_PRUNE_H
@@ -23,42 +27,46 @@
 
 struct prune_options {
 	struct retain_policy policy;
-	/* Snapshots with one of these stay; NULL-terminated, or NULL. */
+	/* Snapshots with one of these tags stay; NULL-terminated, or NULL. */
 	char *const *keep_tags;
-	/* Not 0: the oldest that no floor keeps go until what the others need
-	 * fits in this many bytes. */
+	/* Budget in bytes, or 0 for none: the oldest snapshots that no floor
+	 * keeps are removed until the objects of the others fit. */
 	uint64_t max_size;
-	/* Snapshots that somebody needs for other reasons (undo, runs). */
+	/* Snapshots that are needed for other reasons (undo, runs). */
 	const uint64_t *pins;
 	size_t pin_count;
-	/* Nothing that no snapshot needs is to be left, in no pack and not in
-	 * the trash, which is emptied. */
+	/* Removes every object that no snapshot needs from all packs, and
+	 * empties the trash. */
 	bool thorough;
 	struct timestamp now;
-	/* Who has the store open; NULL: do not wait for them, -EBUSY. */
+	/* Called with the names of the processes that have the store locked,
+	 * before the wait for them; NULL: no wait, -EBUSY. */
 	void (*busy)(void *arg, const char *who);
-	/* Now and then: so many of all, noun NULL: bytes; may be NULL. */
+	/* Reports progress: `done` of `total` nouns; noun NULL: bytes. May be
+	 * NULL. */
 	void (*progress)(void *arg, const char *noun, uint64_t done,
 			 uint64_t total);
 	void *arg;
 };
 
-/* What would be done. */
+/* The changes that a prune would make. */
 struct prune_plan {
-	struct snapshot *snapshots; /* by number, without notes */
-	struct retain_item *items; /* the same; why 0: it goes */
+	struct snapshot *snapshots; /* sorted by number, without notes */
+	struct retain_item *items; /* one per snapshot; why 0: it is removed */
 	size_t count, drop_snapshots;
-	uint64_t packs, bytes; /* all there are */
-	uint64_t drop_packs, drop_bytes; /* nothing in them is needed */
-	uint64_t repack_packs, repack_bytes; /* written anew */
-	uint64_t needed; /* about: bytes that snapshots which stay need */
-	uint64_t frees; /* about: bytes less, once the trash is empty */
+	uint64_t packs, bytes; /* all packs of the store */
+	uint64_t drop_packs, drop_bytes; /* packs without a needed object */
+	uint64_t repack_packs, repack_bytes; /* packs to repack */
+	uint64_t needed; /* estimate: bytes that remaining snapshots need */
+	uint64_t frees; /* estimate: bytes freed once the trash is empty */
 };
 
+/* Frees the content and empties *plan. */
 void prune_plan_free(struct prune_plan *plan);
 
-/* Changes nothing; a store opened for reading will do. -EBADMSG: something
- * that has to stay is damaged or missing. */
+/* Computes the plan and changes nothing; the store may be open for reading
+ * only. *ret is the caller's to free. -EBADMSG: an object or snapshot that has
+ * to stay is damaged or missing. */
 int prune_plan(struct store *s, const struct prune_options *options,
 	       struct prune_plan *ret, struct err *err);
 
@@ -69,9 +77,10 @@ struct prune_result {
 };
 
 /*
- * Does it: no snapshot goes that is not gone in the plan (NULL: no limit). The
- * store is opened for writing; afterwards it is this process's alone and only
- * to be freed. -EBUSY: see trash.h.
+ * Prunes. Only snapshots that the plan removes are removed (NULL: no limit).
+ * The store must be open for writing; on return this process has it locked
+ * exclusively and must only free it. -EBUSY: see trash_open() and
+ * trash_exclusive(); -EBADMSG: as for prune_plan().
  */
 int prune_run(struct store *s, const struct prune_options *options,
 	      const struct prune_plan *plan, struct prune_result *ret,

@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "snapshot/maintain/reach.h"
 
-/* Of a pack's length: there even when nothing is in it. */
+/* Bytes of a pack without any object. */
 #define PACK_FIXED (HEADER_LEN + FANOUT_LEN + FOOTER_LEN)
-/* So many packs smaller than that may be left. */
+/* Up to SMALL_PACKS_MAX packs smaller than this are left alone. */
 #define SMALL_PACK ((uint64_t)4 << 20)
 #define SMALL_PACKS_MAX 64
 
@@ -25,10 +25,11 @@ void prune_decide_free(struct prune_decision *d)
 	*d = (struct prune_decision){0};
 }
 
-/* --- which snapshots --- */
+/* --- snapshots --- */
 
-/* One of some paths only, made to be undone, is no version of the folder
- * either: it takes nobody's place among the newest. */
+/* Whether the snapshot is no version of the real directory. True for the result
+ * of a run, and for a partial snapshot that was taken for undo: retention does
+ * not count them among the newest. */
 static bool is_run_result(const struct snapshot *s)
 {
 	if (s->root.flags & ENTRY_INCOMPLETE && !s->excludes &&
@@ -90,7 +91,8 @@ static int load_plan_snapshots(struct store *s, const struct prune_options *o,
 	for (i = 0; i < count; i++) {
 		struct snapshot *snap = &plan->snapshots[i];
 
-		/* What it needs is not known, so nothing may go. */
+		/* The objects of a damaged snapshot are unknown, so nothing may
+		 * be removed. */
 		if (catalog_load(s, seqs[i], snap, err) < 0)
 			return -err->num;
 		plan->count++;
@@ -108,7 +110,7 @@ static int load_plan_snapshots(struct store *s, const struct prune_options *o,
 	return 0;
 }
 
-/* --- what they need --- */
+/* --- needed objects --- */
 
 struct missing_check {
 	const struct snapshot *snapshot;
@@ -165,7 +167,8 @@ static int mark_kept_snapshots(struct prune_decision *d, unsigned int why,
 	return 0;
 }
 
-/* Floors first, then from the newest on as long as it fits. */
+/* Marks the snapshots that floors keep, then others from the newest on as long
+ * as the objects fit. */
 static int mark_within_budget(struct prune_decision *d, uint64_t max_size,
 			      struct err *err)
 {
@@ -186,12 +189,12 @@ static int mark_within_budget(struct prune_decision *d, uint64_t max_size,
 	}
 	if (!full)
 		return 0;
-	/* The one that did not fit has left its marks. */
+	/* The marks of the snapshot that did not fit must go. */
 	inventory_clear(&d->inv);
 	return mark_kept_snapshots(d, ~0u, err);
 }
 
-/* --- which packs --- */
+/* --- packs --- */
 
 int prune_decide_chosen(struct inventory *inv, const struct oid *id,
 			const struct copy *copy, struct err *err)
@@ -221,7 +224,8 @@ int prune_decide_chosen(struct inventory *inv, const struct oid *id,
 	return at->pack == copy->pack && at->entry == copy->entry;
 }
 
-/* Bytes of the pack that are needed; *ret_all: each of its objects is. */
+/* *ret: bytes of the pack that are needed; *ret_all becomes false when an
+ * object of it is not needed. */
 static int sum_needed_bytes(struct inventory *inv, size_t number, uint64_t *ret,
 			    bool *ret_all, struct err *err)
 {
@@ -268,7 +272,7 @@ static int decide_pack_fate(struct prune_decision *d, size_t i, struct err *err)
 
 	plan->packs++;
 	plan->bytes += p->size;
-	/* Damaged ones are repair's. */
+	/* Damaged packs are left to repair. */
 	if ((!p->pack || p->fault) && d->options->thorough)
 		return fail(err, EBADMSG,
 			    "pack %s is damaged and cannot be cleared: `guard "
@@ -291,7 +295,8 @@ static int decide_pack_fate(struct prune_decision *d, size_t i, struct err *err)
 	return 0;
 }
 
-/* Within a budget packs are not left half empty: a twentieth is enough. */
+/* For a budget, packs are repacked already when a twentieth of them is not
+ * needed. */
 static void repack_more_packs(struct prune_decision *d, uint64_t max_size)
 {
 	size_t i;
@@ -308,7 +313,8 @@ static void repack_more_packs(struct prune_decision *d, uint64_t max_size)
 	}
 }
 
-/* Opening a store costs a few calls a pack: many small ones become few. */
+/* Opening a store costs a few system calls per pack: many small packs are
+ * merged into few. */
 static void repack_small_packs(struct prune_decision *d)
 {
 	size_t i, count = 0;
@@ -336,7 +342,8 @@ int prune_decide(struct store *s, const struct prune_options *o,
 	prune_decide_free(d);
 	d->options = o;
 	known_missing_load(s, &d->lost);
-	/* Snapshots first: what they need was there before them. */
+	/* Snapshots are listed before packs: the objects of a snapshot are
+	 * durable before the snapshot exists. */
 	if (load_plan_snapshots(s, o, limit, &d->plan, err) < 0 ||
 	    inventory_load(s, &d->inv, err) < 0)
 		return -err->num;

@@ -17,7 +17,7 @@ struct purge_job {
 	char note[80];
 };
 
-/* --- what takes its place --- */
+/* --- the placeholder --- */
 
 static bool is_purged(const struct entry *e)
 {
@@ -63,7 +63,7 @@ static int replace_purged_path(struct purge_job *p, struct snapshot *s,
 	return catalog_replace(p->store, s, err);
 }
 
-/* 1: the snapshot had it. */
+/* 1: the snapshot had the path; 0: it did not. */
 static int purge_snapshot(struct purge_job *p, uint64_t seq, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
@@ -107,7 +107,7 @@ static int purge_snapshots(struct purge_job *p, const struct purge_options *o,
 	return 0;
 }
 
-/* --- all of it --- */
+/* --- the purge --- */
 
 int purge_path(struct store *s, const char *path,
 	       const struct purge_options *options, struct purge_result *ret,
@@ -134,7 +134,8 @@ int purge_path(struct store *s, const char *path,
 		(void)snprintf(p.note, sizeof(p.note), NOTE_PURGED "%lld",
 			       (long long)options->now.sec);
 	got = purge_snapshots(&p, options, &result, err);
-	/* Also when none had it: the last call may have come as far as here. */
+	/* Also when no snapshot had the path: an earlier call may have been
+	 * killed at this point. */
 	if (got < 0 || prune_run(s, &o, NULL, &pruned, err) < 0)
 		return -err->num;
 	result.packs = pruned.packs;

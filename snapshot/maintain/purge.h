@@ -1,26 +1,27 @@
 /*
- * Takes a path out of every snapshot and its bytes out of every pack: for what
- * must not be kept, as a secret that was stored by mistake.
+ * Removes a path from every snapshot and its bytes from every pack, for data
+ * that must not be kept, such as a secret that was stored by mistake.
  *
- * In each snapshot that has it, an entry without any bytes takes its place and
- * is flagged as incomplete, with a note that says "purged on ...": readers
- * never take it for the file, nor for deleted. Packs that hold anything which
- * no snapshot needs are written anew without it, and the trash is emptied.
- * Where the same bytes have another name, too, they stay.
+ * In each snapshot with the path, a placeholder without bytes replaces the
+ * entry. The placeholder is flagged as incomplete and has a note "purged on
+ * ...", so that no reader takes it for the file, or the file for deleted. Packs
+ * with an object that no snapshot needs are repacked, and the trash is emptied.
+ * Equal bytes under another path stay.
  *
- * Killed anywhere: some snapshots still have it; the next call goes on.
+ * A kill at any point may leave the path in some snapshots; the next call
+ * continues.
  */
 #ifndef GUARD_SNAPSHOT_MAINTAIN_PURGE_H
 #define GUARD_SNAPSHOT_MAINTAIN_PURGE_H
 
 #include "snapshot/tree/catalog.h"
 
-/* How the text of such a note begins. */
+/* Beginning of the note's text. */
 #define NOTE_PURGED "purged on "
 
 struct purge_options {
 	struct timestamp now;
-	/* As in prune.h. */
+	/* See prune_options. */
 	void (*busy)(void *arg, const char *who);
 	void (*progress)(void *arg, const char *noun, uint64_t done,
 			 uint64_t total);
@@ -28,22 +29,22 @@ struct purge_options {
 };
 
 struct purge_result {
-	uint64_t snapshots; /* that had it */
-	uint64_t packs; /* gone, or written anew without it */
+	uint64_t snapshots; /* snapshots that had the path */
+	uint64_t packs; /* packs removed or repacked */
 };
 
 /*
- * path: absolute. The store is opened for writing; afterwards it is this
- * process's alone and only to be freed. 0 also when no snapshot has it.
- * -EBADMSG: a snapshot or a pack is damaged, so that not all could be looked
- * at: repair comes first.
+ * Purges the absolute path `path`. The store must be open for writing; on
+ * return this process has it locked exclusively and must only free it. 0 also
+ * when no snapshot has the path. -EBADMSG: a snapshot or pack is damaged and
+ * could not be searched, run repair first; -EBUSY: as for prune_run().
  */
 int purge_path(struct store *s, const char *path,
 	       const struct purge_options *options, struct purge_result *ret,
 	       struct err *err);
 
-/* The note's text when path (in the root) or a folder above it was purged from
- * the snapshot, else NULL. */
+/* Text of the note when path (in the root) or a directory above it was purged
+ * from the snapshot, else NULL. Valid as long as s. */
 const char *purge_note(const struct snapshot *s, const char *path);
 
 #endif

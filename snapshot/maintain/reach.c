@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "snapshot/store/chunklist.h"
 
-/* A folder that is being gone through; depth is bounded by memory only. */
+/* A directory that is being traversed; only memory limits the depth. */
 struct tree_frame {
 	struct tree tree;
 	size_t next;
@@ -27,7 +27,7 @@ static void tree_frames_free(struct tree_frames *f)
 	free(f->items);
 }
 
-/* NULL: there is no copy at all. */
+/* Flags of the object; NULL: the store has no copy. */
 static unsigned char *find_object_flags(const struct inventory *inv,
 					const struct oid *id)
 {
@@ -36,7 +36,8 @@ static unsigned char *find_object_flags(const struct inventory *inv,
 	return copy ? inventory_flags(inv, copy) : NULL;
 }
 
-/* True when nobody has been at this name before. */
+/* Marks the object as reached and adds its size; false when it was reached
+ * before. */
 static bool reach_first(struct inventory *inv, const struct oid *id,
 			unsigned char *flags)
 {
@@ -47,7 +48,7 @@ static bool reach_first(struct inventory *inv, const struct oid *id,
 	return true;
 }
 
-/* One that is not read; true: lost. */
+/* Marks an object whose content is not read; true: the object is lost. */
 static bool mark_leaf(struct inventory *inv, const struct oid *id)
 {
 	unsigned char *flags;
@@ -107,7 +108,8 @@ static int load_reached_tree(struct inventory *inv, const struct oid *id,
 	return tree_decode(bytes.data, bytes.len, ret, err);
 }
 
-/* Goes into a folder when nobody was there; true: it is known to be lost. */
+/* Pushes a directory that was not reached before; true: the directory is known
+ * to be lost. */
 static bool push_tree_frame(struct inventory *inv, const struct oid *id,
 			    struct tree_frames *tree_frames)
 {
@@ -130,8 +132,8 @@ static bool push_tree_frame(struct inventory *inv, const struct oid *id,
 	return false;
 }
 
-/* True when the entry is lost as far as is known now: a folder may turn out
- * to be later, and then taints the one that it lies in by itself. */
+/* True when the entry is known to be lost. A directory may prove to be lost
+ * later; its frame taints the parent then. */
 static bool mark_entry(struct inventory *inv, const struct entry *e,
 		       struct tree_frames *tree_frames)
 {
@@ -156,7 +158,7 @@ int reach_mark(struct inventory *inv, const struct entry *root)
 		bool tainted;
 
 		if (f->next < f->tree.count) {
-			/* It may move the frames. */
+			/* mark_entry() may move the frames. */
 			tainted = mark_entry(inv, &f->tree.entries[f->next++],
 					     &tree_frames);
 			if (tainted)
@@ -173,7 +175,7 @@ int reach_mark(struct inventory *inv, const struct entry *root)
 	return lost;
 }
 
-/* --- who suffers --- */
+/* --- affected paths --- */
 
 static bool is_object_tainted(const struct inventory *inv, const struct oid *id)
 {

@@ -1,7 +1,9 @@
 /*
- * From a snapshot's root to everything that it refers to: trees, files, lists
- * of chunks, attributes. Every name is looked at once, however many snapshots
- * share it; what is lost taints all that leads to it.
+ * Traverses all objects that a snapshot's root refers to: trees, files, chunk
+ * lists, attributes. Every object is visited once, however many snapshots share
+ * it. A lost object taints all objects that lead to it.
+ *
+ * Call reach_mark() first, then reach_each_lost() for the paths.
  */
 #ifndef GUARD_SNAPSHOT_MAINTAIN_REACH_H
 #define GUARD_SNAPSHOT_MAINTAIN_REACH_H
@@ -10,16 +12,18 @@
 #include "snapshot/tree/catalog.h"
 
 /*
- * Marks all that is below root COPY_REACHED, and COPY_TAINTED what is lost
- * (no copy that is not known to be bad; trees and lists of chunks are read)
- * or refers to something lost. 0: all is there; 1: something is lost.
+ * Marks all objects below root with COPY_REACHED. Objects that are lost, or
+ * that refer to a lost object, get COPY_TAINTED. An object is lost when every
+ * copy is known to be bad; trees and chunk lists are also read. 0: no object is
+ * lost; 1: an object is lost.
  */
 int reach_mark(struct inventory *inv, const struct entry *root);
 
 /*
- * Calls each() for every path below root that is lost or not whole, with what
- * is wrong; a folder whose tree is lost stands for all in it. Needs
- * reach_mark() before. A negative answer ends it and is returned.
+ * Calls each() for every path below root that is lost or incomplete in the
+ * store, with the reason. A directory whose tree is lost stands for all its
+ * entries. Needs reach_mark() before. A negative result of each() ends the loop
+ * and is returned.
  */
 int reach_each_lost(struct inventory *inv, const struct entry *root,
 		    int (*each)(void *arg, const char *path,

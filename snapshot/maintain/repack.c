@@ -10,12 +10,12 @@
 #include "snapshot/store/packer.h"
 #include "snapshot/store/store_dir.h"
 
-/* As in storecommit.c. */
+/* Same size as in storecommit.c. */
 #define PACK_LEN ((uint64_t)64 << 20)
 
 struct new_pack {
-	struct packer *packer; /* NULL: none open */
-	struct buf data, table; /* of the block that is being filled */
+	struct packer *packer; /* NULL: no pack is open */
+	struct buf data, table; /* bytes and table of the open block */
 	uint32_t count;
 };
 
@@ -26,7 +26,7 @@ struct repack_job {
 		       const struct copy *copy);
 	void *arg;
 	struct new_pack kinds[PACK_KINDS];
-	struct packer **done; /* finished, not published */
+	struct packer **done; /* finished packs, not published yet */
 	size_t done_count, done_capacity;
 	uint64_t bytes;
 };
@@ -61,7 +61,7 @@ static int finish_new_pack(struct repack_job *r, struct new_pack *f,
 	return 0;
 }
 
-/* Writes a record; its place is the offset of the entries that follow. */
+/* Writes a record; *ret_offset is the offset for the entries that follow. */
 static int write_new_record(struct repack_job *r, enum pack_kind kind,
 			    const struct record_head *head, const void *payload,
 			    uint64_t *ret_offset, struct err *err)
@@ -94,7 +94,7 @@ static int add_repacked_entry(void *arg, const struct pack_entry *entry,
 	return 0;
 }
 
-/* Closes the pack when it is full. */
+/* Finishes the pack when it is full. */
 static int finish_full_pack(struct repack_job *r, struct new_pack *f,
 			    struct err *err)
 {
@@ -135,7 +135,7 @@ static int write_new_block(struct repack_job *r, enum pack_kind kind,
 	return got < 0 ? got : finish_full_pack(r, f, err);
 }
 
-/* Not the pack's: its header may have been damaged. */
+/* The kind comes from the entry: the pack's header may be damaged. */
 static enum pack_kind entry_pack_kind(const struct pack_entry *e)
 {
 	return e->type == OBJECT_DATA ? PACK_DATA : PACK_META;
@@ -161,7 +161,7 @@ static int add_object_to_block(struct repack_job *r, const struct pack_entry *e,
 
 struct repack_entry {
 	struct pack_entry entry;
-	uint32_t number; /* in the index */
+	uint32_t number; /* number in the index */
 	bool wanted;
 };
 
@@ -201,7 +201,7 @@ static int copy_single_record(struct repack_job *r, const struct pack *pack,
 	return finish_full_pack(r, &r->kinds[kind], err);
 }
 
-/* lines: all objects of one record. */
+/* repack_entries: all objects of one record. */
 static int repack_record(struct repack_job *r, size_t number,
 			 const struct repack_entry *repack_entries,
 			 size_t count, struct err *err)
@@ -216,7 +216,8 @@ static int repack_record(struct repack_job *r, size_t number,
 		wanted += repack_entries[i].wanted;
 	if (!wanted)
 		return 0;
-	/* Also when it is copied as it is: what lies in it is looked at. */
+	/* Objects are also read when the record is copied unchanged, so that
+	 * every byte is checked. */
 	for (i = 0; i < count; i++) {
 		struct copy copy = {(uint32_t)number + 1,
 				    repack_entries[i].number};
@@ -238,7 +239,8 @@ static int repack_record(struct repack_job *r, size_t number,
 		return fail(err, EBADMSG, "a record is gone");
 	if (head.count == count)
 		return copy_single_record(r, pack, repack_entries, count, err);
-	/* The index knew of a part only. */
+	/* The record has more objects than the index: the known ones go into
+	 * new blocks. */
 	for (i = 0; i < count; i++) {
 		struct copy copy = {(uint32_t)number + 1,
 				    repack_entries[i].number};

@@ -1,7 +1,8 @@
 /*
- * Writes objects of packs that are to go into new packs, under the names they
- * have: records that stay whole are copied as they are, the rest of a block is
- * packed anew. Every byte is compared with its hash on the way.
+ * Copies objects of packs that will be removed into new packs, under the same
+ * names. Records with only wanted objects are copied unchanged; the wanted
+ * objects of other blocks are packed into new blocks. Every byte is compared
+ * with its hash on the way.
  */
 #ifndef GUARD_SNAPSHOT_MAINTAIN_REPACK_H
 #define GUARD_SNAPSHOT_MAINTAIN_REPACK_H
@@ -10,9 +11,9 @@
 
 /*
  * Copies from each of the packs (numbers in the inventory) the objects for
- * which wanted() says so, and publishes the new packs: durable when this
- * returns 0. -EBADMSG: one of them is damaged; nothing was published then.
- * *ret_bytes: what was written.
+ * which wanted() returns true, and publishes the new packs: durable when it
+ * returns 0. *ret_bytes: size of the new packs. -EBADMSG: one of the packs is
+ * damaged, and no pack was published.
  */
 int repack(struct store *s, struct inventory *inv, const size_t *packs,
 	   size_t count,

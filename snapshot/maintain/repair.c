@@ -24,8 +24,9 @@ struct repair_job {
 	const struct repair_options *options;
 	struct repair_result result;
 	struct inventory inv;
-	bool *damaged_packs; /* of each pack: to be replaced */
-	uint64_t *missing; /* snapshots whose files somebody deleted */
+	bool *damaged_packs; /* for each pack: whether to replace it */
+	/* snapshots with neither a file nor a tombstone */
+	uint64_t *missing;
 	size_t missing_count, missing_capacity;
 };
 
@@ -37,7 +38,7 @@ static void warn_repair(struct repair_job *r, const char *text)
 
 /* --- packs --- */
 
-/* Reads all of a pack; whether anything in it is damaged. */
+/* Reads a whole pack; true when any part of it is damaged. */
 static bool is_pack_hurt(struct inventory *inv, size_t number)
 {
 	const struct inventory_pack *p = &inv->packs[number];
@@ -63,7 +64,8 @@ static bool is_pack_hurt(struct inventory *inv, size_t number)
 	return damaged_packs;
 }
 
-/* A whole object that lies nowhere else: one of its copies. */
+/* Whether this is the first intact copy of an object whose intact copies are
+ * all in damaged packs. */
 static bool is_copy_worth_saving(void *arg, const struct oid *id,
 				 const struct copy *copy)
 {
@@ -85,7 +87,7 @@ static bool is_copy_worth_saving(void *arg, const struct oid *id,
 	return true;
 }
 
-/* What is whole in damaged packs, into new ones. */
+/* Copies the intact objects of damaged packs into new packs. */
 static int copy_intact_objects(struct store *s, struct repair_job *r,
 			       struct err *err)
 {
@@ -99,7 +101,7 @@ static int copy_intact_objects(struct store *s, struct repair_job *r,
 	r->damaged_packs =
 		mem_zalloc((r->inv.count + 1) * sizeof(*r->damaged_packs));
 	for (i = 0; i < r->inv.count; i++) {
-		/* A newer guard's is not damaged. */
+		/* A pack of a newer guard is not damaged. */
 		if (r->inv.packs[i].fault_num == EPROTO) {
 			warn_repair(r, r->inv.packs[i].fault);
 			continue;
@@ -112,7 +114,7 @@ static int copy_intact_objects(struct store *s, struct repair_job *r,
 		      err);
 }
 
-/* --- what cannot stay where it is --- */
+/* --- damaged files --- */
 
 static int find_damaged_snapshots(struct store *s, struct repair_job *r,
 				  char ***ret, size_t *ret_count,
@@ -183,7 +185,7 @@ static int add_repair_tombstones(struct store *s, char *const *names,
 	return count ? tombstones_add(s, seqs, count, err) : 0;
 }
 
-/* Under the commit lock, alone. */
+/* Called with the commit lock and exclusive use of the store. */
 static int move_damaged_to_trash(struct store *s, struct repair_job *r,
 				 int trash_fd, char *const *names, size_t count,
 				 struct err *err)
@@ -217,7 +219,7 @@ static bool is_secret_intact(const struct store *s, const char *name)
 	       get_le(b.data + SECRET_LEN, 8) == hash_check(b.data, SECRET_LEN);
 }
 
-/* Under the commit lock. */
+/* Called with the commit lock. */
 static int repair_secrets(struct store *s, struct repair_job *r,
 			  struct err *err)
 {
@@ -281,7 +283,7 @@ static int replace_damaged(const char *dir, struct repair_job *r,
 	return got;
 }
 
-/* --- what the user still has --- */
+/* --- files that the user still has --- */
 
 static int set_lost_flag(void *arg, const char *path, const struct entry *e,
 			 const char *why, struct err *err)
@@ -305,7 +307,7 @@ static void add_unique_root(struct names *roots, const char *path)
 	names_add(roots, path);
 }
 
-/* Calls each() for every snapshot that misses something. */
+/* Calls each() for every snapshot that refers to a lost object. */
 static int
 each_tainted_snapshot(struct store *s, struct repair_job *r,
 		      int (*each)(void *arg, const struct snapshot *snap,
@@ -340,7 +342,8 @@ static int add_repair_root(void *arg, const struct snapshot *snap,
 
 	if (reach_each_lost(inv, &snap->root, set_lost_flag, &lost, err) < 0)
 		return -err->num;
-	/* For one of a few paths the whole of a home is not read. */
+	/* A partial snapshot is no reason to read its whole root, such as a
+	 * home directory. */
 	if (lost && !(snap->root.flags & ENTRY_INCOMPLETE))
 		add_unique_root(arg, snap->root_path);
 	return 0;
@@ -367,7 +370,8 @@ static int store_roots_again(struct store *s, struct repair_job *r,
 
 		if (stat(roots.items[i], &st) < 0 || !S_ISDIR(st.st_mode))
 			continue;
-		/* What is lost has to be told all the same. */
+		/* A failure is only a warning: the lost paths must be reported
+		 * anyway. */
 		if (take_snapshot(s, &options, &snap, err) < 0) {
 			warn_repair(r, err->text);
 			continue;
@@ -378,7 +382,7 @@ static int store_roots_again(struct store *s, struct repair_job *r,
 	return 0;
 }
 
-/* --- what stays lost --- */
+/* --- lost paths --- */
 
 struct lost_path_report {
 	struct repair_job *r;
@@ -424,7 +428,8 @@ static int report_missing_snapshots(void *arg, uint64_t first, uint64_t last,
 	return 0;
 }
 
-/* Told once: from then on they are gone like others. Under the commit lock. */
+/* Missing snapshots are reported once and then get tombstones, like pruned
+ * ones. Called with the commit lock. */
 static int add_missing_tombstones(struct store *s, struct repair_job *r,
 				  struct err *err)
 {
@@ -471,7 +476,8 @@ int repair_store(const char *dir, const struct repair_options *options,
 	r.result.formats = (uint64_t)got;
 	if (replace_damaged(dir, &r, err) < 0)
 		return -err->num;
-	/* Opened anew: what was damaged is no name any more. */
+	/* The store is opened again: its index must not have the names of
+	 * damaged objects. */
 	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||
 	    replicas_fill(s, &r.result.again, err) < 0)
 		return -err->num;

@@ -15,8 +15,8 @@ const struct retain_policy retain_default = {
 	.monthly = 24,
 };
 
-/* By root, the newest first. Numbers decide, not the clock: it may have been
- * set back. */
+/* Order by root, newest first. Sequence numbers decide, because the clock may
+ * have been set back. */
 static int compare_item_roots(const void *pa, const void *pb)
 {
 	const struct retain_item *a = *(struct retain_item *const *)pa;
@@ -26,7 +26,8 @@ static int compare_item_roots(const void *pa, const void *pb)
 	return d ? d : (a->seq < b->seq) - (a->seq > b->seq);
 }
 
-/* A number that is the same for all times of one hour, day, week, month. */
+/* A number that is equal for all times of one hour, day, week, month or
+ * year. */
 static int64_t retain_bucket(struct timestamp when, enum retain_why kind)
 {
 	time_t sec = (time_t)when.sec;
@@ -34,8 +35,8 @@ static int64_t retain_bucket(struct timestamp when, enum retain_why kind)
 	int64_t days;
 
 	(void)localtime_r(&sec, &tm);
-	/* As if this local day were one in UTC: whole days since 1970, which
-	 * began on a Thursday. */
+	/* The local day counted as if in UTC: whole days since 1 January 1970,
+	 * a Thursday. */
 	days = (when.sec + tm.tm_gmtoff) / DAY -
 	       ((when.sec + tm.tm_gmtoff) % DAY < 0);
 	switch (kind) {
@@ -52,7 +53,7 @@ static int64_t retain_bucket(struct timestamp when, enum retain_why kind)
 	}
 }
 
-/* items: of one root, newest first. */
+/* items: all of one root, newest first. */
 static void retain_newest_buckets(struct retain_item **items, size_t count,
 				  uint32_t wanted, enum retain_why kind)
 {
@@ -93,7 +94,8 @@ static void retain_root_items(struct retain_item **items, size_t count,
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		/* One of the future is young. */
+		/* A time in the future has a negative age and counts as
+		 * young. */
 		int64_t age = now.sec - items[i]->time.sec;
 
 		items[i]->why = 0;

@@ -1,16 +1,16 @@
 /*
- * Which snapshots stay. Pure: looks at numbers and times only.
+ * Selects the snapshots to keep. Pure: uses only sequence numbers and times.
  *
  * A snapshot stays when any rule keeps it. Floors, which no policy and no
- * budget removes: the newest three of each root, all of the last 24 hours, and
- * what the caller pins. Then the policy: the last N; all within a span of
- * time; the last one of each of the N newest hours, days, weeks (from Monday)
- * months or years that have any, in local time; each for every root on its
- * own; and what has one of the tags that keep.
+ * budget overrides: the newest three of each root, all of the last 24 hours,
+ * and snapshots that the caller pins. Then the policy, for each root
+ * separately: the last N; all within a span of time; the last snapshot in each
+ * of the N newest hours, days, weeks (from Monday), months or years that have
+ * one, in local time; and snapshots with one of the tags to keep.
  *
- * What a run left ("post-run", "during-run") is no version of the real files:
- * floors of time, `within` and pins keep it, nothing that counts does, so a
- * flood of runs pushes nobody's own versions out.
+ * The result of a run ("post-run", "during-run") is no version of the real
+ * files. Floors of time, `within`, tags and pins keep it, but it never counts
+ * as one of N: many runs do not displace the user's own versions.
  */
 #ifndef GUARD_SNAPSHOT_MAINTAIN_RETAIN_H
 #define GUARD_SNAPSHOT_MAINTAIN_RETAIN_H
@@ -26,7 +26,7 @@
 
 struct retain_policy {
 	uint32_t last, hourly, daily, weekly, monthly, yearly;
-	int64_t within; /* seconds */
+	int64_t within; /* in seconds */
 };
 
 enum retain_why {
@@ -48,16 +48,18 @@ struct retain_item {
 	uint64_t seq;
 	struct timestamp time;
 	const char *root;
-	bool result; /* of a run */
+	bool result; /* result of a run */
 	bool pinned;
-	bool tagged; /* with one of the tags that keep */
-	unsigned int why; /* what keeps it, 0: nothing; filled here */
+	bool tagged; /* has one of the tags to keep */
+	/* rules that keep it, 0: none; set by retain_decide() */
+	unsigned int why;
 };
 
-/* All of 14 days, then 30 daily, 12 weekly and 24 monthly ones. */
+/* All of 14 days, then 30 daily, 12 weekly and 24 monthly snapshots. */
 extern const struct retain_policy retain_default;
 
-/* Fills `why` of all; they may come in any order and keep it. */
+/* Sets `why` of all items. The items may be in any order, which does not
+ * change. */
 void retain_decide(struct retain_item *items, size_t count,
 		   const struct retain_policy *policy, struct timestamp now);
 

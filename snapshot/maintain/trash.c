@@ -34,9 +34,10 @@ int trash_open(struct store *s, struct err *err)
 	return fail(err, EBUSY, "another prune, undelete or repair is at work");
 }
 
-/* --- alone --- */
+/* --- exclusive use --- */
 
-/* Who else has a lock on the file, by /proc/locks; "" when it does not say. */
+/* Names the other processes with a lock on the file, from /proc/locks; "" when
+ * unknown. */
 static void find_store_holders(int lock_fd, struct buf *to)
 {
 	AUTO(buf) struct buf locks = {0};
@@ -129,7 +130,7 @@ static int move_trash_name(int from_fd, int to_fd, const char *name,
 	int got = renameat2(from_fd, name, to_fd, name, RENAME_NOREPLACE);
 	struct stat st;
 
-	/* A file system without that flag. */
+	/* The file system does not support RENAME_NOREPLACE. */
 	if (got < 0 && (errno == EINVAL || errno == ENOSYS)) {
 		if (fstatat(to_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			return fail(err, EEXIST, "move %s: it is there already",
@@ -150,14 +151,16 @@ int trash_move(int from_fd, int to_fd, char *const *names, size_t count,
 		if (move_trash_name(from_fd, to_fd, names[i], err) < 0)
 			return -err->num;
 	}
-	/* Where it comes to first: between both it may be in either. */
+	/* The target is synced first: after a power cut between both syncs the
+	 * file may be in both directories, but never in none. */
 	if (atomic_sync_dir(to_fd, err) < 0 ||
 	    atomic_sync_dir(from_fd, err) < 0)
 		return -err->num;
 	return 0;
 }
 
-/* time "-" word [ "-" number ]: the time; -1: not ours. */
+/* The time in a name of the form time "-" word [ "-" number ]; -1: another
+ * name. */
 static int64_t trash_dir_time(const char *name)
 {
 	size_t len = strspn(name, "0123456789"), word;
@@ -173,7 +176,7 @@ static int64_t trash_dir_time(const char *name)
 	return *name ? -1 : strtoll(name - len - 1 - word, NULL, 10);
 }
 
-/* Folders in the trash, the oldest first; *count of them. */
+/* Lists the directories of the trash, oldest first. */
 static int list_trash_dirs(int trash_fd, struct dirlist *ret, struct err *err)
 {
 	size_t i, kept = 0;
@@ -252,7 +255,7 @@ int trash_open_dirs(int trash_fd, int **ret, size_t *ret_count, struct err *err)
 	return 0;
 }
 
-/* --- what is there --- */
+/* --- content --- */
 
 void trash_list_free(struct trash_list *list)
 {

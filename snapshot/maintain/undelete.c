@@ -17,19 +17,19 @@
 
 struct trash_snapshot {
 	uint64_t seq;
-	size_t dir; /* of the trash */
+	size_t dir; /* index in undelete_job.dirs */
 	struct snapshot snapshot;
 };
 
 struct undelete_job {
 	struct store *store;
 	int trash_fd;
-	int *dirs; /* of the trash, the oldest first */
+	int *dirs; /* directories of the trash, oldest first */
 	size_t dir_count;
 	struct trash_snapshot *trash_snapshot;
 	size_t count;
-	struct inventory inv; /* folder dir_count is packs/ */
-	bool *chosen_packs; /* for each pack */
+	struct inventory inv; /* directory number dir_count is packs/ */
+	bool *chosen_packs; /* for each pack: whether to bring it back */
 };
 
 static void undelete_job_free(struct undelete_job *u)
@@ -48,7 +48,8 @@ static void undelete_job_free(struct undelete_job *u)
 		(void)close(u->trash_fd);
 }
 
-/* The newest folder that has it and can be read. */
+/* Loads the snapshot from the newest directory that has a readable file of
+ * it. */
 static int find_in_trash(struct undelete_job *u, struct trash_snapshot *w,
 			 struct err *err)
 {
@@ -82,7 +83,7 @@ static int fail_lost_path(void *arg, const char *path, const struct entry *e,
 		    w->seq, text_quote(*path ? path : "."), why);
 }
 
-/* Whether one of the copies will be there: in packs/, or brought already. */
+/* Whether packs/ and the packs chosen so far have a good copy. */
 static bool is_copy_available(const struct undelete_job *u,
 			      const struct oid *id)
 {
@@ -107,8 +108,9 @@ static int fail_object_clash(struct err *err)
 }
 
 /*
- * A name that was free meanwhile may have been given to other bytes (forged
- * ones): what is there under it now need not be what the snapshot meant.
+ * While the snapshot was in the trash, its object's name may have been given to
+ * other bytes (a forged collision): the object in packs/ need not be the
+ * snapshot's.
  */
 static int check_same_bytes(struct undelete_job *u, const struct oid *id,
 			    struct err *err)
@@ -148,7 +150,8 @@ static int choose_readable_copy(struct undelete_job *u, const struct oid *id,
 	return fail(err, EBADMSG, "an object in the trash is damaged");
 }
 
-/* Packs of the trash for every name that was reached and is nowhere else. */
+/* Chooses packs of the trash for all reached objects without a copy
+ * elsewhere. */
 static int choose_trash_packs(struct undelete_job *u, struct err *err)
 {
 	size_t i;
@@ -176,7 +179,7 @@ static int choose_trash_packs(struct undelete_job *u, struct err *err)
 	return 0;
 }
 
-/* Two packs in packs/ must never give one name to different bytes. */
+/* Two packs in packs/ must never have different bytes under one name. */
 static int check_object_clash(struct undelete_job *u, const struct oid *id,
 			      const struct copy *mine, struct err *err)
 {
@@ -225,7 +228,8 @@ static int check_object_clashes(struct undelete_job *u, struct err *err)
 	return 0;
 }
 
-/* Under the commit lock. Packs first: a snapshot never stands without. */
+/* Called with the commit lock. Packs come first: a snapshot is never in snaps/
+ * without its packs. */
 static int move_out_of_trash(struct undelete_job *u, struct err *err)
 {
 	auto_close int snaps_fd =

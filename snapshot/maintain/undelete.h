@@ -1,5 +1,5 @@
 /*
- * Out of the trash again.
+ * Brings snapshots back from the trash.
  */
 #ifndef GUARD_SNAPSHOT_MAINTAIN_UNDELETE_H
 #define GUARD_SNAPSHOT_MAINTAIN_UNDELETE_H
@@ -7,9 +7,10 @@
 #include "snapshot/store/store.h"
 
 /*
- * Brings snapshots back with all they need. Nothing is done unless each of
- * them can be had whole: -ENOENT: not in the trash; -EBADMSG: parts are lost;
- * -EEXIST: objects would clash with others; -EBUSY as above.
+ * Brings snapshots back with all packs that they need, durably. No file is
+ * moved unless all of them can be restored completely. -ENOENT: a snapshot is
+ * not in the trash; -EBADMSG: an object is lost; -EEXIST: objects collide with
+ * others in the store; -EBUSY: see trash_open().
  */
 int undelete_snapshots(struct store *s, const uint64_t *seqs, size_t count,
 		       struct err *err);

@@ -21,7 +21,7 @@ struct verify_job {
 	const struct verify_options *options;
 	struct inventory inv;
 	struct verify_result result;
-	uint64_t done, total; /* bytes */
+	uint64_t done, total; /* in bytes */
 };
 
 static int report_fault(struct verify_job *v, const struct verify_fault *f,
@@ -39,8 +39,8 @@ static void report_verify_progress(struct verify_job *v)
 }
 
 /*
- * Prune moves nothing while somebody has this. A store that cannot be locked
- * (a copy on a read-only medium) is nobody's to prune either.
+ * Prune moves no file while another process has this lock. A store that cannot
+ * be locked (a copy on a read-only medium) cannot be pruned either.
  */
 static int lock_store_shared(struct store *s)
 {
@@ -95,7 +95,7 @@ static int verify_packs(struct verify_job *v, struct err *err)
 	return 0;
 }
 
-/* Whether the index over many packs knows all objects of one of them. */
+/* Whether the index over many packs has all objects of one pack. */
 static bool index_has_pack(const struct midx *m, const struct pack *pack,
 			   size_t number)
 {
@@ -123,7 +123,7 @@ static int verify_index(struct verify_job *v, struct err *err)
 	int got = midx_open(f->fd, MIDX_FILE, f->format.uuid, &m, &cause);
 	size_t i, number;
 
-	/* Of a newer guard: that one reads it. */
+	/* -EPROTO: index of a newer guard, which this version does not use. */
 	if (got == -ENOENT || got == -EPROTO)
 		return 0;
 	if (got < 0)
@@ -160,7 +160,7 @@ static int compare_place_offsets(const void *pa, const void *pb)
 	return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 
-/* One fault a record says enough: the first of its objects'. */
+/* One fault per record is enough: the fault of its first bad object. */
 static int verify_object(struct verify_job *v, size_t pack, uint32_t entry,
 			 uint64_t *last_offset, struct buf *bytes,
 			 struct err *err)
@@ -187,7 +187,8 @@ static int verify_object(struct verify_job *v, size_t pack, uint32_t entry,
 	return report_fault(v, &fault, err);
 }
 
-/* Objects in the order in which they lie, so that a block is unpacked once. */
+/* Objects are read in the order of their offsets, so that each block is
+ * decompressed once. */
 static int verify_pack_bytes(struct verify_job *v, size_t pack, uint64_t chance,
 			     struct err *err)
 {
@@ -272,7 +273,8 @@ static int verify_snapshot(struct verify_job *v, uint64_t seq, struct err *err)
 	struct err cause;
 	int got = catalog_load(v->store, seq, &s, &cause);
 
-	/* Not under our lock, but by somebody's hand: then it is not there. */
+	/* The lock keeps prune out: the file was deleted by other means, and
+	 * verify_no_snapshot_missing() reports it. */
 	if (got == -ENOENT)
 		return 0;
 	v->result.snapshots++;
@@ -297,7 +299,7 @@ static int report_missing_files(void *arg, uint64_t first, uint64_t last,
 	return report_damaged_snapshot(arg, first, text, err);
 }
 
-/* Files that somebody deleted, and not prune. */
+/* Reports snapshot files that were deleted, but not by prune or repair. */
 static int verify_no_snapshot_missing(struct verify_job *v, struct err *err)
 {
 	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = "gone"};
@@ -312,8 +314,8 @@ static int verify_no_snapshot_missing(struct verify_job *v, struct err *err)
 	return tombstones_each_missing(v->store, report_missing_files, v, err);
 }
 
-/* What failed only when it was touched; its paths may have been told already.
- */
+/* Reports packs that failed only during a read. Their paths may have been
+ * reported already. */
 static int verify_failed_packs(struct verify_job *v, struct err *err)
 {
 	size_t i;
@@ -342,7 +344,8 @@ static int verify_all(struct verify_job *v, struct err *err)
 	if (verify_secret(v, "secret", err) < 0 ||
 	    verify_secret(v, "secret.2", err) < 0)
 		return -err->num;
-	/* Snapshots first: all that they refer to was there before them. */
+	/* Snapshots are listed before packs: the objects of a snapshot are
+	 * durable before the snapshot exists. */
 	if (catalog_list(v->store, &seqs, &count, err) < 0 ||
 	    inventory_load(v->store, &v->inv, err) < 0 ||
 	    verify_packs(v, err) < 0 || verify_index(v, err) < 0)
