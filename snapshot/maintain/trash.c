@@ -263,37 +263,35 @@ void trash_list_free(struct trash_list *list)
 
 	for (i = 0; i < list->count; i++) {
 		snapshot_free(&list->items[i].snapshot);
-		free(list->items[i].store_dir);
+		free(list->items[i].dir);
 	}
 	free(list->items);
 	*list = (struct trash_list){0};
 }
 
-static int list_trash_dir(int trash_fd, const char *store_dir,
-			  struct trash_list *to, struct err *err)
+static int list_trash_dir(int trash_fd, const char *dir, struct trash_list *to,
+			  struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int fd =
-		openat(trash_fd, store_dir,
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = openat(
+		trash_fd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t i;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0
 				       : fail_errno(err, "open %s in the trash",
-						    text_quote(store_dir));
+						    text_quote(dir));
 	if (dirlist_read(fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		uint64_t seq = catalog_file_seq(list.items[i].name);
-		struct trash_item item = {.since.sec =
-						  trash_dir_time(store_dir)};
+		struct trash_item item = {.since.sec = trash_dir_time(dir)};
 		struct err cause;
 
 		if (!seq ||
 		    catalog_load_from(fd, seq, &item.snapshot, &cause) < 0)
 			continue;
-		item.store_dir = mem_strdup(store_dir);
+		item.dir = mem_strdup(dir);
 		GROW(to->items, to->count, to->capacity);
 		to->items[to->count++] = item;
 	}

@@ -52,7 +52,7 @@ int trash_purge(int trash_fd, int64_t max_age, struct timestamp now,
 struct trash_item {
 	struct snapshot snapshot; /* notes left out */
 	struct timestamp since;
-	char *store_dir; /* name of its directory in trash/ */
+	char *dir; /* name of its directory in trash/ */
 };
 
 struct trash_list {

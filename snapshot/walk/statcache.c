@@ -311,7 +311,8 @@ static struct cache_entry make_cache_entry(struct cache_builder *b,
 					   const struct cache_item *it)
 {
 	const struct meta *m = it->meta;
-	bool dir = S_ISDIR(m->mode); /* the tree is in the directory's record */
+	/* The tree of a directory is in its record. */
+	bool is_dir = S_ISDIR(m->mode);
 	struct cache_entry e = {
 		.ino = m->ino,
 		.size = m->size,
@@ -326,10 +327,10 @@ static struct cache_entry make_cache_entry(struct cache_builder *b,
 		.name = add_cache_name(b, it->name, it->link),
 		.dir = it->dir,
 		.attrs = add_cache_attrs(b, it->attrs, m->chattr),
-		.content_type = dir ? OBJECT_NONE : it->content.type,
+		.content_type = is_dir ? OBJECT_NONE : it->content.type,
 		.flags = (uint8_t)it->flags,
 		.content_ord = it->content.ord,
-		.content_len = dir || it->content.type == OBJECT_NONE
+		.content_len = is_dir || it->content.type == OBJECT_NONE
 				       ? m->rdev
 				       : it->content.len,
 	};

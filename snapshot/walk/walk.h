@@ -163,7 +163,8 @@ const char *walk_item_name(const struct walk *w, const struct walk_dir *f,
 /* Records that the directory differs from the cache: creates items for all its
  * names. The first item_count items get the values of the cache. No effect when
  * f has items. */
-void walk_make_items(const struct walk *w, struct walk_dir *f, size_t hints);
+void walk_make_items(const struct walk *w, struct walk_dir *f,
+		     size_t item_count);
 
 /* Frees f and its items, but no directory below it. */
 void walk_dir_free(struct walk_dir *f);

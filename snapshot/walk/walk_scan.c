@@ -94,7 +94,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	struct walk *w = s->walk;
 	const struct ingest_hint *hints;
 	struct meta meta;
-	bool mount, dir;
+	bool mount, is_dir;
 
 	if (walk_read_stat(f->fd, name, &meta, &mount) < 0) {
 		struct walk_item *it = make_item_at(s, i);
@@ -107,20 +107,20 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 		return;
 	}
 	walk_add_gid(w, &meta, &s->group);
-	dir = S_ISDIR(meta.mode);
+	is_dir = S_ISDIR(meta.mode);
 	if (walk_is_moved(w, &meta) &&
-	    !(dir && walk_partial_is_ancestor(w, f, name)))
+	    !(is_dir && walk_partial_is_ancestor(w, f, name)))
 		walk_add_note(w, NOTE_MOVED, f, name, "");
-	s->counts.dirs += dir;
-	s->counts.files += !dir;
+	s->counts.dirs += is_dir;
+	s->counts.files += !is_dir;
 	s->counts.bytes += S_ISREG(meta.mode) ? meta.size : 0;
 	/* Only directories: overlayfs reports files with the device number of
 	 * their layer. */
-	if (mount || (dir && meta.dev != w->dev)) {
+	if (mount || (is_dir && meta.dev != w->dev)) {
 		note_mount_point(s, i, meta);
 		return;
 	}
-	if (dir) {
+	if (is_dir) {
 		if (!e || !S_ISDIR(e->mode))
 			(void)make_item_at(s, i);
 		add_child_dir(s, i, name, &meta,
