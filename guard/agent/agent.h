@@ -1,22 +1,23 @@
 /*
- * Which profiles hold for a run, and what comes of them: options that are
- * added to those of the command line, folders that are kept for it.
+ * The profiles that hold for a run, and their effect: options that are added to
+ * those of the command line, and directories that are kept between runs.
  *
- *	agent_load()	which, from which files; nothing is changed. The
- *			options that hold are in `options` then
- *	agent_open()	makes the folders, copies settings into new ones
- *	agent_end()	what the run changed in them that executes later
+ *	agent_load()	finds and reads the profiles; changes nothing. The
+ *			resulting options are in `options` then
+ *	agent_open()	makes the directories, copies settings into new ones
+ *	agent_end()	finds the changes in them that are executed later
  *
- * For every run "default" holds, then that of the agent (--agent, or the name
- * of the command), then the project's own file, which can only take away:
+ * The profile "default" holds for every run, then that of the agent (--agent,
+ * or the name of the command), then the project's own file, which can only
+ * restrict:
  *
  *	shipped			profile_shipped.c
  *	the user's		~/.config/guard/agents/NAME, added to it
  *	the project's		.guard/profile
  *
- * An agent's folders are agents/NAME/home/... in guard's state, in the places
- * of those of the home folder, for all its runs; caches lie in the project's
- * workspace, or in caches/ for all projects.
+ * The directories of an agent are agents/NAME/home/... in guard's state. They
+ * are mounted over those of the home directory, for all runs of the agent.
+ * Caches are in the project's workspace, or in caches/ for all projects.
  */
 #ifndef GUARD_AGENT_AGENT_H
 #define GUARD_AGENT_AGENT_H
@@ -40,16 +41,17 @@ struct agent_place {
 
 struct agent {
 	char *name; /* NULL: no agent's profile holds */
-	bool nested; /* its profile says so, nobody else */
-	bool shared; /* the host's own folders: --share-login */
+	bool nested; /* only its profile can set it */
+	bool shared; /* the host's own directories: --share-login */
 	struct profile profile;
-	struct run_options options; /* with what the profiles add */
+	struct run_options options; /* with the options of the profiles */
 	VEC(struct agent_place) places;
 	VEC(struct agent_place) rules; /* ro and hide lines that hold */
 	char **lists[4]; /* own the texts of options' lists */
 	struct persistent_mount
 		*persistent_mount; /* NULL before agent_open() */
-	struct record before; /* what its homes held: agent_code_scan() */
+	struct record before; /* content of its homes before the run:
+				 agent_code_scan() */
 };
 
 void agent_free(struct agent **a);
@@ -66,8 +68,8 @@ const char *agent_rule(const struct agent *a, enum profile_word word,
 const struct agent_place *agent_place_of(const struct agent *a,
 					 const char *path);
 
-/* Whether a path, as it is written, is in a folder that the agent has for
- * itself: guard's own, or with --share-login the real one. */
+/* Whether a path, as it is written, is in a directory of the agent: guard's
+ * own, or the real one with --share-login. */
 bool agent_owns_path(const struct agent *a, const char *home, const char *path);
 
 /* notes: lines for people are appended. Fills the session's record with what
@@ -82,11 +84,11 @@ bool agent_end(struct agent *a, const struct state *state, struct session *s);
 /* Appends ", agent: claude" for the run's header; says what it warns of. */
 void agent_describe(const struct agent *a, struct buf *to);
 
-/* agent_home.c: agents/ in the state; name: an agent's folder in it, NULL:
- * all. -ENOENT: nothing was kept yet. */
+/* agent_home.c: opens agents/ in the state, or with name the directory of one
+ * agent. -ENOENT: no agent has a directory yet. */
 int agent_open_state(const struct state *state, const char *name, bool make,
 		     struct err *err);
-/* Makes the folder of a home with its settings when it is new, and returns
+/* Makes the directory of a home, with its settings when it is new, and returns
  * its absolute path, to free; NULL with err. */
 char *agent_make_home(const struct agent *a, const struct state *state,
 		      const struct profile_item *home, struct buf *notes,
@@ -104,15 +106,16 @@ int agent_read(const struct state *state, const char *name, struct profile *to,
 	       struct err *err);
 int agent_read_project(const char *project, struct profile *to,
 		       struct err *err);
-/* Where the user's own lie, to free; NULL without a home folder. */
+/* The directory of the user's own profiles, to free; NULL without a home
+ * directory. */
 char *agent_config_dir(const struct state *state);
 
 /* agent_code.c: what a home holds that its next session executes or obeys:
  * repeated "path", "sign", "text". */
 void agent_code_scan(const struct agent *a, const struct state *state,
 		     struct record *ret);
-/* The difference of two such, into the record of the session, beside what it
- * has from earlier; whether that is more now. */
+/* Adds the difference of two scans to the earlier changes in the session's
+ * record; returns whether it adds any. */
 bool agent_code_compare(const struct record *before, const struct record *now,
 			struct session *s);
 

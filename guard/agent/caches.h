@@ -14,13 +14,13 @@
 
 struct caches {
 	struct usage usage;
-	size_t count, busy; /* folders; those that a run has just now */
+	size_t count, busy; /* directories; those that a run uses */
 };
 
-/* What they take. */
+/* Disk usage of the caches. */
 void caches_measure(const struct state *state, struct caches *ret);
 
-/* Takes them all away but those that a run has; in ret what went. */
+/* Removes all caches that no run uses; ret describes the removed ones. */
 int caches_clear(const struct state *state, struct caches *ret,
 		 struct err *err);
 

@@ -1,17 +1,18 @@
 /*
- * Profiles: what a run of a certain program needs, in plain text.
+ * Profiles: the needs of one program in a run, as plain text.
  *
  *	line = blank | "#" anything | word blank value
  *
- *	home DIR	a folder of guard's own in its place, kept between runs
- *	seed PATH	settings that are copied into a new one from the real
- *			one, without secrets
- *	write PATH TEXT	a file of one line in a new one, if there is none then
+ *	home DIR	a directory of guard's own in its place, kept
+ *			between runs
+ *	seed PATH	settings that are copied into a new home from the
+ *			real one, without secrets
+ *	write PATH TEXT	a file of one line in a new home without that file
  *	code GLOB[#KEY,...]
- *			what a home holds that the next session executes or
+ *			content of a home that the next session executes or
  *			obeys; with keys only those members of a JSON file
  *	cache DIR	kept from run to run of one project
- *	ro PATH		let in for reading; in a project: not written
+ *	ro PATH		readable; in a project: not writable
  *	hide PATH
  *	env NAME[=V]	passed on, or set
  *	nested		sandboxes inside work
@@ -20,10 +21,12 @@
  *
  * PATH, DIR and GLOB are absolute or begin with ~/; in a project's file they
  * may be relative to the project. A value of env that begins with ~/ is a path
- * too. A project's file may only take away: ro and hide are all it may hold,
- * and ro only for what is in the project.
+ * too.
  *
- * Pure: no file is opened here. Names of files are for messages.
+ * A project's file can only restrict: it may hold ro and hide, and ro only for
+ * paths in the project.
+ *
+ * Pure: no file is opened here. The names of files serve messages.
  */
 #ifndef GUARD_AGENT_PROFILE_H
 #define GUARD_AGENT_PROFILE_H
@@ -33,7 +36,7 @@
 
 #include "base/err.h"
 
-/* Of a file; more is refused. */
+/* Largest file; a larger one is refused. */
 #define PROFILE_BYTES_MAX (64u << 10)
 
 enum profile_word {
@@ -53,10 +56,10 @@ enum profile_word {
 
 struct profile_item {
 	enum profile_word word;
-	char *value; /* a path without "~/": below the home folder, if */
-	char *text; /* of write, else NULL */
+	char *value; /* a path without "~/": below the home directory, if */
+	char *text; /* text of write, else NULL */
 	bool in_home; /* is set */
-	bool project; /* of a project's file */
+	bool project; /* from a project's file */
 	char *where; /* "FILE:LINE" for messages */
 };
 

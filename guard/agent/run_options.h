@@ -1,6 +1,6 @@
 /*
- * What a run was asked for: the options of `guard run`, each in the words of
- * its help. All texts and lists are borrowed.
+ * The options of `guard run`, each in the words of its help. All texts and
+ * lists are borrowed.
  */
 #ifndef GUARD_AGENT_RUN_OPTIONS_H
 #define GUARD_AGENT_RUN_OPTIONS_H
@@ -11,12 +11,12 @@
 #include "guard/sandbox/sandbox.h"
 
 struct run_options {
-	const char *dir; /* -C, NULL: the current folder */
+	const char *dir; /* -C, NULL: the current directory */
 	bool resume; /* --continue */
 	const char *resume_id; /* NULL: the newest pending one */
 	const char *const *env; /* NULL-terminated, as all lists here */
 	const char *const *read_only, *const *read_write, *const *hide;
-	const char *const *cow; /* folders beside the project */
+	const char *const *cow; /* additional roots */
 	enum sandbox_net net;
 	const struct sandbox_port *ports; /* --publish */
 	size_t port_count;
@@ -32,14 +32,15 @@ struct run_options {
 	const gid_t *groups;
 	size_t group_count;
 	bool frozen; /* a copy of the project is the lower */
-	bool home; /* the home folder is the project */
+	bool home; /* the home directory is the project */
 	uint64_t layer_bytes, layer_files; /* 0: the defaults */
 	bool quiet;
 	const char *agent; /* NULL: by the command's name; "none" */
-	bool share_login; /* the host's own folders of the agent */
+	bool share_login; /* the host's own directories of the agent */
 	bool shared_cache; /* one for all projects */
 	char *const *argv;
-	/* What was said of the above, as options again; see run_given.c. */
+	/* The same as words of the command line, for the record: see
+	 * run_saved_options.c. */
 	char **saved_options;
 	/* A visit to a pending run: what its command was and how it ended
 	 * stays in the record. Absolute; NULL: none. */

@@ -1,6 +1,6 @@
 /*
- * What a run changed in the home of its agent that the agent's next session
- * executes or obeys, for people: it is no part of a layer and is there
+ * Changes of a run in the home of its agent that the next session of the agent
+ * executes or obeys, for people. They are in no layer: the home has them
  * already.
  */
 #ifndef GUARD_CLI_AGENT_SHOW_H
@@ -12,7 +12,7 @@
 
 /* At the run's end, on stderr. */
 void agent_show_end(const struct session *s);
-/* Of a diff or review, on stdout. */
+/* Part of a diff or review, on stdout. */
 void agent_show_list(const struct session *s);
 /* {"name": ..., "code": [{"kind": "M", "path": "~/..."}]} */
 json_t *agent_show_json(const struct session *s);

@@ -1,7 +1,7 @@
 /*
- * Risks in folders that tools fill, where thousands of files may have the same
- * one: three of a kind are shown, of the rest the number; what is only worth
- * knowing is counted alone.
+ * Risks in directories that tools fill, where thousands of files may have the
+ * same risk: three of a kind are shown and the others counted; mere notes are
+ * only counted.
  */
 #ifndef GUARD_CLI_COLLAPSE_RISKS_H
 #define GUARD_CLI_COLLAPSE_RISKS_H

@@ -1,5 +1,5 @@
 /*
- * What is dangerous in a diff, or will be executed later: see risk.h.
+ * Dangerous changes of a diff, and changes that are executed later: see risk.h.
  */
 #ifndef GUARD_CLI_DIFFRISK_H
 #define GUARD_CLI_DIFFRISK_H
@@ -11,8 +11,8 @@
 /* A section on stdout, nothing when there is none. */
 void diffrisk_print(const struct changes_root *g,
 		    const struct difftext_source *from);
-/* {"path", "home", "folder", "level", "text"} into an array. folder: of the
- * paths, absolute. */
+/* {"path", "home", "folder", "level", "text"} into an array. folder: the
+ * absolute path of the root. */
 void diffrisk_json(const struct changes_root *g,
 		   const struct difftext_source *from, const char *dir,
 		   struct jsonstream *to);

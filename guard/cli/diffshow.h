@@ -29,8 +29,7 @@ struct diff_options {
 	bool no_pager, exit_code;
 };
 
-/* The run, its command and "in PROJECT: ", to which what it changed is added.
- */
+/* The run, its command and "in PROJECT: "; the caller appends the changes. */
 void diffshow_head(const struct session *s, struct buf *to);
 
 /* The one order everywhere: deletions first, then by path. */
@@ -50,7 +49,7 @@ json_t *diffshow_counts(const struct change_list *list);
 void diffshow_json(const struct change_list *list, const char *key,
 		   struct jsonstream *to);
 /* {"from", "to", "home", "folder", "similarity", ...} into an array: the lines
- * that people are shown. folder: of the paths, absolute. */
+ * that people are shown. folder: the absolute path of the root. */
 void diffshow_moves(const struct changes_root *g, const char *dir,
 		    struct jsonstream *to);
 

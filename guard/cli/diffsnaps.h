@@ -8,18 +8,18 @@
 #include "guard/cli/diffshow.h"
 
 /*
- * How many of the operands are points in time before the first that is not: 0,
- * 1 or 2. What is the name of a file here, or the beginning of a run's id, is
- * none; a number that is a file's name too is an error, and so is what can
- * only be meant as a point.
+ * The number of operands that are points in time, before the first other one:
+ * 0, 1 or 2. The name of an existing file and the beginning of a run's id are
+ * no points. A number that is also the name of a file is an error, and so is an
+ * unknown operand that has the form of a point.
  */
 int diffsnaps_points(const struct context *c, int count, char **argv,
 		     struct err *err);
 
 /*
- * Shows what is other in the second than in the first; with one point the
- * second is the folder itself. The other operands are paths. The status to
- * end with, or negative.
+ * Shows the changes from the first point to the second; with one point the
+ * second is the directory itself. The other operands are paths. Returns the
+ * exit status, or negative.
  */
 int diffsnaps(struct context *c, char **argv, int points, int count,
 	      const struct diff_options *o, struct err *err);

@@ -32,9 +32,9 @@ struct difftext_fds {
 struct difftext_source difftext_from_run(struct difftext_fds *fds);
 
 /*
- * Prints the difference of one change on stdout: files as hunks, links as
- * their targets; nothing for folders, deletions and the like. What cannot be
- * shown (binary, too large, unreadable) is said in a line.
+ * Prints the difference of one change on stdout: files as hunks, symbolic links
+ * as their targets; nothing for directories, deletions and the like. One line
+ * stands for content that cannot be shown (binary, too large, unreadable).
  */
 void difftext_print(const struct change *c, const struct difftext_source *from);
 

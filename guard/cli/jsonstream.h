@@ -19,7 +19,7 @@ struct jsonstream {
 void jsonstream_open(struct jsonstream *j, const char *key, char bracket);
 /* Frees the value. */
 void jsonstream_put(struct jsonstream *j, const char *key, json_t *value);
-/* Every member of an object into the one that is open; frees it. */
+/* Adds every member of an object to the open one; frees it. */
 void jsonstream_put_all(struct jsonstream *j, json_t *object);
 /* bracket: '}' or ']'. The outermost is followed by a line feed. */
 void jsonstream_close(struct jsonstream *j, char bracket);

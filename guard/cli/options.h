@@ -110,9 +110,9 @@ struct option_spec {
 struct verb {
 	const char *name;
 	const char *other; /* a second name, or NULL */
-	const char *operands; /* what stands behind the options */
+	const char *operands; /* operands after the options */
 	const char *summary; /* one line */
-	const char *text; /* what one must know, whole lines; may be "" */
+	const char *text; /* complete lines of explanation; may be "" */
 	const struct option_spec *options;
 	bool stops; /* options end at the first operand (run) */
 };
@@ -120,9 +120,9 @@ struct verb {
 /* All of them in the order of the help; ended by name NULL. */
 extern const struct verb options_verbs[];
 
-/* By either name, NULL when there is none. */
+/* Finds a verb by either name; NULL: no such verb. */
 const struct verb *options_verb(const char *name);
-/* The one that was probably meant, NULL when nothing is near. */
+/* The verb with the most similar name; NULL when none is similar. */
 const struct verb *options_near_verb(const char *name);
 
 /* The same of a long option of the verb: len bytes that none is called. */
@@ -138,16 +138,16 @@ struct option_slot {
 	bool *flag; /* becomes true */
 	const char **text; /* becomes the value, which is argv's */
 	unsigned int *choice, value; /* *choice becomes value */
-	/* Has the value and `to`; false when it has explained what is wrong. */
+	/* Gets the value and `to`; false after it has reported an error. */
 	bool (*read)(const struct verb *verb, int id, const char *value,
 		     void *to);
 	void *to;
 };
 
 /*
- * Takes all options of a verb into slots: OPTIONS_END, or the status to end
- * with (help was printed, or it was explained what is wrong). Operands of a
- * verb that has none are refused.
+ * Parses all options of a verb into slots: OPTIONS_END, or the exit status
+ * (help was printed, or an error reported). Operands of a verb that takes none
+ * are refused.
  */
 int options_parse(const struct verb *verb, int argc, char **argv,
 		  const struct option_slot *slots);
@@ -156,7 +156,7 @@ int options_parse(const struct verb *verb, int argc, char **argv,
  * for a verb starts at argv[1]. */
 int options_next(const struct verb *verb, int argc, char **argv);
 
-/* Of a slot for --color; to: an enum output_when. */
+/* Reader of a slot for --color; to: an enum output_when. */
 bool options_color(const struct verb *verb, int id, const char *value,
 		   void *to);
 

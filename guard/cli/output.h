@@ -1,9 +1,9 @@
 /*
- * All that guard says. Results go to stdout, everything else to stderr with
- * "guard: " in front. Names in it are quoted by text_quote(), bytes of files
- * pass text_escape(): nothing of a run reaches the terminal as it is.
+ * The output of guard. Results go to stdout, everything else to stderr after
+ * "guard: ". Names in it are quoted by text_quote(), bytes of files pass
+ * text_escape(): no byte of a run reaches the terminal as it is.
  *
- * Nothing here ends the process.
+ * No function here ends the process.
  */
 #ifndef GUARD_CLI_OUTPUT_H
 #define GUARD_CLI_OUTPUT_H
@@ -21,7 +21,7 @@ struct verb;
 /* With quiet, output_print() and output_hint() are silent. */
 void output_quiet(bool on);
 bool output_is_quiet(void);
-/* What -q does (struct option_slot). */
+/* Reader of a slot for -q. */
 bool output_quiet_read(const struct verb *verb, int id, const char *value,
 		       void *to);
 
@@ -31,7 +31,8 @@ void output_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Always; the error's own text is already whole. */
 void output_error(const struct err *err);
-/* What a verb ends with: got, or STATUS_REFUSED and the error when negative. */
+/* The exit status of a verb: got, or STATUS_REFUSED after a negative got, whose
+ * error is printed. */
 int output_status(int got, const struct err *err);
 
 enum output_when { OUTPUT_AUTO, OUTPUT_ALWAYS, OUTPUT_NEVER };
@@ -90,10 +91,10 @@ bool output_confirm(bool yes, const char *format, ...)
 char *output_ask_line(const char *question);
 
 /*
- * After a run, on stderr: counts by kind, every deletion by name (a folder
- * with many files in one line), the first moves, changes of .git, of the
- * folders beside the project and of the home in a line each, and the three next
- * steps. Without any change it says so and names no next step.
+ * After a run, on stderr: counts by kind, every deletion by name (a directory
+ * with many files in one line), the first moves, one line each for changes of
+ * .git, of the additional roots and of the home, and the three next steps. A
+ * run without changes gets one line and no next step.
  */
 void output_run_summary(const struct session *s, struct changes *c);
 

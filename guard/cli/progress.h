@@ -17,8 +17,8 @@
 #include "guard/cli/options.h"
 
 struct progress {
-	const char *verb; /* "verify": what is going on */
-	const char *noun; /* of what is counted, NULL: bytes */
+	const char *verb; /* the verb, "verify" */
+	const char *noun; /* the counted noun, NULL: bytes */
 	uint64_t done, total;
 	double start, last; /* seconds */
 	bool shown;
@@ -35,7 +35,7 @@ void progress_pause(struct progress *p);
 /* The same, and it is over. */
 void progress_end(struct progress *p);
 
-/* Of a slot for --progress. */
+/* Reader of a slot for --progress. */
 bool progress_read(const struct verb *verb, int id, const char *value,
 		   void *to);
 

@@ -1,5 +1,5 @@
 /*
- * Prints what the code below guard/cli reports (guard/report.h): messages and
+ * Prints the reports of the code below guard/cli (guard/report.h): messages and
  * progress on stderr, lines of results on stdout, questions on the terminal.
  */
 #ifndef GUARD_CLI_REPORT_SINK_H

@@ -17,7 +17,7 @@
 struct restore_report {
 	struct store *store;
 	const struct sources *found;
-	const struct plan *plan; /* NULL: into another folder */
+	const struct plan *plan; /* NULL: into another directory */
 	const char *to; /* or NULL */
 	bool done;
 	uint64_t before, after; /* 0: none */

@@ -1,7 +1,7 @@
 /*
- * Where a review stands: at a part of an item. Moving about in it, by order,
- * by what is still open, and by a search. What it comes to is opened
- * (review_open()).
+ * The current part of a review, and the ways to the next one: in order, to the
+ * next open part, and by a search. review_open() opens each part that it
+ * reaches.
  */
 #ifndef GUARD_CLI_REVIEW_CURSOR_H
 #define GUARD_CLI_REVIEW_CURSOR_H
@@ -22,7 +22,8 @@ void review_cursor_set(struct review_cursor *at, size_t item, size_t part);
 bool review_cursor_move(struct review_cursor *at, bool back, bool open_only);
 bool review_cursor_has_more(struct review_cursor *at, bool back,
 			    bool open_only);
-/* After an answer: what is open behind it, else what was passed over. */
+/* After an answer: moves to the next open part, else to the first skipped one.
+ */
 bool review_cursor_next_open(struct review_cursor *at);
 
 /* The next part that matches, once round; says so if none does. */

@@ -8,9 +8,9 @@
 #include "guard/review/review.h"
 
 /*
- * Asks part by part; stdin and stdout are terminals. scratch_fd: a folder in
- * which a hunk is put to be edited, and its path. Returns when all is decided
- * on or the user has had enough.
+ * Asks part by part; stdin and stdout are terminals. scratch_fd and scratch: a
+ * directory for a hunk that is edited, and its path. Returns when every part is
+ * decided on or the user quits.
  */
 void review_prompt(struct review *r, int scratch_fd, const char *scratch);
 
@@ -19,8 +19,8 @@ void review_prompt(struct review *r, int scratch_fd, const char *scratch);
 char *review_prompt_ask(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
-/* One line an item with its number and what was said; without `all` those
- * that were taken alone. */
+/* One line an item with its number and answer; without `all` only the accepted
+ * items. */
 void review_prompt_list(struct review *r, bool all);
 
 #endif

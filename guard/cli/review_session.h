@@ -1,6 +1,6 @@
 /*
- * A review from beginning to end: shows, asks, applies what was accepted. What
- * `guard review` does and `guard apply -p`.
+ * A review from beginning to end: shows, asks, and applies the accepted
+ * changes. For `guard review` and `guard apply -p`.
  */
 #ifndef GUARD_CLI_REVIEW_SESSION_H
 #define GUARD_CLI_REVIEW_SESSION_H

@@ -1,5 +1,5 @@
 /*
- * A review on paper: what there is, item by item, everything escaped.
+ * A review as text: item by item, everything escaped.
  */
 #ifndef GUARD_CLI_REVIEW_SHOW_H
 #define GUARD_CLI_REVIEW_SHOW_H
@@ -7,15 +7,16 @@
 #include "guard/changes.h"
 #include "guard/review/review.h"
 
-/* Who ran what, where and when, and how many changes there are. */
+/* The user, command, directory and time of the run, and the number of changes.
+ */
 void review_show_head(const struct session *s, const struct review *r);
-/* What goes, what is dangerous or runs later, and what is left out. most: so
- * many lines of each, 0: all. */
+/* The deletions, the dangerous changes and those that are executed later, and
+ * the excluded ones. most: the lines of each, 0: all. */
 void review_show_first(const struct session *s, struct review *r,
 		       const struct changes *c, size_t most);
 /* All other items, a line each; their texts are counted. */
 void review_show_rest(struct review *r);
-/* The deletions and what is dangerous alone. */
+/* Only the deletions and the dangerous changes. */
 void review_show_risky(struct review *r, size_t most);
 
 /* "!! runs at make": how bad it is and why, a line; path may be NULL. */
@@ -27,19 +28,19 @@ void review_show_line(struct review *r, struct review_item *item,
 /* "old -> new  2 KB  92 % alike": a pair of a move, appended. */
 void review_show_pair(const struct review *r, const struct review_item *item,
 		      size_t pair, struct buf *to);
-/* All that is dangerous in it, a line each. */
+/* All risks of an item, a line each. */
 void review_show_risks(const struct review *r, const struct review_item *item,
 		       const char *indent);
 struct change review_show_change(const struct review_entry *e);
 
 /* review_show_item.c: */
 
-/* "3/14  M  src/a.c  +12 -3" with a rule, and what is to be known of it. */
+/* "3/14 M src/a.c +12 -3" with a rule, and the notes on the part. */
 void review_show_title(struct review *r, size_t item);
 /* The text of one part, at most so many lines (0: all). */
 void review_show_part(struct review *r, struct review_item *item, size_t part,
 		      size_t most);
-/* What a part is called in a question: "this hunk", "this deletion". */
+/* The name of a part in a question: "this hunk", "this deletion". */
 const char *review_show_part_name(const struct review *r,
 				  const struct review_item *item, size_t part);
 

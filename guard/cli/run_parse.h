@@ -20,10 +20,10 @@ struct parsed {
 	struct strings env, read_only, read_write, hide, cow;
 	char *runtime; /* one of env */
 	bool net_given, memory_given, cpus_given;
-	gid_t *groups; /* of --user, besides its own */
+	gid_t *groups; /* supplementary groups of --user */
 	VEC(struct sandbox_port) ports;
 	struct strings why; /* paths to be explained, nothing is run */
-	bool json; /* of the explanation */
+	bool json; /* explain in JSON */
 };
 
 /* 0; 1: help was asked for and printed; negative, with an empty text when it

@@ -1,6 +1,5 @@
 /*
- * The bytes behind a list of what is other in one tree of the store than in
- * another.
+ * The content behind a list of changes between two trees of the store.
  */
 #ifndef GUARD_CLI_SNAPBYTES_H
 #define GUARD_CLI_SNAPBYTES_H

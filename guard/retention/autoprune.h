@@ -1,8 +1,8 @@
 /*
- * Old snapshots go by themselves, by the rules of the config or the default
- * ones, once a day, and every hour while there is a max-size; auto-prune = no
- * switches it off. What the user has stored by hand stays: only a prune of his
- * own takes that.
+ * Automatic prune by the rules of the config or the default ones: once a day,
+ * and every hour while a max-size is set; auto-prune = no turns it off. It
+ * keeps snapshots that the user has taken by hand: only `guard prune` removes
+ * those.
  */
 #ifndef GUARD_RETENTION_AUTOPRUNE_H
 #define GUARD_RETENTION_AUTOPRUNE_H
@@ -17,7 +17,8 @@
  */
 void autoprune_start(void);
 
-/* That process's work, at a certain time. 0 also when nothing was to go. */
+/* One automatic prune, at the given time. 0 also when no snapshot is removed.
+ */
 int autoprune(const struct state *state, struct timestamp now,
 	      struct prune_result *ret, struct err *err);
 

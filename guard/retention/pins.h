@@ -1,8 +1,8 @@
 /*
- * Snapshots that guard itself still needs, whatever the user's rules say: what
- * a run that waits for a decision began with and left, also one that was
- * discarded and can be brought back, and what undo goes by, for each project
- * as far back as PINS_ACTIONS. And those that the user has pinned.
+ * Snapshots that no prune removes: those that guard itself needs, and those
+ * that the user has pinned. guard needs the base and the result of every
+ * pending run, also of a discarded run that can be restored, and the snapshots
+ * of undo, for each project as far back as PINS_ACTIONS.
  */
 #ifndef GUARD_RETENTION_PINS_H
 #define GUARD_RETENTION_PINS_H
@@ -28,7 +28,8 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err);
  */
 int pins_user_load(const struct state *state, struct pins *ret,
 		   struct err *err);
-/* Adds or (on false) removes them; what is so already is fine. */
+/* Adds or (on false) removes pins; a pin that exists, or is missing, is no
+ * error. */
 int pins_user_change(const struct state *state, const uint64_t *seqs,
 		     size_t count, bool on, struct err *err);
 void pins_add(struct pins *p, uint64_t seq);

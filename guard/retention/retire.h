@@ -1,11 +1,8 @@
 /*
- * Runs that have had their time: their layers leave for guard's trash, which
- * keeps 7 days.
- *
- * An applied run goes 7 days after its end. One that waits for a decision is
- * warned of after 30 days (GUARD_PENDING_DAYS), once, and goes 7 days after
- * that warning, as if it had been discarded: `guard undo` in its project
- * brings it back, to be applied or not.
+ * Retention of runs: layers of old runs move to guard's trash, which keeps them
+ * for 7 days. An applied run moves 7 days after its end. A pending run is
+ * warned of once, after 30 days (GUARD_PENDING_DAYS), and moves 7 days after
+ * the warning, like a discarded one: `guard undo` in its project restores it.
  */
 #ifndef GUARD_RETENTION_RETIRE_H
 #define GUARD_RETENTION_RETIRE_H
@@ -14,8 +11,8 @@
 
 /* Does all of that, best effort, and says what it did. */
 void retire_runs(struct context *c);
-/* Removes what has lain in the trash for long enough: takes time where there
- * is much of it, so a run leaves it to a process in the background. */
+/* Removes the expired entries of the trash. Large ones take time, so a run
+ * leaves this to a process in the background. */
 int retire_trash(const struct state *state, struct err *err);
 
 /* A locked run goes to the trash, as the last thing done in its project. */

@@ -1,13 +1,13 @@
 /*
- * What the user has settled for all projects: `config` in guard's state, plain
- * lines "key = value", '#' begins a comment. A run cannot see it.
+ * Settings for all projects: the file `config` in guard's state. Its lines are
+ * "key = value", '#' begins a comment. A run cannot see it.
  *
- *	keep-last, keep-hourly, keep-daily,
- *	keep-weekly, keep-monthly, keep-yearly = N
+ *	keep-last, keep-hourly, keep-daily, keep-weekly, keep-monthly,
+ *	keep-yearly = N
  *	keep-within = 14d
- *	keep-tag = TAG			may be there several times
- *	max-size = 20G			of the store
- *	min-free = 2G			of the disk that it is on
+ *	keep-tag = TAG		may be there several times
+ *	max-size = 20G		of the store
+ *	min-free = 2G		of the disk that it is on
  *	auto-prune = yes | no
  *
  * The rules have the names and meanings of the options of `guard prune`.
@@ -34,7 +34,8 @@ struct settings {
 void settings_init(struct settings *s);
 void settings_free(struct settings *s);
 
-/* No file: the default ones. -EINVAL names the line and what it may be. */
+/* Without a file: the default settings. -EINVAL names the line and the allowed
+ * values. */
 int settings_load(const struct state *state, struct settings *ret,
 		  struct err *err);
 

@@ -1,7 +1,7 @@
 /*
- * What guard keeps for some days after somebody has dropped it: runs (undo
- * brings them back) and versions (undelete does). Both may be emptied before
- * their time, when the room is needed.
+ * The two trashes, which guard keeps for some days: runs (undo restores them)
+ * and snapshots (undelete does). Both may be emptied earlier, when the space is
+ * needed.
  */
 #ifndef GUARD_RETENTION_TRASHES_H
 #define GUARD_RETENTION_TRASHES_H
@@ -13,7 +13,7 @@ struct trashes {
 	struct usage runs, versions;
 };
 
-/* What they take; of a store that is open, if there is one. */
+/* Disk usage of both; of the store only when it is open. */
 void trashes_measure(struct context *c, struct trashes *ret);
 
 /* The name in the trash of a discarded run, "<time>-discard-<id>", to free;
@@ -21,7 +21,7 @@ void trashes_measure(struct context *c, struct trashes *ret);
 char *trashes_find(const struct state *state, const char *run_id,
 		   struct err *err);
 
-/* Nothing brings back what was in them. */
+/* Empties both. Their content cannot be restored. */
 int trashes_empty(struct context *c, struct err *err);
 
 #endif

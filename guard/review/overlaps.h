@@ -14,9 +14,9 @@ struct overlap {
 };
 
 /*
- * Both lists are sorted, of layers over one folder. What both deleted or made
- * a folder is none, and nothing in a .git is, where every command of git
- * leaves a trace.
+ * Both lists are sorted, of layers over one directory. A path that both deleted
+ * or made a directory is no overlap, and neither is one in a .git, where every
+ * git command leaves a trace.
  */
 void overlaps_find(const struct change_list *a, const struct change_list *b,
 		   struct overlap *ret);

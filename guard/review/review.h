@@ -1,11 +1,12 @@
 /*
- * What there is to decide on in a run's changes, and what was decided.
+ * The decisions on a run's changes: the items, and the answers. Made from two
+ * trees of the store, so that the displayed content is, to the byte, the
+ * content that can be applied later.
  *
- * Made from two trees of the store, so that what is shown is, to the byte,
- * what can be applied later. Things that belong together are one item: a
- * folder that goes with all in it, a new folder full of files, what tools
- * generate. An item has one part or, for a text, a part a hunk; a part is
- * open until it is decided on. Pure: nothing is printed or asked here.
+ * Related changes are one item: a deleted directory with all its entries, a new
+ * directory full of files, generated files. An item has one part or, for a
+ * text, one part a hunk; a part is open until it is decided on. Pure: no
+ * function prints or asks.
  */
 #ifndef GUARD_REVIEW_REVIEW_H
 #define GUARD_REVIEW_REVIEW_H
@@ -41,20 +42,20 @@ struct review_entry {
 	/* The other end of a move, its number + 1; 0: of none. */
 	size_t peer;
 	unsigned int percent; /* how much alike they are */
-	bool with_dir; /* it went as it was, with its folder */
+	bool with_dir; /* moved unchanged, with its directory */
 	bool claimed; /* an item of a move has it */
 };
 
 struct review_item {
-	char *path; /* of the thing, or of the folder above all of it; of a
-		       move where it went */
-	/* Its entries' numbers, of one place one behind the other. Of a move
-	 * what came and what went by turns, pair by pair. */
+	char *path; /* of the entry, or of the directory above all entries; of a
+		       move the new path */
+	/* Indexes of its entries, of one place in sequence. Of a move the new
+	 * and the old path in turn, pair by pair. */
 	size_t *list;
 	size_t count;
 	bool move;
-	bool incomplete; /* a folder without what was moved out of it, or into
-			    it */
+	bool incomplete; /* a directory without the entries that were moved out
+			    of or into it */
 	enum review_section section;
 	bool here; /* something of it was changed in the project meanwhile */
 	enum risk_level worst;
@@ -76,7 +77,7 @@ struct review {
 	struct review_item *items; /* in the order in which they are shown */
 	size_t count, capacity;
 	size_t git; /* changes in a .git that are no items */
-	size_t already; /* that the project has already */
+	size_t already; /* changes that the project already has */
 	bool part; /* paths were named */
 	bool may_agree; /* a yes to a special one counts, if it is alone */
 	const char *prefix; /* of its paths, for people; NULL: none */
@@ -108,40 +109,41 @@ const struct review_entry *review_entry(const struct review *r,
 					const struct review_item *item);
 struct review_entry *review_entry_at(const struct review *r,
 				     const struct review_item *item, size_t i);
-/* A folder with what is in it. */
+/* A directory with its entries. */
 bool review_is_group(const struct review_item *item);
-/* It has something in it that a yes to all of it does not take. */
+/* It has an entry that a yes to all of it does not include. */
 bool review_is_refused(const struct review *r, const struct review_item *item);
-/* Appends the special ones that were said yes to, NULL-terminated. */
+/* Appends the accepted special entries, NULL-terminated. */
 void review_list_agreed(const struct review *r, char ***to);
 
 /* Reads its texts and takes them apart; done once. An item that is not read
  * (binary, large, a link) has one part. */
 int review_open(struct review *r, struct review_item *item, struct err *err);
-/* The bytes of one side, appended; nothing for what is no file. */
+/* Appends the content of one side; nothing for an entry that is no regular
+ * file. */
 int review_read(const struct review *r, const struct entry *e, struct buf *to,
 		struct err *err);
 /* The hunk of a part, or NULL. */
 struct hunk *review_hunk(const struct review_item *item, size_t part);
 
-/* Whether, and what it is parted into: a hunk, or a folder into what is in
- * it. After the latter items have moved: the first part is at the same
- * place. */
+/* Splits a part: a hunk into smaller hunks, or a directory into its entries.
+ * Returns whether it could. After the split of a directory items have moved:
+ * the first part is at the same index. */
 bool review_can_split(const struct review *r, const struct review_item *item,
 		      size_t part);
 void review_split(struct review *r, size_t item, size_t part);
 
 /*
- * review_moves.c: looks for what was moved, and makes items of it: a folder
- * with what went with it as it was, a file. One yes takes both ends; parted,
- * each can be taken without the other. What lies in generated folders, what
- * becomes another kind of thing and what is refused is never one.
+ * review_moves.c: finds moves, and makes items of them: a directory with the
+ * entries that moved unchanged with it, or a file. One yes accepts both ends;
+ * split, each can be accepted alone. Entries in generated directories, changes
+ * of type and refused entries are never moves.
  */
 void review_moves_find(struct review *r);
 void review_moves_add_items(struct review *r);
 /* The pairs of it, or the two ends of a single one, as items at the end. */
 void review_moves_part(struct review *r, const struct review_item *item);
-/* What went: the other end of the i-th entry's pair. */
+/* The old path: the other end of the i-th entry's pair. */
 const struct review_entry *review_moved_from(const struct review *r,
 					     const struct review_item *item,
 					     size_t pair);
@@ -162,8 +164,8 @@ struct review_counts {
 void review_count(const struct review *r, struct review_counts *ret);
 
 /*
- * base with what was said yes to. *ret_complete: that is all of it, and the
- * result is want itself; *ret_git: something in a .git is among it.
+ * base with the accepted changes. *ret_complete: all changes are accepted, and
+ * the result is want itself; *ret_git: an accepted path is in a .git.
  */
 int review_make_accepted(struct review *r, struct entry *ret_root,
 			 bool *ret_complete, bool *ret_git, struct err *err);

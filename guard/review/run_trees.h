@@ -1,6 +1,6 @@
 /*
- * The two sides of a run as trees in the store: the project before it, and
- * what it left. Of an ended run, whose lock is held (resolve_run_lock()).
+ * The project before and after a run as trees in the store, for an ended run
+ * whose lock is held (resolve_run_lock()).
  */
 #ifndef GUARD_REVIEW_RUN_TREES_H
 #define GUARD_REVIEW_RUN_TREES_H
@@ -21,8 +21,8 @@ struct run_trees {
 	}
 
 /*
- * Opens the store for it. -ENOTSUP: a path lies in the home folder, and what
- * ("patches are") is of the project only; -ENOENT: a path is nothing;
+ * Opens the store. -ENOTSUP: a path is in the home directory, and `what`
+ * ("patches are") covers only the project; -ENOENT: a path does not exist;
  * -ENODATA: the files before the run were not stored.
  */
 int run_trees_load(struct context *c, struct resolved_run *p, const char *what,

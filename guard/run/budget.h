@@ -1,15 +1,16 @@
 /*
- * How much of the disk a run may take: bytes and entries of its folder, which
- * are its layers and its /tmp.
+ * Limit of the disk space of a run: the bytes and entries of the run's
+ * directory, which holds its layers and its /tmp.
  *
  *	budget_begin()	before the command
- *	budget_tick()	again and again, while it runs
+ *	budget_tick()	repeatedly while it runs
  *	budget_end()
  *
- * The layer is not counted all the time. As long as the file system has not
- * lost more than the run has left to take, it cannot have taken it; only then
- * a process of its own counts, and some time later again. Where guard may not
- * read all of the layer, what the file system lost counts for the run.
+ * The layer is not counted all the time. The run cannot have exceeded its limit
+ * while the file system has lost less than the run has left. Only after that
+ * does a process of its own count the layer, and again some time later. Where
+ * guard may not read all of the layer, the loss of the file system counts as
+ * the run's.
  */
 #ifndef GUARD_RUN_BUDGET_H
 #define GUARD_RUN_BUDGET_H
@@ -22,26 +23,25 @@
 #include "guard/usage.h"
 
 struct budget {
-	int fd; /* the run's folder: borrowed */
+	int fd; /* the run's directory: borrowed */
 	/* 0: none of that kind */
 	uint64_t bytes, entries;
 	bool fixed_bytes, fixed_entries; /* given by the user */
-	bool resumed; /* what the layer has already was not counted yet */
+	bool resumed; /* the layer of a resumed run was not counted yet */
 	uint64_t begin_bytes, begin_entries; /* free at the beginning */
 	/* since the last count, or the beginning: */
 	uint64_t free_bytes, free_entries;
 	uint64_t allowed_bytes, allowed_entries;
 	struct usage used;
-	pid_t counter; /* 0: nobody counts */
+	pid_t counter; /* 0: no process counts */
 	int result_fd;
 	int64_t count_began, next_count; /* monotonic ms */
 };
 
 /*
- * bytes, entries 0: the defaults, a quarter of the free space (the version
- * that is kept at the end and an apply may need as much again, each) and a
- * third of the free inodes. resumed: what the layer has already comes on top of
- * them.
+ * bytes, entries: 0 means the defaults, a quarter of the free space (the last
+ * version of the run and an apply may each need as much again) and a third of
+ * the free inodes. resumed: the existing content of the layer is added to both.
  */
 int budget_begin(struct budget *b, int run_fd, uint64_t bytes, uint64_t entries,
 		 bool resumed, struct err *err);
@@ -49,10 +49,12 @@ int budget_begin(struct budget *b, int run_fd, uint64_t bytes, uint64_t entries,
 /* True: too much. *ret_next_ms: when to ask again. */
 bool budget_tick(struct budget *b, int *ret_next_ms);
 
-/* In a child of the one who began: from now on it asks, for itself. */
+/* In a child of the process that called budget_begin(): the child measures for
+ * itself from here on. */
 void budget_in_child(struct budget *b);
 
-/* "its layer takes 70 MB, more than the 60 MB ...", behind budget_tick(). */
+/* The reason after budget_tick(): "its layer takes 70 MB, more than the 60 MB
+ * ...". */
 char *budget_explain(const struct budget *b);
 
 void budget_end(struct budget *b);

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "guard/sandbox/sandbox.h"
 
-/* -EINVAL: what is wrong with it. */
+/* -EINVAL: err names the invalid part. */
 int publish_parse(const char *text, struct sandbox_port *ret, struct err *err);
 
 #endif

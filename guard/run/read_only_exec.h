@@ -1,9 +1,9 @@
 /*
- * A command in a run that has ended may only look: then nothing has to be
- * stored, synced or waited for, and the run's record stays what it was.
+ * A command in an ended run may leave the upper layer unchanged. In this case
+ * no snapshot and no sync is needed, and the run's record does not change.
  *
- *	read_only_exec_begin()	before anything of the layer is put up
- *	read_only_exec_is_unchanged()	when the command has ended
+ *	read_only_exec_begin()		before the layers are mounted
+ *	read_only_exec_is_unchanged()	after the end of the command
  */
 #ifndef GUARD_RUN_READ_ONLY_EXEC_H
 #define GUARD_RUN_READ_ONLY_EXEC_H

@@ -23,7 +23,7 @@ struct layers;
 struct read_only_exec;
 
 struct run {
-	const struct run_options *options; /* with what the profiles add */
+	const struct run_options *options; /* of the profiles, too */
 	const struct run_ui *ui;
 	struct agent *agent; /* the profiles that hold */
 	struct context context;
@@ -39,7 +39,8 @@ struct run {
 	bool over_budget;
 	struct run_versions run_versions;
 	struct timestamp begun;
-	/* A layer that goes on: of its other folders, then of the project. */
+	/* Of a resumed run: the earlier results of the additional roots, then
+	 * of the project. */
 	uint64_t *results_before;
 	struct read_only_exec *read_only_exec; /* NULL: of no use */
 };
@@ -59,21 +60,22 @@ struct run_ui {
 int run_command(const struct run_options *options, const struct run_ui *ui);
 
 /*
- * The record says that the run runs, before it does: while it is set up there
- * is time for that. When it began is known only later, and not before what the
- * record says until the end. A layer that goes on says it when it does.
+ * Records the run as running before its command starts: the setup of the
+ * sandbox leaves time for it. The exact start time is known only later, and is
+ * never before the recorded one. A resumed run records itself when it
+ * continues.
  */
 int run_announce(struct run *run, pid_t init, struct err *err);
 
 /*
- * keeper.c: the pre-run snapshot in a process of its own, beside the command.
- * It outlives guard if need be, holds the session's base lock till it is
- * done, and leaves the snapshot's number in the session's folder. start: see
- * take_start_time().
+ * base_snapshot_worker.c: takes the pre-run snapshot in a process of its own,
+ * beside the command. The process may outlive guard, holds the base lock of the
+ * session until it is done, and writes the sequence number of the snapshot into
+ * the session's directory. start: see take_start_time().
  */
 int base_snapshot_worker_start(struct run *run, struct timestamp start,
 			       struct err *err);
-/* Somebody waits for it now: no more idle priority. */
+/* Ends the idle priority of the worker: the caller waits for it. */
 void base_snapshot_worker_hurry(const struct run *run);
 
 /* run_end.c: the layer's changes, the stored result, the summary. The last
@@ -82,42 +84,41 @@ int run_end(struct run *run, int status, struct err *err);
 
 /* run_open.c: the project that the options mean, to free. */
 char *run_find_project(const struct run *run, struct err *err);
-/* Its folder; what an earlier apply left half done there is ended. */
+/* Opens the project's directory, and ends an interrupted apply. */
 int run_open_project(struct run *run, struct err *err);
 /* The profiles, and with them the options that hold. */
 int run_load_agent(struct run *run, struct err *err);
-/* A new session, or with --continue the one that goes on. */
+/* Creates a session, or opens the resumed one with --continue. */
 int run_open_session(struct run *run, struct err *err);
-/* Of a layer that goes on whose command was not started after all. */
+/* Restores the earlier results of a resumed run that was not started. */
 void run_restore_results(struct run *run);
 
-/* run_start.c: what is hidden from it, and the state; free with
+/* run_start.c: the masked paths of the run, and guard's state; to free with
  * mem_list_free(). */
 char **run_hidden_paths(const struct run *run);
 /*
- * run_cow.c: the folders of --cow. run_find_cows() resolves and checks them;
- * free with mem_list_free(); NULL with an error. git: the repository that has a
- * layer already (LAYERS_GIT), or NULL. run_add_cows() makes them part
- * of the new session; run_check_cows(): of one that goes on they are already.
+ * run_cow.c: the directories of --cow. run_find_cows() resolves and checks
+ * them; to free with mem_list_free(), NULL with an error. git: the repository
+ * that already has a layer (LAYERS_GIT), or NULL. run_add_cows() adds them to a
+ * new session; run_check_cows() checks that a resumed session has them.
  */
 char **run_find_cows(const struct run *run, const char *git, struct err *err);
 int run_add_cows(struct run *run, char *const *paths, struct err *err);
 int run_check_cows(const struct run *run, struct err *err);
-/* run_mounts.c: what is mounted in the project or in a folder of --cow becomes
- * part of the new session as one of those. */
+/* run_mounts.c: adds the mounts below the project or a directory of --cow to a
+ * new session, each as a root of its own. */
 int run_add_mounts(struct run *run, struct err *err);
 /* run_told.c: names credentials that are hidden, variables that were dropped
  * and sockets that are out of reach, each once a project. */
 void run_notices_print(const struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped);
-/* run_vain.c: says so where the command is one that a run refuses what it is
- * for. */
+/* run_hints.c: reports that a command cannot do its work in a run. */
 void run_hints_print(const struct run_options *options);
-/* After the run, what programs in it were refused: to rename a folder, to open
- * more files. */
+/* After the run: reports which calls of its programs were refused, such as a
+ * rename of a directory, or more open files. */
 void run_notices_print_refused(const struct sandbox *sb);
-/* Files below the home folder that are seen without the secrets in them. */
+/* Files below the home directory that the run sees without their secrets. */
 void run_find_redactions(const struct run *run, struct redactions *redactions);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
@@ -138,10 +139,10 @@ int run_saved_options_load(const struct session *s, char ***ret,
 /* Whether one of those is that, as it is written: "--strict". */
 bool run_saved_options_has(const struct session *s, const char *wanted);
 
-/* What `run` ends with. */
+/* The exit status of `guard run`. */
 int run_status_of(const struct sandbox_result *result);
 
-/* A real folder that the run may write to: kept as it is now. */
+/* Takes a snapshot of a real directory that the run may write to. */
 int run_store_granted(struct run *run, const char *reason, struct err *err);
 
 #endif

@@ -19,10 +19,10 @@
 
 #include "overlay/session.h"
 
-/* What one time came to. */
+/* The result of one version. */
 struct run_versions_result {
 	uint64_t seq; /* the last version's snapshot, 0: none yet */
-	struct timestamp since; /* what is older is in it */
+	struct timestamp since; /* older changes are in it */
 	char failed[sizeof(((struct err *)0)->text)]; /* why not, "" */
 };
 
@@ -30,7 +30,7 @@ struct run_versions {
 	const struct session *session; /* borrowed */
 	int64_t interval_ms; /* 0: none are kept */
 	int64_t next; /* monotonic ms */
-	pid_t worker_pid; /* 0: nobody keeps */
+	pid_t worker_pid; /* 0: no process keeps versions */
 	int result_fd;
 	struct run_versions_result last;
 };
