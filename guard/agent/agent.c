@@ -108,7 +108,7 @@ static int check_in_home(const struct agent *a, enum profile_word word,
 	return 0;
 }
 
-/* A cache of a tool that the user does not have makes no folder of its own. */
+/* The cache of a tool that the user does not have gets no directory. */
 static bool lacks_parent(const struct profile_item *item, const char *path)
 {
 	auto_free char *above = path_parent(path);
@@ -158,7 +158,7 @@ static bool is_known_place(const struct agent *a, const char *place)
 	return false;
 }
 
-/* Whether it would cover the layer over a folder of --cow. */
+/* Whether the place would cover the layer over a directory of --cow. */
 static bool covers_cow(const struct run_options *o, const char *place)
 {
 	const char *const *cow;
@@ -258,7 +258,8 @@ static void copy_text_list(char ***to, const char *const *from)
 		mem_list_add(to, *from);
 }
 
-/* What points to a home of guard's own is set only where it is used. */
+/* A variable that points to a home of guard's own is set only where the home is
+ * used. */
 static void add_profile_env(struct agent *a, const struct state *state)
 {
 	const struct profile_item *item = NULL, *home;
@@ -285,8 +286,8 @@ static void add_profile_env(struct agent *a, const struct state *state)
 	}
 }
 
-/* Of the project it shows the real one in place of the layer; of anything else
- * it would let something in. */
+/* Inside the project, ro shows the real file instead of the layer; outside, it
+ * would grant a path. */
 static int check_project_ro(const struct profile_item *item, const char *real,
 			    const struct stat *st, const char *project,
 			    struct err *err)
@@ -300,7 +301,7 @@ static int check_project_ro(const struct profile_item *item, const char *real,
 		    item->where, item->value);
 }
 
-/* A profile is for many machines: what is not there is left out. */
+/* A profile serves many machines: missing paths are skipped. */
 static int add_profile_paths(struct agent *a, enum profile_word word,
 			     size_t list, const struct state *state,
 			     const char *project, struct err *err)
@@ -340,7 +341,7 @@ static bool is_below_any(const char *path, char *const *list)
 	return false;
 }
 
-/* A project's ro must not uncover what is hidden in it. */
+/* A project's ro must not uncover a masked path in it. */
 static int check_uncovered(const struct agent *a, const struct state *state,
 			   struct err *err)
 {
@@ -366,7 +367,8 @@ static int check_uncovered(const struct agent *a, const struct state *state,
 	return got;
 }
 
-/* --share-login: the real folders, kept before and after as with --rw. */
+/* --share-login: the real directories, stored before and after the run as with
+ * --rw. */
 static void share_login_dirs(struct agent *a)
 {
 	size_t i;
@@ -433,7 +435,7 @@ int agent_load(const struct run_options *o, const struct state *state,
 		return fail(err, EINVAL,
 			    "--share-login: of which agent? --agent NAME says");
 	a->shared = o->share_login;
-	/* Of an empty home folder nothing is kept. */
+	/* An empty home directory keeps nothing. */
 	if (!o->strict && !o->has_user &&
 	    (add_places(a, PROFILE_HOME, o, state, project, err) < 0 ||
 	     add_places(a, PROFILE_CACHE, o, state, project, err) < 0))

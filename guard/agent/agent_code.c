@@ -22,20 +22,20 @@
 #include "base/sorted.h"
 #include "guard/agent/agent.h"
 
-/* Texts are compared up to here, of all together too; anything else by what
- * the file system says of it. */
+/* Texts are compared up to these lengths, one and all together; other files by
+ * their stat data. */
 #define TEXT_MAX (64u << 10)
 #define TEXTS_MAX (4u << 20)
 #define JSON_MAX (32u << 20)
 #define ENTRIES_MAX 20000
 #define DEPTH_MAX 32
-/* Of all names in a run's record, which must stay one that can be read. */
+/* All names in a run's record, whose length is limited. */
 #define NAMES_MAX (4u << 20)
 
 struct code_scan {
 	struct record *to;
 	const char *user_home; /* where the run has it */
-	int home; /* what it has there */
+	int home; /* the agent's home, open */
 	size_t entries, texts;
 };
 
@@ -135,8 +135,8 @@ static char *find_link_target(const struct code_scan *l, const char *path,
 	return mem_strdup(path_rest(clean, l->user_home));
 }
 
-/* The agent follows it, in the run: what is there is looked at in its place.
- * What lies in no home is no affair of this. */
+/* The agent follows the link in the run: its target is scanned instead. Targets
+ * outside of the homes are not scanned. */
 static void scan_code_link(struct code_scan *l, int dir, const char *name,
 			   const char *path, int depth)
 {
@@ -266,8 +266,8 @@ static void scan_json_members(struct code_scan *l, const char *path,
 /* ---- all of it ---- */
 
 /*
- * path: of dir, below the home. A folder on the way that is a link leads the
- * agent somewhere else, where all may be what it obeys.
+ * path: of dir, below the home. A symbolic link to a directory leads the agent
+ * elsewhere, where every file may be obeyed.
  */
 static void scan_code_glob(struct code_scan *l, int dir, const char *path,
 			   const char *glob)

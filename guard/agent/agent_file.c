@@ -23,7 +23,7 @@ char *agent_config_dir(const struct state *state)
 			   : NULL;
 }
 
-/* Its text; -ENOENT: there is none. */
+/* Reads the file; -ENOENT: no such file. */
 static int read_profile_text(int fd, struct buf *to, struct err *err)
 {
 	struct stat st;

@@ -68,7 +68,7 @@ static void redact_json_text(json_t *value)
 		(void)json_string_setn(value, (char *)cut.data, cut.len - 1);
 }
 
-/* "--token": what it is comes next. */
+/* "--token": the value is the next argument. */
 static bool is_option(const json_t *value)
 {
 	const char *text = json_string_value(value);
@@ -216,7 +216,8 @@ static void copy_seed_dir(struct seed_state *s, int from, const char *name,
 		copy_seed_entry(s, in, list.items[i].name, out, depth + 1);
 }
 
-/* Links are not followed: what they lead to is no setting of the agent's. */
+/* Symbolic links are not followed: their targets are no settings of the agent.
+ */
 static void copy_seed_entry(struct seed_state *s, int from, const char *name,
 			    int to, int depth)
 {
@@ -250,7 +251,7 @@ static int make_home_parents(int dir, const char *path, struct err *err)
 	return 0;
 }
 
-/* Into `to`, which stands for the home's folder. */
+/* Copies into `to`, the directory of the home. */
 static void seed_home(const struct agent *a, const struct profile_item *home,
 		      const char *user_home, int to, struct buf *skipped)
 {
@@ -287,7 +288,7 @@ static void seed_home(const struct agent *a, const struct profile_item *home,
 	}
 }
 
-/* What the profile wants there from the beginning. */
+/* Writes the initial files of the profile. */
 static void write_home_files(const struct agent *a,
 			     const struct profile_item *home, int to)
 {

@@ -5,11 +5,11 @@
 #include "base/path.h"
 #include "guard/agent/agent.h"
 
-/* Of the option's value, which is a word of its own. */
+/* Options whose value is the next argument. */
 #define NODE_VALUES " -p --package -w --workspace --registry --cache "
 #define PYTHON_VALUES " --from --with --spec --python -p --index-url -i "
 
-/* What fetches a program and starts it, and its options with a value. */
+/* Launchers that fetch and start a program, and their options with a value. */
 static const struct launcher {
 	const char *words[3];
 	const char *values;
@@ -28,7 +28,7 @@ static const struct launcher {
 	{{"pipx", "run"}, PYTHON_VALUES},
 };
 
-/* Those whose package has another name. */
+/* Agents whose package has another name. */
 static const struct {
 	const char *package, *agent;
 } packages[] = {
@@ -58,8 +58,8 @@ static bool option_has_value(const struct launcher *l, const char *option)
 	return strstr(l->values, word) != NULL;
 }
 
-/* The first word that is no option, NULL: there is none, or what is started
- * is in the option's text. */
+/* The first argument that is no option; NULL: none, or the program is in the
+ * text of an option. */
 static const char *find_operand(const struct launcher *l, char *const *argv)
 {
 	for (; *argv && (*argv)[0] == '-'; argv++) {
@@ -73,8 +73,8 @@ static const char *find_operand(const struct launcher *l, char *const *argv)
 	return *argv;
 }
 
-/* "name@1.2", "name==1.2", "name[extra]" without what comes behind it. One of a
- * scope that is not known is somebody else's, whatever it is called. */
+/* "name@1.2", "name==1.2", "name[extra]" without the suffix. A package of an
+ * unknown scope is no known agent, whatever its name. */
 static char *agent_of_package(const char *package)
 {
 	size_t at = *package == '@';

@@ -13,7 +13,7 @@
 
 /* ---- caches ---- */
 
-/* The folder of the run's caches, open. */
+/* Opens the directory of the run's caches. */
 static int open_caches_dir(const struct agent *a, const struct state *state,
 			   const char *project, struct err *err)
 {
@@ -99,7 +99,7 @@ static void record_agent(const struct agent *a, struct session *s)
 	size_t i;
 
 	record_set(&s->more, PERSISTENT_MOUNT_PLACE, NULL);
-	/* One that goes on with another command keeps what it had. */
+	/* A resumed run with another command keeps its record. */
 	if (a->name) {
 		record_set(&s->more, CHANGES_NOISE_GLOB, NULL);
 		record_set(&s->more, AGENT_NAME, a->name);

@@ -20,8 +20,8 @@ static int open_caches_subdir(int dirfd, const char *name)
 	return beneath_open(dirfd, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
 }
 
-/* What is locked belongs to a run. The lock's file stays: another guard may
- * wait for just this one. */
+/* A locked cache belongs to a run. The lock file stays: another guard process
+ * may be waiting for it. */
 static int clear_caches_dir(int dir, struct caches *to, struct err *err)
 {
 	auto_close int lock = lock_take(dir, "lock", true, false, err);

@@ -212,7 +212,7 @@ static int set_item_value(struct profile_item *item, const char *value,
 	return set_item_path(item, value, err);
 }
 
-/* A home and a cache are folders of the home folder. */
+/* A home and a cache are directories below the home directory. */
 static int check_item_place(const struct profile_item *item, struct err *err)
 {
 	bool ours = item->word == PROFILE_HOME || item->word == PROFILE_SEED ||

@@ -1,7 +1,7 @@
 /*
- * The profiles that guard brings along, in the words of a user's own file
- * (profile.h). "default" is for every run. Sources: the agents' own
- * documentation, and what they wrote when they were started in an empty home.
+ * The shipped profiles, in the words of a user's own file (profile.h).
+ * "default" is for every run. Sources: the documentation of the agents, and the
+ * files that they wrote when they were started in an empty home.
  */
 #include <string.h>
 
@@ -19,9 +19,9 @@ static const struct {
 		    "cache ~/.m2/repository\n"
 		    "cache ~/.bun/install/cache\n"
 		    "cache ~/.local/share/pnpm/store\n"},
-	/* CLAUDE_CONFIG_DIR takes ~/.claude.json into the folder, too: a
-	 * single file that is replaced by renames cannot be a mount. As root
-	 * it works without questions only where IS_SANDBOX is set. */
+	/* CLAUDE_CONFIG_DIR moves ~/.claude.json into the directory, too: a
+	 * single file that is replaced by renames cannot be a mount. As root it
+	 * works without questions only with IS_SANDBOX set. */
 	{"claude",
 	 "home ~/.claude\n"
 	 "env CLAUDE_CONFIG_DIR=~/.claude\n"

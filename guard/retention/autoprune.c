@@ -12,12 +12,12 @@
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
 
-/* Its lock, and by its time when it was done last. */
+/* Lock file of the automatic prune; its mtime is the time of the last prune. */
 #define STAMP "last-prune"
 #define DAY ((int64_t)24 * 3600)
 #define HOUR ((int64_t)3600)
 
-/* What the user stored himself. */
+/* Pins the snapshots that the user took by hand. */
 static int pin_manual_snapshots(struct store *store, struct pins *to,
 				struct err *err)
 {
@@ -37,7 +37,7 @@ static int pin_manual_snapshots(struct store *store, struct pins *to,
 	return 0;
 }
 
-/* Nobody is told: it waits. */
+/* Waits without a message. */
 static void ignore_lock_wait(void *arg, const char *who)
 {
 	(void)arg;

@@ -62,7 +62,7 @@ load_action_pins(int fd,
 	return got == -ENOENT ? 0 : got;
 }
 
-/* What `undo N` goes by. */
+/* The actions of `undo N`. */
 static int load_effective_pins(int fd, struct pins *to, struct names *named,
 			       struct err *err)
 {
@@ -126,7 +126,7 @@ static bool is_named_run(const struct names *named, const char *id)
 	return false;
 }
 
-/* Whether the run in that folder is over and done with. */
+/* Whether the run in that directory is finished. */
 static bool is_finished_run(const struct session_list *runs,
 			    const struct names *named, const char *id)
 {
@@ -140,7 +140,8 @@ static bool is_finished_run(const struct session_list *runs,
 	return false;
 }
 
-/* The base of every run's folder in there; of settled ones not (NULL: all). */
+/* Adds the base of every run in the directory, except of finished ones (runs
+ * NULL: of all). */
 static int add_base_pins(int dirfd, const struct session_list *runs,
 			 const struct names *named, struct pins *to,
 			 struct err *err)
@@ -246,7 +247,7 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 	    session_list(state->runs_fd, false, &runs, err) < 0)
 		return -err->num;
 	for (i = 0; i < runs.count; i++) {
-		/* One that an undo would have to be refilled from stays. */
+		/* An undo restores moved directories from this result. */
 		if (!is_finished_run(&runs, &named, runs.items[i].id) ||
 		    moved_dirs_any(&runs.items[i]))
 			pins_add(&pins, runs.items[i].roots[0].result);

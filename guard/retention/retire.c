@@ -80,7 +80,7 @@ static int warn_pending_run(struct session *s, int64_t now, struct err *err)
 	return 0;
 }
 
-/* Not while somebody is at work in its project. */
+/* Fails while another guard process uses the project. */
 static int expire_run(struct context *c, struct session *s, struct err *err)
 {
 	if (recover_project(c, s->project, err) < 0 ||

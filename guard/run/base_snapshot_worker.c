@@ -16,7 +16,7 @@
 #include "restore/workspace.h"
 #include "snapshot/walk/take.h"
 
-/* One of the run's folders. */
+/* One of the run's roots. */
 static int take_dir_snapshot(const struct run *run, const struct state *state,
 			     struct store *store, const char *path,
 			     struct timestamp start, uint64_t *ret_seq,
@@ -88,7 +88,7 @@ static int take_base_snapshots(const struct run *run, struct timestamp start,
 	return got;
 }
 
-/* What cannot be removed now is told by `guard status`. */
+/* `guard status` reports trash that cannot be removed now. */
 static void retire_expired_trash(void)
 {
 	struct state state;
@@ -115,7 +115,7 @@ static void run_base_worker(struct run *run, struct timestamp start,
 	else
 		(void)session_write_base(&session, session.roots[0].base, NULL,
 					 &err);
-	/* Nobody waits for what follows. */
+	/* No process waits for the work below. */
 	(void)close(base_lock);
 	retire_expired_trash();
 	_exit(0);
@@ -124,8 +124,8 @@ static void run_base_worker(struct run *run, struct timestamp start,
 int base_snapshot_worker_start(struct run *run, struct timestamp start,
 			       struct err *err)
 {
-	/* Locked before the fork: whoever asks for the base from now on waits
-	 * for the process that holds the lock. */
+	/* Locked before the fork: from here on, a process that asks for the
+	 * base waits for the holder of the lock. */
 	auto_close int base_lock = session_lock_base(&run->session, err);
 	pid_t pid;
 

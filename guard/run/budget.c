@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "overlay/session.h"
 
-/* Of what is free at the start. */
+/* Shares of the free space at the start. */
 #define BYTES_SHARE 4
 #define ENTRIES_SHARE 3
 /* More than any disk writes, and any kernel makes files, in a millisecond. */
@@ -26,7 +26,7 @@
 #define ENTRIES_PER_MS 400u
 #define TICK_MIN_MS 5
 #define TICK_MAX_MS 250
-/* Somebody may free space while the run takes it. */
+/* Another process may free space while the run takes it. */
 #define COUNT_EVERY_MS 60000
 /* Counting takes this part of the time at most. */
 #define COUNT_SHARE 20
@@ -136,7 +136,7 @@ static void start_count(struct budget *b, int64_t now)
 	}
 	b->result_fd = ends[0];
 	b->count_began = now;
-	/* What goes from here on is not in the count. */
+	/* Losses from here on are not in the count. */
 	(void)stat_free_space(b, &b->free_bytes, &b->free_entries);
 }
 
@@ -149,7 +149,7 @@ static void stop_count(struct budget *b)
 	b->counter = 0;
 }
 
-/* What may not be read can be as big as what the file system lost. */
+/* An unreadable directory can be as large as the loss of the file system. */
 static void add_unread(const struct budget *b, struct usage *u)
 {
 	uint64_t bytes, entries, lost;
@@ -195,7 +195,7 @@ static bool is_over_budget(const struct budget *b)
 	       (b->entries && b->used.entries > b->entries);
 }
 
-/* Until the fastest run could have taken what it has left. */
+/* Time in which the fastest run could fill the rest of its limit. */
 static int time_to_fill(uint64_t left_bytes, uint64_t left_entries)
 {
 	uint64_t ms = left_bytes / BYTES_PER_MS;

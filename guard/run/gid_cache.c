@@ -68,8 +68,8 @@ static bool is_other_gid(const char *text, const gid_t *gid_summary, int count)
 	return false;
 }
 
-/* 1: none of the other groups was seen in it, 0: some was, -ENOENT: nothing is
- * known of the folder. */
+/* 1: no file of the other groups was seen in it, 0: one was seen, -ENOENT: the
+ * directory is unknown. */
 static int find_recorded_gids(int workspaces_fd, const char *path, uint64_t dev,
 			      uint64_t ino, const gid_t *gid_summary, int count)
 {

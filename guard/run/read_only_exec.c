@@ -12,8 +12,8 @@
 
 struct read_only_exec {
 	struct timestamp ended; /* before */
-	/* What lay in the home's layer: where caches get a place while
-	 * something runs, so that the time of that folder says nothing. */
+	/* Content of the home's layer. Caches get a mount point there while a
+	 * command runs, so the mtime of that directory proves nothing. */
 	struct dirlist home;
 };
 

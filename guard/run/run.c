@@ -119,8 +119,8 @@ static int release_and_wait(struct run *run, struct timestamp start,
 					     : RUN_STATUS_NO_EXEC;
 		return got;
 	}
-	/* A layer that goes on keeps its base: a later one would take the
-	 * user's edits in between for what the run began with. */
+	/* A resumed run keeps its base: with a later one, the user's edits in
+	 * between would count as the state before the run. */
 	if (!run->options->resume &&
 	    base_snapshot_worker_start(run, start, err) < 0)
 		return -err->num;
@@ -249,7 +249,8 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 	int status = RUN_STATUS_GUARD;
 	struct err err;
 
-	/* Nobody may want to read messages; the run is to end in order. */
+	/* The reader of stderr may be gone: without SIGPIPE the run ends in
+	 * order. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	run.session.fd = run.session.lock_fd = -1;
 	if ((!options->home && !options->exec_project &&

@@ -10,7 +10,8 @@
 #include "guard/recover.h"
 #include "guard/run/run.h"
 
-/* Why the folder cannot have a layer beside the project's; 0: it can. */
+/* The reason why the directory cannot have a layer beside the project's; 0: it
+ * can. */
 static int check_cow_path(const struct run *run, const char *git,
 			  const char *path, struct err *err)
 {
@@ -51,7 +52,7 @@ static int check_cow_path(const struct run *run, const char *git,
 	return 0;
 }
 
-/* What is hidden would be hidden in its layer, too. */
+/* A masked path would be masked in its layer, too. */
 static int check_hidden(const struct run *run, const char *path,
 			struct err *err)
 {

@@ -185,8 +185,8 @@ static int wait_for_base(struct run *run, struct err *err)
 	return got < 0 ? got : 0;
 }
 
-/* Whether there is a file (or anything but folders) below name in dirfd: the
- * mount points that guard makes in a private folder are folders. */
+/* Whether there is an entry other than a directory below name in dirfd: the
+ * mount points that guard makes in a private directory are directories. */
 static bool holds_files(int dirfd, const char *name, unsigned int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -211,7 +211,8 @@ static bool left_private_files(const struct run *run)
 	       holds_files(run->session.fd, "var-tmp", 0);
 }
 
-/* What has come into another of the user's groups since the snapshot before. */
+/* Reports files that have changed to another of the user's groups since the
+ * snapshot before. */
 static void report_stale_gids(const struct run *run)
 {
 	const char *path = gid_cache_find_stale(
@@ -231,8 +232,8 @@ static void drop_unchanged_run(struct run *run, bool caches)
 	report_note("run %s changed nothing%s", run->session.id,
 		    caches ? " but caches and histories in your home folder"
 			   : "");
-	/* The process of the snapshot may still be about to write in it: the
-	 * folder itself goes later. */
+	/* The snapshot worker may still be about to write in it: the directory
+	 * itself is removed later. */
 	if (session_trash(&run->session, run->context.state.runs_fd,
 			  run->context.state.trash_fd,
 			  caches || left_private_files(run)
@@ -242,7 +243,7 @@ static void drop_unchanged_run(struct run *run, bool caches)
 		report_error(&err);
 }
 
-/* A quota can be full long before the disk, which is what is watched. */
+/* A quota can be full long before the disk, and only the disk is watched. */
 static int set_ended(struct run *run, struct err *err)
 {
 	int got = session_set_state(&run->session, RUN_ENDED, err);
@@ -253,7 +254,7 @@ static int set_ended(struct run *run, struct err *err)
 	return session_set_state(&run->session, RUN_ENDED, err);
 }
 
-/* What a command in an ended run did is known only further on. */
+/* The changes of a command in an ended run are known only later. */
 static int record_run_end(struct run *run, int status, struct err *err)
 {
 	char code[16];
@@ -291,7 +292,8 @@ static int store_run(struct run *run, const struct changes *changes,
 	return got == 0 ? session_save(&run->session, err) : got;
 }
 
-/* What was applied while it went on, and edited since, is none of it. */
+/* Paths that were applied during the run, and edited since, are no changes of
+ * the run. */
 static void summarize(struct run *run, struct changes *changes)
 {
 	AUTO(changes) struct changes own = CHANGES_NONE;
@@ -332,8 +334,9 @@ int run_end(struct run *run, int status, struct err *err)
 		return -err->num;
 	if (got < 0)
 		return got;
-	/* An empty layer goes: nobody will mount it again, nor miss what a
-	 * power cut takes of it. Any other is on disk from here on. */
+	/* An empty layer is removed: it is never mounted again, and a power cut
+	 * can lose nothing of value in it. Any other layer is on disk from here
+	 * on. */
 	if (!any && !git.count) {
 		report_stale_gids(run);
 		drop_unchanged_run(run, changes_home(&changes)->list.count > 0);

@@ -6,8 +6,8 @@
 #include "guard/report.h"
 #include "guard/run/run.h"
 
-/* Programs that a run refuses what they are for, with words of their own that
- * say nothing of guard. */
+/* Programs whose main call is refused in a run, and whose own message does not
+ * name guard. */
 static const struct {
 	const char *names; /* each between bars */
 	bool nested, perf; /* --nested, --allow perf help */

@@ -16,7 +16,7 @@
 
 static int add_mounts_below(struct run *run, const char *path, struct err *err);
 
-/* It gets a layer of its own, or is left as it is, read-only. */
+/* The mount gets a layer of its own, or stays as it is, read-only. */
 static int add_mount(struct run *run, const char *path, struct err *err)
 {
 	struct session *s = &run->session;

@@ -19,15 +19,16 @@
 #define NOTICES_SHOWN "told"
 #define VERSION 1
 #define NAMED_MAX 8
-/* Of a hidden folder: keys lie in front, and there may be a browser's cache. */
+/* Entries of a masked directory that are inspected: keys are near its top, and
+ * a browser's cache may be below. */
 #define INSPECTED_MAX 64
 
-/* Names of one kind: what is to be told of them is what was not told yet. */
+/* Names of one kind; only names that were not shown before are shown. */
 struct notice_kind {
 	const char *key; /* in the record */
 	const char *intro; /* in front of the names */
-	const char *remedy; /* what lets one in */
-	struct buf names; /* those to be told */
+	const char *remedy; /* option that grants one */
+	struct buf names; /* names to show */
 	size_t count;
 };
 
@@ -108,8 +109,8 @@ static bool has_hard_link_names(int dirfd, const char *name)
 	       S_ISREG(s.st_mode) && s.st_nlink > 1;
 }
 
-/* Hidden is a name. Files that have more of them can be read by the others,
- * and where those are nobody knows without looking at all that there is. */
+/* A mask covers one name. A file with hard links elsewhere can be read by its
+ * other names, and only a search of the whole file system finds those. */
 static void add_linked_names(struct notice_log *t, struct notice_kind *k,
 			     const char *path, const char *shown)
 {
@@ -132,7 +133,7 @@ static void add_linked_names(struct notice_log *t, struct notice_kind *k,
 		(void)closedir(dir);
 }
 
-/* Those that are there, below the home folder. */
+/* Existing paths below the home directory. */
 static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 			     struct notice_kind *linked, const struct run *run,
 			     const struct redactions *redactions,
@@ -185,7 +186,8 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	auto_close int fd = -1;
 	char *const *socket;
 
-	/* Told another time, to somebody who listens. */
+	/* The notice stays unrecorded, so that a later run without --quiet
+	 * shows it. */
 	if (run->options->quiet)
 		return;
 	fd = workspace_open(run->context.state.workspaces_fd, run->project,

@@ -74,7 +74,7 @@ int run_open_project(struct run *run, struct err *err)
 	if (faccessat(run->project_fd, ".", X_OK, AT_EACCESS) < 0)
 		return fail_errno(err, "the project %s cannot be entered",
 				  text_quote(run->project));
-	/* What an earlier apply or restore left half done is ended first. */
+	/* An interrupted apply or restore is ended first. */
 	return recover_project(&run->context, run->project, err) < 0 ? -err->num
 								     : 0;
 }
@@ -88,7 +88,7 @@ int run_load_agent(struct run *run, struct err *err)
 	return 0;
 }
 
-/* What was stored is no longer what is there once the command runs. */
+/* The stored results are outdated once the command runs. */
 static void save_and_clear_results(struct run *run)
 {
 	struct session *s = &run->session;
@@ -112,7 +112,7 @@ void run_restore_results(struct run *run)
 		s->roots[i].result = run->results_before[i];
 }
 
-/* --continue: the named run, else the newest one that waits. */
+/* --continue: the named run, else the newest pending one. */
 static int resume_session(struct run *run, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run newest = RESOLVED_RUN_NONE;

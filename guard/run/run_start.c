@@ -22,7 +22,8 @@ char **run_hidden_paths(const struct run *run)
 	const char *const *more;
 	size_t count = 0, extra = 0, i;
 
-	/* What is there is no credential of the user's, or was let in. */
+	/* The agent's own paths are not masked: they hold no credential of the
+	 * user, or are granted. */
 	for (i = 0; paths[i]; i++)
 		if (agent_owns_path(run->agent, run->context.state.home,
 				    paths[i]))
@@ -172,9 +173,10 @@ static bool holds_cow(const struct run *run, const char *path)
 }
 
 /*
- * A grant wins over a mask and lies on top of the layers: nobody may let a run
- * at the state itself, nor at a folder that holds the project, whose layer it
- * would cover. What lies above the state may be granted, the mask stays on it.
+ * A grant wins over a mask and is mounted on top of the layers. No grant may
+ * expose the state itself, or a directory that holds the project, whose layer
+ * it would cover. A directory above the state may be granted: the mask of the
+ * state stays.
  */
 static int check_grants(const struct run *run, const char *const *paths,
 			struct err *err)
@@ -231,7 +233,7 @@ int run_check_grants(const struct run *run, struct err *err)
 	return got;
 }
 
-/* What the user himself wants hidden shows nothing at all. */
+/* Paths that the user hides are masked completely. */
 void run_find_redactions(const struct run *run, struct redactions *redactions)
 {
 	const char *const *hide;
@@ -266,8 +268,9 @@ static void report_redactions(const struct redactions *redactions)
 			    buf_text(&names));
 }
 
-/* By which way the user came to where the run begins, links in it: by that name
- * tools know the folder, cmake(1) for one. To free; NULL: by none. */
+/* The path, with symbolic links, by which the user entered the start directory:
+ * some tools know the directory by that name, such as cmake(1). To free; NULL:
+ * there is no such path. */
 static char *make_pwd(const struct run *run)
 {
 	const char *start_dir =
@@ -286,21 +289,21 @@ static char *make_pwd(const struct run *run)
 static char **make_environ(const struct run *run, const struct layers *layers,
 			   struct buf *dropped)
 {
-	const char *const *saved_options = run->options->env;
+	const char *const *variables = run->options->env;
 	size_t own = 0, count = 0, i;
 	auto_free char *pwd = make_pwd(run);
 	auto_free const char **extra = NULL;
 
-	while (saved_options[count])
+	while (variables[count])
 		count++;
 	extra = mem_zalloc((count + 3) * sizeof(*extra));
-	/* git does not look for its .git in another file system's folder. */
+	/* git does not search for its .git across file systems. */
 	if (layers_are_split(layers))
 		extra[own++] = "GIT_DISCOVERY_ACROSS_FILESYSTEM=1";
 	if (pwd)
 		extra[own++] = pwd;
 	for (i = 0; i < count; i++)
-		extra[own + i] = saved_options[i];
+		extra[own + i] = variables[i];
 	return sandbox_environ(extra, run->context.state.home, run->session.id,
 			       dropped);
 }
@@ -347,7 +350,8 @@ static int copy_frozen_dirs(const struct run *run, struct buf *notes,
 	return lower_copy_make(&run->session, run->project_fd, notes, err);
 }
 
-/* What the options say of it; what is open and made for it is not in yet. */
+/* The policy of the options. Open descriptors and directories of the run are
+ * added later. */
 static struct sandbox_policy policy_of(const struct run *run)
 {
 	const struct run_options *o = run->options;
@@ -421,7 +425,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 			 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (tmp < 0 || var_tmp < 0)
 		return fail_errno(err, "open the run's /tmp");
-	/* Without it the run works as well, but nobody can enter. */
+	/* Without the socket the run works as well, but `guard exec` cannot
+	 * enter it. */
 	exec_socket = exec_socket_create(run->session.fd, &ignored);
 	covers = (struct covers){*layers, run->agent->persistent_mount};
 	hide = run_hidden_paths(run);

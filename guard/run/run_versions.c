@@ -23,11 +23,11 @@
 #include "snapshot/walk/take.h"
 #include "snapshot/tree/catalog.h"
 
-/* Its processor time is this part of the time at most. */
+/* Greatest share of one processor. */
 #define SHARE 20
-/* What people edit is smaller; the rest is kept when the run ends. */
+/* Edited files are smaller; the others are stored when the run ends. */
 #define FILE_MAX (16u << 20)
-/* Read in one go; what is beyond it waits for the next time. */
+/* Bytes that one version reads; the others wait for the next one. */
 #define READ_MAX (256u << 20)
 /* Below this part of the disk nothing is kept. */
 #define FREE_SHARE 16
@@ -49,7 +49,7 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 		.next = versions_now_ms() + interval_ms,
 		.result_fd = -1,
 	};
-	/* It goes on where it ended. */
+	/* A resumed run continues after its last version. */
 	if (s->roots[0].result) {
 		d->last.seq = s->roots[0].result;
 		d->last.since = s->ended;
@@ -60,7 +60,7 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 
 struct version_count {
 	struct snapshot *s;
-	bool any; /* more than times of folders */
+	bool any; /* more than mtimes of directories */
 };
 
 static void count_version_entry(struct snapshot *s, const struct entry *e,
@@ -181,7 +181,7 @@ static int store_version(struct session *s, struct run_versions_result *at,
 	if (live_tree_make(&live_tree, &root, err) < 0 ||
 	    add_version_snapshot(store, s, &last, start, &root, at, err) < 0)
 		return -err->num;
-	/* What waits is looked at again. */
+	/* Deferred files are inspected again next time. */
 	if (!live_tree.deferred)
 		at->since = start;
 	state_close(&state);
@@ -241,7 +241,7 @@ static int64_t reap_version_worker(struct run_versions *d)
 	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
 }
 
-/* Its result, if it has come. */
+/* Reads the result of the process, if there is one. */
 static void read_version_result(struct run_versions *d, int64_t now)
 {
 	struct run_versions_result result;
