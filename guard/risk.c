@@ -419,7 +419,7 @@ static bool is_sample(const char *path)
 
 /* ---- what tools fill ---- */
 
-/* Its bytes are others than before, or cannot be compared. */
+/* The content changed, or cannot be compared. */
 static bool has_other_bytes(const struct risk_file *f)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
@@ -431,9 +431,9 @@ static bool has_other_bytes(const struct risk_file *f)
 }
 
 /*
- * Names mean little there, and there are thousands of new ones. But nobody
- * reads what is in such a folder, git does not show it, and tools run it: what
- * was there before and is another now is told, and so is what no tool makes.
+ * Names mean little in a generated directory, where thousands are new. But such
+ * a directory is rarely read, git does not show it, and tools execute it:
+ * changes of earlier files are reported, and files that no tool makes.
  */
 static void judge_generated(const struct risk_file *f, struct risks *r)
 {

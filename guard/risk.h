@@ -1,9 +1,8 @@
 /*
- * What of a change will be executed later, or is dangerous otherwise.
- *
- * Judged by name, kind and mode, and for a few kinds of files by what stands
- * in them; nothing of a run is ever executed for it, and no command of the run
- * is looked at. A hint where to look first, no proof of harmlessness: any
+ * Risks of a change: files that are executed later, or are dangerous otherwise.
+ * They are judged by name, type and mode, and for a few kinds of files by their
+ * content; nothing of a run is ever executed for it, and no command of the run
+ * is inspected. A hint where to look first, no proof of harmlessness: any
  * source file is executed some day.
  */
 #ifndef GUARD_RISK_H
@@ -57,15 +56,15 @@ const char *risk_level_name(enum risk_level level);
 /* When a file of that name runs: the rest of a sentence, or NULL. */
 const char *risk_by_name(const char *path, enum risk_level *ret_level);
 
-/* A folder that tools fill: node_modules, __pycache__. */
+/* A directory that tools fill: node_modules, __pycache__. */
 bool risk_is_generated(const char *name);
 /* The path lies in one: names mean nothing there, and there are thousands. */
 bool risk_in_generated(const char *path);
-/* Packages that were installed: node_modules, .venv; not what lies there as a
- * tool's own notes or cache. */
+/* Installed packages: node_modules, .venv; not the notes and caches of a tool
+ * in them. */
 bool risk_is_installed(const char *path);
-/* What runs from there without anybody asking for it: start-up files of
- * Python. */
+/* Files in it that run without a command of the user: start-up files of Python.
+ */
 bool risk_always_runs(const char *path);
 
 #endif

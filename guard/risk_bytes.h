@@ -1,6 +1,6 @@
 /*
- * Parts of risk.c: what is told from the bytes of names, texts, packages and
- * Python's compiled files.
+ * Parts of risk.c: risks in the bytes of names, texts, packages and Python's
+ * compiled files.
  */
 #ifndef GUARD_RISK_BYTES_H
 #define GUARD_RISK_BYTES_H
@@ -24,16 +24,16 @@ void risk_judge_package(const char *old, const char *now, struct risks *r);
  */
 size_t risk_has_lookalikes(const void *data, size_t len);
 
-/* A text that a NUL makes binary for whoever compares it, and that what runs
- * it reads all the same: it was none before, or is called a script. */
+/* A text that a NUL makes binary for every comparison, while its interpreter
+ * still reads it: it was no binary before, or has the name of a script. */
 bool risk_hides_text(const char *path, const struct buf *old,
 		     const struct buf *now);
 
 /*
- * A .pyc, which Python runs in place of a source. That it is of that source is
- * seen by nothing but Python's own compiler; told is what no Python leaves
- * behind: one that it never compares with a source, one that stands for
- * itself, and other code for a source that is the same.
+ * A .pyc, which Python runs in place of a source. Only Python's own compiler
+ * can prove that it was made from that source; reported are files that Python
+ * never writes: one that Python never compares with a source, one without a
+ * source, and other code for an unchanged source.
  */
 void risk_judge_bytecode(const struct risk_file *f, struct risks *r);
 

@@ -1,8 +1,7 @@
 /*
- * Names of files that something executes, or that say what is executed.
- *
- * A pattern with a slash matches at any depth, too: a folder of a project is
- * opened and built by itself. "X/" is all below a folder X.
+ * Names of files that a tool executes, or that name commands to execute. A
+ * pattern with a slash matches at any depth, too: a directory of a project can
+ * be opened and built by itself. "X/" is everything below a directory X.
  */
 #include <fnmatch.h>
 #include <limits.h>
@@ -293,7 +292,7 @@ static const struct risk_rule table[] = {
 	{RISK_HIGH, "when it is loaded (pickled objects)",
 	 "*.pkl|*.pickle|*.joblib|*.dill|*.pt|*.ckpt|*.h5|*.keras|"
 	 "*.marshal"},
-	/* what steers more than it runs */
+	/* configuration, rather than commands */
 	{RISK_NOTE, "says what is fetched at the next install",
 	 "package-lock.json|npm-shrinkwrap.json|yarn.lock|pnpm-lock.yaml|"
 	 "bun.lock|bun.lockb|deno.lock|requirements*.txt|constraints*.txt|"
@@ -328,11 +327,11 @@ static const struct risk_rule table[] = {
 
 #define ROWS (sizeof(table) / sizeof(*table))
 
-/* One of them, by what it begins with: most names begin otherwise. */
+/* The patterns by their first byte: most names begin with another one. */
 struct rule_pattern {
 	const char *text; /* len bytes of the table */
 	unsigned char len, row;
-	bool path; /* has a slash, so counts from every folder on */
+	bool path; /* has a slash, so it matches below every directory */
 	struct rule_pattern *next; /* in the order of the table */
 };
 

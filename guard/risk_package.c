@@ -1,4 +1,4 @@
-/* What a package.json makes npm execute. */
+/* Commands of a package.json that npm executes. */
 #include <string.h>
 
 #include <jansson.h>
@@ -11,7 +11,7 @@ static json_t *member(json_t *object, const char *key)
 	return json_is_object(object) ? json_object_get(object, key) : NULL;
 }
 
-/* From a version's range to an address, a repository or a folder. */
+/* A change from a version range to an address, a repository or a directory. */
 static void judge_sources(json_t *before, json_t *after, struct risks *r)
 {
 	static const char *const keys[] = {

@@ -1,4 +1,4 @@
-/* Folders that tools fill. */
+/* Directories that tools fill. */
 #include <fnmatch.h>
 #include <string.h>
 

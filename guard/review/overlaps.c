@@ -26,8 +26,8 @@ static bool changes_conflict(const struct change *a, const struct change *b)
 	       !S_ISDIR(b->now.mode);
 }
 
-/* What lies in a folder that the other run deleted, and is not listed there
- * since it was not there. */
+/* Entries of a directory that the other run deleted, and that its list lacks
+ * because they did not exist there. */
 static bool is_below_deleted(const struct change *c, const char *gone)
 {
 	return gone && !is_deletion(c) && !(c->flags & CHANGE_GIT) &&

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "snapshot/store/content.h"
 
-/* A new folder with more in it than this is one item. */
+/* A new directory with more entries is one item. */
 #define GROUP_LEAST 30
 /* Files above it are taken whole. */
 #define TEXT_MAX (1u << 20)
@@ -80,8 +80,8 @@ static size_t count_below_path(const struct review *r, size_t first,
 	return i - first;
 }
 
-/* The topmost folder below dir on the way to path that a tool fills, to free;
- * NULL: there is none. */
+/* The topmost generated directory below dir on the way to path, to free; NULL:
+ * none. */
 static char *generated_above(const char *path, const char *dir)
 {
 	const char *at = path_rest(path, dir);
@@ -173,8 +173,8 @@ static bool has_claimed_entry(const struct review *r, size_t first,
 }
 
 /*
- * One thing with all that is below it: what goes as a whole, what becomes
- * another kind of thing, and new folders that nobody reads file by file.
+ * An entry with everything below it: complete deletions, changes of type, and
+ * new directories that are too large to read file by file.
  */
 static bool belongs_together(const struct review_entry *e, size_t count)
 {
@@ -190,7 +190,8 @@ static bool belongs_together(const struct review_entry *e, size_t count)
 	       strcmp(path_name(e->path), ".git") == 0;
 }
 
-/* What was not moved of a folder that goes, or of a large new one. */
+/* The entries of a deleted directory, or of a large new one, that were not
+ * moved. */
 static bool add_unmoved_rest(struct review *r, const char *path, size_t first,
 			     size_t count)
 {
@@ -241,8 +242,9 @@ void review_add_items(struct review *r, size_t first, size_t end,
 			first += count;
 			continue;
 		}
-		/* A folder that stays: its rights, and each thing in it. One
-		 * that goes, and is torn, goes with the last thing in it. */
+		/* A directory that stays: its mode, and each of its entries. A
+		 * deleted directory whose entries are accepted one by one is
+		 * deleted with its last entry. */
 		if (e->old.mode && (e->now.mode || !is_reviewed_dir(&e->old)))
 			add_item_range(r, path, first, 1);
 		first++;
@@ -295,7 +297,7 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 	if (got < 0)
 		return got;
 	item->opened = true;
-	/* What is deleted is so as a whole. */
+	/* A deletion is always complete. */
 	if (got || !e->now.mode || !item->hunks.count)
 		return 0;
 	item->rights = e->old.mode && !entry_same_meta(&e->old, &e->now);
@@ -319,8 +321,8 @@ static bool is_group_of_parts(const struct review *r,
 {
 	const struct review_entry *e = review_entry(r, item);
 
-	/* A file in the place of a folder is there only without what was in
-	 * it, and the other way round. */
+	/* A file that replaces a directory needs the deletion of the
+	 * directory's entries, and the other way round. */
 	return item->count > 1 && (strcmp(e->path, item->path) != 0 ||
 				   !e->old.mode || !e->now.mode);
 }

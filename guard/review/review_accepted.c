@@ -1,4 +1,4 @@
-/* The tree of what was said yes to. */
+/* The tree of the accepted changes. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 struct accepted_tree {
 	struct review *r;
 	struct tree_editor *editor;
-	char *ready; /* the last folder that things were put into */
+	char *ready; /* the last directory with added entries */
 	bool git;
 };
 
@@ -21,7 +21,8 @@ static void accepted_tree_free(struct accepted_tree *p)
 	free(p->ready);
 }
 
-/* One folder above what is put: made as the run made it, if base has none. */
+/* A directory above an added entry: made as the run made it, if base has none.
+ */
 static int put_new_parent(struct accepted_tree *p, const char *dir,
 			  struct err *err)
 {
@@ -36,8 +37,8 @@ static int put_new_parent(struct accepted_tree *p, const char *dir,
 	return tree_editor_put_dir(p->editor, dir, &want, err);
 }
 
-/* New folders come along with what is in them, also where only that was
- * named. */
+/* New directories are added with their entries, also when only the directory
+ * was accepted. */
 static int put_new_parents(struct accepted_tree *p, const char *path,
 			   struct err *err)
 {
@@ -77,7 +78,8 @@ static int put_accepted(struct accepted_tree *p, struct review_entry *e,
 		       : tree_editor_put(p->editor, e->path, what, err);
 }
 
-/* What becomes of a text of which a part is taken, or an edited one. */
+/* The result of a text that was edited, or of which some hunks were accepted.
+ */
 static int put_accepted_text(struct accepted_tree *p, struct review_item *item,
 			     struct err *err)
 {
@@ -112,7 +114,7 @@ static bool is_any_part_accepted(const struct review_item *item)
 	return false;
 }
 
-/* A folder that goes, and of which something may stay. */
+/* A deleted directory of which some entries may stay. */
 static bool may_keep_entries(const struct review *r, size_t at)
 {
 	const struct review_entry *e = &r->entries[at];
@@ -144,7 +146,7 @@ static int accept_item(struct accepted_tree *p, struct review_item *item,
 	return 0;
 }
 
-/* A folder of which all that was in it goes, file by file, goes as well. */
+/* A directory whose entries are all deleted one by one is deleted as well. */
 static int accept_emptied_dirs(struct accepted_tree *p, struct err *err)
 {
 	struct review *r = p->r;

@@ -1,4 +1,4 @@
-/* From two trees to the list of what there is to decide on. */
+/* Makes the list of decisions from two trees. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,7 +16,8 @@ struct review_maker {
 	struct review *r;
 	const struct review_options *options;
 	struct pathset wanted_paths; /* of its paths */
-	/* What the user did meanwhile: paths, and how they are now. */
+	/* Changes of the user during the run: paths, and their current state.
+	 */
 	VEC(struct review_entry) here;
 };
 
@@ -59,7 +60,7 @@ static int add_project_change(void *arg, const char *path,
 	return 0;
 }
 
-/* What git obeys is asked about item by item in any case. */
+/* Files that git obeys are asked about item by item in any case. */
 static void mark_refused(const struct plan *plan, struct review_entry *e)
 {
 	size_t i;
@@ -126,7 +127,7 @@ static size_t git_len(const char *path)
 	return 0;
 }
 
-/* Of what git keeps there only that which says what is executed. */
+/* Only those files of git that name commands to execute. */
 static bool is_git_item(const struct review_entry *e)
 {
 	enum risk_level level;

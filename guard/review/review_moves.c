@@ -36,8 +36,8 @@ static bool may_be_moved(const struct review_entry *e)
 
 static void collect_review_moves(const struct review *r, struct moves *m)
 {
-	/* What lies in a folder that was a file, or the other way round, is
-	 * there with it or not at all. */
+	/* Entries of a directory that was a file, or the other way round, are
+	 * accepted with it or not at all. */
 	const char *other = NULL;
 	size_t i;
 
@@ -89,7 +89,7 @@ void review_moves_find(struct review *r)
 
 /* --- items --- */
 
-/* What goes into one. */
+/* The entries of one item of a move. */
 struct pairs {
 	const char *path; /* of the head */
 	size_t *items;
@@ -105,7 +105,7 @@ static void add_pair(struct review *r, struct pairs *p, size_t added)
 	r->entries[added].claimed = r->entries[deleted].claimed = true;
 }
 
-/* Folders that are heads, one in the other. */
+/* Moved directories, each inside the one before. */
 struct above {
 	size_t *items;
 	size_t count, capacity;
@@ -165,7 +165,7 @@ static void add_item_of(struct review *r, const size_t *from, size_t count,
 	review_add_item(r, r->entries[from[0]].path, list, count, move);
 }
 
-/* A folder that holds something comes or goes with that. */
+/* A directory with entries is added or deleted with them. */
 static bool holds_entries(const struct review *r, size_t at)
 {
 	const struct review_entry *e = &r->entries[at];
