@@ -29,7 +29,7 @@ static size_t count_code_changes(const struct session *s)
 	return n;
 }
 
-/* All "M PATH" of a run, which may be many; to free, not what is in it. */
+/* All "M PATH" of a run, possibly many; free the list, not its texts. */
 static const char **list_code_changes(const struct session *s,
 				      size_t *ret_count)
 {
@@ -53,7 +53,7 @@ static size_t first_parts_of(const char *path)
 	return at;
 }
 
-/* They are sorted: those of a folder stand together. */
+/* The list is sorted: entries of one directory are adjacent. */
 static void print_changed_dirs(const char *const *changes, size_t count)
 {
 	size_t i, next;

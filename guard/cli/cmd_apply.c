@@ -19,13 +19,13 @@
 
 struct apply_options {
 	bool dry, yes, json, patch;
-	bool resume, abort; /* of one that was interrupted */
+	bool resume, abort; /* for an interrupted apply */
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
 	char **yes_to; /* as they were given */
 	struct committing_options commit;
 };
 
-/* All that an apply holds on to. */
+/* The state of an apply. */
 struct apply {
 	struct apply_plan in;
 	const struct apply_options *o;
@@ -80,7 +80,7 @@ static void print_apply_json(const struct apply *a, bool applied,
 	jsonstream_print(object);
 }
 
-/* The way out of a conflict goes by what has been tried already. */
+/* The remedy for a conflict depends on the options that were tried already. */
 static char *conflict_remedy(const struct apply *a)
 {
 	const char *id = a->in.p->session.id;
@@ -104,7 +104,8 @@ static char *conflict_remedy(const struct apply *a)
 	}
 }
 
-/* Whoever names a .git is told what of it will be executed some day. */
+/* A user who names a .git is warned of the files in it that are executed later.
+ */
 static void warn_of_git(const struct apply *a)
 {
 	const struct changes_root *root = changes_project(&a->in.changes);
@@ -152,8 +153,7 @@ static int execute_apply(struct apply *a, struct err *err)
 	return apply_report_markers(&a->in, true);
 }
 
-/* What the real one would end with, as far as that can be told without writing
- * anything. */
+/* The result of the real apply, as far as it is known without writing. */
 static int end_dry_apply(struct apply *a, struct err *err)
 {
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
@@ -254,7 +254,7 @@ static void free_askable(struct apply *a)
 	free(a->askable);
 }
 
-/* What would be refused all the same is not asked about. */
+/* Paths that are refused in any case are not asked about. */
 static bool may_ask(const struct apply *a)
 {
 	const struct plan *plan = &a->in.change.roots[0].plan;
@@ -269,7 +269,7 @@ static bool may_ask(const struct apply *a)
 	return plan->refusals.count > 0;
 }
 
-/* What is listed is all that would be done with a yes to each of them. */
+/* The listed plan is that of a yes to every question. */
 static int make_apply_plan(struct apply *a, struct err *err)
 {
 	struct plan *plan = &a->in.change.roots[0].plan;
@@ -421,7 +421,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	return got;
 }
 
-/* What is said of it comes from where it is done. */
+/* The transaction itself reports the result. */
 static int end_interrupted_apply(struct context *c, bool abort, struct err *err)
 {
 	int got;

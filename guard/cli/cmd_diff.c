@@ -31,7 +31,7 @@ static void print_diff_header(const struct session *s, const struct changes *c)
 	(void)printf("%s\n", buf_text(&b));
 }
 
-/* What is shown: the groups, each with the bytes behind it. */
+/* The displayed groups, each with the source of its content. */
 struct shown_groups {
 	struct changes_root *groups; /* borrowed */
 	size_t count;
@@ -61,7 +61,7 @@ static void shown_groups_free(struct shown_groups *v)
 	free(v->from);
 }
 
-/* [{"path", "counts", "entries"}] of the folders beside the project. */
+/* [{"path", "counts", "entries"}] of the additional roots. */
 static void write_extras_json(const struct session *s, const struct changes *c,
 			      struct jsonstream *to)
 {

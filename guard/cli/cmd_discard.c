@@ -62,7 +62,8 @@ static int check_named(const struct changes_root *g, char *const *paths,
 	return 0;
 }
 
-/* "upper", "upper-2", "home-upper": the folder of a group's layer. To free. */
+/* "upper", "upper-2", "home-upper": the directory of a group's layer. To free.
+ */
 static char *group_layer_name(const struct changes_root *groups, size_t index)
 {
 	if (groups[index].home)
@@ -78,7 +79,7 @@ static void list_discard_parts(const struct resolved_run *p,
 
 	for (i = 0; i < count; i++) {
 		auto_free char *layer = group_layer_name(groups, i);
-		/* One that lies in another one goes with it. */
+		/* A path inside another one is discarded with it. */
 		char **named = resolve_run_paths(p, i);
 		AUTO(pathset)
 		struct pathset paths = pathset_make((const char *const *)named);
@@ -101,7 +102,7 @@ static int revert_parts(struct context *c, const struct changes_root *groups,
 		const struct action_part *part = &a->parts[i];
 		auto_free char *layer = group_layer_name(groups, group);
 
-		/* They are in the order of the groups. */
+		/* The parts are in the order of the groups. */
 		while (strcmp(layer, part->layer) != 0) {
 			free(layer);
 			layer = group_layer_name(groups, ++group);
@@ -115,7 +116,7 @@ static int revert_parts(struct context *c, const struct changes_root *groups,
 	return 0;
 }
 
-/* All of them or none: what was taken out is put back by an error, too. */
+/* All paths or none: after an error the discarded ones are restored. */
 static int execute_discard(struct context *c, struct session *s,
 			   const struct changes_root *groups,
 			   const struct action *a, struct err *err)
@@ -152,7 +153,7 @@ static void log_discarded_parts(struct context *c, const struct session *s,
 	}
 }
 
-/* Nobody has anything to decide any more when no change is left. */
+/* A run without any change left is not pending. */
 static int end_empty_run(struct context *c, struct session *s, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;

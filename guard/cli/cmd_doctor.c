@@ -83,7 +83,7 @@ static void print_inspection_error(struct doctor *d, const char *name,
 						 .text = err->text});
 }
 
-/* A disk that is lost takes what lies on it along. */
+/* The loss of a disk is also the loss of a store on it. */
 static void inspect_disk(struct doctor *d, const struct state *st)
 {
 	struct stat state, home;
@@ -113,7 +113,8 @@ static int try_layer(void *dir, struct err *err)
 	return layers_probe(dir, err);
 }
 
-/* By doing it, where a run would. Not where the fence alone is missing. */
+/* Mounts a layer where a run would. Skipped where only the sandbox is missing.
+ */
 static void inspect_layers(struct doctor *d, const struct state *st)
 {
 	auto_free char *dir = mem_printf("%s/trial.XXXXXX", st->path);

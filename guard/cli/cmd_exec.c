@@ -130,8 +130,9 @@ static int check_exec_state(const struct session *s, struct err *err)
 	return 0;
 }
 
-/* As the run names it: -C, else here when that is in the project. A folder
- * may be there that is not outside. NULL: where the run began. */
+/* The directory as the run names it: -C, else the current one when it is in the
+ * project. It may exist only inside the run. NULL: the start directory of the
+ * run. */
 static char *find_exec_cwd(const struct session *s, const char *dir)
 {
 	auto_free char *here = getcwd(NULL, 0);
@@ -172,8 +173,8 @@ static int try_exec_in_run(const struct exec_options *v, int *ret_status,
 	return 0;
 }
 
-/* A run whose guard was killed looks live for the moment that the kernel
- * needs; then it is one that was interrupted, and goes on. */
+/* A run whose guard process was killed looks live until the kernel releases its
+ * lock; after that it is an interrupted run, and continues. */
 static int exec_in_run(const struct exec_options *v, int *ret_status,
 		       struct err *err)
 {
@@ -246,7 +247,7 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 					  : "which command? guard exec RUN "
 					    "-- COMMAND [ARGS...]");
 	} else {
-		/* Nobody may want to read messages. */
+		/* The reader of stderr may be gone. */
 		(void)signal(SIGPIPE, SIG_IGN);
 		if (exec_in_run(&v, &status, &err) < 0)
 			output_error(&err);

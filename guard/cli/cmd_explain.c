@@ -53,7 +53,7 @@ static void choose_layers(struct explanation *e)
 		      sorted_compare_paths);
 }
 
-/* What an agent's own folder holds, once it has one. */
+/* Content of an agent's own directory, once it exists. */
 static bool is_in_agent_home(const struct explanation *e,
 			     const struct agent_place *place, const char *path)
 {
@@ -76,7 +76,7 @@ static const char *profile_rule(const struct explanation *e,
 	return NULL;
 }
 
-/* Where the layer is one that is kept. */
+/* The agent's place whose directory is the layer of the view, or NULL. */
 static const struct agent_place *
 agent_place_of_view(const struct explanation *e, const struct view *v)
 {
@@ -325,7 +325,7 @@ int cmd_explain(int argc, char **argv)
 	got = run_parse(&p, verb, argc, argv, &err);
 	if (got < 0 && err.text[0])
 		output_error(&err);
-	/* Its operands are paths and no command. */
+	/* The operands are paths, not a command that names an agent. */
 	if (!p.options.agent)
 		p.options.agent = AGENT_NONE;
 	if (got) {

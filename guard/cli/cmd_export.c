@@ -157,7 +157,8 @@ static int export(struct export *x, int count, char **argv, int dashed,
 		      : export_run(x, count, argv, dashed, err);
 }
 
-/* Looked for before the work; what comes later is not overwritten either. */
+/* Checked before the work; a file that appears later is not overwritten either.
+ */
 static int check_new_file(const char *file, struct err *err)
 {
 	struct stat st;

@@ -54,9 +54,9 @@ static void texts_free(struct texts *t)
 	free(t->items);
 }
 
-/* --- which texts there are --- */
+/* --- the texts to search --- */
 
-/* A .git is searched where a path names it: what is in it are copies. */
+/* A .git is searched only where a path names it: its files are copies. */
 static bool is_regular_file(void *arg, const char *path, const struct entry *e)
 {
 	const struct grep *g = arg;
@@ -135,7 +135,7 @@ static int scan_text(struct grep *g, const struct oid *id, struct scanner *s,
 	return got < 0 ? got : 0;
 }
 
-/* Which of them match at all, in the order in which they lie. */
+/* Finds the texts that match, in their order in the store. */
 static void search_all(struct grep *g, const struct versions *v,
 		       struct texts *t)
 {

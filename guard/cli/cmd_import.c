@@ -140,7 +140,7 @@ static int record_import(struct context *c, struct session *s,
 	return session_save(s, err);
 }
 
-/* The run's branch of that name; what it is at is in the repository now. */
+/* The run's branch of that name; its commit is in the repository now. */
 static int fast_forward_branch(struct context *c, const struct session *s,
 			       const struct importer *im,
 			       const struct import_options *o, struct err *err)
@@ -194,7 +194,7 @@ static int import_fresh(struct context *c, struct session *s,
 	return fast_forward_branch(c, s, im, o, err);
 }
 
-/* Those of folders beside the project are not looked for. */
+/* Commits of additional roots are not searched for. */
 static void report_other_commits(const struct session *s)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;

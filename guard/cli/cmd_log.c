@@ -138,8 +138,8 @@ static void print_action(json_t *line)
 		     buf_text(&action), buf_text(&rest));
 }
 
-/* The lines of the oplog in their order; one that is no JSON (a write that was
- * cut off) is left out. runs: gets the ids of this project's. */
+/* The lines of the oplog in their order, without those that are no JSON (an
+ * interrupted write). runs: receives the ids of this project's runs. */
 static json_t *parse_lines(struct buf *log, const char *project, json_t *runs)
 {
 	json_t *array = json_array();
@@ -163,7 +163,7 @@ static json_t *parse_lines(struct buf *log, const char *project, json_t *runs)
 	return array;
 }
 
-/* What is to be shown, newest first. */
+/* The displayed lines, newest first. */
 static json_t *parse_actions(struct buf *log, const struct context *c,
 			     const struct log_options *o)
 {
@@ -192,8 +192,8 @@ static bool has_trashed_part(const struct action *a, const char *name)
 	return false;
 }
 
-/* The line of an action, by the snapshot that was taken before it; a discard
- * and what was finished after a sudden end have none, but a run. */
+/* The line of an action, by the snapshot before it; a discard, and an action
+ * that was finished after a crash, have no snapshot but a run. */
 static bool is_action_line(json_t *line, const struct action *a,
 			   const char *project)
 {

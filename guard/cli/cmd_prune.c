@@ -34,7 +34,8 @@ static bool read_rule(const struct verb *verb, int id, const char *value,
 
 	while (o->id != id)
 		o++;
-	/* In the config it is no limit; here nobody can mean that. */
+	/* In the config 0 means no limit; on the command line it must be a
+	 * mistake. */
 	if (id == OPT_MAX_SIZE && strcmp(value, "0") == 0) {
 		options_usage_error(verb, "--max-size 0 would keep nothing: a "
 					  "size is 500M or 20G");
@@ -167,7 +168,7 @@ static int execute_prune(struct context *c, struct prune_command *p,
 	char count[24], bytes[24];
 	int got;
 
-	/* Also without any: what is in the trash for long is emptied. */
+	/* Also without removed snapshots: expired trash is emptied. */
 	if (plan->drop_snapshots && !confirm_prune(p, plan))
 		return STATUS_REFUSED;
 	store_free(&c->store);
@@ -313,7 +314,7 @@ static void report_trashes(const struct prune_command *p,
 	jsonstream_print(object);
 }
 
-/* No rule is about what somebody has dropped already. */
+/* The rules do not apply to the trash. */
 static int empty_both_trashes(struct prune_command *p, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;

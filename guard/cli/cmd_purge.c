@@ -33,9 +33,10 @@ struct purge_command {
 	char *path; /* absolute */
 	char *here;
 	struct progress progress;
-	struct versions versions; /* of what is to go */
-	struct versions others; /* of the same bytes elsewhere */
-	size_t layers; /* of runs that have it */
+	struct versions versions; /* versions to remove */
+	struct versions
+		others; /* versions of other paths with the same content */
+	size_t layers; /* layers of runs that have the path */
 };
 
 static void purge_command_clear(struct purge_command *p)
@@ -48,8 +49,8 @@ static void purge_command_clear(struct purge_command *p)
 
 /* --- layers --- */
 
-/* What is at rest in a layer's folder. The layer itself stays: its root is a
- * folder of the run, not of the user. */
+/* The content of a layer's directory. The layer itself stays: its root is a
+ * directory of the run, not of the user. */
 static int clear_layer(int session_fd, const char *layer_name, const char *rest,
 		       bool dry, struct err *err)
 {
@@ -151,7 +152,7 @@ static int clear_runs(struct context *c, struct purge_command *p, bool dry,
 	return 0;
 }
 
-/* --- what there is --- */
+/* --- matching versions --- */
 
 static bool has_purged_bytes(void *arg, const char *path, const struct entry *e)
 {

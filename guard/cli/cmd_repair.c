@@ -169,7 +169,8 @@ static void print_repair_result(const struct repair_result *r)
 		output_print("nothing else is lost");
 }
 
-/* done NULL: nothing was done, the store is whole or nobody said yes. */
+/* done NULL: nothing was done, since the store is intact or the answer was no.
+ */
 static void print_repair_json(const struct repair_command *r,
 			      const struct repair_result *done)
 {

@@ -24,15 +24,15 @@
 #include "snapshot/walk/take.h"
 
 enum overwrite {
-	OVERWRITE_IF_CHANGED, /* what is not as it was stored */
+	OVERWRITE_IF_CHANGED, /* files that differ from the stored ones */
 	OVERWRITE_ALWAYS, /* the same, with every file read again */
-	OVERWRITE_NEVER, /* only what is missing */
+	OVERWRITE_NEVER, /* only missing files */
 };
 
 struct restore_options {
 	const char *at, *to;
 	bool dry, yes, json;
-	bool exact; /* what the snapshot has not, goes */
+	bool exact; /* delete files that the snapshot does not have */
 	enum overwrite overwrite;
 };
 
@@ -44,9 +44,9 @@ struct restore {
 	struct changeset_root *root;
 	struct entry want;
 	bool done; /* something was restored */
-	bool root_missing; /* the root's folder was not there any more */
-	char **only; /* all that is looked at in a root of which some paths
-			are stored; else NULL */
+	bool root_missing; /* the root directory did not exist */
+	char **only; /* the inspected paths of a partially stored root; else
+			NULL */
 };
 
 static void restore_free(struct restore *r)
@@ -141,7 +141,7 @@ static int print_entry(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-/* When there is no folder to compare with: everything is new. */
+/* Without a directory to compare with, every entry is new. */
 static int confirm_restore_all(struct restore *r, const char *where,
 			       struct err *err)
 {
@@ -239,8 +239,8 @@ static int execute_restore(struct restore *r, struct err *err)
 	return STATUS_OK;
 }
 
-/* Neither a home folder of which an apply has stored some paths is read whole
- * for them, nor a large project for a few. */
+/* A home directory with a partial snapshot is not read completely for a few
+ * paths, and neither is a large project. */
 static int limit_to_paths(struct restore *r, struct err *err)
 {
 	const struct restore_target *first = &r->found.items[0];
@@ -255,8 +255,8 @@ static int limit_to_paths(struct restore *r, struct err *err)
 	return 0;
 }
 
-/* What is there now, stored: also what the stat cache takes for unchanged is
- * read again when it shall be overwritten always. */
+/* Takes a snapshot of the current state. With --overwrite=always, files that
+ * the stat cache holds for unchanged are read again. */
 static int snapshot_before_restore(struct restore *r, struct err *err)
 {
 	bool again = r->o->overwrite == OVERWRITE_ALWAYS;
@@ -277,7 +277,8 @@ static bool is_root_missing(const struct restore *r)
 	return lstat(restored_root(r), &st) < 0 && errno == ENOENT;
 }
 
-/* What was interrupted there before it went can be ended in it now. */
+/* An action that was interrupted there before the directory was deleted can be
+ * ended now. */
 static int make_restored_root(struct restore *r, struct err *err)
 {
 	auto_close int fd = project_open_dir(restored_root(r), true, err);
@@ -285,7 +286,7 @@ static int make_restored_root(struct restore *r, struct err *err)
 	return fd < 0 ? fd : recover_project(r->c, restored_root(r), err);
 }
 
-/* In place: what is there now is stored first. */
+/* In place: the current state is stored first. */
 static int restore_here(struct restore *r, struct err *err)
 {
 	int got, status;
@@ -323,8 +324,8 @@ static int restore_here(struct restore *r, struct err *err)
 }
 
 /*
- * --to: the folder's entries of the same names must not be there; nothing of
- * it is read, stored or replaced, so that it may be any folder.
+ * --to: the directory must not have entries of these names. Nothing in it is
+ * read, stored or replaced, so it may be any directory.
  */
 static int plan_restore_to(struct restore *r, const char *dir, struct err *err)
 {
@@ -414,7 +415,8 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	for (i = 0; i < count; i++)
 		if (sources_find(&r->found, argv[i], err) < 0)
 			return -err->num;
-	/* In a folder that is gone nothing can be ended before it is there. */
+	/* An interrupted action in a missing directory is ended after the
+	 * directory exists. */
 	if (!is_root_missing(r) &&
 	    recover_project(r->c, restored_root(r), err) < 0)
 		return -err->num;

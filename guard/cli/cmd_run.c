@@ -46,7 +46,7 @@ int cmd_run(int argc, char **argv)
 	return status;
 }
 
-/* A variable that the run had, whose value nobody knows any more. */
+/* A variable of the run whose value is not recorded. */
 static void report_unset_variable(const char *option, const char *const *env)
 {
 	static const char prefix[] = "--env=";
@@ -111,7 +111,7 @@ int run_exec(const struct session *s, const struct run_exec *v)
 	struct err err;
 	int got = make_exec_argv(s, v, &argv, &err);
 
-	optind = 0; /* another list than the one that was read last */
+	optind = 0; /* a new argument list for getopt */
 	if (got == 0)
 		got = run_parse(&p, options_verb("run"), count_texts(argv),
 				argv, &err);
@@ -120,7 +120,8 @@ int run_exec(const struct session *s, const struct run_exec *v)
 		p.options.resume_id = s->id;
 		p.options.exec_project = s->project;
 		p.options.exec_cwd = v->cwd;
-		/* Its agent's, whatever is called there now. */
+		/* The profile of the run's agent, whatever command is started
+		 * now. */
 		if (!p.options.agent)
 			p.options.agent = record_get(&s->more, AGENT_NAME);
 		if (!p.options.agent)

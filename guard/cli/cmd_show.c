@@ -26,8 +26,8 @@ struct show_options {
 };
 
 /*
- * Raw when somebody else reads it, escaped on a terminal. A character that is
- * cut in two by a piece's end is shown as bytes: no harm, no control.
+ * Raw unless stdout is a terminal, else escaped. A character that is split by
+ * the end of a piece is shown as bytes, which is harmless.
  */
 static int print_show_data(void *arg, const void *data, size_t len,
 			   struct err *err)
@@ -209,7 +209,7 @@ static int print_run_file(int fd, const struct show_options *o, struct err *err)
 	}
 }
 
-/* What it did not change is in its result. */
+/* Unchanged files are in the result of the run. */
 static int show_unchanged(struct context *c, const struct session *s,
 			  const char *path, const struct show_options *o,
 			  struct err *err)

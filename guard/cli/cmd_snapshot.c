@@ -25,7 +25,7 @@ struct snapshot_command {
 	const char **tags, **excludes; /* NULL-terminated */
 	size_t tag_count, exclude_count;
 	struct progress progress;
-	uint64_t files; /* of the snapshot before, 0: not known */
+	uint64_t files; /* of the previous snapshot, 0: unknown */
 };
 
 static json_t *json_snapshot(const struct snapshot *s)
@@ -88,7 +88,7 @@ static void show_snapshot_progress(void *arg, uint64_t files, uint64_t bytes)
 		       "file");
 }
 
-/* How many files there were the last time, for a guess of what is left. */
+/* The number of files in the last snapshot, to estimate the remaining time. */
 static void load_last_count(struct context *c, const char *dir,
 			    struct snapshot_command *t)
 {
@@ -131,7 +131,8 @@ static int snapshot_directory(struct context *c, const char *dir,
 	    context_project(c, dir, false, &p, err) < 0)
 		return -err->num;
 	load_last_count(c, dir, t);
-	/* What is left out is not in the cache, and would be deleted. */
+	/* A snapshot with excludes has a stat cache of its own: it would drop
+	 * the excluded files from the project's. */
 	other_cache = mem_printf("%s-excluding", p.cache_path);
 	progress_start(&t->progress, "snapshot");
 	got = take_snapshot(
@@ -171,7 +172,7 @@ static int snapshot_and_print(struct context *c, const char *dir,
 	return 0;
 }
 
-/* The same folder by another name, or once more, is one folder. */
+/* The same directory by another name, or twice, is one directory. */
 static bool is_repeated_dir(char *const *dirs, size_t count)
 {
 	size_t i;

@@ -26,8 +26,8 @@ struct status_options {
 	char *unfinished; /* or NULL */
 };
 
-/* Those of a folder above too: without git, every folder that a run was
- * started in is a project. */
+/* Runs of a directory above, too: without git, every start directory of a run
+ * is a project. */
 static bool is_shown_run(const struct session *s,
 			 const struct status_options *o)
 {
@@ -44,12 +44,12 @@ static bool is_shown_run(const struct session *s,
 }
 
 struct status_counts {
-	struct change_counts n; /* the project, and the folders beside it */
+	struct change_counts n; /* the project and the additional roots */
 	size_t home;
 };
 
-/* A layer is looked at only as long as it is somebody's to decide on. 0, or
- * negative with the text in err. */
+/* A layer is counted only while the run is pending. 0, or negative with the
+ * text in err. */
 static int count_run_changes(const struct session *s,
 			     const struct status_options *o,
 			     struct status_counts *ret, struct err *err)
@@ -163,7 +163,7 @@ static void add_overlap_json(void *arg, const struct session *a,
 	(void)json_array_append_new(arg, object);
 }
 
-/* --- what is printed --- */
+/* --- output --- */
 
 static void print_status_json(const struct session_list *list,
 			      const struct status_options *o)
@@ -246,7 +246,7 @@ static void add_status_row(struct table *t, const struct session *s,
 {
 	auto_free char *changes = changes_text(s, o);
 	AUTO(buf) struct buf command = {0}, project = {0};
-	/* It may have gone on since it ended. */
+	/* The run may have continued since it ended. */
 	bool going = !s->ended.sec || s->started.sec > s->ended.sec;
 	struct timestamp when = going ? s->started : s->ended;
 	char status[16] = "";
@@ -301,7 +301,7 @@ static size_t print_table(const struct session_list *list,
 	return rows;
 }
 
-/* Whoever looks in the wrong folder is told where there is something. */
+/* A user in the wrong directory is told where there are runs. */
 static void print_no_runs(const struct context *c,
 			  const struct session_list *list,
 			  const struct status_options *o)
@@ -351,8 +351,9 @@ static int print_status(const struct context *c,
 	return STATUS_OK;
 }
 
-/* One that was interrupted in the middle is only shown: whether it goes on or
- * back is the user's to say. What left the files alone is put in order. */
+/* An action that was interrupted in the middle is only shown: the user decides
+ * whether it continues or is rolled back. An action that has not touched the
+ * files is ended. */
 static int check_unfinished(struct context *c, struct status_options *o,
 			    struct err *err)
 {

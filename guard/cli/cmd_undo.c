@@ -29,7 +29,7 @@ struct undo_options {
 	unsigned long count; /* of actions in effect; 0: the last thing done */
 };
 
-/* One of the folders that the action changed. */
+/* One of the roots that the action changed. */
 struct undo_root {
 	const char *path; /* the undo's or the action's */
 	char *prefix; /* of its paths, for people; NULL: none */
@@ -42,7 +42,7 @@ struct undo_command {
 	struct context *c;
 	const struct undo_options *o;
 	char *path; /* the project */
-	struct action last; /* what is taken back now */
+	struct action last; /* the action to undo */
 	unsigned long step; /* how many there were before it */
 	/* The project is the first; the change has the same roots. */
 	struct undo_root *roots;
@@ -92,7 +92,7 @@ static int load_last_action(struct undo_command *u, const char *path,
 	return fd < 0 ? fd : action_load_last(fd, &u->last, err);
 }
 
-/* The project here, or the nearest folder above that guard has changed. */
+/* The project here, or the nearest directory above that guard has changed. */
 static int find_last_action(struct undo_command *u, struct err *err)
 {
 	u->path = mem_strdup(u->c->project);
@@ -144,16 +144,17 @@ static void list_undo_roots(struct undo_command *u)
 		u->change.roots[i].first = action_first(a, i);
 }
 
-/* What record_unreadable() works on. */
+/* The argument of record_unreadable(). */
 struct unreadable_search {
 	struct project *project;
 	struct timestamp left_time; /* of the state after the action */
 };
 
 /*
- * What the action shut against its owner. A folder is opened for the look; a
- * file that nobody may read, and that has the size and time that it was left
- * with, has the bytes, too: there is nothing better to go by.
+ * Files and directories that the action made unreadable for their owner. A
+ * directory is made readable for the inspection; an unreadable file with the
+ * size and mtime after the action is taken for unchanged, as there is no better
+ * evidence.
  */
 static int record_unreadable(void *arg, const char *path,
 			     const struct entry *left,
@@ -264,7 +265,7 @@ static bool set_undone_run_state(struct undo_command *u,
 	if (!done->run_id[0])
 		return true;
 	got = session_open(u->c->state.runs_fd, done->run_id, true, &s, &err);
-	/* It is still going, and waits for a decision anyhow. */
+	/* The run is still running, and pending in any case. */
 	if (got == -EBUSY)
 		return true;
 	if (got == -ENOENT) {
@@ -352,8 +353,8 @@ static int execute_undo(struct undo_command *u, struct err *err)
 	return STATUS_OK;
 }
 
-/* A command that was refused has done nothing: with its age nobody takes this
- * for that. */
+/* The age keeps the user from taking this action for a later command that was
+ * refused. */
 static void print_undo_title(const struct undo_command *u)
 {
 	auto_free char *which = action_title(&u->last);
@@ -387,7 +388,8 @@ static bool print_undo_notes(const struct undo_root *r,
 	return any;
 }
 
-/* Which of the states it was, and why. False: nothing of that kind. */
+/* Prints the unread files of the states, with the reason. False: there are
+ * none. */
 static bool print_unread_paths(const struct undo_command *u, size_t index)
 {
 	const struct undo_root *r = &u->roots[index];

@@ -52,7 +52,7 @@ static void find_change_risks(const struct change *c,
 	risk_judge(&f, ret);
 }
 
-/* Of a move it is the new place that matters. */
+/* The new path of a move decides. */
 static char risk_letter(const struct change_list *list, const struct change *c)
 {
 	return c->kind != CHANGE_DELETED && changes_is_moved(list, c)

@@ -22,8 +22,8 @@ static int by_kind(const void *a, const void *b)
 	return path_compare(x->path, y->path);
 }
 
-/* Lines of a terminal that a command gets: one that holds a whole script would
- * hide what it did. */
+/* Terminal lines for a command: one with a complete script would hide the
+ * result. */
 #define COMMAND_LINES 3u
 #define CUT_MARK "..."
 
@@ -68,7 +68,7 @@ void diffshow_texts(const struct changes_root *g,
 	AUTO(buf) struct buf heading = {0};
 	size_t i;
 
-	/* Paths in texts are those in the folder, as patch(1) takes them. */
+	/* Paths in patches are relative to the root, as patch(1) takes them. */
 	output_name(&heading, g->prefix);
 	if (heading.len && !g->home && list->count)
 		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),

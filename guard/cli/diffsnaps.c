@@ -19,7 +19,7 @@
 #include "restore/transaction.h"
 #include "snapshot/tree/time_spec.h"
 
-/* --- which points --- */
+/* --- points in time --- */
 
 /* Meant as one, most likely, though it is none. */
 static bool looks_like_point(const char *operand)
@@ -81,7 +81,7 @@ int diffsnaps_points(const struct context *c, int count, char **argv,
 
 struct diff_point {
 	struct snapshot snapshot; /* seq 0: the files as they are */
-	struct entry top; /* what is compared of it */
+	struct entry top; /* the compared path */
 	const char *base; /* absolute path of that */
 };
 
@@ -110,7 +110,7 @@ static int load_point(struct context *c, const char *text,
 	return got;
 }
 
-/* Both are looked at from the deeper of the two folders on. */
+/* The comparison begins at the deeper one of the two directories. */
 static int find_common_top(struct context *c, struct diff_point *a,
 			   struct diff_point *b, struct err *err)
 {
@@ -150,13 +150,13 @@ static int snapshot_current_files(struct context *c, struct diff_point *a,
 	return got;
 }
 
-/* --- what is other --- */
+/* --- differences --- */
 
 struct difference_list {
 	struct change_list *list;
 	struct store *store;
 	const struct diff_point *a, *b;
-	/* The folder whose contents come or go with it; "" none. */
+	/* The directory whose entries are added or deleted with it; "" none. */
 	char *whole;
 };
 
@@ -215,7 +215,7 @@ static unsigned int find_change_flags(const struct difference_list *g,
 	return flags;
 }
 
-/* It is missing there because it was left out, or could not be read. */
+/* The entry is missing there because it was excluded, or could not be read. */
 static bool is_unrecorded(struct store *store, const struct diff_point *s,
 			  const char *path)
 {
@@ -361,7 +361,7 @@ static void print_differences(const struct point_pair *s,
 
 /* --- all of it --- */
 
-/* Keeps what is named; a path that neither side has is a typing error. */
+/* Keeps the named paths; a path that neither side has is an error. */
 static int keep_named_paths(const struct point_pair *s, char **argv, int count,
 			    struct change_list *list, struct err *err)
 {

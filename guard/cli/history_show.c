@@ -26,7 +26,7 @@ static const char *change_name(enum history_change change)
 	return names[change];
 }
 
-/* What was run, also for what guard did with the result of it. */
+/* The command of the run, also for snapshots that guard took of its result. */
 static const char *command_of(const struct history *h, const struct snapshot *s)
 {
 	const char *of_run =
@@ -70,7 +70,7 @@ static char *row_size_text(const struct history *h,
 				     : jsonout_type(row->entry.mode));
 }
 
-/* Without those about what was left out as it was said. */
+/* Without the notes on requested exclusions. */
 static size_t count_snapshot_notes(const struct snapshot *s)
 {
 	size_t i, n = 0;
@@ -80,7 +80,8 @@ static size_t count_snapshot_notes(const struct snapshot *s)
 	return n;
 }
 
-/* Why: what the user said, what was run, where it came from, who. */
+/* The reason of a snapshot: the user's message, the command, the origin, the
+ * user. */
 static char *row_reason_text(const struct history *h,
 			     const struct history_row *row)
 {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "guard/cli/output.h"
 
-/* A folder that went with more files than these may be one line. */
+/* A deleted directory with more files than these may be one line. */
 #define FOLD_LEAST 20
 
 static enum output_style kind_style(enum change_kind kind)
@@ -27,7 +27,7 @@ static bool is_in_section(const struct change_list *list,
 	return !home || !changes_is_cache(c->path);
 }
 
-/* The other half of a move is not among what is shown. */
+/* The other half of a move is not in the displayed list. */
 static void add_other_half(const struct change_move *m, const struct change *c,
 			   struct buf *to)
 {

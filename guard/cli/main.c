@@ -102,7 +102,7 @@ static int print_version(void)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-/* What a deep folder, an error and its context take. */
+/* Stack for a deep directory, an error and its context. */
 #define STACK_LEAST (128U << 10)
 
 static bool has_enough_stack(void)

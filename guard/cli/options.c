@@ -117,8 +117,8 @@ static void report_long_option(const struct verb *verb, const char *given)
 			    o ? o->name : "", o ? "?" : "");
 }
 
-/* What getopt leaves behind: optopt is 0 for an unknown long option, the
- * letter for an unknown short one, else the option's id. */
+/* The state of getopt after an error: optopt is 0 for an unknown long option,
+ * the letter for an unknown short one, else the option's id. */
 static void report_bad_option(const struct verb *verb, char **argv, int c)
 {
 	const struct option_spec *o = lookup_option_spec(verb, optopt);

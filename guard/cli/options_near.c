@@ -32,7 +32,7 @@ static size_t edit_distance(const char *a, const char *b)
 	return row[len];
 }
 
-/* What people bring along from other tools. */
+/* Verbs of other tools. */
 static const char *const verb_habits[][2] = {
 	{"accept", "apply"},	 {"merge", "apply"},	 {"reject", "discard"},
 	{"drop", "discard"},	 {"destroy", "discard"}, {"abort", "discard"},

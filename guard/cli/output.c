@@ -91,7 +91,7 @@ void output_error(const struct err *err)
 {
 	(void)fflush(stdout);
 	(void)fprintf(stderr, "guard: %s\n", err->text);
-	/* Whoever comes upon damage of the store is told where to go. */
+	/* An error about damage of the store names the remedy. */
 	if (err->num == EBADMSG && !strstr(err->text, "guard repair") &&
 	    strncmp(err->file, "snapshot/", strlen("snapshot/")) == 0)
 		output_hint("guard verify names what is damaged, guard repair "

@@ -10,7 +10,7 @@
 /* Moves lose nothing: the rest of them is for guard diff. */
 #define MOVES_MOST 20
 
-/* The deletions of one folder by name, and what of it is elsewhere. */
+/* The deletions of one root by name, and the number of its other changes. */
 static void print_group_summary(const struct changes_root *g)
 {
 	AUTO(buf) struct buf sum = {0}, where = {0};

@@ -15,7 +15,7 @@
 #include "guard/report.h"
 #include "restore/entry_compare.h"
 
-/* What is replaced is another file afterwards, and so another's. */
+/* A replaced file is a new file, and so may have another owner. */
 static bool changes_owner(const struct step *s)
 {
 	return s->kind == STEP_REPLACE &&
@@ -34,7 +34,7 @@ static void add_mode_change(const struct step *s, struct buf *to)
 			   entry_apply_owner(&s->to));
 }
 
-/* e: what it is, or was. */
+/* e: the new entry, or the old one. */
 static void print_step_line(const struct plan *plan, const struct step *s,
 			    const char *path, const struct entry *e)
 {
@@ -154,7 +154,8 @@ void plan_print_owners(const struct plan *plan)
 		const struct step *s = &plan->steps.items[i];
 
 		owner_changes += changes_owner(s);
-		/* What was another's before it was ours. */
+		/* Files that should have another owner, and stay this user's.
+		 */
 		kept += (s->kind == STEP_REPLACE || s->kind == STEP_CREATE) &&
 			!changes_owner(s) &&
 			s->to.uid != entry_apply_owner(&s->to);
@@ -170,13 +171,13 @@ void plan_print_owners(const struct plan *plan)
 			text_count(kept, "file"));
 }
 
-/* Its path and the reason, for people. */
+/* The path and the reason, for people. */
 static char *conflict_line(const struct plan *plan, const struct conflict *c)
 {
 	auto_free char *path =
 		mem_printf("%s%s", plan->prefix ? plan->prefix : "", c->path);
 
-	/* Of such folders nothing was stored when the run began. */
+	/* Home directories were not stored when the run began. */
 	if (plan->prefix && strcmp(plan->prefix, "~/") == 0 &&
 	    c->kind == CONFLICT_MOVED)
 		return mem_printf("%s: changed since the run began",

@@ -77,7 +77,7 @@ static void add_time_left(struct buf *to, double left)
 		buf_printf(to, ", %.0f s left", left);
 }
 
-/* What reaches the next line cannot be taken back. */
+/* A line that wraps cannot be erased. */
 static size_t line_columns(void)
 {
 	struct winsize size;

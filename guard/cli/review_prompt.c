@@ -146,7 +146,7 @@ static void answer(struct prompt *w, enum review_answer choice, bool rest)
 	w->finished = !review_cursor_next_open(&w->at);
 }
 
-/* Only what has been looked at, or is neither gone nor dangerous. */
+/* Only parts that were shown, or that are neither deleted nor dangerous. */
 static void accept_open_parts(struct prompt *w)
 {
 	struct review_counts n;

@@ -22,7 +22,7 @@ struct part {
 	struct review review;
 	struct apply_root *root;
 	struct entry picked;
-	bool complete, git; /* of what was picked */
+	bool complete, git; /* of the accepted changes */
 };
 
 struct review_session {
@@ -30,7 +30,7 @@ struct review_session {
 	const struct review_session_options *o;
 	struct part *parts; /* the project's first */
 	size_t count;
-	char *scratch; /* the run's folder */
+	char *scratch; /* the run's directory */
 	enum plan_resolve resolve;
 };
 
@@ -107,7 +107,7 @@ static int load_review(struct review_session *v, struct err *err)
 	return 0;
 }
 
-/* Of all folders together. */
+/* Sums over all roots. */
 static void count_all_items(const struct review_session *v,
 			    struct review_counts *ret)
 {
@@ -198,7 +198,7 @@ static void list_all_items(struct review_session *v)
 
 enum apply_choice { CHOICE_APPLY, CHOICE_LEAVE, CHOICE_AGAIN };
 
-/* Lines as "y", and what the others mean. */
+/* The answers, as lines. */
 static enum apply_choice ask_to_apply(struct review_session *v)
 {
 	struct review_counts n;
@@ -230,7 +230,7 @@ static enum apply_choice ask_to_apply(struct review_session *v)
 	}
 }
 
-/* Whose version it shall be; RESOLVE_NOT: none. */
+/* The chosen version; RESOLVE_NOT: none. */
 static enum plan_resolve ask_to_resolve(void)
 {
 	for (;;) {
@@ -291,8 +291,8 @@ static bool is_any_plan_blocked(struct apply_plan *a)
 	return blocked;
 }
 
-/* 1: it can be done; 0: back to the review. What is more than was shown, is
- * shown now. */
+/* 1: it can be applied; 0: back to the review. Steps that were not shown yet
+ * are shown now. */
 static int resolve_conflicts(struct review_session *v, struct err *err)
 {
 	struct apply_plan *a = v->a;
@@ -316,7 +316,7 @@ static int resolve_conflicts(struct review_session *v, struct err *err)
 	}
 }
 
-/* What was accepted of each folder; *ret_complete: all that the run changed. */
+/* The accepted tree of each root; *ret_complete: all changes of the run. */
 static int build_accepted_trees(struct review_session *v, bool *ret_complete,
 				bool *ret_git, struct err *err)
 {

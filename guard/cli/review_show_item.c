@@ -1,4 +1,4 @@
-/* One item of a review: its title, and what is in it. */
+/* One item of a review: its title and its content. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +144,7 @@ static void print_moves(struct review *r, struct review_item *item, size_t most)
 	}
 }
 
-/* What changed in it on the way. */
+/* Changes of a moved file. */
 static void print_moved_text(struct review *r, struct review_item *item,
 			     size_t most)
 {
@@ -216,7 +216,7 @@ void review_show_part(struct review *r, struct review_item *item, size_t part,
 		print_hunk(hunk, most);
 		return;
 	}
-	/* Of what is no text the title says all. */
+	/* The title says all about an entry that is no text. */
 	if (c.kind == CHANGE_MODIFIED && item->rights) {
 		c.kind = CHANGE_META;
 		changes_detail(&c, &b);

@@ -304,11 +304,11 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 	return 0;
 }
 
-/* A name and perhaps a value; the name alone takes what is outside. */
+/* NAME or NAME=VALUE; NAME alone passes the value of the environment. */
 static int parse_env_option(struct parsed *p, const char *value,
 			    struct err *err)
 {
-	/* What begins as an option does was never meant for a name. */
+	/* A text that begins like an option is not meant as a name. */
 	if (!*value || *value == '=' || *value == '-')
 		return fail(err, EINVAL, "--env is NAME or NAME=VALUE, not %s",
 			    text_quote(value));
@@ -340,9 +340,9 @@ static int add_allowed(struct parsed *p, const char *value, struct err *err)
 		    text_quote(value));
 }
 
-/* What `docker run --rm --network none --cap-drop ALL --security-opt
+/* The limits of `docker run --rm --network none --cap-drop ALL --security-opt
  * no-new-privileges --read-only --tmpfs /tmp --memory 512m --cpus 1
- * --pids-limit 100` gives; what was said otherwise wins. */
+ * --pids-limit 100`; explicit options win. */
 static int apply_strict(struct parsed *p, struct err *err)
 {
 	struct run_options *o = &p->options;

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-/* With fewer columns left for the last one than it needs and these, a row goes
- * over several lines, the later ones that much deeper. */
+/* Columns for the last cell: with fewer, and fewer than it needs, a row takes
+ * several lines, the later ones indented. */
 #define LAST_MIN 16u
 #define FOLD_INDENT 4u
 
@@ -27,7 +27,7 @@ static bool is_right(const struct table *t, size_t column)
 	return t->right && strlen(t->right) > column && t->right[column] == 'r';
 }
 
-/* Cut to `room` columns, "..." for what is left out. */
+/* Cut to `capacity` columns, "..." for the rest. */
 static void add_truncated(struct buf *to, const char *text, size_t capacity)
 {
 	if (text_width(text) <= capacity || capacity < 4) {
