@@ -1,7 +1,12 @@
 /*
- * What a run changed, for people: its groups (the project, the folders of
- * --cow, the home), counted, filtered, and the .git part of it summed up by
- * name.
+ * The changes of a run, for display and for an apply: loaded from its layers as
+ * one list for each root (the project, the directories of --cow, the home
+ * directory), counted, filtered, and the changes in a .git summed up by name.
+ *
+ *	changes_load() or changes_load_own()
+ *	changes_find_moves()	where moves are shown
+ *	resolve_run_filter()	keeps what was named
+ *	changes_free()
  */
 #ifndef GUARD_CHANGES_H
 #define GUARD_CHANGES_H
@@ -11,12 +16,13 @@
 #include "overlay/session.h"
 #include "snapshot/tree/catalog.h"
 
-/* In a change's flags, beside the scan's own: the real path is not what it was
- * when the run began, so that apply will find a conflict there. */
+/* A flag of a change, beside those of the scan: the real file has changed since
+ * the run began, so that an apply will find a conflict. */
 #define CHANGES_EDITED 0x100u
-/* One of the profile's `noise`: lists show a number only. */
+/* The path matches `noise` of the profile: lists show only the number. */
 #define CHANGES_NOISE 0x200u
-/* In the run's record, repeated: a glob of it, "~/" in front for the home. */
+/* The key of the noise globs in the run's record; "~/" in front: in the home
+ * directory. */
 #define CHANGES_NOISE_GLOB "noise"
 
 /*
@@ -29,7 +35,7 @@ struct changes_root {
 	int upper_fd, lower_fd;
 	char *prefix; /* before its paths, for people: "", "~/other/", "~/" */
 	char *where; /* "", " in ~/other/", " in your home folder" */
-	bool home; /* its caches are not shown, and a .git is like the rest */
+	bool home; /* caches are not shown, and a .git is like the rest */
 };
 
 /*
@@ -53,50 +59,51 @@ struct changes_root *changes_home(const struct changes *c);
 /* Changes that consist of one root, the project's, without a layer. */
 struct changes changes_of_project(void);
 
-/* got: why the folder that a run has a layer over cannot be opened now; where
- * it is gone, or something else is there, the text says so. */
+/* Explains why a root could not be opened: got is the error. If the directory
+ * is gone or replaced, the text says so. Returns a negative errno. */
 int changes_explain(int got, const char *path, struct err *err);
 
-/* state: for the home group too, which needs to know what to leave out; NULL:
- * the project alone. A project whose folder is gone is -ENOENT. */
+/* Scans the layers. state: guard's own, which is left out of the home
+ * directory; NULL: the home directory is not scanned. -ENOENT: a root is gone.
+ */
 int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err);
 /*
- * The same for whoever says what the run changed: what it has only opened or
- * touched lies in its layer as it was when the run began, and what the user has
- * changed of it since is no change of the run's. Where that cannot be told, it
- * is left in. May open the store.
+ * The same without the files that the run has only opened or touched. Such a
+ * file is in the layer as it was when the run began, so that a later edit of
+ * the user would be shown as a change of the run. A file stays in the list if
+ * that is unknown. May open the store.
  */
 struct context;
 int changes_load_own(struct context *c, const struct session *s,
 		     struct changes *ret, struct err *err);
 void changes_free(struct changes *c);
 
-/* changes_fold.c: sets CHANGES_NOISE, and takes out the folders of a live run
- * in which something of guard's own is mounted. */
+/* changes_fold.c: sets CHANGES_NOISE, and removes the directories of a live run
+ * that are only mount points of guard. */
 void changes_fold(const struct session *s, struct changes *c);
 
 /*
- * changes_moves.c: which deletions and additions are one thing that was moved.
- * Reads of files what could be the same, 2 GB at most; a list is in the scan's
- * order. Caches, noise and what lies in a .git are left as they are.
+ * changes_moves.c: finds the moves, pairs of a deletion and an addition of the
+ * same content. Reads at most 2 GB of files that may be the same. The lists are
+ * in the order of the scan. Caches, noise and files in a .git are skipped.
  */
 void changes_find_moves(struct changes *c);
 /* The same of one list, with other bytes behind it. */
 struct moves_source;
 void changes_find_moves_in(struct change_list *list, bool home,
 			   const struct moves_source *source);
-/* Whether both halves of the move that it belongs to are in the list: it is
- * told as a move then, and neither as deleted nor as added. */
-/* Mode, owner and flags alike. */
+/* Mode, owner and flags are the same. */
 bool changes_same_meta(const struct change_side *a,
 		       const struct change_side *b);
+/* Both halves of the change's move are in the list: it is shown as a move, and
+ * neither as deleted nor as added. */
 bool changes_is_moved(const struct change_list *list, const struct change *c);
-/* Its move, or NULL. */
+/* The change's move, or NULL. */
 const struct change_move *changes_move(const struct change_list *list,
 				       const struct change *c);
-/* Fills in how many files went with each folder. They are sorted by where they
- * went. */
+/* Fills in the number of files in each moved directory; the moves are sorted by
+ * target path. */
 void changes_moves_count(struct change_move *moves, size_t count);
 /* "src/a.c -> lib/a.c  2 KB  92 % alike": escaped, prefix before each name;
  * appended. In two lines where it is longer than width, unless that is 0. */
@@ -110,11 +117,11 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 int changes_edited_mark(struct store *store, const struct snapshot *base,
 			struct change_list *list, struct err *err);
 
-/* What stands before the names of a folder beside the project: "~/other/". To
- * free. */
+/* The prefix of the paths in a directory, for people: "~/other/" below home,
+ * else the absolute path. To free. */
 char *changes_prefix(const char *path, const char *home);
 
-/* Of all folders but the home. */
+/* The number of changes in all roots but the home directory. */
 size_t changes_total(const struct changes *c);
 
 struct change_counts {
@@ -125,10 +132,10 @@ struct change_counts {
 	size_t moved, moved_from, moved_over, moved_to;
 };
 void changes_count(const struct change_list *list, struct change_counts *ret);
-/* The same of the project and the folders beside it together. */
+/* The same for all roots but the home directory together. */
 void changes_count_all(const struct changes *c, struct change_counts *ret);
-/* "3 deleted, 2 moved, 1 added"; "no changes"; appended. What was moved is not
- * counted as deleted or added as well. */
+/* Appends "3 deleted, 2 moved, 1 added" or "no changes". The two halves of a
+ * move are not counted as deleted and added. */
 void changes_summary(const struct change_counts *counts, struct buf *to);
 
 /*
@@ -137,10 +144,11 @@ void changes_summary(const struct change_counts *counts, struct buf *to);
  * repositories instead of those of their files.
  */
 void changes_report_excluded(struct changes *c, const char *what, bool git);
-/* The path is a change, or holds one; the list is in order. */
+/* The path is a change or a directory with a change in it; the list is in the
+ * order of the scan. */
 bool changes_has(const struct change_list *list, const char *path);
 
-/* Keeps only what is one of the paths or below; NULL-terminated. */
+/* Keeps the changes at or below the paths (NULL-terminated). */
 void changes_filter(struct change_list *list, const char *const *paths);
 
 /*
@@ -156,20 +164,21 @@ int changes_check(const struct changes_root *root, char *const *paths,
 char changes_letter(enum change_kind kind);
 const char *changes_kind_name(enum change_kind kind);
 
-/* A cache, a history or the like in a home folder: shown as a number only. */
+/* A cache, a history or the like in a home directory: lists show only the
+ * number. */
 bool changes_is_cache(const char *home_path);
 
-/* What a stored entry is, as one side of a change. */
+/* A stored entry as one side of a change. */
 struct change_side changes_side(const struct entry *e);
 
 /* " folder", " 12 KB", " 1.2 KB -> 3 KB", " file -> link", " 0644 -> 0755":
  * what stands behind a name in a list; appended. */
 void changes_detail(const struct change *change, struct buf *to);
 
-/* How many changes of a home people want to hear of: caches are none. */
+/* The number of changes in the home directory without those in caches. */
 size_t changes_count_home(const struct changes *c);
 
-/* One line of the summary of what happened in the .git folders. */
+/* One line of the summary of the changes in .git directories. */
 struct git_line {
 	char *text; /* escaped */
 	bool deleted;

@@ -1,6 +1,7 @@
 /*
- * An end to what was interrupted: a transaction, a discard, folders that were
- * opened for guard to look into, and the state of the run that it was about.
+ * Recovery after a crash: ends an interrupted transaction or discard, closes
+ * directories that guard has opened for itself, and corrects the state of the
+ * run that it was about.
  */
 #ifndef GUARD_RECOVER_H
 #define GUARD_RECOVER_H
@@ -9,29 +10,30 @@
 #include "guard/context.h"
 
 /*
- * What was interrupted in the middle there, for people ("apply of run x"), to
- * free; NULL: nothing, or all of it is done but for noting that, or a guard is
- * at work on it just now. *ret_back: it is being taken back, and will not be
+ * The title of the action that was interrupted in a project ("apply of run x"),
+ * to free. NULL: there is none, only its record is missing, or another guard
+ * process is working on it. *ret_back: the action will be rolled back, not
  * finished.
  */
 char *recover_unfinished(const struct context *c, const char *project,
 			 bool *ret_back);
 
 /*
- * If a transaction on that folder was interrupted: finishes it or takes it
- * back, says so on stderr, and brings the run's state in order. 1 finished,
- * 2 taken back, 0 when there was nothing; -EBUSY: another guard is at work
- * there just now.
+ * If a transaction on the directory was interrupted: finishes it or rolls it
+ * back, reports that, and corrects the run's state. Returns 1: finished, 2:
+ * rolled back, 0: there was none. -EBUSY: the directory is in use by another
+ * guard process.
  */
 int recover_project(struct context *c, const char *project, struct err *err);
 
 /*
- * The state a run has after an apply: applied when whole, or when nothing is
- * left in its layers outside of a .git and of the home's caches; else ended.
+ * Sets the state of a run after an apply: applied if complete, or if its layers
+ * have no change left but in a .git and in caches of the home directory; else
+ * ended.
  */
 int recover_set_run_state(struct context *c, struct session *s, bool complete,
 			  struct err *err);
-/* The same after an undo, or after one of an undo. */
+/* The same after an undo, or after the undo of an undo. */
 int recover_set_undone_state(struct context *c, struct session *s,
 			     const struct action *a, struct err *err);
 

@@ -1,10 +1,10 @@
 /*
- * Which run and which paths the operands "[RUN] [--] [PATHS...]" mean.
+ * The run and the paths of the operands "[RUN] [--] [PATHS...]".
  *
- * The first operand is a RUN when it is the beginning of a run's id and no
- * file here has that name; everything behind "--" is a path. Without RUN: the
- * newest pending run of this project, or of the nearest folder above that has
- * one.
+ * The first operand is a RUN if it is the beginning of a run's id and no file
+ * of that name exists here; every operand after "--" is a path. Without RUN the
+ * newest pending run of this project is taken, or of the nearest directory
+ * above that has one.
  */
 #ifndef GUARD_RESOLVE_RUN_H
 #define GUARD_RESOLVE_RUN_H
@@ -32,24 +32,26 @@ struct resolved_run {
 	}
 
 /*
- * operands: count of them at argv, the last `dashed` stood behind "--". lock:
- * take the run's lock; -EBUSY when it is live. -ENOENT: no such run, or no
- * run that waits; -EXDEV: a path lies elsewhere.
+ * The operands are count texts at argv, the last `dashed` of them after "--".
+ * lock: take the run's lock; -EBUSY if the run is live. -ENOENT: no such run,
+ * or no pending run; -EXDEV: a path is in none of the run's roots.
  */
 int resolve_run_open(struct context *c, int count, char **argv, int dashed,
 		     bool lock, struct resolved_run *ret, struct err *err);
-/* Takes the run's lock afterwards (-EBUSY: live) and reads its state anew:
- * recover_project() may have changed it in between. */
+/* Takes the run's lock later (-EBUSY: live) and reads its record again, since
+ * recover_project() may have changed it. */
 int resolve_run_lock(struct context *c, struct resolved_run *p,
 		     struct err *err);
-/* "running", "applying", "in use" (another guard holds it), or the state. */
+/* "running", "applying", "in use" (locked by another guard process), or the
+ * state. */
 const char *resolve_run_state_text(const struct session *s);
-/* Its command has not ended yet. */
+/* The run is live and its command has not ended. */
 bool resolve_run_is_running(const struct session *s);
-/* The absolute path of an operand, a link at its end not followed; to free.
- * An empty one (a variable that was not set) is an error, not this folder. */
+/* The absolute path of an operand, with a symbolic link at its end not
+ * followed; to free. An empty operand (an unset variable) is an error, not the
+ * current directory. */
 char *resolve_run_path(const char *arg, struct err *err);
-/* Some paths were named at all. */
+/* At least one path was named. */
 bool resolve_run_has_paths(const struct resolved_run *p);
 /* The paths in one root, counted as in changes.roots; NULL: none were named in
  * it. */
@@ -58,11 +60,11 @@ char **resolve_run_paths(const struct resolved_run *p, size_t index);
 char **resolve_run_home_paths(const struct resolved_run *p);
 /* Some paths were named in a directory of --cow. */
 bool resolve_run_has_extra_paths(const struct resolved_run *p);
-/* All of the project is meant, and nothing but the project. */
+/* No paths were named, or each root but the home directory by its own path. */
 bool resolve_run_is_complete(const struct resolved_run *p);
 /* One of the paths names a .git or something in one. */
 bool resolve_run_names_git(char *const *paths);
-/* changes_check() of every folder; changes_filter() of what was named. */
+/* changes_check() of every root; changes_filter() by the paths. */
 int resolve_run_check(const struct resolved_run *p, const struct changes *c,
 		      struct err *err);
 void resolve_run_filter(const struct resolved_run *p, struct changes *c);

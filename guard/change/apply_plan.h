@@ -1,15 +1,20 @@
 /*
- * An apply from the run to the plan: what apply, its -p and review share.
+ * The apply of a run, shared by apply, apply -p and review.
  *
- *	apply_plan_load()		the three sides; the project is locked
- *	apply_plan_make()		of want, or of what was picked of it
- *	apply_plan_unlock()	while somebody thinks about it: others may
- *				work in the project meanwhile
- *	apply_plan_refresh()		locked again, as it is now
- *	apply_plan_execute()	does what the plan says
+ *	apply_plan_lock()	the run
+ *	apply_plan_load()	the base, wanted and present trees of each root;
+ *				the roots are locked
+ *	apply_plan_make()	the plans: of the wanted trees, or of the parts
+ *				that were accepted
+ *	changeset_unlock()	while the user reviews: other guard processes
+ *				may work in the project
+ *	apply_plan_refresh()	locks the roots again and stores them as they
+ *				are now; plan again after it
+ *	apply_plan_execute()
+ *	apply_plan_free()
  *
- * From apply_plan_load() on nobody reads the run's layer any more: what is
- * shown, planned and done is the tree in the store.
+ * After apply_plan_load() the run's layers are not read again, so that the
+ * trees that are shown, planned and applied are the same.
  */
 #ifndef GUARD_CHANGE_APPLY_PLAN_H
 #define GUARD_CHANGE_APPLY_PLAN_H
@@ -22,8 +27,9 @@
 /* One directory of the run: the project, one of --cow, or the home directory,
  * of which only named paths are applied. */
 struct apply_root {
-	/* As it was when the run began, with what was applied since; of the
-	 * home directory nothing was stored then: `before` stands for it. */
+	/* The root when the run began, with later applies of the run in it. The
+	 * home directory is not stored at the begin of a run: its present state
+	 * takes the place of the base. */
 	struct snapshot base;
 	struct entry want; /* as the run left it */
 	/* The part of want that was accepted in a review; NULL: all of it. */
@@ -36,20 +42,21 @@ struct apply_root {
 
 struct apply_plan {
 	struct context *c;
-	struct resolved_run *p; /* its session is locked, or live */
-	struct changes changes; /* against the real files */
+	struct resolved_run *p; /* the session is locked, or live */
+	struct changes changes; /* of the layers against the real files */
 	/* Both in the order of changes.roots; empty until apply_plan_load(). */
 	struct changeset change;
 	struct apply_root *roots;
-	bool changed_since; /* the layer is not what the run left */
+	bool changed_since; /* a layer was changed after the run's end */
 	/* The project's result is in the store, and its layer unchanged since.
 	 */
 	bool result_is_stored;
-	/* Of the project: plan_options.agreed; to free. */
+	/* plan_options.agreed of the project; to free. */
 	char **agreed;
 	/* The caller reads no more of the project than the plan does. */
 	bool may_be_partial;
-	struct differences differences; /* of the project's base and want */
+	struct differences
+		differences; /* between the project's base and want */
 };
 
 #define APPLY_PLAN_NONE                                                        \
@@ -59,30 +66,34 @@ struct apply_plan {
 
 void apply_plan_free(struct apply_plan *a);
 
-/* resolve_run_lock(), unless the run is still going: it is held still while its
- * layer is read (apply_plan_load()), and what it had done by then is applied.
- */
+/* Locks the run as resolve_run_lock() does. A run that is still running is not
+ * locked and no error: apply_plan_load() suspends it while it reads the layer,
+ * and the changes until then are applied. */
 int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err);
 
-/* -EALREADY: it is applied, and no paths were named; -ENOENT: discarded;
- * -ENODATA: what was before the run is not known; -EBUSY: another guard is at
- * work in the project. */
+/* -EALREADY: the run is applied, and no paths were named; -ENOENT: it was
+ * discarded; -ENODATA: the files before the run were not stored; -EBUSY: the
+ * project is in use by another guard process. */
 int apply_plan_load(struct apply_plan *a, struct err *err);
 
+/* Locks and stores the roots that are not open. */
 int apply_plan_refresh(struct apply_plan *a, struct err *err);
 
-/* Plans every root: want, or what was picked of it. A plan that was made before
- * is freed. */
+/* Plans every root: its wanted tree, or the accepted part. Earlier plans are
+ * freed. */
 int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 		    struct err *err);
 
-/* whole: the plan is of all that the run changed. *ret_after: the snapshot of
- * what it left. */
+/* Executes the plans, records them in the run's apply log and sets its state.
+ * complete: the plans are of all that the run changed. git: paths in a .git
+ * were named. *ret_after: the sequence number of the project's snapshot
+ * afterwards. */
 int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		       uint64_t *ret_after, struct err *err);
 
-/* apply_partial.c: whether some paths of the project may be all that is read,
- * as far as is known before the layer is; and which ones. */
+/* apply_partial.c: whether reading some paths of the project may be enough, as
+ * far as is known before the layer is read; then which paths (into
+ * roots[0].only; NULL: all). */
 bool apply_partial_is_possible(const struct apply_plan *a);
 int apply_partial_choose_paths(struct apply_plan *a, struct err *err);
 
@@ -94,8 +105,11 @@ char **apply_home_paths_to_read(const struct change_list *named);
 /* How many others there are that are no caches. */
 size_t apply_home_count_left(const struct apply_plan *a);
 
-/* apply_report.c, for people: what is changed; what was done and what is left;
- * the status to end with, since conflict markers must not be missed. */
+/* apply_report.c: the reports of an apply. apply_report_where() is the
+ * directory that is changed, for a question. apply_report_markers() returns the
+ * exit status: conflict markers must not be overlooked.
+ * apply_report_home_left() returns how many changes of the home directory were
+ * not applied. */
 const char *apply_report_where(const struct apply_plan *a);
 void apply_report_done(const struct apply_plan *a);
 int apply_report_markers(struct apply_plan *a, bool done);

@@ -1,6 +1,7 @@
 /*
- * What a dry run has thought of doing, step after step: a later one has to be
- * told what the files would be by then, not what they are.
+ * The changes that the earlier actions of a dry run would have made. A dry run
+ * of `undo --count` plans each action against the files as they would be after
+ * the ones before it.
  */
 #ifndef GUARD_CHANGE_DRY_RUN_STATE_H
 #define GUARD_CHANGE_DRY_RUN_STATE_H
@@ -19,11 +20,12 @@ struct dry_run_state {
 };
 
 void dry_run_state_free(struct dry_run_state *t);
-/* The plan's steps in that folder would be done now. */
+/* Adds the steps of a plan in a directory. */
 void dry_run_state_add(struct dry_run_state *t, const char *dir,
 		       const struct plan *plan);
-/* Makes *now, the root of what is there, what it would be. only: the paths that
- * were looked at, NULL: all. Puts trees into the store, and no snapshot. */
+/* Changes *now, the root of the directory as it is, into the root as it would
+ * be. only: the paths that were read, NULL: all. Trees are stored, but no
+ * snapshot. */
 int dry_run_state_apply(const struct dry_run_state *t, struct store *store,
 			const char *dir, char *const *only, struct entry *now,
 			struct err *err);

@@ -1,6 +1,6 @@
 /*
- * What a plan moves: deletions and additions of it that are one thing under
- * another name. For people; what is done are the plan's steps.
+ * The moves in a plan: pairs of a deletion and an addition of the same content.
+ * They are for display only; the transaction executes the plan's steps.
  */
 #ifndef GUARD_CHANGE_PLAN_MOVES_H
 #define GUARD_CHANGE_PLAN_MOVES_H
@@ -13,16 +13,16 @@
 
 struct plan_moves {
 	struct moves_trees trees;
-	struct change_move *items; /* by where they went */
+	struct change_move *items; /* sorted by target path */
 	size_t count;
 };
 
-/* What goes with an edit of the user's, and what is merged, is none. *ret must
- * stay where it is. */
+/* Deletions of the user's edits and merged files are no moves. *ret must not be
+ * moved: its items point into it. */
 int plan_moves_make(struct store *store, const struct plan *plan,
 		    struct plan_moves *ret, struct err *err);
 void plan_moves_free(struct plan_moves *m);
-/* Whether a move begins or (came) ends there. */
+/* Whether a move begins at the path or (added) ends there. */
 bool plan_moves_has(const struct plan_moves *m, const char *path, bool added);
 /* [{"from", "to", "type", "files", "similarity"}]: the same lines. */
 json_t *plan_moves_json(const struct plan_moves *m);

@@ -1,5 +1,6 @@
 /*
- * Shows a plan, asks, and has it carried out; for apply, restore and undo.
+ * The summary of a plan for apply, restore and undo: counts, JSON and the
+ * question before it is executed.
  */
 #ifndef GUARD_CHANGE_PLAN_SUMMARY_H
 #define GUARD_CHANGE_PLAN_SUMMARY_H
@@ -11,31 +12,32 @@
 #include "guard/context.h"
 #include "restore/transaction.h"
 
-/* Steps that a person wants to read: times alone are none. */
+/* The steps of a plan by kind; steps that change only a time are apart. */
 struct plan_counts {
 	size_t deleted, replaced, created, meta, times;
 	size_t merged, marked; /* replaced or meta, but counted only here */
 	size_t moved; /* neither deleted nor created */
 };
-/* A step of which the time alone moves. */
+/* The step changes only the mtime. */
 bool plan_summary_is_time_only(const struct step *step);
-/* Deleted is everything below a deleted folder too. */
+/* Entries below a deleted directory count as deleted, too. */
 int plan_summary_count(struct store *store, const struct plan *plan,
 		       struct plan_counts *ret, struct err *err);
 
-/* {"steps": [...], "conflicts": [...], "refused": [...], "kept": [...],
- * "over": [...], "moves": [...]} put into object. */
+/* Adds "steps", "conflicts", "refused", "kept", "over" and "moves" to object,
+ * each an array. */
 void plan_summary_json(struct store *store, const struct plan *plan,
 		       json_t *object);
 
-/* output_confirm() with the counts of what is done there. */
+/* Asks whether to do it, with the counts and the directory. yes: the user has
+ * agreed already. */
 bool plan_summary_ask(const struct plan_counts *counts, const char *where,
 		      bool yes);
 /* "1 deleted, 4 moved, 2 replaced, 3 created, 4 with other rights", appended.
  */
 void plan_summary_text(const struct plan_counts *counts, struct buf *to);
 
-/* The numbers of one sum added to those of another. */
+/* Adds the counts of another plan. */
 void plan_summary_add(struct plan_counts *to, const struct plan_counts *more);
 
 #endif

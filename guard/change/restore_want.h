@@ -1,9 +1,10 @@
 /*
- * What a restore wants: the project as it is, with stored paths put into it.
+ * The wanted tree of a restore: the project as it is, with the stored paths in
+ * it.
  *
- * Folders above a path that are missing come from its snapshot too. A .git
- * that is there now is left as it is unless a path names it: an older HEAD,
- * index or ref would hide commits that were made since.
+ * Missing parent directories come from the snapshot of the path. A .git that
+ * exists stays unchanged unless a path names it: an older HEAD, index or ref
+ * would hide later commits.
  */
 #ifndef GUARD_CHANGE_RESTORE_WANT_H
 #define GUARD_CHANGE_RESTORE_WANT_H
@@ -15,22 +16,22 @@
 /* One PATH of the command line, found in a snapshot. */
 struct restore_target {
 	char *arg; /* absolute */
-	char *pattern; /* that it was found by, or NULL */
+	char *pattern; /* the PATH with wildcards that matched, or NULL */
 	char *path; /* in the snapshot's root */
 	struct snapshot snapshot;
 	struct entry entry;
 };
 
 enum restore_mode {
-	RESTORE_ADD, /* what the snapshot has not, stays */
-	RESTORE_EXACT, /* ... goes, where the snapshot says so */
-	RESTORE_GONE, /* there is nothing that could stay */
+	RESTORE_ADD, /* entries that the snapshot does not have stay */
+	RESTORE_EXACT, /* such entries are deleted */
+	RESTORE_GONE, /* the root was missing and has just been recreated */
 };
 
 /*
- * now: the root as it is. RESTORE_GONE: it was made anew just now, so that
- * its own mode and owner come from the snapshot. -ENOTDIR: something else
- * stands where a path needs a folder. The targets are of one root.
+ * now: the root as it is. The targets are of one root, at least one. With
+ * RESTORE_GONE the root's own mode and owner come from the snapshot too.
+ * -ENOTDIR: an entry of another type is in the place of a parent directory.
  */
 int restore_want_make(struct store *store, const struct entry *now,
 		      const struct restore_target *targets, size_t count,
@@ -38,11 +39,12 @@ int restore_want_make(struct store *store, const struct entry *now,
 		      struct err *err);
 
 /*
- * Takes back out of ed, where from->entry stands at `prefix`, what could not be
- * read whole when it was stored, and names it: such a file stays as it is in
- * `now`. A file that it itself is stays, so that the plan refuses it.
- * exact: ed is short of what `now` has in a folder that was not read whole;
- * nothing says that it shall go.
+ * Replaces in ed, which has from->entry at `prefix`, every file that was not
+ * read completely when it was stored by the file in `now`, and warns about it.
+ * A target that is itself such a file stays in ed, so that the plan refuses it.
+ * exact: also puts back the entries of `now` that are missing in a directory
+ * that was not read completely, since the snapshot does not tell that they are
+ * to be deleted.
  */
 int restore_want_skip_unread(struct store *store, const struct entry *now,
 			     const struct restore_target *from,

@@ -1,6 +1,6 @@
 /*
- * What a restore takes from where: the PATHS of its command line, found in the
- * snapshots.
+ * The sources of a restore: for each PATH of the command line the snapshot and
+ * the entry that is restored.
  */
 #ifndef GUARD_CHANGE_SOURCES_H
 #define GUARD_CHANGE_SOURCES_H
@@ -8,8 +8,8 @@
 #include "guard/change/restore_want.h"
 
 struct sources {
-	struct store *store; /* borrowed, as is at */
-	const char *at; /* WHEN, or NULL */
+	struct store *store; /* borrowed */
+	const char *at; /* WHEN of --at, or NULL; borrowed */
 	struct restore_target *items;
 	size_t count, capacity;
 };
@@ -17,21 +17,21 @@ struct sources {
 void sources_free(struct sources *s);
 
 /*
- * Adds what arg names. Without `at`: from the newest snapshot that has it and
- * has read it whole. One with wildcards (unless something stored has just this
- * name) adds every stored path that it matches, from one snapshot: that of
- * `at`, or the newest that has any. -ENOENT: there is nothing; -ENODATA: it
- * was purged.
+ * Adds the sources of one PATH. Without `at` the newest snapshot is taken that
+ * has the path and has read it completely. A PATH with wildcards, unless a
+ * stored file has just this name, adds every stored path that matches, all from
+ * one snapshot: that of `at`, or the newest with a match. -ENOENT: no snapshot
+ * has it; -ENODATA: it was purged.
  */
 int sources_find(struct sources *s, const char *arg, struct err *err);
-/* -EEXIST: dir has something of the name of one of them, or two of them have
- * the same. */
+/* -EEXIST: dir has an entry with the name of a source, or two sources have the
+ * same name. */
 int sources_check_free(const struct sources *s, const char *dir,
 		       struct err *err);
-/* Which snapshots, on stderr, a line for each arg. */
+/* Reports the snapshots, one note for each PATH. */
 void sources_print(const struct sources *s);
-/* Where one path is as it was stored: which snapshot has the version before
- * that one. */
+/* For one PATH that is already as stored: reports which snapshot has the
+ * previous version. */
 void sources_print_earlier(const struct sources *s);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Other names of files that a restore brings back. A snapshot knows by number
- * which of its paths are names of one file; what is in the project now goes by
+ * Hard links between restored files and files that stay. A snapshot numbers the
+ * groups of paths that are hard links of one file; the project as it is now has
  * other numbers.
  */
 #ifndef GUARD_CHANGE_TARGET_HARDLINKS_H
@@ -9,10 +9,10 @@
 #include "snapshot/tree/tree.h"
 
 /*
- * stored: the root of the snapshot, `target` in it at `path`; now: the root as
- * it is. Where a file of the target had another name outside of it, and that
- * name still holds just that file, ed says so: the restore then makes one more
- * name of it and no file of its own.
+ * stored: the root of the snapshot, which has `target` at `path`; now: the root
+ * as it is. If a file of the target has a hard link outside of the target, and
+ * that path still holds the same file, ed gets the group number: the restore
+ * then creates a hard link and no file of its own.
  */
 int target_hardlinks_add(struct store *store, const struct entry *now,
 			 const struct entry *stored, const char *path,

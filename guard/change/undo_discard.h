@@ -1,7 +1,7 @@
 /*
- * The undo of a discard: a run comes back out of the trash, or paths come back
- * into a run's layer. What cannot come back any more is forgotten, so that it
- * does not stand for ever in the way of what was done before it.
+ * The undo of a discard: restores a run from the trash, or paths of a run into
+ * its layer. A discard that can no longer be undone is removed from the list of
+ * actions, because it would block the undo of all actions before it.
  */
 #ifndef GUARD_CHANGE_UNDO_DISCARD_H
 #define GUARD_CHANGE_UNDO_DISCARD_H
@@ -12,13 +12,13 @@
 struct undo_discard {
 	struct context *c;
 	const char *path; /* the project */
-	const struct action *last; /* what is taken back: action_is_discard() */
+	const struct action *last; /* the action to undo: action_is_discard() */
 	bool dry, yes;
-	unsigned long step; /* how many were taken back before it */
-	bool more; /* are to be, after it */
+	unsigned long step; /* actions undone before this one */
+	bool more; /* actions follow that are to be undone as well */
 };
 
-/* -> status. */
+/* Returns the exit status or a negative errno. */
 int undo_discard(const struct undo_discard *u, struct err *err);
 
 #endif
