@@ -1,5 +1,5 @@
 /*
- * Which snapshot, and which path in it, the user means.
+ * Finds the snapshot and the path in it that operands of the command line name.
  */
 #ifndef GUARD_HISTORY_LOCATE_H
 #define GUARD_HISTORY_LOCATE_H
@@ -8,17 +8,17 @@
 #include "snapshot/tree/catalog.h"
 
 /*
- * when: as in catalog_find(), NULL the latest; a plain number is taken as it
- * is, whatever its root. arg: a path as typed, NULL: the project (with a
- * number: the snapshot's root). Relative ones count from the current folder,
- * and from the snapshot's root where that does not lie in it. *ret_path: in
- * the snapshot, to free. It need not exist there.
+ * when: as in catalog_find(), NULL: the latest; a plain number is a snapshot of
+ * any root. arg: a path as typed, NULL: the project (with a number: the root of
+ * the snapshot). A relative path starts at the current directory, or at the
+ * snapshot's root if the current directory is not below it. *ret_path: the path
+ * in the snapshot, to free; it need not exist there.
  */
 int locate_snapshot(struct context *c, const char *when, const char *arg,
 		    struct snapshot *ret, char **ret_path, struct err *err);
 
-/* Cuts "SNAP:PATH" in two, minding times such as "2026-11-21 14:30:a";
- * *ret_path is NULL without a colon. Both to free. */
+/* Splits "SNAP:PATH", where SNAP may be a time such as "2026-11-21 14:30";
+ * *ret_path is NULL without a colon. Both are to free. */
 void locate_split(const char *arg, char **ret_when, char **ret_path);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * Lines of a text that match a pattern. The text comes in pieces of any
- * length, as the store gives it; of a line only its first LINE_MAX_LEN bytes
- * are held.
+ * Finds the lines of a text that match a pattern. The text comes in pieces of
+ * any length, as the store returns it; only the first MATCHER_LINE_MAX bytes of
+ *a line are held.
  *
  *	matcher_compile(&m, "ab+c", flags, &err)
  *	struct scanner s = {.matcher = &m, .each = print, .arg = arg};
  *	while (more) { scanner_add(&s, data, len) } scanner_end(&s);
  *	scanner_free(&s);
  *
- * Bytes are looked at as they are: upper and lower case are those of ASCII.
+ * Bytes are compared as they are; upper and lower case are those of ASCII.
  */
 #ifndef GUARD_HISTORY_MATCHER_H
 #define GUARD_HISTORY_MATCHER_H
@@ -23,15 +23,15 @@
 #define MATCHER_LINE_MAX (1u << 20)
 
 struct matcher {
-	/* Each match holds this; len 0: nothing is known. */
+	/* A text that is part of each match; len 0: none is known. */
 	char *text;
 	size_t len;
-	bool literal; /* and is nothing else */
+	bool literal; /* the pattern is just that text */
 	regex_t regex;
 	bool compiled;
 };
 
-/* -EINVAL: no regular expression, and why. */
+/* -EINVAL: the pattern is no regular expression; the text says why. */
 int matcher_compile(struct matcher *ret, const char *pattern, bool fixed,
 		    bool no_case, struct err *err);
 void matcher_free(struct matcher *m);
@@ -45,18 +45,19 @@ struct match {
 
 struct scanner {
 	const struct matcher *matcher;
-	/* Each line that matches; negative ends it. NULL: none is needed. */
+	/* Called for each line that matches; a negative result ends the search.
+	 * NULL: only `any` is of interest. */
 	int (*each)(void *arg, const struct match *match, struct err *err);
 	void *arg;
-	bool any; /* something has matched */
-	bool binary; /* has a NUL byte: lines mean nothing */
-	/* Its own. */
-	struct buf rest; /* a line that has not ended */
+	bool any; /* a line has matched */
+	bool binary; /* the text has a NUL byte: there are no lines */
+	/* Private. */
+	struct buf rest; /* the begin of an incomplete line */
 	uint64_t lines, seen; /* complete lines, bytes */
 	bool cut; /* rest is full, the line goes on */
 };
 
-/* 1: enough is known, nothing more is needed. */
+/* 1: the result is known, no more text is needed. */
 int scanner_add(struct scanner *s, const void *data, size_t len,
 		struct err *err);
 int scanner_end(struct scanner *s, struct err *err);

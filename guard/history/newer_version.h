@@ -1,29 +1,29 @@
 /*
- * What a restore must not pass over without a word: an apply in a large
- * project stores a few paths only (guard/change/apply_partial.c). Such a
- * snapshot says nothing of a folder as a whole, so that an older one gives the
- * folder, although what lies in it was stored later, too.
+ * Finds newer versions of files in partial snapshots, for a warning of restore.
+ * An apply in a large project stores only a few paths
+ * (guard/change/apply_partial.c). Such a snapshot does not have a directory
+ * completely, so that a restore takes the directory from an older snapshot,
+ * although some of its files were stored later.
  */
 #ifndef GUARD_HISTORY_NEWER_VERSION_H
 #define GUARD_HISTORY_NEWER_VERSION_H
 
 #include "snapshot/tree/catalog.h"
 
-/* What was chosen, and what is asked of everything that came after it. */
+/* The snapshot that was chosen, and the paths to search for in later ones. */
 struct newer_version {
 	const struct snapshot *than;
-	/* Only of snapshots that are not younger; {0}: of all. */
+	/* Only snapshots up to this time; {0}: all. */
 	struct timestamp until;
 	const char *path; /* absolute */
-	/* Only of what is like this, or lies in a folder that is; NULL: of all
-	 * that is at or below path. */
+	/* Only paths that match, or lie in a directory that does; NULL: all at
+	 * or below path. */
 	const char *pattern;
 };
 
 /*
- * 1: some of it was stored otherwise after `than`, in a snapshot of some
- * paths: *ret_seq is the newest one that has any of it. 0: not so; negative:
- * error.
+ * 1: a later partial snapshot has another version of one of the paths; *ret_seq
+ * is the newest snapshot that has any of them. 0: there is none.
  */
 int newer_version_find(struct store *store, const struct newer_version *n,
 		       uint64_t *ret_seq, struct err *err);

@@ -1,21 +1,21 @@
 /*
- * Paths with wildcards, as a shell has them, matched against stored paths.
+ * Matches stored paths against patterns with the wildcards of a shell.
  *
- * '*', '?' and '[...]' stay within one name, "**" as a whole name is any
- * number of folders. As in a shell a name that begins with a dot is matched by
- * a part that begins with one; ".git" only by itself, since restoring parts of
- * one is never meant by a wildcard.
+ * '*', '?' and '[...]' match within one name; "**" as a complete name matches
+ * any number of directories. As in a shell only a part that begins with a dot
+ * matches a name that begins with one. ".git" matches only itself: a wildcard
+ * never restores parts of a repository.
  */
 #ifndef GUARD_HISTORY_PATHGLOB_H
 #define GUARD_HISTORY_PATHGLOB_H
 
 #include <stdbool.h>
 
-/* Has wildcards at all. */
+/* The text has a wildcard. */
 bool pathglob_has_wildcards(const char *text);
-/* Both in one form (absolute, or in a root). */
+/* Both are absolute, or both are relative to the same root. */
 bool pathglob_match(const char *pattern, const char *path);
-/* The path above the first part with a wildcard, to free. */
+/* The path above the first part with a wildcard; to free. */
 char *pathglob_fixed(const char *pattern);
 
 #endif

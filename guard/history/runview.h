@@ -1,7 +1,7 @@
 /*
- * What a run left, seen from outside of it: its own /tmp and /var/tmp, its
- * layers, its result. All of it was made by the run: nothing is followed, and
- * nothing but folders and plain files is opened.
+ * Reads the files of a run from outside: its private /tmp and /var/tmp, its
+ * layers and its result. The run is untrusted: symbolic links are not followed,
+ * and only directories and regular files are opened.
  */
 #ifndef GUARD_HISTORY_RUNVIEW_H
 #define GUARD_HISTORY_RUNVIEW_H
@@ -11,23 +11,23 @@
 #include "snapshot/tree/tree.h"
 #include "overlay/session.h"
 
-/* "RUN:PATH", "RUN:" or "RUN" (then *ret_path is ""): both to free, and true
- * when RUN has the form of a run's id. */
+/* Splits "RUN:PATH", "RUN:" or "RUN" (then *ret_path is ""); both are to free.
+ * True if RUN has the form of a run's id. */
 bool runview_split(const char *arg, char **ret_run, char **ret_path);
 
 /*
- * Opens a file that the run left: an absolute path as the run saw it, or one
- * in its project. -ENOENT: it did not leave it (in its project: it did not
- * change it); -EXDEV: it is in none of these places.
+ * Opens a file of the run: an absolute path as in the run, or a path in its
+ * project. -ENOENT: there is no such file (in a layer: the run did not change
+ * it); -EXDEV: the path is in none of these directories.
  */
 int runview_open(const struct session *s, const char *path, struct err *err);
 
-/* The entry of a project's path in the run's stored result: 1, 0, negative. */
+/* The entry of a path in the run's stored result. 1: found, to free; 0: the
+ * path or the result does not exist. */
 int runview_result(struct context *c, const struct session *s, const char *path,
 		   struct entry *ret, struct err *err);
 
-/* The entries of a directory, to free; "": all that lies in the private
- * folders. */
+/* The entries of a directory, to free; "": of the private /tmp and /var/tmp. */
 int runview_list(struct context *c, const struct session *s, const char *path,
 		 struct tree *ret, struct err *err);
 /* The entries of a directory, or e itself when it is none: into an empty tree,

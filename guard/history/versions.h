@@ -1,5 +1,5 @@
 /*
- * Every version of every path that the store remembers, for find and grep.
+ * All versions of all stored paths, for find and grep.
  *
  *	struct versions v = {.want = want, .arg = arg};
  *
@@ -9,9 +9,9 @@
  *	versions_free(&v)
  *
  * A version is a path with the same type, content, mode, owner and attributes,
- * however many snapshots hold it. Snapshots of one root are compared with the
- * one before them, so what it costs is what has changed, not how much there
- * is.
+ * in any number of snapshots. Each snapshot of a root is compared with the
+ * previous one, so that the cost depends on the number of changes and not on
+ *the number of files.
  */
 #ifndef GUARD_HISTORY_VERSIONS_H
 #define GUARD_HISTORY_VERSIONS_H
@@ -24,39 +24,39 @@
 struct version {
 	char *path; /* absolute */
 	struct entry entry; /* without its name */
-	uint64_t first, last; /* snapshots that hold it */
+	uint64_t first, last; /* the snapshots that have it */
 	struct timestamp first_time, last_time;
-	size_t snapshots; /* how many do */
-	bool newest; /* the newest snapshot of that root does */
-	/* Its own. */
-	size_t chain; /* of snapshots of one root */
-	size_t next; /* of the same hash, + 1; 0: none */
-	size_t opened; /* in the chain of snapshots, + 1; 0: not held now */
+	size_t snapshots; /* how many have it */
+	bool newest; /* the newest snapshot of the root has it */
+	/* Private. */
+	size_t chain; /* index of the chain of snapshots of one root */
+	size_t next; /* index of the next version in the slot, + 1; 0: none */
+	size_t opened; /* position in the chain where it began, + 1; 0: ended */
 };
 
 struct versions {
-	/* Whether that path is to be kept at all; NULL: all are. */
+	/* Selects the paths; NULL: all. */
 	bool (*want)(void *arg, const char *path, const struct entry *e);
-	/* Now and then: so many of so many snapshots. May be NULL. */
+	/* Called after each snapshot; may be NULL. */
 	void (*progress)(void *arg, size_t done, size_t count);
 	void *arg;
 
 	struct version *items;
 	size_t count, capacity;
-	size_t damaged; /* snapshots of which not all can be read; each was
-			   named on stderr */
+	size_t damaged; /* snapshots that could not be read completely; each
+			   was reported */
 	size_t *slots, slot_count;
 };
 
 /*
- * Adds what is at path (absolute) or below it, in every snapshot or in the one
- * that `at` names (as in catalog_find()). Snapshots of roots above and below
- * it count.
+ * Adds the versions at or below path (absolute), from all snapshots or from the
+ * one that `at` names (as in catalog_find()), including snapshots of roots
+ * above and below path.
  */
 int versions_load(struct versions *v, struct store *store, const char *path,
 		  const char *at, struct err *err);
-/* By path, the newest first, what snapshots of several roots hold as one. No
- * loading after it. */
+/* Sorts by path, the newest version first, and merges equal versions of several
+ * roots. versions_load() must not be called after it. */
 void versions_sort(struct versions *v);
 void versions_free(struct versions *v);
 
