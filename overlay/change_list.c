@@ -6,13 +6,13 @@
 
 #include "base/mem.h"
 
-/* Paths lie behind one another in blocks; those of a long list are freed as
- * a whole only. */
+/* Paths are stored one after another in blocks. A list of millions of paths is
+ * freed block by block. */
 #define BLOCK_SIZE (64u << 10)
 
 struct change_names {
 	struct change_names *next; /* an earlier block */
-	size_t left; /* bytes at the end */
+	size_t left; /* unused bytes at the end */
 	size_t size;
 	char bytes[];
 };
@@ -102,7 +102,7 @@ void change_list_unreadable(struct change_list *list, const char *path,
 				       ? &list->touched[list->touched_count - 1]
 				       : NULL;
 
-	/* No more one whose time alone differs. */
+	/* The path becomes a change, so it leaves the touched paths. */
 	if (touched && strcmp(*touched, path) == 0)
 		list->touched_count--;
 	if (last && strcmp(last->path, path) == 0)

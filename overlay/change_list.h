@@ -1,8 +1,9 @@
 /*
- * What a run changed, path by path, in the order of path_compare().
+ * The changes of a run, path by path, in the order of path_compare().
  *
- * The scan fills it (scan.h); everybody else reads. Paths are relative to the
- * folder that was scanned and belong to the list.
+ * scan_layer() (scan.h) fills the list; all other modules only read it. Paths
+ * are relative to the scanned directory. The list owns them: they are valid
+ * until change_list_free().
  */
 #ifndef GUARD_OVERLAY_CHANGE_LIST_H
 #define GUARD_OVERLAY_CHANGE_LIST_H
@@ -11,27 +12,29 @@
 
 enum change_kind {
 	CHANGE_DELETED,
-	CHANGE_TYPE, /* another kind of thing has the name now */
-	CHANGE_MODIFIED, /* other bytes, link target or device */
+	CHANGE_TYPE, /* the name now has another file type */
+	CHANGE_MODIFIED, /* other content, link target or device number */
 	CHANGE_META, /* mode, owner or xattrs only */
 	CHANGE_ADDED,
 };
 
 enum change_flags {
-	CHANGE_WITH_PARENT = 1, /* its folder is deleted or added as well */
-	CHANGE_GIT = 2, /* in a .git, or a .git itself */
-	CHANGE_META_TOO = 4, /* modified, and mode, owner or xattrs */
+	/* the parent directory is deleted or added as well */
+	CHANGE_WITH_PARENT = 1,
+	CHANGE_GIT = 2, /* inside a .git, or a .git itself */
+	/* CHANGE_MODIFIED, and mode, owner or xattrs differ as well */
+	CHANGE_META_TOO = 4,
 	CHANGE_SETID = 8, /* set-id bits or file capabilities */
 	CHANGE_NODE = 16, /* device node, fifo or socket */
-	CHANGE_UNREADABLE = 32, /* could not be compared: counts as changed */
-	CHANGE_UNMARKED = 64, /* a file that was seen to have no attributes of
-				 the layer's own */
-	CHANGE_ATTRS = 128, /* other extended attributes */
-	CHANGE_ACL = 0x400, /* an access list that it did not have */
+	CHANGE_UNREADABLE = 32, /* not comparable: counts as changed */
+	/* a file without xattrs of overlayfs, as the scan has checked */
+	CHANGE_UNMARKED = 64,
+	CHANGE_ATTRS = 128, /* xattrs differ */
+	CHANGE_ACL = 0x400, /* an ACL that the lower file does not have */
 };
 
-/* What of an entry's metadata is shown or compared: a run may change
- * millions. */
+/* The part of an entry's metadata that is displayed or compared. Small, because
+ * a run may change millions of entries. */
 struct change_side {
 	uint32_t mode, uid, gid, chattr;
 	uint64_t size;
@@ -41,29 +44,30 @@ struct change_side {
 struct change {
 	enum change_kind kind;
 	unsigned int flags;
-	/* The move that it is one half of: its number in change_list.moves,
-	 * + 1; 0: of none. */
+	/* Index in change_list.moves, + 1, of the move that this change is one
+	 * half of; 0: no move. */
 	unsigned int move;
-	const char *path; /* the list's */
+	const char *path; /* owned by the list */
 	struct change_side old; /* mode 0 when added */
 	struct change_side now; /* mode 0 when deleted */
 };
 
 /*
- * A deletion, and an addition (or a change) that has its bytes: one thing under
- * another name. The scan knows of none: whoever shows a list looks for them.
+ * A deletion together with an addition (or a change) of the same bytes: a
+ * rename. The scan finds no renames: callers that display a list detect them.
  */
 struct change_move {
-	const char *from, *to; /* the list's */
+	const char *from, *to; /* owned by the list */
 	struct change_side old, now;
-	struct change_side over; /* what was there before; mode 0: nothing */
-	unsigned int flags; /* of both */
-	unsigned int percent; /* 100: the very bytes, and every folder */
-	/* It went with its folder and is as it was but for that: the folder
-	 * tells of it. */
+	struct change_side over; /* entry that `to` replaced; mode 0: none */
+	unsigned int flags; /* flags of both halves */
+	/* similarity; 100: equal bytes, and every directory */
+	unsigned int percent;
+	/* The entry moved with its directory and is otherwise unchanged: the
+	 * directory's move stands for it. */
 	bool with_dir;
-	bool half; /* only one of the two is in the list */
-	size_t files; /* of a folder: with how many it went */
+	bool half; /* only one of the two halves is in the list */
+	size_t files; /* for a directory: number of files that moved with it */
 };
 
 struct change_names;
@@ -71,39 +75,46 @@ struct change_names;
 struct change_list {
 	struct change *items; /* sorted by path_compare() */
 	size_t count, capacity;
-	struct change_move *moves; /* sorted by where they went */
+	struct change_move *moves; /* sorted by `to` */
 	size_t move_count;
-	/* There may be more: not all that could be one was compared. */
+	/* There may be more moves: not all candidates were compared. */
 	bool more_moves;
-	/* What differs by its time alone, or is as it was but has got another
-	 * name, sorted too: of no interest to people, but kept when the run's
-	 * result is stored. */
+	/* Paths whose mtime alone differs, and unchanged files with several
+	 * hard links; sorted. People do not see them, but the run's result in
+	 * the store has them. */
 	const char **touched;
 	size_t touched_count, touched_capacity;
 	/*
-	 * The last time of change of anything in the layer, also of what is no
-	 * change: it cannot be set back, so that a layer whose newest is older
-	 * than some moment is as it was then. Not known: far in the future.
+	 * The highest ctime of any entry in the layer, also of unchanged ones.
+	 * A process cannot set ctime back, so a layer whose newest ctime is
+	 * older than a given time has not changed since then. Unknown:
+	 * INT64_MAX seconds.
 	 */
 	struct timestamp newest;
-	struct timestamp newest_below; /* without that of the folder itself */
+	/* without the ctime of the root itself */
+	struct timestamp newest_below;
 	struct change_names *names; /* the bytes of all paths */
-	/* Flags of chattr(1) are recorded: false of a layer, which keeps none
-	 * of them, so that what it has is no change of the run. */
+	/* Flags of chattr(1) are recorded. False for a layer: overlayfs copies
+	 * none of them up, so a missing flag is no change of the run. */
 	bool flags_known;
 };
 
+/* Frees all items and paths and empties the list. */
 void change_list_free(struct change_list *list);
 
-/* For who fills it, in order. old NULL: added; now NULL: deleted. The flags
- * that now's mode says (CHANGE_SETID, CHANGE_NODE) are set here. */
+/* Adds a change; the caller adds in the order of path_compare(). path is
+ * copied. old NULL: added; now NULL: deleted. Sets the flags that follow from
+ * now's mode: CHANGE_SETID, CHANGE_NODE. */
 void change_list_add(struct change_list *list, const char *path,
 		     enum change_kind kind, unsigned int flags,
 		     const struct meta *old, const struct meta *now);
+/* Adds a copy of path to `touched`; same order as change_list_add(). */
 void change_list_touch(struct change_list *list, const char *path);
 /*
- * What lies below the path that was added or touched last, if it was, cannot
- * be listed. The path itself says so; it becomes a change when it was none.
+ * Marks the directory `path` as unreadable: its entries are not in the list.
+ * Sets CHANGE_UNREADABLE on the change that was added last when it has this
+ * path, else adds a change of kind CHANGE_META. A path that was just touched
+ * becomes a change.
  */
 void change_list_unreadable(struct change_list *list, const char *path,
 			    unsigned int flags, const struct meta *old,

@@ -28,7 +28,7 @@ bool compare_is_gone(int got)
 	return got == -ENOENT || got == -ENOTDIR || got == -ESTALE;
 }
 
-/* Never changes the access time where that can be helped. */
+/* Leaves the access time unchanged where the kernel allows O_NOATIME. */
 static int open_lower_file(const struct pair *p, struct err *err)
 {
 	int flags = O_RDONLY | O_NONBLOCK, fd;
@@ -39,7 +39,7 @@ static int open_lower_file(const struct pair *p, struct err *err)
 	return fd;
 }
 
-/* 1 equal, 0 not. */
+/* Returns 1 for equal bytes, 0 for different ones. */
 static int same_file_bytes(int a, int b, uint64_t size, struct err *err)
 {
 	auto_free unsigned char *x = mem_alloc(PIECE), *y = mem_alloc(PIECE);
@@ -108,8 +108,9 @@ static int same_content(const struct pair *p, struct err *err)
 	return 1;
 }
 
-/* The layer's own, of which there are some on all that it has; what the run
- * itself named so is not. */
+/* Whether name is an xattr of overlayfs, which most entries of a layer have.
+ * Xattrs of the same prefix that the run set are stored with a second
+ * "overlay.". */
 static bool is_layer_xattr(const char *name)
 {
 	static const char own[] = LAYER_XATTR_PREFIX,
@@ -119,7 +120,8 @@ static bool is_layer_xattr(const char *name)
 	       strncmp(name, escaped, strlen(escaped)) != 0;
 }
 
-/* user.* cannot be read from a file that its owner may not read. */
+/* Reads the xattrs; user.* is readable only with read permission on the
+ * file. */
 static int upper_xattrs(const struct pair *p, struct xattrs *ret,
 			struct err *err)
 {
@@ -137,10 +139,10 @@ static int upper_xattrs(const struct pair *p, struct xattrs *ret,
 }
 
 /*
- * What lies in "trusted." is never part of it: only the machine's root sees
- * it, and a layer, mounted in a user namespace, cannot take it along. What
- * the project itself has below "user.overlay." a run cannot see, so a copy
- * without it is no change.
+ * Compares the xattrs without "trusted.": only root of the initial user
+ * namespace can read these, and overlayfs in a user namespace cannot copy them
+ * up. Xattrs of the project itself below "user.overlay." are invisible in a
+ * run, so a copy without them is no change.
  */
 static int same_xattrs(const struct pair *p, struct difference *d,
 		       struct err *err)
@@ -163,7 +165,8 @@ static int same_xattrs(const struct pair *p, struct difference *d,
 	       xattrs_equal(&u, &l);
 }
 
-/* An answer, or what its absence means. Negative: give up on the pair. */
+/* Translates a result of same_*(): 0 equal, 1 different or unreadable, negative
+ * for an error that ends the comparison. */
 static int difference_or_error(int got, struct difference *d)
 {
 	if (got >= 0)
@@ -201,7 +204,7 @@ unsigned int compare_new_file(int dirfd, const char *name)
 	struct err ignored;
 	bool caps;
 
-	/* Most files have none at all: that is asked for fastest. */
+	/* Most files have no xattrs; this query is the fastest. */
 	if (xattrs_get(dirfd, name, &x, &ignored) == 0) {
 		caps = xattrs_find(&x, "security.capability") != NULL;
 		return (caps ? CHANGE_SETID : 0) |

@@ -1,8 +1,9 @@
 /*
- * Two entries of one name, the layer's and the real folder's: what differs.
+ * Compares two entries of one name: the layer's and the real directory's.
  *
- * The layer's may be opened up to be read; the real one is only ever read,
- * and what cannot be read counts as different.
+ * An entry of the layer may get more permissions while it is read
+ * (temp_chmod.h). The real entry is only read. An unreadable part counts as
+ * different.
  */
 #ifndef GUARD_OVERLAY_COMPARE_H
 #define GUARD_OVERLAY_COMPARE_H
@@ -12,8 +13,8 @@
 #include "base/meta.h"
 
 struct pair {
-	int upper, lower; /* the two folders */
-	const char *upper_name, *lower_name; /* "" is the folder itself */
+	int upper, lower; /* the two directories */
+	const char *upper_name, *lower_name; /* "" is the directory itself */
 	struct meta u, l;
 };
 
@@ -21,23 +22,30 @@ struct difference {
 	bool content; /* bytes, link target, device number */
 	bool meta; /* mode, owner, xattrs */
 	bool time; /* mtime */
-	bool unreadable; /* something could not be told: counts as changed */
-	bool attrs; /* xattrs alone */
-	bool acl; /* the layer's has an access list that the real one has not */
-	bool caps; /* the layer's carries file capabilities */
+	bool unreadable; /* a part could not be compared: counts as changed */
+	bool attrs; /* xattrs only */
+	/* the layer's entry has an ACL that the real one does not have */
+	bool acl;
+	bool caps; /* the layer's file has file capabilities */
 };
 
-/* Both are of one type. Folders are compared without what they hold. Fails
- * only for want of descriptors; -ENOENT: one is gone meanwhile. */
+/*
+ * Compares two entries of one file type; directories are compared without their
+ * entries. Returns 0 and fills *ret, or a negative errno: compare_is_fatal()
+ * (no descriptors, no memory), or compare_is_gone() when one of the entries was
+ * removed during the call.
+ */
 int compare_pair(const struct pair *p, struct difference *ret, struct err *err);
 
-/* What the attributes of a file that the lower does not have say of it:
- * CHANGE_SETID when it carries capabilities, CHANGE_UNMARKED. */
+/* Change flags from the xattrs of a file that the lower does not have:
+ * CHANGE_SETID when it has file capabilities, CHANGE_UNMARKED when it has no
+ * xattrs of overlayfs. */
 unsigned int compare_new_file(int dirfd, const char *name);
 
-/* Errors that are no answer but a want: descriptors, memory. */
+/* Whether an error means missing resources (descriptors, memory) and says
+ * nothing about the entry. */
 bool compare_is_fatal(int got);
-/* The entry or its folder is gone. */
+/* Whether an error means that the entry or its directory no longer exists. */
 bool compare_is_gone(int got);
 
 #endif

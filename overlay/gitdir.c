@@ -14,7 +14,7 @@
 #define TEXT_MAX 8192
 #define PREFIX "gitdir: "
 
-/* The path that a file of one line names, seen from folder; NULL: none. */
+/* The path in a file of one line, resolved relative to base_dir; NULL: none. */
 static char *read_path_file(int dirfd, const char *file, const char *prefix,
 			    const char *base_dir)
 {
@@ -41,7 +41,8 @@ static char *read_path_file(int dirfd, const char *file, const char *prefix,
 	return path_resolve(joined, &ignored);
 }
 
-/* No folder that just happens to be named in a file. */
+/* Whether path has the form of a repository: the text of a file could name any
+ * directory. */
 static bool is_repository(const char *path)
 {
 	auto_close int fd =

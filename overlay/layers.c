@@ -52,7 +52,7 @@ bool layers_are_split(const struct layers *l)
 	return false;
 }
 
-/* What will be in the way, and is better known before. */
+/* Notes about the project that the user should know before the run. */
 static void note_project(const struct layer *l, struct buf *notes)
 {
 	struct statvfs fs;
@@ -76,7 +76,7 @@ static void note_project(const struct layer *l, struct buf *notes)
 			   (unsigned int)l->lower_meta.uid);
 }
 
-/* --frozen: the copy that was made of it is the lower. */
+/* Makes the copy of --frozen, if one exists, the lower. */
 static int use_lower_copy(struct layer *l, const struct session *s,
 			  struct err *err)
 {
@@ -99,8 +99,9 @@ static int use_lower_copy(struct layer *l, const struct session *s,
 	return 0;
 }
 
-/* The folder that the run was made for. Numbers of devices are of one start of
- * the machine, as are those of btrfs and of disks that are found in turn. */
+/* Whether m is the directory for which the run was created. Device numbers are
+ * valid for one boot only: btrfs and disks that are detected in turn get new
+ * ones. */
 static bool is_session_dir(const struct session *s, const struct meta *m,
 			   uint64_t dev, uint64_t ino)
 {
@@ -118,7 +119,7 @@ static void note_home(struct buf *notes, const char *home, const char *why)
 		   text_quote(home), why);
 }
 
-/* 1: covered, 0: not, and notes says why. */
+/* Returns 1: home has a layer; 0: it has none, and notes has the reason. */
 static int plan_home(struct layers *l, const struct session *s,
 		     const char *home, struct buf *notes, struct err *err)
 {
@@ -126,7 +127,7 @@ static int plan_home(struct layers *l, const struct session *s,
 	struct err inner_err;
 
 	if (path_below(home, s->project))
-		return 0; /* the project's layer has it */
+		return 0; /* below the project's layer */
 	if (strcmp(home, "/") == 0) {
 		note_home(notes, home, "it is the root folder");
 		return 0;
@@ -163,7 +164,8 @@ static int plan_root(struct layers *l, const struct session *s, size_t index,
 	return layers_cover(l, s, upper, work, notes, err);
 }
 
-/* inside: those that are mounts in the project. */
+/* Plans the additional roots; inside: those in the project, else those
+ * outside. */
 static int plan_extras(struct layers *l, const struct session *s, bool inside,
 		       struct buf *notes, struct err *err)
 {
@@ -183,7 +185,7 @@ static int make_missing(int fd, const char *name, struct err *err)
 	return 0;
 }
 
-/* The repository, where it is not in the project. */
+/* Plans the repository when it is outside of the project. */
 static int plan_git(struct layers *l, const struct session *s,
 		    struct buf *notes, struct err *err)
 {
@@ -214,12 +216,14 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
 	if (!home)
 		buf_add_text(notes, "no home folder: the run gets an empty "
 				    "one\n");
-	/* A project in the home folder goes on top of the home's layer. */
+	/* The home layer comes first: a project in the home directory is
+	 * mounted on top of it. */
 	if (home && plan_home(l, s, home, notes, err) < 0)
 		return err_context(err, "home folder");
 	if (plan_extras(l, s, false, notes, err) < 0)
 		return -err->num;
-	/* The repository may lie in one of them. */
+	/* The repository comes after the additional roots: one of them may hold
+	 * it. */
 	if (plan_git(l, s, notes, err) < 0)
 		return err_context(err, "repository");
 	if (plan_root(l, s, 0, notes, err) < 0 ||
@@ -292,7 +296,8 @@ static int mount_layer(struct layer *l, int root_fd, struct err *err)
 		return mounted;
 	if (fstatvfs(mounted, &fs) < 0)
 		return fail_errno(err, "layer over %s", text_quote(l->path));
-	/* What the kernel does when it cannot use the work folder. */
+	/* The kernel mounts an overlay read-only when it cannot use the work
+	 * directory. */
 	if (fs.f_flag & ST_RDONLY)
 		return fail(err, EROFS,
 			    "the kernel made the layer over %s read-only (see "

@@ -1,18 +1,19 @@
 /*
- * Which folders of the real machine a run sees through a layer, and their
- * mounts.
+ * Selects the directories that a run sees through a layer, and mounts the
+ * layers.
  *
- * Two of the three steps are taken in the run's child, because a descriptor
- * from another mount namespace cannot be mounted and an overlay covers what
- * lies below it:
+ * A descriptor from another mount namespace cannot be mounted, and an overlay
+ * covers all mounts below it. So the run's child does two of the three steps:
  *
- *	layers_plan()	parent: what is covered; prepares upper and work
- *	layers_open()	child, in its own mount namespace, nothing mounted yet
- *	layers_mount()	child, onto the new root
+ * 	layers_plan()	parent: selects directories; prepares upper and work
+ * 	layers_open()	child, in its own mount namespace, before any mount
+ * 	layers_mount()	child, onto the new root
  *
- * The lower is the real folder and is never written. Layers are named to the
- * kernel as /proc/self/fd/N, so any path works. Kernel errors are told in
- * terms of what the user can do.
+ * layers_finalize() follows after the run.
+ *
+ * The lower is the real directory and is never written. The kernel gets layers
+ * as /proc/self/fd/N, so any path works. Error texts translate the kernel's
+ * errno into a remedy for the user.
  */
 #ifndef GUARD_OVERLAY_LAYERS_H
 #define GUARD_OVERLAY_LAYERS_H
@@ -23,66 +24,73 @@
 
 struct layers;
 
-/* In the session's record: the repository of a project that has it elsewhere
- * (gitdir.h). It gets a layer of its own, git-upper. */
+/* Key in the session's record: the repository outside of the project
+ * (gitdir.h). The repository has a layer of its own, git-upper. */
 #define LAYERS_GIT "git-folder"
 
+/* Closes and frees all layers and sets *l to NULL. Mounts stay. */
 void layers_free(struct layers **l);
 
-/* Whether the file system of the folder with all runs can hold an upper:
- * before one is made. -EOPNOTSUPP with the way out. */
+/* Checks, before a run is created, whether the file system of the directory of
+ * all runs can hold an upper. 0, or -EOPNOTSUPP with the remedy in the text. */
 int layers_check_state(int runs_fd, struct err *err);
 
 /*
- * A layer for nothing, below an empty folder, and a file written through it.
- * In a process with a mount namespace of its own, which is left as it is; the
- * caller removes what is in the folder.
+ * Mounts a test layer below an empty directory and writes a file through it.
+ * The caller has a mount namespace of its own, in which the mount stays, and
+ * removes the entries of the directory.
  */
 int layers_probe(const char *dir_path, struct err *err);
 
-/* In the session's record: the start of the machine in which it was made. After
- * another one a folder may have another device's number. */
+/* Key in the session's record: the boot id at the creation of the session.
+ * After a reboot a directory may have another device number. */
 #define LAYERS_BOOT "boot"
 
-/* In the session's record, once a mount below the project: it is seen as it
- * is, read-only. All others are session.roots. */
+/* Key in the session's record, one value for each mount below the project
+ * without a layer: the run sees the mount read-only. All other mounts are
+ * session.roots. */
 #define LAYERS_UNCOVERED "uncovered"
 
 /*
- * In the session's record, once a folder: nothing in it has another group of
- * the user's than the one that the run gets, so it is not looked through.
+ * Key in the session's record, one value for each directory: its entries have
+ * no other group of the user than the run's group, so pre_copy_up_groups() is
+ * not called for it.
  */
 #define LAYERS_ONE_GROUP "one-group"
 
-/* A file system that belongs to the kernel itself, as /proc: no layer can lie
- * over it, and no run shall see it. */
+/* Whether fd is on a pseudo file system of the kernel, such as /proc: no layer
+ * can be mounted over it, and a run must not see it. */
 bool layers_is_special(int fd);
 
 /*
- * Prepares the uppers (root's mode, owner, xattrs, times; fresh work folders;
- * entries of groups that the run cannot map). A folder with mounts below is put
- * together of its parts (patchwork.h); -EXDEV: a mount in the project came
- * after the session was made. home NULL: not covered. What the user should
- * know is added to notes, a line each.
+ * Prepares the uppers: mode, owner, xattrs and times of the root, a fresh work
+ * directory, copies of entries whose group the run cannot map. A directory with
+ * mounts below gets one layer for each part (submount_overlay.h). home NULL: no
+ * layer over the home directory. Adds one line to notes for each fact that the
+ * user should know. *ret must be freed with layers_free(). -ESTALE: a root is
+ * another directory than at the creation of the session; -EXDEV: a mount in the
+ * project is newer than the session.
  */
 int layers_plan(const struct session *s, const char *home, struct layers **ret,
 		struct buf *notes, struct err *err);
 
-/* Whether a folder is put together of parts: files of one folder are on
- * several file systems then, as the run sees it. */
+/* Whether a directory consists of several parts: in the run its files are on
+ * several file systems. */
 bool layers_are_split(const struct layers *l);
 
-/* After the run, by who has its lock, or of one that was interrupted: gives
- * layers that were put together the look of any other. */
+/* Makes a layer of several parts look like any other layer (adds the missing
+ * whiteouts). Called after the run by the holder of its lock, also for an
+ * interrupted run. A second call does nothing. */
 int layers_finalize(const struct session *s, struct err *err);
 
-/* Opens every lower, upper and work again and compares (device, inode). */
+/* Opens every lower, upper and work directory again. -ESTALE: device or inode
+ * of a lower or upper differs from layers_plan(). */
 int layers_open(struct layers *l, struct err *err);
 
 /*
- * Mounts each overlay (nosuid, nodev; userxattr) on its path below root_fd
- * (the new root, a mount of our own). Mount points that are missing there
- * because a private folder hides them are made.
+ * Mounts each overlay (nosuid, nodev; userxattr) on its path below root_fd, the
+ * new root, which is a mount that guard made. Creates mount points that a
+ * private directory hides. -EROFS: the kernel made a layer read-only.
  */
 int layers_mount(struct layers *l, int root_fd, struct err *err);
 

@@ -18,8 +18,9 @@
 #include "overlay/submount_overlay.h"
 #include "overlay/pre_copy_up.h"
 
-/* Of files beside a mount, which are copied. In a home folder nobody waits
- * for large ones; of a project all must be seen. */
+/* Limits in bytes for files beside a mount, which guard copies before the run:
+ * for each file and for all files of the home directory, where a run need not
+ * see large files; and for the project, where the run must see all files. */
 #define HOME_FILE_MAX (1u << 20)
 #define HOME_MAX (64u << 20)
 #define PROJECT_MAX (1ull << 30)
@@ -38,7 +39,6 @@ void layers_drop(struct layers *l)
 	layer_free(&l->items[--l->count]);
 }
 
-/* The absolute path of an open folder, as this process sees it. */
 char *layer_path_of(int fd, struct err *err)
 {
 	auto_free char *path = fd_path(fd);
@@ -60,9 +60,9 @@ int layer_open_absolute(const char *path, struct err *err)
 }
 
 /*
- * A mount wants a work folder that none has used before: what a former one
- * left there can turn it read-only. Makes work/<n>, removes the older ones;
- * *ret_first: there were none.
+ * Creates work/<n> and removes the older ones. Each mount needs an unused work
+ * directory: remains of an earlier mount can make the overlay read-only.
+ * *ret_first: there were no older ones. Returns the path, to free, or NULL.
  */
 static char *make_fresh_work(int session_fd, const char *name, bool *ret_first,
 			     struct err *err)
@@ -118,7 +118,7 @@ static int prepare_layer(struct layer *l, const struct session *s,
 		return -err->num;
 	l->upper = mem_printf("%s/%s", state, upper_name);
 	l->work = mem_printf("%s/%s", state, work);
-	/* A layer that goes on keeps what the run did to its root. */
+	/* A continued run keeps its changes to the root. */
 	if (!*ret_first)
 		return 0;
 	if (groups &&
@@ -127,7 +127,6 @@ static int prepare_layer(struct layer *l, const struct session *s,
 	return pre_copy_up_root(upper, l->lower_fd, err);
 }
 
-/* Fills path, lower_fd and lower_meta. */
 int layer_open_lower(struct layer *l, const char *path, struct err *err)
 {
 	l->lower_fd = l->upper_fd = l->work_fd = -1;
@@ -141,7 +140,7 @@ int layer_open_lower(struct layer *l, const char *path, struct err *err)
 	return 0;
 }
 
-/* ---- what has mounts below ---- */
+/* ---- directories with mounts below ---- */
 
 bool layers_is_special(int fd)
 {
@@ -151,7 +150,7 @@ bool layers_is_special(int fd)
 	       fstype_of_magic((uint32_t)fs.f_type)->traits & FSTYPE_PSEUDO;
 }
 
-/* Has a layer of its own that is mounted later. */
+/* Whether path has its own layer, which is mounted later. */
 static bool has_own_layer(const struct session *s, const char *path)
 {
 	const char *git = record_get(&s->more, LAYERS_GIT);
@@ -169,7 +168,7 @@ static void add_covered_point(char ***points, const char *path, const char *dir)
 		mem_list_add(points, path_rest(path, dir));
 }
 
-/* Where the folder is not seen through its own parts, relative to it. */
+/* Paths below dir, relative to dir, that mounts or other layers cover. */
 static char **list_covered_points(const struct session *s, const char *dir,
 				  char *const *mounts)
 {
@@ -191,7 +190,7 @@ static char *join_layer_path(const char *dir, const char *rest)
 	return mem_printf("%s/%s", dir, rest);
 }
 
-/* An overlay over a folder of the one whose parts are put together. */
+/* Adds an overlay over a subdirectory of a layer that consists of parts. */
 static int add_subdir_layer(struct layers *l, size_t split_index,
 			    const char *rest, size_t number, struct err *err)
 {
@@ -214,8 +213,8 @@ static int add_subdir_layer(struct layers *l, size_t split_index,
 	return 0;
 }
 
-/* A mount that no layer covers: as it is, read-only. What belongs to the
- * kernel itself is not shown. */
+/* Adds a mount without a layer, visible read-only. Pseudo file systems of the
+ * kernel are not mounted at all. */
 static int add_read_only_mount(struct layers *l, const char *path,
 			       struct err *err)
 {
@@ -223,7 +222,7 @@ static int add_read_only_mount(struct layers *l, const char *path,
 	struct err inner_err;
 	struct stat st;
 
-	/* Of a file, a copy is seen. */
+	/* A mount on a file is visible as a copy of the file. */
 	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    layer_open_lower(real, path, &inner_err) < 0 ||
 	    layers_is_special(real->lower_fd)) {
@@ -284,14 +283,15 @@ static int fill_split_layer(struct layers *l, size_t split_index,
 	if (submount_overlay_fill(p, err) < 0)
 		return -err->num;
 	w->kind = LAYER_UPPER;
-	/* The parts' work folders lie in this one. */
+	/* The work directories of the parts are inside this layer's work
+	 * directory. */
 	for (i = 0; p->dirs && p->dirs[i]; i++)
 		if (add_subdir_layer(l, split_index, p->dirs[i], i, err) < 0)
 			return -err->num;
 	return 0;
 }
 
-/* A mount that is in no list came after the run was made. */
+/* Fails for a mount that is in no list: it is newer than the run. */
 static int check_no_new_mounts(const struct session *s, char *const *mounts,
 			       struct err *err)
 {
@@ -315,7 +315,8 @@ static int check_no_new_mounts(const struct session *s, char *const *mounts,
 	return 0;
 }
 
-/* Of a home folder nobody has to know that the project in it has mounts. */
+/* Whether a mount has no layer of its own. Only such a mount in the home
+ * directory is worth a note: the mounts of a project in it have layers. */
 static bool has_uncovered(const struct session *s, char *const *mounts)
 {
 	for (; *mounts; mounts++)
@@ -382,7 +383,6 @@ int layers_cover(struct layers *l, const struct session *s, const char *upper,
 		       : 0;
 }
 
-/* The layers that were put together, as those of one overlay. */
 int layers_finalize(const struct session *s, struct err *err)
 {
 	static const char *const names[] = {"home-upper", "git-upper"};

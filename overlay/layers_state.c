@@ -16,8 +16,9 @@ int layers_check_state(int runs_fd, struct err *err)
 	const struct fstype *type = fstype_of_fd(runs_fd);
 	const char *name = type->traits & FSTYPE_NO_UPPER ? type->name : NULL;
 
-	/* tmpfs has user xattrs since Linux 6.6 only, others by mount
-	 * option: asking for one tells. */
+	/* tmpfs has user xattrs only since Linux 6.6, other file systems only
+	 * with a mount option: reading an xattr shows whether they are
+	 * supported. */
 	if (!name &&
 	    getxattr(fd_proc_path(runs_fd).text, "user.guard", NULL, 0) < 0 &&
 	    errno == ENOTSUP)

@@ -16,13 +16,13 @@
 
 #define LOWER "lower"
 #define TRIES 5
-/* Folders in each other; all of them are open at a time. */
+/* Limit of nested directories: all of them are open at the same time. */
 #define DEPTH_MAX 400
 
 struct lower_copy {
-	struct meta state; /* of what is left out */
+	struct meta state; /* guard's own state, which is not copied */
 	uint64_t skipped_count;
-	char *first_skipped; /* what was left out first, and why */
+	char *first_skipped; /* first skipped entry, with the reason */
 };
 
 static void lower_copy_free(struct lower_copy *f)
@@ -49,7 +49,8 @@ static void copy_lower_link(struct lower_copy *f, int from, int to,
 		note_uncopied(f, name, strerror(err.num));
 }
 
-/* One that is written all the time is torn, as every copy of it is. */
+/* Copies a file. A file that changes during each of TRIES attempts is
+ * skipped. */
 static void copy_lower_file(struct lower_copy *f, int from, int to,
 			    const char *name, const struct meta *m)
 {
@@ -60,7 +61,7 @@ static void copy_lower_file(struct lower_copy *f, int from, int to,
 	for (tries = 0; got == -EAGAIN && tries < TRIES; tries++) {
 		got = pre_copy_up_file(to, from, name, &now, &err);
 		if (got == -EAGAIN && meta_get(from, name, &now) < 0)
-			return; /* it is gone */
+			return; /* removed during the copy */
 	}
 	if (got < 0)
 		note_uncopied(f, name, err.text);
@@ -95,7 +96,7 @@ static void copy_lower_entry(struct lower_copy *f, int from, int to,
 	struct meta m;
 
 	if (meta_get(from, name, &m) < 0)
-		return; /* it is gone */
+		return; /* removed during the copy */
 	if (m.dev == f->state.dev && m.ino == f->state.ino)
 		return;
 	if (S_ISDIR(m.mode))
@@ -128,7 +129,7 @@ int lower_copy_make(const struct session *s, int project_fd, struct buf *notes,
 	auto_close int lower = -1;
 	struct meta m;
 
-	/* runs/<id>/../.. */
+	/* The state directory is runs/<id>/../.. . */
 	if (meta_get(s->fd, "../..", &f.state) < 0 ||
 	    meta_get(project_fd, "", &m) < 0 || mkdirat(s->fd, LOWER, 0700) < 0)
 		return fail_errno(err, "copy the project");

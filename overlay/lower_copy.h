@@ -1,10 +1,11 @@
 /*
- * A copy of the project as it is now, to be a run's lower in its place: what
- * the user edits meanwhile is not seen in the run, nor torn while the kernel
- * copies it. Contents are shared with the originals where the file system can
- * do that (btrfs, xfs), else they take their room.
+ * A copy of the project at the start of a run, used as the run's lower
+ * (--frozen). The run does not see edits that the user makes during the run,
+ * and a copy-up never reads a file that is being written. Copies are reflinks
+ * where the file system supports them (btrfs, xfs); elsewhere they use disk
+ * space.
  *
- *	runs/<id>/lower/	there: this run has one
+ * 	runs/<id>/lower/	exists: this run has a copy
  */
 #ifndef GUARD_OVERLAY_LOWER_COPY_H
 #define GUARD_OVERLAY_LOWER_COPY_H
@@ -13,16 +14,19 @@
 #include "overlay/session.h"
 
 /*
- * Makes it. Files that keep changing are copied as they are in the end. What
- * cannot be read is left out and said in notes. The state is left out.
+ * Creates the copy. A file that changes during every attempt is skipped.
+ * Unreadable entries are skipped too, and guard's own state; notes gets one
+ * line with their number and the first one. 0 or a negative errno.
  */
 int lower_copy_make(const struct session *s, int project_fd, struct buf *notes,
 		    struct err *err);
 
-/* The lower of a run: its copy, else the project. -> fd (O_RDONLY) */
+/* Opens the lower of a run: the copy if one exists, else the project. Returns a
+ * descriptor (O_RDONLY) or a negative errno. */
 int lower_copy_open(const struct session *s, struct err *err);
 
-/* runs/<id>/lower when there is one, to free; else NULL. */
+/* The path of the copy, runs/<id>/lower, to free; NULL when the run has
+ * none. */
 char *lower_copy_path(const struct session *s, const char *session_path);
 
 #endif

@@ -27,7 +27,8 @@ void mount_without_fsopen(bool on)
 	without_fsopen = on;
 }
 
-/* What the user can do about it; the words of overlayfs alone do not say. */
+/* The remedy for the user; overlayfs reports only an errno and a log
+ * message. */
 static const char *mount_error_advice(int num)
 {
 	switch (num) {
@@ -51,7 +52,7 @@ static const char *mount_error_advice(int num)
 	}
 }
 
-/* The messages that the kernel left behind, on one line. */
+/* Appends the messages of the kernel to words, on one line. */
 static void read_kernel_messages(int fs_fd, struct buf *words)
 {
 	char line[512];
@@ -88,8 +89,9 @@ static int set_layers(int fs, const struct overlay_dirs *p)
 
 	if (fsconfig(fs, FSCONFIG_SET_STRING, "source", "guard", 0) < 0)
 		return -1;
-	/* Not "lowerdir+", for which there is no trying: before Linux 6.5 any
-	 * word is taken here, and all of it refused at the end. */
+	/* The option is "lowerdir", not "lowerdir+": support for the latter
+	 * cannot be probed. Before Linux 6.5 this call accepts any word, and
+	 * the creation fails at the end. */
 	if (fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", lower.text, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_STRING, "upperdir", upper.text, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_STRING, "workdir", work.text, 0) < 0 ||
@@ -100,7 +102,7 @@ static int set_layers(int fs, const struct overlay_dirs *p)
 	return fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 }
 
-/* 1: this kernel has no such interface. */
+/* Returns 1 when the kernel has no fsopen(2). */
 static int mount_by_fsopen(const struct overlay_dirs *p, int target_fd,
 			   const char *path, struct err *err)
 {
@@ -160,7 +162,8 @@ int mount_overlay_volatile(int lower_fd, int upper_fd, int work_fd,
 	return mount_overlay_dirs(&p, target_fd, path, err);
 }
 
-/* mountinfo writes space, tab, line feed and backslash as \ooo. */
+/* Decodes \ooo, with which mountinfo escapes space, tab, line feed and
+ * backslash. */
 static void unescape_mountinfo(char *text)
 {
 	char *to = text;
@@ -179,7 +182,7 @@ static void unescape_mountinfo(char *text)
 	*to = '\0';
 }
 
-/* The number that mountinfo gives the mount dir_fd lies on, 0 unknown. */
+/* The mount id, as in mountinfo, of the mount that holds dir_fd; 0: unknown. */
 static uint64_t mount_id(int dir_fd)
 {
 	struct statx st;
@@ -199,13 +202,14 @@ static bool is_path_listed(char *const *list, const char *path)
 }
 
 /*
- * The mount table of this process as it was read last: it is asked for several
- * times in a row, and the kernel takes long to write it down. The descriptor
- * tells when it has changed since; another namespace has another root mount.
+ * The mount table of this process as it was last read. guard needs it several
+ * times in a row, and the kernel takes long to write it. poll(2) on the
+ * descriptor reports a change of the table; another mount namespace has another
+ * root mount.
  */
 static struct {
 	struct buf text;
-	int fd; /* 0: none was read */
+	int fd; /* 0: not read yet */
 	pid_t pid;
 	uint64_t root;
 } table;
@@ -302,7 +306,8 @@ int mount_bind(int from_fd, int target_fd, bool read_only, const char *path,
 	return 0;
 }
 
-/* The same as below in one call, when all of it is there and no link. */
+/* Like mount_open_dir() in one call; works when the complete path exists
+ * without symbolic links. */
 static int open_dir_in_root(int root_fd, const char *path)
 {
 	struct open_how how = {

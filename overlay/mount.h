@@ -1,5 +1,8 @@
 /*
- * Mounts as the kernel tells and takes them.
+ * Mounts overlays and directories, and reads the kernel's mount table.
+ *
+ * Descriptors are borrowed. The caller has the privileges to mount, usually in
+ * a user and mount namespace of its own.
  */
 #ifndef GUARD_OVERLAY_MOUNT_H
 #define GUARD_OVERLAY_MOUNT_H
@@ -10,37 +13,42 @@
 #include "base/mem.h"
 
 /*
- * Mounts an overlay (nosuid, nodev, userxattr) on target_fd. All are O_PATH
- * folders, opened in this mount namespace; path is for messages. Goes by
- * fsopen(2), else by mount(2). The kernel's own words are in the error.
+ * Mounts an overlay (nosuid, nodev, userxattr) on target_fd. All descriptors
+ * are O_PATH directories that were opened in this mount namespace; path is for
+ * messages only. Uses fsopen(2), or mount(2) where the kernel has no fsopen(2).
+ * 0 or the kernel's negative errno; the text has the kernel's message and a
+ * remedy.
  */
 int mount_overlay(int lower_fd, int upper_fd, int work_fd, int target_fd,
 		  const char *path, struct err *err);
-/* The same for an upper that may be lost in a power cut: it is never synced,
- * which an overlay does at its end for all of the file system. */
+/* As mount_overlay(), for an upper whose content may be lost in a power cut
+ * ("volatile"): overlayfs never syncs it. A normal overlay syncs the complete
+ * file system of the upper when it is unmounted. */
 int mount_overlay_volatile(int lower_fd, int upper_fd, int work_fd,
 			   int target_fd, const char *path, struct err *err);
 
-/* For tests: true = as if the kernel had no fsopen(2). */
+/* For tests: true makes all calls behave as on a kernel without fsopen(2). */
 void mount_without_fsopen(bool on);
 
 /*
- * The mounts directly on something below the folder dir_fd, path: how many.
- * Their paths (absolute) are added to the list, each once. Those that an upper
- * mount hides do not count.
+ * Appends the absolute paths of the mounts directly below the directory dir_fd,
+ * whose path is `path`, to *ret, each path once; free with mem_list_free().
+ * Mounts that another mount hides are not counted. Returns the number of paths
+ * or a negative errno.
  */
 int mount_list_below(int dir_fd, const char *path, char ***ret,
 		     struct err *err);
 
-/* Mounts the folder behind from_fd, O_PATH and opened in this mount namespace,
- * on target_fd as well (nosuid, nodev); read_only: with all mounts below. */
+/* Bind-mounts the directory from_fd (O_PATH, opened in this mount namespace) on
+ * target_fd (nosuid, nodev). read_only: read-only, with all mounts below it. */
 int mount_bind(int from_fd, int target_fd, bool read_only, const char *path,
 	       struct err *err);
 
 /*
- * Opens an absolute path as O_PATH|O_DIRECTORY part by part from root_fd
- * (a folder that stands for "/"): no link is followed, mounts are entered,
- * the length does not matter. make: parts that are missing are made, 0755.
+ * Opens an absolute path with O_PATH|O_DIRECTORY, part by part from root_fd,
+ * the directory that stands for "/". Symbolic links are refused, mounts are
+ * entered, any length works. make: creates missing parts with mode 0755.
+ * Returns a descriptor or a negative errno; -EINVAL: the path has a "..".
  */
 int mount_open_dir(int root_fd, const char *path, bool make, struct err *err);
 

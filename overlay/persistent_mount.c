@@ -21,7 +21,7 @@
 #include "base/dirtree.h"
 #include "overlay/mount.h"
 
-/* A folder that is opened by guard, and again by the child. */
+/* A directory that guard opens and the child opens again and compares. */
 struct checked_dir {
 	char *path; /* NULL: not used */
 	struct meta meta;
@@ -31,14 +31,14 @@ struct checked_dir {
 struct persistent_mount_item {
 	char *place;
 	bool cache;
-	struct checked_dir source; /* of a folder */
-	int mount_fd; /* of a cache, in the child */
+	struct checked_dir source; /* for a directory */
+	int mount_fd; /* for a cache; set in the child */
 };
 
 struct persistent_mount {
-	struct persistent_mount_item *items; /* by place */
+	struct persistent_mount_item *items; /* sorted by place */
 	size_t count, capacity;
-	char *home; /* of the caches */
+	char *home; /* home directory that holds all cached places */
 	struct checked_dir lower, upper, work;
 	int lock;
 };
@@ -108,7 +108,8 @@ static int open_absolute_dir(const char *path, struct err *err)
 			: mount_open_dir(root, path, false, err);
 }
 
-/* path is taken. The descriptor is the child's to make. */
+/* Records path, which *o then owns, and its metadata. The child opens the
+ * descriptor in its own mount namespace. */
 static int record_dir(struct checked_dir *o, char *path, struct err *err)
 {
 	auto_close int fd = open_absolute_dir(path, err);
@@ -136,9 +137,9 @@ static char *join_fd_path(int fd, const char *name)
 }
 
 /*
- * A mount wants a work folder that none has used before. What is in the last
- * one takes the file system a millisecond to remove, which nobody is to wait
- * for: it goes with the run's folder.
+ * Creates upper and a new work directory: each mount needs an unused one.
+ * Removing the old one takes about a millisecond, for which the user would
+ * wait, so it moves into the run's directory and is removed with it.
  */
 static int prepare_caches(int dir, int run_fd, struct err *err)
 {
@@ -224,7 +225,8 @@ int persistent_mount_open(struct persistent_mount *k, struct err *err)
 	return got < 0 ? err_context(err, "what is kept between runs") : 0;
 }
 
-/* Of a part of what is mounted somewhere. */
+/* A detached copy of the mount at fd; fd may be a directory inside of a
+ * mount. */
 static int copy_mount(int fd)
 {
 	struct mount_attr attr = {.attr_set =
@@ -245,9 +247,10 @@ static int move_mount_to(int mount_fd, int target)
 }
 
 /*
- * Only a mount that is somewhere can be copied in part: the overlay lies on
- * its own work folder, on the machine's side, which goes when the run's root
- * is entered. A part that cannot be had is left out.
+ * Mounts the overlay of the caches and copies the part of each cache. The
+ * kernel copies parts only of an attached mount, so the overlay is mounted on
+ * its own work directory, in the machine's tree, which disappears when the
+ * child enters the run's root. A part that cannot be opened is skipped.
  */
 static void mount_caches(struct persistent_mount *k)
 {
@@ -310,7 +313,7 @@ int persistent_mount_attach(struct persistent_mount *k, int root_fd,
 	return 0;
 }
 
-/* ---- afterwards ---- */
+/* ---- after the run ---- */
 
 void persistent_mount_remove_point(int upper_fd, int lower_fd, const char *path)
 {

@@ -1,16 +1,20 @@
 /*
- * Folders of guard's own that a run sees in the places of real ones, and that
- * stay when its layers go: an agent's home, and caches.
+ * Directories of guard that a run sees in place of real ones and that remain
+ * when the run's layers are removed: an agent's home, and caches.
  *
- *	a folder	mounted as it is; several runs may have it at once
- *	caches		parts of one overlay over the real home folder, whose
- *			upper stays: the run reads what the user has and never
- *			writes it. One run at a time; another goes without.
+ * 	directory	mounted as it is; several runs may use it at once
+ * 	caches		parts of one overlay over the real home directory with
+ * 			a persistent upper: the run reads the user's files and
+ * 			never writes them. One run at a time; another run
+ * 			starts without them.
  *
- * Caches lie in a folder with upper/, work/ and lock. Nothing in them is
- * synced: what a power cut takes of them is lost.
+ * The caches' own directory has upper/, work/ and lock. Nothing in it is
+ * synced: a power cut may lose files there.
  *
- * The same three steps as in layers.h; what is added is mounted on top of the
+ * The order of calls is that of layers.h. In the parent:
+ * persistent_mount_new(), persistent_mount_add_dir(),
+ * persistent_mount_open_caches(), persistent_mount_add_cache(). In the run's
+ * child: persistent_mount_open(), then persistent_mount_attach() on top of the
  * layers, parents first.
  */
 #ifndef GUARD_OVERLAY_PERSISTENT_MOUNT_H
@@ -22,40 +26,50 @@
 
 struct persistent_mount;
 
-/* Repeated in the session's record: the places, absolute, without links. */
+/* Key in the session's record, one value for each place: absolute, without
+ * symbolic links. */
 #define PERSISTENT_MOUNT_PLACE "kept"
 
+/* An empty set, to be freed with persistent_mount_free(). */
 struct persistent_mount *persistent_mount_new(void);
-/* Lets go of the caches. */
+/* Frees *k, unlocks the caches and sets *k to NULL. */
 void persistent_mount_free(struct persistent_mount **k);
 
-/* place, source: absolute, without links. */
+/* Adds the directory `source`, to be mounted at `place`. Both are absolute,
+ * without symbolic links. */
 int persistent_mount_add_dir(struct persistent_mount *k, const char *place,
 			     const char *source, struct err *err);
 
-/* In the run's folder: what the mount before has left behind. */
+/* Name in the run's directory: the work directory of the previous mount. */
 #define PERSISTENT_MOUNT_OLD_WORK "kept-work"
-/* home: the folder that the caches are below of; dir: theirs, open; run_fd:
- * the run's folder, for PERSISTENT_MOUNT_OLD_WORK. -EBUSY: another run has
- * them; -EXDEV: there are mounts below home. */
+/*
+ * Locks and prepares the caches. home: the directory that holds all cached
+ * places; dir: the caches' own directory, open; run_fd: the run's directory,
+ * for PERSISTENT_MOUNT_OLD_WORK. -EBUSY: another run uses the caches; -EXDEV:
+ * mounts exist below home.
+ */
 int persistent_mount_open_caches(struct persistent_mount *k, const char *home,
 				 int dir, int run_fd, struct err *err);
-/* After that. A place that is not below the home is left as it is. */
+/* Adds a cache; called after persistent_mount_open_caches(). A place that is
+ * not below home is ignored. */
 void persistent_mount_add_cache(struct persistent_mount *k, const char *place);
 
-/* The n-th place in the order of the mounts; NULL behind the last. */
+/* The n-th place in the order of the mounts; NULL after the last one. */
 const char *persistent_mount_place(const struct persistent_mount *k, size_t n);
 
-/* Child, in its own mount namespace, nothing mounted yet. */
+/* Opens all directories again: in the child, in its own mount namespace, before
+ * any mount. -ESTALE: a directory was replaced. */
 int persistent_mount_open(struct persistent_mount *k, struct err *err);
-/* Child, onto the new root. A cache that cannot be mounted is left out. */
+/* Mounts all directories and caches: in the child, below the new root. A cache
+ * that cannot be mounted is skipped. */
 int persistent_mount_attach(struct persistent_mount *k, int root_fd,
 			    struct err *err);
 
 /*
- * The folders in which they were mounted and that the real one does not have
- * are empty ones of the layer: takes them away, with the empty ones above.
- * path: of a place, below what upper and lower stand for.
+ * Removes a mount point from a layer after the run. Mount points that the real
+ * directory does not have are empty directories of the upper: removes `path`
+ * and the empty directories above it. path is relative to upper_fd and
+ * lower_fd.
  */
 void persistent_mount_remove_point(int upper_fd, int lower_fd,
 				   const char *path);

@@ -18,7 +18,8 @@
 #include "base/dirtree.h"
 #include "overlay/scan.h"
 
-/* Looked at, and copied: a start must not take long. */
+/* Limits of inspected and copied entries: the start of a run must not take
+ * long. */
 #define ENTRIES_MAX 200000
 #define FILES_MAX 4096
 #define BYTES_MAX (64u << 20)
@@ -30,8 +31,9 @@ struct pre_copy_up {
 	int group_count;
 	uint64_t entries, files, bytes;
 	uint64_t
-		skipped_count; /* files of another group that were not copied */
-	bool truncated; /* not all was looked at */
+		/* entries of another group that were not copied */
+		skipped_count;
+	bool truncated; /* not all entries were inspected */
 };
 
 static void pre_copy_up_free(struct pre_copy_up *p)
@@ -40,10 +42,10 @@ static void pre_copy_up_free(struct pre_copy_up *p)
 }
 
 /*
- * A folder that hands its group on keeps the user's first one in the layer: in
- * a group that the run's namespace does not know, overlayfs opens no new file
- * for writing whose mode is 0444, as those of git are. The scan and the result
- * of the run give back the real one.
+ * The group of an entry's copy in the layer. A setgid directory gets the user's
+ * primary group (-1: no change): with a group that the run's namespace does not
+ * map, overlayfs cannot open a new file of mode 0444 for writing, and git
+ * creates such files. The scan and the run's result restore the real group.
  */
 static gid_t layer_group(const struct meta *m)
 {
@@ -52,7 +54,7 @@ static gid_t layer_group(const struct meta *m)
 		       : m->gid;
 }
 
-/* Times last: everything else moves them. */
+/* Times are set last: all other calls change them. */
 int pre_copy_up_meta(int from, int to, const struct meta *m, struct err *err)
 {
 	AUTO(xattrs) struct xattrs x = {0};
@@ -63,13 +65,13 @@ int pre_copy_up_meta(int from, int to, const struct meta *m, struct err *err)
 	(void)xattrs_remove_prefix(&x, "trusted.");
 	(void)xattrs_remove_prefix(&x, "security.");
 	(void)xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX);
-	/* What is somebody else's shows the user as its owner then. */
+	/* A copy of another user's entry belongs to the user instead. */
 	if (fchown(to, m->uid, layer_group(m)) < 0 &&
 	    (errno != EPERM ||
 	     (fchown(to, (uid_t)-1, layer_group(m)) < 0 && errno != EPERM)))
 		return fail_errno(err, "set owner");
-	/* Attributes need the right to write; those that the state's file
-	 * system does not take are no reason to give up. */
+	/* Setting xattrs needs write permission. Xattrs that the state's file
+	 * system does not support are skipped. */
 	if (fchmod(to, (m->mode & 07777) | 0700) < 0)
 		return fail_errno(err, "set mode");
 	if (xattrs_set(to, &x, &inner_err) < 0 && inner_err.num != EPERM &&
@@ -96,8 +98,8 @@ int pre_copy_up_root(int upper_fd, int lower_fd, struct err *err)
 	return 0;
 }
 
-/* A group that is the user's, but not the one that the run has; of others'
- * files what that group may write. */
+/* Whether the entry has a group of the user other than the run's group. An
+ * entry of another user counts only when its group may write it. */
 static bool is_other_group(const struct pre_copy_up *p, const struct meta *m)
 {
 	int i;
@@ -111,7 +113,8 @@ static bool is_other_group(const struct pre_copy_up *p, const struct meta *m)
 	return false;
 }
 
-/* The folder path in the upper, made with all above it like the lower's. */
+/* Opens the directory `path` in the upper. A missing directory is created, with
+ * all missing parents, and gets the lower's metadata. */
 static int make_upper_dir(struct pre_copy_up *p, const char *path,
 			  struct err *err)
 {
@@ -139,7 +142,8 @@ static int make_upper_dir(struct pre_copy_up *p, const char *path,
 	return TAKE_FD(made);
 }
 
-/* A copy under its own name only when it is whole: O_TMPFILE, then link. */
+/* The copy gets its name only when it is complete: O_TMPFILE, then
+ * linkat(2). */
 int pre_copy_up_file(int dir, int lower, const char *name, const struct meta *m,
 		     struct err *err)
 {
@@ -179,7 +183,7 @@ int pre_copy_up_link(int dir, int lower, const char *name, const struct meta *m,
 	return 0;
 }
 
-/* The link just made moved the folder's. */
+/* Restores the directory's mtime, which the new link changed. */
 static void restore_dir_time(struct pre_copy_up *p, int dir, const char *path)
 {
 	struct err inner_err;
@@ -260,7 +264,8 @@ static void walk_group_dir(struct pre_copy_up *p, int dir, const char *path,
 		inspect_group_entry(p, dir, path, &list.items[i], depth);
 }
 
-/* Whether there is any group for which all this matters. */
+/* Loads the user's groups. False when only one group exists, or for root: then
+ * no entry needs a copy. */
 static bool load_groups(struct pre_copy_up *p)
 {
 	int i, count = getgroups(0, NULL);

@@ -1,17 +1,18 @@
 /*
- * What must lie in an upper before its mount.
+ * Entries that must be in an upper before it is mounted.
  *
- * A plain user's namespace knows one user and one group. Whatever in the
- * project has another one of his groups could be read and deleted in a run,
- * but not written, moved or, a folder, filled: copying it up fails with
- * EOVERFLOW. Outside of the namespace such an entry can be made with its
- * group, so it is put in the layer beforehand, his own where it is somebody
- * else's and the group may write it. Unchanged, the scan sees through it.
+ * The user namespace of a plain user maps one user and one group. A file or
+ * directory of another of the user's groups can be read and deleted in a run.
+ * Writing it, moving it or creating an entry in it fails with EOVERFLOW,
+ * because overlayfs cannot copy it up. A process outside of the namespace can
+ * create the entry with its group, so guard copies it into the layer before the
+ * run. An entry of another user is copied when its group may write it; the copy
+ * belongs to the user. The scan ignores unchanged copies.
  *
- * A folder whose set-group bit hands its group on has the user's first one in
- * the layer, and so has what is made in it: overlayfs could not open a new
- * file of mode 0444 for writing otherwise. It is the group of the real folder
- * again in what is listed, kept and applied.
+ * A setgid directory gets the user's primary group in the layer, and new
+ * entries inherit that group: overlayfs could not open a new file of mode 0444
+ * for writing otherwise. Change lists, snapshots and apply use the group of the
+ * real directory.
  */
 #ifndef GUARD_OVERLAY_PRE_COPY_UP_H
 #define GUARD_OVERLAY_PRE_COPY_UP_H
@@ -20,25 +21,28 @@
 #include "base/mem.h"
 #include "base/meta.h"
 
-/* Gives the upper's root mode, owner, xattrs and times of the lower's: what
- * a merged folder shows are the upper's. */
+/* Copies mode, owner, xattrs and times of the lower's root to the upper's root:
+ * a merged directory has the metadata of the upper. */
 int pre_copy_up_root(int upper_fd, int lower_fd, struct err *err);
 
 /*
- * Puts folders and files of the user's other groups in the upper, within a
- * budget; says in notes what was left out. path is for the notes.
+ * Copies directories and files of the user's other groups into the upper, up to
+ * fixed limits; adds a line to notes for skipped entries. path is for the notes
+ * only. Does nothing for root and for a user with one group.
  */
 int pre_copy_up_groups(int upper_fd, int lower_fd, const char *path,
 		       struct buf *notes, struct err *err);
 
-/* Owner, as far as this user may give it, xattrs, mode, times: of the file or
- * folder behind from, which m is of. */
+/* Copies owner (as far as this user may set it), xattrs, mode and times to
+ * `to`. m is the metadata of the file or directory `from`. 0 or a negative
+ * errno. */
 int pre_copy_up_meta(int from, int to, const struct meta *m, struct err *err);
 
-/* name of lower in dir, whole or not at all. -EAGAIN: it changed meanwhile. */
+/* Copies the file `name` from the directory lower to dir, completely or not at
+ * all. -EAGAIN: the file changed during the copy. */
 int pre_copy_up_file(int dir, int lower, const char *name, const struct meta *m,
 		     struct err *err);
-/* The same of a link; its owner is the user. */
+/* As pre_copy_up_file(), for a symbolic link; the copy belongs to the user. */
 int pre_copy_up_link(int dir, int lower, const char *name, const struct meta *m,
 		     struct err *err);
 

@@ -18,10 +18,11 @@
 #include "overlay/whiteout.h"
 
 /*
- * A run may nest folders deeper than there are descriptors, or than anybody
- * could list. Only the innermost OPEN_MAX folders stay open, and of those above
- * each OPEN_EVERY-th; the others are opened again from the nearest one when
- * their turn comes. Paths end at LEN_MAX.
+ * Limits of open descriptors: a run may nest more directories than a process
+ * can open. Only the innermost OPEN_MAX directories stay open, and every
+ * OPEN_EVERY-th above them; the others are opened again from the nearest open
+ * one when their turn comes. LEN_MAX is the longest path in bytes: deeper
+ * directories count as unreadable.
  */
 #define OPEN_MAX 32
 #define OPEN_EVERY 64
@@ -29,14 +30,14 @@
 #define LEN_MAX 16384
 
 struct frame {
-	bool has_upper, has_lower; /* on which sides the folder is */
-	int upper, lower; /* -1: not there, or closed for the time being */
-	bool opaque; /* the lower one's names are not seen through it */
-	bool is_setgid; /* its group, by the set-group bit */
-	unsigned int flags; /* that everything in it has */
-	size_t len; /* of its path */
+	bool has_upper, has_lower; /* sides that have the directory */
+	int upper, lower; /* -1: absent, or closed temporarily */
+	bool opaque; /* the upper directory hides the lower one's entries */
+	bool is_setgid; /* new entries inherit the directory's group */
+	unsigned int flags; /* flags of all entries of the directory */
+	size_t len; /* length of its path */
 	struct dirlist upper_names, lower_names;
-	size_t u, l; /* the next ones */
+	size_t u, l; /* next entries */
 	struct temp_chmod opened;
 };
 
@@ -46,8 +47,8 @@ struct scan {
 	struct change_list list;
 	struct frame *frames;
 	size_t count, capacity;
-	size_t opened; /* folders that are opened up */
-	struct buf path; /* of what is looked at */
+	size_t opened; /* directories with added mode bits */
+	struct buf path; /* path of the current entry */
 };
 
 static void frame_free(struct frame *f)
@@ -88,8 +89,8 @@ static bool is_scan_skipped(struct scan *s)
 	return false;
 }
 
-/* name in dirfd, "" for the folder itself. The right to list it is asked for
- * only where it has to be listed. */
+/* Opens name in dirfd, or dirfd itself for "". Read permission is needed only
+ * when the directory is listed. */
 static int open_lower_dir(int dirfd, const char *name, bool list,
 			  struct err *err)
 {
@@ -98,7 +99,8 @@ static int open_lower_dir(int dirfd, const char *name, bool list,
 	if (*name)
 		return beneath_open(dirfd, name, flags, 0, err);
 	fd = fd_reopen(dirfd, flags);
-	/* It is there: dirfd is it. */
+	/* The directory exists, since dirfd is open: /proc is the missing
+	 * part. */
 	if (fd < 0 && errno == ENOENT)
 		return fail(err, EIO,
 			    "open the folder: /proc does not have "
@@ -138,16 +140,17 @@ static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
 			return -err->num;
 	}
 	if (f->has_lower) {
-		/* Where the layer's folder is merged with it, only the names
-		 * in the layer are looked up. */
+		/* In a merged directory only the names of the layer are looked
+		 * up in the lower. */
 		bool list = f->opaque || !f->has_upper;
 
 		f->lower = open_lower_dir(lower, name, list, err);
-		/* Something is mounted there now; the layer has nothing of
-		 * it. */
+		/* A file system is mounted there now, and the layer has no
+		 * entry of the directory. */
 		if (f->lower == -EXDEV && f->has_upper && !f->upper_names.count)
 			return -ENOENT;
-		/* The user's went meanwhile: all that the run has is new. */
+		/* The real directory was removed during the scan: all entries
+		 * of the layer are new. */
 		if (compare_is_gone(f->lower) && f->has_upper)
 			f->has_lower = false;
 		else if (f->lower < 0)
@@ -175,7 +178,7 @@ static void suspend_frame(struct scan *s)
 	f->upper = f->lower = -1;
 }
 
-/* The innermost folder, from the nearest one above that is open. */
+/* Opens the innermost directory again, from the nearest open one above it. */
 static int reopen_frame_dir(struct scan *s, bool upper, int flags,
 			    struct err *err)
 {
@@ -231,9 +234,9 @@ static void note_newest(struct scan *s, struct timestamp ctime)
 }
 
 /*
- * Enters the folder whose path was just looked at. upper, lower: the folders
- * that hold it (-1: it is not on that side). old, now: for the case that it
- * cannot be read.
+ * Enters the directory of the current path. upper, lower: its parent
+ * directories (-1: this side does not have it). old, now: its metadata, for the
+ * change of an unreadable directory.
  */
 static int push_frame(struct scan *s, int upper, int lower, const char *name,
 		      bool opaque, unsigned int flags, const struct meta *old,
@@ -271,7 +274,7 @@ static int push_frame(struct scan *s, int upper, int lower, const char *name,
 	return 0;
 }
 
-/* Only on one side, or another kind of thing on each. */
+/* An entry on one side only, or with another file type on each side. */
 static int scan_one_sided(struct scan *s, const struct frame *f,
 			  const char *name, const struct meta *u,
 			  const struct meta *l, unsigned int flags,
@@ -315,9 +318,10 @@ static void add_difference(struct scan *s, const struct pair *p,
 }
 
 /*
- * What a plain user puts in his layer beforehand of somebody else's is his
- * own: as a difference that says nothing, and nobody could apply it. A folder
- * that the run made anew in the place of theirs is one.
+ * Whether the entry is a plain user's copy of another user's entry
+ * (pre_copy_up.h). Its owner differs only because of the copy: the difference
+ * is no change of the run, and guard could not apply it. An opaque directory is
+ * no copy: the run created it in place of the other user's directory.
  */
 static bool is_owner_copy(const struct pair *p)
 {
@@ -337,7 +341,8 @@ static bool is_owner_copy(const struct pair *p)
 	return merged;
 }
 
-/* A group of a plain user's that his layer cannot have: preplace.h. */
+/* Whether the group differs only because the layer cannot have the real group:
+ * pre_copy_up.h. */
 static bool is_inherited_group(const struct frame *f, const struct pair *p)
 {
 	bool is_setgid_dir = S_ISDIR(p->l.mode) && (p->l.mode & S_ISGID);
@@ -347,7 +352,7 @@ static bool is_inherited_group(const struct frame *f, const struct pair *p)
 	       group_member(p->l.gid);
 }
 
-/* The same kind of thing on both sides. */
+/* An entry with the same file type on both sides. */
 static int scan_both_sided(struct scan *s, const struct frame *f,
 			   const char *name, const struct meta *u,
 			   const struct meta *l, unsigned int flags,
@@ -367,8 +372,8 @@ static int scan_both_sided(struct scan *s, const struct frame *f,
 	got = compare_pair(&p, &d, err);
 	if (compare_is_fatal(got))
 		return got;
-	/* One side went meanwhile. Where it was the user's, what the run did
-	 * is there all the same. */
+	/* One side disappeared during the scan. When the real entry
+	 * disappeared, the run's entry is still a change. */
 	if (got < 0 && meta_get(f->upper, name, &p.u) < 0)
 		return 0;
 	if (got < 0)
@@ -386,8 +391,8 @@ static int scan_both_sided(struct scan *s, const struct frame *f,
 }
 
 /*
- * lstat on one side: 1 there, 0 not (a whiteout neither, *ret_is_whiteout
- * says), negative: it cannot be told.
+ * lstat(2) on one side: 1 exists, 0 absent or a whiteout (*ret_is_whiteout),
+ * negative errno: unknown.
  */
 static int lstat_side(int dirfd, const char *name, struct meta *ret,
 		      bool *ret_is_whiteout)
@@ -400,7 +405,7 @@ static int lstat_side(int dirfd, const char *name, struct meta *ret,
 	return !*ret_is_whiteout;
 }
 
-/* name is on one of the sides of the innermost folder. */
+/* Scans one name that one of the sides of the innermost directory has. */
 static int scan_layer_name(struct scan *s, const char *name, bool listed_upper,
 			   struct err *err)
 {
@@ -421,16 +426,17 @@ static int scan_layer_name(struct scan *s, const char *name, bool listed_upper,
 		return fail_num(err, -has_u, "look at %s",
 				text_quote(buf_text(&s->path)));
 	if (listed_upper && !has_u && !is_whiteout)
-		return 0; /* a live run took it away */
+		return 0; /* removed by a running run during the scan */
 	if (listed_upper)
 		note_newest(s, u.ctime);
-	/* What is deleted in a folder that may be listed but not searched, goes
-	 * with the folder; else it would be missing in the list. */
+	/* A deleted entry of a directory without search permission is deleted
+	 * together with the directory. Any other unknown entry is an error: it
+	 * would be missing in the list. */
 	if (has_l < 0 && !has_u && (is_whiteout || has_l != -EACCES))
 		return fail_num(err, -has_l, "look at what was %s",
 				text_quote(buf_text(&s->path)));
 	if (has_l < 0) {
-		/* The real folder may be listed but not searched. */
+		/* The real directory may have r without x for this user. */
 		if (has_u)
 			change_list_add(&s->list, buf_text(&s->path),
 					CHANGE_MODIFIED,
@@ -445,7 +451,7 @@ static int scan_layer_name(struct scan *s, const char *name, bool listed_upper,
 			      flags, err);
 }
 
-/* The next name of the innermost folder, NULL when there is none. */
+/* The next name of the innermost directory; NULL after the last one. */
 static const char *next_frame_name(struct frame *f, bool *ret_upper)
 {
 	const char *u = f->u < f->upper_names.count
@@ -496,7 +502,7 @@ static int start_scan(struct scan *s, struct err *err)
 	if (!S_ISDIR(p.u.mode) || !S_ISDIR(p.l.mode))
 		return fail(err, ENOTDIR, "a layer that is no folder");
 	set_if_later(&s->list.newest, p.u.ctime);
-	/* A plain user's layer cannot have another owner than himself. */
+	/* All entries of a plain user's layer belong to this user. */
 	if (geteuid() != 0) {
 		p.u.uid = p.l.uid;
 		p.u.gid = p.l.gid;
@@ -508,7 +514,8 @@ static int start_scan(struct scan *s, struct err *err)
 	if (push_frame(s, s->upper_fd, s->lower_fd, "", false, 0, &p.l, &p.u,
 		       err) < 0)
 		return -err->num;
-	/* Nothing at all was seen of it: push_frame() has said why. */
+	/* Without a frame the root itself is unreadable: push_frame() has set
+	 * err. */
 	return s->count ? 0 : -err->num;
 }
 
@@ -521,8 +528,8 @@ int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
 
 	if (start_scan(&s, err) < 0 || scan_frames(&s, err) < 0)
 		return err_context(err, "scan the run's layer");
-	/* Folders are read in the order of their names and entered at once:
-	 * the list is in the order of path_compare() as it is. */
+	/* The list already has the order of path_compare(): entries are read in
+	 * the order of their names, and directories are entered at once. */
 	*ret = s.list;
 	s.list = (struct change_list){0};
 	return 0;

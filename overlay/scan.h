@@ -1,10 +1,11 @@
 /*
- * What a run did to a folder, told from the upper layer and the real one.
+ * The changes of a run in a directory, from the upper layer and the real
+ * directory; and discard and restore of single paths of a layer.
  *
- * Whiteouts, opaque marks and copies without a change are seen through: the
- * list holds only what differs from the lower as it is now. Every path is
- * listed, also those below a deleted or new folder. The layer's private
- * xattrs are never compared nor reported. Knows nothing of snapshots.
+ * Whiteouts, opaque xattrs and unchanged copies are interpreted: the list has
+ * only differences to the current lower. Every path is listed, also below a
+ * deleted or new directory. The xattrs of overlayfs are neither compared nor
+ * reported. The module does not use snapshots.
  */
 #ifndef GUARD_OVERLAY_SCAN_H
 #define GUARD_OVERLAY_SCAN_H
@@ -13,44 +14,48 @@
 #include "overlay/change_list.h"
 
 /*
- * upper_fd, lower_fd: the folders (O_PATH or open). skip: paths in the layer
- * (NULL-terminated, or NULL) that are left out with all below. A layer whose
- * owner took away his own right to read it is opened up as needed.
+ * Compares the layer upper_fd with lower_fd (both O_PATH or open). skip: paths
+ * in the layer (NULL-terminated, or NULL) that are excluded with everything
+ * below. Unreadable directories of the layer get the owner's bits while they
+ * are read (temp_chmod.h). *ret must be freed with change_list_free().
  */
 int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
 	       struct change_list *ret, struct err *err);
 
-/* Opens the run's bytes of a path for reading: O_NOFOLLOW, beneath. Plain
- * files only: -EISDIR, -EINVAL for the rest; -ENOENT. */
+/* Opens the run's version of a regular file for reading, beneath upper_fd and
+ * without following links. Returns a descriptor or a negative errno: -ENOENT;
+ * -EISDIR for a directory; -EINVAL for another file type or an invalid path. */
 int scan_open(int upper_fd, const char *path, struct err *err);
 
 /*
- * What begins so never leaves a layer: its own marks, and those that the run
- * made itself (stored as user.overlay.overlay.X). In the project they would be
- * obeyed by the layers of later runs, which would miss files then.
+ * Prefix of xattrs that never leave a layer: those of overlayfs, and those that
+ * the run itself set (stored as user.overlay.overlay.X). In the project, the
+ * layers of later runs would obey them and hide files.
  */
 #define LAYER_XATTR_PREFIX "user.overlay."
 
 /*
- * Takes the run's changes of path (and below) back in the layer itself: what
- * it holds moves to trash_fd/<name>, and the run would see the real folder's
- * state again. Only for a layer that is locked and not mounted. trash_fd is
- * on the layer's file system and has nothing called name. "" takes all back.
+ * Undoes the run's changes of path, and below, in the layer itself: the layer's
+ * entry moves to trash_fd/<name>, and the run would see the real entry again.
+ * path "" undoes all changes. The layer must be locked and not mounted.
+ * trash_fd is on the layer's file system and has no entry `name`.
  *
- * -ENOTDIR: a folder above path is no folder in this run; that has to be
- * taken back first. 0 when the layer holds nothing of path.
+ * 0 also when the layer has nothing at path. -ENOTDIR: a parent of path is not
+ * a directory in this run; that change must be undone first.
  */
 int upper_discard(int upper_fd, int lower_fd, const char *path, int trash_fd,
 		  const char *name, struct err *err);
 
 /*
- * The way back: what lies in the trash under that name is in the layer again.
- * Each as a whole, so that whoever is ended in between does it once more. look:
- * only whether it can be done. along: paths that were taken out after it, and
- * are put back before it; whole paths of the layer, its own may be among them.
+ * Undoes upper_discard(): moves the entry `name` of the trash back into the
+ * layer. Each move is one rename, so a call after a crash continues. dry_run:
+ * only checks whether the move is possible. along: full paths in the layer that
+ * were discarded after this one and are restored before it; path itself may be
+ * among them.
  *
- * 1: it is there; 0: nothing of it is in the trash. -EEXIST: what the run did
- * since is in the way, the text says where; nothing is done then.
+ * Returns 1: restored; 0: the trash has nothing under this name; -EEXIST: a
+ * newer change of the run is in the way, and nothing was moved. The text names
+ * its path.
  */
 int upper_restore(int upper_fd, const char *path, const struct pathset *along,
 		  int trash_fd, const char *name, bool dry_run,

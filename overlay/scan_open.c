@@ -13,8 +13,8 @@
 #define LEN_MAX 16384
 
 /*
- * Opens path below dir, whatever right its folders lack; each is open for
- * the moment that its next part takes.
+ * Opens path below dir part by part and adds missing permissions. A directory
+ * keeps the added bits until the parts below it are open.
  */
 static int open_by_components(int dir, const char *path, struct err *err)
 {
@@ -29,7 +29,8 @@ static int open_by_components(int dir, const char *path, struct err *err)
 	return fd < 0 ? fd : open_by_components(fd, path + len + 1, err);
 }
 
-/* Where no folder on the way lacks a right, the kernel goes it at once. */
+/* Opens path in a single call when no directory on the way lacks
+ * permissions. */
 static int open_upper_path(int upper_fd, const char *path, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};

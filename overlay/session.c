@@ -21,7 +21,7 @@
 #include "overlay/session_id.h"
 #include "overlay/session_record.h"
 
-/* The id of the machine's start, and boot_clock() then. */
+/* Key: the boot id at the first start, and boot_clock() at that time. */
 #define CLOCK "clock"
 
 #define BASE_KIND "base"
@@ -55,10 +55,10 @@ void session_list_free(struct session_list *list)
 }
 
 /*
- * A lock is two: flock(2) decides who has it, a write lock of the same
- * descriptor (F_OFD_SETLK) can be asked after without taking anything. Were
- * the question asked by trying flock itself, it would make another process's
- * honest attempt fail for a moment.
+ * A session lock consists of two locks of one descriptor. flock(2) decides
+ * which process has the session. A query uses the write lock (F_OFD_SETLK),
+ * which F_OFD_GETLK tests without taking it. A query by flock(2) would take the
+ * lock for a short time, and another process's real attempt would fail.
  */
 static int take_session_lock(int dirfd, const char *name, bool wait,
 			     struct err *err)
@@ -137,7 +137,8 @@ int session_add_root(struct session *s, const char *path, int dir_fd,
 	return 0;
 }
 
-/* mkdir decides who gets an id; a name that is taken is a moment too old. */
+/* mkdir(2) decides which process gets an id. After EEXIST the next try uses a
+ * later time. */
 static int make_session_id(int runs_fd, char *id, struct err *err)
 {
 	struct timespec tick = {.tv_nsec = 1000000};
@@ -187,7 +188,8 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	return 0;
 }
 
-/* An id that begins with text; several: -EEXIST and they are listed. */
+/* Finds the id that begins with text. -EEXIST: several, listed in the error
+ * text. */
 static int find_session_id(int runs_fd, const char *text, char *ret,
 			   struct err *err)
 {
@@ -239,7 +241,8 @@ static int open_session_dir(int runs_fd, struct session *s, struct err *err)
 	return 0;
 }
 
-/* While one waited for the lock, another may have thrown the run away. */
+/* Another process may have moved the run to the trash before this one got the
+ * lock. */
 static int check_session_exists(int runs_fd, const struct session *s,
 				struct err *err)
 {
@@ -272,9 +275,10 @@ static int load_locked(int runs_fd, struct session *s, struct err *err)
 }
 
 /*
- * "Running" and nobody there: an interrupted run, or one that ended between
- * the two looks. A holder saves the new state before it lets go, so the
- * second reading of the record tells.
+ * Loads the record of a session without its lock. State "running" without a
+ * lock means an interrupted run, or a run that ended between the two reads. A
+ * process saves the new state before it releases the lock, so a second read of
+ * the record tells them apart.
  */
 static int load_unlocked(struct session *s, struct err *err)
 {
@@ -307,7 +311,8 @@ static int open_session_id(int runs_fd, const char *id, bool lock,
 	got = lock ? load_locked(runs_fd, &s, err) : load_unlocked(&s, err);
 	if (got < 0)
 		return got;
-	/* A base that failed or cannot be read is told by session_base(). */
+	/* Errors are ignored here: callers that need the base call
+	 * session_base(). */
 	(void)session_base(&s, false, &(struct err){0});
 	*ret = s;
 	s = (struct session){.fd = -1, .lock_fd = -1};
@@ -324,7 +329,7 @@ int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 	return open_session_id(runs_fd, whole, lock, ret, err);
 }
 
-/* Asked before anything of it is read: of most runs somebody was at once. */
+/* A quick test before the record is read: most runs are not live. */
 static bool is_session_unlocked(int runs_fd, const char *id)
 {
 	auto_free char *lock = path_join(id, LOCK);
@@ -377,7 +382,8 @@ int session_lock_base(const struct session *s, struct err *err)
 	if (locked)
 		return fail(err, EBUSY,
 			    "the snapshot before run %s is being taken", s->id);
-	/* Those who wait for the base have the lock for a moment: wait. */
+	/* Waits, because processes that wait for the base hold the lock for a
+	 * short time. */
 	return take_session_lock(s->fd, BASE_LOCK, true, err);
 }
 
@@ -408,8 +414,8 @@ int session_base(struct session *s, bool wait, struct err *err)
 	size_t i;
 	int got;
 
-	/* Held till the end of this function: shared, so that all who wait
-	 * go on together. */
+	/* Shared, and held until this function returns, so that all waiting
+	 * processes continue together. */
 	if (wait) {
 		lock = lock_take(s->fd, BASE_LOCK, false, true, err);
 		if (lock < 0)
@@ -450,7 +456,7 @@ struct timestamp session_began(const struct session *s)
 
 	if (text && len && strncmp(text, boot_id(), len) == 0) {
 		back = strtoll(text + len, NULL, 10) - boot_clock();
-		/* Both numbers may be a second too high or too low. */
+		/* Each number is rounded, and may be off by one second. */
 		began.sec -= back > 1 ? back + 1 : 0;
 	} else if (timestamp_compare(timestamp_now(), began) < 0) {
 		began = (struct timestamp){.sec = 1};

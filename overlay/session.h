@@ -1,17 +1,18 @@
 /*
- * A run's folder and record: who it is, what state it is in, who has it.
+ * A run's directory and record: its identity, its state, its lock.
  *
- *	runs/<id>/	record lock base upper/ work/ home-upper/ home-work/
- *			upper-<n>/ work-<n>/ tmp/ var-tmp/
+ * 	runs/<id>/	record lock base upper/ work/ home-upper/ home-work/
+ * 			upper-<n>/ work-<n>/ tmp/ var-tmp/
  *
- * The folder belongs to whoever holds its lock; a session whose record says
- * running and whose lock is free was interrupted. An upper can be mounted
- * twice without any error, so nobody mounts without the lock.
+ * The process that holds the lock owns the directory. A session whose record
+ * says "running" and whose lock is free was interrupted. The kernel can mount
+ * one upper twice without an error, so no process mounts without the lock.
  *
- * Each state is on disk before the step that it announces. Until there is a
- * result it is renamed into place without a sync: it must survive kill -9, not
- * a power cut. From then on it is synced: some file systems leave an empty
- * file otherwise, and the run could not be found any more.
+ * Each state is on disk before the step that it announces. Before the run has a
+ * result, the record is renamed into place without a sync: it must survive kill
+ * -9, not a power cut. From then on it is synced: after a power cut some file
+ * systems would leave an empty record, and guard could not find the run any
+ * more.
  */
 #ifndef GUARD_OVERLAY_SESSION_H
 #define GUARD_OVERLAY_SESSION_H
@@ -30,124 +31,144 @@ enum run_state {
 	RUN_APPLYING,
 	RUN_APPLIED,
 	RUN_DISCARDED,
-	RUN_INTERRUPTED, /* never on disk: running, but nobody has the lock */
+	RUN_INTERRUPTED, /* never on disk: "running" without a lock */
 };
 
+/* The name of a state, as in the record; valid until the process ends. */
 const char *run_state_name(enum run_state state);
-/* Still somebody's to decide on: new, running, ended, applying,
- * interrupted. */
+/* Whether the user still has to decide about the run: new, running, ended,
+ * applying, interrupted. */
 bool run_state_pending(enum run_state state);
 
 /*
- * A directory that the run has a layer over: the project, or another one whose
- * changes are shown and applied along with the project's.
+ * A directory with a layer: the project, or an additional root whose changes
+ * are displayed and applied together with those of the project.
  */
 struct session_root {
-	char *path; /* absolute, without links */
+	char *path; /* absolute, without symbolic links */
 	uint64_t dev, ino;
 	uint64_t base; /* sequence number of the pre-run snapshot, 0: none */
-	uint64_t result; /* of the post-run snapshot, 0: none */
+	uint64_t result; /* sequence number of the post-run snapshot, 0: none */
 };
 
 struct session {
 	char id[16]; /* e.g. "3mk9zq-4t": sorts by time */
-	int fd; /* its folder, O_PATH */
-	int lock_fd; /* -1 when not ours */
-	bool live; /* somebody else holds the lock */
+	int fd; /* the run's directory, O_PATH */
+	int lock_fd; /* -1 when another process or no process holds it */
+	bool live; /* another process holds the lock */
 	enum run_state state;
 	/* The project, then the directories of --cow and the mounts in them. */
 	struct session_root *roots;
 	size_t root_count;
 	const char *project; /* roots[0].path */
-	char *home; /* covered home, "" when none is */
-	char *command; /* argv joined for people */
-	struct timestamp started, ended; /* 0 while it has not */
-	struct timestamp
-		began; /* when it was started first; 0 while it was not */
-	int status; /* exit status as guard run gives it, -1 unknown */
-	uint32_t times; /* how often it was started (--continue) */
-	struct record more; /* keys of the layers above, kept as they are */
+	char *home; /* home directory with a layer, "" for none */
+	char *command; /* argv joined, for people */
+	struct timestamp started, ended; /* 0: not yet */
+	struct timestamp began; /* time of the first start; 0: never started */
+	int status; /* exit status as `guard run` returns it, -1 unknown */
+	uint32_t times; /* number of starts (more than one with --continue) */
+	struct record more; /* keys of higher layers, saved unchanged */
 };
 
-void session_free(struct session *s); /* lets go of the lock */
+/* Frees the fields and releases the lock */
+void session_free(struct session *s);
 
-/* Makes runs/<id>/ and all in it, takes the lock, saves state new. */
+/* Creates runs/<id>/ and its directories, takes the lock and saves the state
+ * "new". *ret must be freed with session_free(). */
 int session_create(int runs_fd, const char *project, int project_fd,
 		   const char *home, const char *command, struct session *ret,
 		   struct err *err);
 
 /*
- * One root more, empty layer and all; the session is new and not saved with it
- * yet. dir_fd: path, open. Whether it may be one is for the caller.
+ * Adds a root with an empty layer. The session is new, and the caller saves it
+ * afterwards. dir_fd is `path`, open. The caller checks whether the directory
+ * is allowed as a root.
  */
 int session_add_root(struct session *s, const char *path, int dir_fd,
 		     struct err *err);
-/* The layer's directory of a root: "upper" of the project, "upper-1" of the
- * next; what: "upper" or "work". To free. */
+/* The name of a root's layer directory, to free: "upper" for the project (index
+ * 0), "upper-1" for the next root. what: "upper" or "work". */
 char *session_root_dir(size_t index, const char *what);
 
 /*
- * Opens one by its id or an unambiguous beginning of it. lock: take it;
- * -EBUSY when the run is live. Without lock, `live` says. -ENOENT, -EEXIST
- * (ambiguous: the text lists them).
+ * Opens a session by its id or an unambiguous prefix of the id. lock: also
+ * takes the lock; -EBUSY when another process holds it. Without lock, ret->live
+ * says whether another process holds it. *ret must be freed with
+ * session_free(). -ENOENT: no such run; -EEXIST: ambiguous, and the text lists
+ * the ids.
  */
 int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 		 struct err *err);
 
+/* Writes the record and syncs it. 0 or a negative errno. */
 int session_save(const struct session *s, struct err *err);
+/* Changes the state and writes the record, synced as far as the state needs it.
+ * On failure the state in *s is unchanged. */
 int session_set_state(struct session *s, enum run_state state, struct err *err);
-/* A run went on and left all as it was: so is its record, the one of before it
- * went on. */
+/* Discards the record of a continued run that changed nothing: the record from
+ * before the continuation is valid again. */
 int session_forget_resumed(const struct session *s, struct err *err);
 
-/* All sessions, oldest first, none locked; live: only those that somebody is
- * at. One whose record cannot be read is skipped; `unread` says why of the
- * first that is there. Free with session_list_free(). */
+/* Result of session_list(); free with session_list_free(). */
 struct session_list {
 	struct session *items;
 	size_t count, capacity;
-	struct err unread; /* .num 0: all were read */
+	struct err unread; /* .num 0: all records were read */
 };
+/* Lists all sessions, oldest first, without their locks. live: only sessions
+ * whose lock another process holds. A session with an unreadable record is
+ * skipped, and ret->unread has the error of the first such record. */
 int session_list(int runs_fd, bool live, struct session_list *ret,
 		 struct err *err);
+/* Frees all sessions and empties the list. */
 void session_list_free(struct session_list *list);
 
 /*
- * The sequence number of the pre-run snapshot is written by the process that
- * takes it, into a file of its own: it may end after everybody else.
- * session_base(): the number, 0 while there is none; waits for that process
- * when wait is set; -ENODATA with its message when it failed. Those of the
- * other roots come along.
+ * Writes the sequence numbers of the pre-run snapshots of all roots, or the
+ * error text of the failed snapshot. The process that takes the snapshot writes
+ * them into a file of their own, because it may end after all other processes
+ * of the run.
  */
 int session_write_base(const struct session *s, uint64_t seq, const char *error,
 		       struct err *err);
-/* -> fd; -EBUSY while another process takes it. Taken before the fork, it is
- * there before anybody can wait for it. */
+/* Takes the lock of that file. Returns a descriptor or a negative errno;
+ * -EBUSY: another process takes the snapshot. Called before the fork, so that
+ * the lock exists before any process can wait for it. */
 int session_lock_base(const struct session *s, struct err *err);
+/* Loads the sequence numbers that session_write_base() wrote into
+ * s->roots[].base. wait: waits first for the process that takes the snapshot.
+ * Returns the number of the project (at most INT_MAX), 0 while none exists, or
+ * a negative errno; -ENODATA: the snapshot failed, with its error text. */
 int session_base(struct session *s, bool wait, struct err *err);
 
 /*
- * Moves runs/<id> to trash_fd/<unix time>-<reason>-<id>; the session must be
- * locked. Never deletes.
+ * Moves runs/<id> to trash_fd/<unix time>-<reason>-<id>. The caller holds the
+ * session's lock: -EBUSY without it. -EINVAL: reason is not one word of a-z.
+ * Never deletes.
  */
 int session_trash(struct session *s, int runs_fd, int trash_fd,
 		  const char *reason, struct err *err);
-/* A run's folder that holds nothing anybody can want: it leaves the trash a
- * minute later, when nobody can be at work in it any more. */
+/* Reason for a run's directory without anything that a user could need: it
+ * leaves the trash after one minute, when no process can still use it. */
 #define SESSION_TRASH_EMPTY "empty"
 
-/* Removes what lies in the trash for longer than max_age seconds (-1: all):
- * names of the form <unix time>-<word>[-<a-z, 0-9, ->], nothing else. One
- * that resists does not keep the others; the first error is returned. */
+/*
+ * Removes entries of the trash that are older than max_age seconds (-1: all):
+ * names of the form <unix time>-<word>[-<a-z, 0-9, ->], and remains of
+ * interrupted removals. All other names stay. An entry that cannot be removed
+ * does not stop the others; the first error is returned.
+ */
 int session_empty_trash(int trash_fd, int64_t max_age, struct err *err);
 
 /*
- * When it was started first, by the clock as it goes now: earlier, where that
- * was set back since. Set while the machine was off, only a clock that is
- * before the start gives that away: then it is the first second of all.
+ * The time of the first start by the current clock: earlier than session.began
+ * when the clock was set back since then. When the clock was set back while the
+ * machine was off, guard notices only a clock that is before the start; the
+ * result is then the first second of 1970.
  */
 struct timestamp session_began(const struct session *s);
-/* What that needs, noted at the first start. */
+/* Records the boot id and clock for session_began() at the first start. The
+ * caller saves the session afterwards. */
 void session_note_clock(struct session *s);
 
 #endif

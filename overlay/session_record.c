@@ -15,7 +15,7 @@
 #define VERSION 2
 #define VERSION_ONE_ROOT 1
 
-/* Beside the record: of a run that goes on, while it does. */
+/* Second record of a continued run, beside "record", while it runs. */
 #define RESUMED "going"
 
 static const char *const state_names[] = {
@@ -150,7 +150,7 @@ int session_store(const struct session *s, enum atomic_durability how,
 {
 	int got = store_session_as(s, "record", how, err);
 
-	/* Left behind it would be older than the record, and of no interest. */
+	/* A leftover would be older than the record, and is not used. */
 	if (got == 0)
 		(void)unlinkat(s->fd, RESUMED, 0);
 	return got;
@@ -174,10 +174,10 @@ int session_save(const struct session *s, struct err *err)
 }
 
 /*
- * A run that is starting, at work or that left nothing has nothing that a
- * power cut could make anybody miss; of one that goes on, the record it had
- * before will do. That it is applied, the action says that is noted in the
- * project's workspace until after this.
+ * Durability of a state. A run that is new, running or without a result has
+ * nothing that a power cut could lose. A continued run falls back to its
+ * previous record. "applied" needs no synced directory: the project's workspace
+ * keeps a note of the action until after this call.
  */
 static enum atomic_durability state_durability(const struct session *s)
 {
@@ -195,7 +195,7 @@ int session_set_state(struct session *s, enum run_state state, struct err *err)
 	int got;
 
 	s->state = state;
-	/* Its record of before stays: there is nothing to sync. */
+	/* The record from before the continuation stays: no sync is needed. */
 	got = state == RUN_RUNNING && s->times > 1
 		      ? session_store_resumed(s, err)
 		      : session_store(s, state_durability(s), err);
@@ -238,8 +238,8 @@ static int load_newer(const struct session *s, struct record *ret,
 		      bool *ret_torn, struct err *err)
 {
 	AUTO(record) struct record resumed = {0};
-	/* This one first: whoever replaces the record by a newer one removes it
-	 * afterwards. */
+	/* RESUMED is read first: a process that replaces the record with a
+	 * newer one removes RESUMED afterwards. */
 	int found = record_load(s->fd, RESUMED, KIND, VERSION, &resumed, err);
 
 	if (found == -EPROTO ||
@@ -256,8 +256,8 @@ static int load_newer(const struct session *s, struct record *ret,
 	return 0;
 }
 
-/* A power cut has taken what the record of its going on said: that it went on
- * is all that is known. */
+/* Resets the end of a run whose RESUMED record a power cut damaged: the run was
+ * continued, and its current state is unknown. */
 static void forget_end(struct session *s)
 {
 	size_t i;
@@ -302,7 +302,7 @@ int session_load(struct session *s, struct err *err)
 	s->status = status ? (int)record_get_int(&r, "status") : -1;
 	s->times = (uint32_t)record_get_int(&r, "times");
 	s->began = get_record_time(&r, "began");
-	/* Records of earlier guards do not say it. */
+	/* Records of older versions of guard have no "began". */
 	if (!s->began.sec && s->times)
 		s->began = s->times == 1 ? s->started : session_id_time(s->id);
 	for (i = 0; i < r.count; i++)

@@ -1,34 +1,37 @@
 /*
- * A session's record on disk: runs/<id>/record, key=value. Keys that are not
- * the session's own are kept as they are.
+ * A session's record on disk: runs/<id>/record, key=value. Keys of other
+ * modules are saved unchanged.
  *
- *	extra=DEV INO RESULT PATH	one a folder, as their layers are
- *					counted
+ * 	extra=DEV INO RESULT PATH	one for each additional root, in the
+ * 					order of their layers
  *
- * A run that goes on has, while it does, a second one beside it, "going", which
- * counts where its `times` is the higher one. It is never synced: what a power
- * cut leaves of it says at least that the run went on.
+ * A continued run has a second record, "going", while it runs. "going" is valid
+ * when its `times` is higher than that of the record. It is never synced: after
+ * a power cut its remains still prove that the run was continued.
  *
- * A record with extra folders has version 2: an earlier guard, which would
- * apply the project alone, refuses it.
+ * A record with additional roots has version 2: an older guard, which would
+ * apply only the project, refuses it.
  */
 #ifndef GUARD_OVERLAY_SESSION_RECORD_H
 #define GUARD_OVERLAY_SESSION_RECORD_H
 
 #include "overlay/session.h"
 
-/* Writes it whole; how: what it survives, see atomic.h. */
+/* Writes the complete record and removes "going". how: its durability, see
+ * atomic.h. 0 or a negative errno. */
 int session_store(const struct session *s, enum atomic_durability how,
 		  struct err *err);
-/* The one beside it; s->times is higher than in the record. */
+/* Writes "going", not synced. s->times is higher than in the record. */
 int session_store_resumed(const struct session *s, struct err *err);
 
-/* Everything of s that lies in the record; what it held before goes. s->fd
- * and s->id are set. -EBADMSG: the record is damaged. */
+/* Replaces all fields of s that the record holds. s->fd and s->id are set.
+ * -EBADMSG: the record is damaged; -EPROTO: a newer guard wrote it. */
 int session_load(struct session *s, struct err *err);
 
+/* Frees all roots and sets s->project to NULL. */
 void session_free_roots(struct session *s);
-/* The next root, with nothing but its path; valid until the next call. */
+/* Appends a root that has only its path. The pointer is valid until the next
+ * call. */
 struct session_root *session_append_root(struct session *s, const char *path);
 
 #endif

@@ -35,8 +35,8 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
 }
 
 /*
- * time "-" word [ "-" what ]: the time, or -1 for anything else, which is
- * not ours to delete.
+ * The time in a name of the form: time "-" word [ "-" id ]. -1 for any other
+ * name, which guard must not delete.
  */
 static int64_t trash_time(const char *name)
 {
@@ -54,7 +54,8 @@ static int64_t trash_time(const char *name)
 	return *rest ? -1 : strtoll(name, NULL, 10);
 }
 
-/* Somebody may still be at it. */
+/* Time of the last change of an interrupted removal: another process may still
+ * be removing it. -1: another kind of name. */
 static int64_t time_of_remains(int dir, const char *name)
 {
 	struct meta m;
@@ -69,7 +70,7 @@ static int64_t shorter(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* How long this one is kept. */
+/* The number of seconds for which this entry stays in the trash. */
 static int64_t trash_age(const char *name, int64_t max_age)
 {
 	const char *word = name + strspn(name, NUMBERS);
@@ -105,7 +106,7 @@ int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 			when = time_of_remains(dir, name);
 		if (when < 0 || now - when <= trash_age(name, max_age))
 			continue;
-		/* One that resists does not keep the others. */
+		/* An entry that cannot be removed does not stop the others. */
 		if (dirtree_remove_aside(dir, name, &inner_err) < 0 && !worst) {
 			*err = inner_err;
 			worst = err_context(err, "empty the trash");

@@ -60,7 +60,8 @@ static bool reserve_copy_bytes(struct submount_overlay *p, const struct meta *m)
 	return true;
 }
 
-/* Anything but a folder. What cannot be read or does not fit is left out. */
+/* Copies an entry that is not a directory. Unreadable entries, and files above
+ * the limits, are skipped. Returns 1 copied, 0 not, or a negative errno. */
 static int copy_to_upper(struct submount_overlay *p, int upper, int lower,
 			 const char *path, const struct meta *m,
 			 struct err *err)
@@ -88,7 +89,8 @@ static int fill_upper_dir(struct submount_overlay *p, int upper, int lower,
 			  const char *path, bool exists, int depth,
 			  struct err *err);
 
-/* A folder below: its own overlay, somebody else's, or on the way to one. */
+/* A subdirectory: it gets an overlay, another mount covers it, or it is on the
+ * way to such a mount. */
 static int fill_subdir(struct submount_overlay *p, int upper, int lower,
 		       const char *path, const struct meta *m, bool exists,
 		       int depth, struct err *err)
@@ -96,7 +98,8 @@ static int fill_subdir(struct submount_overlay *p, int upper, int lower,
 	const char *name = path_name(path);
 	auto_close int from = -1, to = -1;
 
-	/* Through a mount point, too: its root is what is seen there. */
+	/* openat(2) enters a mount point: the run sees the root of the mount
+	 * there. */
 	from = openat(lower, name,
 		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (from < 0)
@@ -105,7 +108,8 @@ static int fill_subdir(struct submount_overlay *p, int upper, int lower,
 		return fail_errno(err, "make folder %s", text_quote(name));
 	to = openat(upper, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* The run has taken the right away, or put something else there. */
+	/* In an earlier part of the run its command removed the permission, or
+	 * replaced the directory. */
 	if (to < 0)
 		return exists ? 0
 			      : fail_errno(err, "open %s", text_quote(name));
@@ -133,7 +137,8 @@ static int fill_upper_entry(struct submount_overlay *p, int upper, int lower,
 			       : fail_errno(err, "%s", text_quote(path));
 	exists = meta_get(upper, name, &u) == 0;
 	if (exists && whiteout_is(&u)) {
-		/* Deleted earlier: settled anew in the end. */
+		/* A whiteout from an earlier part of the run:
+		 * submount_overlay_add_whiteouts() creates it again. */
 		if (unlinkat(upper, name, 0) < 0)
 			return fail_errno(err, "%s", text_quote(path));
 	} else if (S_ISDIR(l.mode)) {
@@ -171,7 +176,7 @@ static int fill_upper_dir(struct submount_overlay *p, int upper, int lower,
 		if (fill_upper_entry(p, upper, dir, below, depth, err) < 0)
 			return -err->num;
 	}
-	/* One that goes on keeps what the run did to it. */
+	/* A continued run keeps its changes to the directory. */
 	return exists ? 0 : pre_copy_up_meta(dir, upper, &m, err);
 }
 
@@ -195,7 +200,7 @@ static int add_whiteout_if_deleted(int upper_fd, const char *path,
 	auto_close int dir = beneath_parent(upper_fd, path, &name, err);
 	struct meta m;
 
-	/* Gone with a folder above it, which has the mark. */
+	/* A parent directory is deleted as well and has the whiteout. */
 	if (dir == -ENOENT || dir == -ENOTDIR)
 		return 0;
 	if (dir < 0)

@@ -23,11 +23,12 @@
 
 enum { NAME_LEN = 2 * sizeof(uint64_t) + 1 };
 
-/* Of this process: where notes go, and the lock while it has made any. */
+/* Process-wide: the state directory, and the locked directory of the notes once
+ * this process has made one. */
 static int state = -1, notes = -1;
 
 struct chmod_note {
-	char *path; /* below the state */
+	char *path; /* relative to the state directory */
 	const char *name;
 	uint32_t mode;
 };
@@ -47,7 +48,8 @@ static void format_note_name(uint64_t ino, char ret[NAME_LEN])
 	(void)snprintf(ret, NAME_LEN, "%" PRIx64, ino);
 }
 
-/* Locked for as long as the process lives: it may open up more. */
+/* Opens the directory of the notes. The lock is held until the process ends,
+ * because the process may make more notes. */
 static bool open_chmod_notes(void)
 {
 	int fd;
@@ -64,8 +66,8 @@ static bool open_chmod_notes(void)
 	return true;
 }
 
-/* What is not in the state has nobody who would read the note; where none can
- * be made, it is looked at all the same. */
+/* Records a mode. No process would read a note about an entry outside of the
+ * state directory. Without a note the entry is opened all the same. */
 static void make_chmod_note(int path_fd, const struct meta *m)
 {
 	char path[PATH_MAX], state_path[PATH_MAX], name[NAME_LEN];
@@ -102,7 +104,7 @@ int temp_chmod_open(int path_fd, int flags, uint32_t want,
 
 	if (meta_get(path_fd, "", &m) < 0)
 		return fail_errno(err, "stat");
-	/* Only what is guard's user's own: chmod says no to the rest. */
+	/* chmod(2) works only for the user's own entries. */
 	if ((m.mode & want) == want || m.uid != geteuid())
 		return fail(err, EACCES, "%s", strerror(EACCES));
 	ret->fd = fcntl(path_fd, F_DUPFD_CLOEXEC, 3);
@@ -121,7 +123,8 @@ int temp_chmod_open(int path_fd, int flags, uint32_t want,
 	return fd;
 }
 
-/* Those below come first: what is above them lets nobody in afterwards. */
+/* Deeper entries come first: a restored parent directory may deny access to its
+ * entries. */
 static int compare_note_depth(const void *a, const void *b)
 {
 	return path_compare(((const struct chmod_note *)b)->path,
@@ -144,7 +147,8 @@ static bool read_chmod_note(int dir, const char *name, struct chmod_note *ret)
 	return true;
 }
 
-/* Only what is just so because it was opened up. */
+/* Restores a mode only if the inode is the noted one and nothing but the
+ * owner's bits differs. */
 static void restore_noted_mode(const struct chmod_note *n)
 {
 	struct err ignored;

@@ -1,18 +1,19 @@
 /*
- * What a run made unreadable even for its owner is opened up for the moment
- * that a plain user's guard looks at it: through a descriptor, never by name,
- * and the mode goes back afterwards.
+ * Temporary permissions for entries that a run made unreadable even for their
+ * owner. guard of a plain user adds the missing mode bits while it reads such
+ * an entry, through a descriptor and never by name, and restores the mode
+ * afterwards.
  *
- * Whoever is killed in between would leave a layer behind that says something
- * else than the run did. So the mode is noted first, and the next command gives
- * it back. A note is a link in the folder "opened" of guard's state, named by
- * the inode's number in hexadecimal digits:
+ * A guard that is killed in between would leave a layer that differs from the
+ * run's result. So the mode is recorded first, and the next command restores
+ * it. A note is a symbolic link in the directory "opened" of guard's state; its
+ * name is the inode number in hexadecimal digits, its target:
  *
- *	mode SP path		; octal; the path below the state
+ * 	mode SP path		; octal; the path below the state
  *
- * It is on disk no later than the change that it tells of: both are no more
- * than metadata, which a journal keeps in order. Whoever has something opened
- * up holds a lock (flock, shared) on the folder.
+ * A note is on disk no later than the change of mode: both are metadata only,
+ * and a journal keeps their order. A process with changed modes holds a shared
+ * flock(2) on the directory.
  */
 #ifndef GUARD_OVERLAY_TEMP_CHMOD_H
 #define GUARD_OVERLAY_TEMP_CHMOD_H
@@ -21,22 +22,29 @@
 
 #include "base/err.h"
 
-/* An entry whose mode was widened; {.fd = -1} is none. */
+/* An entry with added mode bits; {.fd = -1} is none. */
 struct temp_chmod {
 	int fd; /* O_PATH */
-	uint32_t mode; /* what goes back */
+	uint32_t mode; /* the original mode */
 	uint64_t ino;
 };
 
-void temp_chmod_free(struct temp_chmod *o); /* gives the mode back */
+/* Restores the mode, removes the note and closes the descriptor. Keeps
+ * errno. */
+void temp_chmod_free(struct temp_chmod *o);
 
-/* Opens what path_fd (O_PATH) is, with the mode bits that are missing of
- * `want`. -EACCES: they are not what is missing, or are not ours to give. */
+/*
+ * Opens the file of path_fd (O_PATH) with the flags of open(2), after adding
+ * the missing mode bits of `want`. Returns a descriptor or a negative errno;
+ * *ret must be freed with temp_chmod_free(). -EACCES: the entry already has
+ * these bits, or belongs to another user.
+ */
 int temp_chmod_open(int path_fd, int flags, uint32_t want,
 		    struct temp_chmod *ret, struct err *err);
 
-/* From now on notes are made in this state (borrowed for good; -1: none are);
- * those of the killed are acted upon, unless somebody has things open. */
+/* Selects the state directory in which this process records its notes (borrowed
+ * until the process ends; -1: no notes). Restores the modes that killed
+ * processes left behind, unless another process holds the lock. */
 void temp_chmod_begin(int state_fd);
 
 #endif

@@ -17,10 +17,10 @@
 
 #define SCRATCH "in-use"
 
-/* What the kernel answers to an overlay whose lower is its upper. */
+/* The kernel's answer to an overlay whose lower is its upper. */
 enum upper_state {
-	UPPER_BUSY, /* EBUSY: another overlay has the upper */
-	UPPER_FREE, /* ELOOP: it got as far as the lower */
+	UPPER_BUSY, /* EBUSY: another overlay uses the upper */
+	UPPER_FREE, /* ELOOP: the kernel got as far as the lower */
 	UPPER_UNKNOWN,
 };
 
@@ -35,9 +35,9 @@ static int set_fd(int fs, const char *key, int fd)
 	return fsconfig(fs, FSCONFIG_SET_STRING, key, fd_proc_path(fd).text, 0);
 }
 
-/* An overlay that is made, and mounted nowhere; it lives as long as the
- * descriptor. index=on: the kernel refuses an upper that another one has;
- * volatile: its end need not sync the file system. */
+/* Creates an overlay that is mounted nowhere and exists until the descriptor is
+ * closed. index=on: the kernel refuses an upper that another overlay uses.
+ * volatile: closing need not sync the file system. */
 static int make_overlay(int lower, int upper, int work)
 {
 	auto_close int fs = fsopen("overlay", FSOPEN_CLOEXEC);
@@ -53,8 +53,9 @@ static int make_overlay(int lower, int upper, int work)
 }
 
 /*
- * The upper as its own lower can be no overlay, whatever becomes of it: the
- * upper is looked at first, then the work folder, the lower last.
+ * Asks the kernel for an overlay with the upper as its own lower, which always
+ * fails. The kernel checks the upper first, then the work directory, the lower
+ * last: the errno shows which check failed.
  */
 static enum upper_state probe_upper(int upper, int work)
 {
@@ -75,7 +76,8 @@ static bool write_proc_file(const char *path, const char *text)
 	       write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* Its own user and group are what they were: others' files it has none. */
+/* Enters a new user and mount namespace. Only the user and group of the process
+ * are mapped: it gets no power over other users' files. */
 static bool enter_namespaces(void)
 {
 	char uid[48], gid[48];
@@ -89,9 +91,9 @@ static bool enter_namespaces(void)
 }
 
 /*
- * In namespaces of its own, where it may make overlays; descriptors from
- * outside name nothing there. First it is seen that the kernel does tell: of
- * an upper that is held here.
+ * Runs in its own namespaces, where it may create overlays; it opens all
+ * directories again, because descriptors from outside are not usable there. A
+ * held upper of its own first proves that this kernel reports EBUSY.
  */
 static bool probe_in_namespaces(const char *run_path,
 				const struct meta *upper_meta)

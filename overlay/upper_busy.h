@@ -1,8 +1,8 @@
 /*
- * Whether a layer is still mounted somewhere: while an overlay lives, whoever
- * holds a descriptor into it can reach, open and change what lies in its
- * upper. Descriptors travel: a run may have passed one to a process that
- * outlives it.
+ * Tells whether an overlay still uses an upper. While the overlay exists, a
+ * process with a descriptor into it can open and change files in the upper.
+ * Descriptors travel: a run may have passed one to a process that outlives the
+ * run.
  */
 #ifndef GUARD_OVERLAY_UPPER_BUSY_H
 #define GUARD_OVERLAY_UPPER_BUSY_H
@@ -10,10 +10,11 @@
 #include <stdbool.h>
 
 /*
- * true: no overlay with this upper is alive, so that nothing that a run held
- * leads into it; nor will one be while the run is locked. false: one is, or it
- * cannot be told. upper_fd: the folder "upper" in run_fd. Makes and removes a
- * folder in run_fd. Starts and ends a process.
+ * True: no overlay uses this upper, so no descriptor of the run leads into it;
+ * and none will while the caller holds the run's lock. False: an overlay uses
+ * it, or the state is unknown. upper_fd is the directory "upper" in run_fd.
+ * Creates and removes a directory in run_fd, and starts and waits for a
+ * process.
  */
 bool upper_busy_ruled_out(int run_fd, int upper_fd);
 

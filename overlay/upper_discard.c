@@ -16,17 +16,17 @@
 #include "overlay/scan.h"
 
 /*
- * Taking one path back must not bring back anything else. Where the layer
- * hides the real folder as a whole (opaque, or deleted), it is turned into
- * one that hides each name by itself; then the one name is uncovered. Every
- * step before the last leaves the merged view as it is, so an end in between
- * does no harm.
+ * State of the discard of one path, which must not uncover any other path.
+ * Where the layer hides the complete real directory (opaque or deleted), the
+ * directory is first converted into one with a whiteout for each name; then the
+ * one name is uncovered. Each step before the last one keeps the merged view
+ * unchanged, so a crash in between is harmless.
  */
 struct upper_discard {
-	int upper, lower; /* the folders reached so far; lower -1: none */
+	int upper, lower; /* current directories; lower -1: none */
 	struct temp_chmod opened;
 	bool opaque; /* upper hides lower */
-	unsigned int depth; /* of the folders reached */
+	unsigned int depth; /* depth of the current directories */
 	int trash_fd;
 	const char *trash_name;
 };
@@ -45,7 +45,8 @@ static void upper_discard_free(struct upper_discard *r)
 	temp_chmod_free(&r->opened);
 }
 
-/* lstat: 1, 0 (absent, or a whiteout: *ret_is_whiteout), negative. */
+/* lstat(2): 1 exists, 0 absent or a whiteout (*ret_is_whiteout), or a negative
+ * errno. */
 static int lstat_layer_name(int dirfd, const char *name, struct meta *ret,
 			    bool *ret_is_whiteout, struct err *err)
 {
@@ -60,7 +61,8 @@ static int lstat_layer_name(int dirfd, const char *name, struct meta *ret,
 	return !*ret_is_whiteout;
 }
 
-/* A folder that lay in an opaque one was not merged: it must not be now. */
+/* A directory inside of an opaque one was not merged, and must not become
+ * merged when its parent does. */
 static int make_dir_opaque(int upper, const char *name, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
@@ -71,8 +73,8 @@ static int make_dir_opaque(int upper, const char *name, struct err *err)
 }
 
 /*
- * An opaque folder becomes a merged one with a whiteout for each name that
- * it does not hold, but for `except`.
+ * Converts an opaque directory into a merged one with a whiteout for each lower
+ * name that it does not have, except for `except`.
  */
 static int whiteout_each_name(int upper, int lower, const char *except,
 			      struct err *err)
@@ -108,8 +110,9 @@ static int whiteout_each_name(int upper, int lower, const char *except,
 	return opaque_set(upper, false, err);
 }
 
-/* A folder in the trash folder, like the lower's, that hides each of its
- * names but one; in it the same for the rest of the path. */
+/* Builds a directory in the trash with the lower's metadata and a whiteout
+ * for each name but the next part of path; inside it the same for the rest
+ * of path. */
 static int build_opaque_chain(int dir, const char *name, int lower_dir,
 			      const char *path, struct err *err)
 {
@@ -145,9 +148,9 @@ static int build_opaque_chain(int dir, const char *name, int lower_dir,
 }
 
 /*
- * The folder that path begins with is deleted in the layer: it comes back
- * with everything in it deleted but the end of the path. One exchange does
- * it; the whiteout goes to the trash.
+ * Handles a path whose first part is deleted in the layer: the directory
+ * returns, with all its entries deleted except for the path. A single
+ * RENAME_EXCHANGE replaces the whiteout, which is in the trash afterwards.
  */
 static int undelete_ancestor(struct upper_discard *r, const char *path,
 			     struct err *err)
@@ -158,7 +161,7 @@ static int undelete_ancestor(struct upper_discard *r, const char *path,
 	auto_close int probe = beneath_open(r->lower, path, O_PATH, 0, err);
 
 	if (probe == -ENOENT || probe == -ENOTDIR)
-		return 0; /* the real folder has nothing of that name */
+		return 0; /* the real directory has no such name */
 	if (probe < 0)
 		return probe;
 	if (build_opaque_chain(r->trash_fd, trash_name, r->lower, path, err) <
@@ -170,7 +173,8 @@ static int undelete_ancestor(struct upper_discard *r, const char *path,
 	return 0;
 }
 
-/* Moving a folder writes to it (".."), so its own mode counts as well. */
+/* Moves a name to the trash. Renaming a directory writes to it (".."), so the
+ * directory itself must be writable. */
 static int move_name_to_trash(struct upper_discard *r, const char *name,
 			      struct err *err)
 {
@@ -195,9 +199,8 @@ static int move_name_to_trash(struct upper_discard *r, const char *name,
 	return 0;
 }
 
-/* The last part of the path, in the folder reached. What is hidden there along
- * with all else is hidden by a name of its own first: that goes to the trash.
- */
+/* Discards the last part of the path. In an opaque directory the names first
+ * get whiteouts of their own; the whiteout of this name moves to the trash. */
 static int discard_name(struct upper_discard *r, const char *name,
 			struct err *err)
 {
@@ -236,7 +239,8 @@ static int open_lower_subdir(struct upper_discard *r, const char *name,
 static int discard_below(struct upper_discard *r, const char *path,
 			 struct err *err);
 
-/* Goes on in the folder `name`; the parents stay opened up meanwhile. */
+/* Continues in the directory `name`; the parents keep their added mode bits
+ * until it returns. */
 static int discard_in_dir(const struct upper_discard *above, const char *name,
 			  const char *rest, struct err *err)
 {
@@ -256,8 +260,8 @@ static int discard_in_dir(const struct upper_discard *above, const char *name,
 	}
 	if (open_lower_subdir(&r, name, err) < 0)
 		return -err->num;
-	/* Something in here is to be uncovered: then this folder's own name
-	 * must not be hidden as a whole any more. */
+	/* An entry of this directory will be uncovered, so an opaque parent
+	 * must not hide the directory any longer. */
 	if (above->opaque && r.lower >= 0 &&
 	    whiteout_each_name(above->upper, above->lower, name, err) < 0)
 		return -err->num;
@@ -293,9 +297,10 @@ static int discard_component(struct upper_discard *r, const char *path,
 			    "%s is no folder in this run: take that back first",
 			    text_quote(name));
 	if (r->lower < 0 || (!is_whiteout && !r->opaque))
-		return 0; /* the layer holds nothing of it */
+		return 0; /* the layer has nothing at this path */
 	if (!is_whiteout) {
-		/* Hidden by the folder around it: by name from now on. */
+		/* The opaque parent hides the name: a whiteout of its own
+		 * replaces that. */
 		if (whiteout_each_name(r->upper, r->lower, "", err) < 0)
 			return -err->num;
 		if (lstat_layer_name(r->upper, name, &u, &is_whiteout, err) < 0)
@@ -315,13 +320,13 @@ static int discard_below(struct upper_discard *r, const char *path,
 	if (meta_get(r->upper, "", &m) < 0)
 		return fail_errno(err, "look at the layer");
 	got = discard_component(r, path, err);
-	/* Names have come and gone in it: it keeps the time that the run gave
-	 * it. */
+	/* The directory keeps the mtime that the run gave it, although its
+	 * entries changed. */
 	(void)meta_set_time(r->upper, "", m.mtime);
 	return got;
 }
 
-/* What the run made of the root, apart from what it holds. */
+/* Saves the metadata that the run gave the root, without entries. */
 static int save_root_meta(struct upper_discard *r, struct err *err)
 {
 	auto_free char *name =
@@ -341,7 +346,8 @@ static int save_root_meta(struct upper_discard *r, struct err *err)
 	return pre_copy_up_meta(r->upper, fd, &m, err);
 }
 
-/* All of the layer: what it holds goes into one folder of the trash. */
+/* Discards the complete layer: all its entries move into one directory of the
+ * trash. */
 static int discard_all_names(struct upper_discard *r, struct err *err)
 {
 	AUTO(dirlist) struct dirlist names = {0};
@@ -369,7 +375,8 @@ static int discard_all_names(struct upper_discard *r, struct err *err)
 	}
 	if (pre_copy_up_root(r->upper, r->lower, err) < 0)
 		return -err->num;
-	/* The mode that the run gave the root does not come back. */
+	/* temp_chmod_free() must set the real mode, not the mode that the run
+	 * gave the root. */
 	if (meta_get(r->lower, "", &m) < 0)
 		return fail_errno(err, "look at the real folder");
 	r->opened.mode = m.mode;

@@ -1,21 +1,22 @@
 /*
- * Where upper_discard() keeps what it took out of a layer, for whoever puts it
- * back. In the trash, with the name that the caller gave it:
+ * Names in the trash for entries that upper_discard() removed from a layer;
+ * upper_restore() uses them. NAME is the caller's name:
  *
- *	NAME		what the layer had at the path: a file, a folder, the
- *			mark that it is deleted
- *	NAME-at-N	... at the first N parts of the path, which were deleted
- *			as a whole: that mark. A folder is there as long as it
- *			has not changed places with it
- *	NAME, NAME-root	of the path "": all that the layer had, in a folder;
- *			and an empty one with what the run made of the root
+ * 	NAME		the layer's entry at the path: a file, a directory or a
+ * 			whiteout
+ * 	NAME-at-N	the whiteout of the first N parts of the path, a
+ * 			directory that the run had deleted. Before the exchange
+ * 			with the whiteout this is the directory that replaces it
+ * 	NAME, NAME-root	for the path "": a directory with all entries of the
+ * 			layer; and an empty one with the metadata that the run
+ * 			gave the root
  */
 #ifndef GUARD_OVERLAY_UPPER_DISCARD_TRASH_H
 #define GUARD_OVERLAY_UPPER_DISCARD_TRASH_H
 
 #define UPPER_DISCARD_ROOT "-root"
 
-/* "NAME-at-N"; to free. */
+/* The name "NAME-at-N", to free. */
 char *upper_discard_trash_name(const char *name, unsigned int depth);
 
 #endif

@@ -17,13 +17,13 @@
 #include "overlay/scan.h"
 
 struct upper_restore {
-	const char *path; /* what was taken back */
+	const char *path; /* the discarded path */
 	const struct pathset *along;
 	int trash_fd;
-	const char *name; /* what lies in the trash */
-	bool exchange_built_dir; /* for a folder that revert built in its place
-				  */
-	bool dry_run; /* and do nothing */
+	const char *name; /* name of the entry in the trash */
+	/* for a directory that upper_discard() built in place of a whiteout */
+	bool exchange_built_dir;
+	bool dry_run; /* only check */
 };
 
 static int fail_occupied(const char *path, struct err *err)
@@ -32,7 +32,8 @@ static int fail_occupied(const char *path, struct err *err)
 		    text_quote(path));
 }
 
-/* Whether anything has that name, a mark too: 1, 0, negative. */
+/* Whether an entry, also a whiteout, has that name: 1, 0 or a negative
+ * errno. */
 static int lstat_if_exists(int dir, const char *name, struct meta *ret,
 			   struct err *err)
 {
@@ -44,9 +45,9 @@ static int lstat_if_exists(int dir, const char *name, struct meta *ret,
 }
 
 /*
- * The folder that was built so that one path in it can be seen holds nothing
- * but marks and the way to that path, and to others that were taken back
- * along. All else is what the run has done in it since.
+ * Checks a directory that upper_discard() built to uncover one path. It may
+ * hold only whiteouts and the directories on the way to that path, and to paths
+ * in `along`. Any other entry is a newer change of the run.
  */
 static int check_built_dir(const struct upper_restore *p, int dir,
 			   const char *name, const char *at, struct err *err)
@@ -100,7 +101,8 @@ static int exchange_built_dir(const struct upper_restore *p, int dir,
 	return 1;
 }
 
-/* A folder is written to when it moves, so its own mode counts as well. */
+/* Moves an entry out of the trash. Renaming a directory writes to it (".."), so
+ * the directory itself must be writable. */
 static int move_from_trash(const struct upper_restore *p, int trash,
 			   const char *from, int dir, const char *name,
 			   struct err *err)
@@ -129,7 +131,8 @@ static int move_from_trash(const struct upper_restore *p, int trash,
 		       : fail_errno(err, "put back %s", text_quote(name));
 }
 
-/* rest: of the path in the layer where it belongs, below dir. */
+/* Restores the entry below dir. rest is the part of the layer's path that is
+ * below dir. */
 static int restore_at(const struct upper_restore *p, int dir, const char *rest,
 		      const char *at_path, struct err *err)
 {
@@ -163,8 +166,8 @@ static int restore_at(const struct upper_restore *p, int dir, const char *rest,
 	return fd < 0 ? fd : restore_at(p, fd, rest + len + 1, at_path, err);
 }
 
-/* Mode, owner and the like of the layer's root, as the run had made them;
- * nothing where that is done. opened: goes back to the layer's root. */
+/* Restores the metadata that the run gave the layer's root; returns 0 when that
+ * is already done. opened gets the mode to set at the end. */
 static int restore_root_meta(const struct upper_restore *p, int upper,
 			     struct temp_chmod *opened, struct err *err)
 {
@@ -213,8 +216,8 @@ static int restore_all_names(const struct upper_restore *p, int upper,
 		       : 1;
 }
 
-/* How much of the path was deleted as a whole, and is in the trash as such;
- * to free, with the name there. NULL: that is not so. */
+/* The beginning of path that was deleted as a directory and has its whiteout in
+ * the trash; to free, with *ret_name, the whiteout's name there. NULL: none. */
 static char *find_trashed_ancestor(int trash_fd, const char *path,
 				   const char *name, char **ret_name)
 {

@@ -47,7 +47,8 @@ int opaque_set(int dir_fd, bool on, struct err *err)
 	return 0;
 }
 
-/* "" is dirfd itself: opening "." in it would need the right to search. */
+/* Opens name with O_PATH. "" is dirfd itself: opening "." would need search
+ * permission. */
 static int open_path_only(int dirfd, const char *name, struct err *err)
 {
 	int fd;
@@ -58,8 +59,8 @@ static int open_path_only(int dirfd, const char *name, struct err *err)
 	return fd < 0 ? fail_errno(err, "open the layer's folder") : fd;
 }
 
-/* A folder that nothing stands in the way of, as nearly all are; -1: look what
- * it is first. */
+/* Opens a directory with sufficient permissions, as nearly all have. -1: the
+ * caller must inspect the entry first. */
 static int open_without_chmod(int dirfd, const char *name, int flags,
 			      uint32_t want)
 {
@@ -96,8 +97,8 @@ int upper_open(int dirfd, const char *name, int flags, uint32_t want,
 	if (!S_ISDIR(m.mode) && !S_ISREG(m.mode))
 		return fail(err, EINVAL, "%s is neither a file nor a folder",
 			    text_quote(name));
-	/* A folder that may be listed but not searched opens well and then
-	 * gives nothing: look at its mode as well. */
+	/* A directory with r but without x can be opened, but its entries
+	 * cannot be read. So the mode counts as well. */
 	needs_chmod =
 		S_ISDIR(m.mode) && geteuid() != 0 && (m.mode & want) != want;
 	flags |= O_NONBLOCK | O_NOCTTY;
