@@ -43,15 +43,15 @@ int action_load_last(int workspace_fd, struct action *ret, struct err *err)
 	return action_record_load(workspace_fd, LAST, ret, err);
 }
 
-/* The files are as it left them, as far as undo is concerned: anything but an
- * undo, and an undo of an undo. */
+/* Whether undo regards the action's result as the current state of the files:
+ * any action but an undo, and also an undo of an undo. */
 static bool action_is_in_effect(const struct action *a)
 {
 	return strcmp(a->kind, "undo") != 0 ||
 	       strcmp(a->undone_kind, "undo") == 0;
 }
 
-/* --- what was done before the last one --- */
+/* --- actions before the last one --- */
 
 struct action_numbers {
 	unsigned long *items; /* ascending */
@@ -120,7 +120,7 @@ static void done_drop(int workspace_fd, unsigned long number)
 
 bool action_same_parts(const struct action *a, const struct action *b)
 {
-	/* A name in the trash is given once. */
+	/* Names in the trash are unique. */
 	return a->part_count && b->part_count &&
 	       strcmp(a->parts[0].kept, b->parts[0].kept) == 0;
 }
@@ -133,9 +133,9 @@ bool action_same(const struct action *a, const struct action *b)
 }
 
 /*
- * The last one, which is `a`, under a number of its own as well: a name more of
- * a file that is on disk already. One that was pushed before a sudden end is
- * not pushed again.
+ * Gives last-action, which is `a`, also a number of its own: a second hard link
+ * of a file that is already on disk. An action that was pushed before a crash
+ * is not pushed again.
  */
 static int done_push(int workspace_fd, const struct action *a, struct err *err)
 {
@@ -161,7 +161,7 @@ static int done_push(int workspace_fd, const struct action *a, struct err *err)
 	return action_record_save(workspace_fd, name, a, NULL, err);
 }
 
-/* What was taken back, and every undo above it. */
+/* Removes the undone action and every undo above it. */
 static int done_forget(int workspace_fd, uint64_t before, struct err *err)
 {
 	AUTO(action_numbers) struct action_numbers n = {0};
@@ -183,7 +183,7 @@ static int done_forget(int workspace_fd, uint64_t before, struct err *err)
 	return 0;
 }
 
-/* Room for a new last action. */
+/* Prepares the records for a new last action. */
 static int archive_last_action(int workspace_fd, const struct action *a,
 			       struct err *err)
 {
@@ -292,14 +292,15 @@ static int push_discard(int workspace_fd, const struct action *a,
 
 	if (got < 0 && got != -ENOENT)
 		return got;
-	/* An undo too: it can be taken back again once the discard was. */
+	/* An undo is pushed, too: it can be undone again after an undo of the
+	 * discard. */
 	if (got == 0 && done_push(workspace_fd, &last, err) < 0)
 		return -err->num;
 	return action_record_save(workspace_fd, LAST, a, NULL, err);
 }
 
-/* The newest action in effect; when it is the last one, too, all is as before
- * it. */
+/* Removes the newest action in effect. When it is also the last action, the
+ * records are as before it. */
 static int pop_discard(int workspace_fd, struct err *err)
 {
 	AUTO(action_numbers) struct action_numbers n = {0};
@@ -346,8 +347,8 @@ int action_announce_discard(int workspace_fd, const char *run_id,
 	return TAKE_FD(lock);
 }
 
-/* 1: the run is in runs/; what cannot be told is an error: by this, what is
- * known of a discard is written or forgotten. */
+/* Returns 1 when the run is in runs/, else 0. An unknown state is an error,
+ * because the record of a discard is written or removed by the result. */
 static int run_exists(int runs_fd, const char *run_id, struct err *err)
 {
 	struct stat st;

@@ -1,18 +1,22 @@
 /*
- * What was done to a project's files, so that `undo` can take it back. Records
- * in the workspace's folder:
+ * Records of the actions on a project's files, so that `undo` can reverse them.
+ * Files of the workspace:
  *
- *	next-action	written before a transaction begins, gone after its end
- *	last-action	the newest; what next-action says becomes it
- *	done-NUMBER	what was done before, the newest has the highest
- *			number; ACTIONS_MAX with the last at most
+ * 	next-action	written before a transaction, removed after it
+ * 	last-action	the newest action; next-action becomes it
+ * 	done-NUMBER	earlier actions; the newest has the highest number;
+ * 			at most ACTIONS_MAX with last-action
  *
- * An undo is an action, too: what it took back is no longer in effect, and
- * neither is the undo itself, as long as it is not taken back in turn.
+ * An undo is an action, too: the action that it reversed is no longer in
+ * effect, and neither is the undo itself, unless it was undone in turn.
  *
- * A next-action that is found later belongs to a transaction that was ended
- * suddenly: recover_project() settles it. It is removed without a sync, so that
- * after a power cut it may be there again although it is the last one already.
+ * Order of calls, under the workspace's lock: action_save_next(), the
+ * transaction, action_save_last(), action_close().
+ *
+ * A next-action that is found later belongs to a transaction that was killed:
+ * recover_project() finalizes it. guard removes next-action without a sync, so
+ * after a power cut the file may exist again although the action is already the
+ * last one.
  */
 #ifndef GUARD_ACTION_H
 #define GUARD_ACTION_H
@@ -23,108 +27,123 @@
 
 #include "base/atomic.h"
 
-/* Another folder that was changed along, in the same transaction. */
+/* An additional root that the same transaction changed. */
 struct action_root {
-	char *path; /* absolute, without links */
-	uint64_t before, after, first; /* as the action's own */
-	char **only; /* as the action's own */
+	char *path; /* absolute, without symbolic links */
+	uint64_t before, after, first; /* as in struct action */
+	char **only; /* as in struct action */
 };
 
-/* One path that was discarded out of the layer of a run that stays. */
+/* One path that was discarded from a layer of a run that stays. */
 struct action_part {
-	char *kept; /* its name in the trash, see upper_discard() */
+	char *kept; /* name in the trash, see upper_discard() */
 	char *layer; /* "upper", "upper-2", "home-upper" */
-	char *path; /* in that layer */
+	char *path; /* relative to the layer */
 };
 
 struct action {
 	/* "apply", "restore", "undo", "discard", ACTION_PARTS */
 	char *kind;
-	char *run_id; /* "" */
-	char *undone_kind; /* of an undo: the kind that it took back; "" */
+	char *run_id; /* "": no run */
+	char *undone_kind; /* undo: kind of the undone action; else "" */
 	uint64_t before, after; /* snapshots; after is 0 in next-action */
-	uint64_t undone_before; /* of an undo: `before` of what it took back */
-	/* Of an undo: `before` of what was done first of all, which is taken
-	 * back, or by an undo of that in effect again; 0: not known. */
+	uint64_t undone_before; /* undo: `before` of the undone action */
+	/* Undo: `before` of the first action, which the undo reversed, or
+	 * which an undo of an undo put into effect again; 0: unknown. */
 	uint64_t first;
-	bool git; /* a .git was named, and taken along */
-	bool complete; /* an apply of all that the run changed */
-	char **only; /* its snapshots are of these paths; NULL: of all */
+	bool git; /* a .git was named and included */
+	bool complete; /* an apply of all changes of the run */
+	char **only; /* paths of its partial snapshots; NULL: complete */
 	struct action_root *others;
 	size_t other_count, other_capacity;
-	struct action_part *parts; /* of ACTION_PARTS, and of its undo */
+	struct action_part *parts; /* ACTION_PARTS and its undo only */
 	size_t part_count, part_capacity;
 };
 
 #define ACTIONS_MAX 50
-/* Paths of a run were discarded. */
+/* Kind of an action that discarded paths of a run. */
 #define ACTION_PARTS "discard-paths"
 
+/* Frees the texts, roots and parts of the action. */
 void action_free(struct action *a);
-/* Of one whose texts are borrowed: what carry_out() has filled in. */
+/* Frees only the roots: for an action whose texts are borrowed and whose roots
+ * the caller has added. */
 void action_free_roots(struct action *a);
-/* One more folder, empty but for its path; holds until the next call. */
+/* Adds a root with this path and no other values. The pointer is valid until
+ * the next call. */
 struct action_root *action_add_root(struct action *a, const char *path);
+/* Adds a part; the texts are copied. */
 void action_add_part(struct action *a, const char *kept, const char *layer,
 		     const char *path);
 
-/* Of a run or of paths of one: no snapshot was taken before it, and no file
- * changed. */
+/* Whether the action discarded a run or paths of a run. Such an action has no
+ * snapshots and changed no file of the project. */
 bool action_is_discard(const struct action *a);
 
-/* to: the files with which it becomes durable; NULL: it is on return. */
+/* Saves next-action. to: the set of files that become durable together; NULL:
+ * the record is durable on return. */
 int action_save_next(int workspace_fd, const struct action *a,
 		     struct atomic_set *to, struct err *err);
-/* Saves it as the last one. What an undo took back is forgotten, and so is an
- * undo that was not itself taken back. next-action stays. */
+/* Saves the action as the last one; `to` as in action_save_next(). For an undo,
+ * removes the undone action and earlier undos that were not undone themselves.
+ * next-action stays. */
 int action_save_last(int workspace_fd, const struct action *a,
 		     struct atomic_set *to, struct err *err);
+/* Removes next-action, without a sync. */
 void action_drop_next(int workspace_fd);
-/* The last thing that is done for it, once its run is settled, too: next-action
- * goes away, unless action_save_last() has failed. */
+/* Removes next-action, unless action_save_last() has failed. Last call for an
+ * action, after its run's state was saved. */
 void action_close(int workspace_fd, const struct action *a);
-/* It has been saved as the last one already. */
+/* Whether the action is already saved as the last one. */
 bool action_is_last(int workspace_fd, const struct action *a);
-/* One of the two is a record of the other. */
+/* Whether both are records of the same action. */
 bool action_same(const struct action *a, const struct action *b);
 
-/* -ENOENT: there is none. */
+/* Load a record; *ret is the caller's to free. -ENOENT: no such record. */
 int action_load_next(int workspace_fd, struct action *ret, struct err *err);
 int action_load_last(int workspace_fd, struct action *ret, struct err *err);
-/* The newest that is in effect, or the one `back` before it. */
+/* Loads the newest action in effect, or the one `back` actions before it.
+ * -ENOENT: no such action. */
 int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 			  struct err *err);
-/* `before` of what is in effect by it, in its n-th folder (0: the action's
- * own); 0: not known. */
+/* `before` of the first action that the record stands for, in its n-th root (0:
+ * the action's own); 0: unknown. */
 uint64_t action_first(const struct action *a, size_t n);
-/* The newest in effect that changed files: the next that undo needs snapshots
- * for, whatever stands in front of it. */
+/* Loads the newest action in effect that changed files: undo needs its
+ * snapshots next, whatever discards are newer. -ENOENT: no such action. */
 int action_load_prior(int workspace_fd, struct action *ret, struct err *err);
 
-/* Nobody else does anything to the project's files until it is closed; -EBUSY
- * while another guard is at work. */
+/* Takes the workspace's lock without waiting: no other guard process changes
+ * the project's files until the caller closes the returned descriptor. -EBUSY:
+ * another guard process holds the lock. */
 int action_lock(int workspace_fd, struct err *err);
 
 /*
- * A discard stands in front of the others without changing a file: only a
- * run's folder moves, out of runs/ or (undo) back. Announce it, move, settle:
- * the record then says what has happened to the folder, also when settling is
- * left to recover_project() after a sudden end. The first returns the
- * workspace's lock, -EBUSY while another guard is at work.
+ * Discard of a run, which becomes the newest action without a change of a file:
+ * only the run's directory moves, out of runs/ or (undo) back.
+ *
+ * Announce the discard, move the directory, finalize: the record then matches
+ * the place of the directory, also when the process is killed in between and
+ * recover_project() finalizes. The first function returns the workspace's lock;
+ * -EBUSY: another guard process holds it.
  */
 int action_announce_discard(int workspace_fd, const char *run_id,
 			    struct err *err);
+/* Saves or removes the discard that next-action announces, by the place of the
+ * run's directory, and removes next-action. -ENOENT: nothing is announced. */
 int action_finalize_discard(int workspace_fd, int runs_fd, struct err *err);
-/* Where the last action is the discard of a run that is nowhere any more. */
+/* For a discarded run that the trash no longer has: removes the record of the
+ * discard if it is the newest action in effect and the run is not in runs/. */
 int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 			  struct err *err);
 
-/* The same of paths out of a run's layer (guard/partial_discard.h does the
- * rest): it comes in front of the others, or is forgotten where it is there. */
+/* Discard of paths of a run's layer (guard/partial_discard.h does the rest):
+ * add the action as the newest one, or remove it if it is the newest one. */
 int action_push_parts(int workspace_fd, const struct action *a,
 		      struct err *err);
+/* Does nothing when the newest action in effect has other parts. */
 int action_pop_parts(int workspace_fd, const struct action *a, struct err *err);
-/* Both are about the same things in the trash. */
+/* Whether both actions have the same parts in the trash. */
 bool action_same_parts(const struct action *a, const struct action *b);
 
 #endif

@@ -181,7 +181,7 @@ static bool parse_first_seq(struct action *a, const char *value)
 	return true;
 }
 
-/* Calls get() with each value of a key; they may be a thousand. */
+/* Calls get() with each value of a key; a record may have a thousand. */
 static bool parse_values(const struct record *r, const char *key,
 			 struct action *a,
 			 bool (*get)(struct action *a, const char *value))
@@ -224,7 +224,8 @@ int action_record_save(int workspace_fd, const char *name,
 	add_other_roots(&r, a);
 	add_first_seqs(&r, a);
 	add_part_values(&r, a);
-	/* One that an older guard can take back is left to it. */
+	/* The lowest sufficient version, so that an older guard can undo the
+	 * action. */
 	version = a->part_count		      ? VERSION
 		  : a->only || a->other_count ? VERSION_FOLDERS
 					      : VERSION_ONE_FOLDER;

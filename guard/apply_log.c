@@ -17,7 +17,8 @@
 #define NAME "applied"
 #define VERSION 1
 
-/* The record's items, and those that an earlier guard left in the session's. */
+/* Loads the items of the log, and the items that an earlier guard stored in the
+ * session's record. */
 static int load_apply_log(const struct session *s, struct record *ret,
 			  struct err *err)
 {
@@ -41,7 +42,7 @@ static int save_apply_log(const struct session *s, const struct record *r,
 	return record_save(s->fd, NAME, NAME, VERSION, r, ATOMIC_NO_SYNC, err);
 }
 
-/* "applied", or "applied-2" of the second folder beside the project. */
+/* "applied", or "applied-2" for the second additional root. */
 static char *apply_log_key(const char *key, size_t dir)
 {
 	return dir ? mem_printf("%s-%zu", key, dir) : mem_strdup(key);
@@ -80,11 +81,11 @@ bool apply_log_any(const struct session *s)
 struct rebase {
 	struct store *store;
 	const struct record *record;
-	const char *merged; /* the key */
+	const char *merged; /* key of the merged paths */
 	const struct entry *now, *base;
-	int now_fd; /* in place of now, where that is NULL */
+	int now_fd; /* used when now is NULL */
 	int workspace_fd; /* or -1 */
-	bool apply_in_effect; /* the apply that is looked at */
+	bool apply_in_effect; /* state of the current apply */
 	apply_log_each each;
 	void *arg;
 };
@@ -109,7 +110,8 @@ static bool entry_is_as_applied(const struct entry *now,
 	return entry_same_content(now, after) && entry_same_meta(now, after);
 }
 
-/* Read only where its time is another one; false: also what cannot be seen. */
+/* Compares the bytes only when mtime differs; false: different or not
+ * readable. */
 static bool file_is_as_applied(const struct rebase *r, const char *path,
 			       const struct entry *after, bool timed)
 {
@@ -136,7 +138,7 @@ static bool file_is_as_applied(const struct rebase *r, const char *path,
 						&ignored) == 1);
 }
 
-/* timed: its time counts as well. */
+/* timed: mtime must be equal, too. */
 static int path_is_as_applied(const struct rebase *r, const char *path,
 			      const struct entry *after, bool timed,
 			      struct err *err)
@@ -151,8 +153,8 @@ static int path_is_as_applied(const struct rebase *r, const char *path,
 	       (!timed || entry_same_time(&now, after));
 }
 
-/* A folder of which no more was applied than what is in it: its mode may be the
- * user's, which the run knows nothing of. */
+/* Whether the path is a directory of which only entries were applied: its mode
+ * may come from the user and is unknown to the run. */
 static int is_parent_only(const struct rebase *r, const char *path,
 			  const struct entry *before, const struct entry *after,
 			  struct err *err)
@@ -172,7 +174,8 @@ static int rebase_applied_path(void *arg, const char *path,
 			       const struct entry *after, struct err *err)
 {
 	struct rebase *r = arg;
-	/* Only by it what was applied and what was there can be told apart. */
+	/* Content and metadata are equal before and after the apply, so only
+	 * mtime tells which version is on disk. */
 	bool timed = before && after && !S_ISDIR(after->mode) &&
 		     entry_is_as_applied(before, after);
 	int got;
@@ -191,8 +194,8 @@ static int rebase_applied_path(void *arg, const char *path,
 	return got <= 0 ? got : r->each(r->arg, path, after, err);
 }
 
-/* By that action the apply with this snapshot before it, of one of its folders,
- * is done. */
+/* Whether the action includes the apply that has this snapshot before it, in
+ * one of its roots. */
 static bool action_covers_apply(const struct action *a, uint64_t before)
 {
 	size_t n;
@@ -203,7 +206,8 @@ static bool action_covers_apply(const struct action *a, uint64_t before)
 	return false;
 }
 
-/* It is not taken back. What is not known of it says that it is. */
+/* Whether the apply was not undone. An apply whose action is unknown counts as
+ * undone. */
 static bool apply_in_effect(int workspace_fd, uint64_t before)
 {
 	struct err ignored;
@@ -264,8 +268,8 @@ static int each_rebased_apply(struct rebase *r, const struct session *s,
 
 struct base_edit {
 	struct store *store;
-	const struct entry *base, *now; /* now: or NULL */
-	struct tree_editor *editor; /* NULL: nothing is another one yet */
+	const struct entry *base, *now; /* now may be NULL */
+	struct tree_editor *editor; /* NULL: no change yet */
 };
 
 static int edit_base_tree(void *arg, const char *path,
@@ -281,7 +285,8 @@ static int edit_base_tree(void *arg, const char *path,
 		return tree_editor_remove(e->editor, path, err);
 	if (!S_ISDIR(began->mode))
 		return tree_editor_put(e->editor, path, began, err);
-	/* Not the mark of a folder of which some paths were looked at. */
+	/* The flags come from `now`: the applied entry may be incomplete
+	 * because its snapshot is partial. */
 	if (e->now && tree_lookup(e->store, e->now, path, &now, err) < 0)
 		return -err->num;
 	entry_copy(&dir, began);
@@ -370,7 +375,8 @@ int apply_log_add_home(const struct session *s, uint64_t before, uint64_t after,
 	return save_apply_log(s, &r, err);
 }
 
-/* Whether path is in `now` as in that snapshot; one that is gone says no. */
+/* Whether `now` has the path as in that snapshot; 0 when the snapshot no longer
+ * exists. */
 static int is_as_in_snapshot(struct store *store, uint64_t seq,
 			     const struct entry *now, const char *path,
 			     struct err *err)

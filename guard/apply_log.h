@@ -1,12 +1,14 @@
 /*
- * What guard itself has taken over from a run already. A run that goes on
- * after a part of it was applied works on top of those files: where the
- * project still holds them as guard put them, they are what the run began
- * with, and not an edit of the user's.
+ * Log of the applies of a run.
  *
- * Kept in the session's folder, in a record of its own, since a live run's is
- * its guard's: applied = the snapshots before and after each apply. Written
- * under the project's lock. Earlier guards kept it in the session's record.
+ * A run may continue after a part of its changes was applied; its command then
+ * works on the applied files. Where the project still has a file as guard wrote
+ * it, this file is the base of the run's changes, not an edit of the user.
+ *
+ * The log is a record of its own in the session's directory, because the
+ * session's record of a live run belongs to the guard process of the run:
+ * applied = the snapshots before and after each apply. The log is written under
+ * the project's lock. Earlier guards stored the items in the session's record.
  */
 #ifndef GUARD_APPLY_LOG_H
 #define GUARD_APPLY_LOG_H
@@ -16,58 +18,58 @@
 #include "snapshot/tree/tree.h"
 
 /*
- * folder: 0 is the project, n the n-th beside it. Adds one apply to the record.
- * What was merged is noted apart: it has the user's edits in it, which the run
- * knows nothing of, so that it is never taken for what the run began with.
+ * Adds one apply to the log. dir: 0 is the project, n the n-th additional root.
+ * Merged files are logged separately: they have edits of the user, unknown to
+ * the run, and never become its base.
  */
 int apply_log_add(const struct session *s, size_t dir, uint64_t before,
 		  uint64_t after, const struct plan *plan, struct err *err);
 
-/* Whether any apply is noted. */
+/* Whether the log has an apply; true also when the log cannot be read. */
 bool apply_log_any(const struct session *s);
 
 /*
- * Gives base what was applied, path by path, where `now` is still like that; or
- * where the user has edited it since, as long as that apply was not taken back,
- * which the workspace knows (-1: that is not asked). What is again as it was
- * before that apply is as if it never was applied. An apply whose snapshots are
- * gone from the store is passed over.
+ * Puts the applied version of each path into *base, if `now` still has it. If
+ * the user has edited the path since, the applied version is used as long as
+ * the apply was not undone; the workspace knows that (-1: not asked). A path
+ * that is again as before the apply keeps its base. An apply whose snapshots
+ * were removed from the store is skipped.
  */
 int apply_log_rebase(struct store *store, const struct session *s, size_t dir,
 		     int workspace_fd, struct entry *base,
 		     const struct entry *now, struct err *err);
 
 /*
- * The same when the run has ended and its result is about to be stored: what
- * was applied by then is in the real folder, and for that reason none of its
- * changes any more. lower_fd: that folder.
+ * Same as apply_log_rebase(), for a run that has ended and whose result is
+ * about to be stored: applied files that are in the real directory are no
+ * longer changes of the run. lower_fd: that directory.
  */
 int apply_log_rebase_ended(struct store *store, const struct session *s,
 			   size_t dir, struct entry *base, int lower_fd,
 			   struct err *err);
 
-/* began: what the run counts as having begun with at that path; NULL: nothing.
- * 0 or negative, which ends it. */
+/* Called for a path; began: the base of the run's change at that path, NULL:
+ * absent. A negative result ends the loop. */
 typedef int (*apply_log_each)(void *arg, const char *path,
 			      const struct entry *began, struct err *err);
 
 struct apply_log_query {
-	const struct entry *base; /* before anything was applied */
-	int lower_fd; /* the folder as it is now */
-	int workspace_fd; /* or -1 */
+	const struct entry *base; /* tree before any apply */
+	int lower_fd; /* the directory in its current state */
+	int workspace_fd; /* -1: do not ask whether an apply was undone */
 };
 
-/* What apply_log_rebase() would give the base, path by path, one of several
- * applies after the other. */
+/* Calls each() with the entries that apply_log_rebase() would put into the
+ * base, path by path, for one apply after the other. */
 int apply_log_each_base(struct store *store, const struct session *s,
 			size_t dir, const struct apply_log_query *query,
 			apply_log_each each, void *arg, struct err *err);
 
 /*
- * apply_log_rebase() for the home folder, of which nothing was stored when the
- * run began: now's notes say what moved since (NOTE_MOVED); those go where it
- * is guard's own doing, the home still being as an apply of this run left it
- * or, taken back, found it.
+ * Log of the applies to the home directory, which has no base snapshot. The
+ * notes of `now` name the paths that changed since the run began (NOTE_MOVED).
+ * apply_log_filter_notes() removes the notes of guard's own changes: paths that
+ * are as an apply of this run left them, or (undone) as before it.
  */
 int apply_log_add_home(const struct session *s, uint64_t before, uint64_t after,
 		       struct err *err);

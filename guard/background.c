@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Above the numbers that they get in the end. */
+/* First of the temporary descriptors, above the final numbers. */
 #define ASIDE 20
 
 static void set_idle_priority(void)

@@ -1,8 +1,8 @@
 /*
- * What a forked child of guard does first when it is to go on after the
- * command has ended: nothing of guard's may stay open in it, neither a lock (a
- * dead guard would look alive) nor the terminal or a pipe, whose reader would
- * wait for its end.
+ * Start of a forked child of guard that continues after the command has ended.
+ * The child closes all inherited descriptors: a lock would make an ended guard
+ * look alive, and the reader of a terminal or pipe would wait for the end of
+ * the child.
  */
 #ifndef GUARD_BACKGROUND_H
 #define GUARD_BACKGROUND_H
@@ -12,9 +12,9 @@
 #define BACKGROUND_FDS_MAX 8
 
 /*
- * Leaves the session and closes everything but the given descriptors, which
- * become 3, 4 and so on; 0 to 2 are /dev/null. name: for process lists. Uses
- * only what nobody else wants of the processors and the disk. 0, or -1.
+ * Starts a session of its own and closes every descriptor except the given
+ * ones, which become 3, 4 and so on; 0 to 2 are /dev/null. name: for process
+ * lists. The child gets idle CPU and I/O priority. Returns 0, or -1.
  */
 int background_enter(const char *name, int *const *fds, size_t count);
 

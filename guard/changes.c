@@ -35,7 +35,7 @@ char *changes_prefix(const char *path, const char *home)
 	return mem_printf("~/%s%s", rest, *rest ? "/" : "");
 }
 
-/* What has another layer, or none, in that folder; borrowed. */
+/* Directories below the root that have another layer, or none; borrowed. */
 static const char **list_uncovered_paths(const struct session *s,
 					 const char *dir)
 {
@@ -44,7 +44,7 @@ static const char **list_uncovered_paths(const struct session *s,
 
 	while (record_get_nth(&s->more, LAYERS_UNCOVERED, uncovered))
 		uncovered++;
-	/* One more for the state, one for the end. */
+	/* One more for the state, and one for the NULL. */
 	skip = mem_zalloc((s->root_count + uncovered + 2) * sizeof(*skip));
 	for (i = 0; i < s->root_count + uncovered; i++) {
 		const char *path =
@@ -98,7 +98,7 @@ static struct changes make_roots(size_t count)
 	return c;
 }
 
-/* prefix, where: taken over. */
+/* Takes prefix and where. */
 static void name_root(struct changes_root *root, char *prefix, char *where)
 {
 	root->prefix = prefix;
@@ -132,7 +132,7 @@ static int load_root(const struct session *s, size_t index,
 			  err);
 }
 
-/* Names what could not be loaded. */
+/* Adds the root's name to the error. */
 static int explain_root(const struct session *s, size_t index,
 			const struct changes_root *root, struct err *err)
 {
@@ -144,15 +144,15 @@ static int explain_root(const struct session *s, size_t index,
 		       : err_context(err, "the layer of run %s", s->id);
 }
 
-/* The covered home: the project, which has a layer of its own, and guard's
- * state, which no run sees, are left out. */
+/* Loads the changes of the covered home directory, without the project, which
+ * has its own layer, and without guard's state, which no run sees. */
 static int load_home(const struct session *s, const struct state *state,
 		     struct changes_root *root, struct err *err)
 {
 	auto_free const char **skip = NULL;
 	size_t n = 0;
 
-	/* The project's layer has it (--home). */
+	/* The project's layer includes the home directory (--home). */
 	if (path_below(s->home, s->project))
 		return 0;
 	skip = list_uncovered_paths(s, s->home);
@@ -171,7 +171,7 @@ static int load_home(const struct session *s, const struct state *state,
 			  err);
 }
 
-/* The roots of a run, named and without a layer yet. */
+/* The roots of a run with their names, not loaded yet. */
 static struct changes roots_of(const struct session *s)
 {
 	struct changes c = make_roots(s->root_count + 1);
@@ -230,7 +230,7 @@ void changes_free(struct changes *c)
 	*c = (struct changes)CHANGES_NONE;
 }
 
-/* A move is counted where it went. */
+/* A move is counted once, at its new path. */
 static void add_moved_counts(const struct change *c, struct change_counts *ret)
 {
 	ret->moved += c->kind != CHANGE_DELETED;
@@ -321,7 +321,7 @@ void changes_filter(struct change_list *list, const char *const *paths)
 	}
 }
 
-/* What lies below a path comes directly behind it. */
+/* Paths below a path follow it directly. */
 bool changes_has(const struct change_list *list, const char *path)
 {
 	size_t at = INDEX_BY_PATH(path, list->items, list->count, path);
@@ -329,7 +329,7 @@ bool changes_has(const struct change_list *list, const char *path)
 	return at < list->count && path_below(list->items[at].path, path);
 }
 
-/* The layer has it, or says that a folder around it is deleted. */
+/* Whether the layer has the path, or a whiteout of a directory above it. */
 static bool layer_has_path(int upper_fd, const char *path)
 {
 	auto_free char *at = mem_strdup(path);
@@ -410,7 +410,7 @@ bool changes_is_cache(const char *home_path)
 		".local/share/pnpm/store",
 		".pub-cache",
 		"go/pkg/mod",
-		/* What programs note of their own use. */
+		/* Histories, which programs write by themselves. */
 		".bash_history",
 		".zsh_history",
 		".python_history",

@@ -31,9 +31,9 @@
  */
 struct changes_root {
 	struct change_list list;
-	/* The run's bytes and the real ones; -1: there is no such layer. */
+	/* The run's upper layer and the real directory; -1: no such layer. */
 	int upper_fd, lower_fd;
-	char *prefix; /* before its paths, for people: "", "~/other/", "~/" */
+	char *prefix; /* printed before its paths: "", "~/other/", "~/" */
 	char *where; /* "", " in ~/other/", " in your home folder" */
 	bool home; /* caches are not shown, and a .git is like the rest */
 };
@@ -89,7 +89,7 @@ void changes_fold(const struct session *s, struct changes *c);
  * in the order of the scan. Caches, noise and files in a .git are skipped.
  */
 void changes_find_moves(struct changes *c);
-/* The same of one list, with other bytes behind it. */
+/* Same as changes_find_moves() for one list, with another source of bytes. */
 struct moves_source;
 void changes_find_moves_in(struct change_list *list, bool home,
 			   const struct moves_source *source);
@@ -105,14 +105,15 @@ const struct change_move *changes_move(const struct change_list *list,
 /* Fills in the number of files in each moved directory; the moves are sorted by
  * target path. */
 void changes_moves_count(struct change_move *moves, size_t count);
-/* "src/a.c -> lib/a.c  2 KB  92 % alike": escaped, prefix before each name;
- * appended. In two lines where it is longer than width, unless that is 0. */
+/* Appends "src/a.c -> lib/a.c  2 KB  92 % alike": escaped, with prefix
+ * before each name. A text longer than width is split into two lines; width
+ * 0: never. */
 void changes_move_text(const struct change_move *m, const char *prefix,
 		       size_t width, struct buf *to);
 
 /*
- * Sets CHANGES_EDITED by comparing the real files with the snapshot that was
- * taken when the run began; the list is in the scan's order.
+ * Sets CHANGES_EDITED by comparing the real files with the base snapshot. The
+ * list must be in the scan's order.
  */
 int changes_edited_mark(struct store *store, const struct snapshot *base,
 			struct change_list *list, struct err *err);
@@ -126,11 +127,12 @@ size_t changes_total(const struct changes *c);
 
 struct change_counts {
 	size_t total, deleted, modified, type, meta, added;
-	size_t git; /* in a .git: not in the five before it */
-	/* Moves; and how many of the deleted, the modified and the added ones
-	 * are halves of them. */
+	size_t git; /* in a .git: not part of the five counts above */
+	/* Moves, and how many of the deleted, the modified and the added
+	 * changes are halves of a move. */
 	size_t moved, moved_from, moved_over, moved_to;
 };
+/* Counts the changes of one list. */
 void changes_count(const struct change_list *list, struct change_counts *ret);
 /* The same for all roots but the home directory together. */
 void changes_count_all(const struct changes *c, struct change_counts *ret);
@@ -139,9 +141,9 @@ void changes_count_all(const struct changes *c, struct change_counts *ret);
 void changes_summary(const struct change_counts *counts, struct buf *to);
 
 /*
- * Reports what a run changed in directories beside the project, for verbs that
- * take only the project. what: "patches are"; git: the changes of their
- * repositories instead of those of their files.
+ * Reports the changes in additional roots, for verbs that only handle the
+ * project. what: "patches are"; git: the changes of their repositories instead
+ * of those of their files.
  */
 void changes_report_excluded(struct changes *c, const char *what, bool git);
 /* The path is a change or a directory with a change in it; the list is in the
@@ -152,15 +154,15 @@ bool changes_has(const struct change_list *list, const char *path);
 void changes_filter(struct change_list *list, const char *const *paths);
 
 /*
- * Each path must be something: a change (or hold one), there in the real
- * directory, or in the layer: a path that both the run and the user have
- * deleted is no change any more. -ENOENT names the first path that is none of
- * these, most likely a typing error.
+ * Checks that each path exists: as a change (or above one), in the real
+ * directory, or in the layer. A path that both the run and the user have
+ * deleted is no change, so the layer is checked, too. -ENOENT names the first
+ * path that does not exist, most likely a typing error.
  */
 int changes_check(const struct changes_root *root, char *const *paths,
 		  struct err *err);
 
-/* D T M P A */
+/* The letter of a kind: D T M P A. */
 char changes_letter(enum change_kind kind);
 const char *changes_kind_name(enum change_kind kind);
 
@@ -171,8 +173,8 @@ bool changes_is_cache(const char *home_path);
 /* A stored entry as one side of a change. */
 struct change_side changes_side(const struct entry *e);
 
-/* " folder", " 12 KB", " 1.2 KB -> 3 KB", " file -> link", " 0644 -> 0755":
- * what stands behind a name in a list; appended. */
+/* Appends the text behind a name in a list: " folder", " 12 KB", " 1.2 KB -> 3
+ * KB", " file -> link", " 0644 -> 0755". */
 void changes_detail(const struct change *change, struct buf *to);
 
 /* The number of changes in the home directory without those in caches. */
@@ -182,7 +184,7 @@ size_t changes_count_home(const struct changes *c);
 struct git_line {
 	char *text; /* escaped */
 	bool deleted;
-	bool runs; /* will be executed, or says what will be */
+	bool runs; /* git will execute it, or it names a command */
 };
 
 struct changes_git {
@@ -190,7 +192,8 @@ struct changes_git {
 	size_t count, capacity;
 };
 
-/* upper_fd, lower_fd may be -1: then contents (commit ids) are left out. */
+/* Appends the summary's lines to *ret, the caller's to free. upper_fd and
+ * lower_fd may be -1: then contents (commit ids) are left out. */
 void changes_git_make(const struct change_list *list, int upper_fd,
 		      int lower_fd, struct changes_git *ret);
 void changes_git_free(struct changes_git *g);

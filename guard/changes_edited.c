@@ -22,7 +22,8 @@ static bool is_same_as_base(const struct change_side *here,
 	       timestamp_compare(here->mtime, base->mtime) == 0;
 }
 
-/* Both sides are in one order: what the base skipped, it does not have. */
+/* Both sides have the same order: a path that the base skips does not exist in
+ * it. */
 static void skip_to_path(struct edited_join *j, const char *path)
 {
 	for (; j->next < j->list->count; j->next++) {

@@ -11,7 +11,7 @@
 
 /* ---- noise ---- */
 
-/* The glob is of the path or of a folder above it. */
+/* Whether the glob matches the path or a directory above it. */
 static bool is_below_glob(const char *glob, const char *path)
 {
 	auto_free char *at = mem_strdup(path);
@@ -28,7 +28,7 @@ static bool is_below_glob(const char *glob, const char *path)
 	return false;
 }
 
-/* Never folded: what is lost, what runs, and what only looks harmless. */
+/* Never folded: deletions, executable changes, and deceptive changes. */
 static bool may_fold(const struct change *c)
 {
 	enum risk_level level;
@@ -55,7 +55,8 @@ static void fold_noise(struct change_list *list, const char *glob)
 
 /* ---- mount points ---- */
 
-/* A folder in which something is kept, or one above it, and nothing else. */
+/* Whether the change is the new directory of a persistent mount, or one above
+ * it, without other entries. */
 static bool is_mount_point_change(const struct change_list *list, size_t i,
 				  const char *place)
 {
@@ -73,7 +74,7 @@ static bool is_mount_point_change(const struct change_list *list, size_t i,
 	return true;
 }
 
-/* While the run goes on they are in its layer. */
+/* The layer of a live run has the mount points. */
 static void drop_mount_points(struct change_list *list, const char *place)
 {
 	size_t kept = 0, i;

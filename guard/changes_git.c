@@ -27,14 +27,14 @@ enum git_part {
 	GIT_OTHER,
 };
 
-/* How much of a .git's changes is told as a number only. */
+/* Counts of .git changes that the summary only gives as numbers. */
 struct git_tally {
 	size_t objects_added, objects_deleted, objects_changed;
 	size_t logs, logs_deleted;
 	size_t others;
 };
 
-/* The part behind the first ".git" of the path; "" for itself. */
+/* The part behind the first ".git" of the path; "" for .git itself. */
 static const char *inside_git(const char *path)
 {
 	while (*path) {
@@ -50,8 +50,8 @@ static const char *inside_git(const char *path)
 	return path;
 }
 
-/* The first part with a meaning decides: also below modules/ (submodules)
- * and worktrees/. */
+/* The first part with a meaning decides, also below modules/ (submodules) and
+ * worktrees/. */
 static enum git_part classify_git_path(const char *rest)
 {
 	static const struct {
@@ -92,7 +92,7 @@ static enum git_part classify_git_path(const char *rest)
 	return GIT_OTHER;
 }
 
-/* First line of a small file, shortened when it is an object's id. */
+/* First line of a small file; an object's id is shortened. */
 static char *read_first_line(int root_fd, const char *path, bool run)
 {
 	AUTO(buf) struct buf raw = {0}, text = {0};
@@ -199,7 +199,8 @@ static void add_git_change(struct changes_git *g, const struct change *c,
 			     upper_fd, lower_fd);
 		return;
 	}
-	/* Folders say nothing that their files do not. */
+	/* The changes of files include all information about their
+	 * directories. */
 	if (is_dir_change(c) && c->kind != CHANGE_META)
 		return;
 	switch (part) {
@@ -226,8 +227,9 @@ static void add_git_change(struct changes_git *g, const struct change *c,
 			     -1);
 		break;
 	default:
-		/* Small change by git itself (COMMIT_EDITMSG, ORIG_HEAD):
-		 * a number, but never for what is gone. */
+		/* Files that git writes by itself (COMMIT_EDITMSG,
+		 * ORIG_HEAD) are only counted, but a deletion is never
+		 * hidden in a number. */
 		if (c->kind == CHANGE_DELETED)
 			add_git_line(g, c, "", false, false, -1, -1);
 		else

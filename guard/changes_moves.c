@@ -15,19 +15,19 @@
 #include "overlay/scan.h"
 #include "restore/git/moves.h"
 
-/* So many bytes are read at most to tell which files are the same. */
+/* Largest number of bytes that is read to find equal files. */
 #define READ_MAX ((uint64_t)2 << 30)
 #define PIECE (1 << 20)
 #define TARGET_MAX 4096
-/* Of what is so, a line of its own is to tell. */
+/* Changes with these flags get a line of their own. */
 #define TOLD (CHANGE_SETID | CHANGES_EDITED)
 
-/* The two folders of a group. */
+/* The two directories of a root. */
 struct moves_layer {
 	int upper_fd, lower_fd;
 	struct hash_key hash;
-	uint64_t left; /* bytes that may be read */
-	unsigned char *piece; /* behind the hash of all before it */
+	uint64_t left; /* remaining bytes that may be read */
+	unsigned char *piece; /* bytes behind the hashed ones */
 };
 
 static int open_moved_file(const struct moves_layer *l,
@@ -105,7 +105,7 @@ static int moved_file_bytes(void *arg, const struct moves_file *f, bool added,
 	return fd < 0 ? fd : fd_slurp(fd, MOVES_SIMILAR_MAX, to, err);
 }
 
-/* --- a list --- */
+/* --- one list --- */
 
 static bool is_move_candidate(const struct change *c, bool home)
 {
@@ -231,7 +231,8 @@ static void find_moves_in_root(struct changes_root *g)
 
 	if (!has_deleted(&g->list, g->home))
 		return;
-	/* Whoever writes the files must not know what they are taken for. */
+	/* The hash is keyed, so that a run cannot construct files with equal
+	 * hashes. */
 	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
 		return;
 	hash_key_make(&moves_layer.hash, HASH_XXH3_64X2, secret);
@@ -248,7 +249,7 @@ void changes_find_moves(struct changes *c)
 		find_moves_in_root(&c->roots[i]);
 }
 
-/* --- what was found --- */
+/* --- results --- */
 
 const struct change_move *changes_move(const struct change_list *list,
 				       const struct change *c)

@@ -1,4 +1,4 @@
-/* What stands behind a name in a list. */
+/* Texts behind the names in a list of changes. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -47,7 +47,7 @@ static void add_size_or_type(const struct change_side *m, struct buf *to)
 		buf_add_text(to, type_name(m->mode));
 }
 
-/* Two sizes that read alike are told apart. */
+/* Sizes whose short forms are equal are printed exactly. */
 static void add_sizes(const struct change *c, struct buf *to)
 {
 	auto_free char *old = mem_strdup(text_size(c->old.size));
@@ -101,10 +101,10 @@ static void add_flags(unsigned int flags, uint32_t mode, struct buf *to)
 		buf_add_text(to, "  ! CHANGED HERE SINCE THE RUN BEGAN");
 }
 
-/* "  R  " in front, " -> " between the names. */
+/* Width of "  R  " in front and " -> " between the names. */
 #define MOVE_SIGNS 9
 
-/* Rights that a moved thing did not have before. */
+/* Permissions that the moved file did not have before. */
 static void add_move_mode(const struct change_move *m, struct buf *to)
 {
 	const struct change c = {.old = m->old, .now = m->now};
@@ -113,7 +113,7 @@ static void add_move_mode(const struct change_move *m, struct buf *to)
 		add_mode_text(&c, to);
 }
 
-/* What stands behind the names. */
+/* Appends the text behind the names. */
 static void add_move_detail(const struct change_move *m, struct buf *to)
 {
 	if (S_ISDIR(m->now.mode)) {

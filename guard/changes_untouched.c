@@ -14,14 +14,15 @@
 #include "snapshot/tree/attrset.h"
 #include "snapshot/tree/tree.h"
 
-/* One of the folders that the run has a layer over. */
+/* One directory that the run has a layer over. */
 struct run_layer {
 	size_t dir_index; /* 0: the project */
 	const char *path;
 	struct change_list *list;
 	int upper_fd, lower_fd;
 	struct snapshot base;
-	bool stored; /* the result is what the layer holds; else it is read */
+	/* the layer equals the stored result; else the layer is read */
+	bool stored;
 	struct snapshot result;
 };
 
@@ -31,7 +32,8 @@ static void run_layer_free(struct run_layer *s)
 	snapshot_free(&s->result);
 }
 
-/* Which of a list the run has left otherwise than they were. */
+/* Marks the changes of a list that the run has left in another state than its
+ * base. */
 struct changed_marks {
 	const struct change_list *list;
 	bool *changed;
@@ -75,7 +77,7 @@ static bool is_same_head(const struct change_side *left,
 	       (!S_ISREG(was->mode) || left->size == was->size);
 }
 
-/* What cannot be seen is not. */
+/* False also when the entry cannot be read. */
 static bool layer_has_entry(struct store *store, int upper_fd,
 			    const struct change *c, const struct entry *was)
 {
@@ -99,7 +101,7 @@ static bool layer_has_entry(struct store *store, int upper_fd,
 		entry_compare_content(store, parent, name, was, &ignored) == 1);
 }
 
-/* Whether the run has left there what it began with (NULL: nothing). */
+/* Whether the run has left the path in the state of its base (NULL: absent). */
 static int is_left_by_run(struct store *store,
 			  const struct run_layer *run_layer,
 			  const struct change *c, const struct entry *was,
@@ -117,7 +119,7 @@ static int is_left_by_run(struct store *store,
 	return was ? is_same_state(was, &left) : !got || !left.mode;
 }
 
-/* Both have it, the same. */
+/* Whether base and result have the path in the same state. */
 static int is_as_begun(struct store *store, const struct run_layer *run_layer,
 		       const struct change *c, struct err *err)
 {
@@ -126,7 +128,8 @@ static int is_as_begun(struct store *store, const struct run_layer *run_layer,
 
 	if (got <= 0 || !was.mode)
 		return got < 0 ? got : 0;
-	/* The real one is as it was, and not what the run has. */
+	/* The real file is as before the run, and differs from the run's
+	 * file. */
 	if (!run_layer->stored && c->kind == CHANGE_MODIFIED &&
 	    is_same_head(&c->old, &was) &&
 	    timestamp_compare(c->old.mtime, was.mtime) == 0)
@@ -149,8 +152,8 @@ static bool any_may_be_untouched(const struct change_list *list)
 	return false;
 }
 
-/* What is in effect of it as it was applied, the run has left like that. What
- * the user has made of it since is not the run's to be listed. */
+/* Marks the changes whose applied version is in effect and that the run has
+ * left as applied. A later edit of the user is no change of the run. */
 struct dropped_marks {
 	struct store *store;
 	const struct run_layer *run_layer;
@@ -219,7 +222,8 @@ static int drop_untouched(struct context *c, const struct session *s,
 	if (!root->base ||
 	    (!any_may_be_untouched(run_layer->list) && !apply_log_any(s)))
 		return 0;
-	/* What was stored when the run had ended is what the layer holds. */
+	/* A result that was stored after the end of the run equals the
+	 * layer. */
 	run_layer->stored =
 		s->state == RUN_ENDED && !s->live && root->result &&
 		timestamp_compare(run_layer->list->newest, s->ended) < 0;
@@ -234,7 +238,7 @@ static int drop_untouched(struct context *c, const struct session *s,
 int changes_load_own(struct context *c, const struct session *s,
 		     struct changes *ret, struct err *err)
 {
-	struct session own = *s; /* borrows all but the roots */
+	struct session own = *s; /* borrowed, except for the roots */
 	auto_free struct session_root *roots =
 		mem_dup(s->roots, s->root_count * sizeof(*roots));
 	struct err ignored;

@@ -48,7 +48,7 @@ int context_store(struct context *c, enum store_mode mode, struct err *err)
 	return got < 0 ? err_context(err, "open the store") : 0;
 }
 
-/* How long another guard is waited for. */
+/* Longest wait for another guard process. */
 #define LOCK_WAIT_MS 30000
 #define RETRY_MS 20
 
@@ -75,8 +75,8 @@ int context_project(struct context *c, const char *path, bool make,
 	int got = open_project_waiting(c, path, make, ret, err);
 
 	free_space_project(path);
-	/* Whoever was at work there has stored more since, and left a stat
-	 * cache that names it. */
+	/* The other guard process has stored more during the wait, and has
+	 * written a stat cache that refers to its objects. */
 	if (got == 0 && c->store && store_refresh(c->store, err) < 0) {
 		project_close(ret);
 		return -err->num;
@@ -95,7 +95,7 @@ static void fill_ending_signals(sigset_t *ret)
 		(void)sigaddset(ret, ending[i]);
 }
 
-/* As nohup(1) does it, or a shell for what is in the background. */
+/* nohup(1) ignores the signal, and so does a shell for a background process. */
 static bool is_signal_ignored(int signal)
 {
 	struct sigaction now;

@@ -1,6 +1,6 @@
 /*
- * What nearly every verb begins with: the state, the project around the
- * current folder, the store; what may happen while it works.
+ * Common start of nearly every verb: the state, the project around the current
+ * directory, the store, and the signals during the work.
  */
 #ifndef GUARD_CONTEXT_H
 #define GUARD_CONTEXT_H
@@ -15,16 +15,18 @@
 
 struct context {
 	struct state state;
-	char *project; /* absolute, without links; NULL: not asked for */
+	/* absolute, without symbolic links; NULL: not requested */
+	char *project;
 	struct store *store; /* NULL until context_store() */
-	/* Waits a while for another guard at work in a project, instead of
-	 * answering -EBUSY at once. */
+	/* Wait for a while when another guard process uses a project, instead
+	 * of failing with -EBUSY at once. */
 	bool wait_for_lock;
-	/* recover_project() takes back what it could finish too. */
+	/* recover_project() rolls back also a transaction that it could
+	 * finish. */
 	bool roll_back;
 };
 
-/* Before anything else on a struct context that will be closed. */
+/* Initial value of a struct context; context_free() may always be called. */
 #define CONTEXT_NONE                                                           \
 	{                                                                      \
 		.state = {                                                     \
@@ -35,31 +37,34 @@ struct context {
 		}                                                              \
 	}
 
-/* with_project: find the project around the current folder; nothing is
- * refused for what it is. */
+/* Opens the state. with_project: finds the project around the current
+ * directory; no project is refused. */
 int context_open(struct context *c, bool with_project, struct err *err);
 void context_free(struct context *c);
 
-/* Opens the store once. For reading, -ENOENT says that nothing is stored. */
+/* Opens the store once; later calls return 0. -ENOENT, for reading only: no
+ * store exists yet. */
 int context_store(struct context *c, enum store_mode mode, struct err *err);
 
-/* project_open(), with patience where the context has it. */
+/* project_open(), which waits when wait_for_lock is set. */
 int context_project(struct context *c, const char *path, bool make,
 		    struct project *ret, struct err *err);
 
 /*
- * Returns when every run that goes on there, or above or below, has stored what
- * it began with: what is changed before that counts as changed by somebody who
- * works on, and is a conflict for that run. One that cannot be read is passed
- * over.
+ * Returns when every live run in the directory, or above or below it, has
+ * stored its base. A change before that time would count as an edit of another
+ * process and be a conflict for that run. A run whose record cannot be read is
+ * skipped.
  */
 void context_wait_starting_runs(const struct context *c, const char *dir);
 
-/* Holds back what people end a program with until *ret_before is set again. */
+/* Blocks the signals that end a program (SIGINT and others) until
+ * context_restore_signals(*ret_before). */
 void context_block_signals(sigset_t *ret_before);
-/* Whether one of them waits. */
+/* Whether one of them is pending. */
 bool context_signal_pending(void);
-/* The same mask again; true: one of them waited, and is gone now. */
+/* Restores the signal mask. Returns true when one of the signals was pending;
+ * that signal is discarded. */
 bool context_restore_signals(const sigset_t *before);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Exit statuses of guard: of its verbs, and of a run. A run that was started
- * ends with the status of its command.
+ * Exit statuses of guard: those of its verbs and those of a run. A run whose
+ * command was started ends with the status of the command.
  */
 #ifndef GUARD_EXIT_STATUS_H
 #define GUARD_EXIT_STATUS_H
@@ -12,12 +12,13 @@ enum {
 	STATUS_PENDING = 4
 };
 
-/* Exit statuses of guard's own in a run, as env(1), timeout(1) and docker have
- * them. */
+/* Statuses of guard itself in a run, with the numbers of env(1), timeout(1) and
+ * docker. */
 enum {
-	RUN_STATUS_STOPPED = 124, /* guard ended it: time, disk */
-	RUN_STATUS_GUARD = 125, /* guard failed before or around it */
-	RUN_STATUS_NO_EXEC = 126, /* cannot be executed */
+	RUN_STATUS_STOPPED = 124, /* guard ended the run: time limit, disk */
+	/* guard failed before, during or after the run */
+	RUN_STATUS_GUARD = 125,
+	RUN_STATUS_NO_EXEC = 126, /* the command cannot be executed */
 	RUN_STATUS_NOT_FOUND = 127, /* no such command */
 };
 

@@ -39,7 +39,7 @@ static bool read_free_space(const char *path, dev_t *ret_dev,
 	if (!path || stat(path, &st) < 0 || statvfs(path, &fs) < 0)
 		return false;
 	*ret_dev = st.st_dev;
-	/* Without files left, there is room for nothing either. */
+	/* A file system without free inodes has no usable space. */
 	*ret_free = fs.f_files && !fs.f_favail
 			    ? 0
 			    : (uint64_t)fs.f_bavail * fs.f_frsize;

@@ -1,14 +1,15 @@
 /*
- * What to do about a full disk. The error itself does not say which disk it
- * is: the two candidates are the disk of guard's state and that of the project.
+ * Advice for a full disk. ENOSPC does not say which disk is full: the
+ * candidates are the file systems of guard's state and of the project.
  */
 #ifndef GUARD_FREE_SPACE_H
 #define GUARD_FREE_SPACE_H
 
-/* Paths on the two disks, copied; the last ones hold. */
+/* Set a path on each of the two file systems. The text is copied; the last call
+ * counts. */
 void free_space_state(const char *path);
 void free_space_project(const char *path);
-/* The remedy, for people, to free. */
+/* The remedy as a text for the user, to free. */
 char *free_space_hint(void);
 
 #endif

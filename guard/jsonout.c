@@ -58,7 +58,7 @@ json_t *jsonout_texts(char *const *texts)
 	for (i = 0; texts && texts[i]; i++) {
 		json_t *object = json_object();
 
-		/* One that is no UTF-8 has no other place to stand. */
+		/* A text that is not UTF-8 has no other representation. */
 		jsonout_text(object, "text", texts[i]);
 		(void)json_array_append(
 			array, json_is_null(json_object_get(object, "text"))
@@ -110,7 +110,7 @@ const char *jsonout_type(uint32_t mode)
 	}
 }
 
-/* {"type": "file", "mode": "0644", "size": 12}, null for mode 0. */
+/* Returns {"type": "file", "mode": "0644", "size": 12}, or null for mode 0. */
 static json_t *change_side_json(const struct change_side *m)
 {
 	json_t *object;

@@ -1,7 +1,7 @@
 /*
- * JSON for programs, by jansson (whose own names begin with json_). A path or
- * text that is not UTF-8 cannot stand in JSON as it is: it comes as KEY_b64,
- * the raw bytes in base64, and KEY is null then.
+ * JSON for programs, by jansson (whose own names begin with json_). JSON cannot
+ * represent a path or text that is not UTF-8: KEY_b64 has its bytes in base64
+ * then, and KEY is null.
  */
 #ifndef GUARD_JSONOUT_H
 #define GUARD_JSONOUT_H
@@ -14,22 +14,27 @@
 #include "overlay/scan.h"
 #include "overlay/session.h"
 
+/* Adds a text as KEY, or as KEY_b64 with KEY null when it is not UTF-8; null
+ * for NULL. */
 void jsonout_text(json_t *object, const char *key, const char *text);
+/* Adds a number. */
 void jsonout_number(json_t *object, const char *key, uint64_t number);
-/* RFC 3339 in UTC; null for {0}. */
+/* Adds the time in RFC 3339, UTC; null for {0}. */
 void jsonout_time(json_t *object, const char *key, struct timestamp when);
-/* {"path", "op", "old", "new", "git", ...}; with "moved_to" or "moved_from" and
- * "similarity" where it is one half of a move. */
+/* Returns {"path", "op", "old", "new", "git", ...}, with "moved_to" or
+ * "moved_from" and "similarity" when the change is half of a move. */
 json_t *jsonout_change(const struct change_list *list, const struct change *c);
-/* {"from", "to", "type", "similarity", ...}; "files" of a folder. */
+/* Returns {"from", "to", "type", "similarity", ...}; "files" for a
+ * directory. */
 json_t *jsonout_move(const struct change_move *m);
-/* {"deleted": 1, ...}: of each kind. */
+/* Returns {"deleted": 1, ...} with the count of each kind. */
 json_t *jsonout_counts(const struct change_counts *n);
-/* What is known of a run: id, state, project, command, times, status. */
+/* Returns a run's id, state, project, command, times and status. */
 json_t *jsonout_run(const struct session *s);
+/* The file type of a mode as a word, e.g. "file"; a constant text. */
 const char *jsonout_type(uint32_t mode);
 
-/* A list of texts ended by NULL (NULL: none). */
+/* Returns the list of the NULL-terminated texts (NULL: an empty list). */
 json_t *jsonout_texts(char *const *texts);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A run that is still going, looked at by another guard than its own.
+ * Access to a live run from another guard process than the run's own.
  */
 #ifndef GUARD_LIVE_H
 #define GUARD_LIVE_H
@@ -7,12 +7,14 @@
 #include "guard/sandbox/limits/freezer.h"
 #include "overlay/session.h"
 
-/* Notes in the record (not saved) who the run's pid 1 is. */
+/* Sets the pid and start time of the run's pid 1 in the record, without saving
+ * it. */
 void live_record_init(struct session *s, pid_t init);
 
 /*
- * Holds it still; *ret is NULL when there is nothing to be held: it is not
- * going, or has just ended. Others read its layer as if it were at rest then.
+ * Suspends the run, so that the caller can read its layer as if the run had
+ * ended. The caller releases *ret; NULL: the run is not live, or has just
+ * ended. -ENODATA: an older guard without this feature started the run.
  */
 int live_suspend(const struct session *s, struct freezer **ret,
 		 struct err *err);

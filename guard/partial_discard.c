@@ -37,13 +37,13 @@ char *partial_discard_text(const struct session *s,
 			   const struct action_part *part)
 {
 	auto_free char *prefix = layer_path_prefix(s, part->layer);
-	/* All of a folder. */
+	/* The complete root. */
 	const char *path = *part->path || *prefix ? part->path : ".";
 
 	return mem_printf("%s%s", prefix, path);
 }
 
-/* What was taken out of the same layer. */
+/* Paths that were discarded from the same layer. */
 static struct pathset discarded_paths(const struct action *a, const char *layer)
 {
 	auto_free const char **paths =
@@ -71,7 +71,8 @@ static int restore_part(const struct state *st, const struct session *s,
 			     part->kept, dry_run, err);
 }
 
-/* The last one that was taken out first. -> of how many there was something. */
+/* Restores the parts in reverse order. Returns the number of parts that the
+ * trash has. */
 static int restore_all_parts(const struct state *st, const struct session *s,
 			     const struct action *a, bool dry_run,
 			     struct err *err)
@@ -81,7 +82,8 @@ static int restore_all_parts(const struct state *st, const struct session *s,
 	int count = 0;
 	size_t i;
 
-	/* There may be thousands, those of one layer one behind the other. */
+	/* An action may have thousands of parts; those of one layer are
+	 * adjacent. */
 	for (i = a->part_count; i-- > 0;) {
 		const struct action_part *part = &a->parts[i];
 		int got;
@@ -112,7 +114,8 @@ int partial_discard_sync(const struct state *st, struct err *err)
 					: 0;
 }
 
-/* What cannot be put back has been discarded, and is there to be undone. */
+/* Parts that cannot be restored count as discarded, and undo can restore them
+ * later. */
 static int finalize_parts(const struct state *st, int workspace_fd,
 			  const struct session *s, const struct action *a,
 			  struct err *err)
@@ -140,14 +143,14 @@ int partial_discard_finalize(const struct state *st, int workspace_fd,
 
 	if (got < 0)
 		return got;
-	/* It was done: only the announcement was left over. */
+	/* The discard is complete: only next-action was left. */
 	if (action_is_last(workspace_fd, &a)) {
 		action_drop_next(workspace_fd);
 		return 0;
 	}
 	if (!s) {
 		got = session_open(st->runs_fd, a.run_id, true, &own, err);
-		/* All of it is gone with the run. */
+		/* The parts were removed with the run. */
 		is_vanished = got == -ENOENT;
 		if (got < 0 && !is_vanished)
 			return got;

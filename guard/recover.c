@@ -36,7 +36,8 @@ int recover_set_run_state(struct context *c, struct session *s, bool complete,
 	return session_set_state(s, complete ? RUN_APPLIED : RUN_ENDED, err);
 }
 
-/* Where there is no room for all of its layer, the next apply makes it. */
+/* When the disk is too full for the complete layer, the next apply restores
+ * it. */
 static int restore_run_upper(struct context *c, struct session *s)
 {
 	struct err err;
@@ -56,7 +57,7 @@ int recover_set_undone_state(struct context *c, struct session *s,
 	return session_set_state(s, RUN_ENDED, err);
 }
 
-/* An apply that was not done, or no longer is. */
+/* Sets the state after an apply that did not happen, or was undone. */
 static int set_undone_state(struct context *c, struct session *s,
 			    struct err *err)
 {
@@ -65,7 +66,8 @@ static int set_undone_state(struct context *c, struct session *s,
 		       : recover_set_run_state(c, s, false, err);
 }
 
-/* What it did after the action is none of that. */
+/* Whether the run was continued after the action: its later changes are no part
+ * of the action. */
 static bool run_continued_after(struct context *c, const struct action *a,
 				const struct session *s)
 {
@@ -76,8 +78,8 @@ static bool run_continued_after(struct context *c, const struct action *a,
 	       timestamp_compare(s->ended, before.time) > 0;
 }
 
-/* What the interrupted action's run is now: applied, or to be decided on.
- * false: that could not be noted. A live one decides for itself. */
+/* Sets the state of the interrupted action's run: applied or pending. Returns
+ * false when the state could not be saved. A live run sets its own state. */
 static bool finalize_run_state(struct context *c, const struct action *a,
 			       bool done)
 {
@@ -111,8 +113,9 @@ static bool is_listed_path(char *const *list, const char *path)
 	return false;
 }
 
-/* Folders and files that nobody may read now were read before the action: by
- * that, the folders are opened and the files are known. How many more. */
+/* Lists directories and files that are unreadable now and were read before the
+ * action: the directories are opened by a temporary chmod, the files are found
+ * by their hints. Returns the number of new ones. */
 static int list_unread(struct context *c, struct project *p,
 		       const struct snapshot *old, const struct snapshot *now,
 		       char ***seen, struct err *err)
@@ -145,7 +148,8 @@ static int list_unread(struct context *c, struct project *p,
 	return count;
 }
 
-/* The folder as it is now. Behind what is opened there may be more of it. */
+/* Takes a snapshot of the current directory. The loop repeats, because an
+ * opened directory may contain further unreadable ones. */
 static int snapshot_after_action(struct context *c, struct project *p,
 				 const struct action *a,
 				 const struct snapshot *old,
@@ -173,7 +177,8 @@ static int snapshot_after_action(struct context *c, struct project *p,
 	return 0;
 }
 
-/* What the journal said was done in a folder; NULL: there was none any more. */
+/* The operations that the journal recorded for a directory; NULL: the journal
+ * no longer existed. */
 static const struct applied_ops *
 find_recovered_root(const struct project *first, const char *path)
 {
@@ -185,7 +190,8 @@ find_recovered_root(const struct project *first, const char *path)
 	return NULL;
 }
 
-/* One folder of it as it is now, without what others did in it. */
+/* Takes the snapshot of one root after the action, without changes of other
+ * processes. */
 static int finalize_root(struct context *c, struct project *p,
 			 const struct applied_ops *did, const struct action *a,
 			 char *const *only, uint64_t before,
@@ -205,7 +211,7 @@ static int finalize_root(struct context *c, struct project *p,
 	return 0;
 }
 
-/* A folder that is gone has no state afterwards: undo will say so. */
+/* A root that no longer exists gets no snapshot; undo reports that. */
 static int finalize_other_root(struct context *c, const struct project *first,
 			       const struct action *a, struct action_root *o,
 			       struct err *err)
@@ -223,8 +229,9 @@ static int finalize_other_root(struct context *c, const struct project *first,
 	return got;
 }
 
-/* A record and the snapshot that it names come onto the disk together: after a
- * power cut one may be there alone, and the number be another's. */
+/* Whether the snapshot is that of the record. Record and snapshot become
+ * durable together: after a power cut one of them may be missing, and another
+ * snapshot may have the number. */
 static int has_snapshot(struct context *c, const char *path,
 			const struct action *a, uint64_t seq, struct err *err)
 {
@@ -238,7 +245,7 @@ static int has_snapshot(struct context *c, const char *path,
 				 strcmp(s.run_id, a->run_id) == 0;
 }
 
-/* All those after it. */
+/* Whether all snapshots after the action exist. */
 static int has_snapshots(struct context *c, const char *path,
 			 const struct action *a, struct err *err)
 {
@@ -251,8 +258,8 @@ static int has_snapshots(struct context *c, const char *path,
 	return got;
 }
 
-/* 1: the last action is this one, and what it names is there; *ret_last: of it
- * that alone is looked at. */
+/* Returns 1 when the last action is this one and its snapshots exist. *ret_last
+ * ignores the snapshots. */
 static int is_recorded_action(struct context *c, struct project *p,
 			      const struct action *a, bool *ret_last,
 			      struct err *err)
@@ -281,10 +288,11 @@ static int finalize_roots(struct context *c, struct project *p,
 }
 
 /*
- * What was announced: done is what the journal says is done, or what has been
- * noted already, as the journal goes after that. Anything else never began, or
- * was taken back: that files are not as before it, is the user's doing. 0: all
- * but the run's record says so.
+ * Finalizes an announced action. The action is done when the journal says so,
+ * or when it is already the last action, because the record outlives the
+ * journal. Any other action never began or was rolled back; differences of the
+ * files are then edits of the user. Returns 0 when only the state of the run
+ * could not be saved, else 1.
  */
 static int finalize_action(struct context *c, struct project *p,
 			   struct action *a, int recovered, struct err *err)
@@ -315,7 +323,7 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 		c->roll_back ? transaction_abort : transaction_recover;
 	int recovered, got, finalized = 0;
 
-	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
+	(void)signal(SIGIO, SIG_IGN); /* for the lease of lock_has_writer() */
 	recovered = end(c->store, p, c->state.workspaces_fd, &text, err);
 	if (text || recovered > 0)
 		report_warning("%s", text ? text : "an interrupted change");
@@ -369,7 +377,8 @@ char *recover_unfinished(const struct context *c, const char *project,
 	return title ? TAKE(title) : mem_strdup("change");
 }
 
-/* What was in the way is none of this command's business. */
+/* A path that is in the way is reported, but does not stop the current
+ * command. */
 static int finalize_partial_discard(struct context *c, int workspace_fd,
 				    struct err *err)
 {
@@ -381,7 +390,7 @@ static int finalize_partial_discard(struct context *c, int workspace_fd,
 	return 0;
 }
 
-/* 1: what was announced was a discard, and the record is right now. */
+/* Returns 1 when next-action was a discard, which is finalized now; else 0. */
 static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 {
 	AUTO(action) struct action a = {0};
@@ -399,11 +408,12 @@ static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 	got = a.part_count ? finalize_partial_discard(c, workspace_fd, err)
 			   : action_finalize_discard(workspace_fd,
 						     c->state.runs_fd, err);
-	/* Whoever had the lock has settled it. */
+	/* -ENOENT: the process that held the lock has finalized the discard. */
 	return got < 0 && got != -ENOENT ? got : 1;
 }
 
-/* What another guard has open just now is its own affair. */
+/* Directories that another guard process has opened are not touched: the lock
+ * shows that it is still running. */
 static int recover_unreadable_dirs(int workspace_fd, struct err *err)
 {
 	struct err ignored;
@@ -429,8 +439,9 @@ int recover_project(struct context *c, const char *project, struct err *err)
 		return workspace_fd;
 	if (recover_unreadable_dirs(workspace_fd, err) < 0)
 		return -err->num;
-	/* It was changed along with another project: that one has the
-	 * journal. One that names this folder itself is none of guard's. */
+	/* The directory was changed along with another project, which has the
+	 * journal. A record that names this directory itself needs no such
+	 * step. */
 	first = transaction_first(c->state.workspaces_fd, project);
 	if (first && strcmp(first, project) != 0)
 		ended = recover_project(c, first, err);

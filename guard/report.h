@@ -1,11 +1,11 @@
 /*
  * Messages and questions of the code below guard/cli. That code never prints
- * and never reads the terminal: it hands its texts to the sink that guard/cli
- * sets at the start of the program. Without a sink (in unit tests) messages
- * are dropped and questions are answered no.
+ * and never reads the terminal: it passes its texts to the sink that guard/cli
+ * sets at the start of the program. Without a sink (in unit tests) messages are
+ * dropped and questions are answered no.
  *
- * Names of files in a text are quoted by text_quote() or escaped by the caller.
- * Not for use in several threads.
+ * The caller quotes file names in a text with text_quote() or escapes them. Not
+ * thread-safe.
  */
 #ifndef GUARD_REPORT_H
 #define GUARD_REPORT_H
@@ -17,7 +17,7 @@
 
 enum report_kind {
 	REPORT_NOTE, /* dropped by --quiet */
-	REPORT_HINT, /* a next step below a note; dropped by --quiet */
+	REPORT_HINT, /* the next step, below a note; dropped by --quiet */
 	REPORT_WARNING,
 };
 
@@ -25,9 +25,9 @@ struct report_sink {
 	void (*message)(enum report_kind kind, const char *text);
 	/* An error that ends the verb or a part of its work. */
 	void (*error)(const struct err *err);
-	/* yes: the user has agreed already. Whether to do what is asked. */
+	/* yes: the user has already agreed. Returns whether to continue. */
 	bool (*confirm)(bool yes, const char *question);
-	/* How far a transaction has come, in bytes; total 0: unknown. */
+	/* Progress of a transaction, in bytes; total 0: unknown. */
 	void (*progress_start)(const char *action);
 	void (*progress)(uint64_t done, uint64_t total);
 	void (*progress_end)(void);
@@ -36,25 +36,28 @@ struct report_sink {
 	bool (*is_quiet)(void);
 };
 
-/* sink is borrowed, and holds until the next call. */
+/* Sets the sink, which must stay valid until the next call. */
 void report_to(const struct report_sink *sink);
 
+/* Send a formatted text to the sink, as the kind of message in their name. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_warning(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
+/* Sends an error that ends the verb or a part of its work. */
 void report_error(const struct err *err);
 
-/* Asks before something is done; the sink says so when the answer is no. */
+/* Asks the question before an action. When the answer is no, the sink prints
+ * so. */
 bool report_confirm(bool yes, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A line of the verb's result: names in it are escaped. */
+/* Prints a line of the verb's result. The caller escapes names in it. */
 void report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether --quiet drops notes. */
 bool report_is_quiet(void);
 
-/* One operation at a time. The end may be called twice. */
+/* Progress of one operation at a time. The end may be reported twice. */
 void report_progress_start(const char *action);
 void report_progress(uint64_t done, uint64_t total);
 void report_progress_end(void);

@@ -15,10 +15,10 @@
 #define SIZE_MAX_BYTES ((uint64_t)256 << 20)
 #define SIZE_MIN_BYTES ((uint64_t)4 << 20)
 #define PERCENT 1
-/* A folder of empty files; what a version, a journal and an action make. */
+/* Directory of empty files: inodes for a snapshot, a journal and an action. */
 #define FILES "reserve-files"
 #define FILES_COUNT 64u
-/* It is made when that many times its size are free. */
+/* The reserve is created when this multiple of its size is free. */
 #define PLENTY 4
 #define QUOTA_PROBE ((off_t)256 << 10)
 
@@ -70,7 +70,8 @@ static void remove_reserve_files(int state_fd)
 	(void)unlinkat(state_fd, FILES, AT_REMOVEDIR);
 }
 
-/* The folder is there only with all its files: one look tells. */
+/* The directory exists only with all its files, so its existence is the only
+ * check. */
 static void create_reserve_files(int state_fd)
 {
 	auto_close int fd = -1;
@@ -107,12 +108,14 @@ void reserve_create(int state_fd)
 		return;
 	fd = openat(state_fd, NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
-	/* A file system without the call would be made to write zeros. */
+	/* Not posix_fallocate(), which writes zeros on a file system without
+	 * fallocate(). */
 	if (fd >= 0 && fallocate(fd, 0, 0, (off_t)r.wanted) < 0)
 		(void)unlinkat(state_fd, NAME, 0);
 }
 
-/* Of a quota the file system's own numbers know nothing. */
+/* statfs() does not know the free space of a quota, so the function tries to
+ * allocate. */
 static bool quota_is_full(int state_fd)
 {
 	auto_close int fd =

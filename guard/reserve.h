@@ -1,18 +1,18 @@
 /*
- * Room on the disk that nobody but guard can take: a file of that size in the
- * state, allocated and never written, and 64 empty ones where the file system
- * has a number of files that can run out. Where the disk is full, it is given
- * to the command that has to write, so that a version can still be kept, a run
- * be applied or discarded.
+ * Disk space that guard reserves for itself: an allocated file in the state,
+ * and 64 empty files on a file system whose number of inodes is limited. When
+ * the disk is full, guard gives the space to the command that has to write, so
+ * that it can still store a version, or apply or discard a run.
  */
 #ifndef GUARD_RESERVE_H
 #define GUARD_RESERVE_H
 
-/* Makes it when it is missing and there is plenty: 1 % of the file system, at
- * most 256 MiB. Best effort. */
+/* Creates the missing reserve when plenty of space is free: 1 % of the file
+ * system, at most 256 MiB. Best effort. */
 void reserve_create(int state_fd);
 
-/* Gives up what of it is more than what is free. */
+/* Removes each part of the reserve that is larger than the free space, or the
+ * file when a quota is full. */
 void reserve_release(int state_fd);
 
 #endif

@@ -55,7 +55,7 @@ static int open_run(struct context *c, const char *id, bool lock,
 		    held.id, held.id);
 }
 
-/* 1: the operand names a run, which is open now; 0: it is a path. */
+/* Returns 1 when the operand names a run, which is open then; 0 for a path. */
 static int resolve_operand(struct context *c, const char *operand, bool lock,
 			   struct session *ret, struct err *err)
 {
@@ -80,8 +80,8 @@ static int resolve_operand(struct context *c, const char *operand, bool lock,
 		    text_quote(operand), operand);
 }
 
-/* The folder of a run that `here` lies in, the project or one beside it; its
- * length, 0: in none. */
+/* Length of the run's root (project or additional root) that contains `here`;
+ * 0: none does. */
 static size_t covering_root_len(const struct session *s, const char *here)
 {
 	size_t i;
@@ -92,7 +92,7 @@ static size_t covering_root_len(const struct session *s, const char *here)
 	return 0;
 }
 
-/* The newest that waits in the nearest project at or above `here`. */
+/* The newest pending run of the nearest project at or above `here`. */
 static const struct session *
 find_newest_pending(const struct session_list *list, const char *here)
 {
@@ -112,7 +112,8 @@ find_newest_pending(const struct session_list *list, const char *here)
 	return best;
 }
 
-/* What to say when nothing waits: the last run here may explain it. */
+/* The error when no run is pending: the state of the last run here may explain
+ * it. */
 static int fail_no_pending(const struct context *c,
 			   const struct session_list *list, struct err *err)
 {

@@ -19,9 +19,9 @@
 struct resolved_run {
 	struct session session;
 	bool named; /* RUN was given */
-	/* The paths in each root of the run, relative to it, in the order of
-	 * changes.roots; each NULL-terminated, or NULL: none was named in that
-	 * root. NULL: no path was named at all. */
+	/* The paths of each root of the run, relative to the root, in the order
+	 * of changes.roots. Each list is NULL-terminated, or NULL when no path
+	 * of that root was named. NULL: no path was named at all. */
 	char ***paths;
 	size_t path_lists;
 };
@@ -53,16 +53,15 @@ bool resolve_run_is_running(const struct session *s);
 char *resolve_run_path(const char *arg, struct err *err);
 /* At least one path was named. */
 bool resolve_run_has_paths(const struct resolved_run *p);
-/* The paths in one root, counted as in changes.roots; NULL: none were named in
- * it. */
+/* The paths of one root, numbered as in changes.roots; NULL: none was named. */
 char **resolve_run_paths(const struct resolved_run *p, size_t index);
 /* The paths in the home directory, or NULL. */
 char **resolve_run_home_paths(const struct resolved_run *p);
-/* Some paths were named in a directory of --cow. */
+/* Whether a path in an additional root was named. */
 bool resolve_run_has_extra_paths(const struct resolved_run *p);
 /* No paths were named, or each root but the home directory by its own path. */
 bool resolve_run_is_complete(const struct resolved_run *p);
-/* One of the paths names a .git or something in one. */
+/* Whether a path is a .git or below one. */
 bool resolve_run_names_git(char *const *paths);
 /* changes_check() of every root; changes_filter() by the paths. */
 int resolve_run_check(const struct resolved_run *p, const struct changes *c,

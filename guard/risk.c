@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "guard/risk_bytes.h"
 
-#define SHOWN 100 /* bytes of a value */
+#define SHOWN 100 /* printed bytes of a value */
 #define SHRUNK_LEAST 1024
 
 void risks_free(struct risks *r)
@@ -59,7 +59,7 @@ static void add_plain_risk(struct risks *r, enum risk_level level,
 	risk_add(r, level, false, mem_strdup(text));
 }
 
-/* "label: value", the value escaped and cut. */
+/* Adds "label: value", with the value escaped and truncated. */
 void risk_add_value(struct risks *r, enum risk_level level, const char *label,
 		    const char *value)
 {
@@ -135,7 +135,8 @@ static bool link_leaves_project(const char *path, const char *target)
 	return false;
 }
 
-/* A new environment of Python's: its programs are links to the machine's. */
+/* Whether the file belongs to a new Python environment, whose programs are
+ * links to those of the system. */
 static bool is_python(const struct risk_file *f)
 {
 	auto_free char *dir = path_parent(f->path);
@@ -201,9 +202,9 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 			       "that git obeys there");
 }
 
-/* --- what stands in them --- */
+/* --- contents --- */
 
-/* Keys of git's configuration whose values are commands or lead to some. */
+/* Keys of git's configuration whose values are commands or lead to commands. */
 static bool runs_command(const char *key)
 {
 	static const char *const parts[] = {
@@ -225,7 +226,7 @@ static bool runs_command(const char *key)
 	return false;
 }
 
-/* The value of one setting in the other text, as it is written there. */
+/* Whether the other text has the same setting, literally. */
 static bool has_line(const char *text, const char *line, size_t len)
 {
 	while (*text) {
@@ -240,8 +241,8 @@ static bool has_line(const char *text, const char *line, size_t len)
 	return false;
 }
 
-/* Behind the section's name, which may have brackets between its quotes: keys
- * may stand on the same line. */
+/* Returns the place behind the section's name, which may have brackets in
+ * quotes. Keys may follow on the same line. */
 static const char *skip_section(const char *at)
 {
 	bool quoted = false;
@@ -302,7 +303,8 @@ static void judge_config(const char *old, const char *now, struct risks *r)
 	}
 }
 
-/* Signs that turn a line round or hide: <U+202E> where it is escaped. */
+/* Counts characters that reverse or hide text, also in the escaped form
+ * <U+202E>. */
 static size_t count_hidden(const struct buf *text)
 {
 	AUTO(buf) struct buf shown = {0};
@@ -337,7 +339,8 @@ static bool looks_like_key(const struct buf *text)
 		const char *at = memmem(text->data, text->len, marks[i],
 					strlen(marks[i]));
 
-		/* A key has more behind it than a word in a document. */
+		/* A key continues behind the mark, a word of a document does
+		 * not. */
 		if (at && strspn(at + strlen(marks[i]),
 				 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq"
 				 "rstuvwxyz0123456789-_ \n") >= 12)
@@ -351,7 +354,8 @@ static bool has_base_name(const char *path, const char *name)
 	return strcmp(path_name(path), name) == 0;
 }
 
-/* Other bytes, and nothing else that rsync, make or a backup would see. */
+/* Whether only the bytes differ: rsync, make and a backup would not notice the
+ * change. */
 static bool keeps_size_and_time(const struct risk_file *f,
 				const struct buf *old, const struct buf *now)
 {
@@ -374,7 +378,7 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 		return;
 	if (had && !f->read(f->arg, false, &old))
 		buf_clear(&old);
-	/* NUL-terminated both, for those who read text. */
+	/* Functions that read text need the NUL behind both. */
 	(void)buf_text(&old);
 	(void)buf_text(&now);
 	if (has_base_name(f->path, "package.json"))
@@ -417,7 +421,7 @@ static bool is_sample(const char *path)
 	return len > 7 && strcmp(path + len - 7, ".sample") == 0;
 }
 
-/* ---- what tools fill ---- */
+/* ---- generated directories ---- */
 
 /* The content changed, or cannot be compared. */
 static bool has_other_bytes(const struct risk_file *f)

@@ -17,13 +17,13 @@
 enum risk_level {
 	RISK_NONE,
 	RISK_NOTE, /* worth knowing */
-	RISK_HIGH, /* runs in a routine command: build, install, commit */
-	RISK_CRITICAL, /* runs without being asked for, or does harm at once */
+	RISK_HIGH, /* executed by a routine command: build, install, commit */
+	RISK_CRITICAL, /* executed without a request, or harmful at once */
 };
 
 struct risk {
 	enum risk_level level;
-	bool runs; /* "runs " + text makes a sentence */
+	bool runs; /* "runs " + text is a sentence */
 	char *text; /* escaped */
 };
 
@@ -32,33 +32,41 @@ struct risks {
 	size_t count, capacity;
 };
 
-/* One thing before and after; mode 0: it is not there. */
+/* One file before and after the run; mode 0: absent. */
 struct risk_file {
 	const char *path;
 	uint32_t old_mode, now_mode;
 	uint64_t old_size, now_size;
-	bool acl; /* an access list that it did not have */
-	bool same_time; /* of the last change of its bytes */
-	bool special; /* set-id bits or capabilities that are new */
-	/* The bytes, or a link's target; false: they cannot be had. */
+	bool acl; /* has a new ACL */
+	bool same_time; /* mtime is equal */
+	bool special; /* new set-id bits or capabilities */
+	/* Reads the bytes or a link's target, before or (now) after; false: not
+	 * readable. */
 	bool (*read)(void *arg, bool now, struct buf *to);
 	void *arg;
 };
 
-/* Files above it are judged by their names alone. */
+/* Larger files are judged by their names alone. */
 #define RISK_READ_MAX (1u << 20)
 
+/* Frees the risks and their texts. */
 void risks_free(struct risks *r);
+/* Adds the risks of one file to *ret, the worst first. Reads it by f->read().
+ */
 void risk_judge(const struct risk_file *f, struct risks *ret);
+/* The level of the worst risk; RISK_NONE for no risk. */
 enum risk_level risks_worst(const struct risks *r);
+/* "none", "note", "high" or "critical". */
 const char *risk_level_name(enum risk_level level);
 
-/* When a file of that name runs: the rest of a sentence, or NULL. */
+/* The time when a file of that name is executed, as the rest of a sentence
+ * behind "runs ", and its level; NULL: never. */
 const char *risk_by_name(const char *path, enum risk_level *ret_level);
 
 /* A directory that tools fill: node_modules, __pycache__. */
 bool risk_is_generated(const char *name);
-/* The path lies in one: names mean nothing there, and there are thousands. */
+/* Whether the path is in such a directory: names mean nothing there, and there
+ * are thousands. */
 bool risk_in_generated(const char *path);
 /* Installed packages: node_modules, .venv; not the notes and caches of a tool
  * in them. */

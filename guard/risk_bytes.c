@@ -7,9 +7,9 @@
 #include "base/auto.h"
 #include "base/path.h"
 
-/* ---- letters that look alike ---- */
+/* ---- look-alike letters ---- */
 
-/* As UTF-8, two bytes each. */
+/* Letters as UTF-8, two bytes each. */
 static const char alike[] =
 	/* Cyrillic */
 	"\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455"
@@ -23,7 +23,7 @@ static bool is_lookalike(const unsigned char *at, size_t len)
 {
 	const char *p;
 
-	/* U+FF21 to U+FF3A, U+FF41 to U+FF5A: letters of full width */
+	/* U+FF21 to U+FF3A and U+FF41 to U+FF5A: full-width letters */
 	if (len >= 3 && at[0] == 0xef)
 		return (at[1] == 0xbc && at[2] >= 0xa1 && at[2] <= 0xba) ||
 		       (at[1] == 0xbd && at[2] >= 0x81 && at[2] <= 0x9a);
@@ -58,7 +58,7 @@ size_t risk_has_lookalikes(const void *data, size_t len)
 	}
 }
 
-/* ---- texts that are taken for none ---- */
+/* ---- texts that look binary ---- */
 
 static bool has_nul(const struct buf *b)
 {
@@ -103,7 +103,8 @@ bool risk_hides_text(const char *path, const struct buf *old,
 
 /* ---- bytecode ---- */
 
-/* A magic number, flags, then time and size of the source, or its hash. */
+/* Header of a .pyc: a magic number, flags, then time and size of the source, or
+ * its hash. */
 #define HEADER 16
 #define FLAGS_AT 4
 
@@ -114,7 +115,7 @@ static bool is_in_pycache(const char *path)
 	return strcmp(path_name(dir), "__pycache__") == 0;
 }
 
-/* Was it made from the same source, and is another all the same? */
+/* Whether both were compiled from the same source, and the code differs. */
 static bool is_forged_bytecode(const struct buf *old, const struct buf *now)
 {
 	return old->len >= HEADER && now->len >= HEADER &&
@@ -134,8 +135,8 @@ void risk_judge_bytecode(const struct risk_file *f, struct risks *r)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
 
-	/* A new one among thousands that a tool installs is no other thing
-	 * than they are. */
+	/* A new file does not differ from the thousands of others that a tool
+	 * installs. */
 	if (!S_ISREG(f->now_mode) || !path_has_suffix(f->path, ".pyc") ||
 	    (!f->old_mode && risk_is_installed(f->path)))
 		return;

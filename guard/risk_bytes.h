@@ -7,20 +7,21 @@
 
 #include "guard/risk.h"
 
-/* In order: the worst first, among equals the first said; takes the text. */
+/* Adds a risk in order: the worst first, equal levels in the order of the
+ * calls. Takes the text. */
 void risk_add(struct risks *r, enum risk_level level, bool runs, char *text);
 
-/* "label: value", the value escaped and cut. */
+/* Adds "label: value", with the value escaped and truncated. */
 void risk_add_value(struct risks *r, enum risk_level level, const char *label,
 		    const char *value);
 
-/* Scripts of a package.json, and packages from elsewhere than a registry,
- * which the old one did not have. Texts end with NUL. */
+/* Adds scripts of a package.json, and packages from other sources than a
+ * registry, that the old file did not have. Texts are NUL-terminated. */
 void risk_judge_package(const char *old, const char *now, struct risks *r);
 
 /*
- * How many words have Latin letters and such of Cyrillic, Greek or full width
- * that look like Latin ones. 0 where the bytes have a NUL.
+ * The number of words that mix Latin letters with Cyrillic, Greek or full-width
+ * letters that look like Latin ones. 0 for bytes with a NUL.
  */
 size_t risk_has_lookalikes(const void *data, size_t len);
 

@@ -15,11 +15,11 @@
 struct risk_rule {
 	enum risk_level level;
 	const char *when;
-	const char *patterns; /* parted by '|' */
+	const char *patterns; /* separated by '|' */
 };
 
 static const struct risk_rule table[] = {
-	/* without being asked for */
+	/* executed without a request */
 	{RISK_CRITICAL, "at every git command that reads it",
 	 ".git/config|.git/config.worktree|.git/modules/*/config|"
 	 ".git/commondir|.git/worktrees/*/gitdir|"
@@ -165,7 +165,7 @@ static const struct risk_rule table[] = {
 	{RISK_HIGH, "at every build with that tool",
 	 ".gradle/init.gradle|.gradle/init.gradle.kts|.gradle/init.d/|"
 	 ".m2/settings.xml|.m2/extensions.xml|.sbt/|.lein/"},
-	/* in a routine command */
+	/* executed by a routine command */
 	{RISK_HIGH, "at make",
 	 "Makefile|makefile|GNUmakefile|*.mk|Makefile.*|BSDmakefile"},
 	{RISK_HIGH, "when it is configured or built",
@@ -322,7 +322,7 @@ static const struct risk_rule table[] = {
 	 ".mega-linter.yaml|*.crt"},
 };
 
-/* Nothing in the table is longer. */
+/* Longest pattern of the table. */
 #define PATTERN_MAX 64
 
 #define ROWS (sizeof(table) / sizeof(*table))
@@ -374,7 +374,7 @@ static bool glob_matches(const char *rule_pattern, size_t len, const char *path)
 
 	if (!star)
 		return have == len && memcmp(rule_pattern, path, len) == 0;
-	/* "*.so", of a name: no slash to look for. */
+	/* "*.so" matches a name, which has no slash. */
 	if (star == rule_pattern && !memchr(rule_pattern + 1, '*', len - 1) &&
 	    !memchr(rule_pattern, '/', len))
 		return have >= len - 1 &&
@@ -388,7 +388,7 @@ static bool glob_matches(const char *rule_pattern, size_t len, const char *path)
 	return fnmatch(glob, path, FNM_PATHNAME) == 0;
 }
 
-/* How long the first parts of a path are; 0: nothing is below them. */
+/* Length of the path's first parts; 0: the path has no more parts than that. */
 static size_t first_parts_len(const char *path, size_t parts)
 {
 	size_t at = 0;
@@ -402,7 +402,7 @@ static size_t first_parts_len(const char *path, size_t parts)
 	return at;
 }
 
-/* path: from one of its parts on. */
+/* path: begins at one of its parts. */
 static bool match_pattern_at(const char *rule_pattern, size_t len,
 			     const char *path)
 {
@@ -421,7 +421,7 @@ static bool match_pattern_at(const char *rule_pattern, size_t len,
 	return glob_matches(rule_pattern, len - 1, head);
 }
 
-/* The first row up to `best` that has one for the path from here on. */
+/* The first row, up to `best`, whose pattern matches the path from here on. */
 static size_t find_best_rule_at(const struct rule_pattern *p, const char *at,
 				bool is_name, size_t best)
 {

@@ -16,9 +16,9 @@
 #include "base/path.h"
 #include "base/text.h"
 
-/* $HOME, else what the user database says; NULL when that is no folder of
- * this user's own: it could neither be covered nor kept apart. why->num: 0, or
- * it cannot be told. */
+/* Returns $HOME, else the home directory of the user database. NULL when this
+ * is no directory of the user: guard could neither cover it nor protect its
+ * state there. why->num: 0, or an error that leaves the answer unknown. */
 static char *find_user_home(struct err *why)
 {
 	const char *home = getenv("HOME");
@@ -48,7 +48,7 @@ static char *find_user_home(struct err *why)
 	return real;
 }
 
-/* no_home: why there is none, when that cannot be told. */
+/* no_home: why the home directory is unknown. */
 static char *find_state_path(const char *home, const struct err *no_home,
 			     struct err *err)
 {
@@ -203,8 +203,8 @@ int state_open(struct state *ret, struct err *err)
 	return 0;
 }
 
-/* The nearest folder upwards that has a .git; a home folder kept in git does
- * not make everything below it one project. */
+/* The nearest directory at or above dir that has a .git. A home directory kept
+ * in git does not make everything below it one project. */
 static char *find_work_tree(const struct state *st, const char *dir)
 {
 	auto_free char *at = mem_strdup(dir);
@@ -278,7 +278,7 @@ char *state_directory(const struct state *st, const char *path, struct err *err)
 {
 	auto_free char *named_dir = NULL;
 
-	/* As "$FOLDER" of a script is, where nothing has set it. */
+	/* An unset variable of a script gives an empty path. */
 	if (!*path) {
 		(void)fail(err, ENOENT, "'' is no folder: `.` is this one");
 		return NULL;
@@ -327,7 +327,7 @@ int state_check_project(const char *dir, enum project_use use, struct err *err)
 	const struct state st = {.home = home, .path = path};
 	auto_free char *project = NULL;
 
-	/* state_open() will say why. */
+	/* state_open() reports the reason. */
 	if (!path)
 		return 0;
 	project = state_project(&st, dir, use, err);

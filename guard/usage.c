@@ -8,13 +8,14 @@
 #include "base/auto.h"
 #include "base/dirtree.h"
 
-/* Deeper ones are left out and said to be. */
+/* Greatest depth; deeper directories are counted as unread. */
 #define DEPTH_MAX 500
 
 static void add_dir_usage(int fd, unsigned int depth, struct usage *u);
 
-/* What overlayfs shuts for itself in a layer's work folder: empty once it is
- * no longer mounted, and in nobody's way before. */
+/* Whether the entry is the inaccessible directory that overlayfs creates in a
+ * layer's work directory. It is empty when the layer is not mounted, and its
+ * size does not matter before. */
 static bool is_overlay_scratch(const char *name, mode_t mode)
 {
 	return (mode & 07777) == 0 && strcmp(name, "work") == 0;
@@ -29,7 +30,8 @@ static void add_entry_usage(int fd, const char *name, unsigned int depth,
 	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	u->entries++;
-	/* Every link of a file would count it again. */
+	/* Each hard link of a file counts with its share, so the sum has the
+	 * file once. */
 	u->bytes += S_ISDIR(st.st_mode)
 			    ? (uint64_t)st.st_blocks * 512
 			    : (uint64_t)st.st_blocks * 512 / st.st_nlink;

@@ -1,7 +1,7 @@
 /*
- * What a folder takes on disk: allocated bytes and entries. A file with
- * several names counts with its share at each. Nothing is opened up: what may
- * not be read, or lies deeper than 500 folders, is counted as unread.
+ * Disk usage of a directory: allocated bytes and entries. Each hard link of a
+ * file counts with its share. No permission is changed: an unreadable
+ * directory, or one deeper than 500 levels, is counted as unread.
  */
 #ifndef GUARD_USAGE_H
 #define GUARD_USAGE_H
@@ -11,10 +11,10 @@
 struct usage {
 	uint64_t bytes; /* allocated */
 	uint64_t entries;
-	uint64_t unread; /* folders that could not be read */
+	uint64_t unread; /* directories that could not be read */
 };
 
-/* Adds what name in dirfd takes; nothing for what is not there. */
+/* Adds the usage of `name` in dirfd; nothing when it does not exist. */
 void usage_add(int dirfd, const char *name, struct usage *u);
 
 #endif
