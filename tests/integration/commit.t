@@ -24,7 +24,7 @@ chmod -x .git/hooks/*
 git -c commit.gpgSign=false commit -q -m 'before the run' text tool.sh
 chmod +x .git/hooks/*
 
-ok 'a run' guard run -q -- sh -c '
+ok 'a run makes all kinds of changes' guard run -q -- sh -c '
 	sed -i s/return.5/return\ 500/ src/f5.c
 	sed -i "18s/.*/of the run/" text
 	rm README.md; mkdir -p dir/sub; echo new >dir/sub/file
@@ -39,95 +39,106 @@ index=$(sha256sum .git/index)
 manifest . >"$T/before"
 
 # --- to a branch of its own ---
-gives 2 'a message without a commit' guard apply -m x
-gives 2 'a commit and --theirs' guard apply --commit --theirs
-gives 1 'no branch can be called so' guard apply -y --branch 'a..b'
-gives 1 'nor so' guard apply -y --branch -x
-gives 1 'HEAD is none either' guard apply -y --branch HEAD
+gives 2 '-m without --commit is refused' guard apply -m x
+gives 2 '--commit with --theirs is refused' guard apply --commit --theirs
+gives 1 'a branch name with .. is refused' guard apply -y --branch 'a..b'
+gives 1 'a branch name that begins with - is refused' guard apply -y --branch -x
+gives 1 'HEAD is refused as a branch name' guard apply -y --branch HEAD
 says "$err" 'no name for a branch'
-gives 1 'nor @' guard apply -y --branch @
-gives 1 'nor one below another' guard apply -y --branch main/x
+gives 1 '@ is refused as a branch name' guard apply -y --branch @
+gives 1 'a branch below an existing one is refused' \
+	guard apply -y --branch main/x
 says "$err" "a branch 'main', beside which git keeps no 'main/x'"
 mkdir .git/refs/heads/up
 cp .git/refs/heads/main .git/refs/heads/up/down
-gives 1 'nor one above' guard apply -y --branch up
+gives 1 'a branch above an existing one is refused' guard apply -y --branch up
 says "$err" "a branch 'up/down'"
 rm -r .git/refs/heads/up
-gives 1 'nor is the checked out one taken' guard apply -y --branch main
+gives 1 'the branch that is checked out is refused' guard apply -y --branch main
 says "$err" 'is checked out'
-gives 1 'without a yes nothing is done' guard apply --branch guarded
-no 'no branch' git rev-parse -q --verify guarded
-gives 0 'with one' guard apply -y --branch guarded -m 'What the run did'
+gives 1 'apply --branch without --yes is refused' guard apply --branch guarded
+no 'the refused apply creates no branch' git rev-parse -q --verify guarded
+gives 0 'apply --branch is accepted' \
+	guard apply -y --branch guarded -m 'What the run did'
 says "$err" 'committed to guarded'
 says "$err" "'debug2.log': ignored by git"
 says "$err" "'pipe': git keeps no such thing"
-is "$(git rev-parse guarded^)" "$head" 'the commit is on top of HEAD'
+is "$(git rev-parse guarded^)" "$head" "the commit's parent is HEAD"
 is "$(git log -1 --format='%an %ae: %s' guarded)" \
-	'The User user@example.org: What the run did' 'its author is the user'
+	'The User user@example.org: What the run did' \
+		'the author of the commit is the user'
 git diff --name-status --no-renames HEAD guarded >"$T/names"
 printf '%s\t%s\n' D README.md A dir/sub/file A link D src/deep/er/file \
 	A src/deep/er/file/x M src/f5.c M text M tool.sh >"$T/wanted"
-ok 'its files are those that the run changed' cmp "$T/wanted" "$T/names"
+ok 'the commit contains the files that the run changed' \
+	cmp "$T/wanted" "$T/names"
 git diff HEAD guarded -- text >"$T/text"
-ok 'with the line of the run' grep -q '^+of the run' "$T/text"
-no 'and without the edit of the user' grep -q mine "$T/text"
+ok 'the commit contains the line of the run' grep -q '^+of the run' "$T/text"
+no "the commit does not contain the user's edit" grep -q mine "$T/text"
 is "$(git ls-tree guarded tool.sh link | cut -d ' ' -f 1 | tr '\n' ' ')" \
-	'120000 100644 ' 'modes and links'
-ok 'it is a whole repository' git fsck --strict
-no 'no hook was run' test -e "$HOME/hooked"
-is "$(git rev-parse HEAD)" "$head" 'HEAD is where it was'
-is "$(sha256sum .git/index)" "$index" 'the index is as it was'
+	'120000 100644 ' 'the commit has modes and symbolic links'
+ok 'git fsck accepts the repository' git fsck --strict
+no 'no hook was executed' test -e "$HOME/hooked"
+is "$(git rev-parse HEAD)" "$head" 'apply --branch does not move HEAD'
+is "$(sha256sum .git/index)" "$index" 'apply --branch does not change the index'
 manifest . | grep -v '\.git' >"$T/after"
 grep -v '\.git' "$T/before" >"$T/before2"
-ok 'and the worktree' same "$T/before2" "$T/after"
-ok 'the run waits on' test "$(guard status -q)" = "$run"
-gives 0 'a path of it to another branch' guard apply -y -q --branch two -- dir
-is "$(git diff --name-only HEAD two)" dir/sub/file 'that path alone'
-gives 0 'another path on top of that' guard apply -y -q --branch two -- link
-is "$(git rev-list --count HEAD..two)" 2 'a second commit'
-gives 1 'nothing new is no commit' guard apply -y --branch two -- link
+ok 'apply --branch does not change the worktree' same "$T/before2" "$T/after"
+ok 'the run is still pending' test "$(guard status -q)" = "$run"
+gives 0 'apply --branch accepts a path' guard apply -y -q --branch two -- dir
+is "$(git diff --name-only HEAD two)" dir/sub/file \
+	'apply --branch of a path commits only that'
+gives 0 'apply --branch accepts another path for the same branch' \
+	guard apply -y -q --branch two -- link
+is "$(git rev-list --count HEAD..two)" 2 'apply --branch adds a second commit'
+gives 1 'apply --branch without a new change is refused' \
+	guard apply -y --branch two -- link
 says "$err" 'two has it all already'
 
-# --- what cannot be put together ---
+# --- conflicts with the branch ---
 chmod -x .git/hooks/*
 git checkout -q -b other
 sed -i '18s/.*/of somebody else/' text
 git -c commit.gpgSign=false commit -q -m other text
 chmod +x .git/hooks/*
-gives 1 'a branch that has another line there is a conflict' \
+gives 1 'apply --branch refuses a branch with another text' \
 	guard apply -y --branch three
 says "$err" "'text'"
-no 'and no branch' git rev-parse -q --verify three
+no 'the refused apply creates no branch from that text' \
+	git rev-parse -q --verify three
 chmod -x .git/hooks/*
 git checkout -q main
 chmod +x .git/hooks/*
 
-# --- applied and committed ---
+# --- apply --commit ---
 head=$(git rev-parse HEAD)
 git add src/f2.c
-gives 0 'apply --commit' guard apply -y --commit
+gives 0 'apply --commit is accepted' guard apply -y --commit
 says "$err" 'not signed'
-is "$(git log -1 --format=%s)" "Apply run $run" 'the message names the run'
-is "$(git rev-parse HEAD^)" "$head" 'one commit'
-is "$(sed -n 18p text)" 'of the run' 'it is applied too'
+is "$(git log -1 --format=%s)" "Apply run $run" \
+	'the default message names the run'
+is "$(git rev-parse HEAD^)" "$head" 'apply --commit adds one commit'
+is "$(sed -n 18p text)" 'of the run' 'apply --commit writes the worktree too'
 git status --porcelain -uno >"$T/status"
 silent "$T/status" text
 silent "$T/status" f5.c
 says "$T/status" 'M  src/f2.c'
 is "$(git diff --cached --name-only | tr '\n' ' ')" 'src/f1.c src/f2.c ' \
-	'what the user had staged is staged still'
-is "$(guard status -q)" '' 'the run is applied'
-no 'still no hook was run' test -e "$HOME/hooked"
-ok 'undo takes the files back' guard undo -y -q
-is "$(git log -1 --format=%s)" "Apply run $run" 'and not the commit'
+	'apply --commit keeps what the user has staged'
+is "$(guard status -q)" '' 'no run is pending after apply --commit'
+no 'apply --commit executes no hook' test -e "$HOME/hooked"
+ok 'undo reverts the files' guard undo -y -q
+is "$(git log -1 --format=%s)" "Apply run $run" 'undo keeps the commit'
 
-# --- heads of all kinds ---
+# --- unusual heads ---
 chmod -x .git/hooks/*
 git reset -q --soft HEAD~1
 git -c advice.detachedHead=false checkout -q --detach
-gives 1 'a detached HEAD is no branch' guard apply -y --commit -- link
+gives 1 'apply --commit with a detached HEAD is refused' \
+	guard apply -y --commit -- link
 says "$err" '--branch'
-gives 0 'one that is named is' guard apply -y --branch four -- link
+gives 0 'apply --branch with a detached HEAD is accepted' \
+	guard apply -y --branch four -- link
 git checkout -q main
 mkdir "$HOME/fresh"
 cd "$HOME/fresh" || exit 99
@@ -135,10 +146,13 @@ git init -q -b first .
 git config user.name Fresh
 git config user.email fresh@example.org
 ok 'a run in an empty repository' guard run -q -- sh -c 'echo a >a'
-gives 0 'the first commit of all' guard apply -y --commit -m begin
-is "$(git log --format=%s first)" begin 'is there'
-is "$(git status --porcelain)" '' 'and nothing else to be told'
-# --- what was a folder is a file now, or the other way round ---
+gives 0 'apply --commit in an empty repository is accepted' \
+	guard apply -y --commit -m begin
+is "$(git log --format=%s first)" begin \
+	'apply --commit creates the first commit'
+is "$(git status --porcelain)" '' \
+	'git status shows no change after the first commit'
+# --- a directory becomes a file, or the reverse ---
 git init -q -b main "$HOME/kinds"
 cd "$HOME/kinds" || exit 99
 git config user.name Kinds
@@ -148,43 +162,47 @@ echo old | tee folder/in/a folder/b link-to-be/a file staged >/dev/null
 ln -s file link
 git add -A
 git commit -q -m begin
-ok 'a run makes other kinds of them' guard run -q -- sh -c '
+ok 'a run changes the kinds of entries' guard run -q -- sh -c '
 	rm -r folder link-to-be file link
 	echo new >folder; ln -s folder link-to-be; mkdir file link
 	echo new | tee file/in link/in >/dev/null'
-gives 0 'they are committed to a branch' guard apply -q -y --branch kinds
+gives 0 'apply --branch accepts changed kinds' guard apply -q -y --branch kinds
 is "$(git ls-tree -r --name-only kinds | tr '\n' ' ')" \
-	'file/in folder link-to-be link/in staged ' 'as they are'
-ok 'a whole repository' git fsck --strict
+	'file/in folder link-to-be link/in staged ' \
+		'the commit has the changed kinds'
+ok 'git fsck accepts the commit' git fsck --strict
 echo mine >folder/in/mine
 git add folder/in/mine
 git commit -q -m mine
-gives 1 'a branch that has more in such a folder' \
+gives 1 'apply --branch refuses a branch with more entries in such a directory' \
 	guard apply -y --branch more
 says "$err" "more has another 'folder' than the run began with"
-no 'is no branch' git rev-parse -q --verify more
+no 'the refused apply creates no branch' git rev-parse -q --verify more
 git reset -q --hard HEAD~1
-gives 0 'they are applied and committed' guard apply -y --commit -m kinds
-is "$(git status --porcelain)" '' 'and the index has them'
+gives 0 'apply --commit accepts changed kinds' guard apply -y --commit -m kinds
+is "$(git status --porcelain)" '' 'the index has the changed kinds'
 silent "$err" 'staged otherwise'
 git reset -q --hard HEAD~1
-ok 'one more' guard run -q -- sh -c 'rm -r folder; echo new >folder'
+ok 'a run replaces a directory by a file' \
+	guard run -q -- sh -c 'rm -r folder; echo new >folder'
 echo mine >folder/in/mine
 git add folder/in/mine
 rm folder/in/mine
-gives 0 'beside what is staged in such a folder' guard apply -y --commit
+gives 0 'apply --commit is accepted with an entry staged in that directory' \
+	guard apply -y --commit
 says "$err" "'folder': staged otherwise, and left so"
-is "$(git ls-files folder)" folder/in/mine 'it stays staged'
+is "$(git ls-files folder)" folder/in/mine 'the staged entry stays staged'
 is "$(git ls-tree --name-only HEAD folder)" folder 'the commit has the file'
 
 git init -q -b first --object-format=sha256 "$HOME/sha256"
 cd "$HOME/sha256" || exit 99
 ok 'a run in a SHA-256 repository' guard run -q -- sh -c 'echo a >a'
-gives 1 'which libgit2 cannot do' guard apply -y --commit
+gives 1 'apply --commit in a SHA-256 repository is refused' \
+	guard apply -y --commit
 says "$err" 'nothing is applied, and nothing committed: it uses SHA-256'
-no 'and so nothing is applied' test -e a
+no 'the refused apply writes nothing' test -e a
 
-# --- other line ends, and somebody else's locks ---
+# --- line endings, and locks of other git processes ---
 git init -q -b main "$HOME/ends"
 cd "$HOME/ends" || exit 99
 git config user.name Ends
@@ -195,24 +213,27 @@ git add text 2>"$err"
 git commit -q -m begin
 ok 'a run writes CR LF' guard run -q -- \
 	sh -c 'printf "three\\r\\n" >>text'
-gives 0 'where the branch has LF' guard apply -y --commit -m ends
+gives 0 'apply --commit accepts CR LF where git keeps LF' \
+	guard apply -y --commit -m ends
 is "$(git cat-file -p HEAD:text | od -An -c | tr -d ' ')" \
-	'one\ntwo\nthree\n' 'it keeps them'
-is "$(git status --porcelain)" '' 'and git sees no change'
-ok 'a run deletes it' guard run -q -- rm text
+	'one\ntwo\nthree\n' 'the commit has LF'
+is "$(git status --porcelain)" '' 'git status shows no change'
+ok 'a run deletes the file' guard run -q -- rm text
 : >.git/refs/heads/main.lock
-gives 1 'while the branch is locked' guard apply -y --commit
+gives 1 'apply --commit ends with 1 while the branch is locked' \
+	guard apply -y --commit
 says "$err" 'it is applied, but not committed: another git is at work'
 rm .git/refs/heads/main.lock
-gives 0 'it is taken back' guard undo -q -y
+gives 0 'undo reverts that apply' guard undo -q -y
 : >.git/index.lock
-gives 0 'while the index is' guard apply -y --commit
+gives 0 'apply --commit is accepted while the index is locked' \
+	guard apply -y --commit
 says "$err" 'remove index.lock'
 rm .git/index.lock
 git reset -q
-is "$(git status --porcelain)" '' 'a reset puts it right'
+is "$(git status --porcelain)" '' 'git reset repairs the index'
 
-# --- what git would make of it: line ends, filters, the user's own settings ---
+# --- what git makes of content: line endings, filters, the user's settings ---
 git init -q -b main "$HOME/settings"
 cd "$HOME/settings" || exit 99
 cp "$HOME/.gitconfig" "$T/gitconfig" 2>/dev/null || : >"$T/gitconfig"
@@ -239,56 +260,60 @@ git add -A
 git commit -q -m begin
 rm old.id
 git checkout -q old.id
-ok 'a run with line ends and secrets' guard run -q -- sh -c '
+ok 'a run changes files with line endings and filters' guard run -q -- sh -c '
 	printf "two\\r\\n" | tee -a old.bat >new.bat
 	echo secret | tee -a old.key >new.key
 	echo more >>old.id; echo x >a.swp'
-gives 0 'a commit of it' guard apply -y --commit
+gives 0 'apply --commit accepts that run' guard apply -y --commit
 says "$err" "'a.swp': ignored by git"
 says "$err" "'new.key': git keeps it through a filter"
 says "$err" "'old.key': git keeps it through a filter"
 is "$(git log -1 --format='%an %ae')" 'At Work work@example.org' \
-	'by whom the user is there'
+	'the commit has the author of the matching git configuration'
 is "$(git cat-file -p HEAD:new.bat | od -An -c | tr -d ' ')" 'two\n' \
-	'a new file has the line ends that git keeps'
-is "$(git cat-file -p HEAD:old.id)" "$(printf 'text $Id$\nmore')" 'and $Id$'
+	'a new file has the line endings that git keeps'
+is "$(git cat-file -p HEAD:old.id)" "$(printf 'text $Id$\nmore')" \
+	'the commit has $Id$ in the form that git keeps'
 is "$(git diff --name-only HEAD~ HEAD | tr '\n' ' ')" 'new.bat old.bat old.id ' \
-	'nothing that a filter hides is in it'
+	'the commit has no file behind a filter'
 touch ./*.bat ./*.id
 is "$(git status --porcelain | tr '\n' ';')" ' M old.key;?? new.key;' \
-	'to git the rest is as it is kept'
+	'git status shows only the files behind a filter'
 git add -A
 git commit -q -m keys
-ok 'a run of secrets alone' guard run -q -- sh -c 'echo more >>new.key'
-gives 1 'is no commit' guard apply -y --commit
+ok 'a run changes only a file behind a filter' \
+	guard run -q -- sh -c 'echo more >>new.key'
+gives 1 'apply --commit of only that file is refused' guard apply -y --commit
 says "$err" "nothing is applied, and nothing committed: 'new.key': git keeps"
-is "$(cat new.key)" secret 'nor is it applied'
-ok 'dropped' guard discard -y -q
+is "$(cat new.key)" secret 'the refused apply does not change the file'
+ok 'discard drops that run' guard discard -y -q
 echo base >local
 git add local
 git commit -q -m local
 git update-index --skip-worktree local
 git update-index --assume-unchanged old.id
-ok 'a run with what git is not to look at' guard run -q -- sh -c '
+ok 'a run changes files that git does not check' guard run -q -- sh -c '
 	echo run >>local; echo run >>old.id'
-gives 0 'is committed' guard apply -y --commit
+gives 0 'apply --commit accepts files that git does not check' \
+	guard apply -y --commit
 is "$(git cat-file -p HEAD:local)" 'base
-run' 'as any other'
+run' 'the commit has their new content'
 is "$(git ls-files -v local old.id | cut -c 1 | tr '\n' ' ')" 'S h ' \
-	'and git is still not to look at it'
+	'git still does not check them'
 git update-index --split-index
-ok 'a run beside an index that libgit2 cannot read' \
+ok 'a run beside a split index, which libgit2 cannot read' \
 	guard run -q -- sh -c 'echo run >>new.key; echo run >split'
-gives 1 'a patch leaves out what a filter hides there too' guard patch
+gives 1 'patch leaves out a file behind a filter with a split index' guard patch
 says "$err" "'new.key': git keeps it through a filter"
-gives 0 'a commit too' guard apply -y --commit
+gives 0 'apply --commit is accepted with a split index' guard apply -y --commit
 says "$err" "'new.key': git keeps it through a filter"
 says "$err" "'index': could not be read"
 git update-index --no-split-index
 cp "$T/gitconfig" "$HOME/.gitconfig"
 mkdir "$HOME/plain"
 cd "$HOME/plain" || exit 99
-ok 'a run without git' guard run -q -- sh -c 'echo a >a'
-gives 1 'has nothing to commit to' guard apply -y --commit
+ok 'a run outside of a repository' guard run -q -- sh -c 'echo a >a'
+gives 1 'apply --commit outside of a repository is refused' \
+	guard apply -y --commit
 says "$err" 'is no git repository'
 finish

@@ -39,39 +39,39 @@ if [ "$me" = root ]; then
 	guard run -q -- sh -c 'echo new >a; echo new >e/new; rm d/f' || exit 99
 	settle
 	if chattr +i a 2>/dev/null; then
-		both 'an apply over an immutable file' 1 immutable guard apply
+		both 'apply over an immutable file is refused' 1 immutable guard apply
 		chattr -i a
 		chattr +a e
-		both 'into an append-only folder' 1 append-only guard apply
+		both 'apply into an append-only directory is refused' 1 append-only guard apply
 		chattr -a e
-		both 'an apply' 0 '' guard apply
+		both 'apply is accepted' 0 '' guard apply
 		chattr +i a
-		both 'an undo over it' 1 immutable guard undo
-		both 'a restore' 1 immutable guard restore --at 1 a
+		both 'undo over an immutable file is refused' 1 immutable guard undo
+		both 'restore of an immutable file is refused' 1 immutable guard restore --at 1 a
 		chattr -i a
 	else
 		skip 'the file system has no immutable files'
-		both 'an apply' 0 '' guard apply
+		both 'apply is accepted' 0 '' guard apply
 	fi
 else
 	guard run -q -- sh -c 'echo new >a; chmod u+w d; echo new >d/f
 		chmod u-w d' || exit 99
 	settle
-	both 'an apply into a folder that stays shut' 1 "'d'" guard apply
-	both 'without it' 0 '' guard apply a
+	both 'apply into a read-only directory is refused' 1 "'d'" guard apply
+	both 'apply without that directory is accepted' 0 '' guard apply a
 	chmod 755 d
-	both 'opened' 0 '' guard apply
+	both 'apply into the directory is accepted when it is writable' 0 '' guard apply
 	chmod 555 d
 	chmod 555 .
-	both 'an undo in a folder that may not be written' 1 'may not write' \
+	both 'undo in a read-only directory is refused' 1 'may not write' \
 		guard undo
-	both 'a restore' 1 'may not write' guard restore --at 1 a
+	both 'restore into a read-only directory is refused' 1 'may not write' guard restore --at 1 a
 	chmod 755 . d
 	mkdir -m 555 "$HOME/shut"
-	both 'a restore into another' 1 "$HOME/shut" \
+	both 'restore --to a read-only directory is refused' 1 "$HOME/shut" \
 		guard restore --at 1 a --to "$HOME/shut/new"
 	echo file >"$HOME/file"
-	both 'a restore into a file' 1 "$HOME/file" \
+	both 'restore --to a file is refused' 1 "$HOME/file" \
 		guard restore --at 1 a --to "$HOME/file"
 	gives 0 'undo 2 reverts the applies' guard undo -q -y 2
 fi
@@ -82,7 +82,7 @@ gives 0 'discard drops the run' guard discard -q -y
 guard run -q -- sh -c 'echo new >a' || exit 99
 settle
 exec 9>>a
-both 'an apply over a file that somebody writes to' 1 'open for writing' \
+both 'apply over a file open for writing is refused' 1 'open for writing' \
 	guard apply
 exec 9>&-
 gives 0 'discard drops the run of an open file' guard discard -q -y
@@ -91,7 +91,7 @@ echo old >folder/in/file
 guard run -q -- rm -r folder || exit 99
 settle
 exec 9>>folder/in/file
-both 'an apply that deletes the folder of such a file' 1 "'in/file' in it" \
+both 'apply that deletes the directory of an open file is refused' 1 "'in/file' in it" \
 	guard apply
 exec 9>&-
 rm -r folder
@@ -101,12 +101,12 @@ guard run -q -- sh -c 'echo new >a' || exit 99
 
 # --- conflicts ---
 echo user >a
-both 'a conflict' 1 'both sides' guard apply
+both 'apply with a conflict is refused' 1 'both sides' guard apply
 echo old >a
 gives 0 'discard drops the run with a conflict' guard discard -q -y
 guard run -q -- sed -i 's/5/run/' text || exit 99
 sed -i 's/5/user/' text
-both 'conflict markers' 1 "in 'text'" guard apply --merge
+both 'apply --merge with a conflict ends with 1' 1 "in 'text'" guard apply --merge
 gives 0 'undo reverts the markers' guard undo -q -y
 seq 9 >text
 gives 0 'discard drops the run with markers' guard discard -q -y
@@ -115,12 +115,12 @@ gives 0 'discard drops the run with markers' guard discard -q -y
 git init -q . && git add . && git commit -q -m first || exit 99
 guard run -q -- sh -c 'echo new >a' || exit 99
 git checkout -q --detach
-both 'a commit without a branch' 1 'no branch' guard apply --commit
-both 'a branch of a bad name' 1 'no name' guard apply --branch 'a..b'
+both 'apply --commit without a branch is refused' 1 'no branch' guard apply --commit
+both 'apply --branch with an invalid name is refused' 1 'no name' guard apply --branch 'a..b'
 git checkout -q -
-both 'a branch that is checked out' 1 'checked out' \
+both 'apply --branch of the current branch is refused' 1 'checked out' \
 	guard apply --branch "$(git symbolic-ref --short HEAD)"
-both 'another branch' 0 '' guard apply --branch side
-both 'the same once more' 1 'all already' guard apply --branch side
-both 'a commit' 0 '' guard apply --commit
+both 'apply --branch of a new branch is accepted' 0 '' guard apply --branch side
+both 'apply --branch without a new change is refused' 1 'all already' guard apply --branch side
+both 'apply --commit is accepted' 0 '' guard apply --commit
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Every option that a verb has (guard --options) is taken and does no harm to
-# what the verb does, and each example of the man page works as it stands
-# there. What an option means is tested where the verb is; here none can be
-# forgotten: a new one needs a value below.
+# Every option of each verb (guard --options) is accepted, and each example of
+# the man page works as printed there. The tests of the verbs check the meaning
+# of options; this script makes sure that none is forgotten: a new one needs a
+# value below.
 # users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -12,7 +12,7 @@ git config --global user.name tester
 git config --global user.email t@example.org
 cd "$HOME/project" || exit 99
 
-# --- the man page's examples, in their order ---
+# --- the examples of the man page, in their order ---
 printf 'all:\n\techo made >made-by-make\n' >Makefile
 echo 'frobnicate(1);' >src/main.c
 echo data >some.sqlite
@@ -23,16 +23,17 @@ echo 'old(1);' >src/main.c
 while read -r example <&3; do
 	[ "$example" != 'apply src' ] || guard run -q -- \
 		sh -c 'echo new >src/new; echo rest >rest' >"$T/run" 2>&1
-	ok "guard $example" answers "$example" y
+	ok "the example works: guard $example" answers "$example" y
 done 3<"$T/examples"
-is "$(wc -l <"$T/examples")" 10 'there are examples'
-ok 'what make made was applied' test -e made-by-make
-ok 'one folder was taken over' test -e src/new
-no 'and the rest dropped' test -e rest
-is "$(cat src/main.c)" 'frobnicate(1);' 'an older version came back'
+is "$(wc -l <"$T/examples")" 10 'the man page has ten examples'
+ok 'the example of make was applied' test -e made-by-make
+ok 'the example with one directory was applied' test -e src/new
+no 'the rest of that run was discarded' test -e rest
+is "$(cat src/main.c)" 'frobnicate(1);' \
+	'the example of restore brought back an older version'
 
 # --- every option ---
-# value OPTION: what it is given; nothing where it takes none
+# value OPTION: prints its value; nothing for an option without one
 value() {
 	case $1 in
 	log\ -n | *--number | *--keep-last | *ly) echo 3 ;;
@@ -70,7 +71,7 @@ value() {
 	esac
 }
 
-# rest VERB OPTION: what else is needed, so that it does something
+# rest VERB OPTION: prints further arguments that make it do something
 rest() {
 	case $1\ $2 in
 	run\ --continue) echo '-q -- true' ;;
@@ -103,7 +104,7 @@ rest() {
 	esac
 }
 
-# wants VERB OPTION: the status, where it is not 0
+# wants VERB OPTION: prints the expected status unless it is 0
 wants() {
 	case $1\ $2 in
 	run\ --publish | run\ --share-login) echo 125 ;;
@@ -113,7 +114,7 @@ wants() {
 	esac
 }
 
-# A run that has something of everything, and a home of an agent, when the last
+# Creates a run with every kind of change, and an agent's home, when the last
 # ones are gone.
 need_run() {
 	[ "$verb" != agents ] || guard run -q --agent claude -- true \
@@ -157,8 +158,8 @@ while IFS="$tab" read -r verb option <&3; do
 		head -n 2 "$err"
 	} >>"$T/bad"
 done 3<"$T/all"
-ok 'there are options' test "$count" -gt 200
-ok 'each does what it is for' test ! -e "$T/bad"
+ok 'more than 200 options were tried' test "$count" -gt 200
+ok 'every option is accepted' test ! -e "$T/bad"
 [ ! -e "$T/bad" ] || sed 's/^/# /' "$T/bad"
 
 finish
