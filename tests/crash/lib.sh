@@ -1,23 +1,23 @@
 # shellcheck shell=sh
-# What the crash tests stand on: a small project with a bit of everything, a
-# run that did a bit of everything to it, and a row of random numbers.
+# Fixtures of the crash tests: a small project, a run that makes every kind of
+# change in it, and a sequence of pseudo-random numbers.
 #
 #	. tests/crash/lib.sh
-#	crash_project		makes it in the current, empty folder
-#	crash_run COMMAND...	the run, by COMMAND ("guard" and what stands
+#	crash_project		creates the project in the current directory
+#	crash_run COMMAND...	starts the run with COMMAND ("guard" and the words
 #				before it)
-#	crash_edit FILE		what the user does meanwhile; FILE is scratch
-#	crash_look FOLDER	all that is in it, as text
-#	crash_mess		what `restore` is to put right
-#	crash_first		the number of the first snapshot
-#	crash_verb VERB		its command line; restores from $first
+#	crash_edit FILE		edits of the user after it; FILE is scratch
+#	crash_look DIR		prints all entries of DIR as text
+#	crash_mess		changes that `restore` reverts
+#	crash_first		prints the number of the first snapshot
+#	crash_verb VERB		prints its command line; restores from $first
 #	crash_put_aside NAME, crash_put_back NAME
-#				project and state, with tap.sh
+#				save and restore project and state, with tap.sh
 #	crash_systems NAME...	the file systems that can be made: $systems
-#	crash_seed SEED		begins the row: $seed
-#	next N			$number is from 1 to N
+#	crash_seed SEED		starts the sequence: $seed
+#	next N			sets $number, from 1 to N
 
-# tests/install-deps can install the tools on Debian; there the lack of one is a
+# tests/install-deps can install the tools on Debian; there a missing one is a
 # failure.
 crash_systems() {
 	systems=
@@ -53,7 +53,7 @@ name/file'
 	touch -d '2001-02-03 04:05:06.789' src both .
 }
 
-# So much is in "made" that an apply takes it out of the layer.
+# "made" is large enough for an apply to move it out of the upper layer.
 crash_run() {
 	"$@" run -q -- sh -ec '
 	sed -i "s/^3$/three/" text
@@ -79,14 +79,15 @@ name/new"
 '
 }
 
-# One text is merged; written in place, the folder's time stays.
+# One text is merged; it is written in place, so the mtime of the directory
+# stays.
 crash_edit() {
 	sed 's/^28$/of the user/' text >"$1"
 	cat "$1" >text
 }
 
-# Every entry's kind, mode, owner, time, size, links, bytes and attributes. What
-# is merged has the time of the merging.
+# Kind, mode, owner, mtime, size, links, content and attributes of every entry.
+# A merged file has the time of the merge.
 crash_look() {
 	(
 		cd "$1" || exit 1
@@ -123,7 +124,7 @@ crash_first() {
 		head -n 1
 }
 
-# What `restore` is to put right.
+# Changes that restore reverts.
 crash_mess() {
 	rm -r src made text
 	mkdir made
@@ -131,8 +132,8 @@ crash_mess() {
 	guard snapshot -q >/dev/null
 }
 
-# Inside of the harness: the state as it is now, to be had again and again. The project's folder
-# itself stays: a run knows it by its number.
+# In the harness: saves the state, to be restored any number of times. The
+# project's directory itself stays: a run knows it by its inode number.
 crash_put_aside() {
 	must_be_inside
 	rm -rf "${T:?}/$1"
@@ -172,8 +173,8 @@ next() {
 	number=$((seed / 16 % $1 + 1))
 }
 
-# crash_down DIR: the kernel lets go of what a killed process had in its ring
-# somewhat later.
+# crash_down DIR: unmounts it; the kernel releases files that a killed process
+# had in its io_uring a little later.
 crash_down() {
 	tries=1200
 	until umount "$1" 2>/dev/null; do

@@ -1,21 +1,24 @@
 # shellcheck shell=sh
-# TAP for shell scripts, and the fixtures of guard's integration tests.
+# TAP for shell scripts, and fixtures of guard's integration tests.
 #
 #	. "${0%/*}/../lib/tap.sh"
-#	ok 'what holds' COMMAND [ARGS]		its status decides
-#	no 'what does not hold' COMMAND [ARGS]	the same, turned round
-#	gives STATUS 'what' COMMAND [ARGS]	a certain status; afterwards
-#						$out and $err are files
-#	says FILE TEXT / silent FILE TEXT	fixed text in it or not
-#	is GOT WANTED				two texts
-#	needs WHAT TOOL...			whether the tools are installed
-#	skip WHY				a check that cannot run here
-#	finish					leftovers, the plan; last
+#	ok TITLE COMMAND [ARGS]		COMMAND must end with 0
+#	no TITLE COMMAND [ARGS]		COMMAND must fail
+#	gives STATUS TITLE COMMAND [ARGS]	COMMAND must end with STATUS; its
+#						output is in the files $out, $err
+#	says FILE TEXT / silent FILE TEXT	FILE must contain TEXT or not
+#	is GOT WANTED TITLE			two equal texts
+#	needs TITLE TOOL...			whether the tools are installed
+#	skip REASON				instead of a check
+#	finish					checks for leftovers; prints the
+#						plan; last
 #
-# A check that fails prints the file and line of its call.
+# A title is a sentence that says the expected behavior.
 #
-# Runs in the throw-away root of tests/lib/root.c only and looks for itself
-# whether it is there: every function that destroys something asks again.
+# A failed check prints the file and line of its call.
+#
+# Works only in the throw-away root of tests/lib/root.c: every function that
+# destroys something checks that again.
 
 set -u
 
@@ -36,15 +39,15 @@ must_be_inside() {
 
 must_be_inside
 
-# The mounts of the root: number, device and place. Not the options of their file
-# systems, which a remount outside changes.
+# mounts: number, device and place of each mount of the root, without the
+# options of file systems, which a remount outside changes.
 mounts() {
 	cut -d ' ' -f 1,3,5 /proc/self/mountinfo
 }
 
-# Mounts that have come or gone since mounts_before. Those in the machine's
-# directories go with the file below them: where /etc/group is replaced outside,
-# the kernel unmounts what the root has mounted on it.
+# changed_mounts: the mounts that were added or removed since mounts_before. A
+# mount in the machine's directories may be removed: the kernel unmounts it when
+# its mount point is replaced outside, such as /etc/group.
 changed_mounts() {
 	mounts >"$T/mounts"
 	grep -vxF "$mounts_before" "$T/mounts" | sed 's/^/left: /'
@@ -64,7 +67,7 @@ err=$T/err
 : >"$err"
 me=$(id -un)
 mounts_before=$(mounts)
-# git asks for a name and would read the machine's settings
+# git needs a name, and would read the machine's settings.
 GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=tester GIT_AUTHOR_EMAIL=t@example.org
 GIT_COMMITTER_NAME=tester GIT_COMMITTER_EMAIL=t@example.org
 export GIT_CONFIG_NOSYSTEM GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL
@@ -149,7 +152,7 @@ gives() {
 	fi
 }
 
-# answers COMMAND ANSWER...: guard on a terminal of script(1), without colours
+# answers COMMAND ANSWER...: guard on a terminal of script(1), without colors
 answers() {
 	command=$1
 	shift
@@ -178,7 +181,7 @@ silent() {
 	fi
 }
 
-# is GOT WANTED WHAT
+# is GOT WANTED TITLE
 is() {
 	if [ "$1" = "$2" ]; then
 		pass "$3"
@@ -194,7 +197,7 @@ skip() {
 	echo "ok $tests # SKIP $*"
 }
 
-# needs WHAT TOOL...: whether these tools are installed. tests/install-deps can
+# needs TITLE TOOL...: whether these tools are installed. tests/install-deps can
 # install them on Debian, so a missing one is a failure there.
 needs() {
 	what=$1
@@ -221,7 +224,8 @@ has_image() {
 	return 1
 }
 
-# Whether a file system can hold the layer of a run: tmpfs since Linux 6.6.
+# holds_layers DIR: whether its file system can hold the layer of a run (tmpfs:
+# since Linux 6.6).
 holds_layers() {
 	: >"$1/probe"
 	setfattr -n user.probe -v 1 "$1/probe" 2>/dev/null
@@ -230,13 +234,14 @@ holds_layers() {
 	return $held_layers
 }
 
-# A known weakness: the next check is counted, its failure is not.
+# todo REASON: a known defect; the next check is counted, its failure is not.
 todo() {
 	todo=" # TODO $*"
 }
 
-# Every process but this script, its pid 1 and what it started to look. One
-# that has ended and that nobody has asked about yet is none.
+# others: every process except this script, its pid 1, the network's processes
+# and the tools of this function. An ended process that is not reaped yet does
+# not count.
 others() {
 	for dir in /proc/[0-9]*; do
 		pid=${dir#/proc/}
@@ -257,8 +262,8 @@ others() {
 	done
 }
 
-# Nothing for one that has ended with all its threads, or is just about to: bit
-# 2 of the flags.
+# parent_of PID: nothing if the process has ended with all its threads, or is
+# about to (PF_EXITING, bit 2 of the flags).
 parent_of() {
 	line=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
 	# shellcheck disable=SC2086 # words, behind the name
@@ -267,8 +272,8 @@ parent_of() {
 		echo "$2"
 }
 
-# The snapshot beside a short run may outlive it, and start others; nothing
-# else may.
+# settle: waits for guard's background processes. The snapshot of a short run
+# may outlive it and start others.
 settle() {
 	while dir=$(grep -ls '^guard' /proc/[0-9]*/comm | head -n 1) &&
 		[ -n "$dir" ]; do
@@ -294,8 +299,8 @@ finish() {
 	exit $?
 }
 
-# manifest FOLDER: every entry's kind, mode, owner, time, size, links, bytes
-# and xattrs, NUL-terminated lines. guard's own state is left out.
+# manifest DIR: kind, mode, owner, mtime, size, links, content and xattrs of
+# every entry, in NUL-terminated lines, without guard's own state.
 manifest() {
 	(
 		cd "$1" || exit 1
@@ -313,7 +318,7 @@ manifest() {
 	)
 }
 
-# Two manifests: equal, or every line of the first in the second too.
+# same FILE FILE: whether two manifests are equal.
 same() {
 	cmp -s "$1" "$2" || {
 		tr '\0' '\n' <"$1" >"$1.lines"
@@ -323,8 +328,9 @@ same() {
 	}
 }
 
-# Additive restores leave what was not there; the times of folders in which
-# something else was made meanwhile are not looked at, nor counts of links.
+# contained FILE FILE: whether every line of the first manifest is in the
+# second. A restore keeps new entries; therefore mtimes of directories and
+# numbers of links are not compared.
 contained() {
 	for file in "$1" "$2"; do
 		tr '\0' '\n' <"$file" | sed -e 's/ x[0-9]*$//' \
@@ -338,9 +344,9 @@ contained() {
 	}
 }
 
-# What a home looks like, with a project in it: ~/project with two commits, a
-# stash, staged, unstaged, untracked and ignored files, a hook, empty folders,
-# links, modes, old times, xattrs, odd names; ~/documents beside it.
+# make_home: a home with ~/documents and ~/project: two commits, a stash,
+# staged, unstaged, untracked and ignored files, a hook, empty directories,
+# links, modes, old mtimes, xattrs and unusual names.
 make_home() {
 	must_be_inside
 	mkdir -p "$HOME/documents/letters" "$HOME/.config/tool" \
@@ -396,7 +402,8 @@ make_home() {
 	cd "$HOME" || exit 99
 }
 
-# Puts $HOME aside, and back as it was: for the arm without guard.
+# save_home, reset_home: save the home, and restore it after a command without
+# guard.
 save_home() {
 	must_be_inside
 	mkdir -p /var/tmp/saved
@@ -409,8 +416,8 @@ reset_home() {
 	cd / || exit 99
 	find "$HOME" -path "$HOME/.local/share/guard" -prune -o \
 		-type d ! -perm -700 -exec chmod u+rwx {} \; 2>/dev/null
-	# Not by rsync: it leaves a folder's time as it is when only the part
-	# of a second is wrong, and all this may happen within one.
+	# Not by rsync: it keeps the mtime of a directory when only the
+	# nanoseconds differ, and all this may happen within one second.
 	find "$HOME" -mindepth 1 -depth ! -path "$HOME/.local" \
 		! -path "$HOME/.local/share" \
 		! -path "$HOME/.local/share/guard" \
@@ -419,10 +426,10 @@ reset_home() {
 	cd "$HOME/project" || exit 99
 }
 
-# A check's caller: Debian's dash is built without LINENO, but its error messages
-# contain the absolute line of the failing command, in functions and loops too.
-# An alias is expanded where a check is called; the assignment before a command
-# is made after $? among the arguments has been expanded.
+# The line of a check's call: Debian's dash is built without LINENO, but its
+# error messages contain the absolute line of the failing command, in functions
+# and loops too. An alias is expanded where a check is called. The assignment
+# before a command is executed after $? among the arguments was expanded.
 for check in ok no gives says silent is flunk needs has_image \
 	finish; do
 	alias $check="called_at=\$(cd /-/- 2>&1) $check"
