@@ -1,15 +1,16 @@
 # shellcheck shell=sh
-# The user works on between what was cut off and the next command, for
-# tests/integration/crash.t: no byte that he wrote is gone after any of the
-# next commands, and everything else is as before or as after.
+# Edits of the user between a kill or failure and the next command, for
+# tests/integration/crash.t: no text of the user is lost after any of the next
+# commands, and everything else is as before or as after.
 #
 #	. tests/crash/edits.sh		after lib.sh
-#	edits_choose WISH VERB		which: "yes", or EDIT/NEXT/EARLIER of the
-#					kinds below
-#	edits_before			he begins; and of one that goes on with
-#					what was cut off before he edits it now
-#	edits_make $edit		his edit
-#	judge_edits VERB		the next command, and what holds after it
+#	edits_choose WISH VERB		chooses the edits: "yes", or
+#					EDIT/NEXT/EARLIER of the kinds below
+#	edits_before			starts; for a verb that continues an
+#					interrupted one it makes an earlier edit
+#	edits_make $edit		makes the edit
+#	judge_edits VERB		executes the next command and checks
+#					the result
 #
 # shellcheck disable=SC2154 # of crash.t and tap.sh
 
@@ -47,8 +48,8 @@ edits_choose() {
 	point="$point, edits $edit/$next_command/$earlier"
 }
 
-# What he wrote; a part of the names of what he worked on; the rights that he
-# gave.
+# The texts and modes that the user set, and parts of the names of the edited
+# entries.
 edits_before() {
 	: >"$T/written"
 	: >"$T/mode"
@@ -58,7 +59,7 @@ edits_before() {
 	esac
 }
 
-# wrote PATH: in place, where there is such a file or can be one
+# wrote PATH: appends to the file, or creates it where that is possible
 wrote() {
 	words="mine-$points-$(wc -l <"$T/written")"
 	echo "$words" 2>/dev/null >>"$1" || return 0
@@ -139,8 +140,8 @@ edits_next() {
 	esac >"$out" 2>"$err" </dev/null
 }
 
-# Whatever lies in the project, or was stored before it was replaced by the
-# user's own word ($1: of such a verb).
+# still_there VERB WHEN: every text of the user is in the project, or was stored
+# before the user's own command VERB replaced it.
 still_there() {
 	while read -r words; do
 		grep -rqs "$words" . || {
@@ -153,8 +154,8 @@ still_there() {
 		bad "$2: the rights that he gave are lost"
 }
 
-# Not what he worked on, nor what became of it. A time alone is not set a second
-# time, once it was taken back.
+# The entries that were not edited. A change of mtime only is not applied a
+# second time after an undo.
 untouched_by_him() {
 	grep -v -F -e .guard-kept- -f "$T/worked-on" "$1" |
 		grep -v -e '^# file' -e '^user\.' -e '^$' |
@@ -163,7 +164,7 @@ untouched_by_him() {
 		LC_ALL=C sort
 }
 
-# 0: as before, 1: as after, 2: neither.
+# 0: as before, 1: as after, 2: neither
 edits_side() {
 	look "$T/is"
 	untouched_by_him "$T/is" >"$T/is.rest"
@@ -178,7 +179,7 @@ edits_side() {
 	return 2
 }
 
-# Done, or refused with a reason.
+# The command succeeded, or was refused with a reason.
 said_why() {
 	case $1 in
 	0) ;;
@@ -187,7 +188,7 @@ said_why() {
 	esac
 }
 
-# The next command, and what brings it to an end.
+# Executes the next command and then completes what it started.
 judge_edits() {
 	edits_next "$next_command"
 	said_why $? 'the next command'

@@ -1,17 +1,17 @@
 #!/bin/sh
-# The power goes while guard changes a project: the file system is shut down at
-# one of guard's calls, without its log, so that whatever was not synced is
-# lost (btrfs cannot be: there the disk is copied as it is then). Mounted again,
-# the next command must find the project exactly as before or exactly as after,
-# and go on. While it discards a run, brings it back or empties the trash, the
-# project stays and the run is there whole, or not at all; while it discards
-# paths of one, all of them or none. TAP; for root, on images of its own.
+# Power cuts while guard changes a project: the file system is shut down at one
+# of guard's calls without its log, so that everything not synced is lost (btrfs
+# has no such shutdown: there the image is copied at that point). After a new
+# mount the next command must find the project exactly as before or exactly as
+# after, and continue. During a discard of a run, its undo and an emptying of
+# the trash, the project stays and the run is complete or gone; during a discard
+# of paths, all of them are gone or none. TAP; for root, on images of its own.
 #
 #	BUILD=build power.sh [full [FILESYSTEM [VERB [K/N]]]]
 #	BUILD=build power.sh FILESYSTEM VERB NUMBER
 #
-# Without full: points at random for a while; CRASH_SEED sets the row of them.
-# K/N: every N-th from the K-th on.
+# Without full: random points for a while; CRASH_SEED sets the sequence. K/N:
+# every N-th point from the K-th on.
 set -u
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/crash/lib.sh
@@ -75,7 +75,8 @@ pass() {
 	echo "ok $tests - $*"
 }
 
-# As the owner of the image's files: a plain user on ext4, root elsewhere.
+# Runs a command as the owner of the image's files: a plain user on ext4, root
+# elsewhere.
 as() {
 	if [ "$fs" = ext4 ]; then
 		setpriv --reuid=$plain --regid=$plain --clear-groups "$@"
@@ -93,9 +94,9 @@ up() {
 	cd "$T/m/home/project" || exit 99
 }
 
-# What btrfs has not given to its disk by then is lost: nothing is written on
-# the way down, as what is mounted is not what is kept. Only what it writes by
-# itself meanwhile comes too early; it was told to wait.
+# Data that btrfs has not written to its image by then is lost: the copy is
+# taken before the unmount. Only its own periodic write may come earlier; the
+# mount options delay that.
 cut() {
 	if [ "$fs" = btrfs ]; then
 		cp --sparse=always "$T/work.img" "$T/work.cut" || exit 99
@@ -112,7 +113,7 @@ down() {
 	crash_down "$T/m" || exit 99
 }
 
-# begin STATE: a copy of its image, mounted.
+# begin STATE: mounts a copy of the image of that state.
 begin() {
 	cp --sparse=always "$T/$fs-$1.img" "$T/work.img" || exit 99
 	up
@@ -128,7 +129,7 @@ look() {
 	crash_look "$T/m/home/project" >"$1"
 }
 
-# The snapshot beside a run may outlive it.
+# The snapshot of a run may outlive the run.
 settle() {
 	guard status >/dev/null 2>&1
 	until umount "$T/m" 2>/dev/null; do
@@ -183,7 +184,7 @@ make_images() {
 	down
 }
 
-# All that the run did; fails where it does not wait for a decision.
+# The changes of the run; fails if it is not pending.
 what_it_did() {
 	guard diff --color=never "$run" 2>"$T/err" | sed 1d >"$T/text"
 	test -s "$T/text" && cat "$T/text"
@@ -199,7 +200,7 @@ state_of() {
 	esac
 }
 
-# 0: as before, 1: as after, 2: neither.
+# 0: as before, 1: as after, 2: neither
 side() {
 	look "$T/is"
 	cmp -s "$T/is" "$T/$1.before" && return 0
@@ -236,8 +237,8 @@ judge() {
 	esac
 }
 
-# The project is never touched. What waits is whole, and so is what comes back
-# out of the trash; only where that is emptied, it may be gone for good.
+# The project never changes. A pending run is complete, and so is one restored
+# from the trash; it may be gone only where the trash is emptied.
 judge_run() {
 	guard status >"$T/out" 2>"$T/err" || flunk 'no status afterwards'
 	look "$T/is"
@@ -328,7 +329,7 @@ count_of() {
 	echo "$count" >"$T/$1.count"
 }
 
-# HOME stays root's own; guard's state is on the image as well.
+# HOME stays root's own; guard's state is on the image too.
 GUARD_HOME=$T/m/home/state
 HOME=$T/m/home
 export GUARD_HOME HOME

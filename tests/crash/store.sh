@@ -1,14 +1,15 @@
 #!/bin/sh
-# A store at work, ended, let down or without power at one of its calls: every
-# snapshot that was reported done is whole afterwards, also what prune put into
-# the trash, and all goes on. Held against plain copies as text. TAP.
+# A store in use, killed, with a failing call or with a power cut at one of its
+# calls: every snapshot that was reported complete is intact afterwards, also a
+# snapshot that prune put into the trash, and later commands work. Compared with
+# plain copies as text. TAP.
 #
 #	BUILD=build store.sh calls|power [full | SYSTEM VERB NUMBER [ERROR]]
 #
-# calls: killed, or a call fails, in a folder of its own (SYSTEM: here).
-# power: the file system is shut down without its log, so that what was not
-# synced is lost; for root, on images of its own (SYSTEM: ext4 or xfs).
-# Without full: points at random for CRASH_SECONDS; CRASH_SEED sets the row.
+# calls: a kill or a failing call, in a directory of its own (SYSTEM: here).
+# power: the file system is shut down without its log, so that everything not
+# synced is lost; for root, on images of its own (SYSTEM: ext4 or xfs). Without
+# full: random points for CRASH_SECONDS; CRASH_SEED sets the sequence.
 # users: one
 set -u
 here=$(dirname "$(realpath "$0")")
@@ -107,7 +108,7 @@ keep() {
 	fi
 }
 
-# --- a project that goes on, five snapshots of it ---
+# --- a project that changes, and five snapshots of it ---
 
 edit() {
 	mkdir -p "$T/project/src/deep"
@@ -174,7 +175,8 @@ command_of() {
 	esac
 }
 
-# It ended with $2, and may have said the number of a snapshot in out.
+# The command ended with $2, and may have printed the number of a snapshot to
+# out.
 judge() {
 	clear_folder now
 	cp "$T"/models/* "$T/now/"
@@ -216,7 +218,7 @@ one() {
 	down
 }
 
-# count_of VERB [OPTIONS]: its calls.
+# count_of VERB [OPTIONS]: prints the number of its calls.
 count_of() {
 	begin "$(state_of "$1")"
 	verb_now=$1
@@ -252,7 +254,7 @@ all_of_them() {
 	done
 }
 
-# Behind the last call at least: what was said to be done is.
+# At least after the last call: a reported result exists.
 some_of_them() {
 	for verb in $verbs; do
 		[ "$kind" != power ] || one "$verb" 1000000
