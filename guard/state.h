@@ -29,8 +29,8 @@ void state_close(struct state *st);
 /*
  * The project around `dir` (NULL: the current directory): the git work tree
  * that contains it, else the directory itself; absolute, without symbolic
- * links, to free. Refused, with the remedy: "/", the state, directories in it or
- * above it, $HOME, and directories above it.
+ * links, to free. Refused, with the remedy: "/", the state, directories in it
+ * or above it, $HOME, and directories above it.
  */
 enum project_use {
 	PROJECT_FIND, /* only resolve, refuse no directory */
