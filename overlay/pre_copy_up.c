@@ -30,9 +30,8 @@ struct pre_copy_up {
 	gid_t *groups;
 	int group_count;
 	uint64_t entries, files, bytes;
-	uint64_t
-		/* entries of another group that were not copied */
-		skipped_count;
+	/* entries of another group that were not copied */
+	uint64_t skipped_count;
 	bool truncated; /* not all entries were inspected */
 };
 
