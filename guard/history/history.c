@@ -33,25 +33,26 @@ void history_free(struct history *h)
 	*h = (struct history){0};
 }
 
-/* The last that was looked at and is no run's; root.mode 0: none, or the
- * folder was not there. */
+/* The newest snapshot seen so far that is no result of a run; root.mode 0: none
+ * yet, or the directory did not exist. */
 struct previous {
 	struct snapshot snapshot;
-	struct entry entry; /* of the path in it */
+	struct entry entry; /* the path's entry in it */
 	bool any;
-	bool purged; /* with a folder above it: nobody knows what it was */
-	/* The path in the last one of a run. */
+	/* purged with a directory above it: the state is unknown */
+	bool purged;
+	/* The path's entry in the newest snapshot of a run. */
 	struct entry made;
 	char *run_id;
 };
 
-/* --- what happened to the path --- */
+/* --- changes of the path --- */
 
-/* Where the same bytes went to or came from. */
+/* Search for the other path of a rename: the same bytes under another name. */
 struct rename_search {
 	const struct entry *wanted;
-	bool came; /* look among what went away, else among what is new */
-	const char *name; /* of the path: the best match */
+	bool came; /* search the deleted paths, else the added ones */
+	const char *name; /* the path's name: an equal name is the best match */
 	char *found;
 };
 
@@ -119,7 +120,7 @@ static int count_below(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
-/* For a folder the tree under it counts too. */
+/* A directory is compared with its tree. */
 static bool is_same_row(const struct entry *a, const struct entry *b)
 {
 	if (!a->mode || !b->mode)
@@ -165,7 +166,7 @@ static int describe_row(struct store *store, const struct previous *previous,
 			 err);
 }
 
-/* --- gathering --- */
+/* --- loading --- */
 
 static void previous_free(struct previous *b)
 {
@@ -176,8 +177,8 @@ static void previous_free(struct previous *b)
 	*b = (struct previous){0};
 }
 
-/* Of what was kept during a run, only what is another version than the last of
- * the same run is one; it becomes the last. */
+/* A snapshot taken during a run is a version only when it differs from the
+ * previous snapshot of that run. It becomes the new previous one. */
 static bool is_repeated_in_run(struct previous *previous,
 			       const struct history_row *row)
 {
@@ -194,7 +195,7 @@ static bool is_repeated_in_run(struct previous *previous,
 	return again;
 }
 
-/* The snapshot becomes the one that the next is compared with. */
+/* The next snapshot is compared with this one. */
 static void save_previous(struct previous *previous, struct history_row *row)
 {
 	struct snapshot root = {.root_path =
@@ -208,7 +209,7 @@ static void save_previous(struct previous *previous, struct history_row *row)
 	previous->any = true;
 }
 
-/* 1: it belongs into the history. */
+/* Returns 1 when the snapshot belongs into the history. */
 static int load_row(struct history *h, struct store *store,
 		    struct previous *previous, struct history_row *row,
 		    struct err *err)
@@ -232,7 +233,8 @@ static int load_row(struct history *h, struct store *store,
 	if (!row->entry.mode && !purged) {
 		int known = snapshot_covers_path(store, s, h->path, err);
 
-		/* It was left out, or not readable, but not gone. */
+		/* The path was excluded or not readable, which is no
+		 * deletion. */
 		if (known <= 0 || snapshot_has_note(s, NOTE_INCOMPLETE, rest))
 			return known < 0 ? known : 0;
 	}
@@ -257,7 +259,7 @@ static int add_row(struct history *h, struct store *store, uint64_t seq,
 	int got = catalog_load(store, seq, s, err);
 
 	if (got < 0) {
-		if (got != -ENOENT) /* pruned meanwhile */
+		if (got != -ENOENT) /* -ENOENT: pruned during the loop */
 			report_warning("snapshot %" PRIu64 ": %s", seq,
 				       err->text);
 		return 0;

@@ -2,10 +2,10 @@
  * The rows of `guard log`: all snapshots, or the versions of one path with the
  * kind of change between them.
  *
- *	struct history h = {.path = path};
+ * 	struct history h = {.path = path};
  *
- *	history_load(&h, store, &err)
- *	history_free(&h)
+ * 	history_load(&h, store, &err)
+ * 	history_free(&h)
  *
  * A snapshot has a new version of the path if the path differs from the
  *previous snapshot. The result of a run ("post-run") is a version too, but the
@@ -26,7 +26,7 @@ enum history_change {
 	HISTORY_ADDED,
 	HISTORY_MODIFIED,
 	HISTORY_TYPE,
-	HISTORY_META, /* mode, owner or attributes alone */
+	HISTORY_META, /* only mode, owner or attributes */
 	HISTORY_DELETED,
 	HISTORY_PURGED, /* removed from the store by purge */
 };
@@ -52,7 +52,7 @@ struct history {
 
 	struct history_row *rows; /* oldest first */
 	size_t count, capacity;
-	json_t *commands; /* run id: its command */
+	json_t *commands; /* object: run id -> command */
 };
 
 /* Damaged snapshots are reported and skipped. */

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "guard/resolve_run.h"
 
-/* "12" or "s12"; 0 when it is no number. */
+/* "12" or "s12"; 0: not a number. */
 static uint64_t parse_plain_number(const char *when)
 {
 	unsigned long number;
@@ -88,8 +88,9 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 	return 0;
 }
 
-/* How much of the text is like the form: 0 stands for a digit, a blank for
- * itself or a T. 0: not all of the form. */
+/* Length of the text's beginning that has the given form: in the form, 0 stands
+ * for a digit and a blank for itself or a T. 0: the text does not have the
+ * form. */
 static size_t match_time_form(const char *t, const char *form)
 {
 	size_t i;
@@ -105,8 +106,9 @@ static size_t match_time_form(const char *t, const char *form)
 	return i;
 }
 
-/* How long the time is that the text begins with, 0: none. Two digits, a colon
- * and two digits alone are a file of a snapshot, unless a path follows. */
+/* Length of the time at the start of the text; 0: none. A text of two digits, a
+ * colon and two digits ("14:30") is a snapshot and a file, unless a path
+ * follows. */
 static size_t time_prefix_len(const char *t)
 {
 	static const char *const days[] = {"0000-00-00 ", "today ",
@@ -119,7 +121,7 @@ static size_t time_prefix_len(const char *t)
 	if (!clock)
 		return 0;
 	clock += day;
-	/* Seconds, if a path or the end follows them. */
+	/* Seconds only count when a path or the end of the text follows. */
 	if (match_time_form(t + clock, ":00") &&
 	    (t[clock + 3] == ':' || t[clock + 3] == 'Z' || !t[clock + 3]))
 		clock += 3;

@@ -7,7 +7,8 @@
 #include "base/auto.h"
 #include "base/text.h"
 
-/* As git: who has a NUL this early is no text. */
+/* Bytes that are searched for a NUL, as in git: a file with a NUL there is
+ * binary. */
 #define BINARY_WITHIN 8000
 
 static char *escape_regex(const char *text)
@@ -22,11 +23,11 @@ static char *escape_regex(const char *text)
 	return buf_take_text(&b);
 }
 
-/* Behind the bracket expression that begins here. */
+/* Returns the place behind the bracket expression that begins here. */
 static const char *skip_brackets(const char *at)
 {
 	at += at[1] == '^' ? 2 : 1;
-	/* A ']' that comes first is one of the characters. */
+	/* A ']' at the first place is a character of the expression. */
 	for (at += *at == ']'; *at && *at != ']'; at++)
 		if (*at == '[' && at[1] && strchr(".:=", at[1]))
 			return at + strlen(at);
@@ -34,8 +35,8 @@ static const char *skip_brackets(const char *at)
 }
 
 /*
- * The longest text that stands in every match: what is found by its bytes
- * needs no automaton. Only plain expressions are understood.
+ * The longest text that every match contains. A search for fixed bytes is much
+ * faster than the automaton. Only plain expressions are understood.
  */
 static char *required_text(const char *at)
 {
@@ -103,7 +104,7 @@ void matcher_free(struct matcher *m)
 	*m = (struct matcher){0};
 }
 
-/* The first match in [from, len); an empty one counts. */
+/* Finds the first match in [from, len); an empty match counts. */
 static bool find_regex(const struct matcher *m, const char *data, size_t len,
 		       size_t from, size_t *ret_start, size_t *ret_end)
 {
@@ -116,7 +117,7 @@ static bool find_regex(const struct matcher *m, const char *data, size_t len,
 	return true;
 }
 
-/* from is the start of a line. */
+/* Finds the first match; from is the start of a line. */
 static bool find_match(const struct matcher *m, const char *data, size_t len,
 		       size_t from, size_t *ret_start, size_t *ret_end)
 {
@@ -157,7 +158,7 @@ static uint64_t count_line_feeds(const char *data, size_t len)
 	return n;
 }
 
-/* Whole lines; the last one perhaps without its line feed. */
+/* Scans complete lines; only the last line may lack its line feed. */
 static int scan_lines(struct scanner *s, const char *data, size_t len,
 		      struct err *err)
 {
@@ -171,7 +172,7 @@ static int scan_lines(struct scanner *s, const char *data, size_t len,
 		size_t line = before ? (size_t)(before - data) + 1 : 0;
 		size_t stop = feed ? (size_t)(feed - data) : len;
 
-		/* Behind the last line feed there is no line. */
+		/* No line begins behind the last line feed. */
 		if (line == len)
 			break;
 		s->any = true;
@@ -196,7 +197,8 @@ static int scan_lines(struct scanner *s, const char *data, size_t len,
 	return 0;
 }
 
-/* Completes the line that has begun; *ret_used: bytes of data it took. */
+/* Completes the unfinished line; *ret_used: the number of bytes taken from
+ * data. */
 static int complete_line(struct scanner *s, const char *data, size_t len,
 			 size_t *ret_used, struct err *err)
 {

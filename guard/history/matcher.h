@@ -3,10 +3,7 @@
  * any length, as the store returns it; only the first MATCHER_LINE_MAX bytes of
  *a line are held.
  *
- *	matcher_compile(&m, "ab+c", flags, &err)
- *	struct scanner s = {.matcher = &m, .each = print, .arg = arg};
- *	while (more) { scanner_add(&s, data, len) } scanner_end(&s);
- *	scanner_free(&s);
+ * 	matcher_compile(&m, "ab+c", fixed, no_case, &err)
  *
  * Bytes are compared as they are; upper and lower case are those of ASCII.
  */
@@ -37,10 +34,10 @@ int matcher_compile(struct matcher *ret, const char *pattern, bool fixed,
 void matcher_free(struct matcher *m);
 
 struct match {
-	uint64_t number; /* of the line, from 1 */
-	const char *line; /* without its line feed, not ended by NUL */
+	uint64_t number; /* number of the line, from 1 */
+	const char *line; /* without its line feed and not NUL-terminated */
 	size_t len;
-	size_t start, end; /* the first match in it */
+	size_t start, end; /* the first match in the line */
 };
 
 struct scanner {
@@ -60,6 +57,7 @@ struct scanner {
 /* 1: the result is known, no more text is needed. */
 int scanner_add(struct scanner *s, const void *data, size_t len,
 		struct err *err);
+/* Scans the last line when it has no line feed; results as scanner_add(). */
 int scanner_end(struct scanner *s, struct err *err);
 void scanner_free(struct scanner *s);
 

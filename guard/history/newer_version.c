@@ -13,7 +13,7 @@ struct newer_search {
 	bool found;
 };
 
-/* It, or a folder that it lies in, is like the pattern. */
+/* Whether the path or a directory above it matches the pattern. */
 static bool is_newer_wanted(const struct newer_version *n, const char *path)
 {
 	auto_free char *full_path = path_join(n->path, path);
@@ -30,7 +30,7 @@ static bool is_newer_wanted(const struct newer_version *n, const char *path)
 	return false;
 }
 
-/* What one of some paths lacks, it says nothing of. */
+/* A path that a partial snapshot lacks is unknown, not deleted. */
 static int note_newer_entry(void *arg, const char *path, const struct entry *a,
 			    const struct entry *b, struct err *err)
 {
@@ -43,7 +43,8 @@ static int note_newer_entry(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
-/* What was there before an earlier restore or undo is had by its number. */
+/* Snapshots before an earlier restore or undo do not count: the user selects
+ * them by their numbers. */
 static bool is_newer_candidate(const struct newer_version *n,
 			       const struct snapshot *s)
 {
@@ -54,7 +55,8 @@ static bool is_newer_candidate(const struct newer_version *n,
 	       (!n->until.sec || timestamp_compare(s->time, n->until) <= 0);
 }
 
-/* 1: it has some of it, and search.found is set if that differs; 0: none. */
+/* Returns 1 when the snapshot knows a part of the path, and sets search.found
+ * when that part differs; else 0. */
 static int compare_with_chosen(struct newer_search *newer_search,
 			       const struct snapshot *s, const struct entry *e,
 			       struct err *err)
@@ -93,12 +95,12 @@ int newer_version_find(struct store *store, const struct newer_version *n,
 		struct err damage;
 		int got;
 
-		/* A damaged one, or one that is pruned meanwhile. */
+		/* The snapshot is damaged or was pruned during the loop. */
 		if (catalog_load(store, seqs[count], &s, &damage) < 0)
 			continue;
 		got = compare_with_chosen(&newer_search, &s, &e, err);
 		*ret_seq = s.seq;
-		/* Of a pattern each may have another part. */
+		/* With a pattern, each snapshot may have other paths. */
 		if (got < 0 || (got && !n->pattern))
 			return got < 0 ? got : newer_search.found;
 	}

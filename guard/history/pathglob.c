@@ -41,13 +41,14 @@ static bool is_any_depth(const char *pattern)
 
 bool pathglob_match(const char *pattern, const char *path)
 {
-	/* Where to go on when what is behind the last "**" does not fit. */
+	/* Where matching continues when the text behind the last "**" does not
+	 * match. */
 	const char *again = NULL, *from = NULL;
 
 	while (*pattern || *path) {
 		if (*pattern && is_any_depth(pattern)) {
 			pattern = next_glob_part(pattern);
-			/* At the end it stands for at least one name. */
+			/* A "**" at the end matches at least one name. */
 			if (!*pattern)
 				pattern = "*";
 			again = pattern;

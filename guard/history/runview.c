@@ -17,7 +17,8 @@
 #include "overlay/session_id.h"
 #include "snapshot/tree/catalog.h"
 
-/* Folders of the run's own, as it saw them and where they lie. */
+/* Private directories of a run: their paths in the run, and their names in the
+ * run's directory. */
 static const struct place {
 	const char *inside, *directory;
 } places[] = {{"/tmp", "tmp"}, {"/var/tmp", "var-tmp"}};
@@ -52,8 +53,9 @@ static int open_run_dir(const struct session *s, const char *directory,
 	return fd < 0 ? fail_errno(err, "the run's folder %s", directory) : fd;
 }
 
-/* What of the path lies in the project ("upper"), a folder beside it or the
- * home, and in which of the run's folders. */
+/* Returns the part of the path below the project, an additional root or the
+ * home directory (NULL: none of these), and the name of the layer in the run's
+ * directory. */
 static const char *find_layer_dir(const struct session *s, const char *path,
 				  char **ret_directory)
 {
@@ -79,7 +81,8 @@ static const char *find_layer_dir(const struct session *s, const char *path,
 	return path_rest(path, s->home);
 }
 
-/* Seen through a layer, even if it lies below a folder that is private. */
+/* Whether the run has a layer over the path, also when the path is below a
+ * private directory. */
 static bool is_shown_by_layer(const struct session *s, const char *path)
 {
 	size_t i;
@@ -142,7 +145,8 @@ int runview_result(struct context *c, const struct session *s, const char *path,
 	return tree_lookup(c->store, &result.root, rest, ret, err);
 }
 
-/* 1: an entry; 0: it went meanwhile, or is the layer's mark of a deletion. */
+/* Returns 1 for an entry, 0 when it was removed during the listing or is a
+ * whiteout. */
 static int stat_layer_entry(int dir, const char *name, const char *shown,
 			    struct entry *ret)
 {
@@ -166,7 +170,7 @@ static int stat_layer_entry(int dir, const char *name, const char *shown,
 	return 1;
 }
 
-/* prefix: what stands before the names. */
+/* prefix: prepended to the names. */
 static int list_layer_dir(int root, const char *path, const char *prefix,
 			  struct tree *to, struct err *err)
 {
@@ -230,7 +234,7 @@ int runview_load_tree(struct store *store, const struct entry *e,
 	return 0;
 }
 
-/* The project as the run left it, from its result. */
+/* Lists the project as the run left it, from the run's stored result. */
 static int list_project(struct context *c, const struct session *s,
 			const char *path, struct tree *ret, struct err *err)
 {

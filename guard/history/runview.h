@@ -30,8 +30,8 @@ int runview_result(struct context *c, const struct session *s, const char *path,
 /* The entries of a directory, to free; "": of the private /tmp and /var/tmp. */
 int runview_list(struct context *c, const struct session *s, const char *path,
 		 struct tree *ret, struct err *err);
-/* The entries of a directory, or e itself when it is none: into an empty tree,
- * to free. */
+/* Fills an empty tree with the entries of a directory, or with e itself when e
+ * is no directory. *ret is the caller's to free. */
 int runview_load_tree(struct store *store, const struct entry *e,
 		      struct tree *ret, struct err *err);
 

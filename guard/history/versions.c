@@ -11,14 +11,14 @@
 #include "guard/report.h"
 #include "snapshot/tree/time_spec.h"
 
-/* The snapshots of one root, in their order. */
+/* A chain: the snapshots of one root, in their order. */
 struct chain {
 	char *root_path;
-	/* What they leave out, or that they hold some paths only: to be
-	 * compared with others like it. */
+	/* Excludes of the snapshots, and whether they are partial. Only
+	 * snapshots with equal values are compared with each other. */
 	char **excludes;
 	bool partial;
-	struct entry top; /* of the newest: what is searched of it */
+	struct entry top; /* the searched entry of the newest snapshot */
 	char *top_path; /* absolute */
 	size_t length;
 	uint64_t seq;
@@ -31,7 +31,7 @@ struct version_loader {
 	const char *path;
 	struct chain *chains;
 	size_t count, capacity;
-	struct chain *chain; /* the one that goes on */
+	struct chain *chain; /* the chain of the current snapshot */
 	uint64_t seq;
 	struct timestamp time;
 };
@@ -62,7 +62,7 @@ void versions_free(struct versions *v)
 	*v = (struct versions){0};
 }
 
-/* --- by path --- */
+/* --- versions by path --- */
 
 static size_t *path_slot(struct versions *v, const char *path)
 {
@@ -91,7 +91,7 @@ static bool is_same_version(const struct entry *a, const struct entry *b)
 	return entry_same_content(a, b) && entry_same_meta(a, b);
 }
 
-/* NULL when there is none. */
+/* NULL: no such version. */
 static struct version *find_version(struct version_loader *l, const char *path,
 				    const struct entry *e)
 {
@@ -131,9 +131,9 @@ static struct version *add_version(struct version_loader *l, const char *path,
 	return item;
 }
 
-/* --- going from one snapshot to the next --- */
+/* --- from one snapshot to the next --- */
 
-/* The chain goes on without it. */
+/* The chain's next snapshot does not hold the version. */
 static void close_version(const struct chain *c, struct version *item)
 {
 	if (!item || !item->opened)
@@ -201,7 +201,7 @@ static struct chain *find_chain(struct version_loader *l,
 	return &l->chains[l->count++];
 }
 
-/* What is searched of the snapshot. */
+/* Finds the entry that the search covers: l->path, or the root below it. */
 static int find_searched_entry(struct version_loader *l,
 			       const struct snapshot *s, struct entry *ret,
 			       struct err *err)
@@ -247,7 +247,7 @@ static void load_versions_of(struct version_loader *l, uint64_t seq)
 	struct err err;
 	int got = catalog_load(l->store, seq, &s, &err);
 
-	if (got == -ENOENT) /* pruned meanwhile */
+	if (got == -ENOENT) /* pruned during the loop */
 		return;
 	if (got == 0)
 		got = extend_chain(l, &s, &err);
@@ -273,7 +273,7 @@ static int load_all_versions(struct version_loader *l, struct err *err)
 	return 0;
 }
 
-/* A number is taken as it is, whatever its root. */
+/* A sequence number selects its snapshot, whatever the snapshot's root. */
 static int load_versions_at(struct version_loader *l, const char *at,
 			    struct err *err)
 {
@@ -299,8 +299,8 @@ static int load_versions_at(struct version_loader *l, const char *at,
 	return extend_chain(l, &s, err);
 }
 
-/* Whether what the newest of the chain holds is in the newest of all: the
- * newest whole snapshot of that root may be newer. */
+/* Whether the chain's newest snapshot is the newest of its root. A newer
+ * complete snapshot of the root may be in another chain. */
 static bool is_newest(const struct version_loader *l, const struct chain *c)
 {
 	size_t i;
@@ -313,7 +313,7 @@ static bool is_newest(const struct version_loader *l, const struct chain *c)
 	return true;
 }
 
-/* What the newest of a chain holds is closed with it. */
+/* Closes the versions that the newest snapshot of a chain holds. */
 static void close_open_versions(struct version_loader *l)
 {
 	struct versions *v = l->v;
@@ -368,7 +368,8 @@ static void merge_versions(struct version *to, const struct version *from)
 	}
 }
 
-/* The one before i, of the same path, that is the same version; or i. */
+/* The index of an earlier item with the same path and the same version, or
+ * i. */
 static size_t find_same_version(const struct versions *v, size_t i,
 				size_t start)
 {

@@ -1,12 +1,12 @@
 /*
  * All versions of all stored paths, for find and grep.
  *
- *	struct versions v = {.want = want, .arg = arg};
+ * 	struct versions v = {.want = want, .arg = arg};
  *
- *	versions_load(&v, store, "/home/me/project/src", &err)	any number
- *	versions_sort(&v)					of times
- *	... v.items ...
- *	versions_free(&v)
+ * 	versions_load(&v, store, "/home/me/project/src", &err)	any number
+ * 	versions_sort(&v)					of times
+ * 	... v.items ...
+ * 	versions_free(&v)
  *
  * A version is a path with the same type, content, mode, owner and attributes,
  * in any number of snapshots. Each snapshot of a root is compared with the
