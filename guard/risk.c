@@ -1,5 +1,7 @@
 #include "guard/risk.h"
 
+#include <ctype.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,9 +11,8 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "guard/risk_bytes.h"
 
-#define SHOWN 100 /* printed bytes of a value */
+#define SHOWN 100 /* bytes of a value */
 #define SHRUNK_LEAST 1024
 
 void risks_free(struct risks *r)
@@ -41,7 +42,9 @@ const char *risk_level_name(enum risk_level level)
 	return names[level];
 }
 
-void risk_add(struct risks *r, enum risk_level level, bool runs, char *text)
+/* In order: the worst first, among equals the first said; takes the text. */
+static void add_risk(struct risks *r, enum risk_level level, bool runs,
+		     char *text)
 {
 	size_t at = r->count;
 
@@ -56,12 +59,12 @@ void risk_add(struct risks *r, enum risk_level level, bool runs, char *text)
 static void add_plain_risk(struct risks *r, enum risk_level level,
 			   const char *text)
 {
-	risk_add(r, level, false, mem_strdup(text));
+	add_risk(r, level, false, mem_strdup(text));
 }
 
-/* Adds "label: value", with the value escaped and truncated. */
-void risk_add_value(struct risks *r, enum risk_level level, const char *label,
-		    const char *value)
+/* "label: value", the value escaped and cut. */
+static void add_risk_value(struct risks *r, enum risk_level level,
+			   const char *label, const char *value)
 {
 	struct buf b = {0};
 	size_t len = strcspn(value, "\n");
@@ -74,7 +77,240 @@ void risk_add_value(struct risks *r, enum risk_level level, const char *label,
 	text_escape(&b, value, len, false);
 	if (value[len])
 		buf_add_text(&b, "...");
-	risk_add(r, level, false, buf_take_text(&b));
+	add_risk(r, level, false, buf_take_text(&b));
+}
+
+/* --- bytes of names, texts and compiled files --- */
+
+/* ---- lookalike letters ---- */
+
+/* As UTF-8, two bytes each. */
+static const char alike[] =
+	/* Cyrillic */
+	"\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455"
+	"\u0501\u051b\u051d\u0410\u0412\u0415\u041a\u041c\u041d\u041e"
+	"\u0420\u0421\u0422\u0425\u0405\u0406\u0408\u04bb\u04cf"
+	/* Greek */
+	"\u03bf\u03bd\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c"
+	"\u039d\u039f\u03a1\u03a4\u03a5\u03a7";
+
+static bool is_lookalike(const unsigned char *at, size_t len)
+{
+	const char *p;
+
+	/* U+FF21 to U+FF3A, U+FF41 to U+FF5A: letters of full width */
+	if (len >= 3 && at[0] == 0xef)
+		return (at[1] == 0xbc && at[2] >= 0xa1 && at[2] <= 0xba) ||
+		       (at[1] == 0xbd && at[2] >= 0x81 && at[2] <= 0x9a);
+	for (p = alike; len >= 2 && *p; p += 2)
+		if (memcmp(at, p, 2) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * How many words have Latin letters and such of Cyrillic, Greek or full width
+ * that look like Latin ones. 0 where the bytes have a NUL.
+ */
+static size_t count_lookalikes(const void *data, size_t len)
+{
+	const unsigned char *at = data, *end = at + len;
+	bool latin = false, other = false;
+	size_t n = 0;
+
+	if (!len || memchr(data, '\0', len))
+		return 0;
+	for (;; at++) {
+		bool word =
+			at < end && (*at >= 0x80 || isalnum(*at) || *at == '_');
+
+		if (!word) {
+			n += latin && other;
+			latin = other = false;
+			if (at >= end)
+				return n;
+		} else if (*at < 0x80) {
+			latin |= isalpha(*at) != 0;
+		} else if (*at >= 0xc0) {
+			other |= is_lookalike(at, (size_t)(end - at));
+		}
+	}
+}
+
+/* ---- texts that look binary ---- */
+
+static bool has_nul(const struct buf *b)
+{
+	return b->len && memchr(b->data, '\0', b->len);
+}
+
+static bool path_has_suffix(const char *path, const char *suffix)
+{
+	size_t len = strlen(path), n = strlen(suffix);
+
+	return len > n && strcmp(path + len - n, suffix) == 0;
+}
+
+static bool has_text_suffix(const char *path)
+{
+	static const char *const suffixes[] = {
+		".sh",	".bash", ".js",	  ".mjs", ".cjs",    ".ts",   ".jsx",
+		".tsx", ".py",	 ".rb",	  ".pl",  ".pm",     ".php",  ".lua",
+		".c",	".h",	 ".cc",	  ".cpp", ".hpp",    ".rs",   ".go",
+		".mk",	".json", ".yaml", ".yml", ".toml",   ".html", ".css",
+		".md",	".sql",	 ".java", ".kt",  ".gradle",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+		if (path_has_suffix(path, suffixes[i]))
+			return true;
+	return false;
+}
+
+/* A text that a NUL makes binary for every comparison, while its interpreter
+ * still reads it: it was no binary before, or has the name of a script. */
+static bool hides_text(const char *path, const struct buf *old,
+		       const struct buf *now)
+{
+	if (!has_nul(now) || has_nul(old))
+		return false;
+	return has_text_suffix(path) ||
+	       (now->len > 2 && memcmp(now->data, "#!", 2) == 0) ||
+	       (old->len && now->len > old->len / 2 &&
+		memcmp(old->data, now->data,
+		       old->len < 64 ? old->len / 2 : 32) == 0);
+}
+
+/* ---- bytecode ---- */
+
+/* A magic number, flags, then time and size of the source, or its hash. */
+#define HEADER 16
+#define FLAGS_AT 4
+
+static bool is_in_pycache(const char *path)
+{
+	auto_free char *dir = path_parent(path);
+
+	return strcmp(path_name(dir), "__pycache__") == 0;
+}
+
+/* Was it made from the same source, and is another all the same? */
+static bool is_forged_bytecode(const struct buf *old, const struct buf *now)
+{
+	return old->len >= HEADER && now->len >= HEADER &&
+	       memcmp(old->data, now->data, 4) == 0 &&
+	       memcmp(old->data + 8, now->data + 8, HEADER - 8) == 0 &&
+	       (old->len != now->len ||
+		memcmp(old->data, now->data, now->len) != 0);
+}
+
+static void add_bytecode_risk(struct risks *r, enum risk_level level,
+			      const char *text)
+{
+	add_risk(r, level, true, mem_strdup(text));
+}
+
+/*
+ * A .pyc, which Python runs in place of a source. Only Python's own compiler
+ * can prove that it was made from that source; reported are files that Python
+ * never writes: one that Python never compares with a source, one without a
+ * source, and other code for an unchanged source.
+ */
+static void judge_bytecode(const struct risk_file *f, struct risks *r)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+
+	/* A new one among thousands that a tool installs is no other thing
+	 * than they are. */
+	if (!S_ISREG(f->now_mode) || !path_has_suffix(f->path, ".pyc") ||
+	    (!f->old_mode && risk_is_installed(f->path)))
+		return;
+	if (!is_in_pycache(f->path)) {
+		add_bytecode_risk(r, RISK_HIGH,
+				  "as a module of Python's without a source");
+		return;
+	}
+	if (f->now_size > RISK_READ_MAX || !f->read(f->arg, true, &now)) {
+		add_bytecode_risk(r, RISK_HIGH,
+				  "in place of a source, and cannot be read");
+		return;
+	}
+	if (now.len < HEADER)
+		return;
+	if (now.data[FLAGS_AT] & 1 && !(now.data[FLAGS_AT] & 2))
+		add_bytecode_risk(r, RISK_HIGH,
+				  "in place of a source, whatever stands "
+				  "in that: Python does not compare them");
+	else if (S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX &&
+		 f->read(f->arg, false, &old) && is_forged_bytecode(&old, &now))
+		add_bytecode_risk(r, RISK_HIGH,
+				  "in place of a source, and has other code "
+				  "than before for the same one");
+	else
+		add_bytecode_risk(r, RISK_NOTE,
+				  "in place of its source, which is not "
+				  "compared with it here");
+}
+
+/* --- package.json --- */
+
+static json_t *member(json_t *object, const char *key)
+{
+	return json_is_object(object) ? json_object_get(object, key) : NULL;
+}
+
+/* A change from a version range to an address, a repository or a directory. */
+static void judge_sources(json_t *before, json_t *after, struct risks *r)
+{
+	static const char *const keys[] = {
+		"dependencies",	    "devDependencies", "optionalDependencies",
+		"peerDependencies", "resolutions",     "overrides",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		json_t *had = member(before, keys[i]), *from;
+		const char *name;
+
+		json_object_foreach(member(after, keys[i]), name, from)
+		{
+			const char *text = json_string_value(from);
+			auto_free char *label = mem_printf("package %s", name);
+
+			if (text && strpbrk(text, ":/") &&
+			    strncmp(text, "workspace:", 10) != 0 &&
+			    !json_equal(from, member(had, name)))
+				add_risk_value(r, RISK_HIGH, label, text);
+		}
+	}
+}
+
+/* Scripts of a package.json, and packages from elsewhere than a registry,
+ * which the old one did not have. Texts end with NUL. */
+static void judge_package(const char *old, const char *now, struct risks *r)
+{
+	json_t *before = json_loads(old, 0, NULL);
+	json_t *after = json_loads(now, 0, NULL);
+	json_t *had = member(before, "scripts");
+	const char *name;
+	json_t *script;
+
+	json_object_foreach(member(after, "scripts"), name, script)
+	{
+		auto_free char *label = mem_printf("script %s", name);
+
+		if (json_is_string(script) &&
+		    !json_equal(script, member(had, name)))
+			add_risk_value(r, RISK_HIGH, label,
+				       json_string_value(script));
+	}
+	judge_sources(before, after, r);
+	if (!after)
+		add_risk(r, RISK_HIGH, false,
+			 mem_strdup("is no JSON: its scripts cannot be told"));
+	json_decref(before);
+	json_decref(after);
 }
 
 /* --- kind, mode and name --- */
@@ -135,8 +371,7 @@ static bool link_leaves_project(const char *path, const char *target)
 	return false;
 }
 
-/* Whether the file belongs to a new Python environment, whose programs are
- * links to those of the system. */
+/* A new environment of Python's: its programs are links to the machine's. */
 static bool is_python(const struct risk_file *f)
 {
 	auto_free char *dir = path_parent(f->path);
@@ -161,7 +396,7 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 			       "elsewhere");
 	if (f->read(f->arg, true, &target) &&
 	    link_leaves_project(f->path, buf_text(&target)) && !is_python(f))
-		risk_add_value(r, RISK_HIGH, "leads out of the project",
+		add_risk_value(r, RISK_HIGH, "leads out of the project",
 			       buf_text(&target));
 }
 
@@ -183,7 +418,7 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 			"its name is taken for an option where * is used");
 	else if (len && name[len - 1] == ' ')
 		add_plain_risk(r, RISK_HIGH, "its name ends in a blank");
-	else if (risk_has_lookalikes(name, len))
+	else if (count_lookalikes(name, len))
 		add_plain_risk(
 			r, RISK_HIGH,
 			"its name mixes Latin letters with others that look "
@@ -202,9 +437,9 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 			       "that git obeys there");
 }
 
-/* --- contents --- */
+/* --- content --- */
 
-/* Keys of git's configuration whose values are commands or lead to commands. */
+/* Keys of git's configuration whose values are commands or lead to some. */
 static bool runs_command(const char *key)
 {
 	static const char *const parts[] = {
@@ -226,7 +461,7 @@ static bool runs_command(const char *key)
 	return false;
 }
 
-/* Whether the other text has the same setting, literally. */
+/* The value of one setting in the other text, as it is written there. */
 static bool has_line(const char *text, const char *line, size_t len)
 {
 	while (*text) {
@@ -241,8 +476,8 @@ static bool has_line(const char *text, const char *line, size_t len)
 	return false;
 }
 
-/* Returns the place behind the section's name, which may have brackets in
- * quotes. Keys may follow on the same line. */
+/* Behind the section's name, which may have brackets between its quotes: keys
+ * may stand on the same line. */
 static const char *skip_section(const char *at)
 {
 	bool quoted = false;
@@ -274,7 +509,7 @@ static void judge_setting(const char *section, const char *old,
 	if (len && line[len - 1] == '\r')
 		len--;
 	value = mem_strndup(line, len);
-	risk_add_value(r, RISK_CRITICAL, key, value);
+	add_risk_value(r, RISK_CRITICAL, key, value);
 }
 
 static void judge_config(const char *old, const char *now, struct risks *r)
@@ -303,8 +538,7 @@ static void judge_config(const char *old, const char *now, struct risks *r)
 	}
 }
 
-/* Counts characters that reverse or hide text, also in the escaped form
- * <U+202E>. */
+/* Signs that turn a line round or hide: <U+202E> where it is escaped. */
 static size_t count_hidden(const struct buf *text)
 {
 	AUTO(buf) struct buf shown = {0};
@@ -339,8 +573,7 @@ static bool looks_like_key(const struct buf *text)
 		const char *at = memmem(text->data, text->len, marks[i],
 					strlen(marks[i]));
 
-		/* A key continues behind the mark, a word of a document does
-		 * not. */
+		/* A key has more behind it than a word in a document. */
 		if (at && strspn(at + strlen(marks[i]),
 				 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq"
 				 "rstuvwxyz0123456789-_ \n") >= 12)
@@ -354,8 +587,7 @@ static bool has_base_name(const char *path, const char *name)
 	return strcmp(path_name(path), name) == 0;
 }
 
-/* Whether only the bytes differ: rsync, make and a backup would not notice the
- * change. */
+/* Other bytes, and nothing else that rsync, make or a backup would see. */
 static bool keeps_size_and_time(const struct risk_file *f,
 				const struct buf *old, const struct buf *now)
 {
@@ -378,11 +610,11 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 		return;
 	if (had && !f->read(f->arg, false, &old))
 		buf_clear(&old);
-	/* Functions that read text need the NUL behind both. */
+	/* NUL-terminated both, for those who read text. */
 	(void)buf_text(&old);
 	(void)buf_text(&now);
 	if (has_base_name(f->path, "package.json"))
-		risk_judge_package(buf_text(&old), buf_text(&now), r);
+		judge_package(buf_text(&old), buf_text(&now), r);
 	if ((has_base_name(f->path, "config") &&
 	     path_has_part(f->path, ".git")) ||
 	    has_base_name(f->path, "config.worktree") ||
@@ -392,8 +624,8 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 		add_plain_risk(
 			r, RISK_HIGH,
 			"has signs in it that are not seen or turn text round");
-	else if (risk_has_lookalikes(now.data, now.len) >
-		 risk_has_lookalikes(old.data, old.len))
+	else if (count_lookalikes(now.data, now.len) >
+		 count_lookalikes(old.data, old.len))
 		add_plain_risk(
 			r, RISK_HIGH,
 			"has words in it of Latin letters and others that look "
@@ -401,7 +633,7 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 	if (looks_like_key(&now) && !looks_like_key(&old))
 		add_plain_risk(r, RISK_NOTE,
 			       "has something in it that looks like a key");
-	if (risk_hides_text(f->path, &old, &now))
+	if (hides_text(f->path, &old, &now))
 		add_plain_risk(
 			r, RISK_HIGH,
 			"has a NUL in it, so that its text is not shown");
@@ -450,7 +682,7 @@ static void judge_generated(const struct risk_file *f, struct risks *r)
 	when = risk_by_name(f->path, &level);
 	if (when && level > RISK_NOTE &&
 	    (was ? has_other_bytes(f) : risk_always_runs(f->path)))
-		risk_add(r, level, true, mem_strdup(when));
+		add_risk(r, level, true, mem_strdup(when));
 	else if (was && risk_is_installed(f->path) && has_other_bytes(f))
 		add_plain_risk(
 			r, RISK_HIGH,
@@ -471,7 +703,7 @@ void risk_judge(const struct risk_file *f, struct risks *ret)
 	judge_kind(f, ret);
 	judge_link(f, ret);
 	judge_name(f, ret);
-	risk_judge_bytecode(f, ret);
+	judge_bytecode(f, ret);
 	if (risk_in_generated(f->path)) {
 		judge_generated(f, ret);
 		return;
@@ -481,6 +713,6 @@ void risk_judge(const struct risk_file *f, struct risks *ret)
 		return;
 	when = is_sample(f->path) ? NULL : risk_by_name(f->path, &level);
 	if (when)
-		risk_add(ret, level, level > RISK_NOTE, mem_strdup(when));
+		add_risk(ret, level, level > RISK_NOTE, mem_strdup(when));
 	judge_bytes(f, ret);
 }

@@ -1,11 +1,12 @@
 #include "guard/cli/collapse_risks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/cli/review_show.h"
+#include "guard/cli/output.h"
 
 #define SHOWN_MAX 3
 
@@ -46,6 +47,29 @@ bool collapse_risks_show(struct collapse_risks *collapsed, const char *path,
 	return false;
 }
 
+void collapse_risks_line(const struct risk *risk, const char *indent,
+			 const char *path)
+{
+	static const char *const signs[] = {
+		[RISK_NOTE] = " i",
+		[RISK_HIGH] = " !",
+		[RISK_CRITICAL] = "!!",
+	};
+	AUTO(buf) struct buf name = {0};
+
+	if (path) {
+		output_name(&name, path);
+		buf_add_text(&name, ": ");
+	}
+	(void)printf("%s%s%s%s %s%s%s\n", indent,
+		     output_style(risk->level == RISK_CRITICAL ? STYLE_DELETED
+				  : risk->level == RISK_HIGH   ? STYLE_CHANGED
+							       : STYLE_FAINT),
+		     signs[risk->level], output_style(STYLE_NONE),
+		     path ? buf_text(&name) : "", risk->runs ? "runs " : "",
+		     risk->text);
+}
+
 bool collapse_risks_any(const struct collapse_risks *collapsed)
 {
 	size_t i;
@@ -66,7 +90,7 @@ void collapse_risks_print(const struct collapse_risks *collapsed,
 			collapsed->items[i].shown ? "more file" : "file";
 
 		if (collapsed->items[i].more)
-			review_show_risk(
+			collapse_risks_line(
 				&collapsed->items[i].risk, indent,
 				text_count(collapsed->items[i].more, kind));
 	}

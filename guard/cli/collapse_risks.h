@@ -31,4 +31,9 @@ bool collapse_risks_any(const struct collapse_risks *collapsed);
 void collapse_risks_print(const struct collapse_risks *collapsed,
 			  const char *indent);
 
+/* Prints one risk: "!! " for a critical one, " !" or " i", and its text. path:
+ * in front of the text, or NULL. */
+void collapse_risks_line(const struct risk *risk, const char *indent,
+			 const char *path);
+
 #endif

@@ -97,7 +97,7 @@ void diffrisk_print(const struct changes_root *g,
 				(void)printf("  %c  %s\n", risk_letter(list, c),
 					     buf_text(&name));
 			}
-			review_show_risk(&r.items[k], "     ", NULL);
+			collapse_risks_line(&r.items[k], "     ", NULL);
 		}
 	}
 	if (collapse_risks_any(&collapsed)) {

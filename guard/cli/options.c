@@ -2,6 +2,7 @@
 
 #include <getopt.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ int options_after_dashes(int argc, char **argv)
 	return 0;
 }
 
-bool options_value_is_optional(const struct option_spec *o)
+static bool is_value_optional(const struct option_spec *o)
 {
 	return o->value && o->value[0] == '[';
 }
@@ -74,7 +75,7 @@ static void build_getopt_tables(const struct verb *verb, char *letters,
 			longs[n++] = (struct option){
 				.name = o->name,
 				.has_arg = !o->value ? no_argument
-					   : options_value_is_optional(o)
+					   : is_value_optional(o)
 						   ? optional_argument
 						   : required_argument,
 				.val = o->id,
@@ -96,6 +97,111 @@ static const struct option_spec *lookup_option_spec(const struct verb *verb,
 	return NULL;
 }
 
+/* --- similar names --- */
+
+/* Edits (insert, delete, change) from a to b; b is short. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[32], len = strlen(b), i;
+
+	if (len >= 32)
+		return len;
+	for (i = 0; i <= len; i++)
+		row[i] = i;
+	for (; *a; a++) {
+		size_t corner = row[0]++;
+
+		for (i = 1; i <= len; i++) {
+			size_t best = corner + (*a != b[i - 1]);
+
+			corner = row[i];
+			if (row[i] + 1 < best)
+				best = row[i] + 1;
+			if (row[i - 1] + 1 < best)
+				best = row[i - 1] + 1;
+			row[i] = best;
+		}
+	}
+	return row[len];
+}
+
+/* Verbs of other tools. */
+static const char *const verb_habits[][2] = {
+	{"accept", "apply"},	 {"merge", "apply"},	 {"reject", "discard"},
+	{"drop", "discard"},	 {"destroy", "discard"}, {"abort", "discard"},
+	{"start", "run"},	 {"attach", "shell"},	 {"enter", "shell"},
+	{"ps", "status"},	 {"history", "log"},	 {"snapshots", "log"},
+	{"save", "snapshot"},	 {"backup", "snapshot"}, {"cat", "show"},
+	{"checkout", "restore"}, {"revert", "undo"},	 {"rollback", "undo"},
+	{"changes", "diff"},	 {"delete", "discard"},	 {"remove", "discard"},
+	{"rm", "discard"},	 {"pick", "review"},	 {"redo", "undo"},
+	{"unapply", "undo"},	 {"sh", "shell"},	 {"search", "find"},
+	{"versions", "log"},	 {"check", "verify"},	 {"fsck", "verify"},
+	{"clean", "prune"},	 {"gc", "prune"},	 {"size", "du"},
+};
+
+const struct verb *options_near_verb(const char *name)
+{
+	const struct verb *v, *best = NULL;
+	size_t least = strlen(name) <= 3 ? 1 : 2, i;
+
+	for (i = 0; i < sizeof(verb_habits) / sizeof(verb_habits[0]); i++)
+		if (strcmp(name, verb_habits[i][0]) == 0)
+			return options_verb(verb_habits[i][1]);
+	for (v = options_verbs; v->name; v++) {
+		size_t d = edit_distance(name, v->name);
+
+		if (v->other && edit_distance(name, v->other) < d)
+			d = edit_distance(name, v->other);
+		if (d <= least && (!best || d < least)) {
+			best = v;
+			least = d;
+		}
+	}
+	return best;
+}
+
+/* The same of options. */
+static const char *const option_habits[][2] = {
+	{"network", "net"}, {"volume", "rw"}, {"bind", "rw"},
+	{"ro-bind", "ro"},  {"force", "yes"}, {"tmpfs", "tmp-size"},
+	{"mem", "memory"},
+};
+
+static const struct option_spec *find_option_by_name(const struct verb *verb,
+						     const char *name)
+{
+	const struct option_spec *o;
+
+	for (o = verb->options; o->id; o++)
+		if (o->name && strcmp(o->name, name) == 0)
+			return o;
+	return NULL;
+}
+
+static const struct option_spec *
+find_similar_option(const struct verb *verb, const char *given, size_t len)
+{
+	auto_free char *name = mem_strndup(given, len);
+	const struct option_spec *o, *best = NULL;
+	size_t least = len <= 3 ? 1 : 2, i;
+
+	for (i = 0; i < sizeof(option_habits) / sizeof(option_habits[0]); i++)
+		if (strcmp(name, option_habits[i][0]) == 0)
+			return find_option_by_name(verb, option_habits[i][1]);
+	for (o = verb->options; o->id; o++) {
+		size_t d = o->name ? edit_distance(name, o->name) : SIZE_MAX;
+
+		if (d <= least && (!best || d < least)) {
+			best = o;
+			least = d;
+		}
+	}
+	return best;
+}
+
+/* --- parsing --- */
+
 /* Unknown, or the beginning of several. */
 static void report_long_option(const struct verb *verb, const char *given)
 {
@@ -111,7 +217,7 @@ static void report_long_option(const struct verb *verb, const char *given)
 				    text_quote(given), buf_text(&b));
 		return;
 	}
-	o = options_near_option(verb, given + 2, len);
+	o = find_similar_option(verb, given + 2, len);
 	options_usage_error(verb, "there is no option %s%s%s%s",
 			    text_quote(given), o ? ": did you mean --" : "",
 			    o ? o->name : "", o ? "?" : "");
@@ -220,4 +326,84 @@ bool options_color(const struct verb *verb, int id, const char *value, void *to)
 		return true;
 	options_usage_error(verb, "--color: auto, always or never");
 	return false;
+}
+
+/* --- help --- */
+
+static void print_option(const struct option_spec *o)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (o->id < OPTIONS_HELP)
+		buf_printf(&b, "-%c%s", o->id, o->name ? ", " : "");
+	else
+		buf_add_text(&b, "    ");
+	if (o->name)
+		buf_printf(&b, "--%s", o->name);
+	if (is_value_optional(o))
+		buf_printf(&b, "[=%.*s]", (int)strlen(o->value) - 2,
+			   o->value + 1);
+	else if (o->value)
+		buf_printf(&b, " %s", o->value);
+	(void)printf("  %-26s %s\n", buf_text(&b), o->help);
+}
+
+void options_help_verb(const struct verb *verb)
+{
+	const struct option_spec *o;
+
+	(void)printf("guard %s [options]%s%s\n\n%c%s.\n%s", verb->name,
+		     verb->operands[0] ? " " : "", verb->operands,
+		     verb->summary[0] - 'a' + 'A', verb->summary + 1,
+		     verb->text);
+	if (verb->other)
+		(void)printf("Also called: guard %s.\n", verb->other);
+	(void)printf("\n");
+	for (o = verb->options; o->id; o++)
+		print_option(o);
+	(void)printf("  %-26s %s\n", "-h, --help", "this text");
+}
+
+/* Above which verbs of the list a line stands. */
+static const char *const groups[][2] = {
+	{"run", "Run"},
+	{"status", "See what a run did, take it over or drop it"},
+	{"snapshot", "Versions of your files"},
+	{"verify", "Look after what is stored"},
+	{"agents", "Know what a run may do"},
+};
+
+static const char *group_of(const struct verb *v)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		if (strcmp(groups[i][0], v->name) == 0)
+			return groups[i][1];
+	return NULL;
+}
+
+void options_help(FILE *to)
+{
+	const struct verb *v;
+
+	(void)fprintf(
+		to, "guard [-C DIR] VERB [options] ...\n\n"
+		    "Runs untrusted commands over a layer, shows what they did "
+		    "and takes over\nwhat you accept; keeps versions of your "
+		    "files.\n");
+	for (v = options_verbs; v->name; v++) {
+		if (group_of(v))
+			(void)fprintf(to, "\n%s:\n", group_of(v));
+		(void)fprintf(to, "  %-10s %s%s%s%s\n", v->name, v->summary,
+			      v->other ? " (or: " : "",
+			      v->other ? v->other : "", v->other ? ")" : "");
+	}
+	(void)fprintf(
+		to, "\n  -C DIR     as if started in DIR\n"
+		    "  --help, --version\n\n"
+		    "`guard VERB --help` has the options, `man guard` all of "
+		    "it. Exit status: 0 done,\n1 conflicts or refused (nothing "
+		    "done), 2 usage, 4 pending work in the way;\n`guard run` "
+		    "ends with the command's own.\n");
 }

@@ -125,13 +125,6 @@ const struct verb *options_verb(const char *name);
 /* The verb with the most similar name; NULL when none is similar. */
 const struct verb *options_near_verb(const char *name);
 
-/* The same of a long option of the verb: len bytes that none is called. */
-const struct option_spec *options_near_option(const struct verb *verb,
-					      const char *given, size_t len);
-
-/* Whether an option may stand alone ("[X]"). */
-bool options_value_is_optional(const struct option_spec *o);
-
 /* Where an option of a verb goes; several of these may be set. */
 struct option_slot {
 	int id; /* 0 ends the list */

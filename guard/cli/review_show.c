@@ -167,30 +167,6 @@ void review_show_line(struct review *r, struct review_item *item,
 	add_move_peer(r, item, to);
 }
 
-/* "!! " and the reason, worst first; a level's sign says how bad. */
-void review_show_risk(const struct risk *risk, const char *indent,
-		      const char *path)
-{
-	static const char *const signs[] = {
-		[RISK_NOTE] = " i",
-		[RISK_HIGH] = " !",
-		[RISK_CRITICAL] = "!!",
-	};
-	AUTO(buf) struct buf name = {0};
-
-	if (path) {
-		output_name(&name, path);
-		buf_add_text(&name, ": ");
-	}
-	(void)printf("%s%s%s%s %s%s%s\n", indent,
-		     output_style(risk->level == RISK_CRITICAL ? STYLE_DELETED
-				  : risk->level == RISK_HIGH   ? STYLE_CHANGED
-							       : STYLE_FAINT),
-		     signs[risk->level], output_style(STYLE_NONE),
-		     path ? buf_text(&name) : "", risk->runs ? "runs " : "",
-		     risk->text);
-}
-
 void review_show_risks(const struct review *r, const struct review_item *item,
 		       const char *indent)
 {
@@ -206,8 +182,8 @@ void review_show_risks(const struct review *r, const struct review_item *item,
 
 			if (!group ||
 			    collapse_risks_show(&collapsed, e->path, risk))
-				review_show_risk(risk, indent,
-						 group ? e->path : NULL);
+				collapse_risks_line(risk, indent,
+						    group ? e->path : NULL);
 		}
 	}
 	collapse_risks_print(&collapsed, indent);

@@ -19,9 +19,6 @@ void review_show_rest(struct review *r);
 /* Only the deletions and the dangerous changes. */
 void review_show_risky(struct review *r, size_t most);
 
-/* "!! runs at make": how bad it is and why, a line; path may be NULL. */
-void review_show_risk(const struct risk *risk, const char *indent,
-		      const char *path);
 /* "  M  src/a.c  +12 -3": appended. */
 void review_show_line(struct review *r, struct review_item *item,
 		      struct buf *to);
