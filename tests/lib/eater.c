@@ -1,11 +1,11 @@
 /*
- * Opens files until it gets no more, then says so and ends with 1.
+ * Opens files until that fails, then prints their number and ends with 1.
  *
  *	eater [closed | on | instances | watches]
  *
- * closed: closes them all before the end. on: goes on, and ends with 0 when
- * its input ends. instances, watches: takes those of inotify instead, watches
- * of new folders below /tmp.
+ * closed: closes all of them before the end. on: continues, and ends with 0
+ * at the end of its input. instances, watches: takes those of inotify instead;
+ * watches are of new directories below /tmp.
  */
 #include <fcntl.h>
 #include <stdio.h>

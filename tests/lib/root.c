@@ -15,29 +15,27 @@
  *	/sys/fs/cgroup			as root: groups of its own, as far as
  *					the machine has any (v1 and v2)
  *	/home/tester /root /tmp /var ..	new and empty, on FOLDER's disk
- *	/images				DIR with all that is mounted in it, or
- *					empty
- *	/small				a disk that may be filled: 160 MB in
- *					memory, 20,000 inodes
+ *	/images				DIR with all of its mounts, or empty
+ *	/small				a tmpfs that tests may fill: 160 MB,
+ *					20,000 inodes
  *	/run/user/UID /srv		the user's own
  *
- * With --network there is more than a loopback: see tests/lib/network, and
- * /dev/net/tun. Its processes are named in GUARD_TEST_NETWORK="PID PID"; it is
- * empty where such a network cannot be made. With --fuse there is /dev/fuse.
- * With --team the plain user is in a second group, where the caller is root:
- * "team", 1001, and /srv/team is that group's, with root's file "notes" in it,
- * which it may read, and root's folder "theirs", which it may write.
+ * --network adds the network of tests/lib/network and /dev/net/tun. The pids
+ * of its processes are in GUARD_TEST_NETWORK="PID PID", which is empty where
+ * such a network cannot be made. --fuse adds /dev/fuse. --team, where the
+ * caller is root, adds the plain user to a second group "team" (1001), to
+ * which /srv/team belongs: root's file "notes" there is readable for the
+ * group, root's directory "theirs" is writable.
  *
- * Nothing else of the machine has a name in there. Root maps every id, so
- * that "--as user" can become uid 1000; a plain user stays who it is.
+ * No other file of the machine has a name in the root. Root maps every id, so
+ * that "--as user" can become uid 1000; a plain user keeps its ids.
  *
- * CMD finds GUARD_TEST_ROOT=1 and, to check that for itself, the outside's
- * mount namespace and root folder in GUARD_TEST_OUTSIDE="NS DEV:INO" and a
- * marker /.guard-test-root with the same line.
+ * The environment of CMD has GUARD_TEST_ROOT=1 and the mount namespace and
+ * root directory of the machine in GUARD_TEST_OUTSIDE="NS DEV:INO"; the file
+ * /.guard-test-root contains the same line. A test compares them.
  *
- * Ends with CMD's status; 99 when this program failed, 98 when processes
- * were left behind (named on stderr), 97 after the time limit. The folder is
- * removed in any case.
+ * The status is that of CMD; 99 if this program failed, 98 if processes were
+ * left (named on stderr), 97 after the time limit. The root is always removed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -134,7 +132,7 @@ static void remove_entries(int fd, dev_t dev)
 	closedir(dir);
 }
 
-/* By descriptors, links not followed, no other file system entered. */
+/* Descriptors only: no link is followed, no other file system entered. */
 static void remove_tree(int dirfd, const char *name, dev_t dev)
 {
 	struct stat st;
@@ -155,7 +153,7 @@ static void remove_tree(int dirfd, const char *name, dev_t dev)
 		char proc[64];
 		int readable;
 
-		/* Overlay's work folder is 000, tests chmod as they like. */
+		/* overlayfs's work directory has mode 000; tests chmod too. */
 		(void)snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
 		(void)chmod(proc, 0700);
 		readable = open(proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -197,7 +195,7 @@ static void make_file(const char *path, const char *text)
 	close(fd);
 }
 
-/* A copy of what is mounted at `from`, not yet anywhere. */
+/* A detached copy of the mounts at `from`. */
 static int clone_mounts(const char *from, bool read_only)
 {
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_NOSUID};
@@ -236,7 +234,7 @@ static void mount_new(const char *type, const char *to, unsigned long flags,
 		die("mount %s on %s", type, to);
 }
 
-/* One of the machine's folders: a link stays one, a folder is bound. */
+/* Adds a directory of the machine: a link is copied, a directory bound. */
 static void take_over(const char *name)
 {
 	char target[PATH_MAX], to[PATH_MAX];
@@ -612,7 +610,7 @@ static void build_root(const struct job *job)
 	pivot();
 }
 
-/* Nobody can be in there by mistake: the root must be another one. */
+/* The root must not be the machine's, or a test could destroy that. */
 static void check_inside(const struct job *job)
 {
 	char ns[64], now[256];
@@ -654,7 +652,7 @@ static void become(const struct job *job)
 		die("become the plain user");
 }
 
-/* What is executed keeps the rights over the namespaces, whoever it is. */
+/* The executed program keeps the capabilities of its namespaces. */
 static void keep_capabilities(void)
 {
 	struct __user_cap_header_struct head = {
@@ -672,7 +670,7 @@ static void keep_capabilities(void)
 		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0);
 }
 
-/* Its first line says that it listens. */
+/* The first line means that the process listens. */
 static pid_t start_peer(const char *role)
 {
 	static char path[] = "/opt/guard/build/tests/lib/netpeer";
@@ -730,13 +728,13 @@ static void make_network(struct job *job)
 	}
 	(void)waitpid(pid, &status, 0);
 	job->network = status == 0 && job->peers[0] > 0 && job->peers[1] > 0;
-	/* Nobody would know what they are. */
+	/* The test would find processes that it does not know. */
 	if (!job->network)
 		end_network(job);
 }
 
-/* Whatever the caller ignored or blocked (a shell's "&" ignores SIGINT) is as
- * for a program that somebody started at a terminal. */
+/* No signal is ignored or blocked, as in a program started at a terminal; a
+ * shell's "&" ignores SIGINT. */
 static void reset_signals(void)
 {
 	sigset_t none;
@@ -867,7 +865,7 @@ static int inside(struct job *job)
 	in_cgroups = joined && unshare(CLONE_NEWCGROUP) == 0;
 	if (job->privileged && (setresgid(0, 0, 0) || setresuid(0, 0, 0)))
 		die("become root of the namespace");
-	/* Becoming somebody made us undumpable for a moment and cleared it. */
+	/* A change of ids makes a process undumpable and clears this signal. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	umask(0);
 	build_root(job);
@@ -1007,7 +1005,7 @@ static int run(struct job *job, int timeout)
 	return status;
 }
 
-/* One that everybody may open, beside the root. */
+/* A device node that every user can open, beside the root. */
 static void make_node(const struct job *job, char path[PATH_MAX],
 		      const char *name, dev_t dev)
 {
@@ -1059,12 +1057,12 @@ int main(int argc, char **argv)
 		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 4096});
 		(void)setrlimit(RLIMIT_RTPRIO, &(struct rlimit){0, 1});
 	}
-	/* What is made out here for the test is for its users, too. */
+	/* The test's users need access to the files made here. */
 	(void)umask(022);
 	remember_outside(&job);
 	if (!mkdtemp(job.root))
 		die("mkdtemp %s", job.root);
-	/* Beside the folder: everything in that one is the test's. */
+	/* Beside the root: every entry of the root is the test's. */
 	if (job.network && job.privileged)
 		make_node(&job, job.tun, "tun", makedev(10, 200));
 	if (job.fuse && job.privileged)

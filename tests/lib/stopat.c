@@ -115,7 +115,7 @@ static const struct call calls[] = {
 #endif
 };
 
-/* What only looks, and what makes processes and waits for them. */
+/* Calls that only read, and calls that create processes or wait for them. */
 static const struct call others[] = {
 	CALL(read, 0),
 	CALL(pread64, 0),
@@ -187,7 +187,7 @@ static const struct call *find_call(uint64_t nr, bool every)
 			   : find_in(others, sizeof(others) / sizeof(others[0]),
 				     nr);
 }
-/* What a full disk refuses. */
+/* Calls that a full disk refuses. */
 static bool takes_room(uint64_t nr)
 {
 	static const long taking[] = {
@@ -273,7 +273,7 @@ static void tell(struct job *j, pid_t pid, const struct call *c,
 			j->hit[n] = '?';
 }
 
-/* What goes to the user's screen changes no file. */
+/* Output on the terminal changes no file. */
 static bool to_screen(const struct __ptrace_syscall_info *info)
 {
 	return (info->entry.nr == SYS_write || info->entry.nr == SYS_writev) &&
@@ -400,7 +400,7 @@ static bool at_call(struct job *j, pid_t pid)
 		return true;
 	}
 	if (j->swap[1]) {
-		/* What is not there now cannot be exchanged. */
+		/* A missing name cannot be exchanged. */
 		(void)renameat2(AT_FDCWD, j->swap[0], AT_FDCWD, j->swap[1],
 				RENAME_EXCHANGE);
 		return true;
@@ -409,8 +409,9 @@ static bool at_call(struct job *j, pid_t pid)
 		(void)kill(j->first, SIGINT);
 		return true;
 	}
-	/* Who went on could see a call succeed that has nothing to do any
-	 * more, as fsync of a folder of xfs, and say that all is done. */
+	/* A process that continued could see a call succeed that has nothing
+	 * left to do, such as fsync of a directory of xfs, and report success.
+	 */
 	if (j->cut)
 		cut_power(j);
 	kill_all(j);
