@@ -1,5 +1,5 @@
 #!/bin/sh
-# guard export: what tar makes of it is what the run, or the snapshot, has.
+# guard export: tar unpacks exactly the files of the run or of the snapshot.
 # shellcheck disable=SC2317 # called by their names
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -9,7 +9,8 @@ unpack() {
 		-C "$2" -f "$1" 2>"$T/tar.err"
 }
 
-# all but folders' times: name, kind, mode, owner, links, size, time, target
+# all except mtimes of directories: name, kind, mode, owner, links, size, mtime,
+# target
 meta() {
 	(
 		cd "$1" || exit 1
@@ -115,103 +116,121 @@ touch -h -d '2011-01-01 00:00:00.5 UTC' long-link
 setfattr -n user.plain -v value new/big
 setfattr -n 'user.a=b%c' -v 0x000a3d00ff new/big
 setfattr -n user.folder -v x new/empty-folder
-# A plain user's run maps no id but his own.
+# A plain user's run maps only that user's ids.
 uid=12 gid=13
 [ "$(id -u)" -eq 0 ] || { uid=$(id -u); gid=$(id -g); }
 setfacl -m u:$uid:rx,g:$gid:w new/old
 setfacl -d -m u:$uid:rwx new/empty-folder
 echo two >>.git/description
 EOF
-ok 'a run of all kinds of changes' guard run -q --ro "$HOME/change" -- \
+ok 'a run makes all kinds of changes' guard run -q --ro "$HOME/change" -- \
 	sh "$HOME/change"
 settle
 guard export --tar >"$T/tar" 2>"$err" </dev/null
-is $? 0 'an archive'
+is $? 0 'export of a run ends with 0'
 says "$err" "deleted: 'folder/'"
 says "$err" "deleted: 'gone'"
 silent "$err" 'folder/deep'
 says "$err" "not in the archive: '.git': a .git is left out"
-is "$(grep -c '^guard: deleted: ' "$err")" 4 'what is deleted is named'
-is "$(stat -c %s "$T/tar" | awk '{ print $1 % 10240 }')" 0 'in whole records'
-ok 'without the holes' test "$(stat -c %s "$T/tar")" -lt 4000000
+is "$(grep -c '^guard: deleted: ' "$err")" 4 'export names deleted entries'
+is "$(stat -c %s "$T/tar" | awk '{ print $1 % 10240 }')" 0 \
+	'the archive consists of complete records'
+ok 'the archive does not contain holes' \
+	test "$(stat -c %s "$T/tar")" -lt 4000000
 tar -t --quoting-style=escape -f "$T/tar" >"$T/list" 2>"$T/tar.err"
-is $? 0 'tar reads it'
-is "$(grep -c hdrcharset "$T/tar.err")" 1 'and is told of the name that is no UTF-8'
-is "$(grep -v hdrcharset "$T/tar.err")" '' 'else it complains of nothing'
-no 'nothing absolute' grep -E '^/|(^|/)\.\.(/|$)' "$T/list"
+is $? 0 'tar lists the archive'
+is "$(grep -c hdrcharset "$T/tar.err")" 1 \
+	'tar reports the name that is not UTF-8'
+is "$(grep -v hdrcharset "$T/tar.err")" '' 'tar reports nothing else'
+no 'the archive has no absolute name and no ..' \
+	grep -E '^/|(^|/)\.\.(/|$)' "$T/list"
 silent "$T/list" .git
 silent "$T/list" stays
 (cd "$HOME/copy" && rm -r folder gone becomes-file becomes-folder)
-ok 'tar unpacks it' unpack "$T/tar" "$HOME/copy"
-is "$(grep -v hdrcharset "$T/tar.err")" '' 'and complains of nothing'
-ok 'guard applies the same' guard apply -y
-same "$HOME/clean" "$HOME/copy" 'both made the same of it'
-is "$(stat -c %Y "$HOME/copy/new")" "$(stat -c %Y new)" 'times of folders too'
-ok 'one inode' test "$HOME/copy/second-name" \
+ok 'tar unpacks the archive' unpack "$T/tar" "$HOME/copy"
+is "$(grep -v hdrcharset "$T/tar.err")" '' \
+	'tar reports nothing while it unpacks'
+ok 'guard apply accepts the run' guard apply -y
+same "$HOME/clean" "$HOME/copy" 'tar and guard apply write the same files'
+is "$(stat -c %Y "$HOME/copy/new")" "$(stat -c %Y new)" \
+	'tar and guard apply set the same mtime of a directory'
+ok 'tar unpacks hard links as one file' test "$HOME/copy/second-name" \
 	-ef "$HOME/copy/$long/$long/new$long"
 for file in hole all-hole small-hole; do
-	ok "holes of $file" test "$(blocks "$HOME/copy/new/$file")" -le 512
+	ok "tar unpacks the holes of $file" \
+		test "$(blocks "$HOME/copy/new/$file")" -le 512
 done
-ok 'that a sparse file has where it had' \
+ok 'the holes of a sparse file are at their places' \
 	cmp new/hole "$HOME/copy/new/hole"
 
-gives 1 'a run that is applied' guard export --tar \
+gives 1 'export of an applied run is refused' guard export --tar \
 	"$(guard status -a -q | tail -n 1)"
 says "$err" 'is applied: export a snapshot'
 
-# --- a snapshot ---
-ok 'a snapshot' guard snapshot -q
+# --- export of a snapshot ---
+ok 'guard snapshot stores the project' guard snapshot -q
 mkdir "$HOME/all" "$HOME/part" "$HOME/git"
-gives 0 'into a file' guard export --tar -o "$HOME/all.tar" latest
-is "$(stat -c %a "$HOME/all.tar")" 600 'for its owner only'
-is "$(cat "$out")" '' 'and nothing to stdout'
-ok 'which tar unpacks' unpack "$HOME/all.tar" "$HOME/all"
-same "$HOME/clean" "$HOME/all" 'as the project is'
-no 'without .git' test -e "$HOME/all/.git"
+gives 0 'export -o of a snapshot is accepted' \
+	guard export --tar -o "$HOME/all.tar" latest
+is "$(stat -c %a "$HOME/all.tar")" 600 'only the owner can read the file of -o'
+is "$(cat "$out")" '' 'export -o prints nothing to stdout'
+ok 'tar unpacks the snapshot' unpack "$HOME/all.tar" "$HOME/all"
+same "$HOME/clean" "$HOME/all" 'tar unpacks the files of the snapshot'
+no 'the archive of a snapshot has no .git' test -e "$HOME/all/.git"
 cp "$HOME/all.tar" "$T/all.tar"
-gives 1 'a file that exists' guard export --tar -o "$HOME/all.tar" latest
+gives 1 'export -o of an existing file is refused' \
+	guard export --tar -o "$HOME/all.tar" latest
 says "$err" 'exists: move it away'
-ok 'is left alone' cmp "$HOME/all.tar" "$T/all.tar"
+ok 'the refused export keeps the existing file' cmp "$HOME/all.tar" "$T/all.tar"
 guard export --tar latest .git >"$T/tar" 2>"$err"
-is $? 0 'a .git that is named'
+is $? 0 'export of a named .git ends with 0'
 silent "$err" .git
-ok 'is in it' unpack "$T/tar" "$HOME/git"
-is "$(git -C "$HOME/git" rev-parse HEAD)" "$(git rev-parse HEAD)" 'whole'
+ok 'tar unpacks the .git' unpack "$T/tar" "$HOME/git"
+is "$(git -C "$HOME/git" rev-parse HEAD)" "$(git rev-parse HEAD)" \
+	'the unpacked .git is complete'
 guard export --tar latest -- new/hole becomes-folder >"$T/tar"
-ok 'by path' unpack "$T/tar" "$HOME/part"
+ok 'tar unpacks an archive of one path' unpack "$T/tar" "$HOME/part"
 is "$(cd "$HOME/part" && echo ./* ./*/*)" \
 	'./becomes-folder ./new ./becomes-folder/file ./new/hole' 'only these'
-gives 1 'a path that the snapshot has not' guard export --tar latest no/such
+gives 1 'export of an unknown path is refused' guard export --tar latest no/such
 says "$err" "there is no 'no/such' in snapshot"
-gives 1 'a snapshot that is none' guard export --tar 4711
-gives 1 'no folder for the file' guard export --tar -o no/such/file latest
-no 'and nothing is made' test -e no
-gives 1 'no room for the file' sh -c "trap '' XFSZ; ulimit -f 400
+gives 1 'export of an unknown snapshot is refused' guard export --tar 4711
+gives 1 'export -o in a missing directory is refused' \
+	guard export --tar -o no/such/file latest
+no 'the refused export creates no directory' test -e no
+gives 1 'export above the file size limit is refused' \
+	sh -c "trap '' XFSZ; ulimit -f 400
 	exec guard export --tar -o '$HOME/cut.tar' latest"
 says "$err" "write '$HOME/cut.tar': File too large"
-no 'then nothing is there' test -e "$HOME/cut.tar"
-gives 2 'without --tar' guard export latest
+no 'the refused export leaves no file' test -e "$HOME/cut.tar"
+gives 2 'export without --tar ends with 2' guard export latest
 says "$err" '--tar must be given'
 
-# --- what it cannot do ---
+# --- entries that an archive cannot contain ---
 # shellcheck disable=SC2016 # perl's own variables
-ok 'a run with a socket' guard run -q -- perl -MIO::Socket::UNIX -e '
+ok 'a run creates a socket' guard run -q -- perl -MIO::Socket::UNIX -e '
 	IO::Socket::UNIX->new(Local => "socket", Listen => 1) or die;
 	open my $f, ">", "beside"; mkdir "sub"; open $f, ">", "sub/file"'
 settle
-gives 1 'it says so by its status' guard export --tar -o "$HOME/socket.tar"
+gives 1 'export ends with 1 when it leaves a socket out' \
+	guard export --tar -o "$HOME/socket.tar"
 says "$err" "not in the archive: 'socket': tar keeps no sockets"
-ok 'the rest is there' tar -t -f "$HOME/socket.tar" beside
-gives 0 'without it' guard export --tar -o "$HOME/sub.tar" -- sub
-is "$(tar -t -f "$HOME/sub.tar")" "$(printf 'sub/\nsub/file')" 'a path alone'
-gives 1 'a path that is nothing' guard export --tar -o "$HOME/x" -- no/such
-gives 1 'a file that exists, with a run' guard export --tar -o "$HOME/sub.tar"
-no 'nothing is left of one that failed' test -e "$HOME/x"
-is "$(find "$HOME" -maxdepth 1 -name '.*.tmp')" '' 'no temporary file either'
+ok 'that archive has the other file' tar -t -f "$HOME/socket.tar" beside
+gives 0 'export of a path without the socket is accepted' \
+	guard export --tar -o "$HOME/sub.tar" -- sub
+is "$(tar -t -f "$HOME/sub.tar")" "$(printf 'sub/\nsub/file')" \
+	'the archive of a path has only that path'
+gives 1 'export of an unchanged path is refused' \
+	guard export --tar -o "$HOME/x" -- no/such
+gives 1 'export -o of an existing file is refused for a run' \
+	guard export --tar -o "$HOME/sub.tar"
+no 'a failed export leaves no file' test -e "$HOME/x"
+is "$(find "$HOME" -maxdepth 1 -name '.*.tmp')" '' \
+	'a failed export leaves no temporary file'
 script -qec 'guard export --tar' /dev/null >"$out" 2>&1 </dev/null
 says "$out" 'nothing for a terminal: give -o FILE'
-ok 'discarded' guard discard -y
-gives 1 'no run that waits' guard export --tar
+ok 'discard drops the run' guard discard -y
+gives 1 'export without a pending run is refused' guard export --tar
 
 # --- a live run ---
 mkfifo "$T/go" "$T/began"
@@ -219,8 +238,8 @@ guard run -q -- sh -c 'echo x >live; echo began; read -r line' \
 	<"$T/go" >"$T/began" 2>&1 &
 exec 3>"$T/go"
 read -r line <"$T/began"
-is "$line" began 'a run goes'
-gives 1 'a run that is going' guard export --tar
+is "$line" began 'a live run has started'
+gives 1 'export of a live run is refused' guard export --tar
 says "$err" 'still going: wait for its end'
 echo >&3
 exec 3>&-
@@ -228,5 +247,5 @@ wait $!
 settle
 guard export --tar 2>"$err" | tar -t >"$out"
 says "$out" live
-ok 'discarded' guard discard -y
+ok 'discard drops the run after its end' guard discard -y
 finish

@@ -10,24 +10,25 @@ git config --global user.email t@example.org
 P=$HOME/project
 cd "$P" || exit 99
 
-# Everything of a repository but its objects and the imported refs, by bytes.
+# git_state FILE: checksums of all files of the repository except objects and
+# imported refs
 git_state() {
 	(cd "$P/.git" && find . -path ./objects -prune -o \
 		-path ./refs/guard -prune -o -type f -print0 |
 		LC_ALL=C sort -z | xargs -0 sha256sum) >"$1"
 }
 
-# A mark that anything executed on the host leaves.
+# A file that every command executed on the host creates.
 mark=$HOME/mark
 check_mark() {
-	no "nothing was executed ($1)" test -e "$mark"
+	no "nothing was executed on the host ($1)" test -e "$mark"
 }
 
 newest() {
 	guard status -q | head -n 1
 }
 
-# attempt SCRIPT: in a run; $run is its id then
+# attempt SCRIPT: runs the script; $run is the id
 attempt() {
 	{
 		cat "$T/functions"
@@ -41,30 +42,31 @@ attempt() {
 # What guard says where git finds an object that it refuses.
 refused="refuses the run's objects"
 
-# hostile NAME TEXT SCRIPT: import fails and says TEXT
+# hostile NAME TEXT SCRIPT: import fails and prints TEXT
 hostile() {
 	refs_before=$(git for-each-ref)
 	attempt "$3"
 	git_state "$T/before"
-	gives 1 "$1: refused" guard import -y "$run"
+	gives 1 "import is refused: $1" guard import -y "$run"
 	says "$err" "$2"
-	is "$(git for-each-ref)" "$refs_before" "$1: no ref"
+	is "$(git for-each-ref)" "$refs_before" \
+		"the refused import creates no ref: $1"
 	git_state "$T/after"
-	ok "$1: nothing changed" cmp "$T/before" "$T/after"
+	ok "the refused import changes nothing: $1" cmp "$T/before" "$T/after"
 	ok "$1: whole" git fsck --full --strict
 	check_mark "$1"
 	guard discard -q -y "$run" >"$T/x" 2>&1 </dev/null
 }
 
-# ignored NAME TEXT SCRIPT: import succeeds without that, and says TEXT
+# ignored NAME TEXT SCRIPT: import succeeds without that entry, and prints TEXT
 ignored() {
 	attempt "$3"
 	git_state "$T/before"
-	gives 0 "$1: imported without it" guard import -y "$run"
+	gives 0 "import leaves it out: $1" guard import -y "$run"
 	says "$err" "$2"
 	cp "$err" "$T/ignored"
 	git_state "$T/after"
-	ok "$1: nothing else changed" cmp "$T/before" "$T/after"
+	ok "import changes nothing else: $1" cmp "$T/before" "$T/after"
 	ok "$1: whole" git fsck --full --strict
 	check_mark "$1"
 	guard discard -q -y "$run" >"$T/x" 2>&1 </dev/null
@@ -217,7 +219,7 @@ hostile 'too many loose refs' 'more than' '
 	mkdir .git/refs/heads/many
 	awk -v id=$(git rev-parse HEAD) "BEGIN { for (i = 0; i < 10100; i++) {
 		f = \".git/refs/heads/many/\" i; print id >f; close(f) } }"'
-# log NAME COUNT FORMAT: a reflog of so many entries of nobody
+# log NAME COUNT FORMAT: creates a reflog with that many entries
 log='log() {
 	mkdir -p ".git/logs/${1%/*}"
 	awk -v n="$2" "BEGIN { for (i = 0; i < n; i++)
@@ -241,8 +243,8 @@ ignored 'odd names in packed-refs' 'refs/../../x' '
 		$id $id $id >>.git/packed-refs
 	printf "%s refs/heads/x.lock\n" $id >>.git/packed-refs'
 says "$T/ignored" 'left out'
-no 'no ESC comes out' grep -q "$(printf '\033')" "$T/ignored"
-no 'nothing outside' test -e .git/x
+no 'import prints no ESC of a ref name' grep -q "$(printf '\033')" "$T/ignored"
+no 'import creates no file outside of refs/guard' test -e .git/x
 ignored 'a ref that holds no id' 'refs/heads/text' '
 	commit l4
 	echo "rm -rf /" >.git/refs/heads/text'
@@ -251,7 +253,7 @@ ignored 'a repository of a submodule' 'modules' '
 	mkdir -p .git/modules/x
 	echo x >.git/modules/x/HEAD'
 
-# A repository of another form: git finds other refs in it than guard would.
+# Repositories of another layout, in which git finds other refs than guard does.
 hostile 'refs and objects of elsewhere' '.git/commondir' '
 	cp -a .git evil
 	echo ../evil >.git/commondir
@@ -265,7 +267,8 @@ hostile 'a .git that names itself' 'is a file' '
 	mv .git g; echo "gitdir: .git" >.git'
 hostile 'a link as the folder of objects' 'in neither repository' '
 	commit l9; mv .git/objects g; ln -s ../g .git/objects'
-# clone FILTER...: some commits of elsewhere, and not all that they need
+# clone FILTER...: fetches some commits of another repository without all of
+# their objects
 clone='clone() {
 	git init -q /tmp/far
 	(cd /tmp/far && commit f1 && commit f2 && commit f3 &&
@@ -283,14 +286,14 @@ hostile 'a partial clone' "$refused" "
 	git config core.repositoryformatversion 1
 	git config extensions.partialClone far
 	git fetch -q --filter=tree:0 far HEAD:far"
-# One ref more than there may be, and a file that must not be read any more.
+# One ref more than the limit, and a file that must not be read any more.
 hostile 'loose refs without end' 'refs: that is not imported' '
 	mkdir .git/refs/heads/many
 	awk -v id=$(git rev-parse HEAD) "BEGIN { for (i = 0; i < 21000; i++) {
 		f = \".git/refs/heads/many/\" i; print id >f; close(f) } }"
 	mkdir .git/refs/zzz
 	printf "%064d\n" 1 >.git/refs/zzz/long'
-# accents: one letter, or a letter and an accent
+# The same accented letter as one code point and as two.
 nfc=$(printf 'caf\303\251') nfd=$(printf 'cafe\314\201')
 ignored 'a repository of odd things' 'info/grafts' "
 	commit o1
@@ -319,9 +322,10 @@ done
 names=$(git for-each-ref --format='%(refname)' "refs/guard/$run")
 for name in "heads/Twin" "heads/twin" "heads/$nfc" "heads/$nfd" \
 	worktrees/w/HEAD; do
-	ok "$name is there" test -n "$(echo "$names" |
+	ok "import creates the ref $name" test -n "$(echo "$names" |
 		grep -x "refs/guard/$run/$name")"
 done
-is "$(echo "$names" | grep -c stash)" 0 'nothing is taken for the stash'
+is "$(echo "$names" | grep -c stash)" 0 \
+	'a ref named like a stash entry is not imported as one'
 
 finish

@@ -1,6 +1,7 @@
 #!/bin/sh
-# import: what a run committed comes into the user's repository as objects
-# and refs of their own; nothing else of it, and nothing hostile.
+# import: commits of a run become objects and refs of their own in the user's
+# repository; nothing else of the run's repository is imported, and hostile
+# repositories are refused.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -10,25 +11,26 @@ git config --global user.email t@example.org
 P=$HOME/project
 cd "$P" || exit 99
 
-# Everything of a repository but its objects and the imported refs, by bytes.
+# git_state FILE: checksums of all files of the repository except objects and
+# imported refs
 git_state() {
 	(cd "$P/.git" && find . -path ./objects -prune -o \
 		-path ./refs/guard -prune -o -type f -print0 |
 		LC_ALL=C sort -z | xargs -0 sha256sum) >"$1"
 }
 
-# A mark that anything executed on the host leaves.
+# A file that every command executed on the host creates.
 mark=$HOME/mark
 check_mark() {
-	no "nothing was executed ($1)" test -e "$mark"
+	no "nothing was executed on the host ($1)" test -e "$mark"
 }
 
-# What the runs below plant does execute where git meets it.
+# The settings that the runs below plant are executed by git on the host.
 git -c "core.fsmonitor=touch $mark;" status >"$T/x" 2>&1
-ok 'the trap works' test -e "$mark"
+ok 'a planted setting is executed without guard' test -e "$mark"
 rm "$mark"
 
-# import_of RUN REF: the commit's subject below the run's prefix
+# import_of RUN REF: prints the subject of the imported commit
 import_of() {
 	git log -1 --format=%s "refs/guard/$1/$2" --
 }
@@ -37,7 +39,7 @@ newest() {
 	guard status -q | head -n 1
 }
 
-# refs_of PATTERN: subjects, sorted
+# refs_of PATTERN: prints the subjects, sorted
 refs_of() {
 	git for-each-ref --format='%(subject)' "$1" | LC_ALL=C sort
 }
@@ -84,13 +86,14 @@ git config filter.x.clean "touch $HOME/mark"
 git config include.path "$HOME/evil"
 WORK
 git_state "$T/before"
-gives 0 'a run that commits' guard run -- sh "$HOME/work.sh"
+gives 0 'a run commits, tags, stashes and plants settings' \
+	guard run -- sh "$HOME/work.sh"
 run=$(newest)
 git_state "$T/after"
-ok 'nothing reached the repository' cmp "$T/before" "$T/after"
+ok "the run does not change the user's repository" cmp "$T/before" "$T/after"
 check_mark 'the run'
 
-gives 0 'import --dry-run' guard import -n "$run"
+gives 0 'import --dry-run lists the commits' guard import -n "$run"
 says "$out" 'on main'
 says "$out" 'heads/topic'
 says "$out" 'tags/v1'
@@ -98,18 +101,19 @@ says "$out" 'stash/0'
 says "$out" 'reflog/'
 says "$err" 'alternates'
 git_state "$T/after"
-ok 'changes nothing' cmp "$T/before" "$T/after"
-no 'makes no folder' test -e .git/refs/guard
-gives 0 'import --dry-run --json' guard import -n --json "$run"
-ok 'is JSON' perl -MJSON::PP -0777 -ne '
+ok 'import --dry-run changes nothing' cmp "$T/before" "$T/after"
+no 'import --dry-run creates no refs' test -e .git/refs/guard
+gives 0 'import --dry-run --json is accepted' guard import -n --json "$run"
+ok 'import --dry-run --json prints the refs as JSON' perl -MJSON::PP -0777 -ne '
 	$j = decode_json($_); exit !(@{$j->{refs}} >= 8 && !$j->{imported})' \
 	"$out"
-gives 1 'without a terminal nothing is imported' guard import "$run"
-no 'no ref' test -e .git/refs/guard
-gives 0 'apply names the commits' guard apply -n "$run" -- work.txt
+gives 1 'import without a terminal and --yes is refused' guard import "$run"
+no 'the refused import creates no ref' test -e .git/refs/guard
+gives 0 'apply -n of a run with commits names guard import' \
+	guard apply -n "$run" -- work.txt
 says "$err" "guard import $run"
 
-# The user's repository moves on meanwhile.
+# The user commits too, before the import.
 echo mine >mine.txt
 git add mine.txt
 git commit -q -m 'mine, meanwhile' mine.txt
@@ -118,67 +122,83 @@ git_state "$T/before"
 find .git/objects -type f | LC_ALL=C sort >"$T/objects"
 gives 0 'import' guard import -y "$run"
 git_state "$T/after"
-ok 'branches, HEAD, index, config, hooks are byte for byte as they were' \
+ok 'import changes no branch, HEAD, index, config or hook' \
 	cmp "$T/before" "$T/after"
 check_mark 'import'
 find .git/objects -type f | LC_ALL=C sort >"$T/objects.after"
 is "$(LC_ALL=C comm -23 "$T/objects" "$T/objects.after")" '' \
-	'no object file of the user is gone'
-no 'no alternates' test -e .git/objects/info/alternates
-is "$(import_of "$run" heads/main)" 'on main' 'a branch that moved'
-is "$(import_of "$run" heads/topic)" 'on topic' 'a new branch'
-is "$(import_of "$run" heads/deep/er/name)" 'amended' 'a name with slashes'
-is "$(import_of "$run" HEAD)" 'detached' 'a detached HEAD'
+	'import removes no object of the user'
+no 'import creates no alternates file' test -e .git/objects/info/alternates
+is "$(import_of "$run" heads/main)" 'on main' \
+	'import creates a ref for a branch that moved'
+is "$(import_of "$run" heads/topic)" 'on topic' \
+	'import creates a ref for a new branch'
+is "$(import_of "$run" heads/deep/er/name)" 'amended' \
+	'import creates a ref for a branch with slashes'
+is "$(import_of "$run" HEAD)" 'detached' \
+	'import creates a ref for a detached HEAD'
 is "$(import_of "$run" worktrees/wt/HEAD)" 'in a worktree' \
-	"a worktree's HEAD"
-is "$(git cat-file -t "refs/guard/$run/tags/v1")" tag 'an annotated tag'
-is "$(import_of "$run" tags/light)" 'on topic' 'a light tag'
+	'import creates a ref for the HEAD of a worktree'
+is "$(git cat-file -t "refs/guard/$run/tags/v1")" tag \
+	'import creates a ref for an annotated tag'
+is "$(import_of "$run" tags/light)" 'on topic' \
+	'import creates a ref for a lightweight tag'
 is "$(git show "refs/guard/$run/stash/0:work.txt" | tail -n 1)" \
-	'for the stash' 'a stash entry'
+	'for the stash' 'import creates a ref for a stash entry'
 is "$(refs_of "refs/guard/$run/stash" | wc -l)" 1 \
-	"the user's own stash entry is not taken for the run's"
+	"the user's own stash entry is not imported"
 refs_of "refs/guard/$run/reflog" >"$T/reflog"
-ok 'the tip that a reset left' grep -qx 'lost two' "$T/reflog"
-ok 'a commit that was amended' grep -qx 'amend me' "$T/reflog"
-no 'but none that another leads to' grep -qx 'lost one' "$T/reflog"
+ok 'import creates a ref for the commits that a reset dropped' \
+	grep -qx 'lost two' "$T/reflog"
+ok 'import creates a ref for an amended commit' grep -qx 'amend me' "$T/reflog"
+no 'a commit reachable from another imported one has no ref' \
+	grep -qx 'lost one' "$T/reflog"
 git log --format=%s --glob="refs/guard/$run/reflog/*" >"$T/log"
-ok 'which is reached all the same' grep -qx 'lost one' "$T/log"
-ok 'the repository is whole' git fsck --full --strict
-is "$(git fsck --full 2>&1 | grep -cv '^dangling')" 0 'fsck has no complaint'
-is "$(git log -1 --format=%s)" 'mine, meanwhile' "the user's HEAD stayed"
-gives 0 'a second import finds nothing new' guard import -y "$run"
+ok 'that commit is reachable through the other ref' grep -qx 'lost one' "$T/log"
+ok 'git fsck --strict accepts the repository' git fsck --full --strict
+is "$(git fsck --full 2>&1 | grep -cv '^dangling')" 0 \
+	'git fsck has no complaint'
+is "$(git log -1 --format=%s)" 'mine, meanwhile' \
+	"import does not move the user's HEAD"
+gives 0 'a second import is accepted' guard import -y "$run"
 says "$err" 'no commits'
-gives 0 'a dry apply says nothing of commits now' \
+gives 0 'apply -n works after the import' \
 	guard apply -n "$run" -- work.txt
 silent "$err" 'guard import'
-no 'nothing of the copy is left' test -e "$state/runs/$run/import"
+no "import leaves no copy of the repository in guard's state" \
+	test -e "$state/runs/$run/import"
 
-# An import that lost its refs is done again from what is there.
+# Deleted refs of an import can be imported again.
 git for-each-ref --format='delete %(refname)' "refs/guard/$run" |
 	git update-ref --stdin
-gives 0 'import again after its refs were deleted' guard import -y "$run"
-is "$(import_of "$run" heads/topic)" 'on topic' 'the branch is there again'
+gives 0 'import is accepted after its refs were deleted' guard import -y "$run"
+is "$(import_of "$run" heads/topic)" 'on topic' \
+	'the second import creates the branch again'
 refs_of "refs/guard/$run/reflog" >"$T/reflog.again"
-ok 'the same reflog tips' cmp "$T/reflog" "$T/reflog.again"
+ok 'the second import creates the same refs of the reflog' \
+	cmp "$T/reflog" "$T/reflog.again"
 
-# A run that goes on: its first import keeps its names.
-gives 0 'the run goes on' guard run "--continue=$run" -- sh -c '
+# A continued run: the refs of its first import stay.
+gives 0 'run --continue commits once more' \
+	guard run "--continue=$run" -- sh -c '
 	git config --remove-section filter.x
 	git config core.fsmonitor false
 	git checkout -q -f topic && echo more >>work.txt &&
 	git commit -q -a -m "more on topic"'
-gives 0 'import of what is new' guard import -y "$run"
-is "$(import_of "$run" heads/topic)" 'on topic' 'the first import stays'
-is "$(import_of "$run.2" heads/topic)" 'more on topic' 'the second is beside it'
+gives 0 'import accepts the continued run' guard import -y "$run"
+is "$(import_of "$run" heads/topic)" 'on topic' \
+	'the ref of the first import is unchanged'
+is "$(import_of "$run.2" heads/topic)" 'more on topic' \
+	'the second import has a prefix of its own'
 ok 'discard' guard discard -y "$run"
 
-# --- objects that the user's repository lost meanwhile ---
-gives 0 'a run on a branch' guard run -- sh -c \
+# --- objects that the user's repository has lost since the run ---
+gives 0 'a run commits on a branch' guard run -- sh -c \
 	'git checkout -q -f side && echo s >side.txt && git add side.txt &&
 		git commit -q -m "on side"'
 run=$(newest)
-# Away with everything that the run's commits are built on, in this
-# throw-away root.
+# Deletes the commits on which the run's commit is based, in this throw-away
+# root.
 must_be_inside
 git checkout -q --orphan other
 git rm -rfq --cached .
@@ -188,29 +208,32 @@ for ref in $(git for-each-ref --format='%(refname)'); do
 done
 git reflog expire --expire=now --expire-unreachable=now --all
 git gc -q --prune=now
-is "$(git rev-list --all | wc -l)" 1 'only one commit is left'
-gives 0 'import after a clean-up' guard import -y "$run"
+is "$(git rev-list --all | wc -l)" 1 \
+	"the user's repository has only one commit left"
+gives 0 'import is accepted after git gc deleted the base' \
+	guard import -y "$run"
 ok 'whole' git fsck --full --strict
-is "$(import_of "$run" heads/side)" 'on side' 'the branch'
+is "$(import_of "$run" heads/side)" 'on side' \
+	'the branch is imported with a lost base'
 is "$(git rev-list "refs/guard/$run/heads/side" | wc -l)" 2 \
-	'and the history below it'
-gives 0 'discard of an imported run' guard discard -y "$run"
+	'the history below the branch is imported too'
+gives 0 'discard of an imported run is accepted' guard discard -y "$run"
 silent "$err" 'guard import'
 
-# --- a run that packs everything ---
-gives 0 'a run that packs' guard run -- sh -c \
+# --- a run that packs its objects and refs ---
+gives 0 'a run commits, packs objects and refs' guard run -- sh -c \
 	'echo p >p.txt && git add p.txt && git commit -q -m packed &&
 		git gc -q && git pack-refs --all'
 run=$(newest)
 gives 0 'import' guard import -y "$run"
-is "$(import_of "$run" heads/other)" packed 'from a pack and packed-refs'
+is "$(import_of "$run" heads/other)" packed 'import reads packs and packed-refs'
 ok 'whole' git fsck --full --strict
 ok 'discard' guard discard -y "$run"
 
-# --- a branch of the user's, moved on when he asks for it ---
+# --- import --ff fast-forwards a branch of the user ---
 git branch forward
 here=$(git symbolic-ref HEAD)
-gives 0 'a run with commits on two branches' guard run -- sh -c '
+gives 0 'a run commits on two branches' guard run -- sh -c '
 	git checkout -q forward && echo f >f.txt && git add f.txt &&
 	git commit -q -m forward && git checkout -q -b fresh &&
 	git commit -q --allow-empty -m fresh && git checkout -q - &&
@@ -218,39 +241,44 @@ gives 0 'a run with commits on two branches' guard run -- sh -c '
 	git commit -q --allow-empty -m here'
 run=$(newest)
 before=$(git rev-parse HEAD forward)
-gives 0 'a dry run' guard import -n --ff forward "$run"
-is "$(git rev-parse HEAD forward)" "$before" 'moves nothing'
-gives 0 'import --ff' guard import -y --ff forward "$run"
-is "$(git log -1 --format=%s forward)" forward 'moves the branch on'
-is "$(git symbolic-ref HEAD)" "$here" 'and not HEAD'
+gives 0 'import -n --ff is accepted' guard import -n --ff forward "$run"
+is "$(git rev-parse HEAD forward)" "$before" 'import -n --ff moves no branch'
+gives 0 'import --ff is accepted' guard import -y --ff forward "$run"
+is "$(git log -1 --format=%s forward)" forward \
+	'import --ff fast-forwards the branch'
+is "$(git symbolic-ref HEAD)" "$here" 'import --ff does not switch HEAD'
 is "$(git rev-parse HEAD)" "${before%%
-*}" 'nor its branch'
-no 'nor a file' test -e f.txt
-gives 0 'once more' guard import -y --ff forward "$run"
+*}" "import --ff does not move HEAD's branch"
+no 'import --ff writes no file' test -e f.txt
+gives 0 'a repeated import --ff is accepted' guard import -y --ff forward "$run"
 says "$err" 'is there already'
-gives 0 'a branch that is not there' guard import -y --ff fresh "$run"
-is "$(git log -1 --format=%s fresh)" fresh 'is made'
-gives 1 'the one that is checked out' \
+gives 0 'import --ff accepts a new branch' guard import -y --ff fresh "$run"
+is "$(git log -1 --format=%s fresh)" fresh 'import --ff creates a new branch'
+gives 1 'import --ff refuses the branch that is checked out' \
 	guard import -y --ff "${here#refs/heads/}" "$run"
 says "$err" 'is checked out'
 git update-ref refs/heads/forward "$(git commit-tree -m mine \
 	-p forward~1 'forward^{tree}')"
-gives 1 'one with a commit of its own' guard import -y --ff forward "$run"
+gives 1 'import --ff refuses a branch with commits of its own' \
+	guard import -y --ff forward "$run"
 says "$err" 'has commits that'
-is "$(git log -1 --format=%s forward)" mine 'stays where it is'
-gives 1 'one that the run has not' guard import -y --ff nothing "$run"
+is "$(git log -1 --format=%s forward)" mine \
+	'the refused import --ff does not move the branch'
+gives 1 'import --ff refuses a branch that the run does not have' \
+	guard import -y --ff nothing "$run"
 says "$err" 'has made no commit on a branch'
 ok 'discard' guard discard -y "$run"
 
-# --- a run that was applied, and one that was cut off ---
-gives 0 'a run with a commit' guard run -- sh -c \
+# --- an applied run, and a killed one ---
+gives 0 'a run commits before it is applied' guard run -- sh -c \
 	'echo q >q.txt && git add q.txt && git commit -q -m "of an applied run"'
 run=$(newest)
-gives 0 'it is applied' guard apply -y "$run"
+gives 0 'apply accepts the run with a commit' guard apply -y "$run"
 says "$err" "1 commit of the run is not in your repository"
-gives 0 'import of an applied run' guard import -y "$run"
-is "$(import_of "$run" heads/other)" 'of an applied run' 'its commit'
-gives 0 'log --actions' guard log --actions
+gives 0 'import accepts an applied run' guard import -y "$run"
+is "$(import_of "$run" heads/other)" 'of an applied run' \
+	'the commit of an applied run is imported'
+gives 0 'log --actions works after an import' guard log --actions
 says "$out" "refs/guard/$run"
 rm q.txt
 mkfifo "$T/ready"
@@ -259,9 +287,9 @@ guard run -- sh -c 'echo k >k.txt && git add k.txt &&
 	>"$T/ready" 2>"$T/x" &
 runner=$!
 read -r line <"$T/ready"
-is "$line" ready 'a run has committed'
+is "$line" ready 'a live run has committed'
 run=$(newest)
-gives 1 'import of a live run' guard import -y "$run"
+gives 1 'import refuses a live run' guard import -y "$run"
 says "$err" 'still going'
 kill -KILL $runner
 wait $runner 2>/dev/null
@@ -272,20 +300,22 @@ for dir in /proc/[0-9]*; do
 	esac
 done
 settle
-gives 0 'import of a run that was cut off' guard import -y "$run"
-is "$(import_of "$run" heads/other)" 'of a run cut off' 'its commit'
+gives 0 'import accepts a killed run' guard import -y "$run"
+is "$(import_of "$run" heads/other)" 'of a run cut off' \
+	'the commit of a killed run is imported'
 ok 'whole' git fsck --full --strict
 ok 'discard' guard discard -y "$run"
 
-# --- texts that would change a terminal ---
-gives 0 'a run with a message of control characters' guard run -- sh -c \
+# --- control characters in messages ---
+gives 0 'a run commits with control characters in the message' \
+	guard run -- sh -c \
 	'echo x >x; git add x
 	git commit -q -m "$(printf "a\033]0;t\007b\342\200\256c")"'
 run=$(newest)
-gives 0 'import lists it' guard import -n "$run"
-no 'no ESC comes out' grep -q "$(printf '\033')" "$out"
+gives 0 'import -n lists that commit' guard import -n "$run"
+no 'import -n prints no ESC' grep -q "$(printf '\033')" "$out"
 says "$out" '\x1b]0;t\x07b<U+202E>c'
-gives 0 'discard tells of commits that were never imported' \
+gives 0 'discard of a run with commits that are not imported is accepted' \
 	guard discard -y "$run"
 says "$err" 'never imported'
 
@@ -436,20 +466,21 @@ gives 1 'without git' unshare -Urm sh -c \
 	'mount --bind /dev/null /usr/bin/git && exec guard import -y'
 says "$err" 'guard: import needs git: apt install git (the run is kept)'
 
-# --- what cannot be imported says so ---
+# --- nothing to import ---
 mkdir "$HOME/plain"
 cd "$HOME/plain" || exit 99
-gives 0 'a run without a repository' guard run -- sh -c 'echo x >x'
+gives 0 'a run in a directory without a repository' \
+	guard run -- sh -c 'echo x >x'
 gives 1 'import' guard import -y
 says "$err" 'no git repository'
 ok 'discard' guard discard -q -y
-gives 0 'a run that makes a repository' guard run -- git init -q .
+gives 0 'a run creates a repository' guard run -- git init -q .
 gives 1 'import' guard import -y
 says "$err" 'no git repository'
 ok 'discard' guard discard -q -y
 git -C "$P" worktree add -q "$HOME/tree" -b tree
 cd "$HOME/tree" || exit 99
-gives 0 'a run in a linked worktree' guard run -- sh -c 'echo x >x'
+gives 0 'a run works in a linked worktree' guard run -- sh -c 'echo x >x'
 gives 0 'import' guard import -y
 says "$err" 'has no commits'
 ok 'discard' guard discard -q -y
