@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/dirtree.h"
 #include "snapshot/maintain/prune_decide.h"
-#include "snapshot/maintain/repack.h"
+#include "snapshot/store/repack.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/store_dir.h"
 #include "snapshot/store/store_index.h"

@@ -13,7 +13,7 @@
 #include "snapshot/store/store_index.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/maintain/reach.h"
-#include "snapshot/maintain/repack.h"
+#include "snapshot/store/repack.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/known_missing.h"

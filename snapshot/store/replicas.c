@@ -43,7 +43,7 @@ static int fill_lower_ordinal(struct store *s, struct inventory *inv,
 		buf_clear(&bytes);
 		if (!read_replica(inv, &id, &bytes))
 			continue;
-		if (store_put_as(s, &id, bytes.data, err) < 0)
+		if (store_put_as(s, &id, bytes.data, false, err) < 0)
 			return -err->num;
 		(*count)++;
 	}

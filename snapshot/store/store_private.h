@@ -2,8 +2,8 @@
  * The fields of struct store, for the modules of the store only: storeopen.c,
  * storefind.c (finding and reading), storeput.c (adding), storecommit.c (packs
  * being written), storeflush.c (publishing them), storerefresh.c (packs of
- * other processes), store_index.c (the index over packs), inventory.c and
- * replicas.c.
+ * other processes), store_index.c (the index over packs), inventory.c,
+ * repack.c and replicas.c.
  *
  * Locks, always in this order: the commit lock (a file, between processes),
  * `mutex` (all fields below it), the mutex of the block cache. Hashing,
@@ -170,19 +170,28 @@ void store_busy_done(struct store *s, unsigned int count);
 
 /* Compresses (if worthwhile) and writes a full block, which counts as busy. */
 int store_write_block(struct store *s, struct block *block, struct err *err);
-/* Writes one big object into a pack that stays pinned. */
-int store_write_single(struct store *s, const struct record_head *head,
-		       const void *payload, struct place *ret,
-		       struct out_pack **ret_full, struct err *err);
+/* The packs that hold objects of a type. */
+static inline enum pack_kind store_pack_kind(uint8_t type)
+{
+	return type == OBJECT_DATA ? PACK_DATA : PACK_META;
+}
+
+/* Reserves space for a record in the open pack of this kind and writes it
+ * there. ret->out stays pinned. *ret_full: a pack that is full now and that the
+ * caller passes to store_end_pack() (it counts as busy), or NULL. */
+int store_write_record(struct store *s, enum pack_kind kind,
+		       const struct record_head *head, const void *payload,
+		       struct place *ret, struct out_pack **ret_full,
+		       struct err *err);
 /* Finishes a pack to which nothing is added any more (it counts as busy).
  * Starts its sync and waits for the sync of the previous pack, which normally
  * has ended long ago. */
 int store_end_pack(struct store *s, struct out_pack *out, struct err *err);
 
-/* For repair: stores bytes under the name of a lost object; the caller has
+/* For repair and prune: stores bytes under a given name; the caller has
  * compared their hash. At most BLOCK_LEN_MAX / 2 bytes. */
 int store_put_as(struct store *s, const struct oid *id, const void *data,
-		 struct err *err);
+		 bool again, struct err *err);
 
 /* --- packs of other processes, and the index over them --- */
 

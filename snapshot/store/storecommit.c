@@ -137,13 +137,10 @@ static int reserve_space(struct store *s, uint64_t len, struct err *err)
 	return 0;
 }
 
-/* Reserves space for a record in the open pack of its kind and writes it there.
- * place->out stays pinned. *ret_full: a pack that is full now and that the
- * caller has to commit (it counts as busy). */
-static int write_pack_record(struct store *s, enum pack_kind kind,
-			     const struct record_head *head,
-			     const void *payload, struct place *ret,
-			     struct out_pack **ret_full, struct err *err)
+int store_write_record(struct store *s, enum pack_kind kind,
+		       const struct record_head *head, const void *payload,
+		       struct place *ret, struct out_pack **ret_full,
+		       struct err *err)
 {
 	struct out_pack *out;
 	uint64_t offset;
@@ -177,15 +174,6 @@ static int write_pack_record(struct store *s, enum pack_kind kind,
 	store_busy_done(s, *ret_full ? 1 : 0);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return -err->num;
-}
-
-int store_write_single(struct store *s, const struct record_head *head,
-		       const void *payload, struct place *ret,
-		       struct out_pack **ret_full, struct err *err)
-{
-	return write_pack_record(
-		s, head->type == OBJECT_DATA ? PACK_DATA : PACK_META, head,
-		payload, ret, ret_full, err);
 }
 
 struct block_entries {
@@ -258,8 +246,8 @@ int store_write_block(struct store *s, struct block *block, struct err *err)
 	if (!payload)
 		payload = block->data.data;
 	head.check = hash_check(payload, head.stored_len);
-	got = write_pack_record(s, block->kind, &head, payload, &place, &full,
-				err);
+	got = store_write_record(s, block->kind, &head, payload, &place, &full,
+				 err);
 	(void)pthread_mutex_lock(&s->mutex);
 	if (got == 0)
 		got = set_block_place(s, block, &place, err);

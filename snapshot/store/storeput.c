@@ -239,11 +239,6 @@ static struct block *add_small_object(struct store *s, enum pack_kind kind,
 	return block;
 }
 
-static enum pack_kind object_pack_kind(enum object_type type)
-{
-	return type == OBJECT_DATA ? PACK_DATA : PACK_META;
-}
-
 static int check_ordinal(int ord, struct err *err)
 {
 	if (ord >= UINT16_MAX)
@@ -257,7 +252,7 @@ static int put_small_object(struct store *s,
 			    struct put_search *q, struct oid *ret,
 			    struct err *err)
 {
-	enum pack_kind kind = object_pack_kind(put_request->type);
+	enum pack_kind kind = store_pack_kind(put_request->type);
 	struct block *full;
 	int got;
 
@@ -319,12 +314,13 @@ static int put_single_object(struct store *s,
 	if (!payload)
 		payload = put_request->data;
 	head.check = hash_check(payload, head.stored_len);
-	if (store_write_single(s, &head, payload, &place, &full, err) < 0)
+	if (store_write_record(s, store_pack_kind(head.type), &head, payload,
+			       &place, &full, err) < 0)
 		return -err->num;
 	(void)pthread_mutex_lock(&s->mutex);
 	done = put_search(s, put_request, q, ret);
 	if (!done && q->ord + 1 == ord) {
-		block = new_open_block(s, object_pack_kind(put_request->type));
+		block = new_open_block(s, store_pack_kind(put_request->type));
 		block->single = true;
 		block->out = place.out;
 		block->offset = place.entry.offset;
@@ -381,7 +377,7 @@ int store_put(struct store *s, enum object_type type, const void *data,
 }
 
 int store_put_as(struct store *s, const struct oid *id, const void *data,
-		 struct err *err)
+		 bool again, struct err *err)
 {
 	struct put_request put_request = {
 		.type = id->type, .data = data, .len = id->len};
@@ -390,9 +386,8 @@ int store_put_as(struct store *s, const struct oid *id, const void *data,
 	memcpy(put_request.hash, id->hash, HASH_LEN);
 	if (begin_put(s, put_request.len, err) < 0)
 		return -err->num;
-	full = add_small_object(
-		s, object_pack_kind((enum object_type)put_request.type),
-		&put_request, id->ord, false);
+	full = add_small_object(s, store_pack_kind(id->type), &put_request,
+				id->ord, again);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return full ? store_write_block(s, full, err) : 0;
 }

@@ -4,16 +4,17 @@
  * objects of other blocks are packed into new blocks. Every byte is compared
  * with its hash on the way.
  */
-#ifndef GUARD_SNAPSHOT_MAINTAIN_REPACK_H
-#define GUARD_SNAPSHOT_MAINTAIN_REPACK_H
+#ifndef GUARD_SNAPSHOT_STORE_REPACK_H
+#define GUARD_SNAPSHOT_STORE_REPACK_H
 
 #include "snapshot/store/inventory.h"
 
 /*
  * Copies from each of the packs (numbers in the inventory) the objects for
- * which wanted() returns true, and publishes the new packs: durable when it
- * returns 0. *ret_bytes: size of the new packs. -EBADMSG: one of the packs is
- * damaged, and no pack was published.
+ * which wanted() returns true, and flushes the store: the new packs are durable
+ * when it returns 0. *ret_bytes: their size without the indexes. -EBADMSG: one
+ * of the packs is damaged; the packs that were full until then remain, with
+ * copies that the next prune removes.
  */
 int repack(struct store *s, struct inventory *inv, const size_t *packs,
 	   size_t count,
