@@ -199,24 +199,24 @@ static int mark_within_budget(struct prune_decision *d, uint64_t max_size,
 int prune_decide_chosen(struct inventory *inv, const struct oid *id,
 			const struct copy *copy, struct err *err)
 {
-	const struct copy *first = inventory_find(inv, id, NULL), *at;
+	const struct copy *first = inventory_find(inv, id), *at;
 	AUTO(buf) struct buf bytes = {0};
 
 	if (!(*inventory_flags(inv, first) & COPY_REACHED))
 		return 0;
-	if (!inventory_next(inv, id, first, NULL))
+	if (!inventory_next(inv, id, first))
 		return 1;
-	for (at = first; at; at = inventory_next(inv, id, at, NULL)) {
+	for (at = first; at; at = inventory_next(inv, id, at)) {
 		if (*inventory_flags(inv, at) & COPY_KEPT)
 			break;
 	}
-	for (; !at; first = inventory_next(inv, id, first, NULL)) {
+	for (; !at; first = inventory_next(inv, id, first)) {
 		if (!first)
 			return fail(err, EBADMSG,
 				    "the store is damaged, so nothing is "
 				    "removed: no copy of an object that is "
 				    "needed can be read");
-		if (inventory_read_copy(inv, id, first, &bytes, err) < 0)
+		if (inventory_read_copy(inv, first, &bytes, err) < 0)
 			continue;
 		*inventory_flags(inv, first) |= COPY_KEPT;
 		at = first;
@@ -236,13 +236,11 @@ static int sum_needed_bytes(struct inventory *inv, size_t number, uint64_t *ret,
 	for (k = 0; k < pack_count(pack); k++) {
 		struct copy copy = {(uint32_t)number + 1, k};
 		struct pack_entry e;
-		struct oid id;
 		int chosen;
 
 		if (!pack_get(pack, k, &e))
 			continue;
-		inventory_oid(&e, &id);
-		chosen = prune_decide_chosen(inv, &id, &copy, err);
+		chosen = prune_decide_chosen(inv, &e.id, &copy, err);
 		if (chosen < 0)
 			return chosen;
 		if (chosen)

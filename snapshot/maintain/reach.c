@@ -31,7 +31,7 @@ static void tree_frames_free(struct tree_frames *f)
 static unsigned char *find_object_flags(const struct inventory *inv,
 					const struct oid *id)
 {
-	const struct copy *copy = inventory_find(inv, id, NULL);
+	const struct copy *copy = inventory_find(inv, id);
 
 	return copy ? inventory_flags(inv, copy) : NULL;
 }
@@ -44,7 +44,7 @@ static bool reach_first(struct inventory *inv, const struct oid *id,
 	if (*flags & COPY_REACHED)
 		return false;
 	*flags |= COPY_REACHED;
-	inv->reached += inventory_cost(inv, inventory_find(inv, id, NULL));
+	inv->reached += inventory_cost(inv, inventory_find(inv, id));
 	return true;
 }
 

@@ -48,17 +48,10 @@ static bool is_pack_hurt(struct inventory *inv, size_t number)
 
 	for (k = 0; p->pack && k < pack_count(p->pack); k++) {
 		struct copy copy = {(uint32_t)number + 1, k};
-		struct pack_entry e;
 		struct err ignored;
-		struct oid id;
 
 		buf_clear(&bytes);
-		if (!pack_get(p->pack, k, &e)) {
-			damaged_packs = true;
-			continue;
-		}
-		inventory_oid(&e, &id);
-		if (inventory_read_copy(inv, &id, &copy, &bytes, &ignored) < 0)
+		if (inventory_read_copy(inv, &copy, &bytes, &ignored) < 0)
 			damaged_packs = true;
 	}
 	return damaged_packs;
@@ -70,10 +63,10 @@ static bool is_copy_worth_saving(void *arg, const struct oid *id,
 				 const struct copy *copy)
 {
 	struct repair_job *r = arg;
-	const struct copy *at = inventory_find(&r->inv, id, NULL);
+	const struct copy *at = inventory_find(&r->inv, id);
 	const struct copy *first = NULL;
 
-	for (; at; at = inventory_next(&r->inv, id, at, NULL)) {
+	for (; at; at = inventory_next(&r->inv, id, at)) {
 		if (*inventory_flags(&r->inv, at) & COPY_BAD)
 			continue;
 		if (!r->damaged_packs[at->pack - 1])

@@ -87,9 +87,9 @@ static int fail_lost_path(void *arg, const char *path, const struct entry *e,
 static bool is_copy_available(const struct undelete_job *u,
 			      const struct oid *id)
 {
-	const struct copy *copy = inventory_find(&u->inv, id, NULL);
+	const struct copy *copy = inventory_find(&u->inv, id);
 
-	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
+	for (; copy; copy = inventory_next(&u->inv, id, copy)) {
 		const struct inventory_pack *p = inventory_pack(&u->inv, copy);
 
 		if ((p->dir == u->dir_count ||
@@ -115,16 +115,16 @@ static int fail_object_clash(struct err *err)
 static int check_same_bytes(struct undelete_job *u, const struct oid *id,
 			    struct err *err)
 {
-	const struct copy *copy = inventory_find(&u->inv, id, NULL);
+	const struct copy *copy = inventory_find(&u->inv, id);
 	AUTO(buf) struct buf a = {0}, b = {0};
 	bool first = true;
 	struct err ignored;
 
-	if (!inventory_next(&u->inv, id, copy, NULL))
+	if (!inventory_next(&u->inv, id, copy))
 		return 0;
-	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
+	for (; copy; copy = inventory_next(&u->inv, id, copy)) {
 		buf_clear(&b);
-		if (inventory_read_copy(&u->inv, id, copy, first ? &a : &b,
+		if (inventory_read_copy(&u->inv, copy, first ? &a : &b,
 					&ignored) < 0)
 			continue;
 		if (!first && a.len && memcmp(a.data, b.data, a.len) != 0)
@@ -137,12 +137,12 @@ static int check_same_bytes(struct undelete_job *u, const struct oid *id,
 static int choose_readable_copy(struct undelete_job *u, const struct oid *id,
 				struct err *err)
 {
-	const struct copy *copy = inventory_find(&u->inv, id, NULL);
+	const struct copy *copy = inventory_find(&u->inv, id);
 
-	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
+	for (; copy; copy = inventory_next(&u->inv, id, copy)) {
 		AUTO(buf) struct buf bytes = {0};
 
-		if (inventory_read_copy(&u->inv, id, copy, &bytes, err) < 0)
+		if (inventory_read_copy(&u->inv, copy, &bytes, err) < 0)
 			continue;
 		u->chosen_packs[copy->pack - 1] = true;
 		return 0;
@@ -164,15 +164,13 @@ static int choose_trash_packs(struct undelete_job *u, struct err *err)
 
 		for (k = 0; p->pack && k < pack_count(p->pack); k++) {
 			struct pack_entry e;
-			struct oid id;
 
 			if (!(p->flags[k] & COPY_REACHED) ||
 			    !pack_get(p->pack, k, &e))
 				continue;
-			inventory_oid(&e, &id);
-			if (check_same_bytes(u, &id, err) < 0 ||
-			    (!is_copy_available(u, &id) &&
-			     choose_readable_copy(u, &id, err) < 0))
+			if (check_same_bytes(u, &e.id, err) < 0 ||
+			    (!is_copy_available(u, &e.id) &&
+			     choose_readable_copy(u, &e.id, err) < 0))
 				return -err->num;
 		}
 	}
@@ -183,20 +181,20 @@ static int choose_trash_packs(struct undelete_job *u, struct err *err)
 static int check_object_clash(struct undelete_job *u, const struct oid *id,
 			      const struct copy *mine, struct err *err)
 {
-	const struct copy *copy = inventory_find(&u->inv, id, NULL);
+	const struct copy *copy = inventory_find(&u->inv, id);
 	AUTO(buf) struct buf a = {0}, b = {0};
 	struct err ignored;
 
-	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
+	for (; copy; copy = inventory_next(&u->inv, id, copy)) {
 		if (inventory_pack(&u->inv, copy)->dir != u->dir_count &&
 		    !u->chosen_packs[copy->pack - 1])
 			continue;
 		if (copy->pack == mine->pack && copy->entry == mine->entry)
 			continue;
 		buf_clear(&b);
-		if ((!a.len && inventory_read_copy(&u->inv, id, mine, &a,
-						   &ignored) < 0) ||
-		    inventory_read_copy(&u->inv, id, copy, &b, &ignored) < 0)
+		if ((!a.len &&
+		     inventory_read_copy(&u->inv, mine, &a, &ignored) < 0) ||
+		    inventory_read_copy(&u->inv, copy, &b, &ignored) < 0)
 			continue;
 		if (a.len != b.len || (a.len && memcmp(a.data, b.data, a.len)))
 			return fail_object_clash(err);
@@ -216,12 +214,10 @@ static int check_object_clashes(struct undelete_job *u, struct err *err)
 		     k++) {
 			struct copy copy = {(uint32_t)i + 1, k};
 			struct pack_entry e;
-			struct oid id;
 
 			if (!pack_get(p->pack, k, &e))
 				continue;
-			inventory_oid(&e, &id);
-			if (check_object_clash(u, &id, &copy, err) < 0)
+			if (check_object_clash(u, &e.id, &copy, err) < 0)
 				return -err->num;
 		}
 	}

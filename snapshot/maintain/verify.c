@@ -168,7 +168,6 @@ static int verify_object(struct verify_job *v, size_t pack, uint32_t entry,
 	const struct inventory_pack *p = &v->inv.packs[pack];
 	struct copy copy = {(uint32_t)pack + 1, entry};
 	struct pack_entry e;
-	struct oid id;
 	struct err cause;
 	struct verify_fault fault = {
 		.kind = VERIFY_RECORD, .name = p->name, .text = cause.text};
@@ -178,9 +177,8 @@ static int verify_object(struct verify_job *v, size_t pack, uint32_t entry,
 		fault.text = "an entry of its index is damaged";
 		return report_fault(v, &fault, err);
 	}
-	inventory_oid(&e, &id);
 	buf_clear(bytes);
-	if (inventory_read_copy(&v->inv, &id, &copy, bytes, &cause) == 0 ||
+	if (inventory_read_copy(&v->inv, &copy, bytes, &cause) == 0 ||
 	    *last_offset == e.offset)
 		return 0;
 	*last_offset = fault.offset = e.offset;

@@ -35,12 +35,6 @@ void inventory_free(struct inventory *inv)
 	*inv = (struct inventory){0};
 }
 
-void inventory_oid(const struct pack_entry *e, struct oid *ret)
-{
-	*ret = (struct oid){.len = e->len, .ord = e->ord, .type = e->type};
-	memcpy(ret->hash, e->hash, HASH_LEN);
-}
-
 /* --- loading --- */
 
 /* Bytes of a pack outside heads, index, footer and single objects are blocks.
@@ -56,7 +50,7 @@ static void measure_blocks(struct inventory_pack *p)
 		if (!pack_get(p->pack, i, &e))
 			continue;
 		if (e.in_block)
-			p->plain += e.len;
+			p->plain += e.id.len;
 		else
 			other += record_file_len(e.stored_len);
 	}
@@ -174,7 +168,7 @@ uint64_t inventory_cost(const struct inventory *inv, const struct copy *copy)
 		return 0;
 	if (!e.in_block)
 		return record_file_len(e.stored_len) + INDEX_ENTRY;
-	return (uint64_t)((double)e.len * (double)p->blocks /
+	return (uint64_t)((double)e.id.len * (double)p->blocks /
 			  (double)(p->plain + 1)) +
 	       INDEX_ENTRY;
 }
@@ -209,8 +203,7 @@ const struct inventory_pack *inventory_pack(const struct inventory *inv,
 
 /* The first copy of the name at slot `at` or behind it. */
 static const struct copy *search_slots(const struct inventory *inv,
-				       const struct oid *id, size_t at,
-				       struct pack_entry *ret)
+				       const struct oid *id, size_t at)
 {
 	size_t mask = inv->slot_count - 1;
 
@@ -219,34 +212,28 @@ static const struct copy *search_slots(const struct inventory *inv,
 		const struct pack *pack = inventory_pack(inv, copy)->pack;
 		struct pack_entry e;
 
-		if (memcmp(pack_hash(pack, copy->entry), id->hash, HASH_LEN) !=
-		    0)
-			continue;
-		if (!pack_get(pack, copy->entry, &e) || e.type != id->type ||
-		    e.ord != id->ord || e.len != id->len)
-			continue;
-		if (ret)
-			*ret = e;
-		return copy;
+		if (memcmp(pack_hash(pack, copy->entry), id->hash, HASH_LEN) ==
+			    0 &&
+		    pack_get(pack, copy->entry, &e) && oid_equal(&e.id, id))
+			return copy;
 	}
 	return NULL;
 }
 
 const struct copy *inventory_find(const struct inventory *inv,
-				  const struct oid *id, struct pack_entry *ret)
+				  const struct oid *id)
 {
-	return search_slots(
-		inv, id, store_hash_start(id->hash, 63) & (inv->slot_count - 1),
-		ret);
+	return search_slots(inv, id,
+			    store_hash_start(id->hash, 63) &
+				    (inv->slot_count - 1));
 }
 
 const struct copy *inventory_next(const struct inventory *inv,
-				  const struct oid *id, const struct copy *copy,
-				  struct pack_entry *ret)
+				  const struct oid *id, const struct copy *copy)
 {
-	size_t at = (size_t)(copy - inv->slots);
-
-	return search_slots(inv, id, (at + 1) & (inv->slot_count - 1), ret);
+	return search_slots(inv, id,
+			    ((size_t)(copy - inv->slots) + 1) &
+				    (inv->slot_count - 1));
 }
 
 const struct copy *inventory_replica(const struct inventory *inv,
@@ -265,10 +252,10 @@ const struct copy *inventory_replica(const struct inventory *inv,
 		if (memcmp(pack_hash(pack, inv->slots[at].entry), id->hash,
 			   HASH_LEN) != 0 ||
 		    !pack_get(pack, inv->slots[at].entry, &e) ||
-		    e.type != id->type || e.len != id->len ||
-		    e.ord <= id->ord || !e.again)
+		    e.id.type != id->type || e.id.len != id->len ||
+		    e.id.ord <= id->ord || !e.again)
 			continue;
-		inventory_oid(&e, ret);
+		*ret = e.id;
 		return &inv->slots[at];
 	}
 	return NULL;
@@ -276,9 +263,9 @@ const struct copy *inventory_replica(const struct inventory *inv,
 
 bool inventory_has(const struct inventory *inv, const struct oid *id)
 {
-	const struct copy *copy = inventory_find(inv, id, NULL);
+	const struct copy *copy = inventory_find(inv, id);
 
-	for (; copy; copy = inventory_next(inv, id, copy, NULL)) {
+	for (; copy; copy = inventory_next(inv, id, copy)) {
 		if (!(*inventory_flags(inv, copy) & COPY_BAD))
 			return true;
 	}
@@ -287,93 +274,47 @@ bool inventory_has(const struct inventory *inv, const struct oid *id)
 
 /* --- reading --- */
 
-/* Appends an object of a block. */
-static int read_block(struct inventory *inv, const struct pack *pack,
-		      const struct pack_entry *e, struct buf *to,
-		      struct err *err)
+int inventory_read_copy(struct inventory *inv, const struct copy *copy,
+			struct buf *to, struct err *err)
 {
-	struct cached_block *block =
-		blockcache_get(inv->cache, pack, e->offset);
-	auto_free unsigned char *plain = NULL;
-	struct record_head head;
-	size_t len;
-	bool fits;
-
-	if (!block) {
-		if (pack_read(pack, e->offset, &head, &plain, &len, err) < 0)
-			return -err->num;
-		if (head.type != RECORD_BLOCK)
-			return fail(err, EBADMSG, "its index is wrong");
-		block = blockcache_put(inv->cache, pack, e->offset, TAKE(plain),
-				       len - (size_t)head.count *
-						       BLOCK_TABLE_ENTRY);
-	}
-	fits = e->inner <= block->len && e->len <= block->len - e->inner;
-	if (fits)
-		buf_add(to, block->data + e->inner, e->len);
-	blockcache_release(inv->cache, block);
-	return fits ? 0 : fail(err, EBADMSG, "its index is wrong");
-}
-
-static int read_single(const struct pack *pack, const struct pack_entry *e,
-		       struct buf *to, struct err *err)
-{
-	auto_free unsigned char *plain = NULL;
-	struct record_head head;
-	size_t len;
-
-	if (pack_read(pack, e->offset, &head, &plain, &len, err) < 0)
-		return -err->num;
-	if (head.type != e->type || len != e->len)
-		return fail(err, EBADMSG, "its index is wrong");
-	buf_add(to, plain, len);
-	return 0;
-}
-
-int inventory_read_copy(struct inventory *inv, const struct oid *id,
-			const struct copy *copy, struct buf *to,
-			struct err *err)
-{
-	const struct pack *pack = inventory_pack(inv, copy)->pack;
+	struct place place = {.pack = inventory_pack(inv, copy)->pack};
+	struct view view = {0};
 	unsigned char hash[HASH_LEN];
-	struct pack_entry e;
-	size_t before = to->len;
 	int got;
 
-	if (!pack_get(pack, copy->entry, &e))
-		got = fail(err, EBADMSG, "its index is wrong");
-	else if (e.in_block)
-		got = read_block(inv, pack, &e, to, err);
+	if (pack_get(place.pack, copy->entry, &place.entry))
+		got = store_place_read(inv->cache, &place, &view, err);
 	else
-		got = read_single(pack, &e, to, err);
+		got = fail(err, EBADMSG, "a pack's index is wrong");
 	if (got == 0) {
-		hash_keyed(&inv->key, to->data + before, to->len - before,
-			   hash);
-		if (memcmp(hash, id->hash, HASH_LEN) != 0)
+		hash_keyed(&inv->key, view.data, view.len, hash);
+		if (memcmp(hash, place.entry.id.hash, HASH_LEN) == 0)
+			buf_add(to, view.data, view.len);
+		else
 			got = fail(err, EBADMSG,
 				   "pack %s: the object at byte %llu (+%u) is "
 				   "not what its name says",
-				   text_quote(pack_name(pack)),
-				   (unsigned long long)e.offset, e.inner);
+				   text_quote(pack_name(place.pack)),
+				   (unsigned long long)place.entry.offset,
+				   place.entry.inner);
+		store_place_done(inv->cache, &view);
 	}
-	if (got == 0)
-		return 0;
-	to->len = before;
-	*inventory_flags(inv, copy) |= COPY_BAD;
+	if (got < 0)
+		*inventory_flags(inv, copy) |= COPY_BAD;
 	return got;
 }
 
 int inventory_read(struct inventory *inv, const struct oid *id, struct buf *to,
 		   struct err *err)
 {
-	const struct copy *copy = inventory_find(inv, id, NULL);
+	const struct copy *copy = inventory_find(inv, id);
 	int got = fail(err, ENOENT, "no pack has the object");
 
-	for (; copy; copy = inventory_next(inv, id, copy, NULL)) {
+	for (; copy; copy = inventory_next(inv, id, copy)) {
 		if (*inventory_flags(inv, copy) & COPY_BAD)
 			got = fail(err, EBADMSG, "the object is damaged");
 		else
-			got = inventory_read_copy(inv, id, copy, to, err);
+			got = inventory_read_copy(inv, copy, to, err);
 		if (got == 0)
 			return 0;
 	}

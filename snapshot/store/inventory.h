@@ -63,13 +63,12 @@ int inventory_load_dirs(struct store *s, const int *dir_fds, size_t count,
 void inventory_free(struct inventory *inv); /* also for {0} */
 
 /* inventory_find() returns the first copy of this name (of the newest pack),
- * inventory_next() the copy behind `copy`; NULL when there is none. ret may be
- * NULL. */
+ * inventory_next() the copy behind `copy`; NULL when there is none. */
 const struct copy *inventory_find(const struct inventory *inv,
-				  const struct oid *id, struct pack_entry *ret);
+				  const struct oid *id);
 const struct copy *inventory_next(const struct inventory *inv,
-				  const struct oid *id, const struct copy *copy,
-				  struct pack_entry *ret);
+				  const struct oid *id,
+				  const struct copy *copy);
 /* The next copy (NULL: the first) of the same hash, length and type with a
  * higher ordinal, and its name in *ret. Such a replica was stored because a
  * lower ordinal could not be read. */
@@ -85,11 +84,10 @@ unsigned char *inventory_flags(const struct inventory *inv,
 const struct inventory_pack *inventory_pack(const struct inventory *inv,
 					    const struct copy *copy);
 
-/* Appends the bytes of one copy when they match the name. Otherwise returns
+/* Appends the bytes of one copy when they match its name. Otherwise returns
  * -EBADMSG and sets COPY_BAD. */
-int inventory_read_copy(struct inventory *inv, const struct oid *id,
-			const struct copy *copy, struct buf *to,
-			struct err *err);
+int inventory_read_copy(struct inventory *inv, const struct copy *copy,
+			struct buf *to, struct err *err);
 /* Appends the bytes of the first intact copy. -ENOENT: no copy. -EBADMSG: no
  * intact copy. */
 int inventory_read(struct inventory *inv, const struct oid *id, struct buf *to,
@@ -101,8 +99,5 @@ bool inventory_has(const struct inventory *inv, const struct oid *id);
 uint64_t inventory_cost(const struct inventory *inv, const struct copy *copy);
 /* Clears all flags except COPY_BAD. */
 void inventory_clear(struct inventory *inv);
-
-/* Converts an index entry to a name. */
-void inventory_oid(const struct pack_entry *e, struct oid *ret);
 
 #endif

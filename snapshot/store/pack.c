@@ -155,15 +155,15 @@ static int scan_record(const struct pack *p, struct record_scan *record_scan,
 	size_t len;
 	struct record_head again;
 	struct pack_entry e = {
-		.len = (uint32_t)head->plain_len,
-		.ord = head->ord,
-		.type = head->type,
+		.id = {.len = head->plain_len,
+		       .ord = head->ord,
+		       .type = head->type},
 	};
 
 	record_scan->offset = offset;
 	record_scan->stored_len = head->stored_len;
 	if (head->type != RECORD_BLOCK) {
-		memcpy(e.hash, head->hash, HASH_LEN);
+		memcpy(e.id.hash, head->hash, HASH_LEN);
 		if (hash_check(p->map + offset + HEAD_LEN, head->stored_len) !=
 		    head->check)
 			return fail(err, EBADMSG, "damaged record");
@@ -408,15 +408,16 @@ bool pack_get(const struct pack *p, uint32_t i, struct pack_entry *ret)
 {
 	const unsigned char *meta = p->metas + (size_t)i * META_LEN;
 
-	memcpy(ret->hash, pack_hash(p, i), HASH_LEN);
+	memcpy(ret->id.hash, pack_hash(p, i), HASH_LEN);
 	ret->offset = get_le(meta, 8);
-	ret->len = (uint32_t)get_le(meta + 8, 4);
+	ret->id.len = get_le(meta + 8, 4);
 	ret->inner = (uint32_t)get_le(meta + 12, 4);
 	ret->stored_len = (uint32_t)get_le(meta + 16, 4);
-	ret->ord = (uint16_t)get_le(meta + 20, 2);
-	ret->type = meta[22];
+	ret->id.ord = (uint16_t)get_le(meta + 20, 2);
+	ret->id.type = meta[22];
 	ret->in_block = meta[23] & META_IN_BLOCK;
 	ret->again = meta[23] & META_AGAIN;
 	return ret->offset >= HEADER_LEN && ret->offset < p->records_end &&
-	       ret->len <= OBJECT_LEN_MAX && ret->type && ret->type <= 4;
+	       ret->id.len <= OBJECT_LEN_MAX && ret->id.type &&
+	       ret->id.type <= 4;
 }

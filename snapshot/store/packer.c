@@ -204,7 +204,7 @@ int packer_put(struct packer *w, uint64_t offset,
 void packer_add(struct packer *w, const struct pack_entry *entry)
 {
 	*VEC_ADD(&w->entries) = *entry;
-	w->plain_bytes += entry->len;
+	w->plain_bytes += entry->id.len;
 }
 
 int packer_read(struct packer *w, uint64_t offset, struct record_head *head,

@@ -90,11 +90,11 @@ int record_unpack(const char *name, uint64_t offset,
 static int entry_compare(const void *pa, const void *pb)
 {
 	const struct pack_entry *a = pa, *b = pb;
-	int d = memcmp(a->hash, b->hash, HASH_LEN);
+	int d = memcmp(a->id.hash, b->id.hash, HASH_LEN);
 
 	if (!d)
-		d = (a->type > b->type) - (a->type < b->type);
-	return d ? d : (a->ord > b->ord) - (a->ord < b->ord);
+		d = (a->id.type > b->id.type) - (a->id.type < b->id.type);
+	return d ? d : (a->id.ord > b->id.ord) - (a->id.ord < b->id.ord);
 }
 
 void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to)
@@ -108,20 +108,20 @@ void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to)
 	hash = fanout + FANOUT_LEN;
 	meta = hash + count * HASH_LEN;
 	for (i = b = 0; b < 256; b++) {
-		while (i < count && entries[i].hash[0] == b)
+		while (i < count && entries[i].id.hash[0] == b)
 			i++;
 		put_le(fanout + 4 * b, i, 4);
 	}
 	for (i = 0; i < count; i++, hash += HASH_LEN, meta += META_LEN) {
 		const struct pack_entry *e = &entries[i];
 
-		memcpy(hash, e->hash, HASH_LEN);
+		memcpy(hash, e->id.hash, HASH_LEN);
 		put_le(meta, e->offset, 8);
-		put_le(meta + 8, e->len, 4);
+		put_le(meta + 8, e->id.len, 4);
 		put_le(meta + 12, e->inner, 4);
 		put_le(meta + 16, e->stored_len, 4);
-		put_le(meta + 20, e->ord, 2);
-		meta[22] = e->type;
+		put_le(meta + 20, e->id.ord, 2);
+		meta[22] = e->id.type;
 		meta[23] = (e->in_block ? META_IN_BLOCK : 0) |
 			   (e->again ? META_AGAIN : 0);
 	}
@@ -132,10 +132,10 @@ void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to)
 
 void block_table_add(unsigned char *at, const struct pack_entry *e)
 {
-	memcpy(at, e->hash, HASH_LEN);
-	put_le(at + 16, e->len, 4);
-	put_le(at + 20, e->ord, 2);
-	at[22] = e->type;
+	memcpy(at, e->id.hash, HASH_LEN);
+	put_le(at + 16, e->id.len, 4);
+	put_le(at + 20, e->id.ord, 2);
+	at[22] = e->id.type;
 	at[23] = e->again ? META_AGAIN : 0;
 }
 
@@ -153,14 +153,14 @@ int block_each(const unsigned char *plain, size_t len, uint32_t count,
 		return fail(err, EBADMSG, "a block's table does not fit");
 	for (i = 0; i < count; i++) {
 		line = plain + len - table + (size_t)i * BLOCK_TABLE_ENTRY;
-		memcpy(e.hash, line, HASH_LEN);
-		e.len = (uint32_t)get_le(line + 16, 4);
-		e.ord = (uint16_t)get_le(line + 20, 2);
-		e.type = line[22];
+		memcpy(e.id.hash, line, HASH_LEN);
+		e.id.len = (uint32_t)get_le(line + 16, 4);
+		e.id.ord = (uint16_t)get_le(line + 20, 2);
+		e.id.type = line[22];
 		e.again = line[23] & META_AGAIN;
 		e.inner = (uint32_t)at;
-		at += e.len;
-		if (at > len - table || !e.type || e.type > 4)
+		at += e.id.len;
+		if (at > len - table || !e.id.type || e.id.type > 4)
 			return fail(err, EBADMSG, "a block is damaged");
 		if (each(arg, &e, err) < 0)
 			return -err->num;

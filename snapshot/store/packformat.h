@@ -36,6 +36,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "snapshot/store/hash.h"
+#include "snapshot/store/store.h"
 
 #define PACK_UUID_LEN 16
 #define OBJECT_LEN_MAX ((uint64_t)1 << 30)
@@ -85,13 +86,10 @@ struct record_head {
 
 /* Location of an object. */
 struct pack_entry {
-	unsigned char hash[HASH_LEN];
+	struct oid id;
 	uint64_t offset; /* offset of its record */
-	uint32_t len; /* length of the object */
 	uint32_t inner; /* offset of the object in the block */
 	uint32_t stored_len; /* length of the record's whole payload */
-	uint16_t ord;
-	uint8_t type;
 	bool in_block;
 	bool again; /* see the top of this file */
 };

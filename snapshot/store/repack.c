@@ -34,7 +34,7 @@ static int copy_record(struct store *s, const struct record_head *head,
 	struct place place;
 	uint32_t i;
 
-	if (store_write_record(s, store_pack_kind(list->entry.type), head,
+	if (store_write_record(s, store_pack_kind(list->entry.id.type), head,
 			       payload, &place, &full, err) < 0)
 		return -err->num;
 	(void)pthread_mutex_lock(&s->mutex);
@@ -62,7 +62,6 @@ static int repack_record(struct store *s, struct inventory *inv,
 	const unsigned char *payload =
 		pack_record(pack, list->entry.offset, &head);
 	size_t i, wanted = 0;
-	struct oid id;
 	bool complete;
 
 	for (i = 0; i < count; i++)
@@ -73,11 +72,9 @@ static int repack_record(struct store *s, struct inventory *inv,
 	for (i = 0; i < count; i++) {
 		if (!list[i].wanted)
 			continue;
-		inventory_oid(&list[i].entry, &id);
 		buf_clear(&bytes);
-		if (inventory_read_copy(inv, &id, &list[i].copy, &bytes, err) <
-			    0 ||
-		    (!complete && store_put_as(s, &id, bytes.data,
+		if (inventory_read_copy(inv, &list[i].copy, &bytes, err) < 0 ||
+		    (!complete && store_put_as(s, &list[i].entry.id, bytes.data,
 					       list[i].entry.again, err) < 0))
 			return -err->num;
 	}
@@ -113,14 +110,12 @@ int repack(struct store *s, struct inventory *inv, const size_t *packs,
 
 		for (k = 0; k < all; k++) {
 			struct repack_entry *e = &list[n];
-			struct oid id;
 
 			if (!pack_get(pack, (uint32_t)k, &e->entry))
 				continue;
 			e->copy = (struct copy){(uint32_t)packs[i] + 1,
 						(uint32_t)k};
-			inventory_oid(&e->entry, &id);
-			e->wanted = wanted(arg, &id, &e->copy);
+			e->wanted = wanted(arg, &e->entry.id, &e->copy);
 			n++;
 		}
 		vec_sort(list, n, sizeof(*list), compare_entry_offsets);

@@ -22,7 +22,7 @@ static bool read_replica(struct inventory *inv, const struct oid *id,
 
 	while ((copy = inventory_replica(inv, id, copy, &replica))) {
 		buf_clear(&other);
-		if (inventory_read_copy(inv, &replica, copy, any ? &other : ret,
+		if (inventory_read_copy(inv, copy, any ? &other : ret,
 					&ignored) < 0)
 			continue;
 		if (any && memcmp(other.data, ret->data, ret->len) != 0)
@@ -62,14 +62,12 @@ int replicas_fill(struct store *s, uint64_t *ret_count, struct err *err)
 	for (i = 0; i < inv.count; i++) {
 		const struct pack *pack = inv.packs[i].pack;
 		struct pack_entry e;
-		struct oid id;
 
 		for (k = 0; pack && k < pack_count(pack); k++) {
-			if (!pack_get(pack, k, &e) || !e.ord ||
-			    e.len > REPLICA_LEN_MAX)
+			if (!pack_get(pack, k, &e) || !e.id.ord ||
+			    e.id.len > REPLICA_LEN_MAX)
 				continue;
-			inventory_oid(&e, &id);
-			if (fill_lower_ordinal(s, &inv, id, &count, err) < 0)
+			if (fill_lower_ordinal(s, &inv, e.id, &count, err) < 0)
 				return -err->num;
 		}
 	}

@@ -152,14 +152,13 @@ struct view {
 };
 
 /* Reads the bytes of a place. -EBADMSG: damaged. Without the mutex. */
-int store_place_read(struct store *s, const struct place *place,
+int store_place_read(struct blockcache *cache, const struct place *place,
 		     struct view *ret, struct err *err);
-void store_place_done(struct store *s, struct view *view);
+void store_place_done(struct blockcache *cache, struct view *view);
 
 /* Under the mutex: returns the place of an own object that is written and keeps
  * it valid until store_place_unpin(). */
-void store_place_pin(struct store *s, const struct object *object,
-		     struct place *ret);
+void store_place_pin(const struct object *object, struct place *ret);
 void store_place_unpin(struct store *s, const struct place *place);
 
 /* Records the first failure: nothing may use the packs that this process has

@@ -17,7 +17,7 @@ static int record_read(const struct place *place, struct record_head *head,
 			   ret_len, err);
 }
 
-static int block_load(struct store *s, const struct place *place,
+static int block_load(struct blockcache *cache, const struct place *place,
 		      struct cached_block **ret, struct err *err)
 {
 	const void *owner = place->pack ? (const void *)place->pack
@@ -26,19 +26,19 @@ static int block_load(struct store *s, const struct place *place,
 	struct record_head head;
 	size_t len;
 
-	*ret = blockcache_get(s->cache, owner, place->entry.offset);
+	*ret = blockcache_get(cache, owner, place->entry.offset);
 	if (*ret)
 		return 0;
 	if (record_read(place, &head, &plain, &len, err) < 0)
 		return -err->num;
 	if (head.type != RECORD_BLOCK)
 		return fail(err, EBADMSG, "a pack's index is wrong");
-	*ret = blockcache_put(s->cache, owner, place->entry.offset, TAKE(plain),
+	*ret = blockcache_put(cache, owner, place->entry.offset, TAKE(plain),
 			      len - (size_t)head.count * BLOCK_TABLE_ENTRY);
 	return 0;
 }
 
-int store_place_read(struct store *s, const struct place *place,
+int store_place_read(struct blockcache *cache, const struct place *place,
 		     struct view *ret, struct err *err)
 {
 	const struct pack_entry *e = &place->entry;
@@ -49,48 +49,46 @@ int store_place_read(struct store *s, const struct place *place,
 		if (record_read(place, &head, &view.owned, &view.len, err) < 0)
 			return -err->num;
 		view.data = view.owned;
-		if (head.type == e->type && view.len == e->len) {
+		if (head.type == e->id.type && view.len == e->id.len) {
 			*ret = view;
 			return 0;
 		}
 	} else {
-		if (block_load(s, place, &view.block, err) < 0)
+		if (block_load(cache, place, &view.block, err) < 0)
 			return -err->num;
 		view.data = view.block->data + e->inner;
-		view.len = e->len;
+		view.len = e->id.len;
 		if (e->inner <= view.block->len &&
-		    e->len <= view.block->len - e->inner) {
+		    e->id.len <= view.block->len - e->inner) {
 			*ret = view;
 			return 0;
 		}
 	}
-	store_place_done(s, &view);
+	store_place_done(cache, &view);
 	return fail(err, EBADMSG, "a pack's index is wrong");
 }
 
-void store_place_done(struct store *s, struct view *view)
+void store_place_done(struct blockcache *cache, struct view *view)
 {
 	if (view->block)
-		blockcache_release(s->cache, view->block);
+		blockcache_release(cache, view->block);
 	free(view->owned);
 	*view = (struct view){0};
 }
 
-void store_place_pin(struct store *s, const struct object *object,
-		     struct place *ret)
+void store_place_pin(const struct object *object, struct place *ret)
 {
 	struct block *block = object->block;
 
-	(void)s;
 	*ret = (struct place){
 		.entry = {.offset = block->offset,
-			  .len = object->len,
+			  .id = {.len = object->len,
+				 .ord = object->ord,
+				 .type = object->type},
 			  .inner = object->inner,
-			  .ord = object->ord,
-			  .type = object->type,
 			  .in_block = !block->single},
 	};
-	memcpy(ret->entry.hash, object->hash, HASH_LEN);
+	memcpy(ret->entry.id.hash, object->hash, HASH_LEN);
 	ret->pack = block->out->pack;
 	if (!ret->pack) {
 		ret->out = block->out;
@@ -113,15 +111,15 @@ static int fetch_object(struct store *s, const struct place *place,
 	unsigned char hash[HASH_LEN];
 	struct view view;
 
-	if (store_place_read(s, place, &view, err) < 0)
+	if (store_place_read(s->cache, place, &view, err) < 0)
 		return -err->num;
 	hash_keyed(&s->store_dir.key, view.data, view.len, hash);
 	if (memcmp(hash, id->hash, HASH_LEN) != 0) {
-		store_place_done(s, &view);
+		store_place_done(s->cache, &view);
 		return fail(err, EBADMSG, "an object is damaged");
 	}
 	buf_add(to, view.data, view.len);
-	store_place_done(s, &view);
+	store_place_done(s->cache, &view);
 	return 0;
 }
 
@@ -146,7 +144,7 @@ static int get_own_object(struct store *s, const struct oid *id, struct buf *to,
 		(void)pthread_mutex_unlock(&s->mutex);
 		return o ? 1 : 0;
 	}
-	store_place_pin(s, o, &place);
+	store_place_pin(o, &place);
 	(void)pthread_mutex_unlock(&s->mutex);
 	got = to ? fetch_object(s, &place, id, to, err) : 0;
 	(void)pthread_mutex_lock(&s->mutex);
@@ -179,11 +177,10 @@ static int get_packed_object(struct store *s, const struct oid *id,
 		for (; at < pack_count(place.pack) && got != 1; at++) {
 			bool ok = pack_get(place.pack, at, &place.entry);
 
-			if (memcmp(place.entry.hash, id->hash, HASH_LEN) != 0)
+			if (memcmp(place.entry.id.hash, id->hash, HASH_LEN) !=
+			    0)
 				break;
-			if (!ok || place.entry.type != id->type ||
-			    place.entry.ord != id->ord ||
-			    place.entry.len != id->len)
+			if (!ok || !oid_equal(&place.entry.id, id))
 				continue;
 			got = !to ? 1 : fetch_object(s, &place, id, to, err);
 			if (to && got == 0)
@@ -298,10 +295,9 @@ uint64_t store_position(struct store *s, const struct oid *id)
 		uint32_t at = pack_find(pack, id->hash);
 
 		for (; at < pack_count(pack) && pack_get(pack, at, &e); at++) {
-			if (memcmp(e.hash, id->hash, HASH_LEN) != 0)
+			if (memcmp(e.id.hash, id->hash, HASH_LEN) != 0)
 				break;
-			if (e.type == id->type && e.ord == id->ord &&
-			    e.len == id->len)
+			if (oid_equal(&e.id, id))
 				return (uint64_t)walk.number
 					       << WHERE_PACK_SHIFT |
 				       e.offset;

@@ -8,10 +8,8 @@
 #define SINGLE_LEN ((size_t)64 << 10)
 
 struct put_request {
-	unsigned char hash[HASH_LEN];
-	uint8_t type;
+	struct oid id; /* without the ordinal */
 	const void *data;
-	size_t len;
 };
 
 /* State of the search for equal bytes. */
@@ -22,12 +20,10 @@ struct put_search {
 	uint64_t others; /* bit i: ordinal i is known to have different bytes */
 };
 
-static void set_found_oid(const struct put_request *put_request, uint16_t ord,
-			  struct oid *ret)
+static struct oid with_ordinal(struct oid id, int ord)
 {
-	*ret = (struct oid){
-		.len = put_request->len, .ord = ord, .type = put_request->type};
-	memcpy(ret->hash, put_request->hash, HASH_LEN);
+	id.ord = (uint16_t)ord;
+	return id;
 }
 
 static void note_other_bytes(struct put_search *q, unsigned int ord)
@@ -56,15 +52,15 @@ static bool has_same_bytes(struct store *s, const struct place *place,
 	struct err ignored;
 	bool equal = false;
 
-	if (place->entry.len == put_request->len) {
-		if (store_place_read(s, place, &view, &ignored) < 0)
+	if (place->entry.id.len == put_request->id.len) {
+		if (store_place_read(s->cache, place, &view, &ignored) < 0)
 			return false;
 		equal = memcmp(view.data, put_request->data,
-			       put_request->len) == 0;
-		store_place_done(s, &view);
+			       put_request->id.len) == 0;
+		store_place_done(s->cache, &view);
 	}
 	if (!equal)
-		note_other_bytes(q, place->entry.ord);
+		note_other_bytes(q, place->entry.id.ord);
 	return equal;
 }
 
@@ -73,19 +69,21 @@ static bool find_same_in_pack(struct store *s, struct pack *pack,
 			      struct put_search *q, struct oid *ret)
 {
 	struct place place = {.pack = pack};
-	uint32_t at = pack_find(pack, put_request->hash);
+	uint32_t at = pack_find(pack, put_request->id.hash);
 
 	for (; at < pack_count(pack); at++) {
 		bool ok = pack_get(pack, at, &place.entry);
 
-		if (memcmp(place.entry.hash, put_request->hash, HASH_LEN) != 0)
+		if (memcmp(place.entry.id.hash, put_request->id.hash,
+			   HASH_LEN) != 0)
 			break;
-		if (!ok || place.entry.type != put_request->type)
+		if (!ok || place.entry.id.type != put_request->id.type)
 			continue;
-		if (place.entry.ord > q->ord)
-			q->ord = place.entry.ord;
+		if (place.entry.id.ord > q->ord)
+			q->ord = place.entry.id.ord;
 		if (has_same_bytes(s, &place, put_request, q)) {
-			set_found_oid(put_request, place.entry.ord, ret);
+			*ret = with_ordinal(put_request->id,
+					    place.entry.id.ord);
 			return true;
 		}
 	}
@@ -97,7 +95,7 @@ static bool find_same_in_packs(struct store *s, const struct pack_set *set,
 			       const struct put_request *put_request,
 			       struct put_search *q, struct oid *ret)
 {
-	struct pack_walk walk = pack_walk_start(set, put_request->hash);
+	struct pack_walk walk = pack_walk_start(set, put_request->id.hash);
 	struct pack *pack;
 
 	while ((pack = pack_walk_next(s, &walk)))
@@ -116,20 +114,20 @@ static bool is_same_object(struct store *s, const struct object *o,
 	bool equal;
 
 	if (!o->block->out) {
-		equal = o->len == put_request->len &&
+		equal = o->len == put_request->id.len &&
 			memcmp(o->block->data.data + o->inner,
-			       put_request->data, put_request->len) == 0;
+			       put_request->data, put_request->id.len) == 0;
 		if (!equal)
 			note_other_bytes(q, ord);
 	} else {
-		store_place_pin(s, o, &place);
+		store_place_pin(o, &place);
 		(void)pthread_mutex_unlock(&s->mutex);
 		equal = has_same_bytes(s, &place, put_request, q);
 		(void)pthread_mutex_lock(&s->mutex);
 		store_place_unpin(s, &place);
 	}
 	if (equal)
-		set_found_oid(put_request, ord, ret);
+		*ret = with_ordinal(put_request->id, ord);
 	return equal;
 }
 
@@ -147,7 +145,7 @@ static bool put_search(struct store *s, const struct put_request *put_request,
 	for (;;) {
 		set = s->set;
 		if (q->set != set &&
-		    pack_set_may_have(set, put_request->hash)) {
+		    pack_set_may_have(set, put_request->id.hash)) {
 			(void)pthread_mutex_unlock(&s->mutex);
 			known = find_same_in_packs(s, set, put_request, q, ret);
 			(void)pthread_mutex_lock(&s->mutex);
@@ -155,8 +153,8 @@ static bool put_search(struct store *s, const struct put_request *put_request,
 				return true;
 		}
 		q->set = set;
-		o = objects_find(&s->objects, put_request->hash,
-				 put_request->type, q->own, &i);
+		o = objects_find(&s->objects, put_request->id.hash,
+				 put_request->id.type, q->own, &i);
 		if (o) {
 			q->own = i + 1;
 			if (o->ord > q->ord)
@@ -181,42 +179,28 @@ static struct block *new_open_block(struct store *s, enum pack_kind kind)
 	return block;
 }
 
-static struct pack_entry make_put_entry(const struct put_request *put_request,
-					int ord, bool again)
+static void add_own_object(struct store *s, const struct pack_entry *e,
+			   struct block *block)
 {
-	struct pack_entry e = {.len = (uint32_t)put_request->len,
-			       .ord = (uint16_t)ord,
-			       .type = put_request->type,
-			       .again = again};
+	struct object *o = objects_add(&s->objects, e->id.hash, e->id.type);
 
-	memcpy(e.hash, put_request->hash, HASH_LEN);
-	return e;
-}
-
-static void add_own_object(struct store *s,
-			   const struct put_request *put_request,
-			   const struct pack_entry *e, struct block *block)
-{
-	struct object *o =
-		objects_add(&s->objects, put_request->hash, put_request->type);
-
-	o->len = e->len;
+	o->len = (uint32_t)e->id.len;
 	o->inner = e->inner;
 	o->block = block;
-	o->ord = e->ord;
+	o->ord = e->id.ord;
 	s->stats.new_objects++;
-	s->stats.new_bytes += put_request->len;
-	if (e->ord)
+	s->stats.new_bytes += e->id.len;
+	if (e->id.ord)
 		s->stats.collisions++;
 }
 
 /* Adds to the block that is being filled; returns the block when it is full. */
-static struct block *add_small_object(struct store *s, enum pack_kind kind,
-				      const struct put_request *put_request,
-				      int ord, bool again)
+static struct block *add_small_object(struct store *s, const struct oid *id,
+				      const void *data, bool again)
 {
+	enum pack_kind kind = store_pack_kind(id->type);
 	struct block *block = s->filling[kind];
-	struct pack_entry e = make_put_entry(put_request, ord, again);
+	struct pack_entry e = {.id = *id, .again = again};
 
 	if (!block) {
 		block = s->filling[kind] = new_open_block(s, kind);
@@ -226,8 +210,8 @@ static struct block *add_small_object(struct store *s, enum pack_kind kind,
 				  block_full(kind) + SINGLE_LEN + (128 << 10));
 	}
 	e.inner = (uint32_t)block->data.len;
-	add_own_object(s, put_request, &e, block);
-	buf_add(&block->data, put_request->data, put_request->len);
+	add_own_object(s, &e, block);
+	buf_add(&block->data, data, id->len);
 	block_table_add(buf_reserve(&block->table, BLOCK_TABLE_ENTRY), &e);
 	block->table.len += BLOCK_TABLE_ENTRY;
 	block->count++;
@@ -252,7 +236,6 @@ static int put_small_object(struct store *s,
 			    struct put_search *q, struct oid *ret,
 			    struct err *err)
 {
-	enum pack_kind kind = store_pack_kind(put_request->type);
 	struct block *full;
 	int got;
 
@@ -265,13 +248,11 @@ static int put_small_object(struct store *s,
 		(void)pthread_mutex_unlock(&s->mutex);
 		return got;
 	}
-	full = add_small_object(s, kind, put_request, q->ord + 1,
+	*ret = with_ordinal(put_request->id, q->ord + 1);
+	full = add_small_object(s, ret, put_request->data,
 				replaces_unreadable(q));
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (full && store_write_block(s, full, err) < 0)
-		return -err->num;
-	set_found_oid(put_request, (uint16_t)(q->ord + 1), ret);
-	return 0;
+	return full ? store_write_block(s, full, err) : 0;
 }
 
 /*
@@ -285,9 +266,9 @@ static int put_single_object(struct store *s,
 			     struct put_search *q, struct oid *ret,
 			     struct err *err)
 {
-	struct record_head head = {.type = put_request->type,
+	struct record_head head = {.type = put_request->id.type,
 				   .count = 1,
-				   .plain_len = put_request->len};
+				   .plain_len = put_request->id.len};
 	struct out_pack *full = NULL;
 	struct place place = {0};
 	struct pack_entry e;
@@ -297,7 +278,7 @@ static int put_single_object(struct store *s,
 	int ord;
 	bool done;
 
-	memcpy(head.hash, put_request->hash, HASH_LEN);
+	memcpy(head.hash, put_request->id.hash, HASH_LEN);
 	if (put_search(s, put_request, q, ret)) {
 		(void)pthread_mutex_unlock(&s->mutex);
 		return 1;
@@ -306,11 +287,11 @@ static int put_single_object(struct store *s,
 	(void)pthread_mutex_unlock(&s->mutex);
 	if (check_ordinal(ord - 1, err) < 0)
 		return -err->num;
-	payload =
-		compress_bytes(put_request->data, put_request->len, true, &len);
+	payload = compress_bytes(put_request->data, put_request->id.len, true,
+				 &len);
 	head.codec = payload ? CODEC_ZSTD : CODEC_RAW;
 	head.ord = (uint16_t)ord;
-	head.stored_len = payload ? len : put_request->len;
+	head.stored_len = payload ? len : put_request->id.len;
 	if (!payload)
 		payload = put_request->data;
 	head.check = hash_check(payload, head.stored_len);
@@ -320,16 +301,20 @@ static int put_single_object(struct store *s,
 	(void)pthread_mutex_lock(&s->mutex);
 	done = put_search(s, put_request, q, ret);
 	if (!done && q->ord + 1 == ord) {
-		block = new_open_block(s, store_pack_kind(put_request->type));
+		block = new_open_block(s,
+				       store_pack_kind(put_request->id.type));
 		block->single = true;
 		block->out = place.out;
 		block->offset = place.entry.offset;
-		e = make_put_entry(put_request, ord, replaces_unreadable(q));
-		e.offset = place.entry.offset;
-		e.stored_len = place.entry.stored_len;
-		add_own_object(s, put_request, &e, block);
+		*ret = with_ordinal(put_request->id, ord);
+		e = (struct pack_entry){
+			.id = *ret,
+			.offset = place.entry.offset,
+			.stored_len = place.entry.stored_len,
+			.again = replaces_unreadable(q),
+		};
+		add_own_object(s, &e, block);
 		packer_add(place.out->writer, &e);
-		set_found_oid(put_request, (uint16_t)ord, ret);
 		done = true;
 	}
 	store_place_unpin(s, &place);
@@ -359,14 +344,14 @@ int store_put(struct store *s, enum object_type type, const void *data,
 	      size_t len, struct oid *ret, struct err *err)
 {
 	struct put_request put_request = {
-		.type = (uint8_t)type, .data = data, .len = len};
+		.id = {.len = len, .type = (uint8_t)type}, .data = data};
 	struct put_search q = {.ord = -1};
 	int got;
 
 	if (s->mode != STORE_WRITE || type < OBJECT_DATA ||
 	    type > OBJECT_ATTRSET || len > OBJECT_LEN_MAX)
 		return fail(err, EINVAL, "not an object to be stored");
-	hash_keyed(&s->store_dir.key, data, len, put_request.hash);
+	hash_keyed(&s->store_dir.key, data, len, put_request.id.hash);
 	if (begin_put(s, len, err) < 0)
 		return -err->num;
 	if (len < SINGLE_LEN)
@@ -379,15 +364,11 @@ int store_put(struct store *s, enum object_type type, const void *data,
 int store_put_as(struct store *s, const struct oid *id, const void *data,
 		 bool again, struct err *err)
 {
-	struct put_request put_request = {
-		.type = id->type, .data = data, .len = id->len};
 	struct block *full;
 
-	memcpy(put_request.hash, id->hash, HASH_LEN);
-	if (begin_put(s, put_request.len, err) < 0)
+	if (begin_put(s, id->len, err) < 0)
 		return -err->num;
-	full = add_small_object(s, store_pack_kind(id->type), &put_request,
-				id->ord, again);
+	full = add_small_object(s, id, data, again);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return full ? store_write_block(s, full, err) : 0;
 }

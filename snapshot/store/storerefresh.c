@@ -246,22 +246,22 @@ static bool object_differs(struct store *s, size_t i, struct pack *pack,
 	bool differ = false;
 
 	if (!pack_get(pack, at, &theirs.entry) ||
-	    theirs.entry.type != o->type || theirs.entry.ord != o->ord)
+	    theirs.entry.id.type != o->type || theirs.entry.id.ord != o->ord)
 		return false;
-	if (theirs.entry.len != o->len)
+	if (theirs.entry.id.len != o->len)
 		return true;
 	if (!o->block->out) {
 		buf_add(&copy, o->block->data.data + o->inner, o->len);
 		a = (struct view){.data = copy.data, .len = o->len};
 	} else {
-		store_place_pin(s, o, &ours);
+		store_place_pin(o, &ours);
 	}
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (store_place_read(s, &theirs, &b, &ignored) == 0 &&
-	    (a.data || store_place_read(s, &ours, &a, &ignored) == 0))
+	if (store_place_read(s->cache, &theirs, &b, &ignored) == 0 &&
+	    (a.data || store_place_read(s->cache, &ours, &a, &ignored) == 0))
 		differ = memcmp(a.data, b.data, b.len) != 0;
-	store_place_done(s, &a);
-	store_place_done(s, &b);
+	store_place_done(s->cache, &a);
+	store_place_done(s->cache, &b);
 	(void)pthread_mutex_lock(&s->mutex);
 	store_place_unpin(s, &ours);
 	return differ;
@@ -281,7 +281,7 @@ static bool has_clashing_object(struct store *s, struct pack *pack)
 		at = pack_find(pack, hash);
 		for (; at < pack_count(pack); at++) {
 			(void)pack_get(pack, at, &e);
-			memcpy(found, e.hash, HASH_LEN);
+			memcpy(found, e.id.hash, HASH_LEN);
 			if (memcmp(found, hash, HASH_LEN) != 0)
 				break;
 			if (object_differs(s, i, pack, at))

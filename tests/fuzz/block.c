@@ -14,7 +14,7 @@ static int see(void *arg, const struct pack_entry *e, struct err *err)
 	(void)err;
 	/* One behind the other, without a gap. */
 	must(e->inner == s->at && e->in_block);
-	s->at += e->len;
+	s->at += e->id.len;
 	s->objects++;
 	return 0;
 }

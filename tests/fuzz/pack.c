@@ -47,7 +47,7 @@ static void seal_index(uint8_t *data, size_t len)
 static int count_entry(void *arg, const struct pack_entry *e, struct err *err)
 {
 	(void)err;
-	must(e->type >= 1 && e->type <= 4 && e->len <= OBJECT_LEN_MAX);
+	must(e->id.type >= 1 && e->id.type <= 4 && e->id.len <= OBJECT_LEN_MAX);
 	++*(size_t *)arg;
 	return 0;
 }

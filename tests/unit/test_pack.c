@@ -184,7 +184,7 @@ static int collect(void *arg, const struct pack_entry *entry, struct err *err)
 	int *count = arg;
 
 	(void)err;
-	assert_true(entry->len > 0);
+	assert_true(entry->id.len > 0);
 	(*count)++;
 	return 0;
 }
@@ -220,7 +220,7 @@ static void a_scan_finds_what_the_index_says(void **state)
 		assert_int_equal(bad, 0);
 		for (k = 0; k < 3; k++) {
 			assert_true(pack_get(p, k, &e));
-			assert_int_equal(pack_find(p, e.hash), k);
+			assert_int_equal(pack_find(p, e.id.hash), k);
 		}
 		pack_free(&p);
 		header[16] ^= 1; /* of another store */
@@ -259,7 +259,8 @@ static void only_what_shrinks_is_compressed(void **state)
 
 static void line(unsigned char *at, uint32_t len, uint8_t type)
 {
-	block_table_add(at, &(struct pack_entry){.len = len, .type = type});
+	block_table_add(at,
+			&(struct pack_entry){.id = {.len = len, .type = type}});
 }
 
 static int ignore(void *arg, const struct pack_entry *entry, struct err *err)
@@ -268,7 +269,7 @@ static int ignore(void *arg, const struct pack_entry *entry, struct err *err)
 
 	(void)err;
 	assert_int_equal(entry->inner, *end);
-	*end += entry->len;
+	*end += entry->id.len;
 	return 0;
 }
 
