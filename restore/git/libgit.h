@@ -20,88 +20,92 @@
 
 #include "base/err.h"
 
+/* The functions of libgit2 that guard calls, without their git_. */
+#define LIBGIT_CALLS(CALL)                                                     \
+	CALL(libgit2_init)                                                     \
+	CALL(libgit2_opts)                                                     \
+	CALL(attr_get)                                                         \
+	CALL(attr_value)                                                       \
+	CALL(blob_create_from_buffer)                                          \
+	CALL(blob_free)                                                        \
+	CALL(blob_lookup)                                                      \
+	CALL(blob_rawcontent)                                                  \
+	CALL(blob_rawsize)                                                     \
+	CALL(branch_is_checked_out)                                            \
+	CALL(branch_name_is_valid)                                             \
+	CALL(buf_dispose)                                                      \
+	CALL(commit_create)                                                    \
+	CALL(commit_free)                                                      \
+	CALL(commit_id)                                                        \
+	CALL(commit_lookup)                                                    \
+	CALL(commit_tree)                                                      \
+	CALL(config_free)                                                      \
+	CALL(config_get_string_buf)                                            \
+	CALL(error_last)                                                       \
+	CALL(filter_list_apply_to_buffer)                                      \
+	CALL(filter_list_free)                                                 \
+	CALL(filter_list_load)                                                 \
+	CALL(graph_descendant_of)                                              \
+	CALL(hashsig_compare)                                                  \
+	CALL(hashsig_create)                                                   \
+	CALL(hashsig_free)                                                     \
+	CALL(ignore_path_is_ignored)                                           \
+	CALL(index_add)                                                        \
+	CALL(index_find_prefix)                                                \
+	CALL(index_free)                                                       \
+	CALL(index_get_bypath)                                                 \
+	CALL(index_new)                                                        \
+	CALL(index_remove_bypath)                                              \
+	CALL(index_write)                                                      \
+	CALL(merge_file)                                                       \
+	CALL(merge_file_result_free)                                           \
+	CALL(mempack_new)                                                      \
+	CALL(odb_add_backend)                                                  \
+	CALL(odb_free)                                                         \
+	CALL(oid_fromstr)                                                      \
+	CALL(oid_tostr)                                                        \
+	CALL(patch_free)                                                       \
+	CALL(patch_from_buffers)                                               \
+	CALL(patch_get_delta)                                                  \
+	CALL(patch_get_hunk)                                                   \
+	CALL(patch_get_line_in_hunk)                                           \
+	CALL(patch_line_stats)                                                 \
+	CALL(patch_num_hunks)                                                  \
+	CALL(patch_to_buf)                                                     \
+	CALL(reference_create)                                                 \
+	CALL(reference_create_matching)                                        \
+	CALL(reference_free)                                                   \
+	CALL(reference_iterator_free)                                          \
+	CALL(reference_iterator_glob_new)                                      \
+	CALL(reference_iterator_new)                                           \
+	CALL(reference_lookup)                                                 \
+	CALL(reference_name_to_id)                                             \
+	CALL(reference_next)                                                   \
+	CALL(reference_next_name)                                              \
+	CALL(reference_symbolic_target)                                        \
+	CALL(reference_target)                                                 \
+	CALL(repository_config_snapshot)                                       \
+	CALL(repository_free)                                                  \
+	CALL(repository_index)                                                 \
+	CALL(repository_odb)                                                   \
+	CALL(repository_open_ext)                                              \
+	CALL(repository_set_index)                                             \
+	CALL(repository_state)                                                 \
+	CALL(signature_free)                                                   \
+	CALL(signature_now)                                                    \
+	CALL(tree_create_updated)                                              \
+	CALL(tree_entry_bypath)                                                \
+	CALL(tree_entry_filemode)                                              \
+	CALL(tree_entry_free)                                                  \
+	CALL(tree_entry_id)                                                    \
+	CALL(tree_free)                                                        \
+	CALL(tree_id)                                                          \
+	CALL(tree_lookup)
+
 struct libgit {
-	__typeof__(git_libgit2_init) *libgit2_init;
-	__typeof__(git_libgit2_opts) *libgit2_opts;
-	__typeof__(git_attr_get) *attr_get;
-	__typeof__(git_attr_value) *attr_value;
-	__typeof__(git_blob_create_from_buffer) *blob_create_from_buffer;
-	__typeof__(git_blob_free) *blob_free;
-	__typeof__(git_blob_lookup) *blob_lookup;
-	__typeof__(git_blob_rawcontent) *blob_rawcontent;
-	__typeof__(git_blob_rawsize) *blob_rawsize;
-	__typeof__(git_branch_is_checked_out) *branch_is_checked_out;
-	__typeof__(git_branch_name_is_valid) *branch_name_is_valid;
-	__typeof__(git_buf_dispose) *buf_dispose;
-	__typeof__(git_commit_create) *commit_create;
-	__typeof__(git_commit_free) *commit_free;
-	__typeof__(git_commit_id) *commit_id;
-	__typeof__(git_commit_lookup) *commit_lookup;
-	__typeof__(git_commit_tree) *commit_tree;
-	__typeof__(git_config_free) *config_free;
-	__typeof__(git_config_get_string_buf) *config_get_string_buf;
-	__typeof__(git_error_last) *error_last;
-	__typeof__(git_filter_list_apply_to_buffer)
-		*filter_list_apply_to_buffer;
-	__typeof__(git_filter_list_free) *filter_list_free;
-	__typeof__(git_filter_list_load) *filter_list_load;
-	__typeof__(git_graph_descendant_of) *graph_descendant_of;
-	__typeof__(git_hashsig_compare) *hashsig_compare;
-	__typeof__(git_hashsig_create) *hashsig_create;
-	__typeof__(git_hashsig_free) *hashsig_free;
-	__typeof__(git_ignore_path_is_ignored) *ignore_path_is_ignored;
-	__typeof__(git_index_add) *index_add;
-	__typeof__(git_index_find_prefix) *index_find_prefix;
-	__typeof__(git_index_free) *index_free;
-	__typeof__(git_index_get_bypath) *index_get_bypath;
-	__typeof__(git_index_new) *index_new;
-	__typeof__(git_index_remove_bypath) *index_remove_bypath;
-	__typeof__(git_index_write) *index_write;
-	__typeof__(git_merge_file) *merge_file;
-	__typeof__(git_merge_file_result_free) *merge_file_result_free;
-	__typeof__(git_mempack_new) *mempack_new;
-	__typeof__(git_odb_add_backend) *odb_add_backend;
-	__typeof__(git_odb_free) *odb_free;
-	__typeof__(git_oid_fromstr) *oid_fromstr;
-	__typeof__(git_oid_tostr) *oid_tostr;
-	__typeof__(git_patch_free) *patch_free;
-	__typeof__(git_patch_from_buffers) *patch_from_buffers;
-	__typeof__(git_patch_get_delta) *patch_get_delta;
-	__typeof__(git_patch_get_hunk) *patch_get_hunk;
-	__typeof__(git_patch_get_line_in_hunk) *patch_get_line_in_hunk;
-	__typeof__(git_patch_line_stats) *patch_line_stats;
-	__typeof__(git_patch_num_hunks) *patch_num_hunks;
-	__typeof__(git_patch_to_buf) *patch_to_buf;
-	__typeof__(git_reference_create) *reference_create;
-	__typeof__(git_reference_create_matching) *reference_create_matching;
-	__typeof__(git_reference_free) *reference_free;
-	__typeof__(git_reference_iterator_free) *reference_iterator_free;
-	__typeof__(git_reference_iterator_glob_new)
-		*reference_iterator_glob_new;
-	__typeof__(git_reference_iterator_new) *reference_iterator_new;
-	__typeof__(git_reference_lookup) *reference_lookup;
-	__typeof__(git_reference_name_to_id) *reference_name_to_id;
-	__typeof__(git_reference_next) *reference_next;
-	__typeof__(git_reference_next_name) *reference_next_name;
-	__typeof__(git_reference_symbolic_target) *reference_symbolic_target;
-	__typeof__(git_reference_target) *reference_target;
-	__typeof__(git_repository_config_snapshot) *repository_config_snapshot;
-	__typeof__(git_repository_free) *repository_free;
-	__typeof__(git_repository_index) *repository_index;
-	__typeof__(git_repository_odb) *repository_odb;
-	__typeof__(git_repository_open_ext) *repository_open_ext;
-	__typeof__(git_repository_set_index) *repository_set_index;
-	__typeof__(git_repository_state) *repository_state;
-	__typeof__(git_signature_free) *signature_free;
-	__typeof__(git_signature_now) *signature_now;
-	__typeof__(git_tree_create_updated) *tree_create_updated;
-	__typeof__(git_tree_entry_bypath) *tree_entry_bypath;
-	__typeof__(git_tree_entry_filemode) *tree_entry_filemode;
-	__typeof__(git_tree_entry_free) *tree_entry_free;
-	__typeof__(git_tree_entry_id) *tree_entry_id;
-	__typeof__(git_tree_free) *tree_free;
-	__typeof__(git_tree_id) *tree_id;
-	__typeof__(git_tree_lookup) *tree_lookup;
+#define MEMBER(name) __typeof__(git_##name) *name;
+	LIBGIT_CALLS(MEMBER)
+#undef MEMBER
 };
 
 /* 0 and the functions, valid until the process ends; -ENOENT or -EIO: the
