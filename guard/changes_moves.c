@@ -31,20 +31,19 @@ struct moves_layer {
 };
 
 static int open_moved_file(const struct moves_layer *l,
-			   const struct moves_file *f, bool added,
-			   struct err *err)
+			   const struct moves_file *f, struct err *err)
 {
-	return added ? scan_open(l->upper_fd, f->path, err)
-		     : beneath_open(l->lower_fd, f->path, O_RDONLY | O_NONBLOCK,
-				    0, err);
+	return f->added ? scan_open(l->upper_fd, f->path, err)
+			: beneath_open(l->lower_fd, f->path,
+				       O_RDONLY | O_NONBLOCK, 0, err);
 }
 
 static int read_target(const struct moves_layer *l, const struct moves_file *f,
-		       bool added, struct buf *to, struct err *err)
+		       struct buf *to, struct err *err)
 {
 	const char *name;
-	auto_close int dir = beneath_parent(added ? l->upper_fd : l->lower_fd,
-					    f->path, &name, err);
+	auto_close int dir = beneath_parent(
+		f->added ? l->upper_fd : l->lower_fd, f->path, &name, err);
 	char target[TARGET_MAX];
 	ssize_t len;
 
@@ -75,7 +74,7 @@ static int hash_file(struct moves_layer *l, int fd, unsigned char ret[HASH_LEN],
 	return 0;
 }
 
-static int moved_file_key(void *arg, const struct moves_file *f, bool added,
+static int moved_file_key(void *arg, const struct moves_file *f,
 			  unsigned char ret[HASH_LEN], struct err *err)
 {
 	struct moves_layer *l = arg;
@@ -84,7 +83,7 @@ static int moved_file_key(void *arg, const struct moves_file *f, bool added,
 
 	memset(ret, 0, HASH_LEN);
 	if (S_ISLNK(f->mode)) {
-		if (read_target(l, f, added, &target, err) < 0)
+		if (read_target(l, f, &target, err) < 0)
 			return -err->num;
 		hash_keyed(&l->hash, target.data, target.len, ret);
 		return 0;
@@ -93,14 +92,14 @@ static int moved_file_key(void *arg, const struct moves_file *f, bool added,
 		return 0;
 	if (f->size > l->left)
 		return fail(err, EFBIG, "that is too much");
-	fd = open_moved_file(l, f, added, err);
+	fd = open_moved_file(l, f, err);
 	return fd < 0 ? fd : hash_file(l, fd, ret, err);
 }
 
-static int moved_file_bytes(void *arg, const struct moves_file *f, bool added,
+static int moved_file_bytes(void *arg, const struct moves_file *f,
 			    struct buf *to, struct err *err)
 {
-	auto_close int fd = open_moved_file(arg, f, added, err);
+	auto_close int fd = open_moved_file(arg, f, err);
 
 	return fd < 0 ? fd : fd_slurp(fd, MOVES_SIMILAR_MAX, to, err);
 }
@@ -134,7 +133,6 @@ static void collect_moved_files(const struct change_list *list, bool home,
 	for (i = 0; i < list->count; i++) {
 		const struct change *c = &list->items[i];
 		bool deleted = c->kind == CHANGE_DELETED;
-		struct moves_side *side = deleted ? &m->deleted : &m->added;
 		const struct change_side *it = deleted ? &c->old : &c->now;
 		struct moves_file *f;
 
@@ -142,8 +140,8 @@ static void collect_moved_files(const struct change_list *list, bool home,
 		    (!deleted && c->kind != CHANGE_ADDED &&
 		     c->kind != CHANGE_MODIFIED))
 			continue;
-		moves_add(side, c->path, it->mode, it->size, i);
-		f = &side->items[side->count - 1];
+		f = moves_add(m, !deleted, c->path, it->mode, it->size);
+		f->index = i;
 		f->over = c->kind == CHANGE_MODIFIED;
 		f->plain = risk_in_generated(c->path);
 	}
@@ -185,9 +183,9 @@ static void store_found_moves(struct change_list *list, const struct moves *m)
 		struct change *from, *to = &list->items[f->index];
 		struct change_move *move;
 
-		if (f->other == MOVES_NONE)
+		if (!f->other)
 			continue;
-		from = &list->items[m->deleted.items[f->other].index];
+		from = &list->items[f->other->index];
 		move = &list->moves[list->move_count++];
 		*move = (struct change_move){
 			.from = from->path,

@@ -11,7 +11,7 @@
 #include "snapshot/tree/tree.h"
 
 struct deleted_step {
-	struct moves_trees *to;
+	struct moves *to;
 	const struct plan *plan;
 	const char *path; /* of the step */
 };
@@ -23,15 +23,14 @@ static int add_plan_deletion(void *arg, const char *path, const struct entry *e,
 	auto_free char *full_path = path_join(d->path, path);
 
 	(void)err;
-	if (path_has_part(full_path, ".git") ||
-	    plan_is_over(d->plan, full_path))
-		return 0;
-	moves_trees_add(d->to, full_path, e, false);
+	if (!path_has_part(full_path, ".git") &&
+	    !plan_is_over(d->plan, full_path))
+		moves_add_copy(d->to, false, full_path, e);
 	return 0;
 }
 
 static int collect_plan_moves(struct store *store, const struct plan *plan,
-			      struct moves_trees *to, struct err *err)
+			      struct moves *to, struct err *err)
 {
 	struct deleted_step d = {.to = to, .plan = plan};
 	bool any = false;
@@ -46,64 +45,58 @@ static int collect_plan_moves(struct store *store, const struct plan *plan,
 			      add_plan_deletion, &d, err) < 0)
 			return -err->num;
 	}
-	for (i = 0; to->moves.deleted.count && i < plan->steps.count; i++) {
+	for (i = 0; to->deleted.count && i < plan->steps.count; i++) {
 		const struct step *s = &plan->steps.items[i];
 
 		if (s->kind == STEP_CREATE && s->how == STEP_PLAIN &&
 		    !path_has_part(s->path, ".git"))
-			moves_trees_add(to, s->path, &s->to, true);
+			moves_add_copy(to, true, s->path, &s->to);
 	}
 	return 0;
-}
-
-static void copy_found_moves(struct plan_moves *m)
-{
-	const struct moves_trees *t = &m->trees;
-	size_t i;
-
-	m->items = mem_zalloc((t->moves.added.count + 1) * sizeof(*m->items));
-	for (i = 0; i < t->moves.added.count; i++) {
-		const struct moves_file *f = &t->moves.added.items[i], *g;
-		const struct entry *now = &t->added[f->index], *old;
-
-		if (f->other == MOVES_NONE)
-			continue;
-		g = &t->moves.deleted.items[f->other];
-		old = &t->deleted[g->index];
-		m->items[m->count++] = (struct change_move){
-			.from = g->path,
-			.to = f->path,
-			.old = changes_side(old),
-			.now = changes_side(now),
-			.percent = f->percent,
-			.with_dir = f->with_parent && f->percent == 100 &&
-				    entry_same_meta(old, now),
-		};
-		m->items[m->count - 1].now.uid = entry_apply_owner(now);
-	}
-	changes_moves_count(m->items, m->count);
 }
 
 int plan_moves_make(struct store *store, const struct plan *plan,
 		    struct plan_moves *ret, struct err *err)
 {
+	const struct moves *m = &ret->moves;
+	size_t i;
+
 	*ret = (struct plan_moves){0};
-	if (collect_plan_moves(store, plan, &ret->trees, err) < 0)
+	if (collect_plan_moves(store, plan, &ret->moves, err) < 0)
 		return -err->num;
-	moves_trees_find(&ret->trees, store);
-	copy_found_moves(ret);
+	moves_find_stored(&ret->moves, store);
+	ret->items = mem_zalloc((m->added.count + 1) * sizeof(*ret->items));
+	for (i = 0; i < m->added.count; i++) {
+		const struct moves_file *f = &m->added.items[i], *g = f->other;
+		struct change_move *move = &ret->items[ret->count];
+
+		if (!g)
+			continue;
+		*move = (struct change_move){
+			.from = g->path,
+			.to = f->path,
+			.old = changes_side(g->entry),
+			.now = changes_side(f->entry),
+			.percent = f->percent,
+			.with_dir = f->with_parent && f->percent == 100 &&
+				    entry_same_meta(g->entry, f->entry),
+		};
+		move->now.uid = entry_apply_owner(f->entry);
+		ret->count++;
+	}
+	changes_moves_count(ret->items, ret->count);
 	return 0;
 }
 
 void plan_moves_free(struct plan_moves *m)
 {
-	moves_trees_free(&m->trees);
+	moves_free(&m->moves);
 	free(m->items);
 }
 
 bool plan_moves_has(const struct plan_moves *m, const char *path, bool added)
 {
-	return moves_trees_at(&m->trees, path, added) != NULL;
+	return moves_at(&m->moves, added, path) != NULL;
 }
 
 json_t *plan_moves_json(const struct plan_moves *m)

@@ -12,7 +12,7 @@
 #include "restore/plan/plan.h"
 
 struct plan_moves {
-	struct moves_trees trees;
+	struct moves moves;
 	struct change_move *items; /* sorted by target path */
 	size_t count;
 };

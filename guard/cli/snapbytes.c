@@ -47,14 +47,14 @@ struct moves_lookup {
 	struct entry entry; /* the last one */
 };
 
-static const struct entry *
-find_moved_entry(void *arg, const struct moves_file *f, bool came)
+static const struct entry *find_moved_entry(void *arg,
+					    const struct moves_file *f)
 {
 	struct moves_lookup *l = arg;
 	struct err ignored;
 
 	entry_free(&l->entry);
-	if (find_changed_entry(l->sides, &l->list->items[f->index], came,
+	if (find_changed_entry(l->sides, &l->list->items[f->index], f->added,
 			       &l->entry, &ignored) < 0)
 		l->entry.flags = ENTRY_INCOMPLETE;
 	return &l->entry;

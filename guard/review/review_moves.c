@@ -10,15 +10,6 @@
 #include "guard/risk.h"
 #include "restore/git/moves_store.h"
 
-static const struct entry *moved_entry_of(void *arg, const struct moves_file *f,
-					  bool added)
-{
-	const struct review *r = arg;
-	const struct review_entry *e = &r->entries[f->index];
-
-	return added ? &e->now : &e->old;
-}
-
 /* Over another it is no one thing with it, but it is said. */
 static bool replaces_content(const struct review_entry *e)
 {
@@ -44,6 +35,7 @@ static void collect_review_moves(const struct review *r, struct moves *m)
 	for (i = 0; i < r->entry_count; i++) {
 		const struct review_entry *e = &r->entries[i];
 		const struct entry *it = e->now.mode ? &e->now : &e->old;
+		struct moves_file *f;
 
 		if (other && path_below(e->path, other))
 			continue;
@@ -52,32 +44,29 @@ static void collect_review_moves(const struct review *r, struct moves *m)
 			other = e->path;
 		if (!may_be_moved(e))
 			continue;
-		moves_add(e->now.mode ? &m->added : &m->deleted, e->path,
-			  it->mode, it->size, i);
-		if (e->now.mode)
-			m->added.items[m->added.count - 1].over =
-				replaces_content(e);
+		f = moves_add(m, e->now.mode != 0, e->path, it->mode, it->size);
+		f->index = i;
+		f->entry = it;
+		f->over = e->now.mode && replaces_content(e);
 	}
 }
 
 void review_moves_find(struct review *r)
 {
-	struct moves_store from = {r->store, moved_entry_of, r};
-	const struct moves_source source = moves_of_store(&from);
 	AUTO(moves) struct moves m = {0};
 	size_t i;
 
 	collect_review_moves(r, &m);
-	moves_find(&m, &source);
+	moves_find_stored(&m, r->store);
 	for (i = 0; i < m.added.count; i++) {
 		const struct moves_file *f = &m.added.items[i];
 		struct review_entry *now, *old;
 
-		if (f->other == MOVES_NONE)
+		if (!f->other)
 			continue;
 		now = &r->entries[f->index];
-		old = &r->entries[m.deleted.items[f->other].index];
-		now->peer = m.deleted.items[f->other].index + 1;
+		old = &r->entries[f->other->index];
+		now->peer = f->other->index + 1;
 		old->peer = f->index + 1;
 		now->percent = old->percent = f->percent;
 		now->with_dir = old->with_dir =

@@ -89,7 +89,7 @@ void gitpatch_name(struct buf *to, const char *prefix, const char *path)
 
 struct patch_maker {
 	struct store *store;
-	struct moves_trees *moves;
+	struct moves moves;
 	const struct libgit *git;
 	git_repository *repo; /* or NULL */
 	const struct gitpatch_sink *sink;
@@ -263,10 +263,10 @@ static int print_patch_file(const struct patch_maker *m, const char *path,
 
 /* A moved file and its changes. */
 static int print_move(const struct patch_maker *m,
-		      const struct moves_file *from, const struct entry *old,
-		      const char *path, const struct entry *now,
-		      struct err *err)
+		      const struct moves_file *from, const char *path,
+		      const struct entry *now, struct err *err)
 {
+	const struct entry *old = from->entry;
 	unsigned int old_mode = patch_mode(old), mode = patch_mode(now);
 	AUTO(buf) struct buf to = {0};
 
@@ -384,16 +384,14 @@ static bool may_be_patch_move(void *arg, const char *path,
 static int add_patch_move(const struct patch_maker *m, const char *path,
 			  const struct entry *now, struct err *err)
 {
-	const struct moves_trees *t = m->moves;
-	const struct moves_file *f = moves_trees_at(t, path, now->mode != 0);
+	const struct moves_file *f = moves_at(&m->moves, now->mode, path);
 	int got;
 
 	if (!f || S_ISDIR(f->mode))
 		return 0;
 	if (!now->mode)
 		return 1;
-	f = &t->moves.deleted.items[f->other];
-	got = print_move(m, f, &t->deleted[f->index], path, now, err);
+	got = print_move(m, f->other, path, now, err);
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 1;
 }
 
@@ -434,18 +432,6 @@ static int add_patch_change(void *arg, const char *path, const struct entry *a,
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }
 
-static int print_all(struct patch_maker *m, const struct entry *old,
-		     const struct entry *now, struct err *err)
-{
-	AUTO(moves_trees) struct moves_trees t = {0};
-
-	if (moves_trees_make(m->store, old, now, may_be_patch_move, m, &t,
-			     err) < 0)
-		return -err->num;
-	m->moves = &t;
-	return tree_diff(m->store, old, now, add_patch_change, m, err);
-}
-
 int gitpatch_make(struct store *store, const struct entry *old,
 		  const struct entry *now, const struct gitpatch_job *job,
 		  const struct gitpatch_sink *sink, struct err *err)
@@ -464,7 +450,11 @@ int gitpatch_make(struct store *store, const struct entry *old,
 						 NULL);
 	if (m.repo)
 		(void)gitclean_begin(m.git, m.repo);
-	got = print_all(&m, old, now, err);
+	got = moves_of_trees(store, old, now, may_be_patch_move, &m, &m.moves,
+			     err);
+	if (got == 0)
+		got = tree_diff(store, old, now, add_patch_change, &m, err);
+	moves_free(&m.moves);
 	m.git->repository_free(m.repo);
 	libgit_home(m.git, NULL);
 	pathset_free(&m.meant);

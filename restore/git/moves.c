@@ -1,5 +1,6 @@
 #include "restore/git/moves.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,88 +9,601 @@
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/vec.h"
-#include "restore/git/moves_private.h"
+#include "restore/git/libgit.h"
+#include "snapshot/tree/entry.h"
+
+/* The state of one search. */
+struct moves_work {
+	struct moves *m;
+	const struct moves_source *source;
+	const struct libgit *git; /* NULL: not loaded */
+	uint64_t similar_bytes; /* read so far */
+};
+
+/* Files of either side, or of both. */
+struct files {
+	struct moves_file **items;
+	size_t count, capacity;
+};
+
+static void files_free(struct files *list)
+{
+	VEC_FREE(list);
+}
+
+/* A path and an entry of its own. */
+struct moves_copy {
+	char *path;
+	struct entry entry;
+};
+
+static void side_free(struct moves_side *side)
+{
+	size_t i;
+
+	for (i = 0; i < side->count; i++) {
+		struct moves_copy *copy = side->items[i].copy;
+
+		if (!copy)
+			continue;
+		free(copy->path);
+		entry_free(&copy->entry);
+		free(copy);
+	}
+	VEC_FREE(side);
+}
 
 void moves_free(struct moves *m)
 {
-	free(m->deleted.items);
-	free(m->added.items);
-	*m = (struct moves){0};
+	side_free(&m->deleted);
+	side_free(&m->added);
 }
 
-void moves_add(struct moves_side *side, const char *path, uint32_t mode,
-	       uint64_t size, size_t index)
+struct moves_file *moves_add(struct moves *m, bool added, const char *path,
+			     uint32_t mode, uint64_t size)
 {
-	/* Indexes have 32 bits; longer lists do not occur. */
-	if (side->count >= MOVES_NONE - 1)
+	struct moves_file *f = VEC_ADD(added ? &m->added : &m->deleted);
+
+	f->path = path;
+	f->mode = mode;
+	f->size = size;
+	f->added = added;
+	return f;
+}
+
+void moves_add_copy(struct moves *m, bool added, const char *path,
+		    const struct entry *e)
+{
+	struct moves_copy *copy = mem_zalloc(sizeof(*copy));
+	struct moves_file *f;
+
+	copy->path = mem_strdup(path);
+	entry_copy(&copy->entry, e);
+	f = moves_add(m, added, copy->path, e->mode, e->size);
+	f->entry = &copy->entry;
+	f->copy = copy;
+}
+
+struct moves_file *moves_find_path(const struct moves *m, bool added,
+				   const char *path)
+{
+	const struct moves_side *side = added ? &m->added : &m->deleted;
+
+	return FIND_BY_PATH(path, side->items, side->count, path);
+}
+
+const struct moves_file *moves_at(const struct moves *m, bool added,
+				  const char *path)
+{
+	const struct moves_file *f = moves_find_path(m, added, path);
+
+	return f && f->other ? f : NULL;
+}
+
+static void moves_pair(struct moves_file *deleted, struct moves_file *added,
+		       unsigned percent)
+{
+	deleted->other = added;
+	added->other = deleted;
+	deleted->percent = added->percent = (uint8_t)percent;
+}
+
+static void find_parents(const struct moves *m, const struct moves_side *side)
+{
+	size_t i;
+
+	for (i = 0; i < side->count; i++) {
+		struct moves_file *f = &side->items[i];
+		auto_free char *dir = path_parent(f->path);
+
+		f->parent = moves_find_path(m, f->added, dir);
+		if (f->parent && !S_ISDIR(f->parent->mode))
+			f->parent = NULL;
+	}
+}
+
+/* --- classes of files --- */
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Targets of symbolic links are short: all count as one size. */
+static int by_size(const void *a, const void *b)
+{
+	const struct moves_file *x = *(struct moves_file *const *)a;
+	const struct moves_file *y = *(struct moves_file *const *)b;
+	int order = compare_numbers(S_ISLNK(x->mode) ? 0 : x->size,
+				    S_ISLNK(y->mode) ? 0 : y->size);
+
+	return order ? order
+		     : compare_numbers(x->mode & S_IFMT, y->mode & S_IFMT);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct moves_file *x = *(struct moves_file *const *)a;
+	const struct moves_file *y = *(struct moves_file *const *)b;
+	int order = memcmp(x->key, y->key, sizeof(x->key));
+
+	return order ? order : by_size(a, b);
+}
+
+static int by_last_name(const void *a, const void *b)
+{
+	const struct moves_file *x = *(struct moves_file *const *)a;
+	const struct moves_file *y = *(struct moves_file *const *)b;
+
+	return strcmp(path_name(x->path), path_name(y->path));
+}
+
+static int by_key_and_name(const void *a, const void *b)
+{
+	int order = by_key(a, b);
+
+	return order ? order : by_last_name(a, b);
+}
+
+/* By side, then in path order, which is the order in memory. */
+static int by_place(const void *a, const void *b)
+{
+	const struct moves_file *x = *(struct moves_file *const *)a;
+	const struct moves_file *y = *(struct moves_file *const *)b;
+
+	if (x->added != y->added)
+		return x->added ? 1 : -1;
+	if (x->over != y->over)
+		return x->over ? 1 : -1;
+	return (x > y) - (x < y);
+}
+
+static void add_files(const struct moves_side *side,
+		      bool (*wanted)(const struct moves_file *f),
+		      struct files *to)
+{
+	size_t i;
+
+	for (i = 0; i < side->count; i++)
+		if (wanted(&side->items[i]))
+			*VEC_ADD(to) = &side->items[i];
+}
+
+/* Calls each() for each class of wanted files that are equal in this order. */
+static void each_class(struct moves_work *w,
+		       bool (*wanted)(const struct moves_file *f),
+		       int (*order)(const void *a, const void *b),
+		       void (*each)(struct moves_work *w,
+				    struct moves_file **class, size_t count))
+{
+	AUTO(files) struct files list = {0};
+	size_t from, end;
+
+	add_files(&w->m->deleted, wanted, &list);
+	add_files(&w->m->added, wanted, &list);
+	VEC_SORT(&list, order);
+	for (from = 0; from < list.count; from = end) {
+		for (end = from + 1;
+		     end < list.count &&
+		     order(&list.items[from], &list.items[end]) == 0;
+		     end++)
+			continue;
+		each(w, list.items + from, end - from);
+	}
+}
+
+/* --- moved directories --- */
+
+struct vote {
+	struct moves_file *from, *to;
+};
+
+static int compare_votes(const void *a, const void *b)
+{
+	const struct vote *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+/* Finds the destinations of the files in each deleted directory. A file votes
+ * for every directory above it in which it kept its relative path. */
+static void count_votes(struct moves_work *w)
+{
+	struct moves_side *deleted = &w->m->deleted;
+	VEC(struct vote) v = {0};
+	size_t from, end, i;
+
+	for (i = 0; i < deleted->count; i++) {
+		struct moves_file *f = &deleted->items[i], *g = f->other;
+
+		f->best = NULL;
+		f->votes = 0;
+		if (S_ISDIR(f->mode))
+			continue;
+		while (g && by_last_name(&f, &g) == 0 && f->parent &&
+		       g->parent) {
+			f = f->parent;
+			g = g->parent;
+			*VEC_ADD(&v) = (struct vote){f, g};
+		}
+	}
+	VEC_SORT(&v, compare_votes);
+	for (from = 0; from < v.count; from = end) {
+		const struct vote *x = &v.items[from];
+
+		for (end = from;
+		     end < v.count && compare_votes(x, &v.items[end]) == 0;
+		     end++)
+			continue;
+		if (end - from > x->from->votes) {
+			x->from->votes = (uint32_t)(end - from);
+			x->from->best = x->to;
+		}
+	}
+	VEC_FREE(&v);
+}
+
+static struct moves_file *find_below(const struct moves_work *w,
+				     const struct moves_file *dir,
+				     const char *rest)
+{
+	auto_free char *path = path_join(dir->path, rest);
+
+	return moves_find_path(w->m, true, path);
+}
+
+/* The place of the deleted file if its directory moved as a whole. */
+static struct moves_file *expected(const struct moves_work *w,
+				   const struct moves_file *f)
+{
+	const struct moves_file *dir;
+	struct moves_file *to = NULL;
+
+	for (dir = f->parent; dir && !to; dir = dir->parent)
+		if (dir->best)
+			to = find_below(w, dir->best,
+					path_rest(f->path, dir->path));
+	return to;
+}
+
+/* The place of the deleted file in its directory, where that was moved. */
+static struct moves_file *inherited(const struct moves_work *w,
+				    const struct moves_file *f)
+{
+	return f->parent && f->parent->other
+		       ? find_below(w, f->parent->other, path_name(f->path))
+		       : NULL;
+}
+
+static bool is_free_dir(const struct moves_file *f)
+{
+	return f && S_ISDIR(f->mode) && !f->other;
+}
+
+/* Pairs directories, and files that moved with them. */
+static void pair_dirs(struct moves_work *w)
+{
+	struct moves_side *deleted = &w->m->deleted;
+	struct moves_file *f, *to, *dir;
+	size_t i;
+
+	for (i = 0; i < deleted->count; i++)
+		if (!S_ISDIR(deleted->items[i].mode))
+			for (dir = deleted->items[i].parent; dir;
+			     dir = dir->parent)
+				dir->files++;
+	for (i = 0; i < deleted->count; i++) {
+		f = &deleted->items[i];
+		to = inherited(w, f);
+		if (S_ISDIR(f->mode)) {
+			if (is_free_dir(f->best) && f->votes * 2 > f->files)
+				to = f->best;
+			if (is_free_dir(to))
+				moves_pair(f, to, 100);
+		}
+		if (to && f->other == to)
+			f->with_parent = to->with_parent =
+				inherited(w, f) == to;
+	}
+}
+
+/* --- the same bytes --- */
+
+static bool has_bytes(const struct moves_file *f)
+{
+	return S_ISREG(f->mode) || S_ISLNK(f->mode);
+}
+
+static bool is_unpaired(const struct moves_file *f)
+{
+	return f->keyed && !f->other;
+}
+
+/* Reads the files of one size if both sides have one. Small files come first:
+ * there are many, and they are read fast. */
+static void read_keys(struct moves_work *w, struct moves_file **class,
+		      size_t count)
+{
+	struct err ignored;
+	size_t deleted = 0, i;
+
+	for (i = 0; i < count; i++)
+		deleted += !class[i]->added;
+	for (i = 0; deleted && deleted < count && i < count; i++) {
+		int got = w->source->key(w->source->arg, class[i],
+					 class[i] -> key, &ignored);
+
+		w->m->limited |= got == -EFBIG;
+		class[i]->keyed = got >= 0;
+	}
+}
+
+/* All empty files are equal: only one with the same name was moved. */
+static bool may_pair(const struct moves_file *a, const struct moves_file *b)
+{
+	return (S_ISREG(a->mode) && a->size) || by_last_name(&a, &b) == 0;
+}
+
+/* Pairs the files of a class in order. */
+static void pair_class(struct moves_work *w, struct moves_file **class,
+		       size_t count)
+{
+	size_t added = 0, i;
+
+	(void)w;
+	qsort(class, count, sizeof(*class), by_place);
+	while (added < count && !class[added] -> added)
+		added++;
+	for (i = 0; added + i < count && !class[i] -> added; i++)
+		if (may_pair(class[i], class[added + i]))
+			moves_pair(class[i], class[added + i], 100);
+}
+
+/* The same if only one pair is possible. */
+static void pair_only(struct moves_work *w, struct moves_file **class,
+		      size_t count)
+{
+	size_t deleted = 0, added = 0, i;
+
+	for (i = 0; i < count; i++) {
+		deleted += !class[i]->added;
+		added += class[i]->added && !class[i]->over;
+	}
+	if (deleted == 1 && added == 1)
+		pair_class(w, class, count);
+}
+
+static void pair_equal_bytes(struct moves_work *w)
+{
+	size_t i;
+
+	each_class(w, has_bytes, by_size, read_keys);
+	each_class(w, is_unpaired, by_key, pair_only);
+	count_votes(w);
+	for (i = 0; i < w->m->deleted.count; i++) {
+		struct moves_file *f = &w->m->deleted.items[i], *to;
+
+		to = is_unpaired(f) ? expected(w, f) : NULL;
+		if (to && is_unpaired(to) && by_key(&f, &to) == 0)
+			moves_pair(f, to, 100);
+	}
+	each_class(w, is_unpaired, by_key_and_name, pair_class);
+	each_class(w, is_unpaired, by_key, pair_class);
+}
+
+/* --- similar texts --- */
+
+static bool is_open(const struct moves_file *f)
+{
+	return !f->other && S_ISREG(f->mode) && f->size && !f->over &&
+	       !f->plain && f->size <= MOVES_SIMILAR_MAX;
+}
+
+/* Whether the smaller file could be half of the larger one. */
+static bool may_be_similar(const struct moves_file *a,
+			   const struct moves_file *b)
+{
+	return a->size <= 2 * b->size && b->size <= 2 * a->size;
+}
+
+/* A fingerprint by libgit2's measure, as in `git diff -M`: about 1 KB,
+ * whatever the file's size. NULL: the file is too short, or not readable. */
+static git_hashsig *measure_file(struct moves_work *w,
+				 const struct moves_file *f)
+{
+	AUTO(buf) struct buf bytes = {0};
+	git_hashsig *ret = NULL;
+	struct err ignored;
+
+	if (w->similar_bytes + f->size > MOVES_SIMILAR_BYTES) {
+		w->m->limited = true;
+		return NULL;
+	}
+	w->similar_bytes += f->size;
+	if (w->source->bytes(w->source->arg, f, &bytes, &ignored) < 0 ||
+	    libgit_load(&w->git, &ignored) < 0 ||
+	    w->git->hashsig_create(&ret, (const char *)bytes.data, bytes.len,
+				   GIT_HASHSIG_SMART_WHITESPACE) < 0)
+		return NULL;
+	return ret;
+}
+
+static void unmeasure(struct moves_work *w, git_hashsig *sig)
+{
+	if (sig)
+		w->git->hashsig_free(sig);
+}
+
+/* 100 means the same bytes. */
+static unsigned percent_of(const struct moves_work *w, const git_hashsig *a,
+			   const git_hashsig *b)
+{
+	int percent = a && b ? w->git->hashsig_compare(a, b) : 0;
+
+	return percent < 0 ? 0 : percent > 99 ? 99 : (unsigned)percent;
+}
+
+static void try_pair(struct moves_work *w, struct moves_file *deleted,
+		     struct moves_file *added)
+{
+	git_hashsig *a, *b;
+	unsigned percent;
+
+	if (!is_open(deleted) || !is_open(added) ||
+	    !may_be_similar(deleted, added))
 		return;
-	*VEC_ADD(side) = (struct moves_file){
-		.path = path,
-		.size = size,
-		.mode = mode,
-		.index = (uint32_t)index,
-		.other = MOVES_NONE,
-	};
+	a = measure_file(w, deleted);
+	b = a ? measure_file(w, added) : NULL;
+	percent = percent_of(w, a, b);
+	if (percent >= MOVES_SIMILAR)
+		moves_pair(deleted, added, percent);
+	unmeasure(w, a);
+	unmeasure(w, b);
 }
 
-uint32_t moves_find_path(const struct moves_side *side, const char *path)
+/* Pairs two files whose name is on each side only once. */
+static void pair_only_names(struct moves_work *w, struct moves_file **class,
+			    size_t count)
 {
-	const struct moves_file *f =
-		FIND_BY_PATH(path, side->items, side->count, path);
-
-	return f ? (uint32_t)(f - side->items) : MOVES_NONE;
+	if (count == 2 && class[0] -> added != class[1] -> added)
+		try_pair(w, class[class[0] -> added],
+			 class[!class[0] -> added]);
 }
 
-bool moves_is_free(const struct moves_file *f)
+struct candidate {
+	struct moves_file *deleted, *added;
+	unsigned percent;
+	bool name; /* the same name */
+};
+
+/* Number of candidates that are kept for each added file. */
+#define BEST 4
+
+/* The best first. */
+static int compare_candidates(const void *a, const void *b)
 {
-	return f->other == MOVES_NONE;
+	const struct candidate *x = a, *y = b;
+
+	if (x->percent != y->percent)
+		return x->percent > y->percent ? -1 : 1;
+	if (x->name != y->name)
+		return x->name ? -1 : 1;
+	if (x->added != y->added)
+		return x->added < y->added ? -1 : 1;
+	return (x->deleted > y->deleted) - (x->deleted < y->deleted);
 }
 
-void moves_pair(struct moves *m, uint32_t deleted, uint32_t added,
-		unsigned percent)
+static void keep_best(struct candidate *best, const struct candidate *one)
 {
-	m->deleted.items[deleted].other = added;
-	m->added.items[added].other = deleted;
-	m->deleted.items[deleted].percent = (uint8_t)percent;
-	m->added.items[added].percent = (uint8_t)percent;
+	size_t at = BEST;
+
+	while (at && compare_candidates(one, &best[at - 1]) < 0)
+		at--;
+	if (at == BEST)
+		return;
+	memmove(best + at + 1, best + at, (BEST - 1 - at) * sizeof(*best));
+	best[at] = *one;
 }
 
-/* The nearest item above each file, if it is the parent directory. */
-static uint32_t *parents_of(const struct moves_side *side)
+/* Drops the files for which no file of the other side has a similar size. */
+static void drop_unmatched(struct files *list, struct files *other)
 {
-	uint32_t *parent = mem_alloc((side->count + 1) * sizeof(*parent));
-	uint32_t i, at = MOVES_NONE;
+	size_t kept = 0, low = 0, i;
 
-	for (i = 0; i < side->count; i++) {
-		const char *path = side->items[i].path;
-
-		while (at != MOVES_NONE &&
-		       !path_below(path, side->items[at].path))
-			at = parent[at];
-		parent[i] = at;
-		if (S_ISDIR(side->items[i].mode))
-			at = i;
+	VEC_SORT(list, by_size);
+	VEC_SORT(other, by_size);
+	for (i = 0; i < list->count; i++) {
+		while (low < other->count &&
+		       other->items[low]->size * 2 < list->items[i]->size)
+			low++;
+		if (low < other->count &&
+		    may_be_similar(other->items[low], list->items[i]))
+			list->items[kept++] = list->items[i];
 	}
-	/* The item above may be more than one level up. */
-	for (i = 0; i < side->count; i++) {
-		const char *path = side->items[i].path;
-
-		if (parent[i] != MOVES_NONE &&
-		    strlen(side->items[parent[i]].path) + 1 !=
-			    (size_t)(path_name(path) - path))
-			parent[i] = MOVES_NONE;
-	}
-	return parent;
+	list->count = kept;
 }
 
-static void work_free(struct moves_work *w)
+static void compare_all(struct moves_work *w, const struct files *deleted,
+			const struct files *added)
 {
-	free(w->deleted_parent);
-	free(w->added_parent);
-	free(w->deleted_group);
-	free(w->added_group);
-	free(w->best);
-	free(w->votes);
+	size_t all = deleted->count + added->count, count, i, k;
+	auto_free git_hashsig **sigs = mem_zalloc(all * sizeof(*sigs));
+	auto_free struct candidate *found =
+		mem_zalloc(added->count * BEST * sizeof(*found));
+
+	for (i = 0; i < all; i++)
+		sigs[i] = measure_file(
+			w, i < deleted->count
+				   ? deleted->items[i]
+				   : added->items[i - deleted->count]);
+	for (i = 0; i < added->count; i++)
+		for (k = 0; k < deleted->count; k++) {
+			struct candidate c = {deleted->items[k],
+					      added->items[i], 0, false};
+
+			if (!may_be_similar(c.deleted, c.added))
+				continue;
+			c.percent = percent_of(w, sigs[k],
+					       sigs[deleted->count + i]);
+			c.name = by_last_name(&c.deleted, &c.added) == 0;
+			if (c.percent >= MOVES_SIMILAR)
+				keep_best(found + i * BEST, &c);
+		}
+	count = added->count * BEST;
+	qsort(found, count, sizeof(*found), compare_candidates);
+	for (i = 0; i < count && found[i].percent; i++)
+		if (!found[i].deleted->other && !found[i].added->other)
+			moves_pair(found[i].deleted, found[i].added,
+				   found[i].percent);
+	for (i = 0; i < all; i++)
+		unmeasure(w, sigs[i]);
+}
+
+static void pair_similar_texts(struct moves_work *w)
+{
+	AUTO(files) struct files deleted = {0}, added = {0};
+	size_t i;
+
+	for (i = 0; i < w->m->deleted.count; i++) {
+		struct moves_file *f = &w->m->deleted.items[i], *to;
+
+		to = is_open(f) ? expected(w, f) : NULL;
+		if (to)
+			try_pair(w, f, to);
+	}
+	each_class(w, is_open, by_last_name, pair_only_names);
+	add_files(&w->m->deleted, is_open, &deleted);
+	add_files(&w->m->added, is_open, &added);
+	drop_unmatched(&deleted, &added);
+	drop_unmatched(&added, &deleted);
+	VEC_SORT(&deleted, by_place);
+	VEC_SORT(&added, by_place);
+	if (deleted.count + added.count > MOVES_SIMILAR_FILES)
+		w->m->limited = true;
+	else if (deleted.count)
+		compare_all(w, &deleted, &added);
 }
 
 void moves_find(struct moves *m, const struct moves_source *source)
@@ -98,18 +612,11 @@ void moves_find(struct moves *m, const struct moves_source *source)
 
 	if (!m->deleted.count || !m->added.count)
 		return;
-	w.deleted_parent = parents_of(&m->deleted);
-	w.added_parent = parents_of(&m->added);
-	w.deleted_group = mem_zalloc(m->deleted.count * sizeof(uint32_t));
-	w.added_group = mem_zalloc(m->added.count * sizeof(uint32_t));
-	w.best = mem_alloc(m->deleted.count * sizeof(uint32_t));
-	w.votes = mem_alloc(m->deleted.count * sizeof(uint32_t));
-	moves_exact(&w);
-	moves_vote(&w);
-	moves_exact_rest(&w);
-	moves_vote(&w);
-	moves_similar(&w);
-	moves_vote(&w);
-	moves_dirs(&w);
-	work_free(&w);
+	find_parents(m, &m->deleted);
+	find_parents(m, &m->added);
+	pair_equal_bytes(&w);
+	count_votes(&w);
+	pair_similar_texts(&w);
+	count_votes(&w);
+	pair_dirs(&w);
 }

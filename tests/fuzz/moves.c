@@ -78,7 +78,7 @@ static uint32_t mode_of(char kind)
 }
 
 /* In order, and each path once, as a scan has it. */
-static void fill(struct world *w, bool added, struct moves_side *side)
+static void fill(struct world *w, bool added, struct moves *m)
 {
 	struct thing *list = w->sides[added];
 	size_t i;
@@ -90,18 +90,18 @@ static void fill(struct world *w, bool added, struct moves_side *side)
 
 		if (i && strcmp(list[i - 1].path, list[i].path) == 0)
 			continue;
-		moves_add(side, list[i].path, mode_of(list[i].kind),
-			  list[i].text.len, i);
-		f = &side->items[side->count - 1];
+		f = moves_add(m, added, list[i].path, mode_of(list[i].kind),
+			      list[i].text.len);
+		f->index = i;
 		f->over = added && list[i].kind == 'o';
 		f->plain = list[i].kind == 'p';
 	}
 }
 
 static const struct thing *thing_of(const struct world *w,
-				    const struct moves_file *f, bool added)
+				    const struct moves_file *f)
 {
-	return &w->sides[added][f->index];
+	return &w->sides[f->added][f->index];
 }
 
 static bool can_be_read(const struct thing *t)
@@ -109,10 +109,10 @@ static bool can_be_read(const struct thing *t)
 	return t->kind != 'x' && t->kind != 'b';
 }
 
-static int key_of(void *arg, const struct moves_file *f, bool added,
+static int key_of(void *arg, const struct moves_file *f,
 		  unsigned char ret[HASH_LEN], struct err *err)
 {
-	const struct thing *t = thing_of(arg, f, added);
+	const struct thing *t = thing_of(arg, f);
 	uint64_t sum = hash_check(t->text.data, t->text.len);
 
 	must(!S_ISDIR(f->mode));
@@ -125,10 +125,10 @@ static int key_of(void *arg, const struct moves_file *f, bool added,
 	return 0;
 }
 
-static int bytes_of(void *arg, const struct moves_file *f, bool added,
-		    struct buf *to, struct err *err)
+static int bytes_of(void *arg, const struct moves_file *f, struct buf *to,
+		    struct err *err)
 {
-	const struct thing *t = thing_of(arg, f, added);
+	const struct thing *t = thing_of(arg, f);
 
 	must(S_ISREG(f->mode) && f->size <= MOVES_SIMILAR_MAX && !f->plain);
 	if (!can_be_read(t))
@@ -150,22 +150,21 @@ static void check_parents(const struct moves *m, const struct moves_file *from,
 {
 	auto_free char *old = path_parent(from->path);
 	auto_free char *now = path_parent(to->path);
-	uint32_t deleted = moves_find_path(&m->deleted, old);
-	uint32_t added = moves_find_path(&m->added, now);
+	const struct moves_file *deleted = moves_find_path(m, false, old);
+	const struct moves_file *added = moves_find_path(m, true, now);
 
 	must(strcmp(path_name(from->path), path_name(to->path)) == 0);
-	must(deleted != MOVES_NONE && added != MOVES_NONE);
-	must(m->deleted.items[deleted].other == added);
+	must(deleted && added);
+	must(deleted->other == added);
 }
 
 static void check_pair(const struct world *w, const struct moves *m, size_t at)
 {
-	const struct moves_file *from = &m->deleted.items[at], *to;
+	const struct moves_file *from = &m->deleted.items[at];
+	const struct moves_file *to = from->other;
 	const struct thing *old, *now;
 
-	must(from->other < m->added.count);
-	to = &m->added.items[from->other];
-	must(to->other == at && to->percent == from->percent);
+	must(to->other == from && to->percent == from->percent);
 	must(to->with_parent == from->with_parent);
 	must((from->mode & S_IFMT) == (to->mode & S_IFMT));
 	must(from->percent >= MOVES_SIMILAR && from->percent <= 100);
@@ -175,8 +174,8 @@ static void check_pair(const struct world *w, const struct moves *m, size_t at)
 		must(from->percent == 100);
 		return;
 	}
-	old = thing_of(w, from, false);
-	now = thing_of(w, to, true);
+	old = thing_of(w, from);
+	now = thing_of(w, to);
 	must(can_be_read(old) && can_be_read(now));
 	must(from->percent < 100 || same_bytes(old, now));
 	must(from->percent == 100 ||
@@ -188,12 +187,12 @@ static void check(const struct world *w, const struct moves *m)
 	size_t pairs = 0, i;
 
 	for (i = 0; i < m->deleted.count; i++)
-		if (m->deleted.items[i].other != MOVES_NONE) {
+		if (m->deleted.items[i].other) {
 			check_pair(w, m, i);
 			pairs++;
 		}
 	for (i = 0; i < m->added.count; i++)
-		if (m->added.items[i].other != MOVES_NONE)
+		if (m->added.items[i].other)
 			pairs--;
 	must(pairs == 0);
 }
@@ -218,15 +217,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	size_t i;
 
 	read_lines(&w, data, len);
-	fill(&w, false, &m.deleted);
-	fill(&w, true, &m.added);
+	fill(&w, false, &m);
+	fill(&w, true, &m);
 	moves_find(&m, &source);
 	check(&w, &m);
 	/* Whoever asks again gets the same answer. */
-	fill(&w, false, &again.deleted);
-	fill(&w, true, &again.added);
+	fill(&w, false, &again);
+	fill(&w, true, &again);
 	moves_find(&again, &source);
-	for (i = 0; i < m.deleted.count; i++)
-		must(m.deleted.items[i].other == again.deleted.items[i].other);
+	for (i = 0; i < m.deleted.count; i++) {
+		const struct moves_file *a = m.deleted.items[i].other;
+		const struct moves_file *b = again.deleted.items[i].other;
+
+		must(a ? b && a->index == b->index : !b);
+	}
 	return 0;
 }

@@ -26,17 +26,16 @@ struct world {
 	size_t keys, bytes; /* asked for */
 };
 
-static const char *text_of(const struct world *w, const struct moves_file *f,
-			   bool added)
+static const char *text_of(const struct world *w, const struct moves_file *f)
 {
-	return (added ? w->added : w->deleted)[f->index].text;
+	return (f->added ? w->added : w->deleted)[f->index].text;
 }
 
-static int key_of(void *arg, const struct moves_file *f, bool added,
+static int key_of(void *arg, const struct moves_file *f,
 		  unsigned char ret[HASH_LEN], struct err *err)
 {
 	struct world *w = arg;
-	const char *text = text_of(w, f, added);
+	const char *text = text_of(w, f);
 	uint64_t sum;
 
 	if (strcmp(text, "unreadable") == 0)
@@ -50,28 +49,30 @@ static int key_of(void *arg, const struct moves_file *f, bool added,
 	return 0;
 }
 
-static int bytes_of(void *arg, const struct moves_file *f, bool added,
-		    struct buf *to, struct err *err)
+static int bytes_of(void *arg, const struct moves_file *f, struct buf *to,
+		    struct err *err)
 {
 	struct world *w = arg;
 
 	(void)err;
 	w->bytes++;
-	buf_add_text(to, text_of(w, f, added));
+	buf_add_text(to, text_of(w, f));
 	return 0;
 }
 
-static void add(struct moves_side *side, const struct made *list)
+static void add(struct moves *m, bool added, const struct made *list)
 {
 	size_t i;
 
 	for (i = 0; list[i].path; i++) {
 		mode_t mode = list[i].text ? S_IFREG | 0644 : S_IFDIR | 0755;
+		struct moves_file *f;
 
-		moves_add(side, list[i].path,
-			  list[i].mode ? list[i].mode : mode,
-			  list[i].text ? strlen(list[i].text) : 0, i);
-		side->items[side->count - 1].over = list[i].over;
+		f = moves_add(m, added, list[i].path,
+			      list[i].mode ? list[i].mode : mode,
+			      list[i].text ? strlen(list[i].text) : 0);
+		f->index = i;
+		f->over = list[i].over;
 	}
 }
 
@@ -83,12 +84,11 @@ static void told(const struct moves *m, struct buf *to)
 
 	for (i = 0; i < m->added.count; i++) {
 		const struct moves_file *f = &m->added.items[i];
-		const struct moves_file *g;
+		const struct moves_file *g = f->other;
 
-		if (f->other == MOVES_NONE)
+		if (!g)
 			continue;
-		g = &m->deleted.items[f->other];
-		assert_int_equal(g->other, i);
+		assert_ptr_equal(g->other, f);
 		assert_int_equal(g->percent, f->percent);
 		assert_int_equal(g->with_parent, f->with_parent);
 		buf_printf(to, "%s>%s%s%s ", g->path, f->path,
@@ -104,8 +104,8 @@ static void check_world(struct world *w, const char *want, bool limited)
 	struct moves m = {0};
 	struct buf b = {0};
 
-	add(&m.deleted, w->deleted);
-	add(&m.added, w->added);
+	add(&m, false, w->deleted);
+	add(&m, true, w->added);
 	moves_find(&m, &source);
 	told(&m, &b);
 	assert_string_equal(buf_text(&b), want);
@@ -361,11 +361,11 @@ static void test_a_hundred_thousand_on_either_side_take_no_time(void **state)
 	/* All of the same bytes: the worst there is. */
 	fill(deleted, gone_names, 'g', MANY, "same");
 	fill(added, came_names, 'n', MANY, "same");
-	add(&m.deleted, deleted);
-	add(&m.added, added);
+	add(&m, false, deleted);
+	add(&m, true, added);
 	moves_find(&m, &source);
 	for (i = 0; i < MANY; i++)
-		moved += m.deleted.items[i].other == i;
+		moved += m.deleted.items[i].other == &m.added.items[i];
 	assert_int_equal(moved, MANY);
 	assert_int_equal(w.keys, 2 * MANY);
 	moves_free(&m);
