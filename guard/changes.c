@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/pathset.h"
 #include "base/sorted.h"
@@ -17,6 +19,8 @@
 #include "overlay/layers.h"
 #include "overlay/whiteout.h"
 #include "restore/transaction.h"
+
+#define TARGET_MAX 4096
 
 static int open_layer_dir(int dirfd, const char *path, struct err *err)
 {
@@ -228,6 +232,53 @@ void changes_free(struct changes *c)
 	}
 	free(c->roots);
 	*c = (struct changes)CHANGES_NONE;
+}
+
+int changes_open(const struct changes_root *root, const char *path, bool now,
+		 struct err *err)
+{
+	return now ? scan_open(root->upper_fd, path, err)
+		   : beneath_open(root->lower_fd, path, O_RDONLY | O_NONBLOCK,
+				  0, err);
+}
+
+static int read_link(int root_fd, const char *path, struct buf *to,
+		     struct err *err)
+{
+	const char *name;
+	auto_close int dir = beneath_parent(root_fd, path, &name, err);
+	char target[TARGET_MAX];
+	ssize_t len;
+
+	if (dir < 0)
+		return dir;
+	len = readlinkat(dir, name, target, sizeof(target));
+	if (len < 0)
+		return fail_errno(err, "%s", text_quote(path));
+	buf_add(to, target, (size_t)len);
+	return 0;
+}
+
+int changes_read(const struct changes_root *root, const char *path,
+		 uint32_t mode, bool now, struct buf *to, struct err *err)
+{
+	auto_close int fd = -1;
+	struct stat st;
+
+	if (root->read)
+		return root->read(root->arg, path, now, to, err);
+	if (S_ISLNK(mode))
+		return read_link(now ? root->upper_fd : root->lower_fd, path,
+				 to, err);
+	fd = changes_open(root, path, now, err);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "%s", text_quote(path));
+	if (!S_ISREG(st.st_mode))
+		return fail(err, EINVAL, "%s is no file any more",
+			    text_quote(path));
+	return fd_slurp(fd, CHANGES_READ_MAX, to, err);
 }
 
 /* A move is counted once, at its new path. */

@@ -36,6 +36,11 @@ struct changes_root {
 	char *prefix; /* printed before its paths: "", "~/other/", "~/" */
 	char *where; /* "", " in ~/other/", " in your home folder" */
 	bool home; /* caches are not shown, and a .git is like the rest */
+	/* Reads files that lie elsewhere, as changes_read(); NULL: they lie in
+	 * the two directories. */
+	int (*read)(void *arg, const char *path, bool now, struct buf *to,
+		    struct err *err);
+	void *arg; /* of read() */
 };
 
 /*
@@ -58,6 +63,16 @@ struct changes_root *changes_project(const struct changes *c);
 struct changes_root *changes_home(const struct changes *c);
 /* Changes that consist of one root, the project's, without a layer. */
 struct changes changes_of_project(void);
+
+/* Opens a file of the layer (now), or the real file. */
+int changes_open(const struct changes_root *root, const char *path, bool now,
+		 struct err *err);
+/* Larger files are not read. */
+#define CHANGES_READ_MAX (1u << 20)
+/* Appends the bytes of a regular file or the target of a symbolic link, before
+ * or after (now) the run; which one, says the mode. */
+int changes_read(const struct changes_root *root, const char *path,
+		 uint32_t mode, bool now, struct buf *to, struct err *err);
 
 /* Explains why a root could not be opened: got is the error. If the directory
  * is gone or replaced, the text says so. Returns a negative errno. */
@@ -192,10 +207,9 @@ struct changes_git {
 	size_t count, capacity;
 };
 
-/* Appends the summary's lines to *ret, the caller's to free. upper_fd and
- * lower_fd may be -1: then contents (commit ids) are left out. */
-void changes_git_make(const struct change_list *list, int upper_fd,
-		      int lower_fd, struct changes_git *ret);
+/* Appends the summary's lines to *ret, the caller's to free. Without the
+ * directories of the root contents (commit ids) are left out. */
+void changes_git_make(const struct changes_root *root, struct changes_git *ret);
 void changes_git_free(struct changes_git *g);
 
 #endif

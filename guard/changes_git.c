@@ -1,30 +1,39 @@
 #include "guard/changes.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 
 #define ID_SHOWN 12
 
-enum git_part {
-	GIT_ITSELF,
-	GIT_HEAD,
-	GIT_REF,
-	GIT_PACKED_REFS,
-	GIT_INDEX,
-	GIT_CONFIG,
-	GIT_HOOK,
-	GIT_INFO,
-	GIT_OBJECT,
-	GIT_LOG,
-	GIT_OTHER,
+/* A part of a repository: a directory or a file with this name. */
+struct git_part {
+	const char *name;
+	const char *what; /* NULL: its changes are only counted */
+	bool runs; /* git executes it, or it names a command */
+	bool contents; /* the first line is shown */
+};
+
+static const struct git_part git_dirs[] = {
+	{.name = "objects"},
+	{.name = "logs"},
+	{"hooks", "hook", .runs = true},
+	{"refs", "ref", .contents = true},
+	{"info", "attributes or excludes", .runs = true},
+};
+
+static const struct git_part git_files[] = {
+	{"HEAD", "HEAD", .contents = true},
+	{"packed-refs", "packed refs"},
+	{"index", "staged state"},
+	{"config", "configuration", .runs = true},
+	{"config.worktree", "configuration", .runs = true},
 };
 
 /* Counts of .git changes that the summary only gives as numbers. */
@@ -51,60 +60,38 @@ static const char *inside_git(const char *path)
 }
 
 /* The first part with a meaning decides, also below modules/ (submodules) and
- * worktrees/. */
-static enum git_part classify_git_path(const char *rest)
+ * worktrees/. NULL: no part has one. */
+static const struct git_part *classify_git_path(const char *rest)
 {
-	static const struct {
-		const char *name;
-		enum git_part part;
-	} dirs[] =
-		{
-			{"objects", GIT_OBJECT}, {"hooks", GIT_HOOK},
-			{"refs", GIT_REF},	 {"logs", GIT_LOG},
-			{"info", GIT_INFO},
-		},
-	  files[] = {
-		  {"HEAD", GIT_HEAD},
-		  {"packed-refs", GIT_PACKED_REFS},
-		  {"index", GIT_INDEX},
-		  {"config", GIT_CONFIG},
-		  {"config.worktree", GIT_CONFIG},
-	  };
 	const char *at = rest;
 	size_t i;
 
-	if (!*rest)
-		return GIT_ITSELF;
 	while (*at) {
 		size_t len = strcspn(at, "/");
 
-		for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
-			if (strlen(dirs[i].name) == len &&
-			    memcmp(at, dirs[i].name, len) == 0)
-				return dirs[i].part;
+		for (i = 0; i < sizeof(git_dirs) / sizeof(*git_dirs); i++)
+			if (strlen(git_dirs[i].name) == len &&
+			    memcmp(at, git_dirs[i].name, len) == 0)
+				return &git_dirs[i];
 		at += len;
 		while (*at == '/')
 			at++;
 	}
-	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		if (strcmp(path_name(rest), files[i].name) == 0)
-			return files[i].part;
-	return GIT_OTHER;
+	for (i = 0; i < sizeof(git_files) / sizeof(*git_files); i++)
+		if (strcmp(path_name(rest), git_files[i].name) == 0)
+			return &git_files[i];
+	return NULL;
 }
 
 /* First line of a small file; an object's id is shortened. */
-static char *read_first_line(int root_fd, const char *path, bool run)
+static char *read_first_line(const struct changes_root *root, const char *path,
+			     bool now)
 {
 	AUTO(buf) struct buf raw = {0}, text = {0};
 	struct err ignored;
-	auto_close int fd = -1;
+	auto_close int fd = changes_open(root, path, now, &ignored);
 	size_t len;
 
-	if (root_fd < 0)
-		return mem_strdup("?");
-	fd = run ? scan_open(root_fd, path, &ignored)
-		 : beneath_open(root_fd, path, O_RDONLY | O_NONBLOCK, 0,
-				&ignored);
 	if (fd < 0 || (fd_slurp(fd, 4096, &raw, &ignored) < 0 && !raw.len))
 		return mem_strdup("?");
 	len = strcspn(buf_text(&raw), "\n");
@@ -117,17 +104,18 @@ static char *read_first_line(int root_fd, const char *path, bool run)
 }
 
 static void add_git_line(struct changes_git *g, const struct change *c,
-			 const char *what, bool runs, bool contents,
-			 int upper_fd, int lower_fd)
+			 const struct git_part *part,
+			 const struct changes_root *root)
 {
 	AUTO(buf) struct buf b = {0};
 
 	buf_printf(&b, "%c  ", changes_letter(c->kind));
 	text_escape(&b, c->path, strlen(c->path), false);
-	buf_printf(&b, "  %s", what);
-	if (contents) {
-		auto_free char *old = read_first_line(lower_fd, c->path, false);
-		auto_free char *now = read_first_line(upper_fd, c->path, true);
+	buf_printf(&b, "  %s", part->what);
+	if (part->contents && S_ISREG(c->old.mode | c->now.mode) &&
+	    c->kind != CHANGE_META) {
+		auto_free char *old = read_first_line(root, c->path, false);
+		auto_free char *now = read_first_line(root, c->path, true);
 
 		if (c->kind == CHANGE_DELETED)
 			buf_printf(&b, "  %s -> deleted", old);
@@ -138,24 +126,22 @@ static void add_git_line(struct changes_git *g, const struct change *c,
 	} else {
 		changes_detail(c, &b);
 	}
-	GROW(g->items, g->count, g->capacity);
-	g->items[g->count++] = (struct git_line){
+	*VEC_ADD(g) = (struct git_line){
 		.text = buf_take_text(&b),
 		.deleted = c->kind == CHANGE_DELETED,
-		.runs = runs && c->kind != CHANGE_DELETED,
+		.runs = part->runs && c->kind != CHANGE_DELETED,
 	};
 }
 
 static void add_git_count(struct changes_git *g, size_t count, const char *noun,
 			  const char *what, bool deleted)
 {
-	if (!count)
-		return;
-	GROW(g->items, g->count, g->capacity);
-	g->items[g->count++] = (struct git_line){
-		.text = mem_printf("%s %s", text_count(count, noun), what),
-		.deleted = deleted,
-	};
+	if (count)
+		*VEC_ADD(g) = (struct git_line){
+			.text = mem_printf("%s %s", text_count(count, noun),
+					   what),
+			.deleted = deleted,
+		};
 }
 
 static bool is_dir_change(const struct change *c)
@@ -164,11 +150,16 @@ static bool is_dir_change(const struct change *c)
 	       c->kind != CHANGE_TYPE;
 }
 
-static void count_object(const struct change *c, struct git_tally *t)
+static void count_git_file(const struct change *c, bool object,
+			   struct git_tally *t)
 {
+	bool deleted = c->kind == CHANGE_DELETED;
+
 	if (is_dir_change(c))
 		return;
-	if (c->kind == CHANGE_DELETED)
+	if (!object)
+		*(deleted ? &t->logs_deleted : &t->logs) += 1;
+	else if (deleted)
 		t->objects_deleted++;
 	else if (c->kind == CHANGE_ADDED)
 		t->objects_added++;
@@ -177,76 +168,42 @@ static void count_object(const struct change *c, struct git_tally *t)
 }
 
 static void add_git_change(struct changes_git *g, const struct change *c,
-			   int upper_fd, int lower_fd, struct git_tally *t)
+			   const struct changes_root *root, struct git_tally *t)
 {
-	enum git_part part = classify_git_path(inside_git(c->path));
-	bool content =
-		S_ISREG(c->old.mode | c->now.mode) && c->kind != CHANGE_META;
+	const struct git_part itself = {
+		.what = "repository",
+		.runs = c->kind == CHANGE_ADDED,
+	};
+	static const struct git_part other = {.what = ""};
+	const char *rest = inside_git(c->path);
+	const struct git_part *part = classify_git_path(rest);
 
-	if (part == GIT_OBJECT) {
-		count_object(c, t);
+	if (part && !part->what)
+		count_git_file(c, part == git_dirs, t);
+	else if (!*rest)
+		add_git_line(g, c, &itself, root);
+	else if (is_dir_change(c) && c->kind != CHANGE_META)
+		/* The changes of files include all information about their
+		 * directories. */
 		return;
-	}
-	if (part == GIT_LOG) {
-		if (c->kind == CHANGE_DELETED)
-			t->logs_deleted += !is_dir_change(c);
-		else
-			t->logs += !is_dir_change(c);
-		return;
-	}
-	if (part == GIT_ITSELF) {
-		add_git_line(g, c, "repository", c->kind == CHANGE_ADDED, false,
-			     upper_fd, lower_fd);
-		return;
-	}
-	/* The changes of files include all information about their
-	 * directories. */
-	if (is_dir_change(c) && c->kind != CHANGE_META)
-		return;
-	switch (part) {
-	case GIT_HEAD:
-		add_git_line(g, c, "HEAD", false, content, upper_fd, lower_fd);
-		break;
-	case GIT_REF:
-		add_git_line(g, c, "ref", false, content, upper_fd, lower_fd);
-		break;
-	case GIT_PACKED_REFS:
-		add_git_line(g, c, "packed refs", false, false, -1, -1);
-		break;
-	case GIT_INDEX:
-		add_git_line(g, c, "staged state", false, false, -1, -1);
-		break;
-	case GIT_CONFIG:
-		add_git_line(g, c, "configuration", true, false, -1, -1);
-		break;
-	case GIT_HOOK:
-		add_git_line(g, c, "hook", true, false, -1, -1);
-		break;
-	case GIT_INFO:
-		add_git_line(g, c, "attributes or excludes", true, false, -1,
-			     -1);
-		break;
-	default:
+	else if (part || c->kind == CHANGE_DELETED)
+		add_git_line(g, c, part ? part : &other, root);
+	else
 		/* Files that git writes by itself (COMMIT_EDITMSG,
 		 * ORIG_HEAD) are only counted, but a deletion is never
 		 * hidden in a number. */
-		if (c->kind == CHANGE_DELETED)
-			add_git_line(g, c, "", false, false, -1, -1);
-		else
-			t->others++;
-	}
+		t->others++;
 }
 
-void changes_git_make(const struct change_list *list, int upper_fd,
-		      int lower_fd, struct changes_git *ret)
+void changes_git_make(const struct changes_root *root, struct changes_git *ret)
 {
+	const struct change_list *list = &root->list;
 	struct git_tally t = {0};
 	size_t i;
 
 	for (i = 0; i < list->count; i++)
 		if (list->items[i].flags & CHANGE_GIT)
-			add_git_change(ret, &list->items[i], upper_fd, lower_fd,
-				       &t);
+			add_git_change(ret, &list->items[i], root, &t);
 	add_git_count(ret, t.objects_deleted, "object file", "deleted", true);
 	add_git_count(ret, t.objects_changed, "object file", "CHANGED", true);
 	add_git_count(ret, t.logs_deleted, "reflog", "deleted", true);

@@ -1,60 +1,28 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
-#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "guard/changes.h"
 #include "guard/risk.h"
-#include "overlay/scan.h"
 #include "restore/git/moves.h"
 
 /* Largest number of bytes that is read to find equal files. */
 #define READ_MAX ((uint64_t)2 << 30)
 #define PIECE (1 << 20)
-#define TARGET_MAX 4096
-/* Changes with these flags get a line of their own. */
-#define TOLD (CHANGE_SETID | CHANGES_EDITED)
+_Static_assert(CHANGES_READ_MAX >= MOVES_SIMILAR_MAX, "similar files are read");
 
 /* The two directories of a root. */
 struct moves_layer {
-	int upper_fd, lower_fd;
+	const struct changes_root *root;
 	struct hash_key hash;
 	uint64_t left; /* remaining bytes that may be read */
 	unsigned char *piece; /* bytes behind the hashed ones */
 };
-
-static int open_moved_file(const struct moves_layer *l,
-			   const struct moves_file *f, struct err *err)
-{
-	return f->added ? scan_open(l->upper_fd, f->path, err)
-			: beneath_open(l->lower_fd, f->path,
-				       O_RDONLY | O_NONBLOCK, 0, err);
-}
-
-static int read_target(const struct moves_layer *l, const struct moves_file *f,
-		       struct buf *to, struct err *err)
-{
-	const char *name;
-	auto_close int dir = beneath_parent(
-		f->added ? l->upper_fd : l->lower_fd, f->path, &name, err);
-	char target[TARGET_MAX];
-	ssize_t len;
-
-	if (dir < 0)
-		return dir;
-	len = readlinkat(dir, name, target, sizeof(target));
-	if (len < 0)
-		return fail_errno(err, "read a link");
-	buf_add(to, target, (size_t)len);
-	return 0;
-}
 
 static int hash_file(struct moves_layer *l, int fd, unsigned char ret[HASH_LEN],
 		     struct err *err)
@@ -74,6 +42,14 @@ static int hash_file(struct moves_layer *l, int fd, unsigned char ret[HASH_LEN],
 	return 0;
 }
 
+static int moved_file_bytes(void *arg, const struct moves_file *f,
+			    struct buf *to, struct err *err)
+{
+	const struct moves_layer *l = arg;
+
+	return changes_read(l->root, f->path, f->mode, f->added, to, err);
+}
+
 static int moved_file_key(void *arg, const struct moves_file *f,
 			  unsigned char ret[HASH_LEN], struct err *err)
 {
@@ -83,7 +59,7 @@ static int moved_file_key(void *arg, const struct moves_file *f,
 
 	memset(ret, 0, HASH_LEN);
 	if (S_ISLNK(f->mode)) {
-		if (read_target(l, f, &target, err) < 0)
+		if (moved_file_bytes(arg, f, &target, err) < 0)
 			return -err->num;
 		hash_keyed(&l->hash, target.data, target.len, ret);
 		return 0;
@@ -92,16 +68,8 @@ static int moved_file_key(void *arg, const struct moves_file *f,
 		return 0;
 	if (f->size > l->left)
 		return fail(err, EFBIG, "that is too much");
-	fd = open_moved_file(l, f, err);
+	fd = changes_open(l->root, f->path, f->added, err);
 	return fd < 0 ? fd : hash_file(l, fd, ret, err);
-}
-
-static int moved_file_bytes(void *arg, const struct moves_file *f,
-			    struct buf *to, struct err *err)
-{
-	auto_close int fd = open_moved_file(arg, f, err);
-
-	return fd < 0 ? fd : fd_slurp(fd, MOVES_SIMILAR_MAX, to, err);
 }
 
 /* --- one list --- */
@@ -221,8 +189,7 @@ void changes_find_moves_in(struct change_list *list, bool home,
 
 static void find_moves_in_root(struct changes_root *g)
 {
-	struct moves_layer moves_layer = {g->upper_fd, g->lower_fd,
-					  .left = READ_MAX};
+	struct moves_layer moves_layer = {g, .left = READ_MAX};
 	const struct moves_source source = {moved_file_key, moved_file_bytes,
 					    &moves_layer};
 	unsigned char secret[SECRET_LEN];

@@ -114,7 +114,7 @@ static void warn_of_git(const struct apply *a)
 
 	if (!resolve_run_names_git(resolve_run_paths(a->in.p, 0)))
 		return;
-	changes_git_make(&root->list, root->upper_fd, root->lower_fd, &git);
+	changes_git_make(root, &git);
 	for (i = 0; i < git.count; i++)
 		if (git.items[i].runs)
 			output_warn("git may execute it: %s",

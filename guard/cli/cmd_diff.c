@@ -31,36 +31,6 @@ static void print_diff_header(const struct session *s, const struct changes *c)
 	(void)printf("%s\n", buf_text(&b));
 }
 
-/* The displayed groups, each with the source of its content. */
-struct shown_groups {
-	struct changes_root *groups; /* borrowed */
-	size_t count;
-	struct difftext_fds *fds;
-	struct difftext_source *from;
-};
-
-static void shown_groups_make(struct changes *c, struct shown_groups *ret)
-{
-	size_t i;
-
-	ret->groups = c->roots;
-	ret->count = c->root_count;
-	ret->fds = mem_zalloc(ret->count * sizeof(*ret->fds));
-	ret->from = mem_zalloc(ret->count * sizeof(*ret->from));
-	for (i = 0; i < ret->count; i++) {
-		ret->fds[i] = (struct difftext_fds){ret->groups[i].upper_fd,
-						    ret->groups[i].lower_fd};
-		ret->from[i] = difftext_from_run(&ret->fds[i]);
-		diffshow_sort(&ret->groups[i].list);
-	}
-}
-
-static void shown_groups_free(struct shown_groups *v)
-{
-	free(v->fds);
-	free(v->from);
-}
-
 /* [{"path", "counts", "entries"}] of the additional roots. */
 static void write_extras_json(const struct session *s, const struct changes *c,
 			      struct jsonstream *to)
@@ -83,16 +53,13 @@ static void write_extras_json(const struct session *s, const struct changes *c,
 	jsonstream_close(to, ']');
 }
 
-static const char *group_root_path(const struct session *s,
-				   const struct shown_groups *v, size_t i)
+/* The home directory is the last one, and not among the session's roots. */
+static const char *root_path(const struct session *s, size_t i)
 {
-	if (v->groups[i].home)
-		return s->home;
-	return s->roots[i].path;
+	return i < s->root_count ? s->roots[i].path : s->home;
 }
 
-static void print_diff_json(const struct session *s, const struct changes *c,
-			    const struct shown_groups *v)
+static void print_diff_json(const struct session *s, const struct changes *c)
 {
 	json_t *object = json_object(), *counts;
 	struct jsonstream to = {0};
@@ -109,61 +76,41 @@ static void print_diff_json(const struct session *s, const struct changes *c,
 	write_extras_json(s, c, &to);
 	diffshow_json(&changes_home(c)->list, "home", &to);
 	jsonstream_open(&to, "risks", '[');
-	for (i = 0; i < v->count; i++)
-		diffrisk_json(&v->groups[i], &v->from[i],
-			      group_root_path(s, v, i), &to);
+	for (i = 0; i < c->root_count; i++)
+		diffrisk_json(&c->roots[i], root_path(s, i), &to);
 	jsonstream_close(&to, ']');
 	jsonstream_open(&to, "moves", '[');
-	for (i = 0; i < v->count; i++)
-		diffshow_moves(&v->groups[i], group_root_path(s, v, i), &to);
+	for (i = 0; i < c->root_count; i++)
+		diffshow_moves(&c->roots[i], root_path(s, i), &to);
 	jsonstream_close(&to, ']');
 	jsonstream_put(&to, "agent", agent_show_json(s));
 	jsonstream_close(&to, '}');
 }
 
-static void print_diff_text(const struct session *s, struct changes *c,
-			    const struct shown_groups *v)
+static void print_diff(const struct session *s, struct changes *c,
+		       enum diff_form form)
 {
 	size_t i;
 
-	print_diff_header(s, c);
-	for (i = 0; i < v->count; i++)
-		diffrisk_print(&v->groups[i], &v->from[i]);
+	for (i = 0; i < c->root_count; i++)
+		diffshow_sort(&c->roots[i].list);
+	if (form == FORM_JSON) {
+		print_diff_json(s, c);
+		return;
+	}
+	if (form <= FORM_STAT)
+		print_diff_header(s, c);
+	if (form != FORM_TEXT) {
+		for (i = 0; i < c->root_count; i++)
+			diffshow_lines(&c->roots[i], form);
+		return;
+	}
+	for (i = 0; i < c->root_count; i++)
+		diffrisk_print(&c->roots[i]);
 	agent_show_list(s);
 	listing_print(c, stdout);
-	for (i = 0; i < v->count; i++)
-		diffshow_texts(&v->groups[i], &v->from[i]);
-}
-
-static void print_diff_lines(const struct session *s, const struct changes *c,
-			     const struct shown_groups *v, enum diff_form form)
-{
-	size_t i;
-
-	if (form == FORM_STAT)
-		print_diff_header(s, c);
-	for (i = 0; i < v->count; i++) {
-		const struct changes_root *g = &v->groups[i];
-
-		if (form == FORM_STAT)
-			diffshow_stat(&g->list, &v->from[i], g->prefix);
-		else
-			diffshow_names(&g->list, form, g->prefix);
-	}
-}
-
-static void print_diff(const struct session *s, struct changes *c,
-		       const struct diff_options *o)
-{
-	AUTO(shown_groups) struct shown_groups v = {0};
-
-	shown_groups_make(c, &v);
-	if (o->form == FORM_TEXT)
-		print_diff_text(s, c, &v);
-	else if (o->form == FORM_JSON)
-		print_diff_json(s, c, &v);
-	else
-		print_diff_lines(s, c, &v, o->form);
+	for (i = 0; i < c->root_count; i++)
+		diffshow_texts(&c->roots[i]);
 }
 
 static int mark_edited_list(struct context *c, uint64_t seq,
@@ -260,7 +207,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		output_pager_start();
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still going: this is what there is by now\n");
-	print_diff(&p.session, &changes, o);
+	print_diff(&p.session, &changes, o->form);
 	if (!output_finish())
 		return STATUS_REFUSED;
 	return o->exit_code &&

@@ -11,29 +11,26 @@
 #include "guard/cli/review_show.h"
 #include "guard/risk.h"
 
-struct change_source {
-	const struct difftext_source *from;
+struct changed_file {
+	const struct changes_root *root;
 	const struct change *c;
 };
 
 static bool read_changed_side(void *arg, bool now, struct buf *to)
 {
-	const struct change_source *s = arg;
-	uint32_t mode = now ? s->c->now.mode : s->c->old.mode;
+	const struct changed_file *f = arg;
+	uint32_t mode = now ? f->c->now.mode : f->c->old.mode;
 	struct err ignored;
 
-	if (S_ISLNK(mode))
-		return s->from->target(s->from->arg, s->c, now, to, &ignored) >=
-		       0;
-	return S_ISREG(mode) &&
-	       s->from->bytes(s->from->arg, s->c, now, to, &ignored) >= 0;
+	return (S_ISLNK(mode) || S_ISREG(mode)) &&
+	       changes_read(f->root, f->c->path, mode, now, to, &ignored) >= 0;
 }
 
 static void find_change_risks(const struct change *c,
-			      const struct difftext_source *from, bool home,
+			      const struct changes_root *root,
 			      struct risks *ret)
 {
-	struct change_source s = {from, c};
+	struct changed_file changed = {root, c};
 	struct risk_file f = {
 		.path = c->path,
 		.old_mode = c->old.mode,
@@ -44,12 +41,11 @@ static void find_change_risks(const struct change *c,
 		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
 		.special = (c->flags & CHANGE_SETID) != 0,
 		.read = read_changed_side,
-		.arg = &s,
+		.arg = &changed,
 	};
 
-	if (home && changes_is_cache(c->path))
-		return;
-	risk_judge(&f, ret);
+	if (!root->home || !changes_is_cache(c->path))
+		risk_judge(&f, ret);
 }
 
 /* The new path of a move decides. */
@@ -69,8 +65,7 @@ static void print_risk_head(bool *printed, const char *where)
 	*printed = true;
 }
 
-void diffrisk_print(const struct changes_root *g,
-		    const struct difftext_source *from)
+void diffrisk_print(const struct changes_root *g)
 {
 	const struct change_list *list = &g->list;
 	AUTO(collapse_risks) struct collapse_risks collapsed = {0};
@@ -85,7 +80,7 @@ void diffrisk_print(const struct changes_root *g,
 		AUTO(risks) struct risks r = {0};
 		AUTO(buf) struct buf name = {0};
 
-		find_change_risks(c, from, g->home, &r);
+		find_change_risks(c, g, &r);
 		for (k = 0; k < r.count; k++) {
 			if (!collapse_risks_show(&collapsed, c->path,
 						 &r.items[k]))
@@ -106,8 +101,7 @@ void diffrisk_print(const struct changes_root *g,
 	}
 }
 
-void diffrisk_json(const struct changes_root *g,
-		   const struct difftext_source *from, const char *dir,
+void diffrisk_json(const struct changes_root *g, const char *dir,
 		   struct jsonstream *to)
 {
 	const struct change_list *list = &g->list;
@@ -116,7 +110,7 @@ void diffrisk_json(const struct changes_root *g,
 	for (i = 0; i < list->count; i++) {
 		AUTO(risks) struct risks r = {0};
 
-		find_change_risks(&list->items[i], from, g->home, &r);
+		find_change_risks(&list->items[i], g, &r);
 		for (k = 0; k < r.count; k++) {
 			auto_free char *text = mem_printf(
 				"%s%s", r.items[k].runs ? "runs " : "",

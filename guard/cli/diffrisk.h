@@ -5,16 +5,13 @@
 #define GUARD_CLI_DIFFRISK_H
 
 #include "guard/changes.h"
-#include "guard/cli/difftext.h"
 #include "guard/cli/jsonstream.h"
 
 /* A section on stdout, nothing when there is none. */
-void diffrisk_print(const struct changes_root *g,
-		    const struct difftext_source *from);
+void diffrisk_print(const struct changes_root *g);
 /* {"path", "home", "folder", "level", "text"} into an array. folder: the
  * absolute path of the root. */
-void diffrisk_json(const struct changes_root *g,
-		   const struct difftext_source *from, const char *dir,
+void diffrisk_json(const struct changes_root *g, const char *dir,
 		   struct jsonstream *to);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "guard/changes.h"
 #include "guard/jsonout.h"
+#include "guard/cli/difftext.h"
 #include "guard/cli/output.h"
 #include "guard/resolve_run.h"
 
@@ -61,8 +62,7 @@ void diffshow_sort(struct change_list *list)
 	VEC_SORT(list, by_kind);
 }
 
-void diffshow_texts(const struct changes_root *g,
-		    const struct difftext_source *from)
+void diffshow_texts(const struct changes_root *g)
 {
 	const struct change_list *list = &g->list;
 	AUTO(buf) struct buf heading = {0};
@@ -76,7 +76,7 @@ void diffshow_texts(const struct changes_root *g,
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++)
 		if (!list->moves[i].half)
-			difftext_print_move(&list->moves[i], from);
+			difftext_print_move(&list->moves[i], g);
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 
@@ -85,7 +85,7 @@ void diffshow_texts(const struct changes_root *g,
 		    (g->home ? changes_is_cache(c->path)
 			     : (c->flags & CHANGE_GIT) != 0))
 			continue;
-		difftext_print(c, from);
+		difftext_print(c, g);
 	}
 }
 
@@ -97,9 +97,9 @@ static void add_line_counts(const struct difftext_stat *n, struct buf *to)
 		   output_style(STYLE_NONE));
 }
 
-static void stat_moves(const struct change_list *list,
-		       const struct difftext_source *from, const char *prefix)
+static void stat_moves(const struct changes_root *g)
 {
+	const struct change_list *list = &g->list;
 	size_t i;
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++) {
@@ -109,18 +109,18 @@ static void stat_moves(const struct change_list *list,
 
 		if (m->half || m->with_dir)
 			continue;
-		changes_move_text(m, prefix, output_width(), &b);
+		changes_move_text(m, g->prefix, output_width(), &b);
 		if (m->percent < 100)
-			difftext_count_move(m, from, &n);
+			difftext_count_move(m, g, &n);
 		if (n.text)
 			add_line_counts(&n, &b);
 		(void)printf("R  %s\n", buf_text(&b));
 	}
 }
 
-void diffshow_stat(const struct change_list *list,
-		   const struct difftext_source *from, const char *prefix)
+static void print_stat(const struct changes_root *g)
 {
+	const struct change_list *list = &g->list;
 	bool moves = false;
 	size_t i;
 
@@ -131,13 +131,13 @@ void diffshow_stat(const struct change_list *list,
 
 		if (!moves && c->kind != CHANGE_DELETED) {
 			moves = true;
-			stat_moves(list, from, prefix);
+			stat_moves(g);
 		}
 		if (changes_is_moved(list, c))
 			continue;
-		output_name(&b, prefix);
+		output_name(&b, g->prefix);
 		output_name(&b, c->path);
-		difftext_count(c, from, &n);
+		difftext_count(c, g, &n);
 		if (n.text)
 			add_line_counts(&n, &b);
 		else
@@ -146,21 +146,24 @@ void diffshow_stat(const struct change_list *list,
 	}
 }
 
-void diffshow_names(const struct change_list *list, enum diff_form form,
-		    const char *prefix)
+void diffshow_lines(const struct changes_root *g, enum diff_form form)
 {
 	size_t i;
 
-	for (i = 0; i < list->count; i++) {
-		const struct change *c = &list->items[i];
+	if (form == FORM_STAT) {
+		print_stat(g);
+		return;
+	}
+	for (i = 0; i < g->list.count; i++) {
+		const struct change *c = &g->list.items[i];
 		AUTO(buf) struct buf b = {0};
 
 		if (form == FORM_RAW) {
 			(void)printf("%c%c%s%s%c", changes_letter(c->kind),
-				     '\0', prefix, c->path, '\0');
+				     '\0', g->prefix, c->path, '\0');
 			continue;
 		}
-		output_name(&b, prefix);
+		output_name(&b, g->prefix);
 		output_name(&b, c->path);
 		if (form == FORM_NAME_STATUS)
 			(void)printf("%c\t", changes_letter(c->kind));

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 #include "guard/changes.h"
-#include "guard/cli/difftext.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/output.h"
 #include "overlay/scan.h"
@@ -35,14 +34,10 @@ void diffshow_head(const struct session *s, struct buf *to);
 /* The one order everywhere: deletions first, then by path. */
 void diffshow_sort(struct change_list *list);
 
-/* All on stdout. prefix: of each name, a group's own. */
-void diffshow_texts(const struct changes_root *g,
-		    const struct difftext_source *from);
-void diffshow_stat(const struct change_list *list,
-		   const struct difftext_source *from, const char *prefix);
-/* FORM_NAME_STATUS, FORM_NAME_ONLY or FORM_RAW. */
-void diffshow_names(const struct change_list *list, enum diff_form form,
-		    const char *prefix);
+/* All on stdout. */
+void diffshow_texts(const struct changes_root *g);
+/* A line each: not FORM_TEXT, not FORM_JSON. */
+void diffshow_lines(const struct changes_root *g, enum diff_form form);
 /* How many of each kind. */
 json_t *diffshow_counts(const struct change_list *list);
 /* All of them, as an array. */

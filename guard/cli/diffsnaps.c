@@ -12,12 +12,14 @@
 #include "base/text.h"
 #include "guard/changes.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/snapbytes.h"
 #include "guard/jsonout.h"
 #include "guard/cli/listing.h"
 #include "guard/resolve_run.h"
+#include "restore/git/moves_store.h"
 #include "restore/transaction.h"
+#include "snapshot/store/content.h"
 #include "snapshot/tree/time_spec.h"
+#include "snapshot/tree/tree.h"
 
 /* --- points in time --- */
 
@@ -259,6 +261,61 @@ struct point_pair {
 	struct diff_point *a, *b;
 };
 
+static int find_changed_entry(const struct point_pair *s, const char *path,
+			      bool now, struct entry *ret, struct err *err)
+{
+	const struct diff_point *side = now ? s->b : s->a;
+	int got = tree_lookup(s->store, &side->top, path, ret, err);
+
+	return got ? got : fail(err, ENOENT, "%s", text_quote(path));
+}
+
+static int read_stored_side(void *arg, const char *path, bool now,
+			    struct buf *to, struct err *err)
+{
+	const struct point_pair *s = arg;
+	AUTO(entry) struct entry e = {0};
+
+	if (find_changed_entry(s, path, now, &e, err) < 0)
+		return -err->num;
+	if (e.link)
+		buf_add_text(to, e.link);
+	if (e.size > CHANGES_READ_MAX)
+		return fail(err, EFBIG, "%s is too large", text_quote(path));
+	if (e.content.type == OBJECT_NONE)
+		return 0;
+	return content_append(s->store, &e.content, to, err);
+}
+
+/* Moves are told from the store's own ids. */
+struct moves_lookup {
+	const struct point_pair *sides;
+	struct entry entry; /* the last one */
+};
+
+static const struct entry *find_moved_entry(void *arg,
+					    const struct moves_file *f)
+{
+	struct moves_lookup *l = arg;
+	struct err ignored;
+
+	entry_free(&l->entry);
+	if (find_changed_entry(l->sides, f->path, f->added, &l->entry,
+			       &ignored) < 0)
+		l->entry.flags = ENTRY_INCOMPLETE;
+	return &l->entry;
+}
+
+static void find_moves(const struct point_pair *s, struct change_list *list)
+{
+	struct moves_lookup l = {.sides = s};
+	struct moves_store from = {s->store, find_moved_entry, &l};
+	const struct moves_source source = moves_of_store(&from);
+
+	changes_find_moves_in(list, false, &source);
+	entry_free(&l.entry);
+}
+
 /* --- telling --- */
 
 static void add_point_text(struct buf *to, const struct snapshot *s)
@@ -333,30 +390,23 @@ static void print_differences_json(const struct point_pair *s,
 }
 
 static void print_differences(const struct point_pair *s,
-			      struct changes *changes,
-			      const struct diff_options *o)
+			      struct changes *changes, enum diff_form form)
 {
-	struct change_list *list = &changes_project(changes)->list;
-	struct snapbytes bytes = {s->store, &s->a->top, &s->b->top};
-	const struct difftext_source from = snapbytes_source(&bytes);
+	struct changes_root *root = changes_project(changes);
 
-	diffshow_sort(list);
-	switch (o->form) {
-	case FORM_JSON:
-		print_differences_json(s, changes_project(changes));
-		break;
-	case FORM_STAT:
-		print_points(s, list);
-		diffshow_stat(list, &from, "");
-		break;
-	case FORM_TEXT:
-		print_points(s, list);
-		listing_print(changes, stdout);
-		diffshow_texts(changes_project(changes), &from);
-		break;
-	default:
-		diffshow_names(list, o->form, "");
+	diffshow_sort(&root->list);
+	if (form == FORM_JSON) {
+		print_differences_json(s, root);
+		return;
 	}
+	if (form <= FORM_STAT)
+		print_points(s, &root->list);
+	if (form != FORM_TEXT) {
+		diffshow_lines(root, form);
+		return;
+	}
+	listing_print(changes, stdout);
+	diffshow_texts(root);
 }
 
 /* --- all of it --- */
@@ -436,14 +486,15 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 
 	if (compare_points(c, argv, points, &s, list, err) < 0)
 		return -err->num;
-	snapbytes_find_moves(&(struct snapbytes){c->store, &a.top, &b.top},
-			     list);
+	find_moves(&s, list);
+	changes_project(&changes)->read = read_stored_side;
+	changes_project(&changes)->arg = &s;
 	if (keep_named_paths(&s, argv + points, count - points, list, err) < 0)
 		return -err->num;
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
-	print_differences(&s, &changes, o);
+	print_differences(&s, &changes, o->form);
 	if (!output_finish())
 		return STATUS_REFUSED;
 	return o->exit_code && list->count;

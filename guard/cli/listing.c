@@ -191,14 +191,13 @@ static void print_moved_section(const struct changes_root *g, FILE *to)
 	listing_more_moves(&g->list, to);
 }
 
-static void print_git(const struct change_list *list, int upper_fd,
-		      int lower_fd, FILE *to)
+static void print_git(const struct changes_root *root, FILE *to)
 {
 	AUTO(changes_git) struct changes_git g = {0};
 	bool coloured = to == stdout;
 	size_t i;
 
-	changes_git_make(list, upper_fd, lower_fd, &g);
+	changes_git_make(root, &g);
 	for (i = 0; i < g.count; i++) {
 		const struct git_line *line = &g.items[i];
 		enum output_style style = line->deleted ? STYLE_DELETED
@@ -247,7 +246,7 @@ static void print_git_section(const struct changes_root *g, FILE *to)
 				      : ", left alone by apply unless a path "
 					"names it",
 		      n.git, to == stdout ? output_style(STYLE_NONE) : "");
-	print_git(&g->list, g->upper_fd, g->lower_fd, to);
+	print_git(g, to);
 }
 
 void listing_print(struct changes *c, FILE *to)

@@ -259,13 +259,11 @@ void review_show_head(const struct session *s, const struct review *r)
 static void print_excluded(const struct session *s, const struct review *r,
 			   const struct changes *c)
 {
-	const struct changes_root *project = changes_project(c);
 	AUTO(changes_git) struct changes_git git = {0};
 	size_t home = changes_count_home(c), i;
 
 	if (r->git)
-		changes_git_make(&project->list, project->upper_fd,
-				 project->lower_fd, &git);
+		changes_git_make(changes_project(c), &git);
 	if (r->git)
 		(void)printf("\n%sLeft alone in .git (%zu)%s: guard import %s "
 			     "brings its commits in\n",

@@ -360,25 +360,26 @@ static void changes_of_git_are_summed_up_but_deletions_are_named(void **state)
 	static const char *const deleted[] = {".git/refs/heads/main",
 					      ".git/hooks/pre-commit",
 					      ".git/description"};
-	struct change_list list = {0};
+	struct changes_root root = {.upper_fd = -1, .lower_fd = -1};
 	struct changes_git g = {0};
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < 3; i++)
-		add_change(&list, CHANGE_DELETED, CHANGE_GIT, deleted[i]);
+		add_change(&root.list, CHANGE_DELETED, CHANGE_GIT, deleted[i]);
 	for (i = 0; i < 500; i++) {
 		auto_free char *path = mem_printf(".git/objects/aa/%zu", i);
 
-		add_change(&list, CHANGE_ADDED, CHANGE_GIT, path);
+		add_change(&root.list, CHANGE_ADDED, CHANGE_GIT, path);
 	}
-	add_change(&list, CHANGE_DELETED, CHANGE_GIT, ".git/objects/pack/p");
-	add_change(&list, CHANGE_ADDED, CHANGE_GIT,
+	add_change(&root.list, CHANGE_DELETED, CHANGE_GIT,
+		   ".git/objects/pack/p");
+	add_change(&root.list, CHANGE_ADDED, CHANGE_GIT,
 		   "sub/.git/hooks/post-merge");
-	add_change(&list, CHANGE_MODIFIED, CHANGE_GIT, ".git/config");
-	add_change(&list, CHANGE_MODIFIED, CHANGE_GIT,
+	add_change(&root.list, CHANGE_MODIFIED, CHANGE_GIT, ".git/config");
+	add_change(&root.list, CHANGE_MODIFIED, CHANGE_GIT,
 		   ".git/logs/refs/heads/main");
-	changes_git_make(&list, -1, -1, &g);
+	changes_git_make(&root, &g);
 	for (i = 0; i < 3; i++)
 		assert_true(has_line(&g, deleted[i]));
 	assert_true(has_line(&g, "500 object files added"));
@@ -392,7 +393,7 @@ static void changes_of_git_are_summed_up_but_deletions_are_named(void **state)
 		    strstr(g.items[i].text, ".git/config"))
 			assert_true(g.items[i].runs);
 	changes_git_free(&g);
-	change_list_free(&list);
+	change_list_free(&root.list);
 }
 
 static void paths_keep_what_is_below_them_only(void **state)
