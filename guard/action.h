@@ -26,12 +26,18 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/vec.h"
 
-/* An additional root that the same transaction changed. */
+/* One root that the transaction changed. */
 struct action_root {
-	char *path; /* absolute, without symbolic links */
-	uint64_t before, after, first; /* as in struct action */
-	char **only; /* as in struct action */
+	/* absolute, without symbolic links; NULL: the project, whose workspace
+	 * has the record */
+	char *path;
+	uint64_t before, after; /* snapshots; after is 0 in next-action */
+	/* Undo: `before` of the first action, which the undo reversed, or
+	 * which an undo of an undo put into effect again; 0: unknown. */
+	uint64_t first;
+	char **only; /* paths of its partial snapshots; NULL: complete */
 };
 
 /* One path that was discarded from a layer of a run that stays. */
@@ -45,19 +51,14 @@ struct action {
 	/* "apply", "restore", "undo", "discard", ACTION_PARTS */
 	char *kind;
 	char *run_id; /* "": no run */
-	char *undone_kind; /* undo: kind of the undone action; else "" */
-	uint64_t before, after; /* snapshots; after is 0 in next-action */
+	char *undone_kind; /* undo: kind of the undone action; else "" or NULL
+			    */
 	uint64_t undone_before; /* undo: `before` of the undone action */
-	/* Undo: `before` of the first action, which the undo reversed, or
-	 * which an undo of an undo put into effect again; 0: unknown. */
-	uint64_t first;
 	bool git; /* a .git was named and included */
 	bool complete; /* an apply of all changes of the run */
-	char **only; /* paths of its partial snapshots; NULL: complete */
-	struct action_root *others;
-	size_t other_count, other_capacity;
-	struct action_part *parts; /* ACTION_PARTS and its undo only */
-	size_t part_count, part_capacity;
+	/* The project first, also in the record of a discard once loaded. */
+	VEC(struct action_root) roots;
+	VEC(struct action_part) parts; /* ACTION_PARTS and its undo only */
 };
 
 #define ACTIONS_MAX 50
@@ -66,12 +67,8 @@ struct action {
 
 /* Frees the texts, roots and parts of the action. */
 void action_free(struct action *a);
-/* Frees only the roots: for an action whose texts are borrowed and whose roots
- * the caller has added. */
-void action_free_roots(struct action *a);
-/* Adds a root with this path and no other values. The pointer is valid until
- * the next call. */
-struct action_root *action_add_root(struct action *a, const char *path);
+/* `before` of the project; 0: none. */
+uint64_t action_before(const struct action *a);
 /* Adds a part; the texts are copied. */
 void action_add_part(struct action *a, const char *kept, const char *layer,
 		     const char *path);
@@ -106,8 +103,8 @@ int action_load_last(int workspace_fd, struct action *ret, struct err *err);
  * -ENOENT: no such action. */
 int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 			  struct err *err);
-/* `before` of the first action that the record stands for, in its n-th root (0:
- * the action's own); 0: unknown. */
+/* `before` of the first action that the record stands for, in its n-th root; 0:
+ * unknown. */
 uint64_t action_first(const struct action *a, size_t n);
 /* Loads the newest action in effect that changed files: undo needs its
  * snapshots next, whatever discards are newer. -ENOENT: no such action. */

@@ -200,7 +200,7 @@ static bool action_covers_apply(const struct action *a, uint64_t before)
 {
 	size_t n;
 
-	for (n = 0; n <= a->other_count; n++)
+	for (n = 0; n < a->roots.count; n++)
 		if (action_first(a, n) == before)
 			return true;
 	return false;
@@ -215,12 +215,11 @@ static bool apply_in_effect(int workspace_fd, uint64_t before)
 	size_t back;
 
 	for (back = 0; workspace_fd >= 0 && !found; back++) {
-		struct action a = {0};
+		AUTO(action) struct action a = {0};
 
 		if (action_load_effective(workspace_fd, back, &a, &ignored) < 0)
 			break;
 		found = action_covers_apply(&a, before);
-		action_free(&a);
 	}
 	return found;
 }

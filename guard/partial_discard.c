@@ -47,12 +47,12 @@ char *partial_discard_text(const struct session *s,
 static struct pathset discarded_paths(const struct action *a, const char *layer)
 {
 	auto_free const char **paths =
-		mem_zalloc((a->part_count + 1) * sizeof(*paths));
+		mem_zalloc((a->parts.count + 1) * sizeof(*paths));
 	size_t i, n = 0;
 
-	for (i = 0; i < a->part_count; i++)
-		if (strcmp(a->parts[i].layer, layer) == 0)
-			paths[n++] = a->parts[i].path;
+	for (i = 0; i < a->parts.count; i++)
+		if (strcmp(a->parts.items[i].layer, layer) == 0)
+			paths[n++] = a->parts.items[i].path;
 	return pathset_make(paths);
 }
 
@@ -84,8 +84,8 @@ static int restore_all_parts(const struct state *st, const struct session *s,
 
 	/* An action may have thousands of parts; those of one layer are
 	 * adjacent. */
-	for (i = a->part_count; i-- > 0;) {
-		const struct action_part *part = &a->parts[i];
+	for (i = a->parts.count; i-- > 0;) {
+		const struct action_part *part = &a->parts.items[i];
 		int got;
 
 		if (strcmp(part->layer, layer) != 0) {

@@ -49,10 +49,11 @@ static int restore_run_upper(struct context *c, struct session *s)
 }
 
 int recover_set_undone_state(struct context *c, struct session *s,
-			     const struct action *a, struct err *err)
+			     const char *undone_kind, bool complete,
+			     struct err *err)
 {
-	if (strcmp(a->undone_kind, "apply") != 0)
-		return recover_set_run_state(c, s, a->complete, err);
+	if (strcmp(undone_kind, "apply") != 0)
+		return recover_set_run_state(c, s, complete, err);
 	(void)restore_run_upper(c, s);
 	return session_set_state(s, RUN_ENDED, err);
 }
@@ -74,7 +75,8 @@ static bool run_continued_after(struct context *c, const struct action *a,
 	AUTO(snapshot) struct snapshot before = {0};
 	struct err ignored;
 
-	return catalog_load(c->store, a->before, &before, &ignored) == 0 &&
+	return catalog_load(c->store, action_before(a), &before, &ignored) ==
+		       0 &&
 	       timestamp_compare(s->ended, before.time) > 0;
 }
 
@@ -84,21 +86,22 @@ static bool finalize_run_state(struct context *c, const struct action *a,
 			       bool done)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
-	struct action now = *a; /* borrowed */
 	struct err err;
-	int got = 0;
+	bool complete;
+	int got;
 
-	if (a->run_id[0])
-		got = session_open(c->state.runs_fd, a->run_id, true, &s, &err);
-	if (got == -ENOENT || got == -EBUSY || !a->run_id[0])
+	if (!a->run_id[0])
 		return true;
-	now.complete =
-		a->complete && got == 0 && !run_continued_after(c, a, &s);
+	got = session_open(c->state.runs_fd, a->run_id, true, &s, &err);
+	if (got == -ENOENT || got == -EBUSY)
+		return true;
+	complete = a->complete && got == 0 && !run_continued_after(c, a, &s);
 	if (got == 0 && strcmp(a->kind, "apply") == 0)
-		got = done ? recover_set_run_state(c, &s, now.complete, &err)
+		got = done ? recover_set_run_state(c, &s, complete, &err)
 			   : set_undone_state(c, &s, &err);
 	else if (got == 0 && done && strcmp(a->kind, "undo") == 0)
-		got = recover_set_undone_state(c, &s, &now, &err);
+		got = recover_set_undone_state(c, &s, a->undone_kind, complete,
+					       &err);
 	if (got < 0)
 		report_warning("%s", err.text);
 	session_free(&s);
@@ -194,39 +197,20 @@ find_recovered_root(const struct project *first, const char *path)
  * processes. */
 static int finalize_root(struct context *c, struct project *p,
 			 const struct applied_ops *did, const struct action *a,
-			 char *const *only, uint64_t before,
-			 uint64_t *ret_after, struct err *err)
+			 struct action_root *root, struct err *err)
 {
 	AUTO(snapshot) struct snapshot old = {0};
 	AUTO(snapshot) struct snapshot now = {0};
 
-	p->only = (const char *const *)only;
-	if (catalog_load(c->store, before, &old, err) < 0 ||
+	p->only = (const char *const *)root->only;
+	if (catalog_load(c->store, root->before, &old, err) < 0 ||
 	    snapshot_after_action(c, p, a, &old, &now, err) < 0 ||
 	    (did &&
 	     applied_ops_isolate(did, c->store, &old.root, &now, err) < 0) ||
 	    catalog_add(c->store, &now, err) < 0)
 		return -err->num;
-	*ret_after = now.seq;
+	root->after = now.seq;
 	return 0;
-}
-
-/* A root that no longer exists gets no snapshot; undo reports that. */
-static int finalize_other_root(struct context *c, const struct project *first,
-			       const struct action *a, struct action_root *o,
-			       struct err *err)
-{
-	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
-	int got = project_open(o->path, c->state.workspaces_fd, false, &p, err);
-
-	if (got == -ENOENT || got == -ENOTDIR)
-		return 0;
-	if (got < 0)
-		return got;
-	got = finalize_root(c, &p, find_recovered_root(first, o->path), a,
-			    o->only, o->before, &o->after, err);
-	project_close(&p);
-	return got;
 }
 
 /* Whether the snapshot is that of the record. Record and snapshot become
@@ -245,19 +229,6 @@ static int has_snapshot(struct context *c, const char *path,
 				 strcmp(s.run_id, a->run_id) == 0;
 }
 
-/* Whether all snapshots after the action exist. */
-static int has_snapshots(struct context *c, const char *path,
-			 const struct action *a, struct err *err)
-{
-	int got = has_snapshot(c, path, a, a->after, err);
-	size_t i;
-
-	for (i = 0; got > 0 && i < a->other_count; i++)
-		got = has_snapshot(c, a->others[i].path, a, a->others[i].after,
-				   err);
-	return got;
-}
-
 /* Returns 1 when the last action is this one and its snapshots exist. *ret_last
  * ignores the snapshots. */
 static int is_recorded_action(struct context *c, struct project *p,
@@ -266,24 +237,46 @@ static int is_recorded_action(struct context *c, struct project *p,
 {
 	AUTO(action) struct action last = {0};
 	int got = action_load_last(p->workspace_fd, &last, err);
+	size_t i;
 
 	*ret_last = got == 0 && action_same(&last, a);
 	if (got < 0 && got != -ENOENT)
 		return got;
-	return *ret_last ? has_snapshots(c, p->path, &last, err) : 0;
+	got = *ret_last;
+	for (i = 0; got > 0 && i < last.roots.count; i++) {
+		const struct action_root *root = &last.roots.items[i];
+
+		got = has_snapshot(c, i ? root->path : p->path, a, root->after,
+				   err);
+	}
+	return got;
 }
 
-static int finalize_roots(struct context *c, struct project *p,
+/* A root that no longer exists gets no snapshot; undo reports that. */
+static int finalize_roots(struct context *c, struct project *first,
 			  struct action *a, struct err *err)
 {
 	size_t i;
 
-	if (finalize_root(c, p, find_recovered_root(p, p->path), a, a->only,
-			  a->before, &a->after, err) < 0)
-		return -err->num;
-	for (i = 0; i < a->other_count; i++)
-		if (finalize_other_root(c, p, a, &a->others[i], err) < 0)
-			return -err->num;
+	for (i = 0; i < a->roots.count; i++) {
+		struct project p = {
+			.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+		struct action_root *root = &a->roots.items[i];
+		const char *path = i ? root->path : first->path;
+		int got = i ? project_open(path, c->state.workspaces_fd, false,
+					   &p, err)
+			    : 0;
+
+		if (got == -ENOENT || got == -ENOTDIR)
+			continue;
+		if (got == 0)
+			got = finalize_root(c, i ? &p : first,
+					    find_recovered_root(first, path), a,
+					    root, err);
+		project_close(&p);
+		if (got < 0)
+			return got;
+	}
 	return 0;
 }
 
@@ -398,16 +391,16 @@ static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 	int got = action_load_next(workspace_fd, &a, err);
 
 	if (got == -ENOENT ||
-	    (got == 0 && strcmp(a.kind, "discard") != 0 && !a.part_count))
+	    (got == 0 && strcmp(a.kind, "discard") != 0 && !a.parts.count))
 		return 0;
 	if (got < 0)
 		return got;
 	lock = lock_take(workspace_fd, "lock", true, true, err);
 	if (lock < 0)
 		return lock;
-	got = a.part_count ? finalize_partial_discard(c, workspace_fd, err)
-			   : action_finalize_discard(workspace_fd,
-						     c->state.runs_fd, err);
+	got = a.parts.count ? finalize_partial_discard(c, workspace_fd, err)
+			    : action_finalize_discard(workspace_fd,
+						      c->state.runs_fd, err);
 	/* -ENOENT: the process that held the lock has finalized the discard. */
 	return got < 0 && got != -ENOENT ? got : 1;
 }

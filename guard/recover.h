@@ -6,7 +6,6 @@
 #ifndef GUARD_RECOVER_H
 #define GUARD_RECOVER_H
 
-#include "guard/action.h"
 #include "guard/context.h"
 
 /*
@@ -33,8 +32,10 @@ int recover_project(struct context *c, const char *project, struct err *err);
  */
 int recover_set_run_state(struct context *c, struct session *s, bool complete,
 			  struct err *err);
-/* The same after an undo, or after the undo of an undo. */
+/* The same after an undo, or after the undo of an undo: undone_kind and
+ * complete are those of the action. */
 int recover_set_undone_state(struct context *c, struct session *s,
-			     const struct action *a, struct err *err);
+			     const char *undone_kind, bool complete,
+			     struct err *err);
 
 #endif

@@ -535,9 +535,10 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		       uint64_t *ret_after, struct err *err)
 {
 	struct session *s = &a->p->session;
+	AUTO(action)
 	struct action action = {
-		.kind = "apply",
-		.run_id = s->id,
+		.kind = mem_strdup("apply"),
+		.run_id = mem_strdup(s->id),
 		.git = git,
 		.complete = complete,
 	};
@@ -562,13 +563,12 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		got = handle_failed_apply(a, got);
 	else if (finish_apply(a, &action))
 		action_close(a->change.roots[0].project.workspace_fd, &action);
-	action_free_roots(&action);
 	if (got < 0)
 		return got;
 	before = mem_printf("%" PRIu64, a->change.roots[0].before.seq);
-	after = mem_printf("%" PRIu64, action.after);
+	*ret_after = action.roots.items[0].after;
+	after = mem_printf("%" PRIu64, *ret_after);
 	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,
 		  "before", before, "after", after, NULL);
-	*ret_after = action.after;
 	return 0;
 }

@@ -158,13 +158,6 @@ static int store_result_snapshot(struct changeset *set,
 	return 0;
 }
 
-static void copy_only_paths(const char *const *only, char ***to)
-{
-	mem_list_free(to);
-	for (; only && *only; only++)
-		mem_list_add(to, *only);
-}
-
 /* The roots that take part. *ret: to free; how many. */
 static size_t list_included(struct changeset *set, struct changeset_root ***ret)
 {
@@ -195,14 +188,17 @@ static void add_action_roots(const struct execution *e)
 	struct action *a = e->action;
 	size_t i;
 
-	copy_only_paths(e->roots[0]->project.only, &a->only);
-	a->first = e->roots[0]->first;
-	for (i = 1; i < e->count; i++) {
-		struct action_root *other =
-			action_add_root(a, e->roots[i]->project.path);
+	for (i = 0; i < e->count; i++) {
+		const struct project *project = &e->roots[i]->project;
+		const char *const *only = project->only;
+		struct action_root *root = VEC_ADD(&a->roots);
 
-		copy_only_paths(e->roots[i]->project.only, &other->only);
-		other->first = e->roots[i]->first;
+		*root = (struct action_root){
+			.path = i ? mem_strdup(project->path) : NULL,
+			.first = e->roots[i]->first,
+		};
+		for (; only && *only; only++)
+			mem_list_add(&root->only, *only);
 	}
 }
 
@@ -239,7 +235,7 @@ static int begin_action(void *arg, transaction_add_journal note, void *journal,
 		struct snapshot *before = &e->roots[i]->before;
 		bool last = i + 1 == e->count;
 
-		next.seq = i ? &a->others[i - 1].before : &a->before;
+		next.seq = &a->roots.items[i].before;
 		if (catalog_add_with(e->set->c->store, before,
 				     last ? save_next_action : NULL, &next,
 				     err) < 0)
@@ -268,7 +264,7 @@ static bool end_action(void *arg, void (*seen)(void *), void *seen_arg)
 	for (i = 0; i < e->count; i++) {
 		struct changeset_root *root = e->roots[i];
 
-		last.seq = i ? &a->others[i - 1].after : &a->after;
+		last.seq = &a->roots.items[i].after;
 		if (store_result_snapshot(e->set, root, a,
 					  i + 1 == e->count ? &last : NULL,
 					  &err) == 0) {
@@ -378,7 +374,8 @@ int changeset_execute(struct changeset *set, struct action *a, struct err *err)
 	context_block_signals(&signals);
 	got = run_transaction_of(&e, a->kind, a->run_id, err);
 	/* Left behind only together with its journal. */
-	if ((got < 0 || !a->after) && !fd_exists(workspace, "journal"))
+	if ((got < 0 || !a->roots.items[0].after) &&
+	    !fd_exists(workspace, "journal"))
 		action_drop_next(workspace);
 	interrupted = context_restore_signals(&signals);
 	if (got == 0 && interrupted)

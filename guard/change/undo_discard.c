@@ -136,11 +136,11 @@ static void list_discarded_paths(const struct undo_discard *u,
 	size_t i;
 
 	report_note("%s to discard %s of run %s", step_intro(u),
-		    text_count(u->last->part_count, "path"), s->id);
-	for (i = 0; i < u->last->part_count && !(report_is_quiet() && u->yes);
+		    text_count(u->last->parts.count, "path"), s->id);
+	for (i = 0; i < u->last->parts.count && !(report_is_quiet() && u->yes);
 	     i++) {
 		auto_free char *path =
-			partial_discard_text(s, &u->last->parts[i]);
+			partial_discard_text(s, &u->last->parts.items[i]);
 		AUTO(buf) struct buf shown = {0};
 
 		output_name(&shown, path);
@@ -181,7 +181,7 @@ static int move_paths_back(const struct undo_discard *u,
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
 		  "project", u->path, NULL);
 	report_note("%s again in run %s, which waits for a decision",
-		    last->part_count == 1 ? "it is" : "they are", s->id);
+		    last->parts.count == 1 ? "it is" : "they are", s->id);
 	hint_discard_again(u, " PATHS");
 	return STATUS_OK;
 }
@@ -207,7 +207,7 @@ static int restore_discarded_paths(const struct undo_discard *u,
 			   run_state_name(s.state));
 	else if (u->dry && u->step)
 		/* What was done after it is still there. */
-		got = (int)u->last->part_count;
+		got = (int)u->last->parts.count;
 	else
 		got = partial_discard_check(&u->c->state, &s, u->last, err);
 	if (got == -EEXIST)
@@ -231,6 +231,6 @@ static int restore_discarded_paths(const struct undo_discard *u,
 
 int undo_discard(const struct undo_discard *u, struct err *err)
 {
-	return u->last->part_count ? restore_discarded_paths(u, err)
-				   : restore_discarded_run(u, err);
+	return u->last->parts.count ? restore_discarded_paths(u, err)
+				    : restore_discarded_run(u, err);
 }

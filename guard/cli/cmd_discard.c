@@ -86,7 +86,8 @@ static void list_discard_parts(const struct resolved_run *p,
 
 		for (k = 0; k < paths.count; k++) {
 			auto_free char *name = partial_discard_name(
-				&p->session, (unsigned int)ret->part_count + 1);
+				&p->session,
+				(unsigned int)ret->parts.count + 1);
 
 			action_add_part(ret, name, layer, paths.items[k]);
 		}
@@ -98,8 +99,8 @@ static int revert_parts(struct context *c, const struct changes_root *groups,
 {
 	size_t group = 0, i;
 
-	for (i = 0; i < a->part_count; i++) {
-		const struct action_part *part = &a->parts[i];
+	for (i = 0; i < a->parts.count; i++) {
+		const struct action_part *part = &a->parts.items[i];
 		auto_free char *layer = group_layer_name(groups, group);
 
 		/* The parts are in the order of the groups. */
@@ -144,12 +145,13 @@ static void log_discarded_parts(struct context *c, const struct session *s,
 {
 	size_t i;
 
-	for (i = 0; i < a->part_count; i++) {
-		auto_free char *path = partial_discard_text(s, &a->parts[i]);
+	for (i = 0; i < a->parts.count; i++) {
+		auto_free char *path =
+			partial_discard_text(s, &a->parts.items[i]);
 
 		state_log(&c->state, "discard", "run", s->id, "project",
-			  s->project, "path", path, "kept", a->parts[i].kept,
-			  NULL);
+			  s->project, "path", path, "kept",
+			  a->parts.items[i].kept, NULL);
 	}
 }
 

@@ -186,8 +186,8 @@ static bool has_trashed_part(const struct action *a, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < a->part_count; i++)
-		if (strcmp(a->parts[i].kept, name) == 0)
+	for (i = 0; i < a->parts.count; i++)
+		if (strcmp(a->parts.items[i].kept, name) == 0)
 			return true;
 	return false;
 }
@@ -197,14 +197,14 @@ static bool has_trashed_part(const struct action *a, const char *name)
 static bool is_action_line(json_t *line, const struct action *a,
 			   const char *project)
 {
-	auto_free char *before = mem_printf("%" PRIu64, a->before);
-	const char *kind = a->part_count ? "discard" : a->kind;
+	auto_free char *before = mem_printf("%" PRIu64, action_before(a));
+	const char *kind = a->parts.count ? "discard" : a->kind;
 
 	if (strcmp(log_line_text(line, "action"), kind) != 0 ||
 	    strcmp(log_line_text(line, "project"), project) != 0 ||
 	    json_object_get(line, "undo"))
 		return false;
-	if (a->part_count || json_object_get(line, "kept"))
+	if (a->parts.count || json_object_get(line, "kept"))
 		return has_trashed_part(a, log_line_text(line, "kept"));
 	return json_object_get(line, "before")
 		       ? strcmp(log_line_text(line, "before"), before) == 0
@@ -233,7 +233,7 @@ static void number_actions(const struct context *c, json_t *lines)
 			(void)json_object_set_new(
 				line, "undo",
 				json_integer((json_int_t)back + 1));
-			if (!a.part_count)
+			if (!a.parts.count)
 				break;
 		}
 	}

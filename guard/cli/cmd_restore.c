@@ -209,9 +209,10 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 
 static int execute_restore(struct restore *r, struct err *err)
 {
+	AUTO(action)
 	struct action action = {
-		.kind = "restore",
-		.run_id = "",
+		.kind = mem_strdup("restore"),
+		.run_id = mem_strdup(""),
 		.git = true,
 		.complete = true,
 	};
@@ -219,15 +220,11 @@ static int execute_restore(struct restore *r, struct err *err)
 	auto_free char *from =
 		mem_printf("%" PRIu64, r->found.items[0].snapshot.seq);
 	AUTO(buf) struct buf sum = {0};
-	int got;
 
 	changeset_wait_starting_runs(&r->change);
-	got = changeset_execute(&r->change, &action, err);
-	if (got == 0)
-		action_close(r->root->project.workspace_fd, &action);
-	action_free_roots(&action);
-	if (got < 0)
-		return got;
+	if (changeset_execute(&r->change, &action, err) < 0)
+		return -err->num;
+	action_close(r->root->project.workspace_fd, &action);
 	r->done = true;
 	before = mem_printf("%" PRIu64, r->root->before.seq);
 	state_log(&r->c->state, "restore", "project", restored_root(r), "path",

@@ -33,8 +33,6 @@ struct undo_options {
 struct undo_root {
 	const char *path; /* the undo's or the action's */
 	char *prefix; /* of its paths, for people; NULL: none */
-	char *const *only; /* the action's */
-	uint64_t before, after;
 	struct snapshot left, wanted;
 };
 
@@ -121,27 +119,17 @@ static void list_undo_roots(struct undo_command *u)
 	const struct action *a = &u->last;
 	size_t i;
 
-	changeset_init(&u->change, u->c, a->other_count + 1);
-	u->roots = mem_zalloc((a->other_count + 1) * sizeof(*u->roots));
-	u->roots[0] = (struct undo_root){
-		.path = u->path,
-		.only = a->only,
-		.before = a->before,
-		.after = a->after,
-	};
-	for (i = 0; i < a->other_count; i++) {
-		const struct action_root *other = &a->others[i];
+	changeset_init(&u->change, u->c, a->roots.count);
+	u->roots = mem_zalloc(a->roots.count * sizeof(*u->roots));
+	for (i = 0; i < a->roots.count; i++) {
+		const struct action_root *root = &a->roots.items[i];
 
-		u->roots[i + 1] = (struct undo_root){
-			.path = other->path,
-			.prefix = changes_prefix(other->path, u->c->state.home),
-			.only = other->only,
-			.before = other->before,
-			.after = other->after,
-		};
-	}
-	for (i = 0; i <= a->other_count; i++)
 		u->change.roots[i].first = action_first(a, i);
+		u->roots[i].path = i ? root->path : u->path;
+		if (i)
+			u->roots[i].prefix =
+				changes_prefix(root->path, u->c->state.home);
+	}
 }
 
 /* The argument of record_unreadable(). */
@@ -180,7 +168,8 @@ static int check_last_action(const struct undo_command *u, int workspace_fd,
 
 	if ((u->o->count ? action_load_effective(workspace_fd, 0, &now, err)
 			 : action_load_last(workspace_fd, &now, err)) == 0 &&
-	    strcmp(now.kind, u->last.kind) == 0 && now.before == u->last.before)
+	    strcmp(now.kind, u->last.kind) == 0 &&
+	    action_before(&now) == action_before(&u->last))
 		return 0;
 	return fail(err, EBUSY,
 		    "something else was done in %s in this moment: nothing is "
@@ -200,7 +189,7 @@ static int snapshot_undo_root(struct undo_command *u, size_t index,
 	if (!index && !u->o->dry &&
 	    check_last_action(u, project->workspace_fd, err) < 0)
 		return -err->num;
-	project->only = (const char *const *)r->only;
+	project->only = (const char *const *)u->last.roots.items[index].only;
 	if (tree_diff(u->c->store, &r->left.root, &r->wanted.root,
 		      record_unreadable, &search, err) < 0)
 		return -err->num;
@@ -211,27 +200,28 @@ static int snapshot_undo_root(struct undo_command *u, size_t index,
 
 static int plan_undo_root(struct undo_command *u, size_t index, struct err *err)
 {
+	const struct action_root *done = &u->last.roots.items[index];
 	struct undo_root *r = &u->roots[index];
 	struct changeset_root *root = &u->change.roots[index];
 	struct plan_options options = {
 		.git_apart = !u->last.git,
-		.partial = r->only != NULL,
+		.partial = done->only != NULL,
 		.now_notes = &root->before,
 	};
 
-	if (!r->after)
+	if (!done->after)
 		return fail(err, ENODATA,
 			    "the state after the last %s was not stored: take "
 			    "what you need from snapshot %" PRIu64
 			    " with guard restore --at",
-			    u->last.kind, r->before);
-	if (catalog_load(u->c->store, r->after, &r->left, err) < 0 ||
-	    catalog_load(u->c->store, r->before, &r->wanted, err) < 0)
+			    u->last.kind, done->before);
+	if (catalog_load(u->c->store, done->after, &r->left, err) < 0 ||
+	    catalog_load(u->c->store, done->before, &r->wanted, err) < 0)
 		return err_context(err, "take the %s back", u->last.kind);
 	if (snapshot_undo_root(u, index, err) < 0 ||
 	    (is_simulated_step(u) &&
 	     dry_run_state_apply(&u->dry_run_state, u->c->store, r->path,
-				 r->only, &root->before.root, err) < 0) ||
+				 done->only, &root->before.root, err) < 0) ||
 	    changeset_plan_root(&u->change, index, &r->left.root,
 				&r->wanted.root, &options, err) < 0)
 		return -err->num;
@@ -274,7 +264,8 @@ static bool set_undone_run_state(struct undo_command *u,
 		return true;
 	}
 	if (got == 0)
-		got = recover_set_undone_state(u->c, &s, done, &err);
+		got = recover_set_undone_state(u->c, &s, done->undone_kind,
+					       done->complete, &err);
 	if (got < 0)
 		output_warn("it is done, but that run %s %s could not be "
 			    "noted; the next command of guard here tries "
@@ -289,13 +280,11 @@ static bool set_undone_run_state(struct undo_command *u,
 
 /* An undo of an undo does the first thing again: in the end the run is as
  * after "apply" or as after "undo". */
-static char *resulting_kind(const struct action *last)
+static const char *resulting_kind(const struct action *last)
 {
-	static char apply[] = "apply", undo_command[] = "undo";
-
 	if (strcmp(last->kind, "undo") != 0)
 		return last->kind;
-	return strcmp(last->undone_kind, "undo") == 0 ? apply : undo_command;
+	return strcmp(last->undone_kind, "undo") == 0 ? "apply" : "undo";
 }
 
 /* The ones before are not taken back really: then there is nothing to ask. */
@@ -324,27 +313,23 @@ static char *action_title(const struct action *a)
 static int execute_undo(struct undo_command *u, struct err *err)
 {
 	auto_free char *undone_title = action_title(&u->last);
+	AUTO(action)
 	struct action action = {
-		.kind = "undo",
-		.run_id = u->last.run_id,
-		.undone_kind = resulting_kind(&u->last),
-		.undone_before = u->last.before,
+		.kind = mem_strdup("undo"),
+		.run_id = mem_strdup(u->last.run_id),
+		.undone_kind = mem_strdup(resulting_kind(&u->last)),
+		.undone_before = action_before(&u->last),
 		.git = u->last.git,
 		.complete = u->last.complete,
 	};
 	auto_free char *before = NULL;
-	int got;
 
 	changeset_wait_starting_runs(&u->change);
-	got = changeset_execute(&u->change, &action, err);
-	if (got < 0) {
-		action_free_roots(&action);
-		return got;
-	}
-	before = mem_printf("%" PRIu64, action.before);
+	if (changeset_execute(&u->change, &action, err) < 0)
+		return -err->num;
+	before = mem_printf("%" PRIu64, action_before(&action));
 	if (set_undone_run_state(u, &action))
 		action_close(u->change.roots[0].project.workspace_fd, &action);
-	action_free_roots(&action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);
 	output_print(
@@ -423,7 +408,7 @@ static bool is_undo_blocked(const struct undo_command *u)
 				  "have changed since is not known; try again "
 				  "when they can be read, or take what you "
 				  "need by guard restore --at %" PRIu64 " PATH",
-				  u->roots[0].before)
+				  action_before(&u->last))
 		     : mem_strdup("nothing is taken back: these files have "
 				  "changed since; guard restore brings single "
 				  "ones back");

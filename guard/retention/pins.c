@@ -37,11 +37,9 @@ static void add_action_pins(const struct action *a, struct pins *to,
 {
 	size_t i;
 
-	pins_add(to, a->before);
-	pins_add(to, a->after);
-	for (i = 0; i < a->other_count; i++) {
-		pins_add(to, a->others[i].before);
-		pins_add(to, a->others[i].after);
+	for (i = 0; i < a->roots.count; i++) {
+		pins_add(to, a->roots.items[i].before);
+		pins_add(to, a->roots.items[i].after);
 	}
 	if (!a->run_id || !*a->run_id)
 		return;

@@ -34,12 +34,12 @@ static void expect_last(int fd, const char *kind, const char *run)
 static void an_action_comes_back_as_it_was_saved(void **state)
 {
 	struct folder_box *p = *state;
+	struct action_root root = {.before = 7, .after = 9};
 	struct action a = {
 		.kind = "undo",
 		.run_id = "3mk9zq-4t",
 		.undone_kind = "apply",
-		.before = 7,
-		.after = 9,
+		.roots = {&root, 1, 1},
 		.git = true,
 		.complete = true,
 	};
@@ -52,8 +52,8 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 	assert_string_equal(b.kind, a.kind);
 	assert_string_equal(b.run_id, a.run_id);
 	assert_string_equal(b.undone_kind, a.undone_kind);
-	assert_int_equal(b.before, 7);
-	assert_int_equal(b.after, 9);
+	assert_int_equal(b.roots.items[0].before, 7);
+	assert_int_equal(b.roots.items[0].after, 9);
 	assert_true(b.git && b.complete);
 }
 
@@ -69,34 +69,39 @@ static char *head_of(int fd, const char *name)
 static void several_folders_come_back_with_their_paths(void **state)
 {
 	struct folder_box *p = *state;
-	struct action a = {.kind = "apply", .run_id = "r", .before = 7};
+	AUTO(action)
+	struct action a = {
+		.kind = mem_strdup("apply"),
+		.run_id = mem_strdup("r"),
+	};
 	AUTO(action) struct action b = {0};
 	auto_free char *one = NULL, *two = NULL;
 	struct action_root *o;
 	struct err err;
 
+	*VEC_ADD(&a.roots) = (struct action_root){.before = 7};
 	assert_int_equal(action_save_next(p->fd, &a, NULL, &err), 0);
 	one = head_of(p->fd, "next-action");
-	o = action_add_root(&a, "/home/a b\nc");
+	o = VEC_ADD(&a.roots);
+	o->path = mem_strdup("/home/a b\nc");
 	o->before = 8;
 	o->after = 10;
 	o->first = 3;
-	a.first = 2;
 	mem_list_add(&o->only, ".x");
 	mem_list_add(&o->only, " y z");
-	(void)action_add_root(&a, "/p");
-	mem_list_add(&a.only, "own");
+	VEC_ADD(&a.roots)->path = mem_strdup("/p");
+	a.roots.items[0].first = 2;
+	mem_list_add(&a.roots.items[0].only, "own");
 	assert_int_equal(action_save_next(p->fd, &a, NULL, &err), 0);
 	two = head_of(p->fd, "next-action");
 	assert_int_equal(action_load_next(p->fd, &b, &err), 0);
-	action_free_roots(&a);
-	assert_int_equal(b.other_count, 2);
-	assert_string_equal(b.others[0].path, "/home/a b\nc");
-	assert_int_equal(b.others[0].before, 8);
-	assert_int_equal(b.others[0].after, 10);
-	assert_int_equal(b.others[0].first, 3);
-	assert_int_equal(b.others[1].first, 0);
-	assert_int_equal(b.first, 2);
+	assert_int_equal(b.roots.count, 3);
+	assert_string_equal(b.roots.items[1].path, "/home/a b\nc");
+	assert_int_equal(b.roots.items[1].before, 8);
+	assert_int_equal(b.roots.items[1].after, 10);
+	assert_int_equal(b.roots.items[1].first, 3);
+	assert_int_equal(b.roots.items[2].first, 0);
+	assert_int_equal(b.roots.items[0].first, 2);
 	/* What is done is an action's own, and of an undo what it was of. */
 	assert_int_equal(action_first(&b, 0), 7);
 	assert_int_equal(action_first(&b, 1), 8);
@@ -104,11 +109,11 @@ static void several_folders_come_back_with_their_paths(void **state)
 	(void)strcpy(b.kind, "undo");
 	assert_int_equal(action_first(&b, 0), 2);
 	assert_int_equal(action_first(&b, 1), 3);
-	assert_string_equal(b.others[0].only[0], ".x");
-	assert_string_equal(b.others[0].only[1], " y z");
-	assert_null(b.others[0].only[2]);
-	assert_null(b.others[1].only);
-	assert_string_equal(b.only[0], "own");
+	assert_string_equal(b.roots.items[1].only[0], ".x");
+	assert_string_equal(b.roots.items[1].only[1], " y z");
+	assert_null(b.roots.items[1].only[2]);
+	assert_null(b.roots.items[2].only);
+	assert_string_equal(b.roots.items[0].only[0], "own");
 	/* An older guard would take only the first folder back. */
 	assert_string_equal(one, "guard-action 1");
 	assert_string_equal(two, "guard-action 2");
@@ -235,12 +240,14 @@ static void expect_effective(int fd, size_t back, uint64_t before)
 		return;
 	}
 	assert_int_equal(got, 0);
-	assert_int_equal(a.before, before);
+	assert_int_equal(action_before(&a), before);
 }
 
 static void act(int fd, uint64_t before)
 {
-	struct action a = {.kind = "apply", .run_id = "r", .before = before};
+	struct action_root root = {.before = before};
+	struct action a = {
+		.kind = "apply", .run_id = "r", .roots = {&root, 1, 1}};
 	struct err err;
 
 	assert_int_equal(action_save_last(fd, &a, NULL, &err), 0);
@@ -249,11 +256,14 @@ static void act(int fd, uint64_t before)
 static void take_back(int fd, uint64_t before, uint64_t undone_before,
 		      char *undone_kind)
 {
-	struct action a = {.kind = "undo",
-			   .run_id = "r",
-			   .undone_kind = undone_kind,
-			   .before = before,
-			   .undone_before = undone_before};
+	struct action_root root = {.before = before};
+	struct action a = {
+		.kind = "undo",
+		.run_id = "r",
+		.undone_kind = undone_kind,
+		.undone_before = undone_before,
+		.roots = {&root, 1, 1},
+	};
 	struct err err;
 
 	assert_int_equal(action_save_last(fd, &a, NULL, &err), 0);
@@ -327,7 +337,7 @@ static void a_discard_below_an_undo_can_be_taken_back(void **state)
 	act(p->fd, 2);
 	take_back(p->fd, 3, 2, "apply");
 	assert_int_equal(action_load_prior(p->fd, &a, &err), 0);
-	assert_int_equal(a.before, 1);
+	assert_int_equal(action_before(&a), 1);
 	discard(p, "two", false);
 	expect_last(p->fd, "undo", "r");
 	expect_effective(p->fd, 0, 1);
@@ -353,10 +363,10 @@ static void expect_paths(int fd, const char *kept, const char *path)
 	struct err err;
 
 	assert_int_equal(action_load_effective(fd, 0, &a, &err), 0);
-	assert_int_equal(a.part_count, 1);
-	assert_string_equal(a.parts[0].kept, kept);
-	assert_string_equal(a.parts[0].layer, "upper-2");
-	assert_string_equal(a.parts[0].path, path);
+	assert_int_equal(a.parts.count, 1);
+	assert_string_equal(a.parts.items[0].kept, kept);
+	assert_string_equal(a.parts.items[0].layer, "upper-2");
+	assert_string_equal(a.parts.items[0].path, path);
 }
 
 static void forget_paths(int fd)

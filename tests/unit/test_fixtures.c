@@ -12,7 +12,7 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
-#include "guard/action_record.h"
+#include "guard/action.h"
 #include "overlay/session_record.h"
 #include "restore/journal.h"
 
@@ -111,10 +111,10 @@ static void load_action(struct folder_box *box, const char *fixture,
 	AUTO(buf) struct buf bytes = {0};
 	struct err err;
 
-	put_fixture(box->fd, fixture, "before", &bytes);
-	ok(action_record_load(box->fd, "before", ret, &err));
-	ok(action_record_save(box->fd, "after", ret, NULL, &err));
-	is_the_fixture(box->fd, "after", &bytes);
+	put_fixture(box->fd, fixture, "last-action", &bytes);
+	ok(action_load_last(box->fd, ret, &err));
+	ok(action_save_next(box->fd, ret, NULL, &err));
+	is_the_fixture(box->fd, "next-action", &bytes);
 }
 
 static void an_action_on_one_folder_is_read_and_written(void **state)
@@ -123,8 +123,8 @@ static void an_action_on_one_folder_is_read_and_written(void **state)
 
 	load_action(*state, ACTION "1-apply", &a);
 	assert_string_equal(a.kind, "apply");
-	assert_int_equal(a.before, 5);
-	assert_int_equal(a.after, 6);
+	assert_int_equal(a.roots.items[0].before, 5);
+	assert_int_equal(a.roots.items[0].after, 6);
 	assert_false(a.complete);
 }
 
@@ -135,13 +135,13 @@ static void an_undo_on_several_folders_is_read_and_written(void **state)
 	load_action(*state, ACTION "2-undo", &a);
 	assert_string_equal(a.undone_kind, "apply");
 	assert_int_equal(a.undone_before, 275);
-	assert_int_equal(a.first, 275);
+	assert_int_equal(a.roots.items[0].first, 275);
 	assert_true(a.complete);
-	assert_int_equal(a.other_count, 2);
-	assert_string_equal(a.others[1].path, "/home/tester");
-	assert_string_equal(a.others[1].only[0], ".config/app/edited");
-	assert_int_equal(a.others[1].after, 286);
-	assert_int_equal(a.others[1].first, 277);
+	assert_int_equal(a.roots.count, 3);
+	assert_string_equal(a.roots.items[2].path, "/home/tester");
+	assert_string_equal(a.roots.items[2].only[0], ".config/app/edited");
+	assert_int_equal(a.roots.items[2].after, 286);
+	assert_int_equal(a.roots.items[2].first, 277);
 }
 
 static void a_discard_of_paths_is_read_and_written(void **state)
@@ -150,10 +150,10 @@ static void a_discard_of_paths_is_read_and_written(void **state)
 
 	load_action(*state, ACTION "3-discard", &a);
 	assert_string_equal(a.kind, ACTION_PARTS);
-	assert_int_equal(a.part_count, 2);
-	assert_string_equal(a.parts[0].layer, "upper");
-	assert_string_equal(a.parts[0].path, "gone/deep/x");
-	assert_string_equal(a.parts[1].layer, "home-upper");
+	assert_int_equal(a.parts.count, 2);
+	assert_string_equal(a.parts.items[0].layer, "upper");
+	assert_string_equal(a.parts.items[0].path, "gone/deep/x");
+	assert_string_equal(a.parts.items[1].layer, "home-upper");
 }
 
 /* --- journals --- */
