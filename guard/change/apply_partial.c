@@ -67,13 +67,13 @@ bool apply_partial_is_possible(const struct apply_plan *a)
 	return a->may_be_partial && !p->session.live &&
 	       !resolve_run_home_paths(p) && p->session.root_count == 1 &&
 	       !resolve_run_names_git(resolve_run_paths(p, 0)) &&
-	       partial_snapshot_max_paths(&a->roots[0].base) &&
+	       partial_snapshot_max_paths(&a->change.roots[0].base) &&
 	       !apply_log_any(&p->session);
 }
 
 int apply_partial_choose_paths(struct apply_plan *a, struct err *err)
 {
-	struct apply_root *root = &a->roots[0];
+	struct changeset_root *root = &a->change.roots[0];
 	struct partial_choice s = {
 		.max = partial_snapshot_max_paths(&root->base),
 		.differences = &a->differences,
@@ -81,7 +81,7 @@ int apply_partial_choose_paths(struct apply_plan *a, struct err *err)
 	int got;
 
 	s.differences->complete = true;
-	got = tree_diff(a->c->store, &root->base.root, &root->want,
+	got = tree_diff(a->c->store, &root->base.root, &root->want.root,
 			collect_partial_path, &s, err);
 	if (got < 0 || s.all)
 		mem_list_free(&s.paths);

@@ -22,20 +22,8 @@
 
 static const char *const none[] = {NULL};
 
-static void apply_root_free(struct apply_root *root)
-{
-	entry_free(&root->want);
-	snapshot_free(&root->base);
-	mem_list_free(&root->only);
-}
-
 void apply_plan_free(struct apply_plan *a)
 {
-	size_t i;
-
-	for (i = 0; i < a->change.root_count; i++)
-		apply_root_free(&a->roots[i]);
-	free(a->roots);
 	changeset_free(&a->change);
 	changes_free(&a->changes);
 	mem_list_free(&a->agreed);
@@ -101,7 +89,7 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 		return -err->num;
 	for (i = 0; i < s->root_count; i++)
 		if (catalog_load(a->c->store, s->roots[i].base,
-				 &a->roots[i].base, err) < 0)
+				 &a->change.roots[i].base, err) < 0)
 			return i ? err_context(err, "%s before run %s",
 					       text_quote(s->roots[i].path),
 					       s->id)
@@ -161,7 +149,7 @@ static int compare_results(struct apply_plan *a, struct err *err)
 		AUTO(snapshot) struct snapshot result = {0};
 		struct result_comparison c = {
 			.store = a->c->store,
-			.base = &a->roots[i].base.root,
+			.base = &a->change.roots[i].base.root,
 			.prefix = a->changes.roots[i].prefix,
 			.changed = &a->changed_since,
 		};
@@ -170,7 +158,8 @@ static int compare_results(struct apply_plan *a, struct err *err)
 			continue;
 		if (catalog_load(a->c->store, s->roots[i].result, &result,
 				 err) < 0 ||
-		    tree_diff(a->c->store, &result.root, &a->roots[i].want,
+		    tree_diff(a->c->store, &result.root,
+			      &a->change.roots[i].want.root,
 			      compare_result_path, &c, err) < 0)
 			return name_failed_root(a, i, err);
 	}
@@ -189,15 +178,13 @@ static int open_root(struct apply_plan *a, size_t index, struct err *err)
 static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 {
 	const struct session *s = &a->p->session;
-	struct apply_root *own = &a->roots[index];
 	struct changeset_root *root = &a->change.roots[index];
-	bool first = !root->before.root_path, home = is_home(a, index);
+	bool first = !root->now.root_path, home = is_home(a, index);
 
-	if (root->project.path || (home && !own->only))
+	if (root->project.path || (home && !root->only))
 		return 0;
 	if (open_root(a, index, err) < 0)
 		return -err->num;
-	root->project.only = (const char *const *)own->only;
 	if (home)
 		root->project.moved_since = session_began(s);
 	if (changeset_inspect_root(&a->change, index, "pre-apply", s->id, err) <
@@ -205,14 +192,12 @@ static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 		return -err->num;
 	root->project.moved_since = (struct timestamp){0};
 	if (home)
-		return apply_log_filter_notes(a->c->store, s, &root->before,
-					      err);
+		return apply_log_filter_notes(a->c->store, s, &root->now, err);
 	/* What was applied of the run before is none of its changes any more;
 	 * the project's workspace knows of it. */
 	return first ? apply_log_rebase(a->c->store, s, index,
 					a->change.roots[0].project.workspace_fd,
-					&own->base.root, &root->before.root,
-					err)
+					&root->base.root, &root->now.root, err)
 		     : 0;
 }
 
@@ -256,26 +241,26 @@ static int load_stored_result(struct apply_plan *a,
  */
 static int load_root_want(struct apply_plan *a, size_t index, struct err *err)
 {
-	struct apply_root *root = &a->roots[index];
+	struct changeset_root *root = &a->change.roots[index];
 	const struct changes_root *changes = &a->changes.roots[index];
 	char **paths = resolve_run_paths(a->p, index);
 	const char *const *only = NULL;
 	int got = load_stored_result(a, &changes->list,
 				     a->p->session.roots[index].result,
-				     &root->want, err);
+				     &root->want.root, err);
 
 	if (resolve_run_has_paths(a->p) && !resolve_run_names_git(paths))
 		only = paths ? (const char *const *)paths : none;
 	return got ? got
 		   : result_make(a->c->store, &root->base.root,
 				 changes->upper_fd, &changes->list, only,
-				 &root->want, err);
+				 &root->want.root, err);
 }
 
 static int load_home_want(struct apply_plan *a, struct err *err)
 {
 	size_t index = a->p->session.root_count;
-	struct apply_root *root = &a->roots[index];
+	struct changeset_root *root = &a->change.roots[index];
 	struct change_list named;
 	int got;
 
@@ -285,10 +270,9 @@ static int load_home_want(struct apply_plan *a, struct err *err)
 	root->only = apply_home_paths_to_read(&named);
 	got = refresh_root(a, index, err);
 	if (got == 0)
-		got = result_make(a->c->store,
-				  &a->change.roots[index].before.root,
+		got = result_make(a->c->store, &root->now.root,
 				  a->changes.roots[index].upper_fd, &named,
-				  NULL, &root->want, err);
+				  NULL, &root->want.root, err);
 	free(named.items);
 	return got;
 }
@@ -338,6 +322,7 @@ static int load_and_refresh(struct apply_plan *a, struct err *err)
 int apply_plan_load(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
+	size_t i;
 	int got;
 
 	if (check_apply_state(a->p, err) < 0 ||
@@ -345,7 +330,9 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0))
 		return -err->num;
 	changeset_init(&a->change, a->c, s->root_count + 1);
-	a->roots = mem_zalloc((s->root_count + 1) * sizeof(*a->roots));
+	for (i = 1; i <= s->root_count; i++)
+		a->change.roots[i].prefix =
+			changes_prefix(root_path(a, i), s->home);
 	if (load_apply_base(a, err) < 0)
 		return -err->num;
 	got = apply_partial_is_possible(a) ? load_and_refresh(a, err)
@@ -374,7 +361,6 @@ int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err)
 static int plan_root(struct apply_plan *a, size_t index,
 		     enum plan_resolve resolve, struct err *err)
 {
-	const struct apply_root *own = &a->roots[index];
 	struct changeset_root *root = &a->change.roots[index];
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
 	char **paths = resolve_run_paths(a->p, index);
@@ -382,12 +368,12 @@ static int plan_root(struct apply_plan *a, size_t index,
 	struct plan_options options = {
 		.paths = (const char *const *)paths,
 		.partial = home,
-		.git_apart = !own->git_picked,
-		.partial_now = !home && own->only,
+		.git_apart = !root->git_picked,
+		.partial_now = !home && root->only,
 		.refuse_special = true,
 		.refuse_unreadable = geteuid() != 0,
-		.base_notes = home ? &root->before : &own->base,
-		.now_notes = home ? NULL : &root->before,
+		.base_notes = home ? &root->now : &root->base,
+		.now_notes = home ? NULL : &root->now,
 		.resolve = resolve ? resolve : RESOLVE_MERGE,
 		.our_label = home    ? "home"
 			     : index ? "yours"
@@ -399,21 +385,18 @@ static int plan_root(struct apply_plan *a, size_t index,
 		return 0;
 	if (!index) {
 		options.agreed = (const char *const *)a->agreed;
-		if (!own->picked && a->differences.complete)
+		if (!root->picked && a->differences.complete)
 			options.differences = &a->differences;
 	}
-	if (own->git_picked || (index && own->picked))
+	if (root->git_picked || (index && root->picked))
 		options.paths = NULL;
 	else if (resolve_run_has_paths(a->p) && !paths)
 		options.paths = none; /* other roots were named */
 	if (changeset_plan_root(&a->change, index, &options.base_notes->root,
-				own->picked ? own->picked : &own->want,
 				&options, err) < 0)
 		return -err->num;
 	if (options.paths == none)
 		root->plan.git_skipped = 0;
-	if (index)
-		root->plan.prefix = a->changes.roots[index].prefix;
 	return 0;
 }
 
@@ -445,7 +428,7 @@ static int record_applied_paths(const struct apply_plan *a, struct err *err)
 
 	for (i = 0; i < a->change.root_count; i++) {
 		const struct changeset_root *root = &a->change.roots[i];
-		uint64_t before = root->before.seq;
+		uint64_t before = root->now.seq;
 		int got = 0;
 
 		if (root->excluded)
@@ -470,7 +453,8 @@ static char **choose_moved_dirs(struct apply_plan *a, bool complete)
 	struct session *s = &a->p->session;
 	char **paths;
 
-	if (!complete || s->live || !a->result_is_stored || a->roots[0].picked)
+	if (!complete || s->live || !a->result_is_stored ||
+	    a->change.roots[0].picked)
 		return NULL;
 	paths = move_from_upper_choose(&a->change.roots[0].plan);
 	if (paths && !upper_busy_ruled_out(s->fd, a->changes.roots[0].upper_fd))
@@ -565,7 +549,7 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		action_close(a->change.roots[0].project.workspace_fd, &action);
 	if (got < 0)
 		return got;
-	before = mem_printf("%" PRIu64, a->change.roots[0].before.seq);
+	before = mem_printf("%" PRIu64, a->change.roots[0].now.seq);
 	*ret_after = action.roots.items[0].after;
 	after = mem_printf("%" PRIu64, *ret_after);
 	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,

@@ -24,29 +24,18 @@
 #include "guard/change/changeset.h"
 #include "guard/resolve_run.h"
 
-/* One directory of the run: the project, one of --cow, or the home directory,
- * of which only named paths are applied. */
-struct apply_root {
-	/* The root when the run began, with later applies of the run in it. The
-	 * home directory is not stored at the begin of a run: its present state
-	 * takes the place of the base. */
-	struct snapshot base;
-	struct entry want; /* as the run left it */
-	/* The part of want that was accepted in a review; NULL: all of it. */
-	const struct entry *picked;
-	/* picked has the accepted entries of a .git, each by itself. */
-	bool git_picked;
-	/* The only paths that are read; NULL: all. */
-	char **only;
-};
-
 struct apply_plan {
 	struct context *c;
 	struct resolved_run *p; /* the session is locked, or live */
 	struct changes changes; /* of the layers against the real files */
-	/* Both in the order of changes.roots; empty until apply_plan_load(). */
+	/*
+	 * In the order of changes.roots, the home directory last; empty until
+	 * apply_plan_load(). base: the root when the run began, with later
+	 * applies of the run in it. The home directory is not stored at the
+	 * begin of a run: its present state takes the place of the base, and
+	 * only named paths of it are applied.
+	 */
 	struct changeset change;
-	struct apply_root *roots;
 	bool changed_since; /* a layer was changed after the run's end */
 	/* The project's result is in the store, and its layer unchanged since.
 	 */
@@ -93,7 +82,7 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 
 /* apply_partial.c: whether reading some paths of the project may be enough, as
  * far as is known before the layer is read; then which paths (into
- * roots[0].only; NULL: all). */
+ * `only` of the first root; NULL: all). */
 bool apply_partial_is_possible(const struct apply_plan *a);
 int apply_partial_choose_paths(struct apply_plan *a, struct err *err);
 

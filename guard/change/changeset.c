@@ -30,8 +30,12 @@ void changeset_free(struct changeset *set)
 	for (i = 0; i < set->root_count; i++) {
 		struct changeset_root *root = &set->roots[i];
 
+		free(root->prefix);
+		mem_list_free(&root->only);
 		plan_free(&root->plan);
-		snapshot_free(&root->before);
+		snapshot_free(&root->base);
+		snapshot_free(&root->want);
+		snapshot_free(&root->now);
 		project_close(&root->project);
 	}
 	free(set->roots);
@@ -56,26 +60,30 @@ int changeset_inspect_root(struct changeset *set, size_t index,
 {
 	struct changeset_root *root = &set->roots[index];
 
-	snapshot_free(&root->before);
-	root->before = (struct snapshot){0};
+	snapshot_free(&root->now);
+	root->now = (struct snapshot){0};
+	root->project.only = (const char *const *)root->only;
 	return project_inspect(set->c->store, &root->project, reason, run_id,
-			       &root->before, err);
+			       &root->now, err);
 }
 
 int changeset_plan_root(struct changeset *set, size_t index,
-			const struct entry *base, const struct entry *want,
+			const struct entry *base,
 			const struct plan_options *options, struct err *err)
 {
 	struct changeset_root *root = &set->roots[index];
+	const struct entry *now = &root->now.root;
 	struct plan_counts counts;
 
 	if (!index)
 		set->counts = (struct plan_counts){0};
 	plan_free(&root->plan);
-	if (plan_make(set->c->store, base, want, &root->before.root, options,
-		      &root->plan, err) < 0 ||
+	if (plan_make(set->c->store, base ? base : now,
+		      root->picked ? root->picked : &root->want.root, now,
+		      options, &root->plan, err) < 0 ||
 	    plan_summary_count(set->c->store, &root->plan, &counts, err) < 0)
 		return -err->num;
+	root->plan.prefix = root->prefix;
 	plan_summary_add(&set->counts, &counts);
 	return 0;
 }
@@ -144,7 +152,7 @@ static int store_result_snapshot(struct changeset *set,
 	const struct project_after o = {
 		.reason = reason,
 		.run_id = a->run_id,
-		.before = &root->before,
+		.before = &root->now,
 		.did = &did,
 		.with = with ? save_last_action : NULL,
 		.with_arg = with,
@@ -232,7 +240,7 @@ static int begin_action(void *arg, transaction_add_journal note, void *journal,
 	size_t i;
 
 	for (i = 0; i < e->count; i++) {
-		struct snapshot *before = &e->roots[i]->before;
+		struct snapshot *before = &e->roots[i]->now;
 		bool last = i + 1 == e->count;
 
 		next.seq = &a->roots.items[i].before;
@@ -298,7 +306,7 @@ static struct transaction_root *make_transaction_roots(struct execution *e)
 		to[i] = (struct transaction_root){
 			.project = &root->project,
 			.plan = &root->plan,
-			.before = root->before.root_path ? &root->before : NULL,
+			.before = root->now.root_path ? &root->now : NULL,
 			.layer = root->layer,
 		};
 	}

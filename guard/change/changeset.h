@@ -23,8 +23,18 @@
 #include "restore/transaction.h"
 
 struct changeset_root {
+	char *prefix; /* of its paths, for people; NULL: none */
+	char **only; /* the only paths that are read; NULL: all */
 	struct project project; /* path NULL: not open */
-	struct snapshot before; /* as changeset_inspect_root() has found it */
+	/* The state that the change starts from and the state that it leads to,
+	 * which the caller fills in, and the present state, stored by
+	 * changeset_inspect_root(). */
+	struct snapshot base, want, now;
+	/* Review: the part of want that was accepted, borrowed; NULL: all of
+	 * it. git_picked: it has the accepted entries of a .git, each by
+	 * itself. */
+	const struct entry *picked;
+	bool git_picked;
 	struct plan plan;
 	const struct transaction_layer *layer; /* or NULL; borrowed */
 	uint64_t first; /* of an undo: see struct action_root */
@@ -50,14 +60,15 @@ void changeset_free(struct changeset *set);
  * process. A root that is open stays as it is. */
 int changeset_open_root(struct changeset *set, size_t index, const char *path,
 			struct err *err);
-/* Stores the root as it is now; project.only and the like may be set before. */
+/* Stores the root as it is now; `only` and members of project may be set
+ * before. */
 int changeset_inspect_root(struct changeset *set, size_t index,
 			   const char *reason, const char *run_id,
 			   struct err *err);
-/* Plans the way from base to want in the root as changeset_inspect_root() has
- * found it. An earlier plan is freed. The counts of all roots are added up. */
+/* Plans the steps from base, or from the present state (NULL), to want. An
+ * earlier plan is freed. The counts of all roots are added up. */
 int changeset_plan_root(struct changeset *set, size_t index,
-			const struct entry *base, const struct entry *want,
+			const struct entry *base,
 			const struct plan_options *options, struct err *err);
 bool changeset_has_steps(const struct changeset *set);
 void changeset_unlock(struct changeset *set);

@@ -37,8 +37,8 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 	const char *note;
 	size_t n;
 
-	if (gitcommit_make(a->c->store, &a->roots[0].base.root, want, &job, ret,
-			   err) < 0)
+	if (gitcommit_make(a->c->store, &a->change.roots[0].base.root, want,
+			   &job, ret, err) < 0)
 		return err_context(err, o->branch ? "nothing is committed"
 						  : "nothing is applied, and "
 						    "nothing committed");

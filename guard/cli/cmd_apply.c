@@ -45,8 +45,7 @@ static json_t *apply_extras_json(const struct apply *a)
 		json_t *object = json_object();
 
 		jsonout_text(object, "path", s->roots[i].path);
-		jsonout_number(object, "before",
-			       a->in.change.roots[i].before.seq);
+		jsonout_number(object, "before", a->in.change.roots[i].now.seq);
 		plan_summary_json(a->in.c->store, &a->in.change.roots[i].plan,
 				  object);
 		(void)json_array_append_new(array, object);
@@ -63,7 +62,7 @@ static void print_apply_json(const struct apply *a, bool applied,
 	jsonout_text(object, "run", a->in.p->session.id);
 	jsonout_text(object, "project", a->in.p->session.project);
 	(void)json_object_set_new(object, "applied", json_boolean(applied));
-	jsonout_number(object, "before", a->in.change.roots[0].before.seq);
+	jsonout_number(object, "before", a->in.change.roots[0].now.seq);
 	jsonout_number(object, "after", after);
 	plan_summary_json(a->in.c->store, &a->in.change.roots[0].plan, object);
 	(void)json_object_set_new(object, "extra", apply_extras_json(a));
@@ -73,7 +72,7 @@ static void print_apply_json(const struct apply *a, bool applied,
 		json_t *home = json_object();
 
 		jsonout_text(home, "path", a->in.p->session.home);
-		jsonout_number(home, "before", root->before.seq);
+		jsonout_number(home, "before", root->now.seq);
 		plan_summary_json(a->in.c->store, &root->plan, home);
 		(void)json_object_set_new(object, "home", home);
 	}
@@ -137,8 +136,8 @@ static int execute_apply(struct apply *a, struct err *err)
 	uint64_t after;
 
 	if (a->o->commit.on &&
-	    committing_make(&a->in, &a->o->commit, false, &a->in.roots[0].want,
-			    &commit, err) < 0)
+	    committing_make(&a->in, &a->o->commit, false,
+			    &a->in.change.roots[0].want.root, &commit, err) < 0)
 		return -err->num;
 	if (apply_plan_execute(&a->in, resolve_run_is_complete(a->in.p),
 			       run_names_git(a->in.p), &after, err) < 0)
@@ -160,8 +159,9 @@ static int end_dry_apply(struct apply *a, struct err *err)
 
 	if (changeset_check(&a->in.change, err) < 0 ||
 	    (a->o->commit.on &&
-	     committing_make(&a->in, &a->o->commit, true, &a->in.roots[0].want,
-			     &commit, err) < 0))
+	     committing_make(&a->in, &a->o->commit, true,
+			     &a->in.change.roots[0].want.root, &commit,
+			     err) < 0))
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, false, 0);
@@ -327,7 +327,7 @@ static int commit_only(struct apply *a, struct err *err)
 	    plan_print(a->in.c->store, &a->in.change.roots[0].plan, err) < 0)
 		return -err->num;
 	if (committing_make(&a->in, &a->o->commit, a->o->dry,
-			    &a->in.roots[0].want, &commit, err) < 0)
+			    &a->in.change.roots[0].want.root, &commit, err) < 0)
 		return -err->num;
 	if (a->o->dry)
 		return STATUS_OK;

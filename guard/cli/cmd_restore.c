@@ -42,19 +42,14 @@ struct restore {
 	struct sources found;
 	struct changeset change; /* of one root */
 	struct changeset_root *root;
-	struct entry want;
 	bool done; /* something was restored */
 	bool root_missing; /* the root directory did not exist */
-	char **only; /* the inspected paths of a partially stored root; else
-			NULL */
 };
 
 static void restore_free(struct restore *r)
 {
 	sources_free(&r->found);
-	entry_free(&r->want);
 	changeset_free(&r->change);
-	mem_list_free(&r->only);
 }
 
 static const char *restored_root(const struct restore *r)
@@ -107,19 +102,18 @@ static int make_restore_plan(struct restore *r, struct err *err)
 		.additive = how == RESTORE_ADD,
 		.missing_only = r->o->overwrite == OVERWRITE_NEVER,
 		.keep_git = how == RESTORE_EXACT,
-		.partial = r->only != NULL,
+		.partial = r->root->only != NULL,
 		.refuse_special = from_run(r),
 	};
 	size_t i;
 
 	for (i = 0; i < r->found.count; i++)
 		paths[i] = r->found.items[i].path;
-	if (restore_want_make(r->c->store, &r->root->before.root,
-			      r->found.items, r->found.count, how, &r->want,
+	if (restore_want_make(r->c->store, &r->root->now.root, r->found.items,
+			      r->found.count, how, &r->root->want.root,
 			      err) < 0)
 		return -err->num;
-	return changeset_plan_root(&r->change, 0, &r->root->before.root,
-				   &r->want, &options, err);
+	return changeset_plan_root(&r->change, 0, NULL, &options, err);
 }
 
 static bool is_silent_restore(const struct restore *r)
@@ -226,12 +220,12 @@ static int execute_restore(struct restore *r, struct err *err)
 		return -err->num;
 	action_close(r->root->project.workspace_fd, &action);
 	r->done = true;
-	before = mem_printf("%" PRIu64, r->root->before.seq);
+	before = mem_printf("%" PRIu64, r->root->now.seq);
 	state_log(&r->c->state, "restore", "project", restored_root(r), "path",
 		  r->found.items[0].arg, "from", from, "before", before, NULL);
 	plan_summary_text(&r->change.counts, &sum);
 	output_print("restored: %s; the state before is snapshot %" PRIu64,
-		     buf_text(&sum), r->root->before.seq);
+		     buf_text(&sum), r->root->now.seq);
 	output_hint("guard undo takes it back");
 	return STATUS_OK;
 }
@@ -243,12 +237,11 @@ static int limit_to_paths(struct restore *r, struct err *err)
 	const struct restore_target *first = &r->found.items[0];
 
 	if (first->snapshot.root.flags & ENTRY_INCOMPLETE)
-		r->only = partial_snapshot_paths(first, r->found.count);
+		r->root->only = partial_snapshot_paths(first, r->found.count);
 	else if (!r->root_missing &&
 		 partial_snapshot_targets(r->c->store, first, r->found.count,
-					  &r->only, err) < 0)
+					  &r->root->only, err) < 0)
 		return -err->num;
-	r->root->project.only = (const char *const *)r->only;
 	return 0;
 }
 
@@ -333,9 +326,9 @@ static int plan_restore_to(struct restore *r, const char *dir, struct err *err)
 
 	if (context_project(r->c, dir, true, &r->root->project, err) < 0 ||
 	    take_entry(r->c->store, r->root->project.fd, "", NULL,
-		       &r->root->before.root, err) < 0)
+		       &r->root->now.root, err) < 0)
 		return -err->num;
-	ed = tree_editor_new(r->c->store, &r->root->before.root);
+	ed = tree_editor_new(r->c->store, &r->root->now.root);
 	for (i = 0; i < r->found.count && got == 0; i++) {
 		const char *name = path_name(r->found.items[i].arg);
 		const struct entry *e = &r->found.items[i].entry;
@@ -343,16 +336,15 @@ static int plan_restore_to(struct restore *r, const char *dir, struct err *err)
 		got = tree_editor_put(ed, name, e, err);
 		if (got == 0)
 			got = restore_want_skip_unread(
-				r->c->store, &r->root->before.root,
+				r->c->store, &r->root->now.root,
 				&r->found.items[i], name, ed, false, err);
 	}
 	if (got == 0)
-		got = tree_editor_save(ed, &r->want, err);
+		got = tree_editor_save(ed, &r->root->want.root, err);
 	tree_editor_free(&ed);
 	if (got < 0)
 		return got;
-	return changeset_plan_root(&r->change, 0, &r->root->before.root,
-				   &r->want, &options, err);
+	return changeset_plan_root(&r->change, 0, NULL, &options, err);
 }
 
 /* 1: something stands in the way, which was said. */
@@ -426,7 +418,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 			.plan = r->o->to ? NULL : &r->root->plan,
 			.to = r->o->to,
 			.done = r->done,
-			.before = r->root->before.seq,
+			.before = r->root->now.seq,
 			.after = r->root->after,
 		});
 	return got;

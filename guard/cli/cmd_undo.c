@@ -29,41 +29,21 @@ struct undo_options {
 	unsigned long count; /* of actions in effect; 0: the last thing done */
 };
 
-/* One of the roots that the action changed. */
-struct undo_root {
-	const char *path; /* the undo's or the action's */
-	char *prefix; /* of its paths, for people; NULL: none */
-	struct snapshot left, wanted;
-};
-
 struct undo_command {
 	struct context *c;
 	const struct undo_options *o;
 	char *path; /* the project */
 	struct action last; /* the action to undo */
 	unsigned long step; /* how many there were before it */
-	/* The project is the first; the change has the same roots. */
-	struct undo_root *roots;
+	/* Of the action's roots: from the state after the action to the state
+	 * before it. */
 	struct changeset change;
 	struct dry_run_state dry_run_state; /* of a dry run of several */
 };
 
-static void undo_root_free(struct undo_root *r)
-{
-	free(r->prefix);
-	snapshot_free(&r->left);
-	snapshot_free(&r->wanted);
-}
-
 /* All but the project's path. */
 static void clear_undo(struct undo_command *u)
 {
-	size_t i;
-
-	for (i = 0; i < u->change.root_count; i++)
-		undo_root_free(&u->roots[i]);
-	free(u->roots);
-	u->roots = NULL;
 	changeset_free(&u->change);
 	action_free(&u->last);
 }
@@ -114,24 +94,6 @@ static int find_last_action(struct undo_command *u, struct err *err)
 	}
 }
 
-static void list_undo_roots(struct undo_command *u)
-{
-	const struct action *a = &u->last;
-	size_t i;
-
-	changeset_init(&u->change, u->c, a->roots.count);
-	u->roots = mem_zalloc(a->roots.count * sizeof(*u->roots));
-	for (i = 0; i < a->roots.count; i++) {
-		const struct action_root *root = &a->roots.items[i];
-
-		u->change.roots[i].first = action_first(a, i);
-		u->roots[i].path = i ? root->path : u->path;
-		if (i)
-			u->roots[i].prefix =
-				changes_prefix(root->path, u->c->state.home);
-	}
-}
-
 /* The argument of record_unreadable(). */
 struct unreadable_search {
 	struct project *project;
@@ -177,63 +139,69 @@ static int check_last_action(const struct undo_command *u, int workspace_fd,
 		    text_quote(u->path));
 }
 
+static const char *undo_root_path(const struct undo_command *u, size_t index)
+{
+	return index ? u->last.roots.items[index].path : u->path;
+}
+
 static int snapshot_undo_root(struct undo_command *u, size_t index,
 			      struct err *err)
 {
-	const struct undo_root *r = &u->roots[index];
-	struct project *project = &u->change.roots[index].project;
-	struct unreadable_search search = {project, r->left.time};
+	struct changeset_root *root = &u->change.roots[index];
+	struct unreadable_search search = {&root->project, root->base.time};
 
-	if (changeset_open_root(&u->change, index, r->path, err) < 0)
+	if (changeset_open_root(&u->change, index, undo_root_path(u, index),
+				err) < 0)
 		return -err->num;
 	if (!index && !u->o->dry &&
-	    check_last_action(u, project->workspace_fd, err) < 0)
+	    check_last_action(u, root->project.workspace_fd, err) < 0)
 		return -err->num;
-	project->only = (const char *const *)u->last.roots.items[index].only;
-	if (tree_diff(u->c->store, &r->left.root, &r->wanted.root,
+	if (tree_diff(u->c->store, &root->base.root, &root->want.root,
 		      record_unreadable, &search, err) < 0)
 		return -err->num;
-	ingest_hint_sort(project->hints.items, project->hints.count);
+	ingest_hint_sort(root->project.hints.items, root->project.hints.count);
 	return changeset_inspect_root(&u->change, index, "pre-undo",
 				      u->last.run_id, err);
 }
 
 static int plan_undo_root(struct undo_command *u, size_t index, struct err *err)
 {
-	const struct action_root *done = &u->last.roots.items[index];
-	struct undo_root *r = &u->roots[index];
+	struct action_root *done = &u->last.roots.items[index];
 	struct changeset_root *root = &u->change.roots[index];
 	struct plan_options options = {
 		.git_apart = !u->last.git,
 		.partial = done->only != NULL,
-		.now_notes = &root->before,
+		.now_notes = &root->now,
 	};
 
+	if (index)
+		root->prefix = changes_prefix(done->path, u->c->state.home);
+	root->only = TAKE(done->only);
+	root->first = action_first(&u->last, index);
 	if (!done->after)
 		return fail(err, ENODATA,
 			    "the state after the last %s was not stored: take "
 			    "what you need from snapshot %" PRIu64
 			    " with guard restore --at",
 			    u->last.kind, done->before);
-	if (catalog_load(u->c->store, done->after, &r->left, err) < 0 ||
-	    catalog_load(u->c->store, done->before, &r->wanted, err) < 0)
+	if (catalog_load(u->c->store, done->after, &root->base, err) < 0 ||
+	    catalog_load(u->c->store, done->before, &root->want, err) < 0)
 		return err_context(err, "take the %s back", u->last.kind);
 	if (snapshot_undo_root(u, index, err) < 0 ||
 	    (is_simulated_step(u) &&
-	     dry_run_state_apply(&u->dry_run_state, u->c->store, r->path,
-				 done->only, &root->before.root, err) < 0) ||
-	    changeset_plan_root(&u->change, index, &r->left.root,
-				&r->wanted.root, &options, err) < 0)
+	     dry_run_state_apply(&u->dry_run_state, u->c->store,
+				 undo_root_path(u, index), root->only,
+				 &root->now.root, err) < 0))
 		return -err->num;
-	root->plan.prefix = r->prefix;
-	return 0;
+	return changeset_plan_root(&u->change, index, &root->base.root,
+				   &options, err);
 }
 
 static int make_undo_plan(struct undo_command *u, struct err *err)
 {
 	size_t i;
 
-	list_undo_roots(u);
+	changeset_init(&u->change, u->c, u->last.roots.count);
 	if (context_store(u->c, STORE_WRITE, err) < 0)
 		return -err->num;
 	for (i = 0; i < u->change.root_count; i++)
@@ -293,7 +261,7 @@ static int end_dry_undo(struct undo_command *u, struct err *err)
 	size_t i;
 
 	for (i = 0; i < u->change.root_count; i++)
-		dry_run_state_add(&u->dry_run_state, u->roots[i].path,
+		dry_run_state_add(&u->dry_run_state, undo_root_path(u, i),
 				  &u->change.roots[i].plan);
 	if (!is_simulated_step(u) && changeset_check(&u->change, err) < 0)
 		return -err->num;
@@ -347,11 +315,11 @@ static void print_undo_title(const struct undo_command *u)
 	output_print("%s %s: %s, %s",
 		     u->step ? "before that, in" : "the last thing done in",
 		     text_quote(u->path), which,
-		     output_age(u->roots[0].left.time));
+		     output_age(u->change.roots[0].base.time));
 }
 
 /* False: there was nothing to be said. */
-static bool print_undo_notes(const struct undo_root *r,
+static bool print_undo_notes(const struct changeset_root *r,
 			     const struct snapshot *s, const char *path,
 			     const char *when)
 {
@@ -377,7 +345,6 @@ static bool print_undo_notes(const struct undo_root *r,
  * none. */
 static bool print_unread_paths(const struct undo_command *u, size_t index)
 {
-	const struct undo_root *r = &u->roots[index];
 	const struct changeset_root *root = &u->change.roots[index];
 	bool any = false;
 	size_t i;
@@ -388,10 +355,12 @@ static bool print_unread_paths(const struct undo_command *u, size_t index)
 		if (c->kind != CONFLICT_INCOMPLETE)
 			continue;
 		any = true;
-		if (print_undo_notes(r, &root->before, c->path, "now"))
+		if (print_undo_notes(root, &root->now, c->path, "now"))
 			continue;
-		(void)print_undo_notes(r, &r->wanted, c->path, "before that");
-		(void)print_undo_notes(r, &r->left, c->path, "after that");
+		(void)print_undo_notes(root, &root->want, c->path,
+				       "before that");
+		(void)print_undo_notes(root, &root->base, c->path,
+				       "after that");
 	}
 	return any;
 }

@@ -20,7 +20,7 @@
 /* One root of the run. */
 struct part {
 	struct review review;
-	struct apply_root *root;
+	struct changeset_root *root;
 	struct entry picked;
 	bool complete, git; /* of the accepted changes */
 };
@@ -60,23 +60,23 @@ static int make_root_review(struct review_session *v, size_t index,
 			    struct err *err)
 {
 	struct apply_plan *a = v->a;
-	struct apply_root *root = &a->roots[index];
+	struct changeset_root *root = &a->change.roots[index];
 	struct part *part = &v->parts[index];
 	char *const *paths = resolve_run_paths(a->p, index);
 	const struct review_options options = {
 		.paths = (const char *const *)paths,
-		.plan = &a->change.roots[index].plan,
-		.here = &a->change.roots[index].before.root,
+		.plan = &root->plan,
+		.here = &root->now.root,
 	};
 
 	part->root = root;
 	if (!is_in_scope(a->p, paths))
 		return 0;
-	if (review_make(a->c->store, &root->base.root, &root->want, &options,
-			&part->review, err) < 0)
+	if (review_make(a->c->store, &root->base.root, &root->want.root,
+			&options, &part->review, err) < 0)
 		return -err->num;
 	if (index)
-		part->review.prefix = a->change.roots[index].plan.prefix;
+		part->review.prefix = root->prefix;
 	else
 		part->review.may_agree = true;
 	return 0;
