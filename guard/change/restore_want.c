@@ -6,17 +6,14 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/change/target_hardlinks.h"
+#include "base/vec.h"
 #include "guard/report.h"
 #include "snapshot/maintain/purge.h"
 
 struct restore_request {
 	struct store *store;
 	const struct entry *now;
-	const struct restore_target *targets;
-	size_t count;
 	enum restore_mode how;
-	struct entry *ret;
 };
 
 /* Folders above the path that are missing now come from the snapshot. */
@@ -174,18 +171,102 @@ int restore_want_skip_unread(struct store *store, const struct entry *now,
 	return tree_each(store, &from->entry, skip_unread, &l, err);
 }
 
-static int put_restore_target(const struct restore_request *w,
-			      struct tree_editor *ed,
-			      const struct restore_target *t, struct err *err)
+struct target_hardlinks {
+	struct store *store;
+	const struct entry *now;
+	const char *path; /* of the target */
+	struct tree_editor *ed;
+	VEC(uint64_t) groups; /* sorted */
+};
+
+static void target_hardlinks_free(struct target_hardlinks *p)
+{
+	VEC_FREE(&p->groups);
+}
+
+static int compare_link_groups(const void *a, const void *b)
+{
+	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+
+	return (p > q) - (p < q);
+}
+
+static int add_target_group(void *arg, const char *path, const struct entry *e,
+			    struct err *err)
+{
+	struct target_hardlinks *p = arg;
+
+	(void)path;
+	(void)err;
+	if (!e->link_group || !S_ISREG(e->mode))
+		return 0;
+	*VEC_ADD(&p->groups) = e->link_group;
+	return 0;
+}
+
+static int add_outside_link(void *arg, const char *path, const struct entry *e,
+			    struct err *err)
+{
+	struct target_hardlinks *p = arg;
+	AUTO(entry) struct entry now = {0};
+	int got;
+
+	if (!e->link_group || !S_ISREG(e->mode) || path_below(path, p->path) ||
+	    !bsearch(&e->link_group, p->groups.items, p->groups.count,
+		     sizeof(*p->groups.items), compare_link_groups))
+		return 0;
+	got = tree_lookup(p->store, p->now, path, &now, err);
+	if (got <= 0)
+		return got;
+	if (!entry_same_content(&now, e) || !entry_same_meta(&now, e))
+		return 0;
+	now.link_group = e->link_group;
+	return tree_editor_put(p->ed, path, &now, err);
+}
+
+/*
+ * Hard links between restored files and files that stay. stored: the root of
+ * the snapshot, which has `target` at `path`. A snapshot numbers the groups of
+ * paths that are hard links of one file; the project as it is now has other
+ * numbers. If a file of the target has a hard link outside of the target, and
+ * that path still holds the same file, ed gets the group number: the restore
+ * then creates a hard link and no file of its own.
+ */
+static int add_hard_links(struct store *store, const struct entry *now,
+			  const struct entry *stored, const char *path,
+			  const struct entry *target, struct tree_editor *ed,
+			  struct err *err)
+{
+	AUTO(target_hardlinks)
+	struct target_hardlinks p = {
+		.store = store,
+		.now = now,
+		.path = path,
+		.ed = ed,
+	};
+
+	if (tree_each(store, target, add_target_group, &p, err) < 0)
+		return -err->num;
+	if (!p.groups.count)
+		return 0;
+	VEC_SORT(&p.groups, compare_link_groups);
+	return tree_each(store, stored, add_outside_link, &p, err);
+}
+
+/* Puts one target into ed, which has started from it when it is the root. */
+static int put_target(const struct restore_request *w, struct tree_editor *ed,
+		      const struct restore_target *t, struct err *err)
 {
 	struct keep_current_git k = {.w = w, .ed = ed, .prefix = t->path};
 
-	if (put_missing_parents(w, ed, t, err) < 0 ||
-	    tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
-	    restore_want_skip_unread(w->store, w->now, t, t->path, ed,
-				     w->how == RESTORE_EXACT, err) < 0 ||
-	    target_hardlinks_add(w->store, w->now, &t->snapshot.root, t->path,
-				 &t->entry, ed, err) < 0)
+	if (*t->path && (put_missing_parents(w, ed, t, err) < 0 ||
+			 tree_editor_put(ed, t->path, &t->entry, err) < 0))
+		return -err->num;
+	if (restore_want_skip_unread(w->store, w->now, t, t->path, ed,
+				     w->how == RESTORE_EXACT, err) < 0)
+		return -err->num;
+	if (*t->path && add_hard_links(w->store, w->now, &t->snapshot.root,
+				       t->path, &t->entry, ed, err) < 0)
 		return -err->num;
 	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
 		return 0;
@@ -197,64 +278,28 @@ static int put_restore_target(const struct restore_request *w,
 	return 0;
 }
 
-/* The root itself: the editor has started from it. */
-static int put_restored_root(const struct restore_request *w,
-			     struct keep_current_git *k,
-			     const struct restore_target *t, struct err *err)
-{
-	int got = restore_want_skip_unread(w->store, w->now, t, "", k->ed,
-					   w->how == RESTORE_EXACT, err);
-
-	return got < 0 ? got
-		       : tree_each(w->store, &t->entry, keep_current_git, k,
-				   err);
-}
-
-/* now, with what is wanted put in. */
-static int make_restore_want(const struct restore_request *w, struct err *err)
-{
-	struct tree_editor *ed;
-	const struct entry *start = w->now;
-	size_t i;
-	int got = 0;
-
-	/* The root itself stands for everything, once. */
-	for (i = 0; i < w->count; i++)
-		if (!w->targets[i].path[0])
-			start = &w->targets[i].entry;
-	ed = tree_editor_new(w->store, start);
-	if (w->how == RESTORE_GONE && start == w->now)
-		got = tree_editor_put_dir(ed, "", &w->targets[0].snapshot.root,
-					  err);
-	for (i = 0; i < w->count && got == 0; i++) {
-		struct keep_current_git k = {.w = w, .ed = ed, .prefix = ""};
-
-		if (w->targets[i].path[0])
-			got = put_restore_target(w, ed, &w->targets[i], err);
-		else
-			got = put_restored_root(w, &k, &w->targets[i], err);
-		if (k.kept && got == 0)
-			report_note("%s left as it is: name it to restore it",
-				    text_count(k.kept, ".git folder"));
-	}
-	if (got == 0)
-		got = tree_editor_save(ed, w->ret, err);
-	tree_editor_free(&ed);
-	return got;
-}
-
 int restore_want_make(struct store *store, const struct entry *now,
 		      const struct restore_target *targets, size_t count,
 		      enum restore_mode how, struct entry *ret, struct err *err)
 {
-	struct restore_request w = {
-		.store = store,
-		.now = now,
-		.targets = targets,
-		.count = count,
-		.how = how,
-		.ret = ret,
-	};
+	const struct restore_request w = {store, now, how};
+	struct tree_editor *ed;
+	const struct entry *start = now;
+	size_t i;
+	int got = 0;
 
-	return make_restore_want(&w, err);
+	/* The root itself stands for everything, once. */
+	for (i = 0; i < count; i++)
+		if (!targets[i].path[0])
+			start = &targets[i].entry;
+	ed = tree_editor_new(store, start);
+	if (how == RESTORE_GONE && start == now)
+		got = tree_editor_put_dir(ed, "", &targets[0].snapshot.root,
+					  err);
+	for (i = 0; i < count && got == 0; i++)
+		got = put_target(&w, ed, &targets[i], err);
+	if (got == 0)
+		got = tree_editor_save(ed, ret, err);
+	tree_editor_free(&ed);
+	return got;
 }
