@@ -9,16 +9,17 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/jsonstream.h"
 #include "guard/cli/plan_print.h"
 #include "guard/context.h"
 #include "guard/cli/options.h"
 #include "guard/cli/output.h"
 #include "guard/change/changeset.h"
 #include "guard/change/restore_want.h"
-#include "guard/cli/restore_json.h"
 #include "guard/change/partial_snapshot.h"
 #include "guard/change/sources.h"
 #include "guard/cli/progress.h"
+#include "guard/jsonout.h"
 #include "guard/recover.h"
 #include "restore/create_file.h"
 #include "snapshot/walk/take.h"
@@ -390,6 +391,38 @@ static int restore_to(struct restore *r, struct err *err)
 	return STATUS_OK;
 }
 
+static json_t *json_sources(const struct sources *s)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < s->count; i++) {
+		const struct restore_target *t = &s->items[i];
+		json_t *object = json_object();
+
+		jsonout_text(object, "path", t->arg);
+		jsonout_number(object, "snapshot", t->snapshot.seq);
+		jsonout_time(object, "time", t->snapshot.time);
+		(void)json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static void print_restore_json(const struct restore *r)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "schema", "guard.restore/1");
+	(void)json_object_set_new(object, "restored", json_boolean(r->done));
+	jsonout_text(object, "to", r->o->to);
+	(void)json_object_set_new(object, "from", json_sources(&r->found));
+	jsonout_number(object, "before", r->root->now.seq);
+	jsonout_number(object, "after", r->root->after);
+	if (!r->o->to)
+		plan_summary_json(r->c->store, &r->root->plan, object);
+	jsonstream_print(object);
+}
+
 static int restore(struct restore *r, int count, char **argv, struct err *err)
 {
 	int i, got;
@@ -412,15 +445,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	sources_print(&r->found);
 	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
 	if (got >= 0 && r->o->json)
-		restore_json(&(struct restore_report){
-			.store = r->c->store,
-			.found = &r->found,
-			.plan = r->o->to ? NULL : &r->root->plan,
-			.to = r->o->to,
-			.done = r->done,
-			.before = r->root->now.seq,
-			.after = r->root->after,
-		});
+		print_restore_json(r);
 	return got;
 }
 

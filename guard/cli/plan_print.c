@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/change/plan_summary.h"
-#include "guard/change/plan_moves.h"
 #include "guard/cli/output.h"
 #include "guard/report.h"
 #include "restore/entry_compare.h"
