@@ -3,12 +3,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "guard/apply_log.h"
+#include "guard/change/partial_snapshot.h"
 #include "guard/live.h"
 #include "guard/recover.h"
 #include "guard/moved_dirs.h"
@@ -257,6 +262,61 @@ static int load_root_want(struct apply_plan *a, size_t index, struct err *err)
 				 &root->want.root, err);
 }
 
+/* --- the home directory --- */
+
+/*
+ * Only the named paths are applied. Nothing of the home directory was stored
+ * when the run began, because it is too large: the present state is both base
+ * and present tree. Paths with a ctime after the begin of the run were changed
+ * by the user; they are noted as moved, so that the plan finds a conflict.
+ */
+
+/* A cache is taken only by a path in it. */
+static bool is_named_in_home(const char *path, char *const *paths)
+{
+	for (; *paths; paths++)
+		if (path_below(path, *paths) &&
+		    (!changes_is_cache(path) || changes_is_cache(*paths)))
+			return true;
+	return false;
+}
+
+static struct change_list list_home_changes(const struct apply_plan *a)
+{
+	const struct change_list *list = &changes_home(&a->changes)->list;
+	char *const *paths = resolve_run_home_paths(a->p);
+	struct change_list named = {
+		.items = mem_alloc((list->count + 1) * sizeof(*named.items)),
+	};
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (is_named_in_home(list->items[i].path, paths))
+			named.items[named.count++] = list->items[i];
+	return named;
+}
+
+/* Of a directory of which only the permissions change, the directory itself and
+ * nothing in it. */
+static char **home_paths_to_read(const struct change_list *named)
+{
+	char **only = mem_zalloc((named->count + 1) * sizeof(*only));
+	size_t count = 0, i;
+
+	for (i = 0; i < named->count; i++) {
+		const struct change *c = &named->items[i];
+
+		if (count && path_below(c->path, only[count - 1]))
+			continue;
+		only[count++] = c->kind == CHANGE_META && S_ISDIR(c->now.mode)
+					? mem_printf("%s/", c->path)
+					: mem_strdup(c->path);
+	}
+	if (count)
+		qsort(only, count, sizeof(*only), sorted_compare_paths);
+	return only;
+}
+
 static int load_home_want(struct apply_plan *a, struct err *err)
 {
 	size_t index = a->p->session.root_count;
@@ -266,8 +326,8 @@ static int load_home_want(struct apply_plan *a, struct err *err)
 
 	if (!resolve_run_home_paths(a->p))
 		return 0;
-	named = apply_home_named_changes(a);
-	root->only = apply_home_paths_to_read(&named);
+	named = list_home_changes(a);
+	root->only = home_paths_to_read(&named);
 	got = refresh_root(a, index, err);
 	if (got == 0)
 		got = result_make(a->c->store, &root->now.root,
@@ -276,6 +336,21 @@ static int load_home_want(struct apply_plan *a, struct err *err)
 	free(named.items);
 	return got;
 }
+
+size_t apply_plan_home_left(const struct apply_plan *a)
+{
+	const struct change_list *list = &changes_home(&a->changes)->list;
+	char *const *named = resolve_run_home_paths(a->p);
+	size_t count = 0, i;
+
+	for (i = 0; i < list->count; i++)
+		count += !changes_is_cache(list->items[i].path) &&
+			 !(named &&
+			   is_named_in_home(list->items[i].path, named));
+	return count;
+}
+
+/* --- all roots --- */
 
 /* The layers as they are at one moment, in the store: from here on they are
  * not read any more. */
@@ -298,30 +373,95 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	return load_home_want(a, err);
 }
 
-static int refresh_and_load(struct apply_plan *a, struct err *err)
-{
-	struct freezer *freezer;
-	int got;
+/*
+ * Which paths of a large project are read. When the run changed little, the
+ * plan needs only the changed paths, and the snapshots before and after the
+ * apply are of these paths.
+ */
 
-	if (apply_plan_refresh(a, err) < 0 ||
-	    live_suspend(&a->p->session, &freezer, err) < 0)
-		return -err->num;
-	got = load_layer_trees(a, err);
-	freezer_end(&freezer);
-	return got;
+struct partial_choice {
+	char **paths;
+	const char *last; /* that comes with all below; in paths */
+	uint64_t count, max;
+	bool all; /* something needs all of it to be known */
+	struct differences *differences;
+};
+
+static bool has_hard_links(const struct entry *e)
+{
+	return e && e->link_group && S_ISREG(e->mode);
 }
 
-static int load_and_refresh(struct apply_plan *a, struct err *err)
+/* A file's other names may be anywhere. */
+static int collect_partial_path(void *arg, const char *path,
+				const struct entry *base,
+				const struct entry *want, struct err *err)
 {
-	if (load_layer_trees(a, err) < 0 ||
-	    apply_partial_choose_paths(a, err) < 0)
-		return -err->num;
-	return apply_plan_refresh(a, err);
+	struct partial_choice *s = arg;
+	bool is_dir =
+		base && want && S_ISDIR(base->mode) && S_ISDIR(want->mode);
+	auto_free char *alone = NULL;
+
+	(void)err;
+	/* Below a path that counts once there may be any number. */
+	if (s->differences->count < 4 * s->max)
+		differences_add(s->differences, path, base, want);
+	else
+		s->differences->complete = false;
+	if (has_hard_links(base) || has_hard_links(want))
+		s->all = true;
+	if (s->all || !*path || path_has_part(path, ".git") ||
+	    (s->last && path_below(path, s->last)))
+		return 0;
+	if (++s->count > s->max) {
+		s->all = true;
+		return 0;
+	}
+	if (is_dir)
+		alone = mem_printf("%s/", path);
+	s->last = NULL;
+	mem_list_add(&s->paths, is_dir ? alone : path);
+	if (!is_dir)
+		s->last = s->paths[s->count - 1];
+	return 0;
+}
+
+/* What else an apply takes from is of another kind: it has its own look. */
+static bool may_read_partially(const struct apply_plan *a)
+{
+	const struct resolved_run *p = a->p;
+
+	return a->may_be_partial && !p->session.live &&
+	       !resolve_run_home_paths(p) && p->session.root_count == 1 &&
+	       !resolve_run_names_git(resolve_run_paths(p, 0)) &&
+	       partial_snapshot_max_paths(&a->change.roots[0].base) &&
+	       !apply_log_any(&p->session);
+}
+
+static int choose_paths_to_read(struct apply_plan *a, struct err *err)
+{
+	struct changeset_root *root = &a->change.roots[0];
+	struct partial_choice s = {
+		.max = partial_snapshot_max_paths(&root->base),
+		.differences = &a->differences,
+	};
+	int got;
+
+	s.differences->complete = true;
+	got = tree_diff(a->c->store, &root->base.root, &root->want.root,
+			collect_partial_path, &s, err);
+	if (got < 0 || s.all)
+		mem_list_free(&s.paths);
+	if (got < 0 || !s.differences->complete)
+		differences_free(s.differences);
+	root->only = s.paths;
+	return got < 0 ? got : 0;
 }
 
 int apply_plan_load(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
+	struct freezer *freezer;
 	size_t i;
 	int got;
 
@@ -335,8 +475,18 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 			changes_prefix(root_path(a, i), s->home);
 	if (load_apply_base(a, err) < 0)
 		return -err->num;
-	got = apply_partial_is_possible(a) ? load_and_refresh(a, err)
-					   : refresh_and_load(a, err);
+	if (may_read_partially(a)) {
+		if (load_layer_trees(a, err) < 0 ||
+		    choose_paths_to_read(a, err) < 0 ||
+		    apply_plan_refresh(a, err) < 0)
+			return -err->num;
+		return compare_results(a, err);
+	}
+	if (apply_plan_refresh(a, err) < 0 ||
+	    live_suspend(s, &freezer, err) < 0)
+		return -err->num;
+	got = load_layer_trees(a, err);
+	freezer_end(&freezer);
 	return got < 0 ? got : compare_results(a, err);
 }
 

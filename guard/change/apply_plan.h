@@ -80,29 +80,21 @@ int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		       uint64_t *ret_after, struct err *err);
 
-/* apply_partial.c: whether reading some paths of the project may be enough, as
- * far as is known before the layer is read; then which paths (into
- * `only` of the first root; NULL: all). */
-bool apply_partial_is_possible(const struct apply_plan *a);
-int apply_partial_choose_paths(struct apply_plan *a, struct err *err);
-
-/* apply_home.c: the changes of the home directory that were named, as a list
- * whose items are to be freed and whose strings are the changes' own; and the
- * paths of the real home directory that they are about. */
-struct change_list apply_home_named_changes(const struct apply_plan *a);
-char **apply_home_paths_to_read(const struct change_list *named);
-/* How many others there are that are no caches. */
-size_t apply_home_count_left(const struct apply_plan *a);
+/* The number of changes of the home directory that were not named and are not
+ * in a cache. */
+size_t apply_plan_home_left(const struct apply_plan *a);
 
 /* apply_report.c: the reports of an apply. apply_report_where() is the
  * directory that is changed, for a question. apply_report_markers() returns the
- * exit status: conflict markers must not be overlooked.
- * apply_report_home_left() returns how many changes of the home directory were
- * not applied. */
+ * exit status: conflict markers must not be overlooked. apply_report_done() is
+ * the end of an apply: it moves the branch to the commit, unless that is NULL,
+ * and returns the exit status or the error of committing_point(). */
+struct gitcommit;
 const char *apply_report_where(const struct apply_plan *a);
-void apply_report_done(const struct apply_plan *a);
+int apply_report_done(struct apply_plan *a, struct gitcommit *commit,
+		      struct err *err);
 int apply_report_markers(struct apply_plan *a, bool done);
 void apply_report_git_left(const struct apply_plan *a);
-size_t apply_report_home_left(const struct apply_plan *a);
+void apply_report_home_left(const struct apply_plan *a);
 
 #endif

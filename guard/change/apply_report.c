@@ -3,6 +3,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/change/apply_plan.h"
+#include "guard/change/committing.h"
 #include "guard/change/importer.h"
 #include "guard/exit_status.h"
 #include "guard/report.h"
@@ -23,48 +24,36 @@ const char *apply_report_where(const struct apply_plan *a)
 		       : s->project;
 }
 
-static void warn_of_markers(const struct plan *plan, const struct step *step,
-			    bool done)
+static void warn_of_markers(const struct plan *plan, bool done)
 {
-	auto_free char *path = mem_printf(
-		"%s%s", plan->prefix ? plan->prefix : "", step->path);
+	size_t i;
 
-	if (step->how == STEP_MARKED)
-		report_warning("conflict markers %s in %s",
-			       done ? "are" : "would be", text_quote(path));
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *step = &plan->steps.items[i];
+		auto_free char *path = mem_printf(
+			"%s%s", plan->prefix ? plan->prefix : "", step->path);
+
+		if (step->how == STEP_MARKED)
+			report_warning("conflict markers %s in %s",
+				       done ? "are" : "would be",
+				       text_quote(path));
+	}
 }
 
 /* As git does: it is done, but there is work left. */
 int apply_report_markers(struct apply_plan *a, bool done)
 {
-	size_t i, k;
+	size_t i;
 
 	if (!a->change.counts.marked)
 		return STATUS_OK;
-	for (k = 0; k < a->change.root_count; k++)
-		for (i = 0; i < a->change.roots[k].plan.steps.count; i++)
-			warn_of_markers(&a->change.roots[k].plan,
-					&a->change.roots[k].plan.steps.items[i],
-					done);
+	for (i = 0; i < a->change.root_count; i++)
+		warn_of_markers(&a->change.roots[i].plan, done);
 	if (done)
 		report_warning("%s to be put right by hand: applied, with "
 			       "conflict markers",
 			       text_count(a->change.counts.marked, "file"));
 	return STATUS_REFUSED;
-}
-
-void apply_report_done(const struct apply_plan *a)
-{
-	const struct session *s = &a->p->session;
-	AUTO(buf) struct buf sum = {0};
-
-	plan_summary_text(&a->change.counts, &sum);
-	report_note("run %s applied to %s: %s", s->id,
-		    text_quote(apply_report_where(a)), buf_text(&sum));
-	if (s->state != RUN_APPLIED)
-		report_note("the rest of it still waits (guard diff %s)",
-			    s->id);
-	report_hint("guard undo takes it back");
 }
 
 void apply_report_git_left(const struct apply_plan *a)
@@ -97,14 +86,33 @@ void apply_report_git_left(const struct apply_plan *a)
 }
 
 /* They are in nobody's way, but nobody may think that they were taken over. */
-size_t apply_report_home_left(const struct apply_plan *a)
+void apply_report_home_left(const struct apply_plan *a)
 {
-	size_t count = apply_home_count_left(a);
+	size_t count = apply_plan_home_left(a);
 	const char *id = a->p->session.id;
 
 	if (count)
 		report_note("%s in your home folder left alone: guard diff %s "
 			    "shows them, guard apply %s ~/PATH takes one over",
 			    text_count(count, "change"), id, id);
-	return count;
+}
+
+int apply_report_done(struct apply_plan *a, struct gitcommit *commit,
+		      struct err *err)
+{
+	const struct session *s = &a->p->session;
+	AUTO(buf) struct buf sum = {0};
+
+	plan_summary_text(&a->change.counts, &sum);
+	report_note("run %s applied to %s: %s", s->id,
+		    text_quote(apply_report_where(a)), buf_text(&sum));
+	if (s->state != RUN_APPLIED)
+		report_note("the rest of it still waits (guard diff %s)",
+			    s->id);
+	report_hint("guard undo takes it back");
+	if (commit && committing_point(a, commit, true, err) < 0)
+		return -err->num;
+	apply_report_git_left(a);
+	apply_report_home_left(a);
+	return apply_report_markers(a, true);
 }

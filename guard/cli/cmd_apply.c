@@ -35,47 +35,40 @@ struct apply {
 	size_t askable_count;
 };
 
-static json_t *apply_extras_json(const struct apply *a)
+/* One of the other roots. */
+static json_t *apply_root_json(const struct apply *a, size_t index,
+			       const char *path)
 {
-	const struct session *s = &a->in.p->session;
-	json_t *array = json_array();
-	size_t i;
+	const struct changeset_root *root = &a->in.change.roots[index];
+	json_t *object = json_object();
 
-	for (i = 1; i < s->root_count; i++) {
-		json_t *object = json_object();
-
-		jsonout_text(object, "path", s->roots[i].path);
-		jsonout_number(object, "before", a->in.change.roots[i].now.seq);
-		plan_summary_json(a->in.c->store, &a->in.change.roots[i].plan,
-				  object);
-		(void)json_array_append_new(array, object);
-	}
-	return array;
+	jsonout_text(object, "path", path);
+	jsonout_number(object, "before", root->now.seq);
+	plan_summary_json(a->in.c->store, &root->plan, object);
+	return object;
 }
 
 static void print_apply_json(const struct apply *a, bool applied,
 			     uint64_t after)
 {
-	json_t *object = json_object();
+	const struct session *s = &a->in.p->session;
+	json_t *object = json_object(), *extra = json_array();
+	size_t i;
 
 	jsonout_text(object, "schema", "guard.apply/1");
-	jsonout_text(object, "run", a->in.p->session.id);
-	jsonout_text(object, "project", a->in.p->session.project);
+	jsonout_text(object, "run", s->id);
+	jsonout_text(object, "project", s->project);
 	(void)json_object_set_new(object, "applied", json_boolean(applied));
 	jsonout_number(object, "before", a->in.change.roots[0].now.seq);
 	jsonout_number(object, "after", after);
 	plan_summary_json(a->in.c->store, &a->in.change.roots[0].plan, object);
-	(void)json_object_set_new(object, "extra", apply_extras_json(a));
-	if (resolve_run_home_paths(a->in.p)) {
-		const struct changeset_root *root =
-			&a->in.change.roots[a->in.change.root_count - 1];
-		json_t *home = json_object();
-
-		jsonout_text(home, "path", a->in.p->session.home);
-		jsonout_number(home, "before", root->now.seq);
-		plan_summary_json(a->in.c->store, &root->plan, home);
-		(void)json_object_set_new(object, "home", home);
-	}
+	for (i = 1; i < s->root_count; i++)
+		(void)json_array_append_new(
+			extra, apply_root_json(a, i, s->roots[i].path));
+	(void)json_object_set_new(object, "extra", extra);
+	if (resolve_run_home_paths(a->in.p))
+		(void)json_object_set_new(object, "home",
+					  apply_root_json(a, i, s->home));
 	jsonstream_print(object);
 }
 
@@ -144,12 +137,7 @@ static int execute_apply(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, true, after);
-	apply_report_done(&a->in);
-	if (commit && committing_point(&a->in, commit, true, err) < 0)
-		return -err->num;
-	apply_report_git_left(&a->in);
-	(void)apply_report_home_left(&a->in);
-	return apply_report_markers(&a->in, true);
+	return apply_report_done(&a->in, commit, err);
 }
 
 /* The result of the real apply, as far as it is known without writing. */
@@ -194,10 +182,10 @@ static int end_nothing_left(struct apply *a, struct err *err)
 {
 	if (!a->in.change.roots[0].plan.already &&
 	    !a->in.change.roots[0].plan.git_skipped &&
-	    resolve_run_is_complete(a->in.p) && apply_home_count_left(&a->in)) {
+	    resolve_run_is_complete(a->in.p) && apply_plan_home_left(&a->in)) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);
-		(void)apply_report_home_left(&a->in);
+		apply_report_home_left(&a->in);
 		return STATUS_REFUSED;
 	}
 	if (a->o->json)

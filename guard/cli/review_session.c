@@ -381,13 +381,8 @@ static int apply_accepted(struct review_session *v, int *ret_status,
 	}
 	if (apply_plan_execute(a, complete, git, &after, err) < 0)
 		return -err->num;
-	apply_report_done(a);
-	if (commit && committing_point(a, commit, true, err) < 0)
-		return -err->num;
-	apply_report_git_left(a);
-	(void)apply_report_home_left(a);
-	*ret_status = apply_report_markers(a, true);
-	return 1;
+	*ret_status = apply_report_done(a, commit, err);
+	return *ret_status < 0 ? -err->num : 1;
 }
 
 static int report_nothing_applied(const struct review_session *v)
