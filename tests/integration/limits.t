@@ -193,6 +193,17 @@ gives 124 "a run that takes most of the machine's aio requests is ended" \
 	guard run -- "$programs/resources" G08
 exec 7<&-
 says "$err" 'fs.aio-max-nr'
+# A network namespace of the test's with few ports is "the machine".
+if [ "$me" = root ]; then
+	gives 124 "a run that takes all of the machine's ports is ended" \
+		timeout 60 unshare -n sh -c 'cd /proc/sys/net/ipv4 &&
+		echo "40000 40999" >ip_local_port_range && cd "$1" &&
+		exec guard run --net host -- "$2" ports' sh "$PWD" "$eater"
+	says "$err" "it took this machine's ports"
+	is "$(cat "$out")" 1000 'the run had taken all of them'
+else
+	skip 'a plain user cannot change the range of ports'
+fi
 
 # pid_max belongs to each PID namespace since Linux 6.14.
 case $(uname -r) in

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -41,9 +39,8 @@ static void put(const char *name, const char *text)
 
 static int make_top(void **state)
 {
-	static const char *const dirs[] = {"",	       "/sys",
-					   "/sys/fs",  "/sys/fs/epoll",
-					   "/sys/net", "/sys/net/ipv4"};
+	static const char *const dirs[] = {"", "/sys", "/sys/fs", "/sys/net",
+					   "/sys/net/ipv4"};
 	char path[256];
 	size_t i;
 
@@ -58,7 +55,6 @@ static int make_top(void **state)
 	put("sys/fs/file-nr", "1000\t0\t100000\n");
 	put("sys/fs/aio-nr", "0\n");
 	put("sys/fs/aio-max-nr", "1000\n");
-	put("sys/fs/epoll/max_user_watches", "1000\n");
 	put("sys/net/ipv4/ip_local_port_range", "1000\t2000\n");
 	return 0;
 }
@@ -78,40 +74,6 @@ static int hold_requests(int count)
 	unsigned long context = 0;
 
 	return syscall(SYS_io_setup, count, &context) < 0;
-}
-
-static int hold_watches(int count)
-{
-	struct epoll_event e = {.events = EPOLLIN};
-	int poll = epoll_create1(EPOLL_CLOEXEC);
-
-	while (count-- > 0)
-		if (epoll_ctl(poll, EPOLL_CTL_ADD, eventfd(0, EFD_CLOEXEC),
-			      &e) < 0)
-			return 1;
-	return 0;
-}
-
-static int hold_on_their_way(int count)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {.head = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
-	struct iovec part = {(char[]){"x"}, 1};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return 1;
-	memcpy(CMSG_DATA(&control.head), &pair[0], sizeof(int));
-	while (count-- > 0)
-		if (sendmsg(pair[0], &message, 0) < 0)
-			return 1;
-	return 0;
 }
 
 static int hold_sockets(int count)
@@ -184,9 +146,9 @@ static void nothing_is_used_up_where_nobody_takes_it(void **state)
 	s.ports = true;
 	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
 	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
-	assert_true(s.epoll_fd >= 0 && s.pair[0] >= 0);
+	assert_true(s.files_fd >= 0 && s.requests_fd >= 0);
 	kernel_quotas_close(&s);
-	assert_int_equal(s.epoll_fd, -1);
+	assert_int_equal(s.files_fd, -1);
 }
 
 static void open_files_are_counted_when_half_are_gone(void **state)
@@ -252,33 +214,6 @@ static void what_was_short_before_is_the_doing_of_others(void **state)
 	kernel_quotas_close(&s);
 }
 
-static void watches_of_epoll_are_counted(void **state)
-{
-	struct kernel_quotas s = made_up();
-
-	(void)state;
-	compare(&s, QUOTA_WATCHES, hold_watches);
-}
-
-static void descriptors_on_their_way_are_counted(void **state)
-{
-	struct rlimit before, few;
-	struct kernel_quotas s = made_up();
-	pid_t pids[] = {holder(hold_on_their_way, 60),
-			holder(hold_on_their_way, 3)};
-
-	(void)state;
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	few = before;
-	few.rlim_cur = 100;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	assert_true(kernel_quotas_held(&s, QUOTA_IN_FLIGHT, pids, 2));
-	assert_false(kernel_quotas_held(&s, QUOTA_IN_FLIGHT, pids + 1, 1));
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	end(pids[0]);
-	end(pids[1]);
-}
-
 static void sockets_are_counted_against_the_ports(void **state)
 {
 	struct kernel_quotas s = made_up();
@@ -298,16 +233,16 @@ static void what_a_process_hides_is_its_own(void **state)
 	if (access("/proc/1/fd", R_OK) < 0) {
 		pid_t other = 1;
 
-		assert_true(kernel_quotas_held(&s, QUOTA_WATCHES, &other, 1));
+		assert_true(kernel_quotas_held(&s, QUOTA_PORTS, &other, 1));
 		assert_true(kernel_quotas_held(&s, QUOTA_REQUESTS, &other, 1));
 		/* The process counts as the run's pid 1, its children as pid
 		 * 1's workers. */
 		s.init = other;
-		assert_false(kernel_quotas_held(&s, QUOTA_WATCHES, &other, 1));
+		assert_false(kernel_quotas_held(&s, QUOTA_PORTS, &other, 1));
 		assert_false(kernel_quotas_held(&s, QUOTA_REQUESTS, &other, 1));
 		s.init = 0;
 	}
-	assert_false(kernel_quotas_held(&s, QUOTA_WATCHES, &pid, 1));
+	assert_false(kernel_quotas_held(&s, QUOTA_PORTS, &pid, 1));
 	end(pid);
 }
 
@@ -323,10 +258,10 @@ static void who_has_ended_hides_nothing(void **state)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 	assert_false(kernel_quotas_held(&s, QUOTA_REQUESTS, &pid, 1));
-	assert_false(kernel_quotas_held(&s, QUOTA_WATCHES, &pid, 1));
+	assert_false(kernel_quotas_held(&s, QUOTA_PORTS, &pid, 1));
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_false(kernel_quotas_held(&s, QUOTA_REQUESTS, &pid, 1));
-	assert_false(kernel_quotas_held(&s, QUOTA_WATCHES, &pid, 1));
+	assert_false(kernel_quotas_held(&s, QUOTA_PORTS, &pid, 1));
 }
 
 static void each_of_them_has_words(void **state)
@@ -413,8 +348,6 @@ int main(void)
 		cmocka_unit_test(requests_are_counted_when_half_are_gone),
 		cmocka_unit_test(each_that_is_short_is_looked_at),
 		cmocka_unit_test(what_was_short_before_is_the_doing_of_others),
-		cmocka_unit_test(watches_of_epoll_are_counted),
-		cmocka_unit_test(descriptors_on_their_way_are_counted),
 		cmocka_unit_test(sockets_are_counted_against_the_ports),
 		cmocka_unit_test(what_a_process_hides_is_its_own),
 		cmocka_unit_test(who_has_ended_hides_nothing),

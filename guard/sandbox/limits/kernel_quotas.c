@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -27,12 +24,8 @@
 
 void kernel_quotas_close(struct kernel_quotas *s)
 {
-	int *const all[] = {&s->files_fd,   &s->requests_fd, &s->epoll_fd,
-			    &s->watched_fd, &s->pair[0],     &s->pair[1]};
-	size_t i;
-
-	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
-		fd_close(all[i]);
+	fd_close(&s->files_fd);
+	fd_close(&s->requests_fd);
 	s->open = false;
 }
 
@@ -47,11 +40,6 @@ static void open_quota_fds(struct kernel_quotas *s)
 {
 	s->files_fd = open_quota_file(s, "file-nr");
 	s->requests_fd = open_quota_file(s, "aio-nr");
-	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	s->watched_fd = eventfd(0, EFD_CLOEXEC);
-	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-		       s->pair) < 0)
-		s->pair[0] = s->pair[1] = -1;
 	s->open = true;
 }
 
@@ -113,40 +101,6 @@ static uint64_t count_ports(const struct kernel_quotas *s)
 	return to > from ? to - from : UINT64_MAX;
 }
 
-/* ---- attempts to get one more ---- */
-
-static bool can_add_watch(const struct kernel_quotas *s)
-{
-	struct epoll_event e = {.events = EPOLLIN};
-
-	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->watched_fd, &e) < 0)
-		return errno != ENOSPC;
-	(void)epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, s->watched_fd, NULL);
-	return true;
-}
-
-static bool can_send_descriptor(const struct kernel_quotas *s)
-{
-	union {
-		struct cmsghdr head;
-		char control_bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.head = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
-	char byte = 0;
-	struct iovec part = {&byte, 1};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-
-	memcpy(CMSG_DATA(&control.head), &s->watched_fd, sizeof(int));
-	if (sendmsg(s->pair[0], &message, 0) < 0)
-		return errno != ETOOMANYREFS;
-	/* The receive buffer has no space for the descriptor, so the kernel
-	 * closes it. */
-	(void)recv(s->pair[1], &byte, 1, 0);
-	return true;
-}
-
 static bool can_bind_port(int type)
 {
 	struct sockaddr_in any = {.sin_family = AF_INET};
@@ -168,10 +122,6 @@ static bool is_quota_short(const struct kernel_quotas *s, enum quota quota)
 		 * all. */
 		return read_aio_requests(s, &now) && now &&
 		       now > read_quota_maximum(s, "aio-max-nr") / 2;
-	case QUOTA_WATCHES:
-		return s->epoll_fd >= 0 && !can_add_watch(s);
-	case QUOTA_IN_FLIGHT:
-		return s->pair[0] >= 0 && !can_send_descriptor(s);
 	case QUOTA_PORTS:
 		return s->ports && (!can_bind_port(SOCK_DGRAM) ||
 				    !can_bind_port(SOCK_STREAM));
@@ -241,32 +191,14 @@ static bool is_usage_hidden(const struct kernel_quotas *s, pid_t pid)
 
 /* Usage of the processes. */
 struct quota_usage {
-	uint64_t files, requests, watches, in_flight, sockets;
+	uint64_t files, requests, sockets;
 	bool hidden; /* a part could not be read */
 };
 
-/* Reads proc(5)'s fdinfo: a line "tfd:" for each epoll watch, "scm_fds: N" for
- * a socket. */
-static void add_fdinfo(const char *path, struct quota_usage *h)
+/* Inspects each descriptor: slow, since sockets have no total. */
+static void add_sockets_of(const struct kernel_quotas *s, pid_t pid,
+			   struct quota_usage *h)
 {
-	FILE *f = fopen(path, "re");
-	char line[256];
-
-	while (f && fgets(line, sizeof(line), f)) {
-		h->watches += strncmp(line, "tfd:", 4) == 0;
-		if (strncmp(line, "scm_fds:", 8) == 0)
-			h->in_flight += strtoull(line + 8, NULL, 10);
-	}
-	if (f)
-		(void)fclose(f);
-}
-
-/* Inspects each descriptor: slow, for figures without a total. */
-static void add_descriptors_of(const struct kernel_quotas *s, pid_t pid,
-			       enum quota quota, struct quota_usage *h)
-{
-	const char *wanted =
-		quota == QUOTA_WATCHES ? "anon_inode:[eventpoll]" : "socket:[";
 	char path[64], link[64];
 	struct dirent *e;
 	DIR *dir;
@@ -281,17 +213,8 @@ static void add_descriptors_of(const struct kernel_quotas *s, pid_t pid,
 		ssize_t len = readlinkat(dirfd(dir), e->d_name, link,
 					 sizeof(link) - 1);
 
-		if (len <= 0)
-			continue;
-		link[len] = '\0';
-		if (strncmp(link, wanted, strlen(wanted)) != 0)
-			continue;
-		h->sockets++;
-		if (quota == QUOTA_PORTS)
-			continue;
-		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%.20s",
-			       (int)pid, e->d_name);
-		add_fdinfo(path, h);
+		link[len > 0 ? len : 0] = '\0';
+		h->sockets += strncmp(link, "socket:[", 8) == 0;
 	}
 	(void)closedir(dir);
 }
@@ -363,7 +286,6 @@ static void add_requests_of(const struct kernel_quotas *s, pid_t pid,
 static bool is_most_of_quota(const struct kernel_quotas *s, enum quota quota,
 			     const struct quota_usage *h)
 {
-	struct rlimit files = {0};
 	uint64_t now, most = 0;
 
 	switch (quota) {
@@ -371,12 +293,6 @@ static bool is_most_of_quota(const struct kernel_quotas *s, enum quota quota,
 		return read_open_files(s, &now, &most) && h->files > most / 2;
 	case QUOTA_REQUESTS:
 		return h->requests > read_quota_maximum(s, "aio-max-nr") / 2;
-	case QUOTA_WATCHES:
-		most = read_quota_maximum(s, "epoll/max_user_watches");
-		return h->watches > most / 2;
-	case QUOTA_IN_FLIGHT:
-		(void)getrlimit(RLIMIT_NOFILE, &files);
-		return h->in_flight > files.rlim_cur / 2;
 	case QUOTA_PORTS:
 		return h->sockets > count_ports(s) / 4;
 	default:
@@ -396,7 +312,7 @@ bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
 		else if (quota == QUOTA_REQUESTS)
 			add_requests_of(s, pids[i], &h);
 		else
-			add_descriptors_of(s, pids[i], quota, &h);
+			add_sockets_of(s, pids[i], &h);
 	return h.hidden || is_most_of_quota(s, quota, &h);
 }
 
@@ -410,12 +326,6 @@ const char *kernel_quotas_explain(enum quota quota)
 		[QUOTA_REQUESTS] =
 			"it took more than half of the requests that this "
 			"machine can have under way (fs.aio-max-nr)",
-		[QUOTA_WATCHES] =
-			"it took all that one user can watch at a time "
-			"(fs.epoll.max_user_watches)",
-		[QUOTA_IN_FLIGHT] =
-			"it has more descriptors on their way between "
-			"processes than your programs can send (ulimit -n)",
 		[QUOTA_PORTS] =
 			"it took this machine's ports "
 			"(net.ipv4.ip_local_port_range; --net none or private "

@@ -1,8 +1,8 @@
 /*
  * Kernel resources with a limit for the machine or the user that no namespace
- * divides: open files, aio requests, epoll watches, descriptors in flight
- * between processes, ports. A run could take all of them away from the programs
- * outside.
+ * divides: open files, aio requests, ports. A run could take all of them away
+ * from the programs outside. (Two more have no check: epoll watches and
+ * descriptors in flight between processes, which a run shares with its user.)
  *
  * guard periodically checks as such a program: whether it still gets one, or
  * how much is left. Only when a resource is short it measures the run's
@@ -18,8 +18,6 @@ enum quota {
 	QUOTA_NONE,
 	QUOTA_FILES,
 	QUOTA_REQUESTS,
-	QUOTA_WATCHES,
-	QUOTA_IN_FLIGHT,
 	QUOTA_PORTS,
 	QUOTA_KINDS,
 };
@@ -34,16 +32,11 @@ struct kernel_quotas {
 	/* bits of quotas that were short before the run */
 	unsigned int external;
 	int files_fd, requests_fd; /* or -1 */
-	int epoll_fd, watched_fd, pair[2]; /* or -1 */
 };
 
 #define KERNEL_QUOTAS_CLOSED                                                   \
-	((struct kernel_quotas){.proc = "/proc",                               \
-				.files_fd = -1,                                \
-				.requests_fd = -1,                             \
-				.epoll_fd = -1,                                \
-				.watched_fd = -1,                              \
-				.pair = {-1, -1}})
+	((struct kernel_quotas){                                               \
+		.proc = "/proc", .files_fd = -1, .requests_fd = -1})
 
 /* Closes the descriptors that the checks opened. */
 void kernel_quotas_close(struct kernel_quotas *s);
