@@ -218,41 +218,7 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 				  &t.record, ATOMIC_NO_SYNC, &ignored);
 }
 
-static void report_exhaustion(const struct sandbox *sb)
-{
-	enum sandbox_exhausted what;
-	uint64_t most, could;
-	const char *name = sandbox_exhausted(sb, &what, &most, &could);
-
-	if (!name)
-		return;
-	if (what != SANDBOX_EXHAUSTED_FILES)
-		report_warning(
-			"%s failed while the run had all the %s of inotify "
-			"that it may have, half of yours: %llu (`sysctl -w "
-			"fs.inotify.max_user_%s=N`, as root outside, sets "
-			"more)",
-			text_quote(name),
-			what == SANDBOX_EXHAUSTED_WATCHES ? "watches"
-							  : "instances",
-			(unsigned long long)most,
-			what == SANDBOX_EXHAUSTED_WATCHES ? "watches"
-							  : "instances");
-	else if (could > most)
-		report_warning(
-			"%s had as many files open as it may, or nearly: "
-			"%llu (`ulimit -n` in the run sets more, up to "
-			"%llu)",
-			text_quote(name), (unsigned long long)most,
-			(unsigned long long)could);
-	else
-		report_warning(
-			"%s had as many files open as it may, or nearly: "
-			"%llu (ulimit -n)",
-			text_quote(name), (unsigned long long)most);
-}
-
-static void report_failed_rename(const struct sandbox *sb)
+void run_notices_print_refused(const struct sandbox *sb)
 {
 	enum sandbox_refused_rename how;
 	const char *name = sandbox_refused_rename(sb, &how);
@@ -280,10 +246,4 @@ static void report_failed_rename(const struct sandbox *sb)
 			"cannot do that with this one; mv copies it, and "
 			"git add -A after that is what git mv does",
 			text_quote(name));
-}
-
-void run_notices_print_refused(const struct sandbox *sb)
-{
-	report_failed_rename(sb);
-	report_exhaustion(sb);
 }

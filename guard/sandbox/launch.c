@@ -257,21 +257,6 @@ const char *sandbox_refused_rename(const struct sandbox *sb,
 	return sb->refused_rename;
 }
 
-const char *sandbox_exhausted(const struct sandbox *sb,
-			      enum sandbox_exhausted *ret_what,
-			      uint64_t *ret_max_count, uint64_t *ret_hard_limit)
-{
-	const struct fd_exhaustion *f = &sb->watch.fd_exhaustion;
-
-	*ret_what = f->kind == FD_EXHAUSTION_FILES ? SANDBOX_EXHAUSTED_FILES
-		    : f->kind == FD_EXHAUSTION_INSTANCES
-			    ? SANDBOX_EXHAUSTED_INSTANCES
-			    : SANDBOX_EXHAUSTED_WATCHES;
-	*ret_max_count = f->max_count;
-	*ret_hard_limit = f->hard_limit;
-	return f->max_count ? f->name : NULL;
-}
-
 char *const *sandbox_unreachable_sockets(const struct sandbox *sb)
 {
 	static char *const none[] = {NULL};

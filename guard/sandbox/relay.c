@@ -227,15 +227,6 @@ static void keep_refused_rename(struct sandbox *sb,
 	sb->refused_rename_how = (enum sandbox_refused_rename)message->value;
 }
 
-/* Keeps the first report. */
-static void keep_fd_exhaustion(struct sandbox *sb,
-			       const struct message *message)
-{
-	if (!sb->watch.fd_exhaustion.max_count)
-		(void)fd_exhaustion_parse(message->text,
-					  &sb->watch.fd_exhaustion);
-}
-
 static void restore_stdio_offset(const struct message *message)
 {
 	off_t at = (off_t)strtoll(message->text, NULL, 10);
@@ -255,9 +246,6 @@ static void handle_result_message(struct sandbox *sb,
 		break;
 	case MESSAGE_RENAME_REFUSED:
 		keep_refused_rename(sb, message);
-		break;
-	case MESSAGE_FD_EXHAUSTION:
-		keep_fd_exhaustion(sb, message);
 		break;
 	case MESSAGE_STDIO_OFFSET:
 		restore_stdio_offset(message);

@@ -171,22 +171,6 @@ enum sandbox_refused_rename {
 const char *sandbox_refused_rename(const struct sandbox *sb,
 				   enum sandbox_refused_rename *ret_how);
 
-/*
- * The first program that ran out of descriptors, nearly so, or of the run's
- * inotify instances or watches. Returns its name as the run sees it, valid as
- * long as sb; NULL: none. *ret_max_count is its limit, which it may raise
- * itself to *ret_hard_limit.
- */
-enum sandbox_exhausted {
-	SANDBOX_EXHAUSTED_FILES,
-	SANDBOX_EXHAUSTED_INSTANCES,
-	SANDBOX_EXHAUSTED_WATCHES,
-};
-const char *sandbox_exhausted(const struct sandbox *sb,
-			      enum sandbox_exhausted *ret_what,
-			      uint64_t *ret_max_count,
-			      uint64_t *ret_hard_limit);
-
 /* Sockets of well-known services that the user could connect to and the run
  * cannot: NULL-terminated, valid as long as sb. */
 char *const *sandbox_unreachable_sockets(const struct sandbox *sb);

@@ -11,6 +11,7 @@
 make_home
 cd "$HOME/project" || exit 99
 programs=/opt/guard/build/tests/hostile
+eater=/opt/guard/build/tests/lib/eater
 held=
 [ ! -w /sys/fs/cgroup/memory/cgroup.procs ] || held=v1
 [ ! -w /sys/fs/cgroup/cgroup.procs ] || held=v2
@@ -127,64 +128,6 @@ ok 'no process of the fork bomb is left' \
 	sh -c '! grep -qx resources /proc/[0-9]*/comm'
 ok 'new processes can be started afterwards' sh -c 'sh -c "sh -c true"'
 
-# --- open files ---
-# A program may have all of its descriptors open when it fails, close them
-# before it ends, or continue without more.
-eater=/opt/guard/build/tests/lib/eater
-gives 1 'a program that reaches its limit of descriptors is named' \
-	guard run -- sh -c 'ulimit -n 200; exec "$1"' sh "$eater"
-says "$err" "'eater' had as many files open as it may, or nearly: 200"
-gives 1 'a program that closed its descriptors before its end is named' \
-	guard run -- sh -c 'ulimit -n 4096; exec "$1" closed' sh "$eater"
-says "$err" "'eater' had as many files open as it may, or nearly: 4096"
-# guard measures once a second
-mkfifo "$T/end"
-: >"$out" # the background process may truncate it too late
-guard run --timeout 60 -- sh -c 'ulimit -n 200; exec "$1" on' sh "$eater" \
-	<"$T/end" >"$out" 2>"$err" &
-eating=$!
-exec 8>"$T/end"
-until grep -q files "$out"; do
-	kill -0 $eating || break
-	sleep 0.05
-done
-# Waits until guard has measured: it wakes up four times a second, more often
-# where the disk is small.
-wakes() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$eating/status"; }
-wakes=$(wakes)
-then=$(($(date +%s) + 3))
-until [ "$(wakes)" -gt $((wakes + 12)) ] && [ "$(date +%s)" -ge $then ]; do
-	kill -0 $eating || break
-	sleep 0.1
-done
-exec 8>&-
-wait $eating
-is $? 0 'a run that continues at its limit of descriptors ends with 0'
-says "$err" "'eater' had as many files open as it may, or nearly: 200"
-gives 1 'a failure below the limit of descriptors is not explained by it' \
-	guard run -- \
-	sh -c 'ulimit -n 4096; exec sh -c "exec 9</dev/null; exit 1"'
-silent "$err" 'files open'
-
-# --- inotify ---
-silent "$err" 'inotify'
-gives 1 'a program that takes all inotify instances is named' \
-	guard run -- sh -c '"$1" instances; exit 1' sh "$eater"
-half=$(($(cat /proc/sys/fs/inotify/max_user_instances) / 2))
-says "$err" "'eater' failed while the run had all the instances of inotify"
-says "$err" "half of yours: $half (\`sysctl -w fs.inotify.max_user_instances"
-# Half of the user's watches takes long; the namespaces above have a limit too.
-saved=$(cat /proc/sys/user/max_inotify_watches)
-if echo 100 2>/dev/null >/proc/sys/user/max_inotify_watches; then
-	gives 1 'a program that takes all inotify watches is named' \
-		guard run -- "$eater" watches
-	says "$err" "'eater' failed while the run had all the watches of"
-	says "$err" 'fs.inotify.max_user_watches'
-	echo "$saved" >/proc/sys/user/max_inotify_watches
-else
-	skip 'the plain user cannot change the number of watches'
-fi
-
 # --- resources shared with other processes of the machine ---
 # The machine has this resource once: the tests that use it take a lock.
 exec 7<"${0%/*}/../hostile/play"
@@ -198,7 +141,7 @@ if [ "$me" = root ]; then
 	gives 124 "a run that takes all of the machine's ports is ended" \
 		timeout 60 unshare -n sh -c 'cd /proc/sys/net/ipv4 &&
 		echo "40000 40999" >ip_local_port_range && cd "$1" &&
-		exec guard run --net host -- "$2" ports' sh "$PWD" "$eater"
+		exec guard run --net host -- "$2"' sh "$PWD" "$eater"
 	says "$err" "it took this machine's ports"
 	is "$(cat "$out")" 1000 'the run had taken all of them'
 else

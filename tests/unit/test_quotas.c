@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/limits/fd_exhaustion.h"
 #include "guard/sandbox/limits/kernel_quotas.h"
 
 static char top[] = "/tmp/quotas.XXXXXX";
@@ -274,72 +273,6 @@ static void each_of_them_has_words(void **state)
 				    3) == 0);
 }
 
-/* ---- a program that had all its files open ---- */
-
-static int hold_all(int count)
-{
-	struct rlimit l = {(rlim_t)count, (rlim_t)count};
-
-	if (setrlimit(RLIMIT_NOFILE, &l) < 0)
-		return 1;
-	(void)hold_files(count + 1);
-	return 0;
-}
-
-static int hold_and_close(int count)
-{
-	(void)hold_all(count);
-	return close_range(10, ~0U, 0);
-}
-
-/* valgrind does so: a few descriptors at the end of the table. */
-static int hold_high(int count)
-{
-	struct rlimit l = {(rlim_t)count, (rlim_t)count};
-
-	return setrlimit(RLIMIT_NOFILE, &l) < 0 ||
-	       fcntl(0, F_DUPFD_CLOEXEC, count - 2) < 0;
-}
-
-static void a_full_program_is_known_while_it_is_full(void **state)
-{
-	struct fd_exhaustion f = {0}, read = {0};
-	char text[FD_EXHAUSTION_TEXT_LEN];
-	pid_t pid = holder(hold_all, 100);
-
-	(void)state;
-	assert_true(fd_exhaustion_check(pid, false, &f));
-	assert_int_equal(f.max_count, 100);
-	assert_string_equal(f.name, "test_quotas");
-	fd_exhaustion_format(&f, text);
-	assert_true(fd_exhaustion_parse(text, &read));
-	assert_memory_equal(&f, &read, sizeof(f));
-	assert_false(fd_exhaustion_parse("x", &read));
-	end(pid);
-	assert_false(fd_exhaustion_check(pid, true, &f));
-}
-
-static void and_after_it_has_closed_them_when_it_ends(void **state)
-{
-	struct fd_exhaustion f;
-	pid_t pid = holder(hold_and_close, 4096);
-
-	(void)state;
-	assert_false(fd_exhaustion_check(pid, false, &f));
-	assert_true(fd_exhaustion_check(pid, true, &f));
-	end(pid);
-}
-
-static void a_file_at_a_high_number_is_not_many(void **state)
-{
-	struct fd_exhaustion f;
-	pid_t pid = holder(hold_high, 4096);
-
-	(void)state;
-	assert_false(fd_exhaustion_check(pid, true, &f));
-	end(pid);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,9 +285,6 @@ int main(void)
 		cmocka_unit_test(what_a_process_hides_is_its_own),
 		cmocka_unit_test(who_has_ended_hides_nothing),
 		cmocka_unit_test(each_of_them_has_words),
-		cmocka_unit_test(a_full_program_is_known_while_it_is_full),
-		cmocka_unit_test(and_after_it_has_closed_them_when_it_ends),
-		cmocka_unit_test(a_file_at_a_high_number_is_not_many),
 	};
 
 	return cmocka_run_group_tests(tests, make_top, NULL);

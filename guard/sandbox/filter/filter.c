@@ -459,8 +459,8 @@ static void notify_syscall(struct buf *to, int nr)
 /*
  * Notifies of renames, except those with other flags of renameat2(2). A program
  * under a Landlock ruleset has fewer permissions than guard can see, so that
- * call is notified of. A program that ends with a failure may have run out of
- * descriptors.
+ * call is notified of. A program that ends with a failure may have failed
+ * because of a rename that guard could not read.
  */
 static void make_rename_filter(struct buf *to)
 {

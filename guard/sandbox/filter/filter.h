@@ -12,8 +12,8 @@
  * ALLOW silently removes the rules on arguments: TIOCSTI was allowed.)
  *
  * The third, `rename_notifier`, is only for the command. It refuses nothing,
- * but notifies pid 1 before a rename (rename_notifier.h) and before the exit of
- * a failed program (fd_exhaustion.h). It is empty with nested.
+ * but notifies pid 1 before a rename and before the exit of a failed program
+ * (rename_notifier.h). It is empty with nested.
  *
  * The programs are generated here as BPF in 0.1 ms; libseccomp takes 4 ms, as
  * long as all other steps of the start. libseccomp provides the numbers.

@@ -413,11 +413,6 @@ void rename_notifier_answer(struct rename_notifier *r)
 		return; /* ENOENT: the caller has ended */
 	if (q.notif.data.nr == SYS_landlock_restrict_self)
 		r->closed = true;
-	if (q.notif.data.nr == SYS_exit_group && !r->fd_exhaustion.max_count)
-		(void)(fd_exhaustion_check((pid_t)q.notif.pid, true,
-					   &r->fd_exhaustion) ||
-		       fd_exhaustion_check_inotify((pid_t)q.notif.pid,
-						   &r->fd_exhaustion));
 	if (q.notif.data.nr == SYS_exit_group &&
 	    (pid_t)q.notif.pid == r->unreadable_pid)
 		record_unreadable_rename(r);

@@ -24,7 +24,6 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "guard/sandbox/limits/fd_exhaustion.h"
 #include "guard/sandbox/sandbox.h"
 
 #define RENAME_NOTIFIER_WORKERS 16
@@ -52,7 +51,6 @@ struct rename_notifier {
 		refused_how; /* RENAME_UNREADABLE: name of the program */
 	/* Made a rename that guard could not read; 0: none. */
 	pid_t unreadable_pid;
-	struct fd_exhaustion fd_exhaustion; /* the first such program */
 };
 
 /* Returns the current time on both clocks. */

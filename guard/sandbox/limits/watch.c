@@ -23,7 +23,6 @@
 struct process_sums {
 	uint64_t threads, rss, pss;
 	bool exact; /* sum up pss */
-	struct fd_exhaustion *fd_exhaustion; /* NULL: not checked */
 	VEC(pid_t) todo;
 };
 
@@ -95,9 +94,6 @@ static void sum_descendants(struct process_sums *s, pid_t pid1)
 			add_exact_memory(s, s->todo.items[i]);
 		else
 			add_process(s, s->todo.items[i]);
-		if (s->fd_exhaustion && !s->fd_exhaustion->max_count)
-			(void)fd_exhaustion_check(s->todo.items[i], false,
-						  s->fd_exhaustion);
 		add_children(s, s->todo.items[i]);
 	}
 }
@@ -184,8 +180,7 @@ static bool exceeds_quota(struct watch *w)
 
 enum sandbox_limit watch_tick(struct watch *w)
 {
-	AUTO(process_sums)
-	struct process_sums s = {.fd_exhaustion = &w->fd_exhaustion};
+	AUTO(process_sums) struct process_sums s = {0};
 	AUTO(process_sums) struct process_sums exact = {.exact = true};
 
 	if (exceeds_quota(w))

@@ -15,7 +15,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "guard/sandbox/limits/fd_exhaustion.h"
 #include "guard/sandbox/limits/kernel_quotas.h"
 #include "guard/sandbox/sandbox.h"
 
@@ -26,8 +25,6 @@ struct watch {
 	uint64_t machine, threads; /* last count: of the machine, of the run */
 	unsigned int ticks;
 	int stuck_ms;
-	/* The first program that had no descriptors left. */
-	struct fd_exhaustion fd_exhaustion;
 	struct kernel_quotas kernel_quotas;
 	enum quota quota; /* with SANDBOX_LIMIT_QUOTA: the exceeded one */
 };

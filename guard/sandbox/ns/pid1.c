@@ -28,7 +28,7 @@ struct pid1 {
 	bool exec_ended; /* the command of the exec session has ended */
 	int grace_ms; /* until SIGKILL; 0: none is due */
 	struct rename_notifier rename_notifier;
-	bool reported_refused, reported_exhaustion;
+	bool reported_refused;
 };
 
 /* ---- the end ---- */
@@ -56,19 +56,6 @@ static void report_refused_rename(struct pid1 *p)
 	(void)message_send(p->s->socket, MESSAGE_RENAME_REFUSED,
 			   (int)p->rename_notifier.refused_how,
 			   p->rename_notifier.refused, -1);
-}
-
-/* Reports the first program without free descriptors, once. */
-static void report_fd_exhaustion(struct pid1 *p)
-{
-	char text[FD_EXHAUSTION_TEXT_LEN];
-
-	if (p->reported_exhaustion ||
-	    !p->rename_notifier.fd_exhaustion.max_count || p->s->socket < 0)
-		return;
-	p->reported_exhaustion = true;
-	fd_exhaustion_format(&p->rename_notifier.fd_exhaustion, text);
-	(void)message_send(p->s->socket, MESSAGE_FD_EXHAUSTION, 0, text, -1);
 }
 
 /* The caller continues at the offset that the run reached: in a shell's loop
@@ -103,7 +90,6 @@ static void __attribute__((noreturn)) end_pid1(struct pid1 *p, int status)
 
 	rename_notifier_close(&p->rename_notifier);
 	report_refused_rename(p);
-	report_fd_exhaustion(p);
 	(void)kill(-1, SIGKILL);
 	/* A worker that was killed before its undo leaves its copy: renames
 	 * reaped here remove it. */
@@ -335,7 +321,6 @@ static void __attribute__((noreturn)) supervise_run(struct pid1 *p)
 		if (fds[1].revents)
 			reap_children(p);
 		report_refused_rename(p);
-		report_fd_exhaustion(p);
 		if (fds[0].revents)
 			handle_guard_message(p);
 		if (fds[3].revents)
