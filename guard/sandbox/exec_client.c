@@ -1,5 +1,5 @@
 #include "guard/sandbox/sandbox_private.h"
-#include "guard/sandbox/ns/fd_message.h"
+#include "guard/sandbox/ns/message.h"
 #include "guard/sandbox/ns/exec_server.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
  * a known prefix such as ghp_. An empty value of the same kind replaces it. A
  * secret under another name ("color") is not found.
  *
- * In prose and programs (redact_prose.c) only the secret itself is removed, and
+ * In prose and programs only the secret itself is removed, and
  * the rules are narrower: values after NAME_TOKEN= or in quotes; values of
  * letters and digits after "token: ", "Bearer " or --token; tokens with a known
  * prefix; the user part of URLs; private keys. Data with a NUL byte is not
@@ -35,10 +35,5 @@ bool redact_text(const void *data, size_t len, struct buf *to);
 
 /* The same for prose and programs. */
 bool redact_prose(const void *data, size_t len, struct buf *to);
-
-/* For redact_prose.c: true for a switch or a short number; true if a token with
- * a known prefix begins at i. */
-bool redact_is_harmless(const char *value, size_t len);
-bool redact_is_token(const char *text, size_t len, size_t i);
 
 #endif

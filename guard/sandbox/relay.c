@@ -2,16 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "base/fd.h"
+#include "base/text.h"
 
 #define TICK_MS 250
 /* From SIGTERM to SIGKILL. */
@@ -25,6 +27,7 @@ static int64_t relay_now_ms(void)
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
+
 /* ---- the release ---- */
 
 static int explain_failed_exec(const struct sandbox *sb,
@@ -164,6 +167,154 @@ static void terminate_run(struct sandbox *sb)
 	(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGCONT, NULL, -1);
 }
 
+/* ---- limits ---- */
+
+static int64_t earlier_deadline(int64_t a, int64_t b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
+/* Milliseconds until check_relay_limits() is due, for poll(2); -1: never. */
+static int next_relay_wait(const struct sandbox *sb)
+{
+	int64_t now = relay_now_ms(),
+		then = earlier_deadline(sb->deadline, sb->next_tick);
+
+	then = earlier_deadline(then, sb->next_watch);
+	if (sb->tty && tty_awaits_foreground(sb->tty))
+		then = earlier_deadline(then, now + TICK_MS);
+	if (!then)
+		return -1;
+	if (then <= now)
+		return 0;
+	return (int)(then - now > 60000 ? 60000 : then - now);
+}
+
+static bool is_deadline_due(int64_t time)
+{
+	return time && relay_now_ms() >= time;
+}
+
+enum relay_limits { RELAY_WITHIN_LIMITS, RELAY_TIMED_OUT, RELAY_BEYOND_LIMIT };
+
+/* Makes the checks that are due. Sets sb->limit to the exceeded limit. */
+static enum relay_limits check_relay_limits(struct sandbox *sb)
+{
+	int ms = TICK_MS;
+
+	if (is_deadline_due(sb->next_watch)) {
+		enum sandbox_limit limit = watch_tick(&sb->watch);
+
+		sb->next_watch = relay_now_ms() + watch_interval(&sb->watch);
+		if (!sb->ending && limit != SANDBOX_LIMIT_NONE) {
+			sb->limit = limit;
+			return RELAY_BEYOND_LIMIT;
+		}
+	}
+	if (is_deadline_due(sb->next_tick)) {
+		enum sandbox_tick_action action = sb->tick(sb->tick_arg, &ms);
+
+		sb->next_tick = relay_now_ms() + ms;
+		if (action == SANDBOX_KILL)
+			return RELAY_BEYOND_LIMIT;
+	}
+	if (!is_deadline_due(sb->deadline))
+		return RELAY_WITHIN_LIMITS;
+	if (!sb->ending)
+		sb->limit = SANDBOX_LIMIT_TIME;
+	return RELAY_TIMED_OUT;
+}
+
+/* ---- job control ---- */
+
+/*
+ * Job control: guard stops as its command did, so that a shell sees the stop of
+ * its job. A stopped process cannot react when the command alone is continued
+ * or ended, or when the run exceeds a limit. So a child process watches and
+ * continues guard when there is an event to handle.
+ */
+
+/* Repeat time of the SIGCONT: the first may arrive before guard has stopped. */
+#define AGAIN_MS 20
+
+static void __attribute__((noreturn)) wake_guard(int wake_fd, pid_t guard)
+{
+	(void)!write(wake_fd, "", 1);
+	for (;;) {
+		(void)kill(guard, SIGCONT);
+		(void)poll(NULL, 0, AGAIN_MS);
+	}
+}
+
+/* Runs until guard kills it. */
+static void __attribute__((noreturn))
+watch_while_suspended(struct sandbox *sb, int wake_fd, pid_t guard)
+{
+	struct pollfd fds[2] = {{.fd = sb->socket, .events = POLLIN},
+				{.fd = sb->pid_fd, .events = POLLIN}};
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)prctl(PR_SET_NAME, "guard-awake");
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != guard)
+		_exit(0);
+	while (poll(fds, 2, next_relay_wait(sb)) <= 0)
+		if (check_relay_limits(sb) != RELAY_WITHIN_LIMITS)
+			break;
+	wake_guard(wake_fd, guard);
+}
+
+static void suspend_self(const struct sandbox *sb, int sig)
+{
+	struct sigaction old, plain = {.sa_handler = SIG_DFL};
+	sigset_t stop, before;
+
+	if (sig == SIGSTOP) {
+		(void)kill(getpid(), SIGSTOP);
+		return;
+	}
+	(void)sigaction(SIGTSTP, &plain, &old);
+	(void)sigemptyset(&stop);
+	(void)sigaddset(&stop, SIGTSTP);
+	/* The terminal would have sent SIGTSTP to the whole foreground group.
+	 * In an orphaned group, which no shell could continue, the signal has
+	 * no effect, as with Ctrl-Z. */
+	(void)kill(sb->tty ? 0 : getpid(), SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &stop, &before);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	(void)sigaction(SIGTSTP, &old, NULL);
+}
+
+/* Stops guard, as sig stopped the command. Returns true if a SIGCONT for guard
+ * ended that, so that the command has to continue as well; false if the command
+ * continued or ended by itself, or a limit was exceeded. */
+static bool suspend_with_command(struct sandbox *sb, int sig)
+{
+	int ends[2] = {-1, -1};
+	pid_t guard = getpid(), child = -1;
+	bool woken = false;
+	char byte;
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0)
+		child = fork();
+	if (child == 0)
+		watch_while_suspended(sb, ends[1], guard);
+	suspend_self(sb, sig);
+	if (child > 0) {
+		woken = read(ends[0], &byte, 1) == 1;
+		(void)kill(child, SIGKILL);
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (ends[0] >= 0) {
+		(void)close(ends[0]);
+		(void)close(ends[1]);
+	}
+	return !woken;
+}
+
 /* ---- signals and messages ---- */
 
 static void handle_command_stop(struct sandbox *sb, int sig)
@@ -288,67 +439,15 @@ static bool handle_pid1_message(struct sandbox *sb)
 
 /* ---- the loop ---- */
 
-static int64_t earlier_deadline(int64_t a, int64_t b)
-{
-	return a && (!b || a < b) ? a : b;
-}
-
-int relay_next_wait(const struct sandbox *sb)
-{
-	int64_t now = relay_now_ms(),
-		then = earlier_deadline(sb->deadline, sb->next_tick);
-
-	then = earlier_deadline(then, sb->next_watch);
-	if (sb->tty && tty_awaits_foreground(sb->tty))
-		then = earlier_deadline(then, now + TICK_MS);
-	if (!then)
-		return -1;
-	if (then <= now)
-		return 0;
-	return (int)(then - now > 60000 ? 60000 : then - now);
-}
-
 static void kill_run(struct sandbox *sb)
 {
 	sb->ending = true;
 	relay_kill(sb);
 }
 
-static bool is_deadline_due(int64_t time)
-{
-	return time && relay_now_ms() >= time;
-}
-
-enum relay_limits relay_check_limits(struct sandbox *sb)
-{
-	int ms = TICK_MS;
-
-	if (is_deadline_due(sb->next_watch)) {
-		enum sandbox_limit limit = watch_tick(&sb->watch);
-
-		sb->next_watch = relay_now_ms() + watch_interval(&sb->watch);
-		if (!sb->ending && limit != SANDBOX_LIMIT_NONE) {
-			sb->limit = limit;
-			return RELAY_BEYOND_LIMIT;
-		}
-	}
-	if (is_deadline_due(sb->next_tick)) {
-		enum sandbox_tick_action action = sb->tick(sb->tick_arg, &ms);
-
-		sb->next_tick = relay_now_ms() + ms;
-		if (action == SANDBOX_KILL)
-			return RELAY_BEYOND_LIMIT;
-	}
-	if (!is_deadline_due(sb->deadline))
-		return RELAY_WITHIN_LIMITS;
-	if (!sb->ending)
-		sb->limit = SANDBOX_LIMIT_TIME;
-	return RELAY_TIMED_OUT;
-}
-
 static void enforce_limits(struct sandbox *sb)
 {
-	enum relay_limits found = relay_check_limits(sb);
+	enum relay_limits found = check_relay_limits(sb);
 
 	if (found == RELAY_BEYOND_LIMIT)
 		kill_run(sb);
@@ -370,7 +469,7 @@ static int relay_until_empty(struct sandbox *sb, struct err *err)
 		fds[3] = (struct pollfd){.fd = sb->pasta.pid_fd,
 					 .events = POLLIN};
 		count = sb->tty ? tty_poll(sb->tty, fds + 4) : 0;
-		if (poll(fds, 4 + count, relay_next_wait(sb)) < 0 &&
+		if (poll(fds, 4 + count, next_relay_wait(sb)) < 0 &&
 		    errno != EINTR)
 			return fail_errno(err, "wait for the run");
 		if (count)

@@ -1,8 +1,8 @@
 /*
  * A run as guard's process sees it. launch.c creates and frees it; relay.c
- * releases the command and relays until the last process has ended; suspend.c
- * stops guard along with the command; exec_client.c creates one for a command
- * in the run of another guard process.
+ * releases the command, relays until the last process has ended and stops guard
+ * along with the command; exec_client.c creates one for a command in the run of
+ * another guard process.
  */
 #ifndef GUARD_SANDBOX_SANDBOX_PRIVATE_H
 #define GUARD_SANDBOX_SANDBOX_PRIVATE_H
@@ -68,17 +68,4 @@ int launch_wait_ready(struct sandbox *sb, struct err *err);
 void relay_kill(const struct sandbox *sb);
 /* Restores the caller's terminal modes, signal mask and descriptor flags. */
 void relay_restore_caller(struct sandbox *sb);
-/* Milliseconds until relay_check_limits() is due, for poll(2); -1: never. */
-int relay_next_wait(const struct sandbox *sb);
-enum relay_limits { RELAY_WITHIN_LIMITS, RELAY_TIMED_OUT, RELAY_BEYOND_LIMIT };
-/* Makes the checks that are due. Sets sb->limit to the exceeded limit. */
-enum relay_limits relay_check_limits(struct sandbox *sb);
-
-/* ---- suspend.c ---- */
-
-/* Stops guard, as sig stopped the command. Returns true if a SIGCONT for guard
- * ended that, so that the command has to continue as well; false if the command
- * continued or ended by itself, or a limit was exceeded. */
-bool suspend_with_command(struct sandbox *sb, int sig);
-
 #endif

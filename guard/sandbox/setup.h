@@ -6,8 +6,8 @@
  *
  * Four processes run the code of guard/sandbox:
  *
- *	guard		the caller's process: launch.c, relay.c, suspend.c,
- *			tty.c, stdio_proxy.c, userns.c, sockets.c, limits/
+ *	guard		the caller's process: launch.c, relay.c, tty.c,
+ *			stdio_proxy.c, userns.c, sockets.c, limits/
  *	pid 1		child.c, mounts.c, masks.c, proc.c, devices.c,
  *			stdio_fds.c, lockdown.c, landlock.c, pid1.c: created by
  *			one clone(2) with all namespaces. It builds the root,

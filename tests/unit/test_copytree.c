@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "guard/sandbox/filter/copytree.h"
+#include "guard/sandbox/filter/rename_exdev.h"
 #include "tests/unit/directory_fixture.h"
 #include "tests/unit/skip.h"
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/limits/kernel_quotas.h"
+#include "guard/sandbox/limits/watch.h"
 
 static char top[] = "/tmp/quotas.XXXXXX";
 

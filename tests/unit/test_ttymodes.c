@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/auto.h"
-#include "guard/sandbox/tty/ttymodes.h"
+#include "guard/sandbox/tty/tty.h"
 
 /* The sequences that undo an output, which is read in pieces of n bytes. */
 static char *undo_of(const char *output, size_t n)

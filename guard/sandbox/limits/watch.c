@@ -1,19 +1,341 @@
 #include "guard/sandbox/limits/watch.h"
 
-#include "guard/sandbox/sandbox.h"
-
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "guard/sandbox/limits/procfs.h"
+#include "guard/sandbox/sandbox.h"
+
+/* The kernel's default for the machine's open files: a tenth of memory at 1 KiB
+ * a file (fs/file_table.c). */
+#define FILE_BYTES (10u << 10)
+
+void kernel_quotas_close(struct kernel_quotas *s)
+{
+	fd_close(&s->files_fd);
+	fd_close(&s->requests_fd);
+	s->open = false;
+}
+
+static int open_quota_file(const struct kernel_quotas *s, const char *name)
+{
+	auto_free char *path = mem_printf("%s/sys/fs/%s", s->proc, name);
+
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void open_quota_fds(struct kernel_quotas *s)
+{
+	s->files_fd = open_quota_file(s, "file-nr");
+	s->requests_fd = open_quota_file(s, "aio-nr");
+	s->open = true;
+}
+
+/* ---- figures of the machine ---- */
+
+static uint64_t read_quota_maximum(const struct kernel_quotas *s,
+				   const char *name)
+{
+	auto_close int fd = open_quota_file(s, name);
+	char text[32] = "";
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+/* The number of open files, and a sensible maximum. */
+static bool read_open_files(const struct kernel_quotas *s, uint64_t *ret_now,
+			    uint64_t *ret_most)
+{
+	struct sysinfo info;
+	uint64_t memory;
+	char text[96] = "";
+
+	if (s->files_fd < 0 ||
+	    pread(s->files_fd, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "%" SCNu64 " %*u %" SCNu64, ret_now, ret_most) != 2)
+		return false;
+	if (sysinfo(&info) == 0) {
+		memory = (uint64_t)info.totalram * info.mem_unit / FILE_BYTES;
+		if (*ret_most > memory)
+			*ret_most = memory;
+	}
+	return true;
+}
+
+static bool read_aio_requests(const struct kernel_quotas *s, uint64_t *ret_now)
+{
+	char text[32] = "";
+
+	if (s->requests_fd < 0 ||
+	    pread(s->requests_fd, text, sizeof(text) - 1, 0) <= 0)
+		return false;
+	*ret_now = strtoull(text, NULL, 10);
+	return true;
+}
+
+static uint64_t count_ports(const struct kernel_quotas *s)
+{
+	auto_free char *path =
+		mem_printf("%s/sys/net/ipv4/ip_local_port_range", s->proc);
+	FILE *f = fopen(path, "re");
+	uint64_t from = 32768, to = 60999;
+
+	if (f && fscanf(f, "%" SCNu64 " %" SCNu64, &from, &to) != 2)
+		to = from;
+	if (f)
+		(void)fclose(f);
+	return to > from ? to - from : UINT64_MAX;
+}
+
+static bool can_bind_port(int type)
+{
+	struct sockaddr_in any = {.sin_family = AF_INET};
+	auto_close int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+	return fd < 0 || bind(fd, (struct sockaddr *)&any, sizeof(any)) == 0 ||
+	       errno != EADDRINUSE;
+}
+
+static bool is_quota_short(const struct kernel_quotas *s, enum quota quota)
+{
+	uint64_t now, most;
+
+	switch (quota) {
+	case QUOTA_FILES:
+		return read_open_files(s, &now, &most) && now > most / 2;
+	case QUOTA_REQUESTS:
+		/* The maximum is small, since most machines use no aio at
+		 * all. */
+		return read_aio_requests(s, &now) && now &&
+		       now > read_quota_maximum(s, "aio-max-nr") / 2;
+	case QUOTA_PORTS:
+		return s->ports && (!can_bind_port(SOCK_DGRAM) ||
+				    !can_bind_port(SOCK_STREAM));
+	default:
+		return false;
+	}
+}
+
+enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after)
+{
+	bool first = !s->open;
+	unsigned int quota;
+
+	if (first)
+		open_quota_fds(s);
+	for (quota = after + 1; quota < QUOTA_KINDS; quota++) {
+		unsigned int bit = 1u << quota;
+
+		if (!is_quota_short(s, quota))
+			s->external &= ~bit;
+		else if (first)
+			s->external |= bit;
+		else if (!(s->external & bit))
+			return quota;
+	}
+	return QUOTA_NONE;
+}
+
+/* ---- usage by the run ---- */
+
+/* True if all threads of the process have ended. */
+static bool has_process_ended(pid_t pid)
+{
+	struct procfs_stat stat;
+
+	return !procfs_stat_of(pid, &stat) ||
+	       ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
+}
+
+/* The number of seccomp filters; -1: not shown (before Linux 5.10). */
+static int count_filters(pid_t pid)
+{
+	AUTO(buf) struct buf status = {0};
+	const char *count = procfs_status(pid, &status)
+				    ? procfs_field(&status, "Seccomp_filters")
+				    : NULL;
+
+	return count ? atoi(count) : -1;
+}
+
+/* A process cannot remove a filter. The run's commands have one filter more
+ * than pid 1 and its workers. */
+static bool is_guard_process(const struct kernel_quotas *s, pid_t pid)
+{
+	int most = count_filters(s->init), count = count_filters(pid);
+
+	return most >= 0 && count >= 0 && count <= most;
+}
+
+/* True if the last call failed because the process hides its usage. */
+static bool is_usage_hidden(const struct kernel_quotas *s, pid_t pid)
+{
+	return errno == ENFILE ||
+	       ((errno == EACCES || errno == EPERM) &&
+		!has_process_ended(pid) && !is_guard_process(s, pid));
+}
+
+/* Usage of the processes. */
+struct quota_usage {
+	uint64_t files, requests, sockets;
+	bool hidden; /* a part could not be read */
+};
+
+/* Inspects each descriptor: slow, since sockets have no total. */
+static void add_sockets_of(const struct kernel_quotas *s, pid_t pid,
+			   struct quota_usage *h)
+{
+	char path[64], link[64];
+	struct dirent *e;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	if (!dir) {
+		h->hidden = h->hidden || is_usage_hidden(s, pid);
+		return;
+	}
+	while ((e = readdir(dir))) {
+		ssize_t len = readlinkat(dirfd(dir), e->d_name, link,
+					 sizeof(link) - 1);
+
+		link[len > 0 ? len : 0] = '\0';
+		h->sockets += strncmp(link, "socket:[", 8) == 0;
+	}
+	(void)closedir(dir);
+}
+
+/* Since Linux 6.2 the size of /proc/PID/fd is the number of descriptors;
+ * before, they have to be counted. A thread can have a table of its own, which
+ * is recognized by a different count. */
+static void add_files_of(const struct kernel_quotas *s, pid_t pid,
+			 struct quota_usage *h)
+{
+	char path[64];
+	struct dirent *e;
+	struct stat st;
+	uint64_t before = 0, count;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		if (e->d_name[0] == '.')
+			continue;
+		(void)snprintf(path, sizeof(path), "%.20s/fd", e->d_name);
+		if (fstatat(dirfd(dir), path, &st, 0) < 0)
+			continue;
+		count = (uint64_t)st.st_size;
+		if (!count) {
+			auto_close int fd =
+				openat(dirfd(dir), path,
+				       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			DIR *all = fd < 0 ? NULL : fdopendir(TAKE_FD(fd));
+
+			while (all && readdir(all))
+				count++;
+			if (all)
+				(void)closedir(all);
+		}
+		if (count != before)
+			h->files += count;
+		before = count;
+	}
+	if (dir)
+		(void)closedir(dir);
+	else
+		h->hidden = h->hidden || is_usage_hidden(s, pid);
+}
+
+/* The kernel maps a ring for each context: 32 bytes a request, for at least
+ * twice the requested number. */
+static void add_requests_of(const struct kernel_quotas *s, pid_t pid,
+			    struct quota_usage *h)
+{
+	uint64_t from, to;
+	char path[64], line[512];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		h->hidden = h->hidden || is_usage_hidden(s, pid);
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "/[aio]") &&
+		    sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2)
+			h->requests += (to - from) / 64;
+	if (f)
+		(void)fclose(f);
+}
+
+/* True for a share that no ordinary program holds. */
+static bool is_most_of_quota(const struct kernel_quotas *s, enum quota quota,
+			     const struct quota_usage *h)
+{
+	uint64_t now, most = 0;
+
+	switch (quota) {
+	case QUOTA_FILES:
+		return read_open_files(s, &now, &most) && h->files > most / 2;
+	case QUOTA_REQUESTS:
+		return h->requests > read_quota_maximum(s, "aio-max-nr") / 2;
+	case QUOTA_PORTS:
+		return h->sockets > count_ports(s) / 4;
+	default:
+		return false;
+	}
+}
+
+bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
+			const pid_t *pids, size_t count)
+{
+	struct quota_usage h = {0};
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (quota == QUOTA_FILES)
+			add_files_of(s, pids[i], &h);
+		else if (quota == QUOTA_REQUESTS)
+			add_requests_of(s, pids[i], &h);
+		else
+			add_sockets_of(s, pids[i], &h);
+	return h.hidden || is_most_of_quota(s, quota, &h);
+}
+
+const char *kernel_quotas_explain(enum quota quota)
+{
+	static const char *const words[QUOTA_KINDS] = {
+		[QUOTA_FILES] =
+			"it had more files open than half of what this "
+			"machine can have (fs.file-max, or a tenth of its "
+			"memory)",
+		[QUOTA_REQUESTS] =
+			"it took more than half of the requests that this "
+			"machine can have under way (fs.aio-max-nr)",
+		[QUOTA_PORTS] =
+			"it took this machine's ports "
+			"(net.ipv4.ip_local_port_range; --net none or private "
+			"gives it its own)",
+	};
+
+	return words[quota] ? words[quota] : "";
+}
 
 /* Time at the limit after which the run makes no progress. */
 #define STUCK_MS 3000

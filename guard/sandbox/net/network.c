@@ -4,12 +4,345 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/capability.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/text.h"
+
+/* The device's packets are not forwarded: pasta creates packets of its own. */
+#define MTU 65520
+
+/* Arbitrary: pasta accepts any destination. */
+static const unsigned char gateway_mac[6] = {2, 0, 0, 0, 0, 1};
+
+/* A request of rtnetlink(7) with space for its attributes. */
+struct netlink_request {
+	struct nlmsghdr head;
+	union {
+		struct ifinfomsg link;
+		struct ifaddrmsg address;
+		struct rtmsg route;
+		struct ndmsg neighbor;
+		struct ndtmsg table;
+	};
+	char bytes[256];
+};
+
+#define NETLINK_REQUEST(kind, flags, part)                                     \
+	{                                                                      \
+		.head = {                                                      \
+			.nlmsg_len = NLMSG_LENGTH(sizeof(part)),               \
+			.nlmsg_type = (kind),                                  \
+			.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | (flags),    \
+		},                                                             \
+	}
+
+static struct rtattr *add_netlink_attribute(struct netlink_request *r,
+					    unsigned short type,
+					    const void *data, size_t len)
+{
+	struct rtattr *a = (void *)((char *)r + NLMSG_ALIGN(r->head.nlmsg_len));
+
+	a->rta_type = type;
+	a->rta_len = (unsigned short)RTA_LENGTH(len);
+	if (len)
+		memcpy(RTA_DATA(a), data, len);
+	r->head.nlmsg_len =
+		NLMSG_ALIGN(r->head.nlmsg_len) + RTA_ALIGN(a->rta_len);
+	return a;
+}
+
+static void add_netlink_number(struct netlink_request *r, unsigned short type,
+			       uint32_t number)
+{
+	(void)add_netlink_attribute(r, type, &number, sizeof(number));
+}
+
+/* Ends a nested attribute: the attributes added since belong to it. */
+static void end_netlink_nest(struct netlink_request *r, struct rtattr *nest)
+{
+	nest->rta_len =
+		(unsigned short)((char *)r + r->head.nlmsg_len - (char *)nest);
+}
+
+static size_t add_netlink_address(struct netlink_request *r,
+				  unsigned short type, int family,
+				  const char *text)
+{
+	struct in6_addr at;
+	size_t len = family == AF_INET ? 4 : 16;
+
+	(void)inet_pton(family, text, &at);
+	(void)add_netlink_attribute(r, type, &at, len);
+	return len;
+}
+
+/* Returns 0 or the errno of the reply. */
+static int exchange_netlink(int fd, struct netlink_request *r)
+{
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr error;
+		char bytes[512];
+	} answer;
+
+	if (send(fd, r, r->head.nlmsg_len, 0) < 0)
+		return errno;
+	if (recv(fd, &answer, sizeof(answer), 0) <
+		    (ssize_t)NLMSG_LENGTH(sizeof(answer.error)) ||
+	    answer.head.nlmsg_type != NLMSG_ERROR)
+		return EBADMSG;
+	return -answer.error.error;
+}
+
+static int netlink_request(int fd, struct netlink_request *r, const char *what,
+			   struct err *err)
+{
+	int num = exchange_netlink(fd, r);
+
+	return num ? fail_num(err, num, "private network: %s", what) : 0;
+}
+
+/* Sets the MTU and switches off automatic addresses and neighbor discovery. */
+static int configure_link(int fd, int device, struct err *err)
+{
+	struct netlink_request r = NETLINK_REQUEST(RTM_NEWLINK, 0, r.link);
+	unsigned char none = IN6_ADDR_GEN_MODE_NONE;
+	struct rtattr *all, *v6;
+
+	r.link.ifi_index = device;
+	add_netlink_number(&r, IFLA_MTU, MTU);
+	all = add_netlink_attribute(&r, IFLA_AF_SPEC | NLA_F_NESTED, NULL, 0);
+	v6 = add_netlink_attribute(&r, AF_INET6 | NLA_F_NESTED, NULL, 0);
+	(void)add_netlink_attribute(&r, IFLA_INET6_ADDR_GEN_MODE, &none, 1);
+	end_netlink_nest(&r, v6);
+	end_netlink_nest(&r, all);
+	/* A kernel without IPv6 refuses the IPv6 part. */
+	if (exchange_netlink(fd, &r) == 0)
+		return 0;
+	r.head.nlmsg_len = NLMSG_LENGTH(sizeof(r.link));
+	add_netlink_number(&r, IFLA_MTU, MTU);
+	return netlink_request(fd, &r, "set the device up", err);
+}
+
+static int bring_device_up(int fd, int device, struct err *err)
+{
+	struct netlink_request r = NETLINK_REQUEST(RTM_NEWLINK, 0, r.link);
+
+	r.link.ifi_index = device;
+	r.link.ifi_flags = r.link.ifi_change = IFF_UP;
+	return netlink_request(fd, &r, "bring the device up", err);
+}
+
+/* Switches off ARP and neighbor discovery: addresses without a fixed entry are
+ * unreachable. */
+static int disable_neighbor_probes(int fd, int family, int device,
+				   struct err *err)
+{
+	static const unsigned short probes[] = {
+		NDTPA_APP_PROBES, NDTPA_UCAST_PROBES, NDTPA_MCAST_PROBES};
+	const char *name = family == AF_INET ? "arp_cache" : "ndisc_cache";
+	struct netlink_request r = NETLINK_REQUEST(RTM_SETNEIGHTBL, 0, r.table);
+	struct rtattr *nest;
+	size_t i;
+
+	r.table.ndtm_family = (unsigned char)family;
+	(void)add_netlink_attribute(&r, NDTA_NAME, name, strlen(name) + 1);
+	nest = add_netlink_attribute(&r, NDTA_PARMS | NLA_F_NESTED, NULL, 0);
+	add_netlink_number(&r, NDTPA_IFINDEX, (uint32_t)device);
+	for (i = 0; i < sizeof(probes) / sizeof(*probes); i++)
+		add_netlink_number(&r, probes[i], 0);
+	end_netlink_nest(&r, nest);
+	return netlink_request(fd, &r, "close the neighbours", err);
+}
+
+static int set_device_address(int fd, int family, int device, const char *text,
+			      struct err *err)
+{
+	struct netlink_request r = NETLINK_REQUEST(
+		RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, r.address);
+
+	r.address.ifa_family = (unsigned char)family;
+	r.address.ifa_index = (unsigned int)device;
+	r.address.ifa_flags = IFA_F_NODAD;
+	r.address.ifa_prefixlen =
+		(unsigned char)(add_netlink_address(&r, IFA_LOCAL, family,
+						    text) *
+				8);
+	return netlink_request(fd, &r, "give the address", err);
+}
+
+static int set_device_gateway(int fd, int family, int device, const char *text,
+			      struct err *err)
+{
+	struct netlink_request neighbor = NETLINK_REQUEST(
+		RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, neighbor.neighbor);
+	struct netlink_request r = NETLINK_REQUEST(
+		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, r.route);
+	int rc;
+
+	neighbor.neighbor.ndm_family = (unsigned char)family;
+	neighbor.neighbor.ndm_ifindex = device;
+	neighbor.neighbor.ndm_state = NUD_PERMANENT;
+	(void)add_netlink_address(&neighbor, NDA_DST, family, text);
+	(void)add_netlink_attribute(&neighbor, NDA_LLADDR, gateway_mac,
+				    sizeof(gateway_mac));
+	rc = netlink_request(fd, &neighbor, "fix the gateway", err);
+	if (rc < 0)
+		return rc;
+	r.route.rtm_family = (unsigned char)family;
+	r.route.rtm_table = RT_TABLE_MAIN;
+	r.route.rtm_protocol = RTPROT_STATIC;
+	r.route.rtm_type = RTN_UNICAST;
+	r.route.rtm_flags = RTNH_F_ONLINK;
+	(void)add_netlink_address(&r, RTA_GATEWAY, family, text);
+	add_netlink_number(&r, RTA_OIF, (uint32_t)device);
+	return netlink_request(fd, &r, "route to the gateway", err);
+}
+
+/* metric: the lower one wins; device 0: a route that refuses at once. */
+static int add_block_route(int fd, const struct network_address *a,
+			   uint32_t metric, int device, struct err *err)
+{
+	struct netlink_request r = NETLINK_REQUEST(
+		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, r.route);
+
+	r.route.rtm_family = (unsigned char)a->family;
+	r.route.rtm_dst_len = a->prefix;
+	r.route.rtm_table = RT_TABLE_MAIN;
+	r.route.rtm_protocol = RTPROT_STATIC;
+	r.route.rtm_type = device ? RTN_UNICAST : RTN_PROHIBIT;
+	r.route.rtm_scope = device && a->family == AF_INET ? RT_SCOPE_LINK
+							   : RT_SCOPE_UNIVERSE;
+	(void)add_netlink_attribute(&r, RTA_DST, &a->at,
+				    a->family == AF_INET ? 4 : 16);
+	add_netlink_number(&r, RTA_PRIORITY, metric);
+	if (device)
+		add_netlink_number(&r, RTA_OIF, (uint32_t)device);
+	return netlink_request(fd, &r, "close an address", err);
+}
+
+/* Blocks an address by two routes. The first refuses at once. A program that
+ * binds to the device does not see it and would get the gateway's less specific
+ * route, so the second leads to a neighbor that is never resolved. */
+static int block_address(int fd, int device, const struct network_address *a,
+			 struct err *err)
+{
+	int rc = add_block_route(fd, a, 1, 0, err);
+
+	return rc < 0 ? rc : add_block_route(fd, a, 2, device, err);
+}
+
+static int block_address_text(int fd, int device, const char *text,
+			      struct err *err)
+{
+	struct network_address a = {.family = strchr(text, ':') ? AF_INET6
+								: AF_INET};
+	char address[INET6_ADDRSTRLEN];
+	const char *slash = strchr(text, '/');
+	size_t len = (size_t)(slash - text);
+
+	memcpy(address, text, len);
+	address[len] = '\0';
+	(void)inet_pton(a.family, address, &a.at);
+	for (slash++; *slash; slash++)
+		a.prefix = (unsigned char)(a.prefix * 10 + *slash - '0');
+	return block_address(fd, device, &a, err);
+}
+
+/* Addresses that a socket outside would connect to the machine itself,
+ * link-local addresses, and the metadata services of clouds. */
+static const char *const blocked4[] = {"0.0.0.0/8",
+				       "127.0.0.0/8",
+				       "169.254.0.0/16",
+				       "100.100.100.200/32" /* Alibaba */,
+				       "168.63.129.16/32" /* Azure */,
+				       "192.0.0.192/32" /* Oracle */,
+				       NULL};
+static const char *const blocked6[] = {
+	"::/96",
+	"::ffff:0:0/96",
+	"fe80::/10",
+	"64:ff9b::7f00:0/104" /* loopback behind NAT64 */,
+	"64:ff9b::a9fe:0/112",
+	"fd00:ec2::/64" /* Amazon */,
+	"fd20:ce::254/128" /* Google */,
+	"fd00:42::42/128" /* Scaleway */,
+	NULL};
+
+static int block_addresses(int fd, int family, int device,
+			   const struct network *n, struct err *err)
+{
+	const char *const *text = family == AF_INET ? blocked4 : blocked6;
+	size_t i;
+	int rc = 0;
+
+	for (; rc == 0 && *text; text++)
+		rc = block_address_text(fd, device, *text, err);
+	for (i = 0; rc == 0 && i < n->own.count; i++)
+		if (n->own.items[i].family == family)
+			rc = block_address(fd, device, &n->own.items[i], err);
+	return rc;
+}
+
+static int configure_family(int fd, int family, int device,
+			    const struct network *n, struct err *err)
+{
+	bool v4 = family == AF_INET;
+	int rc = disable_neighbor_probes(fd, family, device, err);
+
+	if (rc == 0)
+		rc = set_device_address(fd, family, device,
+					v4 ? NETDEVICE_OWN4 : NETDEVICE_OWN6,
+					err);
+	if (rc == 0)
+		rc = block_addresses(fd, family, device, n, err);
+	if (rc == 0)
+		rc = set_device_gateway(
+			fd, family, device,
+			v4 ? NETDEVICE_GATEWAY4 : NETDEVICE_GATEWAY6, err);
+	return rc;
+}
+
+int network_set_up(const struct network *n, struct err *err)
+{
+	auto_close int fd =
+		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	int device = (int)if_nametoindex(NETDEVICE_NAME);
+	int rc;
+
+	if (fd < 0)
+		return fail_errno(err, "private network: netlink");
+	if (!device)
+		return fail(err, ENODEV,
+			    "private network: pasta made no device");
+	rc = configure_link(fd, device, err);
+	if (rc == 0)
+		rc = bring_device_up(fd, device, err);
+	if (rc == 0 && n->v4)
+		rc = configure_family(fd, AF_INET, device, n, err);
+	if (rc == 0 && n->v6)
+		rc = configure_family(fd, AF_INET6, device, n, err);
+	return rc;
+}
 
 #define TABLE_MAX (64 << 20)
 
@@ -134,4 +467,321 @@ void network_free(struct network *n)
 	buf_free(&n->resolv);
 	VEC_FREE(&n->own);
 	*n = (struct network){0};
+}
+
+/* Not found by PATH, which may contain directories that receive the result of a
+ * run. */
+static const char *const pasta_paths[] = {"/usr/bin/pasta",
+					  "/usr/local/bin/pasta", "/bin/pasta",
+					  "/run/current-system/sw/bin/pasta"};
+
+/* Descriptors of the supervisor after all others are closed. */
+enum { LOG_FD = 2, READY_FD, NETWORK_FD, FIRST_FREE_FD };
+
+const char *pasta_find(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(pasta_paths) / sizeof(*pasta_paths); i++)
+		if (access(pasta_paths[i], X_OK) == 0)
+			return pasta_paths[i];
+	return NULL;
+}
+
+/* ---- pasta's arguments ---- */
+
+static void add_pasta_family(struct names *a, const char *own,
+			     const char *gateway, const char *names)
+{
+	names_add(a, "--address");
+	names_add(a, own);
+	names_add(a, "--gateway");
+	names_add(a, gateway);
+	if (!names)
+		return;
+	names_add(a, "--dns-forward");
+	names_add(a, names);
+}
+
+static void add_pasta_ports(struct names *a,
+			    const struct sandbox_policy *policy, bool udp)
+{
+	const char *option = udp ? "--udp-ports" : "--tcp-ports";
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < policy->port_count; i++) {
+		const struct sandbox_port *p = &policy->ports[i];
+		auto_free char *text = NULL;
+
+		if (p->udp != udp)
+			continue;
+		text = mem_printf("%s/%u-%u:%u-%u", p->host, p->outside,
+				  p->outside + p->more, p->inside,
+				  p->inside + p->more);
+		names_add(a, option);
+		names_add(a, text);
+		any = true;
+	}
+	if (any)
+		return;
+	names_add(a, option);
+	names_add(a, "none");
+}
+
+/* No way from the run to the machine's loopback: no mapping of the gateway, no
+ * ports. pasta announces no addresses; network_set_up() sets them. */
+static char **make_pasta_arguments(const struct network *n,
+				   const struct sandbox_policy *policy)
+{
+	static const char *const always[] = {"--quiet",
+					     "--runas",
+					     "0:0",
+					     "--netns-only",
+					     "--ns-ifname",
+					     NETDEVICE_NAME,
+					     "--no-netns-quit",
+					     "--no-map-gw",
+					     "--tcp-ns",
+					     "none",
+					     "--udp-ns",
+					     "none",
+					     "--no-dhcp",
+					     "--no-dhcpv6",
+					     "--no-ndp",
+					     "--no-ra"};
+	struct names a = {0};
+	size_t i;
+
+	names_add(&a, "pasta");
+	for (i = 0; i < sizeof(always) / sizeof(*always); i++)
+		names_add(&a, always[i]);
+	if (n->v4)
+		add_pasta_family(&a, NETDEVICE_OWN4, NETDEVICE_GATEWAY4,
+				 n->name_server4 ? NETDEVICE_NAME_SERVER4
+						 : NULL);
+	else
+		names_add(&a, "--ipv6-only");
+	if (n->v6)
+		add_pasta_family(&a, NETDEVICE_OWN6, NETDEVICE_GATEWAY6,
+				 n->name_server6 ? NETDEVICE_NAME_SERVER6
+						 : NULL);
+	else
+		names_add(&a, "--ipv4-only");
+	add_pasta_ports(&a, policy, false);
+	add_pasta_ports(&a, policy, true);
+	names_add(&a, "--netns");
+	/* Two entries for the path and the NULL at the end. */
+	a.items = mem_resize(a.items, a.count + 2, sizeof(*a.items));
+	a.items[a.count] = a.items[a.count + 1] = NULL;
+	return a.items;
+}
+
+/* ---- processes ---- */
+
+/* Drops all capabilities, so that pasta, which has dropped some, may open this
+ * process's namespace. */
+static void expose_network_namespace(void)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {0};
+
+	if (setns(NETWORK_FD, CLONE_NEWNET) < 0 ||
+	    syscall(SYS_capset, &head, none) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 1) < 0)
+		_exit(1);
+}
+
+static void __attribute__((noreturn))
+exec_pasta(const char *program, char **pasta_arguments, const int gate[2])
+{
+	static char *environment[] = {NULL};
+	char byte;
+
+	(void)close(gate[1]);
+	(void)!read(gate[0], &byte, 1);
+	(void)execve(program, pasta_arguments, environment);
+	_exit(127);
+}
+
+/* The first process of pasta's pid namespace. The kernel kills it with guard,
+ * and with it all processes of the namespace. pasta itself cannot be bound to
+ * guard, since it changes its credentials. */
+static void __attribute__((noreturn)) supervise_pasta(char **pasta_arguments)
+{
+	const char *program = pasta_find();
+	char number[32] = "", **last = pasta_arguments;
+	int gate[2], status = 0;
+	pid_t pid;
+
+	(void)setsid();
+	/* pasta fails if SIGPIPE is ignored. */
+	(void)signal(SIGPIPE, SIG_DFL);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || !program ||
+	    readlink("/proc/self", number, sizeof(number) - 1) <= 0 ||
+	    pipe2(gate, O_CLOEXEC) < 0)
+		_exit(1);
+	while (*last)
+		last++;
+	*last = mem_printf("/proc/%s/ns/net", number);
+	pid = fork();
+	if (pid == 0)
+		exec_pasta(program, pasta_arguments, gate);
+	expose_network_namespace();
+	(void)close(gate[0]);
+	(void)close(gate[1]);
+	/* pasta goes into the background when it is ready. */
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		_exit(1);
+	/* SIGPIPE ends this process if guard has ended. */
+	if (write(READY_FD, "", 1) != 1)
+		_exit(1);
+	(void)close(READY_FD);
+	(void)close(NETWORK_FD);
+	while (wait(NULL) > 0 || errno == EINTR)
+		;
+	_exit(0);
+}
+
+static bool keep_pasta_descriptors(int log, int ready, int network)
+{
+	int kept[] = {log, ready, network}, i;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (i = 0; i < 3; i++)
+		kept[i] = fcntl(kept[i], F_DUPFD_CLOEXEC, 10);
+	for (i = 0; i < 3; i++)
+		if (dup3(kept[i], LOG_FD + i, i ? O_CLOEXEC : 0) < 0)
+			return false;
+	if (dup2(null, 0) < 0 || dup2(null, 1) < 0)
+		return false;
+	return close_range(FIRST_FREE_FD, ~0U, 0) == 0;
+}
+
+/* Starts the supervisor by a helper process: a process that has joined a user
+ * namespace cannot leave it. In the user namespace the supervisor may create a
+ * pid namespace; its network is the machine's. */
+static int start_supervisor(struct pasta *p, int user, int network, int ready,
+			    char **pasta_arguments, struct err *err)
+{
+	pid_t helper, pid = -1;
+	int answer[2], status;
+
+	if (pipe2(answer, O_CLOEXEC) < 0)
+		return fail_errno(err, "start pasta");
+	helper = fork();
+	if (helper == 0) {
+		if (setns(user, CLONE_NEWUSER) == 0)
+			pid = (pid_t)syscall(SYS_clone,
+					     CLONE_NEWPID | CLONE_PARENT |
+						     SIGCHLD,
+					     NULL, NULL, NULL, 0UL);
+		if (pid == 0 &&
+		    keep_pasta_descriptors(p->log_fd, ready, network))
+			supervise_pasta(pasta_arguments);
+		if (pid < 0)
+			pid = -errno;
+		(void)!write(answer[1], &pid, sizeof(pid));
+		_exit(0);
+	}
+	(void)close(answer[1]);
+	if (helper < 0 ||
+	    read(answer[0], &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
+		pid = -EAGAIN;
+	(void)close(answer[0]);
+	while (helper > 0 && waitpid(helper, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid < 0)
+		return fail_num(err, -pid, "start pasta");
+	p->pid = pid;
+	p->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return p->pid_fd < 0 ? fail_errno(err, "watch pasta") : 0;
+}
+
+static int open_namespace(pid_t run, const char *name, struct err *err)
+{
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)run, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? fail_errno(err, "open %s", path) : fd;
+}
+
+int pasta_start(struct pasta *p, const struct network *n,
+		const struct sandbox_policy *policy, pid_t run, struct err *err)
+{
+	auto_close int user = open_namespace(run, "user", err);
+	auto_close int network =
+		user < 0 ? user : open_namespace(run, "net", err);
+	char **pasta_arguments;
+	int ready[2], rc;
+
+	if (network < 0)
+		return network;
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		return fail_errno(err, "start pasta");
+	p->ready_fd = ready[0];
+	p->log_fd = memfd_create("pasta", MFD_CLOEXEC);
+	pasta_arguments = make_pasta_arguments(n, policy);
+	rc = p->log_fd < 0 ? fail_errno(err, "start pasta")
+			   : start_supervisor(p, user, network, ready[1],
+					      pasta_arguments, err);
+	(void)close(ready[1]);
+	mem_list_free(&pasta_arguments);
+	return rc;
+}
+
+/* ---- in guard ---- */
+
+/* pasta's last line, except for a complaint about a missing system logger. */
+static char *last_log_line(int fd)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	char *line, *save = NULL, *last = NULL;
+
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    fd_slurp(fd, 1 << 16, &b, &ignored) < 0)
+		return NULL;
+	(void)buf_text(&b);
+	for (line = strtok_r((char *)b.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		if (!strstr(line, "to syslog"))
+			last = line;
+	return last ? mem_strdup(last) : NULL;
+}
+
+int pasta_wait(struct pasta *p, struct err *err)
+{
+	auto_free char *why = NULL;
+	char byte;
+	ssize_t n;
+
+	do
+		n = read(p->ready_fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	fd_close(&p->ready_fd);
+	if (n == 1)
+		return 0;
+	why = last_log_line(p->log_fd);
+	if (!why && access("/dev/net/tun", R_OK | W_OK) < 0)
+		why = mem_strdup("/dev/net/tun cannot be opened");
+	return fail(err, ENETDOWN,
+		    "--net private: pasta does not start: %s (guard doctor "
+		    "tells more; --net none needs it not)",
+		    why ? text_quote(why) : "it says nothing");
+}
+
+void pasta_end(struct pasta *p)
+{
+	if (p->pid > 0)
+		(void)kill(p->pid, SIGKILL);
+	while (p->pid > 0 && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	p->pid = 0;
+	fd_close(&p->pid_fd);
+	fd_close(&p->ready_fd);
+	fd_close(&p->log_fd);
 }

@@ -1,6 +1,6 @@
 #include "guard/sandbox/ns/exec_server.h"
 
-#include "guard/sandbox/ns/fd_message.h"
+#include "guard/sandbox/ns/message.h"
 #include "guard/sandbox/ns/ns_private.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "guard/sandbox/ns/fd_message.h"
+#include "guard/sandbox/ns/message.h"
 #include "guard/sandbox/setup.h"
 #include "guard/sandbox/tty/inherited_state.h"
 

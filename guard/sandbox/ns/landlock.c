@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/sandbox/ns/mountinfo.h"
+#include "guard/sandbox/ns/mount.h"
 
 /* Constants of the kernel's interface: installed headers may be older. */
 #define CREATE_RULESET_VERSION 1U

@@ -13,7 +13,6 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/sandbox/ns/mountinfo.h"
 
 #define MASK_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 #define GRANT_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
