@@ -65,8 +65,7 @@ static int open_part_by_part(int root_fd, const char *path, int flags,
 		if (!*path)
 			break;
 		path++;
-		next = openat(dir, name,
-			      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = fd_open_dir_path(dir, name);
 		if (next < 0)
 			return -1;
 		(void)close(dir);

@@ -104,15 +104,12 @@ const struct dirlist_item *dirlist_find(const struct dirlist *list,
 static int open_dir_to_remove(int dirfd, const char *name, dev_t *ret_dev)
 {
 	struct stat st;
-	int fd = RETRY_ENOENT(openat(
-		dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	int fd = RETRY_ENOENT(fd_open_dir(dirfd, name));
 
 	if (fd < 0 && errno == EACCES &&
 	    fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISDIR(st.st_mode)) {
-		auto_close int path =
-			openat(dirfd, name,
-			       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		auto_close int path = fd_open_dir_path(dirfd, name);
 
 		/* The mode is changed through the descriptor: another process
 		 * may swap the name for a symbolic link. */
@@ -120,8 +117,7 @@ static int open_dir_to_remove(int dirfd, const char *name, dev_t *ret_dev)
 			return -1;
 		if (fd_chmod(path, 0700) < 0)
 			return -1;
-		fd = openat(dirfd, name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = fd_open_dir(dirfd, name);
 	}
 	if (fd >= 0 && RETRY_ENOENT(fstat(fd, &st)) < 0) {
 		(void)close(fd);

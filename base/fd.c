@@ -106,6 +106,18 @@ bool fd_exists(int dirfd, const char *name)
 	       errno != ENOENT;
 }
 
+int fd_open_dir(int dirfd, const char *name)
+{
+	return openat(dirfd, name,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int fd_open_dir_path(int dirfd, const char *name)
+{
+	return openat(dirfd, name,
+		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
 		struct err *err)
 {

@@ -45,6 +45,11 @@ int fd_slurp(int fd, size_t max, struct buf *to, struct err *err);
  */
 bool fd_exists(int dirfd, const char *name);
 
+/* Opens the directory `name` in dirfd, for reading or as O_PATH; a symbolic
+ * link is refused. Returns the descriptor, or -1 with errno. */
+int fd_open_dir(int dirfd, const char *name);
+int fd_open_dir_path(int dirfd, const char *name);
+
 /* Opens name in dirfd and appends its whole content, as fd_slurp() does.
  * -ENOENT: no such name. */
 int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,

@@ -45,8 +45,7 @@ static char *read_path_file(int dirfd, const char *file, const char *prefix,
  * directory. */
 static bool is_repository(const char *path)
 {
-	auto_close int fd =
-		open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = fd_open_dir_path(AT_FDCWD, path);
 	struct stat self, objects, refs, head;
 
 	return fd >= 0 && fstat(fd, &self) == 0 && self.st_uid == geteuid() &&
@@ -67,7 +66,7 @@ char *gitdir_outside(int project_fd, const char *project)
 
 	if (!git)
 		return NULL;
-	fd = open(git, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = fd_open_dir_path(AT_FDCWD, git);
 	if (fd >= 0)
 		common = read_path_file(fd, "commondir", "", git);
 	if (!common)

@@ -68,9 +68,7 @@ static char *make_fresh_work(int session_fd, const char *name, bool *ret_first,
 			     struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int dir =
-		openat(session_fd, name,
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int dir = fd_open_dir(session_fd, name);
 	unsigned long last = 0;
 	char number[24];
 	size_t i;
@@ -109,8 +107,7 @@ static int prepare_layer(struct layer *l, const struct session *s,
 
 	if (!state)
 		return -err->num;
-	upper = openat(s->fd, upper_name,
-		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	upper = fd_open_dir_path(s->fd, upper_name);
 	if (upper < 0 || meta_get(upper, "", &l->upper_meta) < 0)
 		return fail_errno(err, "open folder %s", upper_name);
 	work = make_fresh_work(s->fd, work_name, ret_first, err);
@@ -393,9 +390,7 @@ int layers_finalize(const struct session *s, struct err *err)
 		auto_free char *name =
 			i < own ? mem_strdup(names[i])
 				: session_root_dir(i - own, "upper");
-		auto_close int upper =
-			openat(s->fd, name,
-			       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		auto_close int upper = fd_open_dir_path(s->fd, name);
 
 		if (upper >= 0 &&
 		    submount_overlay_add_whiteouts(s->fd, name, upper, err) < 0)

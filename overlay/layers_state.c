@@ -38,8 +38,7 @@ static int make_probe_layer_dir(int dir, const char *name, const char *dir_path,
 	int fd = -1;
 
 	if (mkdirat(dir, name, 0700) == 0)
-		fd = openat(dir, name,
-			    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = fd_open_dir_path(dir, name);
 	return fd < 0 ? fail_errno(err, "make %s in %s", name,
 				   text_quote(dir_path))
 		      : fd;

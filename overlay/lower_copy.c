@@ -80,7 +80,7 @@ static void copy_lower_dir(struct lower_copy *f, int from, int to,
 		note_uncopied(f, name, in < 0 ? err.text : strerror(errno));
 		return;
 	}
-	out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	out = fd_open_dir(to, name);
 	if (out < 0 || depth > DEPTH_MAX) {
 		note_uncopied(f, name, "too deep");
 		return;
@@ -133,8 +133,7 @@ int lower_copy_make(const struct session *s, int project_fd, struct buf *notes,
 	if (meta_get(s->fd, "../..", &f.state) < 0 ||
 	    meta_get(project_fd, "", &m) < 0 || mkdirat(s->fd, LOWER, 0700) < 0)
 		return fail_errno(err, "copy the project");
-	lower = openat(s->fd, LOWER,
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	lower = fd_open_dir(s->fd, LOWER);
 	if (lower < 0)
 		return fail_errno(err, "copy the project");
 	copy_lower_children(&f, project_fd, lower, 0);

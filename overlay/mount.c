@@ -345,13 +345,10 @@ int mount_open_dir(int root_fd, const char *path, bool make, struct err *err)
 		if (strcmp(name, "..") == 0)
 			return fail(err, EINVAL, "%s has '..' in it",
 				    text_quote(path));
-		next = openat(dir, name,
-			      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = fd_open_dir_path(dir, name);
 		if (next < 0 && errno == ENOENT && make &&
 		    mkdirat(dir, name, 0755) == 0)
-			next = openat(dir, name,
-				      O_PATH | O_DIRECTORY | O_NOFOLLOW |
-					      O_CLOEXEC);
+			next = fd_open_dir_path(dir, name);
 		if (next < 0)
 			return fail_errno(err, "open %s of %s",
 					  text_quote(name), text_quote(path));

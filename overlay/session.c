@@ -167,8 +167,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 		return fail_errno(err, "%s", text_quote(project));
 	if (make_session_id(runs_fd, s.id, err) < 0)
 		return -err->num;
-	s.fd = openat(runs_fd, s.id,
-		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	s.fd = fd_open_dir_path(runs_fd, s.id);
 	if (s.fd < 0)
 		return fail_errno(err, "run %s", s.id);
 	s.lock_fd = take_session_lock(s.fd, LOCK, false, err);
@@ -229,8 +228,7 @@ static int open_session_dir(int runs_fd, struct session *s, struct err *err)
 {
 	struct stat st;
 
-	s->fd = RETRY_ENOENT(openat(
-		runs_fd, s->id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	s->fd = RETRY_ENOENT(fd_open_dir_path(runs_fd, s->id));
 	if (s->fd < 0 && errno == ENOENT)
 		return fail(err, ENOENT, "there is no run %s", s->id);
 	if (s->fd < 0 || fstat(s->fd, &st) < 0)

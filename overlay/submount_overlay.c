@@ -100,14 +100,12 @@ static int fill_subdir(struct submount_overlay *p, int upper, int lower,
 
 	/* openat(2) enters a mount point: the run sees the root of the mount
 	 * there. */
-	from = openat(lower, name,
-		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	from = fd_open_dir_path(lower, name);
 	if (from < 0)
 		return errno == ENOENT ? 0 : fail_errno(err, "open it");
 	if (!exists && mkdirat(upper, name, 0700) < 0)
 		return fail_errno(err, "make folder %s", text_quote(name));
-	to = openat(upper, name,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	to = fd_open_dir(upper, name);
 	/* In an earlier part of the run its command removed the permission, or
 	 * replaced the directory. */
 	if (to < 0)

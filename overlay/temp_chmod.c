@@ -57,8 +57,7 @@ static bool open_chmod_notes(void)
 	if (state < 0 || notes >= 0)
 		return state >= 0;
 	(void)mkdirat(state, NOTES, 0700);
-	fd = openat(state, NOTES,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = fd_open_dir(state, NOTES);
 	if (fd < 0)
 		return false;
 	(void)flock(fd, LOCK_SH);
@@ -173,8 +172,7 @@ void temp_chmod_begin(int state_fd)
 	size_t count = 0, i;
 
 	state = state_fd;
-	dir = openat(state, NOTES,
-		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = fd_open_dir(state, NOTES);
 	if (dir < 0 || dirlist_read(dir, &list, &ignored) < 0 || !list.count ||
 	    flock(dir, LOCK_EX | LOCK_NB) < 0)
 		return;

@@ -26,8 +26,7 @@ enum upper_state {
 
 static int open_dir_path(int dirfd, const char *name)
 {
-	return openat(dirfd, name,
-		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd_open_dir_path(dirfd, name);
 }
 
 static int set_fd(int fs, const char *key, int fd)

@@ -96,8 +96,7 @@ int agent_read(const struct state *state, const char *name, struct profile *to,
 
 int agent_read_project(const char *project, struct profile *to, struct err *err)
 {
-	auto_close int root =
-		open(project, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int root = fd_open_dir_path(AT_FDCWD, project);
 	auto_free char *path = path_join(project, AGENT_PROJECT_FILE);
 	AUTO(buf) struct buf text = {0};
 	auto_close int fd = -1;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/auto.h"
 #include "base/path.h"
 #include "guard/agent/agent.h"
@@ -29,8 +30,7 @@ static int open_caches_dir(const struct agent *a, const struct state *state,
 	}
 	if (mkdirat(above, CACHES_DIR, 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "make a folder");
-	fd = openat(above, CACHES_DIR,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = fd_open_dir(above, CACHES_DIR);
 	return fd < 0 ? fail_errno(err, "open their folder") : fd;
 }
 
@@ -133,9 +133,7 @@ int agent_open(struct agent *a, const struct state *state, struct session *s,
 static void remove_mount_points(const struct agent *a, const struct session *s,
 				const char *upper_name, const char *lower)
 {
-	auto_close int upper_fd =
-		openat(s->fd, upper_name,
-		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int upper_fd = fd_open_dir_path(s->fd, upper_name);
 	auto_close int lower_fd = open(lower, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *place;
 	size_t i;

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/auto.h"
 #include "base/lock.h"
 #include "base/mem.h"
@@ -38,7 +39,7 @@ static int take_dir_snapshot(const struct run *run, const struct state *state,
 	if (lock < 0 || store_refresh(store, err) < 0)
 		return -err->num;
 	cache = workspace_cache_path(workspace);
-	dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir_fd = fd_open_dir(AT_FDCWD, path);
 	got = take_snapshot(store,
 			    &(struct take_options){
 				    .root_path = path,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/dirtree.h"
@@ -20,9 +21,7 @@ struct read_only_exec {
 static int list_home(const struct session *s, struct dirlist *ret)
 {
 	struct err ignored;
-	auto_close int fd =
-		openat(s->fd, "home-upper",
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = fd_open_dir(s->fd, "home-upper");
 
 	return fd < 0 ? 0 : dirlist_read(fd, ret, &ignored);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -70,8 +71,7 @@ static int check_hidden(const struct run *run, const char *path,
 
 static int check_readable(const char *path, struct err *err)
 {
-	auto_close int fd =
-		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = fd_open_dir(AT_FDCWD, path);
 
 	if (fd < 0 || faccessat(fd, ".", X_OK, AT_EACCESS) < 0)
 		return fail_errno(err, "--cow: %s cannot be read",
@@ -131,8 +131,7 @@ char **run_find_cows(const struct run *run, const char *git, struct err *err)
 
 static int add_cow(struct run *run, const char *path, struct err *err)
 {
-	auto_close int fd =
-		open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = fd_open_dir_path(AT_FDCWD, path);
 
 	if (fd < 0)
 		return fail_errno(err, "--cow: %s", text_quote(path));

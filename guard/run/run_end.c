@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -31,8 +32,7 @@
 
 static int open_dir_at(int dirfd, const char *name, struct err *err)
 {
-	int fd = openat(dirfd, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = fd_open_dir(dirfd, name);
 
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
 }

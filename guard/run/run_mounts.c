@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -20,8 +21,7 @@ static int add_mounts_below(struct run *run, const char *path, struct err *err);
 static int add_mount(struct run *run, const char *path, struct err *err)
 {
 	struct session *s = &run->session;
-	auto_close int fd =
-		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = fd_open_dir(AT_FDCWD, path);
 
 	if (fd < 0 && errno == ENOTDIR)
 		return 0; /* a file: a copy of it is seen */
@@ -44,8 +44,7 @@ static int add_mount(struct run *run, const char *path, struct err *err)
 
 static int add_mounts_below(struct run *run, const char *path, struct err *err)
 {
-	auto_close int fd =
-		open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = fd_open_dir_path(AT_FDCWD, path);
 	char **mounts = NULL;
 	size_t i;
 	int got;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/auto.h"
 #include "base/boot.h"
 #include "base/mem.h"
@@ -66,8 +67,7 @@ int run_open_project(struct run *run, struct err *err)
 	}
 	if (!run->cwd)
 		run->cwd = mem_strdup(run->project);
-	run->project_fd = open(run->project,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	run->project_fd = fd_open_dir(AT_FDCWD, run->project);
 	if (run->project_fd < 0)
 		return fail_errno(err, "the project %s cannot be read",
 				  text_quote(run->project));

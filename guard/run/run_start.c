@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -419,10 +420,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	    agent_open(run->agent, &run->context.state, &run->session, &notes,
 		       err) < 0)
 		return -err->num;
-	tmp = openat(run->session.fd, "tmp",
-		     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	var_tmp = openat(run->session.fd, "var-tmp",
-			 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	tmp = fd_open_dir_path(run->session.fd, "tmp");
+	var_tmp = fd_open_dir_path(run->session.fd, "var-tmp");
 	if (tmp < 0 || var_tmp < 0)
 		return fail_errno(err, "open the run's /tmp");
 	/* Without the socket the run works as well, but `guard exec` cannot

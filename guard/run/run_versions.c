@@ -167,8 +167,7 @@ static int store_version(struct session *s, struct run_versions_result *at,
 		return -err->num;
 	if (!has_free_space(state.fd))
 		return 0;
-	upper = openat(s->fd, "upper",
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	upper = fd_open_dir(s->fd, "upper");
 	if (upper < 0)
 		return fail_errno(err, "open the run's layer");
 	if (store_open(&store, state.store_path, STORE_WRITE, err) < 0 ||

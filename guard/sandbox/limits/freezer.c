@@ -62,8 +62,7 @@ static bool are_threads_stopped(pid_t pid)
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
 	size_t i;
-	auto_close int fd =
-		open(tasks, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = fd_open_dir(AT_FDCWD, tasks);
 
 	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
 		return true;
@@ -81,8 +80,7 @@ static bool are_threads_stopped(pid_t pid)
 /* Lists all processes of the machine. */
 static int read_processes(struct processes *ret, struct err *err)
 {
-	auto_close int fd =
-		open("/proc", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = fd_open_dir(AT_FDCWD, "/proc");
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 

@@ -24,8 +24,7 @@
  * mount namespace and cannot be mounted in this one. */
 static int reopen_private_dir(const char *path, int original, struct err *err)
 {
-	auto_close int fd =
-		open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = fd_open_dir_path(AT_FDCWD, path);
 	struct stat a, b;
 
 	if (fd < 0 || fstat(fd, &a) < 0 || fstat(original, &b) < 0)
