@@ -1,7 +1,6 @@
 #include "guard/background.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/ioprio.h>
 #include <sched.h>
 #include <signal.h>

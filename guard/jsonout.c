@@ -32,47 +32,67 @@ static char *base64(const unsigned char *data, size_t len)
 	return buf_take_text(&b);
 }
 
+void jsonout_set(json_t *object, const char *key, json_t *value)
+{
+	(void)json_object_set_new(object, key, value);
+}
+
+void jsonout_add(json_t *array, json_t *value)
+{
+	(void)json_array_append_new(array, value);
+}
+
+void jsonout_bool(json_t *object, const char *key, bool value)
+{
+	jsonout_set(object, key, json_boolean(value));
+}
+
+void jsonout_mode(json_t *object, uint32_t mode)
+{
+	auto_free char *text = mem_printf("%04o", mode & 07777);
+
+	jsonout_text(object, "mode", text);
+}
+
 void jsonout_text(json_t *object, const char *key, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
 
 	if (!text) {
-		(void)json_object_set_new(object, key, json_null());
+		jsonout_set(object, key, json_null());
 	} else if (text_is_utf8(text, len)) {
-		(void)json_object_set_new(object, key, json_string(text));
+		jsonout_set(object, key, json_string(text));
 	} else {
 		auto_free char *name = mem_printf("%s_b64", key);
 		auto_free char *coded =
 			base64((const unsigned char *)text, len);
 
-		(void)json_object_set_new(object, key, json_null());
-		(void)json_object_set_new(object, name, json_string(coded));
+		jsonout_set(object, key, json_null());
+		jsonout_set(object, name, json_string(coded));
 	}
 }
 
-json_t *jsonout_texts(char *const *texts)
+void jsonout_texts(json_t *object, const char *key, char *const *texts)
 {
 	json_t *array = json_array();
 	size_t i;
 
 	for (i = 0; texts && texts[i]; i++) {
-		json_t *object = json_object();
+		json_t *one = json_object();
+		json_t *text;
 
 		/* A text that is not UTF-8 has no other representation. */
-		jsonout_text(object, "text", texts[i]);
-		(void)json_array_append(
-			array, json_is_null(json_object_get(object, "text"))
-				       ? object
-				       : json_object_get(object, "text"));
-		json_decref(object);
+		jsonout_text(one, "text", texts[i]);
+		text = json_object_get(one, "text");
+		(void)json_array_append(array, json_is_null(text) ? one : text);
+		json_decref(one);
 	}
-	return array;
+	jsonout_set(object, key, array);
 }
 
 void jsonout_number(json_t *object, const char *key, uint64_t number)
 {
-	(void)json_object_set_new(object, key,
-				  json_integer((json_int_t)number));
+	jsonout_set(object, key, json_integer((json_int_t)number));
 }
 
 void jsonout_time(json_t *object, const char *key, struct timestamp when)
@@ -83,9 +103,9 @@ void jsonout_time(json_t *object, const char *key, struct timestamp when)
 
 	if ((!when.sec && !when.nsec) || !gmtime_r(&sec, &tm) ||
 	    !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
-		(void)json_object_set_new(object, key, json_null());
+		jsonout_set(object, key, json_null());
 	else
-		(void)json_object_set_new(object, key, json_string(text));
+		jsonout_set(object, key, json_string(text));
 }
 
 const char *jsonout_type(uint32_t mode)
@@ -114,14 +134,12 @@ const char *jsonout_type(uint32_t mode)
 static json_t *change_side_json(const struct change_side *m)
 {
 	json_t *object;
-	char mode[16];
 
 	if (!m->mode)
 		return json_null();
 	object = json_object();
-	(void)snprintf(mode, sizeof(mode), "%04o", m->mode & 07777);
 	jsonout_text(object, "type", jsonout_type(m->mode));
-	jsonout_text(object, "mode", mode);
+	jsonout_mode(object, m->mode);
 	jsonout_number(object, "uid", m->uid);
 	jsonout_number(object, "gid", m->gid);
 	if (S_ISREG(m->mode))
@@ -147,18 +165,13 @@ json_t *jsonout_change(const struct change_list *list, const struct change *c)
 
 	jsonout_text(object, "path", c->path);
 	jsonout_text(object, "op", changes_kind_name(c->kind));
-	(void)json_object_set_new(object, "old", change_side_json(&c->old));
-	(void)json_object_set_new(object, "new", change_side_json(&c->now));
-	(void)json_object_set_new(object, "git",
-				  json_boolean(c->flags & CHANGE_GIT));
-	(void)json_object_set_new(object, "with_parent",
-				  json_boolean(c->flags & CHANGE_WITH_PARENT));
-	(void)json_object_set_new(object, "setid",
-				  json_boolean(c->flags & CHANGE_SETID));
-	(void)json_object_set_new(object, "changed_here",
-				  json_boolean(c->flags & CHANGES_EDITED));
-	(void)json_object_set_new(object, "unreadable",
-				  json_boolean(c->flags & CHANGE_UNREADABLE));
+	jsonout_set(object, "old", change_side_json(&c->old));
+	jsonout_set(object, "new", change_side_json(&c->now));
+	jsonout_bool(object, "git", c->flags & CHANGE_GIT);
+	jsonout_bool(object, "with_parent", c->flags & CHANGE_WITH_PARENT);
+	jsonout_bool(object, "setid", c->flags & CHANGE_SETID);
+	jsonout_bool(object, "changed_here", c->flags & CHANGES_EDITED);
+	jsonout_bool(object, "unreadable", c->flags & CHANGE_UNREADABLE);
 	add_move_fields(object, c, changes_move(list, c));
 	return object;
 }
@@ -173,7 +186,7 @@ json_t *jsonout_move(const struct change_move *m)
 	if (S_ISDIR(m->now.mode))
 		jsonout_number(object, "files", m->files);
 	jsonout_number(object, "similarity", m->percent);
-	(void)json_object_set_new(object, "over", change_side_json(&m->over));
+	jsonout_set(object, "over", change_side_json(&m->over));
 	return object;
 }
 
@@ -197,14 +210,13 @@ json_t *jsonout_run(const struct session *s)
 
 	jsonout_text(object, "run", s->id);
 	jsonout_text(object, "state", run_state_name(s->state));
-	(void)json_object_set_new(object, "live", json_boolean(s->live));
+	jsonout_bool(object, "live", s->live);
 	jsonout_text(object, "project", s->project);
 	jsonout_text(object, "command", s->command);
 	jsonout_time(object, "started", s->started);
 	jsonout_time(object, "ended", s->ended);
-	(void)json_object_set_new(object, "exit",
-				  s->status < 0 ? json_null()
-						: json_integer(s->status));
+	jsonout_set(object, "exit",
+		    s->status < 0 ? json_null() : json_integer(s->status));
 	jsonout_number(object, "base", s->roots[0].base);
 	jsonout_number(object, "result", s->roots[0].result);
 	return object;

@@ -17,6 +17,14 @@
 /* Adds a text as KEY, or as KEY_b64 with KEY null when it is not UTF-8; null
  * for NULL. */
 void jsonout_text(json_t *object, const char *key, const char *text);
+/* Adds a value of any type; the object takes it. */
+void jsonout_set(json_t *object, const char *key, json_t *value);
+/* Appends a value; the array takes it. */
+void jsonout_add(json_t *array, json_t *value);
+/* Adds true or false. */
+void jsonout_bool(json_t *object, const char *key, bool value);
+/* Adds the permissions of a mode as "mode": "0644". */
+void jsonout_mode(json_t *object, uint32_t mode);
 /* Adds a number. */
 void jsonout_number(json_t *object, const char *key, uint64_t number);
 /* Adds the time in RFC 3339, UTC; null for {0}. */
@@ -34,7 +42,7 @@ json_t *jsonout_run(const struct session *s);
 /* The file type of a mode as a word, e.g. "file"; a constant text. */
 const char *jsonout_type(uint32_t mode);
 
-/* Returns the list of the NULL-terminated texts (NULL: an empty list). */
-json_t *jsonout_texts(char *const *texts);
+/* Adds the NULL-terminated texts as a list; NULL: an empty list. */
+void jsonout_texts(json_t *object, const char *key, char *const *texts);
 
 #endif

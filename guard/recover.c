@@ -1,7 +1,6 @@
 #include "guard/recover.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +8,6 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/lock.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "guard/action.h"
 #include "guard/changes.h"

@@ -138,8 +138,8 @@ json_t *agent_show_json(const struct session *s)
 
 		jsonout_text(one, "kind", kind);
 		jsonout_text(one, "path", path);
-		(void)json_array_append_new(list, one);
+		jsonout_add(list, one);
 	}
-	(void)json_object_set_new(object, "code", list);
+	jsonout_set(object, "code", list);
 	return object;
 }

@@ -1,22 +1,11 @@
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/auto.h"
-#include "base/text.h"
 #include "base/dirtree.h"
 #include "guard/agent/agent.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
-#include "guard/cli/table.h"
 #include "guard/usage.h"
 
 struct agents {
@@ -96,9 +85,9 @@ static void print_agent(struct agents *a, const char *name)
 
 		jsonout_text(one, "name", name);
 		jsonout_text(one, "profile", from);
-		(void)json_object_set_new(one, "home", json_boolean(home));
+		jsonout_bool(one, "home", home);
 		jsonout_number(one, "bytes", usage.bytes);
-		(void)json_array_append_new(a->list, one);
+		jsonout_add(a->list, one);
 		return;
 	}
 	table_row(a->table, (const char *const[]){name, from,
@@ -121,7 +110,7 @@ static int list_agents(struct agents *a, bool json)
 		json_t *object = json_object();
 
 		jsonout_text(object, "schema", "guard.agents/1");
-		(void)json_object_set_new(object, "agents", TAKE(a->list));
+		jsonout_set(object, "agents", TAKE(a->list));
 		jsonstream_print(object);
 	} else {
 		table_print(&table, "", stdout);

@@ -1,19 +1,9 @@
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/auto.h"
-#include "base/mem.h"
-#include "base/text.h"
 #include "base/dirtree.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/sandbox/inspect.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/state.h"
@@ -60,7 +50,7 @@ static void print_inspection(void *arg, const struct inspection *i)
 		jsonout_text(check, "state", inspect_state_text(i->state));
 		jsonout_text(check, "text", i->text);
 		jsonout_text(check, "mend", i->remedy);
-		(void)json_array_append_new(d->list, check);
+		jsonout_add(d->list, check);
 		return;
 	}
 	(void)text_wrap(&text, i->text, INDENT, indent, width);
@@ -203,9 +193,8 @@ int cmd_doctor(int argc, char **argv)
 	inspect_host(&d);
 	if (json) {
 		document = json_object();
-		(void)json_object_set_new(document, "usable",
-					  json_boolean(!d.missing));
-		(void)json_object_set_new(document, "checks", d.list);
+		jsonout_bool(document, "usable", !d.missing);
+		jsonout_set(document, "checks", d.list);
 		jsonstream_print(document);
 	} else {
 		(void)printf("%s\n", d.missing ? "guard run does not work here"

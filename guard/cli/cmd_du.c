@@ -1,20 +1,7 @@
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/auto.h"
-#include "base/text.h"
 #include "guard/agent/caches.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
-#include "guard/cli/progress.h"
-#include "guard/cli/table.h"
 #include "guard/usage.h"
 #include "snapshot/maintain/prune.h"
 
@@ -27,7 +14,6 @@ static struct usage usage_of(int dirfd, const char *name)
 }
 
 struct du {
-	struct progress progress;
 	struct context *c;
 	struct usage packs, snaps, store_trash, runs, trash, reserve, agents;
 	struct caches caches;
@@ -56,7 +42,7 @@ static void add_run_usage(struct du *d, const struct session *s,
 		jsonout_text(run, "state", run_state_name(s->state));
 		jsonout_text(run, "project", s->project);
 		jsonout_number(run, "bytes", u.bytes);
-		(void)json_array_append_new(d->list, run);
+		jsonout_add(d->list, run);
 		return;
 	}
 	buf_printf(&b, "%s, ", run_state_name(s->state));
@@ -65,23 +51,12 @@ static void add_run_usage(struct du *d, const struct session *s,
 					   buf_text(&b)});
 }
 
-static void show_du_progress(void *arg, const char *noun, uint64_t done,
-			     uint64_t total)
-{
-	struct du *d = arg;
-
-	if (noun)
-		progress_count(&d->progress, done, total, noun);
-	else
-		progress_bytes(&d->progress, done, total);
-}
-
 static int measure_usage(struct du *d, struct err *err)
 {
 	AUTO(pins) struct pins pins = {0};
 	AUTO(settings) struct settings settings = {0};
-	struct prune_options o = {
-		.now = timestamp_now(), .progress = show_du_progress, .arg = d};
+	struct prune_options o = {.now = timestamp_now(),
+				  .progress = progress_show};
 	int fd, got = context_store(d->c, STORE_READ, err);
 
 	if (settings_load(&d->c->state, &settings, err) < 0)
@@ -194,7 +169,7 @@ static void print_du_json(struct du *d)
 	jsonout_number(object, "caches", d->caches.usage.bytes);
 	jsonout_number(object, "reserve", d->reserve.bytes);
 	jsonout_number(object, "max_size", d->max_size);
-	(void)json_object_set_new(object, "runs", TAKE(d->list));
+	jsonout_set(object, "runs", TAKE(d->list));
 	if (d->planned) {
 		jsonout_number(object, "pack_count", d->plan.packs);
 		jsonout_number(object, "snapshot_count", d->plan.count);
@@ -223,10 +198,10 @@ int cmd_du(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	got = context_open(&c, false, &err);
-	progress_start(&d.progress, "du");
+	progress_start("du");
 	if (got == 0)
 		got = measure_usage(&d, &err);
-	progress_end(&d.progress);
+	progress_end();
 	if (got == 0 && json)
 		print_du_json(&d);
 	else if (got == 0)

@@ -1,18 +1,11 @@
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
-#include "base/mem.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/run_parse.h"
 #include "guard/retention/autoprune.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/resolve_run.h"
 #include "guard/run/run.h"
 

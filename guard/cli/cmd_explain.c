@@ -1,20 +1,11 @@
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
-#include "base/mem.h"
 #include "base/path.h"
 #include "base/sorted.h"
-#include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
 #include "guard/cli/run_parse.h"
-#include "guard/jsonout.h"
-#include "guard/cli/output.h"
 #include "guard/run/run.h"
 #include "guard/sandbox/explain.h"
 #include "overlay/mount.h"
@@ -143,10 +134,10 @@ static void add_view_json(struct explanation *e, const char *path,
 	jsonout_text(one, "path", path);
 	jsonout_text(one, "real", v->real);
 	jsonout_text(one, "sight", sights[v->visibility]);
-	(void)json_object_set_new(one, "exists", json_boolean(v->exists));
+	jsonout_bool(one, "exists", v->exists);
 	jsonout_text(one, "rule", find_rule(e, v));
 	jsonout_text(one, "place", v->place);
-	(void)json_array_append_new(e->list, one);
+	jsonout_add(e->list, one);
 }
 
 static char *describe_view(const struct explanation *e, const struct view *v)

@@ -1,21 +1,13 @@
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/context.h"
 #include "guard/cli/diffsnaps.h"
 #include "guard/review/run_trees.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/history/locate.h"
 #include "guard/resolve_run.h"
 #include "guard/recover.h"

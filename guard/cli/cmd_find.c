@@ -1,22 +1,11 @@
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/history/pathglob.h"
 #include "guard/history/versions.h"
-#include "guard/cli/progress.h"
-#include "guard/cli/table.h"
 
 struct find_command {
 	const char *at;
@@ -24,7 +13,6 @@ struct find_command {
 	const char *pattern; /* of a name */
 	char *whole; /* of an absolute path, when there is a '/' in it */
 	char *cwd; /* names are shown from */
-	struct progress progress;
 };
 
 static bool matches_find_pattern(void *arg, const char *path,
@@ -37,13 +25,6 @@ static bool matches_find_pattern(void *arg, const char *path,
 		return pathglob_match(f->whole, path);
 	return fnmatch(f->pattern, path_name(path),
 		       f->no_case ? FNM_CASEFOLD : 0) == 0;
-}
-
-static void show_find_progress(void *arg, size_t done, size_t count)
-{
-	struct find_command *f = arg;
-
-	progress_count(&f->progress, done, count, "snapshot");
 }
 
 static char *found_entry_text(const struct entry *e)
@@ -83,46 +64,37 @@ static void print_find_text(const struct find_command *f,
 	table_print(&t, "", stdout);
 }
 
-static json_t *version_end_json(uint64_t seq, struct timestamp time)
+static void add_version_end(json_t *object, const char *key, uint64_t seq,
+			    struct timestamp time)
 {
-	json_t *object = json_object();
+	json_t *end = json_object();
 
-	jsonout_number(object, "snapshot", seq);
-	jsonout_time(object, "time", time);
-	return object;
+	jsonout_number(end, "snapshot", seq);
+	jsonout_time(end, "time", time);
+	jsonout_set(object, key, end);
 }
 
 static void print_find_json(const struct versions *v)
 {
-	json_t *whole = json_object(), *array = json_array();
+	json_t *array = json_array();
 	size_t i;
 
 	for (i = 0; i < v->count; i++) {
 		const struct version *item = &v->items[i];
 		json_t *object = json_object();
-		char mode[16];
 
-		(void)snprintf(mode, sizeof(mode), "%04o",
-			       item->entry.mode & 07777);
 		jsonout_text(object, "path", item->path);
 		jsonout_text(object, "type", jsonout_type(item->entry.mode));
-		jsonout_text(object, "mode", mode);
+		jsonout_mode(object, item->entry.mode);
 		jsonout_number(object, "size", item->entry.size);
 		jsonout_time(object, "mtime", item->entry.mtime);
-		(void)json_object_set_new(
-			object, "first",
-			version_end_json(item->first, item->first_time));
-		(void)json_object_set_new(
-			object, "last",
-			version_end_json(item->last, item->last_time));
+		add_version_end(object, "first", item->first, item->first_time);
+		add_version_end(object, "last", item->last, item->last_time);
 		jsonout_number(object, "snapshots", item->snapshots);
-		(void)json_object_set_new(object, "newest",
-					  json_boolean(item->newest));
-		(void)json_array_append_new(array, object);
+		jsonout_bool(object, "newest", item->newest);
+		jsonout_add(array, object);
 	}
-	jsonout_text(whole, "schema", "guard.find/1");
-	(void)json_object_set_new(whole, "versions", array);
-	jsonstream_print(whole);
+	jsonstream_print_list("guard.find/1", "versions", array);
 }
 
 /* Where to begin, and the pattern as it is matched. */
@@ -147,7 +119,7 @@ static int find_command(struct find_command *f, const char *arg,
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(versions)
 	struct versions v = {.want = matches_find_pattern,
-			     .progress = show_find_progress,
+			     .progress = progress_show,
 			     .arg = f};
 	auto_free char *from = NULL;
 	int got;
@@ -158,9 +130,9 @@ static int find_command(struct find_command *f, const char *arg,
 	from = prepare_find(f, &c, arg, err);
 	if (!from)
 		return -err->num;
-	progress_start(&f->progress, "find");
+	progress_start("find");
 	got = versions_load(&v, c.store, from, f->at, err);
-	progress_end(&f->progress);
+	progress_end();
 	if (got < 0)
 		return got;
 	versions_sort(&v);

@@ -1,24 +1,12 @@
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "base/vec.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/history/matcher.h"
 #include "guard/history/versions.h"
 #include "guard/resolve_run.h"
-#include "guard/cli/progress.h"
 #include "snapshot/store/content.h"
 
 /* On a terminal a line is shown as far as this. */
@@ -31,7 +19,6 @@ struct grep {
 	struct matcher matcher;
 	struct store *store;
 	char *cwd;
-	struct progress progress;
 	size_t matched, unread;
 };
 
@@ -155,7 +142,7 @@ static void search_all(struct grep *g, const struct versions *v,
 		struct err err;
 
 		if (scan_text(g, &order[i]->id, &s, &err) < 0) {
-			progress_pause(&g->progress);
+			progress_pause();
 			output_warn("%s of snapshot %" PRIu64 ": %s",
 				    text_quote(item->path), item->last,
 				    err.text);
@@ -163,7 +150,7 @@ static void search_all(struct grep *g, const struct versions *v,
 		}
 		order[i]->matches = s.any;
 		done += item->entry.size;
-		progress_bytes(&g->progress, done, t->bytes);
+		progress_bytes(done, t->bytes);
 	}
 }
 
@@ -257,7 +244,7 @@ static int print_or_add_match(void *arg, const struct match *m, struct err *err)
 
 		jsonout_number(object, "line", m->number);
 		jsonout_text(object, "text", text);
-		(void)json_array_append_new(s->matches, object);
+		jsonout_add(s->matches, object);
 		return 0;
 	}
 	if (printed_lines_add(s->printed_lines, store_hash_text(text)))
@@ -276,9 +263,9 @@ static json_t *grep_version_json(const struct version *v,
 	jsonout_time(object, "first_time", v->first_time);
 	jsonout_number(object, "last", v->last);
 	jsonout_time(object, "last_time", v->last_time);
-	(void)json_object_set_new(object, "newest", json_boolean(v->newest));
-	(void)json_object_set_new(object, "binary", json_boolean(s->binary));
-	(void)json_object_set_new(object, "matches", matches);
+	jsonout_bool(object, "newest", v->newest);
+	jsonout_bool(object, "binary", s->binary);
+	jsonout_set(object, "matches", matches);
 	return object;
 }
 
@@ -315,8 +302,7 @@ static int print_one_version(struct grep *g, const struct version *v,
 		return -err->num;
 	}
 	if (array)
-		(void)json_array_append_new(
-			array, grep_version_json(v, &scanner, s.matches));
+		jsonout_add(array, grep_version_json(v, &scanner, s.matches));
 	else if (scanner.binary)
 		(void)printf("%s: binary, matches\n", label);
 	return 0;
@@ -370,18 +356,9 @@ static int print_matches(struct grep *g, const struct versions *v,
 	}
 	document = json_object();
 	jsonout_text(document, "schema", "guard.grep/1");
-	(void)json_object_set_new(document, "versions", array);
+	jsonout_set(document, "versions", array);
 	jsonstream_print(document);
 	return 0;
-}
-
-/* --- all of it --- */
-
-static void show_grep_progress(void *arg, size_t done, size_t count)
-{
-	struct grep *g = arg;
-
-	progress_count(&g->progress, done, count, "snapshot");
 }
 
 static int load_grep_versions(struct grep *g, const struct context *c,
@@ -409,9 +386,8 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(versions)
-	struct versions v = {.want = is_regular_file,
-			     .progress = show_grep_progress,
-			     .arg = g};
+	struct versions v = {
+		.want = is_regular_file, .progress = progress_show, .arg = g};
 	AUTO(texts) struct texts t = {0};
 	int got;
 
@@ -420,14 +396,14 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 	    context_store(&c, STORE_READ, err) < 0)
 		return -err->num;
 	g->store = c.store;
-	progress_start(&g->progress, "grep");
+	progress_start("grep");
 	got = load_grep_versions(g, &c, paths, count, &v, err);
 	if (got == 0) {
 		versions_sort(&v);
 		texts_make(&v, &t);
 		search_all(g, &v, &t);
 	}
-	progress_end(&g->progress);
+	progress_end();
 	if (got < 0 || print_matches(g, &v, &t, err) < 0)
 		return output_has_failed() ? STATUS_OK : -err->num;
 	if (!output_finish())

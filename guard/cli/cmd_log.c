@@ -1,24 +1,11 @@
-#include <errno.h>
-#include <jansson.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/auto.h"
 #include "base/fd.h"
-#include "base/mem.h"
 #include "base/parse.h"
-#include "base/text.h"
 #include "guard/action.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/history_show.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
-#include "guard/cli/progress.h"
 #include "guard/history/history.h"
 #include "guard/resolve_run.h"
 #include "restore/workspace.h"
@@ -30,29 +17,22 @@ struct log_options {
 	unsigned long count;
 };
 
-static void show_log_progress(void *arg, size_t done, size_t count)
-{
-	progress_count(arg, done, count, "snapshot");
-}
-
 static int log_snapshots(struct context *c, const char *arg,
 			 const struct log_options *o, struct err *err)
 {
 	auto_free char *path = arg ? resolve_run_path(arg, err) : NULL;
-	struct progress progress;
 	AUTO(history)
 	struct history h = {.path = path,
 			    .project = o->all ? NULL : c->project,
-			    .progress = show_log_progress,
-			    .arg = &progress};
+			    .progress = progress_show};
 	int got;
 
 	if ((arg && !path) || context_store(c, STORE_READ, err) < 0 ||
 	    pins_user_load(&c->state, &h.pins, err) < 0)
 		return -err->num;
-	progress_start(&progress, "log");
+	progress_start("log");
 	got = history_load(&h, c->store, err);
-	progress_end(&progress);
+	progress_end();
 	if (got < 0)
 		return got;
 	if (!h.count && path)
@@ -153,9 +133,8 @@ static json_t *parse_lines(struct buf *log, const char *project, json_t *runs)
 			(void)json_array_append(array, line);
 			if (strcmp(log_line_text(line, "project"), project) ==
 			    0)
-				(void)json_object_set_new(
-					runs, log_line_text(line, "run"),
-					json_true());
+				jsonout_set(runs, log_line_text(line, "run"),
+					    json_true());
 		}
 		json_decref(line);
 		at += len + (at[len] == '\n');
@@ -230,9 +209,8 @@ static void number_actions(const struct context *c, json_t *lines)
 		{
 			if (!is_action_line(line, &a, c->project))
 				continue;
-			(void)json_object_set_new(
-				line, "undo",
-				json_integer((json_int_t)back + 1));
+			jsonout_set(line, "undo",
+				    json_integer((json_int_t)back + 1));
 			if (!a.parts.count)
 				break;
 		}

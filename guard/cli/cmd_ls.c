@@ -1,10 +1,4 @@
-#include <errno.h>
-
-#include "base/auto.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/history/locate.h"
 #include "guard/history/runview.h"
 #include "guard/cli/tree_list.h"

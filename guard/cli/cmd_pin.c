@@ -1,17 +1,8 @@
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/auto.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
 #include "guard/retention/pins.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/history/locate.h"
-#include "guard/cli/table.h"
 #include "snapshot/tree/catalog.h"
 
 static int list_pins(struct context *c, bool json, struct err *err)
@@ -31,8 +22,7 @@ static int list_pins(struct context *c, bool json, struct err *err)
 		AUTO(buf) struct buf what = {0};
 		struct err ignored;
 
-		(void)json_array_append_new(
-			array, json_integer((json_int_t)pins.items[i]));
+		jsonout_add(array, json_integer((json_int_t)pins.items[i]));
 		if (catalog_load(c->store, pins.items[i], &s, &ignored) < 0)
 			continue;
 		output_name(&what, s.root_path);
@@ -52,7 +42,7 @@ static int list_pins(struct context *c, bool json, struct err *err)
 	}
 	document = json_object();
 	jsonout_text(document, "schema", "guard.pins/1");
-	(void)json_object_set_new(document, "snapshots", array);
+	jsonout_set(document, "snapshots", array);
 	jsonstream_print(document);
 	return STATUS_OK;
 }

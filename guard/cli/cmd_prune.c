@@ -1,28 +1,14 @@
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/auto.h"
-#include "base/text.h"
 #include "guard/agent/caches.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
 #include "guard/retention/trashes.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
-#include "guard/cli/progress.h"
-#include "guard/cli/table.h"
 #include "snapshot/maintain/prune.h"
 
 struct prune_command {
 	struct settings settings; /* of the options */
 	struct prune_options options;
 	bool dry, yes, json, caches, trash;
-	struct progress progress;
 };
 
 static bool read_rule(const struct verb *verb, int id, const char *value,
@@ -87,8 +73,7 @@ static json_t *prune_reasons_json(unsigned int why)
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (why & 1u << i)
-			(void)json_array_append_new(array,
-						    json_string(names[i]));
+			jsonout_add(array, json_string(names[i]));
 	return array;
 }
 
@@ -106,16 +91,14 @@ static void print_prune_json(const struct prune_plan *plan,
 		jsonout_time(item, "time", s->time);
 		jsonout_text(item, "reason", s->reason);
 		jsonout_text(item, "root", s->root_path);
-		(void)json_object_set_new(item, "gone",
-					  json_boolean(!plan->items[i].why));
-		(void)json_object_set_new(
-			item, "kept_by",
-			prune_reasons_json(plan->items[i].why));
-		(void)json_array_append_new(array, item);
+		jsonout_bool(item, "gone", !plan->items[i].why);
+		jsonout_set(item, "kept_by",
+			    prune_reasons_json(plan->items[i].why));
+		jsonout_add(array, item);
 	}
 	jsonout_text(object, "schema", "guard.prune/1");
-	(void)json_object_set_new(object, "done", json_boolean(done != NULL));
-	(void)json_object_set_new(object, "snapshots", array);
+	jsonout_bool(object, "done", done != NULL);
+	jsonout_set(object, "snapshots", array);
 	jsonout_number(object, "gone", plan->drop_snapshots);
 	jsonout_number(object, "bytes", plan->bytes);
 	jsonout_number(object, "needed", plan->needed);
@@ -136,14 +119,6 @@ static bool confirm_prune(const struct prune_command *p,
 			      "guard: take %s away? guard keeps them in its "
 			      "trash for 7 days.",
 			      text_count(plan->drop_snapshots, "snapshot"));
-}
-
-static void report_prune_wait(void *arg, const char *who)
-{
-	struct prune_command *p = arg;
-
-	progress_pause(&p->progress);
-	output_warn("the store is in use by %s: waiting", who);
 }
 
 static void print_prune_result(const struct prune_result *r)
@@ -174,10 +149,9 @@ static int execute_prune(struct context *c, struct prune_command *p,
 	store_free(&c->store);
 	if (context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
-	p->options.busy = report_prune_wait;
-	progress_start(&p->progress, "prune");
+	progress_start("prune");
 	got = prune_run(c->store, &p->options, plan, &result, err);
-	progress_end(&p->progress);
+	progress_end();
 	if (got < 0)
 		return got;
 	if (result.snapshots || result.packs) {
@@ -212,17 +186,6 @@ static int choose_rules(struct context *c, struct prune_command *p,
 	return 0;
 }
 
-static int make_prune_plan(struct context *c, struct prune_command *p,
-			   struct prune_plan *ret, struct err *err)
-{
-	int got;
-
-	progress_start(&p->progress, "prune");
-	got = prune_plan(c->store, &p->options, ret, err);
-	progress_end(&p->progress);
-	return got;
-}
-
 static void report_prune_plan(const struct prune_command *p,
 			      const struct prune_plan *plan)
 {
@@ -244,6 +207,7 @@ static int prune_snapshots(struct prune_command *p, struct err *err)
 	AUTO(prune_plan) struct prune_plan plan = {0};
 	AUTO(pins) struct pins pins = {0};
 	AUTO(settings) struct settings kept = {0};
+	int got;
 
 	if (context_open(&c, false, err) < 0 ||
 	    context_store(&c, STORE_READ, err) < 0 ||
@@ -252,8 +216,11 @@ static int prune_snapshots(struct prune_command *p, struct err *err)
 		return -err->num;
 	p->options.pins = pins.items;
 	p->options.pin_count = pins.count;
-	if (make_prune_plan(&c, p, &plan, err) < 0)
-		return -err->num;
+	progress_start("prune");
+	got = prune_plan(c.store, &p->options, &plan, err);
+	progress_end();
+	if (got < 0)
+		return got;
 	report_prune_plan(p, &plan);
 	if (!p->dry)
 		return execute_prune(&c, p, &plan, err);
@@ -308,7 +275,7 @@ static void report_trashes(const struct prune_command *p,
 	}
 	object = json_object();
 	jsonout_text(object, "schema", "guard.prune-trash/1");
-	(void)json_object_set_new(object, "done", json_boolean(done));
+	jsonout_bool(object, "done", done);
 	jsonout_number(object, "runs_bytes", t->runs.bytes);
 	jsonout_number(object, "versions_bytes", t->versions.bytes);
 	jsonstream_print(object);
@@ -345,21 +312,14 @@ static int empty_both_trashes(struct prune_command *p, struct err *err)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static void show_prune_progress(void *arg, const char *noun, uint64_t done,
-				uint64_t total)
-{
-	struct prune_command *p = arg;
-
-	if (noun)
-		progress_count(&p->progress, done, total, noun);
-	else
-		progress_bytes(&p->progress, done, total);
-}
-
 int cmd_prune(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("prune");
-	struct prune_command p = {.options = {.now = timestamp_now()}};
+	struct prune_command p = {
+		.options = {.now = timestamp_now(),
+			    .progress = progress_show,
+			    .busy = progress_wait},
+	};
 	const struct option_slot slots[] = {
 		{'n', .flag = &p.dry},
 		{'y', .flag = &p.yes},
@@ -383,8 +343,6 @@ int cmd_prune(int argc, char **argv)
 	int got;
 
 	settings_init(&p.settings);
-	p.options.progress = show_prune_progress;
-	p.options.arg = &p;
 	got = options_parse(verb, argc, argv, slots);
 	if (got == OPTIONS_END) {
 		got = STATUS_USAGE;

@@ -1,25 +1,14 @@
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/beneath.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "base/dirtree.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/history/versions.h"
 #include "guard/resolve_run.h"
-#include "guard/cli/progress.h"
 #include "guard/recover.h"
 #include "snapshot/maintain/purge.h"
 
@@ -32,7 +21,6 @@ struct purge_command {
 	const char *arg; /* as it was typed */
 	char *path; /* absolute */
 	char *here;
-	struct progress progress;
 	struct versions versions; /* versions to remove */
 	struct versions
 		others; /* versions of other paths with the same content */
@@ -250,25 +238,6 @@ static bool is_confirmed(const struct purge_command *p)
 	return false;
 }
 
-static void show_purge_progress(void *arg, const char *noun, uint64_t done,
-				uint64_t total)
-{
-	struct purge_command *p = arg;
-
-	if (noun)
-		progress_count(&p->progress, done, total, noun);
-	else
-		progress_bytes(&p->progress, done, total);
-}
-
-static void report_purge_wait(void *arg, const char *who)
-{
-	struct purge_command *p = arg;
-
-	progress_pause(&p->progress);
-	output_warn("the store is in use by %s: waiting", who);
-}
-
 static void print_purge_json(const struct purge_command *p,
 			     const struct purge_result *done)
 {
@@ -277,7 +246,7 @@ static void print_purge_json(const struct purge_command *p,
 
 	jsonout_text(object, "schema", "guard.purge/1");
 	jsonout_text(object, "path", p->path);
-	(void)json_object_set_new(object, "done", json_boolean(done != NULL));
+	jsonout_bool(object, "done", done != NULL);
 	jsonout_number(object, "versions", count_purged_files(&p->versions));
 	jsonout_number(object, "layers", p->layers);
 	for (i = 0; i < p->others.count; i++) {
@@ -285,9 +254,9 @@ static void print_purge_json(const struct purge_command *p,
 
 		jsonout_text(other, "path", p->others.items[i].path);
 		jsonout_number(other, "last", p->others.items[i].last);
-		(void)json_array_append_new(others, other);
+		jsonout_add(others, other);
 	}
-	(void)json_object_set_new(object, "same_bytes", others);
+	jsonout_set(object, "same_bytes", others);
 	if (done) {
 		jsonout_number(object, "snapshots", done->snapshots);
 		jsonout_number(object, "packs", done->packs);
@@ -300,9 +269,8 @@ static int execute_purge(struct context *c, struct purge_command *p,
 {
 	struct purge_options o = {
 		.now = timestamp_now(),
-		.busy = report_purge_wait,
-		.progress = show_purge_progress,
-		.arg = p,
+		.busy = progress_wait,
+		.progress = progress_show,
 	};
 	struct purge_result result;
 	auto_free char *layers = NULL;
@@ -315,9 +283,9 @@ static int execute_purge(struct context *c, struct purge_command *p,
 	    session_empty_trash(c->state.trash_fd, -1, err) < 0 ||
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
-	progress_start(&p->progress, "purge");
+	progress_start("purge");
 	got = purge_path(c->store, p->path, &o, &result, err);
-	progress_end(&p->progress);
+	progress_end();
 	if (got < 0)
 		return got;
 	if (p->json)

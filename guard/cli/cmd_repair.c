@@ -1,36 +1,17 @@
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
-#include "base/text.h"
 #include "base/dirtree.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
-#include "guard/cli/progress.h"
 #include "restore/workspace.h"
 #include "snapshot/maintain/repair.h"
 #include "snapshot/maintain/verify.h"
 
 struct repair_command {
-	struct progress progress;
 	uint64_t faults, paths;
 	bool yes;
 	json_t *lost; /* NULL: text */
 };
-
-static void show_repair_progress(void *arg, uint64_t done, uint64_t total)
-{
-	struct repair_command *r = arg;
-
-	progress_bytes(&r->progress, done, total);
-}
 
 static int count_fault(void *arg, const struct verify_fault *f, struct err *err)
 {
@@ -50,12 +31,6 @@ static void report_repair_warning(void *arg, const char *text)
 	output_warn("%s", text);
 }
 
-static void report_repair_wait(void *arg, const char *who)
-{
-	(void)arg;
-	output_warn("the store is in use by %s: waiting", who);
-}
-
 static int print_lost_path(void *arg, uint64_t seq, const char *path,
 			   const char *why, struct err *err)
 {
@@ -69,7 +44,7 @@ static int print_lost_path(void *arg, uint64_t seq, const char *path,
 		jsonout_number(object, "snapshot", seq);
 		jsonout_text(object, "path", path);
 		jsonout_text(object, "why", why);
-		(void)json_array_append_new(r->lost, object);
+		jsonout_add(r->lost, object);
 		return 0;
 	}
 	buf_printf(&b, "lost     snapshot %llu: ", (unsigned long long)seq);
@@ -86,7 +61,7 @@ static int verify_before_repair(struct context *c, struct repair_command *r,
 	struct verify_options o = {
 		.read_data = true,
 		.fault = count_fault,
-		.progress = show_repair_progress,
+		.progress = progress_show_bytes,
 		.arg = r,
 	};
 	struct verify_result result;
@@ -100,9 +75,9 @@ static int verify_before_repair(struct context *c, struct repair_command *r,
 	}
 	if (got < 0)
 		return got;
-	progress_start(&r->progress, "repair");
+	progress_start("repair");
 	got = verify_store(c->store, &o, &result, err);
-	progress_end(&r->progress);
+	progress_end();
 	store_free(&c->store);
 	return got;
 }
@@ -179,10 +154,8 @@ static void print_repair_json(const struct repair_command *r,
 	json_t *object = json_object();
 
 	jsonout_text(object, "schema", "guard.repair/1");
-	(void)json_object_set_new(
-		object, "whole",
-		json_boolean(!done && !r->faults && !r->paths));
-	(void)json_object_set_new(object, "done", json_boolean(done != NULL));
+	jsonout_bool(object, "whole", !done && !r->faults && !r->paths);
+	jsonout_bool(object, "done", done != NULL);
 	jsonout_number(object, "faults", r->faults);
 	jsonout_number(object, "packs", n->packs);
 	jsonout_number(object, "objects", n->objects);
@@ -204,7 +177,7 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 		.skip = skip,
 		.warn = report_repair_warning,
 		.lost = print_lost_path,
-		.busy = report_repair_wait,
+		.busy = progress_wait,
 		.arg = r,
 	};
 	int got;

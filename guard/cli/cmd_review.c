@@ -1,7 +1,4 @@
-#include "base/auto.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/recover.h"
 #include "guard/cli/review_session.h"
 

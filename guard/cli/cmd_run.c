@@ -1,16 +1,7 @@
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/auto.h"
-#include "base/mem.h"
-#include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/cli/agent_show.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/cli/run_parse.h"
 
 static const struct run_ui ui = {

@@ -1,18 +1,8 @@
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/history/locate.h"
 #include "guard/history/runview.h"
 #include "guard/cli/tree_list.h"
@@ -75,12 +65,11 @@ static void print_details_json(const struct snapshot *s)
 		jsonout_text(note, "kind",
 			     n->kind == NOTE_MOVED ? "moved" : "incomplete");
 		jsonout_text(note, "reason", n->text);
-		(void)json_array_append_new(notes, note);
+		jsonout_add(notes, note);
 	}
-	(void)json_object_set_new(object, "tags", jsonout_texts(s->tags));
-	(void)json_object_set_new(object, "excludes",
-				  jsonout_texts(s->excludes));
-	(void)json_object_set_new(object, "notes", notes);
+	jsonout_texts(object, "tags", s->tags);
+	jsonout_texts(object, "excludes", s->excludes);
+	jsonout_set(object, "notes", notes);
 	jsonstream_print(object);
 }
 

@@ -1,19 +1,7 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/auto.h"
 #include "base/parse.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
 #include "guard/retention/autoprune.h"
 #include "guard/retention/settings.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
-#include "guard/cli/progress.h"
 #include "guard/recover.h"
 #include "restore/transaction.h"
 #include "snapshot/walk/take.h"
@@ -24,7 +12,6 @@ struct snapshot_command {
 	bool limited; /* the store */
 	const char **tags, **excludes; /* NULL-terminated */
 	size_t tag_count, exclude_count;
-	struct progress progress;
 	uint64_t files; /* of the previous snapshot, 0: unknown */
 };
 
@@ -39,17 +26,16 @@ static json_t *json_snapshot(const struct snapshot *s)
 	jsonout_number(object, "files", s->files);
 	jsonout_number(object, "folders", s->dirs);
 	jsonout_number(object, "bytes", s->bytes);
-	(void)json_object_set_new(object, "tags", jsonout_texts(s->tags));
-	(void)json_object_set_new(object, "excludes",
-				  jsonout_texts(s->excludes));
+	jsonout_texts(object, "tags", s->tags);
+	jsonout_texts(object, "excludes", s->excludes);
 	for (i = 0; i < s->note_count; i++) {
 		json_t *note = json_object();
 
 		jsonout_text(note, "path", s->notes[i].path);
 		jsonout_text(note, "reason", s->notes[i].text);
-		(void)json_array_append_new(notes, note);
+		jsonout_add(notes, note);
 	}
-	(void)json_object_set_new(object, "incomplete", notes);
+	jsonout_set(object, "incomplete", notes);
 	return object;
 }
 
@@ -84,8 +70,7 @@ static void show_snapshot_progress(void *arg, uint64_t files, uint64_t bytes)
 	struct snapshot_command *t = arg;
 
 	(void)bytes;
-	progress_count(&t->progress, files, t->files > files ? t->files : 0,
-		       "file");
+	progress_show(NULL, "file", files, t->files > files ? t->files : 0);
 }
 
 /* The number of files in the last snapshot, to estimate the remaining time. */
@@ -134,7 +119,7 @@ static int snapshot_directory(struct context *c, const char *dir,
 	/* A snapshot with excludes has a stat cache of its own: it would drop
 	 * the excluded files from the project's. */
 	other_cache = mem_printf("%s-excluding", p.cache_path);
-	progress_start(&t->progress, "snapshot");
+	progress_start("snapshot");
 	got = take_snapshot(
 		c->store,
 		&(struct take_options){
@@ -151,7 +136,7 @@ static int snapshot_directory(struct context *c, const char *dir,
 			.progress_arg = t,
 		},
 		ret, err);
-	progress_end(&t->progress);
+	progress_end();
 	project_close(&p);
 	return got;
 }
@@ -166,7 +151,7 @@ static int snapshot_and_print(struct context *c, const char *dir,
 	if (snapshot_directory(c, dir, t, &s, err) < 0)
 		return -err->num;
 	if (t->json)
-		(void)json_array_append_new(array, json_snapshot(&s));
+		jsonout_add(array, json_snapshot(&s));
 	else
 		print_snapshot_text(&s);
 	return 0;

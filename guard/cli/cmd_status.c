@@ -1,23 +1,10 @@
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/changes.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
 #include "guard/review/overlaps.h"
-#include "guard/jsonout.h"
 #include "guard/retention/retire.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/resolve_run.h"
 #include "guard/recover.h"
-#include "guard/cli/table.h"
 
 struct status_options {
 	struct context *context;
@@ -155,12 +142,12 @@ static void add_overlap_json(void *arg, const struct session *a,
 {
 	json_t *object = json_object(), *runs = json_array();
 
-	(void)json_array_append_new(runs, json_string(a->id));
-	(void)json_array_append_new(runs, json_string(b->id));
-	(void)json_object_set_new(object, "runs", runs);
+	jsonout_add(runs, json_string(a->id));
+	jsonout_add(runs, json_string(b->id));
+	jsonout_set(object, "runs", runs);
 	jsonout_number(object, "count", overlap->count);
 	jsonout_text(object, "first", overlap->paths[0]);
-	(void)json_array_append_new(arg, object);
+	jsonout_add(arg, object);
 }
 
 /* --- output --- */
@@ -182,20 +169,19 @@ static void print_status_json(const struct session_list *list,
 			continue;
 		run = jsonout_run(s);
 		if (count_run_changes(s, o, &status_counts, &err) == 0) {
-			(void)json_object_set_new(
-				run, "counts",
-				jsonout_counts(&status_counts.n));
+			jsonout_set(run, "counts",
+				    jsonout_counts(&status_counts.n));
 			jsonout_number(run, "home", status_counts.home);
 		} else {
 			jsonout_text(run, "error", err.text);
 		}
-		(void)json_array_append_new(all, run);
+		jsonout_add(all, run);
 	}
 	jsonout_text(document, "schema", "guard.status/1");
-	(void)json_object_set_new(document, "runs", all);
+	jsonout_set(document, "runs", all);
 	jsonout_text(document, "unfinished", o->unfinished);
 	each_overlap(list, o, add_overlap_json, overlaps);
-	(void)json_object_set_new(document, "overlaps", overlaps);
+	jsonout_set(document, "overlaps", overlaps);
 	jsonstream_print(document);
 }
 

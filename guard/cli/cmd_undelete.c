@@ -1,16 +1,5 @@
-#include <stdio.h>
-#include <string.h>
-
-#include "base/auto.h"
 #include "base/parse.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
-#include "guard/cli/table.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/maintain/undelete.h"
 
@@ -58,10 +47,10 @@ static void print_trash_json(const struct trash_list *trash)
 		jsonout_text(item, "reason", s->reason);
 		jsonout_text(item, "root", s->root_path);
 		jsonout_text(item, "message", s->message);
-		(void)json_array_append_new(array, item);
+		jsonout_add(array, item);
 	}
 	jsonout_text(object, "schema", "guard.trash/1");
-	(void)json_object_set_new(object, "snapshots", array);
+	jsonout_set(object, "snapshots", array);
 	jsonstream_print(object);
 }
 
@@ -85,10 +74,9 @@ static void print_restored_json(const uint64_t *seqs, size_t count)
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		(void)json_array_append_new(array,
-					    json_integer((json_int_t)seqs[i]));
+		jsonout_add(array, json_integer((json_int_t)seqs[i]));
 	jsonout_text(object, "schema", "guard.undelete/1");
-	(void)json_object_set_new(object, "snapshots", array);
+	jsonout_set(object, "snapshots", array);
 	jsonstream_print(object);
 }
 

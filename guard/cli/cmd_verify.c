@@ -1,30 +1,11 @@
-#include <stdio.h>
-#include <string.h>
-
-#include "base/auto.h"
 #include "base/parse.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
-#include "guard/cli/progress.h"
 #include "snapshot/maintain/verify.h"
 
 struct verify_command {
-	struct progress progress;
 	json_t *faults; /* NULL: text */
 	uint64_t paths; /* that suffer */
 };
-
-static void show_verify_progress(void *arg, uint64_t done, uint64_t total)
-{
-	struct verify_command *v = arg;
-
-	progress_bytes(&v->progress, done, total);
-}
 
 static void print_fault(const struct verify_fault *f)
 {
@@ -94,9 +75,9 @@ static int print_or_add_fault(void *arg, const struct verify_fault *f,
 
 	(void)err;
 	v->paths += f->kind == VERIFY_PATH;
-	progress_pause(&v->progress);
+	progress_pause();
 	if (v->faults)
-		(void)json_array_append_new(v->faults, fault_json(f));
+		jsonout_add(v->faults, fault_json(f));
 	else
 		print_fault(f);
 	return 0;
@@ -109,7 +90,7 @@ static void print_verify_json(struct verify_command *v,
 	json_t *object = json_object();
 
 	jsonout_text(object, "schema", "guard.verify/1");
-	(void)json_object_set_new(object, "whole", json_boolean(!r->faults));
+	jsonout_bool(object, "whole", !r->faults);
 	jsonout_text(object, "level",
 		     o->sample	    ? "sample"
 		     : o->read_data ? "read-data"
@@ -117,7 +98,7 @@ static void print_verify_json(struct verify_command *v,
 	jsonout_number(object, "packs", r->packs);
 	jsonout_number(object, "objects", r->objects);
 	jsonout_number(object, "snapshots", r->snapshots);
-	(void)json_object_set_new(object, "faults", TAKE(v->faults));
+	jsonout_set(object, "faults", TAKE(v->faults));
 	jsonstream_print(object);
 }
 
@@ -179,13 +160,13 @@ static int verify_and_report(struct verify_options *o, bool json,
 	if (context_open(&c, false, err) < 0 ||
 	    context_store(&c, STORE_READ, err) < 0)
 		return -err->num;
-	progress_start(&v.progress, "verify");
+	progress_start("verify");
 	v.faults = json ? json_array() : NULL;
 	o->fault = print_or_add_fault;
-	o->progress = show_verify_progress;
+	o->progress = progress_show_bytes;
 	o->arg = &v;
 	got = verify_store(c.store, o, &result, err);
-	progress_end(&v.progress);
+	progress_end();
 	if (got < 0) {
 		json_decref(v.faults);
 		return got;

@@ -1,13 +1,28 @@
 /*
- * The verbs. Each takes argv from the verb on (argv[0] is its name), talks to
- * the user and returns the exit status: 0 done, 1 conflicts or refused
- * (nothing done), 2 usage, 4 pending work in the way; `run` ends with the
- * command's own status or 124-127 (see cmd_run).
+ * The verbs, and the headers that most of them need. Each verb takes argv from
+ * the verb on (argv[0] is its name), talks to the user and returns the exit
+ * status: 0 done, 1 conflicts or refused (nothing done), 2 usage, 4 pending
+ * work in the way; `run` ends with the command's own status or 124-127 (see
+ * cmd_run).
  */
 #ifndef GUARD_CLI_COMMANDS_H
 #define GUARD_CLI_COMMANDS_H
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/cli/jsonstream.h"
+#include "guard/cli/options.h"
+#include "guard/cli/output.h"
+#include "guard/cli/progress.h"
+#include "guard/cli/table.h"
+#include "guard/context.h"
 #include "guard/exit_status.h"
+#include "guard/jsonout.h"
 
 int cmd_run(int argc, char **argv);
 int cmd_exec(int argc, char **argv); /* ends as run does */

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -159,7 +158,6 @@ void history_show_text(const struct history *h, size_t count)
 static void json_row(json_t *object, const struct history_row *row)
 {
 	const struct entry *e = &row->entry;
-	char mode[16];
 
 	jsonout_text(object, "change", change_name(row->change));
 	if (row->renamed)
@@ -170,8 +168,7 @@ static void json_row(json_t *object, const struct history_row *row)
 	jsonout_text(object, "type", e->mode ? jsonout_type(e->mode) : NULL);
 	if (!e->mode)
 		return;
-	(void)snprintf(mode, sizeof(mode), "%04o", e->mode & 07777);
-	jsonout_text(object, "mode", mode);
+	jsonout_mode(object, e->mode);
 	jsonout_number(object, "size", e->size);
 	jsonout_time(object, "mtime", e->mtime);
 	if (!S_ISDIR(e->mode) || row->change != HISTORY_MODIFIED)
@@ -183,7 +180,7 @@ static void json_row(json_t *object, const struct history_row *row)
 
 void history_show_json(const struct history *h, size_t count)
 {
-	json_t *document = json_object(), *array = json_array();
+	json_t *array = json_array();
 	size_t i = h->count, n = 0;
 
 	while (i-- > 0 && n++ < count) {
@@ -200,22 +197,16 @@ void history_show_json(const struct history *h, size_t count)
 		jsonout_text(object, "message", s->message);
 		jsonout_text(object, "root", s->root_path);
 		jsonout_number(object, "notes", s->note_count);
-		(void)json_object_set_new(
-			object, "pinned",
-			json_boolean(pins_has(&h->pins, s->seq)));
-		(void)json_object_set_new(object, "tags",
-					  jsonout_texts(s->tags));
-		(void)json_object_set_new(object, "excludes",
-					  jsonout_texts(s->excludes));
+		jsonout_bool(object, "pinned", pins_has(&h->pins, s->seq));
+		jsonout_texts(object, "tags", s->tags);
+		jsonout_texts(object, "excludes", s->excludes);
 		if (h->path) {
 			json_row(object, row);
 		} else {
 			jsonout_number(object, "files", s->files);
 			jsonout_number(object, "bytes", s->bytes);
 		}
-		(void)json_array_append_new(array, object);
+		jsonout_add(array, object);
 	}
-	jsonout_text(document, "schema", "guard.log/1");
-	(void)json_object_set_new(document, "snapshots", array);
-	jsonstream_print(document);
+	jsonstream_print_list("guard.log/1", "snapshots", array);
 }

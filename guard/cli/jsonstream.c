@@ -84,3 +84,8 @@ void jsonstream_print(json_t *value)
 	(void)fputc('\n', stdout);
 	json_decref(value);
 }
+
+void jsonstream_print_list(const char *schema, const char *key, json_t *list)
+{
+	jsonstream_print(json_pack("{s:s, s:o}", "schema", schema, key, list));
+}

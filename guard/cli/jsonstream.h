@@ -26,5 +26,7 @@ void jsonstream_close(struct jsonstream *j, char bracket);
 
 /* Prints a complete value on stdout with a line feed, and frees it. */
 void jsonstream_print(json_t *value);
+/* Prints {"schema": SCHEMA, KEY: LIST} and frees the list. */
+void jsonstream_print_list(const char *schema, const char *key, json_t *list);
 
 #endif

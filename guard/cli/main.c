@@ -1,14 +1,8 @@
 #include <malloc.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/cli/report_sink.h"
 #include "guard/sandbox/tty/inherited_state.h"
 

@@ -4,13 +4,12 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "guard/cli/commands.h"
+#include "guard/exit_status.h"
 #include "guard/cli/output.h"
 
 #define MAX_OPTIONS 48

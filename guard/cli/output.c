@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/text.h"
-#include "guard/cli/commands.h"
+#include "guard/exit_status.h"
 #include "guard/free_space.h"
 
 static bool quiet;

@@ -15,6 +15,15 @@
 
 static bool json;
 
+/* Only one operation at a time shows its progress. */
+static struct {
+	const char *verb;
+	const char *noun; /* the counted noun, NULL: bytes */
+	uint64_t done, total;
+	double start, last; /* seconds */
+	bool shown;
+} current;
+
 bool progress_read(const struct verb *verb, int id, const char *value, void *to)
 {
 	(void)id;
@@ -36,30 +45,26 @@ static double monotonic_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-void progress_start(struct progress *p, const char *verb)
-{
-	*p = (struct progress){.verb = verb, .start = monotonic_seconds()};
-}
-
-static void write_json(const struct progress *p, double rate, bool ended)
+static void write_json(double rate, bool ended)
 {
 	AUTO(buf) struct buf b = {0};
 
 	buf_printf(&b,
 		   "{\"progress\": \"%s\", \"unit\": \"%s%s\", "
 		   "\"done\": %llu, \"total\": ",
-		   p->verb, p->noun ? p->noun : "bytes", p->noun ? "s" : "",
-		   (unsigned long long)p->done);
-	if (p->total)
-		buf_printf(&b, "%llu", (unsigned long long)p->total);
+		   current.verb, current.noun ? current.noun : "bytes",
+		   current.noun ? "s" : "", (unsigned long long)current.done);
+	if (current.total)
+		buf_printf(&b, "%llu", (unsigned long long)current.total);
 	else
 		buf_add_text(&b, "null");
 	buf_printf(&b, ", \"seconds\": %.1f, \"rate\": %.1f, \"eta\": ",
-		   p->last - p->start, rate);
-	if (p->total && rate > 0)
+		   current.last - current.start, rate);
+	if (current.total && rate > 0)
 		buf_printf(&b, "%.1f",
-			   p->total > p->done
-				   ? (double)(p->total - p->done) / rate
+			   current.total > current.done
+				   ? (double)(current.total - current.done) /
+					     rate
 				   : 0.0);
 	else
 		buf_add_text(&b, "null");
@@ -87,89 +92,104 @@ static size_t line_columns(void)
 	return size.ws_col - 1U;
 }
 
-static void write_line(struct progress *p, double rate)
+static void write_line(double rate)
 {
 	AUTO(buf) struct buf b = {0};
-	bool bytes = !p->noun;
+	bool bytes = !current.noun;
 	size_t columns = line_columns();
 
-	buf_printf(&b, "guard: %s: ", p->verb);
-	buf_add_text(&b,
-		     bytes ? text_size(p->done) : text_count(p->done, p->noun));
-	if (p->total >= p->done && p->total) {
+	buf_printf(&b, "guard: %s: ", current.verb);
+	buf_add_text(&b, bytes ? text_size(current.done)
+			       : text_count(current.done, current.noun));
+	if (current.total >= current.done && current.total) {
 		if (bytes)
-			buf_printf(&b, " of %s", text_size(p->total));
+			buf_printf(&b, " of %s", text_size(current.total));
 		else
 			buf_printf(&b, " of %llu",
-				   (unsigned long long)p->total);
+				   (unsigned long long)current.total);
 		buf_printf(&b, " (%.0f %%)",
-			   100.0 * (double)p->done / (double)p->total);
+			   100.0 * (double)current.done /
+				   (double)current.total);
 	}
 	if (bytes)
 		buf_printf(&b, ", %s/s", text_size((uint64_t)rate));
 	else
 		buf_printf(&b, ", %.0f/s", rate);
-	if (p->total > p->done && rate > 0)
-		add_time_left(&b, (double)(p->total - p->done) / rate);
-	p->shown = true;
+	if (current.total > current.done && rate > 0)
+		add_time_left(&b,
+			      (double)(current.total - current.done) / rate);
+	current.shown = true;
 	(void)fprintf(stderr, "\r\033[K%.*s",
 		      (int)text_fit(buf_text(&b), columns), buf_text(&b));
 	(void)fflush(stderr);
 }
 
-static double rate_of(const struct progress *p)
+static double progress_rate(void)
 {
-	double passed = p->last - p->start;
+	double passed = current.last - current.start;
 
-	return passed > 0 ? (double)p->done / passed : 0;
+	return passed > 0 ? (double)current.done / passed : 0;
 }
 
-static void update_progress(struct progress *p)
+void progress_start(const char *verb)
+{
+	memset(&current, 0, sizeof(current));
+	current.verb = verb;
+	current.start = monotonic_seconds();
+}
+
+void progress_show(void *unused, const char *noun, uint64_t done,
+		   uint64_t total)
 {
 	double now = monotonic_seconds();
 
-	if (now - p->last < EVERY || (!json && now - p->start < AFTER))
+	(void)unused;
+	current.noun = noun;
+	current.done = done;
+	current.total = total;
+	if (now - current.last < EVERY ||
+	    (!json && now - current.start < AFTER))
 		return;
 	if (!json && (output_is_quiet() || !isatty(STDERR_FILENO) ||
 		      !output_term_is_capable()))
 		return;
-	p->last = now;
+	current.last = now;
 	if (json)
-		write_json(p, rate_of(p), false);
+		write_json(progress_rate(), false);
 	else
-		write_line(p, rate_of(p));
+		write_line(progress_rate());
 }
 
-void progress_bytes(struct progress *p, uint64_t done, uint64_t total)
+void progress_bytes(uint64_t done, uint64_t total)
 {
-	p->noun = NULL;
-	p->done = done;
-	p->total = total;
-	update_progress(p);
+	progress_show(NULL, NULL, done, total);
 }
 
-void progress_count(struct progress *p, uint64_t done, uint64_t total,
-		    const char *noun)
+void progress_show_bytes(void *unused, uint64_t done, uint64_t total)
 {
-	p->noun = noun;
-	p->done = done;
-	p->total = total;
-	update_progress(p);
+	progress_show(unused, NULL, done, total);
 }
 
-void progress_pause(struct progress *p)
+void progress_wait(void *unused, const char *who)
 {
-	if (p->shown)
+	(void)unused;
+	progress_pause();
+	output_warn("the store is in use by %s: waiting", who);
+}
+
+void progress_pause(void)
+{
+	if (current.shown)
 		(void)fprintf(stderr, "\r\033[K");
-	p->shown = false;
+	current.shown = false;
 }
 
-void progress_end(struct progress *p)
+void progress_end(void)
 {
-	progress_pause(p);
-	if (json && p->verb) {
-		p->last = monotonic_seconds();
-		write_json(p, rate_of(p), true);
+	progress_pause();
+	if (json && current.verb) {
+		current.last = monotonic_seconds();
+		write_json(progress_rate(), true);
 	}
-	*p = (struct progress){0};
+	memset(&current, 0, sizeof(current));
 }

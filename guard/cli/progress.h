@@ -16,24 +16,22 @@
 
 #include "guard/cli/options.h"
 
-struct progress {
-	const char *verb; /* the verb, "verify" */
-	const char *noun; /* the counted noun, NULL: bytes */
-	uint64_t done, total;
-	double start, last; /* seconds */
-	bool shown;
-};
-
-void progress_start(struct progress *p, const char *verb);
+/* One at a time: begins the progress of a verb. */
+void progress_start(const char *verb);
 /* done of total; total 0: not known. Cheap; call it often. */
-void progress_bytes(struct progress *p, uint64_t done, uint64_t total);
-/* The same for things that are counted: "file". */
-void progress_count(struct progress *p, uint64_t done, uint64_t total,
-		    const char *noun);
+void progress_bytes(uint64_t done, uint64_t total);
+/* The same for nouns that are counted ("file"), NULL: bytes; a callback of the
+ * layers below. */
+void progress_show(void *unused, const char *noun, uint64_t done,
+		   uint64_t total);
+/* progress_bytes() as such a callback. */
+void progress_show_bytes(void *unused, uint64_t done, uint64_t total);
+/* Another such callback: says that the store is in use by another process. */
+void progress_wait(void *unused, const char *who);
 /* Clears the line, so that something else can be said. */
-void progress_pause(struct progress *p);
+void progress_pause(void);
 /* The same, and it is over. */
-void progress_end(struct progress *p);
+void progress_end(void);
 
 /* Reader of a slot for --progress. */
 bool progress_read(const struct verb *verb, int id, const char *value,

@@ -21,23 +21,6 @@ static void print_reported_line(const char *text)
 	(void)printf("%s\n", text);
 }
 
-static struct progress reported_progress;
-
-static void start_reported_progress(const char *action)
-{
-	progress_start(&reported_progress, action);
-}
-
-static void show_reported_progress(uint64_t done, uint64_t total)
-{
-	progress_bytes(&reported_progress, done, total);
-}
-
-static void end_reported_progress(void)
-{
-	progress_end(&reported_progress);
-}
-
 static bool confirm_reported(bool yes, const char *question)
 {
 	return output_confirm(yes, "%s", question);
@@ -49,9 +32,9 @@ void report_sink_install(void)
 		.message = print_reported,
 		.error = output_error,
 		.confirm = confirm_reported,
-		.progress_start = start_reported_progress,
-		.progress = show_reported_progress,
-		.progress_end = end_reported_progress,
+		.progress_start = progress_start,
+		.progress = progress_bytes,
+		.progress_end = progress_end,
 		.line = print_reported_line,
 		.is_quiet = output_is_quiet,
 	};

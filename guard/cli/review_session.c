@@ -1,15 +1,8 @@
 #include "guard/cli/review_session.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/output.h"
 #include "guard/cli/plan_print.h"
 #include "guard/cli/review_show.h"
 #include "guard/cli/review_prompt.h"

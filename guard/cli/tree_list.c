@@ -68,12 +68,11 @@ static void add_long_row(struct table *t, const struct entry *e)
 static json_t *json_entry(const struct entry *e)
 {
 	json_t *object = json_object();
-	char mode[16], chattr[CHATTR_TEXT_LEN];
+	char chattr[CHATTR_TEXT_LEN];
 
-	(void)snprintf(mode, sizeof(mode), "%04o", e->mode & 07777);
 	jsonout_text(object, "name", e->name);
 	jsonout_text(object, "type", jsonout_type(e->mode));
-	jsonout_text(object, "mode", mode);
+	jsonout_mode(object, e->mode);
 	jsonout_number(object, "uid", e->uid);
 	jsonout_number(object, "gid", e->gid);
 	jsonout_time(object, "mtime", e->mtime);
@@ -83,49 +82,36 @@ static json_t *json_entry(const struct entry *e)
 		jsonout_text(object, "chattr", chattr_text(e->chattr, chattr));
 	if (e->link)
 		jsonout_text(object, "target", e->link);
-	(void)json_object_set_new(object, "incomplete",
-				  json_boolean(e->flags & ENTRY_INCOMPLETE));
+	jsonout_bool(object, "incomplete", e->flags & ENTRY_INCOMPLETE);
 	return object;
-}
-
-static void print_listed_entry(const struct entry *e, enum tree_list_form form,
-			       struct table *t, json_t *array)
-{
-	AUTO(buf) struct buf b = {0};
-
-	switch (form) {
-	case TREE_LIST_LONG:
-		add_long_row(t, e);
-		break;
-	case TREE_LIST_RAW:
-		(void)printf("%s%c", e->name, '\0');
-		break;
-	case TREE_LIST_JSON:
-		(void)json_array_append_new(array, json_entry(e));
-		break;
-	default:
-		add_listed_name(&b, e);
-		(void)printf("%s\n", buf_text(&b));
-	}
 }
 
 void tree_list_entries(const struct tree *tree, enum tree_list_form form)
 {
 	AUTO(table) struct table t = {.columns = 5};
-	json_t *array = json_array(), *document;
+	json_t *array = json_array();
 	size_t i;
 
-	for (i = 0; i < tree->count; i++)
-		print_listed_entry(&tree->entries[i], form, &t, array);
-	table_print(&t, "", stdout);
-	if (form == TREE_LIST_JSON) {
-		document = json_object();
-		jsonout_text(document, "schema", "guard.ls/1");
-		(void)json_object_set_new(document, "entries",
-					  json_incref(array));
-		jsonstream_print(document);
+	for (i = 0; i < tree->count; i++) {
+		const struct entry *e = &tree->entries[i];
+		AUTO(buf) struct buf name = {0};
+
+		if (form == TREE_LIST_LONG) {
+			add_long_row(&t, e);
+		} else if (form == TREE_LIST_RAW) {
+			(void)printf("%s%c", e->name, '\0');
+		} else if (form == TREE_LIST_JSON) {
+			jsonout_add(array, json_entry(e));
+		} else {
+			add_listed_name(&name, e);
+			(void)printf("%s\n", buf_text(&name));
+		}
 	}
-	json_decref(array);
+	table_print(&t, "", stdout);
+	if (form == TREE_LIST_JSON)
+		jsonstream_print_list("guard.ls/1", "entries", array);
+	else
+		json_decref(array);
 }
 
 int tree_list(struct store *store, const struct entry *e,

@@ -2,15 +2,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/report.h"
 #include "snapshot/maintain/purge.h"
 
@@ -295,7 +292,7 @@ int history_load(struct history *h, struct store *store, struct err *err)
 		if (add_row(h, store, seqs[i], &previous, err) < 0)
 			return err_context(err, "snapshot %" PRIu64, seqs[i]);
 		if (h->progress)
-			h->progress(h->arg, i + 1, count);
+			h->progress(h->arg, "snapshot", i + 1, count);
 	}
 	return 0;
 }

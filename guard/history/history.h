@@ -47,7 +47,8 @@ struct history {
 	const char *project; /* only snapshots of this root, or NULL */
 	struct pins pins; /* the user's pins, which are marked */
 	/* Called after each snapshot; may be NULL. */
-	void (*progress)(void *arg, size_t done, size_t count);
+	void (*progress)(void *arg, const char *noun, uint64_t done,
+			 uint64_t total);
 	void *arg;
 
 	struct history_row *rows; /* oldest first */

@@ -268,7 +268,7 @@ static int load_all_versions(struct version_loader *l, struct err *err)
 	for (i = 0; i < count; i++) {
 		load_versions_of(l, seqs[i]);
 		if (l->v->progress)
-			l->v->progress(l->v->arg, i + 1, count);
+			l->v->progress(l->v->arg, "snapshot", i + 1, count);
 	}
 	return 0;
 }

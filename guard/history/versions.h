@@ -38,7 +38,8 @@ struct versions {
 	/* Selects the paths; NULL: all. */
 	bool (*want)(void *arg, const char *path, const struct entry *e);
 	/* Called after each snapshot; may be NULL. */
-	void (*progress)(void *arg, size_t done, size_t count);
+	void (*progress)(void *arg, const char *noun, uint64_t done,
+			 uint64_t total);
 	void *arg;
 
 	struct version *items;

@@ -1,5 +1,4 @@
 /* Makes the list of decisions from two trees. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
