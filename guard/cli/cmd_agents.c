@@ -11,8 +11,6 @@
 struct agents {
 	struct context *c;
 	char **names; /* shipped, the user's own, those with a home */
-	struct table *table;
-	json_t *list; /* NULL: text */
 };
 
 static void add_agent_name(struct agents *a, const char *name)
@@ -68,53 +66,41 @@ static const char *profile_origin(const struct state *state, const char *name)
 	return own ? "your own" : "none";
 }
 
-static void print_agent(struct agents *a, const char *name)
-{
-	const struct state *state = &a->c->state;
-	struct err ignored;
-	auto_close int fd = agent_open_state(state, name, false, &ignored);
-	const char *from = profile_origin(state, name);
-	struct usage usage = {0};
-	struct stat st;
-	bool home = fd >= 0 && fstatat(fd, "home", &st, 0) == 0;
-
-	if (home)
-		usage_add(fd, "home", &usage);
-	if (a->list) {
-		json_t *one = json_object();
-
-		jsonout_text(one, "name", name);
-		jsonout_text(one, "profile", from);
-		jsonout_bool(one, "home", home);
-		jsonout_number(one, "bytes", usage.bytes);
-		jsonout_add(a->list, one);
-		return;
-	}
-	table_row(a->table, (const char *const[]){name, from,
-						  home ? text_size(usage.bytes)
-						       : "no home yet"});
-}
-
 static int list_agents(struct agents *a, bool json)
 {
+	const struct state *state = &a->c->state;
 	AUTO(table)
 	struct table table = {.columns = 3, .width = output_width()};
+	json_auto_t *list = json_array();
 	char **name;
 
 	find_agent_names(a);
-	a->table = &table;
-	a->list = json ? json_array() : NULL;
-	for (name = a->names; name && *name; name++)
-		print_agent(a, *name);
-	if (json) {
-		json_t *object = json_object();
+	for (name = a->names; name && *name; name++) {
+		const char *from = profile_origin(state, *name);
+		json_t *one = json_object();
+		struct usage usage = {0};
+		struct err ignored;
+		struct stat st;
+		auto_close int fd =
+			agent_open_state(state, *name, false, &ignored);
+		bool home = fd >= 0 && fstatat(fd, "home", &st, 0) == 0;
 
-		jsonout_text(object, "schema", "guard.agents/1");
-		jsonout_set(object, "agents", TAKE(a->list));
-		jsonstream_print(object);
-	} else {
-		table_print(&table, "", stdout);
+		if (home)
+			usage_add(fd, "home", &usage);
+		jsonout_text(one, "name", *name);
+		jsonout_text(one, "profile", from);
+		jsonout_bool(one, "home", home);
+		jsonout_number(one, "bytes", usage.bytes);
+		jsonout_add(list, one);
+		table_row(&table,
+			  (const char *const[]){*name, from,
+						home ? text_size(usage.bytes)
+						     : "no home yet"});
 	}
+	if (json)
+		jsonstream_print_list("guard.agents/1", "agents", TAKE(list));
+	else
+		table_print(&table, "", stdout);
 	return STATUS_OK;
 }
 
@@ -165,20 +151,20 @@ static int show_profile(struct agents *a, const char *name, struct err *err)
 
 static int check_unused(struct agents *a, const char *name, struct err *err)
 {
-	struct session_list list = {0};
+	AUTO(session_list) struct session_list list = {0};
 	size_t i;
-	int got = session_list(a->c->state.runs_fd, false, &list, err);
 
-	for (i = 0; got >= 0 && i < list.count; i++) {
+	if (session_list(a->c->state.runs_fd, false, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
 		const struct session *s = &list.items[i];
 		const char *used = record_get(&s->more, AGENT_NAME);
 
 		if (s->live && used && strcmp(used, name) == 0)
-			got = fail(err, EBUSY, "run %s is at work in it",
-				   s->id);
+			return fail(err, EBUSY, "run %s is at work in it",
+				    s->id);
 	}
-	session_list_free(&list);
-	return got < 0 ? got : 0;
+	return 0;
 }
 
 static int move_home_to_trash(struct agents *a, const char *name,

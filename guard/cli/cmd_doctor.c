@@ -19,23 +19,11 @@ struct doctor {
 	bool missing;
 };
 
-static const char *inspect_state_text(enum inspect_state state)
-{
-	static const char *const words[] = {"ok", "weaker", "missing"};
-
-	return words[state];
-}
-
-static enum output_style inspect_state_style(enum inspect_state state)
-{
-	static const enum output_style styles[] = {STYLE_ADDED, STYLE_CHANGED,
-						   STYLE_DELETED};
-
-	return styles[state];
-}
-
 static void print_inspection(void *arg, const struct inspection *i)
 {
+	static const char *const words[] = {"ok", "weaker", "missing"};
+	static const enum output_style styles[] = {STYLE_ADDED, STYLE_CHANGED,
+						   STYLE_DELETED};
 	struct doctor *d = arg;
 	size_t width = output_width();
 	size_t indent = width && width < NARROW ? INDENT_NARROW : INDENT;
@@ -47,17 +35,16 @@ static void print_inspection(void *arg, const struct inspection *i)
 	if (d->list) {
 		check = json_object();
 		jsonout_text(check, "name", i->name);
-		jsonout_text(check, "state", inspect_state_text(i->state));
+		jsonout_text(check, "state", words[i->state]);
 		jsonout_text(check, "text", i->text);
 		jsonout_text(check, "mend", i->remedy);
 		jsonout_add(d->list, check);
 		return;
 	}
 	(void)text_wrap(&text, i->text, INDENT, indent, width);
-	(void)printf("%s%-8s%s %-11s %s\n",
-		     output_style(inspect_state_style(i->state)),
-		     inspect_state_text(i->state), output_style(STYLE_NONE),
-		     i->name, buf_text(&text));
+	(void)printf("%s%-8s%s %-11s %s\n", output_style(styles[i->state]),
+		     words[i->state], output_style(STYLE_NONE), i->name,
+		     buf_text(&text));
 	if (!i->remedy)
 		return;
 	buf_clear(&text);
@@ -76,26 +63,20 @@ static void print_inspection_error(struct doctor *d, const char *name,
 /* The loss of a disk is also the loss of a store on it. */
 static void inspect_disk(struct doctor *d, const struct state *st)
 {
+	struct inspection i = {
+		.name = "disk",
+		.text = "the store is on another one than your home",
+	};
 	struct stat state, home;
 
-	if (!st->home || fstat(st->fd, &state) < 0 ||
-	    stat(st->home, &home) < 0 || state.st_dev != home.st_dev) {
-		print_inspection(d, &(struct inspection){
-					    .name = "disk",
-					    .text = "the store is on another "
-						    "one than your home"});
-		return;
+	if (st->home && fstat(st->fd, &state) == 0 &&
+	    stat(st->home, &home) == 0 && state.st_dev == home.st_dev) {
+		i.state = INSPECT_WEAKER;
+		i.text = "the store is on the same one as your home: versions "
+			 "help against mistakes, not against a broken disk";
+		i.remedy = "GUARD_HOME=/on/another/disk, or copies of it";
 	}
-	print_inspection(
-		d,
-		&(struct inspection){
-			.state = INSPECT_WEAKER,
-			.name = "disk",
-			.text = "the store is on the same one as your home: "
-				"versions help against mistakes, not against "
-				"a broken disk",
-			.remedy = "GUARD_HOME=/on/another/disk, or copies of "
-				  "it"});
+	print_inspection(d, &i);
 }
 
 static int try_layer(void *dir, struct err *err)
@@ -107,6 +88,11 @@ static int try_layer(void *dir, struct err *err)
  */
 static void inspect_layers(struct doctor *d, const struct state *st)
 {
+	static const struct inspection ok = {
+		.name = "layers",
+		.text = "overlayfs over a folder of yours: one was put up and "
+			"written to",
+	};
 	auto_free char *dir = mem_printf("%s/trial.XXXXXX", st->path);
 	struct err err, ignored;
 	int got;
@@ -123,17 +109,12 @@ static void inspect_layers(struct doctor *d, const struct state *st)
 	if (got < 0)
 		print_inspection_error(d, "layers", &err);
 	else
-		print_inspection(
-			d,
-			&(struct inspection){
-				.name = "layers",
-				.text = "overlayfs over a folder of yours: one "
-					"was put up and written to"});
+		print_inspection(d, &ok);
 }
 
 static void inspect_state_dir(struct doctor *d)
 {
-	auto_free char *text = NULL;
+	struct inspection ok = {.name = "state"};
 	struct state st;
 	struct err err;
 
@@ -141,12 +122,11 @@ static void inspect_state_dir(struct doctor *d)
 		print_inspection_error(d, "state", &err);
 		return;
 	}
-	text = mem_printf("%s", text_quote(st.path));
+	ok.text = text_quote(st.path);
 	if (layers_check_state(st.runs_fd, &err) < 0)
 		print_inspection_error(d, "state", &err);
 	else
-		print_inspection(
-			d, &(struct inspection){.name = "state", .text = text});
+		print_inspection(d, &ok);
 	inspect_layers(d, &st);
 	inspect_disk(d, &st);
 	state_close(&st);
@@ -154,18 +134,19 @@ static void inspect_state_dir(struct doctor *d)
 
 static void inspect_host(struct doctor *d)
 {
+	static const struct inspection inside = {
+		.state = INSPECT_WEAKER,
+		.name = "container",
+		.text = "guard runs inside of a container: its own files are "
+			"what a run is kept from",
+		.remedy = "guard outside of it, or docker run "
+			  "with " SANDBOX_CONTAINER
+			  " and a volume for GUARD_HOME",
+	};
+
 	if (access("/.dockerenv", F_OK) == 0 ||
 	    access("/run/.containerenv", F_OK) == 0)
-		print_inspection(
-			d,
-			&(struct inspection){
-				.state = INSPECT_WEAKER,
-				.name = "container",
-				.text = "guard runs inside of a container: its "
-					"own files are what a run is kept from",
-				.remedy = "guard outside of it, or docker run "
-					  "with " SANDBOX_CONTAINER
-					  " and a volume for GUARD_HOME"});
+		print_inspection(d, &inside);
 }
 
 int cmd_doctor(int argc, char **argv)
@@ -177,7 +158,6 @@ int cmd_doctor(int argc, char **argv)
 		{0},
 	};
 	struct doctor d = {0};
-	json_t *document;
 	int got;
 
 	got = options_parse(verb, argc, argv, slots);
@@ -192,10 +172,8 @@ int cmd_doctor(int argc, char **argv)
 	inspect_state_dir(&d);
 	inspect_host(&d);
 	if (json) {
-		document = json_object();
-		jsonout_bool(document, "usable", !d.missing);
-		jsonout_set(document, "checks", d.list);
-		jsonstream_print(document);
+		jsonstream_print(json_pack("{s:b, s:o}", "usable", !d.missing,
+					   "checks", d.list));
 	} else {
 		(void)printf("%s\n", d.missing ? "guard run does not work here"
 					       : "guard run works here");

@@ -81,6 +81,28 @@ static const char *log_line_text(json_t *line, const char *key)
 	return text ? text : "";
 }
 
+static void print_action(json_t *line)
+{
+	const char *utc = log_line_text(line, "time");
+	json_t *undo = json_object_get(line, "undo");
+	AUTO(buf) struct buf time = {0}, action = {0}, rest = {0};
+	auto_free char *number =
+		undo ? mem_printf("undo %d", (int)json_integer_value(undo))
+		     : mem_strdup("");
+	struct tm tm = {0};
+	const char *end = strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
+
+	/* As the other times of a log: of this place. */
+	if (end && !*end)
+		utc = output_time((struct timestamp){.sec = timegm(&tm)});
+	output_name(&time, utc);
+	output_name(&action, log_line_text(line, "action"));
+	add_other_fields(&rest, line);
+	(void)printf("%s  %s%-7s%s  %-9s  %s\n", buf_text(&time),
+		     output_style(STYLE_BOLD), number, output_style(STYLE_NONE),
+		     buf_text(&action), buf_text(&rest));
+}
+
 /* runs: those of the project; the end of a run names the run alone. */
 static bool is_project_line(json_t *line, const char *project, json_t *runs)
 {
@@ -89,86 +111,37 @@ static bool is_project_line(json_t *line, const char *project, json_t *runs)
 	return json_object_get(runs, log_line_text(line, "run")) != NULL;
 }
 
-/* As the other times of a log: of this place. */
-static void add_time(struct buf *to, const char *utc)
-{
-	struct tm tm = {0};
-	const char *end = strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
-
-	if (end && !*end)
-		buf_add_text(to, output_time((struct timestamp){
-					 .sec = timegm(&tm)}));
-	else
-		output_name(to, utc);
-}
-
-static void print_action(json_t *line)
-{
-	AUTO(buf) struct buf time = {0}, action = {0}, rest = {0};
-	json_t *undo = json_object_get(line, "undo");
-	auto_free char *number =
-		undo ? mem_printf("undo %d", (int)json_integer_value(undo))
-		     : mem_strdup("");
-
-	add_time(&time, log_line_text(line, "time"));
-	output_name(&action, log_line_text(line, "action"));
-	add_other_fields(&rest, line);
-	(void)printf("%s  %s%-7s%s  %-9s  %s\n", buf_text(&time),
-		     output_style(STYLE_BOLD), number, output_style(STYLE_NONE),
-		     buf_text(&action), buf_text(&rest));
-}
-
-/* The lines of the oplog in their order, without those that are no JSON (an
- * interrupted write). runs: receives the ids of this project's runs. */
-static json_t *parse_lines(struct buf *log, const char *project, json_t *runs)
-{
-	json_t *array = json_array();
-	const char *at = buf_text(log);
-
-	while (*at) {
-		size_t len = strcspn(at, "\n");
-		json_t *line = json_loadb(at, len, 0, NULL);
-
-		if (json_is_object(line)) {
-			(void)json_array_append(array, line);
-			if (strcmp(log_line_text(line, "project"), project) ==
-			    0)
-				jsonout_set(runs, log_line_text(line, "run"),
-					    json_true());
-		}
-		json_decref(line);
-		at += len + (at[len] == '\n');
-	}
-	return array;
-}
-
-/* The displayed lines, newest first. */
+/* The displayed lines of the oplog, newest first, without those that are no
+ * JSON (an interrupted write). */
 static json_t *parse_actions(struct buf *log, const struct context *c,
 			     const struct log_options *o)
 {
-	json_t *runs = json_object(), *wanted = json_array();
-	json_t *lines = parse_lines(log, c->project, runs);
-	size_t i = json_array_size(lines);
+	json_auto_t *lines = json_array(), *runs = json_object();
+	json_t *wanted = json_array();
+	const char *at = buf_text(log);
+	size_t i;
 
-	while (i-- > 0 && json_array_size(wanted) < o->count) {
+	while (*at) {
+		size_t len = strcspn(at, "\n");
+		json_auto_t *line = json_loadb(at, len, 0, NULL);
+
+		if (json_is_object(line)) {
+			(void)json_array_append(lines, line);
+			if (strcmp(log_line_text(line, "project"),
+				   c->project) == 0)
+				jsonout_bool(runs, log_line_text(line, "run"),
+					     true);
+		}
+		at += len + (at[len] == '\n');
+	}
+	for (i = json_array_size(lines);
+	     i-- > 0 && json_array_size(wanted) < o->count;) {
 		json_t *line = json_array_get(lines, i);
 
 		if (o->all || is_project_line(line, c->project, runs))
 			(void)json_array_append(wanted, line);
 	}
-	json_decref(lines);
-	json_decref(runs);
 	return wanted;
-}
-
-static bool has_trashed_part(const struct action *a, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < a->parts.count; i++)
-		if (strcmp(a->parts.items[i].kept, name) == 0)
-			return true;
-	return false;
 }
 
 /* The line of an action, by the snapshot before it; a discard, and an action
@@ -178,13 +151,18 @@ static bool is_action_line(json_t *line, const struct action *a,
 {
 	auto_free char *before = mem_printf("%" PRIu64, action_before(a));
 	const char *kind = a->parts.count ? "discard" : a->kind;
+	const char *kept = log_line_text(line, "kept");
+	size_t i;
 
 	if (strcmp(log_line_text(line, "action"), kind) != 0 ||
 	    strcmp(log_line_text(line, "project"), project) != 0 ||
 	    json_object_get(line, "undo"))
 		return false;
+	for (i = 0; i < a->parts.count; i++)
+		if (strcmp(a->parts.items[i].kept, kept) == 0)
+			return true;
 	if (a->parts.count || json_object_get(line, "kept"))
-		return has_trashed_part(a, log_line_text(line, "kept"));
+		return false;
 	return json_object_get(line, "before")
 		       ? strcmp(log_line_text(line, "before"), before) == 0
 		       : strcmp(log_line_text(line, "run"), a->run_id) == 0;

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "guard/cli/commands.h"
+#include "guard/cli/history_show.h"
 #include "guard/retention/pins.h"
 #include "guard/history/locate.h"
 #include "snapshot/tree/catalog.h"
@@ -9,41 +10,28 @@ static int list_pins(struct context *c, bool json, struct err *err)
 {
 	AUTO(pins) struct pins pins = {0};
 	AUTO(table)
-	struct table t = {.columns = 4, .width = output_width()};
-	json_t *array, *document;
+	struct table t = {.columns = HISTORY_SHOW_COLUMNS,
+			  .width = output_width()};
+	json_auto_t *array = json_array();
 	size_t i;
 
 	if (pins_user_load(&c->state, &pins, err) < 0)
 		return -err->num;
-	array = json_array();
 	for (i = 0; i < pins.count; i++) {
 		AUTO(snapshot) struct snapshot s = {0};
-		auto_free char *number = mem_printf("%" PRIu64, pins.items[i]);
-		AUTO(buf) struct buf what = {0};
 		struct err ignored;
 
 		jsonout_add(array, json_integer((json_int_t)pins.items[i]));
-		if (catalog_load(c->store, pins.items[i], &s, &ignored) < 0)
-			continue;
-		output_name(&what, s.root_path);
-		if (*s.message) {
-			buf_add_text(&what, "  ");
-			output_truncated(&what, s.message);
-		}
-		table_row(&t, (const char *const[]){number, output_time(s.time),
-						    s.reason, buf_text(&what)});
+		if (catalog_load(c->store, pins.items[i], &s, &ignored) == 0)
+			history_show_row(&t, &s, "");
 	}
-	if (!json) {
-		table_print(&t, "", stdout);
-		if (!t.cells.count)
-			output_print("no snapshot is pinned");
-		json_decref(array);
+	if (json) {
+		jsonstream_print_list("guard.pins/1", "snapshots", TAKE(array));
 		return STATUS_OK;
 	}
-	document = json_object();
-	jsonout_text(document, "schema", "guard.pins/1");
-	jsonout_set(document, "snapshots", array);
-	jsonstream_print(document);
+	table_print(&t, "", stdout);
+	if (!t.cells.count)
+		output_print("no snapshot is pinned");
 	return STATUS_OK;
 }
 
@@ -65,9 +53,8 @@ static int change_pins(struct context *c, char **argv, size_t count, bool on,
 	if (pins_user_change(&c->state, seqs, count, on, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
-		char number[24];
+		auto_free char *number = mem_printf("%" PRIu64, seqs[i]);
 
-		(void)snprintf(number, sizeof(number), "%" PRIu64, seqs[i]);
 		state_log(&c->state, on ? "pin" : "unpin", "snapshot", number,
 			  NULL);
 		output_print("snapshot %s %s", number,

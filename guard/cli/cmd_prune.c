@@ -1,5 +1,7 @@
 #include "guard/agent/caches.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/history_show.h"
+#include "guard/retention/autoprune.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
 #include "guard/retention/trashes.h"
@@ -33,34 +35,6 @@ static bool read_rule(const struct verb *verb, int id, const char *value,
 	return false;
 }
 
-/* --- telling --- */
-
-static void print_prune_plan(const struct prune_plan *plan)
-{
-	AUTO(table)
-	struct table t = {.columns = 4, .width = output_width()};
-	size_t i;
-
-	for (i = 0; i < plan->count; i++) {
-		const struct snapshot *s = &plan->snapshots[i];
-		auto_free char *number =
-			mem_printf("%llu", (unsigned long long)s->seq);
-		AUTO(buf) struct buf b = {0};
-
-		if (plan->items[i].why)
-			continue;
-		output_name(&b, s->root_path);
-		if (*s->message) {
-			buf_add_text(&b, "  ");
-			output_truncated(&b, s->message);
-		}
-		table_row(&t,
-			  (const char *const[]){number, output_time(s->time),
-						s->reason, buf_text(&b)});
-	}
-	table_print(&t, "", stdout);
-}
-
 /* In the order of enum retain_why's bits. */
 static json_t *prune_reasons_json(unsigned int why)
 {
@@ -85,15 +59,15 @@ static void print_prune_json(const struct prune_plan *plan,
 
 	for (i = 0; i < plan->count; i++) {
 		const struct snapshot *s = &plan->snapshots[i];
+		unsigned int why = plan->items[i].why;
 		json_t *item = json_object();
 
 		jsonout_number(item, "snapshot", s->seq);
 		jsonout_time(item, "time", s->time);
 		jsonout_text(item, "reason", s->reason);
 		jsonout_text(item, "root", s->root_path);
-		jsonout_bool(item, "gone", !plan->items[i].why);
-		jsonout_set(item, "kept_by",
-			    prune_reasons_json(plan->items[i].why));
+		jsonout_bool(item, "gone", !why);
+		jsonout_set(item, "kept_by", prune_reasons_json(why));
 		jsonout_add(array, item);
 	}
 	jsonout_text(object, "schema", "guard.prune/1");
@@ -110,15 +84,6 @@ static void print_prune_json(const struct prune_plan *plan,
 		jsonout_number(object, "written_bytes", done->written);
 	}
 	jsonstream_print(object);
-}
-
-static bool confirm_prune(const struct prune_command *p,
-			  const struct prune_plan *plan)
-{
-	return output_confirm(p->yes,
-			      "guard: take %s away? guard keeps them in its "
-			      "trash for 7 days.",
-			      text_count(plan->drop_snapshots, "snapshot"));
 }
 
 static void print_prune_result(const struct prune_result *r)
@@ -140,11 +105,14 @@ static int execute_prune(struct context *c, struct prune_command *p,
 			 const struct prune_plan *plan, struct err *err)
 {
 	struct prune_result result = {0};
-	char count[24], bytes[24];
 	int got;
 
 	/* Also without removed snapshots: expired trash is emptied. */
-	if (plan->drop_snapshots && !confirm_prune(p, plan))
+	if (plan->drop_snapshots &&
+	    !output_confirm(p->yes,
+			    "guard: take %s away? guard keeps them in its "
+			    "trash for 7 days.",
+			    text_count(plan->drop_snapshots, "snapshot")))
 		return STATUS_REFUSED;
 	store_free(&c->store);
 	if (context_store(c, STORE_WRITE, err) < 0)
@@ -154,14 +122,7 @@ static int execute_prune(struct context *c, struct prune_command *p,
 	progress_end();
 	if (got < 0)
 		return got;
-	if (result.snapshots || result.packs) {
-		(void)snprintf(count, sizeof(count), "%llu",
-			       (unsigned long long)result.snapshots);
-		(void)snprintf(bytes, sizeof(bytes), "%llu",
-			       (unsigned long long)result.bytes);
-		state_log(&c->state, "prune", "snapshots", count, "bytes",
-			  bytes, NULL);
-	}
+	autoprune_log(&c->state, NULL, &result);
 	if (p->json)
 		print_prune_json(plan, &result);
 	else
@@ -173,12 +134,10 @@ static int execute_prune(struct context *c, struct prune_command *p,
 static int choose_rules(struct context *c, struct prune_command *p,
 			struct settings *kept, struct err *err)
 {
-	const struct settings *rules = &p->settings;
+	const struct settings *rules = p->settings.rules ? &p->settings : kept;
 
 	if (settings_load(&c->state, kept, err) < 0)
 		return -err->num;
-	if (!p->settings.rules)
-		rules = kept;
 	p->options.policy = rules->policy;
 	p->options.keep_tags = rules->keep_tags;
 	p->options.max_size =
@@ -189,8 +148,15 @@ static int choose_rules(struct context *c, struct prune_command *p,
 static void report_prune_plan(const struct prune_command *p,
 			      const struct prune_plan *plan)
 {
-	if (!p->json)
-		print_prune_plan(plan);
+	AUTO(table)
+	struct table t = {.columns = HISTORY_SHOW_COLUMNS,
+			  .width = output_width()};
+	size_t i;
+
+	for (i = 0; !p->json && i < plan->count; i++)
+		if (!plan->items[i].why)
+			history_show_row(&t, &plan->snapshots[i], "");
+	table_print(&t, "", stdout);
 	output_print("%s of %zu would go; about %s of %s would be free",
 		     text_count(plan->drop_snapshots, "snapshot"), plan->count,
 		     text_size(plan->frees), text_size(plan->bytes));
@@ -261,32 +227,12 @@ static int clear_caches(struct prune_command *p, struct err *err)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static void report_trashes(const struct prune_command *p,
-			   const struct trashes *t, bool done)
-{
-	json_t *object;
-
-	if (!p->json) {
-		output_print("trash: %s of runs, %s of versions: %s",
-			     text_size(t->runs.bytes),
-			     text_size(t->versions.bytes),
-			     done ? "gone" : "they would go");
-		return;
-	}
-	object = json_object();
-	jsonout_text(object, "schema", "guard.prune-trash/1");
-	jsonout_bool(object, "done", done);
-	jsonout_number(object, "runs_bytes", t->runs.bytes);
-	jsonout_number(object, "versions_bytes", t->versions.bytes);
-	jsonstream_print(object);
-}
-
 /* The rules do not apply to the trash. */
 static int empty_both_trashes(struct prune_command *p, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct trashes t;
-	uint64_t bytes;
+	json_t *object;
 	int got;
 
 	if (context_open(&c, false, err) < 0)
@@ -295,20 +241,30 @@ static int empty_both_trashes(struct prune_command *p, struct err *err)
 	if (got < 0 && got != -ENOENT)
 		return got;
 	trashes_measure(&c, &t);
-	bytes = t.runs.bytes + t.versions.bytes;
-	if (p->dry) {
-		report_trashes(p, &t, false);
-		return output_finish() ? STATUS_OK : STATUS_REFUSED;
-	}
-	if (!output_confirm(p->yes,
+	if (!p->dry) {
+		if (!output_confirm(
+			    p->yes,
 			    "guard: empty guard's trash (%s)? Neither undo nor "
 			    "undelete brings back what is in it.",
-			    text_size(bytes)))
-		return STATUS_REFUSED;
-	if (trashes_empty(&c, err) < 0)
-		return -err->num;
-	state_log(&c.state, "empty-trash", NULL);
-	report_trashes(p, &t, true);
+			    text_size(t.runs.bytes + t.versions.bytes)))
+			return STATUS_REFUSED;
+		if (trashes_empty(&c, err) < 0)
+			return -err->num;
+		state_log(&c.state, "empty-trash", NULL);
+	}
+	if (p->json) {
+		object = json_object();
+		jsonout_text(object, "schema", "guard.prune-trash/1");
+		jsonout_bool(object, "done", !p->dry);
+		jsonout_number(object, "runs_bytes", t.runs.bytes);
+		jsonout_number(object, "versions_bytes", t.versions.bytes);
+		jsonstream_print(object);
+	} else {
+		output_print("trash: %s of runs, %s of versions: %s",
+			     text_size(t.runs.bytes),
+			     text_size(t.versions.bytes),
+			     p->dry ? "they would go" : "gone");
+	}
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 

@@ -1,103 +1,69 @@
+#include <inttypes.h>
+
 #include "base/parse.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/history_show.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/maintain/undelete.h"
-
-static void print_trash_text(const struct trash_list *trash)
-{
-	AUTO(table)
-	struct table t = {.columns = 5, .width = output_width()};
-	size_t i;
-
-	for (i = 0; i < trash->count; i++) {
-		const struct trash_item *item = &trash->items[i];
-		const struct snapshot *s = &item->snapshot;
-		auto_free char *number =
-			mem_printf("%llu", (unsigned long long)s->seq);
-		auto_free char *pruned_age =
-			mem_printf("gone %s", output_age(item->since));
-		AUTO(buf) struct buf b = {0};
-
-		output_name(&b, s->root_path);
-		if (*s->message) {
-			buf_add_text(&b, "  ");
-			output_truncated(&b, s->message);
-		}
-		table_row(&t, (const char *const[]){
-				      number, output_time(s->time), s->reason,
-				      pruned_age, buf_text(&b)});
-	}
-	table_print(&t, "", stdout);
-	if (!trash->count)
-		output_print("no snapshot is in the trash");
-}
-
-static void print_trash_json(const struct trash_list *trash)
-{
-	json_t *object = json_object(), *array = json_array();
-	size_t i;
-
-	for (i = 0; i < trash->count; i++) {
-		const struct snapshot *s = &trash->items[i].snapshot;
-		json_t *item = json_object();
-
-		jsonout_number(item, "snapshot", s->seq);
-		jsonout_time(item, "time", s->time);
-		jsonout_time(item, "gone", trash->items[i].since);
-		jsonout_text(item, "reason", s->reason);
-		jsonout_text(item, "root", s->root_path);
-		jsonout_text(item, "message", s->message);
-		jsonout_add(array, item);
-	}
-	jsonout_text(object, "schema", "guard.trash/1");
-	jsonout_set(object, "snapshots", array);
-	jsonstream_print(object);
-}
 
 static int list_trash(struct context *c, bool json, struct err *err)
 {
 	AUTO(trash_list) struct trash_list trash = {0};
+	AUTO(table)
+	struct table t = {.columns = HISTORY_SHOW_COLUMNS,
+			  .width = output_width()};
+	json_auto_t *array = json_array();
+	size_t i;
 
 	if (context_store(c, STORE_READ, err) < 0 ||
 	    trash_snapshots(c->store, &trash, err) < 0)
 		return -err->num;
-	if (json)
-		print_trash_json(&trash);
-	else
-		print_trash_text(&trash);
+	for (i = 0; i < trash.count; i++) {
+		const struct trash_item *item = &trash.items[i];
+		const struct snapshot *s = &item->snapshot;
+		auto_free char *age =
+			mem_printf("gone %s", output_age(item->since));
+		json_t *object = json_object();
+
+		jsonout_number(object, "snapshot", s->seq);
+		jsonout_time(object, "time", s->time);
+		jsonout_time(object, "gone", item->since);
+		jsonout_text(object, "reason", s->reason);
+		jsonout_text(object, "root", s->root_path);
+		jsonout_text(object, "message", s->message);
+		jsonout_add(array, object);
+		history_show_row(&t, s, age);
+	}
+	if (json) {
+		jsonstream_print_list("guard.trash/1", "snapshots",
+				      TAKE(array));
+	} else {
+		table_print(&t, "", stdout);
+		if (!trash.count)
+			output_print("no snapshot is in the trash");
+	}
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
-}
-
-static void print_restored_json(const uint64_t *seqs, size_t count)
-{
-	json_t *object = json_object(), *array = json_array();
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		jsonout_add(array, json_integer((json_int_t)seqs[i]));
-	jsonout_text(object, "schema", "guard.undelete/1");
-	jsonout_set(object, "snapshots", array);
-	jsonstream_print(object);
 }
 
 static int undelete_and_print(struct context *c, const uint64_t *seqs,
 			      size_t count, bool json, struct err *err)
 {
+	json_auto_t *array = json_array();
 	size_t i;
 
 	if (context_store(c, STORE_WRITE, err) < 0 ||
 	    undelete_snapshots(c->store, seqs, count, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
-		char number[24];
+		auto_free char *number = mem_printf("%" PRIu64, seqs[i]);
 
-		(void)snprintf(number, sizeof(number), "%llu",
-			       (unsigned long long)seqs[i]);
 		state_log(&c->state, "undelete", "snapshot", number, NULL);
 		output_print("snapshot %s is back", number);
+		jsonout_add(array, json_integer((json_int_t)seqs[i]));
 	}
 	if (json)
-		print_restored_json(seqs, count);
+		jsonstream_print_list("guard.undelete/1", "snapshots",
+				      TAKE(array));
 	output_hint("the next guard prune takes them again unless its rules "
 		    "keep them");
 	return STATUS_OK;

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/output.h"
-#include "guard/cli/table.h"
 #include "guard/jsonout.h"
 
 static const char *change_name(enum history_change change)
@@ -127,6 +126,21 @@ static char *row_reason_text(const struct history *h,
 	if (s->uid != geteuid())
 		buf_printf(&b, "%s(by uid %u)", b.len ? "  " : "", s->uid);
 	return buf_take_text(&b);
+}
+
+void history_show_row(struct table *t, const struct snapshot *s,
+		      const char *note)
+{
+	auto_free char *number = mem_printf("%" PRIu64, s->seq);
+	AUTO(buf) struct buf what = {0};
+
+	output_name(&what, s->root_path);
+	if (*s->message) {
+		buf_add_text(&what, "  ");
+		output_truncated(&what, s->message);
+	}
+	table_row(t, (const char *const[]){number, output_time(s->time),
+					   s->reason, note, buf_text(&what)});
 }
 
 void history_show_text(const struct history *h, size_t count)

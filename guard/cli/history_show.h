@@ -5,7 +5,14 @@
 #ifndef GUARD_CLI_HISTORY_SHOW_H
 #define GUARD_CLI_HISTORY_SHOW_H
 
+#include "guard/cli/table.h"
 #include "guard/history/history.h"
+
+/* A row for one snapshot: number, time, reason, a note ("" for none), root and
+ * message. */
+void history_show_row(struct table *t, const struct snapshot *s,
+		      const char *note);
+#define HISTORY_SHOW_COLUMNS 5
 
 void history_show_text(const struct history *h, size_t count);
 void history_show_json(const struct history *h, size_t count);

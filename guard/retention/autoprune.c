@@ -1,6 +1,7 @@
 #include "guard/retention/autoprune.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,19 +45,15 @@ static void ignore_lock_wait(void *arg, const char *who)
 	(void)who;
 }
 
-static void log_prune_result(const struct state *state,
-			     const struct prune_result *r)
+void autoprune_log(const struct state *state, const char *by,
+		   const struct prune_result *r)
 {
-	char count[24], bytes[24];
+	auto_free char *count = mem_printf("%" PRIu64, r->snapshots);
+	auto_free char *bytes = mem_printf("%" PRIu64, r->bytes);
 
-	if (!r->snapshots && !r->packs)
-		return;
-	(void)snprintf(count, sizeof(count), "%llu",
-		       (unsigned long long)r->snapshots);
-	(void)snprintf(bytes, sizeof(bytes), "%llu",
-		       (unsigned long long)r->bytes);
-	state_log(state, "prune", "by", "guard itself", "snapshots", count,
-		  "bytes", bytes, NULL);
+	if (r->snapshots || r->packs)
+		state_log(state, "prune", "by", by, "snapshots", count, "bytes",
+			  bytes, NULL);
 }
 
 int autoprune(const struct state *state, struct timestamp now,
@@ -86,7 +83,7 @@ int autoprune(const struct state *state, struct timestamp now,
 	if (store_open(&store, state->store_path, STORE_WRITE, err) < 0 ||
 	    prune_run(store, &o, &plan, ret, err) < 0)
 		return -err->num;
-	log_prune_result(state, ret);
+	autoprune_log(state, "guard itself", ret);
 	return 0;
 }
 

@@ -22,4 +22,8 @@ void autoprune_start(void);
 int autoprune(const struct state *state, struct timestamp now,
 	      struct prune_result *ret, struct err *err);
 
+/* Notes a prune that removed something in the oplog. by: NULL for the user. */
+void autoprune_log(const struct state *state, const char *by,
+		   const struct prune_result *r);
+
 #endif
