@@ -4,7 +4,6 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/history_show.h"
 #include "snapshot/maintain/trash.h"
-#include "snapshot/maintain/undelete.h"
 
 static int list_trash(struct context *c, bool json, struct err *err)
 {
@@ -52,7 +51,7 @@ static int undelete_and_print(struct context *c, const uint64_t *seqs,
 	size_t i;
 
 	if (context_store(c, STORE_WRITE, err) < 0 ||
-	    undelete_snapshots(c->store, seqs, count, err) < 0)
+	    trash_undelete(c->store, seqs, count, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
 		auto_free char *number = mem_printf("%" PRIu64, seqs[i]);

@@ -1,17 +1,39 @@
 #include "snapshot/maintain/prune.h"
 
-#include <fcntl.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/dirtree.h"
-#include "snapshot/maintain/prune_decide.h"
-#include "snapshot/store/repack.h"
+#include "base/text.h"
+#include "snapshot/maintain/reach.h"
 #include "snapshot/maintain/trash.h"
+#include "snapshot/store/known_missing.h"
+#include "snapshot/store/repack.h"
 #include "snapshot/store/store_dir.h"
 #include "snapshot/store/store_index.h"
-#include "snapshot/tree/tombstones.h"
+
+/* Bytes of a pack without any object. */
+#define PACK_FIXED (HEADER_LEN + FANOUT_LEN + FOOTER_LEN)
+/* Up to SMALL_PACKS_MAX packs smaller than this are left alone. */
+#define SMALL_PACK ((uint64_t)4 << 20)
+#define SMALL_PACKS_MAX 64
+
+enum prune_fate { PRUNE_KEEP, PRUNE_DROP, PRUNE_REPACK };
+
+/* The decision of a prune: the snapshots to remove, the objects that the
+ * remaining snapshots need, and the fate of each pack. */
+struct prune_decision {
+	const struct prune_options *options; /* borrowed */
+	struct prune_plan plan;
+	struct inventory inv;
+	struct known_missing_list lost; /* paths that are known to be lost */
+	enum prune_fate *fates; /* for each pack of inv */
+	uint64_t *needed; /* needed bytes of each pack */
+	uint64_t repacked; /* estimate: bytes of the packs processed so far */
+};
 
 void prune_plan_free(struct prune_plan *plan)
 {
@@ -24,47 +46,392 @@ void prune_plan_free(struct prune_plan *plan)
 	*plan = (struct prune_plan){0};
 }
 
+static void prune_decision_free(struct prune_decision *d)
+{
+	prune_plan_free(&d->plan);
+	inventory_free(&d->inv);
+	known_missing_list_free(&d->lost);
+	free(d->fates);
+	free(d->needed);
+	*d = (struct prune_decision){0};
+}
+
+/* --- snapshots --- */
+
+/* Whether the snapshot is no version of the real directory. True for the result
+ * of a run, and for a partial snapshot that was taken for undo: retention does
+ * not count them among the newest. */
+static bool is_run_result(const struct snapshot *s)
+{
+	if (s->root.flags & ENTRY_INCOMPLETE && !s->excludes &&
+	    (strstr(s->reason, "-restore") || strstr(s->reason, "-undo") ||
+	     strstr(s->reason, "-apply")))
+		return true;
+	return snapshot_of_run(s);
+}
+
+static bool is_snapshot_pinned(const struct prune_options *o,
+			       const struct prune_plan *limit, uint64_t seq)
+{
+	size_t i;
+
+	for (i = 0; i < o->pin_count; i++) {
+		if (o->pins[i] == seq)
+			return true;
+	}
+	for (i = 0; limit && i < limit->count; i++) {
+		if (limit->items[i].seq == seq && !limit->items[i].why)
+			return false;
+	}
+	return limit != NULL;
+}
+
+static bool has_kept_tag(const struct prune_options *o,
+			 const struct snapshot *s)
+{
+	size_t i;
+
+	for (i = 0; o->keep_tags && o->keep_tags[i]; i++)
+		if (snapshot_has_tag(s, o->keep_tags[i]))
+			return true;
+	return false;
+}
+
+static void drop_snapshot_notes(struct snapshot *s)
+{
+	struct snapshot only = {.notes = s->notes,
+				.note_count = s->note_count,
+				.note_capacity = s->note_capacity};
+
+	s->notes = NULL;
+	s->note_count = s->note_capacity = 0;
+	snapshot_free(&only);
+}
+
+static int load_plan_snapshots(struct store *s, const struct prune_options *o,
+			       const struct prune_plan *limit,
+			       struct prune_plan *plan, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i;
+
+	if (catalog_list(s, &seqs, &count, err) < 0)
+		return -err->num;
+	plan->snapshots = mem_zalloc((count + 1) * sizeof(*plan->snapshots));
+	plan->items = mem_zalloc((count + 1) * sizeof(*plan->items));
+	for (i = 0; i < count; i++) {
+		struct snapshot *snap = &plan->snapshots[i];
+
+		/* The objects of a damaged snapshot are unknown, so nothing may
+		 * be removed. */
+		if (catalog_load(s, seqs[i], snap, err) < 0)
+			return -err->num;
+		plan->count++;
+		drop_snapshot_notes(snap);
+		plan->items[i] = (struct retain_item){
+			.seq = snap->seq,
+			.time = snap->time,
+			.root = snap->root_path,
+			.result = is_run_result(snap),
+			.pinned = is_snapshot_pinned(o, limit, snap->seq),
+			.tagged = has_kept_tag(o, snap),
+		};
+	}
+	retain_decide(plan->items, plan->count, &o->policy, o->now);
+	return 0;
+}
+
+/* --- needed objects --- */
+
+struct missing_check {
+	const struct snapshot *snapshot;
+	const struct known_missing_list *lost;
+};
+
+static int fail_unless_known_missing(void *arg, const char *path,
+				     const struct entry *e, const char *why,
+				     struct err *err)
+{
+	const struct missing_check *m = arg;
+	const struct snapshot *s = m->snapshot;
+
+	(void)e;
+	if (known_missing_has(m->lost, s->seq, path))
+		return 0;
+	return fail(err, EBADMSG,
+		    "the store is damaged, so nothing is removed: snapshot "
+		    "%" PRIu64 ", %s: %s",
+		    s->seq, text_quote(*path ? path : "."), why);
+}
+
+static void report_prune_progress(const struct prune_options *o,
+				  const char *noun, uint64_t done,
+				  uint64_t total)
+{
+	if (o->progress)
+		o->progress(o->arg, noun, done, total);
+}
+
+static int mark_snapshot(struct prune_decision *d, size_t i, struct err *err)
+{
+	struct missing_check missing_check = {&d->plan.snapshots[i], &d->lost};
+	const struct entry *root = &missing_check.snapshot->root;
+
+	if (!reach_mark(&d->inv, root))
+		return 0;
+	return reach_each_lost(&d->inv, root, fail_unless_known_missing,
+			       &missing_check, err);
+}
+
+static int mark_kept_snapshots(struct prune_decision *d, unsigned int why,
+			       struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < d->plan.count; i++) {
+		if ((d->plan.items[i].why & why) &&
+		    mark_snapshot(d, i, err) < 0)
+			return -err->num;
+		report_prune_progress(d->options, "snapshot", i + 1,
+				      d->plan.count);
+	}
+	return 0;
+}
+
+/* Marks the snapshots that floors keep, then others from the newest on as long
+ * as the objects fit. */
+static int mark_within_budget(struct prune_decision *d, uint64_t max_size,
+			      struct err *err)
+{
+	struct retain_item *items = d->plan.items;
+	bool full = false;
+	size_t i;
+
+	if (mark_kept_snapshots(d, RETAIN_FLOORS, err) < 0)
+		return -err->num;
+	for (i = d->plan.count; i-- > 0;) {
+		if (!items[i].why || items[i].why & RETAIN_FLOORS)
+			continue;
+		if (!full && mark_snapshot(d, i, err) < 0)
+			return -err->num;
+		full = full || d->inv.reached > max_size;
+		if (full)
+			items[i].why = 0;
+	}
+	if (!full)
+		return 0;
+	/* The marks of the snapshot that did not fit must go. */
+	inventory_clear(&d->inv);
+	return mark_kept_snapshots(d, ~0u, err);
+}
+
+/* --- packs --- */
+
+/*
+ * Whether this copy of an object is the one to keep: 1 or 0. Of several copies
+ * one is kept: the first (newest) readable one. -EBADMSG: no copy can be read.
+ */
+static int is_copy_kept(struct inventory *inv, const struct oid *id,
+			const struct copy *copy, struct err *err)
+{
+	const struct copy *first = inventory_find(inv, id), *at;
+	AUTO(buf) struct buf bytes = {0};
+
+	if (!(*inventory_flags(inv, first) & COPY_REACHED))
+		return 0;
+	if (!inventory_next(inv, id, first))
+		return 1;
+	for (at = first; at; at = inventory_next(inv, id, at)) {
+		if (*inventory_flags(inv, at) & COPY_KEPT)
+			break;
+	}
+	for (; !at; first = inventory_next(inv, id, first)) {
+		if (!first)
+			return fail(err, EBADMSG,
+				    "the store is damaged, so nothing is "
+				    "removed: no copy of an object that is "
+				    "needed can be read");
+		if (inventory_read_copy(inv, first, &bytes, err) < 0)
+			continue;
+		*inventory_flags(inv, first) |= COPY_KEPT;
+		at = first;
+	}
+	return at->pack == copy->pack && at->entry == copy->entry;
+}
+
+/* *ret: bytes of the pack that are needed; *ret_all becomes false when an
+ * object of it is not needed. */
+static int sum_needed_bytes(struct inventory *inv, size_t number, uint64_t *ret,
+			    bool *ret_all, struct err *err)
+{
+	const struct pack *pack = inv->packs[number].pack;
+	uint64_t sum = 0;
+	uint32_t k;
+
+	for (k = 0; k < pack_count(pack); k++) {
+		struct copy copy = {(uint32_t)number + 1, k};
+		struct pack_entry e;
+		int chosen;
+
+		if (!pack_get(pack, k, &e))
+			continue;
+		chosen = is_copy_kept(inv, &e.id, &copy, err);
+		if (chosen < 0)
+			return chosen;
+		if (chosen)
+			sum += inventory_cost(inv, &copy);
+		else
+			*ret_all = false;
+	}
+	*ret = sum;
+	return 0;
+}
+
+static void choose_repack(struct prune_decision *d, size_t i)
+{
+	const struct inventory_pack *p = &d->inv.packs[i];
+
+	d->fates[i] = PRUNE_REPACK;
+	d->plan.repack_packs++;
+	d->plan.repack_bytes += p->size;
+	d->plan.frees += p->size - d->needed[i];
+}
+
+static int decide_pack_fate(struct prune_decision *d, size_t i, struct err *err)
+{
+	const struct inventory_pack *p = &d->inv.packs[i];
+	struct prune_plan *plan = &d->plan;
+	bool all = true;
+
+	plan->packs++;
+	plan->bytes += p->size;
+	/* Damaged packs are left to repair. */
+	if ((!p->pack || p->fault) && d->options->thorough)
+		return fail(err, EBADMSG,
+			    "pack %s is damaged and cannot be cleared: `guard "
+			    "repair` comes first",
+			    p->name);
+	if (!p->pack || p->fault)
+		return 0;
+	if (sum_needed_bytes(&d->inv, i, &d->needed[i], &all, err) < 0)
+		return -err->num;
+	plan->needed += d->needed[i];
+	if (!d->needed[i]) {
+		d->fates[i] = PRUNE_DROP;
+		plan->drop_packs++;
+		plan->drop_bytes += p->size;
+		plan->frees += p->size;
+	} else if (2 * d->needed[i] < p->size - PACK_FIXED ||
+		   (d->options->thorough && !all)) {
+		choose_repack(d, i);
+	}
+	return 0;
+}
+
+/* For a budget, packs are repacked already when a twentieth of them is not
+ * needed. */
+static void repack_more_packs(struct prune_decision *d, uint64_t max_size)
+{
+	size_t i;
+
+	for (i = 0; i < d->inv.count; i++) {
+		const struct inventory_pack *p = &d->inv.packs[i];
+		uint64_t full = p->size - PACK_FIXED;
+
+		if (d->plan.bytes - d->plan.frees <= max_size)
+			break;
+		if (d->fates[i] == PRUNE_KEEP && p->pack && !p->fault &&
+		    d->needed[i] < full - full / 20)
+			choose_repack(d, i);
+	}
+}
+
+/* Opening a store costs a few system calls per pack: many small packs are
+ * merged into few. */
+static void repack_small_packs(struct prune_decision *d)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < d->inv.count; i++)
+		count += d->inv.packs[i].size < SMALL_PACK;
+	if (count <= SMALL_PACKS_MAX)
+		return;
+	for (i = 0; i < d->inv.count; i++) {
+		const struct inventory_pack *p = &d->inv.packs[i];
+
+		if (d->fates[i] == PRUNE_KEEP && p->pack && !p->fault &&
+		    p->size < SMALL_PACK)
+			choose_repack(d, i);
+	}
+}
+
+/* Fills *d; frees its previous content first. limit: only snapshots that this
+ * plan removes may be removed; NULL: any. -EBADMSG: an object or snapshot that
+ * has to stay is damaged or missing. */
+static int prune_decide(struct store *s, const struct prune_options *o,
+			const struct prune_plan *limit,
+			struct prune_decision *d, struct err *err)
+{
+	size_t i;
+	int got;
+
+	prune_decision_free(d);
+	d->options = o;
+	known_missing_load(s, &d->lost);
+	/* Snapshots are listed before packs: the objects of a snapshot are
+	 * durable before the snapshot exists. */
+	if (load_plan_snapshots(s, o, limit, &d->plan, err) < 0 ||
+	    inventory_load(s, &d->inv, err) < 0)
+		return -err->num;
+	got = o->max_size ? mark_within_budget(d, o->max_size, err)
+			  : mark_kept_snapshots(d, ~0u, err);
+	if (got < 0)
+		return got;
+	for (i = 0; i < d->plan.count; i++)
+		d->plan.drop_snapshots += !d->plan.items[i].why;
+	d->fates = mem_zalloc((d->inv.count + 1) * sizeof(*d->fates));
+	d->needed = mem_zalloc((d->inv.count + 1) * sizeof(*d->needed));
+	for (i = 0; i < d->inv.count; i++) {
+		if (decide_pack_fate(d, i, err) < 0)
+			return -err->num;
+		report_prune_progress(o, "pack", i + 1, d->inv.count);
+	}
+	if (o->max_size)
+		repack_more_packs(d, o->max_size);
+	repack_small_packs(d);
+	return 0;
+}
+
+/* --- the prune --- */
+
 int prune_plan(struct store *s, const struct prune_options *options,
 	       struct prune_plan *ret, struct err *err)
 {
-	struct prune_decision d = {0};
-	int got = prune_decide(s, options, NULL, &d, err);
+	AUTO(prune_decision) struct prune_decision d = {0};
 
-	if (got == 0) {
-		*ret = d.plan;
-		d.plan = (struct prune_plan){0};
-	}
-	prune_decide_free(&d);
-	return got;
+	if (prune_decide(s, options, NULL, &d, err) < 0)
+		return -err->num;
+	*ret = d.plan;
+	d.plan = (struct prune_plan){0};
+	return 0;
 }
 
-struct copy_choice {
-	const struct prune_decision *d;
-	struct inventory *inv;
-	uint64_t bytes; /* estimate: bytes of the packs processed so far */
-	struct err err; /* num 0: no error */
-};
-
-static bool is_copy_chosen(void *arg, const struct oid *id,
+/* Another prune decision later finds an object without a readable copy. */
+static bool is_copy_wanted(void *arg, const struct oid *id,
 			   const struct copy *copy)
 {
-	struct copy_choice *c = arg;
-	const struct prune_options *o = c->d->options;
-	struct err err;
-	int got = prune_decide_chosen(c->inv, id, copy, &err);
+	struct prune_decision *d = arg;
+	struct err ignored;
 
-	if (got < 0)
-		c->err = err;
-	c->bytes += inventory_cost(c->inv, copy);
-	if (o->progress)
-		o->progress(o->arg, NULL, c->bytes, c->d->plan.repack_bytes);
-	return got > 0;
+	d->repacked += inventory_cost(&d->inv, copy);
+	report_prune_progress(d->options, NULL, d->repacked,
+			      d->plan.repack_bytes);
+	return is_copy_kept(&d->inv, id, copy, &ignored) > 0;
 }
 
 static int repack_chosen_packs(struct store *s, struct prune_decision *d,
 			       uint64_t *ret_bytes, struct err *err)
 {
-	struct copy_choice copy_choice = {.d = d, .inv = &d->inv};
 	auto_free size_t *packs =
 		mem_resize(NULL, d->inv.count + 1, sizeof(*packs));
 	size_t i, count = 0;
@@ -73,8 +440,8 @@ static int repack_chosen_packs(struct store *s, struct prune_decision *d,
 		if (d->fates[i] == PRUNE_REPACK)
 			packs[count++] = i;
 	}
-	return repack(s, &d->inv, packs, count, is_copy_chosen, &copy_choice,
-		      ret_bytes, err);
+	return repack(s, &d->inv, packs, count, is_copy_wanted, d, ret_bytes,
+		      err);
 }
 
 /* Whether packs/ and snaps/ still have the names that the decision is based
@@ -108,9 +475,12 @@ static int is_decision_current(struct store *s, const struct prune_decision *d,
 	return k == d->inv.count;
 }
 
-static int add_prune_tombstones(struct store *s, const struct prune_decision *d,
+/* Called with the commit lock and exclusive use of the store. */
+static int move_pruned_to_trash(struct store *s, const struct prune_decision *d,
+				int trash_fd, struct prune_result *ret,
 				struct err *err)
 {
+	AUTO(names) struct names packs = {0};
 	auto_free uint64_t *seqs =
 		mem_resize(NULL, d->plan.count + 1, sizeof(*seqs));
 	size_t i, count = 0;
@@ -118,44 +488,16 @@ static int add_prune_tombstones(struct store *s, const struct prune_decision *d,
 	for (i = 0; i < d->plan.count; i++)
 		if (!d->plan.items[i].why)
 			seqs[count++] = d->plan.items[i].seq;
-	return count ? tombstones_add(s, seqs, count, err) : 0;
-}
-
-/* Called with the commit lock and exclusive use of the store. */
-static int move_pruned_to_trash(struct store *s, const struct prune_decision *d,
-				const struct prune_options *o, int trash_fd,
-				struct prune_result *ret, struct err *err)
-{
-	AUTO(names) struct names snaps = {0}, packs = {0};
-	auto_close int to_fd = -1, snaps_fd = -1;
-	char name[32];
-	size_t i;
-
-	for (i = 0; i < d->plan.count; i++) {
-		if (d->plan.items[i].why)
-			continue;
-		catalog_file_name(name, d->plan.items[i].seq);
-		names_add(&snaps, name);
-	}
 	for (i = 0; i < d->inv.count; i++) {
 		if (d->fates[i] != PRUNE_DROP)
 			continue;
 		names_add(&packs, d->inv.packs[i].name);
 		ret->bytes += d->inv.packs[i].size;
 	}
-	if (!snaps.count && !packs.count)
-		return 0;
-	snaps_fd = openat(store_get_dir(s)->fd, "snaps",
-			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (snaps_fd < 0)
-		return fail_errno(err, "open the store's snaps/");
-	to_fd = trash_make(trash_fd, "prune", o->now, err);
-	if (to_fd < 0 || add_prune_tombstones(s, d, err) < 0 ||
-	    trash_move(snaps_fd, to_fd, snaps.items, snaps.count, err) < 0 ||
-	    trash_move(store_get_dir(s)->packs_fd, to_fd, packs.items,
-		       packs.count, err) < 0)
+	if (trash_put(s, trash_fd, "prune", d->options->now, seqs, count,
+		      &packs, err) < 0)
 		return -err->num;
-	ret->snapshots = snaps.count;
+	ret->snapshots = count;
 	ret->packs = packs.count;
 	return 0;
 }
@@ -185,7 +527,7 @@ static int prune_store(struct store *s, const struct prune_options *o,
 	lock = store_commit_begin(s, err);
 	if (lock < 0)
 		return lock;
-	got = move_pruned_to_trash(s, d, o, trash_fd, ret, err);
+	got = move_pruned_to_trash(s, d, trash_fd, ret, err);
 	store_commit_end(s, lock);
 	if (got < 0)
 		return got;
@@ -199,12 +541,11 @@ int prune_run(struct store *s, const struct prune_options *options,
 	      const struct prune_plan *plan, struct prune_result *ret,
 	      struct err *err)
 {
-	struct prune_decision d = {0};
+	AUTO(prune_decision) struct prune_decision d = {0};
 	struct prune_result result = {0};
-	int got = prune_store(s, options, plan, &d, &result, err);
 
-	prune_decide_free(&d);
-	if (got == 0)
-		*ret = result;
-	return got;
+	if (prune_store(s, options, plan, &d, &result, err) < 0)
+		return -err->num;
+	*ret = result;
+	return 0;
 }

@@ -109,95 +109,36 @@ static int copy_intact_objects(struct store *s, struct repair_job *r,
 
 /* --- damaged files --- */
 
-static int find_damaged_snapshots(struct store *s, struct repair_job *r,
-				  char ***ret, size_t *ret_count,
-				  struct err *err)
+/* Moves the damaged snapshots and packs. Called with the commit lock and
+ * exclusive use of the store. */
+static int move_damaged_to_trash(struct store *s, struct repair_job *r,
+				 int trash_fd, struct err *err)
 {
+	AUTO(names) struct names packs = {0};
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i, found = 0;
-	char **names;
 
 	if (catalog_list(s, &seqs, &count, err) < 0)
 		return -err->num;
-	names = mem_zalloc((count + 1) * sizeof(char *));
 	for (i = 0; i < count; i++) {
-		struct snapshot snap = {0};
+		AUTO(snapshot) struct snapshot snap = {0};
 		struct err cause;
-		char name[32];
 		int got = catalog_load(s, seqs[i], &snap, &cause);
 
-		snapshot_free(&snap);
-		if (got == 0)
-			continue;
-		warn_repair(r, cause.text);
-		if (got != -EBADMSG)
-			continue;
-		catalog_file_name(name, seqs[i]);
-		names[found++] = mem_strdup(name);
+		if (got < 0)
+			warn_repair(r, cause.text);
+		if (got == -EBADMSG)
+			seqs[found++] = seqs[i];
 	}
-	*ret = names;
-	*ret_count = found;
-	return 0;
-}
-
-static int move_damaged_packs(struct store *s, struct repair_job *r, int to_fd,
-			      struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < r->inv.count; i++) {
-		if (!r->damaged_packs[i])
-			continue;
-		if (trash_move(store_get_dir(s)->packs_fd, to_fd,
-			       &r->inv.packs[i].name, 1, err) < 0)
-			return -err->num;
-		r->result.packs++;
-	}
-	return 0;
-}
-
-static bool find_damaged_packs(const struct repair_job *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->inv.count; i++) {
+	for (i = 0; i < r->inv.count; i++)
 		if (r->damaged_packs[i])
-			return true;
-	}
-	return false;
-}
-
-static int add_repair_tombstones(struct store *s, char *const *names,
-				 size_t count, struct err *err)
-{
-	auto_free uint64_t *seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		seqs[i] = catalog_file_seq(names[i]);
-	return count ? tombstones_add(s, seqs, count, err) : 0;
-}
-
-/* Called with the commit lock and exclusive use of the store. */
-static int move_damaged_to_trash(struct store *s, struct repair_job *r,
-				 int trash_fd, char *const *names, size_t count,
-				 struct err *err)
-{
-	auto_close int snaps_fd =
-		openat(store_get_dir(s)->fd, "snaps",
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	auto_close int to_fd = -1;
-
-	if (!count && !find_damaged_packs(r))
-		return 0;
-	if (snaps_fd < 0)
-		return fail_errno(err, "open the store's snaps/");
-	to_fd = trash_make(trash_fd, "repair", r->options->now, err);
-	if (to_fd < 0 || add_repair_tombstones(s, names, count, err) < 0 ||
-	    trash_move(snaps_fd, to_fd, names, count, err) < 0)
+			names_add(&packs, r->inv.packs[i].name);
+	if (trash_put(s, trash_fd, "repair", r->options->now, seqs, found,
+		      &packs, err) < 0)
 		return -err->num;
-	r->result.snapshots = count;
-	return move_damaged_packs(s, r, to_fd, err);
+	r->result.snapshots = found;
+	r->result.packs = packs.count;
+	return 0;
 }
 
 static bool is_secret_intact(const struct store *s, const char *name)
@@ -237,21 +178,14 @@ static int repair_secrets(struct store *s, struct repair_job *r,
 static int replace_damaged_locked(struct store *s, struct repair_job *r,
 				  int trash_fd, struct err *err)
 {
-	char **names = NULL;
-	size_t count = 0, i;
-	int lock, got;
+	int lock = store_commit_begin(s, err), got;
 
-	if (find_damaged_snapshots(s, r, &names, &count, err) < 0)
-		return -err->num;
-	lock = store_commit_begin(s, err);
-	got = lock < 0 ? lock : repair_secrets(s, r, err);
+	if (lock < 0)
+		return lock;
+	got = repair_secrets(s, r, err);
 	if (got == 0)
-		got = move_damaged_to_trash(s, r, trash_fd, names, count, err);
-	if (lock >= 0)
-		store_commit_end(s, lock);
-	for (i = 0; i < count; i++)
-		free(names[i]);
-	free(names);
+		got = move_damaged_to_trash(s, r, trash_fd, err);
+	store_commit_end(s, lock);
 	return got;
 }
 

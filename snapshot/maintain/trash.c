@@ -12,21 +12,23 @@
 
 #include "base/atomic.h"
 #include "base/auto.h"
+#include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/dirtree.h"
+#include "base/vec.h"
+#include "snapshot/maintain/reach.h"
+#include "snapshot/store/inventory.h"
 #include "snapshot/store/store_dir.h"
+#include "snapshot/tree/tombstones.h"
 
 #define TRASH_DIRS_MAX 10000
 
 int trash_open(struct store *s, struct err *err)
 {
-	auto_close int fd =
-		openat(store_get_dir(s)->fd, "trash",
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = store_open_subdir(s, "trash", err);
 
 	if (fd < 0)
-		return fail_errno(err, "open the store's trash/");
+		return fd;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return TAKE_FD(fd);
 	if (errno != EWOULDBLOCK)
@@ -96,10 +98,13 @@ int trash_exclusive(struct store *s, void (*busy)(void *arg, const char *who),
 
 /* --- moving --- */
 
-int trash_make(int trash_fd, const char *word, struct timestamp now,
-	       struct err *err)
+/* Creates a directory in the trash, durably; returns a descriptor or a negative
+ * errno. */
+static int make_trash_dir(int trash_fd, const char *word, struct timestamp now,
+			  struct err *err)
 {
-	int n, fd;
+	auto_close int fd = -1;
+	int n;
 
 	for (n = 1; n < TRASH_DIRS_MAX; n++) {
 		auto_free char *name =
@@ -112,14 +117,11 @@ int trash_make(int trash_fd, const char *word, struct timestamp now,
 				continue;
 			return fail_errno(err, "make a folder in the trash");
 		}
-		fd = openat(trash_fd, name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = fd_open_dir(trash_fd, name);
 		if (fd < 0)
 			return fail_errno(err, "open a folder of the trash");
-		if (atomic_sync_dir(trash_fd, err) == 0)
-			return fd;
-		(void)close(fd);
-		return -err->num;
+		return atomic_sync_dir(trash_fd, err) < 0 ? -err->num
+							  : TAKE_FD(fd);
 	}
 	return fail(err, EEXIST, "no free name in the trash");
 }
@@ -140,21 +142,54 @@ static int move_trash_name(int from_fd, int to_fd, const char *name,
 	return got < 0 ? fail_errno(err, "move %s", text_quote(name)) : 0;
 }
 
-int trash_move(int from_fd, int to_fd, char *const *names, size_t count,
-	       struct err *err)
+/* Renames files from one directory of the store to another; durable on
+ * return. The caller has the commit lock. -EEXIST: the target has a file of
+ * that name. */
+static int move_trash_files(int from_fd, int to_fd, const struct names *names,
+			    struct err *err)
 {
 	size_t i;
 
-	if (!count)
+	if (!names->count)
 		return 0;
-	for (i = 0; i < count; i++) {
-		if (move_trash_name(from_fd, to_fd, names[i], err) < 0)
+	for (i = 0; i < names->count; i++)
+		if (move_trash_name(from_fd, to_fd, names->items[i], err) < 0)
 			return -err->num;
-	}
 	/* The target is synced first: after a power cut between both syncs the
 	 * file may be in both directories, but never in none. */
 	if (atomic_sync_dir(to_fd, err) < 0 ||
 	    atomic_sync_dir(from_fd, err) < 0)
+		return -err->num;
+	return 0;
+}
+
+static void add_snapshot_name(struct names *to, uint64_t seq)
+{
+	char name[32];
+
+	catalog_file_name(name, seq);
+	names_add(to, name);
+}
+
+int trash_put(struct store *s, int trash_fd, const char *word,
+	      struct timestamp now, const uint64_t *seqs, size_t count,
+	      const struct names *packs, struct err *err)
+{
+	AUTO(names) struct names snaps = {0};
+	auto_close int to_fd = -1, snaps_fd = -1;
+	size_t i;
+
+	if (!count && !packs->count)
+		return 0;
+	for (i = 0; i < count; i++)
+		add_snapshot_name(&snaps, seqs[i]);
+	snaps_fd = store_open_subdir(s, "snaps", err);
+	if (snaps_fd < 0)
+		return snaps_fd;
+	to_fd = make_trash_dir(trash_fd, word, now, err);
+	if (to_fd < 0 || (count && tombstones_add(s, seqs, count, err) < 0) ||
+	    move_trash_files(snaps_fd, to_fd, &snaps, err) < 0 ||
+	    move_trash_files(store_get_dir(s)->packs_fd, to_fd, packs, err) < 0)
 		return -err->num;
 	return 0;
 }
@@ -164,16 +199,15 @@ int trash_move(int from_fd, int to_fd, char *const *names, size_t count,
 static int64_t trash_dir_time(const char *name)
 {
 	size_t len = strspn(name, "0123456789"), word;
+	const char *at = name + len + 1;
 
 	if (len < 1 || len > 11 || name[len] != '-')
 		return -1;
-	word = strspn(name + len + 1, "abcdefghijklmnopqrstuvwxyz");
-	if (!word)
-		return -1;
-	name += len + 1 + word;
-	if (*name == '-')
-		name += 1 + strspn(name + 1, "0123456789");
-	return *name ? -1 : strtoll(name - len - 1 - word, NULL, 10);
+	word = strspn(at, "abcdefghijklmnopqrstuvwxyz");
+	at += word;
+	if (word && *at == '-')
+		at += 1 + strspn(at + 1, "0123456789");
+	return word && !*at ? strtoll(name, NULL, 10) : -1;
 }
 
 /* Lists the directories of the trash, oldest first. */
@@ -191,67 +225,27 @@ static int list_trash_dirs(int trash_fd, struct dirlist *ret, struct err *err)
 	return 0;
 }
 
-static int remove_trash_remains(int trash_fd, struct err *err)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	size_t i;
-
-	if (dirlist_read(trash_fd, &list, err) < 0)
-		return -err->num;
-	for (i = 0; i < list.count; i++)
-		if (dirtree_is_remains(list.items[i].name) &&
-		    dirtree_remove(trash_fd, list.items[i].name, err) < 0)
-			return err_context(err, "empty the trash");
-	return 0;
-}
-
 int trash_purge(int trash_fd, int64_t max_age, struct timestamp now,
 		struct err *err)
 {
-	AUTO(dirlist) struct dirlist list = {0};
+	AUTO(dirlist) struct dirlist all = {0}, list = {0};
 	size_t i;
 
-	if (remove_trash_remains(trash_fd, err) < 0 ||
-	    list_trash_dirs(trash_fd, &list, err) < 0)
+	if (dirlist_read(trash_fd, &all, err) < 0)
+		return -err->num;
+	for (i = 0; i < all.count; i++)
+		if (dirtree_is_remains(all.items[i].name) &&
+		    dirtree_remove(trash_fd, all.items[i].name, err) < 0)
+			return err_context(err, "empty the trash");
+	if (list_trash_dirs(trash_fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
-		int64_t when;
 
-		for (when = 0; *name >= '0' && *name <= '9'; name++)
-			when = when * 10 + (*name - '0');
-		if (now.sec - when <= max_age)
-			continue;
-		if (dirtree_remove_aside(trash_fd, list.items[i].name, err) < 0)
+		if (now.sec - trash_dir_time(name) > max_age &&
+		    dirtree_remove_aside(trash_fd, name, err) < 0)
 			return err_context(err, "empty the trash");
 	}
-	return 0;
-}
-
-int trash_open_dirs(int trash_fd, int **ret, size_t *ret_count, struct err *err)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	int *fds;
-	size_t i;
-
-	if (list_trash_dirs(trash_fd, &list, err) < 0)
-		return -err->num;
-	fds = mem_resize(NULL, list.count + 1, sizeof(*fds));
-	for (i = 0; i < list.count; i++) {
-		fds[i] =
-			openat(trash_fd, list.items[i].name,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fds[i] >= 0)
-			continue;
-		(void)fail_errno(err, "open %s in the trash",
-				 text_quote(list.items[i].name));
-		while (i-- > 0)
-			(void)close(fds[i]);
-		free(fds);
-		return -err->num;
-	}
-	*ret = fds;
-	*ret_count = list.count;
 	return 0;
 }
 
@@ -261,20 +255,16 @@ void trash_list_free(struct trash_list *list)
 {
 	size_t i;
 
-	for (i = 0; i < list->count; i++) {
+	for (i = 0; i < list->count; i++)
 		snapshot_free(&list->items[i].snapshot);
-		free(list->items[i].dir);
-	}
-	free(list->items);
-	*list = (struct trash_list){0};
+	VEC_FREE(list);
 }
 
 static int list_trash_dir(int trash_fd, const char *dir, struct trash_list *to,
 			  struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int fd = openat(
-		trash_fd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = fd_open_dir(trash_fd, dir);
 	size_t i;
 
 	if (fd < 0)
@@ -291,9 +281,7 @@ static int list_trash_dir(int trash_fd, const char *dir, struct trash_list *to,
 		if (!seq ||
 		    catalog_load_from(fd, seq, &item.snapshot, &cause) < 0)
 			continue;
-		item.dir = mem_strdup(dir);
-		GROW(to->items, to->count, to->capacity);
-		to->items[to->count++] = item;
+		*VEC_ADD(to) = item;
 	}
 	return 0;
 }
@@ -311,24 +299,262 @@ int trash_snapshots(struct store *s, struct trash_list *ret, struct err *err)
 {
 	AUTO(trash_list) struct trash_list list = {0};
 	AUTO(dirlist) struct dirlist dirs = {0};
-	auto_close int trash_fd =
-		openat(store_get_dir(s)->fd, "trash",
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int trash_fd = store_open_subdir(s, "trash", err);
 	size_t i;
 
-	if (trash_fd < 0)
-		return fail_errno(err, "open the store's trash/");
-	if (list_trash_dirs(trash_fd, &dirs, err) < 0)
+	if (trash_fd < 0 || list_trash_dirs(trash_fd, &dirs, err) < 0)
 		return -err->num;
 	for (i = 0; i < dirs.count; i++) {
 		if (list_trash_dir(trash_fd, dirs.items[i].name, &list, err) <
 		    0)
 			return -err->num;
 	}
-	if (list.count)
-		qsort(list.items, list.count, sizeof(*list.items),
-		      compare_trash_seqs);
+	VEC_SORT(&list, compare_trash_seqs);
 	*ret = list;
 	list = (struct trash_list){0};
 	return 0;
+}
+
+/* --- undelete --- */
+
+struct trash_snapshot {
+	struct snapshot snapshot;
+	size_t dir; /* index in undelete_job.dirs */
+};
+
+struct undelete_job {
+	struct store *store;
+	VEC(int) dirs; /* directories of the trash, oldest first */
+	VEC(struct trash_snapshot) snapshots;
+	struct inventory inv; /* directory number dirs.count is packs/ */
+	bool *chosen_packs; /* for each pack: whether to bring it back */
+};
+
+static void undelete_job_free(struct undelete_job *u)
+{
+	size_t i;
+
+	for (i = 0; i < u->dirs.count; i++)
+		(void)close(u->dirs.items[i]);
+	for (i = 0; i < u->snapshots.count; i++)
+		snapshot_free(&u->snapshots.items[i].snapshot);
+	VEC_FREE(&u->dirs);
+	VEC_FREE(&u->snapshots);
+	free(u->chosen_packs);
+	inventory_free(&u->inv);
+}
+
+static int open_trash_dirs(struct undelete_job *u, int trash_fd,
+			   struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (list_trash_dirs(trash_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		int fd = fd_open_dir(trash_fd, list.items[i].name);
+
+		if (fd < 0)
+			return fail_errno(err, "open %s in the trash",
+					  text_quote(list.items[i].name));
+		*VEC_ADD(&u->dirs) = fd;
+	}
+	return 0;
+}
+
+/* Loads the snapshot from the newest directory that has a readable file of
+ * it, once. */
+static int find_in_trash(struct undelete_job *u, uint64_t seq, struct err *err)
+{
+	struct trash_snapshot found = {0};
+	size_t i;
+	int got = 0;
+
+	for (i = 0; i < u->snapshots.count; i++)
+		if (u->snapshots.items[i].snapshot.seq == seq)
+			return 0;
+	for (found.dir = u->dirs.count; found.dir-- > 0;) {
+		int now = catalog_load_from(u->dirs.items[found.dir], seq,
+					    &found.snapshot, err);
+
+		if (now == 0) {
+			*VEC_ADD(&u->snapshots) = found;
+			return 0;
+		}
+		if (now != -ENOENT)
+			got = now;
+	}
+	return got ? got
+		   : fail(err, ENOENT,
+			  "snapshot %" PRIu64 " is not in the trash", seq);
+}
+
+static int fail_lost_path(void *arg, const char *path, const struct entry *e,
+			  const char *why, struct err *err)
+{
+	const struct snapshot *s = arg;
+
+	(void)e;
+	return fail(err, EBADMSG,
+		    "snapshot %" PRIu64 " cannot be brought back whole: %s: "
+		    "%s",
+		    s->seq, text_quote(*path ? path : "."), why);
+}
+
+/* Whether the copy will be in packs/. */
+static bool is_copy_chosen(const struct undelete_job *u,
+			   const struct copy *copy)
+{
+	return inventory_pack(&u->inv, copy)->dir == u->dirs.count ||
+	       u->chosen_packs[copy->pack - 1];
+}
+
+/*
+ * Two packs in packs/ must never have different bytes under one name. While the
+ * snapshot was in the trash, its object's name may have been given to other
+ * bytes (a forged collision): the object in packs/ need not be the snapshot's.
+ * all: compares the copies in the trash, too.
+ */
+static int check_object_clash(struct undelete_job *u, const struct oid *id,
+			      bool all, struct err *err)
+{
+	const struct copy *copy = inventory_find(&u->inv, id);
+	AUTO(buf) struct buf a = {0}, b = {0};
+	struct err ignored;
+
+	if (!inventory_next(&u->inv, id, copy))
+		return 0;
+	for (; copy; copy = inventory_next(&u->inv, id, copy)) {
+		buf_clear(&b);
+		if ((!all && !is_copy_chosen(u, copy)) ||
+		    inventory_read_copy(&u->inv, copy, a.len ? &b : &a,
+					&ignored) < 0)
+			continue;
+		if (b.len && memcmp(a.data, b.data, a.len) != 0)
+			return fail(err, EEXIST,
+				    "other bytes of the same hash have been "
+				    "stored since: it cannot be brought back");
+	}
+	return 0;
+}
+
+/* Chooses the pack of the first readable copy, unless packs/ or a chosen pack
+ * has a good copy. */
+static int choose_readable_copy(struct undelete_job *u, const struct oid *id,
+				struct err *err)
+{
+	const struct copy *first = inventory_find(&u->inv, id), *copy;
+
+	for (copy = first; copy; copy = inventory_next(&u->inv, id, copy))
+		if (is_copy_chosen(u, copy) &&
+		    !(*inventory_flags(&u->inv, copy) & COPY_BAD))
+			return 0;
+	for (copy = first; copy; copy = inventory_next(&u->inv, id, copy)) {
+		AUTO(buf) struct buf bytes = {0};
+
+		if (inventory_read_copy(&u->inv, copy, &bytes, err) < 0)
+			continue;
+		u->chosen_packs[copy->pack - 1] = true;
+		return 0;
+	}
+	return fail(err, EBADMSG, "an object in the trash is damaged");
+}
+
+/* Chooses packs of the trash for all reached objects without a copy elsewhere;
+ * then compares all objects of the chosen packs. */
+static int choose_trash_packs(struct undelete_job *u, bool chosen,
+			      struct err *err)
+{
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; i < u->inv.count; i++) {
+		const struct inventory_pack *p = &u->inv.packs[i];
+
+		if (!p->pack || (chosen && !u->chosen_packs[i]))
+			continue;
+		for (k = 0; k < pack_count(p->pack); k++) {
+			struct pack_entry e;
+
+			if (!pack_get(p->pack, k, &e) ||
+			    (!chosen && !(p->flags[k] & COPY_REACHED)))
+				continue;
+			if (check_object_clash(u, &e.id, !chosen, err) < 0 ||
+			    (!chosen &&
+			     choose_readable_copy(u, &e.id, err) < 0))
+				return -err->num;
+		}
+	}
+	return 0;
+}
+
+/* Called with the commit lock. Packs come first: a snapshot is never in snaps/
+ * without its packs. */
+static int move_out_of_trash(struct undelete_job *u, struct err *err)
+{
+	auto_close int snaps_fd = store_open_subdir(u->store, "snaps", err);
+	auto_free uint64_t *seqs =
+		mem_resize(NULL, u->snapshots.count + 1, sizeof(*seqs));
+	size_t i;
+
+	if (snaps_fd < 0)
+		return snaps_fd;
+	for (i = 0; i < u->inv.count; i++) {
+		struct inventory_pack *p = &u->inv.packs[i];
+		struct names name = {.items = &p->name, .count = 1};
+
+		if (u->chosen_packs[i] &&
+		    move_trash_files(u->dirs.items[p->dir],
+				     store_get_dir(u->store)->packs_fd, &name,
+				     err) < 0)
+			return -err->num;
+	}
+	for (i = 0; i < u->snapshots.count; i++) {
+		const struct trash_snapshot *w = &u->snapshots.items[i];
+		AUTO(names) struct names name = {0};
+
+		seqs[i] = w->snapshot.seq;
+		add_snapshot_name(&name, seqs[i]);
+		if (move_trash_files(u->dirs.items[w->dir], snaps_fd, &name,
+				     err) < 0)
+			return -err->num;
+	}
+	return tombstones_remove(u->store, seqs, u->snapshots.count, err);
+}
+
+int trash_undelete(struct store *s, const uint64_t *seqs, size_t count,
+		   struct err *err)
+{
+	AUTO(undelete_job) struct undelete_job u = {.store = s};
+	auto_close int trash_fd = trash_open(s, err);
+	size_t i;
+	int lock, got;
+
+	if (trash_fd < 0 || open_trash_dirs(&u, trash_fd, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++)
+		if (find_in_trash(&u, seqs[i], err) < 0)
+			return -err->num;
+	if (inventory_load_dirs(s, u.dirs.items, u.dirs.count, &u.inv, err) < 0)
+		return -err->num;
+	u.chosen_packs =
+		mem_zalloc((u.inv.count + 1) * sizeof(*u.chosen_packs));
+	for (i = 0; i < u.snapshots.count; i++) {
+		struct snapshot *snap = &u.snapshots.items[i].snapshot;
+
+		if (reach_mark(&u.inv, &snap->root) &&
+		    reach_each_lost(&u.inv, &snap->root, fail_lost_path, snap,
+				    err) < 0)
+			return -err->num;
+	}
+	if (choose_trash_packs(&u, false, err) < 0 ||
+	    choose_trash_packs(&u, true, err) < 0)
+		return -err->num;
+	lock = store_commit_begin(s, err);
+	if (lock < 0)
+		return lock;
+	got = move_out_of_trash(&u, err);
+	store_commit_end(s, lock);
+	return got;
 }

@@ -9,7 +9,7 @@
  * at any point leaves an intact store.
  *
  * Order of calls to move files in: trash_open(), trash_exclusive(),
- * trash_make(), trash_move().
+ * trash_put().
  */
 #ifndef GUARD_SNAPSHOT_MAINTAIN_TRASH_H
 #define GUARD_SNAPSHOT_MAINTAIN_TRASH_H
@@ -33,15 +33,15 @@ int trash_open(struct store *s, struct err *err);
 int trash_exclusive(struct store *s, void (*busy)(void *arg, const char *who),
 		    void *arg, struct err *err);
 
-/* Creates a directory in the trash, durably; returns a descriptor or a negative
- * errno. */
-int trash_make(int trash_fd, const char *word, struct timestamp now,
-	       struct err *err);
-/* Renames files from one directory of the store to another; durable on
- * return. The caller has the commit lock. -EEXIST: the target has a file of
- * that name. */
-int trash_move(int from_fd, int to_fd, char *const *names, size_t count,
-	       struct err *err);
+/*
+ * Moves snapshots and packs to a new directory of the trash, named after word
+ * and now, and adds the tombstones of the snapshots; durable on return. Called
+ * with the commit lock and exclusive use of the store. Without snapshots and
+ * packs nothing is changed.
+ */
+int trash_put(struct store *s, int trash_fd, const char *word,
+	      struct timestamp now, const uint64_t *seqs, size_t count,
+	      const struct names *packs, struct err *err);
 
 /* Deletes files that have been in the trash for more than max_age seconds; -1:
  * all. */
@@ -52,7 +52,6 @@ int trash_purge(int trash_fd, int64_t max_age, struct timestamp now,
 struct trash_item {
 	struct snapshot snapshot; /* notes left out */
 	struct timestamp since;
-	char *dir; /* name of its directory in trash/ */
 };
 
 struct trash_list {
@@ -65,9 +64,13 @@ struct trash_list {
 int trash_snapshots(struct store *s, struct trash_list *ret, struct err *err);
 void trash_list_free(struct trash_list *list);
 
-/* Opens the directories of the trash, oldest first. The array is the caller's
- * to free, and its descriptors to close. */
-int trash_open_dirs(int trash_fd, int **ret, size_t *ret_count,
-		    struct err *err);
+/*
+ * Brings snapshots back with all packs that they need, durably. No file is
+ * moved unless all of them can be restored completely. -ENOENT: a snapshot is
+ * not in the trash; -EBADMSG: an object is lost; -EEXIST: objects collide with
+ * others in the store; -EBUSY: see trash_open().
+ */
+int trash_undelete(struct store *s, const uint64_t *seqs, size_t count,
+		   struct err *err);
 
 #endif

@@ -21,8 +21,7 @@
 
 static int open_store_subdir(int dirfd, const char *name, struct err *err)
 {
-	int fd = openat(dirfd, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = fd_open_dir(dirfd, name);
 
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
 }
@@ -83,9 +82,7 @@ static int has_packs_or_snaps(int fd, struct err *err)
 	for (i = 0; i < 3; i++) {
 		struct dirlist list = {0};
 		size_t count;
-		auto_close int sub =
-			openat(fd, names[i],
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		auto_close int sub = fd_open_dir(fd, names[i]);
 
 		if (sub < 0 && errno == ENOENT)
 			continue;

@@ -62,6 +62,10 @@ struct store;
  * that maintain the store as a whole. */
 const struct store_dir *store_get_dir(const struct store *s);
 
+/* Opens a directory of the store: "snaps", "tmp" or "trash". Returns a
+ * descriptor or a negative errno. */
+int store_open_subdir(const struct store *s, const char *name, struct err *err);
+
 /* As store_commit_begin() and store_commit_end(). */
 int store_dir_commit_begin(const struct store_dir *f, struct err *err);
 void store_dir_commit_end(const struct store_dir *f, int lock_fd);

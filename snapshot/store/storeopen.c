@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "snapshot/store/store_private.h"
 
@@ -114,6 +115,13 @@ int store_create_with_secret(const char *dir, const void *secret_192,
 const struct store_dir *store_get_dir(const struct store *s)
 {
 	return &s->store_dir;
+}
+
+int store_open_subdir(const struct store *s, const char *name, struct err *err)
+{
+	int fd = fd_open_dir(s->store_dir.fd, name);
+
+	return fd < 0 ? fail_errno(err, "open the store's %s/", name) : fd;
 }
 
 int store_root_fd(const struct store *s)

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/dirtree.h"
 #include "snapshot/store/ring.h"
+#include "snapshot/store/store_dir.h"
 #include "snapshot/tree/snapfile.h"
 
 /* Digits and a newline. */
@@ -71,14 +72,6 @@ uint64_t catalog_file_seq(const char *name)
 	return strcmp(again, name) == 0 ? seq : 0;
 }
 
-static int open_snaps_dir(struct store *store, struct err *err)
-{
-	int fd = openat(store_root_fd(store), "snaps",
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? fail_errno(err, "open the store's snaps/") : fd;
-}
-
 static int compare_seqs(const void *a, const void *b)
 {
 	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
@@ -89,7 +82,7 @@ static int compare_seqs(const void *a, const void *b)
 int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
 		 struct err *err)
 {
-	auto_close int fd = open_snaps_dir(store, err);
+	auto_close int fd = store_open_subdir(store, "snaps", err);
 	AUTO(dirlist) struct dirlist list = {0};
 	uint64_t *seqs;
 	size_t count = 0, i;
@@ -131,7 +124,7 @@ int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
 int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 		 struct err *err)
 {
-	auto_close int fd = open_snaps_dir(store, err);
+	auto_close int fd = store_open_subdir(store, "snaps", err);
 
 	return fd < 0 ? fd : catalog_load_from(fd, seq, ret, err);
 }
@@ -235,14 +228,6 @@ static int next_seq(struct store *store, uint64_t *ret, struct err *err)
 	return 0;
 }
 
-static int open_tmp_dir(struct store *store, struct err *err)
-{
-	int fd = openat(store_root_fd(store), "tmp",
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? fail_errno(err, "open the store's tmp/") : fd;
-}
-
 static int sync_files_at_once(const int *fds, size_t count, struct err *err)
 {
 	return ring_sync_files(fds, count, false, err);
@@ -253,7 +238,7 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 				struct snapshot *s, catalog_with with,
 				void *arg, struct err *err)
 {
-	auto_close int tmp_fd = open_tmp_dir(store, err);
+	auto_close int tmp_fd = store_open_subdir(store, "tmp", err);
 	AUTO(atomic_set) struct atomic_set set = {0};
 	char temp[TEMP_LEN], name[32];
 	int fd;
@@ -298,7 +283,7 @@ static int replace_snapshot_locked(struct store *store, int snaps_fd,
 				   const struct snapshot *s, struct err *err)
 {
 	char temp[TEMP_LEN], name[32];
-	auto_close int tmp_fd = open_tmp_dir(store, err);
+	auto_close int tmp_fd = store_open_subdir(store, "tmp", err);
 	auto_close int fd = -1;
 
 	if (tmp_fd < 0)
@@ -320,7 +305,7 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 
 	if (store_flush(store, err) < 0)
 		return -err->num;
-	snaps_fd = open_snaps_dir(store, err);
+	snaps_fd = store_open_subdir(store, "snaps", err);
 	if (snaps_fd < 0)
 		return snaps_fd;
 	lock = store_commit_begin(store, err);
@@ -334,7 +319,7 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 static int add_after_flush(struct store *store, struct snapshot *s,
 			   catalog_with with, void *arg, struct err *err)
 {
-	auto_close int snaps_fd = open_snaps_dir(store, err);
+	auto_close int snaps_fd = store_open_subdir(store, "snaps", err);
 	int lock, got;
 
 	if (snaps_fd < 0)

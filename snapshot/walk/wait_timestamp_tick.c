@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/fstype.h"
 #include "base/meta.h"
 #include "base/dirtree.h"
@@ -58,10 +59,7 @@ static void search_newest_below(struct newest_search *l, int fd,
 			l->newest = st.st_ctim.tv_sec;
 		/* Files inside a repository are not compared one by one. */
 		if (S_ISDIR(st.st_mode) && strcmp(name, ".git") != 0) {
-			auto_close int below =
-				openat(fd, name,
-				       O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-					       O_CLOEXEC);
+			auto_close int below = fd_open_dir(fd, name);
 
 			if (below >= 0)
 				search_newest_below(l, below, level + 1);

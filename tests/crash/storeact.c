@@ -20,7 +20,6 @@
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/repair.h"
 #include "snapshot/maintain/trash.h"
-#include "snapshot/maintain/undelete.h"
 #include "snapshot/maintain/verify.h"
 #include "tests/unit/storemodel.h"
 
@@ -77,7 +76,7 @@ static int do_undelete(char **args, struct err *err)
 	seqs = mem_resize(NULL, list.count + 1, sizeof(*seqs));
 	for (i = 0; i < list.count; i++)
 		seqs[i] = list.items[i].snapshot.seq;
-	return list.count ? undelete_snapshots(s, seqs, list.count, err) : 0;
+	return list.count ? trash_undelete(s, seqs, list.count, err) : 0;
 }
 
 static int do_repair(char **args, struct err *err)

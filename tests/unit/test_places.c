@@ -17,7 +17,7 @@
 
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/repair.h"
-#include "snapshot/maintain/undelete.h"
+#include "snapshot/maintain/trash.h"
 #include "snapshot/store/hash.h"
 #include "snapshot/store/packformat.h"
 #include "snapshot/store/ring_private.h"
@@ -78,7 +78,7 @@ static int do_undelete(struct box *box, struct err *err)
 
 	if (store_open(&s, box->store_root_fd, STORE_WRITE, err) < 0)
 		return -err->num;
-	got = undelete_snapshots(s, &seq, 1, err);
+	got = trash_undelete(s, &seq, 1, err);
 	return got == -ENOENT ? 0 : got;
 }
 

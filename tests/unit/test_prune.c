@@ -10,7 +10,6 @@
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/purge.h"
 #include "snapshot/maintain/trash.h"
-#include "snapshot/maintain/undelete.h"
 #include "snapshot/store/packformat.h"
 #include "snapshot/store/store_index.h"
 #include "tests/unit/calls.h"
@@ -155,7 +154,7 @@ static int undelete(struct box *box, uint64_t seq, struct err *err)
 
 	if (store_open(&s, box->store_root_fd, STORE_WRITE, err) < 0)
 		return -err->num;
-	return undelete_snapshots(s, &seq, 1, err);
+	return trash_undelete(s, &seq, 1, err);
 }
 
 static int64_t later(int64_t seconds)

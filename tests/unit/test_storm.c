@@ -21,7 +21,6 @@
 #include "snapshot/walk/take.h"
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/trash.h"
-#include "snapshot/maintain/undelete.h"
 #include "snapshot/maintain/verify.h"
 #include "snapshot/store/ring_private.h"
 #include "snapshot/store/store_index.h"
@@ -283,7 +282,7 @@ static void run_undeleter(uint64_t seed)
 		if (!list.count)
 			continue;
 		seq = list.items[below(&seed, list.count)].snapshot.seq;
-		got = undelete_snapshots(s, &seq, 1, &err);
+		got = trash_undelete(s, &seq, 1, &err);
 		must(got == 0 || got == -EBUSY || got == -ENOENT, "s%llu: %s",
 		     (unsigned long long)seq, err.text);
 	}
@@ -438,7 +437,7 @@ static size_t check_all(void)
 	for (i = 0; i < trash.count; i++) {
 		uint64_t seq = trash.items[i].snapshot.seq;
 
-		if (undelete_snapshots(s, &seq, 1, &err) < 0)
+		if (trash_undelete(s, &seq, 1, &err) < 0)
 			fail_msg("s%llu: %s", (unsigned long long)seq,
 				 err.text);
 	}

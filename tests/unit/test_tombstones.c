@@ -4,7 +4,7 @@
 
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/repair.h"
-#include "snapshot/maintain/undelete.h"
+#include "snapshot/maintain/trash.h"
 #include "snapshot/store/hash.h"
 #include "snapshot/tree/tombstones.h"
 #include "tests/unit/keep_fixture.h"
@@ -109,7 +109,7 @@ static void test_what_prune_takes_is_not_missed(void **state)
 		(void)take_old(box, (uint64_t)i);
 	assert_true(prune_all(box) > 2);
 	check_faults(box, "");
-	ok(undelete_snapshots(box->store, &two, 1, &err));
+	ok(trash_undelete(box->store, &two, 1, &err));
 	check_faults(box, "");
 	remove_snapshot(box, 2);
 	check_faults(box, "snapshot 2 \n");
