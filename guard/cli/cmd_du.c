@@ -22,34 +22,8 @@ struct du {
 	bool stored, planned;
 	struct err plan_err;
 	struct session_list sessions;
-	json_t *list; /* NULL: text */
+	uint64_t *run_bytes; /* of the sessions */
 };
-
-/* Measures it, too. */
-static void add_run_usage(struct du *d, const struct session *s,
-			  struct table *t)
-{
-	struct usage u = usage_of(d->c->state.runs_fd, s->id);
-	auto_free char *what = mem_printf("  run %s", s->id);
-	AUTO(buf) struct buf b = {0};
-
-	d->runs.bytes += u.bytes;
-	d->runs.unread += u.unread;
-	if (d->list) {
-		json_t *run = json_object();
-
-		jsonout_text(run, "id", s->id);
-		jsonout_text(run, "state", run_state_name(s->state));
-		jsonout_text(run, "project", s->project);
-		jsonout_number(run, "bytes", u.bytes);
-		jsonout_add(d->list, run);
-		return;
-	}
-	buf_printf(&b, "%s, ", run_state_name(s->state));
-	output_name(&b, s->project);
-	table_row(t, (const char *const[]){text_size(u.bytes), what,
-					   buf_text(&b)});
-}
 
 static int measure_usage(struct du *d, struct err *err)
 {
@@ -58,6 +32,7 @@ static int measure_usage(struct du *d, struct err *err)
 	struct prune_options o = {.now = timestamp_now(),
 				  .progress = progress_show};
 	int fd, got = context_store(d->c, STORE_READ, err);
+	size_t i;
 
 	if (settings_load(&d->c->state, &settings, err) < 0)
 		return -err->num;
@@ -70,6 +45,15 @@ static int measure_usage(struct du *d, struct err *err)
 	caches_measure(&d->c->state, &d->caches);
 	if (session_list(d->c->state.runs_fd, false, &d->sessions, err) < 0)
 		return -err->num;
+	d->run_bytes = mem_zalloc((d->sessions.count + 1) * sizeof(uint64_t));
+	for (i = 0; i < d->sessions.count; i++) {
+		struct usage u =
+			usage_of(d->c->state.runs_fd, d->sessions.items[i].id);
+
+		d->run_bytes[i] = u.bytes;
+		d->runs.bytes += u.bytes;
+		d->runs.unread += u.unread;
+	}
 	if (got == -ENOENT)
 		return 0;
 	if (got < 0)
@@ -112,18 +96,20 @@ static void print_du_text(struct du *d)
 {
 	AUTO(table)
 	struct table t = {.columns = 3, .width = output_width(), .right = "r"};
-	AUTO(table)
-	struct table runs = {
-		.columns = 3, .width = output_width(), .right = "r"};
 	size_t i;
 
-	for (i = 0; i < d->sessions.count; i++)
-		add_run_usage(d, &d->sessions.items[i], &runs);
 	add_store_usage(d, &t);
 	add_usage_line(&t, d->runs.bytes, "layers",
 		       text_count(d->sessions.count, "run"));
-	for (i = 0; i < runs.cells.count; i += 3)
-		table_row(&t, (const char *const *)&runs.cells.items[i]);
+	for (i = 0; i < d->sessions.count; i++) {
+		const struct session *s = &d->sessions.items[i];
+		auto_free char *what = mem_printf("  run %s", s->id);
+		AUTO(buf) struct buf b = {0};
+
+		buf_printf(&b, "%s, ", run_state_name(s->state));
+		output_name(&b, s->project);
+		add_usage_line(&t, d->run_bytes[i], what, buf_text(&b));
+	}
 	add_usage_line(&t, d->store_trash.bytes, "trash",
 		       "of the store: guard undelete");
 	add_usage_line(&t, d->trash.bytes, "trash", "of runs: guard undo");
@@ -153,12 +139,19 @@ static void print_du_text(struct du *d)
 
 static void print_du_json(struct du *d)
 {
-	json_t *object = json_object();
+	json_t *object = json_object(), *runs = json_array();
 	size_t i;
 
-	d->list = json_array();
-	for (i = 0; i < d->sessions.count; i++)
-		add_run_usage(d, &d->sessions.items[i], NULL);
+	for (i = 0; i < d->sessions.count; i++) {
+		const struct session *s = &d->sessions.items[i];
+		json_t *run = json_object();
+
+		jsonout_text(run, "id", s->id);
+		jsonout_text(run, "state", run_state_name(s->state));
+		jsonout_text(run, "project", s->project);
+		jsonout_number(run, "bytes", d->run_bytes[i]);
+		jsonout_add(runs, run);
+	}
 	jsonout_text(object, "schema", "guard.du/1");
 	jsonout_number(object, "packs", d->packs.bytes);
 	jsonout_number(object, "snapshots", d->snaps.bytes);
@@ -169,7 +162,7 @@ static void print_du_json(struct du *d)
 	jsonout_number(object, "caches", d->caches.usage.bytes);
 	jsonout_number(object, "reserve", d->reserve.bytes);
 	jsonout_number(object, "max_size", d->max_size);
-	jsonout_set(object, "runs", TAKE(d->list));
+	jsonout_set(object, "runs", runs);
 	if (d->planned) {
 		jsonout_number(object, "pack_count", d->plan.packs);
 		jsonout_number(object, "snapshot_count", d->plan.count);
@@ -209,6 +202,7 @@ int cmd_du(int argc, char **argv)
 	else
 		output_error(&err);
 	session_list_free(&d.sessions);
+	free(d.run_bytes);
 	prune_plan_free(&d.plan);
 	return got == 0 && output_finish() ? STATUS_OK : STATUS_REFUSED;
 }

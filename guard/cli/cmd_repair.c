@@ -82,17 +82,6 @@ static int verify_before_repair(struct context *c, struct repair_command *r,
 	return got;
 }
 
-static bool confirm_repair(const struct repair_command *r)
-{
-	output_print("the store is damaged: %s, %s of snapshots suffer",
-		     text_count(r->faults, "fault"),
-		     text_count(r->paths, "path"));
-	return output_confirm(r->yes,
-			      "guard: mend what can be mended? What is damaged "
-			      "goes to the trash, and folders of which "
-			      "something is lost are stored anew.");
-}
-
 /* A stat cache says of files that they are stored: no longer to be trusted. */
 static int drop_caches(const struct state *state, struct err *err)
 {
@@ -194,7 +183,13 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 			print_repair_json(r, NULL);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
-	if (!confirm_repair(r)) {
+	output_print("the store is damaged: %s, %s of snapshots suffer",
+		     text_count(r->faults, "fault"),
+		     text_count(r->paths, "path"));
+	if (!output_confirm(r->yes,
+			    "guard: mend what can be mended? What is damaged "
+			    "goes to the trash, and folders of which something "
+			    "is lost are stored anew.")) {
 		if (r->lost)
 			print_repair_json(r, NULL);
 		return STATUS_REFUSED;

@@ -9,7 +9,7 @@
 struct snapshot_command {
 	const char *message;
 	bool json;
-	bool limited; /* the store */
+	bool limited; /* the store, once, by the settings */
 	const char **tags, **excludes; /* NULL-terminated */
 	size_t tag_count, exclude_count;
 	uint64_t files; /* of the previous snapshot, 0: unknown */
@@ -73,49 +73,34 @@ static void show_snapshot_progress(void *arg, uint64_t files, uint64_t bytes)
 	progress_show(NULL, "file", files, t->files > files ? t->files : 0);
 }
 
-/* The number of files in the last snapshot, to estimate the remaining time. */
-static void load_last_count(struct context *c, const char *dir,
-			    struct snapshot_command *t)
-{
-	AUTO(snapshot) struct snapshot last = {0};
-	struct err ignored;
-
-	t->files = 0;
-	if (catalog_find(c->store, NULL, dir, false, &last, &ignored) == 0 &&
-	    strcmp(last.root_path, dir) == 0)
-		t->files = last.files;
-}
-
-/* Once, with the limits that the user has set. */
-static int open_snapshot_store(struct context *c, struct snapshot_command *t,
-			       struct err *err)
-{
-	AUTO(settings) struct settings settings = {0};
-
-	if (t->limited)
-		return 0;
-	if (settings_load(&c->state, &settings, err) < 0 ||
-	    context_store(c, STORE_WRITE, err) < 0)
-		return -err->num;
-	settings_limit(&settings, c->store);
-	t->limited = true;
-	return 0;
-}
-
 static int snapshot_directory(struct context *c, const char *dir,
 			      struct snapshot_command *t, struct snapshot *ret,
 			      struct err *err)
 {
 	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 	const char *const skip[] = {c->state.path, NULL};
+	AUTO(settings) struct settings settings = {0};
+	AUTO(snapshot) struct snapshot last = {0};
 	auto_free char *other_cache = NULL;
+	struct err ignored;
 	int got;
 
-	if (recover_project(c, dir, err) < 0 ||
-	    open_snapshot_store(c, t, err) < 0 ||
-	    context_project(c, dir, false, &p, err) < 0)
+	if (recover_project(c, dir, err) < 0)
 		return -err->num;
-	load_last_count(c, dir, t);
+	if (!t->limited) {
+		if (settings_load(&c->state, &settings, err) < 0 ||
+		    context_store(c, STORE_WRITE, err) < 0)
+			return -err->num;
+		settings_limit(&settings, c->store);
+		t->limited = true;
+	}
+	if (context_project(c, dir, false, &p, err) < 0)
+		return -err->num;
+	/* The number of files in the last snapshot, to estimate the remaining
+	 * time. */
+	if (catalog_find(c->store, NULL, dir, false, &last, &ignored) == 0 &&
+	    strcmp(last.root_path, dir) == 0)
+		t->files = last.files;
 	/* A snapshot with excludes has a stat cache of its own: it would drop
 	 * the excluded files from the project's. */
 	other_cache = mem_printf("%s-excluding", p.cache_path);
@@ -189,30 +174,29 @@ static int snapshot_directories(struct context *c, char **paths, size_t count,
 				struct snapshot_command *t, json_t *array,
 				struct err *err)
 {
-	char **dirs = mem_zalloc((count + 1) * sizeof(*dirs));
+	AUTO(names) struct names dirs = {0};
 	size_t i;
-	int got = 0;
 
-	for (i = 0; i < count && got == 0; i++) {
-		dirs[i] = state_directory(&c->state, paths[i], err);
-		if (!dirs[i])
-			got = -err->num;
+	for (i = 0; i < count; i++) {
+		auto_free char *dir = state_directory(&c->state, paths[i], err);
+
+		if (!dir)
+			return -err->num;
+		names_add(&dirs, dir);
 	}
-	for (i = 0; i < count && got == 0; i++) {
-		auto_free char *others = other_dirs_text(dirs, count, i);
+	for (i = 0; i < count; i++) {
+		auto_free char *others = other_dirs_text(dirs.items, count, i);
 		struct snapshot_command one = *t;
 
-		if (is_repeated_dir(dirs, i))
+		if (is_repeated_dir(dirs.items, i))
 			continue;
 		if (!*t->message)
 			one.message = others;
-		got = snapshot_and_print(c, dirs[i], &one, array, err);
-		t->limited = one.limited;
+		if (snapshot_and_print(c, dirs.items[i], &one, array, err) < 0)
+			return -err->num;
+		t->limited = true;
 	}
-	for (i = 0; i < count; i++)
-		free(dirs[i]);
-	free(dirs);
-	return got;
+	return 0;
 }
 
 static int snapshot_command(char **paths, size_t count,
@@ -220,7 +204,7 @@ static int snapshot_command(char **paths, size_t count,
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free char *project = NULL;
-	json_t *array, *document;
+	json_auto_t *array = json_array();
 	int got;
 
 	c.wait_for_lock = true;
@@ -228,7 +212,6 @@ static int snapshot_command(char **paths, size_t count,
 		return -err->num;
 	if (context_open(&c, false, err) < 0)
 		return -err->num;
-	array = json_array();
 	if (count) {
 		got = snapshot_directories(&c, paths, count, t, array, err);
 	} else {
@@ -236,15 +219,11 @@ static int snapshot_command(char **paths, size_t count,
 		got = project ? snapshot_and_print(&c, project, t, array, err)
 			      : -err->num;
 	}
-	if (t->json && json_array_size(array) == 1 && count <= 1) {
+	if (t->json && json_array_size(array) == 1 && count <= 1)
 		jsonstream_print(json_incref(json_array_get(array, 0)));
-	} else if (t->json && (got == 0 || json_array_size(array))) {
-		document = json_object();
-		jsonout_text(document, "schema", "guard.snapshots/1");
-		(void)json_object_set(document, "snapshots", array);
-		jsonstream_print(document);
-	}
-	json_decref(array);
+	else if (t->json && (got == 0 || json_array_size(array)))
+		jsonstream_print_list("guard.snapshots/1", "snapshots",
+				      TAKE(array));
 	if (got < 0)
 		return got;
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;

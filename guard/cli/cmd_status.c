@@ -11,6 +11,7 @@ struct status_options {
 	const char *project;
 	bool all, json, porcelain, quiet;
 	char *unfinished; /* or NULL */
+	size_t elsewhere; /* pending runs that are not shown */
 };
 
 /* Runs of a directory above, too: without git, every start directory of a run
@@ -54,79 +55,22 @@ static int count_run_changes(const struct session *s,
 	return 0;
 }
 
-/* --- runs that are in each other's way --- */
-
-static bool may_overlap(const struct session_list *list, size_t i,
-			const struct status_options *o)
-{
-	const struct session *s = &list->items[i];
-	size_t k;
-
-	if (!is_shown_run(s, o) || !run_state_pending(s->state))
-		return false;
-	for (k = 0; k < list->count; k++)
-		if (k != i && is_shown_run(&list->items[k], o) &&
-		    run_state_pending(list->items[k].state) &&
-		    strcmp(list->items[k].project, s->project) == 0)
-			return true;
-	return false;
-}
-
-/* Layers of runs that may be in another's way, by the list's numbers; empty
- * where none is. */
-static struct changes *load_layers(const struct session_list *list,
-				   const struct status_options *o)
-{
-	struct changes *layers =
-		mem_zalloc((list->count + 1) * sizeof(*layers));
-	struct err ignored;
-	size_t i;
-
-	for (i = 0; i < list->count; i++) {
-		layers[i] = (struct changes)CHANGES_NONE;
-		if (may_overlap(list, i, o))
-			(void)changes_load_own(o->context, &list->items[i],
-					       &layers[i], &ignored);
-	}
-	return layers;
-}
-
-static void each_overlap(const struct session_list *list,
-			 const struct status_options *o,
-			 void (*each)(void *arg, const struct session *a,
-				      const struct session *b,
-				      const struct overlap *overlap),
-			 void *arg)
-{
-	auto_free struct changes *layers = load_layers(list, o);
-	struct overlap overlap;
-	size_t i, k;
-
-	for (i = 0; i < list->count; i++)
-		for (k = 0; k < i; k++) {
-			if (!layers[i].root_count || !layers[k].root_count ||
-			    strcmp(list->items[i].project,
-				   list->items[k].project) != 0)
-				continue;
-			overlaps_find(&layers[k].roots[0].list,
-				      &layers[i].roots[0].list, &overlap);
-			if (overlap.count)
-				each(arg, &list->items[k], &list->items[i],
-				     &overlap);
-		}
-	for (i = 0; i < list->count; i++)
-		changes_free(&layers[i]);
-}
-
-static void print_overlap(void *arg, const struct session *a,
-			  const struct session *b,
-			  const struct overlap *overlap)
+/* On stderr, or as JSON into the list. */
+static void print_overlap(const struct session *a, const struct session *b,
+			  const struct overlap *overlap, json_t *to)
 {
 	const size_t most = sizeof(overlap->paths) / sizeof(*overlap->paths);
 	AUTO(buf) struct buf names = {0};
+	json_t *object;
 	size_t i;
 
-	(void)arg;
+	if (to) {
+		object = json_pack("{s:[s, s]}", "runs", a->id, b->id);
+		jsonout_number(object, "count", overlap->count);
+		jsonout_text(object, "first", overlap->paths[0]);
+		jsonout_add(to, object);
+		return;
+	}
 	for (i = 0; i < overlap->count && i < most; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "",
 			   text_quote(overlap->paths[i]));
@@ -136,21 +80,47 @@ static void print_overlap(void *arg, const struct session *a,
 		    buf_text(&names));
 }
 
-static void add_overlap_json(void *arg, const struct session *a,
-			     const struct session *b,
-			     const struct overlap *overlap)
+/* Runs that are in each other's way, on stderr or into the list. */
+static bool are_pending_together(const struct session *a,
+				 const struct session *b)
 {
-	json_t *object = json_object(), *runs = json_array();
-
-	jsonout_add(runs, json_string(a->id));
-	jsonout_add(runs, json_string(b->id));
-	jsonout_set(object, "runs", runs);
-	jsonout_number(object, "count", overlap->count);
-	jsonout_text(object, "first", overlap->paths[0]);
-	jsonout_add(arg, object);
+	return run_state_pending(a->state) && run_state_pending(b->state) &&
+	       strcmp(a->project, b->project) == 0;
 }
 
-/* --- output --- */
+/* Runs that have changed the same paths, on stderr or into the list. Layers are
+ * read only where another run of the project is pending. */
+static void print_overlaps(const struct session_list *list,
+			   const struct status_options *o, json_t *to)
+{
+	auto_free struct changes *layers =
+		mem_zalloc((list->count + 1) * sizeof(*layers));
+	const struct session *runs = list->items;
+	struct overlap overlap;
+	struct err ignored;
+	size_t i, k;
+
+	for (i = 0; i < list->count; i++) {
+		for (k = 0; k < list->count; k++)
+			if (k != i && are_pending_together(&runs[i], &runs[k]))
+				break;
+		if (k < list->count)
+			(void)changes_load_own(o->context, &runs[i], &layers[i],
+					       &ignored);
+	}
+	for (i = 0; i < list->count; i++)
+		for (k = 0; k < i; k++) {
+			if (!layers[i].root_count || !layers[k].root_count ||
+			    strcmp(runs[i].project, runs[k].project) != 0)
+				continue;
+			overlaps_find(&layers[k].roots[0].list,
+				      &layers[i].roots[0].list, &overlap);
+			if (overlap.count)
+				print_overlap(&runs[k], &runs[i], &overlap, to);
+		}
+	for (i = 0; i < list->count; i++)
+		changes_free(&layers[i]);
+}
 
 static void print_status_json(const struct session_list *list,
 			      const struct status_options *o)
@@ -163,11 +133,8 @@ static void print_status_json(const struct session_list *list,
 		const struct session *s = &list->items[i];
 		struct status_counts status_counts;
 		struct err err;
-		json_t *run;
+		json_t *run = jsonout_run(s);
 
-		if (!is_shown_run(s, o))
-			continue;
-		run = jsonout_run(s);
 		if (count_run_changes(s, o, &status_counts, &err) == 0) {
 			jsonout_set(run, "counts",
 				    jsonout_counts(&status_counts.n));
@@ -180,7 +147,7 @@ static void print_status_json(const struct session_list *list,
 	jsonout_text(document, "schema", "guard.status/1");
 	jsonout_set(document, "runs", all);
 	jsonout_text(document, "unfinished", o->unfinished);
-	each_overlap(list, o, add_overlap_json, overlaps);
+	print_overlaps(list, o, overlaps);
 	jsonout_set(document, "overlaps", overlaps);
 	jsonstream_print(document);
 }
@@ -248,16 +215,31 @@ static void add_status_row(struct table *t, const struct session *s,
 					   buf_text(&project)});
 }
 
-static void explain_pending_runs(const struct session_list *list,
-				 const struct status_options *o)
+static void print_table(const struct session_list *list,
+			const struct status_options *o)
 {
+	AUTO(table)
+	struct table t = {
+		.columns = o->all ? 7 : 6,
+		.width = output_width(),
+	};
 	size_t i;
 
+	for (i = list->count; i-- > 0;)
+		add_status_row(&t, &list->items[i], o);
+	table_print(&t, "", stdout);
+	if (list->count == 0 && o->all)
+		output_print("there is no run");
+	else if (list->count == 0 && o->elsewhere)
+		output_print("no run in %s waits for a decision; of other "
+			     "projects %zu: `guard status --all`",
+			     text_quote(o->project), o->elsewhere);
+	else if (list->count == 0)
+		output_print("no run in %s waits for a decision",
+			     text_quote(o->project));
 	for (i = 0; i < list->count; i++) {
 		const struct session *s = &list->items[i];
 
-		if (!is_shown_run(s, o))
-			continue;
 		if (resolve_run_is_running(s))
 			output_hint("%s is still going", s->id);
 		else if (s->state == RUN_INTERRUPTED)
@@ -265,76 +247,28 @@ static void explain_pending_runs(const struct session_list *list,
 				    "ended before it; its changes are there",
 				    s->id);
 	}
+	print_overlaps(list, o, NULL);
 }
 
-static size_t print_table(const struct session_list *list,
-			  const struct status_options *o)
-{
-	AUTO(table)
-	struct table t = {
-		.columns = o->all ? 7 : 6,
-		.width = output_width(),
-	};
-	size_t i, rows = 0;
-
-	for (i = list->count; i-- > 0;) {
-		if (!is_shown_run(&list->items[i], o))
-			continue;
-		add_status_row(&t, &list->items[i], o);
-		rows++;
-	}
-	table_print(&t, "", stdout);
-	return rows;
-}
-
-/* A user in the wrong directory is told where there are runs. */
-static void print_no_runs(const struct context *c,
-			  const struct session_list *list,
-			  const struct status_options *o)
-{
-	size_t elsewhere = 0, i;
-
-	if (o->all) {
-		output_print("there is no run");
-		return;
-	}
-	for (i = 0; i < list->count; i++)
-		elsewhere += run_state_pending(list->items[i].state);
-	if (elsewhere)
-		output_print("no run in %s waits for a decision; of other "
-			     "projects %zu: `guard status --all`",
-			     text_quote(c->project), elsewhere);
-	else
-		output_print("no run in %s waits for a decision",
-			     text_quote(c->project));
-}
-
-static int print_status(const struct context *c,
-			const struct session_list *list,
-			const struct status_options *o)
+static void print_status(const struct session_list *list,
+			 const struct status_options *o)
 {
 	size_t i;
 
 	if (o->json) {
 		print_status_json(list, o);
-		return STATUS_OK;
+		return;
 	}
-	if (o->porcelain || o->quiet) {
-		for (i = list->count; i-- > 0;) {
-			if (!is_shown_run(&list->items[i], o))
-				continue;
-			if (o->porcelain)
-				print_porcelain(&list->items[i], o);
-			else
-				(void)printf("%s\n", list->items[i].id);
-		}
-		return STATUS_OK;
+	if (!o->porcelain && !o->quiet) {
+		print_table(list, o);
+		return;
 	}
-	if (print_table(list, o) == 0)
-		print_no_runs(c, list, o);
-	explain_pending_runs(list, o);
-	each_overlap(list, o, print_overlap, NULL);
-	return STATUS_OK;
+	for (i = list->count; i-- > 0;) {
+		if (o->porcelain)
+			print_porcelain(&list->items[i], o);
+		else
+			(void)printf("%s\n", list->items[i].id);
+	}
 }
 
 /* An action that was interrupted in the middle is only shown: the user decides
@@ -347,17 +281,14 @@ static int check_unfinished(struct context *c, struct status_options *o,
 	int got;
 
 	o->unfinished = recover_unfinished(c, c->project, &back);
-	if (o->unfinished && back) {
-		output_warn("%s was interrupted while it was taken back: guard "
-			    "apply --abort does the rest (any other verb does "
-			    "it first)",
-			    o->unfinished);
-		return 0;
-	}
 	if (o->unfinished) {
-		output_warn("%s was interrupted in the middle: guard apply "
-			    "--continue finishes it, guard apply --abort takes "
-			    "it back (any other verb finishes it first)",
+		output_warn(back ? "%s was interrupted while it was taken "
+				   "back: guard apply --abort does the rest "
+				   "(any other verb does it first)"
+				 : "%s was interrupted in the middle: guard "
+				   "apply --continue finishes it, guard apply "
+				   "--abort takes it back (any other verb "
+				   "finishes it first)",
 			    o->unfinished);
 		return 0;
 	}
@@ -371,6 +302,7 @@ static int check_unfinished(struct context *c, struct status_options *o,
 static int status(struct context *c, struct status_options *o, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
+	size_t shown = 0, i;
 
 	if (context_open(c, true, err) < 0 || check_unfinished(c, o, err) < 0)
 		return -err->num;
@@ -383,7 +315,19 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		return -err->num;
 	if (list.unread.num)
 		output_warn("%s", list.unread.text);
-	return print_status(c, &list, o);
+	for (i = 0; i < list.count; i++) {
+		struct session *s = &list.items[i];
+
+		if (is_shown_run(s, o)) {
+			list.items[shown++] = *s;
+			continue;
+		}
+		o->elsewhere += run_state_pending(s->state);
+		session_free(s);
+	}
+	list.count = shown;
+	print_status(&list, o);
+	return STATUS_OK;
 }
 
 int cmd_status(int argc, char **argv)

@@ -41,19 +41,23 @@ static void print_fault(const struct verify_fault *f)
 	(void)puts(buf_text(&b));
 }
 
-static const char *fault_kind_name(enum verify_kind kind)
+static int print_or_add_fault(void *arg, const struct verify_fault *f,
+			      struct err *err)
 {
-	static const char *const names[] = {"secret", "pack", "record",
+	static const char *const kinds[] = {"secret", "pack", "record",
 					    "snapshot", "path"};
+	struct verify_command *v = arg;
+	json_t *object;
 
-	return names[kind];
-}
-
-static json_t *fault_json(const struct verify_fault *f)
-{
-	json_t *object = json_object();
-
-	jsonout_text(object, "kind", fault_kind_name(f->kind));
+	(void)err;
+	v->paths += f->kind == VERIFY_PATH;
+	progress_pause();
+	if (!v->faults) {
+		print_fault(f);
+		return 0;
+	}
+	object = json_object();
+	jsonout_text(object, "kind", kinds[f->kind]);
 	if (f->kind == VERIFY_SNAPSHOT || f->kind == VERIFY_PATH)
 		jsonout_number(object, "snapshot", f->seq);
 	if (f->kind == VERIFY_PATH)
@@ -65,21 +69,7 @@ static json_t *fault_json(const struct verify_fault *f)
 	if (f->kind == VERIFY_SECRET)
 		jsonout_text(object, "file", f->name);
 	jsonout_text(object, "text", f->text);
-	return object;
-}
-
-static int print_or_add_fault(void *arg, const struct verify_fault *f,
-			      struct err *err)
-{
-	struct verify_command *v = arg;
-
-	(void)err;
-	v->paths += f->kind == VERIFY_PATH;
-	progress_pause();
-	if (v->faults)
-		jsonout_add(v->faults, fault_json(f));
-	else
-		print_fault(f);
+	jsonout_add(v->faults, object);
 	return 0;
 }
 
