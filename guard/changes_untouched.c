@@ -11,7 +11,6 @@
 #include "guard/context.h"
 #include "restore/entry_compare.h"
 #include "restore/workspace.h"
-#include "snapshot/tree/attrset.h"
 #include "snapshot/tree/tree.h"
 
 /* One directory that the run has a layer over. */

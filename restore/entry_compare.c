@@ -15,7 +15,7 @@
 #include "restore/unreadable_dirs.h"
 #include "restore/open_writers.h"
 #include "snapshot/store/content.h"
-#include "snapshot/tree/attrset.h"
+#include "snapshot/tree/tree.h"
 
 static int same_disk_attrs(struct store *store, int fd, const struct entry *e,
 			   struct err *err)

@@ -13,7 +13,6 @@
 #include "restore/tarfile.h"
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/content.h"
-#include "snapshot/tree/attrset.h"
 #include "snapshot/tree/tree.h"
 
 const char *export_loss_text(enum export_loss loss)

@@ -20,7 +20,7 @@
 #include "base/vec.h"
 #include "overlay/scan.h"
 #include "restore/transaction_private.h"
-#include "snapshot/tree/attrset.h"
+#include "snapshot/tree/tree.h"
 
 /* Smaller directories are copied from the store, and the upper stays
  * complete. */

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/report.h"
-#include "snapshot/maintain/purge.h"
+#include "snapshot/tree/catalog.h"
 
 struct restore_request {
 	struct store *store;
@@ -129,7 +129,7 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 		return 0;
 	if (tree_lookup(l->store, l->now, full_path, &now, err) < 0)
 		return -err->num;
-	purged = purge_note(&l->from->snapshot, stored);
+	purged = snapshot_purge_note(&l->from->snapshot, stored);
 	if (is_dir)
 		report_warning(
 			"not all of %s is in this snapshot: what is missing "

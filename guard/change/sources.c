@@ -14,7 +14,7 @@
 #include "guard/output_text.h"
 #include "guard/report.h"
 #include "guard/resolve_run.h"
-#include "snapshot/maintain/purge.h"
+#include "snapshot/tree/catalog.h"
 #include "snapshot/tree/time_spec.h"
 
 /* Without --at: so many versions at most are passed over. */
@@ -173,12 +173,12 @@ static int find_source(struct sources *s, char *path, struct err *err)
 	got = tree_lookup(s->store, &t->snapshot.root, t->path, &t->entry, err);
 	if (got < 0)
 		return got;
-	if (purge_note(&t->snapshot, t->path))
+	if (snapshot_purge_note(&t->snapshot, t->path))
 		return fail(err, ENODATA,
 			    "%s of snapshot %" PRIu64
 			    " was %s: nothing brings it back",
 			    text_quote(t->arg), t->snapshot.seq,
-			    purge_note(&t->snapshot, t->path));
+			    snapshot_purge_note(&t->snapshot, t->path));
 	if (!got)
 		return fail(err, ENOENT, "there is no %s in snapshot %" PRIu64,
 			    text_quote(t->arg), t->snapshot.seq);
@@ -208,8 +208,8 @@ static int add_glob_match(void *arg, const char *path, const struct entry *e,
 	if ((x->skip && path_below(full_path, x->skip)) ||
 	    !pathglob_match(x->pattern, full_path))
 		return 0;
-	gone = purge_note(x->snapshot,
-			  path_rest(full_path, x->snapshot->root_path));
+	gone = snapshot_purge_note(
+		x->snapshot, path_rest(full_path, x->snapshot->root_path));
 	if (gone) {
 		report_warning("%s of snapshot %" PRIu64 " was %s",
 			       text_quote(full_path), x->snapshot->seq, gone);

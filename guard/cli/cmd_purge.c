@@ -267,7 +267,7 @@ static void print_purge_json(const struct purge_command *p,
 static int execute_purge(struct context *c, struct purge_command *p,
 			 struct err *err)
 {
-	struct purge_options o = {
+	struct prune_options o = {
 		.now = timestamp_now(),
 		.busy = progress_wait,
 		.progress = progress_show,

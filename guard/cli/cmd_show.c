@@ -6,7 +6,7 @@
 #include "guard/history/locate.h"
 #include "guard/history/runview.h"
 #include "guard/cli/tree_list.h"
-#include "snapshot/maintain/purge.h"
+#include "snapshot/tree/catalog.h"
 #include "snapshot/store/content.h"
 
 #define PIECE (64u << 10)
@@ -165,10 +165,10 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 	got = tree_lookup(c->store, &s.root, path, &e, err);
 	if (got < 0)
 		return got;
-	if (purge_note(&s, path))
+	if (snapshot_purge_note(&s, path))
 		return fail(err, ENODATA, "%s of snapshot %llu was %s",
 			    text_quote(path), (unsigned long long)s.seq,
-			    purge_note(&s, path));
+			    snapshot_purge_note(&s, path));
 	if (!got)
 		return fail(err, ENOENT, "there is no %s in snapshot %llu",
 			    text_quote(path), (unsigned long long)s.seq);

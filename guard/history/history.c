@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "guard/report.h"
-#include "snapshot/maintain/purge.h"
+#include "snapshot/tree/catalog.h"
 
 static void history_row_free(struct history_row *row)
 {
@@ -151,7 +151,7 @@ static int describe_row(struct store *store, const struct previous *previous,
 	const char *name = path_name(rest);
 
 	row->change = change_between(previous, &row->entry);
-	if (purge_note(&row->snapshot, rest)) {
+	if (snapshot_purge_note(&row->snapshot, rest)) {
 		row->change = HISTORY_PURGED;
 		return 0;
 	}
@@ -226,7 +226,7 @@ static int load_row(struct history *h, struct store *store,
 			&row->entry, err) < 0)
 		return -err->num;
 	rest = path_rest(h->path, s->root_path);
-	purged = !row->entry.mode && purge_note(s, rest);
+	purged = !row->entry.mode && snapshot_purge_note(s, rest);
 	if (!row->entry.mode && !purged) {
 		int known = snapshot_covers_path(store, s, h->path, err);
 

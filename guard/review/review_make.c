@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "guard/review/review.h"
 #include "snapshot/store/content.h"
-#include "snapshot/tree/attrset.h"
+#include "snapshot/tree/tree.h"
 
 struct review_maker {
 	struct review *r;

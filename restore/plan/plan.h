@@ -23,7 +23,7 @@
 
 #include "base/vec.h"
 #include "snapshot/tree/catalog.h"
-#include "snapshot/tree/differences.h"
+#include "snapshot/tree/tree.h"
 
 enum step_kind {
 	STEP_DELETE, /* from -> none; a directory with all entries below it */

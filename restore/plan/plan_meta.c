@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "restore/plan/plan_private.h"
-#include "snapshot/tree/attrset.h"
+#include "snapshot/tree/tree.h"
 
 #define ACCESS "system.posix_acl_access"
 

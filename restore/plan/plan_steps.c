@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "base/sorted.h"
 #include "restore/plan/plan_private.h"
-#include "snapshot/tree/attrset.h"
+#include "snapshot/tree/tree.h"
 
 /* 1: an xattr gives capabilities to every user of the file. kept: the xattrs
  * exist already, so the same capabilities are not new. */

@@ -9,7 +9,6 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "snapshot/maintain/prune.h"
 
 struct purge_job {
 	struct store *store;
@@ -87,7 +86,7 @@ static int purge_snapshot(struct purge_job *p, uint64_t seq, struct err *err)
 	return replace_purged_path(p, &s, rest, &e, err) < 0 ? -err->num : 1;
 }
 
-static int purge_snapshots(struct purge_job *p, const struct purge_options *o,
+static int purge_snapshots(struct purge_job *p, const struct prune_options *o,
 			   struct purge_result *ret, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
@@ -110,20 +109,13 @@ static int purge_snapshots(struct purge_job *p, const struct purge_options *o,
 /* --- the purge --- */
 
 int purge_path(struct store *s, const char *path,
-	       const struct purge_options *options, struct purge_result *ret,
+	       const struct prune_options *options, struct purge_result *ret,
 	       struct err *err)
 {
 	struct purge_job p = {.store = s, .path = path};
 	struct purge_result result = {0};
 	struct prune_result pruned = {0};
-	struct prune_options o = {
-		.policy = {.within = INT64_MAX},
-		.thorough = true,
-		.now = options->now,
-		.busy = options->busy,
-		.progress = options->progress,
-		.arg = options->arg,
-	};
+	struct prune_options o = *options;
 	time_t clock = (time_t)options->now.sec;
 	struct tm tm;
 	int got;
@@ -133,6 +125,8 @@ int purge_path(struct store *s, const char *path,
 		      &tm))
 		(void)snprintf(p.note, sizeof(p.note), NOTE_PURGED "%lld",
 			       (long long)options->now.sec);
+	o.policy = (struct retain_policy){.within = INT64_MAX};
+	o.thorough = true;
 	got = purge_snapshots(&p, options, &result, err);
 	/* Also when no snapshot had the path: an earlier call may have been
 	 * killed at this point. */
@@ -141,16 +135,4 @@ int purge_path(struct store *s, const char *path,
 	result.packs = pruned.packs;
 	*ret = result;
 	return 0;
-}
-
-const char *purge_note(const struct snapshot *s, const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < s->note_count; i++)
-		if (path_below(path, s->notes[i].path) &&
-		    strncmp(s->notes[i].text, NOTE_PURGED,
-			    strlen(NOTE_PURGED)) == 0)
-			return s->notes[i].text;
-	return NULL;
 }

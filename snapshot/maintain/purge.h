@@ -14,19 +14,7 @@
 #ifndef GUARD_SNAPSHOT_MAINTAIN_PURGE_H
 #define GUARD_SNAPSHOT_MAINTAIN_PURGE_H
 
-#include "snapshot/tree/catalog.h"
-
-/* Beginning of the note's text. */
-#define NOTE_PURGED "purged on "
-
-struct purge_options {
-	struct timestamp now;
-	/* See prune_options. */
-	void (*busy)(void *arg, const char *who);
-	void (*progress)(void *arg, const char *noun, uint64_t done,
-			 uint64_t total);
-	void *arg;
-};
+#include "snapshot/maintain/prune.h"
 
 struct purge_result {
 	uint64_t snapshots; /* snapshots that had the path */
@@ -34,17 +22,14 @@ struct purge_result {
 };
 
 /*
- * Purges the absolute path `path`. The store must be open for writing; on
+ * Purges the absolute path `path`. Of the options only now, busy, progress and
+ * arg count. The store must be open for writing; on
  * return this process has it locked exclusively and must only free it. 0 also
  * when no snapshot has the path. -EBADMSG: a snapshot or pack is damaged and
  * could not be searched, run repair first; -EBUSY: as for prune_run().
  */
 int purge_path(struct store *s, const char *path,
-	       const struct purge_options *options, struct purge_result *ret,
+	       const struct prune_options *options, struct purge_result *ret,
 	       struct err *err);
-
-/* Text of the note when path (in the root) or a directory above it was purged
- * from the snapshot, else NULL. Valid as long as s. */
-const char *purge_note(const struct snapshot *s, const char *path);
 
 #endif

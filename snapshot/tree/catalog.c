@@ -15,11 +15,341 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/boot.h"
-#include "base/fd.h"
+#include "base/codec.h"
 #include "base/dirtree.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sorted.h"
+#include "snapshot/store/hash.h"
 #include "snapshot/store/ring.h"
 #include "snapshot/store/store_dir.h"
-#include "snapshot/tree/snapfile.h"
+
+/* --- the file --- */
+
+/*
+ * The encoding of a snapshot's file:
+ *
+ * 	file   = "GUARDSN1" version body check
+ * 	version = u16                       ; 1, 2 with more, 3 the same where
+ * 	                                    ; the root has chattr
+ * 	check  = u64                        ; XXH3-64 of all before it
+ * 	body   = seq parent time boot_id uid reason run_id command message
+ * 	         root_path root_dev files folders bytes root notes
+ * 	         [more]                     ; from version 2 on
+ * 	more   = texts texts                ; tags, excludes
+ * 	texts  = count *text
+ * 	time   = svar var                   ; seconds, nanoseconds
+ * 	root   = u8 [entry]                 ; 0: there was none; 1: see entry.c
+ * 	notes  = count *( kind path text )  ; sorted by path
+ *
+ * Numbers are var, texts var *byte, u16 and u64 little-endian.
+ */
+#define FILE_MAGIC "GUARDSN1"
+#define FILE_MAGIC_LEN 8
+#define FILE_VERSION_MORE 2
+#define FILE_VERSION 3
+/* A snapshot without new fields is written in the oldest version, so that older
+ * guards can read it. */
+#define FILE_VERSION_PLAIN 1
+/* Largest number of tags or excludes; a longer list is damaged. */
+#define TEXTS_MAX 10000
+
+static void encode_texts(char *const *texts, struct buf *to)
+{
+	size_t count = 0, i;
+
+	while (texts && texts[count])
+		count++;
+	enc_var(to, count);
+	for (i = 0; i < count; i++)
+		enc_text(to, texts[i]);
+}
+
+static void snapfile_encode(const struct snapshot *s, struct buf *to)
+{
+	unsigned int version = s->root.chattr		? FILE_VERSION
+			       : s->tags || s->excludes ? FILE_VERSION_MORE
+							: FILE_VERSION_PLAIN;
+	size_t i;
+
+	buf_add(to, FILE_MAGIC, FILE_MAGIC_LEN);
+	enc_u16(to, (uint16_t)version);
+	enc_var(to, s->seq);
+	enc_var(to, s->parent);
+	enc_svar(to, s->time.sec);
+	enc_var(to, s->time.nsec);
+	enc_text(to, s->boot_id);
+	enc_var(to, s->uid);
+	enc_text(to, s->reason);
+	enc_text(to, s->run_id);
+	enc_text(to, s->command);
+	enc_text(to, s->message);
+	enc_text(to, s->root_path);
+	enc_var(to, s->root_dev);
+	enc_var(to, s->files);
+	enc_var(to, s->dirs);
+	enc_var(to, s->bytes);
+	enc_u8(to, s->root.mode != 0);
+	if (s->root.mode)
+		entry_encode(to, &s->root);
+	enc_var(to, s->note_count);
+	for (i = 0; i < s->note_count; i++) {
+		enc_var(to, s->notes[i].kind);
+		enc_text(to, s->notes[i].path);
+		enc_text(to, s->notes[i].text);
+	}
+	if (version >= FILE_VERSION_MORE) {
+		encode_texts(s->tags, to);
+		encode_texts(s->excludes, to);
+	}
+	enc_u64(to, hash_check(to->data, to->len));
+}
+
+static void decode_notes(struct dec *d, struct snapshot *s)
+{
+	uint64_t count = dec_var(d);
+
+	while (count-- && !d->bad) {
+		uint64_t kind = dec_var(d);
+		struct note n = {.path = dec_text(d), .text = dec_text(d)};
+		size_t last = s->note_count;
+
+		if ((kind != NOTE_INCOMPLETE && kind != NOTE_MOVED) ||
+		    !path_ok(n.path) ||
+		    (last && path_compare(s->notes[last - 1].path, n.path) > 0))
+			d->bad = true;
+		n.kind = (enum note_kind)kind;
+		GROW(s->notes, s->note_count, s->note_capacity);
+		s->notes[s->note_count++] = n;
+	}
+}
+
+static char **decode_texts(struct dec *d)
+{
+	uint64_t count = dec_var(d), i;
+	char **texts;
+
+	if (count > TEXTS_MAX)
+		d->bad = true;
+	if (d->bad || !count)
+		return NULL;
+	texts = mem_zalloc((count + 1) * sizeof(*texts));
+	for (i = 0; i < count && !d->bad; i++)
+		texts[i] = dec_text(d);
+	return texts;
+}
+
+static void decode_snapshot_body(struct dec *d, unsigned int version,
+				 struct snapshot *s)
+{
+	auto_free char *boot_id = NULL;
+	uint8_t has_root;
+
+	s->seq = dec_var(d);
+	s->parent = dec_var(d);
+	s->time.sec = dec_svar(d);
+	s->time.nsec = (uint32_t)dec_var(d);
+	boot_id = dec_text(d);
+	(void)snprintf(s->boot_id, sizeof(s->boot_id), "%s", boot_id);
+	s->uid = (uint32_t)dec_var(d);
+	s->reason = dec_text(d);
+	s->run_id = dec_text(d);
+	s->command = dec_text(d);
+	s->message = dec_text(d);
+	s->root_path = dec_text(d);
+	s->root_dev = dec_var(d);
+	s->files = dec_var(d);
+	s->dirs = dec_var(d);
+	s->bytes = dec_var(d);
+	has_root = dec_u8(d);
+	if (has_root > 1 || s->time.nsec > 999999999)
+		d->bad = true;
+	if (has_root)
+		(void)entry_decode(d, true, &s->root);
+	decode_notes(d, s);
+	if (version >= FILE_VERSION_MORE) {
+		s->tags = decode_texts(d);
+		s->excludes = decode_texts(d);
+	}
+}
+
+static int snapfile_decode(const struct buf *bytes, uint64_t seq,
+			   struct snapshot *ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	struct dec d = dec_start(bytes->data, bytes->len);
+	const unsigned char *magic = dec_raw(&d, FILE_MAGIC_LEN);
+	unsigned int version = dec_u16(&d);
+	struct dec tail;
+
+	if (!magic || memcmp(magic, FILE_MAGIC, FILE_MAGIC_LEN) != 0 || d.bad ||
+	    d.end - d.at < 8)
+		return fail(err, EBADMSG, "no file of a snapshot");
+	d.end -= 8;
+	tail = dec_start(d.end, 8);
+	if (dec_u64(&tail) != hash_check(bytes->data, bytes->len - 8))
+		return fail(err, EBADMSG, "damaged (its check does not fit)");
+	if (version > FILE_VERSION)
+		return fail(err, EPROTO,
+			    "of version %u: written by a newer guard", version);
+	decode_snapshot_body(&d, version, &s);
+	if (!dec_end(&d) || s.seq != seq)
+		return fail(err, EBADMSG, "damaged");
+	*ret = s;
+	s = (struct snapshot){0};
+	return 0;
+}
+
+/* --- notes --- */
+
+/* Index of the first note whose path is not before the given one. */
+static size_t first_note_from(const struct snapshot *s, const char *path)
+{
+	return INDEX_BY_PATH(path, s->notes, s->note_count, path);
+}
+
+static bool has_note_at(const struct snapshot *s, enum note_kind kind,
+			const char *path)
+{
+	size_t at = first_note_from(s, path);
+
+	for (; at < s->note_count && strcmp(s->notes[at].path, path) == 0; at++)
+		if (s->notes[at].kind == kind)
+			return true;
+	return false;
+}
+
+void snapshot_add_note(struct snapshot *s, enum note_kind kind,
+		       const char *path, const char *text)
+{
+	size_t at;
+
+	if (has_note_at(s, kind, path))
+		return;
+	at = first_note_from(s, path);
+	GROW(s->notes, s->note_count, s->note_capacity);
+	memmove(&s->notes[at + 1], &s->notes[at],
+		(s->note_count - at) * sizeof(*s->notes));
+	s->note_count++;
+	s->notes[at] = (struct note){
+		.kind = kind,
+		.path = mem_strdup(path),
+		.text = mem_strdup(text ? text : ""),
+	};
+}
+
+/* Cuts the last part off; false at the root. */
+static bool cut_last_part(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!*path)
+		return false;
+	*(slash ? slash : path) = '\0';
+	return true;
+}
+
+bool snapshot_has_note(const struct snapshot *s, enum note_kind kind,
+		       const char *path)
+{
+	auto_free char *at = mem_strdup(path);
+
+	if (!s->note_count)
+		return false;
+	do {
+		if (has_note_at(s, kind, at))
+			return true;
+	} while (cut_last_part(at));
+	return false;
+}
+
+bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree)
+{
+	auto_free char *at = mem_strdup(path);
+	bool marked, below_marked = false;
+
+	if (!s->note_count)
+		return false;
+	if (has_note_at(s, NOTE_MOVED, at))
+		return true;
+	if (!in_tree && cut_last_part(at) && has_note_at(s, NOTE_MOVED, at))
+		return true;
+	while (cut_last_part(at)) {
+		marked = has_note_at(s, NOTE_MOVED, at);
+		if (marked && below_marked)
+			return true;
+		below_marked = marked;
+	}
+	return false;
+}
+
+int snapshot_covers_path(struct store *store, const struct snapshot *s,
+			 const char *path, struct err *err)
+{
+	auto_free char *at = mem_strdup(path_rest(path, s->root_path));
+
+	if (!(s->root.flags & ENTRY_INCOMPLETE))
+		return 1;
+	for (;;) {
+		AUTO(entry) struct entry e = {0};
+		auto_free char *up = NULL;
+		bool is_exact = strcmp(at, path_rest(path, s->root_path)) == 0;
+		int got = tree_lookup(store, &s->root, at, &e, err);
+
+		if (got < 0 || (got && is_exact))
+			return got;
+		if (got)
+			return !(e.flags & ENTRY_INCOMPLETE);
+		up = path_parent(at);
+		free(at);
+		at = TAKE(up);
+	}
+}
+
+bool snapshot_of_run(const struct snapshot *s)
+{
+	return strcmp(s->reason, "post-run") == 0 ||
+	       strcmp(s->reason, "during-run") == 0;
+}
+
+bool snapshot_has_tag(const struct snapshot *s, const char *tag)
+{
+	size_t i;
+
+	for (i = 0; s->tags && s->tags[i]; i++)
+		if (strcmp(s->tags[i], tag) == 0)
+			return true;
+	return false;
+}
+
+char **snapshot_copy_texts(const char *const *texts)
+{
+	char **copy = NULL;
+	size_t i;
+
+	for (i = 0; texts && texts[i]; i++)
+		mem_list_add(&copy, texts[i]);
+	return copy;
+}
+
+bool snapshot_is_exclusion(const struct note *n)
+{
+	return strncmp(n->text, NOTE_EXCLUSION, strlen(NOTE_EXCLUSION)) == 0;
+}
+
+const char *snapshot_purge_note(const struct snapshot *s, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < s->note_count; i++)
+		if (path_below(path, s->notes[i].path) &&
+		    strncmp(s->notes[i].text, NOTE_PURGED,
+			    strlen(NOTE_PURGED)) == 0)
+			return s->notes[i].text;
+	return NULL;
+}
+
+/* --- snaps/ --- */
 
 /* Digits and a newline. */
 #define HIGHEST_SEQ_LEN 20

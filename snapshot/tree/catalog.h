@@ -18,6 +18,9 @@
 /* Beginning of the note of a path that `excludes` left out. */
 #define NOTE_EXCLUSION "left out by --exclude "
 
+/* Beginning of the note of a path that purge_path() removed. */
+#define NOTE_PURGED "purged on "
+
 enum note_kind {
 	NOTE_INCOMPLETE = 1, /* could not be read, or changed while read */
 	NOTE_MOVED = 2, /* changed since the run's start (time_start) */
@@ -87,6 +90,9 @@ bool snapshot_of_run(const struct snapshot *s);
 bool snapshot_has_tag(const struct snapshot *s, const char *tag);
 /* Whether the note is about a path that the user excluded. */
 bool snapshot_is_exclusion(const struct note *n);
+/* Text of the note when path (in the root) or a directory above it was purged
+ * from the snapshot, else NULL. Valid as long as s. */
+const char *snapshot_purge_note(const struct snapshot *s, const char *path);
 /* A copy of a NULL-terminated list of tags or excludes, to free; NULL for
  * none. */
 char **snapshot_copy_texts(const char *const *texts);

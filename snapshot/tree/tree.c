@@ -3,8 +3,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/path.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "snapshot/store/store_dir.h"
+
+/* --- encoding --- */
 
 /* The lowest version that can encode the entries is written. */
 #define VERSION_PLAIN 1
@@ -25,7 +33,7 @@
  *
  * Entry, name and content: see entry.c. A part is a tree of version 1 or 2.
  */
-void tree_encode_head(bool chattr, size_t count, struct buf *to)
+static void tree_encode_head(bool chattr, size_t count, struct buf *to)
 {
 	enc_var(to, chattr ? VERSION_CHATTR : VERSION_PLAIN);
 	enc_var(to, count);
@@ -249,18 +257,591 @@ void tree_add(struct tree *t, struct entry *e)
 
 struct entry *tree_find(const struct tree *t, const char *name)
 {
-	size_t low = 0, high = t->count;
+	return FIND_BY_TEXT(name, t->entries, t->count, name);
+}
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int order = strcmp(t->entries[mid].name, name);
+/* --- reading --- */
 
-		if (order == 0)
-			return &t->entries[mid];
-		if (order < 0)
-			low = mid + 1;
-		else
-			high = mid;
+static int get_object(struct store *s, const struct oid *id, struct buf *ret,
+		      struct err *err)
+{
+	if (id->type != OBJECT_TREE)
+		return fail(err, EBADMSG, "a folder that refers to no tree");
+	if (store_get(s, id, ret, err) < 0)
+		return err_context(err, "read a folder of a snapshot");
+	return 0;
+}
+
+/* Loads one object, which may be split. */
+static int load_tree_object(struct store *s, const struct oid *id,
+			    struct tree *ret, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+
+	if (id->type == OBJECT_NONE) {
+		*ret = (struct tree){0};
+		return 0;
 	}
-	return NULL;
+	if (get_object(s, id, &bytes, err) < 0)
+		return -err->num;
+	return tree_decode(bytes.data, bytes.len, ret, err);
+}
+
+/* Loads the i-th part; all its names lie between its own and the next
+ * part's. */
+static int load_part(struct store *s, const struct tree *parts, size_t i,
+		     struct tree *ret, struct err *err)
+{
+	AUTO(tree) struct tree t = {0};
+
+	if (load_tree_object(s, &parts->entries[i].content, &t, err) < 0)
+		return -err->num;
+	if (t.split || !t.count ||
+	    strcmp(t.entries[0].name, parts->entries[i].name) != 0 ||
+	    (i + 1 < parts->count && strcmp(t.entries[t.count - 1].name,
+					    parts->entries[i + 1].name) >= 0))
+		return fail(err, EBADMSG, "a damaged part of a tree");
+	*ret = t;
+	t = (struct tree){0};
+	return 0;
+}
+
+/* Reads the entries of a directory one after the other. */
+struct tree_cursor {
+	struct store *store;
+	struct tree parts; /* empty when the tree is not split */
+	size_t part; /* index of the next part */
+	struct tree now;
+	size_t next;
+};
+
+static void tree_cursor_free(struct tree_cursor *c)
+{
+	tree_free(&c->parts);
+	tree_free(&c->now);
+	*c = (struct tree_cursor){0};
+}
+
+static struct tree_cursor make_tree_cursor(struct store *s,
+					   const struct tree *t)
+{
+	struct tree_cursor c = {.store = s};
+
+	if (t->split)
+		c.parts = *t;
+	else
+		c.now = *t;
+	return c;
+}
+
+static int tree_cursor_open(struct store *s, const struct oid *id,
+			    struct tree_cursor *ret, struct err *err)
+{
+	struct tree t;
+
+	if (load_tree_object(s, id, &t, err) < 0)
+		return -err->num;
+	*ret = make_tree_cursor(s, &t);
+	return 0;
+}
+
+/* Opens cursors of two directories. Entries that are equal in every byte may be
+ * skipped in both. */
+static int tree_cursor_open_pair(struct store *s, const struct oid *a,
+				 const struct oid *b, struct tree_cursor *ret_a,
+				 struct tree_cursor *ret_b, struct err *err)
+{
+	AUTO(buf) struct buf a_bytes = {0}, b_bytes = {0};
+	struct tree t, u;
+
+	if (a->type == OBJECT_NONE || b->type == OBJECT_NONE) {
+		if (tree_cursor_open(s, a, ret_a, err) < 0)
+			return -err->num;
+		if (tree_cursor_open(s, b, ret_b, err) < 0) {
+			tree_cursor_free(ret_a);
+			return -err->num;
+		}
+		return 0;
+	}
+	if (get_object(s, a, &a_bytes, err) < 0 ||
+	    get_object(s, b, &b_bytes, err) < 0 ||
+	    tree_decode_pair(&a_bytes, &b_bytes, &t, &u, err) < 0)
+		return -err->num;
+	*ret_a = make_tree_cursor(s, &t);
+	*ret_b = make_tree_cursor(s, &u);
+	return 0;
+}
+
+/* 1 and the next entry (owned by the cursor, valid until the next call), 0 at
+ * the end, or negative. c->next++ moves on. */
+static int tree_cursor_get(struct tree_cursor *c, const struct entry **ret,
+			   struct err *err)
+{
+	if (c->next == c->now.count && c->part < c->parts.count) {
+		tree_free(&c->now);
+		c->next = 0;
+		if (load_part(c->store, &c->parts, c->part, &c->now, err) < 0)
+			return -err->num;
+		c->part++;
+	}
+	if (c->next == c->now.count)
+		return 0;
+	*ret = &c->now.entries[c->next];
+	return 1;
+}
+
+/* The part that is read next, or NULL. */
+static const struct oid *next_part(const struct tree_cursor *c)
+{
+	return c->next == c->now.count && c->part < c->parts.count
+		       ? &c->parts.entries[c->part].content
+		       : NULL;
+}
+
+/* Skips equal parts that both cursors would read next. */
+static void tree_cursor_skip_same(struct tree_cursor *a, struct tree_cursor *b)
+{
+	const struct oid *p, *q;
+
+	while ((p = next_part(a)) && (q = next_part(b)) && oid_equal(p, q)) {
+		a->part++;
+		b->part++;
+	}
+}
+
+int tree_load(struct store *s, const struct oid *id, struct tree *ret,
+	      struct err *err)
+{
+	AUTO(tree_cursor) struct tree_cursor c = {0};
+	AUTO(tree) struct tree complete = {0};
+	const struct entry *e;
+	int got;
+
+	if (tree_cursor_open(s, id, &c, err) < 0)
+		return -err->num;
+	if (!c.parts.count) {
+		*ret = c.now;
+		c.now = (struct tree){0};
+		return 0;
+	}
+	while ((got = tree_cursor_get(&c, &e, err)) > 0)
+		tree_add(&complete, &c.now.entries[c.next++]);
+	if (got < 0)
+		return got;
+	*ret = complete;
+	complete = (struct tree){0};
+	return 0;
+}
+
+/* Loads the directory; of a split one only the part that would hold name. */
+static int load_part_around(struct store *s, const struct oid *id,
+			    const char *name, struct tree *ret, struct err *err)
+{
+	AUTO(tree) struct tree t = {0};
+	size_t at;
+
+	if (load_tree_object(s, id, &t, err) < 0)
+		return -err->num;
+	if (!t.split) {
+		*ret = t;
+		t = (struct tree){0};
+		return 0;
+	}
+	at = INDEX_BY_TEXT(name, t.entries, t.count, name);
+	at += at < t.count && strcmp(t.entries[at].name, name) == 0;
+	*ret = (struct tree){0};
+	return at ? load_part(s, &t, at - 1, ret, err) : 0;
+}
+
+int tree_lookup(struct store *s, const struct entry *root, const char *path,
+		struct entry *ret, struct err *err)
+{
+	AUTO(entry) struct entry at = {0};
+
+	if (!root->mode || !path_ok(path))
+		return 0;
+	entry_copy(&at, root);
+	while (*path) {
+		AUTO(tree) struct tree t = {0};
+		size_t len = strcspn(path, "/");
+		auto_free char *name = mem_strndup(path, len);
+		struct entry *found;
+
+		if (!S_ISDIR(at.mode))
+			return 0;
+		if (load_part_around(s, &at.content, name, &t, err) < 0)
+			return -err->num;
+		found = tree_find(&t, name);
+		if (!found)
+			return 0;
+		entry_free(&at);
+		at = *found;
+		*found = (struct entry){0};
+		path += len + (path[len] == '/');
+	}
+	*ret = at;
+	at = (struct entry){0};
+	return 1;
+}
+
+/* --- writing --- */
+
+/* A directory with at most this many entries is one object. */
+#define WHOLE_MAX 4096
+/* Average number of entries in a part; a power of two. */
+#define PART_COUNT 1024
+
+struct tree_writer {
+	struct store *store;
+	bool split;
+	/* The current part, or everything. */
+	struct buf body; /* entries */
+	size_t count;
+	bool chattr;
+	char *first, *last; /* names */
+	struct tree parts; /* the stored parts */
+};
+
+struct tree_writer *tree_writer_new(struct store *s, size_t count)
+{
+	struct tree_writer *w = mem_zalloc(sizeof(*w));
+
+	w->store = s;
+	w->split = count > WHOLE_MAX;
+	return w;
+}
+
+void tree_writer_free(struct tree_writer **writer)
+{
+	struct tree_writer *w = *writer;
+
+	if (!w)
+		return;
+	buf_free(&w->body);
+	free(w->first);
+	free(w->last);
+	tree_free(&w->parts);
+	free(w);
+	*writer = NULL;
+}
+
+static bool begins_tree_part(const struct tree_writer *w, const char *name)
+{
+	uint64_t number = hash_check(name, strlen(name));
+
+	return !(hash_derive(store_get_dir(w->store)->key.secret, number) &
+		 (PART_COUNT - 1));
+}
+
+static int put_tree_part(struct tree_writer *w, struct oid *ret,
+			 struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+
+	tree_encode_head(w->chattr, w->count, &bytes);
+	buf_add(&bytes, w->body.data, w->body.len);
+	return store_put(w->store, OBJECT_TREE, bytes.data, bytes.len, ret,
+			 err);
+}
+
+static int end_tree_part(struct tree_writer *w, struct err *err)
+{
+	struct entry part = {.mode = S_IFDIR};
+
+	if (put_tree_part(w, &part.content, err) < 0)
+		return -err->num;
+	part.name = TAKE(w->first);
+	tree_add(&w->parts, &part);
+	buf_clear(&w->body);
+	w->count = 0;
+	w->chattr = false;
+	return 0;
+}
+
+int tree_writer_add(struct tree_writer *w, const struct entry *e,
+		    struct err *err)
+{
+	int order = w->last && e->name ? strcmp(w->last, e->name) : -1;
+
+	if (!entry_ok(e, false) || order > 0)
+		return fail(err, EINVAL, "%s cannot be kept in a tree",
+			    text_quote(e->name ? e->name : ""));
+	if (!order)
+		return fail(err, EEXIST, "%s is in the folder twice",
+			    text_quote(e->name));
+	if (w->split && w->count && begins_tree_part(w, e->name) &&
+	    end_tree_part(w, err) < 0)
+		return -err->num;
+	if (!w->count)
+		w->first = mem_strdup(e->name);
+	free(w->last);
+	w->last = mem_strdup(e->name);
+	w->chattr |= e->chattr != 0;
+	w->count++;
+	entry_encode(&w->body, e);
+	return 0;
+}
+
+int tree_writer_end(struct tree_writer *w, struct oid *ret, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+
+	if (!w->split || (!w->count && !w->parts.count))
+		return put_tree_part(w, ret, err);
+	if (w->count && end_tree_part(w, err) < 0)
+		return -err->num;
+	tree_encode_split(w->parts.entries, w->parts.count, &bytes);
+	return store_put(w->store, OBJECT_TREE, bytes.data, bytes.len, ret,
+			 err);
+}
+
+static bool is_tree_sorted(const struct tree *t)
+{
+	size_t i;
+
+	for (i = 1; i < t->count; i++)
+		if (strcmp(t->entries[i - 1].name, t->entries[i].name) > 0)
+			return false;
+	return true;
+}
+
+int tree_save(struct store *s, struct tree *t, struct oid *ret, struct err *err)
+{
+	AUTO(tree_writer)
+	struct tree_writer *w = tree_writer_new(s, t->count);
+	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		if (!entry_ok(&t->entries[i], false))
+			return fail(err, EINVAL, "%s cannot be kept in a tree",
+				    text_quote(t->entries[i].name
+						       ? t->entries[i].name
+						       : ""));
+	if (!is_tree_sorted(t))
+		SORT_BY_TEXT(t->entries, t->count, name);
+	for (i = 0; i < t->count; i++)
+		if (tree_writer_add(w, &t->entries[i], err) < 0)
+			return -err->num;
+	return tree_writer_end(w, ret, err);
+}
+
+/* --- comparing --- */
+
+/* A directory that is being compared, with its two sides. Levels are a stack
+ * on the heap instead of recursion: trees come from disk and may have any
+ * depth. */
+struct level {
+	struct tree_cursor a, b;
+	size_t path_len; /* path of the directory itself */
+};
+
+struct differ {
+	struct store *store;
+	tree_diff_visit *each;
+	void *arg;
+	VEC(struct level) levels;
+	struct buf path;
+};
+
+static void differ_free(struct differ *d)
+{
+	while (d->levels.count) {
+		struct level *top = &d->levels.items[--d->levels.count];
+
+		tree_cursor_free(&top->a);
+		tree_cursor_free(&top->b);
+	}
+	VEC_FREE(&d->levels);
+	buf_free(&d->path);
+}
+
+static bool is_dir_entry(const struct entry *e)
+{
+	return e && S_ISDIR(e->mode);
+}
+
+static int open_diff_level(struct differ *d, const struct entry *a,
+			   const struct entry *b, struct level *l,
+			   struct err *err)
+{
+	if (is_dir_entry(a) && is_dir_entry(b))
+		return tree_cursor_open_pair(d->store, &a->content, &b->content,
+					     &l->a, &l->b, err);
+	if (is_dir_entry(a))
+		return tree_cursor_open(d->store, &a->content, &l->a, err);
+	return tree_cursor_open(d->store, &b->content, &l->b, err);
+}
+
+/* Pushes the directory at d->path as the top level. */
+static int enter_differing_dirs(struct differ *d, const struct entry *a,
+				const struct entry *b, struct err *err)
+{
+	struct level *top;
+
+	if (is_dir_entry(a) && is_dir_entry(b) &&
+	    oid_equal(&a->content, &b->content))
+		return 0;
+	top = VEC_ADD(&d->levels);
+	top->path_len = d->path.len;
+	if (open_diff_level(d, a, b, top, err) < 0)
+		return err_context(err, "%s", text_quote(buf_text(&d->path)));
+	return 0;
+}
+
+static int report_and_enter(struct differ *d, const struct entry *a,
+			    const struct entry *b, struct err *err)
+{
+	int got;
+
+	if (a && b && entry_equal(a, b))
+		return 0;
+	got = d->each(d->arg, buf_text(&d->path), a, b, err);
+	if (got < 0)
+		return got;
+	return is_dir_entry(a) || is_dir_entry(b)
+		       ? enter_differing_dirs(d, a, b, err)
+		       : 0;
+}
+
+/* Processes the next name of the top level, from one side or both. */
+static int diff_next_entry(struct differ *d, struct err *err)
+{
+	struct level *top = &d->levels.items[d->levels.count - 1];
+	const struct entry *a = NULL, *b = NULL;
+	int order;
+
+	d->path.len = top->path_len;
+	tree_cursor_skip_same(&top->a, &top->b);
+	if (tree_cursor_get(&top->a, &a, err) < 0 ||
+	    tree_cursor_get(&top->b, &b, err) < 0)
+		return err_context(err, "%s", text_quote(buf_text(&d->path)));
+	if (!a && !b) {
+		tree_cursor_free(&top->a);
+		tree_cursor_free(&top->b);
+		d->levels.count--;
+		return 0;
+	}
+	order = !a ? 1 : !b ? -1 : strcmp(a->name, b->name);
+	if (order <= 0)
+		top->a.next++;
+	else
+		a = NULL;
+	if (order >= 0)
+		top->b.next++;
+	else
+		b = NULL;
+	if (d->path.len)
+		buf_add_char(&d->path, '/');
+	buf_add_text(&d->path, a ? a->name : b->name);
+	return report_and_enter(d, a, b, err);
+}
+
+int tree_diff(struct store *s, const struct entry *a, const struct entry *b,
+	      tree_diff_visit *each, void *arg, struct err *err)
+{
+	AUTO(differ)
+	struct differ d = {.store = s, .each = each, .arg = arg};
+	int got;
+
+	a = a && a->mode ? a : NULL;
+	b = b && b->mode ? b : NULL;
+	if (!a && !b)
+		return 0;
+	got = report_and_enter(&d, a, b, err);
+	while (got >= 0 && d.levels.count)
+		got = diff_next_entry(&d, err);
+	return got < 0 ? got : 0;
+}
+
+struct one_side {
+	tree_visit *each;
+	void *arg;
+};
+
+static int each_one_side(void *arg, const char *path, const struct entry *a,
+			 const struct entry *b, struct err *err)
+{
+	const struct one_side *one = arg;
+
+	(void)b;
+	return one->each(one->arg, path, a, err);
+}
+
+int tree_each(struct store *s, const struct entry *root, tree_visit *each,
+	      void *arg, struct err *err)
+{
+	struct one_side one = {.each = each, .arg = arg};
+
+	return tree_diff(s, root, NULL, each_one_side, &one, err);
+}
+
+void differences_free(struct differences *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->count; i++) {
+		free(d->items[i].path);
+		entry_free(&d->items[i].a);
+		entry_free(&d->items[i].b);
+	}
+	free(d->items);
+	*d = (struct differences){0};
+}
+
+void differences_add(struct differences *d, const char *path,
+		     const struct entry *a, const struct entry *b)
+{
+	struct difference *to = VEC_ADD(d);
+
+	to->path = mem_strdup(path);
+	if (a)
+		entry_copy(&to->a, a);
+	if (b)
+		entry_copy(&to->b, b);
+}
+
+int differences_each(const struct differences *d,
+		     int (*each)(void *arg, const char *path,
+				 const struct entry *a, const struct entry *b,
+				 struct err *err),
+		     void *arg, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < d->count; i++) {
+		const struct difference *x = &d->items[i];
+		int got = each(arg, x->path, x->a.mode ? &x->a : NULL,
+			       x->b.mode ? &x->b : NULL, err);
+
+		if (got < 0)
+			return got;
+	}
+	return 0;
+}
+
+/* --- extended attributes --- */
+
+int attrset_load(struct store *s, const struct oid *id, struct xattrs *ret,
+		 struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+
+	*ret = (struct xattrs){0};
+	if (id->type == OBJECT_NONE)
+		return 0;
+	if (store_get(s, id, &bytes, err) < 0)
+		return -err->num;
+	return xattrs_decode(bytes.data, bytes.len, ret, err);
+}
+
+int attrset_save(struct store *s, const struct xattrs *x, struct oid *ret,
+		 struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+
+	*ret = (struct oid){0};
+	if (!x->count)
+		return 0;
+	xattrs_encode(x, &bytes);
+	return store_put(s, OBJECT_ATTRSET, bytes.data, bytes.len, ret, err);
 }

@@ -50,30 +50,6 @@ int tree_writer_end(struct tree_writer *w, struct oid *ret, struct err *err);
 int tree_load(struct store *s, const struct oid *id, struct tree *ret,
 	      struct err *err);
 
-/* Reads the entries of a directory one after the other. */
-struct tree_cursor {
-	struct store *store;
-	struct tree parts; /* empty when the tree is not split */
-	size_t part; /* index of the next part */
-	struct tree now;
-	size_t next;
-};
-
-int tree_cursor_open(struct store *s, const struct oid *id,
-		     struct tree_cursor *ret, struct err *err);
-/* Opens cursors of two directories. Entries that are equal in every byte may be
- * skipped in both. */
-int tree_cursor_open_pair(struct store *s, const struct oid *a,
-			  const struct oid *b, struct tree_cursor *ret_a,
-			  struct tree_cursor *ret_b, struct err *err);
-void tree_cursor_free(struct tree_cursor *c);
-/* 1 and the next entry (owned by the cursor, valid until the next call), 0 at
- * the end, or negative. c->next++ moves on. */
-int tree_cursor_get(struct tree_cursor *c, const struct entry **ret,
-		    struct err *err);
-/* Skips equal parts that both cursors would read next. */
-void tree_cursor_skip_same(struct tree_cursor *a, struct tree_cursor *b);
-
 /*
  * Follows a path from a root entry: 1 and a copy in *ret (to free with
  * entry_free()), 0 for a path that does not exist, or negative. "" is the root.
@@ -86,20 +62,52 @@ int tree_lookup(struct store *s, const struct entry *root, const char *path,
  * (entry_equal), a directory before its entries; a or b is NULL where the path
  * is absent. Directories with the same tree are skipped. Where a path is a
  * directory on one side only, all paths below it are reported too. Either root
- * may have mode
- * 0. A negative result of each() ends the comparison and is returned.
+ * may have mode 0. A negative result of each() ends the comparison and is
+ * returned.
  */
+typedef int tree_diff_visit(void *arg, const char *path, const struct entry *a,
+			    const struct entry *b, struct err *err);
 int tree_diff(struct store *s, const struct entry *a, const struct entry *b,
-	      int (*each)(void *arg, const char *path, const struct entry *a,
-			  const struct entry *b, struct err *err),
-	      void *arg, struct err *err);
+	      tree_diff_visit *each, void *arg, struct err *err);
+
+/* The result of tree_diff(), stored for a second use: reading and comparing two
+ * trees is the expensive part. */
+struct difference {
+	char *path;
+	struct entry a, b; /* mode 0: absent */
+};
+
+struct differences {
+	struct difference *items;
+	size_t count, capacity;
+	bool complete; /* the list has all differences; set by the caller */
+};
+
+void differences_free(struct differences *d);
+/* Adds a copy of one difference; signature of tree_diff()'s each(). */
+void differences_add(struct differences *d, const char *path,
+		     const struct entry *a, const struct entry *b);
+/* Calls each() for every difference, in the order of tree_diff(). A negative
+ * result of each() ends the loop and is returned. */
+int differences_each(const struct differences *d, tree_diff_visit *each,
+		     void *arg, struct err *err);
 
 /* Calls each() for every path below root in order, the root itself ("")
  * first. */
-int tree_each(struct store *s, const struct entry *root,
-	      int (*each)(void *arg, const char *path, const struct entry *e,
-			  struct err *err),
+typedef int tree_visit(void *arg, const char *path, const struct entry *e,
+		       struct err *err);
+int tree_each(struct store *s, const struct entry *root, tree_visit *each,
 	      void *arg, struct err *err);
+
+/* Loads the attributes of an entry into *ret, which is the caller's to free and
+ * empty on failure. An id of OBJECT_NONE gives no attributes. -EBADMSG:
+ * damaged. */
+int attrset_load(struct store *s, const struct oid *id, struct xattrs *ret,
+		 struct err *err);
+/* Stores the attributes and sets *ret to their object, OBJECT_NONE for an empty
+ * set. 0 or a negative errno of store_put(). */
+int attrset_save(struct store *s, const struct xattrs *x, struct oid *ret,
+		 struct err *err);
 
 /*
  * A tree with changes: start from a root, put and remove paths, save. Unchanged
@@ -134,8 +142,6 @@ int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
 
 /* Appends a tree of entries that are sorted and entry_ok(). */
 void tree_encode(const struct entry *entries, size_t count, struct buf *to);
-/* Appends the bytes before the entries; chattr: an entry has such flags. */
-void tree_encode_head(bool chattr, size_t count, struct buf *to);
 /* Appends a split tree: its parts. */
 void tree_encode_split(const struct entry *parts, size_t count, struct buf *to);
 /* Decodes a tree object. -EBADMSG: damaged or hostile; -EPROTO: written by a

@@ -13,7 +13,7 @@
 #include "base/chattr.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "snapshot/tree/attrset.h"
+#include "snapshot/tree/tree.h"
 
 #define PROBE_LEN (64u << 10)
 

@@ -20,7 +20,7 @@
 
 #include "restore/plan/plan.h"
 #include "snapshot/store/content.h"
-#include "snapshot/tree/attrset.h"
+#include "snapshot/tree/tree.h"
 
 #define BEFORE 1700000000
 

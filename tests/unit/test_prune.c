@@ -660,7 +660,7 @@ static void test_prune_killed_after_any_call_loses_nothing(void **state)
 static int do_purge(struct box *box, struct err *err)
 {
 	auto_free char *path = path_join(box->root, "b");
-	struct purge_options o = {.now = {.sec = later(DAY)}};
+	struct prune_options o = {.now = {.sec = later(DAY)}};
 	struct purge_result result;
 	struct store *s = NULL;
 	int got = store_open(&s, box->store_root_fd, STORE_WRITE, err);
@@ -693,8 +693,8 @@ static size_t count_with_b(struct box *box, const struct model *m)
 		ok(store_get(s, &a.content, &bytes, &err));
 		assert_int_equal(tree_lookup(s, &snap.root, "b", &b, &err), 1);
 		if (b.flags & ENTRY_INCOMPLETE) {
-			assert_non_null(purge_note(&snap, "b"));
-			assert_null(purge_note(&snap, "a"));
+			assert_non_null(snapshot_purge_note(&snap, "b"));
+			assert_null(snapshot_purge_note(&snap, "a"));
 			continue;
 		}
 		ok(store_get(s, &b.content, &bytes, &err));
