@@ -9,7 +9,7 @@
 #define GUARD_RUN_GID_CACHE_H
 
 #include "overlay/session.h"
-#include "snapshot/walk/gid_summary.h"
+#include "snapshot/walk/take.h"
 
 /* After a full snapshot of the directory. A failure is no error: the next run
  * examines the files itself. */

@@ -16,7 +16,8 @@
 #include "base/fstype.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "snapshot/walk/walk_run.h"
+#include "snapshot/walk/stable_read.h"
+#include "snapshot/walk/walk_private.h"
 #include "snapshot/walk/wait_timestamp_tick.h"
 
 #define SLACK_FINE_NSEC 20000000L
@@ -237,11 +238,9 @@ static void move_walk_notes(struct walk *w, struct snapshot *s)
 {
 	size_t i;
 
-	if (w->note_count)
-		qsort(w->notes, w->note_count, sizeof(*w->notes),
-		      compare_note_paths);
-	for (i = 0; i < w->note_count; i++) {
-		struct note *n = &w->notes[i];
+	VEC_SORT(&w->notes, compare_note_paths);
+	for (i = 0; i < w->notes.count; i++) {
+		struct note *n = &w->notes.items[i];
 
 		if (s->note_count &&
 		    compare_note_paths(&s->notes[s->note_count - 1], n) == 0) {
@@ -252,7 +251,7 @@ static void move_walk_notes(struct walk *w, struct snapshot *s)
 		GROW(s->notes, s->note_count, s->note_capacity);
 		s->notes[s->note_count++] = *n;
 	}
-	w->note_count = 0;
+	w->notes.count = 0;
 }
 
 static int set_skipped_paths(struct walk *w, const struct take_options *o,
@@ -348,8 +347,8 @@ static int walk_and_commit(struct walk *w, const struct take_options *o,
 		return -err->num;
 	/* A failed write is ignored: without a cache the next snapshot is
 	 * slower, and not wrong. */
-	if (o->cache_path && !w->only && (changed || !w->cache) && root.dir &&
-	    !amended)
+	if (o->cache_path && !w->options->only && (changed || !w->cache) &&
+	    root.dir && !amended)
 		(void)cache_builder_save(w->builder, o->cache_path, key, s->seq,
 					 &root, &ignored);
 	if (w->chunk_mac_cache)
@@ -368,19 +367,10 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	struct meta root;
 	auto_close int fd = open_snapshot_root(options, &root, err);
 	struct walk w = {
+		.options = options,
 		.store = store,
 		.root_fd = fd,
-		.moved_since = options->moved_since,
-		.skip_prefix = options->skip_prefix,
-		.only = options->only,
-		.excludes = options->excludes,
 		.start = now_by_coarse_clock(),
-		.hints = options->hints,
-		.hint_count = options->hint_count,
-		.plain = options->plain,
-		.progress = options->progress,
-		.progress_arg = options->progress_arg,
-		.gid_summary = options->gid_summary,
 		.uid = geteuid(),
 	};
 	int got;
@@ -391,11 +381,11 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	s.parent = parent.seq;
 	w.dev = root.dev;
 	set_clock_rules(&w);
-	while (w.only && w.only[w.only_count])
+	while (options->only && options->only[w.only_count])
 		w.only_count++;
 	if (options->cache_path)
 		cache = statcache_open(options->cache_path, &key);
-	if (options->cache_path && !w.only) {
+	if (options->cache_path && !options->only) {
 		auto_free char *path =
 			mem_printf("%s-marks", options->cache_path);
 
@@ -420,5 +410,23 @@ int take_snapshot(struct store *store, const struct take_options *options,
 		return got;
 	*ret = s;
 	s = (struct snapshot){0};
+	return 0;
+}
+
+int take_entry(struct store *store, int dirfd, const char *name,
+	       const char *private_xattrs, struct entry *ret, struct err *err)
+{
+	AUTO(stable_read) struct stable_read r = {0};
+
+	if (stable_read_entry(store, dirfd, name, private_xattrs, NULL, NULL,
+			      &r, err) < 0)
+		return -err->num;
+	if (r.unstable)
+		return fail(err, EBUSY, "%s changed while it was read",
+			    text_quote(name));
+	if (!r.meta.mode || r.incomplete)
+		return fail(err, EACCES, "%s cannot be read (%s)",
+			    text_quote(name), r.why);
+	stable_read_make_entry(&r, name, ret);
 	return 0;
 }

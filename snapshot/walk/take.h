@@ -16,9 +16,22 @@
 #ifndef GUARD_SNAPSHOT_WALK_TAKE_H
 #define GUARD_SNAPSHOT_WALK_TAKE_H
 
-#include "snapshot/walk/gid_summary.h"
 #include "snapshot/store/ingest_hint.h"
 #include "snapshot/tree/catalog.h"
+
+#define GID_SUMMARY_MAX 16
+
+/*
+ * The groups of files and directories in a tree that the user may write: of the
+ * user's own entries, and of other users' entries that are writable for their
+ * group, as a snapshot saw them. Most trees have one group. With this list a
+ * caller that looks for entries of another group need not stat every file.
+ */
+struct gid_summary {
+	uint32_t gids[GID_SUMMARY_MAX];
+	size_t count;
+	bool more; /* the tree has further groups */
+};
 
 /* Work that one snapshot did; for tests, benchmarks and --json. */
 struct take_stats {

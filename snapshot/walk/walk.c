@@ -1,11 +1,22 @@
-#include "snapshot/walk/walk.h"
+#include "snapshot/walk/walk_private.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "snapshot/walk/stable_read.h"
 
 char *walk_path(const struct walk_dir *f, const char *name)
 {
@@ -41,8 +52,7 @@ void walk_add_note(struct walk *w, enum note_kind kind,
 	};
 
 	(void)pthread_mutex_lock(&w->lock);
-	GROW(w->notes, w->note_count, w->note_capacity);
-	w->notes[w->note_count++] = n;
+	*VEC_ADD(&w->notes) = n;
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
@@ -55,33 +65,9 @@ void walk_fail(struct walk *w, const struct err *err)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-void walk_add_gid(struct walk *w, const struct meta *m, uint32_t *last)
-{
-	if (!w->gid_summary || m->gid == *last ||
-	    (m->uid != w->uid && !(m->mode & S_IWGRP)))
-		return;
-	*last = m->gid;
-	(void)pthread_mutex_lock(&w->lock);
-	gid_summary_add(w->gid_summary, m->gid);
-	(void)pthread_mutex_unlock(&w->lock);
-}
-
-void walk_push_dirs(struct walk *w, struct walk_dir *chain)
-{
-	if (!chain)
-		return;
-	(void)pthread_mutex_lock(&w->lock);
-	for (; chain; chain = chain->next) {
-		GROW(w->stack, w->stack_count, w->stack_capacity);
-		w->stack[w->stack_count++] = chain;
-	}
-	(void)pthread_cond_broadcast(&w->wake);
-	(void)pthread_mutex_unlock(&w->lock);
-}
-
 bool walk_is_moved(const struct walk *w, const struct meta *m)
 {
-	struct timestamp since = w->moved_since;
+	struct timestamp since = w->options->moved_since;
 
 	if (!since.sec && !since.nsec)
 		return false;
@@ -93,7 +79,7 @@ bool walk_is_moved(const struct walk *w, const struct meta *m)
 	return timestamp_compare(m->ctime, since) >= 0;
 }
 
-static struct timestamp is_before_nsec(struct timestamp m, int64_t nsec)
+static struct timestamp minus_nsec(struct timestamp m, int64_t nsec)
 {
 	m.sec -= nsec / 1000000000;
 	nsec %= 1000000000;
@@ -107,7 +93,7 @@ static struct timestamp is_before_nsec(struct timestamp m, int64_t nsec)
 
 bool walk_is_racy(const struct walk *w, const struct meta *m)
 {
-	struct timestamp racy = is_before_nsec(w->start, w->slack_nsec);
+	struct timestamp racy = minus_nsec(w->start, w->slack_nsec);
 
 	return timestamp_compare(m->ctime, racy) >= 0 ||
 	       (!w->trusted_fs && timestamp_compare(m->mtime, racy) >= 0);
@@ -135,8 +121,9 @@ void walk_release_fd(struct walk *w, struct walk_dir *f)
 		return;
 	if (atomic_fetch_sub(&f->fd_users, 1) != 1)
 		return;
-	if ((w->moved_since.sec || w->moved_since.nsec) && !f->ancestor_only &&
-	    meta_get(f->fd, "", &now) == 0 && walk_is_moved(w, &now)) {
+	if ((w->options->moved_since.sec || w->options->moved_since.nsec) &&
+	    !f->ancestor_only && meta_get(f->fd, "", &now) == 0 &&
+	    walk_is_moved(w, &now)) {
 		walk_add_note(w, NOTE_MOVED, f, "", "");
 		/* A directory that closed early did not see this last swap. */
 		if (f->parent && f->parent->closed_early &&
@@ -209,5 +196,409 @@ void walk_dir_free_below(struct walk_dir *f)
 		next = todo->next;
 		walk_dir_free(todo);
 		todo = next;
+	}
+}
+
+/* --- partial snapshots --- */
+
+enum only {
+	WANTED_NONE, /* not wanted */
+	WANTED_BELOW, /* a path below it is wanted */
+	WANTED_ALL, /* wanted with everything below */
+};
+
+/* Index of the first wanted path that is not before path. */
+static size_t first_wanted_from(const struct walk *w, const char *path)
+{
+	return sorted_path_index(path, w->options->only, w->only_count,
+				 sizeof(*w->options->only), 0);
+}
+
+/* Whether a path is wanted whose directory is above a wanted path. */
+static enum only match_wanted_path(const struct walk *w, const char *path)
+{
+	size_t low = first_wanted_from(w, path);
+
+	if (low == w->only_count || !path_below(w->options->only[low], path))
+		return WANTED_NONE;
+	return strcmp(w->options->only[low], path) == 0 ? WANTED_ALL
+							: WANTED_BELOW;
+}
+
+bool walk_is_ancestor(const struct walk *w, const struct walk_dir *f,
+		      const char *name)
+{
+	auto_free char *path = f->ancestor_only ? walk_path(f, name) : NULL;
+
+	return path && match_wanted_path(w, path) == WANTED_BELOW;
+}
+
+/* Removes all names that are not wanted from the list of a directory above a
+ * wanted path. */
+static void drop_unwanted_names(const struct walk *w, struct walk_dir *f)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < f->list.count; i++) {
+		auto_free char *path = walk_path(f, f->list.items[i].name);
+
+		if (match_wanted_path(w, path) != WANTED_NONE)
+			f->list.items[kept++] = f->list.items[i];
+	}
+	f->list.count = kept;
+	f->incomplete = true;
+}
+
+static bool folds_names(int fd)
+{
+	int flags = 0;
+
+	return ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 ||
+	       (flags & FS_CASEFOLD_FL);
+}
+
+bool walk_list_wanted(const struct walk *w, struct walk_dir *f)
+{
+	auto_free char *path = walk_path(f, "");
+	size_t i = first_wanted_from(w, path),
+	       skip = *path ? strlen(path) + 1 : 0;
+	const char *last = NULL;
+	size_t last_len = 0;
+
+	if (folds_names(f->fd))
+		return false;
+	for (; i < w->only_count && path_below(w->options->only[i], path);
+	     i++) {
+		const char *name = w->options->only[i] + skip;
+		size_t len = strlen(w->options->only[i]) > skip
+				     ? strcspn(name, "/")
+				     : 0;
+
+		if (!len ||
+		    (last && len == last_len && memcmp(name, last, len) == 0))
+			continue;
+		dirlist_add(&f->list, name, len);
+		last = name;
+		last_len = len;
+	}
+	dirlist_sort(&f->list);
+	f->listed = f->incomplete = true;
+	f->count = f->list.count;
+	return true;
+}
+
+/* --- opening and listing --- */
+
+#define LISTING_TRIES 3
+
+static int open_walked_dir(struct walk *w, struct walk_dir *f)
+{
+	int flags =
+		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	auto_free char *path = NULL;
+	struct err err;
+	int fd;
+
+	if (!f->parent)
+		return RETRY_ENOENT(openat(w->root_fd, ".", flags));
+	if (f->parent->fd >= 0) {
+		fd = RETRY_ENOENT(
+			openat(f->parent->fd, f->name, flags | O_NOATIME));
+		return fd < 0 && errno == EPERM
+			       ? RETRY_ENOENT(
+					 openat(f->parent->fd, f->name, flags))
+			       : fd;
+	}
+	path = walk_path(f, "");
+	fd = beneath_open(w->root_fd, path, flags, 0, &err);
+	if (fd < 0)
+		errno = err.num;
+	return fd < 0 ? -1 : fd;
+}
+
+int walk_open_dir(struct walk *w, struct walk_dir *f)
+{
+	struct meta seen = f->meta;
+	int num;
+
+	f->fd = open_walked_dir(w, f);
+	num = errno;
+	if (f->fd >= 0)
+		atomic_fetch_add(&w->open_fds, 1);
+	if (f->parent)
+		walk_release_fd(w, f->parent);
+	if (f->fd < 0 && (num == ENOENT || num == ENOTDIR || num == ELOOP)) {
+		f->absent = true;
+		return -1;
+	}
+	if (f->fd >= 0)
+		num = meta_get(f->fd, "", &f->meta) < 0 ? errno : 0;
+	if (num) {
+		f->incomplete = true;
+		walk_add_note(w, NOTE_INCOMPLETE, f, "", strerror(num));
+		return -1;
+	}
+	if (f->meta.dev != w->dev) {
+		f->meta = seen;
+		f->incomplete = true;
+		walk_add_note(w, NOTE_INCOMPLETE, f, "", "another file system");
+		return -1;
+	}
+	return 0;
+}
+
+static void drop_skipped_names(const struct walk *w, struct walk_dir *f)
+{
+	size_t offset = f->path_len + (f->path_len > 0), kept = 0, i, k;
+
+	for (i = 0; i < f->list.count; i++) {
+		bool skip = false;
+
+		for (k = 0; k < w->skip_count && !skip; k++)
+			skip = (f->skips >> k & 1) &&
+			       strcmp(w->skips[k] + offset,
+				      f->list.items[i].name) == 0;
+		if (!skip && f == w->root && w->options->skip_prefix)
+			skip = strncmp(f->list.items[i].name,
+				       w->options->skip_prefix,
+				       strlen(w->options->skip_prefix)) == 0;
+		if (!skip)
+			f->list.items[kept++] = f->list.items[i];
+	}
+	f->list.count = kept;
+}
+
+/* The glob that excludes the path, or NULL. */
+static const char *find_matching_exclude(const struct walk *w,
+					 const struct walk_dir *f,
+					 const char *name)
+{
+	auto_free char *path = NULL;
+	size_t i;
+
+	for (i = 0; w->options->excludes[i]; i++) {
+		const char *glob = w->options->excludes[i];
+		bool on_path = strchr(glob, '/') != NULL;
+
+		if (on_path && !path)
+			path = walk_path(f, name);
+		glob += *glob == '/';
+		if (fnmatch(glob, on_path ? path : name,
+			    on_path ? FNM_PATHNAME : 0) == 0)
+			return w->options->excludes[i];
+	}
+	return NULL;
+}
+
+static void drop_excluded_names(struct walk *w, struct walk_dir *f)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < f->list.count; i++) {
+		const char *name = f->list.items[i].name;
+		const char *glob = find_matching_exclude(w, f, name);
+
+		if (glob) {
+			auto_free char *why =
+				mem_printf(NOTE_EXCLUSION "%s", glob);
+
+			f->incomplete = true;
+			walk_add_note(w, NOTE_INCOMPLETE, f, name, why);
+		} else {
+			f->list.items[kept++] = f->list.items[i];
+		}
+	}
+	f->list.count = kept;
+}
+
+void walk_list_names(struct walk *w, struct walk_dir *f)
+{
+	struct meta before = f->meta;
+	struct err err;
+	int tries;
+
+	f->listed = true;
+	atomic_fetch_add(&w->listed, 1);
+	for (tries = 0; tries < LISTING_TRIES; tries++) {
+		dirlist_free(&f->list);
+		if (dirlist_read(f->fd, &f->list, &err) < 0) {
+			f->incomplete = true;
+			walk_add_note(w, NOTE_INCOMPLETE, f, "",
+				      strerror(err.num));
+			break;
+		}
+		if (meta_get(f->fd, "", &f->meta) == 0 &&
+		    meta_same(&before, &f->meta))
+			break;
+		f->same = false;
+		before = f->meta;
+	}
+	if (tries == LISTING_TRIES) {
+		f->incomplete = true;
+		walk_add_note(w, NOTE_INCOMPLETE, f, "",
+			      "changed while it was read");
+	}
+	if (f->skips || (f == w->root && w->options->skip_prefix))
+		drop_skipped_names(w, f);
+	if (f->ancestor_only)
+		drop_unwanted_names(w, f);
+	if (w->options->excludes)
+		drop_excluded_names(w, f);
+	f->count = f->list.count;
+}
+
+/* --- the end of a directory --- */
+
+bool walk_is_unchanged(const struct walk_dir *child)
+{
+	return child->same && !child->items && !child->absent &&
+	       !child->incomplete;
+}
+
+static void collect_child_dirs(struct walk *w, struct walk_dir *f)
+{
+	struct walk_dir *child;
+
+	for (child = f->children; child; child = child->next)
+		if (!walk_is_unchanged(child))
+			walk_make_items(w, f, f->count);
+	/* The root's own record has the tree that identifies the cache. */
+	if (!f->parent && !f->same && f->count)
+		walk_make_items(w, f, f->count);
+	if (!f->items)
+		return;
+	for (child = f->children; child; child = child->next) {
+		struct walk_item *it = &f->items[child->index];
+
+		it->child = child;
+		it->absent = child->absent;
+		it->meta = child->meta;
+		it->content = child->tree;
+		it->attrs = child->attrs;
+		it->incomplete = child->incomplete;
+		it->untrusted = child->untrusted || child->incomplete;
+	}
+}
+
+static void make_item_entry(const struct walk_item *it, struct entry *ret)
+{
+	struct stable_read r = {
+		.meta = it->meta,
+		.content = it->content,
+		.attrs = it->attrs,
+		.link = mem_strdup(it->link),
+		.size = it->size,
+		.incomplete = it->incomplete,
+	};
+
+	stable_read_make_entry(&r, it->name, ret);
+}
+
+/* Removes items that a tree cannot hold; returns the number of others. */
+static size_t drop_invalid_items(struct walk *w, struct walk_dir *f)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < f->count; i++) {
+		AUTO(entry) struct entry e = {0};
+		struct walk_item *it = &f->items[i];
+
+		if (it->absent)
+			continue;
+		make_item_entry(it, &e);
+		if (entry_ok(&e, false)) {
+			count++;
+			continue;
+		}
+		it->absent = true;
+		f->incomplete = true;
+		walk_add_note(w, NOTE_INCOMPLETE, f, it->name,
+			      "of a kind that is not known");
+	}
+	return count;
+}
+
+static int encode_dir_tree(struct walk *w, struct walk_dir *f, struct err *err)
+{
+	AUTO(tree_writer)
+	struct tree_writer *t =
+		tree_writer_new(w->store, drop_invalid_items(w, f));
+	size_t i;
+
+	atomic_fetch_add(&w->encoded, 1);
+	for (i = 0; i < f->count; i++) {
+		AUTO(entry) struct entry e = {0};
+
+		if (f->items[i].absent)
+			continue;
+		make_item_entry(&f->items[i], &e);
+		if (tree_writer_add(t, &e, err) < 0)
+			return -err->num;
+	}
+	return tree_writer_end(t, &f->tree, err);
+}
+
+static void add_dir_to_cache(struct walk *w, struct walk_dir *f)
+{
+	size_t i;
+
+	(void)pthread_mutex_lock(&w->lock);
+	for (i = 0; i < f->count; i++) {
+		const struct walk_item *it = &f->items[i];
+		const struct walk_dir *child = it->child;
+		struct cache_item item;
+
+		if (it->absent)
+			continue;
+		item = (struct cache_item){
+			.name = it->name,
+			.link = it->link,
+			.meta = &it->meta,
+			.content = it->content,
+			.attrs = it->attrs,
+			.flags = it->untrusted ? CACHE_UNTRUSTED : 0,
+			.dir = child && child->items ? child->number + 1 : 0,
+			.old = child && !child->items && !child->incomplete
+				       ? child->old
+				       : NULL,
+		};
+		cache_builder_add(w->builder, &item);
+	}
+	f->number = cache_builder_end_dir(w->builder, &f->tree, w->cache);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+static void finish_dir(struct walk *w, struct walk_dir *f)
+{
+	struct err err;
+
+	collect_child_dirs(w, f);
+	if (f->items && !atomic_load(&w->failed)) {
+		if (encode_dir_tree(w, f, &err) < 0) {
+			auto_free char *path = walk_path(f, "");
+
+			(void)err_context(&err, "keep folder %s",
+					  text_quote(path));
+			walk_fail(w, &err);
+		} else {
+			add_dir_to_cache(w, f);
+		}
+	} else if (f->record) {
+		f->tree = f->record->tree;
+	}
+	walk_dir_free_below(f);
+}
+
+void walk_end_part(struct walk *w, struct walk_dir *f)
+{
+	while (f && atomic_fetch_sub(&f->pending, 1) == 1) {
+		finish_dir(w, f);
+		if (!f->parent) {
+			(void)pthread_mutex_lock(&w->lock);
+			w->done = true;
+			(void)pthread_cond_broadcast(&w->wake);
+			(void)pthread_mutex_unlock(&w->lock);
+		}
+		f = f->parent;
 	}
 }

@@ -1,15 +1,523 @@
-#include "snapshot/walk/walk_run.h"
+#include "snapshot/walk/walk_private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/auto.h"
-#include "snapshot/walk/walk_end.h"
-#include "snapshot/walk/walk_read.h"
-#include "snapshot/walk/walk_scan.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "snapshot/store/content.h"
 #include "snapshot/walk/stable_read.h"
+
+/* --- contents --- */
+
+/* A pending read. */
+struct read_job {
+	struct walk_dir *dir;
+	size_t index;
+};
+
+/* meta_get() that also reports whether the name is a mount point: a bind mount
+ * of the same file system has the same device. 0, or -1 with errno. */
+static int stat_item(int dirfd, const char *name, struct meta *ret,
+		     bool *ret_mount)
+{
+	struct statx st;
+
+	if (RETRY_ENOENT(statx(dirfd, name,
+			       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+			       STATX_BASIC_STATS, &st)) < 0)
+		return -1;
+	meta_from_statx(&st, ret);
+	*ret_mount = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+	return 0;
+}
+
+/* Ends the walk because name in f could not be stored. */
+static void fail_item(struct walk *w, struct walk_dir *f, const char *name,
+		      struct err *err)
+{
+	auto_free char *path = walk_path(f, name);
+
+	(void)err_context(err, "keep %s", text_quote(path));
+	walk_fail(w, err);
+}
+
+static void take_stable_read(struct walk *w, struct walk_dir *f,
+			     struct walk_item *it, struct stable_read *r)
+{
+	it->meta = r->meta;
+	it->content = r->content;
+	it->attrs = r->attrs;
+	it->link = TAKE(r->link);
+	it->size = r->content.type == OBJECT_NONE ? r->meta.size : r->size;
+	it->incomplete = r->incomplete;
+	it->untrusted = r->incomplete || walk_is_untrusted(w, &r->meta);
+	if (r->incomplete)
+		walk_add_note(w, NOTE_INCOMPLETE, f, it->name, r->why);
+	if (walk_is_moved(w, &r->meta))
+		walk_add_note(w, NOTE_MOVED, f, it->name, "");
+	/* stat failed: a tree cannot hold the entry. */
+	it->absent = !r->meta.mode;
+	f->incomplete |= it->absent;
+}
+
+/* Reads one entry with plain calls and all retries of stable_read_entry(). */
+static void read_item_alone(struct walk *w, struct walk_dir *f,
+			    struct walk_item *it, const struct oid *before)
+{
+	struct longfile_hints hints = {.chunk_mac_cache = w->chunk_mac_cache,
+				       .before = before};
+	AUTO(stable_read) struct stable_read r = {0};
+	struct err err;
+	int got = stable_read_entry(w->store, f->fd, it->name, NULL, &w->dev,
+				    &hints, &r, &err);
+
+	if (got == -ENOENT || got == -ENOTDIR) {
+		it->absent = true;
+	} else if (got == -EXDEV) {
+		it->incomplete = it->untrusted = true;
+		walk_add_note(w, NOTE_INCOMPLETE, f, it->name,
+			      "another file system");
+	} else if (got < 0) {
+		fail_item(w, f, it->name, &err);
+	} else if (S_ISDIR(r.meta.mode) || !r.meta.mode) {
+		/* The name became a directory while it was examined. */
+		stable_read_add_fault(&r, "changed while it was read", 0);
+		take_stable_read(w, f, it, &r);
+	} else {
+		if (S_ISREG(r.meta.mode)) {
+			atomic_fetch_add(&w->read_files, 1);
+			atomic_fetch_add(&w->read_bytes, r.size);
+		}
+		take_stable_read(w, f, it, &r);
+	}
+}
+
+/* 1: stored; 0: the file changed while it was read; negative: the store
+ * failed. */
+static int store_small_file(struct walk *w, struct walk_dir *f,
+			    struct walk_item *it,
+			    const struct reader_file *file, struct err *err)
+{
+	struct stable_read r = {.meta = it->meta,
+				.size = file->len,
+				.ask_chattr = f->meta.chattr != 0};
+	struct meta after;
+	bool mount;
+
+	if (file->error || file->grew || file->len != it->meta.size)
+		return 0;
+	if (stable_read_attrs(w->store, f->fd, it->name, NULL, &r, err) < 0)
+		return -err->num;
+	stable_read_call_hook(f->fd, it->name);
+	if (stat_item(f->fd, it->name, &after, &mount) < 0 || mount ||
+	    !meta_same(&it->meta, &after))
+		return 0;
+	if (content_put_bytes(w->store, file->data, file->len, &r.content,
+			      err) < 0)
+		return -err->num;
+	atomic_fetch_add(&w->read_files, 1);
+	atomic_fetch_add(&w->read_bytes, file->len);
+	take_stable_read(w, f, it, &r);
+	return 1;
+}
+
+/* Waits for one pending read of this worker and stores its result; false when
+ * none is pending. */
+static bool collect_read(struct walk_worker *k)
+{
+	struct walk *w = k->walk;
+	struct reader_file file;
+	struct walk_dir *f;
+	struct walk_item *it;
+	struct read_job *read_job;
+	struct err err;
+	int got;
+
+	if (!reader_next(k->reader, &file))
+		return false;
+	read_job = (struct read_job *)(uintptr_t)file.cookie;
+	f = read_job->dir;
+	it = &f->items[read_job->index];
+	free(read_job);
+	if (!atomic_load(&w->failed)) {
+		got = store_small_file(w, f, it, &file, &err);
+		if (got < 0)
+			fail_item(w, f, it->name, &err);
+		else if (got == 0)
+			read_item_alone(w, f, it, NULL);
+	}
+	walk_release_fd(w, f);
+	walk_end_part(w, f);
+	return true;
+}
+
+/* Reads the i-th name of f, which is no directory, or starts the read. meta:
+ * its stat; old: its entry in the stat cache, or NULL. */
+static void read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
+		      const struct meta *meta, const struct cache_entry *old)
+{
+	struct walk_item *it;
+	struct read_job *read_job;
+	struct oid before;
+
+	walk_make_items(k->walk, f, i);
+	it = &f->items[i];
+	it->meta = *meta;
+	if (!S_ISREG(meta->mode) || !meta->size ||
+	    meta->size > READER_LEN_MAX) {
+		before = old ? statcache_content(old) : (struct oid){0};
+		read_item_alone(k->walk, f, it, &before);
+		return;
+	}
+	read_job = mem_alloc(sizeof(*read_job));
+	*read_job = (struct read_job){.dir = f, .index = i};
+	atomic_fetch_add(&f->pending, 1);
+	atomic_fetch_add(&f->fd_users, 1);
+	while (!reader_add(k->reader, f->fd, it->name, meta->size,
+			   (uint64_t)(uintptr_t)read_job))
+		(void)collect_read(k);
+}
+
+/*
+ * Stores the i-th name of f with the content of hints, without reading the
+ * file. A change since the file was synced would show: the first store through
+ * a mapping into a clean page changes the file's times.
+ */
+static void take_hint(struct walk *w, struct walk_dir *f, size_t i,
+		      const struct meta *meta, const struct ingest_hint *hints)
+{
+	AUTO(stable_read)
+	struct stable_read r = {.meta = *meta,
+				.size = hints->size,
+				.content = hints->content,
+				.ask_chattr = f->meta.chattr != 0};
+	/* Setting an attribute would change the ctime. */
+	bool no_attrs = hints->no_attrs && hints->ctime.sec && !meta->chattr &&
+			!f->meta.chattr;
+	struct walk_item *it;
+	struct err err;
+
+	walk_make_items(w, f, i);
+	it = &f->items[i];
+	if (!no_attrs &&
+	    stable_read_attrs(w->store, f->fd, it->name, NULL, &r, &err) < 0) {
+		fail_item(w, f, it->name, &err);
+		return;
+	}
+	take_stable_read(w, f, it, &r);
+	/* A file without read permission is not read again: its known content
+	 * would be lost. */
+	it->untrusted = r.incomplete ||
+			(walk_is_racy(w, meta) && (meta->mode & S_IRUSR));
+}
+
+/* --- one directory --- */
+
+/* Adds a group unless it is in the list; a full list sets `more`. Called under
+ * the lock. */
+static void add_gid(struct gid_summary *g, uint32_t gid)
+{
+	size_t i;
+
+	for (i = 0; i < g->count; i++)
+		if (g->gids[i] == gid)
+			return;
+	if (g->count == GID_SUMMARY_MAX)
+		g->more = true;
+	else
+		g->gids[g->count++] = gid;
+}
+
+/* Adds the group of an entry that the user may write. *last caches the group of
+ * the thread's previous call, which is nearly always the same; UINT32_MAX at
+ * the start. */
+static void note_gid(struct walk *w, const struct meta *m, uint32_t *last)
+{
+	if (!w->options->gid_summary || m->gid == *last ||
+	    (m->uid != w->uid && !(m->mode & S_IWGRP)))
+		return;
+	*last = m->gid;
+	(void)pthread_mutex_lock(&w->lock);
+	add_gid(w->options->gid_summary, m->gid);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+/* Puts a chain of directories (linked by next) on the stack. */
+static void push_walk_dirs(struct walk *w, struct walk_dir *chain)
+{
+	if (!chain)
+		return;
+	(void)pthread_mutex_lock(&w->lock);
+	for (; chain; chain = chain->next)
+		*VEC_ADD(&w->stack) = chain;
+	(void)pthread_cond_broadcast(&w->wake);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+/* Counters of one scan, added to the walk's at its end. */
+struct counts {
+	uint64_t files, dirs, bytes;
+};
+
+/* State of one pass over the names. */
+struct dir_scan {
+	struct walk_worker *worker;
+	struct walk *walk;
+	struct walk_dir *dir;
+	struct counts counts;
+	uint32_t group; /* group of the previous entry */
+};
+
+static struct walk_item *make_item_at(struct dir_scan *s, size_t i)
+{
+	walk_make_items(s->walk, s->dir, i);
+	return &s->dir->items[i];
+}
+
+static void note_stat_failure(struct dir_scan *s, size_t i,
+			      const struct meta *meta, const char *why)
+{
+	struct walk_item *it = make_item_at(s, i);
+
+	it->meta = *meta;
+	it->incomplete = it->untrusted = true;
+	walk_add_note(s->walk, NOTE_INCOMPLETE, s->dir, it->name, why);
+}
+
+/* The stat is of the mounted directory. The directory below it is not
+ * visible and cannot get this metadata back, so all mount points get the
+ * same metadata. */
+static void note_mount_point(struct dir_scan *s, size_t i, struct meta meta)
+{
+	meta.mode = (meta.mode & S_IFMT) | 0755;
+	meta.mtime = (struct timestamp){0};
+	note_stat_failure(s, i, &meta, "another file system");
+}
+
+static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
+			  const struct meta *meta,
+			  const struct cache_entry *old)
+{
+	struct walk_dir *f = s->dir, *child = mem_zalloc(sizeof(*child));
+	struct walk *w = s->walk;
+	size_t len, k;
+
+	child->parent = f;
+	child->name = name;
+	child->index = i;
+	child->fd = -1;
+	child->meta = *meta;
+	child->old = old;
+	atomic_init(&child->pending, 1);
+	atomic_init(&child->fd_users, 1);
+	if (f->skips) {
+		len = strlen(name);
+		child->path_len = f->path_len + (f->path_len > 0) + len;
+		for (k = 0; k < w->skip_count; k++)
+			if ((f->skips >> k & 1) &&
+			    path_below(w->skips[k] + f->path_len +
+					       (f->path_len > 0),
+				       name))
+				child->skips |= (uint64_t)1 << k;
+	}
+	atomic_fetch_add(&f->pending, 1);
+	atomic_fetch_add(&f->fd_users, 1);
+	child->next = f->children;
+	f->children = child;
+	if (f->items)
+		f->items[i].meta = *meta;
+	child->ancestor_only = walk_is_ancestor(w, f, name);
+}
+
+/* e: entry of this name in the cache, or NULL. */
+static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
+			  const struct cache_entry *e)
+{
+	struct walk_dir *f = s->dir;
+	struct walk *w = s->walk;
+	const struct ingest_hint *hints;
+	struct meta meta;
+	bool mount, is_dir;
+
+	if (stat_item(f->fd, name, &meta, &mount) < 0) {
+		struct walk_item *it = make_item_at(s, i);
+
+		it->absent = true;
+		if (errno == ENOENT)
+			return;
+		f->incomplete = true;
+		walk_add_note(w, NOTE_INCOMPLETE, f, name, strerror(errno));
+		return;
+	}
+	note_gid(w, &meta, &s->group);
+	is_dir = S_ISDIR(meta.mode);
+	if (walk_is_moved(w, &meta) &&
+	    !(is_dir && walk_is_ancestor(w, f, name)))
+		walk_add_note(w, NOTE_MOVED, f, name, "");
+	s->counts.dirs += is_dir;
+	s->counts.files += !is_dir;
+	s->counts.bytes += S_ISREG(meta.mode) ? meta.size : 0;
+	/* Only directories: overlayfs reports files with the device number of
+	 * their layer. */
+	if (mount || (is_dir && meta.dev != w->dev)) {
+		note_mount_point(s, i, meta);
+		return;
+	}
+	if (is_dir) {
+		if (!e || !S_ISDIR(e->mode))
+			(void)make_item_at(s, i);
+		add_child_dir(s, i, name, &meta,
+			      e && S_ISDIR(e->mode) ? e : NULL);
+		return;
+	}
+	if (!e || (e->flags & CACHE_UNTRUSTED) ||
+	    !statcache_same(w->cache, e, &meta)) {
+		hints = ingest_hint_find(w->options->hints,
+					 w->options->hint_count, &meta);
+		/* Where times prove nothing, a readable file is read. */
+		if (hints && (w->mmap_updates_times || !hints->ctime.sec))
+			take_hint(w, f, i, &meta, hints);
+		else
+			read_item(s->worker, f, i, &meta, e);
+		return;
+	}
+	if (f->items) {
+		struct walk_item *it = &f->items[i];
+
+		it->meta = meta;
+		it->meta.chattr = statcache_chattr(w->cache, e);
+		it->content = statcache_content(e);
+		it->attrs = statcache_attrs(w->cache, e);
+		it->size = meta.size;
+		if (S_ISLNK(meta.mode))
+			it->link = mem_strdup(statcache_link(w->cache, e));
+	}
+}
+
+static void scan_dir_names(struct dir_scan *s)
+{
+	struct walk_dir *f = s->dir;
+	struct walk *w = s->walk;
+	size_t at = 0, i;
+
+	for (i = 0; i < f->count && !atomic_load(&w->failed); i++) {
+		const char *name = walk_item_name(w, f, i);
+		const struct cache_entry *e = NULL;
+		int order = -1;
+
+		while (at < f->entry_count &&
+		       (order = strcmp(
+				statcache_name(w->cache, &f->entries[at]),
+				name)) < 0)
+			at++;
+		if (at < f->entry_count && order == 0)
+			e = &f->entries[at++];
+		/* All names so far are the cache's, in the same order. */
+		if (!f->items && (!e || at != i + 1))
+			walk_make_items(w, f, i);
+		scan_dir_name(s, i, name, e);
+	}
+	if (f->count != f->entry_count || !f->record)
+		walk_make_items(w, f, f->items ? 0 : f->count);
+}
+
+/* Reads the directory's own attributes unless the cache has them. */
+static void read_dir_attrs(struct walk *w, struct walk_dir *f)
+{
+	struct stable_read r = {.meta = f->meta};
+	struct err err;
+
+	if (f->same) {
+		f->attrs = statcache_attrs(w->cache, f->old);
+		f->meta.chattr = statcache_chattr(w->cache, f->old);
+		return;
+	}
+	if (stable_read_attrs(w->store, f->fd, "", NULL, &r, &err) < 0) {
+		fail_item(w, f, "", &err);
+		return;
+	}
+	f->attrs = r.attrs;
+	f->meta.chattr = r.meta.chattr;
+	if (r.incomplete) {
+		f->incomplete = true;
+		walk_add_note(w, NOTE_INCOMPLETE, f, "", r.why);
+	}
+}
+
+static void find_dir_in_cache(struct walk *w, struct walk_dir *f)
+{
+	if (!f->old)
+		return;
+	f->same = !(f->old->flags & CACHE_UNTRUSTED) &&
+		  statcache_same(w->cache, f->old, &f->meta);
+	f->record = statcache_dir(w->cache, f->old);
+	if (f->record)
+		f->entries =
+			statcache_entries(w->cache, f->record, &f->entry_count);
+}
+
+/*
+ * When descriptors run short, a directory is closed before its subdirectories
+ * are open; they are opened by path then.
+ */
+static void close_dir_early(struct walk_worker *k, struct walk_dir *f)
+{
+	struct walk *w = k->walk;
+
+	if (!f->children || atomic_load(&w->open_fds) < w->fd_limit)
+		return;
+	while (collect_read(k))
+		;
+	f->closed_early = true;
+	atomic_store(&f->fd_users, 1);
+	walk_release_fd(w, f);
+}
+
+/* Lists f's names, examines each, puts its subdirectories on the stack and
+ * starts reads. Ends its own part of f->pending, so f may be freed on return.
+ */
+static void scan_dir(struct walk_worker *k, struct walk_dir *f)
+{
+	struct walk *w = k->walk;
+	struct dir_scan s = {
+		.worker = k, .walk = w, .dir = f, .group = UINT32_MAX};
+
+	if (walk_open_dir(w, f) == 0) {
+		find_dir_in_cache(w, f);
+		/*
+		 * A directory's ctime changes with every name that comes or
+		 * goes. When it is the same, the names are the cache's, and
+		 * getdents is not needed. Only where the file system is known
+		 * to do so.
+		 */
+		if (!f->ancestor_only && f->same && f->record && w->trusted_fs)
+			f->count = f->entry_count;
+		else if (!f->ancestor_only || !w->trusted_fs ||
+			 !walk_list_wanted(w, f))
+			walk_list_names(w, f);
+		read_dir_attrs(w, f);
+		f->untrusted = walk_is_untrusted(w, &f->meta);
+		scan_dir_names(&s);
+		atomic_fetch_add(&w->files, s.counts.files);
+		atomic_fetch_add(&w->dirs, s.counts.dirs);
+		atomic_fetch_add(&w->bytes, s.counts.bytes);
+		close_dir_early(k, f);
+	}
+	if (f->fd >= 0 && !f->closed_early)
+		walk_release_fd(w, f);
+	push_walk_dirs(w, f->children);
+	walk_end_part(w, f);
+}
+
+/* --- the threads --- */
 
 /* Depths of 16 to 32 are fastest with a warm cache (measured). */
 #define READER_DEPTH 32
@@ -21,10 +529,10 @@ static struct walk_dir *pop_walk_dir(struct walk *w, bool wait)
 	struct walk_dir *f = NULL;
 
 	(void)pthread_mutex_lock(&w->lock);
-	while (wait && !w->stack_count && !w->done && !atomic_load(&w->failed))
+	while (wait && !w->stack.count && !w->done && !atomic_load(&w->failed))
 		(void)pthread_cond_wait(&w->wake, &w->lock);
-	if (w->stack_count && !atomic_load(&w->failed))
-		f = w->stack[--w->stack_count];
+	if (w->stack.count && !atomic_load(&w->failed))
+		f = w->stack.items[--w->stack.count];
 	(void)pthread_mutex_unlock(&w->lock);
 	return f;
 }
@@ -34,7 +542,7 @@ static void report_walk_progress(struct walk_worker *k, struct timespec *last)
 	struct walk *w = k->walk;
 	struct timespec now;
 
-	if (!k->is_caller || !w->progress)
+	if (!k->is_caller || !w->options->progress)
 		return;
 	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	if ((now.tv_sec - last->tv_sec) * 1000000000L + now.tv_nsec -
@@ -42,8 +550,8 @@ static void report_walk_progress(struct walk_worker *k, struct timespec *last)
 	    PROGRESS_NSEC)
 		return;
 	*last = now;
-	w->progress(w->progress_arg, atomic_load(&w->files),
-		    atomic_load(&w->bytes));
+	w->options->progress(w->options->progress_arg, atomic_load(&w->files),
+			     atomic_load(&w->bytes));
 }
 
 static void *run_walk_worker(void *arg)
@@ -53,22 +561,22 @@ static void *run_walk_worker(void *arg)
 	struct timespec last = {0};
 	struct walk_dir *f;
 
-	k->reader = reader_new(READER_DEPTH, w->plain);
+	k->reader = reader_new(READER_DEPTH, w->options->plain);
 	for (;;) {
 		f = pop_walk_dir(w, false);
 		if (!f) {
 			/* Own reads first: they may finish directories that the
 			 * other thread waits for. */
-			if (walk_read_collect(k))
+			if (collect_read(k))
 				continue;
 			f = pop_walk_dir(w, true);
 		}
 		if (!f)
 			break;
-		walk_scan(k, f);
+		scan_dir(k, f);
 		report_walk_progress(k, &last);
 	}
-	while (walk_read_collect(k))
+	while (collect_read(k))
 		;
 	reader_free(&k->reader);
 	return NULL;
@@ -100,14 +608,15 @@ int walk_run(struct walk *w, struct err *err)
 	w->root = root;
 	root->fd = -1;
 	root->name = "";
-	root->ancestor_only = w->only && !(w->only_count && !*w->only[0]);
+	root->ancestor_only =
+		w->options->only && !(w->only_count && !*w->options->only[0]);
 	root->old = w->cache ? statcache_root(w->cache) : NULL;
 	root->skips = w->skip_count >= SKIP_MAX
 			      ? UINT64_MAX
 			      : ((uint64_t)1 << w->skip_count) - 1;
 	atomic_init(&root->pending, 1);
 	atomic_init(&root->fd_users, 1);
-	walk_push_dirs(w, root);
+	push_walk_dirs(w, root);
 	two = pthread_create(&thread, NULL, run_walk_worker, &other) == 0;
 	(void)run_walk_worker(&own);
 	if (two)
@@ -133,7 +642,7 @@ void walk_run_root(const struct walk *w, struct entry *ret_entry,
 	};
 
 	stable_read_make_entry(&r, "", ret_entry);
-	*ret_changed = !walk_end_is_unchanged(root);
+	*ret_changed = !walk_is_unchanged(root);
 	*ret_item = (struct cache_item){
 		.name = "",
 		.meta = &root->meta,
@@ -155,14 +664,13 @@ void walk_run_done(struct walk *w)
 		(void)pthread_cond_destroy(&w->wake);
 	}
 	cache_builder_free(&w->builder);
-	for (i = 0; i < w->note_count; i++) {
-		free(w->notes[i].path);
-		free(w->notes[i].text);
+	for (i = 0; i < w->notes.count; i++) {
+		free(w->notes.items[i].path);
+		free(w->notes.items[i].text);
 	}
-	free(w->notes);
+	VEC_FREE(&w->notes);
 	for (i = 0; i < w->skip_count; i++)
 		free(w->skips[i]);
-	free(w->stack);
+	VEC_FREE(&w->stack);
 	w->root = NULL;
-	w->note_count = 0;
 }

@@ -1,27 +1,27 @@
 /*
- * The walk of a snapshot: the state that its modules share. Two threads process
- * directories depth first, from one stack (walk_run()). Each opens and lists a
- * directory (walk_list), examines its names (walk_scan) and reads contents
- * through a reader of its own (walk_read). The thread that ends the last part
- * of a directory ends the directory. A directory is encoded only when something
- * in it differs from the stat cache (walk_end_part()).
+ * The walk of a snapshot, private to take.c, walk_run.c (threads, the scan of a
+ * directory, contents) and walk.c (the state of the walk and of a directory).
+ * Two threads process directories depth first, from one stack. Each opens and
+ * lists a directory, examines its names and reads contents through a reader of
+ * its own. The thread that ends the last part of a directory ends the
+ * directory. A directory is encoded only when something in it differs from the
+ * stat cache (walk_end_part()).
  *
  * take.c fills the first part of struct walk, calls walk_run(), and after it
  * always walk_run_done(), also on failure.
  */
-#ifndef GUARD_SNAPSHOT_WALK_WALK_H
-#define GUARD_SNAPSHOT_WALK_WALK_H
+#ifndef GUARD_SNAPSHOT_WALK_WALK_PRIVATE_H
+#define GUARD_SNAPSHOT_WALK_WALK_PRIVATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/dirtree.h"
-#include "snapshot/walk/gid_summary.h"
+#include "base/vec.h"
 #include "snapshot/walk/statcache.h"
-#include "snapshot/store/ingest_hint.h"
+#include "snapshot/walk/take.h"
 #include "snapshot/store/chunk_mac_cache.h"
 #include "snapshot/store/ring.h"
-#include "snapshot/tree/catalog.h"
 
 #define SKIP_MAX 64
 
@@ -29,6 +29,7 @@ struct walk_dir;
 
 struct walk {
 	/* Set by take.c. */
+	const struct take_options *options;
 	struct store *store;
 	int root_fd;
 	uint64_t dev;
@@ -36,32 +37,18 @@ struct walk {
 	struct chunk_mac_cache *chunk_mac_cache; /* for long files, or NULL */
 	char *skips[SKIP_MAX]; /* paths in the root to leave out */
 	size_t skip_count;
-	/* prefix of names in the root to leave out, or NULL */
-	const char *skip_prefix;
-	/* sorted paths in the root; NULL: everything */
-	const char *const *only;
-	size_t only_count;
-	const char *const *excludes; /* globs, or NULL */
-	const struct ingest_hint *hints; /* sorted */
-	size_t hint_count;
-	struct timestamp moved_since;
+	size_t only_count; /* number of options->only */
 	struct timestamp start; /* on the file systems' clock */
 	bool trusted_fs; /* the clock and the directories' times are reliable */
 	bool mmap_updates_times; /* see take_mmap_updates_times() */
 	bool local_clock; /* times are this machine's, exact to the tick */
 	int64_t slack_nsec; /* entries younger than start - slack are racy */
 	int64_t writeback_sec; /* younger contents may change unnoticed */
-	bool plain;
-	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
-	void *progress_arg;
-	/* for entries that uid may write; or NULL */
-	struct gid_summary *gid_summary;
-	uint32_t uid;
+	uint32_t uid; /* user of options->gid_summary */
 
 	/* Results. */
 	struct cache_builder *builder;
-	struct note *notes; /* not sorted */
-	size_t note_count, note_capacity;
+	VEC(struct note) notes; /* not sorted */
 	atomic_ullong files, dirs, bytes;
 	atomic_ullong read_files, read_bytes, listed, encoded;
 	struct walk_dir *root;
@@ -70,8 +57,7 @@ struct walk {
 	 * builder, err and done. */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct walk_dir **stack;
-	size_t stack_count, stack_capacity;
+	VEC(struct walk_dir *) stack;
 	bool done;
 	atomic_bool failed;
 	struct err err;
@@ -140,12 +126,6 @@ void walk_add_note(struct walk *w, enum note_kind kind,
 		   const char *text);
 /* Ends the walk. Only the first failure is kept. */
 void walk_fail(struct walk *w, const struct err *err);
-/* Adds the group of an entry to w->gid_summary. *last caches the group of the
- * thread's previous call, which is nearly always the same; UINT32_MAX at the
- * start. */
-void walk_add_gid(struct walk *w, const struct meta *m, uint32_t *last);
-/* Puts a chain of directories (linked by next) on the stack. */
-void walk_push_dirs(struct walk *w, struct walk_dir *chain);
 /* Ends one use of f's descriptor. */
 void walk_release_fd(struct walk *w, struct walk_dir *f);
 
@@ -166,9 +146,48 @@ const char *walk_item_name(const struct walk *w, const struct walk_dir *f,
 void walk_make_items(const struct walk *w, struct walk_dir *f,
 		     size_t item_count);
 
+/* Whether the directory `name` in f is above a wanted path (options->only), and
+ * not wanted itself. */
+bool walk_is_ancestor(const struct walk *w, const struct walk_dir *f,
+		      const char *name);
+/* Opens f and fills f->fd and f->meta. 0, or -1: nothing to scan, and a note or
+ * failure was recorded. */
+int walk_open_dir(struct walk *w, struct walk_dir *f);
+/* Lists the open directory, again when it changed during the call. Names to
+ * leave out are not in the list. */
+void walk_list_names(struct walk *w, struct walk_dir *f);
+/*
+ * Fills the list of f, which is open and above a wanted path, with the wanted
+ * names, without reading the directory: a name in the list need not exist.
+ * False: the directory has to be read, because its file system may ignore case
+ * and have a name in another spelling. The directories above the wanted paths
+ * are flagged as incomplete, so that no reader takes their missing entries for
+ * deleted.
+ */
+bool walk_list_wanted(const struct walk *w, struct walk_dir *f);
+/* Ends one part that f waits for (see walk_dir.pending). The last part ends f
+ * itself, which is in turn a part of its parent. f may be freed on return. */
+void walk_end_part(struct walk *w, struct walk_dir *f);
+/* Whether an ended directory is the same as in the cache in all respects, so
+ * that its parent need not change. */
+bool walk_is_unchanged(const struct walk_dir *f);
+
 /* Frees f and its items, but no directory below it. */
 void walk_dir_free(struct walk_dir *f);
 /* Frees all directories below f, but not f. */
 void walk_dir_free_below(struct walk_dir *f);
+
+/* --- walk_run.c --- */
+
+/* Walks the whole tree and returns when all reads have ended. 0, or the failure
+ * of the store or of the root. */
+int walk_run(struct walk *w, struct err *err);
+/* The root's entry, to free; *ret_item for cache_builder_save(), with strings
+ * that are valid until walk_run_done(); and whether the stat cache must be
+ * written again. */
+void walk_run_root(const struct walk *w, struct entry *ret_entry,
+		   struct cache_item *ret_item, bool *ret_changed);
+/* Frees all that the walk made, also after a failed walk_run(). */
+void walk_run_done(struct walk *w);
 
 #endif
