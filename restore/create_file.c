@@ -30,7 +30,7 @@ int create_file_make(struct store *store, const char *dir, const char *name,
 	if (atomic_begin(fd, name, 0600, &file, err) < 0)
 		return -err->num;
 	if (e->content.type != OBJECT_NONE &&
-	    content_write(store, &e->content, file.fd, err) < 0)
+	    content_write(store, &e->content, file.fd, NULL, err) < 0)
 		return err_context(err, "%s", text_quote(name));
 	if (entry_apply_meta(store, file.fd, e, err) < 0)
 		return err_context(err, "%s", text_quote(name));

@@ -70,7 +70,7 @@ static int same_disk_bytes(const struct entry_compare *o, int dirfd,
 		return same_unreadable_file(dirfd, name, e);
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(name));
-	return content_equal_watched(o->store, &e->content, fd, o->watch, err);
+	return content_equal(o->store, &e->content, fd, o->watch, err);
 }
 
 static bool same_stat_fields(const struct meta *m, const struct entry *e,
@@ -119,7 +119,7 @@ static int same_open_file(const struct entry_compare *o, int fd,
 	if (got <= 0 || (o->unmodified_ino && m.ino == o->unmodified_ino &&
 			 timestamp_compare(m.mtime, e->mtime) == 0))
 		return got;
-	return content_equal_watched(o->store, &e->content, fd, o->watch, err);
+	return content_equal(o->store, &e->content, fd, o->watch, err);
 }
 
 static int same_disk_dir(const struct entry_compare *o, int dirfd,

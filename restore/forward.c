@@ -300,7 +300,7 @@ static int check_unreadable_content(struct txn *t, const struct op *op,
 							 op->to->mtime) == 0
 			       ? 0
 			       : fail_op_changed(err);
-	got = content_equal(t->store, &op->from->content, fd, err);
+	got = content_equal(t->store, &op->from->content, fd, NULL, err);
 	return got == 0 ? fail_op_changed(err) : got < 0 ? got : 0;
 }
 

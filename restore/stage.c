@@ -76,7 +76,7 @@ static int write_content(struct store *s, const struct oid *id, int fd,
 {
 	struct writeback p = {.fd = fd, .watch = watch};
 	const struct content_watch own = {write_back_progress, &p};
-	int got = content_write_watched(s, id, fd, &own, err);
+	int got = content_write(s, id, fd, &own, err);
 
 	if (got != -EINTR || !is_write_error(p.failed))
 		return got;

@@ -112,7 +112,7 @@ static int copy_file(void *arg, const char *path, const struct entry *old,
 		return fail_errno(err, "make %s", text_quote(path));
 	return e->content.type == OBJECT_NONE
 		       ? 0
-		       : content_write(c->store, &e->content, fd, err);
+		       : content_write(c->store, &e->content, fd, NULL, err);
 }
 
 static int write_file(int dirfd, const char *name, const void *data, size_t len,

@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/parallel_for.h"
 #include "base/vec.h"
-#include "snapshot/store/hole.h"
 #include "snapshot/store/mapping.h"
 #include "snapshot/store/stream.h"
 

@@ -8,8 +8,6 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "snapshot/store/chunklist.h"
-#include "snapshot/store/chunker.h"
-#include "snapshot/store/hole.h"
 #include "snapshot/store/longfile.h"
 #include "snapshot/store/stream.h"
 
@@ -74,13 +72,8 @@ int content_put_bytes(struct store *s, const void *data, uint64_t len,
 		*ret = (struct oid){0};
 		return 0;
 	}
-	if (len > CONTENT_SINGLE_MAX) {
-		AUTO(chunker) struct chunker *c = chunker_new(s, NULL);
-
-		if (chunker_add(c, data, len, err) < 0)
-			return -err->num;
-		return chunker_end(c, ret, err);
-	}
+	if (len > CONTENT_SINGLE_MAX)
+		return longfile_put_bytes(s, data, len, ret, err);
 	return store_put(s, OBJECT_DATA, data, len, ret, err);
 }
 
@@ -175,13 +168,7 @@ static int write_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
 }
 
 int content_write(struct store *s, const struct oid *id, int fd,
-		  struct err *err)
-{
-	return content_write_watched(s, id, fd, NULL, err);
-}
-
-int content_write_watched(struct store *s, const struct oid *id, int fd,
-			  const struct content_watch *watch, struct err *err)
+		  const struct content_watch *watch, struct err *err)
 {
 	AUTO(chunklist) struct chunklist list = {0};
 	struct writing w = {.fd = fd};
@@ -378,13 +365,7 @@ static int compare_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
 }
 
 int content_equal(struct store *s, const struct oid *id, int fd,
-		  struct err *err)
-{
-	return content_equal_watched(s, id, fd, NULL, err);
-}
-
-int content_equal_watched(struct store *s, const struct oid *id, int fd,
-			  const struct content_watch *watch, struct err *err)
+		  const struct content_watch *watch, struct err *err)
 {
 	AUTO(chunklist) struct chunklist list = {0};
 	auto_free unsigned char *piece = NULL;

@@ -31,12 +31,6 @@ int content_put(struct store *s, int fd, const struct longfile_hints *hints,
 int content_put_bytes(struct store *s, const void *data, uint64_t len,
 		      struct oid *ret, struct err *err);
 
-/* Writes the content into fd, an empty file open for writing, from offset 0;
- * holes stay holes. Every byte is verified against its hash before it is
- * written. */
-int content_write(struct store *s, const struct oid *id, int fd,
-		  struct err *err);
-
 /* Called after each piece (at most CHUNK_MAX) with the number of bytes done;
  * false ends the call with -EINTR. */
 struct content_watch {
@@ -44,9 +38,11 @@ struct content_watch {
 	void *arg;
 };
 
-/* As content_write(); watch may be NULL. */
-int content_write_watched(struct store *s, const struct oid *id, int fd,
-			  const struct content_watch *watch, struct err *err);
+/* Writes the content into fd, an empty file open for writing, from offset 0;
+ * holes stay holes. Every byte is verified against its hash before it is
+ * written. watch may be NULL. */
+int content_write(struct store *s, const struct oid *id, int fd,
+		  const struct content_watch *watch, struct err *err);
 
 /* Passes the bytes in order to each(), in pieces; holes as zeros. A negative
  * result of each() ends the call and is returned. */
@@ -66,12 +62,9 @@ int content_map(struct store *s, const struct oid *id,
 		void *arg, struct err *err);
 
 /* Compares the open file with the content: 1 equal, 0 different, or a negative
- * errno. Sizes are compared first; the first difference ends the call. */
+ * errno. Sizes are compared first; the first difference ends the call. watch
+ * may be NULL. */
 int content_equal(struct store *s, const struct oid *id, int fd,
-		  struct err *err);
-
-/* As content_equal(); watch may be NULL. */
-int content_equal_watched(struct store *s, const struct oid *id, int fd,
-			  const struct content_watch *watch, struct err *err);
+		  const struct content_watch *watch, struct err *err);
 
 #endif

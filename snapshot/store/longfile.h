@@ -1,5 +1,8 @@
-/* Stores a long file: reads and chunks it, stores the chunks and their list.
- * For content.c only. */
+/*
+ * Stores a long file: cuts its bytes into chunks and holes, stores the chunks
+ * and their list. Holes are decided by the bytes alone (chunklist.h). For
+ * content.c only.
+ */
 #ifndef GUARD_SNAPSHOT_STORE_LONGFILE_H
 #define GUARD_SNAPSHOT_STORE_LONGFILE_H
 
@@ -17,6 +20,10 @@ struct longfile_hints {
 int longfile_put(struct store *s, int fd, uint64_t size,
 		 const struct longfile_hints *hints, struct oid *ret,
 		 uint64_t *ret_size, struct err *err);
+
+/* As content_put_bytes() for more than CONTENT_SINGLE_MAX bytes. */
+int longfile_put_bytes(struct store *s, const void *data, size_t len,
+		       struct oid *ret, struct err *err);
 
 /* --- for tests only --- */
 

@@ -199,7 +199,7 @@ static int describe(void *arg, const char *path, const struct entry *e,
 		} else {
 			auto_close int fd = memfd_create("x", MFD_CLOEXEC);
 
-			if (content_write(s, &id, fd, err) < 0)
+			if (content_write(s, &id, fd, NULL, err) < 0)
 				return -err->num;
 			(void)lseek(fd, 0, SEEK_SET);
 			if (fd_slurp(fd, 1u << 30, to, err) < 0)

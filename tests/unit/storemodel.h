@@ -104,7 +104,7 @@ static int model_entry(void *arg, const char *path, const struct entry *e,
 	if (S_ISREG(e->mode) && e->content.type != OBJECT_NONE) {
 		auto_close int fd = memfd_create("model", MFD_CLOEXEC);
 
-		if (content_write(t->store, &e->content, fd, err) < 0)
+		if (content_write(t->store, &e->content, fd, NULL, err) < 0)
 			return -err->num;
 		(void)lseek(fd, 0, SEEK_SET);
 		if (fd_slurp(fd, MODEL_FILE_MAX, &bytes, err) < 0)

@@ -84,7 +84,7 @@ static struct oid round_trip(struct box *box, int fd, const void *data,
 	assert_int_equal(size, len);
 	ok(content_put_bytes(box->store, data, len, &again, &err));
 	assert_true(oid_equal(&id, &again));
-	ok(content_write(box->store, &id, out, &err));
+	ok(content_write(box->store, &id, out, NULL, &err));
 	assert_int_equal(fd_pread(out, read, len + 1, 0), len);
 	assert_memory_equal(read, data, len);
 	ok(content_each(box->store, &id, gather_each, &g, &err));
@@ -92,8 +92,8 @@ static struct oid round_trip(struct box *box, int fd, const void *data,
 	if (len)
 		assert_memory_equal(g.b.data, data, len);
 	buf_free(&g.b);
-	assert_int_equal(content_equal(box->store, &id, out, &err), 1);
-	assert_int_equal(content_equal(box->store, &id, fd, &err), 1);
+	assert_int_equal(content_equal(box->store, &id, out, NULL, &err), 1);
+	assert_int_equal(content_equal(box->store, &id, fd, NULL, &err), 1);
 	return id;
 }
 
@@ -140,15 +140,18 @@ static void a_difference_anywhere_is_seen(void **state)
 
 			assert_int_equal(fd_pwrite(fd, &c, 1, places[k]), 0);
 			assert_int_equal(
-				content_equal(box->store, &id, fd, &err), 0);
+				content_equal(box->store, &id, fd, NULL, &err),
+				0);
 			assert_int_equal(
 				fd_pwrite(fd, data + places[k], 1, places[k]),
 				0);
 			assert_int_equal(
-				content_equal(box->store, &id, fd, &err), 1);
+				content_equal(box->store, &id, fd, NULL, &err),
+				1);
 		}
 		assert_int_equal(ftruncate(fd, (off_t)sizes[i] + 1), 0);
-		assert_int_equal(content_equal(box->store, &id, fd, &err), 0);
+		assert_int_equal(content_equal(box->store, &id, fd, NULL, &err),
+				 0);
 	}
 }
 
@@ -170,14 +173,14 @@ static void a_sparse_gibibyte_stays_sparse(void **state)
 	assert_int_equal(size, 1 << 30);
 	store_get_stats(box->store, &stats);
 	assert_true(stats.new_bytes < 100000);
-	ok(content_write(box->store, &id, out, &err));
+	ok(content_write(box->store, &id, out, NULL, &err));
 	assert_int_equal(fstat(out, &st), 0);
 	assert_int_equal(st.st_size, 1 << 30);
 	assert_true(blocks_of(out) <= 64 << 10);
-	assert_int_equal(content_equal(box->store, &id, out, &err), 1);
+	assert_int_equal(content_equal(box->store, &id, out, NULL, &err), 1);
 	/* A byte in the hole is a difference. */
 	assert_int_equal(fd_pwrite(out, "x", 1, 500 << 20), 0);
-	assert_int_equal(content_equal(box->store, &id, out, &err), 0);
+	assert_int_equal(content_equal(box->store, &id, out, NULL, &err), 0);
 }
 
 static void equal_bytes_have_one_name_however_they_lie_on_disk(void **state)
