@@ -218,7 +218,7 @@ static int open_changed(struct context *c, struct session *s, const char *git,
 			       : got;
 	im->list = gitimport_listed(im->git);
 	for (i = 0; i < im->list->count; i++)
-		im->fresh += !im->list->refs[i].known;
+		im->fresh += !im->list->items[i].known;
 	return 0;
 }
 

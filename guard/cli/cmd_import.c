@@ -41,18 +41,16 @@ static int check_import_run(const struct resolved_run *p, struct err *err)
 static void print_ref(const struct gitimport_ref *r)
 {
 	AUTO(buf) struct buf line = {0};
-	char hex[GITID_HEX + 1];
 	size_t width;
 
-	gitid_hex(&r->id, hex);
 	buf_printf(&line, "  %-5s  %.*s  ", r->known ? "known" : "new",
-		   ID_SHOWN, hex);
+		   ID_SHOWN, r->id.hex);
 	width = line.len + NAME_WIDTH;
 	output_name(&line, r->name);
 	while (line.len < width)
 		buf_add_char(&line, ' ');
-	if (r->type != GITTYPE_COMMIT)
-		buf_printf(&line, "  (%s)", gitid_type_name(r->type));
+	if (strcmp(r->type, "commit") != 0)
+		buf_printf(&line, "  (%s)", r->type);
 	buf_add_text(&line, "  ");
 	output_name(&line, r->subject);
 	(void)printf("%s%s%s\n", r->known ? output_style(STYLE_FAINT) : "",
@@ -64,7 +62,7 @@ static void print_import_refs(const struct importer *im)
 	size_t i;
 
 	for (i = 0; i < im->list->count; i++)
-		print_ref(&im->list->refs[i]);
+		print_ref(&im->list->items[i]);
 	(void)fflush(stdout);
 	for (i = 0; i < im->tips.notes.count; i++)
 		output_warn("%s", im->tips.notes.items[i]);
@@ -75,13 +73,11 @@ static json_t *json_ref(const struct importer *im,
 {
 	auto_free char *ref = mem_printf("%s/%s", im->list->prefix, r->name);
 	json_t *object = json_object();
-	char hex[GITID_HEX + 1];
 
-	gitid_hex(&r->id, hex);
 	jsonout_text(object, "name", r->name);
 	jsonout_text(object, "ref", r->known ? NULL : ref);
-	jsonout_text(object, "id", hex);
-	jsonout_text(object, "type", gitid_type_name(r->type));
+	jsonout_text(object, "id", r->id.hex);
+	jsonout_text(object, "type", r->type);
 	(void)json_object_set_new(object, "known", json_boolean(r->known));
 	jsonout_text(object, "subject", r->subject);
 	return object;
@@ -104,7 +100,7 @@ static void print_import_json(const struct session *s,
 	jsonout_number(object, "bytes", im->list->bytes);
 	for (i = 0; i < im->list->count; i++)
 		(void)json_array_append_new(refs,
-					    json_ref(im, &im->list->refs[i]));
+					    json_ref(im, &im->list->items[i]));
 	for (i = 0; i < im->tips.notes.count; i++)
 		(void)json_array_append_new(
 			notes, json_string(im->tips.notes.items[i]));
@@ -151,13 +147,14 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 
 	if (!o->ff || o->dry)
 		return STATUS_OK;
-	while (i < im->list->count && strcmp(im->list->refs[i].name, name) != 0)
+	while (i < im->list->count &&
+	       strcmp(im->list->items[i].name, name) != 0)
 		i++;
 	if (i == im->list->count)
 		return fail(err, ENOENT,
 			    "run %s has made no commit on a branch %s", s->id,
 			    text_quote(o->ff));
-	got = gitforward(s->project, o->ff, &im->list->refs[i].id, err);
+	got = gitforward(s->project, o->ff, im->list->items[i].id.hex, err);
 	if (got < 0)
 		return err_context(err, "the branch stays where it is");
 	if (got == 0)

@@ -62,21 +62,19 @@ static int make(const struct libgit *git, git_repository *repo,
 	return got < 0 ? libgit_failed("make the branch", err) : 0;
 }
 
-int gitforward(const char *repository, const char *branch,
-	       const struct gitid *id, struct err *err)
+int gitforward(const char *repository, const char *branch, const char *id,
+	       struct err *err)
 {
 	auto_free char *name = mem_printf("refs/heads/%s", branch);
 	const struct libgit *git;
 	git_repository *repo = NULL;
 	git_reference *ref = NULL;
-	char hex[GITID_HEX + 1];
 	git_oid to;
 	int got;
 
 	if (libgit_load(&git, err) < 0)
 		return -err->num;
-	gitid_hex(id, hex);
-	if (git->oid_fromstr(&to, hex) < 0 ||
+	if (git->oid_fromstr(&to, id) < 0 ||
 	    git->repository_open_ext(&repo, repository,
 				     GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0)
 		return libgit_failed("open the repository", err);

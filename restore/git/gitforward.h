@@ -5,15 +5,14 @@
 #define GUARD_RESTORE_GIT_GITFORWARD_H
 
 #include "base/err.h"
-#include "restore/git/gitid.h"
 
 /*
- * repository: the work tree's root. Forward only, and only a branch that no
- * work tree has checked out; one that is not there is made. 1: it is there
- * already; -EEXIST: checked out; -EXDEV: it has commits of its own; -EBUSY: it
- * has moved meanwhile. Nothing else is written, and nothing run.
+ * repository: the work tree's root; id: 40 hex digits. Forward only, and only a
+ * branch that no work tree has checked out; one that is not there is made. 1:
+ * it is there already; -EEXIST: checked out; -EXDEV: it has commits of its own;
+ * -EBUSY: it has moved meanwhile. Nothing else is written, and nothing run.
  */
-int gitforward(const char *repository, const char *branch,
-	       const struct gitid *id, struct err *err);
+int gitforward(const char *repository, const char *branch, const char *id,
+	       struct err *err);
 
 #endif

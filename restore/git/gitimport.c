@@ -28,7 +28,6 @@
 #define BYTES_MAX (64ull << 30)
 #define SUBJECT_MAX 200
 #define REFS "refs/guard/"
-#define TRAILER_LEN 20
 #define PACK "objects/pack/new"
 
 /*
@@ -45,7 +44,7 @@
 /* An object that a ref of the user's, or a ref or reflog of the run, names. */
 struct object {
 	struct gitid id;
-	enum gittype type; /* 0: the object is missing */
+	char type[8]; /* "": the object is missing */
 	uint64_t size;
 	bool pointed; /* a ref of the user names the object */
 	bool named; /* a ref of the run names the object */
@@ -68,10 +67,10 @@ static void free_list(struct gitimport_list *list)
 	size_t i;
 
 	for (i = 0; i < list->count; i++) {
-		free(list->refs[i].name);
-		free(list->refs[i].subject);
+		free(list->items[i].name);
+		free(list->items[i].subject);
 	}
-	free(list->refs);
+	VEC_FREE(list);
 	free(list->prefix);
 }
 
@@ -137,7 +136,7 @@ static void add_pointed(struct gitimport *im, const git_oid *oid)
 {
 	struct gitid id;
 
-	memcpy(id.raw, oid->id, sizeof(id.raw));
+	im->git->oid_tostr(id.hex, sizeof(id.hex), oid);
 	add_object(im, &id)->pointed = true;
 }
 
@@ -200,7 +199,8 @@ static struct object *find_object(struct gitimport *im, const struct gitid *id)
 	/* The id is the first member. */
 	return im->objects.count
 		       ? bsearch(id, im->objects.items, im->objects.count,
-				 sizeof(*im->objects.items), gitid_compare)
+				 sizeof(*im->objects.items),
+				 gittips_compare_ids)
 		       : NULL;
 }
 
@@ -216,12 +216,12 @@ static int load_objects(struct gitimport *im, const struct gittips *tips,
 	for (i = 0; i < tips->count; i++)
 		add_object(im, &tips->items[i].id)->named =
 			tips->items[i].name != NULL;
-	VEC_SORT(&im->objects, gitid_compare);
+	VEC_SORT(&im->objects, gittips_compare_ids);
 	items = im->objects.items;
 	for (i = 0; i < im->objects.count; i++) {
 		struct object *last = kept ? &items[kept - 1] : NULL;
 
-		if (last && gitid_compare(last, &items[i]) == 0) {
+		if (last && gittips_compare_ids(last, &items[i]) == 0) {
 			last->pointed |= items[i].pointed;
 			last->named |= items[i].named;
 		} else {
@@ -241,18 +241,18 @@ static int fail_unexpected(const char *line, struct err *err)
 /* "<id> <type> <size>", or "<id> missing": of the type 0. */
 static int parse_object(const char *line, struct object *ret, struct err *err)
 {
-	char type[8];
 	int count;
 
 	*ret = (struct object){0};
-	if (strlen(line) <= GITID_HEX || !gitid_read(line, &ret->id))
+	if (strlen(line) <= GITID_HEX || !gittips_read_id(line, &ret->id))
 		return fail_unexpected(line, err);
-	count = sscanf(line + GITID_HEX, " %7s %" SCNu64, type, &ret->size);
-	if (count == 2)
-		ret->type = gitid_type(type, strlen(type));
-	return count == 2 || (count == 1 && strcmp(type, "missing") == 0)
-		       ? 0
-		       : fail_unexpected(line, err);
+	count = sscanf(line + GITID_HEX, " %7s %" SCNu64, ret->type,
+		       &ret->size);
+	if (count == 1 && strcmp(ret->type, "missing") == 0)
+		*ret->type = '\0';
+	else if (count != 2)
+		return fail_unexpected(line, err);
+	return 0;
 }
 
 static int record_type(void *arg, const char *line, struct err *err)
@@ -264,7 +264,7 @@ static int record_type(void *arg, const char *line, struct err *err)
 		return -err->num;
 	o = find_object(im, &got.id);
 	if (o)
-		o->type = got.type;
+		memcpy(o->type, got.type, sizeof(o->type));
 	return 0;
 }
 
@@ -274,13 +274,10 @@ static int find_types(struct gitimport *im, enum gitrun_objects where,
 	static char *const arguments[] = {"cat-file", "--buffer", OBJECT_FORMAT,
 					  NULL};
 	AUTO(buf) struct buf input = {0};
-	char hex[GITID_HEX + 1];
 	size_t i;
 
-	for (i = 0; i < im->objects.count; i++) {
-		gitid_hex(&im->objects.items[i].id, hex);
-		buf_printf(&input, "%s\n", hex);
-	}
+	for (i = 0; i < im->objects.count; i++)
+		buf_printf(&input, "%s\n", im->objects.items[i].id.hex);
 	return gitrun_lines(&im->run, where, arguments, &input, record_type, im,
 			    err);
 }
@@ -288,17 +285,8 @@ static int find_types(struct gitimport *im, enum gitrun_objects where,
 /* Reflogs may name objects of any type, and deleted ones. */
 static bool is_wanted(const struct object *o)
 {
-	return o->type && !o->pointed &&
-	       (o->named || o->type == GITTYPE_COMMIT);
-}
-
-static int fail_missing(const struct gitid *id, struct err *err)
-{
-	char hex[GITID_HEX + 1];
-
-	gitid_hex(id, hex);
-	return fail(err, ENODATA,
-		    "object %.12s is named but in neither repository", hex);
+	return *o->type && !o->pointed &&
+	       (o->named || strcmp(o->type, "commit") == 0);
 }
 
 static int check_named_objects(const struct gitimport *im, struct err *err)
@@ -306,8 +294,11 @@ static int check_named_objects(const struct gitimport *im, struct err *err)
 	size_t i;
 
 	for (i = 0; i < im->objects.count; i++)
-		if (im->objects.items[i].named && !im->objects.items[i].type)
-			return fail_missing(&im->objects.items[i].id, err);
+		if (im->objects.items[i].named && !*im->objects.items[i].type)
+			return fail(err, ENODATA,
+				    "object %.12s is named but in neither "
+				    "repository",
+				    im->objects.items[i].id.hex);
 	return 0;
 }
 
@@ -325,12 +316,11 @@ static size_t add_revisions(const struct gitimport *im, bool lost,
 	for (i = 0; i < im->objects.count; i++) {
 		const struct object *o = &im->objects.items[i];
 		bool wanted = lost ? o->fresh && !o->named : is_wanted(o);
-		char hex[GITID_HEX + 1];
 
-		if (!wanted && !(o->type && (o->pointed || (lost && o->named))))
+		if (!wanted &&
+		    !(*o->type && (o->pointed || (lost && o->named))))
 			continue;
-		gitid_hex(&o->id, hex);
-		buf_printf(to, "%s%s\n", wanted ? "" : "^", hex);
+		buf_printf(to, "%s%s\n", wanted ? "" : "^", o->id.hex);
 		count += wanted;
 	}
 	return count;
@@ -376,7 +366,7 @@ static int check_size(void *arg, const char *line, struct err *err)
 	if (parse_object(line, &o, err) < 0)
 		return -err->num;
 	if (o.size > OBJECT_MAX ||
-	    (o.type != GITTYPE_BLOB && o.size > SMALL_MAX))
+	    (strcmp(o.type, "blob") != 0 && o.size > SMALL_MAX))
 		return fail(err, E2BIG, "object %.12s has %s: too much", line,
 			    text_size(o.size));
 	list->objects++;
@@ -419,7 +409,7 @@ static int mark_fresh(void *arg, const char *line, struct err *err)
 	struct object *o;
 	struct gitid id;
 
-	if (!gitid_read(line, &id))
+	if (!gittips_read_id(line, &id))
 		return fail_unexpected(line, err);
 	o = find_object(im, &id);
 	if (o)
@@ -436,7 +426,7 @@ static int mark_lost(void *arg, const char *line, struct err *err)
 	struct gitid id;
 	const char *at;
 
-	for (at = line; gitid_read(at, &id); at += GITID_HEX + 1) {
+	for (at = line; gittips_read_id(at, &id); at += GITID_HEX + 1) {
 		o = find_object(im, &id);
 		if (o && at == line)
 			o->lost = true;
@@ -468,22 +458,18 @@ static int write_refs(struct gitimport *im, const struct gittips *tips,
 		      struct err *err)
 {
 	AUTO(buf) struct buf text = {0};
-	char hex[GITID_HEX + 1];
 	size_t i;
 
-	for (i = 0; i < tips->count; i++) {
-		gitid_hex(&tips->items[i].id, hex);
+	for (i = 0; i < tips->count; i++)
 		if (tips->items[i].name)
-			buf_printf(&text, "%s " REFS "%s\n", hex,
-				   tips->items[i].name);
-	}
+			buf_printf(&text, "%s " REFS "%s\n",
+				   tips->items[i].id.hex, tips->items[i].name);
 	for (i = 0; i < im->objects.count; i++) {
 		const struct object *o = &im->objects.items[i];
 
-		gitid_hex(&o->id, hex);
 		if (o->lost && !o->inner)
-			buf_printf(&text, "%s " REFS "reflog/%.*s\n", hex,
-				   REFLOG_ID, hex);
+			buf_printf(&text, "%s " REFS "reflog/%.*s\n", o->id.hex,
+				   REFLOG_ID, o->id.hex);
 	}
 	return atomic_write(im->run.dirfd, "packed-refs", text.data, text.len,
 			    0600, ATOMIC_NO_SYNC, err);
@@ -495,24 +481,24 @@ static int add_ref(void *arg, const char *line, struct err *err)
 	struct gitimport *im = arg;
 	struct gitimport_list *list = &im->list;
 	struct gitimport_ref r = {0};
-	const char *type = line + GITID_HEX + 1, *name, *subject;
+	const char *name, *subject;
 	const struct object *o;
+	int used = 0;
 
-	if (strlen(line) <= GITID_HEX || !gitid_read(line, &r.id))
+	if (!gittips_read_id(line, &r.id) ||
+	    sscanf(line + GITID_HEX, " %7s " REFS "%n", r.type, &used) != 1 ||
+	    !used)
 		return fail_unexpected(line, err);
-	name = type + strcspn(type, " ");
-	r.type = gitid_type(type, (size_t)(name - type));
 	o = find_object(im, &r.id);
-	if (!r.type || !o || strncmp(name, " " REFS, strlen(" " REFS)) != 0)
+	if (!o)
 		return fail_unexpected(line, err);
-	name += strlen(" " REFS);
+	name = line + GITID_HEX + used;
 	subject = name + strcspn(name, " ");
 	r.name = mem_strndup(name, (size_t)(subject - name));
 	r.subject = mem_strndup(subject + (*subject != '\0'),
 				strnlen(subject, SUBJECT_MAX));
-	r.known = r.type == GITTYPE_COMMIT ? !o->fresh : o->pointed;
-	GROW(list->refs, list->count, list->capacity);
-	list->refs[list->count++] = r;
+	r.known = strcmp(r.type, "commit") == 0 ? !o->fresh : o->pointed;
+	*VEC_ADD(list) = r;
 	return 0;
 }
 
@@ -529,7 +515,7 @@ static int list_refs(struct gitimport *im, enum gitrun_objects where,
 	    gitrun_lines(&im->run, where, arguments, NULL, add_ref, im, err) <
 		    0)
 		return -err->num;
-	SORT_BY_PATH(im->list.refs, im->list.count, name);
+	SORT_BY_PATH(im->list.items, im->list.count, name);
 	return 0;
 }
 
@@ -572,19 +558,20 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 /* --- into the user's repository --- */
 
 /* git names a pack by its last 20 bytes, a checksum of the others. */
-static char *read_pack_name(int fd, off_t size, struct err *err)
+static char *read_pack_name(const struct gitimport *im, int fd, off_t size,
+			    struct err *err)
 {
 	char hex[GITID_HEX + 1];
-	struct gitid sum;
+	git_oid sum;
 
-	if (size <= TRAILER_LEN ||
-	    fd_pread(fd, sum.raw, TRAILER_LEN, (uint64_t)size - TRAILER_LEN) !=
-		    TRAILER_LEN) {
+	if (size <= GIT_OID_RAWSZ ||
+	    fd_pread(fd, sum.id, GIT_OID_RAWSZ,
+		     (uint64_t)size - GIT_OID_RAWSZ) != GIT_OID_RAWSZ) {
 		(void)fail_errno(err, "read the pack");
 		return NULL;
 	}
-	gitid_hex(&sum, hex);
-	return mem_printf("pack-%s", hex);
+	return mem_printf("pack-%s",
+			  im->git->oid_tostr(hex, sizeof(hex), &sum));
 }
 
 static int copy_pack_file(int from, off_t size, int dir, const char *base,
@@ -620,7 +607,7 @@ static int copy_pack(struct gitimport *im, int dir, char **ret_keep,
 	if (pack < 0 || index < 0 || fstat(pack, &pack_st) < 0 ||
 	    fstat(index, &index_st) < 0)
 		return fail_errno(err, "read the pack");
-	name = read_pack_name(pack, pack_st.st_size, err);
+	name = read_pack_name(im, pack, pack_st.st_size, err);
 	if (!name)
 		return -err->num;
 	*ret_keep = mem_printf("%s.keep", name);
@@ -661,8 +648,10 @@ static int create_ref(struct gitimport *im, const struct gitimport_ref *r,
 	git_oid oid;
 	int got;
 
-	memcpy(oid.id, r->id.raw, sizeof(oid.id));
-	got = im->git->reference_create(&made, im->to, name, &oid, 0, NULL);
+	got = im->git->oid_fromstr(&oid, r->id.hex);
+	if (got == 0)
+		got = im->git->reference_create(&made, im->to, name, &oid, 0,
+						NULL);
 	im->git->reference_free(made);
 	if (got >= 0)
 		return 0;
@@ -681,8 +670,8 @@ static int write_all(struct gitimport *im, const struct gittips *tips, int dir,
 	    (im->list.objects && copy_pack(im, dir, ret_keep, err) < 0))
 		return -err->num;
 	for (i = 0; i < im->list.count; i++)
-		if (!im->list.refs[i].known &&
-		    create_ref(im, &im->list.refs[i], err) < 0)
+		if (!im->list.items[i].known &&
+		    create_ref(im, &im->list.items[i], err) < 0)
 			return -err->num;
 	return 0;
 }

@@ -22,7 +22,7 @@
 struct gitimport_ref {
 	char *name; /* below the prefix */
 	struct gitid id;
-	enum gittype type;
+	char type[8]; /* "commit", "tree", "blob" or "tag" */
 	bool known; /* a ref of the user reaches it already */
 	char *subject; /* of a commit or tag, unescaped, at most 200 bytes */
 };
@@ -31,7 +31,7 @@ struct gitimport;
 
 struct gitimport_list {
 	char *prefix; /* "refs/guard/<run>", with ".2" when that is taken */
-	struct gitimport_ref *refs; /* by name */
+	struct gitimport_ref *items; /* new and known refs, by name */
 	size_t count, capacity;
 	uint64_t commits; /* commits that no ref of the user reaches */
 	uint64_t objects, bytes; /* contents of the pack; 0 without `check` */

@@ -7,8 +7,46 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
-#include "restore/git/gitname.h"
+#include "base/vec.h"
+#include "snapshot/store/content.h"
+#include "snapshot/tree/tree.h"
+
+#define FILE_MAX (64u << 20)
+#define ENTRIES_MAX 2000000
+#define NOTES_MAX 50
+/* A ref is a file with this name: longer names cannot be created. */
+#define REF_MAX 1024
+#define REF_PART_MAX 250
+
+struct gitref {
+	char *name; /* complete; "stash@" and the id for an entry of the stash
+		     */
+	struct gitid id;
+	size_t order; /* a later ref hides an earlier one; stash: its number */
+};
+
+/* The refs and reflogs of one repository. */
+struct gitrefs {
+	struct store *store;
+	struct names *notes; /* skipped parts with the reason; NULL: none */
+	const char *prefix; /* current prefix of the read paths */
+	VEC(struct gitref) refs; /* sorted by name */
+	VEC(struct gitid) logged; /* sorted; may hold duplicates */
+	size_t ref_max; /* 0: no limit of its own */
+	size_t seen;
+};
+
+static void gitrefs_free(struct gitrefs *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->refs.count; i++)
+		free(r->refs.items[i].name);
+	VEC_FREE(&r->refs);
+	VEC_FREE(&r->logged);
+}
 
 void gittips_free(struct gittips *t)
 {
@@ -16,22 +54,367 @@ void gittips_free(struct gittips *t)
 
 	for (i = 0; i < t->count; i++)
 		free(t->items[i].name);
-	free(t->items);
-	gitrefs_free_notes(&t->notes);
-	*t = (struct gittips){0};
+	VEC_FREE(t);
+	names_free(&t->notes);
 }
 
-static int by_name(const void *a, const void *b)
+static size_t hex_len(const char *text)
 {
-	const struct gitref *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
+	return strspn(text, "0123456789abcdef");
 }
 
-static int by_id(const void *a, const void *b)
+bool gittips_read_id(const char *text, struct gitid *ret)
+{
+	if (hex_len(text) < GITID_HEX)
+		return false;
+	memcpy(ret->hex, text, GITID_HEX);
+	ret->hex[GITID_HEX] = '\0';
+	return true;
+}
+
+int gittips_compare_ids(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct gitid));
 }
+
+static void add_note(struct names *notes, const char *name, const char *text)
+{
+	if (!notes || notes->count > NOTES_MAX)
+		return;
+	if (notes->count == NOTES_MAX)
+		names_add(notes, "and more of that kind");
+	else
+		*VEC_ADD(notes) = mem_printf("%s %s", text_quote(name), text);
+}
+
+static bool part_ok(const char *part, size_t len)
+{
+	size_t i;
+
+	if (!len || len > REF_PART_MAX || part[0] == '.' ||
+	    part[len - 1] == '.')
+		return false;
+	if (len >= 5 && memcmp(part + len - 5, ".lock", 5) == 0)
+		return false;
+	for (i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)part[i];
+
+		if (c <= ' ' || c == 0x7f || strchr("~^:?*[\\", c))
+			return false;
+		if (i && ((c == '.' && part[i - 1] == '.') ||
+			  (c == '{' && part[i - 1] == '@')))
+			return false;
+	}
+	return true;
+}
+
+bool gittips_ref_ok(const char *name)
+{
+	if (strncmp(name, "refs/", 5) != 0 || strlen(name) > REF_MAX)
+		return false;
+	for (;;) {
+		size_t len = strcspn(name, "/");
+
+		if (!part_ok(name, len))
+			return false;
+		if (!name[len])
+			return true;
+		name += len + 1;
+	}
+}
+
+/* --- refs and reflogs --- */
+
+static int too_many(struct gitrefs *r, struct err *err)
+{
+	if (r->seen++ < ENTRIES_MAX)
+		return 0;
+	return fail(err, E2BIG,
+		    "the run's repository has more than %d refs and reflog "
+		    "entries",
+		    ENTRIES_MAX);
+}
+
+static int add_found_ref(struct gitrefs *r, const char *name,
+			 const struct gitid *id, size_t order, struct err *err)
+{
+	if (too_many(r, err) < 0)
+		return -err->num;
+	if (r->ref_max && r->refs.count >= r->ref_max)
+		return fail(err, E2BIG,
+			    "the run's repository has more than %zu refs: that "
+			    "is not imported",
+			    r->ref_max);
+	*VEC_ADD(&r->refs) = (struct gitref){mem_strdup(name), *id, order};
+	return 0;
+}
+
+static int add_logged_id(struct gitrefs *r, const struct gitid *id,
+			 struct err *err)
+{
+	if (strspn(id->hex, "0") == GITID_HEX)
+		return 0;
+	if (too_many(r, err) < 0)
+		return -err->num;
+	*VEC_ADD(&r->logged) = *id;
+	return 0;
+}
+
+/* 1: read; 0: not readable, which is noted. */
+static int read_ref_file(struct gitrefs *r, const char *path,
+			 const struct entry *e, struct buf *to, struct err *err)
+{
+	if (S_ISDIR(e->mode))
+		return 0;
+	if (!S_ISREG(e->mode)) {
+		add_note(r->notes, path, "is no file: left out");
+		return 0;
+	}
+	if (e->flags & ENTRY_INCOMPLETE) {
+		add_note(r->notes, path, "could not be read whole: left out");
+		return 0;
+	}
+	if (e->size > FILE_MAX)
+		return fail(err, EFBIG, "the run's %s has %s: too much",
+			    text_quote(path), text_size(e->size));
+	if (e->content.type != OBJECT_NONE &&
+	    content_append(r->store, &e->content, to, err) < 0)
+		return -err->num;
+	(void)buf_text(to);
+	return 1;
+}
+
+static int not_sha1(struct err *err)
+{
+	return fail(err, ENOTSUP,
+		    "the run's repository uses SHA-256: guard imports from and "
+		    "into SHA-1 repositories only");
+}
+
+/* Reads a loose ref, or a HEAD. */
+static int read_ref(struct gitrefs *r, const char *path, const struct entry *e,
+		    struct err *err)
+{
+	AUTO(buf) struct buf text = {0};
+	int got = read_ref_file(r, path, e, &text, err);
+	struct gitid id;
+	size_t len;
+
+	if (got <= 0 || strncmp(buf_text(&text), "ref:", 4) == 0)
+		return got < 0 ? got : 0;
+	len = hex_len(buf_text(&text));
+	if (len == 64)
+		return not_sha1(err);
+	if (len == GITID_HEX && gittips_read_id(buf_text(&text), &id))
+		return add_found_ref(r, path, &id, r->refs.count, err);
+	add_note(r->notes, path, "holds no id: left out");
+	return 0;
+}
+
+static int read_packed_line(struct gitrefs *r, const char *line,
+			    struct err *err)
+{
+	size_t len = hex_len(line);
+	struct gitid id;
+
+	if (line[0] == '#' || line[0] == '^' || !line[0])
+		return 0;
+	if (len == 64)
+		return not_sha1(err);
+	if (len == GITID_HEX && strncmp(line + len, " refs/", 6) == 0 &&
+	    gittips_read_id(line, &id))
+		return add_found_ref(r, line + len + 1, &id, r->refs.count,
+				     err);
+	add_note(r->notes, line, "is no line of packed-refs: left out");
+	return 0;
+}
+
+static int read_packed(struct gitrefs *r, const struct entry *e,
+		       struct err *err)
+{
+	AUTO(buf) struct buf text = {0};
+	int got = read_ref_file(r, "packed-refs", e, &text, err);
+	char *rest = got > 0 ? (char *)text.data : NULL, *line;
+
+	while (got >= 0 && (line = strsep(&rest, "\n")))
+		got = read_packed_line(r, line, err);
+	return got < 0 ? got : 0;
+}
+
+static size_t count_log_lines(const char *text)
+{
+	size_t n = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		n++;
+	return n;
+}
+
+/* Reads a reflog: "old new name <address> time zone TAB text". Each line of the
+ * stash's log is an entry of the stash; the last one is stash@{0}. */
+static int read_log(struct gitrefs *r, const char *path, const struct entry *e,
+		    struct err *err)
+{
+	bool stash = strcmp(path, "logs/refs/stash") == 0;
+	AUTO(buf) struct buf text = {0};
+	int got = read_ref_file(r, path, e, &text, err);
+	const char *at = got > 0 ? buf_text(&text) : "", *stop;
+	size_t left = count_log_lines(at);
+	struct gitid old, now;
+
+	for (; got > 0 && (stop = strchr(at, '\n')); at = stop + 1) {
+		left--;
+		if (hex_len(at) != GITID_HEX || at[GITID_HEX] != ' ' ||
+		    hex_len(at + GITID_HEX + 1) != GITID_HEX ||
+		    !gittips_read_id(at, &old) ||
+		    !gittips_read_id(at + GITID_HEX + 1, &now))
+			continue;
+		if (stash) {
+			auto_free char *name = mem_printf("stash@%s", now.hex);
+
+			if (add_found_ref(r, name, &now, left, err) < 0)
+				return -err->num;
+		} else if (add_logged_id(r, &old, err) < 0 ||
+			   add_logged_id(r, &now, err) < 0) {
+			return -err->num;
+		}
+	}
+	return got < 0 ? got : 0;
+}
+
+static int read_tree_ref(void *arg, const char *path, const struct entry *e,
+			 struct err *err)
+{
+	struct gitrefs *r = arg;
+	auto_free char *name = path_join(r->prefix, path);
+
+	return too_many(r, err) < 0 ? -err->num : read_ref(r, name, e, err);
+}
+
+static int each_log(void *arg, const char *path, const struct entry *e,
+		    struct err *err)
+{
+	struct gitrefs *r = arg;
+	auto_free char *name = path_join(r->prefix, path);
+
+	return too_many(r, err) < 0 ? -err->num : read_log(r, name, e, err);
+}
+
+/* <name>/HEAD, <name>/refs/..., <name>/logs/... */
+static int each_worktree(void *arg, const char *path, const struct entry *e,
+			 struct err *err)
+{
+	const char *rest = strchr(path, '/');
+
+	if (!rest)
+		return 0;
+	rest++;
+	if (strcmp(rest, "HEAD") == 0 || path_below(rest, "refs"))
+		return read_tree_ref(arg, path, e, err);
+	return path_below(rest, "logs") ? each_log(arg, path, e, err) : 0;
+}
+
+static int each_in(struct gitrefs *r, const struct entry *git, const char *name,
+		   int (*each)(void *arg, const char *path,
+			       const struct entry *e, struct err *err),
+		   struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	int got = tree_lookup(r->store, git, name, &e, err);
+
+	if (got <= 0)
+		return got;
+	if (!S_ISDIR(e.mode)) {
+		add_note(r->notes, name, "is no folder: left out");
+		return 0;
+	}
+	r->prefix = name;
+	return tree_each(r->store, &e, each, r, err);
+}
+
+static int read_one(struct gitrefs *r, const struct entry *git,
+		    const char *name, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	int got = tree_lookup(r->store, git, name, &e, err);
+
+	if (got <= 0)
+		return got;
+	return strcmp(name, "HEAD") == 0 ? read_ref(r, name, &e, err)
+					 : read_packed(r, &e, err);
+}
+
+static int by_name_and_order(const void *a, const void *b)
+{
+	const struct gitref *x = a, *y = b;
+	int got = strcmp(x->name, y->name);
+
+	return got ? got : (x->order > y->order) - (x->order < y->order);
+}
+
+/* Sorts the refs. Among refs of one name the last one stays, of the stash the
+ * newest. */
+static void sort_found_refs(struct gitrefs *r)
+{
+	struct gitref *items = r->refs.items;
+	size_t i, kept = 0;
+
+	VEC_SORT(&r->refs, by_name_and_order);
+	VEC_SORT(&r->logged, gittips_compare_ids);
+	for (i = 0; i < r->refs.count; i++) {
+		if (!kept || strcmp(items[kept - 1].name, items[i].name) != 0) {
+			items[kept++] = items[i];
+			continue;
+		}
+		if (strncmp(items[i].name, "stash@", 6) != 0)
+			items[kept - 1].id = items[i].id;
+		free(items[i].name);
+	}
+	r->refs.count = kept;
+}
+
+/* git would look for refs and objects elsewhere, so the files here are not the
+ * result of the run. */
+static int check_form(const struct gitrefs *r, const struct entry *git,
+		      struct err *err)
+{
+	static const char *const names[] = {"commondir", "reftable"};
+	static const char *const texts[] = {
+		"says that refs and objects lie elsewhere",
+		"holds its refs; guard reads those that are files",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		AUTO(entry) struct entry e = {0};
+		int got = tree_lookup(r->store, git, names[i], &e, err);
+
+		if (got)
+			return got < 0 ? got
+				       : fail(err, ENOTSUP,
+					      "the run's .git/%s %s: that is "
+					      "not imported",
+					      names[i], texts[i]);
+	}
+	return 0;
+}
+
+/* Reads the .git directory `git`; r->store and r->notes are set. */
+static int gitrefs_read(struct gitrefs *r, const struct entry *git,
+			struct err *err)
+{
+	if (check_form(r, git, err) < 0 ||
+	    read_one(r, git, "packed-refs", err) < 0 ||
+	    each_in(r, git, "refs", read_tree_ref, err) < 0 ||
+	    read_one(r, git, "HEAD", err) < 0 ||
+	    each_in(r, git, "logs", each_log, err) < 0 ||
+	    each_in(r, git, "worktrees", each_worktree, err) < 0)
+		return -err->num;
+	sort_found_refs(r);
+	return 0;
+}
+
+/* --- new refs --- */
 
 /* What a ref is called below the prefix; NULL when it has none. To free. */
 static char *name_below(const struct gitref *ref, struct gittips *t)
@@ -48,10 +431,10 @@ static char *name_below(const struct gitref *ref, struct gittips *t)
 	else if (strncmp(ref->name, "refs/", 5) == 0)
 		name = mem_strdup(ref->name + 5);
 	whole = name ? mem_printf("refs/%s", name) : NULL;
-	if (whole && gitname_ref_ok(whole))
+	if (whole && gittips_ref_ok(whole))
 		return TAKE(name);
-	gitrefs_note(&t->notes, ref->name,
-		     "is no name that a ref may have: left out");
+	add_note(&t->notes, ref->name,
+		 "is no name that a ref may have: left out");
 	return NULL;
 }
 
@@ -60,8 +443,7 @@ static int add_tip(struct gittips *t, char *name, const struct gitid *id,
 {
 	size_t max = name ? GITTIPS_MAX : GITTIPS_MAX + GITTIPS_LOG_MAX;
 
-	GROW(t->items, t->count, t->room);
-	t->items[t->count++] = (struct gittip){name, *id};
+	*VEC_ADD(t) = (struct gittip){name, *id};
 	if (t->count <= max)
 		return 0;
 	return fail(err, E2BIG,
@@ -70,30 +452,22 @@ static int add_tip(struct gittips *t, char *name, const struct gitid *id,
 		    name ? "refs" : "reflog entries");
 }
 
-static int by_tip_name(const void *a, const void *b)
-{
-	const struct gittip *x = a, *y = b;
-
-	return path_compare(x->name, y->name);
-}
-
 /* refs/stash and its newest entry are one; a ref below another (which git
  * never makes) cannot be made either. */
 static void drop_twins(struct gittips *t)
 {
 	size_t i, kept = 0;
 
-	if (t->count)
-		qsort(t->items, t->count, sizeof(*t->items), by_tip_name);
+	SORT_BY_PATH(t->items, t->count, name);
 	for (i = 0; i < t->count; i++) {
 		struct gittip *last = kept ? &t->items[kept - 1] : NULL;
 
 		if (last && path_below(t->items[i].name, last->name)) {
-			if (memcmp(&last->id, &t->items[i].id,
-				   sizeof(last->id)) != 0)
-				gitrefs_note(&t->notes, t->items[i].name,
-					     "is in the way of another ref: "
-					     "left out");
+			if (gittips_compare_ids(&last->id, &t->items[i].id) !=
+			    0)
+				add_note(&t->notes, t->items[i].name,
+					 "is in the way of another ref: "
+					 "left out");
 			free(t->items[i].name);
 			continue;
 		}
@@ -107,27 +481,26 @@ static int subtract(const struct gitrefs *base, const struct gitrefs *now,
 {
 	size_t i;
 
-	for (i = 0; i < now->count; i++) {
-		const struct gitref *ref = &now->items[i], *was;
+	for (i = 0; i < now->refs.count; i++) {
+		const struct gitref *ref = &now->refs.items[i], *was;
 		char *name;
 
-		was = base->count ? bsearch(ref, base->items, base->count,
-					    sizeof(*ref), by_name)
-				  : NULL;
-		if (was && by_id(&was->id, &ref->id) == 0)
+		was = FIND_BY_TEXT(ref->name, base->refs.items,
+				   base->refs.count, name);
+		if (was && gittips_compare_ids(&was->id, &ref->id) == 0)
 			continue;
 		name = name_below(ref, t);
 		if (name && add_tip(t, name, &ref->id, err) < 0)
 			return -err->num;
 	}
 	drop_twins(t);
-	for (i = 0; i < now->logged_count; i++) {
-		const struct gitid *id = &now->logged[i];
+	for (i = 0; i < now->logged.count; i++) {
+		const struct gitid *id = &now->logged.items[i];
 
-		if ((i && by_id(id, id - 1) == 0) ||
-		    (base->logged_count &&
-		     bsearch(id, base->logged, base->logged_count, sizeof(*id),
-			     by_id)))
+		if ((i && gittips_compare_ids(id, id - 1) == 0) ||
+		    (base->logged.count &&
+		     bsearch(id, base->logged.items, base->logged.count,
+			     sizeof(*id), gittips_compare_ids)))
 			continue;
 		if (add_tip(t, NULL, id, err) < 0)
 			return -err->num;
@@ -175,8 +548,7 @@ static int note_others(struct gitrefs *now, const struct entry *base,
 		if (got && !t->incomplete)
 			t->incomplete = others[i].incomplete;
 		if (got && !(old.mode && entry_equal(&old, &e)))
-			gitrefs_note(now->notes, others[i].name,
-				     others[i].text);
+			add_note(now->notes, others[i].name, others[i].text);
 	}
 	return 0;
 }
@@ -221,7 +593,7 @@ int gittips_read(struct store *store, const struct entry *base,
 		return -err->num;
 	/* Each may be there twice, packed and loose. Of millions of files not
 	 * all are to be read to find that they are too many. */
-	now.ref_max = 2 * (old.count + GITTIPS_MAX + 1);
+	now.ref_max = 2 * (old.refs.count + GITTIPS_MAX + 1);
 	if (gitrefs_read(&now, &git, err) < 0 ||
 	    note_others(&now, &old_git, &git, &t, err) < 0 ||
 	    subtract(&old, &now, &t, err) < 0)

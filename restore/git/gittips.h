@@ -10,7 +10,22 @@
 #ifndef GUARD_RESTORE_GIT_GITTIPS_H
 #define GUARD_RESTORE_GIT_GITTIPS_H
 
-#include "restore/git/gitrefs.h"
+#include <stdbool.h>
+
+#include "base/mem.h"
+#include "snapshot/tree/entry.h"
+
+#define GITID_HEX 40
+
+/* The id of one of git's objects as text: SHA-1, 40 lower-case hex digits. */
+struct gitid {
+	char hex[GITID_HEX + 1];
+};
+
+/* Reads the first 40 characters; false: these are no id. */
+bool gittips_read_id(const char *text, struct gitid *ret);
+/* Compares two ids as qsort(3) and bsearch(3) want it. */
+int gittips_compare_ids(const void *a, const void *b);
 
 /* More new refs than this are refused. */
 #define GITTIPS_MAX 10000
@@ -25,13 +40,17 @@ struct gittip {
 
 struct gittips {
 	struct gittip *items; /* by name; those without one last */
-	size_t count, room;
-	struct gitnotes notes; /* what was left out and why */
+	size_t count, capacity;
+	struct names notes; /* what was left out and why */
 	/* Why objects may be missing, as text; NULL: no reason is known. */
 	const char *incomplete;
 };
 
 void gittips_free(struct gittips *t);
+
+/* Whether the name is valid as a complete ref ("refs/heads/x"), as
+ * git-check-ref-format(1) has it, and no longer than a file's may be. */
+bool gittips_ref_ok(const char *name);
 
 /*
  * base: the project's root before the run, or NULL; result: as the run left

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "restore/git/gitname.h"
+#include "restore/git/gittips.h"
 
 static void wrong(const char *what, const char *name)
 {
@@ -55,10 +55,10 @@ static void refs_have_the_names_that_git_allows(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(good) / sizeof(*good); i++)
-		if (!gitname_ref_ok(good[i]))
+		if (!gittips_ref_ok(good[i]))
 			wrong("refused", good[i]);
 	for (i = 0; i < sizeof(worse) / sizeof(*worse); i++)
-		if (gitname_ref_ok(worse[i]))
+		if (gittips_ref_ok(worse[i]))
 			wrong("accepted", worse[i]);
 }
 
