@@ -114,6 +114,12 @@ void buf_free(struct buf *b)
 	*b = (struct buf){0};
 }
 
+bool buf_same(const struct buf *a, const struct buf *b)
+{
+	return a->len == b->len &&
+	       (!a->len || memcmp(a->data, b->data, a->len) == 0);
+}
+
 void buf_clear(struct buf *b)
 {
 	b->len = 0;

@@ -5,6 +5,7 @@
 #define GUARD_BASE_MEM_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Allocates len bytes, never NULL; mem_zalloc() fills them with zeros. The
@@ -63,6 +64,7 @@ void buf_add_char(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 const char *buf_text(struct buf *b);
+bool buf_same(const struct buf *a, const struct buf *b); /* the same bytes */
 /* Passes the bytes on as a NUL-terminated string for the caller to free, and
  * leaves the buffer empty. */
 char *buf_take_text(struct buf *b);

@@ -34,16 +34,15 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 		.paths = (const char *const *)resolve_run_paths(a->p, 0),
 		.dry = dry,
 	};
-	const char *note;
-	size_t n;
+	size_t i;
 
 	if (gitcommit_make(a->c->store, &a->change.roots[0].base.root, want,
 			   &job, ret, err) < 0)
 		return err_context(err, o->branch ? "nothing is committed"
 						  : "nothing is applied, and "
 						    "nothing committed");
-	for (n = 0; (note = gitcommit_note(*ret, n)); n++)
-		report_note("not in the commit: %s", note);
+	for (i = 0; i < (*ret)->notes.count; i++)
+		report_note("not in the commit: %s", (*ret)->notes.items[i]);
 	if (!resolve_run_has_paths(a->p))
 		changes_report_excluded(&a->changes, "commits are", false);
 	return 0;
@@ -52,23 +51,19 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 int committing_point(const struct apply_plan *a, struct gitcommit *c,
 		     bool applied, struct err *err)
 {
-	const char *note;
-	size_t had = 0, n;
+	size_t i = c->notes.count;
 
-	while (gitcommit_note(c, had))
-		had++;
 	if (gitcommit_point(c, err) < 0)
 		return applied ? err_context(err, "it is applied, but not "
 						  "committed")
 			       : -err->num;
-	for (n = had; (note = gitcommit_note(c, n)); n++)
-		report_warning("%s", note);
+	for (; i < c->notes.count; i++)
+		report_warning("%s", c->notes.items[i]);
 	state_log(&a->c->state, "commit", "run", a->p->session.id, "project",
-		  a->p->session.project, "branch", gitcommit_branch(c),
-		  "commit", gitcommit_id(c), NULL);
+		  a->p->session.project, "branch", c->branch, "commit", c->id,
+		  NULL);
 	report_note("committed to %s: %.10s, %s; not signed, no hook was run",
-		    gitcommit_branch(c), gitcommit_id(c),
-		    text_count(gitcommit_paths(c), "file"));
+		    c->branch, c->id, text_count(c->count, "file"));
 	if (applied)
 		report_hint("git reset --soft HEAD~1 takes back the commit "
 			    "alone, guard undo the files alone");

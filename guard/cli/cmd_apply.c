@@ -321,8 +321,7 @@ static int commit_only(struct apply *a, struct err *err)
 		return STATUS_OK;
 	if (!output_confirm(a->o->yes && !a->in.changed_since,
 			    "guard: commit %s to %s?",
-			    text_count(gitcommit_paths(commit), "file"),
-			    gitcommit_branch(commit)))
+			    text_count(commit->count, "file"), commit->branch))
 		return STATUS_REFUSED;
 	return committing_point(&a->in, commit, false, err) < 0 ? -err->num
 								: STATUS_OK;

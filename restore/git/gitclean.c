@@ -1,6 +1,29 @@
 #include "restore/git/gitclean.h"
 
 #include <stddef.h>
+#include <sys/stat.h>
+
+#include "snapshot/store/content.h"
+
+uint32_t gitclean_mode(const struct entry *e)
+{
+	if (!e || (!S_ISREG(e->mode) && !S_ISLNK(e->mode)))
+		return 0;
+	if (S_ISLNK(e->mode))
+		return GIT_FILEMODE_LINK;
+	return e->mode & 0100 ? GIT_FILEMODE_BLOB_EXECUTABLE
+			      : GIT_FILEMODE_BLOB;
+}
+
+int gitclean_read(struct store *store, const struct entry *e, struct buf *to,
+		  struct err *err)
+{
+	if (e && S_ISLNK(e->mode))
+		buf_add_text(to, e->link);
+	else if (e && S_ISREG(e->mode))
+		return content_append(store, &e->content, to, err);
+	return 0;
+}
 
 /* Attributes may come from the index; without an index there are none. */
 bool gitclean_begin(const struct libgit *git, git_repository *repo)

@@ -14,6 +14,13 @@
 
 #include "base/mem.h"
 #include "restore/git/libgit.h"
+#include "snapshot/tree/entry.h"
+
+/* git's mode of an entry; 0: none, or a kind that git does not store. */
+uint32_t gitclean_mode(const struct entry *e);
+/* Appends the bytes of a file or the target of a link; nothing for others. */
+int gitclean_read(struct store *store, const struct entry *e, struct buf *to,
+		  struct err *err);
 
 /* Must be called first. False: libgit2 cannot read the index (split or sparse),
  * and an empty index replaces it in memory, which must not be written. */

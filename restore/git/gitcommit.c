@@ -3,38 +3,59 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/pathset.h"
 #include "base/text.h"
-#include "restore/git/gitchanges.h"
+#include "base/vec.h"
 #include "restore/git/gitclean.h"
-#include "restore/git/gitsign.h"
+#include "restore/git/textmerge.h"
+#include "snapshot/tree/tree.h"
 
 #define HEADS "refs/heads/"
+#define BLOB_MAX (256u << 20)
 /* libgit2's own object stores have 1 and 2. */
 #define FIRST_OF_ALL 1000
 
-struct gitcommit {
+/* One path of the commit. */
+struct gitchange {
+	char *path;
+	git_oid id, had_id; /* had: in the branch's tree */
+	uint32_t mode; /* 0: deleted */
+	uint32_t had;
+	bool was_dir; /* a directory, whose files are deleted by changes of
+			 their own */
+};
+
+struct commit {
+	struct gitcommit made; /* the first member */
 	const struct libgit *git;
+	struct store *store;
 	git_repository *repo;
 	git_commit *tip; /* NULL: the branch is to begin */
 	git_tree *tree; /* of it, or NULL */
 	char *ref;
 	bool head; /* HEAD's branch */
 	bool index; /* can be read */
-	struct gitchanges changes;
+	struct pathset meant;
+	VEC(struct gitchange) changes;
 	git_oid id;
-	char hex[GIT_OID_HEXSZ + 1];
 };
 
 void gitcommit_free(struct gitcommit **pc)
 {
-	struct gitcommit *c = *pc;
+	struct commit *c = (struct commit *)*pc;
+	size_t i;
 
 	if (!c)
 		return;
-	gitchanges_done(&c->changes);
+	for (i = 0; i < c->changes.count; i++)
+		free(c->changes.items[i].path);
+	VEC_FREE(&c->changes);
+	names_free(&c->made.notes);
+	pathset_free(&c->meant);
 	c->git->tree_free(c->tree);
 	c->git->commit_free(c->tip);
 	c->git->repository_free(c->repo);
@@ -44,10 +65,15 @@ void gitcommit_free(struct gitcommit **pc)
 	*pc = NULL;
 }
 
+/* Notes a skipped path with the reason. */
+static void skip_path(struct commit *c, const char *path, const char *why)
+{
+	*VEC_ADD(&c->made.notes) = mem_printf("%s: %s", text_quote(path), why);
+}
+
 /* --- the branch --- */
 
-static int open_repository(struct gitcommit *c, const char *path,
-			   struct err *err)
+static int open_repository(struct commit *c, const char *path, struct err *err)
 {
 	int got = c->git->repository_open_ext(
 		&c->repo, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
@@ -67,7 +93,7 @@ static int open_repository(struct gitcommit *c, const char *path,
 }
 
 /* What is made from here on goes with the repository's handle. */
-static int keep_in_memory(struct gitcommit *c, struct err *err)
+static int keep_in_memory(struct commit *c, struct err *err)
 {
 	git_odb_backend *memory = NULL;
 	git_odb *odb = NULL;
@@ -82,7 +108,7 @@ static int keep_in_memory(struct gitcommit *c, struct err *err)
 }
 
 /* HEAD's branch, also when it is yet to begin. */
-static int find_head(struct gitcommit *c, struct err *err)
+static int find_head(struct commit *c, struct err *err)
 {
 	git_reference *head = NULL;
 	const char *target = NULL;
@@ -103,7 +129,7 @@ static int find_head(struct gitcommit *c, struct err *err)
 	return 0;
 }
 
-static int name_branch(struct gitcommit *c, const char *branch, struct err *err)
+static int name_branch(struct commit *c, const char *branch, struct err *err)
 {
 	int valid = 0;
 
@@ -126,7 +152,7 @@ static int in_the_way(const char *ref, const char *other, struct err *err)
 }
 
 /* To git a branch's name is a file's: none is a folder above another. */
-static int fits_others(struct gitcommit *c, struct err *err)
+static int fits_others(struct commit *c, struct err *err)
 {
 	auto_free char *below = mem_printf("%s/*", c->ref);
 	auto_free char *above = mem_strdup(c->ref);
@@ -149,7 +175,7 @@ static int fits_others(struct gitcommit *c, struct err *err)
 	return got;
 }
 
-static int find_tip(struct gitcommit *c, struct err *err)
+static int find_tip(struct commit *c, struct err *err)
 {
 	git_reference *ref = NULL;
 	git_oid id;
@@ -178,11 +204,285 @@ static int find_tip(struct gitcommit *c, struct err *err)
 	return 0;
 }
 
+/* --- the changes --- */
+
+/* The branch's entry: its mode (0: none; other than a blob: skipped). */
+static uint32_t find_in_tree(const struct commit *c, const git_tree *tree,
+			     const char *path, git_oid *ret)
+{
+	git_tree_entry *e = NULL;
+	uint32_t mode;
+
+	if (!tree || c->git->tree_entry_bypath(&e, tree, path) < 0)
+		return 0;
+	mode = (uint32_t)c->git->tree_entry_filemode(e);
+	*ret = *c->git->tree_entry_id(e);
+	c->git->tree_entry_free(e);
+	return mode;
+}
+
+static int read_branch_blob(struct commit *c, const git_oid *id, struct buf *to,
+			    struct err *err)
+{
+	git_blob *blob = NULL;
+
+	if (c->git->blob_lookup(&blob, c->repo, id) < 0)
+		return libgit_failed("read a file of the branch", err);
+	buf_add(to, c->git->blob_rawcontent(blob),
+		(size_t)c->git->blob_rawsize(blob));
+	c->git->blob_free(blob);
+	return 0;
+}
+
+static bool has_returns(const struct buf *b)
+{
+	return b->len && memmem(b->data, b->len, "\r\n", 2) != NULL;
+}
+
+static void drop_returns(struct buf *b)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < b->len; i++)
+		if (b->data[i] != '\r' || i + 1 == b->len ||
+		    b->data[i + 1] != '\n')
+			b->data[kept++] = b->data[i];
+	b->len = kept;
+}
+
+static int conflict(const struct commit *c, const char *path, struct err *err)
+{
+	return fail(err, EEXIST,
+		    "%s has another %s than the run began with, and the change "
+		    "does not fit: commit what you have there first, or leave "
+		    "the path out",
+		    c->made.branch, text_quote(path));
+}
+
+/* bytes: of u, unless u is a deletion. */
+static int push_gitchange(struct commit *c, const char *path,
+			  struct gitchange *u, const struct buf *bytes,
+			  struct err *err)
+{
+	if (u->mode && c->git->blob_create_from_buffer(
+			       &u->id, c->repo,
+			       bytes->data ? (const void *)bytes->data : "",
+			       bytes->len) < 0)
+		return libgit_failed("write an object", err);
+	if (u->mode && u->mode == u->had &&
+	    memcmp(&u->id, &u->had_id, sizeof(u->id)) == 0)
+		return 0;
+	u->path = mem_strdup(path);
+	*VEC_ADD(&c->changes) = *u;
+	return 0;
+}
+
+/* The branch has a file, and it differs from the one at the start of the
+ * run. */
+static int merge_with_branch(struct commit *c, const char *path,
+			     struct gitchange *u, const struct buf *old,
+			     const struct buf *branch, const struct buf *now,
+			     struct err *err)
+{
+	AUTO(buf) struct buf merged = {0};
+	struct textmerge_sides sides = {
+		.base = old,
+		.ours = branch,
+		.theirs = now,
+		.our_label = "branch",
+		.their_label = "run",
+	};
+	int got;
+
+	if (!textmerge_is_text(old) || !textmerge_is_text(branch) ||
+	    !textmerge_is_text(now))
+		return conflict(c, path, err);
+	got = textmerge(&sides, &merged, err);
+	if (got < 0)
+		return got;
+	return got ? push_gitchange(c, path, u, &merged, err)
+		   : conflict(c, path, err);
+}
+
+static int add_tree_change(struct commit *c, const char *path,
+			   const struct entry *a, const struct entry *b,
+			   struct err *err)
+{
+	AUTO(buf) struct buf old = {0}, now = {0}, branch = {0};
+	struct gitchange u = {
+		.mode = gitclean_mode(b),
+		.was_dir = a && S_ISDIR(a->mode),
+	};
+	uint32_t was = gitclean_mode(a);
+
+	u.had = find_in_tree(c, c->tree, path, &u.had_id);
+	/* Complete deletion is checked when all changes are known. */
+	if (u.had == GIT_FILEMODE_TREE && u.was_dir) {
+		u.had = 0;
+		u.had_id = (git_oid){{0}};
+	}
+	if (u.had && u.had != GIT_FILEMODE_BLOB && u.had != GIT_FILEMODE_LINK &&
+	    u.had != GIT_FILEMODE_BLOB_EXECUTABLE)
+		return conflict(c, path, err);
+	if (!u.had && !u.mode)
+		return 0;
+	if (gitclean_read(c->store, a, &old, err) < 0 ||
+	    gitclean_read(c->store, b, &now, err) < 0 ||
+	    (u.had && read_branch_blob(c, &u.had_id, &branch, err) < 0))
+		return -err->num;
+	/* The branch has the version from the start of the run. */
+	if (u.had && was && buf_same(&old, &branch))
+		return push_gitchange(c, path, &u, &now, err);
+	if (gitclean_by_program(c->git, c->repo, path)) {
+		skip_path(c, path,
+			  "git keeps it through a filter, which guard does not "
+			  "run: git add takes it");
+		return 0;
+	}
+	if (u.had && u.mode && buf_same(&now, &branch))
+		return push_gitchange(c, path, &u, &now, err);
+	/* Both sides as git stores them. */
+	if ((was != GIT_FILEMODE_LINK &&
+	     gitclean_bytes(c->git, c->repo, path, &old, err) < 0) ||
+	    (u.mode != GIT_FILEMODE_LINK &&
+	     gitclean_bytes(c->git, c->repo, path, &now, err) < 0))
+		return -err->num;
+	/* The branch has no file, or a file that is equal for git. */
+	if (!u.had || (was && buf_same(&old, &branch)) ||
+	    (u.mode && buf_same(&now, &branch)))
+		return push_gitchange(c, path, &u, &now, err);
+	/* Lines end with CR LF in the directory and with LF in the branch, due
+	 * to an earlier setting: the branch keeps LF. */
+	if (has_returns(&old) && !has_returns(&branch)) {
+		drop_returns(&old);
+		drop_returns(&now);
+		if (buf_same(&old, &branch))
+			return push_gitchange(c, path, &u, &now, err);
+	}
+	if (!was || !u.mode || u.mode == GIT_FILEMODE_LINK ||
+	    u.had == GIT_FILEMODE_LINK)
+		return conflict(c, path, err);
+	if (u.mode == was)
+		u.mode = u.had;
+	return merge_with_branch(c, path, &u, &old, &branch, &now, err);
+}
+
+/* Whether a parent directory is a submodule of the branch. */
+static bool in_submodule(struct commit *c, const char *path)
+{
+	size_t len;
+	git_oid id;
+
+	for (len = 0; path[len]; len++) {
+		auto_free char *dir = NULL;
+
+		if (path[len] != '/')
+			continue;
+		dir = mem_strndup(path, len);
+		if (find_in_tree(c, c->tree, dir, &id) == GIT_FILEMODE_COMMIT)
+			return true;
+	}
+	return false;
+}
+
+/* Why the change is in no commit; NULL: it is in this one. */
+static const char *find_obstacle(struct commit *c, const char *path,
+				 const struct entry *a, const struct entry *b)
+{
+	int ignored = 0;
+	git_oid id;
+
+	if (b && b->mode && !S_ISDIR(b->mode) && !gitclean_mode(b))
+		return "git keeps no such thing";
+	if ((a && a->size > BLOB_MAX) || (b && b->size > BLOB_MAX))
+		return "too large";
+	if (in_submodule(c, path))
+		return "in a submodule";
+	if (!find_in_tree(c, c->tree, path, &id) &&
+	    c->git->ignore_path_is_ignored(&ignored, c->repo, path) == 0 &&
+	    ignored)
+		return "ignored by git";
+	return NULL;
+}
+
+static int add_change(void *arg, const char *path, const struct entry *a,
+		      const struct entry *b, struct err *err)
+{
+	struct commit *c = arg;
+	bool folder = (!a || !a->mode || S_ISDIR(a->mode)) &&
+		      (!b || !b->mode || S_ISDIR(b->mode));
+	const char *obstacle;
+
+	if (folder || path_has_part(path, ".git") ||
+	    !pathset_contains(&c->meant, path))
+		return 0;
+	if (a && b && gitclean_mode(a) == gitclean_mode(b) &&
+	    entry_same_content(a, b))
+		return 0;
+	obstacle = find_obstacle(c, path, a, b);
+	if (!obstacle)
+		return add_tree_change(c, path, a, b, err);
+	skip_path(c, path, obstacle);
+	return 0;
+}
+
+/* Checks directories that become another kind of entry. without: the branch's
+ * tree without the deleted paths, which must have no more entries in such a
+ * directory. */
+static int check_dirs(const struct commit *c, const git_tree *without,
+		      struct err *err)
+{
+	const struct gitchange *u;
+	git_oid id;
+	size_t i;
+
+	for (i = 0; i < c->changes.count; i++) {
+		u = &c->changes.items[i];
+		if (u->was_dir && find_in_tree(c, without, u->path, &id))
+			return conflict(c, u->path, err);
+	}
+	return 0;
+}
+
 /* --- the commit --- */
+
+/* The order of git: the environment, then the configuration. */
+static char *find_name(const struct commit *c, const char *variable,
+		       const char *name)
+{
+	const char *given = getenv(variable);
+	git_config *config = NULL;
+	git_buf value = GIT_BUF_INIT;
+	char *text = NULL;
+
+	if (given && *given)
+		return mem_strdup(given);
+	if (c->git->repository_config_snapshot(&config, c->repo) == 0 &&
+	    c->git->config_get_string_buf(&value, config, name) == 0)
+		text = mem_strdup(value.ptr);
+	c->git->buf_dispose(&value);
+	c->git->config_free(config);
+	return text;
+}
+
+/* The author, who is the committer, too. */
+static int sign(const struct commit *c, git_signature **ret, struct err *err)
+{
+	auto_free char *name = find_name(c, "GIT_AUTHOR_NAME", "user.name");
+	auto_free char *email = find_name(c, "GIT_AUTHOR_EMAIL", "user.email");
+
+	if (!name || !email)
+		return fail(err, ENODATA,
+			    "git does not know your name: git config --global "
+			    "user.name NAME, and user.email ADDRESS");
+	return c->git->signature_now(ret, name, email) < 0
+		       ? libgit_failed("your name", err)
+		       : 0;
+}
 
 /* Deletions, then the rest: what was a file may be a folder now, or the other
  * way round. */
-static int write_tree(struct gitcommit *c, bool deletions, const git_oid *base,
+static int write_tree(struct commit *c, bool deletions, const git_oid *base,
 		      git_oid *ret, struct err *err)
 {
 	auto_free git_tree_update *list =
@@ -204,7 +504,7 @@ static int write_tree(struct gitcommit *c, bool deletions, const git_oid *base,
 	if (base && c->git->tree_lookup(&tree, c->repo, base) < 0)
 		return libgit_failed("read a tree", err);
 	if (!deletions)
-		got = gitchanges_check_dirs(&c->changes, tree, err);
+		got = check_dirs(c, tree, err);
 	if (got == 0 &&
 	    c->git->tree_create_updated(ret, c->repo, tree, n, list) < 0)
 		got = libgit_failed("write a tree", err);
@@ -212,7 +512,7 @@ static int write_tree(struct gitcommit *c, bool deletions, const git_oid *base,
 	return got;
 }
 
-static int write_commit(struct gitcommit *c, const struct gitcommit_job *job,
+static int write_commit(struct commit *c, const struct gitcommit_job *job,
 			struct err *err)
 {
 	const git_commit *parents[] = {c->tip};
@@ -224,7 +524,7 @@ static int write_commit(struct gitcommit *c, const struct gitcommit_job *job,
 	if (write_tree(c, true, c->tree ? c->git->tree_id(c->tree) : NULL,
 		       &between, err) < 0 ||
 	    write_tree(c, false, &between, &id, err) < 0 ||
-	    gitsign_now(c->repo, &who, err) < 0)
+	    sign(c, &who, err) < 0)
 		return -err->num;
 	got = c->git->tree_lookup(&tree, c->repo, &id);
 	if (got == 0)
@@ -235,23 +535,25 @@ static int write_commit(struct gitcommit *c, const struct gitcommit_job *job,
 		got = libgit_failed("write the commit", err);
 	c->git->tree_free(tree);
 	c->git->signature_free(who);
-	c->git->oid_tostr(c->hex, sizeof(c->hex), &c->id);
+	c->git->oid_tostr(c->made.id, sizeof(c->made.id), &c->id);
+	c->made.count = c->changes.count;
 	return got;
 }
 
-static int nothing_left(const struct gitcommit *c, struct err *err)
+static int nothing_left(const struct commit *c, struct err *err)
 {
-	const struct gitchanges *x = &c->changes;
+	const struct names *notes = &c->made.notes;
 
-	if (!x->note_count)
-		return fail(err, EALREADY, "%s has it all already", x->branch);
-	return fail(err, EALREADY, "%s%s", x->notes[0],
-		    x->note_count > 1 ? ", and so on with the others" : "");
+	if (!notes->count)
+		return fail(err, EALREADY, "%s has it all already",
+			    c->made.branch);
+	return fail(err, EALREADY, "%s%s", notes->items[0],
+		    notes->count > 1 ? ", and so on with the others" : "");
 }
 
-static int make(struct gitcommit *c, struct store *store,
-		const struct entry *old, const struct entry *now,
-		const struct gitcommit_job *job, struct err *err)
+static int make(struct commit *c, const struct entry *old,
+		const struct entry *now, const struct gitcommit_job *job,
+		struct err *err)
 {
 	if (open_repository(c, job->repository, err) < 0 ||
 	    (job->dry && keep_in_memory(c, err) < 0) ||
@@ -260,15 +562,10 @@ static int make(struct gitcommit *c, struct store *store,
 	    find_tip(c, err) < 0)
 		return -err->num;
 	c->index = gitclean_begin(c->git, c->repo);
-	c->changes = (struct gitchanges){
-		.git = c->git,
-		.store = store,
-		.repo = c->repo,
-		.tree = c->tree,
-		.branch = c->ref + strlen(HEADS),
-		.paths = job->paths,
-	};
-	if (tree_diff(store, old, now, gitchanges_add, &c->changes, err) < 0)
+	c->made.branch = path_below(c->ref, "refs/heads")
+				 ? c->ref + strlen(HEADS)
+				 : c->ref;
+	if (tree_diff(c->store, old, now, add_change, c, err) < 0)
 		return -err->num;
 	if (!c->changes.count)
 		return nothing_left(c, err);
@@ -280,27 +577,28 @@ int gitcommit_make(struct store *store, const struct entry *old,
 		   struct gitcommit **ret, struct err *err)
 {
 	const struct libgit *git;
-	struct gitcommit *c;
+	struct commit *c;
 
 	if (libgit_load(&git, err) < 0)
 		return -err->num;
 	(void)git->libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
 	c = mem_zalloc(sizeof(*c));
+	*ret = &c->made;
 	c->git = git;
+	c->store = store;
+	c->meant = pathset_make(job->paths);
 	libgit_home(git, job->home);
-	if (make(c, store, old, now, job, err) < 0) {
-		gitcommit_free(&c);
-		return -err->num;
-	}
-	*ret = c;
-	return 0;
+	if (make(c, old, now, job, err) == 0)
+		return 0;
+	gitcommit_free(ret);
+	return -err->num;
 }
 
 /* --- the ref and the index --- */
 
 /* What the index has where the path is a folder, or has a folder for it: to
  * add it would drop that. */
-static bool index_collides(const struct gitcommit *c, git_index *index,
+static bool index_collides(const struct commit *c, git_index *index,
 			   const char *path)
 {
 	auto_free char *below = mem_printf("%s/", path);
@@ -316,7 +614,7 @@ static bool index_collides(const struct gitcommit *c, git_index *index,
 }
 
 /* What the user has staged himself stays as it is. */
-static void update_entry(struct gitcommit *c, git_index *index,
+static void update_entry(struct commit *c, git_index *index,
 			 const struct gitchange *u)
 {
 	const git_index_entry *e = c->git->index_get_bypath(index, u->path, 0);
@@ -337,16 +635,14 @@ static void update_entry(struct gitcommit *c, git_index *index,
 			e->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE;
 	}
 	if (!same)
-		gitchanges_skip(&c->changes, u->path,
-				"staged otherwise, and left so");
+		skip_path(c, u->path, "staged otherwise, and left so");
 	else if (u->mode)
 		(void)c->git->index_add(index, &made);
 	else
 		(void)c->git->index_remove_bypath(index, u->path);
 }
 
-static void update_entries(struct gitcommit *c, git_index *index,
-			   bool deletions)
+static void update_entries(struct commit *c, git_index *index, bool deletions)
 {
 	size_t i;
 
@@ -355,7 +651,7 @@ static void update_entries(struct gitcommit *c, git_index *index,
 			update_entry(c, index, &c->changes.items[i]);
 }
 
-static void update_index(struct gitcommit *c)
+static void update_index(struct commit *c)
 {
 	git_index *index = NULL;
 	int got;
@@ -365,25 +661,26 @@ static void update_index(struct gitcommit *c)
 		update_entries(c, index, false);
 		got = c->git->index_write(index);
 		if (got == GIT_ELOCKED)
-			gitchanges_skip(&c->changes, "index",
-					"another git is at work (or was "
-					"ended: then remove index.lock): "
-					"git reset puts it right "
-					"afterwards");
+			skip_path(c, "index",
+				  "another git is at work (or was "
+				  "ended: then remove index.lock): "
+				  "git reset puts it right "
+				  "afterwards");
 		else if (got < 0)
-			gitchanges_skip(&c->changes, "index",
-					"could not be written: git reset "
-					"puts it right");
+			skip_path(c, "index",
+				  "could not be written: git reset "
+				  "puts it right");
 	} else {
-		gitchanges_skip(&c->changes, "index",
-				"could not be read: git reset puts it "
-				"right");
+		skip_path(c, "index",
+			  "could not be read: git reset puts it "
+			  "right");
 	}
 	c->git->index_free(index);
 }
 
-int gitcommit_point(struct gitcommit *c, struct err *err)
+int gitcommit_point(struct gitcommit *made, struct err *err)
 {
+	struct commit *c = (struct commit *)made;
 	git_reference *ref = NULL;
 	static const git_oid none;
 	git_oid now;
@@ -403,7 +700,7 @@ int gitcommit_point(struct gitcommit *c, struct err *err)
 		return fail(err, EBUSY,
 			    "%s has moved meanwhile: the commit %s is there, "
 			    "and no branch at it",
-			    text_quote(c->ref), c->hex);
+			    text_quote(c->ref), made->id);
 	if (got == GIT_ELOCKED)
 		return fail(err, EBUSY,
 			    "another git is at work on %s (or was ended: then "
@@ -415,25 +712,4 @@ int gitcommit_point(struct gitcommit *c, struct err *err)
 	if (c->head)
 		update_index(c);
 	return 0;
-}
-
-const char *gitcommit_id(const struct gitcommit *c)
-{
-	return c->hex;
-}
-
-const char *gitcommit_branch(const struct gitcommit *c)
-{
-	return path_below(c->ref, "refs/heads") ? c->ref + strlen(HEADS)
-						: c->ref;
-}
-
-size_t gitcommit_paths(const struct gitcommit *c)
-{
-	return c->changes.count;
-}
-
-const char *gitcommit_note(const struct gitcommit *c, size_t n)
-{
-	return n < c->changes.note_count ? c->changes.notes[n] : NULL;
 }

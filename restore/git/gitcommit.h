@@ -10,6 +10,9 @@
  * another than the one the changes began with, both are merged. So the
  * worktree's own edits are in no commit that is made here.
  *
+ * The author is the one of the environment (GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL),
+ * else of the configuration.
+ *
  * By libgit2: no hook, no filter and no program is run, and nothing is signed;
  * the user's name, ignore rules and line ends are those of his own settings.
  * What git ignores, what it keeps through a filter, what lies in a .git or a
@@ -20,6 +23,7 @@
 
 #include <stdbool.h>
 
+#include "base/mem.h"
 #include "snapshot/tree/entry.h"
 
 struct gitcommit_job {
@@ -32,7 +36,12 @@ struct gitcommit_job {
 	const char *home; /* whose settings count; NULL: the repository's */
 };
 
-struct gitcommit;
+struct gitcommit {
+	const char *branch;
+	char id[41]; /* hex */
+	size_t count; /* of the paths that differ in it */
+	struct names notes; /* what was left out, escaped */
+};
 
 /*
  * -EEXIST: a file of the branch cannot be merged with a change, or the branch
@@ -46,11 +55,5 @@ int gitcommit_make(struct store *store, const struct entry *old,
 /* -EBUSY: the branch has moved. */
 int gitcommit_point(struct gitcommit *c, struct err *err);
 void gitcommit_free(struct gitcommit **c);
-
-const char *gitcommit_id(const struct gitcommit *c); /* hex */
-const char *gitcommit_branch(const struct gitcommit *c);
-size_t gitcommit_paths(const struct gitcommit *c); /* that differ in it */
-/* The n-th line about what was left out, escaped; NULL behind the last. */
-const char *gitcommit_note(const struct gitcommit *c, size_t n);
 
 #endif

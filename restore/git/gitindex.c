@@ -148,6 +148,5 @@ int gitindex_same(struct store *store, const struct entry *a,
 	x.len = first.len;
 	y.data = second.data;
 	y.len = second.len;
-	return sum_up(&x) && sum_up(&y) && x.sum.len == y.sum.len &&
-	       memcmp(x.sum.data, y.sum.data, x.sum.len) == 0;
+	return sum_up(&x) && sum_up(&y) && buf_same(&x.sum, &y.sum);
 }

@@ -107,35 +107,15 @@ static void report_patch_loss(const struct patch_maker *m, const char *path,
 	m->sink->lost(m->sink->arg, path, loss);
 }
 
-/* git's mode of the entry; 0: a kind that git does not store. */
-static unsigned int patch_mode(const struct entry *e)
-{
-	if (S_ISLNK(e->mode))
-		return 0120000;
-	if (!S_ISREG(e->mode))
-		return 0;
-	return e->mode & 0100 ? 0100755 : 0100644;
-}
-
 static int read_patch_side(const struct patch_maker *m, const char *path,
 			   const struct entry *e, struct buf *ret,
 			   struct err *err)
 {
-	if (S_ISLNK(e->mode))
-		buf_add_text(ret, e->link);
-	if (!S_ISREG(e->mode))
-		return 0;
-	if (content_append(m->store, &e->content, ret, err) < 0)
+	if (gitclean_read(m->store, e, ret, err) < 0)
 		return -err->num;
-	return m->repo ? gitclean_bytes(m->git, m->repo, path, ret, err) : 0;
-}
-
-static void add_oid(struct buf *to, const git_oid *id)
-{
-	size_t i;
-
-	for (i = 0; i < GIT_OID_RAWSZ; i++)
-		buf_printf(to, "%02x", id->id[i]);
+	return m->repo && S_ISREG(e->mode)
+		       ? gitclean_bytes(m->git, m->repo, path, ret, err)
+		       : 0;
 }
 
 static void add_side(struct buf *to, const char *mark, const char *prefix,
@@ -160,21 +140,17 @@ static int add_body(const struct patch_maker *m, git_patch *patch,
 		    struct err *err)
 {
 	const git_diff_delta *delta = m->git->patch_get_delta(patch);
+	char old_id[GIT_OID_HEXSZ + 1] = NO_OID, id[GIT_OID_HEXSZ + 1] = NO_OID;
 	git_buf text = {0};
 	const char *body;
 
 	if (m->git->patch_to_buf(&text, patch) < 0)
 		return libgit_failed("make a patch", err);
-	buf_add_text(to, "index ");
 	if (old_mode)
-		add_oid(to, &delta->old_file.id);
-	else
-		buf_add_text(to, NO_OID);
-	buf_add_text(to, "..");
+		m->git->oid_tostr(old_id, sizeof(old_id), &delta->old_file.id);
 	if (mode)
-		add_oid(to, &delta->new_file.id);
-	else
-		buf_add_text(to, NO_OID);
+		m->git->oid_tostr(id, sizeof(id), &delta->new_file.id);
+	buf_printf(to, "index %s..%s", old_id, id);
 	if (old_mode == mode)
 		buf_printf(to, " %06o", mode);
 	buf_add_char(to, '\n');
@@ -192,12 +168,6 @@ static int add_body(const struct patch_maker *m, git_patch *patch,
 	return 0;
 }
 
-static bool same_side_bytes(const struct buf *a, const struct buf *b)
-{
-	return a->len == b->len &&
-	       (!a->len || memcmp(a->data, b->data, a->len) == 0);
-}
-
 /* 1; 0: both sides are equal for git. */
 static int add_content(const struct patch_maker *m, const char *old_path,
 		       const char *path, const struct entry *old,
@@ -206,14 +176,14 @@ static int add_content(const struct patch_maker *m, const char *old_path,
 	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
 	AUTO(buf) struct buf a = {0};
 	AUTO(buf) struct buf b = {0};
-	unsigned int old_mode = patch_mode(old), mode = patch_mode(now);
+	unsigned int old_mode = gitclean_mode(old), mode = gitclean_mode(now);
 	git_patch *patch = NULL;
 	int got;
 
 	if (read_patch_side(m, old_path, old, &a, err) < 0 ||
 	    read_patch_side(m, path, now, &b, err) < 0)
 		return -err->num;
-	if (old_mode && mode && same_side_bytes(&a, &b))
+	if (old_mode && mode && buf_same(&a, &b))
 		return 0;
 	options.flags = GIT_DIFF_SHOW_BINARY;
 	options.id_abbrev = GIT_OID_HEXSZ;
@@ -231,7 +201,7 @@ static int print_patch_file(const struct patch_maker *m, const char *path,
 			    const struct entry *old, const struct entry *now,
 			    struct err *err)
 {
-	unsigned int old_mode = patch_mode(old), mode = patch_mode(now);
+	unsigned int old_mode = gitclean_mode(old), mode = gitclean_mode(now);
 	bool same = old_mode && mode && entry_same_content(old, now);
 	AUTO(buf) struct buf to = {0};
 	int got = 0;
@@ -267,7 +237,7 @@ static int print_move(const struct patch_maker *m,
 		      const struct entry *now, struct err *err)
 {
 	const struct entry *old = from->entry;
-	unsigned int old_mode = patch_mode(old), mode = patch_mode(now);
+	unsigned int old_mode = gitclean_mode(old), mode = gitclean_mode(now);
 	AUTO(buf) struct buf to = {0};
 
 	buf_add_text(&to, "diff --git ");
@@ -296,7 +266,7 @@ static const struct entry nothing;
 static void report_meta_losses(const struct patch_maker *m, const char *path,
 			       const struct entry *old, const struct entry *now)
 {
-	uint32_t plain = S_ISDIR(now->mode) ? 0755 : patch_mode(now) & 0777;
+	uint32_t plain = S_ISDIR(now->mode) ? 0755 : gitclean_mode(now) & 0777;
 	uint32_t mode = now->mode & 07777;
 
 	if (!now->mode || S_ISLNK(now->mode))
@@ -355,7 +325,7 @@ static bool fits_patch(const struct patch_maker *m, const char *path,
 			continue;
 		if (e->flags & ENTRY_INCOMPLETE)
 			report_patch_loss(m, path, GITPATCH_INCOMPLETE);
-		else if (!patch_mode(e))
+		else if (!gitclean_mode(e))
 			report_patch_loss(m, path, GITPATCH_KIND);
 		else if (e->size > GITPATCH_MAX)
 			report_patch_loss(m, path, GITPATCH_LARGE);
@@ -376,8 +346,9 @@ static bool may_be_patch_move(void *arg, const char *path,
 
 	return pathset_contains(&m->meant, path) &&
 	       !path_has_part(path, ".git") &&
-	       (S_ISDIR(e->mode) || patch_mode(e)) && e->size <= GITPATCH_MAX &&
-	       !(e->flags & ENTRY_INCOMPLETE) && !by_program(m, path);
+	       (S_ISDIR(e->mode) || gitclean_mode(e)) &&
+	       e->size <= GITPATCH_MAX && !(e->flags & ENTRY_INCOMPLETE) &&
+	       !by_program(m, path);
 }
 
 /* Prints a move at its destination: 1, or negative; 0: not a move. */
@@ -419,16 +390,16 @@ static int add_patch_change(void *arg, const char *path, const struct entry *a,
 	if (got)
 		return got < 0 ? got : 0;
 	/* Another kind of entry: a deletion and an addition. */
-	if (patch_mode(old) && patch_mode(now) &&
+	if (gitclean_mode(old) && gitclean_mode(now) &&
 	    (old->mode & S_IFMT) != (now->mode & S_IFMT)) {
 		got = print_patch_file(m, path, old, &nothing, err);
 		return got < 0 ? got
 			       : print_patch_file(m, path, &nothing, now, err);
 	}
-	if (!patch_mode(old) && !patch_mode(now))
+	if (!gitclean_mode(old) && !gitclean_mode(now))
 		return 0;
-	got = print_patch_file(m, path, patch_mode(old) ? old : &nothing,
-			       patch_mode(now) ? now : &nothing, err);
+	got = print_patch_file(m, path, gitclean_mode(old) ? old : &nothing,
+			       gitclean_mode(now) ? now : &nothing, err);
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }
 
