@@ -13,8 +13,6 @@
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
-#define NO_OID "0000000000000000000000000000000000000000"
-
 const char *gitpatch_loss_text(enum gitpatch_loss loss)
 {
 	switch (loss) {
@@ -107,6 +105,14 @@ static void report_patch_loss(const struct patch_maker *m, const char *path,
 	m->sink->lost(m->sink->arg, path, loss);
 }
 
+/* A file of the patch; a mode of 0: the side has none. */
+struct patch_file {
+	const char *old_path, *path;
+	const struct entry *old, *now;
+	unsigned int old_mode, mode;
+	unsigned int percent; /* of a move, else 0 */
+};
+
 static int read_patch_side(const struct patch_maker *m, const char *path,
 			   const struct entry *e, struct buf *ret,
 			   struct err *err)
@@ -135,31 +141,27 @@ static void add_side(struct buf *to, const char *mark, const char *prefix,
 /* libgit2 prints a header of its own, for files named x; guard's header has the
  * modes and the names. */
 static int add_body(const struct patch_maker *m, git_patch *patch,
-		    const char *old_path, const char *path,
-		    unsigned int old_mode, unsigned int mode, struct buf *to,
-		    struct err *err)
+		    const struct patch_file *f, struct buf *to, struct err *err)
 {
 	const git_diff_delta *delta = m->git->patch_get_delta(patch);
-	char old_id[GIT_OID_HEXSZ + 1] = NO_OID, id[GIT_OID_HEXSZ + 1] = NO_OID;
+	char old_id[GIT_OID_HEXSZ + 1], id[GIT_OID_HEXSZ + 1];
 	git_buf text = {0};
 	const char *body;
 
 	if (m->git->patch_to_buf(&text, patch) < 0)
 		return libgit_failed("make a patch", err);
-	if (old_mode)
-		m->git->oid_tostr(old_id, sizeof(old_id), &delta->old_file.id);
-	if (mode)
-		m->git->oid_tostr(id, sizeof(id), &delta->new_file.id);
+	m->git->oid_tostr(old_id, sizeof(old_id), &delta->old_file.id);
+	m->git->oid_tostr(id, sizeof(id), &delta->new_file.id);
 	buf_printf(to, "index %s..%s", old_id, id);
-	if (old_mode == mode)
-		buf_printf(to, " %06o", mode);
+	if (f->old_mode == f->mode)
+		buf_printf(to, " %06o", f->mode);
 	buf_add_char(to, '\n');
 	body = text.size ? strstr(text.ptr, "\nGIT binary patch\n") : NULL;
 	if (!body && text.size)
 		body = strstr(text.ptr, "\n@@ -");
 	if (body && body[1] == '@') {
-		add_side(to, "--- ", "a/", old_mode, old_path);
-		add_side(to, "+++ ", "b/", mode, path);
+		add_side(to, "--- ", "a/", f->old_mode, f->old_path);
+		add_side(to, "+++ ", "b/", f->mode, f->path);
 	}
 	if (body)
 		buf_add(to, body + 1,
@@ -169,92 +171,82 @@ static int add_body(const struct patch_maker *m, git_patch *patch,
 }
 
 /* 1; 0: both sides are equal for git. */
-static int add_content(const struct patch_maker *m, const char *old_path,
-		       const char *path, const struct entry *old,
-		       const struct entry *now, struct buf *to, struct err *err)
+static int add_content(const struct patch_maker *m, const struct patch_file *f,
+		       struct buf *to, struct err *err)
 {
 	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
-	AUTO(buf) struct buf a = {0};
-	AUTO(buf) struct buf b = {0};
-	unsigned int old_mode = gitclean_mode(old), mode = gitclean_mode(now);
+	AUTO(buf) struct buf a = {0}, b = {0};
 	git_patch *patch = NULL;
 	int got;
 
-	if (read_patch_side(m, old_path, old, &a, err) < 0 ||
-	    read_patch_side(m, path, now, &b, err) < 0)
+	if (read_patch_side(m, f->old_path, f->old, &a, err) < 0 ||
+	    read_patch_side(m, f->path, f->now, &b, err) < 0)
 		return -err->num;
-	if (old_mode && mode && buf_same(&a, &b))
+	if (f->old_mode && f->mode && buf_same(&a, &b))
 		return 0;
 	options.flags = GIT_DIFF_SHOW_BINARY;
 	options.id_abbrev = GIT_OID_HEXSZ;
-	if (m->git->patch_from_buffers(&patch, old_mode ? buf_text(&a) : NULL,
-				       a.len, old_mode ? "x" : NULL,
-				       mode ? buf_text(&b) : NULL, b.len,
-				       mode ? "x" : NULL, &options) < 0)
+	if (m->git->patch_from_buffers(
+		    &patch, f->old_mode ? buf_text(&a) : NULL, a.len,
+		    f->old_mode ? "x" : NULL, f->mode ? buf_text(&b) : NULL,
+		    b.len, f->mode ? "x" : NULL, &options) < 0)
 		return libgit_failed("make a patch", err);
-	got = add_body(m, patch, old_path, path, old_mode, mode, to, err);
+	got = add_body(m, patch, f, to, err);
 	m->git->patch_free(patch);
 	return got < 0 ? got : 1;
 }
 
-static int print_patch_file(const struct patch_maker *m, const char *path,
+static void add_header(const struct patch_file *f, struct buf *to)
+{
+	buf_add_text(to, "diff --git ");
+	gitpatch_name(to, "a/", f->old_path);
+	buf_add_char(to, ' ');
+	gitpatch_name(to, "b/", f->path);
+	buf_add_char(to, '\n');
+	if (!f->old_mode)
+		buf_printf(to, "new file mode %06o\n", f->mode);
+	else if (!f->mode)
+		buf_printf(to, "deleted file mode %06o\n", f->old_mode);
+	else if (f->old_mode != f->mode)
+		buf_printf(to, "old mode %06o\nnew mode %06o\n", f->old_mode,
+			   f->mode);
+	if (!f->percent)
+		return;
+	buf_printf(to, "similarity index %u%%\nrename from ", f->percent);
+	gitpatch_name(to, "", f->old_path);
+	buf_add_text(to, "\nrename to ");
+	gitpatch_name(to, "", f->path);
+	buf_add_char(to, '\n');
+}
+
+/* from: the other end of a move, or NULL. */
+static int print_patch_file(const struct patch_maker *m,
+			    const struct moves_file *from, const char *path,
 			    const struct entry *old, const struct entry *now,
 			    struct err *err)
 {
-	unsigned int old_mode = gitclean_mode(old), mode = gitclean_mode(now);
-	bool same = old_mode && mode && entry_same_content(old, now);
+	const struct patch_file f = {
+		.old_path = from ? from->path : path,
+		.path = path,
+		.old = old,
+		.now = now,
+		.old_mode = gitclean_mode(old),
+		.mode = gitclean_mode(now),
+		.percent = from ? from->percent : 0,
+	};
+	bool same = f.old_mode && f.mode && entry_same_content(old, now);
 	AUTO(buf) struct buf to = {0};
 	int got = 0;
 
-	if (same && old_mode == mode)
-		return 0;
-	buf_add_text(&to, "diff --git ");
-	gitpatch_name(&to, "a/", path);
-	buf_add_char(&to, ' ');
-	gitpatch_name(&to, "b/", path);
-	buf_add_char(&to, '\n');
-	if (!old_mode)
-		buf_printf(&to, "new file mode %06o\n", mode);
-	else if (!mode)
-		buf_printf(&to, "deleted file mode %06o\n", old_mode);
-	else if (old_mode != mode)
-		buf_printf(&to, "old mode %06o\nnew mode %06o\n", old_mode,
-			   mode);
+	add_header(&f, &to);
 	if (!same)
-		got = add_content(m, path, path, old, now, &to, err);
+		got = add_content(m, &f, &to, err);
 	if (got < 0)
 		return got;
-	if (!same && !got)
+	if (!same && !got && !from)
 		report_patch_loss(m, path, GITPATCH_SAME);
-	if (!got && old_mode == mode)
+	if (!got && !from && f.old_mode == f.mode)
 		return 0;
-	return m->sink->add(m->sink->arg, to.data, to.len, err);
-}
-
-/* A moved file and its changes. */
-static int print_move(const struct patch_maker *m,
-		      const struct moves_file *from, const char *path,
-		      const struct entry *now, struct err *err)
-{
-	const struct entry *old = from->entry;
-	unsigned int old_mode = gitclean_mode(old), mode = gitclean_mode(now);
-	AUTO(buf) struct buf to = {0};
-
-	buf_add_text(&to, "diff --git ");
-	gitpatch_name(&to, "a/", from->path);
-	buf_add_char(&to, ' ');
-	gitpatch_name(&to, "b/", path);
-	if (old_mode != mode)
-		buf_printf(&to, "\nold mode %06o\nnew mode %06o", old_mode,
-			   mode);
-	buf_printf(&to, "\nsimilarity index %u%%\nrename from ", from->percent);
-	gitpatch_name(&to, "", from->path);
-	buf_add_text(&to, "\nrename to ");
-	gitpatch_name(&to, "", path);
-	buf_add_char(&to, '\n');
-	if (!entry_same_content(old, now) &&
-	    add_content(m, from->path, path, old, now, &to, err) < 0)
-		return -err->num;
 	return m->sink->add(m->sink->arg, to.data, to.len, err);
 }
 
@@ -351,19 +343,34 @@ static bool may_be_patch_move(void *arg, const char *path,
 	       !by_program(m, path);
 }
 
-/* Prints a move at its destination: 1, or negative; 0: not a move. */
-static int add_patch_move(const struct patch_maker *m, const char *path,
-			  const struct entry *now, struct err *err)
+static int print_change(const struct patch_maker *m, const char *path,
+			const struct entry *old, const struct entry *now,
+			struct err *err)
 {
-	const struct moves_file *f = moves_at(&m->moves, now->mode, path);
+	const struct moves_file *move = moves_at(&m->moves, now->mode, path);
 	int got;
 
-	if (!f || S_ISDIR(f->mode))
+	/* A move is printed at its destination. */
+	if (move && !S_ISDIR(move->mode))
+		return now->mode
+			       ? print_patch_file(m, move->other, path,
+						  move->other->entry, now, err)
+			       : 0;
+	if (!gitclean_mode(old) && !gitclean_mode(now))
 		return 0;
-	if (!now->mode)
-		return 1;
-	got = print_move(m, f->other, path, now, err);
-	return got < 0 ? err_context(err, "%s", text_quote(path)) : 1;
+	if (!gitclean_mode(old))
+		old = &nothing;
+	if (!gitclean_mode(now))
+		now = &nothing;
+	/* Another kind of entry: a deletion and an addition. */
+	if (old->mode && now->mode &&
+	    (old->mode & S_IFMT) != (now->mode & S_IFMT)) {
+		got = print_patch_file(m, NULL, path, old, &nothing, err);
+		if (got < 0)
+			return got;
+		old = &nothing;
+	}
+	return print_patch_file(m, NULL, path, old, now, err);
 }
 
 static int add_patch_change(void *arg, const char *path, const struct entry *a,
@@ -386,20 +393,7 @@ static int add_patch_change(void *arg, const char *path, const struct entry *a,
 		return got;
 	if (!S_ISDIR(now->mode))
 		report_meta_losses(m, path, old, now);
-	got = add_patch_move(m, path, now, err);
-	if (got)
-		return got < 0 ? got : 0;
-	/* Another kind of entry: a deletion and an addition. */
-	if (gitclean_mode(old) && gitclean_mode(now) &&
-	    (old->mode & S_IFMT) != (now->mode & S_IFMT)) {
-		got = print_patch_file(m, path, old, &nothing, err);
-		return got < 0 ? got
-			       : print_patch_file(m, path, &nothing, now, err);
-	}
-	if (!gitclean_mode(old) && !gitclean_mode(now))
-		return 0;
-	got = print_patch_file(m, path, gitclean_mode(old) ? old : &nothing,
-			       gitclean_mode(now) ? now : &nothing, err);
+	got = print_change(m, path, old, now, err);
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }
 
