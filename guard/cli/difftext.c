@@ -114,8 +114,8 @@ static void print_text(const struct change_move *m,
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
 	struct names_once names = {m, false};
-	bool binary = false;
 	struct err err;
+	int got;
 
 	/* The names of a move are of interest in themselves. */
 	if (m->percent)
@@ -123,12 +123,13 @@ static void print_text(const struct change_move *m,
 	if (read_sides(m, root, &old, &now, &err) < 0) {
 		print_names_once(&names);
 		(void)printf("cannot be read: %s\n", err.text);
-	} else if (textdiff(old.data, old.len, now.data, now.len, CONTEXT_LINES,
-			    print_diff_line, &names, NULL, NULL, &binary,
-			    &err) < 0 ||
-		   binary) {
+		return;
+	}
+	got = textdiff(old.data, old.len, now.data, now.len, CONTEXT_LINES,
+		       print_diff_line, &names, NULL, NULL, &err);
+	if (got) {
 		print_names_once(&names);
-		(void)printf("%s\n", binary ? "binary" : "cannot be compared");
+		(void)printf("%s\n", got > 0 ? "binary" : "cannot be compared");
 	}
 }
 
@@ -192,14 +193,12 @@ void difftext_count_move(const struct change_move *m,
 			 struct difftext_stat *ret)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
-	bool binary = false;
 	struct err err;
 
 	*ret = (struct difftext_stat){0};
-	if (read_sides(m, root, &old, &now, &err) == 0 &&
-	    textdiff(old.data, old.len, now.data, now.len, 0, NULL, NULL,
-		     &ret->added, &ret->removed, &binary, &err) == 0)
-		ret->text = !binary;
+	ret->text = read_sides(m, root, &old, &now, &err) == 0 &&
+		    textdiff(old.data, old.len, now.data, now.len, 0, NULL,
+			     NULL, &ret->added, &ret->removed, &err) == 0;
 }
 
 void difftext_count(const struct change *c, const struct changes_root *root,

@@ -1,7 +1,6 @@
 #include "restore/git/hunks.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,48 +78,29 @@ struct hunk_maker {
 	struct reader old, now;
 };
 
-/* "@@ -12,3 +14 @@": without old lines the number is that of the line
- * before. */
-static int begin_hunk(struct hunk_maker *m, const struct textdiff_line *line)
-{
-	auto_free char *head = mem_strndup(line->text, line->len);
-	size_t old_at, new_at, old_count = 1, new_count = 1;
-	struct hunks *all = m->hunks;
-	int used = 0;
-
-	if (sscanf(head, "@@ -%zu%n", &old_at, &used) != 1)
-		return -EIO;
-	(void)sscanf(head + used, ",%zu", &old_count);
-	used = (int)strcspn(head, "+");
-	if (sscanf(head + used, "+%zu", &new_at) != 1)
-		return -EIO;
-	used += 1 + (int)strspn(head + used + 1, "0123456789");
-	(void)sscanf(head + used, ",%zu", &new_count);
-	*VEC_ADD(all) = (struct hunk){
-		.old_at = old_count ? old_at - 1 : old_at,
-		.new_at = new_count ? new_at - 1 : new_at,
-	};
-	skip_lines(&m->old, all->items[all->count - 1].old_at);
-	skip_lines(&m->now, all->items[all->count - 1].new_at);
-	return 0;
-}
-
 static int add_diff_line(void *arg, const struct textdiff_line *line)
 {
 	struct hunk_maker *m = arg;
+	struct hunks *all = m->hunks;
 	const char *text;
 	size_t len;
 
-	if (line->kind == '@')
-		return begin_hunk(m, line);
+	if (line->kind == '@') {
+		*VEC_ADD(all) = (struct hunk){
+			.old_at = line->old_at,
+			.new_at = line->new_at,
+		};
+		skip_lines(&m->old, line->old_at);
+		skip_lines(&m->now, line->new_at);
+		return 0;
+	}
 	if (line->kind == '\\')
 		return 0;
 	if (line->kind != '-' && !next_edited_line(&m->now, &text, &len))
 		return -EIO;
 	if (line->kind != '+' && !next_edited_line(&m->old, &text, &len))
 		return -EIO;
-	add_hunk_line(&m->hunks->items[m->hunks->count - 1], line->kind, text,
-		      len);
+	add_hunk_line(&all->items[all->count - 1], line->kind, text, len);
 	return 0;
 }
 
@@ -129,14 +109,15 @@ int hunks_make(const struct buf *old, const struct buf *now, struct hunks *ret,
 {
 	AUTO(hunks) struct hunks h = {0};
 	struct hunk_maker m = {&h, reader_of(old), reader_of(now)};
-	bool binary;
+	int got = textdiff(old->data, old->len, now->data, now->len,
+			   CONTEXT_LINES, add_diff_line, &m, &h.added,
+			   &h.removed, err);
 
-	if (textdiff(old->data, old->len, now->data, now->len, CONTEXT_LINES,
-		     add_diff_line, &m, &h.added, &h.removed, &binary, err) < 0)
-		return -err->num;
+	if (got < 0)
+		return got;
 	*ret = h;
 	h = (struct hunks){0};
-	return binary;
+	return got;
 }
 
 void hunks_compose(const struct hunks *h, const struct buf *old, struct buf *to)

@@ -14,78 +14,63 @@ static char line_kind(const git_diff_line *line)
 	}
 }
 
-static int
-pass_hunk_header(const struct libgit *git, git_patch *patch, size_t hunk,
-		 int (*each)(void *arg, const struct textdiff_line *line),
-		 void *arg, struct err *err)
+/* Without lines of a side git's number is that of the line before. */
+static size_t lines_before(int start, int count)
+{
+	return (size_t)(start - (count > 0));
+}
+
+static int pass_hunk(const struct libgit *git, git_patch *patch, size_t hunk,
+		     int (*each)(void *arg, const struct textdiff_line *line),
+		     void *arg, struct err *err)
 {
 	const git_diff_hunk *head;
+	const git_diff_line *line;
+	struct textdiff_line pass = {.kind = '@'};
 	size_t lines, i;
 	int got;
 
 	if (git->patch_get_hunk(&head, &lines, patch, hunk) < 0)
 		return libgit_failed("compare texts", err);
-	got = each(arg, &(struct textdiff_line){.kind = '@',
-						.text = head->header,
-						.len = head->header_len});
+	pass.text = head->header;
+	pass.len = head->header_len;
+	pass.old_at = lines_before(head->old_start, head->old_lines);
+	pass.new_at = lines_before(head->new_start, head->new_lines);
+	got = each(arg, &pass);
 	for (i = 0; got >= 0 && i < lines; i++) {
-		const git_diff_line *line;
-
 		if (git->patch_get_line_in_hunk(&line, patch, hunk, i) < 0)
 			return libgit_failed("compare texts", err);
-		got = each(arg,
-			   &(struct textdiff_line){.kind = line_kind(line),
-						   .text = line->content,
-						   .len = line->content_len});
+		pass.kind = line_kind(line);
+		pass.text = line->content;
+		pass.len = line->content_len;
+		got = each(arg, &pass);
 	}
 	return got < 0 ? fail(err, -got, "the difference was not taken") : 0;
-}
-
-static int pass_diff_line(const struct libgit *git, git_patch *patch,
-			  int (*each)(void *arg,
-				      const struct textdiff_line *line),
-			  void *arg, struct err *err)
-{
-	size_t hunks = git->patch_num_hunks(patch), i;
-
-	for (i = 0; i < hunks; i++)
-		if (pass_hunk_header(git, patch, i, each, arg, err) < 0)
-			return -err->num;
-	return 0;
 }
 
 int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	     int context_lines,
 	     int (*each)(void *arg, const struct textdiff_line *line),
-	     void *arg, size_t *ret_added, size_t *ret_removed,
-	     bool *ret_binary, struct err *err)
+	     void *arg, size_t *ret_added, size_t *ret_removed, struct err *err)
 {
 	const struct libgit *git;
 	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
-	size_t added = 0, removed = 0;
 	git_patch *patch = NULL;
-	bool binary;
+	size_t i;
 	int got = 0;
 
 	if (libgit_load(&git, err) < 0)
 		return -err->num;
-	options.context_lines = context_lines > 0 ? (unsigned)context_lines : 0;
+	options.context_lines = (unsigned)context_lines;
 	if (git->patch_from_buffers(&patch, old, old_len, NULL, now, now_len,
 				    NULL, &options) < 0)
 		return libgit_failed("compare texts", err);
-	binary = git->patch_get_delta(patch)->flags & GIT_DIFF_FLAG_BINARY;
-	if (!binary && git->patch_line_stats(NULL, &added, &removed, patch) < 0)
+	if (git->patch_get_delta(patch)->flags & GIT_DIFF_FLAG_BINARY)
+		got = 1;
+	else if (git->patch_line_stats(NULL, ret_added, ret_removed, patch) < 0)
 		got = libgit_failed("compare texts", err);
-	if (got == 0 && !binary && each)
-		got = pass_diff_line(git, patch, each, arg, err);
+	for (i = 0; got == 0 && each && i < git->patch_num_hunks(patch); i++)
+		got = pass_hunk(git, patch, i, each, arg, err);
 	git->patch_free(patch);
-	if (got < 0)
-		return got;
-	if (ret_added)
-		*ret_added = added;
-	if (ret_removed)
-		*ret_removed = removed;
-	if (ret_binary)
-		*ret_binary = binary;
-	return 0;
+	return got;
 }

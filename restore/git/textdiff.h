@@ -12,14 +12,16 @@ struct textdiff_line {
 	char kind; /* ' ' context, '+', '-', '@' hunk header, '\\' no newline */
 	const char *text; /* with its newline, not terminated, not escaped */
 	size_t len;
+	/* Of a header: the lines of both texts before the hunk. */
+	size_t old_at, new_at;
 };
 
-/* Calls each() for every line; each NULL: only the counts. *ret_binary: at
- * least one side is not text, and each() is not called. */
+/* Calls each() for every line; each NULL: only the counts (each may be NULL).
+ * Returns 0, or 1: at least one side is not text, and each() is not called. */
 int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	     int context_lines,
 	     int (*each)(void *arg, const struct textdiff_line *line),
 	     void *arg, size_t *ret_added, size_t *ret_removed,
-	     bool *ret_binary, struct err *err);
+	     struct err *err);
 
 #endif
