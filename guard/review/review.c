@@ -253,19 +253,10 @@ void review_add_items(struct review *r, size_t first, size_t end,
 
 /* --- texts --- */
 
-static int add_text_bytes(void *arg, const void *data, size_t len,
-			  struct err *err)
-{
-	(void)err;
-	buf_add(arg, data, len);
-	return 0;
-}
-
 int review_read(const struct review *r, const struct entry *e, struct buf *to,
 		struct err *err)
 {
-	return S_ISREG(e->mode) ? content_each(r->store, &e->content,
-					       add_text_bytes, to, err)
+	return S_ISREG(e->mode) ? content_append(r->store, &e->content, to, err)
 				: 0;
 }
 

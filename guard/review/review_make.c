@@ -8,7 +8,6 @@
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "guard/review/review.h"
-#include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
 struct review_maker {
@@ -169,17 +168,9 @@ static int remove_git_entries(struct review *r, struct err *err)
 /* --- dangers --- */
 
 struct reviewed_sides {
-	struct store *store;
+	const struct review *r;
 	const struct review_entry *e;
 };
-
-static int add_side_bytes(void *arg, const void *data, size_t len,
-			  struct err *err)
-{
-	(void)err;
-	buf_add(arg, data, len);
-	return 0;
-}
 
 static bool read_reviewed_side(void *arg, bool now, struct buf *to)
 {
@@ -187,13 +178,10 @@ static bool read_reviewed_side(void *arg, bool now, struct buf *to)
 	const struct entry *e = now ? &s->e->now : &s->e->old;
 	struct err ignored;
 
-	if (S_ISLNK(e->mode)) {
+	if (S_ISLNK(e->mode))
 		buf_add_text(to, e->link);
-		return true;
-	}
-	return S_ISREG(e->mode) &&
-	       content_each(s->store, &e->content, add_side_bytes, to,
-			    &ignored) == 0;
+	return S_ISLNK(e->mode) ||
+	       (S_ISREG(e->mode) && review_read(s->r, e, to, &ignored) == 0);
 }
 
 static bool changes_acl(struct store *store, const struct review_entry *e)
@@ -211,7 +199,7 @@ static bool changes_acl(struct store *store, const struct review_entry *e)
 
 static void find_entry_risks(struct review *r, struct review_entry *e)
 {
-	struct reviewed_sides s = {r->store, e};
+	struct reviewed_sides s = {r, e};
 	struct risk_file f = {
 		.path = e->path,
 		.old_mode = e->old.mode,

@@ -77,63 +77,47 @@ void review_moves_find(struct review *r)
 
 /* --- items --- */
 
-/* The entries of one item of a move. */
+/* Indexes of entries: of one item of a move, the head first. */
 struct pairs {
-	const char *path; /* of the head */
 	size_t *items;
 	size_t count, capacity;
 };
-
-static void add_pair(struct review *r, struct pairs *p, size_t added)
-{
-	size_t deleted = r->entries[added].peer - 1;
-
-	*VEC_ADD(p) = added;
-	*VEC_ADD(p) = deleted;
-	r->entries[added].claimed = r->entries[deleted].claimed = true;
-}
-
-/* Moved directories, each inside the one before. */
-struct above {
-	size_t *items;
-	size_t count, capacity;
-};
-
-/* The head that it went with, or SIZE_MAX. */
-static size_t head_above(const struct pairs *heads, struct above *above,
-			 const struct review_entry *e)
-{
-	while (above->count &&
-	       !path_below(e->path, heads[above->items[above->count - 1]].path))
-		above->count--;
-	return e->with_dir && above->count ? above->items[above->count - 1]
-					   : SIZE_MAX;
-}
 
 void review_moves_add_items(struct review *r)
 {
 	VEC(struct pairs) heads = {0};
-	struct above above = {0};
+	/* Moved directories, each inside the one before: places in heads. */
+	VEC(size_t) above = {0};
 	size_t i;
 
 	for (i = 0; i < r->entry_count; i++) {
-		const struct review_entry *e = &r->entries[i];
+		struct review_entry *e = &r->entries[i];
 		size_t at;
 
 		if (!e->peer || !e->now.mode || e->old.mode)
 			continue;
-		at = head_above(heads.items, &above, e);
-		if (at == SIZE_MAX) {
+		while (above.count) {
+			at = above.items[above.count - 1];
+			if (path_below(
+				    e->path,
+				    r->entries[heads.items[at].items[0]].path))
+				break;
+			above.count--;
+		}
+		if (!e->with_dir || !above.count) {
 			at = heads.count;
-			VEC_ADD(&heads)->path = e->path;
+			(void)VEC_ADD(&heads);
 			if (S_ISDIR(e->now.mode))
 				*VEC_ADD(&above) = at;
 		}
-		add_pair(r, &heads.items[at], i);
+		*VEC_ADD(&heads.items[at]) = i;
+		*VEC_ADD(&heads.items[at]) = e->peer - 1;
+		e->claimed = r->entries[e->peer - 1].claimed = true;
 	}
 	for (i = 0; i < heads.count; i++)
-		review_add_item(r, heads.items[i].path, heads.items[i].items,
-				heads.items[i].count, true);
+		review_add_item(r, r->entries[heads.items[i].items[0]].path,
+				heads.items[i].items, heads.items[i].count,
+				true);
 	VEC_FREE(&heads);
 	VEC_FREE(&above);
 }

@@ -86,7 +86,6 @@ static void says_that_the_last_newline_is_missing(void **state)
 static void calls_bytes_with_zeros_binary(void **state)
 {
 	struct err err = {0};
-	bool binary = false;
 	int calls = 0;
 
 	(void)state;
