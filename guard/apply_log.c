@@ -36,23 +36,17 @@ static int load_apply_log(const struct session *s, struct record *ret,
 	return 0;
 }
 
-static int save_apply_log(const struct session *s, const struct record *r,
-			  struct err *err)
-{
-	return record_save(s->fd, NAME, NAME, VERSION, r, ATOMIC_NO_SYNC, err);
-}
-
 /* "applied", or "applied-2" for the second additional root. */
 static char *apply_log_key(const char *key, size_t dir)
 {
 	return dir ? mem_printf("%s-%zu", key, dir) : mem_strdup(key);
 }
 
-int apply_log_add(const struct session *s, size_t dir, uint64_t before,
-		  uint64_t after, const struct plan *plan, struct err *err)
+/* plan: its merged files are logged under the key `merged`; or NULL. */
+static int add_apply(const struct session *s, const char *applied,
+		     uint64_t before, uint64_t after, const char *merged,
+		     const struct plan *plan, struct err *err)
 {
-	auto_free char *applied = apply_log_key("applied", dir);
-	auto_free char *merged = apply_log_key("merged", dir);
 	AUTO(record) struct record r = {0};
 	auto_free char *value =
 		mem_printf("%" PRIu64 " %" PRIu64, before, after);
@@ -62,11 +56,26 @@ int apply_log_add(const struct session *s, size_t dir, uint64_t before,
 	if (got < 0 && got != -ENOENT)
 		return got;
 	record_add(&r, applied, value);
-	for (i = 0; i < plan->steps.count; i++)
+	for (i = 0; plan && i < plan->steps.count; i++)
 		if (plan->steps.items[i].how == STEP_MERGED ||
 		    plan->steps.items[i].how == STEP_MARKED)
 			record_add(&r, merged, plan->steps.items[i].path);
-	return save_apply_log(s, &r, err);
+	return record_save(s->fd, NAME, NAME, VERSION, &r, ATOMIC_NO_SYNC, err);
+}
+
+int apply_log_add(const struct session *s, size_t dir, uint64_t before,
+		  uint64_t after, const struct plan *plan, struct err *err)
+{
+	auto_free char *applied = apply_log_key("applied", dir);
+	auto_free char *merged = apply_log_key("merged", dir);
+
+	return add_apply(s, applied, before, after, merged, plan, err);
+}
+
+int apply_log_add_home(const struct session *s, uint64_t before, uint64_t after,
+		       struct err *err)
+{
+	return add_apply(s, "applied-home", before, after, NULL, NULL, err);
 }
 
 bool apply_log_any(const struct session *s)
@@ -80,11 +89,10 @@ bool apply_log_any(const struct session *s)
 
 struct rebase {
 	struct store *store;
+	const struct apply_log_query *query;
 	const struct record *record;
 	const char *merged; /* key of the merged paths */
-	const struct entry *now, *base;
-	int now_fd; /* used when now is NULL */
-	int workspace_fd; /* or -1 */
+	const struct entry *base;
 	bool apply_in_effect; /* state of the current apply */
 	apply_log_each each;
 	void *arg;
@@ -120,7 +128,7 @@ static bool file_is_as_applied(const struct rebase *r, const char *path,
 	struct timestamp mtime;
 	struct stat st;
 	auto_close int parent =
-		beneath_parent(r->now_fd, path, &name, &ignored);
+		beneath_parent(r->query->lower_fd, path, &name, &ignored);
 
 	if (parent < 0)
 		return !after && (parent == -ENOENT || parent == -ENOTDIR);
@@ -145,9 +153,9 @@ static int path_is_as_applied(const struct rebase *r, const char *path,
 {
 	AUTO(entry) struct entry now = {0};
 
-	if (!r->now)
+	if (!r->query->now)
 		return file_is_as_applied(r, path, after, timed);
-	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
+	if (tree_lookup(r->store, r->query->now, path, &now, err) < 0)
 		return -err->num;
 	return entry_is_as_applied(&now, after) &&
 	       (!timed || entry_same_time(&now, after));
@@ -238,28 +246,37 @@ static int rebase_one_apply(struct rebase *r, const char *value,
 		got = catalog_load(r->store, second, &after, err);
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;
-	r->apply_in_effect = apply_in_effect(r->workspace_fd, first);
+	r->apply_in_effect = apply_in_effect(r->query->workspace_fd, first);
 	return tree_diff(r->store, &before.root, &after.root,
 			 rebase_applied_path, r, err);
 }
 
-static int each_rebased_apply(struct rebase *r, const struct session *s,
-			      size_t dir, struct err *err)
+int apply_log_each_base(struct store *store, const struct session *s,
+			size_t dir, const struct apply_log_query *query,
+			const struct entry *base, apply_log_each each,
+			void *arg, struct err *err)
 {
 	auto_free char *applied = apply_log_key("applied", dir);
 	auto_free char *merged = apply_log_key("merged", dir);
 	AUTO(record) struct record record = {0};
+	struct rebase r = {
+		.store = store,
+		.query = query,
+		.record = &record,
+		.merged = merged,
+		.base = base,
+		.each = each,
+		.arg = arg,
+	};
 	const char *value;
 	size_t n;
 	int got = load_apply_log(s, &record, err);
 
-	r->record = &record;
-	r->merged = merged;
 	for (n = 0; got >= 0; n++) {
 		value = record_get_nth(&record, applied, n);
 		if (!value)
 			break;
-		got = rebase_one_apply(r, value, err);
+		got = rebase_one_apply(&r, value, err);
 	}
 	return got < 0 ? err_context(err, "what was applied of run %s", s->id)
 		       : 0;
@@ -293,85 +310,27 @@ static int edit_base_tree(void *arg, const char *path,
 	return tree_editor_put_dir(e->editor, path, &dir, err);
 }
 
-static int rebase(struct rebase *r, const struct session *s, size_t dir,
-		  struct entry *base, struct err *err)
-{
-	struct base_edit e = {.store = r->store, .base = base, .now = r->now};
-	struct entry root = {0};
-	int got;
-
-	r->base = base;
-	r->each = edit_base_tree;
-	r->arg = &e;
-	got = each_rebased_apply(r, s, dir, err);
-	if (got < 0 || !e.editor) {
-		tree_editor_free(&e.editor);
-		return got;
-	}
-	got = tree_editor_save(e.editor, &root, err);
-	tree_editor_free(&e.editor);
-	if (got < 0)
-		return err_context(err, "what was applied of run %s", s->id);
-	entry_free(base);
-	*base = root;
-	return 0;
-}
-
 int apply_log_rebase(struct store *store, const struct session *s, size_t dir,
-		     int workspace_fd, struct entry *base,
-		     const struct entry *now, struct err *err)
+		     const struct apply_log_query *query, struct entry *base,
+		     struct err *err)
 {
-	struct rebase r = {
-		.store = store,
-		.now = now,
-		.now_fd = -1,
-		.workspace_fd = workspace_fd,
-	};
+	struct base_edit e = {.store = store, .base = base, .now = query->now};
+	struct entry root = {0};
+	int got = apply_log_each_base(store, s, dir, query, base,
+				      edit_base_tree, &e, err);
 
-	return rebase(&r, s, dir, base, err);
-}
-
-int apply_log_rebase_ended(struct store *store, const struct session *s,
-			   size_t dir, struct entry *base, int lower_fd,
-			   struct err *err)
-{
-	struct rebase r = {
-		.store = store,
-		.now_fd = lower_fd,
-		.workspace_fd = -1,
-	};
-
-	return rebase(&r, s, dir, base, err);
-}
-
-int apply_log_each_base(struct store *store, const struct session *s,
-			size_t dir, const struct apply_log_query *query,
-			apply_log_each each, void *arg, struct err *err)
-{
-	struct rebase r = {
-		.store = store,
-		.base = query->base,
-		.now_fd = query->lower_fd,
-		.workspace_fd = query->workspace_fd,
-		.each = each,
-		.arg = arg,
-	};
-
-	return each_rebased_apply(&r, s, dir, err);
-}
-
-int apply_log_add_home(const struct session *s, uint64_t before, uint64_t after,
-		       struct err *err)
-{
-	AUTO(record) struct record r = {0};
-	auto_free char *value =
-		mem_printf("%" PRIu64 " %" PRIu64, before, after);
-	int got = record_load(s->fd, NAME, NAME, VERSION, &r, err);
-
-	if (got < 0 && got != -ENOENT)
-		return got;
-	record_add(&r, "applied-home", value);
-	return save_apply_log(s, &r, err);
+	if (got == 0 && e.editor) {
+		got = tree_editor_save(e.editor, &root, err);
+		if (got < 0)
+			(void)err_context(err, "what was applied of run %s",
+					  s->id);
+	}
+	if (got == 0 && e.editor) {
+		entry_free(base);
+		*base = root;
+	}
+	tree_editor_free(&e.editor);
+	return got;
 }
 
 /* Whether `now` has the path as in that snapshot; 0 when the snapshot no longer

@@ -28,42 +28,37 @@ int apply_log_add(const struct session *s, size_t dir, uint64_t before,
 /* Whether the log has an apply; true also when the log cannot be read. */
 bool apply_log_any(const struct session *s);
 
-/*
- * Puts the applied version of each path into *base, if `now` still has it. If
- * the user has edited the path since, the applied version is used as long as
- * the apply was not undone; the workspace knows that (-1: not asked). A path
- * that is again as before the apply keeps its base. An apply whose snapshots
- * were removed from the store is skipped.
- */
-int apply_log_rebase(struct store *store, const struct session *s, size_t dir,
-		     int workspace_fd, struct entry *base,
-		     const struct entry *now, struct err *err);
+/* The current state of a directory. */
+struct apply_log_query {
+	const struct entry *now; /* as a tree; NULL: lower_fd is read */
+	int lower_fd;
+	int workspace_fd; /* -1: do not ask whether an apply was undone */
+};
 
 /*
- * Same as apply_log_rebase(), for a run that has ended and whose result is
- * about to be stored: applied files that are in the real directory are no
- * longer changes of the run. lower_fd: that directory.
+ * Puts the applied version of each path into *base, if the directory still has
+ * it. If the user has edited the path since, the applied version is used as
+ * long as the apply was not undone; the workspace knows that. A path that is
+ * again as before the apply keeps its base. An apply whose snapshots were
+ * removed from the store is skipped. For a run that has ended and whose result
+ * is about to be stored, applied files are no longer changes of the run.
  */
-int apply_log_rebase_ended(struct store *store, const struct session *s,
-			   size_t dir, struct entry *base, int lower_fd,
-			   struct err *err);
+int apply_log_rebase(struct store *store, const struct session *s, size_t dir,
+		     const struct apply_log_query *query, struct entry *base,
+		     struct err *err);
 
 /* Called for a path; began: the base of the run's change at that path, NULL:
  * absent. A negative result ends the loop. */
 typedef int (*apply_log_each)(void *arg, const char *path,
 			      const struct entry *began, struct err *err);
 
-struct apply_log_query {
-	const struct entry *base; /* tree before any apply */
-	int lower_fd; /* the directory in its current state */
-	int workspace_fd; /* -1: do not ask whether an apply was undone */
-};
-
 /* Calls each() with the entries that apply_log_rebase() would put into the
- * base, path by path, for one apply after the other. */
+ * base, path by path, for one apply after the other. base: the tree before any
+ * apply. */
 int apply_log_each_base(struct store *store, const struct session *s,
 			size_t dir, const struct apply_log_query *query,
-			apply_log_each each, void *arg, struct err *err);
+			const struct entry *base, apply_log_each each,
+			void *arg, struct err *err);
 
 /*
  * Log of the applies to the home directory, which has no base snapshot. The

@@ -186,8 +186,8 @@ static int drop_marked_changes(struct context *c, const struct session *s,
 	struct dropped_marks applied = {c->store, run_layer, dropped};
 	auto_close int workspace_fd = workspace_open(
 		c->state.workspaces_fd, run_layer->path, false, err);
-	const struct apply_log_query query = {
-		&run_layer->base.root, run_layer->lower_fd, workspace_fd};
+	const struct apply_log_query query = {NULL, run_layer->lower_fd,
+					      workspace_fd};
 	size_t kept = 0, i;
 	int got = 0;
 
@@ -205,7 +205,8 @@ static int drop_marked_changes(struct context *c, const struct session *s,
 	}
 	if (got >= 0)
 		got = apply_log_each_base(c->store, s, run_layer->dir_index,
-					  &query, mark_applied, &applied, err);
+					  &query, &run_layer->base.root,
+					  mark_applied, &applied, err);
 	for (i = 0; got >= 0 && i < list->count; i++)
 		if (!dropped[i])
 			list->items[kept++] = list->items[i];

@@ -184,6 +184,7 @@ static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	struct changeset_root *root = &a->change.roots[index];
+	struct apply_log_query query = {.now = &root->now.root};
 	bool first = !root->now.root_path, home = is_home(a, index);
 
 	if (root->project.path || (home && !root->only))
@@ -200,9 +201,9 @@ static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 		return apply_log_filter_notes(a->c->store, s, &root->now, err);
 	/* What was applied of the run before is none of its changes any more;
 	 * the project's workspace knows of it. */
-	return first ? apply_log_rebase(a->c->store, s, index,
-					a->change.roots[0].project.workspace_fd,
-					&root->base.root, &root->now.root, err)
+	query.workspace_fd = a->change.roots[0].project.workspace_fd;
+	return first ? apply_log_rebase(a->c->store, s, index, &query,
+					&root->base.root, err)
 		     : 0;
 }
 

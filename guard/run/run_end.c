@@ -107,13 +107,16 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
 {
 	struct session_root *root = &run->session.roots[index];
 	uint64_t before = run->results_before ? run->results_before[index] : 0;
+	const struct apply_log_query query = {
+		.lower_fd = changes->lower_fd,
+		.workspace_fd = -1,
+	};
 	struct snapshot base = {0}, result = {0};
 	int got = catalog_load(store, root->base, &base, err);
 
 	if (got == 0)
-		got = apply_log_rebase_ended(store, &run->session, index,
-					     &base.root, changes->lower_fd,
-					     err);
+		got = apply_log_rebase(store, &run->session, index, &query,
+				       &base.root, err);
 	if (got == 0)
 		got = result_make(store, &base.root, changes->upper_fd,
 				  &changes->list, NULL, &result.root, err);
