@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,8 +19,10 @@
 #include "guard/cli/output.h"
 #include "guard/change/changeset.h"
 #include "guard/change/dry_run_state.h"
-#include "guard/change/undo_discard.h"
+#include "guard/partial_discard.h"
 #include "guard/recover.h"
+#include "guard/report.h"
+#include "guard/retention/trashes.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/workspace.h"
 #include "snapshot/store/ingest_hint.h"
@@ -61,13 +64,14 @@ static bool is_simulated_step(const struct undo_command *u)
 	return u->o->dry && u->step;
 }
 
-static int load_last_action(struct undo_command *u, const char *path,
-			    struct err *err)
+static int open_project_workspace(const struct undo_command *u, struct err *err)
 {
-	auto_close int fd =
-		workspace_open(u->c->state.workspaces_fd, path, false, err);
+	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
+}
 
-	return fd < 0 ? fd : action_load_last(fd, &u->last, err);
+static bool has_more_steps(const struct undo_command *u)
+{
+	return u->step + 1 < u->o->count;
 }
 
 /* The project here, or the nearest directory above that guard has changed. */
@@ -75,12 +79,14 @@ static int find_last_action(struct undo_command *u, struct err *err)
 {
 	u->path = mem_strdup(u->c->project);
 	for (;;) {
+		auto_close int fd = -1;
 		int got;
 		char *up;
 
 		if (recover_project(u->c, u->path, err) < 0)
 			return -err->num;
-		got = load_last_action(u, u->path, err);
+		fd = open_project_workspace(u, err);
+		got = fd < 0 ? fd : action_load_last(fd, &u->last, err);
 		if (got != -ENOENT)
 			return got;
 		if (strcmp(u->path, "/") == 0)
@@ -130,8 +136,7 @@ static int check_last_action(const struct undo_command *u, int workspace_fd,
 
 	if ((u->o->count ? action_load_effective(workspace_fd, 0, &now, err)
 			 : action_load_last(workspace_fd, &now, err)) == 0 &&
-	    strcmp(now.kind, u->last.kind) == 0 &&
-	    action_before(&now) == action_before(&u->last))
+	    action_same(&now, &u->last))
 		return 0;
 	return fail(err, EBUSY,
 		    "something else was done in %s in this moment: nothing is "
@@ -300,9 +305,9 @@ static int execute_undo(struct undo_command *u, struct err *err)
 		action_close(u->change.roots[0].project.workspace_fd, &action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);
-	output_print(
-		"%s in %s is taken back%s", undone_title, text_quote(u->path),
-		u->step + 1 < u->o->count ? "" : "; guard undo does it again");
+	output_print("%s in %s is taken back%s", undone_title,
+		     text_quote(u->path),
+		     has_more_steps(u) ? "" : "; guard undo does it again");
 	return STATUS_OK;
 }
 
@@ -408,27 +413,219 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 	return execute_undo(u, err);
 }
 
+/* --- discards --- */
+
+static const char *step_intro(const struct undo_command *u)
+{
+	return u->step ? "before that it was" : "the last thing done here was";
+}
+
+#define NEXT_IS_BEFORE "the next guard undo is about what was done before"
+
+/* Unlike that of files, an undo of a discard is no action: a second one does
+ * not do it again. */
+static void hint_discard_again(const struct undo_command *u, const char *paths)
+{
+	if (!has_more_steps(u))
+		report_hint(
+			"guard discard %s%s    does it again; " NEXT_IS_BEFORE,
+			u->last.run_id, paths);
+}
+
+/* --- a run --- */
+
+static int forget_discarded_run(const struct undo_command *u, struct err *err)
+{
+	auto_close int fd = open_project_workspace(u, err);
+
+	if (fd < 0 ||
+	    (!u->o->dry && action_forget_discard(fd, u->last.run_id,
+						 u->c->state.runs_fd, err) < 0))
+		return -err->num;
+	return fail(err, ENOENT,
+		    "run %s is no longer in guard's trash, which keeps 7 days: "
+		    "that it was discarded cannot be taken back; the next "
+		    "guard undo is about what was done before",
+		    u->last.run_id);
+}
+
+static int restore_discarded_run(const struct undo_command *u, struct err *err)
+{
+	auto_free char *name = trashes_find(&u->c->state, u->last.run_id, err);
+	const char *run = u->last.run_id;
+	auto_close int fd = -1, lock = -1;
+
+	if (!name)
+		return err->num == ENOENT ? forget_discarded_run(u, err)
+					  : -err->num;
+	report_note("%s to discard run %s", step_intro(u), run);
+	if (u->o->dry)
+		return STATUS_OK;
+	if (!report_confirm(u->o->yes, "guard: bring run %s back?", run))
+		return STATUS_REFUSED;
+	fd = open_project_workspace(u, err);
+	if (fd < 0)
+		return fd;
+	lock = action_announce_discard(fd, run, err);
+	if (lock < 0)
+		return lock;
+	if (renameat2(u->c->state.trash_fd, name, u->c->state.runs_fd, run,
+		      RENAME_NOREPLACE) < 0) {
+		(void)fail_errno(err, "bring run %s back", run);
+		action_drop_next(fd);
+		return -err->num;
+	}
+	if (action_finalize_discard(fd, u->c->state.runs_fd, err) < 0)
+		return err_context(err,
+				   "run %s is back, but undo does not know of "
+				   "it yet",
+				   run);
+	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
+		  "project", u->path, NULL);
+	report_note("run %s waits for a decision again", run);
+	hint_discard_again(u, "");
+	return STATUS_OK;
+}
+
+/* --- paths of one --- */
+
+static int forget_discarded_paths(const struct undo_command *u, struct err *err)
+{
+	auto_close int fd = open_project_workspace(u, err);
+	auto_close int lock = -1;
+
+	if (fd < 0)
+		return fd;
+	lock = action_lock(fd, err);
+	return lock < 0 ? lock : action_pop_parts(fd, &u->last, err);
+}
+
+static int fail_expired(const struct undo_command *u, const char *why,
+			struct err *err)
+{
+	if (!u->o->dry && forget_discarded_paths(u, err) < 0)
+		return -err->num;
+	return fail(err, ENOENT,
+		    "%s: that paths of run %s were discarded cannot be taken "
+		    "back; " NEXT_IS_BEFORE,
+		    why, u->last.run_id);
+}
+
+/* It would be so the next time, too: the user may leave it behind. */
+static int ask_to_skip(const struct undo_command *u, struct err *err)
+{
+	report_warning("%s", err->text);
+	report_hint("guard log PATH    finds what the run had made of it in "
+		    "the project (post-run)");
+	if (u->o->dry ||
+	    !report_confirm(u->o->yes,
+			    "guard: pass over it, so that " NEXT_IS_BEFORE "?"))
+		return STATUS_REFUSED;
+	if (forget_discarded_paths(u, err) < 0)
+		return -err->num;
+	report_note("it stays discarded; " NEXT_IS_BEFORE);
+	return STATUS_REFUSED;
+}
+
+static void list_discarded_paths(const struct undo_command *u,
+				 const struct session *s)
+{
+	size_t i;
+
+	report_note("%s to discard %s of run %s", step_intro(u),
+		    text_count(u->last.parts.count, "path"), s->id);
+	for (i = 0;
+	     i < u->last.parts.count && !(report_is_quiet() && u->o->yes);
+	     i++) {
+		auto_free char *path =
+			partial_discard_text(s, &u->last.parts.items[i]);
+		AUTO(buf) struct buf shown = {0};
+
+		output_name(&shown, path);
+		report_line("  %s", buf_text(&shown));
+	}
+}
+
+static int move_paths_back(const struct undo_command *u,
+			   const struct session *s, struct err *err)
+{
+	const struct action *last = &u->last;
+	auto_close int fd = open_project_workspace(u, err);
+	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
+	struct action next = *last;
+	char undo[] = "undo", kind[] = ACTION_PARTS;
+
+	next.kind = undo;
+	next.undone_kind = kind;
+	if (fd < 0 || lock < 0 || check_last_action(u, fd, err) < 0 ||
+	    action_save_next(fd, &next, NULL, err) < 0 ||
+	    partial_discard_finalize(&u->c->state, fd, s, err) < 0)
+		return -err->num;
+	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
+		  "project", u->path, NULL);
+	report_note("%s again in run %s, which waits for a decision",
+		    last->parts.count == 1 ? "it is" : "they are", s->id);
+	hint_discard_again(u, " PATHS");
+	return STATUS_OK;
+}
+
+static int restore_discarded_paths(const struct undo_command *u,
+				   struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	const char *run = u->last.run_id;
+	int got = session_open(u->c->state.runs_fd, run, !u->o->dry, &s, err);
+
+	if (got == -ENOENT)
+		return fail_expired(u, "the run is no longer there", err);
+	if (got == -EBUSY)
+		return fail(err, EBUSY,
+			    "run %s is in use: what was discarded of it comes "
+			    "back when that has ended",
+			    run);
+	if (got < 0)
+		return got;
+	if (!run_state_pending(s.state))
+		got = fail(err, EEXIST, "run %s is %s", run,
+			   run_state_name(s.state));
+	else if (u->o->dry && u->step)
+		/* What was done after it is still there. */
+		got = (int)u->last.parts.count;
+	else
+		got = partial_discard_check(&u->c->state, &s, &u->last, err);
+	if (got == -EEXIST)
+		return ask_to_skip(u, err);
+	if (got < 0)
+		return got;
+	if (!got)
+		return fail_expired(
+			u,
+			"it is no longer in guard's trash, which keeps "
+			"7 days",
+			err);
+	list_discarded_paths(u, &s);
+	if (u->o->dry)
+		return STATUS_OK;
+	if (!report_confirm(u->o->yes, "guard: put %s back into run %s?",
+			    got == 1 ? "it" : "them", run))
+		return STATUS_REFUSED;
+	return move_paths_back(u, &s, err);
+}
+
+/* --- one or several --- */
+
 static int undo_one(struct undo_command *u, struct err *err)
 {
-	const struct undo_discard d = {
-		.c = u->c,
-		.path = u->path,
-		.last = &u->last,
-		.dry = u->o->dry,
-		.yes = u->o->yes,
-		.step = u->step,
-		.more = u->step + 1 < u->o->count,
-	};
-
-	return action_is_discard(&u->last) ? undo_discard(&d, err)
-					   : undo_transaction(u, err);
+	if (!action_is_discard(&u->last))
+		return undo_transaction(u, err);
+	return u->last.parts.count ? restore_discarded_paths(u, err)
+				   : restore_discarded_run(u, err);
 }
 
 static int load_effective_action(struct undo_command *u, size_t back,
 				 struct err *err)
 {
-	auto_close int fd =
-		workspace_open(u->c->state.workspaces_fd, u->path, false, err);
+	auto_close int fd = open_project_workspace(u, err);
 
 	clear_undo(u);
 	return fd < 0 ? fd : action_load_effective(fd, back, &u->last, err);
