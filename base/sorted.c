@@ -1,6 +1,5 @@
 #include "base/sorted.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +20,32 @@ int sorted_compare_paths(const void *a, const void *b)
 int sorted_compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int sorted_compare_numbers(const void *a, const void *b)
+{
+	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+
+	return (p > q) - (p < q);
+}
+
+void *sorted_find_number(uint64_t number, const void *items, size_t count,
+			 size_t size)
+{
+	char *all = (char *)(uintptr_t)items;
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sorted_compare_numbers(all + middle * size, &number) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	all += low * size;
+	return low < count && !sorted_compare_numbers(all, &number) ? all
+								    : NULL;
 }
 
 static const char *text_at(const void *item, size_t offset)

@@ -13,10 +13,18 @@
 #define GUARD_BASE_SORTED_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Comparison functions for qsort(3) and bsearch(3) over arrays of char *. */
 int sorted_compare_paths(const void *a, const void *b);
 int sorted_compare_texts(const void *a, const void *b);
+/* The same over arrays of uint64_t, or of structs that begin with one. */
+int sorted_compare_numbers(const void *a, const void *b);
+
+/* The first item with this number, or NULL; the items, of size bytes, are in
+ * the order of sorted_compare_numbers(). */
+void *sorted_find_number(uint64_t number, const void *items, size_t count,
+			 size_t size);
 
 /* Sorts count items of size bytes by the char * at offset. */
 void sorted_sort_by_path(void *items, size_t count, size_t size, size_t offset);

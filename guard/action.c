@@ -17,6 +17,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/record.h"
+#include "base/sorted.h"
 #include "base/dirtree.h"
 
 #define VERSION 3
@@ -285,21 +286,13 @@ static bool action_is_in_effect(const struct action *a)
 /* --- actions before the last one --- */
 
 struct action_numbers {
-	unsigned long *items; /* ascending */
+	uint64_t *items; /* ascending */
 	size_t count, capacity;
 };
 
 static void action_numbers_free(struct action_numbers *n)
 {
 	VEC_FREE(n);
-}
-
-static int compare_action_numbers(const void *a, const void *b)
-{
-	unsigned long p = *(const unsigned long *)a;
-	unsigned long q = *(const unsigned long *)b;
-
-	return (p > q) - (p < q);
 }
 
 static void done_record_name(unsigned long number, char ret[32])
@@ -325,7 +318,7 @@ static int done_list(int workspace_fd, struct action_numbers *ret,
 			continue;
 		*VEC_ADD(ret) = number;
 	}
-	VEC_SORT(ret, compare_action_numbers);
+	VEC_SORT(ret, sorted_compare_numbers);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/beneath.h"
 #include "base/parallel_for.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "restore/entry_compare.h"
@@ -90,7 +91,7 @@ static int write_content(struct store *s, const struct oid *id, int fd,
 /* The first operation of each hard-link group; the others become links to
  * it. */
 struct leader {
-	uint64_t group;
+	uint64_t group; /* first, for sorted_find_number() */
 	size_t op;
 };
 
@@ -194,19 +195,13 @@ static void plan_staging(struct stage *s)
 static const char *leader_of(const struct stage *s, size_t i)
 {
 	uint64_t group = s->txn->part->ops.items[i].to->link_group;
-	size_t low = 0, high = s->leader_count;
+	const struct leader *leader;
 
 	if (!group || S_ISDIR(s->txn->part->ops.items[i].to->mode))
 		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->leaders[middle].group < group)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return s->leaders[low].op == i ? NULL : s->paths[s->leaders[low].op];
+	leader = sorted_find_number(group, s->leaders, s->leader_count,
+				    sizeof(*s->leaders));
+	return leader->op == i ? NULL : s->paths[leader->op];
 }
 
 static enum staged staged_kind(const struct stage *s, size_t i)

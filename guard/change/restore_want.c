@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/report.h"
@@ -184,13 +185,6 @@ static void target_hardlinks_free(struct target_hardlinks *p)
 	VEC_FREE(&p->groups);
 }
 
-static int compare_link_groups(const void *a, const void *b)
-{
-	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
-
-	return (p > q) - (p < q);
-}
-
 static int add_target_group(void *arg, const char *path, const struct entry *e,
 			    struct err *err)
 {
@@ -212,8 +206,8 @@ static int add_outside_link(void *arg, const char *path, const struct entry *e,
 	int got;
 
 	if (!e->link_group || !S_ISREG(e->mode) || path_below(path, p->path) ||
-	    !bsearch(&e->link_group, p->groups.items, p->groups.count,
-		     sizeof(*p->groups.items), compare_link_groups))
+	    !sorted_find_number(e->link_group, p->groups.items, p->groups.count,
+				sizeof(*p->groups.items)))
 		return 0;
 	got = tree_lookup(p->store, p->now, path, &now, err);
 	if (got <= 0)
@@ -249,7 +243,7 @@ static int add_hard_links(struct store *store, const struct entry *now,
 		return -err->num;
 	if (!p.groups.count)
 		return 0;
-	VEC_SORT(&p.groups, compare_link_groups);
+	VEC_SORT(&p.groups, sorted_compare_numbers);
 	return tree_each(store, stored, add_outside_link, &p, err);
 }
 

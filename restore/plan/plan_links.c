@@ -7,11 +7,12 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "restore/plan/plan_private.h"
 
 /* A step whose file has, or had, other hard links. */
 struct member {
-	uint64_t group;
+	uint64_t group; /* first, for sorted_compare_numbers() */
 	struct step *step;
 };
 
@@ -32,13 +33,6 @@ static bool is_member(const struct step *s)
 {
 	return s->kind != STEP_DELETE && s->to.link_group &&
 	       S_ISREG(s->to.mode) && s->how == STEP_PLAIN;
-}
-
-static int compare_link_members(const void *a, const void *b)
-{
-	const struct member *p = a, *q = b;
-
-	return (p->group > q->group) - (p->group < q->group);
 }
 
 static int compare_step_paths(const void *a, const void *b)
@@ -69,27 +63,10 @@ static void collect_link_members(struct links *l)
 	}
 	if (l->count)
 		qsort(l->members, l->count, sizeof(*l->members),
-		      compare_link_members);
+		      sorted_compare_numbers);
 	if (p->steps.count)
 		qsort(l->steps, p->steps.count, sizeof(struct step *),
 		      compare_step_paths);
-}
-
-static struct member *first_link_member(const struct links *l, uint64_t group)
-{
-	size_t low = 0, high = l->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->members[middle].group < group)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < l->count && l->members[low].group == group
-		       ? &l->members[low]
-		       : NULL;
 }
 
 /* Finds a path that stays unchanged and belongs to the same file. */
@@ -103,7 +80,8 @@ static int link_members_to(void *arg, const char *path, const struct entry *e,
 
 	if (!e->link_group || !S_ISREG(e->mode))
 		return 0;
-	m = first_link_member(l, e->link_group);
+	m = sorted_find_number(e->link_group, l->members, l->count,
+			       sizeof(*l->members));
 	if (!m || m->step->hardlink_to ||
 	    bsearch(path, l->steps, l->pl->plan->steps.count,
 		    sizeof(struct step *), compare_path_to_step))

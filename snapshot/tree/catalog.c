@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sorted.h"
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/boot.h"
@@ -402,13 +403,6 @@ uint64_t catalog_file_seq(const char *name)
 	return strcmp(again, name) == 0 ? seq : 0;
 }
 
-static int compare_seqs(const void *a, const void *b)
-{
-	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
-
-	return p < q ? -1 : p > q;
-}
-
 int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
 		 struct err *err)
 {
@@ -424,7 +418,7 @@ int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
 		seqs[count] = catalog_file_seq(list.items[i].name);
 		count += seqs[count] != 0;
 	}
-	qsort(seqs, count, sizeof(*seqs), compare_seqs);
+	qsort(seqs, count, sizeof(*seqs), sorted_compare_numbers);
 	*ret = seqs;
 	*ret_count = count;
 	return 0;

@@ -118,6 +118,29 @@ static void test_every_index_of_every_list_is_found(void **state)
 	}
 }
 
+static void test_the_first_of_equal_numbers_is_found(void **state)
+{
+	static const struct {
+		uint64_t number;
+		char name;
+	} items[] = {{1, 'a'}, {3, 'b'}, {3, 'c'}, {3, 'd'}, {UINT64_MAX, 'e'}};
+	uint64_t numbers[] = {3, UINT64_MAX, 0, 1};
+
+	(void)state;
+	assert_ptr_equal(sorted_find_number(1, items, 5, sizeof(*items)),
+			 &items[0]);
+	assert_ptr_equal(sorted_find_number(3, items, 5, sizeof(*items)),
+			 &items[1]);
+	assert_ptr_equal(
+		sorted_find_number(UINT64_MAX, items, 5, sizeof(*items)),
+		&items[4]);
+	assert_null(sorted_find_number(2, items, 5, sizeof(*items)));
+	assert_null(sorted_find_number(2, NULL, 0, sizeof(*items)));
+	qsort(numbers, 4, sizeof(*numbers), sorted_compare_numbers);
+	assert_int_equal(numbers[0], 0);
+	assert_int_equal(numbers[3], UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +151,7 @@ int main(void)
 		cmocka_unit_test(test_paths_and_texts_have_orders_of_their_own),
 		cmocka_unit_test(test_the_first_of_equal_items_is_found),
 		cmocka_unit_test(test_every_index_of_every_list_is_found),
+		cmocka_unit_test(test_the_first_of_equal_numbers_is_found),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
