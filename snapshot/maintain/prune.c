@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "snapshot/maintain/reach.h"
 #include "snapshot/maintain/trash.h"
-#include "snapshot/store/known_missing.h"
+#include "snapshot/maintain/missing.h"
 #include "snapshot/store/repack.h"
 #include "snapshot/store/store_dir.h"
 #include "snapshot/store/store_index.h"

@@ -9,6 +9,7 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/vec.h"
 #include "snapshot/store/store_dir.h"
 #include "snapshot/store/store_index.h"
 #include "snapshot/walk/take.h"
@@ -16,9 +17,8 @@
 #include "snapshot/store/repack.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/inventory.h"
-#include "snapshot/store/known_missing.h"
+#include "snapshot/maintain/missing.h"
 #include "snapshot/store/replicas.h"
-#include "snapshot/tree/tombstones.h"
 
 struct repair_job {
 	const struct repair_options *options;
@@ -26,8 +26,7 @@ struct repair_job {
 	struct inventory inv;
 	bool *damaged_packs; /* for each pack: whether to replace it */
 	/* snapshots with neither a file nor a tombstone */
-	uint64_t *missing;
-	size_t missing_count, missing_capacity;
+	VEC(uint64_t) missing;
 };
 
 static void warn_repair(struct repair_job *r, const char *text)
@@ -210,17 +209,26 @@ static int replace_damaged(const char *dir, struct repair_job *r,
 	return got;
 }
 
-/* --- files that the user still has --- */
+/* --- lost paths --- */
 
-static int set_lost_flag(void *arg, const char *path, const struct entry *e,
-			 const char *why, struct err *err)
+struct lost_path_search {
+	struct repair_job *job;
+	struct known_missing_list found;
+	uint64_t seq;
+	bool report; /* the paths stay lost */
+};
+
+static int note_lost_path(void *arg, const char *path, const struct entry *e,
+			  const char *why, struct err *err)
 {
+	struct lost_path_search *t = arg;
+	const struct repair_options *o = t->job->options;
+
 	(void)e;
-	(void)path;
-	(void)why;
-	(void)err;
-	*(bool *)arg = true;
-	return 0;
+	known_missing_add(&t->found, t->seq, path);
+	t->job->result.lost += t->report;
+	return t->report && o->lost ? o->lost(o->arg, t->seq, path, why, err)
+				    : 0;
 }
 
 static void add_unique_root(struct names *roots, const char *path)
@@ -234,56 +242,51 @@ static void add_unique_root(struct names *roots, const char *path)
 	names_add(roots, path);
 }
 
-/* Calls each() for every snapshot that refers to a lost object. */
-static int
-each_tainted_snapshot(struct store *s, struct repair_job *r,
-		      int (*each)(void *arg, const struct snapshot *snap,
-				  struct inventory *inv, struct err *err),
-		      void *arg, struct err *err)
+/* Finds the lost paths of all snapshots. roots: gets the directories of these
+ * snapshots, or NULL. */
+static int find_lost_paths(struct store *s, struct lost_path_search *t,
+			   struct names *roots, struct err *err)
 {
 	AUTO(inventory) struct inventory inv = {0};
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;
 
-	(void)r;
 	if (catalog_list(s, &seqs, &count, err) < 0 ||
 	    inventory_load(s, &inv, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
 		AUTO(snapshot) struct snapshot snap = {0};
+		size_t before = t->found.count;
 		struct err cause;
 
+		t->seq = seqs[i];
 		if (catalog_load(s, seqs[i], &snap, &cause) < 0 ||
 		    !reach_mark(&inv, &snap.root))
 			continue;
-		if (each(arg, &snap, &inv, err) < 0)
+		if (reach_each_lost(&inv, &snap.root, note_lost_path, t, err) <
+		    0)
 			return -err->num;
+		/* A partial snapshot is no reason to read its whole root, such
+		 * as a home directory. */
+		if (roots && t->found.count > before &&
+		    !(snap.root.flags & ENTRY_INCOMPLETE))
+			add_unique_root(roots, snap.root_path);
 	}
 	return 0;
 }
 
-static int add_repair_root(void *arg, const struct snapshot *snap,
-			   struct inventory *inv, struct err *err)
-{
-	bool lost = false;
-
-	if (reach_each_lost(inv, &snap->root, set_lost_flag, &lost, err) < 0)
-		return -err->num;
-	/* A partial snapshot is no reason to read its whole root, such as a
-	 * home directory. */
-	if (lost && !(snap->root.flags & ENTRY_INCOMPLETE))
-		add_unique_root(arg, snap->root_path);
-	return 0;
-}
-
+/* Stores the files that the user still has. */
 static int store_roots_again(struct store *s, struct repair_job *r,
 			     struct err *err)
 {
 	AUTO(names) struct names roots = {0};
+	struct lost_path_search t = {.job = r};
 	size_t i;
+	int got = find_lost_paths(s, &t, &roots, err);
 
-	if (each_tainted_snapshot(s, r, add_repair_root, &roots, err) < 0)
-		return -err->num;
+	known_missing_list_free(&t.found);
+	if (got < 0)
+		return got;
 	for (i = 0; i < roots.count; i++) {
 		struct take_options options = {
 			.root_path = roots.items[i],
@@ -309,35 +312,6 @@ static int store_roots_again(struct store *s, struct repair_job *r,
 	return 0;
 }
 
-/* --- lost paths --- */
-
-struct lost_path_report {
-	struct repair_job *r;
-	struct known_missing_list lost;
-	uint64_t seq;
-};
-
-static int report_lost_path(void *arg, const char *path, const struct entry *e,
-			    const char *why, struct err *err)
-{
-	struct lost_path_report *t = arg;
-	const struct repair_options *o = t->r->options;
-
-	(void)e;
-	t->r->result.lost++;
-	known_missing_add(&t->lost, t->seq, path);
-	return o->lost ? o->lost(o->arg, t->seq, path, why, err) : 0;
-}
-
-static int report_lost_paths(void *arg, const struct snapshot *snap,
-			     struct inventory *inv, struct err *err)
-{
-	struct lost_path_report *t = arg;
-
-	t->seq = snap->seq;
-	return reach_each_lost(inv, &snap->root, report_lost_path, t, err);
-}
-
 static int report_missing_snapshots(void *arg, uint64_t first, uint64_t last,
 				    struct err *err)
 {
@@ -345,8 +319,7 @@ static int report_missing_snapshots(void *arg, uint64_t first, uint64_t last,
 	const struct repair_options *o = r->options;
 
 	for (; first <= last; first++) {
-		GROW(r->missing, r->missing_count, r->missing_capacity);
-		r->missing[r->missing_count++] = first;
+		*VEC_ADD(&r->missing) = first;
 		r->result.lost++;
 		if (o->lost &&
 		    o->lost(o->arg, first, "", "its file is gone", err) < 0)
@@ -368,26 +341,27 @@ static int add_missing_tombstones(struct store *s, struct repair_job *r,
 	if (!damaged &&
 	    tombstones_each_missing(s, report_missing_snapshots, r, err) < 0)
 		return -err->num;
-	return damaged || r->missing_count
-		       ? tombstones_add(s, r->missing, r->missing_count, err)
+	return damaged || r->missing.count
+		       ? tombstones_set(s, r->missing.items, r->missing.count,
+					true, err)
 		       : 0;
 }
 
 static int save_known_missing(struct store *s, struct repair_job *r,
 			      struct err *err)
 {
-	struct lost_path_report t = {.r = r};
-	int got = each_tainted_snapshot(s, r, report_lost_paths, &t, err), lock;
+	struct lost_path_search t = {.job = r, .report = true};
+	int got = find_lost_paths(s, &t, NULL, err), lock;
 
 	if (got == 0) {
 		lock = store_commit_begin(s, err);
-		got = lock < 0 ? lock : known_missing_save(s, &t.lost, err);
+		got = lock < 0 ? lock : known_missing_save(s, &t.found, err);
 		if (got == 0)
 			got = add_missing_tombstones(s, r, err);
 		if (lock >= 0)
 			store_commit_end(s, lock);
 	}
-	known_missing_list_free(&t.lost);
+	known_missing_list_free(&t.found);
 	return got;
 }
 
@@ -414,7 +388,7 @@ int repair_store(const char *dir, const struct repair_options *options,
 		return -err->num;
 	store_index_tidy(store_get_dir(s));
 	got = save_known_missing(s, &r, err);
-	free(r.missing);
+	VEC_FREE(&r.missing);
 	if (got == 0)
 		*ret = r.result;
 	return got;

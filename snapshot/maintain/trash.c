@@ -19,7 +19,7 @@
 #include "snapshot/maintain/reach.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/store_dir.h"
-#include "snapshot/tree/tombstones.h"
+#include "snapshot/maintain/missing.h"
 
 #define TRASH_DIRS_MAX 10000
 
@@ -187,7 +187,8 @@ int trash_put(struct store *s, int trash_fd, const char *word,
 	if (snaps_fd < 0)
 		return snaps_fd;
 	to_fd = make_trash_dir(trash_fd, word, now, err);
-	if (to_fd < 0 || (count && tombstones_add(s, seqs, count, err) < 0) ||
+	if (to_fd < 0 ||
+	    (count && tombstones_set(s, seqs, count, true, err) < 0) ||
 	    move_trash_files(snaps_fd, to_fd, &snaps, err) < 0 ||
 	    move_trash_files(store_get_dir(s)->packs_fd, to_fd, packs, err) < 0)
 		return -err->num;
@@ -520,7 +521,7 @@ static int move_out_of_trash(struct undelete_job *u, struct err *err)
 				     err) < 0)
 			return -err->num;
 	}
-	return tombstones_remove(u->store, seqs, u->snapshots.count, err);
+	return tombstones_set(u->store, seqs, u->snapshots.count, false, err);
 }
 
 int trash_undelete(struct store *s, const uint64_t *seqs, size_t count,

@@ -14,7 +14,7 @@
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/midx.h"
 #include "snapshot/store/store_dir.h"
-#include "snapshot/tree/tombstones.h"
+#include "snapshot/maintain/missing.h"
 
 struct verify_job {
 	struct store *store;

@@ -1,5 +1,5 @@
 /* The note of which snapshots prune took away: tombstones_load(). */
-#include "snapshot/tree/tombstones.h"
+#include "snapshot/maintain/missing.h"
 #include "tests/fuzz/fuzzstore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

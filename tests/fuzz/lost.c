@@ -1,5 +1,5 @@
 /* The note of what repair could not bring back: known_missing_load(). */
-#include "snapshot/store/known_missing.h"
+#include "snapshot/maintain/missing.h"
 #include "tests/fuzz/fuzzstore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -6,7 +6,7 @@
 #include "snapshot/maintain/repair.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/hash.h"
-#include "snapshot/tree/tombstones.h"
+#include "snapshot/maintain/missing.h"
 #include "tests/unit/keep_fixture.h"
 
 #define DAYS ((int64_t)24 * 3600)
@@ -168,8 +168,7 @@ static void test_numbers_come_and_go(void **state)
 		model[seq] = !model[seq];
 		lock = store_commit_begin(box->store, &err);
 		ok(lock);
-		ok((model[seq] ? tombstones_add
-			       : tombstones_remove)(box->store, &seq, 1, &err));
+		ok(tombstones_set(box->store, &seq, 1, model[seq], &err));
 		store_commit_end(box->store, lock);
 		ok(tombstones_load(box->store, &g, &err));
 		for (k = 0; k < g.count; k++) {
