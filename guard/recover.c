@@ -309,13 +309,11 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 {
 	AUTO(action) struct action a = {0};
 	auto_free char *text = NULL;
-	int (*end)(struct store *, struct project *, int, char **,
-		   struct err *) =
-		c->roll_back ? transaction_abort : transaction_recover;
 	int recovered, got, finalized = 0;
 
 	(void)signal(SIGIO, SIG_IGN); /* for the lease of lock_has_writer() */
-	recovered = end(c->store, p, c->state.workspaces_fd, &text, err);
+	recovered = transaction_recover(c->store, p, c->state.workspaces_fd,
+					c->roll_back, &text, err);
 	if (text || recovered > 0)
 		report_warning("%s", text ? text : "an interrupted change");
 	if (recovered < 0)

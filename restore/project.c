@@ -160,7 +160,7 @@ static void make_missing_snapshot(const struct take_options *o,
 		.reason = mem_strdup(o->reason),
 		.run_id = mem_strdup(o->run_id ? o->run_id : ""),
 		.command = mem_strdup(""),
-		.message = mem_strdup(o->message ? o->message : ""),
+		.message = mem_strdup(""),
 		.root_path = mem_strdup(o->root_path),
 		.root = {.name = mem_strdup("")},
 	};
@@ -269,19 +269,6 @@ int project_add_hint(struct project *p, const char *path, const struct entry *e,
 		.content = e->content,
 	};
 	return 0;
-}
-
-int project_snapshot(struct store *store, struct project *p, const char *reason,
-		     const char *run_id, const char *message,
-		     struct snapshot *ret, struct err *err)
-{
-	struct take_options options = {
-		.reason = reason,
-		.run_id = run_id,
-		.message = message,
-	};
-
-	return take_project_snapshot(store, p, &options, ret, err);
 }
 
 static int isolate_applied_ops(void *arg, struct store *store,

@@ -259,14 +259,14 @@ static int recover_all_roots(struct recovery *r, int workspaces_fd,
 	return recover_by_rollback(r, ret_text, err);
 }
 
-static int recover_interrupted(struct store *store, struct project *p,
-			       int workspaces_fd, bool rollback_only,
-			       char **ret_text, struct err *err)
+int transaction_recover(struct store *store, struct project *p,
+			int workspaces_fd, bool roll_back, char **ret_text,
+			struct err *err)
 {
 	AUTO(recovery)
 	struct recovery r = {
 		.all = {.store = store, .first = p},
-		.rollback_only = rollback_only,
+		.rollback_only = roll_back,
 	};
 	int got = journal_orphan_adopt(p->workspace_fd, p->path, err);
 
@@ -281,20 +281,6 @@ static int recover_interrupted(struct store *store, struct project *p,
 		return err_context(err, "finish what was interrupted in %s",
 				   text_quote(p->path));
 	return recover_all_roots(&r, workspaces_fd, ret_text, err);
-}
-
-int transaction_recover(struct store *store, struct project *p,
-			int workspaces_fd, char **ret_text, struct err *err)
-{
-	return recover_interrupted(store, p, workspaces_fd, false, ret_text,
-				   err);
-}
-
-int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
-		      char **ret_text, struct err *err)
-{
-	return recover_interrupted(store, p, workspaces_fd, true, ret_text,
-				   err);
 }
 
 int transaction_close(struct project *p, int workspaces_fd, struct err *err)

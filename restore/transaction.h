@@ -13,7 +13,7 @@
  *
  *	project_open()		the lock
  *	transaction_recover()	an interrupted transaction first
- *	project_snapshot()	the plan's `now`
+ *	project_inspect()	the plan's `now`
  *	transaction_run()	the plan
  *	project_close()
  *
@@ -92,11 +92,6 @@ int project_open_dir(const char *path, bool make, struct err *err);
  * later failure is still possible. */
 int project_may_make(const char *path, struct err *err);
 
-/* Stores the present state of the project as a snapshot with this reason. Its
- * root is the `now` of a plan. */
-int project_snapshot(struct store *store, struct project *p, const char *reason,
-		     const char *run_id, const char *message,
-		     struct snapshot *ret, struct err *err);
 /* Arguments of project_snapshot_after(). */
 struct project_after {
 	const char *reason, *run_id;
@@ -113,7 +108,7 @@ int project_snapshot_after(struct store *store, struct project *p,
 			   const struct project_after *o, struct snapshot *ret,
 			   struct err *err);
 
-/* Reads the project like project_snapshot(), but stores no snapshot.
+/* Reads the present state of the project. *ret.root is the `now` of a plan.
  * catalog_add() stores *ret later, when an action follows. */
 int project_inspect(struct store *store, struct project *p, const char *reason,
 		    const char *run_id, struct snapshot *ret, struct err *err);
@@ -211,20 +206,17 @@ int transaction_check(struct store *store, const struct transaction_root *roots,
 
 /*
  * Ends an interrupted transaction, forward or by rollback. p is its first root;
- * the other roots are opened through workspaces_fd. Returns 0: no journal; 1:
- * finished; 2: rolled back; a negative errno.
+ * the other roots are opened through workspaces_fd. roll_back: a prepared
+ * transaction is rolled back instead of finished. Returns 0: no journal; 1:
+ * finished, maybe already before; 2: rolled back; a negative errno.
  *
  * *ret_text (to free) is a message for people, and may be set after an error.
  * After 1 the journal still exists, and a second call returns the same;
  * transaction_close() removes it when p->recovered is recorded elsewhere.
  */
 int transaction_recover(struct store *store, struct project *p,
-			int workspaces_fd, char **ret_text, struct err *err);
-
-/* Like transaction_recover(), but a prepared transaction is rolled back instead
- * of finished. 1: it was already done. */
-int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
-		      char **ret_text, struct err *err);
+			int workspaces_fd, bool roll_back, char **ret_text,
+			struct err *err);
 
 /* Removes the journal of a finished transaction, unless p->left is set. */
 int transaction_close(struct project *p, int workspaces_fd, struct err *err);

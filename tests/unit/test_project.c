@@ -20,12 +20,13 @@ static void a_snapshot_leaves_its_stat_cache_in_the_workspace(void **state)
 {
 	struct box *box = *state;
 	struct project p = open_project(box);
+	const struct project_after o = {.reason = "manual", .run_id = ""};
 	struct snapshot s = {0};
 	struct stat st;
 	struct err err;
 
 	assert_return_code(mkdirat(box->root_fd, "sub", 0755), errno);
-	ok(project_snapshot(box->store, &p, "manual", "", "", &s, &err));
+	ok(project_snapshot_after(box->store, &p, &o, &s, &err));
 	assert_int_equal(stat(p.cache_path, &st), 0);
 	assert_int_equal(fstatat(p.workspace_fd, "stat-cache", &st, 0), 0);
 	snapshot_free(&s);

@@ -745,8 +745,7 @@ static void makes_a_project_that_is_gone(void **state)
 		project_open(b->project, b->workspaces_fd, false, &p, &err),
 		-ENOENT);
 	ok(project_open(b->project, b->workspaces_fd, true, &p, &err));
-	ok(project_snapshot(b->box->store, &p, "pre-restore", "", "", &now,
-			    &err));
+	ok(project_inspect(b->box->store, &p, "pre-restore", "", &now, &err));
 	ok(plan_make(b->box->store, &now.root, &b->old.root, &now.root,
 		     &options, &plan, &err));
 	ok(run_root(b->box->store, &p, &plan, &err));

@@ -579,7 +579,8 @@ static __attribute__((unused)) int recover(struct bench *b, struct store *store,
 	calls.on = false;
 	open_project(b, &p);
 	calls.on = on;
-	got = transaction_recover(store, &p, b->workspaces_fd, ret_text, err);
+	got = transaction_recover(store, &p, b->workspaces_fd, false, ret_text,
+				  err);
 	if (got == 1 && transaction_close(&p, b->workspaces_fd, err) < 0)
 		got = -err->num;
 	calls.on = false;
