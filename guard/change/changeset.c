@@ -106,84 +106,19 @@ void changeset_unlock(struct changeset *set)
 		project_close(&set->roots[i].project);
 }
 
-/* The action, and the snapshot of the last folder of it, which it names. */
-struct action_note {
-	struct action *action;
-	uint64_t *seq; /* of that snapshot, in the action */
-	int workspace_fd;
-	/* Of the transaction, at its begin; at its end. */
-	transaction_add_journal note;
-	void *journal;
-	void (*seen)(void *arg);
-	void *seen_arg;
-};
-
-static int save_last_action(void *arg, const struct snapshot *s,
-			    struct atomic_set *set, struct err *err)
-{
-	struct action_note *n = arg;
-
-	if (n->seen)
-		n->seen(n->seen_arg);
-	*n->seq = s->seq;
-	return action_save_last(n->workspace_fd, n->action, set, err);
-}
-
-static void list_applied_ops(const struct plan *plan, struct applied_ops *to)
-{
-	size_t i;
-
-	for (i = 0; i < plan->steps.count; i++)
-		applied_ops_add(to, plan->steps.items[i].path,
-				&plan->steps.items[i].to);
-	applied_ops_sort(to);
-}
-
-/* Stores one root as it is after the action; with: recorded together with it,
- * or NULL. */
-static int store_result_snapshot(struct changeset *set,
-				 struct changeset_root *root,
-				 const struct action *a,
-				 struct action_note *with, struct err *err)
-{
-	AUTO(snapshot) struct snapshot after = {0};
-	AUTO(applied_ops) struct applied_ops did = {0};
-	auto_free char *reason = mem_printf("post-%s", a->kind);
-	const struct project_after o = {
-		.reason = reason,
-		.run_id = a->run_id,
-		.before = &root->now,
-		.did = &did,
-		.with = with ? save_last_action : NULL,
-		.with_arg = with,
-	};
-
-	list_applied_ops(&root->plan, &did);
-	if (project_snapshot_after(set->c->store, &root->project, &o, &after,
-				   err) < 0)
-		return -err->num;
-	root->after = after.seq;
-	return 0;
-}
-
-/* The roots that take part. *ret: to free; how many. */
-static size_t list_included(struct changeset *set, struct changeset_root ***ret)
-{
-	size_t count = 0, i;
-
-	*ret = mem_alloc(set->root_count * sizeof(struct changeset_root *));
-	for (i = 0; i < set->root_count; i++)
-		if (!set->roots[i].excluded)
-			(*ret)[count++] = &set->roots[i];
-	return count;
-}
-
-/* The transaction and, unless nothing is recorded, its action. */
+/* The transaction of a changeset and, unless nothing is recorded, its action.
+ */
 struct execution {
 	struct changeset *set;
 	struct changeset_root **roots; /* those that take part */
 	size_t count;
 	struct action *action; /* NULL: nothing is recorded */
+	uint64_t *seq; /* in the action: of the snapshot that is stored now */
+	/* Arguments of begin_action(), and of end_action(). */
+	transaction_add_journal add_journal;
+	void *journal;
+	void (*seen)(void *arg);
+	void *seen_arg;
 };
 
 static void execution_free(struct execution *e)
@@ -191,15 +126,26 @@ static void execution_free(struct execution *e)
 	free(e->roots);
 }
 
+static struct execution make_execution(struct changeset *set, struct action *a)
+{
+	struct execution e = {.set = set, .action = a};
+	size_t i;
+
+	e.roots = mem_alloc(set->root_count * sizeof(struct changeset_root *));
+	for (i = 0; i < set->root_count; i++)
+		if (!set->roots[i].excluded)
+			e.roots[e.count++] = &set->roots[i];
+	return e;
+}
+
 static void add_action_roots(const struct execution *e)
 {
-	struct action *a = e->action;
 	size_t i;
 
 	for (i = 0; i < e->count; i++) {
 		const struct project *project = &e->roots[i]->project;
 		const char *const *only = project->only;
-		struct action_root *root = VEC_ADD(&a->roots);
+		struct action_root *root = VEC_ADD(&e->action->roots);
 
 		*root = (struct action_root){
 			.path = i ? mem_strdup(project->path) : NULL,
@@ -213,12 +159,13 @@ static void add_action_roots(const struct execution *e)
 static int save_next_action(void *arg, const struct snapshot *s,
 			    struct atomic_set *set, struct err *err)
 {
-	struct action_note *n = arg;
+	struct execution *e = arg;
 
-	*n->seq = s->seq;
-	if (action_save_next(n->workspace_fd, n->action, set, err) < 0)
+	*e->seq = s->seq;
+	if (action_save_next(e->roots[0]->project.workspace_fd, e->action, set,
+			     err) < 0)
 		return -err->num;
-	return n->note ? n->note(n->journal, set, err) : 0;
+	return e->add_journal ? e->add_journal(e->journal, set, err) : 0;
 }
 
 /*
@@ -226,30 +173,70 @@ static int save_next_action(void *arg, const struct snapshot *s,
  * into the store without a snapshot: adding one flushes all that is there. The
  * last snapshot, the announced action and the journal become durable together.
  */
-static int begin_action(void *arg, transaction_add_journal note, void *journal,
-			struct err *err)
+static int begin_action(void *arg, transaction_add_journal add_journal,
+			void *journal, struct err *err)
 {
-	const struct execution *e = arg;
-	struct action *a = e->action;
-	struct action_note next = {
-		.action = a,
-		.workspace_fd = e->roots[0]->project.workspace_fd,
-		.note = note,
-		.journal = journal,
-	};
+	struct execution *e = arg;
 	size_t i;
 
+	e->add_journal = add_journal;
+	e->journal = journal;
 	for (i = 0; i < e->count; i++) {
 		struct snapshot *before = &e->roots[i]->now;
 		bool last = i + 1 == e->count;
 
-		next.seq = &a->roots.items[i].before;
+		e->seq = &e->action->roots.items[i].before;
 		if (catalog_add_with(e->set->c->store, before,
-				     last ? save_next_action : NULL, &next,
+				     last ? save_next_action : NULL, e,
 				     err) < 0)
 			return -err->num;
-		*next.seq = before->seq;
+		*e->seq = before->seq;
 	}
+	return 0;
+}
+
+static int save_last_action(void *arg, const struct snapshot *s,
+			    struct atomic_set *set, struct err *err)
+{
+	struct execution *e = arg;
+
+	if (e->seen)
+		e->seen(e->seen_arg);
+	*e->seq = s->seq;
+	return action_save_last(e->roots[0]->project.workspace_fd, e->action,
+				set, err);
+}
+
+/* Stores one root as it is after the action; the last one together with the
+ * action. */
+static int store_result_snapshot(struct execution *e, size_t index,
+				 struct err *err)
+{
+	struct changeset_root *root = e->roots[index];
+	const struct plan *plan = &root->plan;
+	bool last = index + 1 == e->count;
+	AUTO(snapshot) struct snapshot after = {0};
+	AUTO(applied_ops) struct applied_ops did = {0};
+	auto_free char *reason = mem_printf("post-%s", e->action->kind);
+	const struct project_after o = {
+		.reason = reason,
+		.run_id = e->action->run_id,
+		.before = &root->now,
+		.did = &did,
+		.with = last ? save_last_action : NULL,
+		.with_arg = e,
+	};
+	size_t i;
+
+	for (i = 0; i < plan->steps.count; i++)
+		applied_ops_add(&did, plan->steps.items[i].path,
+				&plan->steps.items[i].to);
+	applied_ops_sort(&did);
+	e->seq = &e->action->roots.items[index].after;
+	if (project_snapshot_after(e->set->c->store, &root->project, &o, &after,
+				   err) < 0)
+		return -err->num;
+	*e->seq = root->after = after.seq;
 	return 0;
 }
 
@@ -258,27 +245,15 @@ static int begin_action(void *arg, transaction_add_journal note, void *journal,
 static bool end_action(void *arg, void (*seen)(void *), void *seen_arg)
 {
 	struct execution *e = arg;
-	struct action *a = e->action;
-	struct action_note last = {
-		.action = a,
-		.workspace_fd = e->roots[0]->project.workspace_fd,
-		.seen = seen,
-		.seen_arg = seen_arg,
-	};
 	struct err err;
 	size_t i;
 
+	e->seen = seen;
+	e->seen_arg = seen_arg;
 	report_progress_end();
 	for (i = 0; i < e->count; i++) {
-		struct changeset_root *root = e->roots[i];
-
-		last.seq = &a->roots.items[i].after;
-		if (store_result_snapshot(e->set, root, a,
-					  i + 1 == e->count ? &last : NULL,
-					  &err) == 0) {
-			*last.seq = root->after;
+		if (store_result_snapshot(e, i, &err) == 0)
 			continue;
-		}
 		report_warning(
 			"it is done, but the state after it, which undo "
 			"needs, could not be stored; the next command of "
@@ -338,20 +313,17 @@ static int run_transaction_of(struct execution *e, const char *kind,
 int changeset_execute_unrecorded(struct changeset *set, const char *kind,
 				 struct err *err)
 {
-	AUTO(execution) struct execution e = {.set = set};
+	AUTO(execution) struct execution e = make_execution(set, NULL);
 
-	e.count = list_included(set, &e.roots);
 	return run_transaction_of(&e, kind, "", err);
 }
 
 int changeset_check(struct changeset *set, struct err *err)
 {
-	AUTO(execution) struct execution e = {.set = set};
-	auto_free struct transaction_root *roots = NULL;
+	AUTO(execution) struct execution e = make_execution(set, NULL);
+	auto_free struct transaction_root *roots = make_transaction_roots(&e);
 	size_t i;
 
-	e.count = list_included(set, &e.roots);
-	roots = make_transaction_roots(&e);
 	for (i = 0; i < e.count; i++)
 		roots[i].layer = NULL;
 	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
@@ -370,13 +342,12 @@ void changeset_wait_starting_runs(const struct changeset *set)
 
 int changeset_execute(struct changeset *set, struct action *a, struct err *err)
 {
-	AUTO(execution) struct execution e = {.set = set, .action = a};
+	AUTO(execution) struct execution e = make_execution(set, a);
 	int workspace = set->roots[0].project.workspace_fd;
 	sigset_t signals;
 	bool interrupted;
 	int got;
 
-	e.count = list_included(set, &e.roots);
 	add_action_roots(&e);
 	(void)signal(SIGPIPE, SIG_IGN);
 	context_block_signals(&signals);
