@@ -92,6 +92,14 @@ void mem_list_free(char ***list)
 	*list = NULL;
 }
 
+bool mem_list_has(char *const *list, const char *text)
+{
+	for (; list && *list; list++)
+		if (strcmp(*list, text) == 0)
+			return true;
+	return false;
+}
+
 void names_free(struct names *t)
 {
 	size_t i;

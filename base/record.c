@@ -44,6 +44,17 @@ const char *record_get_nth(const struct record *r, const char *key, size_t n)
 	return NULL;
 }
 
+bool record_has(const struct record *r, const char *key, const char *value)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		if (strcmp(r->items[i].key, key) == 0 &&
+		    strcmp(r->items[i].value, value) == 0)
+			return true;
+	return false;
+}
+
 const char *record_get(const struct record *r, const char *key)
 {
 	return record_get_nth(r, key, 0);

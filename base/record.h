@@ -46,6 +46,8 @@ int record_put(int dirfd, const char *name, const char *kind, int version,
  * it is missing. Valid until the record changes. */
 const char *record_get(const struct record *r, const char *key);
 const char *record_get_nth(const struct record *r, const char *key, size_t n);
+/* Whether one of the values of the key is this one. */
+bool record_has(const struct record *r, const char *key, const char *value);
 /* The number of a key; 0 when it is missing or no number. */
 int64_t record_get_int(const struct record *r, const char *key);
 /* Replaces all values of the key by one; NULL removes the key. */

@@ -98,18 +98,6 @@ struct rebase {
 	void *arg;
 };
 
-static bool was_applied_merged(const struct record *r, const char *key,
-			       const char *path)
-{
-	const char *value;
-	size_t n;
-
-	for (n = 0; (value = record_get_nth(r, key, n)); n++)
-		if (strcmp(value, path) == 0)
-			return true;
-	return false;
-}
-
 static bool entry_is_as_applied(const struct entry *now,
 				const struct entry *after)
 {
@@ -188,7 +176,7 @@ static int rebase_applied_path(void *arg, const char *path,
 		     entry_is_as_applied(before, after);
 	int got;
 
-	if (!*path || was_applied_merged(r->record, r->merged, path))
+	if (!*path || record_has(r->record, r->merged, path))
 		return 0;
 	got = is_parent_only(r, path, before, after, err);
 	if (got)

@@ -1,32 +1,46 @@
 #include "overlay/layers.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
 
 #include "base/auto.h"
 #include "base/boot.h"
+#include "base/dirtree.h"
+#include "base/fd.h"
+#include "base/fstype.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "overlay/lower_copy.h"
+#include "base/vec.h"
 #include "overlay/layers_private.h"
+#include "overlay/lower_copy.h"
 #include "overlay/mount.h"
+#include "overlay/pre_copy_up.h"
+#include "overlay/submount_overlay.h"
 
-void layer_free(struct layer *l)
+/* Limits in bytes for files beside a mount, which guard copies before the run:
+ * for each file and for all files of the home directory, where a run need not
+ * see large files; and for the project, where the run must see all files. */
+#define HOME_FILE_MAX (1u << 20)
+#define HOME_MAX (64u << 20)
+#define PROJECT_MAX (1ull << 30)
+#define NAMED_MAX 5
+
+static void free_layer(struct layer *l)
 {
 	free(l->path);
-	free(l->lower);
-	free(l->upper);
-	free(l->work);
-	if (l->lower_fd >= 0)
-		(void)close(l->lower_fd);
-	if (l->upper_fd >= 0)
-		(void)close(l->upper_fd);
-	if (l->work_fd >= 0)
-		(void)close(l->work_fd);
+	mount_dir_free(&l->lower);
+	mount_dir_free(&l->upper);
+	mount_dir_free(&l->work);
 }
 
 void layers_free(struct layers **l)
@@ -36,7 +50,7 @@ void layers_free(struct layers **l)
 	if (!*l)
 		return;
 	for (i = 0; i < (*l)->count; i++)
-		layer_free(&(*l)->items[i]);
+		free_layer(&(*l)->items[i]);
 	free((*l)->items);
 	free(*l);
 	*l = NULL;
@@ -52,51 +66,366 @@ bool layers_are_split(const struct layers *l)
 	return false;
 }
 
+/* Appends an empty layer. The pointer is valid until the next call. */
+static struct layer *add_layer(struct layers *l)
+{
+	struct layer *layer = VEC_ADD(l);
+
+	layer->lower.fd = layer->upper.fd = layer->work.fd = -1;
+	return layer;
+}
+
+/* Removes and frees the last layer. */
+static void drop_layer(struct layers *l)
+{
+	free_layer(&l->items[--l->count]);
+}
+
+/* The absolute path of an open directory, as this process sees it; to free.
+ * NULL on failure. */
+static char *path_of_state(int fd, struct err *err)
+{
+	auto_free char *path = fd_path(fd);
+
+	if (!path || *path != '/') {
+		(void)fail(err, ENOENT, "where guard's state lies");
+		return NULL;
+	}
+	return TAKE(path);
+}
+
+/*
+ * Creates work/<n> and removes the older ones. Each mount needs an unused work
+ * directory: remains of an earlier mount can make the overlay read-only.
+ * *ret_first: there were no older ones. Returns the path, to free, or NULL.
+ */
+static char *make_fresh_work(int session_fd, const char *name, bool *ret_first,
+			     struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int dir = fd_open_dir(session_fd, name);
+	unsigned long last = 0;
+	char number[24];
+	size_t i;
+
+	if (dir < 0) {
+		(void)fail_errno(err, "open folder %s", name);
+		return NULL;
+	}
+	if (dirlist_read(dir, &list, err) < 0)
+		return NULL;
+	for (i = 0; i < list.count; i++) {
+		unsigned long n = strtoul(list.items[i].name, NULL, 10);
+
+		last = n > last ? n : last;
+	}
+	(void)snprintf(number, sizeof(number), "%lu", last + 1);
+	if (mkdirat(dir, number, 0700) < 0) {
+		(void)fail_errno(err, "make folder %s/%s", name, number);
+		return NULL;
+	}
+	for (i = 0; i < list.count; i++)
+		if (dirtree_remove(dir, list.items[i].name, err) < 0)
+			return NULL;
+	*ret_first = list.count == 0;
+	return mem_printf("%s/%s", name, number);
+}
+
+static int prepare_layer(struct layer *l, const struct session *s,
+			 const char *upper_name, const char *work_name,
+			 bool groups, bool *ret_first, struct buf *notes,
+			 struct err *err)
+{
+	auto_free char *state = path_of_state(s->fd, err);
+	auto_close int upper = -1;
+	auto_free char *work = NULL;
+
+	if (!state)
+		return -err->num;
+	upper = fd_open_dir_path(s->fd, upper_name);
+	if (upper < 0 || meta_get(upper, "", &l->upper.meta) < 0)
+		return fail_errno(err, "open folder %s", upper_name);
+	work = make_fresh_work(s->fd, work_name, ret_first, err);
+	if (!work)
+		return -err->num;
+	l->upper.path = mem_printf("%s/%s", state, upper_name);
+	l->work.path = mem_printf("%s/%s", state, work);
+	/* A continued run keeps its changes to the root. */
+	if (!*ret_first)
+		return 0;
+	if (groups &&
+	    pre_copy_up_groups(upper, l->lower.fd, l->path, notes, err) < 0)
+		return -err->num;
+	return pre_copy_up_root(upper, l->lower.fd, err);
+}
+
+/* Sets path and lower. */
+static int open_layer_lower(struct layer *l, const char *path, struct err *err)
+{
+	l->path = mem_strdup(path);
+	return mount_dir_open(&l->lower, mem_strdup(path), err);
+}
+
+/* ---- directories with mounts below ---- */
+
+bool layers_is_special(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) < 0 ||
+	       fstype_of_magic((uint32_t)fs.f_type)->traits & FSTYPE_PSEUDO;
+}
+
+/* Whether path has its own layer, which is mounted later. */
+static bool has_own_layer(const struct session *s, const char *path)
+{
+	const char *git = record_get(&s->more, LAYERS_GIT);
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++)
+		if (strcmp(s->roots[i].path, path) == 0)
+			return true;
+	return git && strcmp(git, path) == 0;
+}
+
+static void add_covered_point(char ***points, const char *path, const char *dir)
+{
+	if (path_below(path, dir) && strcmp(path, dir) != 0)
+		mem_list_add(points, path_rest(path, dir));
+}
+
+/* Paths below dir, relative to dir, that mounts or other layers cover. */
+static char **list_covered_points(const struct session *s, const char *dir,
+				  char *const *mounts)
+{
+	const char *git = record_get(&s->more, LAYERS_GIT);
+	char **points = NULL;
+	size_t i;
+
+	for (; *mounts; mounts++)
+		add_covered_point(&points, *mounts, dir);
+	for (i = 0; i < s->root_count; i++)
+		add_covered_point(&points, s->roots[i].path, dir);
+	if (git)
+		add_covered_point(&points, git, dir);
+	return points;
+}
+
+static char *join_layer_path(const char *dir, const char *rest)
+{
+	return mem_printf("%s/%s", dir, rest);
+}
+
+/* Adds an overlay over a subdirectory of a layer that consists of parts. */
+static int add_subdir_layer(struct layers *l, size_t split_index,
+			    const char *rest, size_t number, struct err *err)
+{
+	struct layer *sub = add_layer(l), *w = &l->items[split_index];
+	auto_free char *lower = join_layer_path(w->lower.path, rest);
+
+	if (open_layer_lower(sub, lower, err) < 0)
+		return -err->num;
+	free(sub->path);
+	sub->path = join_layer_path(w->path, rest);
+	sub->work.path = mem_printf("%s/%zu", w->work.path, number);
+	if (mkdir(sub->work.path, 0700) < 0)
+		return fail_errno(err, "make folder %s",
+				  text_quote(sub->work.path));
+	return mount_dir_open(&sub->upper, join_layer_path(w->upper.path, rest),
+			      err);
+}
+
+/* Adds a mount without a layer, visible read-only. Pseudo file systems of the
+ * kernel are not mounted at all. */
+static void add_read_only_mount(struct layers *l, const char *path)
+{
+	struct layer *real = add_layer(l);
+	struct err ignored;
+	struct stat st;
+
+	/* A mount on a file is visible as a copy of the file. */
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    open_layer_lower(real, path, &ignored) < 0 ||
+	    layers_is_special(real->lower.fd))
+		drop_layer(l);
+	else
+		real->kind = LAYER_READ_ONLY;
+}
+
+static void note_split_layer(const struct layer *w, char *const *mounts,
+			     char *const *skipped, struct buf *notes)
+{
+	const char *between = "";
+	size_t i;
+
+	buf_printf(notes, "%s has mounts below (", text_quote(w->path));
+	for (i = 0; mounts[i] && i < NAMED_MAX; i++, between = ", ")
+		buf_printf(notes, "%s%s", between,
+			   text_quote(path_rest(mounts[i], w->lower.path)));
+	buf_printf(notes,
+		   "%s): the folders beside them have a layer each, so "
+		   "that none can be removed as a whole and a rename "
+		   "from one to another copies\n",
+		   mounts[i] ? ", ..." : "");
+	if (!skipped || !skipped[0])
+		return;
+	buf_printf(notes, "not seen in the run, too large to be copied or not "
+			  "to be read: ");
+	between = "";
+	for (i = 0; skipped[i] && i < NAMED_MAX; i++, between = ", ") {
+		auto_free char *path = join_layer_path(w->path, skipped[i]);
+
+		buf_printf(notes, "%s%s", between, text_quote(path));
+	}
+	buf_add_text(notes, skipped[i] ? ", ...\n" : "\n");
+}
+
+static int fill_split_layer(struct layers *l, size_t split_index,
+			    const struct session *s, const char *upper_name,
+			    bool home, bool first, struct submount_overlay *p,
+			    struct err *err)
+{
+	struct layer *w = &l->items[split_index];
+	auto_close int upper = fd_open_dir_path(s->fd, upper_name);
+	size_t i;
+
+	if (upper < 0)
+		return fail_errno(err, "open folder %s", upper_name);
+	p->session_fd = s->fd;
+	p->upper_fd = upper;
+	p->lower_fd = w->lower.fd;
+	p->name = upper_name;
+	p->first = first;
+	p->file_max = home ? HOME_FILE_MAX : PROJECT_MAX;
+	p->total_max = home ? HOME_MAX : PROJECT_MAX;
+	if (submount_overlay_fill(p, err) < 0)
+		return -err->num;
+	w->kind = LAYER_UPPER;
+	/* The work directories of the parts are inside this layer's work
+	 * directory. */
+	for (i = 0; p->dirs && p->dirs[i]; i++)
+		if (add_subdir_layer(l, split_index, p->dirs[i], i, err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/* Fails for a mount that is in no list: it is newer than the run. */
+static int check_no_new_mounts(const struct session *s, char *const *mounts,
+			       struct err *err)
+{
+	struct stat st;
+
+	for (; *mounts; mounts++)
+		if (!record_has(&s->more, LAYERS_UNCOVERED, *mounts) &&
+		    !has_own_layer(s, *mounts) && lstat(*mounts, &st) == 0 &&
+		    S_ISDIR(st.st_mode))
+			return fail(err, EXDEV,
+				    "%s was mounted after the run was made: "
+				    "unmount it, or begin a new run",
+				    text_quote(*mounts));
+	return 0;
+}
+
+/* Whether a mount has no layer of its own. Only such a mount in the home
+ * directory is worth a note: the mounts of a project in it have layers. */
+static bool has_uncovered(const struct session *s, char *const *mounts)
+{
+	for (; *mounts; mounts++)
+		if (!has_own_layer(s, *mounts))
+			return true;
+	return false;
+}
+
+static int split_layer(struct layers *l, const struct session *s,
+		       const char *upper_name, bool home, bool first,
+		       char *const *mounts, struct buf *notes, struct err *err)
+{
+	size_t split_index = l->count - 1;
+	struct submount_overlay p = {0};
+	char **points =
+		list_covered_points(s, l->items[split_index].path, mounts);
+	int got = home ? 0 : check_no_new_mounts(s, mounts, err);
+
+	p.points = points;
+	if (got == 0)
+		got = fill_split_layer(l, split_index, s, upper_name, home,
+				       first, &p, err);
+	if (got == 0 && (!home || p.skipped || has_uncovered(s, mounts)))
+		note_split_layer(&l->items[split_index], mounts, p.skipped,
+				 notes);
+	for (; got == 0 && *mounts; mounts++)
+		if (!has_own_layer(s, *mounts))
+			add_read_only_mount(l, *mounts);
+	submount_overlay_done(&p);
+	mem_list_free(&points);
+	return got;
+}
+
+/*
+ * Gives the last layer, whose lower is open, its upper and a work directory in
+ * the run's directory. Where mounts are below the lower, adds more layers for
+ * the parts (submount_overlay.h).
+ */
+static int cover_layer(struct layers *l, const struct session *s,
+		       const char *upper, const char *work, struct buf *notes,
+		       struct err *err)
+{
+	struct layer *layer = &l->items[l->count - 1];
+	bool home = strcmp(upper, "home-upper") == 0, first = true;
+	char **mounts = NULL;
+	int got;
+
+	if (prepare_layer(layer, s, upper, work,
+			  !home && !record_has(&s->more, LAYERS_ONE_GROUP,
+					       layer->path),
+			  &first, notes, err) < 0)
+		return -err->num;
+	got = mount_list_below(layer->lower.fd, layer->lower.path, &mounts,
+			       err);
+	if (got > 0)
+		got = split_layer(l, s, upper, home, first, mounts, notes, err);
+	mem_list_free(&mounts);
+	return got < 0 ? err_context(err, "%s",
+				     text_quote(l->items[l->count - 1].path))
+		       : 0;
+}
+
+/* ---- the plan ---- */
+
 /* Notes about the project that the user should know before the run. */
 static void note_project(const struct layer *l, struct buf *notes)
 {
 	struct statvfs fs;
 
-	if (fstatvfs(l->lower_fd, &fs) == 0 && fs.f_flag & ST_RDONLY)
+	if (fstatvfs(l->lower.fd, &fs) == 0 && fs.f_flag & ST_RDONLY)
 		buf_printf(notes,
 			   "%s is on a read-only file system: what the run "
 			   "does can be looked at, not applied\n",
 			   text_quote(l->path));
-	else if (geteuid() != 0 && faccessat(l->lower_fd, ".", W_OK, 0) < 0)
+	else if (geteuid() != 0 && faccessat(l->lower.fd, ".", W_OK, 0) < 0)
 		buf_printf(notes,
 			   "you may not write in %s: what the run does in it "
 			   "can be looked at, not applied\n",
 			   text_quote(l->path));
-	if (geteuid() == 0 && l->lower_meta.uid != 0)
+	if (geteuid() == 0 && l->lower.meta.uid != 0)
 		buf_printf(notes,
 			   "%s belongs to uid %u: in a run, root has no power "
 			   "over what is somebody else's; start guard as that "
 			   "user to write there\n",
 			   text_quote(l->path),
-			   (unsigned int)l->lower_meta.uid);
+			   (unsigned int)l->lower.meta.uid);
 }
 
 /* Makes the copy of --frozen, if one exists, the lower. */
 static int use_lower_copy(struct layer *l, const struct session *s,
 			  struct err *err)
 {
-	auto_free char *session_path = layer_path_of(s->fd, err);
-	auto_free char *copy =
-		session_path ? lower_copy_path(s, session_path) : NULL;
+	auto_free char *session_path = path_of_state(s->fd, err);
+	char *copy = session_path ? lower_copy_path(s, session_path) : NULL;
 
 	if (!session_path)
 		return -err->num;
-	if (!copy)
-		return 0;
-	free(l->lower);
-	l->lower = TAKE(copy);
-	(void)close(l->lower_fd);
-	l->lower_fd = layer_open_absolute(l->lower, err);
-	if (l->lower_fd < 0)
-		return l->lower_fd;
-	if (meta_get(l->lower_fd, "", &l->lower_meta) < 0)
-		return fail_errno(err, "%s", text_quote(l->lower));
-	return 0;
+	return copy ? mount_dir_open(&l->lower, copy, err) : 0;
 }
 
 /* Whether m is the directory for which the run was created. Device numbers are
@@ -132,13 +461,13 @@ static int plan_home(struct layers *l, const struct session *s,
 		note_home(notes, home, "it is the root folder");
 		return 0;
 	}
-	layer = layers_add(l);
-	if (layer_open_lower(layer, home, &inner_err) < 0) {
-		layers_drop(l);
+	layer = add_layer(l);
+	if (open_layer_lower(layer, home, &inner_err) < 0) {
+		drop_layer(l);
 		note_home(notes, home, inner_err.text);
 		return 0;
 	}
-	if (layers_cover(l, s, "home-upper", "home-work", notes, err) < 0)
+	if (cover_layer(l, s, "home-upper", "home-work", notes, err) < 0)
 		return -err->num;
 	return 1;
 }
@@ -149,11 +478,11 @@ static int plan_root(struct layers *l, const struct session *s, size_t index,
 	const struct session_root *root = &s->roots[index];
 	auto_free char *upper = session_root_dir(index, "upper");
 	auto_free char *work = session_root_dir(index, "work");
-	struct layer *layer = layers_add(l);
+	struct layer *layer = add_layer(l);
 
-	if (layer_open_lower(layer, root->path, err) < 0)
+	if (open_layer_lower(layer, root->path, err) < 0)
 		return -err->num;
-	if (!is_session_dir(s, &layer->lower_meta, root->dev, root->ino))
+	if (!is_session_dir(s, &layer->lower.meta, root->dev, root->ino))
 		return fail(err, ESTALE,
 			    "%s is not the folder any more that the run was "
 			    "made for",
@@ -161,7 +490,7 @@ static int plan_root(struct layers *l, const struct session *s, size_t index,
 	note_project(layer, notes);
 	if (!index && use_lower_copy(layer, s, err) < 0)
 		return -err->num;
-	return layers_cover(l, s, upper, work, notes, err);
+	return cover_layer(l, s, upper, work, notes, err);
 }
 
 /* Plans the additional roots; inside: those in the project, else those
@@ -195,9 +524,9 @@ static int plan_git(struct layers *l, const struct session *s,
 
 	if (!path)
 		return 0;
-	layer = layers_add(l);
-	if (layer_open_lower(layer, path, &inner_err) < 0) {
-		layers_drop(l);
+	layer = add_layer(l);
+	if (open_layer_lower(layer, path, &inner_err) < 0) {
+		drop_layer(l);
 		buf_printf(notes, "repository %s: no layer over it (%s)\n",
 			   text_quote(path), inner_err.text);
 		return 0;
@@ -205,7 +534,7 @@ static int plan_git(struct layers *l, const struct session *s,
 	if (make_missing(s->fd, "git-upper", err) < 0 ||
 	    make_missing(s->fd, "git-work", err) < 0)
 		return -err->num;
-	return layers_cover(l, s, "git-upper", "git-work", notes, err);
+	return cover_layer(l, s, "git-upper", "git-work", notes, err);
 }
 
 int layers_plan(const struct session *s, const char *home, struct layers **ret,
@@ -233,28 +562,6 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
 	return 0;
 }
 
-static bool is_same_dir(int fd, const struct meta *was)
-{
-	struct meta now;
-
-	return meta_get(fd, "", &now) == 0 && now.dev == was->dev &&
-	       now.ino == was->ino;
-}
-
-static int reopen_layer_dir(int *fd, const char *path, const struct meta *was,
-			    struct err *err)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-	*fd = layer_open_absolute(path, err);
-	if (*fd < 0)
-		return *fd;
-	if (was && !is_same_dir(*fd, was))
-		return fail(err, ESTALE, "%s was replaced meanwhile",
-			    text_quote(path));
-	return 0;
-}
-
 int layers_open(struct layers *l, struct err *err)
 {
 	size_t i;
@@ -262,14 +569,9 @@ int layers_open(struct layers *l, struct err *err)
 	for (i = 0; i < l->count; i++) {
 		struct layer *layer = &l->items[i];
 
-		if (reopen_layer_dir(&layer->lower_fd, layer->lower,
-				     &layer->lower_meta, err) < 0 ||
-		    (layer->upper &&
-		     reopen_layer_dir(&layer->upper_fd, layer->upper,
-				      &layer->upper_meta, err) < 0) ||
-		    (layer->work &&
-		     reopen_layer_dir(&layer->work_fd, layer->work, NULL, err) <
-			     0))
+		if (mount_dir_reopen(&layer->lower, err) < 0 ||
+		    mount_dir_reopen(&layer->upper, err) < 0 ||
+		    mount_dir_reopen(&layer->work, err) < 0)
 			return err_context(err, "open the run's layer");
 	}
 	return 0;
@@ -285,11 +587,12 @@ static int mount_layer(struct layer *l, int root_fd, struct err *err)
 		return err_context(err, "make room for the layer over %s",
 				   text_quote(l->path));
 	if (l->kind == LAYER_UPPER)
-		return mount_bind(l->upper_fd, target, false, l->path, err);
+		return mount_bind(l->upper.fd, target, false, l->path, err);
 	if (l->kind == LAYER_READ_ONLY)
-		return mount_bind(l->lower_fd, target, true, l->path, err);
-	if (mount_overlay(l->lower_fd, l->upper_fd, l->work_fd, target, l->path,
-			  err) < 0)
+		return mount_bind(l->lower.fd, target, true, l->path, err);
+	if (mount_overlay(&(struct mount_overlay_dirs){l->lower.fd, l->upper.fd,
+						       l->work.fd, false},
+			  target, l->path, err) < 0)
 		return -err->num;
 	mounted = mount_open_dir(root_fd, l->path, false, err);
 	if (mounted < 0)
@@ -314,4 +617,82 @@ int layers_mount(struct layers *l, int root_fd, struct err *err)
 		if (mount_layer(&l->items[i], root_fd, err) < 0)
 			return -err->num;
 	return 0;
+}
+
+int layers_finalize(const struct session *s, struct err *err)
+{
+	static const char *const names[] = {"home-upper", "git-upper"};
+	const size_t own = sizeof(names) / sizeof(*names);
+	size_t i;
+
+	for (i = 0; i < own + s->root_count; i++) {
+		auto_free char *name =
+			i < own ? mem_strdup(names[i])
+				: session_root_dir(i - own, "upper");
+		auto_close int upper = fd_open_dir_path(s->fd, name);
+
+		if (upper >= 0 &&
+		    submount_overlay_add_whiteouts(s->fd, name, upper, err) < 0)
+			return err_context(err, "the layer of run %s", s->id);
+	}
+	return 0;
+}
+
+/* ---- the state directory ---- */
+
+int layers_check_state(int runs_fd, struct err *err)
+{
+	const struct fstype *type = fstype_of_fd(runs_fd);
+	const char *name = type->traits & FSTYPE_NO_UPPER ? type->name : NULL;
+
+	/* tmpfs has user xattrs only since Linux 6.6, other file systems only
+	 * with a mount option: reading an xattr shows whether they are
+	 * supported. */
+	if (!name &&
+	    getxattr(fd_proc_path(runs_fd).text, "user.guard", NULL, 0) < 0 &&
+	    errno == ENOTSUP)
+		name = "a file system without user xattrs";
+	if (name)
+		return fail(err, EOPNOTSUPP,
+			    "guard's state lies on %s, which cannot hold the "
+			    "layer of a run: put it elsewhere, e.g. on ext4, "
+			    "btrfs or xfs, with GUARD_HOME=/some/path",
+			    name);
+	return 0;
+}
+
+static int make_probe_layer_dir(int dir, const char *name, const char *dir_path,
+				struct err *err)
+{
+	int fd = -1;
+
+	if (mkdirat(dir, name, 0700) == 0)
+		fd = fd_open_dir_path(dir, name);
+	return fd < 0 ? fail_errno(err, "make %s in %s", name,
+				   text_quote(dir_path))
+		      : fd;
+}
+
+int layers_probe(const char *dir_path, struct err *err)
+{
+	auto_close int dir = open(dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int lower = -1, upper = -1, work = -1, file = -1;
+	int rc;
+
+	if (dir < 0)
+		return fail_errno(err, "open %s", text_quote(dir_path));
+	lower = make_probe_layer_dir(dir, "lower", dir_path, err);
+	upper = lower < 0 ? lower
+			  : make_probe_layer_dir(dir, "upper", dir_path, err);
+	work = upper < 0 ? upper
+			 : make_probe_layer_dir(dir, "work", dir_path, err);
+	if (work < 0)
+		return work;
+	rc = mount_overlay(
+		&(struct mount_overlay_dirs){lower, upper, work, false}, lower,
+		dir_path, err);
+	if (rc < 0)
+		return rc;
+	file = openat(dir, "lower/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	return file < 0 ? fail_errno(err, "write through a layer") : 0;
 }

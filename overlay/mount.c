@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -76,12 +77,7 @@ static int fail_mount_overlay(int fs_fd, const char *path, struct err *err)
 		    strerror(num), buf_text(&words), mount_error_advice(num));
 }
 
-struct overlay_dirs {
-	int lower_fd, upper_fd, work_fd;
-	bool is_volatile; /* the upper is never synced */
-};
-
-static int set_layers(int fs, const struct overlay_dirs *p)
+static int set_layers(int fs, const struct mount_overlay_dirs *p)
 {
 	struct fd_proc_path lower = fd_proc_path(p->lower_fd),
 			    upper = fd_proc_path(p->upper_fd),
@@ -102,28 +98,13 @@ static int set_layers(int fs, const struct overlay_dirs *p)
 	return fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 }
 
-/* Returns 1 when the kernel has no fsopen(2). */
-static int mount_by_fsopen(const struct overlay_dirs *p, int target_fd,
-			   const char *path, struct err *err)
+int mount_move(int mount_fd, int target_fd)
 {
-	auto_close int fs =
-		without_fsopen ? -1 : fsopen("overlay", FSOPEN_CLOEXEC);
-	auto_close int made = -1;
-
-	if (without_fsopen || (fs < 0 && (errno == ENOSYS || errno == EPERM)))
-		return 1;
-	if (fs < 0 || set_layers(fs, p) < 0)
-		return fail_mount_overlay(fs, path, err);
-	made = fsmount(fs, FSMOUNT_CLOEXEC,
-		       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	if (made < 0 ||
-	    move_mount(made, "", target_fd, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return fail_mount_overlay(fs, path, err);
-	return 0;
+	return move_mount(mount_fd, "", target_fd, "",
+			  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
-static int mount_by_mount2(const struct overlay_dirs *p, int target_fd,
+static int mount_by_mount2(const struct mount_overlay_dirs *p, int target_fd,
 			   const char *path, struct err *err)
 {
 	auto_free char *options = mem_printf(
@@ -138,28 +119,22 @@ static int mount_by_mount2(const struct overlay_dirs *p, int target_fd,
 	return 0;
 }
 
-static int mount_overlay_dirs(const struct overlay_dirs *p, int target_fd,
-			      const char *path, struct err *err)
-{
-	int got = mount_by_fsopen(p, target_fd, path, err);
-
-	return got == 1 ? mount_by_mount2(p, target_fd, path, err) : got;
-}
-
-int mount_overlay(int lower_fd, int upper_fd, int work_fd, int target_fd,
+int mount_overlay(const struct mount_overlay_dirs *p, int target_fd,
 		  const char *path, struct err *err)
 {
-	const struct overlay_dirs p = {lower_fd, upper_fd, work_fd, false};
+	auto_close int fs =
+		without_fsopen ? -1 : fsopen("overlay", FSOPEN_CLOEXEC);
+	auto_close int made = -1;
 
-	return mount_overlay_dirs(&p, target_fd, path, err);
-}
-
-int mount_overlay_volatile(int lower_fd, int upper_fd, int work_fd,
-			   int target_fd, const char *path, struct err *err)
-{
-	const struct overlay_dirs p = {lower_fd, upper_fd, work_fd, true};
-
-	return mount_overlay_dirs(&p, target_fd, path, err);
+	if (without_fsopen || (fs < 0 && (errno == ENOSYS || errno == EPERM)))
+		return mount_by_mount2(p, target_fd, path, err);
+	if (fs < 0 || set_layers(fs, p) < 0)
+		return fail_mount_overlay(fs, path, err);
+	made = fsmount(fs, FSMOUNT_CLOEXEC,
+		       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (made < 0 || mount_move(made, target_fd) < 0)
+		return fail_mount_overlay(fs, path, err);
+	return 0;
 }
 
 /* Decodes \ooo, with which mountinfo escapes space, tab, line feed and
@@ -182,23 +157,15 @@ static void unescape_mountinfo(char *text)
 	*to = '\0';
 }
 
-/* The mount id, as in mountinfo, of the mount that holds dir_fd; 0: unknown. */
-static uint64_t mount_id(int dir_fd)
+/* The mount id, as in mountinfo, of the mount that holds a file; 0: unknown. */
+static uint64_t mount_id(int dirfd, const char *path)
 {
 	struct statx st;
 
-	if (statx(dir_fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 ||
+	if (statx(dirfd, path, AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 ||
 	    !(st.stx_mask & STATX_MNT_ID))
 		return 0;
 	return st.stx_mnt_id;
-}
-
-static bool is_path_listed(char *const *list, const char *path)
-{
-	for (; list && *list; list++)
-		if (strcmp(*list, path) == 0)
-			return true;
-	return false;
 }
 
 /*
@@ -214,22 +181,13 @@ static struct {
 	uint64_t root;
 } table;
 
-static uint64_t root_mount_id(void)
-{
-	struct statx st;
-
-	if (statx(AT_FDCWD, "/", 0, STATX_MNT_ID, &st) < 0 ||
-	    !(st.stx_mask & STATX_MNT_ID))
-		return 0;
-	return st.stx_mnt_id;
-}
-
 static bool is_table_current(void)
 {
 	struct pollfd changed = {.fd = table.fd, .events = POLLPRI};
 
 	return table.fd > 0 && table.pid == getpid() && table.root &&
-	       table.root == root_mount_id() && poll(&changed, 1, 0) == 0;
+	       table.root == mount_id(AT_FDCWD, "/") &&
+	       poll(&changed, 1, 0) == 0;
 }
 
 static int read_table(struct err *err)
@@ -248,14 +206,14 @@ static int read_table(struct err *err)
 	if (fd_slurp(fd, TABLE_MAX, &table.text, err) < 0)
 		return err_context(err, "/proc/self/mountinfo");
 	table.pid = getpid();
-	table.root = root_mount_id();
+	table.root = mount_id(AT_FDCWD, "/");
 	table.fd = TAKE_FD(fd);
 	return 0;
 }
 
 int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 {
-	uint64_t own = mount_id(dir_fd);
+	uint64_t own = mount_id(dir_fd, "");
 	const char *next;
 	int count = 0;
 
@@ -277,7 +235,7 @@ int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 		unescape_mountinfo(line + at);
 		if ((own && parent != own) || !path_below(line + at, path) ||
 		    strcmp(line + at, path) == 0 ||
-		    is_path_listed(*ret, line + at))
+		    mem_list_has(*ret, line + at))
 			continue;
 		mem_list_add(ret, line + at);
 		count++;
@@ -285,23 +243,29 @@ int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 	return count;
 }
 
-int mount_bind(int from_fd, int target_fd, bool read_only, const char *path,
-	       struct err *err)
+int mount_detached_copy(int fd, bool read_only)
 {
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 			    (read_only ? MOUNT_ATTR_RDONLY : 0),
 	};
 	unsigned int deep = read_only ? AT_RECURSIVE : 0;
-	auto_close int fd = open_tree(from_fd, "",
-				      AT_EMPTY_PATH | OPEN_TREE_CLONE |
-					      OPEN_TREE_CLOEXEC | deep);
+	auto_close int copy = open_tree(fd, "",
+					AT_EMPTY_PATH | OPEN_TREE_CLONE |
+						OPEN_TREE_CLOEXEC | deep);
 
-	if (fd < 0 ||
-	    mount_setattr(fd, "", AT_EMPTY_PATH | deep, &attr, sizeof(attr)) <
-		    0 ||
-	    move_mount(fd, "", target_fd, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (copy < 0 || mount_setattr(copy, "", AT_EMPTY_PATH | deep, &attr,
+				      sizeof(attr)) < 0)
+		return -1;
+	return TAKE_FD(copy);
+}
+
+int mount_bind(int from_fd, int target_fd, bool read_only, const char *path,
+	       struct err *err)
+{
+	auto_close int fd = mount_detached_copy(from_fd, read_only);
+
+	if (fd < 0 || mount_move(fd, target_fd) < 0)
 		return fail_errno(err, "mount %s", text_quote(path));
 	return 0;
 }
@@ -356,4 +320,44 @@ int mount_open_dir(int root_fd, const char *path, bool make, struct err *err)
 		dir = next;
 	}
 	return TAKE_FD(dir);
+}
+
+/* ---- directories of two mount namespaces ---- */
+
+void mount_dir_free(struct mount_dir *d)
+{
+	free(d->path);
+	fd_close(&d->fd);
+	*d = (struct mount_dir){.fd = -1};
+}
+
+int mount_dir_open(struct mount_dir *d, char *path, struct err *err)
+{
+	auto_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	mount_dir_free(d);
+	d->path = path;
+	if (root < 0)
+		return fail_errno(err, "open /");
+	d->fd = mount_open_dir(root, path, false, err);
+	if (d->fd >= 0 && meta_get(d->fd, "", &d->meta) < 0)
+		return fail_errno(err, "%s", text_quote(path));
+	return d->fd < 0 ? d->fd : 0;
+}
+
+int mount_dir_reopen(struct mount_dir *d, struct err *err)
+{
+	struct meta before = d->meta, now;
+	int rc;
+
+	if (!d->path)
+		return 0;
+	rc = mount_dir_open(d, TAKE(d->path), err);
+	now = d->meta;
+	d->meta = before;
+	if (rc == 0 && before.mode &&
+	    (now.dev != before.dev || now.ino != before.ino))
+		rc = fail(err, ESTALE, "%s was replaced meanwhile",
+			  text_quote(d->path));
+	return rc;
 }

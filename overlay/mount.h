@@ -11,6 +11,15 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/meta.h"
+
+struct mount_overlay_dirs {
+	int lower_fd, upper_fd, work_fd;
+	/* The content of the upper may be lost in a power cut: overlayfs never
+	 * syncs it. A normal overlay syncs the complete file system of the
+	 * upper when it is unmounted. */
+	bool is_volatile;
+};
 
 /*
  * Mounts an overlay (nosuid, nodev, userxattr) on target_fd. All descriptors
@@ -19,13 +28,8 @@
  * 0 or the kernel's negative errno; the text has the kernel's message and a
  * remedy.
  */
-int mount_overlay(int lower_fd, int upper_fd, int work_fd, int target_fd,
+int mount_overlay(const struct mount_overlay_dirs *p, int target_fd,
 		  const char *path, struct err *err);
-/* As mount_overlay(), for an upper whose content may be lost in a power cut
- * ("volatile"): overlayfs never syncs it. A normal overlay syncs the complete
- * file system of the upper when it is unmounted. */
-int mount_overlay_volatile(int lower_fd, int upper_fd, int work_fd,
-			   int target_fd, const char *path, struct err *err);
 
 /* For tests: true makes all calls behave as on a kernel without fsopen(2). */
 void mount_without_fsopen(bool on);
@@ -39,6 +43,14 @@ void mount_without_fsopen(bool on);
 int mount_list_below(int dir_fd, const char *path, char ***ret,
 		     struct err *err);
 
+/* Copies the mount at fd (nosuid, nodev), mounted nowhere; fd may be a
+ * directory inside of a mount. read_only: read-only, with all mounts below it.
+ * Returns a descriptor, or -1 with errno. */
+int mount_detached_copy(int fd, bool read_only);
+/* Attaches a mount that is mounted nowhere to target_fd. 0, or -1 with errno.
+ */
+int mount_move(int mount_fd, int target_fd);
+
 /* Bind-mounts the directory from_fd (O_PATH, opened in this mount namespace) on
  * target_fd (nosuid, nodev). read_only: read-only, with all mounts below it. */
 int mount_bind(int from_fd, int target_fd, bool read_only, const char *path,
@@ -51,5 +63,21 @@ int mount_bind(int from_fd, int target_fd, bool read_only, const char *path,
  * Returns a descriptor or a negative errno; -EINVAL: the path has a "..".
  */
 int mount_open_dir(int root_fd, const char *path, bool make, struct err *err);
+
+/* A directory that guard opens, and that its child opens again in a mount
+ * namespace of its own; {.fd = -1} is none. */
+struct mount_dir {
+	char *path; /* absolute */
+	struct meta meta;
+	int fd; /* O_PATH */
+};
+
+/* Closes the descriptor and frees the path; *d is none then. */
+void mount_dir_free(struct mount_dir *d);
+/* Opens the directory `path`, which *d then owns, and records its metadata. */
+int mount_dir_open(struct mount_dir *d, char *path, struct err *err);
+/* Opens it again; nothing to do without a path. -ESTALE: device or inode
+ * differs from the recorded metadata, if there is any (mode is not 0). */
+int mount_dir_reopen(struct mount_dir *d, struct err *err);
 
 #endif

@@ -31,16 +31,6 @@ static char *copied_list_name(const char *name)
 	return mem_printf("placed-%s", name);
 }
 
-static bool is_covered_point(const struct submount_overlay *p, const char *path)
-{
-	char *const *point;
-
-	for (point = p->points; point && *point; point++)
-		if (strcmp(*point, path) == 0)
-			return true;
-	return false;
-}
-
 static bool holds_covered_point(const struct submount_overlay *p,
 				const char *path)
 {
@@ -111,12 +101,12 @@ static int fill_subdir(struct submount_overlay *p, int upper, int lower,
 	if (to < 0)
 		return exists ? 0
 			      : fail_errno(err, "open %s", text_quote(name));
-	if (!is_covered_point(p, path) && holds_covered_point(p, path))
+	if (!mem_list_has(p->points, path) && holds_covered_point(p, path))
 		return fill_upper_dir(p, to, from, path, exists, depth + 1,
 				      err);
 	if (!exists && pre_copy_up_meta(from, to, m, err) < 0)
 		return -err->num;
-	if (!is_covered_point(p, path))
+	if (!mem_list_has(p->points, path))
 		mem_list_add(&p->dirs, path);
 	return 0;
 }

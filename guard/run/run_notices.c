@@ -42,22 +42,10 @@ static void notice_log_free(struct notice_log *t)
 	record_free(&t->record);
 }
 
-static bool was_notice_shown(const struct record *r, const char *key,
-			     const char *name)
-{
-	const char *had;
-	size_t i;
-
-	for (i = 0; (had = record_get_nth(r, key, i)); i++)
-		if (strcmp(had, name) == 0)
-			return true;
-	return false;
-}
-
 static void add_notice_name(struct notice_log *t, struct notice_kind *k,
 			    const char *name)
 {
-	if (was_notice_shown(&t->record, k->key, name))
+	if (record_has(&t->record, k->key, name))
 		return;
 	record_add(&t->record, k->key, name);
 	t->any = true;
@@ -201,7 +189,7 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 		if (!is_visible(run, redactions, *socket))
 			add_notice_name(&t, &sockets, *socket);
 	if (run->options->nested &&
-	    !was_notice_shown(&t.record, "limit", "nested-renames")) {
+	    !record_has(&t.record, "limit", "nested-renames")) {
 		record_add(&t.record, "limit", "nested-renames");
 		t.any = true;
 		report_note(

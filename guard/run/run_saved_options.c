@@ -20,13 +20,7 @@ void run_saved_options_record(struct session *s, char *const *saved_options)
 
 bool run_saved_options_has(const struct session *s, const char *wanted)
 {
-	const char *option;
-	size_t i;
-
-	for (i = 0; (option = record_get_nth(&s->more, OPTION, i)); i++)
-		if (strcmp(option, wanted) == 0)
-			return true;
-	return false;
+	return record_has(&s->more, OPTION, wanted);
 }
 
 int run_saved_options_load(const struct session *s, char ***ret,
