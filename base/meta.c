@@ -49,6 +49,14 @@ struct timestamp timestamp_now(void)
 				  .nsec = (uint32_t)now.tv_nsec};
 }
 
+int64_t timestamp_monotonic_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 void meta_from_statx(const struct statx *st, struct meta *ret)
 {
 	*ret = (struct meta){

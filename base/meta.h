@@ -30,6 +30,8 @@ int timestamp_compare(struct timestamp a, struct timestamp b);
 
 /* The time of CLOCK_REALTIME. */
 struct timestamp timestamp_now(void);
+/* Milliseconds of CLOCK_MONOTONIC. */
+int64_t timestamp_monotonic_ms(void);
 
 struct statx;
 /* Converts the result of statx(2) with STATX_BASIC_STATS. */

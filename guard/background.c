@@ -58,3 +58,19 @@ int background_enter(const char *name, int *const *fds, size_t count)
 	set_idle_priority();
 	return 0;
 }
+
+pid_t background_fork(int *ret_fd)
+{
+	int ends[2];
+	pid_t pid;
+
+	*ret_fd = -1;
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -1;
+	pid = fork();
+	*ret_fd = pid < 0 ? -1 : ends[pid == 0];
+	(void)close(ends[pid != 0]);
+	if (pid < 0)
+		(void)close(ends[0]);
+	return pid;
+}

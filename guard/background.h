@@ -8,6 +8,7 @@
 #define GUARD_BACKGROUND_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #define BACKGROUND_FDS_MAX 8
 
@@ -17,5 +18,9 @@
  * lists. The child gets idle CPU and I/O priority. Returns 0, or -1.
  */
 int background_enter(const char *name, int *const *fds, size_t count);
+
+/* As fork(2), with a pipe for the result of the child: *ret_fd is its end in
+ * each of the two processes, close-on-exec and nonblocking; -1 on failure. */
+pid_t background_fork(int *ret_fd);
 
 #endif

@@ -263,19 +263,17 @@ static void walk_group_dir(struct pre_copy_up *p, int dir, const char *path,
 		inspect_group_entry(p, dir, path, &list.items[i], depth);
 }
 
-/* Loads the user's groups. False when only one group exists, or for root: then
- * no entry needs a copy. */
-static bool load_groups(struct pre_copy_up *p)
+bool pre_copy_up_list_groups(gid_t **ret, int *ret_count)
 {
 	int i, count = getgroups(0, NULL);
 	bool other = false;
 
 	if (count <= 0 || geteuid() == 0)
 		return false;
-	p->groups = mem_alloc((size_t)count * sizeof(*p->groups));
-	p->group_count = getgroups(count, p->groups);
-	for (i = 0; i < p->group_count; i++)
-		other = other || p->groups[i] != getegid();
+	*ret = mem_alloc((size_t)count * sizeof(**ret));
+	*ret_count = count = getgroups(count, *ret);
+	for (i = 0; i < count; i++)
+		other = other || (*ret)[i] != getegid();
 	return other;
 }
 
@@ -286,7 +284,7 @@ int pre_copy_up_groups(int upper_fd, int lower_fd, const char *path,
 	struct pre_copy_up p = {.upper_fd = upper_fd, .lower_fd = lower_fd};
 	auto_close int dir = -1;
 
-	if (!load_groups(&p))
+	if (!pre_copy_up_list_groups(&p.groups, &p.group_count))
 		return 0;
 	dir = fd_reopen(lower_fd, O_RDONLY | O_DIRECTORY);
 	if (dir < 0)

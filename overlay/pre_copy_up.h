@@ -17,6 +17,9 @@
 #ifndef GUARD_OVERLAY_PRE_COPY_UP_H
 #define GUARD_OVERLAY_PRE_COPY_UP_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/meta.h"
@@ -24,6 +27,10 @@
 /* Copies mode, owner, xattrs and times of the lower's root to the upper's root:
  * a merged directory has the metadata of the upper. */
 int pre_copy_up_root(int upper_fd, int lower_fd, struct err *err);
+
+/* Lists the user's groups, to free. False when only one group exists, or for
+ * root: then no entry needs a copy. */
+bool pre_copy_up_list_groups(gid_t **ret, int *ret_count);
 
 /*
  * Copies directories and files of the user's other groups into the upper, up to

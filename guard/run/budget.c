@@ -9,13 +9,14 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/meta.h"
 #include "base/text.h"
+#include "guard/background.h"
 #include "overlay/session.h"
 
 /* Shares of the free space at the start. */
@@ -33,14 +34,6 @@
 
 static const char *const parts[] = {"upper", "home-upper", "git-upper", "tmp",
 				    "var-tmp"};
-
-static int64_t budget_now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static uint64_t subtract_clamped(uint64_t a, uint64_t b)
 {
@@ -89,7 +82,7 @@ int budget_begin(struct budget *b, int run_fd, uint64_t bytes, uint64_t entries,
 	b->begin_entries = b->free_entries;
 	b->allowed_bytes = b->bytes;
 	b->allowed_entries = b->entries;
-	b->next_count = budget_now_ms();
+	b->next_count = timestamp_monotonic_ms();
 	return 0;
 }
 
@@ -121,20 +114,13 @@ static void __attribute__((noreturn)) count_usage(int run_fd, int result_fd)
 
 static void start_count(struct budget *b, int64_t now)
 {
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return;
-	b->counter = fork();
+	b->counter = background_fork(&b->result_fd);
 	if (b->counter == 0)
-		count_usage(b->fd, ends[1]);
-	(void)close(ends[1]);
+		count_usage(b->fd, b->result_fd);
 	if (b->counter < 0) {
 		b->counter = 0;
-		(void)close(ends[0]);
 		return;
 	}
-	b->result_fd = ends[0];
 	b->count_began = now;
 	/* Losses from here on are not in the count. */
 	(void)stat_free_space(b, &b->free_bytes, &b->free_entries);
@@ -142,8 +128,7 @@ static void start_count(struct budget *b, int64_t now)
 
 static void stop_count(struct budget *b)
 {
-	(void)close(b->result_fd);
-	b->result_fd = -1;
+	fd_close(&b->result_fd);
 	while (waitpid(b->counter, NULL, 0) < 0 && errno == EINTR)
 		;
 	b->counter = 0;
@@ -210,7 +195,7 @@ static int time_to_fill(uint64_t left_bytes, uint64_t left_entries)
 bool budget_tick(struct budget *b, int *ret_next_ms)
 {
 	uint64_t bytes, entries, lost_bytes, lost_entries;
-	int64_t now = budget_now_ms();
+	int64_t now = timestamp_monotonic_ms();
 
 	*ret_next_ms = TICK_MIN_MS;
 	if (b->counter)
@@ -239,8 +224,7 @@ void budget_in_child(struct budget *b)
 	if (!b->counter)
 		return;
 	/* Not a child of this one. */
-	(void)close(b->result_fd);
-	b->result_fd = -1;
+	fd_close(&b->result_fd);
 	b->counter = 0;
 }
 

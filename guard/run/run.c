@@ -7,11 +7,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "guard/agent/agent.h"
-#include "guard/live.h"
 #include "guard/report.h"
-#include "guard/run/read_only_exec.h"
 #include "overlay/layers.h"
 #include "snapshot/walk/wait_timestamp_tick.h"
 #include "snapshot/walk/take.h"
@@ -22,8 +21,7 @@ static void run_free(struct run *run)
 	session_free(&run->session);
 	agent_free(&run->agent);
 	context_free(&run->context);
-	if (run->project_fd >= 0)
-		(void)close(run->project_fd);
+	fd_close(&run->project_fd);
 	read_only_exec_free(run->read_only_exec);
 	free(run->results_before);
 	free(run->project);
@@ -132,30 +130,6 @@ static int release_and_wait(struct run *run, struct timestamp start,
 	return got;
 }
 
-static void set_start_time(struct run *run, struct timestamp time)
-{
-	run->session.started = time;
-	if (run->options->resume && run->session.times)
-		return;
-	run->session.began = time;
-	session_note_clock(&run->session);
-}
-
-static int record_running(struct run *run, pid_t init, struct err *err)
-{
-	live_record_init(&run->session, init);
-	run->session.times++;
-	return session_set_state(&run->session, RUN_RUNNING, err);
-}
-
-int run_announce(struct run *run, pid_t init, struct err *err)
-{
-	if (run->options->resume)
-		return 0;
-	set_start_time(run, run->begun);
-	return record_running(run, init, err);
-}
-
 /*
  * Lets the command go and waits for its end. The pre-run snapshot begins
  * after the start time was taken: what changes from then on is not in it, or
@@ -168,9 +142,9 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 	sigset_t before;
 	int got;
 
-	set_start_time(run, start_time);
+	run_set_start_time(run, start_time);
 	if (run->options->resume &&
-	    record_running(run, sandbox_pid1(run->sandbox), err) < 0)
+	    run_record_running(run, sandbox_pid1(run->sandbox), err) < 0)
 		return -err->num;
 	/* A signal of guard belongs to the command from the release on: it
 	 * waits until sandbox_wait() takes it, and cannot end guard in

@@ -60,14 +60,6 @@ struct run_ui {
 int run_command(const struct run_options *options, const struct run_ui *ui);
 
 /*
- * Records the run as running before its command starts: the setup of the
- * sandbox leaves time for it. The exact start time is known only later, and is
- * never before the recorded one. A resumed run records itself when it
- * continues.
- */
-int run_announce(struct run *run, pid_t init, struct err *err);
-
-/*
  * base_snapshot_worker.c: takes the pre-run snapshot in a process of its own,
  * beside the command. The process may outlive guard, holds the base lock of the
  * session until it is done, and writes the sequence number of the snapshot into
@@ -105,21 +97,29 @@ char **run_hidden_paths(const struct run *run);
 char **run_find_cows(const struct run *run, const char *git, struct err *err);
 int run_add_cows(struct run *run, char *const *paths, struct err *err);
 int run_check_cows(const struct run *run, struct err *err);
-/* run_mounts.c: adds the mounts below the project or a directory of --cow to a
+/* Adds the mounts below the project or a directory of --cow to a
  * new session, each as a root of its own. */
 int run_add_mounts(struct run *run, struct err *err);
-/* run_told.c: names credentials that are hidden, variables that were dropped
+/* run_notices.c: names credentials that are hidden, variables that were dropped
  * and sockets that are out of reach, each once a project. */
 void run_notices_print(const struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped);
-/* run_hints.c: reports that a command cannot do its work in a run. */
+/* Reports that a command cannot do its work in a run. */
 void run_hints_print(const struct run_options *options);
-/* After the run: reports which calls of its programs were refused, such as a
- * rename of a directory, or more open files. */
+/* After the run: reports a directory that its programs could not rename. */
 void run_notices_print_refused(const struct sandbox *sb);
 /* Files below the home directory that the run sees without their secrets. */
 void run_find_redactions(const struct run *run, struct redactions *redactions);
+/* Whether path is below one of these, their links resolved. */
+bool run_grants_path(const char *const *paths, const char *path);
+/*
+ * Recorded before the command of a new run starts: the setup of the sandbox
+ * leaves time for it. The exact start time is known only later, and is never
+ * before the recorded one. A resumed run records itself when it continues.
+ */
+void run_set_start_time(struct run *run, struct timestamp time);
+int run_record_running(struct run *run, pid_t init, struct err *err);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is
@@ -127,7 +127,7 @@ int run_check_grants(const struct run *run, struct err *err);
 int run_start(struct run *run, struct layers **layers, struct err *err);
 
 /*
- * run_given.c: the options of a run are noted in its record, so that a later
+ * The options of a run are noted in its record, so that a later
  * command gets the same policy. Paths are absolute; of variables only the
  * names are kept.
  */
@@ -144,5 +144,47 @@ int run_status_of(const struct sandbox_result *result);
 
 /* Takes a snapshot of a real directory that the run may write to. */
 int run_store_granted(struct run *run, const char *reason, struct err *err);
+
+/*
+ * base_snapshot_worker.c: groups of a project's files. Most projects have no
+ * file of the user's supplementary groups. Where a snapshot has shown this, the
+ * next run starts without a look at every file (overlay/pre_copy_up.h), so that
+ * a large project starts as fast as a small one. The workspace of the directory
+ * keeps the record "groups": the groups, and the directory in which they were
+ * seen.
+ */
+
+/* Marks the directories of a new session that have one group
+ * (LAYERS_ONE_GROUP). */
+void gid_cache_recall(struct session *s, int workspaces_fd);
+
+/* After the base snapshot of the run: the directory that had one group before
+ * and has several now, so that writes of the run may have failed there; or
+ * NULL. */
+const char *gid_cache_find_stale(const struct session *s, int workspaces_fd);
+
+/*
+ * run_end.c: a command in an ended run may leave the upper layer unchanged. In
+ *this case no snapshot and no sync is needed, and the run's record does not
+ *change.
+ *
+ *	read_only_exec_begin()		before the layers are mounted
+ *	read_only_exec_is_unchanged()	after the end of the command
+ */
+
+/* NULL: the run had not ended in order, all has to be looked at anew. */
+struct read_only_exec *read_only_exec_begin(const struct session *s);
+
+/*
+ * Nothing in the layer is newer than the end before, since when all of it is on
+ * disk and in the store; s says when the command began and ended. By a clock
+ * that was set back nothing can be told: false, as of NULL.
+ */
+bool read_only_exec_is_unchanged(const struct read_only_exec *l,
+				 const struct session *s,
+				 const struct changes *c,
+				 const struct change_list *git);
+
+void read_only_exec_free(struct read_only_exec *l);
 
 #endif

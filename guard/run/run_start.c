@@ -11,8 +11,8 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
+#include "guard/live.h"
 #include "guard/report.h"
-#include "guard/run/gid_cache.h"
 #include "guard/run/run.h"
 #include "overlay/lower_copy.h"
 #include "overlay/layers.h"
@@ -68,7 +68,7 @@ static int mount_layers(void *arg, int root_fd, struct err *err)
 						 err);
 }
 
-static bool grants_path(const char *const *paths, const char *path)
+bool run_grants_path(const char *const *paths, const char *path)
 {
 	for (; *paths; paths++) {
 		struct err ignored;
@@ -93,8 +93,8 @@ static void warn_of_hidden(const struct run *run, const char *text)
 		return;
 	path = path_resolve(text, &ignored);
 	if (!path || path_below(path, run->project) ||
-	    grants_path(run->options->read_only, path) ||
-	    grants_path(run->options->read_write, path))
+	    run_grants_path(run->options->read_only, path) ||
+	    run_grants_path(run->options->read_write, path))
 		return;
 	for (i = 0; private[i]; i++)
 		if (path_below(path, private[i]))
@@ -318,6 +318,22 @@ static void report_limits(const struct run *run)
 		report_note("%s", buf_text(&text));
 }
 
+void run_set_start_time(struct run *run, struct timestamp time)
+{
+	run->session.started = time;
+	if (run->options->resume && run->session.times)
+		return;
+	run->session.began = time;
+	session_note_clock(&run->session);
+}
+
+int run_record_running(struct run *run, pid_t init, struct err *err)
+{
+	live_record_init(&run->session, init);
+	run->session.times++;
+	return session_set_state(&run->session, RUN_RUNNING, err);
+}
+
 struct start_report {
 	struct run *run;
 	const struct redactions *redactions;
@@ -331,7 +347,10 @@ static int report_while_starting(void *arg, const struct sandbox *sb,
 	const struct start_report *b = arg;
 
 	run_notices_print(b->run, sb, b->redactions, b->hide, b->dropped);
-	return run_announce(b->run, sandbox_pid1(sb), err);
+	if (b->run->options->resume)
+		return 0;
+	run_set_start_time(b->run, b->run->begun);
+	return run_record_running(b->run, sandbox_pid1(sb), err);
 }
 
 static int copy_frozen_dirs(const struct run *run, struct buf *notes,

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -32,21 +31,13 @@
 /* Below this part of the disk nothing is kept. */
 #define FREE_SHARE 16
 
-static int64_t versions_now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void run_versions_begin(struct run_versions *d, const struct session *s,
 			int64_t interval_ms)
 {
 	*d = (struct run_versions){
 		.session = s,
 		.interval_ms = interval_ms,
-		.next = versions_now_ms() + interval_ms,
+		.next = timestamp_monotonic_ms() + interval_ms,
 		.result_fd = -1,
 	};
 	/* A resumed run continues after its last version. */
@@ -208,22 +199,13 @@ store_version_in_child(const struct run_versions *d, int fd)
 
 /* --- now and then --- */
 
-static void start(struct run_versions *d)
+static void start_version_worker(struct run_versions *d)
 {
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return;
-	d->worker_pid = fork();
+	d->worker_pid = background_fork(&d->result_fd);
 	if (d->worker_pid == 0)
-		store_version_in_child(d, ends[1]);
-	(void)close(ends[1]);
-	if (d->worker_pid < 0) {
+		store_version_in_child(d, d->result_fd);
+	if (d->worker_pid < 0)
 		d->worker_pid = 0;
-		(void)close(ends[0]);
-		return;
-	}
-	d->result_fd = ends[0];
 }
 
 /* The processor time that it took, in ms. */
@@ -231,8 +213,7 @@ static int64_t reap_version_worker(struct run_versions *d)
 {
 	struct rusage u = {0};
 
-	(void)close(d->result_fd);
-	d->result_fd = -1;
+	fd_close(&d->result_fd);
 	while (wait4(d->worker_pid, NULL, 0, &u) < 0 && errno == EINTR)
 		;
 	d->worker_pid = 0;
@@ -261,11 +242,11 @@ void run_versions_tick(struct run_versions *d)
 
 	if (!d->interval_ms)
 		return;
-	now = versions_now_ms();
+	now = timestamp_monotonic_ms();
 	if (d->worker_pid)
 		read_version_result(d, now);
 	else if (now >= d->next)
-		start(d);
+		start_version_worker(d);
 }
 
 void run_versions_end(struct run_versions *d)

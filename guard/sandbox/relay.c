@@ -9,24 +9,16 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/meta.h"
 #include "base/text.h"
 
 #define TICK_MS 250
 /* From SIGTERM to SIGKILL. */
 #define GRACE_MS 2000
 #define END_REQUESTS_MAX 3u
-
-static int64_t relay_now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- the release ---- */
 
@@ -137,10 +129,13 @@ int sandbox_release(struct sandbox *sb, struct err *err)
 		relay_restore_caller(sb);
 		return rc;
 	}
-	sb->deadline = sb->timeout_ms > 0 ? relay_now_ms() + sb->timeout_ms : 0;
+	sb->deadline = sb->timeout_ms > 0
+			       ? timestamp_monotonic_ms() + sb->timeout_ms
+			       : 0;
 	/* The guard process that started the run checks its limits. */
 	if (sb->pid)
-		sb->next_watch = relay_now_ms() + watch_interval(&sb->watch);
+		sb->next_watch =
+			timestamp_monotonic_ms() + watch_interval(&sb->watch);
 	return 0;
 }
 
@@ -162,7 +157,7 @@ static void terminate_run(struct sandbox *sb)
 		return;
 	}
 	sb->ending = true;
-	sb->deadline = relay_now_ms() + GRACE_MS;
+	sb->deadline = timestamp_monotonic_ms() + GRACE_MS;
 	(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGTERM, NULL, -1);
 	(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGCONT, NULL, -1);
 }
@@ -177,7 +172,7 @@ static int64_t earlier_deadline(int64_t a, int64_t b)
 /* Milliseconds until check_relay_limits() is due, for poll(2); -1: never. */
 static int next_relay_wait(const struct sandbox *sb)
 {
-	int64_t now = relay_now_ms(),
+	int64_t now = timestamp_monotonic_ms(),
 		then = earlier_deadline(sb->deadline, sb->next_tick);
 
 	then = earlier_deadline(then, sb->next_watch);
@@ -192,7 +187,7 @@ static int next_relay_wait(const struct sandbox *sb)
 
 static bool is_deadline_due(int64_t time)
 {
-	return time && relay_now_ms() >= time;
+	return time && timestamp_monotonic_ms() >= time;
 }
 
 enum relay_limits { RELAY_WITHIN_LIMITS, RELAY_TIMED_OUT, RELAY_BEYOND_LIMIT };
@@ -205,7 +200,8 @@ static enum relay_limits check_relay_limits(struct sandbox *sb)
 	if (is_deadline_due(sb->next_watch)) {
 		enum sandbox_limit limit = watch_tick(&sb->watch);
 
-		sb->next_watch = relay_now_ms() + watch_interval(&sb->watch);
+		sb->next_watch =
+			timestamp_monotonic_ms() + watch_interval(&sb->watch);
 		if (!sb->ending && limit != SANDBOX_LIMIT_NONE) {
 			sb->limit = limit;
 			return RELAY_BEYOND_LIMIT;
@@ -214,7 +210,7 @@ static enum relay_limits check_relay_limits(struct sandbox *sb)
 	if (is_deadline_due(sb->next_tick)) {
 		enum sandbox_tick_action action = sb->tick(sb->tick_arg, &ms);
 
-		sb->next_tick = relay_now_ms() + ms;
+		sb->next_tick = timestamp_monotonic_ms() + ms;
 		if (action == SANDBOX_KILL)
 			return RELAY_BEYOND_LIMIT;
 	}
@@ -538,7 +534,7 @@ int sandbox_wait(struct sandbox *sb,
 
 	sb->tick = tick;
 	sb->tick_arg = arg;
-	sb->next_tick = tick ? relay_now_ms() : 0;
+	sb->next_tick = tick ? timestamp_monotonic_ms() : 0;
 	rc = relay_until_empty(sb, err);
 	if (rc < 0)
 		relay_kill(sb);
