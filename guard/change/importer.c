@@ -146,13 +146,13 @@ static int check_target(const struct session *s, const char *git,
 {
 	struct stat st;
 
-	if (lstat(git, &st) < 0 && errno != ENOENT)
-		return fail_errno(err, "%s", text_quote(git));
 	if (lstat(git, &st) < 0)
-		return fail(err, ENOENT,
-			    "%s is no git repository: there is nothing to "
-			    "import into",
-			    text_quote(s->project));
+		return errno != ENOENT
+			       ? fail_errno(err, "%s", text_quote(git))
+			       : fail(err, ENOENT,
+				      "%s is no git repository: there is "
+				      "nothing to import into",
+				      text_quote(s->project));
 	if (!S_ISDIR(st.st_mode))
 		return fail(err, ENOTDIR,
 			    "%s is no folder, and the repository that it "
@@ -187,9 +187,9 @@ static int open_import(struct context *c, struct session *s,
 {
 	int got = try_import(c, s, sides->then, sides, job, im, err);
 
-	if ((got != -ENODATA && got != -EBADMSG) || !sides->then)
-		return got;
-	return try_import(c, s, NULL, sides, job, im, err);
+	return (got == -ENODATA || got == -EBADMSG) && sides->then
+		       ? try_import(c, s, NULL, sides, job, im, err)
+		       : got;
 }
 
 static int open_changed(struct context *c, struct session *s, const char *git,

@@ -15,7 +15,6 @@
 #include "guard/cli/output.h"
 #include "guard/resolve_run.h"
 #include "guard/recover.h"
-#include "restore/git/gitforward.h"
 
 #define ID_SHOWN 10
 #define NAME_WIDTH 24
@@ -154,7 +153,7 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 		return fail(err, ENOENT,
 			    "run %s has made no commit on a branch %s", s->id,
 			    text_quote(o->ff));
-	got = gitforward(s->project, o->ff, im->list->items[i].id.hex, err);
+	got = gitimport_forward(im->git, o->ff, &im->list->items[i].id, err);
 	if (got < 0)
 		return err_context(err, "the branch stays where it is");
 	if (got == 0)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -16,6 +17,7 @@
 #define FILES_MAX 2000000
 #define SHALLOW_MAX (64u << 20)
 #define RESERVE (256ull << 20)
+#define HEAD "ref: refs/heads/none\n"
 
 /* Deltas are sought among small objects only, packs are mapped in small windows
  * and by two threads, so that memory is bounded. */
@@ -115,24 +117,6 @@ static int copy_file(void *arg, const char *path, const struct entry *old,
 		       : content_write(c->store, &e->content, fd, NULL, err);
 }
 
-static int write_file(int dirfd, const char *name, const void *data, size_t len,
-		      struct err *err)
-{
-	auto_close int fd = openat(
-		dirfd, name,
-		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd < 0 || fd_write(fd, data, len) < 0)
-		return fail_errno(err, "write %s", text_quote(name));
-	return 0;
-}
-
-static int write_text(int dirfd, const char *name, const char *text,
-		      struct err *err)
-{
-	return write_file(dirfd, name, text, strlen(text), err);
-}
-
 /* A repository whose history has an end: git must find the same end here. */
 static int copy_shallow(const char *git, int dirfd, struct err *err)
 {
@@ -143,7 +127,8 @@ static int copy_shallow(const char *git, int dirfd, struct err *err)
 	if (got == -ENOENT)
 		return 0;
 	return got < 0 ? got
-		       : write_file(dirfd, "shallow", text.data, text.len, err);
+		       : atomic_write(dirfd, "shallow", text.data, text.len,
+				      0600, ATOMIC_NO_SYNC, err);
 }
 
 static int make_repository(const char *git, int dir, struct err *err)
@@ -158,8 +143,10 @@ static int make_repository(const char *git, int dir, struct err *err)
 			return -err->num;
 	if (symlinkat(user, dir, "user") < 0)
 		return fail_errno(err, "make a link to %s", text_quote(user));
-	if (write_text(dir, "HEAD", "ref: refs/heads/none\n", err) < 0 ||
-	    write_text(dir, "config", config, err) < 0)
+	if (atomic_write(dir, "HEAD", HEAD, strlen(HEAD), 0600, ATOMIC_NO_SYNC,
+			 err) < 0 ||
+	    atomic_write(dir, "config", config, strlen(config), 0600,
+			 ATOMIC_NO_SYNC, err) < 0)
 		return -err->num;
 	return copy_shallow(git, dir, err);
 }

@@ -691,3 +691,72 @@ int gitimport_write(struct gitimport *im, const struct gittips *tips,
 		(void)unlinkat(dir, keep, 0);
 	return got;
 }
+
+/* --- a branch --- */
+
+static int fail_moved(const char *ref, struct err *err)
+{
+	return fail(err, EBUSY, "%s has moved meanwhile: try again",
+		    text_quote(ref));
+}
+
+/* From where it is. 1: it is there already. */
+static int move_branch(struct gitimport *im, git_reference *ref,
+		       const char *name, const git_oid *to, git_reference **ret,
+		       struct err *err)
+{
+	const git_oid *from = im->git->reference_target(ref);
+	int got;
+
+	if (im->git->branch_is_checked_out(ref))
+		return fail(err, EEXIST,
+			    "%s is checked out: git merge --ff-only moves it "
+			    "with its files",
+			    text_quote(name));
+	if (!from)
+		return fail(err, EINVAL, "%s is no plain branch",
+			    text_quote(name));
+	if (memcmp(from, to, sizeof(*to)) == 0)
+		return 1;
+	got = im->git->graph_descendant_of(im->to, to, from);
+	if (got < 0)
+		return libgit_failed("compare the commits", err);
+	if (!got)
+		return fail(err, EXDEV,
+			    "%s has commits that the run's has not: git merge "
+			    "brings them together",
+			    text_quote(name));
+	got = im->git->reference_create_matching(
+		ret, im->to, name, to, 1, from,
+		"guard: fast-forward to a run's");
+	if (got < 0 && got != GIT_EMODIFIED)
+		return libgit_failed("move the branch", err);
+	return got < 0 ? fail_moved(name, err) : 0;
+}
+
+int gitimport_forward(struct gitimport *im, const char *branch,
+		      const struct gitid *id, struct err *err)
+{
+	auto_free char *name = mem_printf("refs/heads/%s", branch);
+	git_reference *ref = NULL, *made = NULL;
+	git_oid to;
+	int got = im->git->oid_fromstr(&to, id->hex);
+
+	if (got == 0)
+		got = im->git->reference_lookup(&ref, im->to, name);
+	if (got == 0) {
+		got = move_branch(im, ref, name, &to, &made, err);
+	} else if (got != GIT_ENOTFOUND) {
+		got = libgit_failed("the branch", err);
+	} else {
+		got = im->git->reference_create(&made, im->to, name, &to, 0,
+						"guard: a run's branch");
+		if (got == GIT_EEXISTS)
+			got = fail_moved(name, err);
+		else if (got < 0)
+			got = libgit_failed("make the branch", err);
+	}
+	im->git->reference_free(ref);
+	im->git->reference_free(made);
+	return got;
+}

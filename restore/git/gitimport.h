@@ -1,7 +1,8 @@
 /*
  * A run's commits in the user's repository: objects as one pack, and refs
- * below refs/guard/<run>/. Nothing else of the repository is written, ever: no
- * branch, HEAD, index, configuration, hook or reflog of its own.
+ * below refs/guard/<run>/. Nothing else of the repository is written, ever, but
+ * the branch of gitimport_forward(): no HEAD, index, configuration, hook or
+ * reflog of its own.
  *
  *	gitimport_open()	lists new refs; with `check` git packs and
  *checks their objects
@@ -63,5 +64,14 @@ const struct gitimport_list *gitimport_listed(const struct gitimport *im);
  */
 int gitimport_write(struct gitimport *im, const struct gittips *tips,
 		    struct err *err);
+
+/*
+ * Moves a branch of the user on to a commit of the import. Forward only, and
+ * only a branch that no work tree has checked out; a missing branch is made.
+ * 1: it is there already; -EEXIST: checked out; -EXDEV: it has commits of its
+ * own; -EBUSY: it has moved meanwhile.
+ */
+int gitimport_forward(struct gitimport *im, const char *branch,
+		      const struct gitid *id, struct err *err);
 
 #endif

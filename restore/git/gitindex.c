@@ -128,25 +128,28 @@ static bool sum_up(struct index *x)
 	return sum_index_extensions(x);
 }
 
+/* 1 and the sum; 0: no index, or not readable here. */
+static int read_sum(struct store *store, const struct entry *e,
+		    struct index *ret, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+	int got;
+
+	if (!S_ISREG(e->mode) || !e->size || e->size > INDEX_MAX)
+		return 0;
+	got = content_append(store, &e->content, &bytes, err);
+	ret->data = bytes.data;
+	ret->len = bytes.len;
+	return got < 0 ? got : sum_up(ret);
+}
+
 int gitindex_same(struct store *store, const struct entry *a,
 		  const struct entry *b, struct err *err)
 {
-	const struct entry *both[] = {a, b};
-	AUTO(buf) struct buf first = {0}, second = {0};
-	struct buf *bytes[] = {&first, &second};
 	AUTO(index) struct index x = {0}, y = {0};
-	size_t i;
+	int got = read_sum(store, a, &x, err);
 
-	for (i = 0; i < 2; i++) {
-		if (!S_ISREG(both[i]->mode) || !both[i]->size ||
-		    both[i]->size > INDEX_MAX)
-			return 0;
-		if (content_append(store, &both[i]->content, bytes[i], err) < 0)
-			return -err->num;
-	}
-	x.data = first.data;
-	x.len = first.len;
-	y.data = second.data;
-	y.len = second.len;
-	return sum_up(&x) && sum_up(&y) && buf_same(&x.sum, &y.sum);
+	if (got > 0)
+		got = read_sum(store, b, &y, err);
+	return got > 0 ? buf_same(&x.sum, &y.sum) : got;
 }

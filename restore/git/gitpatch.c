@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "restore/git/gitclean.h"
 #include "restore/git/libgit.h"
-#include "restore/git/moves_store.h"
+#include "restore/git/moves.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
