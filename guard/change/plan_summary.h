@@ -10,7 +10,7 @@
 
 #include "guard/context.h"
 #include "overlay/change_list.h"
-#include "restore/git/moves_store.h"
+#include "restore/git/moves.h"
 #include "restore/transaction.h"
 
 /* The moves in a plan: pairs of a deletion and an addition of the same content.

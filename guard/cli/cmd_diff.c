@@ -18,7 +18,6 @@
 #include "guard/cli/output.h"
 #include "guard/resolve_run.h"
 #include "guard/recover.h"
-#include "guard/cli/diffrisk.h"
 
 static void print_diff_header(const struct session *s, const struct changes *c)
 {
@@ -77,7 +76,7 @@ static void print_diff_json(const struct session *s, const struct changes *c)
 	diffshow_json(&changes_home(c)->list, "home", &to);
 	jsonstream_open(&to, "risks", '[');
 	for (i = 0; i < c->root_count; i++)
-		diffrisk_json(&c->roots[i], root_path(s, i), &to);
+		diffshow_risks_json(&c->roots[i], root_path(s, i), &to);
 	jsonstream_close(&to, ']');
 	jsonstream_open(&to, "moves", '[');
 	for (i = 0; i < c->root_count; i++)
@@ -106,7 +105,7 @@ static void print_diff(const struct session *s, struct changes *c,
 		return;
 	}
 	for (i = 0; i < c->root_count; i++)
-		diffrisk_print(&c->roots[i]);
+		diffshow_risks(&c->roots[i]);
 	agent_show_list(s);
 	listing_print(c, stdout);
 	for (i = 0; i < c->root_count; i++)

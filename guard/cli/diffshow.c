@@ -1,18 +1,22 @@
 #include "guard/cli/diffshow.h"
 
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "guard/changes.h"
-#include "guard/jsonout.h"
-#include "guard/cli/difftext.h"
+#include "guard/cli/collapse_risks.h"
 #include "guard/cli/output.h"
+#include "guard/jsonout.h"
 #include "guard/resolve_run.h"
+#include "guard/risk.h"
+#include "restore/git/textdiff.h"
+
+#define CONTEXT_LINES 3
 
 static int by_kind(const void *a, const void *b)
 {
@@ -62,6 +66,217 @@ void diffshow_sort(struct change_list *list)
 	VEC_SORT(list, by_kind);
 }
 
+/* --- texts --- */
+
+static bool is_text_change(const struct change *c)
+{
+	return c->kind != CHANGE_META &&
+	       (S_ISREG(c->old.mode) || S_ISREG(c->now.mode));
+}
+
+static bool too_large(const struct change *c)
+{
+	return (S_ISREG(c->old.mode) && c->old.size > CHANGES_READ_MAX) ||
+	       (S_ISREG(c->now.mode) && c->now.size > CHANGES_READ_MAX);
+}
+
+/* A change as a move to the same path. */
+static struct change_move in_place(const struct change *c)
+{
+	return (struct change_move){
+		.from = c->path,
+		.to = c->path,
+		.old = c->old,
+		.now = c->now,
+	};
+}
+
+static int read_sides(const struct change_move *m,
+		      const struct changes_root *root, struct buf *old,
+		      struct buf *now, struct err *err)
+{
+	if (S_ISREG(m->old.mode) &&
+	    changes_read(root, m->from, m->old.mode, false, old, err) < 0)
+		return -err->num;
+	return S_ISREG(m->now.mode)
+		       ? changes_read(root, m->to, m->now.mode, true, now, err)
+		       : 0;
+}
+
+static void print_names(const struct change_move *m)
+{
+	AUTO(buf) struct buf from = {0}, to = {0};
+	const char *bold = output_style(STYLE_BOLD);
+	const char *none = output_style(STYLE_NONE);
+
+	output_name(&from, m->from);
+	output_name(&to, m->to);
+	(void)printf("\n");
+	if (m->percent)
+		(void)printf("%ssimilarity index %u%%%s\n"
+			     "%srename from %s%s\n%srename to %s%s\n",
+			     bold, m->percent, none, bold, buf_text(&from),
+			     none, bold, buf_text(&to), none);
+	(void)printf("%s--- %s%s%s\n%s+++ %s%s%s\n", bold,
+		     S_ISREG(m->old.mode) ? "a/" : "",
+		     S_ISREG(m->old.mode) ? buf_text(&from) : "(nothing)", none,
+		     bold, S_ISREG(m->now.mode) ? "b/" : "",
+		     S_ISREG(m->now.mode) ? buf_text(&to) : "(nothing)", none);
+}
+
+static enum output_style line_style(char kind)
+{
+	if (kind == '+')
+		return STYLE_ADDED;
+	if (kind == '-')
+		return STYLE_DELETED;
+	return kind == '@' ? STYLE_HUNK : STYLE_NONE;
+}
+
+/* The names are printed before the first line. */
+struct names_once {
+	const struct change_move *m;
+	bool printed;
+};
+
+static void print_names_once(struct names_once *names)
+{
+	if (!names->printed)
+		print_names(names->m);
+	names->printed = true;
+}
+
+static int print_diff_line(void *arg, const struct textdiff_line *line)
+{
+	AUTO(buf) struct buf b = {0};
+	size_t len = line->len;
+	bool styled = line->kind != ' ';
+
+	print_names_once(arg);
+	while (len && line->text[len - 1] == '\n')
+		len--;
+	/* libgit2's own lines for hunks and ends of files are whole. */
+	if (line->kind != '@' && line->kind != '\\')
+		buf_add_char(&b, line->kind);
+	text_escape(&b, line->text, len, true);
+	(void)printf("%s%s%s\n",
+		     styled ? output_style(line_style(line->kind)) : "",
+		     buf_text(&b), styled ? output_style(STYLE_NONE) : "");
+	return output_has_failed() ? -EPIPE : 0;
+}
+
+static void print_text(const struct change_move *m,
+		       const struct changes_root *root)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+	struct names_once names = {m, false};
+	struct err err;
+	int got;
+
+	/* The names of a move are of interest in themselves. */
+	if (m->percent)
+		print_names_once(&names);
+	if (read_sides(m, root, &old, &now, &err) < 0) {
+		print_names_once(&names);
+		(void)printf("cannot be read: %s\n", err.text);
+		return;
+	}
+	got = textdiff(old.data, old.len, now.data, now.len, CONTEXT_LINES,
+		       print_diff_line, &names, NULL, NULL, &err);
+	if (got) {
+		print_names_once(&names);
+		(void)printf("%s\n", got > 0 ? "binary" : "cannot be compared");
+	}
+}
+
+static void print_link_target(const struct change *c,
+			      const struct changes_root *root, bool now)
+{
+	uint32_t mode = now ? c->now.mode : c->old.mode;
+	AUTO(buf) struct buf target = {0}, b = {0};
+	struct err ignored;
+
+	if (!S_ISLNK(mode))
+		return;
+	if (changes_read(root, c->path, mode, now, &target, &ignored) < 0)
+		buf_add_char(&b, '?');
+	else
+		text_escape(&b, target.data, target.len, false);
+	(void)printf("%s%c%s%s\n",
+		     output_style(now ? STYLE_ADDED : STYLE_DELETED),
+		     now ? '+' : '-', buf_text(&b), output_style(STYLE_NONE));
+}
+
+static void print_link_change(const struct change *c,
+			      const struct changes_root *root)
+{
+	AUTO(buf) struct buf name = {0};
+
+	output_name(&name, c->path);
+	(void)printf("\n%slink %s%s\n", output_style(STYLE_BOLD),
+		     buf_text(&name), output_style(STYLE_NONE));
+	print_link_target(c, root, false);
+	print_link_target(c, root, true);
+}
+
+/* The difference of one change: files as hunks, symbolic links as their
+ * targets; nothing for directories, deletions and the like. One line stands for
+ * content that cannot be shown (binary, too large, unreadable). */
+static void print_text_change(const struct change *c,
+			      const struct changes_root *root)
+{
+	const struct change_move m = in_place(c);
+
+	if (c->kind == CHANGE_DELETED || c->kind == CHANGE_META)
+		return;
+	if (S_ISLNK(c->old.mode) || S_ISLNK(c->now.mode))
+		print_link_change(c, root);
+	if (!is_text_change(c))
+		return;
+	if (!too_large(c)) {
+		print_text(&m, root);
+		return;
+	}
+	print_names(&m);
+	(void)printf("too large to be shown\n");
+}
+
+static void print_text_move(const struct change_move *m,
+			    const struct changes_root *root)
+{
+	if (m->percent < 100)
+		print_text(m, root);
+}
+
+struct line_counts {
+	size_t added, removed;
+	bool text; /* false: no text, or not read */
+};
+
+static void count_move_lines(const struct change_move *m,
+			     const struct changes_root *root,
+			     struct line_counts *ret)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+	struct err err;
+
+	*ret = (struct line_counts){0};
+	ret->text = read_sides(m, root, &old, &now, &err) == 0 &&
+		    textdiff(old.data, old.len, now.data, now.len, 0, NULL,
+			     NULL, &ret->added, &ret->removed, &err) == 0;
+}
+
+/* For a deleted file its lines. */
+static void count_lines(const struct change *c, const struct changes_root *root,
+			struct line_counts *ret)
+{
+	const struct change_move m = in_place(c);
+
+	*ret = (struct line_counts){0};
+	if (is_text_change(c) && !too_large(c))
+		count_move_lines(&m, root, ret);
+}
+
 void diffshow_texts(const struct changes_root *g)
 {
 	const struct change_list *list = &g->list;
@@ -76,7 +291,7 @@ void diffshow_texts(const struct changes_root *g)
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++)
 		if (!list->moves[i].half)
-			difftext_print_move(&list->moves[i], g);
+			print_text_move(&list->moves[i], g);
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 
@@ -85,11 +300,11 @@ void diffshow_texts(const struct changes_root *g)
 		    (g->home ? changes_is_cache(c->path)
 			     : (c->flags & CHANGE_GIT) != 0))
 			continue;
-		difftext_print(c, g);
+		print_text_change(c, g);
 	}
 }
 
-static void add_line_counts(const struct difftext_stat *n, struct buf *to)
+static void add_line_counts(const struct line_counts *n, struct buf *to)
 {
 	buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),
 		   n->added, output_style(STYLE_NONE),
@@ -104,14 +319,14 @@ static void stat_moves(const struct changes_root *g)
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++) {
 		const struct change_move *m = &list->moves[i];
-		struct difftext_stat n = {0};
+		struct line_counts n = {0};
 		AUTO(buf) struct buf b = {0};
 
 		if (m->half || m->with_dir)
 			continue;
 		changes_move_text(m, g->prefix, output_width(), &b);
 		if (m->percent < 100)
-			difftext_count_move(m, g, &n);
+			count_move_lines(m, g, &n);
 		if (n.text)
 			add_line_counts(&n, &b);
 		(void)printf("R  %s\n", buf_text(&b));
@@ -127,7 +342,7 @@ static void print_stat(const struct changes_root *g)
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 		AUTO(buf) struct buf b = {0};
-		struct difftext_stat n;
+		struct line_counts n;
 
 		if (!moves && c->kind != CHANGE_DELETED) {
 			moves = true;
@@ -137,7 +352,7 @@ static void print_stat(const struct changes_root *g)
 			continue;
 		output_name(&b, g->prefix);
 		output_name(&b, c->path);
-		difftext_count(c, g, &n);
+		count_lines(c, g, &n);
 		if (n.text)
 			add_line_counts(&n, &b);
 		else
@@ -207,4 +422,124 @@ json_t *diffshow_counts(const struct change_list *list)
 
 	changes_count(list, &n);
 	return jsonout_counts(&n);
+}
+
+/* --- risks --- */
+
+struct changed_file {
+	const struct changes_root *root;
+	const struct change *c;
+};
+
+static bool read_changed_side(void *arg, bool now, struct buf *to)
+{
+	const struct changed_file *f = arg;
+	uint32_t mode = now ? f->c->now.mode : f->c->old.mode;
+	struct err ignored;
+
+	return (S_ISLNK(mode) || S_ISREG(mode)) &&
+	       changes_read(f->root, f->c->path, mode, now, to, &ignored) >= 0;
+}
+
+static void find_change_risks(const struct change *c,
+			      const struct changes_root *root,
+			      struct risks *ret)
+{
+	struct changed_file changed = {root, c};
+	struct risk_file f = {
+		.path = c->path,
+		.old_mode = c->old.mode,
+		.now_mode = c->now.mode,
+		.old_size = c->old.size,
+		.now_size = c->now.size,
+		.acl = (c->flags & CHANGE_ACL) != 0,
+		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
+		.special = (c->flags & CHANGE_SETID) != 0,
+		.read = read_changed_side,
+		.arg = &changed,
+	};
+
+	if (!root->home || !changes_is_cache(c->path))
+		risk_judge(&f, ret);
+}
+
+/* The new path of a move decides. */
+static char risk_letter(const struct change_list *list, const struct change *c)
+{
+	return c->kind != CHANGE_DELETED && changes_is_moved(list, c)
+		       ? 'R'
+		       : changes_letter(c->kind);
+}
+
+static void print_risk_head(bool *printed, const char *where)
+{
+	if (!*printed)
+		(void)printf("\n%sDangerous, or executed later%s%s\n",
+			     output_style(STYLE_BOLD), where,
+			     output_style(STYLE_NONE));
+	*printed = true;
+}
+
+void diffshow_risks(const struct changes_root *g)
+{
+	const struct change_list *list = &g->list;
+	AUTO(collapse_risks) struct collapse_risks collapsed = {0};
+	AUTO(buf) struct buf where = {0};
+	bool any = false;
+	size_t i, k;
+
+	output_name(&where, g->where);
+
+	for (i = 0; i < list->count && !output_has_failed(); i++) {
+		const struct change *c = &list->items[i];
+		AUTO(risks) struct risks r = {0};
+		AUTO(buf) struct buf name = {0};
+
+		find_change_risks(c, g, &r);
+		for (k = 0; k < r.count; k++) {
+			if (!collapse_risks_show(&collapsed, c->path,
+						 &r.items[k]))
+				continue;
+			print_risk_head(&any, buf_text(&where));
+			if (!name.len) {
+				output_name(&name, g->prefix);
+				output_name(&name, c->path);
+				(void)printf("  %c  %s\n", risk_letter(list, c),
+					     buf_text(&name));
+			}
+			collapse_risks_line(&r.items[k], "     ", NULL);
+		}
+	}
+	if (collapse_risks_any(&collapsed)) {
+		print_risk_head(&any, buf_text(&where));
+		collapse_risks_print(&collapsed, "  ");
+	}
+}
+
+void diffshow_risks_json(const struct changes_root *g, const char *dir,
+			 struct jsonstream *to)
+{
+	const struct change_list *list = &g->list;
+	size_t i, k;
+
+	for (i = 0; i < list->count; i++) {
+		AUTO(risks) struct risks r = {0};
+
+		find_change_risks(&list->items[i], g, &r);
+		for (k = 0; k < r.count; k++) {
+			auto_free char *text = mem_printf(
+				"%s%s", r.items[k].runs ? "runs " : "",
+				r.items[k].text);
+			json_t *object = json_object();
+
+			jsonout_text(object, "path", list->items[i].path);
+			(void)json_object_set_new(object, "home",
+						  json_boolean(g->home));
+			jsonout_text(object, "folder", dir);
+			jsonout_text(object, "level",
+				     risk_level_name(r.items[k].level));
+			jsonout_text(object, "text", text);
+			jsonstream_put(to, NULL, object);
+		}
+	}
 }

@@ -38,6 +38,13 @@ void diffshow_sort(struct change_list *list);
 void diffshow_texts(const struct changes_root *g);
 /* A line each: not FORM_TEXT, not FORM_JSON. */
 void diffshow_lines(const struct changes_root *g, enum diff_form form);
+/* Dangerous changes and changes that are executed later, see risk.h: a section
+ * on stdout, nothing when there is none. */
+void diffshow_risks(const struct changes_root *g);
+/* {"path", "home", "folder", "level", "text"} into an array. folder: the
+ * absolute path of the root. */
+void diffshow_risks_json(const struct changes_root *g, const char *dir,
+			 struct jsonstream *to);
 /* How many of each kind. */
 json_t *diffshow_counts(const struct change_list *list);
 /* All of them, as an array. */

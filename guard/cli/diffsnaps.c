@@ -15,7 +15,7 @@
 #include "guard/jsonout.h"
 #include "guard/cli/listing.h"
 #include "guard/resolve_run.h"
-#include "restore/git/moves_store.h"
+#include "restore/git/moves.h"
 #include "restore/transaction.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/time_spec.h"

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "guard/review/review.h"
 #include "guard/risk.h"
-#include "restore/git/moves_store.h"
+#include "restore/git/moves.h"
 
 /* Over another it is no one thing with it, but it is said. */
 static bool replaces_content(const struct review_entry *e)
