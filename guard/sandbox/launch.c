@@ -213,27 +213,18 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		  struct err *err)
 {
 	AUTO(sandbox) struct sandbox *sb = launch_new();
-	int rc;
 
-	rc = prepare_launch(sb, policy, err);
-	if (rc == 0)
-		rc = clone_pid1(sb, err);
-	if (rc == 0)
-		raise_oom_score(sb->pid);
-	if (rc == 0)
-		rc = cgroup_enter(&sb->cgroup, sb->pid, err);
-	if (rc == 0)
-		rc = write_userns_maps(sb, err);
-	if (rc < 0 && sb->socket >= 0)
-		rc = prefer_setup_error(sb, err);
-	if (rc == 0 && policy->during_setup)
-		rc = policy->during_setup(policy->during_setup_arg, sb, err);
-	if (rc == 0)
-		rc = wait_for_network(sb, err);
-	if (rc == 0)
-		rc = launch_wait_ready(sb, err);
-	if (rc < 0)
-		return rc;
+	if (prepare_launch(sb, policy, err) < 0 || clone_pid1(sb, err) < 0)
+		return sb->socket >= 0 ? prefer_setup_error(sb, err)
+				       : -err->num;
+	raise_oom_score(sb->pid);
+	if (cgroup_enter(&sb->cgroup, sb->pid, err) < 0 ||
+	    write_userns_maps(sb, err) < 0)
+		return prefer_setup_error(sb, err);
+	if ((policy->during_setup &&
+	     policy->during_setup(policy->during_setup_arg, sb, err) < 0) ||
+	    wait_for_network(sb, err) < 0 || launch_wait_ready(sb, err) < 0)
+		return -err->num;
 	sb->memory = policy->memory;
 	sb->pids = policy->pids_limit;
 	sb->cpus_milli = policy->cpus_milli;

@@ -14,16 +14,15 @@
 
 #include "base/auto.h"
 
-/* guard writes the maps of pid 1's user namespace: guard has the privilege, and
- * waits for pid 1 in any case. */
-static int wait_for_maps(struct setup *s, struct err *err)
+static int wait_for_guard(const struct setup *s, enum message_type type,
+			  const char *what, struct err *err)
 {
 	struct message message;
 	int rc = message_receive(s->socket, &message, NULL);
 
 	if (rc < 0)
-		return fail_errno(err, "wait for the user namespace's maps");
-	if (rc == 0 || message.type != MESSAGE_MAPPED)
+		return fail_errno(err, "wait for %s", what);
+	if (rc == 0 || message.type != type)
 		return fail(err, ECANCELED, "guard is gone");
 	return 0;
 }
@@ -113,33 +112,24 @@ static int enter_inner_userns(struct setup *s, struct err *err)
 
 static int lock_down_pid1(struct setup *s, struct err *err)
 {
-	int rc = lockdown_limits(s, err);
+	const struct filters *f = s->filters;
 
-	if (rc == 0)
-		rc = lockdown_capabilities(s, err);
-	if (rc == 0)
-		rc = command_enter_cwd(s, err);
-	if (rc == 0)
-		rc = lockdown_descriptors(s, err);
 	/* A change of credentials clears the parent-death signal, so set it
 	 * again after the last one. */
-	if (rc == 0)
-		rc = bind_to_guard(err);
-	if (rc < 0)
-		return rc;
+	if (lockdown_limits(s, err) < 0 || lockdown_capabilities(s, err) < 0 ||
+	    command_enter_cwd(s, err) < 0 || lockdown_descriptors(s, err) < 0 ||
+	    bind_to_guard(err) < 0)
+		return -err->num;
 	/* /proc/1/exe is guard's program through a mount of the machine,
 	 * /proc/1/environ has variables that the run does not get. Exec makes
 	 * the command dumpable again; pid 1 stays undumpable. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return fail_errno(err, "close pid 1");
-	rc = s->policy->strict ? landlock_writes(err) : landlock_scope(err);
-	if (rc == 0)
-		rc = filter_load(s->filters->arguments.data,
-				 s->filters->arguments.len, err);
-	if (rc == 0)
-		rc = filter_load(s->filters->calls.data, s->filters->calls.len,
-				 err);
-	return rc;
+	if ((s->policy->strict ? landlock_writes(err) : landlock_scope(err)) <
+		    0 ||
+	    filter_load(f->arguments.data, f->arguments.len, err) < 0)
+		return -err->num;
+	return filter_load(f->calls.data, f->calls.len, err);
 }
 
 /* Mounts that need neither ids nor power over files, which pid 1 has only with
@@ -155,62 +145,43 @@ static int begin_mounts(struct setup *s, struct err *err)
 
 static int set_up_mounts(struct setup *s, struct err *err)
 {
-	int rc = stdio_fds_restrict(s, err);
+	const struct sandbox_policy *p = s->policy;
 
-	if (rc == 0)
-		rc = mounts_open(s, err);
-	if (rc == 0 && s->policy->open_layers)
-		rc = s->policy->open_layers(s->policy->layers_arg, err);
-	if (rc == 0)
-		rc = mounts_build(s, err);
-	if (rc == 0)
-		rc = stdio_fds_replace_nodes(s, err);
-	return rc;
+	if (stdio_fds_restrict(s, err) < 0 || mounts_open(s, err) < 0 ||
+	    (p->open_layers && p->open_layers(p->layers_arg, err) < 0) ||
+	    mounts_build(s, err) < 0)
+		return -err->num;
+	return stdio_fds_replace_nodes(s, err);
 }
 
 static int set_up_network(struct setup *s, struct err *err)
 {
-	struct message message;
-	int rc;
-
 	if (s->policy->net != SANDBOX_NET_PRIVATE)
 		return 0;
-	rc = message_receive(s->socket, &message, NULL);
-	if (rc < 0)
-		return fail_errno(err, "wait for the private network");
-	if (rc == 0 || message.type != MESSAGE_NETWORK)
-		return fail(err, ECANCELED, "guard is gone");
+	if (wait_for_guard(s, MESSAGE_NETWORK, "the private network", err) < 0)
+		return -err->num;
 	return network_set_up(&s->network, err);
 }
 
 static int set_up_pid1(struct setup *s, struct err *err)
 {
-	int rc = bind_to_guard(err);
-
 	(void)close(s->guard_socket);
 	/* Only for pid 1's files: the command gets the caller's umask, and
 	 * mount points serve any user of the run. */
 	(void)umask(022);
-	if (rc == 0)
-		rc = begin_mounts(s, err);
-	if (rc == 0)
-		rc = wait_for_maps(s, err);
-	if (rc < 0)
-		return rc;
+	/* guard writes the maps of this user namespace: guard has the
+	 * privilege, and waits for pid 1 in any case. */
+	if (bind_to_guard(err) < 0 || begin_mounts(s, err) < 0 ||
+	    wait_for_guard(s, MESSAGE_MAPPED, "the user namespace's maps",
+			   err) < 0)
+		return -err->num;
 	if (setsid() < 0)
 		return fail_errno(err, "new session");
-	rc = lockdown_early(s, err);
-	if (rc == 0)
-		rc = set_up_mounts(s, err);
-	if (rc == 0)
-		rc = command_terminal(s, err);
-	if (rc == 0)
-		rc = set_up_network(s, err);
-	if (rc == 0)
-		rc = enter_inner_userns(s, err);
-	if (rc == 0)
-		rc = lock_down_pid1(s, err);
-	return rc;
+	if (lockdown_early(s, err) < 0 || set_up_mounts(s, err) < 0 ||
+	    command_terminal(s, err) < 0 || set_up_network(s, err) < 0 ||
+	    enter_inner_userns(s, err) < 0)
+		return -err->num;
+	return lock_down_pid1(s, err);
 }
 
 void child_main(struct setup *s)

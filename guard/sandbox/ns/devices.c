@@ -29,8 +29,7 @@ static int add_node(int old_dev, int dev, const char *name, struct err *err)
 		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 	if (mnt < 0)
 		return err_context(err, "/dev/%s", name);
-	if (move_mount(mnt, "", point, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (mount_attach(mnt, point) < 0)
 		return fail_errno(err, "mount /dev/%s", name);
 	return 0;
 }
@@ -92,7 +91,6 @@ int devices_place(struct setup *s, int old_dev, struct err *err)
 					    "random", "urandom", "tty"};
 	static const char *const options[] = {"mode", "0755", "size", "1m",
 					      NULL};
-	struct mount_attr closed = {.attr_set = MOUNT_ATTR_RDONLY};
 	auto_close int dev = mount_new_fs(
 		"tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 	size_t i;
@@ -109,7 +107,7 @@ int devices_place(struct setup *s, int old_dev, struct err *err)
 		rc = add_dev_mounts(s, err);
 	if (rc < 0)
 		return rc;
-	if (mount_setattr(dev, "", AT_EMPTY_PATH, &closed, sizeof(closed)) < 0)
+	if (mount_set_attrs(dev, MOUNT_ATTR_RDONLY) < 0)
 		return fail_errno(err, "close /dev");
 	return 0;
 }

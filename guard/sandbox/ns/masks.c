@@ -254,22 +254,19 @@ static int place_mask(struct setup *s, struct path_rule *p, int scratch_fd,
 			      : masks_make(scratch_fd, number, p->dir, err);
 	if (p->mount_fd < 0)
 		return err_context(err, "hide %s", text_quote(p->path));
-	if (move_mount(p->mount_fd, "", target, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (mount_attach(p->mount_fd, target) < 0)
 		return fail_errno(err, "hide %s", text_quote(p->path));
 	return 0;
 }
 
 static int make_masks_read_only(struct setup *s, struct err *err)
 {
-	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 	size_t i;
 
 	for (i = 0; i < s->rules.count; i++) {
 		int fd = s->rules.items[i].mount_fd;
 
-		if (fd >= 0 &&
-		    mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)))
+		if (fd >= 0 && mount_set_attrs(fd, MOUNT_ATTR_RDONLY))
 			return fail_errno(err, "close the mask over %s",
 					  text_quote(s->rules.items[i].path));
 	}

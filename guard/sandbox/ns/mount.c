@@ -71,14 +71,26 @@ int mount_point(int root_fd, const char *path)
 	return open_in_root(root_fd, path, O_PATH);
 }
 
+int mount_attach(int mount_fd, int target)
+{
+	return move_mount(mount_fd, "", target, "",
+			  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+int mount_set_attrs(int mount_fd, unsigned int attrs)
+{
+	struct mount_attr attr = {.attr_set = attrs};
+
+	return mount_setattr(mount_fd, "", AT_EMPTY_PATH, &attr, sizeof(attr));
+}
+
 int mount_place(int root_fd, const char *path, int mount_fd, struct err *err)
 {
 	auto_close int target = mount_point(root_fd, path);
 
 	if (target < 0)
 		return fail_errno(err, "mount point %s", text_quote(path));
-	if (move_mount(mount_fd, "", target, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (mount_attach(mount_fd, target) < 0)
 		return fail_errno(err, "mount on %s", text_quote(path));
 	return 0;
 }

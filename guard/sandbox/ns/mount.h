@@ -26,6 +26,11 @@ int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err);
  * root. Returns a descriptor of the caller's, or -1 with errno. */
 int mount_point(int root_fd, const char *path);
 
+/* Attaches a mount at the mount point `target`, or changes the attributes of a
+ * mount. 0, or -1 with errno. */
+int mount_attach(int mount_fd, int target);
+int mount_set_attrs(int mount_fd, unsigned int attrs);
+
 /* Attaches a mount to path below the new root. */
 int mount_place(int root_fd, const char *path, int mount_fd, struct err *err);
 

@@ -22,17 +22,21 @@
 
 /* Reopens guard's directory by its path: guard's descriptor belongs to another
  * mount namespace and cannot be mounted in this one. */
-static int reopen_private_dir(const char *path, int original, struct err *err)
+static int reopen_private_dir(const char *path, int original, int *ret_fd,
+			      struct err *err)
 {
-	auto_close int fd = fd_open_dir_path(AT_FDCWD, path);
+	auto_close int fd = path ? fd_open_dir_path(AT_FDCWD, path) : -1;
 	struct stat a, b;
 
+	if (!path)
+		return 0;
 	if (fd < 0 || fstat(fd, &a) < 0 || fstat(original, &b) < 0)
 		return fail_errno(err, "open %s again", text_quote(path));
 	if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
 		return fail(err, ESTALE, "%s was replaced meanwhile",
 			    text_quote(path));
-	return TAKE_FD(fd);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
 }
 
 /* Without the file behind /etc/resolv.conf no host name resolves. On many
@@ -55,18 +59,11 @@ static void find_resolv(struct setup *s)
 
 int mounts_open(struct setup *s, struct err *err)
 {
-	if (s->tmp_path) {
-		s->tmp_fd =
-			reopen_private_dir(s->tmp_path, s->policy->tmp_fd, err);
-		if (s->tmp_fd < 0)
-			return s->tmp_fd;
-	}
-	if (s->var_tmp_path) {
-		s->var_tmp_fd = reopen_private_dir(s->var_tmp_path,
-						   s->policy->var_tmp_fd, err);
-		if (s->var_tmp_fd < 0)
-			return s->var_tmp_fd;
-	}
+	if (reopen_private_dir(s->tmp_path, s->policy->tmp_fd, &s->tmp_fd,
+			       err) < 0 ||
+	    reopen_private_dir(s->var_tmp_path, s->policy->var_tmp_fd,
+			       &s->var_tmp_fd, err) < 0)
+		return -err->num;
 	find_resolv(s);
 	return masks_open(s, err);
 }
@@ -97,8 +94,7 @@ int mounts_begin(struct setup *s, struct err *err)
 		mount_copy(old, true, MOUNT_ATTR_RDONLY | PLAIN_ATTRS, err);
 	if (s->root_fd < 0)
 		return err_context(err, "read-only view of the machine");
-	if (move_mount(s->root_fd, "", old, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (mount_attach(s->root_fd, old) < 0)
 		return fail_errno(err, "mount the new root");
 	return 0;
 }
@@ -271,28 +267,18 @@ static int place_home(struct setup *s, struct err *err)
 static int place_machine_parts(struct setup *s, int old_dev, int scratch,
 			       struct err *err)
 {
-	int rc;
-
 	if (s->policy->tmp_size) {
-		rc = place_sized_tmp(s, err);
-	} else {
-		rc = place_private(s, "/tmp", s->tmp_fd, err);
-		if (rc == 0)
-			rc = place_private(s, "/var/tmp", s->var_tmp_fd, err);
+		if (place_sized_tmp(s, err) < 0)
+			return -err->num;
+	} else if (place_private(s, "/tmp", s->tmp_fd, err) < 0 ||
+		   place_private(s, "/var/tmp", s->var_tmp_fd, err) < 0) {
+		return -err->num;
 	}
-	if (rc == 0)
-		rc = place_run(s, err);
-	if (rc == 0)
-		rc = place_var_run(s, err);
-	if (rc == 0)
-		rc = place_resolv(s, scratch, err);
-	if (rc == 0)
-		rc = devices_place(s, old_dev, err);
-	if (rc == 0)
-		rc = proc_place(s, err);
-	if (rc == 0)
-		rc = place_home(s, err);
-	return rc;
+	if (place_run(s, err) < 0 || place_var_run(s, err) < 0 ||
+	    place_resolv(s, scratch, err) < 0 ||
+	    devices_place(s, old_dev, err) < 0 || proc_place(s, err) < 0)
+		return -err->num;
+	return place_home(s, err);
 }
 
 /* pivot_root(2) instead of chroot(2): a process in a chroot cannot create user
@@ -315,9 +301,9 @@ int mounts_build(struct setup *s, struct err *err)
 {
 	static const char *const options[] = {"mode", "0700", "size", "1m",
 					      NULL};
+	const struct sandbox_policy *p = s->policy;
 	auto_close int old_dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int scratch = -1;
-	int rc;
 
 	if (old_dev < 0)
 		return fail_errno(err, "open /dev");
@@ -327,18 +313,13 @@ int mounts_build(struct setup *s, struct err *err)
 	scratch = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 	if (scratch < 0)
 		return scratch;
-	if (move_mount(scratch, "", old_dev, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (mount_attach(scratch, old_dev) < 0)
 		return fail_errno(err, "mount the masks' source");
-	rc = place_machine_parts(s, old_dev, scratch, err);
-	if (rc == 0 && s->policy->mount_layers)
-		rc = s->policy->mount_layers(s->policy->layers_arg, s->root_fd,
-					     err);
-	if (rc == 0)
-		rc = masks_place(s, scratch, err);
-	if (rc == 0 && proc_must_restrict(s))
-		rc = proc_restrict(s, scratch, err);
-	if (rc < 0)
-		return rc;
+	if (place_machine_parts(s, old_dev, scratch, err) < 0 ||
+	    (p->mount_layers &&
+	     p->mount_layers(p->layers_arg, s->root_fd, err) < 0) ||
+	    masks_place(s, scratch, err) < 0 ||
+	    (proc_must_restrict(s) && proc_restrict(s, scratch, err) < 0))
+		return -err->num;
 	return enter_root(s, err);
 }

@@ -155,8 +155,7 @@ static int cover_with_copy(int from, int point, const char *name,
 
 	if (mnt < 0)
 		return err_context(err, "%s", name);
-	if (move_mount(mnt, "", point, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (mount_attach(mnt, point) < 0)
 		return fail_errno(err, "cover %s", name);
 	return 0;
 }
@@ -165,12 +164,11 @@ static int cover_with_copy(int from, int point, const char *name,
  * copies. */
 static int make_proc_mask(struct proc_masking *c, bool dir, struct err *err)
 {
-	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 	auto_close int mnt = masks_make(c->scratch_fd, c->number++, dir, err);
 
 	if (mnt < 0)
 		return mnt;
-	if (mount_setattr(mnt, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+	if (mount_set_attrs(mnt, MOUNT_ATTR_RDONLY) < 0)
 		return fail_errno(err, "close a mask");
 	return TAKE_FD(mnt);
 }
@@ -185,8 +183,7 @@ static int mask_proc_point(struct proc_masking *c, int point, bool dir,
 	*empty = make_proc_mask(c, dir, err);
 	if (*empty < 0)
 		return *empty;
-	if (move_mount(*empty, "", point, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (mount_attach(*empty, point) < 0)
 		return fail_errno(err, "cover %s", name);
 	return 0;
 }
@@ -284,7 +281,6 @@ static int mask_listed_paths(struct proc_masking *c, struct err *err)
  */
 int proc_restrict(struct setup *s, int scratch_fd, struct err *err)
 {
-	struct mount_attr closed = {.attr_set = MOUNT_ATTR_RDONLY};
 	struct mount_attr writable_again = {.attr_clr = MOUNT_ATTR_RDONLY};
 	auto_close int old_proc =
 		open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -301,7 +297,7 @@ int proc_restrict(struct setup *s, int scratch_fd, struct err *err)
 
 	if (proc < 0)
 		return fail_errno(err, "open the run's /proc");
-	if (mount_setattr(proc, "", AT_EMPTY_PATH, &closed, sizeof(closed)) < 0)
+	if (mount_set_attrs(proc, MOUNT_ATTR_RDONLY) < 0)
 		return fail_errno(err, "close the run's /proc");
 	rc = restrict_proc_entries(&c, err);
 	if (rc == 0)

@@ -71,7 +71,6 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 			       struct err *err)
 {
 	bool node = !S_ISREG(st->st_mode);
-	struct mount_attr closed = {.attr_set = MOUNT_ATTR_NODEV};
 	char path[4096];
 	auto_close int path_fd = -1, mnt = -1, file = -1;
 	struct stat now;
@@ -96,7 +95,7 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 	if (file < 0)
 		return fail_errno(err, "open %s again", text_quote(path));
 	if (node && !is_common_device(st) &&
-	    mount_setattr(mnt, "", AT_EMPTY_PATH, &closed, sizeof(closed)) < 0)
+	    mount_set_attrs(mnt, MOUNT_ATTR_NODEV) < 0)
 		return fail_errno(err, "close %s", text_quote(path));
 	if (!S_ISCHR(st->st_mode) && at > 0 && lseek(file, at, SEEK_SET) < 0)
 		return fail_errno(err, "seek in %s", text_quote(path));
