@@ -12,6 +12,7 @@
 
 #include "base/pathset.h"
 #include "overlay/change_list.h"
+#include "overlay/whiteout.h"
 
 /*
  * Compares the layer upper_fd with lower_fd (both O_PATH or open). skip: paths
@@ -26,13 +27,6 @@ int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
  * without following links. Returns a descriptor or a negative errno: -ENOENT;
  * -EISDIR for a directory; -EINVAL for another file type or an invalid path. */
 int scan_open(int upper_fd, const char *path, struct err *err);
-
-/*
- * Prefix of xattrs that never leave a layer: those of overlayfs, and those that
- * the run itself set (stored as user.overlay.overlay.X). In the project, the
- * layers of later runs would obey them and hide files.
- */
-#define LAYER_XATTR_PREFIX "user.overlay."
 
 /*
  * Undoes the run's changes of path, and below, in the layer itself: the layer's

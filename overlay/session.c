@@ -13,19 +13,390 @@
 
 #include "base/auto.h"
 #include "base/boot.h"
+#include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/lock.h"
+#include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/dirtree.h"
-#include "overlay/session_id.h"
-#include "overlay/session_record.h"
+
+#define EPOCH_2020 1577836800
+#define DIGITS "0123456789abcdefghijklmnopqrstuvwxyz"
+#define SECOND_LEN 6
+#define PART_LEN 2
+#define PARTS (36 * 36)
+
+static void put_base36(char *to, int len, uint64_t value)
+{
+	while (len--) {
+		to[len] = DIGITS[value % 36];
+		value /= 36;
+	}
+}
+
+void session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1])
+{
+	int64_t since = now.sec > EPOCH_2020 ? now.sec - EPOCH_2020 : 0;
+
+	put_base36(ret, SECOND_LEN, (uint64_t)since);
+	ret[SECOND_LEN] = '-';
+	put_base36(ret + SECOND_LEN + 1, PART_LEN,
+		   (uint64_t)now.nsec * PARTS / 1000000000);
+	ret[SESSION_ID_LEN] = '\0';
+}
+
+static uint64_t get_base36(const char *from, int len)
+{
+	uint64_t value = 0;
+
+	while (len--)
+		value = value * 36 +
+			(uint64_t)(strchr(DIGITS, *from++) - DIGITS);
+	return value;
+}
+
+struct timestamp session_id_time(const char *id)
+{
+	return (struct timestamp){
+		.sec = EPOCH_2020 + (int64_t)get_base36(id, SECOND_LEN),
+		.nsec = (uint32_t)(get_base36(id + SECOND_LEN + 1, PART_LEN) *
+				   1000000000 / PARTS),
+	};
+}
+
+bool session_id_ok(const char *text)
+{
+	return strlen(text) == SESSION_ID_LEN && text[SECOND_LEN] == '-' &&
+	       strspn(text, DIGITS) == SECOND_LEN &&
+	       strspn(text + SECOND_LEN + 1, DIGITS) == PART_LEN;
+}
+
+bool session_id_begins(const char *text)
+{
+	size_t len = strspn(text, DIGITS);
+
+	return len == SECOND_LEN && text[len] == '-' &&
+	       strspn(text + len + 1, DIGITS) <= PART_LEN &&
+	       !text[len + 1 + strspn(text + len + 1, DIGITS)];
+}
+
+/* ---- the record ---- */
+
+#define RECORD_KIND "run"
+#define RECORD_VERSION 2
+#define RECORD_VERSION_ONE_ROOT 1
+
+/* Second record of a continued run, beside "record", while it runs. */
+#define RESUMED "going"
+
+static const char *const state_names[] = {
+	[RUN_NEW] = "new",
+	[RUN_RUNNING] = "running",
+	[RUN_ENDED] = "ended",
+	[RUN_APPLYING] = "applying",
+	[RUN_APPLIED] = "applied",
+	[RUN_DISCARDED] = "discarded",
+	[RUN_INTERRUPTED] = "interrupted",
+};
+
+const char *run_state_name(enum run_state state)
+{
+	return state_names[state];
+}
+
+bool run_state_pending(enum run_state state)
+{
+	return state != RUN_APPLIED && state != RUN_DISCARDED;
+}
+
+/* Frees all roots and sets s->project to NULL. */
+static void free_session_roots(struct session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++)
+		free(s->roots[i].path);
+	free(s->roots);
+	s->roots = NULL;
+	s->root_count = 0;
+	s->project = NULL;
+}
+
+/* Appends a root that has only its path. The pointer is valid until the next
+ * call. */
+static struct session_root *append_session_root(struct session *s,
+						const char *path)
+{
+	s->roots = mem_resize(s->roots, s->root_count + 1, sizeof(*s->roots));
+	s->roots[s->root_count] = (struct session_root){
+		.path = mem_strdup(path),
+	};
+	s->project = s->roots[0].path;
+	return &s->roots[s->root_count++];
+}
+
+static void put_extra_roots(struct record *r, const struct session *s)
+{
+	size_t i;
+
+	for (i = 1; i < s->root_count; i++) {
+		const struct session_root *e = &s->roots[i];
+		auto_free char *value =
+			mem_printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %s",
+				   e->dev, e->ino, e->result, e->path);
+
+		record_add(r, "extra", value);
+	}
+}
+
+static int get_extra_roots(const struct record *r, struct session *s)
+{
+	const char *value;
+	size_t i;
+
+	for (i = 0; (value = record_get_nth(r, "extra", i)); i++) {
+		struct session_root e = {0}, *root;
+		int at = 0;
+
+		if (sscanf(value, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %n",
+			   &e.dev, &e.ino, &e.result, &at) != 3 ||
+		    !at || value[at] != '/')
+			return -1;
+		root = append_session_root(s, value + at);
+		e.path = root->path;
+		*root = e;
+	}
+	return 0;
+}
+
+static void set_record_time(struct record *r, const char *key,
+			    struct timestamp m)
+{
+	char text[48];
+
+	(void)snprintf(text, sizeof(text), "%" PRId64 ".%09u", m.sec, m.nsec);
+	record_set(r, key, m.sec || m.nsec ? text : NULL);
+}
+
+static struct timestamp get_record_time(const struct record *r, const char *key)
+{
+	const char *text = record_get(r, key);
+	struct timestamp m = {0};
+
+	if (text && sscanf(text, "%" SCNd64 ".%9u", &m.sec, &m.nsec) == 2 &&
+	    m.nsec < 1000000000)
+		return m;
+	return (struct timestamp){0};
+}
+
+static int store_session_as(const struct session *s, const char *name,
+			    enum atomic_durability how, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	enum run_state state =
+		s->state == RUN_INTERRUPTED ? RUN_RUNNING : s->state;
+	size_t i;
+
+	record_set(&r, "id", s->id);
+	record_set(&r, "state", run_state_name(state));
+	record_set(&r, "project", s->project);
+	record_set_int(&r, "project-dev", (int64_t)s->roots[0].dev);
+	record_set_int(&r, "project-ino", (int64_t)s->roots[0].ino);
+	record_set(&r, "home", s->home);
+	record_set(&r, "command", s->command);
+	set_record_time(&r, "began", s->began);
+	set_record_time(&r, "started", s->started);
+	set_record_time(&r, "ended", s->ended);
+	record_set_int(&r, "status", s->status);
+	record_set_int(&r, "result", (int64_t)s->roots[0].result);
+	record_set_int(&r, "times", s->times);
+	put_extra_roots(&r, s);
+	for (i = 0; i < s->more.count; i++)
+		record_add(&r, s->more.items[i].key, s->more.items[i].value);
+	if (record_save(s->fd, name, RECORD_KIND,
+			s->root_count > 1 ? RECORD_VERSION
+					  : RECORD_VERSION_ONE_ROOT,
+			&r, how, err) < 0)
+		return err_context(err, "record of run %s", s->id);
+	return 0;
+}
+
+int session_store(const struct session *s, enum atomic_durability how,
+		  struct err *err)
+{
+	int got = store_session_as(s, "record", how, err);
+
+	/* A leftover would be older than the record, and is not used. */
+	if (got == 0)
+		(void)unlinkat(s->fd, RESUMED, 0);
+	return got;
+}
+
+int session_store_resumed(const struct session *s, struct err *err)
+{
+	return store_session_as(s, RESUMED, ATOMIC_NO_SYNC, err);
+}
+
+int session_forget_resumed(const struct session *s, struct err *err)
+{
+	if (unlinkat(s->fd, RESUMED, 0) < 0 && errno != ENOENT)
+		return fail_errno(err, "record of run %s", s->id);
+	return 0;
+}
+
+int session_save(const struct session *s, struct err *err)
+{
+	return session_store(s, ATOMIC_DURABLE, err);
+}
+
+/*
+ * Durability of a state. A run that is new, running or without a result has
+ * nothing that a power cut could lose. A continued run falls back to its
+ * previous record. "applied" needs no synced directory: the project's workspace
+ * keeps a note of the action until after this call.
+ */
+static enum atomic_durability state_durability(const struct session *s)
+{
+	if (s->state == RUN_APPLIED)
+		return ATOMIC_DATA_SYNC;
+	if (s->roots[0].result || s->state == RUN_APPLYING ||
+	    s->state == RUN_DISCARDED)
+		return ATOMIC_DURABLE;
+	return s->times > 1 ? ATOMIC_DATA_SYNC : ATOMIC_NO_SYNC;
+}
+
+int session_set_state(struct session *s, enum run_state state, struct err *err)
+{
+	enum run_state before = s->state;
+	int got;
+
+	s->state = state;
+	/* The record from before the continuation stays: no sync is needed. */
+	got = state == RUN_RUNNING && s->times > 1
+		      ? session_store_resumed(s, err)
+		      : session_store(s, state_durability(s), err);
+	if (got == 0)
+		return 0;
+	s->state = before;
+	return -err->num;
+}
+
+static bool is_session_key(const char *key)
+{
+	static const char *const keys[] = {
+		"id",	  "state",   "project", "project-dev", "project-ino",
+		"home",	  "command", "started", "ended",       "status",
+		"result", "times",   "began",	"extra",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (strcmp(key, keys[i]) == 0)
+			return true;
+	return false;
+}
+
+static int get_run_state(const struct record *r, enum run_state *ret)
+{
+	const char *text = record_get(r, "state");
+	enum run_state state;
+
+	for (state = RUN_NEW; text && state <= RUN_DISCARDED; state++) {
+		if (strcmp(text, state_names[state]) == 0) {
+			*ret = state;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static int load_newer(const struct session *s, struct record *ret,
+		      bool *ret_torn, struct err *err)
+{
+	AUTO(record) struct record resumed = {0};
+	/* RESUMED is read first: a process that replaces the record with a
+	 * newer one removes RESUMED afterwards. */
+	int found = record_load(s->fd, RESUMED, RECORD_KIND, RECORD_VERSION,
+				&resumed, err);
+
+	if (found == -EPROTO || record_load(s->fd, "record", RECORD_KIND,
+					    RECORD_VERSION, ret, err) < 0)
+		return err_context(err, "run %s", s->id);
+	*ret_torn = found == -EBADMSG;
+	if (found == 0 &&
+	    record_get_int(&resumed, "times") > record_get_int(ret, "times")) {
+		struct record before = *ret;
+
+		*ret = resumed;
+		resumed = before;
+	}
+	return 0;
+}
+
+/* Resets the end of a run whose RESUMED record a power cut damaged: the run was
+ * continued, and its current state is unknown. */
+static void forget_end(struct session *s)
+{
+	size_t i;
+
+	s->state = RUN_RUNNING;
+	for (i = 0; i < s->root_count; i++)
+		s->roots[i].result = 0;
+}
+
+int session_load(struct session *s, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	const char *id, *project, *status;
+	struct session_root *root;
+	bool torn = false;
+	size_t i;
+
+	if (load_newer(s, &r, &torn, err) < 0)
+		return -err->num;
+	id = record_get(&r, "id");
+	project = record_get(&r, "project");
+	status = record_get(&r, "status");
+	if (!id || strcmp(id, s->id) != 0 || !project || *project != '/' ||
+	    get_run_state(&r, &s->state) < 0)
+		return fail(err, EBADMSG, "the record of run %s is damaged",
+			    s->id);
+	free_session_roots(s);
+	root = append_session_root(s, project);
+	root->dev = (uint64_t)record_get_int(&r, "project-dev");
+	root->ino = (uint64_t)record_get_int(&r, "project-ino");
+	root->result = (uint64_t)record_get_int(&r, "result");
+	if (get_extra_roots(&r, s) < 0)
+		return fail(err, EBADMSG, "the record of run %s is damaged",
+			    s->id);
+	free(s->home);
+	free(s->command);
+	record_free(&s->more);
+	s->home = mem_strdup(record_get(&r, "home") ?: "");
+	s->command = mem_strdup(record_get(&r, "command") ?: "");
+	s->started = get_record_time(&r, "started");
+	s->ended = get_record_time(&r, "ended");
+	s->status = status ? (int)record_get_int(&r, "status") : -1;
+	s->times = (uint32_t)record_get_int(&r, "times");
+	s->began = get_record_time(&r, "began");
+	/* Records of older versions of guard have no "began". */
+	if (!s->began.sec && s->times)
+		s->began = s->times == 1 ? s->started : session_id_time(s->id);
+	for (i = 0; i < r.count; i++)
+		if (!is_session_key(r.items[i].key))
+			record_add(&s->more, r.items[i].key, r.items[i].value);
+	if (torn && s->state == RUN_ENDED)
+		forget_end(s);
+	return 0;
+}
+
+/* ---- the session ---- */
 
 /* Key: the boot id at the first start, and boot_clock() at that time. */
 #define CLOCK "clock"
 
 #define BASE_KIND "base"
-#define VERSION 1
+#define BASE_VERSION 1
 #define LOCK "lock"
 #define BASE_LOCK "base.lock"
 #define LISTED_MAX 8
@@ -39,7 +410,7 @@ void session_free(struct session *s)
 		(void)close(s->lock_fd);
 	free(s->home);
 	free(s->command);
-	session_free_roots(s);
+	free_session_roots(s);
 	record_free(&s->more);
 	*s = (struct session){.fd = -1, .lock_fd = -1};
 }
@@ -131,7 +502,7 @@ int session_add_root(struct session *s, const char *path, int dir_fd,
 	if (make_session_dir(s->fd, upper, 0700, err) < 0 ||
 	    make_session_dir(s->fd, work, 0700, err) < 0)
 		return err_context(err, "run %s", s->id);
-	root = session_append_root(s, path);
+	root = append_session_root(s, path);
 	root->dev = meta.dev;
 	root->ino = meta.ino;
 	return 0;
@@ -175,7 +546,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 		return err_context(err, "run %s", s.id);
 	s.state = RUN_NEW;
 	s.status = -1;
-	root = session_append_root(&s, project);
+	root = append_session_root(&s, project);
 	root->dev = meta.dev;
 	root->ino = meta.ino;
 	s.home = mem_strdup(home ?: "");
@@ -399,7 +770,7 @@ int session_write_base(const struct session *s, uint64_t seq, const char *error,
 		record_add(&r, "extra", number);
 	}
 	record_set(&r, "error", error);
-	return record_save(s->fd, "base", BASE_KIND, VERSION, &r,
+	return record_save(s->fd, "base", BASE_KIND, BASE_VERSION, &r,
 			   ATOMIC_NO_SYNC, err);
 }
 
@@ -419,7 +790,7 @@ int session_base(struct session *s, bool wait, struct err *err)
 		if (lock < 0)
 			return lock;
 	}
-	got = record_load(s->fd, "base", BASE_KIND, VERSION, &r, err);
+	got = record_load(s->fd, "base", BASE_KIND, BASE_VERSION, &r, err);
 	if (got == -ENOENT)
 		return 0;
 	if (got < 0)

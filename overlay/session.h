@@ -24,6 +24,26 @@
 #include "base/meta.h"
 #include "base/record.h"
 
+/*
+ * Ids of runs: the seconds since 2020 in six base-36 digits, "-", and the
+ * fraction of the second in units of 1/1296 in two more digits: "3mk9zq-4t".
+ * Ids sort by time, also within one second. All have the same length, so no id
+ * is a prefix of another.
+ */
+
+#define SESSION_ID_LEN 9
+
+/* Writes the id of a time, with its NUL. A time before 2020 counts as 2020. */
+void session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1]);
+/* The time of an id's creation, rounded down. The id must satisfy
+ * session_id_ok(). */
+struct timestamp session_id_time(const char *id);
+/* Whether text is an id, or a prefix of an id that includes the "-". The "-"
+ * keeps dates, numbers and words from being taken for ids. */
+bool session_id_begins(const char *text);
+/* Whether text has exactly the form of an id. */
+bool session_id_ok(const char *text);
+
 enum run_state {
 	RUN_NEW,
 	RUN_RUNNING,
@@ -170,5 +190,31 @@ struct timestamp session_began(const struct session *s);
 /* Records the boot id and clock for session_began() at the first start. The
  * caller saves the session afterwards. */
 void session_note_clock(struct session *s);
+
+/*
+ * A session's record on disk: runs/<id>/record, key=value. Keys of other
+ * modules are saved unchanged.
+ *
+ * 	extra=DEV INO RESULT PATH	one for each additional root, in the
+ * 					order of their layers
+ *
+ * A continued run has a second record, "going", while it runs. "going" is valid
+ * when its `times` is higher than that of the record. It is never synced: after
+ * a power cut its remains still prove that the run was continued.
+ *
+ * A record with additional roots has version 2: an older guard, which would
+ * apply only the project, refuses it.
+ */
+
+/* Writes the complete record and removes "going". how: its durability, see
+ * atomic.h. 0 or a negative errno. */
+int session_store(const struct session *s, enum atomic_durability how,
+		  struct err *err);
+/* Writes "going", not synced. s->times is higher than in the record. */
+int session_store_resumed(const struct session *s, struct err *err);
+
+/* Replaces all fields of s that the record holds. s->fd and s->id are set.
+ * -EBADMSG: the record is damaged; -EPROTO: a newer guard wrote it. */
+int session_load(struct session *s, struct err *err);
 
 #endif

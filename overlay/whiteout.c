@@ -11,7 +11,6 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "overlay/scan.h"
 
 #define OPAQUE LAYER_XATTR_PREFIX "opaque"
 

@@ -14,6 +14,13 @@
 #include "base/meta.h"
 #include "overlay/temp_chmod.h"
 
+/*
+ * Prefix of xattrs that never leave a layer: those of overlayfs, and those that
+ * the run itself set (stored as user.overlay.overlay.X). In the project, the
+ * layers of later runs would obey them and hide files.
+ */
+#define LAYER_XATTR_PREFIX "user.overlay."
+
 /* Whether m is a whiteout: a character device 0/0. */
 bool whiteout_is(const struct meta *m);
 /* Creates a whiteout; a plain user needs Linux 5.8. */

@@ -1,5 +1,6 @@
 #include "guard/agent/agent.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/path.h"
@@ -38,6 +41,109 @@ void agent_free(struct agent **a)
 	free(freed);
 }
 
+/* ---- profile files ---- */
+
+char *agent_config_dir(const struct state *state)
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+
+	if (config && config[0] == '/')
+		return path_join(config, "guard/agents");
+	return state->home ? path_join(state->home, ".config/guard/agents")
+			   : NULL;
+}
+
+/* Reads the file; -ENOENT: no such file. */
+static int read_profile_text(int fd, struct buf *to, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "look at it");
+	if (!S_ISREG(st.st_mode))
+		return fail(err, EINVAL, "it is no plain file");
+	return fd_slurp(fd, PROFILE_BYTES_MAX, to, err);
+}
+
+/* A file that others may write would let them decide. */
+static int check_owner(int fd, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "look at it");
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return fail(err, EPERM, "it belongs to uid %u, not to you",
+			    (unsigned int)st.st_uid);
+	if (st.st_mode & 022)
+		return fail(err, EPERM, "others may write it: chmod go-w");
+	return 0;
+}
+
+/* 1; 0: there is none. */
+static int read_user_profile(const struct state *state, const char *name,
+			     struct profile *to, struct err *err)
+{
+	auto_free char *dir = agent_config_dir(state);
+	auto_free char *path = dir ? path_join(dir, name) : NULL;
+	AUTO(buf) struct buf text = {0};
+	auto_close int fd = -1;
+
+	if (!path)
+		return 0;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd < 0)
+		return fail_errno(err, "profile %s", text_quote(path));
+	if (check_owner(fd, err) < 0 || read_profile_text(fd, &text, err) < 0)
+		return err_context(err, "profile %s", text_quote(path));
+	return profile_parse(to, path, false, text.data, text.len, err) < 0
+		       ? -err->num
+		       : 1;
+}
+
+/* Whether there is a profile of that name. */
+static bool is_known_agent(const struct state *state, const char *name)
+{
+	auto_free char *dir = agent_config_dir(state);
+	auto_free char *path = dir ? path_join(dir, name) : NULL;
+
+	return profile_shipped(name) || (path && access(path, F_OK) == 0);
+}
+
+int agent_read(const struct state *state, const char *name, struct profile *to,
+	       struct err *err)
+{
+	const char *text = profile_shipped(name);
+	auto_free char *file = mem_printf("guard's own %s", name);
+	int got;
+
+	if (text && profile_parse(to, file, false, text, strlen(text), err) < 0)
+		return -err->num;
+	got = read_user_profile(state, name, to, err);
+	return got < 0 ? got : text || got;
+}
+
+static int read_project_profile(const char *project, struct profile *to,
+				struct err *err)
+{
+	auto_close int root = fd_open_dir_path(AT_FDCWD, project);
+	auto_free char *path = path_join(project, AGENT_PROJECT_FILE);
+	AUTO(buf) struct buf text = {0};
+	auto_close int fd = -1;
+
+	if (root < 0)
+		return fail_errno(err, "open %s", text_quote(project));
+	fd = beneath_open(root, AGENT_PROJECT_FILE, O_RDONLY | O_NONBLOCK, 0,
+			  err);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return 0;
+	if (fd < 0 || read_profile_text(fd, &text, err) < 0)
+		return err_context(err, "profile %s", text_quote(path));
+	return profile_parse(to, path, true, text.data, text.len, err);
+}
+
 /* ---- which ---- */
 
 static int no_such_agent(const char *name, struct err *err)
@@ -66,11 +172,12 @@ static int choose_agent(struct agent *a, const struct run_options *o,
 	if (!name) {
 		name = program;
 		if (!profile_name_ok(name) || strcmp(name, "default") == 0 ||
-		    strcmp(name, AGENT_NONE) == 0 || !agent_known(state, name))
+		    strcmp(name, AGENT_NONE) == 0 ||
+		    !is_known_agent(state, name))
 			return 0;
 	}
 	if (!profile_name_ok(name) || strcmp(name, "default") == 0 ||
-	    !agent_known(state, name))
+	    !is_known_agent(state, name))
 		return no_such_agent(name, err);
 	a->name = mem_strdup(name);
 	return 0;
@@ -82,7 +189,7 @@ static int read_agent_profiles(struct agent *a, const struct state *state,
 	if (agent_read(state, "default", &a->profile, err) < 0 ||
 	    (a->name && agent_read(state, a->name, &a->profile, err) < 0))
 		return -err->num;
-	return agent_read_project(project, &a->profile, err);
+	return read_project_profile(project, &a->profile, err);
 }
 
 /* ---- places ---- */
@@ -457,4 +564,106 @@ const char *agent_rule(const struct agent *a, enum profile_word word,
 		    strcmp(a->rules.items[i].path, path) == 0)
 			return a->rules.items[i].item->where;
 	return NULL;
+}
+
+/* ---- the program of a command ---- */
+
+/* Options whose value is the next argument. */
+#define NODE_VALUES " -p --package -w --workspace --registry --cache "
+#define PYTHON_VALUES " --from --with --spec --python -p --index-url -i "
+
+/* Launchers that fetch and start a program, and their options with a value. */
+static const struct launcher {
+	const char *words[3];
+	const char *values;
+} launchers[] = {
+	{{"npx"}, NODE_VALUES},
+	{{"bunx"}, NODE_VALUES},
+	{{"pnpx"}, NODE_VALUES},
+	{{"npm", "exec"}, NODE_VALUES},
+	{{"npm", "x"}, NODE_VALUES},
+	{{"pnpm", "dlx"}, NODE_VALUES},
+	{{"pnpm", "exec"}, NODE_VALUES},
+	{{"yarn", "dlx"}, NODE_VALUES},
+	{{"bun", "x"}, NODE_VALUES},
+	{{"uvx"}, PYTHON_VALUES},
+	{{"uv", "tool", "run"}, PYTHON_VALUES},
+	{{"pipx", "run"}, PYTHON_VALUES},
+};
+
+/* Agents whose package has another name. */
+static const struct {
+	const char *package, *agent;
+} packages[] = {
+	{"@anthropic-ai/claude-code", "claude"},
+	{"@openai/codex", "codex"},
+	{"@google/gemini-cli", "gemini"},
+	{"opencode-ai", "opencode"},
+	{"aider-chat", "aider"},
+};
+
+/* How many words of argv name the launcher; 0: it is none. */
+static size_t launcher_word_count(const struct launcher *l, char *const *argv)
+{
+	size_t i;
+
+	for (i = 0; i < 3 && l->words[i]; i++)
+		if (!argv[i] ||
+		    strcmp(i ? argv[i] : path_name(argv[0]), l->words[i]) != 0)
+			return 0;
+	return i;
+}
+
+static bool option_has_value(const struct launcher *l, const char *option)
+{
+	auto_free char *word = mem_printf(" %s ", option);
+
+	return strstr(l->values, word) != NULL;
+}
+
+/* The first argument that is no option; NULL: none, or the program is in the
+ * text of an option. */
+static const char *find_operand(const struct launcher *l, char *const *argv)
+{
+	for (; *argv && (*argv)[0] == '-'; argv++) {
+		if (strcmp(*argv, "--") == 0)
+			return argv[1];
+		if (strcmp(*argv, "-c") == 0 || strcmp(*argv, "--call") == 0)
+			return NULL;
+		if (option_has_value(l, *argv) && argv[1])
+			argv++;
+	}
+	return *argv;
+}
+
+/* "name@1.2", "name==1.2", "name[extra]" without the suffix. A package of an
+ * unknown scope is no known agent, whatever its name. */
+static char *agent_of_package(const char *package)
+{
+	size_t at = *package == '@';
+	auto_free char *name =
+		mem_strndup(package, at + strcspn(package + at, "@=<>~[ "));
+	size_t i;
+
+	for (i = 0; i < sizeof(packages) / sizeof(*packages); i++)
+		if (strcmp(packages[i].package, name) == 0)
+			return mem_strdup(packages[i].agent);
+	return mem_strdup(*name == '@' ? "" : path_name(name));
+}
+
+char *agent_program(char *const *argv)
+{
+	const char *operand;
+	size_t i, words;
+
+	if (!argv || !argv[0])
+		return mem_strdup("");
+	for (i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+		words = launcher_word_count(&launchers[i], argv);
+		if (!words)
+			continue;
+		operand = find_operand(&launchers[i], argv + words);
+		return operand ? agent_of_package(operand) : mem_strdup("");
+	}
+	return mem_strdup(path_name(argv[0]));
 }

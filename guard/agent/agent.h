@@ -22,11 +22,14 @@
 #ifndef GUARD_AGENT_AGENT_H
 #define GUARD_AGENT_AGENT_H
 
+#include <stddef.h>
+
 #include "base/record.h"
 #include "base/vec.h"
 #include "guard/agent/profile.h"
 #include "guard/agent/run_options.h"
 #include "guard/state.h"
+#include "guard/usage.h"
 #include "overlay/persistent_mount.h"
 #include "overlay/session.h"
 
@@ -94,18 +97,14 @@ char *agent_make_home(const struct agent *a, const struct state *state,
 		      const struct profile_item *home, struct buf *notes,
 		      struct err *err);
 
-/* agent_name.c: the name of the program that argv is, or that a launcher in it
+/* The name of the program that argv is, or that a launcher in it
  * fetches and starts (`npx NAME`, `uvx NAME`...), to free; "" when that cannot
  * be told. Pure. */
 char *agent_program(char *const *argv);
 
-/* agent_file.c: the profile files. Whether there is one of that name. */
-bool agent_known(const struct state *state, const char *name);
 /* Adds all that holds for it: shipped, then the user's own. 0 or 1 (found). */
 int agent_read(const struct state *state, const char *name, struct profile *to,
 	       struct err *err);
-int agent_read_project(const char *project, struct profile *to,
-		       struct err *err);
 /* The directory of the user's own profiles, to free; NULL without a home
  * directory. */
 char *agent_config_dir(const struct state *state);
@@ -122,5 +121,24 @@ bool agent_code_compare(const struct record *before, const struct record *now,
 /* In the session's record. */
 #define AGENT_NAME "agent"
 #define AGENT_CODE "agent-code" /* repeated: "M PATH" */
+
+/*
+ * agent_run.c: the caches of runs, of all projects together: caches/ in guard's
+ * state (for --shared-cache) and in each workspace (persistent_mount.h).
+ */
+
+#define CACHES_DIR "caches"
+
+struct caches {
+	struct usage usage;
+	size_t count, busy; /* directories; those that a run uses */
+};
+
+/* Disk usage of the caches. */
+void caches_measure(const struct state *state, struct caches *ret);
+
+/* Removes all caches that no run uses; ret describes the removed ones. */
+int caches_clear(const struct state *state, struct caches *ret,
+		 struct err *err);
 
 #endif

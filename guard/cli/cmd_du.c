@@ -1,4 +1,4 @@
-#include "guard/agent/caches.h"
+#include "guard/agent/agent.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"

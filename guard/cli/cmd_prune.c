@@ -1,4 +1,4 @@
-#include "guard/agent/caches.h"
+#include "guard/agent/agent.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/history_show.h"
 #include "guard/retention/autoprune.h"

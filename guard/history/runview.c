@@ -14,7 +14,7 @@
 #include "base/dirtree.h"
 #include "overlay/whiteout.h"
 #include "overlay/scan.h"
-#include "overlay/session_id.h"
+#include "overlay/session.h"
 #include "snapshot/tree/catalog.h"
 
 /* Private directories of a run: their paths in the run, and their names in the

@@ -116,6 +116,18 @@ static void print_notice(struct notice_kind *k)
 	buf_free(&k->names);
 }
 
+bool run_grants_path(const char *const *paths, const char *path)
+{
+	for (; *paths; paths++) {
+		struct err ignored;
+		auto_free char *real = path_resolve(*paths, &ignored);
+
+		if (real && path_below(path, real))
+			return true;
+	}
+	return false;
+}
+
 /* Let in, or seen without its secrets, which is told by itself. */
 static bool is_visible(const struct run *run,
 		       const struct redactions *redactions, const char *path)

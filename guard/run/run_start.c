@@ -68,18 +68,6 @@ static int mount_layers(void *arg, int root_fd, struct err *err)
 						 err);
 }
 
-bool run_grants_path(const char *const *paths, const char *path)
-{
-	for (; *paths; paths++) {
-		struct err ignored;
-		auto_free char *real = path_resolve(*paths, &ignored);
-
-		if (real && path_below(path, real))
-			return true;
-	}
-	return false;
-}
-
 /* A text that names something real which the run cannot see. */
 static void warn_of_hidden(const struct run *run, const char *text)
 {

@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "guard/action.h"
-#include "overlay/session_record.h"
+#include "overlay/session.h"
 #include "restore/journal.h"
 
 #define RECORD "tests/data/run/"

@@ -6,8 +6,7 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 
-#include "overlay/session_id.h"
-#include "overlay/session_record.h"
+#include "overlay/session.h"
 
 static int syncs;
 int __real_fdatasync(int fd);
