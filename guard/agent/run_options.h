@@ -40,7 +40,7 @@ struct run_options {
 	bool shared_cache; /* one for all projects */
 	char *const *argv;
 	/* The same as words of the command line, for the record: see
-	 * run_saved_options.c. */
+	 * run_open.c. */
 	char **saved_options;
 	/* A visit to a pending run: what its command was and how it ended
 	 * stays in the record. Absolute; NULL: none. */

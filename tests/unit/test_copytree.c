@@ -1,4 +1,4 @@
-/* guard/sandbox/filter/copytree.c and rename_exdev.c: the files of a renamed
+/* guard/sandbox/filter/rename_exdev.c: the files of a renamed
  * directory. tests/integration/rename-exdev.t has the effects on a layer. */
 #include <errno.h>
 #include <stdio.h>

@@ -29,6 +29,10 @@ static const struct {
 /* Pops all entries of the stack, then clears the flags below it. */
 #define KEYS_OFF "\x1b[<99u\x1b[=0u"
 
+/* Resets modifyOtherKeys, insert mode, the scroll region (and keeps the
+ * cursor), line drawing, the keypad and the character set. */
+#define OTHERS_OFF "\x1b[>4m\x1b[4l\x1b\x37\x1b[r\x1b\x38\x0f\x1b>\x1b(B"
+
 #define KNOWN (sizeof(known) / sizeof(*known))
 
 static void set_private_mode(struct ttymodes *m, unsigned int number, bool on)
@@ -48,39 +52,16 @@ static void set_private_mode(struct ttymodes *m, unsigned int number, bool on)
 /* Ends a sequence without a prefix. */
 static void end_plain(struct ttymodes *m, unsigned char final)
 {
-	unsigned int first = m->numbers[0];
+	bool any = m->count > 0 || m->numbers[0] != 0;
 
-	switch (final) {
-	case 'h':
-	case 'l':
-		if (first == 4)
-			m->insert = final == 'h';
-		break;
-	case 'm':
-		m->colors = m->count > 0 || first != 0;
-		break;
-	case 'r':
-		m->region = m->count > 0 || first != 0;
-		break;
-	case 'n':
-		m->status_queries += first == 5;
-		break;
-	default:
-		break;
-	}
-}
-
-/* Pushes, pops or sets the keyboard flags. */
-static void set_key_flags(struct ttymodes *m)
-{
-	unsigned int count = m->numbers[0] ? m->numbers[0] : 1;
-
-	if (m->prefix == '>')
-		m->key_depth++;
-	else if (m->prefix == '<')
-		m->key_depth -= count < m->key_depth ? count : m->key_depth;
-	else if (m->prefix == '=')
-		m->key_set = m->numbers[0] != 0;
+	if (final == 'm')
+		m->colors = any;
+	else if (final == 'r')
+		m->other |= any;
+	else if (final == 'h')
+		m->other |= m->numbers[0] == 4; /* insert mode */
+	else if (final == 'n')
+		m->status_queries += m->numbers[0] == 5;
 }
 
 static void end_prefixed(struct ttymodes *m, unsigned char final)
@@ -90,10 +71,11 @@ static void end_prefixed(struct ttymodes *m, unsigned char final)
 	if (m->prefix == '?' && (final == 'h' || final == 'l'))
 		for (i = 0; i <= m->count && i < 16; i++)
 			set_private_mode(m, m->numbers[i], final == 'h');
+	/* xterm's modifyOtherKeys; kitty's keyboard flags. */
 	if (m->prefix == '>' && final == 'm' && m->numbers[0] == 4)
-		m->other_keys = m->count > 0 && m->numbers[1] != 0;
+		m->other |= m->count > 0 && m->numbers[1] != 0;
 	if (final == 'u')
-		set_key_flags(m);
+		m->keys |= m->prefix == '>' || m->prefix == '=';
 }
 
 static void end_csi(struct ttymodes *m, unsigned char final)
@@ -147,10 +129,7 @@ static void read_escape(struct ttymodes *m, unsigned char c)
 		m->has_query = true;
 		break;
 	case '=':
-		m->keypad = true;
-		break;
-	case '>':
-		m->keypad = false;
+		m->other = true; /* keypad */
 		break;
 	case 'Z':
 		m->has_query = true;
@@ -173,8 +152,8 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 		case TTY_TEXT:
 			if (*at == 0x1b)
 				m->state = TTY_ESC;
-			else if (*at == 0x0e || *at == 0x0f)
-				m->shifted = *at == 0x0e;
+			else if (*at == 0x0e)
+				m->other = true; /* line drawing */
 			else if (*at == 0x05)
 				m->has_query = true;
 			break;
@@ -185,7 +164,7 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 			read_csi(m, *at);
 			break;
 		case TTY_CHARSET:
-			m->charset = *at != 'B';
+			m->other |= *at != 'B';
 			m->state = TTY_TEXT;
 			break;
 		case TTY_STRING:
@@ -209,27 +188,16 @@ void ttymodes_undo(const struct ttymodes *m, struct buf *to)
 	else if (m->state != TTY_TEXT)
 		buf_add_text(to, "\x18");
 	/* The alternate screen has its own keyboard flags. */
-	if (m->key_set || m->key_depth)
+	if (m->keys)
 		buf_add_text(to, KEYS_OFF);
 	for (i = 0; i < KNOWN; i++)
 		if (m->changed & 1U << i)
 			buf_printf(to, "\x1b[?%u%c", known[i].number,
 				   known[i].on ? 'h' : 'l');
-	if (m->key_set || m->key_depth)
+	if (m->keys)
 		buf_add_text(to, KEYS_OFF);
-	if (m->other_keys)
-		buf_add_text(to, "\x1b[>4m");
-	if (m->insert)
-		buf_add_text(to, "\x1b[4l");
-	/* Resets the scroll region and keeps the cursor. */
-	if (m->region)
-		buf_add_text(to, "\0337\033[r\0338");
-	if (m->shifted)
-		buf_add_text(to, "\x0f");
-	if (m->keypad)
-		buf_add_text(to, "\x1b>");
-	if (m->charset)
-		buf_add_text(to, "\x1b(B");
+	if (m->other)
+		buf_add_text(to, OTHERS_OFF);
 	if (m->colors)
 		buf_add_text(to, "\x1b[0m");
 }
