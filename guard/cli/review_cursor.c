@@ -42,17 +42,33 @@ static bool step_cursor(struct review_cursor *at, size_t *item, size_t *part,
 	return true;
 }
 
+/* Goes to the next part, or the next that is open; false: there is none. */
+static bool find_part(struct review_cursor *at, bool back, bool open_only,
+		      size_t *item, size_t *part)
+{
+	*item = at->item;
+	*part = at->part;
+	while (step_cursor(at, item, part, back))
+		if (!open_only || !at->r->items[*item].answers[*part])
+			return true;
+	return false;
+}
+
+bool review_cursor_has_more(struct review_cursor *at, bool back, bool open_only)
+{
+	size_t item, part;
+
+	return find_part(at, back, open_only, &item, &part);
+}
+
 bool review_cursor_move(struct review_cursor *at, bool back, bool open_only)
 {
-	size_t item = at->item, part = at->part;
+	size_t item, part;
+	bool found = find_part(at, back, open_only, &item, &part);
 
-	while (step_cursor(at, &item, &part, back)) {
-		if (open_only && review_part(&at->r->items[item], part))
-			continue;
+	if (found)
 		review_cursor_set(at, item, part);
-		return true;
-	}
-	return false;
+	return found;
 }
 
 bool review_cursor_next_open(struct review_cursor *at)
@@ -64,7 +80,7 @@ bool review_cursor_next_open(struct review_cursor *at)
 	for (item = 0; item < at->r->count; item++) {
 		review_cursor_open(at, item);
 		for (part = 0; part < at->r->items[item].parts; part++)
-			if (!review_part(&at->r->items[item], part)) {
+			if (!at->r->items[item].answers[part]) {
 				review_cursor_set(at, item, part);
 				return true;
 			}
@@ -120,14 +136,4 @@ void review_cursor_search(struct review_cursor *at, const char *text)
 		review_cursor_set(at, item, part);
 	else
 		output_print("nothing matches %s", text_quote(text));
-}
-
-bool review_cursor_has_more(struct review_cursor *at, bool back, bool open_only)
-{
-	size_t item = at->item, part = at->part;
-
-	while (step_cursor(at, &item, &part, back))
-		if (!open_only || !review_part(&at->r->items[item], part))
-			return true;
-	return false;
 }

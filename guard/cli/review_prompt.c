@@ -125,31 +125,30 @@ static void ask_for_search(struct prompt *w, const char *rest)
 		review_cursor_search(&w->at, rest);
 }
 
-/* --- answers --- */
-
+/* Decides on the current part, or (rest) on it and all later ones of the item.
+ */
 static void answer(struct prompt *w, enum review_answer choice, bool rest)
 {
-	if (choice == REVIEW_YES && review_is_refused(w->at.r, current_item(w)))
-		output_print(
-			review_is_group(current_item(w))
-				? "set-id bits, capabilities and nodes need "
-				  "a yes of their own: it is left out (s "
-				  "parts the folder from it)"
-				: "guard applies no such thing: it is left "
-				  "out");
-	if (rest)
-		review_answer_item(w->at.r, current_item(w), w->at.part,
-				   choice);
-	else
-		review_answer_part(w->at.r, current_item(w), w->at.part,
-				   choice);
+	struct review_item *item = current_item(w);
+	size_t part = w->at.part;
+
+	if (choice == REVIEW_YES && review_is_refused(w->at.r, item))
+		output_print(review_is_group(item)
+				     ? "set-id bits, capabilities and nodes "
+				       "need a yes of their own: it is left "
+				       "out (s parts the folder from it)"
+				     : "guard applies no such thing: it is "
+				       "left out");
+	do
+		review_answer_part(w->at.r, item, part++, choice);
+	while (rest && part < item->parts);
 	w->finished = !review_cursor_next_open(&w->at);
 }
 
 /* Only parts that were shown, or that are neither deleted nor dangerous. */
 static void accept_open_parts(struct prompt *w)
 {
-	struct review_counts n;
+	struct review_counts n = {0};
 	size_t i, k;
 
 	review_count(w->at.r, &n);
@@ -162,17 +161,11 @@ static void accept_open_parts(struct prompt *w)
 	for (i = 0; i < w->at.r->count; i++) {
 		review_cursor_open(&w->at, i);
 		for (k = 0; k < w->at.r->items[i].parts; k++)
-			if (!review_part(&w->at.r->items[i], k))
+			if (!w->at.r->items[i].answers[k])
 				review_answer_part(w->at.r, &w->at.r->items[i],
 						   k, REVIEW_YES);
 	}
 	w->finished = true;
-}
-
-static bool can_edit(struct prompt *w)
-{
-	return review_hunk(current_item(w), w->at.part) &&
-	       review_entry(w->at.r, current_item(w))->now.mode;
 }
 
 static void edit_hunk(struct prompt *w)
@@ -204,80 +197,71 @@ static void split_part(struct prompt *w)
 	review_cursor_set(&w->at, w->at.item, w->at.part);
 }
 
-static void print_complete_part(struct prompt *w)
-{
-	/* The pager takes stdout over for good, so it gets a process. */
-	review_show_part(w->at.r, current_item(w), w->at.part, 0);
-}
-
 /* --- keys --- */
 
-/* "y,n,q,..." */
-static void list_keys(struct prompt *w, struct buf *to)
-{
-	const struct {
-		char key;
-		bool use;
-	} all[] = {
-		{'y', true},
-		{'n', true},
-		{'q', true},
-		{'a', current_item(w)->parts > 1},
-		{'d', current_item(w)->parts > 1},
-		{'j', review_cursor_has_more(&w->at, false, true)},
-		{'J', review_cursor_has_more(&w->at, false, false)},
-		{'k', review_cursor_has_more(&w->at, true, true)},
-		{'K', review_cursor_has_more(&w->at, true, false)},
-		{'g', w->at.r->count > 1},
-		{'/', true},
-		{'s', review_can_split(w->at.r, current_item(w), w->at.part)},
-		{'e', can_edit(w)},
-		{'p', true},
-		{'A', true},
-		{'?', true},
-	};
-	size_t i;
+static const struct {
+	char key;
+	const char *text;
+} keys[] = {
+	{'y', "apply this"},
+	{'n', "do not apply this"},
+	{'q', "enough: what is left is not applied; then you are asked once "
+	      "more"},
+	{'a', "apply this and all later hunks of the file"},
+	{'d', "apply neither this nor any later hunk of the file"},
+	{'j', "leave this open, go to the next open one"},
+	{'J', "leave this open, go to the next one"},
+	{'k', "leave this open, go to the last open one before it"},
+	{'K', "leave this open, go to the one before it"},
+	{'g', "list all, and go to one by its number"},
+	{'/', "go to the next one that matches a regular expression"},
+	{'s', "split this into smaller parts"},
+	{'e', "edit this hunk in your editor, and apply that"},
+	{'p', "print this again, all of it"},
+	{'A', "apply all that is left, once everything deleted and dangerous "
+	      "is decided on"},
+	{'?', "this help"},
+};
 
-	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (all[i].use)
-			buf_printf(to, "%s%c", to->len ? "," : "", all[i].key);
+static bool is_key_of_use(struct prompt *w, char key)
+{
+	const struct review_item *item = current_item(w);
+
+	switch (key) {
+	case 'a':
+	case 'd':
+		return item->parts > 1;
+	case 'j':
+	case 'J':
+	case 'k':
+	case 'K':
+		return review_cursor_has_more(&w->at, key == 'k' || key == 'K',
+					      key == 'j' || key == 'k');
+	case 'g':
+		return w->at.r->count > 1;
+	case 's':
+		return review_can_split(w->at.r, item, w->at.part);
+	case 'e':
+		return review_hunk(item, w->at.part) &&
+		       review_entry(w->at.r, item)->now.mode;
+	default:
+		return true;
+	}
 }
 
-static void print_key_help(const char *keys)
+/* usable: "y,n,q,..." */
+static void print_key_help(const char *usable)
 {
-	static const struct {
-		char key;
-		const char *text;
-	} texts[] = {
-		{'y', "apply this"},
-		{'n', "do not apply this"},
-		{'q', "enough: what is left is not applied; then you are "
-		      "asked once more"},
-		{'a', "apply this and all later hunks of the file"},
-		{'d', "apply neither this nor any later hunk of the file"},
-		{'j', "leave this open, go to the next open one"},
-		{'J', "leave this open, go to the next one"},
-		{'k', "leave this open, go to the last open one before it"},
-		{'K', "leave this open, go to the one before it"},
-		{'g', "list all, and go to one by its number"},
-		{'/', "go to the next one that matches a regular expression"},
-		{'s', "split this into smaller parts"},
-		{'e', "edit this hunk in your editor, and apply that"},
-		{'p', "print this again, all of it"},
-		{'A', "apply all that is left, once everything deleted and "
-		      "dangerous is decided on"},
-		{'?', "this help"},
-	};
 	size_t i;
 
-	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		AUTO(buf) struct buf text = {0};
 
-		if (!strchr(keys, texts[i].key))
+		if (!strchr(usable, keys[i].key))
 			continue;
-		(void)text_wrap(&text, texts[i].text, 4, 4, output_width());
+		(void)text_wrap(&text, keys[i].text, 4, 4, output_width());
 		(void)printf("%s%c%s - %s\n", output_style(STYLE_HUNK),
-			     texts[i].key, output_style(STYLE_NONE),
+			     keys[i].key, output_style(STYLE_NONE),
 			     buf_text(&text));
 	}
 	(void)printf("Nothing is written before the end of the review.\n");
@@ -287,16 +271,12 @@ static void handle_key(struct prompt *w, char key, const char *rest)
 {
 	switch (key) {
 	case 'y':
-		answer(w, REVIEW_YES, false);
+	case 'a':
+		answer(w, REVIEW_YES, key == 'a');
 		break;
 	case 'n':
-		answer(w, REVIEW_NO, false);
-		break;
-	case 'a':
-		answer(w, REVIEW_YES, true);
-		break;
 	case 'd':
-		answer(w, REVIEW_NO, true);
+		answer(w, REVIEW_NO, key == 'd');
 		break;
 	case 'j':
 	case 'J':
@@ -318,7 +298,8 @@ static void handle_key(struct prompt *w, char key, const char *rest)
 		edit_hunk(w);
 		break;
 	case 'p':
-		print_complete_part(w);
+		/* Not in the pager, which takes stdout over for good. */
+		review_show_part(w->at.r, current_item(w), w->at.part, 0);
 		break;
 	case 'A':
 		accept_open_parts(w);
@@ -328,26 +309,18 @@ static void handle_key(struct prompt *w, char key, const char *rest)
 	}
 }
 
-static void show_current_part(struct prompt *w)
-{
-	if (w->titled != w->at.item + 1)
-		review_show_title(w->at.r, w->at.item);
-	w->titled = w->at.item + 1;
-	if (w->at.show)
-		review_show_part(w->at.r, current_item(w), w->at.part,
-				 screen_lines());
-	w->at.show = false;
-}
-
 static void ask_about_part(struct prompt *w)
 {
-	enum review_answer choice = review_part(current_item(w), w->at.part);
+	enum review_answer choice = current_item(w)->answers[w->at.part];
 	auto_free char *line = NULL;
-	AUTO(buf) struct buf list = {0};
-	const char *keys;
+	AUTO(buf) struct buf usable = {0};
+	const char *list;
+	size_t i;
 
-	list_keys(w, &list);
-	keys = buf_text(&list);
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (is_key_of_use(w, keys[i].key))
+			buf_printf(&usable, "%s%c", i ? "," : "", keys[i].key);
+	list = buf_text(&usable);
 	line = review_prompt_ask(
 		"(%zu/%zu) Apply %s%s [%s]?", w->at.part + 1,
 		current_item(w)->parts,
@@ -355,16 +328,14 @@ static void ask_about_part(struct prompt *w)
 		choice == REVIEW_YES  ? " (so far: yes)"
 		: choice == REVIEW_NO ? " (so far: no)"
 				      : "",
-		keys);
-	if (!line) {
+		list);
+	if (!line)
 		w->finished = true;
-		return;
-	}
-	if (*line && strchr(keys, *line) && !strchr("?,", *line) &&
-	    (!line[1] || strchr("g/", *line)))
+	else if (*line && strchr(list, *line) && !strchr("?,", *line) &&
+		 (!line[1] || strchr("g/", *line)))
 		handle_key(w, *line, line + 1 + strspn(line + 1, " "));
 	else
-		print_key_help(keys);
+		print_key_help(list);
 }
 
 void review_prompt(struct review *r, int scratch_fd, const char *scratch)
@@ -379,7 +350,13 @@ void review_prompt(struct review *r, int scratch_fd, const char *scratch)
 		return;
 	review_cursor_set(&w.at, 0, 0);
 	while (!w.finished && !output_has_failed()) {
-		show_current_part(&w);
+		if (w.titled != w.at.item + 1)
+			review_show_title(r, w.at.item);
+		w.titled = w.at.item + 1;
+		if (w.at.show)
+			review_show_part(r, current_item(&w), w.at.part,
+					 screen_lines());
+		w.at.show = false;
 		ask_about_part(&w);
 	}
 }

@@ -39,16 +39,6 @@ static void review_session_free(struct review_session *v)
 	free(v->scratch);
 }
 
-static bool is_on_terminal(void)
-{
-	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-}
-
-static bool is_in_scope(const struct resolved_run *p, char *const *paths)
-{
-	return paths || !resolve_run_has_paths(p);
-}
-
 static int make_root_review(struct review_session *v, size_t index,
 			    struct err *err)
 {
@@ -63,7 +53,7 @@ static int make_root_review(struct review_session *v, size_t index,
 	};
 
 	part->root = root;
-	if (!is_in_scope(a->p, paths))
+	if (!paths && resolve_run_has_paths(a->p))
 		return 0;
 	if (review_make(a->c->store, &root->base.root, &root->want.root,
 			&options, &part->review, err) < 0)
@@ -104,18 +94,11 @@ static int load_review(struct review_session *v, struct err *err)
 static void count_all_items(const struct review_session *v,
 			    struct review_counts *ret)
 {
-	struct review_counts n;
 	size_t i;
 
 	*ret = (struct review_counts){0};
-	for (i = 0; i < v->count; i++) {
-		review_count(&v->parts[i].review, &n);
-		ret->items += n.items;
-		ret->yes += n.yes;
-		ret->no += n.no;
-		ret->partly += n.partly;
-		ret->open += n.open;
-	}
+	for (i = 0; i < v->count; i++)
+		review_count(&v->parts[i].review, ret);
 }
 
 /* The sections in front of the questions, or (most 0) all. */
@@ -164,29 +147,18 @@ static void print_review(struct review_session *v)
 
 /* --- the end --- */
 
-static void print_accepted(const struct review_session *v)
+static void print_accepted(const struct review_counts *n)
 {
-	struct review_counts n;
-
-	count_all_items(v, &n);
 	(void)printf("\n%sAccepted: %zu of %s%s", output_style(STYLE_BOLD),
-		     n.yes + n.partly, text_count(n.items, "change"),
+		     n->yes + n->partly, text_count(n->items, "change"),
 		     output_style(STYLE_NONE));
-	if (n.partly)
-		(void)printf(", %zu of them in part", n.partly);
-	if (n.no)
-		(void)printf("; %zu left out", n.no);
-	if (n.open)
-		(void)printf("; %zu not decided on", n.open);
+	if (n->partly)
+		(void)printf(", %zu of them in part", n->partly);
+	if (n->no)
+		(void)printf("; %zu left out", n->no);
+	if (n->open)
+		(void)printf("; %zu not decided on", n->open);
 	(void)printf("\n");
-}
-
-static void list_all_items(struct review_session *v)
-{
-	size_t i;
-
-	for (i = 0; i < v->count; i++)
-		review_prompt_list(&v->parts[i].review, true);
 }
 
 enum apply_choice { CHOICE_APPLY, CHOICE_LEAVE, CHOICE_AGAIN };
@@ -195,12 +167,13 @@ enum apply_choice { CHOICE_APPLY, CHOICE_LEAVE, CHOICE_AGAIN };
 static enum apply_choice ask_to_apply(struct review_session *v)
 {
 	struct review_counts n;
+	size_t i;
 
 	for (;;) {
 		auto_free char *line = NULL;
 
 		count_all_items(v, &n);
-		print_accepted(v);
+		print_accepted(&n);
 		line = review_prompt_ask(
 			"Apply the %s to %s [y,n,r,l,?]?",
 			text_count(n.yes + n.partly, "accepted change"),
@@ -212,7 +185,8 @@ static enum apply_choice ask_to_apply(struct review_session *v)
 		if (strcmp(line, "r") == 0)
 			return CHOICE_AGAIN;
 		if (strcmp(line, "l") == 0)
-			list_all_items(v);
+			for (i = 0; i < v->count; i++)
+				review_prompt_list(&v->parts[i].review, true);
 		else
 			(void)printf("y - apply what is accepted; guard undo "
 				     "takes it back\n"
@@ -398,6 +372,7 @@ static int ask_until_decided(struct review_session *v, struct err *err)
 	for (;;) {
 		for (i = 0; i < v->count; i++) {
 			review_prompt(&v->parts[i].review, s->fd, v->scratch);
+			n = (struct review_counts){0};
 			review_count(&v->parts[i].review, &n);
 			if (n.open)
 				break; /* the user has had enough */
@@ -430,7 +405,7 @@ static int run_review(struct review_session *v, struct err *err)
 			    "what is shown is what it holds now, and nothing "
 			    "else will be applied",
 			    s->id);
-	if (!is_on_terminal()) {
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		print_review(v);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}

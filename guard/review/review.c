@@ -62,24 +62,6 @@ bool review_is_group(const struct review_item *item)
 	return item->count > (item->move ? 2 : 1);
 }
 
-/* --- items --- */
-
-static bool is_reviewed_dir(const struct entry *e)
-{
-	return S_ISDIR(e->mode);
-}
-
-/* How many entries are that path or below it, from there on. */
-static size_t count_below_path(const struct review *r, size_t first,
-			       const char *path)
-{
-	size_t i = first;
-
-	while (i < r->entry_count && path_below(r->entries[i].path, path))
-		i++;
-	return i - first;
-}
-
 /* The topmost generated directory below dir on the way to path, to free; NULL:
  * none. */
 static char *generated_above(const char *path, const char *dir)
@@ -160,25 +142,13 @@ static void add_item_range(struct review *r, const char *path, size_t first,
 	review_add_item(r, path, list, count, false);
 }
 
-/* Something of it was moved: it is no one thing any more. */
-static bool has_claimed_entry(const struct review *r, size_t first,
-			      size_t count)
-{
-	size_t i;
-
-	for (i = first; i < first + count; i++)
-		if (r->entries[i].claimed)
-			return true;
-	return false;
-}
-
 /*
  * An entry with everything below it: complete deletions, changes of type, and
  * new directories that are too large to read file by file.
  */
 static bool belongs_together(const struct review_entry *e, size_t count)
 {
-	bool was = is_reviewed_dir(&e->old), is = is_reviewed_dir(&e->now);
+	bool was = S_ISDIR(e->old.mode), is = S_ISDIR(e->now.mode);
 
 	if (!was && !is)
 		return true;
@@ -196,7 +166,7 @@ static bool add_unmoved_rest(struct review *r, const char *path, size_t first,
 			     size_t count)
 {
 	const struct review_entry *e = &r->entries[first];
-	bool was = is_reviewed_dir(&e->old), is = is_reviewed_dir(&e->now);
+	bool was = S_ISDIR(e->old.mode), is = S_ISDIR(e->now.mode);
 	size_t *list, files = 0, n = 0, i;
 
 	if (was == is)
@@ -208,7 +178,7 @@ static bool add_unmoved_rest(struct review *r, const char *path, size_t first,
 		if (each->claimed)
 			continue;
 		list[n++] = i;
-		files += !is_reviewed_dir(was ? &each->old : &each->now);
+		files += !S_ISDIR(was ? each->old.mode : each->now.mode);
 	}
 	if (!files || (is && files <= GROUP_LEAST)) {
 		free(list);
@@ -226,13 +196,19 @@ void review_add_items(struct review *r, size_t first, size_t end,
 		const struct review_entry *e = &r->entries[first];
 		auto_free char *made = generated_above(e->path, dir);
 		const char *path = made ? made : e->path;
-		size_t count = count_below_path(r, first, path);
-		bool incomplete = has_claimed_entry(r, first, count);
+		/* Something of it was moved: it is no one thing any more. */
+		bool incomplete = false;
+		size_t i = first, count;
 
 		if (e->claimed) {
 			first++;
 			continue;
 		}
+		for (;
+		     i < r->entry_count && path_below(r->entries[i].path, path);
+		     i++)
+			incomplete |= r->entries[i].claimed;
+		count = i - first;
 		if (incomplete && add_unmoved_rest(r, path, first, count)) {
 			first += count;
 			continue;
@@ -245,13 +221,11 @@ void review_add_items(struct review *r, size_t first, size_t end,
 		/* A directory that stays: its mode, and each of its entries. A
 		 * deleted directory whose entries are accepted one by one is
 		 * deleted with its last entry. */
-		if (e->old.mode && (e->now.mode || !is_reviewed_dir(&e->old)))
+		if (e->old.mode && (e->now.mode || !S_ISDIR(e->old.mode)))
 			add_item_range(r, path, first, 1);
 		first++;
 	}
 }
-
-/* --- texts --- */
 
 int review_read(const struct review *r, const struct entry *e, struct buf *to,
 		struct err *err)
@@ -397,16 +371,14 @@ bool review_is_refused(const struct review *r, const struct review_item *item)
 
 void review_list_agreed(const struct review *r, char ***to)
 {
-	size_t i, k;
+	size_t i;
 
 	for (i = 0; i < r->count; i++) {
 		const struct review_item *item = &r->items[i];
 		const struct review_entry *e = review_entry(r, item);
-		bool yes = false;
 
-		for (k = 0; k < item->parts; k++)
-			yes |= item->answers[k] == REVIEW_YES;
-		if (yes && item->count == 1 && e->special && !e->node)
+		if (review_is_accepted(item) && item->count == 1 &&
+		    e->special && !e->node)
 			mem_list_add(to, e->path);
 	}
 }
@@ -423,48 +395,38 @@ void review_answer_part(struct review *r, struct review_item *item, size_t part,
 		hunk->accepted = answer == REVIEW_YES;
 }
 
-void review_answer_item(struct review *r, struct review_item *item, size_t from,
-			enum review_answer answer)
-{
-	for (; from < item->parts; from++)
-		review_answer_part(r, item, from, answer);
-}
-
-enum review_answer review_part(const struct review_item *item, size_t part)
-{
-	return item->answers[part];
-}
-
-static void count_item(const struct review_item *item, struct review_counts *n)
-{
-	size_t yes = 0, open = 0, i;
-
-	for (i = 0; i < item->parts; i++) {
-		yes += item->answers[i] == REVIEW_YES;
-		open += item->answers[i] == REVIEW_OPEN;
-	}
-	n->items++;
-	n->deleted += item->section == REVIEW_DELETED;
-	n->risky += item->section == REVIEW_RISKY;
-	if (open && item->section <= REVIEW_RISKY)
-		n->open_first++;
-	if (yes)
-		n->paths += item->count;
-	if (yes == item->parts)
-		n->yes++;
-	else if (yes)
-		n->partly++;
-	else if (open)
-		n->open++;
-	else
-		n->no++;
-}
-
-void review_count(const struct review *r, struct review_counts *ret)
+bool review_is_accepted(const struct review_item *item)
 {
 	size_t i;
 
-	*ret = (struct review_counts){0};
-	for (i = 0; i < r->count; i++)
-		count_item(&r->items[i], ret);
+	for (i = 0; i < item->parts; i++)
+		if (item->answers[i] == REVIEW_YES)
+			return true;
+	return false;
+}
+
+void review_count(const struct review *r, struct review_counts *to)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->count; i++) {
+		const struct review_item *item = &r->items[i];
+		size_t yes = 0, open = 0;
+
+		for (k = 0; k < item->parts; k++) {
+			yes += item->answers[k] == REVIEW_YES;
+			open += item->answers[k] == REVIEW_OPEN;
+		}
+		to->items++;
+		if (open && item->section <= REVIEW_RISKY)
+			to->open_first++;
+		if (yes == item->parts)
+			to->yes++;
+		else if (yes)
+			to->partly++;
+		else if (open)
+			to->open++;
+		else
+			to->no++;
+	}
 }

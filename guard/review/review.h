@@ -150,18 +150,15 @@ const struct review_entry *review_moved_from(const struct review *r,
 
 void review_answer_part(struct review *r, struct review_item *item, size_t part,
 			enum review_answer answer);
-/* All open parts of it, or all from that part on. */
-void review_answer_item(struct review *r, struct review_item *item, size_t from,
-			enum review_answer answer);
-enum review_answer review_part(const struct review_item *item, size_t part);
 
 struct review_counts {
 	size_t items, yes, no, partly, open;
-	size_t deleted, risky; /* items */
 	size_t open_first; /* deleted or risky ones not decided on */
-	size_t paths; /* that would change in the project */
 };
-void review_count(const struct review *r, struct review_counts *ret);
+/* Adds the items of r to the counts. */
+void review_count(const struct review *r, struct review_counts *to);
+/* A part of the item is accepted. */
+bool review_is_accepted(const struct review_item *item);
 
 /*
  * base with the accepted changes. *ret_complete: all changes are accepted, and

@@ -21,24 +21,8 @@ static void accepted_tree_free(struct accepted_tree *p)
 	free(p->ready);
 }
 
-/* A directory above an added entry: made as the run made it, if base has none.
- */
-static int put_new_parent(struct accepted_tree *p, const char *dir,
-			  struct err *err)
-{
-	AUTO(entry) struct entry base = {0};
-	AUTO(entry) struct entry want = {0};
-
-	if (tree_lookup(p->r->store, p->r->base, dir, &base, err) < 0 ||
-	    tree_lookup(p->r->store, p->r->want, dir, &want, err) < 0)
-		return -err->num;
-	if (S_ISDIR(base.mode) || !S_ISDIR(want.mode))
-		return 0;
-	return tree_editor_put_dir(p->editor, dir, &want, err);
-}
-
-/* New directories are added with their entries, also when only the directory
- * was accepted. */
+/* Directories above an added entry, made as the run made them where base has
+ * none: also when only the entry was accepted. */
 static int put_new_parents(struct accepted_tree *p, const char *path,
 			   struct err *err)
 {
@@ -48,12 +32,17 @@ static int put_new_parents(struct accepted_tree *p, const char *path,
 	if (p->ready && strcmp(p->ready, parent) == 0)
 		return 0;
 	for (len = 1; *parent && len <= strlen(parent); len++) {
+		AUTO(entry) struct entry base = {0}, want = {0};
 		auto_free char *dir = NULL;
 
 		if (path[len] != '/')
 			continue;
 		dir = mem_strndup(path, len);
-		if (put_new_parent(p, dir, err) < 0)
+		if (tree_lookup(p->r->store, p->r->base, dir, &base, err) < 0 ||
+		    tree_lookup(p->r->store, p->r->want, dir, &want, err) < 0)
+			return -err->num;
+		if (!S_ISDIR(base.mode) && S_ISDIR(want.mode) &&
+		    tree_editor_put_dir(p->editor, dir, &want, err) < 0)
 			return -err->num;
 	}
 	free(p->ready);
@@ -104,16 +93,6 @@ static int put_accepted_text(struct accepted_tree *p, struct review_item *item,
 	return put_accepted(p, e, &made, err);
 }
 
-static bool is_any_part_accepted(const struct review_item *item)
-{
-	size_t i;
-
-	for (i = 0; i < item->parts; i++)
-		if (item->answers[i] == REVIEW_YES)
-			return true;
-	return false;
-}
-
 /* A deleted directory of which some entries may stay. */
 static bool may_keep_entries(const struct review *r, size_t at)
 {
@@ -130,7 +109,7 @@ static int accept_item(struct accepted_tree *p, struct review_item *item,
 	const struct review_entry *e = review_entry(p->r, item);
 	size_t i;
 
-	if (!is_any_part_accepted(item))
+	if (!review_is_accepted(item))
 		return 0;
 	if (item->hunks.count && e->now.mode)
 		return put_accepted_text(p, item, err);
@@ -217,7 +196,7 @@ int review_make_accepted(struct review *r, struct entry *ret_root,
 		.r = r,
 		.editor = tree_editor_new(r->store, r->base),
 	};
-	struct review_counts n;
+	struct review_counts n = {0};
 
 	if (accept_all_items(&p, err) < 0)
 		return -err->num;
