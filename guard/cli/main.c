@@ -4,7 +4,7 @@
 
 #include "guard/cli/commands.h"
 #include "guard/cli/report_sink.h"
-#include "guard/sandbox/tty/inherited_state.h"
+#include "guard/sandbox/inherited_state.h"
 
 #ifndef GUARD_VERSION
 #define GUARD_VERSION "unknown"

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "guard/sandbox/limits/cgroup.h"
 #include "guard/sandbox/filter/filter.h"
-#include "guard/sandbox/net/network.h"
+#include "guard/sandbox/network.h"
 #include "guard/sandbox/ns/ns.h"
 
 struct inspect_report {

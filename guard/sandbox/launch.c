@@ -1,6 +1,6 @@
 #include "guard/sandbox/sandbox_private.h"
-#include "guard/sandbox/tty/inherited_state.h"
-#include "guard/sandbox/net/network.h"
+#include "guard/sandbox/inherited_state.h"
+#include "guard/sandbox/network.h"
 
 #include <errno.h>
 #include <fcntl.h>

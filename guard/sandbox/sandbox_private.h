@@ -15,8 +15,8 @@
 #include "guard/sandbox/ns/ns.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/sandbox/setup.h"
-#include "guard/sandbox/tty/stdio_proxy.h"
-#include "guard/sandbox/tty/tty.h"
+#include "guard/sandbox/stdio_proxy.h"
+#include "guard/sandbox/tty.h"
 
 struct sandbox {
 	struct setup setup;

@@ -26,9 +26,9 @@
 #include "base/mem.h"
 #include "guard/sandbox/filter/filter.h"
 #include "guard/sandbox/filter/rename_notifier.h"
-#include "guard/sandbox/net/network.h"
+#include "guard/sandbox/network.h"
 #include "guard/sandbox/sandbox.h"
-#include "guard/sandbox/tty/inherited_state.h"
+#include "guard/sandbox/inherited_state.h"
 #include "base/vec.h"
 
 /* A path that is masked in the run, or granted to it. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "guard/sandbox/tty/stdio_proxy.h"
+#include "guard/sandbox/stdio_proxy.h"
 
 #undef fail
 #include <cmocka.h>

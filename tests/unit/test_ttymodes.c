@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/auto.h"
-#include "guard/sandbox/tty/tty.h"
+#include "guard/sandbox/tty.h"
 
 /* Resets the modes whose state is not followed. */
 #define OTHERS_OFF "\033[>4m\033[4l\0337\033[r\0338\017\033>\033(B"

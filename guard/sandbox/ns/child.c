@@ -1,5 +1,5 @@
 #include "guard/sandbox/filter/filter.h"
-#include "guard/sandbox/net/network.h"
+#include "guard/sandbox/network.h"
 #include "guard/sandbox/ns/ns_private.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "guard/sandbox/tty/inherited_state.h"
+#include "guard/sandbox/inherited_state.h"
 #include "guard/sandbox/filter/filter.h"
 #include "guard/sandbox/ns/ns_private.h"
 

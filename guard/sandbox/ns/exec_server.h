@@ -13,7 +13,7 @@
 
 #include "guard/sandbox/ns/message.h"
 #include "guard/sandbox/setup.h"
-#include "guard/sandbox/tty/inherited_state.h"
+#include "guard/sandbox/inherited_state.h"
 
 #define EXEC_VERSION 2
 #define EXEC_FDS FD_MESSAGE_FDS

@@ -20,8 +20,8 @@
  * and the metadata services of clouds. Open: all others, the local network
  * too.
  */
-#ifndef GUARD_SANDBOX_NET_NETWORK_H
-#define GUARD_SANDBOX_NET_NETWORK_H
+#ifndef GUARD_SANDBOX_NETWORK_H
+#define GUARD_SANDBOX_NETWORK_H
 
 #include <netinet/in.h>
 #include <stdbool.h>

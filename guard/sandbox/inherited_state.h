@@ -7,8 +7,8 @@
  *	inherited_state_save()	   first call of main(); later calls do nothing
  *	inherited_state_restore()  in the command's process
  */
-#ifndef GUARD_SANDBOX_TTY_INHERITED_STATE_H
-#define GUARD_SANDBOX_TTY_INHERITED_STATE_H
+#ifndef GUARD_SANDBOX_INHERITED_STATE_H
+#define GUARD_SANDBOX_INHERITED_STATE_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "guard/sandbox/tty/stdio_proxy.h"
+#include "guard/sandbox/stdio_proxy.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "guard/sandbox/net/network.h"
+#include "guard/sandbox/network.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

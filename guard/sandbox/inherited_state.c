@@ -1,4 +1,4 @@
-#include "guard/sandbox/tty/inherited_state.h"
+#include "guard/sandbox/inherited_state.h"
 
 #include <errno.h>
 #include <fcntl.h>

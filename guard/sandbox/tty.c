@@ -1,4 +1,4 @@
-#include "guard/sandbox/tty/tty.h"
+#include "guard/sandbox/tty.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,8 @@
  *	tty_leave()	the caller's modes again
  *	tty_free()
  */
-#ifndef GUARD_SANDBOX_TTY_TTY_H
-#define GUARD_SANDBOX_TTY_TTY_H
+#ifndef GUARD_SANDBOX_TTY_H
+#define GUARD_SANDBOX_TTY_H
 
 #include <poll.h>
 #include <stdbool.h>

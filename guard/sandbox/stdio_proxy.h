@@ -9,8 +9,8 @@
  *	stdio_proxy_stop()	after the run's last process: waits until all
  *				output has been copied
  */
-#ifndef GUARD_SANDBOX_TTY_STDIO_PROXY_H
-#define GUARD_SANDBOX_TTY_STDIO_PROXY_H
+#ifndef GUARD_SANDBOX_STDIO_PROXY_H
+#define GUARD_SANDBOX_STDIO_PROXY_H
 
 #include <stdbool.h>
 #include <sys/types.h>
