@@ -33,13 +33,6 @@ static void report_waiting(void)
 		     "layer, or it is stopped");
 }
 
-static int explain_live(const struct session *s, struct err *err)
-{
-	if (err->num == ESRCH)
-		return err_context(err, "run %s", s->id);
-	return err_context(err, "run %s cannot be entered", s->id);
-}
-
 static int exec_in_live_run(const struct session *s,
 			    const struct exec_options *v, const char *cwd,
 			    int *ret_status, struct err *err)
@@ -63,7 +56,11 @@ static int exec_in_live_run(const struct session *s,
 
 	sandbox_environ_free(env);
 	if (got < 0)
-		return explain_live(s, err);
+		return err_context(err,
+				   err->num == ESRCH
+					   ? "run %s"
+					   : "run %s cannot be entered",
+				   s->id);
 	if (v->argv == shell_argv)
 		output_print(
 			"a shell in run %s, which is going on: exit leaves "

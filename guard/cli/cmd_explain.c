@@ -123,23 +123,6 @@ static const char *find_rule(const struct explanation *e, const struct view *v)
 	return "credentials";
 }
 
-static const char *const sights[] = {"read-only", "read-write", "layer",
-				     "private", "hidden"};
-
-static void add_view_json(struct explanation *e, const char *path,
-			  const struct view *v)
-{
-	json_t *one = json_object();
-
-	jsonout_text(one, "path", path);
-	jsonout_text(one, "real", v->real);
-	jsonout_text(one, "sight", sights[v->visibility]);
-	jsonout_bool(one, "exists", v->exists);
-	jsonout_text(one, "rule", find_rule(e, v));
-	jsonout_text(one, "place", v->place);
-	jsonout_add(e->list, one);
-}
-
 static char *describe_view(const struct explanation *e, const struct view *v)
 {
 	const char *place = text_quote(v->place);
@@ -223,6 +206,8 @@ static bool is_mount_in_home(const struct explanation *e, const struct view *v)
 static int explain_path(struct explanation *e, const char *path,
 			struct err *err)
 {
+	static const char *const sights[] = {"read-only", "read-write", "layer",
+					     "private", "hidden"};
 	const struct run_options *o = e->run.options;
 	const struct sandbox_policy policy = {
 		.home = e->run.context.state.home,
@@ -247,7 +232,15 @@ static int explain_path(struct explanation *e, const char *path,
 	if (is_mount_in_home(e, &v))
 		v.visibility = VISIBILITY_READ_ONLY;
 	if (e->list) {
-		add_view_json(e, path, &v);
+		json_t *one = json_object();
+
+		jsonout_text(one, "path", path);
+		jsonout_text(one, "real", v.real);
+		jsonout_text(one, "sight", sights[v.visibility]);
+		jsonout_bool(one, "exists", v.exists);
+		jsonout_text(one, "rule", find_rule(e, &v));
+		jsonout_text(one, "place", v.place);
+		jsonout_add(e->list, one);
 		return 0;
 	}
 	text = describe_view(e, &v);

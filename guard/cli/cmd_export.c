@@ -149,28 +149,22 @@ static int export(struct export *x, int count, char **argv, int dashed,
 		      : export_run(x, count, argv, dashed, err);
 }
 
-/* Checked before the work; a file that appears later is not overwritten either.
- */
-static int check_new_file(const char *file, struct err *err)
-{
-	struct stat st;
-
-	if (lstat(file, &st) == 0)
-		return fail(err, EEXIST,
-			    "%s exists: move it away, or choose another name",
-			    text_quote(file));
-	return 0;
-}
-
 static int export_file(struct export *x, int count, char **argv, int dashed,
 		       struct err *err)
 {
 	AUTO(atomic_file) struct atomic_file f = ATOMIC_FILE_NONE;
 	auto_free char *path = resolve_run_path(x->file, err), *dir = NULL;
 	auto_close int dirfd = -1;
+	struct stat st;
 
-	if (!path || check_new_file(path, err) < 0)
+	if (!path)
 		return -err->num;
+	/* Checked before the work; a file that appears later is not overwritten
+	 * either. */
+	if (lstat(path, &st) == 0)
+		return fail(err, EEXIST,
+			    "%s exists: move it away, or choose another name",
+			    text_quote(path));
 	dir = path_parent(path);
 	dirfd = open(*dir ? dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dirfd < 0)
@@ -182,16 +176,6 @@ static int export_file(struct export *x, int count, char **argv, int dashed,
 	    atomic_publish(&f, path_name(path), err) < 0)
 		return -err->num;
 	return 0;
-}
-
-static int export_stdout(struct export *x, int count, char **argv, int dashed,
-			 struct err *err)
-{
-	if (isatty(STDOUT_FILENO))
-		return fail(err, EINVAL,
-			    "a tar archive is nothing for a terminal: give "
-			    "-o FILE, or send it on");
-	return export(x, count, argv, dashed, err);
 }
 
 int cmd_export(int argc, char **argv)
@@ -218,8 +202,13 @@ int cmd_export(int argc, char **argv)
 				    "form");
 		return STATUS_USAGE;
 	}
-	got = (x.file ? export_file : export_stdout)(
-		&x, argc - optind, argv + optind, dashed, &err);
+	if (!x.file && isatty(STDOUT_FILENO))
+		got = fail(&err, EINVAL,
+			   "a tar archive is nothing for a terminal: give -o "
+			   "FILE, or send it on");
+	else
+		got = (x.file ? export_file : export)(
+			&x, argc - optind, argv + optind, dashed, &err);
 	if (got < 0) {
 		if (output_has_failed())
 			return STATUS_OK;

@@ -52,8 +52,10 @@ static bool is_regular_file(void *arg, const char *path, const struct entry *e)
 	       (g->git || !path_has_part(path + 1, ".git"));
 }
 
-static int compare_oids(const struct oid *a, const struct oid *b)
+static int compare_text_ids(const void *x, const void *y)
 {
+	const struct oid *a = &((const struct text *)x)->id;
+	const struct oid *b = &((const struct text *)y)->id;
 	int order = memcmp(a->hash, b->hash, sizeof(a->hash));
 
 	if (order)
@@ -63,12 +65,6 @@ static int compare_oids(const struct oid *a, const struct oid *b)
 	if (a->ord != b->ord)
 		return a->ord < b->ord ? -1 : 1;
 	return (a->len > b->len) - (a->len < b->len);
-}
-
-static int compare_text_ids(const void *a, const void *b)
-{
-	return compare_oids(&((const struct text *)a)->id,
-			    &((const struct text *)b)->id);
 }
 
 static int compare_text_offsets(const void *a, const void *b)
@@ -196,21 +192,10 @@ static bool printed_lines_add(struct printed_lines *l, uint64_t number)
 
 struct match_printer {
 	struct grep *g;
-	const struct version *version;
 	struct printed_lines *printed_lines;
-	char *label; /* "12:src/a.c" */
+	const char *label; /* "12:src/a.c" */
 	json_t *matches; /* NULL: text */
 };
-
-static void add_match_part(struct buf *to, const char *data, size_t len,
-			   bool hit)
-{
-	if (hit)
-		buf_add_text(to, output_style(STYLE_DELETED));
-	text_escape(to, data, len, true);
-	if (hit)
-		buf_add_text(to, output_style(STYLE_NONE));
-}
 
 static void print_match(const struct match_printer *s, const struct match *m)
 {
@@ -222,16 +207,20 @@ static void print_match(const struct match_printer *s, const struct match *m)
 		len = SHOWN_MAX;
 	start = start < len ? start : len;
 	end = end < len ? end : len;
-	add_match_part(&b, m->line, start, false);
-	if (end > start)
-		add_match_part(&b, m->line + start, end - start, true);
-	add_match_part(&b, m->line + end, len - end, false);
+	text_escape(&b, m->line, start, true);
+	if (end > start) {
+		buf_add_text(&b, output_style(STYLE_DELETED));
+		text_escape(&b, m->line + start, end - start, true);
+		buf_add_text(&b, output_style(STYLE_NONE));
+	}
+	text_escape(&b, m->line + end, len - end, true);
+	if (cut)
+		buf_add_text(&b, "...");
 	if (s->g->numbers)
-		(void)printf("%s:%" PRIu64 ":%s%s\n", s->label, m->number,
-			     buf_text(&b), cut ? "..." : "");
+		(void)printf("%s:%" PRIu64 ":%s\n", s->label, m->number,
+			     buf_text(&b));
 	else
-		(void)printf("%s:%s%s\n", s->label, buf_text(&b),
-			     cut ? "..." : "");
+		(void)printf("%s:%s\n", s->label, buf_text(&b));
 }
 
 static int print_or_add_match(void *arg, const struct match *m, struct err *err)
@@ -252,11 +241,35 @@ static int print_or_add_match(void *arg, const struct match *m, struct err *err)
 	return output_has_failed() ? fail(err, EPIPE, "nobody reads it") : 0;
 }
 
-static json_t *grep_version_json(const struct version *v,
-				 const struct scanner *s, json_t *matches)
+static int print_one_version(struct grep *g, const struct version *v,
+			     struct printed_lines *printed_lines, json_t *array,
+			     struct err *err)
 {
-	json_t *object = json_object();
+	AUTO(buf) struct buf label = {0};
+	json_auto_t *matches = array ? json_array() : NULL;
+	struct match_printer s = {
+		.g = g, .printed_lines = printed_lines, .matches = matches};
+	AUTO(scanner)
+	struct scanner scanner = {
+		.matcher = &g->matcher, .each = print_or_add_match, .arg = &s};
+	json_t *object;
 
+	buf_printf(&label, "%s%" PRIu64 "%s:", output_style(STYLE_HUNK),
+		   v->last, output_style(STYLE_NONE));
+	output_path(&label, v->path, g->cwd);
+	s.label = buf_text(&label);
+	if (g->names && !array) {
+		(void)printf("%s\n", s.label);
+		return 0;
+	}
+	if (scan_text(g, &v->entry.content, &scanner, err) < 0)
+		return -err->num;
+	if (!array) {
+		if (scanner.binary)
+			(void)printf("%s: binary, matches\n", s.label);
+		return 0;
+	}
+	object = json_object();
 	jsonout_text(object, "path", v->path);
 	jsonout_number(object, "size", v->entry.size);
 	jsonout_number(object, "first", v->first);
@@ -264,47 +277,9 @@ static json_t *grep_version_json(const struct version *v,
 	jsonout_number(object, "last", v->last);
 	jsonout_time(object, "last_time", v->last_time);
 	jsonout_bool(object, "newest", v->newest);
-	jsonout_bool(object, "binary", s->binary);
-	jsonout_set(object, "matches", matches);
-	return object;
-}
-
-static char *version_label(const struct grep *g, const struct version *v)
-{
-	struct buf b = {0};
-
-	buf_printf(&b, "%s%" PRIu64 "%s:", output_style(STYLE_HUNK), v->last,
-		   output_style(STYLE_NONE));
-	output_path(&b, v->path, g->cwd);
-	return buf_take_text(&b);
-}
-
-static int print_one_version(struct grep *g, const struct version *v,
-			     struct printed_lines *printed_lines, json_t *array,
-			     struct err *err)
-{
-	auto_free char *label = version_label(g, v);
-	struct match_printer s = {.g = g,
-				  .version = v,
-				  .printed_lines = printed_lines,
-				  .label = label,
-				  .matches = array ? json_array() : NULL};
-	AUTO(scanner)
-	struct scanner scanner = {
-		.matcher = &g->matcher, .each = print_or_add_match, .arg = &s};
-
-	if (g->names && !array) {
-		(void)printf("%s\n", label);
-		return 0;
-	}
-	if (scan_text(g, &v->entry.content, &scanner, err) < 0) {
-		json_decref(s.matches);
-		return -err->num;
-	}
-	if (array)
-		jsonout_add(array, grep_version_json(v, &scanner, s.matches));
-	else if (scanner.binary)
-		(void)printf("%s: binary, matches\n", label);
+	jsonout_bool(object, "binary", scanner.binary);
+	jsonout_set(object, "matches", TAKE(matches));
+	jsonout_add(array, object);
 	return 0;
 }
 
@@ -342,22 +317,14 @@ static int print_version_matches(struct grep *g, const struct versions *v,
 static int print_matches(struct grep *g, const struct versions *v,
 			 const struct texts *t, struct err *err)
 {
-	json_t *array, *document;
+	json_auto_t *array = g->json ? json_array() : NULL;
 
-	if (!g->json) {
-		if (!g->no_pager)
-			output_pager_start();
-		return print_version_matches(g, v, t, NULL, err);
-	}
-	array = json_array();
-	if (print_version_matches(g, v, t, array, err) < 0) {
-		json_decref(array);
+	if (!g->json && !g->no_pager)
+		output_pager_start();
+	if (print_version_matches(g, v, t, array, err) < 0)
 		return -err->num;
-	}
-	document = json_object();
-	jsonout_text(document, "schema", "guard.grep/1");
-	jsonout_set(document, "versions", array);
-	jsonstream_print(document);
+	if (g->json)
+		jsonstream_print_list("guard.grep/1", "versions", TAKE(array));
 	return 0;
 }
 

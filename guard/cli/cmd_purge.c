@@ -72,40 +72,32 @@ static int clear_layer(int session_fd, const char *layer_name, const char *rest,
 	return list.count > 0;
 }
 
-static int clear_root(int session_fd, const char *layer_name, const char *root,
-		      const char *path, bool dry, struct err *err)
-{
-	if (!*root)
-		return 0;
-	if (path_below(root, path))
-		return clear_layer(session_fd, layer_name, "", dry, err);
-	if (path_below(path, root))
-		return clear_layer(session_fd, layer_name,
-				   path_rest(path, root), dry, err);
-	return 0;
-}
-
 /* 1: the run had it. */
 static int clear_run(const struct session *s, const char *path, bool dry,
 		     struct err *err)
 {
-	int got = 0, any = 0;
+	bool any = false;
 	size_t i;
 
-	for (i = 0; got >= 0 && i < s->root_count; i++) {
-		auto_free char *upper = session_root_dir(i, "upper");
+	/* The last one is the home directory. */
+	for (i = 0; i <= s->root_count; i++) {
+		auto_free char *layer = i < s->root_count
+						? session_root_dir(i, "upper")
+						: mem_strdup("home-upper");
+		const char *root =
+			i < s->root_count ? s->roots[i].path : s->home;
+		int got = 0;
 
-		got = clear_root(s->fd, upper, s->roots[i].path, path, dry,
-				 err);
-		any |= got;
+		if (*root && path_below(root, path))
+			got = clear_layer(s->fd, layer, "", dry, err);
+		else if (*root && path_below(path, root))
+			got = clear_layer(s->fd, layer, path_rest(path, root),
+					  dry, err);
+		if (got < 0)
+			return err_context(err, "run %s", s->id);
+		any |= got > 0;
 	}
-	if (got >= 0) {
-		got = clear_root(s->fd, "home-upper", s->home, path, dry, err);
-		any |= got;
-	}
-	if (got < 0)
-		return err_context(err, "run %s", s->id);
-	return any != 0;
+	return any;
 }
 
 /* Nothing is done while a run that has it can still write there. */

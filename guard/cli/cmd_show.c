@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,52 +74,48 @@ static void print_details_json(const struct snapshot *s)
 	jsonstream_print(object);
 }
 
-static void print_field(const char *name, const char *value)
+/* Nothing for an empty value. */
+static void print_field(const char *name, struct buf *value)
 {
-	AUTO(buf) struct buf b = {0};
-
-	output_name(&b, value);
-	if (b.len)
-		(void)printf("%-10s %s\n", name, buf_text(&b));
-}
-
-static void print_text_list(const char *name, char *const *texts)
-{
-	AUTO(buf) struct buf b = {0};
-
-	output_list(&b, texts);
-	if (b.len)
-		(void)printf("%-10s %s\n", name, buf_text(&b));
+	if (value->len)
+		(void)printf("%-10s %s\n", name, buf_text(value));
+	buf_clear(value);
 }
 
 static void print_details(const struct snapshot *s)
 {
+	const struct {
+		const char *name, *value;
+	} fields[] = {
+		{"of", s->root_path},	 {"taken", output_time(s->time)},
+		{"reason", s->reason},	 {"run", s->run_id},
+		{"command", s->command}, {"message", s->message},
+	};
+	AUTO(buf) struct buf b = {0};
 	size_t i;
 
-	(void)printf("%-10s %llu\n", "snapshot", (unsigned long long)s->seq);
-	print_field("of", s->root_path);
-	print_field("taken", output_time(s->time));
-	print_field("reason", s->reason);
-	print_field("run", s->run_id);
-	print_field("command", s->command);
-	print_field("message", s->message);
-	print_text_list("tags", s->tags);
-	print_text_list("without", s->excludes);
+	(void)printf("%-10s %" PRIu64 "\n", "snapshot", s->seq);
+	for (i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		output_name(&b, fields[i].value);
+		print_field(fields[i].name, &b);
+	}
+	output_list(&b, s->tags);
+	print_field("tags", &b);
+	output_list(&b, s->excludes);
+	print_field("without", &b);
 	(void)printf("%-10s %s in %s, %s\n", "holds",
 		     text_count(s->files, "file"),
 		     text_count(s->dirs, "folder"), text_size(s->bytes));
 	for (i = 0; i < s->note_count; i++) {
 		const struct note *n = &s->notes[i];
-		AUTO(buf) struct buf b = {0};
 
 		output_name(&b, n->path);
-		if (n->text[0]) {
-			buf_add_text(&b, ": ");
-			output_name(&b, n->text);
-		}
+		buf_add_text(&b, n->text[0] ? ": " : "");
+		output_name(&b, n->text);
 		(void)printf("%-10s %s\n",
 			     n->kind == NOTE_MOVED ? "moved" : "incomplete",
 			     buf_text(&b));
+		buf_clear(&b);
 	}
 }
 
@@ -198,37 +195,27 @@ static int print_run_file(int fd, const struct show_options *o, struct err *err)
 	}
 }
 
-/* Unchanged files are in the result of the run. */
-static int show_unchanged(struct context *c, const struct session *s,
-			  const char *path, const struct show_options *o,
-			  struct err *err)
-{
-	AUTO(entry) struct entry e = {0};
-	struct err unexpected;
-	int got = runview_result(c, s, path, &e, &unexpected);
-
-	if (got > 0)
-		return show_entry(c->store, &e, o, err);
-	return -err->num;
-}
-
 /* 1: shown; 0: `when` is no run. */
 static int show_run_path(struct context *c, const char *when, const char *path,
 			 const struct show_options *o, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(entry) struct entry e = {0};
 	auto_close int fd = -1;
+	struct err unexpected;
 	int got = session_open(c->state.runs_fd, when, false, &s, err);
 
 	if (got == -ENOENT)
 		return 0;
 	if (got < 0)
 		return got;
-	fd = runview_open(&s, path, err);
-	if (fd == -ENOENT || fd == -EISDIR)
-		got = show_unchanged(c, &s, path, o, err);
-	else
-		got = fd < 0 ? fd : print_run_file(fd, o, err);
+	fd = got = runview_open(&s, path, err);
+	if (fd >= 0)
+		got = print_run_file(fd, o, err);
+	/* Unchanged files are in the result of the run. */
+	else if ((fd == -ENOENT || fd == -EISDIR) &&
+		 runview_result(c, &s, path, &e, &unexpected) > 0)
+		got = show_entry(c->store, &e, o, err);
 	return got < 0 ? err_context(err, "run %s: %s", s.id, text_quote(path))
 		       : 1;
 }
