@@ -205,12 +205,6 @@ static bool is_forged_bytecode(const struct buf *old, const struct buf *now)
 		memcmp(old->data, now->data, now->len) != 0);
 }
 
-static void add_bytecode_risk(struct risks *r, enum risk_level level,
-			      const char *text)
-{
-	add_risk(r, level, true, mem_strdup(text));
-}
-
 /*
  * A .pyc, which Python runs in place of a source. Only Python's own compiler
  * can prove that it was made from that source; reported are files that Python
@@ -220,6 +214,8 @@ static void add_bytecode_risk(struct risks *r, enum risk_level level,
 static void judge_bytecode(const struct risk_file *f, struct risks *r)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
+	enum risk_level level = RISK_HIGH;
+	const char *text;
 
 	/* A new one among thousands that a tool installs is no other thing
 	 * than they are. */
@@ -227,30 +223,26 @@ static void judge_bytecode(const struct risk_file *f, struct risks *r)
 	    (!f->old_mode && risk_is_installed(f->path)))
 		return;
 	if (!is_in_pycache(f->path)) {
-		add_bytecode_risk(r, RISK_HIGH,
-				  "as a module of Python's without a source");
+		text = "as a module of Python's without a source";
+	} else if (f->now_size > RISK_READ_MAX ||
+		   !f->read(f->arg, true, &now)) {
+		text = "in place of a source, and cannot be read";
+	} else if (now.len < HEADER) {
 		return;
+	} else if (now.data[FLAGS_AT] & 1 && !(now.data[FLAGS_AT] & 2)) {
+		text = "in place of a source, whatever stands in that: Python "
+		       "does not compare them";
+	} else if (S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX &&
+		   f->read(f->arg, false, &old) &&
+		   is_forged_bytecode(&old, &now)) {
+		text = "in place of a source, and has other code than before "
+		       "for the same one";
+	} else {
+		text = "in place of its source, which is not compared with it "
+		       "here";
+		level = RISK_NOTE;
 	}
-	if (f->now_size > RISK_READ_MAX || !f->read(f->arg, true, &now)) {
-		add_bytecode_risk(r, RISK_HIGH,
-				  "in place of a source, and cannot be read");
-		return;
-	}
-	if (now.len < HEADER)
-		return;
-	if (now.data[FLAGS_AT] & 1 && !(now.data[FLAGS_AT] & 2))
-		add_bytecode_risk(r, RISK_HIGH,
-				  "in place of a source, whatever stands "
-				  "in that: Python does not compare them");
-	else if (S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX &&
-		 f->read(f->arg, false, &old) && is_forged_bytecode(&old, &now))
-		add_bytecode_risk(r, RISK_HIGH,
-				  "in place of a source, and has other code "
-				  "than before for the same one");
-	else
-		add_bytecode_risk(r, RISK_NOTE,
-				  "in place of its source, which is not "
-				  "compared with it here");
+	add_risk(r, level, true, mem_strdup(text));
 }
 
 /* --- package.json --- */
@@ -402,39 +394,37 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 
 static void judge_name(const struct risk_file *f, struct risks *r)
 {
-	const char *name = path_name(f->path);
+	const char *name = path_name(f->path), *text = NULL;
+	enum risk_level level = RISK_HIGH;
 	size_t len = strlen(name);
 	AUTO(buf) struct buf shown = {0};
 
 	if (f->old_mode)
 		return;
 	text_escape(&shown, name, len, false);
-	if (strcmp(buf_text(&shown), name) != 0)
-		add_plain_risk(r, RISK_HIGH,
-			       "its name has signs that are not seen");
-	else if (*name == '-')
-		add_plain_risk(
-			r, RISK_HIGH,
-			"its name is taken for an option where * is used");
-	else if (len && name[len - 1] == ' ')
-		add_plain_risk(r, RISK_HIGH, "its name ends in a blank");
-	else if (count_lookalikes(name, len))
-		add_plain_risk(
-			r, RISK_HIGH,
-			"its name mixes Latin letters with others that look "
-			"alike");
-	else if (strcasecmp(name, ".git") == 0 && strcmp(name, ".git") != 0)
-		add_plain_risk(r, RISK_CRITICAL,
-			       "is .git where case does not count");
-	else if (strcmp(name, ".git") == 0)
-		add_plain_risk(
-			r, RISK_CRITICAL,
-			"is a repository with its own configuration and hooks");
-	else if (strcmp(name, "HEAD") == 0 && !path_has_part(f->path, ".git"))
-		add_plain_risk(r, RISK_CRITICAL,
-			       "makes a repository of its folder, with a "
-			       "configuration "
-			       "that git obeys there");
+	if (strcmp(buf_text(&shown), name) != 0) {
+		text = "its name has signs that are not seen";
+	} else if (*name == '-') {
+		text = "its name is taken for an option where * is used";
+	} else if (len && name[len - 1] == ' ') {
+		text = "its name ends in a blank";
+	} else if (count_lookalikes(name, len)) {
+		text = "its name mixes Latin letters with others that look "
+		       "alike";
+	} else if (strcasecmp(name, ".git") == 0) {
+		level = RISK_CRITICAL;
+		text = strcmp(name, ".git") == 0
+			       ? "is a repository with its own configuration "
+				 "and hooks"
+			       : "is .git where case does not count";
+	} else if (strcmp(name, "HEAD") == 0 &&
+		   !path_has_part(f->path, ".git")) {
+		level = RISK_CRITICAL;
+		text = "makes a repository of its folder, with a configuration "
+		       "that git obeys there";
+	}
+	if (text)
+		add_plain_risk(r, level, text);
 }
 
 /* --- content --- */
@@ -646,13 +636,6 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 		add_plain_risk(r, RISK_NOTE, "is a program");
 }
 
-static bool is_sample(const char *path)
-{
-	size_t len = strlen(path);
-
-	return len > 7 && strcmp(path + len - 7, ".sample") == 0;
-}
-
 /* ---- generated directories ---- */
 
 /* The content changed, or cannot be compared. */
@@ -711,7 +694,9 @@ void risk_judge(const struct risk_file *f, struct risks *ret)
 	judge_mode(f, ret);
 	if (S_ISDIR(f->now_mode))
 		return;
-	when = is_sample(f->path) ? NULL : risk_by_name(f->path, &level);
+	when = path_has_suffix(f->path, ".sample")
+		       ? NULL
+		       : risk_by_name(f->path, &level);
 	if (when)
 		add_risk(ret, level, level > RISK_NOTE, mem_strdup(when));
 	judge_bytes(f, ret);

@@ -2,64 +2,54 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "base/auto.h"
-#include "base/mem.h"
 #include "base/path.h"
 #include "guard/risk.h"
 
-bool risk_is_generated(const char *name)
+static const struct place {
+	const char *name;
+	bool packages; /* holds installed ones */
+} generated[] = {
+	{"node_modules", true}, {"bower_components", true},
+	{"__pycache__", false}, {".venv", true},
+	{"venv", true},		{".tox", true},
+	{".mypy_cache", false}, {".pytest_cache", false},
+	{".ruff_cache", false}, {".gradle", false},
+	{".next", false},	{".nuxt", false},
+	{".svelte-kit", false}, {".parcel-cache", false},
+	{".turbo", false},	{".cache", false},
+	{".eggs", true},	{".terraform", true},
+	{".dart_tool", false},	{".stack-work", false},
+	{"DerivedData", false}, {".ccache", false},
+	{"CMakeFiles", false},	{".zig-cache", false},
+};
+
+static const struct place *find_generated(const char *name, size_t len)
 {
-	static const char *const names[] = {
-		"node_modules", "bower_components",
-		"__pycache__",	".venv",
-		"venv",		".tox",
-		".mypy_cache",	".pytest_cache",
-		".ruff_cache",	".gradle",
-		".next",	".nuxt",
-		".svelte-kit",	".parcel-cache",
-		".turbo",	".cache",
-		".eggs",	".terraform",
-		".dart_tool",	".stack-work",
-		"DerivedData",	".ccache",
-		"CMakeFiles",	".zig-cache",
-	};
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
+	for (i = 0; i < sizeof(generated) / sizeof(*generated); i++)
+		if (strlen(generated[i].name) == len &&
+		    memcmp(name, generated[i].name, len) == 0)
+			return &generated[i];
+	return NULL;
+}
+
+bool risk_is_generated(const char *name)
+{
+	return find_generated(name, strlen(name)) != NULL;
 }
 
 bool risk_in_generated(const char *path)
 {
-	auto_free char *dir = path_parent(path);
-	char *at = dir;
+	for (;;) {
+		size_t len = strcspn(path, "/");
 
-	while (*at) {
-		size_t len = strcspn(at, "/");
-		auto_free char *name = mem_strndup(at, len);
-
-		if (risk_is_generated(name))
+		if (!path[len])
+			return false;
+		if (find_generated(path, len))
 			return true;
-		at += len;
-		at += *at == '/';
+		path += len + 1;
 	}
-	return false;
-}
-
-static bool holds_packages(const char *name, size_t len)
-{
-	static const char *const names[] = {
-		"node_modules", "bower_components", ".venv", "venv", ".tox",
-		".eggs",	".terraform",
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
-			return true;
-	return false;
 }
 
 bool risk_is_installed(const char *path)
@@ -68,13 +58,14 @@ bool risk_is_installed(const char *path)
 
 	while (*path) {
 		size_t len = strcspn(path, "/");
-		auto_free char *name = mem_strndup(path, len);
+		const struct place *place = find_generated(path, len);
 
-		if (holds_packages(path, len)) {
+		if (place && place->packages) {
 			in = path[len] == '/';
 			own = false;
-		} else if (risk_is_generated(name) ||
-			   (*path == '.' && strcmp(name, ".bin") != 0)) {
+		} else if (place ||
+			   (*path == '.' &&
+			    !(len == 4 && memcmp(path, ".bin", 4) == 0))) {
 			own = true;
 		}
 		path += len;
