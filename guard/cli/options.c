@@ -85,8 +85,7 @@ static void build_getopt_tables(const struct verb *verb, char *letters,
 	*letters = '\0';
 }
 
-static const struct option_spec *lookup_option_spec(const struct verb *verb,
-						    int id)
+const struct option_spec *options_spec(const struct verb *verb, int id)
 {
 	const struct option_spec *o;
 
@@ -226,7 +225,7 @@ static void report_long_option(const struct verb *verb, const char *given)
  * the letter for an unknown short one, else the option's id. */
 static void report_bad_option(const struct verb *verb, char **argv, int c)
 {
-	const struct option_spec *o = lookup_option_spec(verb, optopt);
+	const struct option_spec *o = options_spec(verb, optopt);
 	char letter[3] = {'-', (char)optopt, '\0'};
 
 	if (!optopt)
@@ -262,24 +261,18 @@ int options_next(const struct verb *verb, int argc, char **argv)
 	return OPTIONS_BAD;
 }
 
-static const struct option_slot *
-find_option_slot(const struct option_slot *slots, int id)
+bool options_set(const struct verb *verb, const struct option_slot *slots,
+		 int id)
 {
 	while (slots->id && slots->id != id)
 		slots++;
-	return slots;
-}
-
-static bool set_option_slot(const struct verb *verb,
-			    const struct option_slot *slot)
-{
-	if (slot->flag)
-		*slot->flag = true;
-	if (slot->text)
-		*slot->text = optarg;
-	if (slot->choice)
-		*slot->choice = slot->value;
-	return !slot->read || slot->read(verb, slot->id, optarg, slot->to);
+	if (slots->flag)
+		*slots->flag = true;
+	if (slots->text)
+		*slots->text = optarg;
+	if (slots->choice)
+		*slots->choice = slots->value;
+	return !slots->read || slots->read(verb, slots->id, optarg, slots->to);
 }
 
 int options_parse(const struct verb *verb, int argc, char **argv,
@@ -290,8 +283,7 @@ int options_parse(const struct verb *verb, int argc, char **argv,
 	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
 		if (id == OPTIONS_HELP)
 			return STATUS_OK;
-		if (id == OPTIONS_BAD ||
-		    !set_option_slot(verb, find_option_slot(slots, id)))
+		if (id == OPTIONS_BAD || !options_set(verb, slots, id))
 			return STATUS_USAGE;
 	}
 	if (!verb->operands[0] && optind < argc) {
@@ -372,19 +364,10 @@ static const char *const groups[][2] = {
 	{"agents", "Know what a run may do"},
 };
 
-static const char *group_of(const struct verb *v)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-		if (strcmp(groups[i][0], v->name) == 0)
-			return groups[i][1];
-	return NULL;
-}
-
 void options_help(FILE *to)
 {
 	const struct verb *v;
+	size_t i;
 
 	(void)fprintf(
 		to, "guard [-C DIR] VERB [options] ...\n\n"
@@ -392,8 +375,9 @@ void options_help(FILE *to)
 		    "and takes over\nwhat you accept; keeps versions of your "
 		    "files.\n");
 	for (v = options_verbs; v->name; v++) {
-		if (group_of(v))
-			(void)fprintf(to, "\n%s:\n", group_of(v));
+		for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+			if (strcmp(groups[i][0], v->name) == 0)
+				(void)fprintf(to, "\n%s:\n", groups[i][1]);
 		(void)fprintf(to, "  %-10s %s%s%s%s\n", v->name, v->summary,
 			      v->other ? " (or: " : "",
 			      v->other ? v->other : "", v->other ? ")" : "");

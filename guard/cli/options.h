@@ -145,6 +145,14 @@ struct option_slot {
 int options_parse(const struct verb *verb, int argc, char **argv,
 		  const struct option_slot *slots);
 
+/* Sets the slot of one option, whose value is in optarg; false after an error
+ * that was reported. */
+bool options_set(const struct verb *verb, const struct option_slot *slots,
+		 int id);
+
+/* The option of a verb by its id, or NULL. */
+const struct option_spec *options_spec(const struct verb *verb, int id);
+
 /* One option after the other: its id, optarg as with getopt. The first call
  * for a verb starts at argv[1]. */
 int options_next(const struct verb *verb, int argc, char **argv);

@@ -26,29 +26,6 @@
 
 /* --- options that the record of the run keeps --- */
 
-/* Where it begins, how much it says, and what holds for a new layer alone. */
-static bool is_saved_option(int option)
-{
-	static const int not_saved[] = {'C',	    'q',     OPT_CONTINUE,
-					OPT_FROZEN, OPT_WHY, OPT_JSON};
-	size_t i;
-
-	for (i = 0; i < sizeof(not_saved) / sizeof(*not_saved); i++)
-		if (option == not_saved[i])
-			return false;
-	return true;
-}
-
-static const struct option_spec *find_option_spec(const struct verb *verb,
-						  int option)
-{
-	const struct option_spec *spec = verb->options;
-
-	while (spec->id && spec->id != option)
-		spec++;
-	return spec->id && spec->name ? spec : NULL;
-}
-
 /* Values of variables may be secrets: the record keeps none. */
 static char *value_to_save(const struct option_spec *spec, const char *value)
 {
@@ -62,14 +39,23 @@ static char *value_to_save(const struct option_spec *spec, const char *value)
 	return path ? path : mem_strdup(value);
 }
 
+/* Not saved: where the run begins, how much guard says, and what holds for a
+ * new layer alone. */
 static void save_option(char ***saved_options, const struct verb *verb,
 			int option, const char *value)
 {
-	const struct option_spec *spec = find_option_spec(verb, option);
+	const struct option_spec *spec = options_spec(verb, option);
 	auto_free char *text = NULL, *kept = NULL;
 
-	if (!spec || !is_saved_option(option))
+	switch (option) {
+	case 'C':
+	case 'q':
+	case OPT_CONTINUE:
+	case OPT_FROZEN:
+	case OPT_WHY:
+	case OPT_JSON:
 		return;
+	}
 	kept = spec->value && value ? value_to_save(spec, value) : NULL;
 	text = kept ? mem_printf("--%s=%s", spec->name, kept)
 		    : mem_printf("--%s", spec->name);
@@ -81,6 +67,16 @@ static void save_option(char ***saved_options, const struct verb *verb,
 static void strings_add(struct strings *list, const char *item)
 {
 	*VEC_ADD(list) = item;
+}
+
+/* Reader of a slot. */
+static bool add_string(const struct verb *verb, int id, const char *value,
+		       void *to)
+{
+	(void)verb;
+	(void)id;
+	strings_add(to, value);
+	return true;
 }
 
 static const char *const *strings_end(struct strings *list)
@@ -133,11 +129,6 @@ static int set_net(struct parsed *p, const char *value, struct err *err)
 	}
 	return fail(err, EINVAL, "--net is host, private or none, not %s",
 		    text_quote(value));
-}
-
-static int add_port(struct parsed *p, const char *value, struct err *err)
-{
-	return publish_parse(value, VEC_ADD(&p->ports), err);
 }
 
 static int check_ports(struct parsed *p, struct err *err)
@@ -366,62 +357,50 @@ static int apply_strict(struct parsed *p, struct err *err)
 	return 0;
 }
 
-static int set_option(struct parsed *p, int option, const char *value,
-		      struct err *err)
+static int set_option(struct parsed *p, const struct verb *verb, int option,
+		      const char *value, struct err *err)
 {
+	struct run_options *o = &p->options;
+	const struct option_slot slots[] = {
+		{'C', .text = &o->dir},
+		{OPT_CONTINUE, .flag = &o->resume, .text = &o->resume_id},
+		{OPT_AGENT, .text = &o->agent},
+		{OPT_SHARE_LOGIN, .flag = &o->share_login},
+		{OPT_SHARED_CACHE, .flag = &o->shared_cache},
+		{OPT_RO, .read = add_string, .to = &p->read_only},
+		{OPT_RW, .read = add_string, .to = &p->read_write},
+		{OPT_COW, .read = add_string, .to = &p->cow},
+		{OPT_HIDE, .read = add_string, .to = &p->hide},
+		{OPT_WHY, .read = add_string, .to = &p->why},
+		{OPT_NESTED, .flag = &o->nested},
+		{OPT_HOME, .flag = &o->home},
+		{OPT_FROZEN, .flag = &o->frozen},
+		{OPT_STRICT, .flag = &o->strict},
+		{OPT_JSON, .flag = &p->json},
+		{'q', .flag = &o->quiet},
+		{0},
+	};
 	unsigned long number;
 
 	switch (option) {
-	case 'C':
-		p->options.dir = value;
-		return 0;
-	case OPT_CONTINUE:
-		p->options.resume = true;
-		p->options.resume_id = value;
-		return 0;
-	case OPT_AGENT:
-		p->options.agent = value;
-		return 0;
-	case OPT_SHARE_LOGIN:
-		p->options.share_login = true;
-		return 0;
-	case OPT_SHARED_CACHE:
-		p->options.shared_cache = true;
-		return 0;
 	case OPT_ENV:
 		return parse_env_option(p, value, err);
-	case OPT_RO:
-		strings_add(&p->read_only, value);
-		return 0;
-	case OPT_RW:
-		strings_add(&p->read_write, value);
-		return 0;
-	case OPT_COW:
-		strings_add(&p->cow, value);
-		return 0;
-	case OPT_HIDE:
-		strings_add(&p->hide, value);
-		return 0;
 	case OPT_NET:
 		return set_net(p, value, err);
 	case OPT_PUBLISH:
-		return add_port(p, value, err);
-	case OPT_NESTED:
-		p->options.nested = true;
-		return 0;
+		return publish_parse(value, VEC_ADD(&p->ports), err);
 	case OPT_TIMEOUT:
-		p->options.timeout_ms = parse_milliseconds(value);
-		if (p->options.timeout_ms > 0)
+		o->timeout_ms = parse_milliseconds(value);
+		if (o->timeout_ms > 0)
 			return 0;
 		return fail(err, EINVAL,
 			    "--timeout is a time like 90, 90s, 5m or 2h, not "
 			    "%s",
 			    text_quote(value));
 	case OPT_VERSIONS:
-		p->options.versions_ms =
+		o->versions_ms =
 			strcmp(value, "0") == 0 ? 0 : parse_milliseconds(value);
-		if (p->options.versions_ms == 0 ||
-		    p->options.versions_ms >= VERSIONS_MIN_MS)
+		if (o->versions_ms == 0 || o->versions_ms >= VERSIONS_MIN_MS)
 			return 0;
 		return fail(
 			err, EINVAL,
@@ -430,15 +409,9 @@ static int set_option(struct parsed *p, int option, const char *value,
 			text_quote(value));
 	case OPT_PIDS_LIMIT:
 		return set_pids(p, value, err);
-	case OPT_HOME:
-		p->options.home = true;
-		return 0;
-	case OPT_FROZEN:
-		p->options.frozen = true;
-		return 0;
 	case OPT_LAYER_SIZE:
-		p->options.layer_bytes = parse_size(value);
-		if (p->options.layer_bytes)
+		o->layer_bytes = parse_size(value);
+		if (o->layer_bytes)
 			return 0;
 		return fail(err, EINVAL,
 			    "--layer-size is a size like 500M or 20G, not %s",
@@ -449,33 +422,22 @@ static int set_option(struct parsed *p, int option, const char *value,
 				    "--layer-files is a number above 0, not "
 				    "%s",
 				    text_quote(value));
-		p->options.layer_files = number;
-		return 0;
-	case OPT_WHY:
-		strings_add(&p->why, value);
-		return 0;
-	case OPT_JSON:
-		p->json = true;
+		o->layer_files = number;
 		return 0;
 	case OPT_ALLOW:
 		return add_allowed(p, value, err);
-	case OPT_STRICT:
-		p->options.strict = true;
-		return 0;
 	case OPT_MEMORY:
 		return set_memory_limit(p, value, err);
 	case OPT_TMP_SIZE:
-		return set_memory("tmp-size", value, 4 << 10,
-				  &p->options.tmp_size, err);
+		return set_memory("tmp-size", value, 4 << 10, &o->tmp_size,
+				  err);
 	case OPT_CPUS:
 		return set_cpus(p, value, err);
 	case OPT_USER:
 		return set_user(p, value, err);
-	case 'q':
-		p->options.quiet = true;
-		return 0;
 	default:
-		return fail(err, EINVAL, "an option without a meaning");
+		(void)options_set(verb, slots, option);
+		return 0;
 	}
 }
 
@@ -503,7 +465,7 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 			err->text[0] = '\0';
 			return -EINVAL;
 		}
-		if (set_option(p, option, optarg, err) < 0)
+		if (set_option(p, verb, option, optarg, err) < 0)
 			return -err->num;
 		save_option(&p->options.saved_options, verb, option, optarg);
 		if (option == OPT_CONTINUE && takes_next(p, argc, argv))
