@@ -53,25 +53,18 @@ struct rename_search {
 	char *found;
 };
 
-static bool is_rename_match(const struct rename_search *s,
-			    const struct entry *e)
-{
-	const struct entry *w = s->wanted;
-
-	return (e->mode & S_IFMT) == (w->mode & S_IFMT) &&
-	       w->content.type != OBJECT_NONE &&
-	       oid_equal(&e->content, &w->content);
-}
-
 static int match_renamed_entry(void *arg, const char *path,
 			       const struct entry *a, const struct entry *b,
 			       struct err *err)
 {
 	struct rename_search *s = arg;
 	const struct entry *e = s->came ? (b ? NULL : a) : (a ? NULL : b);
+	const struct entry *w = s->wanted;
 
 	(void)err;
-	if (!e || !*path || !is_rename_match(s, e))
+	if (!e || !*path || (e->mode & S_IFMT) != (w->mode & S_IFMT) ||
+	    w->content.type == OBJECT_NONE ||
+	    !oid_equal(&e->content, &w->content))
 		return 0;
 	if (!s->found || strcmp(path_name(path), s->name) == 0) {
 		free(s->found);
@@ -84,23 +77,23 @@ static int find_rename(struct store *store, const struct previous *previous,
 		       struct history_row *row, const char *name,
 		       struct err *err)
 {
+	bool came = row->change == HISTORY_ADDED;
 	struct rename_search s = {
-		.came = row->change == HISTORY_ADDED,
+		.came = came,
 		.name = name,
+		.wanted = came ? &row->entry : &previous->entry,
 	};
+	auto_free char *found = NULL;
+	int got = 0;
 
-	if (strcmp(previous->snapshot.root_path, row->snapshot.root_path) != 0)
-		return 0;
-	s.wanted = s.came ? &row->entry : &previous->entry;
-	if (tree_diff(store, &previous->snapshot.root, &row->snapshot.root,
-		      match_renamed_entry, &s, err) < 0) {
-		free(s.found);
-		return -err->num;
-	}
-	if (s.found)
-		row->renamed = path_join(row->snapshot.root_path, s.found);
-	free(s.found);
-	return 0;
+	if (strcmp(previous->snapshot.root_path, row->snapshot.root_path) == 0)
+		got = tree_diff(store, &previous->snapshot.root,
+				&row->snapshot.root, match_renamed_entry, &s,
+				err);
+	found = s.found;
+	if (got == 0 && found)
+		row->renamed = path_join(row->snapshot.root_path, found);
+	return got < 0 ? got : 0;
 }
 
 static int count_below(void *arg, const char *path, const struct entry *a,
@@ -126,41 +119,30 @@ static bool is_same_row(const struct entry *a, const struct entry *b)
 	       oid_equal(&a->content, &b->content);
 }
 
-static enum history_change change_between(const struct previous *previous,
-					  const struct entry *b)
-{
-	const struct entry *a = &previous->entry;
-
-	if (!previous->any)
-		return HISTORY_FIRST;
-	if (!a->mode)
-		return HISTORY_ADDED;
-	if (!b->mode)
-		return HISTORY_DELETED;
-	if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
-		return HISTORY_TYPE;
-	return oid_equal(&a->content, &b->content) && entry_same_content(a, b)
-		       ? HISTORY_META
-		       : HISTORY_MODIFIED;
-}
-
 static int describe_row(struct store *store, const struct previous *previous,
 			struct history_row *row, const char *rest,
 			struct err *err)
 {
-	const char *name = path_name(rest);
+	const struct entry *a = &previous->entry, *b = &row->entry;
 
-	row->change = change_between(previous, &row->entry);
 	if (snapshot_purge_note(&row->snapshot, rest)) {
 		row->change = HISTORY_PURGED;
-		return 0;
+	} else if (!previous->any) {
+		row->change = HISTORY_FIRST;
+	} else if (!a->mode || !b->mode) {
+		row->change = b->mode ? HISTORY_ADDED : HISTORY_DELETED;
+		return find_rename(store, previous, row, path_name(rest), err);
+	} else if ((a->mode & S_IFMT) != (b->mode & S_IFMT)) {
+		row->change = HISTORY_TYPE;
+	} else if (oid_equal(&a->content, &b->content) &&
+		   entry_same_content(a, b)) {
+		row->change = HISTORY_META;
+	} else {
+		row->change = HISTORY_MODIFIED;
+		if (S_ISDIR(b->mode))
+			return tree_diff(store, a, b, count_below, row, err);
 	}
-	if (row->change == HISTORY_ADDED || row->change == HISTORY_DELETED)
-		return find_rename(store, previous, row, name, err);
-	if (row->change != HISTORY_MODIFIED || !S_ISDIR(row->entry.mode))
-		return 0;
-	return tree_diff(store, &previous->entry, &row->entry, count_below, row,
-			 err);
+	return 0;
 }
 
 /* --- loading --- */

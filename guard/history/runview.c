@@ -53,34 +53,6 @@ static int open_run_dir(const struct session *s, const char *directory,
 	return fd < 0 ? fail_errno(err, "the run's folder %s", directory) : fd;
 }
 
-/* Returns the part of the path below the project, an additional root or the
- * home directory (NULL: none of these), and the name of the layer in the run's
- * directory. */
-static const char *find_layer_dir(const struct session *s, const char *path,
-				  char **ret_directory)
-{
-	size_t i;
-
-	*ret_directory = NULL;
-	for (i = 1; i < s->root_count; i++)
-		if (path_below(path, s->roots[i].path)) {
-			*ret_directory = session_root_dir(i, "upper");
-			return path_rest(path, s->roots[i].path);
-		}
-	if (path_below(path, s->project)) {
-		*ret_directory = mem_strdup("upper");
-		return path_rest(path, s->project);
-	}
-	if (path[0] != '/') {
-		*ret_directory = mem_strdup("upper");
-		return path;
-	}
-	if (!s->home || !s->home[0] || !path_below(path, s->home))
-		return NULL;
-	*ret_directory = mem_strdup("home-upper");
-	return path_rest(path, s->home);
-}
-
 /* Whether the run has a layer over the path, also when the path is below a
  * private directory. */
 static bool is_shown_by_layer(const struct session *s, const char *path)
@@ -93,6 +65,36 @@ static bool is_shown_by_layer(const struct session *s, const char *path)
 	return false;
 }
 
+/* Returns the part of the path below one of the run's own directories, whose
+ * name is *ret_directory, to free: a private place, or the layer of an
+ * additional root, of the project or of the home directory. NULL: the path is
+ * in none of these. */
+static const char *find_run_dir(const struct session *s, const char *path,
+				char **ret_directory)
+{
+	const struct place *place = private_place_of(path);
+	size_t i;
+
+	*ret_directory = NULL;
+	if (place && !is_shown_by_layer(s, path)) {
+		*ret_directory = mem_strdup(place->directory);
+		return path_rest(path, place->inside);
+	}
+	for (i = 1; i < s->root_count; i++)
+		if (path_below(path, s->roots[i].path)) {
+			*ret_directory = session_root_dir(i, "upper");
+			return path_rest(path, s->roots[i].path);
+		}
+	if (path[0] != '/' || path_below(path, s->project)) {
+		*ret_directory = mem_strdup("upper");
+		return path[0] == '/' ? path_rest(path, s->project) : path;
+	}
+	if (!s->home || !s->home[0] || !path_below(path, s->home))
+		return NULL;
+	*ret_directory = mem_strdup("home-upper");
+	return path_rest(path, s->home);
+}
+
 static int fail_elsewhere(const char *path, struct err *err)
 {
 	return fail(err, EXDEV,
@@ -103,17 +105,10 @@ static int fail_elsewhere(const char *path, struct err *err)
 
 int runview_open(const struct session *s, const char *path, struct err *err)
 {
-	const struct place *place = private_place_of(path);
 	auto_free char *directory = NULL;
-	const char *rest;
+	const char *rest = find_run_dir(s, path, &directory);
 	auto_close int dir = -1;
 
-	if (!is_shown_by_layer(s, path) && place) {
-		directory = mem_strdup(place->directory);
-		rest = path_rest(path, place->inside);
-	} else {
-		rest = find_layer_dir(s, path, &directory);
-	}
 	if (!rest || !path_ok(rest))
 		return fail_elsewhere(path, err);
 	if (!*rest)
@@ -145,42 +140,21 @@ int runview_result(struct context *c, const struct session *s, const char *path,
 	return tree_lookup(c->store, &result.root, rest, ret, err);
 }
 
-/* Returns 1 for an entry, 0 when it was removed during the listing or is a
- * whiteout. */
-static int stat_layer_entry(int dir, const char *name, const char *shown,
-			    struct entry *ret)
-{
-	char link[PATH_MAX];
-	struct meta m;
-	ssize_t len;
-
-	if (meta_get(dir, name, &m) < 0 || whiteout_is(&m))
-		return 0;
-	*ret = (struct entry){
-		.name = mem_strdup(shown),
-		.mode = m.mode,
-		.uid = m.uid,
-		.gid = m.gid,
-		.mtime = m.mtime,
-		.size = S_ISREG(m.mode) ? m.size : 0,
-	};
-	len = S_ISLNK(m.mode) ? readlinkat(dir, name, link, sizeof(link)) : -1;
-	if (len > 0)
-		ret->link = mem_strndup(link, (size_t)len);
-	return 1;
-}
-
-/* prefix: prepended to the names. */
-static int list_layer_dir(int root, const char *path, const char *prefix,
-			  struct tree *to, struct err *err)
+/* The entries of a directory in one of the run's own; prefix: put before the
+ * names. Entries that were removed during the listing and whiteouts are
+ * skipped. */
+static int list_run_dir(const struct session *s, const char *directory,
+			const char *path, const char *prefix, struct tree *to,
+			struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int directory = beneath_open(root, path, O_PATH, 0, err);
-	auto_close int dir = directory < 0 ? directory
-					   : upper_open(directory, "",
-							O_RDONLY | O_DIRECTORY,
-							0500, &opened, err);
+	auto_close int root = open_run_dir(s, directory, err);
+	auto_close int at =
+		root < 0 ? root : beneath_open(root, path, O_PATH, 0, err);
+	auto_close int dir = at < 0 ? at
+				    : upper_open(at, "", O_RDONLY | O_DIRECTORY,
+						 0500, &opened, err);
 	size_t i;
 
 	if (dir < 0)
@@ -188,24 +162,28 @@ static int list_layer_dir(int root, const char *path, const char *prefix,
 	if (dirlist_read(dir, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
-		auto_free char *shown =
-			mem_printf("%s%s", prefix, list.items[i].name);
-		struct entry e;
+		const char *name = list.items[i].name;
+		char link[PATH_MAX];
+		struct entry e = {0};
+		struct meta m;
+		ssize_t len;
 
-		if (stat_layer_entry(dir, list.items[i].name, shown, &e))
-			tree_add(to, &e);
+		if (meta_get(dir, name, &m) < 0 || whiteout_is(&m))
+			continue;
+		e.name = mem_printf("%s%s", prefix, name);
+		e.mode = m.mode;
+		e.uid = m.uid;
+		e.gid = m.gid;
+		e.mtime = m.mtime;
+		e.size = S_ISREG(m.mode) ? m.size : 0;
+		len = S_ISLNK(m.mode)
+			      ? readlinkat(dir, name, link, sizeof(link))
+			      : -1;
+		if (len > 0)
+			e.link = mem_strndup(link, (size_t)len);
+		tree_add(to, &e);
 	}
 	return 0;
-}
-
-static int list_private_place(const struct session *s,
-			      const struct place *place, const char *path,
-			      const char *prefix, struct tree *to,
-			      struct err *err)
-{
-	auto_close int dir = open_run_dir(s, place->directory, err);
-
-	return dir < 0 ? dir : list_layer_dir(dir, path, prefix, to, err);
 }
 
 static int list_places(const struct session *s, struct tree *to,
@@ -216,7 +194,8 @@ static int list_places(const struct session *s, struct tree *to,
 	for (i = 0; i < PLACES; i++) {
 		auto_free char *prefix = mem_printf("%s/", places[i].inside);
 
-		if (list_private_place(s, &places[i], "", prefix, to, err) < 0)
+		if (list_run_dir(s, places[i].directory, "", prefix, to, err) <
+		    0)
 			return -err->num;
 	}
 	return 0;
@@ -257,26 +236,20 @@ static int list_project(struct context *c, const struct session *s,
 int runview_list(struct context *c, const struct session *s, const char *path,
 		 struct tree *ret, struct err *err)
 {
-	const struct place *place = private_place_of(path);
+	bool own = private_place_of(path) && !is_shown_by_layer(s, path);
 	auto_free char *directory = NULL;
-	auto_close int home = -1;
 	const char *rest;
 	int got;
 
 	if (!*path) {
 		got = list_places(s, ret, err);
-	} else if (!is_shown_by_layer(s, path) && place) {
-		got = list_private_place(
-			s, place, path_rest(path, place->inside), "", ret, err);
 	} else {
-		rest = find_layer_dir(s, path, &directory);
-		if (!rest || !path_ok(rest))
+		rest = find_run_dir(s, path, &directory);
+		if (!rest || (!own && !path_ok(rest)))
 			return fail_elsewhere(path, err);
 		if (strcmp(directory, "upper") == 0)
 			return list_project(c, s, path, ret, err);
-		home = open_run_dir(s, directory, err);
-		got = home < 0 ? home
-			       : list_layer_dir(home, rest, "", ret, err);
+		got = list_run_dir(s, directory, rest, "", ret, err);
 	}
 	if (got < 0)
 		return err_context(err, "run %s: %s", s->id, text_quote(path));
