@@ -185,9 +185,9 @@ find_recovered_root(const struct project *first, const char *path)
 {
 	size_t i;
 
-	for (i = 0; i < first->recovered_count; i++)
-		if (strcmp(first->recovered[i].path, path) == 0)
-			return &first->recovered[i].did;
+	for (i = 0; i < first->recovered.count; i++)
+		if (strcmp(first->recovered.items[i].root_path, path) == 0)
+			return &first->recovered.items[i];
 	return NULL;
 }
 

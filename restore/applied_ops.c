@@ -29,6 +29,7 @@ void applied_ops_free(struct applied_ops *d)
 		free(to);
 	}
 	free(d->items);
+	free(d->root_path);
 	*d = (struct applied_ops){0};
 }
 
@@ -45,6 +46,15 @@ void applied_ops_add(struct applied_ops *d, const char *path,
 		op->to = copy;
 		op->path = mem_strdup(path);
 	}
+}
+
+void applied_ops_add_plan(struct applied_ops *d, const struct plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->steps.count; i++)
+		applied_ops_add(d, plan->steps.items[i].path,
+				&plan->steps.items[i].to);
 }
 
 /* A deletion sorts before the creation in its place. */
@@ -102,21 +112,31 @@ static struct tree_editor *editor(struct isolation *a)
 	return a->editor;
 }
 
-/* Sets the entry of path to e (NULL: no entry); was: its present value. In a
- * parent that is no directory the result is no entry. */
+/* Sets the entry of path to e (NULL: no entry). In a parent that is no
+ * directory the result is no entry. */
+static int set_tree_entry(struct tree_editor *ed, const char *path,
+			  const struct entry *e, struct err *err)
+{
+	int got;
+
+	if (!e)
+		got = tree_editor_remove(ed, path, err);
+	else if (S_ISDIR(e->mode))
+		got = tree_editor_put_dir(ed, path, e, err);
+	else
+		got = tree_editor_put(ed, path, e, err);
+	return got == -ENOTDIR ? 0 : got;
+}
+
+/* The same; was: the present value of the entry. */
 static int set_isolated_entry(struct isolation *a, const char *path,
 			      const struct entry *e, const struct entry *was,
 			      struct err *err)
 {
-	struct tree_editor *ed = editor(a);
-	int got = 0;
-
-	if (!e || (was && ((e->mode ^ was->mode) & S_IFMT)))
-		got = tree_editor_remove(ed, path, err);
-	if (got == 0 && e)
-		got = S_ISDIR(e->mode) ? tree_editor_put_dir(ed, path, e, err)
-				       : tree_editor_put(ed, path, e, err);
-	return got == -ENOTDIR ? 0 : got;
+	if (e && was && ((e->mode ^ was->mode) & S_IFMT) &&
+	    set_tree_entry(editor(a), path, NULL, err) < 0)
+		return -err->num;
+	return set_tree_entry(editor(a), path, e, err);
 }
 
 /* Whether the mode is unchanged since the apply. Owner and xattrs may differ
@@ -284,4 +304,39 @@ int applied_ops_isolate(const struct applied_ops *d, struct store *store,
 		root = (struct entry){0};
 	}
 	return more;
+}
+
+static bool was_path_read(const char *path, char *const *only)
+{
+	if (!only)
+		return true;
+	for (; *only; only++)
+		if (path_below(path, *only) || path_below(*only, path))
+			return true;
+	return false;
+}
+
+int applied_ops_replay(const struct applied_ops *d, struct store *store,
+		       char *const *only, struct entry *root, struct err *err)
+{
+	struct tree_editor *ed = tree_editor_new(store, root);
+	struct entry changed = {0};
+	int got = 0;
+	size_t i;
+
+	for (i = 0; i < d->count && got >= 0; i++) {
+		const struct entry *to = d->items[i].to;
+
+		if (was_path_read(d->items[i].path, only))
+			got = set_tree_entry(ed, d->items[i].path,
+					     to->mode ? to : NULL, err);
+	}
+	if (got >= 0)
+		got = tree_editor_save(ed, &changed, err);
+	tree_editor_free(&ed);
+	if (got < 0)
+		return got;
+	entry_free(root);
+	*root = changed;
+	return 0;
 }

@@ -9,6 +9,7 @@
 #ifndef GUARD_RESTORE_APPLIED_OPS_H
 #define GUARD_RESTORE_APPLIED_OPS_H
 
+#include "restore/plan/plan.h"
 #include "snapshot/tree/catalog.h"
 
 struct applied_op {
@@ -23,6 +24,7 @@ struct applied_ops {
 	struct applied_op *items;
 	size_t count, capacity;
 	bool own; /* paths and entries are copies that the list owns */
+	char *root_path; /* the directory, owned; NULL: the caller knows it */
 };
 
 /* Frees the list, and the copies that it owns. */
@@ -32,6 +34,8 @@ void applied_ops_free(struct applied_ops *d);
  * deleted and once as created. */
 void applied_ops_add(struct applied_ops *d, const char *path,
 		     const struct entry *to);
+/* Adds all steps of the plan. */
+void applied_ops_add_plan(struct applied_ops *d, const struct plan *plan);
 /* Sorts the list. Call it once, before applied_ops_isolate(). */
 void applied_ops_sort(struct applied_ops *d);
 
@@ -47,5 +51,11 @@ void applied_ops_sort(struct applied_ops *d);
 int applied_ops_isolate(const struct applied_ops *d, struct store *store,
 			const struct entry *before, struct snapshot *after,
 			struct err *err);
+
+/* Changes *root, the tree of the directory, by the listed operations in the
+ * order in which they were added. only: the paths that the tree has, NULL: all.
+ * Trees are stored, but no snapshot. */
+int applied_ops_replay(const struct applied_ops *d, struct store *store,
+		       char *const *only, struct entry *root, struct err *err);
 
 #endif

@@ -142,11 +142,9 @@ void project_close(struct project *p)
 	free(p->state[0]);
 	free(p->hints.items);
 	mem_list_free(&p->unreadable_dirs);
-	for (i = 0; i < p->recovered_count; i++) {
-		free(p->recovered[i].path);
-		applied_ops_free(&p->recovered[i].did);
-	}
-	free(p->recovered);
+	for (i = 0; i < p->recovered.count; i++)
+		applied_ops_free(&p->recovered.items[i]);
+	free(p->recovered.items);
 	*p = (struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 }
 

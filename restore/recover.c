@@ -132,20 +132,18 @@ static void save_applied_ops(struct recovery *r)
 	struct project *first = r->all.first;
 	size_t i, k;
 
-	first->recovered =
-		mem_zalloc((r->all.count + 1) * sizeof(*first->recovered));
 	for (i = 0; i < r->all.count; i++) {
 		const struct journal_root *part = r->all.roots[i].part;
-		struct recovered *to = &first->recovered[i];
+		struct applied_ops *did = VEC_ADD(&first->recovered);
 
-		to->path = mem_strdup(*part->path ? part->path : first->path);
-		to->did.own = true;
+		did->root_path =
+			mem_strdup(*part->path ? part->path : first->path);
+		did->own = true;
 		for (k = 0; k < part->ops.count; k++)
-			applied_ops_add(&to->did, part->ops.items[k].path,
+			applied_ops_add(did, part->ops.items[k].path,
 					part->ops.items[k].to);
-		applied_ops_sort(&to->did);
+		applied_ops_sort(did);
 	}
-	first->recovered_count = r->all.count;
 }
 
 /* A staging directory that cannot be removed is left to the next command, which
@@ -291,8 +289,8 @@ int transaction_close(struct project *p, int workspaces_fd, struct err *err)
 		return 0;
 	if (journal_remove(p->workspace_fd, err) < 0)
 		return -err->num;
-	for (i = 0; i < p->recovered_count; i++) {
-		const char *path = p->recovered[i].path;
+	for (i = 0; i < p->recovered.count; i++) {
+		const char *path = p->recovered.items[i].root_path;
 		struct err ignored;
 		auto_close int fd = -1;
 

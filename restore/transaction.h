@@ -60,17 +60,11 @@ struct project {
 	/* Files written by the transaction: take_options.hints. */
 	VEC(struct ingest_hint) hints;
 	/* The operations of the transaction that transaction_recover() ended,
-	 * one item per root. Filled in the project that was passed to it. */
-	struct recovered *recovered;
-	size_t recovered_count;
+	 * one list per root. Filled in the project that was passed to it. */
+	VEC(struct applied_ops) recovered;
 	/* A staging directory of that transaction could not be removed: the
 	 * journal stays for the next command. */
 	bool left;
-};
-
-struct recovered {
-	char *path; /* the root's */
-	struct applied_ops did;
 };
 
 /* Opens and locks a project; the workspace (below workspaces_fd) is created

@@ -213,7 +213,6 @@ static int store_result_snapshot(struct execution *e, size_t index,
 				 struct err *err)
 {
 	struct changeset_root *root = e->roots[index];
-	const struct plan *plan = &root->plan;
 	bool last = index + 1 == e->count;
 	AUTO(snapshot) struct snapshot after = {0};
 	AUTO(applied_ops) struct applied_ops did = {0};
@@ -226,11 +225,8 @@ static int store_result_snapshot(struct execution *e, size_t index,
 		.with = last ? save_last_action : NULL,
 		.with_arg = e,
 	};
-	size_t i;
 
-	for (i = 0; i < plan->steps.count; i++)
-		applied_ops_add(&did, plan->steps.items[i].path,
-				&plan->steps.items[i].to);
+	applied_ops_add_plan(&did, &root->plan);
 	applied_ops_sort(&did);
 	e->seq = &e->action->roots.items[index].after;
 	if (project_snapshot_after(e->set->c->store, &root->project, &o, &after,

@@ -18,7 +18,6 @@
 #include "guard/cli/options.h"
 #include "guard/cli/output.h"
 #include "guard/change/changeset.h"
-#include "guard/change/dry_run_state.h"
 #include "guard/partial_discard.h"
 #include "guard/recover.h"
 #include "guard/report.h"
@@ -41,7 +40,8 @@ struct undo_command {
 	/* Of the action's roots: from the state after the action to the state
 	 * before it. */
 	struct changeset change;
-	struct dry_run_state dry_run_state; /* of a dry run of several */
+	/* Dry run: the changes that the steps before would have made. */
+	VEC(struct applied_ops) simulated;
 };
 
 /* All but the project's path. */
@@ -53,8 +53,12 @@ static void clear_undo(struct undo_command *u)
 
 static void undo_command_free(struct undo_command *u)
 {
+	size_t i;
+
 	clear_undo(u);
-	dry_run_state_free(&u->dry_run_state);
+	for (i = 0; i < u->simulated.count; i++)
+		applied_ops_free(&u->simulated.items[i]);
+	VEC_FREE(&u->simulated);
 	free(u->path);
 }
 
@@ -169,6 +173,25 @@ static int snapshot_undo_root(struct undo_command *u, size_t index,
 				      u->last.run_id, err);
 }
 
+/* A dry run plans each action against the files as they would be after the
+ * steps before it. */
+static int simulate_steps_before(struct undo_command *u, size_t index,
+				 struct err *err)
+{
+	struct changeset_root *root = &u->change.roots[index];
+	size_t i;
+
+	for (i = 0; is_simulated_step(u) && i < u->simulated.count; i++) {
+		const struct applied_ops *did = &u->simulated.items[i];
+
+		if (strcmp(did->root_path, undo_root_path(u, index)) == 0 &&
+		    applied_ops_replay(did, u->c->store, root->only,
+				       &root->now.root, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
 static int plan_undo_root(struct undo_command *u, size_t index, struct err *err)
 {
 	struct action_root *done = &u->last.roots.items[index];
@@ -193,10 +216,7 @@ static int plan_undo_root(struct undo_command *u, size_t index, struct err *err)
 	    catalog_load(u->c->store, done->before, &root->want, err) < 0)
 		return err_context(err, "take the %s back", u->last.kind);
 	if (snapshot_undo_root(u, index, err) < 0 ||
-	    (is_simulated_step(u) &&
-	     dry_run_state_apply(&u->dry_run_state, u->c->store,
-				 undo_root_path(u, index), root->only,
-				 &root->now.root, err) < 0))
+	    simulate_steps_before(u, index, err) < 0)
 		return -err->num;
 	return changeset_plan_root(&u->change, index, &root->base.root,
 				   &options, err);
@@ -265,9 +285,13 @@ static int end_dry_undo(struct undo_command *u, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < u->change.root_count; i++)
-		dry_run_state_add(&u->dry_run_state, undo_root_path(u, i),
-				  &u->change.roots[i].plan);
+	for (i = 0; i < u->change.root_count; i++) {
+		struct applied_ops *did = VEC_ADD(&u->simulated);
+
+		did->own = true;
+		did->root_path = mem_strdup(undo_root_path(u, i));
+		applied_ops_add_plan(did, &u->change.roots[i].plan);
+	}
 	if (!is_simulated_step(u) && changeset_check(&u->change, err) < 0)
 		return -err->num;
 	return STATUS_OK;
