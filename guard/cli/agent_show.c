@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/jsonout.h"
 #include "guard/cli/output.h"
 
@@ -14,43 +15,26 @@
 #define PARTS_SHOWN 2
 
 /* "M .claude/x" as a line of a list. */
-static void add_code_change_line(struct buf *to, const char *change)
+static void print_code_change(FILE *to, const char *change)
 {
-	buf_printf(to, "  %c  ~/", change[0]);
-	output_name(to, change[0] && change[1] ? change + 2 : "");
-}
+	AUTO(buf) struct buf name = {0};
 
-static size_t count_code_changes(const struct session *s)
-{
-	size_t n = 0, i;
-
-	for (i = 0; i < s->more.count; i++)
-		n += strcmp(s->more.items[i].key, AGENT_CODE) == 0;
-	return n;
+	output_name(&name, change[0] && change[1] ? change + 2 : "");
+	(void)fprintf(to, "  %c  ~/%s\n", change[0], buf_text(&name));
 }
 
 /* All "M PATH" of a run, possibly many; free the list, not its texts. */
 static const char **list_code_changes(const struct session *s,
 				      size_t *ret_count)
 {
-	size_t capacity = count_code_changes(s), i;
-	const char **list = mem_alloc((capacity + 1) * sizeof(*list));
+	VEC(const char *) list = {0};
+	size_t i;
 
-	*ret_count = 0;
 	for (i = 0; i < s->more.count; i++)
 		if (strcmp(s->more.items[i].key, AGENT_CODE) == 0)
-			list[(*ret_count)++] = s->more.items[i].value;
-	return list;
-}
-
-/* How long the first parts of a path are. */
-static size_t first_parts_of(const char *path)
-{
-	size_t at = 0, parts = PARTS_SHOWN;
-
-	while (path[at] && (path[at] != '/' || --parts))
-		at++;
-	return at;
+			*VEC_ADD(&list) = s->more.items[i].value;
+	*ret_count = list.count;
+	return list.items;
 }
 
 /* The list is sorted: entries of one directory are adjacent. */
@@ -60,9 +44,11 @@ static void print_changed_dirs(const char *const *changes, size_t count)
 
 	for (i = 0; i < count; i = next) {
 		const char *path = changes[i] + 2;
-		size_t len = first_parts_of(path);
+		size_t len = 0, parts = PARTS_SHOWN;
 		AUTO(buf) struct buf name = {0};
 
+		while (path[len] && (path[len] != '/' || --parts))
+			len++;
 		for (next = i + 1; next < count; next++)
 			if (strncmp(changes[next] + 2, path, len + 1) != 0)
 				break;
@@ -91,12 +77,8 @@ void agent_show_end(const struct session *s)
 		print_changed_dirs(changes, count);
 		return;
 	}
-	for (i = 0; i < count; i++) {
-		AUTO(buf) struct buf line = {0};
-
-		add_code_change_line(&line, changes[i]);
-		(void)fprintf(stderr, "%s\n", buf_text(&line));
-	}
+	for (i = 0; i < count; i++)
+		print_code_change(stderr, changes[i]);
 }
 
 void agent_show_list(const struct session *s)
@@ -109,12 +91,8 @@ void agent_show_list(const struct session *s)
 		return;
 	(void)printf("\n%sChanged in the home of %s, for its next session%s\n",
 		     output_style(STYLE_BOLD), name, output_style(STYLE_NONE));
-	for (i = 0; i < count; i++) {
-		AUTO(buf) struct buf line = {0};
-
-		add_code_change_line(&line, changes[i]);
-		(void)printf("%s\n", buf_text(&line));
-	}
+	for (i = 0; i < count; i++)
+		print_code_change(stdout, changes[i]);
 	(void)printf("     it is there already, whatever becomes of the run; "
 		     "guard agents --reset %s begins anew\n",
 		     name);

@@ -240,10 +240,8 @@ int cmd_agents(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind > (reset_name ? 0 : 1)) {
-		options_usage_error(verb, "one name is enough");
-		return STATUS_USAGE;
-	}
+	if (argc - optind > (reset_name ? 0 : 1))
+		return options_usage_error(verb, "one name is enough");
 	got = context_open(&c, false, &err);
 	if (got == 0 && reset_name)
 		got = reset_agent_home(&a, reset_name, yes, &err);

@@ -196,12 +196,10 @@ int cmd_export(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (!tar) {
-		options_usage_error(verb,
-				    "--tar must be given: there is no other "
-				    "form");
-		return STATUS_USAGE;
-	}
+	if (!tar)
+		return options_usage_error(
+			verb, "--tar must be given: there is no other "
+			      "form");
 	if (!x.file && isatty(STDOUT_FILENO))
 		got = fail(&err, EINVAL,
 			   "a tar archive is nothing for a terminal: give -o "

@@ -171,15 +171,13 @@ int cmd_find(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind != 1 || !*argv[optind]) {
-		options_usage_error(verb, "one NAME, or one GLOB in quotes");
-		return STATUS_USAGE;
-	}
-	if (f.at && f.every_version) {
-		options_usage_error(verb, "--at names one snapshot, "
-					  "--all-versions means all of them");
-		return STATUS_USAGE;
-	}
+	if (argc - optind != 1 || !*argv[optind])
+		return options_usage_error(verb,
+					   "one NAME, or one GLOB in quotes");
+	if (f.at && f.every_version)
+		return options_usage_error(verb,
+					   "--at names one snapshot, "
+					   "--all-versions means all of them");
 	got = find_command(&f, argv[optind], &err);
 	free(f.whole);
 	free(f.cwd);

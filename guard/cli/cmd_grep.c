@@ -405,15 +405,12 @@ int cmd_grep(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	if (optind == argc) {
-		options_usage_error(verb, "RE, then perhaps PATHS");
-		return STATUS_USAGE;
-	}
-	if (g.at && g.every_version) {
-		options_usage_error(verb, "--at names one snapshot, "
-					  "--all-versions means all of them");
-		return STATUS_USAGE;
-	}
+	if (optind == argc)
+		return options_usage_error(verb, "RE, then perhaps PATHS");
+	if (g.at && g.every_version)
+		return options_usage_error(verb,
+					   "--at names one snapshot, "
+					   "--all-versions means all of them");
 	if (matcher_compile(&g.matcher, argv[optind], g.fixed, g.no_case,
 			    &err) < 0) {
 		output_error(&err);

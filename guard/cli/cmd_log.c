@@ -247,11 +247,10 @@ int cmd_log(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind > (o.actions ? 0 : 1)) {
-		options_usage_error(verb, "one path at a time, none with "
-					  "--actions");
-		return STATUS_USAGE;
-	}
+	if (argc - optind > (o.actions ? 0 : 1))
+		return options_usage_error(verb,
+					   "one path at a time, none with "
+					   "--actions");
 	got = context_open(&c, true, &err);
 	if (got == 0)
 		got = o.actions ? log_actions(&c, &o, &err)

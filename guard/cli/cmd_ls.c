@@ -68,12 +68,10 @@ int cmd_ls(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind < 1 || argc - optind > 2) {
-		options_usage_error(verb,
-				    "SNAP is missing, or there is more than "
-				    "one PATH");
-		return STATUS_USAGE;
-	}
+	if (argc - optind < 1 || argc - optind > 2)
+		return options_usage_error(
+			verb, "SNAP is missing, or there is more than "
+			      "one PATH");
 	if (ls(argv[optind], argv[optind + 1], form, &err) < 0) {
 		output_error(&err);
 		return STATUS_REFUSED;

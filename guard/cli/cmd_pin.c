@@ -79,10 +79,8 @@ static int change_or_list_pins(int argc, char **argv, bool on)
 
 	if (got != OPTIONS_END)
 		return got;
-	if (!on && optind == argc) {
-		options_usage_error(verb, "which snapshots?");
-		return STATUS_USAGE;
-	}
+	if (!on && optind == argc)
+		return options_usage_error(verb, "which snapshots?");
 	got = context_open(&c, true, &err);
 	if (got == 0)
 		got = context_store(&c, STORE_READ, &err);

@@ -337,10 +337,8 @@ int cmd_purge(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind != 1) {
-		options_usage_error(verb, "one PATH");
-		return STATUS_USAGE;
-	}
+	if (argc - optind != 1)
+		return options_usage_error(verb, "one PATH");
 	p.arg = argv[optind];
 	got = purge_versions(&p, &err);
 	purge_command_clear(&p);

@@ -254,10 +254,8 @@ int cmd_show(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind != 1) {
-		options_usage_error(verb, "one SNAP or SNAP:PATH");
-		return STATUS_USAGE;
-	}
+	if (argc - optind != 1)
+		return options_usage_error(verb, "one SNAP or SNAP:PATH");
 	if (show_operand(argv[optind], &o, &err) < 0) {
 		if (output_has_failed())
 			return STATUS_OK;

@@ -187,11 +187,10 @@ int cmd_verify(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (o.read_data && o.sample) {
-		options_usage_error(verb, "--read-data reads all: with it "
-					  "--sample has no use");
-		return STATUS_USAGE;
-	}
+	if (o.read_data && o.sample)
+		return options_usage_error(verb,
+					   "--read-data reads all: with it "
+					   "--sample has no use");
 	got = verify_and_report(&o, json, &err);
 	return output_status(got, &err);
 }

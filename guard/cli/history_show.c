@@ -40,18 +40,6 @@ static void add_reason_part(struct buf *to, const char *text)
 	buf_add_text(to, text);
 }
 
-static void add_row_counts(struct buf *to, const struct history_row *row)
-{
-	if (row->added)
-		buf_printf(to, "+%zu ", row->added);
-	if (row->modified)
-		buf_printf(to, "~%zu ", row->modified);
-	if (row->deleted)
-		buf_printf(to, "-%zu ", row->deleted);
-	if (to->len)
-		to->len--;
-}
-
 static char *row_size_text(const struct history *h,
 			   const struct history_row *row)
 {
@@ -63,19 +51,14 @@ static char *row_size_text(const struct history *h,
 		return mem_strdup("");
 	if (S_ISREG(row->entry.mode))
 		return mem_strdup(text_size(row->entry.size));
-	add_row_counts(&counts, row);
-	return mem_strdup(counts.len ? buf_text(&counts)
+	if (row->added)
+		buf_printf(&counts, " +%zu", row->added);
+	if (row->modified)
+		buf_printf(&counts, " ~%zu", row->modified);
+	if (row->deleted)
+		buf_printf(&counts, " -%zu", row->deleted);
+	return mem_strdup(counts.len ? buf_text(&counts) + 1
 				     : jsonout_type(row->entry.mode));
-}
-
-/* Without the notes on requested exclusions. */
-static size_t count_snapshot_notes(const struct snapshot *s)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < s->note_count; i++)
-		n += !snapshot_is_exclusion(&s->notes[i]);
-	return n;
 }
 
 /* The reason of a snapshot: the user's message, the command, the origin, the
@@ -86,7 +69,7 @@ static char *row_reason_text(const struct history *h,
 	const struct snapshot *s = &row->snapshot;
 	const char *command = command_of(h, s);
 	struct buf b = {0};
-	size_t notes;
+	size_t notes = 0, i;
 
 	if (!h->path && !h->project)
 		output_name(&b, s->root_path);
@@ -119,7 +102,9 @@ static char *row_reason_text(const struct history *h,
 		output_list(&b, s->excludes);
 		buf_add_char(&b, ')');
 	}
-	notes = count_snapshot_notes(s);
+	/* Without the notes on requested exclusions. */
+	for (i = 0; i < s->note_count; i++)
+		notes += !snapshot_is_exclusion(&s->notes[i]);
 	if (notes)
 		buf_printf(&b, "%s(%s)", b.len ? "  " : "",
 			   text_count(notes, "note"));

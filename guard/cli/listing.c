@@ -10,6 +10,12 @@
 /* A deleted directory with more files than these may be one line. */
 #define FOLD_LEAST 20
 
+/* Only stdout has colors. */
+static const char *style_on(FILE *to, enum output_style style)
+{
+	return to == stdout ? output_style(style) : "";
+}
+
 static enum output_style kind_style(enum change_kind kind)
 {
 	if (kind == CHANGE_DELETED)
@@ -27,73 +33,54 @@ static bool is_in_section(const struct change_list *list,
 	return !home || !changes_is_cache(c->path);
 }
 
-/* The other half of a move is not in the displayed list. */
-static void add_other_half(const struct change_move *m, const struct change *c,
-			   struct buf *to)
-{
-	bool is_deleted = c->kind == CHANGE_DELETED;
-
-	if (!m)
-		return;
-	buf_add_text(to, is_deleted ? "  moved to " : "  moved from ");
-	output_name(to, is_deleted ? m->to : m->from);
-}
-
 static void print_change(const struct change_list *list, const struct change *c,
 			 FILE *to)
 {
 	AUTO(buf) struct buf b = {0}, detail = {0};
-	uint32_t mode = c->kind == CHANGE_DELETED ? c->old.mode : c->now.mode;
-	bool coloured = to == stdout;
+	const struct change_move *m = changes_move(list, c);
+	bool deleted = c->kind == CHANGE_DELETED;
 
 	output_name(&b, c->path);
-	if (S_ISDIR(mode))
+	if (S_ISDIR(deleted ? c->old.mode : c->now.mode))
 		buf_add_char(&b, '/');
 	changes_detail(c, &detail);
-	add_other_half(changes_move(list, c), c, &detail);
-	(void)fprintf(to, "  %s%c  %s%s%s\n",
-		      coloured ? output_style(kind_style(c->kind)) : "",
+	/* The other half of the move is not in the displayed list. */
+	if (m) {
+		buf_add_text(&detail,
+			     deleted ? "  moved to " : "  moved from ");
+		output_name(&detail, deleted ? m->to : m->from);
+	}
+	(void)fprintf(to, "  %s%c  %s%s%s\n", style_on(to, kind_style(c->kind)),
 		      changes_letter(c->kind), buf_text(&b),
-		      coloured ? output_style(STYLE_NONE) : "",
-		      buf_text(&detail));
+		      style_on(to, STYLE_NONE), buf_text(&detail));
+}
+
+static void print_title(const struct changes_root *g, const char *title,
+			const char *behind, size_t count, FILE *to)
+{
+	AUTO(buf) struct buf where = {0};
+
+	output_name(&where, g->where);
+	(void)fprintf(to, "\n%s%s%s%s (%zu)%s\n", style_on(to, STYLE_BOLD),
+		      title, buf_text(&where), behind, count,
+		      style_on(to, STYLE_NONE));
 }
 
 /* Caches of a home are left out, as is a .git. */
-static void print_kind(const struct change_list *list, enum change_kind kind,
-		       bool home, FILE *to)
-{
-	size_t i;
-
-	for (i = 0; i < list->count; i++)
-		if (is_in_section(list, &list->items[i], kind, home))
-			print_change(list, &list->items[i], to);
-}
-
-static size_t count_kind(const struct change_list *list, enum change_kind kind,
-			 bool home)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < list->count; i++)
-		n += is_in_section(list, &list->items[i], kind, home);
-	return n;
-}
-
 static void print_kind_section(const struct changes_root *g,
 			       enum change_kind kind, const char *title,
 			       FILE *to)
 {
-	size_t n = count_kind(&g->list, kind, g->home);
-	AUTO(buf) struct buf where = {0};
+	const struct change_list *list = &g->list;
+	size_t n = 0, i;
 
-	if (!n)
-		return;
-	output_name(&where, g->where);
-	(void)fprintf(to, "\n%s%s%s (%zu)%s\n",
-		      to == stdout ? output_style(STYLE_BOLD) : "", title,
-		      buf_text(&where), n,
-		      to == stdout ? output_style(STYLE_NONE) : "");
-	print_kind(&g->list, kind, g->home, to);
+	for (i = 0; i < list->count; i++)
+		n += is_in_section(list, &list->items[i], kind, g->home);
+	if (n)
+		print_title(g, title, "", n, to);
+	for (i = 0; n && i < list->count; i++)
+		if (is_in_section(list, &list->items[i], kind, g->home))
+			print_change(list, &list->items[i], to);
 }
 
 /* How many entries are it and in it, if all of them went as many files. */
@@ -145,7 +132,6 @@ void listing_deleted(const struct change_list *list, FILE *to)
 
 size_t listing_moved(const struct change_list *list, size_t most, FILE *to)
 {
-	bool coloured = to == stdout;
 	size_t i, n = 0, lines = 0;
 
 	for (i = 0; i < list->move_count; i++) {
@@ -157,11 +143,9 @@ size_t listing_moved(const struct change_list *list, size_t most, FILE *to)
 		n++;
 		if (m->with_dir || !to || (lines++ >= most && most))
 			continue;
-		changes_move_text(m, "", coloured ? output_width() : 0, &b);
-		(void)fprintf(to, "  %sR%s  %s\n",
-			      coloured ? output_style(STYLE_CHANGED) : "",
-			      coloured ? output_style(STYLE_NONE) : "",
-			      buf_text(&b));
+		changes_move_text(m, "", to == stdout ? output_width() : 0, &b);
+		(void)fprintf(to, "  %sR%s  %s\n", style_on(to, STYLE_CHANGED),
+			      style_on(to, STYLE_NONE), buf_text(&b));
 	}
 	if (most && lines > most)
 		(void)fprintf(to, "  ... and %zu more\n", lines - most);
@@ -178,75 +162,40 @@ void listing_more_moves(const struct change_list *list, FILE *to)
 static void print_moved_section(const struct changes_root *g, FILE *to)
 {
 	size_t n = listing_moved(&g->list, 0, NULL);
-	AUTO(buf) struct buf where = {0};
 
 	if (!n && !g->list.more_moves)
 		return;
-	output_name(&where, g->where);
-	(void)fprintf(to, "\n%sMoved%s (%zu)%s\n",
-		      to == stdout ? output_style(STYLE_BOLD) : "",
-		      buf_text(&where), n,
-		      to == stdout ? output_style(STYLE_NONE) : "");
+	print_title(g, "Moved", "", n, to);
 	(void)listing_moved(&g->list, 0, to);
 	listing_more_moves(&g->list, to);
 }
 
-static void print_git(const struct changes_root *root, FILE *to)
-{
-	AUTO(changes_git) struct changes_git g = {0};
-	bool coloured = to == stdout;
-	size_t i;
-
-	changes_git_make(root, &g);
-	for (i = 0; i < g.count; i++) {
-		const struct git_line *line = &g.items[i];
-		enum output_style style = line->deleted ? STYLE_DELETED
-					  : line->runs	? STYLE_CHANGED
-							: STYLE_NONE;
-
-		(void)fprintf(
-			to, "  %s%s%s%s\n",
-			coloured && style ? output_style(style) : "",
-			line->text, line->runs ? "  (git may execute it)" : "",
-			coloured && style ? output_style(STYLE_NONE) : "");
-	}
-}
-
-static size_t count_caches(const struct changes_root *home)
-{
-	size_t i, n = 0;
-
-	for (i = 0; home && i < home->list.count; i++)
-		n += changes_is_cache(home->list.items[i].path);
-	return n;
-}
-
-static size_t count_noise(const struct change_list *list)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < list->count; i++)
-		n += (list->items[i].flags & CHANGES_NOISE) != 0;
-	return n;
-}
-
 static void print_git_section(const struct changes_root *g, FILE *to)
 {
-	AUTO(buf) struct buf where = {0};
+	AUTO(changes_git) struct changes_git git = {0};
 	struct change_counts n;
+	size_t i;
 
 	changes_count(&g->list, &n);
 	if (!n.git || g->home)
 		return;
-	output_name(&where, g->where);
-	(void)fprintf(to, "\n%sGit%s%s (%zu)%s\n",
-		      to == stdout ? output_style(STYLE_BOLD) : "",
-		      buf_text(&where),
-		      g->lower_fd < 0 ? ""
-				      : ", left alone by apply unless a path "
-					"names it",
-		      n.git, to == stdout ? output_style(STYLE_NONE) : "");
-	print_git(g, to);
+	print_title(g, "Git",
+		    g->lower_fd < 0
+			    ? ""
+			    : ", left alone by apply unless a path names it",
+		    n.git, to);
+	changes_git_make(g, &git);
+	for (i = 0; i < git.count; i++) {
+		const struct git_line *line = &git.items[i];
+		enum output_style style = line->deleted ? STYLE_DELETED
+					  : line->runs	? STYLE_CHANGED
+							: STYLE_NONE;
+
+		(void)fprintf(to, "  %s%s%s%s\n",
+			      style ? style_on(to, style) : "", line->text,
+			      line->runs ? "  (git may execute it)" : "",
+			      style ? style_on(to, STYLE_NONE) : "");
+	}
 }
 
 void listing_print(struct changes *c, FILE *to)
@@ -262,7 +211,8 @@ void listing_print(struct changes *c, FILE *to)
 		{CHANGE_ADDED, "Added"},
 	};
 	const size_t count = sizeof(sections) / sizeof(sections[0]);
-	size_t caches = count_caches(changes_home(c)), noise = 0, g, i;
+	const struct changes_root *home = changes_home(c);
+	size_t caches = 0, noise = 0, g, i;
 
 	for (g = 0; g < c->root_count; g++)
 		for (i = 0; i < count; i++) {
@@ -274,7 +224,11 @@ void listing_print(struct changes *c, FILE *to)
 				print_moved_section(&c->roots[g], to);
 		}
 	for (g = 0; g < c->root_count; g++)
-		noise += count_noise(&c->roots[g].list);
+		for (i = 0; i < c->roots[g].list.count; i++)
+			noise += (c->roots[g].list.items[i].flags &
+				  CHANGES_NOISE) != 0;
+	for (i = 0; home && i < home->list.count; i++)
+		caches += changes_is_cache(home->list.items[i].path);
 	if (noise)
 		(void)fprintf(to,
 			      "\n%s to what the profile calls noise %s not "

@@ -25,7 +25,7 @@ const struct verb *options_verb(const char *name)
 	return NULL;
 }
 
-void options_usage_error(const struct verb *verb, const char *format, ...)
+int options_usage_error(const struct verb *verb, const char *format, ...)
 {
 	auto_free char *text = NULL;
 	va_list ap;
@@ -36,6 +36,7 @@ void options_usage_error(const struct verb *verb, const char *format, ...)
 	va_end(ap);
 	(void)fprintf(stderr, "guard: %s: %s\nguard: see `guard %s --help`\n",
 		      verb->name, text ? text : "", verb->name);
+	return STATUS_USAGE;
 }
 
 int options_after_dashes(int argc, char **argv)
@@ -286,11 +287,9 @@ int options_parse(const struct verb *verb, int argc, char **argv,
 		if (id == OPTIONS_BAD || !options_set(verb, slots, id))
 			return STATUS_USAGE;
 	}
-	if (!verb->operands[0] && optind < argc) {
-		options_usage_error(verb, "there is no use for %s",
-				    text_quote(argv[optind]));
-		return STATUS_USAGE;
-	}
+	if (!verb->operands[0] && optind < argc)
+		return options_usage_error(verb, "there is no use for %s",
+					   text_quote(argv[optind]));
 	return OPTIONS_END;
 }
 

@@ -167,8 +167,9 @@ bool options_color(const struct verb *verb, int id, const char *value,
  */
 int options_after_dashes(int argc, char **argv);
 
-/* "guard: diff: TEXT" and where the help is, on stderr. */
-void options_usage_error(const struct verb *verb, const char *format, ...)
+/* "guard: diff: TEXT" and where the help is, on stderr. Returns STATUS_USAGE.
+ */
+int options_usage_error(const struct verb *verb, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* The verbs on `to`; the help of one on stdout. */
