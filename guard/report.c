@@ -12,45 +12,25 @@ void report_to(const struct report_sink *sink)
 	current_sink = sink;
 }
 
-__attribute__((format(printf, 2, 0))) static void
-report_message(enum report_kind kind, const char *format, va_list ap)
+/* NULL when no sink is set. */
+__attribute__((format(printf, 1, 0))) static char *
+format_text(const char *format, va_list ap)
+{
+	char *text = NULL;
+
+	return current_sink && vasprintf(&text, format, ap) >= 0 ? text : NULL;
+}
+
+void report_message(enum report_kind kind, const char *format, ...)
 {
 	auto_free char *text = NULL;
-
-	if (!current_sink)
-		return;
-	if (vasprintf(&text, format, ap) < 0) {
-		text = NULL;
-		return;
-	}
-	current_sink->message(kind, text);
-}
-
-void report_note(const char *format, ...)
-{
 	va_list ap;
 
 	va_start(ap, format);
-	report_message(REPORT_NOTE, format, ap);
+	text = format_text(format, ap);
 	va_end(ap);
-}
-
-void report_hint(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	report_message(REPORT_HINT, format, ap);
-	va_end(ap);
-}
-
-void report_warning(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	report_message(REPORT_WARNING, format, ap);
-	va_end(ap);
+	if (text)
+		current_sink->message(kind, text);
 }
 
 void report_error(const struct err *err)
@@ -63,34 +43,24 @@ bool report_confirm(bool yes, const char *format, ...)
 {
 	auto_free char *question = NULL;
 	va_list ap;
-	int len;
 
 	if (!current_sink)
 		return yes;
 	va_start(ap, format);
-	len = vasprintf(&question, format, ap);
+	question = format_text(format, ap);
 	va_end(ap);
-	if (len < 0) {
-		question = NULL;
-		return false;
-	}
-	return current_sink->confirm(yes, question);
+	return question && current_sink->confirm(yes, question);
 }
 
 void report_line(const char *format, ...)
 {
 	auto_free char *text = NULL;
 	va_list ap;
-	int len;
 
-	if (!current_sink)
-		return;
 	va_start(ap, format);
-	len = vasprintf(&text, format, ap);
+	text = format_text(format, ap);
 	va_end(ap);
-	if (len < 0)
-		text = NULL;
-	else
+	if (text)
 		current_sink->line(text);
 }
 

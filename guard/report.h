@@ -39,11 +39,12 @@ struct report_sink {
 /* Sets the sink, which must stay valid until the next call. */
 void report_to(const struct report_sink *sink);
 
-/* Send a formatted text to the sink, as the kind of message in their name. */
-void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void report_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void report_warning(const char *format, ...)
-	__attribute__((format(printf, 1, 2)));
+/* Sends a formatted text to the sink. */
+void report_message(enum report_kind kind, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+#define report_note(...) report_message(REPORT_NOTE, __VA_ARGS__)
+#define report_hint(...) report_message(REPORT_HINT, __VA_ARGS__)
+#define report_warning(...) report_message(REPORT_WARNING, __VA_ARGS__)
 /* Sends an error that ends the verb or a part of its work. */
 void report_error(const struct err *err);
 

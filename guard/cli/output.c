@@ -42,48 +42,28 @@ bool output_is_quiet(void)
 }
 
 /* One write a message, so that lines of two processes do not mix. */
-__attribute__((format(printf, 2, 0))) static void
-print_labeled(const char *label, const char *format, va_list ap)
+void output_message(enum report_kind kind, const char *format, ...)
 {
+	static const char *const labels[] = {
+		[REPORT_NOTE] = "",
+		[REPORT_HINT] = "  ",
+		[REPORT_WARNING] = "warning: ",
+	};
 	auto_free char *text = NULL;
+	va_list ap;
+	int len;
 
-	if (vasprintf(&text, format, ap) < 0) {
+	if (quiet && kind != REPORT_WARNING)
+		return;
+	va_start(ap, format);
+	len = vasprintf(&text, format, ap);
+	va_end(ap);
+	if (len < 0) {
 		text = NULL;
 		return;
 	}
 	(void)fflush(stdout);
-	(void)fprintf(stderr, "guard: %s%s\n", label, text);
-}
-
-void output_print(const char *format, ...)
-{
-	va_list ap;
-
-	if (quiet)
-		return;
-	va_start(ap, format);
-	print_labeled("", format, ap);
-	va_end(ap);
-}
-
-void output_hint(const char *format, ...)
-{
-	va_list ap;
-
-	if (quiet)
-		return;
-	va_start(ap, format);
-	print_labeled("  ", format, ap);
-	va_end(ap);
-}
-
-void output_warn(const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	print_labeled("warning: ", format, ap);
-	va_end(ap);
+	(void)fprintf(stderr, "guard: %s%s\n", labels[kind], text);
 }
 
 void output_error(const struct err *err)

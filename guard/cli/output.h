@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "guard/output_text.h"
+#include "guard/report.h"
 
 struct session;
 struct changes;
@@ -25,10 +26,12 @@ bool output_is_quiet(void);
 bool output_quiet_read(const struct verb *verb, int id, const char *value,
 		       void *to);
 
-void output_print(const char *format, ...)
-	__attribute__((format(printf, 1, 2)));
-void output_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void output_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line on stderr after "guard: ". */
+void output_message(enum report_kind kind, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+#define output_print(...) output_message(REPORT_NOTE, __VA_ARGS__)
+#define output_hint(...) output_message(REPORT_HINT, __VA_ARGS__)
+#define output_warn(...) output_message(REPORT_WARNING, __VA_ARGS__)
 /* Always; the error's own text is already whole. */
 void output_error(const struct err *err);
 /* The exit status of a verb: got, or STATUS_REFUSED after a negative got, whose

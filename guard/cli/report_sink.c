@@ -8,12 +8,7 @@
 
 static void print_reported(enum report_kind kind, const char *text)
 {
-	if (kind == REPORT_NOTE)
-		output_print("%s", text);
-	else if (kind == REPORT_HINT)
-		output_hint("%s", text);
-	else
-		output_warn("%s", text);
+	output_message(kind, "%s", text);
 }
 
 static void print_reported_line(const char *text)
