@@ -3,40 +3,17 @@
 #include <stddef.h>
 
 /* Options that more than one verb has. */
-#define OPTION_JSON                                                            \
-	{                                                                      \
-		OPT_JSON, "json", NULL, "print JSON"                           \
-	}
-#define OPTION_YES                                                             \
-	{                                                                      \
-		'y', "yes", NULL, "do not ask"                                 \
-	}
+#define OPTION_JSON OPT_JSON, "json", NULL, "print JSON"
+#define OPTION_YES 'y', "yes", NULL, "do not ask"
 #define OPTION_DRY                                                             \
-	{                                                                      \
-		'n', "dry-run", NULL,                                          \
-			"show what would be done, change nothing"              \
-	}
-#define OPTION_QUIET                                                           \
-	{                                                                      \
-		'q', "quiet", NULL, "say less"                                 \
-	}
-#define OPTION_PAGER                                                           \
-	{                                                                      \
-		OPT_NO_PAGER, "no-pager", NULL, "do not start a pager"         \
-	}
+	'n', "dry-run", NULL, "show what would be done, change nothing"
+#define OPTION_QUIET 'q', "quiet", NULL, "say less"
+#define OPTION_PAGER OPT_NO_PAGER, "no-pager", NULL, "do not start a pager"
 #define OPTION_COLOR                                                           \
-	{                                                                      \
-		OPT_COLOR, "color", "[WHEN]", "colours: auto, always or never" \
-	}
+	OPT_COLOR, "color", "[WHEN]", "colours: auto, always or never"
 #define OPTION_PROGRESS                                                        \
-	{                                                                      \
-		OPT_PROGRESS, "progress", "HOW",                               \
-			"auto (on a terminal) or json (lines on stderr)"       \
-	}
-#define OPTION_END                                                             \
-	{                                                                      \
-		0, NULL, NULL, NULL                                            \
-	}
+	OPT_PROGRESS, "progress", "HOW",                                       \
+		"auto (on a terminal) or json (lines on stderr)"
 
 static const struct option_spec run_options[] = {
 	{OPT_RO, "ro", "PATH", "let a hidden path be read"},
@@ -71,23 +48,23 @@ static const struct option_spec run_options[] = {
 	 "end it above 500M, 20G of changes"},
 	{OPT_LAYER_FILES, "layer-files", "N", "end it above N new files"},
 	{OPT_CONTINUE, "continue", "[RUN]", "work on in a pending run's layer"},
-	OPTION_QUIET,
-	OPTION_END,
+	{OPTION_QUIET},
+	{0},
 };
 
 static const struct option_spec exec_options[] = {
 	{'C', NULL, "DIR", "start in DIR, as the run sees it"},
 	{OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment"},
-	OPTION_QUIET,
-	OPTION_END,
+	{OPTION_QUIET},
+	{0},
 };
 
 static const struct option_spec status_options[] = {
 	{'a', "all", NULL, "runs of every project, also decided ones"},
-	OPTION_JSON,
+	{OPTION_JSON},
 	{OPT_PORCELAIN, "porcelain", NULL, "one line a run, fields by TAB"},
 	{'q', "quiet", NULL, "ids only"},
-	OPTION_END,
+	{0},
 };
 
 static const struct option_spec diff_options[] = {
@@ -95,17 +72,17 @@ static const struct option_spec diff_options[] = {
 	{OPT_NAME_STATUS, "name-status", NULL, "letter and name only"},
 	{OPT_NAME_ONLY, "name-only", NULL, "names only"},
 	{'z', NULL, NULL, "letter and raw name, each ended by NUL"},
-	OPTION_JSON,
+	{OPTION_JSON},
 	{OPT_EXIT_CODE, "exit-code", NULL, "end with 1 when there are changes"},
-	OPTION_PAGER,
-	OPTION_COLOR,
-	OPTION_END,
+	{OPTION_PAGER},
+	{OPTION_COLOR},
+	{0},
 };
 
 static const struct option_spec review_options[] = {
-	OPTION_PAGER,
-	OPTION_COLOR,
-	OPTION_END,
+	{OPTION_PAGER},
+	{OPTION_COLOR},
+	{0},
 };
 
 static const struct option_spec apply_options[] = {
@@ -121,100 +98,98 @@ static const struct option_spec apply_options[] = {
 	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1"},
 	{OPT_YES_TO, "yes-to", "PATH",
 	 "take it though it is set-id, or git obeys it"},
-	OPTION_DRY,
-	OPTION_YES,
-	OPTION_QUIET,
-	OPTION_JSON,
-	OPTION_END,
+	{OPTION_DRY},
+	{OPTION_YES},
+	{OPTION_QUIET},
+	{OPTION_JSON},
+	{0},
 };
 
 static const struct option_spec patch_options[] = {
-	OPTION_END,
+	{0},
 };
 
 static const struct option_spec export_options[] = {
 	{OPT_TAR, "tar", NULL, "as a tar archive (pax); must be given"},
 	{'o', "output", "FILE", "into a new FILE instead of stdout"},
-	OPTION_END,
+	{0},
 };
 
 static const struct option_spec discard_options[] = {
-	OPTION_YES,
-	OPTION_QUIET,
-	OPTION_END,
+	{OPTION_YES},
+	{OPTION_QUIET},
+	{0},
 };
 
 static const struct option_spec import_options[] = {
 	{OPT_FF, "ff", "BRANCH", "then move your branch on to the run's"},
-	OPTION_DRY,
-	OPTION_YES,
-	OPTION_QUIET,
-	OPTION_JSON,
-	OPTION_END,
+	{OPTION_DRY},
+	{OPTION_YES},
+	{OPTION_QUIET},
+	{OPTION_JSON},
+	{0},
 };
 
 static const struct option_spec snapshot_options[] = {
 	{'m', "message", "TEXT", "a note to find it by"},
 	{OPT_TAG, "tag", "TAG", "a word to keep with it; repeatable"},
 	{OPT_EXCLUDE, "exclude", "GLOB", "leave out; repeatable, recorded"},
-	OPTION_QUIET,
-	OPTION_JSON,
-	OPTION_PROGRESS,
-	OPTION_END,
+	{OPTION_QUIET},
+	{OPTION_JSON},
+	{OPTION_PROGRESS},
+	{0},
 };
 
 static const struct option_spec log_options[] = {
 	{'n', "number", "N", "at most N lines"},
 	{OPT_ACTIONS, "actions", NULL, "what guard did: runs, applies, ..."},
 	{'a', "all", NULL, "of every project"},
-	OPTION_JSON,
-	OPTION_PROGRESS,
-	OPTION_PAGER,
-	OPTION_END,
+	{OPTION_JSON},
+	{OPTION_PROGRESS},
+	{OPTION_PAGER},
+	{0},
 };
 
 #define OPTION_VERSIONS                                                        \
-	{                                                                      \
-		OPT_ALL_VERSIONS, "all-versions", NULL,                        \
-			"in every snapshot (the default)"                      \
-	}
+	OPT_ALL_VERSIONS, "all-versions", NULL,                                \
+		"in every snapshot (the default)"
 
 static const struct option_spec find_options[] = {
 	{OPT_AT, "at", "WHEN", "in one snapshot: 12, latest~2, '2h ago'"},
-	OPTION_VERSIONS,
+	{OPTION_VERSIONS},
 	{'a', "all", NULL, "of every project"},
 	{'i', "ignore-case", NULL, "upper and lower case are the same"},
-	OPTION_JSON,
-	OPTION_PROGRESS,
-	OPTION_END,
+	{OPTION_JSON},
+	{OPTION_PROGRESS},
+	{0},
 };
 
 static const struct option_spec grep_options[] = {
 	{OPT_AT, "at", "WHEN", "in one snapshot: 12, latest~2, '2h ago'"},
-	OPTION_VERSIONS,
+	{OPTION_VERSIONS},
 	{'a', "all", NULL, "of every project"},
 	{'i', "ignore-case", NULL, "upper and lower case are the same"},
 	{'F', "fixed-strings", NULL, "RE is plain text"},
 	{'l', "files-with-matches", NULL, "names only"},
 	{'n', "line-number", NULL, "lines with their numbers"},
-	OPTION_JSON,
-	OPTION_PROGRESS,
-	OPTION_PAGER,
-	OPTION_COLOR,
-	OPTION_END,
+	{OPTION_JSON},
+	{OPTION_PROGRESS},
+	{OPTION_PAGER},
+	{OPTION_COLOR},
+	{0},
 };
 
 static const struct option_spec ls_options[] = {
 	{'l', "long", NULL, "mode, owner, size and time too"},
 	{'z', NULL, NULL, "raw names, each ended by NUL"},
-	OPTION_JSON,
-	OPTION_END,
+	{OPTION_JSON},
+	{0},
 };
 
 static const struct option_spec show_options[] = {
-	OPTION_JSON,
-	OPTION_PAGER,
-	OPTION_END,
+	{OPTION_JSON},
+	{OPTION_PAGER},
+	{0},
 };
 
 static const struct option_spec restore_options[] = {
@@ -223,32 +198,32 @@ static const struct option_spec restore_options[] = {
 	{OPT_OVERWRITE, "overwrite", "HOW",
 	 "replace what is there: if-changed, always, never"},
 	{OPT_EXACT, "exact", NULL, "delete what the snapshot does not have"},
-	OPTION_DRY,
-	OPTION_YES,
-	OPTION_QUIET,
-	OPTION_JSON,
-	OPTION_PROGRESS,
-	OPTION_END,
+	{OPTION_DRY},
+	{OPTION_YES},
+	{OPTION_QUIET},
+	{OPTION_JSON},
+	{OPTION_PROGRESS},
+	{0},
 };
 
 static const struct option_spec undo_options[] = {
-	OPTION_DRY,
-	OPTION_YES,
-	OPTION_QUIET,
-	OPTION_END,
+	{OPTION_DRY},
+	{OPTION_YES},
+	{OPTION_QUIET},
+	{0},
 };
 
 static const struct option_spec verify_options[] = {
 	{OPT_READ_DATA, "read-data", NULL, "read and check every byte"},
 	{OPT_SAMPLE, "sample", "N%", "read and check a share of the bytes"},
-	OPTION_JSON,
-	OPTION_QUIET,
-	OPTION_PROGRESS,
-	OPTION_END,
+	{OPTION_JSON},
+	{OPTION_QUIET},
+	{OPTION_PROGRESS},
+	{0},
 };
 
 static const struct option_spec prune_options[] = {
-	OPTION_DRY,
+	{OPTION_DRY},
 	{OPT_CACHES, "caches", NULL, "the caches of runs, and nothing else"},
 	{OPT_TRASH, "trash", NULL, "empty the trash now, and nothing else"},
 	{OPT_KEEP_LAST, "keep-last", "N", "the newest N"},
@@ -260,41 +235,41 @@ static const struct option_spec prune_options[] = {
 	{OPT_KEEP_YEARLY, "keep-yearly", "N", "the last of N years"},
 	{OPT_KEEP_TAG, "keep-tag", "TAG", "all with that tag; repeatable"},
 	{OPT_MAX_SIZE, "max-size", "SIZE", "the newest that fit in 500M, 20G"},
-	OPTION_YES,
-	OPTION_QUIET,
-	OPTION_JSON,
-	OPTION_PROGRESS,
-	OPTION_END,
+	{OPTION_YES},
+	{OPTION_QUIET},
+	{OPTION_JSON},
+	{OPTION_PROGRESS},
+	{0},
 };
 
 static const struct option_spec purge_options[] = {
 	{OPT_CONFIRM, "confirm", "PATH", "the same path again: do not ask"},
-	OPTION_DRY,
-	OPTION_QUIET,
-	OPTION_JSON,
-	OPTION_PROGRESS,
-	OPTION_END,
+	{OPTION_DRY},
+	{OPTION_QUIET},
+	{OPTION_JSON},
+	{OPTION_PROGRESS},
+	{0},
 };
 
 static const struct option_spec pin_options[] = {
-	OPTION_QUIET,
-	OPTION_JSON,
-	OPTION_END,
+	{OPTION_QUIET},
+	{OPTION_JSON},
+	{0},
 };
 
 static const struct option_spec unpin_options[] = {
-	OPTION_QUIET,
-	OPTION_END,
+	{OPTION_QUIET},
+	{0},
 };
 
 static const struct option_spec undelete_options[] = {
-	OPTION_QUIET,
-	OPTION_JSON,
-	OPTION_END,
+	{OPTION_QUIET},
+	{OPTION_JSON},
+	{0},
 };
 
 static const struct option_spec repair_options[] = {
-	OPTION_YES, OPTION_QUIET, OPTION_JSON, OPTION_PROGRESS, OPTION_END,
+	{OPTION_YES}, {OPTION_QUIET}, {OPTION_JSON}, {OPTION_PROGRESS}, {0},
 };
 
 static const struct option_spec explain_options[] = {
@@ -305,27 +280,27 @@ static const struct option_spec explain_options[] = {
 	{'C', NULL, "DIR", "as with run"},
 	{OPT_AGENT, "agent", "NAME", "as with run"},
 	{OPT_STRICT, "strict", NULL, "as with run"},
-	OPTION_JSON,
-	OPTION_END,
+	{OPTION_JSON},
+	{0},
 };
 
 static const struct option_spec agents_options[] = {
 	{OPT_RESET, "reset", "NAME", "take its home away, with its login"},
-	OPTION_YES,
-	OPTION_QUIET,
-	OPTION_JSON,
-	OPTION_END,
+	{OPTION_YES},
+	{OPTION_QUIET},
+	{OPTION_JSON},
+	{0},
 };
 
 static const struct option_spec doctor_options[] = {
-	OPTION_JSON,
-	OPTION_END,
+	{OPTION_JSON},
+	{0},
 };
 
 static const struct option_spec du_options[] = {
-	OPTION_JSON,
-	OPTION_PROGRESS,
-	OPTION_END,
+	{OPTION_JSON},
+	{OPTION_PROGRESS},
+	{0},
 };
 
 #define RUN_TEXT                                                               \
