@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "guard/apply_log.h"
 #include "guard/context.h"
 #include "restore/entry_compare.h"
@@ -46,11 +47,6 @@ static bool is_same_state(const struct entry *was, const struct entry *left)
 	       (S_ISDIR(was->mode) || entry_same_content(was, left));
 }
 
-static int compare_untouched_path(const void *path, const void *change)
-{
-	return path_compare(path, ((const struct change *)change)->path);
-}
-
 static int mark_changed_path(void *arg, const char *path,
 			     const struct entry *was, const struct entry *left,
 			     struct err *err)
@@ -61,8 +57,7 @@ static int mark_changed_path(void *arg, const char *path,
 	(void)err;
 	if (is_same_state(was, left))
 		return 0;
-	c = bsearch(path, m->list->items, m->list->count, sizeof(*c),
-		    compare_untouched_path);
+	c = FIND_BY_PATH(path, m->list->items, m->list->count, path);
 	if (c)
 		m->changed[c - m->list->items] = true;
 	return 0;
@@ -164,8 +159,8 @@ static int mark_applied(void *arg, const char *path, const struct entry *began,
 {
 	struct dropped_marks *m = arg;
 	const struct change_list *list = m->run_layer->list;
-	const struct change *c = bsearch(path, list->items, list->count,
-					 sizeof(*c), compare_untouched_path);
+	const struct change *c =
+		FIND_BY_PATH(path, list->items, list->count, path);
 	int got;
 
 	if (!c)

@@ -147,18 +147,13 @@ static int open_state_subdir(int dirfd, const char *name, struct err *err)
 
 void state_close(struct state *st)
 {
-	auto_close int runs = st->runs_fd, workspaces = st->workspaces_fd;
-	auto_close int trash = st->trash_fd, fd = st->fd;
-
-	(void)runs;
-	(void)workspaces;
-	(void)trash;
-	(void)fd;
-	free(st->path);
-	free(st->store_path);
-	free(st->home);
-	*st = (struct state){
-		.fd = -1, .runs_fd = -1, .workspaces_fd = -1, .trash_fd = -1};
+	fd_close(&st->runs_fd);
+	fd_close(&st->workspaces_fd);
+	fd_close(&st->trash_fd);
+	fd_close(&st->fd);
+	free(TAKE(st->path));
+	free(TAKE(st->store_path));
+	free(TAKE(st->home));
 }
 
 static int open_state_dirs(struct state *st, struct err *err)

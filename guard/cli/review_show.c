@@ -10,30 +10,19 @@
 #include "guard/cli/output.h"
 #include "guard/cli/collapse_risks.h"
 
-static const char *const titles[] = {
-	[REVIEW_DELETED] = "Deleted",
-	[REVIEW_RISKY] = "Dangerous, or executed later",
-	[REVIEW_MOVED] = "Moved",
-	[REVIEW_TYPE] = "Of another type",
-	[REVIEW_MODIFIED] = "Modified",
-	[REVIEW_RIGHTS] = "With other rights",
-	[REVIEW_ADDED] = "Added",
-	[REVIEW_GENERATED] = "Generated",
+static const struct {
+	const char *title;
+	enum output_style style;
+} sections[] = {
+	[REVIEW_DELETED] = {"Deleted", STYLE_DELETED},
+	[REVIEW_RISKY] = {"Dangerous, or executed later", STYLE_CHANGED},
+	[REVIEW_MOVED] = {"Moved", STYLE_CHANGED},
+	[REVIEW_TYPE] = {"Of another type", STYLE_CHANGED},
+	[REVIEW_MODIFIED] = {"Modified", STYLE_CHANGED},
+	[REVIEW_RIGHTS] = {"With other rights", STYLE_CHANGED},
+	[REVIEW_ADDED] = {"Added", STYLE_ADDED},
+	[REVIEW_GENERATED] = {"Generated", STYLE_FAINT},
 };
-
-static enum output_style section_style(enum review_section section)
-{
-	switch (section) {
-	case REVIEW_DELETED:
-		return STYLE_DELETED;
-	case REVIEW_ADDED:
-		return STYLE_ADDED;
-	case REVIEW_GENERATED:
-		return STYLE_FAINT;
-	default:
-		return STYLE_CHANGED;
-	}
-}
 
 struct change review_show_change(const struct review_entry *e)
 {
@@ -115,19 +104,6 @@ void review_show_pair(const struct review *r, const struct review_item *item,
 	changes_move_text(&m, r->prefix ? r->prefix : "", output_width(), to);
 }
 
-/* One end of a move that stands alone. */
-static void add_move_peer(const struct review *r,
-			  const struct review_item *item, struct buf *to)
-{
-	const struct review_entry *e = review_entry(r, item);
-
-	if (item->count > 1 || !e->peer)
-		return;
-	buf_add_text(to, e->now.mode ? "  moved from " : "  moved to ");
-	output_name(to, r->prefix ? r->prefix : "");
-	output_name(to, r->entries[e->peer - 1].path);
-}
-
 void review_show_line(struct review *r, struct review_item *item,
 		      struct buf *to)
 {
@@ -142,7 +118,7 @@ void review_show_line(struct review *r, struct review_item *item,
 		review_show_pair(r, item, 0, to);
 		return;
 	}
-	buf_printf(to, "%s%c%s  ", output_style(section_style(item->section)),
+	buf_printf(to, "%s%c%s  ", output_style(sections[item->section].style),
 		   review_is_group(item) && e->now.mode && e->old.mode
 			   ? 'M'
 			   : changes_letter(c.kind),
@@ -164,7 +140,12 @@ void review_show_line(struct review *r, struct review_item *item,
 	} else {
 		changes_detail(&c, to);
 	}
-	add_move_peer(r, item, to);
+	/* One end of a move that stands alone. */
+	if (item->count == 1 && e->peer) {
+		buf_add_text(to, e->now.mode ? "  moved from " : "  moved to ");
+		output_name(to, r->prefix ? r->prefix : "");
+		output_name(to, r->entries[e->peer - 1].path);
+	}
 }
 
 void review_show_risks(const struct review *r, const struct review_item *item,
@@ -189,19 +170,6 @@ void review_show_risks(const struct review *r, const struct review_item *item,
 	collapse_risks_print(&collapsed, indent);
 }
 
-static void print_item(struct review *r, struct review_item *item)
-{
-	AUTO(buf) struct buf line = {0};
-
-	review_show_line(r, item, &line);
-	(void)printf("  %s\n", buf_text(&line));
-	if (item->here)
-		(void)printf("       %s! changed here since the run began%s\n",
-			     output_style(STYLE_CHANGED),
-			     output_style(STYLE_NONE));
-	review_show_risks(r, item, "     ");
-}
-
 static size_t count_section(const struct review *r, enum review_section section)
 {
 	size_t i, n = 0;
@@ -219,8 +187,10 @@ static void print_section(struct review *r, enum review_section section,
 	if (!n)
 		return;
 	(void)printf("\n%s%s (%zu)%s\n", output_style(STYLE_BOLD),
-		     titles[section], n, output_style(STYLE_NONE));
+		     sections[section].title, n, output_style(STYLE_NONE));
 	for (i = 0; i < r->count && !output_has_failed(); i++) {
+		AUTO(buf) struct buf line = {0};
+
 		if (r->items[i].section != section)
 			continue;
 		if (most && shown++ == most) {
@@ -229,7 +199,14 @@ static void print_section(struct review *r, enum review_section section,
 				     n - most);
 			return;
 		}
-		print_item(r, &r->items[i]);
+		review_show_line(r, &r->items[i], &line);
+		(void)printf("  %s\n", buf_text(&line));
+		if (r->items[i].here)
+			(void)printf("       %s! changed here since the run "
+				     "began%s\n",
+				     output_style(STYLE_CHANGED),
+				     output_style(STYLE_NONE));
+		review_show_risks(r, &r->items[i], "     ");
 	}
 }
 
@@ -244,8 +221,8 @@ void review_show_head(const struct session *s, const struct review *r)
 		n[i] = count_section(r, (enum review_section)i);
 		if (!n[i])
 			continue;
-		buf_printf(&b, "%s%zu %c%s", between, n[i], titles[i][0] | 0x20,
-			   titles[i] + 1);
+		buf_printf(&b, "%s%zu %c%s", between, n[i],
+			   sections[i].title[0] | 0x20, sections[i].title + 1);
 		between = "; ";
 	}
 	if (!r->count)

@@ -47,32 +47,28 @@ static void add_action_pins(const struct action *a, struct pins *to,
 	names_add(named, a->run_id);
 }
 
-static int
-load_action_pins(int fd,
-		 int (*load)(int fd, struct action *ret, struct err *err),
-		 struct pins *to, struct names *named, struct err *err)
+/* The pending action, the last two, and the actions of `undo N`. */
+static int add_action_pins_of(int fd, struct pins *to, struct names *named,
+			      struct err *err)
 {
-	AUTO(action) struct action a = {0};
-	int got = load(fd, &a, err);
+	static int (*const load[])(int fd, struct action *ret,
+				   struct err *err) = {
+		action_load_next, action_load_last, action_load_prior};
+	const size_t count = sizeof(load) / sizeof(*load);
+	size_t i;
 
-	if (got == 0)
-		add_action_pins(&a, to, named);
-	return got == -ENOENT ? 0 : got;
-}
-
-/* The actions of `undo N`. */
-static int load_effective_pins(int fd, struct pins *to, struct names *named,
-			       struct err *err)
-{
-	size_t back;
-
-	for (back = 0; back < PINS_ACTIONS; back++) {
+	for (i = 0; i < count + PINS_ACTIONS; i++) {
 		AUTO(action) struct action a = {0};
-		int got = action_load_effective(fd, back, &a, err);
+		int got = i < count ? load[i](fd, &a, err)
+				    : action_load_effective(fd, i - count, &a,
+							    err);
 
-		if (got < 0)
-			return got == -ENOENT ? 0 : got;
-		add_action_pins(&a, to, named);
+		if (got == 0)
+			add_action_pins(&a, to, named);
+		else if (got != -ENOENT)
+			return got;
+		else if (i >= count)
+			return 0;
 	}
 	return 0;
 }
@@ -100,13 +96,7 @@ static int add_workspace_pins(int workspaces_fd, struct pins *to,
 		if (fd < 0)
 			return fail_errno(err, "open workspace %s",
 					  text_quote(list.items[i].name));
-		if (load_action_pins(fd, action_load_next, to, named, err) <
-			    0 ||
-		    load_action_pins(fd, action_load_last, to, named, err) <
-			    0 ||
-		    load_action_pins(fd, action_load_prior, to, named, err) <
-			    0 ||
-		    load_effective_pins(fd, to, named, err) < 0)
+		if (add_action_pins_of(fd, to, named, err) < 0)
 			return err_context(err, "workspace %s",
 					   text_quote(list.items[i].name));
 	}
