@@ -1,15 +1,15 @@
 /*
- * Every cell of the tables in docs/plan.md, each a test of its own: what the
- * run did (left) and what the user did meanwhile (top) give just the plan that
- * the cell says.
+ * Checks every cell of the tables in docs/plan.md, with a test for each: the
+ * change of the run (left) and the change of the user during the run (top) must
+ * give exactly the plan in the cell.
  *
- * The tables are the document's: a cell that says something else fails, and so
- * does a row or column that is missing there. After a change that is meant,
+ * The document is the reference: a different cell fails, and so does a missing
+ * row or column. After an intended change,
  *
  *	GUARD_WRITE_TABLES=1 build/tests/unit/test_plantable
  *
- * writes them anew, from the checkout's folder; what has changed is to be
- * read, cell by cell.
+ * writes the tables again, when started in the root of the checkout. Review the
+ * changed cells one by one.
  */
 /* users: one */
 #include "tests/unit/plantell.h"
@@ -44,7 +44,7 @@ static const struct state file_run[] = {
 	{"made it a link", "l x=run"},
 	{"made it a fifo", "p x"},
 	{"made it a socket", "s x"},
-	{"made it a folder", "d x\nf x/in=1"},
+	{"made it a directory", "d x\nf x/in=1"},
 };
 static const struct state file_user[] = {
 	{"nothing", "f x=base|"},
@@ -57,13 +57,13 @@ static const struct state file_user[] = {
 	{"deleted", ""},
 	{"made it a link", "l x=user"},
 	{"made it a fifo", "p [600]x"},
-	{"made it a folder", "d x\nf x/own=2"},
+	{"made it a directory", "d x\nf x/own=2"},
 };
 
 static const struct state link_run[] = {
 	{"nothing", "l x=base"},       {"touched", "l @1x=base"},
 	{"other target", "l x=run"},   {"deleted", ""},
-	{"made it a file", "f x=run"}, {"made it a folder", "d x\nf x/in=1"},
+	{"made it a file", "f x=run"}, {"made it a directory", "d x\nf x/in=1"},
 };
 static const struct state link_user[] = {
 	{"nothing", "l x=base"},
@@ -71,7 +71,7 @@ static const struct state link_user[] = {
 	{"the same target", "l @2x=run"},
 	{"deleted", ""},
 	{"made it a file", "f x=user"},
-	{"made it a folder", "d x\nf x/own=2"},
+	{"made it a directory", "d x\nf x/own=2"},
 };
 
 static const struct state added_run[] = {
@@ -80,7 +80,7 @@ static const struct state added_run[] = {
 	{"a link", "l x=run"},
 	{"a fifo", "p x"},
 	{"a socket", "s x"},
-	{"a folder", "d x\nf x/in=1"},
+	{"a directory", "d x\nf x/in=1"},
 	{"a set-id file", "f [4755]x=run|"},
 };
 static const struct state added_user[] = {
@@ -92,9 +92,9 @@ static const struct state added_user[] = {
 	{"a link", "l x=user"},
 	{"the same link", "l x=run"},
 	{"a fifo", "p x"},
-	{"a folder", "d x\nf x/own=2"},
+	{"a directory", "d x\nf x/own=2"},
 	{"the same name in it", "d x\nf x/in=2|"},
-	{"a folder of another mode", "d [700]x"},
+	{"a directory of another mode", "d [700]x"},
 };
 
 #define FOLDER "d x\nf x/a=1|\nd x/s\nf x/s/b=2"
@@ -103,7 +103,7 @@ static const struct state folder_run[] = {
 	{"other mode", "d [700]x\nf x/a=1|\nd x/s\nf x/s/b=2"},
 	{"other attribute", "d +x\nf x/a=1|\nd x/s\nf x/s/b=2"},
 	{"added in it", FOLDER "\nf x/new=3"},
-	{"added a folder in it", FOLDER "\nd x/n\nf x/n/new=3"},
+	{"added a directory in it", FOLDER "\nd x/n\nf x/n/new=3"},
 	{"edited in it", "d x\nf @1x/a=1|run|\nd x/s\nf x/s/b=2"},
 	{"deleted in it", "d x\nd x/s\nf x/s/b=2"},
 	{"deleted", ""},
@@ -118,7 +118,7 @@ static const struct state folder_user[] = {
 	 "d x\nf x/a=1|\nd @2x/s\nf x/s/b=2\nd x/s/u\nf x/s/u/v=5"},
 	{"edited in it", "d x\nf @2x/a=user|\nd x/s\nf x/s/b=2"},
 	{"mode in it", "d x\nf x/a=1|\nd x/s\nf [600]x/s/b=2"},
-	{"a folder for a file in it",
+	{"a directory for a file in it",
 	 "d x\nd x/a\nf x/a/u=9\nd x/s\nf x/s/b=2"},
 	{"deleted in it", "d @2x\nd x/s\nf x/s/b=2"},
 	{"other mode", "d [711]x\nf x/a=1|\nd x/s\nf x/s/b=2"},
@@ -130,20 +130,20 @@ static const struct state folder_user[] = {
 
 #define PAIR "f #7x=base|\nf #7y=base|"
 static const struct state names_run[] = {
-	/* A layer breaks a link by the first write through it. */
+	/* A layer separates a hard link at the first write to it. */
 	{"edited through x", "f #1x=base|run|\nf #7y=base|"},
 	{"edited both", "f #1@1x=base|run|\nf #1@1y=base|run|"},
 	{"other mode of both", "f #1[700]x=base|\nf #1[700]y=base|"},
 	{"deleted x", "f #7y=base|"},
 	{"deleted both", ""},
-	{"a third name", "f #1x=base|\nf #7y=base|\nf #1z=base|"},
-	{"no names of one any more", "f x=base|\nf y=base|"},
+	{"a third hard link", "f #1x=base|\nf #7y=base|\nf #1z=base|"},
+	{"no hard links any more", "f x=base|\nf y=base|"},
 };
 static const struct state names_user[] = {
 	{"nothing", PAIR},
 	{"edited both", "f #7@2x=user|base|\nf #7@2y=user|base|"},
 	{"edited x alone", "f @2x=user|base|\nf y=base|"},
-	{"no names of one any more", "f x=base|\nf y=base|"},
+	{"no hard links any more", "f x=base|\nf y=base|"},
 	{"deleted x", "f y=base|"},
 	{"deleted both", ""},
 };
@@ -170,9 +170,8 @@ static const struct state attrs_run[] = {
 	{"removed all", "f x=base|"},
 	{"changed a, edited", "f @1{user.a=run,user.b=1}x=base|run|"},
 	{"other mode", "f [600]{user.a=1,user.b=1}x=base|"},
-	{"an access list", "f {" ACL "run,user.a=1,user.b=1}x=base|"},
-	{"an access list, other mode",
-	 "f [664]{" ACL "run,user.a=1,user.b=1}x=base|"},
+	{"an ACL", "f {" ACL "run,user.a=1,user.b=1}x=base|"},
+	{"an ACL, other mode", "f [664]{" ACL "run,user.a=1,user.b=1}x=base|"},
 	{"a capability", "f ^{user.a=1,user.b=1}x=base|"},
 };
 static const struct state attrs_user[] = {
@@ -185,18 +184,18 @@ static const struct state attrs_user[] = {
 	{"added d", "f {user.a=1,user.b=1,user.d=user}x=base|"},
 	{"removed all", "f x=base|"},
 	{"other mode", "f [640]{user.a=1,user.b=1}x=base|"},
-	{"another access list", "f {" ACL "user,user.a=1,user.b=1}x=base|"},
-	{"the same access list", "f {" ACL "run,user.a=1,user.b=1}x=base|"},
-	{"a capability of his", "f ^{user.a=1,user.b=1}x=base|"},
+	{"another ACL", "f {" ACL "user,user.a=1,user.b=1}x=base|"},
+	{"the same ACL", "f {" ACL "run,user.a=1,user.b=1}x=base|"},
+	{"the user's capability", "f ^{user.a=1,user.b=1}x=base|"},
 };
 
 static const struct subject subjects[] = {
 	{"file", "f x=base|", SIDE(file_run), SIDE(file_user)},
 	{"link", "l x=base", SIDE(link_run), SIDE(link_user)},
 	{"added", "", SIDE(added_run), SIDE(added_user)},
-	{"folder", FOLDER, SIDE(folder_run), SIDE(folder_user)},
+	{"directory", FOLDER, SIDE(folder_run), SIDE(folder_user)},
 	{"names", PAIR, SIDE(names_run), SIDE(names_user)},
-	{"twins", "f x=base|", SIDE(twins_run), SIDE(twins_user)},
+	{"case", "f x=base|", SIDE(twins_run), SIDE(twins_user)},
 	{"attributes", ATTRS, SIDE(attrs_run), SIDE(attrs_user)},
 };
 
@@ -246,7 +245,7 @@ static void say_list(struct buf *to, const char *prefix,
 {
 	static const char *const words[] = {
 		"both changed", "both added", "deleted now", "changed now",
-		"added below",	"folder",     "parent",	     "moved",
+		"added below",	"directory",  "parent",	     "moved",
 		"incomplete",	"git"};
 	size_t i;
 
@@ -285,7 +284,7 @@ static void make_plan(const struct cell *c, struct plan *ret)
 		.our_label = "project",
 		.their_label = "run",
 	};
-	/* The root's time is the user's: it is in no cell. */
+	/* The root's mtime is the user's and appears in no cell. */
 	auto_free char *touched = mem_printf("d @3\n%s", c->user->tree);
 	AUTO(entry) struct entry base = tree_of(box, c->of->base);
 	AUTO(entry) struct entry want = tree_of(box, c->run->tree);
@@ -296,8 +295,8 @@ static void make_plan(const struct cell *c, struct plan *ret)
 }
 
 /*
- * Whatever a cell says: something of the user's that no longer has its name
- * afterwards was named as giving way, or was in base already.
+ * Holds for every cell: an entry of the user that the plan removes from its
+ * path is listed as overwritten, or is equal to the entry in base.
  */
 static bool goes(const struct step *s, const char *path)
 {
@@ -408,7 +407,7 @@ static const char *next_line(const char *at)
 	return *at ? at + 1 : at;
 }
 
-/* What the document says, to free, or NULL. */
+/* Returns the document's text of a cell, to free, or NULL. */
 static char *look_up(const char *text, const struct cell *c)
 {
 	auto_free char *chunk_mac = marker_of(c);
