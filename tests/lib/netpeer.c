@@ -1,19 +1,18 @@
 /*
- * Both ends of the network that tests/lib/root.c --network makes.
+ * Both ends of the network that tests/lib/root.c --network creates.
  *
- *	netpeer outside		all that lies beyond the machine: in a network
- *				namespace of its own a server on TCP 80, UDP 7
- *				and a name server that knows every name as
- *				203.0.113.7
+ *	netpeer outside		all other machines: in a network namespace of
+ *				its own a server on TCP 80, UDP 7 and a name
+ *				server that resolves every name to 203.0.113.7
  *	netpeer dial ADDRESS PORT	the same by TCP, from outside
  *	netpeer stub		the machine's own name server, on 127.0.0.53
  *	netpeer listen ADDRESS PORT	a server (both protocols)
  *	netpeer get|ask ADDRESS PORT [bind|pktinfo|dontroute]
- *				a client by TCP or UDP; its answer on stdout, or
- *				the error, and 1. bind and pktinfo name the
- *				run's device as the way.
+ *				a client by TCP or UDP; prints the answer on
+ *				stdout, or the error, with status 1. bind and
+ *				pktinfo route by the run's device.
  *
- * Servers say "ready" once they listen; an answer is "at ADDRESS PORT".
+ * Servers print "ready" once they listen; an answer is "at ADDRESS PORT".
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -96,7 +95,7 @@ static size_t name(int fd, char *text, size_t len)
 				ntohs(a.v4.sin_port));
 }
 
-/* One question, one answer of 4 bytes for A, none for anything else. */
+/* Answers one question: 4 bytes for A, an empty answer for other types. */
 static size_t resolve(unsigned char *q, size_t len)
 {
 	static const unsigned char a[] = {0xc0, 12, 0, 1, 0,   1, 0,   0,
@@ -141,13 +140,13 @@ static void answer_call(int fd)
 
 	if (call < 0)
 		return;
-	/* As most servers do: first the question. */
+	/* Reads the question first, as most servers do. */
 	(void)!read(call, text, sizeof(text));
 	(void)!write(call, text, name(call, text, sizeof(text)));
 	(void)close(call);
 }
 
-/* "ADDRESS PORT": connects there itself; the answer goes back. */
+/* Reads "ADDRESS PORT", connects to it, and sends the answer back. */
 static void dial(int fd)
 {
 	char text[200] = "", where[100], port[16], path[300];
@@ -263,7 +262,7 @@ static int call(int type, const char *where, const char *port, const char *way,
 	char text[200];
 	ssize_t n;
 
-	/* What is not there does not answer. */
+	/* An address without a host gives no answer. */
 	if (*way)
 		patience_ms = 1000;
 	if (strcmp(way, "bind") == 0)

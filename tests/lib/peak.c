@@ -1,10 +1,10 @@
 /*
- * The most memory that a command had at a time:
+ * The peak memory of a command:
  *
  *	peak FILE CMD [ARGS]
  *
- * Writes resident kilobytes to FILE, of the command or of a process that it
- * waited for, whichever had more. Ends with the command's own status.
+ * Writes the resident kilobytes of the command, or of a process that it waited
+ * for if that had more, to FILE. Ends with the command's own status.
  */
 #include <err.h>
 #include <stdio.h>

@@ -1,31 +1,31 @@
 /*
- * A person at a terminal, for tests: runs a command on a pseudo terminal of
- * its own, types, and looks at what comes back.
+ * A user at a terminal, for tests: runs a command on a pseudo terminal of its
+ * own, types, and checks the output.
  *
  *	pty SCRIPT CMD [ARGS]
  *
- * A line of SCRIPT:
+ * Lines of SCRIPT:
  *
  *	> TEXT		type it; \r \n \e \xHH as in C
- *	< TEXT		wait until it was printed, behind what was found before
- *	! TEXT		not printed since the last thing that was found
+ *	< TEXT		wait until it is printed, after the previous match
+ *	! TEXT		not printed since the previous match
  *	size ROWS COLUMNS
- *	prompt TEXT	wait for TEXT, the shell's prompt: modes are as they
- *			should be from here on
- *	sane		they are so again
+ *	prompt TEXT	wait for TEXT, the shell's prompt, and record the
+ *			terminal's modes
+ *	sane		the modes are the recorded ones again
  *	stopped NAME	wait until a process of that name is stopped
- *	gone NAME	wait until there is none of that name
- *	kill NAME	SIGKILL for it, as soon as there is one
- *	hangup		the terminal goes away
+ *	gone NAME	wait until no process has that name
+ *	kill NAME	send SIGKILL to it, as soon as it exists
+ *	hangup		close the terminal
  *	end STATUS	wait for the command's end
- *	# ...		nothing
+ *	# ...		ignored
  *
- * Questions (ESC [ 5 n, 6 n, c) are answered as terminals do. "sane" also
- * fails when a mode that the output switched on (alternate screen, mouse,
- * paste, cursor off, letters, keys) is still on.
+ * Queries (ESC [ 5 n, 6 n, c) are answered as terminals do. "sane" also fails
+ * when a mode that the output switched on (alternate screen, mouse, paste,
+ * cursor off, letters, keys) is still on.
  *
- * Waits at most a minute for anything. Ends with 0, or 1 after saying on stderr
- * which line did not hold and what was printed last.
+ * Waits at most a minute for any line. Ends with 0, or with 1 after printing
+ * the failed line and the last output on stderr.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -125,7 +125,7 @@ static void answer_questions(void)
 		}
 }
 
-/* False at the end of the terminal, or after ms without anything. */
+/* False at the end of the terminal, or after ms without output. */
 static bool look(int ms)
 {
 	struct pollfd p = {.fd = master, .events = POLLIN};
@@ -160,7 +160,7 @@ static void await(const char *text, size_t len)
 	}
 }
 
-/* Where it was printed last; NULL: never. */
+/* The position of the last match; NULL: none. */
 static const char *last_of(const char *text)
 {
 	const char *at = out, *last = NULL;
@@ -201,7 +201,7 @@ static void check_modes(void)
 
 /* ---- processes ---- */
 
-/* The first one of that name, 0 when there is none; its state in *state. */
+/* The first process of that name, 0 for none; its state in *state. */
 static pid_t find(const char *name, char *state)
 {
 	DIR *proc = opendir("/proc");

@@ -1,10 +1,10 @@
 /*
- * Runs a command behind a seccomp filter, as a container's is, that answers
- * one call with an error of its own:
+ * Runs a command behind a seccomp filter, like that of a container, which fails
+ * one system call with a given error:
  *
  *	refuse CALL ERRNO CMD ARGS
  *
- * Ends with 99 when there is no such filter.
+ * Ends with 99 when filters are not available.
  */
 #include <errno.h>
 #include <linux/filter.h>

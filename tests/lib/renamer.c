@@ -1,21 +1,21 @@
 /*
- * Renames as programs do them, where a shell cannot:
+ * Renames in the ways of real programs, which a shell lacks:
  *
- *	renamer plain FROM TO		rename(2); the errno's number is printed
+ *	renamer plain FROM TO		rename(2); prints the errno
  *	renamer noreplace FROM TO	renameat2(2) with RENAME_NOREPLACE
  *	renamer exchange FROM TO	... RENAME_EXCHANGE
- *	renamer at FOLDER FROM TO	renameat(2) with a descriptor
+ *	renamer at DIR FROM TO		renameat(2) with a descriptor
  *	renamer storm FROM TO		with 200 signals, no SA_RESTART, while
- *					guard's process for it stands still:
- *					"renamed", an errno's name, or "missed":
- *					it was done before it could be stopped
- *	renamer int FROM TO		the same with SIGINT, which ends us;
- *					that process goes on after us
- *	renamer closed FROM TO		not dumpable; ends with a failure if so
- *	renamer landlock FROM TO	fenced in by Landlock, that allows all
+ *					guard's worker is stopped: prints
+ *					"renamed", the name of an errno, or
+ *					"missed": it was done before the stop
+ *	renamer int FROM TO		the same with SIGINT, which ends this
+ *					program; the worker continues after it
+ *	renamer closed FROM TO		not dumpable; fails if this fails
+ *	renamer landlock FROM TO	with Landlock rules that allow all
  *	renamer threads A B C D		A to B and C to D at once
  *	renamer many COUNT		a file to and fro; nanoseconds each
- *	renamer open FROM TO FILE	FROM/FILE is open meanwhile: a line is
+ *	renamer open FROM TO FILE	FROM/FILE stays open, and a line is
  *					written to it afterwards
  *	renamer proc FROM TO		FROM as /proc/self/cwd/FROM
  */
@@ -42,7 +42,7 @@ static int show(int rc)
 	return 0;
 }
 
-/* ---- while guard's worker stands still ---- */
+/* ---- while guard's worker is stopped ---- */
 
 static pthread_t renaming;
 static atomic_bool done, caught;
@@ -66,7 +66,7 @@ static bool says(const char *pid, const char *name, const char *text)
 	return yes;
 }
 
-/* The process that renames for us; 0 when it has done so already. */
+/* The worker that renames for this process; 0 if it is already done. */
 static pid_t find_worker(void)
 {
 	while (!done) {
@@ -86,7 +86,7 @@ static pid_t find_worker(void)
 	return 0;
 }
 
-/* What happens to us while the question is taken and not answered. */
+/* The action while the worker has the request and has not answered. */
 static void *while_it_stands(void *arg)
 {
 	const int *sig = arg;

@@ -1,37 +1,37 @@
 /*
- * A throw-away root for one test: the only place where a destructive command
- * of the tests may run.
+ * A throw-away root for one test: the only place where a destructive command of
+ * the tests may run.
  *
- *	root [--as root|user] [--timeout SECONDS] [--images DIR] \
+ *	root [--as root|user] [--timeout SECONDS] [--images IMAGES] \
  *		[--network yes] [--fuse yes] [--team yes] \
- *		CHECKOUT FOLDER -- CMD ARGS
+ *		CHECKOUT DIR -- CMD ARGS
  *
- * Makes FOLDER/root.XXXXXX on disk and runs CMD in namespaces of its own
- * (user, mount, pid, ipc, uts, net) with that folder as "/" by pivot_root:
+ * Makes DIR/root.XXXXXX on disk and runs CMD in namespaces of its own (user,
+ * mount, pid, ipc, uts, net) with that directory as "/" by pivot_root:
  *
  *	/usr /bin /sbin /lib* /etc /sys	the machine's, read-only
  *	/opt/guard			CHECKOUT, read-only
  *	/proc /dev /dev/pts		fresh
  *	/sys/fs/cgroup			as root: groups of its own, as far as
  *					the machine has any (v1 and v2)
- *	/home/tester /root /tmp /var ..	new and empty, on FOLDER's disk
- *	/images				DIR with all of its mounts, or empty
+ *	/home/tester /root /tmp /var ..	new and empty, on DIR's disk
+ *	/images				IMAGES with all of its mounts, or empty
  *	/small				a tmpfs that tests may fill: 160 MB,
  *					20,000 inodes
  *	/run/user/UID /srv		the user's own
  *
- * --network adds the network of tests/lib/network and /dev/net/tun. The pids
- * of its processes are in GUARD_TEST_NETWORK="PID PID", which is empty where
- * such a network cannot be made. --fuse adds /dev/fuse. --team, where the
- * caller is root, adds the plain user to a second group "team" (1001), to
- * which /srv/team belongs: root's file "notes" there is readable for the
- * group, root's directory "theirs" is writable.
+ * --network adds the network of tests/lib/network and /dev/net/tun. The pids of
+ * its processes are in GUARD_TEST_NETWORK="PID PID", which is empty where such
+ * a network cannot be made. --fuse adds /dev/fuse. --team, where the caller is
+ * root, adds the plain user to a second group "team" (1001), to which /srv/team
+ * belongs: root's file "notes" there is readable for the group, root's
+ * directory "theirs" is writable.
  *
  * No other file of the machine has a name in the root. Root maps every id, so
  * that "--as user" can become uid 1000; a plain user keeps its ids.
  *
- * The environment of CMD has GUARD_TEST_ROOT=1 and the mount namespace and
- * root directory of the machine in GUARD_TEST_OUTSIDE="NS DEV:INO"; the file
+ * The environment of CMD has GUARD_TEST_ROOT=1 and the mount namespace and root
+ * directory of the machine in GUARD_TEST_OUTSIDE="NS DEV:INO"; the file
  * /.guard-test-root contains the same line. A test compares them.
  *
  * The status is that of CMD; 99 if this program failed, 98 if processes were
@@ -132,7 +132,7 @@ static void remove_entries(int fd, dev_t dev)
 	closedir(dir);
 }
 
-/* Descriptors only: no link is followed, no other file system entered. */
+/* Uses descriptors only: follows no link and enters no other file system. */
 static void remove_tree(int dirfd, const char *name, dev_t dev)
 {
 	struct stat st;
@@ -287,8 +287,8 @@ static void make_dev(const struct job *job)
 		die("links in /dev");
 }
 
-/* Root makes a node that everybody may open, as udev does; else it is the
- * machine's. */
+/* Root makes a node that every user may open, as udev does; otherwise it is the
+ * machine's node. */
 static void add_tun(const struct job *job)
 {
 	make_dir("dev/net", 0755);
@@ -394,7 +394,7 @@ enum {
 	JOINED_V2 = 1 << CONTROLLERS
 };
 
-/* Where we are in the hierarchy of that name, "": in that of v2. */
+/* This process's group in the hierarchy of that name; "": in that of v2. */
 static bool cgroup_path(const char *top, const char *name, char path[PATH_MAX])
 {
 	char line[PATH_MAX], pattern[32];
@@ -429,7 +429,7 @@ static bool write_at(const char *folder, const char *name, const char *text)
 	return done;
 }
 
-/* With what tests left in it. */
+/* Removes a group, with the groups that tests left in it. */
 static void remove_cgroup(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -443,8 +443,8 @@ static void remove_cgroup(const char *path)
 	(void)rmdir(path);
 }
 
-/* A group whose children have all controllers: none of v2 that has a process
- * of its own can be one. */
+/* Finds a group whose children have all controllers: in v2 only a group without
+ * processes of its own can be one. */
 static bool share_controllers(const char *path)
 {
 	int i;
@@ -459,7 +459,7 @@ static bool share_controllers(const char *path)
 	return true;
 }
 
-/* The next group above us that can have ours in it. */
+/* The nearest ancestor group that can contain a group of the tests. */
 static bool v2_parent(char path[PATH_MAX])
 {
 	static const char top[] = "/sys/fs/cgroup";
@@ -490,7 +490,7 @@ static void use_cgroup_at(const char *path, pid_t pid, unsigned bit)
 		joined |= bit;
 }
 
-/* Before the namespaces: pid goes into the groups, -1: they are removed. */
+/* Called before the namespaces: moves pid into the groups; -1: removes them. */
 static void use_cgroups(pid_t pid)
 {
 	char path[PATH_MAX], top[64];
@@ -508,10 +508,11 @@ static void use_cgroups(pid_t pid)
 	}
 }
 
-/* The topmost group has the controllers, the tests are in one below. */
+/* The topmost group has the controllers, the tests are in a child of it. */
 static void mount_cgroup_v2(void)
 {
-	/* The machine's is there: twice on one place is refused. */
+	/* The machine's mount is there: a second one on the same place is
+	 * refused. */
 	mount_new("tmpfs", "sys/fs/cgroup", 14, "mode=0755,size=64k");
 	mount_new("cgroup2", "sys/fs/cgroup", 14, NULL);
 	make_dir("sys/fs/cgroup/tests", 0755);
@@ -543,7 +544,8 @@ static void mount_cgroups(void)
 			(void)fclose(f);
 		(void)snprintf(path, sizeof(path), "sys/fs/cgroup/%s",
 			       controllers[i]);
-		/* Not where we stayed in the machine's own. */
+		/* The machine's hierarchy stays out if no group could be made
+		 * in it. */
 		if (ours && (joined & 1U << i)) {
 			make_dir(path, 0755);
 			mount_new("cgroup", path, 14, controllers[i]);
@@ -575,12 +577,13 @@ static void build_root(const struct job *job)
 	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr,
 		    sizeof(attr)) < 0)
 		die("make the mounts private");
-	/* Before the new root, which lies in it, holds mounts of its own. */
+	/* Cloned before the new root, which lies in it, has mounts of its own.
+	 */
 	checkout_fd = clone_mounts(job->checkout, true);
 	if (job->images)
 		images_fd = clone_mounts(job->images, false);
-	/* An overlay cannot hold a layer of another one: memory does, where
-	 * the kernel has xattrs of users on tmpfs (6.6). */
+	/* An overlay cannot contain a layer of another one; a tmpfs can, if the
+	 * kernel has user xattrs on tmpfs (6.6). */
 	if (statfs(job->root, &fs) == 0 && fs.f_type == OVERLAY_MAGIC)
 		mount_new("tmpfs", job->root, 2, "mode=0755,size=2g");
 	else

@@ -1,30 +1,30 @@
 /*
- * Runs a command up to a certain one of the system calls that change files,
- * and there ends it, lets that call fail, or cuts the power.
+ * Runs a command up to the N-th of the system calls that change files, and
+ * there kills the command, fails the call, or cuts the power.
  *
  *	stopat [OPTIONS] -- CMD ARGS
  *
- *	--count FILE	writes the number of such calls, and which one was hit;
- *			after one that failed none is counted
+ *	--count FILE	writes the number of such calls and the call that was
+ *			hit; calls after a failed one do not count
  *	--at N		the N-th is hit (from 1; 0: none, only counted)
  *	--error NAME	it fails (ENOSPC, EIO, EROFS, EDQUOT, EINTR, ESTALE...)
  *	--on		... and so do all such calls after it
- *	--taking	only calls that take room on the disk are counted
+ *	--taking	only calls that need disk space are counted
  *	--reads		opens for reading count as well
- *	--every		any call that can fail counts, whatever it does
- *	--only NAME	only calls with that in their name are counted
- *	--since NAME	... after the first one with that in its name below DIR
+ *	--every		any call that can fail counts
+ *	--only NAME	only calls with NAME in their name are counted
+ *	--since NAME	... after the first call with NAME in its name below DIR
  *	--below DIR	only calls on descriptors below DIR are counted
- *	--cut DIR	the file system of DIR is shut down there, without its
- *			log: what was not synced is lost (ext4, xfs; root),
- *			and it is killed
+ *	--cut DIR	the file system of DIR is shut down there without its
+ *			journal: unsynced data is lost (ext4, xfs; root), and
+ *			the command is killed
  *
- *	--swap A B	somebody exchanges these two names there
+ *	--swap A B	another process exchanges these two names there
  *	--interrupt	the user types Ctrl-C there
  *
  * With none of --error, --swap and --interrupt the command and all its threads
- *and children are killed before the call. Calls of all of them are counted
- *together.
+ * and children are killed before the call. Calls of all of them are counted
+ * together.
  *
  * Status: the command's own; 137 when it was killed, 99 when this program
  * failed.
@@ -49,7 +49,7 @@
 #include <elf.h>
 #include <linux/ptrace.h>
 
-/* linux/fs.h has it since 6.12; ext4 and xfs know the number for long. */
+/* linux/fs.h has the constant since 6.12; ext4 and xfs know it for longer. */
 #define SHUTDOWN _IOR('X', 125, uint32_t)
 #define SHUTDOWN_NOLOGFLUSH 2u
 
@@ -63,11 +63,11 @@ struct job {
 	unsigned long count;
 	char hit[2 * PATH_MAX]; /* the call, its descriptor, its first name */
 	pid_t traced[TRACED_MAX]; /* every thread */
-	bool failing[TRACED_MAX]; /* its call is being made to fail */
+	bool failing[TRACED_MAX]; /* the call is failing */
 	size_t traced_count;
 	pid_t first;
 	int status;
-	bool over; /* nothing more is to be done: all may run on untraced */
+	bool over; /* nothing is left to do: the rest runs untraced */
 };
 
 static void die(const char *what) __attribute__((noreturn));
@@ -77,7 +77,7 @@ static void die(const char *what)
 	exit(STATUS_FAILED);
 }
 
-/* --- which calls --- */
+/* --- the counted calls --- */
 
 /* The argument that is a descriptor, or -1: the call has none. */
 struct call {
@@ -300,7 +300,7 @@ static bool counts(struct job *j, pid_t pid, const struct call *c,
 	return !j->only || strstr(c->name, j->only);
 }
 
-/* --- what is done there --- */
+/* --- the action at the call --- */
 
 static void kill_all(struct job *j)
 {
@@ -370,7 +370,7 @@ static size_t slot_of(struct job *j, pid_t pid)
 	return i;
 }
 
-/* false: all is killed now. */
+/* Returns false when all processes were killed. */
 static bool at_call(struct job *j, pid_t pid)
 {
 	struct __ptrace_syscall_info info = {0};

@@ -1,11 +1,11 @@
 /*
- * Somebody of the same user at work, while guard is:
+ * Another process of the same user, at work at the same time as guard:
  *
  *	swapper A B [A B]...	exchanges each two names, and back again, at
- *				random moments
+ *				random times
  *
- * until it gets SIGTERM; then every pair is as it was before, and the number
- * of exchanges is printed. The first line, "ready", says that it has begun.
+ * until it gets SIGTERM; then every pair is as before, and the number of
+ * exchanges is printed. The first line, "ready", shows that it has begun.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,13 +25,14 @@ static void end(int sig)
 	stop = 1;
 }
 
-/* Guard may have one of them in its hands just now. */
+/* guard may have renamed one of them for a short time. */
 static bool swap(const char *a, const char *b)
 {
 	return renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE) == 0;
 }
 
-/* As long as one command of guard: it finds one state and meets the other. */
+/* As long as one command of guard: the command finds one state first and the
+ * other later. */
 static void rest(unsigned int most_us)
 {
 	struct timespec time = {.tv_nsec = random() % most_us * 1000L};

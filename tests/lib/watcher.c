@@ -1,12 +1,12 @@
 /*
- * What a working day asks of a run, where a shell cannot:
+ * Everyday operations of a run that a shell lacks:
  *
- *	watcher watch FOLDER COMMAND	runs COMMAND by sh and prints the names
- *					that inotify tells of meanwhile, one a
+ *	watcher watch DIR COMMAND	runs COMMAND by sh and prints the names
+ *					that inotify reports during it, one a
  *					line, each once
- *	watcher serve FILE		listens on the loopback, puts the port
- *					into FILE, and answers one client
- *"served" watcher fetch PORT		prints what such a server says
+ *	watcher serve FILE		listens on the loopback, writes the port
+ *					to FILE, and answers one client "served"
+ *	watcher fetch PORT		prints the answer of such a server
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -62,7 +62,7 @@ static int watch(const char *folder, const char *command)
 	if (fd < 0 || inotify_add_watch(fd, folder, IN_ALL_EVENTS) < 0)
 		err(1, "inotify %s", folder);
 	status = system(command);
-	/* The events of what has been done are there already. */
+	/* The events of the command are queued already. */
 	drain(fd);
 	return status != 0;
 }
