@@ -11,7 +11,7 @@
 #include "snapshot/maintain/reach.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/maintain/missing.h"
-#include "snapshot/store/repack.h"
+#include "snapshot/store/inventory.h"
 #include "snapshot/store/store_dir.h"
 #include "snapshot/store/store_index.h"
 
@@ -440,8 +440,8 @@ static int repack_chosen_packs(struct store *s, struct prune_decision *d,
 		if (d->fates[i] == PRUNE_REPACK)
 			packs[count++] = i;
 	}
-	return repack(s, &d->inv, packs, count, is_copy_wanted, d, ret_bytes,
-		      err);
+	return inventory_repack(s, &d->inv, packs, count, is_copy_wanted, d,
+				ret_bytes, err);
 }
 
 /* Whether packs/ and snaps/ still have the names that the decision is based

@@ -14,11 +14,9 @@
 #include "snapshot/store/store_index.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/maintain/reach.h"
-#include "snapshot/store/repack.h"
-#include "snapshot/maintain/trash.h"
 #include "snapshot/store/inventory.h"
+#include "snapshot/maintain/trash.h"
 #include "snapshot/maintain/missing.h"
-#include "snapshot/store/replicas.h"
 
 struct repair_job {
 	const struct repair_options *options;
@@ -102,8 +100,8 @@ static int copy_intact_objects(struct store *s, struct repair_job *r,
 		if (r->damaged_packs[i] && r->inv.packs[i].pack)
 			packs[count++] = i;
 	}
-	return repack(s, &r->inv, packs, count, is_copy_worth_saving, r, &bytes,
-		      err);
+	return inventory_repack(s, &r->inv, packs, count, is_copy_worth_saving,
+				r, &bytes, err);
 }
 
 /* --- damaged files --- */
@@ -140,49 +138,21 @@ static int move_damaged_to_trash(struct store *s, struct repair_job *r,
 	return 0;
 }
 
-static bool is_secret_intact(const struct store *s, const char *name)
-{
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-
-	return fd_slurp_at(store_get_dir(s)->fd, name, SECRET_LEN + 8, &b,
-			   &ignored) >= 0 &&
-	       b.len == SECRET_LEN + 8 &&
-	       memcmp(b.data, store_get_dir(s)->key.secret, SECRET_LEN) == 0 &&
-	       get_le(b.data + SECRET_LEN, 8) == hash_check(b.data, SECRET_LEN);
-}
-
-/* Called with the commit lock. */
-static int repair_secrets(struct store *s, struct repair_job *r,
-			  struct err *err)
-{
-	static const char *const names[] = {"secret", "secret.2"};
-	unsigned char bytes[SECRET_LEN + 8];
-	int got = 0;
-	size_t i;
-
-	memcpy(bytes, store_get_dir(s)->key.secret, SECRET_LEN);
-	put_le(bytes + SECRET_LEN, hash_check(bytes, SECRET_LEN), 8);
-	for (i = 0; i < 2 && got == 0; i++) {
-		if (is_secret_intact(s, names[i]))
-			continue;
-		got = atomic_write(store_get_dir(s)->fd, names[i], bytes,
-				   sizeof(bytes), 0400, ATOMIC_DURABLE, err);
-		r->result.secrets += got == 0;
-	}
-	explicit_bzero(bytes, sizeof(bytes));
-	return got;
-}
-
 static int replace_damaged_locked(struct store *s, struct repair_job *r,
 				  int trash_fd, struct err *err)
 {
-	int lock = store_commit_begin(s, err), got;
+	static const char *const secrets[] = {"secret", "secret.2"};
+	int lock = store_commit_begin(s, err), got = 0;
+	size_t i;
 
 	if (lock < 0)
 		return lock;
-	got = repair_secrets(s, r, err);
-	if (got == 0)
+	for (i = 0; i < 2 && got >= 0; i++) {
+		got = store_dir_repair_secret(store_get_dir(s), secrets[i],
+					      err);
+		r->result.secrets += got > 0;
+	}
+	if (got >= 0)
 		got = move_damaged_to_trash(s, r, trash_fd, err);
 	store_commit_end(s, lock);
 	return got;
@@ -380,7 +350,7 @@ int repair_store(const char *dir, const struct repair_options *options,
 	/* The store is opened again: its index must not have the names of
 	 * damaged objects. */
 	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||
-	    replicas_fill(s, &r.result.again, err) < 0)
+	    inventory_fill_replicas(s, &r.result.again, err) < 0)
 		return -err->num;
 	store_free(&s);
 	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||

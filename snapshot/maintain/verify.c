@@ -59,22 +59,13 @@ static int lock_store_shared(struct store *s)
 static int verify_secret(struct verify_job *v, const char *name,
 			 struct err *err)
 {
-	const struct store_dir *f = store_get_dir(v->store);
-	AUTO(buf) struct buf b = {0};
 	struct err cause;
-	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = name};
-	int got = fd_slurp_at(f->fd, name, SECRET_LEN + 8, &b, &cause);
+	struct verify_fault fault = {
+		.kind = VERIFY_SECRET, .name = name, .text = cause.text};
 
-	if (got < 0)
-		fault.text = cause.text;
-	else if (b.len != SECRET_LEN + 8 ||
-		 memcmp(b.data, f->key.secret, SECRET_LEN) != 0 ||
-		 get_le(b.data + SECRET_LEN, 8) !=
-			 hash_check(b.data, SECRET_LEN))
-		fault.text = "it is damaged; the other copy is used";
-	else
-		return 0;
-	return report_fault(v, &fault, err);
+	return store_dir_check_secret(store_get_dir(v->store), name, &cause) < 0
+		       ? report_fault(v, &fault, err)
+		       : 0;
 }
 
 static int verify_packs(struct verify_job *v, struct err *err)
@@ -95,53 +86,15 @@ static int verify_packs(struct verify_job *v, struct err *err)
 	return 0;
 }
 
-/* Whether the index over many packs has all objects of one pack. */
-static bool index_has_pack(const struct midx *m, const struct pack *pack,
-			   size_t number)
-{
-	size_t first, end;
-	uint32_t i;
-
-	for (i = 0; i < pack_count(pack); i++) {
-		if (!midx_find(m, pack_hash(pack, i), &first, &end))
-			return false;
-		while (first < end && midx_pack(m, first) != number)
-			first++;
-		if (first == end)
-			return false;
-	}
-	return true;
-}
-
 static int verify_index(struct verify_job *v, struct err *err)
 {
-	const struct store_dir *f = store_get_dir(v->store);
-	AUTO(midx) struct midx *m = NULL;
 	struct err cause;
 	struct verify_fault fault = {
 		.kind = VERIFY_SECRET, .name = MIDX_FILE, .text = cause.text};
-	int got = midx_open(f->fd, MIDX_FILE, f->format.uuid, &m, &cause);
-	size_t i, number;
 
-	/* -EPROTO: index of a newer guard, which this version does not use. */
-	if (got == -ENOENT || got == -EPROTO)
-		return 0;
-	if (got < 0)
-		return report_fault(v, &fault, err);
-	fault.text = "it is damaged; every pack is asked";
-	if (!midx_is_intact(m))
-		return report_fault(v, &fault, err);
-	for (i = 0; i < v->inv.count; i++) {
-		const struct inventory_pack *p = &v->inv.packs[i];
-
-		number = midx_number(m, p->name);
-		if (number == midx_count(m) || !p->pack || p->fault ||
-		    index_has_pack(m, p->pack, number))
-			continue;
-		fault.text = "it does not know all that is in its packs";
-		return report_fault(v, &fault, err);
-	}
-	return 0;
+	return inventory_check_index(&v->inv, v->store, &cause) < 0
+		       ? report_fault(v, &fault, err)
+		       : 0;
 }
 
 /* --- bytes --- */

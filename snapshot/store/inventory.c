@@ -7,16 +7,10 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/text.h"
 #include "base/dirtree.h"
+#include "base/text.h"
+#include "base/vec.h"
 #include "snapshot/store/store_private.h"
-
-static bool is_pack_name(const char *name)
-{
-	size_t len = strlen(name);
-
-	return len > 4 && strcmp(name + len - 4, ".gpk") == 0;
-}
 
 void inventory_free(struct inventory *inv)
 {
@@ -126,7 +120,7 @@ static int add_inventory_dir(struct store *s, struct inventory *inv, int dir_fd,
 	memset(inv->packs + inv->count, 0,
 	       (list.count + 1) * sizeof(*inv->packs));
 	for (i = 0; i < list.count; i++) {
-		if (is_pack_name(list.items[i].name) &&
+		if (store_is_pack_name(list.items[i].name) &&
 		    add_inventory_pack(inv, dir_fd, dir, list.items[i].name,
 				       s->store_dir.format.uuid, err) < 0)
 			return -err->num;
@@ -236,31 +230,6 @@ const struct copy *inventory_next(const struct inventory *inv,
 				    (inv->slot_count - 1));
 }
 
-const struct copy *inventory_replica(const struct inventory *inv,
-				     const struct oid *id,
-				     const struct copy *copy, struct oid *ret)
-{
-	size_t mask = inv->slot_count - 1;
-	size_t at = copy ? (size_t)(copy - inv->slots) + 1
-			 : store_hash_start(id->hash, 63);
-
-	for (at &= mask; inv->slots[at].pack; at = (at + 1) & mask) {
-		const struct pack *pack =
-			inventory_pack(inv, &inv->slots[at])->pack;
-		struct pack_entry e;
-
-		if (memcmp(pack_hash(pack, inv->slots[at].entry), id->hash,
-			   HASH_LEN) != 0 ||
-		    !pack_get(pack, inv->slots[at].entry, &e) ||
-		    e.id.type != id->type || e.id.len != id->len ||
-		    e.id.ord <= id->ord || !e.again)
-			continue;
-		*ret = e.id;
-		return &inv->slots[at];
-	}
-	return NULL;
-}
-
 bool inventory_has(const struct inventory *inv, const struct oid *id)
 {
 	const struct copy *copy = inventory_find(inv, id);
@@ -319,4 +288,279 @@ int inventory_read(struct inventory *inv, const struct oid *id, struct buf *to,
 			return 0;
 	}
 	return got;
+}
+
+/* --- the index over many packs --- */
+
+/* Whether the index over many packs has all objects of one pack. */
+static bool index_has_pack(const struct midx *m, const struct pack *pack,
+			   size_t number)
+{
+	size_t first, end;
+	uint32_t i;
+
+	for (i = 0; i < pack_count(pack); i++) {
+		if (!midx_find(m, pack_hash(pack, i), &first, &end))
+			return false;
+		while (first < end && midx_pack(m, first) != number)
+			first++;
+		if (first == end)
+			return false;
+	}
+	return true;
+}
+
+int inventory_check_index(const struct inventory *inv, const struct store *s,
+			  struct err *err)
+{
+	const struct store_dir *f = &s->store_dir;
+	AUTO(midx) struct midx *m = NULL;
+	int got = midx_open(f->fd, MIDX_FILE, f->format.uuid, &m, err);
+	size_t i, number;
+
+	if (got < 0)
+		return got == -ENOENT || got == -EPROTO ? 0 : got;
+	if (!midx_is_intact(m))
+		return fail(err, EBADMSG, "it is damaged; every pack is asked");
+	for (i = 0; i < inv->count; i++) {
+		const struct inventory_pack *p = &inv->packs[i];
+
+		number = midx_number(m, p->name);
+		if (number < midx_count(m) && p->pack && !p->fault &&
+		    !index_has_pack(m, p->pack, number))
+			return fail(err, EBADMSG,
+				    "it does not know all that is in its "
+				    "packs");
+	}
+	return 0;
+}
+
+/* --- repacking --- */
+
+/* An object of a pack, and its number in the pack's index. */
+struct repack_entry {
+	struct pack_entry entry;
+	struct copy copy;
+	bool wanted;
+};
+
+static int compare_entry_offsets(const void *pa, const void *pb)
+{
+	const struct pack_entry *a = &((const struct repack_entry *)pa)->entry;
+	const struct pack_entry *b = &((const struct repack_entry *)pb)->entry;
+
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return a->inner < b->inner ? -1 : a->inner > b->inner;
+}
+
+/* Copies a record unchanged. list: all its objects. The kind of the new pack
+ * comes from their type: the old pack's header may be damaged. */
+static int copy_record(struct store *s, const struct record_head *head,
+		       const void *payload, const struct repack_entry *list,
+		       struct err *err)
+{
+	struct out_pack *full;
+	struct place place;
+	uint32_t i;
+
+	if (store_write_record(s, store_pack_kind(list->entry.id.type), head,
+			       payload, &place, &full, err) < 0)
+		return -err->num;
+	(void)pthread_mutex_lock(&s->mutex);
+	for (i = 0; i < head->count; i++) {
+		struct pack_entry e = list[i].entry;
+
+		e.offset = place.entry.offset;
+		e.stored_len = place.entry.stored_len;
+		packer_add(place.out->writer, &e);
+	}
+	store_place_unpin(s, &place);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return full ? store_end_pack(s, full, err) : 0;
+}
+
+/* list: all known objects of one record. The record may have more of them than
+ * the index. */
+static int repack_record(struct store *s, struct inventory *inv,
+			 const struct repack_entry *list, size_t count,
+			 struct err *err)
+{
+	const struct pack *pack = inventory_pack(inv, &list->copy)->pack;
+	AUTO(buf) struct buf bytes = {0};
+	struct record_head head;
+	const unsigned char *payload =
+		pack_record(pack, list->entry.offset, &head);
+	size_t i, wanted = 0;
+	bool complete;
+
+	for (i = 0; i < count; i++)
+		wanted += list[i].wanted;
+	complete = payload && wanted == count && head.count == count;
+	/* Objects are also read when the record is copied unchanged, so that
+	 * every byte is checked. */
+	for (i = 0; i < count; i++) {
+		if (!list[i].wanted)
+			continue;
+		buf_clear(&bytes);
+		if (inventory_read_copy(inv, &list[i].copy, &bytes, err) < 0 ||
+		    (!complete && store_put_as(s, &list[i].entry.id, bytes.data,
+					       list[i].entry.again, err) < 0))
+			return -err->num;
+	}
+	return complete ? copy_record(s, &head, payload, list, err) : 0;
+}
+
+/* Size of the packs in front of `end` in the list, without their indexes. */
+static uint64_t sum_new_packs(const struct store *s, const struct out_pack *end)
+{
+	const struct out_pack *out;
+	uint64_t bytes = 0;
+
+	for (out = s->outs; out != end; out = out->next)
+		bytes += pack_size(out->pack) - FANOUT_LEN - FOOTER_LEN -
+			 (uint64_t)pack_count(out->pack) * INDEX_ENTRY;
+	return bytes;
+}
+
+int inventory_repack(struct store *s, struct inventory *inv,
+		     const size_t *packs, size_t count,
+		     bool (*wanted)(void *arg, const struct oid *id,
+				    const struct copy *copy),
+		     void *arg, uint64_t *ret_bytes, struct err *err)
+{
+	const struct out_pack *before = s->outs;
+	size_t i, k, start;
+
+	for (i = 0; i < count; i++) {
+		const struct pack *pack = inv->packs[packs[i]].pack;
+		size_t n = 0, all = pack_count(pack);
+		auto_free struct repack_entry *list =
+			mem_resize(NULL, all + 1, sizeof(*list));
+
+		for (k = 0; k < all; k++) {
+			struct repack_entry *e = &list[n];
+
+			if (!pack_get(pack, (uint32_t)k, &e->entry))
+				continue;
+			e->copy = (struct copy){(uint32_t)packs[i] + 1,
+						(uint32_t)k};
+			e->wanted = wanted(arg, &e->entry.id, &e->copy);
+			n++;
+		}
+		vec_sort(list, n, sizeof(*list), compare_entry_offsets);
+		for (start = 0; start < n; start = k) {
+			for (k = start + 1;
+			     k < n &&
+			     list[k].entry.offset == list[start].entry.offset;
+			     k++)
+				;
+			if (repack_record(s, inv, list + start, k - start,
+					  err) < 0)
+				return -err->num;
+		}
+	}
+	if (count && store_flush(s, err) < 0)
+		return -err->num;
+	*ret_bytes = sum_new_packs(s, before);
+	return 0;
+}
+
+/* --- replicas --- */
+
+/* Replicas are stored in blocks, which have a maximum length. */
+#define REPLICA_LEN_MAX ((uint64_t)BLOCK_LEN_MAX / 2)
+
+/* The next copy (NULL: the first) of the same hash, length and type with a
+ * higher ordinal. Such a replica was stored because a lower ordinal could not
+ * be read. */
+static const struct copy *next_replica(const struct inventory *inv,
+				       const struct oid *id,
+				       const struct copy *copy)
+{
+	size_t mask = inv->slot_count - 1;
+	size_t at = copy ? (size_t)(copy - inv->slots) + 1
+			 : store_hash_start(id->hash, 63);
+
+	for (at &= mask; inv->slots[at].pack; at = (at + 1) & mask) {
+		const struct pack *pack =
+			inventory_pack(inv, &inv->slots[at])->pack;
+		struct pack_entry e;
+
+		if (memcmp(pack_hash(pack, inv->slots[at].entry), id->hash,
+			   HASH_LEN) == 0 &&
+		    pack_get(pack, inv->slots[at].entry, &e) &&
+		    e.id.type == id->type && e.id.len == id->len &&
+		    e.id.ord > id->ord && e.again)
+			return &inv->slots[at];
+	}
+	return NULL;
+}
+
+/* Reads the bytes that all replicas of a name share. False: no replica, or
+ * replicas with different bytes. */
+static bool read_replica(struct inventory *inv, const struct oid *id,
+			 struct buf *ret)
+{
+	const struct copy *copy = NULL;
+	AUTO(buf) struct buf other = {0};
+	struct err ignored;
+	bool any = false;
+
+	while ((copy = next_replica(inv, id, copy))) {
+		buf_clear(&other);
+		if (inventory_read_copy(inv, copy, any ? &other : ret,
+					&ignored) < 0)
+			continue;
+		if (any && memcmp(other.data, ret->data, ret->len) != 0)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static int fill_lower_ordinal(struct store *s, struct inventory *inv,
+			      struct oid id, uint64_t *count, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+
+	while (id.ord-- > 0) {
+		if (inventory_has(inv, &id) || store_has(s, &id))
+			continue;
+		buf_clear(&bytes);
+		if (!read_replica(inv, &id, &bytes))
+			continue;
+		if (store_put_as(s, &id, bytes.data, false, err) < 0)
+			return -err->num;
+		(*count)++;
+	}
+	return 0;
+}
+
+int inventory_fill_replicas(struct store *s, uint64_t *ret_count,
+			    struct err *err)
+{
+	AUTO(inventory) struct inventory inv = {0};
+	uint64_t count = 0;
+	size_t i;
+	uint32_t k;
+
+	if (inventory_load(s, &inv, err) < 0)
+		return -err->num;
+	for (i = 0; i < inv.count; i++) {
+		const struct pack *pack = inv.packs[i].pack;
+		struct pack_entry e;
+
+		for (k = 0; pack && k < pack_count(pack); k++) {
+			if (!pack_get(pack, k, &e) || !e.id.ord ||
+			    e.id.len > REPLICA_LEN_MAX)
+				continue;
+			if (fill_lower_ordinal(s, &inv, e.id, &count, err) < 0)
+				return -err->num;
+		}
+	}
+	if (count && store_flush(s, err) < 0)
+		return -err->num;
+	*ret_count = count;
+	return 0;
 }

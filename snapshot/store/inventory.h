@@ -69,13 +69,6 @@ const struct copy *inventory_find(const struct inventory *inv,
 const struct copy *inventory_next(const struct inventory *inv,
 				  const struct oid *id,
 				  const struct copy *copy);
-/* The next copy (NULL: the first) of the same hash, length and type with a
- * higher ordinal, and its name in *ret. Such a replica was stored because a
- * lower ordinal could not be read. */
-const struct copy *inventory_replica(const struct inventory *inv,
-				     const struct oid *id,
-				     const struct copy *copy, struct oid *ret);
-
 /* The flags (enum copy_flags) of a copy, owned by the inventory. */
 unsigned char *inventory_flags(const struct inventory *inv,
 			       const struct copy *copy);
@@ -97,7 +90,56 @@ bool inventory_has(const struct inventory *inv, const struct oid *id);
 
 /* Bytes of the copy in its pack; for an object in a block its share. */
 uint64_t inventory_cost(const struct inventory *inv, const struct copy *copy);
+/* Whether the index over many packs (midx.h) is intact and has all objects of
+ * its packs. 0 also without an index, and for that of a newer guard, which is
+ * not used. -EBADMSG: damaged. */
+int inventory_check_index(const struct inventory *inv, const struct store *s,
+			  struct err *err);
 /* Clears all flags except COPY_BAD. */
 void inventory_clear(struct inventory *inv);
+
+/* --- repacking --- */
+
+/*
+ * Copies objects of packs that will be removed into new packs, under the same
+ * names. Records with only wanted objects are copied unchanged; the wanted
+ * objects of other blocks are packed into new blocks. Every byte is compared
+ * with its hash on the way.
+ *
+ * Copies from each of the packs (numbers in the inventory) the objects for
+ * which wanted() returns true, and flushes the store: the new packs are durable
+ * when it returns 0. *ret_bytes: their size without the indexes. -EBADMSG: one
+ * of the packs is damaged; the packs that were full until then remain, with
+ * copies that the next prune removes.
+ */
+int inventory_repack(struct store *s, struct inventory *inv,
+		     const size_t *packs, size_t count,
+		     bool (*wanted)(void *arg, const struct oid *id,
+				    const struct copy *copy),
+		     void *arg, uint64_t *ret_bytes, struct err *err);
+
+/* --- replicas --- */
+
+/*
+ * Recovers lost objects from replicas: objects of the same keyed hash, length
+ * and type with a higher ordinal. An object that cannot be read is not known to
+ * be equal to new bytes, so a snapshot between the damage and the repair stores
+ * the same bytes again under the next ordinal. inventory_fill_replicas() stores
+ * these bytes under the missing lower ordinals, too: old snapshots have their
+ * objects again, and new trees refer to the same names as the old ones.
+ *
+ * An object that was compared with all lower ordinals and differs from them
+ * lacks the flag `again` (packformat.h) and is never used as a replica: of two
+ * colliding objects, one never becomes the other. Candidates of one hash with
+ * different bytes prove a collision, too, and are not used. The remaining case,
+ * a collision whose first object was lost before the second was stored, has
+ * probability 2^-52 without knowledge of the secret (hash.h).
+ *
+ * s must be open for writing, and must be closed and opened again afterwards,
+ * so that lookups find the lower ordinals first. *ret_count: names that have
+ * bytes again, durable when this returns 0.
+ */
+int inventory_fill_replicas(struct store *s, uint64_t *ret_count,
+			    struct err *err);
 
 #endif

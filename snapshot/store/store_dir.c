@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -11,11 +12,163 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/codec.h"
+#include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/lock.h"
+#include "base/record.h"
 #include "base/text.h"
-#include "base/dirtree.h"
-#include "snapshot/store/format.h"
+
+/* --- FORMAT --- */
+
+#define FORMAT_VERSION 1
+#define CHUNKER_NAME "fastcdc-64k-256k-1m"
+
+static const char *const hash_names[] = {
+	[HASH_XXH3_128] = "xxh3-128-secret",
+	[HASH_XXH3_64X2] = "xxh3-64x2-secret",
+};
+#define HASH_KINDS (sizeof(hash_names) / sizeof(*hash_names))
+
+/* Features of this program. A store that needs others is refused. */
+#define KNOWN_FEATURES "blocks holes"
+
+static void hex(char *to, const unsigned char *bytes, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		(void)snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static bool unhex(unsigned char *to, const char *text, size_t len)
+{
+	size_t i;
+	unsigned int v;
+
+	if (!text || strlen(text) != 2 * len ||
+	    strspn(text, "0123456789abcdef") != 2 * len)
+		return false;
+	for (i = 0; i < len; i++) {
+		if (sscanf(text + 2 * i, "%2x", &v) != 1)
+			return false;
+		to[i] = (unsigned char)v;
+	}
+	return true;
+}
+
+/* A check over all keys and values except the check itself. */
+static uint64_t record_check(const struct record *r)
+{
+	AUTO(buf) struct buf b = {0};
+	size_t i;
+
+	for (i = 0; i < r->count; i++) {
+		if (strcmp(r->items[i].key, "check") == 0)
+			continue;
+		enc_text(&b, r->items[i].key);
+		enc_text(&b, r->items[i].value);
+	}
+	return hash_check(b.data, b.len);
+}
+
+/* Replaces the file in directory fd durably, with mode 0400. */
+static int format_write(int fd, const struct format *format, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	char text[2 * PACK_UUID_LEN + 1], check[24];
+
+	hex(text, format->uuid, PACK_UUID_LEN);
+	record_set(&r, "uuid", text);
+	record_set(&r, "hash", hash_names[format->hash]);
+	record_set(&r, "chunker", CHUNKER_NAME);
+	record_set(&r, "features-mandatory", KNOWN_FEATURES);
+	record_set(&r, "features-optional",
+		   format->has_tombstones ? "gone" : "");
+	(void)snprintf(check, sizeof(check), "%016llx",
+		       (unsigned long long)record_check(&r));
+	record_set(&r, "check", check);
+	if (record_save(fd, "FORMAT", "store", FORMAT_VERSION, &r,
+			ATOMIC_DURABLE, err) < 0)
+		return -err->num;
+	/* Mode 0400 protects the file from programs that overwrite every
+	 * writable file. */
+	if (fchmodat(fd, "FORMAT", 0400, 0) < 0)
+		return fail_errno(err, "protect the store's FORMAT");
+	return 0;
+}
+
+static bool has_word(const char *words, const char *word, size_t len)
+{
+	while (words && *words) {
+		size_t n = strcspn(words, " ");
+
+		if (n == len && memcmp(words, word, len) == 0)
+			return true;
+		words += n + (words[n] == ' ');
+	}
+	return false;
+}
+
+static int features_check(const char *words, struct err *err)
+{
+	while (*words) {
+		size_t len = strcspn(words, " ");
+
+		if (len && !has_word(KNOWN_FEATURES, words, len)) {
+			auto_free char *word = mem_strndup(words, len);
+
+			return fail(err, EPROTO,
+				    "the store needs a newer guard, one that "
+				    "knows %s",
+				    text_quote(word));
+		}
+		words += len + (words[len] == ' ');
+	}
+	return 0;
+}
+
+static int format_damaged(struct err *err)
+{
+	return fail(err, EBADMSG,
+		    "FORMAT is damaged: `guard repair` makes it anew");
+}
+
+/* -ENOENT: no such file. -EBADMSG: damaged. -EPROTO: the store needs a newer
+ * guard; the text names the reason. */
+static int format_read(int fd, struct format *ret, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	const char *check, *hash, *chunker, *features;
+	char want[24];
+	struct format f = {.hash = HASH_XXH3_128};
+	int got = record_load(fd, "FORMAT", "store", FORMAT_VERSION, &r, err);
+
+	if (got == -EBADMSG)
+		return format_damaged(err);
+	if (got < 0)
+		return got;
+	check = record_get(&r, "check");
+	hash = record_get(&r, "hash");
+	chunker = record_get(&r, "chunker");
+	features = record_get(&r, "features-mandatory");
+	(void)snprintf(want, sizeof(want), "%016llx",
+		       (unsigned long long)record_check(&r));
+	if (!check || strcmp(check, want) != 0 || !hash || !chunker ||
+	    !features || !unhex(f.uuid, record_get(&r, "uuid"), PACK_UUID_LEN))
+		return format_damaged(err);
+	if (features_check(features, err) < 0)
+		return -err->num;
+	f.has_tombstones =
+		has_word(record_get(&r, "features-optional"), "gone", 4);
+	while (f.hash < HASH_KINDS && strcmp(hash, hash_names[f.hash]) != 0)
+		f.hash++;
+	if (f.hash == HASH_KINDS || strcmp(chunker, CHUNKER_NAME) != 0)
+		return fail(err, EPROTO, "the store needs a newer guard");
+	*ret = f;
+	return 0;
+}
+
+/* --- the directory --- */
 
 #define SECRET_FILE_LEN (SECRET_LEN + 8)
 
@@ -24,13 +177,6 @@ static int open_store_subdir(int dirfd, const char *name, struct err *err)
 	int fd = fd_open_dir(dirfd, name);
 
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
-}
-
-static bool store_has_name(int dirfd, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* --- making it --- */
@@ -52,25 +198,69 @@ static int random_bytes(void *to, size_t len, struct err *err)
 	return 0;
 }
 
-static int write_secret(int fd, const void *given, struct err *err)
+static int write_secret(int fd, const char *name, const void *secret,
+			struct err *err)
 {
 	unsigned char bytes[SECRET_FILE_LEN];
-	uint64_t check;
-	int i;
+	int got;
+
+	memcpy(bytes, secret, SECRET_LEN);
+	put_le(bytes + SECRET_LEN, hash_check(bytes, SECRET_LEN), 8);
+	got = atomic_write(fd, name, bytes, sizeof(bytes), 0400, ATOMIC_DURABLE,
+			   err);
+	explicit_bzero(bytes, sizeof(bytes));
+	return got;
+}
+
+static int write_new_secrets(int fd, const void *given, struct err *err)
+{
+	unsigned char secret[SECRET_LEN];
 
 	if (given)
-		memcpy(bytes, given, SECRET_LEN);
-	else if (random_bytes(bytes, SECRET_LEN, err) < 0)
+		memcpy(secret, given, SECRET_LEN);
+	else if (random_bytes(secret, SECRET_LEN, err) < 0)
 		return -err->num;
-	check = hash_check(bytes, SECRET_LEN);
-	for (i = 0; i < 8; i++)
-		bytes[SECRET_LEN + i] = (unsigned char)(check >> 8 * i);
-	if (atomic_write(fd, "secret", bytes, sizeof(bytes), 0400,
-			 ATOMIC_DURABLE, err) < 0 ||
-	    atomic_write(fd, "secret.2", bytes, sizeof(bytes), 0400,
-			 ATOMIC_DURABLE, err) < 0)
+	return write_secret(fd, "secret", secret, err) < 0 ||
+			       write_secret(fd, "secret.2", secret, err) < 0
+		       ? -err->num
+		       : 0;
+}
+
+static int read_secret(int fd, const char *name, unsigned char ret[SECRET_LEN],
+		       struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (fd_slurp_at(fd, name, SECRET_FILE_LEN, &b, err) < 0)
 		return -err->num;
+	if (b.len != SECRET_FILE_LEN ||
+	    get_le(b.data + SECRET_LEN, 8) != hash_check(b.data, SECRET_LEN))
+		return fail(err, EBADMSG,
+			    "it is damaged; the other copy is used");
+	memcpy(ret, b.data, SECRET_LEN);
 	return 0;
+}
+
+int store_dir_check_secret(const struct store_dir *f, const char *name,
+			   struct err *err)
+{
+	unsigned char secret[SECRET_LEN];
+
+	if (read_secret(f->fd, name, secret, err) < 0)
+		return -err->num;
+	return memcmp(secret, f->key.secret, SECRET_LEN) == 0
+		       ? 0
+		       : fail(err, EBADMSG,
+			      "it is damaged; the other copy is used");
+}
+
+int store_dir_repair_secret(const struct store_dir *f, const char *name,
+			    struct err *err)
+{
+	if (store_dir_check_secret(f, name, err) == 0)
+		return 0;
+	return write_secret(f->fd, name, f->key.secret, err) < 0 ? -err->num
+								 : 1;
 }
 
 /* Whether packs/ or snaps/ contain files that need the store's secret. */
@@ -80,8 +270,7 @@ static int has_packs_or_snaps(int fd, struct err *err)
 	size_t i;
 
 	for (i = 0; i < 3; i++) {
-		struct dirlist list = {0};
-		size_t count;
+		AUTO(dirlist) struct dirlist list = {0};
 		auto_close int sub = fd_open_dir(fd, names[i]);
 
 		if (sub < 0 && errno == ENOENT)
@@ -90,9 +279,7 @@ static int has_packs_or_snaps(int fd, struct err *err)
 			return fail_errno(err, "open %s", text_quote(names[i]));
 		if (dirlist_read(sub, &list, err) < 0)
 			return -err->num;
-		count = list.count;
-		dirlist_free(&list);
-		if (count)
+		if (list.count)
 			return 1;
 	}
 	return 0;
@@ -110,7 +297,7 @@ static int create_lock_file(int fd, struct err *err)
  * some contain a secret. */
 static int remove_unfinished_store(int fd, struct err *err)
 {
-	struct dirlist list = {0};
+	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 
 	if (dirlist_read(fd, &list, err) < 0)
@@ -123,7 +310,6 @@ static int remove_unfinished_store(int fd, struct err *err)
 		    strcmp(name + len - 4, ".tmp") == 0)
 			(void)unlinkat(fd, name, 0);
 	}
-	dirlist_free(&list);
 	return 0;
 }
 
@@ -160,7 +346,7 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 					  text_quote(dirs[i].name));
 	}
 	if (remove_unfinished_store(fd, err) < 0 ||
-	    write_secret(fd, secret, err) < 0 ||
+	    write_new_secrets(fd, secret, err) < 0 ||
 	    create_lock_file(fd, err) < 0 ||
 	    random_bytes(format.uuid, sizeof(format.uuid), err) < 0 ||
 	    format_write(fd, &format, err) < 0)
@@ -191,12 +377,12 @@ int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
 	fd = open_store_subdir(AT_FDCWD, dir, err);
 	if (fd < 0)
 		return fd;
-	if (store_has_name(fd, "FORMAT"))
+	if (fd_exists(fd, "FORMAT"))
 		return 0;
 	lock = lock_take(fd, "lock", true, true, err);
 	if (lock < 0)
 		return lock;
-	if (store_has_name(fd, "FORMAT"))
+	if (fd_exists(fd, "FORMAT"))
 		return 0;
 	if (write_store_files(fd, hash, secret, err) < 0 ||
 	    sync_parent_dir(fd, err) < 0)
@@ -208,17 +394,12 @@ int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
 
 static bool load_secret(struct store_dir *f, const char *name)
 {
-	AUTO(buf) struct buf b = {0};
+	unsigned char secret[SECRET_LEN];
 	struct err ignored;
-	struct dec d;
 
-	if (fd_slurp_at(f->fd, name, SECRET_FILE_LEN, &b, &ignored) < 0 ||
-	    b.len != SECRET_FILE_LEN)
+	if (read_secret(f->fd, name, secret, &ignored) < 0)
 		return false;
-	d = dec_start(b.data + SECRET_LEN, 8);
-	if (dec_u64(&d) != hash_check(b.data, SECRET_LEN))
-		return false;
-	hash_key_make(&f->key, f->format.hash, b.data);
+	hash_key_make(&f->key, f->format.hash, secret);
 	return true;
 }
 
@@ -241,7 +422,7 @@ static int store_dir_load(struct store_dir *f, struct err *err)
 /* Deletes files without a lock: their writers have ended. */
 static int clear_tmp_dir(const struct store_dir *f, struct err *err)
 {
-	struct dirlist list = {0};
+	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 
 	if (dirlist_read(f->tmp_fd, &list, err) < 0)
@@ -254,7 +435,6 @@ static int clear_tmp_dir(const struct store_dir *f, struct err *err)
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 			(void)unlinkat(f->tmp_fd, list.items[i].name, 0);
 	}
-	dirlist_free(&list);
 	return 0;
 }
 
@@ -405,10 +585,7 @@ void store_dir_close(struct store_dir *f)
 	int *fds[] = {&f->tmp_fd, &f->packs_fd, &f->fd, &f->lock_fd};
 	size_t i;
 
-	for (i = 0; i < 4; i++) {
-		if (*fds[i] >= 0)
-			(void)close(*fds[i]);
-		*fds[i] = -1;
-	}
+	for (i = 0; i < 4; i++)
+		fd_close(fds[i]);
 	explicit_bzero(&f->key, sizeof(f->key));
 }

@@ -56,6 +56,15 @@ int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
  * header. -EPROTO: of a newer guard. */
 int store_dir_repair_format(const char *dir, struct err *err);
 
+/* Whether a copy of the secret ("secret" or "secret.2") is intact: 0, or a
+ * negative errno. */
+int store_dir_check_secret(const struct store_dir *f, const char *name,
+			   struct err *err);
+/* Writes a damaged copy again, under the commit lock. Returns 1 when it did, 0
+ * when the copy is intact. */
+int store_dir_repair_secret(const struct store_dir *f, const char *name,
+			    struct err *err);
+
 struct store;
 
 /* The directory of an open store, valid until store_free(). For the modules

@@ -2,8 +2,8 @@
  * The fields of struct store, for the modules of the store only: storeopen.c,
  * storefind.c (finding and reading), storeput.c (adding), storecommit.c (packs
  * being written), storeflush.c (publishing them), storerefresh.c (packs of
- * other processes), store_index.c (the index over packs), inventory.c,
- * repack.c and replicas.c.
+ * other processes), store_index.c (the index over packs), and
+ * inventory.c.
  *
  * Locks, always in this order: the commit lock (a file, between processes),
  * `mutex` (all fields below it), the mutex of the block cache. Hashing,
