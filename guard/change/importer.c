@@ -73,14 +73,6 @@ static int load_sides(struct context *c, struct session *s, struct sides *ret,
 	return catalog_load(c->store, s->roots[0].result, &ret->result, err);
 }
 
-static int open_layer(struct session *s, const char *name, struct err *err)
-{
-	int fd = openat(s->fd, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? fail_errno(err, "the layer of run %s", s->id) : fd;
-}
-
 /* A tree with what the run put in the repository, as its .git. */
 static int make_linked(struct context *c, int upper,
 		       const struct change_list *changes, struct entry *ret,
@@ -107,11 +99,13 @@ static int load_linked(struct context *c, struct session *s, const char *git,
 		       struct sides *ret, struct err *err)
 {
 	AUTO(change_list) struct change_list changes = {0};
-	auto_close int upper = open_layer(s, "git-upper", err);
+	auto_close int upper =
+		openat(s->fd, "git-upper",
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	auto_close int lower = -1;
 
 	if (upper < 0)
-		return upper;
+		return fail_errno(err, "the layer of run %s", s->id);
 	lower = open(git, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (lower < 0)
 		return fail_errno(err, "%s", text_quote(git));

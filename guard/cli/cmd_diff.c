@@ -112,21 +112,9 @@ static void print_diff(const struct session *s, struct changes *c,
 		diffshow_texts(&c->roots[i]);
 }
 
-static int mark_edited_list(struct context *c, uint64_t seq,
-			    struct change_list *list, struct err *err)
-{
-	AUTO(snapshot) struct snapshot base = {0};
-
-	if (!list->count)
-		return 0;
-	return catalog_load(c->store, seq, &base, err) < 0
-		       ? -err->num
-		       : changes_edited_mark(c->store, &base, list, err);
-}
-
 /* While there is no base yet, nothing is marked. */
-static int mark_edited_groups(struct context *c, struct session *s,
-			      struct changes *changes, struct err *err)
+static int mark_edited_roots(struct context *c, struct session *s,
+			     struct changes *changes, struct err *err)
 {
 	int got = session_base(s, false, err);
 	size_t i;
@@ -135,10 +123,15 @@ static int mark_edited_groups(struct context *c, struct session *s,
 		return got;
 	if (context_store(c, STORE_READ, err) < 0)
 		return -err->num;
-	for (i = 0; i < s->root_count; i++)
-		if (mark_edited_list(c, s->roots[i].base,
-				     &changes->roots[i].list, err) < 0)
+	for (i = 0; i < s->root_count; i++) {
+		struct change_list *list = &changes->roots[i].list;
+		AUTO(snapshot) struct snapshot base = {0};
+
+		if (list->count &&
+		    (catalog_load(c->store, s->roots[i].base, &base, err) < 0 ||
+		     changes_edited_mark(c->store, &base, list, err) < 0))
 			return -err->num;
+	}
 	return 0;
 }
 
@@ -149,7 +142,7 @@ static void mark_edited_changes(struct context *c, struct session *s,
 	struct err err;
 
 	if (changes_total(changes) &&
-	    mark_edited_groups(c, s, changes, &err) < 0)
+	    mark_edited_roots(c, s, changes, &err) < 0)
 		output_warn("what has changed here since the run began cannot "
 			    "be marked: %s",
 			    err.text);

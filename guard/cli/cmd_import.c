@@ -24,19 +24,6 @@ struct import_options {
 	const char *ff; /* a branch, or NULL */
 };
 
-static int check_import_run(const struct resolved_run *p, struct err *err)
-{
-	const struct session *s = &p->session;
-
-	if (resolve_run_has_paths(p))
-		return fail(
-			err, EINVAL,
-			"import takes all refs of a run: name the run only");
-	if (s->state == RUN_DISCARDED)
-		return fail(err, ENOENT, "run %s was discarded", s->id);
-	return 0;
-}
-
 static void print_ref(const struct gitimport_ref *r)
 {
 	AUTO(buf) struct buf line = {0};
@@ -118,23 +105,6 @@ static void print_import_summary(const struct session *s,
 		     text_size(im->list->bytes), done, im->list->prefix);
 }
 
-static bool confirm_import(const struct session *s, const struct importer *im,
-			   bool yes)
-{
-	return output_confirm(yes, "guard: import them into %s below %s/?",
-			      text_quote(s->project), im->list->prefix);
-}
-
-/* For people who ask later what became of the run's commits. */
-static int record_import(struct context *c, struct session *s,
-			 const struct importer *im, struct err *err)
-{
-	record_add(&s->more, "imported", im->list->prefix);
-	state_log(&c->state, "import", "run", s->id, "project", s->project,
-		  "refs", im->list->prefix, NULL);
-	return session_save(s, err);
-}
-
 /* The run's branch of that name; its commit is in the repository now. */
 static int fast_forward_branch(struct context *c, const struct session *s,
 			       const struct importer *im,
@@ -176,12 +146,19 @@ static int import_fresh(struct context *c, struct session *s,
 	}
 	if (!o->yes)
 		print_import_summary(s, im, "can go to");
-	if (!confirm_import(s, im, o->yes)) {
+	if (!output_confirm(o->yes, "guard: import them into %s below %s/?",
+			    text_quote(s->project), im->list->prefix)) {
 		if (o->json)
 			print_import_json(s, im, false);
 		return STATUS_REFUSED;
 	}
-	if (importer_write(im, err) < 0 || record_import(c, s, im, err) < 0)
+	if (importer_write(im, err) < 0)
+		return -err->num;
+	/* For people who ask later what became of the run's commits. */
+	record_add(&s->more, "imported", im->list->prefix);
+	state_log(&c->state, "import", "run", s->id, "project", s->project,
+		  "refs", im->list->prefix, NULL);
+	if (session_save(s, err) < 0)
 		return -err->num;
 	if (o->json)
 		print_import_json(s, im, true);
@@ -229,9 +206,15 @@ static int import(struct context *c, int count, char **argv, int dashed,
 			    "import needs git: apt install git (the run is "
 			    "kept)");
 	if (context_open(c, true, err) < 0 ||
-	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
-	    check_import_run(&p, err) < 0 ||
-	    recover_project(c, p.session.project, err) < 0 ||
+	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
+		return -err->num;
+	if (resolve_run_has_paths(&p))
+		return fail(err, EINVAL,
+			    "import takes all refs of a run: name the run "
+			    "only");
+	if (p.session.state == RUN_DISCARDED)
+		return fail(err, ENOENT, "run %s was discarded", p.session.id);
+	if (recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
 	return import_locked(c, &p.session, o, err);

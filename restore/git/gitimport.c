@@ -402,40 +402,38 @@ static int make_pack(struct gitimport *im, const struct buf *revisions,
 
 /* --- the list --- */
 
-/* "<id> <parent>..." of a commit that no ref of the user reaches. */
-static int mark_fresh(void *arg, const char *line, struct err *err)
+/* "<id> <parent>..." of a commit that no ref of the user reaches; lost: and no
+ * ref of the run either. */
+static int mark_commit(struct gitimport *im, const char *line, bool lost,
+		       struct err *err)
 {
-	struct gitimport *im = arg;
-	struct object *o;
-	struct gitid id;
-
-	if (!gittips_read_id(line, &id))
-		return fail_unexpected(line, err);
-	o = find_object(im, &id);
-	if (o)
-		o->fresh = true;
-	im->list.commits++;
-	return 0;
-}
-
-/* "<id> <parent>..." of a commit that no ref of the run reaches either. */
-static int mark_lost(void *arg, const char *line, struct err *err)
-{
-	struct gitimport *im = arg;
-	struct object *o;
-	struct gitid id;
 	const char *at;
+	struct object *o;
+	struct gitid id;
 
 	for (at = line; gittips_read_id(at, &id); at += GITID_HEX + 1) {
 		o = find_object(im, &id);
 		if (o && at == line)
-			o->lost = true;
+			*(lost ? &o->lost : &o->fresh) = true;
 		else if (o)
-			o->inner = true;
+			o->inner |= lost;
 		if (!at[GITID_HEX])
 			return 0;
 	}
 	return fail_unexpected(line, err);
+}
+
+static int mark_fresh(void *arg, const char *line, struct err *err)
+{
+	struct gitimport *im = arg;
+
+	im->list.commits++;
+	return mark_commit(im, line, false, err);
+}
+
+static int mark_lost(void *arg, const char *line, struct err *err)
+{
+	return mark_commit(arg, line, true, err);
 }
 
 /* rev-list fails on a missing object, so each wanted one is in the pack under

@@ -15,32 +15,24 @@
 
 const char *gitpatch_loss_text(enum gitpatch_loss loss)
 {
-	switch (loss) {
-	case GITPATCH_EMPTY_DIR:
-		return "git keeps no empty folders";
-	case GITPATCH_MODE:
-		return "git keeps of a mode only whether a file may be "
-		       "executed";
-	case GITPATCH_OWNER:
-		return "git keeps no owners";
-	case GITPATCH_ATTRS:
-		return "git keeps no extended attributes";
-	case GITPATCH_KIND:
-		return "git keeps files and links only";
-	case GITPATCH_GIT:
-		return "a .git is never part of a patch";
-	case GITPATCH_LARGE:
-		return "it is too large";
-	case GITPATCH_FILTER:
-		return "git keeps it through a filter, which guard does not "
-		       "run";
-	case GITPATCH_SAME:
-		return "only its line ends are others, and git keeps them as "
-		       "they were";
-	case GITPATCH_INCOMPLETE:
-		return "it could not be read whole when it was stored";
-	}
-	return "it cannot be";
+	static const char *const texts[] = {
+		[GITPATCH_EMPTY_DIR] = "git keeps no empty folders",
+		[GITPATCH_MODE] = "git keeps of a mode only whether a file "
+				  "may be executed",
+		[GITPATCH_OWNER] = "git keeps no owners",
+		[GITPATCH_ATTRS] = "git keeps no extended attributes",
+		[GITPATCH_KIND] = "git keeps files and links only",
+		[GITPATCH_GIT] = "a .git is never part of a patch",
+		[GITPATCH_LARGE] = "it is too large",
+		[GITPATCH_FILTER] = "git keeps it through a filter, which "
+				    "guard does not run",
+		[GITPATCH_SAME] = "only its line ends are others, and git "
+				  "keeps them as they were",
+		[GITPATCH_INCOMPLETE] = "it could not be read whole when it "
+					"was stored",
+	};
+
+	return texts[loss];
 }
 
 /* --- names --- */
