@@ -109,6 +109,19 @@ static int widen_found_dirs(struct unreadable_dirs *s, size_t from,
 	return 0;
 }
 
+/* Loads the record: its lines belong to other users of it. */
+static int load_notes(struct unreadable_dirs *s, struct record *r,
+		      struct err *err)
+{
+	int got = record_load(s->workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, r,
+			      err);
+
+	if (got < 0 && got != -ENOENT)
+		return err_context(err, "what was opened for a moment");
+	s->others = r->count;
+	return 0;
+}
+
 /* Records and opens all reachable directories together; those below them
  * follow. */
 int unreadable_dirs_open(int root_fd, char *const *paths, int workspace_fd,
@@ -117,12 +130,10 @@ int unreadable_dirs_open(int root_fd, char *const *paths, int workspace_fd,
 	AUTO(unreadable_dirs)
 	struct unreadable_dirs s = {.workspace_fd = workspace_fd};
 	AUTO(record) struct record r = {0};
-	int got = record_load(workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, &r,
-			      err);
+	int got;
 
-	if (got < 0 && got != -ENOENT)
-		return err_context(err, "what was opened for a moment");
-	s.others = r.count;
+	if (load_notes(&s, &r, err) < 0)
+		return -err->num;
 	while (paths && *paths) {
 		size_t had = s.count;
 
@@ -155,10 +166,8 @@ int unreadable_dirs_open_to_write(int dir_fd, int workspace_fd,
 	if (geteuid() == 0 || m.uid != geteuid() ||
 	    (m.mode & S_IRWXU) == S_IRWXU)
 		return 0;
-	got = record_load(workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, &r, err);
-	if (got < 0 && got != -ENOENT)
-		return err_context(err, "what was opened for a moment");
-	s.others = r.count;
+	if (load_notes(&s, &r, err) < 0)
+		return -err->num;
 	got = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
 	if (got < 0)
 		return fail_errno(err, "open the folder");

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/sorted.h"
 
 /* Less is read in no time, and a snapshot of all of it is worth more. */
 #define LARGE_PROJECT 2000
@@ -40,33 +41,18 @@ static int count_partial_path(void *arg, const char *path,
 	return 0;
 }
 
-static int compare_partial_paths(const void *a, const void *b)
-{
-	return path_compare(*(char *const *)a, *(char *const *)b);
-}
-
-char **partial_snapshot_paths(const struct restore_target *targets,
-			      size_t count)
-{
-	char **paths = NULL;
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		mem_list_add(&paths, targets[i].path);
-	if (count)
-		qsort(paths, count, sizeof(*paths), compare_partial_paths);
-	return paths;
-}
-
 int partial_snapshot_targets(struct store *store,
 			     const struct restore_target *targets, size_t count,
-			     char ***ret, struct err *err)
+			     bool is_new, char ***ret, struct err *err)
 {
+	bool has_only_paths = targets[0].snapshot.root.flags & ENTRY_INCOMPLETE;
 	struct partial_count c = {0};
 	size_t i;
 
 	*ret = NULL;
-	for (i = 0; i < count; i++) {
+	if (is_new && !has_only_paths)
+		return 0;
+	for (i = 0; i < count && !has_only_paths; i++) {
 		const struct restore_target *t = &targets[i];
 		int got;
 
@@ -77,6 +63,8 @@ int partial_snapshot_targets(struct store *store,
 		if (got < 0)
 			return got == -E2BIG ? 0 : got;
 	}
-	*ret = partial_snapshot_paths(targets, count);
+	for (i = 0; i < count; i++)
+		mem_list_add(ret, targets[i].path);
+	qsort(*ret, count, sizeof(**ret), sorted_compare_paths);
 	return 0;
 }

@@ -16,14 +16,12 @@ uint64_t partial_snapshot_max_paths(const struct snapshot *s);
 /*
  * The sorted paths of a restore, for project.only; to free with
  * mem_list_free(). NULL: the whole project must be read, because it is small,
- * the targets are large, a target has hard links, which may be anywhere, or it
- * lies in a .git.
+ * the targets are large, a target has hard links, which may be anywhere, it
+ * lies in a .git, or the root was just created (is_new). When the snapshot of
+ * the first target is partial itself, none of that is asked.
  */
 int partial_snapshot_targets(struct store *store,
 			     const struct restore_target *targets, size_t count,
-			     char ***ret, struct err *err);
-/* The same without these checks. */
-char **partial_snapshot_paths(const struct restore_target *targets,
-			      size_t count);
+			     bool is_new, char ***ret, struct err *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/history/history.h"
 #include "guard/history/newer_version.h"
 #include "guard/history/pathglob.h"
@@ -164,8 +165,7 @@ static int find_source(struct sources *s, char *path, struct err *err)
 	struct restore_target *t;
 	int got;
 
-	GROW(s->items, s->count, s->capacity);
-	t = &s->items[s->count++];
+	t = VEC_ADD(s);
 	*t = (struct restore_target){.arg = path};
 	if (find_source_snapshot(s, t, err) < 0)
 		return -err->num;
@@ -215,8 +215,7 @@ static int add_glob_match(void *arg, const char *path, const struct entry *e,
 			       text_quote(full_path), x->snapshot->seq, gone);
 		return 0;
 	}
-	GROW(s->items, s->count, s->capacity);
-	t = &s->items[s->count++];
+	t = VEC_ADD(s);
 	*t = (struct restore_target){
 		.arg = mem_strdup(full_path),
 		.path = mem_strdup(

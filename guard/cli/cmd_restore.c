@@ -231,21 +231,6 @@ static int execute_restore(struct restore *r, struct err *err)
 	return STATUS_OK;
 }
 
-/* A home directory with a partial snapshot is not read completely for a few
- * paths, and neither is a large project. */
-static int limit_to_paths(struct restore *r, struct err *err)
-{
-	const struct restore_target *first = &r->found.items[0];
-
-	if (first->snapshot.root.flags & ENTRY_INCOMPLETE)
-		r->root->only = partial_snapshot_paths(first, r->found.count);
-	else if (!r->root_missing &&
-		 partial_snapshot_targets(r->c->store, first, r->found.count,
-					  &r->root->only, err) < 0)
-		return -err->num;
-	return 0;
-}
-
 /* Takes a snapshot of the current state. With --overwrite=always, files that
  * the stat cache holds for unchanged are read again. */
 static int snapshot_before_restore(struct restore *r, struct err *err)
@@ -299,9 +284,13 @@ static int restore_here(struct restore *r, struct err *err)
 	}
 	if (changeset_open_root(&r->change, 0, restored_root(r), err) < 0)
 		return -err->num;
-	if (limit_to_paths(r, err) < 0 || snapshot_before_restore(r, err) < 0)
-		return -err->num;
-	if (make_restore_plan(r, err) < 0)
+	/* A home directory with a partial snapshot is not read completely for a
+	 * few paths, and neither is a large project. */
+	if (partial_snapshot_targets(r->c->store, r->found.items,
+				     r->found.count, r->root_missing,
+				     &r->root->only, err) < 0 ||
+	    snapshot_before_restore(r, err) < 0 ||
+	    make_restore_plan(r, err) < 0)
 		return -err->num;
 	if (r->root_missing) {
 		if (plan_print_blocks(&r->root->plan, NULL))
