@@ -24,8 +24,8 @@
 
 struct layers;
 
-/* Key in the session's record: the repository outside of the project
- * (gitdir.h). The repository has a layer of its own, git-upper. */
+/* Key in the session's record: the repository outside of the project,
+ * which has a layer of its own, git-upper. */
 #define LAYERS_GIT "git-folder"
 
 /* Closes and frees all layers and sets *l to NULL. Mounts stay. */

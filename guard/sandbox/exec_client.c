@@ -1,6 +1,6 @@
 #include "guard/sandbox/sandbox_private.h"
 #include "guard/sandbox/ns/message.h"
-#include "guard/sandbox/ns/exec_server.h"
+#include "guard/sandbox/ns/ns.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,20 +1,20 @@
 /*
  * The state that guard prepares for a run and pid 1 uses. guard fills a struct
  * setup before the clone(2) of pid 1; the fork copies it, and the fields marked
- * as pid 1's change only there. An exec session (exec_server.c) works on a copy
+ * as pid 1's change only there. An exec session (pid1.c) works on a copy
  * of pid 1's.
  *
  * Four processes run the code of guard/sandbox:
  *
  *	guard		the caller's process: launch.c, relay.c, tty.c,
- *			stdio_proxy.c, userns.c, sockets.c, limits/
- *	pid 1		child.c, mounts.c, masks.c, proc.c, devices.c,
- *			stdio_fds.c, lockdown.c, landlock.c, pid1.c: created by
+ *			stdio_proxy.c, userns.c, limits/
+ *	pid 1		child.c, mounts.c, masks.c, proc.c,
+ *			stdio_fds.c, lockdown.c, pid1.c: created by
  *			one clone(2) with all namespaces. It builds the root,
  *			drops its privileges, then waits for the release
  *	command		command.c: forked by pid 1, confined from its start
- *	exec session	exec_client.c in another guard process; exec_server.c in
- *			a child of pid 1, which leads the session of the command
+ *	exec session	exec_client.c in another guard process; pid1.c in a
+ *			child of pid 1, which leads the session of the command
  */
 #ifndef GUARD_SANDBOX_SETUP_H
 #define GUARD_SANDBOX_SETUP_H

@@ -6,17 +6,40 @@
 #define GUARD_SANDBOX_NS_NS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "guard/sandbox/inherited_state.h"
+#include "guard/sandbox/ns/message.h"
 #include "guard/sandbox/setup.h"
+
+/*
+ * ---- pid1.c ----
+ *
+ * The protocol of the exec socket. A client sends one packet: a struct
+ * exec_header with EXEC_FDS descriptors, the first of a file with the texts,
+ * then those for 0, 1, 2 (ignored where the run's terminal replaces them).
+ * The texts follow each other, each ended by NUL: the directory ("": that of
+ * the run), the arguments, the variables; together at most EXEC_TEXT_MAX bytes.
+ * After that both sides exchange struct message.
+ */
+
+#define EXEC_VERSION 2
+#define EXEC_FDS FD_MESSAGE_FDS
+#define EXEC_TEXT_MAX (8U << 20)
+
+struct exec_header {
+	uint32_t version;
+	uint32_t arguments, variables; /* how many texts of each */
+	uint8_t replace[3], pipeline; /* as in struct setup */
+	struct inherited_state inherited_state; /* of the client's process */
+};
 
 /* ---- child.c ---- */
 
 /* Sets up pid 1, reports MESSAGE_READY or MESSAGE_ERROR and supervises the
  * run. */
 void child_main(struct setup *s) __attribute__((noreturn));
-
-/* ---- sockets.c ---- */
 
 /* Fills s->sockets with the Unix sockets of the machine that have a listener
  * and stay visible in the run, and s->unreachable_sockets. Without
@@ -76,7 +99,7 @@ int userns_explain_step(int num, const char *text, struct err *err);
 /* The number in a file of /proc/sys; -1 if it cannot be read. */
 long userns_switch(const char *path);
 
-/* ---- lockdown.c, landlock.c ---- */
+/* ---- lockdown.c ---- */
 
 /* Raises the hard limit for core files from 0 to 1 where guard may (root), so
  * that lockdown_limits() can set 1. Call before pid 1 exists. */

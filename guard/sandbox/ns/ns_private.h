@@ -24,11 +24,6 @@ int mounts_open(struct setup *s, struct err *err);
  * it the root of this process. */
 int mounts_build(struct setup *s, struct err *err);
 
-/* ---- devices.c ---- */
-
-/* Mounts the run's own /dev. old_dev: the machine's. */
-int devices_place(struct setup *s, int old_dev, struct err *err);
-
 /* ---- masks.c ---- */
 
 /* Mounts grants and masks, parents first, so that the deeper path wins; on the
@@ -66,7 +61,7 @@ int lockdown_capabilities(const struct setup *s, struct err *err);
  * those named in s, which get new numbers. */
 int lockdown_descriptors(struct setup *s, struct err *err);
 
-/* ---- landlock.c: need no_new_privs ---- */
+/* ---- lockdown.c, Landlock: need no_new_privs ---- */
 
 /* Confines abstract sockets and signals to the run. Returns 0 as well if the
  * kernel cannot (before Linux 6.12). */
@@ -96,7 +91,5 @@ int command_start(const struct setup *s, pid_t *ret, int *ret_listener);
 
 /* Waits for the release, starts the command, supervises the run. */
 void pid1_main(struct setup *s) __attribute__((noreturn));
-/* The same for the command of an exec session, in a child of pid 1. */
-void pid1_exec(struct setup *s) __attribute__((noreturn));
 
 #endif
