@@ -97,8 +97,7 @@ void atomic_file_free(struct atomic_file *f)
 	if (f->temp)
 		(void)unlinkat(f->dirfd, f->temp, 0);
 	free(f->temp);
-	if (f->fd >= 0)
-		(void)close(f->fd);
+	fd_close(&f->fd);
 	*f = (struct atomic_file)ATOMIC_FILE_NONE;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 
 /* Paths are stored one after another in blocks. A list of millions of paths is
  * freed block by block. */
@@ -73,8 +74,7 @@ void change_list_add(struct change_list *list, const char *path,
 	if (now && !S_ISREG(now->mode) && !S_ISDIR(now->mode) &&
 	    !S_ISLNK(now->mode))
 		flags |= CHANGE_NODE;
-	GROW(list->items, list->count, list->capacity);
-	list->items[list->count++] = (struct change){
+	*VEC_ADD(list) = (struct change){
 		.kind = kind,
 		.flags = flags,
 		.path = copy_listed_path(list, path),

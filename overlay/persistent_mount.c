@@ -17,7 +17,9 @@
 #include "base/mem.h"
 #include "base/meta.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "base/dirtree.h"
 #include "overlay/mount.h"
 
@@ -73,13 +75,11 @@ const char *persistent_mount_place(const struct persistent_mount *k, size_t n)
 static struct persistent_mount_item *add_mount_item(struct persistent_mount *k,
 						    const char *place)
 {
-	size_t at = k->count;
+	size_t at = INDEX_BY_PATH(place, k->items, k->count, place);
 
-	GROW(k->items, k->count, k->capacity);
-	while (at && path_compare(k->items[at - 1].place, place) > 0)
-		at--;
+	(void)VEC_ADD(k);
 	memmove(k->items + at + 1, k->items + at,
-		(k->count++ - at) * sizeof(*k->items));
+		(k->count - 1 - at) * sizeof(*k->items));
 	k->items[at] = (struct persistent_mount_item){
 		.place = mem_strdup(place), .source.fd = -1, .mount_fd = -1};
 	return &k->items[at];

@@ -297,10 +297,8 @@ struct scan {
 
 static void frame_free(struct frame *f)
 {
-	if (f->upper >= 0)
-		(void)close(f->upper);
-	if (f->lower >= 0)
-		(void)close(f->lower);
+	fd_close(&f->upper);
+	fd_close(&f->lower);
 	dirlist_free(&f->upper_names);
 	dirlist_free(&f->lower_names);
 	temp_chmod_free(&f->opened);
@@ -415,11 +413,8 @@ static void suspend_frame(struct scan *s)
 	if ((s->count - OPEN_MAX - 1) % OPEN_EVERY == 0)
 		return;
 	f = &s->frames[s->count - OPEN_MAX - 1];
-	if (f->upper >= 0)
-		(void)close(f->upper);
-	if (f->lower >= 0)
-		(void)close(f->lower);
-	f->upper = f->lower = -1;
+	fd_close(&f->upper);
+	fd_close(&f->lower);
 }
 
 /* Opens the innermost directory again, from the nearest open one above it. */

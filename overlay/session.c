@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 
 #define EPOCH_2020 1577836800
 #define DIGITS "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -733,8 +734,7 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 				list.unread = inner_err;
 			continue;
 		}
-		GROW(list.items, list.count, list.capacity);
-		list.items[list.count++] = s;
+		*VEC_ADD(&list) = s;
 		s = (struct session){.fd = -1, .lock_fd = -1};
 	}
 	*ret = list;
