@@ -102,18 +102,12 @@ static struct changes make_roots(size_t count)
 	return c;
 }
 
-/* Takes prefix and where. */
-static void name_root(struct changes_root *root, char *prefix, char *where)
-{
-	root->prefix = prefix;
-	root->where = where;
-}
-
 struct changes changes_of_project(void)
 {
 	struct changes c = make_roots(1);
 
-	name_root(&c.roots[0], mem_strdup(""), mem_strdup(""));
+	c.roots[0].prefix = mem_strdup("");
+	c.roots[0].where = mem_strdup("");
 	return c;
 }
 
@@ -183,12 +177,15 @@ static struct changes roots_of(const struct session *s)
 	size_t i;
 
 	for (i = 1; i < s->root_count; i++) {
-		char *prefix = changes_prefix(s->roots[i].path, s->home);
+		struct changes_root *root = &c.roots[i];
 
-		name_root(&c.roots[i], prefix, mem_printf(" in %s", prefix));
+		root->prefix = changes_prefix(s->roots[i].path, s->home);
+		root->where = mem_printf(" in %s", root->prefix);
 	}
-	name_root(&c.roots[0], mem_strdup(""), mem_strdup(""));
-	name_root(home, mem_strdup("~/"), mem_strdup(" in your home folder"));
+	c.roots[0].prefix = mem_strdup("");
+	c.roots[0].where = mem_strdup("");
+	home->prefix = mem_strdup("~/");
+	home->where = mem_strdup(" in your home folder");
 	home->home = true;
 	return c;
 }
@@ -281,38 +278,28 @@ int changes_read(const struct changes_root *root, const char *path,
 	return fd_slurp(fd, CHANGES_READ_MAX, to, err);
 }
 
-/* A move is counted once, at its new path. */
-static void add_moved_counts(const struct change *c, struct change_counts *ret)
-{
-	ret->moved += c->kind != CHANGE_DELETED;
-	ret->moved_from += c->kind == CHANGE_DELETED;
-	ret->moved_over += c->kind == CHANGE_MODIFIED;
-	ret->moved_to += c->kind == CHANGE_ADDED;
-}
-
 static void add_list_counts(const struct change_list *list,
 			    struct change_counts *ret)
 {
+	size_t *const kinds[] = {
+		[CHANGE_DELETED] = &ret->deleted,   [CHANGE_TYPE] = &ret->type,
+		[CHANGE_MODIFIED] = &ret->modified, [CHANGE_META] = &ret->meta,
+		[CHANGE_ADDED] = &ret->added,
+	};
 	size_t i;
 
 	ret->total += list->count;
 	for (i = 0; i < list->count; i++) {
 		const struct change *c = &list->items[i];
 
-		if (c->flags & CHANGE_GIT)
-			ret->git++;
-		else if (c->kind == CHANGE_DELETED)
-			ret->deleted++;
-		else if (c->kind == CHANGE_TYPE)
-			ret->type++;
-		else if (c->kind == CHANGE_MODIFIED)
-			ret->modified++;
-		else if (c->kind == CHANGE_META)
-			ret->meta++;
-		else
-			ret->added++;
-		if (changes_is_moved(list, c))
-			add_moved_counts(c, ret);
+		++*(c->flags & CHANGE_GIT ? &ret->git : kinds[c->kind]);
+		if (!changes_is_moved(list, c))
+			continue;
+		/* A move is counted once, at its new path. */
+		ret->moved += c->kind != CHANGE_DELETED;
+		ret->moved_from += c->kind == CHANGE_DELETED;
+		ret->moved_over += c->kind == CHANGE_MODIFIED;
+		ret->moved_to += c->kind == CHANGE_ADDED;
 	}
 }
 

@@ -1,4 +1,5 @@
 /* Texts behind the names in a list of changes. */
+#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,21 +23,14 @@ struct change_side changes_side(const struct entry *e)
 
 static const char *type_name(uint32_t mode)
 {
-	switch (mode & S_IFMT) {
-	case S_IFDIR:
-		return "folder";
-	case S_IFLNK:
-		return "link";
-	case S_IFIFO:
-		return "fifo";
-	case S_IFSOCK:
-		return "socket";
-	case S_IFCHR:
-	case S_IFBLK:
-		return "device node";
-	default:
-		return "file";
-	}
+	static const char *const names[IFTODT(S_IFMT) + 1] = {
+		[DT_DIR] = "folder",	  [DT_LNK] = "link",
+		[DT_FIFO] = "fifo",	  [DT_SOCK] = "socket",
+		[DT_CHR] = "device node", [DT_BLK] = "device node",
+	};
+	const char *name = names[IFTODT(mode)];
+
+	return name ? name : "file";
 }
 
 static void add_size_or_type(const struct change_side *m, struct buf *to)

@@ -1,5 +1,6 @@
 #include "guard/jsonout.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -110,24 +111,14 @@ void jsonout_time(json_t *object, const char *key, struct timestamp when)
 
 const char *jsonout_type(uint32_t mode)
 {
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return "file";
-	case S_IFDIR:
-		return "folder";
-	case S_IFLNK:
-		return "link";
-	case S_IFIFO:
-		return "fifo";
-	case S_IFSOCK:
-		return "socket";
-	case S_IFCHR:
-		return "char";
-	case S_IFBLK:
-		return "block";
-	default:
-		return "unknown";
-	}
+	static const char *const names[IFTODT(S_IFMT) + 1] = {
+		[DT_REG] = "file",  [DT_DIR] = "folder",  [DT_LNK] = "link",
+		[DT_FIFO] = "fifo", [DT_SOCK] = "socket", [DT_CHR] = "char",
+		[DT_BLK] = "block",
+	};
+	const char *name = names[IFTODT(mode)];
+
+	return name ? name : "unknown";
 }
 
 /* Returns {"type": "file", "mode": "0644", "size": 12}, or null for mode 0. */

@@ -85,27 +85,19 @@ static int make_exec_argv(const struct session *s, const struct run_exec *v,
 	return 0;
 }
 
-static int count_texts(char *const *list)
-{
-	int n = 0;
-
-	while (list[n])
-		n++;
-	return n;
-}
-
 int run_exec(const struct session *s, const struct run_exec *v)
 {
 	struct parsed p = {0};
 	char **argv = NULL;
 	int status = RUN_STATUS_GUARD;
 	struct err err;
-	int got = make_exec_argv(s, v, &argv, &err);
+	int got = make_exec_argv(s, v, &argv, &err), argc = 0;
 
 	optind = 0; /* a new argument list for getopt */
+	while (got == 0 && argv[argc])
+		argc++;
 	if (got == 0)
-		got = run_parse(&p, options_verb("run"), count_texts(argv),
-				argv, &err);
+		got = run_parse(&p, options_verb("run"), argc, argv, &err);
 	if (got == 0) {
 		p.options.resume = true;
 		p.options.resume_id = s->id;

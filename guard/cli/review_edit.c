@@ -79,17 +79,6 @@ static int run_hunk_editor(const char *path, struct err *err)
 	return 0;
 }
 
-static int edit_once(struct hunks *h, size_t at, int dirfd, const char *path,
-		     struct err *err)
-{
-	AUTO(buf) struct buf text = {0};
-
-	if (run_hunk_editor(path, err) < 0 ||
-	    fd_slurp_at(dirfd, NAME, EDITED_MAX, &text, err) < 0)
-		return -err->num;
-	return hunks_edit(h, at, buf_text(&text), err);
-}
-
 int review_edit(struct hunks *h, size_t at, int scratch_fd, const char *scratch,
 		struct err *err)
 {
@@ -97,7 +86,14 @@ int review_edit(struct hunks *h, size_t at, int scratch_fd, const char *scratch,
 	int got = write_hunk(&h->items[at], scratch_fd, err);
 
 	while (got == 0) {
-		got = edit_once(h, at, scratch_fd, path, err);
+		AUTO(buf) struct buf text = {0};
+
+		got = run_hunk_editor(path, err);
+		if (got == 0)
+			got = fd_slurp_at(scratch_fd, NAME, EDITED_MAX, &text,
+					  err);
+		if (got == 0)
+			got = hunks_edit(h, at, buf_text(&text), err);
 		if (got == 0) {
 			got = 1;
 		} else if (got == -ECANCELED) {

@@ -1,5 +1,6 @@
 #include "guard/cli/tree_list.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -14,22 +15,13 @@
 
 static char type_letter(uint32_t mode)
 {
-	switch (mode & S_IFMT) {
-	case S_IFDIR:
-		return 'd';
-	case S_IFLNK:
-		return 'l';
-	case S_IFIFO:
-		return 'p';
-	case S_IFSOCK:
-		return 's';
-	case S_IFCHR:
-		return 'c';
-	case S_IFBLK:
-		return 'b';
-	default:
-		return '-';
-	}
+	static const char letters[IFTODT(S_IFMT) + 1] = {
+		[DT_DIR] = 'd',	 [DT_LNK] = 'l', [DT_FIFO] = 'p',
+		[DT_SOCK] = 's', [DT_CHR] = 'c', [DT_BLK] = 'b',
+	};
+	char letter = letters[IFTODT(mode)];
+
+	return letter ? letter : '-';
 }
 
 static void add_listed_name(struct buf *b, const struct entry *e)

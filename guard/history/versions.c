@@ -201,20 +201,6 @@ static struct chain *find_chain(struct version_loader *l,
 	return &l->chains[l->count++];
 }
 
-/* Finds the entry that the search covers: l->path, or the root below it. */
-static int find_searched_entry(struct version_loader *l,
-			       const struct snapshot *s, struct entry *ret,
-			       struct err *err)
-{
-	if (!s->root.mode)
-		return 0;
-	if (path_below(l->path, s->root_path))
-		return tree_lookup(l->store, &s->root,
-				   path_rest(l->path, s->root_path), ret, err);
-	entry_copy(ret, &s->root);
-	return 1;
-}
-
 static int extend_chain(struct version_loader *l, const struct snapshot *s,
 			struct err *err)
 {
@@ -225,9 +211,13 @@ static int extend_chain(struct version_loader *l, const struct snapshot *s,
 	if (!path_below(l->path, s->root_path) &&
 	    !path_below(s->root_path, l->path))
 		return 0;
-	got = find_searched_entry(l, s, &top, err);
-	if (got < 0)
-		return got;
+	/* The entry that the search covers: l->path, or the root below it. */
+	if (s->root.mode && !path_below(l->path, s->root_path))
+		entry_copy(&top, &s->root);
+	else if (s->root.mode &&
+		 tree_lookup(l->store, &s->root,
+			     path_rest(l->path, s->root_path), &top, err) < 0)
+		return -err->num;
 	c = l->chain = find_chain(l, s);
 	l->seq = s->seq;
 	l->time = s->time;

@@ -145,27 +145,22 @@ int settings_set(struct settings *s, const char *key, const char *value,
 	return 1;
 }
 
-/* --- the file --- */
-
-static int set_line(struct settings *s, const char *line, size_t len,
-		    struct err *err)
+/* "key = value # comment" */
+static int set_line(struct settings *s, char *line, struct err *err)
 {
-	size_t end = 0, equals;
 	auto_free char *key = NULL, *value = NULL;
+	char *equals;
 	int got;
 
-	while (end < len && line[end] != '#')
-		end++;
-	for (equals = 0; equals < end && line[equals] != '='; equals++)
-		;
-	key = text_trim(line, equals);
-	if (!*key && equals == end)
+	line[strcspn(line, "#")] = '\0';
+	equals = strchr(line, '=');
+	key = text_trim(line, strcspn(line, "="));
+	if (!equals && !*key)
 		return 0;
-	value = text_trim(line + equals + (equals < end),
-			  end - equals - (equals < end));
-	if (equals == end)
+	if (!equals)
 		return fail(err, EINVAL, "%s: 'key = value' is expected",
 			    text_quote(key));
+	value = text_trim(equals + 1, strlen(equals + 1));
 	got = settings_set(s, key, value, err);
 	if (got < 0)
 		return err_context(err, "%s", key);
@@ -183,8 +178,9 @@ static int set_lines(struct settings *s, const char *at, struct err *err)
 
 	for (; *at; number++) {
 		size_t len = strcspn(at, "\n");
+		auto_free char *line = mem_strndup(at, len);
 
-		if (set_line(s, at, len, err) < 0)
+		if (set_line(s, line, err) < 0)
 			return err_context(err, "line %zu", number);
 		at += len + (at[len] == '\n');
 	}
