@@ -1,6 +1,5 @@
 /*
- * The bytes of a pack, shared by the encoder (packer.c) and the decoder
- * (pack.c).
+ * The bytes of a pack.
  *
  * Numbers are little-endian; a check is XXH3-64 of all bytes before it.
  *
@@ -128,24 +127,8 @@ static inline uint64_t record_file_len(uint64_t stored_len)
 	return HEAD_LEN + ((stored_len + 7) & ~(uint64_t)7);
 }
 
-/* Decodes a head. False: no head, a damaged head, or lengths that no writer
- * makes. */
-bool record_head_get(const unsigned char *from, struct record_head *ret);
-
-/* Checks a payload against its head and unpacks it, for the caller to free.
- * -EBADMSG: damaged. name is that of the pack, for the message. */
-int record_unpack(const char *name, uint64_t offset,
-		  const struct record_head *head, const unsigned char *payload,
-		  unsigned char **ret, struct err *err);
-
 /* Decodes a pack's header. False: damaged, or of a newer guard. */
 bool pack_header_get(const unsigned char *header, struct format *ret);
-
-/* Encodes a head and its check. */
-void record_head_put(unsigned char *to, const struct record_head *head);
-
-/* Sorts the entries and appends their index (fanout, hashes, metas) to `to`. */
-void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to);
 
 /* --- a block's table --- */
 

@@ -1,9 +1,8 @@
 /*
- * The fields of struct store, for the modules of the store only: storeopen.c,
- * storefind.c (finding and reading), storeput.c (adding), storecommit.c (packs
- * being written), storeflush.c (publishing them), storerefresh.c (packs of
- * other processes), store_index.c (the index over packs), and
- * inventory.c.
+ * The fields of struct store, for the modules of the store only:
+ * store_objects.c (opening, finding, adding), storecommit.c (packs being
+ * written and published), store_index.c (packs of other processes, the index
+ * over packs) and inventory.c.
  *
  * Locks, always in this order: the commit lock (a file, between processes),
  * `mutex` (all fields below it), the mutex of the block cache. Hashing,
@@ -20,7 +19,6 @@
 #include "snapshot/store/midx.h"
 #include "snapshot/store/objects.h"
 #include "snapshot/store/pack.h"
-#include "snapshot/store/packer.h"
 #include "snapshot/store/store.h"
 
 #define BLOCK_SPARES 4
@@ -164,9 +162,6 @@ void store_place_unpin(struct store *s, const struct place *place);
 /* Records the first failure: nothing may use the packs that this process has
  * open from then on. Returns -err->num. Without the mutex. */
 int store_fail(struct store *s, const struct err *err);
-/* Under the mutex: subtracts count from `busy`. */
-void store_busy_done(struct store *s, unsigned int count);
-
 /* Compresses (if worthwhile) and writes a full block, which counts as busy. */
 int store_write_block(struct store *s, struct block *block, struct err *err);
 /* The packs that hold objects of a type. */
@@ -195,11 +190,6 @@ int store_put_as(struct store *s, const struct oid *id, const void *data,
 /* --- packs of other processes, and the index over them --- */
 
 bool store_is_pack_name(const char *name);
-/* Opens a pack, under the mutex. A damaged pack (-EBADMSG, -EPROTO) is recorded
- * for the message about a missing object. */
-int store_open_pack(struct store *s, const char *name, struct pack **ret,
-		    struct err *err);
-
 /* Loads the index; NULL when no usable index exists. complete: reads and checks
  * the whole index. */
 struct indexed_packs *store_indexed_packs_load(const struct store_dir *f,

@@ -1,0 +1,826 @@
+#include "snapshot/store/store_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "snapshot/store/compress.h"
+
+bool oid_equal(const struct oid *a, const struct oid *b)
+{
+	if (a->type == OBJECT_NONE || b->type == OBJECT_NONE)
+		return a->type == b->type;
+	return a->type == b->type && a->len == b->len && a->ord == b->ord &&
+	       memcmp(a->hash, b->hash, HASH_LEN) == 0;
+}
+
+uint64_t store_hash_text(const char *text)
+{
+	return hash_check(text, strlen(text));
+}
+
+int store_open(struct store **ret, const char *dir, enum store_mode mode,
+	       struct err *err)
+{
+	AUTO(store) struct store *s = mem_zalloc(sizeof(*s));
+
+	(void)pthread_mutex_init(&s->mutex, NULL);
+	(void)pthread_cond_init(&s->changed, NULL);
+	s->mode = mode;
+	s->store_dir = (struct store_dir){-1, -1, -1, -1, .format = {{0}}};
+	s->cache = blockcache_new();
+	s->set = mem_zalloc(sizeof(*s->set));
+	if (store_dir_open(&s->store_dir, dir, mode == STORE_WRITE, err) < 0)
+		return -err->num;
+	s->indexed_packs =
+		store_indexed_packs_load(&s->store_dir, mode == STORE_WRITE);
+	s->set->indexed_packs = s->indexed_packs;
+	if (store_refresh_packs(s, err) < 0)
+		return -err->num;
+	gear_make(&s->gear, s->store_dir.key.secret);
+	*ret = TAKE(s);
+	return 0;
+}
+
+static void free_packs(struct store *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->set->count; i++)
+		pack_free(&s->set->packs[i]);
+	while (s->set) {
+		struct pack_set *older = s->set->older;
+
+		free(s->set->filter);
+		free(s->set);
+		s->set = older;
+	}
+	store_indexed_packs_free(&s->indexed_packs);
+	names_free(&s->damaged_names);
+	free(s->damaged);
+}
+
+static void free_own(struct store *s)
+{
+	while (s->outs) {
+		struct out_pack *out = s->outs;
+
+		s->outs = out->next;
+		packer_free(&out->writer);
+		pack_free(&out->pack);
+		free(out->name);
+		free(out);
+	}
+	while (s->blocks) {
+		struct block *block = s->blocks;
+
+		s->blocks = block->next;
+		buf_free(&block->data);
+		buf_free(&block->table);
+		free(block);
+	}
+	while (s->spare_count)
+		buf_free(&s->spares[--s->spare_count]);
+	objects_free(&s->objects);
+}
+
+void store_free(struct store **store)
+{
+	struct store *s = *store;
+
+	if (!s)
+		return;
+	free_own(s);
+	free_packs(s);
+	blockcache_free(&s->cache);
+	store_dir_close(&s->store_dir);
+	(void)pthread_cond_destroy(&s->changed);
+	(void)pthread_mutex_destroy(&s->mutex);
+	free(s);
+	*store = NULL;
+}
+
+int store_create_with_secret(const char *dir, const void *secret_192,
+			     struct err *err)
+{
+	int made = store_dir_create(dir, HASH_XXH3_128, secret_192, err);
+
+	if (made == 0)
+		return fail(err, EEXIST, "there is a store in %s",
+			    text_quote(dir));
+	return made < 0 ? made : 0;
+}
+
+const struct store_dir *store_get_dir(const struct store *s)
+{
+	return &s->store_dir;
+}
+
+int store_open_subdir(const struct store *s, const char *name, struct err *err)
+{
+	int fd = fd_open_dir(s->store_dir.fd, name);
+
+	return fd < 0 ? fail_errno(err, "open the store's %s/", name) : fd;
+}
+
+int store_root_fd(const struct store *s)
+{
+	return s->store_dir.fd;
+}
+
+const struct gear *store_gear(const struct store *s)
+{
+	return &s->gear;
+}
+
+int store_commit_begin(struct store *s, struct err *err)
+{
+	return store_dir_commit_begin(&s->store_dir, err);
+}
+
+void store_commit_end(struct store *s, int lock_fd)
+{
+	store_dir_commit_end(&s->store_dir, lock_fd);
+}
+
+void store_get_stats(struct store *s, struct store_stats *ret)
+{
+	(void)pthread_mutex_lock(&s->mutex);
+	*ret = s->stats;
+	(void)pthread_mutex_unlock(&s->mutex);
+}
+
+/* --- the bytes of a place --- */
+
+static int record_read(const struct place *place, struct record_head *head,
+		       unsigned char **ret, size_t *ret_len, struct err *err)
+{
+	if (place->pack)
+		return pack_read(place->pack, place->entry.offset, head, ret,
+				 ret_len, err);
+	return packer_read(place->out->writer, place->entry.offset, head, ret,
+			   ret_len, err);
+}
+
+static int block_load(struct blockcache *cache, const struct place *place,
+		      struct cached_block **ret, struct err *err)
+{
+	const void *owner = place->pack ? (const void *)place->pack
+					: (const void *)place->out;
+	auto_free unsigned char *plain = NULL;
+	struct record_head head;
+	size_t len;
+
+	*ret = blockcache_get(cache, owner, place->entry.offset);
+	if (*ret)
+		return 0;
+	if (record_read(place, &head, &plain, &len, err) < 0)
+		return -err->num;
+	if (head.type != RECORD_BLOCK)
+		return fail(err, EBADMSG, "a pack's index is wrong");
+	*ret = blockcache_put(cache, owner, place->entry.offset, TAKE(plain),
+			      len - (size_t)head.count * BLOCK_TABLE_ENTRY);
+	return 0;
+}
+
+int store_place_read(struct blockcache *cache, const struct place *place,
+		     struct view *ret, struct err *err)
+{
+	const struct pack_entry *e = &place->entry;
+	struct view view = {0};
+	struct record_head head;
+
+	if (!e->in_block) {
+		if (record_read(place, &head, &view.owned, &view.len, err) < 0)
+			return -err->num;
+		view.data = view.owned;
+		if (head.type == e->id.type && view.len == e->id.len) {
+			*ret = view;
+			return 0;
+		}
+	} else {
+		if (block_load(cache, place, &view.block, err) < 0)
+			return -err->num;
+		view.data = view.block->data + e->inner;
+		view.len = e->id.len;
+		if (e->inner <= view.block->len &&
+		    e->id.len <= view.block->len - e->inner) {
+			*ret = view;
+			return 0;
+		}
+	}
+	store_place_done(cache, &view);
+	return fail(err, EBADMSG, "a pack's index is wrong");
+}
+
+void store_place_done(struct blockcache *cache, struct view *view)
+{
+	if (view->block)
+		blockcache_release(cache, view->block);
+	free(view->owned);
+	*view = (struct view){0};
+}
+
+void store_place_pin(const struct object *object, struct place *ret)
+{
+	struct block *block = object->block;
+
+	*ret = (struct place){
+		.entry = {.offset = block->offset,
+			  .id = {.len = object->len,
+				 .ord = object->ord,
+				 .type = object->type},
+			  .inner = object->inner,
+			  .in_block = !block->single},
+	};
+	memcpy(ret->entry.id.hash, object->hash, HASH_LEN);
+	ret->pack = block->out->pack;
+	if (!ret->pack) {
+		ret->out = block->out;
+		block->out->users++;
+	}
+}
+
+void store_place_unpin(struct store *s, const struct place *place)
+{
+	if (place->out && --place->out->users == 0)
+		(void)pthread_cond_broadcast(&s->changed);
+}
+
+/* --- finding --- */
+
+/* Appends the object when its bytes at the place are intact. */
+static int fetch_object(struct store *s, const struct place *place,
+			const struct oid *id, struct buf *to, struct err *err)
+{
+	unsigned char hash[HASH_LEN];
+	struct view view;
+
+	if (store_place_read(s->cache, place, &view, err) < 0)
+		return -err->num;
+	hash_keyed(&s->store_dir.key, view.data, view.len, hash);
+	if (memcmp(hash, id->hash, HASH_LEN) != 0) {
+		store_place_done(s->cache, &view);
+		return fail(err, EBADMSG, "an object is damaged");
+	}
+	buf_add(to, view.data, view.len);
+	store_place_done(s->cache, &view);
+	return 0;
+}
+
+/* 1: found; 0: not an object of this process; negative: it cannot be read. */
+static int get_own_object(struct store *s, const struct oid *id, struct buf *to,
+			  struct err *err)
+{
+	struct place place;
+	struct object *o;
+	size_t i = 0;
+	int got;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	while ((o = objects_find(&s->objects, id->hash, id->type, i, &i))) {
+		if (o->ord == id->ord && o->len == id->len)
+			break;
+		i++;
+	}
+	if (!o || !o->block->out) {
+		if (o && to)
+			buf_add(to, o->block->data.data + o->inner, o->len);
+		(void)pthread_mutex_unlock(&s->mutex);
+		return o ? 1 : 0;
+	}
+	store_place_pin(o, &place);
+	(void)pthread_mutex_unlock(&s->mutex);
+	got = to ? fetch_object(s, &place, id, to, err) : 0;
+	(void)pthread_mutex_lock(&s->mutex);
+	store_place_unpin(s, &place);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return got < 0 ? got : 1;
+}
+
+static struct pack_set *get_pack_set(struct store *s)
+{
+	struct pack_set *set;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	set = s->set;
+	(void)pthread_mutex_unlock(&s->mutex);
+	return set;
+}
+
+/* As get_own_object(), from packs of other processes. Tries every copy. */
+static int get_packed_object(struct store *s, const struct oid *id,
+			     struct buf *to, struct err *err)
+{
+	struct pack_walk walk = pack_walk_start(get_pack_set(s), id->hash);
+	struct place place = {0};
+	int got = 0;
+
+	while (got != 1 && (place.pack = pack_walk_next(s, &walk))) {
+		uint32_t at = pack_find(place.pack, id->hash);
+
+		for (; at < pack_count(place.pack) && got != 1; at++) {
+			bool ok = pack_get(place.pack, at, &place.entry);
+
+			if (memcmp(place.entry.id.hash, id->hash, HASH_LEN) !=
+			    0)
+				break;
+			if (!ok || !oid_equal(&place.entry.id, id))
+				continue;
+			got = !to ? 1 : fetch_object(s, &place, id, to, err);
+			if (to && got == 0)
+				got = 1;
+		}
+	}
+	return got;
+}
+
+/* As get_packed_object(); a store open for reading checks the indexes of its
+ * packs and searches a second time. */
+static int find_packed_object(struct store *s, const struct oid *id,
+			      struct buf *to, struct err *err)
+{
+	int got = get_packed_object(s, id, to, err);
+	struct err ignored;
+
+	if (s->mode != STORE_READ)
+		return got;
+	/* A reader holds no lock: prune may have moved the object into a pack
+	 * that did not exist when the packs were listed. */
+	if (got == 0 && store_refresh_packs(s, &ignored) == 0)
+		got = get_packed_object(s, id, to, err);
+	if (got != 1 && store_check_packs(s))
+		got = get_packed_object(s, id, to, err);
+	return got;
+}
+
+static bool is_oid_valid(const struct oid *id)
+{
+	return id->type >= OBJECT_DATA && id->type <= OBJECT_ATTRSET &&
+	       id->len <= OBJECT_LEN_MAX;
+}
+
+/* A pack with a read error, or NULL. Called under the mutex. */
+static const struct pack *find_failed_pack(const struct pack_set *set)
+{
+	const struct indexed_packs *c = set->indexed_packs;
+	size_t i;
+
+	for (i = 0; i < set->count; i++)
+		if (pack_failed(set->packs[i]))
+			return set->packs[i];
+	for (i = 0; c && i < midx_count(c->midx); i++)
+		if (c->packs[i] && pack_failed(c->packs[i]))
+			return c->packs[i];
+	return NULL;
+}
+
+static int fail_object_missing(struct store *s, struct err *err)
+{
+	const struct pack *failed;
+	int got;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	failed = find_failed_pack(s->set);
+	if (failed)
+		got = pack_fail(failed, err);
+	else if (s->damaged)
+		got = fail(err, EBADMSG,
+			   "an object is missing and packs are damaged: %s",
+			   s->damaged);
+	else
+		got = fail(err, ENOENT,
+			   "an object is missing from the store: `guard "
+			   "repair` fills in what is still to be had");
+	(void)pthread_mutex_unlock(&s->mutex);
+	return got;
+}
+
+int store_get(struct store *s, const struct oid *id, struct buf *to,
+	      struct err *err)
+{
+	struct err own;
+	int got;
+
+	if (!is_oid_valid(id))
+		return fail(err, EBADMSG, "not the name of an object");
+	got = get_own_object(s, id, to, &own);
+	if (got == 1)
+		return 0;
+	if (got < 0)
+		*err = own;
+	if (got == 0)
+		got = find_packed_object(s, id, to, err);
+	else if (get_packed_object(s, id, to, &own) == 1)
+		got = 1;
+	if (got == 1)
+		return 0;
+	return got < 0 ? got : fail_object_missing(s, err);
+}
+
+bool store_has(struct store *s, const struct oid *id)
+{
+	struct err ignored;
+
+	return is_oid_valid(id) &&
+	       (get_own_object(s, id, NULL, &ignored) == 1 ||
+		find_packed_object(s, id, NULL, &ignored) == 1);
+}
+
+/* Packs are much smaller than this. */
+#define WHERE_PACK_SHIFT 40
+
+uint64_t store_position(struct store *s, const struct oid *id)
+{
+	struct pack_walk walk = pack_walk_start(get_pack_set(s), id->hash);
+	const struct pack *pack;
+	struct pack_entry e;
+
+	while ((pack = pack_walk_next(s, &walk))) {
+		uint32_t at = pack_find(pack, id->hash);
+
+		for (; at < pack_count(pack) && pack_get(pack, at, &e); at++) {
+			if (memcmp(e.id.hash, id->hash, HASH_LEN) != 0)
+				break;
+			if (oid_equal(&e.id, id))
+				return (uint64_t)walk.number
+					       << WHERE_PACK_SHIFT |
+				       e.offset;
+		}
+	}
+	return UINT64_MAX;
+}
+
+/* --- adding --- */
+
+/* Objects of this size and more have their own record. */
+#define SINGLE_LEN ((size_t)64 << 10)
+
+struct put_request {
+	struct oid id; /* without the ordinal */
+	const void *data;
+};
+
+/* State of the search for equal bytes. */
+struct put_search {
+	const struct pack_set *set; /* all its packs were compared */
+	size_t own; /* own objects below this index were compared */
+	int ord; /* highest ordinal of the hash, -1 for none */
+	uint64_t others; /* bit i: ordinal i is known to have different bytes */
+};
+
+static struct oid with_ordinal(struct oid id, int ord)
+{
+	id.ord = (uint16_t)ord;
+	return id;
+}
+
+static void note_other_bytes(struct put_search *q, unsigned int ord)
+{
+	if (ord < 64)
+		q->others |= (uint64_t)1 << ord;
+}
+
+/* Whether an object with a lower ordinal cannot be read, so that the new object
+ * may be its replica. */
+static bool replaces_unreadable(const struct put_search *q)
+{
+	unsigned int lower = (unsigned int)(q->ord + 1);
+
+	return lower &&
+	       (lower >= 64 || q->others != ((uint64_t)1 << lower) - 1);
+}
+
+/* An object that cannot be read is not known to be equal, so it counts as
+ * different. */
+static bool has_same_bytes(struct store *s, const struct place *place,
+			   const struct put_request *put_request,
+			   struct put_search *q)
+{
+	struct view view;
+	struct err ignored;
+	bool equal = false;
+
+	if (place->entry.id.len == put_request->id.len) {
+		if (store_place_read(s->cache, place, &view, &ignored) < 0)
+			return false;
+		equal = memcmp(view.data, put_request->data,
+			       put_request->id.len) == 0;
+		store_place_done(s->cache, &view);
+	}
+	if (!equal)
+		note_other_bytes(q, place->entry.id.ord);
+	return equal;
+}
+
+static bool find_same_in_pack(struct store *s, struct pack *pack,
+			      const struct put_request *put_request,
+			      struct put_search *q, struct oid *ret)
+{
+	struct place place = {.pack = pack};
+	uint32_t at = pack_find(pack, put_request->id.hash);
+
+	for (; at < pack_count(pack); at++) {
+		bool ok = pack_get(pack, at, &place.entry);
+
+		if (memcmp(place.entry.id.hash, put_request->id.hash,
+			   HASH_LEN) != 0)
+			break;
+		if (!ok || place.entry.id.type != put_request->id.type)
+			continue;
+		if (place.entry.id.ord > q->ord)
+			q->ord = place.entry.id.ord;
+		if (has_same_bytes(s, &place, put_request, q)) {
+			*ret = with_ordinal(put_request->id,
+					    place.entry.id.ord);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Called without the mutex. */
+static bool find_same_in_packs(struct store *s, const struct pack_set *set,
+			       const struct put_request *put_request,
+			       struct put_search *q, struct oid *ret)
+{
+	struct pack_walk walk = pack_walk_start(set, put_request->id.hash);
+	struct pack *pack;
+
+	while ((pack = pack_walk_next(s, &walk)))
+		if (find_same_in_pack(s, pack, put_request, q, ret))
+			return true;
+	return false;
+}
+
+/* Called under the mutex, which may be released in between. */
+static bool is_same_object(struct store *s, const struct object *o,
+			   const struct put_request *put_request,
+			   struct put_search *q, struct oid *ret)
+{
+	struct place place;
+	uint16_t ord = o->ord;
+	bool equal;
+
+	if (!o->block->out) {
+		equal = o->len == put_request->id.len &&
+			memcmp(o->block->data.data + o->inner,
+			       put_request->data, put_request->id.len) == 0;
+		if (!equal)
+			note_other_bytes(q, ord);
+	} else {
+		store_place_pin(o, &place);
+		(void)pthread_mutex_unlock(&s->mutex);
+		equal = has_same_bytes(s, &place, put_request, q);
+		(void)pthread_mutex_lock(&s->mutex);
+		store_place_unpin(s, &place);
+	}
+	if (equal)
+		*ret = with_ordinal(put_request->id, ord);
+	return equal;
+}
+
+/* Called under the mutex, which may be released in between. False: no object
+ * has these bytes, and none will while the mutex is held; the next ordinal is
+ * q->ord + 1. */
+static bool put_search(struct store *s, const struct put_request *put_request,
+		       struct put_search *q, struct oid *ret)
+{
+	const struct pack_set *set;
+	struct object *o;
+	bool known;
+	size_t i;
+
+	for (;;) {
+		set = s->set;
+		if (q->set != set &&
+		    pack_set_may_have(set, put_request->id.hash)) {
+			(void)pthread_mutex_unlock(&s->mutex);
+			known = find_same_in_packs(s, set, put_request, q, ret);
+			(void)pthread_mutex_lock(&s->mutex);
+			if (known)
+				return true;
+		}
+		q->set = set;
+		o = objects_find(&s->objects, put_request->id.hash,
+				 put_request->id.type, q->own, &i);
+		if (o) {
+			q->own = i + 1;
+			if (o->ord > q->ord)
+				q->ord = o->ord;
+			if (is_same_object(s, o, put_request, q, ret))
+				return true;
+		} else if (set == s->set) {
+			return false;
+		}
+	}
+}
+
+/* --- adding; under the mutex --- */
+
+static struct block *new_open_block(struct store *s, enum pack_kind kind)
+{
+	struct block *block = mem_zalloc(sizeof(*block));
+
+	block->kind = kind;
+	block->next = s->blocks;
+	s->blocks = block;
+	return block;
+}
+
+static void add_own_object(struct store *s, const struct pack_entry *e,
+			   struct block *block)
+{
+	struct object *o = objects_add(&s->objects, e->id.hash, e->id.type);
+
+	o->len = (uint32_t)e->id.len;
+	o->inner = e->inner;
+	o->block = block;
+	o->ord = e->id.ord;
+	s->stats.new_objects++;
+	s->stats.new_bytes += e->id.len;
+	if (e->id.ord)
+		s->stats.collisions++;
+}
+
+/* Adds to the block that is being filled; returns the block when it is full. */
+static struct block *add_small_object(struct store *s, const struct oid *id,
+				      const void *data, bool again)
+{
+	enum pack_kind kind = store_pack_kind(id->type);
+	struct block *block = s->filling[kind];
+	struct pack_entry e = {.id = *id, .again = again};
+
+	if (!block) {
+		block = s->filling[kind] = new_open_block(s, kind);
+		if (s->spare_count)
+			block->data = s->spares[--s->spare_count];
+		(void)buf_reserve(&block->data,
+				  block_full(kind) + SINGLE_LEN + (128 << 10));
+	}
+	e.inner = (uint32_t)block->data.len;
+	add_own_object(s, &e, block);
+	buf_add(&block->data, data, id->len);
+	block_table_add(buf_reserve(&block->table, BLOCK_TABLE_ENTRY), &e);
+	block->table.len += BLOCK_TABLE_ENTRY;
+	block->count++;
+	if (block->data.len < block_full(kind) &&
+	    block->table.len < block_full(kind) / 2)
+		return NULL;
+	s->filling[kind] = NULL;
+	s->busy++;
+	return block;
+}
+
+static int check_ordinal(int ord, struct err *err)
+{
+	if (ord >= UINT16_MAX)
+		return fail(err, EOVERFLOW,
+			    "too many objects of one hash: an attack?");
+	return 0;
+}
+
+static int put_small_object(struct store *s,
+			    const struct put_request *put_request,
+			    struct put_search *q, struct oid *ret,
+			    struct err *err)
+{
+	struct block *full;
+	int got;
+
+	if (put_search(s, put_request, q, ret)) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return 0;
+	}
+	got = check_ordinal(q->ord, err);
+	if (got < 0) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return got;
+	}
+	*ret = with_ordinal(put_request->id, q->ord + 1);
+	full = add_small_object(s, ret, put_request->data,
+				replaces_unreadable(q));
+	(void)pthread_mutex_unlock(&s->mutex);
+	return full ? store_write_block(s, full, err) : 0;
+}
+
+/*
+ * Compresses and writes an object before other threads can find it. When
+ * another thread has stored equal bytes, or other bytes of the same hash, in
+ * the meantime, the record stays unused. 1: done; 0: the ordinal was taken, try
+ * again.
+ */
+static int put_single_object(struct store *s,
+			     const struct put_request *put_request,
+			     struct put_search *q, struct oid *ret,
+			     struct err *err)
+{
+	struct record_head head = {.type = put_request->id.type,
+				   .count = 1,
+				   .plain_len = put_request->id.len};
+	struct out_pack *full = NULL;
+	struct place place = {0};
+	struct pack_entry e;
+	struct block *block;
+	const void *payload;
+	size_t len;
+	int ord;
+	bool done;
+
+	memcpy(head.hash, put_request->id.hash, HASH_LEN);
+	if (put_search(s, put_request, q, ret)) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return 1;
+	}
+	ord = q->ord + 1;
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (check_ordinal(ord - 1, err) < 0)
+		return -err->num;
+	payload = compress_bytes(put_request->data, put_request->id.len, true,
+				 &len);
+	head.codec = payload ? CODEC_ZSTD : CODEC_RAW;
+	head.ord = (uint16_t)ord;
+	head.stored_len = payload ? len : put_request->id.len;
+	if (!payload)
+		payload = put_request->data;
+	head.check = hash_check(payload, head.stored_len);
+	if (store_write_record(s, store_pack_kind(head.type), &head, payload,
+			       &place, &full, err) < 0)
+		return -err->num;
+	(void)pthread_mutex_lock(&s->mutex);
+	done = put_search(s, put_request, q, ret);
+	if (!done && q->ord + 1 == ord) {
+		block = new_open_block(s,
+				       store_pack_kind(put_request->id.type));
+		block->single = true;
+		block->out = place.out;
+		block->offset = place.entry.offset;
+		*ret = with_ordinal(put_request->id, ord);
+		e = (struct pack_entry){
+			.id = *ret,
+			.offset = place.entry.offset,
+			.stored_len = place.entry.stored_len,
+			.again = replaces_unreadable(q),
+		};
+		add_own_object(s, &e, block);
+		packer_add(place.out->writer, &e);
+		done = true;
+	}
+	store_place_unpin(s, &place);
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (full && store_end_pack(s, full, err) < 0)
+		return -err->num;
+	return done;
+}
+
+/* Takes the mutex, except on failure. */
+static int begin_put(struct store *s, size_t len, struct err *err)
+{
+	(void)pthread_mutex_lock(&s->mutex);
+	while (s->flushing && !s->failed.num)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	if (s->failed.num) {
+		*err = s->failed;
+		(void)pthread_mutex_unlock(&s->mutex);
+		return -err->num;
+	}
+	s->stats.put_objects++;
+	s->stats.put_bytes += len;
+	return 0;
+}
+
+int store_put(struct store *s, enum object_type type, const void *data,
+	      size_t len, struct oid *ret, struct err *err)
+{
+	struct put_request put_request = {
+		.id = {.len = len, .type = (uint8_t)type}, .data = data};
+	struct put_search q = {.ord = -1};
+	int got;
+
+	if (s->mode != STORE_WRITE || type < OBJECT_DATA ||
+	    type > OBJECT_ATTRSET || len > OBJECT_LEN_MAX)
+		return fail(err, EINVAL, "not an object to be stored");
+	hash_keyed(&s->store_dir.key, data, len, put_request.id.hash);
+	if (begin_put(s, len, err) < 0)
+		return -err->num;
+	if (len < SINGLE_LEN)
+		return put_small_object(s, &put_request, &q, ret, err);
+	while ((got = put_single_object(s, &put_request, &q, ret, err)) == 0)
+		(void)pthread_mutex_lock(&s->mutex);
+	return got < 0 ? got : 0;
+}
+
+int store_put_as(struct store *s, const struct oid *id, const void *data,
+		 bool again, struct err *err)
+{
+	struct block *full;
+
+	if (begin_put(s, id->len, err) < 0)
+		return -err->num;
+	full = add_small_object(s, id, data, again);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return full ? store_write_block(s, full, err) : 0;
+}
