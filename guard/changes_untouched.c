@@ -6,7 +6,6 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
-#include "base/path.h"
 #include "base/sorted.h"
 #include "guard/apply_log.h"
 #include "guard/context.h"

@@ -1,7 +1,6 @@
 #include "guard/jsonout.h"
 
 #include <dirent.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

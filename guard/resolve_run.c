@@ -80,34 +80,25 @@ static int resolve_operand(struct context *c, const char *operand, bool lock,
 		    text_quote(operand), operand);
 }
 
-/* Length of the run's root (project or additional root) that contains `here`;
- * 0: none does. */
-static size_t covering_root_len(const struct session *s, const char *here)
-{
-	size_t i;
-
-	for (i = 0; i < s->root_count; i++)
-		if (path_below(here, s->roots[i].path))
-			return strlen(s->roots[i].path);
-	return 0;
-}
-
-/* The newest pending run of the nearest project at or above `here`. */
+/* The newest pending run of the nearest root (project or additional root) at or
+ * above `here`. */
 static const struct session *
 find_newest_pending(const struct session_list *list, const char *here)
 {
 	const struct session *best = NULL;
-	size_t most = 0, i;
+	size_t most = 0, i, k;
 
 	for (i = 0; i < list->count; i++) {
 		const struct session *s = &list->items[i];
 
-		size_t len = covering_root_len(s, here);
-
-		if (!run_state_pending(s->state) || !len || len < most)
+		for (k = 0; k < s->root_count; k++)
+			if (path_below(here, s->roots[k].path))
+				break;
+		if (k == s->root_count || !run_state_pending(s->state) ||
+		    strlen(s->roots[k].path) < most)
 			continue;
 		best = s;
-		most = len;
+		most = strlen(s->roots[k].path);
 	}
 	return best;
 }
@@ -164,36 +155,31 @@ char *resolve_run_path(const char *arg, struct err *err)
 	return NULL;
 }
 
-static void add_root_path(struct resolved_run *p, size_t index,
-			  const char *path)
-{
-	if (!p->paths) {
-		p->path_lists = p->session.root_count + 1;
-		p->paths = mem_zalloc(p->path_lists * sizeof(*p->paths));
-	}
-	mem_list_add(&p->paths[index], path);
-}
-
 static int add_operand_path(struct resolved_run *p, const char *arg,
 			    struct err *err)
 {
 	const struct session *s = &p->session;
 	auto_free char *path = resolve_run_path(arg, err);
+	const char *root = s->home;
 	size_t i;
 
 	if (!path)
 		return -err->num;
 	for (i = 0; i < s->root_count; i++)
-		if (path_below(path, s->roots[i].path)) {
-			add_root_path(p, i, path_rest(path, s->roots[i].path));
-			return 0;
-		}
-	if (!s->home || !s->home[0] || !path_below(path, s->home))
+		if (path_below(path, s->roots[i].path))
+			break;
+	if (i < s->root_count)
+		root = s->roots[i].path;
+	else if (!root || !*root || !path_below(path, root))
 		return fail(err, EXDEV,
 			    "%s is neither a run nor in the project %s of run "
 			    "%s",
 			    text_quote(arg), text_quote(s->project), s->id);
-	add_root_path(p, s->root_count, path_rest(path, s->home));
+	if (!p->paths) {
+		p->path_lists = s->root_count + 1;
+		p->paths = mem_zalloc(p->path_lists * sizeof(*p->paths));
+	}
+	mem_list_add(&p->paths[i], path_rest(path, root));
 	return 0;
 }
 

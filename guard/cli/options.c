@@ -139,25 +139,50 @@ static const char *const verb_habits[][2] = {
 	{"clean", "prune"},	 {"gc", "prune"},	 {"size", "du"},
 };
 
+/* The search for the most similar name. */
+struct nearest {
+	const char *given, *best;
+	size_t least; /* edits of the best, or the most that count */
+};
+
+/* A habit stands for its name, which then is the only one. */
+static struct nearest nearest_to(const char *given,
+				 const char *const (*habits)[2], size_t count)
+{
+	struct nearest n = {
+		.given = given,
+		.least = strlen(given) <= 3 ? 1 : 2,
+	};
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (strcmp(given, habits[i][0]) == 0)
+			n = (struct nearest){.given = habits[i][1]};
+	return n;
+}
+
+static void try_nearest(struct nearest *n, const char *name)
+{
+	size_t d = name ? edit_distance(n->given, name) : SIZE_MAX;
+
+	if (d <= n->least && (!n->best || d < n->least)) {
+		n->best = name;
+		n->least = d;
+	}
+}
+
 const struct verb *options_near_verb(const char *name)
 {
-	const struct verb *v, *best = NULL;
-	size_t least = strlen(name) <= 3 ? 1 : 2, i;
+	struct nearest n =
+		nearest_to(name, verb_habits,
+			   sizeof(verb_habits) / sizeof(verb_habits[0]));
+	const struct verb *v;
 
-	for (i = 0; i < sizeof(verb_habits) / sizeof(verb_habits[0]); i++)
-		if (strcmp(name, verb_habits[i][0]) == 0)
-			return options_verb(verb_habits[i][1]);
 	for (v = options_verbs; v->name; v++) {
-		size_t d = edit_distance(name, v->name);
-
-		if (v->other && edit_distance(name, v->other) < d)
-			d = edit_distance(name, v->other);
-		if (d <= least && (!best || d < least)) {
-			best = v;
-			least = d;
-		}
+		try_nearest(&n, v->name);
+		try_nearest(&n, v->other);
 	}
-	return best;
+	return n.best ? options_verb(n.best) : NULL;
 }
 
 /* The same of options. */
@@ -167,36 +192,17 @@ static const char *const option_habits[][2] = {
 	{"mem", "memory"},
 };
 
-static const struct option_spec *find_option_by_name(const struct verb *verb,
-						     const char *name)
+static const char *find_similar_option(const struct verb *verb,
+				       const char *given)
 {
+	struct nearest n =
+		nearest_to(given, option_habits,
+			   sizeof(option_habits) / sizeof(option_habits[0]));
 	const struct option_spec *o;
 
 	for (o = verb->options; o->id; o++)
-		if (o->name && strcmp(o->name, name) == 0)
-			return o;
-	return NULL;
-}
-
-static const struct option_spec *
-find_similar_option(const struct verb *verb, const char *given, size_t len)
-{
-	auto_free char *name = mem_strndup(given, len);
-	const struct option_spec *o, *best = NULL;
-	size_t least = len <= 3 ? 1 : 2, i;
-
-	for (i = 0; i < sizeof(option_habits) / sizeof(option_habits[0]); i++)
-		if (strcmp(name, option_habits[i][0]) == 0)
-			return find_option_by_name(verb, option_habits[i][1]);
-	for (o = verb->options; o->id; o++) {
-		size_t d = o->name ? edit_distance(name, o->name) : SIZE_MAX;
-
-		if (d <= least && (!best || d < least)) {
-			best = o;
-			least = d;
-		}
-	}
-	return best;
+		try_nearest(&n, o->name);
+	return n.best;
 }
 
 /* --- parsing --- */
@@ -206,20 +212,23 @@ static void report_long_option(const struct verb *verb, const char *given)
 {
 	AUTO(buf) struct buf b = {0};
 	size_t len = strcspn(given, "=") - 2;
+	auto_free char *name = mem_strndup(given + 2, len);
 	const struct option_spec *o;
+	const char *similar;
 
 	for (o = verb->options; o->id; o++)
-		if (o->name && len && strncmp(o->name, given + 2, len) == 0)
+		if (o->name && len && strncmp(o->name, name, len) == 0)
 			buf_printf(&b, "%s--%s", b.len ? ", " : "", o->name);
 	if (b.len) {
 		options_usage_error(verb, "option %s could be %s",
 				    text_quote(given), buf_text(&b));
 		return;
 	}
-	o = find_similar_option(verb, given + 2, len);
+	similar = find_similar_option(verb, name);
 	options_usage_error(verb, "there is no option %s%s%s%s",
-			    text_quote(given), o ? ": did you mean --" : "",
-			    o ? o->name : "", o ? "?" : "");
+			    text_quote(given),
+			    similar ? ": did you mean --" : "",
+			    similar ? similar : "", similar ? "?" : "");
 }
 
 /* The state of getopt after an error: optopt is 0 for an unknown long option,
