@@ -35,10 +35,10 @@ enum proof { PROOF_HOST, PROOF_SECRET, PROOF_CLAIM, PROOF_WORKS };
 struct attack {
 	const char *id; /* P..: the public list; others: our own */
 	const char *what;
-	const char *layer; /* what has to hold */
+	const char *layer; /* the layer of protection that has to stop it */
 	enum proof proof;
 	const char *users; /* "both", "root" or "user" */
-	const char *options; /* of guard run */
+	const char *options; /* options of guard run */
 	const char *shell; /* for /bin/sh, or */
 	int (*play)(void);
 };
@@ -58,7 +58,7 @@ static int tell(int verdict, const char *format, ...)
 	return verdict;
 }
 
-/* rc < 0 and errno decide; what was tried is named. */
+/* The verdict of rc < 0 and errno; `what` names the attempt. */
 static __attribute__((unused)) int verdict(long rc, const char *what)
 {
 	if (rc >= 0)

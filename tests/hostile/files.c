@@ -1,4 +1,4 @@
-/* Attacks on files outside of the project, on what is hidden, on nodes. */
+/* Attacks on files outside of the project, on masked paths, on nodes. */
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -34,7 +34,7 @@ static int map_shared(void)
 	return verdict(msync(mem, 4096, MS_SYNC), "write through a map");
 }
 
-/* All that changes an inode without opening it for writing. */
+/* Every change of an inode that needs no open for writing. */
 static int change_inode(const char *path)
 {
 	struct timespec times[2] = {{1, 0}, {1, 0}};

@@ -1,10 +1,10 @@
 /*
- * Attacks on what the caller handed over as descriptors 0, 1, 2.
+ * Attacks on the caller's descriptors 0, 1, 2.
  *
- *	PROGRAM --with KIND CMD ARGS	CMD with something of that kind; ends
- *					with 0 when somebody else finds it
- *					changed afterwards, for those kinds
- *					that have a look of their own
+ *	PROGRAM --with KIND CMD ARGS	CMD with a descriptor of that kind; ends
+ *					with 0 when the other owner finds it
+ *					changed afterwards, for kinds with a
+ *					check of their own
  */
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@ static struct sockaddr_in loopback(int port)
 	};
 }
 
-/* --- what is played on it --- */
+/* --- the attacks --- */
 
 /* In the network that it comes from. */
 static int connect_anew(void)
@@ -69,7 +69,7 @@ static int count_up(void)
 	return verdict(write(0, &one, sizeof(one)), "counted");
 }
 
-/* Lines for whoever reads on: `while read x; do guard run ...; done`. */
+/* Lines for the next reader: `while read x; do guard run ...; done`. */
 static int write_input(void)
 {
 	int fd = open("/proc/self/fd/0", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -79,7 +79,7 @@ static int write_input(void)
 	return verdict(write(fd, "EVIL\n", 5), "written");
 }
 
-/* What others wrote there, who have the same output. */
+/* Reads the text of another process with the same output. */
 static int read_output(void)
 {
 	int fd = open("/proc/self/fd/1", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -88,7 +88,7 @@ static int read_output(void)
 	return fd >= 0 && read(fd, text, sizeof(text)) > 0 ? WORKED : HELD;
 }
 
-/* --- what it is played on --- */
+/* --- the descriptors --- */
 
 static int tcp_pair(void)
 {
@@ -126,7 +126,7 @@ static int full_pipe(bool output, int *ret_ours)
 	*ret_ours = ends[0];
 	if (output)
 		return ends[1];
-	/* Who reads all of it is to find the end. */
+	/* A reader of all of it must find the end. */
 	(void)close(ends[1]);
 	return ends[0];
 }

@@ -122,7 +122,7 @@ static int mount_query(void)
 		       "lookup_dcookie");
 }
 
-/* What no run needs; each is given what no kernel takes. */
+/* Calls that no run needs, each with invalid arguments. */
 static int odd_calls(void)
 {
 	static const struct {
@@ -162,7 +162,7 @@ static int odd_calls(void)
 	return tell(HELD, "none of them");
 }
 
-/* Namespaces have file handles since Linux 6.18: no folder is needed. */
+/* Namespaces have file handles since Linux 6.18: no directory is needed. */
 static int namespace_by_handle(void)
 {
 	struct {
@@ -215,7 +215,8 @@ static int map_files(void)
 	return tell(CANNOT, "not mapped");
 }
 
-/* Of a device that was to be read only; the driver gives /dev/net/tun. */
+/* A device that was granted for reading only; /dev/net/tun, to match the
+ * driver. */
 static int input_device(void)
 {
 	struct stat st;
@@ -277,7 +278,7 @@ static int call_32(void)
 #endif
 }
 
-/* By int 0x80, the only way from a 64-bit program. */
+/* Uses int 0x80, the only way from a 64-bit program. */
 #ifdef __x86_64__
 static long old_call(long nr, long a, long b, long c)
 {

@@ -81,7 +81,7 @@ static int unknown_calls(void)
 {
 	long nr;
 
-	/* What is younger than the lists: the kernel must not see it. */
+	/* Calls newer than the lists: they must not reach the kernel. */
 	for (nr = 467; nr < 480; nr++)
 		if (syscall(nr, -1, 0, 0, 0, 0, 0) < 0 && errno != ENOSYS)
 			return tell(WORKED, "call %ld: %s", nr,

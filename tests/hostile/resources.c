@@ -1,4 +1,4 @@
-/* Attacks on what the machine has only so much of. All are bounded. */
+/* Attacks on limited resources of the machine. All are bounded. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/inotify.h>
@@ -58,7 +58,7 @@ static void count_child(int counter)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* Everyone forks, and whoever cannot tries again; 400 is enough to show it. */
+/* Every process forks, and tries again after a failure; 400 show the effect. */
 static int bomb(void)
 {
 	int counter = memfd_create("count", MFD_CLOEXEC);
@@ -139,7 +139,7 @@ static int tmp_file(void)
 	return fill_file("/tmp/hostile", 100);
 }
 
-/* Belongs to no process, so nobody is seen to have it. */
+/* Belongs to no process, so no process is counted for it. */
 static int shared_memory(void)
 {
 	return fill_file("/dev/shm/hostile", 14);
@@ -208,7 +208,8 @@ static int namespaces(void)
 	return tell(WORKED, "%d namespaces", i);
 }
 
-/* What this machine can have open, at most as many as memory is for that. */
+/* The number of files that this machine can have open, bounded by its memory.
+ */
 static unsigned long most_files(void)
 {
 	unsigned long most = 0, kb = 0;
@@ -257,7 +258,7 @@ static int all_files(void)
 	for (i = 0; i < count; i++)
 		if (read(ready[0], &byte, 1) != 1 || byte != 'y')
 			return tell(HELD, "not all of %lu", wanted);
-	/* Long enough for anybody to look. */
+	/* Long enough for guard's check. */
 	(void)sleep(3);
 	return tell(WORKED, "%lu files", wanted);
 }
@@ -332,7 +333,7 @@ static int spin_all(void)
 	       (double)(t1.tv_nsec - t0.tv_nsec) / 1e9;
 	cpu = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
 	      (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
-	/* On a busy machine nobody gets much more either. */
+	/* On a busy machine no other process gets much more either. */
 	if (cpu / wall < 0.28)
 		return tell(HELD, "%.2f processors", cpu / wall);
 	return tell(WORKED, "%.2f processors", cpu / wall);
@@ -366,7 +367,7 @@ static int sleeper(void *arg)
 	return 0;
 }
 
-/* At once, before anybody looks. They share all that can be shared. */
+/* Faster than any check. The processes share all that can be shared. */
 static int burst(void)
 {
 	const int wanted = 7000;
@@ -392,7 +393,7 @@ static int burst(void)
 			   : tell(HELD, "after %d: %s", i, strerror(errno));
 }
 
-/* What is queued counts for the user, in all namespaces. */
+/* Queued signals count for the user, in all namespaces. */
 static int queue_signals(void)
 {
 	union sigval value = {0};

@@ -197,7 +197,7 @@ static int other_signals(void)
 	if (sigqueue(pid, SIGUSR1, value) == 0 ||
 	    syscall(SYS_rt_tgsigqueueinfo, pid, pid, SIGUSR1, &info) == 0)
 		return tell(WORKED, "sigqueue");
-	/* By an owner of a file that signals. */
+	/* Through the owner of a file that signals. */
 	if (pipe2(pipe_fds, O_CLOEXEC) == 0 &&
 	    fcntl(pipe_fds[0], F_SETOWN, pid) == 0 &&
 	    fcntl(pipe_fds[0], F_SETSIG, SIGUSR1) == 0 &&
@@ -244,7 +244,8 @@ static int state_of_victim(void)
 	return *got ? tell(WORKED, "%s", got) : verdict(-1, "/proc/PID");
 }
 
-/* ---- all files below a folder, opened for writing and left alone ---- */
+/* ---- all files below a directory, opened for writing and left unchanged ----
+ */
 
 static char opened[400];
 static int opened_count;

@@ -1,12 +1,12 @@
 /*
- * Attacks on the caller's terminal. A terminal of its own is made here, with
- * `guard run` or the bare attack on it, and what arrives at the other side is
- * looked at.
+ * Attacks on the caller's terminal. This program makes a terminal, starts
+ * `guard run` or the bare attack on it, and inspects the output at the other
+ * side.
  *
- *	PROGRAM --on-terminal CMD ARGS	CMD on a new terminal; what it left in
- *					the input queue, or switched on, is
- *					told: "typed: TEXT", "modes: ...", and
- *					"device: PATH" is the terminal's name
+ *	PROGRAM --on-terminal CMD ARGS	CMD on a new terminal; prints the rest
+ *					of its input queue, the modes that are
+ *					left on, and its name: "typed: TEXT",
+ *					"modes: ...", "device: PATH"
  */
 #include <poll.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ static int console(void)
 	return tell(WORKED, "TIOCCONS reached the kernel");
 }
 
-/* Reads what the user types after the end. */
+/* Reads input that the user types after the end. */
 static int linger(void)
 {
 	char text[16];
@@ -112,7 +112,7 @@ static const struct attack table[] = {
 
 /* ---- the terminal ---- */
 
-/* Of c_cc; what the C library has more is its own. */
+/* The size of the kernel's c_cc; the C library's is larger. */
 #define KERNEL_CONTROLS 19
 
 static int open_terminal(char *name, size_t len)
@@ -164,7 +164,7 @@ static pid_t start(const char *name, char **argv, int status_fd)
 	_exit(127);
 }
 
-/* The state of what the program printed, as a terminal would have it. */
+/* The modes that a terminal would have after this output. */
 static void watch(const char *text, ssize_t len, int master, char *modes)
 {
 	static const char *const names[] = {"\033[?1049", "\033[?25",
@@ -228,7 +228,7 @@ static int on_terminal(char **argv)
 		  memcmp(before.c_cc, after.c_cc, KERNEL_CONTROLS) != 0;
 	(void)ioctl(slave, FIONREAD, &waiting);
 	if (after.c_lflag & ICANON) {
-		/* Whatever waits without a line's end is not counted. */
+		/* Input without the end of its line is not counted. */
 		after.c_lflag &= ~(tcflag_t)ICANON;
 		(void)tcsetattr(slave, TCSANOW, &after);
 		(void)ioctl(slave, FIONREAD, &waiting);

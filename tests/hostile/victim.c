@@ -1,13 +1,13 @@
 /*
- * Somebody of the same user, outside of the run: a process with a secret in
- * its environment and memory, with sockets, shared memory, queues, keys.
+ * Another process of the same user, outside of the run: it has a secret in its
+ * environment and memory, and sockets, shared memory, queues, keys.
  *
- *	victim LOG	tells on stdout, in lines NAME VALUE, what it has; then
- *			"ready"; ends with its parent
+ *	victim LOG	prints on stdout, in lines NAME VALUE, its resources,
+ *			then "ready"; ends with its parent
  *
  *	victim --keys CMD ARGS	CMD with a secret in its keyrings
  *
- * Whoever connects, sends or signals leaves a line in LOG and gets the secret.
+ * Every connection, message or signal leaves a line in LOG and gets the secret.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +104,7 @@ static void make_dir(const char *path)
 		perror(path);
 }
 
-/* What programs of a desktop, a terminal, a build machine have. */
+/* Sockets like those of a desktop, a terminal, a build machine. */
 static void open_sockets(void)
 {
 	static char run[64], tmux[64], home[300];

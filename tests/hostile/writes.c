@@ -1,7 +1,7 @@
 /*
- * All the ways in which a file or a folder outside can be changed, call by
- * call: what one of them leaves open the others do not make up for. Each tries
- * all of its kind and tells the first that worked.
+ * All ways to change a file or a directory outside, call by call: a gap in the
+ * protection against one of them is not closed by the others. Each attack tries
+ * all calls of its kind and prints the first that worked.
  */
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -244,7 +244,7 @@ static int reader(void)
 	return open(OWN, O_RDONLY | O_CLOEXEC);
 }
 
-/* ---- what an inode has besides ---- */
+/* ---- the other data of an inode ---- */
 
 static long by_fchmod(void)
 {
@@ -326,7 +326,7 @@ static int inodes(void)
 	return try_all(ways);
 }
 
-/* ---- through somebody else's process ---- */
+/* ---- through another user's process ---- */
 
 static int through_victim(void)
 {
