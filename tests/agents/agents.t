@@ -79,8 +79,8 @@ if wanted "$names" claude; then
 	model_ends
 fi
 
-# Its own sandbox for commands, which is bubblewrap and socat. For root that one
-# makes no user namespace of its own unless it is told to be weaker.
+# The agent's own sandbox for commands, with bubblewrap and socat. For root it
+# makes no user namespace of its own unless it is set to be weaker.
 if wanted "$names" claude && command -v bwrap >/dev/null &&
 	command -v socat >/dev/null; then
 	weaker=
@@ -125,7 +125,7 @@ if wanted "$names" codex; then
 		-c 'model_providers.here.env_key="KEY"' \
 		-c 'model_providers.here.wire_api="responses"' 'do it'
 	model_ends
-	# Its sandbox for the commands of models, and what is hidden from it.
+	# The agent's sandbox for commands of models, and its masks.
 	mkdir -m 700 "$HOME/.ssh"
 	echo private >"$HOME/.ssh/key"
 	# shellcheck disable=SC2016

@@ -1,16 +1,15 @@
 /*
- * Makes files for the bench, the same bytes every time:
+ * Makes files for the bench, with the same bytes on every call:
  *
- *	maketree [-p | -t] FOLDER FILES
+ *	maketree [-p | -t] DIR FILES
  *	maketree -b FILE MEGABYTES
  *
- * A tree that looks like a source tree to a backup program: about 15 files a
- * folder, three levels deep; sizes spread like those of the Linux sources
- * (half of them below 6 KB, a few of hundreds); text of identifiers that come
- * again as they do in code. -p: like the packages below a node_modules:
- * smaller files, one in eight packages there twice, licences that are all the
- * same. -t: tiny files, 50 a folder. -b: one long file, every other megabyte of
- * it random.
+ * The tree resembles a source tree for a backup program: about 15 files per
+ * directory, three levels deep; sizes spread like those of the Linux sources
+ * (half of them below 6 KB, a few of hundreds); text of identifiers that repeat
+ * as in code. -p: like the packages below a node_modules: smaller files, one in
+ * eight packages twice, all licences equal. -t: tiny files, 50 per directory.
+ * -b: one long file, every other megabyte of it random.
  */
 #include <err.h>
 #include <errno.h>
@@ -83,7 +82,7 @@ static size_t make_text(size_t want)
 static size_t pick_size(void)
 {
 	uint64_t dice = 0, size;
-	int64_t exponent; /* of two, in 1/1024 */
+	int64_t exponent; /* to base 2, in 1/1024 */
 	int i;
 
 	for (i = 0; i < 12; i++)

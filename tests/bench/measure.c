@@ -1,24 +1,24 @@
 /*
- * Measures commands against each other: every round runs each of them once,
- * so that a noisy minute of the machine hits all of them alike.
+ * Measures commands against each other: every round runs each of them once, so
+ * that a noisy minute of the machine affects all of them alike.
  *
  *	measure [-n ROUNDS] [-b SECONDS] [-w ROUNDS] \
- *		NAME [-p PREPARE] [-d FOLDER] [-f FILE] CMD [ARGS] ';;' NAME ...
+ *		NAME [-p PREPARE] [-d DIR] [-f FILE] CMD [ARGS] ';;' NAME ...
  *
  * -n rounds (3), -w rounds before them that are not counted (0), -b begin no
  * new round after so many seconds (at least one is made). -p: a shell command
- * before each run, not timed. -d: the command's working folder. -f: a file that
- * it has open for reading, as descriptor 3, the next one as 4. The command is
- * executed as it is, without a shell, stdin from /dev/null.
+ * before each run, not timed. -d: the command's working directory. -f: a file
+ * that the command has open for reading as descriptor 3; a second one as 4. The
+ * command is executed directly, without a shell, stdin from /dev/null.
  *
- * Prints a line a command, fields by TAB: name, rounds, milliseconds of wall
- * time (median, least, most), until the time that the command printed as
+ * Prints one line per command, fields by TAB: name, rounds, milliseconds of
+ * wall time (median, least, most), until the time that the command printed as
  * CLOCK_MONOTONIC nanoseconds (median; 0 when it printed none), until the last
- * of its descendants was gone, also detached ones (median), peak resident
- * kilobytes of any one process, processor time of all of them (median, user
- * and system).
+ * of its descendants had ended, also detached ones (median), peak resident
+ * kilobytes of any one process, processor time of all of them (median, user and
+ * system).
  *
- * A command that fails ends all with what it said on stderr.
+ * A command that fails ends all, after its messages on stderr.
  */
 #include <err.h>
 #include <errno.h>
@@ -273,7 +273,8 @@ static void set_up(void)
 	(void)sigaction(SIGINT, &sa, NULL);
 	(void)sigaction(SIGTERM, &sa, NULL);
 	(void)sigaction(SIGHUP, &sa, NULL);
-	/* What a command leaves behind becomes our child and is waited for. */
+	/* Orphaned descendants of a command become children of this process,
+	 * which waits for them. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		err(1, "become a subreaper");
 }

@@ -1,12 +1,12 @@
 /*
- * Reads every file below a folder, in one of several ways:
+ * Reads every file below a directory, in one of several ways:
  *
- *	readers ring | plain | many | ahead FOLDER
+ *	readers ring | plain | many | ahead DIR
  *
  * ring: two threads, each with a reader of snapshot/store/ring.h; plain: two
- *threads with plain calls; many: sixteen of them; ahead: two, and one before
- *them that only asks the kernel to read ahead. Prints the time at its end as
- * CLOCK_MONOTONIC nanoseconds, less what the walk before the reading took.
+ * threads with plain calls; many: sixteen of them; ahead: two, and one before
+ * them that only asks the kernel to read ahead. Prints the time at its end as
+ * CLOCK_MONOTONIC nanoseconds, minus the time of the walk before the reading.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,17 +1,17 @@
 #!/bin/sh
-# make bench: guard beside what else there is, as ratios.
+# make bench: guard beside other tools, as ratios.
 #
 #	GUARD=build/guard [BENCH=quick] [ROWS='first restore'] [TREES=linux] \
 #		[SUBTREE=drivers] tests/bench/run.sh
 #
-# Prints one table, a row at a time; docs/performance.md says how to read it.
-# Every figure is a median of rounds in which each command ran once. Root gets
-# a journaled ext4 image of its own, in private mount and pid namespaces;
-# others work below /var/tmp, without the rows that need root.
+# Prints one table, a row at a time; docs/performance.md explains it. Every
+# figure is a median of rounds in which each command ran once. Root gets a
+# journaled ext4 image of its own, in private mount and pid namespaces; others
+# work below /var/tmp, without the rows that need root.
 #
 # TREES: linux (the sources of Debian's linux-source package, or a generated
-# twin of them; SUBTREE: only that folder) and node (a node_modules from the npm
-# registry, a copy of NODE_MODULES, or a generated twin of one).
+# tree like them; SUBTREE: only that directory) and node (a node_modules from
+# the npm registry, a copy of NODE_MODULES, or a generated tree like one).
 # BENCH=quick: small trees, few rounds, five minutes. ROWS: see `rows` below.
 set -eu
 LC_ALL=C
@@ -23,7 +23,7 @@ rows='first first-cold readers unchanged changed restore one-file
 	huge growth'
 # These have a tree of their own, or are the same on every tree.
 once='exec make npm apply-new huge growth'
-# Of a second tree only these say something new.
+# Only these give new information on a second tree.
 once_more='first first-cold unchanged changed restore'
 
 here=$(dirname "$(realpath "$0")")
@@ -117,14 +117,14 @@ make_linux() {
 	wipe "$base/unpack"
 }
 
-# What many projects depend on: some 60,000 files. Their scripts are not run.
+# Common dependencies of projects: some 60,000 files. Their scripts are not run.
 node_packages='react-scripts@5.0.1 @mui/icons-material@5.16.7
 	@mui/material@5.16.7 @emotion/react@11.13.3 @emotion/styled@11.13.0
 	react@18.3.1 react-dom@18.3.1 date-fns@2.30.0 rxjs@7.8.1 core-js@3.38.1
 	lodash@4.17.21 typescript@4.9.5 @angular/core@15.2.10'
 
-# A copy of the one that the caller has, or from the registry, where there is
-# npm and a way to it.
+# A copy of the caller's node_modules, or one from the registry where npm can
+# reach it.
 install_node() {
 	if [ -d "${NODE_MODULES:-}" ]; then
 		tree_name="a node_modules from $NODE_MODULES"
@@ -193,7 +193,7 @@ tree_begin() {
 	tar -C "$tree" -cf - . | cat >/dev/null # warm
 }
 
-# ---- what is said about the machine ----
+# ---- description of the machine ----
 
 file_system() {
 	type=$(findmnt -no FSTYPE -T "$base")
@@ -238,9 +238,8 @@ machine() {
 	}'
 }
 
-# What the kernel may not have written back yet can still change without a
-# trace in its times: guard reads such files again. Trees that people have are
-# older than that.
+# Until the kernel has written data back, a file can change without a trace in
+# its times, so guard reads such files again. Real trees are older than that.
 settle() {
 	expire=$(cat /proc/sys/vm/dirty_expire_centisecs)
 	wakeup=$(cat /proc/sys/vm/dirty_writeback_centisecs)

@@ -2,9 +2,9 @@
 # shellcheck disable=SC2154,SC2034 # variables of run.sh and table.sh
 # The rows of runs: start, work inside, applying. Sourced by run.sh.
 
-# measure_runs COMMAND: bare, in bwrap and in guard, in both folders. bwrap gets
-# what guard has: all namespaces, the second one of users too, private folders,
-# what may be written, and the same two seccomp programs.
+# measure_runs COMMAND: bare, in bwrap and in guard, in both directories. bwrap
+# gets the same setup as guard: all namespaces, the second user namespace too,
+# private directories, writable paths, and the same two seccomp programs.
 measure_runs() {
 	payload=$1
 	set --
@@ -94,8 +94,8 @@ drop_overlay() {
 	wipe "$base/over"
 }
 
-# inside ROW FOLDER WHAT COMMAND [BEFORE [TARGET]]: outside, in a bare overlay,
-# in a run. BEFORE: a command that is not timed.
+# inside ROW DIR TEXT COMMAND [BEFORE [TARGET]]: outside, in a bare overlay, in
+# a run. BEFORE: a command that is not timed.
 inside() {
 	row=$1
 	folder=$2
@@ -140,8 +140,8 @@ row_make() {
 	wipe "$base/build"
 }
 
-# What npm install does to a file system, without its registry: most of its time
-# goes there too, when all packages are in its cache.
+# The file operations of npm install without its registry: most of its time goes
+# into them when all packages are in its cache.
 row_npm() {
 	count=20000
 	[ -z "$quick" ] || count=2000

@@ -2,7 +2,7 @@
 # shellcheck disable=SC2154,SC2034 # variables of run.sh and table.sh
 # The rows of the store: snapshots, restores, reading. Sourced by run.sh, which
 # has set tree (and tree_key, a short word for it), base, bin, guard, quick.
-# Every row can be run alone: what it needs of others it makes.
+# Every row can be run alone: it makes the data that it needs of other rows.
 
 # Commands for measure's -p, and their parts.
 cold="sync; echo 3 >/proc/sys/vm/drop_caches"

@@ -21,8 +21,9 @@ measure() {
 	"$bin/measure" -n "$rounds" -b "$seconds" "$@" >"$results"
 }
 
-# line ROW TEXT KEY [FLOOR LABEL [TARGET]]: of what was measured last. FIELD:
-# 3 wall time, 6 until it said so, 7 until the last process was gone.
+# line ROW TEXT KEY [FLOOR LABEL [TARGET]]: a row of the last measurement.
+# FIELD: 3 wall time, 6 until the printed time, 7 until the last process had
+# ended.
 line() {
 	awk -F '\t' -v row="$1" -v text="$2" -v key="$3" -v floor="${4:-}" \
 		-v label="${5:-}" -v target="${6:-}" -v field="${FIELD:-3}" '
@@ -55,7 +56,7 @@ line() {
 	}' "$results" || missed=$((missed + 1))
 }
 
-# value_of KEY FIELD: of what was measured last
+# value_of KEY FIELD: a value of the last measurement
 value_of() {
 	awk -F '\t' -v key="$1" -v field="$2" \
 		'$1 == key { print $field }' "$results"

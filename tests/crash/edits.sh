@@ -29,7 +29,7 @@ file_of() {
 edits_choose() {
 	next $EDITS
 	edit=$number
-	# What a run that waits has changed is told by the project as it is.
+	# The changes of a pending run depend on the present project.
 	case $2 in
 	discard | bring | empty | drop | regain) edit=15 ;;
 	esac
@@ -37,7 +37,7 @@ edits_choose() {
 	next_command=$number
 	next $EDITS
 	earlier=$number
-	# He does not throw away what he wrote himself.
+	# The user does not discard an own edit.
 	while [ "$(file_of $earlier)" = "$(file_of "$edit")" ]; do
 		earlier=$((earlier % EDITS + 1))
 	done
@@ -188,7 +188,7 @@ said_why() {
 	esac
 }
 
-# Executes the next command and then completes what it started.
+# Executes the next command and then completes the actions that it started.
 judge_edits() {
 	edits_next "$next_command"
 	said_why $? 'the next command'

@@ -138,7 +138,7 @@ crash_put_aside() {
 	must_be_inside
 	rm -rf "${T:?}/$1"
 	mkdir "$T/$1"
-	# overlayfs's own, which nobody may read
+	# overlayfs's own directories, which no user may read
 	# shellcheck disable=SC2154 # of tap.sh
 	chmod 700 "$state"/runs/*/*work/*/work \
 		"$state"/trash/*/*work/*/work 2>/dev/null

@@ -45,7 +45,7 @@ T=$(mktemp -d /var/tmp/storecrash.XXXXXX) || exit 99
 mkdir "$T/m" "$T/project" "$T/models" "$T/now"
 cd "$T" || exit 99
 
-# What this script made, and nothing else.
+# Removes only files of this script.
 clear_folder() {
 	chmod -R u+rwX "$T/$1"
 	find "$T/$1" -xdev -mindepth 1 -delete
@@ -77,7 +77,7 @@ flunk() {
 	[ $failures -lt 6 ] || exit 1
 }
 
-# --- the store's folder, as it was in a certain state ---
+# --- the store's directory, in a recorded state ---
 
 up() {
 	[ "$kind" != power ] || mount -o loop "$T/work.img" "$T/m" || exit 99
@@ -209,7 +209,7 @@ one() {
 		"$storeact" $(command_of "$1") >"$T/out" 2>"$T/err" </dev/null
 	ended=$?
 	points=$((points + 1))
-	# It came to its end: the power goes right behind it.
+	# The command has ended: the power fails directly after it.
 	[ "$kind.$ended" != power.0 ] || "$stopat" --count "$T/count" --at 1 \
 		--cut "$T/m" -- touch "$T/m/touched" 2>/dev/null
 	down
@@ -231,7 +231,7 @@ count_of() {
 	read -r count _ <"$T/count"
 }
 
-# --- which points ---
+# --- the points ---
 
 all_of_them() {
 	for verb in $verbs; do

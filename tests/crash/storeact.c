@@ -1,17 +1,17 @@
 /*
- * One action on a store, for the crash tests: the library's own, with the time
- * that prune goes by set a month ahead.
+ * One action on a store, for the crash tests: an action of the library, with
+ * the present time of prune set a month ahead.
  *
- *	storeact snapshot STORE FOLDER CACHE	prints its number when done
+ *	storeact snapshot STORE DIR CACHE	prints its number when done
  *	storeact prune STORE KEEP
- *	storeact undelete STORE			all that the trash has
+ *	storeact undelete STORE			everything in the trash
  *	storeact repair STORE
- *	storeact model FOLDER			the folder as text
- *	storeact check STORE MODELS FOLDER
+ *	storeact model DIR			the directory as text
+ *	storeact check STORE MODELS DIR
  *
- * check: MODELS has a text "<number>" for each snapshot that was reported
- * done. Each must be in the store or its trash, whole; one without a text must
- * be as FOLDER is now; and verify must find nothing.
+ * check: MODELS has a text "<number>" for each snapshot that was reported done.
+ * Each must be in the store or its trash, complete; a snapshot without a text
+ * must be equal to the present DIR; and verify must find no damage.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -116,14 +116,14 @@ static int tell_fault(void *arg, const struct verify_fault *f, struct err *err)
 	return 0;
 }
 
-/* want: its text; NULL: as the folder is now. */
+/* want: the expected text; NULL: that of the present directory. */
 static void check_one(struct store *s, uint64_t seq, const struct buf *want)
 {
 	AUTO(snapshot) struct snapshot snap = {0};
 	AUTO(buf) struct buf is = {0};
 	struct err err;
 
-	/* It says of itself that something could not be read. */
+	/* The snapshot has a note that a file could not be read. */
 	if (catalog_load(s, seq, &snap, &err) == 0 && snap.note_count)
 		return;
 	if (model_snapshot(s, seq, &is, &err) < 0)
@@ -180,7 +180,7 @@ static int do_check(char **args, struct err *err)
 	struct verify_result result;
 	char *undelete[] = {args[0]};
 
-	/* What went into the trash must be there whole. */
+	/* Packs in the trash must be complete. */
 	if (do_undelete(undelete, err) < 0 ||
 	    store_open(&s, args[0], STORE_READ, err) < 0 ||
 	    verify_store(s, &o, &result, err) < 0 ||

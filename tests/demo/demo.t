@@ -1,7 +1,7 @@
 #!/bin/sh
-# The demo as a test, so that what the README names first cannot break unseen:
-# one line of TAP for each comparison that the demo itself calls ok, and one for
-# the sample in the README: each of its lines must be one that the demo prints.
+# The demo as a test, so that the first command in the README cannot break
+# unseen: one line of TAP for each comparison that the demo itself calls ok, and
+# one for the sample in the README: the demo must print each of its lines.
 #
 #	GUARD=build/guard demo.t
 set -u
@@ -10,8 +10,9 @@ set -u
 	"${0%/*}/run.sh" 2>&1
 	echo "status $?"
 } | awk -v readme="${0%/*}/../../README.md" '
-	# Without what differs each time: in how many folders objects of git
-	# lie goes by their hashes, and those by the time of the commits.
+	# Removes the parts that differ each time: the number of directories
+	# with git objects depends on their hashes, and those on the time of the
+	# commits.
 	function plain(line) {
 		gsub(/[0-9]+-[0-9]+-[0-9]+ [0-9:]+/, "TIME", line)
 		gsub(/[0-9][0-9a-z][0-9a-z]+-[0-9a-z][0-9a-z]/, "RUN", line)

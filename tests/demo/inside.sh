@@ -1,11 +1,11 @@
 #!/bin/sh
-# The demo itself, in a throw-away root: run.sh starts it there. It wipes a
-# home folder unguarded, so it refuses to be anywhere else.
+# The demo itself, in a throw-away root: run.sh starts it there. It wipes a home
+# directory unguarded, so it refuses to run elsewhere.
 #
-#	inside.sh GUARD COLOURS
+#	inside.sh GUARD COLORS
 #
-# Prints each command as one would type it, with its real output, and checks
-# after each step what must hold; the first thing that does not hold ends it.
+# Prints each command as a user would type it, with its real output, and checks
+# the state after each step; the first failed check ends it.
 # shellcheck disable=SC2016,SC2088 # scripts and names are shown as typed
 set -eu
 
@@ -16,8 +16,8 @@ die() {
 
 # ---- nowhere but in a throw-away root ----
 
-# What root.c noted about the outside must be in the marker, and nothing of it
-# may be true here. Nothing of the machine may be writable.
+# The marker must contain root.c's notes about the outside, and none of them may
+# be true here. No file of the machine may be writable.
 refuse_elsewhere() {
 	[ "${GUARD_TEST_ROOT:-}" = 1 ] || die "not in a throw-away root"
 	[ -n "${GUARD_TEST_OUTSIDE:-}" ] || die "the outside is not known"
@@ -103,11 +103,11 @@ says_not() {
 	! grep -qF -- "$1" "$out" || die "that said: $1"
 }
 
-# ---- what must be the same ----
+# ---- comparison of states ----
 
-# Everything below a folder, a record each: type, mode, owner, link target,
-# time, of files the link count and size, xattrs; sha256 of contents. Where
-# guard's own state lies is left out.
+# Every entry below a directory, a record each: type, mode, owner, link target,
+# time, of files the link count and size, xattrs; sha256 of contents. guard's
+# own state is excluded.
 manifest() (
 	cd "$1"
 	set -- . -path ./.local -prune -o
@@ -178,7 +178,7 @@ make_history() {
 	git checkout -q main
 }
 
-# What git does not hold: that is what people lost.
+# Files that git does not track: these are the lost ones.
 make_unsaved_work() {
 	write README.md '# greeter' '' 'Greets people. Rewritten all morning.'
 	write docs/guide.md '# Guide' '' 'A much better text, staged only.'
@@ -245,7 +245,7 @@ step_look() {
 	try 'cat ~/agent.sh'
 }
 
-# What it does where nothing holds it back: to a copy of this home.
+# The command without guard, on a copy of this home directory.
 wreck_twin() {
 	cp -a "$HOME" "$scratch/twin"
 	HOME=$scratch/twin sh "$scratch/twin/agent.sh" >/dev/null 2>&1
@@ -334,7 +334,8 @@ step_apply() {
 	ends_with 0
 	differences home "$HOME" | cut -c 1 | sort | uniq -c |
 		tr -s ' \n' ' ' >"$scratch/differences"
-	# Its line of the list and its line of the hashes, before and after.
+	# The file's line of the list and its line of the hashes, before and
+	# after.
 	[ "$(cat "$scratch/differences")" = ' 2 < 2 > ' ] || {
 		differences home "$HOME"
 		die "more than src/greet.sh has changed"

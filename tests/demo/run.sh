@@ -3,9 +3,9 @@
 #
 #	make all tools && GUARD=build/guard tests/demo/run.sh
 #
-# As root: once as root, once as a plain user; else as the user who calls. All
-# of it happens in throw-away roots (tests/lib/root.c) on the disk of the
-# build folder, or of $TMPDIR; inside.sh does the work there.
+# As root: once as root, once as a plain user; else as the calling user.
+# Everything happens in throw-away roots (tests/lib/root.c) on the disk of the
+# build directory, or of $TMPDIR; inside.sh does the work there.
 set -eu
 
 guard=$(realpath "${GUARD:-build/guard}")
@@ -26,8 +26,8 @@ users=user
 place=${TMPDIR:-$(dirname "$guard")/demo}
 mkdir -p "$place"
 
-# What the throw-away root gets to see as /opt/guard: nothing else, and
-# readable by its plain user whatever this checkout is to others.
+# The content of /opt/guard in the throw-away root: only the needed files, and
+# readable by its plain user whatever the modes of this checkout are.
 stage=$(mktemp -d "$place/stage.XXXXXX")
 clean_up() {
 	rm -f "$stage/guard" "$stage/inside.sh"

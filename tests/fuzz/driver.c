@@ -1,11 +1,11 @@
 /*
  * Runs a fuzz target without libFuzzer, as TAP:
  *
- *	TARGET CORPUS-FOLDER
+ *	TARGET CORPUS
  *
- * First every file of the corpus, then mutations of them for FUZZ_SECONDS (1).
- * Mutation n depends on the seed, n and the corpus alone: what a failure
- * prints, FUZZ_SEED=s FUZZ_CASE=n, does that one again.
+ * First every file of the directory CORPUS, then mutations of them for
+ * FUZZ_SECONDS (1). Mutation n depends on the seed, n and the corpus alone:
+ * FUZZ_SEED=s FUZZ_CASE=n, which a failure prints, repeats it.
  */
 /* users: one */
 #include <errno.h>
@@ -29,7 +29,7 @@ void __sanitizer_set_death_callback(void (*callback)(void))
 
 enum {
 	FILE_MAX = 4 << 20,
-	INPUT_MAX = 64 << 10, /* of a mutation: small ones are fast */
+	INPUT_MAX = 64 << 10, /* mutations only: small ones are fast */
 	CASE_SECONDS = 30, /* more is a hang */
 };
 
@@ -143,12 +143,12 @@ static void mutate_once(struct buf *b, uint64_t *state)
 	case 4:
 		cut(b, at, len < b->len - at ? len : b->len - at);
 		break;
-	case 5: /* again what stands somewhere in it */
+	case 5: /* repeat bytes of the input */
 		v = below(state, b->len + 1);
 		len = len < b->len - v ? len : b->len - v;
 		insert(b, at, b->data + v, len);
 		break;
-	case 6: /* what stands somewhere in another */
+	case 6: /* insert bytes of another input */
 		v = below(state, other->len + 1);
 		len = len < other->len - v ? len : other->len - v;
 		insert(b, at, other->data + v, len);
@@ -160,7 +160,8 @@ static void mutate_once(struct buf *b, uint64_t *state)
 
 static void run(const struct buf *b)
 {
-	/* Of its own length, so that a sanitizer sees the end. */
+	/* An allocation of exactly this length, so that a sanitizer sees reads
+	 * beyond the end. */
 	auto_free unsigned char *copy = mem_dup(b->data, b->len);
 
 	(void)alarm(CASE_SECONDS);

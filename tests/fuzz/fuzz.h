@@ -1,10 +1,11 @@
 /*
- * What the fuzz targets share. A target is one file: LLVMFuzzerTestOneInput()
- * over one decoder. It is built twice: with driver.c, which replays the corpus
- * and makes mutations by a seed (make check), and with libFuzzer (make fuzz).
+ * Common parts of the fuzz targets. A target is one file:
+ * LLVMFuzzerTestOneInput() over one decoder. It is built twice: with driver.c,
+ * which replays the corpus and makes mutations by a seed (make check), and with
+ * libFuzzer (make fuzz).
  *
- * Every format carries checks, and a mutation that fails a check shows only
- * that: the first byte of an input says which of them are made to fit again
+ * Every format has checksums, and a mutation that breaks one tests nothing
+ * else: the first byte of an input selects the checksums that are corrected
  * ("sealed") before the decoder sees the rest.
  */
 #ifndef GUARD_TESTS_FUZZ_H
@@ -26,7 +27,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* What holds whatever the input is. */
+/* A condition that holds for every input. */
 #define must(condition)                                                        \
 	do {                                                                   \
 		if (!(condition)) {                                            \
@@ -45,8 +46,8 @@ static __attribute__((unused)) void fuzz_dir_remove(void)
 	(void)dirtree_remove(AT_FDCWD, fuzz_dir_name, &ignored);
 }
 
-/* A folder of the process's own, for decoders that read files; removed when
- * it ends well. */
+/* A directory of the process's own, for decoders that read files; removed at a
+ * normal end. */
 static __attribute__((unused)) int fuzz_dir(void)
 {
 	static int fd = -1;
@@ -96,8 +97,8 @@ static __attribute__((unused)) void seal_tail(uint8_t *data, size_t len)
 		seal_u64(data + len - 8, hash_check(data, len - 8));
 }
 
-/* fuzz_copy() of what has its only check at its end, sealed when the first
- * byte says 1; NULL: there is no input. */
+/* fuzz_copy() for formats whose only checksum is at the end: sealed when the
+ * first byte is 1; NULL: the input is empty. */
 static __attribute__((unused)) uint8_t *fuzz_sealed(const uint8_t *data,
 						    size_t *len)
 {

@@ -9,7 +9,7 @@
 #include "snapshot/store/store.h"
 #include "tests/fuzz/fuzz.h"
 
-/* One that only has the file which is made in it; open for good. */
+/* A store that has only its own new file; stays open. */
 static struct store *fuzz_store(void)
 {
 	static struct store *store;

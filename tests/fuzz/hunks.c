@@ -1,7 +1,7 @@
 /*
- * Picking parts of a text: hunks_make() and what is done to its hunks. The
- * input: what to do, a byte each, then after a NUL the old text, after the
- * next the new one, after another what somebody wrote in his editor.
+ * Selecting parts of a text: hunks_make() and the actions on its hunks. The
+ * input: a byte for each action, then after a NUL the old text, after the next
+ * the new text, after another the text that a user wrote in the editor.
  */
 #include <errno.h>
 

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	for (i = 0; i < midx_count(m); i++)
 		must(midx_number(m, midx_name(m, i)) == i);
-	/* Whatever lies there, taken for the start of a hash. */
+	/* Bytes of the file, taken as the start of a hash. */
 	for (i = HEAD; i + 8 <= len && i < 4096; i += 4) {
 		memcpy(hash, bytes + i, 8);
 		look(m, hash);

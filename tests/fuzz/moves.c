@@ -1,11 +1,12 @@
 /*
- * What a run moved, as a hostile layer may have it: moves_find(). The input is
- * lines, each a thing on one side:
+ * Detection of moves in a hostile layer: moves_find(). The input is lines, each
+ * an entry of one side:
  *
- *	-f PATH TEXT	a file that went; +f came, +o came over another
- *	-d PATH		a folder; l: a link to TEXT; x: unreadable; b: too big
+ *	-f PATH TEXT	a deleted file; +f: an added file, +o: one over another
+ *	-d PATH		a directory; l: a link to TEXT; x: unreadable; b: large
  *
- * TEXT is there as often as its first byte says, so that it can be long.
+ * The first byte of TEXT is the number of its repetitions, so that it can be
+ * long.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -144,7 +145,7 @@ static bool same_bytes(const struct thing *a, const struct thing *b)
 		memcmp(a->text.data, b->text.data, a->text.len) == 0);
 }
 
-/* The folder that it went with is one that was moved to where it is. */
+/* The old parent directory was moved to the new parent directory. */
 static void check_parents(const struct moves *m, const struct moves_file *from,
 			  const struct moves_file *to)
 {

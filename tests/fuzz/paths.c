@@ -22,7 +22,7 @@ static void check_pattern(const char *pattern, char *const *paths)
 		must(!is || pathglob_has_wildcards(pattern) ||
 		     !path_ok(pattern) || !path_ok(*paths) ||
 		     strcmp(pattern, *paths) == 0);
-		/* What is looked for below the fixed part is all there is. */
+		/* A search below the fixed part finds every match. */
 		must(!is || !path_ok(*paths) || !path_ok(fixed) || !*fixed ||
 		     path_below(*paths, fixed));
 		/* A pattern of names alone means just that. */

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (!len)
 		return 0;
-	/* Its first byte says whose file it is. */
+	/* The first byte selects a user's or a project's file. */
 	project = data[0] & 1;
 	got = profile_parse(&p, "file", project, data + 1, len - 1, &err);
 	must(got == 0 || (got == -EINVAL && err.text[0]));

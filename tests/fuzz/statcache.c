@@ -1,4 +1,4 @@
-/* The stat cache: statcache_open(), and a walk over what it offers. */
+/* The stat cache: statcache_open(), and a walk over its entries. */
 #include <sys/stat.h>
 
 #include "snapshot/walk/statcache.h"
@@ -6,7 +6,7 @@
 
 enum { ENTRIES_MAX = 500, DEPTH_MAX = 64 };
 
-/* Where the header's own check stands, and what it holds (statcache.c). */
+/* Positions of the header's checksums and of the checked data (statcache.c). */
 enum { HEADER_SIZE = 200, HEAD_CHECK_AT = 192, CHECK_AT = 184, KEY_AT = 16 };
 
 static void seal(uint8_t *data, size_t len, const struct cache_key *key)
@@ -18,8 +18,9 @@ static void seal(uint8_t *data, size_t len, const struct cache_key *key)
 	seal_u64(data + HEAD_CHECK_AT, hash_check(data, HEAD_CHECK_AT));
 }
 
-/* Folders may point anywhere, also to themselves: the walk in the store goes
- * down only beside a real folder, this one stops at a depth. */
+/* Directories may point anywhere, also to themselves: the walk in the store
+ * descends only in parallel with a real directory, this one stops at a depth.
+ */
 static void walk(const struct statcache *c, const struct cache_entry *e,
 		 unsigned int depth, size_t *left)
 {

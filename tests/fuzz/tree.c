@@ -5,7 +5,7 @@
 #include "snapshot/tree/tree.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Whatever a tree is compared with: both of it, or none. */
+/* For any pair of trees: both are decoded, or neither is. */
 static void apart(const uint8_t *a, size_t a_len, const uint8_t *b,
 		  size_t b_len, bool same)
 {
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		must(!i || strcmp(t.entries[i - 1].name, e->name) < 0);
 		must(tree_find(&t, e->name) == e);
 	}
-	/* One folder, one sequence of bytes: else one would be kept twice. */
+	/* A directory has exactly one encoding; two would be stored twice. */
 	if (t.split)
 		tree_encode_split(t.entries, t.count, &again);
 	else

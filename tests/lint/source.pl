@@ -1,8 +1,8 @@
 #!/usr/bin/perl
-# What of the sources can be held by reading them: layers, circles, owners of
-# foreign headers, words, the length of functions, exported names.
+# Checks of the sources' text: layers, circles, owners of foreign headers,
+# words, the length of functions, exported names.
 #
-#	tests/lint/source.pl LAYERS OBJECT-FOLDER
+#	tests/lint/source.pl LAYERS OBJECT-DIR
 use strict;
 use warnings;
 
@@ -31,7 +31,7 @@ while (<$in>) {
 }
 close $in;
 
-# Whether a folder, or a module, is named by a list: as itself, or by "x/*".
+# Whether a list names a directory or a module: as itself, or by "x/*".
 sub named {
 	my ($what, @list) = @_;
 	return scalar grep {
@@ -68,7 +68,7 @@ for my $file (@files) {
 	close $fh;
 	my $dir = folder($file);
 	my $line = 0;
-	# Then it is known to be whole, and nobody reads it by itself.
+	# The compiler then shows that the header is complete by itself.
 	my $own = $file =~ s/\.c$/.h/r;
 	complain "$file: its first #include is not \"$own\""
 		if $own ne $file && -e $own &&
