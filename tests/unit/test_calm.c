@@ -1,7 +1,7 @@
 /*
- * What a transaction compares of the files that it takes away: where their
- * times tell that nobody was at them, their bytes are not read, and whatever
- * somebody does up to the rename is seen all the same.
+ * The check of files before a transaction displaces them: if their times prove
+ * that no process has written to them, their bytes are not read; any change
+ * before the rename is noticed nevertheless.
  */
 #include "tests/unit/transaction_fixture.h"
 
@@ -10,7 +10,7 @@
 #include <sys/statfs.h>
 
 static struct bench *bench_now;
-static long fs_type; /* what every file system says it is; 0: its own */
+static long fs_type; /* reported for every file system; 0: the real one */
 
 int fstatfs(int fd, struct statfs *ret)
 {
@@ -37,7 +37,7 @@ static int calm_teardown(void **state)
 	return bench_teardown(state);
 }
 
-/* As if the project had been looked at so many seconds from now. */
+/* Runs as if the project had been read `sec` seconds later than it was. */
 static int run_after(struct bench *b, const struct plan *plan, int64_t sec,
 		     struct err *err)
 {
@@ -94,8 +94,7 @@ static void check_first(const char *path, char first)
 	assert_int_equal(is, first);
 }
 
-/* The bytes that the plan saw are others than those that are there, which
- * nothing tells but reading them. */
+/* A plan with other bytes than the file's, which only a read can find. */
 static void plan_other_bytes(struct bench *b, struct plan *ret)
 {
 	AUTO(entry) struct entry found = {0}, other = {0};
@@ -118,12 +117,12 @@ static void bytes_are_read_only_where_times_do_not_tell(void **state)
 	struct err err;
 
 	plan_other_bytes(b, &plan);
-	/* Its ctime is younger than that. */
+	/* The file's ctime is younger than that. */
 	assert_int_equal(run_after(b, &plan, -60, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "edited"));
 	project_is(b, b->old_picture, "taken back");
-	/* Where a store through a mapping may move no time they are read
-	 * however old it is. */
+	/* If a store through a mapping may leave the times unchanged, the bytes
+	 * are read at any age. */
 	take_assume_stable(false);
 	assert_int_equal(run_after(b, &plan, 10, &err), -EBUSY);
 	take_assume_stable(true);
@@ -133,8 +132,8 @@ static void bytes_are_read_only_where_times_do_not_tell(void **state)
 	plan_free(&plan);
 }
 
-/* An overlay does not say what its upper is, which may be a tmpfs; others have
- * times that somebody else gives. */
+/* The upper of an overlay may be a tmpfs, and other file systems have times
+ * from another clock. */
 static void bytes_are_read_where_the_file_system_is_not_known(void **state)
 {
 	static const long types[] = {TMPFS_MAGIC, RAMFS_MAGIC,
@@ -165,7 +164,7 @@ static void write_there(void)
 	assert_return_code(pwrite(fd, "O", 1, 0), errno);
 }
 
-/* It was looked at a moment before. */
+/* The file was compared just before. */
 static void a_write_to_what_is_replaced_is_seen(void **state)
 {
 	struct err err;
@@ -193,7 +192,7 @@ static void a_write_to_what_is_deleted_is_seen(void **state)
 	check_first("gone", 'O');
 }
 
-/* Of the same size, rights and times, as `touch -r` and a rename leave it. */
+/* A file of the same size, mode and mtime, as after `touch -r` and a rename. */
 static void rename_over(void)
 {
 	auto_close int dir = open_in_project("", O_RDONLY | O_DIRECTORY);
@@ -229,7 +228,7 @@ static void set_attribute(void)
 	assert_return_code(fsetxattr(fd, "user.mine", "x", 1, 0), errno);
 }
 
-/* They move no time of the bytes. */
+/* Attributes do not change the mtime. */
 static void an_attribute_is_seen(void **state)
 {
 	struct err err;
@@ -255,7 +254,7 @@ static void a_mode_is_seen(void **state)
 	refused_for("big", got, &err);
 }
 
-/* By its ctime, which only the rename moves otherwise. */
+/* The ctime reveals it; otherwise only the rename changes the ctime. */
 static void a_time_set_back_is_seen(void **state)
 {
 	struct bench *b = *state;
@@ -291,13 +290,14 @@ static char *map_page(const char *path)
 	char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	assert_true(map != MAP_FAILED);
-	/* The page is dirty, and the file looks as before. */
+	/* The page is dirty, and the file's times are unchanged. */
 	map[0] = 'o';
 	set_times(AT_FDCWD, bench_now->project, 1600000000);
 	return map;
 }
 
-/* No fault, no time. Who has it mapped has it open for writing. */
+/* Without a page fault no time changes. A process with such a mapping has the
+ * file open for writing. */
 static void store_and_unmap(void)
 {
 	mapped[0] = 'O';

@@ -13,11 +13,11 @@
 #include "base/mem.h"
 #include "restore/git/moves.h"
 
-/* A made-up tree: paths with what is in them, ended by a path of NULL; text
- * NULL is a folder. */
+/* An artificial tree: paths with their texts, up to a path of NULL; a text of
+ * NULL is a directory. */
 struct made {
 	const char *path, *text;
-	mode_t mode; /* 0: a file, or a folder */
+	mode_t mode; /* 0: a file, or a directory */
 	bool over;
 };
 
@@ -76,8 +76,8 @@ static void add(struct moves *m, bool added, const struct made *list)
 	}
 }
 
-/* "a>b a/f>b/f*90 ": in the order of where it went; + with its folder, a
- * number for what is only alike. */
+/* The moves as "a>b a/f>b/f*90 ", sorted by the new path; + marks a move with
+ * the parent directory, a number a similarity. */
 static void told(const struct moves *m, struct buf *to)
 {
 	size_t i;
@@ -137,7 +137,7 @@ static void test_same_bytes_are_a_move_and_others_none(void **state)
 	      (const struct made[]){{"c", "hullo"}, END}, "");
 	check((const struct made[]){END},
 	      (const struct made[]){{"c", "x"}, END}, "");
-	/* A link is no file of that text. */
+	/* A symbolic link with the same target text is no such file. */
 	check((const struct made[]){{"a", "hello", S_IFLNK | 0777}, END},
 	      (const struct made[]){{"c", "hello"}, END}, "");
 	check((const struct made[]){{"a", "hello", S_IFLNK | 0777}, END},
@@ -186,7 +186,7 @@ static void test_what_is_lost_or_new_in_a_moved_folder_is_no_move(void **state)
 				    {"lib/new", "not it"},
 				    END},
 	      "src>lib src/a>lib/a+ src/b>lib/b+ ");
-	/* Less than half of it: no folder moved. */
+	/* Less than half of its content: the directory has not moved. */
 	check(
 		(const struct made[]){
 			{"src"}, {"src/a", "alpha"}, {"src/b", "beta"}, END},
@@ -218,7 +218,7 @@ static void test_a_folder_that_is_torn_apart_is_told_in_parts(void **state)
 static void test_of_several_the_one_of_the_same_place_is_taken(void **state)
 {
 	(void)state;
-	/* The same licence everywhere, one of them not moved along. */
+	/* Equal licence files everywhere, one of which did not move. */
 	check((const struct made[]){{"src"},
 				    {"src/a"},
 				    {"src/a/licence", "free"},
@@ -236,7 +236,7 @@ static void test_of_several_the_one_of_the_same_place_is_taken(void **state)
 				    END},
 	      "src>lib src/a>lib/a+ src/a/x>lib/a/x+ src/b>lib/b+ "
 	      "src/b/licence>lib/b/licence+ src/b/y>lib/b/y+ ");
-	/* No folder says anything: by name, then in order. */
+	/* No directory gives a hint: by name, then in order. */
 	check((const struct made[]){{"p", "same"}, {"q", "same"}, END},
 	      (const struct made[]){{"n/q", "same"}, {"z", "same"}, END},
 	      "q>n/q p>z ");
@@ -249,7 +249,7 @@ static void test_texts_that_are_alike_are_moved_with_changes(void **state)
 				    {"b", "nothing\nof\nthe\nkind\nat\nall\n"},
 				    END},
 	      (const struct made[]){{"c", LINES "twelve\n"}, END}, "a>c* ");
-	/* In a moved folder, and by a name that is the only one. */
+	/* In a moved directory, and by a name that is unique. */
 	check((const struct made[]){{"src"},
 				    {"src/a", "alpha"},
 				    {"src/b", "beta"},
@@ -280,7 +280,7 @@ static void test_over_another_only_by_the_very_bytes(void **state)
 	      (const struct made[]){{"b", "hello", .over = true}, END}, "a>b ");
 	check((const struct made[]){{"a", LINES "1\n"}, END},
 	      (const struct made[]){{"b", LINES "2\n", .over = true}, END}, "");
-	/* A new name comes first. */
+	/* A file of a new name is preferred. */
 	check((const struct made[]){{"a", "hello"}, END},
 	      (const struct made[]){
 		      {"b", "hello", .over = true}, {"c", "hello"}, END},
@@ -320,7 +320,7 @@ static void test_only_what_may_be_the_same_is_read(void **state)
 	assert_int_equal(w.bytes, 2);
 }
 
-/* Each of its own name: no name and no folder says which is which. */
+/* Every file has its own name: neither name nor directory selects a pair. */
 static void fill(struct made *list, char names[][16], char side, size_t count,
 		 const char *text)
 {
@@ -358,7 +358,7 @@ static void test_a_hundred_thousand_on_either_side_take_no_time(void **state)
 	size_t i, moved = 0;
 
 	(void)state;
-	/* All of the same bytes: the worst there is. */
+	/* Equal bytes in all files: the worst case. */
 	fill(deleted, gone_names, 'g', MANY, "same");
 	fill(added, came_names, 'n', MANY, "same");
 	add(&m, false, deleted);

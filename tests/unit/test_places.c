@@ -1,7 +1,7 @@
 /*
- * Places where a store cannot work as it should: no locks, no room, nothing
- * that may be written, somebody else's, a newer guard's beside us. A clear
- * error each time, and nothing is hurt.
+ * Places where a store cannot work normally: no locks, no free space,
+ * read-only, owned by another user, with files of a newer guard. Each time the
+ * error is clear, and nothing is damaged.
  */
 #include <sched.h>
 #include <signal.h>
@@ -26,7 +26,7 @@
 /* ---- no locks ---- */
 
 static struct {
-	unsigned int count, from; /* this one and all after it fail */
+	unsigned int count, from; /* this call and all later ones fail */
 	int error;
 } locking;
 
@@ -102,7 +102,7 @@ static void fill(struct box *box)
 	store_free(&box->store);
 }
 
-/* From the first lock on, from the second... until all were had. */
+/* From the first lock on, from the second... up to the last. */
 static void test_no_locks_are_told_and_nothing_is_hurt(void **state)
 {
 	static int (*const verbs[])(struct box *, struct err *) = {
@@ -119,7 +119,7 @@ static void test_no_locks_are_told_and_nothing_is_hurt(void **state)
 			locking.count = 0;
 			locking.from = (unsigned int)at;
 			locking.error = errors[at % 3];
-			(void)alarm(120); /* nobody tries for ever */
+			(void)alarm(120); /* against endless retries */
 			got = verbs[verb](box, &err);
 			(void)alarm(0);
 			locking.error = 0;
@@ -147,15 +147,15 @@ static void test_a_place_without_locks_is_named_with_a_way_out(void **state)
 	assert_int_equal(do_take(box, &err), -ENOLCK);
 	assert_non_null(strstr(err.text, "no locks"));
 	assert_non_null(strstr(err.text, "GUARD_HOME"));
-	/* Who reads needs none. */
+	/* A reader needs no lock. */
 	ok(store_open(&box->store, box->store_root_fd, STORE_READ, &err));
 	assert_int_equal(verify_now(box, true, NULL), 0);
 	locking.error = 0;
 }
 
-/* ---- no room, nothing to be written ---- */
+/* ---- no free space, read-only ---- */
 
-/* In namespaces of its own, where it may mount. */
+/* In namespaces of its own, where mounts are allowed. */
 static void in_namespace(struct box *box, void (*run)(struct box *box))
 {
 	uid_t uid = geteuid();
@@ -193,7 +193,7 @@ static void in_namespace(struct box *box, void (*run)(struct box *box))
 	assert_int_equal(status, 0);
 }
 
-/* In children, where cmocka's asserts would go nowhere. */
+/* For child processes, in which a failed assert of cmocka is not reported. */
 #define must(condition)                                                        \
 	do {                                                                   \
 		if (!(condition)) {                                            \
@@ -231,7 +231,7 @@ static void on_a_small_disk(struct box *box)
 		must(do_take(box, &err) == -ENOSPC);
 		must(strstr(err.text, "No space left"));
 	}
-	/* It gives back what it took. */
+	/* Frees the space that it has used. */
 	must(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err) ==
 	     0);
 	store_free(&box->store);
@@ -239,7 +239,7 @@ static void on_a_small_disk(struct box *box)
 	must(verify_now(box, true, NULL) == 0);
 	must(snapshot_bytes(box, 1, &is, &err) == 0);
 	must(is.len == want.len && memcmp(is.data, want.data, is.len) == 0);
-	/* What fits goes on. */
+	/* A snapshot that fits in the free space succeeds. */
 	put_file(box, "big", 3, 300000);
 	must(do_take(box, &err) == 0);
 	must(do_prune(box, &err) == 0);
@@ -277,7 +277,7 @@ static void test_a_read_only_store_can_be_read_and_verified(void **state)
 	check_whole(*state);
 }
 
-/* ---- somebody else's ---- */
+/* ---- another user's ---- */
 
 static void test_a_store_of_somebody_else_is_refused(void **state)
 {
@@ -288,7 +288,7 @@ static void test_a_store_of_somebody_else_is_refused(void **state)
 
 	fill(box);
 	if (geteuid() != 0) {
-		/* What another user's looks like from here. */
+		/* The same view as of another user's store. */
 		assert_return_code(chmod(box->store_root_fd, 0), errno);
 		assert_int_equal(do_take(box, &err), -EACCES);
 		assert_non_null(strstr(err.text, "Permission denied"));
@@ -316,7 +316,7 @@ static void test_a_store_of_somebody_else_is_refused(void **state)
 
 /* ---- a newer guard's ---- */
 
-/* A file of the store with another version, its check made to fit. */
+/* A file of the store with another version and a correct checksum. */
 static void make_newer(const char *path, size_t version_at, size_t check_at)
 {
 	AUTO(buf) struct buf bytes = {0};
@@ -351,13 +351,13 @@ static void test_a_newer_guards_pack_and_snapshot_are_left_alone(void **state)
 	assert_int_equal(verify_now(box, true, &faults), 1);
 	assert_non_null(strstr(buf_text(&faults), "snapshot 5"));
 	assert_non_null(strstr(buf_text(&faults), pack));
-	/* Nobody may call them damaged, or not needed. */
+	/* Such packs are neither reported as damaged nor removed as unused. */
 	assert_true(do_prune(box, &err) < 0);
 	assert_non_null(strstr(err.text, "newer guard"));
 	ok(do_repair(box, &err));
 	assert_return_code(access(path, F_OK), errno);
 	assert_return_code(access(snap, F_OK), errno);
-	/* Snapshots go on beside them, under a number of their own. */
+	/* New snapshots are taken beside them, with new numbers. */
 	list_store(box, "snaps", &before);
 	ok(do_take(box, &err));
 	list_store(box, "snaps", &after);

@@ -1,7 +1,7 @@
 /*
- * The plan: order, and what stands apart (paths, .git, notes, refusals). Every
- * pair of what a run did and what the user did meanwhile is in
- * test_plantable.c.
+ * Plans: the order of steps, and special cases (paths, .git, notes, refusals).
+ * test_plantable.c has every pair of a change of the run and a change of the
+ * user.
  */
 /* users: one */
 #include "tests/unit/plantell.h"
@@ -24,7 +24,7 @@ static void gives_a_folder_its_time_back_after_work_in_it(void **state)
 {
 	struct plan_options options = {0};
 
-	/* Edited in place there: the folder's time has not moved. */
+	/* Edited in place there: the directory's mtime is unchanged. */
 	check(*state, "d d\nf d/x=1\nd e\nf e/x=1",
 	      "d d\nf d/x=2\nd e\nf e/x=1", "d d\nf d/x=1\nd e\nf e/x=1",
 	      &options, "replace:d/x meta:d");
@@ -64,7 +64,7 @@ static void gives_only_what_is_missing(void **state)
 	struct plan_options options = {.additive = true, .missing_only = true};
 	const char *now = "d d\nf d/x=1\nf y=1\nd z\nf z/own=1\nf w=1";
 
-	/* What is there stays, also as another kind of thing. */
+	/* An existing entry stays, also if it has another type. */
 	check(*state, now,
 	      "d [700]d\nf [600]d/x=1\nf d/new=1\nf y=2\nf z=5\nd w\n"
 	      "f w/in=1\nd n\nf n/in=1",
@@ -143,7 +143,7 @@ static void refuses_a_git_that_has_moved(void **state)
 
 	for (i = 0; i < COUNT(moved); i++)
 		check(*state, GIT, GIT_RUN, moved[i], &options, "!git:.git");
-	/* A log that has grown is no move. */
+	/* A longer log does not mean that the repository moved on. */
 	check(*state, GIT "\nf .git/log=1", GIT_RUN "\nf .git/log=1",
 	      GIT "\nf .git/log=2", &options,
 	      "replace:.git/config replace:.git/refs/heads/m "
@@ -170,8 +170,8 @@ static void counts_entries_that_moved_as_the_users(void **state)
 	snapshot_add_note(&notes, NOTE_MOVED, "d", "");
 	snapshot_add_note(&notes, NOTE_MOVED, "e/x", "");
 	snapshot_add_note(&notes, NOTE_MOVED, "f", "");
-	/* The folder d moved: a name that base does not have may have been
-	 * deleted by the user; one that it has is known. */
+	/* The directory d moved: for a name that base does not have, the user
+	 * may have deleted it; a name in base is known. */
 	check(*state, "d d\nf d/x=1\nf f=1", "d d\nf d/x=2\nf d/new=1\nf f=2",
 	      "d d\nf d/x=1\nf f=1", &options,
 	      "replace:d/x meta:d !moved:d/new !moved:f");
@@ -180,7 +180,7 @@ static void counts_entries_that_moved_as_the_users(void **state)
 	check(*state, "d e\nf e/x=1\nf e/y=1", "", "d e\nf e/x=1\nf e/y=1",
 	      &options, "!moved:e/x");
 	check(*state, "f f=1", "", "f f=1", &options, "!moved:f");
-	/* What the project has already cannot be lost. */
+	/* A change that the project already has cannot be lost. */
 	check(*state, "f f=1", "f f=2", "f f=2", &options, "already:1");
 	check(*state, "d d", "d d\nf d/new=1", "d d\nf d/new=1", &options,
 	      "already:1");
@@ -188,7 +188,7 @@ static void counts_entries_that_moved_as_the_users(void **state)
 	snapshot_free(&notes);
 }
 
-/* A rename leaves no trace on what lies in the folder. */
+/* A rename leaves no trace on the entries of the directory. */
 static void counts_what_a_folder_brought_along_as_the_users(void **state)
 {
 	struct snapshot notes = {0};
@@ -214,12 +214,12 @@ static void takes_nothing_incomplete_for_the_file(void **state)
 	check(*state, "", "f !x=2", "", &options, "!incomplete:x");
 	check(*state, "d d\nf !d/x=1", "", "d d\nf !d/x=1", &options,
 	      "!incomplete:d/x");
-	/* What the run did in the folder is not all known. */
+	/* The run's changes in the directory are not completely known. */
 	check(*state, "d d\nf d/x=1", "d !d\nf d/x=2", "d d\nf d/x=1", &options,
 	      "!incomplete:d");
 	check(*state, "f !x=1\nf y=1", "f !x=1\nf y=2", "f !x=1\nf y=1",
 	      &options, "replace:y meta:");
-	/* What is to be taken back in it is not: here a time. */
+	/* The state to restore in it is not completely known: here an mtime. */
 	check(*state, "d !d", "d d\nf @1d/x=1", "d d\nf d/x=1", &options,
 	      "!incomplete:d");
 	snapshot_add_note(&notes, NOTE_INCOMPLETE, "d", "no permission");
@@ -230,7 +230,8 @@ static void takes_nothing_incomplete_for_the_file(void **state)
 	snapshot_free(&notes);
 }
 
-/* Nothing is there as far as one could look: that is not gone. */
+/* A missing entry of a directory that was not completely read does not count as
+ * deleted. */
 static void takes_nothing_that_could_not_be_seen_for_gone(void **state)
 {
 	struct snapshot notes = {0};
@@ -250,7 +251,7 @@ static void takes_nothing_that_could_not_be_seen_for_gone(void **state)
 	snapshot_free(&notes);
 }
 
-/* The flag of a folder on the way says nothing, its note does. */
+/* The flag of a parent directory has no meaning, its note does. */
 static void knows_what_could_not_be_read_of_a_few_paths(void **state)
 {
 	struct snapshot notes = {0};
@@ -277,7 +278,7 @@ static void refuses_what_hands_out_rights(void **state)
 	      "f a=1\nf b=1\nf g=1", &options,
 	      "create:d create:pipe meta: setid:a setid:b setid:g setid:new "
 	      "node:node node:sock");
-	/* Bits that it has now already, and the same bytes. */
+	/* Set-id bits that the file already has, and the same bytes. */
 	check(*state, "f [4755]a=1\nf [4755]b=1", "f [4755]@1a=1\nf [4755]b=2",
 	      "f [4755]a=1\nf [4755]b=1", &options, "meta:a setid:b");
 	options.refuse_special = false;

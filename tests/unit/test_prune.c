@@ -1,5 +1,5 @@
-/* prune and undelete: against a model of plain copies, killed and failing at
- * every call, beside somebody who snapshots. */
+/* prune and undelete against a model of plain copies, killed and failing at
+ * every call, and with other processes that take snapshots. */
 /* users: one */
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -32,10 +32,10 @@ int unlinkat(int dirfd, const char *name, int flags)
 	return (int)call_done(syscall(SYS_unlinkat, dirfd, name, flags));
 }
 
-/* --- what was there --- */
+/* --- the model --- */
 
 struct model {
-	struct buf want[200]; /* by number; len 0: never was */
+	struct buf want[200]; /* by number; len 0: no such snapshot */
 	uint64_t count; /* highest number */
 };
 
@@ -49,7 +49,7 @@ static void model_free(struct model *m)
 
 static const char *const names[] = {"a", "b", "c", "d", "d/x", "d/y", "e"};
 
-/* The project as snapshot_bytes() would tell of it. */
+/* The project in the form of snapshot_bytes(). */
 static void disk_bytes(struct box *box, struct buf *to)
 {
 	struct stat st;
@@ -92,7 +92,8 @@ static bool is_in_snaps(struct box *box, uint64_t seq)
 	return access(path, F_OK) == 0;
 }
 
-/* All that is in snaps/ is what it was, nothing is missing from both. */
+/* Every snapshot in snaps/ equals its copy, and none is missing from snaps/ and
+ * trash/ together. */
 static void check_model(struct box *box, const struct model *m)
 {
 	AUTO(trash_list) struct trash_list trash = {0};
@@ -134,7 +135,7 @@ static void edit(struct box *box, uint64_t *seed)
 			 lens[chance(seed) % (chance(seed) % 8 ? 5 : 7)]);
 }
 
-/* A writer of its own, as the verbs open one. */
+/* Opens a store for writing, as the verbs do. */
 static int prune_with(struct box *box, struct prune_options *o,
 		      struct prune_result *ret, struct err *err)
 {
@@ -162,7 +163,7 @@ static int64_t later(int64_t seconds)
 	return timestamp_now().sec + seconds;
 }
 
-/* The test's own open store would be in the way. */
+/* The test's own open store would block prune. */
 static void let_go(struct box *box)
 {
 	store_free(&box->store);
@@ -250,8 +251,8 @@ static void test_random_prunes_and_undeletes_agree_with_copies(void **state)
 		}
 		check_whole(box);
 	}
-	/* Trash is emptied after seven days of the test's time: only what is
-	 * still in snaps/ can be compared. */
+	/* The prune empties the trash after seven days of the test's time, so
+	 * only snapshots still in snaps/ can be compared. */
 	for (round = 1; round <= (int)m.count; round++) {
 		AUTO(buf) struct buf is = {0};
 
@@ -265,15 +266,15 @@ static void test_random_prunes_and_undeletes_agree_with_copies(void **state)
 	print_message("# %d removed, %d brought back\n", removed, back);
 }
 
-/* Ten snapshots that are a month old, and three that stay; files that are in
- * some of them only, so that packs are needed in part. */
+/* Ten snapshots that are a month old, and three that stay; some of them have
+ * files of their own, so that packs are needed in part. */
 static void fill(struct box *box, struct model *m)
 {
 	int i;
 
 	assert_return_code(syscall(SYS_mkdirat, box->root_fd, "d", 0755),
 			   errno);
-	put_file(box, "d/x", 100, 3000); /* in all of them */
+	put_file(box, "d/x", 100, 3000); /* in every snapshot */
 	for (i = 0; i < 5; i++) {
 		put_file(box, "a", 200 + (uint64_t)i, 70000);
 		put_file(box, "b", 300 + (uint64_t)i, 900);
@@ -312,7 +313,7 @@ static void test_what_goes_can_be_brought_back_whole(void **state)
 		assert_true(is_in_snaps(box, seq));
 	}
 	check_model(box, &m);
-	/* And away again. */
+	/* Removes them again. */
 	ok(prune_with(box, &o, &result, &err));
 	assert_int_equal(result.snapshots, m.count - 3);
 	check_model(box, &m);
@@ -334,7 +335,7 @@ static void test_a_second_prune_has_nothing_to_do(void **state)
 	assert_int_equal(result.written, 0);
 }
 
-/* Nothing goes, all are needed; opening a store costs some calls a pack. */
+/* All objects are needed; opening a store costs some calls for each pack. */
 static void test_many_small_packs_become_few(void **state)
 {
 	struct box *box = *state;
@@ -390,7 +391,7 @@ static void test_a_plan_changes_nothing_and_says_what_happens(void **state)
 	ok(prune_with(box, &o, &result, &err));
 	assert_int_equal(result.snapshots, plan.drop_snapshots);
 	assert_int_equal(result.packs, plan.drop_packs + plan.repack_packs);
-	/* About: heads and indexes of the new packs. */
+	/* The tolerance covers headers and indexes of the new packs. */
 	assert_in_range(bytes - store_bytes(box, "packs"),
 			plan.frees - plan.frees / 10 - 8192,
 			plan.frees + plan.frees / 10);
@@ -458,14 +459,14 @@ static void test_a_budget_keeps_the_newest_that_fit(void **state)
 	AUTO(model) struct model m = {0};
 	struct prune_options o = {
 		.policy = {.last = 100},
-		/* The three of the floor need two versions of "a". */
+		/* The three newest need two versions of "a". */
 		.max_size = 3 * 75000 + 20000,
 		.now = {.sec = later(31 * DAY)},
 	};
 	struct prune_result result;
 	struct err err;
 
-	fill(box, &m); /* two snapshots a version */
+	fill(box, &m); /* two snapshots for each version */
 	ok(prune_with(box, &o, &result, &err));
 	assert_int_equal(result.snapshots, 4);
 	assert_true(is_in_snaps(box, 5));
@@ -473,7 +474,7 @@ static void test_a_budget_keeps_the_newest_that_fit(void **state)
 	check_model(box, &m);
 }
 
-/* A pack of which most is needed is packed anew for a budget, and only then. */
+/* A pack of which most is needed is repacked for a size limit only. */
 static void test_a_budget_leaves_no_room_unused(void **state)
 {
 	struct box *box = *state;
@@ -518,7 +519,7 @@ static void test_a_missing_object_stops_everything(void **state)
 	struct err err;
 
 	fill(box, &m);
-	/* It holds d/x, which all of them need. */
+	/* The pack has d/x, which all snapshots need. */
 	pack = pack_of_kind(box, PACK_DATA);
 	remove_from(box, "packs", pack);
 	list_store(box, "packs", &packs);
@@ -549,7 +550,7 @@ static void test_a_damaged_snapshot_stops_everything(void **state)
 	check_model(box, &m);
 }
 
-/* A bad record in a pack that has to be written anew. */
+/* A damaged record in a pack that must be repacked. */
 static void test_damage_found_on_the_way_stops_it(void **state)
 {
 	struct box *box = *state;
@@ -565,7 +566,7 @@ static void test_damage_found_on_the_way_stops_it(void **state)
 	pack = pack_of_kind(box, PACK_DATA);
 	path = store_path(box, "packs", pack);
 	assert_return_code(stat(path, &st), errno);
-	/* Its last record is the block with d/x. */
+	/* The last record is the block with d/x. */
 	flip(path, (uint64_t)st.st_size - 64 - 1024 - 4 * 40 - 40);
 	assert_int_equal(prune_with(box, &o, &result, &err), -EBADMSG);
 	list_store(box, "trash", &list);
@@ -577,7 +578,7 @@ static void test_damage_found_on_the_way_stops_it(void **state)
 
 /* --- at every call --- */
 
-/* 1: it came to its end; 0: it was killed. */
+/* Returns 1 at its normal end, 0 if it was killed. */
 static int run_killed(struct box *box, unsigned int at, bool after,
 		      int (*what)(struct box *box, struct err *err))
 {
@@ -629,7 +630,7 @@ static void kill_everywhere(bool after)
 		fill(sub, &m);
 		ended = (unsigned int)run_killed(sub, at, after, do_prune);
 		check_model(sub, &m);
-		/* The next one ends it. */
+		/* The next prune completes the work. */
 		ok(do_prune(sub, &err));
 		check_model(sub, &m);
 		assert_false(is_in_snaps(sub, 1));
@@ -671,8 +672,8 @@ static int do_purge(struct box *box, struct err *err)
 	return got;
 }
 
-/* How many snapshots still have b; in all of them what else there is can be
- * read. */
+/* The number of snapshots with b; all other files of each snapshot must be
+ * readable. */
 static size_t count_with_b(struct box *box, const struct model *m)
 {
 	AUTO(store) struct store *s = NULL;
@@ -709,7 +710,7 @@ static void test_purge_killed_at_any_call_is_ended_by_the_next(void **state)
 	struct err err;
 
 	(void)state;
-	/* Every third: all of them take ten seconds. */
+	/* Every third call: all of them would take ten seconds. */
 	for (at = 1; !ended; at += 3) {
 		AUTO(model) struct model m = {0};
 		AUTO(dirlist) struct dirlist trash = {0};
@@ -881,9 +882,9 @@ static void test_everything_is_synced_in_order(void **state)
 
 /* --- others --- */
 
-/* A child that has the store open until the lock on the project's folder, which
- * the caller has from now on, is let go of; then it takes snapshot seq (0:
- * none). */
+/* A child that keeps the store open until the caller releases its lock on the
+ * project's directory, which the caller has from now on; then it takes snapshot
+ * seq (0: none). */
 static pid_t start_writer(struct box *box, uint64_t seq)
 {
 	int ready[2];
@@ -917,7 +918,8 @@ static void note_busy(void *arg, const char *who)
 	struct box *box = arg;
 
 	assert_non_null(strstr(who, "process"));
-	/* Whoever is in the way ends now: prune goes on by itself. */
+	/* The blocking process ends now, and prune continues without a retry by
+	 * the caller. */
 	(void)flock(box->root_fd, LOCK_UN);
 }
 
@@ -945,8 +947,8 @@ static void test_prune_waits_for_who_has_the_store_and_names_him(void **state)
 	check_model(box, &m);
 }
 
-/* Objects that nothing needed when prune looked come to life again before it
- * has the store for itself. */
+/* Objects that were unused when prune marked are used again before it has the
+ * exclusive lock. */
 static void test_what_is_used_again_at_the_last_moment_stays(void **state)
 {
 	struct box *box = *state;
@@ -960,7 +962,7 @@ static void test_what_is_used_again_at_the_last_moment_stays(void **state)
 	pid_t pid;
 
 	fill(box, &m);
-	put_file(box, "a", 200, 70000); /* as in the first one */
+	put_file(box, "a", 200, 70000); /* as in the first snapshot */
 	put_file(box, "b", 300, 900);
 	put_file(box, "d/y", 400, 20);
 	seq = m.count + 1;
@@ -994,7 +996,8 @@ static void snapshot_all_the_time(struct box *box, int rounds)
 		struct store *s = NULL;
 
 		edit(box, &seed);
-		/* What an earlier one had: dead objects come to life again. */
+		/* The content of an earlier snapshot: unused objects are used
+		 * again. */
 		put_file(box, "e", (uint64_t)i % 3, 66000);
 		if (store_open(&s, box->store_root_fd, STORE_WRITE, &err) < 0)
 			_exit(1);
@@ -1054,7 +1057,7 @@ static void test_two_at_once_take_turns(void **state)
 	ok(do_prune(box, &err));
 }
 
-/* Whoever reads has no lock: what he has not opened yet may move. */
+/* A reader has no lock: packs that it has not opened may move. */
 static void test_a_reader_finds_what_moved_meanwhile(void **state)
 {
 	struct box *box = *state;
@@ -1105,7 +1108,7 @@ static void test_undelete_says_what_it_cannot_do(void **state)
 	check_whole(box);
 }
 
-/* A store whose secret the forger knows, with two old snapshots. */
+/* A store whose secret a forger knows, with two old snapshots. */
 static void start_forged(struct box *box, struct model *m, const void *first,
 			 const void *second)
 {
@@ -1138,11 +1141,11 @@ static void test_names_of_colliding_bytes_stay(void **state)
 	struct err err;
 
 	start_forged(box, &m, original, forged);
-	o.max_size = 1; /* every pack is packed anew */
+	o.max_size = 1; /* every pack is repacked */
 	ok(prune_with(box, &o, &result, &err));
 	assert_int_equal(result.snapshots, m.count - 3);
 	assert_true(result.written > 0);
-	/* "b" is the second of its name, and alone now. */
+	/* "b" has the second ordinal of its name, and is the only one now. */
 	check_model(box, &m);
 	ok(undelete(box, 1, &err));
 	check_model(box, &m);
@@ -1214,7 +1217,7 @@ int main(void)
 
 	store_index_after(4);
 	calls_unsynced = true;
-	/* Ends of rings cannot be left out. */
+	/* Rings are forbidden: their ends cannot be counted as calls. */
 	ring_forbid(true);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

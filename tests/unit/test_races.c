@@ -1,11 +1,10 @@
 /*
- * Something else happens to a path at every moment while it is read: between
- * the look and the open, between the open and the read, before the second
- * look. What is kept is one of the versions that there were, or says of itself
- * that it is not whole; and the snapshot after it has the last one, whatever
- * the stat cache says.
+ * Another process changes a path at every point of its read: between stat and
+ * open, between open and read, before the second stat. The stored entry is one
+ * of the versions that existed, or is flagged as incomplete; and the next
+ * snapshot has the last version, whatever the stat cache contains.
  *
- * A version is one letter, so many times: a mix of two shows.
+ * A version is one letter, repeated, so that a mix of two is visible.
  */
 /* users: one */
 /* link: -Wl,--wrap=statx -Wl,--wrap=openat -Wl,--wrap=readlinkat */
@@ -22,10 +21,11 @@
 #define VICTIM "d/victim"
 #define FIRST_LEN 9000
 
-/* ---- the moments ---- */
+/* ---- the points ---- */
 
 static struct {
-	unsigned int count, at; /* before this one it happens; 0: never */
+	unsigned int count,
+		at; /* happen() is called before this call; 0: never */
 	void (*happen)(void);
 	bool within; /* happen() makes calls too */
 } moments;
@@ -33,7 +33,7 @@ static struct {
 static struct box *box;
 static char *mapping; /* of the victim, already dirty */
 static time_t clock_back;
-/* The victim's before and after it happened. */
+/* The victim's mtime before and after the change. */
 static struct timespec old_time, new_time;
 
 static struct timespec victim_time(void)
@@ -107,7 +107,7 @@ int clock_gettime(clockid_t id, struct timespec *ret)
 	return got;
 }
 
-/* ---- what happens ---- */
+/* ---- the changes ---- */
 
 static void put_letters(const char *name, char letter, size_t len, int flags)
 {
@@ -121,7 +121,7 @@ static void put_letters(const char *name, char letter, size_t len, int flags)
 	assert_return_code(fd_write(fd, data, len), errno);
 }
 
-/* The times of what the victim was, on what it is. */
+/* Changes the victim and keeps its mtime. */
 static void keep_mtime(void (*change)(void))
 {
 	struct stat st;
@@ -152,7 +152,7 @@ static void rewritten_secretly(void)
 	keep_mtime(rewritten);
 }
 
-/* Often the same inode number. */
+/* A new file often has the same inode number. */
 static void made_anew(void)
 {
 	gone();
@@ -213,7 +213,7 @@ static void a_folder(void)
 	put_letters(VICTIM "/below", 'B', FIRST_LEN, 0);
 }
 
-/* The folder that it lies in goes, and a link to the outside takes its name. */
+/* The parent directory is deleted, and a link to the outside takes its name. */
 static void the_folder_a_link(void)
 {
 	assert_return_code(renameat(box->root_fd, "d", box->root_fd, "aside"),
@@ -225,7 +225,7 @@ static void nothing(void)
 {
 }
 
-/* ---- looking ---- */
+/* ---- the checks ---- */
 
 static void start(void)
 {
@@ -237,7 +237,7 @@ static void start(void)
 	if (mapping)
 		(void)munmap(mapping, FIRST_LEN);
 	mapping = NULL;
-	/* Not through d, when that is the link. */
+	/* Not through d, which may be the link. */
 	(void)unlinkat(box->root_fd, "d", 0);
 	for (i = 0; i < 6; i++)
 		(void)unlinkat(box->root_fd, names[i], 0);
@@ -258,8 +258,8 @@ static void start(void)
 	}
 }
 
-/* Every file's bytes are one letter, as often as one of its versions had it;
- * nothing of the outside is there. */
+/* The bytes of each file are one letter, with the length of one of its
+ * versions; no file has content from outside. */
 static int check_entry(void *arg, const char *path, const struct entry *e,
 		       struct err *ignored)
 {
@@ -280,7 +280,7 @@ static int check_entry(void *arg, const char *path, const struct entry *e,
 		bool first = bytes.data[0] == 'A' && bytes.len == FIRST_LEN;
 		const struct timespec *t = first ? &old_time : &new_time;
 
-		/* The time of these bytes, not of the others. */
+		/* The time must belong to these bytes. */
 		if (e->mtime.sec != t->tv_sec || e->mtime.nsec != t->tv_nsec)
 			fail_msg("%s has the time of another version", path);
 	}
@@ -297,7 +297,7 @@ static int check_entry(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-/* The folder by plain calls, with the bytes, against a snapshot. */
+/* Compares the directory, read by plain calls, with a snapshot. */
 static void check_is_now(const struct snapshot *s)
 {
 	static const char *const names[] = {VICTIM, VICTIM "/below", "d/other",
@@ -352,7 +352,7 @@ static void take_now(bool plain, struct take_stats *stats, struct snapshot *ret)
 	(void)alarm(0);
 }
 
-/* At the at-th moment of the second snapshot; false: it has not as many. */
+/* At the at-th call of the second snapshot; false: it makes fewer calls. */
 static bool race(unsigned int at, bool plain)
 {
 	AUTO(snapshot) struct snapshot first = {0}, torn = {0}, last = {0};
@@ -412,8 +412,8 @@ RACE(a_fifo)
 RACE(a_folder)
 RACE(the_folder_a_link)
 
-/* All that is in the future may change without looking younger: it is read
- * again until the clock has passed it. */
+/* A file with times in the future may change without younger times: it is read
+ * again until the clock has passed them. */
 static void test_nothing_is_trusted_while_the_clock_is_behind(void **state)
 {
 	AUTO(snapshot) struct snapshot a = {0}, b = {0}, c = {0}, d = {0};

@@ -1,5 +1,5 @@
-/* repair: what is whole is saved, what the user still has is there again, the
- * rest is named; killed and failing at every call. */
+/* repair: intact objects are saved, the user's present files replace lost ones,
+ * the rest is named; killed and failing at every call. */
 /* users: one */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -93,7 +93,7 @@ static void test_a_whole_store_is_left_as_it_is(void **state)
 	check_whole(box);
 }
 
-/* Of each pack in turn: header, index, footer, cut off. */
+/* For each pack in turn: header, index, footer, truncated. */
 static void test_a_damaged_index_loses_nothing(void **state)
 {
 	struct box *box = *state;
@@ -139,7 +139,7 @@ static void test_what_the_user_still_has_is_there_again(void **state)
 	struct err err;
 
 	fill(box);
-	put_file(box, "a", 1, 900); /* as in the first */
+	put_file(box, "a", 1, 900); /* as in the first snapshot */
 	data = pack_of_kind(box, PACK_DATA);
 	meta = pack_of_kind(box, PACK_META);
 	remove_from(box, "packs", data);
@@ -168,7 +168,8 @@ static void test_a_long_file_is_filled_in_chunk_by_chunk(void **state)
 	ok(repair_now(box, &seen, &err));
 	assert_int_equal(seen.result.lost, 0);
 	check_whole(box);
-	/* Changed at its end: what is stored anew is a part of it only. */
+	/* Changed at its end: the stored file shares a part with the lost one.
+	 */
 	data = (free(data), pack_of_kind(box, PACK_DATA));
 	remove_from(box, "packs", data);
 	fd = openat(box->root_fd, "big", O_WRONLY | O_CLOEXEC);
@@ -208,7 +209,8 @@ static void change_big(struct box *box, const char *text)
 	assert_int_equal(pwrite(fd, text, 1, 3 << 20), 1);
 }
 
-/* Snapshots take a chunk that has its mark for what it was, unread. */
+/* A snapshot trusts the authentication tag of a chunk and does not read its
+ * bytes. */
 static void test_damage_that_marks_pass_over_is_found_and_mended(void **state)
 {
 	struct box *box = *state;
@@ -234,7 +236,7 @@ static void test_damage_that_marks_pass_over_is_found_and_mended(void **state)
 	change_big(box, "y");
 	take_cached(box);
 	ok(verify_store(box->store, &o, &result, &err));
-	/* Or there is no library, and the last one stored it again. */
+	/* Without the library, the last snapshot has stored the bytes again. */
 	assert_non_null(strstr(buf_text(&faults), "path 2 big\n"));
 	if (marks_are_made())
 		assert_non_null(strstr(buf_text(&faults), "path 3 big\n"));
@@ -269,14 +271,15 @@ static void test_what_stays_lost_is_named_and_never_made_up(void **state)
 	assert_int_equal(prune_run(s, &o, NULL, &result, &err), -EBADMSG);
 	store_free(&s);
 	ok(repair_now(box, &seen, &err));
-	/* The pack held the first state; "a" of the second lies elsewhere. */
+	/* The pack had the first state; "a" of the second is in another pack.
+	 */
 	assert_string_equal(buf_text(&seen.lost),
 			    "1 a\n1 b\n1 d/e\n2 b\n2 d/e\n");
 	check_faults(box, "path 1 a\npath 1 b\npath 1 d/e\n"
 			  "path 2 b\npath 2 d/e\n");
 	ok(repair_now(box, &again, &err));
 	assert_string_equal(buf_text(&again.lost), buf_text(&seen.lost));
-	/* It is known now: prune goes on, and loses nothing else. */
+	/* The loss is recorded: prune continues, and loses nothing else. */
 	ok(store_open(&s, box->store_root_fd, STORE_WRITE, &err));
 	ok(prune_run(s, &o, NULL, &result, &err));
 	store_free(&s);
@@ -286,9 +289,9 @@ static void test_what_stays_lost_is_named_and_never_made_up(void **state)
 	buf_free(&again.lost);
 }
 
-/* Bytes that cannot be read are stored again under another name: the old
- * snapshots must have them back, also when the user has them no more. A tree
- * that is lost needs the user's folder: those since refer to other names. */
+/* Unreadable bytes are stored again under another name: the old snapshots must
+ * get them back, even if the user no longer has them. For a lost tree the
+ * user's directory is needed: later trees refer to other names. */
 static void stored_again(struct box *box, enum pack_kind kind, uint64_t where,
 			 bool gone)
 {
@@ -394,12 +397,12 @@ static void test_flipped_bytes_lose_what_they_hit_and_no_more(void **state)
 	struct err err;
 
 	fill(box);
-	/* The live files must not help. */
+	/* The live files must not help the repair. */
 	aside = path_join(box->dir, "aside");
 	assert_return_code(rename(box->root, aside), errno);
 	pack = pack_of_kind(box, PACK_DATA);
 	path = store_path(box, "packs", pack);
-	flip(path, 20000); /* the first big file's record */
+	flip(path, 20000); /* the record of the first large file */
 	ok(repair_now(box, &seen, &err));
 	assert_int_equal(seen.result.packs, 1);
 	assert_int_equal(seen.result.lost, 2);
@@ -408,7 +411,7 @@ static void test_flipped_bytes_lose_what_they_hit_and_no_more(void **state)
 	assert_return_code(rename(aside, box->root), errno);
 	buf_clear(&seen.lost);
 	seen.result = (struct repair_result){0};
-	/* Now they do. */
+	/* Now they may help. */
 	ok(repair_now(box, &seen, &err));
 	assert_int_equal(seen.result.lost, 0);
 	check_whole(box);
@@ -437,8 +440,8 @@ static void test_damaged_snapshots_and_secrets(void **state)
 	check_whole(box);
 }
 
-/* Every few bytes: never a crash, always whole afterwards but for what is
- * named, and what is not named is right. */
+/* A flipped byte at short intervals: never a crash; afterwards everything
+ * except the named paths is intact, and correct. */
 static void test_any_flipped_byte_can_be_mended(void **state)
 {
 	struct box *box = *state;
@@ -462,7 +465,7 @@ static void test_any_flipped_byte_can_be_mended(void **state)
 			packs.items[chance(&seed) % packs.count].name);
 		assert_return_code(stat(path, &st), errno);
 		flip(path, chance(&seed) % (uint64_t)st.st_size);
-		/* "a" of the first one is nowhere else. */
+		/* No other snapshot has "a" of the first. */
 		put_file(box, "a", round % 2 ? 1 : 5, 900);
 		ok(repair_now(box, &seen, &err));
 		if (seen.result.lost) {

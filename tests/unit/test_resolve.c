@@ -1,13 +1,13 @@
 /*
- * Conflicts and what becomes of them: merged texts, and --ours, --theirs and
- * --merge of an apply. The tables of all that are in test_plantable.c.
+ * Conflicts and their resolution: merged texts, and --ours, --theirs and
+ * --merge of an apply. test_plantable.c has the complete tables.
  */
 /* users: one */
 #include "tests/unit/plantell.h"
 
 #include "restore/git/textmerge.h"
 
-/* The text that the plan's only step gives x, or NULL. */
+/* The bytes of x in the plan's only step, or NULL. */
 static char *merged_text(struct box *box, const char *base, const char *want,
 			 const char *now, enum plan_resolve resolve,
 			 enum step_how how)
@@ -17,7 +17,7 @@ static char *merged_text(struct box *box, const char *base, const char *want,
 				       .their_label = "run 7"};
 	AUTO(entry) struct entry a = tree_of(box, base);
 	AUTO(entry) struct entry b = tree_of(box, want);
-	/* The root's time is the user's, and no step. */
+	/* The root's mtime is the user's, and needs no step. */
 	auto_free char *touched = mem_printf("d @3\n%s", now);
 	AUTO(entry) struct entry c = tree_of(box, touched);
 	AUTO(plan) struct plan p = {0};
@@ -50,13 +50,13 @@ static void puts_the_changes_of_both_into_one_text(void **state)
 	expect_text(merged_text(box, "f x=1|2|3|4|5|", "f x=1|2|3|4|five|",
 				"f x=one|2|3|4|5|", RESOLVE_MERGE, STEP_MERGED),
 		    "one\n2\n3\n4\nfive\n");
-	/* One that both made is there once. */
+	/* A change that both made appears once. */
 	expect_text(merged_text(box, "f x=1|2|3|4|5|6|7|",
 				"f x=one|2|3|4|5|6|7|run|",
 				"f x=one|2|3|4|user|6|7|", RESOLVE_MERGE,
 				STEP_MERGED),
 		    "one\n2\n3\n4\nuser\n6\n7\nrun\n");
-	/* Lines that one side took away, an end without a line feed. */
+	/* Lines that one side deleted, and an end without a line feed. */
 	expect_text(merged_text(box, "f x=1|2|3|4|5|6", "f x=2|3|4|5|6",
 				"f x=1|2|3|4|5|6|7", RESOLVE_MERGE,
 				STEP_MERGED),
@@ -71,10 +71,10 @@ static void takes_what_the_user_has_already_for_done(void **state)
 {
 	struct plan_options options = {.resolve = RESOLVE_MERGE};
 
-	/* All that the run did and more. */
+	/* The user made all of the run's changes and more. */
 	check(*state, "f x=1|2|3|4|5|", "f x=one|2|3|4|5|",
 	      "f x=one|2|3|4|five|", &options, "already:1");
-	/* The bytes are his, the mode is the run's. */
+	/* The bytes are the user's, the mode is the run's. */
 	check(*state, "f x=1|2|3|4|5|", "f [755]x=one|2|3|4|5|",
 	      "f x=one|2|3|4|five|", &options, "merged-meta:x");
 	check(*state, "f x", "f {user.a=1}x", "f {user.a=1,user.b=1}x",
@@ -100,7 +100,7 @@ static void gives_each_of_mode_and_attributes_to_who_changed_it(void **state)
 	assert_int_equal(to->mode, S_IFREG | 0700);
 	assert_int_equal(to->attrs.type, OBJECT_ATTRSET);
 	assert_int_equal(to->size, 4);
-	/* Both did something to the mode. */
+	/* Both changed the mode. */
 	check(*state, "f x=1|", "f [700]x=1|2|", "f [711]x=1|", &options,
 	      "!both-changed:x");
 	check(*state, "f x=1|", "f [700]x=1|2|", "f [700]x=0|1|", &options,
@@ -150,7 +150,7 @@ static void gives_each_attribute_to_who_changed_it(void **state)
 	expect_text(merged_meta(*state, "d {user.a=1}x", "d {user.a=2}x",
 				"d [700]{user.a=1,user.b=1}x"),
 		    "700 user.a=2 user.b=1");
-	/* What both together took away leaves no set at all. */
+	/* Both sides together removed all attributes. */
 	expect_text(merged_meta(*state, "f {user.a=1,user.b=1}x",
 				"f {user.a=1}x", "f {user.b=1}x"),
 		    "644");
@@ -158,7 +158,7 @@ static void gives_each_attribute_to_who_changed_it(void **state)
 		merged_meta(*state, "f {user.a=1}x", "f {user.a=2}x", "f x"));
 	assert_null(
 		merged_meta(*state, "f x", "f {user.a=2}x", "f {user.a=3}x"));
-	/* One that begins like another is another. */
+	/* A name that begins with the other's is another name. */
 	expect_text(
 		merged_meta(*state, "f x", "f {user.a=2}x", "f {user.aa=3}x"),
 		"644 user.a=2 user.aa=3");
@@ -176,19 +176,21 @@ static void takes_an_access_list_and_the_mode_from_one_side(void **state)
 				"f [664]{system.posix_acl_access=u,user.a=1}x",
 				"f [640]{system.posix_acl_access=v}x"),
 		    "640 system.posix_acl_access=v user.a=1");
-	/* Its mask is the mode's: not this side's list in that one's mode. */
+	/* The ACL's mask is in the mode: one side's ACL does not fit to the
+	 * other's mode. */
 	assert_null(merged_meta(box, "f x", "f {system.posix_acl_access=u}x",
 				"f [600]x"));
 	assert_null(merged_meta(box, "f x", "f [600]x",
 				"f {system.posix_acl_access=u}x"));
 	assert_null(merged_meta(box, "f [664]{system.posix_acl_access=u}x",
 				"f x", "f [644]{system.posix_acl_access=w}x"));
-	/* The same list with another set-id bit goes with the other's mode. */
+	/* The same ACL with another set-id bit is merged with the other's mode.
+	 */
 	expect_text(merged_meta(box, "f {system.posix_acl_access=u}x",
 				"f [2644]{system.posix_acl_access=u}x",
 				"f {system.posix_acl_access=u,user.a=1}x"),
 		    "2644 system.posix_acl_access=u user.a=1");
-	/* That for new names says nothing of the folder itself. */
+	/* The default ACL does not affect the directory itself. */
 	expect_text(merged_meta(box, "d x", "d {system.posix_acl_default=u}x",
 				"d [700]x"),
 		    "700 system.posix_acl_default=u");
@@ -212,7 +214,8 @@ static void hands_out_no_rights_by_merging(void **state)
 	check(*state, "f {security.capability=a}x=1|",
 	      "f {security.capability=b}x=1|",
 	      "f {security.capability=a,user.u=1}x=1|", &options, "setid:x");
-	/* What the file can already, with these very bytes, is not given. */
+	/* A capability that the file already has, with the same bytes, is not
+	 * granted. */
 	check(*state, "f x=1|", "f {user.r=1}x=1|", "f ^x=1|", &options,
 	      "merged-meta:x");
 }
@@ -275,7 +278,7 @@ static struct entry one_file(struct box *box, const void *bytes, size_t len,
 	return done;
 }
 
-/* The middle differs from both others at another end. */
+/* The middle side differs from the two others at different ends. */
 static void expect_no_merge(struct box *box, const struct buf *sides,
 			    enum plan_resolve resolve, uint64_t group)
 {
@@ -314,7 +317,7 @@ static void merges_neither_binaries_nor_large_files_nor_links(void **state)
 	for (i = 0; i < 3; i++)
 		sides[i].data[10 + (i == 1) * 4] = '6';
 	expect_no_merge(*state, sides, RESOLVE_MERGE, 77);
-	/* The last one is too large by a byte. */
+	/* The last one is one byte too large. */
 	for (i = 0; i < 3; i++)
 		while (sides[i].len < TEXTMERGE_MAX - 8)
 			buf_add_text(&sides[i], "more\n");
@@ -339,7 +342,7 @@ static void merges_nothing_without_a_base(void **state)
 	check(*state, base, run, user, &options, "!moved:x");
 	options.resolve = RESOLVE_OURS;
 	check(*state, base, run, user, &options, "ours:moved:x");
-	/* Also when it looks as in base: it may be the user's all the same. */
+	/* A file equal to base may still be the user's. */
 	options.resolve = RESOLVE_THEIRS;
 	check(*state, base, run, base, &options,
 	      "over-replace:x meta: over:moved:x");
@@ -377,7 +380,8 @@ static void takes_what_was_added_only_by_its_own_name(void **state)
 	      "delete:d/x ours:added-below:d/u");
 	options.paths = named;
 	check(*state, base, "", now, &options, "delete:d over:added-below:d/u");
-	/* One of two: the folder stays, and then this one too. */
+	/* One of two added files: the directory stays, and therefore this file
+	 * too. */
 	check(*state, base, "", "d d\nf d/x=1\nf d/u=2\nf d/v=3", &options,
 	      "delete:d/x ours:added-below:d/u ours:added-below:d/v");
 }
@@ -413,12 +417,12 @@ static void says_when_a_text_is_none(void **state)
 	buf_free(&b);
 }
 
-/* --- no edit is lost without a word --- */
+/* --- every lost edit is reported --- */
 
 #define TOPS 3
 #define SUBS 2
 
-/* Small enough that the same names meet again and again. */
+/* A small range, so that names coincide often. */
 struct random_tree {
 	unsigned int top[TOPS], sub[TOPS][SUBS];
 };
@@ -486,7 +490,7 @@ struct checker {
 	const struct plan *plan;
 	const struct entry *result;
 	struct box *box;
-	const char *say; /* how the trees came about */
+	const char *say; /* the origin of the trees */
 };
 
 static bool listed(const struct conflict *list, size_t count, const char *path)
@@ -512,7 +516,7 @@ static bool put_together(const struct plan *p, const char *path)
 	return false;
 }
 
-/* The user did something at path: it stands, or it was said. */
+/* An edit of the user at path: it stays, or it is listed. */
 static int check_edit(void *arg, const char *path, const struct entry *base,
 		      const struct entry *now, struct err *err)
 {
@@ -607,7 +611,7 @@ static void loses_no_edit_in_silence(void **state)
 		     resolve++)
 			check_random(*state, seed * 7919, resolve,
 				     &carried[resolve]);
-	/* Many of them must have come to a plan without conflicts. */
+	/* Many of the plans must be without conflicts. */
 	for (resolve = RESOLVE_NOT; resolve <= RESOLVE_MARKERS; resolve++)
 		assert_true(carried[resolve] > 50);
 	assert_true(carried[RESOLVE_OURS] == 700);

@@ -1,6 +1,6 @@
 /*
- * The run's result: base with the changes of its layer, against a folder that
- * was made by plain calls to be what the run saw.
+ * The result of a run: base with the changes of its layer, compared with a
+ * directory that plain calls brought to the state that the run saw.
  */
 #include "tests/unit/snap_fixture.h"
 
@@ -103,7 +103,7 @@ static void stamp(int fd, const char *path, long sec)
 			   errno);
 }
 
-/* All times of a folder; what is deeper first. */
+/* Sets the times of all entries of a directory; deeper ones first. */
 static void stamp_all(int dirfd, const char *name, long sec)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -153,7 +153,8 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 	struct buf *text = arg;
 
 	(void)err;
-	/* Where only what is below differs, that is told of by itself. */
+	/* A directory that differs only below is skipped: the entries
+	 * themselves are compared. */
 	if (a && b && entry_same_meta(a, b) && entry_same_content(a, b) &&
 	    a->flags == b->flags && timestamp_compare(a->mtime, b->mtime) == 0)
 		return 0;
@@ -175,7 +176,7 @@ static void same_trees(struct layer *l, const struct entry *is,
 	buf_free(&text);
 }
 
-/* Modes that their owner cannot read are set last. */
+/* Modes that deny access to the owner are set last. */
 static void put_lower(int fd)
 {
 	file(fd, "same", "same", 0644);
@@ -204,7 +205,8 @@ static void put_lower(int fd)
 	stamp_all(fd, ".", 1600000000);
 }
 
-/* Into the upper with marks, into the merged folder without. */
+/* Into the upper with whiteouts and marks, into the merged directory without.
+ */
 static void put_changes(int fd, bool upper)
 {
 	file(fd, "edited", "new", 0644);
@@ -219,7 +221,7 @@ static void put_changes(int fd, bool upper)
 	dir(fd, "made");
 	file(fd, "made/x", "new", 0644);
 	attr(fd, "made/x", "user.own", "value");
-	/* A mark that the run made itself stays in the layer. */
+	/* A mark that the run itself made stays in the layer. */
 	if (upper)
 		attr(fd, "made/x", "user.overlay.overlay.opaque", "y");
 	file(fd, "pair1", "pair", 0644);
@@ -232,7 +234,7 @@ static void put_changes(int fd, bool upper)
 	file(fd, "made-shut/x", "new", 0644);
 }
 
-/* The layer as the kernel leaves it after a run that did all that. */
+/* The layer as the kernel leaves it after a run with all of these changes. */
 static void put_upper(struct layer *l)
 {
 	int fd = l->upper_fd;
@@ -266,7 +268,7 @@ static void put_merged(struct layer *l)
 	put_changes(fd, false);
 }
 
-/* Times and modes of both, the same; those that shut come last. */
+/* Sets equal times and modes in both; modes without access come last. */
 static void settle(int fd, bool unreadable_dirs)
 {
 	stamp_all(fd, ".", 1600000000);
@@ -285,7 +287,7 @@ static void settle(int fd, bool unreadable_dirs)
 	mode(fd, "made-shut", 0100);
 }
 
-/* What the merged folder would be with the modes that shut. */
+/* The tree of the merged directory, with modes that deny access. */
 static void shut_tree(struct layer *l, struct entry *root)
 {
 	static const struct {
@@ -413,7 +415,7 @@ static void reads_what_the_run_shut_and_shuts_it_again(void **state)
 	mode(l->upper_fd, "shut-dir", 0700);
 	assert_int_equal(mode_of(l->upper_fd, "shut-dir/x"), 0);
 	mode(l->upper_fd, "shut-dir", 0);
-	/* The same layer is the same tree, to the byte. */
+	/* The same layer gives the same tree, byte by byte. */
 	result(l, &base.root, &again);
 	assert_true(oid_equal(&root.content, &again.content));
 	entry_free(&root);
@@ -451,7 +453,7 @@ static void keeps_names_of_one_file_together(void **state)
 	snapshot_free(&base);
 }
 
-/* The user made the folder while the base was taken. */
+/* The user created the directory while the base was taken. */
 static void makes_folders_that_the_base_does_not_have(void **state)
 {
 	struct layer *l = *state;

@@ -1,11 +1,12 @@
 /*
- * Several processes at once on one store: two people who edit their folders
- * and take snapshots, one who prunes, one who undeletes, one who restores and
- * verifies; some of them are killed in the middle. Each snapshot that was
- * reported done is held against what the folder said by plain calls.
+ * Several processes at once on one store: two edit their directories and take
+ * snapshots, one prunes, one undeletes, one restores and verifies; some of them
+ * are killed in between. Each snapshot that was reported done is compared with
+ * the content that plain calls found in the directory.
  *
- * STORM_SECONDS (20) and STORM_SEED are taken from the environment. What the
- * kernel makes of a seed differs: it says where to look, not what happens.
+ * STORM_SECONDS (20) and STORM_SEED are taken from the environment. The
+ * kernel's scheduling differs from run to run: a seed repeats the actions, not
+ * their interleaving.
  */
 /* users: one */
 #include <signal.h>
@@ -37,7 +38,7 @@ enum { EDITORS = 2, ACTORS = EDITORS + 3, NAMES = 24 };
 static char dir[64], the_store[80], models[80];
 static int64_t month_later;
 
-/* In children, where cmocka's asserts would go nowhere. */
+/* For child processes, in which a failed assert of cmocka is not reported. */
 #define must(condition, ...)                                                   \
 	do {                                                                   \
 		if (!(condition)) {                                            \
@@ -73,7 +74,7 @@ static void name_of(uint64_t *seed, char name[32])
 	(void)snprintf(name, 32, "%s%llu", dirs[n % 4], (unsigned long long)n);
 }
 
-/* Bytes of a small number of kinds: many files are equal. */
+/* Bytes of a small number of kinds, so that many files are equal. */
 static void fill_bytes(uint64_t *seed, struct buf *to)
 {
 	static const size_t lens[] = {0,     1,	     90,      3000,   60000,
@@ -102,13 +103,14 @@ static void write_file(int root, const char *name, uint64_t *seed)
 
 	fill_bytes(seed, &bytes);
 	if (fd < 0)
-		return; /* a folder, a link, or its folder is gone */
+		return; /* a directory, a link, or its directory does not exist
+			 */
 	must(fd_write(fd, bytes.data, bytes.len) == 0, "%s", strerror(errno));
 	if (below(seed, 6) == 0)
 		(void)!ftruncate(fd, (off_t)below(seed, 200000));
 }
 
-/* Other bytes, the same length, the time as it was. */
+/* Other bytes of the same length, with the old mtime. */
 static void write_secretly(int root, const char *name, uint64_t *seed)
 {
 	auto_close int fd = openat(root, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -186,7 +188,7 @@ static void edit(int root, bool mapped, uint64_t *seed)
 	}
 }
 
-/* The text appears whole or not at all: the process may be killed. */
+/* The text appears completely or not at all: the process may be killed. */
 static void save_model(uint64_t seq, const struct buf *text)
 {
 	auto_free char *temp = mem_printf("%s/tmp-%d", dir, (int)getpid());
@@ -215,8 +217,8 @@ static void run_editor(int number, uint64_t seed)
 	struct err err;
 
 	must(root >= 0, "%s", root_path);
-	/* One of both trusts its cache at once, and never writes through a
-	 * mapping: the rule for those is time. */
+	/* One of the editors trusts its cache at once, and never writes through
+	 * a mapping, which that rule cannot detect. */
 	take_assume_stable(number == 0);
 	for (;;) {
 		AUTO(store) struct store *s = NULL;
@@ -275,7 +277,9 @@ static void run_undeleter(uint64_t seed)
 		uint64_t seq;
 		int got;
 
-		(void)nanosleep(&pause, NULL); /* else nothing stays there */
+		(void)nanosleep(
+			&pause,
+			NULL); /* otherwise no snapshot stays for long */
 		must(store_open(&s, the_store, STORE_WRITE, &err) == 0, "%s",
 		     err.text);
 		must(trash_snapshots(s, &list, &err) == 0, "%s", err.text);
@@ -288,7 +292,8 @@ static void run_undeleter(uint64_t seed)
 	}
 }
 
-/* What is in the store is what it was; it may go while it is read. */
+/* A snapshot in the store equals its model; it may be removed during the
+ * comparison. */
 static bool check_model(struct store *s, const char *name)
 {
 	uint64_t seq = strtoull(name, NULL, 10);
@@ -375,7 +380,7 @@ static double now(void)
 
 static pid_t pids[ACTORS];
 
-/* Ends one; it must not have ended by itself. */
+/* Ends an actor, which must not have ended by itself. */
 static void end(int actor)
 {
 	pid_t pid = pids[actor];
@@ -395,7 +400,7 @@ static void end(int actor)
 	fail_msg("actor %d ended with status %x", actor, status);
 }
 
-/* Kills one now and then, and starts it again. */
+/* Kills an actor from time to time, and starts it again. */
 static unsigned int storm(uint64_t *seed, double seconds)
 {
 	double stop = now() + seconds;
@@ -418,7 +423,7 @@ static unsigned int storm(uint64_t *seed, double seconds)
 	return kills;
 }
 
-/* All that was ever reported done is there and whole. */
+/* Every snapshot that was ever reported done is complete. */
 static size_t check_all(void)
 {
 	AUTO(store) struct store *s = NULL;

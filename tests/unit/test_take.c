@@ -1,4 +1,4 @@
-/* Snapshots of folders that are hard, move, or hide. */
+/* Snapshots of directories that are unusual, change, or cannot be read. */
 #include "tests/unit/skip.h"
 #include "tests/unit/snap_fixture.h"
 
@@ -46,8 +46,8 @@ static int teardown_settled(void **state)
 	return teardown(state);
 }
 
-/* Until what was changed before this call is not racy any more: the clock of
- * the file systems is the event. */
+/* Waits until earlier changes are no longer racy: the clock of the file systems
+ * is the event. */
 static void pass_racy_time(void)
 {
 	struct timespec from, now;
@@ -62,7 +62,7 @@ static void pass_racy_time(void)
 }
 
 static struct take_stats stats;
-static struct box *hook_box; /* for the functions that change what is read */
+static struct box *hook_box; /* for functions that change the walked tree */
 
 static void take_since(struct box *box, struct timestamp since, bool plain,
 		       struct snapshot *ret)
@@ -241,7 +241,7 @@ static void test_a_nasty_tree_comes_back(void **state)
 	assert_int_equal(plain.parent, s.seq);
 }
 
-/* Of the kernel's version 2: any of CAP_NET_BIND_SERVICE's kind. */
+/* Version 2 of the kernel's format, with CAP_NET_BIND_SERVICE. */
 static void test_owners_and_capabilities_are_kept(void **state)
 {
 	static const unsigned char capability[20] = {1, 0, 0, 2, 0, 4};
@@ -293,8 +293,8 @@ static void test_nothing_is_read_when_nothing_changed(void **state)
 	assert_int_equal(again.dirs, s.dirs);
 	assert_int_equal(again.bytes, s.bytes);
 	check_nasty(box, &again);
-	/* One file changes: its folders are made anew, the others taken over
-	 * into the new cache and used again. */
+	/* One file changes: its directories are stored again, the others are
+	 * copied to the new cache and used again. */
 	write_text(box, "d/e/f", "DEEP");
 	pass_racy_time();
 	take(box, &third);
@@ -327,7 +327,8 @@ static void test_what_is_known_is_not_read(void **state)
 	struct meta m;
 	struct err err;
 
-	/* Where a store through a mapping is never seen nothing is known. */
+	/* On a file system that never shows a store through a mapping, no file
+	 * is trusted. */
 	assert_return_code(fstatfs(box->root_fd, &fs), errno);
 	if (fs.f_type == TMPFS_MAGIC || fs.f_type == OVERLAYFS_SUPER_MAGIC)
 		skip_because("no stat cache on this file system");
@@ -342,14 +343,14 @@ static void test_what_is_known_is_not_read(void **state)
 	take_assume_stable(false);
 	ok(take_snapshot(box->store, &o, &s, &err));
 	assert_int_equal(stats.read_files, 1);
-	/* It says what it was told, not what is there. */
+	/* The snapshot has the hinted content, not the file's. */
 	check_text(box, &s, "known", "new");
-	/* And so does the next one, which was told nothing: it was believed,
-	 * however young it is. */
+	/* The next snapshot without a hint has it too: the entry was trusted
+	 * although it was young. */
 	take(box, &again);
 	check_text(box, &again, "known", "new");
 	assert_int_equal(stats.read_files, 1);
-	/* Another time of change: not the file that is known. */
+	/* With another ctime it is not the hinted file. */
 	assert_return_code(fchmodat(box->root_fd, "known", 0644, 0), errno);
 	write_text(box, "known", "OLD");
 	snapshot_free(&again);
@@ -362,7 +363,8 @@ static void test_young_files_are_read_again(void **state)
 	struct box *box = *state;
 	AUTO(snapshot) struct snapshot s = {0}, again = {0};
 
-	/* A store through a mapping moves no time while its page is dirty. */
+	/* A store through a mapping does not change mtime or ctime while the
+	 * page is dirty. */
 	take_assume_stable(false);
 	write_text(box, "f", "mapped");
 	pass_racy_time();
@@ -496,7 +498,7 @@ static void test_mode_and_attributes_alone_are_seen(void **state)
 	assert_int_equal(d.attrs.type, OBJECT_ATTRSET);
 }
 
-/* --- what moved since a run began --- */
+/* --- entries that moved during a run --- */
 
 static bool noted(const struct snapshot *s, enum note_kind kind,
 		  const char *path)
@@ -547,7 +549,7 @@ static void check_moved(struct box *box, bool cached)
 	assert_false(snapshot_moved(&s, "d/same", true));
 	assert_false(snapshot_moved(&s, "still/no", false));
 	assert_true(snapshot_moved(&s, "swap/in", false));
-	/* Came to its path by a rename of the folder above it. */
+	/* The entry came to this path by a rename of its parent directory. */
 	assert_true(snapshot_moved(&s, "swap/out/x", true));
 	assert_true(snapshot_has_note(&s, NOTE_MOVED, "d/same"));
 	assert_false(snapshot_has_note(&s, NOTE_MOVED, "still/f"));
@@ -596,8 +598,8 @@ static unsigned int random_below(unsigned int n)
 	return (unsigned int)(random_state >> 33) % n;
 }
 
-/* Somebody works in the folder while it is read: at any file read, one edit
- * of a kind and at a place that nobody foresaw. Failing ones are fine. */
+/* Another process edits the tree during the walk: at any file read, with random
+ * kinds of edits at random places. Failed edits do not matter. */
 static void edit_somewhere(int dirfd, const char *name)
 {
 	char a[32], b[32];
@@ -660,11 +662,11 @@ static int check_difference(void *arg, const char *path, const struct entry *a,
 	auto_free char *parent = path_parent(path);
 	AUTO(entry) struct entry up = {0};
 
-	/* Only what is below it differs: that is told by itself. */
+	/* Only entries below it differ, and these are reported themselves. */
 	if (a && b && S_ISDIR(a->mode) && entry_same_meta(a, b) &&
 	    timestamp_compare(a->mtime, b->mtime) == 0)
 		return 0;
-	/* Not the topmost missing part. */
+	/* Only the topmost missing path is reported. */
 	if (!b && *path &&
 	    tree_lookup(c->box->store, &c->now->root, parent, &up, err) != 1)
 		return 0;
@@ -707,7 +709,7 @@ static void edit_beside(struct box *box, uint64_t seed, bool cached)
 	pass_racy_time();
 	take(box, &before);
 	since = take_start_time((struct timestamp){0});
-	/* With a cache only what is touched first is read at all. */
+	/* With a cache only a file that was touched before is read at all. */
 	if (cached)
 		write_text(box, "d0/e0/f0", "the first edit");
 	else
@@ -730,7 +732,7 @@ static void test_every_edit_beside_the_walk_is_marked(void **state)
 		edit_beside(*state, seed, seed % 4 == 0);
 }
 
-/* --- what is not at rest --- */
+/* --- files that change --- */
 
 static int hook_edits;
 
@@ -818,9 +820,9 @@ static void test_take_entry_keeps_one_thing(void **state)
 		-ENOENT);
 }
 
-/* --- what cannot be read --- */
+/* --- unreadable files --- */
 
-/* As a plain user, in a process of its own: root may read everything. */
+/* As a plain user, in a process of its own: root can read everything. */
 static int as_plain_user(struct box *box, int (*check)(struct box *box))
 {
 	pid_t pid = fork();
@@ -848,7 +850,7 @@ static int check_unreadable(struct box *box)
 	char dir[128];
 	struct err err;
 
-	/* A store of this user's. */
+	/* A store that belongs to this user. */
 	(void)snprintf(dir, sizeof(dir), "%s/mine", box->dir);
 	if (mkdirat(box->root_fd, "closed", 0755) < 0 ||
 	    mkdirat(box->root_fd, "unsearched", 0755) < 0)
@@ -959,7 +961,7 @@ static void test_names_in_the_root_are_left_out_by_their_beginning(void **state)
 static void test_some_paths_are_kept_and_nothing_is_said_of_others(void **state)
 {
 	struct box *box = *state;
-	/* In path_compare()'s order, in which a folder comes first. */
+	/* In path_compare()'s order: a directory comes before its entries. */
 	const char *only[] = {"a/b/file", "a/folder", "gone", "top", NULL};
 	struct take_options o = {.root_path = box->root,
 				 .root_fd = -1,
@@ -1031,7 +1033,7 @@ static void test_the_way_to_some_paths_does_not_count_as_moved(void **state)
 	assert_false(snapshot_has_note(&s, NOTE_MOVED, "a"));
 }
 
-/* A snapshot that went away may have taken its objects along. */
+/* The objects of a removed snapshot may be removed too. */
 static void test_a_cache_without_its_snapshot_is_not_used(void **state)
 {
 	struct box *box = *state;
@@ -1048,7 +1050,7 @@ static void test_a_cache_without_its_snapshot_is_not_used(void **state)
 	take(box, &other);
 	assert_false(stats.cache_used);
 	assert_int_equal(stats.read_files, 1);
-	/* With the same tree kept by another one it is good again. */
+	/* The cache is valid again if another snapshot has the same tree. */
 	take(box, &again);
 	assert_true(stats.cache_used);
 	assert_int_equal(stats.read_files, 0);
@@ -1136,8 +1138,8 @@ static void test_mounts_are_noted_and_not_entered(void **state)
 
 /* --- depth, width, many at once --- */
 
-/* 100 levels of 3 folders each and 60 descriptors: the folders on the way must
- * close theirs and be reached by path. */
+/* 100 levels of 3 directories each and 60 descriptors: parent directories must
+ * close their descriptors and be opened by path again. */
 static int check_few_descriptors(struct box *box)
 {
 	struct rlimit limit = {.rlim_cur = 60, .rlim_max = 60};
@@ -1158,7 +1160,7 @@ static int check_few_descriptors(struct box *box)
 	}
 	if (s.dirs != 300 || s.files != 1 || !noted(&s, NOTE_MOVED, "a/a/a"))
 		return 3;
-	/* The reason for a note is none of ours. */
+	/* The text of the note does not matter here. */
 	return s.note_count != 2 ? 4 : 0;
 }
 
@@ -1202,7 +1204,8 @@ static void test_thousands_of_levels(void **state)
 		int next;
 
 		assert_return_code(mkdirat(at, "dir", 0755), errno);
-		/* A second one keeps every folder of the way waiting. */
+		/* A second subdirectory keeps every parent directory waiting.
+		 */
 		assert_return_code(mkdirat(at, "aside", 0755), errno);
 		next = openat(at, "dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		assert_return_code(next, errno);
@@ -1314,7 +1317,8 @@ static void test_two_processes_get_different_numbers(void **state)
 	}
 }
 
-/* SIGKILL after a growing number of microseconds, until one survives. */
+/* SIGKILL after a growing number of microseconds, until one process survives.
+ */
 static void test_a_kill_leaves_older_snapshots_whole(void **state)
 {
 	struct box *box = *state;

@@ -1,5 +1,5 @@
 /*
- * A transaction: all of it or nothing, whatever fails and wherever it ends.
+ * Transactions: complete or without effect, at every failure and every kill.
  */
 #include "tests/unit/skip.h"
 #include "tests/unit/transaction_fixture.h"
@@ -54,7 +54,8 @@ static void is_undone_by_the_plan_the_other_way_round(void **state)
 	snapshot_free(&now);
 }
 
-/* The name that stays is edited after the plan: then it is no partner. */
+/* The hard link that stays is edited after the plan and is a separate file
+ * then. */
 static void makes_a_file_of_its_own_beside_an_edited_partner(void **state)
 {
 	struct bench *b = *state;
@@ -81,8 +82,8 @@ static void makes_a_file_of_its_own_beside_an_edited_partner(void **state)
 	buf_free(&bytes);
 }
 
-/* A child that opens the store itself and runs or recovers with one call as
- * its last: true when it came to that. */
+/* A child that opens the store itself and runs or recovers, killed at call
+ * `at`: true if it reached that call. */
 static bool ended_at(struct bench *b, unsigned int at, bool recovering)
 {
 	struct store *store;
@@ -110,7 +111,7 @@ static bool ended_at(struct bench *b, unsigned int at, bool recovering)
 	return WEXITSTATUS(status) == KILLED;
 }
 
-/* What recovery says is what the project is. */
+/* The result of the recovery must describe the project. */
 static int check_recovered(struct bench *b, unsigned int at)
 {
 	char *text = NULL, when[64];
@@ -183,7 +184,7 @@ static void survives_an_end_of_the_recovery_too(void **state)
 	assert_true(points > 30);
 }
 
-/* One call fails; what the answer says is what the project is. */
+/* One call fails; the result must describe the project. */
 static void fail_each_call(struct bench *b, unsigned int step, bool for_ever)
 {
 	static const int errors[] = {ENOSPC, EIO, EROFS, EDQUOT, EINTR};
@@ -196,7 +197,7 @@ static void fail_each_call(struct bench *b, unsigned int step, bool for_ever)
 		int got;
 
 		bench_reset(b);
-		/* An interruption that never ends is none. */
+		/* An endless EINTR is no interruption. */
 		calls_start(at, errors[at / step % (COUNT(errors) - for_ever)]);
 		calls.for_ever = for_ever;
 		calls.reads = true;
@@ -211,8 +212,8 @@ static void fail_each_call(struct bench *b, unsigned int step, bool for_ever)
 		if (transaction_pending(b->workspaces_fd, b->project)) {
 			int then = check_recovered(b, at);
 
-			/* Only with the disk gone for good may a failure be
-			 * finished later. */
+			/* Only after a permanent failure of the disk may the
+			 * end be left to a recovery. */
 			if (!for_ever)
 				assert_int_equal(then, got < 0 ? 2 : 1);
 			assert_true(got < 0 || then == 1);
@@ -239,7 +240,7 @@ static void can_be_recovered_when_the_disk_is_gone(void **state)
 
 /* --- so much that two threads stage it --- */
 
-/* 20 folders of 30 files, with names of one inode in all of them. */
+/* 20 directories of 30 files, with hard links of one inode in all of them. */
 static void put_many(int fd)
 {
 	char path[64], text[64];
@@ -343,7 +344,7 @@ static void edit_unseen(const char *project, const char *name)
 	free(path);
 }
 
-/* As take.c judges. */
+/* The same rule as in take.c. */
 static bool is_trusted(const struct project *p)
 {
 	struct statfs fs;
@@ -370,8 +371,8 @@ static bool same_at(struct bench *b, const struct snapshot *x,
 	return same;
 }
 
-/* What was just written out of the store is not read back, and what somebody
- * else has written to since, is. */
+/* A file that was just written from the store is not read again; a file that
+ * another process has written since is. */
 static void knows_what_it_wrote_for_the_snapshot_after_it(void **state)
 {
 	struct bench *b = *state;
@@ -408,9 +409,9 @@ static void knows_what_it_wrote_for_the_snapshot_after_it(void **state)
 	snapshot_free(&last);
 }
 
-/* --- somebody else at work --- */
+/* --- another process at work --- */
 
-/* Also of what took the place of another file. */
+/* The same for files that replaced others. */
 static void knows_what_it_replaced_until_it_is_edited(void **state)
 {
 	struct bench *b = *state;
@@ -466,7 +467,7 @@ static void takes_all_back_when_a_displaced_file_is_another(void **state)
 	struct err err;
 	int got;
 
-	/* The same size: only its bytes tell. */
+	/* The same size: only the bytes differ. */
 	bench_now = b;
 	calls_start(0, 0);
 	calls.before_rename = edit_before_rename;
@@ -476,7 +477,7 @@ static void takes_all_back_when_a_displaced_file_is_another(void **state)
 	bench_reset(b);
 	edit(b, "edited", "NEW\n");
 	before = picture_of(b->project);
-	/* All but the time of the edit. */
+	/* Equal except for the time of the edit. */
 	assert_int_equal(strlen(before), strlen(after));
 	{
 		char *p = strstr(before, "'edited'"), *q;
@@ -515,7 +516,7 @@ static void deletes_no_folder_with_something_new_in_it(void **state)
 	nothing_left(b);
 }
 
-/* The kernel would let the folder be moved away, and nothing be deleted. */
+/* The kernel permits to move the directory, but not to delete its entries. */
 static void deletes_no_folder_that_holds_something_immutable(void **state)
 {
 	struct bench *b = *state;
@@ -565,7 +566,7 @@ static void overwrites_nothing_that_has_come_meanwhile(void **state)
 	nothing_left(b);
 }
 
-/* A folder becomes a link to one outside, with a file of the same name. */
+/* A directory becomes a link to one outside, with a file of the same name. */
 static void swap_parent(void)
 {
 	struct bench *b = bench_now;
@@ -603,7 +604,7 @@ static void follows_no_link_out_of_the_project(void **state)
 	assert_non_null(strstr(err.text, "deep/er"));
 	after = picture_of(outside);
 	same_picture(after, before, "outside");
-	/* And when it was so from the start. */
+	/* The same if it was a link from the beginning. */
 	bench_reset(b);
 	swap_parent();
 	calls_start(0, 0);
@@ -638,7 +639,7 @@ static void leaves_other_names_of_a_file_alone(void **state)
 	before = picture_of(outside);
 	ok(run(b, b->box->store, &b->plan, &err));
 	project_is(b, b->new_picture, "the project");
-	/* One name fewer each, and nothing else. */
+	/* One hard link fewer each, and no other difference. */
 	for (i = 0; i < 4; i++) {
 		char *links = strstr(before, "links 2");
 
@@ -649,7 +650,7 @@ static void leaves_other_names_of_a_file_alone(void **state)
 	same_picture(after, before, "outside");
 }
 
-/* A file that the user changes between the end and the recovery. */
+/* The user changes a file between the kill and the recovery. */
 static void loses_no_edit_made_before_the_recovery(void **state)
 {
 	struct bench *b = *state;
@@ -668,7 +669,7 @@ static void loses_no_edit_made_before_the_recovery(void **state)
 		if (got < 0)
 			fail_msg("%u: %s", at, err.text);
 		is = picture_of(b->project);
-		/* 12 bytes of these contents are somewhere. */
+		/* A file with 12 bytes of these contents exists. */
 		if (!strstr(is, "' 100644") || !strstr(is, " 12 "))
 			fail_msg("ended at %u: lost:\n%s", at, is);
 		assert_null(strstr(is, STAGING_PREFIX));
@@ -677,7 +678,7 @@ static void loses_no_edit_made_before_the_recovery(void **state)
 	}
 }
 
-/* --- what stands in the way --- */
+/* --- obstacles --- */
 
 static void names_a_folder_that_cannot_be_written(void **state)
 {
@@ -696,7 +697,7 @@ static void names_a_folder_that_cannot_be_written(void **state)
 	assert_return_code(chmod(dir, 0555), errno);
 	put_time(AT_FDCWD, dir, 1600000000);
 	before = picture_of(b->project);
-	/* Nobody has asked to open it: it is the same in all three. */
+	/* The directory is the same in all three trees, so it stays closed. */
 	snap(b, b->project, &now);
 	ok(tree_lookup(b->box->store, &now.root, "quiet", &unreadable_dirs,
 		       &err));
@@ -753,7 +754,8 @@ static void makes_a_project_that_is_gone(void **state)
 	nothing_left(b);
 	snapshot_free(&now);
 	plan_free(&plan);
-	/* The root's own time is that of an additive restore: now. */
+	/* The root's own mtime is that of an additive restore: the present
+	 * time. */
 	snap(b, b->project, &now);
 	plan_for(b, &b->old.root, &now.root, &b->old.root, &plan);
 	assert_true(plan.steps.count <= 1);
@@ -816,7 +818,8 @@ static int load_journal(struct bench *b, struct journal *j, struct err *err)
 	return journal_load(fd, j, err);
 }
 
-/* As far as the first change of the project; which call that was. */
+/* Kills the transaction before the first change of the project; returns the
+ * number of that call. */
 static unsigned int end_when_prepared(struct bench *b)
 {
 	static unsigned int at = 1; /* the same in all tests */
@@ -833,8 +836,8 @@ static unsigned int end_when_prepared(struct bench *b)
 	}
 }
 
-/* The power goes while it is written what was staged: nothing of the project
- * has changed yet, whatever stands there. */
+/* The power fails while the journal's table is written: the project is
+ * unchanged, whatever the journal contains. */
 static void takes_back_what_was_not_prepared_whole(void **state)
 {
 	struct bench *b = *state;
@@ -844,7 +847,7 @@ static void takes_back_what_was_not_prepared_whole(void **state)
 	struct err err;
 	auto_close int fd = -1;
 
-	/* The table is there, and not yet that it is. */
+	/* The table is on disk, the state "prepared" is not. */
 	at = end_when_prepared(b) - 2;
 	bench_reset(b);
 	assert_true(ended_at(b, at, false));
@@ -999,7 +1002,7 @@ static void names_both_where_two_names_are_one(void **state)
 		 .error = -EEXIST,
 		 .said = {"'X'", "'x'"}},
 		{.new = {"X", "x"}, .error = -EEXIST, .said = {"'X'", "'x'"}},
-		/* The one goes, the other comes. */
+		/* One name is deleted, the other created. */
 		{.old = {"x"}, .new = {"X"}},
 	};
 	size_t i;
@@ -1031,7 +1034,7 @@ static void names_both_in_a_new_folder_too(void **state)
 	nothing_left(b);
 }
 
-/* --- what must be on disk before what --- */
+/* --- order of the syncs --- */
 
 static const char *after_last(const char *text, const char *what)
 {
@@ -1043,8 +1046,8 @@ static const char *after_last(const char *text, const char *what)
 	return last;
 }
 
-/* Where the state "prepared" is written, and synced: the journal's table, which
- * was written before, has been synced by then. */
+/* The call that syncs the state "prepared"; the journal's table, written
+ * before, must be on disk by then. */
 static const char *prepared(const char *text)
 {
 	char table[500] = "", wrote[512], synced[520];
@@ -1082,10 +1085,11 @@ static void syncs_what_it_needs_before_it_begins(void **state)
 	text = buf_text(&trace);
 	first = strstr(text, "renameat2 ");
 	assert_non_null(first);
-	/* That all is staged, before the first thing is put in its place. */
+	/* Everything is staged before the first entry moves to its place. */
 	said = prepared(text);
 	assert_true(strstr(said, "\nfdatasync ") < first);
-	/* Every staged file that was written, and the folder, before that. */
+	/* Before that, every written file in the staging directory is synced,
+	 * and the directory. */
 	for (at = text; (at = strstr(at, "write /")); at++) {
 		char path[512], sync[520];
 		const char *found;
@@ -1101,12 +1105,12 @@ static void syncs_what_it_needs_before_it_begins(void **state)
 		files++;
 	}
 	assert_true(files > 5);
-	/* The journal and its folder before anything is made. */
+	/* The journal and its directory come before any other change. */
 	at = strstr(text, "renameat journal\nfsync ");
 	assert_non_null(at);
 	assert_true(at < strstr(text, "mkdirat " STAGING_PREFIX));
 	assert_true(strstr(text, "fdatasync ") < at);
-	/* The folders in which names changed, before it says done. */
+	/* The directories with changed names come before the state "done". */
 	at = strstr(after_last(text, "renameat2 "), "/project/deep/er\n");
 	assert_non_null(at);
 	assert_true(at < after_last(text, "pwrite "));
