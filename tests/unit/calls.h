@@ -1,7 +1,7 @@
 /*
- * The calls that make things durable, interposed, whether they are plain or go
- * through io_uring: each can be traced, made to fail, or be the last thing the
- * process does. For one test program each.
+ * Interposes the calls that make data durable, plain ones and those through
+ * io_uring: each can be traced, fail, or be the last call of the process. Each
+ * test program includes its own copy.
  */
 #ifndef GUARD_TESTS_UNIT_CALLS_H
 #define GUARD_TESTS_UNIT_CALLS_H
@@ -22,13 +22,13 @@
 
 static struct {
 	unsigned int count; /* calls so far */
-	unsigned int at; /* this one is hit; 0: none */
-	int error; /* it fails with this; 0: the process is killed */
+	unsigned int at; /* the call that is hit; 0: none */
+	int error; /* the errno of the failure; 0: the process is killed */
 	bool after; /* killed after it, not before */
 	struct buf *trace; /* "fdatasync packs\n"... */
 } calls;
 
-/* Syncs are counted, but not done: for tests that only end processes. */
+/* Syncs are counted, but not executed: for tests that kill only processes. */
 static bool calls_unsynced;
 
 static bool call_fails(const char *what, const char *detail)
@@ -126,7 +126,7 @@ static int ring_before(enum ring_call call, int fd)
 	return errno;
 }
 
-/* Others may have been begun since. */
+/* Other calls may have begun since. */
 static void ring_after(enum ring_call call, int fd)
 {
 	(void)call;

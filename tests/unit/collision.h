@@ -1,5 +1,5 @@
 /*
- * Two files of one hash under a secret that is known: tests/data/collision.
+ * Two files with the same hash under a known secret: tests/data/collision.
  */
 #ifndef GUARD_TESTS_UNIT_COLLISION_H
 #define GUARD_TESTS_UNIT_COLLISION_H

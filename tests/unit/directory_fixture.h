@@ -1,6 +1,6 @@
 /*
- * A folder of a test's own below /var/tmp, open, and its end. A test that needs
- * no more takes folder_box_setup() and folder_box_teardown() as they are:
+ * A test's own open directory below /var/tmp, and its removal. A test that
+ * needs no more takes folder_box_setup() and folder_box_teardown() as they are:
  * *state is the struct folder_box then.
  */
 #ifndef GUARD_TESTS_UNIT_DIRECTORY_FIXTURE_H
@@ -23,7 +23,7 @@
 #undef fail
 #include <cmocka.h>
 
-/* Of a call that explains its failure in `err`. */
+/* Asserts a call that explains its failure in `err`. */
 #define ok(call)                                                               \
 	do {                                                                   \
 		if ((call) < 0)                                                \

@@ -1,12 +1,12 @@
 /*
- * What is known to be executed, or to steer what is, without anybody saying so:
- * an example for each, level by level. A: without being asked for (at login, on
- * entering a folder, in an editor, at `git status`); B: in a routine command
- * (build, test, install, commit); C: says what is fetched, trusted, or done
- * later. x stands for any name;
- * each name is ended by a '|'.
+ * Names of files that are known to be executed, or to control executed files,
+ * without a request of the user: an example for each, level by level. A:
+ * unasked (at login, on entering a directory, in an editor, at `git status`);
+ * B: in a routine command (build, test, install, commit); C: sources of
+ * downloads, trust settings, and later execution. x stands for any name; each
+ * name is ended by a '|'.
  *
- * Left out, on purpose: folders that tools fill (node_modules, .venv,
+ * Excluded on purpose: directories that tools generate (node_modules, .venv,
  * __pycache__, .gradle...), which are shown as one with their count; documents
  * that a browser opens (.html, .svg, .pdf); plain sources of a language.
  */

@@ -13,7 +13,7 @@
 #include "snapshot/store/content.h"
 #include "tests/unit/snap_fixture.h"
 
-/* Numbers that depend on nothing but the seed. */
+/* Numbers that depend on the seed only. */
 static __attribute__((unused)) uint64_t chance(uint64_t *seed)
 {
 	*seed ^= *seed << 13;
@@ -36,8 +36,8 @@ static __attribute__((unused)) void put_file(struct box *box, const char *name,
 	free(data);
 }
 
-/* Takes a snapshot of the project; its number. sec: as if begun then, 0: now.
- */
+/* Takes a snapshot of the project and returns its number. sec: the time at
+ * which it seems to begin, 0: now. */
 static uint64_t take_at(struct box *box, struct store *store, int64_t sec)
 {
 	AUTO(snapshot) struct snapshot s = {0}, later = {0};
@@ -64,7 +64,7 @@ static __attribute__((unused)) uint64_t take(struct box *box)
 	return take_at(box, box->store, 0);
 }
 
-/* The names in a folder of the store that end so; to be freed by
+/* The names in a directory of the store that end with `end`; to be freed by
  * dirlist_free(). */
 static void list_store(struct box *box, const char *folder, struct dirlist *ret)
 {
@@ -83,8 +83,8 @@ static char *store_path(struct box *box, const char *folder, const char *name)
 	return path_join(dir, name);
 }
 
-/* The name of the longest pack of a kind (enum pack_kind), to be freed: the
- * first snapshot's. Names do not tell, within one millisecond. */
+/* The name of the longest pack of a kind (enum pack_kind), which is the first
+ * snapshot's, to be freed. Names have no order within one millisecond. */
 static __attribute__((unused)) char *pack_of_kind(struct box *box, int kind)
 {
 	AUTO(dirlist) struct dirlist packs = {0};
@@ -111,7 +111,7 @@ static __attribute__((unused)) char *pack_of_kind(struct box *box, int kind)
 	return mem_strdup(longest);
 }
 
-/* Turns the bits of one byte over. */
+/* Inverts the bits of one byte. */
 static __attribute__((unused)) void flip(const char *path, uint64_t offset)
 {
 	auto_close int fd = -1;
@@ -137,7 +137,7 @@ remove_from(struct box *box, const char *folder, const char *name)
 	assert_return_code(chmod(dir, 0500), errno);
 }
 
-/* What verify says, one line a fault. */
+/* The faults that verify reports, one line each. */
 static int note_fault(void *arg, const struct verify_fault *f, struct err *err)
 {
 	static const char *const kinds[] = {"secret", "pack", "record",
@@ -149,7 +149,7 @@ static int note_fault(void *arg, const struct verify_fault *f, struct err *err)
 	return 0;
 }
 
-/* 1: damaged, 0: whole; the faults in *to (may be NULL). */
+/* Returns 1 if damaged, 0 if intact; the faults in *to (may be NULL). */
 static int verify_now(struct box *box, bool read_data, struct buf *to)
 {
 	AUTO(store) struct store *s = NULL;
@@ -210,7 +210,8 @@ static int describe(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-/* All of a snapshot as bytes, read from the store. 0 or negative. */
+/* The complete snapshot as bytes, read from the store. Returns 0 or negative.
+ */
 static __attribute__((unused)) int
 snapshot_bytes(struct box *box, uint64_t seq, struct buf *to, struct err *err)
 {

@@ -1,8 +1,7 @@
 /*
- * A state, a project and real overlays for tests: in a folder of its own
- * below /var/tmp, mounted in a child's own user and mount namespace, as
- * guard run does it. As root the whole range of ids is mapped, as a plain
- * user his own alone.
+ * A state, a project and real overlays for tests: in a directory of its own
+ * below /var/tmp, mounted in the user and mount namespace of a child, as guard
+ * run does it. As root all ids are mapped, as a plain user only the user's own.
  */
 #ifndef TESTS_OVERLAY_LAB_H
 #define TESTS_OVERLAY_LAB_H
@@ -42,7 +41,7 @@ static inline void lab_fail(const struct err *err)
 }
 
 struct lab {
-	char root[64]; /* its folder below /var/tmp */
+	char root[64]; /* the lab's directory below /var/tmp */
 	char *project;
 	int root_fd, runs_fd, trash_fd, project_fd, upper_fd;
 	struct session s;
@@ -58,7 +57,7 @@ static inline int lab_mkdir(int dirfd, const char *name)
 	return fd;
 }
 
-/* project: relative, its parents are made. */
+/* project: relative; its parents are created. */
 static inline void lab_open(struct lab *lab, const char *project)
 {
 	auto_free char *copy = mem_strdup(project);
@@ -101,7 +100,7 @@ static inline void lab_close(struct lab *lab)
 	(void)close(lab->root_fd);
 	session_free(&lab->s);
 	free(lab->project);
-	/* Deep trees are moved beside it to be removed. */
+	/* Deep trees are moved to the parent directory for their removal. */
 	dir = open("/var/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dirtree_remove(dir, path_name(lab->root + 1), &err) < 0)
 		lab_fail(&err);
@@ -148,7 +147,7 @@ static inline void lab_maps(pid_t pid)
 	write_map(pid, "gid_map", map);
 }
 
-/* In the child: its status is what the test sees. */
+/* Runs in the child; the test gets its exit status. */
 static inline void lab_child(struct layers *l, const char *cwd, int go,
 			     int ready, int (*run)(void *arg), void *arg)
 {

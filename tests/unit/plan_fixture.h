@@ -1,15 +1,15 @@
 /*
  * Trees from a few lines of text, for tests of plans and transactions.
  *
- *	"d dir"			a folder, mode 755
+ *	"d dir"			a directory, mode 755
  *	"f dir/file=text"	a file, mode 644
  *	"l dir/link=target"	a symbolic link
- *	"p pipe"		a fifo
+ *	"p pipe"		a FIFO
  *	"s socket", "c node"	a socket, a device node
  *
- * A bar in a file's text is a line feed. In front of a path may stand, in this
- * order: a number after '#' that names of one inode share, an octal mode in
- * brackets, a time after '@', '!' for an incomplete entry, '+' for an
+ * A bar in a file's text is a line feed. Before a path may stand, in this
+ * order: a number after '#', which hard links of one inode share, an octal mode
+ * in brackets, a time after '@', '!' for an incomplete entry, '+' for an
  * attribute user.x, '^' for a file capability, other attributes in braces:
  * "f #1[4755]@7!+^{user.y=1,user.z=2}bin=x".
  */
@@ -24,7 +24,7 @@
 
 #define BEFORE 1700000000
 
-/* "{name=value,name=value}"; what is behind it. */
+/* Parses "{name=value,name=value}"; returns the text after it. */
 static const char *add_attrs(const char *at, struct xattrs *to)
 {
 	while (*at != '}') {
@@ -59,8 +59,8 @@ static uint32_t type_of(char c)
 	}
 }
 
-/* "x #group[mode]@time!+^{attributes}path=text"; the path in *ret_path, to
- * free. */
+/* Parses "x #group[mode]@time!+^{attributes}path=text"; the path in *ret_path,
+ * to free. */
 static struct entry entry_of(struct box *box, const char *line, char **ret_path)
 {
 	struct entry e = {
@@ -122,7 +122,7 @@ static struct entry entry_of(struct box *box, const char *line, char **ret_path)
 	return e;
 }
 
-/* A root with these lines in it; folders before what is in them. "" and NULL:
+/* A root with these lines in it, directories before their entries. "" and NULL:
  * an empty root; "-": no root at all. */
 static struct entry tree_of(struct box *box, const char *lines)
 {

@@ -17,8 +17,8 @@ static const char *const refusal_names[] = {"setid", "node", "git", "shut"};
 static const char *const how_names[] = {"", "merged-", "marked-", "over-"};
 
 /*
- * One word a step, conflict or refusal, in order: "delete:x !moved:y"; what
- * the user decided on as "ours:moved:y" and "over:moved:y".
+ * One word per step, conflict or refusal, in order: "delete:x !moved:y";
+ * conflicts that the user resolved as "ours:moved:y" and "over:moved:y".
  */
 static void tell(struct plan *p, struct buf *to)
 {
@@ -58,7 +58,7 @@ static int note_difference(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
-/* The plan of differences that are known is the plan that finds them. */
+/* A plan from given differences equals the plan that finds them itself. */
 static void check_known(struct box *box, const struct entry *a,
 			const struct entry *b, const struct entry *c,
 			const struct plan_options *options,
@@ -77,7 +77,7 @@ static void check_known(struct box *box, const struct entry *a,
 	assert_int_equal(text.len, expected->len);
 	assert_true(!text.len ||
 		    memcmp(text.data, expected->data, text.len) == 0);
-	/* They are what it goes by. */
+	/* The plan depends on the given differences. */
 	with.differences = &(struct differences){0};
 	plan_free(&p);
 	ok(plan_make(box->store, a, b, c, &with, &p, &err));

@@ -1,4 +1,4 @@
-/* cmocka's skip() with the reason, which tests/lib/unit asks for. */
+/* cmocka's skip() with the reason, which tests/lib/unit requires. */
 #ifndef TESTS_UNIT_SKIP_H
 #define TESTS_UNIT_SKIP_H
 

@@ -1,6 +1,6 @@
 /*
- * A folder of the test's own with an open store in it: what the tests of
- * trees, snapshots and the stat cache stand on. Each test gets a fresh one.
+ * A test's own directory with an open store in it, for the tests of trees,
+ * snapshots and the stat cache. Each test gets a new one.
  */
 #ifndef GUARD_TESTS_UNIT_SNAP_FIXTURE_H
 #define GUARD_TESTS_UNIT_SNAP_FIXTURE_H
@@ -62,7 +62,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A file of the folder. */
+/* Writes a file of the directory. */
 static inline void put_bytes(struct box *box, const char *name,
 			     const void *data, size_t len)
 {

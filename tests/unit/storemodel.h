@@ -1,7 +1,7 @@
 /*
- * What a folder holds, as text: told from the folder itself by plain calls, or
- * from a snapshot of it. Equal texts: equal trees, bytes and times included.
- * The first is the model that the second is held against.
+ * The content of a directory as text: from the directory itself by plain calls,
+ * or from a snapshot of it. Equal texts mean equal trees, including bytes and
+ * times. The text of the directory is the model for the snapshot.
  */
 #ifndef GUARD_TESTS_UNIT_STOREMODEL_H
 #define GUARD_TESTS_UNIT_STOREMODEL_H
@@ -23,7 +23,7 @@
 
 #define MODEL_FILE_MAX ((size_t)64 << 20)
 
-/* FNV-1a: the store's own hash is under test. */
+/* FNV-1a, because the store's own hash is under test. */
 static uint64_t model_number(const struct buf *b)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -43,9 +43,9 @@ static void model_line(struct buf *to, const char *path, uint32_t mode,
 		   bytes->len, (unsigned long long)model_number(bytes));
 }
 
-/* --- from the folder --- */
+/* --- from the directory --- */
 
-/* 0, or -1 with errno. */
+/* Returns 0, or -1 with errno. */
 static __attribute__((unused)) int model_folder(int dirfd, const char *path,
 						struct buf *to)
 {

@@ -1,10 +1,10 @@
 /*
- * Shared by the tests of the store: a folder of their own, bytes to keep, and
- * the calls that make things durable, interposed, whether they are plain or go
- * through io_uring: each can be traced, made to fail, or be the last thing the
- * process does.
+ * Common parts of the tests of the store: a directory of their own, bytes to
+ * store, and the calls that make data durable, interposed, plain ones and those
+ * through io_uring: each can be traced, fail, or be the last call of the
+ * process.
  *
- * Include it once, after all else.
+ * Include it once, after all other headers.
  */
 #ifndef GUARD_TESTS_STORETEST_H
 #define GUARD_TESTS_STORETEST_H
@@ -34,7 +34,7 @@
 #include "tests/unit/directory_fixture.h"
 
 struct box {
-	char dir[64]; /* a folder of the test's own */
+	char dir[64]; /* the test's own directory */
 	char store[80];
 };
 

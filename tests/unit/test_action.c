@@ -1,4 +1,4 @@
-/* guard/action.c: what undo goes by. */
+/* guard/action.c: the records that undo uses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -142,7 +142,7 @@ static void an_announced_action_goes_once_it_is_the_last(void **state)
 	assert_int_equal(action_load_next(p->fd, &next, &err), -ENOENT);
 }
 
-/* A run's folder is one in the same place as the records. */
+/* A run's directory is represented by a file beside the records. */
 static void move(struct folder_box *p, const char *run, bool away)
 {
 	if (away)
@@ -175,12 +175,12 @@ static void a_discard_that_was_announced_only_is_none(void **state)
 	(void)close(action_announce_discard(p->fd, "two", &err));
 	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
 	expect_last(p->fd, "apply", "one");
-	/* The same when it is to come back, and does not. */
+	/* The same for the return to runs/, which fails. */
 	discard(p, "two", true);
 	(void)close(action_announce_discard(p->fd, "two", &err));
 	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
 	expect_last(p->fd, "discard", "two");
-	/* Ended after the folder came back. */
+	/* Killed after the directory is back. */
 	(void)close(action_announce_discard(p->fd, "two", &err));
 	move(p, "two", false);
 	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
@@ -285,7 +285,7 @@ static void what_was_taken_back_is_no_longer_in_effect(void **state)
 	take_back(p->fd, 5, 2, "apply");
 	expect_effective(p->fd, 0, 1);
 	expect_effective(p->fd, 1, 0);
-	/* Done again, the undo of it stands for it. */
+	/* After a second discard, the undo stands for it. */
 	take_back(p->fd, 6, 5, "undo");
 	expect_effective(p->fd, 0, 6);
 	expect_effective(p->fd, 1, 1);
@@ -376,7 +376,7 @@ static void forget_paths(int fd)
 
 	assert_int_equal(action_load_effective(fd, 0, &a, &err), 0);
 	assert_int_equal(action_pop_parts(fd, &a, &err), 0);
-	/* It is not the newest any more: nothing else goes. */
+	/* The action is no longer the newest: no other one is removed. */
 	assert_int_equal(action_pop_parts(fd, &a, &err), 0);
 }
 

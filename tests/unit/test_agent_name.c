@@ -1,4 +1,5 @@
-/* Which agent a command is: by its own name, or by what a launcher fetches. */
+/* The agent of a command: by the command's name, or by the program that a
+ * launcher starts. */
 /* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +78,8 @@ static void other_uses_of_a_launcher_are_no_agent(void **state)
 	expect("", "");
 }
 
-/* Its folder has a login in it. */
+/* The agent's home directory has a login, which a package of another publisher
+ * must not get. */
 static void a_package_of_somebody_else_is_no_agent(void **state)
 {
 	(void)state;

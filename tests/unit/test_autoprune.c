@@ -1,5 +1,5 @@
-/* guard/retention/autoprune.c: old snapshots go by themselves, and what does
- * not. */
+/* guard/retention/autoprune.c: the automatic removal of old snapshots, and the
+ * snapshots that it keeps. */
 /* users: one */
 #include "tests/unit/snap_fixture.h"
 
@@ -8,7 +8,7 @@
 
 #define DAY ((int64_t)24 * 3600)
 
-/* The box as guard's state. */
+/* The box's directory as guard's state. */
 static struct state state_of(struct box *box)
 {
 	static const char *const names[] = {"runs", "workspaces", "trash"};
@@ -110,7 +110,7 @@ static void the_default_rules_hold_without_a_config(void **state)
 	struct err err;
 	int i;
 
-	/* 30 newer days have one, and 24 newer months. */
+	/* 30 newer days and 24 newer months have a snapshot. */
 	ancient = add(box, "pre-run", 1000 * DAY);
 	for (i = 32; i > 0; i--)
 		(void)add(box, "pre-run", i * 31 * DAY);

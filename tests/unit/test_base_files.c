@@ -1,5 +1,5 @@
 /* base/: descriptors, paths beneath a root, records, locks, xattrs, removal:
- * what needs a folder. */
+ * everything that needs a directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -338,7 +338,7 @@ static void xattrs_are_made_equal(void **state)
 	}
 }
 
-/* As before Linux 6.13, and as a container's filter answers. */
+/* The errors before Linux 6.13, and of a container's filter. */
 static void forbid_listxattrat(int error)
 {
 	struct sock_filter code[] = {
@@ -391,7 +391,7 @@ static void xattrs_are_the_same_without_listxattrat(void **state)
 #define RACERS 3
 #define RACED 150
 
-/* Each of them finds that others have just taken something away. */
+/* Each of the threads finds that another one has removed an entry. */
 static void several_remove_the_same_at_once(void **state)
 {
 	struct folder_box *box = *state;
@@ -449,8 +449,8 @@ static void removal_follows_no_link_and_opens_what_is_closed(void **state)
 	assert_int_equal(dirtree_remove(box->fd, "none", &err), 0);
 }
 
-/* Deeper than the process may have descriptors; from a folder that cannot be
- * written to, which must not be used for it. */
+/* Deeper than the process's limit of descriptors; from a current directory that
+ * is not writable, which must not be used. */
 static void removal_reaches_any_depth(void **state)
 {
 	struct folder_box *box = *state;
@@ -539,7 +539,7 @@ static void what_is_open_is_reached_by_its_descriptor(void **state)
 	assert_int_equal(fd_chmod(-1, 0700), -1);
 }
 
-/* A file where a folder is wanted. */
+/* A file in place of a directory. */
 static void a_folder_that_fails_is_named(void **state)
 {
 	const struct folder_box *box = *state;

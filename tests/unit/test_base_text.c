@@ -1,4 +1,5 @@
-/* base/: errors, memory, paths, codec and text: what needs no file. */
+/* base/: errors, memory, paths, codec and text: everything that needs no file.
+ */
 /* users: one */
 #include <errno.h>
 #include <setjmp.h>
@@ -176,7 +177,7 @@ static void numbers_come_back(void **state)
 	assert_true(dec_end(&d));
 }
 
-/* Every prefix of an encoding is bad, and nothing is read beyond it. */
+/* Every prefix of an encoding is invalid, and no byte behind it is read. */
 static void cut_bytes_are_bad_and_read_as_nothing(void **state)
 {
 	AUTO(buf) struct buf b = {0};
@@ -204,7 +205,7 @@ static void odd_encodings_are_bad(void **state)
 	static const struct {
 		const char *bytes;
 		size_t len;
-	} odd[] = {{"\x80\x00", 2}, /* longer than needed */
+	} odd[] = {{"\x80\x00", 2}, /* longer than necessary */
 		   {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10},
 		   {"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11}};
 	struct dec d;
@@ -292,7 +293,7 @@ static void a_width_is_what_a_terminal_gives(void **state)
 	assert_int_equal(text_width("abc"), 3);
 	assert_int_equal(text_width("\xe6\xbc\xa2\xe5\xad\x97"), 4);
 	assert_int_equal(text_width("\xf0\x9f\x98\x80!"), 3);
-	/* An accent put over its letter; bytes that are no character. */
+	/* An accent over its letter; bytes that are no character. */
 	assert_int_equal(text_width("e\xcc\x81x"), 2);
 	assert_int_equal(text_width("\xe6\xbc"), 2);
 }
@@ -302,7 +303,7 @@ static void a_cut_parts_no_character(void **state)
 	(void)state;
 	assert_int_equal(text_fit("abc", 2), 2);
 	assert_int_equal(text_fit("abc", 9), 3);
-	/* The second of them takes two columns, one is left. */
+	/* The second character takes two columns, one column is left. */
 	assert_int_equal(text_fit("\xe6\xbc\xa2\xe5\xad\x97", 3), 3);
 	assert_int_equal(text_fit("e\xcc\x81x", 1), 3);
 	assert_int_equal(text_fit("\xe6\xbc\xa2", 1), 0);
@@ -326,14 +327,14 @@ static void test_wrap(void **state)
 	assert_string_equal(wrapped("all in one", 0, 2, 9, 5), "all in\n  one");
 	assert_string_equal(wrapped("all in one", 8, 2, 11, 8),
 			    "all\n  in one");
-	/* Nothing of it has room behind what is there. */
+	/* The text does not fit behind the present column. */
 	assert_string_equal(wrapped("all in one", 9, 2, 10, 5),
 			    "\n  all in\n  one");
-	/* A path can be copied. */
+	/* The user can copy a path as one word. */
 	assert_string_equal(wrapped("abcdefgh i", 0, 2, 6, 3), "abcdefgh\n  i");
 	assert_string_equal(wrapped("\xe6\xbc\xa2 \xe5\xad\x97", 0, 0, 4, 2),
 			    "\xe6\xbc\xa2\n\xe5\xad\x97");
-	/* No room at all: nothing is lost, and it ends. */
+	/* Without any space: nothing is lost, and the function ends. */
 	assert_string_equal(wrapped("\xe6\xbc\xa2 \xe5", 0, 0, 1, 1),
 			    "\xe6\xbc\xa2\n\xe5");
 	(void)wrapped("one", 0, 9, 5, 3);

@@ -1,4 +1,4 @@
-/* The catalog: snapshots are there whole or not at all, and can be found. */
+/* The catalog: a snapshot exists completely or not at all, and can be found. */
 /* users: one */
 #include "tests/unit/snap_fixture.h"
 
@@ -35,7 +35,7 @@ static struct snapshot make(struct box *box, const char *root_path)
 	return s;
 }
 
-/* Adds a snapshot of that time; returns its number. */
+/* Adds a snapshot with this time; returns its number. */
 static uint64_t add_at(struct box *box, const char *root_path, int64_t sec)
 {
 	AUTO(snapshot) struct snapshot s = make(box, root_path);
@@ -212,7 +212,7 @@ static void test_every_damaged_byte_is_noticed(void **state)
 		assert_int_equal(catalog_load(box->store, 1, &out, &err),
 				 -EBADMSG);
 	}
-	/* Whole, but under another number. */
+	/* Intact, but under another number. */
 	replace(dir, "0000000002.gsn", bytes.data, bytes.len);
 	assert_int_equal(catalog_load(box->store, 2, &in, &err), -EBADMSG);
 }
@@ -252,7 +252,7 @@ struct beside {
 	int calls;
 };
 
-/* A file that names the snapshot; the first time the number is taken. */
+/* A file that names the snapshot; at the first try the number is taken. */
 static int note_beside(void *arg, const struct snapshot *s,
 		       struct atomic_set *set, struct err *err)
 {
@@ -295,8 +295,8 @@ struct late {
 	char name[64]; /* in tmp/, of the snapshot before */
 };
 
-/* Somebody opened the file before it was in its place, and finds now that
- * nobody holds it: he deletes it by the name that it had. */
+/* Another process opened the file before the rename, finds it unlocked now, and
+ * deletes it by its temporary name. */
 static int clear_late(void *arg, const struct snapshot *s,
 		      struct atomic_set *set, struct err *err)
 {
@@ -332,7 +332,8 @@ static void test_a_name_in_tmp_is_not_given_twice(void **state)
 	assert_int_equal(s.seq, 2);
 }
 
-/* Opens the store anew each time: that clears tmp/ under the other writers. */
+/* Opens the store again each time, which clears tmp/ during the work of other
+ * writers. */
 static int add_many(struct box *box, int count)
 {
 	while (count--) {

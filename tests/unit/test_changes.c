@@ -1,4 +1,4 @@
-/* guard/changes_edited.c: what has changed in the real files meanwhile. */
+/* guard/changes_edited.c: edits of the real files during a run. */
 /* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +73,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* here: what the scan saw at the real path, mode 0: nothing. */
+/* here: the result of the scan at the real path, mode 0: no entry. */
 static void add(struct change_list *list, enum change_kind kind,
 		const char *path, uint32_t mode, uint64_t size, int64_t mtime)
 {
@@ -127,9 +127,9 @@ static void what_is_new_or_gone_here_is_marked(void **state)
 {
 	struct change_list list = {0};
 
-	/* deleted by the user, made anew by the run */
+	/* deleted by the user, created again by the run */
 	add(&list, CHANGE_ADDED, "a", 0, 0, 0);
-	/* made by both */
+	/* created by both */
 	add(&list, CHANGE_MODIFIED, "b", S_IFREG | 0644, 1, 100);
 	add(&list, CHANGE_DELETED, "dir/new", S_IFREG | 0644, 1, 100);
 	add(&list, CHANGE_MODIFIED, "zz", S_IFREG | 0644, 1, 100);

@@ -52,7 +52,7 @@ static void fill(struct box *box)
 	assert_return_code(mkdirat(box->root_fd, "d", 0755), errno);
 	set(box, "d", FS_NOATIME_FL);
 	put_file(box, "d/in", 4, 100);
-	set(box, "d/in", FS_NOATIME_FL); /* where it is not handed down */
+	set(box, "d/in", FS_NOATIME_FL); /* where it is not inherited */
 	set(box, "small", FS_NODUMP_FL);
 	set(box, "empty", FS_NODUMP_FL);
 	set(box, "long", FS_NOATIME_FL);
@@ -81,12 +81,13 @@ static void flags_are_recorded_and_stay_while_nothing_changes(void **state)
 	take_cached(box, &s);
 	check(box, &s);
 	assert_true(oid_equal(&s.root.content, &first.root.content));
-	/* Both folders are written anew, from what the cache knows. */
+	/* Both directories are stored again, from the entries of the cache. */
 	put_file(box, "new", 7, 10);
 	put_file(box, "d/new", 7, 10);
 	take_cached(box, &s);
 	check(box, &s);
-	/* The folder hands its flags down, so it is asked. */
+	/* Files of a directory that passes its flags on are asked for theirs.
+	 */
 	set(box, "d/new", FS_NOATIME_FL);
 	take_cached(box, &s);
 	assert_int_equal(chattr_of(box, &s, "d/new"), FS_NOATIME_FL);
@@ -121,7 +122,7 @@ static void the_root_has_flags_too(void **state)
 	assert_int_equal(loaded.root.chattr, FS_NODUMP_FL);
 }
 
-/* Trees without flags are what they always were. */
+/* Trees without flags keep their old format. */
 static void only_trees_with_flags_need_a_newer_guard(void **state)
 {
 	struct entry e = {.name = (char *)"a", .mode = S_IFREG | 0644};
@@ -132,7 +133,7 @@ static void only_trees_with_flags_need_a_newer_guard(void **state)
 	(void)state;
 	tree_encode(&e, 1, &b);
 	assert_int_equal(b.data[0], 1);
-	/* One that says so and has none is not what anybody wrote. */
+	/* The flagged format without a flag is invalid. */
 	b.data[0] = 2;
 	assert_int_equal(tree_decode(b.data, b.len, &t, &err), -EBADMSG);
 	buf_clear(&b);

@@ -1,4 +1,5 @@
-/* Reuse of the chunks of a long file's previous version, by their tags. */
+/* Reuse of the chunks of a long file's previous version, by their
+ * authentication tags. */
 /* users: one */
 #include "snapshot/walk/take.h"
 #include "snapshot/store/chunk.h"
@@ -15,7 +16,7 @@ struct lab {
 	struct box *box;
 	struct store *store;
 	struct chunk_mac_cache *chunk_mac_cache;
-	char *path; /* of the marks */
+	char *path; /* the file with the tags */
 	int fd; /* the file */
 	struct oid before;
 };
@@ -61,7 +62,7 @@ static struct oid put_file(struct lab *lab, bool known)
 	return id;
 }
 
-/* How many bytes of chunks were put for it. */
+/* The number of bytes in chunks that were passed to the store. */
 static uint64_t put_again(struct lab *lab)
 {
 	struct store_stats before, after;
@@ -94,7 +95,7 @@ static void need_marks(void)
 static void a_mark_is_the_tag_that_the_standard_says(void **state)
 {
 	/* Test case 1 of GCM's specification has no data; this is GMAC of 16
-	 * zeros under a key of zeros: what openssl says of it. */
+	 * zeros under a key of zeros, as openssl computes it. */
 	static const unsigned char key[CHUNK_MAC_KEY_LEN], zeros[16];
 	static const unsigned char want[CHUNK_MAC_LEN] = {
 		0x58, 0xe2, 0xfc, 0xce, 0xfa, 0x7e, 0x30, 0x61,
@@ -137,7 +138,8 @@ static void what_did_not_change_is_neither_cut_nor_compared(void **state)
 	assert_int_equal(fd_pwrite(lab.fd, "x", 1, 5000000), 0);
 	asked = put_again(&lab);
 	assert_true(asked > 0 && asked < 2 << 20);
-	/* What moved is cut, and known by its mark wherever it is. */
+	/* Moved data is cut again, and its chunks are recognized by their tags.
+	 */
 	fill(&lab, 2, 4 << 20);
 	(void)put_again(&lab);
 	{
@@ -152,7 +154,7 @@ static void what_did_not_change_is_neither_cut_nor_compared(void **state)
 	lab_done(&lab);
 }
 
-/* The edits that the next test makes of a file, at a place and of a length. */
+/* The edits of the next test, at a place and of a length. */
 static void edit(const struct lab *lab, unsigned int kind, uint64_t at,
 		 size_t len)
 {
@@ -237,7 +239,7 @@ static void zeros_that_meet_zeros_make_the_same_hole(void **state)
 	struct oid without;
 	size_t k;
 
-	/* Zeros of just less than a hole on each side of what changes. */
+	/* Zeros of just less than a hole on each side of the edit. */
 	for (k = 1; k < 24; k++) {
 		auto_free unsigned char *zeros = mem_zalloc(200000);
 		uint64_t at = 4000000 & ~4095ull;
@@ -282,7 +284,7 @@ static void a_forged_twin_of_a_chunk_is_not_taken_for_it(void **state)
 	hash_keyed(&key, data, len, one);
 	memcpy(data, b, 4096);
 	hash_keyed(&key, data, len, two);
-	assert_memory_equal(one, two, HASH_LEN); /* the store is fooled */
+	assert_memory_equal(one, two, HASH_LEN); /* equal in the store */
 	assert_int_equal(fd_pwrite(lab.fd, b, 4096, 0), 0);
 	(void)put_again(&lab); /* compares the bytes */
 	assert_false(oid_equal(&first, &lab.before));
@@ -310,11 +312,11 @@ static void marks_last_until_the_next_snapshot(void **state)
 	chunk_mac_cache_free(&lab.chunk_mac_cache);
 	lab.chunk_mac_cache = chunk_mac_cache_new(lab.path);
 	assert_true(put_again(&lab) < 10000);
-	/* Nothing new: not written again. */
+	/* Without a change no tags are written. */
 	assert_int_equal(unlink(lab.path), 0);
 	ok(chunk_mac_cache_save(lab.chunk_mac_cache, &err));
 	assert_int_equal(stat(lab.path, &st), -1);
-	/* Those of a version that is not the newest any more go. */
+	/* The tags of older versions are removed. */
 	assert_int_equal(fd_pwrite(lab.fd, "x", 1, 5000000), 0);
 	(void)put_again(&lab);
 	ok(chunk_mac_cache_save(lab.chunk_mac_cache, &err));
@@ -342,7 +344,7 @@ static void damaged_marks_are_none(void **state)
 		size_t at = good.len * i / 20;
 		int fd = open(lab.path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
-		/* Flipped there, or cut off there. */
+		/* A flipped byte, or a truncated file. */
 		if (i % 2 && at < good.len) {
 			good.data[at] ^= 1;
 			assert_int_equal(fd_write(fd, good.data, good.len), 0);
@@ -382,7 +384,7 @@ static void without_a_library_bytes_are_compared(void **state)
 	lab_done(&lab);
 }
 
-/* Off the page cache; false: the file system keeps all in it. */
+/* Removes the file from the page cache; false if the file system keeps it. */
 static bool drop_file(const struct lab *lab)
 {
 	struct stat st;
@@ -410,14 +412,14 @@ static void what_is_not_in_memory_does_not_come_into_it(void **state)
 		assert_false(stream_is_cached(lab.fd, LEN));
 		assert_int_equal(fcntl(lab.fd, F_GETFL) & O_DIRECT, 0);
 	}
-	/* By plain calls, at the end of the file too. */
+	/* With plain calls, at the end of the file too. */
 	ring_forbid(true);
 	assert_true(put_again(&lab) < 10000);
 	assert_true(stream_is_cached(lab.fd, LEN)); /* compared above */
 	lab_done(&lab);
 }
 
-/* Takes a snapshot of the folder; says how many bytes were put for it. */
+/* Takes a snapshot of the directory; returns the number of stored bytes. */
 static uint64_t take(const struct lab *lab, const char *root, const char *cache,
 		     struct oid *ret_file)
 {
@@ -467,7 +469,7 @@ static void a_snapshot_knows_the_file_of_the_one_before(void **state)
 				 1);
 		assert_false(oid_equal(&id, &old));
 	}
-	/* Without its cache nothing of it is known, nor with a torn one. */
+	/* Without its cache no tag is used, nor with a damaged cache. */
 	assert_int_equal(truncate(chunk_mac_cache, 100), 0);
 	assert_int_equal(fd_pwrite(fd, "x", 1, 3000000), 0);
 	assert_true(take(&lab, root, cache, &id) > LEN);

@@ -1,4 +1,5 @@
-/* Contents of files: whole, in chunks, with holes; in and out again. */
+/* Contents of files: in one piece, in chunks, with holes; stored and restored.
+ */
 /* users: one */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,7 @@ static int gather_each(void *arg, const void *data, size_t len, struct err *err)
 	return 0;
 }
 
-/* The file goes in, and comes out the same by every way. */
+/* Stores the file, and restores it in every way. */
 static struct oid round_trip(struct box *box, int fd, const void *data,
 			     size_t len)
 {
@@ -195,7 +196,7 @@ static void equal_bytes_have_one_name_however_they_lie_on_disk(void **state)
 
 	memcpy(data + 1000000, some, 100000);
 	memcpy(data + 3 * 1048576, some, 5000);
-	/* Zeros that are too few for a hole. */
+	/* Too few zeros for a hole. */
 	memcpy(data + 3 * 1048576 + 40960, some, 5000);
 	assert_int_equal(ftruncate(sparse, (off_t)len), 0);
 	assert_int_equal(fd_pwrite(sparse, some, 100000, 1000000), 0);
@@ -225,7 +226,7 @@ static void a_changed_byte_in_100_mb_stores_less_than_2_mb(void **state)
 	store_get_stats(box->store, &after);
 	assert_true(after.stored_bytes > before.stored_bytes);
 	assert_true(after.stored_bytes - before.stored_bytes < 2000000);
-	/* A byte in front moves all the others. */
+	/* A byte at the start moves all the others. */
 	memmove(data + 1, data, len);
 	before = after;
 	ok(content_put_bytes(box->store, data, len + 1, &id, &err));
@@ -235,7 +236,7 @@ static void a_changed_byte_in_100_mb_stores_less_than_2_mb(void **state)
 
 static unsigned int writes_left;
 
-/* What packs are written with. */
+/* The call that writes packs. */
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
 	if (writes_left &&
@@ -246,7 +247,7 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 	return syscall(SYS_pwritev, fd, parts, count, offset, 0L);
 }
 
-/* While two threads put its chunks. */
+/* Hook: two threads store its chunks at the same time. */
 static void a_long_file_that_cannot_be_written_is_told(void **state)
 {
 	struct box *box = *state;

@@ -1,7 +1,6 @@
 /*
- * A store that is hurt, also while it is open: never other bytes than the
- * right ones, always an error that names what is hurt, never the end of the
- * process.
+ * A store that is damaged, also while it is open: no wrong bytes are returned,
+ * the error names the damaged file, and the process does not crash.
  */
 /* users: one */
 /* link: -Wl,--wrap=statx */
@@ -18,7 +17,7 @@
 #include "tests/unit/calls.h"
 #include "tests/unit/keep_fixture.h"
 
-/* What happens beside the walk: before the n-th statx this file is cut. */
+/* Truncates this file before the n-th statx of the walk. */
 static struct {
 	unsigned int count, at;
 	const char *path;
@@ -48,7 +47,7 @@ static void fill(struct box *box)
 	assert_return_code(symlinkat("a", box->root_fd, "l"), errno);
 }
 
-/* Cuts a pack of the store at that many bytes, whoever has it open. */
+/* Truncates a pack of the store, although it is open. */
 static void cut_pack(struct box *box, int kind, off_t len)
 {
 	auto_free char *name = pack_of_kind(box, kind);
@@ -58,7 +57,7 @@ static void cut_pack(struct box *box, int kind, off_t len)
 	assert_return_code(truncate(path, len), errno);
 }
 
-/* All bytes of a snapshot through a store that is open already. */
+/* All bytes of a snapshot through a store that is already open. */
 static int bytes_of(struct store *s, uint64_t seq, struct buf *to,
 		    struct err *err)
 {
@@ -95,7 +94,7 @@ static void test_a_mapped_page_that_fails_reads_as_zeros(void **state)
 	assert_false(mapping_failed(other));
 	mapping_free(&m);
 	mapping_free(&other);
-	/* Used again, it has not failed yet. */
+	/* A new mapping in the same slot has not failed. */
 	m = mapping_new(fd, 4096, false);
 	assert_false(mapping_failed(m));
 	mapping_free(&m);
@@ -184,7 +183,7 @@ static void test_a_pack_cut_off_under_a_reader_is_an_error(void **state)
 				assert_int_equal(got, -EBADMSG);
 				assert_non_null(strstr(err.text, ".gpk"));
 			}
-			/* Behind the first page lies all but one. */
+			/* All objects but one lie behind the first page. */
 			assert_true(got < 0 || cuts[i] >= 4096);
 			store_free(&s);
 			assert_int_equal(verify_now(b, false, NULL), 1);
@@ -240,8 +239,8 @@ static void test_a_pack_cut_off_under_verify_is_named(void **state)
 	assert_true(result.faults > 0);
 }
 
-/* One snapshot with a cache that is cut before the at-th look at a file: as if
- * there were none. False: the walk had ended before. */
+/* One snapshot with a cache that is truncated before the at-th stat of a file:
+ * the result is as without a cache. False: the walk had fewer calls. */
 static bool walk_with_cut(unsigned int at, off_t len, unsigned int *unused)
 {
 	AUTO(snapshot) struct snapshot s = {0}, again = {0};
@@ -280,8 +279,7 @@ static bool walk_with_cut(unsigned int at, off_t len, unsigned int *unused)
 	return cutting.count >= at;
 }
 
-/* Before every look at the first and the last files, and now and then in
- * between. */
+/* Before every stat of the first and the last files, and some in between. */
 static void test_a_stat_cache_cut_off_under_the_walk_is_not_used(void **state)
 {
 	static const off_t lens[] = {0, 4096, 8192};
@@ -311,7 +309,7 @@ static void put_back(const char *path, const struct buf *bytes)
 	assert_return_code(chmod(path, 0400), errno);
 }
 
-/* Snapshot 1 of a store that is hurt: right or an error. 1: an error. */
+/* Snapshot 1 of a damaged store: correct or an error. 1: an error. */
 static int right_or_told(struct box *box, const struct buf *want,
 			 struct err *err)
 {
@@ -334,9 +332,9 @@ static int mend(struct box *box, struct repair_result *ret, struct err *err)
 	return repair_store(box->store_root_fd, &o, ret, err);
 }
 
-/* A file of the store with each byte flipped, and cut off at each: what is
- * read stays right or is told, with the name of the file in it. all_told:
- * every time. */
+/* A file of the store with each byte flipped, and truncated at each: every read
+ * is correct or fails, with the file's name in the error. all_told: every time.
+ */
 static void hurt_everywhere(struct box *box, const char *folder,
 			    const char *name, bool all_told,
 			    const struct buf *want)
@@ -425,7 +423,7 @@ static void test_a_damaged_or_missing_format_is_written_anew(void **state)
 	assert_int_equal(result.formats, 0);
 }
 
-/* Nothing says whose they were: better no store than another one. */
+/* The key is unknown: no store is better than a wrong one. */
 static void test_no_format_is_made_up_for_a_newer_guard_or_no_pack(void **state)
 {
 	struct box *box = *state;

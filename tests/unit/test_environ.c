@@ -40,7 +40,7 @@ static int start_clean(void **state)
 
 	(void)state;
 	(void)clearenv();
-	/* cmocka reads it again after each test. */
+	/* cmocka reads the variable again after each test. */
 	(void)setenv("CMOCKA_MESSAGE_OUTPUT", kept, 1);
 	free(kept);
 	(void)setenv("PATH", "/bin:/x", 1);

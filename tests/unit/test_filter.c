@@ -1,5 +1,5 @@
-/* The seccomp programs, run by an interpreter of the instructions that they
- * use: every number, and the checked arguments. */
+/* The seccomp programs, executed by an interpreter of the instructions in them:
+ * every number, and the checked arguments. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -357,7 +357,7 @@ static void only_renames_and_failures_are_asked_about(void **state)
 #endif
 		assert_int_equal(ask(&f.rename_notifier, nr, 0, 0, 0), wanted);
 	}
-	/* The low 8 bits of the status decide about a failure. */
+	/* The low 8 bits of the status tell a failure. */
 	assert_int_equal(ask(&f.rename_notifier, SYS_exit_group, 256, 0, 0),
 			 SECCOMP_RET_ALLOW);
 	assert_int_equal(ask(&f.rename_notifier, SYS_exit_group, 1, 0, 0),

@@ -1,6 +1,6 @@
 /*
- * restore/git/gitpatch.c: names, headers, and what a patch cannot hold. That
- * git takes them is tested with git itself, tests/integration/patch.t.
+ * restore/git/gitpatch.c: names, headers, and changes that a patch cannot
+ * express. tests/integration/patch.t applies patches with git itself.
  */
 /* users: one */
 #include "tests/unit/plan_fixture.h"
@@ -107,7 +107,7 @@ static void has_one_header_for_what_was_moved(void **state)
 	       "ef28dff566d65bead5c9f4b3e132bf55ba677882 100644\n"
 	       "--- a/a\n+++ b/b\n@@ -5,4 +5,4 @@\n 5\n 6\n 7\n-8\n+9\n",
 	       "");
-	/* What is not in the patch is no end of a move. */
+	/* A change outside the patch is no end of a move. */
 	g = make(*state, "f a=1|", "f b=1|", half);
 	assert_non_null(strstr(buf_text(&g.text), "new file mode 100644\n"));
 	buf_free(&g.text);

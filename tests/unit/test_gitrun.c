@@ -1,5 +1,5 @@
-/* restore/git/gitrun.c: the processor time that git gets. The rest of it is in
- * tests/integration/import-hostile.t. */
+/* restore/git/gitrun.c: the limit of git's processor time.
+ * tests/integration/import-hostile.t has the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -140,7 +140,8 @@ static void random_text(unsigned int *seed, const struct buf *like,
 	}
 }
 
-/* Taking a part and then, of what is left, the rest gives the whole. */
+/* Applying a part, and then the rest of the remaining hunks, gives the complete
+ * text. */
 static void random_texts_come_out_whole_whatever_is_split(void **state)
 {
 	unsigned int seed = 7, n;

@@ -49,7 +49,7 @@ static void test_odd_paths(void **state)
 	check_project("plain");
 	check_project("comma,colon:back\\slash");
 	check_project("line\nfeed \t\"quoted\"");
-	/* Longer than the kernel takes as an option. */
+	/* Longer than a mount option can be. */
 	memset(name, 'n', 301);
 	name[150] = '/';
 	name[301] = '\0';
@@ -101,7 +101,7 @@ static void test_root_of_the_view(void **state)
 	assert_int_equal(futimens(lab.project_fd, times), 0);
 	assert_int_equal(lab_run(&lab, do_root, NULL), 0);
 	lab_expect(&lab, "m ");
-	/* A second mount keeps what the run did, on a fresh work folder. */
+	/* A second mount keeps the run's changes, with a new work directory. */
 	assert_int_equal(lab_run(&lab, do_root_again, NULL), 0);
 	assert_int_equal(faccessat(lab.s.fd, "work/1", F_OK, 0), -1);
 	assert_int_equal(faccessat(lab.s.fd, "work/2", F_OK, 0), 0);
@@ -198,7 +198,7 @@ static int home_with_mount(struct lab *lab)
 	return !covers(l, home) || !strstr(buf_text(&notes), "mounts");
 }
 
-/* How many there are in the folder now, -1: a failure. */
+/* The number of mounts in the directory, -1: a failure. */
 static int count_mounts(const char *folder)
 {
 	auto_close int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -221,7 +221,7 @@ static int mounts_come_and_go(struct lab *lab)
 		return 3;
 	if (count_mounts(home) != 1 || count_mounts(home) != 1)
 		return 4;
-	/* Another namespace, whose table is another one. */
+	/* Another namespace with another mount table. */
 	if (unshare(CLONE_NEWNS) < 0 || count_mounts(home) != 1 ||
 	    umount2(path, MNT_DETACH) < 0)
 		return 5;
@@ -304,7 +304,7 @@ static void test_replaced_project(void **state)
 	assert_int_equal(layers_open(l, &err), -ESTALE);
 	layers_free(&l);
 	assert_int_equal(layers_plan(&lab.s, NULL, &l, &notes, &err), -ESTALE);
-	/* A link in the way is not followed. */
+	/* A symbolic link in the path is not followed. */
 	assert_int_equal(unlinkat(lab.root_fd, "p", AT_REMOVEDIR), 0);
 	assert_int_equal(symlinkat("q", lab.root_fd, "p"), 0);
 	assert_true(layers_plan(&lab.s, NULL, &l, &notes, &err) < 0);
@@ -321,7 +321,7 @@ static int do_hidden(void *arg)
 	struct err err;
 	int root;
 
-	/* A root of which the path to the project is not yet a part. */
+	/* A root that does not contain the path to the project yet. */
 	if (mkdir(hidden, 0755) < 0 ||
 	    layers_plan(&lab->s, NULL, &l, &notes, &err) < 0 ||
 	    layers_open(l, &err) < 0 ||
@@ -356,7 +356,7 @@ static int do_groups(void *arg)
 	       stat("shared/new", &st) < 0;
 }
 
-/* As a plain user who is in a second group: the parent has to be root. */
+/* As a plain user in a second group, which only root can set up. */
 static void groups_child(struct lab *lab)
 {
 	AUTO(layers) struct layers *l = NULL;
@@ -368,7 +368,7 @@ static void groups_child(struct lab *lab)
 
 	if (setgroups(2, groups) < 0 || setgid(1777) < 0 || setuid(1777) < 0)
 		_exit(90);
-	/* A change of ids takes /proc/self away from its new user. */
+	/* After a change of ids the new user cannot read /proc/self. */
 	(void)prctl(PR_SET_DUMPABLE, 1);
 	if (layers_plan(&lab->s, NULL, &l, &notes, &err) < 0)
 		_exit(91);
@@ -377,8 +377,8 @@ static void groups_child(struct lab *lab)
 	got = lab_run_layers(l, lab->project, do_groups, NULL);
 	if (got)
 		_exit(got);
-	/* The layer's folder hands on his first group: an apply gives what is
-	 * new the real folder's (restore/result.h). */
+	/* The layer's directory passes on the user's first group: an apply
+	 * gives new entries the real directory's (restore/result.h). */
 	if (fstatat(lab->upper_fd, "shared/file", &st, 0) < 0 ||
 	    st.st_gid != OTHER_GROUP ||
 	    fstatat(lab->upper_fd, "shared/new", &st, 0) < 0 ||

@@ -15,11 +15,11 @@
 #include <dlfcn.h>
 #include <regex.h>
 
-#pragma GCC diagnostic ignored "-Wvla" /* it is declared so */
+#pragma GCC diagnostic ignored "-Wvla" /* as in its declaration */
 
 /*
- * The matcher asks with REG_STARTEND about text without an end of its own;
- * the sanitizer's regexec() takes its strlen() all the same.
+ * The matcher passes text without a NUL by REG_STARTEND; the sanitizer's
+ * regexec() calls strlen() on it nevertheless.
  */
 int regexec(const regex_t *regex, const char *text, size_t count,
 	    regmatch_t matches[restrict count], int flags)
@@ -43,7 +43,7 @@ static int note(void *arg, const struct match *m, struct err *err)
 	return 0;
 }
 
-/* What is found in the text when it comes in pieces of that length. */
+/* The matches in the text when it is passed in pieces of that length. */
 static char *found(const char *pattern, bool fixed, bool no_case,
 		   const char *text, size_t len, size_t piece)
 {

@@ -1,6 +1,6 @@
 /*
- * The index over many packs: what it says, that nobody needs it, and that
- * nobody is led astray by it.
+ * The index over many packs: its content, the work without it, and the
+ * protection against wrong data in it.
  */
 /* users: one */
 #include "tests/unit/storetest.h"
@@ -29,7 +29,7 @@ struct plain {
 	size_t packs;
 };
 
-/* Few starts, so that some are equal. */
+/* Few leading bytes, so that some are equal. */
 static void plain_make(struct plain *p, uint64_t seed, size_t packs)
 {
 	char name[40];
@@ -89,7 +89,7 @@ static bool plain_has(const struct plain *p, const struct midx *m,
 	return false;
 }
 
-/* Whether what m says is what both say. */
+/* m must have the entries of a and b. */
 static void check_plain(const struct midx *m, const struct plain *a,
 			const struct plain *b, uint32_t dropped)
 {
@@ -149,7 +149,7 @@ static void says_what_was_put_into_it(void **state)
 	assert_int_equal(midx_count(old), 20);
 	check_plain(old, &a, &none, UINT32_MAX);
 
-	/* Both, without pack 7 of the first. */
+	/* Both, without pack 7 of the first index. */
 	for (i = 0; i < a.packs; i++)
 		if (i != 7)
 			names[count++] = a.names[i];
@@ -255,7 +255,7 @@ static bool midx_there(struct box *box)
 	return access(path, F_OK) == 0;
 }
 
-/* Packs of EACH objects, a writer each. */
+/* Packs of EACH objects, one by each writer. */
 static void fill(struct box *box, struct kept *k, size_t packs)
 {
 	struct err err;
@@ -362,7 +362,7 @@ static void keeps_what_collides_apart(void **state)
 	store_free(&s);
 }
 
-/* ---- when it is not what it should be ---- */
+/* ---- a damaged or outdated index ---- */
 
 static int count_fault(void *arg, const struct verify_fault *f, struct err *err)
 {
@@ -427,11 +427,12 @@ static void no_byte_of_it_can_mislead(void **state)
 	fill(box, &k, 3);
 	assert_int_equal(verify(box), 0);
 	ok(fd_slurp_at(AT_FDCWD, path, 1 << 20, &whole, &err));
-	store_index_after(1000); /* it is not made anew */
+	store_index_after(1000); /* the index is not made again */
 	for (i = 0; i < whole.len; i++) {
 		whole.data[i] ^= 0x15;
 		replace(box, whole.data, whole.len);
-		/* A higher version that has its check is not one byte. */
+		/* A higher version with a correct checksum is not one flipped
+		 * byte. */
 		assert_int_equal(verify(box), 1);
 		check_read_and_written(box, &k);
 		whole.data[i] ^= 0x15;
@@ -462,7 +463,7 @@ static void is_made_anew_where_it_is_lost_or_damaged(void **state)
 	assert_int_equal(verify(box), 0);
 }
 
-/* One that has its checks, and lies. */
+/* An index with correct checksums and wrong entries. */
 static void that_knows_too_little_costs_time_only(void **state)
 {
 	struct box *box = *state;
@@ -494,7 +495,7 @@ static void that_knows_too_little_costs_time_only(void **state)
 		free(names[i]);
 }
 
-/* The first pack, with a byte of its hashes changed. */
+/* The first pack, with a changed byte in its hashes. */
 static void hurt_a_pack(struct box *box)
 {
 	auto_free char *path = mem_printf("%s/packs", box->store);
@@ -575,13 +576,13 @@ static void is_taken_away_where_there_are_few(void **state)
 	store_index_after(4);
 	s = open_store(box, STORE_WRITE);
 	store_index_tidy(store_get_dir(s));
-	assert_true(midx_there(box)); /* nothing to be done */
+	assert_true(midx_there(box)); /* nothing to write */
 	replace(box, "x", 1);
 	store_index_tidy(store_get_dir(s));
 	assert_false(midx_there(box));
 }
 
-/* ---- when it cannot be written ---- */
+/* ---- an index that cannot be written ---- */
 
 static void fail_or_kill(struct box *box, int error)
 {

@@ -1,4 +1,4 @@
-/* overlay/scan.c: whether anybody was at a layer after a moment. */
+/* overlay/scan.c: whether a process has changed a layer since a timestamp. */
 /* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The time at which all was as it is, and the file systems' clock beyond it. */
+/* The time after all changes, passed by the clock of the file system. */
 static struct timestamp rest(void)
 {
 	struct timespec now;

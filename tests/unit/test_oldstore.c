@@ -1,6 +1,6 @@
 /*
- * Stores as older guards wrote them, checked in: each is read, whole and right,
- * and work on it goes on.
+ * Checked-in stores of older guards: each is read, complete and correct, and
+ * work on it continues.
  */
 /* users: one */
 #include "tests/unit/snap_fixture.h"
@@ -22,7 +22,9 @@ static const struct fixture first = {
 	.message = "kept for good",
 };
 
-/* Hashed by two, with snapshots of every version, some of them pruned. */
+/* Hashed with two secrets, with snapshots of every version, some of them
+ * pruned.
+ */
 static const struct fixture second = {
 	.path = "tests/data/store-2",
 	.newest = 4,
@@ -65,7 +67,7 @@ static void copy_folder(struct box *box, const struct fixture *f,
 	assert_return_code(chmod(to, 0500), errno);
 }
 
-/* As it lay there at rest; git keeps no modes and no empty folders. */
+/* The store's directory; git keeps no modes and no empty directories. */
 static void make_old_store(struct box *box, const struct fixture *f)
 {
 	static const char *const files[] = {"FORMAT", "secret", "secret.2"};
@@ -146,7 +148,7 @@ static void go_on(struct box *box, const struct fixture *f)
 	make_old_store(box, f);
 	store_free(&box->store);
 	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
-	/* "hello\n" is there already, under the same name. */
+	/* "hello\n" exists already, under the same name. */
 	put_file(box, "new", 7, 5000);
 	{
 		auto_close int fd =
@@ -158,7 +160,7 @@ static void go_on(struct box *box, const struct fixture *f)
 	ok(take_snapshot(box->store, &o, &snap, &err));
 	assert_int_equal(snap.seq, f->newest + 1);
 	store_get_stats(box->store, &stats);
-	assert_int_equal(stats.new_objects, 2); /* "new", and the folder */
+	assert_int_equal(stats.new_objects, 2); /* "new", and the directory */
 	check_old_snapshot(box, f);
 }
 

@@ -20,7 +20,7 @@
 #include "guard/cli/options.h"
 #include "guard/history/locate.h"
 
-/* What is said while a test runs goes into a file. */
+/* Output during a test goes to a file. */
 static int heard = -1, kept = -1, kept_fd = -1;
 
 static void listen_to(int fd)

@@ -31,7 +31,7 @@ static void child_assert(bool ok)
 }
 
 /* Runs body in a process of its own, stdin, stdout and stderr on a terminal
- * when tty is set, else on /dev/null; its output comes back as text. */
+ * when tty is set, else on /dev/null; its output is returned as text. */
 static char *in_child(bool tty, void (*body)(void), int *ret_status)
 {
 	struct buf b = {0};

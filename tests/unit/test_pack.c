@@ -1,4 +1,4 @@
-/* Packs: nothing that the disk gives back is believed. */
+/* Packs: all data from the disk is checked. */
 /* users: one */
 #include "snapshot/store/compress.h"
 #include "snapshot/store/pack.h"
@@ -31,7 +31,8 @@ static void make_store(const struct box *box, struct oid ids[OBJECTS])
 	store_free(&s);
 }
 
-/* Every object is right or is said to be damaged; how many are right. */
+/* Every object is correct or is reported as damaged; returns how many are
+ * correct. */
 static int count_right(const struct box *box, const struct oid ids[OBJECTS])
 {
 	struct store *s;
@@ -58,7 +59,7 @@ static int count_right(const struct box *box, const struct oid ids[OBJECTS])
 	return right;
 }
 
-/* The packs, open for writing whatever their mode; returns how many. */
+/* Opens the packs for writing whatever their mode; returns how many. */
 static int open_packs(const struct box *box, int fds[2])
 {
 	auto_free char *path = mem_printf("%s/packs", box->store);
@@ -109,7 +110,7 @@ static void any_flipped_byte_is_seen_or_does_no_harm(void **state)
 			new = old ^ (unsigned char)(1u << at % 8);
 			assert_int_equal(fd_pwrite(fds[i], &new, 1, at), 0);
 			right = count_right(box, ids);
-			/* The other pack is not touched by it. */
+			/* The other pack is not affected. */
 			assert_in_range(right, OBJECTS / 2, OBJECTS);
 			if (right == OBJECTS)
 				harmless++;
@@ -119,8 +120,8 @@ static void any_flipped_byte_is_seen_or_does_no_harm(void **state)
 		}
 		(void)close(fds[i]);
 	}
-	/* Records on the one side; on the other the header, which is not
-	 * needed, and index and footer, which are made anew. */
+	/* Records are lost; the header, index and footer are not needed or can
+	 * be rebuilt. */
 	assert_true(seen > 200);
 	assert_true(harmless > 2000);
 	assert_int_equal(count_right(box, ids), OBJECTS);
@@ -146,7 +147,7 @@ static void any_cut_is_seen_and_spares_what_is_before_it(void **state)
 		assert_true(right >= last);
 		last = right;
 	}
-	/* Without a footer: all records are there. */
+	/* Without a footer: all records are found. */
 	assert_int_equal(last, OBJECTS);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
@@ -223,7 +224,7 @@ static void a_scan_finds_what_the_index_says(void **state)
 			assert_int_equal(pack_find(p, e.id.hash), k);
 		}
 		pack_free(&p);
-		header[16] ^= 1; /* of another store */
+		header[16] ^= 1; /* another store's */
 		assert_int_equal(pack_open(dir, list.items[i].name, header + 16,
 					   &p, &err),
 				 -EBADMSG);
@@ -251,7 +252,7 @@ static void only_what_shrinks_is_compressed(void **state)
 	assert_false(decompress_bytes(back, 99999, packed, len));
 	assert_false(decompress_bytes(back, 100000, packed, len - 1));
 	assert_false(decompress_bytes(back, 100000, noise, 1000));
-	/* A head that does not shrink decides. */
+	/* The beginning decides whether the object is compressed. */
 	memcpy(text, noise, 40000);
 	assert_null(compress_bytes(text, 100000, true, &len));
 	assert_non_null(compress_bytes(text, 100000, false, &len));

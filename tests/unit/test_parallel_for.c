@@ -20,9 +20,9 @@
 
 struct work {
 	atomic_uint done[PARTS];
-	atomic_uint order; /* parts so far */
-	unsigned int at[PARTS]; /* place in the order */
-	size_t bad; /* fails; PARTS: none */
+	atomic_uint order; /* parts begun so far */
+	unsigned int at[PARTS]; /* position in that order */
+	size_t bad; /* the part that fails; PARTS: none */
 };
 
 static int do_part(void *arg, size_t i, struct err *err)

@@ -11,7 +11,7 @@
 
 #define LEVELS 400
 
-/* "name-of-a-folder/..." so many levels deep, into room. */
+/* A path "name-of-a-folder/..." of that many levels in room. */
 static void deep_path(char *room, int levels)
 {
 	int i;
@@ -22,7 +22,7 @@ static void deep_path(char *room, int levels)
 			      i);
 }
 
-/* Folders of LEVELS levels, a file "f" in each. */
+/* Directories of LEVELS levels, a file "f" in each. */
 static void make_deep(int root_fd)
 {
 	int dir = openat(root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), i;
@@ -55,7 +55,7 @@ static uint64_t inode_of(int fd)
 	return st.st_ino;
 }
 
-/* Down, up and down again: what is found is what beneath_open() finds. */
+/* Down, up and down again: each result equals that of beneath_open(). */
 static void test_down_and_up(void **state)
 {
 	char path[LEVELS * 16];
@@ -88,7 +88,8 @@ static void test_down_and_up(void **state)
 	}
 }
 
-/* A descriptor for some of the folders, none for short paths. */
+/* Long paths keep a descriptor for some of their directories, short paths for
+ * none. */
 static void test_marks(void **state)
 {
 	char path[LEVELS * 16];
@@ -109,7 +110,7 @@ static void test_marks(void **state)
 	assert_int_equal(w.dirs.count, 0);
 }
 
-/* Neither a link on the way, nor what is not there, nor a way out. */
+/* A symbolic link in the path, a missing entry, and a path out of the root. */
 static void test_refused(void **state)
 {
 	char path[LEVELS * 16 + 64], *end;
@@ -137,7 +138,7 @@ static void test_refused(void **state)
 	deep_path(path, LEVELS);
 	(void)strcat(path, "/none/other");
 	assert_int_equal(path_cursor_parent(&w, path, &name, &err), -ENOENT);
-	/* What failed stands in nobody's way. */
+	/* A failure has no effect on later paths. */
 	deep_path(path, LEVELS);
 	(void)inode_of(path_cursor_open(&w, path, O_PATH, &err));
 	assert_int_equal(path_cursor_parent(&w, "", &name, &err), -EINVAL);

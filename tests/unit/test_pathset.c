@@ -1,4 +1,4 @@
-/* What of many things is meant by many names. */
+/* Matching of many paths with many names. */
 /* users: one */
 /* link: -Wl,--wrap=path_below -Wl,--wrap=path_compare */
 #include <setjmp.h>
@@ -68,7 +68,7 @@ static void test_no_list_is_everything_and_an_empty_one_nothing(void **state)
 	assert_true(pathset_contains(&top, "a") && pathset_contains(&top, ""));
 }
 
-/* Questions for as many changes as paths that are named. */
+/* The number of comparisons for as many changes as named paths. */
 static size_t asked_for(int count)
 {
 	const struct meta file = {.mode = S_IFREG | 0644};

@@ -1,4 +1,5 @@
-/* guard/agent/profile.c: the lines of profiles, and who may say what. */
+/* guard/agent/profile.c: the lines of profiles, and the lines that a project
+ * may have. */
 /* users: one */
 #include <setjmp.h>
 #include <stdarg.h>

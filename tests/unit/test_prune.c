@@ -35,7 +35,7 @@ int unlinkat(int dirfd, const char *name, int flags)
 /* --- the model --- */
 
 struct model {
-	struct buf want[200]; /* by number; len 0: no such snapshot */
+	struct buf want[200]; /* index: number; len 0: no such snapshot */
 	uint64_t count; /* highest number */
 };
 

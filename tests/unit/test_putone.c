@@ -1,4 +1,4 @@
-/* One new file: there and whole, or not there, whatever happens. */
+/* The creation of one file: complete, or without effect, at every failure. */
 #include "base/meta.h"
 #include "restore/create_file.h"
 #include "snapshot/store/content.h"
@@ -48,7 +48,7 @@ static void lab_done(struct lab *lab)
 	free(lab->dir);
 }
 
-/* Whole, or not there (false), and nothing else. */
+/* Complete, or missing (false), with no other entry. */
 static bool look(const struct lab *lab, const char *name)
 {
 	auto_free char *path = mem_printf("%s/%s", lab->dir, name);
@@ -92,7 +92,7 @@ static void its_bytes_are_durable_before_it_has_a_name(void **state)
 	calls_reset();
 	assert_true(look(&lab, "file"));
 	sync = strstr(buf_text(&trace), "fsync #");
-	if (!sync) /* a file system where it needs a name */
+	if (!sync) /* a file system without O_TMPFILE */
 		sync = strstr(buf_text(&trace), "fsync .file");
 	link = strstr(buf_text(&trace), "link file");
 	if (!link)
@@ -145,7 +145,8 @@ static void it_fails_at_every_call_and_leaves_nothing(void **state)
 		calls.error = EIO;
 		got = make(&lab, &err);
 		calls_reset();
-		/* The last sync: it is there, and nobody was told. */
+		/* The last sync: the file exists, and success was not reported.
+		 */
 		if (look(&lab, "file"))
 			break;
 		assert_int_equal(got, -EIO);

@@ -1,4 +1,4 @@
-/* Which snapshots stay: tables. */
+/* The rules of retention, as tables. */
 /* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ struct when {
 	bool result, pinned, tagged;
 };
 
-/* Numbers of those that stay, by a policy, oldest first: "1 2 5". */
+/* The numbers that a policy keeps, oldest first: "1 2 5". */
 static void check(const struct when *when, struct retain_policy policy,
 		  const char *wanted)
 {

@@ -11,7 +11,7 @@ static int take_back(struct lab *lab, const char *path)
 			     lab->trash_fd, name, &err);
 }
 
-/* What the n-th taking back took. */
+/* Restores the content of the n-th discard. */
 static int put(struct lab *lab, const char *path, int n, bool look)
 {
 	auto_free char *name = mem_printf("back-%d", n);
@@ -23,7 +23,8 @@ static int put(struct lab *lab, const char *path, int n, bool look)
 			     look, &err);
 }
 
-/* There and back: the layer says the same as before, nothing is left over. */
+/* Discard and undo: the layer has the same changes as before, and no other
+ * entry is left. */
 static void there_and_back(struct lab *lab, const char *path, const char *all,
 			   const char *without)
 {
@@ -87,11 +88,11 @@ static void test_single(void **state)
 	assert_int_equal(take_back(&lab, "new"), 0);
 	assert_int_equal(take_back(&lab, "d/top"), 0);
 	lab_expect(&lab, "");
-	/* What was taken back lies in the trash, whole. */
+	/* The discarded content is complete in the trash. */
 	assert_int_equal(fstatat(lab.trash_fd, "back-0", &st, 0), 0);
 	assert_int_equal(st.st_size, 5);
 	assert_int_equal(fstatat(lab.trash_fd, "back-1", &st, 0), 0);
-	/* A second time, and of something that never was: nothing to do. */
+	/* A second discard, and one of a missing path, do nothing. */
 	assert_int_equal(take_back(&lab, "file"), 0);
 	assert_int_equal(take_back(&lab, "none/at/all"), 0);
 	lab_close(&lab);
@@ -144,8 +145,8 @@ static int do_read_replaced(void *arg)
 	       access("d/e/mine", F_OK) < 0 || access("d/top", F_OK) < 0;
 }
 
-/* The folder d/e lies in an opaque one and has no mark of its own: it must
- * not let the real d/e through when d stops to be opaque. */
+/* The directory d/e lies in an opaque one and has no mark of its own: it must
+ * hide the real d/e when d is no longer opaque. */
 static void test_one_of_a_replaced_folder(void **state)
 {
 	struct lab lab;
@@ -178,7 +179,7 @@ static void test_types(void **state)
 	lab_open(&lab, "p");
 	make_tree(&lab);
 	assert_int_equal(lab_run(&lab, do_type, NULL), 0);
-	/* Below a file nothing can come back. */
+	/* No path below a file can be restored. */
 	assert_int_equal(take_back(&lab, "d/top"), -ENOTDIR);
 	assert_int_equal(take_back(&lab, "file/in"), 0);
 	lab_expect(&lab, "T d, D+ d/e, D+ d/e/f, D+ d/e/f/deep, D+ d/e/near, "
@@ -304,8 +305,8 @@ static void a_deleted_folder_comes_back_deleted(void **state)
 	lab_close(&lab);
 }
 
-/* One after the other, the last one first; the second lies in what the first
- * has built. */
+/* One after the other, the last one first; the second lies in directories that
+ * the undo of the first has created. */
 static void several_come_back_in_turn(void **state)
 {
 	const char *paths[] = {"d/top", "d/e/f/deep", NULL};
@@ -453,7 +454,7 @@ static void shut_things_come_back_shut(void **state)
 	lab_close(&lab);
 }
 
-/* As if it had been ended in between: the rest comes back. */
+/* As if the undo had been killed in between: the rest is restored. */
 static void all_of_it_comes_back_in_two_goes(void **state)
 {
 	struct lab lab;

@@ -57,7 +57,7 @@ static bool tells(const struct risks *r, const char *text)
 
 #define FILE_MODE (S_IFREG | 0644)
 
-/* Of one more file; in what tools fill of one that is another now. */
+/* The level of an added file; in generated directories of a changed one. */
 static enum risk_level level_of(const char *path)
 {
 	AUTO(risks) struct risks r = {0};
@@ -132,7 +132,7 @@ static void what_a_home_folder_executes_is_known(void **state)
 	assert_int_equal(level_of(".gradle/caches/x"), RISK_NONE);
 }
 
-/* How many of them are a note, no more. */
+/* The number of names with the lowest level, a note. */
 static size_t count_notes(const char *names)
 {
 	char name[128];
@@ -155,7 +155,7 @@ static size_t count_notes(const char *names)
 static void whatever_is_known_to_execute_is_named(void **state)
 {
 	(void)state;
-	/* Lock files, tests, folders like bin. */
+	/* Lock files, tests, directories like bin. */
 	assert_true(count_notes(executes_a) <= 12);
 	assert_true(count_notes(executes_b) <= 46);
 	(void)count_notes(executes_c);
@@ -309,7 +309,7 @@ static void what_a_file_became_is_told(void **state)
 	assert_true(tells(&r, "where case does not count"));
 }
 
-/* What tools fill is read by nobody. */
+/* No user reads generated files. */
 static void what_is_hidden_among_packages_is_told(void **state)
 {
 	static const struct {
@@ -367,7 +367,7 @@ static void links_and_nodes_among_packages_are_told(void **state)
 	assert_true(tells(&r, "was a folder"));
 }
 
-#define SOURCE "1234\x10\x10\x10\x10" /* its time and size */
+#define SOURCE "1234\x10\x10\x10\x10" /* the source's mtime and size */
 
 static void compiled_code_that_no_python_leaves_is_told(void **state)
 {
@@ -422,7 +422,7 @@ static bool read_bytes(void *arg, bool now, struct buf *to)
 	return true;
 }
 
-/* What says "binary" is not read by who reviews it. */
+/* A reviewer does not see files that git calls "binary". */
 static void a_text_that_is_made_binary_is_told(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /*
- * A transaction over two folders: both or neither, wherever it ends.
+ * A transaction over two directories: both or neither, at every kill.
  */
 /* users: one */
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-/* The second folder, beside the bench's own project. */
+/* The second directory, beside the bench's own project. */
 struct second {
 	struct bench *b;
 	char *path, *wanted;
@@ -148,7 +148,7 @@ static void are(struct second *s, bool new, const char *when)
 	free(second);
 }
 
-/* Neither journal nor a word of it. */
+/* No journal and no message. */
 static void nothing_said(struct second *s)
 {
 	char *first = transaction_first(s->b->workspaces_fd, s->path);
@@ -323,7 +323,7 @@ static void refuse_a_second_that_waits_for_a_recovery(void **state)
 	nothing_said(s);
 }
 
-/* The first is taken back; what lies where the second was is left alone. */
+/* The first is rolled back; an entry in place of the second stays unchanged. */
 static void take_the_first_back_when_the_second_is_gone(void **state)
 {
 	struct second *s = *state;
@@ -384,8 +384,9 @@ static void copy_journal(struct second *s, const char *name)
 
 #define OLD_STAGING ".guard-staging-00000000000000aa"
 
-/* As version 1 left it: "gone" displaced, "made" not put yet. What was staged
- * for that would have another inode here, and count as somebody else's. */
+/* The state of version 1: "gone" displaced, "made" not created yet. A staged
+ * file for "made" would have another inode here, and count as a foreign file.
+ */
 static void put_interrupted(struct second *s)
 {
 	auto_close int fd =

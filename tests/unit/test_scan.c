@@ -7,7 +7,7 @@
 #include "overlay/whiteout.h"
 #include "tests/unit/skip.h"
 
-/* ---- what single changes look like ---- */
+/* ---- the change list for single changes ---- */
 
 static int do_plain(void *arg)
 {
@@ -175,7 +175,7 @@ static void test_flags(void **state)
 			 CHANGE_GIT | CHANGE_WITH_PARENT | CHANGE_UNMARKED);
 	assert_int_equal(lab_find(&list, "suid")->flags,
 			 CHANGE_SETID | CHANGE_UNMARKED);
-	/* Copied up, it carries where it is from. */
+	/* A file that was copied up has a record of its origin. */
 	assert_int_equal(lab_find(&list, "new/moved")->flags,
 			 CHANGE_WITH_PARENT);
 	assert_int_equal(lab_find(&list, "both")->kind, CHANGE_MODIFIED);
@@ -210,7 +210,7 @@ static void test_unreadable(void **state)
 	assert_int_equal(lab_run(&lab, do_unreadable, NULL), 0);
 	lab_expect(&lab, "m , m d, A d/h, M f, A new, A+ new/in, A+ new/in/x, "
 			 "m s");
-	/* The second time tells whether the modes went back. */
+	/* The second scan shows whether the modes were restored. */
 	AUTO(change_list) struct change_list list = lab_scan(&lab);
 	assert_int_equal(lab_find(&list, "f")->now.mode, S_IFREG);
 	assert_int_equal(lab_find(&list, "new")->now.mode, S_IFDIR);
@@ -251,8 +251,8 @@ static void test_private_xattrs(void **state)
 		skip_because("the kernel does not escape xattrs");
 	}
 	assert_int_equal(got, 0);
-	/* Nothing in d counts as deleted: the mark is the run's own, and goes
-	 * nowhere. */
+	/* No entry of d counts as deleted: the mark is the run's own, and stays
+	 * in the layer. */
 	lab_expect(&lab, "m f");
 	lab_close(&lab);
 }
@@ -282,7 +282,7 @@ static bool lists_skel(const struct lab *lab, int lower)
 	return false;
 }
 
-/* What a plain user put there beforehand of somebody else's folder. */
+/* Entries of another user's directory, copied to the layer before the run. */
 static void test_owned_by_others(void **state)
 {
 	auto_close int lower = open("/etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -334,7 +334,7 @@ static int do_deep(void *arg)
 	return 0;
 }
 
-/* Deeper than there are descriptors, and than a path may be long. */
+/* Deeper than the limits of descriptors and of the length of a path. */
 static void test_deep(void **state)
 {
 	struct lab lab;
@@ -379,7 +379,7 @@ static int do_file_below(void *arg)
 	return lab_file(AT_FDCWD, "f", "far") < 0;
 }
 
-/* Far fewer descriptors than there are folders above it. */
+/* Far fewer descriptors than parent directories. */
 static void test_open_deep(void **state)
 {
 	struct rlimit was, few;

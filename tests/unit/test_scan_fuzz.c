@@ -1,8 +1,8 @@
 /*
- * Random work in a merged view; the change list, applied to a model of the
- * real folder, must give the merged view: type, bytes, mode, link target,
- * xattrs. Then random paths are taken back: they must be as in the real
- * folder, and everything else as before.
+ * Random operations in a merged view; the change list, applied to a model of
+ * the real directory, must give the merged view: type, bytes, mode, link
+ * target, xattrs. Then random paths are discarded: they must be as in the real
+ * directory, and everything else as before.
  *
  * FUZZ_SEED=n runs one seed, FUZZ_COUNT=n as many from a random start.
  */
@@ -73,7 +73,8 @@ static void model_remove(struct model *m, const char *path)
 	*e = m->items[--m->count];
 }
 
-/* An entry without its content, and without what never leaves a layer. */
+/* Loads an entry without its content, and without attributes that never leave a
+ * layer. */
 static struct entry load(int dirfd, const char *name, const char *path)
 {
 	struct entry e = {.path = mem_strdup(path)};
@@ -237,7 +238,7 @@ static int compare_models(const char *what, struct model *got,
 	return 0;
 }
 
-/* ---- the random work, in the current folder ---- */
+/* ---- the random operations, in the current directory ---- */
 
 static void any_path(char *to)
 {
@@ -263,13 +264,14 @@ static void any_write(const char *path, int flags)
 		(void)close(fd);
 }
 
-/* A failure is as good as a success: random work. */
+/* Failures of random operations do not matter. */
 static void ignore(int result)
 {
 	(void)result;
 }
 
-/* What the project itself has below user.overlay. no run sees. */
+/* The project's own attributes below user.overlay. are invisible in every run.
+ */
 static void any_xattr(const char *path, bool lower)
 {
 	static const char *const names[] = {"user.a", "user.b",
@@ -291,7 +293,7 @@ static void any_node(const char *path)
 		ignore(symlink(any(2) ? "a" : "../nowhere", path));
 }
 
-/* A copy that is equal in the end. */
+/* Rewrites a file with the same content. */
 static void rewrite(const char *path)
 {
 	struct stat st;
@@ -359,8 +361,8 @@ static void any_op(bool lower)
 		rewrite(path);
 		break;
 	case 16:
-		/* Never without the owner's own rights: the merged view is
-		 * read back by a plain user. */
+		/* Always with the owner's own permissions, because a plain user
+		 * reads the merged view back. */
 		ignore(fchmodat(AT_FDCWD, path, 0700 | any(0100), 0));
 		break;
 	case 17:
@@ -402,7 +404,7 @@ static void make_lower(struct lab *lab)
 	(void)close(before);
 }
 
-/* ---- what must hold ---- */
+/* ---- the checks ---- */
 
 static void put_from_upper(struct lab *lab, struct model *m,
 			   const struct change *c)
@@ -440,7 +442,7 @@ static void put_from_upper(struct lab *lab, struct model *m,
 	}
 }
 
-/* Every change must be one: nothing is listed that is as it was. */
+/* Every listed change must be a real one. */
 static int check_change(struct model *lower, struct model *merged,
 			const struct change *c)
 {
@@ -489,12 +491,12 @@ static int check_scan(struct lab *lab, struct model *lower,
 	return bad;
 }
 
-/* Whether a path is none of those that a taking back may touch. */
+/* Whether a discard of `taken` must leave the path unchanged. */
 static bool is_apart(const char *path, const char *taken, struct model *before)
 {
 	if (path_below(path, taken))
 		return false;
-	/* A folder above it may have come back, to hold it. */
+	/* A parent directory may be restored to hold it. */
 	return !path_below(taken, path) || model_find(before, path);
 }
 

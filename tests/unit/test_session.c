@@ -117,7 +117,7 @@ static void test_unknown_keys_are_kept(void **state)
 	lab_close(&lab);
 }
 
-/* The first time there is nothing yet that a power cut could take. */
+/* At the first time no data can be lost by a power cut. */
 static void test_a_run_that_goes_on_never_loses_its_record(void **state)
 {
 	struct lab lab;
@@ -138,7 +138,7 @@ static void test_a_run_that_goes_on_never_loses_its_record(void **state)
 	lab_close(&lab);
 }
 
-/* A child that has the session until it is told to end, or killed. */
+/* A child that holds the session until it is asked to end, or is killed. */
 static pid_t holder(struct lab *lab, int *ret_end)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
@@ -257,7 +257,7 @@ static void test_lock(void **state)
 			 -EBUSY);
 	assert_int_equal(state_of(&lab, &live), RUN_RUNNING);
 	assert_true(live);
-	/* Looking took nothing: the holder ends as if nobody had. */
+	/* The lookup took no lock: the holder ends normally. */
 	(void)close(end);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
@@ -292,7 +292,7 @@ static void test_interrupted(void **state)
 			 0);
 	assert_int_equal(s.state, RUN_INTERRUPTED);
 	assert_true(run_state_pending(s.state));
-	/* The word never gets to the disk. */
+	/* The state never reaches the disk. */
 	assert_int_equal(session_save(&s, &err), 0);
 	assert_int_equal(record_load(s.fd, "record", "run", 1, &r, &err), 0);
 	assert_string_equal(record_get(&r, "state"), "running");
@@ -338,7 +338,7 @@ static void test_going_on(void **state)
 	assert_int_equal(session_set_state(&lab.s, RUN_RUNNING, &err), 0);
 	assert_int_equal(state_of(&lab, &live), RUN_RUNNING);
 	assert_true(live);
-	/* A later record counts, whatever lies beside it. */
+	/* A later record counts, whatever the file "going" contains. */
 	assert_int_equal(session_store_resumed(&lab.s, &err), 0);
 	lab.s.roots[0].result = 8;
 	lab.s.state = RUN_ENDED;
@@ -350,13 +350,13 @@ static void test_going_on(void **state)
 	assert_int_equal(session_set_state(&lab.s, RUN_RUNNING, &err), 0);
 	assert_int_equal(session_forget_resumed(&lab.s, &err), 0);
 	assert_int_equal(state_of(&lab, &live), RUN_ENDED);
-	/* A power cut took what it held. */
+	/* A power cut erased the file's content. */
 	assert_int_equal(session_store_resumed(&lab.s, &err), 0);
 	set_going(&lab, "");
 	assert_int_equal(state_of(&lab, &live), RUN_RUNNING);
 	assert_int_equal(session_set_state(&lab.s, RUN_ENDED, &err), 0);
 	assert_int_equal(faccessat(lab.s.fd, "going", F_OK, 0), -1);
-	/* A newer guard's. */
+	/* The format of a newer guard. */
 	assert_int_equal(session_store_resumed(&lab.s, &err), 0);
 	set_going(&lab, "guard-run 3\nid=x\n");
 	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
@@ -400,7 +400,7 @@ static void test_list(void **state)
 	lab_open(&lab, "p");
 	add_run(&lab, "zzz0aa-02");
 	add_run(&lab, "000000-01");
-	/* Damaged, half-made, newer, and not a run at all. */
+	/* Damaged, incomplete, newer, and not a run at all. */
 	fd = lab_mkdir(lab.runs_fd, "zzz0aa-03");
 	assert_int_equal(lab_file(fd, "record", "guard-run 1\nid="), 0);
 	(void)close(fd);
@@ -415,7 +415,7 @@ static void test_list(void **state)
 	assert_string_equal(list.items[1].id, lab.s.id);
 	assert_string_equal(list.items[2].id, "zzz0aa-02");
 	session_list_free(&list);
-	/* Of these somebody is at one. */
+	/* A process holds one of these. */
 	assert_int_equal(session_list(lab.runs_fd, true, &list, &err), 0);
 	assert_int_equal(list.count, 1);
 	assert_string_equal(list.items[0].id, lab.s.id);
@@ -430,8 +430,8 @@ static void test_list(void **state)
 	lab_close(&lab);
 }
 
-/* Until the thread `pid` sleeps in flock(2): an event to wait for, for want
- * of one that the kernel sends. */
+/* Waits until the thread `pid` sleeps in flock(2), for which the kernel has no
+ * event. */
 static void until_waiting(pid_t pid)
 {
 	auto_free char *path = mem_printf("/proc/%d/syscall", pid);
@@ -439,7 +439,7 @@ static void until_waiting(pid_t pid)
 
 	siginfo_t ended = {0};
 
-	/* A child that ended instead is a failure, not a wait without end. */
+	/* A child that ended instead is a failure, not an endless wait. */
 	while (number != SYS_flock) {
 		assert_int_equal(waitid(P_PID, (id_t)pid, &ended,
 					WEXITED | WNOHANG | WNOWAIT),
@@ -505,7 +505,7 @@ static void test_base_that_failed(void **state)
 	assert_int_equal(session_write_base(&lab.s, 0, "disk full", &err), 0);
 	assert_int_equal(session_base(&lab.s, true, &err), -ENODATA);
 	assert_non_null(strstr(err.text, "disk full"));
-	/* The session itself opens all the same. */
+	/* The session itself can still be opened. */
 	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
 			 0);
 	assert_int_equal(s.roots[0].base, 0);
@@ -536,7 +536,7 @@ static void test_trash(void **state)
 			 0);
 	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
 			 -ENOENT);
-	/* Not ours, not a time, not yet old: they stay. */
+	/* Foreign, without a time, or not yet expired: they stay. */
 	(void)close(lab_mkdir(lab.trash_fd, "1500000000"));
 	(void)close(lab_mkdir(lab.trash_fd, "1500000000-"));
 	(void)close(lab_mkdir(lab.trash_fd, "1500000000-Discard"));
@@ -550,7 +550,7 @@ static void test_trash(void **state)
 	assert_null(dirlist_find(&list, "1500000000-discard-3lf-aa"));
 	assert_null(dirlist_find(&list, "1500000000-discard"));
 	dirlist_free(&list);
-	/* Somebody may still be at this one. */
+	/* Another process may still work on this one. */
 	(void)close(lab_mkdir(lab.trash_fd, ".removing-1-0-0"));
 	assert_int_equal(session_empty_trash(lab.trash_fd, 3600, &err), 0);
 	assert_int_equal(faccessat(lab.trash_fd, ".removing-1-0-0", F_OK, 0),

@@ -130,7 +130,7 @@ static void pins_are_added_and_taken_off(void **state)
 	assert_false(pins_has(&left, 5));
 }
 
-/* It may have held any number, so none may be pruned. */
+/* The file may have held any number, so no snapshot may be pruned. */
 static void damaged_pins_are_an_error(void **state)
 {
 	struct place *p = *state;

@@ -47,8 +47,8 @@ test_added_items_are_zero_and_stay_when_the_array_grows(void **state)
 	assert_int_equal(list.count + list.capacity, 0);
 }
 
-/* By path a directory stands directly before its entries; by text "a-b" is
- * between them. */
+/* In the order of paths a directory is followed by its entries; in the order of
+ * texts "a-b" is between them. */
 static void test_paths_and_texts_have_orders_of_their_own(void **state)
 {
 	VEC(struct item) list = {0};
@@ -90,7 +90,7 @@ static void test_the_first_of_equal_items_is_found(void **state)
 	assert_int_equal(INDEX_BY_TEXT("b", items, 4, path), 1);
 }
 
-/* Of lists of all lengths, with each text twice. */
+/* For lists of all lengths, with each text twice. */
 static void test_every_index_of_every_list_is_found(void **state)
 {
 	static const char *const texts[] = {"b", "d", "f", "h", "j"};

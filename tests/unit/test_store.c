@@ -1,4 +1,4 @@
-/* The store: what was put comes back, whatever happens in between. */
+/* The store: a stored object is found again, whatever happens in between. */
 /* users: one */
 #include <pthread.h>
 
@@ -106,7 +106,7 @@ static void known_bytes_cost_no_space(void **state)
 	ok(store_flush(s, &err));
 	store_get_stats(s, &stats);
 	assert_int_equal(stats.put_objects, 2 * KINDS);
-	/* The empty object is there once for each type. */
+	/* One empty object is stored for each type. */
 	assert_int_equal(stats.new_objects, KINDS);
 	packs = count_in(box, "packs");
 	put_all(s, again);
@@ -147,8 +147,8 @@ static void what_is_not_there_is_not_found(void **state)
 	store_free(&s);
 }
 
-/* Flips a byte of the index of the largest pack, in its part that lies at
- * `share` hundredths of it. */
+/* Flips a byte in the index of the largest pack, at `share` hundredths of its
+ * length. */
 static void damage_index(const char *store, unsigned int share)
 {
 	char path[128], largest[600] = "";
@@ -217,7 +217,7 @@ what_lies_behind_a_damaged_index_is_found_by_who_only_reads(void **state)
 	}
 }
 
-/* In how many blocks 200 objects of 1000 bytes come to lie. */
+/* The number of blocks that hold 200 objects of 1000 bytes. */
 static size_t blocks_of(struct box *box, enum object_type type)
 {
 	struct store *s = open_store(box, STORE_WRITE);
@@ -283,7 +283,7 @@ static void folders_are_closed_at_rest(void **state)
 	assert_int_equal(mode_of(box, "."), 0500);
 	assert_int_equal(mode_of(box, "snaps"), 0500);
 	store_free(&s);
-	/* As a holder that was killed leaves it. */
+	/* The state that a killed process leaves. */
 	assert_int_equal(chmod(packs, 0700), 0);
 	s = open_store(box, STORE_WRITE);
 	assert_int_equal(mode_of(box, "packs"), 0500);
@@ -343,7 +343,7 @@ static void files_that_collide_are_both_kept(void **state)
 	store_free(&s);
 }
 
-/* What a forger makes for one secret is of no use where there are two. */
+/* A pair forged for one secret differs in a store with two. */
 static void a_forged_pair_differs_under_two_secrets(void **state)
 {
 	auto_free unsigned char *original = fixture("original");
@@ -355,13 +355,13 @@ static void a_forged_pair_differs_under_two_secrets(void **state)
 	hash_key_make(&key, HASH_XXH3_64X2, public_secret);
 	hash_keyed(&key, original, 4096, a);
 	hash_keyed(&key, forged, 4096, b);
-	/* Their first halves are one, their second halves are not. */
+	/* The first halves are equal, the second halves differ. */
 	assert_memory_equal(a, b, HASH_LEN / 2);
 	assert_memory_not_equal(a + HASH_LEN / 2, b + HASH_LEN / 2,
 				HASH_LEN / 2);
 }
 
-/* Or all stores there are could not be read any more. */
+/* With other hashes all existing stores would become unreadable. */
 static void hashes_are_what_they_always_were(void **state)
 {
 	static const char *const want[] = {"215ec99b0f2fbd4b9ddce2b0dfaf3f1a",
@@ -422,7 +422,7 @@ struct worker {
 
 #define WORKER_OBJECTS 600
 
-/* Every third object is put by both. */
+/* Every third object is stored by both. */
 static uint64_t worker_seed(unsigned int number, unsigned int i)
 {
 	return i % 3 ? 10000 * (number + 1) + i : i;
@@ -501,7 +501,7 @@ static void threads_share_a_store(void **state)
 	free(w);
 }
 
-/* Runs in a child: makes the store if need be, works, tells its ids. */
+/* Runs in a child: creates the store if necessary, works, returns its ids. */
 static void work_in_child(const struct box *box, unsigned int number, int to)
 {
 	struct worker *w = mem_zalloc(sizeof(*w));
@@ -579,7 +579,7 @@ static void packs_are_rotated_and_their_objects_stay_found(void **state)
 
 		ok(store_put(s, OBJECT_DATA, data, 1 << 20, &ids[i], &err));
 	}
-	/* One is there, one is synced, one is written to. */
+	/* One pack is in place, one is synced, one is being written. */
 	assert_int_equal(count_in(box, "packs"), 1);
 	assert_int_equal(count_in(box, "tmp"), 2);
 	for (i = 0; i < 300; i += 10) {
@@ -622,7 +622,7 @@ static void a_pack_of_very_many_objects_is_full_too(void **state)
 	store_free(&s);
 }
 
-/* --- sudden ends and failing calls --- */
+/* --- kills and failing calls --- */
 
 /* Opens, puts two objects of each kind of pack and flushes. */
 static int small_session(const struct box *box, struct oid ids[4],
@@ -690,7 +690,8 @@ static void kill_at_every_call(struct box *box)
 			ok(small_session(box, ids, &err));
 			check_session(box, ids);
 			assert_int_equal(count_in(box, "tmp"), 0);
-			/* FORMAT, secrets, locks, four folders; no halves */
+			/* FORMAT, secrets, locks, four directories; no
+			 * temporary files */
 			assert_int_equal(count_in(box, "."), 9);
 			assert_int_equal(mode_of(box, "packs"), 0500);
 			assert_int_equal(mode_of(box, "snaps"), 0500);
@@ -776,7 +777,7 @@ static void fail_sync(struct box *box)
 	struct oid id;
 	struct err err;
 
-	/* Which call is the sync? */
+	/* Finds the call that is the sync. */
 	ok(store_put(s, OBJECT_DATA, "abc", 3, &id, &err));
 	calls_reset();
 	calls.at = 4; /* header, block, index, sync */
@@ -866,7 +867,8 @@ static int long_session(struct box *box, struct err *err)
 	return store_flush(s, err);
 }
 
-/* Nobody waits for it before the next one is full, or all is flushed. */
+/* No caller waits for the sync before the next pack is full, or all is flushed.
+ */
 static void a_failed_sync_of_a_full_pack_is_told_in_the_end(void **state)
 {
 	struct box *box = *state;
@@ -939,7 +941,7 @@ static void a_store_is_made_durably_before_it_is_used(void **state)
 
 /* --- FORMAT and secret --- */
 
-/* Sets a key and, if asked, makes the check right again. */
+/* Sets a key and, if asked, corrects the checksum. */
 static void change_format(const struct box *box, const char *key,
 			  const char *value, bool mend)
 {

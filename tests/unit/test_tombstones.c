@@ -43,7 +43,7 @@ static void check_faults(struct box *box, const char *wanted)
 	open_store(box);
 }
 
-/* By the hardest rule; how many went. */
+/* By the strictest rule; returns the number of removed snapshots. */
 static uint64_t prune_all(struct box *box)
 {
 	struct prune_options o = {.policy = {.last = 1},
@@ -84,7 +84,8 @@ static void test_a_file_that_somebody_deleted_is_missed(void **state)
 	check_faults(box, "snapshot 2 \n");
 	remove_snapshot(box, 3);
 	check_faults(box, "snapshot 2 \n"); /* 2 to 3 */
-	/* The newest is missed as well, and its number not given again. */
+	/* A missing newest snapshot is noticed too, and its number is not used
+	 * again. */
 	remove_snapshot(box, last);
 	assert_int_equal(last, 8);
 	check_faults(box, "snapshot 2 \nsnapshot 8 \n");
@@ -94,7 +95,7 @@ static void test_a_file_that_somebody_deleted_is_missed(void **state)
 	assert_int_equal(result.lost, 3);
 	assert_non_null(strstr(buf_text(&lost), "2: its file is gone\n"));
 	open_store(box);
-	/* Told, it is known. */
+	/* Reported once, the loss is recorded. */
 	check_faults(box, "");
 }
 
@@ -115,7 +116,7 @@ static void test_what_prune_takes_is_not_missed(void **state)
 	check_faults(box, "snapshot 2 \n");
 }
 
-/* An older guard's: it did not count. */
+/* A store of an older guard, which did not count its snapshots. */
 static void test_an_older_store_is_believed_at_first(void **state)
 {
 	struct box *box = *state;

@@ -1,4 +1,5 @@
-/* Trees: what goes in comes out, and nothing else ever does. */
+/* Trees: a decoded tree equals the encoded one, and invalid bytes are refused.
+ */
 /* users: one */
 #include "tests/unit/snap_fixture.h"
 
@@ -45,7 +46,7 @@ static struct entry folder_of(struct box *box, const char *name, struct tree *t)
 	return e;
 }
 
-/* One of each kind, names that are hard. */
+/* An entry of each kind, with unusual names. */
 static void fill(struct box *box, struct tree *t)
 {
 	char longest[256];
@@ -189,7 +190,7 @@ static void test_unsorted_and_doubled_names_are_refused(void **state)
 	}
 }
 
-/* What comes of both when the same is left out of both, as a text. */
+/* The entries left in each tree after the removal of equal ones, as a text. */
 static void tell_apart(const struct tree *a, const struct tree *b,
 		       struct buf *to)
 {
@@ -300,8 +301,7 @@ static void test_newer_version_is_told_apart(void **state)
 	assert_int_equal(tree_decode(bytes, 2, &t, &err), -EPROTO);
 }
 
-/* Decodes; whatever comes out holds to the rules. Memory errors are the
- * sanitizer's to find. */
+/* Decodes; a decoded tree obeys the rules. A sanitizer finds memory errors. */
 static bool decodes(const void *data, size_t len)
 {
 	AUTO(tree) struct tree t = {0};
@@ -341,7 +341,7 @@ static void test_damaged_bytes_never_crash(void **state)
 			bytes.data[i] ^= (unsigned char)(1 << bit);
 		}
 	}
-	/* A changed hash or time is for the store's own check to notice. */
+	/* A changed hash or time is noticed by the store's own checksum. */
 	assert_true(accepted < bytes.len * 8);
 }
 
@@ -365,7 +365,7 @@ static void test_a_damaged_tree_beside_another_never_crashes(void **state)
 
 			bad.data[i] ^= (unsigned char)(1 << bit);
 			whole = decodes(bad.data, bad.len);
-			/* What differs is checked as ever. */
+			/* Different trees are checked completely. */
 			assert_int_equal(tree_decode_pair(&good, &bad, &x, &y,
 							  &err) == 0,
 					 whole);

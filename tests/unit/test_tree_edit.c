@@ -1,5 +1,5 @@
-/* The editor of a tree: what a run of random edits leaves, and how its work
- * grows with their number. */
+/* The editor of a tree: the result of many random edits, and the growth of its
+ * work with their number. */
 /* users: one */
 /* link: -Wl,--wrap=memmove -Wl,--wrap=mem_strndup */
 #include "tests/unit/snap_fixture.h"
@@ -38,14 +38,14 @@ static struct tree_editor *new_editor(struct box *box)
 	return ed;
 }
 
-/* ---- a model: which of all paths are there, and as what ---- */
+/* ---- a model: the kind of each possible path ---- */
 
 #define NAMES 5
 #define PATHS (NAMES + NAMES * NAMES + NAMES * NAMES * NAMES)
 
 struct model {
 	char paths[PATHS][8];
-	mode_t modes[PATHS]; /* 0: not there */
+	mode_t modes[PATHS]; /* 0: no entry */
 };
 
 static size_t parent_of(size_t i)
@@ -172,7 +172,8 @@ static void test_random_edits_leave_what_they_say(void **state)
 
 /* ---- how the work grows ---- */
 
-/* Bytes moved when every second name of a folder goes and as many come. */
+/* Bytes moved when every second name of a directory is removed and as many are
+ * added. */
 static size_t moved_in_folder_of(struct box *box, int count)
 {
 	struct tree_editor *ed = new_editor(box);
@@ -206,7 +207,7 @@ static void test_a_large_folder_is_not_moved_for_each_name(void **state)
 	assert_in_range(moved_in_folder_of(box, 2000), once, 5 * once / 2);
 }
 
-/* Parts of paths that are looked up for one chain of folders. */
+/* Path components that are looked up for one chain of directories. */
 static size_t parts_of_levels(struct box *box, int levels)
 {
 	struct tree_editor *ed = new_editor(box);

@@ -1,4 +1,5 @@
-/* The trees of huge folders: read and written as one, stored in parts. */
+/* The trees of huge directories: one tree for readers and writers, stored in
+ * parts. */
 /* users: one */
 #include "tests/unit/snap_fixture.h"
 
@@ -17,7 +18,8 @@ static void huge_entry(struct entry *e, unsigned int i, uint64_t size)
 	}
 }
 
-/* changed: this one has bytes; without: that one is missing. */
+/* changed: the number of an entry with other bytes; without: of a missing
+ * entry. */
 static void huge_tree(struct box *box, unsigned int count, unsigned int changed,
 		      unsigned int without, struct oid *ret)
 {
@@ -77,7 +79,7 @@ static void test_a_huge_folder_reads_as_one(void **state)
 		tree_lookup(box->store, &root, "file-00000100.txu", NULL, &err),
 		0);
 	assert_int_equal(tree_lookup(box->store, &root, "z", NULL, &err), 0);
-	/* However it came to be. */
+	/* The same for any order of edits. */
 	ok(tree_save(box->store, &whole, &again, &err));
 	assert_true(oid_equal(&id, &again));
 }
@@ -106,13 +108,13 @@ static void test_one_change_of_a_huge_folder_stores_a_part(void **state)
 	store_get_stats(box->store, &before);
 	huge_tree(box, HUGE, 4711, HUGE, &second);
 	store_get_stats(box->store, &after);
-	/* That part, and the list of parts. */
+	/* The changed part, and the list of parts. */
 	assert_int_equal(after.new_objects - before.new_objects, 2);
 	a = folder_of(&first);
 	b = folder_of(&second);
 	ok(tree_diff(box->store, &a, &b, count_changes, &seen, &err));
 	assert_string_equal(buf_text(&seen), "file-00004711.txt ");
-	/* One name less: the borders stay where they were. */
+	/* One name fewer: the borders of the other parts stay. */
 	huge_tree(box, HUGE, HUGE, 12345, &third);
 	store_get_stats(box->store, &before);
 	assert_int_equal(before.new_objects - after.new_objects, 2);
@@ -141,7 +143,7 @@ static void test_editing_a_huge_folder_is_writing_it(void **state)
 	ok(tree_editor_save(ed, &saved, &err));
 	tree_editor_free(&ed);
 	assert_true(oid_equal(&saved.content, &want));
-	/* And small again, it is one object again. */
+	/* A small tree is one object again. */
 	{
 		struct oid small;
 		AUTO(buf) struct buf bytes = {0};
@@ -167,7 +169,7 @@ static void put_split(struct box *box, const struct entry *parts, size_t count,
 		     &err));
 }
 
-/* A name outside of its part, a part of parts, none at all. */
+/* A name outside of its part, a part of parts, no part at all. */
 static void test_parts_that_do_not_fit_are_refused(void **state)
 {
 	struct box *box = *state;
@@ -183,9 +185,9 @@ static void test_parts_that_do_not_fit_are_refused(void **state)
 	ok(tree_load(box->store, &id, &t, &err));
 	assert_int_equal(t.count, 2);
 	tree_free(&t);
-	put_split(box, parts, 2, &nested); /* the second begins with 0 */
+	put_split(box, parts, 2, &nested); /* the second part begins with 0 */
 	assert_int_equal(tree_load(box->store, &nested, &t, &err), -EBADMSG);
-	parts[0].content = parts[1].content; /* reaches beyond 2 */
+	parts[0].content = parts[1].content; /* reaches beyond the second */
 	put_split(box, parts, 2, &nested);
 	assert_int_equal(tree_load(box->store, &nested, &t, &err), -EBADMSG);
 	parts[0].content = id;
@@ -194,7 +196,7 @@ static void test_parts_that_do_not_fit_are_refused(void **state)
 	assert_int_equal(tree_decode("\3\0", 2, &t, &err), -EBADMSG);
 }
 
-/* What is in the other parts is there all the same. */
+/* The entries of the other parts are readable. */
 static void test_a_part_that_is_lost_is_named_by_its_folder(void **state)
 {
 	struct box *box = *state;

@@ -1,5 +1,5 @@
-/* verify: what is damaged is found, named with all that suffers, and nothing
- * is written or brings it down. */
+/* verify: damage is found and named with all affected paths; verify writes
+ * nothing and does not crash. */
 /* users: one */
 #include <sys/mman.h>
 
@@ -43,7 +43,8 @@ static void test_an_empty_store_is_whole(void **state)
 	assert_int_equal(verify_now(*state, true, NULL), 0);
 }
 
-/* Every region of every pack: a byte every few, and all of head and foot. */
+/* Every region of every pack: bytes at short intervals, and all of header and
+ * footer. */
 static void test_no_flipped_byte_goes_unnoticed(void **state)
 {
 	struct box *box = *state;
@@ -79,7 +80,7 @@ static void test_no_flipped_byte_goes_unnoticed(void **state)
 				assert_non_null(strstr(buf_text(&faults),
 						       packs.items[i].name));
 			} else {
-				unnoticed++; /* only what nobody reads */
+				unnoticed++; /* bytes that no reader uses */
 				for (seq = 1; seq <= 2; seq++) {
 					AUTO(buf) struct buf is = {0};
 

@@ -1,5 +1,5 @@
 /* One file written from threads and read ahead, with io_uring and without: the
- * same bytes, and every failure told. */
+ * same bytes, and every failure reported. */
 /* users: one */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ static void check_bytes(const unsigned char *data, uint64_t at, size_t len)
 
 static struct {
 	enum ring_call call; /* or A_WRITE */
-	unsigned int at, every; /* this one, or each so-manieth */
+	unsigned int at, every; /* this call, or every n-th */
 	int answer;
 	unsigned int count, hit;
 	pthread_mutex_t mutex;
@@ -98,7 +98,7 @@ static int before(enum ring_call call, int fd)
 	return hit ? plan.answer : 0;
 }
 
-/* What the writer writes with. */
+/* The call that the writer uses. */
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
 	int answer = before(A_WRITE, fd);
@@ -107,7 +107,7 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 		errno = answer;
 		return -1;
 	}
-	if (answer < 0) /* a short one, in the midst of the first part */
+	if (answer < 0) /* a short write, within the first part */
 		return syscall(SYS_pwrite64, fd, parts[0].iov_base,
 			       parts[0].iov_len / 2, offset);
 	return syscall(SYS_pwritev, fd, parts, count, offset, 0L);
@@ -142,7 +142,7 @@ static bool have_ring(void)
 	return uses;
 }
 
-/* What only io_uring does cannot be tried without it. */
+/* Skips without io_uring: only its own code is tested here. */
 static void need_ring(void)
 {
 	if (have_ring())
@@ -183,7 +183,7 @@ static void *write_some(void *arg)
 		fill(data, record_at(i), len);
 		if (writer_write(job->w, parts, 3, record_at(i), &err) < 0)
 			job->failed = err.num;
-		/* They are in the file, or nowhere. */
+		/* The writer must not use the buffer after its return. */
 		memset(data, 0, len);
 	}
 	return NULL;
@@ -243,7 +243,7 @@ static void what_threads_write_is_in_the_file(void **state)
 	write_and_check(false);
 }
 
-/* More than once the disk is told to begin. */
+/* The writer starts the write-back several times. */
 static void a_very_long_file_is_whole(void **state)
 {
 	size_t len = ((size_t)20 << 20) + 11, at, n;
@@ -301,7 +301,7 @@ static void any_write_that_fails_is_told(void **state)
 
 		plan_set(A_WRITE, at, 0, errors[at % 3]);
 		assert_int_equal(write_all(w, &err), -errors[at % 3]);
-		/* And stays told. */
+		/* The failure is reported again. */
 		assert_int_equal(writer_write(w, &none, 1, 0, &err),
 				 -errors[at % 3]);
 		assert_int_equal(writer_sync_end(w, &err), -errors[at % 3]);
@@ -358,7 +358,7 @@ static void a_sync_that_never_began_is_made(void **state)
 	writer_sync_begin(w);
 	ok(writer_sync_end(w, &err));
 	writer_free(&w);
-	/* That a sync is made shows where none can be. */
+	/* A pipe shows that the sync is called, because it cannot be synced. */
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	w = writer_new(ends[1], false);
 	plan_set(RING_SYNC, 1, 0, ECANCELED);
@@ -508,7 +508,7 @@ static void a_file_that_shrinks_ends_where_it_ends(void **state)
 			at += (uint64_t)n;
 		}
 		assert_int_equal(n, 0);
-		/* What was under way may be older than the cut. */
+		/* A read that was under way may have found the old length. */
 		assert_true(at >= 5000000 && at <= size);
 		stream_free(&s);
 	}

@@ -1,8 +1,8 @@
 /*
- * What the tests of transactions stand on: a project in two states, made by
- * plain calls; a picture of a folder as text, taken by plain calls; and the
- * calls that change files, interposed: each can be made to fail, to be the
- * last thing the process does, or to be told of.
+ * Fixture of the tests of transactions: a project in two states, made by plain
+ * calls; a picture of a directory as text, taken by plain calls; and the calls
+ * that change files, interposed: each can fail, be the last call of the
+ * process, or be reported.
  *
  * Include it once.
  */
@@ -33,15 +33,15 @@
 static struct {
 	bool on;
 	unsigned int count; /* calls so far */
-	unsigned int at; /* this one is hit; 0: none */
-	int error; /* it fails with this; 0: the process ends before it */
-	bool for_ever; /* and all after it */
+	unsigned int at; /* the call that is hit; 0: none */
+	int error; /* the errno of the failure; 0: the process ends before it */
+	bool for_ever; /* and all later calls */
 	bool reads; /* opens for reading count as well */
 	bool sync; /* syncs are done, not only counted */
-	bool folds; /* names of one letter are found in either case */
+	bool folds; /* names of one letter match in either case */
 	struct buf *trace;
 	void (*before_rename)(void); /* once */
-	const char *rename_of; /* before the one of that name; NULL: any */
+	const char *rename_of; /* the renamed name; NULL: any */
 } calls;
 
 static void calls_start(unsigned int at, int error)
@@ -77,7 +77,7 @@ static bool call_fails(const char *what, const char *path)
 	return true;
 }
 
-/* As a file system would that does not tell "x" from "X". */
+/* Behaves like a file system that treats "x" and "X" as one name. */
 static const char *spelled(int fd, const char *name)
 {
 	static char other[2];
@@ -175,7 +175,7 @@ int openat(int fd, const char *name, int flags, ...)
 	return REAL(openat)(fd, spelled(fd, name), flags, mode);
 }
 
-/* --- a folder as text --- */
+/* --- a directory as text --- */
 
 static void picture_file(int fd, const char *name, struct buf *to)
 {
@@ -207,8 +207,8 @@ static void picture_attrs(int fd, const char *name, struct buf *to)
 	xattrs_free(&x);
 }
 
-/* Everything that a user can see but inode numbers; hard links by what else
- * has the inode in this folder. */
+/* Everything that a user can see except inode numbers; hard links as the other
+ * names of the inode in this directory. */
 static void picture(int dirfd, const char *name, const char *path,
 		    struct buf *to)
 {
@@ -260,7 +260,7 @@ static char *picture_of(const char *dir)
 	return buf_take_text(&text);
 }
 
-/* Only what differs is worth reading. */
+/* Prints only the differences. */
 static void same_picture(const char *is, const char *should, const char *when)
 {
 	size_t i = 0, line = 0;
@@ -340,7 +340,7 @@ static void put_time(int fd, const char *path, long sec)
 			   errno);
 }
 
-/* What both states have. */
+/* The entries of both states. */
 static void put_common(int fd)
 {
 	put_file(fd, "same", "stays\n", 0644);
@@ -459,7 +459,7 @@ static void drop(const char *dir)
 	ok(dirtree_remove(AT_FDCWD, dir, &err));
 }
 
-/* The project in its old state, nothing known of it. */
+/* The project in its old state, without caches. */
 static void bench_reset(struct bench *b)
 {
 	if (b->workspaces_fd >= 0)
@@ -499,7 +499,7 @@ static int bench_setup(void **state)
 	(void)setup(&box);
 	b->box = box;
 	b->workspaces_fd = -1;
-	/* Else its syncs were none of the calls above. */
+	/* Otherwise its syncs would not be interposed. */
 	ring_forbid(true);
 	(void)umask(022);
 	(void)snprintf(b->project, sizeof(b->project), "%s/project",
@@ -552,7 +552,7 @@ static int run_root(struct store *store, struct project *p,
 	return transaction_run(store, &root, 1, &applied, err);
 }
 
-/* The plan, carried out with `calls` as they are set. */
+/* Executes the plan with `calls` as they are set. */
 static __attribute__((unused)) int run(struct bench *b, struct store *store,
 				       const struct plan *plan, struct err *err)
 {
@@ -588,7 +588,7 @@ static __attribute__((unused)) int recover(struct bench *b, struct store *store,
 	return got;
 }
 
-/* Nothing of guard's is left: no staging folder, no journal. */
+/* No file of guard's is left: no staging directory, no journal. */
 static void nothing_left(struct bench *b)
 {
 	DIR *dir = opendir(b->project);
