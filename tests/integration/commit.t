@@ -1,5 +1,5 @@
 #!/bin/sh
-# apply --commit and --branch: one commit of what was accepted.
+# apply --commit and --branch: one commit of the accepted changes.
 # users: one
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -233,7 +233,7 @@ rm .git/index.lock
 git reset -q
 is "$(git status --porcelain)" '' 'git reset repairs the index'
 
-# --- what git makes of content: line endings, filters, the user's settings ---
+# --- git's conversions: line endings, filters, the user's settings ---
 git init -q -b main "$HOME/settings"
 cd "$HOME/settings" || exit 99
 cp "$HOME/.gitconfig" "$T/gitconfig" 2>/dev/null || : >"$T/gitconfig"

@@ -94,8 +94,8 @@ side_of() {
 	esac
 }
 
-# Where a call fails that sets the time of the project's folder, that stays
-# the present one.
+# If the call fails that sets the mtime of the project's directory, the present
+# time stays.
 timeless() {
 	sed 's/^\(d [0-9]* [0-9:]*\) [0-9.]* $/\1 - /' "$1" |
 		LC_ALL=C sort >"$T/timeless.$2"
@@ -129,7 +129,7 @@ side() {
 	return 2
 }
 
-# What is unfinished goes on, or every other time back.
+# Completes an unfinished apply, or at every other point rolls it back.
 settled() {
 	[ "$every" ] || guard status >"$out" 2>"$err" ||
 		bad 'no status afterwards'
@@ -170,7 +170,8 @@ judge() {
 	case $1 in
 	finish | back) set -- apply "$2" ;;
 	esac
-	# Of many points with nothing done, it is done again after some.
+	# If many points had no effect, a retry is tested after some of them
+	# only.
 	[ $is_now -ne 0 ] || befores=$((befores + 1))
 	[ -z "$every" ] || [ $is_now -ne 0 ] || [ $((befores % 8)) -eq 0 ] || {
 		untouched=$1
@@ -190,7 +191,8 @@ judge() {
 		side "$1"
 		case $?.$undone in
 		0.0) ;;
-		# What could not be read afterwards cannot be taken back.
+		# A file that could not be read after the action cannot be
+		# undone.
 		1.1) [ "$error" ] || bad 'not taken back' ;;
 		*) bad "undo says $undone, and it is not so" ;;
 		esac
@@ -220,7 +222,8 @@ judge_run() {
 	cmp -s "$T/diff" "$T/diff.wanted" || bad 'its layer has changed'
 }
 
-# Some paths of the run, all of them or none; what was dropped comes back.
+# Some paths of the run, all of them or none; an undo restores the discarded
+# ones.
 judge_parts() {
 	guard status >"$out" 2>"$err" || bad 'no status afterwards'
 	look "$T/is"

@@ -29,7 +29,7 @@ cd "$HOME/project" || exit 99
 run=3livkt-st
 other=3livku-4g
 
-# --- what it says ---
+# --- reports about that state ---
 gives 0 'the pending runs are listed' guard status -q
 is "$(tr '\n' ' ' <"$out")" "$other $run " 'both of them'
 gives 0 'the run of several directories' guard diff --name-status "$run"
@@ -49,7 +49,7 @@ is "$(guard show 1:edited)" old 'and their files'
 gives 0 'the home of an agent' guard run -q -- "$HOME/bin/mine" 'cat ~/.mine/a'
 is "$(cat "$out")" x 'is there'
 
-# --- what goes on from it ---
+# --- actions on that state ---
 gives 0 'the discarded paths come back' guard undo -y
 gives 0 'into the run' guard diff --name-status "$run"
 for path in gone gone/deep/x beside/new .config/app/gone; do

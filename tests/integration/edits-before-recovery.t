@@ -1,6 +1,6 @@
 #!/bin/sh
 # The user edits the project after an apply was killed and before the next
-# command: that command finishes, rolls back or reports what is in the way.
+# command: that command finishes, rolls back or names the obstacle.
 # Every edit stays, in its place or beside it.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
@@ -18,8 +18,8 @@ cd "$HOME/project" || exit 99
 for file in gone/file src/edited src/second z-last "$long"; do
 	echo old >"$file"
 done
-# Its renames, in this order: gone, the long name, src/edited, src/second,
-# z-last, fresh, made.
+# The order of the renames: gone, the long name, src/edited, src/second, z-last,
+# fresh, made.
 ok 'a run changes, adds and deletes files' \
 	guard run -q -- sh -ec 'rm -r gone; mkdir made
 	for file in "$1" src/edited src/second z-last fresh made/file; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Edits of the user during a run: what the run sees of them, and that apply
-# loses none. docs/layers.md has the table.
+# Edits of the user during a run: the edits that the run sees; apply loses none
+# of them. docs/layers.md has the table.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -168,7 +168,8 @@ is "$(cat replaced)" new 'the refused undo changes no file'
 ok 'undo is accepted after the file is closed' guard undo -q -y
 is "$(cat replaced removed)" "$(printf 'old\nold')" 'undo restores both files'
 ok 'discard drops the run of open files' guard discard -q -y
-# An open file in a directory that apply deletes, and in one that undo deletes.
+# An open file in a directory that apply deletes, and in a directory that undo
+# deletes.
 mkdir -p folder/in/deep
 echo old >folder/in/deep/file
 echo old >folder/beside

@@ -46,8 +46,8 @@ rm folder/two
 mv folder moved
 END
 cd "$HOME/fuse" || exit 99
-# Its times may have a resolution of one or two seconds: a run waits for the
-# next tick.
+# Times of this file system may have a resolution of one or two seconds: a run
+# waits for the next tick.
 echo edited >young
 gives 0 'a run right after an edit ends with 0' guard run -q -- \
 	sh -c 'echo by the run >>young'

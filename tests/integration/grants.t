@@ -1,5 +1,5 @@
 #!/bin/sh
-# guard run --ro, --rw, --hide: what they expose and mask.
+# guard run --ro, --rw, --hide: the paths that they expose and mask.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

@@ -1,3 +1,3 @@
 #!/bin/sh
-# What a run leaves behind for guard's snapshots, review, apply and restore.
+# Traps that a run leaves for guard's snapshots, review, apply and restore.
 exec "${0%/*}/../hostile/later"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# review and apply --patch: what is shown, asked and applied.
+# review and apply --patch: the shown, asked and applied changes.
 # users: one
 # shellcheck disable=SC2317 # functions are called through ok
 # shellcheck source=tests/lib/tap.sh

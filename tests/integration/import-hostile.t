@@ -39,7 +39,7 @@ attempt() {
 	run=$(newest)
 }
 
-# What guard says where git finds an object that it refuses.
+# guard's message about an object that git refuses.
 refused="refuses the run's objects"
 
 # hostile NAME TEXT SCRIPT: import fails and prints TEXT

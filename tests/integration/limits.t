@@ -1,6 +1,6 @@
 #!/bin/sh
 # guard run --memory, --cpus, --pids-limit, --tmp-size, --user: each limit
-# holds, and guard names the one that was reached. As root a cgroup enforces
+# holds, and guard names the limit that was reached. As root a cgroup enforces
 # them where one is available, else guard measures.
 # needs: team
 # shellcheck disable=SC2317 # delegated is called through gives
@@ -93,7 +93,7 @@ if [ -n "$held" ] && [ "$me" = root ]; then
 		chown tester "$folder" "$folder/cgroup.procs"
 		[ "$held" = v1 ] || chown tester "$folder/cgroup.subtree_control"
 	done
-	# shellcheck disable=SC2086 # a list of folders
+	# shellcheck disable=SC2086 # a list of directories
 	[ "$held" = v1 ] || mkdir $joined
 	mkdir /srv/project
 	chown tester /srv/project
@@ -105,11 +105,11 @@ if [ -n "$held" ] && [ "$me" = root ]; then
 	says "$err" "processes: a cgroup ($held)"
 	# the snapshot beside it was in that group as well
 	settle
-	# shellcheck disable=SC2086 # a list of folders
+	# shellcheck disable=SC2086 # a list of directories
 	is "$(find $handed -name 'guard-*')" '' 'no group of the run is left'
-	# shellcheck disable=SC2086 # a list of folders
+	# shellcheck disable=SC2086 # a list of directories
 	[ "$held" = v1 ] || rmdir $joined
-	# shellcheck disable=SC2086 # a list of folders
+	# shellcheck disable=SC2086 # a list of directories
 	rmdir $handed
 fi
 

@@ -31,7 +31,7 @@ put('before 1970')
 os.utime('before 1970', ns=(-5 * 10**9 + 7, -5 * 10**9 + 7))
 put('far')
 os.utime('far', ns=(4 * 10**18 + 3, 4 * 10**18 + 3))
-# hard links: two groups, one over folders
+# hard links: two groups, one across directories
 os.mkdir('sub')
 put('one')
 os.link('one', 'sub/two')

@@ -1,6 +1,6 @@
 #!/bin/sh
-# guard run --net private, --publish: what is reachable, what is not, and that
-# pasta ends with the run.
+# guard run --net private, --publish: the reachable addresses, the blocked ones,
+# and the end of pasta with the run.
 # needs: network
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"

@@ -83,7 +83,7 @@ gives 125 'an invalid --layer-files is refused' \
 	guard run --layer-files 0 -- true
 
 # --- another process has filled the disk ---
-# What the runs above left, more the later they were ended, takes space.
+# The layers of the runs above take space, more for runs that were ended later.
 chmod -R u+rwX "$state"
 rm -rf "$state"
 gives 0 'a run on the small disk ends with 0' \

@@ -1,7 +1,6 @@
 #!/bin/sh
-# restore with wildcards, --overwrite and --exact: what it replaces and deletes,
-# and that undo brings all of it back.
-# deletes, and that all of it comes back.
+# restore with wildcards, --overwrite and --exact: the files that it replaces
+# and deletes, and the undo of all of it.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# guard run: its exit status, what the command sees and what it cannot change.
+# guard run: the exit status, and the view and permissions of the command.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -99,7 +99,7 @@ ok 'a run has no_new_privs' guard run -q -- \
 no 'a run cannot mount' guard run -q -- mount -t tmpfs none /mnt
 no 'a run cannot create a user namespace' guard run -q -- unshare -Ur true
 
-# --- what a run cannot see ---
+# --- masked paths and resources ---
 no "a run does not see guard's state" \
 	guard run -q -- sh -c "ls -A '$state' | grep ."
 no "a run does not see files of guard's state" guard run -q -- sh -c \
@@ -177,7 +177,7 @@ runner=$!
 wait $runner
 is "$? $line $line2" '7 ready caught' 'guard forwards SIGTERM to the command'
 
-# --- what is kept of a run ---
+# --- data that stays after a run ---
 before=$(ls "$state/runs")
 gives 0 'a run without changes ends with 0' guard run -- true
 says "$err" 'changed nothing'

@@ -53,8 +53,8 @@ gives 125 '--strict with --nested is refused' \
 	guard run --strict --nested -- true
 says "$err" '--nested'
 
-# Its pipes cannot be used in the other direction, to send data to the next
-# reader.
+# The run's pipes cannot be used in the other direction, to send data to the
+# next reader.
 echo input | {
 	guard run -q --strict -- sh -c 'read -r x; echo lies >/proc/self/fd/0'
 	cat

@@ -20,9 +20,9 @@ pass="--env GIT_AUTHOR_DATE --env GIT_COMMITTER_DATE --env GIT_AUTHOR_NAME
 	--env GIT_COMMITTER_NAME --env GIT_AUTHOR_EMAIL
 	--env GIT_COMMITTER_EMAIL --env GIT_CONFIG_NOSYSTEM"
 
-# Runs the step, then prints its status and what the tree is: kinds, modes,
-# owners, names, numbers of links, times that were set, bytes. What holds times
-# or random numbers of its own is there by name only.
+# Runs the step, then prints its status and the tree: kinds, modes, owners,
+# names, numbers of hard links, mtimes that were set, bytes. Files that contain
+# times or random numbers are listed by name only.
 cat >"$T/runner" <<'END'
 umask 022
 sh "$1" >"$2" 2>&1 </dev/null
@@ -239,8 +239,8 @@ END
 step 'cmake and ninja' 'cmake ninja gcc' <<'END'
 CC=gcc cmake -G Ninja -S . -B build && ninja -C build && build/prog
 END
-# Each with one layout of its memory: compilers of a few years ago do not cope
-# with every one that today's kernels draw.
+# Each with a fixed memory layout: older compilers fail with some of the random
+# layouts of current kernels.
 step 'gcc with the address sanitizer' gcc <<'END'
 gcc -fsanitize=address,undefined -o a src/*.c && setarch -R ./a
 END
@@ -248,16 +248,18 @@ step 'what the address sanitizer finds' gcc <<'END'
 printf '#include <stdlib.h>\nint main(void){char *a=malloc(3);return a[3];}\n' >b.c
 gcc -fsanitize=address -o b b.c && setarch -R ./b
 END
-# One thread after the other: when both look at the same moment, it can miss
-# the race. What is relaxed orders them, and tells the sanitizer of no order.
+# One thread after the other, because the sanitizer can miss a race of two
+# accesses at the same time. A relaxed atomic orders them, and is no
+# synchronization for the sanitizer.
 step 'gcc with the thread sanitizer' gcc <<'END'
 printf '#include <pthread.h>\nint x,d;void *f(void *a){x++;__atomic_store_n(&d,1,__ATOMIC_RELAXED);return a;}\nint main(void){pthread_t t;pthread_create(&t,0,f,0);while(!__atomic_load_n(&d,__ATOMIC_RELAXED));x++;pthread_join(t,0);return 0;}\n' >t.c
 gcc -fsanitize=thread -o t t.c && setarch -R ./t 2>/dev/null
 END
-# It takes for a pointer whatever looks like one on the stack and in registers,
-# also what earlier calls left there, which differs by processor and by where
-# the stack lies: neither is asked, and many are leaked. Its tracer fails with
-# the status of a leak.
+# The leak sanitizer takes every value on the stack and in registers that looks
+# like a pointer for one, also values left by earlier calls, which differ by
+# processor and by the position of the stack: therefore both are excluded, and
+# many blocks are leaked. Under a tracer the sanitizer fails with the status of
+# a leak.
 step 'what the leak sanitizer finds' gcc <<'END'
 printf '#include <stdlib.h>\nint main(void){volatile char *a;int i;for(i=0;i<100;i++)a=malloc(3);a=0;return a!=0;}\n' >l.c
 gcc -fsanitize=address -o l l.c &&
@@ -453,7 +455,7 @@ split -n 3 Makefile part- && cat part-* | tee again >/dev/null &&
 	dd if=again of=Makefile conv=notrunc bs=3 count=2
 END
 
-# --- folders and files ---
+# --- directories and files ---
 step 'mv of a folder' mv <<'END'
 mv src source && mv source/deep . && mv deep/er er && mv source src
 END
@@ -489,7 +491,8 @@ setfacl -m "u:$(id -u):r,g:$(id -g):r,m::rwx" src/f1.c &&
 	setfacl -d -m g::rwx docs && : >docs/new && cp -a src copy &&
 	getfacl -c -n src/f1.c copy/f1.c docs docs/new >lists
 END
-# A plain user's own throw-away root knows nobody else: there it fails natively.
+# A plain user's own throw-away root has no other ids: there the step fails
+# without guard too.
 : >"$HOME/list"
 if setfacl -m u:1234:rw "$HOME/list" 2>/dev/null; then
 	step 'an access list of somebody else' setfacl <<'END'
