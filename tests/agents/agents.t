@@ -42,7 +42,8 @@ wanted() {
 	return 1
 }
 
-# agent NAME COMMAND...: all that is asked of each; $url in it is the server's
+# agent NAME COMMAND...: all checks of one agent; $url in COMMAND is the
+# server's
 agent() {
 	name=$1
 	shift

@@ -170,7 +170,7 @@ static void make_packages(long count)
 		made += files;
 		if (i % 8 < 7)
 			continue;
-		/* The last one again, below this one. */
+		/* The previous package again, below this one. */
 		now = state;
 		state = last;
 		(void)snprintf(inner, sizeof(inner), "%s/node_modules", path);

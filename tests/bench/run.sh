@@ -76,8 +76,8 @@ compile() {
 		-o "$work/bin/payload" "$here/payload.c"
 }
 
-# All of the image goes with the last process of the namespace: its name is
-# removed before anything else happens.
+# The image disappears with the last process of the namespace: its name is
+# removed at once.
 enter_image() {
 	free_kb=$(df -Pk "$work" | awk 'NR == 2 { print $4 }')
 	if [ "$free_kb" -lt $((image_gb * 1048576)) ]; then
@@ -90,7 +90,8 @@ enter_image() {
 		"$here/run.sh" --inside "$guard" "$work"
 }
 
-# Past the page cache of the file below it, or every cold read were two.
+# Without the page cache of the file below it; otherwise every cold read would
+# be two.
 in_image() {
 	mount -o loop,discard,noinit_itable "$work/image" /mnt || return 1
 	losetup --direct-io=on "$(findmnt -no SOURCE /mnt)" 2>/dev/null || :
@@ -175,7 +176,7 @@ prepare() {
 	results=$base/results
 }
 
-# tree_begin KEY: makes the tree and says what it is.
+# tree_begin KEY: makes the tree and describes it.
 tree_begin() {
 	tree_key=$1
 	say "bench: making the tree '$1'..."
@@ -295,7 +296,7 @@ bench() {
 # shellcheck source=tests/bench/runs.sh
 . "$here/runs.sh"
 
-# ---- where it begins ----
+# ---- main ----
 
 case ${1:-} in
 --wipe)

@@ -53,7 +53,7 @@ row_wall() {
 	unset FIELD
 }
 
-# One more command in a run that is live.
+# One more command in a live run.
 row_exec() {
 	rm -f "$base/gate" "$base/ready"
 	mkfifo "$base/gate" "$base/ready"
@@ -72,7 +72,7 @@ row_exec() {
 	(cd "$empty" && "$guard" discard -q -y >/dev/null 2>&1) || :
 }
 
-# over_again LOWER: a command that makes the bare overlay anew.
+# over_again LOWER: a command that makes the bare overlay again.
 over_again() {
 	echo "umount -l '$base/over' 2>/dev/null
 		$(wiped "$base/up"); $(wiped "$base/work")
@@ -82,7 +82,7 @@ over_again() {
 			'$base/over' 2>/dev/null"
 }
 
-# bare_overlay LOWER: mounts one over it at $base/over, where we may.
+# bare_overlay LOWER: mounts an overlay over it at $base/over, if permitted.
 bare_overlay() {
 	sh -c "$(over_again "$1")"
 }
@@ -119,7 +119,7 @@ inside() {
 	sh -c "$discard"
 }
 
-# A part of guard itself: C as people write it, and a makefile.
+# A part of guard itself: ordinary C and a makefile.
 row_make() {
 	{ have make && have cc; } || { skip make "no make or cc"; return; }
 	parts="base snapshot/store snapshot/walk"
@@ -221,8 +221,8 @@ row_apply_few() {
 	have_state
 	settle
 	(cd "$tree" && find . -type f -size -40) | sort >"$base/all"
-	# Others in each round: what a round before has changed a moment ago
-	# would be read again, which is not what these files are like.
+	# Other files in each round: files that were changed by the previous
+	# round a short time ago would be read again, unlike ordinary files.
 	echo 0 >"$base/round"
 	others="r=\$((\$(cat $base/round) + 1)); echo \$r >$base/round
 		awk -v n=$(($(wc -l <"$base/all") / 100)) -v r=\$r \

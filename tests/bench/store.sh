@@ -39,7 +39,7 @@ floor_tar() {
 	echo "tar -cf - . | zstd -q -1 -T2 >$base/z && sync $base/z"
 }
 
-# The peers take a minute a round: one is enough to tell times from each other.
+# The other tools take a minute a round: one round is enough for the comparison.
 row_first_peers() {
 	then="sync -f $base"
 	set -- guard -p "$(wiped "$GUARD_HOME"); $then" \

@@ -62,7 +62,7 @@ value_of() {
 		'$1 == key { print $field }' "$results"
 }
 
-# fact ROW TEXT VALUE UNIT [LIMIT]: a number that is no time
+# fact ROW TEXT VALUE UNIT [LIMIT]: a number other than a time
 fact() {
 	awk -v row="$1" -v text="$2" -v value="$3" -v unit="$4" \
 		-v limit="${5:-}" 'BEGIN {

@@ -14,7 +14,7 @@ die() {
 	exit 1
 }
 
-# ---- nowhere but in a throw-away root ----
+# ---- only in a throw-away root ----
 
 # The marker must contain root.c's notes about the outside, and none of them may
 # be true here. No file of the machine may be writable.
@@ -47,7 +47,7 @@ colours=$2
 PATH=$(dirname "$guard"):$PATH
 scratch=$(mktemp -d /var/tmp/demo.XXXXXX)
 count=0
-# `git status` shall look only, not write the index anew.
+# `git status` must not write the index.
 GIT_OPTIONAL_LOCKS=0
 export GIT_OPTIONAL_LOCKS
 bold='' green='' faint='' off=''
@@ -56,7 +56,7 @@ if [ -n "$colours" ]; then
 	faint=$(printf '\033[2m') off=$(printf '\033[m')
 fi
 
-# ---- how it talks ----
+# ---- output ----
 
 chapter() {
 	printf '\n%s%s%s\n\n' "$bold" "$*" "$off"
@@ -79,8 +79,8 @@ folder_name() {
 	esac
 }
 
-# The words are shown as they are and read by the shell, as if typed; output
-# of both kinds goes to $out and, up to so many lines, to the reader.
+# The words are shown unchanged and executed by the shell, as if typed; stdout
+# and stderr go to $out and, up to a number of lines, to the user.
 try() {
 	status=0
 	printf '%s%s $%s %s\n' "$faint" "$(folder_name)" "$off$bold" "$1$off"
@@ -138,7 +138,7 @@ same() { # NAME FOLDER TEXT
 	good "$3"
 }
 
-# ---- the project and the home around it ----
+# ---- the project and the home directory around it ----
 
 write() { # FILE LINES...
 	file=$1
@@ -266,7 +266,7 @@ to the byte"
 	says 'Rewritten all morning.'
 }
 
-# letter and path a line, as it was in the copy.
+# A letter and a path per line, for each change in the copy.
 expected_changes() (
 	list() {
 		cd "$1"
@@ -284,7 +284,7 @@ expected_changes() (
 	done
 )
 
-# The same from guard, with ~/projects/greeter in front of the project's.
+# The same from guard, with ~/projects/greeter before the project's paths.
 listed_changes() (
 	cd "$HOME"
 	guard -C projects/greeter diff -z | tr '\n\0' '?\n' |
@@ -385,7 +385,7 @@ step_snapshot() {
 	says 'before lunch'
 }
 
-# The only unguarded wipe. Whatever happened before, look again where we are.
+# The only unguarded wipe. Check once more that this is the throw-away root.
 step_wipe() {
 	chapter "The worst day: without guard, the whole home"
 	cd /

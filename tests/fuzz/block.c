@@ -12,7 +12,7 @@ static int see(void *arg, const struct pack_entry *e, struct err *err)
 	struct seen *s = arg;
 
 	(void)err;
-	/* One behind the other, without a gap. */
+	/* Each object begins at the end of the previous one. */
 	must(e->inner == s->at && e->in_block);
 	s->at += e->id.len;
 	s->objects++;

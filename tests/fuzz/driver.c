@@ -30,7 +30,7 @@ void __sanitizer_set_death_callback(void (*callback)(void))
 enum {
 	FILE_MAX = 4 << 20,
 	INPUT_MAX = 64 << 10, /* mutations only: small ones are fast */
-	CASE_SECONDS = 30, /* more is a hang */
+	CASE_SECONDS = 30, /* more counts as a hang */
 };
 
 static struct buf *corpus;
@@ -38,7 +38,7 @@ static size_t corpus_count, corpus_room;
 static uint64_t seed, number;
 static const char *applied_op = "";
 
-/* Says what to run again; only calls that a signal handler may make. */
+/* Prints how to repeat the case; only calls that a signal handler may make. */
 static void tell(void)
 {
 	static char text[256];

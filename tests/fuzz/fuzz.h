@@ -90,7 +90,7 @@ static __attribute__((unused)) void seal_u64(uint8_t *at, uint64_t v)
 		at[i] = (uint8_t)(v >> 8 * i);
 }
 
-/* The check that stands in the last 8 bytes. */
+/* The checksum in the last 8 bytes. */
 static __attribute__((unused)) void seal_tail(uint8_t *data, size_t len)
 {
 	if (len >= 8)

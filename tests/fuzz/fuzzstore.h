@@ -1,5 +1,5 @@
 /*
- * A store for the targets of files that lie in one.
+ * A store for targets whose format is a file in a store.
  */
 #ifndef GUARD_TESTS_FUZZ_FUZZSTORE_H
 #define GUARD_TESTS_FUZZ_FUZZSTORE_H

@@ -38,7 +38,7 @@ static void composes(const struct hunks *h, const struct buf *old,
 	     (!got.len || memcmp(got.data, wanted->data, got.len) == 0));
 }
 
-/* Hunks in order, none in another, and each of its own lines. */
+/* Hunks are in order and do not overlap, and each has its own lines. */
 static void check(const struct hunks *h)
 {
 	size_t i, k, at = 0;
@@ -58,7 +58,7 @@ static void check(const struct hunks *h)
 	}
 }
 
-/* As it is given to an editor it is fine, and says the same. */
+/* The text for an editor is valid, and means the same hunk. */
 static void print_and_read(struct hunks *h, size_t at, const struct buf *old)
 {
 	AUTO(buf) struct buf text = {0}, before = {0};
@@ -84,7 +84,7 @@ static void edit(struct hunks *h, size_t at, const struct buf *old,
 	hunks_compose(h, old, &before);
 	got = hunks_edit(h, at, text, &err);
 	must(got == 0 || got == -EINVAL || got == -ECANCELED);
-	/* Left, it is the old text, whatever he wrote. */
+	/* A rejected hunk gives the old text, whatever the user wrote. */
 	h->items[at].accepted = false;
 	composes(h, old, &before);
 	h->items[at].accepted = accepted;

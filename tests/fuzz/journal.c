@@ -5,7 +5,7 @@
 
 enum { VERSION_AT = 8, CHECK_AT = 10, BODY_AT = 18, WITH_TABLE = 4 };
 
-/* FNV-1a, as journal.c has it. */
+/* FNV-1a, as in journal.c. */
 static uint64_t fnv(const uint8_t *data, size_t len)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -16,7 +16,7 @@ static uint64_t fnv(const uint8_t *data, size_t len)
 	return h;
 }
 
-/* From version 4 on the body says how long it is, and a table follows. */
+/* From version 4 on the body contains its length, and a table follows. */
 static void seal(uint8_t *bytes, size_t len)
 {
 	size_t at = BODY_AT, body = len - BODY_AT;

@@ -1,4 +1,4 @@
-/* The marks of long files: chunk_mac_cache_find(). */
+/* The authentication tags of long files: chunk_mac_cache_find(). */
 #include "snapshot/store/chunk_mac_cache.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	fuzz_file("marks", bytes, len);
 	path = mem_printf("%s/marks", fuzz_dir_name);
 	m = chunk_mac_cache_new(path);
-	/* The list that the inputs of the corpus have. */
+	/* The chunk list of the corpus. */
 	memset(id.hash, 'h', HASH_LEN);
 	id.len = 100;
 	for (count = 0; count < 40; count++) {

@@ -1,4 +1,4 @@
-/* The index over many packs: midx_open(), and looking for hashes in it. */
+/* The index over many packs: midx_open(), and searches for hashes in it. */
 #include "snapshot/store/midx.h"
 #include "snapshot/store/packformat.h"
 #include "tests/fuzz/fuzz.h"

@@ -222,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	fill(&w, true, &m);
 	moves_find(&m, &source);
 	check(&w, &m);
-	/* Whoever asks again gets the same answer. */
+	/* A second call gives the same result. */
 	fill(&w, false, &again);
 	fill(&w, true, &again);
 	moves_find(&again, &source);

@@ -1,4 +1,4 @@
-/* Packs with their index: pack_open() and all that reads one. */
+/* Packs with their index: pack_open() and the functions that read packs. */
 #include "snapshot/store/pack.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -13,7 +13,7 @@ static void seal_header(uint8_t *data)
 	seal_u64(data + 56, hash_check(data, 56));
 }
 
-/* Heads and payloads, as far as one leads to the next. */
+/* Heads and payloads, as far as each leads to the next. */
 static void seal_records(uint8_t *data, size_t len)
 {
 	size_t at = HEADER_LEN;
@@ -64,7 +64,8 @@ static void read_all(const struct pack *p)
 		struct err err;
 		size_t len;
 
-		/* Not sorted, nothing may be found; never another hash. */
+		/* In an unsorted index a search may fail, but never finds
+		 * another hash. */
 		must(found == count || memcmp(pack_hash(p, found),
 					      pack_hash(p, i), HASH_LEN) == 0);
 		if (!pack_get(p, i, &e))

@@ -1,6 +1,6 @@
 /*
- * Picking paths: pathglob_match(), and what a pathset holds. The input: a
- * pattern and paths, a line each.
+ * Selecting paths: pathglob_match(), and the content of a pathset. The input: a
+ * pattern and paths, one per line.
  */
 #include "base/path.h"
 #include "base/pathset.h"
@@ -25,13 +25,13 @@ static void check_pattern(const char *pattern, char *const *paths)
 		/* A search below the fixed part finds every match. */
 		must(!is || !path_ok(*paths) || !path_ok(fixed) || !*fixed ||
 		     path_below(*paths, fixed));
-		/* A pattern of names alone means just that. */
+		/* A pattern without wildcards matches exactly its own path. */
 		must(!path_ok(*paths) || pathglob_has_wildcards(*paths) ||
 		     pathglob_match(*paths, *paths));
 	}
 }
 
-/* Half of them are named, all are asked about. */
+/* Half of the paths are in the set, all are looked up. */
 static void check_below(char *const *paths)
 {
 	const char *named[PATHS_MAX + 1] = {NULL};

@@ -1,21 +1,21 @@
 /*
- * Attacks: one program a class, one table a program.
+ * Attacks: one program per class, one table per program.
  *
- *	PROGRAM --list		the table, a line an attack, fields by TAB
- *	PROGRAM ID		plays one
+ *	PROGRAM --list		prints the table: lines, fields by TAB
+ *	PROGRAM ID		plays one attack
  *
  * tests/hostile/play plays each twice: without guard, where it must work, and
- * as the command of a guard run, where it must not. What counts is said by
- * the attack's proof, never by the attack alone where it can be seen:
+ * as the command of a guard run, where it must not. The proof decides, never
+ * the attack's own report if there is other evidence:
  *
  *	PROOF_HOST	something outside has changed (files, victim, mounts)
  *	PROOF_SECRET	the victim's secret is in the output
  *	PROOF_CLAIM	the program ends with 0
- *	PROOF_WORKS	turned round: it must work inside as well
+ *	PROOF_WORKS	the reverse: it must work inside as well
  *
- * An attack ends with WORKED, HELD, or CANNOT when this machine cannot play
- * it; one line on stdout says why. It runs in a throw-away root of
- * tests/lib/root.c only, and looks for itself whether it is in one.
+ * An attack ends with WORKED, HELD, or CANNOT when this machine cannot play it;
+ * one line on stdout gives the reason. It runs only in a throw-away root of
+ * tests/lib/root.c, and checks that itself.
  */
 #ifndef TESTS_HOSTILE_ATTACK_H
 #define TESTS_HOSTILE_ATTACK_H

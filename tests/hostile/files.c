@@ -59,7 +59,7 @@ static int change_home(void)
 	return change_inode(home_file("documents/v"));
 }
 
-/* A node of the machine's own /dev: to the mode that it has. */
+/* Sets the present mode of a node in the machine's own /dev. */
 static int change_node(const char *path)
 {
 	struct stat st;
@@ -84,7 +84,7 @@ static int dev_full(void)
 	return change_node("/dev/full");
 }
 
-/* The driver gives /dev/null as input. */
+/* The driver passes /dev/null as input. */
 static int input_node(void)
 {
 	struct stat st;
@@ -125,7 +125,7 @@ static int reflink(void)
 		       "copy_file_range");
 }
 
-/* A file that the caller's descriptor 9 leads to. */
+/* A file that is reachable through the caller's descriptor 9. */
 static int inherited(void)
 {
 	int fd = openat(9, "own", O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -135,7 +135,7 @@ static int inherited(void)
 	return verdict(write(fd, "x", 1), "write below descriptor 9");
 }
 
-/* Played by tests/hostile/later, which looks at them afterwards. */
+/* Played by tests/hostile/later, which checks the flags afterwards. */
 static int set_flags(void)
 {
 	return verdict(fcntl(1, F_SETFL, O_NONBLOCK | O_APPEND | O_ASYNC),

@@ -30,7 +30,7 @@ static struct sockaddr_in loopback(int port)
 
 /* --- the attacks --- */
 
-/* In the network that it comes from. */
+/* Connects again, in the network that the socket comes from. */
 static int connect_anew(void)
 {
 	struct sockaddr none = {.sa_family = AF_UNSPEC};
@@ -131,7 +131,7 @@ static int full_pipe(bool output, int *ret_ours)
 	return ends[0];
 }
 
-/* A part of the input may have been read, and all of the output is there. */
+/* A part of the input may have been read; the output must be complete. */
 static bool is_pipe_whole(int fd, bool output)
 {
 	char text[32] = "";

@@ -16,7 +16,7 @@
 
 #include "tests/hostile/attack.h"
 
-/* Did the kernel itself look at it? Arguments are chosen so that it gives
+/* Whether the kernel itself got the call: the arguments make it fail with
  * another error than EPERM before it does anything. */
 static int reached(long rc, const char *what)
 {
@@ -83,7 +83,7 @@ static int kernel_log(void)
 
 static int set_time(void)
 {
-	/* a time that no kernel takes */
+	/* an invalid time for every kernel */
 	struct timeval tv = {.tv_usec = 2000000};
 
 	return reached(syscall(SYS_settimeofday, &tv, NULL), "settimeofday");
@@ -199,7 +199,8 @@ static int immutable(void)
 	return verdict(rc, "chattr +i");
 }
 
-/* Other than files in memory they go by the machine's own mounts. */
+/* Mappings of files other than memory files lead through the machine's own
+ * mounts. */
 static int map_files(void)
 {
 	char line[256], path[64];
@@ -239,7 +240,7 @@ static int no_randomization(void)
 		       "personality(ADDR_NO_RANDOMIZE)");
 }
 
-/* In a child: the answer may be a signal. */
+/* In a child, because the result may be a fatal signal. */
 static int in_child(long (*call)(void), const char *what)
 {
 	int status;

@@ -13,7 +13,7 @@
 #define SYS_open_tree_attr 467
 #endif
 
-/* ENOSYS and EPERM are the filter's answers, or as good as them. */
+/* ENOSYS and EPERM are the filter's answers, or equivalent. */
 static int reached(long rc, const char *what)
 {
 	if (rc < 0 && (errno == ENOSYS || errno == EPERM || errno == ENOSPC))
@@ -111,7 +111,7 @@ static int enter_own_parent(void)
 	return verdict(up, "the user namespace above");
 }
 
-/* In a mount namespace of one's own: what may be undone? */
+/* Runs the script in a nested mount namespace: which mounts can it undo? */
 static int nested(const char *script)
 {
 	char command[4096];
@@ -147,7 +147,7 @@ static int nested_overlay(void)
 		      "&& cat m/.ssh/id_rsa");
 }
 
-/* Into namespaces of our own, where there is a way; the ids stay. */
+/* Enters nested namespaces, if possible; the ids stay. */
 static int make_nested(void)
 {
 	uid_t uid = getuid();
@@ -188,7 +188,7 @@ static int nested_open_tree(void)
 	return fd < 0 ? verdict(-1, "open_tree") : tell_secret(fd);
 }
 
-/* Under the mask instead of on it, so that it can be lifted off? */
+/* A mount below the mask instead of on it, to lift the mask off? */
 static int nested_beneath(void)
 {
 	char path[4096];
@@ -278,7 +278,7 @@ static const struct attack table[] = {
 		  "echo x >>~/project/README'"},
 	{"P32", "nested: a sandbox inside works", "-", PROOF_WORKS, "user",
 	 "--nested", .shell = "unshare -Urmpf --mount-proc true"},
-	/* Root's would have all switches of the machine in it. */
+	/* That of root would contain all settings of the machine. */
 	{"P32r", "nested: a sandbox of root's inside works", "-", PROOF_WORKS,
 	 "root", "--nested", .shell = "unshare -Urmipf true"},
 	{"P69n", "nested: a /proc of its own for uid 0", "closed /proc",

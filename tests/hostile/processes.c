@@ -158,7 +158,7 @@ static int by_user(void)
 	return verdict(rc, "setpriority of all of the user's");
 }
 
-/* No header of libc has them. */
+/* libc has no header with these constants. */
 static int disk_priority(void)
 {
 	enum { WHO_USER = 3, IDLE = 3 << 13, BEST_4 = (2 << 13) | 4 };

@@ -13,7 +13,8 @@
 
 #define MIB (1UL << 20)
 
-/* Root has guard looking instead of a limit: nothing is shown by a moment. */
+/* For root guard counts, instead of a kernel limit: a short burst proves
+ * nothing. */
 static int forks(int most_forks, unsigned int stay)
 {
 	struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};
@@ -92,7 +93,7 @@ static int memory_hog(void)
 	return tell(WORKED, "400 MiB");
 }
 
-/* In several processes: a limit on each is none on all. */
+/* In several processes: a limit for each of them limits nothing. */
 static int memory_by_many(void)
 {
 	int i, good = 0, status;
@@ -145,7 +146,7 @@ static int shared_memory(void)
 	return fill_file("/dev/shm/hostile", 14);
 }
 
-/* As many instances as the user may have, all in all. */
+/* As many instances as the user may have in total. */
 static int watchers(void)
 {
 	long most = 128, i;
@@ -153,7 +154,7 @@ static int watchers(void)
 
 	if (f && fscanf(f, "%ld", &most) != 1)
 		most = 128;
-	/* The last few belong to others. */
+	/* The last ones belong to other programs. */
 	most -= most / 4;
 	for (i = 0; i < most; i++)
 		if (inotify_init1(IN_CLOEXEC) < 0)
@@ -172,7 +173,7 @@ static int terminals(void)
 	return tell(WORKED, "%d terminals", i);
 }
 
-/* In namespaces of its own, kept by their descriptors. */
+/* In namespaces of its own, kept open by descriptors. */
 static int namespaces(void)
 {
 	char path[64];
@@ -223,7 +224,7 @@ static unsigned long most_files(void)
 	return kb / 10 < most ? kb / 10 : most;
 }
 
-/* A share of them, by processes that stay. 0: it is theirs. */
+/* A share of them, in processes that stay. 0: this process is one of them. */
 static int open_share(unsigned long count)
 {
 	struct rlimit l;
@@ -339,7 +340,7 @@ static int spin_all(void)
 	return tell(WORKED, "%.2f processors", cpu / wall);
 }
 
-/* The limits of one's own control group, through its file system. */
+/* The limits of the process's own control group, through its file system. */
 static int own_group(void)
 {
 	static const char script[] =

@@ -46,7 +46,7 @@ static int to_bus(void)
 {
 	char path[100];
 
-	/* The caller's, whatever it is called inside. */
+	/* The caller's directory, whatever its name is inside. */
 	(void)snprintf(path, sizeof(path), "%s/bus", getenv("HOSTILE_RUNTIME"));
 	return to_unix(path);
 }
@@ -134,7 +134,7 @@ static int udp(void)
 		       "sendto");
 }
 
-/* The run's own device, by which a packet goes past the routes; 0 outside. */
+/* The run's own device, by which a packet evades the routes; 0 outside. */
 static int by_device(void)
 {
 	struct in_pktinfo info = {.ipi_ifindex = (int)if_nametoindex("net0")};
@@ -164,7 +164,7 @@ static int reach(const char *where, bool device)
 	bool is_v4 = inet_pton(AF_INET, where, &v4.sin_addr) == 1;
 	int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC,
 			0);
-	/* Long enough: what answers is on this machine. */
+	/* Long enough: the other end is on this machine. */
 	struct timeval patience = {.tv_sec = 3};
 
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience,
@@ -251,7 +251,7 @@ static int posix_memory(void)
 	return verdict(shm_open("/victim", O_RDWR, 0), "shm_open");
 }
 
-/* The driver has put a key into the session's and the user's keyring. */
+/* The driver has added a key to the session's and the user's keyring. */
 static int key(int ring)
 {
 	char text[64] = "";
@@ -288,7 +288,7 @@ static int family(int family, int type, int protocol)
 
 	if (fd >= 0)
 		return tell(WORKED, "socket");
-	/* The kernel's own answers, from behind the filter. */
+	/* The kernel's own errors, which are not those of the filter. */
 	if (errno == EPERM)
 		return tell(CANNOT, "no capability outside either");
 	return verdict(-1, "socket");

@@ -1,7 +1,7 @@
 /*
- * More of the kernel's surface: calls of a kind one by one, families of
- * sockets, switches of a network, all that can be opened for writing in /proc
- * and among the control groups.
+ * More of the kernel's surface: the calls of one kind one by one, families of
+ * sockets, settings of a network, all files that can be opened for writing in
+ * /proc and among the control groups.
  */
 #include <dirent.h>
 #include <linux/netlink.h>
@@ -18,7 +18,7 @@
 
 #include "tests/hostile/attack.h"
 
-/* linux/fscrypt.h: the keys of a file system, of a user whose run this is. */
+/* linux/fscrypt.h: the keys of a file system, which belong to the user. */
 #define ADD_KEY 0xc0506617UL
 #define REMOVE_KEY 0xc0406618UL
 #define REMOVE_KEY_OF_ALL 0xc0406619UL
@@ -36,14 +36,16 @@ static int keys_of_file_systems(void)
 	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	size_t i;
 
-	/* A file system that has none, or an odd key: another answer. */
+	/* A file system without encryption, or an invalid key, gives another
+	 * error. */
 	for (i = 0; i < 3; i++)
 		if (ioctl(fd, requests[i], room) == 0 || !refused())
 			return tell(WORKED, "reached: %s", strerror(errno));
 	return tell(HELD, "%s", strerror(errno));
 }
 
-/* Bad arguments: whatever is not the filter's answer is the kernel's. */
+/* Invalid arguments: any error that is not the filter's comes from the kernel.
+ */
 static int each_mount_call(void)
 {
 	static const struct {
@@ -77,7 +79,7 @@ static int each_mount_call(void)
 		       : tell(HELD, "all refused");
 }
 
-/* But those of pipes, the network and routes. */
+/* Except the families of pipes, the network and routes. */
 static int each_family(void)
 {
 	static const int types[] = {SOCK_STREAM,    SOCK_DGRAM, SOCK_RAW,
@@ -113,7 +115,8 @@ static int raw_sockets(void)
 		"raw socket");
 }
 
-/* The kernel has some of them, or loads them; raw ones are D10. */
+/* The kernel has some of these protocols, or loads their modules; raw sockets
+ * are D10. */
 static int each_protocol(void)
 {
 	static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET,
@@ -137,7 +140,7 @@ static int each_protocol(void)
 	return tell(HELD, "none");
 }
 
-/* To the state that it has. */
+/* Sets the present state again. */
 static int interface_flags(void)
 {
 	struct ifreq request = {0};
@@ -149,7 +152,8 @@ static int interface_flags(void)
 	return verdict(ioctl(fd, SIOCSIFFLAGS, &request), "flags of lo");
 }
 
-/* An interface that no machine has is taken away: not there, or not allowed? */
+/* Deletes an interface that does not exist: the error tells whether a deletion
+ * is permitted. */
 static int interface_gone(void)
 {
 	struct {
@@ -258,7 +262,8 @@ static void open_below(const char *path, int depth)
 	int fd;
 
 	while (dir && (e = readdir(dir))) {
-		/* Processes, links to one's own, and what does something. */
+		/* Skips processes, links to the process itself, and files whose
+		 * write has an effect. */
 		if (e->d_name[0] == '.' || strspn(e->d_name, "0123456789") ||
 		    strcmp(e->d_name, "acpi") == 0)
 			continue;
@@ -336,7 +341,8 @@ static const struct attack table[] = {
 	 .play = make_group},
 	{"K20", "all that can be written among the control groups",
 	 "read-only root", PROOF_CLAIM, "root", .play = sweep_groups},
-	/* A plain user's has the figures of its own namespaces. */
+	/* For a plain user the file has the values of the run's own namespaces.
+	 */
 	{"K21", "all that can be written in /proc", "closed /proc", PROOF_CLAIM,
 	 "root", .play = sweep_proc},
 	{0},

@@ -30,7 +30,7 @@ static int sti_high(void)
 
 static int discipline(void)
 {
-	int n = 21; /* n_gsm; not there is another answer than not allowed */
+	int n = 21; /* n_gsm; a missing module gives another error than EPERM */
 
 	if (ioctl(0, TIOCSETD, &n) < 0 && errno == EPERM)
 		return verdict(-1, "TIOCSETD");
@@ -48,7 +48,8 @@ static int selection(void)
 
 static int console(void)
 {
-	/* A terminal that is none makes the kernel's own answer. */
+	/* On a descriptor that is no terminal the kernel gives its own error.
+	 */
 	if (ioctl(1000, TIOCCONS) < 0 && errno == EPERM)
 		return verdict(-1, "TIOCCONS");
 	return tell(WORKED, "TIOCCONS reached the kernel");
@@ -80,7 +81,8 @@ static int write_other(void)
 
 	if (fd < 0)
 		return verdict(-1, path ? path : "no name");
-	/* Inside, /dev/pts/N is the run's own: its writes stay there. */
+	/* Inside, /dev/pts/N is the run's own terminal: its output stays there.
+	 */
 	return verdict(ioctl(fd, TIOCSTI, "y"), path);
 }
 
@@ -125,8 +127,8 @@ static int open_terminal(char *name, size_t len)
 	return master;
 }
 
-/* A session leader as a shell is one: it stays when the command has ended, and
- * with it the terminal. Its status comes through the pipe. */
+/* A session leader like a shell: it stays with the terminal after the command's
+ * end. The command's status comes through the pipe. */
 static void lead(pid_t command, int status_fd)
 {
 	int status = 99;
@@ -169,7 +171,7 @@ static void watch(const char *text, ssize_t len, int master, char *modes)
 {
 	static const char *const names[] = {"\033[?1049", "\033[?25",
 					    "\033[?1000", "\033[?2004"};
-	/* Twice on a line of output: the last one counts. */
+	/* A mode may appear twice in the output: the last one counts. */
 	static char all[1 << 16];
 	static size_t used;
 	size_t i;
@@ -237,7 +239,7 @@ static int on_terminal(char **argv)
 		(void)printf("\nSECRET-of-the-victim: %d bytes are typed, "
 			     "modes %s, settings %s\n",
 			     waiting, modes, changed ? "changed" : "kept");
-	/* The user types on. */
+	/* Further input of the user. */
 	(void)!write(master, "pass\n", 5);
 	(void)usleep(100000);
 	(void)fflush(stdout);

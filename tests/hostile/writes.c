@@ -32,7 +32,7 @@ struct way {
 	long (*go)(void);
 };
 
-/* Room for the next. */
+/* Restores the target for the next attempt. */
 static void put_back(void)
 {
 	if (access(OWN, F_OK) < 0)
@@ -40,7 +40,7 @@ static void put_back(void)
 	(void)remove(NEW);
 }
 
-/* All of them, so that without guard it is seen which bite at all. */
+/* Tries all of them, so that the bare run shows which of them work at all. */
 static int try_all(const struct way *ways)
 {
 	char good[512] = "", bad[512] = "";

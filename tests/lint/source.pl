@@ -43,7 +43,7 @@ sub named {
 sub folder { my ($path) = @_; $path =~ s|/[^/]*$||; return $path }
 sub module { my ($path) = @_; $path =~ s/\.[ch]$//; return $path }
 
-# Comments and texts blanked, lines kept.
+# Removes comments and the content of strings, and keeps the lines.
 sub strip {
 	my ($text) = @_;
 	$text =~ s{(/\*.*?\*/)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')}{
@@ -56,7 +56,7 @@ sub strip {
 
 my (%owner_of, %header_edges, %module_edges);
 my @files = sort map { glob "$_/*.[ch]" } keys %layer;
-# A directory that no rule names would be read by no check below.
+# A directory without a rule would be missing in the checks below.
 my %tops = map { m|^([^/]+)| => 1 } keys %layer;
 my %unruled = map { folder($_) => 1 } map { glob "$_/*.[ch]" }
 	map { ($_, "$_/*", "$_/*/*", "$_/*/*/*") } keys %tops;
@@ -153,7 +153,7 @@ sub circles {
 circles('headers', \%header_edges);
 circles('modules', \%module_edges);
 
-# One nm for all: a process an object was most of the time.
+# One nm for all: a process for each object took most of the time.
 my %symbols;
 my @objects = grep { -e } map { "$objects/" . module($_) . '.o' }
 	grep { /\.c$/ } @files;

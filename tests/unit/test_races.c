@@ -31,7 +31,7 @@ static struct {
 } moments;
 
 static struct box *box;
-static char *mapping; /* of the victim, already dirty */
+static char *mapping; /* a mapping of the victim, already dirty */
 static time_t clock_back;
 /* The victim's mtime before and after the change. */
 static struct timespec old_time, new_time;

@@ -43,7 +43,7 @@ static void check_faults(struct box *box, const char *wanted)
 	open_store(box);
 }
 
-/* By the strictest rule; returns the number of removed snapshots. */
+/* Prunes by the strictest rule; returns the number of removed snapshots. */
 static uint64_t prune_all(struct box *box)
 {
 	struct prune_options o = {.policy = {.last = 1},
