@@ -79,20 +79,26 @@ const char *path_rest(const char *path, const char *dir)
 	return path;
 }
 
-bool path_has_part(const char *path, const char *name)
+size_t path_part_end(const char *path, const char *name)
 {
 	size_t len = strlen(name);
+	const char *at = path;
 
-	while (*path) {
-		size_t part = strcspn(path, "/");
+	while (*at) {
+		size_t part = strcspn(at, "/");
 
-		if (part == len && memcmp(path, name, len) == 0)
-			return true;
-		path += part;
-		while (*path == '/')
-			path++;
+		at += part;
+		if (part == len && memcmp(at - len, name, len) == 0)
+			return (size_t)(at - path);
+		while (*at == '/')
+			at++;
 	}
-	return false;
+	return 0;
+}
+
+bool path_has_part(const char *path, const char *name)
+{
+	return path_part_end(path, name) > 0;
 }
 
 int path_compare(const char *a, const char *b)

@@ -34,6 +34,9 @@ const char *path_rest(const char *path, const char *dir);
 
 /* Whether one part of the path has this name, e.g. ".git". */
 bool path_has_part(const char *path, const char *name);
+/* The length of the path up to the end of the first part with this name; 0: no
+ * part has it. */
+size_t path_part_end(const char *path, const char *name);
 
 /* The order of sorted paths: by bytes, with '/' before all other bytes, so that
  * a directory comes directly before its entries. */

@@ -43,22 +43,6 @@ struct git_tally {
 	size_t others;
 };
 
-/* The part behind the first ".git" of the path; "" for .git itself. */
-static const char *inside_git(const char *path)
-{
-	while (*path) {
-		size_t len = strcspn(path, "/");
-		bool git = len == 4 && memcmp(path, ".git", 4) == 0;
-
-		path += len;
-		while (*path == '/')
-			path++;
-		if (git)
-			break;
-	}
-	return path;
-}
-
 /* The first part with a meaning decides, also below modules/ (submodules) and
  * worktrees/. NULL: no part has one. */
 static const struct git_part *classify_git_path(const char *rest)
@@ -175,7 +159,7 @@ static void add_git_change(struct changes_git *g, const struct change *c,
 		.runs = c->kind == CHANGE_ADDED,
 	};
 	static const struct git_part other = {.what = ""};
-	const char *rest = inside_git(c->path);
+	const char *rest = c->path + path_part_end(c->path, ".git");
 	const struct git_part *part = classify_git_path(rest);
 
 	if (part && !part->what)

@@ -109,22 +109,6 @@ static int add_review_entry(void *arg, const char *path,
 
 /* --- a .git that was there --- */
 
-/* How long the path of the .git is that this one lies in; 0: in none. */
-static size_t git_len(const char *path)
-{
-	const char *at = path;
-
-	while (*at) {
-		size_t len = strcspn(at, "/");
-
-		if (len == 4 && memcmp(at, ".git", 4) == 0)
-			return (size_t)(at - path) + 4;
-		at += len;
-		at += *at == '/';
-	}
-	return 0;
-}
-
 /* Only those files of git that name commands to execute. */
 static bool is_git_item(const struct review_entry *e)
 {
@@ -144,7 +128,7 @@ static int remove_git_entries(struct review *r, struct err *err)
 
 	for (i = 0; i < r->entry_count; i++) {
 		struct review_entry *e = &r->entries[i];
-		size_t len = git_len(e->path);
+		size_t len = path_part_end(e->path, ".git");
 		auto_free char *root = mem_strndup(e->path, len);
 		AUTO(entry) struct entry old = {0};
 		AUTO(entry) struct entry now = {0};

@@ -236,45 +236,19 @@ static int start_git(struct gitrun *g, enum gitrun_objects objects,
 	return explain_end(g, arguments[0], status, files[2], err);
 }
 
-static int run_with_files(struct gitrun *g, enum gitrun_objects objects,
-			  char *const *arguments, const struct buf *input,
-			  int output, struct err *err)
-{
-	auto_close int messages = open_new(g, MESSAGES, err);
-	auto_close int in =
-		messages >= 0 && input ? open_input(g, input, err) : -1;
-
-	if (messages < 0 || (input && in < 0))
-		return -err->num;
-	return start_git(g, objects, arguments, (int[]){in, output, messages},
-			 err);
-}
-
 int gitrun(struct gitrun *g, enum gitrun_objects objects,
 	   char *const *arguments, const struct buf *input, const char *output,
 	   struct err *err)
 {
 	auto_close int out = open_new(g, output, err);
+	auto_close int messages = out >= 0 ? open_new(g, MESSAGES, err) : -1;
+	auto_close int in =
+		messages >= 0 && input ? open_input(g, input, err) : -1;
 
-	return out < 0 ? out
-		       : run_with_files(g, objects, arguments, input, out, err);
-}
-
-static int each_line(FILE *f,
-		     int (*each)(void *arg, const char *line, struct err *err),
-		     void *arg, struct err *err)
-{
-	auto_free char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
-	int got = 0;
-
-	while (got >= 0 && (len = getline(&line, &size, f)) > 0) {
-		if (line[len - 1] == '\n')
-			line[len - 1] = '\0';
-		got = each(arg, line, err);
-	}
-	return got < 0 ? got : 0;
+	if (messages < 0 || (input && in < 0))
+		return -err->num;
+	return start_git(g, objects, arguments, (int[]){in, out, messages},
+			 err);
 }
 
 int gitrun_lines(struct gitrun *g, enum gitrun_objects objects,
@@ -287,12 +261,19 @@ int gitrun_lines(struct gitrun *g, enum gitrun_objects objects,
 			 : openat(g->dirfd, GITRUN_OUTPUT,
 				  O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	auto_free char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
 
 	if (got < 0)
 		return got;
 	if (!f)
 		return fail_errno(err, "read the output of git");
-	got = each_line(f, each, arg, err);
+	while (got >= 0 && (len = getline(&line, &size, f)) > 0) {
+		if (line[len - 1] == '\n')
+			line[len - 1] = '\0';
+		got = each(arg, line, err);
+	}
 	(void)fclose(f);
-	return got;
+	return got < 0 ? got : 0;
 }

@@ -12,18 +12,9 @@
 /* The path up to its first component ".git", or NULL. */
 static char *git_root_of(const char *path)
 {
-	const char *at = path;
+	size_t end = path_part_end(path, ".git");
 
-	while (*at) {
-		size_t len = strcspn(at, "/");
-
-		if (len == 4 && memcmp(at, ".git", 4) == 0)
-			return mem_strndup(path, (size_t)(at - path) + 4);
-		at += len;
-		while (*at == '/')
-			at++;
-	}
-	return NULL;
+	return end ? mem_strndup(path, end) : NULL;
 }
 
 bool plan_git_is_named(const struct planner *pl, const char *path)
