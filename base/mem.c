@@ -82,6 +82,13 @@ void mem_list_add(char ***list, const char *text)
 	(*list)[count + 1] = NULL;
 }
 
+bool mem_list_has(const char *const *list, const char *text)
+{
+	while (list && *list && strcmp(*list, text) != 0)
+		list++;
+	return list && *list;
+}
+
 void mem_list_free(char ***list)
 {
 	char **at = *list;
@@ -90,14 +97,6 @@ void mem_list_free(char ***list)
 		free(*at++);
 	free(*list);
 	*list = NULL;
-}
-
-bool mem_list_has(char *const *list, const char *text)
-{
-	for (; list && *list; list++)
-		if (strcmp(*list, text) == 0)
-			return true;
-	return false;
 }
 
 void names_free(struct names *t)

@@ -34,9 +34,9 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A NULL-terminated list of texts that the list owns; NULL is the empty list.
  */
 void mem_list_add(char ***list, const char *text);
-void mem_list_free(char ***list);
 /* Whether the list has this text. */
-bool mem_list_has(char *const *list, const char *text);
+bool mem_list_has(const char *const *list, const char *text);
+void mem_list_free(char ***list);
 
 /* A counted list of texts that the list owns; {0} is the empty list. */
 struct names {

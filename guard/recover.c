@@ -106,14 +106,6 @@ static bool finalize_run_state(struct context *c, const struct action *a,
 	return got == 0;
 }
 
-static bool is_listed_path(char *const *list, const char *path)
-{
-	for (; list && *list; list++)
-		if (strcmp(*list, path) == 0)
-			return true;
-	return false;
-}
-
 /* Lists directories and files that are unreadable now and were read before the
  * action: the directories are opened by a temporary chmod, the files are found
  * by their hints. Returns the number of new ones. */
@@ -129,7 +121,7 @@ static int list_unread(struct context *c, struct project *p,
 		AUTO(entry) struct entry is = {0};
 		AUTO(entry) struct entry was = {0};
 
-		if (is_listed_path(*seen, path))
+		if (mem_list_has((const char *const *)*seen, path))
 			continue;
 		mem_list_add(seen, path);
 		if (tree_lookup(c->store, &now->root, path, &is, err) < 0 ||

@@ -235,7 +235,7 @@ int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 		unescape_mountinfo(line + at);
 		if ((own && parent != own) || !path_below(line + at, path) ||
 		    strcmp(line + at, path) == 0 ||
-		    mem_list_has(*ret, line + at))
+		    mem_list_has((const char *const *)*ret, line + at))
 			continue;
 		mem_list_add(ret, line + at);
 		count++;

@@ -208,12 +208,7 @@ static const char *const machine_paths[] = {
 
 bool credentials_listed(const char *name)
 {
-	const char *const *known;
-
-	for (known = below_home; *known; known++)
-		if (strcmp(*known, name) == 0)
-			return true;
-	return false;
+	return mem_list_has(below_home, name);
 }
 
 /* The first directory of some of the paths, which is looked up only once. */

@@ -64,12 +64,7 @@ bool planner_takes_theirs(const struct planner *pl)
 
 bool planner_is_named(const struct planner *pl, const char *path)
 {
-	const char *const *p = pl->options->paths;
-
-	for (; p && *p; p++)
-		if (strcmp(*p, path) == 0)
-			return true;
-	return false;
+	return mem_list_has(pl->options->paths, path);
 }
 
 void planner_set_how(struct planner *pl, size_t from, enum step_how how)

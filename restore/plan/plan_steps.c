@@ -48,14 +48,6 @@ static int grants_permission(struct planner *pl, const struct entry *from,
 	return grants_capability(pl, from, to, kept, err);
 }
 
-static bool is_among(const char *const *list, const char *path)
-{
-	for (; list && *list; list++)
-		if (strcmp(*list, path) == 0)
-			return true;
-	return false;
-}
-
 static bool is_unreadable_dir(const struct entry *e)
 {
 	return S_ISDIR(e->mode) && (e->mode & 0500) != 0500;
@@ -71,11 +63,11 @@ static int check_refusal(struct planner *pl, const char *path,
 	*ret_kind = REFUSED_NODE;
 	if (S_ISCHR(to->mode) || S_ISBLK(to->mode) || S_ISSOCK(to->mode))
 		return 1;
-	if (is_among(o->agreed, path))
+	if (mem_list_has(o->agreed, path))
 		return 0;
 	*ret_kind = REFUSED_GIT;
 	if (o->git_apart && !S_ISDIR(to->mode) &&
-	    plan_git_obeys(path, to->mode) && !is_among(o->paths, path))
+	    plan_git_obeys(path, to->mode) && !mem_list_has(o->paths, path))
 		return 1;
 	*ret_kind = REFUSED_UNREADABLE;
 	if (o->refuse_unreadable && is_unreadable_dir(to) &&
