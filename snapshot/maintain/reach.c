@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/vec.h"
 #include "snapshot/store/chunklist.h"
 
 /* A directory that is being traversed; only memory limits the depth. */
@@ -127,8 +128,7 @@ static bool push_tree_frame(struct inventory *inv, const struct oid *id,
 		*f.flags |= COPY_TAINTED;
 		return true;
 	}
-	GROW(tree_frames->items, tree_frames->count, tree_frames->capacity);
-	tree_frames->items[tree_frames->count++] = f;
+	*VEC_ADD(tree_frames) = f;
 	return false;
 }
 
@@ -191,8 +191,7 @@ struct lost_report {
 	struct inventory *inv;
 	struct tree_frames tree_frames;
 	struct buf path;
-	int (*each)(void *arg, const char *path, const struct entry *e,
-		    const char *why, struct err *err);
+	reach_lost_visit *each;
 	void *arg;
 };
 
@@ -219,9 +218,7 @@ static int report_lost_entry(struct lost_report *t, const struct entry *e,
 		return t->each(t->arg, buf_text(&t->path), e,
 			       "the folder with all that was in it is lost",
 			       err);
-	GROW(t->tree_frames.items, t->tree_frames.count,
-	     t->tree_frames.capacity);
-	t->tree_frames.items[t->tree_frames.count++] = f;
+	*VEC_ADD(&t->tree_frames) = f;
 	return 0;
 }
 

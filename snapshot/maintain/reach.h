@@ -19,6 +19,9 @@
  */
 int reach_mark(struct inventory *inv, const struct entry *root);
 
+typedef int reach_lost_visit(void *arg, const char *path, const struct entry *e,
+			     const char *why, struct err *err);
+
 /*
  * Calls each() for every path below root that is lost or incomplete in the
  * store, with the reason. A directory whose tree is lost stands for all its
@@ -26,9 +29,6 @@ int reach_mark(struct inventory *inv, const struct entry *root);
  * and is returned.
  */
 int reach_each_lost(struct inventory *inv, const struct entry *root,
-		    int (*each)(void *arg, const char *path,
-				const struct entry *e, const char *why,
-				struct err *err),
-		    void *arg, struct err *err);
+		    reach_lost_visit *each, void *arg, struct err *err);
 
 #endif

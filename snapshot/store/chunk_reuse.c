@@ -317,22 +317,23 @@ int chunk_reuse_check(struct chunk_reuse *p, int fd, uint64_t size, bool cached,
 	return 0;
 }
 
+static int compare_run_starts(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+	return (a > b) - (a < b);
+}
+
 size_t chunk_reuse_at(const struct chunk_reuse *p, uint64_t pos)
 {
-	size_t low = 0, high = p->list.count;
+	const uint64_t *found =
+		p->list.count ? bsearch(&pos, p->starts, p->list.count,
+					sizeof(pos), compare_run_starts)
+			      : NULL;
+	size_t i = found ? (size_t)(found - p->starts) : p->list.count;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->starts[middle] < pos)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < p->list.count && p->starts[low] == pos && p->reusable[low] &&
-	    !p->list.runs[low].hole)
-		return low;
-	return p->list.count;
+	return found && p->reusable[i] && !p->list.runs[i].hole ? i
+								: p->list.count;
 }
 
 const struct chunk_run *

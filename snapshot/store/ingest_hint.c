@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/vec.h"
+
 static int compare_hint_inodes(const void *a, const void *b)
 {
 	uint64_t p = ((const struct ingest_hint *)a)->ino,
@@ -13,8 +15,7 @@ static int compare_hint_inodes(const void *a, const void *b)
 
 void ingest_hint_sort(struct ingest_hint *list, size_t count)
 {
-	if (count)
-		qsort(list, count, sizeof(*list), compare_hint_inodes);
+	vec_sort(list, count, sizeof(*list), compare_hint_inodes);
 }
 
 static bool matches_hint(const struct ingest_hint *k, const struct meta *m)

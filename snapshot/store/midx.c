@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "snapshot/store/mapping.h"
 #include "snapshot/store/packformat.h"
 
@@ -134,22 +135,18 @@ const char *midx_name(const struct midx *m, size_t pack)
 	return m->names[pack];
 }
 
+static int compare_midx_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
 size_t midx_number(const struct midx *m, const char *name)
 {
-	size_t low = 0, high = m->packs;
+	const char(*found)[MIDX_NAME_LEN + 1] =
+		bsearch(name, m->names, m->packs, sizeof(*m->names),
+			compare_midx_names);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int d = strcmp(m->names[mid], name);
-
-		if (!d)
-			return mid;
-		if (d < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return m->packs;
+	return found ? (size_t)(found - m->names) : m->packs;
 }
 
 /* --- finding --- */
@@ -294,9 +291,7 @@ void midx_make(const unsigned char *uuid, char *const *names, size_t count,
 	struct midx_builder midx_builder = {0};
 	unsigned char *h;
 
-	if (entry_count)
-		qsort(entries, entry_count, sizeof(*entries),
-		      compare_midx_starts);
+	vec_sort(entries, entry_count, sizeof(*entries), compare_midx_starts);
 	buf_clear(to);
 	h = buf_reserve(to, head + most * (START_LEN + NUMBER_LEN) + 1);
 	memset(h, 0, HEAD);

@@ -125,8 +125,7 @@ static void pack_index_make(struct pack_entry *entries, size_t count,
 	unsigned char *fanout, *hash, *meta;
 	size_t i, b;
 
-	if (count)
-		qsort(entries, count, sizeof(*entries), entry_compare);
+	vec_sort(entries, count, sizeof(*entries), entry_compare);
 	fanout = buf_reserve(to, FANOUT_LEN + count * INDEX_ENTRY);
 	hash = fanout + FANOUT_LEN;
 	meta = hash + count * HASH_LEN;
@@ -306,66 +305,54 @@ const unsigned char *pack_record(const struct pack *p, uint64_t offset,
 /* --- walking the records --- */
 
 struct record_scan {
-	int (*each)(void *arg, const struct pack_entry *entry, struct err *err);
-	void *arg;
+	struct pack_entries *to;
 	uint64_t offset, stored_len;
-	bool ended; /* each() has ended the scan */
 };
 
-static int scan_entry(void *arg, const struct pack_entry *entry,
-		      struct err *err)
+static int add_scanned_entry(void *arg, const struct pack_entry *entry,
+			     struct err *err)
 {
-	struct record_scan *record_scan = arg;
-	struct pack_entry e = *entry;
-	int got;
+	const struct record_scan *r = arg;
+	struct pack_entry *e = VEC_ADD(r->to);
 
-	e.offset = record_scan->offset;
-	e.stored_len = (uint32_t)record_scan->stored_len;
-	got = record_scan->each(record_scan->arg, &e, err);
-	if (got < 0)
-		record_scan->ended = true;
-	return got;
+	(void)err;
+	*e = *entry;
+	e->offset = r->offset;
+	e->stored_len = (uint32_t)r->stored_len;
+	return 0;
 }
 
-/* Returns 0, -EBADMSG for a damaged record, or the negative result of each().
- */
-static int scan_record(const struct pack *p, struct record_scan *record_scan,
-		       uint64_t offset, const struct record_head *head,
-		       struct err *err)
+/* False: the record is damaged. */
+static bool scan_record(const struct pack *p, uint64_t offset,
+			const struct record_head *head, struct pack_entries *to)
 {
+	struct record_scan scan = {to, offset, head->stored_len};
 	auto_free unsigned char *plain = NULL;
-	size_t len;
 	struct record_head again;
 	struct pack_entry e = {
 		.id = {.len = head->plain_len,
 		       .ord = head->ord,
 		       .type = head->type},
 	};
+	struct err ignored;
+	size_t len;
 
-	record_scan->offset = offset;
-	record_scan->stored_len = head->stored_len;
-	if (head->type != RECORD_BLOCK) {
-		memcpy(e.id.hash, head->hash, HASH_LEN);
-		if (hash_check(p->map + offset + HEAD_LEN, head->stored_len) !=
-		    head->check)
-			return fail(err, EBADMSG, "damaged record");
-		return scan_entry(record_scan, &e, err);
-	}
-	if (pack_read(p, offset, &again, &plain, &len, err) < 0)
-		return -err->num;
-	return block_each(plain, len, head->count, scan_entry, record_scan,
-			  err);
+	if (head->type == RECORD_BLOCK)
+		return pack_read(p, offset, &again, &plain, &len, &ignored) ==
+			       0 &&
+		       block_each(plain, len, head->count, add_scanned_entry,
+				  &scan, &ignored) == 0;
+	if (hash_check(p->map + offset + HEAD_LEN, head->stored_len) !=
+	    head->check)
+		return false;
+	memcpy(e.id.hash, head->hash, HASH_LEN);
+	return add_scanned_entry(&scan, &e, &ignored) == 0;
 }
 
-int pack_scan(const struct pack *p,
-	      int (*each)(void *arg, const struct pack_entry *entry,
-			  struct err *err),
-	      void *arg, uint64_t *ret_bad, struct err *err)
+uint64_t pack_scan(const struct pack *p, struct pack_entries *to)
 {
-	struct record_scan record_scan = {.each = each, .arg = arg};
-	struct record_head head;
-	struct err bad_err;
 	uint64_t at = HEADER_LEN, bad = 0;
+	struct record_head head;
 	bool lost = false;
 
 	while (at + HEAD_LEN <= p->records_end) {
@@ -378,17 +365,10 @@ int pack_scan(const struct pack *p,
 			continue;
 		}
 		lost = false;
-		if (scan_record(p, &record_scan, at, &head, &bad_err) < 0) {
-			if (record_scan.ended) {
-				*err = bad_err;
-				return -err->num;
-			}
-			bad++;
-		}
+		bad += !scan_record(p, at, &head, to);
 		at += record_file_len(head.stored_len);
 	}
-	*ret_bad = bad;
-	return 0;
+	return bad;
 }
 
 /* --- the index --- */
@@ -449,37 +429,17 @@ bool pack_failed(const struct pack *p)
 				  FANOUT_LEN + (size_t)p->count * INDEX_ENTRY);
 }
 
-struct entry_list {
-	struct pack_entry *items;
-	size_t count, capacity;
-};
-
-static int collect_pack_entry(void *arg, const struct pack_entry *entry,
-			      struct err *err)
-{
-	struct entry_list *list = arg;
-
-	(void)err;
-	*VEC_ADD(list) = *entry;
-	return 0;
-}
-
 static int index_rebuild(struct pack *p, struct err *err)
 {
-	struct entry_list list = {0};
+	struct pack_entries list = {0};
 	AUTO(buf) struct buf index = {0};
-	uint64_t bad;
 
 	p->damaged = true;
 	p->records_end = p->size;
-	if (pack_scan(p, collect_pack_entry, &list, &bad, err) < 0) {
-		free(list.items);
-		return -err->num;
-	}
+	(void)pack_scan(p, &list);
 	pack_index_make(list.items, list.count, &index);
 	free(list.items);
-	p->owned = index.data;
-	index.data = NULL;
+	p->owned = TAKE(index.data);
 	if (!index_ok(p, p->owned, (uint32_t)list.count))
 		return fail(err, EBADMSG, "pack %s cannot be indexed",
 			    text_quote(p->name));
@@ -723,12 +683,9 @@ void packer_free(struct packer **writer)
 	writer_free(&w->writer);
 	if (w->fd >= 0 && !w->published)
 		(void)unlinkat(w->dirfd, w->temp, 0);
-	if (w->fd >= 0)
-		(void)close(w->fd);
-	if (w->lock_fd >= 0)
-		(void)close(w->lock_fd);
-	if (w->dirfd >= 0)
-		(void)close(w->dirfd);
+	fd_close(&w->fd);
+	fd_close(&w->lock_fd);
+	fd_close(&w->dirfd);
 	VEC_FREE(&w->entries);
 	free(w);
 	*writer = NULL;

@@ -67,13 +67,15 @@ int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 const unsigned char *pack_record(const struct pack *p, uint64_t offset,
 				 struct record_head *head);
 
-/* Calls each() for every object according to the records. Damaged records are
- * skipped; *ret_bad counts the unreadable places. A negative result of each()
- * ends the call and is returned. */
-int pack_scan(const struct pack *p,
-	      int (*each)(void *arg, const struct pack_entry *entry,
-			  struct err *err),
-	      void *arg, uint64_t *ret_bad, struct err *err);
+struct pack_entries {
+	struct pack_entry *items;
+	size_t count, capacity;
+};
+
+/* Appends every object according to the records; the list is the caller's to
+ * free. Damaged records are skipped. Returns the number of unreadable places.
+ */
+uint64_t pack_scan(const struct pack *p, struct pack_entries *to);
 
 /* --- writing --- */
 

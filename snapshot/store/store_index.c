@@ -11,6 +11,7 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "snapshot/store/store_private.h"
 
 /* --- packs of other processes --- */
@@ -186,9 +187,7 @@ static void make_larger_set(struct store *s, const struct pack_set *fresh,
 	       fresh->count * sizeof(*set->packs));
 	set->indexed_packs = indexed_packs;
 	set->count = count;
-	if (count)
-		qsort(set->packs, count, sizeof(*set->packs),
-		      compare_pack_names);
+	vec_sort(set->packs, count, sizeof(*set->packs), compare_pack_names);
 	if (s->mode != STORE_READ)
 		make_set_filter(set);
 	set->older = s->set;

@@ -465,9 +465,11 @@ static int create_temp_snapshot(int tmp_fd, char temp[TEMP_LEN],
 {
 	uint64_t random;
 	struct stat st;
-	int fd, got;
+	int got;
 
 	for (;;) {
+		auto_close int fd = -1;
+
 		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 			return fail_errno(err, "random bytes");
 		(void)snprintf(temp, TEMP_LEN, "snap-%016" PRIx64 ".tmp",
@@ -480,14 +482,11 @@ static int create_temp_snapshot(int tmp_fd, char temp[TEMP_LEN],
 			return fail_errno(err, "create a snapshot's file");
 		got = flock(fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
 		if (!got && fstat(fd, &st) == 0 && st.st_nlink == 1)
-			return fd;
+			return TAKE_FD(fd);
 		if (got && got != EWOULDBLOCK) {
-			(void)fail_num(err, got, "lock a snapshot's file");
-			(void)close(fd);
 			(void)unlinkat(tmp_fd, temp, 0);
-			return -err->num;
+			return fail_num(err, got, "lock a snapshot's file");
 		}
-		(void)close(fd);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "snapshot/tree/tree.h"
 
 /*
@@ -35,8 +36,7 @@ struct tree_editor {
 	/* The directories on the way to the last path: the next path is often
 	 * near it. No element outlives a change of the node that holds it. */
 	char *path;
-	struct open_place *open_path;
-	size_t open_count, open_capacity;
+	VEC(struct open_place) open;
 };
 
 /* A stack on the heap instead of recursion: the depth comes from disk. */
@@ -57,8 +57,7 @@ static void save_steps_free(struct save_steps *s)
 
 static void push_save_step(struct save_steps *s, struct node *node)
 {
-	GROW(s->items, s->count, s->capacity);
-	s->items[s->count++] = (struct save_step){.node = node};
+	VEC_ADD(s)->node = node;
 }
 
 /* The i-th node in sorted order. */
@@ -134,7 +133,7 @@ void tree_editor_free(struct tree_editor **ed)
 	free_node(&(*ed)->root);
 	free((*ed)->last);
 	free((*ed)->path);
-	free((*ed)->open_path);
+	VEC_FREE(&(*ed)->open);
 	free(*ed);
 	*ed = NULL;
 }
@@ -197,35 +196,27 @@ static struct open_place keep_common_path(struct tree_editor *ed,
 {
 	size_t same = ed->path ? common_dir_len(ed->path, path) : 0;
 
-	if (!ed->open_count) {
-		GROW(ed->open_path, ed->open_count, ed->open_capacity);
-		ed->open_path[ed->open_count++] =
-			(struct open_place){.node = &ed->root};
-	}
-	while (ed->open_count > 1) {
-		size_t end = ed->open_path[ed->open_count - 1].end;
+	if (!ed->open.count)
+		VEC_ADD(&ed->open)->node = &ed->root;
+	while (ed->open.count > 1) {
+		size_t end = ed->open.items[ed->open.count - 1].end;
 
 		if (end <= same && path[end] == '/')
 			break;
-		ed->open_count--;
+		ed->open.count--;
 	}
 	free(ed->path);
 	ed->path = mem_strdup(path);
-	return ed->open_path[ed->open_count - 1];
-}
-
-static void forget_open_path(struct tree_editor *ed)
-{
-	ed->open_count = 0;
+	return ed->open.items[ed->open.count - 1];
 }
 
 /* Marks the directories on the way as changed. */
 static void mark_path_changed(struct tree_editor *ed)
 {
-	size_t i = ed->open_count;
+	size_t i = ed->open.count;
 
-	while (i && !ed->open_path[i - 1].node->changed)
-		ed->open_path[--i].node->changed = true;
+	while (i && !ed->open.items[i - 1].node->changed)
+		ed->open.items[--i].node->changed = true;
 }
 
 /*
@@ -263,8 +254,7 @@ static int find_parent_node(struct tree_editor *ed, const char *path, bool load,
 				    text_quote(path), text_quote(name));
 		here.node = node_child(here.node, at);
 		here.end = (size_t)(rest - path) + len;
-		GROW(ed->open_path, ed->open_count, ed->open_capacity);
-		ed->open_path[ed->open_count++] = here;
+		*VEC_ADD(&ed->open) = here;
 	}
 }
 
@@ -310,7 +300,7 @@ int tree_editor_put(struct tree_editor *ed, const char *path,
 	if (*path && make_path_node(ed, path, &node, err) < 0)
 		return -err->num;
 	if (!*path)
-		forget_open_path(ed);
+		ed->open.count = 0;
 	free_node(node);
 	set_node_entry(node, e, path_name(path));
 	return 0;
@@ -329,7 +319,7 @@ int tree_editor_put_dir(struct tree_editor *ed, const char *path,
 		return -err->num;
 	if (!S_ISDIR(node->entry.mode)) {
 		if (!*path)
-			forget_open_path(ed);
+			ed->open.count = 0;
 		free_node(node);
 		/* Saved even when it stays empty: it gets a tree object of its
 		 * own. */
@@ -349,7 +339,7 @@ int tree_editor_remove(struct tree_editor *ed, const char *path,
 	int got;
 
 	if (!*path) {
-		forget_open_path(ed);
+		ed->open.count = 0;
 		free_node(&ed->root);
 		ed->root.entry.name = mem_strdup("");
 		return 0;

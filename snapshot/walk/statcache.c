@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/vec.h"
 #include "snapshot/store/hash.h"
 #include "snapshot/store/mapping.h"
 
@@ -254,8 +255,7 @@ struct pending_copy {
 
 struct cache_builder {
 	struct buf dirs, entries, attrs, names;
-	struct pending_copy *pending_copy;
-	size_t count, capacity;
+	VEC(struct pending_copy) pending;
 	size_t first; /* first entry of the directory that is being built */
 };
 
@@ -274,7 +274,7 @@ void cache_builder_free(struct cache_builder **b)
 	buf_free(&(*b)->entries);
 	buf_free(&(*b)->attrs);
 	buf_free(&(*b)->names);
-	free((*b)->pending_copy);
+	VEC_FREE(&(*b)->pending);
 	free(*b);
 	*b = NULL;
 }
@@ -365,8 +365,7 @@ static size_t builder_entry_count(const struct cache_builder *b)
 static void push_pending_copy(struct cache_builder *b,
 			      const struct cache_entry *old, size_t entry)
 {
-	GROW(b->pending_copy, b->count, b->capacity);
-	b->pending_copy[b->count++] = (struct pending_copy){old, entry};
+	*VEC_ADD(&b->pending) = (struct pending_copy){old, entry};
 }
 
 /* Copies one directory of the old cache; directories below it become
@@ -415,8 +414,8 @@ uint32_t cache_builder_end_dir(struct cache_builder *b, const struct oid *tree,
 	uint32_t number = add_cache_dir(b, tree, b->first,
 					builder_entry_count(b) - b->first);
 
-	while (b->count)
-		copy_cached_dir(b, old, b->pending_copy[--b->count]);
+	while (b->pending.count)
+		copy_cached_dir(b, old, b->pending.items[--b->pending.count]);
 	b->first = builder_entry_count(b);
 	return number;
 }

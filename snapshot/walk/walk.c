@@ -130,8 +130,7 @@ void walk_release_fd(struct walk *w, struct walk_dir *f)
 		    !f->parent->ancestor_only)
 			walk_add_note(w, NOTE_MOVED, f->parent, "", "");
 	}
-	(void)close(f->fd);
-	f->fd = -1;
+	fd_close(&f->fd);
 	atomic_fetch_sub(&w->open_fds, 1);
 }
 
@@ -173,8 +172,7 @@ void walk_dir_free(struct walk_dir *f)
 		free(f->items[i].link);
 	free(f->items);
 	dirlist_free(&f->list);
-	if (f->fd >= 0)
-		(void)close(f->fd);
+	fd_close(&f->fd);
 	free(f);
 }
 

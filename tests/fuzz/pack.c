@@ -44,14 +44,6 @@ static void seal_index(uint8_t *data, size_t len)
 	seal_u64(footer + 56, hash_check(footer, 56));
 }
 
-static int count_entry(void *arg, const struct pack_entry *e, struct err *err)
-{
-	(void)err;
-	must(e->id.type >= 1 && e->id.type <= 4 && e->id.len <= OBJECT_LEN_MAX);
-	++*(size_t *)arg;
-	return 0;
-}
-
 static void read_all(const struct pack *p)
 {
 	uint32_t i, count = pack_count(p);
@@ -81,8 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	AUTO(pack) struct pack *p = NULL;
 	auto_free uint8_t *bytes = NULL;
-	size_t entries = 0;
-	uint64_t bad;
+	struct pack_entries found = {0};
+	size_t i;
 	uint8_t seals;
 	struct err err;
 
@@ -102,6 +94,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (pack_open(fuzz_dir(), "pack", uuid, &p, &err) < 0)
 		return 0;
 	read_all(p);
-	(void)pack_scan(p, count_entry, &entries, &bad, &err);
+	(void)pack_scan(p, &found);
+	for (i = 0; i < found.count; i++)
+		must(found.items[i].id.type >= 1 &&
+		     found.items[i].id.type <= 4 &&
+		     found.items[i].id.len <= OBJECT_LEN_MAX);
+	free(found.items);
 	return 0;
 }

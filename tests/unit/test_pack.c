@@ -180,16 +180,6 @@ static void damaged_bytes_can_be_put_again(void **state)
 	(void)close(fds[1]);
 }
 
-static int collect(void *arg, const struct pack_entry *entry, struct err *err)
-{
-	int *count = arg;
-
-	(void)err;
-	assert_true(entry->id.len > 0);
-	(*count)++;
-	return 0;
-}
-
 static void a_scan_finds_what_the_index_says(void **state)
 {
 	struct box *box = *state;
@@ -208,21 +198,21 @@ static void a_scan_finds_what_the_index_says(void **state)
 	for (i = 0; i < 2; i++) {
 		struct pack *p;
 		struct pack_entry e;
-		uint64_t bad;
+		struct pack_entries found = {0};
 		uint32_t k;
-		int count = 0;
 
 		assert_int_equal(fd_pread(fds[i], header, 64, 0), 64);
 		ok(pack_open(dir, list.items[i].name, header + 16, &p, &err));
 		assert_false(pack_damaged(p));
 		assert_int_equal(pack_count(p), 3);
-		ok(pack_scan(p, collect, &count, &bad, &err));
-		assert_int_equal(count, 3);
-		assert_int_equal(bad, 0);
+		assert_int_equal(pack_scan(p, &found), 0);
+		assert_int_equal(found.count, 3);
 		for (k = 0; k < 3; k++) {
+			assert_true(found.items[k].id.len > 0);
 			assert_true(pack_get(p, k, &e));
 			assert_int_equal(pack_find(p, e.id.hash), k);
 		}
+		free(found.items);
 		pack_free(&p);
 		header[16] ^= 1; /* another store's */
 		assert_int_equal(pack_open(dir, list.items[i].name, header + 16,
