@@ -39,8 +39,8 @@ struct gitcommit_job {
 struct gitcommit {
 	const char *branch;
 	char id[41]; /* hex */
-	size_t count; /* of the paths that differ in it */
-	struct names notes; /* what was left out, escaped */
+	size_t count; /* number of paths that the commit changes */
+	struct names notes; /* skipped paths with the reason, escaped */
 };
 
 /*

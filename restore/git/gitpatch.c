@@ -102,7 +102,7 @@ struct patch_file {
 	const char *old_path, *path;
 	const struct entry *old, *now;
 	unsigned int old_mode, mode;
-	unsigned int percent; /* of a move, else 0 */
+	unsigned int percent; /* similarity of a move, else 0 */
 };
 
 static int read_patch_side(const struct patch_maker *m, const char *path,

@@ -41,7 +41,7 @@ struct gittip {
 struct gittips {
 	struct gittip *items; /* by name; those without one last */
 	size_t count, capacity;
-	struct names notes; /* what was left out and why */
+	struct names notes; /* skipped parts with the reason */
 	/* Why objects may be missing, as text; NULL: no reason is known. */
 	const char *incomplete;
 };

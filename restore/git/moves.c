@@ -167,7 +167,7 @@ static int by_key_and_name(const void *a, const void *b)
 	return order ? order : by_last_name(a, b);
 }
 
-/* By side, then in path order, which is the order in memory. */
+/* The order by side, then by path, which is the order in memory. */
 static int by_place(const void *a, const void *b)
 {
 	const struct moves_file *x = *(struct moves_file *const *)a;

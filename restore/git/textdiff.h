@@ -12,7 +12,7 @@ struct textdiff_line {
 	char kind; /* ' ' context, '+', '-', '@' hunk header, '\\' no newline */
 	const char *text; /* with its newline, not terminated, not escaped */
 	size_t len;
-	/* Of a header: the lines of both texts before the hunk. */
+	/* For a header: number of lines before the hunk in both texts. */
 	size_t old_at, new_at;
 };
 
