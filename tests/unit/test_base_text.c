@@ -114,6 +114,9 @@ static void below_means_whole_parts(void **state)
 	assert_string_equal(path_rest("/x/y", "/"), "x/y");
 	assert_true(path_has_part("a/.git/b", ".git"));
 	assert_false(path_has_part("a/.gitx/b", ".git"));
+	assert_int_equal(path_part_end("a/.git/b/.git", ".git"), 6);
+	assert_int_equal(path_part_end(".git", ".git"), 4);
+	assert_int_equal(path_part_end("a/.gitx/b.git", ".git"), 0);
 }
 
 static void a_folder_comes_before_what_is_in_it(void **state)
