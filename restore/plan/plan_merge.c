@@ -101,7 +101,6 @@ static int push_merged_step(struct planner *pl, const struct row *row,
 			    const struct entry *to, enum step_how how,
 			    struct err *err)
 {
-	struct row merged = {.path = row->path, .base = row->base, .want = to};
 	size_t before = pl->plan->steps.count;
 	int got;
 
@@ -109,11 +108,10 @@ static int push_merged_step(struct planner *pl, const struct row *row,
 		pl->plan->already++;
 		return 1;
 	}
-	merged.now = row->now; /* borrowed */
 	got = step_change(pl,
 			  entry_same_content(&row->now, to) ? STEP_META
 							    : STEP_REPLACE,
-			  &merged, err);
+			  row, to, err);
 	if (got < 0)
 		return got;
 	planner_set_how(pl, before, how);
@@ -165,7 +163,7 @@ int plan_merge_dir(struct planner *pl, const struct row *row, struct err *err)
 		pl->plan->already++;
 		return 1;
 	}
-	if (step_dir_meta(pl, row, &to, err) < 0)
+	if (step_change(pl, STEP_META, row, &to, err) < 0)
 		return -err->num;
 	planner_set_how(pl, before, STEP_MERGED);
 	return 1;

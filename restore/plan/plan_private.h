@@ -99,10 +99,7 @@ void step_push(struct planner *pl, enum step_kind kind, const char *path,
 	       const struct entry *from, const struct entry *to);
 /* Adds REPLACE or META for an existing entry, unless refused. */
 int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
-		struct err *err);
-/* Adds META for an existing directory, unless refused. */
-int step_dir_meta(struct planner *pl, const struct row *row,
-		  const struct entry *to, struct err *err);
+		const struct entry *to, struct err *err);
 /* Adds CREATE with the parents that it needs; CONFLICT_PARENT when they cannot
  * be created. */
 int step_create(struct planner *pl, const struct row *row, struct err *err);
@@ -116,9 +113,6 @@ int step_change_type(struct planner *pl, const struct row *row,
 /* Finds steps whose files have other hard links. Called when all steps are in
  * their final order. */
 int plan_links(struct planner *pl, struct err *err);
-/* 1: the options refuse this entry, and the plan lists it now. */
-int step_refused(struct planner *pl, const char *path, const struct entry *from,
-		 const struct entry *to, struct err *err);
 
 enum plan_below_verdict {
 	PLAN_BELOW_KEPT, /* conflicts were added */

@@ -85,7 +85,7 @@ static int step_theirs(struct planner *pl, const struct row *row,
 				   entry_same_content(&row->now, row->want)
 					   ? STEP_META
 					   : STEP_REPLACE,
-				   row, err);
+				   row, row->want, err);
 	return step_change_type(pl, row, err);
 }
 
@@ -95,7 +95,7 @@ static int step_their_dir_meta(struct planner *pl, const struct row *row,
 	struct entry to = *row->want; /* borrowed strings */
 
 	to.mtime = row->now.mtime;
-	return step_dir_meta(pl, row, &to, err);
+	return step_change(pl, STEP_META, row, &to, err);
 }
 
 /* Whether the version of want may replace the present entry. */

@@ -53,13 +53,15 @@ static bool is_unreadable_dir(const struct entry *e)
 	return S_ISDIR(e->mode) && (e->mode & 0500) != 0500;
 }
 
-/* 1: refused, and *ret_kind is set. */
+/* 1: refused. */
 static int check_refusal(struct planner *pl, const char *path,
 			 const struct entry *from, const struct entry *to,
 			 enum refusal_kind *ret_kind, struct err *err)
 {
 	const struct plan_options *o = pl->options;
 
+	if (!o->refuse_special)
+		return 0;
 	*ret_kind = REFUSED_NODE;
 	if (S_ISCHR(to->mode) || S_ISBLK(to->mode) || S_ISSOCK(to->mode))
 		return 1;
@@ -77,20 +79,20 @@ static int check_refusal(struct planner *pl, const char *path,
 	return grants_permission(pl, from, to, err);
 }
 
-int step_refused(struct planner *pl, const char *path, const struct entry *from,
-		 const struct entry *to, struct err *err)
+/* 1: the options refuse this entry, and the plan lists it now. */
+static int refuse_step(struct planner *pl, const char *path,
+		       const struct entry *from, const struct entry *to,
+		       struct err *err)
 {
-	struct plan *p = pl->plan;
-	enum refusal_kind kind;
+	enum refusal_kind kind = REFUSED_NODE;
 	int got = check_refusal(pl, path, from, to, &kind, err);
 
-	if (got <= 0)
-		return got;
-	*VEC_ADD(&p->refusals) = (struct refusal){
-		.kind = kind,
-		.path = mem_strdup(path),
-	};
-	return 1;
+	if (got > 0)
+		*VEC_ADD(&pl->plan->refusals) = (struct refusal){
+			.kind = kind,
+			.path = mem_strdup(path),
+		};
+	return got;
 }
 
 void step_push(struct planner *pl, enum step_kind kind, const char *path,
@@ -105,28 +107,13 @@ void step_push(struct planner *pl, enum step_kind kind, const char *path,
 	entry_copy(&s->to, to);
 }
 
-/* Replaces a present file or symbolic link, or only its metadata. */
 int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
-		struct err *err)
+		const struct entry *to, struct err *err)
 {
-	int got = 0;
+	int got = refuse_step(pl, row->path, &row->now, to, err);
 
-	if (pl->options->refuse_special)
-		got = step_refused(pl, row->path, &row->now, row->want, err);
 	if (got == 0)
-		step_push(pl, kind, row->path, &row->now, row->want);
-	return got < 0 ? got : 0;
-}
-
-int step_dir_meta(struct planner *pl, const struct row *row,
-		  const struct entry *to, struct err *err)
-{
-	int got = 0;
-
-	if (pl->options->refuse_special)
-		got = step_refused(pl, row->path, &row->now, to, err);
-	if (got == 0)
-		step_push(pl, STEP_META, row->path, &row->now, to);
+		step_push(pl, kind, row->path, &row->now, to);
 	return got < 0 ? got : 0;
 }
 
@@ -194,25 +181,18 @@ int step_create(struct planner *pl, const struct row *row, struct err *err)
 		planner_conflict_subtree(pl, CONFLICT_PARENT, row->path);
 		return 0;
 	}
-	if (pl->options->refuse_special) {
-		got = step_refused(pl, row->path, &planner_nothing, row->want,
-				   err);
-		if (got)
-			return got < 0 ? got : 0;
-	}
-	step_add_create(pl, row->path, row->want);
-	return 0;
+	got = refuse_step(pl, row->path, &planner_nothing, row->want, err);
+	if (got == 0)
+		step_add_create(pl, row->path, row->want);
+	return got < 0 ? got : 0;
 }
 
 int step_change_type(struct planner *pl, const struct row *row, struct err *err)
 {
-	if (pl->options->refuse_special) {
-		int got =
-			step_refused(pl, row->path, &row->now, row->want, err);
+	int got = refuse_step(pl, row->path, &row->now, row->want, err);
 
-		if (got)
-			return got < 0 ? got : 0;
-	}
+	if (got)
+		return got < 0 ? got : 0;
 	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
 	step_add_create(pl, row->path, row->want);
 	return 0;

@@ -250,7 +250,8 @@ static int row_non_dir(struct planner *pl, const struct row *row,
 		if (!is_row_incomplete(pl, row))
 			return planner_same(now, row->base) &&
 					       !entry_same_time(now, row->want)
-				       ? step_change(pl, STEP_META, row, err)
+				       ? step_change(pl, STEP_META, row,
+						     row->want, err)
 				       : 0;
 		if (!entry_same_time(row->base, row->want))
 			planner_conflict_subtree(pl, CONFLICT_INCOMPLETE,
@@ -277,7 +278,8 @@ static int row_non_dir(struct planner *pl, const struct row *row,
 		step_add_create(pl, row->path, row->want);
 		return 0;
 	}
-	return step_change(pl, same_bytes ? STEP_META : STEP_REPLACE, row, err);
+	return step_change(pl, same_bytes ? STEP_META : STEP_REPLACE, row,
+			   row->want, err);
 }
 
 static void add_same_time(struct planner *pl, const struct row *row)
@@ -346,7 +348,7 @@ static int row_dir(struct planner *pl, const struct row *row, struct err *err)
 				    row, err);
 	if (!entry_same_time(&row->now, row->base) || pl->options->additive)
 		to.mtime = row->now.mtime;
-	return step_dir_meta(pl, row, &to, err);
+	return step_change(pl, STEP_META, row, &to, err);
 }
 
 /* Whether missing_only keeps the present entry; only missing entries of a
