@@ -1,7 +1,7 @@
 /*
  * Finds newer versions of files in partial snapshots, for a warning of restore.
  * An apply in a large project stores only a few paths
- * (guard/change/apply_partial.c). Such a snapshot does not have a directory
+ * (guard/change/apply_plan.c). Such a snapshot does not have a directory
  * completely, so that a restore takes the directory from an older snapshot,
  * although some of its files were stored later.
  */
