@@ -79,92 +79,68 @@ agent_place_of_view(const struct explanation *e, const struct view *v)
 	return place && strcmp(place->path, v->place) == 0 ? place : NULL;
 }
 
-static const char *find_rule(const struct explanation *e, const struct view *v)
+/* The text for people, to free; *ret_rule: the word for programs. */
+static char *describe_view(const struct explanation *e, const struct view *v,
+			   const char **ret_rule)
 {
-	const char *const *hide = e->run.options->hide;
-	const struct agent_place *place = agent_place_of_view(e, v);
-	const char *line = profile_rule(e, v);
-	char *const *cow;
+	const struct run_options *o = e->run.options;
+	const struct agent_place *own = agent_place_of_view(e, v);
+	const char *place = text_quote(v->place);
+	const char *const *hide = o->hide;
+	char *const *cow = e->cows;
 	struct err ignored;
 
-	if (place)
-		return place->item->word == PROFILE_HOME ? "agent" : "cache";
-	if (line)
-		return line;
-	switch (v->visibility) {
-	case VISIBILITY_LAYER:
-		for (cow = e->cows; *cow; cow++)
-			if (strcmp(v->place, *cow) == 0)
-				return "--cow";
-		return strcmp(v->place, e->run.project) == 0 ? "project"
-							     : "home";
-	case VISIBILITY_READ_WRITE:
-		return "--rw";
-	case VISIBILITY_READ_ONLY:
-		if (v->redacted)
-			return "secrets";
-		return v->granted ? "--ro" : "machine";
-	case VISIBILITY_PRIVATE:
-		return "private";
-	case VISIBILITY_HIDDEN:
-	default:
-		break;
+	*ret_rule = profile_rule(e, v);
+	if (own && own->item->word == PROFILE_HOME) {
+		*ret_rule = "agent";
+		return mem_printf("a folder of guard's own for %s, kept "
+				  "between its runs",
+				  e->run.agent->name);
 	}
-	if (v->socket)
-		return "socket";
-	if (path_below(v->place, e->run.context.state.path))
-		return "state";
-	for (; *hide; hide++) {
-		auto_free char *real = path_resolve(*hide, &ignored);
-
-		if (real && strcmp(real, v->place) == 0)
-			return "--hide";
+	if (own) {
+		*ret_rule = "cache";
+		return mem_printf("a layer over the cache %s that is kept "
+				  "between runs%s",
+				  place,
+				  o->shared_cache ? "" : " of this project");
 	}
-	return "credentials";
-}
-
-static char *describe_view(const struct explanation *e, const struct view *v)
-{
-	const char *place = text_quote(v->place);
-	const char *rule = find_rule(e, v);
-
-	if (agent_place_of_view(e, v))
-		return *rule == 'a' ? mem_printf("a folder of guard's own for "
-						 "%s, kept between its runs",
-						 e->run.agent->name)
-				    : mem_printf("a layer over the cache %s "
-						 "that is kept between runs%s",
-						 place,
-						 e->run.options->shared_cache
-							 ? ""
-							 : " of this project");
-	if (profile_rule(e, v))
+	if (*ret_rule)
 		return mem_printf("%s, as %s says",
 				  v->visibility == VISIBILITY_HIDDEN
 					  ? "hidden"
 					  : "read-only",
-				  rule);
+				  *ret_rule);
 	switch (v->visibility) {
 	case VISIBILITY_LAYER:
+		while (*cow && strcmp(v->place, *cow) != 0)
+			cow++;
+		*ret_rule = *cow				    ? "--cow"
+			    : strcmp(v->place, e->run.project) == 0 ? "project"
+								    : "home";
 		return mem_printf("the layer over %s: what a run writes there "
 				  "waits for a decision",
-				  strcmp(rule, "home") == 0 ? "the home folder"
-				  : strcmp(rule, "--cow") == 0 ? place
-							       : "the project");
+				  *cow		      ? place
+				  : **ret_rule == 'h' ? "the home folder"
+						      : "the project");
 	case VISIBILITY_READ_WRITE:
+		*ret_rule = "--rw";
 		return mem_printf("the real one, let in by --rw %s: it is "
 				  "stored before and after",
 				  place);
 	case VISIBILITY_READ_ONLY:
-		if (v->redacted)
-			return mem_printf("a read-only copy without the "
+		if (v->redacted) {
+			*ret_rule = "secrets";
+			return mem_strdup("a read-only copy without the "
 					  "secrets in it; --ro lets it in as "
 					  "it is");
+		}
+		*ret_rule = v->granted ? "--ro" : "machine";
 		return v->granted ? mem_printf("read-only, let in by --ro %s",
 					       place)
-				  : mem_printf("read-only, as all of the "
+				  : mem_strdup("read-only, as all of the "
 					       "machine");
 	case VISIBILITY_PRIVATE:
+		*ret_rule = "private";
 		return mem_printf("%s is the run's own and begins empty; --ro "
 				  "or --rw lets in what is outside",
 				  place);
@@ -172,15 +148,27 @@ static char *describe_view(const struct explanation *e, const struct view *v)
 	default:
 		break;
 	}
-	if (strcmp(rule, "state") == 0)
-		return mem_printf("hidden: guard's own state (%s), which no "
-				  "option lets in",
-				  place);
-	if (v->socket)
+	if (v->socket) {
+		*ret_rule = "socket";
 		return mem_printf("hidden: a program listens on %s; --ro lets "
 				  "it in",
 				  place);
-	return mem_printf("hidden with %s (%s); --ro lets it in", place, rule);
+	}
+	if (path_below(v->place, e->run.context.state.path)) {
+		*ret_rule = "state";
+		return mem_printf("hidden: guard's own state (%s), which no "
+				  "option lets in",
+				  place);
+	}
+	*ret_rule = "credentials";
+	for (; *hide; hide++) {
+		auto_free char *hidden = path_resolve(*hide, &ignored);
+
+		if (hidden && strcmp(hidden, v->place) == 0)
+			*ret_rule = "--hide";
+	}
+	return mem_printf("hidden with %s (%s); --ro lets it in", place,
+			  *ret_rule);
 }
 
 /* A mount below the home is no part of its layer. */
@@ -221,6 +209,7 @@ static int explain_path(struct explanation *e, const char *path,
 	const struct agent_place *place;
 	AUTO(view) struct view v = {0};
 	auto_free char *text = NULL;
+	const char *rule;
 	int got;
 
 	got = sandbox_explain(&policy, e->layers, path, &v, err);
@@ -231,6 +220,7 @@ static int explain_path(struct explanation *e, const char *path,
 		v.exists = is_in_agent_home(e, place, v.real);
 	if (is_mount_in_home(e, &v))
 		v.visibility = VISIBILITY_READ_ONLY;
+	text = describe_view(e, &v, &rule);
 	if (e->list) {
 		json_t *one = json_object();
 
@@ -238,12 +228,11 @@ static int explain_path(struct explanation *e, const char *path,
 		jsonout_text(one, "real", v.real);
 		jsonout_text(one, "sight", sights[v.visibility]);
 		jsonout_bool(one, "exists", v.exists);
-		jsonout_text(one, "rule", find_rule(e, &v));
+		jsonout_text(one, "rule", rule);
 		jsonout_text(one, "place", v.place);
 		jsonout_add(e->list, one);
 		return 0;
 	}
-	text = describe_view(e, &v);
 	(void)printf("%s: %s%s\n", text_quote(path),
 		     v.exists ? "" : "nothing is there; ", text);
 	return 0;

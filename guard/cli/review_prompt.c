@@ -1,6 +1,7 @@
 #include "guard/cli/review_prompt.h"
 
 #include <ctype.h>
+#include <regex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +13,17 @@
 #include "base/text.h"
 #include "guard/cli/output.h"
 #include "guard/cli/review_edit.h"
-#include "guard/cli/review_cursor.h"
 #include "guard/cli/review_show.h"
 
 /* Lines of a part that are shown unasked, at least. */
 #define LINES_LEAST 60
+
+/* The current part. review_open() opens each part that the cursor reaches. */
+struct review_cursor {
+	struct review *r; /* with at least one item */
+	size_t item, part;
+	bool show; /* newly come to: the part itself is to be shown */
+};
 
 struct prompt {
 	struct review_cursor at;
@@ -25,6 +32,149 @@ struct prompt {
 	size_t titled; /* the item whose title stands above, + 1 */
 	bool finished;
 };
+
+/* --- the cursor --- */
+
+/* An item that cannot be read is warned of, and has one part. */
+static void review_cursor_open(struct review_cursor *at, size_t item)
+{
+	struct err err;
+
+	if (review_open(at->r, &at->r->items[item], &err) < 0)
+		output_warn("%s", err.text);
+}
+
+static void review_cursor_set(struct review_cursor *at, size_t item,
+			      size_t part)
+{
+	at->item = item;
+	at->part = part;
+	at->show = true;
+	review_cursor_open(at, item);
+}
+
+/* One part on or back; false at the end. */
+static bool step_cursor(struct review_cursor *at, size_t *item, size_t *part,
+			bool back)
+{
+	if (!back && *part + 1 < at->r->items[*item].parts) {
+		++*part;
+		return true;
+	}
+	if (back && *part) {
+		--*part;
+		return true;
+	}
+	if (back ? !*item : *item + 1 == at->r->count)
+		return false;
+	*item += back ? -(size_t)1 : 1;
+	review_cursor_open(at, *item);
+	*part = back ? at->r->items[*item].parts - 1 : 0;
+	return true;
+}
+
+/* Goes to the next part, or the next that is open; false: there is none. */
+static bool find_part(struct review_cursor *at, bool back, bool open_only,
+		      size_t *item, size_t *part)
+{
+	*item = at->item;
+	*part = at->part;
+	while (step_cursor(at, item, part, back))
+		if (!open_only || !at->r->items[*item].answers[*part])
+			return true;
+	return false;
+}
+
+static bool review_cursor_has_more(struct review_cursor *at, bool back,
+				   bool open_only)
+{
+	size_t item, part;
+
+	return find_part(at, back, open_only, &item, &part);
+}
+
+static bool review_cursor_move(struct review_cursor *at, bool back,
+			       bool open_only)
+{
+	size_t item, part;
+	bool found = find_part(at, back, open_only, &item, &part);
+
+	if (found)
+		review_cursor_set(at, item, part);
+	return found;
+}
+
+/* After an answer: moves to the next open part, else to the first skipped one.
+ */
+static bool review_cursor_next_open(struct review_cursor *at)
+{
+	size_t item, part;
+
+	if (review_cursor_move(at, false, true))
+		return true;
+	for (item = 0; item < at->r->count; item++) {
+		review_cursor_open(at, item);
+		for (part = 0; part < at->r->items[item].parts; part++)
+			if (!at->r->items[item].answers[part]) {
+				review_cursor_set(at, item, part);
+				return true;
+			}
+	}
+	return false;
+}
+
+static bool part_matches(struct review *r, struct review_item *item,
+			 size_t part, const regex_t *regex)
+{
+	const struct hunk *hunk = review_hunk(item, part);
+	size_t i;
+
+	for (i = 0; !part && i < item->count; i++)
+		if (regexec(regex, review_entry_at(r, item, i)->path, 0, NULL,
+			    0) == 0)
+			return true;
+	for (i = 0; hunk && i < hunk->lines.count; i++) {
+		auto_free char *line = mem_strndup(hunk->lines.items[i].text,
+						   hunk->lines.items[i].len);
+
+		if (hunk->lines.items[i].kind != ' ' &&
+		    regexec(regex, line, 0, NULL, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Goes to the next part that matches, once round; says so if none does. */
+static void review_cursor_search(struct review_cursor *at, const char *text)
+{
+	size_t item = at->item, part = at->part;
+	regex_t regex;
+	bool found = false;
+	int turns = 0;
+
+	if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB | REG_NEWLINE)) {
+		output_print("%s is no regular expression", text_quote(text));
+		return;
+	}
+	/* Once round, the present part last. */
+	while (!found && turns < 2) {
+		if (!step_cursor(at, &item, &part, false)) {
+			item = part = 0;
+			review_cursor_open(at, 0);
+			turns++;
+		}
+		found = part_matches(at->r, &at->r->items[item], part, &regex);
+		if (turns && item == at->item && part == at->part)
+			break;
+	}
+	regfree(&regex);
+	if (found)
+		review_cursor_set(at, item, part);
+	else
+		output_print("nothing matches %s", text_quote(text));
+}
+
+/* --- questions --- */
 
 char *review_prompt_ask(const char *format, ...)
 {
