@@ -99,74 +99,49 @@ static int verify_index(struct verify_job *v, struct err *err)
 
 /* --- bytes --- */
 
-struct entry_position {
-	uint64_t offset;
-	uint32_t entry;
-};
-
-static int compare_place_offsets(const void *pa, const void *pb)
-{
-	const struct entry_position *a = pa, *b = pb;
-
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	return a->entry < b->entry ? -1 : a->entry > b->entry;
-}
-
 /* One fault per record is enough: the fault of its first bad object. */
-static int verify_object(struct verify_job *v, size_t pack, uint32_t entry,
+static int verify_object(struct verify_job *v, const struct inventory_entry *e,
 			 uint64_t *last_offset, struct buf *bytes,
 			 struct err *err)
 {
-	const struct inventory_pack *p = &v->inv.packs[pack];
-	struct copy copy = {(uint32_t)pack + 1, entry};
-	struct pack_entry e;
 	struct err cause;
 	struct verify_fault fault = {
-		.kind = VERIFY_RECORD, .name = p->name, .text = cause.text};
+		.kind = VERIFY_RECORD,
+		.name = inventory_pack(&v->inv, &e->copy)->name,
+		.text = cause.text,
+	};
 
-	if (!pack_get(p->pack, entry, &e)) {
-		p->flags[entry] |= COPY_BAD;
-		fault.text = "an entry of its index is damaged";
-		return report_fault(v, &fault, err);
-	}
 	buf_clear(bytes);
-	if (inventory_read_copy(&v->inv, &copy, bytes, &cause) == 0 ||
-	    *last_offset == e.offset)
+	if (inventory_read_copy(&v->inv, &e->copy, bytes, &cause) == 0)
 		return 0;
-	*last_offset = fault.offset = e.offset;
+	if (e->damaged)
+		fault.text = "an entry of its index is damaged";
+	else if (*last_offset == e->entry.offset)
+		return 0;
+	else
+		*last_offset = fault.offset = e->entry.offset;
 	return report_fault(v, &fault, err);
 }
 
-/* Objects are read in the order of their offsets, so that each block is
- * decompressed once. */
 static int verify_pack_bytes(struct verify_job *v, size_t pack, uint64_t chance,
 			     struct err *err)
 {
-	const struct pack *p = v->inv.packs[pack].pack;
-	auto_free struct entry_position *list = NULL;
-	AUTO(buf) struct buf bytes = {0};
 	uint64_t last_offset = 0, start = v->done;
-	uint32_t i, count = p ? pack_count(p) : 0;
 	unsigned int sample = v->options->sample;
+	size_t i, count;
+	AUTO(buf) struct buf bytes = {0};
+	auto_free struct inventory_entry *list =
+		inventory_by_offset(&v->inv, pack, &count);
 
-	list = mem_resize(NULL, count + 1, sizeof(*list));
 	for (i = 0; i < count; i++) {
-		struct pack_entry e = {0};
-
-		(void)pack_get(p, i, &e);
-		list[i] = (struct entry_position){e.offset, i};
-	}
-	qsort(list, count, sizeof(*list), compare_place_offsets);
-	for (i = 0; i < count; i++) {
-		uint64_t mixed = (list[i].offset + chance) ^ pack << 40;
+		uint64_t offset = list[i].entry.offset;
+		uint64_t mixed = (offset + chance) ^ pack << 40;
 
 		if (sample && hash_check(&mixed, sizeof(mixed)) % 100 >= sample)
 			continue;
-		if (verify_object(v, pack, list[i].entry, &last_offset, &bytes,
-				  err) < 0)
+		if (verify_object(v, &list[i], &last_offset, &bytes, err) < 0)
 			return -err->num;
-		v->done = start + list[i].offset;
+		v->done = start + offset;
 		report_verify_progress(v);
 	}
 	v->done = start + v->inv.packs[pack].size;

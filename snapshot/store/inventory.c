@@ -337,27 +337,38 @@ int inventory_check_index(const struct inventory *inv, const struct store *s,
 
 /* --- repacking --- */
 
-/* An object of a pack, and its number in the pack's index. */
-struct repack_entry {
-	struct pack_entry entry;
-	struct copy copy;
-	bool wanted;
-};
-
-static int compare_entry_offsets(const void *pa, const void *pb)
+static int compare_copy_offsets(const void *pa, const void *pb)
 {
-	const struct pack_entry *a = &((const struct repack_entry *)pa)->entry;
-	const struct pack_entry *b = &((const struct repack_entry *)pb)->entry;
+	const struct pack_entry *a =
+		&((const struct inventory_entry *)pa)->entry;
+	const struct pack_entry *b =
+		&((const struct inventory_entry *)pb)->entry;
 
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
 	return a->inner < b->inner ? -1 : a->inner > b->inner;
 }
 
+struct inventory_entry *inventory_by_offset(const struct inventory *inv,
+					    size_t pack, size_t *ret_count)
+{
+	const struct pack *p = inv->packs[pack].pack;
+	size_t count = p ? pack_count(p) : 0, k;
+	struct inventory_entry *list = mem_zalloc((count + 1) * sizeof(*list));
+
+	for (k = 0; k < count; k++) {
+		list[k].copy = (struct copy){(uint32_t)pack + 1, (uint32_t)k};
+		list[k].damaged = !pack_get(p, (uint32_t)k, &list[k].entry);
+	}
+	vec_sort(list, count, sizeof(*list), compare_copy_offsets);
+	*ret_count = count;
+	return list;
+}
+
 /* Copies a record unchanged. list: all its objects. The kind of the new pack
  * comes from their type: the old pack's header may be damaged. */
 static int copy_record(struct store *s, const struct record_head *head,
-		       const void *payload, const struct repack_entry *list,
+		       const void *payload, const struct inventory_entry *list,
 		       struct err *err)
 {
 	struct out_pack *full;
@@ -383,7 +394,7 @@ static int copy_record(struct store *s, const struct record_head *head,
 /* list: all known objects of one record. The record may have more of them than
  * the index. */
 static int repack_record(struct store *s, struct inventory *inv,
-			 const struct repack_entry *list, size_t count,
+			 const struct inventory_entry *list, size_t count,
 			 struct err *err)
 {
 	const struct pack *pack = inventory_pack(inv, &list->copy)->pack;
@@ -433,22 +444,18 @@ int inventory_repack(struct store *s, struct inventory *inv,
 	size_t i, k, start;
 
 	for (i = 0; i < count; i++) {
-		const struct pack *pack = inv->packs[packs[i]].pack;
-		size_t n = 0, all = pack_count(pack);
-		auto_free struct repack_entry *list =
-			mem_resize(NULL, all + 1, sizeof(*list));
+		size_t n = 0, all;
+		auto_free struct inventory_entry *list =
+			inventory_by_offset(inv, packs[i], &all);
 
 		for (k = 0; k < all; k++) {
-			struct repack_entry *e = &list[n];
-
-			if (!pack_get(pack, (uint32_t)k, &e->entry))
+			if (list[k].damaged)
 				continue;
-			e->copy = (struct copy){(uint32_t)packs[i] + 1,
-						(uint32_t)k};
-			e->wanted = wanted(arg, &e->entry.id, &e->copy);
+			list[n] = list[k];
+			list[n].wanted =
+				wanted(arg, &list[n].entry.id, &list[n].copy);
 			n++;
 		}
-		vec_sort(list, n, sizeof(*list), compare_entry_offsets);
 		for (start = 0; start < n; start = k) {
 			for (k = start + 1;
 			     k < n &&

@@ -77,6 +77,19 @@ unsigned char *inventory_flags(const struct inventory *inv,
 const struct inventory_pack *inventory_pack(const struct inventory *inv,
 					    const struct copy *copy);
 
+/* An object of a pack. */
+struct inventory_entry {
+	struct pack_entry entry;
+	struct copy copy;
+	bool damaged; /* the entry's values are invalid */
+	bool wanted; /* for inventory_repack() */
+};
+
+/* All objects of a pack in the order of their offsets, so that each block is
+ * unpacked once; to free. */
+struct inventory_entry *inventory_by_offset(const struct inventory *inv,
+					    size_t pack, size_t *ret_count);
+
 /* Appends the bytes of one copy when they match its name. Otherwise returns
  * -EBADMSG and sets COPY_BAD. */
 int inventory_read_copy(struct inventory *inv, const struct copy *copy,

@@ -7,7 +7,6 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "snapshot/store/compress.h"
 
 bool oid_equal(const struct oid *a, const struct oid *b)
 {
@@ -718,15 +717,12 @@ static int put_single_object(struct store *s,
 			     struct put_search *q, struct oid *ret,
 			     struct err *err)
 {
-	struct record_head head = {.type = put_request->id.type,
-				   .count = 1,
-				   .plain_len = put_request->id.len};
+	struct record_head head = {.type = put_request->id.type, .count = 1};
 	struct out_pack *full = NULL;
 	struct place place = {0};
 	struct pack_entry e;
 	struct block *block;
 	const void *payload;
-	size_t len;
 	int ord;
 	bool done;
 
@@ -739,14 +735,9 @@ static int put_single_object(struct store *s,
 	(void)pthread_mutex_unlock(&s->mutex);
 	if (check_ordinal(ord - 1, err) < 0)
 		return -err->num;
-	payload = compress_bytes(put_request->data, put_request->id.len, true,
-				 &len);
-	head.codec = payload ? CODEC_ZSTD : CODEC_RAW;
 	head.ord = (uint16_t)ord;
-	head.stored_len = payload ? len : put_request->id.len;
-	if (!payload)
-		payload = put_request->data;
-	head.check = hash_check(payload, head.stored_len);
+	payload = store_compress(&head, put_request->data, put_request->id.len,
+				 true);
 	if (store_write_record(s, store_pack_kind(head.type), &head, payload,
 			       &place, &full, err) < 0)
 		return -err->num;

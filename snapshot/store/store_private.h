@@ -162,6 +162,11 @@ void store_place_unpin(struct store *s, const struct place *place);
 /* Records the first failure: nothing may use the packs that this process has
  * open from then on. Returns -err->num. Without the mutex. */
 int store_fail(struct store *s, const struct err *err);
+/* Compresses the bytes of a record if that is worthwhile (probe: see
+ * compress_bytes()) and completes its head. Returns the payload: data, or
+ * memory of this thread that is valid until the thread's next call. */
+const void *store_compress(struct record_head *head, const void *data,
+			   size_t len, bool probe);
 /* Compresses (if worthwhile) and writes a full block, which counts as busy. */
 int store_write_block(struct store *s, struct block *block, struct err *err);
 /* The packs that hold objects of a type. */

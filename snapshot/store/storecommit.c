@@ -227,13 +227,27 @@ static int set_block_place(struct store *s, struct block *block,
 	return 0;
 }
 
+const void *store_compress(struct record_head *head, const void *data,
+			   size_t len, bool probe)
+{
+	size_t stored_len = len;
+	const void *payload = compress_bytes(data, len, probe, &stored_len);
+
+	head->codec = payload ? CODEC_ZSTD : CODEC_RAW;
+	head->plain_len = len;
+	head->stored_len = stored_len;
+	if (!payload)
+		payload = data;
+	head->check = hash_check(payload, stored_len);
+	return payload;
+}
+
 int store_write_block(struct store *s, struct block *block, struct err *err)
 {
 	struct record_head head = {.type = RECORD_BLOCK, .count = block->count};
 	struct out_pack *full;
 	struct place place;
 	const void *payload;
-	size_t len;
 	int got;
 
 	/* Objects may move in memory, so readers access them under the mutex.
@@ -242,13 +256,7 @@ int store_write_block(struct store *s, struct block *block, struct err *err)
 	buf_add(&block->data, block->table.data, block->table.len);
 	(void)pthread_mutex_unlock(&s->mutex);
 	payload =
-		compress_bytes(block->data.data, block->data.len, false, &len);
-	head.codec = payload ? CODEC_ZSTD : CODEC_RAW;
-	head.plain_len = block->data.len;
-	head.stored_len = payload ? len : block->data.len;
-	if (!payload)
-		payload = block->data.data;
-	head.check = hash_check(payload, head.stored_len);
+		store_compress(&head, block->data.data, block->data.len, false);
 	got = store_write_record(s, block->kind, &head, payload, &place, &full,
 				 err);
 	(void)pthread_mutex_lock(&s->mutex);
