@@ -8,12 +8,12 @@
  *	  trash
  *	a damaged copy of the secret is written again from the good one
  *	objects that a snapshot since the damage has stored again under
- *	  another ordinal get their lost name, too (see replicas.h)
+ *	  another ordinal get their lost name, too (see inventory.h)
  *	for snapshots with lost objects: their directory, if it still exists,
  *	  is stored again without the stat cache; equal bytes get the same
  *	  name, and the object is there again
  *	paths that stay lost are reported and recorded, so that prune can
- *	  continue (see known_missing.h)
+ *	  continue (see missing.h)
  *
  * A kill at any point loses no intact object; the next repair continues.
  */

@@ -70,7 +70,7 @@ enum pack_codec { CODEC_RAW = 0, CODEC_ZSTD = 1 };
 struct format {
 	unsigned char uuid[PACK_UUID_LEN];
 	enum hash_kind hash;
-	bool has_tombstones; /* FORMAT only: see tombstones.h */
+	bool has_tombstones; /* FORMAT only: see maintain/missing.h */
 };
 
 /* The head of a record. */
