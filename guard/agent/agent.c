@@ -194,24 +194,31 @@ static int read_agent_profiles(struct agent *a, const struct state *state,
 
 /* ---- places ---- */
 
+/* The home that holds a path below the home directory, or NULL. */
+static const struct profile_item *find_home_of(const struct agent *a,
+					       const char *path)
+{
+	const struct profile_item *home = NULL;
+
+	while ((home = profile_next(&a->profile, PROFILE_HOME, home)))
+		if (path_below(path, home->value))
+			break;
+	return home;
+}
+
 /* Whether a seed or a piece of code lies in one of the homes. */
 static int check_in_home(const struct agent *a, enum profile_word word,
 			 struct err *err)
 {
-	const struct profile_item *item = NULL, *home;
+	const struct profile_item *item = NULL;
 
-	while ((item = profile_next(&a->profile, word, item))) {
-		for (home = NULL;
-		     (home = profile_next(&a->profile, PROFILE_HOME, home));)
-			if (path_below(item->value, home->value))
-				break;
-		if (!home)
+	while ((item = profile_next(&a->profile, word, item)))
+		if (!find_home_of(a, item->value))
 			return fail(err, EINVAL,
 				    "%s: %s ~/%s is in none of the folders "
 				    "that `home` names",
 				    item->where, profile_word_name(word),
 				    item->value);
-	}
 	return 0;
 }
 
@@ -369,7 +376,7 @@ static void copy_text_list(char ***to, const char *const *from)
  * used. */
 static void add_profile_env(struct agent *a, const struct state *state)
 {
-	const struct profile_item *item = NULL, *home;
+	const struct profile_item *item = NULL;
 
 	while ((item = profile_next(&a->profile, PROFILE_ENV, item))) {
 		const char *value = strchr(item->value, '=');
@@ -379,13 +386,7 @@ static void add_profile_env(struct agent *a, const struct state *state)
 			mem_list_add(&a->lists[ENV], item->value);
 			continue;
 		}
-		if (!state->home)
-			continue;
-		for (home = NULL;
-		     (home = profile_next(&a->profile, PROFILE_HOME, home));)
-			if (path_below(value + 3, home->value))
-				break;
-		if (home && a->shared)
+		if (!state->home || (a->shared && find_home_of(a, value + 3)))
 			continue;
 		variable = mem_printf("%.*s=%s/%s", (int)(value - item->value),
 				      item->value, state->home, value + 3);

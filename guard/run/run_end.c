@@ -271,28 +271,22 @@ static int record_run_end(struct run *run, int status, struct err *err)
 static int load_run_changes(struct run *run, struct changes *changes,
 			    struct change_list *git, struct err *err)
 {
-	int got = run_store_granted(run, "post-rw", err);
-
-	if (got == 0)
-		got = layers_finalize(&run->session, err);
-	if (got == 0)
-		got = changes_load(&run->session, &run->context.state, changes,
-				   err);
-	return got == 0 ? scan_git(run, git, err) : got;
+	if (run_store_granted(run, "post-rw", err) < 0 ||
+	    layers_finalize(&run->session, err) < 0 ||
+	    changes_load(&run->session, &run->context.state, changes, err) < 0)
+		return -err->num;
+	return scan_git(run, git, err);
 }
 
 /* On disk when it returns, and in the store. */
 static int store_run(struct run *run, const struct changes *changes,
 		     struct err *err)
 {
-	int got;
-
 	sandbox_unmount(run->sandbox);
 	reserve_release(run->context.state.fd);
-	got = wait_for_base(run, err);
-	if (got == 0)
-		got = store_results(run, changes, err);
-	return got == 0 ? session_save(&run->session, err) : got;
+	if (wait_for_base(run, err) < 0 || store_results(run, changes, err) < 0)
+		return -err->num;
+	return session_save(&run->session, err);
 }
 
 /* Paths that were applied during the run, and edited since, are no changes of

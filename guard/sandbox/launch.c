@@ -24,7 +24,6 @@ static int prepare_launch(struct sandbox *sb,
 {
 	struct setup *s = &sb->setup;
 	int pair[2];
-	int rc;
 
 	s->policy = policy;
 	s->filters = &sb->filters;
@@ -42,27 +41,25 @@ static int prepare_launch(struct sandbox *sb,
 			    "--net private needs pasta, which is not "
 			    "installed: apt install passt (the package's name "
 			    "elsewhere too), or use --net none or host");
-	rc = policy->net == SANDBOX_NET_PRIVATE ? network_find(&s->network, err)
-						: 0;
-	if (rc < 0)
-		return rc;
+	if (policy->net == SANDBOX_NET_PRIVATE &&
+	    network_find(&s->network, err) < 0)
+		return -err->num;
 	sb->timeout_ms = policy->timeout_ms;
 	sb->command = mem_strdup(policy->argv ? policy->argv[0] : "");
-	rc = filters_make(
-		&(struct filter_options){.nested = policy->nested,
-					 .pinned = s->pin,
-					 .perf = policy->allow_perf,
-					 .io_uring = policy->allow_io_uring,
-					 .userfaultfd =
-						 policy->allow_userfaultfd,
-					 .i386 = policy->allow_32bit},
-		&sb->filters, err);
+	if (filters_make(
+		    &(struct filter_options){.nested = policy->nested,
+					     .pinned = s->pin,
+					     .perf = policy->allow_perf,
+					     .io_uring = policy->allow_io_uring,
+					     .userfaultfd =
+						     policy->allow_userfaultfd,
+					     .i386 = policy->allow_32bit},
+		    &sb->filters, err) < 0)
+		return -err->num;
 	sb->tty = tty_find(s->replace, &s->pipeline);
-	if (rc == 0)
-		rc = stdio_proxy_start(&sb->stdio_proxies, stdio_fds_need_proxy,
-				       s, err);
-	if (rc < 0)
-		return rc;
+	if (stdio_proxy_start(&sb->stdio_proxies, stdio_fds_need_proxy, s,
+			      err) < 0)
+		return -err->num;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return fail_errno(err, "make the way to the run");
 	sb->socket = s->guard_socket = pair[0];
@@ -125,15 +122,13 @@ static int prefer_setup_error(struct sandbox *sb, struct err *err)
 static int write_userns_maps(struct sandbox *sb, struct err *err)
 {
 	const struct setup *s = &sb->setup;
-	int rc = userns_map(sb->pid, s->root, false, s->uid, s->gid, err);
 
 	/* pasta joins the namespaces while pid 1 is still in the first user
 	 * namespace. */
-	if (rc == 0 && s->policy->net == SANDBOX_NET_PRIVATE)
-		rc = pasta_start(&sb->pasta, &s->network, s->policy, sb->pid,
-				 err);
-	if (rc < 0)
-		return rc;
+	if (userns_map(sb->pid, s->root, false, s->uid, s->gid, err) < 0 ||
+	    (s->policy->net == SANDBOX_NET_PRIVATE &&
+	     pasta_start(&sb->pasta, &s->network, s->policy, sb->pid, err) < 0))
+		return -err->num;
 	if (message_send(sb->socket, MESSAGE_MAPPED, 0, NULL, -1) < 0)
 		return fail_errno(err, "talk to the run");
 	return 0;

@@ -307,19 +307,14 @@ static int configure_family(int fd, int family, int device,
 			    const struct network *n, struct err *err)
 {
 	bool v4 = family == AF_INET;
-	int rc = disable_neighbor_probes(fd, family, device, err);
+	const char *own = v4 ? NETDEVICE_OWN4 : NETDEVICE_OWN6;
+	const char *gateway = v4 ? NETDEVICE_GATEWAY4 : NETDEVICE_GATEWAY6;
 
-	if (rc == 0)
-		rc = set_device_address(fd, family, device,
-					v4 ? NETDEVICE_OWN4 : NETDEVICE_OWN6,
-					err);
-	if (rc == 0)
-		rc = block_addresses(fd, family, device, n, err);
-	if (rc == 0)
-		rc = set_device_gateway(
-			fd, family, device,
-			v4 ? NETDEVICE_GATEWAY4 : NETDEVICE_GATEWAY6, err);
-	return rc;
+	if (disable_neighbor_probes(fd, family, device, err) < 0 ||
+	    set_device_address(fd, family, device, own, err) < 0 ||
+	    block_addresses(fd, family, device, n, err) < 0)
+		return -err->num;
+	return set_device_gateway(fd, family, device, gateway, err);
 }
 
 int network_set_up(const struct network *n, struct err *err)
@@ -327,21 +322,17 @@ int network_set_up(const struct network *n, struct err *err)
 	auto_close int fd =
 		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	int device = (int)if_nametoindex(NETDEVICE_NAME);
-	int rc;
 
 	if (fd < 0)
 		return fail_errno(err, "private network: netlink");
 	if (!device)
 		return fail(err, ENODEV,
 			    "private network: pasta made no device");
-	rc = configure_link(fd, device, err);
-	if (rc == 0)
-		rc = bring_device_up(fd, device, err);
-	if (rc == 0 && n->v4)
-		rc = configure_family(fd, AF_INET, device, n, err);
-	if (rc == 0 && n->v6)
-		rc = configure_family(fd, AF_INET6, device, n, err);
-	return rc;
+	if (configure_link(fd, device, err) < 0 ||
+	    bring_device_up(fd, device, err) < 0 ||
+	    (n->v4 && configure_family(fd, AF_INET, device, n, err) < 0))
+		return -err->num;
+	return n->v6 ? configure_family(fd, AF_INET6, device, n, err) : 0;
 }
 
 #define TABLE_MAX (64 << 20)

@@ -169,19 +169,17 @@ static int compare_path_rules(const void *a, const void *b)
 int masks_open(struct setup *s, struct err *err)
 {
 	AUTO(mountinfo) struct mountinfo table = {0};
-	int rc = mountinfo_load(&table, err);
 
-	if (rc == 0)
-		add_masks(s, &table);
+	if (mountinfo_load(&table, err) < 0)
+		return -err->num;
+	add_masks(s, &table);
 	add_masked_sockets(s);
-	if (rc == 0)
-		rc = add_grants(s, s->policy->read_only, RULE_READ_ONLY, err);
-	if (rc == 0)
-		rc = add_grants(s, s->policy->read_write, RULE_READ_WRITE, err);
-	if (rc == 0)
-		rc = refuse_granted_aliases(s, &table, err);
+	if (add_grants(s, s->policy->read_only, RULE_READ_ONLY, err) < 0 ||
+	    add_grants(s, s->policy->read_write, RULE_READ_WRITE, err) < 0 ||
+	    refuse_granted_aliases(s, &table, err) < 0)
+		return -err->num;
 	VEC_SORT(&s->rules, compare_path_rules);
-	return rc;
+	return 0;
 }
 
 /* ---- onto the new root ---- */

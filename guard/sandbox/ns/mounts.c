@@ -76,7 +76,6 @@ static int add_dev_mounts(struct setup *s, struct err *err)
 	auto_close int mnt =
 		mount_new_fs("devpts", s->root ? root_pts : pts, attrs, err);
 	auto_close int shm_mnt = -1;
-	int rc;
 
 	/* The root user of a namespace may lack the id of the terminals'
 	 * group. */
@@ -84,9 +83,8 @@ static int add_dev_mounts(struct setup *s, struct err *err)
 		mnt = mount_new_fs("devpts", pts, attrs, err);
 	if (mnt < 0)
 		return mnt;
-	rc = mount_place(s->root_fd, "/dev/pts", mnt, err);
-	if (rc < 0)
-		return rc;
+	if (mount_place(s->root_fd, "/dev/pts", mnt, err) < 0)
+		return -err->num;
 	shm_mnt = mount_new_fs("tmpfs", shm,
 			       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (shm_mnt < 0)
@@ -104,19 +102,17 @@ static int place_devices(struct setup *s, int old_dev, struct err *err)
 	auto_close int dev = mount_new_fs(
 		"tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 	size_t i;
-	int rc;
 
 	if (dev < 0)
 		return dev;
-	rc = mount_place(s->root_fd, "/dev", dev, err);
-	if (rc == 0)
-		rc = add_dev_links(dev, err);
-	for (i = 0; rc == 0 && i < sizeof(nodes) / sizeof(*nodes); i++)
-		rc = add_node(old_dev, dev, nodes[i], err);
-	if (rc == 0)
-		rc = add_dev_mounts(s, err);
-	if (rc < 0)
-		return rc;
+	if (mount_place(s->root_fd, "/dev", dev, err) < 0 ||
+	    add_dev_links(dev, err) < 0)
+		return -err->num;
+	for (i = 0; i < sizeof(nodes) / sizeof(*nodes); i++)
+		if (add_node(old_dev, dev, nodes[i], err) < 0)
+			return -err->num;
+	if (add_dev_mounts(s, err) < 0)
+		return -err->num;
 	if (mount_set_attrs(dev, MOUNT_ATTR_RDONLY) < 0)
 		return fail_errno(err, "close /dev");
 	return 0;

@@ -51,26 +51,20 @@ static int map_all(pid_t pid, const char *name, struct err *err)
 int userns_map(pid_t pid, bool root, bool inner, uid_t uid, gid_t gid,
 	       struct err *err)
 {
-	char map[64];
-	int rc;
+	char uids[64], gids[64];
 
-	if (root) {
-		rc = map_all(pid, "uid_map", err);
-		return rc < 0 ? rc : map_all(pid, "gid_map", err);
-	}
-	if (!inner) {
-		rc = write_map(pid, "setgroups", "deny", err);
-		if (rc < 0)
-			return rc;
-	}
-	(void)snprintf(map, sizeof(map), "%u %u 1", inner ? uid : 0,
+	if (root)
+		return map_all(pid, "uid_map", err) < 0
+			       ? -err->num
+			       : map_all(pid, "gid_map", err);
+	(void)snprintf(uids, sizeof(uids), "%u %u 1", inner ? uid : 0,
 		       inner ? 0 : uid);
-	rc = write_map(pid, "uid_map", map, err);
-	if (rc < 0)
-		return rc;
-	(void)snprintf(map, sizeof(map), "%u %u 1", inner ? gid : 0,
+	(void)snprintf(gids, sizeof(gids), "%u %u 1", inner ? gid : 0,
 		       inner ? 0 : gid);
-	return write_map(pid, "gid_map", map, err);
+	if ((!inner && write_map(pid, "setgroups", "deny", err) < 0) ||
+	    write_map(pid, "uid_map", uids, err) < 0)
+		return -err->num;
+	return write_map(pid, "gid_map", gids, err);
 }
 
 long userns_switch(const char *path)
