@@ -94,10 +94,6 @@ int changes_load_own(struct context *c, const struct session *s,
 		     struct changes *ret, struct err *err);
 void changes_free(struct changes *c);
 
-/* changes_fold.c: sets CHANGES_NOISE, and removes the directories of a live run
- * that are only mount points of guard. */
-void changes_fold(const struct session *s, struct changes *c);
-
 /*
  * changes_moves.c: finds the moves, pairs of a deletion and an addition of the
  * same content. Reads at most 2 GB of files that may be the same. The lists are

@@ -213,16 +213,3 @@ void changes_find_moves(struct changes *c)
 	for (i = 0; i < c->root_count; i++)
 		find_moves_in_root(&c->roots[i]);
 }
-
-/* --- results --- */
-
-const struct change_move *changes_move(const struct change_list *list,
-				       const struct change *c)
-{
-	return c->move ? &list->moves[c->move - 1] : NULL;
-}
-
-bool changes_is_moved(const struct change_list *list, const struct change *c)
-{
-	return c->move && !list->moves[c->move - 1].half;
-}

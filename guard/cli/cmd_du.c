@@ -22,7 +22,7 @@ struct du {
 	bool stored, planned;
 	struct err plan_err;
 	struct session_list sessions;
-	uint64_t *run_bytes; /* of the sessions */
+	uint64_t *run_bytes; /* one for each session */
 };
 
 static int measure_usage(struct du *d, struct err *err)

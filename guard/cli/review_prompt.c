@@ -74,8 +74,8 @@ static bool step_cursor(struct review_cursor *at, size_t *item, size_t *part,
 }
 
 /* Goes to the next part, or the next that is open; false: there is none. */
-static bool find_part(struct review_cursor *at, bool back, bool open_only,
-		      size_t *item, size_t *part)
+static bool find_review_part(struct review_cursor *at, bool back,
+			     bool open_only, size_t *item, size_t *part)
 {
 	*item = at->item;
 	*part = at->part;
@@ -90,14 +90,14 @@ static bool review_cursor_has_more(struct review_cursor *at, bool back,
 {
 	size_t item, part;
 
-	return find_part(at, back, open_only, &item, &part);
+	return find_review_part(at, back, open_only, &item, &part);
 }
 
 static bool review_cursor_move(struct review_cursor *at, bool back,
 			       bool open_only)
 {
 	size_t item, part;
-	bool found = find_part(at, back, open_only, &item, &part);
+	bool found = find_review_part(at, back, open_only, &item, &part);
 
 	if (found)
 		review_cursor_set(at, item, part);

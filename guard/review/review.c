@@ -322,6 +322,42 @@ static void split_hunk(struct review_item *item, size_t part)
 		item->answers[i] = answer;
 }
 
+static void add_split_item(struct review *r, const size_t *from, size_t count,
+			   bool move)
+{
+	size_t *list = mem_dup(from, count * sizeof(*list));
+
+	review_add_item(r, r->entries[from[0]].path, list, count, move);
+}
+
+/* A directory with entries is added or deleted with them. */
+static bool holds_entries(const struct review *r, size_t at)
+{
+	const struct review_entry *e = &r->entries[at];
+
+	return S_ISDIR(e->now.mode ? e->now.mode : e->old.mode) &&
+	       at + 1 < r->entry_count &&
+	       path_below(r->entries[at + 1].path, e->path);
+}
+
+/* The pairs of a move, or the two ends of a single one, become items at the
+ * end.
+ */
+static void split_move(struct review *r, const struct review_item *item)
+{
+	size_t i;
+
+	if (item->count == 2) {
+		add_split_item(r, &item->list[1], 1, false);
+		add_split_item(r, &item->list[0], 1, false);
+		return;
+	}
+	for (i = 0; i < item->count; i += 2)
+		if (!holds_entries(r, item->list[i]) ||
+		    !holds_entries(r, item->list[i + 1]))
+			add_split_item(r, &item->list[i], 2, true);
+}
+
 /* The new items stand at the end for a moment, then at the old one's place. */
 static void split_group(struct review *r, size_t at)
 {
@@ -331,7 +367,7 @@ static void split_group(struct review *r, size_t at)
 	struct review_item *made;
 
 	if (group.move)
-		review_moves_part(r, &group);
+		split_move(r, &group);
 	else
 		review_add_items(r, group.list[0] + itself,
 				 group.list[group.count - 1] + 1, group.path);

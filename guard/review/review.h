@@ -141,8 +141,6 @@ void review_split(struct review *r, size_t item, size_t part);
  */
 void review_moves_find(struct review *r);
 void review_moves_add_items(struct review *r);
-/* The pairs of it, or the two ends of a single one, as items at the end. */
-void review_moves_part(struct review *r, const struct review_item *item);
 /* The old path: the other end of the i-th entry's pair. */
 const struct review_entry *review_moved_from(const struct review *r,
 					     const struct review_item *item,

@@ -1,4 +1,3 @@
-#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -127,37 +126,4 @@ const struct review_entry *review_moved_from(const struct review *r,
 					     size_t pair)
 {
 	return review_entry_at(r, item, 2 * pair + 1);
-}
-
-static void add_item_of(struct review *r, const size_t *from, size_t count,
-			bool move)
-{
-	size_t *list = mem_dup(from, count * sizeof(*list));
-
-	review_add_item(r, r->entries[from[0]].path, list, count, move);
-}
-
-/* A directory with entries is added or deleted with them. */
-static bool holds_entries(const struct review *r, size_t at)
-{
-	const struct review_entry *e = &r->entries[at];
-
-	return S_ISDIR(e->now.mode ? e->now.mode : e->old.mode) &&
-	       at + 1 < r->entry_count &&
-	       path_below(r->entries[at + 1].path, e->path);
-}
-
-void review_moves_part(struct review *r, const struct review_item *item)
-{
-	size_t i;
-
-	if (item->count == 2) {
-		add_item_of(r, &item->list[1], 1, false);
-		add_item_of(r, &item->list[0], 1, false);
-		return;
-	}
-	for (i = 0; i < item->count; i += 2)
-		if (!holds_entries(r, item->list[i]) ||
-		    !holds_entries(r, item->list[i + 1]))
-			add_item_of(r, &item->list[i], 2, true);
 }
