@@ -73,7 +73,7 @@ static int lstat_if_exists(int dir, const char *name, struct meta *ret,
 		       : fail_errno(err, "look at %s", text_quote(name));
 }
 
-/* The same for what the layer shows: a whiteout (*ret_is_whiteout) is 0. */
+/* The same in the merged view: a whiteout (*ret_is_whiteout) is 0. */
 static int lstat_layer_name(int dirfd, const char *name, struct meta *ret,
 			    bool *ret_is_whiteout, struct err *err)
 {

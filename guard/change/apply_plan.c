@@ -375,9 +375,9 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 }
 
 /*
- * Which paths of a large project are read. When the run changed little, the
- * plan needs only the changed paths, and the snapshots before and after the
- * apply are of these paths.
+ * The choice of the paths that are read of a large project. When the run
+ * changed little, the plan needs only the changed paths, and the snapshots
+ * before and after the apply are of these paths.
  */
 
 struct partial_choice {

@@ -110,7 +110,7 @@ void changeset_unlock(struct changeset *set)
  */
 struct execution {
 	struct changeset *set;
-	struct changeset_root **roots; /* those that take part */
+	struct changeset_root **roots; /* without excluded roots */
 	size_t count;
 	struct action *action; /* NULL: nothing is recorded */
 	uint64_t *seq; /* in the action: of the snapshot that is stored now */

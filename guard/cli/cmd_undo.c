@@ -37,8 +37,8 @@ struct undo_command {
 	char *path; /* the project */
 	struct action last; /* the action to undo */
 	unsigned long step; /* how many there were before it */
-	/* Of the action's roots: from the state after the action to the state
-	 * before it. */
+	/* The change of the action's roots from the state after the action to
+	 * the state before it. */
 	struct changeset change;
 	/* Dry run: the changes that the steps before would have made. */
 	VEC(struct applied_ops) simulated;
