@@ -106,8 +106,8 @@ fuzz-targets: $(FUZZ_TARGETS)
 
 tools: $(TOOLS) $(STORE_TOOLS)
 
-# The goals below install what they need first; the libraries' flags are
-# known only after that, hence the second make.
+# The goals below first install the packages that they need. The libraries'
+# flags are known only after that, hence the second make.
 demo:
 	tests/install-deps demo
 	+$(MAKE) --no-print-directory all tools
@@ -144,9 +144,9 @@ hostile:
 	+$(MAKE) --no-print-directory all tools
 	tests/hostile/run $(BUILD)
 
-# Read by the compiler, not built: every source, and every header alone that is
-# not the first of its own source; again when it, or what it includes, has
-# changed.
+# Checked by the compiler without output: every source, and every header that is
+# not the first include of its own source; again when the file, or a file that
+# it includes, has changed.
 SYNTAX := $(patsubst %,$(BUILD)/syntax/%,$(SOURCES) \
 	$(filter-out $(SOURCES:.c=.h),$(HEADERS)) \
 	$(UNIT_SOURCES) $(TOOL_SOURCES) $(STORE_TOOLS:$(BUILD)/%=%.c) \
@@ -196,8 +196,8 @@ asan-built: unit tools fuzz-targets
 	ASAN_OPTIONS=detect_leaks=1 TEST_TIMEOUT=900 \
 		tests/lib/run-check --unit $(BUILD) $(PROVE)
 
-# Each target for FUZZ_SECONDS with libFuzzer; what it finds worth keeping
-# gathers in build-fuzz/found.
+# Each target for FUZZ_SECONDS with libFuzzer; inputs that reach new code are
+# collected in build-fuzz/found.
 fuzz:
 	tests/install-deps fuzz
 	+$(MAKE) --no-print-directory BUILD=build-fuzz HARDEN= CC=clang \

@@ -5,7 +5,7 @@
  *
  *	changes_load() or changes_load_own()
  *	changes_find_moves()	where moves are shown
- *	resolve_run_filter()	keeps what was named
+ *	resolve_run_filter()	keeps the named paths
  *	changes_free()
  */
 #ifndef GUARD_CHANGES_H
@@ -34,7 +34,7 @@ struct changes_root {
 	/* The run's upper layer and the real directory; -1: no such layer. */
 	int upper_fd, lower_fd;
 	char *prefix; /* printed before its paths: "", "~/other/", "~/" */
-	char *where; /* "", " in ~/other/", " in your home folder" */
+	char *where; /* for people: "", " in ~/other/"... */
 	bool home; /* caches are not shown, and a .git is like the rest */
 	/* Reads files that lie elsewhere, as changes_read(); NULL: they lie in
 	 * the two directories. */

@@ -208,7 +208,7 @@ static bool is_forged_bytecode(const struct buf *old, const struct buf *now)
 /*
  * A .pyc, which Python runs in place of a source. Only Python's own compiler
  * can prove that it was made from that source; reported are files that Python
- * never writes: one that Python never compares with a source, one without a
+ * never writes: a .pyc that Python never compares with a source, one without a
  * source, and other code for an unchanged source.
  */
 static void judge_bytecode(const struct risk_file *f, struct risks *r)

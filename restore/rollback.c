@@ -277,7 +277,7 @@ static int keep_displaced(struct txn *t, const char *staged,
 }
 
 /*
- * Whether the ctime is still the one that guard's rename set (known in this
+ * Whether the ctime is still the value that guard's rename set (known in this
  * process only), checked directly before the rename back. A write in between
  * changes size or mtime, which are checked afterwards, so a long file is not
  * read.

@@ -9,7 +9,7 @@
  *
  * The record is "opened" ("guard-opened 1"), with a line
  *
- *	folder = mode SP inode SP path		; octal, decimal, absolute
+ *	"folder=" mode SP inode SP path		; octal, decimal, absolute
  *
  * for each directory, parents before children.
  */

@@ -144,7 +144,7 @@ static int read_project_profile(const char *project, struct profile *to,
 	return profile_parse(to, path, true, text.data, text.len, err);
 }
 
-/* ---- which ---- */
+/* ---- selection ---- */
 
 static int no_such_agent(const char *name, struct err *err)
 {

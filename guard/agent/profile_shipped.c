@@ -53,10 +53,10 @@ static const struct {
 	 "code ~/.claude/projects/*/memory\n"
 	 "code ~/.claude/agent-memory\n"
 	 "code ~/.claude/.claude.json#mcpServers,hooks,env,apiKeyHelper\n"},
-	/* Its sandbox searches for other names of its masked paths in /tmp, and
-	 * finds the one of a disk's directory below guard's state, which does
-	 * not exist in the run: "bwrap: Can't mkdir parents". A /tmp in memory
-	 * has no other name. */
+	/* codex's sandbox searches for other names of its masked paths in /tmp,
+	 * and finds the name of a directory below guard's state on the disk,
+	 * which does not exist in the run: "bwrap: Can't mkdir parents". A /tmp
+	 * in memory has no other name. */
 	{"codex",
 	 "home ~/.codex\n"
 	 "env CODEX_HOME=~/.codex\n"

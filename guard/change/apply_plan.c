@@ -22,7 +22,8 @@
 #include "restore/result.h"
 #include "restore/move_from_upper.h"
 
-/* It is worth telling others that an apply is under way. */
+/* From this number of steps on, other guard processes are told that an apply is
+ * under way. */
 #define MANY_STEPS 1000
 
 static const char *const none[] = {NULL};
@@ -199,8 +200,8 @@ static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 	root->project.moved_since = (struct timestamp){0};
 	if (home)
 		return apply_log_filter_notes(a->c->store, s, &root->now, err);
-	/* What was applied of the run before is none of its changes any more;
-	 * the project's workspace knows of it. */
+	/* Changes that were applied before are no longer changes of the run;
+	 * the project's workspace has their record. */
 	query.workspace_fd = a->change.roots[0].project.workspace_fd;
 	return first ? apply_log_rebase(a->c->store, s, index, &query,
 					&root->base.root, err)
@@ -218,9 +219,10 @@ int apply_plan_refresh(struct apply_plan *a, struct err *err)
 }
 
 /*
- * 1: what the run left is in the store, and nobody has been at its layer
- * since; then it is not read again. 0: it has to be. What was applied while the
- * run went on was none of its changes any more when that was stored.
+ * Returns 1 if the run's result is in the store and no process has changed its
+ * layer since: then the layer is not read again. Returns 0 otherwise. Changes
+ * that were applied during the run were already excluded when the result was
+ * stored.
  */
 static int load_stored_result(struct apply_plan *a,
 			      const struct change_list *list, uint64_t seq,
@@ -297,8 +299,8 @@ static struct change_list list_home_changes(const struct apply_plan *a)
 	return named;
 }
 
-/* Of a directory of which only the permissions change, the directory itself and
- * nothing in it. */
+/* For a directory whose permissions alone change, only the directory itself is
+ * read, without its entries. */
 static char **home_paths_to_read(const struct change_list *named)
 {
 	char **only = mem_zalloc((named->count + 1) * sizeof(*only));
@@ -427,7 +429,7 @@ static int collect_partial_path(void *arg, const char *path,
 	return 0;
 }
 
-/* What else an apply takes from is of another kind: it has its own look. */
+/* All other cases need a complete snapshot, or read the paths themselves. */
 static bool may_read_partially(const struct apply_plan *a)
 {
 	const struct resolved_run *p = a->p;
@@ -596,8 +598,8 @@ static int record_applied_paths(const struct apply_plan *a, struct err *err)
 }
 
 /*
- * New folders come out of the layer itself when all of the run is applied:
- * what is left of its layer then, nobody has to decide on any more.
+ * New directories are moved out of the layer itself when the complete run is
+ * applied: no decision about the rest of its layer is pending then.
  */
 static char **choose_moved_dirs(struct apply_plan *a, bool complete)
 {
@@ -619,7 +621,7 @@ static int handle_failed_apply(struct apply_plan *a, int num)
 	struct session *s = &a->p->session;
 	struct err more;
 
-	/* What is left half done, the next command ends. */
+	/* An unfinished transaction is completed by the next command. */
 	if (s->live ||
 	    fd_exists(a->change.roots[0].project.workspace_fd, "next-action"))
 		return num;

@@ -9,7 +9,7 @@
 #include "guard/report.h"
 #include "overlay/layers.h"
 
-/* What is changed, for people. */
+/* The changed directory, for messages. */
 const char *apply_report_where(const struct apply_plan *a)
 {
 	const struct session *s = &a->p->session;
@@ -85,7 +85,8 @@ void apply_report_git_left(const struct apply_plan *a)
 			s->id);
 }
 
-/* They are in nobody's way, but nobody may think that they were taken over. */
+/* These changes do not conflict with the apply, but the user must know that
+ * they were not applied. */
 void apply_report_home_left(const struct apply_plan *a)
 {
 	size_t count = apply_plan_home_left(a);

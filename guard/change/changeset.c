@@ -169,9 +169,10 @@ static int save_next_action(void *arg, const struct snapshot *s,
 }
 
 /*
- * A recovery compares with what the plan wants, and merged texts have been put
- * into the store without a snapshot: adding one flushes all that is there. The
- * last snapshot, the announced action and the journal become durable together.
+ * A recovery compares the files with the plan's wanted state, and merged texts
+ * are in the store without a snapshot: adding a snapshot flushes all pending
+ * objects. The last snapshot, the announced action and the journal become
+ * durable together.
  */
 static int begin_action(void *arg, transaction_add_journal add_journal,
 			void *journal, struct err *err)

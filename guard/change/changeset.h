@@ -87,8 +87,8 @@ void changeset_wait_starting_runs(const struct changeset *set);
  * undone_kind, undone_before, git, complete; the rest is filled in) in the
  * workspace of the first root, runs the transaction, stores the snapshots after
  * it and makes the action the last one. SIGINT, SIGTERM and SIGHUP are blocked
- * until the end. Errors are those of transaction_run(); after one that left a
- * journal the text says so.
+ * until the end. Errors are those of transaction_run(); the text of an error
+ * mentions a journal that is left.
  */
 int changeset_execute(struct changeset *set, struct action *a, struct err *err);
 /* The transaction alone, for files that are no project: no snapshot is stored,

@@ -1,5 +1,5 @@
 /*
- * `apply --commit`: what was accepted of a run as one commit of the user's.
+ * `apply --commit`: the accepted changes of a run as one commit of the user's.
  */
 #ifndef GUARD_CHANGE_COMMITTING_H
 #define GUARD_CHANGE_COMMITTING_H
@@ -14,12 +14,14 @@ struct committing_options {
 	const char *message; /* NULL: the run and its command */
 };
 
-/* The objects, before anything is applied. want: what was accepted of it; only
- * the pick's paths. What is left out is said. dry: in memory alone. */
+/* Creates the objects, before any change is applied. want: the tree with the
+ * accepted changes; only the pick's paths are used. Skipped paths are reported.
+ * dry: in memory only. */
 int committing_make(struct apply_plan *a, const struct committing_options *o,
 		    bool dry, const struct entry *want, struct gitcommit **ret,
 		    struct err *err);
-/* The branch. What was applied before it stays: the error says so. */
+/* Moves the branch. Changes that were applied before this step stay, and the
+ * error says so. */
 int committing_point(const struct apply_plan *a, struct gitcommit *c,
 		     bool applied, struct err *err);
 

@@ -73,7 +73,7 @@ static int load_sides(struct context *c, struct session *s, struct sides *ret,
 	return catalog_load(c->store, s->roots[0].result, &ret->result, err);
 }
 
-/* A tree with what the run put in the repository, as its .git. */
+/* A tree with the run's files of the repository as its .git. */
 static int make_linked(struct context *c, int upper,
 		       const struct change_list *changes, struct entry *ret,
 		       struct err *err)
@@ -93,8 +93,8 @@ static int make_linked(struct context *c, int upper,
 	return got;
 }
 
-/* A repository that lies elsewhere has a layer of its own, and no snapshot:
- * what is in that layer is all that can be new. */
+/* A repository outside of the project has a layer of its own, and no snapshot:
+ * only that layer can contain new objects. */
 static int load_linked(struct context *c, struct session *s, const char *git,
 		       struct sides *ret, struct err *err)
 {
@@ -121,7 +121,7 @@ static int load_linked(struct context *c, struct session *s, const char *git,
 	return 0;
 }
 
-/* 1: the run's .git is what it was. */
+/* Returns 1 if the run's .git is unchanged. */
 static int same_git(struct context *c, const struct sides *s, struct err *err)
 {
 	AUTO(entry) struct entry old = {0}, now = {0};

@@ -35,8 +35,8 @@ int importer_write(struct importer *im, struct err *err);
 /* Removes the copy. */
 void importer_free(struct importer *im);
 
-/* "3 commits", "1 ref": what the user's repository has not; "" when nothing
- * is missing or it cannot be told. To free. Never fails. */
+/* The commits or refs that the user's repository lacks: "3 commits", "1 ref";
+ * "" when none is missing or the number is unknown. To free. Never fails. */
 char *importer_left(struct context *c, struct session *s);
 
 #endif

@@ -17,7 +17,7 @@ struct restore_request {
 	enum restore_mode how;
 };
 
-/* Folders above the path that are missing now come from the snapshot. */
+/* Missing directories above the path come from the snapshot. */
 static int put_missing_parents(const struct restore_request *w,
 			       struct tree_editor *ed,
 			       const struct restore_target *t, struct err *err)
@@ -88,7 +88,7 @@ struct skip_unread {
 	bool exact;
 };
 
-/* What lies in the folder now, and was not seen there then. */
+/* Keeps present entries of the directory that the snapshot does not have. */
 static int keep_unseen_entries(const struct skip_unread *l, const char *path,
 			       const struct entry *then,
 			       const struct entry *now, struct err *err)
@@ -113,8 +113,8 @@ static int keep_unseen_entries(const struct skip_unread *l, const char *path,
 }
 
 /*
- * Of what could not be read whole nothing is put over what is there, and no
- * half of a file is made; a folder's readable part comes back.
+ * A file or directory that could not be read completely replaces nothing, and
+ * no partial file is created; the readable part of a directory is restored.
  */
 static int skip_unread(void *arg, const char *path, const struct entry *e,
 		       struct err *err)

@@ -56,8 +56,8 @@ static int is_restorable(const struct sources *s,
 	return !(e.flags & ENTRY_INCOMPLETE);
 }
 
-/* Whoever names a snapshot by its number, or counts back to it, means just
- * that one; else all that came before the time is of interest. */
+/* A snapshot that is named by its number, or counted back to, is used exactly;
+ * for a time, all earlier snapshots are candidates. */
 static bool may_take_newest(const struct sources *s,
 			    struct timestamp *ret_until)
 {
@@ -90,8 +90,9 @@ static int has_complete_path(const struct sources *s,
 }
 
 /*
- * Of a time: the newest from then that has all of it, since one of a few paths
- * does not have a folder as a whole. 0: there is none, or no time is meant.
+ * For a time: the newest snapshot not after it that has the complete directory,
+ * which a partial snapshot does not have. 0: there is none, or s->at is no
+ * time.
  */
 static int find_before_time(const struct sources *s, const char *path,
 			    struct snapshot *ret, struct err *err)
@@ -124,11 +125,11 @@ static int find_before_time(const struct sources *s, const char *path,
 }
 
 /*
- * Without --at: what was there before an earlier restore or undo is had by
- * its number or by undo only; else the second restore of a file would bring
- * back what the first one (or its --dry-run) found in its place. And what
- * could not be read whole is passed over as long as there is something older
- * that could.
+ * Without --at, the states before an earlier restore or undo are skipped (they
+ * are reached by number or by undo): otherwise the second restore of a file
+ * would return the content that the first one (or its --dry-run) replaced.
+ * Entries that could not be read completely are skipped if there is an older
+ * complete version.
  */
 static int find_source_snapshot(struct sources *s, struct restore_target *t,
 				struct err *err)

@@ -87,7 +87,7 @@ static int exec_in_live_run(const struct session *s,
 	return 0;
 }
 
-/* ---- which, and where in it ---- */
+/* ---- the run, and the directory in it ---- */
 
 static int find_exec_run(struct context *c, const char *name,
 			 struct session *ret, struct err *err)

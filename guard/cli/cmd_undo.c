@@ -535,7 +535,7 @@ static int fail_expired(const struct undo_command *u, const char *why,
 		    why, u->last.run_id);
 }
 
-/* It would be so the next time, too: the user may leave it behind. */
+/* A retry would fail in the same way, so the user may skip the action. */
 static int ask_to_skip(const struct undo_command *u, struct err *err)
 {
 	report_warning("%s", err->text);
@@ -613,7 +613,7 @@ static int restore_discarded_paths(const struct undo_command *u,
 		got = fail(err, EEXIST, "run %s is %s", run,
 			   run_state_name(s.state));
 	else if (u->o->dry && u->step)
-		/* What was done after it is still there. */
+		/* Later changes are still there in a dry run. */
 		got = (int)u->last.parts.count;
 	else
 		got = partial_discard_check(&u->c->state, &s, &u->last, err);

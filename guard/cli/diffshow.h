@@ -41,8 +41,8 @@ void diffshow_lines(const struct changes_root *g, enum diff_form form);
 /* Dangerous changes and changes that are executed later, see risk.h: a section
  * on stdout, nothing when there is none. */
 void diffshow_risks(const struct changes_root *g);
-/* {"path", "home", "folder", "level", "text"} into an array. folder: the
- * absolute path of the root. */
+/* Adds objects {"path", "home", "folder", "level", "text"} to an array; the
+ * value of "folder" is the absolute path of the root. */
 void diffshow_risks_json(const struct changes_root *g, const char *dir,
 			 struct jsonstream *to);
 /* How many of each kind. */
@@ -50,8 +50,9 @@ json_t *diffshow_counts(const struct change_list *list);
 /* All of them, as an array. */
 void diffshow_json(const struct change_list *list, const char *key,
 		   struct jsonstream *to);
-/* {"from", "to", "home", "folder", "similarity", ...} into an array: the lines
- * that people are shown. folder: the absolute path of the root. */
+/* Adds objects {"from", "to", "home", "folder", "similarity", ...} to an array,
+ * one for each displayed line; the value of "folder" is the absolute path of
+ * the root. */
 void diffshow_moves(const struct changes_root *g, const char *dir,
 		    struct jsonstream *to);
 

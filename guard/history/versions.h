@@ -51,7 +51,7 @@ struct versions {
 
 /*
  * Adds the versions at or below path (absolute), from all snapshots or from the
- * one that `at` names (as in catalog_find()), including snapshots of roots
+ * snapshot that `at` names (as in catalog_find()), including snapshots of roots
  * above and below path.
  */
 int versions_load(struct versions *v, struct store *store, const char *path,

@@ -86,7 +86,7 @@ struct review {
 struct review_options {
 	const char *const *paths; /* NULL-terminated, or NULL */
 	const struct entry *here; /* the project's root as it is now */
-	const struct plan *plan; /* of all: says what is refused */
+	const struct plan *plan; /* of all changes: has the refusals */
 };
 
 void review_free(struct review *r);
@@ -111,7 +111,7 @@ struct review_entry *review_entry_at(const struct review *r,
 				     const struct review_item *item, size_t i);
 /* A directory with its entries. */
 bool review_is_group(const struct review_item *item);
-/* It has an entry that a yes to all of it does not include. */
+/* Whether an entry of it is refused without a confirmation of its own. */
 bool review_is_refused(const struct review *r, const struct review_item *item);
 /* Appends the accepted special entries, NULL-terminated. */
 void review_list_agreed(const struct review *r, char ***to);

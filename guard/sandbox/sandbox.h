@@ -61,7 +61,7 @@ struct sandbox;
 
 struct sandbox_policy {
 	char *const *argv; /* the command; argv[0] is found by PATH */
-	char *const *envp; /* its complete environment (sandbox_environ()) */
+	char *const *envp; /* the complete environment (sandbox_environ()) */
 	const char *cwd; /* absolute; exists in the run */
 	const char *home; /* absolute; NULL: an empty private one */
 	/* Directories on disk for /tmp and /var/tmp; -1: in memory. */

@@ -92,7 +92,7 @@ static int open_repository(struct commit *c, const char *path, struct err *err)
 	return got < 0 ? -err->num : 0;
 }
 
-/* What is made from here on goes with the repository's handle. */
+/* Objects written from here on are freed with the repository's handle. */
 static int keep_in_memory(struct commit *c, struct err *err)
 {
 	git_odb_backend *memory = NULL;
@@ -151,7 +151,8 @@ static int in_the_way(const char *ref, const char *other, struct err *err)
 		    text_quote(ref + strlen(HEADS)));
 }
 
-/* To git a branch's name is a file's: none is a folder above another. */
+/* git stores a branch as a file, so no branch can be a directory above another.
+ */
 static int fits_others(struct commit *c, struct err *err)
 {
 	auto_free char *below = mem_printf("%s/*", c->ref);
@@ -480,8 +481,8 @@ static int sign(const struct commit *c, git_signature **ret, struct err *err)
 		       : 0;
 }
 
-/* Deletions, then the rest: what was a file may be a folder now, or the other
- * way round. */
+/* Deletions first, then the rest: a file may have become a directory, or the
+ * reverse. */
 static int write_tree(struct commit *c, bool deletions, const git_oid *base,
 		      git_oid *ret, struct err *err)
 {
@@ -596,8 +597,8 @@ int gitcommit_make(struct store *store, const struct entry *old,
 
 /* --- the ref and the index --- */
 
-/* What the index has where the path is a folder, or has a folder for it: to
- * add it would drop that. */
+/* Whether the index has a directory in place of the path, or a file in place of
+ * one of its parents: adding the path would drop those entries. */
 static bool index_collides(const struct commit *c, git_index *index,
 			   const char *path)
 {
@@ -613,7 +614,7 @@ static bool index_collides(const struct commit *c, git_index *index,
 	return c->git->index_find_prefix(NULL, index, below) == 0;
 }
 
-/* What the user has staged himself stays as it is. */
+/* An entry that the user has staged stays. */
 static void update_entry(struct commit *c, git_index *index,
 			 const struct gitchange *u)
 {
@@ -628,7 +629,7 @@ static void update_entry(struct commit *c, git_index *index,
 				memcmp(&e->id, &u->had_id, sizeof(e->id)) == 0
 		  : !u->had && !index_collides(c, index, u->path);
 
-	/* What git is not to look at in the work tree, stays so. */
+	/* Flags by which git ignores the file in the work tree stay set. */
 	if (e) {
 		made.flags = e->flags & GIT_INDEX_ENTRY_VALID;
 		made.flags_extended =

@@ -1,22 +1,22 @@
 /*
- * One commit of what changed between two trees of the store, in the user's own
- * repository.
+ * One commit of the difference between two trees of the store, in the user's
+ * own repository.
  *
  *	gitcommit_make()	objects: blobs, trees, the commit; no ref
- *	gitcommit_point()	the branch, if it is where it was; and, for
- *				HEAD's branch, what the index says of the paths
+ *	gitcommit_point()	the branch, if it is unchanged; for HEAD's
+ *				branch also the index entries of the paths
  *
- * The changes are put on the commit that the branch is at: where its file is
- * another than the one the changes began with, both are merged. So the
- * worktree's own edits are in no commit that is made here.
+ * The changes are added to the branch's latest commit: where its file differs
+ * from the file before the changes, both are merged. So no commit contains
+ * other edits of the work tree.
  *
- * The author is the one of the environment (GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL),
- * else of the configuration.
+ * The author comes from the environment (GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL) or
+ * the configuration.
  *
  * By libgit2: no hook, no filter and no program is run, and nothing is signed;
- * the user's name, ignore rules and line ends are those of his own settings.
- * What git ignores, what it keeps through a filter, what lies in a .git or a
- * submodule, and kinds of files that git does not keep are left out and named.
+ * name, ignore rules and line ends come from the user's settings. Files that
+ * git ignores or keeps through a filter, files in a .git or a submodule, and
+ * kinds of files that git does not store are skipped and named.
  */
 #ifndef GUARD_RESTORE_GIT_GITCOMMIT_H
 #define GUARD_RESTORE_GIT_GITCOMMIT_H
@@ -30,10 +30,11 @@ struct gitcommit_job {
 	const char *repository; /* the work tree's root, absolute */
 	const char *branch; /* without refs/heads/; NULL: HEAD's */
 	const char *message;
-	const char *const *paths; /* only these and what is below; or NULL */
-	bool dry; /* nothing is written into the repository: what is made
-		     cannot be pointed to */
-	const char *home; /* whose settings count; NULL: the repository's */
+	const char *const *paths; /* only these and paths below; or NULL */
+	bool dry; /* nothing is written into the repository, so no ref can point
+		     to the commit */
+	const char *home; /* the home directory with the settings; NULL: only
+			     the repository's settings */
 };
 
 struct gitcommit {

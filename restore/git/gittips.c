@@ -416,7 +416,7 @@ static int gitrefs_read(struct gitrefs *r, const struct entry *git,
 
 /* --- new refs --- */
 
-/* What a ref is called below the prefix; NULL when it has none. To free. */
+/* The name of a ref below the prefix; NULL when it has none. To free. */
 static char *name_below(const struct gitref *ref, struct gittips *t)
 {
 	auto_free char *name = NULL, *whole = NULL;
@@ -508,10 +508,10 @@ static int subtract(const struct gitrefs *base, const struct gitrefs *now,
 	return 0;
 }
 
-/* What else of the run's repository is not looked at. */
+/* Other parts of the run's repository, which are not read. */
 static const struct {
 	const char *name, *text;
-	const char *incomplete; /* what is missing for it */
+	const char *incomplete; /* the reason for missing objects */
 } others[] = {
 	{"modules", "(repositories of submodules) is left out", NULL},
 	{"objects/info/alternates",

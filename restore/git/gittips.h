@@ -1,11 +1,11 @@
 /*
- * What a run's repository points at: every ref, stash entry, detached HEAD and
+ * The new tips of a run's repository: every ref, stash entry, detached HEAD and
  * reflog entry that the repository did not have before the run.
  *
- * Read from the trees in the store, as text: no git and no library sees it,
- * nothing of the run's configuration is asked. What cannot be taken over (a
- * link where a ref should be, a name that git does not allow) is named in the
- * notes.
+ * The tips are read as text from the trees in the store: neither git nor a
+ * library opens the repository, and the run's configuration is not used.
+ * Entries that cannot be imported (a link in place of a ref, a name that git
+ * does not allow) are named in the notes.
  */
 #ifndef GUARD_RESTORE_GIT_GITTIPS_H
 #define GUARD_RESTORE_GIT_GITTIPS_H
@@ -32,14 +32,14 @@ int gittips_compare_ids(const void *a, const void *b);
 #define GITTIPS_LOG_MAX 100000
 
 struct gittip {
-	/* What it is to be called below a prefix: "heads/x", "tags/v1",
-	 * "stash/0", "HEAD", "worktrees/w/HEAD"; NULL: from a reflog only. */
+	/* The name below a prefix: "heads/x", "tags/v1", "stash/0", "HEAD",
+	 * "worktrees/w/HEAD"; NULL: from a reflog only. */
 	char *name;
 	struct gitid id;
 };
 
 struct gittips {
-	struct gittip *items; /* by name; those without one last */
+	struct gittip *items; /* sorted by name; tips without a name last */
 	size_t count, capacity;
 	struct names notes; /* skipped parts with the reason */
 	/* Why objects may be missing, as text; NULL: no reason is known. */
@@ -53,10 +53,10 @@ void gittips_free(struct gittips *t);
 bool gittips_ref_ok(const char *name);
 
 /*
- * base: the project's root before the run, or NULL; result: as the run left
- * it. -ENOENT: the run left no .git folder; -ENOTDIR: its .git is a file (a
- * linked worktree or a submodule); -ENOTSUP: its ids are not SHA-1; -E2BIG:
- * too many.
+ * base: the project's root before the run, or NULL; result: the root after the
+ * run. -ENOENT: the run left no .git directory; -ENOTDIR: its .git is a file (a
+ * linked worktree or a submodule); -ENOTSUP: its ids are not SHA-1; -E2BIG: too
+ * many.
  */
 int gittips_read(struct store *store, const struct entry *base,
 		 const struct entry *result, struct gittips *ret,

@@ -25,8 +25,8 @@
 #define MAGIC_LEN 8
 #define CHECK_LEN 8
 
-/* Both files begin with a magic and end with a check of all bytes before it.
- * Decodes what is between; false: damaged. */
+/* Both files begin with a magic and end with a checksum. Decodes the bytes
+ * between them; false: damaged. */
 static bool check_file(const struct buf *bytes, const char *magic,
 		       struct dec *ret)
 {

@@ -35,7 +35,7 @@
  * 	                                    ; the root has chattr
  * 	check  = u64                        ; XXH3-64 of all before it
  * 	body   = seq parent time boot_id uid reason run_id command message
- * 	         root_path root_dev files folders bytes root notes
+ * 	         root_path root_dev files dirs bytes root notes
  * 	         [more]                     ; from version 2 on
  * 	more   = texts texts                ; tags, excludes
  * 	texts  = count *text
