@@ -278,7 +278,7 @@ static const struct attack table[] = {
 		  "echo x >>~/project/README'"},
 	{"P32", "nested: a sandbox inside works", "-", PROOF_WORKS, "user",
 	 "--nested", .shell = "unshare -Urmpf --mount-proc true"},
-	/* That of root would contain all settings of the machine. */
+	/* A /proc of root would contain all settings of the machine. */
 	{"P32r", "nested: a sandbox of root's inside works", "-", PROOF_WORKS,
 	 "root", "--nested", .shell = "unshare -Urmipf true"},
 	{"P69n", "nested: a /proc of its own for uid 0", "closed /proc",

@@ -102,7 +102,7 @@ static void several_folders_come_back_with_their_paths(void **state)
 	assert_int_equal(b.roots.items[1].first, 3);
 	assert_int_equal(b.roots.items[2].first, 0);
 	assert_int_equal(b.roots.items[0].first, 2);
-	/* What is done is an action's own, and of an undo what it was of. */
+	/* The state before the action; of an undo, before the first. */
 	assert_int_equal(action_first(&b, 0), 7);
 	assert_int_equal(action_first(&b, 1), 8);
 	assert_string_equal(b.kind, "apply");
@@ -114,7 +114,7 @@ static void several_folders_come_back_with_their_paths(void **state)
 	assert_null(b.roots.items[1].only[2]);
 	assert_null(b.roots.items[2].only);
 	assert_string_equal(b.roots.items[0].only[0], "own");
-	/* An older guard would take only the first folder back. */
+	/* An older guard would undo only the first directory. */
 	assert_string_equal(one, "guard-action 1");
 	assert_string_equal(two, "guard-action 2");
 }
@@ -142,7 +142,7 @@ static void an_announced_action_goes_once_it_is_the_last(void **state)
 	assert_int_equal(action_load_next(p->fd, &next, &err), -ENOENT);
 }
 
-/* A run's directory is represented by a file beside the records. */
+/* A run's directory, here in the same directory as the records. */
 static void move(struct folder_box *p, const char *run, bool away)
 {
 	if (away)
