@@ -28,8 +28,8 @@
 #include "base/vec.h"
 #include "guard/agent/profile.h"
 #include "guard/agent/run_options.h"
-#include "guard/state.h"
-#include "guard/usage.h"
+#include "guard/state/state.h"
+#include "guard/state/usage.h"
 #include "overlay/persistent_mount.h"
 #include "overlay/session.h"
 

@@ -10,8 +10,8 @@
 #include "base/lock.h"
 #include "base/path.h"
 #include "guard/agent/agent.h"
-#include "guard/changes.h"
-#include "guard/report.h"
+#include "guard/state/changes.h"
+#include "guard/state/report.h"
 #include "restore/workspace.h"
 
 /* ---- caches ---- */

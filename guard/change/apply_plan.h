@@ -19,10 +19,10 @@
 #ifndef GUARD_CHANGE_APPLY_PLAN_H
 #define GUARD_CHANGE_APPLY_PLAN_H
 
-#include "guard/changes.h"
-#include "guard/context.h"
+#include "guard/state/changes.h"
+#include "guard/state/context.h"
 #include "guard/change/changeset.h"
-#include "guard/resolve_run.h"
+#include "guard/state/resolve_run.h"
 
 struct apply_plan {
 	struct context *c;

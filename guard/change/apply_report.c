@@ -5,8 +5,8 @@
 #include "guard/change/apply_plan.h"
 #include "guard/change/committing.h"
 #include "guard/change/importer.h"
-#include "guard/exit_status.h"
-#include "guard/report.h"
+#include "guard/state/exit_status.h"
+#include "guard/state/report.h"
 #include "overlay/layers.h"
 
 /* The changed directory, for messages. */

@@ -6,8 +6,8 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "guard/report.h"
-#include "guard/recover.h"
+#include "guard/state/report.h"
+#include "guard/state/recover.h"
 
 void changeset_init(struct changeset *set, struct context *c, size_t root_count)
 {

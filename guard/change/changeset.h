@@ -17,9 +17,9 @@
 #ifndef GUARD_CHANGE_CHANGESET_H
 #define GUARD_CHANGE_CHANGESET_H
 
-#include "guard/action.h"
+#include "guard/state/action.h"
 #include "guard/change/plan_summary.h"
-#include "guard/context.h"
+#include "guard/state/context.h"
 #include "restore/transaction.h"
 
 struct changeset_root {

@@ -4,8 +4,8 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/output_text.h"
-#include "guard/report.h"
+#include "guard/state/output_text.h"
+#include "guard/state/report.h"
 
 static char *message_of(const struct session *s,
 			const struct committing_options *o)

@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "guard/changes.h"
+#include "guard/state/changes.h"
 #include "overlay/layers.h"
 #include "overlay/scan.h"
 #include "restore/git/gitcopy.h"

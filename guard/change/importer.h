@@ -6,7 +6,7 @@
 #ifndef GUARD_CHANGE_IMPORTER_H
 #define GUARD_CHANGE_IMPORTER_H
 
-#include "guard/context.h"
+#include "guard/state/context.h"
 #include "restore/git/gitimport.h"
 
 struct importer {

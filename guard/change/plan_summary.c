@@ -6,9 +6,9 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/changes.h"
-#include "guard/jsonout.h"
-#include "guard/report.h"
+#include "guard/state/changes.h"
+#include "guard/state/jsonout.h"
+#include "guard/state/report.h"
 #include "restore/entry_compare.h"
 #include "snapshot/tree/tree.h"
 

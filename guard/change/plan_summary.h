@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <jansson.h>
 
-#include "guard/context.h"
+#include "guard/state/context.h"
 #include "overlay/change_list.h"
 #include "restore/git/moves.h"
 #include "restore/transaction.h"

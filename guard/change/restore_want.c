@@ -8,7 +8,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "guard/report.h"
+#include "guard/state/report.h"
 #include "snapshot/tree/catalog.h"
 
 struct restore_request {

@@ -12,9 +12,9 @@
 #include "guard/history/history.h"
 #include "guard/history/newer_version.h"
 #include "guard/history/pathglob.h"
-#include "guard/output_text.h"
-#include "guard/report.h"
-#include "guard/resolve_run.h"
+#include "guard/state/output_text.h"
+#include "guard/state/report.h"
+#include "guard/state/resolve_run.h"
 #include "snapshot/tree/catalog.h"
 #include "snapshot/tree/time_spec.h"
 

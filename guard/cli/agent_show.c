@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "guard/jsonout.h"
+#include "guard/state/jsonout.h"
 #include "guard/cli/output.h"
 
 /* Behind a run's end; `guard diff` has them all. */

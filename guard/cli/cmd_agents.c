@@ -6,7 +6,7 @@
 #include "base/dirtree.h"
 #include "guard/agent/agent.h"
 #include "guard/cli/commands.h"
-#include "guard/usage.h"
+#include "guard/state/usage.h"
 
 struct agents {
 	struct context *c;

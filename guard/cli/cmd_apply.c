@@ -11,10 +11,10 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/plan_print.h"
-#include "guard/jsonout.h"
+#include "guard/state/jsonout.h"
 #include "guard/cli/options.h"
 #include "guard/cli/output.h"
-#include "guard/recover.h"
+#include "guard/state/recover.h"
 #include "guard/cli/review_session.h"
 
 struct apply_options {

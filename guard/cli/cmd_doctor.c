@@ -6,7 +6,7 @@
 #include "guard/cli/commands.h"
 #include "guard/sandbox/inspect.h"
 #include "guard/sandbox/sandbox.h"
-#include "guard/state.h"
+#include "guard/state/state.h"
 #include "overlay/layers.h"
 
 /* Where texts begin, and their further lines where a terminal is narrower. */

@@ -2,7 +2,7 @@
 #include "guard/cli/commands.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
-#include "guard/usage.h"
+#include "guard/state/usage.h"
 #include "snapshot/maintain/prune.h"
 
 static struct usage usage_of(int dirfd, const char *name)

@@ -7,14 +7,14 @@
 #include "base/text.h"
 #include "guard/change/importer.h"
 #include "guard/cli/commands.h"
-#include "guard/changes.h"
+#include "guard/state/changes.h"
 #include "guard/cli/jsonstream.h"
-#include "guard/context.h"
-#include "guard/jsonout.h"
+#include "guard/state/context.h"
+#include "guard/state/jsonout.h"
 #include "guard/cli/options.h"
 #include "guard/cli/output.h"
-#include "guard/resolve_run.h"
-#include "guard/recover.h"
+#include "guard/state/resolve_run.h"
+#include "guard/state/recover.h"
 
 #define ID_SHOWN 10
 #define NAME_WIDTH 24

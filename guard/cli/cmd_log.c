@@ -3,11 +3,11 @@
 
 #include "base/fd.h"
 #include "base/parse.h"
-#include "guard/action.h"
+#include "guard/state/action.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/history_show.h"
 #include "guard/history/history.h"
-#include "guard/resolve_run.h"
+#include "guard/state/resolve_run.h"
 #include "restore/workspace.h"
 
 #define OPLOG_MAX (256u << 20)

@@ -4,12 +4,12 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/context.h"
+#include "guard/state/context.h"
 #include "guard/review/run_trees.h"
 #include "guard/cli/options.h"
 #include "guard/cli/output.h"
-#include "guard/resolve_run.h"
-#include "guard/recover.h"
+#include "guard/state/resolve_run.h"
+#include "guard/state/recover.h"
 #include "restore/git/gitpatch.h"
 
 struct patch_command {

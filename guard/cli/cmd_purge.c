@@ -8,8 +8,8 @@
 #include "base/dirtree.h"
 #include "guard/cli/commands.h"
 #include "guard/history/versions.h"
-#include "guard/resolve_run.h"
-#include "guard/recover.h"
+#include "guard/state/resolve_run.h"
+#include "guard/state/recover.h"
 #include "snapshot/maintain/purge.h"
 
 /* So many other names of the same bytes are told. */

@@ -1,5 +1,5 @@
 #include "guard/cli/commands.h"
-#include "guard/recover.h"
+#include "guard/state/recover.h"
 #include "guard/cli/review_session.h"
 
 static int review(struct context *c, int count, char **argv, int dashed,

@@ -1,10 +1,10 @@
 #include "base/path.h"
-#include "guard/changes.h"
+#include "guard/state/changes.h"
 #include "guard/cli/commands.h"
 #include "guard/review/overlaps.h"
 #include "guard/retention/retire.h"
-#include "guard/resolve_run.h"
-#include "guard/recover.h"
+#include "guard/state/resolve_run.h"
+#include "guard/state/recover.h"
 
 struct status_options {
 	struct context *context;

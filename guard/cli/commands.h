@@ -20,9 +20,9 @@
 #include "guard/cli/output.h"
 #include "guard/cli/progress.h"
 #include "guard/cli/table.h"
-#include "guard/context.h"
-#include "guard/exit_status.h"
-#include "guard/jsonout.h"
+#include "guard/state/context.h"
+#include "guard/state/exit_status.h"
+#include "guard/state/jsonout.h"
 
 int cmd_run(int argc, char **argv);
 int cmd_exec(int argc, char **argv); /* ends as run does */

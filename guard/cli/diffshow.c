@@ -11,9 +11,9 @@
 #include "base/vec.h"
 #include "guard/cli/collapse_risks.h"
 #include "guard/cli/output.h"
-#include "guard/jsonout.h"
-#include "guard/resolve_run.h"
-#include "guard/risk.h"
+#include "guard/state/jsonout.h"
+#include "guard/state/resolve_run.h"
+#include "guard/state/risk.h"
 #include "restore/git/textdiff.h"
 
 #define CONTEXT_LINES 3

@@ -4,7 +4,7 @@
 #ifndef GUARD_CLI_DIFFSNAPS_H
 #define GUARD_CLI_DIFFSNAPS_H
 
-#include "guard/context.h"
+#include "guard/state/context.h"
 #include "guard/cli/diffshow.h"
 
 /*

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/output.h"
-#include "guard/jsonout.h"
+#include "guard/state/jsonout.h"
 
 static const char *change_name(enum history_change change)
 {

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "guard/exit_status.h"
+#include "guard/state/exit_status.h"
 #include "guard/cli/output.h"
 
 #define MAX_OPTIONS 48

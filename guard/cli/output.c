@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "guard/exit_status.h"
-#include "guard/free_space.h"
+#include "guard/state/exit_status.h"
+#include "guard/state/free_space.h"
 
 static bool quiet;
 static enum output_when colours = OUTPUT_AUTO;

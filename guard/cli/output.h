@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "guard/output_text.h"
-#include "guard/report.h"
+#include "guard/state/output_text.h"
+#include "guard/state/report.h"
 
 struct session;
 struct changes;

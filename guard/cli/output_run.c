@@ -3,7 +3,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/changes.h"
+#include "guard/state/changes.h"
 #include "guard/cli/listing.h"
 #include "guard/cli/output.h"
 

@@ -8,10 +8,10 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/jsonout.h"
+#include "guard/state/jsonout.h"
 #include "guard/change/plan_summary.h"
 #include "guard/cli/output.h"
-#include "guard/report.h"
+#include "guard/state/report.h"
 #include "restore/entry_compare.h"
 
 /* A replaced file is a new file, and so may have another owner. */

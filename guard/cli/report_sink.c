@@ -4,7 +4,7 @@
 
 #include "guard/cli/output.h"
 #include "guard/cli/progress.h"
-#include "guard/report.h"
+#include "guard/state/report.h"
 
 static void print_reported(enum report_kind kind, const char *text)
 {

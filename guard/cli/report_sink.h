@@ -1,6 +1,7 @@
 /*
- * Prints the reports of the code below guard/cli (guard/report.h): messages and
- * progress on stderr, lines of results on stdout, questions on the terminal.
+ * Prints the reports of the code below guard/cli (guard/state/report.h):
+ * messages and progress on stderr, lines of results on stdout, questions on the
+ * terminal.
  */
 #ifndef GUARD_CLI_REPORT_SINK_H
 #define GUARD_CLI_REPORT_SINK_H

@@ -9,7 +9,7 @@
 #include "base/chattr.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/history/runview.h"
-#include "guard/jsonout.h"
+#include "guard/state/jsonout.h"
 #include "guard/cli/output.h"
 #include "guard/cli/table.h"
 

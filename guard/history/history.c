@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "guard/report.h"
+#include "guard/state/report.h"
 #include "snapshot/tree/catalog.h"
 
 static void history_row_free(struct history_row *row)

@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/resolve_run.h"
+#include "guard/state/resolve_run.h"
 
 /* "12" or "s12"; 0: not a number. */
 static uint64_t parse_plain_number(const char *when)

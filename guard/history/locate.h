@@ -4,7 +4,7 @@
 #ifndef GUARD_HISTORY_LOCATE_H
 #define GUARD_HISTORY_LOCATE_H
 
-#include "guard/context.h"
+#include "guard/state/context.h"
 #include "snapshot/tree/catalog.h"
 
 /*

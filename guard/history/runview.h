@@ -6,7 +6,7 @@
 #ifndef GUARD_HISTORY_RUNVIEW_H
 #define GUARD_HISTORY_RUNVIEW_H
 
-#include "guard/context.h"
+#include "guard/state/context.h"
 #include "snapshot/store/store.h"
 #include "snapshot/tree/tree.h"
 #include "overlay/session.h"

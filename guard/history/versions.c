@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/report.h"
+#include "guard/state/report.h"
 #include "snapshot/tree/time_spec.h"
 
 /* A chain: the snapshots of one root, in their order. */

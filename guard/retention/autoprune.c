@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/lock.h"
-#include "guard/background.h"
+#include "guard/state/background.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
 

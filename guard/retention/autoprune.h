@@ -7,7 +7,7 @@
 #ifndef GUARD_RETENTION_AUTOPRUNE_H
 #define GUARD_RETENTION_AUTOPRUNE_H
 
-#include "guard/state.h"
+#include "guard/state/state.h"
 #include "snapshot/maintain/prune.h"
 
 /*

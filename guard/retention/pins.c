@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "base/vec.h"
-#include "guard/action.h"
-#include "guard/moved_dirs.h"
+#include "guard/state/action.h"
+#include "guard/state/moved_dirs.h"
 #include "overlay/session.h"
 
 #define PINS_MAX (16u << 20)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "guard/state.h"
+#include "guard/state/state.h"
 
 #define PINS_ACTIONS 10
 

@@ -5,9 +5,9 @@
 #include "base/auto.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "guard/action.h"
-#include "guard/recover.h"
-#include "guard/report.h"
+#include "guard/state/action.h"
+#include "guard/state/recover.h"
+#include "guard/state/report.h"
 #include "restore/workspace.h"
 
 #define DAY ((int64_t)24 * 3600)

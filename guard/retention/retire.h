@@ -7,7 +7,7 @@
 #ifndef GUARD_RETENTION_RETIRE_H
 #define GUARD_RETENTION_RETIRE_H
 
-#include "guard/context.h"
+#include "guard/state/context.h"
 
 /* Does all of that, best effort, and says what it did. */
 void retire_runs(struct context *c);

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "guard/state.h"
+#include "guard/state/state.h"
 #include "snapshot/maintain/retain.h"
 
 struct settings {

@@ -6,8 +6,8 @@
 #ifndef GUARD_RETENTION_TRASHES_H
 #define GUARD_RETENTION_TRASHES_H
 
-#include "guard/context.h"
-#include "guard/usage.h"
+#include "guard/state/context.h"
+#include "guard/state/usage.h"
 
 struct trashes {
 	struct usage runs, versions;

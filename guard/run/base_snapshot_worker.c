@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/mem.h"
-#include "guard/background.h"
+#include "guard/state/background.h"
 #include "guard/retention/retire.h"
 #include "guard/retention/settings.h"
 #include "guard/run/run.h"

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/meta.h"
 #include "base/text.h"
-#include "guard/background.h"
+#include "guard/state/background.h"
 #include "overlay/session.h"
 
 /* Shares of the free space at the start. */

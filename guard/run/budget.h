@@ -20,7 +20,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "guard/usage.h"
+#include "guard/state/usage.h"
 
 struct budget {
 	int fd; /* the run's directory: borrowed */

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/agent/agent.h"
-#include "guard/report.h"
+#include "guard/state/report.h"
 #include "overlay/layers.h"
 #include "snapshot/walk/wait_timestamp_tick.h"
 #include "snapshot/walk/take.h"

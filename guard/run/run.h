@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "guard/agent/run_options.h"
-#include "guard/context.h"
-#include "guard/exit_status.h"
+#include "guard/state/context.h"
+#include "guard/state/exit_status.h"
 #include "guard/run/budget.h"
 #include "guard/run/run_versions.h"
 #include "guard/sandbox/sandbox.h"
@@ -55,7 +55,7 @@ struct run_ui {
 
 /*
  * Runs the command from its options to the summary, and returns the exit
- * status of `guard run`. Errors are reported (guard/report.h).
+ * status of `guard run`. Errors are reported (guard/state/report.h).
  */
 int run_command(const struct run_options *options, const struct run_ui *ui);
 

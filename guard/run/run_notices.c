@@ -12,8 +12,8 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/text.h"
-#include "guard/output_text.h"
-#include "guard/report.h"
+#include "guard/state/output_text.h"
+#include "guard/state/report.h"
 #include "guard/run/run.h"
 #include "restore/workspace.h"
 

@@ -19,7 +19,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "guard/changes.h"
+#include "guard/state/changes.h"
 #include "guard/cli/output.h"
 #include "guard/cli/progress.h"
 #include "guard/cli/table.h"

@@ -1,4 +1,4 @@
-/* guard/state.c: where the state lies, and what may be a project. */
+/* guard/state/state.c: where the state lies, and what may be a project. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/dirtree.h"
-#include "guard/state.h"
+#include "guard/state/state.h"
 
 struct place {
 	char root[64]; /* holds home/ and away/ */

@@ -1,0 +1,67 @@
+#include "guard/state/changes.h"
+
+#include <sys/stat.h>
+
+#include "base/path.h"
+
+struct edited_join {
+	const struct snapshot *base;
+	struct change_list *list;
+	size_t next;
+};
+
+static bool is_same_as_base(const struct change_side *here,
+			    const struct entry *base)
+{
+	if (here->mode != base->mode || here->uid != base->uid ||
+	    here->gid != base->gid)
+		return false;
+	if (S_ISDIR(here->mode))
+		return true;
+	return (!S_ISREG(here->mode) || here->size == base->size) &&
+	       timestamp_compare(here->mtime, base->mtime) == 0;
+}
+
+/* Both sides have the same order: a path that the base skips does not exist in
+ * it. */
+static void skip_to_path(struct edited_join *j, const char *path)
+{
+	for (; j->next < j->list->count; j->next++) {
+		struct change *c = &j->list->items[j->next];
+
+		if (path && path_compare(c->path, path) >= 0)
+			return;
+		if (c->old.mode)
+			c->flags |= CHANGES_EDITED;
+	}
+}
+
+static int join_entry(void *arg, const char *path, const struct entry *e,
+		      struct err *err)
+{
+	struct edited_join *j = arg;
+	struct change *c;
+
+	(void)err;
+	skip_to_path(j, path);
+	if (j->next == j->list->count)
+		return 0;
+	c = &j->list->items[j->next];
+	if (path_compare(c->path, path) != 0)
+		return 0;
+	j->next++;
+	if (!is_same_as_base(&c->old, e) || snapshot_moved(j->base, path, true))
+		c->flags |= CHANGES_EDITED;
+	return 0;
+}
+
+int changes_edited_mark(struct store *store, const struct snapshot *base,
+			struct change_list *list, struct err *err)
+{
+	struct edited_join j = {.base = base, .list = list};
+
+	if (tree_each(store, &base->root, join_entry, &j, err) < 0)
+		return -err->num;
+	skip_to_path(&j, NULL);
+	return 0;
+}

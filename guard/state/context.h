@@ -1,0 +1,70 @@
+/*
+ * Common start of nearly every verb: the state, the project around the current
+ * directory, the store, and the signals during the work.
+ */
+#ifndef GUARD_STATE_CONTEXT_H
+#define GUARD_STATE_CONTEXT_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "guard/state/state.h"
+#include "overlay/session.h"
+#include "restore/transaction.h"
+#include "snapshot/store/store.h"
+
+struct context {
+	struct state state;
+	/* absolute, without symbolic links; NULL: not requested */
+	char *project;
+	struct store *store; /* NULL until context_store() */
+	/* Wait for a while when another guard process uses a project, instead
+	 * of failing with -EBUSY at once. */
+	bool wait_for_lock;
+	/* recover_project() rolls back also a transaction that it could
+	 * finish. */
+	bool roll_back;
+};
+
+/* Initial value of a struct context; context_free() may always be called. */
+#define CONTEXT_NONE                                                           \
+	{                                                                      \
+		.state = {                                                     \
+			.fd = -1,                                              \
+			.runs_fd = -1,                                         \
+			.workspaces_fd = -1,                                   \
+			.trash_fd = -1                                         \
+		}                                                              \
+	}
+
+/* Opens the state. with_project: finds the project around the current
+ * directory; no project is refused. */
+int context_open(struct context *c, bool with_project, struct err *err);
+void context_free(struct context *c);
+
+/* Opens the store once; later calls return 0. -ENOENT, for reading only: no
+ * store exists yet. */
+int context_store(struct context *c, enum store_mode mode, struct err *err);
+
+/* project_open(), which waits when wait_for_lock is set. */
+int context_project(struct context *c, const char *path, bool make,
+		    struct project *ret, struct err *err);
+
+/*
+ * Returns when every live run in the directory, or above or below it, has
+ * stored its base. A change before that time would count as an edit of another
+ * process and be a conflict for that run. A run whose record cannot be read is
+ * skipped.
+ */
+void context_wait_starting_runs(const struct context *c, const char *dir);
+
+/* Blocks the signals that end a program (SIGINT and others) until
+ * context_restore_signals(*ret_before). */
+void context_block_signals(sigset_t *ret_before);
+/* Whether one of them is pending. */
+bool context_signal_pending(void);
+/* Restores the signal mask. Returns true when one of the signals was pending;
+ * that signal is discarded. */
+bool context_restore_signals(const sigset_t *before);
+
+#endif

@@ -1,0 +1,164 @@
+#include "guard/state/partial_discard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/pathset.h"
+#include "base/text.h"
+#include "guard/state/changes.h"
+#include "overlay/scan.h"
+
+char *partial_discard_name(const struct session *s, unsigned int number)
+{
+	struct timestamp now = timestamp_now();
+
+	return mem_printf("%lld-discard-part-%s-%u-%u", (long long)now.sec,
+			  s->id, now.nsec, number);
+}
+
+static char *layer_path_prefix(const struct session *s, const char *layer)
+{
+	size_t i;
+
+	for (i = 1; i < s->root_count; i++) {
+		auto_free char *layer_name = session_root_dir(i, "upper");
+
+		if (strcmp(layer_name, layer) == 0)
+			return changes_prefix(s->roots[i].path, s->home);
+	}
+	return mem_strdup(strcmp(layer, "home-upper") == 0 ? "~/" : "");
+}
+
+char *partial_discard_text(const struct session *s,
+			   const struct action_part *part)
+{
+	auto_free char *prefix = layer_path_prefix(s, part->layer);
+	/* The complete root. */
+	const char *path = *part->path || *prefix ? part->path : ".";
+
+	return mem_printf("%s%s", prefix, path);
+}
+
+/* Paths that were discarded from the same layer. */
+static struct pathset discarded_paths(const struct action *a, const char *layer)
+{
+	auto_free const char **paths =
+		mem_zalloc((a->parts.count + 1) * sizeof(*paths));
+	size_t i, n = 0;
+
+	for (i = 0; i < a->parts.count; i++)
+		if (strcmp(a->parts.items[i].layer, layer) == 0)
+			paths[n++] = a->parts.items[i].path;
+	return pathset_make(paths);
+}
+
+static int restore_part(const struct state *st, const struct session *s,
+			const struct action_part *part,
+			const struct pathset *discarded_along, bool dry_run,
+			struct err *err)
+{
+	auto_close int fd =
+		openat(s->fd, part->layer,
+		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return fail_errno(err, "the layer of run %s", s->id);
+	return upper_restore(fd, part->path, discarded_along, st->trash_fd,
+			     part->kept, dry_run, err);
+}
+
+/* Restores the parts in reverse order. Returns the number of parts that the
+ * trash has. */
+static int restore_all_parts(const struct state *st, const struct session *s,
+			     const struct action *a, bool dry_run,
+			     struct err *err)
+{
+	AUTO(pathset) struct pathset discarded_along = {0};
+	const char *layer = "";
+	int count = 0;
+	size_t i;
+
+	/* An action may have thousands of parts; those of one layer are
+	 * adjacent. */
+	for (i = a->parts.count; i-- > 0;) {
+		const struct action_part *part = &a->parts.items[i];
+		int got;
+
+		if (strcmp(part->layer, layer) != 0) {
+			pathset_free(&discarded_along);
+			discarded_along = discarded_paths(a, part->layer);
+			layer = part->layer;
+		}
+		got = restore_part(st, s, part, &discarded_along, dry_run, err);
+		if (got < 0)
+			return err_context(err, "put %s back into run %s",
+					   text_quote(part->path), s->id);
+		count += got;
+	}
+	return count;
+}
+
+int partial_discard_check(const struct state *st, const struct session *s,
+			  const struct action *a, struct err *err)
+{
+	return restore_all_parts(st, s, a, true, err);
+}
+
+int partial_discard_sync(const struct state *st, struct err *err)
+{
+	return syncfs(st->trash_fd) < 0 ? fail_errno(err, "sync the layers")
+					: 0;
+}
+
+/* Parts that cannot be restored count as discarded, and undo can restore them
+ * later. */
+static int finalize_parts(const struct state *st, int workspace_fd,
+			  const struct session *s, const struct action *a,
+			  struct err *err)
+{
+	int got = restore_all_parts(st, s, a, false, err);
+	struct err ignored;
+
+	if (got >= 0 && partial_discard_sync(st, err) < 0)
+		return -err->num;
+	if (got >= 0)
+		return action_pop_parts(workspace_fd, a, err);
+	if (got == -EEXIST && strcmp(a->kind, ACTION_PARTS) == 0 &&
+	    action_push_parts(workspace_fd, a, &ignored) < 0)
+		*err = ignored;
+	return -err->num;
+}
+
+int partial_discard_finalize(const struct state *st, int workspace_fd,
+			     const struct session *s, struct err *err)
+{
+	AUTO(session) struct session own = {.fd = -1, .lock_fd = -1};
+	AUTO(action) struct action a = {0};
+	int got = action_load_next(workspace_fd, &a, err);
+	bool is_vanished = false;
+
+	if (got < 0)
+		return got;
+	/* The discard is complete: only next-action was left. */
+	if (action_is_last(workspace_fd, &a)) {
+		action_drop_next(workspace_fd);
+		return 0;
+	}
+	if (!s) {
+		got = session_open(st->runs_fd, a.run_id, true, &own, err);
+		/* The parts were removed with the run. */
+		is_vanished = got == -ENOENT;
+		if (got < 0 && !is_vanished)
+			return got;
+	}
+	got = is_vanished
+		      ? 0
+		      : finalize_parts(st, workspace_fd, s ? s : &own, &a, err);
+	if (got == 0 || got == -EEXIST)
+		action_drop_next(workspace_fd);
+	return got;
+}

@@ -1,0 +1,88 @@
+#include "guard/state/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/auto.h"
+
+static const struct report_sink *current_sink;
+
+void report_to(const struct report_sink *sink)
+{
+	current_sink = sink;
+}
+
+/* NULL when no sink is set. */
+__attribute__((format(printf, 1, 0))) static char *
+format_text(const char *format, va_list ap)
+{
+	char *text = NULL;
+
+	return current_sink && vasprintf(&text, format, ap) >= 0 ? text : NULL;
+}
+
+void report_message(enum report_kind kind, const char *format, ...)
+{
+	auto_free char *text = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	text = format_text(format, ap);
+	va_end(ap);
+	if (text)
+		current_sink->message(kind, text);
+}
+
+void report_error(const struct err *err)
+{
+	if (current_sink)
+		current_sink->error(err);
+}
+
+bool report_confirm(bool yes, const char *format, ...)
+{
+	auto_free char *question = NULL;
+	va_list ap;
+
+	if (!current_sink)
+		return yes;
+	va_start(ap, format);
+	question = format_text(format, ap);
+	va_end(ap);
+	return question && current_sink->confirm(yes, question);
+}
+
+void report_line(const char *format, ...)
+{
+	auto_free char *text = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	text = format_text(format, ap);
+	va_end(ap);
+	if (text)
+		current_sink->line(text);
+}
+
+bool report_is_quiet(void)
+{
+	return current_sink && current_sink->is_quiet();
+}
+
+void report_progress_start(const char *action)
+{
+	if (current_sink)
+		current_sink->progress_start(action);
+}
+
+void report_progress(uint64_t done, uint64_t total)
+{
+	if (current_sink)
+		current_sink->progress(done, total);
+}
+
+void report_progress_end(void)
+{
+	if (current_sink)
+		current_sink->progress_end();
+}

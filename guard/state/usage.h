@@ -1,0 +1,20 @@
+/*
+ * Disk usage of a directory: allocated bytes and entries. Each hard link of a
+ * file counts with its share. No permission is changed: an unreadable
+ * directory, or one deeper than 500 levels, is counted as unread.
+ */
+#ifndef GUARD_STATE_USAGE_H
+#define GUARD_STATE_USAGE_H
+
+#include <stdint.h>
+
+struct usage {
+	uint64_t bytes; /* allocated */
+	uint64_t entries;
+	uint64_t unread; /* directories that could not be read */
+};
+
+/* Adds the usage of `name` in dirfd; nothing when it does not exist. */
+void usage_add(int dirfd, const char *name, struct usage *u);
+
+#endif
