@@ -41,8 +41,8 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
 # Programs of the test harness: one file each, libc only.
 TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c tests/hostile/*.c))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES))
-# With the library.
-STORE_TOOLS := $(BUILD)/tests/crash/storeact
+# With the library; docs/examples shows its use (guard/guard.h).
+STORE_TOOLS := $(BUILD)/tests/crash/storeact $(BUILD)/docs/examples/apply
 # Fuzz targets: one file each, linked with tests/fuzz/driver.c for check and
 # with libFuzzer for fuzz.
 FUZZ_SOURCES := $(sort $(filter-out tests/fuzz/driver.c, \

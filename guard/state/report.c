@@ -44,7 +44,7 @@ bool report_confirm(bool yes, const char *format, ...)
 	auto_free char *question = NULL;
 	va_list ap;
 
-	if (!current_sink)
+	if (!current_sink || !current_sink->confirm)
 		return yes;
 	va_start(ap, format);
 	question = format_text(format, ap);
@@ -66,23 +66,24 @@ void report_line(const char *format, ...)
 
 bool report_is_quiet(void)
 {
-	return current_sink && current_sink->is_quiet();
+	return current_sink && current_sink->is_quiet &&
+	       current_sink->is_quiet();
 }
 
 void report_progress_start(const char *action)
 {
-	if (current_sink)
+	if (current_sink && current_sink->progress_start)
 		current_sink->progress_start(action);
 }
 
 void report_progress(uint64_t done, uint64_t total)
 {
-	if (current_sink)
+	if (current_sink && current_sink->progress)
 		current_sink->progress(done, total);
 }
 
 void report_progress_end(void)
 {
-	if (current_sink)
+	if (current_sink && current_sink->progress_end)
 		current_sink->progress_end();
 }

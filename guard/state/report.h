@@ -21,18 +21,20 @@ enum report_kind {
 	REPORT_WARNING,
 };
 
+/* A sink may leave out the functions behind line (NULL): a question is then
+ * answered with `yes`, and progress is dropped. */
 struct report_sink {
 	void (*message)(enum report_kind kind, const char *text);
 	/* An error that ends the verb or a part of its work. */
 	void (*error)(const struct err *err);
+	/* A line of the result, on stdout. */
+	void (*line)(const char *text);
 	/* yes: the user has already agreed. Returns whether to continue. */
 	bool (*confirm)(bool yes, const char *question);
 	/* Progress of a transaction, in bytes; total 0: unknown. */
 	void (*progress_start)(const char *action);
 	void (*progress)(uint64_t done, uint64_t total);
 	void (*progress_end)(void);
-	/* A line of the result, on stdout. */
-	void (*line)(const char *text);
 	bool (*is_quiet)(void);
 };
 

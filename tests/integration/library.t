@@ -1,0 +1,61 @@
+#!/bin/sh
+# A program that uses libguard.a through guard/guard.h: docs/examples/apply.c.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+example=/opt/guard/build/docs/examples/apply
+
+# applies STATUS TITLE ANSWER RUN: the example with an answer on its stdin
+applies() {
+	gives "$1" "$2" sh -c "echo $3 | $example $4"
+}
+
+gives 0 'the example lists no run' "$example"
+says "$out" "no run is pending in $HOME/project"
+gives 1 'the example refuses an unknown run' "$example" 3mk9zq-4t
+says "$err" "there is no run '3mk9zq-4t'"
+
+ok 'a run changes, adds and deletes files' guard run -q -- \
+	sh -c 'echo run >src/f1.c; echo run >new; rm src/f2.c'
+run=$(guard status -q)
+gives 0 'the example lists the pending run' "$example"
+says "$out" "$run  ended  sh -c"
+cd src || exit 99
+gives 0 'the example finds the project from a directory in it' "$example"
+says "$out" "$run"
+cd .. || exit 99
+
+manifest "$HOME" >"$T/before"
+applies 1 'the example applies nothing after a no' n "$run"
+says "$out" 'delete src/f2.c'
+says "$out" 'replace src/f1.c'
+says "$out" 'create new'
+says "$err" 'declined'
+manifest "$HOME" >"$T/after"
+ok 'a declined apply changes no file' same "$T/before" "$T/after"
+gives 1 'without an answer the example applies nothing' "$example" "$run"
+
+applies 0 'the example applies the run after a yes' y "$run"
+is "$(cat src/f1.c new)" "run
+run" 'the files are as in the run'
+no 'the deleted file is gone' test -e src/f2.c
+is "$(guard status -q)" '' 'no run is pending after the apply'
+applies 1 'the example refuses to apply the run twice' y "$run"
+ok 'guard undo takes the apply back' guard undo -y
+manifest "$HOME" >"$T/after"
+ok 'the files are as before the apply' same "$T/before" "$T/after"
+ok 'the run is discarded' guard discard -y
+
+ok 'a run changes a file' guard run -q -- sh -c 'echo run >src/f1.c'
+run=$(guard status -q)
+settle
+echo user >src/f1.c
+applies 1 'the example refuses a run that conflicts' y "$run"
+says "$out" 'cannot apply src/f1.c: '
+says "$err" "guard apply -n $run"
+is "$(cat src/f1.c)" user "the refused apply keeps the user's file"
+ok 'the run is discarded' guard discard -y
+
+finish
