@@ -107,16 +107,24 @@ static int keep_in_memory(struct commit *c, struct err *err)
 	return got < 0 ? libgit_failed("keep objects in memory", err) : 0;
 }
 
-/* HEAD's branch, also when it is yet to begin. */
-static int find_head(struct commit *c, struct err *err)
+/* The named branch, or HEAD's, also when it is yet to begin. */
+static int find_branch(struct commit *c, const char *branch, struct err *err)
 {
 	git_reference *head = NULL;
-	const char *target = NULL;
+	int valid = 0;
 
+	if (branch) {
+		c->ref = mem_printf(HEADS "%s", branch);
+		/* To git, @ is HEAD. */
+		if (c->git->branch_name_is_valid(&valid, branch) == 0 &&
+		    valid && strcmp(branch, "@") != 0)
+			return 0;
+		return fail(err, EINVAL, "%s is no name for a branch",
+			    text_quote(branch));
+	}
 	if (c->git->reference_lookup(&head, c->repo, "HEAD") < 0)
 		return libgit_failed("HEAD", err);
-	target = c->git->reference_symbolic_target(head);
-	c->ref = mem_strdup(target);
+	c->ref = mem_strdup(c->git->reference_symbolic_target(head));
 	c->git->reference_free(head);
 	c->head = true;
 	if (!c->ref)
@@ -129,28 +137,6 @@ static int find_head(struct commit *c, struct err *err)
 	return 0;
 }
 
-static int name_branch(struct commit *c, const char *branch, struct err *err)
-{
-	int valid = 0;
-
-	c->ref = mem_printf(HEADS "%s", branch);
-	/* To git, @ is HEAD. */
-	if (c->git->branch_name_is_valid(&valid, branch) < 0 || !valid ||
-	    strcmp(branch, "@") == 0)
-		return fail(err, EINVAL, "%s is no name for a branch",
-			    text_quote(branch));
-	return 0;
-}
-
-static int in_the_way(const char *ref, const char *other, struct err *err)
-{
-	return fail(err, EEXIST,
-		    "there is a branch %s, beside which git keeps no %s: name "
-		    "another one",
-		    text_quote(other + strlen(HEADS)),
-		    text_quote(ref + strlen(HEADS)));
-}
-
 /* git stores a branch as a file, so no branch can be a directory above another.
  */
 static int fits_others(struct commit *c, struct err *err)
@@ -158,20 +144,28 @@ static int fits_others(struct commit *c, struct err *err)
 	auto_free char *below = mem_printf("%s/*", c->ref);
 	auto_free char *above = mem_strdup(c->ref);
 	git_reference_iterator *i = NULL;
-	const char *name;
+	const char *other = NULL;
 	char *slash;
 	int got = 0;
 
-	while ((slash = strrchr(above, '/')) > above + strlen(HEADS) - 1) {
+	while (!other &&
+	       (slash = strrchr(above, '/')) > above + strlen(HEADS) - 1) {
 		git_oid id;
 
 		*slash = '\0';
 		if (c->git->reference_name_to_id(&id, c->repo, above) == 0)
-			return in_the_way(c->ref, above, err);
+			other = above;
 	}
-	if (c->git->reference_iterator_glob_new(&i, c->repo, below) == 0 &&
-	    c->git->reference_next_name(&name, i) == 0)
-		got = in_the_way(c->ref, name, err);
+	if (!other &&
+	    c->git->reference_iterator_glob_new(&i, c->repo, below) == 0 &&
+	    c->git->reference_next_name(&other, i) < 0)
+		other = NULL;
+	if (other)
+		got = fail(err, EEXIST,
+			   "there is a branch %s, beside which git keeps no "
+			   "%s: name another one",
+			   text_quote(other + strlen(HEADS)),
+			   text_quote(c->ref + strlen(HEADS)));
 	c->git->reference_iterator_free(i);
 	return got;
 }
@@ -235,9 +229,13 @@ static int read_branch_blob(struct commit *c, const git_oid *id, struct buf *to,
 	return 0;
 }
 
-static bool has_returns(const struct buf *b)
+static int conflict(const struct commit *c, const char *path, struct err *err)
 {
-	return b->len && memmem(b->data, b->len, "\r\n", 2) != NULL;
+	return fail(err, EEXIST,
+		    "%s has another %s than the run began with, and the change "
+		    "does not fit: commit what you have there first, or leave "
+		    "the path out",
+		    c->made.branch, text_quote(path));
 }
 
 static void drop_returns(struct buf *b)
@@ -249,15 +247,6 @@ static void drop_returns(struct buf *b)
 		    b->data[i + 1] != '\n')
 			b->data[kept++] = b->data[i];
 	b->len = kept;
-}
-
-static int conflict(const struct commit *c, const char *path, struct err *err)
-{
-	return fail(err, EEXIST,
-		    "%s has another %s than the run began with, and the change "
-		    "does not fit: commit what you have there first, or leave "
-		    "the path out",
-		    c->made.branch, text_quote(path));
 }
 
 /* bytes: of u, unless u is a deletion. */
@@ -278,43 +267,24 @@ static int push_gitchange(struct commit *c, const char *path,
 	return 0;
 }
 
-/* The branch has a file, and it differs from the one at the start of the
- * run. */
-static int merge_with_branch(struct commit *c, const char *path,
-			     struct gitchange *u, const struct buf *old,
-			     const struct buf *branch, const struct buf *now,
-			     struct err *err)
-{
-	AUTO(buf) struct buf merged = {0};
-	struct textmerge_sides sides = {
-		.base = old,
-		.ours = branch,
-		.theirs = now,
-		.our_label = "branch",
-		.their_label = "run",
-	};
-	int got;
-
-	if (!textmerge_is_text(old) || !textmerge_is_text(branch) ||
-	    !textmerge_is_text(now))
-		return conflict(c, path, err);
-	got = textmerge(&sides, &merged, err);
-	if (got < 0)
-		return got;
-	return got ? push_gitchange(c, path, u, &merged, err)
-		   : conflict(c, path, err);
-}
-
 static int add_tree_change(struct commit *c, const char *path,
 			   const struct entry *a, const struct entry *b,
 			   struct err *err)
 {
-	AUTO(buf) struct buf old = {0}, now = {0}, branch = {0};
+	AUTO(buf) struct buf old = {0}, now = {0}, branch = {0}, merged = {0};
+	struct textmerge_sides sides = {
+		.base = &old,
+		.ours = &branch,
+		.theirs = &now,
+		.our_label = "branch",
+		.their_label = "run",
+	};
 	struct gitchange u = {
 		.mode = gitclean_mode(b),
 		.was_dir = a && S_ISDIR(a->mode),
 	};
 	uint32_t was = gitclean_mode(a);
+	int got;
 
 	u.had = find_in_tree(c, c->tree, path, &u.had_id);
 	/* Complete deletion is checked when all changes are known. */
@@ -354,36 +324,26 @@ static int add_tree_change(struct commit *c, const char *path,
 		return push_gitchange(c, path, &u, &now, err);
 	/* Lines end with CR LF in the directory and with LF in the branch, due
 	 * to an earlier setting: the branch keeps LF. */
-	if (has_returns(&old) && !has_returns(&branch)) {
+	if (old.len && memmem(old.data, old.len, "\r\n", 2) &&
+	    !(branch.len && memmem(branch.data, branch.len, "\r\n", 2))) {
 		drop_returns(&old);
 		drop_returns(&now);
 		if (buf_same(&old, &branch))
 			return push_gitchange(c, path, &u, &now, err);
 	}
 	if (!was || !u.mode || u.mode == GIT_FILEMODE_LINK ||
-	    u.had == GIT_FILEMODE_LINK)
+	    u.had == GIT_FILEMODE_LINK || !textmerge_is_text(&old) ||
+	    !textmerge_is_text(&branch) || !textmerge_is_text(&now))
 		return conflict(c, path, err);
 	if (u.mode == was)
 		u.mode = u.had;
-	return merge_with_branch(c, path, &u, &old, &branch, &now, err);
-}
-
-/* Whether a parent directory is a submodule of the branch. */
-static bool in_submodule(struct commit *c, const char *path)
-{
-	size_t len;
-	git_oid id;
-
-	for (len = 0; path[len]; len++) {
-		auto_free char *dir = NULL;
-
-		if (path[len] != '/')
-			continue;
-		dir = mem_strndup(path, len);
-		if (find_in_tree(c, c->tree, dir, &id) == GIT_FILEMODE_COMMIT)
-			return true;
-	}
-	return false;
+	/* The file of the branch differs from the one at the start of the run.
+	 */
+	got = textmerge(&sides, &merged, err);
+	if (got < 0)
+		return got;
+	return got ? push_gitchange(c, path, &u, &merged, err)
+		   : conflict(c, path, err);
 }
 
 /* Why the change is in no commit; NULL: it is in this one. */
@@ -392,13 +352,20 @@ static const char *find_obstacle(struct commit *c, const char *path,
 {
 	int ignored = 0;
 	git_oid id;
+	size_t len;
 
 	if (b && b->mode && !S_ISDIR(b->mode) && !gitclean_mode(b))
 		return "git keeps no such thing";
 	if ((a && a->size > BLOB_MAX) || (b && b->size > BLOB_MAX))
 		return "too large";
-	if (in_submodule(c, path))
-		return "in a submodule";
+	for (len = 0; path[len]; len++) {
+		auto_free char *dir =
+			path[len] == '/' ? mem_strndup(path, len) : NULL;
+
+		if (dir &&
+		    find_in_tree(c, c->tree, dir, &id) == GIT_FILEMODE_COMMIT)
+			return "in a submodule";
+	}
 	if (!find_in_tree(c, c->tree, path, &id) &&
 	    c->git->ignore_path_is_ignored(&ignored, c->repo, path) == 0 &&
 	    ignored)
@@ -427,24 +394,6 @@ static int add_change(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
-/* Checks directories that become another kind of entry. without: the branch's
- * tree without the deleted paths, which must have no more entries in such a
- * directory. */
-static int check_dirs(const struct commit *c, const git_tree *without,
-		      struct err *err)
-{
-	const struct gitchange *u;
-	git_oid id;
-	size_t i;
-
-	for (i = 0; i < c->changes.count; i++) {
-		u = &c->changes.items[i];
-		if (u->was_dir && find_in_tree(c, without, u->path, &id))
-			return conflict(c, u->path, err);
-	}
-	return 0;
-}
-
 /* --- the commit --- */
 
 /* The order of git: the environment, then the configuration. */
@@ -466,21 +415,6 @@ static char *find_name(const struct commit *c, const char *variable,
 	return text;
 }
 
-/* The author, who is the committer, too. */
-static int sign(const struct commit *c, git_signature **ret, struct err *err)
-{
-	auto_free char *name = find_name(c, "GIT_AUTHOR_NAME", "user.name");
-	auto_free char *email = find_name(c, "GIT_AUTHOR_EMAIL", "user.email");
-
-	if (!name || !email)
-		return fail(err, ENODATA,
-			    "git does not know your name: git config --global "
-			    "user.name NAME, and user.email ADDRESS");
-	return c->git->signature_now(ret, name, email) < 0
-		       ? libgit_failed("your name", err)
-		       : 0;
-}
-
 /* Deletions first, then the rest: a file may have become a directory, or the
  * reverse. */
 static int write_tree(struct commit *c, bool deletions, const git_oid *base,
@@ -490,22 +424,28 @@ static int write_tree(struct commit *c, bool deletions, const git_oid *base,
 		mem_alloc((c->changes.count + 1) * sizeof(*list));
 	git_tree *tree = NULL;
 	size_t n = 0, i;
+	git_oid id;
 	int got = 0;
 
-	for (i = 0; i < c->changes.count; i++)
-		if (!c->changes.items[i].mode == deletions)
+	if (base && c->git->tree_lookup(&tree, c->repo, base) < 0)
+		return libgit_failed("read a tree", err);
+	for (i = 0; got == 0 && i < c->changes.count; i++) {
+		const struct gitchange *u = &c->changes.items[i];
+
+		/* A directory that becomes another kind of entry must have no
+		 * other entries in the tree without the deleted paths. */
+		if (!deletions && u->was_dir &&
+		    find_in_tree(c, tree, u->path, &id))
+			got = conflict(c, u->path, err);
+		if (!u->mode == deletions)
 			list[n++] = (git_tree_update){
 				.action = deletions ? GIT_TREE_UPDATE_REMOVE
 						    : GIT_TREE_UPDATE_UPSERT,
-				.id = c->changes.items[i].id,
-				.filemode = (git_filemode_t)c->changes.items[i]
-						    .mode,
-				.path = c->changes.items[i].path,
+				.id = u->id,
+				.filemode = (git_filemode_t)u->mode,
+				.path = u->path,
 			};
-	if (base && c->git->tree_lookup(&tree, c->repo, base) < 0)
-		return libgit_failed("read a tree", err);
-	if (!deletions)
-		got = check_dirs(c, tree, err);
+	}
 	if (got == 0 &&
 	    c->git->tree_create_updated(ret, c->repo, tree, n, list) < 0)
 		got = libgit_failed("write a tree", err);
@@ -516,17 +456,24 @@ static int write_tree(struct commit *c, bool deletions, const git_oid *base,
 static int write_commit(struct commit *c, const struct gitcommit_job *job,
 			struct err *err)
 {
+	auto_free char *name = find_name(c, "GIT_AUTHOR_NAME", "user.name");
+	auto_free char *email = find_name(c, "GIT_AUTHOR_EMAIL", "user.email");
 	const git_commit *parents[] = {c->tip};
-	git_signature *who = NULL;
+	git_signature *who = NULL; /* the author and the committer */
 	git_tree *tree = NULL;
 	git_oid between, id;
 	int got;
 
 	if (write_tree(c, true, c->tree ? c->git->tree_id(c->tree) : NULL,
 		       &between, err) < 0 ||
-	    write_tree(c, false, &between, &id, err) < 0 ||
-	    sign(c, &who, err) < 0)
+	    write_tree(c, false, &between, &id, err) < 0)
 		return -err->num;
+	if (!name || !email)
+		return fail(err, ENODATA,
+			    "git does not know your name: git config --global "
+			    "user.name NAME, and user.email ADDRESS");
+	if (c->git->signature_now(&who, name, email) < 0)
+		return libgit_failed("your name", err);
 	got = c->git->tree_lookup(&tree, c->repo, &id);
 	if (got == 0)
 		got = c->git->commit_create(&c->id, c->repo, NULL, who, who,
@@ -541,26 +488,15 @@ static int write_commit(struct commit *c, const struct gitcommit_job *job,
 	return got;
 }
 
-static int nothing_left(const struct commit *c, struct err *err)
-{
-	const struct names *notes = &c->made.notes;
-
-	if (!notes->count)
-		return fail(err, EALREADY, "%s has it all already",
-			    c->made.branch);
-	return fail(err, EALREADY, "%s%s", notes->items[0],
-		    notes->count > 1 ? ", and so on with the others" : "");
-}
-
 static int make(struct commit *c, const struct entry *old,
 		const struct entry *now, const struct gitcommit_job *job,
 		struct err *err)
 {
+	const struct names *notes = &c->made.notes;
+
 	if (open_repository(c, job->repository, err) < 0 ||
 	    (job->dry && keep_in_memory(c, err) < 0) ||
-	    (job->branch ? name_branch(c, job->branch, err)
-			 : find_head(c, err)) < 0 ||
-	    find_tip(c, err) < 0)
+	    find_branch(c, job->branch, err) < 0 || find_tip(c, err) < 0)
 		return -err->num;
 	c->index = gitclean_begin(c->git, c->repo);
 	c->made.branch = path_below(c->ref, "refs/heads")
@@ -568,9 +504,13 @@ static int make(struct commit *c, const struct entry *old,
 				 : c->ref;
 	if (tree_diff(c->store, old, now, add_change, c, err) < 0)
 		return -err->num;
-	if (!c->changes.count)
-		return nothing_left(c, err);
-	return write_commit(c, job, err);
+	if (c->changes.count)
+		return write_commit(c, job, err);
+	if (!notes->count)
+		return fail(err, EALREADY, "%s has it all already",
+			    c->made.branch);
+	return fail(err, EALREADY, "%s%s", notes->items[0],
+		    notes->count > 1 ? ", and so on with the others" : "");
 }
 
 int gitcommit_make(struct store *store, const struct entry *old,
@@ -643,23 +583,19 @@ static void update_entry(struct commit *c, git_index *index,
 		(void)c->git->index_remove_bypath(index, u->path);
 }
 
-static void update_entries(struct commit *c, git_index *index, bool deletions)
-{
-	size_t i;
-
-	for (i = 0; i < c->changes.count; i++)
-		if (!c->changes.items[i].mode == deletions)
-			update_entry(c, index, &c->changes.items[i]);
-}
-
 static void update_index(struct commit *c)
 {
 	git_index *index = NULL;
+	size_t i;
 	int got;
 
 	if (c->index && c->git->repository_index(&index, c->repo) == 0) {
-		update_entries(c, index, true);
-		update_entries(c, index, false);
+		for (i = 0; i < c->changes.count; i++)
+			if (!c->changes.items[i].mode)
+				update_entry(c, index, &c->changes.items[i]);
+		for (i = 0; i < c->changes.count; i++)
+			if (c->changes.items[i].mode)
+				update_entry(c, index, &c->changes.items[i]);
 		got = c->git->index_write(index);
 		if (got == GIT_ELOCKED)
 			skip_path(c, "index",
@@ -686,9 +622,8 @@ int gitcommit_point(struct gitcommit *made, struct err *err)
 	static const git_oid none;
 	git_oid now;
 	int got = c->git->reference_name_to_id(&now, c->repo, c->ref);
-	bool there = got == 0;
 
-	if (there)
+	if (got == 0)
 		got = c->git->reference_create_matching(
 			&ref, c->repo, c->ref, &c->id, 1,
 			c->tip ? c->git->commit_id(c->tip) : &none,

@@ -62,27 +62,21 @@ struct gitimport {
 	struct gitimport_list list;
 };
 
-static void free_list(struct gitimport_list *list)
-{
-	size_t i;
-
-	for (i = 0; i < list->count; i++) {
-		free(list->items[i].name);
-		free(list->items[i].subject);
-	}
-	VEC_FREE(list);
-	free(list->prefix);
-}
-
 void gitimport_free(struct gitimport **at)
 {
 	struct gitimport *im = *at;
+	size_t i;
 
 	if (!im)
 		return;
 	if (im->git)
 		im->git->repository_free(im->to);
-	free_list(&im->list);
+	for (i = 0; i < im->list.count; i++) {
+		free(im->list.items[i].name);
+		free(im->list.items[i].subject);
+	}
+	VEC_FREE(&im->list);
+	free(im->list.prefix);
 	VEC_FREE(&im->objects);
 	free(im->to_path);
 	free(TAKE(*at));
@@ -124,20 +118,12 @@ static int open_user(struct gitimport *im, struct err *err)
 	return got < 0 ? -err->num : 0;
 }
 
-static struct object *add_object(struct gitimport *im, const struct gitid *id)
+static void add_pointed(struct gitimport *im, const git_oid *oid)
 {
 	struct object *o = VEC_ADD(&im->objects);
 
-	o->id = *id;
-	return o;
-}
-
-static void add_pointed(struct gitimport *im, const git_oid *oid)
-{
-	struct gitid id;
-
-	im->git->oid_tostr(id.hex, sizeof(id.hex), oid);
-	add_object(im, &id)->pointed = true;
+	im->git->oid_tostr(o->id.hex, sizeof(o->id.hex), oid);
+	o->pointed = true;
 }
 
 static int add_user_refs(struct gitimport *im, struct err *err)
@@ -214,8 +200,10 @@ static int load_objects(struct gitimport *im, const struct gittips *tips,
 	if (add_user_refs(im, err) < 0)
 		return -err->num;
 	for (i = 0; i < tips->count; i++)
-		add_object(im, &tips->items[i].id)->named =
-			tips->items[i].name != NULL;
+		*VEC_ADD(&im->objects) = (struct object){
+			.id = tips->items[i].id,
+			.named = tips->items[i].name != NULL,
+		};
 	VEC_SORT(&im->objects, gittips_compare_ids);
 	items = im->objects.items;
 	for (i = 0; i < im->objects.count; i++) {
@@ -241,13 +229,12 @@ static int fail_unexpected(const char *line, struct err *err)
 /* "<id> <type> <size>", or "<id> missing": of the type 0. */
 static int parse_object(const char *line, struct object *ret, struct err *err)
 {
-	int count;
+	int count = -1;
 
 	*ret = (struct object){0};
-	if (strlen(line) <= GITID_HEX || !gittips_read_id(line, &ret->id))
-		return fail_unexpected(line, err);
-	count = sscanf(line + GITID_HEX, " %7s %" SCNu64, ret->type,
-		       &ret->size);
+	if (strlen(line) > GITID_HEX && gittips_read_id(line, &ret->id))
+		count = sscanf(line + GITID_HEX, " %7s %" SCNu64, ret->type,
+			       &ret->size);
 	if (count == 1 && strcmp(ret->type, "missing") == 0)
 		*ret->type = '\0';
 	else if (count != 2)
@@ -282,13 +269,6 @@ static int find_types(struct gitimport *im, enum gitrun_objects where,
 			    err);
 }
 
-/* Reflogs may name objects of any type, and deleted ones. */
-static bool is_wanted(const struct object *o)
-{
-	return *o->type && !o->pointed &&
-	       (o->named || strcmp(o->type, "commit") == 0);
-}
-
 static int check_named_objects(const struct gitimport *im, struct err *err)
 {
 	size_t i;
@@ -315,7 +295,11 @@ static size_t add_revisions(const struct gitimport *im, bool lost,
 
 	for (i = 0; i < im->objects.count; i++) {
 		const struct object *o = &im->objects.items[i];
-		bool wanted = lost ? o->fresh && !o->named : is_wanted(o);
+		/* Reflogs may name objects of any type, and deleted ones. */
+		bool wanted = lost ? o->fresh && !o->named
+				   : *o->type && !o->pointed &&
+					      (o->named ||
+					       strcmp(o->type, "commit") == 0);
 
 		if (!wanted &&
 		    !(*o->type && (o->pointed || (lost && o->named))))
@@ -380,37 +364,26 @@ static int check_size(void *arg, const char *line, struct err *err)
 	return 0;
 }
 
-static int make_pack(struct gitimport *im, const struct buf *revisions,
-		     struct err *err)
-{
-	static char *const pack[] = {"pack-objects", "--revs",
-				     "--stdout",     "--delta-base-offset",
-				     "-q",	     NULL};
-	static char *const check[] = {"index-pack", STRICT, PACK ".pack", NULL};
-	static char *const sizes[] = {"cat-file",    "--batch-all-objects",
-				      "--unordered", "--buffer",
-				      OBJECT_FORMAT, NULL};
-
-	if (gitrun(&im->run, GITRUN_ALL, pack, revisions, PACK ".pack", err) <
-		    0 ||
-	    gitrun(&im->run, GITRUN_RESULT, check, NULL, GITRUN_OUTPUT, err) <
-		    0)
-		return -err->num;
-	return gitrun_lines(&im->run, GITRUN_CHECKED, sizes, NULL, check_size,
-			    im, err);
-}
-
 /* --- the list --- */
 
-/* "<id> <parent>..." of a commit that no ref of the user reaches; lost: and no
- * ref of the run either. */
-static int mark_commit(struct gitimport *im, const char *line, bool lost,
-		       struct err *err)
+/* The commits that no ref of the user reaches; lost: and no ref of the run
+ * either. */
+struct marking {
+	struct gitimport *im;
+	bool lost;
+};
+
+/* "<id> <parent>..." */
+static int mark_commit(void *arg, const char *line, struct err *err)
 {
+	const struct marking *m = arg;
+	struct gitimport *im = m->im;
+	bool lost = m->lost;
 	const char *at;
 	struct object *o;
 	struct gitid id;
 
+	im->list.commits += !lost;
 	for (at = line; gittips_read_id(at, &id); at += GITID_HEX + 1) {
 		o = find_object(im, &id);
 		if (o && at == line)
@@ -423,19 +396,6 @@ static int mark_commit(struct gitimport *im, const char *line, bool lost,
 	return fail_unexpected(line, err);
 }
 
-static int mark_fresh(void *arg, const char *line, struct err *err)
-{
-	struct gitimport *im = arg;
-
-	im->list.commits++;
-	return mark_commit(im, line, false, err);
-}
-
-static int mark_lost(void *arg, const char *line, struct err *err)
-{
-	return mark_commit(arg, line, true, err);
-}
-
 /* rev-list fails on a missing object, so each wanted one is in the pack under
  * the id that git computed, or in the user's repository. */
 static int find_commits(struct gitimport *im, enum gitrun_objects where,
@@ -444,33 +404,12 @@ static int find_commits(struct gitimport *im, enum gitrun_objects where,
 	static char *const arguments[] = {"rev-list", "--parents", "--stdin",
 					  NULL};
 	AUTO(buf) struct buf input = {0};
+	struct marking m = {im, lost};
 
 	return add_revisions(im, lost, &input)
 		       ? gitrun_lines(&im->run, where, arguments, &input,
-				      lost ? mark_lost : mark_fresh, im, err)
+				      mark_commit, &m, err)
 		       : 0;
-}
-
-/* Writes the refs of the import into guard's repository, for git to list. */
-static int write_refs(struct gitimport *im, const struct gittips *tips,
-		      struct err *err)
-{
-	AUTO(buf) struct buf text = {0};
-	size_t i;
-
-	for (i = 0; i < tips->count; i++)
-		if (tips->items[i].name)
-			buf_printf(&text, "%s " REFS "%s\n",
-				   tips->items[i].id.hex, tips->items[i].name);
-	for (i = 0; i < im->objects.count; i++) {
-		const struct object *o = &im->objects.items[i];
-
-		if (o->lost && !o->inner)
-			buf_printf(&text, "%s " REFS "reflog/%.*s\n", o->id.hex,
-				   REFLOG_ID, o->id.hex);
-	}
-	return atomic_write(im->run.dirfd, "packed-refs", text.data, text.len,
-			    0600, ATOMIC_NO_SYNC, err);
 }
 
 /* "<id> <type> <ref> <subject>" */
@@ -480,14 +419,13 @@ static int add_ref(void *arg, const char *line, struct err *err)
 	struct gitimport_list *list = &im->list;
 	struct gitimport_ref r = {0};
 	const char *name, *subject;
-	const struct object *o;
+	const struct object *o = NULL;
 	int used = 0;
 
-	if (!gittips_read_id(line, &r.id) ||
-	    sscanf(line + GITID_HEX, " %7s " REFS "%n", r.type, &used) != 1 ||
-	    !used)
-		return fail_unexpected(line, err);
-	o = find_object(im, &r.id);
+	if (gittips_read_id(line, &r.id) &&
+	    sscanf(line + GITID_HEX, " %7s " REFS "%n", r.type, &used) == 1 &&
+	    used)
+		o = find_object(im, &r.id);
 	if (!o)
 		return fail_unexpected(line, err);
 	name = line + GITID_HEX + used;
@@ -508,8 +446,23 @@ static int list_refs(struct gitimport *im, enum gitrun_objects where,
 		"--format=%(objectname) %(objecttype) %(refname) "
 		"%(contents:subject)",
 		NULL};
+	AUTO(buf) struct buf text = {0};
+	size_t i;
 
-	if (write_refs(im, tips, err) < 0 ||
+	/* git lists the refs of guard's repository. */
+	for (i = 0; i < tips->count; i++)
+		if (tips->items[i].name)
+			buf_printf(&text, "%s " REFS "%s\n",
+				   tips->items[i].id.hex, tips->items[i].name);
+	for (i = 0; i < im->objects.count; i++) {
+		const struct object *o = &im->objects.items[i];
+
+		if (o->lost && !o->inner)
+			buf_printf(&text, "%s " REFS "reflog/%.*s\n", o->id.hex,
+				   REFLOG_ID, o->id.hex);
+	}
+	if (atomic_write(im->run.dirfd, "packed-refs", text.data, text.len,
+			 0600, ATOMIC_NO_SYNC, err) < 0 ||
 	    gitrun_lines(&im->run, where, arguments, NULL, add_ref, im, err) <
 		    0)
 		return -err->num;
@@ -517,36 +470,41 @@ static int list_refs(struct gitimport *im, enum gitrun_objects where,
 	return 0;
 }
 
-static int find_new(struct gitimport *im, const struct gitimport_job *job,
-		    struct err *err)
-{
-	enum gitrun_objects where = job->check ? GITRUN_RESULT : GITRUN_ALL;
-	AUTO(buf) struct buf revisions = {0};
-
-	if (index_packs(im, err) < 0 || load_objects(im, job->tips, err) < 0 ||
-	    find_types(im, GITRUN_ALL, err) < 0 ||
-	    check_named_objects(im, err) < 0)
-		return -err->num;
-	if (add_revisions(im, false, &revisions) && job->check &&
-	    make_pack(im, &revisions, err) < 0)
-		return -err->num;
-	if (find_commits(im, where, false, err) < 0 ||
-	    find_commits(im, where, true, err) < 0)
-		return -err->num;
-	return list_refs(im, where, job->tips, err);
-}
-
 int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 		   struct err *err)
 {
+	static char *const pack[] = {"pack-objects", "--revs",
+				     "--stdout",     "--delta-base-offset",
+				     "-q",	     NULL};
+	static char *const check[] = {"index-pack", STRICT, PACK ".pack", NULL};
+	static char *const sizes[] = {"cat-file",    "--batch-all-objects",
+				      "--unordered", "--buffer",
+				      OBJECT_FORMAT, NULL};
 	AUTO(gitimport) struct gitimport *im = mem_zalloc(sizeof(*im));
+	enum gitrun_objects where = job->check ? GITRUN_RESULT : GITRUN_ALL;
+	AUTO(buf) struct buf revisions = {0};
 
 	im->to_path = mem_strdup(job->to);
 	im->run = (struct gitrun){
 		.dirfd = job->dirfd,
 		.seconds = gitrun_seconds(job->bytes),
 	};
-	if (open_user(im, err) < 0 || find_new(im, job, err) < 0 ||
+	if (open_user(im, err) < 0 || index_packs(im, err) < 0 ||
+	    load_objects(im, job->tips, err) < 0 ||
+	    find_types(im, GITRUN_ALL, err) < 0 ||
+	    check_named_objects(im, err) < 0)
+		return -err->num;
+	if (add_revisions(im, false, &revisions) && job->check &&
+	    (gitrun(&im->run, GITRUN_ALL, pack, &revisions, PACK ".pack", err) <
+		     0 ||
+	     gitrun(&im->run, GITRUN_RESULT, check, NULL, GITRUN_OUTPUT, err) <
+		     0 ||
+	     gitrun_lines(&im->run, GITRUN_CHECKED, sizes, NULL, check_size, im,
+			  err) < 0))
+		return -err->num;
+	if (find_commits(im, where, false, err) < 0 ||
+	    find_commits(im, where, true, err) < 0 ||
+	    list_refs(im, where, job->tips, err) < 0 ||
 	    find_prefix(im, job->run_id, err) < 0)
 		return -err->num;
 	*ret = TAKE(im);
@@ -554,23 +512,6 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 }
 
 /* --- into the user's repository --- */
-
-/* git names a pack by its last 20 bytes, a checksum of the others. */
-static char *read_pack_name(const struct gitimport *im, int fd, off_t size,
-			    struct err *err)
-{
-	char hex[GITID_HEX + 1];
-	git_oid sum;
-
-	if (size <= GIT_OID_RAWSZ ||
-	    fd_pread(fd, sum.id, GIT_OID_RAWSZ,
-		     (uint64_t)size - GIT_OID_RAWSZ) != GIT_OID_RAWSZ) {
-		(void)fail_errno(err, "read the pack");
-		return NULL;
-	}
-	return mem_printf("pack-%s",
-			  im->git->oid_tostr(hex, sizeof(hex), &sum));
-}
 
 static int copy_pack_file(int from, off_t size, int dir, const char *base,
 			  const char *end, struct err *err)
@@ -596,18 +537,23 @@ static int copy_pack(struct gitimport *im, int dir, char **ret_keep,
 		     struct err *err)
 {
 	auto_free char *name = NULL;
+	char hex[GITID_HEX + 1];
+	git_oid sum;
 	auto_close int pack =
 		openat(im->run.dirfd, PACK ".pack", O_RDONLY | O_CLOEXEC);
 	auto_close int index =
 		openat(im->run.dirfd, PACK ".idx", O_RDONLY | O_CLOEXEC);
 	struct stat pack_st, index_st;
 
+	/* git names a pack by its last 20 bytes, a checksum of the others. */
 	if (pack < 0 || index < 0 || fstat(pack, &pack_st) < 0 ||
-	    fstat(index, &index_st) < 0)
+	    fstat(index, &index_st) < 0 || pack_st.st_size <= GIT_OID_RAWSZ ||
+	    fd_pread(pack, sum.id, GIT_OID_RAWSZ,
+		     (uint64_t)pack_st.st_size - GIT_OID_RAWSZ) !=
+		    GIT_OID_RAWSZ)
 		return fail_errno(err, "read the pack");
-	name = read_pack_name(im, pack, pack_st.st_size, err);
-	if (!name)
-		return -err->num;
+	name = mem_printf("pack-%s",
+			  im->git->oid_tostr(hex, sizeof(hex), &sum));
 	*ret_keep = mem_printf("%s.keep", name);
 	if (atomic_write(dir, *ret_keep, "guard import\n", 13, 0600,
 			 ATOMIC_NO_SYNC, err) < 0 ||
@@ -644,9 +590,8 @@ static int create_ref(struct gitimport *im, const struct gitimport_ref *r,
 	auto_free char *name = mem_printf("%s/%s", im->list.prefix, r->name);
 	git_reference *made = NULL;
 	git_oid oid;
-	int got;
+	int got = im->git->oid_fromstr(&oid, r->id.hex);
 
-	got = im->git->oid_fromstr(&oid, r->id.hex);
 	if (got == 0)
 		got = im->git->reference_create(&made, im->to, name, &oid, 0,
 						NULL);
@@ -659,32 +604,23 @@ static int create_ref(struct gitimport *im, const struct gitimport_ref *r,
 	return -err->num;
 }
 
-static int write_all(struct gitimport *im, const struct gittips *tips, int dir,
-		     char **ret_keep, struct err *err)
-{
-	size_t i;
-
-	if (check_complete(im, tips, err) < 0 ||
-	    (im->list.objects && copy_pack(im, dir, ret_keep, err) < 0))
-		return -err->num;
-	for (i = 0; i < im->list.count; i++)
-		if (!im->list.items[i].known &&
-		    create_ref(im, &im->list.items[i], err) < 0)
-			return -err->num;
-	return 0;
-}
-
 int gitimport_write(struct gitimport *im, const struct gittips *tips,
 		    struct err *err)
 {
 	auto_free char *path = path_join(im->to_path, "objects/pack");
 	auto_close int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_free char *keep = NULL;
+	size_t i;
 	int got;
 
 	if (dir < 0)
 		return fail_errno(err, "your repository's objects/pack");
-	got = write_all(im, tips, dir, &keep, err);
+	got = check_complete(im, tips, err);
+	if (got == 0 && im->list.objects)
+		got = copy_pack(im, dir, &keep, err);
+	for (i = 0; got == 0 && i < im->list.count; i++)
+		if (!im->list.items[i].known)
+			got = create_ref(im, &im->list.items[i], err);
 	if (keep)
 		(void)unlinkat(dir, keep, 0);
 	return got;

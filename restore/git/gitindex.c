@@ -79,39 +79,11 @@ static bool entry(struct index *x)
 	return x->at <= x->len;
 }
 
-/* Whether git can rebuild the extension at any time. */
-static bool is_cache(const unsigned char *name)
-{
-	static const char *const caches[] = {"TREE", "UNTR", "FSMN", "EOIE",
-					     "IEOT"};
-	size_t i;
-
-	for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
-		if (memcmp(name, caches[i], 4) == 0)
-			return true;
-	return false;
-}
-
-static bool sum_index_extensions(struct index *x)
-{
-	while (bytes_left(x) > TAIL_LEN) {
-		const unsigned char *p = x->data + x->at;
-		size_t len;
-
-		if (bytes_left(x) < 8 + TAIL_LEN)
-			return false;
-		len = read_be32(p + 4);
-		if (len > bytes_left(x) - 8 - TAIL_LEN)
-			return false;
-		if (!is_cache(p))
-			buf_add(&x->sum, p, len + 8);
-		x->at += len + 8;
-	}
-	return bytes_left(x) == TAIL_LEN;
-}
-
 static bool sum_up(struct index *x)
 {
+	/* Extensions that git can rebuild at any time. */
+	static const char *const caches[] = {"TREE", "UNTR", "FSMN", "EOIE",
+					     "IEOT"};
 	uint32_t count, i;
 
 	if (x->len < HEAD_LEN + TAIL_LEN || memcmp(x->data, "DIRC", 4) != 0)
@@ -125,7 +97,23 @@ static bool sum_up(struct index *x)
 	for (i = 0; i < count; i++)
 		if (!entry(x))
 			return false;
-	return sum_index_extensions(x);
+	while (bytes_left(x) > TAIL_LEN) {
+		const unsigned char *p = x->data + x->at;
+		bool cache = false;
+		size_t len;
+
+		if (bytes_left(x) < 8 + TAIL_LEN)
+			return false;
+		len = read_be32(p + 4);
+		if (len > bytes_left(x) - 8 - TAIL_LEN)
+			return false;
+		for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+			cache |= memcmp(p, caches[i], 4) == 0;
+		if (!cache)
+			buf_add(&x->sum, p, len + 8);
+		x->at += len + 8;
+	}
+	return bytes_left(x) == TAIL_LEN;
 }
 
 /* 1 and the sum; 0: no index, or not readable here. */

@@ -211,43 +211,30 @@ static int read_ref(struct gitrefs *r, const char *path, const struct entry *e,
 	return 0;
 }
 
-static int read_packed_line(struct gitrefs *r, const char *line,
-			    struct err *err)
-{
-	size_t len = hex_len(line);
-	struct gitid id;
-
-	if (line[0] == '#' || line[0] == '^' || !line[0])
-		return 0;
-	if (len == 64)
-		return not_sha1(err);
-	if (len == GITID_HEX && strncmp(line + len, " refs/", 6) == 0 &&
-	    gittips_read_id(line, &id))
-		return add_found_ref(r, line + len + 1, &id, r->refs.count,
-				     err);
-	add_note(r->notes, line, "is no line of packed-refs: left out");
-	return 0;
-}
-
 static int read_packed(struct gitrefs *r, const struct entry *e,
 		       struct err *err)
 {
 	AUTO(buf) struct buf text = {0};
 	int got = read_ref_file(r, "packed-refs", e, &text, err);
 	char *rest = got > 0 ? (char *)text.data : NULL, *line;
+	struct gitid id;
 
-	while (got >= 0 && (line = strsep(&rest, "\n")))
-		got = read_packed_line(r, line, err);
+	while (got >= 0 && (line = strsep(&rest, "\n"))) {
+		size_t len = hex_len(line);
+
+		if (line[0] == '#' || line[0] == '^' || !line[0])
+			continue;
+		if (len == 64)
+			return not_sha1(err);
+		if (len == GITID_HEX && strncmp(line + len, " refs/", 6) == 0 &&
+		    gittips_read_id(line, &id))
+			got = add_found_ref(r, line + len + 1, &id,
+					    r->refs.count, err);
+		else
+			add_note(r->notes, line,
+				 "is no line of packed-refs: left out");
+	}
 	return got < 0 ? got : 0;
-}
-
-static size_t count_log_lines(const char *text)
-{
-	size_t n = 0;
-
-	for (; (text = strchr(text, '\n')); text++)
-		n++;
-	return n;
 }
 
 /* Reads a reflog: "old new name <address> time zone TAB text". Each line of the
@@ -259,9 +246,11 @@ static int read_log(struct gitrefs *r, const char *path, const struct entry *e,
 	AUTO(buf) struct buf text = {0};
 	int got = read_ref_file(r, path, e, &text, err);
 	const char *at = got > 0 ? buf_text(&text) : "", *stop;
-	size_t left = count_log_lines(at);
+	size_t left = 0;
 	struct gitid old, now;
 
+	for (stop = at; (stop = strchr(stop, '\n')); stop++)
+		left++;
 	for (; got > 0 && (stop = strchr(at, '\n')); at = stop + 1) {
 		left--;
 		if (hex_len(at) != GITID_HEX || at[GITID_HEX] != ' ' ||
@@ -282,41 +271,30 @@ static int read_log(struct gitrefs *r, const char *path, const struct entry *e,
 	return got < 0 ? got : 0;
 }
 
-static int read_tree_ref(void *arg, const char *path, const struct entry *e,
-			 struct err *err)
+/* Reads refs/..., logs/..., and worktrees/NAME/ with HEAD, refs/... and
+ * logs/... */
+static int read_entry(void *arg, const char *path, const struct entry *e,
+		      struct err *err)
 {
 	struct gitrefs *r = arg;
 	auto_free char *name = path_join(r->prefix, path);
+	const char *rest = name;
 
+	if (path_below(name, "worktrees")) {
+		rest = strchr(path, '/');
+		if (!rest)
+			return 0;
+		rest++;
+	}
+	if (path_below(rest, "logs"))
+		return too_many(r, err) < 0 ? -err->num
+					    : read_log(r, name, e, err);
+	if (strcmp(rest, "HEAD") != 0 && !path_below(rest, "refs"))
+		return 0;
 	return too_many(r, err) < 0 ? -err->num : read_ref(r, name, e, err);
 }
 
-static int each_log(void *arg, const char *path, const struct entry *e,
-		    struct err *err)
-{
-	struct gitrefs *r = arg;
-	auto_free char *name = path_join(r->prefix, path);
-
-	return too_many(r, err) < 0 ? -err->num : read_log(r, name, e, err);
-}
-
-/* <name>/HEAD, <name>/refs/..., <name>/logs/... */
-static int each_worktree(void *arg, const char *path, const struct entry *e,
-			 struct err *err)
-{
-	const char *rest = strchr(path, '/');
-
-	if (!rest)
-		return 0;
-	rest++;
-	if (strcmp(rest, "HEAD") == 0 || path_below(rest, "refs"))
-		return read_tree_ref(arg, path, e, err);
-	return path_below(rest, "logs") ? each_log(arg, path, e, err) : 0;
-}
-
 static int each_in(struct gitrefs *r, const struct entry *git, const char *name,
-		   int (*each)(void *arg, const char *path,
-			       const struct entry *e, struct err *err),
 		   struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
@@ -329,7 +307,7 @@ static int each_in(struct gitrefs *r, const struct entry *git, const char *name,
 		return 0;
 	}
 	r->prefix = name;
-	return tree_each(r->store, &e, each, r, err);
+	return tree_each(r->store, &e, read_entry, r, err);
 }
 
 static int read_one(struct gitrefs *r, const struct entry *git,
@@ -350,27 +328,6 @@ static int by_name_and_order(const void *a, const void *b)
 	int got = strcmp(x->name, y->name);
 
 	return got ? got : (x->order > y->order) - (x->order < y->order);
-}
-
-/* Sorts the refs. Among refs of one name the last one stays, of the stash the
- * newest. */
-static void sort_found_refs(struct gitrefs *r)
-{
-	struct gitref *items = r->refs.items;
-	size_t i, kept = 0;
-
-	VEC_SORT(&r->refs, by_name_and_order);
-	VEC_SORT(&r->logged, gittips_compare_ids);
-	for (i = 0; i < r->refs.count; i++) {
-		if (!kept || strcmp(items[kept - 1].name, items[i].name) != 0) {
-			items[kept++] = items[i];
-			continue;
-		}
-		if (strncmp(items[i].name, "stash@", 6) != 0)
-			items[kept - 1].id = items[i].id;
-		free(items[i].name);
-	}
-	r->refs.count = kept;
 }
 
 /* git would look for refs and objects elsewhere, so the files here are not the
@@ -403,14 +360,30 @@ static int check_form(const struct gitrefs *r, const struct entry *git,
 static int gitrefs_read(struct gitrefs *r, const struct entry *git,
 			struct err *err)
 {
+	struct gitref *items;
+	size_t i, kept = 0;
+
 	if (check_form(r, git, err) < 0 ||
 	    read_one(r, git, "packed-refs", err) < 0 ||
-	    each_in(r, git, "refs", read_tree_ref, err) < 0 ||
+	    each_in(r, git, "refs", err) < 0 ||
 	    read_one(r, git, "HEAD", err) < 0 ||
-	    each_in(r, git, "logs", each_log, err) < 0 ||
-	    each_in(r, git, "worktrees", each_worktree, err) < 0)
+	    each_in(r, git, "logs", err) < 0 ||
+	    each_in(r, git, "worktrees", err) < 0)
 		return -err->num;
-	sort_found_refs(r);
+	VEC_SORT(&r->refs, by_name_and_order);
+	VEC_SORT(&r->logged, gittips_compare_ids);
+	/* Among refs of one name the last one stays, of the stash the newest.
+	 */
+	for (items = r->refs.items, i = 0; i < r->refs.count; i++) {
+		if (!kept || strcmp(items[kept - 1].name, items[i].name) != 0) {
+			items[kept++] = items[i];
+			continue;
+		}
+		if (strncmp(items[i].name, "stash@", 6) != 0)
+			items[kept - 1].id = items[i].id;
+		free(items[i].name);
+	}
+	r->refs.count = kept;
 	return 0;
 }
 
@@ -553,27 +526,6 @@ static int note_others(struct gitrefs *now, const struct entry *base,
 	return 0;
 }
 
-static int find_git(struct store *store, const struct entry *root,
-		    struct entry *ret, struct err *err)
-{
-	int got = tree_lookup(store, root, ".git", ret, err);
-
-	if (got < 0)
-		return got;
-	if (!got)
-		return fail(err, ENOENT, "the run left no .git folder");
-	if (S_ISDIR(ret->mode))
-		return 0;
-	if (S_ISLNK(ret->mode))
-		return fail(err, ENOTDIR,
-			    "the .git that the run left is a link to %s: it is "
-			    "not followed",
-			    text_quote(ret->link));
-	return fail(err, ENOTDIR,
-		    "the .git here is a file (a linked worktree or a "
-		    "submodule): commits of such runs cannot be imported yet");
-}
-
 int gittips_read(struct store *store, const struct entry *base,
 		 const struct entry *result, struct gittips *ret,
 		 struct err *err)
@@ -582,9 +534,22 @@ int gittips_read(struct store *store, const struct entry *base,
 	AUTO(gittips) struct gittips t = {0};
 	AUTO(gitrefs) struct gitrefs old = {.store = store};
 	AUTO(gitrefs) struct gitrefs now = {.store = store, .notes = &t.notes};
+	int got = tree_lookup(store, result, ".git", &git, err);
 
-	if (find_git(store, result, &git, err) < 0)
-		return -err->num;
+	if (got < 0)
+		return got;
+	if (!got)
+		return fail(err, ENOENT, "the run left no .git folder");
+	if (S_ISLNK(git.mode))
+		return fail(err, ENOTDIR,
+			    "the .git that the run left is a link to %s: it is "
+			    "not followed",
+			    text_quote(git.link));
+	if (!S_ISDIR(git.mode))
+		return fail(err, ENOTDIR,
+			    "the .git here is a file (a linked worktree or a "
+			    "submodule): commits of such runs cannot be "
+			    "imported yet");
 	if (base && tree_lookup(store, base, ".git", &old_git, err) < 0)
 		return -err->num;
 	if (old_git.mode && !S_ISDIR(old_git.mode))

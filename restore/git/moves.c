@@ -126,21 +126,17 @@ static void find_parents(const struct moves *m, const struct moves_side *side)
 
 /* --- classes of files --- */
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* Targets of symbolic links are short: all count as one size. */
 static int by_size(const void *a, const void *b)
 {
 	const struct moves_file *x = *(struct moves_file *const *)a;
 	const struct moves_file *y = *(struct moves_file *const *)b;
-	int order = compare_numbers(S_ISLNK(x->mode) ? 0 : x->size,
-				    S_ISLNK(y->mode) ? 0 : y->size);
+	uint64_t size = S_ISLNK(x->mode) ? 0 : x->size;
+	uint64_t other = S_ISLNK(y->mode) ? 0 : y->size;
 
-	return order ? order
-		     : compare_numbers(x->mode & S_IFMT, y->mode & S_IFMT);
+	return size != other
+		       ? (size < other ? -1 : 1)
+		       : (int)(x->mode & S_IFMT) - (int)(y->mode & S_IFMT);
 }
 
 static int by_key(const void *a, const void *b)
@@ -362,12 +358,6 @@ static void read_keys(struct moves_work *w, struct moves_file **class,
 	}
 }
 
-/* All empty files are equal: only one with the same name was moved. */
-static bool may_pair(const struct moves_file *a, const struct moves_file *b)
-{
-	return (S_ISREG(a->mode) && a->size) || by_last_name(&a, &b) == 0;
-}
-
 /* Pairs the files of a class in order. */
 static void pair_class(struct moves_work *w, struct moves_file **class,
 		       size_t count)
@@ -378,8 +368,10 @@ static void pair_class(struct moves_work *w, struct moves_file **class,
 	qsort(class, count, sizeof(*class), by_place);
 	while (added < count && !class[added] -> added)
 		added++;
+	/* All empty files are equal: only one with the same name was moved. */
 	for (i = 0; added + i < count && !class[i] -> added; i++)
-		if (may_pair(class[i], class[added + i]))
+		if ((S_ISREG(class[i] -> mode) && class[i] -> size) ||
+		    by_last_name(&class[i], &class[added + i]) == 0)
 			moves_pair(class[i], class[added + i], 100);
 }
 
@@ -452,12 +444,6 @@ static git_hashsig *measure_file(struct moves_work *w,
 	return ret;
 }
 
-static void unmeasure(struct moves_work *w, git_hashsig *sig)
-{
-	if (sig)
-		w->git->hashsig_free(sig);
-}
-
 /* 100 means the same bytes. */
 static unsigned percent_of(const struct moves_work *w, const git_hashsig *a,
 			   const git_hashsig *b)
@@ -481,8 +467,10 @@ static void try_pair(struct moves_work *w, struct moves_file *deleted,
 	percent = percent_of(w, a, b);
 	if (percent >= MOVES_SIMILAR)
 		moves_pair(deleted, added, percent);
-	unmeasure(w, a);
-	unmeasure(w, b);
+	if (a)
+		w->git->hashsig_free(a);
+	if (b)
+		w->git->hashsig_free(b);
 }
 
 /* Pairs two files whose name is on each side only once. */
@@ -517,18 +505,6 @@ static int compare_candidates(const void *a, const void *b)
 	return (x->deleted > y->deleted) - (x->deleted < y->deleted);
 }
 
-static void keep_best(struct candidate *best, const struct candidate *one)
-{
-	size_t at = BEST;
-
-	while (at && compare_candidates(one, &best[at - 1]) < 0)
-		at--;
-	if (at == BEST)
-		return;
-	memmove(best + at + 1, best + at, (BEST - 1 - at) * sizeof(*best));
-	best[at] = *one;
-}
-
 /* Drops the files for which no file of the other side has a similar size. */
 static void drop_unmatched(struct files *list, struct files *other)
 {
@@ -550,7 +526,7 @@ static void drop_unmatched(struct files *list, struct files *other)
 static void compare_all(struct moves_work *w, const struct files *deleted,
 			const struct files *added)
 {
-	size_t all = deleted->count + added->count, count, i, k;
+	size_t all = deleted->count + added->count, count, at, i, k;
 	auto_free git_hashsig **sigs = mem_zalloc(all * sizeof(*sigs));
 	auto_free struct candidate *found =
 		mem_zalloc(added->count * BEST * sizeof(*found));
@@ -560,7 +536,9 @@ static void compare_all(struct moves_work *w, const struct files *deleted,
 			w, i < deleted->count
 				   ? deleted->items[i]
 				   : added->items[i - deleted->count]);
-	for (i = 0; i < added->count; i++)
+	for (i = 0; i < added->count; i++) {
+		struct candidate *best = found + i * BEST;
+
 		for (k = 0; k < deleted->count; k++) {
 			struct candidate c = {deleted->items[k],
 					      added->items[i], 0, false};
@@ -570,9 +548,19 @@ static void compare_all(struct moves_work *w, const struct files *deleted,
 			c.percent = percent_of(w, sigs[k],
 					       sigs[deleted->count + i]);
 			c.name = by_last_name(&c.deleted, &c.added) == 0;
-			if (c.percent >= MOVES_SIMILAR)
-				keep_best(found + i * BEST, &c);
+			if (c.percent < MOVES_SIMILAR)
+				continue;
+			for (at = BEST;
+			     at && compare_candidates(&c, &best[at - 1]) < 0;
+			     at--)
+				continue;
+			if (at == BEST)
+				continue;
+			memmove(best + at + 1, best + at,
+				(BEST - 1 - at) * sizeof(*best));
+			best[at] = c;
 		}
+	}
 	count = added->count * BEST;
 	qsort(found, count, sizeof(*found), compare_candidates);
 	for (i = 0; i < count && found[i].percent; i++)
@@ -580,7 +568,8 @@ static void compare_all(struct moves_work *w, const struct files *deleted,
 			moves_pair(found[i].deleted, found[i].added,
 				   found[i].percent);
 	for (i = 0; i < all; i++)
-		unmeasure(w, sigs[i]);
+		if (sigs[i])
+			w->git->hashsig_free(sigs[i]);
 }
 
 static void pair_similar_texts(struct moves_work *w)
@@ -642,14 +631,12 @@ static int stored_file_key(void *arg, const struct moves_file *f,
 	memset(ret, 0, HASH_LEN);
 	if (S_ISLNK(e->mode)) {
 		hash_keyed(&s->hash, e->link, strlen(e->link), ret);
-		return 0;
+	} else if (e->size) {
+		memcpy(ret, e->content.hash, HASH_LEN);
+		/* Objects with the same hash are told apart by their number. */
+		ret[0] ^= (unsigned char)e->content.ord;
+		ret[1] ^= (unsigned char)(e->content.ord >> 8);
 	}
-	if (!e->size)
-		return 0;
-	memcpy(ret, e->content.hash, HASH_LEN);
-	/* Objects with the same hash are told apart by their number. */
-	ret[0] ^= (unsigned char)e->content.ord;
-	ret[1] ^= (unsigned char)(e->content.ord >> 8);
 	return 0;
 }
 
