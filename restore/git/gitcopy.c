@@ -70,24 +70,8 @@ static int open_folder(int dirfd, const char *name, struct err *err)
 
 	if (make_folder(dirfd, name, err) < 0)
 		return -err->num;
-	fd = openat(dirfd, name,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = fd_open_dir(dirfd, name);
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
-}
-
-static int check_room(const struct copy *c, struct err *err)
-{
-	if (c->files > FILES_MAX || c->bytes > BYTES_MAX)
-		return fail(err, E2BIG,
-			    "the run's repository is too big to import: more "
-			    "than %d object files or %s",
-			    FILES_MAX, text_size(BYTES_MAX));
-	if (c->bytes > c->space)
-		return fail(err, ENOSPC,
-			    "the run's git objects (%s so far) do not fit on "
-			    "the disk of guard's state for a while",
-			    text_size(c->bytes));
-	return 0;
 }
 
 static int copy_file(void *arg, const char *path, const struct entry *old,
@@ -103,8 +87,16 @@ static int copy_file(void *arg, const char *path, const struct entry *old,
 		return 0;
 	c->files++;
 	c->bytes += e->size;
-	if (check_room(c, err) < 0)
-		return -err->num;
+	if (c->files > FILES_MAX || c->bytes > BYTES_MAX)
+		return fail(err, E2BIG,
+			    "the run's repository is too big to import: more "
+			    "than %d object files or %s",
+			    FILES_MAX, text_size(BYTES_MAX));
+	if (c->bytes > c->space)
+		return fail(err, ENOSPC,
+			    "the run's git objects (%s so far) do not fit on "
+			    "the disk of guard's state for a while",
+			    text_size(c->bytes));
 	memcpy(folder, path, strcspn(path, "/"));
 	if (make_folder(c->fd, folder, err) < 0)
 		return -err->num;
@@ -117,26 +109,15 @@ static int copy_file(void *arg, const char *path, const struct entry *old,
 		       : content_write(c->store, &e->content, fd, NULL, err);
 }
 
-/* A repository whose history has an end: git must find the same end here. */
-static int copy_shallow(const char *git, int dirfd, struct err *err)
-{
-	auto_free char *path = path_join(git, "shallow");
-	AUTO(buf) struct buf text = {0};
-	int got = fd_slurp_at(AT_FDCWD, path, SHALLOW_MAX, &text, err);
-
-	if (got == -ENOENT)
-		return 0;
-	return got < 0 ? got
-		       : atomic_write(dirfd, "shallow", text.data, text.len,
-				      0600, ATOMIC_NO_SYNC, err);
-}
-
 static int make_repository(const char *git, int dir, struct err *err)
 {
 	static const char *const folders[] = {"refs", "objects", "objects/pack",
 					      "run", "run/pack"};
 	auto_free char *user = path_join(git, "objects");
+	auto_free char *shallow = path_join(git, "shallow");
+	AUTO(buf) struct buf text = {0};
 	size_t i;
+	int got;
 
 	for (i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		if (make_folder(dir, folders[i], err) < 0)
@@ -148,7 +129,13 @@ static int make_repository(const char *git, int dir, struct err *err)
 	    atomic_write(dir, "config", config, strlen(config), 0600,
 			 ATOMIC_NO_SYNC, err) < 0)
 		return -err->num;
-	return copy_shallow(git, dir, err);
+	/* A repository whose history has an end: git must find the same end
+	 * here. */
+	got = fd_slurp_at(AT_FDCWD, shallow, SHALLOW_MAX, &text, err);
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	return atomic_write(dir, "shallow", text.data, text.len, 0600,
+			    ATOMIC_NO_SYNC, err);
 }
 
 static int find_objects(struct store *store, const struct entry *root,

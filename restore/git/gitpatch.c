@@ -276,25 +276,6 @@ static int is_empty(const struct patch_maker *m, const struct entry *e,
 	return 0;
 }
 
-static int check_patch_dir(const struct patch_maker *m, const char *path,
-			   const struct entry *old, const struct entry *now,
-			   struct err *err)
-{
-	bool was = false, is = false;
-
-	if (!*path)
-		return 0;
-	if (is_empty(m, old, &was, err) < 0 || is_empty(m, now, &is, err) < 0)
-		return -err->num;
-	/* git removes a directory that becomes empty, and keeps an empty
-	 * directory. */
-	if ((is && !was) || (was && !now->mode))
-		report_patch_loss(m, path, GITPATCH_EMPTY_DIR);
-	if (S_ISDIR(now->mode))
-		report_meta_losses(m, path, old, now);
-	return 0;
-}
-
 /* Whether git can store both sides; reports the loss if not. */
 static bool fits_patch(const struct patch_maker *m, const char *path,
 		       const struct entry *old, const struct entry *now)
@@ -370,7 +351,8 @@ static int add_patch_change(void *arg, const char *path, const struct entry *a,
 {
 	const struct patch_maker *m = arg;
 	const struct entry *old = a ? a : &nothing, *now = b ? b : &nothing;
-	int got = 0;
+	bool was = false, is = false;
+	int got;
 
 	if (!pathset_contains(&m->meant, path))
 		return 0;
@@ -379,10 +361,17 @@ static int add_patch_change(void *arg, const char *path, const struct entry *a,
 			report_patch_loss(m, path, GITPATCH_GIT);
 		return 0;
 	}
-	if (S_ISDIR(old->mode) || S_ISDIR(now->mode))
-		got = check_patch_dir(m, path, old, now, err);
-	if (got < 0 || !fits_patch(m, path, old, now))
-		return got;
+	if (*path &&
+	    (is_empty(m, old, &was, err) < 0 || is_empty(m, now, &is, err) < 0))
+		return -err->num;
+	/* git removes a directory that becomes empty, and keeps an empty
+	 * directory. */
+	if ((is && !was) || (was && !now->mode))
+		report_patch_loss(m, path, GITPATCH_EMPTY_DIR);
+	if (*path && S_ISDIR(now->mode))
+		report_meta_losses(m, path, old, now);
+	if (!fits_patch(m, path, old, now))
+		return 0;
 	if (!S_ISDIR(now->mode))
 		report_meta_losses(m, path, old, now);
 	got = print_change(m, path, old, now, err);

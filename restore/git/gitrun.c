@@ -93,27 +93,6 @@ static void allow_writes(int ruleset, int fd, uint64_t access)
 		      LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
 
-/* Without Landlock in the kernel the other limits hold. git opens /dev/null for
- * writing when it starts. */
-static void restrict_writes(int dirfd, int null)
-{
-	struct landlock_ruleset_attr attr = {
-		.handled_access_fs = LANDLOCK_WRITES,
-	};
-	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr,
-				   sizeof(attr), 0);
-
-	if (ruleset < 0)
-		return;
-	allow_writes(ruleset, null, LANDLOCK_ACCESS_FS_WRITE_FILE);
-	allow_writes(ruleset, dirfd,
-		     LANDLOCK_ACCESS_FS_WRITE_FILE |
-			     LANDLOCK_ACCESS_FS_REMOVE_FILE |
-			     LANDLOCK_ACCESS_FS_MAKE_DIR |
-			     LANDLOCK_ACCESS_FS_MAKE_REG);
-	(void)syscall(SYS_landlock_restrict_self, ruleset, 0);
-}
-
 static void set_limit(int what, uint64_t max)
 {
 	struct rlimit r = {max, max}, now;
@@ -133,12 +112,27 @@ static void __attribute__((noreturn))
 execute_git(const struct gitrun *g, const int files[3], const char *program,
 	    char *const *arguments, char *const *environment)
 {
-	int i, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct landlock_ruleset_attr attr = {
+		.handled_access_fs = LANDLOCK_WRITES,
+	};
+	int i, ruleset, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    fchdir(g->dirfd) < 0)
 		_exit(NOT_STARTED);
-	restrict_writes(g->dirfd, null);
+	/* Without Landlock in the kernel the other limits hold. git opens
+	 * /dev/null for writing when it starts. */
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr),
+			       0);
+	if (ruleset >= 0) {
+		allow_writes(ruleset, null, LANDLOCK_ACCESS_FS_WRITE_FILE);
+		allow_writes(ruleset, g->dirfd,
+			     LANDLOCK_ACCESS_FS_WRITE_FILE |
+				     LANDLOCK_ACCESS_FS_REMOVE_FILE |
+				     LANDLOCK_ACCESS_FS_MAKE_DIR |
+				     LANDLOCK_ACCESS_FS_MAKE_REG);
+		(void)syscall(SYS_landlock_restrict_self, ruleset, 0);
+	}
 	for (i = 0; i < 3; i++)
 		if (dup2(files[i] < 0 ? null : files[i], i) < 0)
 			_exit(NOT_STARTED);
@@ -156,21 +150,12 @@ execute_git(const struct gitrun *g, const int files[3], const char *program,
 	_exit(NOT_STARTED);
 }
 
-/* The message holds names that the run chose, so it is quoted. */
-static int explain_failure(const char *verb, int messages, struct err *err)
-{
-	char text[MESSAGE_MAX];
-	ssize_t len = fd_pread(messages, text, sizeof(text) - 1, 0);
-
-	text[len > 0 ? len : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return fail(err, EBADMSG, "git %s refuses the run's objects: %s", verb,
-		    *text ? text_quote(text) : "no reason was given");
-}
-
 static int explain_end(const struct gitrun *g, const char *verb, int status,
 		       int messages, struct err *err)
 {
+	char text[MESSAGE_MAX];
+	ssize_t len;
+
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		return fail(err, ETIMEDOUT,
 			    "reading the run's repository took more than %u "
@@ -184,7 +169,14 @@ static int explain_end(const struct gitrun *g, const char *verb, int status,
 			    WTERMSIG(status));
 	if (WEXITSTATUS(status) == NOT_STARTED)
 		return fail(err, EIO, "git cannot be started");
-	return WEXITSTATUS(status) ? explain_failure(verb, messages, err) : 0;
+	if (!WEXITSTATUS(status))
+		return 0;
+	/* The message holds names that the run chose, so it is quoted. */
+	len = fd_pread(messages, text, sizeof(text) - 1, 0);
+	text[len > 0 ? len : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return fail(err, EBADMSG, "git %s refuses the run's objects: %s", verb,
+		    *text ? text_quote(text) : "no reason was given");
 }
 
 static int open_new(const struct gitrun *g, const char *name, struct err *err)
@@ -194,19 +186,6 @@ static int open_new(const struct gitrun *g, const char *name, struct err *err)
 			0600);
 
 	return fd < 0 ? fail_errno(err, "make %s", text_quote(name)) : fd;
-}
-
-static int open_input(const struct gitrun *g, const struct buf *input,
-		      struct err *err)
-{
-	int fd = open_new(g, INPUT, err);
-
-	if (fd < 0 || (fd_write(fd, input->data, input->len) == 0 &&
-		       lseek(fd, 0, SEEK_SET) == 0))
-		return fd;
-	(void)fail_errno(err, "write the input of git");
-	(void)close(fd);
-	return -err->num;
 }
 
 static int start_git(struct gitrun *g, enum gitrun_objects objects,
@@ -243,10 +222,13 @@ int gitrun(struct gitrun *g, enum gitrun_objects objects,
 	auto_close int out = open_new(g, output, err);
 	auto_close int messages = out >= 0 ? open_new(g, MESSAGES, err) : -1;
 	auto_close int in =
-		messages >= 0 && input ? open_input(g, input, err) : -1;
+		messages >= 0 && input ? open_new(g, INPUT, err) : -1;
 
 	if (messages < 0 || (input && in < 0))
 		return -err->num;
+	if (input && (fd_write(in, input->data, input->len) < 0 ||
+		      lseek(in, 0, SEEK_SET) < 0))
+		return fail_errno(err, "write the input of git");
 	return start_git(g, objects, arguments, (int[]){in, out, messages},
 			 err);
 }

@@ -2,18 +2,6 @@
 
 #include "restore/git/libgit.h"
 
-static char line_kind(const git_diff_line *line)
-{
-	switch (line->origin) {
-	case GIT_DIFF_LINE_CONTEXT_EOFNL:
-	case GIT_DIFF_LINE_ADD_EOFNL:
-	case GIT_DIFF_LINE_DEL_EOFNL:
-		return '\\';
-	default:
-		return line->origin;
-	}
-}
-
 /* Without lines of a side git's number is that of the line before. */
 static size_t lines_before(int start, int count)
 {
@@ -40,7 +28,13 @@ static int pass_hunk(const struct libgit *git, git_patch *patch, size_t hunk,
 	for (i = 0; got >= 0 && i < lines; i++) {
 		if (git->patch_get_line_in_hunk(&line, patch, hunk, i) < 0)
 			return libgit_failed("compare texts", err);
-		pass.kind = line_kind(line);
+		pass.kind =
+			line->origin == GIT_DIFF_LINE_CONTEXT_EOFNL ||
+					line->origin ==
+						GIT_DIFF_LINE_ADD_EOFNL ||
+					line->origin == GIT_DIFF_LINE_DEL_EOFNL
+				? '\\'
+				: line->origin;
 		pass.text = line->content;
 		pass.len = line->content_len;
 		got = each(arg, &pass);

@@ -110,15 +110,6 @@ static bool is_added_below(const struct finding *f)
 	return f->what.kind == CONFLICT_ADDED_BELOW;
 }
 
-/* Whether only the row of this directory reports the finding: it concerns the
- * directory itself, or an entry added directly in it. */
-static bool is_own_finding(const struct below *b, const struct finding *f)
-{
-	auto_free char *parent = path_parent(f->what.path);
-
-	return strcmp(is_added_below(f) ? parent : f->what.path, b->path) == 0;
-}
-
 enum finding_kind { FINDING_ANY, FINDING_HARD, FINDING_ADDED };
 
 static void add_found_conflicts(struct below *b, enum finding_kind finding_kind)
@@ -136,15 +127,20 @@ static void add_found_conflicts(struct below *b, enum finding_kind finding_kind)
 }
 
 /* Keeps the directory, because entries in it stay. Each entry of base below it
- * has a row of its own and is reported there. */
+ * has a row of its own and is reported there: only this row reports what
+ * concerns the directory itself, or an entry added directly in it. */
 static int keep_own_findings(struct below *b)
 {
 	size_t i;
 
-	for (i = 0; i < b->found.count; i++)
-		if (is_own_finding(b, &b->found.items[i]))
-			planner_keep(b->pl, b->found.items[i].what.kind,
-				     b->found.items[i].what.path);
+	for (i = 0; i < b->found.count; i++) {
+		const struct finding *f = &b->found.items[i];
+		auto_free char *parent = path_parent(f->what.path);
+
+		if (strcmp(is_added_below(f) ? parent : f->what.path,
+			   b->path) == 0)
+			planner_keep(b->pl, f->what.kind, f->what.path);
+	}
 	return PLAN_BELOW_PARTIAL;
 }
 
@@ -172,18 +168,6 @@ static int overwrite_findings(struct below *b, bool whole)
 	return PLAN_BELOW_DELETED;
 }
 
-static int decide_below(struct below *b, bool whole)
-{
-	if (!b->found.count)
-		return PLAN_BELOW_DELETED;
-	if (planner_takes_theirs(b->pl))
-		return overwrite_findings(b, whole);
-	if (b->pl->options->resolve == RESOLVE_OURS && !whole)
-		return keep_own_findings(b);
-	add_found_conflicts(b, FINDING_ANY);
-	return PLAN_BELOW_KEPT;
-}
-
 int plan_below_may_delete(struct planner *pl, const struct row *row, bool whole,
 			  struct err *err)
 {
@@ -198,5 +182,12 @@ int plan_below_may_delete(struct planner *pl, const struct row *row, bool whole,
 		      err) < 0 ||
 	    check_notes(&b, err) < 0)
 		return -err->num;
-	return decide_below(&b, whole);
+	if (!b.found.count)
+		return PLAN_BELOW_DELETED;
+	if (planner_takes_theirs(pl))
+		return overwrite_findings(&b, whole);
+	if (pl->options->resolve == RESOLVE_OURS && !whole)
+		return keep_own_findings(&b);
+	add_found_conflicts(&b, FINDING_ANY);
+	return PLAN_BELOW_KEPT;
 }

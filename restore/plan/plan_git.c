@@ -104,9 +104,7 @@ int plan_git_same_index(struct planner *pl, const char *path,
 static int is_git_file_expected(struct planner *pl, const char *path,
 				struct err *err)
 {
-	AUTO(entry) struct entry base = {0};
-	AUTO(entry) struct entry want = {0};
-	AUTO(entry) struct entry now = {0};
+	AUTO(entry) struct entry base = {0}, want = {0}, now = {0};
 	int got;
 
 	if (lookup_find(&pl->find_base, path, &base, err) < 0 ||
@@ -141,27 +139,13 @@ static int check_ref_difference(void *arg, const char *path,
 	return got < 0 ? got : 0;
 }
 
-static int are_refs_expected(struct planner *pl, const char *path,
-			     struct err *err)
-{
-	AUTO(entry) struct entry base = {0};
-	AUTO(entry) struct entry now = {0};
-	struct refs r = {.pl = pl, .path = path};
-
-	if (lookup_find(&pl->find_base, path, &base, err) < 0 ||
-	    lookup_find(&pl->find_now, path, &now, err) < 0)
-		return -err->num;
-	if (tree_diff(pl->store, &base, &now, check_ref_difference, &r, err) <
-	    0)
-		return -err->num;
-	return !r.moved;
-}
-
 static int is_git_expected(struct planner *pl, const char *root,
 			   struct err *err)
 {
 	static const char *const parts[] = {"HEAD", "packed-refs", "index"};
 	auto_free char *refs = path_join(root, "refs");
+	AUTO(entry) struct entry base = {0}, now = {0};
+	struct refs r = {.pl = pl, .path = refs};
 	size_t i;
 
 	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
@@ -171,23 +155,19 @@ static int is_git_expected(struct planner *pl, const char *root,
 		if (got <= 0)
 			return got;
 	}
-	return are_refs_expected(pl, refs, err);
-}
-
-static struct git_root *find_git_root(struct planner *pl, const char *path)
-{
-	size_t i;
-
-	for (i = pl->gits.count; i-- > 0;)
-		if (strcmp(pl->gits.items[i].path, path) == 0)
-			return &pl->gits.items[i];
-	return NULL;
+	if (lookup_find(&pl->find_base, refs, &base, err) < 0 ||
+	    lookup_find(&pl->find_now, refs, &now, err) < 0 ||
+	    tree_diff(pl->store, &base, &now, check_ref_difference, &r, err) <
+		    0)
+		return -err->num;
+	return !r.moved;
 }
 
 int plan_git_decide(struct planner *pl, const char *path, struct err *err)
 {
 	auto_free char *root = NULL;
-	struct git_root *g;
+	struct git_root *g = NULL;
+	size_t i;
 	int got;
 
 	if (!pl->options->git_apart)
@@ -197,7 +177,9 @@ int plan_git_decide(struct planner *pl, const char *path, struct err *err)
 		return PLAN_GIT_NONE;
 	if (!plan_git_is_named(pl, root))
 		return PLAN_GIT_SKIPPED;
-	g = find_git_root(pl, root);
+	for (i = pl->gits.count; !g && i-- > 0;)
+		if (strcmp(pl->gits.items[i].path, root) == 0)
+			g = &pl->gits.items[i];
 	if (!g) {
 		got = is_git_expected(pl, root, err);
 		if (got < 0)

@@ -29,12 +29,6 @@ static void links_free(struct links *l)
 	free(l->steps);
 }
 
-static bool is_member(const struct step *s)
-{
-	return s->kind != STEP_DELETE && s->to.link_group &&
-	       S_ISREG(s->to.mode) && s->how == STEP_PLAIN;
-}
-
 static int compare_step_paths(const void *a, const void *b)
 {
 	return path_compare((*(struct step *const *)a)->path,
@@ -57,7 +51,8 @@ static void collect_link_members(struct links *l)
 		struct step *s = &p->steps.items[i];
 
 		l->steps[i] = s;
-		if (is_member(s))
+		if (s->kind != STEP_DELETE && s->to.link_group &&
+		    S_ISREG(s->to.mode) && s->how == STEP_PLAIN)
 			l->members[l->count++] = (struct member){
 				.group = s->to.link_group, .step = s};
 	}

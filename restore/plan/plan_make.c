@@ -116,23 +116,13 @@ bool plan_is_over(const struct plan *p, const char *path)
 	return FIND_BY_PATH(path, p->over.items, p->over.count, path) != NULL;
 }
 
-/* Marks the steps that replace a change of the user. */
-static void mark_over(struct plan *p)
-{
-	size_t i;
-
-	for (i = 0; i < p->steps.count && p->over.count; i++)
-		if (p->steps.items[i].how == STEP_PLAIN &&
-		    plan_is_over(p, p->steps.items[i].path))
-			p->steps.items[i].how = STEP_OVER;
-}
-
 int plan_make(struct store *store, const struct entry *base,
 	      const struct entry *want, const struct entry *now,
 	      const struct plan_options *options, struct plan *ret,
 	      struct err *err)
 {
 	AUTO(plan) struct plan plan = {0};
+	size_t i;
 	AUTO(planner)
 	struct planner pl = {
 		.store = store,
@@ -154,7 +144,11 @@ int plan_make(struct store *store, const struct entry *base,
 		return err_context(err, "make the plan");
 	SORT_BY_PATH(plan.kept.items, plan.kept.count, path);
 	SORT_BY_PATH(plan.over.items, plan.over.count, path);
-	mark_over(&plan);
+	/* Steps that replace a change of the user. */
+	for (i = 0; i < plan.steps.count && plan.over.count; i++)
+		if (plan.steps.items[i].how == STEP_PLAIN &&
+		    plan_is_over(&plan, plan.steps.items[i].path))
+			plan.steps.items[i].how = STEP_OVER;
 	*ret = plan;
 	plan = (struct plan){0};
 	return 0;

@@ -42,10 +42,7 @@ static int merge_bytes(struct planner *pl, const struct row *row,
 		       struct entry *to, enum step_how *how, struct err *err)
 {
 	bool marked = pl->options->resolve == RESOLVE_MARKERS;
-	AUTO(buf) struct buf base = {0};
-	AUTO(buf) struct buf ours = {0};
-	AUTO(buf) struct buf theirs = {0};
-	AUTO(buf) struct buf merged = {0};
+	AUTO(buf) struct buf base = {0}, ours = {0}, theirs = {0}, merged = {0};
 	struct textmerge_sides sides = {
 		.base = row->base->mode ? &base : NULL,
 		.ours = &ours,
@@ -78,74 +75,49 @@ static int merge_bytes(struct planner *pl, const struct row *row,
 	return 1;
 }
 
-static int merge_content(struct planner *pl, const struct row *row,
-			 struct entry *to, enum step_how *how, struct err *err)
+int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
 {
 	const struct entry *base = row->base, *want = row->want,
 			   *now = &row->now;
-
-	if (entry_same_content(want, now))
-		return 1;
-	if (base->mode && entry_same_content(want, base))
-		return 1;
-	if (base->mode && entry_same_content(now, base)) {
-		to->content = want->content;
-		to->size = want->size;
-		to->mtime = want->mtime;
-		return 1;
-	}
-	return merge_bytes(pl, row, to, how, err);
-}
-
-static int push_merged_step(struct planner *pl, const struct row *row,
-			    const struct entry *to, enum step_how how,
-			    struct err *err)
-{
+	struct entry to = row->now; /* borrowed strings */
+	enum step_how how = STEP_MERGED;
 	size_t before = pl->plan->steps.count;
-	int got;
+	int got = 1;
 
-	if (planner_same(&row->now, to)) {
+	/* Hard links are excluded: merged one by one they would become separate
+	 * files, or change another path. */
+	if (pl->options->resolve == RESOLVE_NOT || !S_ISREG(want->mode) ||
+	    !S_ISREG(now->mode) || want->link_group || now->link_group)
+		return 0;
+	if (base->mode ? !S_ISREG(base->mode)
+		       : pl->options->resolve != RESOLVE_MARKERS ||
+				 !entry_same_meta(want, now))
+		return 0;
+	if (base->mode)
+		got = plan_meta_merge(pl, row, &to, err);
+	if (got != 1)
+		return got;
+	if (base->mode && entry_same_content(now, base) &&
+	    !entry_same_content(want, base)) {
+		to.content = want->content;
+		to.size = want->size;
+		to.mtime = want->mtime;
+	} else if (!entry_same_content(want, now) &&
+		   !(base->mode && entry_same_content(want, base))) {
+		got = merge_bytes(pl, row, &to, &how, err);
+		if (got != 1)
+			return got;
+	}
+	if (planner_same(now, &to)) {
 		pl->plan->already++;
 		return 1;
 	}
-	got = step_change(pl,
-			  entry_same_content(&row->now, to) ? STEP_META
-							    : STEP_REPLACE,
-			  row, to, err);
-	if (got < 0)
-		return got;
+	if (step_change(pl,
+			entry_same_content(now, &to) ? STEP_META : STEP_REPLACE,
+			row, &to, err) < 0)
+		return -err->num;
 	planner_set_how(pl, before, how);
 	return 1;
-}
-
-/* Hard links are excluded: merged one by one they would become separate files,
- * or change another path. */
-static bool may_merge(const struct planner *pl, const struct row *row)
-{
-	const struct entry *base = row->base, *want = row->want,
-			   *now = &row->now;
-
-	if (pl->options->resolve == RESOLVE_NOT || !S_ISREG(want->mode) ||
-	    !S_ISREG(now->mode) || want->link_group || now->link_group)
-		return false;
-	if (base->mode)
-		return S_ISREG(base->mode);
-	return pl->options->resolve == RESOLVE_MARKERS &&
-	       entry_same_meta(want, now);
-}
-
-int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
-{
-	struct entry to = row->now; /* borrowed strings */
-	enum step_how how = STEP_MERGED;
-	int got;
-
-	if (!may_merge(pl, row))
-		return 0;
-	got = row->base->mode ? plan_meta_merge(pl, row, &to, err) : 1;
-	if (got == 1)
-		got = merge_content(pl, row, &to, &how, err);
-	return got == 1 ? push_merged_step(pl, row, &to, how, err) : got;
 }
 
 int plan_merge_dir(struct planner *pl, const struct row *row, struct err *err)

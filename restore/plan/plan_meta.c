@@ -95,44 +95,13 @@ static bool merge_modes(struct attr_sides *s, const struct row *row,
 	return side != SIDE_NEITHER;
 }
 
-/* Xattrs that neither side has any more need no merge. */
-static bool merge_names(struct attr_sides *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->now.count; i++)
-		if (strcmp(s->now.items[i].name, ACCESS) != 0 &&
-		    !merge_attr(s, s->now.items[i].name))
-			return false;
-	for (i = 0; i < s->want.count; i++)
-		if (strcmp(s->want.items[i].name, ACCESS) != 0 &&
-		    !xattrs_find(&s->now, s->want.items[i].name) &&
-		    !merge_attr(s, s->want.items[i].name))
-			return false;
-	return true;
-}
-
-static int merge_attrs(struct planner *pl, const struct row *row,
-		       struct entry *to, struct err *err)
-{
-	AUTO(attr_sides) struct attr_sides s = {0};
-
-	if (attrset_load(pl->store, &row->base->attrs, &s.base, err) < 0 ||
-	    attrset_load(pl->store, &row->want->attrs, &s.want, err) < 0 ||
-	    attrset_load(pl->store, &row->now.attrs, &s.now, err) < 0)
-		return -err->num;
-	if (!merge_modes(&s, row, to) || !merge_names(&s))
-		return 0;
-	return attrset_save(pl->store, &s.merged, &to->attrs, err) < 0
-		       ? -err->num
-		       : 1;
-}
-
 int plan_meta_merge(struct planner *pl, const struct row *row, struct entry *to,
 		    struct err *err)
 {
 	const struct entry *base = row->base, *want = row->want,
 			   *now = &row->now;
+	AUTO(attr_sides) struct attr_sides s = {0};
+	size_t i;
 
 	if (!merge_number(base->uid, want->uid, now->uid, &to->uid) ||
 	    !merge_number(base->gid, want->gid, now->gid, &to->gid) ||
@@ -142,5 +111,23 @@ int plan_meta_merge(struct planner *pl, const struct row *row, struct entry *to,
 	    oid_equal(&now->attrs, &base->attrs))
 		return merge_number(base->mode, want->mode, now->mode,
 				    &to->mode);
-	return merge_attrs(pl, row, to, err);
+	if (attrset_load(pl->store, &base->attrs, &s.base, err) < 0 ||
+	    attrset_load(pl->store, &want->attrs, &s.want, err) < 0 ||
+	    attrset_load(pl->store, &now->attrs, &s.now, err) < 0)
+		return -err->num;
+	if (!merge_modes(&s, row, to))
+		return 0;
+	/* Xattrs that neither side has any more need no merge. */
+	for (i = 0; i < s.now.count; i++)
+		if (strcmp(s.now.items[i].name, ACCESS) != 0 &&
+		    !merge_attr(&s, s.now.items[i].name))
+			return 0;
+	for (i = 0; i < s.want.count; i++)
+		if (strcmp(s.want.items[i].name, ACCESS) != 0 &&
+		    !xattrs_find(&s.now, s.want.items[i].name) &&
+		    !merge_attr(&s, s.want.items[i].name))
+			return 0;
+	return attrset_save(pl->store, &s.merged, &to->attrs, err) < 0
+		       ? -err->num
+		       : 1;
 }

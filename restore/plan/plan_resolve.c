@@ -73,58 +73,12 @@ void planner_set_how(struct planner *pl, size_t from, enum step_how how)
 		pl->plan->steps.items[from].how = how;
 }
 
-/* Replaces a present entry that is no directory, or none, by the version of
- * want. */
-static int step_theirs(struct planner *pl, const struct row *row,
-		       struct err *err)
-{
-	if (!row->now.mode)
-		return step_create(pl, row, err);
-	if (!S_ISDIR(row->want->mode))
-		return step_change(pl,
-				   entry_same_content(&row->now, row->want)
-					   ? STEP_META
-					   : STEP_REPLACE,
-				   row, row->want, err);
-	return step_change_type(pl, row, err);
-}
-
-static int step_their_dir_meta(struct planner *pl, const struct row *row,
-			       struct err *err)
-{
-	struct entry to = *row->want; /* borrowed strings */
-
-	to.mtime = row->now.mtime;
-	return step_change(pl, STEP_META, row, &to, err);
-}
-
-/* Whether the version of want may replace the present entry. */
-static bool can_give_way(const struct planner *pl, const struct row *row)
-{
-	bool folder = S_ISDIR(row->now.mode);
-
-	if (!planner_takes_theirs(pl))
-		return false;
-	if (S_ISDIR(row->base->mode) && S_ISDIR(row->want->mode))
-		return folder || !row->now.mode;
-	return !folder || S_ISDIR(row->want->mode);
-}
-
-/* The entries of two directories have rows of their own. */
-static void keep_users_version(struct planner *pl, enum conflict_kind kind,
-			       const struct row *row)
-{
-	bool was = S_ISDIR(row->base->mode), is = S_ISDIR(row->now.mode);
-
-	planner_conflict(pl, kind, row->path);
-	if (!S_ISDIR(row->want->mode) || !(was || (is && !row->base->mode)))
-		planner_skip_below(pl, row->path);
-}
-
 int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		 const struct row *row, struct err *err)
 {
-	bool dirs = S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode);
+	bool was = S_ISDIR(row->base->mode), is = S_ISDIR(row->now.mode);
+	bool shall = S_ISDIR(row->want->mode), dirs = is && shall;
+	struct entry to = *row->want; /* borrowed strings */
 	size_t conflicts = pl->plan->conflicts.count;
 	int got = 0;
 
@@ -134,17 +88,34 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		got = plan_merge_file(pl, row, err);
 	if (got)
 		return got < 0 ? got : 0;
-	if (!can_give_way(pl, row)) {
-		keep_users_version(pl, kind, row);
+	/* Where the version of want may not replace the present entry, the
+	 * user's is kept. The entries of two directories have rows of their
+	 * own. */
+	if (!planner_takes_theirs(pl) ||
+	    !(was && shall ? is || !row->now.mode : !is || shall)) {
+		planner_conflict(pl, kind, row->path);
+		if (!shall || !(was || (is && !row->base->mode)))
+			planner_skip_below(pl, row->path);
 		return 0;
 	}
-	got = dirs ? step_their_dir_meta(pl, row, err)
-		   : step_theirs(pl, row, err);
+	if (dirs)
+		to.mtime = row->now.mtime;
+	if (!row->now.mode)
+		got = step_create(pl, row, err);
+	else if (shall && !dirs)
+		got = step_change_type(pl, row, err);
+	else
+		got = step_change(
+			pl,
+			dirs || entry_same_content(&row->now, row->want)
+				? STEP_META
+				: STEP_REPLACE,
+			row, &to, err);
 	if (got < 0)
 		return got;
 	if (pl->plan->conflicts.count == conflicts)
 		planner_overwrite(pl, kind, row->path);
-	if (S_ISDIR(row->base->mode) && !S_ISDIR(row->want->mode))
+	if (was && !shall)
 		planner_skip_below(pl, row->path);
 	return 0;
 }

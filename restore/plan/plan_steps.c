@@ -53,40 +53,30 @@ static bool is_unreadable_dir(const struct entry *e)
 	return S_ISDIR(e->mode) && (e->mode & 0500) != 0500;
 }
 
-/* 1: refused. */
-static int check_refusal(struct planner *pl, const char *path,
-			 const struct entry *from, const struct entry *to,
-			 enum refusal_kind *ret_kind, struct err *err)
-{
-	const struct plan_options *o = pl->options;
-
-	if (!o->refuse_special)
-		return 0;
-	*ret_kind = REFUSED_NODE;
-	if (S_ISCHR(to->mode) || S_ISBLK(to->mode) || S_ISSOCK(to->mode))
-		return 1;
-	if (mem_list_has(o->agreed, path))
-		return 0;
-	*ret_kind = REFUSED_GIT;
-	if (o->git_apart && !S_ISDIR(to->mode) &&
-	    plan_git_obeys(path, to->mode) && !mem_list_has(o->paths, path))
-		return 1;
-	*ret_kind = REFUSED_UNREADABLE;
-	if (o->refuse_unreadable && is_unreadable_dir(to) &&
-	    !is_unreadable_dir(from))
-		return 1;
-	*ret_kind = REFUSED_SETID;
-	return grants_permission(pl, from, to, err);
-}
-
 /* 1: the options refuse this entry, and the plan lists it now. */
 static int refuse_step(struct planner *pl, const char *path,
 		       const struct entry *from, const struct entry *to,
 		       struct err *err)
 {
-	enum refusal_kind kind = REFUSED_NODE;
-	int got = check_refusal(pl, path, from, to, &kind, err);
+	const struct plan_options *o = pl->options;
+	enum refusal_kind kind = REFUSED_SETID;
+	int got = 1;
 
+	if (!o->refuse_special)
+		return 0;
+	if (S_ISCHR(to->mode) || S_ISBLK(to->mode) || S_ISSOCK(to->mode))
+		kind = REFUSED_NODE;
+	else if (mem_list_has(o->agreed, path))
+		return 0;
+	else if (o->git_apart && !S_ISDIR(to->mode) &&
+		 plan_git_obeys(path, to->mode) &&
+		 !mem_list_has(o->paths, path))
+		kind = REFUSED_GIT;
+	else if (o->refuse_unreadable && is_unreadable_dir(to) &&
+		 !is_unreadable_dir(from))
+		kind = REFUSED_UNREADABLE;
+	else
+		got = grants_permission(pl, from, to, err);
 	if (got > 0)
 		*VEC_ADD(&pl->plan->refusals) = (struct refusal){
 			.kind = kind,
@@ -98,11 +88,10 @@ static int refuse_step(struct planner *pl, const char *path,
 void step_push(struct planner *pl, enum step_kind kind, const char *path,
 	       const struct entry *from, const struct entry *to)
 {
-	struct plan *p = pl->plan;
-	struct step *s;
+	struct step *s = VEC_ADD(&pl->plan->steps);
 
-	s = VEC_ADD(&p->steps);
-	*s = (struct step){.kind = kind, .path = mem_strdup(path)};
+	s->kind = kind;
+	s->path = mem_strdup(path);
 	entry_copy(&s->from, from);
 	entry_copy(&s->to, to);
 }
@@ -117,19 +106,12 @@ int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 	return got < 0 ? got : 0;
 }
 
-static bool is_made_dir(const struct planner *pl, const char *path)
-{
-	return sorted_find_path(path, pl->made.items, pl->made.count,
-				sizeof(*pl->made.items), 0) != NULL;
-}
-
 void step_add_create(struct planner *pl, const char *path,
 		     const struct entry *to)
 {
 	step_push(pl, STEP_CREATE, path, &planner_nothing, to);
-	if (!S_ISDIR(to->mode))
-		return;
-	*VEC_ADD(&pl->made) = mem_strdup(path);
+	if (S_ISDIR(to->mode))
+		*VEC_ADD(&pl->made) = mem_strdup(path);
 }
 
 /*
@@ -146,7 +128,9 @@ static int parent_ready(struct planner *pl, const char *dir, struct err *err)
 	auto_free char *up = NULL;
 	int got;
 
-	if ((pl->ready && strcmp(pl->ready, dir) == 0) || is_made_dir(pl, dir))
+	if ((pl->ready && strcmp(pl->ready, dir) == 0) ||
+	    sorted_find_path(dir, pl->made.items, pl->made.count,
+			     sizeof(*pl->made.items), 0))
 		return 1;
 	if (lookup_find(&pl->find_now, dir, &now, err) < 0 ||
 	    lookup_find(&pl->find_base, dir, &base, err) < 0 ||

@@ -42,11 +42,6 @@ bool planner_same(const struct entry *a, const struct entry *b)
 	return entry_same_content(a, b) && entry_same_meta(a, b);
 }
 
-static bool same_type(const struct entry *a, const struct entry *b)
-{
-	return (a->mode & S_IFMT) == (b->mode & S_IFMT);
-}
-
 void planner_skip_below(struct planner *pl, const char *path)
 {
 	free(pl->skip);
@@ -89,13 +84,6 @@ static bool is_noted_now(const struct planner *pl, const char *path)
 	const struct snapshot *s = pl->options->now_notes;
 
 	return s && snapshot_has_note(s, NOTE_INCOMPLETE, path);
-}
-
-/* Whether the entry existed, and the directory that may still hold it is
- * unreadable. */
-static bool is_unread_now(const struct planner *pl, const struct row *row)
-{
-	return row->base->mode && !row->now.mode && is_noted_now(pl, row->path);
 }
 
 static bool is_row_incomplete(const struct planner *pl, const struct row *row)
@@ -155,9 +143,8 @@ static int row_added(struct planner *pl, const struct row *row, struct err *err)
 	got = add_unknown_conflict(pl, row, err);
 	if (got)
 		return got < 0 ? got : 0;
-	if (!row->now.mode)
-		return step_create(pl, row, err);
-	return plan_resolve(pl, CONFLICT_BOTH_ADDED, row, err);
+	return row->now.mode ? plan_resolve(pl, CONFLICT_BOTH_ADDED, row, err)
+			     : step_create(pl, row, err);
 }
 
 /* Whether the present entry may be deleted; whole: completely or not at all. */
@@ -282,28 +269,24 @@ static int row_non_dir(struct planner *pl, const struct row *row,
 			   row->want, err);
 }
 
-static void add_same_time(struct planner *pl, const struct row *row)
-{
-	struct same_time *t;
-
-	t = VEC_ADD(&pl->times);
-	*t = (struct same_time){.path = mem_strdup(row->path)};
-	entry_copy(&t->from, &row->now);
-	entry_copy(&t->to, row->want);
-}
-
 /* A directory on both sides with equal metadata: only its mtime may follow, and
  * only while the user has not changed its list of entries. */
 static void row_dir_time(struct planner *pl, const struct row *row)
 {
+	struct same_time *t;
+
 	if (pl->options->additive || !S_ISDIR(row->now.mode) ||
 	    !entry_same_meta(&row->now, row->base) ||
 	    !entry_same_time(&row->now, row->base))
 		return;
-	if (entry_same_time(row->base, row->want))
-		add_same_time(pl, row);
-	else
+	if (!entry_same_time(row->base, row->want)) {
 		step_push(pl, STEP_META, row->path, &row->now, row->want);
+		return;
+	}
+	t = VEC_ADD(&pl->times);
+	t->path = mem_strdup(row->path);
+	entry_copy(&t->from, &row->now);
+	entry_copy(&t->to, row->want);
 }
 
 static int row_dir(struct planner *pl, const struct row *row, struct err *err)
@@ -351,46 +334,18 @@ static int row_dir(struct planner *pl, const struct row *row, struct err *err)
 	return step_change(pl, STEP_META, row, &to, err);
 }
 
-/* Whether missing_only keeps the present entry; only missing entries of a
- * directory are created then. */
-static bool is_left_alone(struct planner *pl, const struct row *row)
-{
-	if (!pl->options->missing_only || !row->now.mode)
-		return false;
-	if (S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode))
-		return true;
-	pl->plan->left += row->want->mode != 0;
-	planner_skip_below(pl, row->path);
-	return true;
-}
-
-/* An index that git rewrote by itself counts as that of base, or of want. */
-static int ignore_index_times(struct planner *pl, struct row *row,
-			      struct err *err)
-{
-	int got;
-
-	/* The index was not rewritten: a restore gets exactly the bytes that it
-	 * asks for. */
-	if (row->base->mode && row->now.mode &&
-	    entry_same_content(row->base, &row->now))
-		return 0;
-	got = plan_git_same_index(pl, row->path, &row->now, row->base, err);
-	if (got == 1)
-		row->base = &row->now;
-	if (got)
-		return got < 0 ? got : 0;
-	got = plan_git_same_index(pl, row->path, &row->now, row->want, err);
-	if (got == 1)
-		row->want = &row->now;
-	return got < 0 ? got : 0;
-}
-
 static int decide_row(struct planner *pl, const struct row *row,
 		      struct err *err)
 {
-	if (is_left_alone(pl, row))
+	/* missing_only keeps the present entry; only missing entries of a
+	 * directory are created then. */
+	if (pl->options->missing_only && row->now.mode) {
+		if (S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode))
+			return 0;
+		pl->plan->left += row->want->mode != 0;
+		planner_skip_below(pl, row->path);
 		return 0;
+	}
 	if (!row->want->mode && plan_git_is_kept(pl, row->path)) {
 		pl->plan->git_skipped++;
 		planner_skip_below(pl, row->path);
@@ -398,13 +353,14 @@ static int decide_row(struct planner *pl, const struct row *row,
 	}
 	if (!row->base->mode)
 		return row_added(pl, row, err);
-	if (is_unread_now(pl, row)) {
+	/* The directory that may still hold the entry is unreadable. */
+	if (!row->now.mode && is_noted_now(pl, row->path)) {
 		planner_conflict_subtree(pl, CONFLICT_INCOMPLETE, row->path);
 		return 0;
 	}
 	if (!row->want->mode)
 		return row_deleted(pl, row, err);
-	if (S_ISDIR(row->base->mode) && same_type(row->base, row->want))
+	if (S_ISDIR(row->base->mode) && S_ISDIR(row->want->mode))
 		return row_dir(pl, row, err);
 	return row_non_dir(pl, row, err);
 }
@@ -433,8 +389,22 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 		return 0;
 	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
 		return -err->num;
-	got = ignore_index_times(pl, &row, err);
-	if (got == 0)
+	/* An index that git rewrote by itself counts as that of base, or of
+	 * want. One that was not rewritten does not: a restore gets exactly the
+	 * bytes that it asks for. */
+	got = row.base->mode && row.now.mode &&
+	      entry_same_content(row.base, &row.now);
+	if (!got) {
+		got = plan_git_same_index(pl, path, &row.now, row.base, err);
+		if (got == 1)
+			row.base = &row.now;
+	}
+	if (!got) {
+		got = plan_git_same_index(pl, path, &row.now, row.want, err);
+		if (got == 1)
+			row.want = &row.now;
+	}
+	if (got >= 0)
 		got = decide_row(pl, &row, err);
 	entry_free(&row.now);
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
