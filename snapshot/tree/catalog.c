@@ -106,25 +106,6 @@ static void snapfile_encode(const struct snapshot *s, struct buf *to)
 	enc_u64(to, hash_check(to->data, to->len));
 }
 
-static void decode_notes(struct dec *d, struct snapshot *s)
-{
-	uint64_t count = dec_var(d);
-
-	while (count-- && !d->bad) {
-		uint64_t kind = dec_var(d);
-		struct note n = {.path = dec_text(d), .text = dec_text(d)};
-		size_t last = s->note_count;
-
-		if ((kind != NOTE_INCOMPLETE && kind != NOTE_MOVED) ||
-		    !path_ok(n.path) ||
-		    (last && path_compare(s->notes[last - 1].path, n.path) > 0))
-			d->bad = true;
-		n.kind = (enum note_kind)kind;
-		GROW(s->notes, s->note_count, s->note_capacity);
-		s->notes[s->note_count++] = n;
-	}
-}
-
 static char **decode_texts(struct dec *d)
 {
 	uint64_t count = dec_var(d), i;
@@ -145,6 +126,7 @@ static void decode_snapshot_body(struct dec *d, unsigned int version,
 {
 	auto_free char *boot_id = NULL;
 	uint8_t has_root;
+	uint64_t count;
 
 	s->seq = dec_var(d);
 	s->parent = dec_var(d);
@@ -167,7 +149,19 @@ static void decode_snapshot_body(struct dec *d, unsigned int version,
 		d->bad = true;
 	if (has_root)
 		(void)entry_decode(d, true, &s->root);
-	decode_notes(d, s);
+	for (count = dec_var(d); count && !d->bad; count--) {
+		uint64_t kind = dec_var(d);
+		struct note n = {.path = dec_text(d), .text = dec_text(d)};
+		size_t last = s->note_count;
+
+		if ((kind != NOTE_INCOMPLETE && kind != NOTE_MOVED) ||
+		    !path_ok(n.path) ||
+		    (last && path_compare(s->notes[last - 1].path, n.path) > 0))
+			d->bad = true;
+		n.kind = (enum note_kind)kind;
+		GROW(s->notes, s->note_count, s->note_capacity);
+		s->notes[s->note_count++] = n;
+	}
 	if (version >= FILE_VERSION_MORE) {
 		s->tags = decode_texts(d);
 		s->excludes = decode_texts(d);
@@ -360,21 +354,16 @@ const char *snapshot_purge_note(const struct snapshot *s, const char *path)
 #define FILE_LEN_MAX (256u << 20)
 #define SUFFIX ".gsn"
 
-static void free_note(struct note *n)
-{
-	free(n->path);
-	free(n->text);
-}
-
 void snapshot_free(struct snapshot *s)
 {
 	size_t i;
 
 	mem_list_free(&s->tags);
 	mem_list_free(&s->excludes);
-
-	for (i = 0; i < s->note_count; i++)
-		free_note(&s->notes[i]);
+	for (i = 0; i < s->note_count; i++) {
+		free(s->notes[i].path);
+		free(s->notes[i].text);
+	}
 	free(s->notes);
 	free(s->reason);
 	free(s->run_id);
@@ -505,17 +494,6 @@ static int write_temp_snapshot(int fd, const struct snapshot *s,
 	return 0;
 }
 
-/* The commit lock's file holds the highest number. The number is written when
- * the snapshot is durable and is not synced: it only has to outlive the
- * deletion of the newest snapshot's file. */
-static void save_highest_seq(int lock, uint64_t seq)
-{
-	char text[HIGHEST_SEQ_LEN + 1];
-
-	(void)snprintf(text, sizeof(text), "%019" PRIu64 "\n", seq);
-	(void)fd_pwrite(lock, text, HIGHEST_SEQ_LEN, 0);
-}
-
 uint64_t catalog_highest_seq(struct store *store)
 {
 	AUTO(buf) struct buf text = {0};
@@ -536,21 +514,6 @@ uint64_t catalog_highest_seq(struct store *store)
 	return seq <= SEQ_MAX ? seq : 0;
 }
 
-/* A number is never given twice, even when its snapshot's file is gone. */
-static int next_seq(struct store *store, uint64_t *ret, struct err *err)
-{
-	uint64_t mark = catalog_highest_seq(store);
-	auto_free uint64_t *seqs = NULL;
-	size_t count;
-
-	if (catalog_list(store, &seqs, &count, err) < 0)
-		return -err->num;
-	*ret = count ? seqs[count - 1] + 1 : 1;
-	if (*ret <= mark)
-		*ret = mark + 1;
-	return 0;
-}
-
 static int sync_files_at_once(const int *fds, size_t count, struct err *err)
 {
 	return ring_sync_files(fds, count, false, err);
@@ -563,11 +526,19 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 {
 	auto_close int tmp_fd = store_open_subdir(store, "tmp", err);
 	AUTO(atomic_set) struct atomic_set set = {0};
+	uint64_t mark = catalog_highest_seq(store);
+	auto_free uint64_t *seqs = NULL;
 	char temp[TEMP_LEN], name[32];
+	size_t count;
 	int fd;
 
-	if (tmp_fd < 0 || next_seq(store, &s->seq, err) < 0)
+	if (tmp_fd < 0 || catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;
+	/* A number is never given twice, even when its snapshot's file is gone.
+	 */
+	s->seq = count ? seqs[count - 1] + 1 : 1;
+	if (s->seq <= mark)
+		s->seq = mark + 1;
 	catalog_file_name(name, s->seq);
 	fd = create_temp_snapshot(tmp_fd, temp, err);
 	if (fd < 0)
@@ -586,45 +557,14 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 		       : 0;
 }
 
-/* Caller holds the commit lock. */
-static int add_snapshot_locked(struct store *store, int snaps_fd, int lock,
-			       struct snapshot *s, catalog_with with, void *arg,
-			       struct err *err)
-{
-	int got;
-
-	do
-		got = add_snapshot_as_next(store, snaps_fd, s, with, arg, err);
-	while (got == -EEXIST);
-	if (got == 0)
-		save_highest_seq(lock, s->seq);
-	return got;
-}
-
-/* Caller holds the commit lock. */
-static int replace_snapshot_locked(struct store *store, int snaps_fd,
-				   const struct snapshot *s, struct err *err)
-{
-	char temp[TEMP_LEN], name[32];
-	auto_close int tmp_fd = store_open_subdir(store, "tmp", err);
-	auto_close int fd = -1;
-
-	if (tmp_fd < 0)
-		return tmp_fd;
-	catalog_file_name(name, s->seq);
-	fd = create_temp_snapshot(tmp_fd, temp, err);
-	if (fd < 0 || write_temp_snapshot(fd, s, err) < 0)
-		return -err->num;
-	if (fdatasync(fd) < 0 || renameat(tmp_fd, temp, snaps_fd, name) < 0)
-		return fail_errno(err, "put a snapshot's file into snaps/");
-	return atomic_sync_dir(snaps_fd, err);
-}
-
 int catalog_replace(struct store *store, const struct snapshot *s,
 		    struct err *err)
 {
+	char temp[TEMP_LEN], name[32];
 	auto_close int snaps_fd = -1;
-	int lock, got;
+	auto_close int tmp_fd = -1;
+	auto_close int fd = -1;
+	int lock, got = 0;
 
 	if (store_flush(store, err) < 0)
 		return -err->num;
@@ -634,25 +574,17 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 	lock = store_commit_begin(store, err);
 	if (lock < 0)
 		return lock;
-	got = replace_snapshot_locked(store, snaps_fd, s, err);
-	store_commit_end(store, lock);
-	return got;
-}
-
-static int add_after_flush(struct store *store, struct snapshot *s,
-			   catalog_with with, void *arg, struct err *err)
-{
-	auto_close int snaps_fd = store_open_subdir(store, "snaps", err);
-	int lock, got;
-
-	if (snaps_fd < 0)
-		return snaps_fd;
-	if (!*s->boot_id)
-		(void)snprintf(s->boot_id, sizeof(s->boot_id), "%s", boot_id());
-	lock = store_commit_begin(store, err);
-	if (lock < 0)
-		return lock;
-	got = add_snapshot_locked(store, snaps_fd, lock, s, with, arg, err);
+	catalog_file_name(name, s->seq);
+	tmp_fd = store_open_subdir(store, "tmp", err);
+	if (tmp_fd >= 0)
+		fd = create_temp_snapshot(tmp_fd, temp, err);
+	if (fd < 0 || write_temp_snapshot(fd, s, err) < 0)
+		got = -err->num;
+	else if (fdatasync(fd) < 0 ||
+		 renameat(tmp_fd, temp, snaps_fd, name) < 0)
+		got = fail_errno(err, "put a snapshot's file into snaps/");
+	else
+		got = atomic_sync_dir(snaps_fd, err);
 	store_commit_end(store, lock);
 	return got;
 }
@@ -660,12 +592,32 @@ static int add_after_flush(struct store *store, struct snapshot *s,
 int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
 		     void *arg, struct err *err)
 {
+	char text[HIGHEST_SEQ_LEN + 1];
+	auto_close int snaps_fd = -1;
 	uint64_t seq = s->seq;
-	int got = store_flush_begin(store, err);
+	int lock = -1, got = store_flush_begin(store, err);
 
 	if (got < 0)
 		return got;
-	got = add_after_flush(store, s, with, arg, err);
+	if (!*s->boot_id)
+		(void)snprintf(s->boot_id, sizeof(s->boot_id), "%s", boot_id());
+	snaps_fd = store_open_subdir(store, "snaps", err);
+	if (snaps_fd >= 0)
+		lock = store_commit_begin(store, err);
+	do
+		got = lock < 0 ? -err->num
+			       : add_snapshot_as_next(store, snaps_fd, s, with,
+						      arg, err);
+	while (lock >= 0 && got == -EEXIST);
+	/* The commit lock's file holds the highest number. The number is
+	 * written when the snapshot is durable and is not synced: it only has
+	 * to outlive the deletion of the newest snapshot's file. */
+	if (got == 0) {
+		(void)snprintf(text, sizeof(text), "%019" PRIu64 "\n", s->seq);
+		(void)fd_pwrite(lock, text, HIGHEST_SEQ_LEN, 0);
+	}
+	if (lock >= 0)
+		store_commit_end(store, lock);
 	store_flush_end(store);
 	if (got < 0)
 		s->seq = seq;

@@ -13,11 +13,6 @@
 #include "base/text.h"
 #include "snapshot/tree/catalog.h"
 
-static bool all_digits(const char *text)
-{
-	return *text && text[strspn(text, "0123456789")] == '\0';
-}
-
 /* Reads digits; false for no digits or too many. */
 static bool parse_decimal(const char **at, uint64_t *ret)
 {
@@ -62,8 +57,7 @@ static bool parse_seq(const char *text, struct time_spec *ret)
 {
 	*ret = (struct time_spec){.kind = TIME_SPEC_SEQ};
 	text += *text == 's';
-	return all_digits(text) && parse_decimal(&text, &ret->number) &&
-	       ret->number;
+	return parse_decimal(&text, &ret->number) && !*text && ret->number;
 }
 
 static int64_t unit_seconds(const char *name, size_t len)
@@ -255,21 +249,11 @@ static void snapshot_search_free(struct snapshot_search *f)
 	free(f->purge);
 }
 
-static void find_purge_note(struct snapshot_search *f, const struct snapshot *s)
-{
-	const char *note =
-		snapshot_purge_note(s, path_rest(f->path, s->root_path));
-
-	if (!note || f->purge)
-		return;
-	f->purge = mem_strdup(note);
-	f->purged = s->seq;
-}
-
 /* 1: the search ends with this snapshot; 0: it continues with older ones. */
 static int examine_snapshot(struct snapshot_search *f, const struct snapshot *s,
 			    struct err *err)
 {
+	const char *note;
 	int got;
 
 	if (!path_below(f->path, s->root_path) || snapshot_of_run(s))
@@ -279,8 +263,11 @@ static int examine_snapshot(struct snapshot_search *f, const struct snapshot *s,
 		return got;
 	f->covering++;
 	got = contains_path(f, s, err);
-	if (got == 0)
-		find_purge_note(f, s);
+	if (got == 0 && !f->purge &&
+	    (note = snapshot_purge_note(s, path_rest(f->path, s->root_path)))) {
+		f->purge = mem_strdup(note);
+		f->purged = s->seq;
+	}
 	if (got <= 0)
 		return got;
 	f->having++;
@@ -291,18 +278,10 @@ static int examine_snapshot(struct snapshot_search *f, const struct snapshot *s,
 		       : timestamp_compare(s->time, f->time_spec.time) <= 0;
 }
 
-static void format_local_time(struct timestamp m, char text[32])
-{
-	time_t clock = (time_t)m.sec;
-	struct tm tm;
-
-	if (!localtime_r(&clock, &tm) ||
-	    !strftime(text, 32, "%Y-%m-%d %H:%M:%S", &tm))
-		(void)snprintf(text, 32, "%" PRId64, m.sec);
-}
-
 static int fail_no_snapshot(const struct snapshot_search *f, struct err *err)
 {
+	time_t clock = (time_t)f->oldest_time.sec;
+	struct tm tm;
 	char at[32];
 
 	if (f->damaged && !f->having)
@@ -322,7 +301,9 @@ static int fail_no_snapshot(const struct snapshot_search *f, struct err *err)
 			    "looks for a name in all of them",
 			    text_quote(f->path),
 			    text_count(f->covering, "snapshot"));
-	format_local_time(f->oldest_time, at);
+	if (!localtime_r(&clock, &tm) ||
+	    !strftime(at, sizeof(at), "%Y-%m-%d %H:%M:%S", &tm))
+		(void)snprintf(at, sizeof(at), "%" PRId64, (int64_t)clock);
 	if (f->time_spec.kind == TIME_SPEC_LATEST)
 		return fail(err, ENOENT,
 			    "%s has only %s, the oldest is snapshot %" PRIu64

@@ -398,17 +398,6 @@ static const struct oid *next_part(const struct tree_cursor *c)
 		       : NULL;
 }
 
-/* Skips equal parts that both cursors would read next. */
-static void tree_cursor_skip_same(struct tree_cursor *a, struct tree_cursor *b)
-{
-	const struct oid *p, *q;
-
-	while ((p = next_part(a)) && (q = next_part(b)) && oid_equal(p, q)) {
-		a->part++;
-		b->part++;
-	}
-}
-
 int tree_load(struct store *s, const struct oid *id, struct tree *ret,
 	      struct err *err)
 {
@@ -433,26 +422,6 @@ int tree_load(struct store *s, const struct oid *id, struct tree *ret,
 	return 0;
 }
 
-/* Loads the directory; of a split one only the part that would hold name. */
-static int load_part_around(struct store *s, const struct oid *id,
-			    const char *name, struct tree *ret, struct err *err)
-{
-	AUTO(tree) struct tree t = {0};
-	size_t at;
-
-	if (load_tree_object(s, id, &t, err) < 0)
-		return -err->num;
-	if (!t.split) {
-		*ret = t;
-		t = (struct tree){0};
-		return 0;
-	}
-	at = INDEX_BY_TEXT(name, t.entries, t.count, name);
-	at += at < t.count && strcmp(t.entries[at].name, name) == 0;
-	*ret = (struct tree){0};
-	return at ? load_part(s, &t, at - 1, ret, err) : 0;
-}
-
 int tree_lookup(struct store *s, const struct entry *root, const char *path,
 		struct entry *ret, struct err *err)
 {
@@ -462,16 +431,25 @@ int tree_lookup(struct store *s, const struct entry *root, const char *path,
 		return 0;
 	entry_copy(&at, root);
 	while (*path) {
-		AUTO(tree) struct tree t = {0};
-		size_t len = strcspn(path, "/");
+		AUTO(tree) struct tree t = {0}, part = {0};
+		size_t len = strcspn(path, "/"), i;
 		auto_free char *name = mem_strndup(path, len);
 		struct entry *found;
 
 		if (!S_ISDIR(at.mode))
 			return 0;
-		if (load_part_around(s, &at.content, name, &t, err) < 0)
+		if (load_tree_object(s, &at.content, &t, err) < 0)
 			return -err->num;
-		found = tree_find(&t, name);
+		/* Of a split directory only the part that would hold name is
+		 * loaded. */
+		if (t.split) {
+			i = INDEX_BY_TEXT(name, t.entries, t.count, name);
+			i += i < t.count &&
+			     strcmp(t.entries[i].name, name) == 0;
+			if (i && load_part(s, &t, i - 1, &part, err) < 0)
+				return -err->num;
+		}
+		found = tree_find(t.split ? &part : &t, name);
 		if (!found)
 			return 0;
 		entry_free(&at);
@@ -525,14 +503,6 @@ void tree_writer_free(struct tree_writer **writer)
 	*writer = NULL;
 }
 
-static bool begins_tree_part(const struct tree_writer *w, const char *name)
-{
-	uint64_t number = hash_check(name, strlen(name));
-
-	return !(hash_derive(store_get_dir(w->store)->key.secret, number) &
-		 (PART_COUNT - 1));
-}
-
 static int put_tree_part(struct tree_writer *w, struct oid *ret,
 			 struct err *err)
 {
@@ -569,9 +539,14 @@ int tree_writer_add(struct tree_writer *w, const struct entry *e,
 	if (!order)
 		return fail(err, EEXIST, "%s is in the folder twice",
 			    text_quote(e->name));
-	if (w->split && w->count && begins_tree_part(w, e->name) &&
-	    end_tree_part(w, err) < 0)
-		return -err->num;
+	if (w->split && w->count) {
+		uint64_t number = hash_check(e->name, strlen(e->name));
+
+		number = hash_derive(store_get_dir(w->store)->key.secret,
+				     number);
+		if (!(number & (PART_COUNT - 1)) && end_tree_part(w, err) < 0)
+			return -err->num;
+	}
 	if (!w->count)
 		w->first = mem_strdup(e->name);
 	free(w->last);
@@ -595,16 +570,6 @@ int tree_writer_end(struct tree_writer *w, struct oid *ret, struct err *err)
 			 err);
 }
 
-static bool is_tree_sorted(const struct tree *t)
-{
-	size_t i;
-
-	for (i = 1; i < t->count; i++)
-		if (strcmp(t->entries[i - 1].name, t->entries[i].name) > 0)
-			return false;
-	return true;
-}
-
 int tree_save(struct store *s, struct tree *t, struct oid *ret, struct err *err)
 {
 	AUTO(tree_writer)
@@ -617,8 +582,11 @@ int tree_save(struct store *s, struct tree *t, struct oid *ret, struct err *err)
 				    text_quote(t->entries[i].name
 						       ? t->entries[i].name
 						       : ""));
-	if (!is_tree_sorted(t))
-		SORT_BY_TEXT(t->entries, t->count, name);
+	for (i = 1; i < t->count; i++)
+		if (strcmp(t->entries[i - 1].name, t->entries[i].name) > 0) {
+			SORT_BY_TEXT(t->entries, t->count, name);
+			break;
+		}
 	for (i = 0; i < t->count; i++)
 		if (tree_writer_add(w, &t->entries[i], err) < 0)
 			return -err->num;
@@ -660,32 +628,27 @@ static bool is_dir_entry(const struct entry *e)
 	return e && S_ISDIR(e->mode);
 }
 
-static int open_diff_level(struct differ *d, const struct entry *a,
-			   const struct entry *b, struct level *l,
-			   struct err *err)
-{
-	if (is_dir_entry(a) && is_dir_entry(b))
-		return tree_cursor_open_pair(d->store, &a->content, &b->content,
-					     &l->a, &l->b, err);
-	if (is_dir_entry(a))
-		return tree_cursor_open(d->store, &a->content, &l->a, err);
-	return tree_cursor_open(d->store, &b->content, &l->b, err);
-}
-
 /* Pushes the directory at d->path as the top level. */
 static int enter_differing_dirs(struct differ *d, const struct entry *a,
 				const struct entry *b, struct err *err)
 {
+	bool both = is_dir_entry(a) && is_dir_entry(b);
 	struct level *top;
+	int got;
 
-	if (is_dir_entry(a) && is_dir_entry(b) &&
-	    oid_equal(&a->content, &b->content))
+	if (both && oid_equal(&a->content, &b->content))
 		return 0;
 	top = VEC_ADD(&d->levels);
 	top->path_len = d->path.len;
-	if (open_diff_level(d, a, b, top, err) < 0)
-		return err_context(err, "%s", text_quote(buf_text(&d->path)));
-	return 0;
+	if (both)
+		got = tree_cursor_open_pair(d->store, &a->content, &b->content,
+					    &top->a, &top->b, err);
+	else if (is_dir_entry(a))
+		got = tree_cursor_open(d->store, &a->content, &top->a, err);
+	else
+		got = tree_cursor_open(d->store, &b->content, &top->b, err);
+	return got < 0 ? err_context(err, "%s", text_quote(buf_text(&d->path)))
+		       : 0;
 }
 
 static int report_and_enter(struct differ *d, const struct entry *a,
@@ -708,10 +671,16 @@ static int diff_next_entry(struct differ *d, struct err *err)
 {
 	struct level *top = &d->levels.items[d->levels.count - 1];
 	const struct entry *a = NULL, *b = NULL;
+	const struct oid *p, *q;
 	int order;
 
 	d->path.len = top->path_len;
-	tree_cursor_skip_same(&top->a, &top->b);
+	/* Skips equal parts that both cursors would read next. */
+	while ((p = next_part(&top->a)) && (q = next_part(&top->b)) &&
+	       oid_equal(p, q)) {
+		top->a.part++;
+		top->b.part++;
+	}
 	if (tree_cursor_get(&top->a, &a, err) < 0 ||
 	    tree_cursor_get(&top->b, &b, err) < 0)
 		return err_context(err, "%s", text_quote(buf_text(&d->path)));

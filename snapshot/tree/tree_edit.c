@@ -81,19 +81,6 @@ static void move_node_gap(struct node *node, size_t to)
 	node->gap = to;
 }
 
-static struct node *insert_child(struct node *node, size_t at)
-{
-	if (node->count == node->capacity) {
-		move_node_gap(node, node->count);
-		GROW(node->nodes, node->count, node->capacity);
-	}
-	move_node_gap(node, at);
-	node->gap++;
-	node->count++;
-	node->nodes[at] = (struct node){0};
-	return &node->nodes[at];
-}
-
 /* Frees the node's contents and entry, not the node itself. */
 static void free_node(struct node *node)
 {
@@ -161,6 +148,16 @@ static bool find_node_child(const struct node *node, const char *name,
 	return false;
 }
 
+/* Length of the common directory part of both paths, in bytes. */
+static size_t common_dir_len(const char *a, const char *b)
+{
+	size_t len = 0;
+
+	while (a[len] && a[len] == b[len])
+		len++;
+	return len;
+}
+
 static int open_node(struct tree_editor *ed, struct node *node, struct err *err)
 {
 	AUTO(tree) struct tree t = {0};
@@ -180,36 +177,6 @@ static int open_node(struct tree_editor *ed, struct node *node, struct err *err)
 	return 0;
 }
 
-/* Length of the common directory part of both paths, in bytes. */
-static size_t common_dir_len(const char *a, const char *b)
-{
-	size_t len = 0;
-
-	while (a[len] && a[len] == b[len])
-		len++;
-	return len;
-}
-
-/* Drops the directories that do not lead to path; the root stays. */
-static struct open_place keep_common_path(struct tree_editor *ed,
-					  const char *path)
-{
-	size_t same = ed->path ? common_dir_len(ed->path, path) : 0;
-
-	if (!ed->open.count)
-		VEC_ADD(&ed->open)->node = &ed->root;
-	while (ed->open.count > 1) {
-		size_t end = ed->open.items[ed->open.count - 1].end;
-
-		if (end <= same && path[end] == '/')
-			break;
-		ed->open.count--;
-	}
-	free(ed->path);
-	ed->path = mem_strdup(path);
-	return ed->open.items[ed->open.count - 1];
-}
-
 /* Marks the directories on the way as changed. */
 static void mark_path_changed(struct tree_editor *ed)
 {
@@ -226,12 +193,24 @@ static void mark_path_changed(struct tree_editor *ed)
 static int find_parent_node(struct tree_editor *ed, const char *path, bool load,
 			    struct node **ret, struct err *err)
 {
+	size_t same = ed->path ? common_dir_len(ed->path, path) : 0;
 	struct open_place here;
 
 	if (!path_ok(path) || !*path)
 		return fail(err, EINVAL, "%s is not a path in a tree",
 			    text_quote(path));
-	here = keep_common_path(ed, path);
+	/* Directories that do not lead to path are dropped; the root stays. */
+	if (!ed->open.count)
+		VEC_ADD(&ed->open)->node = &ed->root;
+	for (; ed->open.count > 1; ed->open.count--) {
+		size_t end = ed->open.items[ed->open.count - 1].end;
+
+		if (end <= same && path[end] == '/')
+			break;
+	}
+	free(ed->path);
+	ed->path = mem_strdup(path);
+	here = ed->open.items[ed->open.count - 1];
 	for (;;) {
 		const char *rest = path + here.end + (here.end > 0);
 		size_t len = strcspn(rest, "/"), at;
@@ -273,8 +252,15 @@ static int make_path_node(struct tree_editor *ed, const char *path,
 		*ret = node_child(parent, at);
 		return 0;
 	}
-	*ret = insert_child(parent, at);
-	(*ret)->entry.name = mem_strdup(name);
+	if (parent->count == parent->capacity) {
+		move_node_gap(parent, parent->count);
+		GROW(parent->nodes, parent->count, parent->capacity);
+	}
+	move_node_gap(parent, at);
+	parent->gap++;
+	parent->count++;
+	*ret = &parent->nodes[at];
+	**ret = (struct node){.entry.name = mem_strdup(name)};
 	return 0;
 }
 
@@ -380,29 +366,12 @@ int tree_editor_get(struct tree_editor *ed, const char *path, struct entry *ret,
 	return 1;
 }
 
-/* Stores the node's tree object; its directories must be saved already. */
-static int save_node(struct tree_editor *ed, struct node *node, struct err *err)
-{
-	struct tree t = {0};
-	size_t i;
-	int got;
-
-	t.entries = mem_resize(NULL, node->count, sizeof(*t.entries));
-	t.count = t.capacity = node->count;
-	for (i = 0; i < node->count; i++)
-		t.entries[i] = node_child(node, i)->entry;
-	got = tree_save(ed->store, &t, &node->entry.content, err);
-	free(t.entries); /* the nodes own the strings */
-	if (got == 0)
-		node->changed = false;
-	return got;
-}
-
 /* Saves every changed node of the subtree. */
 static int save_subtree(struct tree_editor *ed, struct node *subtree,
 			struct err *err)
 {
 	AUTO(save_steps) struct save_steps save_steps = {0};
+	size_t i;
 
 	push_save_step(&save_steps, subtree);
 	while (save_steps.count) {
@@ -414,26 +383,23 @@ static int save_subtree(struct tree_editor *ed, struct node *subtree,
 				       node_child(node, top->next++));
 			continue;
 		}
-		if (node->changed && save_node(ed, node, err) < 0)
-			return -err->num;
+		if (node->changed) {
+			auto_free struct entry *entries =
+				mem_resize(NULL, node->count, sizeof(*entries));
+			struct tree t = {.entries = entries,
+					 .count = node->count,
+					 .capacity = node->count};
+
+			/* The nodes own the strings. */
+			for (i = 0; i < node->count; i++)
+				entries[i] = node_child(node, i)->entry;
+			if (tree_save(ed->store, &t, &node->entry.content,
+				      err) < 0)
+				return -err->num;
+			node->changed = false;
+		}
 		save_steps.count--;
 	}
-	return 0;
-}
-
-static int save_and_close_node(struct tree_editor *ed, struct node *node,
-			       struct err *err)
-{
-	size_t i;
-
-	if (save_subtree(ed, node, err) < 0)
-		return -err->num;
-	for (i = 0; i < node->count; i++)
-		free_node(node_child(node, i));
-	free(node->nodes);
-	node->nodes = NULL;
-	node->count = node->capacity = node->gap = 0;
-	node->opened = false;
 	return 0;
 }
 
@@ -442,9 +408,9 @@ static int save_and_close_node(struct tree_editor *ed, struct node *node,
 static int save_last_path(struct tree_editor *ed, const char *path,
 			  struct err *err)
 {
-	size_t start = common_dir_len(ed->last, path), at;
+	size_t start = common_dir_len(ed->last, path), at, i;
 	auto_free char *top = NULL;
-	struct node *parent;
+	struct node *parent, *node;
 	int got;
 
 	if (!*ed->last || (!ed->last[start] && path[start] == '/'))
@@ -455,9 +421,16 @@ static int save_last_path(struct tree_editor *ed, const char *path,
 	got = find_parent_node(ed, top, false, &parent, err);
 	if (got < 0)
 		return got == -ENOTDIR ? 0 : got;
-	return find_node_child(parent, path_name(top), &at)
-		       ? save_and_close_node(ed, node_child(parent, at), err)
-		       : 0;
+	if (!find_node_child(parent, path_name(top), &at))
+		return 0;
+	node = node_child(parent, at);
+	if (save_subtree(ed, node, err) < 0)
+		return -err->num;
+	for (i = 0; i < node->count; i++)
+		free_node(node_child(node, i));
+	free(node->nodes);
+	*node = (struct node){.entry = node->entry};
+	return 0;
 }
 
 int tree_editor_move_to(struct tree_editor *ed, const char *path,
