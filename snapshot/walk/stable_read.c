@@ -111,26 +111,15 @@ int stable_read_attrs(struct store *store, int dirfd, const char *name,
 	return attrset_save(store, &x, &r->attrs, err);
 }
 
-/* Whether reading the file itself fails: 0, or the errno. Tells a fault of the
- * file from a fault of the store. */
-static int find_read_errno(int fd)
-{
-	auto_free char *bytes = mem_alloc(PROBE_LEN);
-	ssize_t n;
-	uint64_t at = 0;
-
-	while ((n = fd_pread(fd, bytes, PROBE_LEN, at)) > 0)
-		at += (uint64_t)n;
-	return n < 0 ? errno : 0;
-}
-
 static int read_file_content(struct store *store, int dirfd, const char *name,
 			     const struct longfile_hints *hints,
 			     struct stable_read *r, struct err *err)
 {
 	auto_close int fd = open_keeping_atime(dirfd, name);
+	auto_free char *bytes = NULL;
 	struct meta opened;
-	int num;
+	uint64_t at = 0;
+	ssize_t n;
 
 	if (fd < 0) {
 		stable_read_add_fault(r, "open", errno);
@@ -143,23 +132,16 @@ static int read_file_content(struct store *store, int dirfd, const char *name,
 	r->has_chattr = chattr_read(fd, &r->meta.chattr);
 	if (content_put(store, fd, hints, &r->content, &r->size, err) == 0)
 		return 0;
-	num = find_read_errno(fd);
-	if (!num)
+	/* Reading the file itself tells a fault of the file from a fault of the
+	 * store. */
+	bytes = mem_alloc(PROBE_LEN);
+	while ((n = fd_pread(fd, bytes, PROBE_LEN, at)) > 0)
+		at += (uint64_t)n;
+	if (n == 0)
 		return -err->num;
 	r->size = 0;
-	stable_read_add_fault(r, "read", num);
+	stable_read_add_fault(r, "read", errno);
 	return 0;
-}
-
-static void read_link_text(int dirfd, const char *name, struct stable_read *r)
-{
-	char text[PATH_MAX];
-	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
-
-	if (len > 0)
-		r->link = mem_strndup(text, (size_t)len);
-	else
-		stable_read_add_fault(r, "read link", len < 0 ? errno : 0);
 }
 
 /* One attempt. 1: the entry did not change while it was read; 0: it changed. */
@@ -168,7 +150,9 @@ static int try_stable_read(struct store *store, int dirfd, const char *name,
 			   const struct longfile_hints *hints,
 			   struct stable_read *r, struct err *err)
 {
+	char text[PATH_MAX];
 	struct meta after;
+	ssize_t len;
 
 	if (meta_get(dirfd, name, &r->meta) < 0) {
 		if (errno == ENOENT || errno == ENOTDIR)
@@ -182,8 +166,14 @@ static int try_stable_read(struct store *store, int dirfd, const char *name,
 	if (S_ISREG(r->meta.mode) && r->meta.size &&
 	    read_file_content(store, dirfd, name, hints, r, err) < 0)
 		return -err->num;
-	if (S_ISLNK(r->meta.mode))
-		read_link_text(dirfd, name, r);
+	if (S_ISLNK(r->meta.mode)) {
+		len = readlinkat(dirfd, name, text, sizeof(text) - 1);
+		if (len > 0)
+			r->link = mem_strndup(text, (size_t)len);
+		else
+			stable_read_add_fault(r, "read link",
+					      len < 0 ? errno : 0);
+	}
 	if (stable_read_attrs(store, dirfd, name, private_xattrs, r, err) < 0)
 		return -err->num;
 	stable_read_call_hook(dirfd, name);

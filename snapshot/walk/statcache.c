@@ -62,10 +62,18 @@ static uint64_t header_hash(const struct cache_header *h)
 	return hash_check(h, offsetof(struct cache_header, header_hash));
 }
 
-static bool header_counts_fit(const struct cache_header *h, size_t file_len)
+static bool matches_cache_key(struct statcache *c, const struct cache_key *key)
 {
-	size_t left = file_len - sizeof(*h);
+	const struct cache_header *h = c->map;
+	const char *at = (const char *)c->map + sizeof(*h);
+	size_t left = c->map_len - sizeof(*h);
 
+	if (c->map_len < sizeof(*h) ||
+	    memcmp(h->magic, CACHE_MAGIC, sizeof(h->magic)) != 0 ||
+	    h->layout != CACHE_LAYOUT || h->header_len != sizeof(*h) ||
+	    h->header_hash != header_hash(h) ||
+	    memcmp(&h->key, key, sizeof(*key)) != 0)
+		return false;
 	if (h->dirs > left / sizeof(struct cache_dir))
 		return false;
 	left -= h->dirs * sizeof(struct cache_dir);
@@ -75,20 +83,7 @@ static bool header_counts_fit(const struct cache_header *h, size_t file_len)
 	if (h->attrs > left / sizeof(struct cache_attrs))
 		return false;
 	left -= h->attrs * sizeof(struct cache_attrs);
-	return h->names == left;
-}
-
-static bool matches_cache_key(struct statcache *c, const struct cache_key *key)
-{
-	const struct cache_header *h = c->map;
-	const char *at = (const char *)c->map + sizeof(*h);
-
-	if (c->map_len < sizeof(*h) ||
-	    memcmp(h->magic, CACHE_MAGIC, sizeof(h->magic)) != 0 ||
-	    h->layout != CACHE_LAYOUT || h->header_len != sizeof(*h) ||
-	    h->header_hash != header_hash(h) ||
-	    memcmp(&h->key, key, sizeof(*key)) != 0 ||
-	    !header_counts_fit(h, c->map_len) ||
+	if (h->names != left ||
 	    h->check != hash_check(at, c->map_len - sizeof(*h)))
 		return false;
 	c->head = h;
@@ -420,30 +415,17 @@ uint32_t cache_builder_end_dir(struct cache_builder *b, const struct oid *tree,
 	return number;
 }
 
-static int write_cache_file(int fd, struct cache_builder *b,
-			    struct cache_header *h, struct err *err)
-{
-	const struct buf *const parts[] = {&b->dirs, &b->entries, &b->attrs,
-					   &b->names};
-	const size_t count = sizeof(parts) / sizeof(*parts);
-	int got;
-	size_t i;
-
-	h->check = hash_check_parts(parts, count);
-	h->header_hash = header_hash(h);
-	got = fd_write(fd, h, sizeof(*h));
-	for (i = 0; i < count && got >= 0; i++)
-		got = fd_write(fd, parts[i]->data, parts[i]->len);
-	return got < 0 ? fail_errno(err, "write the stat cache") : 0;
-}
-
 int cache_builder_save(struct cache_builder *b, const char *path,
 		       const struct cache_key *key, uint64_t seq,
 		       const struct cache_item *root, struct err *err)
 {
 	auto_free char *temp = mem_printf("%s.%d.tmp", path, (int)getpid());
 	auto_close int fd = -1;
+	const struct buf *const parts[] = {&b->dirs, &b->entries, &b->attrs,
+					   &b->names};
+	const size_t count = sizeof(parts) / sizeof(*parts);
 	struct cache_header h;
+	size_t i;
 	int got;
 
 	memset(&h, 0, sizeof(h));
@@ -465,8 +447,14 @@ int cache_builder_save(struct cache_builder *b, const char *path,
 		  0600);
 	if (fd < 0)
 		return fail_errno(err, "create the stat cache");
-	got = write_cache_file(fd, b, &h, err);
-	if (got == 0 && rename(temp, path) < 0)
+	h.check = hash_check_parts(parts, count);
+	h.header_hash = header_hash(&h);
+	got = fd_write(fd, &h, sizeof(h));
+	for (i = 0; i < count && got >= 0; i++)
+		got = fd_write(fd, parts[i]->data, parts[i]->len);
+	if (got < 0)
+		got = fail_errno(err, "write the stat cache");
+	else if (rename(temp, path) < 0)
 		got = fail_errno(err, "put the stat cache in place");
 	if (got < 0)
 		(void)unlink(temp);

@@ -107,28 +107,23 @@ static int64_t writeback_seconds(bool is_tmpfs)
 	return (expire + wakeup + 99) / 100 + WRITEBACK_SLACK;
 }
 
-/* Since 6.13 the kernel has timestamps finer than the clock's tick
- * (multigrain). */
-static bool has_multigrain_times(void)
-{
-	unsigned int major, minor;
-	struct utsname u;
-
-	return uname(&u) == 0 &&
-	       sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-	       (major > 6 || (major == 6 && minor >= 13));
-}
-
 static void set_clock_rules(struct walk *w)
 {
-	unsigned int traits = fstype_of_fd(w->root_fd)->traits;
+	unsigned int traits = fstype_of_fd(w->root_fd)->traits, major, minor;
 	bool memory = traits & FSTYPE_MEMORY;
+	struct utsname u;
 
 	w->local_clock = traits & FSTYPE_KERNEL_TIMES;
 	w->trusted_fs = w->local_clock && !(traits & FSTYPE_OVERLAY);
-	w->slack_nsec = w->trusted_fs && has_multigrain_times()
-				? SLACK_FINE_NSEC
-				: SLACK_COARSE_NSEC;
+	/* Since 6.13 the kernel has timestamps finer than the clock's tick
+	 * (multigrain). */
+	w->slack_nsec =
+		w->trusted_fs && uname(&u) == 0 &&
+				sscanf(u.release, "%u.%u", &major, &minor) ==
+					2 &&
+				(major > 6 || (major == 6 && minor >= 13))
+			? SLACK_FINE_NSEC
+			: SLACK_COARSE_NSEC;
 	w->writeback_sec = writeback_seconds(memory);
 	w->mmap_updates_times = w->trusted_fs && !memory;
 }
@@ -233,27 +228,6 @@ static int compare_note_paths(const void *a, const void *b)
 	return order ? order : (int)p->kind - (int)q->kind;
 }
 
-/* Moves the walk's notes to the snapshot, sorted and without duplicates. */
-static void move_walk_notes(struct walk *w, struct snapshot *s)
-{
-	size_t i;
-
-	VEC_SORT(&w->notes, compare_note_paths);
-	for (i = 0; i < w->notes.count; i++) {
-		struct note *n = &w->notes.items[i];
-
-		if (s->note_count &&
-		    compare_note_paths(&s->notes[s->note_count - 1], n) == 0) {
-			free(n->path);
-			free(n->text);
-			continue;
-		}
-		GROW(s->notes, s->note_count, s->note_capacity);
-		s->notes[s->note_count++] = *n;
-	}
-	w->notes.count = 0;
-}
-
 static int set_skipped_paths(struct walk *w, const struct take_options *o,
 			     struct err *err)
 {
@@ -280,24 +254,11 @@ static char *text_or_empty(const char *text)
 	return mem_strdup(text ? text : "");
 }
 
-static int open_snapshot_root(const struct take_options *o,
-			      struct meta *ret_meta, struct err *err)
-{
-	auto_close int fd =
-		o->root_fd >= 0
-			? openat(o->root_fd, ".",
-				 O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-			: open(o->root_path,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0 || meta_get(fd, "", ret_meta) < 0)
-		return fail_errno(err, "open %s", text_quote(o->root_path));
-	return TAKE_FD(fd);
-}
-
 static void fill_snapshot(struct walk *w, const struct take_options *o,
 			  struct snapshot *s)
 {
+	size_t i;
+
 	s->uid = geteuid();
 	s->reason = text_or_empty(o->reason);
 	s->run_id = text_or_empty(o->run_id);
@@ -318,7 +279,21 @@ static void fill_snapshot(struct walk *w, const struct take_options *o,
 			.encoded = atomic_load(&w->encoded),
 			.cache_used = w->cache != NULL,
 		};
-	move_walk_notes(w, s);
+	/* The snapshot's notes are sorted and without duplicates. */
+	VEC_SORT(&w->notes, compare_note_paths);
+	for (i = 0; i < w->notes.count; i++) {
+		struct note *n = &w->notes.items[i];
+
+		if (s->note_count &&
+		    compare_note_paths(&s->notes[s->note_count - 1], n) == 0) {
+			free(n->path);
+			free(n->text);
+			continue;
+		}
+		GROW(s->notes, s->note_count, s->note_capacity);
+		s->notes[s->note_count++] = *n;
+	}
+	w->notes.count = 0;
 	if (o->progress)
 		o->progress(o->progress_arg, s->files, s->bytes);
 }
@@ -365,17 +340,25 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	struct statcache *cache = NULL;
 	struct cache_key key;
 	struct meta root;
-	auto_close int fd = open_snapshot_root(options, &root, err);
+	auto_close int fd =
+		options->root_fd >= 0
+			? openat(options->root_fd, ".",
+				 O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+			: open(options->root_path,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct walk w = {
 		.options = options,
 		.store = store,
 		.root_fd = fd,
-		.start = now_by_coarse_clock(),
 		.uid = geteuid(),
 	};
 	int got;
 
-	if (fd < 0 || make_cache_key(store, options, &root, &key, err) < 0 ||
+	if (fd < 0 || meta_get(fd, "", &root) < 0)
+		return fail_errno(err, "open %s",
+				  text_quote(options->root_path));
+	w.start = now_by_coarse_clock();
+	if (make_cache_key(store, options, &root, &key, err) < 0 ||
 	    find_parent_snapshot(store, options->root_path, &parent, err) < 0)
 		return -err->num;
 	s.parent = parent.seq;

@@ -79,22 +79,13 @@ bool walk_is_moved(const struct walk *w, const struct meta *m)
 	return timestamp_compare(m->ctime, since) >= 0;
 }
 
-static struct timestamp minus_nsec(struct timestamp m, int64_t nsec)
-{
-	m.sec -= nsec / 1000000000;
-	nsec %= 1000000000;
-	if ((int64_t)m.nsec < nsec) {
-		m.sec--;
-		m.nsec += 1000000000;
-	}
-	m.nsec -= (uint32_t)nsec;
-	return m;
-}
-
 bool walk_is_racy(const struct walk *w, const struct meta *m)
 {
-	struct timestamp racy = minus_nsec(w->start, w->slack_nsec);
+	struct timestamp racy = w->start;
+	int64_t nsec = (int64_t)racy.nsec - w->slack_nsec % 1000000000;
 
+	racy.sec -= w->slack_nsec / 1000000000 + (nsec < 0);
+	racy.nsec = (uint32_t)(nsec < 0 ? nsec + 1000000000 : nsec);
 	return timestamp_compare(m->ctime, racy) >= 0 ||
 	       (!w->trusted_fs && timestamp_compare(m->mtime, racy) >= 0);
 }
@@ -231,30 +222,6 @@ bool walk_is_ancestor(const struct walk *w, const struct walk_dir *f,
 	return path && match_wanted_path(w, path) == WANTED_BELOW;
 }
 
-/* Removes all names that are not wanted from the list of a directory above a
- * wanted path. */
-static void drop_unwanted_names(const struct walk *w, struct walk_dir *f)
-{
-	size_t kept = 0, i;
-
-	for (i = 0; i < f->list.count; i++) {
-		auto_free char *path = walk_path(f, f->list.items[i].name);
-
-		if (match_wanted_path(w, path) != WANTED_NONE)
-			f->list.items[kept++] = f->list.items[i];
-	}
-	f->list.count = kept;
-	f->incomplete = true;
-}
-
-static bool folds_names(int fd)
-{
-	int flags = 0;
-
-	return ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 ||
-	       (flags & FS_CASEFOLD_FL);
-}
-
 bool walk_list_wanted(const struct walk *w, struct walk_dir *f)
 {
 	auto_free char *path = walk_path(f, "");
@@ -262,8 +229,11 @@ bool walk_list_wanted(const struct walk *w, struct walk_dir *f)
 	       skip = *path ? strlen(path) + 1 : 0;
 	const char *last = NULL;
 	size_t last_len = 0;
+	int flags = 0;
 
-	if (folds_names(f->fd))
+	/* A directory that folds the case of names is listed. */
+	if (ioctl(f->fd, FS_IOC_GETFLAGS, &flags) < 0 ||
+	    (flags & FS_CASEFOLD_FL))
 		return false;
 	for (; i < w->only_count && path_below(w->options->only[i], path);
 	     i++) {
@@ -345,27 +315,6 @@ int walk_open_dir(struct walk *w, struct walk_dir *f)
 	return 0;
 }
 
-static void drop_skipped_names(const struct walk *w, struct walk_dir *f)
-{
-	size_t offset = f->path_len + (f->path_len > 0), kept = 0, i, k;
-
-	for (i = 0; i < f->list.count; i++) {
-		bool skip = false;
-
-		for (k = 0; k < w->skip_count && !skip; k++)
-			skip = (f->skips >> k & 1) &&
-			       strcmp(w->skips[k] + offset,
-				      f->list.items[i].name) == 0;
-		if (!skip && f == w->root && w->options->skip_prefix)
-			skip = strncmp(f->list.items[i].name,
-				       w->options->skip_prefix,
-				       strlen(w->options->skip_prefix)) == 0;
-		if (!skip)
-			f->list.items[kept++] = f->list.items[i];
-	}
-	f->list.count = kept;
-}
-
 /* The glob that excludes the path, or NULL. */
 static const char *find_matching_exclude(const struct walk *w,
 					 const struct walk_dir *f,
@@ -388,29 +337,38 @@ static const char *find_matching_exclude(const struct walk *w,
 	return NULL;
 }
 
-static void drop_excluded_names(struct walk *w, struct walk_dir *f)
+/* Whether the list of f has the name, which the snapshot leaves out. */
+static bool is_left_out(struct walk *w, struct walk_dir *f, const char *name)
 {
-	size_t kept = 0, i;
+	size_t offset = f->path_len + (f->path_len > 0), k;
+	const char *prefix = w->options->skip_prefix, *glob;
 
-	for (i = 0; i < f->list.count; i++) {
-		const char *name = f->list.items[i].name;
-		const char *glob = find_matching_exclude(w, f, name);
+	for (k = 0; f->skips && k < w->skip_count; k++)
+		if ((f->skips >> k & 1) &&
+		    strcmp(w->skips[k] + offset, name) == 0)
+			return true;
+	if (f == w->root && prefix &&
+	    strncmp(name, prefix, strlen(prefix)) == 0)
+		return true;
+	if (f->ancestor_only) {
+		auto_free char *path = walk_path(f, name);
 
-		if (glob) {
-			auto_free char *why =
-				mem_printf(NOTE_EXCLUSION "%s", glob);
-
-			f->incomplete = true;
-			walk_add_note(w, NOTE_INCOMPLETE, f, name, why);
-		} else {
-			f->list.items[kept++] = f->list.items[i];
-		}
+		if (match_wanted_path(w, path) == WANTED_NONE)
+			return true;
 	}
-	f->list.count = kept;
+	glob = w->options->excludes ? find_matching_exclude(w, f, name) : NULL;
+	if (glob) {
+		auto_free char *why = mem_printf(NOTE_EXCLUSION "%s", glob);
+
+		f->incomplete = true;
+		walk_add_note(w, NOTE_INCOMPLETE, f, name, why);
+	}
+	return glob != NULL;
 }
 
 void walk_list_names(struct walk *w, struct walk_dir *f)
 {
+	size_t kept = 0, i;
 	struct meta before = f->meta;
 	struct err err;
 	int tries;
@@ -436,12 +394,15 @@ void walk_list_names(struct walk *w, struct walk_dir *f)
 		walk_add_note(w, NOTE_INCOMPLETE, f, "",
 			      "changed while it was read");
 	}
-	if (f->skips || (f == w->root && w->options->skip_prefix))
-		drop_skipped_names(w, f);
-	if (f->ancestor_only)
-		drop_unwanted_names(w, f);
-	if (w->options->excludes)
-		drop_excluded_names(w, f);
+	/* Above a wanted path all other names are left out. */
+	f->incomplete |= f->ancestor_only;
+	if (f->skips || f->ancestor_only || w->options->excludes ||
+	    (f == w->root && w->options->skip_prefix)) {
+		for (i = 0; i < f->list.count; i++)
+			if (!is_left_out(w, f, f->list.items[i].name))
+				f->list.items[kept++] = f->list.items[i];
+		f->list.count = kept;
+	}
 	f->count = f->list.count;
 }
 
@@ -566,13 +527,16 @@ static void add_dir_to_cache(struct walk *w, struct walk_dir *f)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-static void finish_dir(struct walk *w, struct walk_dir *f)
+void walk_end_part(struct walk *w, struct walk_dir *f)
 {
 	struct err err;
 
-	collect_child_dirs(w, f);
-	if (f->items && !atomic_load(&w->failed)) {
-		if (encode_dir_tree(w, f, &err) < 0) {
+	while (f && atomic_fetch_sub(&f->pending, 1) == 1) {
+		collect_child_dirs(w, f);
+		if (!f->items || atomic_load(&w->failed)) {
+			if (f->record)
+				f->tree = f->record->tree;
+		} else if (encode_dir_tree(w, f, &err) < 0) {
 			auto_free char *path = walk_path(f, "");
 
 			(void)err_context(&err, "keep folder %s",
@@ -581,16 +545,7 @@ static void finish_dir(struct walk *w, struct walk_dir *f)
 		} else {
 			add_dir_to_cache(w, f);
 		}
-	} else if (f->record) {
-		f->tree = f->record->tree;
-	}
-	walk_dir_free_below(f);
-}
-
-void walk_end_part(struct walk *w, struct walk_dir *f)
-{
-	while (f && atomic_fetch_sub(&f->pending, 1) == 1) {
-		finish_dir(w, f);
+		walk_dir_free_below(f);
 		if (!f->parent) {
 			(void)pthread_mutex_lock(&w->lock);
 			w->done = true;

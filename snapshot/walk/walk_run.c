@@ -221,32 +221,24 @@ static void take_hint(struct walk *w, struct walk_dir *f, size_t i,
 
 /* --- one directory --- */
 
-/* Adds a group unless it is in the list; a full list sets `more`. Called under
- * the lock. */
-static void add_gid(struct gid_summary *g, uint32_t gid)
-{
-	size_t i;
-
-	for (i = 0; i < g->count; i++)
-		if (g->gids[i] == gid)
-			return;
-	if (g->count == GID_SUMMARY_MAX)
-		g->more = true;
-	else
-		g->gids[g->count++] = gid;
-}
-
-/* Adds the group of an entry that the user may write. *last caches the group of
- * the thread's previous call, which is nearly always the same; UINT32_MAX at
- * the start. */
+/* Adds the group of an entry that the user may write; a full list sets `more`.
+ * *last caches the group of the thread's previous call, which is nearly always
+ * the same; UINT32_MAX at the start. */
 static void note_gid(struct walk *w, const struct meta *m, uint32_t *last)
 {
-	if (!w->options->gid_summary || m->gid == *last ||
-	    (m->uid != w->uid && !(m->mode & S_IWGRP)))
+	struct gid_summary *g = w->options->gid_summary;
+	size_t i = 0;
+
+	if (!g || m->gid == *last || (m->uid != w->uid && !(m->mode & S_IWGRP)))
 		return;
 	*last = m->gid;
 	(void)pthread_mutex_lock(&w->lock);
-	add_gid(w->options->gid_summary, m->gid);
+	while (i < g->count && g->gids[i] != m->gid)
+		i++;
+	if (i == GID_SUMMARY_MAX)
+		g->more = true;
+	else if (i == g->count)
+		g->gids[g->count++] = m->gid;
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
@@ -280,26 +272,6 @@ static struct walk_item *make_item_at(struct dir_scan *s, size_t i)
 {
 	walk_make_items(s->walk, s->dir, i);
 	return &s->dir->items[i];
-}
-
-static void note_stat_failure(struct dir_scan *s, size_t i,
-			      const struct meta *meta, const char *why)
-{
-	struct walk_item *it = make_item_at(s, i);
-
-	it->meta = *meta;
-	it->incomplete = it->untrusted = true;
-	walk_add_note(s->walk, NOTE_INCOMPLETE, s->dir, it->name, why);
-}
-
-/* The stat is of the mounted directory. The directory below it is not
- * visible and cannot get this metadata back, so all mount points get the
- * same metadata. */
-static void note_mount_point(struct dir_scan *s, size_t i, struct meta meta)
-{
-	meta.mode = (meta.mode & S_IFMT) | 0755;
-	meta.mtime = (struct timestamp){0};
-	note_stat_failure(s, i, &meta, "another file system");
 }
 
 static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
@@ -368,7 +340,17 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	/* Only directories: overlayfs reports files with the device number of
 	 * their layer. */
 	if (mount || (is_dir && meta.dev != w->dev)) {
-		note_mount_point(s, i, meta);
+		struct walk_item *it = make_item_at(s, i);
+
+		/* The stat is of the mounted directory. The directory below it
+		 * is not visible and cannot get this metadata back, so all
+		 * mount points get the same metadata. */
+		it->meta = meta;
+		it->meta.mode = (meta.mode & S_IFMT) | 0755;
+		it->meta.mtime = (struct timestamp){0};
+		it->incomplete = it->untrusted = true;
+		walk_add_note(w, NOTE_INCOMPLETE, f, name,
+			      "another file system");
 		return;
 	}
 	if (is_dir) {
@@ -452,35 +434,6 @@ static void read_dir_attrs(struct walk *w, struct walk_dir *f)
 	}
 }
 
-static void find_dir_in_cache(struct walk *w, struct walk_dir *f)
-{
-	if (!f->old)
-		return;
-	f->same = !(f->old->flags & CACHE_UNTRUSTED) &&
-		  statcache_same(w->cache, f->old, &f->meta);
-	f->record = statcache_dir(w->cache, f->old);
-	if (f->record)
-		f->entries =
-			statcache_entries(w->cache, f->record, &f->entry_count);
-}
-
-/*
- * When descriptors run short, a directory is closed before its subdirectories
- * are open; they are opened by path then.
- */
-static void close_dir_early(struct walk_worker *k, struct walk_dir *f)
-{
-	struct walk *w = k->walk;
-
-	if (!f->children || atomic_load(&w->open_fds) < w->fd_limit)
-		return;
-	while (collect_read(k))
-		;
-	f->closed_early = true;
-	atomic_store(&f->fd_users, 1);
-	walk_release_fd(w, f);
-}
-
 /* Lists f's names, examines each, puts its subdirectories on the stack and
  * starts reads. Ends its own part of f->pending, so f may be freed on return.
  */
@@ -491,7 +444,14 @@ static void scan_dir(struct walk_worker *k, struct walk_dir *f)
 		.worker = k, .walk = w, .dir = f, .group = UINT32_MAX};
 
 	if (walk_open_dir(w, f) == 0) {
-		find_dir_in_cache(w, f);
+		if (f->old) {
+			f->same = !(f->old->flags & CACHE_UNTRUSTED) &&
+				  statcache_same(w->cache, f->old, &f->meta);
+			f->record = statcache_dir(w->cache, f->old);
+		}
+		if (f->record)
+			f->entries = statcache_entries(w->cache, f->record,
+						       &f->entry_count);
 		/*
 		 * A directory's ctime changes with every name that comes or
 		 * goes. When it is the same, the names are the cache's, and
@@ -509,7 +469,17 @@ static void scan_dir(struct walk_worker *k, struct walk_dir *f)
 		atomic_fetch_add(&w->files, s.counts.files);
 		atomic_fetch_add(&w->dirs, s.counts.dirs);
 		atomic_fetch_add(&w->bytes, s.counts.bytes);
-		close_dir_early(k, f);
+		/*
+		 * When descriptors run short, a directory is closed before its
+		 * subdirectories are open; they are opened by path then.
+		 */
+		if (f->children && atomic_load(&w->open_fds) >= w->fd_limit) {
+			while (collect_read(k))
+				;
+			f->closed_early = true;
+			atomic_store(&f->fd_users, 1);
+			walk_release_fd(w, f);
+		}
 	}
 	if (f->fd >= 0 && !f->closed_early)
 		walk_release_fd(w, f);
@@ -537,28 +507,11 @@ static struct walk_dir *pop_walk_dir(struct walk *w, bool wait)
 	return f;
 }
 
-static void report_walk_progress(struct walk_worker *k, struct timespec *last)
-{
-	struct walk *w = k->walk;
-	struct timespec now;
-
-	if (!k->is_caller || !w->options->progress)
-		return;
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if ((now.tv_sec - last->tv_sec) * 1000000000L + now.tv_nsec -
-		    last->tv_nsec <
-	    PROGRESS_NSEC)
-		return;
-	*last = now;
-	w->options->progress(w->options->progress_arg, atomic_load(&w->files),
-			     atomic_load(&w->bytes));
-}
-
 static void *run_walk_worker(void *arg)
 {
 	struct walk_worker *k = arg;
 	struct walk *w = k->walk;
-	struct timespec last = {0};
+	struct timespec last = {0}, now;
 	struct walk_dir *f;
 
 	k->reader = reader_new(READER_DEPTH, w->options->plain);
@@ -574,7 +527,17 @@ static void *run_walk_worker(void *arg)
 		if (!f)
 			break;
 		scan_dir(k, f);
-		report_walk_progress(k, &last);
+		if (!k->is_caller || !w->options->progress)
+			continue;
+		(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+		if ((now.tv_sec - last.tv_sec) * 1000000000L + now.tv_nsec -
+			    last.tv_nsec <
+		    PROGRESS_NSEC)
+			continue;
+		last = now;
+		w->options->progress(w->options->progress_arg,
+				     atomic_load(&w->files),
+				     atomic_load(&w->bytes));
 	}
 	while (collect_read(k))
 		;
@@ -582,28 +545,22 @@ static void *run_walk_worker(void *arg)
 	return NULL;
 }
 
-static int choose_fd_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return 128;
-	if (limit.rlim_cur > 2 * FD_LIMIT_MAX)
-		return FD_LIMIT_MAX;
-	return limit.rlim_cur > 64 ? (int)limit.rlim_cur / 2 : 16;
-}
-
 int walk_run(struct walk *w, struct err *err)
 {
 	struct walk_worker other = {.walk = w};
 	struct walk_worker own = {.walk = w, .is_caller = true};
 	struct walk_dir *root = mem_zalloc(sizeof(*root));
+	struct rlimit limit;
 	pthread_t thread;
 	bool two;
 
 	(void)pthread_mutex_init(&w->lock, NULL);
 	(void)pthread_cond_init(&w->wake, NULL);
-	w->fd_limit = choose_fd_limit();
+	w->fd_limit = 128;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		w->fd_limit = limit.rlim_cur > 2 * FD_LIMIT_MAX ? FD_LIMIT_MAX
+			      : limit.rlim_cur > 64 ? (int)limit.rlim_cur / 2
+						    : 16;
 	w->builder = cache_builder_new();
 	w->root = root;
 	root->fd = -1;
