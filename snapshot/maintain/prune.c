@@ -58,54 +58,18 @@ static void prune_decision_free(struct prune_decision *d)
 
 /* --- snapshots --- */
 
-/* Whether the snapshot is no version of the real directory. True for the result
- * of a run, and for a partial snapshot that was taken for undo: retention does
- * not count them among the newest. */
-static bool is_run_result(const struct snapshot *s)
-{
-	if (s->root.flags & ENTRY_INCOMPLETE && !s->excludes &&
-	    (strstr(s->reason, "-restore") || strstr(s->reason, "-undo") ||
-	     strstr(s->reason, "-apply")))
-		return true;
-	return snapshot_of_run(s);
-}
-
 static bool is_snapshot_pinned(const struct prune_options *o,
 			       const struct prune_plan *limit, uint64_t seq)
 {
 	size_t i;
 
-	for (i = 0; i < o->pin_count; i++) {
+	for (i = 0; i < o->pin_count; i++)
 		if (o->pins[i] == seq)
 			return true;
-	}
-	for (i = 0; limit && i < limit->count; i++) {
+	for (i = 0; limit && i < limit->count; i++)
 		if (limit->items[i].seq == seq && !limit->items[i].why)
 			return false;
-	}
 	return limit != NULL;
-}
-
-static bool has_kept_tag(const struct prune_options *o,
-			 const struct snapshot *s)
-{
-	size_t i;
-
-	for (i = 0; o->keep_tags && o->keep_tags[i]; i++)
-		if (snapshot_has_tag(s, o->keep_tags[i]))
-			return true;
-	return false;
-}
-
-static void drop_snapshot_notes(struct snapshot *s)
-{
-	struct snapshot only = {.notes = s->notes,
-				.note_count = s->note_count,
-				.note_capacity = s->note_capacity};
-
-	s->notes = NULL;
-	s->note_count = s->note_capacity = 0;
-	snapshot_free(&only);
 }
 
 static int load_plan_snapshots(struct store *s, const struct prune_options *o,
@@ -113,29 +77,42 @@ static int load_plan_snapshots(struct store *s, const struct prune_options *o,
 			       struct prune_plan *plan, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
-	size_t count, i;
+	size_t count, i, k;
 
 	if (catalog_list(s, &seqs, &count, err) < 0)
 		return -err->num;
 	plan->snapshots = mem_zalloc((count + 1) * sizeof(*plan->snapshots));
 	plan->items = mem_zalloc((count + 1) * sizeof(*plan->items));
 	for (i = 0; i < count; i++) {
-		struct snapshot *snap = &plan->snapshots[i];
+		struct snapshot *snap = &plan->snapshots[i], notes = {0};
 
 		/* The objects of a damaged snapshot are unknown, so nothing may
 		 * be removed. */
 		if (catalog_load(s, seqs[i], snap, err) < 0)
 			return -err->num;
 		plan->count++;
-		drop_snapshot_notes(snap);
+		notes.notes = TAKE(snap->notes);
+		notes.note_count = snap->note_count;
+		snap->note_count = snap->note_capacity = 0;
+		snapshot_free(&notes);
+		/* The result of a run, or a partial snapshot that was taken for
+		 * undo, is no version of the real directory: retention does not
+		 * count it among the newest. */
 		plan->items[i] = (struct retain_item){
 			.seq = snap->seq,
 			.time = snap->time,
 			.root = snap->root_path,
-			.result = is_run_result(snap),
+			.result = (snap->root.flags & ENTRY_INCOMPLETE &&
+				   !snap->excludes &&
+				   (strstr(snap->reason, "-restore") ||
+				    strstr(snap->reason, "-undo") ||
+				    strstr(snap->reason, "-apply"))) ||
+				  snapshot_of_run(snap),
 			.pinned = is_snapshot_pinned(o, limit, snap->seq),
-			.tagged = has_kept_tag(o, snap),
 		};
+		for (k = 0; o->keep_tags && o->keep_tags[k]; k++)
+			if (snapshot_has_tag(snap, o->keep_tags[k]))
+				plan->items[i].tagged = true;
 	}
 	retain_decide(plan->items, plan->count, &o->policy, o->now);
 	return 0;
@@ -328,35 +305,25 @@ static int decide_pack_fate(struct prune_decision *d, size_t i, struct err *err)
 	return 0;
 }
 
-/* For a budget, packs are repacked already when a twentieth of them is not
- * needed. */
-static void repack_more_packs(struct prune_decision *d, uint64_t max_size)
+static void choose_more_packs(struct prune_decision *d, uint64_t max_size)
 {
-	size_t i;
+	size_t i, small = 0;
 
 	for (i = 0; i < d->inv.count; i++) {
 		const struct inventory_pack *p = &d->inv.packs[i];
 		uint64_t full = p->size - PACK_FIXED;
 
-		if (d->plan.bytes - d->plan.frees <= max_size)
-			break;
-		if (d->fates[i] == PRUNE_KEEP && p->pack && !p->fault &&
+		small += p->size < SMALL_PACK;
+		/* For a budget, packs are repacked already when a twentieth of
+		 * them is not needed. */
+		if (max_size && d->plan.bytes - d->plan.frees > max_size &&
+		    d->fates[i] == PRUNE_KEEP && p->pack && !p->fault &&
 		    d->needed[i] < full - full / 20)
 			choose_repack(d, i);
 	}
-}
-
-/* Opening a store costs a few system calls per pack: many small packs are
- * merged into few. */
-static void repack_small_packs(struct prune_decision *d)
-{
-	size_t i, count = 0;
-
-	for (i = 0; i < d->inv.count; i++)
-		count += d->inv.packs[i].size < SMALL_PACK;
-	if (count <= SMALL_PACKS_MAX)
-		return;
-	for (i = 0; i < d->inv.count; i++) {
+	/* Opening a store costs a few system calls per pack: many small packs
+	 * are merged into few. */
+	for (i = 0; small > SMALL_PACKS_MAX && i < d->inv.count; i++) {
 		const struct inventory_pack *p = &d->inv.packs[i];
 
 		if (d->fates[i] == PRUNE_KEEP && p->pack && !p->fault &&
@@ -396,9 +363,7 @@ static int prune_decide(struct store *s, const struct prune_options *o,
 			return -err->num;
 		report_prune_progress(o, "pack", i + 1, d->inv.count);
 	}
-	if (o->max_size)
-		repack_more_packs(d, o->max_size);
-	repack_small_packs(d);
+	choose_more_packs(d, o->max_size);
 	return 0;
 }
 
@@ -427,21 +392,6 @@ static bool is_copy_wanted(void *arg, const struct oid *id,
 	report_prune_progress(d->options, NULL, d->repacked,
 			      d->plan.repack_bytes);
 	return is_copy_kept(&d->inv, id, copy, &ignored) > 0;
-}
-
-static int repack_chosen_packs(struct store *s, struct prune_decision *d,
-			       uint64_t *ret_bytes, struct err *err)
-{
-	auto_free size_t *packs =
-		mem_resize(NULL, d->inv.count + 1, sizeof(*packs));
-	size_t i, count = 0;
-
-	for (i = 0; i < d->inv.count; i++) {
-		if (d->fates[i] == PRUNE_REPACK)
-			packs[count++] = i;
-	}
-	return inventory_repack(s, &d->inv, packs, count, is_copy_wanted, d,
-				ret_bytes, err);
 }
 
 /* Whether packs/ and snaps/ still have the names that the decision is based
@@ -502,49 +452,51 @@ static int move_pruned_to_trash(struct store *s, const struct prune_decision *d,
 	return 0;
 }
 
-static int prune_store(struct store *s, const struct prune_options *o,
-		       const struct prune_plan *limit, struct prune_decision *d,
-		       struct prune_result *ret, struct err *err)
-{
-	auto_close int trash_fd = trash_open(s, err);
-	int current, lock, got;
-
-	if (trash_fd < 0 || prune_decide(s, o, limit, d, err) < 0)
-		return -err->num;
-	if (d->plan.repack_packs &&
-	    (repack_chosen_packs(s, d, &ret->written, err) < 0 ||
-	     prune_decide(s, o, limit, d, err) < 0))
-		return -err->num;
-	if (trash_exclusive(s, o->busy, o->arg, err) < 0)
-		return -err->num;
-	current = is_decision_current(s, d, err);
-	if (current < 0 || (!current && prune_decide(s, o, limit, d, err) < 0))
-		return -err->num;
-	/* Expired trash is deleted first, to free space: on a full disk the
-	 * tombstones could not be written. */
-	if (trash_purge(trash_fd, TRASH_SECONDS, o->now, err) < 0)
-		return -err->num;
-	lock = store_commit_begin(s, err);
-	if (lock < 0)
-		return lock;
-	got = move_pruned_to_trash(s, d, trash_fd, ret, err);
-	store_commit_end(s, lock);
-	if (got < 0)
-		return got;
-	if (ret->packs || d->plan.repack_packs || o->thorough)
-		store_index_tidy(store_get_dir(s));
-	return trash_purge(trash_fd, o->thorough ? -1 : TRASH_SECONDS, o->now,
-			   err);
-}
-
 int prune_run(struct store *s, const struct prune_options *options,
 	      const struct prune_plan *plan, struct prune_result *ret,
 	      struct err *err)
 {
 	AUTO(prune_decision) struct prune_decision d = {0};
 	struct prune_result result = {0};
+	auto_close int trash_fd = trash_open(s, err);
+	int current, lock, got;
 
-	if (prune_store(s, options, plan, &d, &result, err) < 0)
+	if (trash_fd < 0 || prune_decide(s, options, plan, &d, err) < 0)
+		return -err->num;
+	if (d.plan.repack_packs) {
+		auto_free size_t *packs =
+			mem_resize(NULL, d.inv.count + 1, sizeof(*packs));
+		size_t i, count = 0;
+
+		for (i = 0; i < d.inv.count; i++)
+			if (d.fates[i] == PRUNE_REPACK)
+				packs[count++] = i;
+		if (inventory_repack(s, &d.inv, packs, count, is_copy_wanted,
+				     &d, &result.written, err) < 0 ||
+		    prune_decide(s, options, plan, &d, err) < 0)
+			return -err->num;
+	}
+	if (trash_exclusive(s, options->busy, options->arg, err) < 0)
+		return -err->num;
+	current = is_decision_current(s, &d, err);
+	if (current < 0 ||
+	    (!current && prune_decide(s, options, plan, &d, err) < 0))
+		return -err->num;
+	/* Expired trash is deleted first, to free space: on a full disk the
+	 * tombstones could not be written. */
+	if (trash_purge(trash_fd, TRASH_SECONDS, options->now, err) < 0)
+		return -err->num;
+	lock = store_commit_begin(s, err);
+	if (lock < 0)
+		return lock;
+	got = move_pruned_to_trash(s, &d, trash_fd, &result, err);
+	store_commit_end(s, lock);
+	if (got < 0)
+		return got;
+	if (result.packs || d.plan.repack_packs || options->thorough)
+		store_index_tidy(store_get_dir(s));
+	if (trash_purge(trash_fd, options->thorough ? -1 : TRASH_SECONDS,
+			options->now, err) < 0)
 		return -err->num;
 	*ret = result;
 	return 0;

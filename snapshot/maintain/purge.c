@@ -18,30 +18,21 @@ struct purge_job {
 
 /* --- the placeholder --- */
 
-static bool is_purged(const struct entry *e)
-{
-	return (S_ISREG(e->mode) || S_ISDIR(e->mode)) &&
-	       e->content.type == OBJECT_NONE && !e->size &&
-	       e->flags & ENTRY_INCOMPLETE;
-}
-
-static struct entry make_placeholder(const struct entry *e)
-{
-	return (struct entry){
-		.name = e->name,
-		.mode = S_ISDIR(e->mode) ? e->mode : S_IFREG | (e->mode & 0777),
-		.uid = e->uid,
-		.gid = e->gid,
-		.mtime = e->mtime,
-		.flags = ENTRY_INCOMPLETE,
-	};
-}
-
 static int replace_purged_path(struct purge_job *p, struct snapshot *s,
 			       const char *rest, const struct entry *old,
 			       struct err *err)
 {
-	struct entry now = make_placeholder(old), root = {0};
+	struct entry root = {0},
+		     now = {
+			     .name = old->name,
+			     .mode = S_ISDIR(old->mode)
+					     ? old->mode
+					     : S_IFREG | (old->mode & 0777),
+			     .uid = old->uid,
+			     .gid = old->gid,
+			     .mtime = old->mtime,
+			     .flags = ENTRY_INCOMPLETE,
+		     };
 	struct tree_editor *ed;
 	int got;
 
@@ -81,29 +72,12 @@ static int purge_snapshot(struct purge_job *p, uint64_t seq, struct err *err)
 	else
 		return 0;
 	got = tree_lookup(p->store, &s.root, rest, &e, err);
-	if (got <= 0 || is_purged(&e))
+	/* A placeholder has no content. */
+	if (got <= 0 || ((S_ISREG(e.mode) || S_ISDIR(e.mode)) &&
+			 e.content.type == OBJECT_NONE && !e.size &&
+			 e.flags & ENTRY_INCOMPLETE))
 		return got < 0 ? got : 0;
 	return replace_purged_path(p, &s, rest, &e, err) < 0 ? -err->num : 1;
-}
-
-static int purge_snapshots(struct purge_job *p, const struct prune_options *o,
-			   struct purge_result *ret, struct err *err)
-{
-	auto_free uint64_t *seqs = NULL;
-	size_t count, i;
-	int got;
-
-	if (catalog_list(p->store, &seqs, &count, err) < 0)
-		return -err->num;
-	for (i = 0; i < count; i++) {
-		got = purge_snapshot(p, seqs[i], err);
-		if (got < 0)
-			return err_context(err, "snapshot %" PRIu64, seqs[i]);
-		ret->snapshots += (uint64_t)got;
-		if (o->progress)
-			o->progress(o->arg, "snapshot", i + 1, count);
-	}
-	return 0;
 }
 
 /* --- the purge --- */
@@ -117,8 +91,9 @@ int purge_path(struct store *s, const char *path,
 	struct prune_result pruned = {0};
 	struct prune_options o = *options;
 	time_t clock = (time_t)options->now.sec;
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i;
 	struct tm tm;
-	int got;
 
 	if (!localtime_r(&clock, &tm) ||
 	    !strftime(p.note, sizeof(p.note), NOTE_PURGED "%Y-%m-%d %H:%M",
@@ -127,10 +102,20 @@ int purge_path(struct store *s, const char *path,
 			       (long long)options->now.sec);
 	o.policy = (struct retain_policy){.within = INT64_MAX};
 	o.thorough = true;
-	got = purge_snapshots(&p, options, &result, err);
+	if (catalog_list(s, &seqs, &count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		int got = purge_snapshot(&p, seqs[i], err);
+
+		if (got < 0)
+			return err_context(err, "snapshot %" PRIu64, seqs[i]);
+		result.snapshots += (uint64_t)got;
+		if (o.progress)
+			o.progress(o.arg, "snapshot", i + 1, count);
+	}
 	/* Also when no snapshot had the path: an earlier call may have been
 	 * killed at this point. */
-	if (got < 0 || prune_run(s, &o, NULL, &pruned, err) < 0)
+	if (prune_run(s, &o, NULL, &pruned, err) < 0)
 		return -err->num;
 	result.packs = pruned.packs;
 	*ret = result;

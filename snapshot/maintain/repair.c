@@ -35,25 +35,6 @@ static void warn_repair(struct repair_job *r, const char *text)
 
 /* --- packs --- */
 
-/* Reads a whole pack; true when any part of it is damaged. */
-static bool is_pack_hurt(struct inventory *inv, size_t number)
-{
-	const struct inventory_pack *p = &inv->packs[number];
-	AUTO(buf) struct buf bytes = {0};
-	bool damaged_packs = p->fault != NULL;
-	uint32_t k;
-
-	for (k = 0; p->pack && k < pack_count(p->pack); k++) {
-		struct copy copy = {(uint32_t)number + 1, k};
-		struct err ignored;
-
-		buf_clear(&bytes);
-		if (inventory_read_copy(inv, &copy, &bytes, &ignored) < 0)
-			damaged_packs = true;
-	}
-	return damaged_packs;
-}
-
 /* Whether this is the first intact copy of an object whose intact copies are
  * all in damaged packs. */
 static bool is_copy_worth_saving(void *arg, const struct oid *id,
@@ -81,9 +62,12 @@ static bool is_copy_worth_saving(void *arg, const struct oid *id,
 static int copy_intact_objects(struct store *s, struct repair_job *r,
 			       struct err *err)
 {
+	AUTO(buf) struct buf buf = {0};
 	auto_free size_t *packs = NULL;
 	size_t i, count = 0;
+	struct err ignored;
 	uint64_t bytes;
+	uint32_t k;
 
 	if (inventory_load(s, &r->inv, err) < 0)
 		return -err->num;
@@ -91,13 +75,24 @@ static int copy_intact_objects(struct store *s, struct repair_job *r,
 	r->damaged_packs =
 		mem_zalloc((r->inv.count + 1) * sizeof(*r->damaged_packs));
 	for (i = 0; i < r->inv.count; i++) {
+		const struct inventory_pack *p = &r->inv.packs[i];
+
 		/* A pack of a newer guard is not damaged. */
-		if (r->inv.packs[i].fault_num == EPROTO) {
-			warn_repair(r, r->inv.packs[i].fault);
+		if (p->fault_num == EPROTO) {
+			warn_repair(r, p->fault);
 			continue;
 		}
-		r->damaged_packs[i] = is_pack_hurt(&r->inv, i);
-		if (r->damaged_packs[i] && r->inv.packs[i].pack)
+		/* Whole packs are read: any part may be damaged. */
+		r->damaged_packs[i] = p->fault != NULL;
+		for (k = 0; p->pack && k < pack_count(p->pack); k++) {
+			struct copy copy = {(uint32_t)i + 1, k};
+
+			buf_clear(&buf);
+			if (inventory_read_copy(&r->inv, &copy, &buf,
+						&ignored) < 0)
+				r->damaged_packs[i] = true;
+		}
+		if (r->damaged_packs[i] && p->pack)
 			packs[count++] = i;
 	}
 	return inventory_repack(s, &r->inv, packs, count, is_copy_worth_saving,
@@ -138,32 +133,14 @@ static int move_damaged_to_trash(struct store *s, struct repair_job *r,
 	return 0;
 }
 
-static int replace_damaged_locked(struct store *s, struct repair_job *r,
-				  int trash_fd, struct err *err)
-{
-	static const char *const secrets[] = {"secret", "secret.2"};
-	int lock = store_commit_begin(s, err), got = 0;
-	size_t i;
-
-	if (lock < 0)
-		return lock;
-	for (i = 0; i < 2 && got >= 0; i++) {
-		got = store_dir_repair_secret(store_get_dir(s), secrets[i],
-					      err);
-		r->result.secrets += got > 0;
-	}
-	if (got >= 0)
-		got = move_damaged_to_trash(s, r, trash_fd, err);
-	store_commit_end(s, lock);
-	return got;
-}
-
 static int replace_damaged(const char *dir, struct repair_job *r,
 			   struct err *err)
 {
+	static const char *const secrets[] = {"secret", "secret.2"};
 	AUTO(store) struct store *s = NULL;
 	auto_close int trash_fd = -1;
-	int got;
+	int got, lock = -1;
+	size_t i;
 
 	if (store_open(&s, dir, STORE_WRITE, err) < 0)
 		return -err->num;
@@ -173,7 +150,16 @@ static int replace_damaged(const char *dir, struct repair_job *r,
 		return -err->num;
 	got = copy_intact_objects(s, r, err);
 	if (got == 0)
-		got = replace_damaged_locked(s, r, trash_fd, err);
+		got = lock = store_commit_begin(s, err);
+	for (i = 0; i < 2 && got >= 0; i++) {
+		got = store_dir_repair_secret(store_get_dir(s), secrets[i],
+					      err);
+		r->result.secrets += got > 0;
+	}
+	if (got >= 0)
+		got = move_damaged_to_trash(s, r, trash_fd, err);
+	if (lock >= 0)
+		store_commit_end(s, lock);
 	inventory_free(&r->inv);
 	free(TAKE(r->damaged_packs));
 	return got;
@@ -201,17 +187,6 @@ static int note_lost_path(void *arg, const char *path, const struct entry *e,
 				    : 0;
 }
 
-static void add_unique_root(struct names *roots, const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < roots->count; i++) {
-		if (strcmp(roots->items[i], path) == 0)
-			return;
-	}
-	names_add(roots, path);
-}
-
 /* Finds the lost paths of all snapshots. roots: gets the directories of these
  * snapshots, or NULL. */
 static int find_lost_paths(struct store *s, struct lost_path_search *t,
@@ -219,7 +194,7 @@ static int find_lost_paths(struct store *s, struct lost_path_search *t,
 {
 	AUTO(inventory) struct inventory inv = {0};
 	auto_free uint64_t *seqs = NULL;
-	size_t count, i;
+	size_t count, i, k;
 
 	if (catalog_list(s, &seqs, &count, err) < 0 ||
 	    inventory_load(s, &inv, err) < 0)
@@ -239,8 +214,14 @@ static int find_lost_paths(struct store *s, struct lost_path_search *t,
 		/* A partial snapshot is no reason to read its whole root, such
 		 * as a home directory. */
 		if (roots && t->found.count > before &&
-		    !(snap.root.flags & ENTRY_INCOMPLETE))
-			add_unique_root(roots, snap.root_path);
+		    !(snap.root.flags & ENTRY_INCOMPLETE)) {
+			for (k = 0; k < roots->count; k++)
+				if (strcmp(roots->items[k], snap.root_path) ==
+				    0)
+					break;
+			if (k == roots->count)
+				names_add(roots, snap.root_path);
+		}
 	}
 	return 0;
 }
@@ -298,39 +279,32 @@ static int report_missing_snapshots(void *arg, uint64_t first, uint64_t last,
 	return 0;
 }
 
-/* Missing snapshots are reported once and then get tombstones, like pruned
- * ones. Called with the commit lock. */
-static int add_missing_tombstones(struct store *s, struct repair_job *r,
-				  struct err *err)
-{
-	struct tombstones g = {0};
-	struct err cause;
-	bool damaged = tombstones_load(s, &g, &cause) < 0;
-
-	tombstones_free(&g);
-	if (!damaged &&
-	    tombstones_each_missing(s, report_missing_snapshots, r, err) < 0)
-		return -err->num;
-	return damaged || r->missing.count
-		       ? tombstones_set(s, r->missing.items, r->missing.count,
-					true, err)
-		       : 0;
-}
-
 static int save_known_missing(struct store *s, struct repair_job *r,
 			      struct err *err)
 {
 	struct lost_path_search t = {.job = r, .report = true};
-	int got = find_lost_paths(s, &t, NULL, err), lock;
+	AUTO(tombstones) struct tombstones g = {0};
+	int got = find_lost_paths(s, &t, NULL, err), lock = -1;
+	struct err cause;
+	bool damaged = false;
 
+	if (got == 0)
+		got = lock = store_commit_begin(s, err);
+	if (lock >= 0)
+		got = known_missing_save(s, &t.found, err);
+	/* Missing snapshots are reported once and then get tombstones, like
+	 * pruned ones. */
 	if (got == 0) {
-		lock = store_commit_begin(s, err);
-		got = lock < 0 ? lock : known_missing_save(s, &t.found, err);
-		if (got == 0)
-			got = add_missing_tombstones(s, r, err);
-		if (lock >= 0)
-			store_commit_end(s, lock);
+		damaged = tombstones_load(s, &g, &cause) < 0;
+		if (!damaged)
+			got = tombstones_each_missing(
+				s, report_missing_snapshots, r, err);
 	}
+	if (got == 0 && (damaged || r->missing.count))
+		got = tombstones_set(s, r->missing.items, r->missing.count,
+				     true, err);
+	if (lock >= 0)
+		store_commit_end(s, lock);
 	known_missing_list_free(&t.found);
 	return got;
 }

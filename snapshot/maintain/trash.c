@@ -126,35 +126,33 @@ static int make_trash_dir(int trash_fd, const char *word, struct timestamp now,
 	return fail(err, EEXIST, "no free name in the trash");
 }
 
-static int move_trash_name(int from_fd, int to_fd, const char *name,
-			   struct err *err)
-{
-	int got = renameat2(from_fd, name, to_fd, name, RENAME_NOREPLACE);
-	struct stat st;
-
-	/* The file system does not support RENAME_NOREPLACE. */
-	if (got < 0 && (errno == EINVAL || errno == ENOSYS)) {
-		if (fstatat(to_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return fail(err, EEXIST, "move %s: it is there already",
-				    text_quote(name));
-		got = renameat(from_fd, name, to_fd, name);
-	}
-	return got < 0 ? fail_errno(err, "move %s", text_quote(name)) : 0;
-}
-
 /* Renames files from one directory of the store to another; durable on
  * return. The caller has the commit lock. -EEXIST: the target has a file of
  * that name. */
 static int move_trash_files(int from_fd, int to_fd, const struct names *names,
 			    struct err *err)
 {
+	struct stat st;
 	size_t i;
 
 	if (!names->count)
 		return 0;
-	for (i = 0; i < names->count; i++)
-		if (move_trash_name(from_fd, to_fd, names->items[i], err) < 0)
-			return -err->num;
+	for (i = 0; i < names->count; i++) {
+		const char *name = names->items[i];
+		int got =
+			renameat2(from_fd, name, to_fd, name, RENAME_NOREPLACE);
+
+		/* The file system does not support RENAME_NOREPLACE. */
+		if (got < 0 && (errno == EINVAL || errno == ENOSYS)) {
+			if (fstatat(to_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+				return fail(err, EEXIST,
+					    "move %s: it is there already",
+					    text_quote(name));
+			got = renameat(from_fd, name, to_fd, name);
+		}
+		if (got < 0)
+			return fail_errno(err, "move %s", text_quote(name));
+	}
 	/* The target is synced first: after a power cut between both syncs the
 	 * file may be in both directories, but never in none. */
 	if (atomic_sync_dir(to_fd, err) < 0 ||
@@ -345,25 +343,6 @@ static void undelete_job_free(struct undelete_job *u)
 	inventory_free(&u->inv);
 }
 
-static int open_trash_dirs(struct undelete_job *u, int trash_fd,
-			   struct err *err)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	size_t i;
-
-	if (list_trash_dirs(trash_fd, &list, err) < 0)
-		return -err->num;
-	for (i = 0; i < list.count; i++) {
-		int fd = fd_open_dir(trash_fd, list.items[i].name);
-
-		if (fd < 0)
-			return fail_errno(err, "open %s in the trash",
-					  text_quote(list.items[i].name));
-		*VEC_ADD(&u->dirs) = fd;
-	}
-	return 0;
-}
-
 /* Loads the snapshot from the newest directory that has a readable file of
  * it, once. */
 static int find_in_trash(struct undelete_job *u, uint64_t seq, struct err *err)
@@ -528,12 +507,21 @@ int trash_undelete(struct store *s, const uint64_t *seqs, size_t count,
 		   struct err *err)
 {
 	AUTO(undelete_job) struct undelete_job u = {.store = s};
+	AUTO(dirlist) struct dirlist dirs = {0};
 	auto_close int trash_fd = trash_open(s, err);
 	size_t i;
 	int lock, got;
 
-	if (trash_fd < 0 || open_trash_dirs(&u, trash_fd, err) < 0)
+	if (trash_fd < 0 || list_trash_dirs(trash_fd, &dirs, err) < 0)
 		return -err->num;
+	for (i = 0; i < dirs.count; i++) {
+		int fd = fd_open_dir(trash_fd, dirs.items[i].name);
+
+		if (fd < 0)
+			return fail_errno(err, "open %s in the trash",
+					  text_quote(dirs.items[i].name));
+		*VEC_ADD(&u.dirs) = fd;
+	}
 	for (i = 0; i < count; i++)
 		if (find_in_trash(&u, seqs[i], err) < 0)
 			return -err->num;

@@ -86,17 +86,6 @@ static int verify_packs(struct verify_job *v, struct err *err)
 	return 0;
 }
 
-static int verify_index(struct verify_job *v, struct err *err)
-{
-	struct err cause;
-	struct verify_fault fault = {
-		.kind = VERIFY_SECRET, .name = MIDX_FILE, .text = cause.text};
-
-	return inventory_check_index(&v->inv, v->store, &cause) < 0
-		       ? report_fault(v, &fault, err)
-		       : 0;
-}
-
 /* --- bytes --- */
 
 /* One fault per record is enough: the fault of its first bad object. */
@@ -145,22 +134,6 @@ static int verify_pack_bytes(struct verify_job *v, size_t pack, uint64_t chance,
 		report_verify_progress(v);
 	}
 	v->done = start + v->inv.packs[pack].size;
-	return 0;
-}
-
-static int verify_data(struct verify_job *v, struct err *err)
-{
-	uint64_t chance = 0;
-	size_t i;
-
-	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
-		return fail_errno(err, "random bytes");
-	for (i = 0; i < v->inv.count; i++) {
-		if (verify_pack_bytes(v, i, chance, err) < 0)
-			return -err->num;
-	}
-	v->result.read_bytes = v->done;
-	report_verify_progress(v);
 	return 0;
 }
 
@@ -240,31 +213,13 @@ static int verify_no_snapshot_missing(struct verify_job *v, struct err *err)
 	return tombstones_each_missing(v->store, report_missing_files, v, err);
 }
 
-/* Reports packs that failed only during a read. Their paths may have been
- * reported already. */
-static int verify_failed_packs(struct verify_job *v, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < v->inv.count; i++) {
-		const struct inventory_pack *p = &v->inv.packs[i];
-		struct err cause;
-		struct verify_fault fault = {.kind = VERIFY_PACK,
-					     .name = p->name,
-					     .text = cause.text};
-
-		if (!p->pack || p->fault || !pack_failed(p->pack))
-			continue;
-		(void)pack_fail(p->pack, &cause);
-		if (report_fault(v, &fault, err) < 0)
-			return -err->num;
-	}
-	return 0;
-}
-
 static int verify_all(struct verify_job *v, struct err *err)
 {
+	struct err cause;
+	struct verify_fault fault = {
+		.kind = VERIFY_SECRET, .name = MIDX_FILE, .text = cause.text};
 	auto_free uint64_t *seqs = NULL;
+	uint64_t chance = 0;
 	size_t count, i;
 
 	if (verify_secret(v, "secret", err) < 0 ||
@@ -274,18 +229,40 @@ static int verify_all(struct verify_job *v, struct err *err)
 	 * durable before the snapshot exists. */
 	if (catalog_list(v->store, &seqs, &count, err) < 0 ||
 	    inventory_load(v->store, &v->inv, err) < 0 ||
-	    verify_packs(v, err) < 0 || verify_index(v, err) < 0)
+	    verify_packs(v, err) < 0)
 		return -err->num;
-	if ((v->options->read_data || v->options->sample) &&
-	    verify_data(v, err) < 0)
+	if (inventory_check_index(&v->inv, v->store, &cause) < 0 &&
+	    report_fault(v, &fault, err) < 0)
 		return -err->num;
+	if (v->options->read_data || v->options->sample) {
+		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
+			return fail_errno(err, "random bytes");
+		for (i = 0; i < v->inv.count; i++)
+			if (verify_pack_bytes(v, i, chance, err) < 0)
+				return -err->num;
+		v->result.read_bytes = v->done;
+		report_verify_progress(v);
+	}
 	for (i = 0; i < count; i++) {
 		if (verify_snapshot(v, seqs[i], err) < 0)
 			return -err->num;
 	}
 	if (verify_no_snapshot_missing(v, err) < 0)
 		return -err->num;
-	return verify_failed_packs(v, err);
+	/* Packs that failed only during a read. Their paths may have been
+	 * reported already. */
+	for (i = 0; i < v->inv.count; i++) {
+		const struct inventory_pack *p = &v->inv.packs[i];
+
+		if (!p->pack || p->fault || !pack_failed(p->pack))
+			continue;
+		(void)pack_fail(p->pack, &cause);
+		fault.kind = VERIFY_PACK;
+		fault.name = p->name;
+		if (report_fault(v, &fault, err) < 0)
+			return -err->num;
+	}
+	return 0;
 }
 
 int verify_store(struct store *s, const struct verify_options *options,
