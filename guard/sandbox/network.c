@@ -121,14 +121,16 @@ static int netlink_request(int fd, struct netlink_request *r, const char *what,
 	return num ? fail_num(err, num, "private network: %s", what) : 0;
 }
 
-/* Sets the MTU and switches off automatic addresses and neighbor discovery. */
+/* Sets the MTU, switches off automatic addresses and neighbor discovery, and
+ * brings the device up. */
 static int configure_link(int fd, int device, struct err *err)
 {
 	struct netlink_request r = NETLINK_REQUEST(RTM_NEWLINK, 0, r.link);
+	struct netlink_request up = NETLINK_REQUEST(RTM_NEWLINK, 0, up.link);
 	unsigned char none = IN6_ADDR_GEN_MODE_NONE;
 	struct rtattr *all, *v6;
 
-	r.link.ifi_index = device;
+	r.link.ifi_index = up.link.ifi_index = device;
 	add_netlink_number(&r, IFLA_MTU, MTU);
 	all = add_netlink_attribute(&r, IFLA_AF_SPEC | NLA_F_NESTED, NULL, 0);
 	v6 = add_netlink_attribute(&r, AF_INET6 | NLA_F_NESTED, NULL, 0);
@@ -136,20 +138,14 @@ static int configure_link(int fd, int device, struct err *err)
 	end_netlink_nest(&r, v6);
 	end_netlink_nest(&r, all);
 	/* A kernel without IPv6 refuses the IPv6 part. */
-	if (exchange_netlink(fd, &r) == 0)
-		return 0;
-	r.head.nlmsg_len = NLMSG_LENGTH(sizeof(r.link));
-	add_netlink_number(&r, IFLA_MTU, MTU);
-	return netlink_request(fd, &r, "set the device up", err);
-}
-
-static int bring_device_up(int fd, int device, struct err *err)
-{
-	struct netlink_request r = NETLINK_REQUEST(RTM_NEWLINK, 0, r.link);
-
-	r.link.ifi_index = device;
-	r.link.ifi_flags = r.link.ifi_change = IFF_UP;
-	return netlink_request(fd, &r, "bring the device up", err);
+	if (exchange_netlink(fd, &r) != 0) {
+		r.head.nlmsg_len = NLMSG_LENGTH(sizeof(r.link));
+		add_netlink_number(&r, IFLA_MTU, MTU);
+		if (netlink_request(fd, &r, "set the device up", err) < 0)
+			return -err->num;
+	}
+	up.link.ifi_flags = up.link.ifi_change = IFF_UP;
+	return netlink_request(fd, &up, "bring the device up", err);
 }
 
 /* Switches off ARP and neighbor discovery: addresses without a fixed entry are
@@ -251,23 +247,6 @@ static int block_address(int fd, int device, const struct network_address *a,
 	return rc < 0 ? rc : add_block_route(fd, a, 2, device, err);
 }
 
-static int block_address_text(int fd, int device, const char *text,
-			      struct err *err)
-{
-	struct network_address a = {.family = strchr(text, ':') ? AF_INET6
-								: AF_INET};
-	char address[INET6_ADDRSTRLEN];
-	const char *slash = strchr(text, '/');
-	size_t len = (size_t)(slash - text);
-
-	memcpy(address, text, len);
-	address[len] = '\0';
-	(void)inet_pton(a.family, address, &a.at);
-	for (slash++; *slash; slash++)
-		a.prefix = (unsigned char)(a.prefix * 10 + *slash - '0');
-	return block_address(fd, device, &a, err);
-}
-
 /* Addresses that a socket outside would connect to the machine itself,
  * link-local addresses, and the metadata services of clouds. */
 static const char *const blocked4[] = {"0.0.0.0/8",
@@ -288,32 +267,32 @@ static const char *const blocked6[] = {
 	"fd00:42::42/128" /* Scaleway */,
 	NULL};
 
-static int block_addresses(int fd, int family, int device,
-			   const struct network *n, struct err *err)
-{
-	const char *const *text = family == AF_INET ? blocked4 : blocked6;
-	size_t i;
-	int rc = 0;
-
-	for (; rc == 0 && *text; text++)
-		rc = block_address_text(fd, device, *text, err);
-	for (i = 0; rc == 0 && i < n->own.count; i++)
-		if (n->own.items[i].family == family)
-			rc = block_address(fd, device, &n->own.items[i], err);
-	return rc;
-}
-
 static int configure_family(int fd, int family, int device,
 			    const struct network *n, struct err *err)
 {
 	bool v4 = family == AF_INET;
 	const char *own = v4 ? NETDEVICE_OWN4 : NETDEVICE_OWN6;
 	const char *gateway = v4 ? NETDEVICE_GATEWAY4 : NETDEVICE_GATEWAY6;
+	const char *const *text = v4 ? blocked4 : blocked6;
+	size_t i;
 
 	if (disable_neighbor_probes(fd, family, device, err) < 0 ||
-	    set_device_address(fd, family, device, own, err) < 0 ||
-	    block_addresses(fd, family, device, n, err) < 0)
+	    set_device_address(fd, family, device, own, err) < 0)
 		return -err->num;
+	for (; *text; text++) {
+		size_t len = strcspn(*text, "/");
+		auto_free char *address = mem_strndup(*text, len);
+		struct network_address a = {.family = family};
+
+		a.prefix = (unsigned char)atoi(*text + len + 1);
+		(void)inet_pton(family, address, &a.at);
+		if (block_address(fd, device, &a, err) < 0)
+			return -err->num;
+	}
+	for (i = 0; i < n->own.count; i++)
+		if (n->own.items[i].family == family &&
+		    block_address(fd, device, &n->own.items[i], err) < 0)
+			return -err->num;
 	return set_device_gateway(fd, family, device, gateway, err);
 }
 
@@ -329,7 +308,6 @@ int network_set_up(const struct network *n, struct err *err)
 		return fail(err, ENODEV,
 			    "private network: pasta made no device");
 	if (configure_link(fd, device, err) < 0 ||
-	    bring_device_up(fd, device, err) < 0 ||
 	    (n->v4 && configure_family(fd, AF_INET, device, n, err) < 0))
 		return -err->num;
 	return n->v6 ? configure_family(fd, AF_INET6, device, n, err) : 0;
@@ -414,19 +392,23 @@ static void find_name_servers(struct network *n)
 			     "nameserver " NETDEVICE_NAME_SERVER6 "\n");
 }
 
-static int find_own_addresses(struct network *n, struct err *err)
+int network_find(struct network *n, struct err *err)
 {
 	struct ifaddrs *all, *i;
 
+	*n = (struct network){.v4 = has_default4(), .v6 = has_default6()};
+	if (!n->v4 && !n->v6)
+		return fail(err, ENETUNREACH,
+			    "--net private: this machine has no way out itself "
+			    "(no default route); use --net none");
+	find_name_servers(n);
 	if (getifaddrs(&all) < 0)
 		return fail_errno(err, "list the machine's addresses");
 	for (i = all; i; i = i->ifa_next) {
-		struct network_address a = {0};
 		void *at = i->ifa_addr;
+		struct network_address a = {
+			.family = at ? i->ifa_addr->sa_family : AF_UNSPEC};
 
-		if (!at)
-			continue;
-		a.family = i->ifa_addr->sa_family;
 		if (a.family == AF_INET) {
 			a.at.v4 = ((struct sockaddr_in *)at)->sin_addr;
 			a.prefix = 32;
@@ -440,17 +422,6 @@ static int find_own_addresses(struct network *n, struct err *err)
 	}
 	freeifaddrs(all);
 	return 0;
-}
-
-int network_find(struct network *n, struct err *err)
-{
-	*n = (struct network){.v4 = has_default4(), .v6 = has_default6()};
-	if (!n->v4 && !n->v6)
-		return fail(err, ENETUNREACH,
-			    "--net private: this machine has no way out itself "
-			    "(no default route); use --net none");
-	find_name_servers(n);
-	return find_own_addresses(n, err);
 }
 
 void network_free(struct network *n)
@@ -568,41 +539,16 @@ static char **make_pasta_arguments(const struct network *n,
 	return a.items;
 }
 
-/* ---- processes ---- */
-
-/* Drops all capabilities, so that pasta, which has dropped some, may open this
- * process's namespace. */
-static void expose_network_namespace(void)
-{
-	struct __user_cap_header_struct head = {
-		.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {0};
-
-	if (setns(NETWORK_FD, CLONE_NEWNET) < 0 ||
-	    syscall(SYS_capset, &head, none) < 0 ||
-	    prctl(PR_SET_DUMPABLE, 1) < 0)
-		_exit(1);
-}
-
-static void __attribute__((noreturn))
-exec_pasta(const char *program, char **pasta_arguments, const int gate[2])
-{
-	static char *environment[] = {NULL};
-	char byte;
-
-	(void)close(gate[1]);
-	(void)!read(gate[0], &byte, 1);
-	(void)execve(program, pasta_arguments, environment);
-	_exit(127);
-}
-
 /* The first process of pasta's pid namespace. The kernel kills it with guard,
  * and with it all processes of the namespace. pasta itself cannot be bound to
  * guard, since it changes its credentials. */
 static void __attribute__((noreturn)) supervise_pasta(char **pasta_arguments)
 {
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {0};
 	const char *program = pasta_find();
-	char number[32] = "", **last = pasta_arguments;
+	char number[32] = "", **last = pasta_arguments, byte;
 	int gate[2], status = 0;
 	pid_t pid;
 
@@ -617,16 +563,24 @@ static void __attribute__((noreturn)) supervise_pasta(char **pasta_arguments)
 		last++;
 	*last = mem_printf("/proc/%s/ns/net", number);
 	pid = fork();
-	if (pid == 0)
-		exec_pasta(program, pasta_arguments, gate);
-	expose_network_namespace();
+	if (pid == 0) {
+		(void)close(gate[1]);
+		(void)!read(gate[0], &byte, 1);
+		(void)execve(program, pasta_arguments, (char *[]){NULL});
+		_exit(127);
+	}
+	/* Without any capability, so that pasta, which has dropped some, may
+	 * open this process's namespace. */
+	if (setns(NETWORK_FD, CLONE_NEWNET) < 0 ||
+	    syscall(SYS_capset, &head, none) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 1) < 0)
+		_exit(1);
 	(void)close(gate[0]);
 	(void)close(gate[1]);
-	/* pasta goes into the background when it is ready. */
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
-		_exit(1);
-	/* SIGPIPE ends this process if guard has ended. */
-	if (write(READY_FD, "", 1) != 1)
+	/* pasta goes into the background when it is ready. SIGPIPE ends this
+	 * process if guard has ended. */
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0 ||
+	    write(READY_FD, "", 1) != 1)
 		_exit(1);
 	(void)close(READY_FD);
 	(void)close(NETWORK_FD);
@@ -726,28 +680,12 @@ int pasta_start(struct pasta *p, const struct network *n,
 
 /* ---- in guard ---- */
 
-/* pasta's last line, except for a complaint about a missing system logger. */
-static char *last_log_line(int fd)
-{
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	char *line, *save = NULL, *last = NULL;
-
-	if (lseek(fd, 0, SEEK_SET) < 0 ||
-	    fd_slurp(fd, 1 << 16, &b, &ignored) < 0)
-		return NULL;
-	(void)buf_text(&b);
-	for (line = strtok_r((char *)b.data, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save))
-		if (!strstr(line, "to syslog"))
-			last = line;
-	return last ? mem_strdup(last) : NULL;
-}
-
 int pasta_wait(struct pasta *p, struct err *err)
 {
-	auto_free char *why = NULL;
-	char byte;
+	AUTO(buf) struct buf log = {0};
+	struct err ignored;
+	const char *why = NULL;
+	char byte, *line, *save = NULL;
 	ssize_t n;
 
 	do
@@ -756,9 +694,18 @@ int pasta_wait(struct pasta *p, struct err *err)
 	fd_close(&p->ready_fd);
 	if (n == 1)
 		return 0;
-	why = last_log_line(p->log_fd);
+	/* The reason is pasta's last line, except for a complaint about a
+	 * missing system logger. */
+	if (lseek(p->log_fd, 0, SEEK_SET) < 0 ||
+	    fd_slurp(p->log_fd, 1 << 16, &log, &ignored) < 0)
+		buf_clear(&log);
+	(void)buf_text(&log);
+	for (line = strtok_r((char *)log.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		if (!strstr(line, "to syslog"))
+			why = line;
 	if (!why && access("/dev/net/tun", R_OK | W_OK) < 0)
-		why = mem_strdup("/dev/net/tun cannot be opened");
+		why = "/dev/net/tun cannot be opened";
 	return fail(err, ENETDOWN,
 		    "--net private: pasta does not start: %s (guard doctor "
 		    "tells more; --net none needs it not)",

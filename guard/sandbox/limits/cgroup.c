@@ -55,12 +55,6 @@ static void put_u32(struct buf *b, uint32_t number)
 	buf_add(b, &number, sizeof(number));
 }
 
-static void put_u64(struct buf *b, uint64_t number)
-{
-	pad_dbus(b, sizeof(number));
-	buf_add(b, &number, sizeof(number));
-}
-
 static void put_dbus_text(struct buf *b, const char *text)
 {
 	put_u32(b, (uint32_t)strlen(text));
@@ -113,7 +107,8 @@ static void put_number_property(struct buf *b, const char *name,
 				uint64_t number)
 {
 	start_property(b, name, "t");
-	put_u64(b, number);
+	pad_dbus(b, sizeof(number));
+	buf_add(b, &number, sizeof(number));
 }
 
 static void put_string_property(struct buf *b, const char *name,
@@ -196,18 +191,6 @@ static bool receive_dbus_message(int fd, struct dbus_message *m)
 	       receive_dbus_part(fd, &m->body, body);
 }
 
-/* Only one call is pending, so the next return or error message is its reply.
- * Signals are skipped. */
-static bool wait_dbus_reply(int fd)
-{
-	AUTO(dbus_message) struct dbus_message m = {0};
-
-	while (receive_dbus_message(fd, &m))
-		if (m.type == TYPE_RETURN || m.type == TYPE_ERROR)
-			return m.type == TYPE_RETURN;
-	return false;
-}
-
 static bool buf_contains_text(const struct buf *b, const char *text)
 {
 	return b->len && memmem(b->data, b->len, text, strlen(text));
@@ -280,66 +263,34 @@ static bool authenticate(int fd)
 	return false;
 }
 
-/* ---- the scope ---- */
-
-/* Starts an idle process: a scope without a process ends at once, and the run
- * does not exist yet. */
-static pid_t start_holder(void)
-{
-	pid_t pid = fork();
-
-	if (pid != 0)
-		return pid;
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)close_range(0, ~0U, 0);
-	for (;;)
-		(void)pause();
-}
-
-static void end_holder(struct scope *s)
-{
-	if (s->holder <= 0)
-		return;
-	(void)kill(s->holder, SIGKILL);
-	while (waitpid(s->holder, NULL, 0) < 0 && errno == EINTR)
-		;
-	s->holder = 0;
-}
-
-static void put_properties(struct buf *b, const struct scope *s,
-			   const struct sandbox_policy *p)
-{
-	size_t at = begin_array(b, 8);
-
-	put_string_property(b, "Description", "limits of a guard run");
-	put_string_property(b, "CollectMode", "inactive-or-failed");
-	/* Only into a delegated group processes can be moved later. */
-	start_property(b, "Delegate", "b");
-	put_u32(b, 1);
-	start_property(b, "PIDs", "au");
-	put_pid_array(b, s->holder);
-	if (p->memory) {
-		put_number_property(b, "MemoryMax", p->memory);
-		put_number_property(b, "MemorySwapMax", 0);
-	}
-	if (p->cpus_milli)
-		put_number_property(b, "CPUQuotaPerSecUSec",
-				    (uint64_t)p->cpus_milli * 1000);
-	if (p->pids_limit)
-		put_number_property(b, "TasksMax", p->pids_limit);
-	end_array(b, at, 8);
-}
-
 static bool start_unit(struct scope *s, const struct sandbox_policy *p)
 {
-	AUTO(buf) struct buf body = {0};
+	AUTO(buf) struct buf b = {0};
+	size_t at;
 
-	put_dbus_text(&body, s->unit);
-	put_dbus_text(&body, "fail");
-	put_properties(&body, s, p);
-	end_array(&body, begin_array(&body, 8), 8);
+	put_dbus_text(&b, s->unit);
+	put_dbus_text(&b, "fail");
+	at = begin_array(&b, 8);
+	put_string_property(&b, "Description", "limits of a guard run");
+	put_string_property(&b, "CollectMode", "inactive-or-failed");
+	/* Only into a delegated group processes can be moved later. */
+	start_property(&b, "Delegate", "b");
+	put_u32(&b, 1);
+	start_property(&b, "PIDs", "au");
+	put_pid_array(&b, s->holder);
+	if (p->memory) {
+		put_number_property(&b, "MemoryMax", p->memory);
+		put_number_property(&b, "MemorySwapMax", 0);
+	}
+	if (p->cpus_milli)
+		put_number_property(&b, "CPUQuotaPerSecUSec",
+				    (uint64_t)p->cpus_milli * 1000);
+	if (p->pids_limit)
+		put_number_property(&b, "TasksMax", p->pids_limit);
+	end_array(&b, at, 8);
+	end_array(&b, begin_array(&b, 8), 8);
 	return send_dbus_call(s->fd, "StartTransientUnit", "ssa(sv)a(sa(sv))",
-			      &body) == 0 &&
+			      &b) == 0 &&
 	       wait_systemd_job(s->fd, s->unit);
 }
 
@@ -355,7 +306,15 @@ bool scope_make(struct scope *s, const struct sandbox_policy *p)
 		       (int)getpid(),
 		       (unsigned long long)now.tv_sec * 1000000000 +
 			       (unsigned long long)now.tv_nsec);
-	s->holder = start_holder();
+	/* An idle process: a scope without a process ends at once, and the run
+	 * does not exist yet. */
+	s->holder = fork();
+	if (s->holder == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)close_range(0, ~0U, 0);
+		for (;;)
+			(void)pause();
+	}
 	if (s->holder > 0 && authenticate(s->fd) && start_unit(s, p))
 		return true;
 	scope_end(s);
@@ -365,12 +324,20 @@ bool scope_make(struct scope *s, const struct sandbox_policy *p)
 int scope_enter(struct scope *s, const char *group, pid_t pid, struct err *err)
 {
 	AUTO(buf) struct buf body = {0};
+	AUTO(dbus_message) struct dbus_message m = {0};
+	bool received;
 
 	put_dbus_text(&body, s->unit);
 	put_dbus_text(&body, group);
 	put_pid_array(&body, pid);
-	if (send_dbus_call(s->fd, "AttachProcessesToUnit", "ssau", &body) < 0 ||
-	    !wait_dbus_reply(s->fd))
+	received = send_dbus_call(s->fd, "AttachProcessesToUnit", "ssau",
+				  &body) == 0;
+	/* Only one call is pending, so the next return or error message is its
+	 * reply. Signals are skipped. */
+	do
+		received = received && receive_dbus_message(s->fd, &m);
+	while (received && m.type != TYPE_RETURN && m.type != TYPE_ERROR);
+	if (!received || m.type != TYPE_RETURN)
 		return fail(err, EIO,
 			    "systemd does not put the run into its scope %s",
 			    s->unit);
@@ -380,7 +347,12 @@ int scope_enter(struct scope *s, const char *group, pid_t pid, struct err *err)
 
 void scope_end(struct scope *s)
 {
-	end_holder(s);
+	if (s->holder > 0) {
+		(void)kill(s->holder, SIGKILL);
+		while (waitpid(s->holder, NULL, 0) < 0 && errno == EINTR)
+			;
+		s->holder = 0;
+	}
 	fd_close(&s->fd);
 }
 
@@ -394,23 +366,20 @@ static const char *const names[CGROUP_KINDS] = {"memory", "cpu", "pids"};
 
 static bool is_limit_requested(const struct sandbox_policy *p, int kind)
 {
-	switch (kind) {
-	case CGROUP_MEMORY:
-		return p->memory > 0;
-	case CGROUP_CPU:
-		return p->cpus_milli > 0;
-	default:
-		return p->pids_limit > 0;
-	}
+	const bool requested[CGROUP_KINDS] = {
+		[CGROUP_MEMORY] = p->memory > 0,
+		[CGROUP_CPU] = p->cpus_milli > 0,
+		[CGROUP_PIDS] = p->pids_limit > 0,
+	};
+
+	return requested[kind];
 }
 
 static int write_cgroup_text(int dirfd, const char *name, const char *text)
 {
 	auto_close int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0 || fd_write(fd, text, strlen(text)) < 0)
-		return -1;
-	return 0;
+	return fd < 0 ? -1 : fd_write(fd, text, strlen(text));
 }
 
 static int write_cgroup_number(int dirfd, const char *name, uint64_t number)
@@ -419,19 +388,6 @@ static int write_cgroup_number(int dirfd, const char *name, uint64_t number)
 
 	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
 	return write_cgroup_text(dirfd, name, text);
-}
-
-/* The number behind "key " in a file with such lines; 0 if it is missing. */
-static uint64_t read_cgroup_key(int dirfd, const char *name, const char *key)
-{
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	const char *at;
-
-	if (fd_slurp_at(dirfd, name, 1 << 16, &b, &ignored) < 0)
-		return 0;
-	at = strstr(buf_text(&b), key);
-	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
 static int open_cgroup_dir(const char *path)
@@ -449,35 +405,29 @@ static int remove_group(int parent, const char *name)
 	return unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* Removes groups of killed guard processes, never those of live ones. */
-static void remove_stale_groups(int dirfd)
+static int make_cgroup_dir(struct cgroup *c, int parent)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
 	size_t i;
 	int pid;
 
-	if (dirlist_read(dirfd, &list, &ignored) < 0)
-		return;
+	/* Groups of killed guard processes are removed, never those of live
+	 * ones. */
+	(void)dirlist_read(parent, &list, &ignored);
 	for (i = 0; i < list.count; i++)
 		if (sscanf(list.items[i].name, "guard-%d", &pid) == 1 &&
 		    pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
-			(void)remove_group(dirfd, list.items[i].name);
-}
-
-static int make_cgroup_dir(struct cgroup *c, int parent)
-{
-	remove_stale_groups(parent);
+			(void)remove_group(parent, list.items[i].name);
 	if (mkdirat(parent, c->name, 0755) < 0 && errno != EEXIST)
 		return -1;
-	return openat(parent, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd_open_dir(parent, c->name);
 }
 
 static bool make_inner_group(struct cgroup *c, int kind)
 {
 	if (mkdirat(c->fd[kind], INNER, 0755) == 0 || errno == EEXIST)
-		c->inner[kind] = openat(c->fd[kind], INNER,
-					O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		c->inner[kind] = fd_open_dir(c->fd[kind], INNER);
 	return c->inner[kind] >= 0;
 }
 
@@ -587,23 +537,14 @@ static bool make_v2(struct cgroup *c, const char *root,
 	}
 }
 
-/* systemd silently omits limits that it may not set. */
-static bool is_scope_limit_set(int fd, int kind)
-{
-	static const char *const files[CGROUP_KINDS] = {"memory.max", "cpu.max",
-							"pids.max"};
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-
-	return fd_slurp_at(fd, files[kind], 4096, &b, &ignored) >= 0 &&
-	       strncmp(buf_text(&b), "max", 3) != 0;
-}
-
 static bool make_systemd_scope(struct cgroup *c, const char *root,
 			       const struct sandbox_policy *p)
 {
+	static const char *const files[CGROUP_KINDS] = {"memory.max", "cpu.max",
+							"pids.max"};
 	auto_free char *path = NULL, *group = NULL;
 	struct statfs fs;
+	struct err ignored;
 	char holder[16];
 	bool any = false;
 	int kind;
@@ -616,8 +557,13 @@ static bool make_systemd_scope(struct cgroup *c, const char *root,
 	path = mem_printf("%s%s", root, group);
 	c->fd[0] = strstr(group, c->scope.unit) ? open_cgroup_dir(path) : -1;
 	for (kind = 0; kind < CGROUP_KINDS; kind++) {
+		AUTO(buf) struct buf b = {0};
+
+		/* systemd silently omits limits that it may not set. */
 		c->holds[kind] = is_limit_requested(p, kind) && c->fd[0] >= 0 &&
-				 is_scope_limit_set(c->fd[0], kind);
+				 fd_slurp_at(c->fd[0], files[kind], 4096, &b,
+					     &ignored) >= 0 &&
+				 strncmp(buf_text(&b), "max", 3) != 0;
 		any = any || c->holds[kind];
 	}
 	if (!any || !make_inner_group(c, 0)) {
@@ -686,9 +632,7 @@ void cgroup_make(struct cgroup *c, const char *root,
 	*c = CGROUP_NONE;
 	for (kind = 0; kind < CGROUP_KINDS; kind++)
 		any = any || is_limit_requested(p, kind);
-	if (!any)
-		return;
-	if (make_systemd_scope(c, root, p))
+	if (!any || make_systemd_scope(c, root, p))
 		return;
 	(void)snprintf(c->name, sizeof(c->name), "guard-%d", (int)getpid());
 	if (make_v2(c, root, p))
@@ -714,41 +658,39 @@ int cgroup_enter(struct cgroup *c, pid_t pid, struct err *err)
 
 uint64_t cgroup_killed(const struct cgroup *c)
 {
-	if (!c->holds[CGROUP_MEMORY])
-		return 0;
+	static const char key[] = "\noom_kill ";
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
 	/* v1 counts kills in the group of the process. */
-	return c->version == 2
-		       ? read_cgroup_key(c->fd[0], "memory.events",
-					 "\noom_kill ")
-		       : read_cgroup_key(c->inner[CGROUP_MEMORY],
-					 "memory.oom_control", "\noom_kill ");
-}
+	bool v1 = c->version != 2;
+	const char *name = v1 ? "memory.oom_control" : "memory.events", *at;
 
-/* A group with processes cannot be removed, and an exiting process cannot be
- * moved out. pid 1 may take long to unmount: a group that is still busy after
- * the tries is removed by a later run. */
-static void remove_group_when_empty(int parent, const char *name)
-{
-	struct timespec timestamp = {.tv_nsec = 1000000};
-	int tries;
-
-	for (tries = 0; tries < REMOVE_TRIES; tries++) {
-		if (remove_group(parent, name) == 0 || errno != EBUSY)
-			return;
-		(void)nanosleep(&timestamp, NULL);
-	}
+	if (!c->holds[CGROUP_MEMORY] ||
+	    fd_slurp_at(v1 ? c->inner[CGROUP_MEMORY] : c->fd[0], name, 1 << 16,
+			&b, &ignored) < 0)
+		return 0;
+	at = strstr(buf_text(&b), key);
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
 void cgroup_remove(struct cgroup *c)
 {
-	int kind;
+	struct timespec delay = {.tv_nsec = 1000000};
+	int kind, tries;
 
 	scope_end(&c->scope);
 	for (kind = 0; kind < CGROUP_KINDS; kind++) {
 		fd_close(&c->fd[kind]);
 		fd_close(&c->inner[kind]);
-		if (c->parent[kind] >= 0)
-			remove_group_when_empty(c->parent[kind], c->name);
+		/* A group with processes cannot be removed, and an exiting
+		 * process cannot be moved out. pid 1 may take long to unmount:
+		 * a group that is still busy after the tries is removed by a
+		 * later run. */
+		for (tries = 0; c->parent[kind] >= 0 && tries < REMOVE_TRIES &&
+				remove_group(c->parent[kind], c->name) < 0 &&
+				errno == EBUSY;
+		     tries++)
+			(void)nanosleep(&delay, NULL);
 		fd_close(&c->parent[kind]);
 	}
 }
