@@ -61,17 +61,6 @@ static bool compare_is_gone(int got)
 	return got == -ENOENT || got == -ENOTDIR || got == -ESTALE;
 }
 
-/* Leaves the access time unchanged where the kernel allows O_NOATIME. */
-static int open_lower_file(const struct pair *p, struct err *err)
-{
-	int flags = O_RDONLY | O_NONBLOCK, fd;
-
-	fd = beneath_open(p->lower, p->lower_name, flags | O_NOATIME, 0, err);
-	if (fd == -EPERM)
-		fd = beneath_open(p->lower, p->lower_name, flags, 0, err);
-	return fd;
-}
-
 /* Returns 1 for equal bytes, 0 for different ones. */
 static int same_file_bytes(int a, int b, uint64_t size, struct err *err)
 {
@@ -97,6 +86,7 @@ static int same_files(const struct pair *p, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int upper = -1, lower = -1;
+	int flags = O_RDONLY | O_NONBLOCK;
 	struct stat st;
 
 	if (p->u.size != p->l.size)
@@ -107,7 +97,11 @@ static int same_files(const struct pair *p, struct err *err)
 			   err);
 	if (upper < 0)
 		return upper;
-	lower = open_lower_file(p, err);
+	/* The access time stays unchanged where the kernel allows O_NOATIME. */
+	lower = beneath_open(p->lower, p->lower_name, flags | O_NOATIME, 0,
+			     err);
+	if (lower == -EPERM)
+		lower = beneath_open(p->lower, p->lower_name, flags, 0, err);
 	if (lower < 0)
 		return lower;
 	if (fstat(lower, &st) < 0)
@@ -118,27 +112,23 @@ static int same_files(const struct pair *p, struct err *err)
 	return same_file_bytes(upper, lower, p->u.size, err);
 }
 
-static int same_links(const struct pair *p, struct err *err)
+static int same_content(const struct pair *p, struct err *err)
 {
 	char a[PATH_MAX], b[PATH_MAX];
-	ssize_t n = readlinkat(p->upper, p->upper_name, a, sizeof(a));
-	ssize_t m = readlinkat(p->lower, p->lower_name, b, sizeof(b));
+	ssize_t n, m;
 
+	if (S_ISREG(p->u.mode))
+		return same_files(p, err);
+	if (S_ISCHR(p->u.mode) || S_ISBLK(p->u.mode))
+		return p->u.rdev == p->l.rdev;
+	if (!S_ISLNK(p->u.mode))
+		return 1;
+	n = readlinkat(p->upper, p->upper_name, a, sizeof(a));
+	m = readlinkat(p->lower, p->lower_name, b, sizeof(b));
 	if (n < 0 || m < 0)
 		return fail_errno(err, "read link %s",
 				  text_quote(p->upper_name));
 	return n == m && memcmp(a, b, (size_t)n) == 0;
-}
-
-static int same_content(const struct pair *p, struct err *err)
-{
-	if (S_ISREG(p->u.mode))
-		return same_files(p, err);
-	if (S_ISLNK(p->u.mode))
-		return same_links(p, err);
-	if (S_ISCHR(p->u.mode) || S_ISBLK(p->u.mode))
-		return p->u.rdev == p->l.rdev;
-	return 1;
 }
 
 /* Whether name is an xattr of overlayfs, which most entries of a layer have.
@@ -153,24 +143,6 @@ static bool is_layer_xattr(const char *name)
 	       strncmp(name, escaped, strlen(escaped)) != 0;
 }
 
-/* Reads the xattrs; user.* is readable only with read permission on the
- * file. */
-static int upper_xattrs(const struct pair *p, struct xattrs *ret,
-			struct err *err)
-{
-	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
-	auto_close int fd = -1;
-	int got = xattrs_get_filtered(p->upper, p->upper_name, is_layer_xattr,
-				      ret, err);
-
-	if (got != -EACCES || !(S_ISREG(p->u.mode) || S_ISDIR(p->u.mode)))
-		return got;
-	fd = upper_open(p->upper, p->upper_name, O_RDONLY,
-			S_ISDIR(p->u.mode) ? 0500 : 0400, &opened, err);
-	return fd < 0 ? fd
-		      : xattrs_get_filtered(fd, "", is_layer_xattr, ret, err);
-}
-
 /*
  * Compares the xattrs without "trusted.": only root of the initial user
  * namespace can read these, and overlayfs in a user namespace cannot copy them
@@ -180,9 +152,20 @@ static int upper_xattrs(const struct pair *p, struct xattrs *ret,
 static int same_xattrs(const struct pair *p, struct difference *d,
 		       struct err *err)
 {
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	AUTO(xattrs) struct xattrs u = {0}, l = {0};
-	int got = upper_xattrs(p, &u, err);
+	auto_close int fd = -1;
+	int got = xattrs_get_filtered(p->upper, p->upper_name, is_layer_xattr,
+				      &u, err);
 
+	/* user.* is readable only with read permission on the file. */
+	if (got == -EACCES && (S_ISREG(p->u.mode) || S_ISDIR(p->u.mode))) {
+		fd = upper_open(p->upper, p->upper_name, O_RDONLY,
+				S_ISDIR(p->u.mode) ? 0500 : 0400, &opened, err);
+		got = fd < 0 ? fd
+			     : xattrs_get_filtered(fd, "", is_layer_xattr, &u,
+						   err);
+	}
 	if (got == 0)
 		got = xattrs_get(p->lower, p->lower_name, &l, err);
 	if (got < 0)
@@ -321,16 +304,6 @@ static void set_scan_path(struct scan *s, size_t len, const char *name)
 	buf_add_text(&s->path, name);
 }
 
-static bool is_scan_skipped(struct scan *s)
-{
-	const char *const *skip;
-
-	for (skip = s->skip; skip && *skip; skip++)
-		if (strcmp(*skip, buf_text(&s->path)) == 0)
-			return true;
-	return false;
-}
-
 /* Opens name in dirfd, or dirfd itself for "". Read permission is needed only
  * when the directory is listed. */
 static int open_lower_dir(int dirfd, const char *name, bool list,
@@ -350,28 +323,20 @@ static int open_lower_dir(int dirfd, const char *name, bool list,
 	return fd < 0 ? fail_errno(err, "open the folder") : fd;
 }
 
-static int open_upper_dir(struct scan *s, struct frame *f, int dirfd,
-			  const char *name, struct err *err)
-{
-	f->upper = upper_open(dirfd, name, O_RDONLY | O_DIRECTORY, 0500,
-			      &f->opened, err);
-	if (f->upper < 0)
-		return f->upper;
-	s->opened += f->opened.fd > 0;
-	if (s->opened > TEMP_CHMOD_MAX)
-		return fail(err, EACCES, "too many folders are unreadable");
-	return 0;
-}
-
 static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
 		      const char *name, struct err *err)
 {
 	int got;
 
 	if (f->has_upper) {
-		got = open_upper_dir(s, f, upper, name, err);
-		if (got < 0)
-			return got;
+		f->upper = upper_open(upper, name, O_RDONLY | O_DIRECTORY, 0500,
+				      &f->opened, err);
+		if (f->upper < 0)
+			return f->upper;
+		s->opened += f->opened.fd > 0;
+		if (s->opened > TEMP_CHMOD_MAX)
+			return fail(err, EACCES,
+				    "too many folders are unreadable");
 		if (!f->opaque && f->has_lower) {
 			got = opaque_is_set(f->upper, err);
 			if (got < 0)
@@ -402,19 +367,6 @@ static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
 			return -err->num;
 	}
 	return 0;
-}
-
-static void suspend_frame(struct scan *s)
-{
-	struct frame *f;
-
-	if (s->count <= OPEN_MAX)
-		return;
-	if ((s->count - OPEN_MAX - 1) % OPEN_EVERY == 0)
-		return;
-	f = &s->frames[s->count - OPEN_MAX - 1];
-	fd_close(&f->upper);
-	fd_close(&f->lower);
 }
 
 /* Opens the innermost directory again, from the nearest open one above it. */
@@ -450,14 +402,6 @@ static int resume_frame(struct scan *s, struct frame *f, struct err *err)
 	if (f->has_lower && f->lower < 0)
 		return f->lower;
 	return 0;
-}
-
-static void pop_frame(struct scan *s)
-{
-	struct frame *f = &s->frames[--s->count];
-
-	s->opened -= f->opened.fd > 0;
-	frame_free(f);
 }
 
 static void set_if_later(struct timestamp *newest, struct timestamp ctime)
@@ -509,7 +453,13 @@ static int push_frame(struct scan *s, int upper, int lower, const char *name,
 	}
 	GROW(s->frames, s->count, s->capacity);
 	s->frames[s->count++] = f;
-	suspend_frame(s);
+	if (s->count > OPEN_MAX &&
+	    (s->count - OPEN_MAX - 1) % OPEN_EVERY != 0) {
+		struct frame *above = &s->frames[s->count - OPEN_MAX - 1];
+
+		fd_close(&above->upper);
+		fd_close(&above->lower);
+	}
 	return 0;
 }
 
@@ -580,17 +530,6 @@ static bool is_owner_copy(const struct pair *p)
 	return merged;
 }
 
-/* Whether the group differs only because the layer cannot have the real group:
- * pre_copy_up.h. */
-static bool is_inherited_group(const struct frame *f, const struct pair *p)
-{
-	bool is_setgid_dir = S_ISDIR(p->l.mode) && (p->l.mode & S_ISGID);
-
-	return geteuid() != 0 && (f->is_setgid || is_setgid_dir) &&
-	       p->u.gid == getegid() && p->l.gid != getegid() &&
-	       group_member(p->l.gid);
-}
-
 /* An entry with the same file type on both sides. */
 static int scan_both_sided(struct scan *s, const struct frame *f,
 			   const char *name, const struct meta *u,
@@ -599,10 +538,14 @@ static int scan_both_sided(struct scan *s, const struct frame *f,
 {
 	struct pair p = {f->upper, f->lower, name, name, *u, *l};
 	bool only_owned = is_owner_copy(&p);
+	bool is_setgid_dir = S_ISDIR(l->mode) && (l->mode & S_ISGID);
 	struct difference d;
 	int got;
 
-	if (is_inherited_group(f, &p))
+	/* The group may differ only because the layer cannot have the real
+	 * group: pre_copy_up.h. */
+	if (geteuid() != 0 && (f->is_setgid || is_setgid_dir) &&
+	    u->gid == getegid() && l->gid != getegid() && group_member(l->gid))
 		p.u.gid = l->gid;
 	if (only_owned) {
 		p.u.uid = l->uid;
@@ -655,7 +598,7 @@ static int scan_layer_name(struct scan *s, const char *name, bool listed_upper,
 	int has_u, has_l;
 
 	set_scan_path(s, f.len, name);
-	if (is_scan_skipped(s))
+	if (mem_list_has(s->skip, buf_text(&s->path)))
 		return 0;
 	if (strcmp(name, ".git") == 0)
 		flags |= CHANGE_GIT;
@@ -718,7 +661,9 @@ static int scan_frames(struct scan *s, struct err *err)
 		int got = name ? resume_frame(s, f, err) : 0;
 
 		if (!name || compare_is_gone(got)) {
-			pop_frame(s);
+			s->opened -= f->opened.fd > 0;
+			frame_free(f);
+			s->count--;
 			continue;
 		}
 		if (got < 0)
@@ -776,8 +721,6 @@ int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
 
 /* ---- one file of a layer ---- */
 
-#define LEN_MAX 16384
-
 /*
  * Opens path below dir part by part and adds missing permissions. A directory
  * keeps the added bits until the parts below it are open.
@@ -795,34 +738,28 @@ static int open_by_components(int dir, const char *path, struct err *err)
 	return fd < 0 ? fd : open_by_components(fd, path + len + 1, err);
 }
 
-/* Opens path in a single call when no directory on the way lacks
- * permissions. */
-static int open_upper_path(int upper_fd, const char *path, struct err *err)
-{
-	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
-	auto_close int at = beneath_open(upper_fd, path, O_PATH, 0, err);
-	auto_close int root = -1;
-
-	if (at >= 0)
-		return upper_open(at, "", O_RDONLY, 0400, &opened, err);
-	if (at != -EACCES)
-		return at;
-	root = upper_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500, &opened,
-			  err);
-	return root < 0 ? root : open_by_components(root, path, err);
-}
-
 int scan_open(int upper_fd, const char *path, struct err *err)
 {
-	auto_close int fd = -1;
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
+	auto_close int fd = -1, root = -1, at = -1;
 	struct stat st;
 
 	if (!path_ok(path) || !*path || strlen(path) > LEN_MAX)
 		return fail(err, EINVAL, "%s is no file of a layer",
 			    text_quote(path));
-	fd = open_upper_path(upper_fd, path, err);
+	/* A single call is enough when no directory on the way lacks
+	 * permissions. */
+	at = beneath_open(upper_fd, path, O_PATH, 0, err);
+	if (at >= 0) {
+		fd = upper_open(at, "", O_RDONLY, 0400, &opened, err);
+	} else if (at == -EACCES) {
+		root = upper_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500,
+				  &opened, err);
+		if (root >= 0)
+			fd = open_by_components(root, path, err);
+	}
 	if (fd < 0)
-		return fd;
+		return -err->num;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return fail(err, S_ISDIR(st.st_mode) ? EISDIR : EINVAL,
 			    "%s is no file", text_quote(path));

@@ -136,20 +136,6 @@ static struct session_root *append_session_root(struct session *s,
 	return &s->roots[s->root_count++];
 }
 
-static void put_extra_roots(struct record *r, const struct session *s)
-{
-	size_t i;
-
-	for (i = 1; i < s->root_count; i++) {
-		const struct session_root *e = &s->roots[i];
-		auto_free char *value =
-			mem_printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %s",
-				   e->dev, e->ino, e->result, e->path);
-
-		record_add(r, "extra", value);
-	}
-}
-
 static int get_extra_roots(const struct record *r, struct session *s)
 {
 	const char *value;
@@ -211,7 +197,14 @@ static int store_session_as(const struct session *s, const char *name,
 	record_set_int(&r, "status", s->status);
 	record_set_int(&r, "result", (int64_t)s->roots[0].result);
 	record_set_int(&r, "times", s->times);
-	put_extra_roots(&r, s);
+	for (i = 1; i < s->root_count; i++) {
+		const struct session_root *e = &s->roots[i];
+		auto_free char *value =
+			mem_printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %s",
+				   e->dev, e->ino, e->result, e->path);
+
+		record_add(&r, "extra", value);
+	}
 	for (i = 0; i < s->more.count; i++)
 		record_add(&r, s->more.items[i].key, s->more.items[i].value);
 	if (record_save(s->fd, name, RECORD_KIND,
@@ -282,33 +275,15 @@ int session_set_state(struct session *s, enum run_state state, struct err *err)
 	return -err->num;
 }
 
-static bool is_session_key(const char *key)
+/* The state in the record; -1: none that this guard knows. */
+static int get_run_state(const struct record *r)
 {
-	static const char *const keys[] = {
-		"id",	  "state",   "project", "project-dev", "project-ino",
-		"home",	  "command", "started", "ended",       "status",
-		"result", "times",   "began",	"extra",
-	};
-	size_t i;
+	const char *text = record_get(r, "state") ?: "";
+	int state = RUN_DISCARDED;
 
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (strcmp(key, keys[i]) == 0)
-			return true;
-	return false;
-}
-
-static int get_run_state(const struct record *r, enum run_state *ret)
-{
-	const char *text = record_get(r, "state");
-	enum run_state state;
-
-	for (state = RUN_NEW; text && state <= RUN_DISCARDED; state++) {
-		if (strcmp(text, state_names[state]) == 0) {
-			*ret = state;
-			return 0;
-		}
-	}
-	return -1;
+	while (state >= 0 && strcmp(text, state_names[state]) != 0)
+		state--;
+	return state;
 }
 
 static int load_newer(const struct session *s, struct record *ret,
@@ -334,34 +309,31 @@ static int load_newer(const struct session *s, struct record *ret,
 	return 0;
 }
 
-/* Resets the end of a run whose RESUMED record a power cut damaged: the run was
- * continued, and its current state is unknown. */
-static void forget_end(struct session *s)
-{
-	size_t i;
-
-	s->state = RUN_RUNNING;
-	for (i = 0; i < s->root_count; i++)
-		s->roots[i].result = 0;
-}
-
 int session_load(struct session *s, struct err *err)
 {
+	static const char *const known_keys[] = {
+		"id",	  "state",   "project", "project-dev", "project-ino",
+		"home",	  "command", "started", "ended",       "status",
+		"result", "times",   "began",	"extra",       NULL,
+	};
 	AUTO(record) struct record r = {0};
 	const char *id, *project, *status;
 	struct session_root *root;
 	bool torn = false;
 	size_t i;
+	int state;
 
 	if (load_newer(s, &r, &torn, err) < 0)
 		return -err->num;
 	id = record_get(&r, "id");
 	project = record_get(&r, "project");
 	status = record_get(&r, "status");
+	state = get_run_state(&r);
 	if (!id || strcmp(id, s->id) != 0 || !project || *project != '/' ||
-	    get_run_state(&r, &s->state) < 0)
+	    state < 0)
 		return fail(err, EBADMSG, "the record of run %s is damaged",
 			    s->id);
+	s->state = (enum run_state)state;
 	free_session_roots(s);
 	root = append_session_root(s, project);
 	root->dev = (uint64_t)record_get_int(&r, "project-dev");
@@ -384,10 +356,15 @@ int session_load(struct session *s, struct err *err)
 	if (!s->began.sec && s->times)
 		s->began = s->times == 1 ? s->started : session_id_time(s->id);
 	for (i = 0; i < r.count; i++)
-		if (!is_session_key(r.items[i].key))
+		if (!mem_list_has(known_keys, r.items[i].key))
 			record_add(&s->more, r.items[i].key, r.items[i].value);
-	if (torn && s->state == RUN_ENDED)
-		forget_end(s);
+	/* A power cut damaged the RESUMED record: the run was continued, and
+	 * its current state is unknown. */
+	if (torn && s->state == RUN_ENDED) {
+		s->state = RUN_RUNNING;
+		for (i = 0; i < s->root_count; i++)
+			s->roots[i].result = 0;
+	}
 	return 0;
 }
 
@@ -468,23 +445,6 @@ static int make_session_dir(int fd, const char *name, mode_t mode,
 	return made < 0 ? fail_errno(err, "make folder %s", name) : 0;
 }
 
-static int make_session_dirs(int fd, struct err *err)
-{
-	static const struct {
-		const char *name;
-		mode_t mode;
-	} dirs[] = {
-		{"upper", 0700},     {"work", 0700}, {"home-upper", 0700},
-		{"home-work", 0700}, {"tmp", 01777}, {"var-tmp", 01777},
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
-		if (make_session_dir(fd, dirs[i].name, dirs[i].mode, err) < 0)
-			return -err->num;
-	return 0;
-}
-
 char *session_root_dir(size_t index, const char *what)
 {
 	return index ? mem_printf("%s-%zu", what, index) : mem_strdup(what);
@@ -531,9 +491,17 @@ int session_create(int runs_fd, const char *project, int project_fd,
 		   const char *home, const char *command, struct session *ret,
 		   struct err *err)
 {
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} dirs[] = {
+		{"upper", 0700},     {"work", 0700}, {"home-upper", 0700},
+		{"home-work", 0700}, {"tmp", 01777}, {"var-tmp", 01777},
+	};
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	struct session_root *root;
 	struct meta meta;
+	size_t i;
 
 	if (meta_get(project_fd, "", &meta) < 0)
 		return fail_errno(err, "%s", text_quote(project));
@@ -543,8 +511,11 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	if (s.fd < 0)
 		return fail_errno(err, "run %s", s.id);
 	s.lock_fd = take_session_lock(s.fd, LOCK, false, err);
-	if (s.lock_fd < 0 || make_session_dirs(s.fd, err) < 0)
+	if (s.lock_fd < 0)
 		return err_context(err, "run %s", s.id);
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (make_session_dir(s.fd, dirs[i].name, dirs[i].mode, err) < 0)
+			return err_context(err, "run %s", s.id);
 	s.state = RUN_NEW;
 	s.status = -1;
 	root = append_session_root(&s, project);
@@ -559,85 +530,30 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	return 0;
 }
 
-/* Finds the id that begins with text. -EEXIST: several, listed in the error
- * text. */
-static int find_session_id(int runs_fd, const char *text, char *ret,
-			   struct err *err)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	AUTO(buf) struct buf found = {0};
-	auto_close int dir =
-		openat(runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	size_t count = 0, i;
-
-	if (dir < 0)
-		return fail_errno(err, "open the folder of runs");
-	if (dirlist_read(dir, &list, err) < 0)
-		return -err->num;
-	for (i = 0; *text && i < list.count; i++) {
-		const char *name = list.items[i].name;
-
-		if (!session_id_ok(name) ||
-		    strncmp(name, text, strlen(text)) != 0)
-			continue;
-		if (count++ < LISTED_MAX)
-			buf_printf(&found, "%s%s", found.len ? ", " : "", name);
-		memcpy(ret, name, SESSION_ID_LEN + 1);
-	}
-	if (count == 0)
-		return fail(err, ENOENT,
-			    "there is no run %s: `guard status --all` shows "
-			    "those there are",
-			    text_quote(text));
-	if (count > 1)
-		return fail(err, EEXIST, "run %s could be %s%s",
-			    text_quote(text), buf_text(&found),
-			    count > LISTED_MAX ? ", ..." : "");
-	return 0;
-}
-
-static int open_session_dir(int runs_fd, struct session *s, struct err *err)
-{
-	struct stat st;
-
-	s->fd = RETRY_ENOENT(fd_open_dir_path(runs_fd, s->id));
-	if (s->fd < 0 && errno == ENOENT)
-		return fail(err, ENOENT, "there is no run %s", s->id);
-	if (s->fd < 0 || fstat(s->fd, &st) < 0)
-		return fail_errno(err, "run %s", s->id);
-	if (st.st_uid != geteuid())
-		return fail(err, EPERM, "run %s belongs to another user",
-			    s->id);
-	return 0;
-}
-
-/* Another process may have moved the run to the trash before this one got the
- * lock. */
-static int check_session_exists(int runs_fd, const struct session *s,
-				struct err *err)
+static int load_locked(int runs_fd, struct session *s, struct err *err)
 {
 	struct stat now, ours;
 
-	if (fstat(s->fd, &ours) < 0)
-		return fail_errno(err, "run %s", s->id);
-	if (RETRY_ENOENT(fstatat(runs_fd, s->id, &now, AT_SYMLINK_NOFOLLOW)) ==
-	    0) {
-		if (now.st_dev == ours.st_dev && now.st_ino == ours.st_ino)
-			return 0;
-	} else if (errno != ENOENT) {
-		return fail_errno(err, "run %s", s->id);
-	}
-	return fail(err, ENOENT, "there is no run %s any more", s->id);
-}
-
-static int load_locked(int runs_fd, struct session *s, struct err *err)
-{
 	s->lock_fd = take_session_lock(s->fd, LOCK, false, err);
 	if (s->lock_fd == -EWOULDBLOCK)
 		return fail(err, EBUSY, "run %s is in use by another guard",
 			    s->id);
-	if (s->lock_fd < 0 || check_session_exists(runs_fd, s, err) < 0 ||
-	    session_load(s, err) < 0)
+	if (s->lock_fd < 0)
+		return -err->num;
+	if (fstat(s->fd, &ours) < 0)
+		return fail_errno(err, "run %s", s->id);
+	/* Another process may have moved the run to the trash before this one
+	 * got the lock. */
+	if (RETRY_ENOENT(fstatat(runs_fd, s->id, &now, AT_SYMLINK_NOFOLLOW)) <
+	    0) {
+		if (errno != ENOENT)
+			return fail_errno(err, "run %s", s->id);
+		now.st_ino = 0;
+	}
+	if (!now.st_ino || now.st_dev != ours.st_dev ||
+	    now.st_ino != ours.st_ino)
+		return fail(err, ENOENT, "there is no run %s any more", s->id);
+	if (session_load(s, err) < 0)
 		return -err->num;
 	if (s->state == RUN_RUNNING)
 		s->state = RUN_INTERRUPTED;
@@ -673,11 +589,17 @@ static int open_session_id(int runs_fd, const char *id, bool lock,
 			   struct session *ret, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	struct stat st;
 	int got;
 
 	memcpy(s.id, id, SESSION_ID_LEN + 1);
-	if (open_session_dir(runs_fd, &s, err) < 0)
-		return -err->num;
+	s.fd = RETRY_ENOENT(fd_open_dir_path(runs_fd, s.id));
+	if (s.fd < 0 && errno == ENOENT)
+		return fail(err, ENOENT, "there is no run %s", s.id);
+	if (s.fd < 0 || fstat(s.fd, &st) < 0)
+		return fail_errno(err, "run %s", s.id);
+	if (st.st_uid != geteuid())
+		return fail(err, EPERM, "run %s belongs to another user", s.id);
 	got = lock ? load_locked(runs_fd, &s, err) : load_unlocked(&s, err);
 	if (got < 0)
 		return got;
@@ -692,20 +614,35 @@ static int open_session_id(int runs_fd, const char *id, bool lock,
 int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 		 struct err *err)
 {
-	char whole[SESSION_ID_LEN + 1];
+	AUTO(dirlist) struct dirlist list = {0};
+	AUTO(buf) struct buf found = {0};
+	auto_close int dir = fd_open_dir(runs_fd, ".");
+	const char *whole = NULL;
+	size_t count = 0, i;
 
-	if (find_session_id(runs_fd, id, whole, err) < 0)
+	if (dir < 0)
+		return fail_errno(err, "open the folder of runs");
+	if (dirlist_read(dir, &list, err) < 0)
 		return -err->num;
+	for (i = 0; *id && i < list.count; i++) {
+		const char *name = list.items[i].name;
+
+		if (!session_id_ok(name) || strncmp(name, id, strlen(id)) != 0)
+			continue;
+		if (count++ < LISTED_MAX)
+			buf_printf(&found, "%s%s", found.len ? ", " : "", name);
+		whole = name;
+	}
+	if (count == 0)
+		return fail(err, ENOENT,
+			    "there is no run %s: `guard status --all` shows "
+			    "those there are",
+			    text_quote(id));
+	if (count > 1)
+		return fail(err, EEXIST, "run %s could be %s%s", text_quote(id),
+			    buf_text(&found),
+			    count > LISTED_MAX ? ", ..." : "");
 	return open_session_id(runs_fd, whole, lock, ret, err);
-}
-
-/* A quick test before the record is read: most runs are not live. */
-static bool is_session_unlocked(int runs_fd, const char *id)
-{
-	auto_free char *lock = path_join(id, LOCK);
-	struct err ignored;
-
-	return is_session_locked(runs_fd, lock, &ignored) == 0;
 }
 
 int session_list(int runs_fd, bool live, struct session_list *ret,
@@ -713,8 +650,7 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 {
 	AUTO(session_list) struct session_list list = {0};
 	AUTO(dirlist) struct dirlist names = {0};
-	auto_close int dir =
-		openat(runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int dir = fd_open_dir(runs_fd, ".");
 	size_t i;
 
 	if (dir < 0)
@@ -723,13 +659,16 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 		return -err->num;
 	for (i = 0; i < names.count; i++) {
 		AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+		const char *id = names.items[i].name;
+		auto_free char *lock = path_join(id, LOCK);
 		struct err inner_err;
 
-		if (!session_id_ok(names.items[i].name) ||
-		    (live && is_session_unlocked(runs_fd, names.items[i].name)))
+		/* A quick test before the record is read: most runs are not
+		 * live. */
+		if (!session_id_ok(id) ||
+		    (live && is_session_locked(runs_fd, lock, &inner_err) == 0))
 			continue;
-		if (open_session_id(runs_fd, names.items[i].name, false, &s,
-				    &inner_err) < 0) {
+		if (open_session_id(runs_fd, id, false, &s, &inner_err) < 0) {
 			if (inner_err.num != ENOENT && !list.unread.num)
 				list.unread = inner_err;
 			continue;
