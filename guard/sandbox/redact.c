@@ -410,6 +410,8 @@ bool redact_text(const void *data, size_t len, struct buf *to)
 
 /* A shorter value without quotes may be a word. */
 #define RANDOM_MIN 8
+/* The characters of a variable's name. */
+#define UPPER_CASE "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 #define KEY_BEGIN "-----BEGIN "
 #define KEY_END "-----END "
 
@@ -417,25 +419,6 @@ bool redact_text(const void *data, size_t len, struct buf *to)
 struct secret_span {
 	size_t from, end;
 };
-
-static bool is_name(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-/* The end of the value that begins at i; in quotes, the next quote. */
-static size_t value_end(const char *line, size_t len, size_t i, char quote)
-{
-	while (i < len && (quote ? line[i] != quote
-				 : !strchr(" \t\r\"'`;,()[]{}<>|\\", line[i])))
-		i++;
-	return i;
-}
 
 /* True for letters mixed with digits, long enough not to be a word. */
 static bool is_random(const char *value, size_t len)
@@ -448,24 +431,6 @@ static bool is_random(const char *value, size_t len)
 		letter |= isalpha((unsigned char)value[i]) != 0;
 	}
 	return len >= RANDOM_MIN && digit && letter;
-}
-
-/* True for $TOKEN, <your token>, %s: a reference instead of a secret. */
-static bool is_placeholder(const char *value, size_t len)
-{
-	return len == 0 || strchr("$<{%*(.", value[0]) ||
-	       is_harmless_value(value, len);
-}
-
-static bool is_variable(const char *name, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		if (!isupper((unsigned char)name[i]) &&
-		    !isdigit((unsigned char)name[i]) && name[i] != '_')
-			return false;
-	return true;
 }
 
 /* Skips an authentication scheme such as "Bearer " before the value. */
@@ -489,8 +454,14 @@ static bool find_value_span(const char *line, size_t len, size_t i, bool sure,
 	char quote = i < len && strchr("\"'`", line[i]) ? line[i] : '\0';
 	size_t from = skip_auth_scheme(line, len, i + (quote != '\0')), end;
 
-	end = value_end(line, len, from, quote);
-	if (is_placeholder(line + from, end - from) || (quote && end == len) ||
+	for (end = from; end < len; end++)
+		if (quote ? line[end] == quote
+			  : strchr(" \t\r\"'`;,()[]{}<>|\\", line[end]) != NULL)
+			break;
+	/* $TOKEN, <your token> and %s refer to a secret. */
+	if (end == from || strchr("$<{%*(.", line[from]) ||
+	    is_harmless_value(line + from, end - from) ||
+	    (quote && end == len) ||
 	    (!quote && !sure && !is_random(line + from, end - from)))
 		return false;
 	/* An argument of a call: f(token=x, y) */
@@ -510,17 +481,16 @@ static bool find_secret_pair(const char *line, size_t len, size_t i,
 
 	while (end && strchr(" \t\"'`*", line[end - 1]))
 		end--;
-	for (begin = end; begin && is_name(line[begin - 1]);)
+	for (begin = end; begin && name_end(line, begin, begin - 1) == begin;)
 		begin--;
 	name = mem_strndup(line + begin, end - begin);
 	if (begin == end || !redact_is_secret(name) ||
 	    (line[i] == ':' && value < len && line[value] == ':'))
 		return false;
-	while (value < len && is_blank(line[value]))
-		value++;
+	value += indent_of(line + value, len - value);
 	return find_value_span(line, len, value,
 			       line[i] == '=' && end == i && value == i + 1 &&
-				       is_variable(name, end - begin),
+				       !name[strspn(name, UPPER_CASE)],
 			       ret);
 }
 
@@ -528,15 +498,11 @@ static bool find_secret_pair(const char *line, size_t len, size_t i,
 static bool find_secret_option(const char *line, size_t len, size_t i,
 			       struct secret_span *ret)
 {
-	size_t end = i;
-	auto_free char *name = NULL;
+	size_t end = name_end(line, len, i);
 
-	if (i && !is_blank(line[i - 1]))
-		return false;
-	while (end < len && is_name(line[end]))
-		end++;
-	name = mem_strndup(line + i, end - i);
-	return end < len && is_blank(line[end]) && redact_is_secret(name) &&
+	return (!i || indent_of(line + i - 1, 1)) &&
+	       indent_of(line + end, len - end) &&
+	       is_secret_name(line + i, end - i) &&
 	       find_value_span(line, len, end + 1, false, ret);
 }
 
@@ -555,19 +521,6 @@ static bool find_url_user(const char *line, size_t len, size_t i,
 	       line[i + 3] != '$';
 }
 
-static bool find_token(const char *line, size_t len, size_t i,
-		       struct secret_span *ret)
-{
-	size_t end = i;
-
-	if (!is_known_token(line, len, i))
-		return false;
-	while (end < len && is_name(line[end]))
-		end++;
-	*ret = (struct secret_span){i, end};
-	return true;
-}
-
 static bool find_prose_secret(const char *line, size_t len, size_t i,
 			      struct secret_span *ret)
 {
@@ -580,7 +533,8 @@ static bool find_prose_secret(const char *line, size_t len, size_t i,
 	case '-':
 		return find_secret_option(line, len, i, ret);
 	default:
-		return find_token(line, len, i, ret);
+		*ret = (struct secret_span){i, name_end(line, len, i)};
+		return is_known_token(line, len, i);
 	}
 }
 
@@ -666,39 +620,27 @@ static int read_settings_file(const char *path, struct buf *ret)
 	return 0;
 }
 
-/* Returns 1 and the text for the run; 0 if the file is missing, contains no
- * secret, or is masked as a whole. */
-static int redact_settings_file(const char *path, bool listed,
-				struct redaction *ret)
-{
-	AUTO(buf) struct buf text = {0};
-	AUTO(buf) struct buf cut = {0};
-	int got = read_settings_file(path, &text);
-	bool any;
-
-	if (got < 0 || (got && listed))
-		return 0;
-	any = got || redact_text(text.data, text.len, &cut);
-	if (!any && !listed)
-		return 0;
-	*ret = (struct redaction){
-		.path = mem_strdup(path), .text = cut, .any = any};
-	cut = (struct buf){0};
-	return 1;
-}
-
 void redactions_find(const char *home, struct redactions *ret)
 {
 	const char *const *name;
 
 	for (name = settings_files; home && *name; name++) {
+		AUTO(buf) struct buf text = {0};
+		AUTO(buf) struct buf cut = {0};
 		auto_free char *path = mem_printf("%s/%s", home, *name);
-		struct redaction cut;
+		bool listed = credentials_listed(*name), any;
+		int got = read_settings_file(path, &text);
 
-		if (!redact_settings_file(path, credentials_listed(*name),
-					  &cut))
+		/* A listed file is masked as a whole where the cut text cannot
+		 * replace it. */
+		if (got < 0 || (got && listed))
 			continue;
-		*VEC_ADD(ret) = cut;
+		any = got || redact_text(text.data, text.len, &cut);
+		if (!any && !listed)
+			continue;
+		*VEC_ADD(ret) = (struct redaction){
+			.path = TAKE(path), .text = cut, .any = any};
+		cut = (struct buf){0};
 	}
 }
 

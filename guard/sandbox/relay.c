@@ -28,41 +28,20 @@ static int explain_failed_exec(const struct sandbox *sb,
 	int num = message->value;
 	const char *name = text_quote(sb->command);
 
-	if (num == ENOENT && !strchr(sb->command, '/'))
-		return fail(err, num, "%s: no such command in PATH", name);
 	if (num == ENOENT)
 		return fail(err, num,
-			    "%s: no such file, or the interpreter that it "
-			    "names is missing",
+			    strchr(sb->command, '/')
+				    ? "%s: no such file, or the interpreter "
+				      "that it names is missing"
+				    : "%s: no such command in PATH",
 			    name);
 	if (num == EAGAIN)
 		return fail(err, num,
 			    "run %s: the run has no room for another process",
 			    name);
-	if (*message->text)
-		return fail(err, num, "run %s: %s", name, message->text);
-	return fail_num(err, num, "run %s", name);
-}
-
-/* File status flags (O_NONBLOCK, O_ASYNC, O_APPEND) belong to the open file
- * description, which the caller shares: a change by the run would stay after
- * it. */
-static void save_stdio_flags(struct sandbox *sb)
-{
-	int fd;
-
-	for (fd = 0; fd < 3; fd++)
-		sb->flags_before[fd] = fcntl(fd, F_GETFL);
-}
-
-static void restore_stdio_flags(const struct sandbox *sb)
-{
-	int fd;
-
-	for (fd = 0; fd < 3; fd++)
-		if (sb->flags_before[fd] >= 0 &&
-		    fcntl(fd, F_GETFL) != sb->flags_before[fd])
-			(void)fcntl(fd, F_SETFL, sb->flags_before[fd]);
+	return *message->text
+		       ? fail(err, num, "run %s: %s", name, message->text)
+		       : fail_num(err, num, "run %s", name);
 }
 
 /* Blocks the signals before the command runs, so that an early one cannot end
@@ -75,7 +54,7 @@ static int block_relayed_signals(struct sandbox *sb, struct err *err)
 				      SIGPROF, SIGVTALRM, SIGURG};
 	sigset_t set;
 	size_t i;
-	int sig;
+	int sig, fd;
 
 	(void)sigemptyset(&set);
 	for (i = 0; i < sizeof(relayed) / sizeof(*relayed); i++)
@@ -86,45 +65,47 @@ static int block_relayed_signals(struct sandbox *sb, struct err *err)
 	if (sb->signal_fd < 0)
 		return fail_errno(err, "wait for signals");
 	(void)sigprocmask(SIG_BLOCK, &set, &sb->signals_before);
-	save_stdio_flags(sb);
+	/* File status flags (O_NONBLOCK, O_ASYNC, O_APPEND) belong to the open
+	 * file description, which the caller shares: a change by the run would
+	 * stay after it. */
+	for (fd = 0; fd < 3; fd++)
+		sb->flags_before[fd] = fcntl(fd, F_GETFL);
 	return 0;
 }
 
 void relay_restore_caller(struct sandbox *sb)
 {
+	int fd;
+
 	if (sb->tty)
 		tty_leave(sb->tty, true);
 	if (sb->signal_fd < 0)
 		return;
-	restore_stdio_flags(sb);
+	for (fd = 0; fd < 3; fd++)
+		if (sb->flags_before[fd] >= 0 &&
+		    fcntl(fd, F_GETFL) != sb->flags_before[fd])
+			(void)fcntl(fd, F_SETFL, sb->flags_before[fd]);
 	fd_close(&sb->signal_fd);
 	(void)sigprocmask(SIG_SETMASK, &sb->signals_before, NULL);
 }
 
-static int release_and_confirm(struct sandbox *sb, struct err *err)
-{
-	struct message message;
-
-	if (message_send(sb->socket, MESSAGE_RELEASE, 0, NULL, -1) < 0)
-		return fail_errno(err, "let the command go");
-	if (message_receive(sb->socket, &message, NULL) <= 0)
-		return fail(err, ECHILD, "the run's first process died");
-	if (message.type == MESSAGE_STARTED)
-		return 0;
-	if (message.type == MESSAGE_NOT_STARTED)
-		return explain_failed_exec(sb, &message, err);
-	return fail(err, EBADMSG, "odd answer from the run");
-}
-
 int sandbox_release(struct sandbox *sb, struct err *err)
 {
+	struct message message;
 	int rc = block_relayed_signals(sb, err);
 
 	if (rc < 0)
 		return rc;
 	if (sb->tty)
 		tty_enter(sb->tty);
-	rc = release_and_confirm(sb, err);
+	if (message_send(sb->socket, MESSAGE_RELEASE, 0, NULL, -1) < 0)
+		rc = fail_errno(err, "let the command go");
+	else if (message_receive(sb->socket, &message, NULL) <= 0)
+		rc = fail(err, ECHILD, "the run's first process died");
+	else if (message.type == MESSAGE_NOT_STARTED)
+		rc = explain_failed_exec(sb, &message, err);
+	else if (message.type != MESSAGE_STARTED)
+		rc = fail(err, EBADMSG, "odd answer from the run");
 	if (rc < 0) {
 		relay_restore_caller(sb);
 		return rc;
@@ -233,15 +214,6 @@ static enum relay_limits check_relay_limits(struct sandbox *sb)
 /* Repeat time of the SIGCONT: the first may arrive before guard has stopped. */
 #define AGAIN_MS 20
 
-static void __attribute__((noreturn)) wake_guard(int wake_fd, pid_t guard)
-{
-	(void)!write(wake_fd, "", 1);
-	for (;;) {
-		(void)kill(guard, SIGCONT);
-		(void)poll(NULL, 0, AGAIN_MS);
-	}
-}
-
 /* Runs until guard kills it. */
 static void __attribute__((noreturn))
 watch_while_suspended(struct sandbox *sb, int wake_fd, pid_t guard)
@@ -259,7 +231,11 @@ watch_while_suspended(struct sandbox *sb, int wake_fd, pid_t guard)
 	while (poll(fds, 2, next_relay_wait(sb)) <= 0)
 		if (check_relay_limits(sb) != RELAY_WITHIN_LIMITS)
 			break;
-	wake_guard(wake_fd, guard);
+	(void)!write(wake_fd, "", 1);
+	for (;;) {
+		(void)kill(guard, SIGCONT);
+		(void)poll(NULL, 0, AGAIN_MS);
+	}
 }
 
 static void suspend_self(const struct sandbox *sb, int sig)
@@ -328,13 +304,6 @@ static void handle_command_stop(struct sandbox *sb, int sig)
 		(void)message_send(sb->socket, MESSAGE_CONTINUE, 0, NULL, -1);
 }
 
-/* True for signals that ask the command to end. */
-static bool is_end_request(uint32_t sig)
-{
-	return sig == SIGINT || sig == SIGTERM || sig == SIGHUP ||
-	       sig == SIGQUIT;
-}
-
 /* Returns false when an exec client gets its third request to end: the process
  * in the run that would pass the signal on may be stopped. */
 static bool relay_signal(struct sandbox *sb)
@@ -356,30 +325,15 @@ static bool relay_signal(struct sandbox *sb)
 	default:
 		(void)message_send(sb->socket, MESSAGE_SIGNAL,
 				   (int)info.ssi_signo, NULL, -1);
-		if (sb->pid_fd >= 0 || !is_end_request(info.ssi_signo))
+		if (sb->pid_fd >= 0 ||
+		    (info.ssi_signo != SIGINT && info.ssi_signo != SIGTERM &&
+		     info.ssi_signo != SIGHUP && info.ssi_signo != SIGQUIT))
 			break;
 		/* No further message is awaited. */
 		sb->is_empty = ++sb->end_requests >= END_REQUESTS_MAX;
 		return !sb->is_empty;
 	}
 	return true;
-}
-
-static void keep_refused_rename(struct sandbox *sb,
-				const struct message *message)
-{
-	if (sb->refused_rename)
-		return;
-	sb->refused_rename = mem_strdup(message->text);
-	sb->refused_rename_how = (enum sandbox_refused_rename)message->value;
-}
-
-static void restore_stdio_offset(const struct message *message)
-{
-	off_t at = (off_t)strtoll(message->text, NULL, 10);
-
-	if (message->value >= 0 && message->value < 3)
-		(void)lseek(message->value, at, SEEK_SET);
 }
 
 /* Handles messages about the result of the run. */
@@ -392,10 +346,17 @@ static void handle_result_message(struct sandbox *sb,
 		sb->has_status = true;
 		break;
 	case MESSAGE_RENAME_REFUSED:
-		keep_refused_rename(sb, message);
+		if (sb->refused_rename)
+			break;
+		sb->refused_rename = mem_strdup(message->text);
+		sb->refused_rename_how =
+			(enum sandbox_refused_rename)message->value;
 		break;
 	case MESSAGE_STDIO_OFFSET:
-		restore_stdio_offset(message);
+		if (message->value >= 0 && message->value < 3)
+			(void)lseek(message->value,
+				    (off_t)strtoll(message->text, NULL, 10),
+				    SEEK_SET);
 		break;
 	default:
 		break;
@@ -433,29 +394,12 @@ static bool handle_pid1_message(struct sandbox *sb)
 	return true;
 }
 
-/* ---- the loop ---- */
-
-static void kill_run(struct sandbox *sb)
-{
-	sb->ending = true;
-	relay_kill(sb);
-}
-
-static void enforce_limits(struct sandbox *sb)
-{
-	enum relay_limits found = check_relay_limits(sb);
-
-	if (found == RELAY_BEYOND_LIMIT)
-		kill_run(sb);
-	else if (found == RELAY_TIMED_OUT)
-		terminate_run(sb);
-}
-
 /* Relays until only pid 1 is left, which then just exits, or until pid 1 has
  * ended. */
 static int relay_until_empty(struct sandbox *sb, struct err *err)
 {
 	struct pollfd fds[7];
+	enum relay_limits found;
 	size_t count;
 
 	for (;;) {
@@ -483,20 +427,14 @@ static int relay_until_empty(struct sandbox *sb, struct err *err)
 		}
 		if (fds[0].revents || sb->is_empty)
 			return 0;
-		enforce_limits(sb);
+		found = check_relay_limits(sb);
+		if (found == RELAY_TIMED_OUT) {
+			terminate_run(sb);
+		} else if (found == RELAY_BEYOND_LIMIT) {
+			sb->ending = true;
+			relay_kill(sb);
+		}
 	}
-}
-
-static void collect_run_end(struct sandbox *sb)
-{
-	struct message message;
-
-	while (!sb->is_empty && message_receive(sb->socket, &message, NULL) > 0)
-		handle_result_message(sb, &message);
-	if (!sb->is_empty)
-		sandbox_unmount(sb);
-	if (sb->tty)
-		tty_drain(sb->tty);
 }
 
 static struct sandbox_result make_sandbox_result(const struct sandbox *sb)
@@ -530,6 +468,7 @@ int sandbox_wait(struct sandbox *sb,
 		 enum sandbox_tick_action (*tick)(void *arg, int *ret_next_ms),
 		 void *arg, struct sandbox_result *ret, struct err *err)
 {
+	struct message message;
 	int rc;
 
 	sb->tick = tick;
@@ -538,7 +477,12 @@ int sandbox_wait(struct sandbox *sb,
 	rc = relay_until_empty(sb, err);
 	if (rc < 0)
 		relay_kill(sb);
-	collect_run_end(sb);
+	while (!sb->is_empty && message_receive(sb->socket, &message, NULL) > 0)
+		handle_result_message(sb, &message);
+	if (!sb->is_empty)
+		sandbox_unmount(sb);
+	if (sb->tty)
+		tty_drain(sb->tty);
 	relay_restore_caller(sb);
 	stdio_proxy_stop(&sb->stdio_proxies);
 	if (rc < 0)
