@@ -211,28 +211,22 @@ static char **list_covered_points(const struct session *s, const char *dir,
 	return points;
 }
 
-static char *join_layer_path(const char *dir, const char *rest)
-{
-	return mem_printf("%s/%s", dir, rest);
-}
-
 /* Adds an overlay over a subdirectory of a layer that consists of parts. */
 static int add_subdir_layer(struct layers *l, size_t split_index,
 			    const char *rest, size_t number, struct err *err)
 {
 	struct layer *sub = add_layer(l), *w = &l->items[split_index];
-	auto_free char *lower = join_layer_path(w->lower.path, rest);
+	auto_free char *lower = path_join(w->lower.path, rest);
 
 	if (open_layer_lower(sub, lower, err) < 0)
 		return -err->num;
 	free(sub->path);
-	sub->path = join_layer_path(w->path, rest);
+	sub->path = path_join(w->path, rest);
 	sub->work.path = mem_printf("%s/%zu", w->work.path, number);
 	if (mkdir(sub->work.path, 0700) < 0)
 		return fail_errno(err, "make folder %s",
 				  text_quote(sub->work.path));
-	return mount_dir_open(&sub->upper, join_layer_path(w->upper.path, rest),
-			      err);
+	return mount_dir_open(&sub->upper, path_join(w->upper.path, rest), err);
 }
 
 /* Adds a mount without a layer, visible read-only. Pseudo file systems of the
@@ -273,7 +267,7 @@ static void note_split_layer(const struct layer *w, char *const *mounts,
 			  "to be read: ");
 	between = "";
 	for (i = 0; skipped[i] && i < NAMED_MAX; i++, between = ", ") {
-		auto_free char *path = join_layer_path(w->path, skipped[i]);
+		auto_free char *path = path_join(w->path, skipped[i]);
 
 		buf_printf(notes, "%s%s", between, text_quote(path));
 	}
@@ -416,60 +410,28 @@ static void note_project(const struct layer *l, struct buf *notes)
 			   (unsigned int)l->lower.meta.uid);
 }
 
-/* Makes the copy of --frozen, if one exists, the lower. */
-static int use_lower_copy(struct layer *l, const struct session *s,
-			  struct err *err)
-{
-	auto_free char *session_path = path_of_state(s->fd, err);
-	char *copy = session_path ? lower_copy_path(s, session_path) : NULL;
-
-	if (!session_path)
-		return -err->num;
-	return copy ? mount_dir_open(&l->lower, copy, err) : 0;
-}
-
-/* Whether m is the directory for which the run was created. Device numbers are
- * valid for one boot only: btrfs and disks that are detected in turn get new
- * ones. */
-static bool is_session_dir(const struct session *s, const struct meta *m,
-			   uint64_t dev, uint64_t ino)
-{
-	const char *boot = record_get(&s->more, LAYERS_BOOT);
-
-	return m->ino == ino &&
-	       (m->dev == dev || (boot && strcmp(boot, boot_id()) != 0));
-}
-
-static void note_home(struct buf *notes, const char *home, const char *why)
-{
-	buf_printf(notes,
-		   "home folder %s: no layer over it (%s), it cannot be "
-		   "written in the run\n",
-		   text_quote(home), why);
-}
-
-/* Returns 1: home has a layer; 0: it has none, and notes has the reason. */
+/* Without a layer over the home directory, notes has the reason. */
 static int plan_home(struct layers *l, const struct session *s,
 		     const char *home, struct buf *notes, struct err *err)
 {
-	struct layer *layer;
+	const char *why = NULL;
 	struct err inner_err;
 
 	if (path_below(home, s->project))
 		return 0; /* below the project's layer */
 	if (strcmp(home, "/") == 0) {
-		note_home(notes, home, "it is the root folder");
-		return 0;
-	}
-	layer = add_layer(l);
-	if (open_layer_lower(layer, home, &inner_err) < 0) {
+		why = "it is the root folder";
+	} else if (open_layer_lower(add_layer(l), home, &inner_err) < 0) {
 		drop_layer(l);
-		note_home(notes, home, inner_err.text);
-		return 0;
+		why = inner_err.text;
 	}
-	if (cover_layer(l, s, "home-upper", "home-work", notes, err) < 0)
-		return -err->num;
-	return 1;
+	if (!why)
+		return cover_layer(l, s, "home-upper", "home-work", notes, err);
+	buf_printf(notes,
+		   "home folder %s: no layer over it (%s), it cannot be "
+		   "written in the run\n",
+		   text_quote(home), why);
+	return 0;
 }
 
 static int plan_root(struct layers *l, const struct session *s, size_t index,
@@ -478,18 +440,30 @@ static int plan_root(struct layers *l, const struct session *s, size_t index,
 	const struct session_root *root = &s->roots[index];
 	auto_free char *upper = session_root_dir(index, "upper");
 	auto_free char *work = session_root_dir(index, "work");
+	const char *boot = record_get(&s->more, LAYERS_BOOT);
 	struct layer *layer = add_layer(l);
 
 	if (open_layer_lower(layer, root->path, err) < 0)
 		return -err->num;
-	if (!is_session_dir(s, &layer->lower.meta, root->dev, root->ino))
+	/* Device numbers are valid for one boot only: btrfs and disks that are
+	 * detected in turn get new ones. */
+	if (layer->lower.meta.ino != root->ino ||
+	    (layer->lower.meta.dev != root->dev &&
+	     (!boot || strcmp(boot, boot_id()) == 0)))
 		return fail(err, ESTALE,
 			    "%s is not the folder any more that the run was "
 			    "made for",
 			    text_quote(root->path));
 	note_project(layer, notes);
-	if (!index && use_lower_copy(layer, s, err) < 0)
-		return -err->num;
+	/* The copy of --frozen, if one exists, is the lower. */
+	if (!index) {
+		auto_free char *state = path_of_state(s->fd, err);
+		char *copy = state ? lower_copy_path(s, state) : NULL;
+
+		if (!state ||
+		    (copy && mount_dir_open(&layer->lower, copy, err) < 0))
+			return -err->num;
+	}
 	return cover_layer(l, s, upper, work, notes, err);
 }
 
@@ -519,13 +493,11 @@ static int plan_git(struct layers *l, const struct session *s,
 		    struct buf *notes, struct err *err)
 {
 	const char *path = record_get(&s->more, LAYERS_GIT);
-	struct layer *layer;
 	struct err inner_err;
 
 	if (!path)
 		return 0;
-	layer = add_layer(l);
-	if (open_layer_lower(layer, path, &inner_err) < 0) {
+	if (open_layer_lower(add_layer(l), path, &inner_err) < 0) {
 		drop_layer(l);
 		buf_printf(notes, "repository %s: no layer over it (%s)\n",
 			   text_quote(path), inner_err.text);
@@ -677,7 +649,7 @@ int layers_probe(const char *dir_path, struct err *err)
 {
 	auto_close int dir = open(dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int lower = -1, upper = -1, work = -1, file = -1;
-	int rc;
+	struct mount_overlay_dirs dirs;
 
 	if (dir < 0)
 		return fail_errno(err, "open %s", text_quote(dir_path));
@@ -686,13 +658,9 @@ int layers_probe(const char *dir_path, struct err *err)
 			  : make_probe_layer_dir(dir, "upper", dir_path, err);
 	work = upper < 0 ? upper
 			 : make_probe_layer_dir(dir, "work", dir_path, err);
-	if (work < 0)
-		return work;
-	rc = mount_overlay(
-		&(struct mount_overlay_dirs){lower, upper, work, false}, lower,
-		dir_path, err);
-	if (rc < 0)
-		return rc;
+	dirs = (struct mount_overlay_dirs){lower, upper, work, false};
+	if (work < 0 || mount_overlay(&dirs, lower, dir_path, err) < 0)
+		return -err->num;
 	file = openat(dir, "lower/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	return file < 0 ? fail_errno(err, "write through a layer") : 0;
 }

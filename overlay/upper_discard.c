@@ -54,10 +54,8 @@ struct upper_discard {
 
 static void upper_discard_free(struct upper_discard *r)
 {
-	if (r->upper >= 0)
-		(void)close(r->upper);
-	if (r->lower >= 0)
-		(void)close(r->lower);
+	fd_close(&r->upper);
+	fd_close(&r->lower);
 	temp_chmod_free(&r->opened);
 }
 
@@ -221,43 +219,6 @@ static int move_name_to_trash(struct upper_discard *r, const char *name,
 	return 0;
 }
 
-/* Discards the last part of the path. In an opaque directory the names first
- * get whiteouts of their own; the whiteout of this name moves to the trash. */
-static int discard_name(struct upper_discard *r, const char *name,
-			struct err *err)
-{
-	struct meta l;
-	bool is_whiteout;
-	int has_l = lstat_layer_name(r->lower, name, &l, &is_whiteout, err);
-
-	if (has_l < 0)
-		return has_l;
-	if (r->opaque && has_l &&
-	    whiteout_each_name(r->upper, r->lower, "", err) < 0)
-		return -err->num;
-	return move_name_to_trash(r, name, err);
-}
-
-static int open_lower_subdir(struct upper_discard *r, const char *name,
-			     struct err *err)
-{
-	struct meta l;
-	bool is_whiteout;
-	int fd, has = lstat_layer_name(r->lower, name, &l, &is_whiteout, err);
-
-	if (has < 0)
-		return has;
-	fd = has && S_ISDIR(l.mode) ? beneath_open(r->lower, name,
-						   O_PATH | O_DIRECTORY, 0, err)
-				    : -1;
-	if (has && S_ISDIR(l.mode) && fd < 0)
-		return fd;
-	if (r->lower >= 0)
-		(void)close(r->lower);
-	r->lower = fd;
-	return 0;
-}
-
 static int discard_below(struct upper_discard *r, const char *path,
 			 struct err *err);
 
@@ -273,15 +234,18 @@ static int discard_in_dir(const struct upper_discard *above, const char *name,
 				  .depth = above->depth + 1,
 				  .trash_fd = above->trash_fd,
 				  .trash_name = above->trash_name};
-	int got;
+	struct meta l;
+	bool is_whiteout;
+	int got = lstat_layer_name(above->lower, name, &l, &is_whiteout, err);
 
-	if (above->lower >= 0) {
-		r.lower = fcntl(above->lower, F_DUPFD_CLOEXEC, 3);
+	if (got < 0)
+		return got;
+	if (got && S_ISDIR(l.mode)) {
+		r.lower = beneath_open(above->lower, name, O_PATH | O_DIRECTORY,
+				       0, err);
 		if (r.lower < 0)
-			return fail_errno(err, "open the real folder");
+			return r.lower;
 	}
-	if (open_lower_subdir(&r, name, err) < 0)
-		return -err->num;
 	/* An entry of this directory will be uncovered, so an opaque parent
 	 * must not hide the directory any longer. */
 	if (above->opaque && r.lower >= 0 &&
@@ -307,8 +271,16 @@ static int discard_component(struct upper_discard *r, const char *path,
 	bool is_whiteout;
 	int has;
 
-	if (!path[len])
-		return discard_name(r, name, err);
+	if (!path[len]) {
+		has = lstat_layer_name(r->lower, name, &u, &is_whiteout, err);
+		/* In an opaque directory the names first get whiteouts of their
+		 * own; the whiteout of this name moves to the trash. */
+		if (has < 0 ||
+		    (r->opaque && has &&
+		     whiteout_each_name(r->upper, r->lower, "", err) < 0))
+			return -err->num;
+		return move_name_to_trash(r, name, err);
+	}
 	has = lstat_layer_name(r->upper, name, &u, &is_whiteout, err);
 	if (has < 0)
 		return has;
@@ -323,9 +295,8 @@ static int discard_component(struct upper_discard *r, const char *path,
 	if (!is_whiteout) {
 		/* The opaque parent hides the name: a whiteout of its own
 		 * replaces that. */
-		if (whiteout_each_name(r->upper, r->lower, "", err) < 0)
-			return -err->num;
-		if (lstat_layer_name(r->upper, name, &u, &is_whiteout, err) < 0)
+		if (whiteout_each_name(r->upper, r->lower, "", err) < 0 ||
+		    lstat_layer_name(r->upper, name, &u, &is_whiteout, err) < 0)
 			return -err->num;
 		if (!is_whiteout)
 			return 0;
