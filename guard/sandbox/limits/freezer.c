@@ -127,34 +127,25 @@ static int write_group_freeze(int group_fd, const char *text)
 	return fd < 0 ? -1 : fd_write(fd, text, 1);
 }
 
-/* Resumes each process whose start time is still the same. */
-static void resume_processes(const struct processes *list)
-{
-	size_t i;
-
-	for (i = list->count; i-- > 0;) {
-		const struct process *p = &list->items[i];
-
-		if (freezer_start_time(p->pid) == p->start)
-			(void)kill(p->pid, SIGCONT);
-	}
-}
-
 /* Receives each process before it is stopped. End of file means that the caller
  * is done or has died. */
 static void __attribute__((noreturn)) resume_at_end(int fd, int group_fd)
 {
 	struct processes list = {0};
 	struct process p;
+	size_t i;
 
-	while (fd_read(fd, &p, sizeof(p)) == (ssize_t)sizeof(p)) {
+	while (fd_read(fd, &p, sizeof(p)) == (ssize_t)sizeof(p))
 		*VEC_ADD(&list) = p;
-	}
 	/* Both: processes are stopped with signals if the group did not freeze
 	 * in time. */
 	if (group_fd >= 0)
 		(void)write_group_freeze(group_fd, "0");
-	resume_processes(&list);
+	/* The start time shows that a pid still means the same process. */
+	for (i = list.count; i-- > 0;)
+		if (freezer_start_time(list.items[i].pid) ==
+		    list.items[i].start)
+			(void)kill(list.items[i].pid, SIGCONT);
 	_exit(0);
 }
 
@@ -239,19 +230,6 @@ static int freeze_group(struct freezer *f)
 	return -1;
 }
 
-/* ---- with signals ---- */
-
-static int wait_process_stopped(pid_t pid, int *left_ms, struct err *err)
-{
-	while (!are_threads_stopped(pid)) {
-		if ((*left_ms)-- <= 0)
-			return fail(err, ETIMEDOUT,
-				    "process %d of the run does not stop", pid);
-		(void)poll(NULL, 0, 1);
-	}
-	return 0;
-}
-
 static int stop_process(struct freezer *f, const struct process *p,
 			int *left_ms, struct err *err)
 {
@@ -262,17 +240,14 @@ static int stop_process(struct freezer *f, const struct process *p,
 		return fail_errno(err, "pipe");
 	if (kill(p->pid, SIGSTOP) < 0 && errno != ESRCH)
 		return fail_errno(err, "stop process %d of the run", p->pid);
-	return wait_process_stopped(p->pid, left_ms, err);
-}
-
-/* True for a process that is not stopped and whose parent is. */
-static bool is_unstopped_child(const struct freezer *f, const struct process *p)
-{
-	const struct process *known =
-		find_listed_process(&f->stopped_list, p->pid);
-
-	return !(known && known->start == p->start) &&
-	       find_listed_process(&f->stopped_list, p->parent);
+	while (!are_threads_stopped(p->pid)) {
+		if ((*left_ms)-- <= 0)
+			return fail(err, ETIMEDOUT,
+				    "process %d of the run does not stop",
+				    p->pid);
+		(void)poll(NULL, 0, 1);
+	}
+	return 0;
 }
 
 /* Returns 1 if it stopped any process, 0 if all were stopped. */
@@ -285,10 +260,15 @@ static int stop_new_descendants(struct freezer *f, int *left_ms,
 	int more = 0;
 
 	for (i = 0; got == 0 && i < all.count; i++) {
-		if (!is_unstopped_child(f, &all.items[i]))
+		const struct process *p = &all.items[i];
+		const struct process *known =
+			find_listed_process(&f->stopped_list, p->pid);
+
+		if ((known && known->start == p->start) ||
+		    !find_listed_process(&f->stopped_list, p->parent))
 			continue;
 		more = 1;
-		got = stop_process(f, &all.items[i], left_ms, err);
+		got = stop_process(f, p, left_ms, err);
 	}
 	free(all.items);
 	return got < 0 ? got : more;

@@ -38,13 +38,6 @@ static int open_quota_file(const struct kernel_quotas *s, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static void open_quota_fds(struct kernel_quotas *s)
-{
-	s->files_fd = open_quota_file(s, "file-nr");
-	s->requests_fd = open_quota_file(s, "aio-nr");
-	s->open = true;
-}
-
 /* ---- figures of the machine ---- */
 
 static uint64_t read_quota_maximum(const struct kernel_quotas *s,
@@ -137,8 +130,11 @@ enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after)
 	bool first = !s->open;
 	unsigned int quota;
 
-	if (first)
-		open_quota_fds(s);
+	if (first) {
+		s->files_fd = open_quota_file(s, "file-nr");
+		s->requests_fd = open_quota_file(s, "aio-nr");
+		s->open = true;
+	}
 	for (quota = after + 1; quota < QUOTA_KINDS; quota++) {
 		unsigned int bit = 1u << quota;
 
@@ -154,15 +150,6 @@ enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after)
 
 /* ---- usage by the run ---- */
 
-/* True if all threads of the process have ended. */
-static bool has_process_ended(pid_t pid)
-{
-	struct procfs_stat stat;
-
-	return !procfs_stat_of(pid, &stat) ||
-	       ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
-}
-
 /* The number of seccomp filters; -1: not shown (before Linux 5.10). */
 static int count_filters(pid_t pid)
 {
@@ -174,21 +161,23 @@ static int count_filters(pid_t pid)
 	return count ? atoi(count) : -1;
 }
 
-/* A process cannot remove a filter. The run's commands have one filter more
- * than pid 1 and its workers. */
-static bool is_guard_process(const struct kernel_quotas *s, pid_t pid)
-{
-	int most = count_filters(s->init), count = count_filters(pid);
-
-	return most >= 0 && count >= 0 && count <= most;
-}
-
-/* True if the last call failed because the process hides its usage. */
+/* True if the last call failed because the process hides its usage. A process
+ * whose threads have all ended has none. A process cannot remove a filter: the
+ * run's commands have one filter more than pid 1 and its workers. */
 static bool is_usage_hidden(const struct kernel_quotas *s, pid_t pid)
 {
-	return errno == ENFILE ||
-	       ((errno == EACCES || errno == EPERM) &&
-		!has_process_ended(pid) && !is_guard_process(s, pid));
+	struct procfs_stat stat;
+	int most, count;
+
+	if (errno == ENFILE)
+		return true;
+	if ((errno != EACCES && errno != EPERM) || !procfs_stat_of(pid, &stat))
+		return false;
+	if ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1)
+		return false;
+	most = count_filters(s->init);
+	count = count_filters(pid);
+	return most < 0 || count < 0 || count > most;
 }
 
 /* Usage of the processes. */
@@ -284,28 +273,11 @@ static void add_requests_of(const struct kernel_quotas *s, pid_t pid,
 		(void)fclose(f);
 }
 
-/* True for a share that no ordinary program holds. */
-static bool is_most_of_quota(const struct kernel_quotas *s, enum quota quota,
-			     const struct quota_usage *h)
-{
-	uint64_t now, most = 0;
-
-	switch (quota) {
-	case QUOTA_FILES:
-		return read_open_files(s, &now, &most) && h->files > most / 2;
-	case QUOTA_REQUESTS:
-		return h->requests > read_quota_maximum(s, "aio-max-nr") / 2;
-	case QUOTA_PORTS:
-		return h->sockets > count_ports(s) / 4;
-	default:
-		return false;
-	}
-}
-
 bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
 			const pid_t *pids, size_t count)
 {
 	struct quota_usage h = {0};
+	uint64_t now, most = 0;
 	size_t i;
 
 	for (i = 0; i < count; i++)
@@ -315,7 +287,14 @@ bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
 			add_requests_of(s, pids[i], &h);
 		else
 			add_sockets_of(s, pids[i], &h);
-	return h.hidden || is_most_of_quota(s, quota, &h);
+	if (h.hidden)
+		return true;
+	/* A share that no ordinary program holds. */
+	if (quota == QUOTA_FILES)
+		return read_open_files(s, &now, &most) && h.files > most / 2;
+	if (quota == QUOTA_REQUESTS)
+		return h.requests > read_quota_maximum(s, "aio-max-nr") / 2;
+	return h.sockets > count_ports(s) / 4;
 }
 
 const char *kernel_quotas_explain(enum quota quota)
@@ -370,21 +349,10 @@ static void add_children(struct process_sums *s, pid_t pid)
 			continue;
 		(void)buf_text(&b);
 		word = strtok_r((char *)b.data, " ", &save);
-		for (; word; word = strtok_r(NULL, " ", &save)) {
+		for (; word; word = strtok_r(NULL, " ", &save))
 			*VEC_ADD(&s->todo) = (pid_t)atoi(word);
-		}
 	}
 	(void)closedir(dir);
-}
-
-static void add_process(struct process_sums *s, pid_t pid)
-{
-	struct procfs_stat stat;
-
-	if (!procfs_stat_of(pid, &stat))
-		return;
-	s->threads += (uint64_t)stat.threads;
-	s->rss += stat.pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Adds the proportional set size, in which shared memory counts in parts. The
@@ -412,11 +380,16 @@ static void sum_descendants(struct process_sums *s, pid_t pid1)
 	s->todo.count = 0;
 	add_children(s, pid1);
 	for (i = 0; i < s->todo.count; i++) {
-		if (s->exact)
-			add_exact_memory(s, s->todo.items[i]);
-		else
-			add_process(s, s->todo.items[i]);
-		add_children(s, s->todo.items[i]);
+		struct procfs_stat stat;
+		pid_t pid = s->todo.items[i];
+
+		if (s->exact) {
+			add_exact_memory(s, pid);
+		} else if (procfs_stat_of(pid, &stat)) {
+			s->threads += (uint64_t)stat.threads;
+			s->rss += stat.pages * (uint64_t)sysconf(_SC_PAGESIZE);
+		}
+		add_children(s, pid);
 	}
 }
 
