@@ -40,13 +40,6 @@ struct copytree_state {
 static int copytree_dir(struct copytree_state *c, int from, int to,
 			const char *path, unsigned int depth, struct err *err);
 
-static int check_keep_on(const struct copytree_state *c, struct err *err)
-{
-	return c->options->keep_on(c->options->arg)
-		       ? 0
-		       : fail(err, EINTR, "interrupted");
-}
-
 /* ---- metadata ---- */
 
 /* to_fd is open for reading, not O_PATH. The times come last, since all other
@@ -135,39 +128,22 @@ static void add_link(struct copytree_state *c, const struct stat *st,
 
 /* ---- entries other than directories ---- */
 
-/* A copy instead of a link: a link makes overlayfs copy the file up and sync
- * it. Without a writer the two cannot be told apart. */
-static bool is_unwritten(const struct copytree_state *c, const struct stat *st)
-{
-	return st->st_nlink == 1 &&
-	       st->st_ctim.tv_sec < c->options->unwritten_before;
-}
-
-/* Returns 1 if the file cannot be copied: it may be linked. */
-static int try_copytree_file(struct copytree_state *c, int from,
-			     const char *name, int to, struct err *err)
-{
-	int rc = copytree_file(c, from, name, to, err);
-
-	if (rc == 0 || rc == -EINTR)
-		return rc;
-	(void)unlinkat(to, name, 0);
-	return 1;
-}
-
 static int link_or_copy(struct copytree_state *c, int from, const char *name,
 			const struct stat *st, int to, struct err *err)
 {
-	bool file = S_ISREG(st->st_mode);
+	bool file = S_ISREG(st->st_mode), single = file && st->st_nlink == 1;
 	int rc;
 
-	if (file && st->st_nlink == 1 && st->st_size > LINK_MAX_BYTES)
+	if (single && st->st_size > LINK_MAX_BYTES)
 		return copytree_file(c, from, name, to, err);
-	rc = file && is_unwritten(c, st)
-		     ? try_copytree_file(c, from, name, to, err)
-		     : 1;
-	if (rc <= 0)
-		return rc;
+	/* A copy instead of a link: a link makes overlayfs copy the file up and
+	 * sync it. Without a writer the two cannot be told apart. */
+	if (single && st->st_ctim.tv_sec < c->options->unwritten_before) {
+		rc = copytree_file(c, from, name, to, err);
+		if (rc == 0 || rc == -EINTR)
+			return rc;
+		(void)unlinkat(to, name, 0);
+	}
 	if (linkat(from, name, to, name, 0) == 0)
 		return 0;
 	if (!file)
@@ -205,8 +181,8 @@ static int copytree_entry(struct copytree_state *c, int from, const char *name,
 	auto_close int in = -1, out = -1;
 	struct stat st;
 
-	if (check_keep_on(c, err) < 0)
-		return -err->num;
+	if (!c->options->keep_on(c->options->arg))
+		return fail(err, EINTR, "interrupted");
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return fail_errno(err, "%s", text_quote(name));
 	if (!S_ISDIR(st.st_mode) && st.st_nlink > 1)
@@ -311,24 +287,18 @@ static int undo_copied_tree(const struct exdev_rename *m, int num)
 	return num;
 }
 
-/* True if a file was written after it was copied: then the original is the
- * current version. A linked file has two names and needs no check. */
-static bool was_written_since(int in, const char *name,
-			      const struct timespec *began)
-{
-	struct stat st;
-
-	return fstatat(in, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(st.st_mode) && st.st_nlink == 1 &&
-	       (st.st_ctim.tv_sec > began->tv_sec ||
-		(st.st_ctim.tv_sec == began->tv_sec &&
-		 st.st_ctim.tv_nsec >= began->tv_nsec));
-}
-
+/* A file that was written after it was copied replaces the copy: the original
+ * is the current version. A linked file has two names and needs no check. */
 static int move_late_entry(int in, int out, const char *name,
 			   const struct timespec *began)
 {
-	if (was_written_since(in, name, began))
+	struct stat st;
+
+	if (fstatat(in, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+	    (st.st_ctim.tv_sec > began->tv_sec ||
+	     (st.st_ctim.tv_sec == began->tv_sec &&
+	      st.st_ctim.tv_nsec >= began->tv_nsec)))
 		return renameat(in, name, out, name);
 	if (linkat(in, name, out, name, 0) < 0 && errno != EEXIST)
 		return -1;

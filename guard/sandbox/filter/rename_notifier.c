@@ -267,15 +267,6 @@ static bool is_caller_waiting(void *arg)
 	       ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* An exchange is left to the kernel: it has no equivalent in several steps. */
-static int exchange_names(const struct name *from, const struct name *to)
-{
-	return renameat2(from->parent_fd, from->last, to->parent_fd, to->last,
-			 RENAME_EXCHANGE) < 0
-		       ? -errno
-		       : 0;
-}
-
 struct rename_notifier_clock rename_notifier_clock(void)
 {
 	struct timespec real, boot;
@@ -321,8 +312,15 @@ run_rename_worker(const struct rename_notifier *r, uint64_t id,
 	(void)sigaddset(&term, SIGTERM);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigprocmask(SIG_UNBLOCK, &term, NULL);
-	rc = flags & RENAME_EXCHANGE ? exchange_names(from, to)
-				     : rename_exdev(&m);
+	/* An exchange is left to the kernel: it has no equivalent in several
+	 * steps. */
+	if (!(flags & RENAME_EXCHANGE))
+		rc = rename_exdev(&m);
+	else
+		rc = renameat2(from->parent_fd, from->last, to->parent_fd,
+			       to->last, RENAME_EXCHANGE) < 0
+			     ? -errno
+			     : 0;
 	reply_to_notification(r, id, rc == -EINTR ? EXDEV : -rc, false);
 	_exit(rc == -EXDEV ? STATUS_REFUSED : 0);
 }
@@ -352,28 +350,25 @@ static void record_unreadable_rename(struct rename_notifier *r)
 	record_refused_rename(r, name, SANDBOX_RENAME_UNREADABLE);
 }
 
-static enum sandbox_refused_rename rename_refusal_of(unsigned int flags)
-{
-	return flags & RENAME_EXCHANGE ? SANDBOX_EXCHANGE_REFUSED
-				       : SANDBOX_RENAME_REFUSED;
-}
-
 static bool start_rename_worker(struct rename_notifier *r, uint64_t id,
 				struct name *from, struct name *to,
 				unsigned int flags)
 {
 	struct rename_notifier_worker *w = r->workers;
+	enum sandbox_refused_rename how = flags & RENAME_EXCHANGE
+						  ? SANDBOX_EXCHANGE_REFUSED
+						  : SANDBOX_RENAME_REFUSED;
 
 	while (w < r->workers + RENAME_NOTIFIER_WORKERS && w->pid)
 		w++;
 	if (w == r->workers + RENAME_NOTIFIER_WORKERS) {
-		record_refused_rename(r, from->last, rename_refusal_of(flags));
+		record_refused_rename(r, from->last, how);
 		return false;
 	}
 	(void)snprintf(w->name, sizeof(w->name), "%s", from->last);
 	(void)snprintf(w->temporary, sizeof(w->temporary),
 		       ".guard-rename-%016llx", (unsigned long long)id);
-	w->how = rename_refusal_of(flags);
+	w->how = how;
 	w->pid = fork();
 	if (w->pid == 0)
 		run_rename_worker(r, id, from, to, flags, w->temporary);

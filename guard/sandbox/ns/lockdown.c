@@ -150,57 +150,32 @@ static int limit_user_resources(struct err *err)
 				     RLIMIT_MEMLOCK};
 	struct rlimit now;
 	size_t i;
-	int rc = 0;
 
-	for (i = 0; rc == 0 && i < sizeof(shared) / sizeof(*shared); i++) {
+	for (i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
 		if (getrlimit(shared[i], &now) < 0)
 			return fail_errno(err, "read a limit");
-		if (now.rlim_max != RLIM_INFINITY)
-			rc = lower_limit(shared[i], now.rlim_max / 2,
-					 now.rlim_max / 2, err);
+		if (now.rlim_max != RLIM_INFINITY &&
+		    lower_limit(shared[i], now.rlim_max / 2, now.rlim_max / 2,
+				err) < 0)
+			return -err->num;
 	}
-	return rc;
-}
-
-/* No real-time or raised priority: audio programs have it from the user's
- * login, a run must not. */
-static int limit_priority(struct err *err)
-{
-	int rc = lower_limit(RLIMIT_RTPRIO, 0, 0, err);
-
-	return rc == 0 ? lower_limit(RLIMIT_NICE, 0, 0, err) : rc;
+	return 0;
 }
 
 int lockdown_limits(const struct setup *s, struct err *err)
 {
-	int rc = limit_core_files(err);
-
-	if (rc == 0)
-		rc = limit_priority(err);
-	if (rc < 0)
-		return rc;
-	rc = lower_limit(RLIMIT_NOFILE, NOFILE_MAX, RLIM_INFINITY, err);
-	if (rc == 0)
-		rc = limit_user_resources(err);
-	if (rc < 0)
-		return rc;
+	/* No real-time or raised priority: audio programs have it from the
+	 * user's login, a run must not. */
+	if (limit_core_files(err) < 0 ||
+	    lower_limit(RLIMIT_RTPRIO, 0, 0, err) < 0 ||
+	    lower_limit(RLIMIT_NICE, 0, 0, err) < 0 ||
+	    lower_limit(RLIMIT_NOFILE, NOFILE_MAX, RLIM_INFINITY, err) < 0 ||
+	    limit_user_resources(err) < 0)
+		return -err->num;
 	if (s->pin)
 		pin_to_cpus(s->policy->cpus_milli);
 	/* Counted in this user namespace only. Does not bind uid 0. */
 	return lower_limit(RLIMIT_NPROC, s->pids_limit, s->pids_limit, err);
-}
-
-/* Switches to the policy's user, its group and the supplementary groups; only
- * for root. */
-static int become_run_user(const struct sandbox_policy *p, struct err *err)
-{
-	if (!p->has_user)
-		return 0;
-	if (setgroups(p->group_count, p->groups) < 0 ||
-	    setresgid(p->group, p->group, p->group) < 0 ||
-	    setresuid(p->user, p->user, p->user) < 0)
-		return fail_errno(err, "become user %u", p->user);
-	return 0;
 }
 
 /*
@@ -222,11 +197,12 @@ int lockdown_capabilities(const struct setup *s, struct err *err)
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
 	struct __user_cap_data_struct kept[2] = {0};
+	const struct sandbox_policy *p = s->policy;
 	int cap = 0;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fail_errno(err, "set no_new_privs");
-	while (is_capability_kept(s->policy, s->root, cap) ||
+	while (is_capability_kept(p, s->root, cap) ||
 	       prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
 		cap++;
 	/* EINVAL: the first capability that this kernel does not know. */
@@ -234,9 +210,12 @@ int lockdown_capabilities(const struct setup *s, struct err *err)
 		return fail_errno(err, "drop capability %d", cap);
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return fail_errno(err, "clear the ambient capabilities");
-	if (become_run_user(s->policy, err) < 0)
-		return -err->num;
-	if (is_capability_kept(s->policy, s->root, CAP_SETFCAP))
+	/* Only root runs have a policy with a user. */
+	if (p->has_user && (setgroups(p->group_count, p->groups) < 0 ||
+			    setresgid(p->group, p->group, p->group) < 0 ||
+			    setresuid(p->user, p->user, p->user) < 0))
+		return fail_errno(err, "become user %u", p->user);
+	if (is_capability_kept(p, s->root, CAP_SETFCAP))
 		kept[0].permitted = kept[0].effective = 1U << CAP_SETFCAP;
 	if (syscall(SYS_capset, &header, kept) < 0)
 		return fail_errno(err, "drop all capabilities");

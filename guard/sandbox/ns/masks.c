@@ -23,16 +23,17 @@
 
 /* ---- opened before a mount covers it ---- */
 
-static void add_mask_or_grant(struct setup *s, char *path, int kind, int fd,
-			      bool dir)
+static struct path_rule *add_mask_or_grant(struct setup *s, char *path,
+					   int kind, int fd, bool dir)
 {
-	*VEC_ADD(&s->rules) = (struct path_rule){
-		.path = path,
-		.kind = kind,
-		.fd = fd,
-		.dir = dir,
-		.mount_fd = -1,
-	};
+	struct path_rule *rule = VEC_ADD(&s->rules);
+
+	*rule = (struct path_rule){.path = path,
+				   .kind = kind,
+				   .fd = fd,
+				   .dir = dir,
+				   .mount_fd = -1};
+	return rule;
 }
 
 static int add_grants(struct setup *s, const char *const *paths, int kind,
@@ -53,8 +54,8 @@ static int add_grants(struct setup *s, const char *const *paths, int kind,
 		real = path_resolve(*paths, err);
 		if (!real)
 			return -err->num;
-		add_mask_or_grant(s, TAKE(real), kind, TAKE_FD(fd),
-				  S_ISDIR(st.st_mode));
+		(void)add_mask_or_grant(s, TAKE(real), kind, TAKE_FD(fd),
+					S_ISDIR(st.st_mode));
 	}
 	return 0;
 }
@@ -77,11 +78,13 @@ static void add_masked_path(struct setup *s, const struct mountinfo *table,
 	if (!real || lstat(real, &st) < 0)
 		return;
 	mountinfo_aliases(table, real, &names);
-	add_mask_or_grant(s, TAKE(real), RULE_MASK, -1, S_ISDIR(st.st_mode));
+	(void)add_mask_or_grant(s, TAKE(real), RULE_MASK, -1,
+				S_ISDIR(st.st_mode));
 	for (i = 0; i < names.count; i++)
 		if (lstat(names.items[i], &st) == 0)
-			add_mask_or_grant(s, TAKE(names.items[i]), RULE_MASK,
-					  -1, S_ISDIR(st.st_mode));
+			(void)add_mask_or_grant(s, TAKE(names.items[i]),
+						RULE_MASK, -1,
+						S_ISDIR(st.st_mode));
 	for (i = first; i < s->rules.count; i++)
 		s->rules.items[i].text = text;
 }
@@ -120,16 +123,16 @@ static void add_masked_sockets(struct setup *s)
 	for (i = 0; i < s->sockets.count; i++) {
 		struct err ignored;
 		struct stat st;
-		char *real = path_resolve(s->sockets.items[i], &ignored);
+		struct path_rule *rule;
+		auto_free char *real =
+			path_resolve(s->sockets.items[i], &ignored);
 
-		if (!real || lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode)) {
-			free(real);
+		if (!real || lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
 			continue;
-		}
-		add_mask_or_grant(s, real, RULE_MASK, -1, false);
-		s->rules.items[s->rules.count - 1].socket = true;
-		s->rules.items[s->rules.count - 1].dev = st.st_dev;
-		s->rules.items[s->rules.count - 1].ino = st.st_ino;
+		rule = add_mask_or_grant(s, TAKE(real), RULE_MASK, -1, false);
+		rule->socket = true;
+		rule->dev = st.st_dev;
+		rule->ino = st.st_ino;
 	}
 }
 
@@ -261,20 +264,6 @@ static int place_mask(struct setup *s, struct path_rule *p, int scratch_fd,
 	return 0;
 }
 
-static int make_masks_read_only(struct setup *s, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < s->rules.count; i++) {
-		int fd = s->rules.items[i].mount_fd;
-
-		if (fd >= 0 && mount_set_attrs(fd, MOUNT_ATTR_RDONLY))
-			return fail_errno(err, "close the mask over %s",
-					  text_quote(s->rules.items[i].path));
-	}
-	return 0;
-}
-
 static bool is_granted(const struct setup *s, size_t i)
 {
 	size_t next;
@@ -308,9 +297,14 @@ int masks_place(struct setup *s, int scratch_fd, struct err *err)
 			 (!p->socket || is_same_socket(s, p)))
 			rc = place_mask(s, p, scratch_fd, err);
 	}
-	if (rc < 0)
-		return rc;
-	return make_masks_read_only(s, err);
+	for (i = 0; rc == 0 && i < s->rules.count; i++) {
+		int fd = s->rules.items[i].mount_fd;
+
+		if (fd >= 0 && mount_set_attrs(fd, MOUNT_ATTR_RDONLY))
+			rc = fail_errno(err, "close the mask over %s",
+					text_quote(s->rules.items[i].path));
+	}
+	return rc;
 }
 
 /* ---- sockets with a listener ---- */
@@ -368,15 +362,6 @@ static const char *listening_path(const char *line)
 	return line;
 }
 
-static bool is_known_service(const char *path)
-{
-	const char *const *pattern = unreachable_sockets;
-
-	while (*pattern && fnmatch(*pattern, path, 0) != 0)
-		pattern++;
-	return *pattern && access(path, W_OK) == 0;
-}
-
 /* A read-only mount does not prevent connect(2). Sockets in private directories
  * do not exist in the run, and a layer shows another file; every other
  * listener's socket gets a mask. */
@@ -393,10 +378,13 @@ void sockets_find(struct setup *s)
 	line = strtok_r((char *)b.data, "\n", &save);
 	for (; line; line = strtok_r(NULL, "\n", &save)) {
 		const char *path = listening_path(line);
+		const char *const *pattern = unreachable_sockets;
 
 		if (!path)
 			continue;
-		if (is_known_service(path))
+		while (*pattern && fnmatch(*pattern, path, 0) != 0)
+			pattern++;
+		if (*pattern && access(path, W_OK) == 0)
 			mem_list_add(&s->unreachable_sockets, path);
 		if (!mounts_private_dir(path))
 			names_add(&s->sockets, path);

@@ -43,23 +43,6 @@ static int add_node(int old_dev, int dev, const char *name, struct err *err)
 	return 0;
 }
 
-static int add_dev_links(int dev, struct err *err)
-{
-	static const char *const links[][2] = {
-		{"/proc/self/fd", "fd"},       {"/proc/self/fd/0", "stdin"},
-		{"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
-		{"pts/ptmx", "ptmx"},
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(links) / sizeof(*links); i++)
-		if (symlinkat(links[i][0], dev, links[i][1]) < 0)
-			return fail_errno(err, "/dev/%s", links[i][1]);
-	if (mkdirat(dev, "pts", 0755) < 0 || mkdirat(dev, "shm", 01777) < 0)
-		return fail_errno(err, "private /dev");
-	return 0;
-}
-
 static int add_dev_mounts(struct setup *s, struct err *err)
 {
 	char size[24];
@@ -97,6 +80,11 @@ static int place_devices(struct setup *s, int old_dev, struct err *err)
 {
 	static const char *const nodes[] = {"null",   "zero",	 "full",
 					    "random", "urandom", "tty"};
+	static const char *const links[][2] = {
+		{"/proc/self/fd", "fd"},       {"/proc/self/fd/0", "stdin"},
+		{"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
+		{"pts/ptmx", "ptmx"},
+	};
 	static const char *const options[] = {"mode", "0755", "size", "1m",
 					      NULL};
 	auto_close int dev = mount_new_fs(
@@ -105,9 +93,13 @@ static int place_devices(struct setup *s, int old_dev, struct err *err)
 
 	if (dev < 0)
 		return dev;
-	if (mount_place(s->root_fd, "/dev", dev, err) < 0 ||
-	    add_dev_links(dev, err) < 0)
+	if (mount_place(s->root_fd, "/dev", dev, err) < 0)
 		return -err->num;
+	for (i = 0; i < sizeof(links) / sizeof(*links); i++)
+		if (symlinkat(links[i][0], dev, links[i][1]) < 0)
+			return fail_errno(err, "/dev/%s", links[i][1]);
+	if (mkdirat(dev, "pts", 0755) < 0 || mkdirat(dev, "shm", 01777) < 0)
+		return fail_errno(err, "private /dev");
 	for (i = 0; i < sizeof(nodes) / sizeof(*nodes); i++)
 		if (add_node(old_dev, dev, nodes[i], err) < 0)
 			return -err->num;
@@ -308,34 +300,25 @@ static int place_var_run(struct setup *s, struct err *err)
 	return mount_place(s->root_fd, "/var/run", mnt, err);
 }
 
-/* The content names the name servers of the private network. */
-static int make_resolv(const struct setup *s, int scratch, struct err *err)
-{
-	const struct buf *text = &s->network.resolv;
-	auto_close int file =
-		openat(scratch, "resolv.conf",
-		       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-
-	if (file < 0 || fd_write(file, text->data, text->len) < 0)
-		return fail_errno(err, "make the run's resolv.conf");
-	return openat(scratch, "resolv.conf", O_PATH | O_CLOEXEC);
-}
-
 static int place_resolv(struct setup *s, int scratch, struct err *err)
 {
-	auto_close int mnt = -1;
-	int rc;
+	const struct buf *text = &s->network.resolv;
+	auto_close int mnt = -1, file = -1;
 
+	/* The content names the name servers of the private network. */
 	if (s->policy->net == SANDBOX_NET_PRIVATE && s->resolv_path) {
-		s->resolv_fd = make_resolv(s, scratch, err);
-		if (s->resolv_fd < 0)
-			return s->resolv_fd;
+		file = openat(scratch, "resolv.conf",
+			      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		s->resolv_fd =
+			openat(scratch, "resolv.conf", O_PATH | O_CLOEXEC);
+		if (file < 0 || s->resolv_fd < 0 ||
+		    fd_write(file, text->data, text->len) < 0)
+			return fail_errno(err, "make the run's resolv.conf");
 	}
 	if (s->resolv_fd < 0)
 		return 0;
-	rc = mount_make_point(s->root_fd, s->resolv_path, false, err);
-	if (rc < 0)
-		return rc;
+	if (mount_make_point(s->root_fd, s->resolv_path, false, err) < 0)
+		return -err->num;
 	mnt = mount_copy(s->resolv_fd, false, MOUNT_ATTR_RDONLY | PLAIN_ATTRS,
 			 err);
 	if (mnt < 0)

@@ -122,14 +122,6 @@ static void end_exec_session(struct pid1 *p, int status)
 	p->grace_ms = 0;
 }
 
-static void continue_command(struct pid1 *p)
-{
-	if (p->stopped)
-		(void)kill(-p->command, SIGCONT);
-	p->stopped = false;
-	(void)message_send(p->s->socket, MESSAGE_CONTINUED, 0, NULL, -1);
-}
-
 static void report_command_stop(struct pid1 *p, int sig)
 {
 	const struct setup *s = p->s;
@@ -144,13 +136,6 @@ static void report_command_stop(struct pid1 *p, int sig)
 		return;
 	}
 	(void)message_send(s->socket, MESSAGE_STOPPED, sig, NULL, -1);
-}
-
-static void report_command_resume(struct pid1 *p)
-{
-	if (p->stopped)
-		(void)message_send(p->s->socket, MESSAGE_RESUMED, 0, NULL, -1);
-	p->stopped = false;
 }
 
 static void reap_children(struct pid1 *p)
@@ -169,14 +154,19 @@ static void reap_children(struct pid1 *p)
 						   status);
 		if (pid != p->command || p->exec_ended)
 			continue;
-		if (WIFSTOPPED(status))
+		if (WIFSTOPPED(status)) {
 			report_command_stop(p, WSTOPSIG(status));
-		else if (WIFCONTINUED(status))
-			report_command_resume(p);
-		else if (p->is_exec)
+		} else if (WIFCONTINUED(status)) {
+			if (p->stopped)
+				(void)message_send(p->s->socket,
+						   MESSAGE_RESUMED, 0, NULL,
+						   -1);
+			p->stopped = false;
+		} else if (p->is_exec) {
 			end_exec_session(p, status);
-		else
+		} else {
 			end_pid1(p, status);
+		}
 	}
 }
 
@@ -201,31 +191,18 @@ static void release_command(struct pid1 *p)
 	_exit(127);
 }
 
-/* Terminals, shells and timeout(1) send these signals to a process group. */
-static bool is_for_group(int sig)
-{
-	return sig == SIGINT || sig == SIGQUIT || sig == SIGTSTP ||
-	       sig == SIGHUP || sig == SIGTERM || sig == SIGCONT ||
-	       sig == SIGKILL || sig == SIGWINCH;
-}
-
 static void forward_signal(struct pid1 *p, int sig)
 {
+	/* Terminals, shells and timeout(1) send these signals to a process
+	 * group. */
+	bool to_group = sig == SIGINT || sig == SIGQUIT || sig == SIGTSTP ||
+			sig == SIGHUP || sig == SIGTERM || sig == SIGCONT ||
+			sig == SIGKILL || sig == SIGWINCH;
+
 	if (p->command <= 0)
 		return;
-	if (!is_for_group(sig) || kill(-p->command, sig) < 0)
+	if (!to_group || kill(-p->command, sig) < 0)
 		(void)kill(p->command, sig);
-}
-
-/* The exec client's guard has ended, and its terminal is gone. */
-static void hang_up_exec_client(struct pid1 *p)
-{
-	if (p->command <= 0)
-		_exit(125);
-	fd_close(&p->s->socket);
-	forward_signal(p, SIGHUP);
-	forward_signal(p, SIGCONT);
-	p->grace_ms = GRACE_MS;
 }
 
 static void handle_guard_message(struct pid1 *p)
@@ -233,17 +210,25 @@ static void handle_guard_message(struct pid1 *p)
 	struct message message;
 
 	if (message_receive(p->s->socket, &message, NULL) <= 0) {
-		if (!p->is_exec)
+		if (!p->is_exec || p->command <= 0)
 			_exit(125);
-		hang_up_exec_client(p);
-		return;
-	}
-	if (message.type == MESSAGE_RELEASE && !p->command)
+		/* The exec client's guard has ended, and its terminal is
+		 * gone. */
+		fd_close(&p->s->socket);
+		forward_signal(p, SIGHUP);
+		forward_signal(p, SIGCONT);
+		p->grace_ms = GRACE_MS;
+	} else if (message.type == MESSAGE_RELEASE && !p->command) {
 		release_command(p);
-	else if (message.type == MESSAGE_SIGNAL)
+	} else if (message.type == MESSAGE_SIGNAL) {
 		forward_signal(p, message.value);
-	else if (message.type == MESSAGE_CONTINUE)
-		continue_command(p);
+	} else if (message.type == MESSAGE_CONTINUE) {
+		if (p->stopped)
+			(void)kill(-p->command, SIGCONT);
+		p->stopped = false;
+		(void)message_send(p->s->socket, MESSAGE_CONTINUED, 0, NULL,
+				   -1);
+	}
 }
 
 /* ---- a client of the exec socket ---- */
@@ -325,20 +310,6 @@ static int receive_exec_header(int conn, struct exec_header *ret, int *ret_fds,
 	return 0;
 }
 
-/* The socket is in a directory that only this user can open. The check is a
- * second layer. */
-static int check_exec_peer(const struct setup *s, int conn, struct err *err)
-{
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-
-	if (getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return fail_errno(err, "ask who is at the run's door");
-	if (peer.uid != s->uid)
-		return fail(err, EPERM, "the run belongs to another user");
-	return 0;
-}
-
 /* The texts are never freed: the policy uses them until the exec. */
 static int read_exec_texts(const struct exec_header *q, int fd,
 			   struct sandbox_policy *p, struct err *err)
@@ -353,24 +324,12 @@ static int read_exec_texts(const struct exec_header *q, int fd,
 		return -err->num;
 	t = (struct exec_texts){buf_text(&b), buf_text(&b) + b.len};
 	p->cwd = *t.at ? t.at : p->cwd;
-	if (next_exec_text(&t))
-		p->argv = take_text_list(&t, q->arguments, 0);
-	else
-		p->argv = NULL;
+	p->argv =
+		next_exec_text(&t) ? take_text_list(&t, q->arguments, 0) : NULL;
 	if (p->argv)
 		p->envp = merge_exec_environment(p->envp, &t, q->variables);
 	if (!p->argv || !p->envp)
 		return fail(err, EBADMSG, "odd question at the run's door");
-	return 0;
-}
-
-static int install_exec_fds(const int *fds, struct err *err)
-{
-	int fd;
-
-	for (fd = 0; fd < 3; fd++)
-		if (dup2(fds[1 + fd], fd) < 0)
-			return fail_errno(err, "take a descriptor over");
 	return 0;
 }
 
@@ -381,15 +340,24 @@ static int set_up_exec(struct setup *s, struct sandbox_policy *p,
 		       struct err *err)
 {
 	struct exec_header q;
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
 	int fds[EXEC_FDS], i;
 
-	if (check_exec_peer(s, s->socket, err) < 0 ||
-	    receive_exec_header(s->socket, &q, fds, err) < 0 ||
-	    read_exec_texts(&q, fds[0], p, err) < 0 ||
-	    install_exec_fds(fds, err) < 0)
+	/* The socket is in a directory that only this user can open. This check
+	 * is a second layer. */
+	if (getsockopt(s->socket, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return fail_errno(err, "ask who is at the run's door");
+	if (peer.uid != s->uid)
+		return fail(err, EPERM, "the run belongs to another user");
+	if (receive_exec_header(s->socket, &q, fds, err) < 0 ||
+	    read_exec_texts(&q, fds[0], p, err) < 0)
 		return -err->num;
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 3; i++) {
+		if (dup2(fds[1 + i], i) < 0)
+			return fail_errno(err, "take a descriptor over");
 		s->replace[i] = q.replace[i];
+	}
 	s->pipeline = q.pipeline;
 	/* pid 1 has the state inherited by the guard that started the run,
 	 * perhaps in the background of a script. */

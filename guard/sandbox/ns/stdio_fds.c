@@ -289,23 +289,13 @@ int stdio_fds_replace_nodes(const struct setup *s, struct err *err)
 	return 0;
 }
 
-/* Compares without an open(2), which can have effects on a device. */
-static bool is_still_at_path(int fd, const struct stat *st, char path[4096])
-{
-	struct stat now;
-
-	read_stdio_path(fd, path);
-	return lstat(path, &now) == 0 && now.st_dev == st->st_dev &&
-	       now.st_ino == st->st_ino;
-}
-
 bool stdio_fds_need_proxy(void *arg, int fd)
 {
 	const struct setup *s = arg;
 	int flags = fcntl(fd, F_GETFL);
 	auto_close int path_fd = -1;
 	char path[4096];
-	struct stat st;
+	struct stat st, now;
 	enum stdio_pass stdio_pass;
 
 	if (s->replace[fd] || flags < 0 || fstat(fd, &st) < 0)
@@ -313,7 +303,10 @@ bool stdio_fds_need_proxy(void *arg, int fd)
 	stdio_pass = choose_stdio_pass(s, fd, &st, flags);
 	if (stdio_pass != PASS_REOPENED || common_device_path(&st))
 		return stdio_pass == PASS_PROXY;
-	if (!is_still_at_path(fd, &st, path))
+	/* Compared first, since open(2) can have effects on a device. */
+	read_stdio_path(fd, path);
+	if (lstat(path, &now) < 0 || now.st_dev != st.st_dev ||
+	    now.st_ino != st.st_ino)
 		return true;
 	path_fd = open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY |
 				     O_NOFOLLOW | O_CLOEXEC);
