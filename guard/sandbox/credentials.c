@@ -211,18 +211,6 @@ bool credentials_listed(const char *name)
 	return mem_list_has(below_home, name);
 }
 
-/* The first directory of some of the paths, which is looked up only once. */
-struct first_dir {
-	const char *name;
-	size_t len;
-	bool missing;
-};
-
-struct first_dirs {
-	struct first_dir *items;
-	size_t count, capacity;
-};
-
 /* True also if the lookup is denied: in a directory without search permission
  * for its owner, the run could add it. */
 static bool may_credential_exist(int dir, const char *name)
@@ -231,27 +219,6 @@ static bool may_credential_exist(int dir, const char *name)
 
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
 	       (errno != ENOENT && errno != ENOTDIR);
-}
-
-/* True if the first directory of the name does not exist. */
-static bool is_first_dir_missing(int dir, const char *name,
-				 struct first_dirs *first_dirs)
-{
-	size_t len = strcspn(name, "/"), i;
-	auto_free char *first = NULL;
-	struct first_dir *added;
-
-	if (!name[len] || !len)
-		return false;
-	for (i = 0; i < first_dirs->count; i++)
-		if (first_dirs->items[i].len == len &&
-		    memcmp(first_dirs->items[i].name, name, len) == 0)
-			return first_dirs->items[i].missing;
-	first = mem_strndup(name, len);
-	added = VEC_ADD(first_dirs);
-	*added = (struct first_dir){name, len,
-				    !may_credential_exist(dir, first)};
-	return added->missing;
 }
 
 /* Adds the matches in dir, sorted. */
@@ -267,26 +234,22 @@ static void add_pattern(struct names *l, const char *dir, const char *pattern)
 		if (fnmatch(pattern, e->d_name, FNM_PERIOD) == 0)
 			*VEC_ADD(l) = path_join(dir, e->d_name);
 	(void)closedir(open);
-	if (l->count > first)
-		qsort(l->items + first, l->count - first, sizeof(*l->items),
-		      sorted_compare_texts);
+	vec_sort(l->items + first, l->count - first, sizeof(*l->items),
+		 sorted_compare_texts);
 }
 
 static void add_paths_below(struct names *l, const char *home)
 {
 	auto_close int dir = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *const *name;
-	struct first_dirs first_dirs = {0};
 
 	if (dir < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return;
 	for (name = below_home; *name; name++)
 		if (strchr(*name, '*'))
 			add_pattern(l, home, *name);
-		else if (!is_first_dir_missing(dir, *name, &first_dirs) &&
-			 may_credential_exist(dir, *name))
+		else if (may_credential_exist(dir, *name))
 			*VEC_ADD(l) = path_join(home, *name);
-	free(first_dirs.items);
 }
 
 static void add_machine_paths(struct names *l)

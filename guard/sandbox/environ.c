@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -133,10 +134,9 @@ static void set_variable(struct names *l, const char *entry)
 static void set_named_variable(struct names *l, const char *name,
 			       const char *value)
 {
-	char *entry = mem_printf("%s=%s", name, value);
+	auto_free char *entry = mem_printf("%s=%s", name, value);
 
 	set_variable(l, entry);
-	free(entry);
 }
 
 static bool is_variable_requested(const char *const *extra, const char *name)
@@ -157,7 +157,7 @@ static void inherit_variables(struct names *l, const char *const *extra,
 
 	for (e = environ; *e; e++) {
 		const char *equals = strchr(*e, '=');
-		char *name;
+		auto_free char *name = NULL;
 
 		if (!equals || equals == *e)
 			continue;
@@ -172,28 +172,7 @@ static void inherit_variables(struct names *l, const char *const *extra,
 				buf_add_text(dropped, ", ");
 			text_escape(dropped, name, strlen(name), false);
 		}
-		free(name);
 	}
-}
-
-static void set_run_variables(struct names *l, const char *home,
-			      const char *run_id)
-{
-	char *runtime = mem_printf("/run/user/%u", geteuid());
-
-	set_named_variable(l, "HOME", home ? home : "/tmp/home");
-	set_named_variable(l, "XDG_RUNTIME_DIR", runtime);
-	set_named_variable(l, "GUARD", "1");
-	if (run_id)
-		set_named_variable(l, "GUARD_RUN", run_id);
-	/* The signing keys are masked, and a run must not sign in the user's
-	 * name. */
-	set_named_variable(l, "GIT_CONFIG_COUNT", "2");
-	set_named_variable(l, "GIT_CONFIG_KEY_0", "commit.gpgsign");
-	set_named_variable(l, "GIT_CONFIG_VALUE_0", "false");
-	set_named_variable(l, "GIT_CONFIG_KEY_1", "tag.gpgsign");
-	set_named_variable(l, "GIT_CONFIG_VALUE_1", "false");
-	free(runtime);
 }
 
 /* "K=V" is set as it is, "K" gets its value from this process. */
@@ -213,10 +192,22 @@ char **sandbox_environ(const char *const *extra, const char *home,
 		       const char *run_id, struct buf *dropped)
 {
 	struct names l = {0};
+	auto_free char *runtime = mem_printf("/run/user/%u", geteuid());
 
 	set_named_variable(&l, "PATH", "/usr/local/bin:/usr/bin:/bin");
 	inherit_variables(&l, extra, dropped);
-	set_run_variables(&l, home, run_id);
+	set_named_variable(&l, "HOME", home ? home : "/tmp/home");
+	set_named_variable(&l, "XDG_RUNTIME_DIR", runtime);
+	set_named_variable(&l, "GUARD", "1");
+	if (run_id)
+		set_named_variable(&l, "GUARD_RUN", run_id);
+	/* The signing keys are masked, and a run must not sign in the user's
+	 * name. */
+	set_named_variable(&l, "GIT_CONFIG_COUNT", "2");
+	set_named_variable(&l, "GIT_CONFIG_KEY_0", "commit.gpgsign");
+	set_named_variable(&l, "GIT_CONFIG_VALUE_0", "false");
+	set_named_variable(&l, "GIT_CONFIG_KEY_1", "tag.gpgsign");
+	set_named_variable(&l, "GIT_CONFIG_VALUE_1", "false");
 	add_requested_variables(&l, extra);
 	*VEC_ADD(&l) = NULL;
 	return l.items;
@@ -237,9 +228,5 @@ char **sandbox_environ_exec(const char *const *extra, bool terminal)
 
 void sandbox_environ_free(char **envp)
 {
-	char **e;
-
-	for (e = envp; e && *e; e++)
-		free(*e);
-	free(envp);
+	mem_list_free(&envp);
 }

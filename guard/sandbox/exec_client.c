@@ -78,16 +78,6 @@ restrict_in_helper(struct setup *s, int socket)
 	_exit(0);
 }
 
-/* Waits for a message of the helper or for its end. */
-static void wait_for_helper(int socket, int pid_fd)
-{
-	struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
-				{.fd = pid_fd, .events = POLLIN}};
-
-	while (poll(fds, 2, -1) < 0 && errno == EINTR)
-		;
-}
-
 /* Restricts the client's descriptors as pid 1 does it for the run's first
  * command. That takes a mount namespace, so a helper process does it, which
  * shares only the descriptor table with this one. */
@@ -97,6 +87,7 @@ static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES |
 			      CLONE_PIDFD | SIGCHLD;
 	auto_close int ours = -1, theirs = -1, pid_fd = -1;
+	struct pollfd fds[2];
 	struct message message;
 	int pair[2], rc, fd;
 	long pid;
@@ -120,7 +111,10 @@ static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 	(void)message_send(ours, MESSAGE_MAPPED, 0, NULL, -1);
 	/* The message comes first: the kernel takes long to remove the helper's
 	 * mounts. */
-	wait_for_helper(ours, pid_fd);
+	fds[0] = (struct pollfd){.fd = ours, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = pid_fd, .events = POLLIN};
+	while (poll(fds, 2, -1) < 0 && errno == EINTR)
+		;
 	/* Pending messages can still be read; after them comes end of file. */
 	(void)shutdown(theirs, SHUT_WR);
 	if (rc < 0)
@@ -160,22 +154,6 @@ static int write_exec_texts(const struct exec_request *v, struct exec_header *q,
 	return TAKE_FD(fd);
 }
 
-/* The client's terminal is not sent. Its place is taken by the file of texts,
- * which the server reads anyway. */
-static int send_exec_header(int socket, const struct setup *s,
-			    const struct exec_header *q, int texts,
-			    struct err *err)
-{
-	int fds[EXEC_FDS] = {texts, 0, 1, 2}, i;
-
-	for (i = 0; i < 3; i++)
-		if (s->replace[i])
-			fds[1 + i] = texts;
-	if (fd_message_send(socket, q, sizeof(*q), fds, EXEC_FDS) < 0)
-		return fail_errno(err, "ask to be let in");
-	return 0;
-}
-
 static int send_exec_command(struct sandbox *sb, const struct exec_request *v,
 			     struct err *err)
 {
@@ -185,14 +163,19 @@ static int send_exec_command(struct sandbox *sb, const struct exec_request *v,
 				.inherited_state = s->inherited_state};
 	struct pollfd answer = {.fd = sb->socket, .events = POLLIN};
 	auto_close int texts = write_exec_texts(v, &q, err);
-	int i;
+	int fds[EXEC_FDS] = {texts, 0, 1, 2}, i;
 
 	if (texts < 0)
 		return texts;
-	for (i = 0; i < 3; i++)
+	/* The client's terminal is not sent. Its place is taken by the file of
+	 * texts, which the server reads anyway. */
+	for (i = 0; i < 3; i++) {
 		q.replace[i] = s->replace[i];
-	if (send_exec_header(sb->socket, s, &q, texts, err) < 0)
-		return -err->num;
+		if (s->replace[i])
+			fds[1 + i] = texts;
+	}
+	if (fd_message_send(sb->socket, &q, sizeof(q), fds, EXEC_FDS) < 0)
+		return fail_errno(err, "ask to be let in");
 	/* A suspended or stopped run replies once it continues. */
 	if (v->on_wait && poll(&answer, 1, NOTICE_AFTER_MS) == 0)
 		v->on_wait();
@@ -217,16 +200,6 @@ static int connect_exec_socket(struct sandbox *sb, int dirfd, struct err *err)
 	return fail_errno(err, "the run's door");
 }
 
-/* True if the run ended while it should have accepted the client. */
-static bool has_run_ended(struct sandbox *sb, int dirfd, int failure,
-			  struct err *ret_why)
-{
-	if (failure != ECONNRESET && failure != EPIPE && failure != ECHILD)
-		return false;
-	(void)close(TAKE_FD(sb->socket));
-	return connect_exec_socket(sb, dirfd, ret_why) == -ESRCH;
-}
-
 int exec_client_start(int dirfd, const struct exec_request *v,
 		      struct sandbox **ret, struct err *err)
 {
@@ -242,11 +215,15 @@ int exec_client_start(int dirfd, const struct exec_request *v,
 			      &sb->setup, err) < 0 ||
 	    restrict_exec_stdio(sb, err) < 0)
 		return -err->num;
-	if (send_exec_command(sb, v, err) < 0) {
-		if (has_run_ended(sb, dirfd, err->num, &ended_err))
-			*err = ended_err;
-		return -err->num;
+	if (send_exec_command(sb, v, err) == 0) {
+		*ret = TAKE(sb);
+		return 0;
 	}
-	*ret = TAKE(sb);
-	return 0;
+	/* The run may have ended while it should have accepted the client. */
+	if (err->num == ECONNRESET || err->num == EPIPE || err->num == ECHILD) {
+		fd_close(&sb->socket);
+		if (connect_exec_socket(sb, dirfd, &ended_err) == -ESRCH)
+			*err = ended_err;
+	}
+	return -err->num;
 }

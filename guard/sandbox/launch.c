@@ -119,21 +119,6 @@ static int prefer_setup_error(struct sandbox *sb, struct err *err)
 	return -err->num;
 }
 
-static int write_userns_maps(struct sandbox *sb, struct err *err)
-{
-	const struct setup *s = &sb->setup;
-
-	/* pasta joins the namespaces while pid 1 is still in the first user
-	 * namespace. */
-	if (userns_map(sb->pid, s->root, false, s->uid, s->gid, err) < 0 ||
-	    (s->policy->net == SANDBOX_NET_PRIVATE &&
-	     pasta_start(&sb->pasta, &s->network, s->policy, sb->pid, err) < 0))
-		return -err->num;
-	if (message_send(sb->socket, MESSAGE_MAPPED, 0, NULL, -1) < 0)
-		return fail_errno(err, "talk to the run");
-	return 0;
-}
-
 int launch_wait_ready(struct sandbox *sb, struct err *err)
 {
 	struct message message;
@@ -153,28 +138,6 @@ int launch_wait_ready(struct sandbox *sb, struct err *err)
 	if (sb->tty)
 		tty_attach(sb->tty, fd);
 	return 0;
-}
-
-/* RLIMIT_NPROC binds all users but uid 0. */
-static bool has_kernel_pids_limit(const struct sandbox *sb)
-{
-	const struct sandbox_policy *p = sb->setup.policy;
-
-	return sb->cgroup.holds[CGROUP_PIDS] || !sb->setup.root ||
-	       (p->has_user && p->user != 0);
-}
-
-static int wait_for_network(struct sandbox *sb, struct err *err)
-{
-	int rc;
-
-	if (sb->setup.policy->net != SANDBOX_NET_PRIVATE)
-		return 0;
-	rc = pasta_wait(&sb->pasta, err);
-	/* If pid 1 has ended, launch_wait_ready() reports why. */
-	if (rc == 0)
-		(void)message_send(sb->socket, MESSAGE_NETWORK, 0, NULL, -1);
-	return rc;
 }
 
 struct sandbox *launch_new(void)
@@ -208,22 +171,39 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		  struct err *err)
 {
 	AUTO(sandbox) struct sandbox *sb = launch_new();
+	const struct setup *s = &sb->setup;
+	bool private = policy->net == SANDBOX_NET_PRIVATE;
 
 	if (prepare_launch(sb, policy, err) < 0 || clone_pid1(sb, err) < 0)
 		return sb->socket >= 0 ? prefer_setup_error(sb, err)
 				       : -err->num;
 	raise_oom_score(sb->pid);
+	/* pasta joins the namespaces while pid 1 is still in the first user
+	 * namespace. */
 	if (cgroup_enter(&sb->cgroup, sb->pid, err) < 0 ||
-	    write_userns_maps(sb, err) < 0)
+	    userns_map(sb->pid, s->root, false, s->uid, s->gid, err) < 0 ||
+	    (private &&
+	     pasta_start(&sb->pasta, &s->network, policy, sb->pid, err) < 0))
 		return prefer_setup_error(sb, err);
+	if (message_send(sb->socket, MESSAGE_MAPPED, 0, NULL, -1) < 0) {
+		(void)fail_errno(err, "talk to the run");
+		return prefer_setup_error(sb, err);
+	}
 	if ((policy->during_setup &&
 	     policy->during_setup(policy->during_setup_arg, sb, err) < 0) ||
-	    wait_for_network(sb, err) < 0 || launch_wait_ready(sb, err) < 0)
+	    (private && pasta_wait(&sb->pasta, err) < 0))
+		return -err->num;
+	/* If pid 1 has ended, launch_wait_ready() reports why. */
+	if (private)
+		(void)message_send(sb->socket, MESSAGE_NETWORK, 0, NULL, -1);
+	if (launch_wait_ready(sb, err) < 0)
 		return -err->num;
 	sb->memory = policy->memory;
 	sb->pids = policy->pids_limit;
 	sb->cpus_milli = policy->cpus_milli;
-	sb->kernel_pids_limit = has_kernel_pids_limit(sb);
+	/* RLIMIT_NPROC binds all users but uid 0. */
+	sb->kernel_pids_limit = sb->cgroup.holds[CGROUP_PIDS] || !s->root ||
+				(policy->has_user && policy->user != 0);
 	watch_begin(&sb->watch, sb->pid, sb->setup.pids_limit,
 		    sb->kernel_pids_limit,
 		    sb->cgroup.holds[CGROUP_MEMORY] ? 0 : policy->memory,

@@ -49,25 +49,14 @@ static void set_private_mode(struct ttymodes *m, unsigned int number, bool on)
 	}
 }
 
-/* Ends a sequence without a prefix. */
-static void end_plain(struct ttymodes *m, unsigned char final)
+static void end_csi(struct ttymodes *m, unsigned char final)
 {
 	bool any = m->count > 0 || m->numbers[0] != 0;
-
-	if (final == 'm')
-		m->colors = any;
-	else if (final == 'r')
-		m->other |= any;
-	else if (final == 'h')
-		m->other |= m->numbers[0] == 4; /* insert mode */
-	else if (final == 'n')
-		m->status_queries += m->numbers[0] == 5;
-}
-
-static void end_prefixed(struct ttymodes *m, unsigned char final)
-{
 	unsigned int i;
 
+	m->state = TTY_TEXT;
+	if (strchr("nctupqx", final))
+		m->has_query = true;
 	if (m->prefix == '?' && (final == 'h' || final == 'l'))
 		for (i = 0; i <= m->count && i < 16; i++)
 			set_private_mode(m, m->numbers[i], final == 'h');
@@ -76,17 +65,16 @@ static void end_prefixed(struct ttymodes *m, unsigned char final)
 		m->other |= m->count > 0 && m->numbers[1] != 0;
 	if (final == 'u')
 		m->keys |= m->prefix == '>' || m->prefix == '=';
-}
-
-static void end_csi(struct ttymodes *m, unsigned char final)
-{
-	m->state = TTY_TEXT;
-	if (strchr("nctupqx", final))
-		m->has_query = true;
 	if (m->prefix)
-		end_prefixed(m, final);
-	else
-		end_plain(m, final);
+		return;
+	if (final == 'm')
+		m->colors = any;
+	else if (final == 'r')
+		m->other |= any;
+	else if (final == 'h')
+		m->other |= m->numbers[0] == 4; /* insert mode */
+	else if (final == 'n')
+		m->status_queries += m->numbers[0] == 5;
 }
 
 static void read_csi(struct ttymodes *m, unsigned char c)
@@ -227,18 +215,6 @@ struct tty {
 	char last_typed;
 };
 
-/* ---- terminals of the caller ---- */
-
-static bool may_read(int fd)
-{
-	return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY;
-}
-
-static bool may_write(int fd)
-{
-	return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
-}
-
 struct tty *tty_find(bool ret_replace[3], bool *ret_pipeline)
 {
 	static const int out_first[] = {1, 2, 0};
@@ -249,11 +225,13 @@ struct tty *tty_find(bool ret_replace[3], bool *ret_pipeline)
 	for (i = 0; i < 3; i++) {
 		ret_replace[i] = isatty(i);
 		any = any || ret_replace[i];
-		if (ret_replace[i] && in < 0 && may_read(i))
+		if (ret_replace[i] && in < 0 &&
+		    (fcntl(i, F_GETFL) & O_ACCMODE) != O_WRONLY)
 			in = i;
 	}
 	for (i = 0; i < 3 && out < 0; i++)
-		if (ret_replace[out_first[i]] && may_write(out_first[i]))
+		if (ret_replace[out_first[i]] &&
+		    (fcntl(out_first[i], F_GETFL) & O_ACCMODE) != O_RDONLY)
 			out = out_first[i];
 	if (!any)
 		return NULL;
@@ -280,16 +258,6 @@ static int terminal_fd(const struct tty *t)
 	return t->in_fd >= 0 ? t->in_fd : t->out_fd;
 }
 
-/* Another program set the current modes: a shell at its prompt, a pager. */
-static void make_canonical(struct termios *modes)
-{
-	modes->c_iflag |= ICRNL | IXON | BRKINT;
-	modes->c_iflag &= ~(tcflag_t)(INLCR | IGNCR);
-	modes->c_oflag |= OPOST | ONLCR;
-	modes->c_lflag |= ICANON | ISIG | IEXTEN | ECHO | ECHOE | ECHOK |
-			  ECHOCTL | ECHOKE;
-}
-
 /* True also for a terminal that is not guard's controlling terminal. */
 static bool in_foreground(const struct tty *t)
 {
@@ -305,8 +273,15 @@ void tty_attach(struct tty *t, int master_fd)
 	t->master_fd = master_fd;
 	(void)fcntl(master_fd, F_SETFL, O_NONBLOCK);
 	if (tcgetattr(terminal_fd(t), &modes) == 0) {
-		if (t->pipeline || !in_foreground(t))
-			make_canonical(&modes);
+		/* Another program set the current modes: a shell at its prompt,
+		 * a pager. */
+		if (t->pipeline || !in_foreground(t)) {
+			modes.c_iflag |= ICRNL | IXON | BRKINT;
+			modes.c_iflag &= ~(tcflag_t)(INLCR | IGNCR);
+			modes.c_oflag |= OPOST | ONLCR;
+			modes.c_lflag |= ICANON | ISIG | IEXTEN | ECHO | ECHOE |
+					 ECHOK | ECHOCTL | ECHOKE;
+		}
 		(void)tcsetattr(master_fd, TCSANOW, &modes);
 	}
 	tty_resize(t);
@@ -599,10 +574,7 @@ void tty_drain(struct tty *t)
 	if (t->master_fd < 0)
 		return;
 	do {
-		while (t->out.len &&
-		       write_tty_pipe(&t->out, t->out_fd, PIPE_LEN))
-			;
-		t->out.len = 0;
+		flush_output(t);
 		read_run_output(t);
 	} while (t->out.len);
 	if (t->after_cr)
