@@ -40,15 +40,6 @@ static void note_uncopied(struct lower_copy *f, const char *name,
 		f->first_skipped = mem_printf("%s: %s", text_quote(name), why);
 }
 
-static void copy_lower_link(struct lower_copy *f, int from, int to,
-			    const char *name, const struct meta *m)
-{
-	struct err err;
-
-	if (pre_copy_up_link(to, from, name, m, &err) < 0)
-		note_uncopied(f, name, strerror(err.num));
-}
-
 /* Copies a file. A file that changes during each of TRIES attempts is
  * skipped. */
 static void copy_lower_file(struct lower_copy *f, int from, int to,
@@ -93,6 +84,7 @@ static void copy_lower_dir(struct lower_copy *f, int from, int to,
 static void copy_lower_entry(struct lower_copy *f, int from, int to,
 			     const char *name, unsigned int depth)
 {
+	struct err err;
 	struct meta m;
 
 	if (meta_get(from, name, &m) < 0)
@@ -101,11 +93,13 @@ static void copy_lower_entry(struct lower_copy *f, int from, int to,
 		return;
 	if (S_ISDIR(m.mode))
 		copy_lower_dir(f, from, to, name, &m, depth);
-	else if (S_ISLNK(m.mode))
-		copy_lower_link(f, from, to, name, &m);
+	else if (S_ISLNK(m.mode) &&
+		 pre_copy_up_link(to, from, name, &m, &err) < 0)
+		note_uncopied(f, name, strerror(err.num));
 	else if (S_ISREG(m.mode))
 		copy_lower_file(f, from, to, name, &m);
-	else if (!S_ISFIFO(m.mode) || mkfifoat(to, name, m.mode & 0777) < 0)
+	else if (!S_ISLNK(m.mode) &&
+		 (!S_ISFIFO(m.mode) || mkfifoat(to, name, m.mode & 0777) < 0))
 		note_uncopied(f, name, "no file, folder or link");
 }
 

@@ -53,26 +53,20 @@ static const char *mount_error_advice(int num)
 	}
 }
 
-/* Appends the messages of the kernel to words, on one line. */
-static void read_kernel_messages(int fs_fd, struct buf *words)
+/* Reports errno with the messages of the kernel, on one line. */
+static int fail_mount_overlay(int fs_fd, const char *path, struct err *err)
 {
+	AUTO(buf) struct buf words = {0};
+	int num = errno;
 	char line[512];
 	ssize_t len;
 
 	while (fs_fd >= 0 && (len = read(fs_fd, line, sizeof(line))) > 0) {
 		while (len > 0 && line[len - 1] == '\n')
 			len--;
-		buf_add_text(words, words->len ? "; " : ": ");
-		text_escape(words, line, (size_t)len, false);
+		buf_add_text(&words, words.len ? "; " : ": ");
+		text_escape(&words, line, (size_t)len, false);
 	}
-}
-
-static int fail_mount_overlay(int fs_fd, const char *path, struct err *err)
-{
-	AUTO(buf) struct buf words = {0};
-	int num = errno;
-
-	read_kernel_messages(fs_fd, &words);
 	return fail(err, num, "put a layer over %s: %s%s%s", text_quote(path),
 		    strerror(num), buf_text(&words), mount_error_advice(num));
 }
@@ -181,20 +175,13 @@ static struct {
 	uint64_t root;
 } table;
 
-static bool is_table_current(void)
-{
-	struct pollfd changed = {.fd = table.fd, .events = POLLPRI};
-
-	return table.fd > 0 && table.pid == getpid() && table.root &&
-	       table.root == mount_id(AT_FDCWD, "/") &&
-	       poll(&changed, 1, 0) == 0;
-}
-
 static int read_table(struct err *err)
 {
+	struct pollfd changed = {.fd = table.fd, .events = POLLPRI};
 	auto_close int fd = -1;
 
-	if (is_table_current())
+	if (table.fd > 0 && table.pid == getpid() && table.root &&
+	    table.root == mount_id(AT_FDCWD, "/") && poll(&changed, 1, 0) == 0)
 		return 0;
 	if (table.fd > 0)
 		(void)close(table.fd);
@@ -270,25 +257,21 @@ int mount_bind(int from_fd, int target_fd, bool read_only, const char *path,
 	return 0;
 }
 
-/* Like mount_open_dir() in one call; works when the complete path exists
- * without symbolic links. */
-static int open_dir_in_root(int root_fd, const char *path)
+int mount_open_dir(int root_fd, const char *path, bool make, struct err *err)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS |
 			   RESOLVE_NO_MAGICLINKS,
 	};
-
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-}
-
-int mount_open_dir(int root_fd, const char *path, bool make, struct err *err)
-{
-	auto_close int dir =
-		strstr(path, "..") ? -1 : open_dir_in_root(root_fd, path);
+	auto_close int dir = -1;
 	const char *part = path;
 
+	/* One call is enough when the complete path exists without symbolic
+	 * links. */
+	if (!strstr(path, ".."))
+		dir = (int)syscall(SYS_openat2, root_fd, path, &how,
+				   sizeof(how));
 	if (dir >= 0)
 		return TAKE_FD(dir);
 	dir = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);

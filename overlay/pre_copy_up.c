@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,7 +14,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "overlay/scan.h"
+#include "overlay/whiteout.h"
 
 /* Limits of inspected and copied entries: the start of a run must not take
  * long. */
@@ -182,85 +180,65 @@ int pre_copy_up_link(int dir, int lower, const char *name, const struct meta *m,
 	return 0;
 }
 
-/* Restores the directory's mtime, which the new link changed. */
-static void restore_dir_time(struct pre_copy_up *p, int dir, const char *path)
-{
-	struct err inner_err;
-	auto_close int lower = beneath_open(
-		p->lower_fd, path, O_PATH | O_DIRECTORY, 0, &inner_err);
-	struct meta m;
-
-	if (lower >= 0 && meta_get(lower, "", &m) == 0)
-		(void)meta_set_time(dir, "", m.mtime);
-}
-
 static bool copy_group_file(struct pre_copy_up *p, int lower,
 			    const char *dir_path, const char *name,
 			    const struct meta *m)
 {
-	auto_close int dir = -1;
+	auto_close int dir = -1, lower_dir = -1;
 	struct err inner_err;
+	struct meta above;
 
 	if (p->files >= FILES_MAX || m->size > BYTES_MAX - p->bytes)
 		return false;
 	dir = make_upper_dir(p, dir_path, &inner_err);
 	if (dir < 0 || pre_copy_up_file(dir, lower, name, m, &inner_err) < 0)
 		return false;
-	restore_dir_time(p, dir, dir_path);
+	/* The new link changed the directory's mtime. */
+	lower_dir = beneath_open(p->lower_fd, dir_path, O_PATH | O_DIRECTORY, 0,
+				 &inner_err);
+	if (lower_dir >= 0 && meta_get(lower_dir, "", &above) == 0)
+		(void)meta_set_time(dir, "", above.mtime);
 	p->files++;
 	p->bytes += m->size;
 	return true;
 }
 
 static void walk_group_dir(struct pre_copy_up *p, int dir, const char *path,
-			   int depth);
-
-static void inspect_group_entry(struct pre_copy_up *p, int dir,
-				const char *path,
-				const struct dirlist_item *item, int depth)
-{
-	struct meta m;
-
-	if (p->entries++ >= ENTRIES_MAX) {
-		p->truncated = true;
-		return;
-	}
-	if (meta_get(dir, item->name, &m) < 0)
-		return;
-	if (S_ISREG(m.mode) && is_other_group(p, &m) &&
-	    !copy_group_file(p, dir, path, item->name, &m))
-		p->skipped_count++;
-	if (S_ISDIR(m.mode)) {
-		auto_free char *below = path_join(path, item->name);
-		auto_close int made = -1, fd = -1;
-		struct err inner_err;
-
-		if (is_other_group(p, &m)) {
-			made = make_upper_dir(p, below, &inner_err);
-			p->skipped_count += made < 0;
-		}
-		fd = beneath_open(dir, item->name, O_RDONLY | O_DIRECTORY, 0,
-				  &inner_err);
-		if (fd >= 0)
-			walk_group_dir(p, fd, below, depth + 1);
-	}
-}
-
-static void walk_group_dir(struct pre_copy_up *p, int dir, const char *path,
 			   int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	struct err inner_err;
+	struct err ignored;
 	size_t i;
 
 	if (depth > DEPTH_MAX) {
 		p->truncated = true;
 		return;
 	}
-	if (dirlist_read(dir, &list, &inner_err) < 0)
+	if (dirlist_read(dir, &list, &ignored) < 0)
 		return;
-	for (i = 0; i < list.count && !p->truncated; i++)
-		inspect_group_entry(p, dir, path, &list.items[i], depth);
+	for (i = 0; i < list.count && !p->truncated; i++) {
+		const char *name = list.items[i].name;
+		auto_free char *below = path_join(path, name);
+		auto_close int made = -1, fd = -1;
+		struct meta m;
+
+		p->truncated = p->entries++ >= ENTRIES_MAX;
+		if (p->truncated || meta_get(dir, name, &m) < 0)
+			continue;
+		if (S_ISREG(m.mode) && is_other_group(p, &m) &&
+		    !copy_group_file(p, dir, path, name, &m))
+			p->skipped_count++;
+		if (!S_ISDIR(m.mode))
+			continue;
+		if (is_other_group(p, &m)) {
+			made = make_upper_dir(p, below, &ignored);
+			p->skipped_count += made < 0;
+		}
+		fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0,
+				  &ignored);
+		if (fd >= 0)
+			walk_group_dir(p, fd, below, depth + 1);
+	}
 }
 
 bool pre_copy_up_list_groups(gid_t **ret, int *ret_count)

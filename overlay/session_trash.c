@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "overlay/session.h"
@@ -54,17 +55,6 @@ static int64_t trash_time(const char *name)
 	return *rest ? -1 : strtoll(name, NULL, 10);
 }
 
-/* Time of the last change of an interrupted removal: another process may still
- * be removing it. -1: another kind of name. */
-static int64_t time_of_remains(int dir, const char *name)
-{
-	struct meta m;
-
-	if (!dirtree_is_remains(name) || meta_get(dir, name, &m) < 0)
-		return -1;
-	return m.ctime.sec;
-}
-
 static int64_t shorter(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
@@ -87,8 +77,7 @@ static int64_t trash_age(const char *name, int64_t max_age)
 int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int dir =
-		openat(trash_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int dir = fd_open_dir(trash_fd, ".");
 	int64_t now = timestamp_now().sec;
 	int worst = 0;
 	size_t i;
@@ -101,9 +90,13 @@ int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 		const char *name = list.items[i].name;
 		int64_t when = trash_time(name);
 		struct err inner_err;
+		struct meta m;
 
-		if (when < 0)
-			when = time_of_remains(dir, name);
+		/* Another process may still be removing the remains of an
+		 * interrupted removal. */
+		if (when < 0 && dirtree_is_remains(name) &&
+		    meta_get(dir, name, &m) == 0)
+			when = m.ctime.sec;
 		if (when < 0 || now - when <= trash_age(name, max_age))
 			continue;
 		/* An entry that cannot be removed does not stop the others. */

@@ -42,30 +42,26 @@ static bool holds_covered_point(const struct submount_overlay *p,
 	return false;
 }
 
-static bool reserve_copy_bytes(struct submount_overlay *p, const struct meta *m)
-{
-	if (m->size > p->file_max || m->size > p->total_max - p->total)
-		return false;
-	p->total += m->size;
-	return true;
-}
-
 /* Copies an entry that is not a directory. Unreadable entries, and files above
  * the limits, are skipped. Returns 1 copied, 0 not, or a negative errno. */
 static int copy_to_upper(struct submount_overlay *p, int upper, int lower,
 			 const char *path, const struct meta *m,
 			 struct err *err)
 {
+	bool fits =
+		m->size <= p->file_max && m->size <= p->total_max - p->total;
 	const char *name = path_name(path);
 	struct err inner_err;
 	int got = -EPERM;
 
-	if (S_ISLNK(m->mode))
+	if (S_ISLNK(m->mode)) {
 		got = pre_copy_up_link(upper, lower, name, m, &inner_err);
-	else if (S_ISREG(m->mode) && reserve_copy_bytes(p, m))
+	} else if (S_ISREG(m->mode) && fits) {
+		p->total += m->size;
 		got = pre_copy_up_file(upper, lower, name, m, &inner_err);
-	else if (S_ISFIFO(m->mode))
+	} else if (S_ISFIFO(m->mode)) {
 		got = mkfifoat(upper, name, m->mode & 07777) < 0 ? -errno : 0;
+	}
 	if (got == -ENOSPC || got == -EDQUOT) {
 		*err = inner_err;
 		return got;

@@ -24,11 +24,6 @@ enum upper_state {
 	UPPER_UNKNOWN,
 };
 
-static int open_dir_path(int dirfd, const char *name)
-{
-	return fd_open_dir_path(dirfd, name);
-}
-
 static int set_fd(int fs, const char *key, int fd)
 {
 	return fsconfig(fs, FSCONFIG_SET_STRING, key, fd_proc_path(fd).text, 0);
@@ -103,33 +98,19 @@ static bool probe_in_namespaces(const char *run_path,
 
 	if (!enter_namespaces())
 		return false;
-	run = open_dir_path(AT_FDCWD, run_path);
-	upper = open_dir_path(run, "upper");
-	scratch = open_dir_path(run, SCRATCH);
-	lower = open_dir_path(scratch, "lower");
-	other = open_dir_path(scratch, "upper");
-	work = open_dir_path(scratch, "work");
-	second_work = open_dir_path(scratch, "work-too");
+	run = fd_open_dir_path(AT_FDCWD, run_path);
+	upper = fd_open_dir_path(run, "upper");
+	scratch = fd_open_dir_path(run, SCRATCH);
+	lower = fd_open_dir_path(scratch, "lower");
+	other = fd_open_dir_path(scratch, "upper");
+	work = fd_open_dir_path(scratch, "work");
+	second_work = fd_open_dir_path(scratch, "work-too");
 	if (second_work < 0 || meta_get(upper, "", &m) < 0 ||
 	    m.dev != upper_meta->dev || m.ino != upper_meta->ino)
 		return false;
 	held = make_overlay(lower, other, work);
 	return held >= 0 && probe_upper(other, second_work) == UPPER_BUSY &&
 	       probe_upper(upper, second_work) == UPPER_FREE;
-}
-
-static bool make_probe_dirs(int run_fd)
-{
-	static const char *const names[] = {
-		SCRATCH,	 SCRATCH "/lower",    SCRATCH "/upper",
-		SCRATCH "/work", SCRATCH "/work-too",
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (mkdirat(run_fd, names[i], 0700) < 0)
-			return false;
-	return true;
 }
 
 static bool probe_in_child(const char *run_path, const struct meta *upper)
@@ -149,16 +130,22 @@ static bool probe_in_child(const char *run_path, const struct meta *upper)
 
 bool upper_busy_ruled_out(int run_fd, int upper_fd)
 {
+	static const char *const names[] = {
+		SCRATCH,	 SCRATCH "/lower",    SCRATCH "/upper",
+		SCRATCH "/work", SCRATCH "/work-too",
+	};
 	auto_free char *path = fd_path(run_fd);
 	struct err ignored;
 	struct meta m;
-	bool free;
+	bool free = true;
+	size_t i;
 
-	if (!path || meta_get(upper_fd, "", &m) < 0)
+	if (!path || meta_get(upper_fd, "", &m) < 0 ||
+	    dirtree_remove(run_fd, SCRATCH, &ignored) < 0)
 		return false;
-	if (dirtree_remove(run_fd, SCRATCH, &ignored) < 0)
-		return false;
-	free = make_probe_dirs(run_fd) && probe_in_child(path, &m);
+	for (i = 0; free && i < sizeof(names) / sizeof(*names); i++)
+		free = mkdirat(run_fd, names[i], 0700) == 0;
+	free = free && probe_in_child(path, &m);
 	(void)dirtree_remove(run_fd, SCRATCH, &ignored);
 	return free;
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -46,18 +45,6 @@ int opaque_set(int dir_fd, bool on, struct err *err)
 	return 0;
 }
 
-/* Opens name with O_PATH. "" is dirfd itself: opening "." would need search
- * permission. */
-static int open_path_only(int dirfd, const char *name, struct err *err)
-{
-	int fd;
-
-	if (*name)
-		return beneath_open(dirfd, name, O_PATH, 0, err);
-	fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
-	return fd < 0 ? fail_errno(err, "open the layer's folder") : fd;
-}
-
 /* Opens a directory with sufficient permissions, as nearly all have. -1: the
  * caller must inspect the entry first. */
 static int open_without_chmod(int dirfd, const char *name, int flags,
@@ -88,9 +75,12 @@ int upper_open(int dirfd, const char *name, int flags, uint32_t want,
 	*ret = (struct temp_chmod){.fd = -1};
 	if (fd >= 0)
 		return fd;
-	path_fd = open_path_only(dirfd, name, err);
+	/* "" is dirfd itself: opening "." would need search permission. */
+	path_fd = *name ? beneath_open(dirfd, name, O_PATH, 0, err)
+			: fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
 	if (path_fd < 0)
-		return path_fd;
+		return *name ? path_fd
+			     : fail_errno(err, "open the layer's folder");
 	if (meta_get(path_fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(name));
 	if (!S_ISDIR(m.mode) && !S_ISREG(m.mode))
