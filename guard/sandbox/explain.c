@@ -41,15 +41,6 @@ static struct view view_without_rules(const struct explained_setup *c,
 	return v;
 }
 
-/* A mask is mounted only on an existing path. */
-static bool is_mask_placed(const struct path_rule *p, const struct view *there)
-{
-	if (p->socket && there->visibility == VISIBILITY_LAYER)
-		return false;
-	return there->visibility != VISIBILITY_PRIVATE &&
-	       there->visibility != VISIBILITY_HIDDEN;
-}
-
 static struct view view_with_rules(const struct explained_setup *c,
 				   const char *path, size_t count)
 {
@@ -72,7 +63,10 @@ static struct view view_with_rules(const struct explained_setup *c,
 			continue;
 		}
 		there = view_with_rules(c, p->path, i);
-		if (!is_mask_placed(p, &there))
+		/* A mask is mounted only on an existing path. */
+		if ((p->socket && there.visibility == VISIBILITY_LAYER) ||
+		    there.visibility == VISIBILITY_PRIVATE ||
+		    there.visibility == VISIBILITY_HIDDEN)
 			continue;
 		set_view(&v, VISIBILITY_HIDDEN, p->path);
 		v.socket = p->socket;
@@ -86,25 +80,31 @@ static struct view view_with_rules(const struct explained_setup *c,
 /* Nodes and directories that guard creates in private directories. */
 static bool is_made_by_guard(const struct explained_setup *c, const char *path)
 {
-	static const char *const made[] = {
-		"/dev/null",	"/dev/zero",	 "/dev/full",  "/dev/random",
-		"/dev/urandom", "/dev/tty",	 "/dev/pts",   "/dev/shm",
-		"/dev/fd",	"/dev/ptmx",	 "/dev/stdin", "/dev/stdout",
-		"/dev/stderr",	"/dev/pts/ptmx", "/run/user",  "/run/lock"};
+	static const char *const made[] = {"/dev/null",
+					   "/dev/zero",
+					   "/dev/full",
+					   "/dev/random",
+					   "/dev/urandom",
+					   "/dev/tty",
+					   "/dev/pts",
+					   "/dev/shm",
+					   "/dev/fd",
+					   "/dev/ptmx",
+					   "/dev/stdin",
+					   "/dev/stdout",
+					   "/dev/stderr",
+					   "/dev/pts/ptmx",
+					   "/run/user",
+					   "/run/lock",
+					   NULL};
 	const struct sandbox_policy *p = c->s.policy;
 	const char *private = mounts_private_dir(path);
 	auto_free char *own =
 		mem_printf("/run/user/%u", p->has_user ? p->user : geteuid());
-	size_t i;
 
-	if (strcmp(path, own) == 0)
-		return true;
-	if (private && strcmp(path, private) == 0)
-		return true;
-	for (i = 0; i < sizeof(made) / sizeof(*made); i++)
-		if (strcmp(path, made[i]) == 0)
-			return true;
-	return path_below(path, "/proc");
+	return strcmp(path, own) == 0 ||
+	       (private && strcmp(path, private) == 0) ||
+	       mem_list_has(made, path) || path_below(path, "/proc");
 }
 
 static bool exists_in_run(const struct explained_setup *c, const struct view *v,
@@ -135,18 +135,6 @@ static bool leads_to_grant(const struct explained_setup *c, const char *path)
 	return false;
 }
 
-static void explained_setup_close(struct explained_setup *c)
-{
-	size_t i;
-
-	for (i = 0; i < c->s.rules.count; i++) {
-		fd_close(&c->s.rules.items[i].fd);
-		free(c->s.rules.items[i].path);
-	}
-	VEC_FREE(&c->s.rules);
-	sockets_free(&c->s);
-}
-
 void view_free(struct view *v)
 {
 	free(v->real);
@@ -169,6 +157,7 @@ int sandbox_explain(const struct sandbox_policy *policy,
 	struct explained_setup c = {.s = {.policy = policy}, .layers = layers};
 	auto_free char *real = is_run_device(path) ? mem_strdup(path)
 						   : path_resolve(path, err);
+	size_t i;
 	int rc;
 
 	if (!real)
@@ -185,6 +174,11 @@ int sandbox_explain(const struct sandbox_policy *policy,
 		ret->place = ret->owned_place;
 		ret->real = TAKE(real);
 	}
-	explained_setup_close(&c);
+	for (i = 0; i < c.s.rules.count; i++) {
+		fd_close(&c.s.rules.items[i].fd);
+		free(c.s.rules.items[i].path);
+	}
+	VEC_FREE(&c.s.rules);
+	sockets_free(&c.s);
 	return rc;
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -197,22 +196,17 @@ static void inspect_network(const struct inspect_report *r)
 	network_free(&n);
 }
 
-static bool are_cores_piped(void)
+static void inspect_cores(const struct inspect_report *r)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
-
-	return fd_slurp_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", 4096, &b,
-			   &ignored) >= 0 &&
-	       (buf_text(&b)[0] == '|' || buf_text(&b)[0] == '@');
-}
-
-static void inspect_cores(const struct inspect_report *r)
-{
 	struct rlimit l;
 
-	if (!are_cores_piped() || getrlimit(RLIMIT_CORE, &l) < 0 ||
-	    l.rlim_max >= 1 || geteuid() == 0) {
+	if (fd_slurp_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", 4096, &b,
+			&ignored) < 0 ||
+	    (buf_text(&b)[0] != '|' && buf_text(&b)[0] != '@') ||
+	    getrlimit(RLIMIT_CORE, &l) < 0 || l.rlim_max >= 1 ||
+	    geteuid() == 0) {
 		report_layer(r, INSPECT_OK, "core dumps",
 			     "a run's crash starts no program outside", NULL);
 		return;

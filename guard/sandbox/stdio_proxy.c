@@ -100,18 +100,11 @@ static int start_one_proxy(struct stdio_proxy *f, int fd, struct err *err)
 	return 0;
 }
 
-static bool is_same_open_file(int a, int b)
-{
-	struct stat one, other;
-
-	return fstat(a, &one) == 0 && fstat(b, &other) == 0 &&
-	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
 int stdio_proxy_start(struct stdio_proxies *f,
 		      bool (*is_wanted)(void *arg, int fd), void *arg,
 		      struct err *err)
 {
+	struct stat one, other;
 	bool wanted[3];
 	int fd;
 
@@ -122,8 +115,9 @@ int stdio_proxy_start(struct stdio_proxies *f,
 			continue;
 		/* stdout and stderr are one file: one proxy keeps the order of
 		 * the output. */
-		if (fd == 2 && f->items[1].pid &&
-		    is_same_open_file(2, f->items[1].original_fd)) {
+		if (fd == 2 && f->items[1].pid && fstat(2, &one) == 0 &&
+		    fstat(f->items[1].original_fd, &other) == 0 &&
+		    one.st_dev == other.st_dev && one.st_ino == other.st_ino) {
 			f->items[2].original_fd = fcntl(2, F_DUPFD_CLOEXEC, 3);
 			f->items[2].is_output = true;
 			if (f->items[2].original_fd < 0 || dup2(1, 2) < 0)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -132,17 +131,6 @@ static int lock_down_pid1(struct setup *s, struct err *err)
 	return filter_load(f->calls.data, f->calls.len, err);
 }
 
-/* Mounts that need neither ids nor power over files, which pid 1 has only with
- * the maps. guard writes the maps at the same time. */
-static int begin_mounts(struct setup *s, struct err *err)
-{
-	/* MS_PRIVATE instead of MS_SLAVE: with MS_SLAVE a disk that is plugged
-	 * in later would appear, writable. */
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return userns_explain(errno, "make the mounts private", err);
-	return mounts_begin(s, err);
-}
-
 static int set_up_mounts(struct setup *s, struct err *err)
 {
 	const struct sandbox_policy *p = s->policy;
@@ -154,31 +142,34 @@ static int set_up_mounts(struct setup *s, struct err *err)
 	return stdio_fds_replace_nodes(s, err);
 }
 
-static int set_up_network(struct setup *s, struct err *err)
-{
-	if (s->policy->net != SANDBOX_NET_PRIVATE)
-		return 0;
-	if (wait_for_guard(s, MESSAGE_NETWORK, "the private network", err) < 0)
-		return -err->num;
-	return network_set_up(&s->network, err);
-}
-
 static int set_up_pid1(struct setup *s, struct err *err)
 {
 	(void)close(s->guard_socket);
 	/* Only for pid 1's files: the command gets the caller's umask, and
 	 * mount points serve any user of the run. */
 	(void)umask(022);
+	if (bind_to_guard(err) < 0)
+		return -err->num;
+	/* MS_PRIVATE instead of MS_SLAVE: with MS_SLAVE a disk that is plugged
+	 * in later would appear, writable. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return userns_explain(errno, "make the mounts private", err);
 	/* guard writes the maps of this user namespace: guard has the
-	 * privilege, and waits for pid 1 in any case. */
-	if (bind_to_guard(err) < 0 || begin_mounts(s, err) < 0 ||
+	 * privilege, and waits for pid 1 in any case. The first mounts need
+	 * neither ids nor power over files, which pid 1 has only with the
+	 * maps. */
+	if (mounts_begin(s, err) < 0 ||
 	    wait_for_guard(s, MESSAGE_MAPPED, "the user namespace's maps",
 			   err) < 0)
 		return -err->num;
 	if (setsid() < 0)
 		return fail_errno(err, "new session");
 	if (lockdown_early(s, err) < 0 || set_up_mounts(s, err) < 0 ||
-	    command_terminal(s, err) < 0 || set_up_network(s, err) < 0 ||
+	    command_terminal(s, err) < 0 ||
+	    (s->policy->net == SANDBOX_NET_PRIVATE &&
+	     (wait_for_guard(s, MESSAGE_NETWORK, "the private network", err) <
+		      0 ||
+	      network_set_up(&s->network, err) < 0)) ||
 	    enter_inner_userns(s, err) < 0)
 		return -err->num;
 	return lock_down_pid1(s, err);

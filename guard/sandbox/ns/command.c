@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -134,11 +133,10 @@ static bool is_in_path(const char *name)
 
 	for (; at && *at; at += *at == ':') {
 		size_t len = strcspn(at, ":");
-		char *path = mem_printf("%.*s/%s", (int)len, at, name);
-		bool found = stat(path, &st) == 0;
+		auto_free char *path =
+			mem_printf("%.*s/%s", (int)len, at, name);
 
-		free(path);
-		if (found)
+		if (stat(path, &st) == 0)
 			return true;
 		at += len;
 	}

@@ -236,48 +236,27 @@ static const struct mountinfo_item *find_mount_of(const struct mountinfo *m,
 	return best;
 }
 
-static char *join_absolute(const char *dir, const char *rest)
-{
-	if (!*rest)
-		return mem_strdup(dir);
-	return mem_printf("%s/%s", strcmp(dir, "/") == 0 ? "" : dir, rest);
-}
-
-static const char *rest_below(const char *path, const char *dir)
-{
-	const char *rest = path_rest(path, dir);
-
-	return rest + strspn(rest, "/");
-}
-
-/* The table does not tell which mounts are covered by others; device and inode
- * numbers do. */
-static bool is_same_mounted_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return lstat(a, &x) == 0 && lstat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
 /* Returns the path at which item shows `inside` (a path in the file system;
  * `path` in this namespace) or a part of it; NULL if it shows neither. */
 static char *find_alias_in(const struct mountinfo_item *item,
 			   const char *inside, const char *path)
 {
 	auto_free char *alias = NULL, *here = NULL;
+	struct stat x, y;
 
 	if (path_below(inside, item->root)) {
-		alias = join_absolute(item->point,
-				      rest_below(inside, item->root));
+		alias = path_join(item->point, path_rest(inside, item->root));
 		here = mem_strdup(path);
 	} else if (path_below(item->root, inside)) {
 		alias = mem_strdup(item->point);
-		here = join_absolute(path, rest_below(item->root, inside));
+		here = path_join(path, path_rest(item->root, inside));
 	} else {
 		return NULL;
 	}
-	if (path_below(alias, path) || !is_same_mounted_file(alias, here))
+	/* The table does not tell which mounts are covered by others; device
+	 * and inode numbers do. */
+	if (path_below(alias, path) || lstat(alias, &x) < 0 ||
+	    lstat(here, &y) < 0 || x.st_dev != y.st_dev || x.st_ino != y.st_ino)
 		return NULL;
 	return TAKE(alias);
 }
@@ -292,8 +271,8 @@ void mountinfo_aliases(const struct mountinfo *m, const char *path,
 	*ret = (struct names){0};
 	if (!containing)
 		return;
-	inside = join_absolute(containing->root,
-			       rest_below(path, containing->point));
+	inside =
+		path_join(containing->root, path_rest(path, containing->point));
 	for (i = 0; i < m->count; i++) {
 		char *alias;
 

@@ -10,7 +10,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
@@ -23,18 +22,6 @@
  * bound. */
 #define NUMBERS_MIN 4400u
 #define NUMBERS_MAX 4194304u
-
-/* Forbids user namespaces inside, except the namespace of pid 1's next step. A
- * process with its own user and mount namespace could unmount masks. */
-static int forbid_namespaces(int proc, struct err *err)
-{
-	auto_close int fd = openat(proc, "sys/user/max_user_namespaces",
-				   O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || fd_write(fd, "1", 1) < 0)
-		return fail_errno(err, "switch off further user namespaces");
-	return 0;
-}
 
 /* The kernel counts inotify instances and watches for the user in this
  * namespace and in its parents. The run gets half, so that the programs outside
@@ -110,7 +97,7 @@ static void limit_pid_max(const struct setup *s, int proc)
 int proc_place(struct setup *s, struct err *err)
 {
 	auto_close int proc = mount_new_fs("proc", NULL, CLOSED_ATTRS, err);
-	int rc = 0;
+	auto_close int user = -1;
 
 	if (proc == -EPERM)
 		return fail(err, EPERM,
@@ -120,12 +107,18 @@ int proc_place(struct setup *s, struct err *err)
 			    "with " SANDBOX_CONTAINER);
 	if (proc < 0)
 		return proc;
-	if (s->policy->nested)
+	if (s->policy->nested) {
 		limit_namespaces(proc);
-	else
-		rc = forbid_namespaces(proc, err);
-	if (rc < 0)
-		return rc;
+	} else {
+		/* No user namespaces inside, except the namespace of pid 1's
+		 * next step. A process with its own user and mount namespace
+		 * could unmount masks. */
+		user = openat(proc, "sys/user/max_user_namespaces",
+			      O_WRONLY | O_CLOEXEC);
+		if (user < 0 || fd_write(user, "1", 1) < 0)
+			return fail_errno(err,
+					  "switch off further user namespaces");
+	}
 	halve_proc_limit(proc, "sys/fs/inotify/max_user_instances",
 			 "sys/user/max_inotify_instances");
 	halve_proc_limit(proc, "sys/fs/inotify/max_user_watches",
@@ -160,19 +153,6 @@ static int cover_with_copy(int from, int point, const char *name,
 	return 0;
 }
 
-/* Makes the first empty file or directory, which stays open as the source of
- * copies. */
-static int make_proc_mask(struct proc_masking *c, bool dir, struct err *err)
-{
-	auto_close int mnt = masks_make(c->scratch_fd, c->number++, dir, err);
-
-	if (mnt < 0)
-		return mnt;
-	if (mount_set_attrs(mnt, MOUNT_ATTR_RDONLY) < 0)
-		return fail_errno(err, "close a mask");
-	return TAKE_FD(mnt);
-}
-
 static int mask_proc_point(struct proc_masking *c, int point, bool dir,
 			   const char *name, struct err *err)
 {
@@ -180,9 +160,13 @@ static int mask_proc_point(struct proc_masking *c, int point, bool dir,
 
 	if (*empty >= 0)
 		return cover_with_copy(*empty, point, name, err);
-	*empty = make_proc_mask(c, dir, err);
+	/* The first empty file or directory stays open as the source of
+	 * copies. */
+	*empty = masks_make(c->scratch_fd, c->number++, dir, err);
 	if (*empty < 0)
 		return *empty;
+	if (mount_set_attrs(*empty, MOUNT_ATTR_RDONLY) < 0)
+		return fail_errno(err, "close a mask");
 	if (mount_attach(*empty, point) < 0)
 		return fail_errno(err, "cover %s", name);
 	return 0;
