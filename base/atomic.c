@@ -14,8 +14,7 @@
 
 int atomic_sync_dir(int dirfd, struct err *err)
 {
-	auto_close int fd =
-		openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int fd = fd_open_dir(dirfd, ".");
 
 	/* EINVAL: the file system does not sync directories (fsync(2)). */
 	if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL))
@@ -219,8 +218,7 @@ static int sync_set_dirs(const struct atomic_set *s, atomic_sync sync,
 	for (i = 0; i < s->count && got == 0; i++) {
 		if (has_dir_before(s, i, s->items[i].dirfd))
 			continue;
-		fds[count] = openat(s->items[i].dirfd, ".",
-				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fds[count] = fd_open_dir(s->items[i].dirfd, ".");
 		if (fds[count] < 0)
 			got = fd_fail(s->items[i].dirfd, "sync folder", err);
 		else
