@@ -98,21 +98,6 @@ int mount_move(int mount_fd, int target_fd)
 			  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
-static int mount_by_mount2(const struct mount_overlay_dirs *p, int target_fd,
-			   const char *path, struct err *err)
-{
-	auto_free char *options = mem_printf(
-		"lowerdir=%s,upperdir=%s,workdir=%s,userxattr%s",
-		fd_proc_path(p->lower_fd).text, fd_proc_path(p->upper_fd).text,
-		fd_proc_path(p->work_fd).text,
-		p->is_volatile ? ",volatile" : "");
-
-	if (mount("guard", fd_proc_path(target_fd).text, "overlay",
-		  MS_NOSUID | MS_NODEV, options) < 0)
-		return fail_mount_overlay(-1, path, err);
-	return 0;
-}
-
 int mount_overlay(const struct mount_overlay_dirs *p, int target_fd,
 		  const char *path, struct err *err)
 {
@@ -120,8 +105,19 @@ int mount_overlay(const struct mount_overlay_dirs *p, int target_fd,
 		without_fsopen ? -1 : fsopen("overlay", FSOPEN_CLOEXEC);
 	auto_close int made = -1;
 
-	if (without_fsopen || (fs < 0 && (errno == ENOSYS || errno == EPERM)))
-		return mount_by_mount2(p, target_fd, path, err);
+	if (without_fsopen || (fs < 0 && (errno == ENOSYS || errno == EPERM))) {
+		auto_free char *options = mem_printf(
+			"lowerdir=%s,upperdir=%s,workdir=%s,userxattr%s",
+			fd_proc_path(p->lower_fd).text,
+			fd_proc_path(p->upper_fd).text,
+			fd_proc_path(p->work_fd).text,
+			p->is_volatile ? ",volatile" : "");
+
+		return mount("guard", fd_proc_path(target_fd).text, "overlay",
+			     MS_NOSUID | MS_NODEV, options) < 0
+			       ? fail_mount_overlay(-1, path, err)
+			       : 0;
+	}
 	if (fs < 0 || set_layers(fs, p) < 0)
 		return fail_mount_overlay(fs, path, err);
 	made = fsmount(fs, FSMOUNT_CLOEXEC,

@@ -18,6 +18,7 @@
 #include "base/meta.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "overlay/change_list.h"
 #include "overlay/whiteout.h"
 
@@ -272,7 +273,7 @@ struct scan {
 	int upper_fd, lower_fd;
 	const char *const *skip;
 	struct change_list list;
-	struct frame *frames;
+	struct frame *items;
 	size_t count, capacity;
 	size_t opened; /* directories with added mode bits */
 	struct buf path; /* path of the current entry */
@@ -290,8 +291,8 @@ static void frame_free(struct frame *f)
 static void scan_free(struct scan *s)
 {
 	while (s->count)
-		frame_free(&s->frames[--s->count]);
-	free(s->frames);
+		frame_free(&s->items[--s->count]);
+	free(s->items);
 	buf_free(&s->path);
 	change_list_free(&s->list);
 }
@@ -377,11 +378,11 @@ static int reopen_frame_dir(struct scan *s, bool upper, int flags,
 	int above = -1;
 
 	while (above < 0 && i-- > 0)
-		above = upper ? s->frames[i].upper : s->frames[i].lower;
+		above = upper ? s->items[i].upper : s->items[i].lower;
 	if (above < 0)
 		return beneath_open(upper ? s->upper_fd : s->lower_fd,
 				    buf_text(&s->path), flags, 0, err);
-	len = s->frames[i].len;
+	len = s->items[i].len;
 	return beneath_open(above, buf_text(&s->path) + len + (len > 0), flags,
 			    0, err);
 }
@@ -451,11 +452,10 @@ static int push_frame(struct scan *s, int upper, int lower, const char *name,
 					       flags, old, now);
 		return 0;
 	}
-	GROW(s->frames, s->count, s->capacity);
-	s->frames[s->count++] = f;
+	*VEC_ADD(s) = f;
 	if (s->count > OPEN_MAX &&
 	    (s->count - OPEN_MAX - 1) % OPEN_EVERY != 0) {
-		struct frame *above = &s->frames[s->count - OPEN_MAX - 1];
+		struct frame *above = &s->items[s->count - OPEN_MAX - 1];
 
 		fd_close(&above->upper);
 		fd_close(&above->lower);
@@ -591,7 +591,7 @@ static int lstat_side(int dirfd, const char *name, struct meta *ret,
 static int scan_layer_name(struct scan *s, const char *name, bool listed_upper,
 			   struct err *err)
 {
-	struct frame f = s->frames[s->count - 1];
+	struct frame f = s->items[s->count - 1];
 	struct meta u, l;
 	bool is_whiteout = false, lower_white = false;
 	unsigned int flags = f.flags;
@@ -655,7 +655,7 @@ static const char *next_frame_name(struct frame *f, bool *ret_upper)
 static int scan_frames(struct scan *s, struct err *err)
 {
 	while (s->count) {
-		struct frame *f = &s->frames[s->count - 1];
+		struct frame *f = &s->items[s->count - 1];
 		bool upper;
 		const char *name = next_frame_name(f, &upper);
 		int got = name ? resume_frame(s, f, err) : 0;

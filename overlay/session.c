@@ -56,7 +56,9 @@ static uint64_t get_base36(const char *from, int len)
 	return value;
 }
 
-struct timestamp session_id_time(const char *id)
+/* The time of an id's creation, rounded down. The id must satisfy
+ * session_id_ok(). */
+static struct timestamp session_id_time(const char *id)
 {
 	return (struct timestamp){
 		.sec = EPOCH_2020 + (int64_t)get_base36(id, SECOND_LEN),
@@ -215,8 +217,9 @@ static int store_session_as(const struct session *s, const char *name,
 	return 0;
 }
 
-int session_store(const struct session *s, enum atomic_durability how,
-		  struct err *err)
+/* Writes the complete record and removes "going". how: its durability. */
+static int session_store(const struct session *s, enum atomic_durability how,
+			 struct err *err)
 {
 	int got = store_session_as(s, "record", how, err);
 
@@ -244,35 +247,31 @@ int session_save(const struct session *s, struct err *err)
 }
 
 /*
- * Durability of a state. A run that is new, running or without a result has
- * nothing that a power cut could lose. A continued run falls back to its
- * previous record. "applied" needs no synced directory: the project's workspace
- * keeps a note of the action until after this call.
+ * A run that is new, running or without a result has nothing that a power cut
+ * could lose. A continued run falls back to its previous record. "applied"
+ * needs no synced directory: the project's workspace keeps a note of the action
+ * until after this call.
  */
-static enum atomic_durability state_durability(const struct session *s)
-{
-	if (s->state == RUN_APPLIED)
-		return ATOMIC_DATA_SYNC;
-	if (s->roots[0].result || s->state == RUN_APPLYING ||
-	    s->state == RUN_DISCARDED)
-		return ATOMIC_DURABLE;
-	return s->times > 1 ? ATOMIC_DATA_SYNC : ATOMIC_NO_SYNC;
-}
-
 int session_set_state(struct session *s, enum run_state state, struct err *err)
 {
 	enum run_state before = s->state;
+	enum atomic_durability how =
+		s->times > 1 ? ATOMIC_DATA_SYNC : ATOMIC_NO_SYNC;
 	int got;
 
 	s->state = state;
+	if (state == RUN_APPLIED)
+		how = ATOMIC_DATA_SYNC;
+	else if (s->roots[0].result || state == RUN_APPLYING ||
+		 state == RUN_DISCARDED)
+		how = ATOMIC_DURABLE;
 	/* The record from before the continuation stays: no sync is needed. */
 	got = state == RUN_RUNNING && s->times > 1
 		      ? session_store_resumed(s, err)
-		      : session_store(s, state_durability(s), err);
-	if (got == 0)
-		return 0;
-	s->state = before;
-	return -err->num;
+		      : session_store(s, how, err);
+	if (got < 0)
+		s->state = before;
+	return got;
 }
 
 /* The state in the record; -1: none that this guard knows. */

@@ -35,9 +35,6 @@
 
 /* Writes the id of a time, with its NUL. A time before 2020 counts as 2020. */
 void session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1]);
-/* The time of an id's creation, rounded down. The id must satisfy
- * session_id_ok(). */
-struct timestamp session_id_time(const char *id);
 /* Whether text is an id, or a prefix of an id that includes the "-". The "-"
  * keeps dates, numbers and words from being taken for ids. */
 bool session_id_begins(const char *text);
@@ -206,10 +203,6 @@ void session_note_clock(struct session *s);
  * apply only the project, refuses it.
  */
 
-/* Writes the complete record and removes "going". how: its durability, see
- * atomic.h. 0 or a negative errno. */
-int session_store(const struct session *s, enum atomic_durability how,
-		  struct err *err);
 /* Writes "going", not synced. s->times is higher than in the record. */
 int session_store_resumed(const struct session *s, struct err *err);
 

@@ -48,23 +48,6 @@ static void format_note_name(uint64_t ino, char ret[NAME_LEN])
 	(void)snprintf(ret, NAME_LEN, "%" PRIx64, ino);
 }
 
-/* Opens the directory of the notes. The lock is held until the process ends,
- * because the process may make more notes. */
-static bool open_chmod_notes(void)
-{
-	int fd;
-
-	if (state < 0 || notes >= 0)
-		return state >= 0;
-	(void)mkdirat(state, NOTES, 0700);
-	fd = fd_open_dir(state, NOTES);
-	if (fd < 0)
-		return false;
-	(void)flock(fd, LOCK_SH);
-	notes = fd;
-	return true;
-}
-
 /* Records a mode. No process would read a note about an entry outside of the
  * state directory. Without a note the entry is opened all the same. */
 static void make_chmod_note(int path_fd, const struct meta *m)
@@ -72,7 +55,17 @@ static void make_chmod_note(int path_fd, const struct meta *m)
 	char path[PATH_MAX], state_path[PATH_MAX], name[NAME_LEN];
 	auto_free char *text = NULL;
 
-	if (!open_chmod_notes() || !read_fd_path(path_fd, path) ||
+	if (state < 0)
+		return;
+	/* The lock is held until the process ends, because the process may make
+	 * more notes. */
+	if (notes < 0) {
+		(void)mkdirat(state, NOTES, 0700);
+		notes = fd_open_dir(state, NOTES);
+		if (notes >= 0)
+			(void)flock(notes, LOCK_SH);
+	}
+	if (notes < 0 || !read_fd_path(path_fd, path) ||
 	    !read_fd_path(state, state_path) || !path_below(path, state_path))
 		return;
 	text = mem_printf("%o %s", m->mode, path_rest(path, state_path));
