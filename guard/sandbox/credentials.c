@@ -252,25 +252,11 @@ static void add_paths_below(struct names *l, const char *home)
 			*VEC_ADD(l) = path_join(home, *name);
 }
 
-static void add_machine_paths(struct names *l)
-{
-	const char *const *path;
-
-	for (path = machine_paths; *path; path++) {
-		auto_free char *dir =
-			strchr(*path, '*') ? path_parent(*path) : NULL;
-
-		if (dir)
-			add_pattern(l, dir, path_name(*path));
-		else if (may_credential_exist(AT_FDCWD, *path))
-			*VEC_ADD(l) = mem_strdup(*path);
-	}
-}
-
 char **sandbox_credential_paths(const char *home)
 {
 	struct names l = {0};
 	const struct passwd *user = getpwuid(geteuid());
+	const char *const *path;
 
 	if (home)
 		add_paths_below(&l, home);
@@ -283,7 +269,15 @@ char **sandbox_credential_paths(const char *home)
 	if ((!home || strcmp(home, "/root") != 0) && geteuid() != 0 &&
 	    faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0)
 		add_paths_below(&l, "/root");
-	add_machine_paths(&l);
+	for (path = machine_paths; *path; path++) {
+		auto_free char *dir =
+			strchr(*path, '*') ? path_parent(*path) : NULL;
+
+		if (dir)
+			add_pattern(&l, dir, path_name(*path));
+		else if (may_credential_exist(AT_FDCWD, *path))
+			names_add(&l, *path);
+	}
 	*VEC_ADD(&l) = NULL;
 	return l.items;
 }

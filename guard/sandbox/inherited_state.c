@@ -62,11 +62,16 @@ static uint64_t raise_soft_limit(int resource, rlim_t least)
 	return before;
 }
 
-/* The next opened file would take the number, and messages would go into it. */
-static int open_closed_stdio(struct inherited_state *h)
+int inherited_state_save(void)
 {
+	struct inherited_state *h = &saved;
 	int fd;
 
+	if (is_saved)
+		return 0;
+	is_saved = true;
+	/* The next opened file would take the number of a closed descriptor,
+	 * and messages would go into it. */
 	for (fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
 			continue;
@@ -74,18 +79,6 @@ static int open_closed_stdio(struct inherited_state *h)
 			return -1;
 		h->closed[fd] = 1;
 	}
-	return 0;
-}
-
-int inherited_state_save(void)
-{
-	struct inherited_state *h = &saved;
-
-	if (is_saved)
-		return 0;
-	is_saved = true;
-	if (open_closed_stdio(h) < 0)
-		return -1;
 	save_signals(h);
 	h->files = raise_soft_limit(RLIMIT_NOFILE, FILES_LEAST);
 	h->stack = raise_soft_limit(RLIMIT_STACK, STACK_LEAST);

@@ -271,27 +271,10 @@ pid_t sandbox_pid1(const struct sandbox *sb)
 	return sb->pid;
 }
 
-/* Sets the caller's descriptors to the offsets that the command reached. */
-static void restore_caller_fds(const struct sandbox *sb)
-{
-	int fd;
-
-	for (fd = 0; fd < 3; fd++) {
-		off_t at;
-
-		if (sb->caller_fds[fd] < 0)
-			continue;
-		at = lseek(fd, 0, SEEK_CUR);
-		(void)dup2(sb->caller_fds[fd], fd);
-		(void)close(sb->caller_fds[fd]);
-		if (at >= 0)
-			(void)lseek(fd, at, SEEK_SET);
-	}
-}
-
 void sandbox_free(struct sandbox **sb)
 {
 	struct sandbox *b = *sb;
+	int fd;
 
 	if (!b)
 		return;
@@ -306,7 +289,18 @@ void sandbox_free(struct sandbox **sb)
 	network_free(&b->setup.network);
 	cgroup_remove(&b->cgroup);
 	stdio_proxy_stop(&b->stdio_proxies);
-	restore_caller_fds(b);
+	/* The caller's descriptors get the offsets that the command reached. */
+	for (fd = 0; fd < 3; fd++) {
+		off_t at;
+
+		if (b->caller_fds[fd] < 0)
+			continue;
+		at = lseek(fd, 0, SEEK_CUR);
+		(void)dup2(b->caller_fds[fd], fd);
+		(void)close(b->caller_fds[fd]);
+		if (at >= 0)
+			(void)lseek(fd, at, SEEK_SET);
+	}
 	tty_free(&b->tty);
 	fd_close(&b->socket);
 	fd_close(&b->setup.socket);

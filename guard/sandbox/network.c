@@ -83,16 +83,13 @@ static void end_netlink_nest(struct netlink_request *r, struct rtattr *nest)
 		(unsigned short)((char *)r + r->head.nlmsg_len - (char *)nest);
 }
 
-static size_t add_netlink_address(struct netlink_request *r,
-				  unsigned short type, int family,
-				  const char *text)
+static void add_netlink_address(struct netlink_request *r, unsigned short type,
+				int family, const char *text)
 {
 	struct in6_addr at;
-	size_t len = family == AF_INET ? 4 : 16;
 
 	(void)inet_pton(family, text, &at);
-	(void)add_netlink_attribute(r, type, &at, len);
-	return len;
+	(void)add_netlink_attribute(r, type, &at, family == AF_INET ? 4 : 16);
 }
 
 /* Returns 0 or the errno of the reply. */
@@ -170,22 +167,6 @@ static int disable_neighbor_probes(int fd, int family, int device,
 	return netlink_request(fd, &r, "close the neighbours", err);
 }
 
-static int set_device_address(int fd, int family, int device, const char *text,
-			      struct err *err)
-{
-	struct netlink_request r = NETLINK_REQUEST(
-		RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, r.address);
-
-	r.address.ifa_family = (unsigned char)family;
-	r.address.ifa_index = (unsigned int)device;
-	r.address.ifa_flags = IFA_F_NODAD;
-	r.address.ifa_prefixlen =
-		(unsigned char)(add_netlink_address(&r, IFA_LOCAL, family,
-						    text) *
-				8);
-	return netlink_request(fd, &r, "give the address", err);
-}
-
 static int set_device_gateway(int fd, int family, int device, const char *text,
 			      struct err *err)
 {
@@ -198,7 +179,7 @@ static int set_device_gateway(int fd, int family, int device, const char *text,
 	neighbor.neighbor.ndm_family = (unsigned char)family;
 	neighbor.neighbor.ndm_ifindex = device;
 	neighbor.neighbor.ndm_state = NUD_PERMANENT;
-	(void)add_netlink_address(&neighbor, NDA_DST, family, text);
+	add_netlink_address(&neighbor, NDA_DST, family, text);
 	(void)add_netlink_attribute(&neighbor, NDA_LLADDR, gateway_mac,
 				    sizeof(gateway_mac));
 	rc = netlink_request(fd, &neighbor, "fix the gateway", err);
@@ -209,7 +190,7 @@ static int set_device_gateway(int fd, int family, int device, const char *text,
 	r.route.rtm_protocol = RTPROT_STATIC;
 	r.route.rtm_type = RTN_UNICAST;
 	r.route.rtm_flags = RTNH_F_ONLINK;
-	(void)add_netlink_address(&r, RTA_GATEWAY, family, text);
+	add_netlink_address(&r, RTA_GATEWAY, family, text);
 	add_netlink_number(&r, RTA_OIF, (uint32_t)device);
 	return netlink_request(fd, &r, "route to the gateway", err);
 }
@@ -274,10 +255,17 @@ static int configure_family(int fd, int family, int device,
 	const char *own = v4 ? NETDEVICE_OWN4 : NETDEVICE_OWN6;
 	const char *gateway = v4 ? NETDEVICE_GATEWAY4 : NETDEVICE_GATEWAY6;
 	const char *const *text = v4 ? blocked4 : blocked6;
+	struct netlink_request r = NETLINK_REQUEST(
+		RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, r.address);
 	size_t i;
 
+	r.address.ifa_family = (unsigned char)family;
+	r.address.ifa_index = (unsigned int)device;
+	r.address.ifa_flags = IFA_F_NODAD;
+	r.address.ifa_prefixlen = v4 ? 32 : 128;
+	add_netlink_address(&r, IFA_LOCAL, family, own);
 	if (disable_neighbor_probes(fd, family, device, err) < 0 ||
-	    set_device_address(fd, family, device, own, err) < 0)
+	    netlink_request(fd, &r, "give the address", err) < 0)
 		return -err->num;
 	for (; *text; text++) {
 		size_t len = strcspn(*text, "/");

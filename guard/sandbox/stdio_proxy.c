@@ -129,19 +129,6 @@ int stdio_proxy_start(struct stdio_proxies *f,
 	return 0;
 }
 
-/* Another process may still hold the pipe open: then the proxy continues
- * alone. */
-static void wait_proxy_end(pid_t pid)
-{
-	auto_close int watch = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd p = {.fd = watch, .events = POLLIN};
-
-	if (watch < 0 || poll(&p, 1, DRAIN_MS) == 0)
-		return;
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 void stdio_proxy_stop(struct stdio_proxies *f)
 {
 	int fd;
@@ -157,12 +144,20 @@ void stdio_proxy_stop(struct stdio_proxies *f)
 	}
 	for (fd = 0; fd < 3; fd++) {
 		struct stdio_proxy *one = &f->items[fd];
+		auto_close int watch = -1;
+		struct pollfd ended;
 
 		if (!one->pid)
 			continue;
 		if (!one->is_output)
 			(void)kill(one->pid, SIGKILL);
-		wait_proxy_end(one->pid);
+		/* Another process may still hold the pipe open: then the proxy
+		 * continues alone. */
+		watch = (int)syscall(SYS_pidfd_open, one->pid, 0);
+		ended = (struct pollfd){.fd = watch, .events = POLLIN};
+		if (watch >= 0 && poll(&ended, 1, DRAIN_MS) != 0)
+			while (waitpid(one->pid, NULL, 0) < 0 && errno == EINTR)
+				;
 		one->pid = 0;
 	}
 }

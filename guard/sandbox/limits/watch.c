@@ -71,17 +71,6 @@ static bool read_open_files(const struct kernel_quotas *s, uint64_t *ret_now,
 	return true;
 }
 
-static bool read_aio_requests(const struct kernel_quotas *s, uint64_t *ret_now)
-{
-	char text[32] = "";
-
-	if (s->requests_fd < 0 ||
-	    pread(s->requests_fd, text, sizeof(text) - 1, 0) <= 0)
-		return false;
-	*ret_now = strtoull(text, NULL, 10);
-	return true;
-}
-
 static uint64_t count_ports(const struct kernel_quotas *s)
 {
 	auto_free char *path =
@@ -108,15 +97,19 @@ static bool can_bind_port(int type)
 static bool is_quota_short(const struct kernel_quotas *s, enum quota quota)
 {
 	uint64_t now, most;
+	char text[32] = "";
 
 	switch (quota) {
 	case QUOTA_FILES:
 		return read_open_files(s, &now, &most) && now > most / 2;
 	case QUOTA_REQUESTS:
+		if (s->requests_fd < 0 ||
+		    pread(s->requests_fd, text, sizeof(text) - 1, 0) <= 0)
+			return false;
 		/* The maximum is small, since most machines use no aio at
 		 * all. */
-		return read_aio_requests(s, &now) && now &&
-		       now > read_quota_maximum(s, "aio-max-nr") / 2;
+		now = strtoull(text, NULL, 10);
+		return now && now > read_quota_maximum(s, "aio-max-nr") / 2;
 	case QUOTA_PORTS:
 		return s->ports && (!can_bind_port(SOCK_DGRAM) ||
 				    !can_bind_port(SOCK_STREAM));
@@ -431,18 +424,6 @@ int watch_interval(const struct watch *w)
 	return w->memory ? MEMORY_TICK_MS : TICK_MS;
 }
 
-/* Decides whether to count: once a second, and always if the run had many
- * threads or the machine has many more than at the last call (one system
- * call). */
-static bool is_time_to_count(struct watch *w)
-{
-	uint64_t now = machine_threads(), before = w->machine;
-
-	w->machine = now;
-	return w->memory || w->ticks++ % 4 == 0 || w->threads * 2 > w->pids ||
-	       (now > before && (now - before) * 8 > w->pids);
-}
-
 static bool has_too_many_threads(struct watch *w, uint64_t threads)
 {
 	/* Minus pid 1 and a pending fork. */
@@ -477,10 +458,15 @@ enum sandbox_limit watch_tick(struct watch *w)
 {
 	AUTO(process_sums) struct process_sums s = {0};
 	AUTO(process_sums) struct process_sums exact = {.exact = true};
+	uint64_t now, before = w->machine;
 
 	if (exceeds_quota(w))
 		return SANDBOX_LIMIT_QUOTA;
-	if (!is_time_to_count(w))
+	/* Counts once a second, and always if the run had many threads or the
+	 * machine has many more than at the last call (one system call). */
+	w->machine = now = machine_threads();
+	if (!w->memory && w->ticks++ % 4 != 0 && w->threads * 2 <= w->pids &&
+	    (now <= before || (now - before) * 8 <= w->pids))
 		return SANDBOX_LIMIT_NONE;
 	sum_descendants(&s, w->pid1);
 	w->threads = s.threads;

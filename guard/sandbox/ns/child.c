@@ -131,19 +131,10 @@ static int lock_down_pid1(struct setup *s, struct err *err)
 	return filter_load(f->calls.data, f->calls.len, err);
 }
 
-static int set_up_mounts(struct setup *s, struct err *err)
+static int set_up_pid1(struct setup *s, struct err *err)
 {
 	const struct sandbox_policy *p = s->policy;
 
-	if (stdio_fds_restrict(s, err) < 0 || mounts_open(s, err) < 0 ||
-	    (p->open_layers && p->open_layers(p->layers_arg, err) < 0) ||
-	    mounts_build(s, err) < 0)
-		return -err->num;
-	return stdio_fds_replace_nodes(s, err);
-}
-
-static int set_up_pid1(struct setup *s, struct err *err)
-{
 	(void)close(s->guard_socket);
 	/* Only for pid 1's files: the command gets the caller's umask, and
 	 * mount points serve any user of the run. */
@@ -164,9 +155,12 @@ static int set_up_pid1(struct setup *s, struct err *err)
 		return -err->num;
 	if (setsid() < 0)
 		return fail_errno(err, "new session");
-	if (lockdown_early(s, err) < 0 || set_up_mounts(s, err) < 0 ||
+	if (lockdown_early(s, err) < 0 || stdio_fds_restrict(s, err) < 0 ||
+	    mounts_open(s, err) < 0 ||
+	    (p->open_layers && p->open_layers(p->layers_arg, err) < 0) ||
+	    mounts_build(s, err) < 0 || stdio_fds_replace_nodes(s, err) < 0 ||
 	    command_terminal(s, err) < 0 ||
-	    (s->policy->net == SANDBOX_NET_PRIVATE &&
+	    (p->net == SANDBOX_NET_PRIVATE &&
 	     (wait_for_guard(s, MESSAGE_NETWORK, "the private network", err) <
 		      0 ||
 	      network_set_up(&s->network, err) < 0)) ||

@@ -23,21 +23,6 @@
 
 #define NOFILE_MAX 65536
 
-/* Servers and clients of the run connect over 127.0.0.1. */
-static int bring_loopback_up(struct err *err)
-{
-	struct ifreq request = {0};
-	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return fail_errno(err, "open a socket for the loopback");
-	strcpy(request.ifr_name, "lo");
-	request.ifr_flags = IFF_UP | IFF_RUNNING;
-	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		return fail_errno(err, "bring the loopback up");
-	return 0;
-}
-
 /* In a network namespace of its own the run may use ports below 1024 and ping.
  * A failure is ignored. */
 static void open_low_ports(const struct setup *s)
@@ -59,6 +44,10 @@ static void open_low_ports(const struct setup *s)
 /* Runs before any mount. */
 int lockdown_early(const struct setup *s, struct err *err)
 {
+	struct ifreq loopback = {.ifr_name = "lo",
+				 .ifr_flags = IFF_UP | IFF_RUNNING};
+	auto_close int fd = -1;
+
 	/* The kernel has no namespace for keyrings: without a new one the run
 	 * would inherit the session keyring. */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 &&
@@ -69,7 +58,13 @@ int lockdown_early(const struct setup *s, struct err *err)
 	if (s->policy->net == SANDBOX_NET_HOST)
 		return 0;
 	open_low_ports(s);
-	return bring_loopback_up(err);
+	/* Servers and clients of the run connect over 127.0.0.1. */
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fail_errno(err, "open a socket for the loopback");
+	if (ioctl(fd, SIOCSIFFLAGS, &loopback) < 0)
+		return fail_errno(err, "bring the loopback up");
+	return 0;
 }
 
 /* Never raises a limit above the caller's. */

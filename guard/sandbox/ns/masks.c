@@ -89,18 +89,6 @@ static void add_masked_path(struct setup *s, const struct mountinfo *table,
 		s->rules.items[i].text = text;
 }
 
-static const struct buf *find_redacted_text(const struct setup *s,
-					    const char *path)
-{
-	const struct redactions *redactions = s->policy->redactions;
-	size_t i;
-
-	for (i = 0; redactions && i < redactions->count; i++)
-		if (strcmp(redactions->items[i].path, path) == 0)
-			return &redactions->items[i].text;
-	return NULL;
-}
-
 /* Adds masks for hidden paths and for files with redactions. */
 static void add_masks(struct setup *s, const struct mountinfo *table)
 {
@@ -111,9 +99,13 @@ static void add_masks(struct setup *s, const struct mountinfo *table)
 	for (i = 0; redactions && i < redactions->count; i++)
 		add_masked_path(s, table, redactions->items[i].path,
 				&redactions->items[i].text);
-	for (hide = s->policy->hide; hide && *hide; hide++)
-		if (!find_redacted_text(s, *hide))
+	for (hide = s->policy->hide; hide && *hide; hide++) {
+		for (i = 0; redactions && i < redactions->count; i++)
+			if (strcmp(redactions->items[i].path, *hide) == 0)
+				break;
+		if (!redactions || i == redactions->count)
 			add_masked_path(s, table, *hide, NULL);
+	}
 }
 
 static void add_masked_sockets(struct setup *s)
@@ -218,16 +210,6 @@ int masks_make(int scratch_fd, size_t number, bool dir, struct err *err)
 	return mount_copy(fd, false, MASK_ATTRS, err);
 }
 
-/* In a layer the path may be another file, without a listener. */
-static bool is_same_socket(const struct setup *s, const struct path_rule *p)
-{
-	struct stat st;
-
-	return fstatat(s->root_fd, p->path + 1, &st, AT_SYMLINK_NOFOLLOW) ==
-		       0 &&
-	       st.st_dev == p->dev && st.st_ino == p->ino;
-}
-
 /* Makes a mask with content. */
 static int make_text_mask(int scratch_fd, size_t number, const struct buf *text,
 			  struct err *err)
@@ -290,11 +272,18 @@ int masks_place(struct setup *s, int scratch_fd, struct err *err)
 		return fail_errno(err, "make the empty file");
 	for (i = 0; rc == 0 && i < s->rules.count; i++) {
 		struct path_rule *p = &s->rules.items[i];
+		struct stat st;
 
 		if (p->kind != RULE_MASK)
 			rc = place_grant(s, p, err);
-		else if (!is_granted(s, i) &&
-			 (!p->socket || is_same_socket(s, p)))
+		else if (is_granted(s, i))
+			continue;
+		/* In a layer a socket's path may be another file, without a
+		 * listener. */
+		else if (!p->socket ||
+			 (fstatat(s->root_fd, p->path + 1, &st,
+				  AT_SYMLINK_NOFOLLOW) == 0 &&
+			  st.st_dev == p->dev && st.st_ino == p->ino))
 			rc = place_mask(s, p, scratch_fd, err);
 	}
 	for (i = 0; rc == 0 && i < s->rules.count; i++) {

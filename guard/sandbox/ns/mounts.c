@@ -347,23 +347,6 @@ static int place_home(struct setup *s, struct err *err)
 	return mount_make_point(s->root_fd, "/tmp/home", true, err);
 }
 
-static int place_machine_parts(struct setup *s, int old_dev, int scratch,
-			       struct err *err)
-{
-	if (s->policy->tmp_size) {
-		if (place_sized_tmp(s, err) < 0)
-			return -err->num;
-	} else if (place_private(s, "/tmp", s->tmp_fd, err) < 0 ||
-		   place_private(s, "/var/tmp", s->var_tmp_fd, err) < 0) {
-		return -err->num;
-	}
-	if (place_run(s, err) < 0 || place_var_run(s, err) < 0 ||
-	    place_resolv(s, scratch, err) < 0 ||
-	    place_devices(s, old_dev, err) < 0 || proc_place(s, err) < 0)
-		return -err->num;
-	return place_home(s, err);
-}
-
 /* pivot_root(2) instead of chroot(2): a process in a chroot cannot create user
  * namespaces, and a second chroot leads out of the first. */
 static int enter_root(struct setup *s, struct err *err)
@@ -398,7 +381,17 @@ int mounts_build(struct setup *s, struct err *err)
 		return scratch;
 	if (mount_attach(scratch, old_dev) < 0)
 		return fail_errno(err, "mount the masks' source");
-	if (place_machine_parts(s, old_dev, scratch, err) < 0 ||
+	if (p->tmp_size) {
+		if (place_sized_tmp(s, err) < 0)
+			return -err->num;
+	} else if (place_private(s, "/tmp", s->tmp_fd, err) < 0 ||
+		   place_private(s, "/var/tmp", s->var_tmp_fd, err) < 0) {
+		return -err->num;
+	}
+	if (place_run(s, err) < 0 || place_var_run(s, err) < 0 ||
+	    place_resolv(s, scratch, err) < 0 ||
+	    place_devices(s, old_dev, err) < 0 || proc_place(s, err) < 0 ||
+	    place_home(s, err) < 0 ||
 	    (p->mount_layers &&
 	     p->mount_layers(p->layers_arg, s->root_fd, err) < 0) ||
 	    masks_place(s, scratch, err) < 0 ||

@@ -59,18 +59,6 @@ static void limit_namespaces(int proc)
 	}
 }
 
-/* Linux 6.14 has a pid_max for each pid namespace. Before, the file is the
- * machine's, and root could change it. */
-static bool has_pid_max_of_namespace(void)
-{
-	unsigned int major = 0, minor = 0;
-	struct utsname name;
-
-	return uname(&name) == 0 &&
-	       sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
-	       (major > 6 || (major == 6 && minor >= 14));
-}
-
 /*
  * Only a cgroup limits the processes of uid 0, and guard counts them only
  * periodically. A small pid_max ends a burst of forks. It is several times the
@@ -79,11 +67,16 @@ static bool has_pid_max_of_namespace(void)
  */
 static void limit_pid_max(const struct setup *s, int proc)
 {
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
 	auto_close int fd = -1;
 	char text[32];
 
-	if (!s->root || s->pids_limit > NUMBERS_MAX / 4 ||
-	    !has_pid_max_of_namespace())
+	/* Linux 6.14 has a pid_max for each pid namespace. Before, the file is
+	 * the machine's, and root could change it. */
+	if (!s->root || s->pids_limit > NUMBERS_MAX / 4 || uname(&name) < 0 ||
+	    sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < 6 ||
+	    (major == 6 && minor < 14))
 		return;
 	fd = openat(proc, "sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
 	(void)snprintf(text, sizeof(text), "%llu",
@@ -199,20 +192,6 @@ static int restrict_proc_entry(struct proc_masking *c, const char *name,
 		      : cover_with_copy(point, point, name, err);
 }
 
-static int restrict_proc_entries(struct proc_masking *c, struct err *err)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	size_t i;
-	int rc = 0;
-
-	if (dirlist_read(c->proc, &list, err) < 0)
-		return fail_num(err, err->num, "read the run's /proc");
-	for (i = 0; rc == 0 && i < list.count; i++)
-		if (!isdigit((uint8_t)list.items[i].name[0]))
-			rc = restrict_proc_entry(c, list.items[i].name, err);
-	return rc;
-}
-
 /* A nested sandbox needs an uncovered /proc to mount its own. For uid 0 there
  * is none: a /proc that it mounts would contain all writable settings of the
  * machine. */
@@ -277,13 +256,19 @@ int proc_restrict(struct setup *s, int scratch_fd, struct err *err)
 				 .number = s->rules.count,
 				 .empty_file = -1,
 				 .empty_dir = -1};
-	int rc;
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+	int rc = 0;
 
 	if (proc < 0)
 		return fail_errno(err, "open the run's /proc");
 	if (mount_set_attrs(proc, MOUNT_ATTR_RDONLY) < 0)
 		return fail_errno(err, "close the run's /proc");
-	rc = restrict_proc_entries(&c, err);
+	if (dirlist_read(proc, &list, err) < 0)
+		return fail_num(err, err->num, "read the run's /proc");
+	for (i = 0; rc == 0 && i < list.count; i++)
+		if (!isdigit((uint8_t)list.items[i].name[0]))
+			rc = restrict_proc_entry(&c, list.items[i].name, err);
 	if (rc == 0)
 		rc = mask_listed_paths(&c, err);
 	fd_close(&c.empty_file);

@@ -186,18 +186,6 @@ static int copy_unlinked_file(int fd, const struct stat *st, struct err *err)
 	return 0;
 }
 
-/* Mostly root's </dev/null: the node of the run's /dev is equivalent and its
- * mount exists anyway. The removal of a separate mount makes the kernel wait
- * for all processors. */
-static bool has_node_in_run(const struct setup *s, const struct stat *st)
-{
-	const char *name = s->root_fd < 0 ? NULL : common_device_path(st);
-	struct stat machines;
-
-	return name && lstat(name, &machines) == 0 &&
-	       S_ISCHR(machines.st_mode) && machines.st_rdev == st->st_rdev;
-}
-
 static int refuse_stdio_fd(int fd, const struct stat *st, int flags,
 			   struct err *err)
 {
@@ -219,7 +207,8 @@ static int refuse_stdio_fd(int fd, const struct stat *st, int flags,
 static int restrict_stdio_fd(struct setup *s, int fd, struct err *err)
 {
 	int flags = fcntl(fd, F_GETFL);
-	struct stat st;
+	struct stat st, machines;
+	const char *name;
 
 	if (flags < 0 || fstat(fd, &st) < 0) {
 		auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -245,7 +234,13 @@ static int restrict_stdio_fd(struct setup *s, int fd, struct err *err)
 	case PASS_PROXY:
 		return 0;
 	}
-	s->replace_node[fd] = has_node_in_run(s, &st);
+	/* Mostly root's </dev/null: the node of the run's /dev is equivalent
+	 * and its mount exists anyway. The removal of a separate mount makes
+	 * the kernel wait for all processors. */
+	name = s->root_fd < 0 ? NULL : common_device_path(&st);
+	s->replace_node[fd] = name && lstat(name, &machines) == 0 &&
+			      S_ISCHR(machines.st_mode) &&
+			      machines.st_rdev == st.st_rdev;
 	if (s->replace_node[fd])
 		return 0;
 	return reopen_on_read_only(fd, &st, flags, err) < 0 ? -err->num : 1;
