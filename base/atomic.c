@@ -74,18 +74,17 @@ int atomic_begin(int dirfd, const char *name, mode_t mode,
 	return 0;
 }
 
-static int name_atomic_file(const struct atomic_file *f, const char *name)
-{
-	if (f->temp)
-		return renameat2(f->dirfd, f->temp, f->dirfd, name,
-				 RENAME_NOREPLACE);
-	return linkat(AT_FDCWD, fd_proc_path(f->fd).text, f->dirfd, name,
-		      AT_SYMLINK_FOLLOW);
-}
-
 int atomic_publish(struct atomic_file *f, const char *name, struct err *err)
 {
-	if (fsync(f->fd) < 0 || name_atomic_file(f, name) < 0)
+	int got = fsync(f->fd);
+
+	if (got == 0 && f->temp)
+		got = renameat2(f->dirfd, f->temp, f->dirfd, name,
+				RENAME_NOREPLACE);
+	else if (got == 0)
+		got = linkat(AT_FDCWD, fd_proc_path(f->fd).text, f->dirfd, name,
+			     AT_SYMLINK_FOLLOW);
+	if (got < 0)
 		return fail_errno(err, "write %s", text_quote(name));
 	free(TAKE(f->temp));
 	return atomic_sync_dir(f->dirfd, err);
@@ -187,26 +186,6 @@ static int sync_files_in_turn(const int *fds, size_t count, struct err *err)
 	return 0;
 }
 
-static bool has_dir_before(const struct atomic_set *s, size_t end, int dirfd)
-{
-	size_t i;
-
-	for (i = 0; i < end; i++)
-		if (s->items[i].dirfd == dirfd)
-			return true;
-	return false;
-}
-
-static int sync_dirs_in_turn(const int *fds, size_t count, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (atomic_sync_dir(fds[i], err) < 0)
-			return -err->num;
-	return 0;
-}
-
 /* Directories may be O_PATH, so each is opened again for the sync. */
 static int sync_set_dirs(const struct atomic_set *s, atomic_sync sync,
 			 struct err *err)
@@ -216,7 +195,11 @@ static int sync_set_dirs(const struct atomic_set *s, atomic_sync sync,
 	int got = 0;
 
 	for (i = 0; i < s->count && got == 0; i++) {
-		if (has_dir_before(s, i, s->items[i].dirfd))
+		size_t same = 0;
+
+		while (s->items[same].dirfd != s->items[i].dirfd)
+			same++;
+		if (same < i)
 			continue;
 		fds[count] = fd_open_dir(s->items[i].dirfd, ".");
 		if (fds[count] < 0)
@@ -231,7 +214,8 @@ static int sync_set_dirs(const struct atomic_set *s, atomic_sync sync,
 	else if (got == 0)
 		got = -EINVAL;
 	if (got == -EINVAL)
-		got = sync_dirs_in_turn(fds, count, err);
+		for (got = 0, i = 0; i < count && got == 0; i++)
+			got = atomic_sync_dir(fds[i], err);
 	while (count)
 		(void)close(fds[--count]);
 	return got;

@@ -130,15 +130,6 @@ void xattrs_add(struct xattrs *x, const char *name, const void *value,
 		SORT_BY_TEXT(x->items, x->count, name);
 }
 
-static bool is_machine_xattr(const char *name)
-{
-	return strcmp(name, "security.selinux") == 0 ||
-	       strcmp(name, "security.ima") == 0 ||
-	       strcmp(name, "security.evm") == 0 ||
-	       strcmp(name, "security.apparmor") == 0 ||
-	       strcmp(name, "security.SMACK64") == 0;
-}
-
 static bool is_xattr_unsupported(int num)
 {
 	return num == ENOTSUP || num == ENODATA || num == ENOSYS;
@@ -166,6 +157,9 @@ int xattrs_get_filtered(int dirfd, const char *name,
 			bool (*skip)(const char *name), struct xattrs *ret,
 			struct err *err)
 {
+	static const char *const of_machine[] = {
+		"security.selinux",  "security.ima",	 "security.evm",
+		"security.apparmor", "security.SMACK64", NULL};
 	char path[512], list[LIST_MAX];
 	AUTO(xattrs) struct xattrs x = {0};
 	ssize_t len = list_xattrs_at(dirfd, name, list), at;
@@ -197,7 +191,8 @@ int xattrs_get_filtered(int dirfd, const char *name,
 		static _Thread_local unsigned char value[VALUE_MAX];
 		ssize_t got;
 
-		if (is_machine_xattr(list + at) || (skip && skip(list + at)))
+		if (mem_list_has(of_machine, list + at) ||
+		    (skip && skip(list + at)))
 			continue;
 		got = *name ? lgetxattr(path, list + at, value, sizeof(value))
 			    : getxattr(path, list + at, value, sizeof(value));
