@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/state/apply_log.h"
 #include "guard/change/partial_snapshot.h"
 #include "guard/state/live.h"
@@ -55,20 +56,6 @@ static int name_failed_root(const struct apply_plan *a, size_t index,
 {
 	return index ? err_context(err, "%s", text_quote(root_path(a, index)))
 		     : -err->num;
-}
-
-static int check_apply_state(const struct resolved_run *p, struct err *err)
-{
-	const struct session *s = &p->session;
-
-	if (s->state == RUN_DISCARDED)
-		return fail(err, ENOENT, "run %s was discarded", s->id);
-	if (s->state == RUN_APPLIED && !resolve_run_has_paths(p))
-		return fail(err, EALREADY,
-			    "run %s is applied already: name paths to apply "
-			    "what is left of it",
-			    s->id);
-	return 0;
 }
 
 static int load_apply_base(struct apply_plan *a, struct err *err)
@@ -172,26 +159,20 @@ static int compare_results(struct apply_plan *a, struct err *err)
 	return 0;
 }
 
-static int open_root(struct apply_plan *a, size_t index, struct err *err)
-{
-	const char *path = root_path(a, index);
-	int got = changeset_open_root(&a->change, index, path, err);
-
-	return got < 0 && !is_home(a, index) ? changes_explain(got, path, err)
-					     : got;
-}
-
 static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	struct changeset_root *root = &a->change.roots[index];
 	struct apply_log_query query = {.now = &root->now.root};
 	bool first = !root->now.root_path, home = is_home(a, index);
+	const char *path = root_path(a, index);
+	int got;
 
 	if (root->project.path || (home && !root->only))
 		return 0;
-	if (open_root(a, index, err) < 0)
-		return -err->num;
+	got = changeset_open_root(&a->change, index, path, err);
+	if (got < 0)
+		return home ? got : changes_explain(got, path, err);
 	if (home)
 		root->project.moved_since = session_began(s);
 	if (changeset_inspect_root(&a->change, index, "pre-apply", s->id, err) <
@@ -219,50 +200,35 @@ int apply_plan_refresh(struct apply_plan *a, struct err *err)
 }
 
 /*
- * Returns 1 if the run's result is in the store and no process has changed its
- * layer since: then the layer is not read again. Returns 0 otherwise. Changes
- * that were applied during the run were already excluded when the result was
- * stored.
- */
-static int load_stored_result(struct apply_plan *a,
-			      const struct change_list *list, uint64_t seq,
-			      struct entry *ret, struct err *err)
-{
-	const struct session *s = &a->p->session;
-	AUTO(snapshot) struct snapshot result = {0};
-	int got;
-
-	if (!seq || s->state != RUN_ENDED || apply_log_any(s) ||
-	    timestamp_compare(list->newest, s->ended) >= 0)
-		return 0;
-	got = catalog_load(a->c->store, seq, &result, err);
-	if (got < 0)
-		return got == -ENOENT ? 0 : got;
-	entry_copy(ret, &result.root);
-	return 1;
-}
-
-/*
- * The tree that the run left in a root: from the store if its layer is
- * unchanged since (1), else it is read (0), and where paths were named no more
- * of it than is about them.
+ * The tree that the run left in a root. It comes from the store (1) when the
+ * result is there and no process has changed the layer since; changes that were
+ * applied during the run were already excluded when it was stored. Otherwise
+ * the layer is read (0), and where paths were named no more of it than is about
+ * them.
  */
 static int load_root_want(struct apply_plan *a, size_t index, struct err *err)
 {
+	const struct session *s = &a->p->session;
 	struct changeset_root *root = &a->change.roots[index];
 	const struct changes_root *changes = &a->changes.roots[index];
 	char **paths = resolve_run_paths(a->p, index);
 	const char *const *only = NULL;
-	int got = load_stored_result(a, &changes->list,
-				     a->p->session.roots[index].result,
-				     &root->want.root, err);
+	uint64_t seq = s->roots[index].result;
 
+	if (seq && s->state == RUN_ENDED && !apply_log_any(s) &&
+	    timestamp_compare(changes->list.newest, s->ended) < 0) {
+		AUTO(snapshot) struct snapshot result = {0};
+		int got = catalog_load(a->c->store, seq, &result, err);
+
+		if (got == 0)
+			entry_copy(&root->want.root, &result.root);
+		if (got != -ENOENT)
+			return got < 0 ? got : 1;
+	}
 	if (resolve_run_has_paths(a->p) && !resolve_run_names_git(paths))
 		only = paths ? (const char *const *)paths : none;
-	return got ? got
-		   : result_make(a->c->store, &root->base.root,
-				 changes->upper_fd, &changes->list, only,
-				 &root->want.root, err);
+	return result_make(a->c->store, &root->base.root, changes->upper_fd,
+			   &changes->list, only, &root->want.root, err);
 }
 
 /* --- the home directory --- */
@@ -284,58 +250,40 @@ static bool is_named_in_home(const char *path, char *const *paths)
 	return false;
 }
 
-static struct change_list list_home_changes(const struct apply_plan *a)
+static int load_home_want(struct apply_plan *a, struct err *err)
 {
-	const struct change_list *list = &changes_home(&a->changes)->list;
+	size_t index = a->p->session.root_count, count = 0, i;
+	struct changeset_root *root = &a->change.roots[index];
+	const struct changes_root *home = changes_home(&a->changes);
 	char *const *paths = resolve_run_home_paths(a->p);
-	struct change_list named = {
-		.items = mem_alloc((list->count + 1) * sizeof(*named.items)),
-	};
-	size_t i;
+	struct change_list named = {0};
+	char **only;
+	int got;
 
-	for (i = 0; i < list->count; i++)
-		if (is_named_in_home(list->items[i].path, paths))
-			named.items[named.count++] = list->items[i];
-	return named;
-}
+	if (!paths)
+		return 0;
+	named.items = mem_alloc((home->list.count + 1) * sizeof(*named.items));
+	only = mem_zalloc((home->list.count + 1) * sizeof(*only));
+	for (i = 0; i < home->list.count; i++) {
+		const struct change *c = &home->list.items[i];
 
-/* For a directory whose permissions alone change, only the directory itself is
- * read, without its entries. */
-static char **home_paths_to_read(const struct change_list *named)
-{
-	char **only = mem_zalloc((named->count + 1) * sizeof(*only));
-	size_t count = 0, i;
-
-	for (i = 0; i < named->count; i++) {
-		const struct change *c = &named->items[i];
-
+		if (!is_named_in_home(c->path, paths))
+			continue;
+		named.items[named.count++] = *c;
 		if (count && path_below(c->path, only[count - 1]))
 			continue;
+		/* For a directory whose permissions alone change, only the
+		 * directory itself is read, without its entries. */
 		only[count++] = c->kind == CHANGE_META && S_ISDIR(c->now.mode)
 					? mem_printf("%s/", c->path)
 					: mem_strdup(c->path);
 	}
-	if (count)
-		qsort(only, count, sizeof(*only), sorted_compare_paths);
-	return only;
-}
-
-static int load_home_want(struct apply_plan *a, struct err *err)
-{
-	size_t index = a->p->session.root_count;
-	struct changeset_root *root = &a->change.roots[index];
-	struct change_list named;
-	int got;
-
-	if (!resolve_run_home_paths(a->p))
-		return 0;
-	named = list_home_changes(a);
-	root->only = home_paths_to_read(&named);
+	vec_sort(only, count, sizeof(*only), sorted_compare_paths);
+	root->only = only;
 	got = refresh_root(a, index, err);
 	if (got == 0)
-		got = result_make(a->c->store, &root->now.root,
-				  a->changes.roots[index].upper_fd, &named,
-				  NULL, &root->want.root, err);
+		got = result_make(a->c->store, &root->now.root, home->upper_fd,
+				  &named, NULL, &root->want.root, err);
 	free(named.items);
 	return got;
 }
@@ -429,18 +377,6 @@ static int collect_partial_path(void *arg, const char *path,
 	return 0;
 }
 
-/* All other cases need a complete snapshot, or read the paths themselves. */
-static bool may_read_partially(const struct apply_plan *a)
-{
-	const struct resolved_run *p = a->p;
-
-	return a->may_be_partial && !p->session.live &&
-	       !resolve_run_home_paths(p) && p->session.root_count == 1 &&
-	       !resolve_run_names_git(resolve_run_paths(p, 0)) &&
-	       partial_snapshot_max_paths(&a->change.roots[0].base) &&
-	       !apply_log_any(&p->session);
-}
-
 static int choose_paths_to_read(struct apply_plan *a, struct err *err)
 {
 	struct changeset_root *root = &a->change.roots[0];
@@ -468,8 +404,14 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	size_t i;
 	int got;
 
-	if (check_apply_state(a->p, err) < 0 ||
-	    context_store(a->c, STORE_WRITE, err) < 0 ||
+	if (s->state == RUN_DISCARDED)
+		return fail(err, ENOENT, "run %s was discarded", s->id);
+	if (s->state == RUN_APPLIED && !resolve_run_has_paths(a->p))
+		return fail(err, EALREADY,
+			    "run %s is applied already: name paths to apply "
+			    "what is left of it",
+			    s->id);
+	if (context_store(a->c, STORE_WRITE, err) < 0 ||
 	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0))
 		return -err->num;
 	changeset_init(&a->change, a->c, s->root_count + 1);
@@ -478,7 +420,13 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 			changes_prefix(root_path(a, i), s->home);
 	if (load_apply_base(a, err) < 0)
 		return -err->num;
-	if (may_read_partially(a)) {
+	/* All other cases need a complete snapshot, or read the paths
+	 * themselves. */
+	if (a->may_be_partial && !s->live && !resolve_run_home_paths(a->p) &&
+	    s->root_count == 1 &&
+	    !resolve_run_names_git(resolve_run_paths(a->p, 0)) &&
+	    partial_snapshot_max_paths(&a->change.roots[0].base) &&
+	    !apply_log_any(s)) {
 		if (load_layer_trees(a, err) < 0 ||
 		    choose_paths_to_read(a, err) < 0 ||
 		    apply_plan_refresh(a, err) < 0)
@@ -616,62 +564,11 @@ static char **choose_moved_dirs(struct apply_plan *a, bool complete)
 	return paths;
 }
 
-static int handle_failed_apply(struct apply_plan *a, int num)
-{
-	struct session *s = &a->p->session;
-	struct err more;
-
-	/* An unfinished transaction is completed by the next command. */
-	if (s->live ||
-	    fd_exists(a->change.roots[0].project.workspace_fd, "next-action"))
-		return num;
-	if (moved_dirs_restore(s, a->c->store, &more) < 0)
-		report_warning("%s", more.text);
-	(void)session_set_state(s, RUN_ENDED, &more);
-	return num;
-}
-
-/*
- * The run says that it is being applied where that takes a moment, or where
- * parts of its layer may be missing from now on. A live run's record is its own
- * guard's to write.
- */
-static int announce_apply(struct apply_plan *a, bool moved_dirs,
-			  struct err *err)
-{
-	struct session *s = &a->p->session;
-
-	return s->live || (!moved_dirs &&
-			   a->change.roots[0].plan.steps.count < MANY_STEPS)
-		       ? 0
-		       : session_set_state(s, RUN_APPLYING, err);
-}
-
-/* The files are as they shall be, and undo knows of it: what fails now is no
- * reason to call the apply failed. false: the next command has to settle it. */
-static bool finish_apply(struct apply_plan *a, const struct action *action)
-{
-	struct session *s = &a->p->session;
-	struct err err;
-
-	if (record_applied_paths(a, &err) < 0)
-		report_warning("it is done, but what run %s had applied by now "
-			       "could not be noted: %s",
-			       s->id, err.text);
-	if (s->live ||
-	    recover_set_run_state(a->c, s, action->complete, &err) == 0)
-		return true;
-	report_warning(
-		"it is done, but the state of run %s could not be noted; "
-		"the next command of guard here tries again: %s",
-		s->id, err.text);
-	return false;
-}
-
 int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		       uint64_t *ret_after, struct err *err)
 {
 	struct session *s = &a->p->session;
+	struct changeset_root *project = &a->change.roots[0];
 	AUTO(action)
 	struct action action = {
 		.kind = mem_strdup("apply"),
@@ -687,22 +584,45 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		.changes = &a->changes.roots[0].list,
 	};
 	auto_free char *before = NULL, *after = NULL;
-	int got;
+	struct err more;
+	int got = 0;
 
-	a->change.roots[0].layer = moved_dirs ? &layer : NULL;
+	project->layer = moved_dirs ? &layer : NULL;
 	changeset_wait_starting_runs(&a->change);
-	got = announce_apply(a, moved_dirs != NULL, err);
+	/* The run says that it is being applied where that takes a moment, or
+	 * where parts of its layer may be missing from now on. A live run's
+	 * record is its own guard's to write. */
+	if (!s->live && (moved_dirs || project->plan.steps.count >= MANY_STEPS))
+		got = session_set_state(s, RUN_APPLYING, err);
 	if (got == 0)
 		got = changeset_execute(&a->change, &action, err);
-	a->change.roots[0].layer = NULL;
+	project->layer = NULL;
 	mem_list_free(&moved_dirs);
-	if (got < 0)
-		got = handle_failed_apply(a, got);
-	else if (finish_apply(a, &action))
-		action_close(a->change.roots[0].project.workspace_fd, &action);
-	if (got < 0)
+	if (got < 0) {
+		/* An unfinished transaction is completed by the next
+		 * command. */
+		if (s->live ||
+		    fd_exists(project->project.workspace_fd, "next-action"))
+			return got;
+		if (moved_dirs_restore(s, a->c->store, &more) < 0)
+			report_warning("%s", more.text);
+		(void)session_set_state(s, RUN_ENDED, &more);
 		return got;
-	before = mem_printf("%" PRIu64, a->change.roots[0].now.seq);
+	}
+	/* The files are as they shall be, and undo knows of it: what fails now
+	 * is no reason to call the apply failed. */
+	if (record_applied_paths(a, &more) < 0)
+		report_warning("it is done, but what run %s had applied by now "
+			       "could not be noted: %s",
+			       s->id, more.text);
+	if (s->live || recover_set_run_state(a->c, s, complete, &more) == 0)
+		action_close(project->project.workspace_fd, &action);
+	else
+		report_warning(
+			"it is done, but the state of run %s could not be "
+			"noted; the next command of guard here tries again: %s",
+			s->id, more.text);
+	before = mem_printf("%" PRIu64, project->now.seq);
 	*ret_after = action.roots.items[0].after;
 	after = mem_printf("%" PRIu64, *ret_after);
 	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,
