@@ -151,7 +151,10 @@ static bool path_has_suffix(const char *path, const char *suffix)
 	return len > n && strcmp(path + len - n, suffix) == 0;
 }
 
-static bool has_text_suffix(const char *path)
+/* A text that a NUL makes binary for every comparison, while its interpreter
+ * still reads it: it was no binary before, or has the name of a script. */
+static bool hides_text(const char *path, const struct buf *old,
+		       const struct buf *now)
 {
 	static const char *const suffixes[] = {
 		".sh",	".bash", ".js",	  ".mjs", ".cjs",    ".ts",   ".jsx",
@@ -162,21 +165,12 @@ static bool has_text_suffix(const char *path)
 	};
 	size_t i;
 
+	if (!has_nul(now) || has_nul(old))
+		return false;
 	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
 		if (path_has_suffix(path, suffixes[i]))
 			return true;
-	return false;
-}
-
-/* A text that a NUL makes binary for every comparison, while its interpreter
- * still reads it: it was no binary before, or has the name of a script. */
-static bool hides_text(const char *path, const struct buf *old,
-		       const struct buf *now)
-{
-	if (!has_nul(now) || has_nul(old))
-		return false;
-	return has_text_suffix(path) ||
-	       (now->len > 2 && memcmp(now->data, "#!", 2) == 0) ||
+	return (now->len > 2 && memcmp(now->data, "#!", 2) == 0) ||
 	       (old->len && now->len > old->len / 2 &&
 		memcmp(old->data, now->data,
 		       old->len < 64 ? old->len / 2 : 32) == 0);
@@ -187,13 +181,6 @@ static bool hides_text(const char *path, const struct buf *old,
 /* A magic number, flags, then time and size of the source, or its hash. */
 #define HEADER 16
 #define FLAGS_AT 4
-
-static bool is_in_pycache(const char *path)
-{
-	auto_free char *dir = path_parent(path);
-
-	return strcmp(path_name(dir), "__pycache__") == 0;
-}
 
 /* Was it made from the same source, and is another all the same? */
 static bool is_forged_bytecode(const struct buf *old, const struct buf *now)
@@ -214,6 +201,7 @@ static bool is_forged_bytecode(const struct buf *old, const struct buf *now)
 static void judge_bytecode(const struct risk_file *f, struct risks *r)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
+	auto_free char *dir = path_parent(f->path);
 	enum risk_level level = RISK_HIGH;
 	const char *text;
 
@@ -222,7 +210,7 @@ static void judge_bytecode(const struct risk_file *f, struct risks *r)
 	if (!S_ISREG(f->now_mode) || !path_has_suffix(f->path, ".pyc") ||
 	    (!f->old_mode && risk_is_installed(f->path)))
 		return;
-	if (!is_in_pycache(f->path)) {
+	if (strcmp(path_name(dir), "__pycache__") != 0) {
 		text = "as a module of Python's without a source";
 	} else if (f->now_size > RISK_READ_MAX ||
 		   !f->read(f->arg, true, &now)) {
@@ -252,52 +240,42 @@ static json_t *member(json_t *object, const char *key)
 	return json_is_object(object) ? json_object_get(object, key) : NULL;
 }
 
-/* A change from a version range to an address, a repository or a directory. */
-static void judge_sources(json_t *before, json_t *after, struct risks *r)
+/* Scripts of a package.json, and packages from elsewhere than a registry,
+ * which the old one did not have. Texts end with NUL. */
+static void judge_package(const char *old, const char *now, struct risks *r)
 {
 	static const char *const keys[] = {
 		"dependencies",	    "devDependencies", "optionalDependencies",
 		"peerDependencies", "resolutions",     "overrides",
 	};
+	json_t *before = json_loads(old, 0, NULL);
+	json_t *after = json_loads(now, 0, NULL);
+	json_t *had = member(before, "scripts"), *value;
+	const char *name;
 	size_t i;
 
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		json_t *had = member(before, keys[i]), *from;
-		const char *name;
+	json_object_foreach(member(after, "scripts"), name, value)
+	{
+		const char *text = json_string_value(value);
+		auto_free char *label = mem_printf("script %s", name);
 
-		json_object_foreach(member(after, keys[i]), name, from)
+		if (text && !json_equal(value, member(had, name)))
+			add_risk_value(r, RISK_HIGH, label, text);
+	}
+	/* From a version range to an address, a repository or a directory. */
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		had = member(before, keys[i]);
+		json_object_foreach(member(after, keys[i]), name, value)
 		{
-			const char *text = json_string_value(from);
+			const char *text = json_string_value(value);
 			auto_free char *label = mem_printf("package %s", name);
 
 			if (text && strpbrk(text, ":/") &&
 			    strncmp(text, "workspace:", 10) != 0 &&
-			    !json_equal(from, member(had, name)))
+			    !json_equal(value, member(had, name)))
 				add_risk_value(r, RISK_HIGH, label, text);
 		}
 	}
-}
-
-/* Scripts of a package.json, and packages from elsewhere than a registry,
- * which the old one did not have. Texts end with NUL. */
-static void judge_package(const char *old, const char *now, struct risks *r)
-{
-	json_t *before = json_loads(old, 0, NULL);
-	json_t *after = json_loads(now, 0, NULL);
-	json_t *had = member(before, "scripts");
-	const char *name;
-	json_t *script;
-
-	json_object_foreach(member(after, "scripts"), name, script)
-	{
-		auto_free char *label = mem_printf("script %s", name);
-
-		if (json_is_string(script) &&
-		    !json_equal(script, member(had, name)))
-			add_risk_value(r, RISK_HIGH, label,
-				       json_string_value(script));
-	}
-	judge_sources(before, after, r);
 	if (!after)
 		add_risk(r, RISK_HIGH, false,
 			 mem_strdup("is no JSON: its scripts cannot be told"));
@@ -306,39 +284,6 @@ static void judge_package(const char *old, const char *now, struct risks *r)
 }
 
 /* --- kind, mode and name --- */
-
-static void judge_kind(const struct risk_file *f, struct risks *r)
-{
-	uint32_t now = f->now_mode;
-
-	if (f->special)
-		add_plain_risk(r, RISK_CRITICAL,
-			       "has set-id bits or capabilities");
-	if (f->acl && f->old_mode)
-		add_plain_risk(r, RISK_HIGH,
-			       "lets others in by an access list");
-	if (S_ISFIFO(now) || S_ISSOCK(now) || S_ISCHR(now) || S_ISBLK(now))
-		add_plain_risk(r, RISK_HIGH, "is no file, folder or link");
-}
-
-static void judge_mode(const struct risk_file *f, struct risks *r)
-{
-	uint32_t old = f->old_mode, now = f->now_mode;
-
-	if (!S_ISREG(now))
-		return;
-	if ((now & 0111) && !(old & 0111))
-		add_plain_risk(r, RISK_NOTE,
-			       old ? "may be executed now" : "may be executed");
-	if ((now & 0002) && !(old & 0002))
-		add_plain_risk(r, RISK_NOTE, "may be written by everybody now");
-	if (S_ISREG(old) && f->old_size && !f->now_size)
-		add_plain_risk(r, RISK_HIGH, "is empty now");
-	else if (S_ISREG(old) && f->old_size > SHRUNK_LEAST &&
-		 f->now_size < f->old_size / 2)
-		add_plain_risk(r, RISK_NOTE,
-			       "lost more than half of its bytes");
-}
 
 static bool link_leaves_project(const char *path, const char *target)
 {
@@ -363,19 +308,15 @@ static bool link_leaves_project(const char *path, const char *target)
 	return false;
 }
 
-/* A new environment of Python's: its programs are links to the machine's. */
-static bool is_python(const struct risk_file *f)
-{
-	auto_free char *dir = path_parent(f->path);
-
-	return !f->old_mode && risk_in_generated(f->path) &&
-	       strcmp(path_name(dir), "bin") == 0 &&
-	       strncmp(path_name(f->path), "python", 6) == 0;
-}
-
 static void judge_link(const struct risk_file *f, struct risks *r)
 {
 	AUTO(buf) struct buf target = {0};
+	auto_free char *dir = path_parent(f->path);
+	/* A new environment of Python's: its programs are links to the
+	 * machine's. */
+	bool is_python = !f->old_mode && risk_in_generated(f->path) &&
+			 strcmp(path_name(dir), "bin") == 0 &&
+			 strncmp(path_name(f->path), "python", 6) == 0;
 
 	if (!S_ISLNK(f->now_mode))
 		return;
@@ -387,7 +328,7 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 			       "is a link: what git looks for there it finds "
 			       "elsewhere");
 	if (f->read(f->arg, true, &target) &&
-	    link_leaves_project(f->path, buf_text(&target)) && !is_python(f))
+	    link_leaves_project(f->path, buf_text(&target)) && !is_python)
 		add_risk_value(r, RISK_HIGH, "leads out of the project",
 			       buf_text(&target));
 }
@@ -481,27 +422,6 @@ static const char *skip_section(const char *at)
 	return at + (*at == ']');
 }
 
-static void judge_setting(const char *section, const char *old,
-			  const char *line, size_t len, struct risks *r)
-{
-	size_t name = strcspn(line, " \t=\r\n");
-	auto_free char *key = mem_printf("%s.%.*s", section, (int)name, line);
-	auto_free char *value = NULL;
-
-	if (!runs_command(key) || has_line(old, line, len))
-		return;
-	line += name;
-	len -= name;
-	while (len && strchr(" \t=", *line)) {
-		line++;
-		len--;
-	}
-	if (len && line[len - 1] == '\r')
-		len--;
-	value = mem_strndup(line, len);
-	add_risk_value(r, RISK_CRITICAL, key, value);
-}
-
 static void judge_config(const char *old, const char *now, struct risks *r)
 {
 	auto_free char *section = mem_strdup("");
@@ -509,7 +429,8 @@ static void judge_config(const char *old, const char *now, struct risks *r)
 	if (strncmp(now, "\xef\xbb\xbf", 3) == 0)
 		now += 3;
 	while (*now) {
-		size_t len;
+		auto_free char *key = NULL, *value = NULL;
+		size_t len, name, at;
 
 		now += strspn(now, " \t\r");
 		if (*now == '[') {
@@ -522,8 +443,16 @@ static void judge_config(const char *old, const char *now, struct risks *r)
 			continue;
 		}
 		len = strcspn(now, "\n");
-		if (len && *now != '#' && *now != ';')
-			judge_setting(section, old, now, len, r);
+		name = strcspn(now, " \t=\r\n");
+		key = mem_printf("%s.%.*s", section, (int)name, now);
+		if (len && *now != '#' && *now != ';' && runs_command(key) &&
+		    !has_line(old, now, len)) {
+			at = name + strspn(now + name, " \t=");
+			value = mem_strndup(now + at, len - at);
+			if (len > at && now[len - 1] == '\r')
+				value[len - at - 1] = '\0';
+			add_risk_value(r, RISK_CRITICAL, key, value);
+		}
 		now += len + (now[len] == '\n');
 	}
 }
@@ -535,7 +464,7 @@ static size_t count_hidden(const struct buf *text)
 	const char *at;
 	size_t n = 0;
 
-	if (text->len && memchr(text->data, '\0', text->len))
+	if (has_nul(text))
 		return 0;
 	text_escape(&shown, text->data, text->len, true);
 	for (at = buf_text(&shown); (at = strstr(at, "<U+")); at++)
@@ -575,15 +504,6 @@ static bool looks_like_key(const struct buf *text)
 static bool has_base_name(const char *path, const char *name)
 {
 	return strcmp(path_name(path), name) == 0;
-}
-
-/* Other bytes, and nothing else that rsync, make or a backup would see. */
-static bool keeps_size_and_time(const struct risk_file *f,
-				const struct buf *old, const struct buf *now)
-{
-	return S_ISREG(f->old_mode) && f->old_size == f->now_size &&
-	       f->same_time && old->len == now->len && now->len &&
-	       memcmp(old->data, now->data, now->len) != 0;
 }
 
 static void judge_bytes(const struct risk_file *f, struct risks *r)
@@ -627,7 +547,11 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 		add_plain_risk(
 			r, RISK_HIGH,
 			"has a NUL in it, so that its text is not shown");
-	if (keeps_size_and_time(f, &old, &now))
+	/* Other bytes, and nothing else that rsync, make or a backup would
+	 * see. */
+	if (S_ISREG(f->old_mode) && f->old_size == f->now_size &&
+	    f->same_time && old.len == now.len && now.len &&
+	    memcmp(old.data, now.data, now.len) != 0)
 		add_plain_risk(r, RISK_HIGH,
 			       "is another one of the same size with its old "
 			       "time: many "
@@ -649,55 +573,64 @@ static bool has_other_bytes(const struct risk_file *f)
 	return old.len != now.len || memcmp(old.data, now.data, now.len) != 0;
 }
 
-/*
- * Names mean little in a generated directory, where thousands are new. But such
- * a directory is rarely read, git does not show it, and tools execute it:
- * changes of earlier files are reported, and files that no tool makes.
- */
-static void judge_generated(const struct risk_file *f, struct risks *r)
-{
-	enum risk_level level;
-	const char *when;
-	bool was = f->old_mode && !S_ISDIR(f->old_mode);
-
-	if (S_ISDIR(f->now_mode))
-		return;
-	when = risk_by_name(f->path, &level);
-	if (when && level > RISK_NOTE &&
-	    (was ? has_other_bytes(f) : risk_always_runs(f->path)))
-		add_risk(r, level, true, mem_strdup(when));
-	else if (was && risk_is_installed(f->path) && has_other_bytes(f))
-		add_plain_risk(
-			r, RISK_HIGH,
-			"was installed before the run and is another now");
-}
-
 void risk_judge(const struct risk_file *f, struct risks *ret)
 {
+	uint32_t was = f->old_mode, now = f->now_mode;
+	bool was_file = was && !S_ISDIR(was);
 	enum risk_level level;
 	const char *when;
 
-	if (!f->now_mode) {
+	if (!now) {
 		if (has_base_name(f->path, ".git"))
 			add_plain_risk(ret, RISK_CRITICAL,
 				       "is a repository with all its history");
 		return;
 	}
-	judge_kind(f, ret);
+	if (f->special)
+		add_plain_risk(ret, RISK_CRITICAL,
+			       "has set-id bits or capabilities");
+	if (f->acl && was)
+		add_plain_risk(ret, RISK_HIGH,
+			       "lets others in by an access list");
+	if (S_ISFIFO(now) || S_ISSOCK(now) || S_ISCHR(now) || S_ISBLK(now))
+		add_plain_risk(ret, RISK_HIGH, "is no file, folder or link");
 	judge_link(f, ret);
 	judge_name(f, ret);
 	judge_bytecode(f, ret);
+	when = S_ISDIR(now) ? NULL : risk_by_name(f->path, &level);
+	/* Names mean little in a generated directory, where thousands are new.
+	 * But such a directory is rarely read, git does not show it, and tools
+	 * execute it: changes of earlier files are reported, and files that no
+	 * tool makes. */
 	if (risk_in_generated(f->path)) {
-		judge_generated(f, ret);
+		if (when && level > RISK_NOTE &&
+		    (was_file ? has_other_bytes(f) : risk_always_runs(f->path)))
+			add_risk(ret, level, true, mem_strdup(when));
+		else if (was_file && !S_ISDIR(now) &&
+			 risk_is_installed(f->path) && has_other_bytes(f))
+			add_plain_risk(ret, RISK_HIGH,
+				       "was installed before the run and is "
+				       "another now");
 		return;
 	}
-	judge_mode(f, ret);
-	if (S_ISDIR(f->now_mode))
+	if (S_ISREG(now)) {
+		if ((now & 0111) && !(was & 0111))
+			add_plain_risk(ret, RISK_NOTE,
+				       was ? "may be executed now"
+					   : "may be executed");
+		if ((now & 0002) && !(was & 0002))
+			add_plain_risk(ret, RISK_NOTE,
+				       "may be written by everybody now");
+		if (S_ISREG(was) && f->old_size && !f->now_size)
+			add_plain_risk(ret, RISK_HIGH, "is empty now");
+		else if (S_ISREG(was) && f->old_size > SHRUNK_LEAST &&
+			 f->now_size < f->old_size / 2)
+			add_plain_risk(ret, RISK_NOTE,
+				       "lost more than half of its bytes");
+	}
+	if (S_ISDIR(now))
 		return;
-	when = path_has_suffix(f->path, ".sample")
-		       ? NULL
-		       : risk_by_name(f->path, &level);
-	if (when)
+	if (when && !path_has_suffix(f->path, ".sample"))
 		add_risk(ret, level, level > RISK_NOTE, mem_strdup(when));
 	judge_bytes(f, ret);
 }
