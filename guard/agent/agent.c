@@ -53,31 +53,21 @@ char *agent_config_dir(const struct state *state)
 			   : NULL;
 }
 
-/* Reads the file; -ENOENT: no such file. */
-static int read_profile_text(int fd, struct buf *to, struct err *err)
+/* A user's own file that others may write would let them decide. */
+static int read_profile_text(int fd, bool own, struct buf *to, struct err *err)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "look at it");
+	if (own && st.st_uid != geteuid() && st.st_uid != 0)
+		return fail(err, EPERM, "it belongs to uid %u, not to you",
+			    (unsigned int)st.st_uid);
+	if (own && st.st_mode & 022)
+		return fail(err, EPERM, "others may write it: chmod go-w");
 	if (!S_ISREG(st.st_mode))
 		return fail(err, EINVAL, "it is no plain file");
 	return fd_slurp(fd, PROFILE_BYTES_MAX, to, err);
-}
-
-/* A file that others may write would let them decide. */
-static int check_owner(int fd, struct err *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return fail_errno(err, "look at it");
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return fail(err, EPERM, "it belongs to uid %u, not to you",
-			    (unsigned int)st.st_uid);
-	if (st.st_mode & 022)
-		return fail(err, EPERM, "others may write it: chmod go-w");
-	return 0;
 }
 
 /* 1; 0: there is none. */
@@ -96,7 +86,7 @@ static int read_user_profile(const struct state *state, const char *name,
 		return 0;
 	if (fd < 0)
 		return fail_errno(err, "profile %s", text_quote(path));
-	if (check_owner(fd, err) < 0 || read_profile_text(fd, &text, err) < 0)
+	if (read_profile_text(fd, true, &text, err) < 0)
 		return err_context(err, "profile %s", text_quote(path));
 	return profile_parse(to, path, false, text.data, text.len, err) < 0
 		       ? -err->num
@@ -139,19 +129,30 @@ static int read_project_profile(const char *project, struct profile *to,
 			  err);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 0;
-	if (fd < 0 || read_profile_text(fd, &text, err) < 0)
+	if (fd < 0 || read_profile_text(fd, false, &text, err) < 0)
 		return err_context(err, "profile %s", text_quote(path));
 	return profile_parse(to, path, true, text.data, text.len, err);
 }
 
 /* ---- selection ---- */
 
-static int no_such_agent(const char *name, struct err *err)
+static int choose_agent(struct agent *a, const struct run_options *o,
+			const struct state *state, struct err *err)
 {
+	auto_free char *program = agent_program(o->argv);
+	const char *name = o->agent ? o->agent : program, *one;
 	AUTO(buf) struct buf known = {0};
-	const char *one;
 	size_t i;
 
+	if (strcmp(name, AGENT_NONE) == 0)
+		return 0;
+	if (profile_name_ok(name) && strcmp(name, "default") != 0 &&
+	    is_known_agent(state, name)) {
+		a->name = mem_strdup(name);
+		return 0;
+	}
+	if (!o->agent)
+		return 0;
 	for (i = 0; (one = profile_shipped_name(i)); i++)
 		if (strcmp(one, "default") != 0)
 			buf_printf(&known, "%s, ", one);
@@ -159,37 +160,6 @@ static int no_such_agent(const char *name, struct err *err)
 		    "--agent: there is no profile %s: %snone, or one of your "
 		    "own in ~/.config/guard/agents",
 		    text_quote(name), buf_text(&known));
-}
-
-static int choose_agent(struct agent *a, const struct run_options *o,
-			const struct state *state, struct err *err)
-{
-	auto_free char *program = agent_program(o->argv);
-	const char *name = o->agent;
-
-	if (name && strcmp(name, AGENT_NONE) == 0)
-		return 0;
-	if (!name) {
-		name = program;
-		if (!profile_name_ok(name) || strcmp(name, "default") == 0 ||
-		    strcmp(name, AGENT_NONE) == 0 ||
-		    !is_known_agent(state, name))
-			return 0;
-	}
-	if (!profile_name_ok(name) || strcmp(name, "default") == 0 ||
-	    !is_known_agent(state, name))
-		return no_such_agent(name, err);
-	a->name = mem_strdup(name);
-	return 0;
-}
-
-static int read_agent_profiles(struct agent *a, const struct state *state,
-			       const char *project, struct err *err)
-{
-	if (agent_read(state, "default", &a->profile, err) < 0 ||
-	    (a->name && agent_read(state, a->name, &a->profile, err) < 0))
-		return -err->num;
-	return read_project_profile(project, &a->profile, err);
 }
 
 /* ---- places ---- */
@@ -261,17 +231,6 @@ static int resolve_place(const struct profile_item *item,
 	return 1;
 }
 
-/* Two lines may say the same. */
-static bool is_known_place(const struct agent *a, const char *place)
-{
-	size_t i;
-
-	for (i = 0; i < a->places.count; i++)
-		if (strcmp(a->places.items[i].path, place) == 0)
-			return true;
-	return false;
-}
-
 /* Whether the place would cover the layer over a directory of --cow. */
 static bool covers_cow(const struct run_options *o, const char *place)
 {
@@ -296,14 +255,17 @@ static int add_places(struct agent *a, enum profile_word word,
 	while ((item = profile_next(&a->profile, word, item))) {
 		char *place = NULL;
 		int got = resolve_place(item, state, project, &place, err);
+		bool known = false; /* two lines may say the same */
+		size_t i;
 
 		if (got < 0)
 			return got;
 		if (!got)
 			continue;
-		if ((item->word == PROFILE_CACHE &&
-		     path_below(place, project)) ||
-		    covers_cow(o, place) || is_known_place(a, place)) {
+		for (i = 0; i < a->places.count; i++)
+			known |= strcmp(a->places.items[i].path, place) == 0;
+		if (known || covers_cow(o, place) ||
+		    (word == PROFILE_CACHE && path_below(place, project))) {
 			free(place);
 			continue;
 		}
@@ -347,20 +309,19 @@ static int check_places_disjoint(const struct agent *a, struct err *err)
 	size_t i, k;
 
 	for (i = 0; i < a->places.count; i++)
-		for (k = 0; k < a->places.count; k++)
-			if (i != k &&
-			    a->places.items[i].item->word == PROFILE_HOME &&
-			    path_below(a->places.items[k].path,
-				       a->places.items[i].path))
-				return fail(
-					err, EINVAL,
-					"%s: %s ~/%s lies in the home of "
-					"%s",
-					a->places.items[k].item->where,
-					profile_word_name(
-						a->places.items[k].item->word),
-					a->places.items[k].item->value,
-					a->places.items[i].item->where);
+		for (k = 0; k < a->places.count; k++) {
+			const struct agent_place *home = &a->places.items[i];
+			const struct agent_place *in = &a->places.items[k];
+
+			if (i != k && home->item->word == PROFILE_HOME &&
+			    path_below(in->path, home->path))
+				return fail(err, EINVAL,
+					    "%s: %s ~/%s lies in the home of "
+					    "%s",
+					    in->item->where,
+					    profile_word_name(in->item->word),
+					    in->item->value, home->item->where);
+		}
 	return 0;
 }
 
@@ -394,21 +355,6 @@ static void add_profile_env(struct agent *a, const struct state *state)
 	}
 }
 
-/* Inside the project, ro shows the real file instead of the layer; outside, it
- * would grant a path. */
-static int check_project_ro(const struct profile_item *item, const char *real,
-			    const struct stat *st, const char *project,
-			    struct err *err)
-{
-	if (path_below(real, project) && strcmp(real, project) != 0 &&
-	    (S_ISDIR(st->st_mode) || S_ISREG(st->st_mode)))
-		return 0;
-	return fail(err, EPERM,
-		    "%s: 'ro %s' is no file or folder in the project, and a "
-		    "project's file may only forbid",
-		    item->where, item->value);
-}
-
 /* A profile serves many machines: missing paths are skipped. */
 static int add_profile_paths(struct agent *a, enum profile_word word,
 			     size_t list, const struct state *state,
@@ -429,9 +375,16 @@ static int add_profile_paths(struct agent *a, enum profile_word word,
 		}
 		mem_list_add(&a->lists[list], real);
 		*VEC_ADD(&a->rules) = (struct agent_place){real, item};
+		/* Inside the project, ro shows the real file instead of the
+		 * layer; outside, it would grant a path. */
 		if (item->project && word == PROFILE_RO &&
-		    check_project_ro(item, real, &st, project, err) < 0)
-			return -err->num;
+		    (!path_below(real, project) || strcmp(real, project) == 0 ||
+		     !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))))
+			return fail(err, EPERM,
+				    "%s: 'ro %s' is no file or folder in the "
+				    "project, and a project's file may only "
+				    "forbid",
+				    item->where, item->value);
 	}
 	return 0;
 }
@@ -475,19 +428,6 @@ static int check_uncovered(const struct agent *a, const struct state *state,
 	return got;
 }
 
-/* --share-login: the real directories, stored before and after the run as with
- * --rw. */
-static void share_login_dirs(struct agent *a)
-{
-	size_t i;
-
-	for (i = 0; i < a->places.count; i++)
-		if (a->places.items[i].item->word == PROFILE_HOME &&
-		    access(a->places.items[i].path, F_OK) == 0)
-			mem_list_add(&a->lists[READ_WRITE],
-				     a->places.items[i].path);
-}
-
 static const char *const *owned_list_of(struct agent *a, size_t list)
 {
 	static const char *const none[] = {NULL};
@@ -501,6 +441,7 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 {
 	struct run_options *to = &a->options;
 	const struct profile_item *size;
+	size_t i;
 
 	*to = *o;
 	add_profile_env(a, state);
@@ -513,8 +454,13 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 	    add_profile_paths(a, PROFILE_HIDE, HIDE, state, project, err) < 0 ||
 	    check_uncovered(a, state, err) < 0)
 		return -err->num;
-	if (a->shared)
-		share_login_dirs(a);
+	/* --share-login: the real directories, stored before and after the run
+	 * as with --rw. */
+	for (i = 0; a->shared && i < a->places.count; i++)
+		if (a->places.items[i].item->word == PROFILE_HOME &&
+		    access(a->places.items[i].path, F_OK) == 0)
+			mem_list_add(&a->lists[READ_WRITE],
+				     a->places.items[i].path);
 	to->env = owned_list_of(a, ENV);
 	to->read_only = owned_list_of(a, READ_ONLY);
 	to->read_write = owned_list_of(a, READ_WRITE);
@@ -534,7 +480,9 @@ int agent_load(const struct run_options *o, const struct state *state,
 	AUTO(agent) struct agent *a = mem_zalloc(sizeof(*a));
 
 	if (choose_agent(a, o, state, err) < 0 ||
-	    read_agent_profiles(a, state, project, err) < 0 ||
+	    agent_read(state, "default", &a->profile, err) < 0 ||
+	    (a->name && agent_read(state, a->name, &a->profile, err) < 0) ||
+	    read_project_profile(project, &a->profile, err) < 0 ||
 	    check_in_home(a, PROFILE_SEED, err) < 0 ||
 	    check_in_home(a, PROFILE_WRITE, err) < 0 ||
 	    check_in_home(a, PROFILE_CODE, err) < 0)
@@ -615,23 +563,18 @@ static size_t launcher_word_count(const struct launcher *l, char *const *argv)
 	return i;
 }
 
-static bool option_has_value(const struct launcher *l, const char *option)
-{
-	auto_free char *word = mem_printf(" %s ", option);
-
-	return strstr(l->values, word) != NULL;
-}
-
 /* The first argument that is no option; NULL: none, or the program is in the
  * text of an option. */
 static const char *find_operand(const struct launcher *l, char *const *argv)
 {
 	for (; *argv && (*argv)[0] == '-'; argv++) {
+		auto_free char *word = mem_printf(" %s ", *argv);
+
 		if (strcmp(*argv, "--") == 0)
 			return argv[1];
 		if (strcmp(*argv, "-c") == 0 || strcmp(*argv, "--call") == 0)
 			return NULL;
-		if (option_has_value(l, *argv) && argv[1])
+		if (argv[1] && strstr(l->values, word))
 			argv++;
 	}
 	return *argv;
