@@ -67,52 +67,6 @@ void action_add_part(struct action *a, const char *kept, const char *layer,
 
 /* --- the record --- */
 
-/* Each root after the project: other = before " " after " " path. Each partial
- * root: only = number of the root " " path. Each root with a first action:
- * first = number of the root " " before. */
-static void add_root_values(struct record *r, const struct action *a)
-{
-	size_t i;
-
-	for (i = 0; i < a->roots.count; i++) {
-		const struct action_root *root = &a->roots.items[i];
-		auto_free char *other =
-			i ? mem_printf("%" PRIu64 " %" PRIu64 " %s",
-				       root->before, root->after, root->path)
-			  : NULL;
-		char *const *only = root->only;
-
-		if (other)
-			record_add(r, "other", other);
-		for (; only && *only; only++) {
-			auto_free char *path = mem_printf("%zu %s", i, *only);
-
-			record_add(r, "only", path);
-		}
-	}
-	for (i = 0; i < a->roots.count; i++) {
-		uint64_t first = a->roots.items[i].first;
-		auto_free char *value = mem_printf("%zu %" PRIu64, i, first);
-
-		if (first)
-			record_add(r, "first", value);
-	}
-}
-
-/* part = kept " " layer " " path */
-static void add_part_values(struct record *r, const struct action *a)
-{
-	size_t i;
-
-	for (i = 0; i < a->parts.count; i++) {
-		const struct action_part *p = &a->parts.items[i];
-		auto_free char *value =
-			mem_printf("%s %s %s", p->kept, p->layer, p->path);
-
-		record_add(r, "part", value);
-	}
-}
-
 static bool parse_part(struct action *a, const char *value)
 {
 	const char *layer = strchr(value, ' ');
@@ -184,31 +138,65 @@ static bool parse_values(const struct record *r, const char *key,
 	return true;
 }
 
+/* Takes the value. */
+static void add_value(struct record *r, const char *key, char *value)
+{
+	record_add(r, key, value);
+	free(value);
+}
+
 static int save_record(int workspace_fd, const char *name,
 		       const struct action *a, struct atomic_set *to,
 		       struct err *err)
 {
-	const struct action_root none = {0};
-	const struct action_root *first =
-		a->roots.count ? &a->roots.items[0] : &none;
+	const struct action_root none = {0}, *root;
+	const struct action_root *project =
+		a->roots.count ? a->roots.items : &none;
 	AUTO(record) struct record r = {0};
 	int version;
+	size_t i;
 
 	record_set(&r, "kind", a->kind);
 	record_set(&r, "run", a->run_id);
 	record_set(&r, "undoes", a->undone_kind ? a->undone_kind : "");
-	record_set_int(&r, "before", (int64_t)first->before);
-	record_set_int(&r, "after", (int64_t)first->after);
+	record_set_int(&r, "before", (int64_t)project->before);
+	record_set_int(&r, "after", (int64_t)project->after);
 	record_set_int(&r, "takes", (int64_t)a->undone_before);
 	record_set_int(&r, "git", a->git);
 	record_set_int(&r, "whole", a->complete);
-	add_root_values(&r, a);
-	add_part_values(&r, a);
+	/* Each root after the project: other = before " " after " " path. Each
+	 * partial root: only = number of the root " " path. */
+	for (i = 0; i < a->roots.count; i++) {
+		char *const *only;
+
+		root = &a->roots.items[i];
+		if (i)
+			add_value(&r, "other",
+				  mem_printf("%" PRIu64 " %" PRIu64 " %s",
+					     root->before, root->after,
+					     root->path));
+		for (only = root->only; only && *only; only++)
+			add_value(&r, "only", mem_printf("%zu %s", i, *only));
+	}
+	/* Each root with a first action: first = number of the root " "
+	 * before. */
+	for (i = 0; i < a->roots.count; i++) {
+		root = &a->roots.items[i];
+		if (root->first)
+			add_value(&r, "first",
+				  mem_printf("%zu %" PRIu64, i, root->first));
+	}
+	/* part = kept " " layer " " path */
+	for (i = 0; i < a->parts.count; i++)
+		add_value(&r, "part",
+			  mem_printf("%s %s %s", a->parts.items[i].kept,
+				     a->parts.items[i].layer,
+				     a->parts.items[i].path));
 	/* The lowest sufficient version, so that an older guard can undo the
 	 * action. */
-	version = a->parts.count		      ? VERSION
-		  : first->only || a->roots.count > 1 ? VERSION_FOLDERS
-						      : VERSION_ONE_FOLDER;
+	version = a->parts.count			? VERSION
+		  : project->only || a->roots.count > 1 ? VERSION_FOLDERS
+							: VERSION_ONE_FOLDER;
 	return to ? record_put(workspace_fd, name, "action", version, &r, to,
 			       err)
 		  : record_save(workspace_fd, name, "action", version, &r,
@@ -405,29 +393,6 @@ static int done_forget(int workspace_fd, uint64_t before, struct err *err)
 	return 0;
 }
 
-/* Prepares the records for a new last action. */
-static int archive_last_action(int workspace_fd, const struct action *a,
-			       struct err *err)
-{
-	AUTO(action) struct action last = {0};
-	int got = action_load_last(workspace_fd, &last, err);
-
-	if (got == -ENOENT)
-		return 0;
-	if (got < 0)
-		return got;
-	if (action_same(&last, a))
-		return 0;
-	if (!action_is_in_effect(a))
-		return action_before(&last) == a->undone_before ||
-				       !a->undone_before
-			       ? 0
-			       : done_forget(workspace_fd, a->undone_before,
-					     err);
-	return action_is_in_effect(&last) ? done_push(workspace_fd, &last, err)
-					  : 0;
-}
-
 bool action_is_last(int workspace_fd, const struct action *a)
 {
 	AUTO(action) struct action last = {0};
@@ -440,9 +405,23 @@ bool action_is_last(int workspace_fd, const struct action *a)
 int action_save_last(int workspace_fd, const struct action *a,
 		     struct atomic_set *to, struct err *err)
 {
-	return archive_last_action(workspace_fd, a, err) < 0
-		       ? -err->num
-		       : save_record(workspace_fd, LAST, a, to, err);
+	AUTO(action) struct action last = {0};
+	int got = action_load_last(workspace_fd, &last, err);
+
+	if (got < 0 && got != -ENOENT)
+		return got;
+	if (got == 0 && !action_same(&last, a)) {
+		if (action_is_in_effect(a))
+			got = action_is_in_effect(&last)
+				      ? done_push(workspace_fd, &last, err)
+				      : 0;
+		else if (a->undone_before &&
+			 action_before(&last) != a->undone_before)
+			got = done_forget(workspace_fd, a->undone_before, err);
+		if (got < 0)
+			return got;
+	}
+	return save_record(workspace_fd, LAST, a, to, err);
 }
 
 void action_close(int workspace_fd, const struct action *a)
