@@ -133,18 +133,6 @@ static int load_root(const struct session *s, size_t index,
 			  err);
 }
 
-/* Adds the root's name to the error. */
-static int explain_root(const struct session *s, size_t index,
-			const struct changes_root *root, struct err *err)
-{
-	if (index)
-		return err_context(err, "the layer of run %s over %s", s->id,
-				   text_quote(s->roots[index].path));
-	return root->upper_fd >= 0 && root->lower_fd < 0
-		       ? err_context(err, "the project of run %s", s->id)
-		       : err_context(err, "the layer of run %s", s->id);
-}
-
 /* Loads the changes of the covered home directory, without the project, which
  * has its own layer, and without guard's state, which no run sees. */
 static int load_home(const struct session *s, const struct state *state,
@@ -172,27 +160,6 @@ static int load_home(const struct session *s, const struct state *state,
 			  err);
 }
 
-/* The roots of a run with their names, not loaded yet. */
-static struct changes roots_of(const struct session *s)
-{
-	struct changes c = make_roots(s->root_count + 1);
-	struct changes_root *home = &c.roots[s->root_count];
-	size_t i;
-
-	for (i = 1; i < s->root_count; i++) {
-		struct changes_root *root = &c.roots[i];
-
-		root->prefix = changes_prefix(s->roots[i].path, s->home);
-		root->where = mem_printf(" in %s", root->prefix);
-	}
-	c.roots[0].prefix = mem_strdup("");
-	c.roots[0].where = mem_strdup("");
-	home->prefix = mem_strdup("~/");
-	home->where = mem_strdup(" in your home folder");
-	home->home = true;
-	return c;
-}
-
 /* ---- noise ---- */
 
 /* Whether the glob matches the path or a directory above it. */
@@ -212,29 +179,24 @@ static bool is_below_glob(const char *glob, const char *path)
 	return false;
 }
 
-/* Never folded: deletions, executable changes, and deceptive changes. */
-static bool may_fold(const struct change *c)
-{
-	enum risk_level level;
-
-	if (c->kind != CHANGE_ADDED && c->kind != CHANGE_MODIFIED)
-		return false;
-	if (c->flags & (CHANGE_SETID | CHANGE_NODE | CHANGE_GIT))
-		return false;
-	if (!S_ISDIR(c->now.mode) &&
-	    (!S_ISREG(c->now.mode) || c->now.mode & 0111))
-		return false;
-	return !risk_by_name(c->path, &level) || level < RISK_HIGH;
-}
-
 static void fold_noise(struct change_list *list, const char *glob)
 {
 	size_t i;
 
-	for (i = 0; i < list->count; i++)
-		if (may_fold(&list->items[i]) &&
-		    is_below_glob(glob, list->items[i].path))
-			list->items[i].flags |= CHANGES_NOISE;
+	for (i = 0; i < list->count; i++) {
+		struct change *c = &list->items[i];
+		enum risk_level level;
+
+		/* Never folded: deletions, executable changes, and deceptive
+		 * changes. */
+		if ((c->kind == CHANGE_ADDED || c->kind == CHANGE_MODIFIED) &&
+		    !(c->flags & (CHANGE_SETID | CHANGE_NODE | CHANGE_GIT)) &&
+		    (S_ISDIR(c->now.mode) ||
+		     (S_ISREG(c->now.mode) && !(c->now.mode & 0111))) &&
+		    (!risk_by_name(c->path, &level) || level < RISK_HIGH) &&
+		    is_below_glob(glob, c->path))
+			c->flags |= CHANGES_NOISE;
+	}
 }
 
 /* ---- mount points ---- */
@@ -262,15 +224,11 @@ static bool is_mount_point_change(const struct change_list *list, size_t i,
 static void drop_mount_points(struct change_list *list, const char *place)
 {
 	size_t kept = 0, i;
-	bool *dropped = mem_zalloc(list->count + 1);
 
 	for (i = 0; i < list->count; i++)
-		dropped[i] = is_mount_point_change(list, i, place);
-	for (i = 0; i < list->count; i++)
-		if (!dropped[i])
+		if (!is_mount_point_change(list, i, place))
 			list->items[kept++] = list->items[i];
 	list->count = kept;
-	free(dropped);
 }
 
 /* Sets CHANGES_NOISE, and removes the directories of a live run that are only
@@ -304,17 +262,38 @@ int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err)
 {
 	AUTO(changes) struct changes c = CHANGES_NONE;
+	struct changes_root *home;
 	size_t i;
 
 	if (moved_dirs_check(s, err) < 0 ||
 	    (s->state == RUN_INTERRUPTED && layers_finalize(s, err) < 0))
 		return -err->num;
-	c = roots_of(s);
-	for (i = 0; i < s->root_count; i++)
-		if (load_root(s, i, &c.roots[i], err) < 0)
-			return explain_root(s, i, &c.roots[i], err);
+	c = make_roots(s->root_count + 1);
+	home = &c.roots[s->root_count];
+	home->prefix = mem_strdup("~/");
+	home->where = mem_strdup(" in your home folder");
+	home->home = true;
+	for (i = 0; i < s->root_count; i++) {
+		struct changes_root *root = &c.roots[i];
+		const char *path = s->roots[i].path;
+
+		root->prefix =
+			i ? changes_prefix(path, s->home) : mem_strdup("");
+		root->where =
+			i ? mem_printf(" in %s", root->prefix) : mem_strdup("");
+		if (load_root(s, i, root, err) == 0)
+			continue;
+		if (i)
+			return err_context(err, "the layer of run %s over %s",
+					   s->id, text_quote(path));
+		return err_context(err,
+				   root->upper_fd >= 0 && root->lower_fd < 0
+					   ? "the project of run %s"
+					   : "the layer of run %s",
+				   s->id);
+	}
 	if (state && s->home && s->home[0] &&
-	    load_home(s, state, changes_home(&c), err) < 0)
+	    load_home(s, state, home, err) < 0)
 		return err_context(err, "the home layer of run %s", s->id);
 	fold_changes(s, &c);
 	*ret = c;
@@ -349,34 +328,28 @@ int changes_open(const struct changes_root *root, const char *path, bool now,
 				  0, err);
 }
 
-static int read_link(int root_fd, const char *path, struct buf *to,
-		     struct err *err)
-{
-	const char *name;
-	auto_close int dir = beneath_parent(root_fd, path, &name, err);
-	char target[TARGET_MAX];
-	ssize_t len;
-
-	if (dir < 0)
-		return dir;
-	len = readlinkat(dir, name, target, sizeof(target));
-	if (len < 0)
-		return fail_errno(err, "%s", text_quote(path));
-	buf_add(to, target, (size_t)len);
-	return 0;
-}
-
 int changes_read(const struct changes_root *root, const char *path,
 		 uint32_t mode, bool now, struct buf *to, struct err *err)
 {
 	auto_close int fd = -1;
+	char target[TARGET_MAX];
+	const char *name;
 	struct stat st;
+	ssize_t len;
 
 	if (root->read)
 		return root->read(root->arg, path, now, to, err);
-	if (S_ISLNK(mode))
-		return read_link(now ? root->upper_fd : root->lower_fd, path,
-				 to, err);
+	if (S_ISLNK(mode)) {
+		fd = beneath_parent(now ? root->upper_fd : root->lower_fd, path,
+				    &name, err);
+		if (fd < 0)
+			return fd;
+		len = readlinkat(fd, name, target, sizeof(target));
+		if (len < 0)
+			return fail_errno(err, "%s", text_quote(path));
+		buf_add(to, target, (size_t)len);
+		return 0;
+	}
 	fd = changes_open(root, path, now, err);
 	if (fd < 0)
 		return fd;
