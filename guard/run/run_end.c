@@ -37,34 +37,6 @@ static int open_dir_at(int dirfd, const char *name, struct err *err)
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
 }
 
-static int scan_git(struct run *run, struct change_list *ret, struct err *err)
-{
-	const char *git = record_get(&run->session.more, LAYERS_GIT);
-	auto_close int upper = -1;
-	auto_close int lower = -1;
-
-	if (!git || faccessat(run->session.fd, "git-upper", F_OK, 0) < 0)
-		return 0;
-	upper = open_dir_at(run->session.fd, "git-upper", err);
-	if (upper < 0)
-		return upper;
-	lower = open_dir_at(AT_FDCWD, git, err);
-	if (lower < 0)
-		return lower;
-	return scan_layer(upper, lower, NULL, ret, err);
-}
-
-static void report_git_changes(const struct run *run,
-			       const struct change_list *git)
-{
-	if (!git->count)
-		return;
-	report_note("%s in the repository %s", text_count(git->count, "change"),
-		    text_quote(record_get(&run->session.more, LAYERS_GIT)));
-	report_hint("guard import %-10s take its commits over",
-		    run->session.id);
-}
-
 /* The numbers that people see in `guard log`, from the base's. */
 static void count_result(struct snapshot *s, const struct snapshot *base,
 			 const struct change_list *changes)
@@ -86,19 +58,6 @@ static void count_result(struct snapshot *s, const struct snapshot *base,
 	}
 }
 
-/* A layer that went on and is as it was before has its result already. */
-static bool is_stored_result(struct store *store, uint64_t before,
-			     const struct entry *root)
-{
-	struct snapshot s = {0};
-	struct err ignored;
-	bool same = before && catalog_load(store, before, &s, &ignored) == 0 &&
-		    entry_equal(&s.root, root);
-
-	snapshot_free(&s);
-	return same;
-}
-
 /* Stores a root as the run leaves it, as a snapshot: from now on every file
  * that the run made can be restored, whatever becomes of its layer. */
 static int store_root_result(struct run *run, struct store *store, size_t index,
@@ -111,7 +70,8 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
 		.lower_fd = changes->lower_fd,
 		.workspace_fd = -1,
 	};
-	struct snapshot base = {0}, result = {0};
+	AUTO(snapshot) struct snapshot base = {0}, result = {0}, stored = {0};
+	struct err ignored;
 	int got = catalog_load(store, root->base, &base, err);
 
 	if (got == 0)
@@ -120,25 +80,28 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
 	if (got == 0)
 		got = result_make(store, &base.root, changes->upper_fd,
 				  &changes->list, NULL, &result.root, err);
-	if (got == 0 && is_stored_result(store, before, &result.root)) {
+	if (got < 0)
+		return got;
+	/* A layer that went on and is as it was before has its result
+	 * already. */
+	if (before && catalog_load(store, before, &stored, &ignored) == 0 &&
+	    entry_equal(&stored.root, &result.root)) {
 		root->result = before;
-	} else if (got == 0) {
-		result.reason = mem_strdup("post-run");
-		result.run_id = mem_strdup(run->session.id);
-		result.command = mem_strdup(run->session.command);
-		result.message = mem_strdup("");
-		result.root_path = mem_strdup(root->path);
-		result.root_dev = base.root_dev;
-		result.parent = base.seq;
-		result.time = run->session.ended;
-		result.uid = geteuid();
-		count_result(&result, &base, &changes->list);
-		got = catalog_add(store, &result, err);
-		if (got == 0)
-			root->result = result.seq;
+		return 0;
 	}
-	snapshot_free(&base);
-	snapshot_free(&result);
+	result.reason = mem_strdup("post-run");
+	result.run_id = mem_strdup(run->session.id);
+	result.command = mem_strdup(run->session.command);
+	result.message = mem_strdup("");
+	result.root_path = mem_strdup(root->path);
+	result.root_dev = base.root_dev;
+	result.parent = base.seq;
+	result.time = run->session.ended;
+	result.uid = geteuid();
+	count_result(&result, &base, &changes->list);
+	got = catalog_add(store, &result, err);
+	if (got == 0)
+		root->result = result.seq;
 	return got;
 }
 
@@ -207,13 +170,6 @@ static bool holds_files(int dirfd, const char *name, unsigned int depth)
 	return false;
 }
 
-/* Files in its private /tmp are a result too, of a kind. */
-static bool left_private_files(const struct run *run)
-{
-	return holds_files(run->session.fd, "tmp", 0) ||
-	       holds_files(run->session.fd, "var-tmp", 0);
-}
-
 /* Reports files that have changed to another of the user's groups since the
  * snapshot before. */
 static void report_stale_gids(const struct run *run)
@@ -231,103 +187,89 @@ static void report_stale_gids(const struct run *run)
 static void drop_unchanged_run(struct run *run, bool caches)
 {
 	struct err err;
+	bool kept;
 
 	report_note("run %s changed nothing%s", run->session.id,
 		    caches ? " but caches and histories in your home folder"
 			   : "");
+	/* Files in its private /tmp are a result too, of a kind. */
+	kept = caches || holds_files(run->session.fd, "tmp", 0) ||
+	       holds_files(run->session.fd, "var-tmp", 0);
 	/* The snapshot worker may still be about to write in it: the directory
 	 * itself is removed later. */
 	if (session_trash(&run->session, run->context.state.runs_fd,
 			  run->context.state.trash_fd,
-			  caches || left_private_files(run)
-				  ? "unchanged"
-				  : SESSION_TRASH_EMPTY,
-			  &err) < 0)
+			  kept ? "unchanged" : SESSION_TRASH_EMPTY, &err) < 0)
 		report_error(&err);
-}
-
-/* A quota can be full long before the disk, and only the disk is watched. */
-static int set_ended(struct run *run, struct err *err)
-{
-	int got = session_set_state(&run->session, RUN_ENDED, err);
-
-	if (got != -EDQUOT && got != -ENOSPC)
-		return got;
-	reserve_release(run->context.state.fd);
-	return session_set_state(&run->session, RUN_ENDED, err);
 }
 
 /* The changes of a command in an ended run are known only later. */
 static int record_run_end(struct run *run, int status, struct err *err)
 {
 	char code[16];
+	int got;
 
 	(void)snprintf(code, sizeof(code), "%d", status);
 	state_log(&run->context.state, "end", "run", run->session.id, "status",
 		  code, NULL);
-	return run->options->exec_project ? 0 : set_ended(run, err);
+	if (run->options->exec_project)
+		return 0;
+	got = session_set_state(&run->session, RUN_ENDED, err);
+	if (got != -EDQUOT && got != -ENOSPC)
+		return got;
+	/* A quota can be full long before the disk, and only the disk is
+	 * watched. */
+	reserve_release(run->context.state.fd);
+	return session_set_state(&run->session, RUN_ENDED, err);
 }
 
 static int load_run_changes(struct run *run, struct changes *changes,
 			    struct change_list *git, struct err *err)
 {
+	struct session *s = &run->session;
+	const char *repository = record_get(&s->more, LAYERS_GIT);
+	auto_close int upper = -1;
+	auto_close int lower = -1;
+
 	if (run_store_granted(run, "post-rw", err) < 0 ||
-	    layers_finalize(&run->session, err) < 0 ||
-	    changes_load(&run->session, &run->context.state, changes, err) < 0)
+	    layers_finalize(s, err) < 0 ||
+	    changes_load(s, &run->context.state, changes, err) < 0)
 		return -err->num;
-	return scan_git(run, git, err);
-}
-
-/* On disk when it returns, and in the store. */
-static int store_run(struct run *run, const struct changes *changes,
-		     struct err *err)
-{
-	sandbox_unmount(run->sandbox);
-	reserve_release(run->context.state.fd);
-	if (wait_for_base(run, err) < 0 || store_results(run, changes, err) < 0)
-		return -err->num;
-	return session_save(&run->session, err);
-}
-
-/* Paths that were applied during the run, and edited since, are no changes of
- * the run. */
-static void summarize(struct run *run, struct changes *changes)
-{
-	AUTO(changes) struct changes own = CHANGES_NONE;
-	struct err ignored;
-
-	if (apply_log_any(&run->session) &&
-	    changes_load_own(&run->context, &run->session, &own, &ignored) == 0)
-		changes = &own;
-	changes_find_moves(changes);
-	run->ui->changes(&run->session, changes);
+	if (!repository || faccessat(s->fd, "git-upper", F_OK, 0) < 0)
+		return 0;
+	upper = open_dir_at(s->fd, "git-upper", err);
+	if (upper < 0)
+		return upper;
+	lower = open_dir_at(AT_FDCWD, repository, err);
+	return lower < 0 ? lower : scan_layer(upper, lower, NULL, git, err);
 }
 
 int run_end(struct run *run, int status, struct err *err)
 {
-	AUTO(changes) struct changes changes = CHANGES_NONE;
+	AUTO(changes) struct changes changes = CHANGES_NONE, own = CHANGES_NONE;
 	AUTO(change_list) struct change_list git = {0};
+	struct changes *shown = &changes;
+	struct session *s = &run->session;
 	bool visit = run->options->exec_project;
 	struct err ignored;
 	bool any, obeyed;
 	int got;
 
-	run->session.ended = timestamp_now();
+	s->ended = timestamp_now();
 	if (!visit)
-		run->session.status = status;
-	obeyed = agent_end(run->agent, &run->context.state, &run->session);
+		s->status = status;
+	obeyed = agent_end(run->agent, &run->context.state, s);
 	if (record_run_end(run, status, err) < 0)
 		return -err->num;
 	if (obeyed)
-		run->ui->agent_changes(&run->session);
+		run->ui->agent_changes(s);
 	got = load_run_changes(run, &changes, &git, err);
 	any = changes_total(&changes) || changes_count_home(&changes);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
-	    read_only_exec_is_unchanged(run->read_only_exec, &run->session,
-					&changes, &git))
-		return session_forget_resumed(&run->session, err);
-	if (visit && session_set_state(&run->session, RUN_ENDED,
-				       got < 0 ? &ignored : err) < 0)
+	    read_only_exec_is_unchanged(run->read_only_exec, s, &changes, &git))
+		return session_forget_resumed(s, err);
+	if (visit &&
+	    session_set_state(s, RUN_ENDED, got < 0 ? &ignored : err) < 0)
 		return -err->num;
 	if (got < 0)
 		return got;
@@ -340,51 +282,35 @@ int run_end(struct run *run, int status, struct err *err)
 		retire_runs(&run->context);
 		return 0;
 	}
-	got = store_run(run, &changes, err);
+	sandbox_unmount(run->sandbox);
+	reserve_release(run->context.state.fd);
+	if (wait_for_base(run, err) < 0 ||
+	    store_results(run, &changes, err) < 0 || session_save(s, err) < 0)
+		got = -err->num;
 	report_stale_gids(run);
-	if (any)
-		summarize(run, &changes);
-	report_git_changes(run, &git);
+	/* Paths that were applied during the run, and edited since, are no
+	 * changes of the run. */
+	if (any && apply_log_any(s) &&
+	    changes_load_own(&run->context, s, &own, &ignored) == 0)
+		shown = &own;
+	if (any) {
+		changes_find_moves(shown);
+		run->ui->changes(s, shown);
+	}
+	if (git.count) {
+		report_note("%s in the repository %s",
+			    text_count(git.count, "change"),
+			    text_quote(record_get(&s->more, LAYERS_GIT)));
+		report_hint("guard import %-10s take its commits over", s->id);
+	}
 	retire_runs(&run->context);
-	return got;
-}
-
-static int store_granted_dir(struct run *run, struct store *store,
-			     const char *path, const char *reason,
-			     struct err *err)
-{
-	const char *skip[] = {run->context.state.path, NULL};
-	auto_free char *real = path_resolve(path, err);
-	auto_free char *cache = NULL;
-	auto_close int workspace = -1;
-	struct snapshot s = {0};
-	int got;
-
-	if (!real)
-		return -err->num;
-	workspace = workspace_open(run->context.state.workspaces_fd, real, true,
-				   err);
-	if (workspace < 0)
-		return workspace;
-	cache = workspace_cache_path(workspace);
-	got = take_snapshot(store,
-			    &(struct take_options){
-				    .root_path = real,
-				    .root_fd = -1,
-				    .cache_path = cache,
-				    .reason = reason,
-				    .run_id = run->session.id,
-				    .command = run->session.command,
-				    .skip = skip,
-			    },
-			    &s, err);
-	snapshot_free(&s);
 	return got;
 }
 
 int run_store_granted(struct run *run, const char *reason, struct err *err)
 {
 	const char *const *path = run->options->read_write;
+	const char *skip[] = {run->context.state.path, NULL};
 	struct store *store = NULL;
 	int got = 0;
 
@@ -394,7 +320,29 @@ int run_store_granted(struct run *run, const char *reason, struct err *err)
 		       err) < 0)
 		return -err->num;
 	for (; *path && got == 0; path++) {
-		got = store_granted_dir(run, store, *path, reason, err);
+		auto_free char *real = path_resolve(*path, err);
+		auto_free char *cache = NULL;
+		auto_close int workspace = -1;
+		AUTO(snapshot) struct snapshot s = {0};
+		struct take_options options = {
+			.root_path = real,
+			.root_fd = -1,
+			.reason = reason,
+			.run_id = run->session.id,
+			.command = run->session.command,
+			.skip = skip,
+		};
+
+		got = real ? 0 : -err->num;
+		if (got == 0)
+			got = workspace =
+				workspace_open(run->context.state.workspaces_fd,
+					       real, true, err);
+		if (workspace >= 0) {
+			cache = workspace_cache_path(workspace);
+			options.cache_path = cache;
+			got = take_snapshot(store, &options, &s, err);
+		}
 		if (got < 0)
 			(void)err_context(err,
 					  "keep %s, which the run may write to",
@@ -441,33 +389,13 @@ void read_only_exec_free(struct read_only_exec *l)
 	free(l);
 }
 
-static bool same_names(const struct dirlist *a, const struct dirlist *b)
-{
-	size_t i;
-
-	if (a->count != b->count)
-		return false;
-	for (i = 0; i < a->count; i++)
-		if (strcmp(a->items[i].name, b->items[i].name) != 0)
-			return false;
-	return true;
-}
-
-static bool home_is_same(const struct read_only_exec *l,
-			 const struct session *s,
-			 const struct change_list *home)
-{
-	AUTO(dirlist) struct dirlist now = {0};
-
-	return timestamp_compare(home->newest_below, l->ended) < 0 &&
-	       list_home(s, &now) == 0 && same_names(&l->home, &now);
-}
-
 bool read_only_exec_is_unchanged(const struct read_only_exec *l,
 				 const struct session *s,
 				 const struct changes *c,
 				 const struct change_list *git)
 {
+	const struct change_list *home = &changes_home(c)->list;
+	AUTO(dirlist) struct dirlist now = {0};
 	size_t i;
 
 	if (!l || timestamp_compare(l->ended, s->started) >= 0 ||
@@ -477,5 +405,11 @@ bool read_only_exec_is_unchanged(const struct read_only_exec *l,
 	for (i = 0; i < s->root_count; i++)
 		if (timestamp_compare(c->roots[i].list.newest, l->ended) >= 0)
 			return false;
-	return home_is_same(l, s, &changes_home(c)->list);
+	if (timestamp_compare(home->newest_below, l->ended) >= 0 ||
+	    list_home(s, &now) < 0 || l->home.count != now.count)
+		return false;
+	for (i = 0; i < now.count; i++)
+		if (strcmp(l->home.items[i].name, now.items[i].name) != 0)
+			return false;
+	return true;
 }
