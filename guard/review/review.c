@@ -234,24 +234,18 @@ int review_read(const struct review *r, const struct entry *e, struct buf *to,
 				: 0;
 }
 
-static bool has_item_text(const struct review_item *item,
-			  const struct review_entry *e)
-{
-	uint32_t old = e->old.mode, now = e->now.mode;
-
-	return item->count == 1 && (!old || S_ISREG(old)) &&
-	       (!now || S_ISREG(now)) && e->old.size <= TEXT_MAX &&
-	       e->now.size <= TEXT_MAX &&
-	       !((e->old.flags | e->now.flags) & ENTRY_INCOMPLETE) &&
-	       !(old && now && entry_same_content(&e->old, &e->now));
-}
-
 int review_open(struct review *r, struct review_item *item, struct err *err)
 {
 	const struct review_entry *e = review_entry(r, item);
+	uint32_t old = e->old.mode, now = e->now.mode;
+	bool has_text = item->count == 1 && (!old || S_ISREG(old)) &&
+			(!now || S_ISREG(now)) && e->old.size <= TEXT_MAX &&
+			e->now.size <= TEXT_MAX &&
+			!((e->old.flags | e->now.flags) & ENTRY_INCOMPLETE) &&
+			!(old && now && entry_same_content(&e->old, &e->now));
 	int got;
 
-	if (item->opened || !has_item_text(item, e)) {
+	if (item->opened || !has_text) {
 		item->opened = true;
 		return 0;
 	}
@@ -263,9 +257,9 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 		return got;
 	item->opened = true;
 	/* A deletion is always complete. */
-	if (got || !e->now.mode || !item->hunks.count)
+	if (got || !now || !item->hunks.count)
 		return 0;
-	item->rights = e->old.mode && !entry_same_meta(&e->old, &e->now);
+	item->rights = old && !entry_same_meta(&e->old, &e->now);
 	item->parts = item->hunks.count + item->rights;
 	free(item->answers);
 	item->answers = mem_zalloc(item->parts * sizeof(*item->answers));
@@ -281,29 +275,22 @@ struct hunk *review_hunk(const struct review_item *item, size_t part)
 
 /* --- smaller parts --- */
 
-static bool is_group_of_parts(const struct review *r,
-			      const struct review_item *item)
-{
-	const struct review_entry *e = review_entry(r, item);
-
-	/* A file that replaces a directory needs the deletion of the
-	 * directory's entries, and the other way round. */
-	return item->count > 1 && (strcmp(e->path, item->path) != 0 ||
-				   !e->old.mode || !e->now.mode);
-}
-
 bool review_can_split(const struct review *r, const struct review_item *item,
 		      size_t part)
 {
+	const struct review_entry *e = review_entry(r, item);
 	const struct hunk *hunk;
 
 	if (item->move)
 		return true;
+	/* A file that replaces a directory needs the deletion of the
+	 * directory's entries, and the other way round. */
 	if (item->count > 1)
-		return is_group_of_parts(r, item);
+		return strcmp(e->path, item->path) != 0 || !e->old.mode ||
+		       !e->now.mode;
 	hunk = review_hunk(item, part);
 	return hunk && item->parts > item->rights && hunks_can_split(hunk) &&
-	       review_entry(r, item)->now.mode;
+	       e->now.mode;
 }
 
 static void split_hunk(struct review_item *item, size_t part)
@@ -340,37 +327,27 @@ static bool holds_entries(const struct review *r, size_t at)
 	       path_below(r->entries[at + 1].path, e->path);
 }
 
-/* The pairs of a move, or the two ends of a single one, become items at the
- * end.
- */
-static void split_move(struct review *r, const struct review_item *item)
-{
-	size_t i;
-
-	if (item->count == 2) {
-		add_split_item(r, &item->list[1], 1, false);
-		add_split_item(r, &item->list[0], 1, false);
-		return;
-	}
-	for (i = 0; i < item->count; i += 2)
-		if (!holds_entries(r, item->list[i]) ||
-		    !holds_entries(r, item->list[i + 1]))
-			add_split_item(r, &item->list[i], 2, true);
-}
-
 /* The new items stand at the end for a moment, then at the old one's place. */
 static void split_group(struct review *r, size_t at)
 {
 	struct review_item group = r->items[at];
 	bool itself = strcmp(review_entry(r, &group)->path, group.path) == 0;
-	size_t had = r->count, more;
+	size_t had = r->count, more, i;
 	struct review_item *made;
 
-	if (group.move)
-		split_move(r, &group);
-	else
+	/* The pairs of a move, or the two ends of a single one. */
+	if (group.move && group.count == 2) {
+		add_split_item(r, &group.list[1], 1, false);
+		add_split_item(r, &group.list[0], 1, false);
+	} else if (group.move) {
+		for (i = 0; i < group.count; i += 2)
+			if (!holds_entries(r, group.list[i]) ||
+			    !holds_entries(r, group.list[i + 1]))
+				add_split_item(r, &group.list[i], 2, true);
+	} else {
 		review_add_items(r, group.list[0] + itself,
 				 group.list[group.count - 1] + 1, group.path);
+	}
 	more = r->count - had;
 	made = mem_dup(r->items + had, more * sizeof(*made));
 	memmove(r->items + at + more, r->items + at + 1,
