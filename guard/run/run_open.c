@@ -58,22 +58,6 @@ static char *read_path_file(int dirfd, const char *file, const char *prefix,
 	return path_resolve(joined, &ignored);
 }
 
-/* Whether path has the form of a repository: the text of a file could name any
- * directory. */
-static bool is_repository(const char *path)
-{
-	auto_close int fd = fd_open_dir_path(AT_FDCWD, path);
-	struct stat self, objects, refs, head;
-
-	return fd >= 0 && fstat(fd, &self) == 0 && self.st_uid == geteuid() &&
-	       fstatat(fd, "objects", &objects, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(objects.st_mode) &&
-	       fstatat(fd, "refs", &refs, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(refs.st_mode) &&
-	       fstatat(fd, "HEAD", &head, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(head.st_mode);
-}
-
 /*
  * The directory that holds objects and refs: absolute, without symbolic links,
  * the caller's to free. NULL when no such directory exists, when it belongs to
@@ -85,6 +69,7 @@ static char *gitdir_outside(int project_fd, const char *project)
 	auto_free char *git =
 		read_path_file(project_fd, ".git", PREFIX, project);
 	auto_free char *common = NULL;
+	struct stat self, objects, refs, head;
 	auto_close int fd = -1;
 
 	if (!git)
@@ -94,22 +79,20 @@ static char *gitdir_outside(int project_fd, const char *project)
 		common = read_path_file(fd, "commondir", "", git);
 	if (!common)
 		common = mem_strdup(git);
-	if (!is_repository(common) || path_below(common, project) ||
-	    path_below(project, common))
+	/* The text of a file could name any directory. */
+	fd_close(&fd);
+	fd = fd_open_dir_path(AT_FDCWD, common);
+	if (fd < 0 || fstat(fd, &self) < 0 || self.st_uid != geteuid() ||
+	    fstatat(fd, "objects", &objects, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(objects.st_mode) ||
+	    fstatat(fd, "refs", &refs, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(refs.st_mode) ||
+	    fstatat(fd, "HEAD", &head, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(head.st_mode))
 		return NULL;
-	return TAKE(common);
-}
-
-static char *join_command(char *const *argv)
-{
-	struct buf b = {0};
-
-	for (; *argv; argv++) {
-		if (b.len)
-			buf_add_char(&b, ' ');
-		buf_add_text(&b, *argv);
-	}
-	return buf_take_text(&b);
+	return path_below(common, project) || path_below(project, common)
+		       ? NULL
+		       : TAKE(common);
 }
 
 char *run_find_project(const struct run *run, struct err *err)
@@ -169,19 +152,6 @@ int run_load_agent(struct run *run, struct err *err)
 	return 0;
 }
 
-/* The stored results are outdated once the command runs. */
-static void save_and_clear_results(struct run *run)
-{
-	struct session *s = &run->session;
-	size_t i;
-
-	run->results_before = mem_resize(NULL, s->root_count, sizeof(uint64_t));
-	for (i = 0; i < s->root_count; i++) {
-		run->results_before[i] = s->roots[i].result;
-		s->roots[i].result = 0;
-	}
-}
-
 void run_restore_results(struct run *run)
 {
 	struct session *s = &run->session;
@@ -198,6 +168,7 @@ static int resume_session(struct run *run, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run newest = RESOLVED_RUN_NONE;
 	int runs_fd = run->context.state.runs_fd;
+	size_t i;
 
 	if (run->options->resume_id) {
 		if (session_open(runs_fd, run->options->resume_id, true,
@@ -223,7 +194,13 @@ static int resume_session(struct run *run, struct err *err)
 		return -err->num;
 	if (run->options->exec_project)
 		run->read_only_exec = read_only_exec_begin(&run->session);
-	save_and_clear_results(run);
+	/* The stored results are outdated once the command runs. */
+	run->results_before =
+		mem_resize(NULL, run->session.root_count, sizeof(uint64_t));
+	for (i = 0; i < run->session.root_count; i++) {
+		run->results_before[i] = run->session.roots[i].result;
+		run->session.roots[i].result = 0;
+	}
 	return run_check_cows(run, err);
 }
 
@@ -254,12 +231,15 @@ static int new_session(struct run *run, const char *command, struct err *err)
 
 int run_open_session(struct run *run, struct err *err)
 {
-	auto_free char *command = join_command(run->options->argv);
+	char *const *argv = run->options->argv;
+	AUTO(buf) struct buf command = {0};
 
+	for (; *argv; argv++)
+		buf_printf(&command, "%s%s", command.len ? " " : "", *argv);
 	if (layers_check_state(run->context.state.runs_fd, err) < 0)
 		return -err->num;
 	if (!run->options->resume) {
-		if (new_session(run, command, err) < 0)
+		if (new_session(run, buf_text(&command), err) < 0)
 			return -err->num;
 	} else if (resume_session(run, err) < 0) {
 		return -err->num;
@@ -268,7 +248,7 @@ int run_open_session(struct run *run, struct err *err)
 		return 0;
 	run_saved_options_record(&run->session, run->options->saved_options);
 	free(run->session.command);
-	run->session.command = TAKE(command);
+	run->session.command = buf_take_text(&command);
 	return 0;
 }
 

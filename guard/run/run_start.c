@@ -92,41 +92,15 @@ static void warn_of_hidden(const struct run *run, const char *text)
 				    text_quote(text));
 }
 
-/* Most likely it was meant to be another name. */
-static void warn_of_nothing_hidden(const struct run *run)
-{
-	const char *const *hide;
-	struct stat st;
-
-	for (hide = run->options->hide; *hide; hide++)
-		if (lstat(*hide, &st) < 0 && errno == ENOENT)
-			report_note("--hide %s: there is nothing of that name",
-				    text_quote(*hide));
-}
-
-/* The command's arguments, and variables that the user passes on himself. */
-static void warn_of_hidden_arguments(const struct run *run)
-{
-	const char *const *env = run->options->env;
-	char *const *arg;
-
-	for (arg = run->options->argv; *arg; arg++)
-		warn_of_hidden(run, *arg);
-	for (; *env; env++) {
-		const char *equals = strchr(*env, '=');
-		const char *value = equals ? equals + 1 : getenv(*env);
-
-		if (value)
-			warn_of_hidden(run, value);
-	}
-}
-
 static void add_header_notes(const struct run *run, struct buf *notes)
 {
 	static const char *const networks[] = {"host", "none", "private"};
 	const struct run_options *o = run->options;
 	AUTO(buf) struct buf agent = {0}, extras = {0};
+	const char *const *list;
+	char *const *arg;
 	const char *note;
+	struct stat st;
 	size_t i, len;
 
 	agent_describe(run->agent, &agent);
@@ -146,19 +120,23 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 		len = strcspn(note, "\n");
 		report_note("%.*s", (int)len, note);
 	}
-	warn_of_nothing_hidden(run);
-	warn_of_hidden_arguments(run);
+	/* Most likely it was meant to be another name. */
+	for (list = o->hide; *list; list++)
+		if (lstat(*list, &st) < 0 && errno == ENOENT)
+			report_note("--hide %s: there is nothing of that name",
+				    text_quote(*list));
+	/* The command's arguments, and variables that the user passes on
+	 * himself. */
+	for (arg = o->argv; *arg; arg++)
+		warn_of_hidden(run, *arg);
+	for (list = o->env; *list; list++) {
+		const char *equals = strchr(*list, '=');
+		const char *value = equals ? equals + 1 : getenv(*list);
+
+		if (value)
+			warn_of_hidden(run, value);
+	}
 	run_hints_print(o);
-}
-
-static bool holds_cow(const struct run *run, const char *path)
-{
-	size_t i;
-
-	for (i = 1; i < run->session.root_count; i++)
-		if (path_below(run->session.roots[i].path, path))
-			return true;
-	return false;
 }
 
 /*
@@ -171,6 +149,7 @@ static int check_grants(const struct run *run, const char *const *paths,
 			struct err *err)
 {
 	const char *home = run->context.state.home;
+	size_t i;
 
 	for (; *paths; paths++) {
 		auto_free char *path = path_resolve(*paths, err);
@@ -189,12 +168,13 @@ static int check_grants(const struct run *run, const char *const *paths,
 				    "would put the real one in place of the "
 				    "run's layer; name a folder in it",
 				    text_quote(*paths));
-		if (holds_cow(run, path))
-			return fail(err, EPERM,
-				    "%s is or holds a folder of --cow: letting "
-				    "it in would put the real files in place "
-				    "of its layer",
-				    text_quote(*paths));
+		for (i = 1; i < run->session.root_count; i++)
+			if (path_below(run->session.roots[i].path, path))
+				return fail(err, EPERM,
+					    "%s is or holds a folder of --cow: "
+					    "letting it in would put the real "
+					    "files in place of its layer",
+					    text_quote(*paths));
 		if (path_below(path, run->context.state.path))
 			return fail(err, EPERM,
 				    "%s is guard's own state: no run may see "
@@ -242,46 +222,16 @@ void run_find_redactions(const struct run *run, struct redactions *redactions)
 	}
 }
 
-static void report_redactions(const struct redactions *redactions)
-{
-	AUTO(buf) struct buf names = {0};
-	size_t i;
-
-	for (i = 0; i < redactions->count; i++)
-		if (redactions->items[i].any)
-			buf_printf(&names, "%s%s", names.len ? ", " : "",
-				   text_quote(redactions->items[i].path));
-	if (names.len)
-		report_note("without the secrets in them: %s (--ro PATH lets "
-			    "one in as it is)",
-			    buf_text(&names));
-}
-
-/* The path, with symbolic links, by which the user entered the start directory:
- * some tools know the directory by that name, such as cmake(1). To free; NULL:
- * there is no such path. */
-static char *make_pwd(const struct run *run)
-{
-	const char *start_dir =
-		run->options->dir ? run->options->dir : getenv("PWD");
-	auto_free char *real = NULL;
-	struct err ignored;
-
-	if (!start_dir || start_dir[0] != '/')
-		return NULL;
-	real = path_resolve(start_dir, &ignored);
-	if (!real || strcmp(real, run->cwd) != 0)
-		return NULL;
-	return mem_printf("PWD=%s", start_dir);
-}
-
 static char **make_environ(const struct run *run, const struct layers *layers,
 			   struct buf *dropped)
 {
 	const char *const *variables = run->options->env;
 	size_t own = 0, count = 0, i;
-	auto_free char *pwd = make_pwd(run);
+	const char *start_dir =
+		run->options->dir ? run->options->dir : getenv("PWD");
+	auto_free char *real = NULL, *pwd = NULL;
 	auto_free const char **extra = NULL;
+	struct err ignored;
 
 	while (variables[count])
 		count++;
@@ -289,21 +239,17 @@ static char **make_environ(const struct run *run, const struct layers *layers,
 	/* git does not search for its .git across file systems. */
 	if (layers_are_split(layers))
 		extra[own++] = "GIT_DISCOVERY_ACROSS_FILESYSTEM=1";
-	if (pwd)
-		extra[own++] = pwd;
+	/* The path, with symbolic links, by which the user entered the start
+	 * directory: some tools know the directory by that name, such as
+	 * cmake(1). */
+	if (start_dir && start_dir[0] == '/')
+		real = path_resolve(start_dir, &ignored);
+	if (real && strcmp(real, run->cwd) == 0)
+		extra[own++] = pwd = mem_printf("PWD=%s", start_dir);
 	for (i = 0; i < count; i++)
 		extra[own + i] = variables[i];
 	return sandbox_environ(extra, run->context.state.home, run->session.id,
 			       dropped);
-}
-
-static void report_limits(const struct run *run)
-{
-	AUTO(buf) struct buf text = {0};
-
-	sandbox_describe_limits(run->sandbox, &text);
-	if (text.len)
-		report_note("%s", buf_text(&text));
 }
 
 void run_set_start_time(struct run *run, struct timestamp time)
@@ -399,8 +345,8 @@ static struct sandbox_policy policy_of(const struct run *run)
 int run_start(struct run *run, struct layers **layers, struct err *err)
 {
 	const struct run_options *o = run->options;
-	AUTO(buf) struct buf dropped = {0};
-	AUTO(buf) struct buf notes = {0};
+	AUTO(buf) struct buf dropped = {0}, notes = {0};
+	AUTO(buf) struct buf secrets = {0}, limits = {0};
 	auto_close int tmp = -1;
 	auto_close int var_tmp = -1;
 	auto_close int exec_socket = -1;
@@ -410,6 +356,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	struct start_report start_report;
 	struct sandbox_policy policy = policy_of(run);
 	char **hide, **envp;
+	size_t i;
 	int got;
 
 	if (run_check_grants(run, err) < 0 ||
@@ -439,7 +386,14 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	run_find_redactions(run, &redactions);
 	envp = make_environ(run, *layers, &dropped);
 	add_header_notes(run, &notes);
-	report_redactions(&redactions);
+	for (i = 0; i < redactions.count; i++)
+		if (redactions.items[i].any)
+			buf_printf(&secrets, "%s%s", secrets.len ? ", " : "",
+				   text_quote(redactions.items[i].path));
+	if (secrets.len)
+		report_note("without the secrets in them: %s (--ro PATH lets "
+			    "one in as it is)",
+			    buf_text(&secrets));
 	start_report = (struct start_report){run, &redactions, hide, &dropped};
 	policy.envp = envp;
 	policy.tmp_fd = tmp;
@@ -451,7 +405,9 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	policy.during_setup_arg = &start_report;
 	got = sandbox_start(&policy, &run->sandbox, err);
 	if (got == 0)
-		report_limits(run);
+		sandbox_describe_limits(run->sandbox, &limits);
+	if (limits.len)
+		report_note("%s", buf_text(&limits));
 	mem_list_free(&hide);
 	redactions_free(&redactions);
 	sandbox_environ_free(envp);
