@@ -56,35 +56,14 @@ int recover_set_undone_state(struct context *c, struct session *s,
 	return session_set_state(s, RUN_ENDED, err);
 }
 
-/* Sets the state after an apply that did not happen, or was undone. */
-static int set_undone_state(struct context *c, struct session *s,
-			    struct err *err)
-{
-	return restore_run_upper(c, s) < 0
-		       ? session_set_state(s, RUN_ENDED, err)
-		       : recover_set_run_state(c, s, false, err);
-}
-
-/* Whether the run was continued after the action: its later changes are no part
- * of the action. */
-static bool run_continued_after(struct context *c, const struct action *a,
-				const struct session *s)
-{
-	AUTO(snapshot) struct snapshot before = {0};
-	struct err ignored;
-
-	return catalog_load(c->store, action_before(a), &before, &ignored) ==
-		       0 &&
-	       timestamp_compare(s->ended, before.time) > 0;
-}
-
 /* Sets the state of the interrupted action's run: applied or pending. Returns
  * false when the state could not be saved. A live run sets its own state. */
 static bool finalize_run_state(struct context *c, const struct action *a,
 			       bool done)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
-	struct err err;
+	AUTO(snapshot) struct snapshot before = {0};
+	struct err err, ignored;
 	bool complete;
 	int got;
 
@@ -93,10 +72,17 @@ static bool finalize_run_state(struct context *c, const struct action *a,
 	got = session_open(c->state.runs_fd, a->run_id, true, &s, &err);
 	if (got == -ENOENT || got == -EBUSY)
 		return true;
-	complete = a->complete && got == 0 && !run_continued_after(c, a, &s);
+	/* Later changes of a run that was continued after the action are no
+	 * part of the action. */
+	complete = a->complete && got == 0 &&
+		   (catalog_load(c->store, action_before(a), &before,
+				 &ignored) < 0 ||
+		    timestamp_compare(s.ended, before.time) <= 0);
 	if (got == 0 && strcmp(a->kind, "apply") == 0)
-		got = done ? recover_set_run_state(c, &s, complete, &err)
-			   : set_undone_state(c, &s, &err);
+		got = !done && restore_run_upper(c, &s) < 0
+			      ? session_set_state(&s, RUN_ENDED, &err)
+			      : recover_set_run_state(c, &s, done && complete,
+						      &err);
 	else if (got == 0 && done && strcmp(a->kind, "undo") == 0)
 		got = recover_set_undone_state(c, &s, a->undone_kind, complete,
 					       &err);
@@ -170,19 +156,6 @@ static int snapshot_after_action(struct context *c, struct project *p,
 	return 0;
 }
 
-/* The operations that the journal recorded for a directory; NULL: the journal
- * no longer existed. */
-static const struct applied_ops *
-find_recovered_root(const struct project *first, const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < first->recovered.count; i++)
-		if (strcmp(first->recovered.items[i].root_path, path) == 0)
-			return &first->recovered.items[i];
-	return NULL;
-}
-
 /* Takes the snapshot of one root after the action, without changes of other
  * processes. */
 static int finalize_root(struct context *c, struct project *p,
@@ -203,22 +176,6 @@ static int finalize_root(struct context *c, struct project *p,
 	return 0;
 }
 
-/* Whether the snapshot is that of the record. Record and snapshot become
- * durable together: after a power cut one of them may be missing, and another
- * snapshot may have the number. */
-static int has_snapshot(struct context *c, const char *path,
-			const struct action *a, uint64_t seq, struct err *err)
-{
-	AUTO(snapshot) struct snapshot s = {0};
-	int got = catalog_load(c->store, seq, &s, err);
-
-	if (got == -ENOENT || got == -EBADMSG)
-		return 0;
-	return got < 0 ? got
-		       : strcmp(s.root_path, path) == 0 &&
-				 strcmp(s.run_id, a->run_id) == 0;
-}
-
 /* Returns 1 when the last action is this one and its snapshots exist. *ret_last
  * ignores the snapshots. */
 static int is_recorded_action(struct context *c, struct project *p,
@@ -235,9 +192,18 @@ static int is_recorded_action(struct context *c, struct project *p,
 	got = *ret_last;
 	for (i = 0; got > 0 && i < last.roots.count; i++) {
 		const struct action_root *root = &last.roots.items[i];
+		AUTO(snapshot) struct snapshot s = {0};
 
-		got = has_snapshot(c, i ? root->path : p->path, a, root->after,
-				   err);
+		got = catalog_load(c->store, root->after, &s, err);
+		/* Record and snapshot become durable together: after a power
+		 * cut one of them may be missing, and another snapshot may have
+		 * the number. */
+		if (got == -ENOENT || got == -EBADMSG)
+			return 0;
+		if (got == 0)
+			got = strcmp(s.root_path, i ? root->path : p->path) ==
+				      0 &&
+			      strcmp(s.run_id, a->run_id) == 0;
 	}
 	return got;
 }
@@ -246,12 +212,13 @@ static int is_recorded_action(struct context *c, struct project *p,
 static int finalize_roots(struct context *c, struct project *first,
 			  struct action *a, struct err *err)
 {
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < a->roots.count; i++) {
 		struct project p = {
 			.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 		struct action_root *root = &a->roots.items[i];
+		const struct applied_ops *did = NULL;
 		const char *path = i ? root->path : first->path;
 		int got = i ? project_open(path, c->state.workspaces_fd, false,
 					   &p, err)
@@ -259,10 +226,14 @@ static int finalize_roots(struct context *c, struct project *first,
 
 		if (got == -ENOENT || got == -ENOTDIR)
 			continue;
+		/* Without operations the journal no longer existed. */
+		for (k = 0; k < first->recovered.count && !did; k++)
+			if (strcmp(first->recovered.items[k].root_path, path) ==
+			    0)
+				did = &first->recovered.items[k];
 		if (got == 0)
-			got = finalize_root(c, i ? &p : first,
-					    find_recovered_root(first, path), a,
-					    root, err);
+			got = finalize_root(c, i ? &p : first, did, a, root,
+					    err);
 		project_close(&p);
 		if (got < 0)
 			return got;
@@ -326,15 +297,6 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	return recovered;
 }
 
-static bool is_workspace_locked(int workspace_fd)
-{
-	struct err ignored;
-	auto_close int lock =
-		lock_take(workspace_fd, "lock", true, false, &ignored);
-
-	return lock < 0;
-}
-
 char *recover_unfinished(const struct context *c, const char *project,
 			 bool *ret_back)
 {
@@ -346,29 +308,19 @@ char *recover_unfinished(const struct context *c, const char *project,
 	struct err ignored;
 	auto_close int fd =
 		workspace_open(workspaces_fd, path, false, &ignored);
+	auto_close int lock = -1;
 
 	*ret_back = false;
-	if (fd < 0 || !transaction_pending(workspaces_fd, path) ||
-	    is_workspace_locked(fd))
+	if (fd < 0 || !transaction_pending(workspaces_fd, path))
+		return NULL;
+	lock = lock_take(fd, "lock", true, false, &ignored);
+	if (lock < 0)
 		return NULL;
 	title = transaction_title(workspaces_fd, path, &stage);
 	if (stage == TRANSACTION_DONE)
 		return NULL;
 	*ret_back = stage == TRANSACTION_ROLLBACK;
 	return title ? TAKE(title) : mem_strdup("change");
-}
-
-/* A path that is in the way is reported, but does not stop the current
- * command. */
-static int finalize_partial_discard(struct context *c, int workspace_fd,
-				    struct err *err)
-{
-	int got = partial_discard_finalize(&c->state, workspace_fd, NULL, err);
-
-	if (got != -EEXIST)
-		return got;
-	report_warning("%s", err->text);
-	return 0;
 }
 
 /* Returns 1 when next-action was a discard, which is finalized now; else 0. */
@@ -386,40 +338,40 @@ static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 	lock = lock_take(workspace_fd, "lock", true, true, err);
 	if (lock < 0)
 		return lock;
-	got = a.parts.count ? finalize_partial_discard(c, workspace_fd, err)
+	got = a.parts.count ? partial_discard_finalize(&c->state, workspace_fd,
+						       NULL, err)
 			    : action_finalize_discard(workspace_fd,
 						      c->state.runs_fd, err);
+	/* A path that is in the way does not stop the current command. */
+	if (got == -EEXIST && a.parts.count) {
+		report_warning("%s", err->text);
+		return 1;
+	}
 	/* -ENOENT: the process that held the lock has finalized the discard. */
 	return got < 0 && got != -ENOENT ? got : 1;
-}
-
-/* Directories that another guard process has opened are not touched: the lock
- * shows that it is still running. */
-static int recover_unreadable_dirs(int workspace_fd, struct err *err)
-{
-	struct err ignored;
-	auto_close int lock = -1;
-
-	if (!unreadable_dirs_noted(workspace_fd))
-		return 0;
-	lock = lock_take(workspace_fd, "lock", true, false, &ignored);
-	return lock < 0 ? 0 : unreadable_dirs_recover(workspace_fd, err);
 }
 
 int recover_project(struct context *c, const char *project, struct err *err)
 {
 	auto_close int workspace_fd =
 		workspace_open(c->state.workspaces_fd, project, false, err);
+	auto_close int lock = -1;
 	auto_free char *first = NULL;
 	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	struct err ignored;
 	int ended = 0, got;
 
 	if (workspace_fd == -ENOENT)
 		return 0;
 	if (workspace_fd < 0)
 		return workspace_fd;
-	if (recover_unreadable_dirs(workspace_fd, err) < 0)
+	/* Directories that another guard process has opened are not touched:
+	 * the lock shows that it is still running. */
+	if (unreadable_dirs_noted(workspace_fd))
+		lock = lock_take(workspace_fd, "lock", true, false, &ignored);
+	if (lock >= 0 && unreadable_dirs_recover(workspace_fd, err) < 0)
 		return -err->num;
+	fd_close(&lock);
 	/* The directory was changed along with another project, which has the
 	 * journal. A record that names this directory itself needs no such
 	 * step. */
