@@ -71,25 +71,6 @@ static bool read_code_text(int dir, const char *name, size_t max,
 	       !(to->len && memchr(to->data, '\0', to->len));
 }
 
-static void scan_code_file(struct code_scan *l, int dir, const char *name,
-			   const char *path, const struct meta *m)
-{
-	AUTO(buf) struct buf text = {0};
-	char sign[128];
-
-	if (S_ISREG(m->mode) && m->size <= TEXT_MAX && l->texts < TEXTS_MAX &&
-	    read_code_text(dir, name, TEXT_MAX, &text)) {
-		l->texts += text.len;
-		(void)snprintf(sign, sizeof(sign), "text %o", m->mode);
-		record_code(l, path, sign, buf_text(&text));
-		return;
-	}
-	(void)snprintf(sign, sizeof(sign),
-		       "%o %" PRIu64 " %" PRIu64 " %" PRId64 ".%" PRIu32,
-		       m->mode, m->ino, m->size, m->ctime.sec, m->ctime.nsec);
-	record_code(l, path, sign, "");
-}
-
 static void scan_code_entry(struct code_scan *l, int dir, const char *name,
 			    const char *path, int depth);
 
@@ -118,23 +99,6 @@ static char *clean_absolute_path(const char *path)
 	return clean;
 }
 
-/* Below the home, to free; NULL: a link leads to somewhere else. */
-static char *find_link_target(const struct code_scan *l, const char *path,
-			      const char *target)
-{
-	auto_free char *above = path_parent(path);
-	auto_free char *full_path =
-		*target == '/'
-			? mem_strdup(target)
-			: mem_printf("%s/%s/%s", l->user_home, above, target);
-	auto_free char *clean = clean_absolute_path(full_path);
-
-	if (!path_below(clean, l->user_home) ||
-	    strcmp(clean, l->user_home) == 0)
-		return NULL;
-	return mem_strdup(path_rest(clean, l->user_home));
-}
-
 /* The agent follows the link in the run: its target is scanned instead. Targets
  * outside of the homes are not scanned. */
 static void scan_code_link(struct code_scan *l, int dir, const char *name,
@@ -143,13 +107,19 @@ static void scan_code_link(struct code_scan *l, int dir, const char *name,
 	char target[PATH_MAX];
 	ssize_t len = readlinkat(dir, name, target, sizeof(target) - 1);
 	auto_close int above = -1;
-	auto_free char *rest = NULL;
+	auto_free char *parent = path_parent(path);
+	auto_free char *full_path = NULL, *clean = NULL;
 	struct err err;
 	struct meta m = {0};
-	const char *last;
+	const char *last, *rest = NULL; /* rest: below the home */
 
 	target[len < 0 ? 0 : len] = '\0';
-	rest = find_link_target(l, path, target);
+	full_path = *target == '/' ? mem_strdup(target)
+				   : mem_printf("%s/%s/%s", l->user_home,
+						parent, target);
+	clean = clean_absolute_path(full_path);
+	if (path_below(clean, l->user_home) && strcmp(clean, l->user_home) != 0)
+		rest = path_rest(clean, l->user_home);
 	if (rest)
 		above = beneath_parent(l->home, rest, &last, &err);
 	if (rest && above < 0 && above != -ENOENT) {
@@ -168,8 +138,10 @@ static void scan_code_entry(struct code_scan *l, int dir, const char *name,
 			    const char *path, int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
+	AUTO(buf) struct buf text = {0};
 	struct err ignored;
 	auto_close int fd = -1;
+	char sign[128];
 	struct meta m;
 	size_t i;
 
@@ -183,8 +155,19 @@ static void scan_code_entry(struct code_scan *l, int dir, const char *name,
 		scan_code_link(l, dir, name, path, depth);
 		return;
 	}
+	if (S_ISREG(m.mode) && m.size <= TEXT_MAX && l->texts < TEXTS_MAX &&
+	    read_code_text(dir, name, TEXT_MAX, &text)) {
+		l->texts += text.len;
+		(void)snprintf(sign, sizeof(sign), "text %o", m.mode);
+		record_code(l, path, sign, buf_text(&text));
+		return;
+	}
 	if (!S_ISDIR(m.mode)) {
-		scan_code_file(l, dir, name, path, &m);
+		(void)snprintf(
+			sign, sizeof(sign),
+			"%o %" PRIu64 " %" PRIu64 " %" PRId64 ".%" PRIu32,
+			m.mode, m.ino, m.size, m.ctime.sec, m.ctime.nsec);
+		record_code(l, path, sign, "");
 		return;
 	}
 	fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
@@ -357,16 +340,6 @@ static struct code_pieces sort_code_pieces(const struct record *r)
 	return p;
 }
 
-static size_t recorded_names_len(const struct record *r)
-{
-	size_t sum = 0, i;
-
-	for (i = 0; i < r->count; i++)
-		if (strcmp(r->items[i].key, AGENT_CODE) == 0)
-			sum += strlen(r->items[i].value);
-	return sum;
-}
-
 /* had: so much of the record is older; room: for names, in bytes. */
 static bool record_code_change(struct session *s, size_t had,
 			       size_t *bytes_left, char letter,
@@ -393,10 +366,13 @@ bool agent_code_compare(const struct record *before, const struct record *now,
 	struct code_pieces old = sort_code_pieces(before),
 			   new = sort_code_pieces(now);
 	size_t i = 0, k = 0, had = s->more.count;
-	size_t taken = recorded_names_len(&s->more);
-	size_t bytes_left = taken < NAMES_MAX ? NAMES_MAX - taken : 0;
+	size_t taken = 0, bytes_left, n;
 	bool any = false;
 
+	for (n = 0; n < had; n++)
+		if (strcmp(s->more.items[n].key, AGENT_CODE) == 0)
+			taken += strlen(s->more.items[n].value);
+	bytes_left = taken < NAMES_MAX ? NAMES_MAX - taken : 0;
 	while (i < old.count || k < new.count) {
 		const struct code_piece *a =
 			i < old.count ? &old.items[i] : NULL;

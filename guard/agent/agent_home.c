@@ -27,7 +27,6 @@ int agent_open_state(const struct state *state, const char *name, bool make,
 		     struct err *err)
 {
 	auto_close int agents = -1;
-	int fd;
 
 	if (make && mkdirat(state->fd, "agents", 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "make guard's folder of agents");
@@ -37,8 +36,7 @@ int agent_open_state(const struct state *state, const char *name, bool make,
 		return agents < 0 ? agents : TAKE_FD(agents);
 	if (make && mkdirat(agents, name, 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "make the home of %s", text_quote(name));
-	fd = beneath_open(agents, name, O_RDONLY | O_DIRECTORY, 0, err);
-	return fd;
+	return beneath_open(agents, name, O_RDONLY | O_DIRECTORY, 0, err);
 }
 
 /* ---- settings without secrets ---- */
@@ -56,39 +54,25 @@ static bool is_secret_key(const char *key)
 	return redact_is_secret(key);
 }
 
-/* A text with a secret within becomes an empty one. */
-static void redact_json_text(json_t *value)
-{
-	const char *text = json_string_value(value);
-	AUTO(buf) struct buf cut = {0};
-
-	if (redact_has_secret(text, json_string_length(value)))
-		(void)json_string_set(value, "");
-	else if (redact_text(text, json_string_length(value), &cut))
-		(void)json_string_setn(value, (char *)cut.data, cut.len - 1);
-}
-
-/* "--token": the value is the next argument. */
-static bool is_option(const json_t *value)
-{
-	const char *text = json_string_value(value);
-
-	return text && text[0] == '-' && !strchr(text, '=') &&
-	       is_secret_key(text);
-}
-
 static void redact_json(json_t *value)
 {
+	const char *text = json_string_value(value), *key;
+	AUTO(buf) struct buf cut = {0};
 	json_t *member, *before = NULL;
-	const char *key;
 	void *next;
 	size_t i;
 
-	if (json_is_string(value))
-		redact_json_text(value);
+	/* A text with a secret within becomes an empty one. */
+	if (text && redact_has_secret(text, json_string_length(value)))
+		(void)json_string_set(value, "");
+	else if (text && redact_text(text, json_string_length(value), &cut))
+		(void)json_string_setn(value, (char *)cut.data, cut.len - 1);
 	json_array_foreach(value, i, member)
 	{
-		if (is_option(before) && json_is_string(member) &&
+		/* "--token": the value is the next argument. */
+		text = json_string_value(before);
+		if (text && text[0] == '-' && !strchr(text, '=') &&
+		    is_secret_key(text) && json_is_string(member) &&
 		    json_string_value(member)[0] != '$')
 			(void)json_string_set(member, "");
 		before = member;
@@ -114,16 +98,6 @@ static bool name_has_suffix(const char *name, const char *const *suffixes)
 			return true;
 	}
 	return false;
-}
-
-/* Whole files of secrets, by their names. */
-static bool is_key_file(const char *name)
-{
-	static const char *const suffixes[] = {
-		".pem", ".key", ".p12", ".kdbx", ".env", ".netrc", NULL};
-
-	return name_has_suffix(name, suffixes) || is_secret_key(name) ||
-	       strncmp(name, "auth.", 5) == 0;
 }
 
 /* Puts into *text what may be copied; false: nothing of it. */
@@ -175,65 +149,54 @@ static void record_skipped(struct seed_state *s, const char *name)
 		   text_quote(name));
 }
 
-static bool copy_seed_file(int from, const char *name, const struct stat *st,
-			   int to)
-{
-	AUTO(buf) struct buf text = {0};
-	struct err ignored;
-	auto_close int in =
-		beneath_open(from, name, O_RDONLY | O_NONBLOCK, 0, &ignored);
-	auto_close int out = -1;
-
-	if (in < 0 || fd_slurp(in, FILE_MAX, &text, &ignored) < 0 ||
-	    !clean_settings(name, &text))
-		return false;
-	out = openat(to, name,
-		     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		     0600 | (st->st_mode & 0100));
-	return out >= 0 && fd_write(out, text.data, text.len) == 0;
-}
-
-static void copy_seed_entry(struct seed_state *s, int from, const char *name,
-			    int to, int depth);
-
-static void copy_seed_dir(struct seed_state *s, int from, const char *name,
-			  int to, int depth)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	struct err ignored;
-	auto_close int in =
-		beneath_open(from, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
-	auto_close int out = -1;
-	size_t i;
-
-	if (in < 0 || dirlist_read(in, &list, &ignored) < 0 ||
-	    depth > DEPTH_MAX || mkdirat(to, name, 0700) < 0) {
-		record_skipped(s, name);
-		return;
-	}
-	out = beneath_open(to, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
-	for (i = 0; out >= 0 && i < list.count; i++)
-		copy_seed_entry(s, in, list.items[i].name, out, depth + 1);
-}
-
-/* Symbolic links are not followed: their targets are no settings of the agent.
- */
+/* Copies a directory with its entries, or a file that holds no secrets.
+ * Symbolic links are not followed: their targets are no settings of the
+ * agent. */
 static void copy_seed_entry(struct seed_state *s, int from, const char *name,
 			    int to, int depth)
 {
+	static const char *const secret_suffixes[] = {
+		".pem", ".key", ".p12", ".kdbx", ".env", ".netrc", NULL};
+	AUTO(dirlist) struct dirlist list = {0};
+	AUTO(buf) struct buf text = {0};
+	auto_close int in = -1, out = -1;
+	struct err ignored;
 	struct stat st;
+	bool copied = false;
+	size_t i;
 
-	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    ++s->entries > ENTRIES_MAX + 1)
 		return;
-	if (++s->entries > ENTRIES_MAX) {
-		if (s->entries == ENTRIES_MAX + 1)
-			record_skipped(s, name);
+	if (s->entries > ENTRIES_MAX) {
+		record_skipped(s, name);
 		return;
 	}
-	if (S_ISDIR(st.st_mode))
-		copy_seed_dir(s, from, name, to, depth);
-	else if (!S_ISREG(st.st_mode) || is_key_file(name) ||
-		 !copy_seed_file(from, name, &st, to))
+	if (S_ISDIR(st.st_mode)) {
+		in = beneath_open(from, name, O_RDONLY | O_DIRECTORY, 0,
+				  &ignored);
+		copied = in >= 0 && dirlist_read(in, &list, &ignored) == 0 &&
+			 depth <= DEPTH_MAX && mkdirat(to, name, 0700) == 0;
+		if (copied)
+			out = beneath_open(to, name, O_RDONLY | O_DIRECTORY, 0,
+					   &ignored);
+		for (i = 0; out >= 0 && i < list.count; i++)
+			copy_seed_entry(s, in, list.items[i].name, out,
+					depth + 1);
+	} else if (S_ISREG(st.st_mode) && !is_secret_key(name) &&
+		   !name_has_suffix(name, secret_suffixes) &&
+		   strncmp(name, "auth.", 5) != 0) {
+		in = beneath_open(from, name, O_RDONLY | O_NONBLOCK, 0,
+				  &ignored);
+		if (in >= 0 && fd_slurp(in, FILE_MAX, &text, &ignored) == 0 &&
+		    clean_settings(name, &text))
+			out = openat(to, name,
+				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+					     O_CLOEXEC,
+				     0600 | (st.st_mode & 0100));
+		copied = out >= 0 && fd_write(out, text.data, text.len) == 0;
+	}
+	if (!copied)
 		record_skipped(s, name);
 }
 
