@@ -72,23 +72,6 @@ static bool may_take_newest(const struct sources *s,
 	       (time_spec.kind == TIME_SPEC_LATEST && !time_spec.number);
 }
 
-/* 1: it has all of the path, and is not younger; 0: it does not serve. */
-static int has_complete_path(const struct sources *s,
-			     const struct snapshot *snapshot, const char *path,
-			     struct timestamp until, struct err *err)
-{
-	AUTO(entry) struct entry e = {0};
-	int got;
-
-	if (!path_below(path, snapshot->root_path) ||
-	    snapshot_of_run(snapshot) ||
-	    timestamp_compare(snapshot->time, until) > 0)
-		return 0;
-	got = tree_lookup(s->store, &snapshot->root,
-			  path_rest(path, snapshot->root_path), &e, err);
-	return got <= 0 ? got : !(e.flags & ENTRY_INCOMPLETE);
-}
-
 /*
  * For a time: the newest snapshot not after it that has the complete directory,
  * which a partial snapshot does not have. 0: there is none, or s->at is no
@@ -107,15 +90,19 @@ static int find_before_time(const struct sources *s, const char *path,
 		return -err->num;
 	while (count--) {
 		AUTO(snapshot) struct snapshot one = {0};
+		AUTO(entry) struct entry e = {0};
 		struct err damage;
 		int got;
 
-		if (catalog_load(s->store, seqs[count], &one, &damage) < 0)
+		if (catalog_load(s->store, seqs[count], &one, &damage) < 0 ||
+		    !path_below(path, one.root_path) || snapshot_of_run(&one) ||
+		    timestamp_compare(one.time, until) > 0)
 			continue;
-		got = has_complete_path(s, &one, path, until, err);
+		got = tree_lookup(s->store, &one.root,
+				  path_rest(path, one.root_path), &e, err);
 		if (got < 0)
 			return got;
-		if (!got)
+		if (!got || e.flags & ENTRY_INCOMPLETE)
 			continue;
 		*ret = one;
 		one = (struct snapshot){0};
@@ -230,33 +217,22 @@ static int add_glob_match(void *arg, const char *path, const struct entry *e,
 	return catalog_load(s->store, x->snapshot->seq, &t->snapshot, err);
 }
 
-/* How many there are in that snapshot. */
-static int expand_in(struct sources *s, const char *pattern, const char *fixed,
-		     const struct snapshot *snapshot, struct err *err)
-{
-	struct expand x = {.s = s,
-			   .pattern = pattern,
-			   .fixed = fixed,
-			   .snapshot = snapshot};
-	AUTO(entry) struct entry top = {0};
-	int got = tree_lookup(s->store, &snapshot->root,
-			      path_rest(fixed, snapshot->root_path), &top, err);
-
-	if (got > 0)
-		got = tree_each(s->store, &top, add_glob_match, &x, err);
-	free(x.skip);
-	return got < 0 ? got : x.count > 0;
-}
-
 static int find_matches(struct sources *s, const char *pattern, struct err *err)
 {
 	auto_free char *fixed = pathglob_fixed(pattern);
 	struct restore_target in = {.arg = fixed};
+	struct expand x = {
+		.s = s,
+		.pattern = pattern,
+		.fixed = fixed,
+		.snapshot = &in.snapshot,
+	};
 	size_t back;
 	int got = 0;
 
 	for (back = 0; back < VERSIONS_BACK_MAX && got == 0; back++) {
 		auto_free char *time_spec = mem_printf("latest~%zu", back);
+		AUTO(entry) struct entry top = {0};
 
 		got = find_before_time(s, fixed, &in.snapshot, err);
 		if (got == 0)
@@ -268,7 +244,16 @@ static int find_matches(struct sources *s, const char *pattern, struct err *err)
 			return got;
 		got = s->at ? 1 : is_restorable(s, &in, err);
 		if (got > 0)
-			got = expand_in(s, pattern, fixed, &in.snapshot, err);
+			got = tree_lookup(
+				s->store, &in.snapshot.root,
+				path_rest(fixed, in.snapshot.root_path), &top,
+				err);
+		if (got > 0)
+			got = tree_each(s->store, &top, add_glob_match, &x,
+					err);
+		free(TAKE(x.skip));
+		if (got == 0)
+			got = x.count > 0;
 		snapshot_free(&in.snapshot);
 		in.snapshot = (struct snapshot){0};
 		if (s->at)
@@ -325,30 +310,25 @@ static void warn_of_newer(const struct sources *s,
 			       seq);
 }
 
-static void print_source(const struct restore_target *t, size_t count)
-{
-	const struct snapshot *s = &t->snapshot;
-	const char *what = t->pattern ? t->pattern : t->arg;
-
-	report_note("%s%s%s from snapshot %" PRIu64 " (%s, %s)",
-		    t->pattern ? text_count(count, "path") : "",
-		    t->pattern ? " like " : "", text_quote(what), s->seq,
-		    output_time(s->time), s->reason);
-}
-
 void sources_print(const struct sources *s)
 {
 	size_t i, next;
 
 	for (i = 0; i < s->count; i = next) {
-		const char *pattern = s->items[i].pattern;
+		const struct restore_target *t = &s->items[i];
+		const char *pattern = t->pattern;
 
 		for (next = i + 1; next < s->count && pattern; next++)
 			if (!s->items[next].pattern ||
 			    strcmp(s->items[next].pattern, pattern) != 0)
 				break;
-		print_source(&s->items[i], next - i);
-		warn_of_newer(s, &s->items[i]);
+		report_note("%s%s%s from snapshot %" PRIu64 " (%s, %s)",
+			    pattern ? text_count(next - i, "path") : "",
+			    pattern ? " like " : "",
+			    text_quote(pattern ? pattern : t->arg),
+			    t->snapshot.seq, output_time(t->snapshot.time),
+			    t->snapshot.reason);
+		warn_of_newer(s, t);
 	}
 }
 
