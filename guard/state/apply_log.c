@@ -106,63 +106,40 @@ static bool entry_is_as_applied(const struct entry *now,
 	return entry_same_content(now, after) && entry_same_meta(now, after);
 }
 
-/* Compares the bytes only when mtime differs; false: different or not
- * readable. */
-static bool file_is_as_applied(const struct rebase *r, const char *path,
-			       const struct entry *after, bool timed)
-{
-	const char *name = path;
-	struct err ignored;
-	struct timestamp mtime;
-	struct stat st;
-	auto_close int parent =
-		beneath_parent(r->query->lower_fd, path, &name, &ignored);
-
-	if (parent < 0)
-		return !after && (parent == -ENOENT || parent == -ENOTDIR);
-	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return !after && errno == ENOENT;
-	if (!after || after->mode != (uint32_t)st.st_mode)
-		return false;
-	mtime = (struct timestamp){st.st_mtim.tv_sec,
-				   (uint32_t)st.st_mtim.tv_nsec};
-	if (S_ISREG(st.st_mode) && after->size != (uint64_t)st.st_size)
-		return false;
-	return S_ISDIR(st.st_mode) ||
-	       timestamp_compare(after->mtime, mtime) == 0 ||
-	       (!timed && entry_compare_content(r->store, parent, name, after,
-						&ignored) == 1);
-}
-
-/* timed: mtime must be equal, too. */
+/* timed: mtime must be equal, too. Without a tree the file itself is looked at:
+ * its bytes are compared only when mtime differs, and an unreadable one
+ * differs. */
 static int path_is_as_applied(const struct rebase *r, const char *path,
 			      const struct entry *after, bool timed,
 			      struct err *err)
 {
 	AUTO(entry) struct entry now = {0};
+	auto_close int parent = -1;
+	struct timestamp mtime;
+	const char *name = path;
+	struct err ignored;
+	struct stat st;
 
-	if (!r->query->now)
-		return file_is_as_applied(r, path, after, timed);
-	if (tree_lookup(r->store, r->query->now, path, &now, err) < 0)
-		return -err->num;
-	return entry_is_as_applied(&now, after) &&
-	       (!timed || entry_same_time(&now, after));
-}
-
-/* Whether the path is a directory of which only entries were applied: its mode
- * may come from the user and is unknown to the run. */
-static int is_parent_only(const struct rebase *r, const char *path,
-			  const struct entry *before, const struct entry *after,
-			  struct err *err)
-{
-	AUTO(entry) struct entry base = {0};
-
-	if (!before || !after || !S_ISDIR(before->mode) ||
-	    !S_ISDIR(after->mode) || !entry_same_meta(before, after))
-		return 0;
-	if (tree_lookup(r->store, r->base, path, &base, err) < 0)
-		return -err->num;
-	return S_ISDIR(base.mode);
+	if (r->query->now) {
+		if (tree_lookup(r->store, r->query->now, path, &now, err) < 0)
+			return -err->num;
+		return entry_is_as_applied(&now, after) &&
+		       (!timed || entry_same_time(&now, after));
+	}
+	parent = beneath_parent(r->query->lower_fd, path, &name, &ignored);
+	if (parent < 0)
+		return !after && (parent == -ENOENT || parent == -ENOTDIR);
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return !after && errno == ENOENT;
+	if (!after || after->mode != (uint32_t)st.st_mode ||
+	    (S_ISREG(st.st_mode) && after->size != (uint64_t)st.st_size))
+		return false;
+	mtime = (struct timestamp){st.st_mtim.tv_sec,
+				   (uint32_t)st.st_mtim.tv_nsec};
+	return S_ISDIR(st.st_mode) ||
+	       timestamp_compare(after->mtime, mtime) == 0 ||
+	       (!timed && entry_compare_content(r->store, parent, name, after,
+						&ignored) == 1);
 }
 
 static int rebase_applied_path(void *arg, const char *path,
@@ -170,6 +147,7 @@ static int rebase_applied_path(void *arg, const char *path,
 			       const struct entry *after, struct err *err)
 {
 	struct rebase *r = arg;
+	AUTO(entry) struct entry base = {0};
 	/* Content and metadata are equal before and after the apply, so only
 	 * mtime tells which version is on disk. */
 	bool timed = before && after && !S_ISDIR(after->mode) &&
@@ -178,9 +156,15 @@ static int rebase_applied_path(void *arg, const char *path,
 
 	if (!*path || record_has(r->record, r->merged, path))
 		return 0;
-	got = is_parent_only(r, path, before, after, err);
-	if (got)
-		return got < 0 ? got : 0;
+	/* Of a directory only entries may have been applied: its mode may come
+	 * from the user and is unknown to the run. */
+	if (before && after && S_ISDIR(before->mode) && S_ISDIR(after->mode) &&
+	    entry_same_meta(before, after)) {
+		if (tree_lookup(r->store, r->base, path, &base, err) < 0)
+			return -err->num;
+		if (S_ISDIR(base.mode))
+			return 0;
+	}
 	got = path_is_as_applied(r, path, after, timed, err);
 	if (got == 0 && r->apply_in_effect) {
 		got = path_is_as_applied(r, path, before, timed, err);
@@ -190,53 +174,23 @@ static int rebase_applied_path(void *arg, const char *path,
 	return got <= 0 ? got : r->each(r->arg, path, after, err);
 }
 
-/* Whether the action includes the apply that has this snapshot before it, in
- * one of its roots. */
-static bool action_covers_apply(const struct action *a, uint64_t before)
-{
-	size_t n;
-
-	for (n = 0; n < a->roots.count; n++)
-		if (action_first(a, n) == before)
-			return true;
-	return false;
-}
-
-/* Whether the apply was not undone. An apply whose action is unknown counts as
- * undone. */
+/* Whether the apply that has this snapshot before it, in one of its roots, was
+ * not undone. An apply whose action is unknown counts as undone. */
 static bool apply_in_effect(int workspace_fd, uint64_t before)
 {
 	struct err ignored;
 	bool found = false;
-	size_t back;
+	size_t back, n;
 
 	for (back = 0; workspace_fd >= 0 && !found; back++) {
 		AUTO(action) struct action a = {0};
 
 		if (action_load_effective(workspace_fd, back, &a, &ignored) < 0)
 			break;
-		found = action_covers_apply(&a, before);
+		for (n = 0; n < a.roots.count; n++)
+			found |= action_first(&a, n) == before;
 	}
 	return found;
-}
-
-static int rebase_one_apply(struct rebase *r, const char *value,
-			    struct err *err)
-{
-	AUTO(snapshot) struct snapshot before = {0}, after = {0};
-	uint64_t first, second;
-	int got;
-
-	if (sscanf(value, "%" SCNu64 " %" SCNu64, &first, &second) != 2)
-		return fail(err, EBADMSG, "the run's record is damaged");
-	got = catalog_load(r->store, first, &before, err);
-	if (got == 0)
-		got = catalog_load(r->store, second, &after, err);
-	if (got < 0)
-		return got == -ENOENT ? 0 : got;
-	r->apply_in_effect = apply_in_effect(r->query->workspace_fd, first);
-	return tree_diff(r->store, &before.root, &after.root,
-			 rebase_applied_path, r, err);
 }
 
 int apply_log_each_base(struct store *store, const struct session *s,
@@ -256,15 +210,32 @@ int apply_log_each_base(struct store *store, const struct session *s,
 		.each = each,
 		.arg = arg,
 	};
-	const char *value;
+	uint64_t first, second;
 	size_t n;
 	int got = load_apply_log(s, &record, err);
 
 	for (n = 0; got >= 0; n++) {
-		value = record_get_nth(&record, applied, n);
+		AUTO(snapshot) struct snapshot before = {0}, after = {0};
+		const char *value = record_get_nth(&record, applied, n);
+
 		if (!value)
 			break;
-		got = rebase_one_apply(&r, value, err);
+		if (sscanf(value, "%" SCNu64 " %" SCNu64, &first, &second) !=
+		    2) {
+			got = fail(err, EBADMSG, "the run's record is damaged");
+			break;
+		}
+		got = catalog_load(store, first, &before, err);
+		if (got == 0)
+			got = catalog_load(store, second, &after, err);
+		if (got == 0) {
+			r.apply_in_effect =
+				apply_in_effect(query->workspace_fd, first);
+			got = tree_diff(store, &before.root, &after.root,
+					rebase_applied_path, &r, err);
+		} else if (got == -ENOENT) {
+			got = 0;
+		}
 	}
 	return got < 0 ? err_context(err, "what was applied of run %s", s->id)
 		       : 0;

@@ -388,32 +388,24 @@ static bool glob_matches(const char *rule_pattern, size_t len, const char *path)
 	return fnmatch(glob, path, FNM_PATHNAME) == 0;
 }
 
-/* Length of the path's first parts; 0: the path has no more parts than that. */
-static size_t first_parts_len(const char *path, size_t parts)
-{
-	size_t at = 0;
-
-	while (parts--) {
-		at += strcspn(path + at, "/");
-		if (!path[at])
-			return 0;
-		at += parts > 0;
-	}
-	return at;
-}
-
 /* path: begins at one of its parts. */
 static bool match_pattern_at(const char *rule_pattern, size_t len,
 			     const char *path)
 {
 	char head[PATTERN_MAX];
-	size_t parts = 1, at, i;
+	size_t at = 0, i;
 
 	if (rule_pattern[len - 1] != '/')
 		return glob_matches(rule_pattern, len, path);
-	for (i = 0; i + 1 < len; i++)
-		parts += rule_pattern[i] == '/';
-	at = first_parts_len(path, parts);
+	/* The path has to go on behind as many parts as the pattern has. */
+	for (i = 0; i < len; i++) {
+		if (rule_pattern[i] != '/')
+			continue;
+		at += strcspn(path + at, "/");
+		if (!path[at])
+			return false;
+		at += i + 1 < len;
+	}
 	if (!at || at >= sizeof(head))
 		return false;
 	memcpy(head, path, at);

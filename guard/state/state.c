@@ -95,27 +95,19 @@ static int fail_to_make(const char *path, struct err *err)
 		    text_quote(path), strerror(num));
 }
 
-static int make_state_parents(const char *path, struct err *err)
-{
-	auto_free char *copy = mem_strdup(path);
-	char *slash = copy;
-
-	while ((slash = strchr(slash + 1, '/'))) {
-		*slash = '\0';
-		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-			return fail_to_make(copy, err);
-		*slash = '/';
-	}
-	return 0;
-}
-
 static int open_state_dir(const char *path, struct err *err)
 {
+	auto_free char *above = mem_strdup(path);
+	char *slash = above;
 	auto_close int fd = -1;
 	struct stat st;
 
-	if (make_state_parents(path, err) < 0)
-		return -err->num;
+	while ((slash = strchr(slash + 1, '/'))) {
+		*slash = '\0';
+		if (mkdir(above, 0700) < 0 && errno != EEXIST)
+			return fail_to_make(above, err);
+		*slash = '/';
+	}
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return fail_to_make(path, err);
 	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -134,15 +126,13 @@ static int open_state_dir(const char *path, struct err *err)
 	return TAKE_FD(fd);
 }
 
-static int open_state_subdir(int dirfd, const char *name, struct err *err)
+static int open_state_subdir(int dirfd, const char *name, int *ret_fd,
+			     struct err *err)
 {
-	int fd;
-
 	if (mkdirat(dirfd, name, 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "make %s", text_quote(name));
-	fd = openat(dirfd, name,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
+	*ret_fd = fd_open_dir(dirfd, name);
+	return *ret_fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : 0;
 }
 
 void state_close(struct state *st)
@@ -156,34 +146,23 @@ void state_close(struct state *st)
 	free(TAKE(st->home));
 }
 
-static int open_state_dirs(struct state *st, struct err *err)
-{
-	struct err why;
-
-	st->home = find_user_home(&why);
-	st->path = find_state_path(st->home, &why, err);
-	if (!st->path)
-		return -err->num;
-	st->store_path = path_join(st->path, "store");
-	st->fd = open_state_dir(st->path, err);
-	if (st->fd < 0)
-		return st->fd;
-	st->runs_fd = open_state_subdir(st->fd, "runs", err);
-	if (st->runs_fd < 0)
-		return st->runs_fd;
-	st->workspaces_fd = open_state_subdir(st->fd, "workspaces", err);
-	if (st->workspaces_fd < 0)
-		return st->workspaces_fd;
-	st->trash_fd = open_state_subdir(st->fd, "trash", err);
-	return st->trash_fd < 0 ? st->trash_fd : 0;
-}
-
 int state_open(struct state *ret, struct err *err)
 {
 	struct state st = {
 		.fd = -1, .runs_fd = -1, .workspaces_fd = -1, .trash_fd = -1};
+	struct err why;
 
-	if (open_state_dirs(&st, err) < 0) {
+	st.home = find_user_home(&why);
+	st.path = find_state_path(st.home, &why, err);
+	if (st.path) {
+		st.store_path = path_join(st.path, "store");
+		st.fd = open_state_dir(st.path, err);
+	}
+	if (st.fd < 0 ||
+	    open_state_subdir(st.fd, "runs", &st.runs_fd, err) < 0 ||
+	    open_state_subdir(st.fd, "workspaces", &st.workspaces_fd, err) <
+		    0 ||
+	    open_state_subdir(st.fd, "trash", &st.trash_fd, err) < 0) {
 		state_close(&st);
 		if (getenv("GUARD_RUN"))
 			return fail(err, EPERM,
