@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/state/report.h"
 #include "snapshot/tree/time_spec.h"
 
@@ -69,23 +70,6 @@ static size_t *path_slot(struct versions *v, const char *path)
 	return &v->slots[store_hash_text(path) & (v->slot_count - 1)];
 }
 
-static void grow_slots(struct versions *v)
-{
-	size_t i;
-
-	if (v->slot_count > v->count)
-		return;
-	v->slot_count = v->slot_count ? 4 * v->slot_count : 1024;
-	free(v->slots);
-	v->slots = mem_zalloc(v->slot_count * sizeof(*v->slots));
-	for (i = 0; i < v->count; i++) {
-		size_t *slot = path_slot(v, v->items[i].path);
-
-		v->items[i].next = *slot;
-		*slot = i + 1;
-	}
-}
-
 static bool is_same_version(const struct entry *a, const struct entry *b)
 {
 	return entry_same_content(a, b) && entry_same_meta(a, b);
@@ -98,7 +82,17 @@ static struct version *find_version(struct version_loader *l, const char *path,
 	struct versions *v = l->v;
 	size_t chain = (size_t)(l->chain - l->chains), i;
 
-	grow_slots(v);
+	if (v->slot_count <= v->count) {
+		v->slot_count = v->slot_count ? 4 * v->slot_count : 1024;
+		free(v->slots);
+		v->slots = mem_zalloc(v->slot_count * sizeof(*v->slots));
+		for (i = 0; i < v->count; i++) {
+			size_t *slot = path_slot(v, v->items[i].path);
+
+			v->items[i].next = *slot;
+			*slot = i + 1;
+		}
+	}
 	for (i = *path_slot(v, path); i; i = v->items[i - 1].next) {
 		struct version *item = &v->items[i - 1];
 
@@ -116,8 +110,7 @@ static struct version *add_version(struct version_loader *l, const char *path,
 	struct version *item;
 	size_t *slot;
 
-	GROW(v->items, v->count, v->capacity);
-	item = &v->items[v->count++];
+	item = VEC_ADD(v);
 	*item = (struct version){
 		.path = mem_strdup(path),
 		.chain = (size_t)(l->chain - l->chains),
@@ -231,23 +224,6 @@ static int extend_chain(struct version_loader *l, const struct snapshot *s,
 	return got;
 }
 
-static void load_versions_of(struct version_loader *l, uint64_t seq)
-{
-	AUTO(snapshot) struct snapshot s = {0};
-	struct err err;
-	int got = catalog_load(l->store, seq, &s, &err);
-
-	if (got == -ENOENT) /* pruned during the loop */
-		return;
-	if (got == 0)
-		got = extend_chain(l, &s, &err);
-	if (got == 0)
-		return;
-	l->v->damaged++;
-	report_warning("snapshot %" PRIu64 " is not searched whole: %s", seq,
-		       err.text);
-}
-
 static int load_all_versions(struct version_loader *l, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
@@ -256,7 +232,19 @@ static int load_all_versions(struct version_loader *l, struct err *err)
 	if (catalog_list(l->store, &seqs, &count, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
-		load_versions_of(l, seqs[i]);
+		AUTO(snapshot) struct snapshot s = {0};
+		struct err damage;
+		int got = catalog_load(l->store, seqs[i], &s, &damage);
+		bool pruned = got == -ENOENT; /* during the loop */
+
+		if (got == 0)
+			got = extend_chain(l, &s, &damage);
+		if (got < 0 && !pruned) {
+			l->v->damaged++;
+			report_warning("snapshot %" PRIu64
+				       " is not searched whole: %s",
+				       seqs[i], damage.text);
+		}
 		if (l->v->progress)
 			l->v->progress(l->v->arg, "snapshot", i + 1, count);
 	}
@@ -289,37 +277,6 @@ static int load_versions_at(struct version_loader *l, const char *at,
 	return extend_chain(l, &s, err);
 }
 
-/* Whether the chain's newest snapshot is the newest of its root. A newer
- * complete snapshot of the root may be in another chain. */
-static bool is_newest(const struct version_loader *l, const struct chain *c)
-{
-	size_t i;
-
-	for (i = 0; i < l->count; i++)
-		if (!l->chains[i].partial && !l->chains[i].excludes &&
-		    l->chains[i].seq > c->seq &&
-		    strcmp(l->chains[i].root_path, c->root_path) == 0)
-			return false;
-	return true;
-}
-
-/* Closes the versions that the newest snapshot of a chain holds. */
-static void close_open_versions(struct version_loader *l)
-{
-	struct versions *v = l->v;
-	size_t i;
-
-	for (i = 0; i < v->count; i++) {
-		struct version *item = &v->items[i];
-		const struct chain *c = &l->chains[item->chain];
-
-		if (!item->opened)
-			continue;
-		item->newest = is_newest(l, c);
-		close_version(c, item);
-	}
-}
-
 int versions_load(struct versions *v, struct store *store, const char *path,
 		  const char *at, struct err *err)
 {
@@ -327,8 +284,25 @@ int versions_load(struct versions *v, struct store *store, const char *path,
 	struct version_loader l = {.v = v, .store = store, .path = path};
 	int got =
 		at ? load_versions_at(&l, at, err) : load_all_versions(&l, err);
+	size_t i, k;
 
-	close_open_versions(&l);
+	/* Closes the versions that the newest snapshot of a chain holds. A
+	 * newer complete snapshot of the same root may be in another chain. */
+	for (i = 0; i < v->count; i++) {
+		struct version *item = &v->items[i];
+		const struct chain *c = &l.chains[item->chain];
+
+		if (!item->opened)
+			continue;
+		item->newest = true;
+		for (k = 0; k < l.count && item->newest; k++)
+			item->newest = l.chains[k].partial ||
+				       l.chains[k].excludes ||
+				       l.chains[k].seq <= c->seq ||
+				       strcmp(l.chains[k].root_path,
+					      c->root_path) != 0;
+		close_version(c, item);
+	}
 	return got;
 }
 
@@ -344,54 +318,39 @@ static int compare_versions(const void *a, const void *b)
 	return (x->first < y->first) - (x->first > y->first);
 }
 
-static void merge_versions(struct version *to, const struct version *from)
-{
-	to->snapshots += from->snapshots;
-	to->newest = to->newest || from->newest;
-	if (from->first < to->first) {
-		to->first = from->first;
-		to->first_time = from->first_time;
-	}
-	if (from->last > to->last) {
-		to->last = from->last;
-		to->last_time = from->last_time;
-	}
-}
-
-/* The index of an earlier item with the same path and the same version, or
- * i. */
-static size_t find_same_version(const struct versions *v, size_t i,
-				size_t start)
-{
-	size_t k;
-
-	for (k = start; k < i; k++)
-		if (v->items[k].chain != v->items[i].chain &&
-		    is_same_version(&v->items[k].entry, &v->items[i].entry))
-			return k;
-	return i;
-}
-
 void versions_sort(struct versions *v)
 {
-	size_t kept = 0, start = 0, i;
+	size_t kept = 0, start = 0, i, k;
 
-	if (v->count)
-		qsort(v->items, v->count, sizeof(*v->items), compare_versions);
+	VEC_SORT(v, compare_versions);
 	for (i = 0; i < v->count; i++) {
-		size_t earlier;
+		struct version *item = &v->items[kept], *same;
 
-		v->items[kept] = v->items[i];
-		if (strcmp(v->items[start].path, v->items[kept].path) != 0)
+		*item = v->items[i];
+		if (strcmp(v->items[start].path, item->path) != 0)
 			start = kept;
-		earlier = find_same_version(v, kept, start);
-		if (earlier == kept) {
+		for (k = start; k < kept; k++)
+			if (v->items[k].chain != item->chain &&
+			    is_same_version(&v->items[k].entry, &item->entry))
+				break;
+		if (k == kept) {
 			kept++;
 			continue;
 		}
-		merge_versions(&v->items[earlier], &v->items[kept]);
-		free(v->items[kept].path);
-		entry_free(&v->items[kept].entry);
+		/* An earlier item of the path is the same version. */
+		same = &v->items[k];
+		same->snapshots += item->snapshots;
+		same->newest |= item->newest;
+		if (item->first < same->first) {
+			same->first = item->first;
+			same->first_time = item->first_time;
+		}
+		if (item->last > same->last) {
+			same->last = item->last;
+			same->last_time = item->last_time;
+		}
+		free(item->path);
+		entry_free(&item->entry);
 	}
 	v->count = kept;
 }
