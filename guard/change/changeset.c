@@ -138,24 +138,6 @@ static struct execution make_execution(struct changeset *set, struct action *a)
 	return e;
 }
 
-static void add_action_roots(const struct execution *e)
-{
-	size_t i;
-
-	for (i = 0; i < e->count; i++) {
-		const struct project *project = &e->roots[i]->project;
-		const char *const *only = project->only;
-		struct action_root *root = VEC_ADD(&e->action->roots);
-
-		*root = (struct action_root){
-			.path = i ? mem_strdup(project->path) : NULL,
-			.first = e->roots[i]->first,
-		};
-		for (; only && *only; only++)
-			mem_list_add(&root->only, *only);
-	}
-}
-
 static int save_next_action(void *arg, const struct snapshot *s,
 			    struct atomic_set *set, struct err *err)
 {
@@ -208,40 +190,13 @@ static int save_last_action(void *arg, const struct snapshot *s,
 				set, err);
 }
 
-/* Stores one root as it is after the action; the last one together with the
- * action. */
-static int store_result_snapshot(struct execution *e, size_t index,
-				 struct err *err)
-{
-	struct changeset_root *root = e->roots[index];
-	bool last = index + 1 == e->count;
-	AUTO(snapshot) struct snapshot after = {0};
-	AUTO(applied_ops) struct applied_ops did = {0};
-	auto_free char *reason = mem_printf("post-%s", e->action->kind);
-	const struct project_after o = {
-		.reason = reason,
-		.run_id = e->action->run_id,
-		.before = &root->now,
-		.did = &did,
-		.with = last ? save_last_action : NULL,
-		.with_arg = e,
-	};
-
-	applied_ops_add_plan(&did, &root->plan);
-	applied_ops_sort(&did);
-	e->seq = &e->action->roots.items[index].after;
-	if (project_snapshot_after(e->set->c->store, &root->project, &o, &after,
-				   err) < 0)
-		return -err->num;
-	*e->seq = root->after = after.seq;
-	return 0;
-}
-
-/* The files are as they shall be: a failure from here on does not make the
- * action fail, but undo needs to know of it. */
+/* Stores each root as it is after the action; the last one together with the
+ * action. The files are as they shall be: a failure from here on does not make
+ * the action fail, but undo needs to know of it. */
 static bool end_action(void *arg, void (*seen)(void *), void *seen_arg)
 {
 	struct execution *e = arg;
+	auto_free char *reason = mem_printf("post-%s", e->action->kind);
 	struct err err;
 	size_t i;
 
@@ -249,8 +204,26 @@ static bool end_action(void *arg, void (*seen)(void *), void *seen_arg)
 	e->seen_arg = seen_arg;
 	report_progress_end();
 	for (i = 0; i < e->count; i++) {
-		if (store_result_snapshot(e, i, &err) == 0)
+		struct changeset_root *root = e->roots[i];
+		AUTO(snapshot) struct snapshot after = {0};
+		AUTO(applied_ops) struct applied_ops did = {0};
+		const struct project_after o = {
+			.reason = reason,
+			.run_id = e->action->run_id,
+			.before = &root->now,
+			.did = &did,
+			.with = i + 1 == e->count ? save_last_action : NULL,
+			.with_arg = e,
+		};
+
+		applied_ops_add_plan(&did, &root->plan);
+		applied_ops_sort(&did);
+		e->seq = &e->action->roots.items[i].after;
+		if (project_snapshot_after(e->set->c->store, &root->project, &o,
+					   &after, &err) == 0) {
+			*e->seq = root->after = after.seq;
 			continue;
+		}
 		report_warning(
 			"it is done, but the state after it, which undo "
 			"needs, could not be stored; the next command of "
@@ -343,9 +316,19 @@ int changeset_execute(struct changeset *set, struct action *a, struct err *err)
 	int workspace = set->roots[0].project.workspace_fd;
 	sigset_t signals;
 	bool interrupted;
+	size_t i;
 	int got;
 
-	add_action_roots(&e);
+	for (i = 0; i < e.count; i++) {
+		const struct project *project = &e.roots[i]->project;
+		const char *const *only = project->only;
+		struct action_root *root = VEC_ADD(&a->roots);
+
+		root->path = i ? mem_strdup(project->path) : NULL;
+		root->first = e.roots[i]->first;
+		for (; only && *only; only++)
+			mem_list_add(&root->only, *only);
+	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	context_block_signals(&signals);
 	got = run_transaction_of(&e, a->kind, a->run_id, err);
