@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/beneath.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/lock.h"
@@ -16,45 +15,33 @@
 
 /* ---- caches ---- */
 
-/* Opens the directory of the run's caches. */
-static int open_caches_dir(const struct agent *a, const struct state *state,
-			   const char *project, struct err *err)
-{
-	auto_close int workspace = -1;
-	int above = state->fd, fd;
-
-	if (!a->options.shared_cache) {
-		workspace = workspace_open(state->workspaces_fd, project, true,
-					   err);
-		if (workspace < 0)
-			return workspace;
-		above = workspace;
-	}
-	if (mkdirat(above, CACHES_DIR, 0700) < 0 && errno != EEXIST)
-		return fail_errno(err, "make a folder");
-	fd = fd_open_dir(above, CACHES_DIR);
-	return fd < 0 ? fail_errno(err, "open their folder") : fd;
-}
-
 static int open_agent_caches(struct agent *a, const struct state *state,
 			     const struct session *s, struct buf *notes,
 			     struct err *err)
 {
-	auto_close int caches_fd = -1;
+	auto_close int caches_fd = -1, workspace = -1;
+	int above = state->fd, got = 0;
 	size_t i;
-	int got;
 
 	for (i = 0; i < a->places.count; i++)
 		if (a->places.items[i].item->word == PROFILE_CACHE)
 			break;
 	if (i == a->places.count)
 		return 0;
-	caches_fd = open_caches_dir(a, state, s->project, err);
-	got = caches_fd < 0
-		      ? caches_fd
-		      : persistent_mount_open_caches(a->persistent_mount,
-						     state->home, caches_fd,
-						     s->fd, err);
+	if (!a->options.shared_cache)
+		above = workspace = workspace_open(state->workspaces_fd,
+						   s->project, true, err);
+	if (above < 0)
+		got = above;
+	else if (mkdirat(above, CACHES_DIR, 0700) < 0 && errno != EEXIST)
+		got = fail_errno(err, "make a folder");
+	else
+		caches_fd = fd_open_dir(above, CACHES_DIR);
+	if (got == 0)
+		got = caches_fd < 0 ? fail_errno(err, "open their folder")
+				    : persistent_mount_open_caches(
+					      a->persistent_mount, state->home,
+					      caches_fd, s->fd, err);
 	if (got == -EBUSY)
 		buf_printf(notes,
 			   "another run %shas the kept caches just now: what "
@@ -94,12 +81,17 @@ static int open_agent_homes(struct agent *a, const struct state *state,
 	return 0;
 }
 
-static void record_agent(const struct agent *a, struct session *s)
+int agent_open(struct agent *a, const struct state *state, struct session *s,
+	       struct buf *notes, struct err *err)
 {
 	const struct profile_item *item = NULL;
 	const char *place;
 	size_t i;
 
+	a->persistent_mount = persistent_mount_new();
+	if (open_agent_homes(a, state, notes, err) < 0 ||
+	    open_agent_caches(a, state, s, notes, err) < 0)
+		return -err->num;
 	record_set(&s->more, PERSISTENT_MOUNT_PLACE, NULL);
 	/* A resumed run with another command keeps its record. */
 	if (a->name) {
@@ -115,16 +107,6 @@ static void record_agent(const struct agent *a, struct session *s)
 
 		record_add(&s->more, CHANGES_NOISE_GLOB, glob);
 	}
-}
-
-int agent_open(struct agent *a, const struct state *state, struct session *s,
-	       struct buf *notes, struct err *err)
-{
-	a->persistent_mount = persistent_mount_new();
-	if (open_agent_homes(a, state, notes, err) < 0 ||
-	    open_agent_caches(a, state, s, notes, err) < 0)
-		return -err->num;
-	record_agent(a, s);
 	if (!a->shared)
 		agent_code_scan(a, state, &a->before);
 	return 0;
@@ -176,26 +158,23 @@ void agent_describe(const struct agent *a, struct buf *to)
 			       "caches, runs of other projects use");
 }
 
-struct caches_visit {
-	struct caches *to;
-	bool clear_caches_dir;
-};
-
-static int open_caches_subdir(int dirfd, const char *name)
-{
-	struct err ignored;
-
-	return beneath_open(dirfd, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
-}
-
 /* A locked cache belongs to a run. The lock file stays: another guard process
  * may be waiting for it. */
-static int clear_caches_dir(int dir, struct caches *to, struct err *err)
+static int visit_caches(int above, bool clear, struct caches *to,
+			struct err *err)
 {
-	auto_close int lock = lock_take(dir, "lock", true, false, err);
+	auto_close int dir = fd_open_dir(above, CACHES_DIR);
+	auto_close int lock = -1;
 	struct usage usage = {0};
-	int got;
 
+	if (dir < 0)
+		return 0;
+	if (!clear) {
+		usage_add(above, CACHES_DIR, &to->usage);
+		to->count++;
+		return 0;
+	}
+	lock = lock_take(dir, "lock", true, false, err);
 	if (lock == -EWOULDBLOCK) {
 		to->busy++;
 		return 0;
@@ -203,46 +182,32 @@ static int clear_caches_dir(int dir, struct caches *to, struct err *err)
 	if (lock < 0)
 		return lock;
 	usage_add(dir, "upper", &usage);
-	got = dirtree_remove(dir, "upper", err);
-	if (got == 0)
-		got = dirtree_remove(dir, "work", err);
-	if (got < 0)
-		return got;
+	if (dirtree_remove(dir, "upper", err) < 0 ||
+	    dirtree_remove(dir, "work", err) < 0)
+		return -err->num;
 	to->usage.bytes += usage.bytes;
 	to->usage.entries += usage.entries;
 	to->count += usage.entries > 0;
 	return 0;
 }
 
-static int visit_caches(const struct caches_visit *v, int above,
-			struct err *err)
-{
-	auto_close int dir = open_caches_subdir(above, CACHES_DIR);
-
-	if (dir < 0)
-		return 0;
-	if (v->clear_caches_dir)
-		return clear_caches_dir(dir, v->to, err);
-	usage_add(above, CACHES_DIR, &v->to->usage);
-	v->to->count++;
-	return 0;
-}
-
-static int visit_all_caches(const struct caches_visit *v,
-			    const struct state *state, struct err *err)
+static int visit_all_caches(const struct state *state, bool clear,
+			    struct caches *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
-	int got = visit_caches(v, state->fd, err);
+	int got;
 
+	*ret = (struct caches){0};
+	got = visit_caches(state->fd, clear, ret, err);
 	if (got < 0 || dirlist_read(state->workspaces_fd, &list, err) < 0)
 		return got;
 	for (i = 0; i < list.count && got == 0; i++) {
-		auto_close int workspace = open_caches_subdir(
-			state->workspaces_fd, list.items[i].name);
+		auto_close int workspace =
+			fd_open_dir(state->workspaces_fd, list.items[i].name);
 
 		if (workspace >= 0)
-			got = visit_caches(v, workspace, err);
+			got = visit_caches(workspace, clear, ret, err);
 	}
 	return got;
 }
@@ -251,13 +216,10 @@ void caches_measure(const struct state *state, struct caches *ret)
 {
 	struct err ignored;
 
-	*ret = (struct caches){0};
-	(void)visit_all_caches(&(struct caches_visit){ret, false}, state,
-			       &ignored);
+	(void)visit_all_caches(state, false, ret, &ignored);
 }
 
 int caches_clear(const struct state *state, struct caches *ret, struct err *err)
 {
-	*ret = (struct caches){0};
-	return visit_all_caches(&(struct caches_visit){ret, true}, state, err);
+	return visit_all_caches(state, true, ret, err);
 }

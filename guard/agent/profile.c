@@ -63,37 +63,6 @@ bool profile_name_ok(const char *name)
 			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == len;
 }
 
-/* "home, cache, ...": all words that may stand there. */
-static const char *known_words(bool project)
-{
-	return project ? "a project's file may hold ro and hide"
-		       : "there are home, seed, write, code, cache, ro, hide, "
-			 "env, "
-			 "nested, tmp-size and noise";
-}
-
-static int find_word(const char *line, size_t len, bool project,
-		     enum profile_word *ret, struct err *err)
-{
-	auto_free char *name = mem_strndup(line, len);
-	size_t i;
-
-	for (i = 0; i < PROFILE_WORDS; i++)
-		if (strcmp(words[i].name, name) == 0)
-			break;
-	if (i == PROFILE_WORDS)
-		return fail(err, EINVAL, "%s is no word of a profile: %s",
-			    text_quote(name), known_words(project));
-	if (project && !words[i].project)
-		return fail(err, EINVAL,
-			    "'%s' would allow more, and a project's file may "
-			    "only forbid, with ro and hide; your own profiles "
-			    "lie in ~/.config/guard/agents",
-			    name);
-	*ret = (enum profile_word)i;
-	return 0;
-}
-
 /* The same path without "." and empty parts; NULL: it has "..". */
 static char *clean_profile_path(const char *text)
 {
@@ -212,33 +181,42 @@ static int set_item_value(struct profile_item *item, const char *value,
 	return set_item_path(item, value, err);
 }
 
-/* A home and a cache are directories below the home directory. */
-static int check_item_place(const struct profile_item *item, struct err *err)
-{
-	bool ours = item->word == PROFILE_HOME || item->word == PROFILE_SEED ||
-		    item->word == PROFILE_WRITE || item->word == PROFILE_CODE ||
-		    item->word == PROFILE_CACHE;
-
-	if (ours && !item->in_home)
-		return fail(err, EINVAL, "%s %s: it must begin with ~/",
-			    words[item->word].name, text_quote(item->value));
-	return 0;
-}
-
 static int add_profile_line(struct profile *p, const char *file,
 			    unsigned int number, bool project, const char *line,
 			    struct err *err)
 {
 	struct profile_item item = {.project = project};
-	size_t len = strcspn(line, " \t");
+	size_t len = strcspn(line, " \t"), i;
+	auto_free char *name = mem_strndup(line, len);
 
-	if (find_word(line, len, project, &item.word, err) < 0)
-		return -err->num;
+	for (i = 0; i < PROFILE_WORDS; i++)
+		if (strcmp(words[i].name, name) == 0)
+			break;
+	if (i == PROFILE_WORDS)
+		return fail(err, EINVAL, "%s is no word of a profile: %s",
+			    text_quote(name),
+			    project ? "a project's file may hold ro and hide"
+				    : "there are home, seed, write, code, "
+				      "cache, ro, hide, env, nested, tmp-size "
+				      "and noise");
+	if (project && !words[i].project)
+		return fail(err, EINVAL,
+			    "'%s' would allow more, and a project's file may "
+			    "only forbid, with ro and hide; your own profiles "
+			    "lie in ~/.config/guard/agents",
+			    name);
+	item.word = (enum profile_word)i;
 	line += len;
 	line += strspn(line, " \t");
 	if (set_item_value(&item, line, err) < 0)
 		return -err->num;
-	if (check_item_place(&item, err) < 0) {
+	/* A home and a cache are directories below the home directory. */
+	if (!item.in_home &&
+	    (item.word == PROFILE_HOME || item.word == PROFILE_SEED ||
+	     item.word == PROFILE_WRITE || item.word == PROFILE_CODE ||
+	     item.word == PROFILE_CACHE)) {
+		(void)fail(err, EINVAL, "%s %s: it must begin with ~/", name,
+			   text_quote(item.value));
 		free(item.value);
 		free(item.text);
 		return -err->num;
