@@ -218,40 +218,18 @@ static int add_outside_link(void *arg, const char *path, const struct entry *e,
 	return tree_editor_put(p->ed, path, &now, err);
 }
 
-/*
- * Hard links between restored files and files that stay. stored: the root of
- * the snapshot, which has `target` at `path`. A snapshot numbers the groups of
- * paths that are hard links of one file; the project as it is now has other
- * numbers. If a file of the target has a hard link outside of the target, and
- * that path still holds the same file, ed gets the group number: the restore
- * then creates a hard link and no file of its own.
- */
-static int add_hard_links(struct store *store, const struct entry *now,
-			  const struct entry *stored, const char *path,
-			  const struct entry *target, struct tree_editor *ed,
-			  struct err *err)
-{
-	AUTO(target_hardlinks)
-	struct target_hardlinks p = {
-		.store = store,
-		.now = now,
-		.path = path,
-		.ed = ed,
-	};
-
-	if (tree_each(store, target, add_target_group, &p, err) < 0)
-		return -err->num;
-	if (!p.groups.count)
-		return 0;
-	VEC_SORT(&p.groups, sorted_compare_numbers);
-	return tree_each(store, stored, add_outside_link, &p, err);
-}
-
 /* Puts one target into ed, which has started from it when it is the root. */
 static int put_target(const struct restore_request *w, struct tree_editor *ed,
 		      const struct restore_target *t, struct err *err)
 {
 	struct keep_current_git k = {.w = w, .ed = ed, .prefix = t->path};
+	AUTO(target_hardlinks)
+	struct target_hardlinks p = {
+		.store = w->store,
+		.now = w->now,
+		.path = t->path,
+		.ed = ed,
+	};
 
 	if (*t->path && (put_missing_parents(w, ed, t, err) < 0 ||
 			 tree_editor_put(ed, t->path, &t->entry, err) < 0))
@@ -259,8 +237,20 @@ static int put_target(const struct restore_request *w, struct tree_editor *ed,
 	if (restore_want_skip_unread(w->store, w->now, t, t->path, ed,
 				     w->how == RESTORE_EXACT, err) < 0)
 		return -err->num;
-	if (*t->path && add_hard_links(w->store, w->now, &t->snapshot.root,
-				       t->path, &t->entry, ed, err) < 0)
+	/*
+	 * Hard links between restored files and files that stay. A snapshot
+	 * numbers the groups of paths that are hard links of one file; the
+	 * project as it is now has other numbers. If a file of the target has a
+	 * hard link outside of the target, and that path still holds the same
+	 * file, ed gets the group number: the restore then creates a hard link
+	 * and no file of its own.
+	 */
+	if (*t->path &&
+	    tree_each(w->store, &t->entry, add_target_group, &p, err) < 0)
+		return -err->num;
+	VEC_SORT(&p.groups, sorted_compare_numbers);
+	if (p.groups.count && tree_each(w->store, &t->snapshot.root,
+					add_outside_link, &p, err) < 0)
 		return -err->num;
 	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
 		return 0;
