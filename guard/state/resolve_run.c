@@ -25,15 +25,6 @@ const char *resolve_run_state_text(const struct session *s)
 	return run_state_name(s->state);
 }
 
-static bool may_be_run_id(const char *text)
-{
-	size_t len = strlen(text);
-
-	return len >= ID_LEAST && len < sizeof(((struct session *)0)->id) &&
-	       strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz-") == len &&
-	       text[0] != '-';
-}
-
 static int open_run(struct context *c, const char *id, bool lock,
 		    struct session *ret, struct err *err)
 {
@@ -61,9 +52,11 @@ static int resolve_operand(struct context *c, const char *operand, bool lock,
 {
 	struct stat st;
 	bool is_file = lstat(operand, &st) == 0;
+	size_t len = strlen(operand);
 	int got;
 
-	if (!may_be_run_id(operand))
+	if (len < ID_LEAST || len >= sizeof(ret->id) || operand[0] == '-' ||
+	    strspn(operand, "0123456789abcdefghijklmnopqrstuvwxyz-") != len)
 		return 0;
 	got = open_run(c, operand, lock, ret, err);
 	if (got == -ENOENT || (got == -EEXIST && is_file))
@@ -103,20 +96,28 @@ find_newest_pending(const struct session_list *list, const char *here)
 	return best;
 }
 
-/* The error when no run is pending: the state of the last run here may explain
- * it. */
-static int fail_no_pending(const struct context *c,
-			   const struct session_list *list, struct err *err)
+static int open_newest(struct context *c, bool lock, struct session *ret,
+		       struct err *err)
 {
-	size_t i = list->count;
+	AUTO(session_list) struct session_list list = {0};
+	auto_free char *here = path_resolve(".", err);
+	const struct session *s;
+	size_t i;
 
-	if (list->unread.num) {
-		*err = list->unread;
+	if (!here || session_list(c->state.runs_fd, false, &list, err) < 0)
+		return -err->num;
+	s = find_newest_pending(&list, here);
+	if (!s)
+		s = find_newest_pending(&list, c->project);
+	if (s)
+		return open_run(c, s->id, lock, ret, err);
+	if (list.unread.num) {
+		*err = list.unread;
 		return -err->num;
 	}
-	while (i-- > 0) {
-		const struct session *s = &list->items[i];
-
+	/* The state of the last run here may explain it. */
+	for (i = list.count; i-- > 0;) {
+		s = &list.items[i];
 		if (strcmp(s->project, c->project) == 0)
 			return fail(err, ENOENT,
 				    "no run in %s waits for a decision (the "
@@ -128,22 +129,6 @@ static int fail_no_pending(const struct context *c,
 		    "no run in %s waits for a decision: `guard status --all` "
 		    "shows the runs of every project",
 		    text_quote(c->project));
-}
-
-static int open_newest(struct context *c, bool lock, struct session *ret,
-		       struct err *err)
-{
-	AUTO(session_list) struct session_list list = {0};
-	auto_free char *here = path_resolve(".", err);
-	const struct session *s;
-
-	if (!here || session_list(c->state.runs_fd, false, &list, err) < 0)
-		return -err->num;
-	s = find_newest_pending(&list, here);
-	if (!s)
-		s = find_newest_pending(&list, c->project);
-	return s ? open_run(c, s->id, lock, ret, err)
-		 : fail_no_pending(c, &list, err);
 }
 
 char *resolve_run_path(const char *arg, struct err *err)
@@ -262,20 +247,12 @@ bool resolve_run_names_git(char *const *paths)
 	return false;
 }
 
-static bool paths_name_root(char *const *paths)
-{
-	for (; paths && *paths; paths++)
-		if (!**paths)
-			return true;
-	return false;
-}
-
 bool resolve_run_is_complete(const struct resolved_run *p)
 {
 	size_t i;
 
 	for (i = 0; i + 1 < p->path_lists; i++)
-		if (!paths_name_root(p->paths[i]))
+		if (!mem_list_has((const char *const *)p->paths[i], ""))
 			return false;
 	return true;
 }
