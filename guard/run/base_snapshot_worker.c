@@ -20,7 +20,6 @@
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 #include "snapshot/walk/take.h"
-#include "snapshot/walk/take.h"
 
 #define NAME "groups"
 #define VERSION 1
@@ -54,17 +53,6 @@ static void gid_cache_save(int workspace_fd, int dir_fd,
 			  &ignored);
 }
 
-static bool is_other_gid(const char *text, const gid_t *gid_summary, int count)
-{
-	gid_t gid = (gid_t)strtoul(text, NULL, 10);
-	int i;
-
-	for (i = 0; i < count; i++)
-		if (gid_summary[i] == gid && gid != getegid())
-			return true;
-	return false;
-}
-
 /* 1: no file of the other groups was seen in it, 0: one was seen, -ENOENT: the
  * directory is unknown. */
 static int find_recorded_gids(int workspaces_fd, const char *path, uint64_t dev,
@@ -74,16 +62,21 @@ static int find_recorded_gids(int workspaces_fd, const char *path, uint64_t dev,
 	struct err ignored;
 	auto_close int fd =
 		workspace_open(workspaces_fd, path, false, &ignored);
-	const char *gid;
+	const char *text;
 	size_t i;
+	int k;
 
 	if (fd < 0 || record_load(fd, NAME, NAME, VERSION, &r, &ignored) < 0 ||
 	    record_get_int(&r, DEV) != (int64_t)dev ||
 	    record_get_int(&r, INO) != (int64_t)ino)
 		return -ENOENT;
-	for (i = 0; (gid = record_get_nth(&r, GID, i)); i++)
-		if (is_other_gid(gid, gid_summary, count))
-			return 0;
+	for (i = 0; (text = record_get_nth(&r, GID, i)); i++) {
+		gid_t gid = (gid_t)strtoul(text, NULL, 10);
+
+		for (k = 0; k < count; k++)
+			if (gid_summary[k] == gid && gid != getegid())
+				return 0;
+	}
 	return !record_get_int(&r, MORE);
 }
 
@@ -139,7 +132,7 @@ static int take_dir_snapshot(const struct run *run, const struct state *state,
 			     struct err *err)
 {
 	const char *skip[] = {run->context.state.path, NULL};
-	struct snapshot snapshot = {0};
+	AUTO(snapshot) struct snapshot snapshot = {0};
 	struct gid_summary gid_summary = {0};
 	auto_free char *cache = NULL;
 	auto_close int workspace =
@@ -173,7 +166,6 @@ static int take_dir_snapshot(const struct run *run, const struct state *state,
 		*ret_seq = snapshot.seq;
 		gid_cache_save(workspace, dir_fd, &gid_summary);
 	}
-	snapshot_free(&snapshot);
 	return got;
 }
 
@@ -204,22 +196,11 @@ static int take_base_snapshots(const struct run *run, struct timestamp start,
 	return got;
 }
 
-/* `guard status` reports trash that cannot be removed now. */
-static void retire_expired_trash(void)
-{
-	struct state state;
-	struct err ignored;
-
-	if (state_open(&state, &ignored) < 0)
-		return;
-	(void)retire_trash(&state, &ignored);
-	state_close(&state);
-}
-
 static void run_base_worker(struct run *run, struct timestamp start,
 			    int base_lock)
 {
 	struct session session = run->session;
+	struct state state;
 	struct err err;
 
 	if (background_enter("guard-keeper",
@@ -233,7 +214,9 @@ static void run_base_worker(struct run *run, struct timestamp start,
 					 &err);
 	/* No process waits for the work below. */
 	(void)close(base_lock);
-	retire_expired_trash();
+	/* `guard status` reports trash that cannot be removed now. */
+	if (state_open(&state, &err) == 0)
+		(void)retire_trash(&state, &err);
 	_exit(0);
 }
 

@@ -195,17 +195,6 @@ static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 	}
 }
 
-/* "A, B" */
-static void add_variables(struct notice_log *t, struct notice_kind *k,
-			  struct buf *dropped)
-{
-	auto_free char *names = mem_strdup(buf_text(dropped));
-	char *save = NULL, *name = strtok_r(names, ", ", &save);
-
-	for (; name; name = strtok_r(NULL, ", ", &save))
-		add_notice_name(t, k, name);
-}
-
 void run_notices_print(const struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped)
@@ -224,7 +213,8 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 					"--env NAME lets one in"};
 	struct err ignored;
 	auto_close int fd = -1;
-	char *const *socket;
+	auto_free char *names = NULL;
+	char *const *socket, *name, *save = NULL;
 
 	/* The notice stays unrecorded, so that a later run without --quiet
 	 * shows it. */
@@ -236,7 +226,10 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 		(void)record_load(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION,
 				  &t.record, &ignored);
 	add_hidden_paths(&t, &paths, &linked, run, redactions, hide);
-	add_variables(&t, &variables, dropped);
+	names = mem_strdup(buf_text(dropped)); /* "A, B" */
+	for (name = strtok_r(names, ", ", &save); name;
+	     name = strtok_r(NULL, ", ", &save))
+		add_notice_name(&t, &variables, name);
 	for (socket = sandbox_unreachable_sockets(sb); *socket; socket++)
 		if (!is_visible(run, redactions, *socket))
 			add_notice_name(&t, &sockets, *socket);
