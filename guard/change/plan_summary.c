@@ -33,13 +33,15 @@ static int add_plan_deletion(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-static int collect_plan_moves(struct store *store, const struct plan *plan,
-			      struct moves *to, struct err *err)
+int plan_moves_make(struct store *store, const struct plan *plan,
+		    struct plan_moves *ret, struct err *err)
 {
-	struct deleted_step d = {.to = to, .plan = plan};
+	struct moves *m = &ret->moves;
+	struct deleted_step d = {.to = m, .plan = plan};
 	bool any = false;
 	size_t i;
 
+	*ret = (struct plan_moves){0};
 	for (i = 0; i < plan->steps.count; i++)
 		any |= plan->steps.items[i].kind == STEP_CREATE;
 	for (i = 0; any && i < plan->steps.count; i++) {
@@ -49,26 +51,14 @@ static int collect_plan_moves(struct store *store, const struct plan *plan,
 			      add_plan_deletion, &d, err) < 0)
 			return -err->num;
 	}
-	for (i = 0; to->deleted.count && i < plan->steps.count; i++) {
+	for (i = 0; m->deleted.count && i < plan->steps.count; i++) {
 		const struct step *s = &plan->steps.items[i];
 
 		if (s->kind == STEP_CREATE && s->how == STEP_PLAIN &&
 		    !path_has_part(s->path, ".git"))
-			moves_add_copy(to, true, s->path, &s->to);
+			moves_add_copy(m, true, s->path, &s->to);
 	}
-	return 0;
-}
-
-int plan_moves_make(struct store *store, const struct plan *plan,
-		    struct plan_moves *ret, struct err *err)
-{
-	const struct moves *m = &ret->moves;
-	size_t i;
-
-	*ret = (struct plan_moves){0};
-	if (collect_plan_moves(store, plan, &ret->moves, err) < 0)
-		return -err->num;
-	moves_find_stored(&ret->moves, store);
+	moves_find_stored(m, store);
 	ret->items = mem_zalloc((m->added.count + 1) * sizeof(*ret->items));
 	for (i = 0; i < m->added.count; i++) {
 		const struct moves_file *f = &m->added.items[i], *g = f->other;
@@ -193,26 +183,6 @@ static json_t *json_path(const char *path, const char *key, const char *text)
 	return object;
 }
 
-static json_t *json_step(const struct step *s)
-{
-	static const char *const names[] = {
-		[STEP_DELETE] = "delete",
-		[STEP_REPLACE] = "replace",
-		[STEP_CREATE] = "create",
-		[STEP_META] = "meta",
-	};
-	static const char *const hows[] = {
-		[STEP_MERGED] = "merged",
-		[STEP_MARKED] = "conflict-markers",
-		[STEP_OVER] = "replaces-edit",
-	};
-	json_t *object = json_path(s->path, "op", names[s->kind]);
-
-	if (s->how != STEP_PLAIN)
-		jsonout_text(object, "how", hows[s->how]);
-	return object;
-}
-
 static json_t *json_conflicts(const struct conflict *list, size_t count)
 {
 	json_t *array = json_array();
@@ -225,33 +195,35 @@ static json_t *json_conflicts(const struct conflict *list, size_t count)
 	return array;
 }
 
-/* [{"from", "to", "type", "files", "similarity"}]. As many as are found: the
- * steps are complete. */
-static json_t *json_plan_moves(struct store *store, const struct plan *plan)
-{
-	AUTO(plan_moves) struct plan_moves moves = {0};
-	json_t *array = json_array();
-	struct err ignored;
-	size_t i;
-
-	(void)plan_moves_make(store, plan, &moves, &ignored);
-	for (i = 0; i < moves.count; i++)
-		if (!moves.items[i].with_dir)
-			(void)json_array_append_new(
-				array, jsonout_move(&moves.items[i]));
-	return array;
-}
-
 void plan_summary_json(struct store *store, const struct plan *plan,
 		       json_t *object)
 {
+	static const char *const ops[] = {
+		[STEP_DELETE] = "delete",
+		[STEP_REPLACE] = "replace",
+		[STEP_CREATE] = "create",
+		[STEP_META] = "meta",
+	};
+	static const char *const hows[] = {
+		[STEP_MERGED] = "merged",
+		[STEP_MARKED] = "conflict-markers",
+		[STEP_OVER] = "replaces-edit",
+	};
+	AUTO(plan_moves) struct plan_moves moves = {0};
 	json_t *steps = json_array();
 	json_t *refused = json_array();
+	json_t *moved = json_array();
+	struct err ignored;
 	size_t i;
 
-	for (i = 0; i < plan->steps.count; i++)
-		(void)json_array_append_new(steps,
-					    json_step(&plan->steps.items[i]));
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
+		json_t *step = json_path(s->path, "op", ops[s->kind]);
+
+		if (s->how != STEP_PLAIN)
+			jsonout_text(step, "how", hows[s->how]);
+		(void)json_array_append_new(steps, step);
+	}
 	for (i = 0; i < plan->refusals.count; i++)
 		(void)json_array_append_new(
 			refused,
@@ -270,8 +242,14 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 		json_conflicts(plan->over.items, plan->over.count));
 	jsonout_number(object, "already", plan->already);
 	jsonout_number(object, "git_left", plan->git_skipped);
-	(void)json_object_set_new(object, "moves",
-				  json_plan_moves(store, plan));
+	/* [{"from", "to", "type", "files", "similarity"}]. As many as are
+	 * found: the steps are complete. */
+	(void)plan_moves_make(store, plan, &moves, &ignored);
+	for (i = 0; i < moves.count; i++)
+		if (!moves.items[i].with_dir)
+			(void)json_array_append_new(
+				moved, jsonout_move(&moves.items[i]));
+	(void)json_object_set_new(object, "moves", moved);
 }
 
 bool plan_summary_ask(const struct plan_counts *counts, const char *where,
