@@ -73,29 +73,6 @@ static int match_renamed_entry(void *arg, const char *path,
 	return 0;
 }
 
-static int find_rename(struct store *store, const struct previous *previous,
-		       struct history_row *row, const char *name,
-		       struct err *err)
-{
-	bool came = row->change == HISTORY_ADDED;
-	struct rename_search s = {
-		.came = came,
-		.name = name,
-		.wanted = came ? &row->entry : &previous->entry,
-	};
-	auto_free char *found = NULL;
-	int got = 0;
-
-	if (strcmp(previous->snapshot.root_path, row->snapshot.root_path) == 0)
-		got = tree_diff(store, &previous->snapshot.root,
-				&row->snapshot.root, match_renamed_entry, &s,
-				err);
-	found = s.found;
-	if (got == 0 && found)
-		row->renamed = path_join(row->snapshot.root_path, found);
-	return got < 0 ? got : 0;
-}
-
 static int count_below(void *arg, const char *path, const struct entry *a,
 		       const struct entry *b, struct err *err)
 {
@@ -123,7 +100,15 @@ static int describe_row(struct store *store, const struct previous *previous,
 			struct history_row *row, const char *rest,
 			struct err *err)
 {
+	const struct snapshot *before = &previous->snapshot;
+	const struct snapshot *now = &row->snapshot;
 	const struct entry *a = &previous->entry, *b = &row->entry;
+	struct rename_search s = {
+		.came = b->mode,
+		.name = path_name(rest),
+		.wanted = b->mode ? b : a,
+	};
+	int got;
 
 	if (snapshot_purge_note(&row->snapshot, rest)) {
 		row->change = HISTORY_PURGED;
@@ -131,7 +116,14 @@ static int describe_row(struct store *store, const struct previous *previous,
 		row->change = HISTORY_FIRST;
 	} else if (!a->mode || !b->mode) {
 		row->change = b->mode ? HISTORY_ADDED : HISTORY_DELETED;
-		return find_rename(store, previous, row, path_name(rest), err);
+		if (strcmp(before->root_path, now->root_path) != 0)
+			return 0;
+		got = tree_diff(store, &before->root, &now->root,
+				match_renamed_entry, &s, err);
+		if (got == 0 && s.found)
+			row->renamed = path_join(now->root_path, s.found);
+		free(s.found);
+		return got;
 	} else if ((a->mode & S_IFMT) != (b->mode & S_IFMT)) {
 		row->change = HISTORY_TYPE;
 	} else if (oid_equal(&a->content, &b->content) &&
@@ -174,26 +166,13 @@ static bool is_repeated_in_run(struct previous *previous,
 	return again;
 }
 
-/* The next snapshot is compared with this one. */
-static void save_previous(struct previous *previous, struct history_row *row)
-{
-	struct snapshot root = {.root_path =
-					mem_strdup(row->snapshot.root_path)};
-
-	entry_copy(&root.root, &row->snapshot.root);
-	snapshot_free(&previous->snapshot);
-	entry_free(&previous->entry);
-	previous->snapshot = root;
-	entry_copy(&previous->entry, &row->entry);
-	previous->any = true;
-}
-
 /* Returns 1 when the snapshot belongs into the history. */
 static int load_row(struct history *h, struct store *store,
 		    struct previous *previous, struct history_row *row,
 		    struct err *err)
 {
 	const struct snapshot *s = &row->snapshot;
+	struct snapshot root = {0};
 	const char *rest;
 	bool is_new, again, purged;
 	int got;
@@ -203,20 +182,15 @@ static int load_row(struct history *h, struct store *store,
 	got = snapshot_covers_path(store, s, h->path, err);
 	if (got <= 0)
 		return got;
-	if (s->root.mode &&
-	    tree_lookup(store, &s->root, path_rest(h->path, s->root_path),
-			&row->entry, err) < 0)
-		return -err->num;
 	rest = path_rest(h->path, s->root_path);
+	if (s->root.mode &&
+	    tree_lookup(store, &s->root, rest, &row->entry, err) < 0)
+		return -err->num;
 	purged = !row->entry.mode && snapshot_purge_note(s, rest);
-	if (!row->entry.mode && !purged) {
-		int known = snapshot_covers_path(store, s, h->path, err);
-
-		/* The path was excluded or not readable, which is no
-		 * deletion. */
-		if (known <= 0 || snapshot_has_note(s, NOTE_INCOMPLETE, rest))
-			return known < 0 ? known : 0;
-	}
+	/* The path was not readable, which is no deletion. */
+	if (!row->entry.mode && !purged &&
+	    snapshot_has_note(s, NOTE_INCOMPLETE, rest))
+		return 0;
 	again = row->of_run && is_repeated_in_run(previous, row);
 	is_new = !again &&
 		 (purged ? !previous->purged
@@ -224,7 +198,14 @@ static int load_row(struct history *h, struct store *store,
 	if (is_new && describe_row(store, previous, row, rest, err) < 0)
 		return -err->num;
 	if (!row->of_run) {
-		save_previous(previous, row);
+		/* The next snapshot is compared with this one. */
+		root.root_path = mem_strdup(s->root_path);
+		entry_copy(&root.root, &s->root);
+		snapshot_free(&previous->snapshot);
+		entry_free(&previous->entry);
+		previous->snapshot = root;
+		entry_copy(&previous->entry, &row->entry);
+		previous->any = true;
 		previous->purged = purged;
 	}
 	return is_new;

@@ -11,18 +11,6 @@
  * binary. */
 #define BINARY_WITHIN 8000
 
-static char *escape_regex(const char *text)
-{
-	struct buf b = {0};
-
-	for (; *text; text++) {
-		if (strchr("\\^$.[]|()*+?{}", *text))
-			buf_add_char(&b, '\\');
-		buf_add_char(&b, *text);
-	}
-	return buf_take_text(&b);
-}
-
 /* Returns the place behind the bracket expression that begins here. */
 static const char *skip_brackets(const char *at)
 {
@@ -68,10 +56,11 @@ static char *required_text(const char *at)
 int matcher_compile(struct matcher *ret, const char *pattern, bool fixed,
 		    bool no_case, struct err *err)
 {
-	auto_free char *escaped = fixed ? escape_regex(pattern) : NULL;
+	AUTO(buf) struct buf escaped = {0};
 	struct matcher m = {.text = no_case ? mem_strdup("")
 				    : fixed ? mem_strdup(pattern)
 					    : required_text(pattern)};
+	const char *at;
 	char why[160];
 	int got;
 
@@ -81,7 +70,12 @@ int matcher_compile(struct matcher *ret, const char *pattern, bool fixed,
 		*ret = m;
 		return 0;
 	}
-	got = regcomp(&m.regex, fixed ? escaped : pattern,
+	for (at = pattern; *at; at++) {
+		if (fixed && strchr("\\^$.[]|()*+?{}", *at))
+			buf_add_char(&escaped, '\\');
+		buf_add_char(&escaped, *at);
+	}
+	got = regcomp(&m.regex, buf_text(&escaped),
 		      REG_EXTENDED | REG_NEWLINE | (no_case ? REG_ICASE : 0));
 	if (got) {
 		(void)regerror(got, &m.regex, why, sizeof(why));
