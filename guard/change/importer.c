@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
@@ -35,23 +36,10 @@ static void sides_free(struct sides *s)
 	entry_free(&s->made);
 }
 
-/* A run that was cut off has a layer only. */
-static int make_result(struct context *c, struct session *s, struct sides *ret,
-		       struct err *err)
-{
-	AUTO(changes) struct changes changes = CHANGES_NONE;
-
-	if (changes_load(s, NULL, &changes, err) < 0 ||
-	    result_make(c->store, &ret->base.root, changes.roots[0].upper_fd,
-			&changes.roots[0].list, NULL, &ret->made, err) < 0)
-		return -err->num;
-	ret->now = &ret->made;
-	return 0;
-}
-
 static int load_sides(struct context *c, struct session *s, struct sides *ret,
 		      struct err *err)
 {
+	AUTO(changes) struct changes changes = CHANGES_NONE;
 	int seq = session_base(s, true, err);
 
 	if (seq < 0 && seq != -ENODATA)
@@ -67,30 +55,16 @@ static int load_sides(struct context *c, struct session *s, struct sides *ret,
 	    catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
 		return -err->num;
 	ret->then = &ret->base.root;
-	if (!s->roots[0].result)
-		return make_result(c, s, ret, err);
-	ret->now = &ret->result.root;
-	return catalog_load(c->store, s->roots[0].result, &ret->result, err);
-}
-
-/* A tree with the run's files of the repository as its .git. */
-static int make_linked(struct context *c, int upper,
-		       const struct change_list *changes, struct entry *ret,
-		       struct err *err)
-{
-	const struct entry empty = {.mode = S_IFDIR | 0700};
-	AUTO(entry) struct entry git = {0};
-	struct tree_editor *editor;
-	int got;
-
-	if (result_make(c->store, &empty, upper, changes, NULL, &git, err) < 0)
-		return -err->num;
-	editor = tree_editor_new(c->store, &empty);
-	got = tree_editor_put(editor, ".git", &git, err);
-	if (got == 0)
-		got = tree_editor_save(editor, ret, err);
-	tree_editor_free(&editor);
-	return got;
+	ret->now = s->roots[0].result ? &ret->result.root : &ret->made;
+	if (s->roots[0].result)
+		return catalog_load(c->store, s->roots[0].result, &ret->result,
+				    err);
+	/* A run that was cut off has a layer only. */
+	return changes_load(s, NULL, &changes, err) < 0
+		       ? -err->num
+		       : result_make(
+				 c->store, ret->then, changes.roots[0].upper_fd,
+				 &changes.roots[0].list, NULL, &ret->made, err);
 }
 
 /* A repository outside of the project has a layer of its own, and no snapshot:
@@ -98,15 +72,17 @@ static int make_linked(struct context *c, int upper,
 static int load_linked(struct context *c, struct session *s, const char *git,
 		       struct sides *ret, struct err *err)
 {
+	const struct entry empty = {.mode = S_IFDIR | 0700};
+	AUTO(entry) struct entry files = {0};
 	AUTO(change_list) struct change_list changes = {0};
-	auto_close int upper =
-		openat(s->fd, "git-upper",
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int upper = fd_open_dir(s->fd, "git-upper");
 	auto_close int lower = -1;
+	struct tree_editor *editor;
+	int got;
 
 	if (upper < 0)
 		return fail_errno(err, "the layer of run %s", s->id);
-	lower = open(git, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	lower = fd_open_dir(AT_FDCWD, git);
 	if (lower < 0)
 		return fail_errno(err, "%s", text_quote(git));
 	if (scan_layer(upper, lower, NULL, &changes, err) < 0)
@@ -115,10 +91,17 @@ static int load_linked(struct context *c, struct session *s, const char *git,
 		return 0;
 	if (context_store(c, STORE_WRITE, err) < 0 ||
 	    store_refresh(c->store, err) < 0 ||
-	    make_linked(c, upper, &changes, &ret->made, err) < 0)
+	    result_make(c->store, &empty, upper, &changes, NULL, &files, err) <
+		    0)
 		return -err->num;
+	/* A tree with the run's files of the repository as its .git. */
+	editor = tree_editor_new(c->store, &empty);
+	got = tree_editor_put(editor, ".git", &files, err);
+	if (got == 0)
+		got = tree_editor_save(editor, &ret->made, err);
+	tree_editor_free(&editor);
 	ret->now = &ret->made;
-	return 0;
+	return got;
 }
 
 /* Returns 1 if the run's .git is unchanged. */
@@ -135,10 +118,35 @@ static int same_git(struct context *c, const struct sides *s, struct err *err)
 	       oid_equal(&old.content, &now.content);
 }
 
-static int check_target(const struct session *s, const char *git,
-			struct err *err)
+static int try_import(struct context *c, struct session *s,
+		      const struct entry *base, const struct sides *sides,
+		      struct gitimport_job *job, struct importer *im,
+		      struct err *err)
 {
+	fd_close(&im->copy_fd);
+	if (dirtree_remove(s->fd, COPY, err) < 0)
+		return -err->num;
+	im->copy_fd = gitcopy_make(c->store, base, sides->now, job->to, s->fd,
+				   COPY, &job->bytes, err);
+	if (im->copy_fd < 0)
+		return im->copy_fd;
+	job->dirfd = im->copy_fd;
+	return gitimport_open(job, &im->git, err);
+}
+
+static int open_changed(struct context *c, struct session *s, const char *git,
+			const struct sides *sides, bool check,
+			struct importer *im, struct err *err)
+{
+	struct gitimport_job job = {
+		.to = git,
+		.run_id = s->id,
+		.tips = &im->tips,
+		.check = check,
+	};
 	struct stat st;
+	size_t i;
+	int got;
 
 	if (lstat(git, &st) < 0)
 		return errno != ENOENT
@@ -152,59 +160,16 @@ static int check_target(const struct session *s, const char *git,
 			    "%s is no folder, and the repository that it "
 			    "names had no layer in the run",
 			    text_quote(git));
-	return 0;
-}
-
-static int try_import(struct context *c, struct session *s,
-		      const struct entry *base, const struct sides *sides,
-		      struct gitimport_job *job, struct importer *im,
-		      struct err *err)
-{
-	if (im->copy_fd >= 0)
-		(void)close(TAKE_FD(im->copy_fd));
-	if (dirtree_remove(s->fd, COPY, err) < 0)
-		return -err->num;
-	im->copy_fd = gitcopy_make(c->store, base, sides->now, job->to, s->fd,
-				   COPY, &job->bytes, err);
-	if (im->copy_fd < 0)
-		return im->copy_fd;
-	job->dirfd = im->copy_fd;
-	return gitimport_open(job, &im->git, err);
-}
-
-/* Object files that were there before the run are left out at first: the
- * user's repository has them, unless it was cleaned up since. Which object it
- * is that git misses, git alone says. */
-static int open_import(struct context *c, struct session *s,
-		       const struct sides *sides, struct gitimport_job *job,
-		       struct importer *im, struct err *err)
-{
-	int got = try_import(c, s, sides->then, sides, job, im, err);
-
-	return (got == -ENODATA || got == -EBADMSG) && sides->then
-		       ? try_import(c, s, NULL, sides, job, im, err)
-		       : got;
-}
-
-static int open_changed(struct context *c, struct session *s, const char *git,
-			const struct sides *sides, bool check,
-			struct importer *im, struct err *err)
-{
-	struct gitimport_job job = {
-		.to = git,
-		.run_id = s->id,
-		.tips = &im->tips,
-		.check = check,
-	};
-	size_t i;
-	int got;
-
-	if (check_target(s, git, err) < 0 ||
-	    gittips_read(c->store, sides->then, sides->now, &im->tips, err) < 0)
+	if (gittips_read(c->store, sides->then, sides->now, &im->tips, err) < 0)
 		return -err->num;
 	if (!im->tips.count)
 		return 0;
-	got = open_import(c, s, sides, &job, im, err);
+	/* Object files that were there before the run are left out at first:
+	 * the user's repository has them, unless it was cleaned up since. Which
+	 * object it is that git misses, git alone says. */
+	got = try_import(c, s, sides->then, sides, &job, im, err);
+	if ((got == -ENODATA || got == -EBADMSG) && sides->then)
+		got = try_import(c, s, NULL, sides, &job, im, err);
 	if (got < 0)
 		return (got == -ENODATA || got == -EBADMSG) &&
 				       im->tips.incomplete
@@ -254,8 +219,7 @@ void importer_free(struct importer *im)
 	struct err ignored;
 
 	gitimport_free(&im->git);
-	if (im->copy_fd >= 0)
-		(void)close(im->copy_fd);
+	fd_close(&im->copy_fd);
 	if (im->run_fd >= 0)
 		(void)dirtree_remove(im->run_fd, COPY, &ignored);
 	gittips_free(&im->tips);
