@@ -24,31 +24,27 @@ const char *apply_report_where(const struct apply_plan *a)
 		       : s->project;
 }
 
-static void warn_of_markers(const struct plan *plan, bool done)
-{
-	size_t i;
-
-	for (i = 0; i < plan->steps.count; i++) {
-		const struct step *step = &plan->steps.items[i];
-		auto_free char *path = mem_printf(
-			"%s%s", plan->prefix ? plan->prefix : "", step->path);
-
-		if (step->how == STEP_MARKED)
-			report_warning("conflict markers %s in %s",
-				       done ? "are" : "would be",
-				       text_quote(path));
-	}
-}
-
 /* As git does: it is done, but there is work left. */
 int apply_report_markers(struct apply_plan *a, bool done)
 {
-	size_t i;
+	size_t i, k;
 
 	if (!a->change.counts.marked)
 		return STATUS_OK;
-	for (i = 0; i < a->change.root_count; i++)
-		warn_of_markers(&a->change.roots[i].plan, done);
+	for (i = 0; i < a->change.root_count; i++) {
+		const struct plan *plan = &a->change.roots[i].plan;
+
+		for (k = 0; k < plan->steps.count; k++) {
+			auto_free char *path = mem_printf(
+				"%s%s", plan->prefix ? plan->prefix : "",
+				plan->steps.items[k].path);
+
+			if (plan->steps.items[k].how == STEP_MARKED)
+				report_warning("conflict markers %s in %s",
+					       done ? "are" : "would be",
+					       text_quote(path));
+		}
+	}
 	if (done)
 		report_warning("%s to be put right by hand: applied, with "
 			       "conflict markers",

@@ -7,35 +7,31 @@
 #include "guard/state/output_text.h"
 #include "guard/state/report.h"
 
-static char *message_of(const struct session *s,
-			const struct committing_options *o)
-{
-	AUTO(buf) struct buf command = {0};
-	size_t len = o->message ? strlen(o->message) : 0;
-
-	if (len)
-		return mem_printf("%s%s", o->message,
-				  o->message[len - 1] == '\n' ? "" : "\n");
-	output_name(&command, s->command ? s->command : "");
-	return mem_printf("Apply run %s\n\n$ %s\n", s->id, buf_text(&command));
-}
-
 int committing_make(struct apply_plan *a, const struct committing_options *o,
 		    bool dry, const struct entry *want, struct gitcommit **ret,
 		    struct err *err)
 {
 	const struct session *s = &a->p->session;
-	auto_free char *message = message_of(s, o);
+	size_t len = o->message ? strlen(o->message) : 0;
+	AUTO(buf) struct buf message = {0};
 	struct gitcommit_job job = {
 		.repository = s->project,
 		.branch = o->branch,
-		.message = message,
 		.home = a->c->state.home,
 		.paths = (const char *const *)resolve_run_paths(a->p, 0),
 		.dry = dry,
 	};
 	size_t i;
 
+	if (len) {
+		buf_printf(&message, "%s%s", o->message,
+			   o->message[len - 1] == '\n' ? "" : "\n");
+	} else {
+		buf_printf(&message, "Apply run %s\n\n$ ", s->id);
+		output_name(&message, s->command ? s->command : "");
+		buf_add_char(&message, '\n');
+	}
+	job.message = buf_text(&message);
 	if (gitcommit_make(a->c->store, &a->change.roots[0].base.root, want,
 			   &job, ret, err) < 0)
 		return err_context(err, o->branch ? "nothing is committed"
