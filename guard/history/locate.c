@@ -10,18 +10,6 @@
 #include "base/text.h"
 #include "guard/state/resolve_run.h"
 
-/* "12" or "s12"; 0: not a number. */
-static uint64_t parse_plain_number(const char *when)
-{
-	unsigned long number;
-
-	if (when && *when == 's')
-		when++;
-	if (!when || parse_number(when, ~0ul, &number) < 0)
-		return 0;
-	return number;
-}
-
 static int find_path_in_snapshot(const struct snapshot *s, const char *arg,
 				 char **ret, struct err *err)
 {
@@ -49,28 +37,24 @@ static int find_path_in_snapshot(const struct snapshot *s, const char *arg,
 		    (unsigned long long)s->seq);
 }
 
-static int locate_number(struct context *c, uint64_t number, const char *arg,
-			 struct snapshot *ret, char **ret_path, struct err *err)
-{
-	AUTO(snapshot) struct snapshot s = {0};
-	int got = catalog_load(c->store, number, &s, err);
-
-	if (got < 0 || find_path_in_snapshot(&s, arg, ret_path, err) < 0)
-		return -err->num;
-	*ret = s;
-	s = (struct snapshot){0};
-	return 0;
-}
-
 int locate_snapshot(struct context *c, const char *when, const char *arg,
 		    struct snapshot *ret, char **ret_path, struct err *err)
 {
 	auto_free char *path = NULL;
-	uint64_t number = parse_plain_number(when);
+	const char *digits = when && *when == 's' ? when + 1 : when;
+	AUTO(snapshot) struct snapshot s = {0};
+	unsigned long number;
 	int got;
 
-	if (number)
-		return locate_number(c, number, arg, ret, ret_path, err);
+	/* "12" or "s12" */
+	if (digits && parse_number(digits, ~0ul, &number) == 0 && number) {
+		if (catalog_load(c->store, number, &s, err) < 0 ||
+		    find_path_in_snapshot(&s, arg, ret_path, err) < 0)
+			return -err->num;
+		*ret = s;
+		s = (struct snapshot){0};
+		return 0;
+	}
 	path = arg ? resolve_run_path(arg, err) : mem_strdup(c->project);
 	if (!path)
 		return -err->num;

@@ -43,39 +43,6 @@ static int note_newer_entry(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
-/* Snapshots before an earlier restore or undo do not count: the user selects
- * them by their numbers. */
-static bool is_newer_candidate(const struct newer_version *n,
-			       const struct snapshot *s)
-{
-	return path_below(n->path, s->root_path) && !snapshot_of_run(s) &&
-	       (s->root.flags & ENTRY_INCOMPLETE) && !s->excludes &&
-	       strcmp(s->reason, "pre-restore") != 0 &&
-	       strcmp(s->reason, "pre-undo") != 0 &&
-	       (!n->until.sec || timestamp_compare(s->time, n->until) <= 0);
-}
-
-/* Returns 1 when the snapshot knows a part of the path, and sets search.found
- * when that part differs; else 0. */
-static int compare_with_chosen(struct newer_search *newer_search,
-			       const struct snapshot *s, const struct entry *e,
-			       struct err *err)
-{
-	AUTO(entry) struct entry part = {0};
-	int got;
-
-	if (!is_newer_candidate(newer_search->n, s))
-		return 0;
-	got = tree_lookup(newer_search->store, &s->root,
-			  path_rest(newer_search->n->path, s->root_path), &part,
-			  err);
-	if (got <= 0)
-		return got;
-	got = tree_diff(newer_search->store, e, &part, note_newer_entry,
-			newer_search, err);
-	return got < 0 ? got : 1;
-}
-
 int newer_version_find(struct store *store, const struct newer_version *n,
 		       uint64_t *ret_seq, struct err *err)
 {
@@ -92,17 +59,34 @@ int newer_version_find(struct store *store, const struct newer_version *n,
 		return 0;
 	while (count-- && seqs[count] > n->than->seq && !newer_search.found) {
 		AUTO(snapshot) struct snapshot s = {0};
+		AUTO(entry) struct entry part = {0};
 		struct err damage;
 		int got;
 
 		/* The snapshot is damaged or was pruned during the loop. */
 		if (catalog_load(store, seqs[count], &s, &damage) < 0)
 			continue;
-		got = compare_with_chosen(&newer_search, &s, &e, err);
 		*ret_seq = s.seq;
+		/* Snapshots before an earlier restore or undo do not count: the
+		 * user selects them by their numbers. */
+		if (!path_below(n->path, s.root_path) || snapshot_of_run(&s) ||
+		    !(s.root.flags & ENTRY_INCOMPLETE) || s.excludes ||
+		    strcmp(s.reason, "pre-restore") == 0 ||
+		    strcmp(s.reason, "pre-undo") == 0 ||
+		    (n->until.sec && timestamp_compare(s.time, n->until) > 0))
+			continue;
+		got = tree_lookup(store, &s.root,
+				  path_rest(n->path, s.root_path), &part, err);
+		if (got < 0)
+			return got;
+		if (got == 0)
+			continue;
+		if (tree_diff(store, &e, &part, note_newer_entry, &newer_search,
+			      err) < 0)
+			return -err->num;
 		/* With a pattern, each snapshot may have other paths. */
-		if (got < 0 || (got && !n->pattern))
-			return got < 0 ? got : newer_search.found;
+		if (!n->pattern)
+			return newer_search.found;
 	}
 	return newer_search.found;
 }

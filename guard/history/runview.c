@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
@@ -47,8 +48,7 @@ bool runview_split(const char *arg, char **ret_run, char **ret_path)
 static int open_run_dir(const struct session *s, const char *directory,
 			struct err *err)
 {
-	int fd = openat(s->fd, directory,
-			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = fd_open_dir_path(s->fd, directory);
 
 	return fd < 0 ? fail_errno(err, "the run's folder %s", directory) : fd;
 }
@@ -186,21 +186,6 @@ static int list_run_dir(const struct session *s, const char *directory,
 	return 0;
 }
 
-static int list_places(const struct session *s, struct tree *to,
-		       struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < PLACES; i++) {
-		auto_free char *prefix = mem_printf("%s/", places[i].inside);
-
-		if (list_run_dir(s, places[i].directory, "", prefix, to, err) <
-		    0)
-			return -err->num;
-	}
-	return 0;
-}
-
 int runview_load_tree(struct store *store, const struct entry *e,
 		      struct tree *ret, struct err *err)
 {
@@ -213,42 +198,43 @@ int runview_load_tree(struct store *store, const struct entry *e,
 	return 0;
 }
 
-/* Lists the project as the run left it, from the run's stored result. */
-static int list_project(struct context *c, const struct session *s,
-			const char *path, struct tree *ret, struct err *err)
-{
-	AUTO(entry) struct entry e = {0};
-	int got = runview_result(c, s, path, &e, err);
-
-	if (got < 0)
-		return got;
-	if (got)
-		return runview_load_tree(c->store, &e, ret, err);
-	if (!s->roots[0].result)
-		return fail(err, ENODATA,
-			    "the result of run %s is not stored (yet); guard "
-			    "diff %s shows what it changed",
-			    s->id, s->id);
-	return fail(err, ENOENT, "there is no %s in what run %s left",
-		    text_quote(path), s->id);
-}
-
 int runview_list(struct context *c, const struct session *s, const char *path,
 		 struct tree *ret, struct err *err)
 {
 	bool own = private_place_of(path) && !is_shown_by_layer(s, path);
 	auto_free char *directory = NULL;
+	AUTO(entry) struct entry e = {0};
 	const char *rest;
-	int got;
+	size_t i;
+	int got = 0;
 
-	if (!*path) {
-		got = list_places(s, ret, err);
-	} else {
+	for (i = 0; !*path && got == 0 && i < PLACES; i++) {
+		auto_free char *prefix = mem_printf("%s/", places[i].inside);
+
+		got = list_run_dir(s, places[i].directory, "", prefix, ret,
+				   err);
+	}
+	if (*path) {
 		rest = find_run_dir(s, path, &directory);
 		if (!rest || (!own && !path_ok(rest)))
 			return fail_elsewhere(path, err);
-		if (strcmp(directory, "upper") == 0)
-			return list_project(c, s, path, ret, err);
+		/* The project as the run left it is in the stored result. */
+		if (strcmp(directory, "upper") == 0) {
+			got = runview_result(c, s, path, &e, err);
+			if (got > 0)
+				got = runview_load_tree(c->store, &e, ret, err);
+			else if (got == 0 && !s->roots[0].result)
+				got = fail(err, ENODATA,
+					   "the result of run %s is not stored "
+					   "(yet); guard diff %s shows what it "
+					   "changed",
+					   s->id, s->id);
+			else if (got == 0)
+				got = fail(err, ENOENT,
+					   "there is no %s in what run %s left",
+					   text_quote(path), s->id);
+			return got;
+		}
 		got = list_run_dir(s, directory, rest, "", ret, err);
 	}
 	if (got < 0)
