@@ -1,7 +1,6 @@
 #include "guard/retention/pins.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,21 +31,6 @@ void pins_add(struct pins *p, uint64_t seq)
 	*VEC_ADD(p) = seq;
 }
 
-static void add_action_pins(const struct action *a, struct pins *to,
-			    struct names *named)
-{
-	size_t i;
-
-	for (i = 0; i < a->roots.count; i++) {
-		pins_add(to, a->roots.items[i].before);
-		pins_add(to, a->roots.items[i].after);
-	}
-	if (!a->run_id || !*a->run_id)
-		return;
-	/* Undo needs their base again. */
-	names_add(named, a->run_id);
-}
-
 /* The pending action, the last two, and the actions of `undo N`. */
 static int add_action_pins_of(int fd, struct pins *to, struct names *named,
 			      struct err *err)
@@ -55,7 +39,7 @@ static int add_action_pins_of(int fd, struct pins *to, struct names *named,
 				   struct err *err) = {
 		action_load_next, action_load_last, action_load_prior};
 	const size_t count = sizeof(load) / sizeof(*load);
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < count + PINS_ACTIONS; i++) {
 		AUTO(action) struct action a = {0};
@@ -63,20 +47,19 @@ static int add_action_pins_of(int fd, struct pins *to, struct names *named,
 				    : action_load_effective(fd, i - count, &a,
 							    err);
 
-		if (got == 0)
-			add_action_pins(&a, to, named);
-		else if (got != -ENOENT)
+		if (got < 0 && got != -ENOENT)
 			return got;
-		else if (i >= count)
+		if (got < 0 && i >= count)
 			return 0;
+		for (k = 0; k < a.roots.count; k++) {
+			pins_add(to, a.roots.items[k].before);
+			pins_add(to, a.roots.items[k].after);
+		}
+		/* Undo needs the base of the run again. */
+		if (a.run_id && *a.run_id)
+			names_add(named, a.run_id);
 	}
 	return 0;
-}
-
-static int open_pinning_dir(int dirfd, const char *name)
-{
-	return openat(dirfd, name,
-		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static int add_workspace_pins(int workspaces_fd, struct pins *to,
@@ -89,7 +72,7 @@ static int add_workspace_pins(int workspaces_fd, struct pins *to,
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		auto_close int fd =
-			open_pinning_dir(workspaces_fd, list.items[i].name);
+			fd_open_dir(workspaces_fd, list.items[i].name);
 
 		if (fd < 0 && (errno == ENOTDIR || errno == ENOENT))
 			continue;
@@ -103,28 +86,18 @@ static int add_workspace_pins(int workspaces_fd, struct pins *to,
 	return 0;
 }
 
-static bool is_named_run(const struct names *named, const char *id)
-{
-	size_t i;
-
-	for (i = 0; i < named->count; i++) {
-		if (strcmp(named->items[i], id) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Whether the run in that directory is finished. */
 static bool is_finished_run(const struct session_list *runs,
 			    const struct names *named, const char *id)
 {
 	size_t i;
 
-	for (i = 0; i < runs->count; i++) {
+	for (i = 0; i < named->count; i++)
+		if (strcmp(named->items[i], id) == 0)
+			return false;
+	for (i = 0; i < runs->count; i++)
 		if (strcmp(runs->items[i].id, id) == 0)
-			return !run_state_pending(runs->items[i].state) &&
-			       !is_named_run(named, id);
-	}
+			return !run_state_pending(runs->items[i].state);
 	return false;
 }
 
@@ -141,7 +114,7 @@ static int add_base_pins(int dirfd, const struct session_list *runs,
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
-		struct session s = {.fd = open_pinning_dir(dirfd, name)};
+		struct session s = {.fd = fd_open_dir(dirfd, name)};
 		auto_close int fd = s.fd;
 		int got;
 

@@ -42,17 +42,6 @@ int retire_discard(struct context *c, struct session *s, struct err *err)
 	return 0;
 }
 
-/* 0: they wait for ever. */
-static int64_t pending_days(void)
-{
-	const char *text = getenv("GUARD_PENDING_DAYS");
-	unsigned long days;
-
-	if (!text || parse_number(text, PENDING_DAYS_MAX, &days) < 0)
-		return PENDING_DAYS;
-	return (int64_t)days;
-}
-
 static int64_t run_end_time(const struct session *s)
 {
 	return s->ended.sec > s->started.sec ? s->ended.sec : s->started.sec;
@@ -66,42 +55,19 @@ static int64_t last_warning_time(const struct session *s)
 	return when > run_end_time(s) ? when : 0;
 }
 
-static int warn_pending_run(struct session *s, int64_t now, struct err *err)
-{
-	record_set_int(&s->more, WARNED, now);
-	if (session_save(s, err) < 0)
-		return -err->num;
-	report_warning(
-		"run %s in %s has waited for %lld days: apply it or "
-		"discard it (guard diff %s); in %d days it goes to guard's "
-		"trash",
-		s->id, text_quote(s->project),
-		(long long)((now - run_end_time(s)) / DAY), s->id, TRASH_DAYS);
-	return 0;
-}
-
-/* Fails while another guard process uses the project. */
-static int expire_run(struct context *c, struct session *s, struct err *err)
-{
-	if (recover_project(c, s->project, err) < 0 ||
-	    retire_discard(c, s, err) < 0)
-		return -err->num;
-	report_warning("run %s in %s, which nobody decided on, is in guard's "
-		       "trash for %d days: guard undo there brings it back",
-		       s->id, text_quote(s->project), TRASH_DAYS);
-	return 0;
-}
-
 static bool is_run_due(const struct session *s, int64_t now)
 {
-	int64_t days = pending_days();
+	const char *text = getenv("GUARD_PENDING_DAYS");
+	unsigned long days; /* 0: they wait for ever */
 
+	if (!text || parse_number(text, PENDING_DAYS_MAX, &days) < 0)
+		days = PENDING_DAYS;
 	if (s->live)
 		return false;
 	if (s->state == RUN_APPLIED)
 		return s->ended.sec <= now - TRASH_DAYS * DAY;
 	if (!days || s->state == RUN_APPLYING || !run_state_pending(s->state) ||
-	    !run_end_time(s) || run_end_time(s) > now - days * DAY)
+	    !run_end_time(s) || run_end_time(s) > now - (int64_t)days * DAY)
 		return false;
 	return !last_warning_time(s) ||
 	       last_warning_time(s) <= now - TRASH_DAYS * DAY;
@@ -119,8 +85,27 @@ static int retire_run(struct context *c, const char *id, int64_t now,
 	if (s.state == RUN_APPLIED)
 		return session_trash(&s, c->state.runs_fd, c->state.trash_fd,
 				     "applied", err);
-	return last_warning_time(&s) ? expire_run(c, &s, err)
-				     : warn_pending_run(&s, now, err);
+	if (!last_warning_time(&s)) {
+		record_set_int(&s.more, WARNED, now);
+		if (session_save(&s, err) < 0)
+			return -err->num;
+		report_warning(
+			"run %s in %s has waited for %lld days: apply it or "
+			"discard it (guard diff %s); in %d days it goes to "
+			"guard's trash",
+			s.id, text_quote(s.project),
+			(long long)((now - run_end_time(&s)) / DAY), s.id,
+			TRASH_DAYS);
+		return 0;
+	}
+	/* Fails while another guard process uses the project. */
+	if (recover_project(c, s.project, err) < 0 ||
+	    retire_discard(c, &s, err) < 0)
+		return -err->num;
+	report_warning("run %s in %s, which nobody decided on, is in guard's "
+		       "trash for %d days: guard undo there brings it back",
+		       s.id, text_quote(s.project), TRASH_DAYS);
+	return 0;
 }
 
 void retire_runs(struct context *c)

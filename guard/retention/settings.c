@@ -70,17 +70,6 @@ static int set_size(const char *value, uint64_t *ret, struct err *err)
 	return 1;
 }
 
-static int set_bool(const char *value, bool *ret, struct err *err)
-{
-	bool yes = strcmp(value, "yes") == 0;
-
-	if (!yes && strcmp(value, "no") != 0)
-		return fail(err, EINVAL, "%s is neither yes nor no",
-			    text_quote(value));
-	*ret = yes;
-	return 1;
-}
-
 static void begin_retain_rules(struct settings *s)
 {
 	if (!s->rules)
@@ -116,13 +105,20 @@ int settings_set(struct settings *s, const char *key, const char *value,
 {
 	uint32_t *counter = find_rule_counter(s, key);
 	unsigned long number;
+	bool yes;
 
 	if (strcmp(key, "max-size") == 0)
 		return set_size(value, &s->max_size, err);
 	if (strcmp(key, "min-free") == 0)
 		return set_size(value, &s->min_free, err);
-	if (strcmp(key, "auto-prune") == 0)
-		return set_bool(value, &s->auto_prune, err);
+	if (strcmp(key, "auto-prune") == 0) {
+		yes = strcmp(value, "yes") == 0;
+		if (!yes && strcmp(value, "no") != 0)
+			return fail(err, EINVAL, "%s is neither yes nor no",
+				    text_quote(value));
+		s->auto_prune = yes;
+		return 1;
+	}
 	if (strcmp(key, "keep-tag") == 0) {
 		if (!parse_is_word(value))
 			return fail(err, EINVAL,
@@ -172,33 +168,27 @@ static int set_line(struct settings *s, char *line, struct err *err)
 			  text_quote(key));
 }
 
-static int set_lines(struct settings *s, const char *at, struct err *err)
-{
-	size_t number = 1;
-
-	for (; *at; number++) {
-		size_t len = strcspn(at, "\n");
-		auto_free char *line = mem_strndup(at, len);
-
-		if (set_line(s, line, err) < 0)
-			return err_context(err, "line %zu", number);
-		at += len + (at[len] == '\n');
-	}
-	if (s->rules && !settings_keep_any(s))
-		return fail(err, EINVAL, "these rules keep nothing at all");
-	return 0;
-}
-
 int settings_load(const struct state *state, struct settings *ret,
 		  struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 	struct settings s;
+	size_t number = 1;
+	const char *at;
 	int got = fd_slurp_at(state->fd, CONFIG, CONFIG_MAX, &bytes, err);
 
 	settings_init(&s);
-	if (got == 0)
-		got = set_lines(&s, buf_text(&bytes), err);
+	for (at = buf_text(&bytes); got == 0 && *at; number++) {
+		size_t len = strcspn(at, "\n");
+		auto_free char *line = mem_strndup(at, len);
+
+		got = set_line(&s, line, err);
+		if (got < 0)
+			(void)err_context(err, "line %zu", number);
+		at += len + (at[len] == '\n');
+	}
+	if (got == 0 && s.rules && !settings_keep_any(&s))
+		got = fail(err, EINVAL, "these rules keep nothing at all");
 	if (got < 0 && got != -ENOENT) {
 		settings_free(&s);
 		return err_context(err, "%s/" CONFIG, state->path);
