@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "guard/review/review.h"
 #include "snapshot/store/content.h"
 
@@ -158,36 +159,6 @@ static int compare_first_entries(const void *a, const void *b)
 	return (p->list[0] > q->list[0]) - (p->list[0] < q->list[0]);
 }
 
-static int accept_all_items(struct accepted_tree *p, struct err *err)
-{
-	struct review *r = p->r;
-	auto_free struct review_item **order =
-		mem_alloc((r->count + 1) * sizeof(struct review_item *));
-	size_t i;
-
-	for (i = 0; i < r->entry_count; i++)
-		r->entries[i].accepted = false;
-	for (i = 0; i < r->count; i++)
-		order[i] = &r->items[i];
-	if (r->count)
-		qsort(order, r->count, sizeof(*order), compare_first_entries);
-	for (i = 0; i < r->count; i++)
-		if (accept_item(p, order[i], err) < 0)
-			return -err->num;
-	return accept_emptied_dirs(p, err);
-}
-
-static bool was_edited(const struct review *r)
-{
-	size_t i, k;
-
-	for (i = 0; i < r->count; i++)
-		for (k = 0; k < r->items[i].hunks.count; k++)
-			if (r->items[i].hunks.items[k].edited)
-				return true;
-	return false;
-}
-
 int review_make_accepted(struct review *r, struct entry *ret_root,
 			 bool *ret_complete, bool *ret_git, struct err *err)
 {
@@ -196,13 +167,28 @@ int review_make_accepted(struct review *r, struct entry *ret_root,
 		.r = r,
 		.editor = tree_editor_new(r->store, r->base),
 	};
+	auto_free struct review_item **order =
+		mem_alloc((r->count + 1) * sizeof(struct review_item *));
 	struct review_counts n = {0};
+	bool edited = false;
+	size_t i, k;
 
-	if (accept_all_items(&p, err) < 0)
+	for (i = 0; i < r->entry_count; i++)
+		r->entries[i].accepted = false;
+	for (i = 0; i < r->count; i++) {
+		order[i] = &r->items[i];
+		for (k = 0; k < order[i]->hunks.count; k++)
+			edited |= order[i]->hunks.items[k].edited != NULL;
+	}
+	vec_sort(order, r->count, sizeof(*order), compare_first_entries);
+	for (i = 0; i < r->count; i++)
+		if (accept_item(&p, order[i], err) < 0)
+			return -err->num;
+	if (accept_emptied_dirs(&p, err) < 0)
 		return -err->num;
 	review_count(r, &n);
 	*ret_git = p.git;
-	*ret_complete = !r->part && n.yes == n.items && !was_edited(r);
+	*ret_complete = !r->part && n.yes == n.items && !edited;
 	if (*ret_complete && !p.git) {
 		entry_copy(ret_root, r->want);
 		return 0;

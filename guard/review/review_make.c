@@ -58,29 +58,15 @@ static int add_project_change(void *arg, const char *path,
 	return 0;
 }
 
-/* Files that git obeys are asked about item by item in any case. */
-static void mark_refused(const struct plan *plan, struct review_entry *e)
-{
-	size_t i;
-
-	for (i = 0; plan && i < plan->refusals.count; i++) {
-		const struct refusal *r = &plan->refusals.items[i];
-
-		if (r->kind == REFUSED_GIT || strcmp(r->path, e->path) != 0)
-			continue;
-		e->special = true;
-		e->node = r->kind == REFUSED_NODE;
-	}
-}
-
 static int add_review_entry(void *arg, const char *path,
 			    const struct entry *old, const struct entry *now,
 			    struct err *err)
 {
 	struct review_maker *m = arg;
 	struct review *r = m->r;
+	const struct plan *plan = m->options->plan;
 	struct review_entry *e;
-	size_t at;
+	size_t at, i;
 
 	(void)err;
 	if (!*path || is_same_reviewed(old, now) ||
@@ -101,25 +87,22 @@ static int add_review_entry(void *arg, const char *path,
 			 (!(now && now->mode) &&
 			  path_below(m->here.items[at].path, path))),
 	};
-	mark_refused(m->options->plan, e);
+	/* Files that git obeys are asked about item by item in any case. */
+	for (i = 0; plan && i < plan->refusals.count; i++) {
+		const struct refusal *refusal = &plan->refusals.items[i];
+
+		if (refusal->kind == REFUSED_GIT ||
+		    strcmp(refusal->path, path) != 0)
+			continue;
+		e->special = true;
+		e->node = refusal->kind == REFUSED_NODE;
+	}
 	copy_existing(&e->old, old);
 	copy_existing(&e->now, now);
 	return 0;
 }
 
 /* --- a .git that was there --- */
-
-/* Only those files of git that name commands to execute. */
-static bool is_git_item(const struct review_entry *e)
-{
-	enum risk_level level;
-
-	if (S_ISDIR(e->now.mode) || S_ISDIR(e->old.mode))
-		return false;
-	if (!risk_by_name(e->path, &level) || strstr(e->path, "/refs/"))
-		return false;
-	return e->now.mode || level == RISK_CRITICAL;
-}
 
 /* Takes out what git does with its own files. */
 static int remove_git_entries(struct review *r, struct err *err)
@@ -130,15 +113,19 @@ static int remove_git_entries(struct review *r, struct err *err)
 		struct review_entry *e = &r->entries[i];
 		size_t len = path_part_end(e->path, ".git");
 		auto_free char *root = mem_strndup(e->path, len);
-		AUTO(entry) struct entry old = {0};
-		AUTO(entry) struct entry now = {0};
+		AUTO(entry) struct entry old = {0}, now = {0};
+		enum risk_level level;
 
 		if (len &&
 		    (tree_lookup(r->store, r->base, root, &old, err) < 0 ||
 		     tree_lookup(r->store, r->want, root, &now, err) < 0))
 			return -err->num;
+		/* Only those files of git that name commands to execute. */
 		if (len && S_ISDIR(old.mode) && S_ISDIR(now.mode) &&
-		    !is_git_item(e)) {
+		    (S_ISDIR(e->now.mode) || S_ISDIR(e->old.mode) ||
+		     !risk_by_name(e->path, &level) ||
+		     strstr(e->path, "/refs/") ||
+		     (!e->now.mode && level != RISK_CRITICAL))) {
 			review_entry_free(e);
 			r->git++;
 			continue;
@@ -168,35 +155,29 @@ static bool read_reviewed_side(void *arg, bool now, struct buf *to)
 	       (S_ISREG(e->mode) && review_read(s->r, e, to, &ignored) == 0);
 }
 
-static bool changes_acl(struct store *store, const struct review_entry *e)
-{
-	AUTO(xattrs) struct xattrs old = {0}, now = {0};
-	struct err ignored;
-
-	if (!e->old.mode || !e->now.mode ||
-	    oid_equal(&e->old.attrs, &e->now.attrs))
-		return false;
-	(void)attrset_load(store, &e->old.attrs, &old, &ignored);
-	(void)attrset_load(store, &e->now.attrs, &now, &ignored);
-	return xattrs_acl_differs(&now, &old);
-}
-
 static void find_entry_risks(struct review *r, struct review_entry *e)
 {
+	AUTO(xattrs) struct xattrs old = {0}, now = {0};
 	struct reviewed_sides s = {r, e};
+	struct err ignored;
 	struct risk_file f = {
 		.path = e->path,
 		.old_mode = e->old.mode,
 		.now_mode = e->now.mode,
 		.old_size = e->old.size,
 		.now_size = e->now.size,
-		.acl = changes_acl(r->store, e),
 		.same_time = timestamp_compare(e->old.mtime, e->now.mtime) == 0,
 		.special = e->special,
 		.read = read_reviewed_side,
 		.arg = &s,
 	};
 
+	if (e->old.mode && e->now.mode &&
+	    !oid_equal(&e->old.attrs, &e->now.attrs)) {
+		(void)attrset_load(r->store, &e->old.attrs, &old, &ignored);
+		(void)attrset_load(r->store, &e->now.attrs, &now, &ignored);
+		f.acl = xattrs_acl_differs(&now, &old);
+	}
 	risk_judge(&f, &e->risks);
 }
 

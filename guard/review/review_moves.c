@@ -15,14 +15,6 @@ static bool replaces_content(const struct review_entry *e)
 	       !entry_same_content(&e->old, &e->now);
 }
 
-static bool may_be_moved(const struct review_entry *e)
-{
-	return !e->special && !e->node &&
-	       (!e->old.mode || !e->now.mode || replaces_content(e)) &&
-	       !path_has_part(e->path, ".git") && !risk_in_generated(e->path) &&
-	       !risk_is_generated(path_name(e->path));
-}
-
 static void collect_review_moves(const struct review *r, struct moves *m)
 {
 	/* Entries of a directory that was a file, or the other way round, are
@@ -40,7 +32,11 @@ static void collect_review_moves(const struct review *r, struct moves *m)
 		if (e->old.mode && e->now.mode &&
 		    (e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
 			other = e->path;
-		if (!may_be_moved(e))
+		if (e->special || e->node ||
+		    (e->old.mode && e->now.mode && !replaces_content(e)) ||
+		    path_has_part(e->path, ".git") ||
+		    risk_in_generated(e->path) ||
+		    risk_is_generated(path_name(e->path)))
 			continue;
 		f = moves_add(m, e->now.mode != 0, e->path, it->mode, it->size);
 		f->index = i;
