@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -134,22 +133,10 @@ static void stop_count(struct budget *b)
 	b->counter = 0;
 }
 
-/* An unreadable directory can be as large as the loss of the file system. */
-static void add_unread(const struct budget *b, struct usage *u)
-{
-	uint64_t bytes, entries, lost;
-
-	if (!u->unread || !stat_free_space(b, &bytes, &entries))
-		return;
-	lost = subtract_clamped(b->begin_bytes, bytes);
-	u->bytes = u->bytes > lost ? u->bytes : lost;
-	lost = subtract_clamped(b->begin_entries, entries);
-	u->entries = u->entries > lost ? u->entries : lost;
-}
-
 /* Takes the counter's result, if it has come. */
 static void take_count(struct budget *b, int64_t now)
 {
+	uint64_t bytes, entries, lost;
 	struct usage u;
 	ssize_t len = read(b->result_fd, &u, sizeof(u));
 
@@ -161,7 +148,14 @@ static void take_count(struct budget *b, int64_t now)
 		b->next_count = now + TICK_MAX_MS;
 	if (len != sizeof(u))
 		return;
-	add_unread(b, &u);
+	/* An unreadable directory can be as large as the loss of the file
+	 * system. */
+	if (u.unread && stat_free_space(b, &bytes, &entries)) {
+		lost = subtract_clamped(b->begin_bytes, bytes);
+		u.bytes = u.bytes > lost ? u.bytes : lost;
+		lost = subtract_clamped(b->begin_entries, entries);
+		u.entries = u.entries > lost ? u.entries : lost;
+	}
 	if (b->resumed) {
 		b->bytes += b->fixed_bytes ? 0 : u.bytes;
 		b->entries += b->fixed_entries ? 0 : u.entries;
@@ -173,12 +167,6 @@ static void take_count(struct budget *b, int64_t now)
 }
 
 /* ---- now and then ---- */
-
-static bool is_over_budget(const struct budget *b)
-{
-	return b->used.bytes > b->bytes ||
-	       (b->entries && b->used.entries > b->entries);
-}
 
 /* Time in which the fastest run could fill the rest of its limit. */
 static int time_to_fill(uint64_t left_bytes, uint64_t left_entries)
@@ -200,7 +188,8 @@ bool budget_tick(struct budget *b, int *ret_next_ms)
 	*ret_next_ms = TICK_MIN_MS;
 	if (b->counter)
 		take_count(b, now);
-	if (is_over_budget(b))
+	if (b->used.bytes > b->bytes ||
+	    (b->entries && b->used.entries > b->entries))
 		return true;
 	if (b->counter || !stat_free_space(b, &bytes, &entries))
 		return false;

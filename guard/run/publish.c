@@ -33,27 +33,13 @@ static bool parse_range(const char *text, unsigned int *first,
 	return *first && *last && *first <= *last;
 }
 
-static bool parse_address(char *text, struct sandbox_port *ret)
-{
-	struct in6_addr any;
-	size_t len = strlen(text);
-	int family = AF_INET;
-
-	if (*text == '[' && text[len - 1] == ']') {
-		text[len - 1] = '\0';
-		text++;
-		family = AF_INET6;
-	}
-	if (inet_pton(family, text, &any) != 1)
-		return false;
-	strcpy(ret->host, text);
-	return true;
-}
-
 static bool parse_publish(char *text, struct sandbox_port *ret)
 {
 	unsigned int outside, outside_last, inside, inside_last;
-	char *slash = strchr(text, '/'), *colon, *address;
+	char *slash = strchr(text, '/'), *colon, *address = NULL;
+	struct in6_addr any;
+	int family = AF_INET;
+	size_t len;
 
 	if (slash) {
 		*slash++ = '\0';
@@ -72,9 +58,19 @@ static bool parse_publish(char *text, struct sandbox_port *ret)
 		if (address)
 			*address = '\0';
 		if (!parse_range(address ? address + 1 : text, &outside,
-				 &outside_last) ||
-		    (address && !parse_address(text, ret)))
+				 &outside_last))
 			return false;
+	}
+	if (address) {
+		len = strlen(text);
+		if (*text == '[' && text[len - 1] == ']') {
+			text[len - 1] = '\0';
+			text++;
+			family = AF_INET6;
+		}
+		if (inet_pton(family, text, &any) != 1)
+			return false;
+		strcpy(ret->host, text);
 	}
 	ret->outside = (uint16_t)outside;
 	ret->inside = (uint16_t)inside;

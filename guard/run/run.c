@@ -15,19 +15,6 @@
 #include "snapshot/walk/wait_timestamp_tick.h"
 #include "snapshot/walk/take.h"
 
-static void run_free(struct run *run)
-{
-	sandbox_free(&run->sandbox);
-	session_free(&run->session);
-	agent_free(&run->agent);
-	context_free(&run->context);
-	fd_close(&run->project_fd);
-	read_only_exec_free(run->read_only_exec);
-	free(run->results_before);
-	free(run->project);
-	free(run->cwd);
-}
-
 /* A run that never began leaves nothing behind. */
 static void discard_unstarted_run(struct run *run)
 {
@@ -97,15 +84,6 @@ static void report_stop(const struct run *run,
 			    (double)o->timeout_ms / 1000);
 }
 
-static void report_oom_kills(const struct run *run, uint64_t killed)
-{
-	if (killed)
-		report_warning("out of memory: at the %llu MiB of --memory the "
-			       "kernel killed %llu of the run's processes",
-			       (unsigned long long)(run->options->memory >> 20),
-			       (unsigned long long)killed);
-}
-
 static int release_and_wait(struct run *run, struct timestamp start,
 			    struct sandbox_result *ret, int *ret_status,
 			    struct err *err)
@@ -157,7 +135,11 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 	*ret_status = run_status_of(&result);
 	if (result.end == SANDBOX_STOPPED)
 		report_stop(run, &result);
-	report_oom_kills(run, result.killed);
+	if (result.killed)
+		report_warning("out of memory: at the %llu MiB of --memory the "
+			       "kernel killed %llu of the run's processes",
+			       (unsigned long long)(run->options->memory >> 20),
+			       (unsigned long long)result.killed);
 	run_notices_print_refused(run->sandbox);
 	if (result.network_lost)
 		report_warning("the run lost its private network before it "
@@ -186,15 +168,18 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 	return got;
 }
 
-/* While nothing of the run is there yet that an impatient user would leave. A
- * layer that goes on has its base. */
-static void wait_timestamp_ticks(const struct run *run)
+/* Up to the session's own lock; everything that may be refused. */
+static int prepare_session(struct run *run, struct err *err)
 {
-	const char *const *path = run->options->cow;
+	const char *const *path;
 
-	if (run->options->resume)
-		return;
-	wait_timestamp_tick(run->project_fd);
+	if (run_open_project(run, err) < 0 || run_load_agent(run, err) < 0)
+		return -err->num;
+	/* While nothing of the run is there yet that an impatient user would
+	 * leave. A layer that goes on has its base. */
+	if (!run->options->resume)
+		wait_timestamp_tick(run->project_fd);
+	path = run->options->resume ? NULL : run->options->cow;
 	for (; path && *path; path++) {
 		auto_close int fd =
 			open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -202,14 +187,6 @@ static void wait_timestamp_ticks(const struct run *run)
 		if (fd >= 0)
 			wait_timestamp_tick(fd);
 	}
-}
-
-/* Up to the session's own lock; everything that may be refused. */
-static int prepare_session(struct run *run, struct err *err)
-{
-	if (run_open_project(run, err) < 0 || run_load_agent(run, err) < 0)
-		return -err->num;
-	wait_timestamp_ticks(run);
 	return run_open_session(run, err);
 }
 
@@ -246,6 +223,14 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 				  run.session.id);
 		report_error(&err);
 	}
-	run_free(&run);
+	sandbox_free(&run.sandbox);
+	session_free(&run.session);
+	agent_free(&run.agent);
+	context_free(&run.context);
+	fd_close(&run.project_fd);
+	read_only_exec_free(run.read_only_exec);
+	free(run.results_before);
+	free(run.project);
+	free(run.cwd);
 	return status;
 }

@@ -55,63 +55,55 @@ static int check_cow_path(const struct run *run, const char *git,
 	return 0;
 }
 
-/* A masked path would be masked in its layer, too. */
-static int check_hidden(const struct run *run, const char *path,
-			struct err *err)
-{
-	char **hide = run_hidden_paths(run);
-	int got = 0;
-	size_t i;
-
-	for (i = 0; got == 0 && hide[i]; i++)
-		if (path_below(path, hide[i]))
-			got = fail(err, EINVAL, "--cow: %s is hidden from runs",
-				   text_quote(path));
-	mem_list_free(&hide);
-	return got;
-}
-
-static int check_readable(const char *path, struct err *err)
-{
-	auto_close int fd = fd_open_dir(AT_FDCWD, path);
-
-	if (fd < 0 || faccessat(fd, ".", X_OK, AT_EACCESS) < 0)
-		return fail_errno(err, "--cow: %s cannot be read",
-				  text_quote(path));
-	return 0;
-}
-
-static int check_cow_overlap(char *const *paths, const char *path,
-			     struct err *err)
-{
-	for (; paths && *paths; paths++) {
-		if (strcmp(path, *paths) == 0)
-			return fail(err, EINVAL, "--cow: %s is named twice",
-				    text_quote(path));
-		if (path_below(path, *paths) || path_below(*paths, path))
-			return fail(err, EINVAL,
-				    "--cow: %s and %s lie in one another",
-				    text_quote(path), text_quote(*paths));
-	}
-	return 0;
-}
-
+/* The directory of --cow; had: those of the options before it. */
 static char *find_cow(const struct run *run, const char *git, const char *arg,
 		      char *const *had, struct err *err)
 {
 	auto_free char *path = *arg ? path_resolve(arg, err) : NULL;
 	auto_free char *dir = NULL;
+	auto_close int fd = -1;
+	char **hide;
+	bool hidden = false;
+	size_t i;
 
 	if (!*arg)
 		(void)fail(err, EINVAL, "--cow: an empty path names nothing");
-	if (!path || check_cow_path(run, git, path, err) < 0 ||
-	    check_cow_overlap(had, path, err) < 0 ||
-	    check_hidden(run, path, err) < 0)
+	if (!path || check_cow_path(run, git, path, err) < 0)
 		return NULL;
+	for (; had && *had; had++) {
+		if (strcmp(path, *had) == 0)
+			(void)fail(err, EINVAL, "--cow: %s is named twice",
+				   text_quote(path));
+		else if (path_below(path, *had) || path_below(*had, path))
+			(void)fail(err, EINVAL,
+				   "--cow: %s and %s lie in one another",
+				   text_quote(path), text_quote(*had));
+		else
+			continue;
+		return NULL;
+	}
+	/* A masked path would be masked in its layer, too. */
+	hide = run_hidden_paths(run);
+	for (i = 0; hide[i]; i++)
+		hidden |= path_below(path, hide[i]);
+	mem_list_free(&hide);
+	if (hidden) {
+		(void)fail(err, EINVAL, "--cow: %s is hidden from runs",
+			   text_quote(path));
+		return NULL;
+	}
 	dir = state_directory(&run->context.state, path, err);
-	if (!dir)
+	if (!dir) {
 		(void)err_context(err, "--cow");
-	return dir && check_readable(dir, err) == 0 ? TAKE(dir) : NULL;
+		return NULL;
+	}
+	fd = fd_open_dir(AT_FDCWD, dir);
+	if (fd < 0 || faccessat(fd, ".", X_OK, AT_EACCESS) < 0) {
+		(void)fail_errno(err, "--cow: %s cannot be read",
+				 text_quote(dir));
+		return NULL;
+	}
+	return TAKE(dir);
 }
 
 char **run_find_cows(const struct run *run, const char *git, struct err *err)
@@ -131,25 +123,19 @@ char **run_find_cows(const struct run *run, const char *git, struct err *err)
 	return paths;
 }
 
-static int add_cow(struct run *run, const char *path, struct err *err)
-{
-	auto_close int fd = fd_open_dir_path(AT_FDCWD, path);
-
-	if (fd < 0)
-		return fail_errno(err, "--cow: %s", text_quote(path));
-	/* As for the project itself. */
-	if (recover_project(&run->context, path, err) < 0)
-		return -err->num;
-	return session_add_root(&run->session, path, fd, err);
-}
-
 int run_add_cows(struct run *run, char *const *paths, struct err *err)
 {
-	int got = 0;
+	for (; *paths; paths++) {
+		auto_close int fd = fd_open_dir_path(AT_FDCWD, *paths);
 
-	for (; got == 0 && *paths; paths++)
-		got = add_cow(run, *paths, err);
-	return got;
+		if (fd < 0)
+			return fail_errno(err, "--cow: %s", text_quote(*paths));
+		/* As for the project itself. */
+		if (recover_project(&run->context, *paths, err) < 0 ||
+		    session_add_root(&run->session, *paths, fd, err) < 0)
+			return -err->num;
+	}
+	return 0;
 }
 
 int run_check_cows(const struct run *run, struct err *err)

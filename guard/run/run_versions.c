@@ -1,10 +1,8 @@
 #include "guard/run/run_versions.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -79,15 +77,6 @@ static int count_change(void *arg, const char *path, const struct entry *old,
 	return 0;
 }
 
-static bool has_free_space(int fd)
-{
-	struct statvfs fs;
-
-	return fstatvfs(fd, &fs) == 0 &&
-	       fs.f_bavail > fs.f_blocks / FREE_SHARE &&
-	       (!fs.f_files || fs.f_favail > fs.f_files / FREE_SHARE);
-}
-
 static int add_version_snapshot(struct store *store, const struct session *s,
 				const struct snapshot *last,
 				struct timestamp time, const struct entry *root,
@@ -120,20 +109,6 @@ static int add_version_snapshot(struct store *store, const struct session *s,
 	return 0;
 }
 
-/* Pruned meanwhile, or damaged: begun anew from the base. */
-static int load_last_version(struct store *store, uint64_t base,
-			     struct run_versions_result *at,
-			     struct snapshot *ret, struct err *err)
-{
-	struct err ignored;
-
-	if (at->seq && catalog_load(store, at->seq, ret, &ignored) == 0)
-		return 0;
-	at->seq = 0;
-	at->since = (struct timestamp){0};
-	return catalog_load(store, base, ret, err);
-}
-
 static int store_version(struct session *s, struct run_versions_result *at,
 			 struct err *err)
 {
@@ -143,6 +118,8 @@ static int store_version(struct session *s, struct run_versions_result *at,
 	auto_close int upper = -1;
 	struct timestamp start = take_start_time((struct timestamp){0});
 	struct state state;
+	struct statvfs fs;
+	struct err ignored;
 	struct live_tree live_tree = {
 		.base = &base.root,
 		.last = &last.root,
@@ -156,15 +133,23 @@ static int store_version(struct session *s, struct run_versions_result *at,
 		return got;
 	if (state_open(&state, err) < 0)
 		return -err->num;
-	if (!has_free_space(state.fd))
+	if (fstatvfs(state.fd, &fs) < 0 ||
+	    fs.f_bavail <= fs.f_blocks / FREE_SHARE ||
+	    (fs.f_files && fs.f_favail <= fs.f_files / FREE_SHARE))
 		return 0;
 	upper = fd_open_dir(s->fd, "upper");
 	if (upper < 0)
 		return fail_errno(err, "open the run's layer");
 	if (store_open(&store, state.store_path, STORE_WRITE, err) < 0 ||
-	    catalog_load(store, s->roots[0].base, &base, err) < 0 ||
-	    load_last_version(store, s->roots[0].base, at, &last, err) < 0)
+	    catalog_load(store, s->roots[0].base, &base, err) < 0)
 		return -err->num;
+	/* Pruned meanwhile, or damaged: begun anew from the base. */
+	if (!at->seq || catalog_load(store, at->seq, &last, &ignored) < 0) {
+		at->seq = 0;
+		at->since = (struct timestamp){0};
+		if (catalog_load(store, s->roots[0].base, &last, err) < 0)
+			return -err->num;
+	}
 	live_tree.store = store;
 	live_tree.upper_fd = upper;
 	live_tree.since = at->since;
@@ -199,15 +184,6 @@ store_version_in_child(const struct run_versions *d, int fd)
 
 /* --- now and then --- */
 
-static void start_version_worker(struct run_versions *d)
-{
-	d->worker_pid = background_fork(&d->result_fd);
-	if (d->worker_pid == 0)
-		store_version_in_child(d, d->result_fd);
-	if (d->worker_pid < 0)
-		d->worker_pid = 0;
-}
-
 /* The processor time that it took, in ms. */
 static int64_t reap_version_worker(struct run_versions *d)
 {
@@ -221,32 +197,31 @@ static int64_t reap_version_worker(struct run_versions *d)
 	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
 }
 
-/* Reads the result of the process, if there is one. */
-static void read_version_result(struct run_versions *d, int64_t now)
-{
-	struct run_versions_result result;
-	ssize_t len = read(d->result_fd, &result, sizeof(result));
-	int64_t pause;
-
-	if (len < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	pause = SHARE * reap_version_worker(d);
-	d->next = now + (pause > d->interval_ms ? pause : d->interval_ms);
-	if (len == sizeof(result))
-		d->last = result;
-}
-
 void run_versions_tick(struct run_versions *d)
 {
-	int64_t now;
+	struct run_versions_result result;
+	int64_t now, pause;
+	ssize_t len;
 
 	if (!d->interval_ms)
 		return;
 	now = timestamp_monotonic_ms();
-	if (d->worker_pid)
-		read_version_result(d, now);
-	else if (now >= d->next)
-		start_version_worker(d);
+	if (d->worker_pid) {
+		len = read(d->result_fd, &result, sizeof(result));
+		if (len < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		pause = SHARE * reap_version_worker(d);
+		d->next =
+			now + (pause > d->interval_ms ? pause : d->interval_ms);
+		if (len == sizeof(result))
+			d->last = result;
+	} else if (now >= d->next) {
+		d->worker_pid = background_fork(&d->result_fd);
+		if (d->worker_pid == 0)
+			store_version_in_child(d, d->result_fd);
+		if (d->worker_pid < 0)
+			d->worker_pid = 0;
+	}
 }
 
 void run_versions_end(struct run_versions *d)
