@@ -134,23 +134,6 @@ static bool is_dir_change(const struct change *c)
 	       c->kind != CHANGE_TYPE;
 }
 
-static void count_git_file(const struct change *c, bool object,
-			   struct git_tally *t)
-{
-	bool deleted = c->kind == CHANGE_DELETED;
-
-	if (is_dir_change(c))
-		return;
-	if (!object)
-		*(deleted ? &t->logs_deleted : &t->logs) += 1;
-	else if (deleted)
-		t->objects_deleted++;
-	else if (c->kind == CHANGE_ADDED)
-		t->objects_added++;
-	else
-		t->objects_changed++;
-}
-
 static void add_git_change(struct changes_git *g, const struct change *c,
 			   const struct changes_root *root, struct git_tally *t)
 {
@@ -161,16 +144,26 @@ static void add_git_change(struct changes_git *g, const struct change *c,
 	static const struct git_part other = {.what = ""};
 	const char *rest = c->path + path_part_end(c->path, ".git");
 	const struct git_part *part = classify_git_path(rest);
+	bool deleted = c->kind == CHANGE_DELETED;
 
-	if (part && !part->what)
-		count_git_file(c, part == git_dirs, t);
-	else if (!*rest)
+	if (part && !part->what) {
+		if (is_dir_change(c))
+			return;
+		if (part != git_dirs)
+			*(deleted ? &t->logs_deleted : &t->logs) += 1;
+		else if (deleted)
+			t->objects_deleted++;
+		else if (c->kind == CHANGE_ADDED)
+			t->objects_added++;
+		else
+			t->objects_changed++;
+	} else if (!*rest)
 		add_git_line(g, c, &itself, root);
 	else if (is_dir_change(c) && c->kind != CHANGE_META)
 		/* The changes of files include all information about their
 		 * directories. */
 		return;
-	else if (part || c->kind == CHANGE_DELETED)
+	else if (part || deleted)
 		add_git_line(g, c, part ? part : &other, root);
 	else
 		/* Files that git writes by itself (COMMIT_EDITMSG,

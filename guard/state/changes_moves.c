@@ -24,24 +24,6 @@ struct moves_layer {
 	unsigned char *piece; /* bytes behind the hashed ones */
 };
 
-static int hash_file(struct moves_layer *l, int fd, unsigned char ret[HASH_LEN],
-		     struct err *err)
-{
-	ssize_t got;
-
-	do {
-		got = fd_read(fd, l->piece + HASH_LEN, PIECE);
-		if (got < 0)
-			return fail_errno(err, "read a file");
-		if ((uint64_t)got > l->left)
-			return fail(err, EFBIG, "that is too much");
-		l->left -= (uint64_t)got;
-		memcpy(l->piece, ret, HASH_LEN);
-		hash_keyed(&l->hash, l->piece, HASH_LEN + (size_t)got, ret);
-	} while (got == PIECE);
-	return 0;
-}
-
 static int moved_file_bytes(void *arg, const struct moves_file *f,
 			    struct buf *to, struct err *err)
 {
@@ -56,6 +38,7 @@ static int moved_file_key(void *arg, const struct moves_file *f,
 	struct moves_layer *l = arg;
 	AUTO(buf) struct buf target = {0};
 	auto_close int fd = -1;
+	ssize_t got;
 
 	memset(ret, 0, HASH_LEN);
 	if (S_ISLNK(f->mode)) {
@@ -69,7 +52,19 @@ static int moved_file_key(void *arg, const struct moves_file *f,
 	if (f->size > l->left)
 		return fail(err, EFBIG, "that is too much");
 	fd = changes_open(l->root, f->path, f->added, err);
-	return fd < 0 ? fd : hash_file(l, fd, ret, err);
+	if (fd < 0)
+		return fd;
+	do {
+		got = fd_read(fd, l->piece + HASH_LEN, PIECE);
+		if (got < 0)
+			return fail_errno(err, "read a file");
+		if ((uint64_t)got > l->left)
+			return fail(err, EFBIG, "that is too much");
+		l->left -= (uint64_t)got;
+		memcpy(l->piece, ret, HASH_LEN);
+		hash_keyed(&l->hash, l->piece, HASH_LEN + (size_t)got, ret);
+	} while (got == PIECE);
+	return 0;
 }
 
 /* --- one list --- */
@@ -141,21 +136,25 @@ void changes_moves_count(struct change_move *moves, size_t count)
 	}
 }
 
-static void store_found_moves(struct change_list *list, const struct moves *m)
+void changes_find_moves_in(struct change_list *list, bool home,
+			   const struct moves_source *source)
 {
+	AUTO(moves) struct moves m = {0};
 	size_t i;
 
-	list->moves = mem_zalloc((m->added.count + 1) * sizeof(*list->moves));
-	for (i = 0; i < m->added.count; i++) {
-		const struct moves_file *f = &m->added.items[i];
+	if (list->moves || !has_deleted(list, home))
+		return;
+	collect_moved_files(list, home, &m);
+	moves_find(&m, source);
+	list->moves = mem_zalloc((m.added.count + 1) * sizeof(*list->moves));
+	for (i = 0; i < m.added.count; i++) {
+		const struct moves_file *f = &m.added.items[i];
 		struct change *from, *to = &list->items[f->index];
-		struct change_move *move;
 
 		if (!f->other)
 			continue;
 		from = &list->items[f->other->index];
-		move = &list->moves[list->move_count++];
-		*move = (struct change_move){
+		list->moves[list->move_count++] = (struct change_move){
 			.from = from->path,
 			.to = to->path,
 			.old = from->old,
@@ -172,44 +171,28 @@ static void store_found_moves(struct change_list *list, const struct moves *m)
 	list->moves = mem_resize(list->moves, list->move_count + 1,
 				 sizeof(*list->moves));
 	changes_moves_count(list->moves, list->move_count);
-}
-
-void changes_find_moves_in(struct change_list *list, bool home,
-			   const struct moves_source *source)
-{
-	AUTO(moves) struct moves m = {0};
-
-	if (list->moves || !has_deleted(list, home))
-		return;
-	collect_moved_files(list, home, &m);
-	moves_find(&m, source);
-	store_found_moves(list, &m);
 	list->more_moves = m.limited;
-}
-
-static void find_moves_in_root(struct changes_root *g)
-{
-	struct moves_layer moves_layer = {g, .left = READ_MAX};
-	const struct moves_source source = {moved_file_key, moved_file_bytes,
-					    &moves_layer};
-	unsigned char secret[SECRET_LEN];
-
-	if (!has_deleted(&g->list, g->home))
-		return;
-	/* The hash is keyed, so that a run cannot construct files with equal
-	 * hashes. */
-	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
-		return;
-	hash_key_make(&moves_layer.hash, HASH_XXH3_64X2, secret);
-	moves_layer.piece = mem_alloc(HASH_LEN + PIECE);
-	changes_find_moves_in(&g->list, g->home, &source);
-	free(moves_layer.piece);
 }
 
 void changes_find_moves(struct changes *c)
 {
+	unsigned char secret[SECRET_LEN];
 	size_t i;
 
-	for (i = 0; i < c->root_count; i++)
-		find_moves_in_root(&c->roots[i]);
+	for (i = 0; i < c->root_count; i++) {
+		struct changes_root *g = &c->roots[i];
+		struct moves_layer l = {g, .left = READ_MAX};
+		const struct moves_source source = {moved_file_key,
+						    moved_file_bytes, &l};
+
+		/* The hash is keyed, so that a run cannot construct files with
+		 * equal hashes. */
+		if (!has_deleted(&g->list, g->home) ||
+		    getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+			continue;
+		hash_key_make(&l.hash, HASH_XXH3_64X2, secret);
+		l.piece = mem_alloc(HASH_LEN + PIECE);
+		changes_find_moves_in(&g->list, g->home, &source);
+		free(l.piece);
+	}
 }

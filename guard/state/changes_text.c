@@ -98,37 +98,10 @@ static void add_flags(unsigned int flags, uint32_t mode, struct buf *to)
 /* Width of "  R  " in front and " -> " between the names. */
 #define MOVE_SIGNS 9
 
-/* Permissions that the moved file did not have before. */
-static void add_move_mode(const struct change_move *m, struct buf *to)
-{
-	const struct change c = {.old = m->old, .now = m->now};
-
-	if (!changes_same_meta(&m->old, &m->now))
-		add_mode_text(&c, to);
-}
-
-/* Appends the text behind the names. */
-static void add_move_detail(const struct change_move *m, struct buf *to)
-{
-	if (S_ISDIR(m->now.mode)) {
-		buf_printf(to, "/  (%s)", text_count(m->files, "file"));
-	} else {
-		buf_add_text(to, "  ");
-		add_size_or_type(&m->now, to);
-	}
-	if (m->percent < 100)
-		buf_printf(to, "  %u %% alike", m->percent);
-	add_move_mode(m, to);
-	if (m->over.mode) {
-		buf_add_text(to, "  OVER ANOTHER ");
-		add_size_or_type(&m->over, to);
-	}
-	add_flags(m->flags, m->now.mode, to);
-}
-
 void changes_move_text(const struct change_move *m, const char *prefix,
 		       size_t width, struct buf *to)
 {
+	const struct change meta = {.old = m->old, .now = m->now};
 	AUTO(buf) struct buf from = {0}, moved_to = {0};
 	bool is_long;
 
@@ -138,7 +111,22 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 		buf_add_char(&from, '/');
 	output_name(&moved_to, prefix);
 	output_name(&moved_to, m->to);
-	add_move_detail(m, &moved_to);
+	if (S_ISDIR(m->now.mode)) {
+		buf_printf(&moved_to, "/  (%s)", text_count(m->files, "file"));
+	} else {
+		buf_add_text(&moved_to, "  ");
+		add_size_or_type(&m->now, &moved_to);
+	}
+	if (m->percent < 100)
+		buf_printf(&moved_to, "  %u %% alike", m->percent);
+	/* Permissions that the moved file did not have before. */
+	if (!changes_same_meta(&m->old, &m->now))
+		add_mode_text(&meta, &moved_to);
+	if (m->over.mode) {
+		buf_add_text(&moved_to, "  OVER ANOTHER ");
+		add_size_or_type(&m->over, &moved_to);
+	}
+	add_flags(m->flags, m->now.mode, &moved_to);
 	buf_add(to, from.data, from.len);
 	is_long = width && text_width(buf_text(&from)) +
 					   text_width(buf_text(&moved_to)) +

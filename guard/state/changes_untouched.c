@@ -135,16 +135,6 @@ static bool may_be_untouched(const struct change *c)
 	return c->kind == CHANGE_MODIFIED || c->kind == CHANGE_META;
 }
 
-static bool any_may_be_untouched(const struct change_list *list)
-{
-	size_t i;
-
-	for (i = 0; i < list->count; i++)
-		if (may_be_untouched(&list->items[i]))
-			return true;
-	return false;
-}
-
 /* Marks the changes whose applied version is in effect and that the run has
  * left as applied. A later edit of the user is no change of the run. */
 struct dropped_marks {
@@ -213,8 +203,13 @@ static int drop_untouched(struct context *c, const struct session *s,
 			  const struct session_root *root,
 			  struct run_layer *run_layer, struct err *err)
 {
-	if (!root->base ||
-	    (!any_may_be_untouched(run_layer->list) && !apply_log_any(s)))
+	const struct change_list *list = run_layer->list;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < list->count && !any; i++)
+		any = may_be_untouched(&list->items[i]);
+	if (!root->base || (!any && !apply_log_any(s)))
 		return 0;
 	/* A result that was stored after the end of the run equals the
 	 * layer. */

@@ -137,20 +137,9 @@ static json_t *change_side_json(const struct change_side *m)
 	return object;
 }
 
-static void add_move_fields(json_t *object, const struct change *c,
-			    const struct change_move *m)
-{
-	if (!m)
-		return;
-	if (c->kind == CHANGE_DELETED)
-		jsonout_text(object, "moved_to", m->to);
-	else
-		jsonout_text(object, "moved_from", m->from);
-	jsonout_number(object, "similarity", m->percent);
-}
-
 json_t *jsonout_change(const struct change_list *list, const struct change *c)
 {
+	const struct change_move *m = changes_move(list, c);
 	json_t *object = json_object();
 
 	jsonout_text(object, "path", c->path);
@@ -162,7 +151,12 @@ json_t *jsonout_change(const struct change_list *list, const struct change *c)
 	jsonout_bool(object, "setid", c->flags & CHANGE_SETID);
 	jsonout_bool(object, "changed_here", c->flags & CHANGES_EDITED);
 	jsonout_bool(object, "unreadable", c->flags & CHANGE_UNREADABLE);
-	add_move_fields(object, c, changes_move(list, c));
+	if (m && c->kind == CHANGE_DELETED)
+		jsonout_text(object, "moved_to", m->to);
+	else if (m)
+		jsonout_text(object, "moved_from", m->from);
+	if (m)
+		jsonout_number(object, "similarity", m->percent);
 	return object;
 }
 
