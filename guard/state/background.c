@@ -11,31 +11,12 @@
 /* First of the temporary descriptors, above the final numbers. */
 #define ASIDE 20
 
-static void set_idle_priority(void)
-{
-	struct sched_param none = {0};
-
-	(void)sched_setscheduler(0, SCHED_IDLE, &none);
-	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
-		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
-}
-
-static void detach_session(void)
-{
-	sigset_t none;
-
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)setsid();
-	(void)signal(SIGINT, SIG_IGN);
-	(void)signal(SIGHUP, SIG_IGN);
-	(void)signal(SIGQUIT, SIG_IGN);
-}
-
 int background_enter(const char *name, int *const *fds, size_t count)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct sched_param none = {0};
 	int aside[BACKGROUND_FDS_MAX];
+	sigset_t no_signals;
 	size_t i;
 
 	if (null < 0 || count > BACKGROUND_FDS_MAX)
@@ -45,7 +26,12 @@ int background_enter(const char *name, int *const *fds, size_t count)
 		if (aside[i] < 0)
 			return -1;
 	}
-	detach_session();
+	(void)sigemptyset(&no_signals);
+	(void)sigprocmask(SIG_SETMASK, &no_signals, NULL);
+	(void)setsid();
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)signal(SIGQUIT, SIG_IGN);
 	if (dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 		return -1;
 	for (i = 0; i < count; i++) {
@@ -55,7 +41,9 @@ int background_enter(const char *name, int *const *fds, size_t count)
 	}
 	(void)syscall(SYS_close_range, 3u + (unsigned int)count, ~0u, 0u);
 	(void)prctl(PR_SET_NAME, name);
-	set_idle_priority();
+	(void)sched_setscheduler(0, SCHED_IDLE, &none);
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 	return 0;
 }
 

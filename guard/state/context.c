@@ -52,8 +52,8 @@ int context_store(struct context *c, enum store_mode mode, struct err *err)
 #define LOCK_WAIT_MS 30000
 #define RETRY_MS 20
 
-static int open_project_waiting(struct context *c, const char *path, bool make,
-				struct project *ret, struct err *err)
+int context_project(struct context *c, const char *path, bool make,
+		    struct project *ret, struct err *err)
 {
 	int waited, got;
 
@@ -62,18 +62,11 @@ static int open_project_waiting(struct context *c, const char *path, bool make,
 				   err);
 		if (got != -EBUSY || !c->wait_for_lock ||
 		    waited >= LOCK_WAIT_MS)
-			return got;
+			break;
 		if (waited == 1000)
 			report_note("waiting: %s", err->text);
 		(void)poll(NULL, 0, RETRY_MS);
 	}
-}
-
-int context_project(struct context *c, const char *path, bool make,
-		    struct project *ret, struct err *err)
-{
-	int got = open_project_waiting(c, path, make, ret, err);
-
 	free_space_project(path);
 	/* The other guard process has stored more during the wait, and has
 	 * written a stat cache that refers to its objects. */
@@ -103,11 +96,6 @@ static bool is_signal_ignored(int signal)
 	return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-static bool paths_overlap(const char *a, const char *b)
-{
-	return path_below(a, b) || path_below(b, a);
-}
-
 void context_wait_starting_runs(const struct context *c, const char *dir)
 {
 	AUTO(session_list) struct session_list list = {0};
@@ -121,7 +109,8 @@ void context_wait_starting_runs(const struct context *c, const char *dir)
 		bool concerned = false;
 
 		for (k = 0; k < s->root_count; k++)
-			concerned |= paths_overlap(s->roots[k].path, dir);
+			concerned |= path_below(s->roots[k].path, dir) ||
+				     path_below(dir, s->roots[k].path);
 		if (s->live && concerned)
 			(void)session_base(s, true, &ignored);
 	}

@@ -1,9 +1,9 @@
 #include "guard/state/moved_dirs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "restore/restore_upper.h"
 #include "snapshot/tree/catalog.h"
 
@@ -24,8 +24,7 @@ static int restore_moved_dirs(const struct session *s, struct store *store,
 			      struct err *err)
 {
 	AUTO(snapshot) struct snapshot result = {0};
-	auto_close int upper = openat(
-		s->fd, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int upper = fd_open_dir_path(s->fd, "upper");
 	const char *path;
 	size_t n;
 

@@ -1,11 +1,11 @@
 #include "guard/state/partial_discard.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/pathset.h"
 #include "base/text.h"
@@ -43,34 +43,6 @@ char *partial_discard_text(const struct session *s,
 	return mem_printf("%s%s", prefix, path);
 }
 
-/* Paths that were discarded from the same layer. */
-static struct pathset discarded_paths(const struct action *a, const char *layer)
-{
-	auto_free const char **paths =
-		mem_zalloc((a->parts.count + 1) * sizeof(*paths));
-	size_t i, n = 0;
-
-	for (i = 0; i < a->parts.count; i++)
-		if (strcmp(a->parts.items[i].layer, layer) == 0)
-			paths[n++] = a->parts.items[i].path;
-	return pathset_make(paths);
-}
-
-static int restore_part(const struct state *st, const struct session *s,
-			const struct action_part *part,
-			const struct pathset *discarded_along, bool dry_run,
-			struct err *err)
-{
-	auto_close int fd =
-		openat(s->fd, part->layer,
-		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0)
-		return fail_errno(err, "the layer of run %s", s->id);
-	return upper_restore(fd, part->path, discarded_along, st->trash_fd,
-			     part->kept, dry_run, err);
-}
-
 /* Restores the parts in reverse order. Returns the number of parts that the
  * trash has. */
 static int restore_all_parts(const struct state *st, const struct session *s,
@@ -80,20 +52,32 @@ static int restore_all_parts(const struct state *st, const struct session *s,
 	AUTO(pathset) struct pathset discarded_along = {0};
 	const char *layer = "";
 	int count = 0;
-	size_t i;
+	size_t i, k;
 
 	/* An action may have thousands of parts; those of one layer are
 	 * adjacent. */
 	for (i = a->parts.count; i-- > 0;) {
 		const struct action_part *part = &a->parts.items[i];
+		auto_close int fd = -1;
 		int got;
 
 		if (strcmp(part->layer, layer) != 0) {
-			pathset_free(&discarded_along);
-			discarded_along = discarded_paths(a, part->layer);
+			auto_free const char **paths = mem_zalloc(
+				(a->parts.count + 1) * sizeof(*paths));
+			size_t n = 0;
+
 			layer = part->layer;
+			for (k = 0; k < a->parts.count; k++)
+				if (strcmp(a->parts.items[k].layer, layer) == 0)
+					paths[n++] = a->parts.items[k].path;
+			pathset_free(&discarded_along);
+			discarded_along = pathset_make(paths);
 		}
-		got = restore_part(st, s, part, &discarded_along, dry_run, err);
+		fd = fd_open_dir_path(s->fd, part->layer);
+		got = fd < 0 ? fail_errno(err, "the layer of run %s", s->id)
+			     : upper_restore(fd, part->path, &discarded_along,
+					     st->trash_fd, part->kept, dry_run,
+					     err);
 		if (got < 0)
 			return err_context(err, "put %s back into run %s",
 					   text_quote(part->path), s->id);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 
 #define NAME "reserve"
 #define SIZE_MAX_BYTES ((uint64_t)256 << 20)
@@ -49,15 +50,9 @@ static bool measure_disk_space(int state_fd, struct disk_space *r)
 	return true;
 }
 
-static int open_reserve_files(int state_fd)
-{
-	return openat(state_fd, FILES,
-		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
 static void remove_reserve_files(int state_fd)
 {
-	auto_close int fd = open_reserve_files(state_fd);
+	auto_close int fd = fd_open_dir(state_fd, FILES);
 	char name[16];
 	unsigned int i;
 
@@ -80,7 +75,7 @@ static void create_reserve_files(int state_fd)
 
 	if (mkdirat(state_fd, FILES, 0700) < 0)
 		return;
-	fd = open_reserve_files(state_fd);
+	fd = fd_open_dir(state_fd, FILES);
 	for (i = 0; i < FILES_COUNT; i++) {
 		int one;
 
