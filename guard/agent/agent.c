@@ -1,6 +1,5 @@
 #include "guard/agent/agent.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "guard/change/plan_summary.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "base/path.h"
