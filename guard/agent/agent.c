@@ -69,29 +69,6 @@ static int read_profile_text(int fd, bool own, struct buf *to, struct err *err)
 	return fd_slurp(fd, PROFILE_BYTES_MAX, to, err);
 }
 
-/* 1; 0: there is none. */
-static int read_user_profile(const struct state *state, const char *name,
-			     struct profile *to, struct err *err)
-{
-	auto_free char *dir = agent_config_dir(state);
-	auto_free char *path = dir ? path_join(dir, name) : NULL;
-	AUTO(buf) struct buf text = {0};
-	auto_close int fd = -1;
-
-	if (!path)
-		return 0;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
-	if (fd < 0)
-		return fail_errno(err, "profile %s", text_quote(path));
-	if (read_profile_text(fd, true, &text, err) < 0)
-		return err_context(err, "profile %s", text_quote(path));
-	return profile_parse(to, path, false, text.data, text.len, err) < 0
-		       ? -err->num
-		       : 1;
-}
-
 /* Whether there is a profile of that name. */
 static bool is_known_agent(const struct state *state, const char *name)
 {
@@ -104,14 +81,28 @@ static bool is_known_agent(const struct state *state, const char *name)
 int agent_read(const struct state *state, const char *name, struct profile *to,
 	       struct err *err)
 {
-	const char *text = profile_shipped(name);
+	const char *shipped = profile_shipped(name);
 	auto_free char *file = mem_printf("guard's own %s", name);
-	int got;
+	auto_free char *dir = agent_config_dir(state);
+	auto_free char *path = dir ? path_join(dir, name) : NULL;
+	AUTO(buf) struct buf text = {0};
+	auto_close int fd = -1;
 
-	if (text && profile_parse(to, file, false, text, strlen(text), err) < 0)
+	if (shipped &&
+	    profile_parse(to, file, false, shipped, strlen(shipped), err) < 0)
 		return -err->num;
-	got = read_user_profile(state, name, to, err);
-	return got < 0 ? got : text || got;
+	if (!path)
+		return shipped != NULL;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return shipped != NULL;
+	if (fd < 0)
+		return fail_errno(err, "profile %s", text_quote(path));
+	if (read_profile_text(fd, true, &text, err) < 0)
+		return err_context(err, "profile %s", text_quote(path));
+	return profile_parse(to, path, false, text.data, text.len, err) < 0
+		       ? -err->num
+		       : 1;
 }
 
 static int read_project_profile(const char *project, struct profile *to,

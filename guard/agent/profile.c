@@ -111,47 +111,13 @@ static int set_item_path(struct profile_item *item, const char *value,
 	return 0;
 }
 
-static int set_env(struct profile_item *item, const char *value,
-		   struct err *err)
-{
-	size_t len = strcspn(value, "="), i;
-
-	for (i = 0; i < len; i++)
-		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			    "abcdefghijklmnopqrstuvwxyz0123456789_",
-			    value[i]) ||
-		    (!i && value[i] >= '0' && value[i] <= '9'))
-			break;
-	if (!len || i < len)
-		return fail(err, EINVAL,
-			    "env %s: a name of letters, digits and _, and "
-			    "perhaps =VALUE",
-			    text_quote(value));
-	item->value = mem_strdup(value);
-	return 0;
-}
-
-/* The path ends at the first blank, the text is the rest. */
-static int set_write(struct profile_item *item, const char *value,
-		     struct err *err)
-{
-	size_t len = strcspn(value, " \t");
-	auto_free char *path = mem_strndup(value, len);
-	const char *text = value + len + strspn(value + len, " \t");
-
-	if (!*text)
-		return fail(err, EINVAL, "write %s what? its text is missing",
-			    text_quote(path));
-	if (set_item_path(item, path, err) < 0)
-		return -err->num;
-	item->text = mem_strdup(text);
-	return 0;
-}
-
 static int set_item_value(struct profile_item *item, const char *value,
 			  struct err *err)
 {
 	const struct word *word = &words[item->word];
+	auto_free char *path = NULL;
+	const char *text;
+	size_t len;
 
 	if (word->kind == KIND_NONE) {
 		if (*value)
@@ -166,14 +132,36 @@ static int set_item_value(struct profile_item *item, const char *value,
 	if (word->kind == KIND_SIZE && !parse_size(value))
 		return fail(err, EINVAL, "%s is a size like 500M or 2G, not %s",
 			    word->name, text_quote(value));
-	if (word->kind == KIND_SIZE) {
+	if (word->kind == KIND_ENV) {
+		len = strcspn(value, "=");
+		if (!len ||
+		    strspn(value,
+			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			   "abcdefghijklmnopqrstuvwxyz0123456789_") < len ||
+		    (*value >= '0' && *value <= '9'))
+			return fail(err, EINVAL,
+				    "env %s: a name of letters, digits and _, "
+				    "and perhaps =VALUE",
+				    text_quote(value));
+	}
+	if (word->kind == KIND_SIZE || word->kind == KIND_ENV) {
 		item->value = mem_strdup(value);
 		return 0;
 	}
-	if (word->kind == KIND_ENV)
-		return set_env(item, value, err);
-	if (item->word == PROFILE_WRITE)
-		return set_write(item, value, err);
+	/* The path ends at the first blank, the text is the rest. */
+	if (item->word == PROFILE_WRITE) {
+		len = strcspn(value, " \t");
+		path = mem_strndup(value, len);
+		text = value + len + strspn(value + len, " \t");
+		if (!*text)
+			return fail(err, EINVAL,
+				    "write %s what? its text is missing",
+				    text_quote(path));
+		if (set_item_path(item, path, err) < 0)
+			return -err->num;
+		item->text = mem_strdup(text);
+		return 0;
+	}
 	if (!word->wild && strpbrk(value, "*?["))
 		return fail(err, EINVAL,
 			    "%s %s: wildcards are for code and noise",
