@@ -101,20 +101,6 @@ static int load_linked(struct context *c, struct session *s, const char *git,
 	return got;
 }
 
-/* Returns 1 if the run's .git is unchanged. */
-static int same_git(struct context *c, const struct sides *s, struct err *err)
-{
-	AUTO(entry) struct entry old = {0}, now = {0};
-	int got = tree_lookup(c->store, &s->base.root, ".git", &old, err);
-
-	if (got >= 0)
-		got = tree_lookup(c->store, s->now, ".git", &now, err);
-	if (got < 0)
-		return got;
-	return old.mode && now.mode && S_ISDIR(old.mode) && S_ISDIR(now.mode) &&
-	       oid_equal(&old.content, &now.content);
-}
-
 static int try_import(struct context *c, struct session *s,
 		      const struct entry *base, const struct sides *sides,
 		      struct gitimport_job *job, struct importer *im,
@@ -184,6 +170,7 @@ int importer_open(struct context *c, struct session *s, bool check,
 	static const struct gitimport_list none;
 	AUTO(importer) struct importer im = IMPORTER_NONE;
 	AUTO(sides) struct sides sides = {0};
+	AUTO(entry) struct entry old = {0}, now = {0};
 	const char *linked = record_get(&s->more, LAYERS_GIT);
 	auto_free char *own = path_join(s->project, ".git");
 	int got;
@@ -194,9 +181,17 @@ int importer_open(struct context *c, struct session *s, bool check,
 		got = load_linked(c, s, linked, &sides, err) < 0 ? -err->num
 								 : !sides.now;
 	} else {
+		/* 1: the run's .git is unchanged. */
 		got = load_sides(c, s, &sides, err);
 		if (got == 0)
-			got = same_git(c, &sides, err);
+			got = tree_lookup(c->store, sides.then, ".git", &old,
+					  err);
+		if (got >= 0)
+			got = tree_lookup(c->store, sides.now, ".git", &now,
+					  err);
+		if (got >= 0)
+			got = S_ISDIR(old.mode) && S_ISDIR(now.mode) &&
+			      oid_equal(&old.content, &now.content);
 	}
 	if (got < 0 || (!got && open_changed(c, s, linked ? linked : own,
 					     &sides, check, &im, err) < 0))

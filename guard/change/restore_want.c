@@ -88,30 +88,6 @@ struct skip_unread {
 	bool exact;
 };
 
-/* Keeps present entries of the directory that the snapshot does not have. */
-static int keep_unseen_entries(const struct skip_unread *l, const char *path,
-			       const struct entry *then,
-			       const struct entry *now, struct err *err)
-{
-	AUTO(tree) struct tree old = {0};
-	AUTO(tree) struct tree tree = {0};
-	size_t i;
-
-	if (tree_load(l->store, &then->content, &old, err) < 0 ||
-	    tree_load(l->store, &now->content, &tree, err) < 0)
-		return -err->num;
-	for (i = 0; i < tree.count; i++) {
-		auto_free char *full_path =
-			path_join(path, tree.entries[i].name);
-
-		if (!tree_find(&old, tree.entries[i].name) &&
-		    tree_editor_put(l->ed, full_path, &tree.entries[i], err) <
-			    0)
-			return -err->num;
-	}
-	return 0;
-}
-
 /*
  * A file or directory that could not be read completely replaces nothing, and
  * no partial file is created; the readable part of a directory is restored.
@@ -122,9 +98,11 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 	struct skip_unread *l = arg;
 	auto_free char *full_path = path_join(l->prefix, path);
 	AUTO(entry) struct entry now = {0};
+	AUTO(tree) struct tree old = {0}, tree = {0};
 	bool is_dir = S_ISDIR(e->mode);
 	auto_free char *stored = path_join(l->from->path, path);
 	const char *purged;
+	size_t i;
 
 	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && !is_dir))
 		return 0;
@@ -148,9 +126,19 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 		entry_free(&now);
 		entry_copy(&now, e);
 		now.flags &= ~ENTRY_INCOMPLETE;
-	} else if (l->exact &&
-		   keep_unseen_entries(l, full_path, e, &now, err) < 0) {
-		return -err->num;
+	} else if (l->exact) {
+		if (tree_load(l->store, &e->content, &old, err) < 0 ||
+		    tree_load(l->store, &now.content, &tree, err) < 0)
+			return -err->num;
+		/* Present entries that the snapshot does not have stay. */
+		for (i = 0; i < tree.count; i++) {
+			const struct entry *each = &tree.entries[i];
+			auto_free char *kept = path_join(full_path, each->name);
+
+			if (!tree_find(&old, each->name) &&
+			    tree_editor_put(l->ed, kept, each, err) < 0)
+				return -err->num;
+		}
 	}
 	return tree_editor_put_dir(l->ed, full_path, &now, err);
 }
