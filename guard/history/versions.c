@@ -103,27 +103,6 @@ static struct version *find_version(struct version_loader *l, const char *path,
 	return NULL;
 }
 
-static struct version *add_version(struct version_loader *l, const char *path,
-				   const struct entry *e)
-{
-	struct versions *v = l->v;
-	struct version *item;
-	size_t *slot;
-
-	item = VEC_ADD(v);
-	*item = (struct version){
-		.path = mem_strdup(path),
-		.chain = (size_t)(l->chain - l->chains),
-		.first = l->seq,
-		.first_time = l->time,
-	};
-	entry_copy(&item->entry, e);
-	slot = path_slot(v, path);
-	item->next = *slot;
-	*slot = v->count;
-	return item;
-}
-
 /* --- from one snapshot to the next --- */
 
 /* The chain's next snapshot does not hold the version. */
@@ -147,6 +126,7 @@ static int record_version_change(void *arg, const char *path,
 	struct versions *v = l->v;
 	auto_free char *full_path = path_join(l->chain->top_path, path);
 	struct version *item;
+	size_t *slot;
 
 	(void)err;
 	if (a && b && is_same_version(a, b))
@@ -156,8 +136,19 @@ static int record_version_change(void *arg, const char *path,
 	if (!b || (v->want && !v->want(v->arg, full_path, b)))
 		return 0;
 	item = find_version(l, full_path, b);
-	if (!item)
-		item = add_version(l, full_path, b);
+	if (!item) {
+		slot = path_slot(v, full_path);
+		item = VEC_ADD(v);
+		*item = (struct version){
+			.path = TAKE(full_path),
+			.chain = (size_t)(l->chain - l->chains),
+			.first = l->seq,
+			.first_time = l->time,
+			.next = *slot,
+		};
+		entry_copy(&item->entry, b);
+		*slot = v->count;
+	}
 	item->opened = l->chain->length + 1;
 	return 0;
 }

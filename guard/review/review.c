@@ -293,22 +293,6 @@ bool review_can_split(const struct review *r, const struct review_item *item,
 	       e->now.mode;
 }
 
-static void split_hunk(struct review_item *item, size_t part)
-{
-	size_t had = item->hunks.count, more, i;
-	enum review_answer answer = item->answers[part];
-
-	hunks_split(&item->hunks, part - item->rights);
-	more = item->hunks.count - had;
-	item->answers = mem_resize(item->answers, item->parts + more,
-				   sizeof(*item->answers));
-	memmove(item->answers + part + more, item->answers + part,
-		(item->parts - part) * sizeof(*item->answers));
-	item->parts += more;
-	for (i = part; i < part + more; i++)
-		item->answers[i] = answer;
-}
-
 static void add_split_item(struct review *r, const size_t *from, size_t count,
 			   bool move)
 {
@@ -360,10 +344,23 @@ static void split_group(struct review *r, size_t at)
 
 void review_split(struct review *r, size_t item, size_t part)
 {
-	if (r->items[item].count > 1)
+	struct review_item *split = &r->items[item];
+	size_t had = split->hunks.count, more, i;
+
+	if (split->count > 1) {
 		split_group(r, item);
-	else
-		split_hunk(&r->items[item], part);
+		return;
+	}
+	hunks_split(&split->hunks, part - split->rights);
+	more = split->hunks.count - had;
+	split->answers = mem_resize(split->answers, split->parts + more,
+				    sizeof(*split->answers));
+	memmove(split->answers + part + more, split->answers + part,
+		(split->parts - part) * sizeof(*split->answers));
+	/* Each part of the hunk has its answer. */
+	for (i = part; i < part + more; i++)
+		split->answers[i] = split->answers[part + more];
+	split->parts += more;
 }
 
 /* --- answers --- */
