@@ -38,27 +38,16 @@ static const struct {
 	 "performance events are refused in a run: --allow perf lets it"},
 };
 
-static bool is_hinted_program(const char *names, const char *name)
-{
-	size_t len = strlen(name);
-	const char *at;
-
-	if (!len || strchr(name, '|'))
-		return false;
-	for (at = names; (at = strstr(at, name)); at++)
-		if (at[-1] == '|' && at[len] == '|')
-			return true;
-	return false;
-}
-
 void run_hints_print(const struct run_options *o)
 {
 	const char *slash = strrchr(o->argv[0], '/');
 	const char *name = slash ? slash + 1 : o->argv[0];
+	auto_free char *barred = mem_printf("|%s|", name);
 	size_t i;
 
 	for (i = 0; i < sizeof(hints) / sizeof(*hints); i++)
-		if (is_hinted_program(hints[i].names, name) &&
+		if (*name && !strchr(name, '|') &&
+		    strstr(hints[i].names, barred) &&
 		    !(hints[i].nested && o->nested) &&
 		    !(hints[i].perf && o->allow_perf))
 			report_note("%s: %s", text_quote(name), hints[i].why);
@@ -148,30 +137,6 @@ static bool has_hard_link_names(int dirfd, const char *name)
 	       S_ISREG(s.st_mode) && s.st_nlink > 1;
 }
 
-/* A mask covers one name. A file with hard links elsewhere can be read by its
- * other names, and only a search of the whole file system finds those. */
-static void add_linked_names(struct notice_log *t, struct notice_kind *k,
-			     const char *path, const char *shown)
-{
-	DIR *dir = opendir(path);
-	const struct dirent *e;
-	size_t left = INSPECTED_MAX;
-	char *name;
-
-	if (has_hard_link_names(AT_FDCWD, path))
-		add_notice_name(t, k, shown);
-	while (dir && left-- && (e = readdir(dir))) {
-		if (e->d_type == DT_DIR || e->d_type == DT_LNK ||
-		    !has_hard_link_names(dirfd(dir), e->d_name))
-			continue;
-		name = mem_printf("%s/%s", shown, e->d_name);
-		add_notice_name(t, k, name);
-		free(name);
-	}
-	if (dir)
-		(void)closedir(dir);
-}
-
 /* Existing paths below the home directory. */
 static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 			     struct notice_kind *linked, const struct run *run,
@@ -183,6 +148,9 @@ static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 
 	for (; *hide; hide++) {
 		auto_free char *name = NULL;
+		size_t left = INSPECTED_MAX;
+		const struct dirent *e;
+		DIR *dir;
 
 		if (!st->home || !path_below(*hide, st->home) ||
 		    strcmp(*hide, st->path) == 0 || lstat(*hide, &s) < 0 ||
@@ -190,7 +158,23 @@ static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 			continue;
 		name = mem_printf("~/%s", path_rest(*hide, st->home));
 		add_notice_name(t, k, name);
-		add_linked_names(t, linked, *hide, name);
+		/* A mask covers one name. A file with hard links elsewhere can
+		 * be read by its other names, and only a search of the whole
+		 * file system finds those. */
+		if (has_hard_link_names(AT_FDCWD, *hide))
+			add_notice_name(t, linked, name);
+		dir = opendir(*hide);
+		while (dir && left-- && (e = readdir(dir))) {
+			auto_free char *below = NULL;
+
+			if (e->d_type == DT_DIR || e->d_type == DT_LNK ||
+			    !has_hard_link_names(dirfd(dir), e->d_name))
+				continue;
+			below = mem_printf("%s/%s", name, e->d_name);
+			add_notice_name(t, linked, below);
+		}
+		if (dir)
+			(void)closedir(dir);
 	}
 }
 
