@@ -14,20 +14,16 @@
 
 static char *state, *project;
 
-static void set_hint_path(char **to, const char *path)
-{
-	free(*to);
-	*to = mem_strdup(path);
-}
-
 void free_space_state(const char *path)
 {
-	set_hint_path(&state, path);
+	free(state);
+	state = mem_strdup(path);
 }
 
 void free_space_project(const char *path)
 {
-	set_hint_path(&project, path);
+	free(project);
+	project = mem_strdup(path);
 }
 
 static bool read_free_space(const char *path, dev_t *ret_dev,

@@ -156,26 +156,6 @@ static int snapshot_after_action(struct context *c, struct project *p,
 	return 0;
 }
 
-/* Takes the snapshot of one root after the action, without changes of other
- * processes. */
-static int finalize_root(struct context *c, struct project *p,
-			 const struct applied_ops *did, const struct action *a,
-			 struct action_root *root, struct err *err)
-{
-	AUTO(snapshot) struct snapshot old = {0};
-	AUTO(snapshot) struct snapshot now = {0};
-
-	p->only = (const char *const *)root->only;
-	if (catalog_load(c->store, root->before, &old, err) < 0 ||
-	    snapshot_after_action(c, p, a, &old, &now, err) < 0 ||
-	    (did &&
-	     applied_ops_isolate(did, c->store, &old.root, &now, err) < 0) ||
-	    catalog_add(c->store, &now, err) < 0)
-		return -err->num;
-	root->after = now.seq;
-	return 0;
-}
-
 /* Returns 1 when the last action is this one and its snapshots exist. *ret_last
  * ignores the snapshots. */
 static int is_recorded_action(struct context *c, struct project *p,
@@ -208,7 +188,8 @@ static int is_recorded_action(struct context *c, struct project *p,
 	return got;
 }
 
-/* A root that no longer exists gets no snapshot; undo reports that. */
+/* Takes the snapshots of the roots after the action, without changes of other
+ * processes. A root that no longer exists gets none; undo reports that. */
 static int finalize_roots(struct context *c, struct project *first,
 			  struct action *a, struct err *err)
 {
@@ -218,7 +199,9 @@ static int finalize_roots(struct context *c, struct project *first,
 		struct project p = {
 			.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 		struct action_root *root = &a->roots.items[i];
+		AUTO(snapshot) struct snapshot old = {0}, now = {0};
 		const struct applied_ops *did = NULL;
+		struct project *at = i ? &p : first;
 		const char *path = i ? root->path : first->path;
 		int got = i ? project_open(path, c->state.workspaces_fd, false,
 					   &p, err)
@@ -231,9 +214,16 @@ static int finalize_roots(struct context *c, struct project *first,
 			if (strcmp(first->recovered.items[k].root_path, path) ==
 			    0)
 				did = &first->recovered.items[k];
+		at->only = (const char *const *)root->only;
+		if (got == 0 &&
+		    (catalog_load(c->store, root->before, &old, err) < 0 ||
+		     snapshot_after_action(c, at, a, &old, &now, err) < 0 ||
+		     (did && applied_ops_isolate(did, c->store, &old.root, &now,
+						 err) < 0) ||
+		     catalog_add(c->store, &now, err) < 0))
+			got = -err->num;
 		if (got == 0)
-			got = finalize_root(c, i ? &p : first, did, a, root,
-					    err);
+			root->after = now.seq;
 		project_close(&p);
 		if (got < 0)
 			return got;
