@@ -123,23 +123,6 @@ static bool run_names_git(const struct resolved_run *p)
 	return named;
 }
 
-static int execute_apply(struct apply *a, struct err *err)
-{
-	AUTO(gitcommit) struct gitcommit *commit = NULL;
-	uint64_t after;
-
-	if (a->o->commit.on &&
-	    committing_make(&a->in, &a->o->commit, false,
-			    &a->in.change.roots[0].want.root, &commit, err) < 0)
-		return -err->num;
-	if (apply_plan_execute(&a->in, resolve_run_is_complete(a->in.p),
-			       run_names_git(a->in.p), &after, err) < 0)
-		return -err->num;
-	if (a->o->json)
-		print_apply_json(a, true, after);
-	return apply_report_done(&a->in, commit, err);
-}
-
 /* The result of the real apply, as far as it is known without writing. */
 static int end_dry_apply(struct apply *a, struct err *err)
 {
@@ -157,13 +140,24 @@ static int end_dry_apply(struct apply *a, struct err *err)
 	return apply_report_markers(&a->in, false);
 }
 
-/* Why nothing is to be done, and how to have it done all the same. */
-static void print_nothing_left(struct apply *a)
+/* A run that changed the home alone waits on. */
+static int end_nothing_left(struct apply *a, struct err *err)
 {
-	const struct session *s = &a->in.p->session;
+	const struct session *s;
 	bool already = false, kept = false;
 	size_t i;
 
+	if (!a->in.change.roots[0].plan.already &&
+	    !a->in.change.roots[0].plan.git_skipped &&
+	    resolve_run_is_complete(a->in.p) && apply_plan_home_left(&a->in)) {
+		if (a->o->json)
+			print_apply_json(a, false, 0);
+		apply_report_home_left(&a->in);
+		return STATUS_REFUSED;
+	}
+	if (a->o->json)
+		print_apply_json(a, false, 0);
+	s = &a->in.p->session;
 	for (i = 0; i < a->in.change.root_count; i++) {
 		already |= a->in.change.roots[i].plan.already > 0;
 		kept |= a->in.change.roots[i].plan.kept.count > 0;
@@ -175,22 +169,6 @@ static void print_nothing_left(struct apply *a)
 		output_hint("guard apply --theirs %s PATH takes one of these "
 			    "all the same",
 			    s->id);
-}
-
-/* A run that changed the home alone waits on. */
-static int end_nothing_left(struct apply *a, struct err *err)
-{
-	if (!a->in.change.roots[0].plan.already &&
-	    !a->in.change.roots[0].plan.git_skipped &&
-	    resolve_run_is_complete(a->in.p) && apply_plan_home_left(&a->in)) {
-		if (a->o->json)
-			print_apply_json(a, false, 0);
-		apply_report_home_left(&a->in);
-		return STATUS_REFUSED;
-	}
-	if (a->o->json)
-		print_apply_json(a, false, 0);
-	print_nothing_left(a);
 	apply_report_git_left(&a->in);
 	if (!a->o->dry &&
 	    recover_set_run_state(a->in.c, &a->in.p->session,
@@ -231,15 +209,6 @@ static int parse_yes_to_paths(struct apply *a, struct err *err)
 	}
 	return changes_check(changes_project(&a->in.changes), a->in.agreed,
 			     err);
-}
-
-static void free_askable(struct apply *a)
-{
-	size_t i;
-
-	for (i = 0; i < a->askable_count; i++)
-		free(a->askable[i].path);
-	free(a->askable);
 }
 
 /* Paths that are refused in any case are not asked about. */
@@ -332,6 +301,8 @@ static int apply_locked(struct apply *a, struct err *err)
 	auto_free char *out = NULL;
 	bool blocked = false;
 	size_t i;
+	AUTO(gitcommit) struct gitcommit *commit = NULL;
+	uint64_t after;
 
 	if (apply_plan_load(&a->in, err) < 0)
 		return -err->num;
@@ -368,7 +339,16 @@ static int apply_locked(struct apply *a, struct err *err)
 			print_apply_json(a, false, 0);
 		return STATUS_REFUSED;
 	}
-	return execute_apply(a, err);
+	if (a->o->commit.on &&
+	    committing_make(&a->in, &a->o->commit, false,
+			    &a->in.change.roots[0].want.root, &commit, err) < 0)
+		return -err->num;
+	if (apply_plan_execute(&a->in, resolve_run_is_complete(a->in.p),
+			       run_names_git(a->in.p), &after, err) < 0)
+		return -err->num;
+	if (a->o->json)
+		print_apply_json(a, true, after);
+	return apply_report_done(&a->in, commit, err);
 }
 
 static int plan_named_paths(struct apply *a, struct err *err)
@@ -391,6 +371,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	struct apply a = {.in = APPLY_PLAN_NONE, .o = o};
 	int got;
+	size_t i;
 
 	a.in.may_be_partial = !o->patch && !o->commit.on;
 
@@ -403,7 +384,9 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	    apply_plan_lock(c, &p, err) < 0)
 		return -err->num;
 	got = o->patch ? plan_named_paths(&a, err) : apply_locked(&a, err);
-	free_askable(&a);
+	for (i = 0; i < a.askable_count; i++)
+		free(a.askable[i].path);
+	free(a.askable);
 	apply_plan_free(&a.in);
 	return got;
 }

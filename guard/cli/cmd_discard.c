@@ -23,24 +23,17 @@
 
 #define TRASH_SECONDS (7 * 24 * 3600)
 
-/* A note only: undo brings the run back, and with it its commits. */
-static void print_commits_hint(struct context *c, struct session *s)
+static int discard_all(struct context *c, struct resolved_run *p, bool yes,
+		       struct err *err)
 {
+	struct session *s = &p->session;
+	struct err ignored;
 	auto_free char *left = importer_left(c, s);
 
 	if (*left)
 		output_print("run %s holds %s that you never imported (guard "
 			     "import %s)",
 			     s->id, left, s->id);
-}
-
-static int discard_all(struct context *c, struct resolved_run *p, bool yes,
-		       struct err *err)
-{
-	struct session *s = &p->session;
-	struct err ignored;
-
-	print_commits_hint(c, s);
 	if (!output_confirm(yes, "guard: discard all of run %s?", s->id))
 		return STATUS_REFUSED;
 	if (retire_discard(c, s, err) < 0)
@@ -69,29 +62,6 @@ static char *group_layer_name(const struct changes_root *groups, size_t index)
 	if (groups[index].home)
 		return mem_strdup("home-upper");
 	return session_root_dir(index, "upper");
-}
-
-static void list_discard_parts(const struct resolved_run *p,
-			       const struct changes_root *groups, size_t count,
-			       struct action *ret)
-{
-	size_t i, k;
-
-	for (i = 0; i < count; i++) {
-		auto_free char *layer = group_layer_name(groups, i);
-		/* A path inside another one is discarded with it. */
-		char **named = resolve_run_paths(p, i);
-		AUTO(pathset)
-		struct pathset paths = pathset_make((const char *const *)named);
-
-		for (k = 0; k < paths.count; k++) {
-			auto_free char *name = partial_discard_name(
-				&p->session,
-				(unsigned int)ret->parts.count + 1);
-
-			action_add_part(ret, name, layer, paths.items[k]);
-		}
-	}
 }
 
 static int revert_parts(struct context *c, const struct changes_root *groups,
@@ -140,37 +110,6 @@ static int execute_discard(struct context *c, struct session *s,
 	return -err->num;
 }
 
-static void log_discarded_parts(struct context *c, const struct session *s,
-				const struct action *a)
-{
-	size_t i;
-
-	for (i = 0; i < a->parts.count; i++) {
-		auto_free char *path =
-			partial_discard_text(s, &a->parts.items[i]);
-
-		state_log(&c->state, "discard", "run", s->id, "project",
-			  s->project, "path", path, "kept",
-			  a->parts.items[i].kept, NULL);
-	}
-}
-
-/* A run without any change left is not pending. */
-static int end_empty_run(struct context *c, struct session *s, struct err *err)
-{
-	AUTO(changes) struct changes changes = CHANGES_NONE;
-
-	if (changes_load_own(c, s, &changes, err) < 0)
-		return -err->num;
-	if (changes_total(&changes) || changes_count_home(&changes))
-		return STATUS_OK;
-	if (retire_discard(c, s, err) < 0)
-		return -err->num;
-	output_print("nothing is left of run %s: it is discarded as well",
-		     s->id);
-	return STATUS_OK;
-}
-
 static int discard_parts(struct context *c, struct resolved_run *p,
 			 const struct changes_root *groups, size_t count,
 			 struct err *err)
@@ -180,15 +119,45 @@ static int discard_parts(struct context *c, struct resolved_run *p,
 		.kind = mem_strdup(ACTION_PARTS),
 		.run_id = mem_strdup(p->session.id),
 	};
+	size_t i, k;
+	AUTO(changes) struct changes changes = CHANGES_NONE;
 
-	list_discard_parts(p, groups, count, &a);
+	for (i = 0; i < count; i++) {
+		auto_free char *layer = group_layer_name(groups, i);
+		/* A path inside another one is discarded with it. */
+		char **named = resolve_run_paths(p, i);
+		AUTO(pathset)
+		struct pathset paths = pathset_make((const char *const *)named);
+
+		for (k = 0; k < paths.count; k++) {
+			auto_free char *name = partial_discard_name(
+				&p->session, (unsigned int)a.parts.count + 1);
+
+			action_add_part(&a, name, layer, paths.items[k]);
+		}
+	}
 	if (execute_discard(c, &p->session, groups, &a, err) < 0)
 		return -err->num;
-	log_discarded_parts(c, &p->session, &a);
+	for (i = 0; i < a.parts.count; i++) {
+		auto_free char *path =
+			partial_discard_text(&p->session, &a.parts.items[i]);
+
+		state_log(&c->state, "discard", "run", p->session.id, "project",
+			  p->session.project, "path", path, "kept",
+			  a.parts.items[i].kept, NULL);
+	}
 	output_print("discarded from run %s; guard keeps it for 7 days",
 		     p->session.id);
 	output_hint("guard undo brings it back");
-	return end_empty_run(c, &p->session, err);
+	if (changes_load_own(c, &p->session, &changes, err) < 0)
+		return -err->num;
+	if (changes_total(&changes) || changes_count_home(&changes))
+		return STATUS_OK;
+	if (retire_discard(c, &p->session, err) < 0)
+		return -err->num;
+	output_print("nothing is left of run %s: it is discarded as well",
+		     p->session.id);
+	return STATUS_OK;
 }
 
 static size_t count_group_changes(const struct changes_root *groups,

@@ -24,36 +24,6 @@ struct import_options {
 	const char *ff; /* a branch, or NULL */
 };
 
-static void print_ref(const struct gitimport_ref *r)
-{
-	AUTO(buf) struct buf line = {0};
-	size_t width;
-
-	buf_printf(&line, "  %-5s  %.*s  ", r->known ? "known" : "new",
-		   ID_SHOWN, r->id.hex);
-	width = line.len + NAME_WIDTH;
-	output_name(&line, r->name);
-	while (line.len < width)
-		buf_add_char(&line, ' ');
-	if (strcmp(r->type, "commit") != 0)
-		buf_printf(&line, "  (%s)", r->type);
-	buf_add_text(&line, "  ");
-	output_name(&line, r->subject);
-	(void)printf("%s%s%s\n", r->known ? output_style(STYLE_FAINT) : "",
-		     buf_text(&line), r->known ? output_style(STYLE_NONE) : "");
-}
-
-static void print_import_refs(const struct importer *im)
-{
-	size_t i;
-
-	for (i = 0; i < im->list->count; i++)
-		print_ref(&im->list->items[i]);
-	(void)fflush(stdout);
-	for (i = 0; i < im->tips.notes.count; i++)
-		output_warn("%s", im->tips.notes.items[i]);
-}
-
 static json_t *json_ref(const struct importer *im,
 			const struct gitimport_ref *r)
 {
@@ -134,72 +104,13 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 	return STATUS_OK;
 }
 
-static int import_fresh(struct context *c, struct session *s,
-			struct importer *im, const struct import_options *o,
-			struct err *err)
-{
-	if (o->dry) {
-		if (o->json)
-			print_import_json(s, im, false);
-		print_import_summary(s, im, "would go to");
-		return STATUS_OK;
-	}
-	if (!o->yes)
-		print_import_summary(s, im, "can go to");
-	if (!output_confirm(o->yes, "guard: import them into %s below %s/?",
-			    text_quote(s->project), im->list->prefix)) {
-		if (o->json)
-			print_import_json(s, im, false);
-		return STATUS_REFUSED;
-	}
-	if (importer_write(im, err) < 0)
-		return -err->num;
-	/* For people who ask later what became of the run's commits. */
-	record_add(&s->more, "imported", im->list->prefix);
-	state_log(&c->state, "import", "run", s->id, "project", s->project,
-		  "refs", im->list->prefix, NULL);
-	if (session_save(s, err) < 0)
-		return -err->num;
-	if (o->json)
-		print_import_json(s, im, true);
-	print_import_summary(s, im, "imported to");
-	output_hint("git for-each-ref %s", im->list->prefix);
-	return fast_forward_branch(c, s, im, o, err);
-}
-
-/* Commits of additional roots are not searched for. */
-static void report_other_commits(const struct session *s)
-{
-	AUTO(changes) struct changes changes = CHANGES_NONE;
-	struct err ignored;
-
-	if (s->root_count > 1 && changes_load(s, NULL, &changes, &ignored) == 0)
-		changes_report_excluded(&changes, "imports are", true);
-}
-
-static int import_locked(struct context *c, struct session *s,
-			 const struct import_options *o, struct err *err)
-{
-	AUTO(importer) struct importer im = IMPORTER_NONE;
-
-	if (importer_open(c, s, true, &im, err) < 0)
-		return err_context(err, "nothing of run %s is imported", s->id);
-	if (!o->json && !(output_is_quiet() && o->yes))
-		print_import_refs(&im);
-	report_other_commits(s);
-	if (im.fresh)
-		return import_fresh(c, s, &im, o, err);
-	if (o->json)
-		print_import_json(s, &im, false);
-	output_print("run %s has no commits that %s lacks", s->id,
-		     text_quote(s->project));
-	return fast_forward_branch(c, s, &im, o, err);
-}
-
 static int import(struct context *c, int count, char **argv, int dashed,
 		  const struct import_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
+	AUTO(importer) struct importer im = IMPORTER_NONE;
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	struct err ignored;
 
 	if (!gitrun_program())
 		return fail(err, ENOENT,
@@ -217,7 +128,79 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	if (recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
-	return import_locked(c, &p.session, o, err);
+	if (importer_open(c, &p.session, true, &im, err) < 0)
+		return err_context(err, "nothing of run %s is imported",
+				   p.session.id);
+	if (!o->json && !(output_is_quiet() && o->yes)) {
+		size_t i;
+
+		for (i = 0; i < im.list->count; i++) {
+			AUTO(buf) struct buf line = {0};
+			size_t width;
+
+			buf_printf(&line, "  %-5s  %.*s  ",
+				   im.list->items[i].known ? "known" : "new",
+				   ID_SHOWN, im.list->items[i].id.hex);
+			width = line.len + NAME_WIDTH;
+			output_name(&line, im.list->items[i].name);
+			while (line.len < width)
+				buf_add_char(&line, ' ');
+			if (strcmp(im.list->items[i].type, "commit") != 0)
+				buf_printf(&line, "  (%s)",
+					   im.list->items[i].type);
+			buf_add_text(&line, "  ");
+			output_name(&line, im.list->items[i].subject);
+			(void)printf("%s%s%s\n",
+				     im.list->items[i].known
+					     ? output_style(STYLE_FAINT)
+					     : "",
+				     buf_text(&line),
+				     im.list->items[i].known
+					     ? output_style(STYLE_NONE)
+					     : "");
+		}
+		(void)fflush(stdout);
+		for (i = 0; i < im.tips.notes.count; i++)
+			output_warn("%s", im.tips.notes.items[i]);
+	}
+	if (p.session.root_count > 1 &&
+	    changes_load(&p.session, NULL, &changes, &ignored) == 0)
+		changes_report_excluded(&changes, "imports are", true);
+	if (im.fresh) {
+		if (o->dry) {
+			if (o->json)
+				print_import_json(&p.session, &im, false);
+			print_import_summary(&p.session, &im, "would go to");
+			return STATUS_OK;
+		}
+		if (!o->yes)
+			print_import_summary(&p.session, &im, "can go to");
+		if (!output_confirm(
+			    o->yes, "guard: import them into %s below %s/?",
+			    text_quote(p.session.project), im.list->prefix)) {
+			if (o->json)
+				print_import_json(&p.session, &im, false);
+			return STATUS_REFUSED;
+		}
+		if (importer_write(&im, err) < 0)
+			return -err->num;
+		/* For people who ask later what became of the run's commits. */
+		record_add(&p.session.more, "imported", im.list->prefix);
+		state_log(&c->state, "import", "run", p.session.id, "project",
+			  p.session.project, "refs", im.list->prefix, NULL);
+		if (session_save(&p.session, err) < 0)
+			return -err->num;
+		if (o->json)
+			print_import_json(&p.session, &im, true);
+		print_import_summary(&p.session, &im, "imported to");
+		output_hint("git for-each-ref %s", im.list->prefix);
+		return fast_forward_branch(c, &p.session, &im, o, err);
+	}
+	if (o->json)
+		print_import_json(&p.session, &im, false);
+	output_print("run %s has no commits that %s lacks", p.session.id,
+		     text_quote(p.session.project));
+	return fast_forward_branch(c, &p.session, &im, o, err);
 }
 
 int cmd_import(int argc, char **argv)

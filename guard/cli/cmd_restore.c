@@ -47,34 +47,9 @@ struct restore {
 	bool root_missing; /* the root directory did not exist */
 };
 
-static void restore_free(struct restore *r)
-{
-	sources_free(&r->found);
-	changeset_free(&r->change);
-}
-
 static const char *restored_root(const struct restore *r)
 {
 	return r->found.items[0].snapshot.root_path;
-}
-
-static int check_one_root(const struct restore *r, struct err *err)
-{
-	size_t i;
-
-	for (i = 1; i < r->found.count; i++)
-		if (strcmp(r->found.items[i].snapshot.root_path,
-			   restored_root(r)) != 0)
-			return fail(
-				err, EXDEV,
-				"%s was stored with %s, %s with %s: "
-				"restore them one by one",
-				text_quote(r->found.items[0].arg),
-				text_quote(restored_root(r)),
-				text_quote(r->found.items[i].arg),
-				text_quote(
-					r->found.items[i].snapshot.root_path));
-	return 0;
 }
 
 /* Set-id bits and the like come back from the user's own snapshots, not from
@@ -158,16 +133,6 @@ static int confirm_restore_all(struct restore *r, const char *where,
 			      text_quote(where));
 }
 
-static void print_unchanged_count(const struct restore *r)
-{
-	if (r->root->plan.left)
-		output_print("%s there already and left as it is",
-			     text_count(r->root->plan.left, "path"));
-	if (r->root->plan.git_skipped)
-		output_print(
-			"a .git that the snapshot has not is left as it is");
-}
-
 /* 1: go on; 0: nothing is to be done or it was not wanted (*ret is the
  * status); negative. */
 static int confirm_restore(struct restore *r, const char *where, int *ret,
@@ -185,7 +150,12 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 					    "--exact, which takes it away"))
 		return 0;
 	*ret = STATUS_OK;
-	print_unchanged_count(r);
+	if (r->root->plan.left)
+		output_print("%s there already and left as it is",
+			     text_count(r->root->plan.left, "path"));
+	if (r->root->plan.git_skipped)
+		output_print(
+			"a .git that the snapshot has not is left as it is");
 	plan_print_owners(&r->root->plan);
 	if (!r->root->plan.steps.count) {
 		output_print("nothing is to be done: all of it is there%s",
@@ -266,11 +236,22 @@ static int make_restored_root(struct restore *r, struct err *err)
 static int restore_here(struct restore *r, struct err *err)
 {
 	int got, status;
+	size_t i;
 
 	r->root_missing = is_root_missing(r);
 
-	if (check_one_root(r, err) < 0)
-		return -err->num;
+	for (i = 1; i < r->found.count; i++)
+		if (strcmp(r->found.items[i].snapshot.root_path,
+			   restored_root(r)) != 0)
+			return fail(
+				err, EXDEV,
+				"%s was stored with %s, %s with %s: "
+				"restore them one by one",
+				text_quote(r->found.items[0].arg),
+				text_quote(restored_root(r)),
+				text_quote(r->found.items[i].arg),
+				text_quote(
+					r->found.items[i].snapshot.root_path));
 	if (r->root_missing) {
 		output_print("%s is gone: it is made anew",
 			     text_quote(restored_root(r)));
@@ -397,21 +378,6 @@ static json_t *json_sources(const struct sources *s)
 	return array;
 }
 
-static void print_restore_json(const struct restore *r)
-{
-	json_t *object = json_object();
-
-	jsonout_text(object, "schema", "guard.restore/1");
-	(void)json_object_set_new(object, "restored", json_boolean(r->done));
-	jsonout_text(object, "to", r->o->to);
-	(void)json_object_set_new(object, "from", json_sources(&r->found));
-	jsonout_number(object, "before", r->root->now.seq);
-	jsonout_number(object, "after", r->root->after);
-	if (!r->o->to)
-		plan_summary_json(r->c->store, &r->root->plan, object);
-	jsonstream_print(object);
-}
-
 static int restore(struct restore *r, int count, char **argv, struct err *err)
 {
 	int i, got;
@@ -433,8 +399,21 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		return -err->num;
 	sources_print(&r->found);
 	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
-	if (got >= 0 && r->o->json)
-		print_restore_json(r);
+	if (got >= 0 && r->o->json) {
+		json_t *object = json_object();
+
+		jsonout_text(object, "schema", "guard.restore/1");
+		(void)json_object_set_new(object, "restored",
+					  json_boolean(r->done));
+		jsonout_text(object, "to", r->o->to);
+		(void)json_object_set_new(object, "from",
+					  json_sources(&r->found));
+		jsonout_number(object, "before", r->root->now.seq);
+		jsonout_number(object, "after", r->root->after);
+		if (!r->o->to)
+			plan_summary_json(r->c->store, &r->root->plan, object);
+		jsonstream_print(object);
+	}
 	return got;
 }
 
@@ -509,6 +488,7 @@ int cmd_restore(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	got = restore(&r, argc - optind, argv + optind, &err);
-	restore_free(&r);
+	sources_free(&r.found);
+	changeset_free(&r.change);
 	return output_status(got, &err);
 }

@@ -51,17 +51,6 @@ static void clear_undo(struct undo_command *u)
 	action_free(&u->last);
 }
 
-static void undo_command_free(struct undo_command *u)
-{
-	size_t i;
-
-	clear_undo(u);
-	for (i = 0; i < u->simulated.count; i++)
-		applied_ops_free(&u->simulated.items[i]);
-	VEC_FREE(&u->simulated);
-	free(u->path);
-}
-
 /* In a dry run of several the ones before are not taken back really. */
 static bool is_simulated_step(const struct undo_command *u)
 {
@@ -192,49 +181,6 @@ static int simulate_steps_before(struct undo_command *u, size_t index,
 	return 0;
 }
 
-static int plan_undo_root(struct undo_command *u, size_t index, struct err *err)
-{
-	struct action_root *done = &u->last.roots.items[index];
-	struct changeset_root *root = &u->change.roots[index];
-	struct plan_options options = {
-		.git_apart = !u->last.git,
-		.partial = done->only != NULL,
-		.now_notes = &root->now,
-	};
-
-	if (index)
-		root->prefix = changes_prefix(done->path, u->c->state.home);
-	root->only = TAKE(done->only);
-	root->first = action_first(&u->last, index);
-	if (!done->after)
-		return fail(err, ENODATA,
-			    "the state after the last %s was not stored: take "
-			    "what you need from snapshot %" PRIu64
-			    " with guard restore --at",
-			    u->last.kind, done->before);
-	if (catalog_load(u->c->store, done->after, &root->base, err) < 0 ||
-	    catalog_load(u->c->store, done->before, &root->want, err) < 0)
-		return err_context(err, "take the %s back", u->last.kind);
-	if (snapshot_undo_root(u, index, err) < 0 ||
-	    simulate_steps_before(u, index, err) < 0)
-		return -err->num;
-	return changeset_plan_root(&u->change, index, &root->base.root,
-				   &options, err);
-}
-
-static int make_undo_plan(struct undo_command *u, struct err *err)
-{
-	size_t i;
-
-	changeset_init(&u->change, u->c, u->last.roots.count);
-	if (context_store(u->c, STORE_WRITE, err) < 0)
-		return -err->num;
-	for (i = 0; i < u->change.root_count; i++)
-		if (plan_undo_root(u, i, err) < 0)
-			return -err->num;
-	return 0;
-}
-
 /* The run whose apply was taken back waits again; taken back once more, it
  * is applied again. false: that could not be noted. */
 static bool set_undone_run_state(struct undo_command *u,
@@ -280,23 +226,6 @@ static const char *resulting_kind(const struct action *last)
 	return strcmp(last->undone_kind, "undo") == 0 ? "apply" : "undo";
 }
 
-/* The ones before are not taken back really: then there is nothing to ask. */
-static int end_dry_undo(struct undo_command *u, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < u->change.root_count; i++) {
-		struct applied_ops *did = VEC_ADD(&u->simulated);
-
-		did->own = true;
-		did->root_path = mem_strdup(undo_root_path(u, i));
-		applied_ops_add_plan(did, &u->change.roots[i].plan);
-	}
-	if (!is_simulated_step(u) && changeset_check(&u->change, err) < 0)
-		return -err->num;
-	return STATUS_OK;
-}
-
 /* "apply of run 3mk9zq-4t", "undo of the restore". */
 static char *action_title(const struct action *a)
 {
@@ -333,18 +262,6 @@ static int execute_undo(struct undo_command *u, struct err *err)
 		     text_quote(u->path),
 		     has_more_steps(u) ? "" : "; guard undo does it again");
 	return STATUS_OK;
-}
-
-/* The age keeps the user from taking this action for a later command that was
- * refused. */
-static void print_undo_title(const struct undo_command *u)
-{
-	auto_free char *which = action_title(&u->last);
-
-	output_print("%s %s: %s, %s",
-		     u->step ? "before that, in" : "the last thing done in",
-		     text_quote(u->path), which,
-		     output_age(u->change.roots[0].base.time));
 }
 
 /* False: there was nothing to be said. */
@@ -418,10 +335,52 @@ static bool is_undo_blocked(const struct undo_command *u)
 static int undo_transaction(struct undo_command *u, struct err *err)
 {
 	size_t i;
+	auto_free char *which = NULL;
 
-	if (make_undo_plan(u, err) < 0)
+	changeset_init(&u->change, u->c, u->last.roots.count);
+	if (context_store(u->c, STORE_WRITE, err) < 0)
 		return -err->num;
-	print_undo_title(u);
+	for (i = 0; i < u->change.root_count; i++) {
+		struct action_root *done = &u->last.roots.items[i];
+		struct changeset_root *root = &u->change.roots[i];
+		struct plan_options options = {
+			.git_apart = !u->last.git,
+			.partial = done->only != NULL,
+			.now_notes = &root->now,
+		};
+
+		if (i)
+			root->prefix =
+				changes_prefix(done->path, u->c->state.home);
+		root->only = TAKE(done->only);
+		root->first = action_first(&u->last, i);
+		if (!done->after)
+			return fail(err, ENODATA,
+				    "the state after the last %s was not "
+				    "stored: take "
+				    "what you need from snapshot %" PRIu64
+				    " with guard restore --at",
+				    u->last.kind, done->before);
+		if (catalog_load(u->c->store, done->after, &root->base, err) <
+			    0 ||
+		    catalog_load(u->c->store, done->before, &root->want, err) <
+			    0)
+			return err_context(err, "take the %s back",
+					   u->last.kind);
+		if (snapshot_undo_root(u, i, err) < 0 ||
+		    simulate_steps_before(u, i, err) < 0)
+			return -err->num;
+		if (changeset_plan_root(&u->change, i, &root->base.root,
+					&options, err) < 0)
+			return -err->num;
+	}
+	/* The age keeps the user from taking this action for a later command
+	 * that was refused. */
+	which = action_title(&u->last);
+	output_print("%s %s: %s, %s",
+		     u->step ? "before that, in" : "the last thing done in",
+		     text_quote(u->path), which,
+		     output_age(u->change.roots[0].base.time));
 	for (i = 0;
 	     i < u->change.root_count && !(output_is_quiet() && u->o->yes); i++)
 		if (plan_print(u->c->store, &u->change.roots[i].plan, err) < 0)
@@ -430,8 +389,21 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 		plan_print_owners(&u->change.roots[i].plan);
 	if (is_undo_blocked(u))
 		return STATUS_REFUSED;
-	if (u->o->dry)
-		return end_dry_undo(u, err);
+	if (u->o->dry) {
+		size_t k;
+
+		for (k = 0; k < u->change.root_count; k++) {
+			struct applied_ops *did = VEC_ADD(&u->simulated);
+
+			did->own = true;
+			did->root_path = mem_strdup(undo_root_path(u, k));
+			applied_ops_add_plan(did, &u->change.roots[k].plan);
+		}
+		if (!is_simulated_step(u) &&
+		    changeset_check(&u->change, err) < 0)
+			return -err->num;
+		return STATUS_OK;
+	}
 	if (!plan_summary_ask(&u->change.counts, u->path, u->o->yes))
 		return STATUS_REFUSED;
 	return execute_undo(u, err);
@@ -535,22 +507,6 @@ static int fail_expired(const struct undo_command *u, const char *why,
 		    why, u->last.run_id);
 }
 
-/* A retry would fail in the same way, so the user may skip the action. */
-static int ask_to_skip(const struct undo_command *u, struct err *err)
-{
-	report_warning("%s", err->text);
-	report_hint("guard log PATH    finds what the run had made of it in "
-		    "the project (post-run)");
-	if (u->o->dry ||
-	    !report_confirm(u->o->yes,
-			    "guard: pass over it, so that " NEXT_IS_BEFORE "?"))
-		return STATUS_REFUSED;
-	if (forget_discarded_paths(u, err) < 0)
-		return -err->num;
-	report_note("it stays discarded; " NEXT_IS_BEFORE);
-	return STATUS_REFUSED;
-}
-
 static void list_discarded_paths(const struct undo_command *u,
 				 const struct session *s)
 {
@@ -617,8 +573,23 @@ static int restore_discarded_paths(const struct undo_command *u,
 		got = (int)u->last.parts.count;
 	else
 		got = partial_discard_check(&u->c->state, &s, &u->last, err);
-	if (got == -EEXIST)
-		return ask_to_skip(u, err);
+	if (got == -EEXIST) {
+		/* A retry would fail in the same way, so the user may skip the
+		 * action. */
+		report_warning("%s", err->text);
+		report_hint("guard log PATH    finds what the run had made of "
+			    "it in "
+			    "the project (post-run)");
+		if (u->o->dry ||
+		    !report_confirm(
+			    u->o->yes,
+			    "guard: pass over it, so that " NEXT_IS_BEFORE "?"))
+			return STATUS_REFUSED;
+		if (forget_discarded_paths(u, err) < 0)
+			return -err->num;
+		report_note("it stays discarded; " NEXT_IS_BEFORE);
+		return STATUS_REFUSED;
+	}
 	if (got < 0)
 		return got;
 	if (!got)
@@ -725,6 +696,7 @@ int cmd_undo(int argc, char **argv)
 	};
 	struct err err;
 	int got;
+	size_t i;
 
 	c.wait_for_lock = true;
 	got = options_parse(verb, argc, argv, slots);
@@ -733,6 +705,10 @@ int cmd_undo(int argc, char **argv)
 	if (!parse_count(verb, argc - optind, argv + optind, &o.count))
 		return STATUS_USAGE;
 	got = undo_command(&u, &err);
-	undo_command_free(&u);
+	clear_undo(&u);
+	for (i = 0; i < u.simulated.count; i++)
+		applied_ops_free(&u.simulated.items[i]);
+	VEC_FREE(&u.simulated);
+	free(u.path);
 	return output_status(got, &err);
 }

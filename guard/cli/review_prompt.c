@@ -318,35 +318,6 @@ static void accept_open_parts(struct prompt *w)
 	w->finished = true;
 }
 
-static void edit_hunk(struct prompt *w)
-{
-	size_t at = w->at.part - current_item(w)->rights;
-	struct err err;
-	int got = review_edit(&current_item(w)->hunks, at, w->scratch_fd,
-			      w->scratch, &err);
-
-	if (got < 0)
-		output_warn("%s", err.text);
-	if (got > 0)
-		answer(w, REVIEW_YES, false);
-	else
-		w->at.show = true;
-}
-
-static void split_part(struct prompt *w)
-{
-	size_t before = current_item(w)->hunks.count, items = w->at.r->count;
-
-	review_split(w->at.r, w->at.item, w->at.part);
-	if (w->at.r->count > items)
-		output_print("parted into %zu", w->at.r->count - items + 1);
-	else if (current_item(w)->hunks.count > before)
-		output_print("parted into %zu hunks",
-			     current_item(w)->hunks.count - before + 1);
-	w->titled = 0;
-	review_cursor_set(&w->at, w->at.item, w->at.part);
-}
-
 /* --- keys --- */
 
 static const struct {
@@ -399,24 +370,6 @@ static bool is_key_of_use(struct prompt *w, char key)
 	}
 }
 
-/* usable: "y,n,q,..." */
-static void print_key_help(const char *usable)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		AUTO(buf) struct buf text = {0};
-
-		if (!strchr(usable, keys[i].key))
-			continue;
-		(void)text_wrap(&text, keys[i].text, 4, 4, output_width());
-		(void)printf("%s%c%s - %s\n", output_style(STYLE_HUNK),
-			     keys[i].key, output_style(STYLE_NONE),
-			     buf_text(&text));
-	}
-	(void)printf("Nothing is written before the end of the review.\n");
-}
-
 static void handle_key(struct prompt *w, char key, const char *rest)
 {
 	switch (key) {
@@ -441,12 +394,33 @@ static void handle_key(struct prompt *w, char key, const char *rest)
 	case '/':
 		ask_for_search(w, rest);
 		break;
-	case 's':
-		split_part(w);
-		break;
-	case 'e':
-		edit_hunk(w);
-		break;
+	case 's': {
+		size_t before = current_item(w)->hunks.count,
+		       items = w->at.r->count;
+
+		review_split(w->at.r, w->at.item, w->at.part);
+		if (w->at.r->count > items)
+			output_print("parted into %zu",
+				     w->at.r->count - items + 1);
+		else if (current_item(w)->hunks.count > before)
+			output_print("parted into %zu hunks",
+				     current_item(w)->hunks.count - before + 1);
+		w->titled = 0;
+		review_cursor_set(&w->at, w->at.item, w->at.part);
+	} break;
+	case 'e': {
+		size_t at = w->at.part - current_item(w)->rights;
+		struct err err;
+		int got = review_edit(&current_item(w)->hunks, at,
+				      w->scratch_fd, w->scratch, &err);
+
+		if (got < 0)
+			output_warn("%s", err.text);
+		if (got > 0)
+			answer(w, REVIEW_YES, false);
+		else
+			w->at.show = true;
+	} break;
 	case 'p':
 		/* Not in the pager, which takes stdout over for good. */
 		review_show_part(w->at.r, current_item(w), w->at.part, 0);
@@ -484,8 +458,23 @@ static void ask_about_part(struct prompt *w)
 	else if (*line && strchr(list, *line) && !strchr("?,", *line) &&
 		 (!line[1] || strchr("g/", *line)))
 		handle_key(w, *line, line + 1 + strspn(line + 1, " "));
-	else
-		print_key_help(list);
+	else {
+		size_t k;
+
+		for (k = 0; k < sizeof(keys) / sizeof(*keys); k++) {
+			AUTO(buf) struct buf text = {0};
+
+			if (!strchr(list, keys[k].key))
+				continue;
+			(void)text_wrap(&text, keys[k].text, 4, 4,
+					output_width());
+			(void)printf("%s%c%s - %s\n", output_style(STYLE_HUNK),
+				     keys[k].key, output_style(STYLE_NONE),
+				     buf_text(&text));
+		}
+		(void)printf(
+			"Nothing is written before the end of the review.\n");
+	}
 }
 
 void review_prompt(struct review *r, int scratch_fd, const char *scratch)

@@ -27,18 +27,6 @@ struct review_session {
 	enum plan_resolve resolve;
 };
 
-static void review_session_free(struct review_session *v)
-{
-	size_t i;
-
-	for (i = 0; i < v->count; i++) {
-		review_free(&v->parts[i].review);
-		entry_free(&v->parts[i].picked);
-	}
-	free(v->parts);
-	free(v->scratch);
-}
-
 static int make_root_review(struct review_session *v, size_t index,
 			    struct err *err)
 {
@@ -62,31 +50,6 @@ static int make_root_review(struct review_session *v, size_t index,
 		part->review.prefix = root->prefix;
 	else
 		part->review.may_agree = true;
-	return 0;
-}
-
-/* The three sides, and what would be refused; nothing is held on to but the
- * run. */
-static int load_review(struct review_session *v, struct err *err)
-{
-	struct apply_plan *a = v->a;
-	size_t i;
-
-	if (resolve_run_home_paths(a->p))
-		return fail(err, ENOTSUP,
-			    "a review is of the project: guard diff %s %s "
-			    "shows what changed in your home folder, guard "
-			    "apply takes it",
-			    a->p->session.id, "~");
-	if (apply_plan_load(a, err) < 0 ||
-	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
-		return -err->num;
-	changeset_unlock(&a->change);
-	v->count = a->p->session.root_count;
-	v->parts = mem_zalloc(v->count * sizeof(*v->parts));
-	for (i = 0; i < v->count; i++)
-		if (make_root_review(v, i, err) < 0)
-			return -err->num;
 	return 0;
 }
 
@@ -145,22 +108,6 @@ static void print_review(struct review_session *v)
 		     s->id, s->id, s->id);
 }
 
-/* --- the end --- */
-
-static void print_accepted(const struct review_counts *n)
-{
-	(void)printf("\n%sAccepted: %zu of %s%s", output_style(STYLE_BOLD),
-		     n->yes + n->partly, text_count(n->items, "change"),
-		     output_style(STYLE_NONE));
-	if (n->partly)
-		(void)printf(", %zu of them in part", n->partly);
-	if (n->no)
-		(void)printf("; %zu left out", n->no);
-	if (n->open)
-		(void)printf("; %zu not decided on", n->open);
-	(void)printf("\n");
-}
-
 enum apply_choice { CHOICE_APPLY, CHOICE_LEAVE, CHOICE_AGAIN };
 
 /* The answers, as lines. */
@@ -173,7 +120,17 @@ static enum apply_choice ask_to_apply(struct review_session *v)
 		auto_free char *line = NULL;
 
 		count_all_items(v, &n);
-		print_accepted(&n);
+		(void)printf("\n%sAccepted: %zu of %s%s",
+			     output_style(STYLE_BOLD), n.yes + n.partly,
+			     text_count(n.items, "change"),
+			     output_style(STYLE_NONE));
+		if (n.partly)
+			(void)printf(", %zu of them in part", n.partly);
+		if (n.no)
+			(void)printf("; %zu left out", n.no);
+		if (n.open)
+			(void)printf("; %zu not decided on", n.open);
+		(void)printf("\n");
 		line = review_prompt_ask(
 			"Apply the %s to %s [y,n,r,l,?]?",
 			text_count(n.yes + n.partly, "accepted change"),
@@ -397,9 +354,24 @@ static int run_review(struct review_session *v, struct err *err)
 {
 	const struct session *s = &v->a->p->session;
 	struct review_counts n;
+	struct apply_plan *a = v->a;
+	size_t i;
 
-	if (load_review(v, err) < 0)
+	if (resolve_run_home_paths(a->p))
+		return fail(err, ENOTSUP,
+			    "a review is of the project: guard diff %s %s "
+			    "shows what changed in your home folder, guard "
+			    "apply takes it",
+			    a->p->session.id, "~");
+	if (apply_plan_load(a, err) < 0 ||
+	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
 		return -err->num;
+	changeset_unlock(&a->change);
+	v->count = a->p->session.root_count;
+	v->parts = mem_zalloc(v->count * sizeof(*v->parts));
+	for (i = 0; i < v->count; i++)
+		if (make_root_review(v, i, err) < 0)
+			return -err->num;
 	if (v->a->changed_since)
 		output_warn("the layer of run %s has changed since its end; "
 			    "what is shown is what it holds now, and nothing "
@@ -429,7 +401,13 @@ int review_session_run(struct apply_plan *a,
 				      a->p->session.id),
 	};
 	int got = run_review(&v, err);
+	size_t i;
 
-	review_session_free(&v);
+	for (i = 0; i < v.count; i++) {
+		review_free(&v.parts[i].review);
+		entry_free(&v.parts[i].picked);
+	}
+	free(v.parts);
+	free(v.scratch);
 	return got;
 }

@@ -49,42 +49,6 @@ struct change review_show_change(const struct review_entry *e)
 	return c;
 }
 
-/* "  all 214 files, 3.1 MB" */
-static void add_group_summary(const struct review *r,
-			      const struct review_item *item, struct buf *to)
-{
-	size_t deleted = 0, added = 0, other = 0, i;
-	uint64_t bytes = 0;
-	const char *between = "  ";
-
-	for (i = 0; i < item->count; i++) {
-		const struct review_entry *e = review_entry_at(r, item, i);
-
-		if (S_ISDIR(e->now.mode ? e->now.mode : e->old.mode))
-			continue;
-		deleted += !e->now.mode;
-		added += !e->old.mode;
-		other += e->now.mode && e->old.mode;
-		bytes += e->now.mode ? e->now.size : e->old.size;
-	}
-	if (item->incomplete && deleted) {
-		buf_printf(to, "  %s of it", text_count(deleted, "file"));
-	} else if (deleted && !added && !other) {
-		buf_printf(to, "  with all in it: %s",
-			   text_count(deleted, "file"));
-	} else {
-		if (deleted)
-			buf_printf(to, "  %zu deleted", deleted);
-		between = deleted ? ", " : between;
-		if (other)
-			buf_printf(to, "%s%zu modified", between, other);
-		between = deleted || other ? ", " : between;
-		if (added)
-			buf_printf(to, "%s%zu added", between, added);
-	}
-	buf_printf(to, ", %s", text_size(bytes));
-}
-
 void review_show_pair(const struct review *r, const struct review_item *item,
 		      size_t pair, struct buf *to)
 {
@@ -128,7 +92,39 @@ void review_show_line(struct review *r, struct review_item *item,
 	if (review_is_group(item) || S_ISDIR(mode))
 		buf_add_char(to, '/');
 	if (review_is_group(item)) {
-		add_group_summary(r, item, to);
+		size_t deleted = 0, added = 0, other = 0, i;
+		uint64_t bytes = 0;
+		const char *between = "  ";
+
+		for (i = 0; i < item->count; i++) {
+			const struct review_entry *x =
+				review_entry_at(r, item, i);
+
+			if (S_ISDIR(x->now.mode ? x->now.mode : x->old.mode))
+				continue;
+			deleted += !x->now.mode;
+			added += !x->old.mode;
+			other += x->now.mode && x->old.mode;
+			bytes += x->now.mode ? x->now.size : x->old.size;
+		}
+		if (item->incomplete && deleted) {
+			buf_printf(to, "  %s of it",
+				   text_count(deleted, "file"));
+		} else if (deleted && !added && !other) {
+			buf_printf(to, "  with all in it: %s",
+				   text_count(deleted, "file"));
+		} else {
+			if (deleted)
+				buf_printf(to, "  %zu deleted", deleted);
+			between = deleted ? ", " : between;
+			if (other)
+				buf_printf(to, "%s%zu modified", between,
+					   other);
+			between = deleted || other ? ", " : between;
+			if (added)
+				buf_printf(to, "%s%zu added", between, added);
+		}
+		buf_printf(to, ", %s", text_size(bytes));
 	} else if (c.kind == CHANGE_MODIFIED &&
 		   review_open(r, item, &ignored) == 0 && item->hunks.count) {
 		buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),
