@@ -147,26 +147,6 @@ static int show_profile(struct agents *a, const char *name, struct err *err)
 	return STATUS_OK;
 }
 
-/* ---- reset ---- */
-
-static int check_unused(struct agents *a, const char *name, struct err *err)
-{
-	AUTO(session_list) struct session_list list = {0};
-	size_t i;
-
-	if (session_list(a->c->state.runs_fd, false, &list, err) < 0)
-		return -err->num;
-	for (i = 0; i < list.count; i++) {
-		const struct session *s = &list.items[i];
-		const char *used = record_get(&s->more, AGENT_NAME);
-
-		if (s->live && used && strcmp(used, name) == 0)
-			return fail(err, EBUSY, "run %s is at work in it",
-				    s->id);
-	}
-	return 0;
-}
-
 static int move_home_to_trash(struct agents *a, const char *name,
 			      struct err *err)
 {
@@ -192,14 +172,26 @@ static int reset_agent_home(struct agents *a, const char *name, bool yes,
 {
 	auto_close int fd = -1;
 	int got;
+	AUTO(session_list) struct session_list list = {0};
+	size_t i;
 
 	if (!profile_name_ok(name))
 		return no_profile(name, err);
 	fd = agent_open_state(&a->c->state, name, false, err);
 	if (fd == -ENOENT)
 		return fail(err, ENOENT, "%s has no home yet", name);
-	if (fd < 0 || check_unused(a, name, err) < 0)
+	if (fd < 0)
 		return -err->num;
+	if (session_list(a->c->state.runs_fd, false, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const struct session *s = &list.items[i];
+		const char *used = record_get(&s->more, AGENT_NAME);
+
+		if (s->live && used && strcmp(used, name) == 0)
+			return fail(err, EBUSY, "run %s is at work in it",
+				    s->id);
+	}
 	got = yes ? 1
 		  : output_ask("Take away the home of %s, with its login, "
 			       "sessions and settings?",

@@ -19,17 +19,6 @@
 #include "guard/state/resolve_run.h"
 #include "guard/state/recover.h"
 
-static void print_diff_header(const struct session *s, const struct changes *c)
-{
-	AUTO(buf) struct buf b = {0};
-	struct change_counts n;
-
-	changes_count_all(c, &n);
-	diffshow_head(s, &b);
-	changes_summary(&n, &b);
-	(void)printf("%s\n", buf_text(&b));
-}
-
 /* [{"path", "counts", "entries"}] of the additional roots. */
 static void write_extras_json(const struct session *s, const struct changes *c,
 			      struct jsonstream *to)
@@ -58,34 +47,6 @@ static const char *root_path(const struct session *s, size_t i)
 	return i < s->root_count ? s->roots[i].path : s->home;
 }
 
-static void print_diff_json(const struct session *s, const struct changes *c)
-{
-	json_t *object = json_object(), *counts;
-	struct jsonstream to = {0};
-	size_t i;
-
-	jsonout_text(object, "schema", "guard.diff/1");
-	(void)json_object_update_new(object, jsonout_run(s));
-	counts = diffshow_counts(&changes_project(c)->list);
-	jsonout_number(counts, "home", changes_home(c)->list.count);
-	(void)json_object_set_new(object, "counts", counts);
-	jsonstream_open(&to, NULL, '{');
-	jsonstream_put_all(&to, object);
-	diffshow_json(&changes_project(c)->list, "entries", &to);
-	write_extras_json(s, c, &to);
-	diffshow_json(&changes_home(c)->list, "home", &to);
-	jsonstream_open(&to, "risks", '[');
-	for (i = 0; i < c->root_count; i++)
-		diffshow_risks_json(&c->roots[i], root_path(s, i), &to);
-	jsonstream_close(&to, ']');
-	jsonstream_open(&to, "moves", '[');
-	for (i = 0; i < c->root_count; i++)
-		diffshow_moves(&c->roots[i], root_path(s, i), &to);
-	jsonstream_close(&to, ']');
-	jsonstream_put(&to, "agent", agent_show_json(s));
-	jsonstream_close(&to, '}');
-}
-
 static void print_diff(const struct session *s, struct changes *c,
 		       enum diff_form form)
 {
@@ -94,11 +55,41 @@ static void print_diff(const struct session *s, struct changes *c,
 	for (i = 0; i < c->root_count; i++)
 		diffshow_sort(&c->roots[i].list);
 	if (form == FORM_JSON) {
-		print_diff_json(s, c);
+		json_t *object = json_object(), *counts;
+		struct jsonstream to = {0};
+		size_t k;
+
+		jsonout_text(object, "schema", "guard.diff/1");
+		(void)json_object_update_new(object, jsonout_run(s));
+		counts = diffshow_counts(&changes_project(c)->list);
+		jsonout_number(counts, "home", changes_home(c)->list.count);
+		(void)json_object_set_new(object, "counts", counts);
+		jsonstream_open(&to, NULL, '{');
+		jsonstream_put_all(&to, object);
+		diffshow_json(&changes_project(c)->list, "entries", &to);
+		write_extras_json(s, c, &to);
+		diffshow_json(&changes_home(c)->list, "home", &to);
+		jsonstream_open(&to, "risks", '[');
+		for (k = 0; k < c->root_count; k++)
+			diffshow_risks_json(&c->roots[k], root_path(s, k), &to);
+		jsonstream_close(&to, ']');
+		jsonstream_open(&to, "moves", '[');
+		for (k = 0; k < c->root_count; k++)
+			diffshow_moves(&c->roots[k], root_path(s, k), &to);
+		jsonstream_close(&to, ']');
+		jsonstream_put(&to, "agent", agent_show_json(s));
+		jsonstream_close(&to, '}');
 		return;
 	}
-	if (form <= FORM_STAT)
-		print_diff_header(s, c);
+	if (form <= FORM_STAT) {
+		AUTO(buf) struct buf b = {0};
+		struct change_counts n;
+
+		changes_count_all(c, &n);
+		diffshow_head(s, &b);
+		changes_summary(&n, &b);
+		(void)printf("%s\n", buf_text(&b));
+	}
 	if (form != FORM_TEXT) {
 		for (i = 0; i < c->root_count; i++)
 			diffshow_lines(&c->roots[i], form);
@@ -148,29 +139,14 @@ static void mark_edited_changes(struct context *c, struct session *s,
 			    err.text);
 }
 
-/* A live run's layer as it is at one moment; where the run cannot be held
- * still, as it is while it is read. */
-static int load_suspended(struct context *c, const struct session *s,
-			  struct changes *ret, struct err *err)
-{
-	struct freezer *freezer = NULL;
-	struct err unexpected;
-	int got;
-
-	if (live_suspend(s, &freezer, &unexpected) < 0)
-		output_warn("%s: it goes on while its layer is read",
-			    unexpected.text);
-	got = changes_load_own(c, s, ret, err);
-	freezer_end(&freezer);
-	return got;
-}
-
 static int diff(struct context *c, int count, char **argv, int dashed,
 		const struct diff_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	int points, got;
+	struct freezer *freezer = NULL;
+	struct err unexpected;
 
 	if (context_open(c, true, err) < 0)
 		return -err->num;
@@ -187,7 +163,12 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 			     text_quote(p.session.project));
 	else if (got < 0)
 		return got;
-	if (load_suspended(c, &p.session, &changes, err) < 0)
+	if (live_suspend(&p.session, &freezer, &unexpected) < 0)
+		output_warn("%s: it goes on while its layer is read",
+			    unexpected.text);
+	got = changes_load_own(c, &p.session, &changes, err);
+	freezer_end(&freezer);
+	if (got < 0)
 		return -err->num;
 	if (resolve_run_check(&p, &changes, err) < 0)
 		return -err->num;

@@ -132,23 +132,6 @@ static void inspect_state_dir(struct doctor *d)
 	state_close(&st);
 }
 
-static void inspect_host(struct doctor *d)
-{
-	static const struct inspection inside = {
-		.state = INSPECT_WEAKER,
-		.name = "container",
-		.text = "guard runs inside of a container: its own files are "
-			"what a run is kept from",
-		.remedy = "guard outside of it, or docker run "
-			  "with " SANDBOX_CONTAINER
-			  " and a volume for GUARD_HOME",
-	};
-
-	if (access("/.dockerenv", F_OK) == 0 ||
-	    access("/run/.containerenv", F_OK) == 0)
-		print_inspection(d, &inside);
-}
-
 int cmd_doctor(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("doctor");
@@ -159,6 +142,15 @@ int cmd_doctor(int argc, char **argv)
 	};
 	struct doctor d = {0};
 	int got;
+	static const struct inspection inside = {
+		.state = INSPECT_WEAKER,
+		.name = "container",
+		.text = "guard runs inside of a container: its own files are "
+			"what a run is kept from",
+		.remedy = "guard outside of it, or docker run "
+			  "with " SANDBOX_CONTAINER
+			  " and a volume for GUARD_HOME",
+	};
 
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
@@ -168,7 +160,9 @@ int cmd_doctor(int argc, char **argv)
 	d.list = json ? json_array() : NULL;
 	sandbox_inspect(print_inspection, &d);
 	inspect_state_dir(&d);
-	inspect_host(&d);
+	if (access("/.dockerenv", F_OK) == 0 ||
+	    access("/run/.containerenv", F_OK) == 0)
+		print_inspection(&d, &inside);
 	if (json) {
 		jsonstream_print(json_pack("{s:b, s:o}", "usable", !d.missing,
 					   "checks", d.list));

@@ -137,42 +137,6 @@ static void print_du_text(struct du *d)
 			text_count(d->runs.unread + d->trash.unread, "folder"));
 }
 
-static void print_du_json(struct du *d)
-{
-	json_t *object = json_object(), *runs = json_array();
-	size_t i;
-
-	for (i = 0; i < d->sessions.count; i++) {
-		const struct session *s = &d->sessions.items[i];
-		json_t *run = json_object();
-
-		jsonout_text(run, "id", s->id);
-		jsonout_text(run, "state", run_state_name(s->state));
-		jsonout_text(run, "project", s->project);
-		jsonout_number(run, "bytes", d->run_bytes[i]);
-		jsonout_add(runs, run);
-	}
-	jsonout_text(object, "schema", "guard.du/1");
-	jsonout_number(object, "packs", d->packs.bytes);
-	jsonout_number(object, "snapshots", d->snaps.bytes);
-	jsonout_number(object, "store_trash", d->store_trash.bytes);
-	jsonout_number(object, "trash", d->trash.bytes);
-	jsonout_number(object, "runs_bytes", d->runs.bytes);
-	jsonout_number(object, "agents", d->agents.bytes);
-	jsonout_number(object, "caches", d->caches.usage.bytes);
-	jsonout_number(object, "reserve", d->reserve.bytes);
-	jsonout_number(object, "max_size", d->max_size);
-	jsonout_set(object, "runs", runs);
-	if (d->planned) {
-		jsonout_number(object, "pack_count", d->plan.packs);
-		jsonout_number(object, "snapshot_count", d->plan.count);
-		jsonout_number(object, "prune_snapshots",
-			       d->plan.drop_snapshots);
-		jsonout_number(object, "prune_frees", d->plan.frees);
-	}
-	jsonstream_print(object);
-}
-
 int cmd_du(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("du");
@@ -195,9 +159,40 @@ int cmd_du(int argc, char **argv)
 	if (got == 0)
 		got = measure_usage(&d, &err);
 	progress_end();
-	if (got == 0 && json)
-		print_du_json(&d);
-	else if (got == 0)
+	if (got == 0 && json) {
+		json_t *object = json_object(), *runs = json_array();
+		size_t i;
+
+		for (i = 0; i < d.sessions.count; i++) {
+			const struct session *s = &d.sessions.items[i];
+			json_t *run = json_object();
+
+			jsonout_text(run, "id", s->id);
+			jsonout_text(run, "state", run_state_name(s->state));
+			jsonout_text(run, "project", s->project);
+			jsonout_number(run, "bytes", d.run_bytes[i]);
+			jsonout_add(runs, run);
+		}
+		jsonout_text(object, "schema", "guard.du/1");
+		jsonout_number(object, "packs", d.packs.bytes);
+		jsonout_number(object, "snapshots", d.snaps.bytes);
+		jsonout_number(object, "store_trash", d.store_trash.bytes);
+		jsonout_number(object, "trash", d.trash.bytes);
+		jsonout_number(object, "runs_bytes", d.runs.bytes);
+		jsonout_number(object, "agents", d.agents.bytes);
+		jsonout_number(object, "caches", d.caches.usage.bytes);
+		jsonout_number(object, "reserve", d.reserve.bytes);
+		jsonout_number(object, "max_size", d.max_size);
+		jsonout_set(object, "runs", runs);
+		if (d.planned) {
+			jsonout_number(object, "pack_count", d.plan.packs);
+			jsonout_number(object, "snapshot_count", d.plan.count);
+			jsonout_number(object, "prune_snapshots",
+				       d.plan.drop_snapshots);
+			jsonout_number(object, "prune_frees", d.plan.frees);
+		}
+		jsonstream_print(object);
+	} else if (got == 0)
 		print_du_text(&d);
 	else
 		output_error(&err);

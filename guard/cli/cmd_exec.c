@@ -103,23 +103,6 @@ static int find_exec_run(struct context *c, const char *name,
 	return 0;
 }
 
-static int check_exec_state(const struct session *s, struct err *err)
-{
-	if (!run_state_pending(s->state))
-		return fail(err, EINVAL,
-			    "run %s is %s: its layer cannot be entered any "
-			    "more",
-			    s->id, run_state_name(s->state));
-	if (s->live && !resolve_run_is_running(s))
-		return fail(err, EBUSY,
-			    "another guard is at work on run %s: try again "
-			    "when it has ended",
-			    s->id);
-	if (s->state == RUN_NEW && s->live)
-		return fail(err, EAGAIN, "run %s is only being set up", s->id);
-	return 0;
-}
-
 /* The directory as the run names it: -C, else the current one when it is in the
  * project. It may exist only inside the run. NULL: the start directory of the
  * run. */
@@ -144,9 +127,20 @@ static int try_exec_in_run(const struct exec_options *v, int *ret_status,
 	auto_free char *cwd = NULL;
 
 	if (context_open(&c, true, err) < 0 ||
-	    find_exec_run(&c, v->run, &s, err) < 0 ||
-	    check_exec_state(&s, err) < 0)
+	    find_exec_run(&c, v->run, &s, err) < 0)
 		return -err->num;
+	if (!run_state_pending(s.state))
+		return fail(err, EINVAL,
+			    "run %s is %s: its layer cannot be entered any "
+			    "more",
+			    s.id, run_state_name(s.state));
+	if (s.live && !resolve_run_is_running(&s))
+		return fail(err, EBUSY,
+			    "another guard is at work on run %s: try again "
+			    "when it has ended",
+			    s.id);
+	if (s.state == RUN_NEW && s.live)
+		return fail(err, EAGAIN, "run %s is only being set up", s.id);
 	cwd = find_exec_cwd(&s, v->dir);
 	if (resolve_run_is_running(&s)) {
 		state_log(&c.state, "exec", "run", s.id, "project", s.project,

@@ -19,43 +19,6 @@ struct explanation {
 	json_t *list; /* NULL: text */
 };
 
-static void choose_layers(struct explanation *e)
-{
-	const char *home = e->run.context.state.home;
-	const struct agent *a = e->run.agent;
-	size_t count = 0, first, i;
-
-	for (i = 0; e->cows[i]; i++)
-		;
-	e->layers = mem_zalloc((i + a->places.count + 3) * sizeof(*e->layers));
-	if (home && !e->run.options->strict &&
-	    !path_below(home, e->run.project))
-		e->layers[count++] = home;
-	for (i = 0; e->cows[i]; i++)
-		e->layers[count++] = e->cows[i];
-	e->layers[count++] = e->run.project;
-	first = count;
-	for (i = 0; i < a->places.count; i++)
-		if (!a->shared ||
-		    a->places.items[i].item->word == PROFILE_CACHE)
-			e->layers[count++] = a->places.items[i].path;
-	if (count > first)
-		qsort(e->layers + first, count - first, sizeof(*e->layers),
-		      sorted_compare_paths);
-}
-
-/* Content of an agent's own directory, once it exists. */
-static bool is_in_agent_home(const struct explanation *e,
-			     const struct agent_place *place, const char *path)
-{
-	const struct agent *a = e->run.agent;
-	auto_free char *full_path = mem_printf(
-		"%s/agents/%s/home/%s/%s", e->run.context.state.path, a->name,
-		place->item->value, path_rest(path, place->path));
-
-	return strcmp(path, place->path) == 0 || access(full_path, F_OK) == 0;
-}
-
 /* The line of a profile that decides, or NULL. */
 static const char *profile_rule(const struct explanation *e,
 				const struct view *v)
@@ -216,8 +179,16 @@ static int explain_path(struct explanation *e, const char *path,
 	if (got < 0)
 		return got;
 	place = agent_place_of_view(e, &v);
-	if (place && place->item->word == PROFILE_HOME)
-		v.exists = is_in_agent_home(e, place, v.real);
+	if (place && place->item->word == PROFILE_HOME) {
+		const struct agent *a = e->run.agent;
+		auto_free char *full_path = mem_printf(
+			"%s/agents/%s/home/%s/%s", e->run.context.state.path,
+			a->name, place->item->value,
+			path_rest(v.real, place->path));
+
+		v.exists = strcmp(v.real, place->path) == 0 ||
+			   access(full_path, F_OK) == 0;
+	}
 	if (is_mount_in_home(e, &v))
 		v.visibility = VISIBILITY_READ_ONLY;
 	text = describe_view(e, &v, &rule);
@@ -243,6 +214,9 @@ static int explain_paths(struct explanation *e, char *const *paths,
 {
 	struct run *run = &e->run;
 	int got = 0;
+	const char *home;
+	const struct agent *a;
+	size_t count = 0, first, i;
 
 	run->project = run_find_project(run, err);
 	if (!run->project || run_load_agent(run, err) < 0 ||
@@ -251,7 +225,25 @@ static int explain_paths(struct explanation *e, char *const *paths,
 	e->cows = run_find_cows(run, NULL, err);
 	if (!e->cows)
 		return -err->num;
-	choose_layers(e);
+	home = e->run.context.state.home;
+	a = e->run.agent;
+	for (i = 0; e->cows[i]; i++)
+		;
+	e->layers = mem_zalloc((i + a->places.count + 3) * sizeof(*e->layers));
+	if (home && !e->run.options->strict &&
+	    !path_below(home, e->run.project))
+		e->layers[count++] = home;
+	for (i = 0; e->cows[i]; i++)
+		e->layers[count++] = e->cows[i];
+	e->layers[count++] = e->run.project;
+	first = count;
+	for (i = 0; i < a->places.count; i++)
+		if (!a->shared ||
+		    a->places.items[i].item->word == PROFILE_CACHE)
+			e->layers[count++] = a->places.items[i].path;
+	if (count > first)
+		qsort(e->layers + first, count - first, sizeof(*e->layers),
+		      sorted_compare_paths);
 	e->hide = run_hidden_paths(run);
 	run_find_redactions(run, &e->redactions);
 	for (; got == 0 && *paths; paths++)

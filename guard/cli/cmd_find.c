@@ -35,35 +35,6 @@ static char *found_entry_text(const struct entry *e)
 					   : jsonout_type(e->mode));
 }
 
-static void print_find_text(const struct find_command *f,
-			    const struct versions *v)
-{
-	AUTO(table) struct table t = {.columns = 5, .right = "   r"};
-	size_t i;
-
-	for (i = 0; i < v->count; i++) {
-		const struct version *item = &v->items[i];
-		auto_free char *what = found_entry_text(&item->entry);
-		auto_free char *seqs =
-			item->first == item->last
-				? mem_printf("%" PRIu64, item->last)
-				: mem_printf("%" PRIu64 "-%" PRIu64,
-					     item->first, item->last);
-		AUTO(buf) struct buf name = {0};
-
-		output_path(&name, item->path, f->cwd);
-		if (S_ISDIR(item->entry.mode))
-			buf_add_char(&name, '/');
-		table_row(&t, (const char *const[]){
-				      seqs, output_time(item->first_time),
-				      item->newest || f->at
-					      ? "still there"
-					      : output_time(item->last_time),
-				      what, buf_text(&name)});
-	}
-	table_print(&t, "", stdout);
-}
-
 static void add_version_end(json_t *object, const char *key, uint64_t seq,
 			    struct timestamp time)
 {
@@ -72,29 +43,6 @@ static void add_version_end(json_t *object, const char *key, uint64_t seq,
 	jsonout_number(end, "snapshot", seq);
 	jsonout_time(end, "time", time);
 	jsonout_set(object, key, end);
-}
-
-static void print_find_json(const struct versions *v)
-{
-	json_t *array = json_array();
-	size_t i;
-
-	for (i = 0; i < v->count; i++) {
-		const struct version *item = &v->items[i];
-		json_t *object = json_object();
-
-		jsonout_text(object, "path", item->path);
-		jsonout_text(object, "type", jsonout_type(item->entry.mode));
-		jsonout_mode(object, item->entry.mode);
-		jsonout_number(object, "size", item->entry.size);
-		jsonout_time(object, "mtime", item->entry.mtime);
-		add_version_end(object, "first", item->first, item->first_time);
-		add_version_end(object, "last", item->last, item->last_time);
-		jsonout_number(object, "snapshots", item->snapshots);
-		jsonout_bool(object, "newest", item->newest);
-		jsonout_add(array, object);
-	}
-	jsonstream_print_list("guard.find/1", "versions", array);
 }
 
 /* Where to begin, and the pattern as it is matched. */
@@ -136,10 +84,57 @@ static int find_command(struct find_command *f, const char *arg,
 	if (got < 0)
 		return got;
 	versions_sort(&v);
-	if (f->json)
-		print_find_json(&v);
-	else
-		print_find_text(f, &v);
+	if (f->json) {
+		json_t *array = json_array();
+		size_t k;
+
+		for (k = 0; k < v.count; k++) {
+			const struct version *item = &v.items[k];
+			json_t *object = json_object();
+
+			jsonout_text(object, "path", item->path);
+			jsonout_text(object, "type",
+				     jsonout_type(item->entry.mode));
+			jsonout_mode(object, item->entry.mode);
+			jsonout_number(object, "size", item->entry.size);
+			jsonout_time(object, "mtime", item->entry.mtime);
+			add_version_end(object, "first", item->first,
+					item->first_time);
+			add_version_end(object, "last", item->last,
+					item->last_time);
+			jsonout_number(object, "snapshots", item->snapshots);
+			jsonout_bool(object, "newest", item->newest);
+			jsonout_add(array, object);
+		}
+		jsonstream_print_list("guard.find/1", "versions", array);
+	} else {
+		AUTO(table) struct table t = {.columns = 5, .right = "   r"};
+		size_t i;
+
+		for (i = 0; i < v.count; i++) {
+			const struct version *item = &v.items[i];
+			auto_free char *what = found_entry_text(&item->entry);
+			auto_free char *seqs =
+				item->first == item->last
+					? mem_printf("%" PRIu64, item->last)
+					: mem_printf("%" PRIu64 "-%" PRIu64,
+						     item->first, item->last);
+			AUTO(buf) struct buf name = {0};
+
+			output_path(&name, item->path, f->cwd);
+			if (S_ISDIR(item->entry.mode))
+				buf_add_char(&name, '/');
+			table_row(
+				&t,
+				(const char *const[]){
+					seqs, output_time(item->first_time),
+					item->newest || f->at
+						? "still there"
+						: output_time(item->last_time),
+					what, buf_text(&name)});
+		}
+		table_print(&t, "", stdout);
+	}
 	if (!v.count && !f->json)
 		output_print("nothing called %s is stored of %s%s",
 			     text_quote(arg),

@@ -197,32 +197,6 @@ struct match_printer {
 	json_t *matches; /* NULL: text */
 };
 
-static void print_match(const struct match_printer *s, const struct match *m)
-{
-	AUTO(buf) struct buf b = {0};
-	size_t len = m->len, start = m->start, end = m->end;
-	bool cut = output_width() && len > SHOWN_MAX;
-
-	if (cut)
-		len = SHOWN_MAX;
-	start = start < len ? start : len;
-	end = end < len ? end : len;
-	text_escape(&b, m->line, start, true);
-	if (end > start) {
-		buf_add_text(&b, output_style(STYLE_DELETED));
-		text_escape(&b, m->line + start, end - start, true);
-		buf_add_text(&b, output_style(STYLE_NONE));
-	}
-	text_escape(&b, m->line + end, len - end, true);
-	if (cut)
-		buf_add_text(&b, "...");
-	if (s->g->numbers)
-		(void)printf("%s:%" PRIu64 ":%s\n", s->label, m->number,
-			     buf_text(&b));
-	else
-		(void)printf("%s:%s\n", s->label, buf_text(&b));
-}
-
 static int print_or_add_match(void *arg, const struct match *m, struct err *err)
 {
 	const struct match_printer *s = arg;
@@ -236,8 +210,30 @@ static int print_or_add_match(void *arg, const struct match *m, struct err *err)
 		jsonout_add(s->matches, object);
 		return 0;
 	}
-	if (printed_lines_add(s->printed_lines, store_hash_text(text)))
-		print_match(s, m);
+	if (printed_lines_add(s->printed_lines, store_hash_text(text))) {
+		AUTO(buf) struct buf b = {0};
+		size_t len = m->len, start = m->start, end = m->end;
+		bool cut = output_width() && len > SHOWN_MAX;
+
+		if (cut)
+			len = SHOWN_MAX;
+		start = start < len ? start : len;
+		end = end < len ? end : len;
+		text_escape(&b, m->line, start, true);
+		if (end > start) {
+			buf_add_text(&b, output_style(STYLE_DELETED));
+			text_escape(&b, m->line + start, end - start, true);
+			buf_add_text(&b, output_style(STYLE_NONE));
+		}
+		text_escape(&b, m->line + end, len - end, true);
+		if (cut)
+			buf_add_text(&b, "...");
+		if (s->g->numbers)
+			(void)printf("%s:%" PRIu64 ":%s\n", s->label, m->number,
+				     buf_text(&b));
+		else
+			(void)printf("%s:%s\n", s->label, buf_text(&b));
+	}
 	return output_has_failed() ? fail(err, EPIPE, "nobody reads it") : 0;
 }
 

@@ -50,30 +50,6 @@ static int log_snapshots(struct context *c, const char *arg,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-/* key=value for everything that is not in a column of its own; "kept" is a name
- * in guard's trash. */
-static void add_other_fields(struct buf *to, json_t *line)
-{
-	static const char *const shown[] = {"time", "action", "uid", "pid",
-					    "kept"};
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(line, key, value)
-	{
-		size_t i, n = sizeof(shown) / sizeof(shown[0]);
-
-		for (i = 0; i < n && strcmp(key, shown[i]) != 0; i++)
-			;
-		if (i < n || !json_is_string(value))
-			continue;
-		buf_add_text(to, to->len ? "  " : "");
-		output_name(to, key);
-		buf_add_char(to, '=');
-		output_name(to, json_string_value(value));
-	}
-}
-
 static const char *log_line_text(json_t *line, const char *key)
 {
 	const char *text = json_string_value(json_object_get(line, key));
@@ -91,13 +67,29 @@ static void print_action(json_t *line)
 		     : mem_strdup("");
 	struct tm tm = {0};
 	const char *end = strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	static const char *const shown[] = {"time", "action", "uid", "pid",
+					    "kept"};
+	const char *key;
+	json_t *value;
 
 	/* As the other times of a log: of this place. */
 	if (end && !*end)
 		utc = output_time((struct timestamp){.sec = timegm(&tm)});
 	output_name(&time, utc);
 	output_name(&action, log_line_text(line, "action"));
-	add_other_fields(&rest, line);
+	json_object_foreach(line, key, value)
+	{
+		size_t i, n = sizeof(shown) / sizeof(shown[0]);
+
+		for (i = 0; i < n && strcmp(key, shown[i]) != 0; i++)
+			;
+		if (i < n || !json_is_string(value))
+			continue;
+		buf_add_text(&rest, rest.len ? "  " : "");
+		output_name(&rest, key);
+		buf_add_char(&rest, '=');
+		output_name(&rest, json_string_value(value));
+	}
 	(void)printf("%s  %s%-7s%s  %-9s  %s\n", buf_text(&time),
 		     output_style(STYLE_BOLD), number, output_style(STYLE_NONE),
 		     buf_text(&action), buf_text(&rest));

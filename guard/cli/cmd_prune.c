@@ -130,43 +130,6 @@ static int execute_prune(struct context *c, struct prune_command *p,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-/* Rules of the command line, else those of the config. */
-static int choose_rules(struct context *c, struct prune_command *p,
-			struct settings *kept, struct err *err)
-{
-	const struct settings *rules = p->settings.rules ? &p->settings : kept;
-
-	if (settings_load(&c->state, kept, err) < 0)
-		return -err->num;
-	p->options.policy = rules->policy;
-	p->options.keep_tags = rules->keep_tags;
-	p->options.max_size =
-		p->settings.max_size ? p->settings.max_size : kept->max_size;
-	return 0;
-}
-
-static void report_prune_plan(const struct prune_command *p,
-			      const struct prune_plan *plan)
-{
-	AUTO(table)
-	struct table t = {.columns = HISTORY_SHOW_COLUMNS,
-			  .width = output_width()};
-	size_t i;
-
-	for (i = 0; !p->json && i < plan->count; i++)
-		if (!plan->items[i].why)
-			history_show_row(&t, &plan->snapshots[i], "");
-	table_print(&t, "", stdout);
-	output_print("%s of %zu would go; about %s of %s would be free",
-		     text_count(plan->drop_snapshots, "snapshot"), plan->count,
-		     text_size(plan->frees), text_size(plan->bytes));
-	if (p->options.max_size && plan->needed > p->options.max_size)
-		output_warn("what stays needs %s: more than %s, but no rule "
-			    "may take it",
-			    text_size(plan->needed),
-			    text_size(p->options.max_size));
-}
-
 static int prune_snapshots(struct prune_command *p, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
@@ -174,11 +137,24 @@ static int prune_snapshots(struct prune_command *p, struct err *err)
 	AUTO(pins) struct pins pins = {0};
 	AUTO(settings) struct settings kept = {0};
 	int got;
+	const struct settings *rules;
+	AUTO(table)
+	struct table t = {.columns = HISTORY_SHOW_COLUMNS,
+			  .width = output_width()};
+	size_t i;
 
 	if (context_open(&c, false, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0 ||
-	    choose_rules(&c, p, &kept, err) < 0 ||
-	    pins_load(&c.state, &pins, err) < 0)
+	    context_store(&c, STORE_READ, err) < 0)
+		return -err->num;
+	/* Rules of the command line, else those of the config. */
+	rules = p->settings.rules ? &p->settings : &kept;
+	if (settings_load(&c.state, &kept, err) < 0)
+		return -err->num;
+	p->options.policy = rules->policy;
+	p->options.keep_tags = rules->keep_tags;
+	p->options.max_size =
+		p->settings.max_size ? p->settings.max_size : kept.max_size;
+	if (pins_load(&c.state, &pins, err) < 0)
 		return -err->num;
 	p->options.pins = pins.items;
 	p->options.pin_count = pins.count;
@@ -187,7 +163,18 @@ static int prune_snapshots(struct prune_command *p, struct err *err)
 	progress_end();
 	if (got < 0)
 		return got;
-	report_prune_plan(p, &plan);
+	for (i = 0; !p->json && i < plan.count; i++)
+		if (!plan.items[i].why)
+			history_show_row(&t, &plan.snapshots[i], "");
+	table_print(&t, "", stdout);
+	output_print("%s of %zu would go; about %s of %s would be free",
+		     text_count(plan.drop_snapshots, "snapshot"), plan.count,
+		     text_size(plan.frees), text_size(plan.bytes));
+	if (p->options.max_size && plan.needed > p->options.max_size)
+		output_warn("what stays needs %s: more than %s, but no rule "
+			    "may take it",
+			    text_size(plan.needed),
+			    text_size(p->options.max_size));
 	if (!p->dry)
 		return execute_prune(&c, p, &plan, err);
 	if (p->json)

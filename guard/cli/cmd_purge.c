@@ -27,14 +27,6 @@ struct purge_command {
 	size_t layers; /* layers of runs that have the path */
 };
 
-static void purge_command_clear(struct purge_command *p)
-{
-	versions_free(&p->versions);
-	versions_free(&p->others);
-	free(p->path);
-	free(p->here);
-}
-
 /* --- layers --- */
 
 /* The content of a layer's directory. The layer itself stays: its root is a
@@ -148,20 +140,6 @@ static bool has_purged_bytes(void *arg, const char *path, const struct entry *e)
 	return false;
 }
 
-static int find_purged_versions(struct context *c, struct purge_command *p,
-				struct err *err)
-{
-	if (versions_load(&p->versions, c->store, p->path, NULL, err) < 0)
-		return -err->num;
-	versions_sort(&p->versions);
-	p->others.want = has_purged_bytes;
-	p->others.arg = p;
-	if (versions_load(&p->others, c->store, "/", NULL, err) < 0)
-		return -err->num;
-	versions_sort(&p->others);
-	return clear_runs(c, p, true, err);
-}
-
 static size_t count_purged_files(const struct versions *v)
 {
 	size_t i, n = 0;
@@ -177,32 +155,6 @@ static char *layers_text(const struct purge_command *p)
 	return p->layers ? mem_printf(", and the layers of %s",
 				      text_count(p->layers, "run"))
 			 : mem_strdup("");
-}
-
-static void report_purge_plan(const struct purge_command *p)
-{
-	auto_free char *layers = layers_text(p);
-	const struct versions *others = &p->others;
-	size_t i;
-
-	output_print("%s: %s in snapshots%s", text_quote(p->path),
-		     text_count(count_purged_files(&p->versions), "version"),
-		     layers);
-	for (i = 0; i < others->count && i < OTHERS_MAX; i++) {
-		AUTO(buf) struct buf name = {0};
-
-		output_path(&name, others->items[i].path, p->here);
-		output_warn("the same bytes are also stored as %s, up to "
-			    "snapshot %" PRIu64 ": purge that, too",
-			    buf_text(&name), others->items[i].last);
-	}
-	if (others->count > OTHERS_MAX)
-		output_warn("and under %zu more names",
-			    others->count - OTHERS_MAX);
-	if (access(p->path, F_OK) == 0)
-		output_warn("%s is still there: the next snapshot or run "
-			    "stores it again",
-			    text_quote(p->arg));
 }
 
 /* --- doing it --- */
@@ -293,6 +245,9 @@ static int execute_purge(struct context *c, struct purge_command *p,
 static int purge_versions(struct purge_command *p, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
+	auto_free char *layers = NULL;
+	const struct versions *others = &p->others;
+	size_t i;
 
 	p->here = path_resolve(".", err);
 	p->path = p->here ? resolve_run_path(p->arg, err) : NULL;
@@ -303,15 +258,42 @@ static int purge_versions(struct purge_command *p, struct err *err)
 		return fail(err, EPERM, "guard's own state is in %s",
 			    text_quote(p->arg));
 	if (recover_project(&c, c.project, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0 ||
-	    find_purged_versions(&c, p, err) < 0)
+	    context_store(&c, STORE_READ, err) < 0)
+		return -err->num;
+	if (versions_load(&p->versions, c.store, p->path, NULL, err) < 0)
+		return -err->num;
+	versions_sort(&p->versions);
+	p->others.want = has_purged_bytes;
+	p->others.arg = p;
+	if (versions_load(&p->others, c.store, "/", NULL, err) < 0)
+		return -err->num;
+	versions_sort(&p->others);
+	if (clear_runs(&c, p, true, err) < 0)
 		return -err->num;
 	if (!p->versions.count && !p->layers)
 		return fail(err, ENOENT,
 			    "no snapshot and no layer has %s: `guard find` "
 			    "looks for names",
 			    text_quote(p->path));
-	report_purge_plan(p);
+	layers = layers_text(p);
+	output_print("%s: %s in snapshots%s", text_quote(p->path),
+		     text_count(count_purged_files(&p->versions), "version"),
+		     layers);
+	for (i = 0; i < others->count && i < OTHERS_MAX; i++) {
+		AUTO(buf) struct buf name = {0};
+
+		output_path(&name, others->items[i].path, p->here);
+		output_warn("the same bytes are also stored as %s, up to "
+			    "snapshot %" PRIu64 ": purge that, too",
+			    buf_text(&name), others->items[i].last);
+	}
+	if (others->count > OTHERS_MAX)
+		output_warn("and under %zu more names",
+			    others->count - OTHERS_MAX);
+	if (access(p->path, F_OK) == 0)
+		output_warn("%s is still there: the next snapshot or run "
+			    "stores it again",
+			    text_quote(p->arg));
 	if (!p->dry)
 		return is_confirmed(p) ? execute_purge(&c, p, err)
 				       : STATUS_REFUSED;
@@ -341,6 +323,9 @@ int cmd_purge(int argc, char **argv)
 		return options_usage_error(verb, "one PATH");
 	p.arg = argv[optind];
 	got = purge_versions(&p, &err);
-	purge_command_clear(&p);
+	versions_free(&p.versions);
+	versions_free(&p.others);
+	free(p.path);
+	free(p.here);
 	return output_status(got, &err);
 }

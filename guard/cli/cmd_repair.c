@@ -105,34 +105,6 @@ static int drop_caches(const struct state *state, struct err *err)
 	return 0;
 }
 
-static void print_repair_result(const struct repair_result *r)
-{
-	if (r->formats)
-		output_print("the store's FORMAT is written anew");
-	if (r->packs)
-		output_print("%s replaced: %s saved from them",
-			     text_count(r->packs, "damaged pack"),
-			     text_count(r->objects, "object"));
-	if (r->again)
-		output_print("%s stored once more since the damage: taken from "
-			     "there",
-			     text_count(r->again, "object"));
-	if (r->secrets)
-		output_print("the secret's damaged copy is written anew");
-	if (r->snapshots)
-		output_print(
-			"%s moved to the trash: the file itself is damaged",
-			text_count(r->snapshots, "snapshot"));
-	if (r->roots)
-		output_print("%s stored anew, for what is the same there",
-			     text_count(r->roots, "folder"));
-	if (r->lost)
-		output_print("lost for good: %s of snapshots, named above",
-			     text_count(r->lost, "path"));
-	else
-		output_print("nothing else is lost");
-}
-
 /* done NULL: nothing was done, since the store is intact or the answer was no.
  */
 static void print_repair_json(const struct repair_command *r,
@@ -200,8 +172,36 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 	state_log(&c.state, "repair", NULL);
 	if (r->lost)
 		print_repair_json(r, &result);
-	else
-		print_repair_result(&result);
+	else {
+		if (result.formats)
+			output_print("the store's FORMAT is written anew");
+		if (result.packs)
+			output_print("%s replaced: %s saved from them",
+				     text_count(result.packs, "damaged pack"),
+				     text_count(result.objects, "object"));
+		if (result.again)
+			output_print("%s stored once more since the damage: "
+				     "taken from "
+				     "there",
+				     text_count(result.again, "object"));
+		if (result.secrets)
+			output_print(
+				"the secret's damaged copy is written anew");
+		if (result.snapshots)
+			output_print("%s moved to the trash: the file itself "
+				     "is damaged",
+				     text_count(result.snapshots, "snapshot"));
+		if (result.roots)
+			output_print(
+				"%s stored anew, for what is the same there",
+				text_count(result.roots, "folder"));
+		if (result.lost)
+			output_print(
+				"lost for good: %s of snapshots, named above",
+				text_count(result.lost, "path"));
+		else
+			output_print("nothing else is lost");
+	}
 	return output_finish() && !result.lost && !result.snapshots
 		       ? STATUS_OK
 		       : STATUS_REFUSED;

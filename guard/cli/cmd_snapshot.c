@@ -39,32 +39,6 @@ static json_t *json_snapshot(const struct snapshot *s)
 	return object;
 }
 
-static void print_snapshot_text(const struct snapshot *s)
-{
-	size_t excluded = 0, i;
-
-	(void)printf("%llu\n", (unsigned long long)s->seq);
-	output_print("snapshot %llu of %s: %s in %s, %s",
-		     (unsigned long long)s->seq, text_quote(s->root_path),
-		     text_count(s->files, "file"),
-		     text_count(s->dirs, "folder"), text_size(s->bytes));
-	for (i = 0; i < s->note_count; i++) {
-		if (snapshot_is_exclusion(&s->notes[i]))
-			excluded++;
-		else
-			output_warn("incomplete: %s: %s",
-				    text_quote(s->notes[i].path),
-				    s->notes[i].text);
-	}
-	if (s->excludes) {
-		AUTO(buf) struct buf globs = {0};
-
-		output_list(&globs, s->excludes);
-		output_print("%s left out: %s", text_count(excluded, "path"),
-			     buf_text(&globs));
-	}
-}
-
 static void show_snapshot_progress(void *arg, uint64_t files, uint64_t bytes)
 {
 	struct snapshot_command *t = arg;
@@ -137,8 +111,31 @@ static int snapshot_and_print(struct context *c, const char *dir,
 		return -err->num;
 	if (t->json)
 		jsonout_add(array, json_snapshot(&s));
-	else
-		print_snapshot_text(&s);
+	else {
+		size_t excluded = 0, i;
+
+		(void)printf("%llu\n", (unsigned long long)s.seq);
+		output_print("snapshot %llu of %s: %s in %s, %s",
+			     (unsigned long long)s.seq, text_quote(s.root_path),
+			     text_count(s.files, "file"),
+			     text_count(s.dirs, "folder"), text_size(s.bytes));
+		for (i = 0; i < s.note_count; i++) {
+			if (snapshot_is_exclusion(&s.notes[i]))
+				excluded++;
+			else
+				output_warn("incomplete: %s: %s",
+					    text_quote(s.notes[i].path),
+					    s.notes[i].text);
+		}
+		if (s.excludes) {
+			AUTO(buf) struct buf globs = {0};
+
+			output_list(&globs, s.excludes);
+			output_print("%s left out: %s",
+				     text_count(excluded, "path"),
+				     buf_text(&globs));
+		}
+	}
 	return 0;
 }
 

@@ -80,14 +80,6 @@ static void print_overlap(const struct session *a, const struct session *b,
 		    buf_text(&names));
 }
 
-/* Runs that are in each other's way, on stderr or into the list. */
-static bool are_pending_together(const struct session *a,
-				 const struct session *b)
-{
-	return run_state_pending(a->state) && run_state_pending(b->state) &&
-	       strcmp(a->project, b->project) == 0;
-}
-
 /* Runs that have changed the same paths, on stderr or into the list. Layers are
  * read only where another run of the project is pending. */
 static void print_overlaps(const struct session_list *list,
@@ -102,7 +94,9 @@ static void print_overlaps(const struct session_list *list,
 
 	for (i = 0; i < list->count; i++) {
 		for (k = 0; k < list->count; k++)
-			if (k != i && are_pending_together(&runs[i], &runs[k]))
+			if (k != i && run_state_pending(runs[i].state) &&
+			    run_state_pending(runs[k].state) &&
+			    strcmp(runs[i].project, runs[k].project) == 0)
 				break;
 		if (k < list->count)
 			(void)changes_load_own(o->context, &runs[i], &layers[i],
@@ -150,27 +144,6 @@ static void print_status_json(const struct session_list *list,
 	print_overlaps(list, o, overlaps);
 	jsonout_set(document, "overlaps", overlaps);
 	jsonstream_print(document);
-}
-
-/* id, state, exit status, deleted, modified, added, in .git, project,
- * command: TABs and line feeds in names are escaped. */
-static void print_porcelain(const struct session *s,
-			    const struct status_options *o)
-{
-	AUTO(buf) struct buf b = {0};
-	struct status_counts status_counts;
-	const struct change_counts *n = &status_counts.n;
-	struct err err;
-
-	if (count_run_changes(s, o, &status_counts, &err) < 0)
-		output_warn("%s", err.text);
-	buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t", s->id,
-		   resolve_run_state_text(s), s->status, n->deleted,
-		   n->modified + n->type + n->meta, n->added, n->git);
-	output_name(&b, s->project);
-	buf_add_char(&b, '\t');
-	output_name(&b, s->command ? s->command : "");
-	(void)printf("%s\n", buf_text(&b));
 }
 
 static char *changes_text(const struct session *s,
@@ -264,9 +237,24 @@ static void print_status(const struct session_list *list,
 		return;
 	}
 	for (i = list->count; i-- > 0;) {
-		if (o->porcelain)
-			print_porcelain(&list->items[i], o);
-		else
+		if (o->porcelain) {
+			const struct session *s = &list->items[i];
+			AUTO(buf) struct buf b = {0};
+			struct status_counts status_counts;
+			const struct change_counts *n = &status_counts.n;
+			struct err err;
+
+			if (count_run_changes(s, o, &status_counts, &err) < 0)
+				output_warn("%s", err.text);
+			buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t",
+				   s->id, resolve_run_state_text(s), s->status,
+				   n->deleted, n->modified + n->type + n->meta,
+				   n->added, n->git);
+			output_name(&b, s->project);
+			buf_add_char(&b, '\t');
+			output_name(&b, s->command ? s->command : "");
+			(void)printf("%s\n", buf_text(&b));
+		} else
 			(void)printf("%s\n", list->items[i].id);
 	}
 }

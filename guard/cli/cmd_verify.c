@@ -7,40 +7,6 @@ struct verify_command {
 	uint64_t paths; /* that suffer */
 };
 
-static void print_fault(const struct verify_fault *f)
-{
-	AUTO(buf) struct buf b = {0};
-
-	switch (f->kind) {
-	case VERIFY_SECRET:
-		buf_printf(&b, "damaged  %s: %s", f->name, f->text);
-		break;
-	case VERIFY_PACK:
-		buf_printf(&b, "damaged  pack %s: %s", text_quote(f->name),
-			   f->text);
-		break;
-	case VERIFY_RECORD:
-		/* Most say of themselves where it is. */
-		if (strncmp(f->text, "pack ", 5) == 0)
-			buf_printf(&b, "damaged  %s", f->text);
-		else
-			buf_printf(&b, "damaged  pack %s, byte %llu: %s",
-				   text_quote(f->name),
-				   (unsigned long long)f->offset, f->text);
-		break;
-	case VERIFY_SNAPSHOT:
-		buf_printf(&b, "damaged  %s", f->text);
-		break;
-	case VERIFY_PATH:
-		buf_printf(&b, "lost     snapshot %llu: ",
-			   (unsigned long long)f->seq);
-		output_name(&b, *f->name ? f->name : ".");
-		buf_printf(&b, ": %s", f->text);
-		break;
-	}
-	(void)puts(buf_text(&b));
-}
-
 static int print_or_add_fault(void *arg, const struct verify_fault *f,
 			      struct err *err)
 {
@@ -53,7 +19,37 @@ static int print_or_add_fault(void *arg, const struct verify_fault *f,
 	v->paths += f->kind == VERIFY_PATH;
 	progress_pause();
 	if (!v->faults) {
-		print_fault(f);
+		AUTO(buf) struct buf b = {0};
+
+		switch (f->kind) {
+		case VERIFY_SECRET:
+			buf_printf(&b, "damaged  %s: %s", f->name, f->text);
+			break;
+		case VERIFY_PACK:
+			buf_printf(&b, "damaged  pack %s: %s",
+				   text_quote(f->name), f->text);
+			break;
+		case VERIFY_RECORD:
+			/* Most say of themselves where it is. */
+			if (strncmp(f->text, "pack ", 5) == 0)
+				buf_printf(&b, "damaged  %s", f->text);
+			else
+				buf_printf(
+					&b, "damaged  pack %s, byte %llu: %s",
+					text_quote(f->name),
+					(unsigned long long)f->offset, f->text);
+			break;
+		case VERIFY_SNAPSHOT:
+			buf_printf(&b, "damaged  %s", f->text);
+			break;
+		case VERIFY_PATH:
+			buf_printf(&b, "lost     snapshot %llu: ",
+				   (unsigned long long)f->seq);
+			output_name(&b, *f->name ? f->name : ".");
+			buf_printf(&b, ": %s", f->text);
+			break;
+		}
+		(void)puts(buf_text(&b));
 		return 0;
 	}
 	object = json_object();
@@ -71,25 +67,6 @@ static int print_or_add_fault(void *arg, const struct verify_fault *f,
 	jsonout_text(object, "text", f->text);
 	jsonout_add(v->faults, object);
 	return 0;
-}
-
-static void print_verify_json(struct verify_command *v,
-			      const struct verify_result *r,
-			      const struct verify_options *o)
-{
-	json_t *object = json_object();
-
-	jsonout_text(object, "schema", "guard.verify/1");
-	jsonout_bool(object, "whole", !r->faults);
-	jsonout_text(object, "level",
-		     o->sample	    ? "sample"
-		     : o->read_data ? "read-data"
-				    : "quick");
-	jsonout_number(object, "packs", r->packs);
-	jsonout_number(object, "objects", r->objects);
-	jsonout_number(object, "snapshots", r->snapshots);
-	jsonout_set(object, "faults", TAKE(v->faults));
-	jsonstream_print(object);
 }
 
 static void print_verify_summary(const struct verify_command *v,
@@ -161,9 +138,21 @@ static int verify_and_report(struct verify_options *o, bool json,
 		json_decref(v.faults);
 		return got;
 	}
-	if (json)
-		print_verify_json(&v, &result, o);
-	else
+	if (json) {
+		json_t *object = json_object();
+
+		jsonout_text(object, "schema", "guard.verify/1");
+		jsonout_bool(object, "whole", !result.faults);
+		jsonout_text(object, "level",
+			     o->sample	    ? "sample"
+			     : o->read_data ? "read-data"
+					    : "quick");
+		jsonout_number(object, "packs", result.packs);
+		jsonout_number(object, "objects", result.objects);
+		jsonout_number(object, "snapshots", result.snapshots);
+		jsonout_set(object, "faults", TAKE(v.faults));
+		jsonstream_print(object);
+	} else
 		print_verify_summary(&v, &result, o);
 	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
 }

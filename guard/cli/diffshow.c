@@ -207,18 +207,6 @@ static void print_link_target(const struct change *c,
 		     now ? '+' : '-', buf_text(&b), output_style(STYLE_NONE));
 }
 
-static void print_link_change(const struct change *c,
-			      const struct changes_root *root)
-{
-	AUTO(buf) struct buf name = {0};
-
-	output_name(&name, c->path);
-	(void)printf("\n%slink %s%s\n", output_style(STYLE_BOLD),
-		     buf_text(&name), output_style(STYLE_NONE));
-	print_link_target(c, root, false);
-	print_link_target(c, root, true);
-}
-
 /* The difference of one change: files as hunks, symbolic links as their
  * targets; nothing for directories, deletions and the like. One line stands for
  * content that cannot be shown (binary, too large, unreadable). */
@@ -229,8 +217,15 @@ static void print_text_change(const struct change *c,
 
 	if (c->kind == CHANGE_DELETED || c->kind == CHANGE_META)
 		return;
-	if (S_ISLNK(c->old.mode) || S_ISLNK(c->now.mode))
-		print_link_change(c, root);
+	if (S_ISLNK(c->old.mode) || S_ISLNK(c->now.mode)) {
+		AUTO(buf) struct buf name = {0};
+
+		output_name(&name, c->path);
+		(void)printf("\n%slink %s%s\n", output_style(STYLE_BOLD),
+			     buf_text(&name), output_style(STYLE_NONE));
+		print_link_target(c, root, false);
+		print_link_target(c, root, true);
+	}
 	if (!is_text_change(c))
 		return;
 	if (!too_large(c)) {

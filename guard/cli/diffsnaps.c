@@ -306,16 +306,6 @@ static const struct entry *find_moved_entry(void *arg,
 	return &l->entry;
 }
 
-static void find_moves(const struct point_pair *s, struct change_list *list)
-{
-	struct moves_lookup l = {.sides = s};
-	struct moves_store from = {s->store, find_moved_entry, &l};
-	const struct moves_source source = moves_of_store(&from);
-
-	changes_find_moves_in(list, false, &source);
-	entry_free(&l.entry);
-}
-
 /* --- telling --- */
 
 static void add_point_text(struct buf *to, const struct snapshot *s)
@@ -330,25 +320,6 @@ static void add_point_text(struct buf *to, const struct snapshot *s)
 		buf_add_text(to, "  ");
 		output_truncated(to, *s->message ? s->message : s->command);
 	}
-}
-
-static void print_points(const struct point_pair *s,
-			 const struct change_list *list)
-{
-	AUTO(buf) struct buf b = {0};
-	struct change_counts n;
-
-	changes_count(list, &n);
-	buf_printf(&b, "%sfrom ", output_style(STYLE_BOLD));
-	add_point_text(&b, &s->a->snapshot);
-	buf_printf(&b, "%s\n%s  to ", output_style(STYLE_NONE),
-		   output_style(STYLE_BOLD));
-	add_point_text(&b, &s->b->snapshot);
-	buf_printf(&b, "%s\nin ", output_style(STYLE_NONE));
-	output_name(&b, s->a->base);
-	buf_add_text(&b, ": ");
-	changes_summary(&n, &b);
-	(void)printf("%s\n", buf_text(&b));
 }
 
 static json_t *json_point(const struct snapshot *s)
@@ -368,27 +339,6 @@ static json_t *json_point(const struct snapshot *s)
 	return object;
 }
 
-static void print_differences_json(const struct point_pair *s,
-				   struct changes_root *root)
-{
-	struct change_list *list = &root->list;
-	json_t *object = json_object();
-	struct jsonstream to = {0};
-
-	jsonout_text(object, "schema", "guard.diff-snapshots/1");
-	jsonout_text(object, "base", s->a->base);
-	(void)json_object_set_new(object, "from", json_point(&s->a->snapshot));
-	(void)json_object_set_new(object, "to", json_point(&s->b->snapshot));
-	(void)json_object_set_new(object, "counts", diffshow_counts(list));
-	jsonstream_open(&to, NULL, '{');
-	jsonstream_put_all(&to, object);
-	diffshow_json(list, "entries", &to);
-	jsonstream_open(&to, "moves", '[');
-	diffshow_moves(root, s->a->base, &to);
-	jsonstream_close(&to, ']');
-	jsonstream_close(&to, '}');
-}
-
 static void print_differences(const struct point_pair *s,
 			      struct changes *changes, enum diff_form form)
 {
@@ -396,11 +346,43 @@ static void print_differences(const struct point_pair *s,
 
 	diffshow_sort(&root->list);
 	if (form == FORM_JSON) {
-		print_differences_json(s, root);
+		struct change_list *list = &root->list;
+		json_t *object = json_object();
+		struct jsonstream to = {0};
+
+		jsonout_text(object, "schema", "guard.diff-snapshots/1");
+		jsonout_text(object, "base", s->a->base);
+		(void)json_object_set_new(object, "from",
+					  json_point(&s->a->snapshot));
+		(void)json_object_set_new(object, "to",
+					  json_point(&s->b->snapshot));
+		(void)json_object_set_new(object, "counts",
+					  diffshow_counts(list));
+		jsonstream_open(&to, NULL, '{');
+		jsonstream_put_all(&to, object);
+		diffshow_json(list, "entries", &to);
+		jsonstream_open(&to, "moves", '[');
+		diffshow_moves(root, s->a->base, &to);
+		jsonstream_close(&to, ']');
+		jsonstream_close(&to, '}');
 		return;
 	}
-	if (form <= FORM_STAT)
-		print_points(s, &root->list);
+	if (form <= FORM_STAT) {
+		AUTO(buf) struct buf b = {0};
+		struct change_counts n;
+
+		changes_count(&root->list, &n);
+		buf_printf(&b, "%sfrom ", output_style(STYLE_BOLD));
+		add_point_text(&b, &s->a->snapshot);
+		buf_printf(&b, "%s\n%s  to ", output_style(STYLE_NONE),
+			   output_style(STYLE_BOLD));
+		add_point_text(&b, &s->b->snapshot);
+		buf_printf(&b, "%s\nin ", output_style(STYLE_NONE));
+		output_name(&b, s->a->base);
+		buf_add_text(&b, ": ");
+		changes_summary(&n, &b);
+		(void)printf("%s\n", buf_text(&b));
+	}
 	if (form != FORM_TEXT) {
 		diffshow_lines(root, form);
 		return;
@@ -483,10 +465,15 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	AUTO(changes) struct changes changes = changes_of_project();
 	struct change_list *list = &changes_project(&changes)->list;
 	struct point_pair s = {.a = &a, .b = &b};
+	struct moves_lookup l = {.sides = &s};
+	struct moves_store from = {NULL, find_moved_entry, &l};
+	const struct moves_source source = moves_of_store(&from);
 
 	if (compare_points(c, argv, points, &s, list, err) < 0)
 		return -err->num;
-	find_moves(&s, list);
+	from.store = s.store;
+	changes_find_moves_in(list, false, &source);
+	entry_free(&l.entry);
 	changes_project(&changes)->read = read_stored_side;
 	changes_project(&changes)->arg = &s;
 	if (keep_named_paths(&s, argv + points, count - points, list, err) < 0)

@@ -59,24 +59,6 @@ static int report_unknown_verb(const char *name)
 	return STATUS_USAGE;
 }
 
-static int dispatch(int argc, char **argv)
-{
-	const struct verb *verb = options_verb(argv[0]);
-	size_t i;
-	int status;
-
-	if (!verb)
-		return report_unknown_verb(argv[0]);
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(commands[i].name, verb->name) != 0)
-			continue;
-		status = commands[i].run(argc, argv);
-		output_pager_end();
-		return status;
-	}
-	return report_unknown_verb(argv[0]);
-}
-
 static int print_help_of(const char *name)
 {
 	const struct verb *verb = name ? options_verb(name) : NULL;
@@ -122,6 +104,9 @@ static int failure_status(const char *verb)
 int main(int argc, char **argv)
 {
 	int at = 1;
+	const struct verb *verb;
+	size_t i;
+	int status;
 
 	(void)mallopt(M_MMAP_THRESHOLD, MOVED_LEN);
 	(void)mallopt(M_TRIM_THRESHOLD, 2 * MOVED_LEN);
@@ -172,5 +157,15 @@ int main(int argc, char **argv)
 		return print_version();
 	if (strcmp(argv[at], "help") == 0)
 		return print_help_of(argv[at + 1]);
-	return dispatch(argc - at, argv + at);
+	verb = options_verb(argv[at]);
+	if (!verb)
+		return report_unknown_verb(argv[at]);
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(commands[i].name, verb->name) != 0)
+			continue;
+		status = commands[i].run(argc - at, argv + at);
+		output_pager_end();
+		return status;
+	}
+	return report_unknown_verb(argv[at]);
 }

@@ -231,31 +231,13 @@ static void report_long_option(const struct verb *verb, const char *given)
 			    similar ? similar : "", similar ? "?" : "");
 }
 
-/* The state of getopt after an error: optopt is 0 for an unknown long option,
- * the letter for an unknown short one, else the option's id. */
-static void report_bad_option(const struct verb *verb, char **argv, int c)
-{
-	const struct option_spec *o = options_spec(verb, optopt);
-	char letter[3] = {'-', (char)optopt, '\0'};
-
-	if (!optopt)
-		report_long_option(verb, argv[optind - 1]);
-	else if (!o)
-		options_usage_error(verb, "there is no option %s",
-				    text_quote(letter));
-	else if (o->name)
-		options_usage_error(verb, "option --%s %s", o->name,
-				    c == ':' ? "needs a value"
-					     : "takes no value");
-	else
-		options_usage_error(verb, "option -%c needs a value", o->id);
-}
-
 int options_next(const struct verb *verb, int argc, char **argv)
 {
 	char letters[2 * MAX_OPTIONS + 4];
 	struct option longs[MAX_OPTIONS + 2];
 	int c;
+	const struct option_spec *o;
+	char letter[3] = "-";
 
 	build_getopt_tables(verb, letters, longs);
 	opterr = 0;
@@ -267,7 +249,21 @@ int options_next(const struct verb *verb, int argc, char **argv)
 	}
 	if (c != '?' && c != ':')
 		return c;
-	report_bad_option(verb, argv, c);
+	/* optopt after an error: 0 for an unknown long option, the letter for
+	 * an unknown short one, else the option's id. */
+	letter[1] = (char)optopt;
+	o = options_spec(verb, optopt);
+	if (!optopt)
+		report_long_option(verb, argv[optind - 1]);
+	else if (!o)
+		options_usage_error(verb, "there is no option %s",
+				    text_quote(letter));
+	else if (o->name)
+		options_usage_error(verb, "option --%s %s", o->name,
+				    c == ':' ? "needs a value"
+					     : "takes no value");
+	else
+		options_usage_error(verb, "option -%c needs a value", o->id);
 	return OPTIONS_BAD;
 }
 
@@ -327,26 +323,6 @@ bool options_color(const struct verb *verb, int id, const char *value, void *to)
 	return false;
 }
 
-/* --- help --- */
-
-static void print_option(const struct option_spec *o)
-{
-	AUTO(buf) struct buf b = {0};
-
-	if (o->id < OPTIONS_HELP)
-		buf_printf(&b, "-%c%s", o->id, o->name ? ", " : "");
-	else
-		buf_add_text(&b, "    ");
-	if (o->name)
-		buf_printf(&b, "--%s", o->name);
-	if (is_value_optional(o))
-		buf_printf(&b, "[=%.*s]", (int)strlen(o->value) - 2,
-			   o->value + 1);
-	else if (o->value)
-		buf_printf(&b, " %s", o->value);
-	(void)printf("  %-26s %s\n", buf_text(&b), o->help);
-}
-
 void options_help_verb(const struct verb *verb)
 {
 	const struct option_spec *o;
@@ -358,8 +334,22 @@ void options_help_verb(const struct verb *verb)
 	if (verb->other)
 		(void)printf("Also called: guard %s.\n", verb->other);
 	(void)printf("\n");
-	for (o = verb->options; o->id; o++)
-		print_option(o);
+	for (o = verb->options; o->id; o++) {
+		AUTO(buf) struct buf b = {0};
+
+		if (o->id < OPTIONS_HELP)
+			buf_printf(&b, "-%c%s", o->id, o->name ? ", " : "");
+		else
+			buf_add_text(&b, "    ");
+		if (o->name)
+			buf_printf(&b, "--%s", o->name);
+		if (is_value_optional(o))
+			buf_printf(&b, "[=%.*s]", (int)strlen(o->value) - 2,
+				   o->value + 1);
+		else if (o->value)
+			buf_printf(&b, " %s", o->value);
+		(void)printf("  %-26s %s\n", buf_text(&b), o->help);
+	}
 	(void)printf("  %-26s %s\n", "-h, --help", "this text");
 }
 

@@ -141,17 +141,6 @@ const char *output_style(enum output_style style)
 	return uses_color() ? sequences[style] : "";
 }
 
-/* In the child: the user's own words may hold arguments, so a shell reads
- * them, as git does. */
-static void pager_exec(const char *command)
-{
-	(void)signal(SIGPIPE, SIG_DFL);
-	(void)setenv("LESS", "FRX", 0);
-	(void)setenv("LV", "-c", 0);
-	(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-	_exit(127);
-}
-
 void output_pager_start(void)
 {
 	const char *command = getenv("GUARD_PAGER");
@@ -173,7 +162,11 @@ void output_pager_start(void)
 	pager = fork();
 	if (pager == 0) {
 		(void)dup2(ends[0], STDIN_FILENO);
-		pager_exec(command);
+		(void)signal(SIGPIPE, SIG_DFL);
+		(void)setenv("LESS", "FRX", 0);
+		(void)setenv("LV", "-c", 0);
+		(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
 	}
 	(void)close(ends[0]);
 	if (pager > 0) {

@@ -21,18 +21,6 @@ static bool changes_owner(const struct step *s)
 	       s->from.uid != entry_apply_owner(&s->to);
 }
 
-static void add_mode_change(const struct step *s, struct buf *to)
-{
-	bool same_kind = ((s->from.mode ^ s->to.mode) & S_IFMT) == 0;
-
-	if (same_kind && s->from.mode != s->to.mode)
-		buf_printf(to, "  mode %04o -> %04o", s->from.mode & 07777,
-			   s->to.mode & 07777);
-	if (changes_owner(s))
-		buf_printf(to, "  owner %u -> %u", s->from.uid,
-			   entry_apply_owner(&s->to));
-}
-
 /* e: the new entry, or the old one. */
 static void print_step_line(const struct plan *plan, const struct step *s,
 			    const char *path, const struct entry *e)
@@ -64,8 +52,16 @@ static void print_step_line(const struct plan *plan, const struct step *s,
 		buf_printf(&b, "  %s", text_size(e->size));
 	else
 		buf_printf(&b, "  %s", jsonout_type(e->mode));
-	if (s->kind == STEP_REPLACE || s->kind == STEP_META)
-		add_mode_change(s, &b);
+	if (s->kind == STEP_REPLACE || s->kind == STEP_META) {
+		bool same_kind = ((s->from.mode ^ s->to.mode) & S_IFMT) == 0;
+
+		if (same_kind && s->from.mode != s->to.mode)
+			buf_printf(&b, "  mode %04o -> %04o",
+				   s->from.mode & 07777, s->to.mode & 07777);
+		if (changes_owner(s))
+			buf_printf(&b, "  owner %u -> %u", s->from.uid,
+				   entry_apply_owner(&s->to));
+	}
 	(void)printf("  %s%c%s  %s%s\n", output_style(kinds[s->kind].style),
 		     kinds[s->kind].letter, output_style(STYLE_NONE),
 		     buf_text(&b),
@@ -97,22 +93,6 @@ static int print_deleted(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-static void print_plan_moves(const struct plan_moves *m, const char *prefix)
-{
-	size_t i;
-
-	for (i = 0; i < m->count; i++) {
-		AUTO(buf) struct buf b = {0};
-
-		if (m->items[i].with_dir)
-			continue;
-		changes_move_text(&m->items[i], prefix ? prefix : "",
-				  output_width(), &b);
-		(void)printf("  %sR%s  %s\n", output_style(STYLE_CHANGED),
-			     output_style(STYLE_NONE), buf_text(&b));
-	}
-}
-
 int plan_print(struct store *store, const struct plan *plan, struct err *err)
 {
 	static const enum step_kind order[] = {STEP_REPLACE, STEP_META,
@@ -130,7 +110,17 @@ int plan_print(struct store *store, const struct plan *plan, struct err *err)
 		    tree_each(store, &s->from, print_deleted, &d, err) < 0)
 			return -err->num;
 	}
-	print_plan_moves(&moves, plan->prefix);
+	for (i = 0; i < moves.count; i++) {
+		AUTO(buf) struct buf b = {0};
+
+		if (moves.items[i].with_dir)
+			continue;
+		changes_move_text(&moves.items[i],
+				  plan->prefix ? plan->prefix : "",
+				  output_width(), &b);
+		(void)printf("  %sR%s  %s\n", output_style(STYLE_CHANGED),
+			     output_style(STYLE_NONE), buf_text(&b));
+	}
 	for (k = 0; k < sizeof(order) / sizeof(order[0]); k++)
 		for (i = 0; i < plan->steps.count; i++) {
 			const struct step *s = &plan->steps.items[i];

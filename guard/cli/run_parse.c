@@ -113,24 +113,6 @@ static int64_t parse_milliseconds(const char *text)
 	return value * 1000 < 1 ? 1 : (int64_t)(value * 1000);
 }
 
-static int set_net(struct parsed *p, const char *value, struct err *err)
-{
-	static const char *const names[] = {[SANDBOX_NET_HOST] = "host",
-					    [SANDBOX_NET_NONE] = "none",
-					    [SANDBOX_NET_PRIVATE] = "private"};
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(value, names[i]) != 0)
-			continue;
-		p->net_given = true;
-		p->options.net = (enum sandbox_net)i;
-		return 0;
-	}
-	return fail(err, EINVAL, "--net is host, private or none, not %s",
-		    text_quote(value));
-}
-
 static int check_ports(struct parsed *p, struct err *err)
 {
 	p->options.ports = p->ports.items;
@@ -183,16 +165,6 @@ static int set_memory(const char *name, const char *value, uint64_t least,
 		    name, (unsigned long long)(least >> 10), text_quote(value));
 }
 
-/* 0, as docker has it, is no limit. */
-static int set_memory_limit(struct parsed *p, const char *value,
-			    struct err *err)
-{
-	p->memory_given = true;
-	if (parse_bytes(value, &p->options.memory) && !p->options.memory)
-		return 0;
-	return set_memory("memory", value, 6 << 20, &p->options.memory, err);
-}
-
 static int set_cpus(struct parsed *p, const char *value, struct err *err)
 {
 	char *end;
@@ -233,23 +205,6 @@ static bool parse_id(const char *text, unsigned int *ret)
 	return true;
 }
 
-/* All groups of a user that has a name, as a login has them. */
-static void copy_group_ids(struct parsed *p, const struct passwd *pw)
-{
-	int count = 64;
-
-	p->groups = mem_alloc((size_t)count * sizeof(*p->groups));
-	if (getgrouplist(pw->pw_name, pw->pw_gid, p->groups, &count) < 0) {
-		free(p->groups);
-		p->groups = mem_alloc((size_t)count * sizeof(*p->groups));
-		if (getgrouplist(pw->pw_name, pw->pw_gid, p->groups, &count) <
-		    0)
-			count = 0;
-	}
-	p->options.groups = p->groups;
-	p->options.group_count = (size_t)count;
-}
-
 /* UID[:GID] or names, as docker takes them; the group is the user's own, or
  * for a bare number the same number; his other groups come along where none is
  * named. */
@@ -282,8 +237,22 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 		return fail(err, EINVAL, "--user: there is no user %s",
 			    text_quote(name));
 	}
-	if (!group && pw)
-		copy_group_ids(p, pw);
+	if (!group && pw) {
+		int count = 64;
+
+		p->groups = mem_alloc((size_t)count * sizeof(*p->groups));
+		if (getgrouplist(pw->pw_name, pw->pw_gid, p->groups, &count) <
+		    0) {
+			free(p->groups);
+			p->groups =
+				mem_alloc((size_t)count * sizeof(*p->groups));
+			if (getgrouplist(pw->pw_name, pw->pw_gid, p->groups,
+					 &count) < 0)
+				count = 0;
+		}
+		p->options.groups = p->groups;
+		p->options.group_count = (size_t)count;
+	}
 	if (group && !parse_id(group, &o->group)) {
 		gr = getgrnam(group);
 		if (!gr)
@@ -292,18 +261,6 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 		o->group = gr->gr_gid;
 	}
 	o->has_user = true;
-	return 0;
-}
-
-/* NAME or NAME=VALUE; NAME alone passes the value of the environment. */
-static int parse_env_option(struct parsed *p, const char *value,
-			    struct err *err)
-{
-	/* A text that begins like an option is not meant as a name. */
-	if (!*value || *value == '=' || *value == '-')
-		return fail(err, EINVAL, "--env is NAME or NAME=VALUE, not %s",
-			    text_quote(value));
-	strings_add(&p->env, value);
 	return 0;
 }
 
@@ -384,9 +341,31 @@ static int set_option(struct parsed *p, const struct verb *verb, int option,
 
 	switch (option) {
 	case OPT_ENV:
-		return parse_env_option(p, value, err);
-	case OPT_NET:
-		return set_net(p, value, err);
+		/* A text that begins like an option is not meant as a name. */
+		if (!*value || *value == '=' || *value == '-')
+			return fail(err, EINVAL,
+				    "--env is NAME or NAME=VALUE, not %s",
+				    text_quote(value));
+		strings_add(&p->env, value);
+		return 0;
+	case OPT_NET: {
+		static const char *const names[] = {[SANDBOX_NET_HOST] = "host",
+						    [SANDBOX_NET_NONE] = "none",
+						    [SANDBOX_NET_PRIVATE] =
+							    "private"};
+		size_t i;
+
+		for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+			if (strcmp(value, names[i]) != 0)
+				continue;
+			p->net_given = true;
+			p->options.net = (enum sandbox_net)i;
+			return 0;
+		}
+		return fail(err, EINVAL,
+			    "--net is host, private or none, not %s",
+			    text_quote(value));
+	}
 	case OPT_PUBLISH:
 		return publish_parse(value, VEC_ADD(&p->ports), err);
 	case OPT_TIMEOUT:
@@ -427,7 +406,12 @@ static int set_option(struct parsed *p, const struct verb *verb, int option,
 	case OPT_ALLOW:
 		return add_allowed(p, value, err);
 	case OPT_MEMORY:
-		return set_memory_limit(p, value, err);
+		p->memory_given = true;
+		if (parse_bytes(value, &p->options.memory) &&
+		    !p->options.memory)
+			return 0;
+		return set_memory("memory", value, 6 << 20, &p->options.memory,
+				  err);
 	case OPT_TMP_SIZE:
 		return set_memory("tmp-size", value, 4 << 10, &o->tmp_size,
 				  err);

@@ -57,27 +57,6 @@ static void add_long_row(struct table *t, const struct entry *e)
 					   buf_text(&name)});
 }
 
-static json_t *json_entry(const struct entry *e)
-{
-	json_t *object = json_object();
-	char chattr[CHATTR_TEXT_LEN];
-
-	jsonout_text(object, "name", e->name);
-	jsonout_text(object, "type", jsonout_type(e->mode));
-	jsonout_mode(object, e->mode);
-	jsonout_number(object, "uid", e->uid);
-	jsonout_number(object, "gid", e->gid);
-	jsonout_time(object, "mtime", e->mtime);
-	if (S_ISREG(e->mode))
-		jsonout_number(object, "size", e->size);
-	if (e->chattr)
-		jsonout_text(object, "chattr", chattr_text(e->chattr, chattr));
-	if (e->link)
-		jsonout_text(object, "target", e->link);
-	jsonout_bool(object, "incomplete", e->flags & ENTRY_INCOMPLETE);
-	return object;
-}
-
 void tree_list_entries(const struct tree *tree, enum tree_list_form form)
 {
 	AUTO(table) struct table t = {.columns = 5};
@@ -93,7 +72,25 @@ void tree_list_entries(const struct tree *tree, enum tree_list_form form)
 		} else if (form == TREE_LIST_RAW) {
 			(void)printf("%s%c", e->name, '\0');
 		} else if (form == TREE_LIST_JSON) {
-			jsonout_add(array, json_entry(e));
+			json_t *object = json_object();
+			char chattr[CHATTR_TEXT_LEN];
+
+			jsonout_text(object, "name", e->name);
+			jsonout_text(object, "type", jsonout_type(e->mode));
+			jsonout_mode(object, e->mode);
+			jsonout_number(object, "uid", e->uid);
+			jsonout_number(object, "gid", e->gid);
+			jsonout_time(object, "mtime", e->mtime);
+			if (S_ISREG(e->mode))
+				jsonout_number(object, "size", e->size);
+			if (e->chattr)
+				jsonout_text(object, "chattr",
+					     chattr_text(e->chattr, chattr));
+			if (e->link)
+				jsonout_text(object, "target", e->link);
+			jsonout_bool(object, "incomplete",
+				     e->flags & ENTRY_INCOMPLETE);
+			jsonout_add(array, object);
 		} else {
 			add_listed_name(&name, e);
 			(void)printf("%s\n", buf_text(&name));
