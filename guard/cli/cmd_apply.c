@@ -58,42 +58,34 @@ static void print_apply_json(const struct apply *a, bool applied,
 	jsonout_text(object, "schema", "guard.apply/1");
 	jsonout_text(object, "run", s->id);
 	jsonout_text(object, "project", s->project);
-	(void)json_object_set_new(object, "applied", json_boolean(applied));
+	jsonout_bool(object, "applied", applied);
 	jsonout_number(object, "before", a->in.change.roots[0].now.seq);
 	jsonout_number(object, "after", after);
 	plan_summary_json(a->in.c->store, &a->in.change.roots[0].plan, object);
 	for (i = 1; i < s->root_count; i++)
-		(void)json_array_append_new(
-			extra, apply_root_json(a, i, s->roots[i].path));
-	(void)json_object_set_new(object, "extra", extra);
+		jsonout_add(extra, apply_root_json(a, i, s->roots[i].path));
+	jsonout_set(object, "extra", extra);
 	if (resolve_run_home_paths(a->in.p))
-		(void)json_object_set_new(object, "home",
-					  apply_root_json(a, i, s->home));
+		jsonout_set(object, "home", apply_root_json(a, i, s->home));
 	jsonstream_print(object);
 }
 
 /* The remedy for a conflict depends on the options that were tried already. */
 static char *conflict_remedy(const struct apply *a)
 {
-	const char *id = a->in.p->session.id;
-
-	switch (a->o->resolve) {
-	case RESOLVE_THEIRS:
-		return mem_printf("nothing is applied: what is named above is "
+	if (a->o->resolve == RESOLVE_THEIRS)
+		return mem_strdup("nothing is applied: what is named above is "
 				  "never taken away by --theirs; put it out of "
 				  "the way, or use --ours");
-	case RESOLVE_MARKERS:
-		return mem_printf("nothing is applied: only texts can have "
+	if (a->o->resolve == RESOLVE_MARKERS)
+		return mem_strdup("nothing is applied: only texts can have "
 				  "conflict markers; name the paths that you "
 				  "want, or use --ours or --theirs");
-	default:
-		return mem_printf("nothing is applied: guard show %s:PATH "
-				  "prints the run's side; --ours keeps yours, "
-				  "--theirs takes the run's, --merge writes "
-				  "conflict markers, or name the paths that "
-				  "you want",
-				  id);
-	}
+	return mem_printf("nothing is applied: guard show %s:PATH prints the "
+			  "run's side; --ours keeps yours, --theirs takes the "
+			  "run's, --merge writes conflict markers, or name the "
+			  "paths that you want",
+			  a->in.p->session.id);
 }
 
 /* A user who names a .git is warned of the files in it that are executed later.
@@ -179,14 +171,13 @@ static int end_nothing_left(struct apply *a, struct err *err)
 
 static bool confirm_apply(const struct apply *a)
 {
-	if (!a->in.changed_since)
-		return plan_summary_ask(&a->in.change.counts,
-					apply_report_where(&a->in), a->o->yes);
-	output_warn("the layer of run %s has changed since its end; what is "
-		    "listed here is what it holds now",
-		    a->in.p->session.id);
+	if (a->in.changed_since)
+		output_warn("the layer of run %s has changed since its end; "
+			    "what is listed here is what it holds now",
+			    a->in.p->session.id);
 	return plan_summary_ask(&a->in.change.counts,
-				apply_report_where(&a->in), false);
+				apply_report_where(&a->in),
+				a->o->yes && !a->in.changed_since);
 }
 
 /* The paths of --yes-to, below the project and changed by the run. */
@@ -374,10 +365,8 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	size_t i;
 
 	a.in.may_be_partial = !o->patch && !o->commit.on;
-
 	a.in.c = c;
 	a.in.p = &p;
-
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
 	    recover_project(c, p.session.project, err) < 0 ||
@@ -482,6 +471,7 @@ int cmd_apply(int argc, char **argv)
 		{OPT_YES_TO, .read = read_yes_to, .to = &o.yes_to},
 		{0},
 	};
+	const char *wrong;
 	struct err err;
 	int got;
 
@@ -490,17 +480,16 @@ int cmd_apply(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	o.commit.on |= o.commit.branch != NULL;
-	if (check_apply_options(&o, optind < argc)) {
-		options_usage_error(verb, "%s",
-				    check_apply_options(&o, optind < argc));
-		mem_list_free(&o.yes_to);
-		return STATUS_USAGE;
-	}
-	if (o.resume || o.abort) {
-		got = end_interrupted_apply(&c, o.abort, &err);
-		return output_status(got, &err);
-	}
-	got = apply(&c, argc - optind, argv + optind, dashed, &o, &err);
+	wrong = check_apply_options(&o, optind < argc);
+	if (wrong)
+		got = options_usage_error(verb, "%s", wrong);
+	else if (o.resume || o.abort)
+		got = output_status(end_interrupted_apply(&c, o.abort, &err),
+				    &err);
+	else
+		got = output_status(apply(&c, argc - optind, argv + optind,
+					  dashed, &o, &err),
+				    &err);
 	mem_list_free(&o.yes_to);
-	return output_status(got, &err);
+	return got;
 }

@@ -31,8 +31,7 @@ static void write_extras_json(const struct session *s, const struct changes *c,
 		json_t *object = json_object();
 
 		jsonout_text(object, "path", s->roots[i].path);
-		(void)json_object_set_new(object, "counts",
-					  diffshow_counts(list));
+		jsonout_set(object, "counts", diffshow_counts(list));
 		jsonstream_open(to, NULL, '{');
 		jsonstream_put_all(to, object);
 		diffshow_json(list, "entries", to);
@@ -63,7 +62,7 @@ static void print_diff(const struct session *s, struct changes *c,
 		(void)json_object_update_new(object, jsonout_run(s));
 		counts = diffshow_counts(&changes_project(c)->list);
 		jsonout_number(counts, "home", changes_home(c)->list.count);
-		(void)json_object_set_new(object, "counts", counts);
+		jsonout_set(object, "counts", counts);
 		jsonstream_open(&to, NULL, '{');
 		jsonstream_put_all(&to, object);
 		diffshow_json(&changes_project(c)->list, "entries", &to);

@@ -228,9 +228,8 @@ int cmd_discard(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got;
+	int got = options_parse(verb, argc, argv, slots);
 
-	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	got = discard(&c, argc - optind, argv + optind, dashed, yes, &err);

@@ -149,9 +149,8 @@ int cmd_du(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got;
+	int got = options_parse(verb, argc, argv, slots);
 
-	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	got = context_open(&c, false, &err);

@@ -79,10 +79,9 @@ static void texts_make(const struct versions *v, struct texts *t)
 {
 	size_t kept = 0, i;
 
-	for (i = 0; i < v->count; i++) {
+	for (i = 0; i < v->count; i++)
 		*VEC_ADD(t) = (struct text){.id = v->items[i].entry.content,
 					    .version = i};
-	}
 	VEC_SORT(t, compare_text_ids);
 	for (i = 0; i < t->count; i++) {
 		if (kept && oid_equal(&t->items[kept - 1].id, &t->items[i].id))
@@ -279,14 +278,16 @@ static int print_one_version(struct grep *g, const struct version *v,
 	return 0;
 }
 
-static int print_version_matches(struct grep *g, const struct versions *v,
-				 const struct texts *t, json_t *array,
-				 struct err *err)
+static int print_matches(struct grep *g, const struct versions *v,
+			 const struct texts *t, struct err *err)
 {
 	AUTO(printed_lines) struct printed_lines printed_lines = {0};
+	json_auto_t *array = g->json ? json_array() : NULL;
 	const struct version *last = NULL;
 	size_t i;
 
+	if (!g->json && !g->no_pager)
+		output_pager_start();
 	for (i = 0; i < v->count && !output_has_failed(); i++) {
 		const struct version *item = &v->items[i];
 		struct text key = {.id = item->entry.content};
@@ -307,18 +308,6 @@ static int print_version_matches(struct grep *g, const struct versions *v,
 		if (print_one_version(g, item, &printed_lines, array, err) < 0)
 			return -err->num;
 	}
-	return 0;
-}
-
-static int print_matches(struct grep *g, const struct versions *v,
-			 const struct texts *t, struct err *err)
-{
-	json_auto_t *array = g->json ? json_array() : NULL;
-
-	if (!g->json && !g->no_pager)
-		output_pager_start();
-	if (print_version_matches(g, v, t, array, err) < 0)
-		return -err->num;
 	if (g->json)
 		jsonstream_print_list("guard.grep/1", "versions", TAKE(array));
 	return 0;

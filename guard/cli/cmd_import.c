@@ -34,7 +34,7 @@ static json_t *json_ref(const struct importer *im,
 	jsonout_text(object, "ref", r->known ? NULL : ref);
 	jsonout_text(object, "id", r->id.hex);
 	jsonout_text(object, "type", r->type);
-	(void)json_object_set_new(object, "known", json_boolean(r->known));
+	jsonout_bool(object, "known", r->known);
 	jsonout_text(object, "subject", r->subject);
 	return object;
 }
@@ -50,18 +50,16 @@ static void print_import_json(const struct session *s,
 	jsonout_text(object, "run", s->id);
 	jsonout_text(object, "project", s->project);
 	jsonout_text(object, "prefix", im->list->prefix);
-	(void)json_object_set_new(object, "imported", json_boolean(imported));
+	jsonout_bool(object, "imported", imported);
 	jsonout_number(object, "commits", im->list->commits);
 	jsonout_number(object, "objects", im->list->objects);
 	jsonout_number(object, "bytes", im->list->bytes);
 	for (i = 0; i < im->list->count; i++)
-		(void)json_array_append_new(refs,
-					    json_ref(im, &im->list->items[i]));
+		jsonout_add(refs, json_ref(im, &im->list->items[i]));
 	for (i = 0; i < im->tips.notes.count; i++)
-		(void)json_array_append_new(
-			notes, json_string(im->tips.notes.items[i]));
-	(void)json_object_set_new(object, "refs", refs);
-	(void)json_object_set_new(object, "left_out", notes);
+		jsonout_add(notes, json_string(im->tips.notes.items[i]));
+	jsonout_set(object, "refs", refs);
+	jsonout_set(object, "left_out", notes);
 	jsonstream_print(object);
 }
 
@@ -218,9 +216,8 @@ int cmd_import(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got;
+	int got = options_parse(verb, argc, argv, slots);
 
-	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	got = import(&c, argc - optind, argv + optind, dashed, &o, &err);

@@ -44,9 +44,8 @@ static int ls(const char *when, const char *arg, enum tree_list_form form,
 		return -err->num;
 	if (!runview_split(when, &run, &path))
 		return ls_snapshot(&c, when, arg, form, err);
-	if (session_open(c.state.runs_fd, run, false, &s, err) < 0)
-		return -err->num;
-	if (runview_list(&c, &s, *path || !arg ? path : arg, &tree, err) < 0)
+	if (session_open(c.state.runs_fd, run, false, &s, err) < 0 ||
+	    runview_list(&c, &s, *path || !arg ? path : arg, &tree, err) < 0)
 		return -err->num;
 	tree_list_entries(&tree, form);
 	return 0;
@@ -63,9 +62,8 @@ int cmd_ls(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got;
+	int got = options_parse(verb, argc, argv, slots);
 
-	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind < 1 || argc - optind > 2)

@@ -87,9 +87,8 @@ int cmd_patch(int argc, char **argv)
 	int dashed = options_after_dashes(argc, argv);
 	const struct option_slot slots[] = {{0}};
 	struct err err;
-	int got;
+	int got = options_parse(verb, argc, argv, slots);
 
-	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	got = patch_command(&c, argc - optind, argv + optind, dashed, &err);

@@ -205,11 +205,10 @@ static int execute_restore(struct restore *r, struct err *err)
  * the stat cache holds for unchanged are read again. */
 static int snapshot_before_restore(struct restore *r, struct err *err)
 {
-	bool again = r->o->overwrite == OVERWRITE_ALWAYS;
 	char *cache = r->root->project.cache_path;
 	int got;
 
-	if (again)
+	if (r->o->overwrite == OVERWRITE_ALWAYS)
 		r->root->project.cache_path = NULL;
 	got = changeset_inspect_root(&r->change, 0, "pre-restore", "", err);
 	r->root->project.cache_path = cache;
@@ -273,11 +272,10 @@ static int restore_here(struct restore *r, struct err *err)
 	    snapshot_before_restore(r, err) < 0 ||
 	    make_restore_plan(r, err) < 0)
 		return -err->num;
-	if (r->root_missing) {
-		if (plan_print_blocks(&r->root->plan, NULL))
-			return STATUS_REFUSED;
-		return execute_restore(r, err);
-	}
+	if (r->root_missing)
+		return plan_print_blocks(&r->root->plan, NULL)
+			       ? STATUS_REFUSED
+			       : execute_restore(r, err);
 	got = confirm_restore(r, restored_root(r), &status, err);
 	if (got <= 0)
 		return got < 0 ? got : status;
@@ -373,7 +371,7 @@ static json_t *json_sources(const struct sources *s)
 		jsonout_text(object, "path", t->arg);
 		jsonout_number(object, "snapshot", t->snapshot.seq);
 		jsonout_time(object, "time", t->snapshot.time);
-		(void)json_array_append_new(array, object);
+		jsonout_add(array, object);
 	}
 	return array;
 }
@@ -403,11 +401,9 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		json_t *object = json_object();
 
 		jsonout_text(object, "schema", "guard.restore/1");
-		(void)json_object_set_new(object, "restored",
-					  json_boolean(r->done));
+		jsonout_bool(object, "restored", r->done);
 		jsonout_text(object, "to", r->o->to);
-		(void)json_object_set_new(object, "from",
-					  json_sources(&r->found));
+		jsonout_set(object, "from", json_sources(&r->found));
 		jsonout_number(object, "before", r->root->now.seq);
 		jsonout_number(object, "after", r->root->after);
 		if (!r->o->to)
@@ -420,24 +416,17 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 static bool read_overwrite(const struct verb *verb, int id, const char *text,
 			   void *to)
 {
+	static const char *const names[] = {"if-changed", "always", "never"};
 	enum overwrite *ret = to;
 
 	(void)id;
-	if (strcmp(text, "always") == 0)
-		*ret = OVERWRITE_ALWAYS;
-	else if (strcmp(text, "if-changed") == 0)
-		*ret = OVERWRITE_IF_CHANGED;
-	else if (strcmp(text, "never") == 0)
-		*ret = OVERWRITE_NEVER;
-	else {
-		options_usage_error(
-			verb,
-			"--overwrite is always, if-changed or never, "
-			"not %s",
-			text_quote(text));
-		return false;
-	}
-	return true;
+	for (*ret = OVERWRITE_IF_CHANGED; *ret <= OVERWRITE_NEVER; ++*ret)
+		if (strcmp(text, names[*ret]) == 0)
+			return true;
+	options_usage_error(
+		verb, "--overwrite is always, if-changed or never, not %s",
+		text_quote(text));
+	return false;
 }
 
 static const char *check_restore_options(const struct restore_options *o)
@@ -478,15 +467,12 @@ int cmd_restore(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (check_restore_options(&o)) {
-		options_usage_error(verb, "%s", check_restore_options(&o));
-		return STATUS_USAGE;
-	}
-	if (optind == argc) {
-		options_usage_error(verb,
-				    "which PATHS? `.` is the current folder");
-		return STATUS_USAGE;
-	}
+	if (check_restore_options(&o))
+		return options_usage_error(verb, "%s",
+					   check_restore_options(&o));
+	if (optind == argc)
+		return options_usage_error(
+			verb, "which PATHS? `.` is the current folder");
 	got = restore(&r, argc - optind, argv + optind, &err);
 	sources_free(&r.found);
 	changeset_free(&r.change);

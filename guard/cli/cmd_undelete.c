@@ -102,9 +102,8 @@ int cmd_undelete(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got;
+	int got = options_parse(verb, argc, argv, slots);
 
-	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	count = (size_t)(argc - optind);

@@ -334,8 +334,8 @@ static bool is_undo_blocked(const struct undo_command *u)
 
 static int undo_transaction(struct undo_command *u, struct err *err)
 {
-	size_t i;
 	auto_free char *which = NULL;
+	size_t i;
 
 	changeset_init(&u->change, u->c, u->last.roots.count);
 	if (context_store(u->c, STORE_WRITE, err) < 0)

@@ -404,8 +404,7 @@ void diffshow_moves(const struct changes_root *g, const char *heading,
 		if (m->half || m->with_dir)
 			continue;
 		object = jsonout_move(m);
-		(void)json_object_set_new(object, "home",
-					  json_boolean(g->home));
+		jsonout_bool(object, "home", g->home);
 		jsonout_text(object, "folder", heading);
 		jsonstream_put(to, NULL, object);
 	}
@@ -528,8 +527,7 @@ void diffshow_risks_json(const struct changes_root *g, const char *dir,
 			json_t *object = json_object();
 
 			jsonout_text(object, "path", list->items[i].path);
-			(void)json_object_set_new(object, "home",
-						  json_boolean(g->home));
+			jsonout_bool(object, "home", g->home);
 			jsonout_text(object, "folder", dir);
 			jsonout_text(object, "level",
 				     risk_level_name(r.items[k].level));

@@ -352,12 +352,9 @@ static void print_differences(const struct point_pair *s,
 
 		jsonout_text(object, "schema", "guard.diff-snapshots/1");
 		jsonout_text(object, "base", s->a->base);
-		(void)json_object_set_new(object, "from",
-					  json_point(&s->a->snapshot));
-		(void)json_object_set_new(object, "to",
-					  json_point(&s->b->snapshot));
-		(void)json_object_set_new(object, "counts",
-					  diffshow_counts(list));
+		jsonout_set(object, "from", json_point(&s->a->snapshot));
+		jsonout_set(object, "to", json_point(&s->b->snapshot));
+		jsonout_set(object, "counts", diffshow_counts(list));
 		jsonstream_open(&to, NULL, '{');
 		jsonstream_put_all(&to, object);
 		diffshow_json(list, "entries", &to);

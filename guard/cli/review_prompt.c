@@ -85,14 +85,6 @@ static bool find_review_part(struct review_cursor *at, bool back,
 	return false;
 }
 
-static bool review_cursor_has_more(struct review_cursor *at, bool back,
-				   bool open_only)
-{
-	size_t item, part;
-
-	return find_review_part(at, back, open_only, &item, &part);
-}
-
 static bool review_cursor_move(struct review_cursor *at, bool back,
 			       bool open_only)
 {
@@ -347,6 +339,7 @@ static const struct {
 static bool is_key_of_use(struct prompt *w, char key)
 {
 	const struct review_item *item = current_item(w);
+	size_t at, part;
 
 	switch (key) {
 	case 'a':
@@ -356,8 +349,8 @@ static bool is_key_of_use(struct prompt *w, char key)
 	case 'J':
 	case 'k':
 	case 'K':
-		return review_cursor_has_more(&w->at, key == 'k' || key == 'K',
-					      key == 'j' || key == 'k');
+		return find_review_part(&w->at, key == 'k' || key == 'K',
+					key == 'j' || key == 'k', &at, &part);
 	case 'g':
 		return w->at.r->count > 1;
 	case 's':
@@ -372,6 +365,10 @@ static bool is_key_of_use(struct prompt *w, char key)
 
 static void handle_key(struct prompt *w, char key, const char *rest)
 {
+	size_t before = current_item(w)->hunks.count, items = w->at.r->count;
+	struct err err;
+	int got;
+
 	switch (key) {
 	case 'y':
 	case 'a':
@@ -394,10 +391,7 @@ static void handle_key(struct prompt *w, char key, const char *rest)
 	case '/':
 		ask_for_search(w, rest);
 		break;
-	case 's': {
-		size_t before = current_item(w)->hunks.count,
-		       items = w->at.r->count;
-
+	case 's':
 		review_split(w->at.r, w->at.item, w->at.part);
 		if (w->at.r->count > items)
 			output_print("parted into %zu",
@@ -407,20 +401,18 @@ static void handle_key(struct prompt *w, char key, const char *rest)
 				     current_item(w)->hunks.count - before + 1);
 		w->titled = 0;
 		review_cursor_set(&w->at, w->at.item, w->at.part);
-	} break;
-	case 'e': {
-		size_t at = w->at.part - current_item(w)->rights;
-		struct err err;
-		int got = review_edit(&current_item(w)->hunks, at,
-				      w->scratch_fd, w->scratch, &err);
-
+		break;
+	case 'e':
+		got = review_edit(&current_item(w)->hunks,
+				  w->at.part - current_item(w)->rights,
+				  w->scratch_fd, w->scratch, &err);
 		if (got < 0)
 			output_warn("%s", err.text);
 		if (got > 0)
 			answer(w, REVIEW_YES, false);
 		else
 			w->at.show = true;
-	} break;
+		break;
 	case 'p':
 		/* Not in the pager, which takes stdout over for good. */
 		review_show_part(w->at.r, current_item(w), w->at.part, 0);
@@ -459,17 +451,15 @@ static void ask_about_part(struct prompt *w)
 		 (!line[1] || strchr("g/", *line)))
 		handle_key(w, *line, line + 1 + strspn(line + 1, " "));
 	else {
-		size_t k;
-
-		for (k = 0; k < sizeof(keys) / sizeof(*keys); k++) {
+		for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 			AUTO(buf) struct buf text = {0};
 
-			if (!strchr(list, keys[k].key))
+			if (!strchr(list, keys[i].key))
 				continue;
-			(void)text_wrap(&text, keys[k].text, 4, 4,
+			(void)text_wrap(&text, keys[i].text, 4, 4,
 					output_width());
 			(void)printf("%s%c%s - %s\n", output_style(STYLE_HUNK),
-				     keys[k].key, output_style(STYLE_NONE),
+				     keys[i].key, output_style(STYLE_NONE),
 				     buf_text(&text));
 		}
 		(void)printf(

@@ -425,17 +425,6 @@ static int set_option(struct parsed *p, const struct verb *verb, int option,
 	}
 }
 
-/*
- * `--continue ID --` takes the word behind it as the run when the command is
- * set off by "--", because people write it so.
- */
-static bool takes_next(const struct parsed *p, int argc, char **argv)
-{
-	return p->options.resume && !p->options.resume_id &&
-	       optind + 1 < argc && strcmp(argv[optind + 1], "--") == 0 &&
-	       argv[optind][0] != '-';
-}
-
 int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 	      struct err *err)
 {
@@ -452,7 +441,13 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 		if (set_option(p, verb, option, optarg, err) < 0)
 			return -err->num;
 		save_option(&p->options.saved_options, verb, option, optarg);
-		if (option == OPT_CONTINUE && takes_next(p, argc, argv))
+		/* `--continue ID --` takes the word behind it as the run when
+		 * the command is set off by "--", because people write it
+		 * so. */
+		if (option == OPT_CONTINUE && p->options.resume &&
+		    !p->options.resume_id && optind + 1 < argc &&
+		    strcmp(argv[optind + 1], "--") == 0 &&
+		    argv[optind][0] != '-')
 			p->options.resume_id = argv[optind++];
 	}
 	if (apply_strict(p, err) < 0 || check_ports(p, err) < 0)
