@@ -180,16 +180,6 @@ static bool continue_verify(void *arg, uint64_t done)
 	return !txn_is_cancelled(arg);
 }
 
-/* The displaced file has no name any more, so no process can open it by
- * name. */
-static int check_displaced_writers(struct txn *t, const struct op *op,
-				   const char *name, struct err *err)
-{
-	return S_ISREG(op->from->mode)
-		       ? open_writers_check_at(t->staging_fd, name, err)
-		       : 0;
-}
-
 static int verify_displaced(struct txn *t, const struct op *op, struct err *err)
 {
 	const struct content_watch watch = {continue_verify, t};
@@ -205,9 +195,11 @@ static int verify_displaced(struct txn *t, const struct op *op, struct err *err)
 	int got;
 
 	journal_op_name(t->part, op, name);
-	got = check_displaced_writers(t, op, name, err);
-	if (got < 0)
-		return got;
+	/* The displaced file has no name any more, so no process can open it by
+	 * name. */
+	if (S_ISREG(op->from->mode) &&
+	    open_writers_check_at(t->staging_fd, name, err) < 0)
+		return -err->num;
 	got = entry_compare_equal(&o, t->staging_fd, name, op->from, err);
 	/* A cancelled comparison proves nothing about the content. */
 	if (got == -EINTR && txn_is_cancelled(t))
@@ -236,28 +228,30 @@ static int apply_delete(struct txn *t, struct op *op, int dir, const char *name,
 	return 0;
 }
 
-static int apply_replace(struct txn *t, struct op *op, int dir,
-			 const char *name, struct err *err)
+/* OP_REPLACE or OP_CREATE. */
+static int apply_staged(struct txn *t, struct op *op, int dir, const char *name,
+			struct err *err)
 {
+	bool replace = op->kind == OP_REPLACE;
 	char staged[JOURNAL_OP_NAME_LEN];
+	struct meta m;
 
 	journal_op_name(t->part, op, staged);
-	if (check_expected_inode(t, dir, name, op, err) < 0)
+	if (replace && check_expected_inode(t, dir, name, op, err) < 0)
 		return -err->num;
-	if (renameat2(t->staging_fd, staged, dir, name, RENAME_EXCHANGE) < 0)
-		return fail_errno(err, "replace");
-	return 0;
-}
-
-static int apply_create(struct txn *t, const struct op *op, int dir,
-			const char *name, struct err *err)
-{
-	char staged[JOURNAL_OP_NAME_LEN];
-
-	journal_op_name(t->part, op, staged);
-	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
-		return errno == EEXIST ? txn_fail_exists(t, op->path, err)
-				       : fail_errno(err, "create");
+	if (renameat2(t->staging_fd, staged, dir, name,
+		      replace ? RENAME_EXCHANGE : RENAME_NOREPLACE) < 0)
+		return !replace && errno == EEXIST
+			       ? txn_fail_exists(t, op->path, err)
+			       : fail_errno(err,
+					    replace ? "replace" : "create");
+	/* The rename itself set the ctime: a file with this ctime is the staged
+	 * one, and the snapshot afterwards need not read it. A write in between
+	 * would change its size or mtime. */
+	if (S_ISREG(op->to->mode) && meta_get(dir, name, &m) == 0 &&
+	    m.ino == op->new_ino && m.size == op->to->size &&
+	    timestamp_compare(m.mtime, op->to->mtime) == 0)
+		op->forward_ctime = m.ctime;
 	return 0;
 }
 
@@ -327,19 +321,6 @@ static int apply_meta(struct txn *t, const struct op *op, struct err *err)
 	return entry_apply_meta(t->store, fd, op->to, err);
 }
 
-/* Remembers the ctime that the rename itself set: a file with this ctime is the
- * staged one, and the snapshot afterwards need not read it. A write in between
- * would change its size or mtime. */
-static void note_ctime(struct op *op, int dir, const char *name)
-{
-	struct meta m;
-
-	if (S_ISREG(op->to->mode) && meta_get(dir, name, &m) == 0 &&
-	    m.ino == op->new_ino && m.size == op->to->size &&
-	    timestamp_compare(m.mtime, op->to->mtime) == 0)
-		op->forward_ctime = m.ctime;
-}
-
 /* Whether the displaced file is compared after the last rename. No other
  * process reaches it there, and a second thread can do the work. */
 static bool is_verified_at_end(const struct op *op)
@@ -370,13 +351,9 @@ static int apply_op(struct txn *t, struct op *op, struct err *err)
 			return dir;
 		got = op->kind == OP_DELETE
 			      ? apply_delete(t, op, dir, name, err)
-		      : op->kind == OP_REPLACE
-			      ? apply_replace(t, op, dir, name, err)
-			      : apply_create(t, op, dir, name, err);
+			      : apply_staged(t, op, dir, name, err);
 		if (got < 0)
 			return got;
-		if (op->kind != OP_DELETE)
-			note_ctime(op, dir, name);
 	}
 	if (op->kind == OP_CREATE)
 		return restore_created_mode(t, op, err);

@@ -70,17 +70,6 @@ static int check_immutable_entry(void *arg, const char *path,
 	return check_immutable(full_path, &m, err);
 }
 
-/* A directory can be renamed whatever it holds, but an immutable entry in it
- * could not be deleted. */
-static int check_immutable_below(const struct txn *t, const struct step *step,
-				 struct err *err)
-{
-	if (step->kind != STEP_DELETE || !S_ISDIR(step->from.mode))
-		return 0;
-	return tree_each(t->store, &step->from, check_immutable_entry,
-			 step->path, err);
-}
-
 /* The name under which the directory lists the entry that `path` finds, as a
  * path to free: different when the file system treats both names as one. NULL:
  * the same name, or unknown. */
@@ -208,8 +197,12 @@ static int preflight_existing(struct txn *t, const struct step *step,
 	    m.gid != step->from.gid ||
 	    (S_ISREG(m.mode) && m.size != step->from.size))
 		return fail_changed_path(err, step->path);
+	/* A directory can be renamed whatever it holds, but an immutable entry
+	 * in it could not be deleted. */
 	if (check_immutable(step->path, &m, err) < 0 ||
-	    check_immutable_below(t, step, err) < 0)
+	    (kind == OP_DELETE && S_ISDIR(step->from.mode) &&
+	     tree_each(t->store, &step->from, check_immutable_entry, step->path,
+		       err) < 0))
 		return -err->num;
 	/* A change in place would affect the other hard links; links created by
 	 * the same plan are wanted. */
@@ -217,25 +210,6 @@ static int preflight_existing(struct txn *t, const struct step *step,
 	    (m.nlink > 1 || step->shared || step->hardlink_to))
 		kind = OP_REPLACE;
 	add_step_op(t->part, kind, step)->old_ino = m.ino;
-	return 0;
-}
-
-static int preflight_steps(struct txn *t, const struct plan *plan,
-			   const struct unreadable_dirs *opened,
-			   struct err *err)
-{
-	const char *top = NULL;
-	size_t i;
-
-	for (i = 0; i < plan->steps.count; i++) {
-		const struct step *s = &plan->steps.items[i];
-		int got = s->kind == STEP_CREATE
-				  ? preflight_create(t, s, &top, err)
-				  : preflight_existing(t, s, opened, err);
-
-		if (got < 0)
-			return got;
-	}
 	return 0;
 }
 
@@ -307,24 +281,6 @@ static int preflight_parent_mtimes(struct txn *t, struct err *err)
 	return 0;
 }
 
-static void preflight_root_time(struct journal_root *j)
-{
-	size_t i;
-
-	/* The staging directory also changes the root's mtime. Without this the
-	 * snapshot of the end would hold that mtime, and undo would take it for
-	 * a change of the user. */
-	j->root_time_set = true;
-	j->root_time = j->parent_mtimes.items[0].keep
-			       ? j->parent_mtimes.items[0].mtime
-			       : timestamp_now();
-	for (i = 0; i < j->ops.count; i++) {
-		if (j->ops.items[i].kind != OP_META || *j->ops.items[i].path)
-			continue;
-		j->root_time = j->ops.items[i].to->mtime;
-	}
-}
-
 static int name_staging(struct journal_root *j, struct err *err)
 {
 	uint64_t number;
@@ -340,15 +296,35 @@ int txn_preflight(struct txn *t, const struct plan *plan, struct err *err)
 {
 	AUTO(unreadable_dirs)
 	struct unreadable_dirs opened = UNREADABLE_DIRS_NONE;
+	struct journal_root *j = t->part;
+	const char *top = NULL;
+	size_t i;
 
-	t->part->borrowed = true;
+	j->borrowed = true;
 	if (unreadable_dirs_open(t->project->fd, t->project->unreadable_dirs,
 				 t->project->workspace_fd, &opened, err) < 0 ||
-	    name_staging(t->part, err) < 0 ||
-	    preflight_steps(t, plan, &opened, err) < 0 ||
-	    preflight_parent_mtimes(t, err) < 0)
+	    name_staging(j, err) < 0)
 		return -err->num;
-	preflight_root_time(t->part);
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
+
+		if ((s->kind == STEP_CREATE
+			     ? preflight_create(t, s, &top, err)
+			     : preflight_existing(t, s, &opened, err)) < 0)
+			return -err->num;
+	}
+	if (preflight_parent_mtimes(t, err) < 0)
+		return -err->num;
+	/* The staging directory also changes the root's mtime. Without this the
+	 * snapshot of the end would hold that mtime, and undo would take it for
+	 * a change of the user. */
+	j->root_time_set = true;
+	j->root_time = j->parent_mtimes.items[0].keep
+			       ? j->parent_mtimes.items[0].mtime
+			       : timestamp_now();
+	for (i = 0; i < j->ops.count; i++)
+		if (j->ops.items[i].kind == OP_META && !*j->ops.items[i].path)
+			j->root_time = j->ops.items[i].to->mtime;
 	return 0;
 }
 

@@ -30,17 +30,6 @@ struct child_ops {
 	size_t count;
 };
 
-static struct child_ops find_child_ops(const struct txn *t,
-				       const struct op *top)
-{
-	const struct journal_root *j = t->part;
-	const struct op *end = top + 1;
-
-	while (end < j->ops.items + j->ops.count && end->kind == OP_CHILD)
-		end++;
-	return (struct child_ops){top, (size_t)(end - top)};
-}
-
 static int is_content_unchanged(struct txn *t,
 				const struct child_ops *child_ops,
 				const char *path, int dirfd, const char *name,
@@ -79,16 +68,6 @@ static bool file_has_writer(int dirfd, const char *name)
 	return open_writers_check_at(dirfd, name, &ignored) < 0;
 }
 
-/* Ignores the owner bits of a directory: guard may have added rwx during the
- * transaction. */
-static bool same_permission_bits(const struct entry *to, const struct meta *m)
-{
-	uint32_t ignored_bits = S_ISDIR(to->mode) ? S_IRWXU : 0;
-
-	return S_ISLNK(to->mode) ||
-	       ((m->mode ^ to->mode) & 0777 & ~ignored_bits) == 0;
-}
-
 /* Whether a file that guard created and now takes back is unchanged. Another
  * process may have written to it. When in doubt: no. */
 static int is_content_unchanged(struct txn *t,
@@ -104,8 +83,12 @@ static int is_content_unchanged(struct txn *t,
 	/* In a second attempt a changed file has been kept already. */
 	if (meta_get(dirfd, name, &m) < 0 && errno == ENOENT)
 		return 1;
-	if (!op || meta_get(dirfd, name, &m) < 0 || m.ino != op->new_ino ||
-	    !same_permission_bits(op->to, &m))
+	if (!op || meta_get(dirfd, name, &m) < 0 || m.ino != op->new_ino)
+		return 0;
+	/* The owner bits of a directory are ignored: guard may have added rwx
+	 * during the transaction. */
+	if (!S_ISLNK(op->to->mode) &&
+	    (m.mode ^ op->to->mode) & (S_ISDIR(op->to->mode) ? 0077 : 0777))
 		return 0;
 	if (S_ISDIR(op->to->mode))
 		return are_children_unchanged(t, child_ops, path, dirfd, name,
@@ -116,11 +99,6 @@ static int is_content_unchanged(struct txn *t,
 	       1;
 }
 
-static const char *displaced_id(const struct txn *t)
-{
-	return t->part->staging + strlen(STAGING_PREFIX);
-}
-
 /* The name for a displaced file next to its old name, with the id of the
  * transaction; a long name loses its end. */
 static char *displaced_name(const struct txn *t, const char *name,
@@ -129,7 +107,8 @@ static char *displaced_name(const struct txn *t, const char *name,
 	auto_free char *more =
 		number ? mem_printf("-%u", number + 1) : mem_strdup("");
 	auto_free char *end =
-		mem_printf(".guard-kept-%.8s%s", displaced_id(t), more);
+		mem_printf(".guard-kept-%.8s%s",
+			   t->part->staging + strlen(STAGING_PREFIX), more);
 	size_t len = strlen(name);
 
 	if (len + strlen(end) > NAME_MAX) {
@@ -303,10 +282,15 @@ static bool is_staged_unchanged(struct txn *t, const char *staged,
 static int keep_if_changed_since(struct txn *t, const char *staged,
 				 const struct op *op, struct err *err)
 {
-	const struct child_ops child_ops = find_child_ops(t, op);
-	int got = is_content_unchanged(t, &child_ops, op->path, t->staging_fd,
-				       staged, err);
+	const struct journal_root *j = t->part;
+	struct child_ops child_ops = {op, 1};
+	int got;
 
+	while (op + child_ops.count < j->ops.items + j->ops.count &&
+	       op[child_ops.count].kind == OP_CHILD)
+		child_ops.count++;
+	got = is_content_unchanged(t, &child_ops, op->path, t->staging_fd,
+				   staged, err);
 	/* Tried again: a single failed call is no proof. */
 	if (!got)
 		got = is_content_unchanged(t, &child_ops, op->path,
@@ -359,21 +343,6 @@ static int rollback_replace(struct txn *t, const struct op *op, int dir,
 	return 0;
 }
 
-static int rollback_delete(struct txn *t, const struct op *op, int dir,
-			   const char *name, const char *staged,
-			   struct err *err)
-{
-	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EEXIST)
-		return fail_errno(err, "put back");
-	return keep_displaced(
-		t, staged, op,
-		"has been made anew meanwhile: what was there before "
-		"is kept as",
-		err);
-}
-
 /* Restores metadata that was changed in place, and the mode of a directory that
  * had to be made writable. */
 static int rollback_meta(struct txn *t, const struct op *op, struct err *err)
@@ -423,11 +392,19 @@ static int rollback_displaced(struct txn *t, const struct op *op,
 	dir = open_current_parent(t, op->path, &path, err);
 	if (dir < 0)
 		return dir;
-	return op->kind == OP_DELETE
-		       ? rollback_delete(t, op, dir, path_name(path), staged,
-					 err)
-		       : rollback_replace(t, op, dir, path_name(path), staged,
-					  err);
+	if (op->kind != OP_DELETE)
+		return rollback_replace(t, op, dir, path_name(path), staged,
+					err);
+	if (renameat2(t->staging_fd, staged, dir, path_name(path),
+		      RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return fail_errno(err, "put back");
+	return keep_displaced(
+		t, staged, op,
+		"has been made anew meanwhile: what was there before "
+		"is kept as",
+		err);
 }
 
 static int rollback_op(struct txn *t, const struct op *op, struct err *err)

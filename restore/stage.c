@@ -126,12 +126,6 @@ static void stage_free(struct stage *s)
 	free(s->leaders);
 }
 
-static bool is_staged(const struct op *op)
-{
-	return op->kind == OP_REPLACE || op->kind == OP_CREATE ||
-	       op->kind == OP_CHILD;
-}
-
 static int compare_leaders(const void *a, const void *b)
 {
 	const struct leader *p = a, *q = b;
@@ -148,24 +142,12 @@ static bool same_parent_dir(const char *a, const char *b)
 	return (size_t)(path_name(b) - b) == len && memcmp(a, b, len) == 0;
 }
 
-static void add_to_runs(struct stage *s, size_t i)
-{
-	struct run *last =
-		s->runs.count ? &s->runs.items[s->runs.count - 1] : NULL;
-
-	if (last && last->end == i && i - last->start < RUN_MAX &&
-	    same_parent_dir(s->paths[last->start], s->paths[i])) {
-		last->end++;
-		return;
-	}
-	*VEC_ADD(&s->runs) = (struct run){i, i + 1};
-}
-
 static void plan_staging(struct stage *s)
 {
 	struct journal_root *j = s->txn->part;
 	const struct op *top = NULL;
 	char name[JOURNAL_OP_NAME_LEN];
+	struct run *last;
 	size_t i;
 
 	s->paths = mem_zalloc((j->ops.count + 1) * sizeof(*s->paths));
@@ -173,14 +155,21 @@ static void plan_staging(struct stage *s)
 	for (i = 0; i < j->ops.count; i++) {
 		const struct op *op = &j->ops.items[i];
 
-		if (!is_staged(op) || op->from_upper)
+		if ((op->kind != OP_REPLACE && op->kind != OP_CREATE &&
+		     op->kind != OP_CHILD) ||
+		    op->from_upper)
 			continue;
 		s->count++;
 		if (op->kind != OP_CHILD)
 			top = op;
 		journal_op_name(j, top, name);
 		s->paths[i] = path_join(name, path_rest(op->path, top->path));
-		add_to_runs(s, i);
+		last = s->runs.count ? &s->runs.items[s->runs.count - 1] : NULL;
+		if (last && last->end == i && i - last->start < RUN_MAX &&
+		    same_parent_dir(s->paths[last->start], s->paths[i]))
+			last->end++;
+		else
+			*VEC_ADD(&s->runs) = (struct run){i, i + 1};
 		s->total += op->to->size;
 		if (op->to->link_group && !S_ISDIR(op->to->mode))
 			s->leaders[s->leader_count++] = (struct leader){
@@ -243,18 +232,6 @@ static bool report_filled(void *arg, uint64_t done)
 	return !txn_is_cancelled(f->stage->txn);
 }
 
-static int fill_staged_file(struct staged_file *f, const struct oid *id, int fd,
-			    struct err *err)
-{
-	const struct content_watch watch = {report_filled, f};
-	const struct txn *t = f->stage->txn;
-	int got = write_content(t->store, id, fd, &watch, err);
-
-	if (got == -EINTR)
-		(void)txn_check_cancelled(t, nothing_done, err);
-	return got;
-}
-
 /* Only the owner can enter the staging directory, so the final mode can be set
  * at creation. */
 static int make_staged_file(struct stage *s, int dir, const char *name,
@@ -264,11 +241,17 @@ static int make_staged_file(struct stage *s, int dir, const char *name,
 		dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		e->mode & 0777);
 	struct staged_file staged_file = {.stage = s};
+	const struct content_watch watch = {report_filled, &staged_file};
+	int got = 0;
 
 	if (fd < 0)
 		return fail_errno(err, "create");
-	if (e->content.type != OBJECT_NONE &&
-	    fill_staged_file(&staged_file, &e->content, fd, err) < 0)
+	if (e->content.type != OBJECT_NONE)
+		got = write_content(s->txn->store, &e->content, fd, &watch,
+				    err);
+	if (got == -EINTR)
+		(void)txn_check_cancelled(s->txn, nothing_done, err);
+	if (got < 0)
 		return -err->num;
 	if (entry_apply_meta(s->txn->store, fd, e, err) < 0)
 		return -err->num;
@@ -296,20 +279,6 @@ static int make_staged_special(struct stage *s, int dir, const char *name,
 	if (fd < 0)
 		return fail_errno(err, "open");
 	return entry_apply_meta(s->txn->store, fd, e, err);
-}
-
-static int link_staged_file(struct stage *s, const char *path, int dir,
-			    const char *name, struct err *err)
-{
-	const char *old_name;
-	auto_close int old_dir =
-		beneath_parent(s->txn->staging_fd, path, &old_name, err);
-
-	if (old_dir < 0)
-		return old_dir;
-	if (linkat(old_dir, old_name, dir, name, 0) < 0)
-		return fail_errno(err, "link");
-	return 0;
 }
 
 /* Whether the link failed for a reason that a separate file solves: no
@@ -364,16 +333,23 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 		    struct err *err)
 {
 	struct op *op = &s->txn->part->ops.items[i];
-	const char *leader = leader_of(s, i);
+	const char *leader = leader_of(s, i), *old_name;
+	auto_close int old_dir = -1;
 	struct meta m;
 	int got;
 
-	if (leader)
-		got = link_staged_file(s, leader, dir, name, err);
-	else if (S_ISREG(op->to->mode))
+	if (leader) {
+		got = old_dir = beneath_parent(s->txn->staging_fd, leader,
+					       &old_name, err);
+		if (old_dir >= 0)
+			got = linkat(old_dir, old_name, dir, name, 0) < 0
+				      ? fail_errno(err, "link")
+				      : 0;
+	} else if (S_ISREG(op->to->mode)) {
 		got = link_existing_file(s, op, dir, name, err);
-	else
+	} else {
 		got = make_staged_special(s, dir, name, op->to, err);
+	}
 	if (got == 0 && !leader && S_ISREG(op->to->mode))
 		got = make_staged_file(s, dir, name, op->to, err);
 	/* Only guard writes here, so two names of the plan are one name for the
@@ -426,24 +402,6 @@ static int stage_files(void *arg, size_t i, struct err *err)
 	return stage_run(s, &s->runs.items[i], STAGED_FILE, err);
 }
 
-/* Directories before their entries, links after their targets, and the
- * expensive files in between, with two threads when there are many. */
-static int stage_all(struct stage *s, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < s->runs.count; i++)
-		if (stage_run(s, &s->runs.items[i], STAGED_DIR, err) < 0)
-			return -err->num;
-	if (parallel_for(s->runs.count, s->count < TXN_THREADS_MIN, stage_files,
-			 s, err) < 0)
-		return -err->num;
-	for (i = 0; i < s->runs.count; i++)
-		if (stage_run(s, &s->runs.items[i], STAGED_LINK, err) < 0)
-			return -err->num;
-	return 0;
-}
-
 /* Sets a directory's metadata after its last entry. */
 static int set_staged_dir_meta(struct stage *s, size_t i, struct err *err)
 {
@@ -479,13 +437,47 @@ static int make_staging_dir(struct txn *t, struct err *err)
 		       : 0;
 }
 
-static int make_staging(struct txn *t, struct err *err)
+int txn_stage_into(struct txn *t, struct syncs *to, struct err *err)
 {
+	AUTO(stage) struct stage s = {.txn = t};
+	struct journal_root *j = t->part;
+	size_t i;
+
+	plan_staging(&s);
+	/* Directories before their entries, links after their targets, and the
+	 * expensive files in between, with two threads when there are many. */
+	for (i = 0; i < s.runs.count; i++)
+		if (stage_run(&s, &s.runs.items[i], STAGED_DIR, err) < 0)
+			return -err->num;
+	if (parallel_for(s.runs.count, s.count < TXN_THREADS_MIN, stage_files,
+			 &s, err) < 0)
+		return -err->num;
+	for (i = 0; i < s.runs.count; i++)
+		if (stage_run(&s, &s.runs.items[i], STAGED_LINK, err) < 0)
+			return -err->num;
+	for (i = j->ops.count; i-- > 0;)
+		if (s.paths[i] && S_ISDIR(j->ops.items[i].to->mode) &&
+		    set_staged_dir_meta(&s, i, err) < 0)
+			return err_context(err, "stage %s",
+					   text_quote(j->ops.items[i].path));
+	/* Symbolic links and fifos are durable with their directory. */
+	if (s.count > SYNC_EACH_MAX)
+		syncs_add_all(to);
+	for (i = 0; !to->whole_fs && i < j->ops.count; i++) {
+		uint32_t mode = j->ops.items[i].to->mode;
+
+		if (s.paths[i] && (S_ISREG(mode) || S_ISDIR(mode)))
+			syncs_add(to, t->staging_fd, s.paths[i]);
+	}
+	return 0;
+}
+
+int txn_stage(struct txn *t, struct syncs *to, struct err *err)
+{
+	size_t from_upper;
 	int flags = 0;
 
-	if (make_staging_dir(t, err) < 0)
-		return -err->num;
-	if (txn_open_staging(t, err) < 0 ||
+	if (make_staging_dir(t, err) < 0 || txn_open_staging(t, err) < 0 ||
 	    fs_features_check(t->staging_fd, t->project->path, err) < 0)
 		return -err->num;
 	/* After large deletions on ext4 without a journal, new files are 10 to
@@ -494,48 +486,7 @@ static int make_staging(struct txn *t, struct err *err)
 		flags |= FS_TOPDIR_FL;
 		(void)ioctl(t->staging_fd, FS_IOC_SETFLAGS, &flags);
 	}
-	return 0;
-}
-
-/* Symbolic links and fifos are durable with their directory. */
-static void add_syncs(const struct stage *s, struct syncs *to)
-{
-	size_t i;
-
-	if (s->count > SYNC_EACH_MAX)
-		syncs_add_all(to);
-	for (i = 0; !to->whole_fs && i < s->txn->part->ops.count; i++) {
-		uint32_t mode = s->txn->part->ops.items[i].to->mode;
-
-		if (s->paths[i] && (S_ISREG(mode) || S_ISDIR(mode)))
-			syncs_add(to, s->txn->staging_fd, s->paths[i]);
-	}
-}
-
-int txn_stage_into(struct txn *t, struct syncs *to, struct err *err)
-{
-	AUTO(stage) struct stage s = {.txn = t};
-	struct journal_root *j = t->part;
-	size_t i;
-
-	plan_staging(&s);
-	if (stage_all(&s, err) < 0)
-		return -err->num;
-	for (i = j->ops.count; i-- > 0;)
-		if (s.paths[i] && S_ISDIR(j->ops.items[i].to->mode) &&
-		    set_staged_dir_meta(&s, i, err) < 0)
-			return err_context(err, "stage %s",
-					   text_quote(j->ops.items[i].path));
-	add_syncs(&s, to);
-	return 0;
-}
-
-int txn_stage(struct txn *t, struct syncs *to, struct err *err)
-{
-	size_t from_upper;
-
-	if (make_staging(t, err) < 0 ||
-	    move_from_upper_rename(t, &from_upper, err) < 0 ||
+	if (move_from_upper_rename(t, &from_upper, err) < 0 ||
 	    txn_stage_into(t, to, err) < 0)
 		return -err->num;
 	if (from_upper)
