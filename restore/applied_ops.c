@@ -139,14 +139,6 @@ static int set_isolated_entry(struct isolation *a, const char *path,
 	return set_tree_entry(editor(a), path, e, err);
 }
 
-/* Whether the mode is unchanged since the apply. Owner and xattrs may differ
- * from the wanted ones, because only root can set all of them. */
-static bool same_entry_permissions(const struct entry *to,
-				   const struct entry *is)
-{
-	return S_ISLNK(to->mode) || ((to->mode ^ is->mode) & 0777) == 0;
-}
-
 /* Whether the entry is as the action left it. A later write to a file changes
  * its mtime. */
 static bool is_as_applied(const struct entry *to, const struct entry *is)
@@ -155,15 +147,12 @@ static bool is_as_applied(const struct entry *to, const struct entry *is)
 		return !to->mode && !is;
 	if (is->flags & ENTRY_INCOMPLETE)
 		return true;
-	return same_entry_permissions(to, is) &&
+	/* Owner and xattrs may differ from the wanted ones, because only root
+	 * can set all of them. */
+	return (S_ISLNK(to->mode) || ((to->mode ^ is->mode) & 0777) == 0) &&
 	       (entry_same_content(to, is) ||
 		(S_ISREG(to->mode) && S_ISREG(is->mode) &&
 		 timestamp_compare(to->mtime, is->mtime) == 0));
-}
-
-static bool same_existing_entry(const struct entry *a, const struct entry *b)
-{
-	return a && b && entry_same_content(a, b) && entry_same_meta(a, b);
 }
 
 /* Whether a note about path, or about an entry in that directory, says
@@ -196,21 +185,6 @@ static bool became_unreadable(const struct isolation *a, const char *path,
 	       has_incomplete_note(a->after, path);
 }
 
-/* Owner, mode and time are known without a read of the content. */
-static int complete_from_base(struct isolation *a, const char *path,
-			      const struct entry *from, const struct entry *is,
-			      struct err *err)
-{
-	struct entry e = *from; /* borrowed strings */
-
-	e.mode = is->mode;
-	e.uid = is->uid;
-	e.gid = is->gid;
-	if (S_ISDIR(is->mode))
-		e.mtime = is->mtime;
-	return set_isolated_entry(a, path, &e, is, err);
-}
-
 static int isolate_path(struct isolation *a, const char *path,
 			const struct entry *was, const struct entry *is,
 			struct err *err)
@@ -218,9 +192,20 @@ static int isolate_path(struct isolation *a, const char *path,
 	const struct applied_op *did = find_applied_op(a->did, path);
 	const struct entry *from = did ? did->to : was;
 
-	if (became_unreadable(a, path, from, is))
-		return complete_from_base(a, path, from, is, err);
-	if (same_existing_entry(was, is) || (!*path && (!was || !is)))
+	if (became_unreadable(a, path, from, is)) {
+		struct entry e = *from; /* borrowed strings */
+
+		/* These are known without a read of the content. */
+		e.mode = is->mode;
+		e.uid = is->uid;
+		e.gid = is->gid;
+		if (S_ISDIR(is->mode))
+			e.mtime = is->mtime;
+		return set_isolated_entry(a, path, &e, is, err);
+	}
+	if ((was && is && entry_same_content(was, is) &&
+	     entry_same_meta(was, is)) ||
+	    (!*path && (!was || !is)))
 		return 0;
 	if (did)
 		return is_as_applied(did->to, is)

@@ -131,25 +131,6 @@ static void set_seen(void *arg)
 	(void)pthread_mutex_unlock(&e->mutex);
 }
 
-static void await_seen(struct end_state *e)
-{
-	(void)pthread_mutex_lock(&e->mutex);
-	while (!e->seen)
-		(void)pthread_cond_wait(&e->changed, &e->mutex);
-	(void)pthread_mutex_unlock(&e->mutex);
-}
-
-static void clear_staging(struct end_state *e)
-{
-	struct err ignored;
-	size_t i;
-
-	for (i = 0; i < e->all->count; i++)
-		txn_empty_staging(&e->all->roots[i]);
-	await_seen(e);
-	e->cleared = txn_all_remove_staging(e->all, true, &ignored);
-}
-
 /* With one thread the parts run in this order: the second waits for the
  * first. */
 enum { PART_REPORT, PART_CLEAR, PART_COUNT };
@@ -158,14 +139,24 @@ static int run_end_part(void *arg, size_t part, struct err *err)
 {
 	struct end_state *e = arg;
 	const struct transaction *what = e->all->roots[0].what;
+	struct err ignored;
+	size_t i;
 
 	(void)err;
-	if (part == PART_REPORT && what->end)
-		e->recorded = what->end(what->callback_arg, set_seen, e);
-	if (part == PART_REPORT)
+	if (part == PART_REPORT) {
+		if (what->end)
+			e->recorded =
+				what->end(what->callback_arg, set_seen, e);
 		set_seen(e);
-	else
-		clear_staging(e);
+		return 0;
+	}
+	for (i = 0; i < e->all->count; i++)
+		txn_empty_staging(&e->all->roots[i]);
+	(void)pthread_mutex_lock(&e->mutex);
+	while (!e->seen)
+		(void)pthread_cond_wait(&e->changed, &e->mutex);
+	(void)pthread_mutex_unlock(&e->mutex);
+	e->cleared = txn_all_remove_staging(e->all, true, &ignored);
 	return 0;
 }
 
@@ -317,20 +308,11 @@ static int stage_all_roots(struct txn_all *all, struct err *err)
 	return 0;
 }
 
-static int forward_all_roots(struct txn_all *all, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < all->count; i++)
-		if (txn_forward(&all->roots[i], err) < 0)
-			return -err->num;
-	return 0;
-}
-
 static int execute_steps(struct txn_all *all, struct err *err)
 {
 	int workspace = all->first->workspace_fd;
 	struct err ignored;
+	size_t i;
 
 	if (write_join_records(all, err) < 0 || write_journal(all, err) < 0 ||
 	    stage_all_roots(all, err) < 0)
@@ -342,8 +324,9 @@ static int execute_steps(struct txn_all *all, struct err *err)
 					JOURNAL_STAGING, &ignored);
 		return abandon_staging(all, err);
 	}
-	if (forward_all_roots(all, err) < 0)
-		return rollback_all_roots(all, err);
+	for (i = 0; i < all->count; i++)
+		if (txn_forward(&all->roots[i], err) < 0)
+			return rollback_all_roots(all, err);
 	return set_done(all, err);
 }
 
@@ -379,31 +362,24 @@ static int add_root_txns(struct txn_all *all,
 	return 0;
 }
 
-static int check_root_is_free(const struct transaction_root *root,
-			      struct err *err)
-{
-	auto_free char *joined =
-		journal_join_first(root->project->workspace_fd);
-
-	if (root->plan->conflicts.count)
-		return fail(err, EINVAL, "a plan with conflicts");
-	if (has_journal(root->project->workspace_fd) || joined)
-		return fail(err, EBUSY,
-			    "an interrupted action on %s must be finished "
-			    "first",
-			    text_quote(root->project->path));
-	return 0;
-}
-
 static int preflight_all_roots(struct txn_all *all,
 			       const struct transaction_root *roots,
 			       size_t count, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < count; i++)
-		if (check_root_is_free(&roots[i], err) < 0)
-			return -err->num;
+	for (i = 0; i < count; i++) {
+		int workspace = roots[i].project->workspace_fd;
+		auto_free char *joined = journal_join_first(workspace);
+
+		if (roots[i].plan->conflicts.count)
+			return fail(err, EINVAL, "a plan with conflicts");
+		if (has_journal(workspace) || joined)
+			return fail(err, EBUSY,
+				    "an interrupted action on %s must be "
+				    "finished first",
+				    text_quote(roots[i].project->path));
+	}
 	return add_root_txns(all, roots, count, err);
 }
 

@@ -134,17 +134,6 @@ static int make_unreadable_entry(int dirfd, const char *name, struct entry *ret,
 	return 0;
 }
 
-static int store_readable_entry(struct result *r, const char *name,
-				struct entry *ret, struct err *err)
-{
-	int got = take_entry(r->store, r->dir_fd, name, LAYER_XATTR_PREFIX, ret,
-			     err);
-
-	if (got == -EACCES)
-		return make_unreadable_entry(r->dir_fd, name, ret, err);
-	return got;
-}
-
 /* Stores one entry of the upper. */
 static int store_layer_entry(struct result *r, const char *path,
 			     struct entry *ret, struct err *err)
@@ -169,33 +158,16 @@ static int store_layer_entry(struct result *r, const char *path,
 		if (fd >= 0)
 			(void)close(fd);
 	}
-	got = store_readable_entry(r, name, ret, err);
+	got = take_entry(r->store, r->dir_fd, name, LAYER_XATTR_PREFIX, ret,
+			 err);
+	if (got == -EACCES)
+		got = make_unreadable_entry(r->dir_fd, name, ret, err);
 	if (got == 0 && opened.fd >= 0)
 		ret->mode = opened.mode;
 	temp_chmod_free(&opened);
 	if (got == 0 && ret->link_group)
 		ret->link_group |= RESULT_GROUP_OF_LAYER;
 	return got;
-}
-
-/* An upper keeps no chattr(1) flags: a rewritten file gets those of the file
- * that it replaces. */
-static int restore_chattr(struct result *r, const char *path, struct entry *e,
-			  struct err *err)
-{
-	AUTO(entry) struct entry old = {0};
-	int got = tree_editor_get(r->editor, path, &old, err);
-
-	if (got > 0 && (old.mode & S_IFMT) == (e->mode & S_IFMT))
-		e->chattr = old.chattr;
-	return got < 0 ? got : 0;
-}
-
-static bool is_setgid_dir(int dir_fd)
-{
-	struct stat st;
-
-	return fstat(dir_fd, &st) == 0 && (st.st_mode & S_ISGID);
 }
 
 /* In the upper of a plain user a set-group-ID directory and its entries have
@@ -206,7 +178,9 @@ static int restore_inherited_group(struct result *r, const char *path,
 {
 	AUTO(entry) struct entry old = {0}, above = {0};
 	auto_free char *dir = path_parent(path);
-	bool inherits = *path && is_setgid_dir(r->dir_fd);
+	struct stat st;
+	bool inherits =
+		*path && fstat(r->dir_fd, &st) == 0 && (st.st_mode & S_ISGID);
 	int had, got = 0;
 
 	if (geteuid() == 0 || e->gid != getegid() ||
@@ -227,8 +201,16 @@ static int restore_inherited_group(struct result *r, const char *path,
 static int put_result_entry(struct result *r, const char *path, struct entry *e,
 			    struct err *err)
 {
-	if (restore_chattr(r, path, e, err) < 0 ||
-	    restore_inherited_group(r, path, e, err) < 0)
+	AUTO(entry) struct entry old = {0};
+	int got = tree_editor_get(r->editor, path, &old, err);
+
+	if (got < 0)
+		return got;
+	/* An upper keeps no chattr(1) flags: a rewritten file gets those of the
+	 * file that it replaces. */
+	if (got && (old.mode & S_IFMT) == (e->mode & S_IFMT))
+		e->chattr = old.chattr;
+	if (restore_inherited_group(r, path, e, err) < 0)
 		return -err->num;
 	return S_ISDIR(e->mode) ? tree_editor_put_dir(r->editor, path, e, err)
 				: tree_editor_put(r->editor, path, e, err);
@@ -341,12 +323,6 @@ static int save_finished_dir(struct result *r, const char *path,
 	return tree_editor_move_to(r->editor, path, err);
 }
 
-/* A parent of a selected path counts, too. */
-static bool is_result_path(const struct pathset *only, const char *path)
-{
-	return pathset_contains(only, path) || pathset_has_below(only, path);
-}
-
 int result_make(struct store *store, const struct entry *base, int upper_fd,
 		const struct change_list *changes, const char *const *only,
 		struct entry *ret_root, struct err *err)
@@ -375,7 +351,9 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		path = first ? c->path : path;
 		i += first;
 		k += !first;
-		if (!is_result_path(&meant, path))
+		/* A parent of a selected path counts, too. */
+		if (!pathset_contains(&meant, path) &&
+		    !pathset_has_below(&meant, path))
 			continue;
 		if (save_finished_dir(&r, path, err) < 0 ||
 		    (first ? apply_layer_change(&r, c, err)

@@ -32,14 +32,6 @@ static const char *const hash_names[] = {
 /* Features of this program. A store that needs others is refused. */
 #define KNOWN_FEATURES "blocks holes"
 
-static void hex(char *to, const unsigned char *bytes, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		(void)snprintf(to + 2 * i, 3, "%02x", bytes[i]);
-}
-
 static bool unhex(unsigned char *to, const char *text, size_t len)
 {
 	size_t i;
@@ -76,8 +68,10 @@ static int format_write(int fd, const struct format *format, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	char text[2 * PACK_UUID_LEN + 1], check[24];
+	size_t i;
 
-	hex(text, format->uuid, PACK_UUID_LEN);
+	for (i = 0; i < PACK_UUID_LEN; i++)
+		(void)snprintf(text + 2 * i, 3, "%02x", format->uuid[i]);
 	record_set(&r, "uuid", text);
 	record_set(&r, "hash", hash_names[format->hash]);
 	record_set(&r, "chunker", CHUNKER_NAME);
@@ -109,24 +103,6 @@ static bool has_word(const char *words, const char *word, size_t len)
 	return false;
 }
 
-static int features_check(const char *words, struct err *err)
-{
-	while (*words) {
-		size_t len = strcspn(words, " ");
-
-		if (len && !has_word(KNOWN_FEATURES, words, len)) {
-			auto_free char *word = mem_strndup(words, len);
-
-			return fail(err, EPROTO,
-				    "the store needs a newer guard, one that "
-				    "knows %s",
-				    text_quote(word));
-		}
-		words += len + (words[len] == ' ');
-	}
-	return 0;
-}
-
 static int format_damaged(struct err *err)
 {
 	return fail(err, EBADMSG,
@@ -141,6 +117,7 @@ static int format_read(int fd, struct format *ret, struct err *err)
 	const char *check, *hash, *chunker, *features;
 	char want[24];
 	struct format f = {.hash = HASH_XXH3_128};
+	size_t len;
 	int got = record_load(fd, "FORMAT", "store", FORMAT_VERSION, &r, err);
 
 	if (got == -EBADMSG)
@@ -156,8 +133,17 @@ static int format_read(int fd, struct format *ret, struct err *err)
 	if (!check || strcmp(check, want) != 0 || !hash || !chunker ||
 	    !features || !unhex(f.uuid, record_get(&r, "uuid"), PACK_UUID_LEN))
 		return format_damaged(err);
-	if (features_check(features, err) < 0)
-		return -err->num;
+	for (; *features; features += len + (features[len] == ' ')) {
+		auto_free char *word = NULL;
+
+		len = strcspn(features, " ");
+		if (!len || has_word(KNOWN_FEATURES, features, len))
+			continue;
+		word = mem_strndup(features, len);
+		return fail(err, EPROTO,
+			    "the store needs a newer guard, one that knows %s",
+			    text_quote(word));
+	}
 	f.has_tombstones =
 		has_word(record_get(&r, "features-optional"), "gone", 4);
 	while (f.hash < HASH_KINDS && strcmp(hash, hash_names[f.hash]) != 0)
@@ -285,14 +271,6 @@ static int has_packs_or_snaps(int fd, struct err *err)
 	return 0;
 }
 
-/* The lock file must exist before the directory gets mode 0500. */
-static int create_lock_file(int fd, struct err *err)
-{
-	auto_close int lock = lock_take(fd, "commit.lock", true, true, err);
-
-	return lock < 0 ? lock : 0;
-}
-
 /* Removes the files of a process that was killed while it created the store;
  * some contain a secret. */
 static int remove_unfinished_store(int fd, struct err *err)
@@ -333,7 +311,7 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 	struct format format = {.hash = hash,
 				.has_tombstones = hash != HASH_XXH3_128};
 	size_t i;
-	int held = has_packs_or_snaps(fd, err);
+	int lock, held = has_packs_or_snaps(fd, err);
 
 	if (held < 0)
 		return held;
@@ -346,9 +324,14 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 					  text_quote(dirs[i].name));
 	}
 	if (remove_unfinished_store(fd, err) < 0 ||
-	    write_new_secrets(fd, secret, err) < 0 ||
-	    create_lock_file(fd, err) < 0 ||
-	    random_bytes(format.uuid, sizeof(format.uuid), err) < 0 ||
+	    write_new_secrets(fd, secret, err) < 0)
+		return -err->num;
+	/* The lock file must exist before the directory gets mode 0500. */
+	lock = lock_take(fd, "commit.lock", true, true, err);
+	if (lock < 0)
+		return lock;
+	fd_close(&lock);
+	if (random_bytes(format.uuid, sizeof(format.uuid), err) < 0 ||
 	    format_write(fd, &format, err) < 0)
 		return -err->num;
 	if (fchmod(fd, 0500) < 0)
@@ -356,21 +339,10 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 	return 0;
 }
 
-/* Syncs the parent, so that a new directory survives a power cut. */
-static int sync_parent_dir(int fd, struct err *err)
-{
-	auto_close int parent =
-		openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (parent < 0 || fsync(parent) < 0)
-		return fail_errno(err, "sync the folder above the store");
-	return 0;
-}
-
 int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
 		     struct err *err)
 {
-	auto_close int fd = -1, lock = -1;
+	auto_close int fd = -1, lock = -1, parent = -1;
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "make store %s", text_quote(dir));
@@ -384,9 +356,15 @@ int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
 		return lock;
 	if (fd_exists(fd, "FORMAT"))
 		return 0;
-	if (write_store_files(fd, hash, secret, err) < 0 ||
-	    sync_parent_dir(fd, err) < 0)
+	if (write_store_files(fd, hash, secret, err) < 0)
 		return err_context(err, "make store %s", text_quote(dir));
+	/* The parent is synced, so that a new directory survives a power cut.
+	 */
+	parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0 || fsync(parent) < 0) {
+		(void)fail_errno(err, "sync the folder above the store");
+		return err_context(err, "make store %s", text_quote(dir));
+	}
 	return 1;
 }
 

@@ -388,23 +388,6 @@ void store_indexed_packs_free(struct indexed_packs **indexed_packs)
 	*indexed_packs = NULL;
 }
 
-/* A pack that is missing was removed by prune: its objects are in other packs,
- * or nothing refers to them. */
-static struct pack *open_indexed_pack(struct store *s, struct indexed_packs *c,
-				      size_t i)
-{
-	struct pack *pack;
-	struct err err;
-
-	(void)pthread_mutex_lock(&s->mutex);
-	if (!c->packs[i])
-		(void)store_open_pack(s, midx_name(c->midx, i), &c->packs[i],
-				      &err);
-	pack = c->packs[i];
-	(void)pthread_mutex_unlock(&s->mutex);
-	return pack;
-}
-
 struct pack_walk pack_walk_start(const struct pack_set *set,
 				 const unsigned char *hash)
 {
@@ -421,6 +404,7 @@ struct pack_walk pack_walk_start(const struct pack_set *set,
 struct pack *pack_walk_next(struct store *s, struct pack_walk *w)
 {
 	const struct pack_set *set = w->set;
+	struct err ignored;
 
 	if (w->loose) {
 		w->number = --w->loose;
@@ -434,7 +418,15 @@ struct pack *pack_walk_next(struct store *s, struct pack_walk *w)
 
 		if (i == midx_count(set->indexed_packs->midx))
 			continue;
-		pack = open_indexed_pack(s, set->indexed_packs, i);
+		/* A pack that is missing was removed by prune: its objects are
+		 * in other packs, or nothing refers to them. */
+		(void)pthread_mutex_lock(&s->mutex);
+		if (!set->indexed_packs->packs[i])
+			(void)store_open_pack(
+				s, midx_name(set->indexed_packs->midx, i),
+				&set->indexed_packs->packs[i], &ignored);
+		pack = set->indexed_packs->packs[i];
+		(void)pthread_mutex_unlock(&s->mutex);
 		w->number = i;
 		if (pack)
 			return pack;
@@ -493,16 +485,6 @@ static int compare_index_with_packs(struct index_update *u, struct err *err)
 	return 0;
 }
 
-static bool is_update_due(const struct index_update *u, bool tidy)
-{
-	size_t covered = u->old ? midx_count(u->old) - u->dead : 0;
-	size_t most = covered / LOOSE_SHARE;
-
-	if (tidy)
-		return u->loose || u->dead || u->is_broken;
-	return u->loose >= (most > loose_max ? most : loose_max);
-}
-
 static void add_update_entries(struct index_update *u, const struct pack *pack)
 {
 	uint32_t i, count = pack_count(pack);
@@ -536,18 +518,6 @@ static void add_update_pack(struct index_update *u, const char *name)
 	u->names[u->count++] = (char *)(uintptr_t)name;
 }
 
-static void gather_update_entries(struct index_update *u)
-{
-	size_t i, old = u->old ? midx_count(u->old) : 0;
-
-	u->number = mem_resize(NULL, old + 1, sizeof(*u->number));
-	memset(u->number, 0xff, (old + 1) * sizeof(*u->number));
-	u->names = mem_resize(NULL, u->list.count + 1, sizeof(*u->names));
-	for (i = 0; i < u->list.count; i++)
-		if (store_is_pack_name(u->list.items[i].name))
-			add_update_pack(u, u->list.items[i].name);
-}
-
 /* Called under the commit lock. bytes NULL: removes the index. */
 static int put_index_locked(const struct store_dir *f, const char *temp,
 			    struct err *err)
@@ -563,18 +533,38 @@ static int put_index_locked(const struct store_dir *f, const char *temp,
 	return got;
 }
 
-/* Not synced: a torn index is detected and recreated. */
-static int put_index(const struct store_dir *f, const struct buf *bytes,
-		     struct err *err)
+static int index_update(struct index_update *u, bool tidy, struct err *err)
 {
 	auto_free char *temp = mem_printf("midx.%d.tmp", (int)getpid());
+	const struct store_dir *f = u->store_dir;
+	AUTO(buf) struct buf bytes = {0};
 	auto_close int fd = -1;
-	int got = 0;
+	size_t i, old, most;
+	int got;
 
+	if (compare_index_with_packs(u, err) < 0)
+		return 0;
+	old = u->old ? midx_count(u->old) : 0;
+	most = (old - u->dead) / LOOSE_SHARE;
+	if (tidy ? !u->loose && !u->dead && !u->is_broken
+		 : u->loose < (most > loose_max ? most : loose_max))
+		return 0;
+	if (u->list.count < loose_max)
+		return u->old || u->is_broken ? put_index_locked(f, NULL, err)
+					      : 0;
+	u->number = mem_resize(NULL, old + 1, sizeof(*u->number));
+	memset(u->number, 0xff, (old + 1) * sizeof(*u->number));
+	u->names = mem_resize(NULL, u->list.count + 1, sizeof(*u->names));
+	for (i = 0; i < u->list.count; i++)
+		if (store_is_pack_name(u->list.items[i].name))
+			add_update_pack(u, u->list.items[i].name);
+	midx_make(f->format.uuid, u->names, u->count, u->entries,
+		  u->entry_count, u->old, u->number, &bytes);
+	/* Not synced: a torn index is detected and recreated. */
 	(void)unlinkat(f->tmp_fd, temp, 0);
 	fd = openat(f->tmp_fd, temp,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
-	if (fd < 0 || fd_write(fd, bytes->data, bytes->len) < 0)
+	if (fd < 0 || fd_write(fd, bytes.data, bytes.len) < 0)
 		got = fail_errno(err, "write the index over the packs");
 	else
 		got = put_index_locked(f, temp, err);
@@ -583,29 +573,12 @@ static int put_index(const struct store_dir *f, const struct buf *bytes,
 	return got;
 }
 
-static int index_update(struct index_update *u, bool tidy, struct err *err)
-{
-	const struct store_dir *f = u->store_dir;
-	AUTO(buf) struct buf bytes = {0};
-
-	if (compare_index_with_packs(u, err) < 0 || !is_update_due(u, tidy))
-		return 0;
-	if (u->list.count < loose_max)
-		return u->old || u->is_broken ? put_index_locked(f, NULL, err)
-					      : 0;
-	gather_update_entries(u);
-	midx_make(f->format.uuid, u->names, u->count, u->entries,
-		  u->entry_count, u->old, u->number, &bytes);
-	return put_index(f, &bytes, err);
-}
-
 static void index_update_quietly(const struct store_dir *f, bool tidy)
 {
-	struct index_update u = {.store_dir = f};
+	AUTO(index_update) struct index_update u = {.store_dir = f};
 	struct err ignored;
 
 	(void)index_update(&u, tidy, &ignored);
-	index_update_free(&u);
 }
 
 void store_index_grown(const struct store_dir *f, size_t loose)
