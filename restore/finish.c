@@ -83,12 +83,16 @@ void txn_empty_staging(struct txn *t)
 				     &ignored);
 }
 
-/* The applied mode may deny the owner write access to the project's root. */
-static int remove_staging(struct txn *t, struct err *err)
+int txn_finish(struct txn *t, bool forward, struct err *err)
 {
 	AUTO(unreadable_dirs)
 	struct unreadable_dirs opened = UNREADABLE_DIRS_NONE;
 
+	if (t->staging_fd >= 0)
+		(void)close(t->staging_fd);
+	t->staging_fd = -1;
+	/* The applied mode may deny the owner write access to the project's
+	 * root. */
 	if (unreadable_dirs_open_to_write(t->project->fd,
 					  t->project->workspace_fd, &opened,
 					  err) < 0 ||
@@ -96,16 +100,7 @@ static int remove_staging(struct txn *t, struct err *err)
 		return err_context(err, "remove %s in %s",
 				   text_quote(t->part->staging),
 				   text_quote(t->project->path));
-	return 0;
-}
-
-int txn_finish(struct txn *t, bool forward, struct err *err)
-{
-	if (t->staging_fd >= 0)
-		(void)close(t->staging_fd);
-	t->staging_fd = -1;
-	if (remove_staging(t, err) < 0)
-		return -err->num;
+	unreadable_dirs_free(&opened);
 	if (forward)
 		set_immutable_flags(t);
 	if (txn_set_root_time(t, forward, err) < 0 ||

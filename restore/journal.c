@@ -38,20 +38,15 @@ struct op_sides *journal_op_own(struct op *op)
 	return op->own;
 }
 
-static void free_op_sides(struct op_sides *own)
-{
-	entry_free(&own->from);
-	entry_free(&own->to);
-	free(own);
-}
-
 static void free_journal_root(struct journal_root *j)
 {
 	size_t i;
 
 	for (i = 0; !j->borrowed && i < j->ops.count; i++) {
 		free(j->ops.items[i].path);
-		free_op_sides(j->ops.items[i].own);
+		entry_free(&j->ops.items[i].own->from);
+		entry_free(&j->ops.items[i].own->to);
+		free(j->ops.items[i].own);
 		free(j->ops.items[i].hardlink_to);
 	}
 	for (i = 0; i < j->parent_mtimes.count; i++)
@@ -213,18 +208,6 @@ static void encode_root(const struct journal_root *j, struct buf *b)
 	}
 }
 
-/* body = action run-id count *root */
-static void encode_journal(const struct journal *j, struct buf *b)
-{
-	size_t i;
-
-	enc_text(b, j->action);
-	enc_text(b, j->run_id);
-	enc_var(b, j->roots.count);
-	for (i = 0; i < j->roots.count; i++)
-		encode_root(&j->roots.items[i], b);
-}
-
 static void decode_ops(struct dec *d, int version, struct journal_root *j)
 {
 	uint64_t count = dec_var(d), i;
@@ -248,14 +231,6 @@ static void decode_ops(struct dec *d, int version, struct journal_root *j)
 	}
 }
 
-static bool staging_ok(const char *name)
-{
-	size_t len = strlen(STAGING_PREFIX);
-
-	return strncmp(name, STAGING_PREFIX, len) == 0 &&
-	       path_name_ok(name, strlen(name));
-}
-
 /* Decodes a root from behind its path. */
 static void decode_root(struct dec *d, int version, struct journal_root *j)
 {
@@ -275,7 +250,8 @@ static void decode_root(struct dec *d, int version, struct journal_root *j)
 		t->keep = dec_u8(d);
 	}
 	decode_ops(d, version, j);
-	if (!staging_ok(j->staging))
+	if (strncmp(j->staging, STAGING_PREFIX, strlen(STAGING_PREFIX)) != 0 ||
+	    !path_name_ok(j->staging, strlen(j->staging)))
 		d->bad = true;
 }
 
@@ -316,16 +292,6 @@ static size_t count_ops(const struct journal *j)
 	for (i = 0; i < j->roots.count; i++)
 		count += j->roots.items[i].ops.count;
 	return count;
-}
-
-/* table = checksum *new-inode, for each operation in order; `inodes` apart. */
-static void encode_inodes(const struct journal *j, struct buf *b)
-{
-	size_t i, k;
-
-	for (i = 0; i < j->roots.count; i++)
-		for (k = 0; k < j->roots.items[i].ops.count; k++)
-			enc_u64(b, j->roots.items[i].ops.items[k].new_ino);
 }
 
 /* Before state "prepared" the table is meaningless and may be half written. */
@@ -382,14 +348,19 @@ int journal_add_to_set(int workspace_fd, const struct journal *j,
 		       struct atomic_set *to, struct err *err)
 {
 	AUTO(buf) struct buf whole = {0};
-	size_t table = TABLE_HEAD + count_ops(j) * 8, len;
+	size_t table = TABLE_HEAD + count_ops(j) * 8, len, i;
 
 	buf_add(&whole, MAGIC, MAGIC_LEN);
 	enc_u8(&whole, VERSION);
 	enc_u8(&whole, (uint8_t)j->state);
 	enc_u64(&whole, 0);
 	enc_u64(&whole, 0);
-	encode_journal(j, &whole);
+	/* body = action run-id count *root */
+	enc_text(&whole, j->action);
+	enc_text(&whole, j->run_id);
+	enc_var(&whole, j->roots.count);
+	for (i = 0; i < j->roots.count; i++)
+		encode_root(&j->roots.items[i], &whole);
 	len = whole.len - BODY_AT;
 	fill_in(&whole, CHECK_AT, journal_checksum(whole.data + BODY_AT, len));
 	fill_in(&whole, HEAD_LEN, len);
@@ -415,10 +386,15 @@ int journal_write_table(int workspace_fd, const struct journal *j,
 	auto_close int fd = open_journal(workspace_fd, err);
 	AUTO(buf) struct buf inodes = {0}, table = {0};
 	struct stat st;
+	size_t i, k;
 
 	if (fd < 0)
 		return fd;
-	encode_inodes(j, &inodes);
+	/* table = checksum *new-inode, for each operation in order */
+	for (i = 0; i < j->roots.count; i++)
+		for (k = 0; k < j->roots.items[i].ops.count; k++)
+			enc_u64(&inodes,
+				j->roots.items[i].ops.items[k].new_ino);
 	enc_u64(&table, journal_checksum(inodes.data, inodes.len));
 	buf_add(&table, inodes.data, inodes.len);
 	if (fstat(fd, &st) < 0)

@@ -146,18 +146,6 @@ static void save_applied_ops(struct recovery *r)
 	}
 }
 
-/* A staging directory that cannot be removed is left to the next command, which
- * tries once more. The journal must not block the project forever, except on a
- * read-only file system, where the user cannot remove the directory either. */
-static void report_leftover(struct recovery *r, bool now, const struct err *why)
-{
-	r->all.first->left = now || why->num == EROFS;
-	buf_printf(&r->more, "%s; nothing needs it any more: %s\n", why->text,
-		   r->all.first->left
-			   ? "the next command of guard here tries again"
-			   : "remove it by hand");
-}
-
 /* now: this recovery has finished the transaction. */
 static int recover_done(struct recovery *r, bool now, char **ret_text)
 {
@@ -170,8 +158,19 @@ static int recover_done(struct recovery *r, bool now, char **ret_text)
 	save_applied_ops(r);
 	/* Tried again in case a single call failed. */
 	if (txn_all_remove_staging(&r->all, true, &more) < 0 &&
-	    txn_all_remove_staging(&r->all, true, &more) < 0)
-		report_leftover(r, now, &more);
+	    txn_all_remove_staging(&r->all, true, &more) < 0) {
+		/* A staging directory that cannot be removed is left to the
+		 * next command, which tries once more. The journal must not
+		 * block the project forever, except on a read-only file system,
+		 * where the user cannot remove the directory either. */
+		r->all.first->left = now || more.num == EROFS;
+		buf_printf(
+			&r->more, "%s; nothing needs it any more: %s\n",
+			more.text,
+			r->all.first->left
+				? "the next command of guard here tries again"
+				: "remove it by hand");
+	}
 	*ret_text = describe_recovery(r, "finished");
 	return 1;
 }
@@ -193,25 +192,14 @@ static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 	return recover_done(r, true, ret_text);
 }
 
-/* For txn.unmodified_since. before: sequence number of the snapshot, or 0. */
-static struct timestamp load_unmodified_since(struct store *store,
-					      const struct project *p,
-					      uint64_t before)
-{
-	AUTO(snapshot) struct snapshot s = {0};
-	struct err ignored;
-
-	if (!before || catalog_load(store, before, &s, &ignored) < 0)
-		return (struct timestamp){0};
-	return take_unmodified_before(p->fd, s.time);
-}
-
 /* Opens the root's directory; only a missing one is marked as lost. */
 static int open_recovered_root(struct recovery *r, size_t i, int workspaces_fd,
 			       struct err *err)
 {
 	struct txn *t = &r->all.roots[i];
 	const char *path = t->part->path;
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err ignored;
 	int got;
 
 	if (!*path || strcmp(path, r->all.first->path) == 0) {
@@ -227,8 +215,10 @@ static int open_recovered_root(struct recovery *r, size_t i, int workspaces_fd,
 			return got;
 		t->project = &r->others[i];
 	}
-	t->unmodified_since = load_unmodified_since(r->all.store, t->project,
-						    t->part->before);
+	if (t->part->before &&
+	    catalog_load(r->all.store, t->part->before, &s, &ignored) == 0)
+		t->unmodified_since =
+			take_unmodified_before(t->project->fd, s.time);
 	if (r->all.journal.state == JOURNAL_DONE ||
 	    r->all.journal.state == JOURNAL_STAGING)
 		return 0;
@@ -237,24 +227,6 @@ static int open_recovered_root(struct recovery *r, size_t i, int workspaces_fd,
 		return got;
 	mark_root_lost(r, t, t->project->path);
 	return 0;
-}
-
-static int recover_all_roots(struct recovery *r, int workspaces_fd,
-			     char **ret_text, struct err *err)
-{
-	size_t i;
-
-	txn_all_make_roots(&r->all);
-	r->others = mem_zalloc((r->all.count + 1) * sizeof(*r->others));
-	for (i = 0; i < r->all.count; i++)
-		if (open_recovered_root(r, i, workspaces_fd, err) < 0)
-			return -err->num;
-	if (r->all.journal.state == JOURNAL_DONE)
-		return recover_done(r, false, ret_text);
-	if (r->all.journal.state == JOURNAL_PREPARED && !r->lost &&
-	    !r->rollback_only)
-		return recover_forward(r, ret_text, err);
-	return recover_by_rollback(r, ret_text, err);
 }
 
 int transaction_recover(struct store *store, struct project *p,
@@ -267,6 +239,7 @@ int transaction_recover(struct store *store, struct project *p,
 		.rollback_only = roll_back,
 	};
 	int got = journal_orphan_adopt(p->workspace_fd, p->path, err);
+	size_t i;
 
 	*ret_text = NULL;
 	if (got < 0)
@@ -278,7 +251,17 @@ int transaction_recover(struct store *store, struct project *p,
 	if (got < 0)
 		return err_context(err, "finish what was interrupted in %s",
 				   text_quote(p->path));
-	return recover_all_roots(&r, workspaces_fd, ret_text, err);
+	txn_all_make_roots(&r.all);
+	r.others = mem_zalloc((r.all.count + 1) * sizeof(*r.others));
+	for (i = 0; i < r.all.count; i++)
+		if (open_recovered_root(&r, i, workspaces_fd, err) < 0)
+			return -err->num;
+	if (r.all.journal.state == JOURNAL_DONE)
+		return recover_done(&r, false, ret_text);
+	if (r.all.journal.state == JOURNAL_PREPARED && !r.lost &&
+	    !r.rollback_only)
+		return recover_forward(&r, ret_text, err);
+	return recover_by_rollback(&r, ret_text, err);
 }
 
 int transaction_close(struct project *p, int workspaces_fd, struct err *err)

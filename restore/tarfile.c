@@ -213,26 +213,7 @@ static bool add_acl(struct archive_entry *e, const struct xattr *x)
 	return true;
 }
 
-static void add_attr(struct archive_entry *e, const struct xattr *x)
-{
-	if (!add_acl(e, x))
-		lib.entry_xattr_add_entry(e, x->name, x->value, x->len);
-}
-
 /* --- entries --- */
-
-static void set_sparse_ranges(struct archive_entry *e,
-			      const struct tarfile_item *item)
-{
-	size_t i;
-
-	for (i = 0; i < item->count; i++)
-		lib.entry_sparse_add_entry(e, (la_int64_t)item->ranges[i].at,
-					   (la_int64_t)item->ranges[i].len);
-	/* The whole file is a hole. */
-	if (!item->count)
-		lib.entry_sparse_add_entry(e, (la_int64_t)item->entry->size, 0);
-}
 
 static void fill_archive_entry(struct archive_entry *to,
 			       const struct tarfile_item *item)
@@ -257,9 +238,20 @@ static void fill_archive_entry(struct archive_entry *to,
 	if (item->same_as)
 		lib.entry_set_hardlink(to, item->same_as);
 	if (file && item->sparse)
-		set_sparse_ranges(to, item);
-	for (i = 0; i < item->attrs->count; i++)
-		add_attr(to, &item->attrs->items[i]);
+		for (i = 0; i < item->count; i++)
+			lib.entry_sparse_add_entry(
+				to, (la_int64_t)item->ranges[i].at,
+				(la_int64_t)item->ranges[i].len);
+	/* The whole file is a hole. */
+	if (file && item->sparse && !item->count)
+		lib.entry_sparse_add_entry(to, (la_int64_t)e->size, 0);
+	for (i = 0; i < item->attrs->count; i++) {
+		const struct xattr *x = &item->attrs->items[i];
+
+		if (!add_acl(to, x))
+			lib.entry_xattr_add_entry(to, x->name, x->value,
+						  x->len);
+	}
 }
 
 /* libarchive warns about a name that is not UTF-8 and writes it unchanged. */

@@ -422,25 +422,13 @@ static int repack_record(struct store *s, struct inventory *inv,
 	return complete ? copy_record(s, &head, payload, list, err) : 0;
 }
 
-/* Size of the packs in front of `end` in the list, without their indexes. */
-static uint64_t sum_new_packs(const struct store *s, const struct out_pack *end)
-{
-	const struct out_pack *out;
-	uint64_t bytes = 0;
-
-	for (out = s->outs; out != end; out = out->next)
-		bytes += pack_size(out->pack) - FANOUT_LEN - FOOTER_LEN -
-			 (uint64_t)pack_count(out->pack) * INDEX_ENTRY;
-	return bytes;
-}
-
 int inventory_repack(struct store *s, struct inventory *inv,
 		     const size_t *packs, size_t count,
 		     bool (*wanted)(void *arg, const struct oid *id,
 				    const struct copy *copy),
 		     void *arg, uint64_t *ret_bytes, struct err *err)
 {
-	const struct out_pack *before = s->outs;
+	const struct out_pack *before = s->outs, *out;
 	size_t i, k, start;
 
 	for (i = 0; i < count; i++) {
@@ -469,7 +457,11 @@ int inventory_repack(struct store *s, struct inventory *inv,
 	}
 	if (count && store_flush(s, err) < 0)
 		return -err->num;
-	*ret_bytes = sum_new_packs(s, before);
+	/* Packs in front of `before` in the list are new; their indexes do not
+	 * count. */
+	for (*ret_bytes = 0, out = s->outs; out != before; out = out->next)
+		*ret_bytes += pack_size(out->pack) - FANOUT_LEN - FOOTER_LEN -
+			      (uint64_t)pack_count(out->pack) * INDEX_ENTRY;
 	return 0;
 }
 
