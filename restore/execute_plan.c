@@ -4,9 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/parallel_for.h"
@@ -16,7 +14,6 @@
 #include "restore/transaction_private.h"
 #include "restore/workspace.h"
 #include "snapshot/walk/take.h"
-#include "snapshot/store/ingest_hint.h"
 #include "snapshot/store/ring.h"
 
 static bool has_journal(int workspace_fd)

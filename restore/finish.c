@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +7,6 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/chattr.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "base/sorted.h"

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include "base/chattr.h"
 #include "base/parallel_for.h"
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "restore/entry_compare.h"
 #include "restore/transaction_private.h"

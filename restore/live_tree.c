@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/dirtree.h"
 #include "overlay/whiteout.h"
-#include "overlay/scan.h"
 #include "restore/plan/lookup.h"
 #include "restore/result.h"
 #include "snapshot/walk/take.h"

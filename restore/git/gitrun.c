@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/landlock.h>
 #include <signal.h>
 #include <stdio.h>

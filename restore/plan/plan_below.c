@@ -1,6 +1,5 @@
 /* Deletion of a directory. All entries below it are deleted too, so all of them
  * must be as base recorded them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

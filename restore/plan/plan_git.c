@@ -1,6 +1,5 @@
 /* A .git is one object made of many files, and a mixture of two states is
  * broken. A .git is therefore skipped or taken completely. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

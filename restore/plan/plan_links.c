@@ -2,7 +2,6 @@
  * unchanged. The name is then linked to one of them instead of a separate
  * file. */
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"

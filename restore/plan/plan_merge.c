@@ -6,7 +6,6 @@
  * text can be merged.
  */
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"

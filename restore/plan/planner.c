@@ -1,7 +1,6 @@
 #include "restore/plan/plan_private.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"

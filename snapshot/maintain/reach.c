@@ -1,7 +1,6 @@
 #include "snapshot/maintain/reach.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"

@@ -8,7 +8,6 @@
 
 #include "base/atomic.h"
 #include "base/auto.h"
-#include "base/fd.h"
 #include "base/vec.h"
 #include "snapshot/store/store_dir.h"
 #include "snapshot/store/store_index.h"

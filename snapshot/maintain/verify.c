@@ -3,13 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 
 #include "base/auto.h"
-#include "base/fd.h"
 #include "snapshot/maintain/reach.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/midx.h"

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 

@@ -1,6 +1,5 @@
 #include "snapshot/store/chunk_mac_cache.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

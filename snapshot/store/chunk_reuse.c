@@ -1,6 +1,5 @@
 #include "snapshot/store/chunk_reuse.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

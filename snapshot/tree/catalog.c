@@ -1,6 +1,5 @@
 #include "snapshot/tree/catalog.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,6 @@
 #include "base/text.h"
 #include "snapshot/walk/stable_read.h"
 #include "snapshot/walk/walk_private.h"
-#include "snapshot/walk/wait_timestamp_tick.h"
 
 #define SLACK_FINE_NSEC 20000000L
 #define SLACK_COARSE_NSEC 3000000000L
