@@ -275,6 +275,24 @@ void text_sum(struct buf *to, const struct text_part *parts, size_t count,
 		buf_add_text(to, none);
 }
 
+void text_unescape_octal(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' &&
+		    text[2] >= '0' && text[2] <= '7' && text[3] >= '0' &&
+		    text[3] <= '7') {
+			*to++ = (char)((text[1] - '0') * 64 +
+				       (text[2] - '0') * 8 + (text[3] - '0'));
+			text += 4;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = '\0';
+}
+
 char *text_trim(const char *text, size_t len)
 {
 	while (len && strchr(" \t\r", text[len - 1]))

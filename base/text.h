@@ -63,6 +63,10 @@ struct text_part {
 void text_sum(struct buf *to, const struct text_part *parts, size_t count,
 	      const char *none);
 
+/* Decodes \ooo in place. The kernel escapes space, tab, line feed and
+ * backslash so in mountinfo. */
+void text_unescape_octal(char *text);
+
 /* Copies a line without the blanks around it and without a CR at its end. For
  * the caller to free. */
 char *text_trim(const char *text, size_t len);

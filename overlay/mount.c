@@ -127,26 +127,6 @@ int mount_overlay(const struct mount_overlay_dirs *p, int target_fd,
 	return 0;
 }
 
-/* Decodes \ooo, with which mountinfo escapes space, tab, line feed and
- * backslash. */
-static void unescape_mountinfo(char *text)
-{
-	char *to = text;
-
-	while (*text) {
-		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' &&
-		    text[2] >= '0' && text[2] <= '7' && text[3] >= '0' &&
-		    text[3] <= '7') {
-			*to++ = (char)((text[1] - '0') * 64 +
-				       (text[2] - '0') * 8 + (text[3] - '0'));
-			text += 4;
-		} else {
-			*to++ = *text++;
-		}
-	}
-	*to = '\0';
-}
-
 /* The mount id, as in mountinfo, of the mount that holds a file; 0: unknown. */
 static uint64_t mount_id(int dirfd, const char *path)
 {
@@ -215,7 +195,7 @@ int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 		    !end)
 			continue;
 		line[end] = '\0';
-		unescape_mountinfo(line + at);
+		text_unescape_octal(line + at);
 		if ((own && parent != own) || !path_below(line + at, path) ||
 		    strcmp(line + at, path) == 0 ||
 		    mem_list_has((const char *const *)*ret, line + at))

@@ -63,31 +63,13 @@ static bool compare_is_gone(int got)
 }
 
 /* Returns 1 for equal bytes, 0 for different ones. */
-static int same_file_bytes(int a, int b, uint64_t size, struct err *err)
-{
-	auto_free unsigned char *x = mem_alloc(PIECE), *y = mem_alloc(PIECE);
-	uint64_t at = 0;
-
-	while (at < size) {
-		ssize_t n = fd_pread(a, x, PIECE, at);
-		ssize_t m = n < 0 ? -1 : fd_pread(b, y, PIECE, at);
-
-		if (m < 0)
-			return fail_errno(err, "read");
-		if (n != m || memcmp(x, y, (size_t)n) != 0)
-			return 0;
-		if (n == 0)
-			break;
-		at += (uint64_t)n;
-	}
-	return 1;
-}
-
 static int same_files(const struct pair *p, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
+	auto_free unsigned char *a = NULL, *b = NULL;
 	auto_close int upper = -1, lower = -1;
 	int flags = O_RDONLY | O_NONBLOCK;
+	uint64_t at = 0;
 	struct stat st;
 
 	if (p->u.size != p->l.size)
@@ -110,7 +92,21 @@ static int same_files(const struct pair *p, struct err *err)
 	if (!S_ISREG(st.st_mode))
 		return fail(err, ENOENT, "%s was replaced meanwhile",
 			    text_quote(p->lower_name));
-	return same_file_bytes(upper, lower, p->u.size, err);
+	a = mem_alloc(PIECE);
+	b = mem_alloc(PIECE);
+	while (at < p->u.size) {
+		ssize_t n = fd_pread(upper, a, PIECE, at);
+		ssize_t m = n < 0 ? -1 : fd_pread(lower, b, PIECE, at);
+
+		if (m < 0)
+			return fail_errno(err, "read");
+		if (n != m || memcmp(a, b, (size_t)n) != 0)
+			return 0;
+		if (n == 0)
+			break;
+		at += (uint64_t)n;
+	}
+	return 1;
 }
 
 static int same_content(const struct pair *p, struct err *err)

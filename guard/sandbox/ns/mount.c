@@ -129,13 +129,11 @@ int mount_make_point(int root_fd, const char *path, bool dir, struct err *err)
 {
 	auto_free char *part = mem_strdup(path + strspn(path, "/"));
 	char *slash = part;
-	int rc;
 
 	while ((slash = strchr(slash, '/'))) {
 		*slash = '\0';
-		rc = make_point_part(root_fd, part, true, err);
-		if (rc < 0)
-			return rc;
+		if (make_point_part(root_fd, part, true, err) < 0)
+			return -err->num;
 		*slash++ = '/';
 	}
 	return make_point_part(root_fd, part, dir, err);
@@ -162,26 +160,6 @@ void mountinfo_free(struct mountinfo *m)
 	*m = (struct mountinfo){0};
 }
 
-/* The kernel writes blank, tab, line feed and backslash as \ooo. */
-static char *unescape_mount_path(const char *text)
-{
-	char *out = mem_strdup(text), *to = out;
-	const char *at;
-
-	for (at = text; *at; at++) {
-		if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] &&
-		    at[3]) {
-			*to++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 |
-				       (at[3] - '0'));
-			at += 3;
-		} else {
-			*to++ = *at;
-		}
-	}
-	*to = '\0';
-	return out;
-}
-
 /* Fields: id parent major:minor root point options ... (proc(5)) */
 static void add_mountinfo_line(struct mountinfo *m, char *line)
 {
@@ -193,10 +171,12 @@ static void add_mountinfo_line(struct mountinfo *m, char *line)
 		if (!field[i])
 			return;
 	}
+	text_unescape_octal(field[3]);
+	text_unescape_octal(field[4]);
 	*VEC_ADD(m) = (struct mountinfo_item){
 		.dev = mem_strdup(field[2]),
-		.root = unescape_mount_path(field[3]),
-		.point = unescape_mount_path(field[4]),
+		.root = mem_strdup(field[3]),
+		.point = mem_strdup(field[4]),
 		.writable = strncmp(field[5], "rw", 2) == 0,
 	};
 }
@@ -206,12 +186,10 @@ int mountinfo_load(struct mountinfo *ret, struct err *err)
 	AUTO(buf) struct buf b = {0};
 	auto_close int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	char *save = NULL, *line;
-	int rc;
 
 	if (fd < 0)
 		return fail_errno(err, "open /proc/self/mountinfo");
-	rc = fd_slurp(fd, 64 << 20, &b, err);
-	if (rc < 0)
+	if (fd_slurp(fd, 64 << 20, &b, err) < 0)
 		return err_context(err, "/proc/self/mountinfo");
 	(void)buf_text(&b);
 	line = strtok_r((char *)b.data, "\n", &save);
