@@ -9,11 +9,6 @@
 
 #define STEP ((size_t)8 << 20)
 
-struct copy_job {
-	bool (*should_continue)(void *arg);
-	void *arg;
-};
-
 static ssize_t copy_by_read_write(int from, int to, off_t at, size_t len)
 {
 	static char data[1 << 16];
@@ -25,8 +20,9 @@ static ssize_t copy_by_read_write(int from, int to, off_t at, size_t len)
 	return got;
 }
 
-static int copy_range(const struct copy_job *c, int from, int to, off_t at,
-		      off_t end, struct err *err)
+static int copy_range(int from, int to, off_t at, off_t end,
+		      bool (*should_continue)(void *arg), void *arg,
+		      struct err *err)
 {
 	bool by_hand = false;
 
@@ -37,7 +33,7 @@ static int copy_range(const struct copy_job *c, int from, int to, off_t at,
 
 		if (left > STEP)
 			left = STEP;
-		if (c->should_continue && !c->should_continue(c->arg))
+		if (should_continue && !should_continue(arg))
 			return fail(err, EINTR, "interrupted");
 		got = by_hand ? copy_by_read_write(from, to, at, left)
 			      : copy_file_range(from, &in, to, &out, left, 0);
@@ -58,7 +54,6 @@ static int copy_range(const struct copy_job *c, int from, int to, off_t at,
 int copybytes(int from, int to, off_t size, bool (*should_continue)(void *arg),
 	      void *arg, struct err *err)
 {
-	const struct copy_job copy_job = {should_continue, arg};
 	off_t at = 0;
 
 	if (size > 0 && ioctl(to, FICLONE, from) == 0)
@@ -75,7 +70,8 @@ int copybytes(int from, int to, off_t size, bool (*should_continue)(void *arg),
 		hole = lseek(from, data, SEEK_HOLE);
 		if (hole < 0 || hole > size)
 			hole = size;
-		if (copy_range(&copy_job, from, to, data, hole, err) < 0)
+		if (copy_range(from, to, data, hole, should_continue, arg,
+			       err) < 0)
 			return -err->num;
 		at = hole;
 	}

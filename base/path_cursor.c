@@ -24,19 +24,6 @@ void path_cursor_free(struct path_cursor *w)
 	*w = (struct path_cursor){.root_fd = -1};
 }
 
-/* Closes the directories that are not on the way to path. */
-static void close_other_dirs(struct path_cursor *w, const char *path)
-{
-	size_t same = 0;
-
-	while (w->path && w->path[same] && w->path[same] == path[same])
-		same++;
-	while (w->dirs.count &&
-	       (w->dirs.items[w->dirs.count - 1].len > same ||
-		path[w->dirs.items[w->dirs.count - 1].len] != '/'))
-		close_last_dir(w);
-}
-
 /* Returns the deepest open directory and moves *path behind its path. */
 static int find_last_dir(const struct path_cursor *w, const char **path)
 {
@@ -74,11 +61,18 @@ int path_cursor_open(struct path_cursor *w, const char *path, int flags,
 {
 	const char *rest = path;
 	struct err cause;
+	size_t same = 0;
 	int fd = w->root_fd;
 
 	if (!w->dirs.count && strlen(path) <= 2 * PATH_CURSOR_PIECE)
 		return beneath_open(w->root_fd, path, flags, 0, err);
-	close_other_dirs(w, path);
+	/* Closes the directories that are not on the way to path. */
+	while (w->path && w->path[same] && w->path[same] == path[same])
+		same++;
+	while (w->dirs.count &&
+	       (w->dirs.items[w->dirs.count - 1].len > same ||
+		path[w->dirs.items[w->dirs.count - 1].len] != '/'))
+		close_last_dir(w);
 	free(w->path);
 	w->path = mem_strdup(path);
 	while (fd >= 0) {

@@ -186,22 +186,6 @@ static bool read_caller_path(struct rename_notifier *r, pid_t pid,
 	return false;
 }
 
-/* An exchange is symmetric: swap the names so that the first is a directory. */
-static bool put_dir_first(pid_t pid, struct name *from, struct name *to,
-			  unsigned int flags)
-{
-	struct name other;
-
-	if (is_caller_dir(pid, from))
-		return true;
-	if (!(flags & RENAME_EXCHANGE) || !is_caller_dir(pid, to))
-		return false;
-	other = *from;
-	*from = *to;
-	*to = other;
-	return true;
-}
-
 /* Fills in both parent directories and the flags. */
 static bool read_rename_arguments(struct rename_notifier *r,
 				  const struct seccomp_notif *q,
@@ -209,8 +193,9 @@ static bool read_rename_arguments(struct rename_notifier *r,
 				  unsigned int *ret_flags)
 {
 	pid_t pid = (pid_t)q->pid;
-	uint64_t addresses[2];
-	uint64_t id = q->id;
+	uint64_t addresses[2], id = q->id;
+	struct name other;
+	bool is_dir;
 
 	*ret_flags = 0;
 #ifdef SYS_rename
@@ -231,12 +216,20 @@ static bool read_rename_arguments(struct rename_notifier *r,
 	if (pid <= 0 || !read_caller_path(r, pid, addresses[0], from))
 		return false;
 	/* Nearly all notifications are about files and end here. */
-	if (!(*ret_flags & RENAME_EXCHANGE) && !is_caller_dir(pid, from))
+	is_dir = is_caller_dir(pid, from);
+	if ((!is_dir && !(*ret_flags & RENAME_EXCHANGE)) ||
+	    !read_caller_path(r, pid, addresses[1], to))
 		return false;
-	return read_caller_path(r, pid, addresses[1], to) &&
-	       put_dir_first(pid, from, to, *ret_flags) &&
-	       open_rename_parent(pid, from) && open_rename_parent(pid, to) &&
-	       on_one_layer(from, to) &&
+	/* An exchange is symmetric: swap the names so that the first is a
+	 * directory. */
+	if (!is_dir) {
+		other = *from;
+		*from = *to;
+		*to = other;
+		is_dir = is_caller_dir(pid, from);
+	}
+	return is_dir && open_rename_parent(pid, from) &&
+	       open_rename_parent(pid, to) && on_one_layer(from, to) &&
 	       /* The notification is still valid, so pid was the caller's all
 		* the time and not reused. */
 	       ioctl(r->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;

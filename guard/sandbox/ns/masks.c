@@ -358,10 +358,10 @@ void sockets_find(struct setup *s)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
-	auto_close int fd = open("/proc/self/net/unix", O_RDONLY | O_CLOEXEC);
 	char *save = NULL, *line;
 
-	if (fd < 0 || fd_slurp(fd, 16 << 20, &b, &ignored) < 0)
+	if (fd_slurp_at(AT_FDCWD, "/proc/self/net/unix", 16 << 20, &b,
+			&ignored) < 0)
 		return;
 	(void)buf_text(&b);
 	line = strtok_r((char *)b.data, "\n", &save);

@@ -31,10 +31,9 @@ static void halve_proc_limit(int proc, const char *of, const char *limit)
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
 	char text[32];
-	auto_close int from = openat(proc, of, O_RDONLY | O_CLOEXEC);
 	auto_close int to = openat(proc, limit, O_WRONLY | O_CLOEXEC);
 
-	if (from < 0 || to < 0 || fd_slurp(from, 64, &b, &ignored) < 0)
+	if (to < 0 || fd_slurp_at(proc, of, 64, &b, &ignored) < 0)
 		return;
 	(void)snprintf(text, sizeof(text), "%ld",
 		       strtol(buf_text(&b), NULL, 10) / 2);

@@ -103,16 +103,6 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 	return 0;
 }
 
-static bool must_reopen(const struct stat *st, int flags, uid_t uid)
-{
-	bool reads = (flags & O_ACCMODE) == O_RDONLY;
-
-	/* A node of another owner may be writable by a group of the user. */
-	if (S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode))
-		return st->st_uid == uid || (reads && !is_common_device(st));
-	return S_ISREG(st->st_mode) && reads;
-}
-
 /* A directory leads out of the run: its mount is writable. So do descriptors of
  * kernel objects without a file: namespaces, processes, events, memory. */
 static bool can_leave_run(int fd, const struct stat *st, int flags)
@@ -153,6 +143,8 @@ static bool is_foreign_socket(const struct setup *s, int fd)
 static enum stdio_pass choose_stdio_pass(const struct setup *s, int fd,
 					 const struct stat *st, int flags)
 {
+	bool reads = (flags & O_ACCMODE) == O_RDONLY;
+
 	if (can_leave_run(fd, st, flags))
 		return PASS_REFUSED;
 	if (S_ISSOCK(st->st_mode))
@@ -161,9 +153,15 @@ static enum stdio_pass choose_stdio_pass(const struct setup *s, int fd,
 	 * next reader of the input, or to read the output of other writers. */
 	if (S_ISFIFO(st->st_mode))
 		return s->strict ? PASS_PROXY : PASS_UNCHANGED;
-	if (!must_reopen(st, flags, geteuid()))
+	/* A node of another owner may be writable by a group of the user. */
+	if (!S_ISREG(st->st_mode))
+		return st->st_uid == geteuid() ||
+				       (reads && !is_common_device(st))
+			       ? PASS_REOPENED
+			       : PASS_UNCHANGED;
+	if (!reads)
 		return PASS_UNCHANGED;
-	if (!S_ISREG(st->st_mode) || st->st_nlink)
+	if (st->st_nlink)
 		return PASS_REOPENED;
 	/* A here-document, or a deleted file that another program still
 	 * uses. */

@@ -71,9 +71,8 @@ long userns_switch(const char *path)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || fd_slurp(fd, 64, &b, &ignored) < 0)
+	if (fd_slurp_at(AT_FDCWD, path, 64, &b, &ignored) < 0)
 		return -1;
 	return strtol(buf_text(&b), NULL, 10);
 }
@@ -82,9 +81,9 @@ static bool is_filtered(void)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
-	auto_close int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 
-	return fd >= 0 && fd_slurp(fd, 1 << 16, &b, &ignored) == 0 &&
+	return fd_slurp_at(AT_FDCWD, "/proc/self/status", 1 << 16, &b,
+			   &ignored) == 0 &&
 	       strstr(buf_text(&b), "\nSeccomp:\t2");
 }
 
