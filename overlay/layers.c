@@ -34,22 +34,23 @@
 #define PROJECT_MAX (1ull << 30)
 #define NAMED_MAX 5
 
-static void free_layer(struct layer *l)
+/* Removes and frees the last layer. */
+static void drop_layer(struct layers *l)
 {
-	free(l->path);
-	mount_dir_free(&l->lower);
-	mount_dir_free(&l->upper);
-	mount_dir_free(&l->work);
+	struct layer *last = &l->items[--l->count];
+
+	free(last->path);
+	mount_dir_free(&last->lower);
+	mount_dir_free(&last->upper);
+	mount_dir_free(&last->work);
 }
 
 void layers_free(struct layers **l)
 {
-	size_t i;
-
 	if (!*l)
 		return;
-	for (i = 0; i < (*l)->count; i++)
-		free_layer(&(*l)->items[i]);
+	while ((*l)->count)
+		drop_layer(*l);
 	free((*l)->items);
 	free(*l);
 	*l = NULL;
@@ -72,12 +73,6 @@ static struct layer *add_layer(struct layers *l)
 
 	layer->lower.fd = layer->upper.fd = layer->work.fd = -1;
 	return layer;
-}
-
-/* Removes and frees the last layer. */
-static void drop_layer(struct layers *l)
-{
-	free_layer(&l->items[--l->count]);
 }
 
 /* The absolute path of an open directory, as this process sees it; to free.

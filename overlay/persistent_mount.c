@@ -118,25 +118,18 @@ static int prepare_caches(int dir, int run_fd, struct err *err)
 	return 0;
 }
 
-static int check_home_mounts(const struct mount_dir *home, struct err *err)
-{
-	char **mounts = NULL;
-	int got = mount_list_below(home->fd, home->path, &mounts, err);
-
-	if (got > 0)
-		got = fail(err, EXDEV, "mounts below %s: %s",
-			   text_quote(home->path), text_quote(mounts[0]));
-	mem_list_free(&mounts);
-	return got;
-}
-
 int persistent_mount_open_caches(struct persistent_mount *k, const char *home,
 				 int dir, int run_fd, struct err *err)
 {
+	char **mounts = NULL;
 	int got = mount_dir_open(&k->lower, mem_strdup(home), err);
 
 	if (got == 0)
-		got = check_home_mounts(&k->lower, err);
+		got = mount_list_below(k->lower.fd, home, &mounts, err);
+	if (got > 0)
+		got = fail(err, EXDEV, "mounts below %s: %s", text_quote(home),
+			   text_quote(mounts[0]));
+	mem_list_free(&mounts);
 	if (got == 0)
 		got = k->lock = lock_take(dir, "lock", true, false, err);
 	if (got >= 0)

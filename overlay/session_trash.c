@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,23 +54,19 @@ static int64_t trash_time(const char *name)
 	return *rest ? -1 : strtoll(name, NULL, 10);
 }
 
-static int64_t shorter(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* The number of seconds for which this entry stays in the trash. */
 static int64_t trash_age(const char *name, int64_t max_age)
 {
 	const char *word = name + strspn(name, NUMBERS);
 	size_t len = strlen(SESSION_TRASH_EMPTY);
+	int64_t most = INT64_MAX;
 
 	if (dirtree_is_remains(name))
-		return shorter(max_age, REMAINS_SECONDS);
-	if (*word != '-' || strncmp(word + 1, SESSION_TRASH_EMPTY, len) != 0 ||
-	    word[len + 1] != '-')
-		return max_age;
-	return shorter(max_age, EMPTY_SECONDS);
+		most = REMAINS_SECONDS;
+	else if (*word == '-' &&
+		 strncmp(word + 1, SESSION_TRASH_EMPTY "-", len + 1) == 0)
+		most = EMPTY_SECONDS;
+	return max_age < most ? max_age : most;
 }
 
 int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)

@@ -81,17 +81,6 @@ static int lstat_layer_name(int dirfd, const char *name, struct meta *ret,
 	return *ret_is_whiteout ? 0 : got;
 }
 
-/* A directory inside of an opaque one was not merged, and must not become
- * merged when its parent does. */
-static int make_dir_opaque(int upper, const char *name, struct err *err)
-{
-	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
-	auto_close int fd = upper_open(upper, name, O_RDONLY | O_DIRECTORY,
-				       0700, &opened, err);
-
-	return fd < 0 ? fd : opaque_set(fd, true, err);
-}
-
 /*
  * Converts an opaque directory into a merged one with a whiteout for each lower
  * name that it does not have, except for `except`.
@@ -109,6 +98,8 @@ static int whiteout_each_name(int upper, int lower, const char *except,
 		return -err->num;
 	for (i = 0; i < names.count; i++) {
 		const char *name = names.items[i].name;
+		AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
+		auto_close int fd = -1;
 		struct meta u, l;
 		bool is_whiteout, lower_white;
 		int has_u =
@@ -119,11 +110,16 @@ static int whiteout_each_name(int upper, int lower, const char *except,
 
 		if (has_u < 0 || has_l < 0)
 			return -err->num;
-		if (has_u && has_l && S_ISDIR(u.mode) && S_ISDIR(l.mode))
-			got = make_dir_opaque(upper, name, err);
-		else if (has_l && !has_u && !is_whiteout &&
-			 strcmp(name, except) != 0)
+		/* A directory inside of an opaque one was not merged, and must
+		 * not become merged when its parent does. */
+		if (has_u && has_l && S_ISDIR(u.mode) && S_ISDIR(l.mode)) {
+			fd = upper_open(upper, name, O_RDONLY | O_DIRECTORY,
+					0700, &opened, err);
+			got = fd < 0 ? fd : opaque_set(fd, true, err);
+		} else if (has_l && !has_u && !is_whiteout &&
+			   strcmp(name, except) != 0) {
 			got = whiteout_create(upper, name, err);
+		}
 		if (got < 0)
 			return got;
 	}
