@@ -107,18 +107,6 @@ static bool is_made_by_guard(const struct explained_setup *c, const char *path)
 	       mem_list_has(made, path) || path_below(path, "/proc");
 }
 
-static bool exists_in_run(const struct explained_setup *c, const struct view *v,
-			  const char *path)
-{
-	struct stat st;
-
-	if (v->visibility == VISIBILITY_HIDDEN)
-		return strcmp(path, v->place) == 0;
-	if (v->visibility == VISIBILITY_PRIVATE)
-		return strcmp(path, v->place) == 0 || is_made_by_guard(c, path);
-	return lstat(path, &st) == 0;
-}
-
 /* True for a directory on the path to a grant, which guard creates. */
 static bool leads_to_grant(const struct explained_setup *c, const char *path)
 {
@@ -157,6 +145,8 @@ int sandbox_explain(const struct sandbox_policy *policy,
 	struct explained_setup c = {.s = {.policy = policy}, .layers = layers};
 	auto_free char *real = is_run_device(path) ? mem_strdup(path)
 						   : path_resolve(path, err);
+	struct stat st;
+	bool exists;
 	size_t i;
 	int rc;
 
@@ -168,8 +158,14 @@ int sandbox_explain(const struct sandbox_policy *policy,
 	rc = masks_open(&c.s, err);
 	if (rc == 0) {
 		*ret = view_with_rules(&c, real, c.s.rules.count);
-		ret->exists = exists_in_run(&c, ret, real) ||
-			      leads_to_grant(&c, real);
+		if (ret->visibility == VISIBILITY_HIDDEN)
+			exists = strcmp(real, ret->place) == 0;
+		else if (ret->visibility == VISIBILITY_PRIVATE)
+			exists = strcmp(real, ret->place) == 0 ||
+				 is_made_by_guard(&c, real);
+		else
+			exists = lstat(real, &st) == 0;
+		ret->exists = exists || leads_to_grant(&c, real);
 		ret->owned_place = mem_strdup(ret->place);
 		ret->place = ret->owned_place;
 		ret->real = TAKE(real);

@@ -200,32 +200,24 @@ static int open_run_group(const char *groups, pid_t init)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int wait_group_frozen(int group_fd)
-{
-	int left_ms = WAIT_MS;
-
-	for (;;) {
-		AUTO(buf) struct buf b = {0};
-		struct err ignored;
-
-		if (fd_slurp_at(group_fd, "cgroup.events", 4096, &b, &ignored) <
-		    0)
-			return -1;
-		if (strstr(buf_text(&b), "frozen 1"))
-			return 0;
-		if (left_ms-- <= 0)
-			return -1;
-		(void)poll(NULL, 0, 1);
-	}
-}
-
 /* Returns -1 if signals are needed. */
 static int freeze_group(struct freezer *f)
 {
+	int left_ms = WAIT_MS;
+
 	if (f->group_fd < 0 || write_group_freeze(f->group_fd, "1") < 0)
 		return -1;
-	if (wait_group_frozen(f->group_fd) == 0)
-		return 0;
+	while (left_ms-- >= 0) {
+		AUTO(buf) struct buf b = {0};
+		struct err ignored;
+
+		if (fd_slurp_at(f->group_fd, "cgroup.events", 4096, &b,
+				&ignored) < 0)
+			break;
+		if (strstr(buf_text(&b), "frozen 1"))
+			return 0;
+		(void)poll(NULL, 0, 1);
+	}
 	(void)write_group_freeze(f->group_fd, "0");
 	return -1;
 }

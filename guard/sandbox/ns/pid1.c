@@ -295,20 +295,6 @@ static char **merge_exec_environment(char *const *first, struct exec_texts *t,
 	return list;
 }
 
-static int receive_exec_header(int conn, struct exec_header *ret, int *ret_fds,
-			       struct err *err)
-{
-	ssize_t n = fd_message_receive(conn, ret, sizeof(*ret), ret_fds);
-
-	if (n >= (ssize_t)sizeof(ret->version) && ret->version != EXEC_VERSION)
-		return fail(err, EPROTO,
-			    "the run was started by another version of guard: "
-			    "it cannot be entered by this one");
-	if (n != sizeof(*ret) || ret_fds[EXEC_FDS - 1] < 0)
-		return fail(err, EBADMSG, "odd question at the run's door");
-	return 0;
-}
-
 /* The texts are never freed: the policy uses them until the exec. */
 static int read_exec_texts(const struct exec_header *q, int fd,
 			   struct sandbox_policy *p, struct err *err)
@@ -341,6 +327,7 @@ static int set_up_exec(struct setup *s, struct sandbox_policy *p,
 	struct exec_header q;
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
+	ssize_t n;
 	int fds[EXEC_FDS], i;
 
 	/* The socket is in a directory that only this user can open. This check
@@ -349,8 +336,14 @@ static int set_up_exec(struct setup *s, struct sandbox_policy *p,
 		return fail_errno(err, "ask who is at the run's door");
 	if (peer.uid != s->uid)
 		return fail(err, EPERM, "the run belongs to another user");
-	if (receive_exec_header(s->socket, &q, fds, err) < 0 ||
-	    read_exec_texts(&q, fds[0], p, err) < 0)
+	n = fd_message_receive(s->socket, &q, sizeof(q), fds);
+	if (n >= (ssize_t)sizeof(q.version) && q.version != EXEC_VERSION)
+		return fail(err, EPROTO,
+			    "the run was started by another version of guard: "
+			    "it cannot be entered by this one");
+	if (n != sizeof(q) || fds[EXEC_FDS - 1] < 0)
+		return fail(err, EBADMSG, "odd question at the run's door");
+	if (read_exec_texts(&q, fds[0], p, err) < 0)
 		return -err->num;
 	for (i = 0; i < 3; i++) {
 		if (dup2(fds[1 + i], i) < 0)
