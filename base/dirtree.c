@@ -112,9 +112,7 @@ static int open_dir_to_remove(int dirfd, const char *name, dev_t *ret_dev)
 
 		/* The mode is changed through the descriptor: another process
 		 * may swap the name for a symbolic link. */
-		if (path < 0)
-			return -1;
-		if (fd_chmod(path, 0700) < 0)
+		if (path < 0 || fd_chmod(path, 0700) < 0)
 			return -1;
 		fd = fd_open_dir(dirfd, name);
 	}

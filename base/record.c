@@ -102,20 +102,6 @@ void record_set_int(struct record *r, const char *key, int64_t value)
 	record_set(r, key, text);
 }
 
-static void add_escaped_value(struct buf *b, const char *value)
-{
-	for (; *value; value++) {
-		if (*value == '\n')
-			buf_add_text(b, "\\n");
-		else if (*value == '\r')
-			buf_add_text(b, "\\r");
-		else if (*value == '\\')
-			buf_add_text(b, "\\\\");
-		else
-			buf_add_char(b, *value);
-	}
-}
-
 static void encode_record(const struct record *r, const char *kind, int version,
 			  struct buf *b)
 {
@@ -123,8 +109,19 @@ static void encode_record(const struct record *r, const char *kind, int version,
 
 	buf_printf(b, "guard-%s %d\n", kind, version);
 	for (i = 0; i < r->count; i++) {
+		const char *value = r->items[i].value;
+
 		buf_printf(b, "%s=", r->items[i].key);
-		add_escaped_value(b, r->items[i].value);
+		for (; *value; value++) {
+			if (*value == '\n')
+				buf_add_text(b, "\\n");
+			else if (*value == '\r')
+				buf_add_text(b, "\\r");
+			else if (*value == '\\')
+				buf_add_text(b, "\\\\");
+			else
+				buf_add_char(b, *value);
+		}
 		buf_add_char(b, '\n');
 	}
 }
@@ -148,7 +145,8 @@ int record_put(int dirfd, const char *name, const char *kind, int version,
 	return atomic_set_write(to, dirfd, name, b.data, b.len, 0600, err);
 }
 
-/* Reverses add_escaped_value() in place; false for an invalid backslash. */
+/* Reverses the escapes of encode_record() in place; false for an invalid
+ * backslash. */
 static bool unescape_record_value(char *value)
 {
 	char *to = value;

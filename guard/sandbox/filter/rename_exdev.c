@@ -160,11 +160,10 @@ static int link_or_copy_hardlink(struct copytree_state *c, int from,
 	const char *first = find_link(c, st);
 	int rc;
 
-	if (first) {
-		if (linkat(c->root_fd, first, to, name, 0) < 0)
-			return fail_errno(err, "link %s", text_quote(name));
-		return 0;
-	}
+	if (first)
+		return linkat(c->root_fd, first, to, name, 0) < 0
+			       ? fail_errno(err, "link %s", text_quote(name))
+			       : 0;
 	rc = link_or_copy(c, from, name, st, to, err);
 	if (rc == 0)
 		add_link(c, st, path);
