@@ -97,13 +97,6 @@ struct result_comparison {
 	bool *changed;
 };
 
-static bool is_same_result(const struct entry *a, const struct entry *b)
-{
-	if (!a || !b || !a->mode || !b->mode)
-		return (!a || !a->mode) && (!b || !b->mode);
-	return entry_same_content(a, b) && entry_same_meta(a, b);
-}
-
 /*
  * A path that was stored otherwise after the run is fine when it is now as
  * before the run: it was taken back or is applied already.
@@ -116,12 +109,12 @@ static int compare_result_path(void *arg, const char *path,
 	struct entry base = {0};
 	int got;
 
-	if (is_same_result(then, want))
+	if (entry_same_state(then, want))
 		return 0;
 	got = tree_lookup(c->store, c->base, path, &base, err);
 	if (got < 0)
 		return got;
-	if (!is_same_result(got ? &base : NULL, want)) {
+	if (!entry_same_state(got ? &base : NULL, want)) {
 		auto_free char *name = mem_printf("%s%s", c->prefix, path);
 
 		report_warning("%s is not as the run left it",

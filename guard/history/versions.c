@@ -70,11 +70,6 @@ static size_t *path_slot(struct versions *v, const char *path)
 	return &v->slots[store_hash_text(path) & (v->slot_count - 1)];
 }
 
-static bool is_same_version(const struct entry *a, const struct entry *b)
-{
-	return entry_same_content(a, b) && entry_same_meta(a, b);
-}
-
 /* NULL: no such version. */
 static struct version *find_version(struct version_loader *l, const char *path,
 				    const struct entry *e)
@@ -97,7 +92,7 @@ static struct version *find_version(struct version_loader *l, const char *path,
 		struct version *item = &v->items[i - 1];
 
 		if (item->chain == chain && strcmp(item->path, path) == 0 &&
-		    is_same_version(&item->entry, e))
+		    entry_same_state(&item->entry, e))
 			return item;
 	}
 	return NULL;
@@ -129,7 +124,7 @@ static int record_version_change(void *arg, const char *path,
 	size_t *slot;
 
 	(void)err;
-	if (a && b && is_same_version(a, b))
+	if (a && b && entry_same_state(a, b))
 		return 0;
 	if (a && (!v->want || v->want(v->arg, full_path, a)))
 		close_version(l->chain, find_version(l, full_path, a));
@@ -322,7 +317,7 @@ void versions_sort(struct versions *v)
 			start = kept;
 		for (k = start; k < kept; k++)
 			if (v->items[k].chain != item->chain &&
-			    is_same_version(&v->items[k].entry, &item->entry))
+			    entry_same_state(&v->items[k].entry, &item->entry))
 				break;
 		if (k == kept) {
 			kept++;

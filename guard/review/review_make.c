@@ -29,13 +29,6 @@ static void review_maker_free(struct review_maker *m)
 	pathset_free(&m->wanted_paths);
 }
 
-static bool is_same_reviewed(const struct entry *a, const struct entry *b)
-{
-	if (!a || !b || !a->mode || !b->mode)
-		return (!a || !a->mode) && (!b || !b->mode);
-	return entry_same_content(a, b) && entry_same_meta(a, b);
-}
-
 static void copy_existing(struct entry *to, const struct entry *from)
 {
 	if (from && from->mode)
@@ -50,7 +43,7 @@ static int add_project_change(void *arg, const char *path,
 	struct review_entry *e;
 
 	(void)err;
-	if (is_same_reviewed(base, here))
+	if (entry_same_state(base, here))
 		return 0;
 	e = VEC_ADD(&m->here);
 	e->path = mem_strdup(path);
@@ -69,12 +62,12 @@ static int add_review_entry(void *arg, const char *path,
 	size_t at, i;
 
 	(void)err;
-	if (!*path || is_same_reviewed(old, now) ||
+	if (!*path || entry_same_state(old, now) ||
 	    !pathset_contains(&m->wanted_paths, path))
 		return 0;
 	at = INDEX_BY_PATH(path, m->here.items, m->here.count, path);
 	if (at < m->here.count && strcmp(m->here.items[at].path, path) == 0 &&
-	    is_same_reviewed(&m->here.items[at].now, now)) {
+	    entry_same_state(&m->here.items[at].now, now)) {
 		r->already++;
 		return 0;
 	}

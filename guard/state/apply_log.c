@@ -98,14 +98,6 @@ struct rebase {
 	void *arg;
 };
 
-static bool entry_is_as_applied(const struct entry *now,
-				const struct entry *after)
-{
-	if (!now->mode || !after)
-		return !now->mode && !after;
-	return entry_same_content(now, after) && entry_same_meta(now, after);
-}
-
 /* timed: mtime must be equal, too. Without a tree the file itself is looked at:
  * its bytes are compared only when mtime differs, and an unreadable one
  * differs. */
@@ -123,7 +115,7 @@ static int path_is_as_applied(const struct rebase *r, const char *path,
 	if (r->query->now) {
 		if (tree_lookup(r->store, r->query->now, path, &now, err) < 0)
 			return -err->num;
-		return entry_is_as_applied(&now, after) &&
+		return entry_same_state(&now, after) &&
 		       (!timed || entry_same_time(&now, after));
 	}
 	parent = beneath_parent(r->query->lower_fd, path, &name, &ignored);
@@ -151,7 +143,7 @@ static int rebase_applied_path(void *arg, const char *path,
 	/* Content and metadata are equal before and after the apply, so only
 	 * mtime tells which version is on disk. */
 	bool timed = before && after && !S_ISDIR(after->mode) &&
-		     entry_is_as_applied(before, after);
+		     entry_same_state(before, after);
 	int got;
 
 	if (!*path || record_has(r->record, r->merged, path))
@@ -306,7 +298,7 @@ static int is_as_in_snapshot(struct store *store, uint64_t seq,
 		return 0;
 	if (got < 0 || tree_lookup(store, &s.root, path, &was, err) < 0)
 		return -err->num;
-	return was.mode && entry_is_as_applied(now, &was);
+	return was.mode && entry_same_state(now, &was);
 }
 
 static int is_own_home_change(struct store *store, const struct record *r,

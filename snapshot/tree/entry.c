@@ -45,6 +45,13 @@ bool entry_same_meta(const struct entry *a, const struct entry *b)
 	       a->chattr == b->chattr && oid_equal(&a->attrs, &b->attrs);
 }
 
+bool entry_same_state(const struct entry *a, const struct entry *b)
+{
+	if (!a || !b || !a->mode || !b->mode)
+		return (!a || !a->mode) && (!b || !b->mode);
+	return entry_same_content(a, b) && entry_same_meta(a, b);
+}
+
 bool entry_same_time(const struct entry *a, const struct entry *b)
 {
 	return timestamp_compare(a->mtime, b->mtime) == 0;

@@ -47,6 +47,9 @@ bool entry_equal(const struct entry *a, const struct entry *b);
 bool entry_same_content(const struct entry *a, const struct entry *b);
 /* Whether mode, owner and attributes are equal; mtime is not compared. */
 bool entry_same_meta(const struct entry *a, const struct entry *b);
+/* Whether content and metadata are equal, or both are missing (NULL or mode
+ * 0). */
+bool entry_same_state(const struct entry *a, const struct entry *b);
 bool entry_same_time(const struct entry *a, const struct entry *b);
 
 /* Whether the entry may be stored: its type, its references, its name ("" where
