@@ -34,11 +34,6 @@ static bool match_glob_part(const char *pattern, const char *name)
 	return fnmatch(p, n, FNM_PERIOD) == 0;
 }
 
-static bool is_any_depth(const char *pattern)
-{
-	return glob_part_len(pattern) == 2 && strncmp(pattern, "**", 2) == 0;
-}
-
 bool pathglob_match(const char *pattern, const char *path)
 {
 	/* Where matching continues when the text behind the last "**" does not
@@ -46,7 +41,8 @@ bool pathglob_match(const char *pattern, const char *path)
 	const char *again = NULL, *from = NULL;
 
 	while (*pattern || *path) {
-		if (*pattern && is_any_depth(pattern)) {
+		if (strncmp(pattern, "**", 2) == 0 &&
+		    glob_part_len(pattern) == 2) {
 			pattern = next_glob_part(pattern);
 			/* A "**" at the end matches at least one name. */
 			if (!*pattern)

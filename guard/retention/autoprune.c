@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/lock.h"
 #include "guard/state/background.h"
 #include "guard/retention/pins.h"
@@ -101,8 +102,7 @@ static bool is_prune_due(const struct state *state, struct timestamp now)
 	if (fstatat(state->fd, STAMP, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		fd = openat(state->fd, STAMP,
 			    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd >= 0)
-			(void)close(fd);
+		fd_close(&fd);
 		return false;
 	}
 	return now.sec - st.st_mtime > (settings.max_size ? HOUR : DAY) ||

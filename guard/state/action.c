@@ -327,7 +327,7 @@ static void done_drop(int workspace_fd, unsigned long number)
 	(void)unlinkat(workspace_fd, name, 0);
 }
 
-bool action_same_parts(const struct action *a, const struct action *b)
+static bool action_same_parts(const struct action *a, const struct action *b)
 {
 	/* Names in the trash are unique. */
 	return a->parts.count && b->parts.count &&

@@ -141,7 +141,5 @@ int action_push_parts(int workspace_fd, const struct action *a,
 		      struct err *err);
 /* Does nothing when the newest action in effect has other parts. */
 int action_pop_parts(int workspace_fd, const struct action *a, struct err *err);
-/* Whether both actions have the same parts in the trash. */
-bool action_same_parts(const struct action *a, const struct action *b);
 
 #endif

@@ -145,8 +145,7 @@ static int load_home(const struct session *s, const struct state *state,
 	if (path_below(s->home, s->project))
 		return 0;
 	skip = list_uncovered_paths(s, s->home);
-	root->upper_fd = openat(s->fd, "home-upper",
-				O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	root->upper_fd = fd_open_dir_path(s->fd, "home-upper");
 	if (root->upper_fd < 0)
 		return errno == ENOENT ? 0 : fail_errno(err, "open it");
 	root->lower_fd = open_layer_dir(AT_FDCWD, s->home, err);
@@ -308,10 +307,8 @@ void changes_free(struct changes *c)
 	for (i = 0; i < c->root_count; i++) {
 		struct changes_root *root = &c->roots[i];
 
-		if (root->upper_fd >= 0)
-			(void)close(root->upper_fd);
-		if (root->lower_fd >= 0)
-			(void)close(root->lower_fd);
+		fd_close(&root->upper_fd);
+		fd_close(&root->lower_fd);
 		change_list_free(&root->list);
 		free(root->prefix);
 		free(root->where);

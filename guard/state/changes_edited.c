@@ -10,18 +10,6 @@ struct edited_join {
 	size_t next;
 };
 
-static bool is_same_as_base(const struct change_side *here,
-			    const struct entry *base)
-{
-	if (here->mode != base->mode || here->uid != base->uid ||
-	    here->gid != base->gid)
-		return false;
-	if (S_ISDIR(here->mode))
-		return true;
-	return (!S_ISREG(here->mode) || here->size == base->size) &&
-	       timestamp_compare(here->mtime, base->mtime) == 0;
-}
-
 /* Both sides have the same order: a path that the base skips does not exist in
  * it. */
 static void skip_to_path(struct edited_join *j, const char *path)
@@ -40,6 +28,7 @@ static int join_entry(void *arg, const char *path, const struct entry *e,
 		      struct err *err)
 {
 	struct edited_join *j = arg;
+	const struct change_side *here;
 	struct change *c;
 
 	(void)err;
@@ -50,7 +39,13 @@ static int join_entry(void *arg, const char *path, const struct entry *e,
 	if (path_compare(c->path, path) != 0)
 		return 0;
 	j->next++;
-	if (!is_same_as_base(&c->old, e) || snapshot_moved(j->base, path, true))
+	here = &c->old;
+	if (here->mode != e->mode || here->uid != e->uid ||
+	    here->gid != e->gid ||
+	    (S_ISREG(here->mode) && here->size != e->size) ||
+	    (!S_ISDIR(here->mode) &&
+	     timestamp_compare(here->mtime, e->mtime) != 0) ||
+	    snapshot_moved(j->base, path, true))
 		c->flags |= CHANGES_EDITED;
 	return 0;
 }

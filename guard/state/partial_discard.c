@@ -20,27 +20,23 @@ char *partial_discard_name(const struct session *s, unsigned int number)
 			  s->id, now.nsec, number);
 }
 
-static char *layer_path_prefix(const struct session *s, const char *layer)
-{
-	size_t i;
-
-	for (i = 1; i < s->root_count; i++) {
-		auto_free char *layer_name = session_root_dir(i, "upper");
-
-		if (strcmp(layer_name, layer) == 0)
-			return changes_prefix(s->roots[i].path, s->home);
-	}
-	return mem_strdup(strcmp(layer, "home-upper") == 0 ? "~/" : "");
-}
-
 char *partial_discard_text(const struct session *s,
 			   const struct action_part *part)
 {
-	auto_free char *prefix = layer_path_prefix(s, part->layer);
-	/* The complete root. */
-	const char *path = *part->path || *prefix ? part->path : ".";
+	auto_free char *prefix = NULL;
+	size_t i;
 
-	return mem_printf("%s%s", prefix, path);
+	for (i = 1; i < s->root_count && !prefix; i++) {
+		auto_free char *layer = session_root_dir(i, "upper");
+
+		if (strcmp(layer, part->layer) == 0)
+			prefix = changes_prefix(s->roots[i].path, s->home);
+	}
+	if (!prefix && strcmp(part->layer, "home-upper") == 0)
+		prefix = mem_strdup("~/");
+	/* "." is the complete project. */
+	return mem_printf("%s%s", prefix ? prefix : "",
+			  *part->path || prefix ? part->path : ".");
 }
 
 /* Restores the parts in reverse order. Returns the number of parts that the
@@ -98,32 +94,13 @@ int partial_discard_sync(const struct state *st, struct err *err)
 					: 0;
 }
 
-/* Parts that cannot be restored count as discarded, and undo can restore them
- * later. */
-static int finalize_parts(const struct state *st, int workspace_fd,
-			  const struct session *s, const struct action *a,
-			  struct err *err)
-{
-	int got = restore_all_parts(st, s, a, false, err);
-	struct err ignored;
-
-	if (got >= 0 && partial_discard_sync(st, err) < 0)
-		return -err->num;
-	if (got >= 0)
-		return action_pop_parts(workspace_fd, a, err);
-	if (got == -EEXIST && strcmp(a->kind, ACTION_PARTS) == 0 &&
-	    action_push_parts(workspace_fd, a, &ignored) < 0)
-		*err = ignored;
-	return -err->num;
-}
-
 int partial_discard_finalize(const struct state *st, int workspace_fd,
 			     const struct session *s, struct err *err)
 {
 	AUTO(session) struct session own = {.fd = -1, .lock_fd = -1};
 	AUTO(action) struct action a = {0};
+	struct err ignored;
 	int got = action_load_next(workspace_fd, &a, err);
-	bool is_vanished = false;
 
 	if (got < 0)
 		return got;
@@ -135,13 +112,24 @@ int partial_discard_finalize(const struct state *st, int workspace_fd,
 	if (!s) {
 		got = session_open(st->runs_fd, a.run_id, true, &own, err);
 		/* The parts were removed with the run. */
-		is_vanished = got == -ENOENT;
-		if (got < 0 && !is_vanished)
-			return got;
+		if (got == -ENOENT)
+			action_drop_next(workspace_fd);
+		if (got < 0)
+			return got == -ENOENT ? 0 : got;
+		s = &own;
 	}
-	got = is_vanished
-		      ? 0
-		      : finalize_parts(st, workspace_fd, s ? s : &own, &a, err);
+	got = restore_all_parts(st, s, &a, false, err);
+	if (got >= 0)
+		got = partial_discard_sync(st, err);
+	if (got >= 0)
+		got = action_pop_parts(workspace_fd, &a, err);
+	/* Parts that cannot be restored count as discarded, and undo can
+	 * restore them later. */
+	else if (got == -EEXIST && strcmp(a.kind, ACTION_PARTS) == 0 &&
+		 action_push_parts(workspace_fd, &a, &ignored) < 0) {
+		*err = ignored;
+		got = -err->num;
+	}
 	if (got == 0 || got == -EEXIST)
 		action_drop_next(workspace_fd);
 	return got;
