@@ -15,14 +15,9 @@ struct agents {
 
 static void add_agent_name(struct agents *a, const char *name)
 {
-	char **one;
-
-	if (!profile_name_ok(name))
-		return;
-	for (one = a->names; one && *one; one++)
-		if (strcmp(*one, name) == 0)
-			return;
-	mem_list_add(&a->names, name);
+	if (profile_name_ok(name) &&
+	    !mem_list_has((const char *const *)a->names, name))
+		mem_list_add(&a->names, name);
 }
 
 static void add_names_in(struct agents *a, int fd)
@@ -170,19 +165,17 @@ static int move_home_to_trash(struct agents *a, const char *name,
 static int reset_agent_home(struct agents *a, const char *name, bool yes,
 			    struct err *err)
 {
-	auto_close int fd = -1;
-	int got;
 	AUTO(session_list) struct session_list list = {0};
+	auto_close int fd = -1;
 	size_t i;
+	int got;
 
 	if (!profile_name_ok(name))
 		return no_profile(name, err);
 	fd = agent_open_state(&a->c->state, name, false, err);
 	if (fd == -ENOENT)
 		return fail(err, ENOENT, "%s has no home yet", name);
-	if (fd < 0)
-		return -err->num;
-	if (session_list(a->c->state.runs_fd, false, &list, err) < 0)
+	if (fd < 0 || session_list(a->c->state.runs_fd, false, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const struct session *s = &list.items[i];

@@ -78,27 +78,22 @@ static void add_usage_line(struct table *t, uint64_t bytes, const char *what,
 	table_row(t, (const char *const[]){text_size(bytes), what, detail});
 }
 
-static void add_store_usage(struct du *d, struct table *t)
-{
-	AUTO(buf) struct buf b = {0};
-
-	if (d->planned)
-		buf_printf(&b, "%s, %s", text_count(d->plan.count, "snapshot"),
-			   text_count(d->plan.packs, "pack"));
-	if (d->max_size)
-		buf_printf(&b, "%sat most %s (max-size)", b.len ? ", " : "",
-			   text_size(d->max_size));
-	add_usage_line(t, d->packs.bytes + d->snaps.bytes, "store",
-		       buf_text(&b));
-}
-
 static void print_du_text(struct du *d)
 {
 	AUTO(table)
 	struct table t = {.columns = 3, .width = output_width(), .right = "r"};
+	AUTO(buf) struct buf store = {0};
 	size_t i;
 
-	add_store_usage(d, &t);
+	if (d->planned)
+		buf_printf(&store, "%s, %s",
+			   text_count(d->plan.count, "snapshot"),
+			   text_count(d->plan.packs, "pack"));
+	if (d->max_size)
+		buf_printf(&store, "%sat most %s (max-size)",
+			   store.len ? ", " : "", text_size(d->max_size));
+	add_usage_line(&t, d->packs.bytes + d->snaps.bytes, "store",
+		       buf_text(&store));
 	add_usage_line(&t, d->runs.bytes, "layers",
 		       text_count(d->sessions.count, "run"));
 	for (i = 0; i < d->sessions.count; i++) {

@@ -157,19 +157,6 @@ static int try_exec_in_run(const struct exec_options *v, int *ret_status,
 	return 0;
 }
 
-/* A run whose guard process was killed looks live until the kernel releases its
- * lock; after that it is an interrupted run, and continues. */
-static int exec_in_run(const struct exec_options *v, int *ret_status,
-		       struct err *err)
-{
-	unsigned int left = ENDING_TRIES;
-	int got;
-
-	while ((got = try_exec_in_run(v, ret_status, err)) == -ESRCH && left--)
-		(void)poll(NULL, 0, ENDING_MS);
-	return got;
-}
-
 /* ---- the command line ---- */
 
 static bool add_variable(const struct verb *verb, int id, const char *value,
@@ -219,6 +206,7 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 		{0},
 	};
 	int dashed = options_after_dashes(argc, argv);
+	unsigned int left = ENDING_TRIES;
 	int status = RUN_STATUS_GUARD;
 	struct err err;
 	int got = options_parse(verb, argc, argv, slots);
@@ -233,7 +221,13 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 	} else {
 		/* The reader of stderr may be gone. */
 		(void)signal(SIGPIPE, SIG_IGN);
-		if (exec_in_run(&v, &status, &err) < 0)
+		/* A run whose guard process was killed looks live until the
+		 * kernel releases its lock; after that it is an interrupted
+		 * run, and continues. */
+		while ((got = try_exec_in_run(&v, &status, &err)) == -ESRCH &&
+		       left--)
+			(void)poll(NULL, 0, ENDING_MS);
+		if (got < 0)
 			output_error(&err);
 	}
 	mem_list_free(&v.env);

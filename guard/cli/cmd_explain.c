@@ -173,11 +173,9 @@ static int explain_path(struct explanation *e, const char *path,
 	AUTO(view) struct view v = {0};
 	auto_free char *text = NULL;
 	const char *rule;
-	int got;
 
-	got = sandbox_explain(&policy, e->layers, path, &v, err);
-	if (got < 0)
-		return got;
+	if (sandbox_explain(&policy, e->layers, path, &v, err) < 0)
+		return -err->num;
 	place = agent_place_of_view(e, &v);
 	if (place && place->item->word == PROFILE_HOME) {
 		const struct agent *a = e->run.agent;
@@ -212,9 +210,8 @@ static int explain_path(struct explanation *e, const char *path,
 static int explain_paths(struct explanation *e, char *const *paths,
 			 struct err *err)
 {
+	const char *home = e->run.context.state.home;
 	struct run *run = &e->run;
-	int got = 0;
-	const char *home;
 	const struct agent *a;
 	size_t count = 0, first, i;
 
@@ -225,7 +222,6 @@ static int explain_paths(struct explanation *e, char *const *paths,
 	e->cows = run_find_cows(run, NULL, err);
 	if (!e->cows)
 		return -err->num;
-	home = e->run.context.state.home;
 	a = e->run.agent;
 	for (i = 0; e->cows[i]; i++)
 		;
@@ -246,9 +242,10 @@ static int explain_paths(struct explanation *e, char *const *paths,
 		      sorted_compare_paths);
 	e->hide = run_hidden_paths(run);
 	run_find_redactions(run, &e->redactions);
-	for (; got == 0 && *paths; paths++)
-		got = explain_path(e, *paths, err);
-	return got;
+	for (; *paths; paths++)
+		if (explain_path(e, *paths, err) < 0)
+			return -err->num;
+	return 0;
 }
 
 int cmd_explain_paths(const struct run_options *options, char *const *paths,
@@ -285,22 +282,19 @@ int cmd_explain(int argc, char **argv)
 	const struct verb *verb = options_verb("explain");
 	struct parsed p = {0};
 	struct err err;
-	int status, got;
+	int got = run_parse(&p, verb, argc, argv, &err);
 
-	got = run_parse(&p, verb, argc, argv, &err);
 	if (got < 0 && err.text[0])
 		output_error(&err);
 	/* The operands are paths, not a command that names an agent. */
 	if (!p.options.agent)
 		p.options.agent = AGENT_NONE;
-	if (got) {
-		status = got < 0 ? STATUS_USAGE : STATUS_OK;
-	} else if (!*p.options.argv) {
-		options_usage_error(verb, "which path?");
-		status = STATUS_USAGE;
-	} else {
-		status = cmd_explain_paths(&p.options, p.options.argv, p.json);
-	}
+	if (got)
+		got = got < 0 ? STATUS_USAGE : STATUS_OK;
+	else if (!*p.options.argv)
+		got = options_usage_error(verb, "which path?");
+	else
+		got = cmd_explain_paths(&p.options, p.options.argv, p.json);
 	parsed_free(&p);
-	return status;
+	return got;
 }

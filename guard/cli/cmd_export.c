@@ -172,10 +172,9 @@ static int export_file(struct export *x, int count, char **argv, int dashed,
 	if (atomic_begin(dirfd, path_name(path), 0600, &f, err) < 0)
 		return -err->num;
 	x->fd = f.fd;
-	if (export(x, count, argv, dashed, err) < 0 ||
-	    atomic_publish(&f, path_name(path), err) < 0)
-		return -err->num;
-	return 0;
+	return export(x, count, argv, dashed, err) < 0
+		       ? -err->num
+		       : atomic_publish(&f, path_name(path), err);
 }
 
 int cmd_export(int argc, char **argv)
@@ -206,12 +205,8 @@ int cmd_export(int argc, char **argv)
 	else
 		got = (x.file ? export_file : export)(
 			&x, argc - optind, argv + optind, dashed, &err);
-	if (got < 0) {
-		if (output_has_failed())
-			return STATUS_OK;
-		return output_status(got, &err);
-	}
-	if (!output_finish())
-		return STATUS_REFUSED;
-	return x.left_out ? STATUS_REFUSED : STATUS_OK;
+	if (got < 0)
+		return output_has_failed() ? STATUS_OK
+					   : output_status(got, &err);
+	return output_finish() && !x.left_out ? STATUS_OK : STATUS_REFUSED;
 }

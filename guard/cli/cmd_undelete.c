@@ -68,33 +68,13 @@ static int undelete_and_print(struct context *c, const uint64_t *seqs,
 	return STATUS_OK;
 }
 
-/* "12" or "s12" */
-static int parse_numbers(const struct verb *verb, char **argv, size_t count,
-			 uint64_t *ret)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		unsigned long number;
-
-		if (parse_number(argv[i] + (argv[i][0] == 's'), 1ul << 53,
-				 &number) < 0 ||
-		    !number) {
-			options_usage_error(verb, "%s is no snapshot's number",
-					    text_quote(argv[i]));
-			return -1;
-		}
-		ret[i] = number;
-	}
-	return 0;
-}
-
 int cmd_undelete(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("undelete");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free uint64_t *seqs = NULL;
-	size_t count;
+	unsigned long number;
+	size_t count, i;
 	bool json = false;
 	const struct option_slot slots[] = {
 		{'q', .read = output_quiet_read},
@@ -108,8 +88,18 @@ int cmd_undelete(int argc, char **argv)
 		return got;
 	count = (size_t)(argc - optind);
 	seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
-	if (parse_numbers(verb, argv + optind, count, seqs) < 0)
-		return STATUS_USAGE;
+	/* "12" or "s12" */
+	for (i = 0; i < count; i++) {
+		const char *text = argv[optind + (int)i];
+
+		if (parse_number(text + (*text == 's'), 1ul << 53, &number) <
+			    0 ||
+		    !number)
+			return options_usage_error(verb,
+						   "%s is no snapshot's number",
+						   text_quote(text));
+		seqs[i] = number;
+	}
 	got = context_open(&c, false, &err);
 	if (got == 0)
 		got = count ? undelete_and_print(&c, seqs, count, json, &err)

@@ -45,8 +45,16 @@ static double monotonic_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void write_json(double rate, bool ended)
+static double progress_rate(void)
 {
+	double passed = current.last - current.start;
+
+	return passed > 0 ? (double)current.done / passed : 0;
+}
+
+static void write_json(bool ended)
+{
+	double rate = progress_rate();
 	AUTO(buf) struct buf b = {0};
 
 	buf_printf(&b,
@@ -72,16 +80,6 @@ static void write_json(double rate, bool ended)
 		      ended ? "true" : "false");
 }
 
-static void add_time_left(struct buf *to, double left)
-{
-	if (left >= 5400)
-		buf_printf(to, ", %.1f h left", left / 3600);
-	else if (left >= 90)
-		buf_printf(to, ", %.0f min left", left / 60);
-	else
-		buf_printf(to, ", %.0f s left", left);
-}
-
 /* A line that wraps cannot be erased. */
 static size_t line_columns(void)
 {
@@ -92,9 +90,10 @@ static size_t line_columns(void)
 	return size.ws_col - 1U;
 }
 
-static void write_line(double rate)
+static void write_line(void)
 {
 	AUTO(buf) struct buf b = {0};
+	double rate = progress_rate(), left;
 	bool bytes = !current.noun;
 	size_t columns = line_columns();
 
@@ -115,20 +114,19 @@ static void write_line(double rate)
 		buf_printf(&b, ", %s/s", text_size((uint64_t)rate));
 	else
 		buf_printf(&b, ", %.0f/s", rate);
-	if (current.total > current.done && rate > 0)
-		add_time_left(&b,
-			      (double)(current.total - current.done) / rate);
+	if (current.total > current.done && rate > 0) {
+		left = (double)(current.total - current.done) / rate;
+		if (left >= 5400)
+			buf_printf(&b, ", %.1f h left", left / 3600);
+		else if (left >= 90)
+			buf_printf(&b, ", %.0f min left", left / 60);
+		else
+			buf_printf(&b, ", %.0f s left", left);
+	}
 	current.shown = true;
 	(void)fprintf(stderr, "\r\033[K%.*s",
 		      (int)text_fit(buf_text(&b), columns), buf_text(&b));
 	(void)fflush(stderr);
-}
-
-static double progress_rate(void)
-{
-	double passed = current.last - current.start;
-
-	return passed > 0 ? (double)current.done / passed : 0;
 }
 
 void progress_start(const char *verb)
@@ -155,9 +153,9 @@ void progress_show(void *unused, const char *noun, uint64_t done,
 		return;
 	current.last = now;
 	if (json)
-		write_json(progress_rate(), false);
+		write_json(false);
 	else
-		write_line(progress_rate());
+		write_line();
 }
 
 void progress_bytes(uint64_t done, uint64_t total)
@@ -189,7 +187,7 @@ void progress_end(void)
 	progress_pause();
 	if (json && current.verb) {
 		current.last = monotonic_seconds();
-		write_json(progress_rate(), true);
+		write_json(true);
 	}
 	memset(&current, 0, sizeof(current));
 }

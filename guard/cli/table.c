@@ -22,32 +22,19 @@ void table_row(struct table *t, const char *const *cells)
 		*VEC_ADD(&t->cells) = mem_strdup(cells[i]);
 }
 
-static bool is_right(const struct table *t, size_t column)
-{
-	return t->right && strlen(t->right) > column && t->right[column] == 'r';
-}
-
-/* Cut to `capacity` columns, "..." for the rest. */
-static void add_truncated(struct buf *to, const char *text, size_t capacity)
-{
-	if (text_width(text) <= capacity || capacity < 4) {
-		buf_add_text(to, text);
-		return;
-	}
-	buf_add(to, text, text_fit(text, capacity - 3));
-	buf_add_text(to, "...");
-}
-
 static void add_cell(const struct table *t, const char *cell, size_t column,
 		     size_t wide, size_t used, struct buf *row)
 {
+	size_t room = t->width > used ? t->width - used : 0;
 	size_t pad = wide - text_width(cell);
 
-	if (is_right(t, column)) {
+	if (t->right && strlen(t->right) > column && t->right[column] == 'r') {
 		buf_printf(row, "%*s%s", (int)pad, "", cell);
 		pad = 0;
-	} else if (column + 1 == t->columns && t->width) {
-		add_truncated(row, cell, t->width > used ? t->width - used : 0);
+	} else if (column + 1 == t->columns && t->width &&
+		   text_width(cell) > room && room >= 4) {
+		buf_add(row, cell, text_fit(cell, room - 3));
+		buf_add_text(row, "...");
 	} else {
 		buf_add_text(row, cell);
 	}
@@ -72,22 +59,6 @@ static void print_row(const struct table *t, char **cells, const size_t *widths,
 	while (row.len && row.data[row.len - 1] == ' ')
 		row.len--;
 	(void)fprintf(to, "%s\n", buf_text(&row));
-}
-
-/* Whether hardly anything of the last column would be seen. */
-static bool is_too_wide(const struct table *t, const size_t *widths,
-			const char *indent)
-{
-	size_t used = text_width(indent), last = 0, i;
-
-	for (i = 0; i < t->columns; i++) {
-		if (!widths[i])
-			continue;
-		used += last ? last + 2 : 0;
-		last = widths[i];
-	}
-	return t->width &&
-	       used + (last < LAST_MIN ? last : LAST_MIN) > t->width;
 }
 
 /* In as many lines as it takes, no cell parted that has room in one. */
@@ -123,9 +94,10 @@ static void print_folded(const struct table *t, char **cells,
 
 void table_print(const struct table *t, const char *indent, FILE *to)
 {
-	size_t *widths = mem_zalloc((t->columns + 1) * sizeof(*widths));
+	auto_free size_t *widths =
+		mem_zalloc((t->columns + 1) * sizeof(*widths));
+	size_t used = text_width(indent), last = 0, i;
 	bool fold;
-	size_t i;
 
 	for (i = 0; i < t->cells.count; i++) {
 		size_t len = text_width(t->cells.items[i]);
@@ -133,13 +105,20 @@ void table_print(const struct table *t, const char *indent, FILE *to)
 		if (len > widths[i % t->columns])
 			widths[i % t->columns] = len;
 	}
-	fold = is_too_wide(t, widths, indent);
+	for (i = 0; i < t->columns; i++) {
+		if (!widths[i])
+			continue;
+		used += last ? last + 2 : 0;
+		last = widths[i];
+	}
+	/* Else hardly anything of the last column would be seen. */
+	fold = t->width &&
+	       used + (last < LAST_MIN ? last : LAST_MIN) > t->width;
 	for (i = 0; i < t->cells.count; i += t->columns)
 		if (fold)
 			print_folded(t, t->cells.items + i, indent, to);
 		else
 			print_row(t, t->cells.items + i, widths, indent, to);
-	free(widths);
 }
 
 void table_free(struct table *t)
