@@ -44,24 +44,12 @@ static int discard_all(struct context *c, struct resolved_run *p, bool yes,
 	return STATUS_OK;
 }
 
-static int check_named(const struct changes_root *g, char *const *paths,
-		       struct err *err)
-{
-	for (; paths && *paths; paths++)
-		if (!changes_has(&g->list, *paths))
-			return fail(err, ENOENT,
-				    "the run has no change at %s%s", g->prefix,
-				    text_quote(*paths));
-	return 0;
-}
-
 /* "upper", "upper-2", "home-upper": the directory of a group's layer. To free.
  */
 static char *group_layer_name(const struct changes_root *groups, size_t index)
 {
-	if (groups[index].home)
-		return mem_strdup("home-upper");
-	return session_root_dir(index, "upper");
+	return groups[index].home ? mem_strdup("home-upper")
+				  : session_root_dir(index, "upper");
 }
 
 static int revert_parts(struct context *c, const struct changes_root *groups,
@@ -119,8 +107,8 @@ static int discard_parts(struct context *c, struct resolved_run *p,
 		.kind = mem_strdup(ACTION_PARTS),
 		.run_id = mem_strdup(p->session.id),
 	};
-	size_t i, k;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
+	size_t i, k;
 
 	for (i = 0; i < count; i++) {
 		auto_free char *layer = group_layer_name(groups, i);
@@ -176,16 +164,20 @@ static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct changes_root *groups;
 	size_t count, all, i;
+	char *const *path;
 
-	if (changes_load_own(c, &p->session, &changes, err) < 0)
-		return -err->num;
-	if (resolve_run_check(p, &changes, err) < 0)
+	if (changes_load_own(c, &p->session, &changes, err) < 0 ||
+	    resolve_run_check(p, &changes, err) < 0)
 		return -err->num;
 	groups = changes.roots;
 	count = changes.root_count;
 	for (i = 0; i < count; i++)
-		if (check_named(&groups[i], resolve_run_paths(p, i), err) < 0)
-			return -err->num;
+		for (path = resolve_run_paths(p, i); path && *path; path++)
+			if (!changes_has(&groups[i].list, *path))
+				return fail(err, ENOENT,
+					    "the run has no change at %s%s",
+					    groups[i].prefix,
+					    text_quote(*path));
 	changes_find_moves(&changes);
 	all = count_group_changes(groups, count);
 	resolve_run_filter(p, &changes);

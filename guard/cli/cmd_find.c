@@ -45,22 +45,6 @@ static void add_version_end(json_t *object, const char *key, uint64_t seq,
 	jsonout_set(object, key, end);
 }
 
-/* Where to begin, and the pattern as it is matched. */
-static char *prepare_find(struct find_command *f, const struct context *c,
-			  const char *arg, struct err *err)
-{
-	f->cwd = path_resolve(".", err);
-	if (!f->cwd)
-		return NULL;
-	f->pattern = arg;
-	if (strchr(arg, '/')) {
-		f->whole =
-			*arg == '/' ? mem_strdup(arg) : path_join(f->cwd, arg);
-		return pathglob_fixed(f->whole);
-	}
-	return mem_strdup(f->all ? "/" : c->project);
-}
-
 static int find_command(struct find_command *f, const char *arg,
 			struct err *err)
 {
@@ -70,14 +54,21 @@ static int find_command(struct find_command *f, const char *arg,
 			     .progress = progress_show,
 			     .arg = f};
 	auto_free char *from = NULL;
+	size_t i;
 	int got;
 
 	if (context_open(&c, true, err) < 0 ||
 	    context_store(&c, STORE_READ, err) < 0)
 		return -err->num;
-	from = prepare_find(f, &c, arg, err);
-	if (!from)
+	f->cwd = path_resolve(".", err);
+	if (!f->cwd)
 		return -err->num;
+	f->pattern = arg;
+	if (strchr(arg, '/'))
+		f->whole =
+			*arg == '/' ? mem_strdup(arg) : path_join(f->cwd, arg);
+	from = f->whole ? pathglob_fixed(f->whole)
+			: mem_strdup(f->all ? "/" : c.project);
 	progress_start("find");
 	got = versions_load(&v, c.store, from, f->at, err);
 	progress_end();
@@ -86,10 +77,9 @@ static int find_command(struct find_command *f, const char *arg,
 	versions_sort(&v);
 	if (f->json) {
 		json_t *array = json_array();
-		size_t k;
 
-		for (k = 0; k < v.count; k++) {
-			const struct version *item = &v.items[k];
+		for (i = 0; i < v.count; i++) {
+			const struct version *item = &v.items[i];
 			json_t *object = json_object();
 
 			jsonout_text(object, "path", item->path);
@@ -109,7 +99,6 @@ static int find_command(struct find_command *f, const char *arg,
 		jsonstream_print_list("guard.find/1", "versions", array);
 	} else {
 		AUTO(table) struct table t = {.columns = 5, .right = "   r"};
-		size_t i;
 
 		for (i = 0; i < v.count; i++) {
 			const struct version *item = &v.items[i];
@@ -143,9 +132,8 @@ static int find_command(struct find_command *f, const char *arg,
 				     ? ""
 				     : ": '*PART*' finds a part of a "
 				       "name");
-	if (!output_finish())
-		return STATUS_REFUSED;
-	return v.count && !v.damaged ? STATUS_OK : STATUS_REFUSED;
+	return output_finish() && v.count && !v.damaged ? STATUS_OK
+							: STATUS_REFUSED;
 }
 
 int cmd_find(int argc, char **argv)

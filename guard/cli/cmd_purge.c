@@ -258,9 +258,8 @@ static int purge_versions(struct purge_command *p, struct err *err)
 		return fail(err, EPERM, "guard's own state is in %s",
 			    text_quote(p->arg));
 	if (recover_project(&c, c.project, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0)
-		return -err->num;
-	if (versions_load(&p->versions, c.store, p->path, NULL, err) < 0)
+	    context_store(&c, STORE_READ, err) < 0 ||
+	    versions_load(&p->versions, c.store, p->path, NULL, err) < 0)
 		return -err->num;
 	versions_sort(&p->versions);
 	p->others.want = has_purged_bytes;

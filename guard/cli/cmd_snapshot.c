@@ -205,9 +205,8 @@ static int snapshot_command(char **paths, size_t count,
 	int got;
 
 	c.wait_for_lock = true;
-	if (!count && state_check_project(NULL, PROJECT_STORE, err) < 0)
-		return -err->num;
-	if (context_open(&c, false, err) < 0)
+	if ((!count && state_check_project(NULL, PROJECT_STORE, err) < 0) ||
+	    context_open(&c, false, err) < 0)
 		return -err->num;
 	if (count) {
 		got = snapshot_directories(&c, paths, count, t, array, err);

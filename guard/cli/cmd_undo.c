@@ -149,12 +149,10 @@ static int snapshot_undo_root(struct undo_command *u, size_t index,
 	struct unreadable_search search = {&root->project, root->base.time};
 
 	if (changeset_open_root(&u->change, index, undo_root_path(u, index),
-				err) < 0)
-		return -err->num;
-	if (!index && !u->o->dry &&
-	    check_last_action(u, root->project.workspace_fd, err) < 0)
-		return -err->num;
-	if (tree_diff(u->c->store, &root->base.root, &root->want.root,
+				err) < 0 ||
+	    (!index && !u->o->dry &&
+	     check_last_action(u, root->project.workspace_fd, err) < 0) ||
+	    tree_diff(u->c->store, &root->base.root, &root->want.root,
 		      record_unreadable, &search, err) < 0)
 		return -err->num;
 	ingest_hint_sort(root->project.hints.items, root->project.hints.count);
@@ -195,13 +193,11 @@ static bool set_undone_run_state(struct undo_command *u,
 		return true;
 	got = session_open(u->c->state.runs_fd, done->run_id, true, &s, &err);
 	/* The run is still running, and pending in any case. */
-	if (got == -EBUSY)
-		return true;
-	if (got == -ENOENT) {
+	if (got == -ENOENT)
 		output_print("run %s itself is not there any more",
 			     done->run_id);
+	if (got == -EBUSY || got == -ENOENT)
 		return true;
-	}
 	if (got == 0)
 		got = recover_set_undone_state(u->c, &s, done->undone_kind,
 					       done->complete, &err);
@@ -389,21 +385,18 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 		plan_print_owners(&u->change.roots[i].plan);
 	if (is_undo_blocked(u))
 		return STATUS_REFUSED;
-	if (u->o->dry) {
-		size_t k;
+	for (i = 0; u->o->dry && i < u->change.root_count; i++) {
+		struct applied_ops *did = VEC_ADD(&u->simulated);
 
-		for (k = 0; k < u->change.root_count; k++) {
-			struct applied_ops *did = VEC_ADD(&u->simulated);
-
-			did->own = true;
-			did->root_path = mem_strdup(undo_root_path(u, k));
-			applied_ops_add_plan(did, &u->change.roots[k].plan);
-		}
-		if (!is_simulated_step(u) &&
-		    changeset_check(&u->change, err) < 0)
-			return -err->num;
-		return STATUS_OK;
+		did->own = true;
+		did->root_path = mem_strdup(undo_root_path(u, i));
+		applied_ops_add_plan(did, &u->change.roots[i].plan);
 	}
+	if (u->o->dry && !is_simulated_step(u) &&
+	    changeset_check(&u->change, err) < 0)
+		return -err->num;
+	if (u->o->dry)
+		return STATUS_OK;
 	if (!plan_summary_ask(&u->change.counts, u->path, u->o->yes))
 		return STATUS_REFUSED;
 	return execute_undo(u, err);

@@ -16,13 +16,6 @@ static const char *style_on(FILE *to, enum output_style style)
 	return to == stdout ? output_style(style) : "";
 }
 
-static enum output_style kind_style(enum change_kind kind)
-{
-	if (kind == CHANGE_DELETED)
-		return STYLE_DELETED;
-	return kind == CHANGE_ADDED ? STYLE_ADDED : STYLE_CHANGED;
-}
-
 static bool is_in_section(const struct change_list *list,
 			  const struct change *c, enum change_kind kind,
 			  bool home)
@@ -39,6 +32,9 @@ static void print_change(const struct change_list *list, const struct change *c,
 	AUTO(buf) struct buf b = {0}, detail = {0};
 	const struct change_move *m = changes_move(list, c);
 	bool deleted = c->kind == CHANGE_DELETED;
+	enum output_style style = deleted		    ? STYLE_DELETED
+				  : c->kind == CHANGE_ADDED ? STYLE_ADDED
+							    : STYLE_CHANGED;
 
 	output_name(&b, c->path);
 	if (S_ISDIR(deleted ? c->old.mode : c->now.mode))
@@ -50,7 +46,7 @@ static void print_change(const struct change_list *list, const struct change *c,
 			     deleted ? "  moved to " : "  moved from ");
 		output_name(&detail, deleted ? m->to : m->from);
 	}
-	(void)fprintf(to, "  %s%c  %s%s%s\n", style_on(to, kind_style(c->kind)),
+	(void)fprintf(to, "  %s%c  %s%s%s\n", style_on(to, style),
 		      changes_letter(c->kind), buf_text(&b),
 		      style_on(to, STYLE_NONE), buf_text(&detail));
 }
@@ -163,9 +159,8 @@ static void print_moved_section(const struct changes_root *g, FILE *to)
 {
 	size_t n = listing_moved(&g->list, 0, NULL);
 
-	if (!n && !g->list.more_moves)
-		return;
-	print_title(g, "Moved", "", n, to);
+	if (n || g->list.more_moves)
+		print_title(g, "Moved", "", n, to);
 	(void)listing_moved(&g->list, 0, to);
 	listing_more_moves(&g->list, to);
 }
