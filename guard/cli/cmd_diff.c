@@ -1,7 +1,5 @@
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "base/text.h"

@@ -226,21 +226,12 @@ static void print_text_change(const struct change *c,
 		print_link_target(c, root, false);
 		print_link_target(c, root, true);
 	}
-	if (!is_text_change(c))
-		return;
-	if (!too_large(c)) {
+	if (is_text_change(c) && !too_large(c)) {
 		print_text(&m, root);
-		return;
+	} else if (is_text_change(c)) {
+		print_names(&m);
+		(void)printf("too large to be shown\n");
 	}
-	print_names(&m);
-	(void)printf("too large to be shown\n");
-}
-
-static void print_text_move(const struct change_move *m,
-			    const struct changes_root *root)
-{
-	if (m->percent < 100)
-		print_text(m, root);
 }
 
 struct line_counts {
@@ -285,8 +276,8 @@ void diffshow_texts(const struct changes_root *g)
 			     buf_text(&heading), output_style(STYLE_NONE));
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++)
-		if (!list->moves[i].half)
-			print_text_move(&list->moves[i], g);
+		if (!list->moves[i].half && list->moves[i].percent < 100)
+			print_text(&list->moves[i], g);
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 

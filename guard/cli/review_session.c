@@ -203,28 +203,24 @@ static bool has_unshown_changes(struct apply_plan *a)
 	return n;
 }
 
-static bool is_any_plan_blocked(struct apply_plan *a)
-{
-	bool blocked = false;
-	size_t i;
-
-	for (i = 0; i < a->change.root_count; i++) {
-		plan_print_choices(&a->change.roots[i].plan);
-		blocked |= plan_print_blocks(&a->change.roots[i].plan, NULL);
-	}
-	return blocked;
-}
-
 /* 1: it can be applied; 0: back to the review. Steps that were not shown yet
  * are shown now. */
 static int resolve_conflicts(struct review_session *v, struct err *err)
 {
 	struct apply_plan *a = v->a;
+	bool blocked;
+	size_t i;
 
 	for (;;) {
 		if (apply_plan_make(a, v->resolve, err) < 0)
 			return -err->num;
-		if (is_any_plan_blocked(a)) {
+		blocked = false;
+		for (i = 0; i < a->change.root_count; i++) {
+			plan_print_choices(&a->change.roots[i].plan);
+			blocked |= plan_print_blocks(&a->change.roots[i].plan,
+						     NULL);
+		}
+		if (blocked) {
 			changeset_unlock(&a->change);
 			v->resolve = ask_to_resolve();
 			if (v->resolve == RESOLVE_NOT)
