@@ -8,7 +8,6 @@
 #include <net/if.h>
 #include <sched.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
