@@ -195,25 +195,6 @@ static void end_transaction(struct txn_all *all)
 		(void)txn_all_close(all, &ignored);
 }
 
-/* Called when all steps are done and durable. Once "done" may be on disk, a
- * rollback is possible only after the journal says "back" again. */
-static int set_done(struct txn_all *all, struct err *err)
-{
-	int workspace = all->first->workspace_fd;
-	struct err ignored;
-
-	if (journal_set_state(workspace, &all->journal, JOURNAL_DONE, err) <
-	    0) {
-		if (journal_set_state(workspace, &all->journal,
-				      JOURNAL_ROLLBACK, &ignored) == 0)
-			return rollback_all_roots(all, err);
-		return err_context(err, "it is done, but cannot be noted: the "
-					"next command of guard finishes it");
-	}
-	end_transaction(all);
-	return 0;
-}
-
 /* Writes the join records of the other workspaces before the journal exists. */
 static int write_join_records(struct txn_all *all, struct err *err)
 {
@@ -263,14 +244,6 @@ static int write_journal(struct txn_all *all, struct err *err)
 	return 0;
 }
 
-static bool same_device(int a_fd, int b_fd)
-{
-	struct stat a, b;
-
-	return fstat(a_fd, &a) == 0 && fstat(b_fd, &b) == 0 &&
-	       a.st_dev == b.st_dev;
-}
-
 /* Writes the inode numbers of the staged files into the journal, which is
  * synced together with the last of these files. */
 static int write_staged_table(struct txn_all *all, struct syncs *to,
@@ -278,10 +251,12 @@ static int write_staged_table(struct txn_all *all, struct syncs *to,
 {
 	const struct txn *t = &all->roots[all->count - 1];
 	int workspace = all->first->workspace_fd;
+	struct stat a, b;
 
 	if (journal_write_table(workspace, &all->journal, err) < 0)
 		return -err->num;
-	if (!same_device(workspace, t->staging_fd))
+	if (fstat(workspace, &a) < 0 || fstat(t->staging_fd, &b) < 0 ||
+	    a.st_dev != b.st_dev)
 		return journal_sync(workspace, err);
 	syncs_add(to, workspace, JOURNAL_NAME);
 	return 0;
@@ -324,16 +299,39 @@ static int execute_steps(struct txn_all *all, struct err *err)
 	for (i = 0; i < all->count; i++)
 		if (txn_forward(&all->roots[i], err) < 0)
 			return rollback_all_roots(all, err);
-	return set_done(all, err);
+	/* All steps are done and durable. Once "done" may be on disk, a
+	 * rollback is possible only after the journal says "back" again. */
+	if (journal_set_state(workspace, &all->journal, JOURNAL_DONE, err) <
+	    0) {
+		if (journal_set_state(workspace, &all->journal,
+				      JOURNAL_ROLLBACK, &ignored) == 0)
+			return rollback_all_roots(all, err);
+		return err_context(err, "it is done, but cannot be noted: the "
+					"next command of guard finishes it");
+	}
+	end_transaction(all);
+	return 0;
 }
 
 /* Creates a struct txn for each root with a non-empty plan. */
-static int add_root_txns(struct txn_all *all,
-			 const struct transaction_root *roots, size_t count,
-			 struct err *err)
+static int preflight_all_roots(struct txn_all *all,
+			       const struct transaction_root *roots,
+			       size_t count, struct err *err)
 {
 	size_t i, n = 0;
 
+	for (i = 0; i < count; i++) {
+		int workspace = roots[i].project->workspace_fd;
+		auto_free char *joined = journal_join_first(workspace);
+
+		if (roots[i].plan->conflicts.count)
+			return fail(err, EINVAL, "a plan with conflicts");
+		if (has_journal(workspace) || joined)
+			return fail(err, EBUSY,
+				    "an interrupted action on %s must be "
+				    "finished first",
+				    text_quote(roots[i].project->path));
+	}
 	for (i = 0; i < count; i++)
 		if (roots[i].plan->steps.count)
 			(void)journal_add_root(&all->journal,
@@ -357,27 +355,6 @@ static int add_root_txns(struct txn_all *all,
 		n++;
 	}
 	return 0;
-}
-
-static int preflight_all_roots(struct txn_all *all,
-			       const struct transaction_root *roots,
-			       size_t count, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		int workspace = roots[i].project->workspace_fd;
-		auto_free char *joined = journal_join_first(workspace);
-
-		if (roots[i].plan->conflicts.count)
-			return fail(err, EINVAL, "a plan with conflicts");
-		if (has_journal(workspace) || joined)
-			return fail(err, EBUSY,
-				    "an interrupted action on %s must be "
-				    "finished first",
-				    text_quote(roots[i].project->path));
-	}
-	return add_root_txns(all, roots, count, err);
 }
 
 int transaction_check(struct store *store, const struct transaction_root *roots,

@@ -38,31 +38,27 @@ struct op_sides *journal_op_own(struct op *op)
 	return op->own;
 }
 
-static void free_journal_root(struct journal_root *j)
-{
-	size_t i;
-
-	for (i = 0; !j->borrowed && i < j->ops.count; i++) {
-		free(j->ops.items[i].path);
-		entry_free(&j->ops.items[i].own->from);
-		entry_free(&j->ops.items[i].own->to);
-		free(j->ops.items[i].own);
-		free(j->ops.items[i].hardlink_to);
-	}
-	for (i = 0; i < j->parent_mtimes.count; i++)
-		free(j->parent_mtimes.items[i].path);
-	free(j->ops.items);
-	free(j->parent_mtimes.items);
-	free(j->path);
-	free(j->staging);
-}
-
 void journal_free(struct journal *j)
 {
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < j->roots.count; i++)
-		free_journal_root(&j->roots.items[i]);
+	for (i = 0; i < j->roots.count; i++) {
+		struct journal_root *r = &j->roots.items[i];
+
+		for (k = 0; !r->borrowed && k < r->ops.count; k++) {
+			free(r->ops.items[k].path);
+			entry_free(&r->ops.items[k].own->from);
+			entry_free(&r->ops.items[k].own->to);
+			free(r->ops.items[k].own);
+			free(r->ops.items[k].hardlink_to);
+		}
+		for (k = 0; k < r->parent_mtimes.count; k++)
+			free(r->parent_mtimes.items[k].path);
+		free(r->ops.items);
+		free(r->parent_mtimes.items);
+		free(r->path);
+		free(r->staging);
+	}
 	free(j->roots.items);
 	free(j->action);
 	free(j->run_id);
@@ -208,15 +204,28 @@ static void encode_root(const struct journal_root *j, struct buf *b)
 	}
 }
 
-static void decode_ops(struct dec *d, int version, struct journal_root *j)
+/* Decodes a root from behind its path. */
+static void decode_root(struct dec *d, int version, struct journal_root *j)
 {
-	uint64_t count = dec_var(d), i;
+	uint64_t count, i;
 
+	j->before = dec_var(d);
+	j->staging = dec_text(d);
+	j->root_time_set = dec_u8(d);
+	j->root_time = decode_journal_time(d);
+	count = dec_var(d);
+	for (i = 0; i < count && !d->bad; i++) {
+		struct parent_mtime *t = VEC_ADD(&j->parent_mtimes);
+
+		*t = (struct parent_mtime){.path = get_path(d)};
+		t->mtime = decode_journal_time(d);
+		t->keep = dec_u8(d);
+	}
+	count = dec_var(d);
 	for (i = 0; i < count && !d->bad; i++) {
 		struct op_sides *own;
-		struct op *op;
+		struct op *op = VEC_ADD(&j->ops);
 
-		op = VEC_ADD(&j->ops);
 		*op = (struct op){.kind = dec_u8(d)};
 		op->path = get_path(d);
 		own = journal_op_own(op);
@@ -229,27 +238,6 @@ static void decode_ops(struct dec *d, int version, struct journal_root *j)
 		    (op->kind == OP_DELETE ? !op->from->mode : !op->to->mode))
 			d->bad = true;
 	}
-}
-
-/* Decodes a root from behind its path. */
-static void decode_root(struct dec *d, int version, struct journal_root *j)
-{
-	uint64_t count, i;
-
-	j->before = dec_var(d);
-	j->staging = dec_text(d);
-	j->root_time_set = dec_u8(d);
-	j->root_time = decode_journal_time(d);
-	count = dec_var(d);
-	for (i = 0; i < count && !d->bad; i++) {
-		struct parent_mtime *t;
-
-		t = VEC_ADD(&j->parent_mtimes);
-		*t = (struct parent_mtime){.path = get_path(d)};
-		t->mtime = decode_journal_time(d);
-		t->keep = dec_u8(d);
-	}
-	decode_ops(d, version, j);
 	if (strncmp(j->staging, STAGING_PREFIX, strlen(STAGING_PREFIX)) != 0 ||
 	    !path_name_ok(j->staging, strlen(j->staging)))
 		d->bad = true;
@@ -257,9 +245,8 @@ static void decode_root(struct dec *d, int version, struct journal_root *j)
 
 struct journal_root *journal_add_root(struct journal *j, const char *path)
 {
-	struct journal_root *root;
+	struct journal_root *root = VEC_ADD(&j->roots);
 
-	root = VEC_ADD(&j->roots);
 	*root = (struct journal_root){.path = mem_strdup(path)};
 	return root;
 }
@@ -294,30 +281,12 @@ static size_t count_ops(const struct journal *j)
 	return count;
 }
 
-/* Before state "prepared" the table is meaningless and may be half written. */
-static void decode_table(struct dec *d, struct journal *j)
-{
-	size_t count = count_ops(j), i, k;
-	uint64_t check = dec_u64(d);
-	const unsigned char *inodes = dec_raw(d, count * 8);
-	struct dec table;
-
-	if (!inodes || j->state == JOURNAL_STAGING)
-		return;
-	if (check != journal_checksum(inodes, count * 8))
-		d->bad = true;
-	table = dec_start(inodes, count * 8);
-	for (i = 0; i < j->roots.count; i++)
-		for (k = 0; k < j->roots.items[i].ops.count; k++)
-			j->roots.items[i].ops.items[k].new_ino =
-				dec_u64(&table);
-}
-
 /* data: the bytes behind version, state and checksum. */
 static bool decode_journal(const void *data, size_t len, int version,
 			   uint64_t check, struct journal *j)
 {
-	struct dec d = dec_start(data, len), body = d;
+	struct dec d = dec_start(data, len), body = d, table;
+	size_t i, k;
 
 	if (version >= VERSION_TABLE) {
 		len = dec_u64(&d);
@@ -331,8 +300,19 @@ static bool decode_journal(const void *data, size_t len, int version,
 		return false;
 	if (version < VERSION_TABLE)
 		return true;
-	decode_table(&d, j);
-	return dec_end(&d);
+	len = count_ops(j) * 8;
+	check = dec_u64(&d);
+	data = dec_raw(&d, len);
+	/* Before state "prepared" the table is meaningless and may be half
+	 * written. */
+	if (!data || j->state == JOURNAL_STAGING)
+		return dec_end(&d);
+	table = dec_start(data, len);
+	for (i = 0; i < j->roots.count; i++)
+		for (k = 0; k < j->roots.items[i].ops.count; k++)
+			j->roots.items[i].ops.items[k].new_ino =
+				dec_u64(&table);
+	return check == journal_checksum(data, len) && dec_end(&d);
 }
 
 /* Writes a number into a gap that was left for it. */
@@ -428,12 +408,6 @@ int journal_set_state(int workspace_fd, struct journal *j,
 	return 0;
 }
 
-static bool state_ok(enum journal_state state)
-{
-	return state == JOURNAL_STAGING || state == JOURNAL_PREPARED ||
-	       state == JOURNAL_ROLLBACK || state == JOURNAL_DONE;
-}
-
 int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
 		      struct err *err)
 {
@@ -451,7 +425,9 @@ int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
 			    "that one finish it");
 	j.state = b.data[STATE_AT];
 	d = dec_start(b.data + STATE_AT + 1, 8);
-	if (!b.data[MAGIC_LEN] || !state_ok(j.state) ||
+	if (!b.data[MAGIC_LEN] ||
+	    (j.state != JOURNAL_STAGING && j.state != JOURNAL_PREPARED &&
+	     j.state != JOURNAL_ROLLBACK && j.state != JOURNAL_DONE) ||
 	    !decode_journal(b.data + HEAD_LEN, b.len - HEAD_LEN,
 			    b.data[MAGIC_LEN], dec_u64(&d), &j))
 		return fail(err, EBADMSG, "the journal is damaged");

@@ -86,14 +86,6 @@ static void upper_match_free(struct upper_match *m)
 	free(m->dirs);
 }
 
-static bool is_child(const char *path, const char *parent, const char *name)
-{
-	size_t len = strlen(parent);
-
-	return strncmp(path, parent, len) == 0 && path[len] == '/' &&
-	       strcmp(path + len + 1, name) == 0;
-}
-
 /* Whether the upper's entry is the stored one. The run has ended and the
  * entry is unchanged since: size and times prove that the bytes are the
  * stored ones. */
@@ -176,8 +168,9 @@ static bool match_dir_entries(const struct upper_match *m, size_t dir_index)
 	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
 		return false;
 	for (i = 0; i < list.count; i++) {
-		if (at == end ||
-		    !is_child(ops[at].path, op->path, list.items[i].name) ||
+		auto_free char *child = path_join(op->path, list.items[i].name);
+
+		if (at == end || strcmp(ops[at].path, child) != 0 ||
 		    !match_op(m, fd, at))
 			return false;
 		at = m->next[at - m->top];
@@ -194,17 +187,6 @@ static int match_one_dir(void *arg, size_t i, struct err *err)
 		       : fail(err, EBUSY, "the layer has something else");
 }
 
-static size_t path_depth(const char *path)
-{
-	size_t depth = 0;
-
-	while ((path = strchr(path, '/'))) {
-		path++;
-		depth++;
-	}
-	return depth;
-}
-
 /* Fills next[] and dirs[]. False: an entry lies below an operation that is no
  * directory. */
 static bool index_new_dir(struct upper_match *m)
@@ -212,13 +194,13 @@ static bool index_new_dir(struct upper_match *m)
 	const struct op *ops = m->txn->part->ops.items;
 	size_t count = m->end - m->top, open_count = 0, i;
 	auto_free size_t *open = mem_alloc(count * sizeof(*open));
-	auto_free size_t *depths = mem_alloc(count * sizeof(*depths));
 
 	m->next = mem_alloc(count * sizeof(*m->next));
 	m->dirs = mem_alloc(count * sizeof(*m->dirs));
 	for (i = 0; i < count; i++) {
-		depths[i] = path_depth(ops[m->top + i].path);
-		while (open_count && depths[open[open_count - 1]] >= depths[i])
+		while (open_count &&
+		       !path_below(ops[m->top + i].path,
+				   ops[m->top + open[open_count - 1]].path))
 			m->next[open[--open_count]] = m->top + i;
 		if (open_count &&
 		    !S_ISDIR(ops[m->top + open[open_count - 1]].to->mode))
@@ -230,19 +212,6 @@ static bool index_new_dir(struct upper_match *m)
 	while (open_count)
 		m->next[open[--open_count]] = m->end;
 	return m->next[0] == m->end;
-}
-
-/* Finds the scan's records about the directory. */
-static void find_scanned_changes(struct upper_match *m)
-{
-	const struct change_list *list = m->txn->from->changes;
-	const char *top = m->txn->part->ops.items[m->top].path;
-	const struct change *found =
-		list ? FIND_BY_PATH(top, list->items, list->count, path) : NULL;
-
-	m->changes = found;
-	m->change_count =
-		found ? list->count - (size_t)(found - list->items) : 0;
 }
 
 static int compare_inode_numbers(const void *a, const void *b)
@@ -296,19 +265,11 @@ static void clear_from_upper(struct journal_root *j, size_t top, size_t end)
 	}
 }
 
-static bool is_path_chosen(const struct txn *t, const char *path)
-{
-	char *const *at = t->from->paths;
-
-	while (*at && strcmp(*at, path) != 0)
-		at++;
-	return *at != NULL;
-}
-
 static bool match_new_dir(struct txn *t, size_t top, size_t end)
 {
 	AUTO(upper_match)
 	struct upper_match m = {.txn = t, .top = top, .end = end};
+	const struct change_list *list = t->from->changes;
 	struct op *op = &t->part->ops.items[top];
 	const char *name;
 	struct err ignored;
@@ -319,7 +280,13 @@ static bool match_new_dir(struct txn *t, size_t top, size_t end)
 		return false;
 	m.dev = meta.dev;
 	dir = beneath_parent(t->from->upper_fd, op->path, &name, &ignored);
-	find_scanned_changes(&m);
+	/* The scan's records about the directory. */
+	if (list)
+		m.changes =
+			FIND_BY_PATH(op->path, list->items, list->count, path);
+	if (m.changes)
+		m.change_count =
+			list->count - (size_t)(m.changes - list->items);
 	/* The rename needs the owner's write permission for the directory. */
 	return dir >= 0 && op->to->mode & S_IWUSR && S_ISDIR(op->to->mode) &&
 	       index_new_dir(&m) && match_op(&m, dir, top) &&
@@ -338,7 +305,8 @@ void move_from_upper_match(struct txn *t)
 		if (j->ops.items[i].kind != OP_CREATE)
 			continue;
 		end = child_ops_end(j, i);
-		if (!is_path_chosen(t, j->ops.items[i].path))
+		if (!mem_list_has((const char *const *)t->from->paths,
+				  j->ops.items[i].path))
 			continue;
 		if (!match_new_dir(t, i, end)) {
 			clear_from_upper(j, i, end);
@@ -370,34 +338,26 @@ static int rename_from_upper(struct txn *t, const struct op *op,
 	return 1;
 }
 
-static int remove_layer_xattrs(int fd, struct err *err)
+static int strip_op_xattrs(struct txn *t, struct op *op, const struct op *top,
+			   struct err *err)
 {
+	char staged[JOURNAL_OP_NAME_LEN];
 	AUTO(xattrs) struct xattrs x = {0};
+	auto_free char *path = NULL;
+	auto_close int fd = -1;
+	struct meta m;
 	size_t i;
 
-	if (xattrs_get(fd, "", &x, err) < 0)
+	journal_op_name(t->part, top, staged);
+	path = path_join(staged, path_rest(op->path, top->path));
+	fd = beneath_open(t->staging_fd, path, O_PATH, 0, err);
+	if (fd < 0 || xattrs_get(fd, "", &x, err) < 0)
 		return -err->num;
 	for (i = 0; i < x.count; i++)
 		if (strncmp(x.items[i].name, LAYER_XATTR_PREFIX,
 			    strlen(LAYER_XATTR_PREFIX)) == 0 &&
 		    removexattr(fd_proc_path(fd).text, x.items[i].name) < 0)
 			return fail_errno(err, "remove a mark of the layer");
-	return 0;
-}
-
-static int strip_op_xattrs(struct txn *t, struct op *op, const struct op *top,
-			   struct err *err)
-{
-	char staged[JOURNAL_OP_NAME_LEN];
-	auto_free char *path = NULL;
-	auto_close int fd = -1;
-	struct meta m;
-
-	journal_op_name(t->part, top, staged);
-	path = path_join(staged, path_rest(op->path, top->path));
-	fd = beneath_open(t->staging_fd, path, O_PATH, 0, err);
-	if (fd < 0 || remove_layer_xattrs(fd, err) < 0)
-		return -err->num;
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at it");
 	op->new_ctime = m.ctime;

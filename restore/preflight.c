@@ -125,9 +125,8 @@ static bool is_op_deleted(const struct journal_root *j, const char *path)
 static struct op *add_step_op(struct journal_root *j, enum op_kind kind,
 			      const struct step *step)
 {
-	struct op *op;
+	struct op *op = VEC_ADD(&j->ops);
 
-	op = VEC_ADD(&j->ops);
 	*op = (struct op){
 		.kind = kind,
 		.path = step->path,

@@ -254,21 +254,13 @@ static void fill_archive_entry(struct archive_entry *to,
 	}
 }
 
-/* libarchive warns about a name that is not UTF-8 and writes it unchanged. */
-static bool may_warn(const struct tarfile_item *item)
-{
-	const char *link = S_ISLNK(item->entry->mode) ? item->entry->link
-			   : item->same_as	      ? item->same_as
-						      : "";
-
-	return !text_is_utf8(item->path, strlen(item->path)) ||
-	       !text_is_utf8(link, strlen(link));
-}
-
 int tarfile_entry(struct tarfile *t, const struct tarfile_item *item,
 		  struct err *err)
 {
 	struct archive_entry *e = lib.entry_new();
+	const char *link = S_ISLNK(item->entry->mode) ? item->entry->link
+			   : item->same_as	      ? item->same_as
+						      : "";
 	locale_t had = (locale_t)0;
 	int got;
 
@@ -280,7 +272,12 @@ int tarfile_entry(struct tarfile *t, const struct tarfile_item *item,
 	if (t->utf8)
 		(void)uselocale(had);
 	lib.entry_free(e);
-	if (got == ARCHIVE_OK || (got == ARCHIVE_WARN && may_warn(item)))
+	/* libarchive warns about a name that is not UTF-8 and writes it
+	 * unchanged. */
+	if (got == ARCHIVE_OK ||
+	    (got == ARCHIVE_WARN &&
+	     (!text_is_utf8(item->path, strlen(item->path)) ||
+	      !text_is_utf8(link, strlen(link)))))
 		return 0;
 	return tar_failed(t, err);
 }
