@@ -130,33 +130,12 @@ static int write_tar_entry(struct exporter *x, const char *path,
 
 /* --- selection of entries --- */
 
-static void report_export_loss(const struct exporter *x, const char *path,
-			       enum export_loss loss)
-{
-	x->sink->lost(x->sink->arg, path, loss);
-}
-
-/* The outermost .git that contains the path or is it, to free; NULL: none. */
-static char *outermost_git(const char *path)
-{
-	const char *end = path - 1;
-
-	do {
-		const char *name = end + 1;
-
-		end = strchrnul(name, '/');
-		if ((size_t)(end - name) == strlen(".git") &&
-		    memcmp(name, ".git", strlen(".git")) == 0)
-			return mem_strndup(path, (size_t)(end - path));
-	} while (*end);
-	return NULL;
-}
-
-/* Each .git is reported once. */
+/* Each outermost .git is reported once. */
 static bool is_exported(struct exporter *x, const char *path, bool report)
 {
-	auto_free char *git = outermost_git(path);
+	auto_free char *git = NULL;
 	const char *const *p = x->paths;
+	size_t end = path_part_end(path, ".git");
 	bool below = !p;
 
 	for (; p && *p; p++) {
@@ -166,10 +145,11 @@ static bool is_exported(struct exporter *x, const char *path, bool report)
 		if (path_has_part(*p, ".git"))
 			return true;
 	}
-	if (!below || !git)
+	if (!below || !end)
 		return below;
+	git = mem_strndup(path, end);
 	if (report && (!x->git || strcmp(x->git, git) != 0)) {
-		report_export_loss(x, git, EXPORT_GIT);
+		x->sink->lost(x->sink->arg, git, EXPORT_GIT);
 		free(x->git);
 		x->git = TAKE(git);
 	}
@@ -206,11 +186,11 @@ static int export_change(void *arg, const char *path, const struct entry *old,
 	if (!is_exported(x, path, true) || !now)
 		return 0;
 	if (S_ISSOCK(now->mode)) {
-		report_export_loss(x, path, EXPORT_SOCKET);
+		x->sink->lost(x->sink->arg, path, EXPORT_SOCKET);
 		return 0;
 	}
 	if (now->flags & ENTRY_INCOMPLETE)
-		report_export_loss(x, path, EXPORT_INCOMPLETE);
+		x->sink->lost(x->sink->arg, path, EXPORT_INCOMPLETE);
 	/* A directory is exported with its readable entries. */
 	if (now->flags & ENTRY_INCOMPLETE && !S_ISDIR(now->mode))
 		return 0;

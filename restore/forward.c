@@ -92,26 +92,6 @@ bool txn_own_mode(const struct op *op, uint32_t mode)
 	       mode == (op->to->mode | OWNER_WX);
 }
 
-static int open_dir_for_owner(struct txn *t, const struct op *op,
-			      struct err *err)
-{
-	auto_close int fd =
-		beneath_open(t->project->fd, op->path, O_PATH, 0, err);
-	struct meta m;
-
-	if (fd < 0)
-		return txn_is_gone(fd) ? 0 : fd;
-	if (meta_get(fd, "", &m) < 0)
-		return fail_errno(err, "look at %s", text_quote(op->path));
-	if (m.ino != op->old_ino || (m.mode & OWNER_WX) == OWNER_WX ||
-	    !txn_own_mode(op, m.mode))
-		return 0;
-	if (fd_chmod(fd, m.mode | OWNER_WX) < 0)
-		return fail_errno(err, "open the folder %s",
-				  text_quote(op->path));
-	return 0;
-}
-
 static bool is_opened_dir(const struct op *op)
 {
 	uint32_t either = op->from->mode | op->to->mode;
@@ -141,9 +121,24 @@ int txn_open_dirs(struct txn *t, struct err *err)
 	/* Parents first. */
 	for (i = j->ops.count; i-- > 0;) {
 		const struct op *op = &j->ops.items[i];
+		auto_close int fd = -1;
+		struct meta m;
 
-		if (is_opened_dir(op) && open_dir_for_owner(t, op, err) < 0)
-			return -err->num;
+		if (!is_opened_dir(op))
+			continue;
+		fd = beneath_open(t->project->fd, op->path, O_PATH, 0, err);
+		if (txn_is_gone(fd))
+			continue;
+		if (fd < 0)
+			return fd;
+		if (meta_get(fd, "", &m) < 0)
+			return fail_errno(err, "look at %s",
+					  text_quote(op->path));
+		if (m.ino == op->old_ino && (m.mode & OWNER_WX) != OWNER_WX &&
+		    txn_own_mode(op, m.mode) &&
+		    fd_chmod(fd, m.mode | OWNER_WX) < 0)
+			return fail_errno(err, "open the folder %s",
+					  text_quote(op->path));
 	}
 	return 0;
 }
@@ -364,35 +359,23 @@ static int restore_parent_mtimes(struct txn *t, struct err *err)
 	size_t i;
 
 	for (i = 0; i < j->parent_mtimes.count; i++) {
+		const struct parent_mtime *p = &j->parent_mtimes.items[i];
 		auto_close int fd = -1;
 
-		if (!j->parent_mtimes.items[i].keep)
+		if (!p->keep)
 			continue;
-		fd = path_cursor_open(&t->path_cursor,
-				      j->parent_mtimes.items[i].path,
+		fd = path_cursor_open(&t->path_cursor, p->path,
 				      O_PATH | O_DIRECTORY, err);
 		if (txn_is_gone(fd))
 			continue;
 		if (fd < 0)
 			return fd;
-		if (entry_apply_time(fd, j->parent_mtimes.items[i].mtime, err) <
-		    0)
+		if (entry_apply_time(fd, p->mtime, err) < 0)
 			return err_context(
 				err, "%s",
-				text_quote(
-					*j->parent_mtimes.items[i].path
-						? j->parent_mtimes.items[i].path
-						: "."));
+				text_quote(*p->path ? p->path : "."));
 	}
 	return 0;
-}
-
-/* Files changed in place; directories are synced as parents. */
-static bool needs_own_sync(const struct op *op)
-{
-	if (op->kind == OP_CREATE)
-		return S_ISDIR(op->to->mode) && !(op->to->mode & S_IWUSR);
-	return op->kind == OP_META && !S_ISDIR(op->to->mode);
 }
 
 static int sync_changed_paths(struct txn *t, struct err *err)
@@ -403,9 +386,15 @@ static int sync_changed_paths(struct txn *t, struct err *err)
 
 	if (j->ops.count + j->parent_mtimes.count > SYNC_EACH_MAX)
 		syncs_add_all(&syncs);
-	for (i = 0; !syncs.whole_fs && i < j->ops.count; i++)
-		if (needs_own_sync(&j->ops.items[i]))
-			syncs_add(&syncs, t->project->fd, j->ops.items[i].path);
+	for (i = 0; !syncs.whole_fs && i < j->ops.count; i++) {
+		const struct op *op = &j->ops.items[i];
+		bool is_dir = S_ISDIR(op->to->mode);
+
+		/* Files changed in place; directories are synced as parents. */
+		if (op->kind == OP_CREATE ? is_dir && !(op->to->mode & S_IWUSR)
+					  : op->kind == OP_META && !is_dir)
+			syncs_add(&syncs, t->project->fd, op->path);
+	}
 	for (i = 0; !syncs.whole_fs && i < j->parent_mtimes.count; i++)
 		syncs_add(&syncs, t->project->fd,
 			  j->parent_mtimes.items[i].path);

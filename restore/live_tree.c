@@ -45,29 +45,10 @@ static int store_live_entry(struct live_walk *w, const struct live_dir *at,
 	int got = take_entry(w->r->store, at->fd, name, LAYER_XATTR_PREFIX, ret,
 			     err);
 
-	switch (got) {
-	case 0:
-		return 1;
-	case -EBUSY:
-	case -ENOENT:
-	case -EACCES:
-	case -EPERM:
-	case -ESTALE:
+	if (got == -EBUSY || got == -ENOENT || got == -EACCES ||
+	    got == -EPERM || got == -ESTALE)
 		return 0;
-	default:
-		return got;
-	}
-}
-
-static bool is_unchanged_since_last(const struct live_walk *w,
-				    const struct meta *m,
-				    const struct entry *last)
-{
-	return last && !(last->flags & ENTRY_INCOMPLETE) &&
-	       last->mode == m->mode && last->uid == m->uid &&
-	       last->gid == m->gid && last->size == m->size &&
-	       timestamp_compare(last->mtime, m->mtime) == 0 &&
-	       timestamp_compare(m->ctime, w->r->since) < 0;
+	return got ? got : 1;
 }
 
 static int add_live_file(struct live_walk *w, const struct live_dir *at,
@@ -79,7 +60,11 @@ static int add_live_file(struct live_walk *w, const struct live_dir *at,
 	bool bytes = S_ISREG(m->mode);
 	int got = 1;
 
-	if (is_unchanged_since_last(w, m, last))
+	if (last && !(last->flags & ENTRY_INCOMPLETE) &&
+	    last->mode == m->mode && last->uid == m->uid &&
+	    last->gid == m->gid && last->size == m->size &&
+	    timestamp_compare(last->mtime, m->mtime) == 0 &&
+	    timestamp_compare(m->ctime, w->r->since) < 0)
 		return 0;
 	if (bytes && m->size > w->r->file_max)
 		e = (struct entry){

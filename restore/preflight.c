@@ -137,23 +137,12 @@ static struct op *add_step_op(struct journal_root *j, enum op_kind kind,
 	return op;
 }
 
-/* Whether the name, or its other spelling, is deleted before the creation. */
-static bool frees_name(const struct txn *t, const char *path)
-{
-	auto_free char *collision = NULL;
-
-	if (is_op_deleted(t->part, path))
-		return true;
-	collision = find_colliding_path(t, path);
-	return collision && is_op_deleted(t->part, collision);
-}
-
 static int preflight_create(struct txn *t, const struct step *step,
 			    const char **top, struct err *err)
 {
 	struct journal_root *j = t->part;
+	auto_free char *collision = NULL;
 	struct meta m;
-	struct op *op;
 	int got;
 
 	if (*top && path_below(step->path, *top)) {
@@ -165,15 +154,18 @@ static int preflight_create(struct txn *t, const struct step *step,
 		return got;
 	if (!*step->path) {
 		/* The root exists: project_open() created it. */
-		op = add_step_op(j, OP_META, step);
-		op->old_ino = m.ino;
+		add_step_op(j, OP_META, step)->old_ino = m.ino;
 		return 0;
 	}
-	if (got && !frees_name(t, step->path)) {
-		(void)txn_fail_exists(t, step->path, err);
-		return err_context(err, "%s", text_quote(step->path));
+	/* The name, or its other spelling, may be deleted before. */
+	if (got && !is_op_deleted(j, step->path)) {
+		collision = find_colliding_path(t, step->path);
+		if (!collision || !is_op_deleted(j, collision)) {
+			(void)txn_fail_exists(t, step->path, err);
+			return err_context(err, "%s", text_quote(step->path));
+		}
 	}
-	op = add_step_op(j, OP_CREATE, step);
+	(void)add_step_op(j, OP_CREATE, step);
 	if (S_ISDIR(step->to.mode))
 		*top = step->path;
 	return 0;
@@ -222,21 +214,18 @@ static void add_parent_mtime(struct journal_root *j, char *path, bool keep)
  * so. */
 static void merge_parent_mtimes(struct journal_root *j)
 {
+	struct parent_mtime *items = j->parent_mtimes.items;
 	size_t kept = 0, i;
 
-	SORT_BY_PATH(j->parent_mtimes.items, j->parent_mtimes.count, path);
+	SORT_BY_PATH(items, j->parent_mtimes.count, path);
 	for (i = 0; i < j->parent_mtimes.count; i++) {
-		struct parent_mtime *last =
-			kept ? &j->parent_mtimes.items[kept - 1] : NULL;
+		struct parent_mtime *last = kept ? &items[kept - 1] : NULL;
 
-		if (last &&
-		    strcmp(last->path, j->parent_mtimes.items[i].path) == 0) {
-			last->keep =
-				last->keep && j->parent_mtimes.items[i].keep;
-			free(j->parent_mtimes.items[i].path);
+		if (last && strcmp(last->path, items[i].path) == 0) {
+			last->keep = last->keep && items[i].keep;
+			free(items[i].path);
 		} else {
-			j->parent_mtimes.items[kept++] =
-				j->parent_mtimes.items[i];
+			items[kept++] = items[i];
 		}
 	}
 	j->parent_mtimes.count = kept;
@@ -263,31 +252,16 @@ static int preflight_parent_mtimes(struct txn *t, struct err *err)
 	}
 	merge_parent_mtimes(j);
 	for (i = 0; i < j->parent_mtimes.count; i++) {
+		struct parent_mtime *p = &j->parent_mtimes.items[i];
 		struct meta m;
-		int got = stat_project_path(t, j->parent_mtimes.items[i].path,
-					    &m, err);
+		int got = stat_project_path(t, p->path, &m, err);
 
 		if (got <= 0)
-			return got < 0 ? got
-				       : fail_changed_path(
-						 err, j->parent_mtimes.items[i]
-							      .path);
-		if (check_immutable(j->parent_mtimes.items[i].path, &m, err) <
-		    0)
+			return got < 0 ? got : fail_changed_path(err, p->path);
+		if (check_immutable(p->path, &m, err) < 0)
 			return -err->num;
-		j->parent_mtimes.items[i].mtime = m.mtime;
+		p->mtime = m.mtime;
 	}
-	return 0;
-}
-
-static int name_staging(struct journal_root *j, struct err *err)
-{
-	uint64_t number;
-
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return fail_errno(err, "random number");
-	free(j->staging);
-	j->staging = mem_printf(STAGING_PREFIX "%016" PRIx64, number);
 	return 0;
 }
 
@@ -297,13 +271,17 @@ int txn_preflight(struct txn *t, const struct plan *plan, struct err *err)
 	struct unreadable_dirs opened = UNREADABLE_DIRS_NONE;
 	struct journal_root *j = t->part;
 	const char *top = NULL;
+	uint64_t number;
 	size_t i;
 
 	j->borrowed = true;
 	if (unreadable_dirs_open(t->project->fd, t->project->unreadable_dirs,
-				 t->project->workspace_fd, &opened, err) < 0 ||
-	    name_staging(j, err) < 0)
+				 t->project->workspace_fd, &opened, err) < 0)
 		return -err->num;
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return fail_errno(err, "random number");
+	free(j->staging);
+	j->staging = mem_printf(STAGING_PREFIX "%016" PRIx64, number);
 	for (i = 0; i < plan->steps.count; i++) {
 		const struct step *s = &plan->steps.items[i];
 
@@ -395,16 +373,6 @@ static int check_moved(int dir, const char *name, const struct op *op,
 		   : 0;
 }
 
-static int check_meta(const struct op *op, struct err *err)
-{
-	if (op->kind != OP_META || geteuid() == 0 || !op->from->mode ||
-	    op->from->uid == geteuid() || op->from->mode == op->to->mode)
-		return 0;
-	return fail_not_permitted(
-		EPERM, op->path,
-		"belongs to somebody else, who alone may change its mode", err);
-}
-
 /* The parent of the last checked path. */
 struct open_parent {
 	char *path;
@@ -443,9 +411,13 @@ static int check_op_permitted(struct txn *t, struct open_parent *p,
 {
 	auto_free char *parent = path_parent(op->path);
 
-	if (op->kind == OP_META)
-		return check_meta(op, err);
-	if (op->kind == OP_CHILD)
+	if (op->kind == OP_META && geteuid() != 0 && op->from->mode &&
+	    op->from->uid != geteuid() && op->from->mode != op->to->mode)
+		return fail_not_permitted(EPERM, op->path,
+					  "belongs to somebody else, who alone "
+					  "may change its mode",
+					  err);
+	if (op->kind == OP_META || op->kind == OP_CHILD)
 		return 0;
 	if (enter_parent(t, p, parent, err) < 0)
 		return -err->num;

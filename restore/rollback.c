@@ -299,13 +299,21 @@ static int keep_if_changed_since(struct txn *t, const char *staged,
 		   : keep_displaced(t, staged, op, changed, err);
 }
 
-static int rollback_create(struct txn *t, const struct op *op, int dir,
-			   const char *name, const char *staged,
-			   struct err *err)
+static int rollback_create(struct txn *t, const struct op *op,
+			   const char *staged, struct err *err)
 {
+	const char *name;
+	auto_close int dir =
+		beneath_parent(t->project->fd, op->path, &name, err);
 	struct meta m = {0};
 	bool had_forward_ctime;
 
+	/* The parent may have been moved or removed meanwhile, with the new
+	 * entry in it. */
+	if (txn_is_gone(dir))
+		return keep_if_changed_since(t, staged, op, err);
+	if (dir < 0)
+		return dir;
 	/* A file that an earlier attempt took out and had to keep. */
 	if (keep_if_changed_since(t, staged, op, err) < 0)
 		return -err->num;
@@ -320,27 +328,6 @@ static int rollback_create(struct txn *t, const struct op *op, int dir,
 	if (had_forward_ctime && is_staged_unchanged(t, staged, op))
 		return 0;
 	return keep_if_changed_since(t, staged, op, err);
-}
-
-static int rollback_replace(struct txn *t, const struct op *op, int dir,
-			    const char *name, const char *staged,
-			    struct err *err)
-{
-	struct meta m = {0};
-	bool had_forward_ctime;
-
-	/* An earlier attempt ended here. */
-	if (meta_get(dir, name, &m) == 0 && m.ino == op->old_ino)
-		return keep_if_changed_since(t, staged, op, err);
-	had_forward_ctime = has_forward_ctime(op, &m);
-	if (renameat2(t->staging_fd, staged, dir, name, RENAME_EXCHANGE) == 0)
-		return had_forward_ctime && is_staged_unchanged(t, staged, op)
-			       ? 0
-			       : keep_if_changed_since(t, staged, op, err);
-	if (errno != ENOENT ||
-	    renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
-		return fail_errno(err, "put back");
-	return 0;
 }
 
 /* Restores metadata that was changed in place, and the mode of a directory that
@@ -365,25 +352,13 @@ static int rollback_meta(struct txn *t, const struct op *op, struct err *err)
 	return entry_apply_meta(t->store, fd, op->from, err);
 }
 
-/* Reverts a creation. The parent may have been moved or removed meanwhile, with
- * the new entry in it. */
-static int rollback_created(struct txn *t, const struct op *op,
-			    const char *staged, struct err *err)
-{
-	const char *name;
-	auto_close int dir =
-		beneath_parent(t->project->fd, op->path, &name, err);
-
-	if (txn_is_gone(dir))
-		return keep_if_changed_since(t, staged, op, err);
-	return dir < 0 ? dir : rollback_create(t, op, dir, name, staged, err);
-}
-
 static int rollback_displaced(struct txn *t, const struct op *op,
 			      const char *staged, struct err *err)
 {
 	auto_free char *path = NULL;
 	auto_close int dir = -1;
+	bool had_forward_ctime;
+	const char *name;
 	struct meta m;
 
 	/* An earlier attempt restored it. */
@@ -392,13 +367,26 @@ static int rollback_displaced(struct txn *t, const struct op *op,
 	dir = open_current_parent(t, op->path, &path, err);
 	if (dir < 0)
 		return dir;
-	if (op->kind != OP_DELETE)
-		return rollback_replace(t, op, dir, path_name(path), staged,
-					err);
-	if (renameat2(t->staging_fd, staged, dir, path_name(path),
-		      RENAME_NOREPLACE) == 0)
+	name = path_name(path);
+	if (op->kind != OP_DELETE) {
+		m = (struct meta){0};
+		/* An earlier attempt ended here. */
+		if (meta_get(dir, name, &m) == 0 && m.ino == op->old_ino)
+			return keep_if_changed_since(t, staged, op, err);
+		had_forward_ctime = has_forward_ctime(op, &m);
+		if (renameat2(t->staging_fd, staged, dir, name,
+			      RENAME_EXCHANGE) == 0)
+			return had_forward_ctime && is_staged_unchanged(
+							    t, staged, op)
+				       ? 0
+				       : keep_if_changed_since(t, staged, op,
+							       err);
+		if (errno != ENOENT)
+			return fail_errno(err, "put back");
+	}
+	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) == 0)
 		return 0;
-	if (errno != EEXIST)
+	if (op->kind != OP_DELETE || errno != EEXIST)
 		return fail_errno(err, "put back");
 	return keep_displaced(
 		t, staged, op,
@@ -416,7 +404,7 @@ static int rollback_op(struct txn *t, const struct op *op, struct err *err)
 		return happened;
 	journal_op_name(t->part, op, staged);
 	if (happened && (op->kind == OP_CREATE
-				 ? rollback_created(t, op, staged, err)
+				 ? rollback_create(t, op, staged, err)
 				 : rollback_displaced(t, op, staged, err)) < 0)
 		return -err->num;
 	if (op->kind == OP_META || op->kind == OP_DELETE)
@@ -433,16 +421,13 @@ static int rollback_times(struct txn *t, struct err *err)
 	size_t i;
 
 	for (i = 0; i < j->parent_mtimes.count; i++) {
-		auto_close int fd = beneath_open(t->project->fd,
-						 j->parent_mtimes.items[i].path,
+		const struct parent_mtime *p = &j->parent_mtimes.items[i];
+		auto_close int fd = beneath_open(t->project->fd, p->path,
 						 O_PATH | O_DIRECTORY, 0, err);
 
 		if (txn_is_gone(fd))
 			continue;
-		if (fd < 0)
-			return fd;
-		if (entry_apply_time(fd, j->parent_mtimes.items[i].mtime, err) <
-		    0)
+		if (fd < 0 || entry_apply_time(fd, p->mtime, err) < 0)
 			return -err->num;
 	}
 	return 0;
