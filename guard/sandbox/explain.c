@@ -21,32 +21,24 @@ static void set_view(struct view *v, enum visibility visibility,
 	*v = (struct view){.visibility = visibility, .place = place};
 }
 
-/* The view before the rules: later mounts cover earlier ones. */
-static struct view view_without_rules(const struct explained_setup *c,
-				      const char *path)
-{
-	const struct sandbox_policy *p = c->s.policy;
-	const char *private = mounts_private_dir(path);
-	const char *const *layer;
-	struct view v;
-
-	set_view(&v, VISIBILITY_READ_ONLY, "/");
-	if (private)
-		set_view(&v, VISIBILITY_PRIVATE, private);
-	if (p->strict && p->home && path_below(path, p->home))
-		set_view(&v, VISIBILITY_PRIVATE, p->home);
-	for (layer = c->layers; *layer; layer++)
-		if (path_below(path, *layer))
-			set_view(&v, VISIBILITY_LAYER, *layer);
-	return v;
-}
-
 static struct view view_with_rules(const struct explained_setup *c,
 				   const char *path, size_t count)
 {
-	struct view v = view_without_rules(c, path);
+	const struct sandbox_policy *policy = c->s.policy;
+	const char *private = mounts_private_dir(path);
+	const char *const *layer;
+	struct view v;
 	size_t i;
 
+	/* The view before the rules: later mounts cover earlier ones. */
+	set_view(&v, VISIBILITY_READ_ONLY, "/");
+	if (private)
+		set_view(&v, VISIBILITY_PRIVATE, private);
+	if (policy->strict && policy->home && path_below(path, policy->home))
+		set_view(&v, VISIBILITY_PRIVATE, policy->home);
+	for (layer = c->layers; *layer; layer++)
+		if (path_below(path, *layer))
+			set_view(&v, VISIBILITY_LAYER, *layer);
 	for (i = 0; i < count; i++) {
 		const struct path_rule *p = &c->s.rules.items[i];
 		struct view there;
@@ -130,21 +122,16 @@ void view_free(struct view *v)
 	*v = (struct view){0};
 }
 
-/* True for paths in the run's own /dev: symbolic links of the machine's /dev do
- * not apply. */
-static bool is_run_device(const char *path)
-{
-	return path_below(path, "/dev") && !strstr(path, "/.") &&
-	       !strstr(path, "//") && strncmp(path, "/dev/fd/", 8) != 0;
-}
-
 int sandbox_explain(const struct sandbox_policy *policy,
 		    const char *const *layers, const char *path,
 		    struct view *ret, struct err *err)
 {
 	struct explained_setup c = {.s = {.policy = policy}, .layers = layers};
-	auto_free char *real = is_run_device(path) ? mem_strdup(path)
-						   : path_resolve(path, err);
+	/* Symbolic links of the machine's /dev do not apply in the run's. */
+	bool device = path_below(path, "/dev") && !strstr(path, "/.") &&
+		      !strstr(path, "//") && strncmp(path, "/dev/fd/", 8) != 0;
+	auto_free char *real =
+		device ? mem_strdup(path) : path_resolve(path, err);
 	struct stat st;
 	bool exists;
 	size_t i;

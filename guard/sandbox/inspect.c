@@ -54,43 +54,6 @@ int sandbox_probe(int (*in_child)(void *arg, struct err *err), void *arg,
 	return rc;
 }
 
-static void inspect_sandbox(const struct inspect_report *r)
-{
-	struct err err;
-
-	if (sandbox_probe(NULL, NULL, &err) == 0)
-		report_layer(
-			r, INSPECT_OK, "fence",
-			"namespaces, mounts, /proc, filters: one was set up",
-			NULL);
-	else
-		report_layer(r, INSPECT_MISSING, "fence", err.text,
-			     "nothing is run without it");
-}
-
-static void inspect_landlock(const struct inspect_report *r)
-{
-	long abi = landlock_abi();
-	auto_free char *text = mem_printf("version %ld", abi);
-
-	if (abi >= 6)
-		report_layer(r, INSPECT_OK, "landlock", text, NULL);
-	else if (abi >= 2)
-		report_layer(
-			r, INSPECT_WEAKER, "landlock",
-			"no scopes: with --net host a run reaches abstract "
-			"sockets (X11, some D-Bus)",
-			"Linux 6.12 or newer, or --net none");
-	else
-		report_layer(r, INSPECT_WEAKER, "landlock",
-			     "missing: with --net host a run reaches abstract "
-			     "sockets; "
-			     "--strict is refused",
-			     "boot a kernel with CONFIG_SECURITY_LANDLOCK and "
-			     "landlock "
-			     "in lsm=");
-}
-
 /* Loads a filter in a child, since a process cannot remove a filter. */
 static bool can_load_notifier(void)
 {
@@ -120,8 +83,7 @@ static void inspect_renames(const struct inspect_report *r)
 			"renaming a folder that is older than the run fails "
 			"(EXDEV), as some programs cannot cope with",
 			"sudo sysctl -w kernel.yama.ptrace_scope=1 (a 3 goes "
-			"away "
-			"with the next start of the machine only)");
+			"away with the next start of the machine only)");
 	else if (can_load_notifier())
 		report_layer(
 			r, INSPECT_OK, "renames",
@@ -158,8 +120,8 @@ static void inspect_limits(const struct inspect_report *r)
 		report_layer(
 			r, INSPECT_WEAKER, "limits",
 			"no control group with memory, cpu and pids: guard "
-			"looks "
-			"at --memory itself, --cpus takes whole processors",
+			"looks at --memory itself, --cpus takes whole "
+			"processors",
 			geteuid() == 0
 				? "switch the controllers on in "
 				  "/sys/fs/cgroup/cgroup.subtree_control"
@@ -213,23 +175,44 @@ static void inspect_cores(const struct inspect_report *r)
 	}
 	report_layer(r, INSPECT_WEAKER, "core dumps",
 		     "the hard limit of 0 for core files lets a run's crash "
-		     "start the "
-		     "machine's helper, outside and as root",
+		     "start the machine's helper, outside and as root",
 		     "a hard limit of 1 or more: limits.conf(5), or LimitCORE= "
-		     "of the "
-		     "unit");
+		     "of the unit");
 }
 
 void sandbox_inspect(void (*each)(void *arg, const struct inspection *i),
 		     void *arg)
 {
 	struct inspect_report r = {each, arg};
+	long abi = landlock_abi();
+	auto_free char *text = mem_printf("version %ld", abi);
 	struct utsname name;
+	struct err err;
 
 	if (uname(&name) == 0)
 		report_layer(&r, INSPECT_OK, "kernel", name.release, NULL);
-	inspect_sandbox(&r);
-	inspect_landlock(&r);
+	if (sandbox_probe(NULL, NULL, &err) == 0)
+		report_layer(
+			&r, INSPECT_OK, "fence",
+			"namespaces, mounts, /proc, filters: one was set up",
+			NULL);
+	else
+		report_layer(&r, INSPECT_MISSING, "fence", err.text,
+			     "nothing is run without it");
+	if (abi >= 6)
+		report_layer(&r, INSPECT_OK, "landlock", text, NULL);
+	else if (abi >= 2)
+		report_layer(
+			&r, INSPECT_WEAKER, "landlock",
+			"no scopes: with --net host a run reaches abstract "
+			"sockets (X11, some D-Bus)",
+			"Linux 6.12 or newer, or --net none");
+	else
+		report_layer(&r, INSPECT_WEAKER, "landlock",
+			     "missing: with --net host a run reaches abstract "
+			     "sockets; --strict is refused",
+			     "boot a kernel with CONFIG_SECURITY_LANDLOCK and "
+			     "landlock in lsm=");
 	inspect_renames(&r);
 	inspect_limits(&r);
 	inspect_network(&r);

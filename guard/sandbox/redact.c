@@ -218,32 +218,6 @@ bool redact_has_secret(const char *text, size_t len)
 
 /* ---- values ---- */
 
-/* Writes an empty value of the same kind, so that the file still parses. */
-static void put_empty_value(struct redact *r, const char *value, size_t len)
-{
-	static const char *const kinds[][3] = {
-		{"\"\"\"", "\"\"\"", "\"\""},
-		{"'''", "'''", "''"},
-		{"\"", NULL, "\"\""},
-		{"'", NULL, "''"},
-		{"[", "]", "[]"},
-		{"{", "}", "{}"},
-	};
-	size_t i, n;
-
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		const char *end = kinds[i][1];
-
-		n = strlen(kinds[i][0]);
-		if (len < n + !end || memcmp(value, kinds[i][0], n) != 0)
-			continue;
-		buf_add_text(r->to, kinds[i][2]);
-		if (end && !memmem(value + n, len - n, end, strlen(end)))
-			r->until = end;
-		return;
-	}
-}
-
 /* Removes the whole value of an element in a list with one element a line. */
 static bool redact_list_element(struct redact *r, const char *line, size_t len)
 {
@@ -281,9 +255,18 @@ static bool redact_json_line(struct redact *r, const char *line, size_t len)
 	return true;
 }
 
+/* Writes an empty value of the same kind, so that the file still parses. */
 static bool redact_value(struct redact *r, const char *line, size_t len)
 {
-	size_t key_len = 0, at = find_value(line, len, &key_len);
+	static const char *const kinds[][3] = {
+		{"\"\"\"", "\"\"\"", "\"\""},
+		{"'''", "'''", "''"},
+		{"\"", NULL, "\"\""},
+		{"'", NULL, "''"},
+		{"[", "]", "[]"},
+		{"{", "}", "{}"},
+	};
+	size_t key_len = 0, at = find_value(line, len, &key_len), i, n;
 
 	if (!at || is_harmless_value(line + at, len - at) ||
 	    (!is_secret_name(line, key_len) &&
@@ -291,7 +274,18 @@ static bool redact_value(struct redact *r, const char *line, size_t len)
 	      !redact_has_secret(line + at, len - at))))
 		return false;
 	put_without_user(r, line, at);
-	put_empty_value(r, line + at, len - at);
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const char *end = kinds[i][1];
+
+		n = strlen(kinds[i][0]);
+		if (len - at < n + !end || memcmp(line + at, kinds[i][0], n))
+			continue;
+		buf_add_text(r->to, kinds[i][2]);
+		n += at;
+		if (end && !memmem(line + n, len - n, end, strlen(end)))
+			r->until = end;
+		break;
+	}
 	r->any = r->dropping = true;
 	r->indent = indent_of(line, len);
 	r->joined = line[len - 1] == '\\';
@@ -521,35 +515,35 @@ static bool find_url_user(const char *line, size_t len, size_t i,
 	       line[i + 3] != '$';
 }
 
-static bool find_prose_secret(const char *line, size_t len, size_t i,
-			      struct secret_span *ret)
-{
-	switch (line[i]) {
-	case '=':
-		return find_secret_pair(line, len, i, ret);
-	case ':':
-		return find_url_user(line, len, i, ret) ||
-		       find_secret_pair(line, len, i, ret);
-	case '-':
-		return find_secret_option(line, len, i, ret);
-	default:
-		*ret = (struct secret_span){i, name_end(line, len, i)};
-		return is_known_token(line, len, i);
-	}
-}
-
 static bool redact_prose_line(const char *line, size_t len, struct buf *to)
 {
 	size_t done = 0, i;
 	bool any = false;
-	struct secret_span secret_span;
+	struct secret_span span;
 
 	for (i = 0; i < len; i++) {
-		if (!find_prose_secret(line, len, i, &secret_span))
+		bool found = false;
+
+		switch (line[i]) {
+		case ':':
+			found = find_url_user(line, len, i, &span) ||
+				find_secret_pair(line, len, i, &span);
+			break;
+		case '=':
+			found = find_secret_pair(line, len, i, &span);
+			break;
+		case '-':
+			found = find_secret_option(line, len, i, &span);
+			break;
+		default:
+			span = (struct secret_span){i, name_end(line, len, i)};
+			found = is_known_token(line, len, i);
+		}
+		if (!found)
 			continue;
-		buf_add(to, line + done, secret_span.from - done);
-		done = secret_span.end;
-		i = secret_span.end - 1;
+		buf_add(to, line + done, span.from - done);
+		done = span.end;
+		i = span.end - 1;
 		any = true;
 	}
 	buf_add(to, line + done, len - done);

@@ -129,20 +129,6 @@ void relay_kill(const struct sandbox *sb)
 			      0);
 }
 
-/* Sends SIGTERM first, SIGKILL on the second call. */
-static void terminate_run(struct sandbox *sb)
-{
-	if (sb->ending) {
-		relay_kill(sb);
-		sb->deadline = 0;
-		return;
-	}
-	sb->ending = true;
-	sb->deadline = timestamp_monotonic_ms() + GRACE_MS;
-	(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGTERM, NULL, -1);
-	(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGCONT, NULL, -1);
-}
-
 /* ---- limits ---- */
 
 static int64_t earlier_deadline(int64_t a, int64_t b)
@@ -289,21 +275,6 @@ static bool suspend_with_command(struct sandbox *sb, int sig)
 
 /* ---- signals and messages ---- */
 
-static void handle_command_stop(struct sandbox *sb, int sig)
-{
-	bool continues;
-
-	if (sb->tty)
-		tty_leave(sb->tty, false);
-	continues = suspend_with_command(sb, sig);
-	if (sb->tty) {
-		tty_hold(sb->tty, continues);
-		tty_enter(sb->tty);
-	}
-	if (continues)
-		(void)message_send(sb->socket, MESSAGE_CONTINUE, 0, NULL, -1);
-}
-
 /* Returns false when an exec client gets its third request to end: the process
  * in the run that would pass the signal on may be stopped. */
 static bool relay_signal(struct sandbox *sb)
@@ -367,6 +338,7 @@ static void handle_result_message(struct sandbox *sb,
 static bool handle_pid1_message(struct sandbox *sb)
 {
 	struct message message;
+	bool continues;
 
 	if (message_receive(sb->socket, &message, NULL) <= 0)
 		return false;
@@ -379,8 +351,18 @@ static bool handle_pid1_message(struct sandbox *sb)
 		sb->is_empty = true;
 		break;
 	case MESSAGE_STOPPED:
-		if (!sb->ending)
-			handle_command_stop(sb, message.value);
+		if (sb->ending)
+			break;
+		if (sb->tty)
+			tty_leave(sb->tty, false);
+		continues = suspend_with_command(sb, message.value);
+		if (sb->tty) {
+			tty_hold(sb->tty, continues);
+			tty_enter(sb->tty);
+		}
+		if (continues)
+			(void)message_send(sb->socket, MESSAGE_CONTINUE, 0,
+					   NULL, -1);
 		break;
 	case MESSAGE_WANTS_INPUT:
 		if (sb->tty)
@@ -428,40 +410,21 @@ static int relay_until_empty(struct sandbox *sb, struct err *err)
 		if (fds[0].revents || sb->is_empty)
 			return 0;
 		found = check_relay_limits(sb);
-		if (found == RELAY_TIMED_OUT) {
-			terminate_run(sb);
-		} else if (found == RELAY_BEYOND_LIMIT) {
+		if (found == RELAY_BEYOND_LIMIT) {
 			sb->ending = true;
 			relay_kill(sb);
+		} else if (found == RELAY_TIMED_OUT && sb->ending) {
+			relay_kill(sb);
+			sb->deadline = 0;
+		} else if (found == RELAY_TIMED_OUT) {
+			sb->ending = true;
+			sb->deadline = timestamp_monotonic_ms() + GRACE_MS;
+			(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGTERM,
+					   NULL, -1);
+			(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGCONT,
+					   NULL, -1);
 		}
 	}
-}
-
-static struct sandbox_result make_sandbox_result(const struct sandbox *sb)
-{
-	struct sandbox_result result = {.end = SANDBOX_SIGNALED,
-					.code = SIGKILL,
-					.network_lost = sb->network_lost};
-
-	if (sb->ending) {
-		result.end = SANDBOX_STOPPED;
-		result.limit = sb->limit;
-		result.why = kernel_quotas_explain(sb->watch.quota);
-		return result;
-	}
-	result.killed = cgroup_killed(&sb->cgroup);
-	if (!sb->has_status) {
-		if (!sb->setup.policy)
-			result.end = SANDBOX_LOST;
-		return result;
-	}
-	if (WIFEXITED(sb->status)) {
-		result.end = SANDBOX_EXITED;
-		result.code = WEXITSTATUS(sb->status);
-	} else {
-		result.code = WTERMSIG(sb->status);
-	}
-	return result;
 }
 
 int sandbox_wait(struct sandbox *sb,
@@ -487,6 +450,23 @@ int sandbox_wait(struct sandbox *sb,
 	stdio_proxy_stop(&sb->stdio_proxies);
 	if (rc < 0)
 		return rc;
-	*ret = make_sandbox_result(sb);
+	*ret = (struct sandbox_result){.end = SANDBOX_SIGNALED,
+				       .code = SIGKILL,
+				       .network_lost = sb->network_lost};
+	if (sb->ending) {
+		ret->end = SANDBOX_STOPPED;
+		ret->limit = sb->limit;
+		ret->why = kernel_quotas_explain(sb->watch.quota);
+		return 0;
+	}
+	ret->killed = cgroup_killed(&sb->cgroup);
+	if (!sb->has_status && !sb->setup.policy) {
+		ret->end = SANDBOX_LOST;
+	} else if (sb->has_status && WIFEXITED(sb->status)) {
+		ret->end = SANDBOX_EXITED;
+		ret->code = WEXITSTATUS(sb->status);
+	} else if (sb->has_status) {
+		ret->code = WTERMSIG(sb->status);
+	}
 	return 0;
 }
