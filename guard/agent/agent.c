@@ -69,15 +69,6 @@ static int read_profile_text(int fd, bool own, struct buf *to, struct err *err)
 	return fd_slurp(fd, PROFILE_BYTES_MAX, to, err);
 }
 
-/* Whether there is a profile of that name. */
-static bool is_known_agent(const struct state *state, const char *name)
-{
-	auto_free char *dir = agent_config_dir(state);
-	auto_free char *path = dir ? path_join(dir, name) : NULL;
-
-	return profile_shipped(name) || (path && access(path, F_OK) == 0);
-}
-
 int agent_read(const struct state *state, const char *name, struct profile *to,
 	       struct err *err)
 {
@@ -131,13 +122,15 @@ static int choose_agent(struct agent *a, const struct run_options *o,
 {
 	auto_free char *program = agent_program(o->argv);
 	const char *name = o->agent ? o->agent : program, *one;
+	auto_free char *dir = agent_config_dir(state);
+	auto_free char *path = dir ? path_join(dir, name) : NULL;
 	AUTO(buf) struct buf known = {0};
 	size_t i;
 
 	if (strcmp(name, AGENT_NONE) == 0)
 		return 0;
 	if (profile_name_ok(name) && strcmp(name, "default") != 0 &&
-	    is_known_agent(state, name)) {
+	    (profile_shipped(name) || (path && access(path, F_OK) == 0))) {
 		a->name = mem_strdup(name);
 		return 0;
 	}
@@ -541,18 +534,6 @@ static const struct {
 	{"aider-chat", "aider"},
 };
 
-/* How many words of argv name the launcher; 0: it is none. */
-static size_t launcher_word_count(const struct launcher *l, char *const *argv)
-{
-	size_t i;
-
-	for (i = 0; i < 3 && l->words[i]; i++)
-		if (!argv[i] ||
-		    strcmp(i ? argv[i] : path_name(argv[0]), l->words[i]) != 0)
-			return 0;
-	return i;
-}
-
 /* The first argument that is no option; NULL: none, or the program is in the
  * text of an option. */
 static const char *find_operand(const struct launcher *l, char *const *argv)
@@ -587,16 +568,21 @@ static char *agent_of_package(const char *package)
 
 char *agent_program(char *const *argv)
 {
-	const char *operand;
-	size_t i, words;
+	size_t i, n;
 
 	if (!argv || !argv[0])
 		return mem_strdup("");
 	for (i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
-		words = launcher_word_count(&launchers[i], argv);
-		if (!words)
+		const struct launcher *l = &launchers[i];
+		const char *operand;
+
+		for (n = 0; n < 3 && l->words[n]; n++)
+			if (!argv[n] || strcmp(n ? argv[n] : path_name(argv[0]),
+					       l->words[n]) != 0)
+				break;
+		if (n < 3 && l->words[n])
 			continue;
-		operand = find_operand(&launchers[i], argv + words);
+		operand = find_operand(l, argv + n);
 		return operand ? agent_of_package(operand) : mem_strdup("");
 	}
 	return mem_strdup(path_name(argv[0]));

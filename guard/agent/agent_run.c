@@ -58,27 +58,7 @@ static int open_agent_caches(struct agent *a, const struct state *state,
 	return 0;
 }
 
-/* ---- homes ---- */
-
-static int open_agent_homes(struct agent *a, const struct state *state,
-			    struct buf *notes, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < a->places.count && !a->shared; i++) {
-		const struct agent_place *place = &a->places.items[i];
-		auto_free char *source = NULL;
-
-		if (place->item->word != PROFILE_HOME)
-			continue;
-		source = agent_make_home(a, state, place->item, notes, err);
-		if (!source ||
-		    persistent_mount_add_dir(a->persistent_mount, place->path,
-					     source, err) < 0)
-			return err_context(err, "home of %s", a->name);
-	}
-	return 0;
-}
+/* ---- a run ---- */
 
 int agent_open(struct agent *a, const struct state *state, struct session *s,
 	       struct buf *notes, struct err *err)
@@ -88,8 +68,19 @@ int agent_open(struct agent *a, const struct state *state, struct session *s,
 	size_t i;
 
 	a->persistent_mount = persistent_mount_new();
-	if (open_agent_homes(a, state, notes, err) < 0 ||
-	    open_agent_caches(a, state, s, notes, err) < 0)
+	for (i = 0; i < a->places.count && !a->shared; i++) {
+		const struct agent_place *home = &a->places.items[i];
+		auto_free char *source = NULL;
+
+		if (home->item->word != PROFILE_HOME)
+			continue;
+		source = agent_make_home(a, state, home->item, notes, err);
+		if (!source ||
+		    persistent_mount_add_dir(a->persistent_mount, home->path,
+					     source, err) < 0)
+			return err_context(err, "home of %s", a->name);
+	}
+	if (open_agent_caches(a, state, s, notes, err) < 0)
 		return -err->num;
 	record_set(&s->more, PERSISTENT_MOUNT_PLACE, NULL);
 	/* A resumed run with another command keeps its record. */

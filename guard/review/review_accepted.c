@@ -94,38 +94,6 @@ static int put_accepted_text(struct accepted_tree *p, struct review_item *item,
 	return put_accepted(p, e, &made, err);
 }
 
-/* A deleted directory of which some entries may stay. */
-static bool may_keep_entries(const struct review *r, size_t at)
-{
-	const struct review_entry *e = &r->entries[at];
-
-	return !e->now.mode && S_ISDIR(e->old.mode) &&
-	       at + 1 < r->entry_count &&
-	       path_below(r->entries[at + 1].path, e->path);
-}
-
-static int accept_item(struct accepted_tree *p, struct review_item *item,
-		       struct err *err)
-{
-	const struct review_entry *e = review_entry(p->r, item);
-	size_t i;
-
-	if (!review_is_accepted(item))
-		return 0;
-	if (item->hunks.count && e->now.mode)
-		return put_accepted_text(p, item, err);
-	for (i = 0; i < item->count; i++) {
-		struct review_entry *each = review_entry_at(p->r, item, i);
-
-		if ((item->move || item->incomplete) &&
-		    may_keep_entries(p->r, item->list[i]))
-			continue;
-		if (put_accepted(p, each, &each->now, err) < 0)
-			return -err->num;
-	}
-	return 0;
-}
-
 /* A directory whose entries are all deleted one by one is deleted as well. */
 static int accept_emptied_dirs(struct accepted_tree *p, struct err *err)
 {
@@ -181,9 +149,30 @@ int review_make_accepted(struct review *r, struct entry *ret_root,
 			edited |= order[i]->hunks.items[k].edited != NULL;
 	}
 	vec_sort(order, r->count, sizeof(*order), compare_first_entries);
-	for (i = 0; i < r->count; i++)
-		if (accept_item(&p, order[i], err) < 0)
-			return -err->num;
+	for (i = 0; i < r->count; i++) {
+		if (!review_is_accepted(order[i]))
+			continue;
+		if (order[i]->hunks.count &&
+		    review_entry(r, order[i])->now.mode) {
+			if (put_accepted_text(&p, order[i], err) < 0)
+				return -err->num;
+			continue;
+		}
+		for (k = 0; k < order[i]->count; k++) {
+			size_t at = order[i]->list[k];
+			struct review_entry *e = &r->entries[at];
+
+			/* A deleted directory of which some entries may
+			 * stay. */
+			if ((order[i]->move || order[i]->incomplete) &&
+			    !e->now.mode && S_ISDIR(e->old.mode) &&
+			    at + 1 < r->entry_count &&
+			    path_below(r->entries[at + 1].path, e->path))
+				continue;
+			if (put_accepted(&p, e, &e->now, err) < 0)
+				return -err->num;
+		}
+	}
 	if (accept_emptied_dirs(&p, err) < 0)
 		return -err->num;
 	review_count(r, &n);

@@ -15,8 +15,9 @@ static bool replaces_content(const struct review_entry *e)
 	       !entry_same_content(&e->old, &e->now);
 }
 
-static void collect_review_moves(const struct review *r, struct moves *m)
+void review_moves_find(struct review *r)
 {
+	AUTO(moves) struct moves m = {0};
 	/* Entries of a directory that was a file, or the other way round, are
 	 * accepted with it or not at all. */
 	const char *other = NULL;
@@ -38,19 +39,12 @@ static void collect_review_moves(const struct review *r, struct moves *m)
 		    risk_in_generated(e->path) ||
 		    risk_is_generated(path_name(e->path)))
 			continue;
-		f = moves_add(m, e->now.mode != 0, e->path, it->mode, it->size);
+		f = moves_add(&m, e->now.mode != 0, e->path, it->mode,
+			      it->size);
 		f->index = i;
 		f->entry = it;
 		f->over = e->now.mode && replaces_content(e);
 	}
-}
-
-void review_moves_find(struct review *r)
-{
-	AUTO(moves) struct moves m = {0};
-	size_t i;
-
-	collect_review_moves(r, &m);
 	moves_find_stored(&m, r->store);
 	for (i = 0; i < m.added.count; i++) {
 		const struct moves_file *f = &m.added.items[i];

@@ -110,20 +110,6 @@ static void __attribute__((noreturn)) count_usage(int run_fd, int result_fd)
 	_exit(fd_write(1, &u, sizeof(u)) < 0);
 }
 
-static void start_count(struct budget *b, int64_t now)
-{
-	b->counter = background_fork(&b->result_fd);
-	if (b->counter == 0)
-		count_usage(b->fd, b->result_fd);
-	if (b->counter < 0) {
-		b->counter = 0;
-		return;
-	}
-	b->count_began = now;
-	/* Losses from here on are not in the count. */
-	(void)stat_free_space(b, &b->free_bytes, &b->free_entries);
-}
-
 static void stop_count(struct budget *b)
 {
 	fd_close(&b->result_fd);
@@ -197,8 +183,18 @@ bool budget_tick(struct budget *b, int *ret_next_ms)
 	if (lost_bytes >= b->allowed_bytes || b->resumed ||
 	    (b->entries && lost_entries >= b->allowed_entries) ||
 	    now >= b->next_count + COUNT_EVERY_MS) {
-		if (now >= b->next_count)
-			start_count(b, now);
+		if (now < b->next_count)
+			return false;
+		b->counter = background_fork(&b->result_fd);
+		if (b->counter == 0)
+			count_usage(b->fd, b->result_fd);
+		if (b->counter < 0) {
+			b->counter = 0;
+			return false;
+		}
+		b->count_began = now;
+		/* Losses from here on are not in the count. */
+		(void)stat_free_space(b, &b->free_bytes, &b->free_entries);
 		return false;
 	}
 	*ret_next_ms = time_to_fill(

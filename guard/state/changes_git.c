@@ -134,53 +134,50 @@ static bool is_dir_change(const struct change *c)
 	       c->kind != CHANGE_TYPE;
 }
 
-static void add_git_change(struct changes_git *g, const struct change *c,
-			   const struct changes_root *root, struct git_tally *t)
-{
-	const struct git_part itself = {
-		.what = "repository",
-		.runs = c->kind == CHANGE_ADDED,
-	};
-	static const struct git_part other = {.what = ""};
-	const char *rest = c->path + path_part_end(c->path, ".git");
-	const struct git_part *part = classify_git_path(rest);
-	bool deleted = c->kind == CHANGE_DELETED;
-
-	if (part && !part->what) {
-		if (is_dir_change(c))
-			return;
-		if (part != git_dirs)
-			*(deleted ? &t->logs_deleted : &t->logs) += 1;
-		else if (deleted)
-			t->objects_deleted++;
-		else if (c->kind == CHANGE_ADDED)
-			t->objects_added++;
-		else
-			t->objects_changed++;
-	} else if (!*rest)
-		add_git_line(g, c, &itself, root);
-	else if (is_dir_change(c) && c->kind != CHANGE_META)
-		/* The changes of files include all information about their
-		 * directories. */
-		return;
-	else if (part || deleted)
-		add_git_line(g, c, part ? part : &other, root);
-	else
-		/* Files that git writes by itself (COMMIT_EDITMSG,
-		 * ORIG_HEAD) are only counted, but a deletion is never
-		 * hidden in a number. */
-		t->others++;
-}
-
 void changes_git_make(const struct changes_root *root, struct changes_git *ret)
 {
-	const struct change_list *list = &root->list;
+	static const struct git_part other = {.what = ""};
 	struct git_tally t = {0};
 	size_t i;
 
-	for (i = 0; i < list->count; i++)
-		if (list->items[i].flags & CHANGE_GIT)
-			add_git_change(ret, &list->items[i], root, &t);
+	for (i = 0; i < root->list.count; i++) {
+		const struct change *c = &root->list.items[i];
+		const char *rest = c->path + path_part_end(c->path, ".git");
+		const struct git_part *part = classify_git_path(rest);
+		bool deleted = c->kind == CHANGE_DELETED;
+		const struct git_part itself = {
+			.what = "repository",
+			.runs = c->kind == CHANGE_ADDED,
+		};
+
+		if (!(c->flags & CHANGE_GIT))
+			continue;
+		if (part && !part->what) {
+			if (is_dir_change(c))
+				continue;
+			if (part != git_dirs)
+				*(deleted ? &t.logs_deleted : &t.logs) += 1;
+			else if (deleted)
+				t.objects_deleted++;
+			else if (c->kind == CHANGE_ADDED)
+				t.objects_added++;
+			else
+				t.objects_changed++;
+		} else if (!*rest) {
+			add_git_line(ret, c, &itself, root);
+		} else if (is_dir_change(c) && c->kind != CHANGE_META) {
+			/* The changes of files include all information about
+			 * their directories. */
+			continue;
+		} else if (part || deleted) {
+			add_git_line(ret, c, part ? part : &other, root);
+		} else {
+			/* Files that git writes by itself (COMMIT_EDITMSG,
+			 * ORIG_HEAD) are only counted, but a deletion is never
+			 * hidden in a number. */
+			t.others++;
+		}
+	}
 	add_git_count(ret, t.objects_deleted, "object file", "deleted", true);
 	add_git_count(ret, t.objects_changed, "object file", "CHANGED", true);
 	add_git_count(ret, t.logs_deleted, "reflog", "deleted", true);

@@ -88,28 +88,6 @@ static bool has_deleted(const struct change_list *list, bool home)
 	return false;
 }
 
-static void collect_moved_files(const struct change_list *list, bool home,
-				struct moves *m)
-{
-	size_t i;
-
-	for (i = 0; i < list->count; i++) {
-		const struct change *c = &list->items[i];
-		bool deleted = c->kind == CHANGE_DELETED;
-		const struct change_side *it = deleted ? &c->old : &c->now;
-		struct moves_file *f;
-
-		if (!is_move_candidate(c, home) ||
-		    (!deleted && c->kind != CHANGE_ADDED &&
-		     c->kind != CHANGE_MODIFIED))
-			continue;
-		f = moves_add(m, !deleted, c->path, it->mode, it->size);
-		f->index = i;
-		f->over = c->kind == CHANGE_MODIFIED;
-		f->plain = risk_in_generated(c->path);
-	}
-}
-
 bool changes_same_meta(const struct change_side *a, const struct change_side *b)
 {
 	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
@@ -144,7 +122,21 @@ void changes_find_moves_in(struct change_list *list, bool home,
 
 	if (list->moves || !has_deleted(list, home))
 		return;
-	collect_moved_files(list, home, &m);
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+		bool deleted = c->kind == CHANGE_DELETED;
+		const struct change_side *it = deleted ? &c->old : &c->now;
+		struct moves_file *f;
+
+		if (!is_move_candidate(c, home) ||
+		    (!deleted && c->kind != CHANGE_ADDED &&
+		     c->kind != CHANGE_MODIFIED))
+			continue;
+		f = moves_add(&m, !deleted, c->path, it->mode, it->size);
+		f->index = i;
+		f->over = c->kind == CHANGE_MODIFIED;
+		f->plain = risk_in_generated(c->path);
+	}
 	moves_find(&m, source);
 	list->moves = mem_zalloc((m.added.count + 1) * sizeof(*list->moves));
 	for (i = 0; i < m.added.count; i++) {

@@ -182,16 +182,6 @@ static bool hides_text(const char *path, const struct buf *old,
 #define HEADER 16
 #define FLAGS_AT 4
 
-/* Was it made from the same source, and is another all the same? */
-static bool is_forged_bytecode(const struct buf *old, const struct buf *now)
-{
-	return old->len >= HEADER && now->len >= HEADER &&
-	       memcmp(old->data, now->data, 4) == 0 &&
-	       memcmp(old->data + 8, now->data + 8, HEADER - 8) == 0 &&
-	       (old->len != now->len ||
-		memcmp(old->data, now->data, now->len) != 0);
-}
-
 /*
  * A .pyc, which Python runs in place of a source. Only Python's own compiler
  * can prove that it was made from that source; reported are files that Python
@@ -221,8 +211,11 @@ static void judge_bytecode(const struct risk_file *f, struct risks *r)
 		text = "in place of a source, whatever stands in that: Python "
 		       "does not compare them";
 	} else if (S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX &&
-		   f->read(f->arg, false, &old) &&
-		   is_forged_bytecode(&old, &now)) {
+		   f->read(f->arg, false, &old) && old.len >= HEADER &&
+		   memcmp(old.data, now.data, 4) == 0 &&
+		   memcmp(old.data + 8, now.data + 8, HEADER - 8) == 0 &&
+		   (old.len != now.len ||
+		    memcmp(old.data, now.data, now.len) != 0)) {
 		text = "in place of a source, and has other code than before "
 		       "for the same one";
 	} else {
