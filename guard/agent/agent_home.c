@@ -250,34 +250,6 @@ static void seed_home(const struct agent *a, const struct profile_item *home,
 	}
 }
 
-/* Writes the initial files of the profile. */
-static void write_home_files(const struct agent *a,
-			     const struct profile_item *home, int to)
-{
-	const struct profile_item *item = NULL;
-	struct err ignored;
-
-	while ((item = profile_next(&a->profile, PROFILE_WRITE, item))) {
-		auto_close int dir = -1, out = -1;
-		const char *rest, *name;
-
-		if (!path_below(item->value, home->value))
-			continue;
-		rest = path_rest(item->value, home->value);
-		if (!*rest || make_home_parents(to, rest, &ignored) < 0)
-			continue;
-		dir = beneath_parent(to, rest, &name, &ignored);
-		if (dir >= 0)
-			out = openat(dir, name,
-				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-					     O_CLOEXEC,
-				     0600);
-		if (out >= 0 &&
-		    fd_write(out, item->text, strlen(item->text)) == 0)
-			(void)fd_write(out, "\n", 1);
-	}
-}
-
 /* ---- a new home ---- */
 
 /* Made aside and moved into place whole. */
@@ -288,6 +260,8 @@ static int make_new_home(const struct agent *a, const struct state *state,
 	AUTO(buf) struct buf skipped = {0};
 	auto_free char *place = path_join("home", home->value);
 	auto_close int fd = -1;
+	const struct profile_item *item = NULL;
+	struct err ignored;
 
 	if (dirtree_remove(dir, "new", err) < 0)
 		return -err->num;
@@ -297,7 +271,26 @@ static int make_new_home(const struct agent *a, const struct state *state,
 	if (fd < 0)
 		return fd;
 	seed_home(a, home, state->home, fd, &skipped);
-	write_home_files(a, home, fd);
+	/* The initial files of the profile. */
+	while ((item = profile_next(&a->profile, PROFILE_WRITE, item))) {
+		auto_close int above = -1, out = -1;
+		const char *rest, *name;
+
+		if (!path_below(item->value, home->value))
+			continue;
+		rest = path_rest(item->value, home->value);
+		if (!*rest || make_home_parents(fd, rest, &ignored) < 0)
+			continue;
+		above = beneath_parent(fd, rest, &name, &ignored);
+		if (above >= 0)
+			out = openat(above, name,
+				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+					     O_CLOEXEC,
+				     0600);
+		if (out >= 0 &&
+		    fd_write(out, item->text, strlen(item->text)) == 0)
+			(void)fd_write(out, "\n", 1);
+	}
 	if (make_home_parents(dir, place, err) < 0)
 		return -err->num;
 	if (renameat(dir, "new", dir, place) < 0)

@@ -283,33 +283,6 @@ int sources_find(struct sources *s, const char *arg, struct err *err)
 	return find_matches(s, path, err);
 }
 
-static void warn_of_newer(const struct sources *s,
-			  const struct restore_target *t)
-{
-	auto_free char *fixed = t->pattern ? pathglob_fixed(t->pattern) : NULL;
-	struct newer_version n = {
-		.than = &t->snapshot,
-		.path = fixed ? fixed : t->arg,
-		.pattern = t->pattern,
-	};
-	struct err err;
-	uint64_t seq;
-	int got;
-
-	if (!may_take_newest(s, &n.until))
-		return;
-	got = newer_version_find(s->store, &n, &seq, &err);
-	if (got < 0)
-		report_warning("%s", err.text);
-	if (got > 0)
-		report_warning("snapshot %" PRIu64
-			       ", of a few paths, has something newer %s %s: "
-			       "guard restore --at %" PRIu64 " brings that",
-			       seq, t->pattern ? "like" : "in",
-			       text_quote(t->pattern ? t->pattern : t->arg),
-			       seq);
-}
-
 void sources_print(const struct sources *s)
 {
 	size_t i, next;
@@ -317,6 +290,16 @@ void sources_print(const struct sources *s)
 	for (i = 0; i < s->count; i = next) {
 		const struct restore_target *t = &s->items[i];
 		const char *pattern = t->pattern;
+		auto_free char *fixed =
+			pattern ? pathglob_fixed(pattern) : NULL;
+		struct newer_version n = {
+			.than = &t->snapshot,
+			.path = fixed ? fixed : t->arg,
+			.pattern = pattern,
+		};
+		struct err err;
+		uint64_t seq;
+		int got;
 
 		for (next = i + 1; next < s->count && pattern; next++)
 			if (!s->items[next].pattern ||
@@ -328,7 +311,18 @@ void sources_print(const struct sources *s)
 			    text_quote(pattern ? pattern : t->arg),
 			    t->snapshot.seq, output_time(t->snapshot.time),
 			    t->snapshot.reason);
-		warn_of_newer(s, t);
+		if (!may_take_newest(s, &n.until))
+			continue;
+		got = newer_version_find(s->store, &n, &seq, &err);
+		if (got < 0)
+			report_warning("%s", err.text);
+		if (got > 0)
+			report_warning(
+				"snapshot %" PRIu64
+				", of a few paths, has something newer %s %s: "
+				"guard restore --at %" PRIu64 " brings that",
+				seq, pattern ? "like" : "in",
+				text_quote(pattern ? pattern : t->arg), seq);
 	}
 }
 

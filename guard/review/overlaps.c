@@ -20,10 +20,9 @@ static bool changes_conflict(const struct change *a, const struct change *b)
 {
 	if (a->flags & b->flags & CHANGE_GIT)
 		return false;
-	if (is_deletion(a) && is_deletion(b))
-		return false;
-	return is_deletion(a) || is_deletion(b) || !S_ISDIR(a->now.mode) ||
-	       !S_ISDIR(b->now.mode);
+	if (is_deletion(a) || is_deletion(b))
+		return is_deletion(a) != is_deletion(b);
+	return !S_ISDIR(a->now.mode) || !S_ISDIR(b->now.mode);
 }
 
 /* Entries of a directory that the other run deleted, and that its list lacks

@@ -80,34 +80,6 @@ static char *generated_above(const char *path, const char *dir)
 	return NULL;
 }
 
-static enum review_section choose_section(const struct review *r,
-					  const struct review_item *item)
-{
-	const struct review_entry *e = review_entry(r, item);
-	bool deleted = true, added = true;
-	size_t i;
-
-	for (i = 0; i < item->count; i++) {
-		deleted &= !review_entry_at(r, item, i)->now.mode;
-		added &= !review_entry_at(r, item, i)->old.mode;
-	}
-	if (deleted)
-		return REVIEW_DELETED;
-	if (item->worst >= RISK_HIGH)
-		return REVIEW_RISKY;
-	if (item->move)
-		return REVIEW_MOVED;
-	if (risk_is_generated(path_name(item->path)))
-		return REVIEW_GENERATED;
-	if (added)
-		return REVIEW_ADDED;
-	if (e->old.mode && e->now.mode &&
-	    (e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
-		return REVIEW_TYPE;
-	return entry_same_content(&e->old, &e->now) ? REVIEW_RIGHTS
-						    : REVIEW_MODIFIED;
-}
-
 void review_add_item(struct review *r, const char *path, size_t *list,
 		     size_t count, bool move)
 {
@@ -119,16 +91,36 @@ void review_add_item(struct review *r, const char *path, size_t *list,
 		.parts = 1,
 		.answers = mem_zalloc(sizeof(*item.answers)),
 	};
+	const struct review_entry *e;
+	bool deleted = true, added = true;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		const struct review_entry *e = &r->entries[list[i]];
-
+		e = &r->entries[list[i]];
 		item.here |= e->here;
 		if (risks_worst(&e->risks) > item.worst)
 			item.worst = risks_worst(&e->risks);
+		deleted &= !e->now.mode;
+		added &= !e->old.mode;
 	}
-	item.section = choose_section(r, &item);
+	e = &r->entries[list[0]];
+	if (deleted)
+		item.section = REVIEW_DELETED;
+	else if (item.worst >= RISK_HIGH)
+		item.section = REVIEW_RISKY;
+	else if (move)
+		item.section = REVIEW_MOVED;
+	else if (risk_is_generated(path_name(path)))
+		item.section = REVIEW_GENERATED;
+	else if (added)
+		item.section = REVIEW_ADDED;
+	else if (e->old.mode && e->now.mode &&
+		 (e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
+		item.section = REVIEW_TYPE;
+	else
+		item.section = entry_same_content(&e->old, &e->now)
+				       ? REVIEW_RIGHTS
+				       : REVIEW_MODIFIED;
 	*VEC_ADD(r) = item;
 }
 
@@ -150,13 +142,9 @@ static bool belongs_together(const struct review_entry *e, size_t count)
 {
 	bool was = S_ISDIR(e->old.mode), is = S_ISDIR(e->now.mode);
 
-	if (!was && !is)
-		return true;
-	if (was && is)
-		return false;
-	if (e->old.mode)
-		return true;
-	return count == 1 || count > GROUP_LEAST ||
+	if (was == is)
+		return !was;
+	return e->old.mode || count == 1 || count > GROUP_LEAST ||
 	       strcmp(path_name(e->path), ".git") == 0;
 }
 

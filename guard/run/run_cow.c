@@ -163,36 +163,11 @@ int run_check_cows(const struct run *run, struct err *err)
 /* Each has a layer, a snapshot and a lock of its own. */
 #define MOUNTS_MAX 64
 
-static int add_mounts_below(struct run *run, const char *path, struct err *err);
-
-/* The mount gets a layer of its own, or stays as it is, read-only. */
-static int add_mount(struct run *run, const char *path, struct err *err)
-{
-	struct session *s = &run->session;
-	auto_close int fd = fd_open_dir(AT_FDCWD, path);
-
-	if (fd < 0 && errno == ENOTDIR)
-		return 0; /* a file: a copy of it is seen */
-	/* With --home it could be any disk. */
-	if (fd < 0 || faccessat(fd, ".", X_OK, AT_EACCESS) < 0 ||
-	    layers_is_special(fd) || run->options->home) {
-		record_add(&s->more, LAYERS_UNCOVERED, path);
-		return 0;
-	}
-	if (s->root_count > MOUNTS_MAX)
-		return fail(err, E2BIG,
-			    "more than %d mounts in %s: unmount some, or run "
-			    "guard in a folder with fewer",
-			    MOUNTS_MAX, text_quote(run->project));
-	if (recover_project(&run->context, path, err) < 0 ||
-	    session_add_root(s, path, fd, err) < 0)
-		return -err->num;
-	return add_mounts_below(run, path, err);
-}
-
+/* Each mount gets a layer of its own, or stays as it is, read-only. */
 static int add_mounts_below(struct run *run, const char *path, struct err *err)
 {
 	auto_close int fd = fd_open_dir_path(AT_FDCWD, path);
+	struct session *s = &run->session;
 	char **mounts = NULL;
 	size_t i;
 	int got;
@@ -200,8 +175,26 @@ static int add_mounts_below(struct run *run, const char *path, struct err *err)
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(path));
 	got = mount_list_below(fd, path, &mounts, err);
-	for (i = 0; got >= 0 && mounts && mounts[i]; i++)
-		got = add_mount(run, mounts[i], err);
+	for (i = 0; got >= 0 && mounts && mounts[i]; i++) {
+		auto_close int mount = fd_open_dir(AT_FDCWD, mounts[i]);
+
+		if (mount < 0 && errno == ENOTDIR)
+			continue; /* a file: a copy of it is seen */
+		/* With --home it could be any disk. */
+		if (mount < 0 || faccessat(mount, ".", X_OK, AT_EACCESS) < 0 ||
+		    layers_is_special(mount) || run->options->home)
+			record_add(&s->more, LAYERS_UNCOVERED, mounts[i]);
+		else if (s->root_count > MOUNTS_MAX)
+			got = fail(err, E2BIG,
+				   "more than %d mounts in %s: unmount some, "
+				   "or run guard in a folder with fewer",
+				   MOUNTS_MAX, text_quote(run->project));
+		else if (recover_project(&run->context, mounts[i], err) < 0 ||
+			 session_add_root(s, mounts[i], mount, err) < 0)
+			got = -err->num;
+		else
+			got = add_mounts_below(run, mounts[i], err);
+	}
 	mem_list_free(&mounts);
 	return got < 0 ? got : 0;
 }

@@ -90,17 +90,6 @@ static int clone_pid1(struct sandbox *sb, struct err *err)
 	return 0;
 }
 
-/* The kernel kills the run first when memory runs out. A run cannot lower
- * root's setting; a plain user's it can. */
-static void raise_oom_score(pid_t pid)
-{
-	auto_free char *path = mem_printf("/proc/%d/oom_score_adj", (int)pid);
-	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0)
-		(void)!write(fd, "500", 3);
-}
-
 /* Prefers the error that pid 1 reported before it ended to the error that guard
  * got from its absence. */
 static int prefer_setup_error(struct sandbox *sb, struct err *err)
@@ -173,11 +162,19 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	AUTO(sandbox) struct sandbox *sb = launch_new();
 	const struct setup *s = &sb->setup;
 	bool private = policy->net == SANDBOX_NET_PRIVATE;
+	auto_free char *oom_score = NULL;
+	auto_close int fd = -1;
 
 	if (prepare_launch(sb, policy, err) < 0 || clone_pid1(sb, err) < 0)
 		return sb->socket >= 0 ? prefer_setup_error(sb, err)
 				       : -err->num;
-	raise_oom_score(sb->pid);
+	/* The kernel kills the run first when memory runs out. A run cannot
+	 * lower root's setting; a plain user's it can. */
+	oom_score = mem_printf("/proc/%d/oom_score_adj", (int)sb->pid);
+	fd = open(oom_score, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)!write(fd, "500", 3);
+	fd_close(&fd);
 	/* pasta joins the namespaces while pid 1 is still in the first user
 	 * namespace. */
 	if (cgroup_enter(&sb->cgroup, sb->pid, err) < 0 ||

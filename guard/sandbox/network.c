@@ -303,45 +303,28 @@ int network_set_up(const struct network *n, struct err *err)
 
 #define TABLE_MAX (64 << 20)
 
-/* Reads the table of route(8): destination and mask are zero. */
-static bool has_default4(void)
+/* Reads a table of route(8). A default route has a destination and a mask of
+ * zero; for IPv6 the kernel's own one, which refuses, belongs to the
+ * loopback. */
+static bool has_default_route(const char *table, bool v6)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
-	unsigned int to, gateway, flags, mask;
-	char *save = NULL, *line;
+	unsigned int to, mask;
+	char *save = NULL, *line, device[33];
 
-	if (fd_slurp_at(AT_FDCWD, "/proc/self/net/route", TABLE_MAX, &b,
-			&ignored) < 0)
+	if (fd_slurp_at(AT_FDCWD, table, TABLE_MAX, &b, &ignored) < 0)
 		return false;
 	(void)buf_text(&b);
 	for (line = strtok_r((char *)b.data, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save))
-		if (sscanf(line, "%*s %x %x %x %*d %*d %*d %x", &to, &gateway,
-			   &flags, &mask) == 4 &&
-		    to == 0 && mask == 0)
-			return true;
-	return false;
-}
-
-static bool has_default6(void)
-{
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-	char *save = NULL, *line, to[33], device[33];
-	unsigned int bits;
-
-	if (fd_slurp_at(AT_FDCWD, "/proc/self/net/ipv6_route", TABLE_MAX, &b,
-			&ignored) < 0)
-		return false;
-	(void)buf_text(&b);
-	/* The kernel's own default route, which refuses, belongs to the
-	 * loopback. */
-	for (line = strtok_r((char *)b.data, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save))
-		if (sscanf(line, "%32s %x %*s %*s %*s %*s %*s %*s %*s %32s", to,
-			   &bits, device) == 3 &&
-		    bits == 0 && strcmp(device, "lo") != 0)
+		if (v6 ? sscanf(line,
+				"%*32s %x %*s %*s %*s %*s %*s %*s %*s %32s",
+				&mask, device) == 2 &&
+				    mask == 0 && strcmp(device, "lo") != 0
+		       : sscanf(line, "%*s %x %*x %*x %*d %*d %*d %x", &to,
+				&mask) == 2 &&
+				    to == 0 && mask == 0)
 			return true;
 	return false;
 }
@@ -384,7 +367,10 @@ int network_find(struct network *n, struct err *err)
 {
 	struct ifaddrs *all, *i;
 
-	*n = (struct network){.v4 = has_default4(), .v6 = has_default6()};
+	*n = (struct network){
+		.v4 = has_default_route("/proc/self/net/route", false),
+		.v6 = has_default_route("/proc/self/net/ipv6_route", true),
+	};
 	if (!n->v4 && !n->v6)
 		return fail(err, ENETUNREACH,
 			    "--net private: this machine has no way out itself "

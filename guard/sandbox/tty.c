@@ -35,31 +35,24 @@ static const struct {
 
 #define KNOWN (sizeof(known) / sizeof(*known))
 
-static void set_private_mode(struct ttymodes *m, unsigned int number, bool on)
-{
-	size_t i;
-
-	for (i = 0; i < KNOWN; i++) {
-		if (known[i].number != number)
-			continue;
-		if (known[i].on == on)
-			m->changed &= ~(1U << i);
-		else
-			m->changed |= 1U << i;
-	}
-}
-
 static void end_csi(struct ttymodes *m, unsigned char final)
 {
 	bool any = m->count > 0 || m->numbers[0] != 0;
-	unsigned int i;
+	unsigned int i, k;
 
 	m->state = TTY_TEXT;
 	if (strchr("nctupqx", final))
 		m->has_query = true;
-	if (m->prefix == '?' && (final == 'h' || final == 'l'))
-		for (i = 0; i <= m->count && i < 16; i++)
-			set_private_mode(m, m->numbers[i], final == 'h');
+	/* Private modes. */
+	for (i = 0; m->prefix == '?' && i <= m->count && i < 16; i++)
+		for (k = 0; k < KNOWN; k++) {
+			if (known[k].number != m->numbers[i])
+				continue;
+			if (final == (known[k].on ? 'h' : 'l'))
+				m->changed &= ~(1U << k);
+			else if (final == 'h' || final == 'l')
+				m->changed |= 1U << k;
+		}
 	/* xterm's modifyOtherKeys; kitty's keyboard flags. */
 	if (m->prefix == '>' && final == 'm' && m->numbers[0] == 4)
 		m->other |= m->count > 0 && m->numbers[1] != 0;
@@ -206,7 +199,7 @@ struct tty {
 	bool raw; /* saved has the modes from before */
 	bool in_end; /* end of input */
 	bool held; /* input is not read */
-	bool after_cr; /* a CR is held back: see convert_line_ends() */
+	bool after_cr; /* a CR is held back: see read_run_output() */
 	struct termios saved;
 	struct tty_pipe in, out; /* to the run; to the terminal */
 	struct ttymodes modes;
@@ -499,32 +492,30 @@ size_t tty_poll(struct tty *t, struct pollfd *fds)
 	return 3;
 }
 
-/* The run's terminal ends lines with CR LF, and so does the caller's, unless it
- * is raw: then one CR is dropped. A CR at the end is held back until the next
- * byte. */
-static void convert_line_ends(struct tty *t)
-{
-	struct tty_pipe *p = &t->out;
-	char *from = p->data + p->start, *end = from + p->len, *to = p->data;
-
-	for (; from < end; from++) {
-		if (t->after_cr && *from != '\n')
-			*to++ = '\r';
-		t->after_cr = *from == '\r' && !t->raw;
-		if (!t->after_cr)
-			*to++ = *from;
-	}
-	p->start = 0;
-	p->len = (size_t)(to - p->data);
-}
-
 static void read_run_output(struct tty *t)
 {
-	if (!fill_tty_pipe(&t->out, t->master_fd))
+	struct tty_pipe *p = &t->out;
+
+	if (!fill_tty_pipe(p, t->master_fd))
 		return;
-	ttymodes_read(&t->modes, t->out.data + t->out.start, t->out.len);
-	if (!t->raw || t->after_cr)
-		convert_line_ends(t);
+	ttymodes_read(&t->modes, p->data + p->start, p->len);
+	/* The run's terminal ends lines with CR LF, and so does the caller's,
+	 * unless it is raw: then one CR is dropped. A CR at the end is held
+	 * back until the next byte. */
+	if (!t->raw || t->after_cr) {
+		char *from = p->data + p->start, *end = from + p->len;
+		char *to = p->data;
+
+		for (; from < end; from++) {
+			if (t->after_cr && *from != '\n')
+				*to++ = '\r';
+			t->after_cr = *from == '\r' && !t->raw;
+			if (!t->after_cr)
+				*to++ = *from;
+		}
+		p->start = 0;
+		p->len = (size_t)(to - p->data);
+	}
 	if (t->out_fd < 0)
 		t->out.len = 0;
 }

@@ -232,37 +232,18 @@ static int finalize_roots(struct context *c, struct project *first,
 }
 
 /*
- * Finalizes an announced action. The action is done when the journal says so,
- * or when it is already the last action, because the record outlives the
- * journal. Any other action never began or was rolled back; differences of the
- * files are then edits of the user. Returns 0 when only the state of the run
- * could not be saved, else 1.
+ * Ends the transaction, then finalizes the announced action. The action is
+ * done when the journal says so, or when it is already the last action,
+ * because the record outlives the journal. Any other action never began or
+ * was rolled back; differences of the files are then edits of the user. The
+ * announcement stays when the state of the run could not be saved.
  */
-static int finalize_action(struct context *c, struct project *p,
-			   struct action *a, int recovered, struct err *err)
-{
-	bool last, done, finalized;
-	int recorded = is_recorded_action(c, p, a, &last, err);
-
-	if (recorded < 0)
-		return recorded;
-	done = last || recovered == 1;
-	if (recorded || !done)
-		return finalize_run_state(c, a, done);
-	if (finalize_roots(c, p, a, err) < 0)
-		return -err->num;
-	finalized = finalize_run_state(c, a, true);
-	state_log(&c->state, a->kind, "run", a->run_id, "project", p->path,
-		  "note", "finished after a sudden end", NULL);
-	return action_save_last(p->workspace_fd, a, NULL, err) < 0 ? -err->num
-								   : finalized;
-}
-
 static int recover_locked(struct context *c, struct project *p, struct err *err)
 {
 	AUTO(action) struct action a = {0};
 	auto_free char *text = NULL;
-	int recovered, got, finalized = 0;
+	int recovered, got, recorded, finalized = 0;
+	bool last, done;
 
 	(void)signal(SIGIO, SIG_IGN); /* for the lease of lock_has_writer() */
 	recovered = transaction_recover(c->store, p, c->state.workspaces_fd,
@@ -275,10 +256,23 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	got = action_load_next(p->workspace_fd, &a, err);
 	if (got < 0 && got != -ENOENT)
 		return got;
-	if (got == 0)
-		finalized = finalize_action(c, p, &a, recovered, err);
-	if (finalized < 0)
-		return finalized;
+	if (got == 0) {
+		recorded = is_recorded_action(c, p, &a, &last, err);
+		if (recorded < 0)
+			return recorded;
+		done = last || recovered == 1;
+		if (done && !recorded && finalize_roots(c, p, &a, err) < 0)
+			return -err->num;
+		finalized = finalize_run_state(c, &a, done);
+		if (done && !recorded) {
+			state_log(&c->state, a.kind, "run", a.run_id, "project",
+				  p->path, "note",
+				  "finished after a sudden end", NULL);
+			if (action_save_last(p->workspace_fd, &a, NULL, err) <
+			    0)
+				return -err->num;
+		}
+	}
 	if (recovered == 1 &&
 	    transaction_close(p, c->state.workspaces_fd, err) < 0)
 		return -err->num;
