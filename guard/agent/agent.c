@@ -316,28 +316,6 @@ static void copy_text_list(char ***to, const char *const *from)
 		mem_list_add(to, *from);
 }
 
-/* A variable that points to a home of guard's own is set only where the home is
- * used. */
-static void add_profile_env(struct agent *a, const struct state *state)
-{
-	const struct profile_item *item = NULL;
-
-	while ((item = profile_next(&a->profile, PROFILE_ENV, item))) {
-		const char *value = strchr(item->value, '=');
-		auto_free char *variable = NULL;
-
-		if (!value || strncmp(value, "=~/", 3) != 0) {
-			mem_list_add(&a->lists[ENV], item->value);
-			continue;
-		}
-		if (!state->home || (a->shared && find_home_of(a, value + 3)))
-			continue;
-		variable = mem_printf("%.*s=%s/%s", (int)(value - item->value),
-				      item->value, state->home, value + 3);
-		mem_list_add(&a->lists[ENV], variable);
-	}
-}
-
 /* A profile serves many machines: missing paths are skipped. */
 static int add_profile_paths(struct agent *a, enum profile_word word,
 			     size_t list, const struct state *state,
@@ -423,11 +401,26 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 				 struct err *err)
 {
 	struct run_options *to = &a->options;
-	const struct profile_item *size;
+	const struct profile_item *size, *item = NULL;
 	size_t i;
 
 	*to = *o;
-	add_profile_env(a, state);
+	/* A variable that points to a home of guard's own is set only where
+	 * the home is used. */
+	while ((item = profile_next(&a->profile, PROFILE_ENV, item))) {
+		const char *value = strchr(item->value, '=');
+		auto_free char *variable = NULL;
+
+		if (!value || strncmp(value, "=~/", 3) != 0) {
+			mem_list_add(&a->lists[ENV], item->value);
+			continue;
+		}
+		if (!state->home || (a->shared && find_home_of(a, value + 3)))
+			continue;
+		variable = mem_printf("%.*s=%s/%s", (int)(value - item->value),
+				      item->value, state->home, value + 3);
+		mem_list_add(&a->lists[ENV], variable);
+	}
 	copy_text_list(&a->lists[ENV], o->env);
 	copy_text_list(&a->lists[READ_ONLY], o->read_only);
 	copy_text_list(&a->lists[READ_WRITE], o->read_write);

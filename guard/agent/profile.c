@@ -63,51 +63,38 @@ bool profile_name_ok(const char *name)
 			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == len;
 }
 
-/* The same path without "." and empty parts; NULL: it has "..". */
-static char *clean_profile_path(const char *text)
-{
-	struct buf b = {0};
-
-	while (*text) {
-		size_t len = strcspn(text, "/");
-
-		if (len == 2 && memcmp(text, "..", 2) == 0) {
-			buf_free(&b);
-			return NULL;
-		}
-		if (len && !(len == 1 && *text == '.')) {
-			if (b.len)
-				buf_add_char(&b, '/');
-			buf_add(&b, text, len);
-		}
-		text += len;
-		text += *text == '/';
-	}
-	return buf_take_text(&b);
-}
-
 /* Into the form of struct profile_item. */
 static int set_item_path(struct profile_item *item, const char *value,
 			 struct err *err)
 {
-	const char *name = words[item->word].name;
-	auto_free char *rest = NULL;
+	const char *name = words[item->word].name, *at;
+	AUTO(buf) struct buf rest = {0};
+	size_t len;
 
 	item->in_home = value[0] == '~' && (value[1] == '/' || !value[1]);
 	if (!item->in_home && value[0] != '/' && !item->project &&
 	    item->word != PROFILE_NOISE)
 		return fail(err, EINVAL, "%s %s: a path begins with / or ~/",
 			    name, text_quote(value));
-	rest = clean_profile_path(value + item->in_home);
-	if (!rest)
-		return fail(err, EINVAL, "%s %s: a path without '..'", name,
-			    text_quote(value));
-	if (!*rest)
+	/* Without "." and empty parts. */
+	for (at = value + item->in_home; *at; at += *at == '/') {
+		len = strcspn(at, "/");
+		if (len == 2 && memcmp(at, "..", 2) == 0)
+			return fail(err, EINVAL, "%s %s: a path without '..'",
+				    name, text_quote(value));
+		if (len && !(len == 1 && *at == '.')) {
+			if (rest.len)
+				buf_add_char(&rest, '/');
+			buf_add(&rest, at, len);
+		}
+		at += len;
+	}
+	if (!rest.len)
 		return fail(err, EINVAL, "%s %s: that is too much", name,
 			    text_quote(value));
 	item->value = !item->in_home && value[0] == '/'
-			      ? mem_printf("/%s", rest)
-			      : TAKE(rest);
+			      ? mem_printf("/%s", buf_text(&rest))
+			      : buf_take_text(&rest);
 	return 0;
 }
 

@@ -13,28 +13,21 @@
 static int find_path_in_snapshot(const struct snapshot *s, const char *arg,
 				 char **ret, struct err *err)
 {
-	auto_free char *path = NULL;
+	auto_free char *path = arg ? resolve_run_path(arg, err) : NULL;
+	bool is_below = path && path_below(path, s->root_path);
 
-	if (!arg) {
-		*ret = mem_strdup("");
-		return 0;
-	}
-	path = resolve_run_path(arg, err);
-	if (!path)
+	if (arg && !path)
 		return -err->num;
-	if (path_below(path, s->root_path)) {
-		*ret = mem_strdup(path_rest(path, s->root_path));
-		return 0;
-	}
-	if (path_ok(arg)) {
-		*ret = mem_strdup(arg);
-		return 0;
-	}
-	return fail(err, EXDEV,
-		    "%s does not lie in %s, of which snapshot "
-		    "%llu is",
-		    text_quote(arg), text_quote(s->root_path),
-		    (unsigned long long)s->seq);
+	if (arg && !is_below && !path_ok(arg))
+		return fail(err, EXDEV,
+			    "%s does not lie in %s, of which snapshot "
+			    "%llu is",
+			    text_quote(arg), text_quote(s->root_path),
+			    (unsigned long long)s->seq);
+	*ret = mem_strdup(is_below ? path_rest(path, s->root_path)
+			  : arg	   ? arg
+				   : "");
+	return 0;
 }
 
 int locate_snapshot(struct context *c, const char *when, const char *arg,

@@ -20,14 +20,13 @@ static bool is_newer_wanted(const struct newer_version *n, const char *path)
 	size_t least = strlen(n->path);
 	char *slash;
 
-	if (!n->pattern || pathglob_match(n->pattern, full_path))
-		return true;
-	while ((slash = strrchr(full_path, '/')) && slash > full_path + least) {
+	while (n->pattern && !pathglob_match(n->pattern, full_path)) {
+		slash = strrchr(full_path, '/');
+		if (!slash || slash <= full_path + least)
+			return false;
 		*slash = '\0';
-		if (pathglob_match(n->pattern, full_path))
-			return true;
 	}
-	return false;
+	return true;
 }
 
 /* A path that a partial snapshot lacks is unknown, not deleted. */

@@ -238,12 +238,10 @@ int run_open_session(struct run *run, struct err *err)
 		buf_printf(&command, "%s%s", command.len ? " " : "", *argv);
 	if (layers_check_state(run->context.state.runs_fd, err) < 0)
 		return -err->num;
-	if (!run->options->resume) {
-		if (new_session(run, buf_text(&command), err) < 0)
-			return -err->num;
-	} else if (resume_session(run, err) < 0) {
+	if ((run->options->resume
+		     ? resume_session(run, err)
+		     : new_session(run, buf_text(&command), err)) < 0)
 		return -err->num;
-	}
 	if (run->options->exec_project)
 		return 0;
 	run_saved_options_record(&run->session, run->options->saved_options);

@@ -76,41 +76,21 @@ copy_stdio(int from, int to, bool is_output)
 	_exit(0);
 }
 
-static int start_one_proxy(struct stdio_proxy *f, int fd, struct err *err)
-{
-	bool out = fd != 0;
-	auto_close int original_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	auto_close int ours = -1, theirs = -1;
-	int ends[2];
-	pid_t pid;
-
-	if (original_fd < 0 || pipe2(ends, O_CLOEXEC) < 0)
-		return fail_errno(err, "make a pipe");
-	ours = ends[out ? 0 : 1];
-	theirs = ends[out ? 1 : 0];
-	pid = fork();
-	if (pid == 0)
-		copy_stdio(out ? ours : original_fd, out ? original_fd : ours,
-			   out);
-	if (pid < 0)
-		return fail_errno(err, "start the process between");
-	if (dup2(theirs, fd) < 0)
-		return fail_errno(err, "replace descriptor %d", fd);
-	*f = (struct stdio_proxy){pid, TAKE_FD(original_fd), out};
-	return 0;
-}
-
 int stdio_proxy_start(struct stdio_proxies *f,
 		      bool (*is_wanted)(void *arg, int fd), void *arg,
 		      struct err *err)
 {
 	struct stat one, other;
 	bool wanted[3];
-	int fd;
+	int fd, ends[2];
+	pid_t pid;
 
 	for (fd = 0; fd < 3; fd++)
 		wanted[fd] = is_wanted(arg, fd);
 	for (fd = 0; fd < 3; fd++) {
+		auto_close int original_fd = -1, ours = -1, theirs = -1;
+		bool out = fd != 0;
+
 		if (!wanted[fd])
 			continue;
 		/* stdout and stderr are one file: one proxy keeps the order of
@@ -122,9 +102,23 @@ int stdio_proxy_start(struct stdio_proxies *f,
 			f->items[2].is_output = true;
 			if (f->items[2].original_fd < 0 || dup2(1, 2) < 0)
 				return fail_errno(err, "replace descriptor 2");
-		} else if (start_one_proxy(&f->items[fd], fd, err) < 0) {
-			return -err->num;
+			continue;
 		}
+		original_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (original_fd < 0 || pipe2(ends, O_CLOEXEC) < 0)
+			return fail_errno(err, "make a pipe");
+		ours = ends[out ? 0 : 1];
+		theirs = ends[out ? 1 : 0];
+		pid = fork();
+		if (pid == 0)
+			copy_stdio(out ? ours : original_fd,
+				   out ? original_fd : ours, out);
+		if (pid < 0)
+			return fail_errno(err, "start the process between");
+		if (dup2(theirs, fd) < 0)
+			return fail_errno(err, "replace descriptor %d", fd);
+		f->items[fd] =
+			(struct stdio_proxy){pid, TAKE_FD(original_fd), out};
 	}
 	return 0;
 }
