@@ -1,25 +1,14 @@
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
 #include "guard/cli/plan_print.h"
-#include "guard/state/context.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/change/changeset.h"
 #include "guard/change/restore_want.h"
 #include "guard/change/partial_snapshot.h"
 #include "guard/change/sources.h"
-#include "guard/cli/progress.h"
-#include "guard/state/jsonout.h"
 #include "guard/state/recover.h"
 #include "restore/create_file.h"
 #include "snapshot/walk/take.h"
@@ -30,16 +19,12 @@ enum overwrite {
 	OVERWRITE_NEVER, /* only missing files */
 };
 
-struct restore_options {
+struct restore {
+	struct context *c;
 	const char *at, *to;
 	bool dry, yes, json;
 	bool exact; /* delete files that the snapshot does not have */
 	enum overwrite overwrite;
-};
-
-struct restore {
-	struct context *c;
-	const struct restore_options *o;
 	struct sources found;
 	struct changeset change; /* of one root */
 	struct changeset_root *root;
@@ -71,12 +56,12 @@ static int make_restore_plan(struct restore *r, struct err *err)
 	auto_free const char **paths =
 		mem_zalloc((r->found.count + 1) * sizeof(*paths));
 	enum restore_mode how = r->root_missing ? RESTORE_GONE
-				: r->o->exact	? RESTORE_EXACT
+				: r->exact	? RESTORE_EXACT
 						: RESTORE_ADD;
 	struct plan_options options = {
 		.paths = r->root_missing ? NULL : paths,
 		.additive = how == RESTORE_ADD,
-		.missing_only = r->o->overwrite == OVERWRITE_NEVER,
+		.missing_only = r->overwrite == OVERWRITE_NEVER,
 		.keep_git = how == RESTORE_EXACT,
 		.partial = r->root->only != NULL,
 		.refuse_special = from_run(r),
@@ -94,7 +79,7 @@ static int make_restore_plan(struct restore *r, struct err *err)
 
 static bool is_silent_restore(const struct restore *r)
 {
-	return r->o->json || (output_is_quiet() && r->o->yes);
+	return r->json || (output_is_quiet() && r->yes);
 }
 
 static int print_entry(void *arg, const char *path, const struct entry *e,
@@ -120,16 +105,16 @@ static int confirm_restore_all(struct restore *r, const char *where,
 	for (i = 0; i < r->found.count && !is_silent_restore(r); i++) {
 		const struct restore_target *t = &r->found.items[i];
 		auto_free char *path =
-			r->o->to ? path_join(where, path_name(t->arg))
-				 : mem_strdup(t->arg);
+			r->to ? path_join(where, path_name(t->arg))
+			      : mem_strdup(t->arg);
 
 		if (tree_each(r->c->store, &t->entry, print_entry, path, err) <
 		    0)
 			return -err->num;
 	}
-	if (r->o->dry)
+	if (r->dry)
 		return project_may_make(where, err);
-	return output_confirm(r->o->yes, "guard: make all of it anew in %s?",
+	return output_confirm(r->yes, "guard: make all of it anew in %s?",
 			      text_quote(where));
 }
 
@@ -143,11 +128,11 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	    plan_print(r->c->store, &r->root->plan, err) < 0)
 		return -err->num;
 	if (plan_print_blocks(&r->root->plan,
-			      r->o->exact ? "nothing is restored: move what "
-					    "stands in the way, or use --to"
-					  : "nothing is restored: move what "
-					    "stands in the way, use --to, or "
-					    "--exact, which takes it away"))
+			      r->exact ? "nothing is restored: move what "
+					 "stands in the way, or use --to"
+				       : "nothing is restored: move what "
+					 "stands in the way, use --to, or "
+					 "--exact, which takes it away"))
 		return 0;
 	*ret = STATUS_OK;
 	if (r->root->plan.left)
@@ -166,10 +151,10 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 			    "restore --at N PATH takes one");
 		return 0;
 	}
-	if (r->o->dry)
+	if (r->dry)
 		return changeset_check(&r->change, err);
 	*ret = STATUS_REFUSED;
-	return plan_summary_ask(&r->change.counts, where, r->o->yes);
+	return plan_summary_ask(&r->change.counts, where, r->yes);
 }
 
 static int execute_restore(struct restore *r, struct err *err)
@@ -208,7 +193,7 @@ static int snapshot_before_restore(struct restore *r, struct err *err)
 	char *cache = r->root->project.cache_path;
 	int got;
 
-	if (r->o->overwrite == OVERWRITE_ALWAYS)
+	if (r->overwrite == OVERWRITE_ALWAYS)
 		r->root->project.cache_path = NULL;
 	got = changeset_inspect_root(&r->change, 0, "pre-restore", "", err);
 	r->root->project.cache_path = cache;
@@ -222,23 +207,14 @@ static bool is_root_missing(const struct restore *r)
 	return lstat(restored_root(r), &st) < 0 && errno == ENOENT;
 }
 
-/* An action that was interrupted there before the directory was deleted can be
- * ended now. */
-static int make_restored_root(struct restore *r, struct err *err)
-{
-	auto_close int fd = project_open_dir(restored_root(r), true, err);
-
-	return fd < 0 ? fd : recover_project(r->c, restored_root(r), err);
-}
-
 /* In place: the current state is stored first. */
 static int restore_here(struct restore *r, struct err *err)
 {
+	auto_close int fd = -1;
 	int got, status;
 	size_t i;
 
 	r->root_missing = is_root_missing(r);
-
 	for (i = 1; i < r->found.count; i++)
 		if (strcmp(r->found.items[i].snapshot.root_path,
 			   restored_root(r)) != 0)
@@ -256,10 +232,13 @@ static int restore_here(struct restore *r, struct err *err)
 			     text_quote(restored_root(r)));
 		got = confirm_restore_all(r, restored_root(r), err);
 		if (got <= 0)
-			return got < 0	   ? got
-			       : r->o->dry ? STATUS_OK
-					   : STATUS_REFUSED;
-		if (make_restored_root(r, err) < 0)
+			return got < 0	? got
+			       : r->dry ? STATUS_OK
+					: STATUS_REFUSED;
+		fd = project_open_dir(restored_root(r), true, err);
+		/* An action that was interrupted there before the directory
+		 * was deleted can be ended now. */
+		if (fd < 0 || recover_project(r->c, restored_root(r), err) < 0)
 			return -err->num;
 	}
 	if (changeset_open_root(&r->change, 0, restored_root(r), err) < 0)
@@ -316,30 +295,16 @@ static int plan_restore_to(struct restore *r, const char *dir, struct err *err)
 	return changeset_plan_root(&r->change, 0, NULL, &options, err);
 }
 
-/* 1: something stands in the way, which was said. */
-static int write_restore_to(struct restore *r, const char *dir, struct err *err)
+static int restore_to(struct restore *r, struct err *err)
 {
 	const struct restore_target *first = &r->found.items[0];
 	const char *name = path_name(first->arg);
-
-	if (r->found.count == 1 && create_file_possible(&first->entry, name))
-		return create_file_make(r->c->store, dir, name, &first->entry,
-					err);
-	if (plan_restore_to(r, dir, err) < 0)
-		return -err->num;
-	if (plan_print_blocks(&r->root->plan, NULL))
-		return 1;
-	return changeset_execute_unrecorded(&r->change, "restore", err);
-}
-
-static int restore_to(struct restore *r, struct err *err)
-{
 	auto_free char *dir = NULL;
 	int got;
 
-	if (!*r->o->to)
+	if (!*r->to)
 		return fail(err, EINVAL, "--to: an empty path names no folder");
-	dir = path_resolve(r->o->to, err);
+	dir = path_resolve(r->to, err);
 	if (dir && path_below(dir, r->c->state.path))
 		return fail(err, EINVAL,
 			    "%s is guard's own: restore into another folder",
@@ -348,32 +313,24 @@ static int restore_to(struct restore *r, struct err *err)
 		return -err->num;
 	got = confirm_restore_all(r, dir, err);
 	if (got <= 0)
-		return got < 0 ? got : r->o->dry ? STATUS_OK : STATUS_REFUSED;
-	got = write_restore_to(r, dir, err);
+		return got < 0 ? got : r->dry ? STATUS_OK : STATUS_REFUSED;
+	if (r->found.count == 1 && create_file_possible(&first->entry, name)) {
+		got = create_file_make(r->c->store, dir, name, &first->entry,
+				       err);
+	} else {
+		if (plan_restore_to(r, dir, err) < 0)
+			return -err->num;
+		if (plan_print_blocks(&r->root->plan, NULL))
+			return STATUS_REFUSED;
+		got = changeset_execute_unrecorded(&r->change, "restore", err);
+	}
 	if (got)
 		return got < 0 ? got : STATUS_REFUSED;
 	r->done = true;
 	state_log(&r->c->state, "restore", "project", restored_root(r), "path",
-		  r->found.items[0].arg, "to", dir, NULL);
+		  first->arg, "to", dir, NULL);
 	output_print("restored into %s", text_quote(dir));
 	return STATUS_OK;
-}
-
-static json_t *json_sources(const struct sources *s)
-{
-	json_t *array = json_array();
-	size_t i;
-
-	for (i = 0; i < s->count; i++) {
-		const struct restore_target *t = &s->items[i];
-		json_t *object = json_object();
-
-		jsonout_text(object, "path", t->arg);
-		jsonout_number(object, "snapshot", t->snapshot.seq);
-		jsonout_time(object, "time", t->snapshot.time);
-		jsonout_add(array, object);
-	}
-	return array;
 }
 
 static int restore(struct restore *r, int count, char **argv, struct err *err)
@@ -386,7 +343,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	changeset_init(&r->change, r->c, 1);
 	r->root = &r->change.roots[0];
 	r->found.store = r->c->store;
-	r->found.at = r->o->at;
+	r->found.at = r->at;
 	for (i = 0; i < count; i++)
 		if (sources_find(&r->found, argv[i], err) < 0)
 			return -err->num;
@@ -396,17 +353,26 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	    recover_project(r->c, restored_root(r), err) < 0)
 		return -err->num;
 	sources_print(&r->found);
-	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
-	if (got >= 0 && r->o->json) {
-		json_t *object = json_object();
+	got = r->to ? restore_to(r, err) : restore_here(r, err);
+	if (got >= 0 && r->json) {
+		json_t *object = json_object(), *from = json_array();
 
+		for (i = 0; i < (int)r->found.count; i++) {
+			const struct restore_target *t = &r->found.items[i];
+			json_t *source = json_object();
+
+			jsonout_text(source, "path", t->arg);
+			jsonout_number(source, "snapshot", t->snapshot.seq);
+			jsonout_time(source, "time", t->snapshot.time);
+			jsonout_add(from, source);
+		}
 		jsonout_text(object, "schema", "guard.restore/1");
 		jsonout_bool(object, "restored", r->done);
-		jsonout_text(object, "to", r->o->to);
-		jsonout_set(object, "from", json_sources(&r->found));
+		jsonout_text(object, "to", r->to);
+		jsonout_set(object, "from", from);
 		jsonout_number(object, "before", r->root->now.seq);
 		jsonout_number(object, "after", r->root->after);
-		if (!r->o->to)
+		if (!r->to)
 			plan_summary_json(r->c->store, &r->root->plan, object);
 		jsonstream_print(object);
 	}
@@ -429,35 +395,21 @@ static bool read_overwrite(const struct verb *verb, int id, const char *text,
 	return false;
 }
 
-static const char *check_restore_options(const struct restore_options *o)
-{
-	if (o->exact && o->overwrite == OVERWRITE_NEVER)
-		return "--exact and --overwrite never contradict each other";
-	if (o->to && (o->exact || o->overwrite != OVERWRITE_IF_CHANGED))
-		return "--to never overwrites nor deletes: neither --exact "
-		       "nor --overwrite is for it";
-	return NULL;
-}
-
 int cmd_restore(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("restore");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct restore_options o = {0};
-	struct restore r = {
-		.c = &c,
-		.o = &o,
-	};
+	struct restore r = {.c = &c};
 	const struct option_slot slots[] = {
 		{OPT_PROGRESS, .read = progress_read},
-		{OPT_AT, .text = &o.at},
-		{OPT_TO, .text = &o.to},
-		{OPT_OVERWRITE, .read = read_overwrite, .to = &o.overwrite},
-		{OPT_EXACT, .flag = &o.exact},
-		{'n', .flag = &o.dry},
-		{'y', .flag = &o.yes},
+		{OPT_AT, .text = &r.at},
+		{OPT_TO, .text = &r.to},
+		{OPT_OVERWRITE, .read = read_overwrite, .to = &r.overwrite},
+		{OPT_EXACT, .flag = &r.exact},
+		{'n', .flag = &r.dry},
+		{'y', .flag = &r.yes},
 		{'q', .read = output_quiet_read},
-		{OPT_JSON, .flag = &o.json},
+		{OPT_JSON, .flag = &r.json},
 		{0},
 	};
 	struct err err;
@@ -467,9 +419,14 @@ int cmd_restore(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (check_restore_options(&o))
-		return options_usage_error(verb, "%s",
-					   check_restore_options(&o));
+	if (r.exact && r.overwrite == OVERWRITE_NEVER)
+		return options_usage_error(
+			verb, "--exact and --overwrite never contradict each "
+			      "other");
+	if (r.to && (r.exact || r.overwrite != OVERWRITE_IF_CHANGED))
+		return options_usage_error(
+			verb, "--to never overwrites nor deletes: neither "
+			      "--exact nor --overwrite is for it");
 	if (optind == argc)
 		return options_usage_error(
 			verb, "which PATHS? `.` is the current folder");

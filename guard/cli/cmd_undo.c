@@ -1,22 +1,12 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/parse.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/state/changes.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/plan_print.h"
-#include "guard/state/context.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/change/changeset.h"
 #include "guard/state/partial_discard.h"
 #include "guard/state/recover.h"
@@ -26,14 +16,10 @@
 #include "restore/workspace.h"
 #include "snapshot/store/ingest_hint.h"
 
-struct undo_options {
-	bool dry, yes;
-	unsigned long count; /* of actions in effect; 0: the last thing done */
-};
-
 struct undo_command {
 	struct context *c;
-	const struct undo_options *o;
+	bool dry, yes;
+	unsigned long count; /* of actions in effect; 0: the last thing done */
 	char *path; /* the project */
 	struct action last; /* the action to undo */
 	unsigned long step; /* how many there were before it */
@@ -54,7 +40,7 @@ static void clear_undo(struct undo_command *u)
 /* In a dry run of several the ones before are not taken back really. */
 static bool is_simulated_step(const struct undo_command *u)
 {
-	return u->o->dry && u->step;
+	return u->dry && u->step;
 }
 
 static int open_project_workspace(const struct undo_command *u, struct err *err)
@@ -64,7 +50,7 @@ static int open_project_workspace(const struct undo_command *u, struct err *err)
 
 static bool has_more_steps(const struct undo_command *u)
 {
-	return u->step + 1 < u->o->count;
+	return u->step + 1 < u->count;
 }
 
 /* The project here, or the nearest directory above that guard has changed. */
@@ -127,8 +113,8 @@ static int check_last_action(const struct undo_command *u, int workspace_fd,
 {
 	AUTO(action) struct action now = {0};
 
-	if ((u->o->count ? action_load_effective(workspace_fd, 0, &now, err)
-			 : action_load_last(workspace_fd, &now, err)) == 0 &&
+	if ((u->count ? action_load_effective(workspace_fd, 0, &now, err)
+		      : action_load_last(workspace_fd, &now, err)) == 0 &&
 	    action_same(&now, &u->last))
 		return 0;
 	return fail(err, EBUSY,
@@ -147,27 +133,21 @@ static int snapshot_undo_root(struct undo_command *u, size_t index,
 {
 	struct changeset_root *root = &u->change.roots[index];
 	struct unreadable_search search = {&root->project, root->base.time};
+	size_t i;
 
 	if (changeset_open_root(&u->change, index, undo_root_path(u, index),
 				err) < 0 ||
-	    (!index && !u->o->dry &&
+	    (!index && !u->dry &&
 	     check_last_action(u, root->project.workspace_fd, err) < 0) ||
 	    tree_diff(u->c->store, &root->base.root, &root->want.root,
 		      record_unreadable, &search, err) < 0)
 		return -err->num;
 	ingest_hint_sort(root->project.hints.items, root->project.hints.count);
-	return changeset_inspect_root(&u->change, index, "pre-undo",
-				      u->last.run_id, err);
-}
-
-/* A dry run plans each action against the files as they would be after the
- * steps before it. */
-static int simulate_steps_before(struct undo_command *u, size_t index,
-				 struct err *err)
-{
-	struct changeset_root *root = &u->change.roots[index];
-	size_t i;
-
+	if (changeset_inspect_root(&u->change, index, "pre-undo",
+				   u->last.run_id, err) < 0)
+		return -err->num;
+	/* A dry run plans each action against the files as they would be after
+	 * the steps before it. */
 	for (i = 0; is_simulated_step(u) && i < u->simulated.count; i++) {
 		const struct applied_ops *did = &u->simulated.items[i];
 
@@ -364,9 +344,7 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 			return err_context(err, "take the %s back",
 					   u->last.kind);
 		if (snapshot_undo_root(u, i, err) < 0 ||
-		    simulate_steps_before(u, i, err) < 0)
-			return -err->num;
-		if (changeset_plan_root(&u->change, i, &root->base.root,
+		    changeset_plan_root(&u->change, i, &root->base.root,
 					&options, err) < 0)
 			return -err->num;
 	}
@@ -377,27 +355,27 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 		     u->step ? "before that, in" : "the last thing done in",
 		     text_quote(u->path), which,
 		     output_age(u->change.roots[0].base.time));
-	for (i = 0;
-	     i < u->change.root_count && !(output_is_quiet() && u->o->yes); i++)
+	for (i = 0; i < u->change.root_count && !(output_is_quiet() && u->yes);
+	     i++)
 		if (plan_print(u->c->store, &u->change.roots[i].plan, err) < 0)
 			return -err->num;
 	for (i = 0; i < u->change.root_count; i++)
 		plan_print_owners(&u->change.roots[i].plan);
 	if (is_undo_blocked(u))
 		return STATUS_REFUSED;
-	for (i = 0; u->o->dry && i < u->change.root_count; i++) {
+	for (i = 0; u->dry && i < u->change.root_count; i++) {
 		struct applied_ops *did = VEC_ADD(&u->simulated);
 
 		did->own = true;
 		did->root_path = mem_strdup(undo_root_path(u, i));
 		applied_ops_add_plan(did, &u->change.roots[i].plan);
 	}
-	if (u->o->dry && !is_simulated_step(u) &&
+	if (u->dry && !is_simulated_step(u) &&
 	    changeset_check(&u->change, err) < 0)
 		return -err->num;
-	if (u->o->dry)
+	if (u->dry)
 		return STATUS_OK;
-	if (!plan_summary_ask(&u->change.counts, u->path, u->o->yes))
+	if (!plan_summary_ask(&u->change.counts, u->path, u->yes))
 		return STATUS_REFUSED;
 	return execute_undo(u, err);
 }
@@ -423,34 +401,30 @@ static void hint_discard_again(const struct undo_command *u, const char *paths)
 
 /* --- a run --- */
 
-static int forget_discarded_run(const struct undo_command *u, struct err *err)
-{
-	auto_close int fd = open_project_workspace(u, err);
-
-	if (fd < 0 ||
-	    (!u->o->dry && action_forget_discard(fd, u->last.run_id,
-						 u->c->state.runs_fd, err) < 0))
-		return -err->num;
-	return fail(err, ENOENT,
-		    "run %s is no longer in guard's trash, which keeps 7 days: "
-		    "that it was discarded cannot be taken back; the next "
-		    "guard undo is about what was done before",
-		    u->last.run_id);
-}
-
 static int restore_discarded_run(const struct undo_command *u, struct err *err)
 {
 	auto_free char *name = trashes_find(&u->c->state, u->last.run_id, err);
 	const char *run = u->last.run_id;
 	auto_close int fd = -1, lock = -1;
 
-	if (!name)
-		return err->num == ENOENT ? forget_discarded_run(u, err)
-					  : -err->num;
+	if (!name && err->num != ENOENT)
+		return -err->num;
+	if (!name) {
+		fd = open_project_workspace(u, err);
+		if (fd < 0 ||
+		    (!u->dry && action_forget_discard(
+					fd, run, u->c->state.runs_fd, err) < 0))
+			return -err->num;
+		return fail(err, ENOENT,
+			    "run %s is no longer in guard's trash, which keeps "
+			    "7 days: that it was discarded cannot be taken "
+			    "back; " NEXT_IS_BEFORE,
+			    run);
+	}
 	report_note("%s to discard run %s", step_intro(u), run);
-	if (u->o->dry)
+	if (u->dry)
 		return STATUS_OK;
-	if (!report_confirm(u->o->yes, "guard: bring run %s back?", run))
+	if (!report_confirm(u->yes, "guard: bring run %s back?", run))
 		return STATUS_REFUSED;
 	fd = open_project_workspace(u, err);
 	if (fd < 0)
@@ -492,7 +466,7 @@ static int forget_discarded_paths(const struct undo_command *u, struct err *err)
 static int fail_expired(const struct undo_command *u, const char *why,
 			struct err *err)
 {
-	if (!u->o->dry && forget_discarded_paths(u, err) < 0)
+	if (!u->dry && forget_discarded_paths(u, err) < 0)
 		return -err->num;
 	return fail(err, ENOENT,
 		    "%s: that paths of run %s were discarded cannot be taken "
@@ -507,8 +481,7 @@ static void list_discarded_paths(const struct undo_command *u,
 
 	report_note("%s to discard %s of run %s", step_intro(u),
 		    text_count(u->last.parts.count, "path"), s->id);
-	for (i = 0;
-	     i < u->last.parts.count && !(report_is_quiet() && u->o->yes);
+	for (i = 0; i < u->last.parts.count && !(report_is_quiet() && u->yes);
 	     i++) {
 		auto_free char *path =
 			partial_discard_text(s, &u->last.parts.items[i]);
@@ -547,7 +520,7 @@ static int restore_discarded_paths(const struct undo_command *u,
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	const char *run = u->last.run_id;
-	int got = session_open(u->c->state.runs_fd, run, !u->o->dry, &s, err);
+	int got = session_open(u->c->state.runs_fd, run, !u->dry, &s, err);
 
 	if (got == -ENOENT)
 		return fail_expired(u, "the run is no longer there", err);
@@ -561,7 +534,7 @@ static int restore_discarded_paths(const struct undo_command *u,
 	if (!run_state_pending(s.state))
 		got = fail(err, EEXIST, "run %s is %s", run,
 			   run_state_name(s.state));
-	else if (u->o->dry && u->step)
+	else if (u->dry && u->step)
 		/* Later changes are still there in a dry run. */
 		got = (int)u->last.parts.count;
 	else
@@ -573,9 +546,9 @@ static int restore_discarded_paths(const struct undo_command *u,
 		report_hint("guard log PATH    finds what the run had made of "
 			    "it in "
 			    "the project (post-run)");
-		if (u->o->dry ||
+		if (u->dry ||
 		    !report_confirm(
-			    u->o->yes,
+			    u->yes,
 			    "guard: pass over it, so that " NEXT_IS_BEFORE "?"))
 			return STATUS_REFUSED;
 		if (forget_discarded_paths(u, err) < 0)
@@ -592,9 +565,9 @@ static int restore_discarded_paths(const struct undo_command *u,
 			"7 days",
 			err);
 	list_discarded_paths(u, &s);
-	if (u->o->dry)
+	if (u->dry)
 		return STATUS_OK;
-	if (!report_confirm(u->o->yes, "guard: put %s back into run %s?",
+	if (!report_confirm(u->yes, "guard: put %s back into run %s?",
 			    got == 1 ? "it" : "them", run))
 		return STATUS_REFUSED;
 	return move_paths_back(u, &s, err);
@@ -624,7 +597,7 @@ static int undo_many(struct undo_command *u, struct err *err)
 {
 	unsigned long n;
 
-	for (n = 0; n < u->o->count; n++) {
+	for (n = 0; n < u->count; n++) {
 		int got = load_effective_action(u, n, err);
 
 		if (got == -ENOENT)
@@ -634,56 +607,30 @@ static int undo_many(struct undo_command *u, struct err *err)
 		if (got < 0)
 			return got;
 	}
-	for (; u->step < u->o->count; u->step++) {
+	for (; u->step < u->count; u->step++) {
 		int status;
 
-		if (load_effective_action(u, u->o->dry ? u->step : 0, err) < 0)
+		if (load_effective_action(u, u->dry ? u->step : 0, err) < 0)
 			return -err->num;
 		status = undo_one(u, err);
 		if (status != STATUS_OK && u->step)
 			output_print("%s before it %staken back",
 				     text_count(u->step, "action"),
-				     u->o->dry ? "would be " : "");
+				     u->dry ? "would be " : "");
 		if (status != STATUS_OK)
 			return status;
 	}
 	return STATUS_OK;
 }
 
-static int undo_command(struct undo_command *u, struct err *err)
-{
-	if (context_open(u->c, true, err) < 0 || find_last_action(u, err) < 0)
-		return -err->num;
-	return u->o->count ? undo_many(u, err) : undo_one(u, err);
-}
-
-static bool parse_count(const struct verb *verb, int count, char **argv,
-			unsigned long *ret)
-{
-	if (!count)
-		return true;
-	if (count == 1 && parse_number(argv[0], ACTIONS_MAX, ret) == 0 && *ret)
-		return true;
-	options_usage_error(
-		verb,
-		"there is no use for %s: it takes a number up to %d; "
-		"for single files there is `guard restore`",
-		text_quote(argv[count > 1]), ACTIONS_MAX);
-	return false;
-}
-
 int cmd_undo(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("undo");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct undo_options o = {0};
-	struct undo_command u = {
-		.c = &c,
-		.o = &o,
-	};
+	struct undo_command u = {.c = &c};
 	const struct option_slot slots[] = {
-		{'n', .flag = &o.dry},
-		{'y', .flag = &o.yes},
+		{'n', .flag = &u.dry},
+		{'y', .flag = &u.yes},
 		{'q', .read = output_quiet_read},
 		{0},
 	};
@@ -695,9 +642,21 @@ int cmd_undo(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (!parse_count(verb, argc - optind, argv + optind, &o.count))
-		return STATUS_USAGE;
-	got = undo_command(&u, &err);
+	if (argc - optind > 1 ||
+	    (argc - optind == 1 &&
+	     (parse_number(argv[optind], ACTIONS_MAX, &u.count) < 0 ||
+	      !u.count)))
+		return options_usage_error(
+			verb,
+			"there is no use for %s: it takes a number up to %d; "
+			"for single files there is `guard restore`",
+			text_quote(
+				argv[argc - optind > 1 ? optind + 1 : optind]),
+			ACTIONS_MAX);
+	got = context_open(&c, true, &err) < 0 || find_last_action(&u, &err) < 0
+		      ? -err.num
+	      : u.count ? undo_many(&u, &err)
+			: undo_one(&u, &err);
 	clear_undo(&u);
 	for (i = 0; i < u.simulated.count; i++)
 		applied_ops_free(&u.simulated.items[i]);
