@@ -8,19 +8,14 @@
 #include "guard/cli/commands.h"
 #include "guard/state/usage.h"
 
-struct agents {
-	struct context *c;
-	char **names; /* shipped, the user's own, those with a home */
-};
-
-static void add_agent_name(struct agents *a, const char *name)
+static void add_agent_name(char ***names, const char *name)
 {
 	if (profile_name_ok(name) &&
-	    !mem_list_has((const char *const *)a->names, name))
-		mem_list_add(&a->names, name);
+	    !mem_list_has((const char *const *)*names, name))
+		mem_list_add(names, name);
 }
 
-static void add_names_in(struct agents *a, int fd)
+static void add_names_in(char ***names, int fd)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
@@ -29,52 +24,41 @@ static void add_names_in(struct agents *a, int fd)
 	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
 		return;
 	for (i = 0; i < list.count; i++)
-		add_agent_name(a, list.items[i].name);
+		add_agent_name(names, list.items[i].name);
 }
 
-static void find_agent_names(struct agents *a)
+static int list_agents(struct context *c, bool json)
 {
-	const struct state *state = &a->c->state;
-	auto_free char *config = agent_config_dir(state);
-	auto_close int own = -1, homes = -1;
-	struct err ignored;
-	const char *name;
-	size_t i;
-
-	for (i = 0; (name = profile_shipped_name(i)); i++)
-		add_agent_name(a, name);
-	if (config)
-		own = open(config, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	add_names_in(a, own);
-	homes = agent_open_state(state, NULL, false, &ignored);
-	add_names_in(a, homes);
-}
-
-static const char *profile_origin(const struct state *state, const char *name)
-{
-	auto_free char *config = agent_config_dir(state);
-	auto_free char *path = mem_printf("%s/%s", config ? config : "", name);
-	bool own = config && access(path, F_OK) == 0;
-
-	if (profile_shipped(name))
-		return own ? "guard's and your own" : "guard's";
-	return own ? "your own" : "none";
-}
-
-static int list_agents(struct agents *a, bool json)
-{
-	const struct state *state = &a->c->state;
+	const struct state *state = &c->state;
 	AUTO(table)
 	struct table table = {.columns = 3, .width = output_width()};
 	json_auto_t *list = json_array();
-	char **name;
+	auto_free char *config = agent_config_dir(state);
+	auto_close int profiles = -1, homes = -1;
+	char **names = NULL, **name;
+	const char *shipped;
+	struct err ignored;
+	size_t i;
 
-	find_agent_names(a);
-	for (name = a->names; name && *name; name++) {
-		const char *from = profile_origin(state, *name);
+	/* Shipped, the user's own, those with a home. */
+	for (i = 0; (shipped = profile_shipped_name(i)); i++)
+		add_agent_name(&names, shipped);
+	if (config)
+		profiles = open(config, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	add_names_in(&names, profiles);
+	homes = agent_open_state(state, NULL, false, &ignored);
+	add_names_in(&names, homes);
+	for (name = names; name && *name; name++) {
+		auto_free char *path =
+			mem_printf("%s/%s", config ? config : "", *name);
+		bool own = config && access(path, F_OK) == 0;
+		const char *from =
+			profile_shipped(*name)
+				? own ? "guard's and your own" : "guard's"
+			: own ? "your own"
+			      : "none";
 		json_t *one = json_object();
 		struct usage usage = {0};
-		struct err ignored;
 		struct stat st;
 		auto_close int fd =
 			agent_open_state(state, *name, false, &ignored);
@@ -96,6 +80,7 @@ static int list_agents(struct agents *a, bool json)
 		jsonstream_print_list("guard.agents/1", "agents", TAKE(list));
 	else
 		table_print(&table, "", stdout);
+	mem_list_free(&names);
 	return STATUS_OK;
 }
 
@@ -108,9 +93,9 @@ static int no_profile(const char *name, struct err *err)
 }
 
 /* The lines that hold, each with its place. */
-static int show_profile(struct agents *a, const char *name, struct err *err)
+static int show_profile(struct context *c, const char *name, struct err *err)
 {
-	const struct state *state = &a->c->state;
+	const struct state *state = &c->state;
 	AUTO(profile) struct profile p = {0};
 	struct err ignored;
 	auto_close int fd = -1;
@@ -142,10 +127,10 @@ static int show_profile(struct agents *a, const char *name, struct err *err)
 	return STATUS_OK;
 }
 
-static int move_home_to_trash(struct agents *a, const char *name,
+static int move_home_to_trash(struct context *c, const char *name,
 			      struct err *err)
 {
-	const struct state *state = &a->c->state;
+	const struct state *state = &c->state;
 	auto_close int homes = agent_open_state(state, NULL, false, err);
 	int n, got = -1;
 
@@ -162,7 +147,7 @@ static int move_home_to_trash(struct agents *a, const char *name,
 	return got < 0 ? fail_errno(err, "move it to the trash") : 0;
 }
 
-static int reset_agent_home(struct agents *a, const char *name, bool yes,
+static int reset_agent_home(struct context *c, const char *name, bool yes,
 			    struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
@@ -172,10 +157,10 @@ static int reset_agent_home(struct agents *a, const char *name, bool yes,
 
 	if (!profile_name_ok(name))
 		return no_profile(name, err);
-	fd = agent_open_state(&a->c->state, name, false, err);
+	fd = agent_open_state(&c->state, name, false, err);
 	if (fd == -ENOENT)
 		return fail(err, ENOENT, "%s has no home yet", name);
-	if (fd < 0 || session_list(a->c->state.runs_fd, false, &list, err) < 0)
+	if (fd < 0 || session_list(c->state.runs_fd, false, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const struct session *s = &list.items[i];
@@ -196,9 +181,9 @@ static int reset_agent_home(struct agents *a, const char *name, bool yes,
 			    name);
 	if (!got)
 		return STATUS_REFUSED;
-	if (move_home_to_trash(a, name, err) < 0)
+	if (move_home_to_trash(c, name, err) < 0)
 		return err_context(err, "home of %s", name);
-	state_log(&a->c->state, "reset", "agent", name, NULL);
+	state_log(&c->state, "reset", "agent", name, NULL);
 	output_print(
 		"the home of %s lies in guard's trash; its next run begins "
 		"with your settings, and you log in again",
@@ -210,7 +195,6 @@ int cmd_agents(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("agents");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct agents a = {.c = &c};
 	const char *reset_name = NULL;
 	bool yes = false, json = false;
 	const struct option_slot slots[] = {
@@ -229,12 +213,11 @@ int cmd_agents(int argc, char **argv)
 		return options_usage_error(verb, "one name is enough");
 	got = context_open(&c, false, &err);
 	if (got == 0 && reset_name)
-		got = reset_agent_home(&a, reset_name, yes, &err);
+		got = reset_agent_home(&c, reset_name, yes, &err);
 	else if (got == 0 && optind < argc)
-		got = show_profile(&a, argv[optind], &err);
+		got = show_profile(&c, argv[optind], &err);
 	else if (got == 0)
-		got = list_agents(&a, json);
-	mem_list_free(&a.names);
+		got = list_agents(&c, json);
 	if (got == 0 && !output_finish())
 		got = STATUS_REFUSED;
 	return output_status(got, &err);

@@ -1,19 +1,10 @@
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/change/apply_plan.h"
 #include "guard/change/committing.h"
 #include "guard/cli/commands.h"
-#include "guard/cli/jsonstream.h"
 #include "guard/cli/plan_print.h"
-#include "guard/state/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/state/recover.h"
 #include "guard/cli/review_session.h"
 
@@ -342,25 +333,16 @@ static int apply_locked(struct apply *a, struct err *err)
 	return apply_report_done(&a->in, commit, err);
 }
 
-static int plan_named_paths(struct apply *a, struct err *err)
-{
-	const struct review_session_options o = {
-		.short_head = true,
-		.resolve = a->o->resolve,
-		.commit = a->o->commit,
-	};
-
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return fail(err, ENOTTY,
-			    "--patch asks on a terminal, and there is none");
-	return review_session_run(&a->in, &o, err);
-}
-
 static int apply(struct context *c, int count, char **argv, int dashed,
 		 const struct apply_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	struct apply a = {.in = APPLY_PLAN_NONE, .o = o};
+	const struct review_session_options review = {
+		.short_head = true,
+		.resolve = o->resolve,
+		.commit = o->commit,
+	};
 	int got;
 	size_t i;
 
@@ -372,7 +354,13 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	    recover_project(c, p.session.project, err) < 0 ||
 	    apply_plan_lock(c, &p, err) < 0)
 		return -err->num;
-	got = o->patch ? plan_named_paths(&a, err) : apply_locked(&a, err);
+	if (!o->patch)
+		got = apply_locked(&a, err);
+	else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		got = review_session_run(&a.in, &review, err);
+	else
+		got = fail(err, ENOTTY,
+			   "--patch asks on a terminal, and there is none");
 	for (i = 0; i < a.askable_count; i++)
 		free(a.askable[i].path);
 	free(a.askable);

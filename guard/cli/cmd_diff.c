@@ -1,19 +1,10 @@
-#include <errno.h>
-#include <stdio.h>
-
-#include "base/auto.h"
-#include "base/text.h"
 #include "guard/cli/agent_show.h"
 #include "guard/state/changes.h"
 #include "guard/cli/commands.h"
-#include "guard/state/context.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/diffsnaps.h"
-#include "guard/state/jsonout.h"
 #include "guard/cli/listing.h"
 #include "guard/state/live.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/state/resolve_run.h"
 #include "guard/state/recover.h"
 
@@ -123,19 +114,6 @@ static int mark_edited_roots(struct context *c, struct session *s,
 	return 0;
 }
 
-/* A diff is shown in any case. */
-static void mark_edited_changes(struct context *c, struct session *s,
-				struct changes *changes)
-{
-	struct err err;
-
-	if (changes_total(changes) &&
-	    mark_edited_roots(c, s, changes, &err) < 0)
-		output_warn("what has changed here since the run began cannot "
-			    "be marked: %s",
-			    err.text);
-}
-
 static int diff(struct context *c, int count, char **argv, int dashed,
 		const struct diff_options *o, struct err *err)
 {
@@ -169,7 +147,12 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return -err->num;
 	if (resolve_run_check(&p, &changes, err) < 0)
 		return -err->num;
-	mark_edited_changes(c, &p.session, &changes);
+	/* A diff is shown in any case. */
+	if (changes_total(&changes) &&
+	    mark_edited_roots(c, &p.session, &changes, &unexpected) < 0)
+		output_warn("what has changed here since the run began cannot "
+			    "be marked: %s",
+			    unexpected.text);
 	changes_find_moves(&changes);
 	resolve_run_filter(&p, &changes);
 	output_color(o->color);

@@ -19,17 +19,6 @@ struct explanation {
 	json_t *list; /* NULL: text */
 };
 
-/* The line of a profile that decides, or NULL. */
-static const char *profile_rule(const struct explanation *e,
-				const struct view *v)
-{
-	if (v->visibility == VISIBILITY_HIDDEN)
-		return agent_rule(e->run.agent, PROFILE_HIDE, v->place);
-	if (v->visibility == VISIBILITY_READ_ONLY && v->granted)
-		return agent_rule(e->run.agent, PROFILE_RO, v->place);
-	return NULL;
-}
-
 /* The agent's place whose directory is the layer of the view, or NULL. */
 static const struct agent_place *
 agent_place_of_view(const struct explanation *e, const struct view *v)
@@ -53,7 +42,12 @@ static char *describe_view(const struct explanation *e, const struct view *v,
 	char *const *cow = e->cows;
 	struct err ignored;
 
-	*ret_rule = profile_rule(e, v);
+	/* The line of a profile that decides, or NULL. */
+	*ret_rule = v->visibility == VISIBILITY_HIDDEN
+			    ? agent_rule(e->run.agent, PROFILE_HIDE, v->place)
+		    : v->visibility == VISIBILITY_READ_ONLY && v->granted
+			    ? agent_rule(e->run.agent, PROFILE_RO, v->place)
+			    : NULL;
 	if (own && own->item->word == PROFILE_HOME) {
 		*ret_rule = "agent";
 		return mem_printf("a folder of guard's own for %s, kept "

@@ -27,14 +27,6 @@ static bool matches_find_pattern(void *arg, const char *path,
 		       f->no_case ? FNM_CASEFOLD : 0) == 0;
 }
 
-static char *found_entry_text(const struct entry *e)
-{
-	if (e->flags & ENTRY_INCOMPLETE && !S_ISDIR(e->mode))
-		return mem_strdup("incomplete");
-	return mem_strdup(S_ISREG(e->mode) ? text_size(e->size)
-					   : jsonout_type(e->mode));
-}
-
 static void add_version_end(json_t *object, const char *key, uint64_t seq,
 			    struct timestamp time)
 {
@@ -102,7 +94,12 @@ static int find_command(struct find_command *f, const char *arg,
 
 		for (i = 0; i < v.count; i++) {
 			const struct version *item = &v.items[i];
-			auto_free char *what = found_entry_text(&item->entry);
+			const struct entry *e = &item->entry;
+			auto_free char *what = mem_strdup(
+				e->flags & ENTRY_INCOMPLETE && !S_ISDIR(e->mode)
+					? "incomplete"
+				: S_ISREG(e->mode) ? text_size(e->size)
+						   : jsonout_type(e->mode));
 			auto_free char *seqs =
 				item->first == item->last
 					? mem_printf("%" PRIu64, item->last)
@@ -111,7 +108,7 @@ static int find_command(struct find_command *f, const char *arg,
 			AUTO(buf) struct buf name = {0};
 
 			output_path(&name, item->path, f->cwd);
-			if (S_ISDIR(item->entry.mode))
+			if (S_ISDIR(e->mode))
 				buf_add_char(&name, '/');
 			table_row(
 				&t,

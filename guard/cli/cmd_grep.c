@@ -75,24 +75,6 @@ static int compare_text_offsets(const void *a, const void *b)
 	return (x->where > y->where) - (x->where < y->where);
 }
 
-static void texts_make(const struct versions *v, struct texts *t)
-{
-	size_t kept = 0, i;
-
-	for (i = 0; i < v->count; i++)
-		*VEC_ADD(t) = (struct text){.id = v->items[i].entry.content,
-					    .version = i};
-	VEC_SORT(t, compare_text_ids);
-	for (i = 0; i < t->count; i++) {
-		if (kept && oid_equal(&t->items[kept - 1].id, &t->items[i].id))
-			continue;
-		t->items[kept] = t->items[i];
-		t->bytes += v->items[t->items[i].version].entry.size;
-		kept++;
-	}
-	t->count = kept;
-}
-
 /* --- searching --- */
 
 static int feed_scanner(void *arg, const void *data, size_t len,
@@ -122,10 +104,22 @@ static void search_all(struct grep *g, const struct versions *v,
 		       struct texts *t)
 {
 	auto_free struct text **order =
-		mem_resize(NULL, t->count + 1, sizeof(struct text *));
+		mem_resize(NULL, v->count + 1, sizeof(struct text *));
 	uint64_t done = 0;
-	size_t i;
+	size_t kept = 0, i;
 
+	for (i = 0; i < v->count; i++)
+		*VEC_ADD(t) = (struct text){.id = v->items[i].entry.content,
+					    .version = i};
+	VEC_SORT(t, compare_text_ids);
+	for (i = 0; i < t->count; i++) {
+		if (kept && oid_equal(&t->items[kept - 1].id, &t->items[i].id))
+			continue;
+		t->items[kept] = t->items[i];
+		t->bytes += v->items[t->items[i].version].entry.size;
+		kept++;
+	}
+	t->count = kept;
 	for (i = 0; i < t->count; i++) {
 		order[i] = &t->items[i];
 		order[i]->where = store_position(g->store, &t->items[i].id);
@@ -313,27 +307,6 @@ static int print_matches(struct grep *g, const struct versions *v,
 	return 0;
 }
 
-static int load_grep_versions(struct grep *g, const struct context *c,
-			      char **paths, size_t count, struct versions *v,
-			      struct err *err)
-{
-	size_t i;
-
-	if (!count)
-		return versions_load(v, g->store, g->all ? "/" : c->project,
-				     g->at, err);
-	for (i = 0; i < count; i++) {
-		auto_free char *path = resolve_run_path(paths[i], err);
-
-		if (!path)
-			return -err->num;
-		g->git = path_has_part(path + 1, ".git");
-		if (versions_load(v, g->store, path, g->at, err) < 0)
-			return -err->num;
-	}
-	return 0;
-}
-
 static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
@@ -341,6 +314,7 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 	struct versions v = {
 		.want = is_regular_file, .progress = progress_show, .arg = g};
 	AUTO(texts) struct texts t = {0};
+	size_t i;
 	int got;
 
 	g->cwd = path_resolve(".", err);
@@ -349,10 +323,18 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 		return -err->num;
 	g->store = c.store;
 	progress_start("grep");
-	got = load_grep_versions(g, &c, paths, count, &v, err);
+	got = count ? 0
+		    : versions_load(&v, g->store, g->all ? "/" : c.project,
+				    g->at, err);
+	for (i = 0; got == 0 && i < count; i++) {
+		auto_free char *path = resolve_run_path(paths[i], err);
+
+		g->git = path && path_has_part(path + 1, ".git");
+		got = path ? versions_load(&v, g->store, path, g->at, err)
+			   : -err->num;
+	}
 	if (got == 0) {
 		versions_sort(&v);
-		texts_make(&v, &t);
 		search_all(g, &v, &t);
 	}
 	progress_end();

@@ -1,18 +1,8 @@
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
-#include "base/text.h"
 #include "guard/change/importer.h"
 #include "guard/cli/commands.h"
 #include "guard/state/changes.h"
-#include "guard/cli/jsonstream.h"
-#include "guard/state/context.h"
-#include "guard/state/jsonout.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/state/resolve_run.h"
 #include "guard/state/recover.h"
 
@@ -23,21 +13,6 @@ struct import_options {
 	bool dry, yes, json;
 	const char *ff; /* a branch, or NULL */
 };
-
-static json_t *json_ref(const struct importer *im,
-			const struct gitimport_ref *r)
-{
-	auto_free char *ref = mem_printf("%s/%s", im->list->prefix, r->name);
-	json_t *object = json_object();
-
-	jsonout_text(object, "name", r->name);
-	jsonout_text(object, "ref", r->known ? NULL : ref);
-	jsonout_text(object, "id", r->id.hex);
-	jsonout_text(object, "type", r->type);
-	jsonout_bool(object, "known", r->known);
-	jsonout_text(object, "subject", r->subject);
-	return object;
-}
 
 static void print_import_json(const struct session *s,
 			      const struct importer *im, bool imported)
@@ -54,8 +29,20 @@ static void print_import_json(const struct session *s,
 	jsonout_number(object, "commits", im->list->commits);
 	jsonout_number(object, "objects", im->list->objects);
 	jsonout_number(object, "bytes", im->list->bytes);
-	for (i = 0; i < im->list->count; i++)
-		jsonout_add(refs, json_ref(im, &im->list->items[i]));
+	for (i = 0; i < im->list->count; i++) {
+		const struct gitimport_ref *r = &im->list->items[i];
+		auto_free char *ref =
+			mem_printf("%s/%s", im->list->prefix, r->name);
+		json_t *one = json_object();
+
+		jsonout_text(one, "name", r->name);
+		jsonout_text(one, "ref", r->known ? NULL : ref);
+		jsonout_text(one, "id", r->id.hex);
+		jsonout_text(one, "type", r->type);
+		jsonout_bool(one, "known", r->known);
+		jsonout_text(one, "subject", r->subject);
+		jsonout_add(refs, one);
+	}
 	for (i = 0; i < im->tips.notes.count; i++)
 		jsonout_add(notes, json_string(im->tips.notes.items[i]));
 	jsonout_set(object, "refs", refs);

@@ -95,19 +95,12 @@ static void print_action(json_t *line)
 		     buf_text(&action), buf_text(&rest));
 }
 
-/* runs: those of the project; the end of a run names the run alone. */
-static bool is_project_line(json_t *line, const char *project, json_t *runs)
-{
-	if (json_object_get(line, "project"))
-		return strcmp(log_line_text(line, "project"), project) == 0;
-	return json_object_get(runs, log_line_text(line, "run")) != NULL;
-}
-
 /* The displayed lines of the oplog, newest first, without those that are no
  * JSON (an interrupted write). */
 static json_t *parse_actions(struct buf *log, const struct context *c,
 			     const struct log_options *o)
 {
+	/* runs: those of the project; the end of a run names the run alone. */
 	json_auto_t *lines = json_array(), *runs = json_object();
 	json_t *wanted = json_array();
 	const char *at = buf_text(log);
@@ -130,7 +123,13 @@ static json_t *parse_actions(struct buf *log, const struct context *c,
 	     i-- > 0 && json_array_size(wanted) < o->count;) {
 		json_t *line = json_array_get(lines, i);
 
-		if (o->all || is_project_line(line, c->project, runs))
+		if (o->all ||
+		    (json_object_get(line, "project")
+			     ? strcmp(log_line_text(line, "project"),
+				      c->project) == 0
+			     : json_object_get(runs,
+					       log_line_text(line, "run")) !=
+				       NULL))
 			(void)json_array_append(wanted, line);
 	}
 	return wanted;

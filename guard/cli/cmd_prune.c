@@ -35,39 +35,32 @@ static bool read_rule(const struct verb *verb, int id, const char *value,
 	return false;
 }
 
-/* In the order of enum retain_why's bits. */
-static json_t *prune_reasons_json(unsigned int why)
+static void print_prune_json(const struct prune_plan *plan,
+			     const struct prune_result *done)
 {
+	/* In the order of enum retain_why's bits. */
 	static const char *const names[] = {
 		"newest", "day",    "pin",     "last",	 "within", "hourly",
 		"daily",  "weekly", "monthly", "yearly", "tag",
 	};
-	json_t *array = json_array();
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (why & 1u << i)
-			jsonout_add(array, json_string(names[i]));
-	return array;
-}
-
-static void print_prune_json(const struct prune_plan *plan,
-			     const struct prune_result *done)
-{
 	json_t *object = json_object(), *array = json_array();
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < plan->count; i++) {
 		const struct snapshot *s = &plan->snapshots[i];
 		unsigned int why = plan->items[i].why;
-		json_t *item = json_object();
+		json_t *item = json_object(), *reasons = json_array();
+
+		for (k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+			if (why & 1u << k)
+				jsonout_add(reasons, json_string(names[k]));
 
 		jsonout_number(item, "snapshot", s->seq);
 		jsonout_time(item, "time", s->time);
 		jsonout_text(item, "reason", s->reason);
 		jsonout_text(item, "root", s->root_path);
 		jsonout_bool(item, "gone", !why);
-		jsonout_set(item, "kept_by", prune_reasons_json(why));
+		jsonout_set(item, "kept_by", reasons);
 		jsonout_add(array, item);
 	}
 	jsonout_text(object, "schema", "guard.prune/1");
@@ -84,21 +77,6 @@ static void print_prune_json(const struct prune_plan *plan,
 		jsonout_number(object, "written_bytes", done->written);
 	}
 	jsonstream_print(object);
-}
-
-static void print_prune_result(const struct prune_result *r)
-{
-	if (!r->snapshots && !r->packs) {
-		output_print("nothing was to be done");
-		return;
-	}
-	output_print("%s and %s (%s) lie in the trash for 7 days%s%s",
-		     text_count(r->snapshots, "snapshot"),
-		     text_count(r->packs, "pack"), text_size(r->bytes),
-		     r->written ? "; packed anew: " : "",
-		     r->written ? text_size(r->written) : "");
-	if (r->snapshots)
-		output_hint("guard undelete lists them and brings them back");
 }
 
 static int execute_prune(struct context *c, struct prune_command *p,
@@ -125,8 +103,17 @@ static int execute_prune(struct context *c, struct prune_command *p,
 	autoprune_log(&c->state, NULL, &result);
 	if (p->json)
 		print_prune_json(plan, &result);
+	else if (!result.snapshots && !result.packs)
+		output_print("nothing was to be done");
 	else
-		print_prune_result(&result);
+		output_print("%s and %s (%s) lie in the trash for 7 days%s%s",
+			     text_count(result.snapshots, "snapshot"),
+			     text_count(result.packs, "pack"),
+			     text_size(result.bytes),
+			     result.written ? "; packed anew: " : "",
+			     result.written ? text_size(result.written) : "");
+	if (!p->json && result.snapshots)
+		output_hint("guard undelete lists them and brings them back");
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 

@@ -219,28 +219,11 @@ static int show_run_path(struct context *c, const char *when, const char *path,
 		       : 1;
 }
 
-static int show_operand(const char *arg, const struct show_options *o,
-			struct err *err)
-{
-	AUTO(context) struct context c = CONTEXT_NONE;
-	auto_free char *when = NULL, *path = NULL;
-	int got = 0;
-
-	if (context_open(&c, true, err) < 0)
-		return -err->num;
-	if (runview_split(arg, &when, &path))
-		got = show_run_path(&c, when, path, o, err);
-	if (got)
-		return got;
-	free(when);
-	free(path);
-	locate_split(arg, &when, &path);
-	return show_snapshot(&c, when, path, o, err);
-}
-
 int cmd_show(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("show");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	auto_free char *when = NULL, *path = NULL;
 	struct show_options o = {0};
 	const struct option_slot slots[] = {
 		{OPT_JSON, .flag = &o.json},
@@ -254,7 +237,16 @@ int cmd_show(int argc, char **argv)
 		return got;
 	if (argc - optind != 1)
 		return options_usage_error(verb, "one SNAP or SNAP:PATH");
-	if (show_operand(argv[optind], &o, &err) < 0) {
+	got = context_open(&c, true, &err);
+	if (got == 0 && runview_split(argv[optind], &when, &path))
+		got = show_run_path(&c, when, path, &o, &err);
+	if (got == 0) {
+		free(when);
+		free(path);
+		locate_split(argv[optind], &when, &path);
+		got = show_snapshot(&c, when, path, &o, &err);
+	}
+	if (got < 0) {
 		if (output_has_failed())
 			return STATUS_OK;
 		output_error(&err);

@@ -150,29 +150,13 @@ static bool is_repeated_dir(char *const *dirs, size_t count)
 	return false;
 }
 
-/* Each says which others were stored with it, unless the user says something
- * himself. To free; "": there are none. */
-static char *other_dirs_text(char *const *dirs, size_t count, size_t me)
-{
-	struct buf b = {0};
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		if (is_repeated_dir(dirs, i) || strcmp(dirs[i], dirs[me]) == 0)
-			continue;
-		buf_add_text(&b, b.len ? ", " : "with ");
-		buf_add_text(&b, dirs[i]);
-	}
-	return buf_take_text(&b);
-}
-
 /* All of them are looked at before the first is stored. */
 static int snapshot_directories(struct context *c, char **paths, size_t count,
 				struct snapshot_command *t, json_t *array,
 				struct err *err)
 {
 	AUTO(names) struct names dirs = {0};
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < count; i++) {
 		auto_free char *dir = state_directory(&c->state, paths[i], err);
@@ -182,13 +166,21 @@ static int snapshot_directories(struct context *c, char **paths, size_t count,
 		names_add(&dirs, dir);
 	}
 	for (i = 0; i < count; i++) {
-		auto_free char *others = other_dirs_text(dirs.items, count, i);
+		AUTO(buf) struct buf others = {0};
 		struct snapshot_command one = *t;
 
 		if (is_repeated_dir(dirs.items, i))
 			continue;
+		/* Each says which others were stored with it, unless the user
+		 * says something himself. */
+		for (k = 0; k < count; k++) {
+			if (k == i || is_repeated_dir(dirs.items, k))
+				continue;
+			buf_add_text(&others, others.len ? ", " : "with ");
+			buf_add_text(&others, dirs.items[k]);
+		}
 		if (!*t->message)
-			one.message = others;
+			one.message = buf_text(&others);
 		if (snapshot_and_print(c, dirs.items[i], &one, array, err) < 0)
 			return -err->num;
 		t->limited = true;
@@ -200,7 +192,6 @@ static int snapshot_command(char **paths, size_t count,
 			    struct snapshot_command *t, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
-	auto_free char *project = NULL;
 	json_auto_t *array = json_array();
 	int got;
 
@@ -211,7 +202,9 @@ static int snapshot_command(char **paths, size_t count,
 	if (count) {
 		got = snapshot_directories(&c, paths, count, t, array, err);
 	} else {
-		project = state_project(&c.state, NULL, PROJECT_STORE, err);
+		auto_free char *project =
+			state_project(&c.state, NULL, PROJECT_STORE, err);
+
 		got = project ? snapshot_and_print(&c, project, t, array, err)
 			      : -err->num;
 	}

@@ -14,23 +14,6 @@ struct status_options {
 	size_t elsewhere; /* pending runs that are not shown */
 };
 
-/* Runs of a directory above, too: without git, every start directory of a run
- * is a project. */
-static bool is_shown_run(const struct session *s,
-			 const struct status_options *o)
-{
-	size_t i;
-
-	if (o->all)
-		return true;
-	if (!run_state_pending(s->state))
-		return false;
-	for (i = 0; i < s->root_count; i++)
-		if (path_below(o->project, s->roots[i].path))
-			return true;
-	return false;
-}
-
 struct status_counts {
 	struct change_counts n; /* the project and the additional roots */
 	size_t home;
@@ -290,7 +273,7 @@ static int check_unfinished(struct context *c, struct status_options *o,
 static int status(struct context *c, struct status_options *o, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
-	size_t shown = 0, i;
+	size_t shown = 0, i, k;
 
 	if (context_open(c, true, err) < 0 || check_unfinished(c, o, err) < 0)
 		return -err->num;
@@ -305,12 +288,17 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		output_warn("%s", list.unread.text);
 	for (i = 0; i < list.count; i++) {
 		struct session *s = &list.items[i];
+		bool pending = run_state_pending(s->state), show = o->all;
 
-		if (is_shown_run(s, o)) {
+		/* Runs of a directory above, too: without git, every start
+		 * directory of a run is a project. */
+		for (k = 0; pending && !show && k < s->root_count; k++)
+			show = path_below(c->project, s->roots[k].path);
+		if (show) {
 			list.items[shown++] = *s;
 			continue;
 		}
-		o->elsewhere += run_state_pending(s->state);
+		o->elsewhere += pending;
 		session_free(s);
 	}
 	list.count = shown;

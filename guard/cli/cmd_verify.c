@@ -69,32 +69,6 @@ static int print_or_add_fault(void *arg, const struct verify_fault *f,
 	return 0;
 }
 
-static void print_verify_summary(const struct verify_command *v,
-				 const struct verify_result *r,
-				 const struct verify_options *o)
-{
-	if (!r->faults) {
-		output_print("the store is whole: %s, %s, %s%s",
-			     text_count(r->snapshots, "snapshot"),
-			     text_count(r->packs, "pack"),
-			     text_count(r->objects, "object"),
-			     o->sample	    ? ", a sample of the bytes read"
-			     : o->read_data ? ", every byte read"
-					    : "");
-		if (!o->read_data && !o->sample)
-			output_hint("guard verify --read-data reads all of it");
-		return;
-	}
-	output_print("the store is damaged: %s, %s of snapshots suffer",
-		     text_count(r->faults - v->paths, "fault"),
-		     text_count(v->paths, "path"));
-	if (r->faults > v->paths)
-		output_hint("guard repair mends what can be mended");
-	else
-		output_hint("guard repair fills in what a file still has; the "
-			    "rest is lost until its snapshots are pruned");
-}
-
 /* "5" or "5%": 1 to 100. */
 static bool read_sample(const struct verb *verb, int id, const char *text,
 			void *to)
@@ -152,8 +126,26 @@ static int verify_and_report(struct verify_options *o, bool json,
 		jsonout_number(object, "snapshots", result.snapshots);
 		jsonout_set(object, "faults", TAKE(v.faults));
 		jsonstream_print(object);
-	} else
-		print_verify_summary(&v, &result, o);
+	} else if (result.faults) {
+		output_print("the store is damaged: %s, %s of snapshots suffer",
+			     text_count(result.faults - v.paths, "fault"),
+			     text_count(v.paths, "path"));
+		output_hint(result.faults > v.paths
+				    ? "guard repair mends what can be mended"
+				    : "guard repair fills in what a file still "
+				      "has; the rest is lost until its "
+				      "snapshots are pruned");
+	} else {
+		output_print("the store is whole: %s, %s, %s%s",
+			     text_count(result.snapshots, "snapshot"),
+			     text_count(result.packs, "pack"),
+			     text_count(result.objects, "object"),
+			     o->sample	    ? ", a sample of the bytes read"
+			     : o->read_data ? ", every byte read"
+					    : "");
+		if (!o->read_data && !o->sample)
+			output_hint("guard verify --read-data reads all of it");
+	}
 	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
 }
 
