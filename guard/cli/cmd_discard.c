@@ -1,20 +1,11 @@
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/pathset.h"
-#include "base/text.h"
 #include "guard/change/importer.h"
 #include "guard/state/changes.h"
 #include "guard/cli/commands.h"
-#include "guard/state/context.h"
 #include "guard/retention/retire.h"
 #include "guard/cli/listing.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/state/partial_discard.h"
 #include "guard/state/resolve_run.h"
 #include "guard/state/recover.h"

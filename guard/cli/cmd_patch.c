@@ -1,13 +1,7 @@
-#include <stdio.h>
 #include <unistd.h>
 
-#include "base/auto.h"
-#include "base/text.h"
 #include "guard/cli/commands.h"
-#include "guard/state/context.h"
 #include "guard/review/run_trees.h"
-#include "guard/cli/options.h"
-#include "guard/cli/output.h"
 #include "guard/state/resolve_run.h"
 #include "guard/state/recover.h"
 #include "restore/git/gitpatch.h"
@@ -45,11 +39,12 @@ static void print_patch_loss(void *arg, const char *path,
 		    gitpatch_loss_text(loss));
 }
 
-static int patch_command(struct context *c, int count, char **argv, int dashed,
-			 struct err *err)
+int cmd_patch(int argc, char **argv)
 {
-	AUTO(resolved_run) struct resolved_run resolved_run = RESOLVED_RUN_NONE;
-	AUTO(run_trees) struct run_trees run_trees = RUN_TREES_NONE;
+	const struct verb *verb = options_verb("patch");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(resolved_run) struct resolved_run run = RESOLVED_RUN_NONE;
+	AUTO(run_trees) struct run_trees trees = RUN_TREES_NONE;
 	struct patch_command p = {.raw = !isatty(STDOUT_FILENO)};
 	struct gitpatch_sink sink = {
 		.add = write_patch_data,
@@ -57,33 +52,6 @@ static int patch_command(struct context *c, int count, char **argv, int dashed,
 		.arg = &p,
 	};
 	struct gitpatch_job job;
-
-	if (context_open(c, true, err) < 0 ||
-	    resolve_run_open(c, count, argv, dashed, false, &resolved_run,
-			     err) < 0 ||
-	    recover_project(c, resolved_run.session.project, err) < 0 ||
-	    resolve_run_lock(c, &resolved_run, err) < 0 ||
-	    run_trees_load(c, &resolved_run, "patches are", &run_trees, err) <
-		    0)
-		return -err->num;
-	job = (struct gitpatch_job){
-		.paths = (const char *const *)resolve_run_paths(&resolved_run,
-								0),
-		.repository = resolved_run.session.project,
-		.home = c->state.home,
-	};
-	if (gitpatch_make(c->store, &run_trees.base.root, &run_trees.result,
-			  &job, &sink, err) < 0)
-		return -err->num;
-	if (!output_finish())
-		return STATUS_REFUSED;
-	return p.left_out ? STATUS_REFUSED : STATUS_OK;
-}
-
-int cmd_patch(int argc, char **argv)
-{
-	const struct verb *verb = options_verb("patch");
-	AUTO(context) struct context c = CONTEXT_NONE;
 	int dashed = options_after_dashes(argc, argv);
 	const struct option_slot slots[] = {{0}};
 	struct err err;
@@ -91,6 +59,20 @@ int cmd_patch(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	got = patch_command(&c, argc - optind, argv + optind, dashed, &err);
-	return output_status(got, &err);
+	if (context_open(&c, true, &err) < 0 ||
+	    resolve_run_open(&c, argc - optind, argv + optind, dashed, false,
+			     &run, &err) < 0 ||
+	    recover_project(&c, run.session.project, &err) < 0 ||
+	    resolve_run_lock(&c, &run, &err) < 0 ||
+	    run_trees_load(&c, &run, "patches are", &trees, &err) < 0)
+		return output_status(-err.num, &err);
+	job = (struct gitpatch_job){
+		.paths = (const char *const *)resolve_run_paths(&run, 0),
+		.repository = run.session.project,
+		.home = c.state.home,
+	};
+	if (gitpatch_make(c.store, &trees.base.root, &trees.result, &job, &sink,
+			  &err) < 0)
+		return output_status(-err.num, &err);
+	return output_finish() && !p.left_out ? STATUS_OK : STATUS_REFUSED;
 }

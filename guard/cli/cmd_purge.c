@@ -6,6 +6,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/dirtree.h"
+#include "base/fd.h"
 #include "guard/cli/commands.h"
 #include "guard/history/versions.h"
 #include "guard/state/resolve_run.h"
@@ -34,9 +35,7 @@ struct purge_command {
 static int clear_layer(int session_fd, const char *layer_name, const char *rest,
 		       bool dry, struct err *err)
 {
-	auto_close int upper =
-		openat(session_fd, layer_name,
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int upper = fd_open_dir(session_fd, layer_name);
 	auto_close int dir = -1;
 	AUTO(dirlist) struct dirlist list = {0};
 	const char *name;

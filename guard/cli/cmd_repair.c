@@ -1,7 +1,7 @@
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/dirtree.h"
+#include "base/fd.h"
 #include "guard/cli/commands.h"
 #include "restore/workspace.h"
 #include "snapshot/maintain/repair.h"
@@ -92,8 +92,7 @@ static int drop_caches(const struct state *state, struct err *err)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		auto_close int fd =
-			openat(state->workspaces_fd, list.items[i].name,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			fd_open_dir(state->workspaces_fd, list.items[i].name);
 		auto_free char *cache = workspace_cache_path(fd);
 		auto_free char *other = mem_printf("%s-excluding", cache);
 

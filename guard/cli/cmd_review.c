@@ -2,26 +2,12 @@
 #include "guard/state/recover.h"
 #include "guard/cli/review_session.h"
 
-static int review(struct context *c, int count, char **argv, int dashed,
-		  const struct review_session_options *o, struct err *err)
-{
-	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
-	AUTO(apply_plan) struct apply_plan a = APPLY_PLAN_NONE;
-
-	a.c = c;
-	a.p = &p;
-	if (context_open(c, true, err) < 0 ||
-	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
-	    recover_project(c, p.session.project, err) < 0 ||
-	    resolve_run_lock(c, &p, err) < 0)
-		return -err->num;
-	return review_session_run(&a, o, err);
-}
-
 int cmd_review(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("review");
 	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
+	AUTO(apply_plan) struct apply_plan a = APPLY_PLAN_NONE;
 	struct review_session_options o = {0};
 	enum output_when color = OUTPUT_AUTO;
 	int dashed = options_after_dashes(argc, argv);
@@ -36,6 +22,14 @@ int cmd_review(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	output_color(color);
-	got = review(&c, argc - optind, argv + optind, dashed, &o, &err);
+	a.c = &c;
+	a.p = &p;
+	if (context_open(&c, true, &err) < 0 ||
+	    resolve_run_open(&c, argc - optind, argv + optind, dashed, false,
+			     &p, &err) < 0 ||
+	    recover_project(&c, p.session.project, &err) < 0 ||
+	    resolve_run_lock(&c, &p, &err) < 0)
+		return output_status(-err.num, &err);
+	got = review_session_run(&a, &o, &err);
 	return output_status(got, &err);
 }

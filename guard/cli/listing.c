@@ -155,16 +155,6 @@ void listing_more_moves(const struct change_list *list, FILE *to)
 				  "may have been moved\n");
 }
 
-static void print_moved_section(const struct changes_root *g, FILE *to)
-{
-	size_t n = listing_moved(&g->list, 0, NULL);
-
-	if (n || g->list.more_moves)
-		print_title(g, "Moved", "", n, to);
-	(void)listing_moved(&g->list, 0, to);
-	listing_more_moves(&g->list, to);
-}
-
 static void print_git_section(const struct changes_root *g, FILE *to)
 {
 	AUTO(changes_git) struct changes_git git = {0};
@@ -207,7 +197,8 @@ void listing_print(struct changes *c, FILE *to)
 	};
 	const size_t count = sizeof(sections) / sizeof(sections[0]);
 	const struct changes_root *home = changes_home(c);
-	size_t caches = 0, noise = 0, g, i;
+	const struct change_list *list;
+	size_t caches = 0, noise = 0, moved, g, i;
 
 	for (g = 0; g < c->root_count; g++)
 		for (i = 0; i < count; i++) {
@@ -215,8 +206,15 @@ void listing_print(struct changes *c, FILE *to)
 				print_git_section(&c->roots[g], to);
 			print_kind_section(&c->roots[g], sections[i].kind,
 					   sections[i].title, to);
-			if (sections[i].kind == CHANGE_DELETED)
-				print_moved_section(&c->roots[g], to);
+			if (sections[i].kind != CHANGE_DELETED)
+				continue;
+			list = &c->roots[g].list;
+			moved = listing_moved(list, 0, NULL);
+			if (moved || list->more_moves)
+				print_title(&c->roots[g], "Moved", "", moved,
+					    to);
+			(void)listing_moved(list, 0, to);
+			listing_more_moves(list, to);
 		}
 	for (g = 0; g < c->root_count; g++)
 		for (i = 0; i < c->roots[g].list.count; i++)

@@ -26,19 +26,6 @@
 
 /* --- options that the record of the run keeps --- */
 
-/* Values of variables may be secrets: the record keeps none. */
-static char *value_to_save(const struct option_spec *spec, const char *value)
-{
-	struct err ignored;
-	char *path = NULL;
-
-	if (spec->id == OPT_ENV)
-		return mem_strndup(value, strcspn(value, "="));
-	if (strcmp(spec->value, "PATH") == 0)
-		path = path_resolve(value, &ignored);
-	return path ? path : mem_strdup(value);
-}
-
 /* Not saved: where the run begins, how much guard says, and what holds for a
  * new layer alone. */
 static void save_option(char ***saved_options, const struct verb *verb,
@@ -46,6 +33,7 @@ static void save_option(char ***saved_options, const struct verb *verb,
 {
 	const struct option_spec *spec = options_spec(verb, option);
 	auto_free char *text = NULL, *kept = NULL;
+	struct err ignored;
 
 	switch (option) {
 	case 'C':
@@ -56,7 +44,13 @@ static void save_option(char ***saved_options, const struct verb *verb,
 	case OPT_JSON:
 		return;
 	}
-	kept = spec->value && value ? value_to_save(spec, value) : NULL;
+	/* Values of variables may be secrets: the record keeps none. */
+	if (spec->value && value && spec->id == OPT_ENV)
+		kept = mem_strndup(value, strcspn(value, "="));
+	else if (spec->value && value && strcmp(spec->value, "PATH") == 0)
+		kept = path_resolve(value, &ignored);
+	if (spec->value && value && !kept)
+		kept = mem_strdup(value);
 	text = kept ? mem_printf("--%s=%s", spec->name, kept)
 		    : mem_printf("--%s", spec->name);
 	mem_list_add(saved_options, text);
@@ -111,17 +105,6 @@ static int64_t parse_milliseconds(const char *text)
 	    value > 1e9)
 		return -1;
 	return value * 1000 < 1 ? 1 : (int64_t)(value * 1000);
-}
-
-static int check_ports(struct parsed *p, struct err *err)
-{
-	p->options.ports = p->ports.items;
-	p->options.port_count = p->ports.count;
-	if (!p->ports.count || p->options.net == SANDBOX_NET_PRIVATE)
-		return 0;
-	return fail(err, EINVAL,
-		    "--publish is for --net private; with --net host the run's "
-		    "ports are the machine's");
 }
 
 /* Digits and a point: not all that strtod(3) takes. */
@@ -450,8 +433,14 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 		    argv[optind][0] != '-')
 			p->options.resume_id = argv[optind++];
 	}
-	if (apply_strict(p, err) < 0 || check_ports(p, err) < 0)
+	if (apply_strict(p, err) < 0)
 		return -err->num;
+	p->options.ports = p->ports.items;
+	p->options.port_count = p->ports.count;
+	if (p->ports.count && p->options.net != SANDBOX_NET_PRIVATE)
+		return fail(err, EINVAL,
+			    "--publish is for --net private; with --net host "
+			    "the run's ports are the machine's");
 	p->options.argv = argv + optind;
 	if (p->options.has_user) {
 		p->runtime = mem_printf("XDG_RUNTIME_DIR=/run/user/%u",
