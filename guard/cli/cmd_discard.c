@@ -182,27 +182,11 @@ static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 	return discard_parts(c, p, groups, count, err);
 }
 
-static int discard(struct context *c, int count, char **argv, int dashed,
-		   bool yes, struct err *err)
-{
-	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
-	int got;
-
-	if (context_open(c, true, err) < 0 ||
-	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
-		return -err->num;
-	reserve_release(c->state.fd);
-	got = recover_project(c, p.session.project, err);
-	if ((got < 0 && got != -ENOENT) || resolve_run_lock(c, &p, err) < 0)
-		return -err->num;
-	return resolve_run_has_paths(&p) ? discard_paths(c, &p, yes, err)
-					 : discard_all(c, &p, yes, err);
-}
-
 int cmd_discard(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("discard");
 	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	int dashed = options_after_dashes(argc, argv);
 	bool yes = false;
 	const struct option_slot slots[] = {
@@ -215,6 +199,15 @@ int cmd_discard(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	got = discard(&c, argc - optind, argv + optind, dashed, yes, &err);
+	if (context_open(&c, true, &err) < 0 ||
+	    resolve_run_open(&c, argc - optind, argv + optind, dashed, false,
+			     &p, &err) < 0)
+		return output_status(-err.num, &err);
+	reserve_release(c.state.fd);
+	got = recover_project(&c, p.session.project, &err);
+	if ((got < 0 && got != -ENOENT) || resolve_run_lock(&c, &p, &err) < 0)
+		return output_status(-err.num, &err);
+	got = resolve_run_has_paths(&p) ? discard_paths(&c, &p, yes, &err)
+					: discard_all(&c, &p, yes, &err);
 	return output_status(got, &err);
 }

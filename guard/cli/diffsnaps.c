@@ -178,45 +178,6 @@ static struct meta meta_of(const struct entry *e)
 	};
 }
 
-/* False: only a time is other. */
-static bool classify_change(const struct entry *a, const struct entry *b,
-			    struct change *c)
-{
-	if (!a || !b)
-		c->kind = a ? CHANGE_DELETED : CHANGE_ADDED;
-	else if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
-		c->kind = CHANGE_TYPE;
-	else if (!entry_same_content(a, b))
-		c->kind = CHANGE_MODIFIED;
-	else if (!entry_same_meta(a, b))
-		c->kind = CHANGE_META;
-	else
-		return false;
-	if (c->kind == CHANGE_MODIFIED && !entry_same_meta(a, b))
-		c->flags |= CHANGE_META_TOO;
-	return true;
-}
-
-static unsigned int find_change_flags(const struct difference_list *g,
-				      const char *path, const struct entry *a,
-				      const struct entry *b)
-{
-	unsigned int flags = 0;
-
-	if (path_has_part(path, ".git"))
-		flags |= CHANGE_GIT;
-	if (*g->whole && path_below(path, g->whole))
-		flags |= CHANGE_WITH_PARENT;
-	if (b && S_ISREG(b->mode) && b->mode & (S_ISUID | S_ISGID))
-		flags |= CHANGE_SETID;
-	if (b && !S_ISREG(b->mode) && !S_ISDIR(b->mode) && !S_ISLNK(b->mode))
-		flags |= CHANGE_NODE;
-	if ((a && a->flags & ENTRY_INCOMPLETE) ||
-	    (b && b->flags & ENTRY_INCOMPLETE))
-		flags |= CHANGE_UNREADABLE;
-	return flags;
-}
-
 /* The entry is missing there because it was excluded, or could not be read. */
 static bool is_unrecorded(struct store *store, const struct diff_point *s,
 			  const char *path)
@@ -238,11 +199,34 @@ static int gather_difference(void *arg, const char *path, const struct entry *a,
 {
 	struct difference_list *g = arg;
 	struct meta was = meta_of(a), now = meta_of(b);
-	struct change change = {.flags = find_change_flags(g, path, a, b)};
+	struct change change = {0};
+	bool same_meta = a && b && entry_same_meta(a, b);
 
 	(void)err;
-	if (!*path || !classify_change(a, b, &change) ||
-	    (!a && is_unrecorded(g->store, g->a, path)) ||
+	if (!a || !b)
+		change.kind = a ? CHANGE_DELETED : CHANGE_ADDED;
+	else if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
+		change.kind = CHANGE_TYPE;
+	else if (!entry_same_content(a, b))
+		change.kind = CHANGE_MODIFIED;
+	else if (!same_meta)
+		change.kind = CHANGE_META;
+	else
+		return 0; /* only a time is other */
+	if (change.kind == CHANGE_MODIFIED && !same_meta)
+		change.flags |= CHANGE_META_TOO;
+	if (path_has_part(path, ".git"))
+		change.flags |= CHANGE_GIT;
+	if (*g->whole && path_below(path, g->whole))
+		change.flags |= CHANGE_WITH_PARENT;
+	if (b && S_ISREG(b->mode) && b->mode & (S_ISUID | S_ISGID))
+		change.flags |= CHANGE_SETID;
+	if (b && !S_ISREG(b->mode) && !S_ISDIR(b->mode) && !S_ISLNK(b->mode))
+		change.flags |= CHANGE_NODE;
+	if ((a && a->flags & ENTRY_INCOMPLETE) ||
+	    (b && b->flags & ENTRY_INCOMPLETE))
+		change.flags |= CHANGE_UNREADABLE;
+	if (!*path || (!a && is_unrecorded(g->store, g->a, path)) ||
 	    (!b && is_unrecorded(g->store, g->b, path)))
 		return 0;
 	change_list_add(g->list, path, change.kind, change.flags,

@@ -192,19 +192,6 @@ static const char *const option_habits[][2] = {
 	{"mem", "memory"},
 };
 
-static const char *find_similar_option(const struct verb *verb,
-				       const char *given)
-{
-	struct nearest n =
-		nearest_to(given, option_habits,
-			   sizeof(option_habits) / sizeof(option_habits[0]));
-	const struct option_spec *o;
-
-	for (o = verb->options; o->id; o++)
-		try_nearest(&n, o->name);
-	return n.best;
-}
-
 /* --- parsing --- */
 
 /* Unknown, or the beginning of several. */
@@ -213,8 +200,10 @@ static void report_long_option(const struct verb *verb, const char *given)
 	AUTO(buf) struct buf b = {0};
 	size_t len = strcspn(given, "=") - 2;
 	auto_free char *name = mem_strndup(given + 2, len);
+	struct nearest similar =
+		nearest_to(name, option_habits,
+			   sizeof(option_habits) / sizeof(option_habits[0]));
 	const struct option_spec *o;
-	const char *similar;
 
 	for (o = verb->options; o->id; o++)
 		if (o->name && len && strncmp(o->name, name, len) == 0)
@@ -224,11 +213,12 @@ static void report_long_option(const struct verb *verb, const char *given)
 				    text_quote(given), buf_text(&b));
 		return;
 	}
-	similar = find_similar_option(verb, name);
-	options_usage_error(verb, "there is no option %s%s%s%s",
-			    text_quote(given),
-			    similar ? ": did you mean --" : "",
-			    similar ? similar : "", similar ? "?" : "");
+	for (o = verb->options; o->id; o++)
+		try_nearest(&similar, o->name);
+	options_usage_error(
+		verb, "there is no option %s%s%s%s", text_quote(given),
+		similar.best ? ": did you mean --" : "",
+		similar.best ? similar.best : "", similar.best ? "?" : "");
 }
 
 int options_next(const struct verb *verb, int argc, char **argv)

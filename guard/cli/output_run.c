@@ -36,23 +36,13 @@ static void print_group_summary(const struct changes_root *g)
 	}
 }
 
-/* A branch, a tag, the stash: apply leaves them alone. */
-static bool moves_refs(const struct change_list *list)
-{
-	size_t i;
-
-	for (i = 0; i < list->count; i++)
-		if (strncmp(list->items[i].path, ".git/refs/", 10) == 0 ||
-		    strcmp(list->items[i].path, ".git/packed-refs") == 0)
-			return true;
-	return false;
-}
-
 void output_run_summary(const struct session *s, struct changes *c)
 {
+	const struct change_list *list = &changes_project(c)->list;
 	struct change_counts n;
 	AUTO(buf) struct buf sum = {0};
 	size_t homes = changes_count_home(c), i;
+	bool refs = false;
 
 	if (output_is_quiet())
 		return;
@@ -74,7 +64,11 @@ void output_run_summary(const struct session *s, struct changes *c)
 		output_hint("guard review %-10s go through it", s->id);
 	if (n.total > n.git)
 		output_hint("guard apply %-11s take it over", s->id);
-	if (moves_refs(&changes_project(c)->list))
+	/* A branch, a tag, the stash: apply leaves them alone. */
+	for (i = 0; i < list->count; i++)
+		refs |= strncmp(list->items[i].path, ".git/refs/", 10) == 0 ||
+			strcmp(list->items[i].path, ".git/packed-refs") == 0;
+	if (refs)
 		output_hint("guard import %-10s take its commits over", s->id);
 	output_hint("guard discard %-9s drop it", s->id);
 }

@@ -80,23 +80,17 @@ static void write_json(bool ended)
 		      ended ? "true" : "false");
 }
 
-/* A line that wraps cannot be erased. */
-static size_t line_columns(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 2)
-		return 79;
-	return size.ws_col - 1U;
-}
-
 static void write_line(void)
 {
 	AUTO(buf) struct buf b = {0};
 	double rate = progress_rate(), left;
 	bool bytes = !current.noun;
-	size_t columns = line_columns();
+	struct winsize size;
+	size_t columns = 79;
 
+	/* A line that wraps cannot be erased. */
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 2)
+		columns = size.ws_col - 1U;
 	buf_printf(&b, "guard: %s: ", current.verb);
 	buf_add_text(&b, bytes ? text_size(current.done)
 			       : text_count(current.done, current.noun));

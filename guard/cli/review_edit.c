@@ -22,21 +22,6 @@ static const char words[] =
 	"not read.\n"
 	"# With nothing left of it, the hunk stays as it was.\n";
 
-static int write_hunk(const struct hunk *h, int dirfd, struct err *err)
-{
-	AUTO(buf) struct buf text = {0};
-	auto_close int fd = -1;
-
-	(void)unlinkat(dirfd, NAME, 0);
-	fd = openat(dirfd, NAME,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	hunks_print(h, &text);
-	buf_add_text(&text, words);
-	if (fd < 0 || fd_write(fd, text.data, text.len) < 0)
-		return fail_errno(err, "write the hunk to be edited");
-	return 0;
-}
-
 /* The user's own words may hold arguments, so a shell reads them. */
 static void exec_editor(const char *path)
 {
@@ -83,8 +68,17 @@ int review_edit(struct hunks *h, size_t at, int scratch_fd, const char *scratch,
 		struct err *err)
 {
 	auto_free char *path = mem_printf("%s/" NAME, scratch);
-	int got = write_hunk(&h->items[at], scratch_fd, err);
+	AUTO(buf) struct buf hunk = {0};
+	int fd, got = 0;
 
+	(void)unlinkat(scratch_fd, NAME, 0);
+	fd = openat(scratch_fd, NAME,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	hunks_print(&h->items[at], &hunk);
+	buf_add_text(&hunk, words);
+	if (fd < 0 || fd_write(fd, hunk.data, hunk.len) < 0)
+		got = fail_errno(err, "write the hunk to be edited");
+	fd_close(&fd);
 	while (got == 0) {
 		AUTO(buf) struct buf text = {0};
 

@@ -197,16 +197,6 @@ static struct review_item *current_item(struct prompt *w)
 	return &w->at.r->items[w->at.item];
 }
 
-static size_t screen_lines(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ||
-	    size.ws_row * 2 < LINES_LEAST)
-		return LINES_LEAST;
-	return size.ws_row * 2;
-}
-
 /* --- lists and search --- */
 
 static char decision_mark(const struct review_item *item)
@@ -475,6 +465,9 @@ void review_prompt(struct review *r, int scratch_fd, const char *scratch)
 		.scratch = scratch,
 	};
 
+	struct winsize size;
+	size_t most;
+
 	if (!r->count)
 		return;
 	review_cursor_set(&w.at, 0, 0);
@@ -482,9 +475,12 @@ void review_prompt(struct review *r, int scratch_fd, const char *scratch)
 		if (w.titled != w.at.item + 1)
 			review_show_title(r, w.at.item);
 		w.titled = w.at.item + 1;
+		most = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ||
+				       size.ws_row * 2 < LINES_LEAST
+			       ? LINES_LEAST
+			       : size.ws_row * 2;
 		if (w.at.show)
-			review_show_part(r, current_item(&w), w.at.part,
-					 screen_lines());
+			review_show_part(r, current_item(&w), w.at.part, most);
 		w.at.show = false;
 		ask_about_part(&w);
 	}

@@ -90,24 +90,6 @@ static void show_parts(struct review_session *v, size_t most)
 	}
 }
 
-static void print_review(struct review_session *v)
-{
-	const struct session *s = &v->a->p->session;
-	struct review_counts n;
-
-	if (!v->o->no_pager)
-		output_pager_start();
-	show_parts(v, 0);
-	(void)fflush(stdout);
-	count_all_items(v, &n);
-	if (!n.items)
-		return;
-	output_print("guard review %s on a terminal asks about each of them; "
-		     "guard apply %s PATHS takes what is named, guard diff %s "
-		     "has the texts",
-		     s->id, s->id, s->id);
-}
-
 enum apply_choice { CHOICE_APPLY, CHOICE_LEAVE, CHOICE_AGAIN };
 
 /* The answers, as lines. */
@@ -374,7 +356,17 @@ static int run_review(struct review_session *v, struct err *err)
 			    "else will be applied",
 			    s->id);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-		print_review(v);
+		if (!v->o->no_pager)
+			output_pager_start();
+		show_parts(v, 0);
+		(void)fflush(stdout);
+		count_all_items(v, &n);
+		if (n.items)
+			output_print("guard review %s on a terminal asks about "
+				     "each of them; guard apply %s PATHS takes "
+				     "what is named, guard diff %s has the "
+				     "texts",
+				     s->id, s->id, s->id);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
 	if (!v->o->short_head)

@@ -13,17 +13,6 @@
 #include "guard/cli/output.h"
 #include "guard/cli/table.h"
 
-static char type_letter(uint32_t mode)
-{
-	static const char letters[IFTODT(S_IFMT) + 1] = {
-		[DT_DIR] = 'd',	 [DT_LNK] = 'l', [DT_FIFO] = 'p',
-		[DT_SOCK] = 's', [DT_CHR] = 'c', [DT_BLK] = 'b',
-	};
-	char letter = letters[IFTODT(mode)];
-
-	return letter ? letter : '-';
-}
-
 static void add_listed_name(struct buf *b, const struct entry *e)
 {
 	output_name(b, e->name);
@@ -33,8 +22,13 @@ static void add_listed_name(struct buf *b, const struct entry *e)
 
 static void add_long_row(struct table *t, const struct entry *e)
 {
+	static const char letters[IFTODT(S_IFMT) + 1] = {
+		[DT_DIR] = 'd',	 [DT_LNK] = 'l', [DT_FIFO] = 'p',
+		[DT_SOCK] = 's', [DT_CHR] = 'c', [DT_BLK] = 'b',
+	};
+	char letter = letters[IFTODT(e->mode)];
 	auto_free char *mode =
-		mem_printf("%c%04o", type_letter(e->mode), e->mode & 07777);
+		mem_printf("%c%04o", letter ? letter : '-', e->mode & 07777);
 	auto_free char *owner = mem_printf("%u:%u", e->uid, e->gid);
 	auto_free char *size = S_ISREG(e->mode)
 				       ? mem_printf("%" PRIu64, e->size)
