@@ -32,30 +32,26 @@ static int by_kind(const void *a, const void *b)
 #define COMMAND_LINES 3u
 #define CUT_MARK "..."
 
-static void add_command(const char *command, struct buf *to)
-{
-	AUTO(buf) struct buf all = {0};
-	size_t columns = output_width() * COMMAND_LINES, len;
-
-	buf_add_text(&all, "$ ");
-	output_name(&all, command);
-	len = all.len;
-	if (columns > strlen(CUT_MARK) && text_width(buf_text(&all)) > columns)
-		len = text_fit(buf_text(&all), columns - strlen(CUT_MARK));
-	buf_add(to, buf_text(&all), len);
-	if (len < all.len)
-		buf_add_text(to, CUT_MARK);
-}
-
 void diffshow_head(const struct session *s, struct buf *to)
 {
+	AUTO(buf) struct buf command = {0};
+	size_t columns = output_width() * COMMAND_LINES, len;
+
 	buf_printf(to, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
 		   s->id, output_style(STYLE_NONE), resolve_run_state_text(s),
 		   output_age(s->started));
 	if (s->status >= 0)
 		buf_printf(to, ", exit status %d", s->status);
 	buf_add_char(to, '\n');
-	add_command(s->command ? s->command : "", to);
+	buf_add_text(&command, "$ ");
+	output_name(&command, s->command ? s->command : "");
+	len = command.len;
+	if (columns > strlen(CUT_MARK) &&
+	    text_width(buf_text(&command)) > columns)
+		len = text_fit(buf_text(&command), columns - strlen(CUT_MARK));
+	buf_add(to, buf_text(&command), len);
+	if (len < command.len)
+		buf_add_text(to, CUT_MARK);
 	buf_add_text(to, "\nin ");
 	output_name(to, s->project);
 	buf_add_text(to, ": ");
@@ -124,15 +120,6 @@ static void print_names(const struct change_move *m)
 		     S_ISREG(m->now.mode) ? buf_text(&to) : "(nothing)", none);
 }
 
-static enum output_style line_style(char kind)
-{
-	if (kind == '+')
-		return STYLE_ADDED;
-	if (kind == '-')
-		return STYLE_DELETED;
-	return kind == '@' ? STYLE_HUNK : STYLE_NONE;
-}
-
 /* The names are printed before the first line. */
 struct names_once {
 	const struct change_move *m;
@@ -151,6 +138,10 @@ static int print_diff_line(void *arg, const struct textdiff_line *line)
 	AUTO(buf) struct buf b = {0};
 	size_t len = line->len;
 	bool styled = line->kind != ' ';
+	enum output_style style = line->kind == '+'   ? STYLE_ADDED
+				  : line->kind == '-' ? STYLE_DELETED
+				  : line->kind == '@' ? STYLE_HUNK
+						      : STYLE_NONE;
 
 	print_names_once(arg);
 	while (len && line->text[len - 1] == '\n')
@@ -159,8 +150,7 @@ static int print_diff_line(void *arg, const struct textdiff_line *line)
 	if (line->kind != '@' && line->kind != '\\')
 		buf_add_char(&b, line->kind);
 	text_escape(&b, line->text, len, true);
-	(void)printf("%s%s%s\n",
-		     styled ? output_style(line_style(line->kind)) : "",
+	(void)printf("%s%s%s\n", styled ? output_style(style) : "",
 		     buf_text(&b), styled ? output_style(STYLE_NONE) : "");
 	return output_has_failed() ? -EPIPE : 0;
 }
@@ -252,17 +242,6 @@ static void count_move_lines(const struct change_move *m,
 			     NULL, &ret->added, &ret->removed, &err) == 0;
 }
 
-/* For a deleted file its lines. */
-static void count_lines(const struct change *c, const struct changes_root *root,
-			struct line_counts *ret)
-{
-	const struct change_move m = in_place(c);
-
-	*ret = (struct line_counts){0};
-	if (is_text_change(c) && !too_large(c))
-		count_move_lines(&m, root, ret);
-}
-
 void diffshow_texts(const struct changes_root *g)
 {
 	const struct change_list *list = &g->list;
@@ -328,7 +307,8 @@ static void print_stat(const struct changes_root *g)
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 		AUTO(buf) struct buf b = {0};
-		struct line_counts n;
+		const struct change_move m = in_place(c);
+		struct line_counts n = {0};
 
 		if (!moves && c->kind != CHANGE_DELETED) {
 			moves = true;
@@ -338,7 +318,9 @@ static void print_stat(const struct changes_root *g)
 			continue;
 		output_name(&b, g->prefix);
 		output_name(&b, c->path);
-		count_lines(c, g, &n);
+		/* For a deleted file its lines. */
+		if (is_text_change(c) && !too_large(c))
+			count_move_lines(&m, g, &n);
 		if (n.text)
 			add_line_counts(&n, &b);
 		else
@@ -448,14 +430,6 @@ static void find_change_risks(const struct change *c,
 		risk_judge(&f, ret);
 }
 
-/* The new path of a move decides. */
-static char risk_letter(const struct change_list *list, const struct change *c)
-{
-	return c->kind != CHANGE_DELETED && changes_is_moved(list, c)
-		       ? 'R'
-		       : changes_letter(c->kind);
-}
-
 static void print_risk_head(bool *printed, const char *where)
 {
 	if (!*printed)
@@ -489,7 +463,13 @@ void diffshow_risks(const struct changes_root *g)
 			if (!name.len) {
 				output_name(&name, g->prefix);
 				output_name(&name, c->path);
-				(void)printf("  %c  %s\n", risk_letter(list, c),
+				/* The new path of a move decides. */
+				(void)printf("  %c  %s\n",
+					     c->kind != CHANGE_DELETED &&
+							     changes_is_moved(
+								     list, c)
+						     ? 'R'
+						     : changes_letter(c->kind),
 					     buf_text(&name));
 			}
 			collapse_risks_line(&r.items[k], "     ", NULL);

@@ -81,13 +81,6 @@ static int print_version(void)
 /* Stack for a deep directory, an error and its context. */
 #define STACK_LEAST (128U << 10)
 
-static bool has_enough_stack(void)
-{
-	struct rlimit l;
-
-	return getrlimit(RLIMIT_STACK, &l) < 0 || l.rlim_cur >= STACK_LEAST;
-}
-
 /* guard failed before it did anything. */
 static int failure_status(const char *verb)
 {
@@ -104,6 +97,7 @@ static int failure_status(const char *verb)
 int main(int argc, char **argv)
 {
 	int at = 1;
+	struct rlimit stack;
 	const struct verb *verb;
 	size_t i;
 	int status;
@@ -115,7 +109,8 @@ int main(int argc, char **argv)
 	report_sink_install();
 	if (inherited_state_save() < 0)
 		return STATUS_REFUSED;
-	if (!has_enough_stack()) {
+	if (getrlimit(RLIMIT_STACK, &stack) == 0 &&
+	    stack.rlim_cur < STACK_LEAST) {
 		(void)fprintf(stderr, "guard: a stack of 128 KiB at least is "
 				      "needed: ulimit -s 128\n");
 		return failure_status(argv[1]);

@@ -11,15 +11,6 @@
 
 #define RULE_MAX 100
 
-static size_t rule_width(void)
-{
-	size_t width = output_width();
-
-	if (width < 20)
-		return 80;
-	return width < RULE_MAX ? width : RULE_MAX;
-}
-
 /* As the C library finds out, which is not asked: it would turn other output
  * with it. */
 static bool locale_is_utf8(void)
@@ -42,7 +33,8 @@ void review_show_title(struct review *r, size_t item)
 	const char *dash = locale_is_utf8() ? "\xe2\x94\x80" : "-";
 	struct review_item *it = &r->items[item];
 	AUTO(buf) struct buf line = {0};
-	size_t columns = rule_width(), i;
+	size_t width = output_width(), i;
+	size_t columns = width < 20 ? 80 : width < RULE_MAX ? width : RULE_MAX;
 
 	/* Where it is no use to the eye it would be read aloud. */
 	for (i = 0; output_term_is_capable() && i + 1 < columns; i++)
@@ -79,21 +71,6 @@ static void print_cut_note(size_t more)
 		     output_style(STYLE_NONE));
 }
 
-static void print_hunk_line(const struct hunk_line *l)
-{
-	enum output_style style = l->kind == '+'   ? STYLE_ADDED
-				  : l->kind == '-' ? STYLE_DELETED
-						   : STYLE_NONE;
-	bool feed = l->len && l->text[l->len - 1] == '\n';
-	AUTO(buf) struct buf b = {0};
-
-	text_escape(&b, l->text, l->len - feed, true);
-	(void)printf("%s%c%s%s\n", style ? output_style(style) : "", l->kind,
-		     buf_text(&b), style ? output_style(STYLE_NONE) : "");
-	if (!feed)
-		(void)printf("\\ No newline at end of file\n");
-}
-
 static void print_hunk(const struct hunk *h, size_t most)
 {
 	struct lines lines = {.most = most};
@@ -104,11 +81,23 @@ static void print_hunk(const struct hunk *h, size_t most)
 		     h->old_count, h->new_at + (h->new_count > 0), h->new_count,
 		     h->edited ? "  edited" : "", output_style(STYLE_NONE));
 	for (i = 0; i < h->lines.count; i++) {
+		const struct hunk_line *l = &h->lines.items[i];
+		enum output_style style = l->kind == '+'   ? STYLE_ADDED
+					  : l->kind == '-' ? STYLE_DELETED
+							   : STYLE_NONE;
+		bool feed = l->len && l->text[l->len - 1] == '\n';
+		AUTO(buf) struct buf b = {0};
+
 		if (!has_line_left(&lines)) {
 			print_cut_note(h->lines.count - i);
 			return;
 		}
-		print_hunk_line(&h->lines.items[i]);
+		text_escape(&b, l->text, l->len - feed, true);
+		(void)printf("%s%c%s%s\n", style ? output_style(style) : "",
+			     l->kind, buf_text(&b),
+			     style ? output_style(STYLE_NONE) : "");
+		if (!feed)
+			(void)printf("\\ No newline at end of file\n");
 	}
 }
 
