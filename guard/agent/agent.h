@@ -57,6 +57,7 @@ struct agent {
 				 agent_code_scan() */
 };
 
+/* Frees the agent and sets *a to NULL. */
 void agent_free(struct agent **a);
 
 /* -EINVAL: names the file and the line, or that there is no such agent. */

@@ -68,8 +68,10 @@ struct profile {
 	size_t count, capacity;
 };
 
+/* Frees all that *p owns. */
 void profile_free(struct profile *p);
 
+/* The word as profiles write it; static. */
 const char *profile_word_name(enum profile_word word);
 
 /*

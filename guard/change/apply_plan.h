@@ -53,6 +53,7 @@ struct apply_plan {
 		.changes = CHANGES_NONE                                        \
 	}
 
+/* Unlocks the roots and frees all that *a owns; p and c stay. */
 void apply_plan_free(struct apply_plan *a);
 
 /* Locks the run as resolve_run_lock() does. A run that is still running is not

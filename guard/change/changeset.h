@@ -51,8 +51,10 @@ struct changeset {
 	struct plan_counts counts; /* of all plans */
 };
 
+/* Makes root_count roots that are not open. */
 void changeset_init(struct changeset *set, struct context *c,
 		    size_t root_count);
+/* Unlocks the roots and frees all that *set owns. */
 void changeset_free(struct changeset *set);
 
 /* Locks a root, after anything that was interrupted in it has been recovered;

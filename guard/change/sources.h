@@ -14,6 +14,7 @@ struct sources {
 	size_t count, capacity;
 };
 
+/* Frees all that *s owns. */
 void sources_free(struct sources *s);
 
 /*

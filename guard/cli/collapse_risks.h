@@ -18,6 +18,7 @@ struct collapse_risks {
 	size_t count;
 };
 
+/* Frees all that *collapsed owns. */
 void collapse_risks_free(struct collapse_risks *collapsed);
 
 /* Whether it is to be shown; false: it is counted, or nothing to be shown. */

@@ -24,6 +24,7 @@
 #include "guard/state/exit_status.h"
 #include "guard/state/jsonout.h"
 
+/* The verbs. argv[0] is the verb; the result is the exit status. */
 int cmd_run(int argc, char **argv);
 int cmd_exec(int argc, char **argv); /* ends as run does */
 int cmd_shell(int argc, char **argv);

@@ -89,7 +89,9 @@ struct review_options {
 	const struct plan *plan; /* of all changes: has the refusals */
 };
 
+/* Frees all that *r owns. */
 void review_free(struct review *r);
+/* Frees all that *e owns. */
 void review_entry_free(struct review_entry *e);
 /* base and want must live as long. Of a .git that was there, only what git
  * executes or is told to is an item: its configuration, hooks and the like. */
@@ -146,6 +148,7 @@ const struct review_entry *review_moved_from(const struct review *r,
 					     const struct review_item *item,
 					     size_t pair);
 
+/* Records the answer for one part (hunk) of a split item. */
 void review_answer_part(struct review *r, struct review_item *item, size_t part,
 			enum review_answer answer);
 

@@ -57,6 +57,7 @@ void budget_in_child(struct budget *b);
  * ...". */
 char *budget_explain(const struct budget *b);
 
+/* Ends the process that counts, if there is one. */
 void budget_end(struct budget *b);
 
 #endif

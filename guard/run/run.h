@@ -185,6 +185,7 @@ bool read_only_exec_is_unchanged(const struct read_only_exec *l,
 				 const struct changes *c,
 				 const struct change_list *git);
 
+/* Frees all that *l owns. */
 void read_only_exec_free(struct read_only_exec *l);
 
 #endif

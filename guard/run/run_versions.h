@@ -35,6 +35,9 @@ struct run_versions {
 	struct run_versions_result last;
 };
 
+/* run_versions_begin() sets the interval (0: no versions are kept);
+ * run_versions_tick(), called repeatedly, starts a worker when a version is due
+ * and collects the result of the last one. */
 void run_versions_begin(struct run_versions *d, const struct session *s,
 			int64_t interval_ms);
 void run_versions_tick(struct run_versions *d);

@@ -46,6 +46,7 @@ struct gittips {
 	const char *incomplete;
 };
 
+/* Frees all that *t owns. */
 void gittips_free(struct gittips *t);
 
 /* Whether the name is valid as a complete ref ("refs/heads/x"), as

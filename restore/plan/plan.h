@@ -182,7 +182,8 @@ int plan_make(struct store *store, const struct entry *base,
 	      const struct plan_options *options, struct plan *ret,
 	      struct err *err);
 
-const char *conflict_text(enum conflict_kind kind); /* for people */
+/* Static texts for people. */
+const char *conflict_text(enum conflict_kind kind);
 const char *refusal_text(enum refusal_kind kind);
 
 #endif

@@ -31,6 +31,7 @@ struct tombstones {
 	size_t count, capacity;
 };
 
+/* Frees all that *g owns. */
 void tombstones_free(struct tombstones *g);
 /* Loads the tombstones: 0, also when nothing is known; -EBADMSG: the file is
  * damaged, and nothing is known. */

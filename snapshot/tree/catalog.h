@@ -55,7 +55,9 @@ struct snapshot {
 	size_t note_count, note_capacity;
 };
 
+/* Frees all that *s owns. */
 void snapshot_free(struct snapshot *s);
+/* Adds a note; path and text are copied. */
 void snapshot_add_note(struct snapshot *s, enum note_kind kind,
 		       const char *path, const char *text);
 /* Whether the path, or a directory above it up to the root, has a note of this
@@ -120,6 +122,8 @@ int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
 int catalog_replace(struct store *store, const struct snapshot *s,
 		    struct err *err);
 
+/* Loads a snapshot, to free with snapshot_free(). -ENOENT: no snapshot has this
+ * number. */
 int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 		 struct err *err);
 

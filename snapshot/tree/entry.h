@@ -37,6 +37,8 @@ struct entry {
 	uint32_t flags;
 };
 
+/* entry_free() frees all that *e owns. entry_copy() makes a deep copy, to free
+ * with entry_free(); the former members of *to are not freed. */
 void entry_free(struct entry *e);
 void entry_copy(struct entry *to, const struct entry *from);
 /* Whether all stored values are equal, except for the name and for link_group,

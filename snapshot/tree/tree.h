@@ -26,6 +26,7 @@ struct tree {
 	bool split;
 };
 
+/* Frees all that *t owns. */
 void tree_free(struct tree *t);
 /* Takes the contents of *e and leaves it empty. tree_save() sorts. */
 void tree_add(struct tree *t, struct entry *e);
@@ -83,6 +84,7 @@ struct differences {
 	bool complete; /* the list has all differences; set by the caller */
 };
 
+/* Frees all that *d owns. */
 void differences_free(struct differences *d);
 /* Adds a copy of one difference; signature of tree_diff()'s each(). */
 void differences_add(struct differences *d, const char *path,
