@@ -173,18 +173,6 @@ static bool has_incomplete_note(const struct snapshot *s, const char *path)
 	return false;
 }
 
-/* Whether the entry was readable before and is unreadable now. Its content then
- * comes from the state before plus the action. On the way to the paths of a
- * partial snapshot nothing was read, so nothing failed. */
-static bool became_unreadable(const struct isolation *a, const char *path,
-			      const struct entry *from, const struct entry *is)
-{
-	return from && is && (is->flags & ENTRY_INCOMPLETE) &&
-	       !(from->flags & ENTRY_INCOMPLETE) &&
-	       ((from->mode ^ is->mode) & S_IFMT) == 0 &&
-	       has_incomplete_note(a->after, path);
-}
-
 static int isolate_path(struct isolation *a, const char *path,
 			const struct entry *was, const struct entry *is,
 			struct err *err)
@@ -192,7 +180,13 @@ static int isolate_path(struct isolation *a, const char *path,
 	const struct applied_op *did = find_applied_op(a->did, path);
 	const struct entry *from = did ? did->to : was;
 
-	if (became_unreadable(a, path, from, is)) {
+	/* The entry was readable before and is unreadable now: its content
+	 * comes from the state before plus the action. On the way to the paths
+	 * of a partial snapshot nothing was read, so nothing failed. */
+	if (from && is && (is->flags & ENTRY_INCOMPLETE) &&
+	    !(from->flags & ENTRY_INCOMPLETE) &&
+	    ((from->mode ^ is->mode) & S_IFMT) == 0 &&
+	    has_incomplete_note(a->after, path)) {
 		struct entry e = *from; /* borrowed strings */
 
 		/* These are known without a read of the content. */
@@ -219,30 +213,23 @@ static int isolate_path(struct isolation *a, const char *path,
 	return was || is ? set_isolated_entry(a, path, was, is, err) : 0;
 }
 
-/* An entry that was unread before is in neither snapshot. */
-static int mark_dir_incomplete(struct isolation *a, const char *path,
-			       struct err *err)
-{
-	AUTO(entry) struct entry e = {0};
-	int got = tree_editor_get(editor(a), path, &e, err);
-
-	if (got <= 0 || !S_ISDIR(e.mode))
-		return got < 0 ? got : 0;
-	e.flags |= ENTRY_INCOMPLETE;
-	return tree_editor_put_dir(editor(a), path, &e, err);
-}
-
 static int isolate_difference(void *arg, const char *path,
 			      const struct entry *was, const struct entry *is,
 			      struct err *err)
 {
+	AUTO(entry) struct entry e = {0};
 	struct isolation *a = arg;
 	int got = isolate_path(a, path, was, is, err);
 
-	if (got == 0 && was && is && S_ISDIR(was->mode) && S_ISDIR(is->mode) &&
-	    (was->flags & ~is->flags & ENTRY_INCOMPLETE))
-		got = mark_dir_incomplete(a, path, err);
-	return got;
+	if (got || !was || !is || !S_ISDIR(was->mode) || !S_ISDIR(is->mode) ||
+	    !(was->flags & ~is->flags & ENTRY_INCOMPLETE))
+		return got;
+	/* An entry that was unread before is in neither snapshot. */
+	got = tree_editor_get(editor(a), path, &e, err);
+	if (got <= 0 || !S_ISDIR(e.mode))
+		return got < 0 ? got : 0;
+	e.flags |= ENTRY_INCOMPLETE;
+	return tree_editor_put_dir(editor(a), path, &e, err);
 }
 
 /* New entries of the action in a directory that is unreadable now. */
@@ -291,16 +278,6 @@ int applied_ops_isolate(const struct applied_ops *d, struct store *store,
 	return more;
 }
 
-static bool was_path_read(const char *path, char *const *only)
-{
-	if (!only)
-		return true;
-	for (; *only; only++)
-		if (path_below(path, *only) || path_below(*only, path))
-			return true;
-	return false;
-}
-
 int applied_ops_replay(const struct applied_ops *d, struct store *store,
 		       char *const *only, struct entry *root, struct err *err)
 {
@@ -310,11 +287,16 @@ int applied_ops_replay(const struct applied_ops *d, struct store *store,
 	size_t i;
 
 	for (i = 0; i < d->count && got >= 0; i++) {
-		const struct entry *to = d->items[i].to;
+		const struct applied_op *did = &d->items[i];
+		char *const *at = only;
 
-		if (was_path_read(d->items[i].path, only))
-			got = set_tree_entry(ed, d->items[i].path,
-					     to->mode ? to : NULL, err);
+		while (at && *at && !path_below(did->path, *at) &&
+		       !path_below(*at, did->path))
+			at++;
+		if (!at || *at)
+			got = set_tree_entry(ed, did->path,
+					     did->to->mode ? did->to : NULL,
+					     err);
 	}
 	if (got >= 0)
 		got = tree_editor_save(ed, &changed, err);

@@ -39,17 +39,6 @@ static int same_disk_link(int dirfd, const char *name, const struct entry *e)
 	       memcmp(text, e->link, len) == 0;
 }
 
-/* A file that its owner may not read is unchanged as long as its size
- * and mtime are unchanged. */
-static int same_unreadable_file(int dirfd, const char *name,
-				const struct entry *e)
-{
-	struct meta m;
-
-	return meta_get(dirfd, name, &m) == 0 && m.uid == geteuid() &&
-	       m.size == e->size && timestamp_compare(m.mtime, e->mtime) == 0;
-}
-
 static int open_entry_bytes(int dirfd, const char *name)
 {
 	return openat(dirfd, name,
@@ -62,12 +51,17 @@ static int same_disk_bytes(const struct entry_compare *o, int dirfd,
 			   struct err *err)
 {
 	auto_close int fd = -1;
+	struct meta m;
 
 	if (e->content.type == OBJECT_NONE)
 		return e->size == 0;
 	fd = open_entry_bytes(dirfd, name);
+	/* A file that its owner may not read is unchanged as long as its size
+	 * and mtime are unchanged. */
 	if (fd < 0 && errno == EACCES)
-		return same_unreadable_file(dirfd, name, e);
+		return meta_get(dirfd, name, &m) == 0 && m.uid == geteuid() &&
+		       m.size == e->size &&
+		       timestamp_compare(m.mtime, e->mtime) == 0;
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(name));
 	return content_equal(o->store, &e->content, fd, o->watch, err);
@@ -91,18 +85,6 @@ bool entry_compare_unmodified(const struct meta *m, const struct entry *e,
 	       timestamp_compare(m->ctime, unmodified_since) < 0 &&
 	       timestamp_compare(m->mtime, unmodified_since) < 0 &&
 	       timestamp_compare(m->mtime, e->mtime) == 0;
-}
-
-/* Opens a readable regular file with content; -1 for any other entry, which is
- * not opened for a comparison. */
-static int open_regular_file(int dirfd, const char *name, const struct entry *e)
-{
-	struct meta m;
-
-	if (!S_ISREG(e->mode) || !e->size || meta_get(dirfd, name, &m) < 0 ||
-	    !S_ISREG(m.mode))
-		return -1;
-	return open_entry_bytes(dirfd, name);
 }
 
 static int same_open_file(const struct entry_compare *o, int fd,
@@ -210,9 +192,14 @@ int entry_compare_equal(const struct entry_compare *o, int dirfd,
 			const char *name, const struct entry *e,
 			struct err *err)
 {
-	auto_close int fd = open_regular_file(dirfd, name, e);
+	auto_close int fd = -1;
+	struct meta m;
 
-	/* One descriptor is enough for the whole comparison. */
+	/* One descriptor is enough for the whole comparison. Another entry than
+	 * a regular file is not opened for it. */
+	if (S_ISREG(e->mode) && e->size && meta_get(dirfd, name, &m) == 0 &&
+	    S_ISREG(m.mode))
+		fd = open_entry_bytes(dirfd, name);
 	if (fd >= 0)
 		return same_open_file(o, fd, e, err);
 	return same_disk_entry(o, dirfd, name, NULL, e, err);
@@ -263,14 +250,6 @@ static int set_entry_owner(int fd, const struct meta *m, const struct entry *e,
 	return 1;
 }
 
-static void drop_system_attrs(struct xattrs *x)
-{
-	if (geteuid() == 0)
-		return;
-	(void)xattrs_remove_prefix(x, "trusted.");
-	(void)xattrs_remove_prefix(x, "security.");
-}
-
 /* 1: the xattrs were changed, as above. */
 static int set_entry_attrs(struct store *store, int fd, const struct meta *m,
 			   const struct entry *e, struct err *err)
@@ -290,7 +269,8 @@ static int set_entry_attrs(struct store *store, int fd, const struct meta *m,
 	if (geteuid() != 0) {
 		size_t i;
 
-		drop_system_attrs(&want);
+		(void)xattrs_remove_prefix(&want, "trusted.");
+		(void)xattrs_remove_prefix(&want, "security.");
 		for (i = 0; i < have.count; i++)
 			if (strncmp(have.items[i].name, "security.", 9) == 0)
 				xattrs_add(&want, have.items[i].name,
@@ -305,15 +285,6 @@ static int set_entry_attrs(struct store *store, int fd, const struct meta *m,
 static bool is_other_owners_time(int num, const struct meta *m)
 {
 	return num == EPERM && geteuid() != 0 && m->uid != geteuid();
-}
-
-static int set_entry_time(int fd, const struct meta *m, struct timestamp mtime,
-			  struct err *err)
-{
-	if (timestamp_compare(m->mtime, mtime) == 0 ||
-	    meta_set_time(fd, "", mtime) == 0 || is_other_owners_time(errno, m))
-		return 0;
-	return fail_errno(err, "set the time");
 }
 
 int entry_apply_time(int fd, struct timestamp mtime, struct err *err)
@@ -368,5 +339,9 @@ int entry_apply_meta(struct store *store, int fd, const struct entry *e,
 	if (!S_ISLNK(e->mode) && m.mode != e->mode &&
 	    change_mode(fd, e->mode) < 0)
 		return fail_errno(err, "set the mode");
-	return set_entry_time(fd, &m, e->mtime, err);
+	if (timestamp_compare(m.mtime, e->mtime) == 0 ||
+	    meta_set_time(fd, "", e->mtime) == 0 ||
+	    is_other_owners_time(errno, &m))
+		return 0;
+	return fail_errno(err, "set the time");
 }

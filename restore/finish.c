@@ -197,26 +197,12 @@ int txn_all_close(struct txn_all *all, struct err *err)
 	return 0;
 }
 
-static void save_unreadable_dirs(struct txn *t)
-{
-	char ***to = &t->project->unreadable_dirs;
-	size_t count = 0, i;
-
-	mem_list_free(to);
-	for (i = 0; i < t->part->ops.count; i++)
-		if (unreadable_dirs_match(t->part->ops.items[i].to->mode))
-			mem_list_add(to, t->part->ops.items[i].path);
-	while (*to && (*to)[count])
-		count++;
-	if (count)
-		qsort(*to, count, sizeof(**to), sorted_compare_paths);
-}
-
 void txn_add_ingest_hints(struct txn *t)
 {
 	struct project *p = t->project;
-	size_t i;
+	size_t dir_count = 0, i;
 
+	mem_list_free(&p->unreadable_dirs);
 	for (i = 0; i < t->part->ops.count; i++) {
 		const struct op *op = &t->part->ops.items[i];
 		bool unreadable = !(op->to->mode & S_IRUSR);
@@ -225,6 +211,10 @@ void txn_add_ingest_hints(struct txn *t)
 						 ? op->new_ctime
 						 : op->forward_ctime;
 
+		if (unreadable_dirs_match(op->to->mode)) {
+			mem_list_add(&p->unreadable_dirs, op->path);
+			dir_count++;
+		}
 		/* The ctime of a file changed in place proves nothing about its
 		 * content: the snapshot reads the file if possible. */
 		if (!ino || !S_ISREG(op->to->mode) ||
@@ -241,5 +231,7 @@ void txn_add_ingest_hints(struct txn *t)
 		};
 	}
 	ingest_hint_sort(p->hints.items, p->hints.count);
-	save_unreadable_dirs(t);
+	if (dir_count)
+		qsort(p->unreadable_dirs, dir_count,
+		      sizeof(*p->unreadable_dirs), sorted_compare_paths);
 }

@@ -148,22 +148,6 @@ void project_close(struct project *p)
 	*p = (struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 }
 
-/* Snapshot of a directory that is missing. */
-static void make_missing_snapshot(const struct take_options *o,
-				  struct snapshot *ret)
-{
-	*ret = (struct snapshot){
-		.time = timestamp_now(),
-		.uid = geteuid(),
-		.reason = mem_strdup(o->reason),
-		.run_id = mem_strdup(o->run_id ? o->run_id : ""),
-		.command = mem_strdup(""),
-		.message = mem_strdup(""),
-		.root_path = mem_strdup(o->root_path),
-		.root = {.name = mem_strdup("")},
-	};
-}
-
 /* The stat cache is not used: it would record the directories with their
  * changed modes. */
 static int take_unreadable_too(struct store *store, struct project *p,
@@ -230,7 +214,17 @@ static int take_project_snapshot(struct store *store, struct project *p,
 			       ? take_unreadable_too(store, p, options, ret,
 						     err)
 			       : take_snapshot(store, options, ret, err);
-	make_missing_snapshot(options, &s);
+	/* The directory is missing. */
+	s = (struct snapshot){
+		.time = timestamp_now(),
+		.uid = geteuid(),
+		.reason = mem_strdup(options->reason),
+		.run_id = mem_strdup(options->run_id ? options->run_id : ""),
+		.command = mem_strdup(""),
+		.message = mem_strdup(""),
+		.root_path = mem_strdup(options->root_path),
+		.root = {.name = mem_strdup("")},
+	};
 	if (!options->look && catalog_add_with(store, &s, options->with,
 					       options->with_arg, err) < 0)
 		return -err->num;

@@ -124,13 +124,17 @@ static int recover_by_rollback(struct recovery *r, char **ret_text,
 	return 2;
 }
 
-/* Saves the operations for the caller, who records them before the journal is
- * removed. */
-static void save_applied_ops(struct recovery *r)
+/* now: this recovery has finished the transaction. */
+static int recover_done(struct recovery *r, bool now, char **ret_text)
 {
 	struct project *first = r->all.first;
+	struct err more;
 	size_t i, k;
 
+	for (i = 0; i < r->all.count; i++)
+		if (r->all.roots[i].project)
+			txn_add_ingest_hints(&r->all.roots[i]);
+	/* The caller records the operations before the journal is removed. */
 	for (i = 0; i < r->all.count; i++) {
 		const struct journal_root *part = r->all.roots[i].part;
 		struct applied_ops *did = VEC_ADD(&first->recovered);
@@ -143,18 +147,6 @@ static void save_applied_ops(struct recovery *r)
 					part->ops.items[k].to);
 		applied_ops_sort(did);
 	}
-}
-
-/* now: this recovery has finished the transaction. */
-static int recover_done(struct recovery *r, bool now, char **ret_text)
-{
-	struct err more;
-	size_t i;
-
-	for (i = 0; i < r->all.count; i++)
-		if (r->all.roots[i].project)
-			txn_add_ingest_hints(&r->all.roots[i]);
-	save_applied_ops(r);
 	/* Tried again in case a single call failed. */
 	if (txn_all_remove_staging(&r->all, true, &more) < 0 &&
 	    txn_all_remove_staging(&r->all, true, &more) < 0) {

@@ -114,26 +114,6 @@ static int enter_layer_dir(struct result *r, const char *dir, struct err *err)
 	}
 }
 
-/* Builds an incomplete entry for an unreadable file. */
-static int make_unreadable_entry(int dirfd, const char *name, struct entry *ret,
-				 struct err *err)
-{
-	struct meta m;
-
-	if (meta_get(dirfd, name, &m) < 0)
-		return fail_errno(err, "look at it");
-	*ret = (struct entry){
-		.name = mem_strdup(name),
-		.mode = m.mode,
-		.uid = m.uid,
-		.gid = m.gid,
-		.mtime = m.mtime,
-		.size = S_ISREG(m.mode) ? m.size : 0,
-		.flags = ENTRY_INCOMPLETE,
-	};
-	return 0;
-}
-
 /* Stores one entry of the upper. */
 static int store_layer_entry(struct result *r, const char *path,
 			     struct entry *ret, struct err *err)
@@ -160,8 +140,21 @@ static int store_layer_entry(struct result *r, const char *path,
 	}
 	got = take_entry(r->store, r->dir_fd, name, LAYER_XATTR_PREFIX, ret,
 			 err);
-	if (got == -EACCES)
-		got = make_unreadable_entry(r->dir_fd, name, ret, err);
+	if (got == -EACCES && meta_get(r->dir_fd, name, &m) < 0) {
+		got = fail_errno(err, "look at it");
+	} else if (got == -EACCES) {
+		got = 0;
+		/* An incomplete entry for an unreadable file. */
+		*ret = (struct entry){
+			.name = mem_strdup(name),
+			.mode = m.mode,
+			.uid = m.uid,
+			.gid = m.gid,
+			.mtime = m.mtime,
+			.size = S_ISREG(m.mode) ? m.size : 0,
+			.flags = ENTRY_INCOMPLETE,
+		};
+	}
 	if (got == 0 && opened.fd >= 0)
 		ret->mode = opened.mode;
 	temp_chmod_free(&opened);
@@ -310,19 +303,6 @@ static int apply_time_change(struct result *r, const char *path,
 	return put_result_entry(r, path, &e, err);
 }
 
-/* Saves the previous directory, once per directory. */
-static int save_finished_dir(struct result *r, const char *path,
-			     struct err *err)
-{
-	auto_free char *dir = path_parent(path);
-
-	if (r->saved_dir && strcmp(r->saved_dir, dir) == 0)
-		return 0;
-	free(r->saved_dir);
-	r->saved_dir = TAKE(dir);
-	return tree_editor_move_to(r->editor, path, err);
-}
-
 int result_make(struct store *store, const struct entry *base, int upper_fd,
 		const struct change_list *changes, const char *const *only,
 		struct entry *ret_root, struct err *err)
@@ -347,6 +327,8 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		const char *path =
 			k < changes->touched_count ? changes->touched[k] : NULL;
 		bool first = c && (!path || path_compare(c->path, path) <= 0);
+		auto_free char *dir = path_parent(first ? c->path : path);
+		int got = 0;
 
 		path = first ? c->path : path;
 		i += first;
@@ -355,9 +337,14 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		if (!pathset_contains(&meant, path) &&
 		    !pathset_has_below(&meant, path))
 			continue;
-		if (save_finished_dir(&r, path, err) < 0 ||
-		    (first ? apply_layer_change(&r, c, err)
-			   : apply_time_change(&r, path, err)) < 0)
+		/* The previous directory is saved once. */
+		if (!r.saved_dir || strcmp(r.saved_dir, dir) != 0) {
+			free(r.saved_dir);
+			r.saved_dir = TAKE(dir);
+			got = tree_editor_move_to(r.editor, path, err);
+		}
+		if (got < 0 || (first ? apply_layer_change(&r, c, err)
+				      : apply_time_change(&r, path, err)) < 0)
 			return err_context(err, "keep the run's %s",
 					   text_quote(*path ? path : "."));
 	}

@@ -135,20 +135,14 @@ static int compare_leaders(const void *a, const void *b)
 	return (p->op > q->op) - (p->op < q->op);
 }
 
-static bool same_parent_dir(const char *a, const char *b)
-{
-	size_t len = (size_t)(path_name(a) - a);
-
-	return (size_t)(path_name(b) - b) == len && memcmp(a, b, len) == 0;
-}
-
 static void plan_staging(struct stage *s)
 {
 	struct journal_root *j = s->txn->part;
 	const struct op *top = NULL;
 	char name[JOURNAL_OP_NAME_LEN];
+	const char *first;
 	struct run *last;
-	size_t i;
+	size_t len, i;
 
 	s->paths = mem_zalloc((j->ops.count + 1) * sizeof(*s->paths));
 	s->leaders = mem_alloc((j->ops.count + 1) * sizeof(*s->leaders));
@@ -164,9 +158,12 @@ static void plan_staging(struct stage *s)
 			top = op;
 		journal_op_name(j, top, name);
 		s->paths[i] = path_join(name, path_rest(op->path, top->path));
+		len = (size_t)(path_name(s->paths[i]) - s->paths[i]);
 		last = s->runs.count ? &s->runs.items[s->runs.count - 1] : NULL;
+		first = last ? s->paths[last->start] : "";
 		if (last && last->end == i && i - last->start < RUN_MAX &&
-		    same_parent_dir(s->paths[last->start], s->paths[i]))
+		    (size_t)(path_name(first) - first) == len &&
+		    memcmp(first, s->paths[i], len) == 0)
 			last->end++;
 		else
 			*VEC_ADD(&s->runs) = (struct run){i, i + 1};
@@ -402,23 +399,6 @@ static int stage_files(void *arg, size_t i, struct err *err)
 	return stage_run(s, &s->runs.items[i], STAGED_FILE, err);
 }
 
-/* Sets a directory's metadata after its last entry. */
-static int set_staged_dir_meta(struct stage *s, size_t i, struct err *err)
-{
-	const struct op *op = &s->txn->part->ops.items[i];
-	struct entry e = *op->to; /* borrowed strings */
-	auto_close int fd = beneath_open(s->txn->staging_fd, s->paths[i],
-					 O_RDONLY | O_DIRECTORY, 0, err);
-
-	if (fd < 0)
-		return fd;
-	/* The owner cannot rename a directory without write permission: the
-	 * mode is set after the rename. */
-	if (op->kind == OP_CREATE)
-		e.mode |= S_IWUSR;
-	return entry_apply_meta(s->txn->store, fd, &e, err);
-}
-
 static int make_staging_dir(struct txn *t, struct err *err)
 {
 	AUTO(unreadable_dirs)
@@ -455,11 +435,24 @@ int txn_stage_into(struct txn *t, struct syncs *to, struct err *err)
 	for (i = 0; i < s.runs.count; i++)
 		if (stage_run(&s, &s.runs.items[i], STAGED_LINK, err) < 0)
 			return -err->num;
-	for (i = j->ops.count; i-- > 0;)
-		if (s.paths[i] && S_ISDIR(j->ops.items[i].to->mode) &&
-		    set_staged_dir_meta(&s, i, err) < 0)
+	/* A directory's metadata is set after its last entry. */
+	for (i = j->ops.count; i-- > 0;) {
+		const struct op *op = &j->ops.items[i];
+		struct entry e = *op->to; /* borrowed strings */
+		auto_close int fd = -1;
+
+		if (!s.paths[i] || !S_ISDIR(e.mode))
+			continue;
+		/* The owner cannot rename a directory without write permission:
+		 * the mode is set after the rename. */
+		if (op->kind == OP_CREATE)
+			e.mode |= S_IWUSR;
+		fd = beneath_open(t->staging_fd, s.paths[i],
+				  O_RDONLY | O_DIRECTORY, 0, err);
+		if (fd < 0 || entry_apply_meta(t->store, fd, &e, err) < 0)
 			return err_context(err, "stage %s",
-					   text_quote(j->ops.items[i].path));
+					   text_quote(op->path));
+	}
 	/* Symbolic links and fifos are durable with their directory. */
 	if (s.count > SYNC_EACH_MAX)
 		syncs_add_all(to);
