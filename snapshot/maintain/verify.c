@@ -35,24 +35,6 @@ static void report_verify_progress(struct verify_job *v)
 		v->options->progress(v->options->arg, v->done, v->total);
 }
 
-/*
- * Prune moves no file while another process has this lock. A store that cannot
- * be locked (a copy on a read-only medium) cannot be pruned either.
- */
-static int lock_store_shared(struct store *s)
-{
-	auto_close int fd = openat(store_get_dir(s)->fd, "lock",
-				   O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	int got;
-
-	if (fd < 0)
-		return -1;
-	do {
-		got = flock(fd, LOCK_SH);
-	} while (got < 0 && errno == EINTR);
-	return TAKE_FD(fd);
-}
-
 static int verify_secret(struct verify_job *v, const char *name,
 			 struct err *err)
 {
@@ -63,24 +45,6 @@ static int verify_secret(struct verify_job *v, const char *name,
 	return store_dir_check_secret(store_get_dir(v->store), name, &cause) < 0
 		       ? report_fault(v, &fault, err)
 		       : 0;
-}
-
-static int verify_packs(struct verify_job *v, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < v->inv.count; i++) {
-		const struct inventory_pack *p = &v->inv.packs[i];
-		struct verify_fault fault = {
-			.kind = VERIFY_PACK, .name = p->name, .text = p->fault};
-
-		v->total += p->size;
-		if (p->fault && report_fault(v, &fault, err) < 0)
-			return -err->num;
-	}
-	v->result.packs = v->inv.count;
-	v->result.objects = v->inv.objects;
-	return 0;
 }
 
 /* --- bytes --- */
@@ -225,9 +189,19 @@ static int verify_all(struct verify_job *v, struct err *err)
 	/* Snapshots are listed before packs: the objects of a snapshot are
 	 * durable before the snapshot exists. */
 	if (catalog_list(v->store, &seqs, &count, err) < 0 ||
-	    inventory_load(v->store, &v->inv, err) < 0 ||
-	    verify_packs(v, err) < 0)
+	    inventory_load(v->store, &v->inv, err) < 0)
 		return -err->num;
+	for (i = 0; i < v->inv.count; i++) {
+		const struct inventory_pack *p = &v->inv.packs[i];
+		struct verify_fault bad = {
+			.kind = VERIFY_PACK, .name = p->name, .text = p->fault};
+
+		v->total += p->size;
+		if (p->fault && report_fault(v, &bad, err) < 0)
+			return -err->num;
+	}
+	v->result.packs = v->inv.count;
+	v->result.objects = v->inv.objects;
 	if (inventory_check_index(&v->inv, v->store, &cause) < 0 &&
 	    report_fault(v, &fault, err) < 0)
 		return -err->num;
@@ -266,10 +240,16 @@ int verify_store(struct store *s, const struct verify_options *options,
 		 struct verify_result *ret, struct err *err)
 {
 	struct verify_job v = {.store = s, .options = options};
-	auto_close int lock = lock_store_shared(s);
-	int got = verify_all(&v, err);
+	auto_close int lock = openat(store_get_dir(s)->fd, "lock",
+				     O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int got;
 
-	(void)lock;
+	/* Prune moves no file while another process has this lock. A store that
+	 * cannot be locked (a copy on a read-only medium) cannot be pruned
+	 * either. */
+	while (lock >= 0 && flock(lock, LOCK_SH) < 0 && errno == EINTR)
+		continue;
+	got = verify_all(&v, err);
 	inventory_free(&v.inv);
 	if (got < 0)
 		return got;

@@ -206,10 +206,9 @@ static int write_new_secrets(int fd, const void *given, struct err *err)
 		memcpy(secret, given, SECRET_LEN);
 	else if (random_bytes(secret, SECRET_LEN, err) < 0)
 		return -err->num;
-	return write_secret(fd, "secret", secret, err) < 0 ||
-			       write_secret(fd, "secret.2", secret, err) < 0
-		       ? -err->num
-		       : 0;
+	if (write_secret(fd, "secret", secret, err) < 0)
+		return -err->num;
+	return write_secret(fd, "secret.2", secret, err);
 }
 
 static int read_secret(int fd, const char *name, unsigned char ret[SECRET_LEN],
@@ -418,23 +417,6 @@ static int clear_tmp_dir(const struct store_dir *f, struct err *err)
 
 /* --- repairing it --- */
 
-/* Reads from a pack's header which store it belongs to. False: damaged, or no
- * pack. */
-static bool read_pack_format(int packs_fd, const char *name, struct format *ret)
-{
-	unsigned char header[HEADER_LEN];
-	auto_close int fd = openat(packs_fd, name,
-				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-					   O_CLOEXEC | O_NOCTTY);
-
-	if (fd < 0 || fd_pread(fd, header, sizeof(header), 0) != HEADER_LEN)
-		return false;
-	if (!pack_header_get(header, ret))
-		return false;
-	ret->has_tombstones = ret->hash != HASH_XXH3_128;
-	return true;
-}
-
 /* Reads the format from all packs, which must agree. */
 static int find_format_in_packs(int fd, struct format *ret, struct err *err)
 {
@@ -447,8 +429,19 @@ static int find_format_in_packs(int fd, struct format *ret, struct err *err)
 	if (packs_fd < 0 || dirlist_read(packs_fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
-		if (!read_pack_format(packs_fd, list.items[i].name, &one))
+		unsigned char header[HEADER_LEN];
+		auto_close int pack =
+			openat(packs_fd, list.items[i].name,
+			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC |
+				       O_NOCTTY);
+
+		/* A pack's header says which store it belongs to, unless it is
+		 * damaged. */
+		if (pack < 0 ||
+		    fd_pread(pack, header, sizeof(header), 0) != HEADER_LEN ||
+		    !pack_header_get(header, &one))
 			continue;
+		one.has_tombstones = one.hash != HASH_XXH3_128;
 		if (found && (memcmp(ret->uuid, one.uuid, PACK_UUID_LEN) != 0 ||
 			      ret->hash != one.hash))
 			return fail(err, EBADMSG,
@@ -495,18 +488,6 @@ static int set_store_modes(const struct store_dir *f, mode_t mode,
 	return 0;
 }
 
-/* Restores mode 0500 after a process was killed under the commit lock. The
- * current holder of the lock restores the modes itself. */
-static void restore_store_modes(const struct store_dir *f)
-{
-	struct err ignored;
-	auto_close int lock =
-		lock_take(f->fd, "commit.lock", true, false, &ignored);
-
-	if (lock >= 0)
-		(void)set_store_modes(f, 0500, &ignored);
-}
-
 int store_dir_commit_begin(const struct store_dir *f, struct err *err)
 {
 	auto_close int lock = lock_take(f->fd, "commit.lock", true, true, err);
@@ -528,13 +509,21 @@ void store_dir_commit_end(const struct store_dir *f, int lock_fd)
 
 static int open_store_to_write(struct store_dir *f, struct err *err)
 {
+	auto_close int lock = -1;
+	struct err ignored;
+
 	f->lock_fd = lock_take(f->fd, "lock", false, true, err);
 	if (f->lock_fd < 0)
 		return f->lock_fd;
 	f->tmp_fd = open_store_subdir(f->fd, "tmp", err);
 	if (f->tmp_fd < 0)
 		return f->tmp_fd;
-	restore_store_modes(f);
+	/* Restores mode 0500 after a process was killed under the commit lock.
+	 * The current holder of the lock restores the modes itself. */
+	lock = lock_take(f->fd, "commit.lock", true, false, &ignored);
+	if (lock >= 0)
+		(void)set_store_modes(f, 0500, &ignored);
+	fd_close(&lock);
 	return clear_tmp_dir(f, err);
 }
 

@@ -196,17 +196,6 @@ static int add_block_entry(void *arg, const struct pack_entry *entry,
 	return 0;
 }
 
-/* Keeps a buffer for the next block: memory that is already mapped is faster.
- * Called under the mutex. */
-static void keep_spare_buf(struct store *s, struct buf *b)
-{
-	if (s->spare_count == BLOCK_SPARES)
-		return;
-	buf_clear(b);
-	s->spares[s->spare_count++] = *b;
-	*b = (struct buf){0};
-}
-
 /* Frees the block's memory and records its place. Called under the mutex. */
 static int set_block_place(struct store *s, struct block *block,
 			   const struct place *place, struct err *err)
@@ -220,7 +209,12 @@ static int set_block_place(struct store *s, struct block *block,
 		return got;
 	block->out = place->out;
 	block->offset = place->entry.offset;
-	keep_spare_buf(s, &block->data);
+	/* Kept for the next block: memory that is already mapped is faster. */
+	if (s->spare_count < BLOCK_SPARES) {
+		buf_clear(&block->data);
+		s->spares[s->spare_count++] = block->data;
+		block->data = (struct buf){0};
+	}
 	buf_free(&block->data);
 	buf_free(&block->table);
 	return 0;
@@ -326,31 +320,23 @@ static int publish_packs_locked(struct store *s, struct out_pack **outs,
 	return atomic_sync_dir(s->store_dir.packs_fd, err);
 }
 
-static int publish_packs(struct store *s, struct out_pack **outs, size_t count,
-			 struct err *err)
-{
-	int lock = store_dir_commit_begin(&s->store_dir, err);
-	int got;
-
-	if (lock < 0)
-		return lock;
-	got = publish_packs_locked(s, outs, count, err);
-	store_dir_commit_end(&s->store_dir, lock);
-	return got;
-}
-
 /* Commits packs whose syncs were started. */
 static int commit_packs(struct store *s, struct out_pack **outs, size_t count,
 			bool locked, struct err *err)
 {
-	int got = 0;
+	int got = 0, lock = -1;
 	size_t i;
 
 	for (i = 0; i < count && got == 0; i++)
 		got = packer_sync(outs[i]->writer, err);
+	if (got == 0 && !locked) {
+		lock = store_dir_commit_begin(&s->store_dir, err);
+		got = lock < 0 ? lock : 0;
+	}
 	if (got == 0)
-		got = locked ? publish_packs_locked(s, outs, count, err)
-			     : publish_packs(s, outs, count, err);
+		got = publish_packs_locked(s, outs, count, err);
+	if (lock >= 0)
+		store_dir_commit_end(&s->store_dir, lock);
 	for (i = 0; i < count && got == 0; i++)
 		got = reopen_out_pack(s, outs[i], err);
 	return got < 0 ? store_fail(s, err) : 0;
@@ -376,30 +362,17 @@ int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
 	return got;
 }
 
-/* Called under the mutex. */
-static size_t take_open_packs(struct store *s, struct out_pack **outs)
-{
-	size_t count = 0;
-	int kind;
-
-	for (kind = 0; kind < PACK_KINDS; kind++) {
-		if (!s->open[kind])
-			continue;
-		outs[count++] = s->open[kind];
-		s->open[kind] = NULL;
-	}
-	return count;
-}
-
 /* Finishes the remaining packs; their writes are in flight. */
 static int end_last_packs(struct store *s, struct err *err)
 {
 	struct out_pack *outs[PACK_KINDS];
-	size_t count, i;
-	int got = 0;
+	size_t count = 0, i;
+	int got = 0, kind;
 
 	(void)pthread_mutex_lock(&s->mutex);
-	count = take_open_packs(s, outs);
+	for (kind = 0; kind < PACK_KINDS; kind++)
+		if (s->open[kind])
+			outs[count++] = TAKE(s->open[kind]);
 	(void)pthread_mutex_unlock(&s->mutex);
 	for (i = 0; i < count && got == 0; i++)
 		got = finish_out_pack(s, outs[i], err);
@@ -455,30 +428,6 @@ static int write_open_blocks(struct store *s, struct err *err)
 	return got < 0 ? got : end_last_packs(s, err);
 }
 
-/* Number of packs that are not in the index. Called under the mutex. */
-static size_t count_loose_packs(const struct store *s)
-{
-	const struct out_pack *out;
-	size_t count = s->set->count;
-
-	for (out = s->outs; out; out = out->next)
-		count += out->pack != NULL;
-	return count;
-}
-
-/* One flush runs at a time, and no object is stored during it. */
-static int take_flush_turn(struct store *s, struct err *err)
-{
-	if (s->mode != STORE_WRITE)
-		return fail(err, EINVAL, "the store is open for reading");
-	(void)pthread_mutex_lock(&s->mutex);
-	while (s->flushing)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
-	s->flushing = true;
-	(void)pthread_mutex_unlock(&s->mutex);
-	return 0;
-}
-
 /* A failure is permanent. */
 static int check_store_failed(struct store *s, struct err *err)
 {
@@ -504,10 +453,16 @@ static void end_flush_turn(struct store *s)
 int store_flush_begin(struct store *s, struct err *err)
 {
 	struct err failed;
-	int got = take_flush_turn(s, err);
+	int got;
 
-	if (got < 0)
-		return got;
+	if (s->mode != STORE_WRITE)
+		return fail(err, EINVAL, "the store is open for reading");
+	/* One flush runs at a time, and no object is stored during it. */
+	(void)pthread_mutex_lock(&s->mutex);
+	while (s->flushing)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	s->flushing = true;
+	(void)pthread_mutex_unlock(&s->mutex);
 	/* Commits the packs of a flush that was begun and not completed. */
 	if (!s->ended_count || commit_last_packs(s, false, &failed) == 0)
 		(void)write_open_blocks(s, &failed);
@@ -524,11 +479,14 @@ int store_flush_locked(struct store *s, struct err *err)
 
 void store_flush_end(struct store *s)
 {
-	size_t loose;
+	const struct out_pack *out;
+	size_t loose; /* packs that are not in the index */
 
 	end_flush_turn(s);
 	(void)pthread_mutex_lock(&s->mutex);
-	loose = count_loose_packs(s);
+	loose = s->set->count;
+	for (out = s->outs; out; out = out->next)
+		loose += out->pack != NULL;
 	(void)pthread_mutex_unlock(&s->mutex);
 	store_index_grown(&s->store_dir, loose);
 }
