@@ -188,9 +188,8 @@ static json_t *json_conflicts(const struct conflict *list, size_t count)
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		(void)json_array_append_new(
-			array, json_path(list[i].path, "reason",
-					 conflict_text(list[i].kind)));
+		jsonout_add(array, json_path(list[i].path, "reason",
+					     conflict_text(list[i].kind)));
 	return array;
 }
 
@@ -221,24 +220,23 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 
 		if (s->how != STEP_PLAIN)
 			jsonout_text(step, "how", hows[s->how]);
-		(void)json_array_append_new(steps, step);
+		jsonout_add(steps, step);
 	}
-	for (i = 0; i < plan->refusals.count; i++)
-		(void)json_array_append_new(
-			refused,
-			json_path(plan->refusals.items[i].path, "reason",
-				  refusal_text(plan->refusals.items[i].kind)));
-	(void)json_object_set_new(object, "steps", steps);
-	(void)json_object_set_new(
+	for (i = 0; i < plan->refusals.count; i++) {
+		const struct refusal *r = &plan->refusals.items[i];
+
+		jsonout_add(refused, json_path(r->path, "reason",
+					       refusal_text(r->kind)));
+	}
+	jsonout_set(object, "steps", steps);
+	jsonout_set(
 		object, "conflicts",
 		json_conflicts(plan->conflicts.items, plan->conflicts.count));
-	(void)json_object_set_new(object, "refused", refused);
-	(void)json_object_set_new(
-		object, "kept",
-		json_conflicts(plan->kept.items, plan->kept.count));
-	(void)json_object_set_new(
-		object, "over",
-		json_conflicts(plan->over.items, plan->over.count));
+	jsonout_set(object, "refused", refused);
+	jsonout_set(object, "kept",
+		    json_conflicts(plan->kept.items, plan->kept.count));
+	jsonout_set(object, "over",
+		    json_conflicts(plan->over.items, plan->over.count));
 	jsonout_number(object, "already", plan->already);
 	jsonout_number(object, "git_left", plan->git_skipped);
 	/* [{"from", "to", "type", "files", "similarity"}]. As many as are
@@ -246,9 +244,8 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 	(void)plan_moves_make(store, plan, &moves, &ignored);
 	for (i = 0; i < moves.count; i++)
 		if (!moves.items[i].with_dir)
-			(void)json_array_append_new(
-				moved, jsonout_move(&moves.items[i]));
-	(void)json_object_set_new(object, "moves", moved);
+			jsonout_add(moved, jsonout_move(&moves.items[i]));
+	jsonout_set(object, "moves", moved);
 }
 
 bool plan_summary_ask(const struct plan_counts *counts, const char *where,

@@ -203,26 +203,6 @@ static void drop_unchanged_run(struct run *run, bool caches)
 		report_error(&err);
 }
 
-/* The changes of a command in an ended run are known only later. */
-static int record_run_end(struct run *run, int status, struct err *err)
-{
-	char code[16];
-	int got;
-
-	(void)snprintf(code, sizeof(code), "%d", status);
-	state_log(&run->context.state, "end", "run", run->session.id, "status",
-		  code, NULL);
-	if (run->options->exec_project)
-		return 0;
-	got = session_set_state(&run->session, RUN_ENDED, err);
-	if (got != -EDQUOT && got != -ENOSPC)
-		return got;
-	/* A quota can be full long before the disk, and only the disk is
-	 * watched. */
-	reserve_release(run->context.state.fd);
-	return session_set_state(&run->session, RUN_ENDED, err);
-}
-
 static int load_run_changes(struct run *run, struct changes *changes,
 			    struct change_list *git, struct err *err)
 {
@@ -251,16 +231,28 @@ int run_end(struct run *run, int status, struct err *err)
 	struct changes *shown = &changes;
 	struct session *s = &run->session;
 	bool visit = run->options->exec_project;
+	auto_free char *code = mem_printf("%d", status);
 	struct err ignored;
 	bool any, obeyed;
-	int got;
+	int got = 0;
 
 	s->ended = timestamp_now();
 	if (!visit)
 		s->status = status;
 	obeyed = agent_end(run->agent, &run->context.state, s);
-	if (record_run_end(run, status, err) < 0)
-		return -err->num;
+	state_log(&run->context.state, "end", "run", s->id, "status", code,
+		  NULL);
+	/* The changes of a command in an ended run are known only later. */
+	if (!visit)
+		got = session_set_state(s, RUN_ENDED, err);
+	if (got == -EDQUOT || got == -ENOSPC) {
+		/* A quota can be full long before the disk, and only the disk
+		 * is watched. */
+		reserve_release(run->context.state.fd);
+		got = session_set_state(s, RUN_ENDED, err);
+	}
+	if (got < 0)
+		return got;
 	if (obeyed)
 		run->ui->agent_changes(s);
 	got = load_run_changes(run, &changes, &git, err);

@@ -25,28 +25,6 @@ static uint64_t signal_bit(int sig)
 	return UINT64_C(1) << (sig - 1);
 }
 
-static void save_signals(struct inherited_state *h)
-{
-	struct sigaction action;
-	sigset_t blocked;
-	int sig;
-
-	(void)sigprocmask(SIG_BLOCK, NULL, &blocked);
-	for (sig = 1; sig <= SIGRTMAX; sig++) {
-		if (!is_settable_signal(sig))
-			continue;
-		if (sigaction(sig, NULL, &action) == 0 &&
-		    action.sa_handler == SIG_IGN)
-			h->ignored |= signal_bit(sig);
-		if (sigismember(&blocked, sig) > 0)
-			h->blocked |= signal_bit(sig);
-	}
-	/* With SIGCHLD ignored the kernel reaps children itself. */
-	(void)signal(SIGCHLD, SIG_DFL);
-	/* A write over the limit returns an error instead of ending guard. */
-	(void)signal(SIGXFSZ, SIG_IGN);
-}
-
 static uint64_t raise_soft_limit(int resource, rlim_t least)
 {
 	struct rlimit l;
@@ -65,7 +43,9 @@ static uint64_t raise_soft_limit(int resource, rlim_t least)
 int inherited_state_save(void)
 {
 	struct inherited_state *h = &saved;
-	int fd;
+	struct sigaction action;
+	sigset_t blocked;
+	int fd, sig;
 
 	if (is_saved)
 		return 0;
@@ -79,7 +59,20 @@ int inherited_state_save(void)
 			return -1;
 		h->closed[fd] = 1;
 	}
-	save_signals(h);
+	(void)sigprocmask(SIG_BLOCK, NULL, &blocked);
+	for (sig = 1; sig <= SIGRTMAX; sig++) {
+		if (!is_settable_signal(sig))
+			continue;
+		if (sigaction(sig, NULL, &action) == 0 &&
+		    action.sa_handler == SIG_IGN)
+			h->ignored |= signal_bit(sig);
+		if (sigismember(&blocked, sig) > 0)
+			h->blocked |= signal_bit(sig);
+	}
+	/* With SIGCHLD ignored the kernel reaps children itself. */
+	(void)signal(SIGCHLD, SIG_DFL);
+	/* A write over the limit returns an error instead of ending guard. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	h->files = raise_soft_limit(RLIMIT_NOFILE, FILES_LEAST);
 	h->stack = raise_soft_limit(RLIMIT_STACK, STACK_LEAST);
 	h->mask = umask(0);

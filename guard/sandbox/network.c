@@ -118,33 +118,6 @@ static int netlink_request(int fd, struct netlink_request *r, const char *what,
 	return num ? fail_num(err, num, "private network: %s", what) : 0;
 }
 
-/* Sets the MTU, switches off automatic addresses and neighbor discovery, and
- * brings the device up. */
-static int configure_link(int fd, int device, struct err *err)
-{
-	struct netlink_request r = NETLINK_REQUEST(RTM_NEWLINK, 0, r.link);
-	struct netlink_request up = NETLINK_REQUEST(RTM_NEWLINK, 0, up.link);
-	unsigned char none = IN6_ADDR_GEN_MODE_NONE;
-	struct rtattr *all, *v6;
-
-	r.link.ifi_index = up.link.ifi_index = device;
-	add_netlink_number(&r, IFLA_MTU, MTU);
-	all = add_netlink_attribute(&r, IFLA_AF_SPEC | NLA_F_NESTED, NULL, 0);
-	v6 = add_netlink_attribute(&r, AF_INET6 | NLA_F_NESTED, NULL, 0);
-	(void)add_netlink_attribute(&r, IFLA_INET6_ADDR_GEN_MODE, &none, 1);
-	end_netlink_nest(&r, v6);
-	end_netlink_nest(&r, all);
-	/* A kernel without IPv6 refuses the IPv6 part. */
-	if (exchange_netlink(fd, &r) != 0) {
-		r.head.nlmsg_len = NLMSG_LENGTH(sizeof(r.link));
-		add_netlink_number(&r, IFLA_MTU, MTU);
-		if (netlink_request(fd, &r, "set the device up", err) < 0)
-			return -err->num;
-	}
-	up.link.ifi_flags = up.link.ifi_change = IFF_UP;
-	return netlink_request(fd, &up, "bring the device up", err);
-}
-
 /* Switches off ARP and neighbor discovery: addresses without a fixed entry are
  * unreachable. */
 static int disable_neighbor_probes(int fd, int family, int device,
@@ -289,13 +262,34 @@ int network_set_up(const struct network *n, struct err *err)
 	auto_close int fd =
 		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	int device = (int)if_nametoindex(NETDEVICE_NAME);
+	struct netlink_request r = NETLINK_REQUEST(RTM_NEWLINK, 0, r.link);
+	struct netlink_request up = NETLINK_REQUEST(RTM_NEWLINK, 0, up.link);
+	unsigned char none = IN6_ADDR_GEN_MODE_NONE;
+	struct rtattr *all, *v6;
 
 	if (fd < 0)
 		return fail_errno(err, "private network: netlink");
 	if (!device)
 		return fail(err, ENODEV,
 			    "private network: pasta made no device");
-	if (configure_link(fd, device, err) < 0 ||
+	/* The MTU, no automatic addresses and no neighbor discovery; then the
+	 * device is brought up. */
+	r.link.ifi_index = up.link.ifi_index = device;
+	add_netlink_number(&r, IFLA_MTU, MTU);
+	all = add_netlink_attribute(&r, IFLA_AF_SPEC | NLA_F_NESTED, NULL, 0);
+	v6 = add_netlink_attribute(&r, AF_INET6 | NLA_F_NESTED, NULL, 0);
+	(void)add_netlink_attribute(&r, IFLA_INET6_ADDR_GEN_MODE, &none, 1);
+	end_netlink_nest(&r, v6);
+	end_netlink_nest(&r, all);
+	/* A kernel without IPv6 refuses the IPv6 part. */
+	if (exchange_netlink(fd, &r) != 0) {
+		r.head.nlmsg_len = NLMSG_LENGTH(sizeof(r.link));
+		add_netlink_number(&r, IFLA_MTU, MTU);
+		if (netlink_request(fd, &r, "set the device up", err) < 0)
+			return -err->num;
+	}
+	up.link.ifi_flags = up.link.ifi_change = IFF_UP;
+	if (netlink_request(fd, &up, "bring the device up", err) < 0 ||
 	    (n->v4 && configure_family(fd, AF_INET, device, n, err) < 0))
 		return -err->num;
 	return n->v6 ? configure_family(fd, AF_INET6, device, n, err) : 0;

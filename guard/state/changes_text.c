@@ -41,25 +41,6 @@ static void add_size_or_type(const struct change_side *m, struct buf *to)
 		buf_add_text(to, type_name(m->mode));
 }
 
-/* Sizes whose short forms are equal are printed exactly. */
-static void add_sizes(const struct change *c, struct buf *to)
-{
-	auto_free char *old = mem_strdup(text_size(c->old.size));
-	const char *now = text_size(c->now.size);
-
-	add_size_or_type(&c->old, to);
-	if (!S_ISREG(c->now.mode) || c->old.size == c->now.size)
-		return;
-	if (strcmp(old, now) != 0)
-		buf_printf(to, " -> %s", now);
-	else if (c->now.size > c->old.size)
-		buf_printf(to, ", %s more",
-			   text_size(c->now.size - c->old.size));
-	else
-		buf_printf(to, ", %s less",
-			   text_size(c->old.size - c->now.size));
-}
-
 static void add_mode_text(const struct change *c, struct buf *to)
 {
 	char old[CHATTR_TEXT_LEN], now[CHATTR_TEXT_LEN];
@@ -138,6 +119,10 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 
 void changes_detail(const struct change *c, struct buf *to)
 {
+	auto_free char *old = mem_strdup(text_size(c->old.size));
+	uint64_t was = c->old.size, is = c->now.size;
+	bool resized = S_ISREG(c->now.mode) && was != is;
+
 	buf_add_text(to, "  ");
 	if (c->kind == CHANGE_DELETED) {
 		add_size_or_type(&c->old, to);
@@ -145,7 +130,14 @@ void changes_detail(const struct change *c, struct buf *to)
 		buf_printf(to, "%s -> %s", type_name(c->old.mode),
 			   type_name(c->now.mode));
 	} else if (c->kind == CHANGE_MODIFIED) {
-		add_sizes(c, to);
+		add_size_or_type(&c->old, to);
+		/* Sizes whose short forms are equal are printed exactly. */
+		if (resized && strcmp(old, text_size(is)) != 0)
+			buf_printf(to, " -> %s", text_size(is));
+		else if (resized && is > was)
+			buf_printf(to, ", %s more", text_size(is - was));
+		else if (resized)
+			buf_printf(to, ", %s less", text_size(was - is));
 		if (c->flags & CHANGE_META_TOO)
 			add_mode_text(c, to);
 	} else if (c->kind == CHANGE_META) {
