@@ -286,28 +286,6 @@ bool agent_owns_path(const struct agent *a, const char *home, const char *path)
 	return false;
 }
 
-/* One in another's would be the run's to put something else in its way. */
-static int check_places_disjoint(const struct agent *a, struct err *err)
-{
-	size_t i, k;
-
-	for (i = 0; i < a->places.count; i++)
-		for (k = 0; k < a->places.count; k++) {
-			const struct agent_place *home = &a->places.items[i];
-			const struct agent_place *in = &a->places.items[k];
-
-			if (i != k && home->item->word == PROFILE_HOME &&
-			    path_below(in->path, home->path))
-				return fail(err, EINVAL,
-					    "%s: %s ~/%s lies in the home of "
-					    "%s",
-					    in->item->where,
-					    profile_word_name(in->item->word),
-					    in->item->value, home->item->where);
-		}
-	return 0;
-}
-
 /* ---- options ---- */
 
 static void copy_text_list(char ***to, const char *const *from)
@@ -454,6 +432,7 @@ int agent_load(const struct run_options *o, const struct state *state,
 	       const char *project, struct agent **ret, struct err *err)
 {
 	AUTO(agent) struct agent *a = mem_zalloc(sizeof(*a));
+	size_t i, k;
 
 	if (choose_agent(a, o, state, err) < 0 ||
 	    agent_read(state, "default", &a->profile, err) < 0 ||
@@ -472,8 +451,23 @@ int agent_load(const struct run_options *o, const struct state *state,
 	    (add_places(a, PROFILE_HOME, o, state, project, err) < 0 ||
 	     add_places(a, PROFILE_CACHE, o, state, project, err) < 0))
 		return -err->num;
-	if (check_places_disjoint(a, err) < 0 ||
-	    merge_profile_options(a, o, state, project, err) < 0)
+	/* One in another's would be the run's to put something else in its
+	 * way. */
+	for (i = 0; i < a->places.count; i++)
+		for (k = 0; k < a->places.count; k++) {
+			const struct agent_place *home = &a->places.items[i];
+			const struct agent_place *in = &a->places.items[k];
+
+			if (i != k && home->item->word == PROFILE_HOME &&
+			    path_below(in->path, home->path))
+				return fail(err, EINVAL,
+					    "%s: %s ~/%s lies in the home of "
+					    "%s",
+					    in->item->where,
+					    profile_word_name(in->item->word),
+					    in->item->value, home->item->where);
+		}
+	if (merge_profile_options(a, o, state, project, err) < 0)
 		return -err->num;
 	*ret = TAKE(a);
 	return 0;

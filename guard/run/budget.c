@@ -153,21 +153,9 @@ static void take_count(struct budget *b, int64_t now)
 
 /* ---- now and then ---- */
 
-/* Time in which the fastest run could fill the rest of its limit. */
-static int time_to_fill(uint64_t left_bytes, uint64_t left_entries)
-{
-	uint64_t ms = left_bytes / BYTES_PER_MS;
-
-	if (left_entries / ENTRIES_PER_MS < ms)
-		ms = left_entries / ENTRIES_PER_MS;
-	if (ms < TICK_MIN_MS)
-		return TICK_MIN_MS;
-	return ms < TICK_MAX_MS ? (int)ms : TICK_MAX_MS;
-}
-
 bool budget_tick(struct budget *b, int *ret_next_ms)
 {
-	uint64_t bytes, entries, lost_bytes, lost_entries;
+	uint64_t bytes, entries, lost_bytes, lost_entries, ms, left;
 	int64_t now = timestamp_monotonic_ms();
 
 	*ret_next_ms = TICK_MIN_MS;
@@ -197,9 +185,13 @@ bool budget_tick(struct budget *b, int *ret_next_ms)
 		(void)stat_free_space(b, &b->free_bytes, &b->free_entries);
 		return false;
 	}
-	*ret_next_ms = time_to_fill(
-		b->allowed_bytes - lost_bytes,
-		b->entries ? b->allowed_entries - lost_entries : UINT64_MAX);
+	/* Time in which the fastest run could fill the rest of its limit. */
+	ms = (b->allowed_bytes - lost_bytes) / BYTES_PER_MS;
+	left = b->entries ? b->allowed_entries - lost_entries : UINT64_MAX;
+	if (left / ENTRIES_PER_MS < ms)
+		ms = left / ENTRIES_PER_MS;
+	if (ms > TICK_MIN_MS)
+		*ret_next_ms = ms < TICK_MAX_MS ? (int)ms : TICK_MAX_MS;
 	return false;
 }
 

@@ -208,21 +208,20 @@ static int new_session(struct run *run, const char *command, struct err *err)
 {
 	auto_free char *git = gitdir_outside(run->project_fd, run->project);
 	char **cows = run_find_cows(run, git, err);
-	int got;
+	const char *home =
+		run->options->strict ? NULL : run->context.state.home;
+	bool made;
 
 	if (!cows)
 		return -err->num;
-	got = session_create(
-		run->context.state.runs_fd, run->project, run->project_fd,
-		run->options->strict ? NULL : run->context.state.home, command,
-		&run->session, err);
-	if (got == 0)
-		got = run_add_cows(run, cows, err);
-	if (got == 0)
-		got = run_add_mounts(run, err);
+	made = session_create(run->context.state.runs_fd, run->project,
+			      run->project_fd, home, command, &run->session,
+			      err) == 0 &&
+	       run_add_cows(run, cows, err) == 0 &&
+	       run_add_mounts(run, err) == 0;
 	mem_list_free(&cows);
-	if (got < 0)
-		return got;
+	if (!made)
+		return -err->num;
 	record_set(&run->session.more, LAYERS_BOOT, boot_id());
 	if (git && !path_below(run->context.state.path, git))
 		record_set(&run->session.more, LAYERS_GIT, git);

@@ -147,7 +147,6 @@ static int set_device_gateway(int fd, int family, int device, const char *text,
 		RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, neighbor.neighbor);
 	struct netlink_request r = NETLINK_REQUEST(
 		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, r.route);
-	int rc;
 
 	neighbor.neighbor.ndm_family = (unsigned char)family;
 	neighbor.neighbor.ndm_ifindex = device;
@@ -155,9 +154,8 @@ static int set_device_gateway(int fd, int family, int device, const char *text,
 	add_netlink_address(&neighbor, NDA_DST, family, text);
 	(void)add_netlink_attribute(&neighbor, NDA_LLADDR, gateway_mac,
 				    sizeof(gateway_mac));
-	rc = netlink_request(fd, &neighbor, "fix the gateway", err);
-	if (rc < 0)
-		return rc;
+	if (netlink_request(fd, &neighbor, "fix the gateway", err) < 0)
+		return -err->num;
 	r.route.rtm_family = (unsigned char)family;
 	r.route.rtm_table = RT_TABLE_MAIN;
 	r.route.rtm_protocol = RTPROT_STATIC;

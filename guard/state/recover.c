@@ -370,11 +370,9 @@ int recover_project(struct context *c, const char *project, struct err *err)
 	got = recover_discard(c, workspace_fd, err);
 	if (got)
 		return got < 0 ? got : ended;
-	if (context_store(c, STORE_WRITE, err) < 0)
+	if (context_store(c, STORE_WRITE, err) < 0 ||
+	    context_project(c, project, false, &p, err) < 0)
 		return -err->num;
-	got = context_project(c, project, false, &p, err);
-	if (got < 0)
-		return got;
 	got = recover_locked(c, &p, err);
 	project_close(&p);
 	return got ? got : ended;
