@@ -60,25 +60,6 @@ static void print_inspection_error(struct doctor *d, const char *name,
 						 .text = err->text});
 }
 
-/* The loss of a disk is also the loss of a store on it. */
-static void inspect_disk(struct doctor *d, const struct state *st)
-{
-	struct inspection i = {
-		.name = "disk",
-		.text = "the store is on another one than your home",
-	};
-	struct stat state, home;
-
-	if (st->home && fstat(st->fd, &state) == 0 &&
-	    stat(st->home, &home) == 0 && state.st_dev == home.st_dev) {
-		i.state = INSPECT_WEAKER;
-		i.text = "the store is on the same one as your home: versions "
-			 "help against mistakes, not against a broken disk";
-		i.remedy = "GUARD_HOME=/on/another/disk, or copies of it";
-	}
-	print_inspection(d, &i);
-}
-
 static int try_layer(void *dir, struct err *err)
 {
 	return layers_probe(dir, err);
@@ -115,6 +96,11 @@ static void inspect_layers(struct doctor *d, const struct state *st)
 static void inspect_state_dir(struct doctor *d)
 {
 	struct inspection ok = {.name = "state"};
+	struct inspection disk = {
+		.name = "disk",
+		.text = "the store is on another one than your home",
+	};
+	struct stat state, home;
 	struct state st;
 	struct err err;
 
@@ -128,7 +114,16 @@ static void inspect_state_dir(struct doctor *d)
 	else
 		print_inspection(d, &ok);
 	inspect_layers(d, &st);
-	inspect_disk(d, &st);
+	/* The loss of a disk is also the loss of a store on it. */
+	if (st.home && fstat(st.fd, &state) == 0 && stat(st.home, &home) == 0 &&
+	    state.st_dev == home.st_dev) {
+		disk.state = INSPECT_WEAKER;
+		disk.text = "the store is on the same one as your home: "
+			    "versions help against mistakes, not against a "
+			    "broken disk";
+		disk.remedy = "GUARD_HOME=/on/another/disk, or copies of it";
+	}
+	print_inspection(d, &disk);
 	state_close(&st);
 }
 

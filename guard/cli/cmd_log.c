@@ -200,12 +200,12 @@ static int log_actions(struct context *c, const struct log_options *o,
 	number_actions(c, array);
 	if (o->json) {
 		jsonstream_print(array);
-		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	} else {
+		if (!o->no_pager)
+			output_pager_start();
+		json_array_foreach(array, i, line) print_action(line);
+		json_decref(array);
 	}
-	if (!o->no_pager)
-		output_pager_start();
-	json_array_foreach(array, i, line) print_action(line);
-	json_decref(array);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 

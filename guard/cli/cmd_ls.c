@@ -32,29 +32,15 @@ static int ls_snapshot(struct context *c, const char *when, const char *arg,
 	return tree_list(c->store, &e, form, err);
 }
 
-static int ls(const char *when, const char *arg, enum tree_list_form form,
-	      struct err *err)
+int cmd_ls(int argc, char **argv)
 {
+	const struct verb *verb = options_verb("ls");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	auto_free char *run = NULL, *path = NULL;
 	AUTO(tree) struct tree tree = {0};
-
-	if (context_open(&c, true, err) < 0)
-		return -err->num;
-	if (!runview_split(when, &run, &path))
-		return ls_snapshot(&c, when, arg, form, err);
-	if (session_open(c.state.runs_fd, run, false, &s, err) < 0 ||
-	    runview_list(&c, &s, *path || !arg ? path : arg, &tree, err) < 0)
-		return -err->num;
-	tree_list_entries(&tree, form);
-	return 0;
-}
-
-int cmd_ls(int argc, char **argv)
-{
-	const struct verb *verb = options_verb("ls");
 	enum tree_list_form form = TREE_LIST_NAMES;
+	const char *when, *arg;
 	const struct option_slot slots[] = {
 		{'l', .choice = &form, .value = TREE_LIST_LONG},
 		{'z', .choice = &form, .value = TREE_LIST_RAW},
@@ -70,9 +56,20 @@ int cmd_ls(int argc, char **argv)
 		return options_usage_error(
 			verb, "SNAP is missing, or there is more than "
 			      "one PATH");
-	if (ls(argv[optind], argv[optind + 1], form, &err) < 0) {
-		output_error(&err);
-		return STATUS_REFUSED;
+	when = argv[optind];
+	arg = argv[optind + 1];
+	got = context_open(&c, true, &err);
+	if (got == 0 && !runview_split(when, &run, &path)) {
+		got = ls_snapshot(&c, when, arg, form, &err);
+	} else if (got == 0) {
+		got = session_open(c.state.runs_fd, run, false, &s, &err);
+		if (got >= 0)
+			got = runview_list(&c, &s, *path || !arg ? path : arg,
+					   &tree, &err);
+		if (got >= 0)
+			tree_list_entries(&tree, form);
 	}
+	if (got < 0)
+		return output_status(got, &err);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }

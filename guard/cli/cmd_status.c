@@ -206,19 +206,12 @@ static void print_table(const struct session_list *list,
 	print_overlaps(list, o, NULL);
 }
 
-static void print_status(const struct session_list *list,
-			 const struct status_options *o)
+/* For scripts: --porcelain, or with -q the ids alone. */
+static void print_lines(const struct session_list *list,
+			const struct status_options *o)
 {
 	size_t i;
 
-	if (o->json) {
-		print_status_json(list, o);
-		return;
-	}
-	if (!o->porcelain && !o->quiet) {
-		print_table(list, o);
-		return;
-	}
 	for (i = list->count; i-- > 0;) {
 		if (o->porcelain) {
 			const struct session *s = &list->items[i];
@@ -302,7 +295,12 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		session_free(s);
 	}
 	list.count = shown;
-	print_status(&list, o);
+	if (o->json)
+		print_status_json(&list, o);
+	else if (o->porcelain || o->quiet)
+		print_lines(&list, o);
+	else
+		print_table(&list, o);
 	return STATUS_OK;
 }
 

@@ -229,12 +229,19 @@ void review_show_head(const struct session *s, const struct review *r)
 			     text_count(r->already, "other change"));
 }
 
-static void print_excluded(const struct session *s, const struct review *r,
-			   const struct changes *c)
+void review_show_risky(struct review *r, size_t most)
+{
+	print_section(r, REVIEW_DELETED, most);
+	print_section(r, REVIEW_RISKY, most);
+}
+
+void review_show_first(const struct session *s, struct review *r,
+		       const struct changes *c, size_t most)
 {
 	AUTO(changes_git) struct changes_git git = {0};
 	size_t home = changes_count_home(c), i;
 
+	review_show_risky(r, most);
 	if (r->git)
 		changes_git_make(changes_project(c), &git);
 	if (r->git)
@@ -249,19 +256,6 @@ static void print_excluded(const struct session *s, const struct review *r,
 		(void)printf("\n%s in your home folder: no part of this "
 			     "review (guard diff %s)\n",
 			     text_count(home, "change"), s->id);
-}
-
-void review_show_risky(struct review *r, size_t most)
-{
-	print_section(r, REVIEW_DELETED, most);
-	print_section(r, REVIEW_RISKY, most);
-}
-
-void review_show_first(const struct session *s, struct review *r,
-		       const struct changes *c, size_t most)
-{
-	review_show_risky(r, most);
-	print_excluded(s, r, c);
 	agent_show_list(s);
 }
 
