@@ -29,29 +29,25 @@ int open_writers_check_at(int dirfd, const char *name, struct err *err)
 	return open_writers_check(fd, err);
 }
 
-static bool listed_file_has_writer(int dir_fd, const struct dirlist_item *item)
-{
-	struct err ignored;
-
-	/* A directory entry of unknown type may be a file. */
-	return (item->type == DT_REG || item->type == DT_UNKNOWN) &&
-	       open_writers_check_at(dir_fd, item->name, &ignored) < 0;
-}
-
 int open_writers_check_in(int dir_fd, const struct dirlist *list,
 			  const char *path, struct err *err)
 {
-	auto_free char *own = NULL;
+	struct err ignored;
 	size_t i;
 
-	for (i = 0; i < list->count; i++)
-		if (listed_file_has_writer(dir_fd, &list->items[i]))
-			break;
-	if (i == list->count)
-		return 0;
-	own = path_join(path, list->items[i].name);
-	return fail(err, EBUSY, "another program has %s in it " REMEDY,
-		    text_quote(own));
+	for (i = 0; i < list->count; i++) {
+		const struct dirlist_item *item = &list->items[i];
+		auto_free char *own = NULL;
+
+		/* A directory entry of unknown type may be a file. */
+		if ((item->type != DT_REG && item->type != DT_UNKNOWN) ||
+		    open_writers_check_at(dir_fd, item->name, &ignored) == 0)
+			continue;
+		own = path_join(path, item->name);
+		return fail(err, EBUSY, "another program has %s in it " REMEDY,
+			    text_quote(own));
+	}
+	return 0;
 }
 
 static int check_dir_writers(int dir_fd, const char *path, struct err *err)

@@ -108,18 +108,9 @@ static int upper_dir_ops(struct store *store, const struct entry *result,
 			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (scratch < 0)
 		return fail_errno(err, "open it");
-	if (make_upper_copy(store, e, path, scratch, err) < 0 ||
-	    move_into_upper(store, result, path, scratch, upper_fd, err) < 0)
+	if (make_upper_copy(store, e, path, scratch, err) < 0)
 		return -err->num;
-	return 0;
-}
-
-static bool is_in_upper(int upper_fd, const char *path)
-{
-	struct err ignored;
-	auto_close int fd = beneath_open(upper_fd, path, O_PATH, 0, &ignored);
-
-	return fd >= 0;
+	return move_into_upper(store, result, path, scratch, upper_fd, err);
 }
 
 int restore_upper_dir(struct store *store, const struct entry *result,
@@ -128,9 +119,10 @@ int restore_upper_dir(struct store *store, const struct entry *result,
 {
 	AUTO(entry) struct entry e = {0};
 	struct err ignored;
+	auto_close int had = beneath_open(upper_fd, path, O_PATH, 0, &ignored);
 	int got;
 
-	if (is_in_upper(upper_fd, path))
+	if (had >= 0)
 		return 0;
 	got = tree_lookup(store, result, path, &e, err);
 	if (got > 0)

@@ -147,19 +147,6 @@ static void *run_chunk_thread(void *arg)
 	}
 }
 
-static void start_chunk_thread(struct chunk_writer *p)
-{
-	unsigned int i;
-
-	for (i = 0; i < JOBS; i++)
-		p->chunk_jobs[i].data = mem_alloc(CHUNK_MAX);
-	if (p->mac_contexts[0])
-		p->mac_contexts[1] = chunk_mac_new(
-			chunk_mac_cache_key(p->chunk_reuse->chunk_mac_cache));
-	p->has_thread =
-		pthread_create(&p->thread, NULL, run_chunk_thread, p) == 0;
-}
-
 /* Called under the mutex. Passes the chunk to the second thread when its queue
  * has a free slot. */
 static bool queue_chunk(struct chunk_writer *p, const void *data, size_t len,
@@ -186,11 +173,19 @@ static int chunk_writer_add(struct chunk_writer *p, const void *data,
 	struct chunk_run run = {.len = len};
 	size_t index = 0;
 	bool handed = false;
+	unsigned int i;
 	int num;
 
 	p->bytes += len;
-	if (p->bytes >= SINGLE_THREAD_LEN && !p->chunk_jobs[0].data)
-		start_chunk_thread(p);
+	if (p->bytes >= SINGLE_THREAD_LEN && !p->chunk_jobs[0].data) {
+		for (i = 0; i < JOBS; i++)
+			p->chunk_jobs[i].data = mem_alloc(CHUNK_MAX);
+		if (p->mac_contexts[0])
+			p->mac_contexts[1] = chunk_mac_new(chunk_mac_cache_key(
+				p->chunk_reuse->chunk_mac_cache));
+		p->has_thread = pthread_create(&p->thread, NULL,
+					       run_chunk_thread, p) == 0;
+	}
 	(void)pthread_mutex_lock(&p->mutex);
 	num = p->failed.num;
 	if (num) {
@@ -232,21 +227,6 @@ static int chunk_writer_end(struct chunk_writer *p,
 	(void)pthread_mutex_unlock(&p->mutex);
 	*ret = &p->list;
 	return -num;
-}
-
-/* After chunk_writer_end(): a tag for each run of the list, for the caller to
- * free; NULL when a chunk has no tag. */
-static unsigned char *chunk_writer_macs(struct chunk_writer *p,
-					size_t *ret_count)
-{
-	unsigned char *macs = TAKE(p->macs.data);
-
-	*ret_count = p->list.count;
-	p->macs = (struct buf){0};
-	if (!p->mac_missing)
-		return macs;
-	free(macs);
-	return NULL;
 }
 
 static void chunk_writer_free(struct chunk_writer **chunk_writer)
@@ -534,22 +514,12 @@ static int chunk_from_position(struct longfile_job *c, bool ahead,
 	return got;
 }
 
-/* Number of bytes from run i to the next reusable run. */
-static uint64_t changed_len(const struct chunk_reuse *p, size_t i,
-			    uint64_t size)
-{
-	size_t k = i;
-
-	while (k < p->list.count && !p->reusable[k])
-		k++;
-	return (k < p->list.count ? p->starts[k] : size) - p->starts[i];
-}
-
 /* Alternates between reusable runs and ranges that are chunked again. */
 static int chunk_changed_ranges(struct longfile_job *c,
 				const struct chunk_reuse *p, struct err *err)
 {
-	size_t i = 0;
+	size_t i = 0, next;
+	uint64_t end;
 	int got = 2;
 
 	while (got == 2) {
@@ -557,10 +527,11 @@ static int chunk_changed_ranges(struct longfile_job *c,
 		c->pos = p->starts[i];
 		if (i == p->list.count && c->pos == c->size)
 			return 1;
-		got = chunk_from_position(
-			c, changed_len(p, i, c->size) >= RING_LEN, err);
-		if (got == 2)
-			i = c->chunker->met;
+		for (next = i; next < p->list.count && !p->reusable[next];)
+			next++;
+		end = next < p->list.count ? p->starts[next] : c->size;
+		got = chunk_from_position(c, end - c->pos >= RING_LEN, err);
+		i = c->chunker->met;
 	}
 	return got;
 }
@@ -580,8 +551,7 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 				 .fd = fd,
 				 .size = size,
 				 .cached = stream_is_cached(fd, size)};
-	unsigned char *macs;
-	size_t count;
+	struct chunk_writer *p;
 	int got;
 
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -598,11 +568,13 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 	if (got < 0 || chunker_end(chunker, ret, err) < 0)
 		return -err->num;
 	*ret_size = c.pos;
-	macs = chunk_reuse ? chunk_writer_macs(chunker->chunk_writer, &count)
-			   : NULL;
-	if (macs)
+	p = chunker->chunk_writer;
+	/* A tag for each run of the list. */
+	if (chunk_reuse && !p->mac_missing && p->macs.data) {
 		chunk_mac_cache_put(hints->chunk_mac_cache, ret, hints->before,
-				    macs, count);
+				    p->macs.data, p->list.count);
+		p->macs = (struct buf){0};
+	}
 	return 0;
 }
 

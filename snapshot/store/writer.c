@@ -116,16 +116,6 @@ static void writer_begin_early_sync(struct writer *w)
 
 /* --- writing --- */
 
-static size_t writer_parts_len(const struct iovec *parts, int count)
-{
-	size_t len = 0;
-	int i;
-
-	for (i = 0; i < count; i++)
-		len += parts[i].iov_len;
-	return len;
-}
-
 /* Returns 0 or an errno. */
 static int writer_write_parts(int fd, const struct iovec *parts, int count,
 			      uint64_t offset)
@@ -154,25 +144,21 @@ static int writer_write_parts(int fd, const struct iovec *parts, int count,
 	return n < 0 ? errno : 0;
 }
 
-static int writer_result(int num, struct err *err)
-{
-	return num ? fail_num(err, num, "write") : 0;
-}
-
 int writer_write(struct writer *w, const struct iovec *parts, int count,
 		 uint64_t offset, struct err *err)
 {
-	int num = writer_write_parts(w->fd, parts, count, offset);
+	int num = writer_write_parts(w->fd, parts, count, offset), i;
 
 	(void)pthread_mutex_lock(&w->mutex);
 	if (!w->num)
 		w->num = num;
-	w->dirty += writer_parts_len(parts, count);
+	for (i = 0; i < count; i++)
+		w->dirty += parts[i].iov_len;
 	if (w->dirty >= EARLY_LEN)
 		writer_begin_early_sync(w);
 	num = w->num;
 	(void)pthread_mutex_unlock(&w->mutex);
-	return writer_result(num, err);
+	return num ? fail_num(err, num, "write") : 0;
 }
 
 /* --- making it durable --- */
