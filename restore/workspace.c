@@ -31,15 +31,6 @@ static int check_workspace_path(int fd, const char *path, struct err *err)
 	return named && strcmp(named, path) == 0;
 }
 
-static int claim_workspace(int fd, const char *path, struct err *err)
-{
-	AUTO(record) struct record r = {0};
-
-	record_set(&r, "path", path);
-	return record_save(fd, "record", "workspace", RECORD_VERSION, &r,
-			   ATOMIC_NO_SYNC, err);
-}
-
 int workspace_open(int workspaces_fd, const char *path, bool make,
 		   struct err *err)
 {
@@ -47,6 +38,7 @@ int workspace_open(int workspaces_fd, const char *path, bool make,
 	unsigned int n;
 
 	for (n = 0; n < SAME_NUMBER_MAX; n++) {
+		AUTO(record) struct record r = {0};
 		auto_close int fd = -1;
 		char name[32];
 		int got;
@@ -65,9 +57,13 @@ int workspace_open(int workspaces_fd, const char *path, bool make,
 			return fail_errno(err, "open the workspace of %s",
 					  text_quote(path));
 		got = check_workspace_path(fd, path, err);
-		if (got == -ENOENT && make)
-			got = claim_workspace(fd, path, err) < 0 ? -err->num
-								 : 1;
+		if (got == -ENOENT && make) {
+			record_set(&r, "path", path);
+			got = record_save(fd, "record", "workspace",
+					  RECORD_VERSION, &r, ATOMIC_NO_SYNC,
+					  err);
+			got = got < 0 ? got : 1;
+		}
 		if (got < 0)
 			return err_context(err, "workspace of %s",
 					   text_quote(path));

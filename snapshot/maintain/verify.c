@@ -162,14 +162,13 @@ static int report_missing_files(void *arg, uint64_t first, uint64_t last,
 /* Reports snapshot files that were deleted, but not by prune or repair. */
 static int verify_no_snapshot_missing(struct verify_job *v, struct err *err)
 {
-	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = "gone"};
 	struct err cause;
+	const struct verify_fault fault = {
+		.kind = VERIFY_SECRET, .name = "gone", .text = cause.text};
 	struct tombstones g = {0};
 
-	if (tombstones_load(v->store, &g, &cause) < 0) {
-		fault.text = cause.text;
+	if (tombstones_load(v->store, &g, &cause) < 0)
 		return report_fault(v, &fault, err);
-	}
 	tombstones_free(&g);
 	return tombstones_each_missing(v->store, report_missing_files, v, err);
 }
@@ -214,10 +213,9 @@ static int verify_all(struct verify_job *v, struct err *err)
 		v->result.read_bytes = v->done;
 		report_verify_progress(v);
 	}
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count; i++)
 		if (verify_snapshot(v, seqs[i], err) < 0)
 			return -err->num;
-	}
 	if (verify_no_snapshot_missing(v, err) < 0)
 		return -err->num;
 	/* Packs that failed only during a read. Their paths may have been

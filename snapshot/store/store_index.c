@@ -485,26 +485,13 @@ static int compare_index_with_packs(struct index_update *u, struct err *err)
 	return 0;
 }
 
-static void add_update_entries(struct index_update *u, const struct pack *pack)
-{
-	uint32_t i, count = pack_count(pack);
-
-	if (u->entry_capacity - u->entry_count < count) {
-		u->entry_capacity = 2 * u->entry_capacity + count;
-		u->entries = mem_resize(u->entries, u->entry_capacity,
-					sizeof(*u->entries));
-	}
-	for (i = 0; i < count; i++)
-		u->entries[u->entry_count++] = (struct midx_entry){
-			midx_start(pack_hash(pack, i)), (uint32_t)u->count};
-}
-
 /* Damaged packs are not indexed: lookups that need them report the damage. */
 static void add_update_pack(struct index_update *u, const char *name)
 {
 	AUTO(pack) struct pack *pack = NULL;
 	struct err ignored;
 	size_t old = u->old ? midx_number(u->old, name) : 0;
+	uint32_t i, count;
 
 	if (u->old && old < midx_count(u->old)) {
 		u->number[old] = (uint32_t)u->count;
@@ -513,7 +500,16 @@ static void add_update_pack(struct index_update *u, const char *name)
 			      u->store_dir->format.uuid, &pack, &ignored) < 0 ||
 		    pack_damaged(pack) || strlen(name) != MIDX_NAME_LEN)
 			return;
-		add_update_entries(u, pack);
+		count = pack_count(pack);
+		if (u->entry_capacity - u->entry_count < count) {
+			u->entry_capacity = 2 * u->entry_capacity + count;
+			u->entries = mem_resize(u->entries, u->entry_capacity,
+						sizeof(*u->entries));
+		}
+		for (i = 0; i < count; i++)
+			u->entries[u->entry_count++] = (struct midx_entry){
+				midx_start(pack_hash(pack, i)),
+				(uint32_t)u->count};
 	}
 	u->names[u->count++] = (char *)(uintptr_t)name;
 }
