@@ -193,21 +193,6 @@ static int parse_yes_to_paths(struct apply *a, struct err *err)
 			     err);
 }
 
-/* Paths that are refused in any case are not asked about. */
-static bool may_ask(const struct apply *a)
-{
-	const struct plan *plan = &a->in.change.roots[0].plan;
-	size_t i;
-
-	if (a->o->yes || a->o->dry || a->o->json || !isatty(STDIN_FILENO) ||
-	    !isatty(STDERR_FILENO) || plan->conflicts.count)
-		return false;
-	for (i = 0; i < plan->refusals.count; i++)
-		if (plan->refusals.items[i].kind == REFUSED_NODE)
-			return false;
-	return plan->refusals.count > 0;
-}
-
 /* The listed plan is that of a yes to every question. */
 static int make_apply_plan(struct apply *a, struct err *err)
 {
@@ -217,7 +202,14 @@ static int make_apply_plan(struct apply *a, struct err *err)
 	if (parse_yes_to_paths(a, err) < 0 ||
 	    apply_plan_make(&a->in, a->o->resolve, err) < 0)
 		return -err->num;
-	if (!may_ask(a))
+	if (a->o->yes || a->o->dry || a->o->json || !isatty(STDIN_FILENO) ||
+	    !isatty(STDERR_FILENO) || plan->conflicts.count)
+		return 0;
+	/* Paths that are refused in any case are not asked about. */
+	for (i = 0; i < plan->refusals.count; i++)
+		if (plan->refusals.items[i].kind == REFUSED_NODE)
+			return 0;
+	if (!plan->refusals.count)
 		return 0;
 	a->askable = plan->refusals.items;
 	a->askable_count = plan->refusals.count;

@@ -193,15 +193,6 @@ static bool set_undone_run_state(struct undo_command *u,
 	return got == 0;
 }
 
-/* An undo of an undo does the first thing again: in the end the run is as
- * after "apply" or as after "undo". */
-static const char *resulting_kind(const struct action *last)
-{
-	if (strcmp(last->kind, "undo") != 0)
-		return last->kind;
-	return strcmp(last->undone_kind, "undo") == 0 ? "apply" : "undo";
-}
-
 /* "apply of run 3mk9zq-4t", "undo of the restore". */
 static char *action_title(const struct action *a)
 {
@@ -215,11 +206,16 @@ static char *action_title(const struct action *a)
 static int execute_undo(struct undo_command *u, struct err *err)
 {
 	auto_free char *undone_title = action_title(&u->last);
+	/* An undo of an undo does the first thing again: in the end the run is
+	 * as after "apply" or as after "undo". */
+	const char *kind = strcmp(u->last.kind, "undo") != 0 ? u->last.kind
+			   : strcmp(u->last.undone_kind, "undo") == 0 ? "apply"
+								      : "undo";
 	AUTO(action)
 	struct action action = {
 		.kind = mem_strdup("undo"),
 		.run_id = mem_strdup(u->last.run_id),
-		.undone_kind = mem_strdup(resulting_kind(&u->last)),
+		.undone_kind = mem_strdup(kind),
 		.undone_before = action_before(&u->last),
 		.git = u->last.git,
 		.complete = u->last.complete,
