@@ -18,7 +18,7 @@ int atomic_sync_dir(int dirfd, struct err *err)
 
 	/* EINVAL: the file system does not sync directories (fsync(2)). */
 	if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL))
-		return fd_fail(dirfd, "sync folder", err);
+		return fd_fail(dirfd, "sync directory", err);
 	return 0;
 }
 
@@ -203,7 +203,7 @@ static int sync_set_dirs(const struct atomic_set *s, atomic_sync sync,
 			continue;
 		fds[count] = fd_open_dir(s->items[i].dirfd, ".");
 		if (fds[count] < 0)
-			got = fd_fail(s->items[i].dirfd, "sync folder", err);
+			got = fd_fail(s->items[i].dirfd, "sync directory", err);
 		else
 			count++;
 	}

@@ -110,7 +110,8 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 		return fd < 0 ? fd_fail(root_fd, "open", err) : fd;
 	}
 	if (!path_ok(path))
-		return fail(err, EINVAL, "%s is not a path below a root",
+		return fail(err, EINVAL,
+			    "%s is not a relative path without '..'",
 			    text_quote(path));
 	while (strlen(path) > PIECE_MAX) {
 		size_t len = PIECE_MAX;
@@ -145,7 +146,7 @@ int beneath_parent(int root_fd, const char *path, const char **ret_name,
 	int fd;
 
 	if (!*path)
-		return fail(err, EINVAL, "the root has no parent here");
+		return fail(err, EINVAL, "the root has no parent directory");
 	fd = beneath_open(root_fd, parent, O_PATH | O_DIRECTORY, 0, err);
 	if (fd >= 0)
 		*ret_name = path_name(path);

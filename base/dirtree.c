@@ -67,13 +67,13 @@ int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 	auto_free char *dents = mem_alloc(DENTS_LEN);
 
 	if (lseek(dir_fd, 0, SEEK_SET) < 0)
-		return fd_fail(dir_fd, "read folder", err);
+		return fd_fail(dir_fd, "read directory", err);
 	for (;;) {
 		long len = syscall(SYS_getdents64, dir_fd, dents, DENTS_LEN);
 		long at;
 
 		if (len < 0)
-			return fd_fail(dir_fd, "read folder", err);
+			return fd_fail(dir_fd, "read directory", err);
 		if (len == 0)
 			break;
 		for (at = 0; at < len;) {
@@ -161,12 +161,14 @@ static int move_to_start_dir(struct removal *r, int dirfd, const char *name,
 		return fail_errno(err, "open %s to remove it",
 				  text_quote(name));
 	if (here != r->dev)
-		return fail(err, EXDEV, "%s is a mount: left alone",
+		return fail(err, EXDEV,
+			    "%s is a mount point: skipped; unmount it first",
 			    text_quote(name));
 	(void)fchmod(fd, 0700);
 	make_remains_name(to, r->moved);
 	if (renameat(dirfd, name, r->start_fd, to) < 0)
-		return fail_errno(err, "move %s up", text_quote(name));
+		return fail_errno(err, "move %s to the directory above",
+				  text_quote(name));
 	r->moved++;
 	return 0;
 }
@@ -190,7 +192,8 @@ static int remove_subtree(struct removal *r, int dirfd, const char *name,
 				       : fail_errno(err, "open %s to remove it",
 						    text_quote(name));
 	if (here != r->dev)
-		return fail(err, EXDEV, "%s is a mount: left alone",
+		return fail(err, EXDEV,
+			    "%s is a mount point: skipped; unmount it first",
 			    text_quote(name));
 	/* The owner may lack write permission in this directory. */
 	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
@@ -214,7 +217,7 @@ static int remove_subtree(struct removal *r, int dirfd, const char *name,
 	}
 	if (RETRY_ENOENT(unlinkat(dirfd, name, AT_REMOVEDIR)) < 0 &&
 	    errno != ENOENT)
-		return fail_errno(err, "remove folder %s", text_quote(name));
+		return fail_errno(err, "remove directory %s", text_quote(name));
 	return 0;
 }
 

@@ -29,9 +29,10 @@ int err_set_at(struct err *err, int num, const char *file, int line,
 static const char *errno_remedy(int num)
 {
 	if (num == EMFILE)
-		return " (guard needs 64 descriptors at least: ulimit -n)";
+		return " (guard needs at least 64 descriptors: raise ulimit "
+		       "-n)";
 	if (num == EFBIG)
-		return " (is it the limit of ulimit -f?)";
+		return " (the limit of ulimit -f may be too low)";
 	return "";
 }
 

@@ -92,7 +92,7 @@ int fd_slurp(int fd, size_t max, struct buf *to, struct err *err)
 			return fail_errno(err, "read");
 		to->len += (size_t)n;
 		if (to->len - start > max)
-			return fail(err, EFBIG, "more than %s to read",
+			return fail(err, EFBIG, "larger than the limit of %s",
 				    text_size(max));
 		if ((size_t)n < piece)
 			return 0;

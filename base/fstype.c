@@ -14,7 +14,7 @@ static const struct fstype types[] = {
 	 FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE | FSTYPE_MEMORY},
 	/* Timestamps are those of the upper directory's file system, which is
 	 * one of the types above. */
-	{OVERLAYFS_SUPER_MAGIC, "overlayfs (a container's own folder)",
+	{OVERLAYFS_SUPER_MAGIC, "overlayfs (a container's own directory)",
 	 FSTYPE_KERNEL_TIMES | FSTYPE_EXCHANGE | FSTYPE_NO_UPPER |
 		 FSTYPE_OVERLAY},
 	{NFS_SUPER_MAGIC, "NFS", FSTYPE_NO_UPPER},

@@ -16,9 +16,8 @@ int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 
 	if (fd < 0 && errno == EROFS)
 		return fail(err, EROFS,
-			    "open lock %s: this file system is read-only: what "
-			    "is there can be read (log, ls, show, diff), and "
-			    "no more",
+			    "open lock %s: this file system is read-only; only "
+			    "log, ls, show and diff work",
 			    text_quote(name));
 	if (fd < 0)
 		return fail_errno(err, "open lock %s", text_quote(name));
@@ -29,8 +28,8 @@ int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 	if (got < 0 &&
 	    (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS))
 		return fail(err, errno,
-			    "lock %s: this file system has no locks; guard's "
-			    "state must lie on another one (set GUARD_HOME)",
+			    "lock %s: this file system does not support locks; "
+			    "set GUARD_HOME to a directory on another one",
 			    text_quote(name));
 	if (got < 0)
 		return fail_errno(err, "lock %s", text_quote(name));

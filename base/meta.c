@@ -272,7 +272,8 @@ int xattrs_decode(const void *data, size_t len, struct xattrs *ret,
 			xattrs_add(&x, name, value, n);
 	}
 	if (!dec_end(&d))
-		return fail(err, EBADMSG, "a damaged set of attributes");
+		return fail(err, EBADMSG,
+			    "the set of extended attributes is damaged");
 	*ret = x;
 	x = (struct xattrs){0};
 	return 0;

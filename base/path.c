@@ -152,8 +152,8 @@ static char *make_absolute(const char *path, struct err *err)
 	here = getcwd(NULL, 0);
 	if (!here || here[0] != '/') {
 		(void)fail(err, ENOENT,
-			   "the current folder is gone or cannot be reached: "
-			   "change to another one");
+			   "the current directory was deleted or cannot be "
+			   "reached: change to another one");
 		return NULL;
 	}
 	return path_join(here, path);

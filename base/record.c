@@ -211,8 +211,8 @@ int record_load(int dirfd, const char *name, const char *kind, int version,
 		return fail(err, EBADMSG, "%s is damaged", text_quote(name));
 	if (found > version)
 		return fail(err, EPROTO,
-			    "%s was written by a newer guard (version %ld, "
-			    "this one reads up to %d): update guard",
+			    "%s was written by a newer guard (format %ld; this "
+			    "guard reads up to %d): update guard",
 			    text_quote(name), found, version);
 	if (parse_record(rest + 1, &r) < 0)
 		return fail(err, EBADMSG, "%s is damaged", text_quote(name));

@@ -34,40 +34,40 @@ _guard() {
 		'run:run a command in a layer'
 		'exec:run one more command in a run, live or ended'
 		'shell:open a shell in a run, live or ended'
-		'status:show the runs that wait for a decision'
-		'list:show the runs that wait for a decision'
-		'diff:show what a run changed, or snapshots'
-		'review:go through a run'\''s changes and apply what you accept'
-		'apply:take a run'\''s changes over into the real files'
-		'commit:take a run'\''s changes over into the real files'
-		'discard:drop a run'\''s changes'
-		'import:bring a run'\''s commits into your repository'
-		'undo:take the last apply, restore, discard or undo back'
+		'status:show the pending runs'
+		'list:show the pending runs'
+		'diff:show a run'\''s changes, or snapshots'
+		'review:decide on each change of a run and apply what you accept'
+		'apply:apply a run'\''s changes to the real files'
+		'commit:apply a run'\''s changes to the real files'
+		'discard:discard a run'\''s changes'
+		'import:import a run'\''s commits into your repository'
+		'undo:undo the last apply, restore, discard or undo'
 		'snapshot:store the project as it is now'
 		'log:list snapshots, or the versions of a path'
-		'find:find a path in what is stored'
-		'grep:search the text of what is stored'
-		'ls:list a folder of a snapshot'
+		'find:find a path in the snapshots'
+		'grep:search the text of stored files'
+		'ls:list a directory of a snapshot'
 		'show:print a file of a snapshot'
-		'restore:bring stored files back'
-		'verify:check that the store is whole'
-		'prune:take old snapshots away'
-		'purge:remove a leaked secret from all that is stored'
-		'pin:let no prune take a snapshot'
-		'unpin:let prune take it again'
-		'undelete:bring back what prune took away'
-		'du:show what guard takes up'
-		'patch:print what a run changed as a patch for git'
+		'restore:restore stored files'
+		'verify:check that the store is intact'
+		'prune:remove old snapshots'
+		'purge:remove a leaked secret from the store'
+		'pin:protect a snapshot from prune'
+		'unpin:let prune remove it again'
+		'undelete:restore snapshots that prune removed'
+		'du:show guard'\''s disk usage'
+		'patch:print a run'\''s changes as a patch for git'
 		'export:write what a run changed, or a snapshot, as a tar'
-		'repair:mend a damaged store'
-		'explain:say how a run would see a path'
+		'repair:repair a damaged store'
+		'explain:explain how a run would see a path'
 		'agents:list the profiles of agents, or show one'
-		'doctor:say which parts of the fence work on this machine'
+		'doctor:check which layers of protection work here'
 	)
 	help=('(- *)'{-h,--help}'[show the options]')
 	yes=('(-y --yes)'{-y,--yes}'[do not ask]')
 	dry=('(-n --dry-run)'{-n,--dry-run}'[change nothing]')
-	quiet=('(-q --quiet)'{-q,--quiet}'[say less]')
+	quiet=('(-q --quiet)'{-q,--quiet}'[print less]')
 	json=('--json[print JSON]')
 	pager=('--no-pager[do not start a pager]')
 	progress=('--progress[how to show it]:how:(auto json)')
@@ -79,7 +79,7 @@ _guard() {
 	)
 
 	_arguments -C \
-		'-C[as if started there]:folder:_directories' \
+		'-C[as if started there]:directory:_directories' \
 		'(- *)'{-h,--help}'[list the verbs]' \
 		'(- *)--version[print the version]' \
 		'1:verb:->verb' '*::argument:->rest' && return
@@ -91,17 +91,17 @@ _guard() {
 		case $line[1] in
 		run)
 			_arguments $help $quiet \
-				'-C[the project around]:folder:_directories' \
+				'-C[the project around]:directory:_directories' \
 				'*--ro[let a path be read]:path:_files' \
 				'*--rw[let a path be written]:path:_files' \
-				'*--cow[a layer over this folder, too]:path:_files -/' \
+				'*--cow[a layer over this directory too]:path:_files -/' \
 				'*--hide[hide a path]:path:_files' \
 				'*--env[pass a variable]:variable:_parameters' \
 				'--net[network]:mode:(host private none)' \
 				'*--publish[let ports in]:ports:' \
 				'--nested[let sandboxes work inside]' \
 				'--agent[its profile]:name:(none claude codex gemini opencode aider)' \
-				'--share-login[let the agent have your login and settings]' \
+				'--share-login[expose your login and settings to the agent]' \
 				'--shared-cache[share caches with runs of other projects]' \
 				'--timeout[end it after]:time:' \
 				'--versions[keep versions that often]:time:' \
@@ -114,7 +114,7 @@ _guard() {
 				'--tmp-size[/tmp in memory]:size:' \
 				'--user[be somebody else]:uid:_users' \
 				'--frozen[in a copy]' \
-				'--home[the home folder is the project]' \
+				'--home[the home directory is the project]' \
 				'--layer-size[bytes on disk]:size:' \
 				'--layer-files[files on disk]:number:' \
 				'--continue=-[work on in a layer]::run:_guard_runs' \
@@ -122,7 +122,7 @@ _guard() {
 			;;
 		exec|shell)
 			_arguments $help $quiet \
-				'-C[start there]:folder:_directories' \
+				'-C[start there]:directory:_directories' \
 				'*--env[pass a variable]:variable:_parameters' \
 				'1:run:_guard_runs' '*::command:_normal'
 			;;
@@ -153,7 +153,7 @@ _guard() {
 				'--branch[commit it to a branch alone]:branch:' \
 				'(-m --message)'{-m,--message}'[of the commit]:text:' \
 				'--continue[finish an interrupted one]' \
-				'--abort[take an interrupted one back]' \
+				'--abort[roll back an interrupted apply]' \
 				'(--theirs --merge)--ours[keep yours]' \
 				'(--ours --merge)--theirs[take the run'\''s]' \
 				'(--ours --theirs)--merge[write markers]' \
@@ -178,7 +178,7 @@ _guard() {
 				'(-m --message)'{-m,--message}'[note]:text:' \
 				'*--tag[a word]:tag:' \
 				'*--exclude[leave out]:glob:' \
-				'*:folder:_directories'
+				'*:directory:_directories'
 			;;
 		log)
 			_arguments $help $json $progress $pager \
@@ -211,9 +211,9 @@ _guard() {
 		restore)
 			_arguments $help $progress $dry $yes $quiet $json \
 				'--at[which version]:when:_guard_snapshots' \
-				'--to[into a folder]:folder:_directories' \
+				'--to[into a directory]:directory:_directories' \
 				'--overwrite[replace what is there]:how:(always if-changed never)' \
-				'--exact[delete what the snapshot does not have]' \
+				'--exact[delete files that the snapshot does not have]' \
 				'*:path:_files'
 			;;
 		verify)
@@ -273,7 +273,7 @@ _guard() {
 			;;
 		agents)
 			_arguments $help $yes $quiet $json \
-				'--reset[take its home away]:name:' '1:name:'
+				'--reset[move its home to the trash]:name:' '1:name:'
 			;;
 		doctor)
 			_arguments $help $json

@@ -82,7 +82,7 @@ static char *path_of_state(int fd, struct err *err)
 	auto_free char *path = fd_path(fd);
 
 	if (!path || *path != '/') {
-		(void)fail(err, ENOENT, "where guard's state lies");
+		(void)fail(err, ENOENT, "it holds guard's state");
 		return NULL;
 	}
 	return TAKE(path);
@@ -103,7 +103,7 @@ static char *make_fresh_work(int session_fd, const char *name, bool *ret_first,
 	size_t i;
 
 	if (dir < 0) {
-		(void)fail_errno(err, "open folder %s", name);
+		(void)fail_errno(err, "open directory %s", name);
 		return NULL;
 	}
 	if (dirlist_read(dir, &list, err) < 0)
@@ -115,7 +115,7 @@ static char *make_fresh_work(int session_fd, const char *name, bool *ret_first,
 	}
 	(void)snprintf(number, sizeof(number), "%lu", last + 1);
 	if (mkdirat(dir, number, 0700) < 0) {
-		(void)fail_errno(err, "make folder %s/%s", name, number);
+		(void)fail_errno(err, "create directory %s/%s", name, number);
 		return NULL;
 	}
 	for (i = 0; i < list.count; i++)
@@ -138,7 +138,7 @@ static int prepare_layer(struct layer *l, const struct session *s,
 		return -err->num;
 	upper = fd_open_dir_path(s->fd, upper_name);
 	if (upper < 0 || meta_get(upper, "", &l->upper.meta) < 0)
-		return fail_errno(err, "open folder %s", upper_name);
+		return fail_errno(err, "open directory %s", upper_name);
 	work = make_fresh_work(s->fd, work_name, ret_first, err);
 	if (!work)
 		return -err->num;
@@ -218,7 +218,7 @@ static int add_subdir_layer(struct layers *l, size_t split_index,
 	sub->path = path_join(w->path, rest);
 	sub->work.path = mem_printf("%s/%zu", w->work.path, number);
 	if (mkdir(sub->work.path, 0700) < 0)
-		return fail_errno(err, "make folder %s",
+		return fail_errno(err, "create directory %s",
 				  text_quote(sub->work.path));
 	return mount_dir_open(&sub->upper, path_join(w->upper.path, rest), err);
 }
@@ -251,14 +251,14 @@ static void note_split_layer(const struct layer *w, char *const *mounts,
 		buf_printf(notes, "%s%s", between,
 			   text_quote(path_rest(mounts[i], w->lower.path)));
 	buf_printf(notes,
-		   "%s): the folders beside them have a layer each, so "
-		   "that none can be removed as a whole and a rename "
-		   "from one to another copies\n",
+		   "%s): each directory next to them has its own layer: none "
+		   "of these can be removed, and a rename from one to another "
+		   "copies\n",
 		   mounts[i] ? ", ..." : "");
 	if (!skipped || !skipped[0])
 		return;
-	buf_printf(notes, "not seen in the run, too large to be copied or not "
-			  "to be read: ");
+	buf_printf(notes, "not visible in the run, since they are unreadable "
+			  "or too large to be copied: ");
 	between = "";
 	for (i = 0; skipped[i] && i < NAMED_MAX; i++, between = ", ") {
 		auto_free char *path = path_join(w->path, skipped[i]);
@@ -278,7 +278,7 @@ static int fill_split_layer(struct layers *l, size_t split_index,
 	size_t i;
 
 	if (upper < 0)
-		return fail_errno(err, "open folder %s", upper_name);
+		return fail_errno(err, "open directory %s", upper_name);
 	p->session_fd = s->fd;
 	p->upper_fd = upper;
 	p->lower_fd = w->lower.fd;
@@ -308,8 +308,8 @@ static int check_no_new_mounts(const struct session *s, char *const *mounts,
 		    !has_own_layer(s, *mounts) && lstat(*mounts, &st) == 0 &&
 		    S_ISDIR(st.st_mode))
 			return fail(err, EXDEV,
-				    "%s was mounted after the run was made: "
-				    "unmount it, or begin a new run",
+				    "%s was mounted after the run was created: "
+				    "unmount it, or start a new run",
 				    text_quote(*mounts));
 	return 0;
 }
@@ -387,18 +387,18 @@ static void note_project(const struct layer *l, struct buf *notes)
 
 	if (fstatvfs(l->lower.fd, &fs) == 0 && fs.f_flag & ST_RDONLY)
 		buf_printf(notes,
-			   "%s is on a read-only file system: what the run "
-			   "does can be looked at, not applied\n",
+			   "%s is on a read-only file system: the run's "
+			   "changes can be inspected, not applied\n",
 			   text_quote(l->path));
 	else if (geteuid() != 0 && faccessat(l->lower.fd, ".", W_OK, 0) < 0)
 		buf_printf(notes,
-			   "you may not write in %s: what the run does in it "
-			   "can be looked at, not applied\n",
+			   "you have no permission to write in %s: the run's "
+			   "changes there can be inspected, not applied\n",
 			   text_quote(l->path));
 	if (geteuid() == 0 && l->lower.meta.uid != 0)
 		buf_printf(notes,
 			   "%s belongs to uid %u: in a run, root has no power "
-			   "over what is somebody else's; start guard as that "
+			   "over files of other users; start guard as that "
 			   "user to write there\n",
 			   text_quote(l->path),
 			   (unsigned int)l->lower.meta.uid);
@@ -414,7 +414,7 @@ static int plan_home(struct layers *l, const struct session *s,
 	if (path_below(home, s->project))
 		return 0; /* below the project's layer */
 	if (strcmp(home, "/") == 0) {
-		why = "it is the root folder";
+		why = "it is the root directory";
 	} else if (open_layer_lower(add_layer(l), home, &inner_err) < 0) {
 		drop_layer(l);
 		why = inner_err.text;
@@ -422,8 +422,8 @@ static int plan_home(struct layers *l, const struct session *s,
 	if (!why)
 		return cover_layer(l, s, "home-upper", "home-work", notes, err);
 	buf_printf(notes,
-		   "home folder %s: no layer over it (%s), it cannot be "
-		   "written in the run\n",
+		   "home directory %s: no layer (%s); it is read-only in the "
+		   "run\n",
 		   text_quote(home), why);
 	return 0;
 }
@@ -445,8 +445,8 @@ static int plan_root(struct layers *l, const struct session *s, size_t index,
 	    (layer->lower.meta.dev != root->dev &&
 	     (!boot || strcmp(boot, boot_id()) == 0)))
 		return fail(err, ESTALE,
-			    "%s is not the folder any more that the run was "
-			    "made for",
+			    "%s was replaced: the run was created for another "
+			    "directory",
 			    text_quote(root->path));
 	note_project(layer, notes);
 	/* The copy of --frozen, if one exists, is the lower. */
@@ -478,7 +478,7 @@ static int plan_extras(struct layers *l, const struct session *s, bool inside,
 static int make_missing(int fd, const char *name, struct err *err)
 {
 	if (mkdirat(fd, name, 0700) < 0 && errno != EEXIST)
-		return fail_errno(err, "make folder %s", name);
+		return fail_errno(err, "create directory %s", name);
 	return 0;
 }
 
@@ -493,7 +493,7 @@ static int plan_git(struct layers *l, const struct session *s,
 		return 0;
 	if (open_layer_lower(add_layer(l), path, &inner_err) < 0) {
 		drop_layer(l);
-		buf_printf(notes, "repository %s: no layer over it (%s)\n",
+		buf_printf(notes, "repository %s: no layer (%s)\n",
 			   text_quote(path), inner_err.text);
 		return 0;
 	}
@@ -509,12 +509,12 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
 	AUTO(layers) struct layers *l = mem_zalloc(sizeof(*l));
 
 	if (!home)
-		buf_add_text(notes, "no home folder: the run gets an empty "
-				    "one\n");
+		buf_add_text(notes,
+			     "no home directory: the run gets an empty one\n");
 	/* The home layer comes first: a project in the home directory is
 	 * mounted on top of it. */
 	if (home && plan_home(l, s, home, notes, err) < 0)
-		return err_context(err, "home folder");
+		return err_context(err, "home directory");
 	if (plan_extras(l, s, false, notes, err) < 0)
 		return -err->num;
 	/* The repository comes after the additional roots: one of them may hold
@@ -550,8 +550,9 @@ static int mount_layer(struct layer *l, int root_fd, struct err *err)
 	struct statvfs fs;
 
 	if (target < 0)
-		return err_context(err, "make room for the layer over %s",
-				   text_quote(l->path));
+		return err_context(
+			err, "create the directories of the layer over %s",
+			text_quote(l->path));
 	if (l->kind == LAYER_UPPER)
 		return mount_bind(l->upper.fd, target, false, l->path, err);
 	if (l->kind == LAYER_READ_ONLY)
@@ -599,7 +600,8 @@ int layers_finalize(const struct session *s, struct err *err)
 
 		if (upper >= 0 &&
 		    submount_overlay_add_whiteouts(s->fd, name, upper, err) < 0)
-			return err_context(err, "the layer of run %s", s->id);
+			return err_context(err, "open the layer of run %s",
+					   s->id);
 	}
 	return 0;
 }
@@ -620,9 +622,9 @@ int layers_check_state(int runs_fd, struct err *err)
 		name = "a file system without user xattrs";
 	if (name)
 		return fail(err, EOPNOTSUPP,
-			    "guard's state lies on %s, which cannot hold the "
-			    "layer of a run: put it elsewhere, e.g. on ext4, "
-			    "btrfs or xfs, with GUARD_HOME=/some/path",
+			    "guard's state is on %s, which cannot hold the "
+			    "layer of a run: set GUARD_HOME to a directory on "
+			    "ext4, btrfs or xfs",
 			    name);
 	return 0;
 }
@@ -634,7 +636,7 @@ static int make_probe_layer_dir(int dir, const char *name, const char *dir_path,
 
 	if (mkdirat(dir, name, 0700) == 0)
 		fd = fd_open_dir_path(dir, name);
-	return fd < 0 ? fail_errno(err, "make %s in %s", name,
+	return fd < 0 ? fail_errno(err, "create %s in %s", name,
 				   text_quote(dir_path))
 		      : fd;
 }

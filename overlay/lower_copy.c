@@ -73,7 +73,7 @@ static void copy_lower_dir(struct lower_copy *f, int from, int to,
 	}
 	out = fd_open_dir(to, name);
 	if (out < 0 || depth > DEPTH_MAX) {
-		note_uncopied(f, name, "too deep");
+		note_uncopied(f, name, "nested too deeply");
 		return;
 	}
 	copy_lower_children(f, in, out, depth + 1);
@@ -100,7 +100,7 @@ static void copy_lower_entry(struct lower_copy *f, int from, int to,
 		copy_lower_file(f, from, to, name, &m);
 	else if (!S_ISLNK(m.mode) &&
 		 (!S_ISFIFO(m.mode) || mkfifoat(to, name, m.mode & 0777) < 0))
-		note_uncopied(f, name, "no file, folder or link");
+		note_uncopied(f, name, "not a file, directory or link");
 }
 
 static void copy_lower_children(struct lower_copy *f, int from, int to,
@@ -111,7 +111,7 @@ static void copy_lower_children(struct lower_copy *f, int from, int to,
 	size_t i;
 
 	if (dirlist_read(from, &list, &err) < 0)
-		note_uncopied(f, "a folder", err.text);
+		note_uncopied(f, "a directory", err.text);
 	for (i = 0; i < list.count; i++)
 		copy_lower_entry(f, from, to, list.items[i].name, depth);
 }
@@ -134,7 +134,7 @@ int lower_copy_make(const struct session *s, int project_fd, struct buf *notes,
 	if (pre_copy_up_meta(project_fd, lower, &m, err) < 0)
 		return err_context(err, "copy the project");
 	if (f.skipped_count)
-		buf_printf(notes, "--frozen left %s out, the first: %s\n",
+		buf_printf(notes, "--frozen skipped %s, the first: %s\n",
 			   text_count(f.skipped_count, "entry"),
 			   f.first_skipped);
 	return 0;

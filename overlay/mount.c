@@ -34,20 +34,20 @@ static const char *mount_error_advice(int num)
 {
 	switch (num) {
 	case ENODEV:
-		return " (this kernel has no overlayfs: modprobe overlay)";
+		return " (this kernel has no overlayfs: run modprobe overlay)";
 	case EPERM:
 	case EACCES:
-		return " (the kernel or its AppArmor profile does not let "
-		       "users mount overlayfs: it needs Linux 5.11)";
+		return " (the kernel or its AppArmor profile forbids users to "
+		       "mount overlayfs, which needs Linux 5.11)";
 	case ELOOP:
-		return " (the folder and guard's state lie in one another)";
+		return " (the directory and guard's state contain one another)";
 	case EXDEV:
 	case EINVAL:
-		return " (a mount inside the folder, a file system that "
-		       "overlayfs cannot read, or guard's state on one that "
-		       "it cannot write: see guard doctor)";
+		return " (a mount in the directory, or a file system that "
+		       "overlayfs does not support for it or for guard's "
+		       "state: see guard doctor)";
 	case EOVERFLOW:
-		return " (an owner or group that the run cannot have)";
+		return " (an owner or group that has no id in the run)";
 	default:
 		return "";
 	}
@@ -67,7 +67,7 @@ static int fail_mount_overlay(int fs_fd, const char *path, struct err *err)
 		buf_add_text(&words, words.len ? "; " : ": ");
 		text_escape(&words, line, (size_t)len, false);
 	}
-	return fail(err, num, "put a layer over %s: %s%s%s", text_quote(path),
+	return fail(err, num, "mount a layer over %s: %s%s%s", text_quote(path),
 		    strerror(num), buf_text(&words), mount_error_advice(num));
 }
 
@@ -266,7 +266,7 @@ int mount_open_dir(int root_fd, const char *path, bool make, struct err *err)
 		if (!len)
 			continue;
 		if (strcmp(name, "..") == 0)
-			return fail(err, EINVAL, "%s has '..' in it",
+			return fail(err, EINVAL, "%s contains '..'",
 				    text_quote(path));
 		next = fd_open_dir_path(dir, name);
 		if (next < 0 && errno == ENOENT && make &&
@@ -316,7 +316,8 @@ int mount_dir_reopen(struct mount_dir *d, struct err *err)
 	d->meta = before;
 	if (rc == 0 && before.mode &&
 	    (now.dev != before.dev || now.ino != before.ino))
-		rc = fail(err, ESTALE, "%s was replaced meanwhile",
+		rc = fail(err, ESTALE,
+			  "%s was replaced during the command: try again",
 			  text_quote(d->path));
 	return rc;
 }

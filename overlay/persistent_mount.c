@@ -114,7 +114,7 @@ static int prepare_caches(int dir, int run_fd, struct err *err)
 		return -err->num;
 	if (mkdirat(dir, "work", 0700) < 0 ||
 	    (mkdirat(dir, "upper", 0700) < 0 && errno != EEXIST))
-		return fail_errno(err, "make their folders");
+		return fail_errno(err, "create their directories");
 	return 0;
 }
 
@@ -165,7 +165,8 @@ int persistent_mount_open(struct persistent_mount *k, struct err *err)
 		got = mount_dir_reopen(&k->work, err);
 	for (i = 0; i < k->count && got == 0; i++)
 		got = mount_dir_reopen(&k->items[i].source, err);
-	return got < 0 ? err_context(err, "what is kept between runs") : 0;
+	return got < 0 ? err_context(err, "caches and directories of the agent")
+		       : 0;
 }
 
 /*
@@ -233,7 +234,7 @@ int persistent_mount_attach(struct persistent_mount *k, int root_fd,
 	for (i = 0; i < k->count; i++)
 		if (mount_item(&k->items[i], root_fd, err) < 0 &&
 		    !k->items[i].cache)
-			return err_context(err, "make room for %s",
+			return err_context(err, "create the directories for %s",
 					   text_quote(k->items[i].place));
 	return 0;
 }

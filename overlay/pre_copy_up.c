@@ -131,7 +131,7 @@ static int make_upper_dir(struct pre_copy_up *p, const char *path,
 		return lower;
 	if (meta_get(lower, "", &m) < 0 ||
 	    mkdirat(above, path_name(path), 0700) < 0)
-		return fail_errno(err, "make folder %s", text_quote(path));
+		return fail_errno(err, "create directory %s", text_quote(path));
 	made = beneath_open(above, path_name(path), O_RDONLY | O_DIRECTORY, 0,
 			    err);
 	if (made < 0 || pre_copy_up_meta(lower, made, &m, err) < 0)
@@ -158,7 +158,8 @@ int pre_copy_up_file(int dir, int lower, const char *name, const struct meta *m,
 	    pre_copy_up_meta(from, to, m, err) < 0)
 		return -err->num;
 	if (meta_get(from, "", &after) < 0 || !meta_same(m, &after))
-		return fail(err, EAGAIN, "it changed meanwhile");
+		return fail(err, EAGAIN,
+			    "it changed during the command: try again");
 	if (linkat(AT_FDCWD, fd_proc_path(to).text, dir, name,
 		   AT_SYMLINK_FOLLOW) < 0)
 		return fail_errno(err, "copy");
@@ -271,12 +272,12 @@ int pre_copy_up_groups(int upper_fd, int lower_fd, const char *path,
 	if (p.skipped_count)
 		buf_printf(notes,
 			   "%s: %s of another group cannot be written in the "
-			   "run (too many or too big to be copied)\n",
+			   "run (too many or too large to be copied)\n",
 			   text_quote(path),
 			   text_count(p.skipped_count, "entry"));
 	if (p.truncated)
 		buf_printf(notes,
-			   "%s: too much to look through: what has another "
+			   "%s: too many entries to inspect: files of another "
 			   "group may not be writable in the run\n",
 			   text_quote(path));
 	return 0;

@@ -88,9 +88,10 @@ static int same_files(const struct pair *p, struct err *err)
 	if (lower < 0)
 		return lower;
 	if (fstat(lower, &st) < 0)
-		return fail_errno(err, "look at %s", text_quote(p->lower_name));
+		return fail_errno(err, "stat %s", text_quote(p->lower_name));
 	if (!S_ISREG(st.st_mode))
-		return fail(err, ENOENT, "%s was replaced meanwhile",
+		return fail(err, ENOENT,
+			    "%s was replaced during the command: try again",
 			    text_quote(p->lower_name));
 	a = mem_alloc(PIECE);
 	b = mem_alloc(PIECE);
@@ -315,9 +316,9 @@ static int open_lower_dir(int dirfd, const char *name, bool list,
 	 * part. */
 	if (fd < 0 && errno == ENOENT)
 		return fail(err, EIO,
-			    "open the folder: /proc does not have "
-			    "this process's descriptors");
-	return fd < 0 ? fail_errno(err, "open the folder") : fd;
+			    "open the directory: /proc does not show this "
+			    "process's descriptors");
+	return fd < 0 ? fail_errno(err, "open the directory") : fd;
 }
 
 static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
@@ -333,7 +334,7 @@ static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
 		s->opened += f->opened.fd > 0;
 		if (s->opened > TEMP_CHMOD_MAX)
 			return fail(err, EACCES,
-				    "too many folders are unreadable");
+				    "too many directories are unreadable");
 		if (!f->opaque && f->has_lower) {
 			got = opaque_is_set(f->upper, err);
 			if (got < 0)
@@ -601,7 +602,7 @@ static int scan_layer_name(struct scan *s, const char *name, bool listed_upper,
 	has_u = listed_upper ? lstat_side(f.upper, name, &u, &is_whiteout) : 0;
 	has_l = lstat_side(f.lower, name, &l, &lower_white);
 	if (has_u < 0)
-		return fail_num(err, -has_u, "look at %s",
+		return fail_num(err, -has_u, "stat %s",
 				text_quote(buf_text(&s->path)));
 	if (listed_upper && !has_u && !is_whiteout)
 		return 0; /* removed by a running run during the scan */
@@ -611,7 +612,7 @@ static int scan_layer_name(struct scan *s, const char *name, bool listed_upper,
 	 * together with the directory. Any other unknown entry is an error: it
 	 * would be missing in the list. */
 	if (has_l < 0 && !has_u && (is_whiteout || has_l != -EACCES))
-		return fail_num(err, -has_l, "look at what was %s",
+		return fail_num(err, -has_l, "stat the original of %s",
 				text_quote(buf_text(&s->path)));
 	if (has_l < 0) {
 		/* The real directory may have r without x for this user. */
@@ -678,9 +679,9 @@ static int start_scan(struct scan *s, struct err *err)
 
 	if (meta_get(s->upper_fd, "", &p.u) < 0 ||
 	    meta_get(s->lower_fd, "", &p.l) < 0)
-		return fail_errno(err, "look at the layer");
+		return fail_errno(err, "stat the layer");
 	if (!S_ISDIR(p.u.mode) || !S_ISDIR(p.l.mode))
-		return fail(err, ENOTDIR, "a layer that is no folder");
+		return fail(err, ENOTDIR, "the layer is not a directory");
 	set_if_later(&s->list.newest, p.u.ctime);
 	/* All entries of a plain user's layer belong to this user. */
 	if (geteuid() != 0) {
@@ -741,7 +742,7 @@ int scan_open(int upper_fd, const char *path, struct err *err)
 	struct stat st;
 
 	if (!path_ok(path) || !*path || strlen(path) > LEN_MAX)
-		return fail(err, EINVAL, "%s is no file of a layer",
+		return fail(err, EINVAL, "%s is not a file of a layer",
 			    text_quote(path));
 	/* A single call is enough when no directory on the way lacks
 	 * permissions. */
@@ -758,6 +759,6 @@ int scan_open(int upper_fd, const char *path, struct err *err)
 		return -err->num;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return fail(err, S_ISDIR(st.st_mode) ? EISDIR : EINVAL,
-			    "%s is no file", text_quote(path));
+			    "%s is not a regular file", text_quote(path));
 	return TAKE_FD(fd);
 }

@@ -430,7 +430,7 @@ static int is_session_locked(int dirfd, const char *name, struct err *err)
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &whole) < 0)
-		return fail_errno(err, "look at lock %s", text_quote(name));
+		return fail_errno(err, "stat lock %s", text_quote(name));
 	return whole.l_type != F_UNLCK;
 }
 
@@ -441,7 +441,7 @@ static int make_session_dir(int fd, const char *name, mode_t mode,
 	int made = mkdirat(fd, name, mode);
 
 	(void)umask(mask);
-	return made < 0 ? fail_errno(err, "make folder %s", name) : 0;
+	return made < 0 ? fail_errno(err, "create directory %s", name) : 0;
 }
 
 char *session_root_dir(size_t index, const char *what)
@@ -480,7 +480,7 @@ static int make_session_id(int runs_fd, char *id, struct err *err)
 		if (mkdirat(runs_fd, id, 0700) == 0)
 			return 0;
 		if (errno != EEXIST)
-			return fail_errno(err, "make the folder of a run");
+			return fail_errno(err, "create the directory of a run");
 		(void)nanosleep(&tick, NULL);
 	}
 	return fail(err, EEXIST, "no free name for a run");
@@ -535,8 +535,8 @@ static int load_locked(int runs_fd, struct session *s, struct err *err)
 
 	s->lock_fd = take_session_lock(s->fd, LOCK, false, err);
 	if (s->lock_fd == -EWOULDBLOCK)
-		return fail(err, EBUSY, "run %s is in use by another guard",
-			    s->id);
+		return fail(err, EBUSY,
+			    "run %s is in use by another guard process", s->id);
 	if (s->lock_fd < 0)
 		return -err->num;
 	if (fstat(s->fd, &ours) < 0)
@@ -551,7 +551,7 @@ static int load_locked(int runs_fd, struct session *s, struct err *err)
 	}
 	if (!now.st_ino || now.st_dev != ours.st_dev ||
 	    now.st_ino != ours.st_ino)
-		return fail(err, ENOENT, "there is no run %s any more", s->id);
+		return fail(err, ENOENT, "run %s was removed", s->id);
 	if (session_load(s, err) < 0)
 		return -err->num;
 	if (s->state == RUN_RUNNING)
@@ -594,7 +594,7 @@ static int open_session_id(int runs_fd, const char *id, bool lock,
 	memcpy(s.id, id, SESSION_ID_LEN + 1);
 	s.fd = RETRY_ENOENT(fd_open_dir_path(runs_fd, s.id));
 	if (s.fd < 0 && errno == ENOENT)
-		return fail(err, ENOENT, "there is no run %s", s.id);
+		return fail(err, ENOENT, "no such run: %s", s.id);
 	if (s.fd < 0 || fstat(s.fd, &st) < 0)
 		return fail_errno(err, "run %s", s.id);
 	if (st.st_uid != geteuid())
@@ -620,7 +620,7 @@ int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 	size_t count = 0, i;
 
 	if (dir < 0)
-		return fail_errno(err, "open the folder of runs");
+		return fail_errno(err, "open the directory of runs");
 	if (dirlist_read(dir, &list, err) < 0)
 		return -err->num;
 	for (i = 0; *id && i < list.count; i++) {
@@ -633,13 +633,14 @@ int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 		whole = name;
 	}
 	if (count == 0)
-		return fail(err, ENOENT,
-			    "there is no run %s: `guard status --all` shows "
-			    "those there are",
-			    text_quote(id));
+		return fail(
+			err, ENOENT,
+			"no such run: %s; `guard status --all` lists all runs",
+			text_quote(id));
 	if (count > 1)
-		return fail(err, EEXIST, "run %s could be %s%s", text_quote(id),
-			    buf_text(&found),
+		return fail(err, EEXIST,
+			    "run %s is ambiguous: it could be %s%s",
+			    text_quote(id), buf_text(&found),
 			    count > LISTED_MAX ? ", ..." : "");
 	return open_session_id(runs_fd, whole, lock, ret, err);
 }
@@ -653,7 +654,7 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 	size_t i;
 
 	if (dir < 0)
-		return fail_errno(err, "open the folder of runs");
+		return fail_errno(err, "open the directory of runs");
 	if (dirlist_read(dir, &names, err) < 0)
 		return -err->num;
 	for (i = 0; i < names.count; i++) {
@@ -688,7 +689,9 @@ int session_lock_base(const struct session *s, struct err *err)
 		return locked;
 	if (locked)
 		return fail(err, EBUSY,
-			    "the snapshot before run %s is being taken", s->id);
+			    "the snapshot before run %s is still being taken: "
+			    "try again when it has ended",
+			    s->id);
 	/* Waits, because processes that wait for the base hold the lock for a
 	 * short time. */
 	return take_session_lock(s->fd, BASE_LOCK, true, err);

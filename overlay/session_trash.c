@@ -25,7 +25,7 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
 	if (s->lock_fd < 0)
 		return fail(err, EBUSY, "run %s is not locked", s->id);
 	if (!*reason || reason[strspn(reason, LETTERS)])
-		return fail(err, EINVAL, "%s is not a word for the trash",
+		return fail(err, EINVAL, "%s is not a reason for the trash",
 			    text_quote(reason));
 	name = mem_printf("%" PRId64 "-%s-%s", timestamp_now().sec, reason,
 			  s->id);

@@ -88,9 +88,10 @@ static int fill_subdir(struct submount_overlay *p, int upper, int lower,
 	 * there. */
 	from = fd_open_dir_path(lower, name);
 	if (from < 0)
-		return errno == ENOENT ? 0 : fail_errno(err, "open it");
+		return errno == ENOENT ? 0
+				       : fail_errno(err, "open the directory");
 	if (!exists && mkdirat(upper, name, 0700) < 0)
-		return fail_errno(err, "make folder %s", text_quote(name));
+		return fail_errno(err, "create directory %s", text_quote(name));
 	to = fd_open_dir(upper, name);
 	/* In an earlier part of the run its command removed the permission, or
 	 * replaced the directory. */
@@ -150,9 +151,10 @@ static int fill_upper_dir(struct submount_overlay *p, int upper, int lower,
 	size_t i;
 
 	if (depth > DEPTH_MAX)
-		return fail(err, ENAMETOOLONG, "a mount too deep in it");
+		return fail(err, ENAMETOOLONG,
+			    "it has a mount that is nested too deeply");
 	if (dir < 0 || meta_get(dir, "", &m) < 0)
-		return fail_errno(err, "list it");
+		return fail_errno(err, "list its entries");
 	if (dirlist_read(dir, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {

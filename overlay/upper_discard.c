@@ -66,9 +66,8 @@ static int lstat_if_exists(int dir, const char *name, struct meta *ret,
 {
 	if (meta_get(dir, name, ret) == 0)
 		return 1;
-	return errno == ENOENT
-		       ? 0
-		       : fail_errno(err, "look at %s", text_quote(name));
+	return errno == ENOENT ? 0
+			       : fail_errno(err, "stat %s", text_quote(name));
 }
 
 /* The same in the merged view: a whiteout (*ret_is_whiteout) is 0. */
@@ -93,7 +92,7 @@ static int whiteout_each_name(int upper, int lower, const char *except,
 	size_t i;
 
 	if (dir < 0)
-		return fail_errno(err, "list the real folder");
+		return fail_errno(err, "list the real directory");
 	if (dirlist_read(dir, &names, err) < 0)
 		return -err->num;
 	for (i = 0; i < names.count; i++) {
@@ -144,7 +143,7 @@ static int build_opaque_chain(int dir, const char *name, int lower_dir,
 	if (lower < 0)
 		return lower;
 	if (mkdirat(dir, name, 0700) < 0)
-		return fail_errno(err, "make folder %s", text_quote(name));
+		return fail_errno(err, "create directory %s", text_quote(name));
 	upper = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0, err);
 	if (upper < 0)
 		return upper;
@@ -185,7 +184,7 @@ static int undelete_ancestor(struct upper_discard *r, const char *path,
 		return -err->num;
 	if (renameat2(r->trash_fd, trash_name, r->upper, name,
 		      RENAME_EXCHANGE) < 0)
-		return fail_errno(err, "take back %s", text_quote(path));
+		return fail_errno(err, "revert %s", text_quote(path));
 	return 0;
 }
 
@@ -284,7 +283,8 @@ static int discard_component(struct upper_discard *r, const char *path,
 		return discard_in_dir(r, name, path + len + 1, err);
 	if (has)
 		return fail(err, ENOTDIR,
-			    "%s is no folder in this run: take that back first",
+			    "%s is not a directory in this run: discard that "
+			    "change first",
 			    text_quote(name));
 	if (r->lower < 0 || (!is_whiteout && !r->opaque))
 		return 0; /* the layer has nothing at this path */
@@ -307,7 +307,7 @@ static int discard_below(struct upper_discard *r, const char *path,
 	int got;
 
 	if (meta_get(r->upper, "", &m) < 0)
-		return fail_errno(err, "look at the layer");
+		return fail_errno(err, "stat the layer");
 	got = discard_component(r, path, err);
 	/* The directory keeps the mtime that the run gave it, although its
 	 * entries changed. */
@@ -323,12 +323,12 @@ static int save_root_meta(struct upper_discard *r, struct err *err)
 	struct meta m;
 
 	if (mkdirat(r->trash_fd, name, 0700) < 0)
-		return fail_errno(err, "make folder %s", text_quote(name));
+		return fail_errno(err, "create directory %s", text_quote(name));
 	fd = beneath_open(r->trash_fd, name, O_RDONLY | O_DIRECTORY, 0, err);
 	if (fd < 0)
 		return fd;
 	if (meta_get(r->upper, "", &m) < 0)
-		return fail_errno(err, "look at the layer");
+		return fail_errno(err, "stat the layer");
 	if (r->opened.fd >= 0)
 		m.mode = r->opened.mode;
 	return pre_copy_up_meta(r->upper, fd, &m, err);
@@ -347,7 +347,7 @@ static int discard_all_names(struct upper_discard *r, struct err *err)
 	    save_root_meta(r, err) < 0)
 		return -err->num;
 	if (mkdirat(r->trash_fd, r->trash_name, 0700) < 0)
-		return fail_errno(err, "make folder %s",
+		return fail_errno(err, "create directory %s",
 				  text_quote(r->trash_name));
 	to = beneath_open(r->trash_fd, r->trash_name, O_PATH | O_DIRECTORY, 0,
 			  err);
@@ -366,7 +366,7 @@ static int discard_all_names(struct upper_discard *r, struct err *err)
 	/* temp_chmod_free() must set the real mode, not the mode that the run
 	 * gave the root. */
 	if (meta_get(r->lower, "", &m) < 0)
-		return fail_errno(err, "look at the real folder");
+		return fail_errno(err, "stat the real directory");
 	r->opened.mode = m.mode;
 	return 0;
 }
@@ -383,7 +383,7 @@ int upper_discard(int upper_fd, int lower_fd, const char *path, int trash_fd,
 	int got;
 
 	if (!path_ok(path) || !path_name_ok(name, strlen(name)))
-		return fail(err, EINVAL, "%s is no path of a layer",
+		return fail(err, EINVAL, "%s is not a path in a layer",
 			    text_quote(path));
 	r.upper = upper_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0700,
 			     &r.opened, err);
@@ -391,9 +391,9 @@ int upper_discard(int upper_fd, int lower_fd, const char *path, int trash_fd,
 		return r.upper;
 	r.lower = fcntl(lower_fd, F_DUPFD_CLOEXEC, 3);
 	if (r.lower < 0)
-		return fail_errno(err, "open the real folder");
+		return fail_errno(err, "open the real directory");
 	got = *path ? discard_below(&r, path, err) : discard_all_names(&r, err);
-	return got < 0 ? err_context(err, "take back %s", text_quote(path)) : 0;
+	return got < 0 ? err_context(err, "revert %s", text_quote(path)) : 0;
 }
 
 /* --- restoring --- */
@@ -410,7 +410,8 @@ struct upper_restore {
 
 static int fail_occupied(const char *path, struct err *err)
 {
-	return fail(err, EEXIST, "the run has something else at %s since",
+	return fail(err, EEXIST,
+		    "the run has a different entry at %s since then",
 		    text_quote(path));
 }
 
@@ -466,7 +467,7 @@ static int exchange_built_dir(const struct upper_restore *p, int dir,
 	if (p->dry_run)
 		return 1;
 	if (renameat2(p->trash_fd, p->name, dir, name, RENAME_EXCHANGE) < 0)
-		return fail_errno(err, "put back %s", text_quote(at));
+		return fail_errno(err, "restore %s", text_quote(at));
 	(void)dirtree_remove_aside(p->trash_fd, p->name, &ignored);
 	return 1;
 }
@@ -498,7 +499,7 @@ static int move_from_trash(const struct upper_restore *p, int trash,
 		return 1;
 	return errno == EEXIST
 		       ? fail_occupied(p->path, err)
-		       : fail_errno(err, "put back %s", text_quote(name));
+		       : fail_errno(err, "restore %s", text_quote(name));
 }
 
 /* Restores the entry below dir. rest is the part of the layer's path that is
@@ -515,7 +516,7 @@ static int restore_at(const struct upper_restore *p, int dir, const char *rest,
 
 	if (!rest[len]) {
 		if (meta_get(dir, "", &m) < 0)
-			return fail_errno(err, "look at the layer");
+			return fail_errno(err, "stat the layer");
 		got = p->exchange_built_dir
 			      ? exchange_built_dir(p, dir, name, at_path, err)
 			      : move_from_trash(p, p->trash_fd, p->name, dir,
@@ -529,8 +530,7 @@ static int restore_at(const struct upper_restore *p, int dir, const char *rest,
 		return got;
 	if (!got || !S_ISDIR(m.mode))
 		return fail(err, EEXIST,
-			    "the run has no folder any more that %s could be "
-			    "in",
+			    "the run no longer has the directory of %s",
 			    text_quote(at_path));
 	fd = upper_open(dir, name, O_RDONLY | O_DIRECTORY, 0700, &opened, err);
 	return fd < 0 ? fd : restore_at(p, fd, rest + len + 1, at_path, err);
@@ -625,7 +625,7 @@ int upper_restore(int upper_fd, const char *path, const struct pathset *along,
 	int got;
 
 	if (!path_ok(path) || !path_name_ok(name, strlen(name)))
-		return fail(err, EINVAL, "%s is no path of a layer",
+		return fail(err, EINVAL, "%s is not a path in a layer",
 			    text_quote(path));
 	upper = upper_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0700, &opened,
 			   err);

@@ -31,7 +31,7 @@ int opaque_is_set(int dir_fd, struct err *err)
 	ssize_t len = fgetxattr(dir_fd, OPAQUE, value, sizeof(value));
 
 	if (len < 0 && errno != ENODATA && errno != ENOTSUP && errno != ERANGE)
-		return fail_errno(err, "read the layer's mark");
+		return fail_errno(err, "read the layer's xattr");
 	return len == 1 && value[0] == 'y';
 }
 
@@ -41,7 +41,7 @@ int opaque_set(int dir_fd, bool on, struct err *err)
 		     : fremovexattr(dir_fd, OPAQUE);
 
 	if (got < 0 && (on || errno != ENODATA))
-		return fail_errno(err, "write the layer's mark");
+		return fail_errno(err, "write the layer's xattr");
 	return 0;
 }
 
@@ -80,11 +80,11 @@ int upper_open(int dirfd, const char *name, int flags, uint32_t want,
 			: fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
 	if (path_fd < 0)
 		return *name ? path_fd
-			     : fail_errno(err, "open the layer's folder");
+			     : fail_errno(err, "open the layer's directory");
 	if (meta_get(path_fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(name));
 	if (!S_ISDIR(m.mode) && !S_ISREG(m.mode))
-		return fail(err, EINVAL, "%s is neither a file nor a folder",
+		return fail(err, EINVAL, "%s is neither a file nor a directory",
 			    text_quote(name));
 	/* A directory with r but without x can be opened, but its entries
 	 * cannot be read. So the mode counts as well. */

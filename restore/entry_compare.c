@@ -94,7 +94,7 @@ static int same_open_file(const struct entry_compare *o, int fd,
 	int got;
 
 	if (meta_get(fd, "", &m) < 0)
-		return fail_errno(err, "look at it");
+		return fail_errno(err, "stat it");
 	if (!same_stat_fields(&m, e, 0))
 		return 0;
 	got = same_disk_attrs(o->store, fd, e, err);

@@ -75,8 +75,8 @@ static int abandon_staging(struct txn_all *all, struct err *err)
 
 	if (txn_all_finish(all, false, &more) < 0)
 		return err_context(err,
-				   "nothing was done, and the next command of "
-				   "guard cleans up (%s)",
+				   "nothing was changed; the next guard "
+				   "command cleans up (%s)",
 				   more.text);
 	return -err->num;
 }
@@ -97,8 +97,8 @@ static int rollback_all_roots(struct txn_all *all, struct err *err)
 	    journal_set_state(workspace, &all->journal, JOURNAL_STAGING,
 			      &more) < 0)
 		(void)err_context(err,
-				  "it could not be taken back (%s): the next "
-				  "command of guard finishes it",
+				  "the rollback failed (%s): the next guard "
+				  "command finishes it",
 				  more.text);
 	else
 		(void)abandon_staging(all, err);
@@ -275,7 +275,7 @@ static int stage_all_roots(struct txn_all *all, struct err *err)
 		     write_staged_table(all, &syncs, err) < 0))
 			return -err->num;
 		if (syncs_run(&syncs, t->staging_fd, err) < 0)
-			return err_context(err, "what was staged");
+			return err_context(err, "remove staged files");
 	}
 	return 0;
 }
@@ -306,8 +306,9 @@ static int execute_steps(struct txn_all *all, struct err *err)
 		if (journal_set_state(workspace, &all->journal,
 				      JOURNAL_ROLLBACK, &ignored) == 0)
 			return rollback_all_roots(all, err);
-		return err_context(err, "it is done, but cannot be noted: the "
-					"next command of guard finishes it");
+		return err_context(err,
+				   "done, but the record could not be written: "
+				   "the next guard command finishes it");
 	}
 	end_transaction(all);
 	return 0;
@@ -325,12 +326,13 @@ static int preflight_all_roots(struct txn_all *all,
 		auto_free char *joined = journal_join_first(workspace);
 
 		if (roots[i].plan->conflicts.count)
-			return fail(err, EINVAL, "a plan with conflicts");
+			return fail(err, EINVAL, "the plan has conflicts");
 		if (has_journal(workspace) || joined)
-			return fail(err, EBUSY,
-				    "an interrupted action on %s must be "
-				    "finished first",
-				    text_quote(roots[i].project->path));
+			return fail(
+				err, EBUSY,
+				"an interrupted action on %s must be finished "
+				"first: run guard apply --continue or --abort",
+				text_quote(roots[i].project->path));
 	}
 	for (i = 0; i < count; i++)
 		if (roots[i].plan->steps.count)

@@ -19,14 +19,14 @@ const char *export_loss_text(enum export_loss loss)
 {
 	switch (loss) {
 	case EXPORT_GIT:
-		return "a .git is left out unless a path names it";
+		return "a .git is skipped unless a path names it";
 	case EXPORT_SOCKET:
-		return "tar keeps no sockets";
+		return "tar cannot hold sockets";
 	case EXPORT_INCOMPLETE:
-		return "it could not be read whole when it was stored, or was "
-		       "purged";
+		return "it could not be read completely when it was stored, or "
+		       "was purged";
 	}
-	return "it cannot be";
+	return "not supported";
 }
 
 struct exporter {
@@ -103,7 +103,7 @@ static int write_tar_file(struct exporter *x, struct tarfile_item *item,
 		return -err->num;
 	if (pass.done != e->size)
 		return fail(err, EBADMSG,
-			    "it has %llu bytes in the store, not %llu",
+			    "it has %llu bytes in the store instead of %llu",
 			    (unsigned long long)pass.done,
 			    (unsigned long long)e->size);
 	return 0;

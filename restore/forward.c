@@ -52,7 +52,7 @@ int txn_op_is_done(const struct txn *t, const struct op *op, struct err *err)
 	journal_op_name(t->part, op, name);
 	if (meta_get(t->staging_fd, name, &m) < 0) {
 		if (errno != ENOENT)
-			return fail_errno(err, "look at the staged %s",
+			return fail_errno(err, "stat the staged %s",
 					  text_quote(op->path));
 		return op->kind != OP_DELETE;
 	}
@@ -132,12 +132,11 @@ int txn_open_dirs(struct txn *t, struct err *err)
 		if (fd < 0)
 			return fd;
 		if (meta_get(fd, "", &m) < 0)
-			return fail_errno(err, "look at %s",
-					  text_quote(op->path));
+			return fail_errno(err, "stat %s", text_quote(op->path));
 		if (m.ino == op->old_ino && (m.mode & OWNER_WX) != OWNER_WX &&
 		    txn_own_mode(op, m.mode) &&
 		    fd_chmod(fd, m.mode | OWNER_WX) < 0)
-			return fail_errno(err, "open the folder %s",
+			return fail_errno(err, "open directory %s",
 					  text_quote(op->path));
 	}
 	return 0;
@@ -145,7 +144,7 @@ int txn_open_dirs(struct txn *t, struct err *err)
 
 static int fail_op_changed(struct err *err)
 {
-	return fail(err, EBUSY, "has changed since it was looked at");
+	return fail(err, EBUSY, "has changed during the command: try again");
 }
 
 /* Checks that path still is the entry that preflight saw: here by its inode,
@@ -158,14 +157,15 @@ static int check_expected_inode(const struct txn *t, int dir, const char *name,
 
 	if (meta_get(dir, name, &m) < 0)
 		return errno == ENOENT ? fail_op_changed(err)
-				       : fail_errno(err, "look at it");
+				       : fail_errno(err, "stat it");
 	/* The rename changes the ctime, so it is compared before. */
 	op->unmodified =
 		entry_compare_unmodified(&m, op->from, t->unmodified_since);
 	return m.ino == op->old_ino ? 0 : fail_op_changed(err);
 }
 
-static const char rolled_back_text[] = "interrupted: all of it was taken back";
+static const char rolled_back_text[] =
+	"interrupted: all changes were rolled back";
 
 static bool continue_verify(void *arg, uint64_t done)
 {
@@ -213,10 +213,10 @@ static int apply_delete(struct txn *t, struct op *op, int dir, const char *name,
 	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
 		return errno == EXDEV && S_ISDIR(op->from->mode)
 			       ? fail(err, EXDEV,
-				      "move away: a folder of a lower layer of "
-				      "the overlay that this project is on "
-				      "cannot be moved; delete it yourself, "
-				      "then try again")
+				      "move away: this directory is in a lower "
+				      "layer of the project's own overlayfs "
+				      "and cannot be moved; delete it "
+				      "yourself, then try again")
 			       : fail_errno(err, "move away");
 	return 0;
 }
@@ -262,7 +262,7 @@ static int restore_created_mode(struct txn *t, const struct op *op,
 	if (fd < 0)
 		return txn_is_gone(fd) ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
-		return fail_errno(err, "look at it");
+		return fail_errno(err, "stat it");
 	if (m.ino != op->new_ino)
 		return 0;
 	return entry_apply_meta(t->store, fd, op->to, err);
@@ -302,7 +302,7 @@ static int apply_meta(struct txn *t, const struct op *op, struct err *err)
 	if (fd < 0)
 		return time_alone && txn_is_gone(fd) ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
-		return fail_errno(err, "look at it");
+		return fail_errno(err, "stat it");
 	if (m.ino != op->old_ino || !txn_own_mode(op, m.mode) ||
 	    (S_ISREG(m.mode) && m.size != op->from->size))
 		return time_alone ? 0 : fail_op_changed(err);

@@ -11,27 +11,27 @@
 #include "base/text.h"
 
 #define ALTERNATIVES                                                           \
-	"`guard patch` prints what a run did, `guard restore --to DIR` puts "  \
-	"any version elsewhere"
+	"`guard patch` prints a run's changes, `guard restore --to DIR` "      \
+	"writes any version elsewhere"
 
 int fs_features_explain(int num, const char *path, struct err *err)
 {
 	if (num == EROFS)
 		return fail(err, num,
-			    "%s is on a read-only file system: nothing can be "
-			    "put there; " ALTERNATIVES,
+			    "%s is on a read-only file system and cannot be "
+			    "changed; " ALTERNATIVES,
 			    text_quote(path));
 	if (num == EACCES || num == EPERM)
-		return fail(err, num,
-			    "you may not write in %s, so nothing can be put "
-			    "there; " ALTERNATIVES,
-			    text_quote(path));
+		return fail(
+			err, num,
+			"you have no permission to write in %s; " ALTERNATIVES,
+			text_quote(path));
 	if (num == ENOSYS || num == EOPNOTSUPP)
 		return fail(err, num,
-			    "the file system of %s makes no folders: nothing "
-			    "can be put there; " ALTERNATIVES,
+			    "the file system of %s cannot create "
+			    "directories; " ALTERNATIVES,
 			    text_quote(path));
-	return fail_num(err, num, "make the staging folder in %s",
+	return fail_num(err, num, "create the staging directory in %s",
 			text_quote(path));
 }
 
@@ -62,9 +62,9 @@ int fs_features_check(int staging_fd, const char *path, struct err *err)
 	(void)unlinkat(staging_fd, "c", 0);
 	if (capable)
 		return 0;
-	return fail(err, EOPNOTSUPP,
-		    "the file system of %s cannot swap two files in one step, "
-		    "so that nothing could be taken back after a sudden "
-		    "end; " ALTERNATIVES,
-		    text_quote(path));
+	return fail(
+		err, EOPNOTSUPP,
+		"the file system of %s cannot exchange two files atomically, "
+		"so a crash could not be rolled back; " ALTERNATIVES,
+		text_quote(path));
 }

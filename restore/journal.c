@@ -378,7 +378,7 @@ int journal_write_table(int workspace_fd, const struct journal *j,
 	enc_u64(&table, journal_checksum(inodes.data, inodes.len));
 	buf_add(&table, inodes.data, inodes.len);
 	if (fstat(fd, &st) < 0)
-		return fail_errno(err, "look at the journal");
+		return fail_errno(err, "stat the journal");
 	if (fd_pwrite(fd, table.data, table.len,
 		      st.st_size - (off_t)table.len) < 0)
 		return fail_errno(err, "write the journal");
@@ -421,8 +421,8 @@ int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
 		return fail(err, EBADMSG, "the journal is damaged");
 	if (b.data[MAGIC_LEN] > VERSION)
 		return fail(err, EPROTO,
-			    "the journal was written by a newer guard: let "
-			    "that one finish it");
+			    "the journal was written by a newer guard: finish "
+			    "the action with that version");
 	j.state = b.data[STATE_AT];
 	d = dec_start(b.data + STATE_AT + 1, 8);
 	if (!b.data[MAGIC_LEN] ||
@@ -480,7 +480,7 @@ int journal_orphan_set(int workspace_fd, struct err *err)
 {
 	if (renameat(workspace_fd, JOURNAL_NAME, workspace_fd, JOURNAL_ORPHAN) <
 	    0)
-		return fail_errno(err, "set the journal aside");
+		return fail_errno(err, "rename the journal");
 	return 0;
 }
 
@@ -520,5 +520,5 @@ int journal_orphan_adopt(int workspace_fd, const char *project_path,
 		return 1;
 	if (errno == EEXIST)
 		return 0;
-	return fail_errno(err, "take up a journal that was set aside");
+	return fail_errno(err, "rename a journal that was set aside");
 }

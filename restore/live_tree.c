@@ -206,6 +206,6 @@ int live_tree_make(struct live_tree *r, struct entry *ret_root, struct err *err)
 
 	r->deferred = 0;
 	if (add_live_children(&w, &top, err) < 0)
-		return err_context(err, "keep what the run has made so far");
+		return err_context(err, "store the run's files so far");
 	return tree_editor_save(w.ed, ret_root, err);
 }

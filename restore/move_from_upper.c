@@ -184,7 +184,7 @@ static int match_one_dir(void *arg, size_t i, struct err *err)
 
 	return match_dir_entries(m, m->dirs[i])
 		       ? 0
-		       : fail(err, EBUSY, "the layer has something else");
+		       : fail(err, EBUSY, "the layer has a different entry");
 }
 
 /* Fills next[] and dirs[]. False: an entry lies below an operation that is no
@@ -334,7 +334,8 @@ static int rename_from_upper(struct txn *t, const struct op *op,
 		return 0;
 	if (meta_get(t->staging_fd, staged, &m) < 0 || m.ino != op->new_ino)
 		return fail(err, EBUSY,
-			    "has changed in the run's layer meanwhile");
+			    "has changed in the run's layer during the "
+			    "command: try again");
 	return 1;
 }
 
@@ -357,9 +358,9 @@ static int strip_op_xattrs(struct txn *t, struct op *op, const struct op *top,
 		if (strncmp(x.items[i].name, LAYER_XATTR_PREFIX,
 			    strlen(LAYER_XATTR_PREFIX)) == 0 &&
 		    removexattr(fd_proc_path(fd).text, x.items[i].name) < 0)
-			return fail_errno(err, "remove a mark of the layer");
+			return fail_errno(err, "remove an xattr of the layer");
 	if (meta_get(fd, "", &m) < 0)
-		return fail_errno(err, "look at it");
+		return fail_errno(err, "stat it");
 	op->new_ctime = m.ctime;
 	return 0;
 }
@@ -386,7 +387,7 @@ int move_from_upper_rename(struct txn *t, size_t *ret_count, struct err *err)
 					    &j->ops.items[i], err) < 0)
 				got = -err->num;
 		if (got < 0)
-			return err_context(err, "take %s out of the layer",
+			return err_context(err, "move %s out of the layer",
 					   text_quote(j->ops.items[i].path));
 		if (got)
 			*ret_count += end - i;

@@ -10,8 +10,8 @@
 #include "base/text.h"
 
 #define REMEDY                                                                 \
-	"open for writing; end that program, or leave this path out: nothing " \
-	"has been changed"
+	"open for writing; end that program, or exclude this path: nothing "   \
+	"was changed"
 
 int open_writers_check(int fd, struct err *err)
 {

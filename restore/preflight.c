@@ -22,7 +22,8 @@
 static int fail_changed_path(struct err *err, const char *path)
 {
 	return fail(err, EBUSY,
-		    "%s has changed since it was looked at: nothing was done",
+		    "%s has changed during the command: nothing was changed; "
+		    "try again",
 		    text_quote(path));
 }
 
@@ -55,8 +56,8 @@ static int check_immutable(const char *path, const struct meta *m,
 	if (!(m->chattr & CHATTR_FIXED))
 		return 0;
 	return fail(err, EPERM,
-		    "%s is %s: nothing was done. `chattr -%c %s` (as root) "
-		    "lets it be changed",
+		    "%s is %s: nothing was changed. `chattr -%c %s` (as root) "
+		    "permits changes",
 		    name, immutable ? "immutable" : "append-only",
 		    immutable ? 'i' : 'a', name);
 }
@@ -98,10 +99,11 @@ int txn_fail_exists(const struct txn *t, const char *path, struct err *err)
 	auto_free char *collision = find_colliding_path(t, path);
 
 	if (!collision)
-		return fail(err, EBUSY, "has changed since it was looked at");
+		return fail(err, EBUSY,
+			    "has changed during the command: try again");
 	return fail(err, EEXIST,
-		    "cannot be made: this file system takes it for the same "
-		    "name as %s; leave one of them out",
+		    "cannot be created: for this file system it is the same "
+		    "name as %s; exclude one of them",
 		    text_quote(collision));
 }
 
@@ -279,7 +281,7 @@ int txn_preflight(struct txn *t, const struct plan *plan, struct err *err)
 				 t->project->workspace_fd, &opened, err) < 0)
 		return -err->num;
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return fail_errno(err, "random number");
+		return fail_errno(err, "read random bytes");
 	free(j->staging);
 	j->staging = mem_printf(STAGING_PREFIX "%016" PRIx64, number);
 	for (i = 0; i < plan->steps.count; i++) {
@@ -309,8 +311,8 @@ static int fail_not_permitted(int num, const char *path, const char *what,
 			      struct err *err)
 {
 	return fail(err, num,
-		    "%s %s: nothing was done. Name the other paths, or ask its "
-		    "owner",
+		    "%s %s: nothing was changed. Name the other paths, or ask "
+		    "its owner",
 		    text_quote(*path ? path : "."), what);
 }
 
@@ -330,11 +332,10 @@ static int check_sticky(const struct op *op, const struct meta *dir,
 	if (op->kind == OP_CREATE || !(dir->mode & S_ISVTX) ||
 	    dir->uid == geteuid() || op->from->uid == geteuid())
 		return 0;
-	return fail_not_permitted(
-		EPERM, op->path,
-		"belongs to somebody else, in a folder where only its "
-		"owner may replace it",
-		err);
+	return fail_not_permitted(EPERM, op->path,
+				  "belongs to another user, in a directory "
+				  "where only its owner may replace it",
+				  err);
 }
 
 static int check_parent_writable(struct txn *t, const char *path, int fd,
@@ -348,8 +349,8 @@ static int check_parent_writable(struct txn *t, const char *path, int fd,
 	return *path ? fail_not_permitted(
 			       num, path,
 			       num == EROFS ? "is on a read-only file system"
-					    : "is a folder that you may not "
-					      "write in",
+					    : "is a directory that you have no "
+					      "permission to write in",
 			       err)
 		     : fs_features_explain(num, t->project->path, err);
 }
@@ -365,11 +366,10 @@ static int check_moved(int dir, const char *name, const struct op *op,
 	    op->from->uid == geteuid())
 		return 0;
 	num = missing_access(dir, name, W_OK);
-	return num ? fail_not_permitted(
-			     num, op->path,
-			     "is a folder of somebody else that you may not "
-			     "write in",
-			     err)
+	return num ? fail_not_permitted(num, op->path,
+					"is a directory of another user that "
+					"you have no permission to write in",
+					err)
 		   : 0;
 }
 
@@ -402,7 +402,7 @@ static int enter_parent(struct txn *t, struct open_parent *p, const char *path,
 			       ? 0
 			       : p->fd;
 	if (meta_get(p->fd, "", &p->meta) < 0)
-		return fail_errno(err, "look at %s", text_quote(path));
+		return fail_errno(err, "stat %s", text_quote(path));
 	return check_parent_writable(t, path, p->fd, &p->meta, err);
 }
 
@@ -414,8 +414,8 @@ static int check_op_permitted(struct txn *t, struct open_parent *p,
 	if (op->kind == OP_META && geteuid() != 0 && op->from->mode &&
 	    op->from->uid != geteuid() && op->from->mode != op->to->mode)
 		return fail_not_permitted(EPERM, op->path,
-					  "belongs to somebody else, who alone "
-					  "may change its mode",
+					  "belongs to another user, and only "
+					  "its owner may change its mode",
 					  err);
 	if (op->kind == OP_META || op->kind == OP_CHILD)
 		return 0;

@@ -33,7 +33,7 @@ int project_open_dir(const char *path, bool make, struct err *err)
 
 		if (next < 0 && errno == ENOENT && make) {
 			if (mkdirat(fd, name, 0777) < 0 && errno != EEXIST)
-				return fail_errno(err, "make folder %s",
+				return fail_errno(err, "create directory %s",
 						  text_quote(path));
 			next = openat(fd, name, flags);
 		}
@@ -64,7 +64,8 @@ int project_may_make(const char *path, struct err *err)
 		at = *up ? up : (free(up), mem_strdup("/"));
 	}
 	if (!S_ISDIR(st.st_mode))
-		return fail(err, ENOTDIR, "%s is no folder", text_quote(at));
+		return fail(err, ENOTDIR, "%s is not a directory",
+			    text_quote(at));
 	return faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) < 0
 		       ? fs_features_explain(errno, at, err)
 		       : 0;
@@ -99,7 +100,7 @@ int project_open(const char *path, int workspaces_fd, bool make,
 	auto_free char *cache_path = NULL;
 
 	if (path[0] != '/')
-		return fail(err, EINVAL, "%s is no absolute path",
+		return fail(err, EINVAL, "%s is not an absolute path",
 			    text_quote(path));
 	fd = project_open_dir(path, make, err);
 	if (fd < 0)
@@ -109,7 +110,9 @@ int project_open(const char *path, int workspaces_fd, bool make,
 		return workspace;
 	lock = lock_take(workspace, "lock", true, false, err);
 	if (lock == -EWOULDBLOCK)
-		return fail(err, EBUSY, "another guard is at work in %s",
+		return fail(err, EBUSY,
+			    "%s is in use by another guard process: try again "
+			    "when it has ended",
 			    text_quote(path));
 	if (lock < 0)
 		return lock;

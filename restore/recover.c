@@ -60,9 +60,9 @@ static void mark_root_lost(struct recovery *r, struct txn *t, const char *path)
 	if (r->was_orphaned)
 		return;
 	buf_printf(&r->more,
-		   "%s: %s is gone, the folder was moved or replaced, or its "
-		   "disk unmounted; it was left as it is, and is taken back "
-		   "when it is there again\n",
+		   "%s: %s is missing: the directory was moved or replaced, or "
+		   "its disk unmounted; unchanged now, rolled back when it is "
+		   "present again\n",
 		   text_quote(path), text_quote(t->part->staging));
 }
 
@@ -84,8 +84,7 @@ static int set_journal_aside(struct recovery *r, char **ret_text,
 	if (journal_orphan_set(workspace, err) < 0)
 		return -err->num;
 	*ret_text = describe_recovery(
-		r, r->was_orphaned ? "taken back: it was on a disk that was "
-				     "not there"
+		r, r->was_orphaned ? "rolled back: its disk had been missing"
 				   : "not finished");
 	return 2;
 }
@@ -97,8 +96,8 @@ static int fail_rollback(struct recovery *r, char **ret_text, struct err *err)
 
 	txn_all_displaced(&r->all, &displaced);
 	if (displaced.len)
-		*ret_text = describe_recovery(r, "not yet taken back");
-	return err_context(err, "take back an interrupted %s",
+		*ret_text = describe_recovery(r, "not yet rolled back");
+	return err_context(err, "roll back an interrupted %s",
 			   r->all.journal.action);
 }
 
@@ -120,7 +119,8 @@ static int recover_by_rollback(struct recovery *r, char **ret_text,
 		return fail_rollback(r, ret_text, err);
 	if (txn_all_finish(&r->all, false, err) < 0)
 		return -err->num;
-	*ret_text = describe_recovery(r, "taken back: everything is as before");
+	*ret_text =
+		describe_recovery(r, "rolled back: everything is as before");
 	return 2;
 }
 
@@ -155,12 +155,11 @@ static int recover_done(struct recovery *r, bool now, char **ret_text)
 		 * block the project forever, except on a read-only file system,
 		 * where the user cannot remove the directory either. */
 		r->all.first->left = now || more.num == EROFS;
-		buf_printf(
-			&r->more, "%s; nothing needs it any more: %s\n",
-			more.text,
-			r->all.first->left
-				? "the next command of guard here tries again"
-				: "remove it by hand");
+		buf_printf(&r->more, "%s; it is no longer needed: %s\n",
+			   more.text,
+			   r->all.first->left
+				   ? "the next guard command here tries again"
+				   : "remove it by hand");
 	}
 	*ret_text = describe_recovery(r, "finished");
 	return 1;
@@ -240,7 +239,7 @@ int transaction_recover(struct store *store, struct project *p,
 	if (got == -ENOENT)
 		return 0;
 	if (got < 0)
-		return err_context(err, "finish what was interrupted in %s",
+		return err_context(err, "finish the interrupted action in %s",
 				   text_quote(p->path));
 	txn_all_make_roots(&r.all);
 	r.others = mem_zalloc((r.all.count + 1) * sizeof(*r.others));

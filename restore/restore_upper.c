@@ -87,7 +87,7 @@ static int move_into_upper(struct store *store, const struct entry *result,
 	if (dir < 0)
 		return dir;
 	if (renameat2(scratch_fd, "n0", dir, name, RENAME_NOREPLACE) < 0)
-		return fail_errno(err, "put it into the layer");
+		return fail_errno(err, "move it into the layer");
 	if (tree_lookup(store, result, parent, &e, err) < 0 ||
 	    (e.mode && entry_apply_time(dir, e.mtime, err) < 0))
 		return -err->num;
@@ -103,11 +103,11 @@ static int upper_dir_ops(struct store *store, const struct entry *result,
 	if (dirtree_remove(run_fd, SCRATCH, err) < 0)
 		return -err->num;
 	if (mkdirat(run_fd, SCRATCH, 0700) < 0)
-		return fail_errno(err, "make a folder beside the layer");
+		return fail_errno(err, "create a directory next to the layer");
 	scratch = openat(run_fd, SCRATCH,
 			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (scratch < 0)
-		return fail_errno(err, "open it");
+		return fail_errno(err, "open the directory");
 	if (make_upper_copy(store, e, path, scratch, err) < 0)
 		return -err->num;
 	return move_into_upper(store, result, path, scratch, upper_fd, err);
@@ -129,7 +129,7 @@ int restore_upper_dir(struct store *store, const struct entry *result,
 		got = upper_dir_ops(store, result, &e, path, run_fd, upper_fd,
 				    err);
 	(void)dirtree_remove(run_fd, SCRATCH, &ignored);
-	return got < 0 ? err_context(err, "make %s again in the run's layer",
+	return got < 0 ? err_context(err, "recreate %s in the run's layer",
 				     text_quote(path))
 		       : 0;
 }

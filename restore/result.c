@@ -127,7 +127,7 @@ static int store_layer_entry(struct result *r, const char *path,
 	if (enter_layer_dir(r, dir, err) < 0)
 		return -err->num;
 	if (meta_get(r->dir_fd, name, &m) < 0)
-		return fail_errno(err, "look at it");
+		return fail_errno(err, "stat it");
 	/* The entry must be readable during the read. */
 	if (S_ISREG(m.mode) || S_ISDIR(m.mode)) {
 		struct err ignored;
@@ -141,7 +141,7 @@ static int store_layer_entry(struct result *r, const char *path,
 	got = take_entry(r->store, r->dir_fd, name, LAYER_XATTR_PREFIX, ret,
 			 err);
 	if (got == -EACCES && meta_get(r->dir_fd, name, &m) < 0) {
-		got = fail_errno(err, "look at it");
+		got = fail_errno(err, "stat it");
 	} else if (got == -EACCES) {
 		got = 0;
 		/* An incomplete entry for an unreadable file. */
@@ -289,7 +289,7 @@ static int apply_time_change(struct result *r, const char *path,
 	if (enter_layer_dir(r, dir, err) < 0)
 		return -err->num;
 	if (meta_get(r->dir_fd, path_name(path), &m) < 0)
-		return fail_errno(err, "look at it");
+		return fail_errno(err, "stat it");
 	got = lookup_find(&r->base, path, &e, err);
 	if (S_ISDIR(m.mode) && (got == 0 || (got > 0 && !S_ISDIR(e.mode))))
 		return store_result_path(r, path, false, err);
@@ -345,7 +345,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		}
 		if (got < 0 || (first ? apply_layer_change(&r, c, err)
 				      : apply_time_change(&r, path, err)) < 0)
-			return err_context(err, "keep the run's %s",
+			return err_context(err, "store the run's %s",
 					   text_quote(*path ? path : "."));
 	}
 	return tree_editor_save(r.editor, ret_root, err);

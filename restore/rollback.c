@@ -21,7 +21,7 @@
 /* Number of displaced files kept next to one path at most. */
 #define DISPLACED_MAX 1000
 
-static const char changed[] = "was changed meanwhile: kept as";
+static const char changed[] = "was changed during the command: kept as";
 
 /* An operation and the operations for its children, sorted by path like all new
  * entries. */
@@ -145,7 +145,7 @@ static int recreate_dir(struct txn *t, int dir, const char *name,
 
 	if (mkdirat(dir, name, 0700) < 0)
 		return errno == EEXIST ? 0
-				       : fail_errno(err, "make the folder %s",
+				       : fail_errno(err, "create directory %s",
 						    text_quote(path));
 	if (!t->part->before ||
 	    catalog_load(t->store, t->part->before, &before, &ignored) < 0 ||
@@ -174,9 +174,9 @@ static int enter_or_recreate_dir(struct txn *t, int dir, const char *name,
 			return -err->num;
 		add_displaced_line(
 			t,
-			mem_printf("%s was gone: it is made again for what was "
-				   "in it\n",
-				   text_quote(*path)));
+			mem_printf(
+				"%s was missing: recreated for its entries\n",
+				text_quote(*path)));
 		fd = open_path_dir(dir, name);
 	} else if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
 		auto_free char *was = *path;
@@ -185,11 +185,10 @@ static int enter_or_recreate_dir(struct txn *t, int dir, const char *name,
 		*path = path_join(up, kept);
 		if (recreate_dir(t, dir, kept, *path, err) < 0)
 			return -err->num;
-		add_displaced_line(
-			t,
-			mem_printf("%s is no folder any more: what was in it "
-				   "is kept in %s\n",
-				   text_quote(was), text_quote(*path)));
+		add_displaced_line(t, mem_printf("%s is no longer a directory: "
+						 "its entries are kept in %s\n",
+						 text_quote(was),
+						 text_quote(*path)));
 		fd = open_path_dir(dir, kept);
 	}
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(*path)) : fd;
@@ -251,7 +250,8 @@ static int keep_displaced(struct txn *t, const char *staged,
 			return 0;
 		}
 		if (errno != EEXIST || number == DISPLACED_MAX)
-			return fail_errno(err, "keep as %s", text_quote(kept));
+			return fail_errno(err, "rename to %s",
+					  text_quote(kept));
 	}
 }
 
@@ -324,7 +324,7 @@ static int rollback_create(struct txn *t, const struct op *op,
 		return -err->num;
 	had_forward_ctime = has_forward_ctime(op, &m);
 	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
-		return fail_errno(err, "take back");
+		return fail_errno(err, "roll back");
 	if (had_forward_ctime && is_staged_unchanged(t, staged, op))
 		return 0;
 	return keep_if_changed_since(t, staged, op, err);
@@ -382,17 +382,16 @@ static int rollback_displaced(struct txn *t, const struct op *op,
 				       : keep_if_changed_since(t, staged, op,
 							       err);
 		if (errno != ENOENT)
-			return fail_errno(err, "put back");
+			return fail_errno(err, "restore");
 	}
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) == 0)
 		return 0;
 	if (op->kind != OP_DELETE || errno != EEXIST)
-		return fail_errno(err, "put back");
-	return keep_displaced(
-		t, staged, op,
-		"has been made anew meanwhile: what was there before "
-		"is kept as",
-		err);
+		return fail_errno(err, "restore");
+	return keep_displaced(t, staged, op,
+			      "was recreated during the command: its earlier "
+			      "version is kept as",
+			      err);
 }
 
 static int rollback_op(struct txn *t, const struct op *op, struct err *err)
@@ -450,7 +449,7 @@ static bool rollback_ops(struct txn *t, bool dir_meta, bool failed,
 			    dir_meta ||
 		    rollback_op(t, op, to) == 0)
 			continue;
-		(void)err_context(to, "take back %s", text_quote(op->path));
+		(void)err_context(to, "revert %s", text_quote(op->path));
 		failed = true;
 	}
 	return failed;

@@ -199,7 +199,7 @@ static enum staged staged_kind(const struct stage *s, size_t i)
 	return leader_of(s, i) ? STAGED_LINK : STAGED_FILE;
 }
 
-static const char nothing_done[] = "interrupted: nothing was done";
+static const char nothing_done[] = "interrupted: nothing was changed";
 
 /* While another thread reports, this one need not. */
 static void report_staged_bytes(struct stage *s, uint64_t bytes)
@@ -264,7 +264,7 @@ static int make_staged_special(struct stage *s, int dir, const char *name,
 
 	if (S_ISDIR(e->mode)) {
 		got = mkdirat(dir, name, 0700);
-		return got < 0 ? fail_errno(err, "make folder") : 0;
+		return got < 0 ? fail_errno(err, "create directory") : 0;
 	}
 	if (S_ISLNK(e->mode))
 		got = symlinkat(e->link ? e->link : "", dir, name);
@@ -352,13 +352,13 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 	/* Only guard writes here, so two names of the plan are one name for the
 	 * file system. */
 	if (got == -EEXIST)
-		return err_context(err, "this file system takes its name for "
-					"that of another new one: leave one of "
-					"them out");
+		return err_context(err,
+				   "for this file system its name is the same "
+				   "as another new one: exclude one of them");
 	if (got < 0)
 		return got;
 	if (meta_get(dir, name, &m) < 0)
-		return fail_errno(err, "look at it");
+		return fail_errno(err, "stat it");
 	op->new_ino = m.ino;
 	op->new_ctime = m.ctime;
 	return 0;

@@ -74,18 +74,20 @@ static void load_libarchive(void)
 	size_t i;
 
 	if (!library) {
-		(void)fail(&failed, ENOENT,
-			   "the library %s cannot be loaded (%s): install "
-			   "libarchive",
-			   SONAME, dlerror());
+		(void)fail(
+			&failed, ENOENT,
+			"cannot load the library %s (%s): install libarchive",
+			SONAME, dlerror());
 		return;
 	}
 	for (i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
 		void *call = dlsym(library, symbols[i].name);
 
 		if (!call) {
-			(void)fail(&failed, ENOENT, "%s has no %s", SONAME,
-				   symbols[i].name);
+			(void)fail(&failed, ENOENT,
+				   "the library %s has no function %s: install "
+				   "another version",
+				   SONAME, symbols[i].name);
 			return;
 		}
 		*(void **)((char *)&lib + symbols[i].at) = call;
@@ -123,7 +125,8 @@ static int tar_failed(struct tarfile *t, struct err *err)
 	if (why)
 		text_escape(&text, why, strlen(why), false);
 	return fail(err, EIO, "write the archive: %s",
-		    text.len ? buf_text(&text) : "libarchive gives no reason");
+		    text.len ? buf_text(&text)
+			     : "libarchive reports no reason");
 }
 
 int tarfile_open(const struct tarfile_sink *sink, struct tarfile **ret,
@@ -296,7 +299,7 @@ int tarfile_data(struct tarfile *t, const void *data, size_t len,
 		if (!done)
 			return fail(err, EBADMSG,
 				    "write the archive: a file has more bytes "
-				    "than it says");
+				    "than its size");
 		data = (const char *)data + done;
 		len -= (size_t)done;
 	}
@@ -335,8 +338,8 @@ int tarfile_open(const struct tarfile_sink *sink, struct tarfile **ret,
 	(void)sink;
 	(void)ret;
 	return fail(err, ENOSYS,
-		    "guard was built without libarchive: install its header "
-		    "files and build it again");
+		    "guard was built without libarchive: install the header "
+		    "files of libarchive and build guard again");
 }
 
 int tarfile_entry(struct tarfile *t, const struct tarfile_item *item,
@@ -344,7 +347,7 @@ int tarfile_entry(struct tarfile *t, const struct tarfile_item *item,
 {
 	(void)t;
 	(void)item;
-	return fail(err, ENOSYS, "no libarchive");
+	return fail(err, ENOSYS, "guard was built without libarchive");
 }
 
 int tarfile_data(struct tarfile *t, const void *data, size_t len,
@@ -353,13 +356,13 @@ int tarfile_data(struct tarfile *t, const void *data, size_t len,
 	(void)t;
 	(void)data;
 	(void)len;
-	return fail(err, ENOSYS, "no libarchive");
+	return fail(err, ENOSYS, "guard was built without libarchive");
 }
 
 int tarfile_close(struct tarfile *t, struct err *err)
 {
 	(void)t;
-	return fail(err, ENOSYS, "no libarchive");
+	return fail(err, ENOSYS, "guard was built without libarchive");
 }
 
 void tarfile_free(struct tarfile **t)

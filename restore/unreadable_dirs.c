@@ -85,7 +85,7 @@ static int find_unreadable_dir(struct unreadable_dirs *s, struct record *r,
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
-		return fail_errno(err, "look at %s", text_quote(path));
+		return fail_errno(err, "stat %s", text_quote(path));
 	if (!unreadable_dirs_match(m.mode) || m.uid != geteuid())
 		return 0;
 	*VEC_ADD(s) = (struct unreadable_dir){path, TAKE_FD(fd), m.mode};
@@ -103,7 +103,7 @@ static int widen_found_dirs(struct unreadable_dirs *s, size_t from,
 		const struct unreadable_dir *f = &s->items[from];
 
 		if (fd_chmod(f->fd, f->mode | S_IRWXU) < 0)
-			return fail_errno(err, "open the folder %s",
+			return fail_errno(err, "open directory %s",
 					  text_quote(f->path));
 	}
 	return 0;
@@ -117,7 +117,8 @@ static int load_notes(struct unreadable_dirs *s, struct record *r,
 			      err);
 
 	if (got < 0 && got != -ENOENT)
-		return err_context(err, "what was opened for a moment");
+		return err_context(
+			err, "restore the mode of unreadable directories");
 	s->others = r->count;
 	return 0;
 }
@@ -162,7 +163,7 @@ int unreadable_dirs_open_to_write(int dir_fd, int workspace_fd,
 	int got;
 
 	if (meta_get(dir_fd, "", &m) < 0)
-		return fail_errno(err, "look at the folder");
+		return fail_errno(err, "stat the directory");
 	if (geteuid() == 0 || m.uid != geteuid() ||
 	    (m.mode & S_IRWXU) == S_IRWXU)
 		return 0;
@@ -170,7 +171,7 @@ int unreadable_dirs_open_to_write(int dir_fd, int workspace_fd,
 		return -err->num;
 	got = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
 	if (got < 0)
-		return fail_errno(err, "open the folder");
+		return fail_errno(err, "open the directory");
 	*VEC_ADD(&s) = (struct unreadable_dir){"", got, m.mode};
 	add_note_line(&r, &s.items[0], &m);
 	if (widen_found_dirs(&s, 0, &r, err) < 0)
@@ -214,14 +215,16 @@ int unreadable_dirs_recover(int workspace_fd, struct err *err)
 	if (got == -ENOENT)
 		return 0;
 	if (got < 0)
-		return err_context(err, "what was opened for a moment");
+		return err_context(
+			err, "restore the mode of unreadable directories");
 	/* Children first: below an unreadable directory nothing is
 	 * reachable. */
 	for (count = r.count; count; count--)
 		if (strcmp(r.items[count - 1].key, "folder") == 0)
 			restore_line_mode(r.items[count - 1].value);
 	return unlinkat(workspace_fd, NOTE, 0) < 0
-		       ? fail_errno(err, "remove the note of it")
+		       ? fail_errno(err,
+				    "remove the list of unreadable directories")
 		       : 0;
 }
 

@@ -48,7 +48,7 @@ int workspace_open(int workspaces_fd, const char *path, bool make,
 			(void)snprintf(name + 16, sizeof(name) - 16, "-%u", n);
 		if (make && mkdirat(workspaces_fd, name, 0700) < 0 &&
 		    errno != EEXIST)
-			return fail_errno(err, "make the workspace of %s",
+			return fail_errno(err, "create the workspace of %s",
 					  text_quote(path));
 		fd = RETRY_ENOENT(openat(workspaces_fd, name,
 					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW |

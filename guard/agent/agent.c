@@ -58,14 +58,15 @@ static int read_profile_text(int fd, bool own, struct buf *to, struct err *err)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return fail_errno(err, "look at it");
+		return fail_errno(err, "stat it");
 	if (own && st.st_uid != geteuid() && st.st_uid != 0)
 		return fail(err, EPERM, "it belongs to uid %u, not to you",
 			    (unsigned int)st.st_uid);
 	if (own && st.st_mode & 022)
-		return fail(err, EPERM, "others may write it: chmod go-w");
+		return fail(err, EPERM,
+			    "other users may write to it: run chmod go-w");
 	if (!S_ISREG(st.st_mode))
-		return fail(err, EINVAL, "it is no plain file");
+		return fail(err, EINVAL, "it is not a regular file");
 	return fd_slurp(fd, PROFILE_BYTES_MAX, to, err);
 }
 
@@ -140,7 +141,7 @@ static int choose_agent(struct agent *a, const struct run_options *o,
 		if (strcmp(one, "default") != 0)
 			buf_printf(&known, "%s, ", one);
 	return fail(err, EINVAL,
-		    "--agent: there is no profile %s: %snone, or one of your "
+		    "--agent: no such profile: %s; use %snone, or one of your "
 		    "own in ~/.config/guard/agents",
 		    text_quote(name), buf_text(&known));
 }
@@ -168,8 +169,8 @@ static int check_in_home(const struct agent *a, enum profile_word word,
 	while ((item = profile_next(&a->profile, word, item)))
 		if (!find_home_of(a, item->value))
 			return fail(err, EINVAL,
-				    "%s: %s ~/%s is in none of the folders "
-				    "that `home` names",
+				    "%s: %s ~/%s is not in a directory that "
+				    "`home` names",
 				    item->where, profile_word_name(word),
 				    item->value);
 	return 0;
@@ -202,13 +203,13 @@ static int resolve_place(const struct profile_item *item,
 	if (path_below(state->home, real) || path_below(real, state->path) ||
 	    path_below(state->path, real))
 		return fail(err, EINVAL,
-			    "%s: %s ~/%s leads to %s, which cannot be covered",
+			    "%s: %s ~/%s leads to %s, which cannot be masked",
 			    item->where, profile_word_name(item->word),
 			    item->value, text_quote(real));
 	if (lstat(real, &st) == 0 && !S_ISDIR(st.st_mode))
 		return item->word == PROFILE_CACHE
 			       ? 0
-			       : fail(err, ENOTDIR, "%s: %s is no folder",
+			       : fail(err, ENOTDIR, "%s: %s is not a directory",
 				      item->where, text_quote(real));
 	*ret = TAKE(real);
 	return 1;
@@ -320,9 +321,9 @@ static int add_profile_paths(struct agent *a, enum profile_word word,
 		    (!path_below(real, project) || strcmp(real, project) == 0 ||
 		     !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))))
 			return fail(err, EPERM,
-				    "%s: 'ro %s' is no file or folder in the "
-				    "project, and a project's file may only "
-				    "forbid",
+				    "%s: 'ro %s' is not a file or directory in "
+				    "the project, and a project's file may "
+				    "only restrict",
 				    item->where, item->value);
 	}
 	return 0;
@@ -359,8 +360,8 @@ static int check_uncovered(const struct agent *a, const struct state *state,
 		if (is_below_any(a->rules.items[i].path, hidden) ||
 		    is_below_any(a->rules.items[i].path, a->lists[HIDE]))
 			got = fail(err, EPERM,
-				   "%s: 'ro %s' would let in what is hidden, "
-				   "and a project's file may only forbid",
+				   "%s: 'ro %s' would expose a masked path, "
+				   "and a project's file may only restrict",
 				   item->where, item->value);
 	}
 	mem_list_free(&hidden);
@@ -444,7 +445,7 @@ int agent_load(const struct run_options *o, const struct state *state,
 		return -err->num;
 	if (o->share_login && !a->name)
 		return fail(err, EINVAL,
-			    "--share-login: of which agent? --agent NAME says");
+			    "--share-login needs an agent: add --agent NAME");
 	a->shared = o->share_login;
 	/* An empty home directory keeps nothing. */
 	if (!o->strict && !o->has_user &&
@@ -461,8 +462,7 @@ int agent_load(const struct run_options *o, const struct state *state,
 			if (i != k && home->item->word == PROFILE_HOME &&
 			    path_below(in->path, home->path))
 				return fail(err, EINVAL,
-					    "%s: %s ~/%s lies in the home of "
-					    "%s",
+					    "%s: %s ~/%s is in the home of %s",
 					    in->item->where,
 					    profile_word_name(in->item->word),
 					    in->item->value, home->item->where);

@@ -28,13 +28,14 @@ int agent_open_state(const struct state *state, const char *name, bool make,
 	auto_close int agents = -1;
 
 	if (make && mkdirat(state->fd, "agents", 0700) < 0 && errno != EEXIST)
-		return fail_errno(err, "make guard's folder of agents");
+		return fail_errno(err, "create guard's directory of agents");
 	agents = beneath_open(state->fd, "agents", O_RDONLY | O_DIRECTORY, 0,
 			      err);
 	if (agents < 0 || !name)
 		return agents < 0 ? agents : TAKE_FD(agents);
 	if (make && mkdirat(agents, name, 0700) < 0 && errno != EEXIST)
-		return fail_errno(err, "make the home of %s", text_quote(name));
+		return fail_errno(err, "create the home of %s",
+				  text_quote(name));
 	return beneath_open(agents, name, O_RDONLY | O_DIRECTORY, 0, err);
 }
 
@@ -207,7 +208,7 @@ static int make_home_parents(int dir, const char *path, struct err *err)
 	while ((slash = strchr(slash, '/'))) {
 		*slash = '\0';
 		if (mkdirat(dir, part, 0700) < 0 && errno != EEXIST)
-			return fail_errno(err, "make %s", text_quote(part));
+			return fail_errno(err, "create %s", text_quote(part));
 		*slash++ = '/';
 	}
 	return 0;
@@ -266,7 +267,7 @@ static int make_new_home(const struct agent *a, const struct state *state,
 	if (dirtree_remove(dir, "new", err) < 0)
 		return -err->num;
 	if (mkdirat(dir, "new", 0700) < 0)
-		return fail_errno(err, "make a folder");
+		return fail_errno(err, "create a directory");
 	fd = beneath_open(dir, "new", O_RDONLY | O_DIRECTORY, 0, err);
 	if (fd < 0)
 		return fd;
@@ -294,10 +295,10 @@ static int make_new_home(const struct agent *a, const struct state *state,
 	if (make_home_parents(dir, place, err) < 0)
 		return -err->num;
 	if (renameat(dir, "new", dir, place) < 0)
-		return fail_errno(err, "make %s", text_quote(place));
+		return fail_errno(err, "create %s", text_quote(place));
 	buf_printf(notes,
-		   "~/%s is now a folder of guard's own for %s: log in once "
-		   "inside; your real one is not touched\n",
+		   "~/%s is now a directory of guard's own for %s: log in once "
+		   "inside; your real one is unchanged\n",
 		   home->value, a->name);
 	if (skipped.len)
 		buf_printf(notes, "not copied from ~/%s: %s\n", home->value,

@@ -33,21 +33,21 @@ static int open_agent_caches(struct agent *a, const struct state *state,
 	if (above < 0)
 		got = above;
 	else if (mkdirat(above, CACHES_DIR, 0700) < 0 && errno != EEXIST)
-		got = fail_errno(err, "make a folder");
+		got = fail_errno(err, "create a directory");
 	else
 		caches_fd = fd_open_dir(above, CACHES_DIR);
 	if (got == 0)
-		got = caches_fd < 0 ? fail_errno(err, "open their folder")
+		got = caches_fd < 0 ? fail_errno(err, "open their directory")
 				    : persistent_mount_open_caches(
 					      a->persistent_mount, state->home,
 					      caches_fd, s->fd, err);
 	if (got == -EBUSY)
 		buf_printf(notes,
-			   "another run %shas the kept caches just now: what "
-			   "this one puts into them goes with its layer\n",
+			   "another run %suses the kept caches: cache files of "
+			   "this run stay in its layer\n",
 			   a->options.shared_cache ? "" : "of this project ");
 	else if (got == -EXDEV)
-		buf_printf(notes, "no caches are kept for the next run (%s)\n",
+		buf_printf(notes, "caches are not kept for the next run (%s)\n",
 			   err->text);
 	else if (got < 0)
 		return err_context(err, "caches of the run");
@@ -140,12 +140,12 @@ void agent_describe(const struct agent *a, struct buf *to)
 		buf_add_text(to, " with --nested");
 	if (a->shared)
 		report_warning(
-			"--share-login: the run writes your real folders "
-			"of %s, where your login and its settings are",
+			"--share-login: the run writes to your real "
+			"directories of %s, with your login and settings",
 			a->name);
 	if (a->options.shared_cache)
-		report_warning("--shared-cache: what this run puts into its "
-			       "caches, runs of other projects use");
+		report_warning("--shared-cache: runs of other projects use the "
+			       "cache files of this run");
 }
 
 /* A locked cache belongs to a run. The lock file stays: another guard process

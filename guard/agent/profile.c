@@ -74,14 +74,16 @@ static int set_item_path(struct profile_item *item, const char *value,
 	item->in_home = value[0] == '~' && (value[1] == '/' || !value[1]);
 	if (!item->in_home && value[0] != '/' && !item->project &&
 	    item->word != PROFILE_NOISE)
-		return fail(err, EINVAL, "%s %s: a path begins with / or ~/",
-			    name, text_quote(value));
+		return fail(err, EINVAL,
+			    "%s %s: a path must begin with / or ~/", name,
+			    text_quote(value));
 	/* Without "." and empty parts. */
 	for (at = value + item->in_home; *at; at += *at == '/') {
 		len = strcspn(at, "/");
 		if (len == 2 && memcmp(at, "..", 2) == 0)
-			return fail(err, EINVAL, "%s %s: a path without '..'",
-				    name, text_quote(value));
+			return fail(err, EINVAL,
+				    "%s %s: a path must not contain '..'", name,
+				    text_quote(value));
 		if (len && !(len == 1 && *at == '.')) {
 			if (rest.len)
 				buf_add_char(&rest, '/');
@@ -90,7 +92,7 @@ static int set_item_path(struct profile_item *item, const char *value,
 		at += len;
 	}
 	if (!rest.len)
-		return fail(err, EINVAL, "%s %s: that is too much", name,
+		return fail(err, EINVAL, "%s %s: the path is too general", name,
 			    text_quote(value));
 	item->value = !item->in_home && value[0] == '/'
 			      ? mem_printf("/%s", buf_text(&rest))
@@ -108,16 +110,17 @@ static int set_item_value(struct profile_item *item, const char *value,
 
 	if (word->kind == KIND_NONE) {
 		if (*value)
-			return fail(err, EINVAL, "%s stands alone, without %s",
+			return fail(err, EINVAL, "%s takes no value: remove %s",
 				    word->name, text_quote(value));
 		item->value = mem_strdup("");
 		return 0;
 	}
 	if (!*value)
-		return fail(err, EINVAL, "%s of what? its value is missing",
+		return fail(err, EINVAL, "%s: the value is missing",
 			    word->name);
 	if (word->kind == KIND_SIZE && !parse_size(value))
-		return fail(err, EINVAL, "%s is a size like 500M or 2G, not %s",
+		return fail(err, EINVAL,
+			    "%s must be a size like 500M or 2G, not %s",
 			    word->name, text_quote(value));
 	if (word->kind == KIND_ENV) {
 		len = strcspn(value, "=");
@@ -127,8 +130,8 @@ static int set_item_value(struct profile_item *item, const char *value,
 			   "abcdefghijklmnopqrstuvwxyz0123456789_") < len ||
 		    (*value >= '0' && *value <= '9'))
 			return fail(err, EINVAL,
-				    "env %s: a name of letters, digits and _, "
-				    "and perhaps =VALUE",
+				    "env %s: expected NAME or NAME=VALUE, with "
+				    "letters, digits and _ in NAME",
 				    text_quote(value));
 	}
 	if (word->kind == KIND_SIZE || word->kind == KIND_ENV) {
@@ -142,7 +145,7 @@ static int set_item_value(struct profile_item *item, const char *value,
 		text = value + len + strspn(value + len, " \t");
 		if (!*text)
 			return fail(err, EINVAL,
-				    "write %s what? its text is missing",
+				    "write %s: the text is missing",
 				    text_quote(path));
 		if (set_item_path(item, path, err) < 0)
 			return -err->num;
@@ -151,7 +154,7 @@ static int set_item_value(struct profile_item *item, const char *value,
 	}
 	if (!word->wild && strpbrk(value, "*?["))
 		return fail(err, EINVAL,
-			    "%s %s: wildcards are for code and noise",
+			    "%s %s: only code and noise may have wildcards",
 			    word->name, text_quote(value));
 	return set_item_path(item, value, err);
 }
@@ -168,17 +171,16 @@ static int add_profile_line(struct profile *p, const char *file,
 		if (strcmp(words[i].name, name) == 0)
 			break;
 	if (i == PROFILE_WORDS)
-		return fail(err, EINVAL, "%s is no word of a profile: %s",
+		return fail(err, EINVAL, "no such word in a profile: %s; %s",
 			    text_quote(name),
-			    project ? "a project's file may hold ro and hide"
-				    : "there are home, seed, write, code, "
-				      "cache, ro, hide, env, nested, tmp-size "
-				      "and noise");
+			    project ? "a project's file may use ro and hide"
+				    : "use home, seed, write, code, cache, ro, "
+				      "hide, env, nested, tmp-size or noise");
 	if (project && !words[i].project)
 		return fail(err, EINVAL,
 			    "'%s' would allow more, and a project's file may "
-			    "only forbid, with ro and hide; your own profiles "
-			    "lie in ~/.config/guard/agents",
+			    "only restrict, with ro and hide; your own "
+			    "profiles are in ~/.config/guard/agents",
 			    name);
 	item.word = (enum profile_word)i;
 	line += len;
@@ -210,8 +212,7 @@ int profile_parse(struct profile *p, const char *file, bool project,
 
 	if (len > PROFILE_BYTES_MAX)
 		return fail(err, EINVAL,
-			    "%s: over %u bytes, which is no "
-			    "profile",
+			    "%s: larger than %u bytes, too large for a profile",
 			    shown, PROFILE_BYTES_MAX);
 	while (at < end) {
 		const char *eol = memchr(at, '\n', (size_t)(end - at));
@@ -220,11 +221,13 @@ int profile_parse(struct profile *p, const char *file, bool project,
 
 		at += n + (eol != NULL);
 		if (++number > LINES_MAX || n > VALUE_MAX)
-			return fail(err, EINVAL, "%s:%u: too long", shown,
-				    number);
+			return fail(err, EINVAL,
+				    "%s:%u: the line or the file is too long",
+				    shown, number);
 		if (memchr(at - n - (eol != NULL), '\0', n))
-			return fail(err, EINVAL, "%s:%u: a byte 0", shown,
-				    number);
+			return fail(err, EINVAL,
+				    "%s:%u: the line contains a NUL byte",
+				    shown, number);
 		if (!*line || *line == '#')
 			continue;
 		if (add_profile_line(p, file, number, project, line, err) < 0)

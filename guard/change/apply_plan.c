@@ -67,16 +67,16 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 	if (seq == -ENODATA)
 		return err_context(
 			err,
-			"the files as they were before run %s could not be "
-			"stored, so that its changes cannot be told from "
-			"yours: copy what you need (guard diff %s)",
+			"the files from before run %s could not be stored, so "
+			"its changes cannot be separated from yours: copy what "
+			"you need (guard diff %s)",
 			s->id, s->id);
 	if (seq < 0)
 		return seq;
 	if (seq == 0)
 		return fail(err, ENODATA,
-			    "the files as they were before run %s were not "
-			    "stored: copy what you need (guard diff %s)",
+			    "the files from before run %s were not stored: "
+			    "copy what you need (guard diff %s)",
 			    s->id, s->id);
 	if (store_refresh(a->c->store, err) < 0)
 		return -err->num;
@@ -117,7 +117,7 @@ static int compare_result_path(void *arg, const char *path,
 	if (!entry_same_state(got ? &base : NULL, want)) {
 		auto_free char *name = mem_printf("%s%s", c->prefix, path);
 
-		report_warning("%s is not as the run left it",
+		report_warning("%s changed after the run's end",
 			       text_quote(name));
 		*c->changed = true;
 	}
@@ -401,8 +401,8 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 		return fail(err, ENOENT, "run %s was discarded", s->id);
 	if (s->state == RUN_APPLIED && !resolve_run_has_paths(a->p))
 		return fail(err, EALREADY,
-			    "run %s is applied already: name paths to apply "
-			    "what is left of it",
+			    "run %s is already applied: name paths to apply "
+			    "the rest",
 			    s->id);
 	if (context_store(a->c, STORE_WRITE, err) < 0 ||
 	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0))
@@ -605,15 +605,15 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 	/* The files are as they shall be, and undo knows of it: what fails now
 	 * is no reason to call the apply failed. */
 	if (record_applied_paths(a, &more) < 0)
-		report_warning("it is done, but what run %s had applied by now "
-			       "could not be noted: %s",
+		report_warning("done, but the record of what run %s has "
+			       "applied could not be written: %s",
 			       s->id, more.text);
 	if (s->live || recover_set_run_state(a->c, s, complete, &more) == 0)
 		action_close(project->project.workspace_fd, &action);
 	else
 		report_warning(
-			"it is done, but the state of run %s could not be "
-			"noted; the next command of guard here tries again: %s",
+			"done, but the state of run %s could not be written; "
+			"the next guard command here tries again: %s",
 			s->id, more.text);
 	before = mem_printf("%" PRIu64, project->now.seq);
 	*ret_after = action.roots.items[0].after;

@@ -46,9 +46,9 @@ int apply_report_markers(struct apply_plan *a, bool done)
 		}
 	}
 	if (done)
-		report_warning("%s to be put right by hand: applied, with "
-			       "conflict markers",
-			       text_count(a->change.counts.marked, "file"));
+		report_warning(
+			"%s to resolve by hand: applied with conflict markers",
+			text_count(a->change.counts.marked, "file"));
 	return STATUS_REFUSED;
 }
 
@@ -61,8 +61,8 @@ void apply_report_git_left(const struct apply_plan *a)
 
 	for (i = 1; i < s->root_count; i++)
 		if (a->change.roots[i].plan.git_skipped)
-			report_note("what changed in %s.git is left alone: "
-				    "guard apply %s and its path takes it over",
+			report_note("changes in %s.git were not applied: guard "
+				    "apply %s and its path applies them",
 				    text_quote(a->change.roots[i].plan.prefix),
 				    s->id);
 	if (!a->change.roots[0].plan.git_skipped && !linked)
@@ -71,14 +71,13 @@ void apply_report_git_left(const struct apply_plan *a)
 	one = strncmp(left, "1 ", 2) == 0;
 	if (*left)
 		report_note("%s of the run %s not in your repository; guard "
-			    "import %s brings %s in",
+			    "import %s imports %s",
 			    left, one ? "is" : "are", s->id,
 			    one ? "it" : "them");
 	if (a->change.roots[0].plan.git_skipped)
-		report_note(
-			"what changed in .git is left alone; guard apply %s "
-			".git takes it over",
-			s->id);
+		report_note("changes in .git were not applied; guard apply %s "
+			    ".git applies them",
+			    s->id);
 }
 
 /* These changes do not conflict with the apply, but the user must know that
@@ -89,8 +88,8 @@ void apply_report_home_left(const struct apply_plan *a)
 	const char *id = a->p->session.id;
 
 	if (count)
-		report_note("%s in your home folder left alone: guard diff %s "
-			    "shows them, guard apply %s ~/PATH takes one over",
+		report_note("%s in your home directory not applied: guard diff "
+			    "%s shows them, guard apply %s ~/PATH applies one",
 			    text_count(count, "change"), id, id);
 }
 
@@ -104,9 +103,9 @@ int apply_report_done(struct apply_plan *a, struct gitcommit *commit,
 	report_note("run %s applied to %s: %s", s->id,
 		    text_quote(apply_report_where(a)), buf_text(&sum));
 	if (s->state != RUN_APPLIED)
-		report_note("the rest of it still waits (guard diff %s)",
+		report_note("the rest of it is still pending (guard diff %s)",
 			    s->id);
-	report_hint("guard undo takes it back");
+	report_hint("guard undo reverts it");
 	if (commit && committing_point(a, commit, true, err) < 0)
 		return -err->num;
 	apply_report_git_left(a);

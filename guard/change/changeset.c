@@ -224,11 +224,10 @@ static bool end_action(void *arg, void (*seen)(void *), void *seen_arg)
 			*e->seq = root->after = after.seq;
 			continue;
 		}
-		report_warning(
-			"it is done, but the state after it, which undo "
-			"needs, could not be stored; the next command of "
-			"guard here tries again: %s",
-			err.text);
+		report_warning("done, but the state afterwards, which undo "
+			       "needs, could not be stored; the next guard "
+			       "command here tries again: %s",
+			       err.text);
 		return false;
 	}
 	return true;
@@ -338,6 +337,6 @@ int changeset_execute(struct changeset *set, struct action *a, struct err *err)
 		action_drop_next(workspace);
 	interrupted = context_restore_signals(&signals);
 	if (got == 0 && interrupted)
-		report_warning("interrupted too late: it is done");
+		report_warning("interrupted too late: done");
 	return got;
 }

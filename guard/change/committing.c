@@ -34,9 +34,9 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 	job.message = buf_text(&message);
 	if (gitcommit_make(a->c->store, &a->change.roots[0].base.root, want,
 			   &job, ret, err) < 0)
-		return err_context(err, o->branch ? "nothing is committed"
-						  : "nothing is applied, and "
-						    "nothing committed");
+		return err_context(err,
+				   o->branch ? "nothing committed"
+					     : "nothing applied or committed");
 	for (i = 0; i < (*ret)->notes.count; i++)
 		report_note("not in the commit: %s", (*ret)->notes.items[i]);
 	if (!resolve_run_has_paths(a->p))
@@ -50,8 +50,7 @@ int committing_point(const struct apply_plan *a, struct gitcommit *c,
 	size_t i = c->notes.count;
 
 	if (gitcommit_point(c, err) < 0)
-		return applied ? err_context(err, "it is applied, but not "
-						  "committed")
+		return applied ? err_context(err, "applied, but not committed")
 			       : -err->num;
 	for (; i < c->notes.count; i++)
 		report_warning("%s", c->notes.items[i]);
@@ -61,11 +60,11 @@ int committing_point(const struct apply_plan *a, struct gitcommit *c,
 	report_note("committed to %s: %.10s, %s; not signed, no hook was run",
 		    c->branch, c->id, text_count(c->count, "file"));
 	if (applied)
-		report_hint("git reset --soft HEAD~1 takes back the commit "
-			    "alone, guard undo the files alone");
+		report_hint("git reset --soft HEAD~1 undoes only the commit, "
+			    "guard undo only the files");
 	else
-		report_hint("run %s itself waits on (guard discard %s drops "
-			    "it)",
-			    a->p->session.id, a->p->session.id);
+		report_hint(
+			"run %s stays pending (guard discard %s discards it)",
+			a->p->session.id, a->p->session.id);
 	return 0;
 }

@@ -43,9 +43,8 @@ static int load_sides(struct context *c, struct session *s, struct sides *ret,
 		return seq;
 	if (seq <= 0)
 		return fail(err, ENODATA,
-			    "the files as they were before run %s were not "
-			    "stored, so that its commits cannot be told from "
-			    "yours",
+			    "the files from before run %s were not stored, so "
+			    "its commits cannot be separated from yours",
 			    s->id);
 	if (context_store(c, STORE_WRITE, err) < 0 ||
 	    store_refresh(c->store, err) < 0 ||
@@ -78,7 +77,7 @@ static int load_linked(struct context *c, struct session *s, const char *git,
 	int got;
 
 	if (upper < 0)
-		return fail_errno(err, "the layer of run %s", s->id);
+		return fail_errno(err, "open the layer of run %s", s->id);
 	lower = fd_open_dir(AT_FDCWD, git);
 	if (lower < 0)
 		return fail_errno(err, "%s", text_quote(git));
@@ -132,15 +131,14 @@ static int open_changed(struct context *c, struct session *s, const char *git,
 	int got;
 
 	if (lstat(git, &st) < 0)
-		return errno != ENOENT
-			       ? fail_errno(err, "%s", text_quote(git))
-			       : fail(err, ENOENT,
-				      "%s is no git repository: there is "
-				      "nothing to import into",
-				      text_quote(s->project));
+		return errno != ENOENT ? fail_errno(err, "%s", text_quote(git))
+				       : fail(err, ENOENT,
+					      "%s is not a git repository: "
+					      "cannot import into it",
+					      text_quote(s->project));
 	if (!S_ISDIR(st.st_mode))
 		return fail(err, ENOTDIR,
-			    "%s is no folder, and the repository that it "
+			    "%s is not a directory, and the repository that it "
 			    "names had no layer in the run",
 			    text_quote(git));
 	if (gittips_read(c->store, sides->then, sides->now, &im->tips, err) < 0)

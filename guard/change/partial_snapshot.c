@@ -37,7 +37,8 @@ static int count_partial_path(void *arg, const char *path,
 	(void)path;
 	/* Other names of a file may be anywhere. */
 	if (++c->count > c->max || (e->link_group && S_ISREG(e->mode)))
-		return fail(err, E2BIG, "more than some paths");
+		return fail(err, E2BIG,
+			    "too many paths for a partial snapshot");
 	return 0;
 }
 

@@ -165,7 +165,7 @@ void plan_summary_text(const struct plan_counts *counts, struct buf *to)
 		{counts->moved, "moved"},
 		{counts->replaced, "replaced"},
 		{counts->created, "created"},
-		{counts->meta, "with other rights"},
+		{counts->meta, "with other permissions"},
 		{counts->merged, "merged"},
 		{counts->marked, "with conflict markers"},
 	};
@@ -254,6 +254,6 @@ bool plan_summary_ask(const struct plan_counts *counts, const char *where,
 	AUTO(buf) struct buf sum = {0};
 
 	plan_summary_text(counts, &sum);
-	return report_confirm(yes, "guard: %s in %s: do it?", buf_text(&sum),
+	return report_confirm(yes, "guard: %s in %s: continue?", buf_text(&sum),
 			      text_quote(where));
 }

@@ -35,7 +35,7 @@ static int put_missing_parents(const struct restore_request *w,
 			return got;
 		if (got && !S_ISDIR(now.mode))
 			return fail(err, ENOTDIR,
-				    "%s is no folder now: move it away, or "
+				    "%s is not a directory: move it away, or "
 				    "restore elsewhere with --to",
 				    text_quote(parent));
 		if (got)
@@ -110,12 +110,11 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 		return -err->num;
 	purged = snapshot_purge_note(&l->from->snapshot, stored);
 	if (is_dir)
-		report_warning(
-			"not all of %s is in this snapshot: what is missing "
-			"is left as it is",
-			text_quote(*full_path ? full_path : "."));
+		report_warning("this snapshot has only a part of %s: all else "
+			       "is unchanged",
+			       text_quote(*full_path ? full_path : "."));
 	else
-		report_warning("%s is left out: it %s%s", text_quote(full_path),
+		report_warning("%s is skipped: it %s%s", text_quote(full_path),
 			       purged ? "was " : "",
 			       purged ? purged
 				      : "could not be read whole when it was "
@@ -245,8 +244,8 @@ static int put_target(const struct restore_request *w, struct tree_editor *ed,
 	if (tree_each(w->store, &t->entry, keep_current_git, &k, err) < 0)
 		return -err->num;
 	if (k.kept)
-		report_note("%s left as it is: name it to restore it",
-			    text_count(k.kept, ".git folder"));
+		report_note("%s unchanged: name it to restore it",
+			    text_count(k.kept, ".git directory"));
 	return 0;
 }
 

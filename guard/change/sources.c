@@ -164,11 +164,12 @@ static int find_source(struct sources *s, char *path, struct err *err)
 	if (snapshot_purge_note(&t->snapshot, t->path))
 		return fail(err, ENODATA,
 			    "%s of snapshot %" PRIu64
-			    " was %s: nothing brings it back",
+			    " was %s: it cannot be restored",
 			    text_quote(t->arg), t->snapshot.seq,
 			    snapshot_purge_note(&t->snapshot, t->path));
 	if (!got)
-		return fail(err, ENOENT, "there is no %s in snapshot %" PRIu64,
+		return fail(err, ENOENT,
+			    "no such path: %s in snapshot %" PRIu64,
 			    text_quote(t->arg), t->snapshot.seq);
 	return 0;
 }
@@ -260,7 +261,7 @@ static int find_matches(struct sources *s, const char *pattern, struct err *err)
 			break;
 	}
 	if (got == 0 || got == -ENOENT)
-		return fail(err, ENOENT, "nothing that is stored matches %s",
+		return fail(err, ENOENT, "no stored path matches %s",
 			    text_quote(pattern));
 	return got < 0 ? got : 0;
 }
@@ -317,12 +318,12 @@ void sources_print(const struct sources *s)
 		if (got < 0)
 			report_warning("%s", err.text);
 		if (got > 0)
-			report_warning(
-				"snapshot %" PRIu64
-				", of a few paths, has something newer %s %s: "
-				"guard restore --at %" PRIu64 " brings that",
-				seq, pattern ? "like" : "in",
-				text_quote(pattern ? pattern : t->arg), seq);
+			report_warning("partial snapshot %" PRIu64
+				       " has a newer version %s %s: guard "
+				       "restore --at %" PRIu64 " restores it",
+				       seq, pattern ? "like" : "in",
+				       text_quote(pattern ? pattern : t->arg),
+				       seq);
 	}
 }
 
@@ -351,7 +352,7 @@ void sources_print_earlier(const struct sources *s)
 	}
 	if (earlier)
 		report_hint("guard restore --at %" PRIu64
-			    " PATH brings the version before this one (%s, %s)",
+			    " PATH restores the previous version (%s, %s)",
 			    earlier->snapshot.seq,
 			    output_time(earlier->snapshot.time),
 			    earlier->snapshot.reason);
@@ -369,8 +370,8 @@ int sources_check_free(const struct sources *s, const char *dir,
 
 		if (lstat(path, &st) == 0)
 			return fail(err, EEXIST,
-				    "%s is there already: restore into another "
-				    "folder",
+				    "%s already exists: restore into another "
+				    "directory",
 				    text_quote(path));
 		for (k = 0; k < i; k++)
 			if (strcmp(path_name(s->items[k].arg), name) == 0)

@@ -69,10 +69,10 @@ void agent_show_end(const struct session *s)
 
 	if (!count || !name)
 		return;
-	output_warn("what the next session of %s obeys or executes was "
-		    "changed in its home (`guard agents --reset %s` begins "
-		    "anew):",
-		    name, name);
+	output_warn(
+		"configuration or code for the next session of %s was changed "
+		"in its home (`guard agents --reset %s` resets it):",
+		name, name);
 	if (count > SAID_MOST) {
 		print_changed_dirs(changes, count);
 		return;
@@ -93,9 +93,10 @@ void agent_show_list(const struct session *s)
 		     output_style(STYLE_BOLD), name, output_style(STYLE_NONE));
 	for (i = 0; i < count; i++)
 		print_code_change(stdout, changes[i]);
-	(void)printf("     it is there already, whatever becomes of the run; "
-		     "guard agents --reset %s begins anew\n",
-		     name);
+	(void)printf(
+		"     these changes are already in effect, even if the run is "
+		"discarded; guard agents --reset %s resets the home\n",
+		name);
 }
 
 json_t *agent_show_json(const struct session *s)

@@ -86,9 +86,7 @@ static int list_agents(struct context *c, bool json)
 
 static int no_profile(const char *name, struct err *err)
 {
-	return fail(err, ENOENT,
-		    "there is no profile %s: guard agents has "
-		    "them all",
+	return fail(err, ENOENT, "no such profile: %s; guard agents lists all",
 		    text_quote(name));
 }
 
@@ -159,7 +157,7 @@ static int reset_agent_home(struct context *c, const char *name, bool yes,
 		return no_profile(name, err);
 	fd = agent_open_state(&c->state, name, false, err);
 	if (fd == -ENOENT)
-		return fail(err, ENOENT, "%s has no home yet", name);
+		return fail(err, ENOENT, "%s has no home directory yet", name);
 	if (fd < 0 || session_list(c->state.runs_fd, false, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
@@ -167,27 +165,27 @@ static int reset_agent_home(struct context *c, const char *name, bool yes,
 		const char *used = record_get(&s->more, AGENT_NAME);
 
 		if (s->live && used && strcmp(used, name) == 0)
-			return fail(err, EBUSY, "run %s is at work in it",
+			return fail(err, EBUSY,
+				    "in use by run %s: wait for its end",
 				    s->id);
 	}
 	got = yes ? 1
-		  : output_ask("Take away the home of %s, with its login, "
-			       "sessions and settings?",
+		  : output_ask("Move the home of %s, with its login, sessions "
+			       "and settings, to the trash?",
 			       name);
 	if (got < 0)
 		return fail(err, EPERM,
-			    "nobody is there to ask: --yes takes away the home "
-			    "of %s",
+			    "no terminal to ask on: use --yes to move the home "
+			    "of %s to the trash",
 			    name);
 	if (!got)
 		return STATUS_REFUSED;
 	if (move_home_to_trash(c, name, err) < 0)
 		return err_context(err, "home of %s", name);
 	state_log(&c->state, "reset", "agent", name, NULL);
-	output_print(
-		"the home of %s lies in guard's trash; its next run begins "
-		"with your settings, and you log in again",
-		name);
+	output_print("the home of %s is in guard's trash; its next run starts "
+		     "with your settings: log in again",
+		     name);
 	return STATUS_OK;
 }
 
@@ -210,7 +208,7 @@ int cmd_agents(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind > (reset_name ? 0 : 1))
-		return options_usage_error(verb, "one name is enough");
+		return options_usage_error(verb, "expected one NAME");
 	got = context_open(&c, false, &err);
 	if (got == 0 && reset_name)
 		got = reset_agent_home(&c, reset_name, yes, &err);

@@ -65,18 +65,18 @@ static void print_apply_json(const struct apply *a, bool applied,
 static char *conflict_remedy(const struct apply *a)
 {
 	if (a->o->resolve == RESOLVE_THEIRS)
-		return mem_strdup("nothing is applied: what is named above is "
-				  "never taken away by --theirs; put it out of "
-				  "the way, or use --ours");
+		return mem_strdup(
+			"nothing applied: --theirs never deletes the paths "
+			"listed above; move them away, or use --ours");
 	if (a->o->resolve == RESOLVE_MARKERS)
-		return mem_strdup("nothing is applied: only texts can have "
+		return mem_strdup("nothing applied: only texts can have "
 				  "conflict markers; name the paths that you "
 				  "want, or use --ours or --theirs");
-	return mem_printf("nothing is applied: guard show %s:PATH prints the "
-			  "run's side; --ours keeps yours, --theirs takes the "
-			  "run's, --merge writes conflict markers, or name the "
-			  "paths that you want",
-			  a->in.p->session.id);
+	return mem_printf(
+		"nothing applied: guard show %s:PATH prints the run's version; "
+		"--ours keeps yours, --theirs takes the run's, --merge writes "
+		"conflict markers, or name the paths that you want",
+		a->in.p->session.id);
 }
 
 /* A user who names a .git is warned of the files in it that are executed later.
@@ -145,12 +145,12 @@ static int end_nothing_left(struct apply *a, struct err *err)
 		already |= a->in.change.roots[i].plan.already > 0;
 		kept |= a->in.change.roots[i].plan.kept.count > 0;
 	}
-	output_print("nothing is left to do%s",
-		     already && !kept ? ": all of it is in the project already"
+	output_print("nothing left to apply%s",
+		     already && !kept ? ": the project already has all of it"
 				      : "");
 	if (kept && resolve_run_is_complete(a->in.p))
-		output_hint("guard apply --theirs %s PATH takes one of these "
-			    "all the same",
+		output_hint("guard apply --theirs %s PATH applies one of these "
+			    "anyway",
 			    s->id);
 	apply_report_git_left(&a->in);
 	if (!a->o->dry &&
@@ -164,7 +164,7 @@ static bool confirm_apply(const struct apply *a)
 {
 	if (a->in.changed_since)
 		output_warn("the layer of run %s has changed since its end; "
-			    "what is listed here is what it holds now",
+			    "listed below: its current content",
 			    a->in.p->session.id);
 	return plan_summary_ask(&a->in.change.counts,
 				apply_report_where(&a->in),
@@ -184,8 +184,8 @@ static int parse_yes_to_paths(struct apply *a, struct err *err)
 			return -err->num;
 		if (!path_below(path, project) || strcmp(path, project) == 0)
 			return fail(err, EINVAL,
-				    "--yes-to is for single files of %s, and "
-				    "%s is none",
+				    "--yes-to needs a single file of %s, and "
+				    "%s is not one",
 				    text_quote(project), text_quote(*given));
 		mem_list_add(&a->in.agreed, path_rest(path, project));
 	}
@@ -233,7 +233,7 @@ static int ask_about_refused(struct apply *a, struct err *err)
 	for (i = 0; i < a->askable_count; i++) {
 		const struct refusal *r = &a->askable[i];
 
-		if (output_ask("guard: %s %s: apply it all the same?",
+		if (output_ask("guard: %s %s: apply it anyway?",
 			       text_quote(r->path), refusal_text(r->kind)) > 0)
 			mem_list_add(&a->in.agreed, r->path);
 		else
@@ -250,7 +250,8 @@ static int commit_only(struct apply *a, struct err *err)
 	if (resolve_run_home_paths(a->in.p) ||
 	    resolve_run_has_extra_paths(a->in.p))
 		return fail(err, EINVAL,
-			    "a branch holds nothing but the project");
+			    "a branch can hold only files of the project: name "
+			    "no other paths");
 	if (apply_plan_make(&a->in, RESOLVE_THEIRS, err) < 0)
 		return -err->num;
 	changeset_unlock(&a->in.change);
@@ -351,8 +352,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		got = review_session_run(&a.in, &review, err);
 	else
-		got = fail(err, ENOTTY,
-			   "--patch asks on a terminal, and there is none");
+		got = fail(err, ENOTTY, "--patch needs a terminal to ask on");
 	for (i = 0; i < a.askable_count; i++)
 		free(a.askable[i].path);
 	free(a.askable);
@@ -373,10 +373,10 @@ static int end_interrupted_apply(struct context *c, bool abort, struct err *err)
 		return got;
 	if (!got)
 		output_print(
-			"nothing in %s is unfinished%s", text_quote(c->project),
-			abort ? ": guard undo takes the last action back" : "");
+			"no interrupted action in %s%s", text_quote(c->project),
+			abort ? ": guard undo reverts the last action" : "");
 	if (got == 1 && abort)
-		output_print("it was done already: guard undo takes it back");
+		output_print("it was complete already: guard undo reverts it");
 	if (got == 2)
 		return abort ? STATUS_OK : STATUS_REFUSED;
 	return abort ? STATUS_REFUSED : STATUS_OK;
@@ -393,8 +393,8 @@ static bool read_resolve(const struct verb *verb, int id, const char *value,
 
 	(void)value;
 	if (*resolve && *resolve != said) {
-		options_usage_error(verb, "only one of --ours, --theirs and "
-					  "--merge can be meant");
+		options_usage_error(
+			verb, "use only one of --ours, --theirs and --merge");
 		return false;
 	}
 	*resolve = said;
@@ -414,17 +414,18 @@ static const char *check_apply_options(const struct apply_options *o,
 				       bool operands)
 {
 	if (o->patch && o->yes_to)
-		return "--patch asks about each of them: without --yes-to";
+		return "--patch asks about each file: do not use it with "
+		       "--yes-to";
 	if (o->patch && (o->dry || o->yes || o->json || output_is_quiet()))
-		return "--patch asks and tells by itself: neither -n, -q, -y "
-		       "nor --json goes with it";
+		return "--patch is interactive: do not use it with -n, -q, -y "
+		       "or --json";
 	if (o->commit.on && o->resolve)
-		return "a commit is made of what both sides agree on: without "
-		       "--ours, --theirs and --merge";
+		return "a commit takes only changes without conflicts: do not "
+		       "use --ours, --theirs or --merge";
 	if (o->commit.message && !o->commit.on)
-		return "-m is for --commit and --branch";
+		return "-m needs --commit or --branch";
 	if ((o->resume || o->abort) && (operands || o->resume == o->abort))
-		return "--continue and --abort stand alone";
+		return "--continue and --abort take no other options or paths";
 	return NULL;
 }
 

@@ -134,12 +134,12 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return -err->num;
 	got = recover_project(c, p.session.project, err);
 	if (got == -EBUSY)
-		output_print("another guard is at work in %s just now",
+		output_print("%s is in use by another guard process",
 			     text_quote(p.session.project));
 	else if (got < 0)
 		return got;
 	if (live_suspend(&p.session, &freezer, &unexpected) < 0)
-		output_warn("%s: it goes on while its layer is read",
+		output_warn("%s: the run continues while its layer is read",
 			    unexpected.text);
 	got = changes_load_own(c, &p.session, &changes, err);
 	freezer_end(&freezer);
@@ -150,8 +150,8 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	/* A diff is shown in any case. */
 	if (changes_total(&changes) &&
 	    mark_edited_roots(c, &p.session, &changes, &unexpected) < 0)
-		output_warn("what has changed here since the run began cannot "
-			    "be marked: %s",
+		output_warn("cannot mark files that changed here since the run "
+			    "started: %s",
 			    unexpected.text);
 	changes_find_moves(&changes);
 	resolve_run_filter(&p, &changes);
@@ -159,7 +159,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
-		(void)printf("still going: this is what there is by now\n");
+		(void)printf("still running: these are its changes so far\n");
 	print_diff(&p.session, &changes, o->form);
 	if (!output_finish())
 		return STATUS_REFUSED;

@@ -22,15 +22,16 @@ static int discard_all(struct context *c, struct resolved_run *p, bool yes,
 	auto_free char *left = importer_left(c, s);
 
 	if (*left)
-		output_print("run %s holds %s that you never imported (guard "
+		output_print("run %s has %s that you have not imported (guard "
 			     "import %s)",
 			     s->id, left, s->id);
-	if (!output_confirm(yes, "guard: discard all of run %s?", s->id))
+	if (!output_confirm(yes, "guard: discard all changes of run %s?",
+			    s->id))
 		return STATUS_REFUSED;
 	if (retire_discard(c, s, err) < 0)
 		return -err->num;
 	output_print("run %s discarded; guard keeps it for 7 days", s->id);
-	output_hint("guard undo brings it back");
+	output_hint("guard undo restores it");
 	(void)session_empty_trash(c->state.trash_fd, TRASH_SECONDS, &ignored);
 	return STATUS_OK;
 }
@@ -127,14 +128,14 @@ static int discard_parts(struct context *c, struct resolved_run *p,
 	}
 	output_print("discarded from run %s; guard keeps it for 7 days",
 		     p->session.id);
-	output_hint("guard undo brings it back");
+	output_hint("guard undo restores it");
 	if (changes_load_own(c, &p->session, &changes, err) < 0)
 		return -err->num;
 	if (changes_total(&changes) || changes_count_home(&changes))
 		return STATUS_OK;
 	if (retire_discard(c, &p->session, err) < 0)
 		return -err->num;
-	output_print("nothing is left of run %s: it is discarded as well",
+	output_print("run %s has no changes left: it is discarded too",
 		     p->session.id);
 	return STATUS_OK;
 }

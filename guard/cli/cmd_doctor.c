@@ -84,7 +84,7 @@ static void inspect_layers(struct doctor *d, const struct state *st)
 		got = sandbox_probe(try_layer, dir, &err);
 		(void)dirtree_remove(AT_FDCWD, dir, &ignored);
 	} else {
-		got = fail_errno(&err, "make a folder in %s",
+		got = fail_errno(&err, "create a directory in %s",
 				 text_quote(st->path));
 	}
 	if (got < 0)
@@ -151,7 +151,7 @@ int cmd_doctor(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	if (optind < argc)
-		return options_usage_error(verb, "it takes no operands");
+		return options_usage_error(verb, "it takes no arguments");
 	d.list = json ? json_array() : NULL;
 	sandbox_inspect(print_inspection, &d);
 	inspect_state_dir(&d);

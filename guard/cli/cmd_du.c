@@ -116,15 +116,15 @@ static void print_du_text(struct du *d)
 			       "of runs: guard prune --caches");
 	if (d->reserve.bytes)
 		add_usage_line(&t, d->reserve.bytes, "reserve",
-			       "for what guard must write on a full disk");
+			       "for records on a full disk");
 	if (d->planned)
 		add_usage_line(&t, d->plan.frees, "to free",
 			       d->plan.drop_snapshots || d->plan.frees
 				       ? "about, by guard prune"
-				       : "guard prune has nothing to take");
+				       : "guard prune has nothing to remove");
 	table_print(&t, "", stdout);
 	if (!d->planned && d->stored)
-		output_warn("what prune would free cannot be said: %s",
+		output_warn("the space that prune would free is unknown: %s",
 			    d->plan_err.text);
 	if (d->runs.unread + d->trash.unread)
 		output_warn(

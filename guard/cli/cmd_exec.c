@@ -29,8 +29,8 @@ struct exec_options {
 
 static void report_waiting(void)
 {
-	output_print("the run does not answer yet: another guard looks at its "
-		     "layer, or it is stopped");
+	output_print("the run does not answer yet: another guard process reads "
+		     "its layer, or it is stopped");
 }
 
 static int exec_in_live_run(const struct session *s,
@@ -63,8 +63,7 @@ static int exec_in_live_run(const struct session *s,
 				   s->id);
 	if (v->argv == shell_argv)
 		output_print(
-			"a shell in run %s, which is going on: exit leaves "
-			"it",
+			"a shell in run %s, which continues: exit leaves it",
 			s->id);
 	got = sandbox_release(sb, err);
 	/* The run ended between the command's start and the word of it. */
@@ -81,8 +80,8 @@ static int exec_in_live_run(const struct session *s,
 		return got;
 	*ret_status = run_status_of(&result);
 	if (result.end == SANDBOX_LOST)
-		output_warn("this command is lost: run %s has ended, or "
-			    "killed or stopped guard's process for it",
+		output_warn("the command was lost: run %s has ended, or it "
+			    "killed or stopped guard's process",
 			    s->id);
 	return 0;
 }
@@ -131,16 +130,16 @@ static int try_exec_in_run(const struct exec_options *v, int *ret_status,
 		return -err->num;
 	if (!run_state_pending(s.state))
 		return fail(err, EINVAL,
-			    "run %s is %s: its layer cannot be entered any "
-			    "more",
+			    "run %s is %s: its layer can no longer be entered",
 			    s.id, run_state_name(s.state));
 	if (s.live && !resolve_run_is_running(&s))
 		return fail(err, EBUSY,
-			    "another guard is at work on run %s: try again "
-			    "when it has ended",
+			    "run %s is in use by another guard process: try "
+			    "again when it has ended",
 			    s.id);
 	if (s.state == RUN_NEW && s.live)
-		return fail(err, EAGAIN, "run %s is only being set up", s.id);
+		return fail(err, EAGAIN, "run %s is still starting: try again",
+			    s.id);
 	cwd = find_exec_cwd(&s, v->dir);
 	if (resolve_run_is_running(&s)) {
 		state_log(&c.state, "exec", "run", s.id, "project", s.project,
@@ -164,7 +163,8 @@ static bool add_variable(const struct verb *verb, int id, const char *value,
 {
 	(void)id;
 	if (!*value || *value == '=') {
-		options_usage_error(verb, "--env is NAME or NAME=VALUE, not %s",
+		options_usage_error(verb,
+				    "--env must be NAME or NAME=VALUE, not %s",
 				    text_quote(value));
 		return false;
 	}
@@ -215,8 +215,8 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 		status = got == STATUS_USAGE ? RUN_STATUS_GUARD : got;
 	} else if (!parse_exec_operands(&v, argc, argv, dashed, shell)) {
 		options_usage_error(verb,
-				    shell ? "one run at most"
-					  : "which command? guard exec RUN "
+				    shell ? "expected at most one RUN"
+					  : "no command given: guard exec RUN "
 					    "-- COMMAND [ARGS...]");
 	} else {
 		/* The reader of stderr may be gone. */

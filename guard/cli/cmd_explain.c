@@ -50,7 +50,7 @@ static char *describe_view(const struct explanation *e, const struct view *v,
 			    : NULL;
 	if (own && own->item->word == PROFILE_HOME) {
 		*ret_rule = "agent";
-		return mem_printf("a folder of guard's own for %s, kept "
+		return mem_printf("a directory of guard's own for %s, kept "
 				  "between its runs",
 				  e->run.agent->name);
 	}
@@ -64,7 +64,7 @@ static char *describe_view(const struct explanation *e, const struct view *v,
 	if (*ret_rule)
 		return mem_printf("%s, as %s says",
 				  v->visibility == VISIBILITY_HIDDEN
-					  ? "hidden"
+					  ? "masked"
 					  : "read-only",
 				  *ret_rule);
 	switch (v->visibility) {
@@ -74,32 +74,31 @@ static char *describe_view(const struct explanation *e, const struct view *v,
 		*ret_rule = *cow				    ? "--cow"
 			    : strcmp(v->place, e->run.project) == 0 ? "project"
 								    : "home";
-		return mem_printf("the layer over %s: what a run writes there "
-				  "waits for a decision",
+		return mem_printf("the layer over %s: changes there are "
+				  "pending until applied or discarded",
 				  *cow		      ? place
-				  : **ret_rule == 'h' ? "the home folder"
+				  : **ret_rule == 'h' ? "the home directory"
 						      : "the project");
 	case VISIBILITY_READ_WRITE:
 		*ret_rule = "--rw";
-		return mem_printf("the real one, let in by --rw %s: it is "
-				  "stored before and after",
+		return mem_printf("the real one, exposed by --rw %s: stored "
+				  "before and after the run",
 				  place);
 	case VISIBILITY_READ_ONLY:
 		if (v->redacted) {
 			*ret_rule = "secrets";
-			return mem_strdup("a read-only copy without the "
-					  "secrets in it; --ro lets it in as "
-					  "it is");
+			return mem_strdup("a read-only copy without secrets; "
+					  "--ro exposes the original");
 		}
 		*ret_rule = v->granted ? "--ro" : "machine";
-		return v->granted ? mem_printf("read-only, let in by --ro %s",
+		return v->granted ? mem_printf("read-only, exposed by --ro %s",
 					       place)
-				  : mem_strdup("read-only, as all of the "
-					       "machine");
+				  : mem_strdup("read-only, like the rest of "
+					       "the machine");
 	case VISIBILITY_PRIVATE:
 		*ret_rule = "private";
-		return mem_printf("%s is the run's own and begins empty; --ro "
-				  "or --rw lets in what is outside",
+		return mem_printf("%s is the run's own and starts empty; --ro "
+				  "or --rw exposes the real one",
 				  place);
 	case VISIBILITY_HIDDEN:
 	default:
@@ -107,14 +106,14 @@ static char *describe_view(const struct explanation *e, const struct view *v,
 	}
 	if (v->socket) {
 		*ret_rule = "socket";
-		return mem_printf("hidden: a program listens on %s; --ro lets "
-				  "it in",
-				  place);
+		return mem_printf(
+			"masked: a program listens on %s; --ro exposes it",
+			place);
 	}
 	if (path_below(v->place, e->run.context.state.path)) {
 		*ret_rule = "state";
-		return mem_printf("hidden: guard's own state (%s), which no "
-				  "option lets in",
+		return mem_printf("masked: guard's own state (%s), which no "
+				  "option exposes",
 				  place);
 	}
 	*ret_rule = "credentials";
@@ -124,7 +123,7 @@ static char *describe_view(const struct explanation *e, const struct view *v,
 		if (hidden && strcmp(hidden, v->place) == 0)
 			*ret_rule = "--hide";
 	}
-	return mem_printf("hidden with %s (%s); --ro lets it in", place,
+	return mem_printf("masked with %s (%s); --ro exposes it", place,
 			  *ret_rule);
 }
 
@@ -197,7 +196,7 @@ static int explain_path(struct explanation *e, const char *path,
 		return 0;
 	}
 	(void)printf("%s: %s%s\n", text_quote(path),
-		     v.exists ? "" : "nothing is there; ", text);
+		     v.exists ? "" : "no such file; ", text);
 	return 0;
 }
 
@@ -286,7 +285,7 @@ int cmd_explain(int argc, char **argv)
 	if (got)
 		got = got < 0 ? STATUS_USAGE : STATUS_OK;
 	else if (!*p.options.argv)
-		got = options_usage_error(verb, "which path?");
+		got = options_usage_error(verb, "no PATH given");
 	else
 		got = cmd_explain_paths(&p.options, p.options.argv, p.json);
 	parsed_free(&p);

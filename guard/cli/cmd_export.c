@@ -83,8 +83,8 @@ static int export_run(struct export *x, int count, char **argv, int dashed,
 		return -err->num;
 	if (!run_state_pending(s->state))
 		return fail(err, ENODATA,
-			    "run %s is %s: export a snapshot (`guard log` "
-			    "lists them)",
+			    "run %s is %s: export a snapshot instead (`guard "
+			    "log` lists them)",
 			    s->id, run_state_name(s->state));
 	if (run_trees_load(x->c, &resolved_run, "archives are", &run_trees,
 			   err) < 0)
@@ -115,16 +115,17 @@ static int export_snapshot(struct export *x, int count, char **argv,
 		if (i && at.seq != s.seq)
 			return fail(err, EXDEV,
 				    "%s is in another snapshot than the "
-				    "project: give that one's number, %llu",
+				    "project: use its number, %llu",
 				    text_quote(argv[i]),
 				    (unsigned long long)at.seq);
 		got = tree_lookup(x->c->store, &at.root, path, &e, err);
 		if (got < 0)
 			return got;
 		if (!got)
-			return fail(
-				err, ENOENT, "there is no %s in snapshot %llu",
-				text_quote(path), (unsigned long long)at.seq);
+			return fail(err, ENOENT,
+				    "no such path: %s in snapshot %llu",
+				    text_quote(path),
+				    (unsigned long long)at.seq);
 		if (i || *path)
 			mem_list_add(&paths, path);
 		if (i)
@@ -168,7 +169,7 @@ static int export_file(struct export *x, int count, char **argv, int dashed,
 	dir = path_parent(path);
 	dirfd = open(*dir ? dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dirfd < 0)
-		return fail_errno(err, "open folder %s", text_quote(dir));
+		return fail_errno(err, "open directory %s", text_quote(dir));
 	if (atomic_begin(dirfd, path_name(path), 0600, &f, err) < 0)
 		return -err->num;
 	x->fd = f.fd;
@@ -196,12 +197,11 @@ int cmd_export(int argc, char **argv)
 		return got;
 	if (!tar)
 		return options_usage_error(
-			verb, "--tar must be given: there is no other "
-			      "form");
+			verb, "--tar is required: it is the only format");
 	if (!x.file && isatty(STDOUT_FILENO))
 		got = fail(&err, EINVAL,
-			   "a tar archive is nothing for a terminal: give -o "
-			   "FILE, or send it on");
+			   "a tar archive cannot be written to a terminal: use "
+			   "-o FILE, or a pipe");
 	else
 		got = (x.file ? export_file : export)(
 			&x, argc - optind, argv + optind, dashed, &err);

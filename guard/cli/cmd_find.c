@@ -122,7 +122,7 @@ static int find_command(struct find_command *f, const char *arg,
 		table_print(&t, "", stdout);
 	}
 	if (!v.count && !f->json)
-		output_print("nothing called %s is stored of %s%s",
+		output_print("no such name in the snapshots: %s of %s%s",
 			     text_quote(arg),
 			     f->all ? "any project" : text_quote(from),
 			     pathglob_has_wildcards(arg)
@@ -152,12 +152,11 @@ int cmd_find(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind != 1 || !*argv[optind])
-		return options_usage_error(verb,
-					   "one NAME, or one GLOB in quotes");
+		return options_usage_error(
+			verb, "expected one NAME, or one GLOB in quotes");
 	if (f.at && f.every_version)
-		return options_usage_error(verb,
-					   "--at names one snapshot, "
-					   "--all-versions means all of them");
+		return options_usage_error(
+			verb, "--at and --all-versions exclude each other");
 	got = find_command(&f, argv[optind], &err);
 	free(f.whole);
 	free(f.cwd);

@@ -227,7 +227,9 @@ static int print_or_add_match(void *arg, const struct match *m, struct err *err)
 		else
 			(void)printf("%s:%s\n", s->label, buf_text(&b));
 	}
-	return output_has_failed() ? fail(err, EPIPE, "nobody reads it") : 0;
+	return output_has_failed()
+		       ? fail(err, EPIPE, "the reader has closed the pipe")
+		       : 0;
 }
 
 static int print_one_version(struct grep *g, const struct version *v,
@@ -373,11 +375,11 @@ int cmd_grep(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	if (optind == argc)
-		return options_usage_error(verb, "RE, then perhaps PATHS");
-	if (g.at && g.every_version)
 		return options_usage_error(verb,
-					   "--at names one snapshot, "
-					   "--all-versions means all of them");
+					   "expected RE, then optional PATHS");
+	if (g.at && g.every_version)
+		return options_usage_error(
+			verb, "--at and --all-versions exclude each other");
 	if (matcher_compile(&g.matcher, argv[optind], g.fixed, g.no_case,
 			    &err) < 0) {
 		output_error(&err);

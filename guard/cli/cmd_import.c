@@ -76,15 +76,15 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 		i++;
 	if (i == im->list->count)
 		return fail(err, ENOENT,
-			    "run %s has made no commit on a branch %s", s->id,
+			    "run %s created no commit on a branch %s", s->id,
 			    text_quote(o->ff));
 	got = gitimport_forward(im->git, o->ff, &im->list->items[i].id, err);
 	if (got < 0)
-		return err_context(err, "the branch stays where it is");
+		return err_context(err, "the branch was not moved");
 	if (got == 0)
 		state_log(&c->state, "forward", "run", s->id, "project",
 			  s->project, "branch", o->ff, NULL);
-	output_print(got ? "%s is there already" : "%s is at the run's commit",
+	output_print(got ? "%s already exists" : "%s is at the run's commit",
 		     text_quote(o->ff));
 	return STATUS_OK;
 }
@@ -99,22 +99,21 @@ static int import(struct context *c, int count, char **argv, int dashed,
 
 	if (!gitrun_program())
 		return fail(err, ENOENT,
-			    "import needs git: apt install git (the run is "
+			    "import needs git: run apt install git (the run is "
 			    "kept)");
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
 	if (resolve_run_has_paths(&p))
 		return fail(err, EINVAL,
-			    "import takes all refs of a run: name the run "
-			    "only");
+			    "import takes all refs of a run: give no paths");
 	if (p.session.state == RUN_DISCARDED)
 		return fail(err, ENOENT, "run %s was discarded", p.session.id);
 	if (recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
 	if (importer_open(c, &p.session, true, &im, err) < 0)
-		return err_context(err, "nothing of run %s is imported",
+		return err_context(err, "nothing imported from run %s",
 				   p.session.id);
 	if (!o->json && !(output_is_quiet() && o->yes)) {
 		size_t i;

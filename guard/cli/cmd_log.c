@@ -36,10 +36,10 @@ static int log_snapshots(struct context *c, const char *arg,
 	if (got < 0)
 		return got;
 	if (!h.count && path)
-		return fail(err, ENOENT, "no version of %s is stored",
+		return fail(err, ENOENT, "no stored version of %s",
 			    text_quote(path));
 	if (!h.count && !o->json)
-		output_print("nothing of %s is stored yet",
+		output_print("nothing is stored yet of %s",
 			     o->all ? "any project" : text_quote(c->project));
 	if (!o->no_pager && !o->json)
 		output_pager_start();
@@ -214,7 +214,7 @@ static bool read_log_count(const struct verb *verb, int id, const char *value,
 {
 	if (parse_number(value, ~0ul, to) == 0)
 		return true;
-	options_usage_error(verb, "-%c: %s is no number", id,
+	options_usage_error(verb, "-%c: %s is not a number", id,
 			    text_quote(value));
 	return false;
 }
@@ -239,9 +239,9 @@ int cmd_log(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind > (o.actions ? 0 : 1))
-		return options_usage_error(verb,
-					   "one path at a time, none with "
-					   "--actions");
+		return options_usage_error(
+			verb,
+			"expected one PATH at most, and none with --actions");
 	got = context_open(&c, true, &err);
 	if (got == 0)
 		got = o.actions ? log_actions(&c, &o, &err)

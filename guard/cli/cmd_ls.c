@@ -23,7 +23,7 @@ static int ls_snapshot(struct context *c, const char *when, const char *arg,
 			    text_quote(path), (unsigned long long)s.seq,
 			    snapshot_purge_note(&s, path));
 	if (!got)
-		return fail(err, ENOENT, "there is no %s in snapshot %llu",
+		return fail(err, ENOENT, "no such path: %s in snapshot %llu",
 			    text_quote(path), (unsigned long long)s.seq);
 	if (snapshot_purge_note(&s, path))
 		output_print("%s of snapshot %llu was %s", text_quote(path),
@@ -54,8 +54,7 @@ int cmd_ls(int argc, char **argv)
 		return got;
 	if (argc - optind < 1 || argc - optind > 2)
 		return options_usage_error(
-			verb, "SNAP is missing, or there is more than "
-			      "one PATH");
+			verb, "expected SNAP and at most one PATH");
 	when = argv[optind];
 	arg = argv[optind + 1];
 	got = context_open(&c, true, &err);

@@ -58,8 +58,8 @@ static int change_pins(struct context *c, char **argv, size_t count, bool on,
 		state_log(&c->state, on ? "pin" : "unpin", "snapshot", number,
 			  NULL);
 		output_print("snapshot %s %s", number,
-			     on ? "stays until it is unpinned"
-				: "may be pruned again");
+			     on ? "is kept until it is unpinned"
+				: "can be pruned again");
 	}
 	return STATUS_OK;
 }
@@ -80,7 +80,7 @@ static int change_or_list_pins(int argc, char **argv, bool on)
 	if (got != OPTIONS_END)
 		return got;
 	if (!on && optind == argc)
-		return options_usage_error(verb, "which snapshots?");
+		return options_usage_error(verb, "no snapshots given");
 	got = context_open(&c, true, &err);
 	if (got == 0)
 		got = context_store(&c, STORE_READ, &err);

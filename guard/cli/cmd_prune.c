@@ -25,8 +25,9 @@ static bool read_rule(const struct verb *verb, int id, const char *value,
 	/* In the config 0 means no limit; on the command line it must be a
 	 * mistake. */
 	if (id == OPT_MAX_SIZE && strcmp(value, "0") == 0) {
-		options_usage_error(verb, "--max-size 0 would keep nothing: a "
-					  "size is 500M or 20G");
+		options_usage_error(verb,
+				    "--max-size 0 would keep no snapshot: use "
+				    "a size like 500M or 20G");
 		return false;
 	}
 	if (settings_set(&p->settings, o->name, value, &err) > 0)
@@ -88,8 +89,8 @@ static int execute_prune(struct context *c, struct prune_command *p,
 	/* Also without removed snapshots: expired trash is emptied. */
 	if (plan->drop_snapshots &&
 	    !output_confirm(p->yes,
-			    "guard: take %s away? guard keeps them in its "
-			    "trash for 7 days.",
+			    "guard: remove %s? guard keeps them in its trash "
+			    "for 7 days.",
 			    text_count(plan->drop_snapshots, "snapshot")))
 		return STATUS_REFUSED;
 	store_free(&c->store);
@@ -104,16 +105,16 @@ static int execute_prune(struct context *c, struct prune_command *p,
 	if (p->json)
 		print_prune_json(plan, &result);
 	else if (!result.snapshots && !result.packs)
-		output_print("nothing was to be done");
+		output_print("nothing to do");
 	else
-		output_print("%s and %s (%s) lie in the trash for 7 days%s%s",
+		output_print("%s and %s (%s) are in the trash for 7 days%s%s",
 			     text_count(result.snapshots, "snapshot"),
 			     text_count(result.packs, "pack"),
 			     text_size(result.bytes),
-			     result.written ? "; packed anew: " : "",
+			     result.written ? "; repacked: " : "",
 			     result.written ? text_size(result.written) : "");
 	if (!p->json && result.snapshots)
-		output_hint("guard undelete lists them and brings them back");
+		output_hint("guard undelete lists and restores them");
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -154,12 +155,12 @@ static int prune_snapshots(struct prune_command *p, struct err *err)
 		if (!plan.items[i].why)
 			history_show_row(&t, &plan.snapshots[i], "");
 	table_print(&t, "", stdout);
-	output_print("%s of %zu would go; about %s of %s would be free",
+	output_print("%s of %zu would be removed, which frees about %s of %s",
 		     text_count(plan.drop_snapshots, "snapshot"), plan.count,
 		     text_size(plan.frees), text_size(plan.bytes));
 	if (p->options.max_size && plan.needed > p->options.max_size)
-		output_warn("what stays needs %s: more than %s, but no rule "
-			    "may take it",
+		output_warn("the kept snapshots need %s, more than %s, but no "
+			    "rule may remove them",
 			    text_size(plan.needed),
 			    text_size(p->options.max_size));
 	if (!p->dry)
@@ -193,10 +194,10 @@ static int clear_caches(struct prune_command *p, struct err *err)
 		output_print("%s of caches, %s: %s",
 			     text_count(caches.count, "folder"),
 			     text_size(caches.usage.bytes),
-			     p->dry ? "they would go" : "gone");
+			     p->dry ? "would be removed" : "gone");
 	}
 	if (caches.busy)
-		output_print("%s left: a run has it just now",
+		output_print("%s skipped: in use by a run",
 			     text_count(caches.busy, "folder"));
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
@@ -219,7 +220,7 @@ static int empty_both_trashes(struct prune_command *p, struct err *err)
 		if (!output_confirm(
 			    p->yes,
 			    "guard: empty guard's trash (%s)? Neither undo nor "
-			    "undelete brings back what is in it.",
+			    "undelete can restore its contents afterwards.",
 			    text_size(t.runs.bytes + t.versions.bytes)))
 			return STATUS_REFUSED;
 		if (trashes_empty(&c, err) < 0)
@@ -237,7 +238,7 @@ static int empty_both_trashes(struct prune_command *p, struct err *err)
 		output_print("trash: %s of runs, %s of versions: %s",
 			     text_size(t.runs.bytes),
 			     text_size(t.versions.bytes),
-			     p->dry ? "they would go" : "gone");
+			     p->dry ? "would be removed" : "gone");
 	}
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
@@ -278,11 +279,11 @@ int cmd_prune(int argc, char **argv)
 		got = STATUS_USAGE;
 		if (p.settings.rules && !settings_keep_any(&p.settings))
 			options_usage_error(verb,
-					    "these rules keep nothing at all: "
-					    "that cannot be meant");
+					    "these rules keep no snapshot: add "
+					    "a --keep- rule");
 		else if (p.trash && p.caches)
-			options_usage_error(verb,
-					    "one of --trash and --caches");
+			options_usage_error(
+				verb, "use only one of --trash and --caches");
 		else if (p.caches)
 			got = output_status(clear_caches(&p, &err), &err);
 		else if (p.trash)

@@ -114,7 +114,7 @@ static int clear_runs(struct context *c, struct purge_command *p, bool dry,
 		if (got > 0 && s.live)
 			return fail(err, EBUSY,
 				    "run %s has it in its layer and is still "
-				    "going: wait for its end, or end it",
+				    "running: wait for its end, or end it",
 				    s.id);
 		if (got < 0)
 			return got;
@@ -166,18 +166,18 @@ static bool is_confirmed(const struct purge_command *p)
 		if (strcmp(p->confirm, p->arg) == 0 ||
 		    strcmp(p->confirm, p->path) == 0)
 			return true;
-		output_print("nothing is done: --confirm names %s, not %s",
+		output_print("nothing changed: --confirm names %s, not %s",
 			     text_quote(p->confirm), text_quote(p->arg));
 		return false;
 	}
 	line = output_ask_line(
-		"guard: nothing brings it back, and both trashes are emptied.\n"
-		"guard: type purge to go on: ");
+		"guard: this cannot be undone, and both trashes are emptied.\n"
+		"guard: type purge to continue: ");
 	if (line && strcmp(line, "purge") == 0)
 		return true;
-	output_print(line ? "nothing is done"
-			  : "nothing is done: there is no terminal to ask on; "
-			    "say it with --confirm PATH, the same path again");
+	output_print(line ? "nothing changed"
+			  : "nothing changed: no terminal to ask on; use "
+			    "--confirm PATH with the same path");
 	return false;
 }
 
@@ -254,7 +254,7 @@ static int purge_versions(struct purge_command *p, struct err *err)
 		return -err->num;
 	if (path_below(c.state.path, p->path) ||
 	    path_below(p->path, c.state.path))
-		return fail(err, EPERM, "guard's own state is in %s",
+		return fail(err, EPERM, "%s contains guard's own state",
 			    text_quote(p->arg));
 	if (recover_project(&c, c.project, err) < 0 ||
 	    context_store(&c, STORE_READ, err) < 0 ||
@@ -271,7 +271,7 @@ static int purge_versions(struct purge_command *p, struct err *err)
 	if (!p->versions.count && !p->layers)
 		return fail(err, ENOENT,
 			    "no snapshot and no layer has %s: `guard find` "
-			    "looks for names",
+			    "searches for names",
 			    text_quote(p->path));
 	layers = layers_text(p);
 	output_print("%s: %s in snapshots%s", text_quote(p->path),
@@ -282,15 +282,15 @@ static int purge_versions(struct purge_command *p, struct err *err)
 
 		output_path(&name, others->items[i].path, p->here);
 		output_warn("the same bytes are also stored as %s, up to "
-			    "snapshot %" PRIu64 ": purge that, too",
+			    "snapshot %" PRIu64 ": purge that too",
 			    buf_text(&name), others->items[i].last);
 	}
 	if (others->count > OTHERS_MAX)
 		output_warn("and under %zu more names",
 			    others->count - OTHERS_MAX);
 	if (access(p->path, F_OK) == 0)
-		output_warn("%s is still there: the next snapshot or run "
-			    "stores it again",
+		output_warn("the file %s still exists: the next snapshot or "
+			    "run stores it again",
 			    text_quote(p->arg));
 	if (!p->dry)
 		return is_confirmed(p) ? execute_purge(&c, p, err)

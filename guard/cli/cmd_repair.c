@@ -149,7 +149,7 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 	if (got < 0)
 		return got;
 	if (got == 0) {
-		output_print("the store is whole: there is nothing to mend");
+		output_print("the store is intact: nothing to repair");
 		if (r->lost)
 			print_repair_json(r, NULL);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
@@ -158,9 +158,9 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 		     text_count(r->faults, "fault"),
 		     text_count(r->paths, "path"));
 	if (!output_confirm(r->yes,
-			    "guard: mend what can be mended? What is damaged "
-			    "goes to the trash, and folders of which something "
-			    "is lost are stored anew.")) {
+			    "guard: repair the store? Damaged packs and files "
+			    "go to the trash, and directories with lost "
+			    "entries are stored again.")) {
 		if (r->lost)
 			print_repair_json(r, NULL);
 		return STATUS_REFUSED;
@@ -173,31 +173,29 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 		print_repair_json(r, &result);
 	else {
 		if (result.formats)
-			output_print("the store's FORMAT is written anew");
+			output_print("the store's FORMAT was rewritten");
 		if (result.packs)
 			output_print("%s replaced: %s saved from them",
 				     text_count(result.packs, "damaged pack"),
 				     text_count(result.objects, "object"));
 		if (result.again)
-			output_print("%s stored once more since the damage: "
-				     "taken from "
-				     "there",
+			output_print("%s stored again since the damage: that "
+				     "copy is used",
 				     text_count(result.again, "object"));
 		if (result.secrets)
-			output_print(
-				"the secret's damaged copy is written anew");
+			output_print("the secret's damaged copy was rewritten");
 		if (result.snapshots)
 			output_print("%s moved to the trash: the file itself "
 				     "is damaged",
 				     text_count(result.snapshots, "snapshot"));
 		if (result.roots)
 			output_print(
-				"%s stored anew, for what is the same there",
+				"%s stored again, to recover unchanged files",
 				text_count(result.roots, "folder"));
 		if (result.lost)
-			output_print(
-				"lost for good: %s of snapshots, named above",
-				text_count(result.lost, "path"));
+			output_print("permanently lost: %s of snapshots, "
+				     "listed above",
+				     text_count(result.lost, "path"));
 		else
 			output_print("nothing else is lost");
 	}

@@ -114,7 +114,7 @@ static int confirm_restore_all(struct restore *r, const char *where,
 	}
 	if (r->dry)
 		return project_may_make(where, err);
-	return output_confirm(r->yes, "guard: make all of it anew in %s?",
+	return output_confirm(r->yes, "guard: recreate all of it in %s?",
 			      text_quote(where));
 }
 
@@ -127,28 +127,28 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	if (!is_silent_restore(r) &&
 	    plan_print(r->c->store, &r->root->plan, err) < 0)
 		return -err->num;
-	if (plan_print_blocks(&r->root->plan,
-			      r->exact ? "nothing is restored: move what "
-					 "stands in the way, or use --to"
-				       : "nothing is restored: move what "
-					 "stands in the way, use --to, or "
-					 "--exact, which takes it away"))
+	if (plan_print_blocks(
+		    &r->root->plan,
+		    r->exact
+			    ? "nothing restored: move the paths listed above "
+			      "away, or use --to"
+			    : "nothing restored: move the paths listed above "
+			      "away, use --to, or --exact, which deletes them"))
 		return 0;
 	*ret = STATUS_OK;
 	if (r->root->plan.left)
-		output_print("%s there already and left as it is",
+		output_print("%s already up to date: unchanged",
 			     text_count(r->root->plan.left, "path"));
 	if (r->root->plan.git_skipped)
-		output_print(
-			"a .git that the snapshot has not is left as it is");
+		output_print("a .git that the snapshot lacks is unchanged");
 	plan_print_owners(&r->root->plan);
 	if (!r->root->plan.steps.count) {
-		output_print("nothing is to be done: all of it is there%s",
+		output_print("nothing to do: all of it exists already%s",
 			     r->root->plan.left ? "" : " as it was stored");
 		if (!r->root->plan.left)
 			sources_print_earlier(&r->found);
 		output_hint("guard log PATH lists other versions, guard "
-			    "restore --at N PATH takes one");
+			    "restore --at N PATH restores one");
 		return 0;
 	}
 	if (r->dry)
@@ -182,7 +182,7 @@ static int execute_restore(struct restore *r, struct err *err)
 	plan_summary_text(&r->change.counts, &sum);
 	output_print("restored: %s; the state before is snapshot %" PRIu64,
 		     buf_text(&sum), r->root->now.seq);
-	output_hint("guard undo takes it back");
+	output_hint("guard undo reverts it");
 	return STATUS_OK;
 }
 
@@ -228,7 +228,7 @@ static int restore_here(struct restore *r, struct err *err)
 				text_quote(
 					r->found.items[i].snapshot.root_path));
 	if (r->root_missing) {
-		output_print("%s is gone: it is made anew",
+		output_print("%s no longer exists: it will be recreated",
 			     text_quote(restored_root(r)));
 		got = confirm_restore_all(r, restored_root(r), err);
 		if (got <= 0)
@@ -303,11 +303,12 @@ static int restore_to(struct restore *r, struct err *err)
 	int got;
 
 	if (!*r->to)
-		return fail(err, EINVAL, "--to: an empty path names no folder");
+		return fail(err, EINVAL, "--to: the path is empty");
 	dir = path_resolve(r->to, err);
 	if (dir && path_below(dir, r->c->state.path))
 		return fail(err, EINVAL,
-			    "%s is guard's own: restore into another folder",
+			    "%s is in guard's own state: restore into another "
+			    "directory",
 			    text_quote(dir));
 	if (!dir || sources_check_free(&r->found, dir, err) < 0)
 		return -err->num;
@@ -390,7 +391,7 @@ static bool read_overwrite(const struct verb *verb, int id, const char *text,
 		if (strcmp(text, names[*ret]) == 0)
 			return true;
 	options_usage_error(
-		verb, "--overwrite is always, if-changed or never, not %s",
+		verb, "--overwrite must be always, if-changed or never, not %s",
 		text_quote(text));
 	return false;
 }
@@ -421,15 +422,15 @@ int cmd_restore(int argc, char **argv)
 		return got;
 	if (r.exact && r.overwrite == OVERWRITE_NEVER)
 		return options_usage_error(
-			verb, "--exact and --overwrite never contradict each "
-			      "other");
+			verb,
+			"--exact and --overwrite never exclude each other");
 	if (r.to && (r.exact || r.overwrite != OVERWRITE_IF_CHANGED))
 		return options_usage_error(
-			verb, "--to never overwrites nor deletes: neither "
-			      "--exact nor --overwrite is for it");
+			verb, "--to never overwrites or deletes: do not use it "
+			      "with --exact or --overwrite");
 	if (optind == argc)
 		return options_usage_error(
-			verb, "which PATHS? `.` is the current folder");
+			verb, "no PATHS given: `.` is the current directory");
 	got = restore(&r, argc - optind, argv + optind, &err);
 	sources_free(&r.found);
 	changeset_free(&r.change);

@@ -18,8 +18,8 @@ int cmd_run(int argc, char **argv)
 	got = run_parse(&p, options_verb("run"), argc, argv, &err);
 	if (got == 0 && !p.why.count && !*p.options.argv)
 		got = fail(&err, EINVAL,
-			   "what shall be run? guard run [options] -- "
-			   "COMMAND [ARGS...]");
+			   "no command given: guard run [options] -- COMMAND "
+			   "[ARGS...]");
 	if (got < 0 && err.text[0])
 		output_error(&err);
 	output_quiet(p.options.quiet);
@@ -53,8 +53,8 @@ static void report_unset_variable(const char *option, const char *const *env)
 	for (; *env; env++)
 		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
 			return;
-	output_print("%s had a value in the run, which guard does not keep: "
-		     "--env %s=VALUE gives it one",
+	output_print("%s had a value in the run, which guard does not store: "
+		     "use --env %s=VALUE",
 		     text_quote(name), name);
 }
 

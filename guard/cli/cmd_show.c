@@ -61,8 +61,8 @@ static int show_entry(struct store *store, const struct entry *e,
 	if (!S_ISREG(e->mode))
 		return tree_list(store, e, TREE_LIST_LONG, err);
 	if (e->flags & ENTRY_INCOMPLETE)
-		output_warn("this version is not complete: it could not be "
-			    "read whole when it was stored");
+		output_warn("this version is incomplete: the file could not be "
+			    "read completely when it was stored");
 	begin_text_output(o, &raw);
 	return e->content.type == OBJECT_NONE
 		       ? 0
@@ -166,7 +166,7 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 			    text_quote(path), (unsigned long long)s.seq,
 			    snapshot_purge_note(&s, path));
 	if (!got)
-		return fail(err, ENOENT, "there is no %s in snapshot %llu",
+		return fail(err, ENOENT, "no such path: %s in snapshot %llu",
 			    text_quote(path), (unsigned long long)s.seq);
 	return show_entry(c->store, &e, o, err);
 }
@@ -180,7 +180,7 @@ static int print_run_file(int fd, const struct show_options *o, struct err *err)
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "stat");
 	if (!S_ISREG(st.st_mode))
-		return fail(err, EINVAL, "it is no regular file");
+		return fail(err, EINVAL, "it is not a regular file");
 	begin_text_output(o, &raw);
 	for (;;) {
 		ssize_t n = fd_read(fd, piece, PIECE);

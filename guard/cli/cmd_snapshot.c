@@ -131,7 +131,7 @@ static int snapshot_and_print(struct context *c, const char *dir,
 			AUTO(buf) struct buf globs = {0};
 
 			output_list(&globs, s.excludes);
-			output_print("%s left out: %s",
+			output_print("%s excluded: %s",
 				     text_count(excluded, "path"),
 				     buf_text(&globs));
 		}
@@ -225,9 +225,10 @@ static bool read_snapshot_tag(const struct verb *verb, int id,
 
 	(void)id;
 	if (!parse_is_word(value)) {
-		options_usage_error(verb,
-				    "--tag: %s is no tag: one word, no comma",
-				    text_quote(value));
+		options_usage_error(
+			verb,
+			"--tag: invalid tag %s: write one word without a comma",
+			text_quote(value));
 		return false;
 	}
 	t->tags[t->tag_count++] = value;
@@ -241,7 +242,7 @@ static bool read_exclude(const struct verb *verb, int id, const char *value,
 
 	(void)id;
 	if (!*value || strcmp(value, "/") == 0) {
-		options_usage_error(verb, "--exclude: a name or a glob");
+		options_usage_error(verb, "--exclude needs a name or a glob");
 		return false;
 	}
 	t->excludes[t->exclude_count++] = value;

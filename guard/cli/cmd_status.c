@@ -185,23 +185,23 @@ static void print_table(const struct session_list *list,
 		add_status_row(&t, &list->items[i], o);
 	table_print(&t, "", stdout);
 	if (list->count == 0 && o->all)
-		output_print("there is no run");
+		output_print("no runs");
 	else if (list->count == 0 && o->elsewhere)
-		output_print("no run in %s waits for a decision; of other "
-			     "projects %zu: `guard status --all`",
+		output_print("no run in %s is pending; of other projects %zu: "
+			     "`guard status --all`",
 			     text_quote(o->project), o->elsewhere);
 	else if (list->count == 0)
-		output_print("no run in %s waits for a decision",
-			     text_quote(o->project));
+		output_print("no run in %s is pending", text_quote(o->project));
 	for (i = 0; i < list->count; i++) {
 		const struct session *s = &list->items[i];
 
 		if (resolve_run_is_running(s))
-			output_hint("%s is still going", s->id);
+			output_hint("%s is still running", s->id);
 		else if (s->state == RUN_INTERRUPTED)
-			output_hint("%s was interrupted: guard or the machine "
-				    "ended before it; its changes are there",
-				    s->id);
+			output_hint(
+				"%s was interrupted: guard or the machine "
+				"stopped before it ended; its changes are kept",
+				s->id);
 	}
 	print_overlaps(list, o, NULL);
 }
@@ -246,19 +246,18 @@ static int check_unfinished(struct context *c, struct status_options *o,
 
 	o->unfinished = recover_unfinished(c, c->project, &back);
 	if (o->unfinished) {
-		output_warn(back ? "%s was interrupted while it was taken "
-				   "back: guard apply --abort does the rest "
-				   "(any other verb does it first)"
-				 : "%s was interrupted in the middle: guard "
-				   "apply --continue finishes it, guard apply "
-				   "--abort takes it back (any other verb "
-				   "finishes it first)",
+		output_warn(back ? "%s was interrupted during its rollback: "
+				   "guard apply --abort completes it (any "
+				   "other verb does so first)"
+				 : "%s was interrupted: guard apply --continue "
+				   "finishes it, guard apply --abort rolls it "
+				   "back (any other verb finishes it first)",
 			    o->unfinished);
 		return 0;
 	}
 	got = recover_project(c, c->project, err);
 	if (got == -EBUSY)
-		output_print("another guard is at work in %s just now",
+		output_print("%s is in use by another guard process",
 			     text_quote(c->project));
 	return got == -EBUSY ? 0 : got;
 }

@@ -21,7 +21,7 @@ static int list_trash(struct context *c, bool json, struct err *err)
 		const struct trash_item *item = &trash.items[i];
 		const struct snapshot *s = &item->snapshot;
 		auto_free char *age =
-			mem_printf("gone %s", output_age(item->since));
+			mem_printf("pruned %s", output_age(item->since));
 		json_t *object = json_object();
 
 		jsonout_number(object, "snapshot", s->seq);
@@ -57,13 +57,13 @@ static int undelete_and_print(struct context *c, const uint64_t *seqs,
 		auto_free char *number = mem_printf("%" PRIu64, seqs[i]);
 
 		state_log(&c->state, "undelete", "snapshot", number, NULL);
-		output_print("snapshot %s is back", number);
+		output_print("snapshot %s is restored", number);
 		jsonout_add(array, json_integer((json_int_t)seqs[i]));
 	}
 	if (json)
 		jsonstream_print_list("guard.undelete/1", "snapshots",
 				      TAKE(array));
-	output_hint("the next guard prune takes them again unless its rules "
+	output_hint("the next guard prune removes them again unless its rules "
 		    "keep them");
 	return STATUS_OK;
 }
@@ -95,9 +95,9 @@ int cmd_undelete(int argc, char **argv)
 		if (parse_number(text + (*text == 's'), 1ul << 53, &number) <
 			    0 ||
 		    !number)
-			return options_usage_error(verb,
-						   "%s is no snapshot's number",
-						   text_quote(text));
+			return options_usage_error(
+				verb, "%s is not a snapshot's number",
+				text_quote(text));
 		seqs[i] = number;
 	}
 	got = context_open(&c, false, &err);

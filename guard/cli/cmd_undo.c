@@ -69,9 +69,7 @@ static int find_last_action(struct undo_command *u, struct err *err)
 		if (got != -ENOENT)
 			return got;
 		if (strcmp(u->path, "/") == 0)
-			return fail(err, ENOENT,
-				    "guard has changed nothing in %s that "
-				    "could be taken back",
+			return fail(err, ENOENT, "nothing to undo in %s",
 				    text_quote(u->c->project));
 		up = path_parent(u->path);
 		free(u->path);
@@ -118,8 +116,8 @@ static int check_last_action(const struct undo_command *u, int workspace_fd,
 	    action_same(&now, &u->last))
 		return 0;
 	return fail(err, EBUSY,
-		    "something else was done in %s in this moment: nothing is "
-		    "taken back",
+		    "another guard command changed %s at the same time: "
+		    "nothing undone; try again",
 		    text_quote(u->path));
 }
 
@@ -174,21 +172,20 @@ static bool set_undone_run_state(struct undo_command *u,
 	got = session_open(u->c->state.runs_fd, done->run_id, true, &s, &err);
 	/* The run is still running, and pending in any case. */
 	if (got == -ENOENT)
-		output_print("run %s itself is not there any more",
-			     done->run_id);
+		output_print("run %s itself no longer exists", done->run_id);
 	if (got == -EBUSY || got == -ENOENT)
 		return true;
 	if (got == 0)
 		got = recover_set_undone_state(u->c, &s, done->undone_kind,
 					       done->complete, &err);
 	if (got < 0)
-		output_warn("it is done, but that run %s %s could not be "
-			    "noted; the next command of guard here tries "
-			    "again: %s",
-			    done->run_id,
-			    applied ? "is applied" : "waits again", err.text);
+		output_warn(
+			"done, but the record that run %s %s could not be "
+			"written; the next guard command here tries again: %s",
+			done->run_id,
+			applied ? "is applied" : "is pending again", err.text);
 	else if (!applied)
-		output_print("run %s waits for a decision again", s.id);
+		output_print("run %s is pending again", s.id);
 	session_free(&s);
 	return got == 0;
 }
@@ -230,9 +227,8 @@ static int execute_undo(struct undo_command *u, struct err *err)
 		action_close(u->change.roots[0].project.workspace_fd, &action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);
-	output_print("%s in %s is taken back%s", undone_title,
-		     text_quote(u->path),
-		     has_more_steps(u) ? "" : "; guard undo does it again");
+	output_print("%s in %s is undone%s", undone_title, text_quote(u->path),
+		     has_more_steps(u) ? "" : "; guard undo redoes it");
 	return STATUS_OK;
 }
 
@@ -276,9 +272,9 @@ static bool print_unread_paths(const struct undo_command *u, size_t index)
 		if (print_undo_notes(root, &root->now, c->path, "now"))
 			continue;
 		(void)print_undo_notes(root, &root->want, c->path,
-				       "before that");
+				       "before the action");
 		(void)print_undo_notes(root, &root->base, c->path,
-				       "after that");
+				       "after the action");
 	}
 	return any;
 }
@@ -291,14 +287,13 @@ static bool is_undo_blocked(const struct undo_command *u)
 
 	for (i = 0; i < u->change.root_count; i++)
 		unread |= print_unread_paths(u, i);
-	out = unread ? mem_printf("nothing is taken back: whether these files "
-				  "have changed since is not known; try again "
-				  "when they can be read, or take what you "
-				  "need by guard restore --at %" PRIu64 " PATH",
+	out = unread ? mem_printf("nothing undone: cannot check whether these "
+				  "files have changed; try again when they can "
+				  "be read, or use guard restore --at %" PRIu64
+				  " PATH",
 				  action_before(&u->last))
-		     : mem_strdup("nothing is taken back: these files have "
-				  "changed since; guard restore brings single "
-				  "ones back");
+		     : mem_strdup("nothing undone: these files have changed "
+				  "since; guard restore restores single files");
 	for (i = 0; i < u->change.root_count; i++)
 		blocked |= plan_print_blocks(&u->change.roots[i].plan, out);
 	return blocked;
@@ -327,18 +322,17 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 		root->only = TAKE(done->only);
 		root->first = action_first(&u->last, i);
 		if (!done->after)
-			return fail(err, ENODATA,
-				    "the state after the last %s was not "
-				    "stored: take "
-				    "what you need from snapshot %" PRIu64
-				    " with guard restore --at",
-				    u->last.kind, done->before);
+			return fail(
+				err, ENODATA,
+				"the state after the last %s was not stored: "
+				"restore what you need from snapshot %" PRIu64
+				" with guard restore --at",
+				u->last.kind, done->before);
 		if (catalog_load(u->c->store, done->after, &root->base, err) <
 			    0 ||
 		    catalog_load(u->c->store, done->before, &root->want, err) <
 			    0)
-			return err_context(err, "take the %s back",
-					   u->last.kind);
+			return err_context(err, "undo the %s", u->last.kind);
 		if (snapshot_undo_root(u, i, err) < 0 ||
 		    changeset_plan_root(&u->change, i, &root->base.root,
 					&options, err) < 0)
@@ -348,7 +342,7 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 	 * that was refused. */
 	which = action_title(&u->last);
 	output_print("%s %s: %s, %s",
-		     u->step ? "before that, in" : "the last thing done in",
+		     u->step ? "before that, in" : "the last action in",
 		     text_quote(u->path), which,
 		     output_age(u->change.roots[0].base.time));
 	for (i = 0; i < u->change.root_count && !(output_is_quiet() && u->yes);
@@ -380,19 +374,20 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 
 static const char *step_intro(const struct undo_command *u)
 {
-	return u->step ? "before that it was" : "the last thing done here was";
+	return u->step ? "before that, the last action was"
+		       : "the last action here was";
 }
 
-#define NEXT_IS_BEFORE "the next guard undo is about what was done before"
+#define NEXT_IS_BEFORE "the next guard undo reverts the action before"
 
 /* Unlike that of files, an undo of a discard is no action: a second one does
  * not do it again. */
 static void hint_discard_again(const struct undo_command *u, const char *paths)
 {
 	if (!has_more_steps(u))
-		report_hint(
-			"guard discard %s%s    does it again; " NEXT_IS_BEFORE,
-			u->last.run_id, paths);
+		report_hint("guard discard %s%s    discards it "
+			    "again; " NEXT_IS_BEFORE,
+			    u->last.run_id, paths);
 }
 
 /* --- a run --- */
@@ -411,16 +406,16 @@ static int restore_discarded_run(const struct undo_command *u, struct err *err)
 		    (!u->dry && action_forget_discard(
 					fd, run, u->c->state.runs_fd, err) < 0))
 			return -err->num;
-		return fail(err, ENOENT,
-			    "run %s is no longer in guard's trash, which keeps "
-			    "7 days: that it was discarded cannot be taken "
-			    "back; " NEXT_IS_BEFORE,
-			    run);
+		return fail(
+			err, ENOENT,
+			"run %s is no longer in guard's trash, which keeps "
+			"7 days: its discard cannot be undone; " NEXT_IS_BEFORE,
+			run);
 	}
 	report_note("%s to discard run %s", step_intro(u), run);
 	if (u->dry)
 		return STATUS_OK;
-	if (!report_confirm(u->yes, "guard: bring run %s back?", run))
+	if (!report_confirm(u->yes, "guard: restore run %s?", run))
 		return STATUS_REFUSED;
 	fd = open_project_workspace(u, err);
 	if (fd < 0)
@@ -430,18 +425,18 @@ static int restore_discarded_run(const struct undo_command *u, struct err *err)
 		return lock;
 	if (renameat2(u->c->state.trash_fd, name, u->c->state.runs_fd, run,
 		      RENAME_NOREPLACE) < 0) {
-		(void)fail_errno(err, "bring run %s back", run);
+		(void)fail_errno(err, "restore run %s", run);
 		action_drop_next(fd);
 		return -err->num;
 	}
 	if (action_finalize_discard(fd, u->c->state.runs_fd, err) < 0)
 		return err_context(err,
-				   "run %s is back, but undo does not know of "
-				   "it yet",
+				   "run %s is restored, but the record for "
+				   "undo could not be written",
 				   run);
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
 		  "project", u->path, NULL);
-	report_note("run %s waits for a decision again", run);
+	report_note("run %s is pending again", run);
 	hint_discard_again(u, "");
 	return STATUS_OK;
 }
@@ -465,8 +460,8 @@ static int fail_expired(const struct undo_command *u, const char *why,
 	if (!u->dry && forget_discarded_paths(u, err) < 0)
 		return -err->num;
 	return fail(err, ENOENT,
-		    "%s: that paths of run %s were discarded cannot be taken "
-		    "back; " NEXT_IS_BEFORE,
+		    "%s: the discard of paths of run %s cannot be "
+		    "undone; " NEXT_IS_BEFORE,
 		    why, u->last.run_id);
 }
 
@@ -505,7 +500,7 @@ static int move_paths_back(const struct undo_command *u,
 		return -err->num;
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
 		  "project", u->path, NULL);
-	report_note("%s again in run %s, which waits for a decision",
+	report_note("%s again in run %s, which is pending",
 		    last->parts.count == 1 ? "it is" : "they are", s->id);
 	hint_discard_again(u, " PATHS");
 	return STATUS_OK;
@@ -519,12 +514,12 @@ static int restore_discarded_paths(const struct undo_command *u,
 	int got = session_open(u->c->state.runs_fd, run, !u->dry, &s, err);
 
 	if (got == -ENOENT)
-		return fail_expired(u, "the run is no longer there", err);
+		return fail_expired(u, "the run no longer exists", err);
 	if (got == -EBUSY)
-		return fail(err, EBUSY,
-			    "run %s is in use: what was discarded of it comes "
-			    "back when that has ended",
-			    run);
+		return fail(
+			err, EBUSY,
+			"run %s is in use: wait for its end, then try again",
+			run);
 	if (got < 0)
 		return got;
 	if (!run_state_pending(s.state))
@@ -539,13 +534,12 @@ static int restore_discarded_paths(const struct undo_command *u,
 		/* A retry would fail in the same way, so the user may skip the
 		 * action. */
 		report_warning("%s", err->text);
-		report_hint("guard log PATH    finds what the run had made of "
-			    "it in "
-			    "the project (post-run)");
+		report_hint("guard log PATH    lists the run's version of it "
+			    "in the project (post-run)");
 		if (u->dry ||
-		    !report_confirm(
-			    u->yes,
-			    "guard: pass over it, so that " NEXT_IS_BEFORE "?"))
+		    !report_confirm(u->yes,
+				    "guard: skip it, so that " NEXT_IS_BEFORE
+				    "?"))
 			return STATUS_REFUSED;
 		if (forget_discarded_paths(u, err) < 0)
 			return -err->num;
@@ -563,7 +557,7 @@ static int restore_discarded_paths(const struct undo_command *u,
 	list_discarded_paths(u, &s);
 	if (u->dry)
 		return STATUS_OK;
-	if (!report_confirm(u->yes, "guard: put %s back into run %s?",
+	if (!report_confirm(u->yes, "guard: restore %s in run %s?",
 			    got == 1 ? "it" : "them", run))
 		return STATUS_REFUSED;
 	return move_paths_back(u, &s, err);
@@ -597,9 +591,9 @@ static int undo_many(struct undo_command *u, struct err *err)
 		int got = load_effective_action(u, n, err);
 
 		if (got == -ENOENT)
-			return fail(
-				err, ENOENT, "only %s in %s can be taken back",
-				text_count(n, "action"), text_quote(u->path));
+			return fail(err, ENOENT, "only %s in %s can be undone",
+				    text_count(n, "action"),
+				    text_quote(u->path));
 		if (got < 0)
 			return got;
 	}
@@ -610,7 +604,7 @@ static int undo_many(struct undo_command *u, struct err *err)
 			return -err->num;
 		status = undo_one(u, err);
 		if (status != STATUS_OK && u->step)
-			output_print("%s before it %staken back",
+			output_print("%s before it %sundone",
 				     text_count(u->step, "action"),
 				     u->dry ? "would be " : "");
 		if (status != STATUS_OK)
@@ -644,8 +638,8 @@ int cmd_undo(int argc, char **argv)
 	      !u.count)))
 		return options_usage_error(
 			verb,
-			"there is no use for %s: it takes a number up to %d; "
-			"for single files there is `guard restore`",
+			"unexpected argument %s: expected a number up to %d; "
+			"use `guard restore` for single files",
 			text_quote(
 				argv[argc - optind > 1 ? optind + 1 : optind]),
 			ACTIONS_MAX);

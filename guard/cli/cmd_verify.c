@@ -82,7 +82,8 @@ static bool read_sample(const struct verb *verb, int id, const char *text,
 	if (len && copy[len - 1] == '%')
 		copy[len - 1] = '\0';
 	if (parse_number(copy, 100, &value) < 0 || !value) {
-		options_usage_error(verb, "%s is no share: 1%% to 100%%",
+		options_usage_error(verb,
+				    "%s is not a percentage from 1%% to 100%%",
 				    text_quote(text));
 		return false;
 	}
@@ -131,12 +132,12 @@ static int verify_and_report(struct verify_options *o, bool json,
 			     text_count(result.faults - v.paths, "fault"),
 			     text_count(v.paths, "path"));
 		output_hint(result.faults > v.paths
-				    ? "guard repair mends what can be mended"
-				    : "guard repair fills in what a file still "
-				      "has; the rest is lost until its "
-				      "snapshots are pruned");
+				    ? "guard repair repairs the store as far "
+				      "as possible"
+				    : "guard repair recovers bytes that a file "
+				      "still has; others are lost");
 	} else {
-		output_print("the store is whole: %s, %s, %s%s",
+		output_print("the store is intact: %s, %s, %s%s",
 			     text_count(result.snapshots, "snapshot"),
 			     text_count(result.packs, "pack"),
 			     text_count(result.objects, "object"),
@@ -144,7 +145,8 @@ static int verify_and_report(struct verify_options *o, bool json,
 			     : o->read_data ? ", every byte read"
 					    : "");
 		if (!o->read_data && !o->sample)
-			output_hint("guard verify --read-data reads all of it");
+			output_hint(
+				"guard verify --read-data checks every byte");
 	}
 	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
 }
@@ -168,9 +170,8 @@ int cmd_verify(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	if (o.read_data && o.sample)
-		return options_usage_error(verb,
-					   "--read-data reads all: with it "
-					   "--sample has no use");
+		return options_usage_error(
+			verb, "--read-data and --sample exclude each other");
 	got = verify_and_report(&o, json, &err);
 	return output_status(got, &err);
 }

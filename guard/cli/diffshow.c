@@ -220,7 +220,7 @@ static void print_text_change(const struct change *c,
 		print_text(&m, root);
 	} else if (is_text_change(c)) {
 		print_names(&m);
-		(void)printf("too large to be shown\n");
+		(void)printf("too large to show\n");
 	}
 }
 

@@ -49,8 +49,8 @@ static int is_snapshot_operand(const struct context *c, const char *operand,
 		return 1;
 	if (parsed == 0 && time_spec.kind == TIME_SPEC_SEQ && *operand != 's')
 		return fail(err, EINVAL,
-			    "%s is the number of a snapshot and a file here: "
-			    "write s%s for the snapshot, ./%s for the file",
+			    "%s is a snapshot's number and also a file: write "
+			    "s%s for the snapshot, ./%s for the file",
 			    text_quote(operand), operand, operand);
 	if (is_file || (parsed < 0 && !looks_like_point(operand)))
 		return 0;
@@ -122,8 +122,7 @@ static int find_common_top(struct context *c, struct diff_point *a,
 
 	if (!path_below(base, a->base) || !path_below(base, b->base))
 		return fail(err, EXDEV,
-			    "one is a snapshot of %s, the other one of %s: "
-			    "there is nothing to compare",
+			    "cannot compare a snapshot of %s with one of %s",
 			    text_quote(a->base), text_quote(b->base));
 	for (i = 0; i < 2; i++) {
 		struct diff_point *s = point_pair[i];
@@ -390,7 +389,7 @@ static int keep_named_paths(const struct point_pair *s, char **argv, int count,
 		if (!paths[i]) {
 			got = -err->num;
 		} else if (!path_below(paths[i], s->a->base)) {
-			got = fail(err, EXDEV, "%s does not lie in %s",
+			got = fail(err, EXDEV, "%s is not in %s",
 				   text_quote(paths[i]),
 				   text_quote(s->a->base));
 		} else {
@@ -401,9 +400,10 @@ static int keep_named_paths(const struct point_pair *s, char **argv, int count,
 				got = tree_lookup(s->store, &s->b->top,
 						  rests[i], &b, err);
 			if (got == 0)
-				got = fail(err, ENOENT,
-					   "%s is in neither of the two",
-					   text_quote(argv[i]));
+				got = fail(
+					err, ENOENT,
+					"%s is in neither of the two snapshots",
+					text_quote(argv[i]));
 		}
 	}
 	rests[i] = NULL;

@@ -74,7 +74,7 @@ static char *row_reason_text(const struct history *h,
 	if (!h->path && !h->project)
 		output_name(&b, s->root_path);
 	if (row->change == HISTORY_PURGED && !row->entry.mode)
-		add_reason_part(&b, "with a folder above it");
+		add_reason_part(&b, "with a parent directory");
 	if (row->renamed) {
 		AUTO(buf) struct buf name = {0};
 

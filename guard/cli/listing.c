@@ -120,7 +120,7 @@ void listing_deleted(const struct change_list *list, FILE *to)
 			continue;
 		}
 		output_name(&name, c->path);
-		(void)fprintf(to, "  D  %s/  with all in it: %s, %s\n",
+		(void)fprintf(to, "  D  %s/  with its entries: %s, %s\n",
 			      buf_text(&name), text_count(files, "file"),
 			      text_size(bytes));
 	}
@@ -151,8 +151,9 @@ size_t listing_moved(const struct change_list *list, size_t most, FILE *to)
 void listing_more_moves(const struct change_list *list, FILE *to)
 {
 	if (list->more_moves)
-		(void)fprintf(to, "  too many or too large to find all that "
-				  "may have been moved\n");
+		(void)fprintf(
+			to,
+			"  too many or too large entries to find all moves\n");
 }
 
 static void print_git_section(const struct changes_root *g, FILE *to)
@@ -165,9 +166,8 @@ static void print_git_section(const struct changes_root *g, FILE *to)
 	if (!n.git || g->home)
 		return;
 	print_title(g, "Git",
-		    g->lower_fd < 0
-			    ? ""
-			    : ", left alone by apply unless a path names it",
+		    g->lower_fd < 0 ? ""
+				    : ", not applied unless a path names it",
 		    n.git, to);
 	changes_git_make(g, &git);
 	for (i = 0; i < git.count; i++) {
@@ -191,7 +191,7 @@ void listing_print(struct changes *c, FILE *to)
 	} sections[] = {
 		{CHANGE_DELETED, "Deleted"},
 		{CHANGE_TYPE, "Of another type"},
-		{CHANGE_META, "With other rights"},
+		{CHANGE_META, "With other permissions"},
 		{CHANGE_MODIFIED, "Modified"},
 		{CHANGE_ADDED, "Added"},
 	};
@@ -224,14 +224,13 @@ void listing_print(struct changes *c, FILE *to)
 		caches += changes_is_cache(home->list.items[i].path);
 	if (noise)
 		(void)fprintf(to,
-			      "\n%s to what the profile calls noise %s not "
-			      "shown (--name-status has all)\n",
+			      "\n%s in paths that the profile marks as noise "
+			      "%s not shown (--name-status lists all)\n",
 			      text_count(noise, "change"),
 			      noise > 1 ? "are" : "is");
 	if (caches)
-		(void)fprintf(
-			to,
-			"\n%zu changes in caches and histories of your home "
-			"folder are not shown\n",
-			caches);
+		(void)fprintf(to,
+			      "\n%zu changes in caches and histories of your "
+			      "home directory are not shown\n",
+			      caches);
 }

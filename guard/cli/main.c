@@ -50,7 +50,7 @@ static int report_unknown_verb(const char *name)
 {
 	const struct verb *near = options_near_verb(name);
 
-	(void)fprintf(stderr, "guard: there is no verb %s\n", text_quote(name));
+	(void)fprintf(stderr, "guard: no such verb: %s\n", text_quote(name));
 	if (near)
 		(void)fprintf(stderr, "guard: did you mean `guard %s`?\n",
 			      near->name);
@@ -111,13 +111,13 @@ int main(int argc, char **argv)
 		return STATUS_REFUSED;
 	if (getrlimit(RLIMIT_STACK, &stack) == 0 &&
 	    stack.rlim_cur < STACK_LEAST) {
-		(void)fprintf(stderr, "guard: a stack of 128 KiB at least is "
-				      "needed: ulimit -s 128\n");
+		(void)fprintf(stderr, "guard: the stack limit is too small: "
+				      "run ulimit -s 128 or more\n");
 		return failure_status(argv[1]);
 	}
 	while (at < argc && argv[at][0] == '-') {
 		if (strcmp(argv[at], "-C") == 0 && !argv[at + 1]) {
-			(void)fprintf(stderr, "guard: -C needs a folder\n");
+			(void)fprintf(stderr, "guard: -C needs a directory\n");
 			return STATUS_USAGE;
 		}
 		if (strcmp(argv[at], "-C") == 0) {
@@ -136,11 +136,11 @@ int main(int argc, char **argv)
 			options_dump();
 			return output_finish() ? STATUS_OK : STATUS_REFUSED;
 		} else {
-			(void)fprintf(stderr,
-				      "guard: there is no option %s in front "
-				      "of the verb\nguard: see `guard "
-				      "--help`\n",
-				      text_quote(argv[at]));
+			(void)fprintf(
+				stderr,
+				"guard: no such option before the verb: %s\n"
+				"guard: see `guard --help`\n",
+				text_quote(argv[at]));
 			return STATUS_USAGE;
 		}
 	}

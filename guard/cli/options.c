@@ -209,16 +209,17 @@ static void report_long_option(const struct verb *verb, const char *given)
 		if (o->name && len && strncmp(o->name, name, len) == 0)
 			buf_printf(&b, "%s--%s", b.len ? ", " : "", o->name);
 	if (b.len) {
-		options_usage_error(verb, "option %s could be %s",
+		options_usage_error(verb,
+				    "option %s is ambiguous: it could be %s",
 				    text_quote(given), buf_text(&b));
 		return;
 	}
 	for (o = verb->options; o->id; o++)
 		try_nearest(&similar, o->name);
-	options_usage_error(
-		verb, "there is no option %s%s%s%s", text_quote(given),
-		similar.best ? ": did you mean --" : "",
-		similar.best ? similar.best : "", similar.best ? "?" : "");
+	options_usage_error(verb, "no such option: %s%s%s%s", text_quote(given),
+			    similar.best ? ": did you mean --" : "",
+			    similar.best ? similar.best : "",
+			    similar.best ? "?" : "");
 }
 
 int options_next(const struct verb *verb, int argc, char **argv)
@@ -246,7 +247,7 @@ int options_next(const struct verb *verb, int argc, char **argv)
 	if (!optopt)
 		report_long_option(verb, argv[optind - 1]);
 	else if (!o)
-		options_usage_error(verb, "there is no option %s",
+		options_usage_error(verb, "no such option: %s",
 				    text_quote(letter));
 	else if (o->name)
 		options_usage_error(verb, "option --%s %s", o->name,
@@ -283,7 +284,7 @@ int options_parse(const struct verb *verb, int argc, char **argv,
 			return STATUS_USAGE;
 	}
 	if (!verb->operands[0] && optind < argc)
-		return options_usage_error(verb, "there is no use for %s",
+		return options_usage_error(verb, "unexpected argument %s",
 					   text_quote(argv[optind]));
 	return OPTIONS_END;
 }
@@ -309,7 +310,7 @@ bool options_color(const struct verb *verb, int id, const char *value, void *to)
 	(void)id;
 	if (output_when_parse(value, to) == 0)
 		return true;
-	options_usage_error(verb, "--color: auto, always or never");
+	options_usage_error(verb, "--color must be auto, always or never");
 	return false;
 }
 
@@ -346,10 +347,10 @@ void options_help_verb(const struct verb *verb)
 /* Above which verbs of the list a line stands. */
 static const char *const groups[][2] = {
 	{"run", "Run"},
-	{"status", "See what a run did, take it over or drop it"},
+	{"status", "Inspect, apply or discard a run's changes"},
 	{"snapshot", "Versions of your files"},
-	{"verify", "Look after what is stored"},
-	{"agents", "Know what a run may do"},
+	{"verify", "Maintain the store"},
+	{"agents", "Show what a run may do"},
 };
 
 void options_help(FILE *to)
@@ -357,11 +358,11 @@ void options_help(FILE *to)
 	const struct verb *v;
 	size_t i;
 
-	(void)fprintf(
-		to, "guard [-C DIR] VERB [options] ...\n\n"
-		    "Runs untrusted commands over a layer, shows what they did "
-		    "and takes over\nwhat you accept; keeps versions of your "
-		    "files.\n");
+	(void)fprintf(to, "guard [-C DIR] VERB [options] ...\n"
+			  "\n"
+			  "Runs untrusted commands over a layer, shows their "
+			  "changes and applies those\n"
+			  "that you accept; keeps versions of your files.\n");
 	for (v = options_verbs; v->name; v++) {
 		for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 			if (strcmp(groups[i][0], v->name) == 0)
@@ -371,10 +372,13 @@ void options_help(FILE *to)
 			      v->other ? v->other : "", v->other ? ")" : "");
 	}
 	(void)fprintf(
-		to, "\n  -C DIR     as if started in DIR\n"
-		    "  --help, --version\n\n"
-		    "`guard VERB --help` has the options, `man guard` all of "
-		    "it. Exit status: 0 done,\n1 conflicts or refused (nothing "
-		    "done), 2 usage, 4 pending work in the way;\n`guard run` "
-		    "ends with the command's own.\n");
+		to,
+		"\n  -C DIR     as if started in DIR\n"
+		"  --help, --version\n"
+		"\n"
+		"`guard VERB --help` lists the options, `man guard` explains "
+		"all. Exit status:\n"
+		"0 done, 1 conflicts or refused (nothing changed), 2 usage "
+		"error, 4 blocked by\n"
+		"pending work; `guard run` ends with the command's status.\n");
 }

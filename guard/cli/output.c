@@ -73,8 +73,8 @@ void output_error(const struct err *err)
 	/* An error about damage of the store names the remedy. */
 	if (err->num == EBADMSG && !strstr(err->text, "guard repair") &&
 	    strncmp(err->file, "snapshot/", strlen("snapshot/")) == 0)
-		output_hint("guard verify names what is damaged, guard repair "
-			    "mends what can be mended");
+		output_hint("guard verify lists the damage, guard repair "
+			    "repairs it as far as possible");
 	/* Also where nothing else is said: there is no other way on. */
 	if ((err->num == ENOSPC || err->num == EDQUOT) &&
 	    !strstr(err->text, "guard prune")) {
@@ -265,10 +265,9 @@ bool output_confirm(bool yes, const char *format, ...)
 	answer = ask_yes_no(format, ap);
 	va_end(ap);
 	if (answer < 0)
-		output_print("nothing is done: there is no terminal to ask on; "
-			     "say it with -y");
+		output_print("nothing changed: no terminal to ask on; use -y");
 	else if (!answer)
-		output_print("nothing is done");
+		output_print("nothing changed");
 	return answer > 0;
 }
 

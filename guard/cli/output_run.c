@@ -56,19 +56,20 @@ void output_run_summary(const struct session *s, struct changes *c)
 	for (i = 0; i < c->root_count; i++)
 		print_group_summary(&c->roots[i]);
 	if (homes)
-		output_print("%s in your home folder",
+		output_print("%s in your home directory",
 			     text_count(homes, "change"));
-	output_print("nothing of it has reached your files; next:");
-	output_hint("guard diff %-12s see it", s->id);
+	output_print("your files are unchanged; next:");
+	output_hint("guard diff %-12s show the changes", s->id);
 	if (n.total)
-		output_hint("guard review %-10s go through it", s->id);
+		output_hint("guard review %-10s decide on each change", s->id);
 	if (n.total > n.git)
-		output_hint("guard apply %-11s take it over", s->id);
+		output_hint("guard apply %-11s apply them to your files",
+			    s->id);
 	/* A branch, a tag, the stash: apply leaves them alone. */
 	for (i = 0; i < list->count; i++)
 		refs |= strncmp(list->items[i].path, ".git/refs/", 10) == 0 ||
 			strcmp(list->items[i].path, ".git/packed-refs") == 0;
 	if (refs)
-		output_hint("guard import %-10s take its commits over", s->id);
-	output_hint("guard discard %-9s drop it", s->id);
+		output_hint("guard import %-10s import its commits", s->id);
+	output_hint("guard discard %-9s discard them", s->id);
 }

@@ -150,14 +150,13 @@ void plan_print_owners(const struct plan *plan)
 			s->to.uid != entry_apply_owner(&s->to);
 	}
 	if (owner_changes && geteuid() != 0)
-		report_note("%s of other owners: new ones, which are yours, "
-			    "take the place",
+		report_note("%s of other owners: replaced by new files, which "
+			    "you own",
 			    text_count(owner_changes, "file"));
 	if (kept)
-		report_note(
-			"%s of other owners: yours even so, since only root "
-			"gives files away",
-			text_count(kept, "file"));
+		report_note("%s of other owners: you will own them, since only "
+			    "root can set an owner",
+			    text_count(kept, "file"));
 }
 
 /* The path and the reason, for people. */
@@ -169,7 +168,7 @@ static char *conflict_line(const struct plan *plan, const struct conflict *c)
 	/* Home directories were not stored when the run began. */
 	if (plan->prefix && strcmp(plan->prefix, "~/") == 0 &&
 	    c->kind == CONFLICT_MOVED)
-		return mem_printf("%s: changed since the run began",
+		return mem_printf("%s: changed since the run started",
 				  text_quote(path));
 	return mem_printf("%s: %s", text_quote(path), conflict_text(c->kind));
 }
@@ -182,13 +181,13 @@ void plan_print_choices(const struct plan *plan)
 		auto_free char *text =
 			conflict_line(plan, &plan->kept.items[i]);
 
-		report_note("yours stays: %s", text);
+		report_note("your version is kept: %s", text);
 	}
 	for (i = 0; i < plan->over.count; i++) {
 		auto_free char *text =
 			conflict_line(plan, &plan->over.items[i]);
 
-		report_warning("your edit gives way: %s", text);
+		report_warning("your edit is replaced: %s", text);
 	}
 }
 
@@ -213,10 +212,9 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy)
 	if (plan->conflicts.count && remedy)
 		report_note("%s", remedy);
 	if (plan->refusals.count)
-		report_note("%sname the paths that you want without those that "
-			    "are refused, or agree to one by guard apply "
-			    "--yes-to PATH (not to nodes and sockets)",
-			    plan->conflicts.count ? ""
-						  : "nothing is applied: ");
+		report_note("%sname only paths that are not refused, or accept "
+			    "one with guard apply --yes-to PATH (not nodes and "
+			    "sockets)",
+			    plan->conflicts.count ? "" : "nothing applied: ");
 	return plan->conflicts.count || plan->refusals.count;
 }

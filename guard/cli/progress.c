@@ -32,7 +32,7 @@ bool progress_read(const struct verb *verb, int id, const char *value, void *to)
 		json = *value == 'j';
 		return true;
 	}
-	options_usage_error(verb, "--progress: auto or json, not %s",
+	options_usage_error(verb, "--progress must be auto or json, not %s",
 			    text_quote(value));
 	return false;
 }

@@ -16,11 +16,10 @@
 #define EDITED_MAX (4u << 20)
 
 static const char words[] =
-	"# To leave out a '-' line, make it ' '. To leave out a '+' line, "
-	"delete it.\n"
-	"# What is added may be changed at will. Lines that begin with # are "
-	"not read.\n"
-	"# With nothing left of it, the hunk stays as it was.\n";
+	"# To drop a '-' line, make it ' '. To drop a '+' line, delete it.\n"
+	"# Added lines may be changed freely. Lines that begin with # are "
+	"ignored.\n"
+	"# If no change is left, the hunk stays unchanged.\n";
 
 /* The user's own words may hold arguments, so a shell reads them. */
 static void exec_editor(const char *path)
@@ -59,8 +58,7 @@ static int run_hunk_editor(const char *path, struct err *err)
 		return fail_errno(err, "start the editor");
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		return fail(err, ECANCELED,
-			    "the editor did not end well: set VISUAL or "
-			    "EDITOR");
+			    "the editor failed: set VISUAL or EDITOR");
 	return 0;
 }
 
@@ -91,7 +89,7 @@ int review_edit(struct hunks *h, size_t at, int scratch_fd, const char *scratch,
 		if (got == 0) {
 			got = 1;
 		} else if (got == -ECANCELED) {
-			output_print("%s: it stays as it was", err->text);
+			output_print("%s: the hunk is unchanged", err->text);
 			got = 0;
 			break;
 		} else if (got == -EINVAL) {

@@ -145,7 +145,8 @@ static void review_cursor_search(struct review_cursor *at, const char *text)
 	int turns = 0;
 
 	if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB | REG_NEWLINE)) {
-		output_print("%s is no regular expression", text_quote(text));
+		output_print("invalid regular expression: %s",
+			     text_quote(text));
 		return;
 	}
 	/* Once round, the present part last. */
@@ -234,13 +235,13 @@ static void go_to_number(struct prompt *w, const char *rest)
 
 	if (!*rest) {
 		review_prompt_list(w->at.r, true);
-		answer = review_prompt_ask("Go to which?");
+		answer = review_prompt_ask("Go to which number?");
 		rest = answer ? answer : "";
 	}
 	if (!*rest)
 		return;
 	if (parse_number(rest, w->at.r->count, &number) < 0 || !number)
-		output_print("there is no number %s", text_quote(rest));
+		output_print("no such number: %s", text_quote(rest));
 	else
 		review_cursor_set(&w->at, number - 1, 0);
 }
@@ -265,12 +266,12 @@ static void answer(struct prompt *w, enum review_answer choice, bool rest)
 	size_t part = w->at.part;
 
 	if (choice == REVIEW_YES && review_is_refused(w->at.r, item))
-		output_print(review_is_group(item)
-				     ? "set-id bits, capabilities and nodes "
-				       "need a yes of their own: it is left "
-				       "out (s parts the folder from it)"
-				     : "guard applies no such thing: it is "
-				       "left out");
+		output_print(
+			review_is_group(item)
+				? "set-id bits, capabilities and nodes need a "
+				  "separate yes: skipped (s splits the "
+				  "directory)"
+				: "guard cannot apply this file type: skipped");
 	do
 		review_answer_part(w->at.r, item, part++, choice);
 	while (rest && part < item->parts);
@@ -285,8 +286,8 @@ static void accept_open_parts(struct prompt *w)
 
 	review_count(w->at.r, &n);
 	if (n.open_first) {
-		output_print("no: %s or dangerous things come first and are "
-			     "decided on one by one",
+		output_print("not yet: %s or dangerous changes come first and "
+			     "are decided one by one",
 			     text_count(n.open_first, "deletion"));
 		return;
 	}
@@ -308,21 +309,20 @@ static const struct {
 } keys[] = {
 	{'y', "apply this"},
 	{'n', "do not apply this"},
-	{'q', "enough: what is left is not applied; then you are asked once "
-	      "more"},
+	{'q', "quit: do not apply the rest; asks for confirmation"},
 	{'a', "apply this and all later hunks of the file"},
 	{'d', "apply neither this nor any later hunk of the file"},
 	{'j', "leave this open, go to the next open one"},
 	{'J', "leave this open, go to the next one"},
-	{'k', "leave this open, go to the last open one before it"},
-	{'K', "leave this open, go to the one before it"},
+	{'k', "leave this open, go to the previous open one"},
+	{'K', "leave this open, go to the previous one"},
 	{'g', "list all, and go to one by its number"},
 	{'/', "go to the next one that matches a regular expression"},
 	{'s', "split this into smaller parts"},
-	{'e', "edit this hunk in your editor, and apply that"},
-	{'p', "print this again, all of it"},
-	{'A', "apply all that is left, once everything deleted and dangerous "
-	      "is decided on"},
+	{'e', "edit this hunk in your editor, and apply the result"},
+	{'p', "print all of this again"},
+	{'A', "apply all the rest, once all deletions and dangerous changes "
+	      "are decided"},
 	{'?', "this help"},
 };
 
@@ -384,10 +384,10 @@ static void handle_key(struct prompt *w, char key, const char *rest)
 	case 's':
 		review_split(w->at.r, w->at.item, w->at.part);
 		if (w->at.r->count > items)
-			output_print("parted into %zu",
+			output_print("split into %zu",
 				     w->at.r->count - items + 1);
 		else if (current_item(w)->hunks.count > before)
-			output_print("parted into %zu hunks",
+			output_print("split into %zu hunks",
 				     current_item(w)->hunks.count - before + 1);
 		w->titled = 0;
 		review_cursor_set(&w->at, w->at.item, w->at.part);

@@ -109,9 +109,9 @@ static enum apply_choice ask_to_apply(struct review_session *v)
 		if (n.partly)
 			(void)printf(", %zu of them in part", n.partly);
 		if (n.no)
-			(void)printf("; %zu left out", n.no);
+			(void)printf("; %zu skipped", n.no);
 		if (n.open)
-			(void)printf("; %zu not decided on", n.open);
+			(void)printf("; %zu undecided", n.open);
 		(void)printf("\n");
 		line = review_prompt_ask(
 			"Apply the %s to %s [y,n,r,l,?]?",
@@ -127,12 +127,13 @@ static enum apply_choice ask_to_apply(struct review_session *v)
 			for (i = 0; i < v->count; i++)
 				review_prompt_list(&v->parts[i].review, true);
 		else
-			(void)printf("y - apply what is accepted; guard undo "
-				     "takes it back\n"
-				     "n - apply nothing: the run waits on\n"
-				     "r - go through them again\n"
-				     "l - list all: + accepted, * in part, - "
-				     "left out\n");
+			(void)printf(
+				"y - apply the accepted changes; guard undo "
+				"reverts them\n"
+				"n - apply nothing: the run stays pending\n"
+				"r - go through them again\n"
+				"l - list all: + accepted, * in part, - "
+				"skipped\n");
 	}
 }
 
@@ -152,10 +153,10 @@ static enum plan_resolve ask_to_resolve(void)
 			return RESOLVE_THEIRS;
 		if (strcmp(line, "m") == 0)
 			return RESOLVE_MARKERS;
-		(void)printf("o - where both changed something, yours stays\n"
-			     "t - the run's goes over yours (which is stored "
-			     "first)\n"
-			     "m - texts get conflict markers\n"
+		(void)printf("o - ours: conflicts keep your version\n"
+			     "t - theirs: conflicts take the run's version "
+			     "(yours is stored first)\n"
+			     "m - merge: texts get conflict markers\n"
 			     "r - back to the review\n");
 	}
 }
@@ -177,7 +178,7 @@ static bool has_unshown_changes(struct apply_plan *a)
 
 			if (plan->steps.items[i].how != STEP_MERGED)
 				continue;
-			output_print("both changed it, and it is merged: %s",
+			output_print("changed on both sides and merged: %s",
 				     text_quote(path));
 			n++;
 		}
@@ -276,8 +277,8 @@ static int apply_accepted(struct review_session *v, int *ret_status,
 		return got;
 	}
 	if (!changeset_has_steps(&a->change)) {
-		output_print("nothing is left to do: your project has all of "
-			     "that already");
+		output_print("nothing left to apply: your project already has "
+			     "all of it");
 		*ret_status = STATUS_OK;
 		return 1;
 	}
@@ -291,8 +292,8 @@ static int report_nothing_applied(const struct review_session *v)
 {
 	const struct session *s = &v->a->p->session;
 
-	output_print("nothing is applied: run %s waits on (guard discard %s "
-		     "drops it)",
+	output_print("nothing applied: run %s stays pending (guard discard %s "
+		     "discards it)",
 		     s->id, s->id);
 	return STATUS_REFUSED;
 }
@@ -337,9 +338,9 @@ static int run_review(struct review_session *v, struct err *err)
 
 	if (resolve_run_home_paths(a->p))
 		return fail(err, ENOTSUP,
-			    "a review is of the project: guard diff %s %s "
-			    "shows what changed in your home folder, guard "
-			    "apply takes it",
+			    "a review covers the project only: guard diff %s "
+			    "%s shows changes in your home directory, guard "
+			    "apply applies them",
 			    a->p->session.id, "~");
 	if (apply_plan_load(a, err) < 0 ||
 	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
@@ -352,8 +353,8 @@ static int run_review(struct review_session *v, struct err *err)
 			return -err->num;
 	if (v->a->changed_since)
 		output_warn("the layer of run %s has changed since its end; "
-			    "what is shown is what it holds now, and nothing "
-			    "else will be applied",
+			    "its current content is shown, and nothing else "
+			    "will be applied",
 			    s->id);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		if (!v->o->no_pager)
@@ -362,18 +363,18 @@ static int run_review(struct review_session *v, struct err *err)
 		(void)fflush(stdout);
 		count_all_items(v, &n);
 		if (n.items)
-			output_print("guard review %s on a terminal asks about "
-				     "each of them; guard apply %s PATHS takes "
-				     "what is named, guard diff %s has the "
-				     "texts",
-				     s->id, s->id, s->id);
+			output_print(
+				"guard review %s on a terminal asks about each "
+				"change; guard apply %s PATHS applies the "
+				"named paths, guard diff %s shows the texts",
+				s->id, s->id, s->id);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
 	if (!v->o->short_head)
 		show_parts(v, FIRST_LINES_MAX);
 	count_all_items(v, &n);
 	if (!n.items) {
-		output_print("there is nothing to decide on in run %s", s->id);
+		output_print("run %s has no changes to decide on", s->id);
 		return STATUS_OK;
 	}
 	return ask_until_decided(v, err);

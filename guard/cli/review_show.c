@@ -19,7 +19,7 @@ static const struct {
 	[REVIEW_MOVED] = {"Moved", STYLE_CHANGED},
 	[REVIEW_TYPE] = {"Of another type", STYLE_CHANGED},
 	[REVIEW_MODIFIED] = {"Modified", STYLE_CHANGED},
-	[REVIEW_RIGHTS] = {"With other rights", STYLE_CHANGED},
+	[REVIEW_RIGHTS] = {"With other permissions", STYLE_CHANGED},
 	[REVIEW_ADDED] = {"Added", STYLE_ADDED},
 	[REVIEW_GENERATED] = {"Generated", STYLE_FAINT},
 };
@@ -111,7 +111,7 @@ void review_show_line(struct review *r, struct review_item *item,
 			buf_printf(to, "  %s of it",
 				   text_count(deleted, "file"));
 		} else if (deleted && !added && !other) {
-			buf_printf(to, "  with all in it: %s",
+			buf_printf(to, "  with its entries: %s",
 				   text_count(deleted, "file"));
 		} else {
 			if (deleted)
@@ -132,7 +132,7 @@ void review_show_line(struct review *r, struct review_item *item,
 			   output_style(STYLE_DELETED), item->hunks.removed,
 			   output_style(STYLE_NONE));
 		if (item->rights)
-			buf_add_text(to, "  other rights");
+			buf_add_text(to, "  other permissions");
 	} else {
 		changes_detail(&c, to);
 	}
@@ -190,8 +190,8 @@ static void print_section(struct review *r, enum review_section section,
 		if (r->items[i].section != section)
 			continue;
 		if (most && shown++ == most) {
-			(void)printf("  and %zu more, none of which is passed "
-				     "over below\n",
+			(void)printf("  and %zu more, all of which are shown "
+				     "below\n",
 				     n - most);
 			return;
 		}
@@ -199,7 +199,7 @@ static void print_section(struct review *r, enum review_section section,
 		(void)printf("  %s\n", buf_text(&line));
 		if (r->items[i].here)
 			(void)printf("       %s! changed here since the run "
-				     "began%s\n",
+				     "started%s\n",
 				     output_style(STYLE_CHANGED),
 				     output_style(STYLE_NONE));
 		review_show_risks(r, &r->items[i], "     ");
@@ -222,10 +222,10 @@ void review_show_head(const struct session *s, const struct review *r)
 		between = "; ";
 	}
 	if (!r->count)
-		buf_add_text(&b, "nothing to decide on");
+		buf_add_text(&b, "no changes to decide on");
 	(void)printf("%s\n", buf_text(&b));
 	if (r->already)
-		(void)printf("%s: your project has them already\n",
+		(void)printf("%s: your project already has them\n",
 			     text_count(r->already, "other change"));
 }
 
@@ -245,15 +245,15 @@ void review_show_first(const struct session *s, struct review *r,
 	if (r->git)
 		changes_git_make(changes_project(c), &git);
 	if (r->git)
-		(void)printf("\n%sLeft alone in .git (%zu)%s: guard import %s "
-			     "brings its commits in\n",
+		(void)printf("\n%sNot applied in .git (%zu)%s: guard import %s "
+			     "imports its commits\n",
 			     output_style(STYLE_BOLD), r->git,
 			     output_style(STYLE_NONE), s->id);
 	for (i = 0; i < git.count; i++)
 		if (!git.items[i].runs)
 			(void)printf("  %s\n", git.items[i].text);
 	if (home)
-		(void)printf("\n%s in your home folder: no part of this "
+		(void)printf("\n%s in your home directory: not part of this "
 			     "review (guard diff %s)\n",
 			     text_count(home, "change"), s->id);
 	agent_show_list(s);

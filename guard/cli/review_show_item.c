@@ -46,7 +46,7 @@ void review_show_title(struct review *r, size_t item)
 	(void)printf("%s%zu/%zu%s  %s\n", output_style(STYLE_BOLD), item + 1,
 		     r->count, output_style(STYLE_NONE), buf_text(&line));
 	if (it->here)
-		(void)printf("%s ! you changed it since the run began: it is "
+		(void)printf("%s ! you changed it since the run started: "
 			     "merged, or a conflict%s\n",
 			     output_style(STYLE_CHANGED),
 			     output_style(STYLE_NONE));
@@ -214,7 +214,7 @@ void review_show_part(struct review *r, struct review_item *item, size_t part,
 	print_link_side('-', STYLE_DELETED, &e->old);
 	print_link_side('+', STYLE_ADDED, &e->now);
 	if (c.kind == CHANGE_MODIFIED && S_ISREG(e->now.mode))
-		(void)printf("  no text, or too large to be shown: %s -> %s\n",
+		(void)printf("  not a text, or too large to show: %s -> %s\n",
 			     text_size(e->old.size), text_size(e->now.size));
 }
 
@@ -228,9 +228,9 @@ const char *review_show_part_name(const struct review *r,
 	if (item->move)
 		return "this move";
 	if (review_is_group(item))
-		return "all of this folder";
+		return "all of this directory";
 	if (part < item->rights)
-		return "these rights";
+		return "these permissions";
 	if (!e->old.mode)
 		return "this addition";
 	return review_hunk(item, part) ? "this hunk" : "this change";

@@ -143,9 +143,10 @@ static int set_memory(const char *name, const char *value, uint64_t least,
 {
 	if (parse_bytes(value, ret) && *ret >= least)
 		return 0;
-	return fail(err, EINVAL,
-		    "--%s is a size like 512m or 2g, at least %lluk, not %s",
-		    name, (unsigned long long)(least >> 10), text_quote(value));
+	return fail(
+		err, EINVAL,
+		"--%s must be a size like 512m or 2g, at least %lluk, not %s",
+		name, (unsigned long long)(least >> 10), text_quote(value));
 }
 
 static int set_cpus(struct parsed *p, const char *value, struct err *err)
@@ -156,8 +157,8 @@ static int set_cpus(struct parsed *p, const char *value, struct err *err)
 	if (!is_number(value, end) || *end || (number < 0.01 && number > 0) ||
 	    number > 1e6)
 		return fail(err, EINVAL,
-			    "--cpus is a number of processors like 2 or 1.5, "
-			    "not %s",
+			    "--cpus must be a number of processors like 2 or "
+			    "1.5, not %s",
 			    text_quote(value));
 	p->cpus_given = true;
 	p->options.cpus_milli = (unsigned int)(number * 1000);
@@ -171,9 +172,10 @@ static int set_pids(struct parsed *p, const char *value, struct err *err)
 
 	if (strcmp(value, "-1") != 0 &&
 	    parse_number(value, PIDS_MOST, &number) < 0)
-		return fail(err, EINVAL,
-			    "--pids-limit is a number, or -1 for none, not %s",
-			    text_quote(value));
+		return fail(
+			err, EINVAL,
+			"--pids-limit must be a number, or -1 for none, not %s",
+			text_quote(value));
 	p->options.pids_limit = number ? number : PIDS_MOST;
 	return 0;
 }
@@ -201,7 +203,8 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 
 	if (geteuid() != 0)
 		return fail(err, EPERM,
-			    "--user is for root: a run has the user's own id");
+			    "--user is for root only: other runs have the "
+			    "user's own id");
 	if (group)
 		*group++ = '\0';
 	if (group && !*group)
@@ -217,7 +220,7 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 		pw = getpwuid(o->user);
 		o->group = pw ? pw->pw_gid : o->user;
 	} else {
-		return fail(err, EINVAL, "--user: there is no user %s",
+		return fail(err, EINVAL, "--user: no such user: %s",
 			    text_quote(name));
 	}
 	if (!group && pw) {
@@ -239,7 +242,7 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 	if (group && !parse_id(group, &o->group)) {
 		gr = getgrnam(group);
 		if (!gr)
-			return fail(err, EINVAL, "--user: there is no group %s",
+			return fail(err, EINVAL, "--user: no such group: %s",
 				    text_quote(group));
 		o->group = gr->gr_gid;
 	}
@@ -266,9 +269,10 @@ static int add_allowed(struct parsed *p, const char *value, struct err *err)
 			*known[i].set = true;
 			return 0;
 		}
-	return fail(err, EINVAL,
-		    "--allow is perf, io_uring, userfaultfd or 32bit, not %s",
-		    text_quote(value));
+	return fail(
+		err, EINVAL,
+		"--allow must be perf, io_uring, userfaultfd or 32bit, not %s",
+		text_quote(value));
 }
 
 /* The limits of `docker run --rm --network none --cap-drop ALL --security-opt
@@ -282,8 +286,8 @@ static int apply_strict(struct parsed *p, struct err *err)
 		return 0;
 	if (o->nested)
 		return fail(err, EINVAL,
-			    "--strict forbids sandboxes inside, which --nested "
-			    "asks for");
+			    "--strict and --nested exclude each other: "
+			    "--strict forbids sandboxes inside");
 	if (!p->net_given)
 		o->net = SANDBOX_NET_NONE;
 	if (!p->memory_given)
@@ -327,7 +331,7 @@ static int set_option(struct parsed *p, const struct verb *verb, int option,
 		/* A text that begins like an option is not meant as a name. */
 		if (!*value || *value == '=' || *value == '-')
 			return fail(err, EINVAL,
-				    "--env is NAME or NAME=VALUE, not %s",
+				    "--env must be NAME or NAME=VALUE, not %s",
 				    text_quote(value));
 		strings_add(&p->env, value);
 		return 0;
@@ -346,7 +350,7 @@ static int set_option(struct parsed *p, const struct verb *verb, int option,
 			return 0;
 		}
 		return fail(err, EINVAL,
-			    "--net is host, private or none, not %s",
+			    "--net must be host, private or none, not %s",
 			    text_quote(value));
 	}
 	case OPT_PUBLISH:
@@ -356,33 +360,33 @@ static int set_option(struct parsed *p, const struct verb *verb, int option,
 		if (o->timeout_ms > 0)
 			return 0;
 		return fail(err, EINVAL,
-			    "--timeout is a time like 90, 90s, 5m or 2h, not "
-			    "%s",
+			    "--timeout must be a time like 90, 90s, 5m or 2h, "
+			    "not %s",
 			    text_quote(value));
 	case OPT_VERSIONS:
 		o->versions_ms =
 			strcmp(value, "0") == 0 ? 0 : parse_milliseconds(value);
 		if (o->versions_ms == 0 || o->versions_ms >= VERSIONS_MIN_MS)
 			return 0;
-		return fail(
-			err, EINVAL,
-			"--versions is a time like 30s or 5m, at least 0.1s, "
-			"or 0 for none, not %s",
-			text_quote(value));
+		return fail(err, EINVAL,
+			    "--versions must be a time like 30s or 5m, at "
+			    "least 0.1s, or 0 for none, not %s",
+			    text_quote(value));
 	case OPT_PIDS_LIMIT:
 		return set_pids(p, value, err);
 	case OPT_LAYER_SIZE:
 		o->layer_bytes = parse_size(value);
 		if (o->layer_bytes)
 			return 0;
-		return fail(err, EINVAL,
-			    "--layer-size is a size like 500M or 20G, not %s",
-			    text_quote(value));
+		return fail(
+			err, EINVAL,
+			"--layer-size must be a size like 500M or 20G, not %s",
+			text_quote(value));
 	case OPT_LAYER_FILES:
 		if (parse_number(value, LONG_MAX, &number) < 0 || !number)
 			return fail(err, EINVAL,
-				    "--layer-files is a number above 0, not "
-				    "%s",
+				    "--layer-files must be a number above 0, "
+				    "not %s",
 				    text_quote(value));
 		o->layer_files = number;
 		return 0;
@@ -439,8 +443,8 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 	p->options.port_count = p->ports.count;
 	if (p->ports.count && p->options.net != SANDBOX_NET_PRIVATE)
 		return fail(err, EINVAL,
-			    "--publish is for --net private; with --net host "
-			    "the run's ports are the machine's");
+			    "--publish needs --net private; with --net host "
+			    "the run uses the machine's ports");
 	p->options.argv = argv + optind;
 	if (p->options.has_user) {
 		p->runtime = mem_printf("XDG_RUNTIME_DIR=/run/user/%u",

@@ -20,8 +20,7 @@ static int find_path_in_snapshot(const struct snapshot *s, const char *arg,
 		return -err->num;
 	if (arg && !is_below && !path_ok(arg))
 		return fail(err, EXDEV,
-			    "%s does not lie in %s, of which snapshot "
-			    "%llu is",
+			    "%s is not in %s, the directory of snapshot %llu",
 			    text_quote(arg), text_quote(s->root_path),
 			    (unsigned long long)s->seq);
 	*ret = mem_strdup(is_below ? path_rest(path, s->root_path)
@@ -56,7 +55,8 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 		auto_free char *full = mem_printf("latest:%s", when);
 
 		return fail(err, EINVAL,
-			    "%s is a path; of which snapshot? The last one: %s",
+			    "%s is a path without a snapshot: for the latest "
+			    "one, write %s",
 			    text_quote(when), text_quote(full));
 	}
 	if (got < 0)

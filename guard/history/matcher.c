@@ -81,8 +81,8 @@ int matcher_compile(struct matcher *ret, const char *pattern, bool fixed,
 		(void)regerror(got, &m.regex, why, sizeof(why));
 		free(m.text);
 		return fail(err, EINVAL,
-			    "%s is no regular expression: %s (-F searches for "
-			    "it as it is)",
+			    "invalid regular expression %s: %s (-F searches "
+			    "for plain text)",
 			    text_quote(pattern), why);
 	}
 	m.compiled = true;

@@ -50,7 +50,8 @@ static int open_run_dir(const struct session *s, const char *directory,
 {
 	int fd = fd_open_dir_path(s->fd, directory);
 
-	return fd < 0 ? fail_errno(err, "the run's folder %s", directory) : fd;
+	return fd < 0 ? fail_errno(err, "the run's directory %s", directory)
+		      : fd;
 }
 
 /* Whether the run has a layer over the path, also when the path is below a
@@ -98,8 +99,8 @@ static const char *find_run_dir(const struct session *s, const char *path,
 static int fail_elsewhere(const char *path, struct err *err)
 {
 	return fail(err, EXDEV,
-		    "%s is neither in the run's /tmp or /var/tmp nor in its "
-		    "project or home folder",
+		    "%s is not in the run's /tmp, /var/tmp, project or home "
+		    "directory",
 		    text_quote(path));
 }
 
@@ -112,7 +113,7 @@ int runview_open(const struct session *s, const char *path, struct err *err)
 	if (!rest || !path_ok(rest))
 		return fail_elsewhere(path, err);
 	if (!*rest)
-		return fail(err, EISDIR, "%s is a folder", text_quote(path));
+		return fail(err, EISDIR, "%s is a directory", text_quote(path));
 	dir = open_run_dir(s, directory, err);
 	return dir < 0 ? dir : scan_open(dir, rest, err);
 }
@@ -226,12 +227,13 @@ int runview_list(struct context *c, const struct session *s, const char *path,
 			else if (got == 0 && !s->roots[0].result)
 				got = fail(err, ENODATA,
 					   "the result of run %s is not stored "
-					   "(yet); guard diff %s shows what it "
-					   "changed",
+					   "(yet); guard diff %s shows its "
+					   "changes",
 					   s->id, s->id);
 			else if (got == 0)
 				got = fail(err, ENOENT,
-					   "there is no %s in what run %s left",
+					   "no such path: %s in the result of "
+					   "run %s",
 					   text_quote(path), s->id);
 			return got;
 		}

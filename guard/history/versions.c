@@ -228,7 +228,7 @@ static int load_all_versions(struct version_loader *l, struct err *err)
 		if (got < 0 && !pruned) {
 			l->v->damaged++;
 			report_warning("snapshot %" PRIu64
-				       " is not searched whole: %s",
+				       " was not searched completely: %s",
 				       seqs[i], damage.text);
 		}
 		if (l->v->progress)
@@ -256,8 +256,8 @@ static int load_versions_at(struct version_loader *l, const char *at,
 	    !path_below(l->path, s.root_path) &&
 	    !path_below(s.root_path, l->path))
 		return fail(err, ENOENT,
-			    "snapshot %" PRIu64 " is one of %s, nothing of %s "
-			    "is in it",
+			    "snapshot %" PRIu64
+			    " is a snapshot of %s and does not cover %s",
 			    s.seq, text_quote(s.root_path),
 			    text_quote(l->path));
 	return extend_chain(l, &s, err);

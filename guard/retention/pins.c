@@ -147,8 +147,8 @@ int pins_user_load(const struct state *state, struct pins *ret, struct err *err)
 
 		if (end == at || *end != '\n' || !seq)
 			return fail(err, EBADMSG,
-				    "%s/pins is damaged: it holds the number "
-				    "of a pinned snapshot a line",
+				    "%s/pins is damaged: each line must hold "
+				    "the number of a pinned snapshot",
 				    state->path);
 		pins_add(ret, seq);
 		at = end + 1;

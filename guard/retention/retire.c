@@ -34,8 +34,8 @@ int retire_discard(struct context *c, struct session *s, struct err *err)
 	}
 	if (action_finalize_discard(workspace, c->state.runs_fd, err) < 0)
 		return err_context(err,
-				   "run %s is discarded, but undo does "
-				   "not know of it yet",
+				   "run %s is discarded, but the record for "
+				   "undo could not be written",
 				   s->id);
 	state_log(&c->state, "discard", "run", s->id, "project", s->project,
 		  NULL);
@@ -89,21 +89,20 @@ static int retire_run(struct context *c, const char *id, int64_t now,
 		record_set_int(&s.more, WARNED, now);
 		if (session_save(&s, err) < 0)
 			return -err->num;
-		report_warning(
-			"run %s in %s has waited for %lld days: apply it or "
-			"discard it (guard diff %s); in %d days it goes to "
-			"guard's trash",
-			s.id, text_quote(s.project),
-			(long long)((now - run_end_time(&s)) / DAY), s.id,
-			TRASH_DAYS);
+		report_warning("run %s in %s has been pending for %lld days: "
+			       "apply it or discard it (guard diff %s); in %d "
+			       "days it goes to guard's trash",
+			       s.id, text_quote(s.project),
+			       (long long)((now - run_end_time(&s)) / DAY),
+			       s.id, TRASH_DAYS);
 		return 0;
 	}
 	/* Fails while another guard process uses the project. */
 	if (recover_project(c, s.project, err) < 0 ||
 	    retire_discard(c, &s, err) < 0)
 		return -err->num;
-	report_warning("run %s in %s, which nobody decided on, is in guard's "
-		       "trash for %d days: guard undo there brings it back",
+	report_warning("run %s in %s was pending too long and is in guard's "
+		       "trash for %d days: guard undo there restores it",
 		       s.id, text_quote(s.project), TRASH_DAYS);
 	return 0;
 }

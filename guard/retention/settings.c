@@ -53,7 +53,8 @@ static int set_span(const char *value, int64_t *ret, struct err *err)
 	if (value[0] < '0' || value[0] > '9' || strpbrk(value, ":-") ||
 	    time_spec_parse(value, now, &time_spec, &ignored) < 0 ||
 	    time_spec.kind != TIME_SPEC_TIME || time_spec.time.sec > now.sec)
-		return fail(err, EINVAL, "%s is no time: 12h, 14d, 8w",
+		return fail(err, EINVAL,
+			    "invalid time %s: write 12h, 14d or 8w",
 			    text_quote(value));
 	*ret = now.sec - time_spec.time.sec;
 	return 1;
@@ -64,7 +65,7 @@ static int set_size(const char *value, uint64_t *ret, struct err *err)
 	uint64_t size = parse_size(value);
 
 	if (!size && strcmp(value, "0") != 0)
-		return fail(err, EINVAL, "%s is no size: 500M, 20G",
+		return fail(err, EINVAL, "invalid size %s: write 500M or 20G",
 			    text_quote(value));
 	*ret = size;
 	return 1;
@@ -122,7 +123,8 @@ int settings_set(struct settings *s, const char *key, const char *value,
 	if (strcmp(key, "keep-tag") == 0) {
 		if (!parse_is_word(value))
 			return fail(err, EINVAL,
-				    "%s is no tag: one word, no comma",
+				    "invalid tag %s: write one word without a "
+				    "comma",
 				    text_quote(value));
 		begin_retain_rules(s);
 		mem_list_add(&s->keep_tags, value);
@@ -135,7 +137,8 @@ int settings_set(struct settings *s, const char *key, const char *value,
 	if (!counter)
 		return 0;
 	if (parse_number(value, COUNT_MAX, &number) < 0)
-		return fail(err, EINVAL, "%s is no number", text_quote(value));
+		return fail(err, EINVAL, "invalid number %s",
+			    text_quote(value));
 	begin_retain_rules(s);
 	*counter = (uint32_t)number;
 	return 1;
@@ -154,7 +157,7 @@ static int set_line(struct settings *s, char *line, struct err *err)
 	if (!equals && !*key)
 		return 0;
 	if (!equals)
-		return fail(err, EINVAL, "%s: 'key = value' is expected",
+		return fail(err, EINVAL, "%s: expected 'key = value'",
 			    text_quote(key));
 	value = text_trim(equals + 1, strlen(equals + 1));
 	got = settings_set(s, key, value, err);
@@ -162,9 +165,9 @@ static int set_line(struct settings *s, char *line, struct err *err)
 		return err_context(err, "%s", key);
 	return got ? 0
 		   : fail(err, EINVAL,
-			  "there is no setting %s: keep-last, -within, "
+			  "no such setting: %s; use keep-last, -within, "
 			  "-hourly, -daily, -weekly, -monthly, -yearly, -tag, "
-			  "max-size, min-free, auto-prune",
+			  "max-size, min-free or auto-prune",
 			  text_quote(key));
 }
 
@@ -188,7 +191,8 @@ int settings_load(const struct state *state, struct settings *ret,
 		at += len + (at[len] == '\n');
 	}
 	if (got == 0 && s.rules && !settings_keep_any(&s))
-		got = fail(err, EINVAL, "these rules keep nothing at all");
+		got = fail(err, EINVAL,
+			   "these rules keep no snapshot: add a keep- rule");
 	if (got < 0 && got != -ENOENT) {
 		settings_free(&s);
 		return err_context(err, "%s/" CONFIG, state->path);

@@ -14,13 +14,15 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 	int seq;
 
 	if (home)
-		return fail(err, ENOTSUP,
-			    "%s lies in your home folder: %s of the project",
-			    text_quote(home[0]), what);
+		return fail(
+			err, ENOTSUP,
+			"%s is in your home directory: %s of the project only",
+			text_quote(home[0]), what);
 	if (resolve_run_has_extra_paths(p))
-		return fail(err, ENOTSUP,
-			    "%s of the project, not of a folder of --cow",
-			    what);
+		return fail(
+			err, ENOTSUP,
+			"%s of the project only, not of a directory of --cow",
+			what);
 	if (changes_load(s, NULL, &ret->changes, err) < 0)
 		return -err->num;
 	root = changes_project(&ret->changes);

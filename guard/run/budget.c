@@ -71,11 +71,11 @@ int budget_begin(struct budget *b, int run_fd, uint64_t bytes, uint64_t entries,
 	if (!entries)
 		b->entries = b->free_entries / ENTRIES_SHARE;
 	if (!b->bytes)
-		return fail(err, ENOSPC,
-			    "the disk with guard's state is full: `guard du` "
-			    "shows what guard takes of it, `guard prune "
-			    "--trash` frees what was dropped, "
-			    "GUARD_HOME=/some/path puts it elsewhere");
+		return fail(
+			err, ENOSPC,
+			"the disk with guard's state is full: `guard du` shows "
+			"guard's disk usage, `guard prune --trash` empties the "
+			"trash, GUARD_HOME=/some/path moves the state");
 	b->begin_bytes = b->free_bytes;
 	b->begin_entries = b->free_entries;
 	b->allowed_bytes = b->bytes;
@@ -207,12 +207,12 @@ void budget_in_child(struct budget *b)
 char *budget_explain(const struct budget *b)
 {
 	if (b->used.bytes > b->bytes)
-		return mem_printf("its files take %s, more than the %s that a "
-				  "run may; --layer-size lets it have more",
+		return mem_printf("its files take %s, the limit is %s; "
+				  "--layer-size sets another limit",
 				  text_size(b->used.bytes),
 				  text_size(b->bytes));
-	return mem_printf("it made %s, more than the %llu that a run may; "
-			  "--layer-files lets it have more",
+	return mem_printf("it created %s, the limit is %llu; --layer-files "
+			  "sets another limit",
 			  text_count(b->used.entries, "file"),
 			  (unsigned long long)b->entries);
 }

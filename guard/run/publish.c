@@ -85,9 +85,9 @@ int publish_parse(const char *text, struct sandbox_port *ret, struct err *err)
 	*ret = (struct sandbox_port){.host = "127.0.0.1"};
 	if (parse_publish(copy, ret))
 		return 0;
-	return fail(err, EINVAL,
-		    "--publish is PORT, OUTSIDE:INSIDE or "
-		    "ADDRESS:OUTSIDE:INSIDE, with /udp behind it if it is "
-		    "that, not %s",
-		    text_quote(text));
+	return fail(
+		err, EINVAL,
+		"--publish must be PORT, OUTSIDE:INSIDE or "
+		"ADDRESS:OUTSIDE:INSIDE, with /udp at the end for UDP, not %s",
+		text_quote(text));
 }

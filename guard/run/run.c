@@ -67,16 +67,16 @@ static void report_stop(const struct run *run,
 		run->over_budget ? budget_explain(&run->budget) : NULL;
 
 	if (result->limit == SANDBOX_LIMIT_PIDS)
-		why = mem_printf("it had as many processes as it may%s%s",
+		why = mem_printf("it reached its limit of processes%s%s",
 				 o->pids_limit ? "" : ", 1024",
 				 o->pids_limit ? ": --pids-limit"
 					       : " without --pids-limit");
 	else if (result->limit == SANDBOX_LIMIT_QUOTA)
 		why = mem_strdup(result->why);
 	else if (result->limit == SANDBOX_LIMIT_MEMORY)
-		why = mem_printf("it took more memory than the %llu MiB of "
-				 "--memory",
-				 (unsigned long long)(o->memory >> 20));
+		why = mem_printf(
+			"it used more memory than the %llu MiB of --memory",
+			(unsigned long long)(o->memory >> 20));
 	if (why)
 		report_warning("the run was ended: %s", why);
 	else
@@ -136,10 +136,11 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 	if (result.end == SANDBOX_STOPPED)
 		report_stop(run, &result);
 	if (result.killed)
-		report_warning("out of memory: at the %llu MiB of --memory the "
-			       "kernel killed %llu of the run's processes",
-			       (unsigned long long)(run->options->memory >> 20),
-			       (unsigned long long)result.killed);
+		report_warning(
+			"out of memory: at the limit of %llu MiB (--memory) "
+			"the kernel killed %llu of the run's processes",
+			(unsigned long long)(run->options->memory >> 20),
+			(unsigned long long)result.killed);
 	run_notices_print_refused(run->sandbox);
 	if (result.network_lost)
 		report_warning("the run lost its private network before it "

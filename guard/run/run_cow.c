@@ -26,31 +26,31 @@ static int check_cow_path(const struct run *run, const char *git,
 			    name);
 	if (path_below(path, run->project))
 		return fail(err, EINVAL,
-			    "--cow: %s is in the project, whose layer covers "
-			    "it already",
+			    "--cow: %s is in the project, whose layer already "
+			    "covers it",
 			    name);
 	if (st->home && path_below(st->home, path))
 		return fail(err, EINVAL,
-			    "--cow: %s %s, which has a layer already: name a "
-			    "folder in it",
+			    "--cow: %s %s, which already has a layer: name a "
+			    "directory in it",
 			    name,
 			    strcmp(st->home, path) == 0
-				    ? "is your home folder"
-				    : "holds your home folder");
+				    ? "is your home directory"
+				    : "contains your home directory");
 	if (path_below(run->project, path))
 		return fail(err, EINVAL,
-			    "--cow: %s holds the project: name a folder beside "
-			    "it",
+			    "--cow: %s contains the project: name a directory "
+			    "next to it",
 			    name);
 	if (path_below(st->path, path))
 		return fail(err, EINVAL,
-			    "--cow: guard's own state lies in %s: name a "
-			    "folder beside it",
+			    "--cow: %s contains guard's own state: name a "
+			    "directory next to it",
 			    name);
 	if (git && path_below(path, git))
 		return fail(err, EINVAL,
 			    "--cow: %s is in the project's repository, which "
-			    "has a layer already",
+			    "already has a layer",
 			    name);
 	return 0;
 }
@@ -67,7 +67,7 @@ static char *find_cow(const struct run *run, const char *git, const char *arg,
 	size_t i;
 
 	if (!*arg)
-		(void)fail(err, EINVAL, "--cow: an empty path names nothing");
+		(void)fail(err, EINVAL, "--cow: the path is empty");
 	if (!path || check_cow_path(run, git, path, err) < 0)
 		return NULL;
 	for (; had && *had; had++) {
@@ -76,7 +76,7 @@ static char *find_cow(const struct run *run, const char *git, const char *arg,
 				   text_quote(path));
 		else if (path_below(path, *had) || path_below(*had, path))
 			(void)fail(err, EINVAL,
-				   "--cow: %s and %s lie in one another",
+				   "--cow: %s and %s contain one another",
 				   text_quote(path), text_quote(*had));
 		else
 			continue;
@@ -88,7 +88,7 @@ static char *find_cow(const struct run *run, const char *git, const char *arg,
 		hidden |= path_below(path, hide[i]);
 	mem_list_free(&hide);
 	if (hidden) {
-		(void)fail(err, EINVAL, "--cow: %s is hidden from runs",
+		(void)fail(err, EINVAL, "--cow: %s is masked in runs",
 			   text_quote(path));
 		return NULL;
 	}
@@ -151,8 +151,8 @@ int run_check_cows(const struct run *run, struct err *err)
 				break;
 		if (k == s->root_count)
 			got = fail(err, EINVAL,
-				   "--cow is for a new run: one that goes on "
-				   "keeps the folders that it began with");
+				   "--cow is for a new run: a continued run "
+				   "keeps its directories");
 	}
 	mem_list_free(&paths);
 	return got;
@@ -187,7 +187,7 @@ static int add_mounts_below(struct run *run, const char *path, struct err *err)
 		else if (s->root_count > MOUNTS_MAX)
 			got = fail(err, E2BIG,
 				   "more than %d mounts in %s: unmount some, "
-				   "or run guard in a folder with fewer",
+				   "or run guard in a directory with fewer",
 				   MOUNTS_MAX, text_quote(run->project));
 		else if (recover_project(&run->context, mounts[i], err) < 0 ||
 			 session_add_root(s, mounts[i], mount, err) < 0)

@@ -141,8 +141,8 @@ static int wait_for_base(struct run *run, struct err *err)
 	}
 	if (got == 0) {
 		if (run->base_worker_pid)
-			report_note("finishing the snapshot of the project as "
-				    "it was before the run");
+			report_note("finishing the snapshot of the project "
+				    "from before the run");
 		got = session_base(&run->session, true, err);
 	}
 	if (got == 0)
@@ -178,8 +178,8 @@ static void report_stale_gids(const struct run *run)
 		&run->session, run->context.state.workspaces_fd);
 
 	if (path)
-		report_note("%s has files of another of your groups by now: "
-			    "this run could not write them (\"Value too large "
+		report_note("%s now has files of another of your groups: this "
+			    "run could not write to them (\"Value too large "
 			    "for defined data type\"), the next one can",
 			    text_quote(path));
 }
@@ -190,7 +190,7 @@ static void drop_unchanged_run(struct run *run, bool caches)
 	bool kept;
 
 	report_note("run %s changed nothing%s", run->session.id,
-		    caches ? " but caches and histories in your home folder"
+		    caches ? " but caches and histories in your home directory"
 			   : "");
 	/* Files in its private /tmp are a result too, of a kind. */
 	kept = caches || holds_files(run->session.fd, "tmp", 0) ||
@@ -293,7 +293,7 @@ int run_end(struct run *run, int status, struct err *err)
 		report_note("%s in the repository %s",
 			    text_count(git.count, "change"),
 			    text_quote(record_get(&s->more, LAYERS_GIT)));
-		report_hint("guard import %-10s take its commits over", s->id);
+		report_hint("guard import %-10s import its commits", s->id);
 	}
 	retire_runs(&run->context);
 	return got;
@@ -336,9 +336,9 @@ int run_store_granted(struct run *run, const char *reason, struct err *err)
 			got = take_snapshot(store, &options, &s, err);
 		}
 		if (got < 0)
-			(void)err_context(err,
-					  "keep %s, which the run may write to",
-					  text_quote(*path));
+			(void)err_context(
+				err, "store %s, which the run may write to",
+				text_quote(*path));
 	}
 	store_free(&store);
 	return got;

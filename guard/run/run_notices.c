@@ -24,18 +24,17 @@ static const struct {
 	const char *why;
 } hints[] = {
 	{"|sudo|su|doas|pkexec|run0|", false, false,
-	 "nobody gets other rights in a run: start guard as that user, or do "
-	 "this outside"},
+	 "no process can change its user in a run: start guard as that user, "
+	 "or do this outside"},
 	{"|systemctl|systemd-run|loginctl|crontab|at|batch|", false, false,
-	 "what it would start or ask would be outside of every run, where "
-	 "nothing in a run reaches: do this outside"},
+	 "it would start a process outside of the run, which a run cannot do: "
+	 "do this outside"},
 	{"|unshare|bwrap|firejail|flatpak|podman|buildah|chromium|chrome|"
 	 "google-chrome|google-chrome-stable|chromium-browser|",
 	 true, false,
-	 "namespaces of its own, which it makes unless it is told not to, a "
-	 "run may not have: --nested lets it"},
+	 "it creates namespaces, which a run may not do: use --nested"},
 	{"|perf|", false, true,
-	 "performance events are refused in a run: --allow perf lets it"},
+	 "performance events are forbidden in a run: use --allow perf"},
 };
 
 void run_hints_print(const struct run_options *o)
@@ -99,7 +98,7 @@ static void print_notice(struct notice_kind *k)
 	if (k->count > NAMED_MAX)
 		buf_printf(&k->names, " and %zu more", k->count - NAMED_MAX);
 	if (k->count)
-		report_note("%s: %s (%s; told once a project)", k->intro,
+		report_note("%s: %s (%s; shown once per project)", k->intro,
 			    buf_text(&k->names), k->remedy);
 	buf_free(&k->names);
 }
@@ -183,17 +182,15 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 		       struct buf *dropped)
 {
 	AUTO(notice_log) struct notice_log t = {0};
-	struct notice_kind paths = {"path", "hidden", "--ro PATH lets one in"};
+	struct notice_kind paths = {"path", "masked", "--ro PATH exposes one"};
 	struct notice_kind linked = {
-		"link", "hidden, but has another name somewhere",
-		"find ~ -samefile NAME tells which, --hide hides "
-		"it"};
+		"link", "masked, but it has another hard link",
+		"find ~ -samefile NAME finds it, --hide masks it"};
 	struct notice_kind sockets = {
-		"socket", "out of reach",
-		"--ro PATH lets one in, and whatever answers "
-		"there acts outside"};
+		"socket", "not reachable",
+		"--ro PATH exposes one, and its server acts outside"};
 	struct notice_kind variables = {"variable", "not passed on",
-					"--env NAME lets one in"};
+					"--env NAME passes one on"};
 	struct err ignored;
 	auto_close int fd = -1;
 	auto_free char *names = NULL;
@@ -220,10 +217,9 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	    !record_has(&t.record, "limit", "nested-renames")) {
 		record_add(&t.record, "limit", "nested-renames");
 		t.any = true;
-		report_note(
-			"with --nested no folder that is older than the run "
-			"can be renamed (EXDEV): mv copies it; told once a "
-			"project");
+		report_note("with --nested a directory that is older than the "
+			    "run cannot be renamed (EXDEV): mv copies it; "
+			    "shown once per project");
 	}
 	print_notice(&paths);
 	print_notice(&linked);
@@ -243,23 +239,21 @@ void run_notices_print_refused(const struct sandbox *sb)
 		return;
 	if (how == SANDBOX_RENAME_UNREADABLE)
 		report_warning(
-			"%s, which lets nobody look into it, renamed "
-			"something in the run and failed: if that was a "
-			"folder that is older than the run, it could not "
-			"(EXDEV); mv before it does it",
+			"%s, whose memory guard cannot read, failed after a "
+			"rename: a directory that is older than the run cannot "
+			"be renamed (EXDEV); rename it with mv first",
 			text_quote(name));
 	else if (how == SANDBOX_EXCHANGE_REFUSED)
 		report_warning(
-			"the folder %s could not be exchanged with another "
-			"in the run (EXDEV): one of both is older than the "
-			"run, and its layer cannot do that in one step; "
-			"three renames can, with a name in between",
+			"the directory %s could not be exchanged with another "
+			"in the run (EXDEV): one of them is older than the "
+			"run, and the layer has no atomic exchange; use three "
+			"renames with a temporary name",
 			text_quote(name));
 	else
-		report_warning(
-			"the folder %s could not be renamed in the run "
-			"(EXDEV): it is older than the run, and its layer "
-			"cannot do that with this one; mv copies it, and "
-			"git add -A after that is what git mv does",
-			text_quote(name));
+		report_warning("the directory %s could not be renamed in the "
+			       "run (EXDEV): it is older than the run, and the "
+			       "layer cannot rename it; mv copies it (for git "
+			       "mv: mv, then git add -A)",
+			       text_quote(name));
 }

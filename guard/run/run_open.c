@@ -110,7 +110,7 @@ char *run_find_project(const struct run *run, struct err *err)
 	if (st->home && path_below(here, st->home) &&
 	    strcmp(st->home, "/") != 0)
 		return mem_strdup(st->home);
-	(void)fail(err, EINVAL, "--home: %s is not in your home folder%s%s",
+	(void)fail(err, EINVAL, "--home: %s is not in your home directory%s%s",
 		   text_quote(here), st->home ? " " : "",
 		   st->home ? text_quote(st->home) : "");
 	return NULL;
@@ -184,10 +184,11 @@ static int resume_session(struct run *run, struct err *err)
 	}
 	if (strcmp(run->session.project, run->project) != 0)
 		return fail(err, EINVAL,
-			    "run %s belongs to another project, %s: go there",
+			    "run %s belongs to another project, %s: change to "
+			    "that directory",
 			    run->session.id, text_quote(run->session.project));
 	if (!run_state_pending(run->session.state))
-		return fail(err, EINVAL, "run %s is %s and cannot go on",
+		return fail(err, EINVAL, "run %s is %s and cannot be continued",
 			    run->session.id,
 			    run_state_name(run->session.state));
 	if (moved_dirs_check(&run->session, err) < 0)
@@ -277,12 +278,11 @@ int run_saved_options_load(const struct session *s, char ***ret,
 	size_t i;
 
 	if (record_get_int(&s->more, NOTED) != VERSION)
-		return fail(
-			err, ENODATA,
-			"run %s was started by another version of guard, "
-			"which did not note its options: `guard run "
-			"--continue=%s ... -- COMMAND` goes on in its layer",
-			s->id, s->id);
+		return fail(err, ENODATA,
+			    "run %s was started by another version of guard, "
+			    "which did not record its options: use `guard run "
+			    "--continue=%s ... -- COMMAND`",
+			    s->id, s->id);
 	for (i = 0; (option = record_get_nth(&s->more, OPTION, i)); i++)
 		mem_list_add(&list, option);
 	*ret = list;

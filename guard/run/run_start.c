@@ -86,8 +86,8 @@ static void warn_of_hidden(const struct run *run, const char *text)
 		return;
 	for (i = 0; private[i]; i++)
 		if (path_below(path, private[i]))
-			report_note("%s is not seen inside: %s is private "
-				    "there; --ro %s lets it in",
+			report_note("%s is not visible in the run: %s is "
+				    "private there; --ro %s exposes it",
 				    text_quote(text), private[i],
 				    text_quote(text));
 }
@@ -107,15 +107,14 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 	report_note("run %s in %s (network: %s%s)%s", run->session.id,
 		    text_quote(run->project), networks[o->net],
 		    buf_text(&agent),
-		    o->resume ? ", going on with its layer" : "");
+		    o->resume ? ", continued in its layer" : "");
 	for (i = 1; i < run->session.root_count; i++)
 		buf_printf(&extras, "%s%s", i > 1 ? ", " : "",
 			   text_quote(run->session.roots[i].path));
 	if (extras.len)
-		report_note(
-			"each with a layer of its own, reviewed and applied "
-			"along: %s",
-			buf_text(&extras));
+		report_note("each with its own layer, reviewed and applied "
+			    "together: %s",
+			    buf_text(&extras));
 	for (note = buf_text(notes); *note; note += len + (note[len] == '\n')) {
 		len = strcspn(note, "\n");
 		report_note("%.*s", (int)len, note);
@@ -123,7 +122,7 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 	/* Most likely it was meant to be another name. */
 	for (list = o->hide; *list; list++)
 		if (lstat(*list, &st) < 0 && errno == ENOENT)
-			report_note("--hide %s: there is nothing of that name",
+			report_note("--hide %s: no such file or directory",
 				    text_quote(*list));
 	/* The command's arguments, and variables that the user passes on
 	 * himself. */
@@ -157,23 +156,24 @@ static int check_grants(const struct run *run, const char *const *paths,
 		if (!path)
 			return -err->num;
 		if (path_below(run->project, path))
-			return fail(err, EPERM,
-				    "%s holds the project: letting it in would "
-				    "put the real files in place of the run's "
-				    "layer; name a folder beside the project",
-				    text_quote(*paths));
+			return fail(
+				err, EPERM,
+				"%s contains the project: exposing it would "
+				"replace the run's layer by the real files; "
+				"name a directory next to the project",
+				text_quote(*paths));
 		if (home && path_below(home, path))
 			return fail(err, EPERM,
-				    "%s holds your home folder: letting it in "
-				    "would put the real one in place of the "
-				    "run's layer; name a folder in it",
+				    "%s contains your home directory: exposing "
+				    "it would replace the run's layer by the "
+				    "real one; name a directory in it",
 				    text_quote(*paths));
 		for (i = 1; i < run->session.root_count; i++)
 			if (path_below(run->session.roots[i].path, path))
 				return fail(err, EPERM,
-					    "%s is or holds a folder of --cow: "
-					    "letting it in would put the real "
-					    "files in place of its layer",
+					    "%s is or contains a directory of "
+					    "--cow: exposing it would replace "
+					    "its layer by the real files",
 					    text_quote(*paths));
 		if (path_below(path, run->context.state.path))
 			return fail(err, EPERM,
@@ -195,9 +195,9 @@ int run_check_grants(const struct run *run, struct err *err)
 	for (; got == 0 && *path; path++)
 		if (stat(*path, &st) == 0 && !S_ISDIR(st.st_mode))
 			return fail(err, ENOTDIR,
-				    "--rw %s is no folder: a file that is let "
-				    "in alone could not be replaced by a new "
-				    "one; name the folder that it is in",
+				    "--rw %s is not a directory: programs "
+				    "cannot replace a single exposed file; "
+				    "name its directory",
 				    text_quote(*path));
 	return got;
 }
@@ -294,13 +294,13 @@ static int copy_frozen_dirs(const struct run *run, struct buf *notes,
 
 	if (o->home)
 		return fail(err, EINVAL,
-			    "--frozen would copy all of your home folder, "
-			    "guard's own state too: leave out one of --frozen "
+			    "--frozen would copy all of your home directory "
+			    "with guard's own state: use only one of --frozen "
 			    "and --home");
 	if (o->resume)
 		return fail(err, EINVAL,
-			    "--frozen is for a new run: one that goes on keeps "
-			    "what it began with");
+			    "--frozen is for a new run: a continued run keeps "
+			    "its files");
 	return lower_copy_make(&run->session, run->project_fd, notes, err);
 }
 
@@ -391,8 +391,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 			buf_printf(&secrets, "%s%s", secrets.len ? ", " : "",
 				   text_quote(redactions.items[i].path));
 	if (secrets.len)
-		report_note("without the secrets in them: %s (--ro PATH lets "
-			    "one in as it is)",
+		report_note("exposed without their secrets: %s (--ro PATH "
+			    "exposes the original)",
 			    buf_text(&secrets));
 	start_report = (struct start_report){run, &redactions, hide, &dropped};
 	policy.envp = envp;

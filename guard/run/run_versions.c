@@ -232,6 +232,6 @@ void run_versions_end(struct run_versions *d)
 	}
 	if (d->last.failed[0])
 		report_warning("the last versions during the run could not be "
-			       "kept: %s",
+			       "stored: %s",
 			       d->last.failed);
 }

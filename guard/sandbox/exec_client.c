@@ -44,7 +44,7 @@ int exec_socket_create(int dirfd, struct err *err)
 	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
 	    fchmodat(dirfd, EXEC_SOCKET, 0600, 0) < 0 ||
 	    listen(fd, EXEC_SOCKET_BACKLOG) < 0)
-		return fail_errno(err, "make the run's door");
+		return fail_errno(err, "create the run's exec socket");
 	return TAKE_FD(fd);
 }
 
@@ -99,14 +99,14 @@ static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 		if (!s->replace[fd])
 			sb->caller_fds[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return fail_errno(err, "pair of sockets");
+		return fail_errno(err, "create a pair of sockets");
 	ours = pair[0];
 	theirs = pair[1];
 	pid = syscall(SYS_clone, flags, NULL, &pid_fd, NULL, 0UL);
 	if (pid == 0)
 		restrict_in_helper(s, theirs);
 	if (pid < 0)
-		return userns_explain(errno, "make a namespace", err);
+		return userns_explain(errno, "create a namespace", err);
 	rc = userns_map((pid_t)pid, s->root, false, s->uid, s->gid, err);
 	(void)message_send(ours, MESSAGE_MAPPED, 0, NULL, -1);
 	/* The message comes first: the kernel takes long to remove the helper's
@@ -150,7 +150,7 @@ static int write_exec_texts(const struct exec_request *v, struct exec_header *q,
 		return fail(err, E2BIG, "the command is too long");
 	if (fd < 0 || fd_write(fd, b.data, b.len) < 0 ||
 	    lseek(fd, 0, SEEK_SET) < 0)
-		return fail_errno(err, "write the command down");
+		return fail_errno(err, "write the command to memory");
 	return TAKE_FD(fd);
 }
 
@@ -175,7 +175,7 @@ static int send_exec_command(struct sandbox *sb, const struct exec_request *v,
 			fds[1 + i] = texts;
 	}
 	if (fd_message_send(sb->socket, &q, sizeof(q), fds, EXEC_FDS) < 0)
-		return fail_errno(err, "ask to be let in");
+		return fail_errno(err, "send the request to the run");
 	/* A suspended or stopped run replies once it continues. */
 	if (v->on_wait && poll(&answer, 1, NOTICE_AFTER_MS) == 0)
 		v->on_wait();
@@ -192,12 +192,12 @@ static int connect_exec_socket(struct sandbox *sb, int dirfd, struct err *err)
 	if (connect(sb->socket, (struct sockaddr *)&a, sizeof(a)) == 0)
 		return 0;
 	if (errno == ECONNREFUSED)
-		return fail(err, ESRCH, "it has just ended");
+		return fail(err, ESRCH, "it has ended");
 	if (errno == ENOENT)
 		return fail(err, ENXIO,
-			    "its guard made no way into it (an older one, or "
-			    "its state is where no socket can be made)");
-	return fail_errno(err, "the run's door");
+			    "it has no exec socket: an older guard started it, "
+			    "or its state is on a file system without sockets");
+	return fail_errno(err, "connect to the run's exec socket");
 }
 
 int exec_client_start(int dirfd, const struct exec_request *v,

@@ -37,10 +37,11 @@ static int prepare_launch(struct sandbox *sb,
 	lockdown_core();
 	sockets_find(s);
 	if (policy->net == SANDBOX_NET_PRIVATE && !pasta_find())
-		return fail(err, ENOENT,
-			    "--net private needs pasta, which is not "
-			    "installed: apt install passt (the package's name "
-			    "elsewhere too), or use --net none or host");
+		return fail(
+			err, ENOENT,
+			"--net private needs pasta, which is not installed: "
+			"apt install passt (other systems use this package "
+			"name too), or use --net none or host");
 	if (policy->net == SANDBOX_NET_PRIVATE &&
 	    network_find(&s->network, err) < 0)
 		return -err->num;
@@ -61,7 +62,7 @@ static int prepare_launch(struct sandbox *sb,
 			      err) < 0)
 		return -err->num;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return fail_errno(err, "make the way to the run");
+		return fail_errno(err, "create a socket to the run");
 	sb->socket = s->guard_socket = pair[0];
 	s->socket = pair[1];
 	return 0;
@@ -81,7 +82,8 @@ static int clone_pid1(struct sandbox *sb, struct err *err)
 	pid = syscall(SYS_clone, flags, NULL, &sb->pid_fd, NULL, 0UL);
 	if (pid < 0) {
 		sb->pid_fd = -1;
-		return userns_explain(errno, "make the run's namespaces", err);
+		return userns_explain(errno, "create the run's namespaces",
+				      err);
 	}
 	if (pid == 0)
 		child_main(&sb->setup);
@@ -102,9 +104,9 @@ static int prefer_setup_error(struct sandbox *sb, struct err *err)
 	    message.type == MESSAGE_ERROR)
 		return userns_explain_step(message.value, message.text, err);
 	if (access("/proc/self/status", F_OK) < 0)
-		return fail(err, ENOENT,
-			    "there is no /proc here: sudo mount -t proc proc "
-			    "/proc");
+		return fail(
+			err, ENOENT,
+			"/proc is not mounted: sudo mount -t proc proc /proc");
 	return -err->num;
 }
 
@@ -115,7 +117,7 @@ int launch_wait_ready(struct sandbox *sb, struct err *err)
 
 	rc = message_receive(sb->socket, &message, &fd);
 	if (rc < 0)
-		return fail_errno(err, "listen to the run");
+		return fail_errno(err, "receive from the run's pid 1");
 	if (rc == 0)
 		return fail(err, ECHILD,
 			    "the run's first process died while it was set "
@@ -123,7 +125,9 @@ int launch_wait_ready(struct sandbox *sb, struct err *err)
 	if (message.type == MESSAGE_ERROR)
 		return userns_explain_step(message.value, message.text, err);
 	if (message.type != MESSAGE_READY || (sb->tty && fd < 0))
-		return fail(err, EBADMSG, "odd answer from the run");
+		return fail(err, EBADMSG,
+			    "unexpected message from the run's pid 1: please "
+			    "report this bug");
 	if (sb->tty)
 		tty_attach(sb->tty, fd);
 	return 0;
@@ -183,7 +187,7 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	     pasta_start(&sb->pasta, &s->network, policy, sb->pid, err) < 0))
 		return prefer_setup_error(sb, err);
 	if (message_send(sb->socket, MESSAGE_MAPPED, 0, NULL, -1) < 0) {
-		(void)fail_errno(err, "talk to the run");
+		(void)fail_errno(err, "send to the run's pid 1");
 		return prefer_setup_error(sb, err);
 	}
 	if ((policy->during_setup &&
@@ -234,21 +238,21 @@ void sandbox_describe_limits(const struct sandbox *sb, struct buf *to)
 	int version = sb->cgroup.version;
 
 	if (sb->memory && holds[CGROUP_MEMORY])
-		buf_printf(to, "memory: a cgroup (v%d) holds it. ", version);
+		buf_printf(to, "memory: a cgroup (v%d) limits it. ", version);
 	else if (sb->memory)
-		buf_add_text(to, "memory: guard looks ten times a second, "
-				 "since there is no cgroup for this user. ");
+		buf_add_text(to, "memory: guard measures ten times a second, "
+				 "since this user has no cgroup. ");
 	if (sb->cpus_milli && holds[CGROUP_CPU])
 		buf_printf(to, "processors: a cgroup (v%d). ", version);
 	else if (sb->cpus_milli)
-		buf_add_text(to, "processors: the run is kept on whole ones, "
-				 "since there is no cgroup for this user. ");
+		buf_add_text(to, "processors: the run is bound to complete "
+				 "ones, since this user has no cgroup. ");
 	if (sb->pids && holds[CGROUP_PIDS])
 		buf_printf(to, "processes: a cgroup (v%d). ", version);
 	else if (sb->pids && sb->kernel_pids_limit)
-		buf_add_text(to, "processes: a limit of the kernel's. ");
+		buf_add_text(to, "processes: a kernel limit (RLIMIT_NPROC). ");
 	else if (sb->pids)
-		buf_add_text(to, "processes: guard looks four times a second, "
+		buf_add_text(to, "processes: guard counts four times a second, "
 				 "since there is no cgroup. ");
 	while (to->len && to->data[to->len - 1] == ' ')
 		to->len--;

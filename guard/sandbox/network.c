@@ -137,7 +137,7 @@ static int disable_neighbor_probes(int fd, int family, int device,
 	for (i = 0; i < sizeof(probes) / sizeof(*probes); i++)
 		add_netlink_number(&r, probes[i], 0);
 	end_netlink_nest(&r, nest);
-	return netlink_request(fd, &r, "close the neighbours", err);
+	return netlink_request(fd, &r, "block the neighbors", err);
 }
 
 static int set_device_gateway(int fd, int family, int device, const char *text,
@@ -154,7 +154,7 @@ static int set_device_gateway(int fd, int family, int device, const char *text,
 	add_netlink_address(&neighbor, NDA_DST, family, text);
 	(void)add_netlink_attribute(&neighbor, NDA_LLADDR, gateway_mac,
 				    sizeof(gateway_mac));
-	if (netlink_request(fd, &neighbor, "fix the gateway", err) < 0)
+	if (netlink_request(fd, &neighbor, "set the gateway", err) < 0)
 		return -err->num;
 	r.route.rtm_family = (unsigned char)family;
 	r.route.rtm_table = RT_TABLE_MAIN;
@@ -185,7 +185,7 @@ static int add_block_route(int fd, const struct network_address *a,
 	add_netlink_number(&r, RTA_PRIORITY, metric);
 	if (device)
 		add_netlink_number(&r, RTA_OIF, (uint32_t)device);
-	return netlink_request(fd, &r, "close an address", err);
+	return netlink_request(fd, &r, "block an address", err);
 }
 
 /* Blocks an address by two routes. The first refuses at once. A program that
@@ -236,7 +236,7 @@ static int configure_family(int fd, int family, int device,
 	r.address.ifa_prefixlen = v4 ? 32 : 128;
 	add_netlink_address(&r, IFA_LOCAL, family, own);
 	if (disable_neighbor_probes(fd, family, device, err) < 0 ||
-	    netlink_request(fd, &r, "give the address", err) < 0)
+	    netlink_request(fd, &r, "set the address", err) < 0)
 		return -err->num;
 	for (; *text; text++) {
 		size_t len = strcspn(*text, "/");
@@ -269,7 +269,7 @@ int network_set_up(const struct network *n, struct err *err)
 		return fail_errno(err, "private network: netlink");
 	if (!device)
 		return fail(err, ENODEV,
-			    "private network: pasta made no device");
+			    "private network: pasta created no device");
 	/* The MTU, no automatic addresses and no neighbor discovery; then the
 	 * device is brought up. */
 	r.link.ifi_index = up.link.ifi_index = device;
@@ -365,8 +365,8 @@ int network_find(struct network *n, struct err *err)
 	};
 	if (!n->v4 && !n->v6)
 		return fail(err, ENETUNREACH,
-			    "--net private: this machine has no way out itself "
-			    "(no default route); use --net none");
+			    "--net private: this machine has no default route; "
+			    "use --net none");
 	find_name_servers(n);
 	if (getifaddrs(&all) < 0)
 		return fail_errno(err, "list the machine's addresses");
@@ -673,9 +673,9 @@ int pasta_wait(struct pasta *p, struct err *err)
 	if (!why && access("/dev/net/tun", R_OK | W_OK) < 0)
 		why = "/dev/net/tun cannot be opened";
 	return fail(err, ENETDOWN,
-		    "--net private: pasta does not start: %s (guard doctor "
-		    "tells more; --net none needs it not)",
-		    why ? text_quote(why) : "it says nothing");
+		    "--net private: pasta does not start: %s (see guard "
+		    "doctor; --net none works without pasta)",
+		    why ? text_quote(why) : "no error message");
 }
 
 void pasta_end(struct pasta *p)

@@ -31,14 +31,15 @@ static int explain_failed_exec(const struct sandbox *sb,
 	if (num == ENOENT)
 		return fail(err, num,
 			    strchr(sb->command, '/')
-				    ? "%s: no such file, or the interpreter "
-				      "that it names is missing"
+				    ? "%s: no such file, or its interpreter is "
+				      "missing"
 				    : "%s: no such command in PATH",
 			    name);
 	if (num == EAGAIN)
-		return fail(err, num,
-			    "run %s: the run has no room for another process",
-			    name);
+		return fail(
+			err, num,
+			"run %s: the run has reached its limit of processes",
+			name);
 	return *message->text
 		       ? fail(err, num, "run %s: %s", name, message->text)
 		       : fail_num(err, num, "run %s", name);
@@ -99,13 +100,15 @@ int sandbox_release(struct sandbox *sb, struct err *err)
 	if (sb->tty)
 		tty_enter(sb->tty);
 	if (message_send(sb->socket, MESSAGE_RELEASE, 0, NULL, -1) < 0)
-		rc = fail_errno(err, "let the command go");
+		rc = fail_errno(err, "start the command");
 	else if (message_receive(sb->socket, &message, NULL) <= 0)
 		rc = fail(err, ECHILD, "the run's first process died");
 	else if (message.type == MESSAGE_NOT_STARTED)
 		rc = explain_failed_exec(sb, &message, err);
 	else if (message.type != MESSAGE_STARTED)
-		rc = fail(err, EBADMSG, "odd answer from the run");
+		rc = fail(err, EBADMSG,
+			  "unexpected message from the run's pid 1: please "
+			  "report this bug");
 	if (rc < 0) {
 		relay_restore_caller(sb);
 		return rc;

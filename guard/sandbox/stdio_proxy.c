@@ -106,7 +106,7 @@ int stdio_proxy_start(struct stdio_proxies *f,
 		}
 		original_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 		if (original_fd < 0 || pipe2(ends, O_CLOEXEC) < 0)
-			return fail_errno(err, "make a pipe");
+			return fail_errno(err, "create a pipe");
 		ours = ends[out ? 0 : 1];
 		theirs = ends[out ? 1 : 0];
 		pid = fork();
@@ -114,7 +114,9 @@ int stdio_proxy_start(struct stdio_proxies *f,
 			copy_stdio(out ? ours : original_fd,
 				   out ? original_fd : ours, out);
 		if (pid < 0)
-			return fail_errno(err, "start the process between");
+			return fail_errno(
+				err,
+				"start the proxy process of standard error");
 		if (dup2(theirs, fd) < 0)
 			return fail_errno(err, "replace descriptor %d", fd);
 		f->items[fd] =

@@ -450,7 +450,7 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 		}
 		if (!i)
 			return fail(err, ENOENT,
-				    "nothing more is there to take back");
+				    "no earlier action is left to undo");
 		action_free(&a);
 		got = done_load(workspace_fd, n.items[i - 1], &a, err);
 		if (got < 0)
@@ -515,11 +515,13 @@ static int pop_discard(int workspace_fd, struct err *err)
 		return -err->num;
 	if (!n.count)
 		return unlinkat(workspace_fd, LAST, 0) < 0
-			       ? fail_errno(err, "forget the last action")
+			       ? fail_errno(
+					 err,
+					 "remove the record of the last action")
 			       : 0;
 	done_record_name(n.items[n.count - 1], name);
 	return renameat(workspace_fd, name, workspace_fd, LAST) < 0
-		       ? fail_errno(err, "forget the last action")
+		       ? fail_errno(err, "remove the record of the last action")
 		       : 0;
 }
 
@@ -529,7 +531,8 @@ int action_lock(int workspace_fd, struct err *err)
 
 	return lock == -EWOULDBLOCK
 		       ? fail(err, EBUSY,
-			      "another guard is at work in this project")
+			      "this project is in use by another guard "
+			      "process: try again when it has ended")
 		       : lock;
 }
 

@@ -229,7 +229,9 @@ int apply_log_each_base(struct store *store, const struct session *s,
 			got = 0;
 		}
 	}
-	return got < 0 ? err_context(err, "what was applied of run %s", s->id)
+	return got < 0 ? err_context(err,
+				     "record of what was applied of run %s",
+				     s->id)
 		       : 0;
 }
 
@@ -273,8 +275,9 @@ int apply_log_rebase(struct store *store, const struct session *s, size_t dir,
 	if (got == 0 && e.editor) {
 		got = tree_editor_save(e.editor, &root, err);
 		if (got < 0)
-			(void)err_context(err, "what was applied of run %s",
-					  s->id);
+			(void)err_context(
+				err, "record of what was applied of run %s",
+				s->id);
 	}
 	if (got == 0 && e.editor) {
 		entry_free(base);

@@ -71,12 +71,12 @@ int changes_explain(int got, const char *path, struct err *err)
 	if (got != -ENOENT && got != -ENOTDIR && got != -ELOOP)
 		return got;
 	return fail(err, -got,
-		    "%s %s: the run's changes are of the folder that was "
+		    "%s %s: the run's changes belong to the directory that was "
 		    "there; put it back, then try again",
 		    text_quote(path),
-		    got == -ENOENT ? "is gone"
-				   : "is no folder any more, or is reached by "
-				     "a link");
+		    got == -ENOENT ? "no longer exists"
+				   : "is no longer a directory, or is reached "
+				     "through a link");
 }
 
 struct changes_root *changes_project(const struct changes *c)
@@ -147,7 +147,8 @@ static int load_home(const struct session *s, const struct state *state,
 	skip = list_uncovered_paths(s, s->home);
 	root->upper_fd = fd_open_dir_path(s->fd, "home-upper");
 	if (root->upper_fd < 0)
-		return errno == ENOENT ? 0 : fail_errno(err, "open it");
+		return errno == ENOENT ? 0
+				       : fail_errno(err, "open the directory");
 	root->lower_fd = open_layer_dir(AT_FDCWD, s->home, err);
 	if (root->lower_fd < 0)
 		return -err->num;
@@ -270,7 +271,7 @@ int changes_load(const struct session *s, const struct state *state,
 	c = make_roots(s->root_count + 1);
 	home = &c.roots[s->root_count];
 	home->prefix = mem_strdup("~/");
-	home->where = mem_strdup(" in your home folder");
+	home->where = mem_strdup(" in your home directory");
 	home->home = true;
 	for (i = 0; i < s->root_count; i++) {
 		struct changes_root *root = &c.roots[i];
@@ -288,7 +289,7 @@ int changes_load(const struct session *s, const struct state *state,
 		return err_context(err,
 				   root->upper_fd >= 0 && root->lower_fd < 0
 					   ? "the project of run %s"
-					   : "the layer of run %s",
+					   : "open the layer of run %s",
 				   s->id);
 	}
 	if (state && s->home && s->home[0] &&
@@ -353,7 +354,7 @@ int changes_read(const struct changes_root *root, const char *path,
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "%s", text_quote(path));
 	if (!S_ISREG(st.st_mode))
-		return fail(err, EINVAL, "%s is no file any more",
+		return fail(err, EINVAL, "%s is no longer a file",
 			    text_quote(path));
 	return fd_slurp(fd, CHANGES_READ_MAX, to, err);
 }
@@ -427,7 +428,7 @@ void changes_summary(const struct change_counts *counts, struct buf *to)
 		{counts->moved, "moved"},
 		{counts->type, "of another type"},
 		{counts->modified - counts->moved_over, "modified"},
-		{counts->meta, "with other rights"},
+		{counts->meta, "with other permissions"},
 		{counts->added - counts->moved_to, "added"},
 		{counts->git, "in .git"},
 	};
@@ -495,9 +496,8 @@ int changes_check(const struct changes_root *root, char *const *paths,
 		fd = beneath_open(root->lower_fd, *paths, O_PATH, 0, &ignored);
 		if (fd < 0 && !layer_has_path(root->upper_fd, *paths))
 			return fail(err, ENOENT,
-				    "%s is no run's id (`guard status --all` "
-				    "shows them), no file and no change of "
-				    "the run",
+				    "no such run, file or change: %s (`guard "
+				    "status --all` lists the runs)",
 				    text_quote(*paths));
 	}
 	return 0;

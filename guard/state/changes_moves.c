@@ -14,7 +14,7 @@
 /* Largest number of bytes that is read to find equal files. */
 #define READ_MAX ((uint64_t)2 << 30)
 #define PIECE (1 << 20)
-_Static_assert(CHANGES_READ_MAX >= MOVES_SIMILAR_MAX, "similar files are read");
+_Static_assert(CHANGES_READ_MAX >= MOVES_SIMILAR_MAX, "read similar files");
 
 /* The two directories of a root. */
 struct moves_layer {

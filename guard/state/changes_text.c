@@ -56,7 +56,7 @@ static void add_mode_text(const struct change *c, struct buf *to)
 			   chattr_text(c->old.chattr, old),
 			   chattr_text(c->now.chattr, now));
 	if (c->flags & CHANGE_ACL)
-		buf_add_text(to, "  access list");
+		buf_add_text(to, "  ACL");
 	else if (c->flags & CHANGE_ATTRS ||
 		 (!((c->old.mode ^ c->now.mode) & 07777) &&
 		  c->old.uid == c->now.uid && c->old.gid == c->now.gid &&
@@ -73,7 +73,7 @@ static void add_flags(unsigned int flags, uint32_t mode, struct buf *to)
 	if (flags & CHANGE_UNREADABLE)
 		buf_add_text(to, "  cannot be compared");
 	if (flags & CHANGES_EDITED)
-		buf_add_text(to, "  ! CHANGED HERE SINCE THE RUN BEGAN");
+		buf_add_text(to, "  ! CHANGED HERE SINCE THE RUN STARTED");
 }
 
 /* Width of "  R  " in front and " -> " between the names. */
@@ -164,12 +164,12 @@ void changes_report_excluded(struct changes *c, const char *what, bool git)
 		changes_count(&c->roots[i].list, &n);
 		output_name(&where, c->roots[i].prefix);
 		if (git && n.git)
-			report_note("%s of the project's repository: what was "
-				    "done in %s.git is left out (guard apply "
-				    "%s.git takes that one as a whole)",
+			report_note("%s of the project's repository: changes "
+				    "in %s.git are not listed (guard apply "
+				    "%s.git applies all of them)",
 				    what, buf_text(&where), buf_text(&where));
 		else if (!git && n.total > n.git)
-			report_note("%s of the project: %s in %s left out",
+			report_note("%s of the project: %s in %s not listed",
 				    what, text_count(n.total - n.git, "change"),
 				    buf_text(&where));
 	}

@@ -44,7 +44,7 @@ int context_store(struct context *c, enum store_mode mode, struct err *err)
 	if (got == -ENOENT && mode == STORE_READ)
 		return fail(err, ENOENT,
 			    "nothing is stored yet: `guard snapshot` stores "
-			    "the project as it is");
+			    "the project");
 	return got < 0 ? err_context(err, "open the store") : 0;
 }
 

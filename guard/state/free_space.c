@@ -8,9 +8,8 @@
 #include "base/text.h"
 
 #define OF_GUARD                                                               \
-	"guard du shows what guard takes of its disk, guard prune --trash "    \
-	"frees what was dropped; GUARD_HOME=/some/path puts the state "        \
-	"elsewhere"
+	"guard du shows guard's disk usage, guard prune --trash empties the "  \
+	"trash; GUARD_HOME=/some/path moves the state"
 
 static char *state, *project;
 
@@ -52,13 +51,11 @@ char *free_space_hint(void)
 	    ours_dev == theirs_dev)
 		return mem_printf(OF_GUARD);
 	if (theirs < ours)
-		return mem_printf("the disk of %s has room for %s more: that "
-				  "is where some is needed (guard's own has "
-				  "%s)",
+		return mem_printf("the disk of %s is full: it has %s left "
+				  "(guard's own disk has %s)",
 				  text_quote(project), text_size(theirs),
 				  text_size(ours));
-	return mem_printf("guard's disk has room for %s more, that of %s for "
-			  "%s; " OF_GUARD,
-			  text_size(ours), text_quote(project),
-			  text_size(theirs));
+	return mem_printf(
+		"guard's disk has %s left, the disk of %s has %s; " OF_GUARD,
+		text_size(ours), text_quote(project), text_size(theirs));
 }

@@ -29,8 +29,8 @@ int live_suspend(const struct session *s, struct freezer **ret, struct err *err)
 		return 0;
 	if (!value || sscanf(value, "%d %" SCNu64, &init, &start) != 2)
 		return fail(err, ENODATA,
-			    "run %s was started by a guard that cannot hold it "
-			    "still",
+			    "run %s was started by an older guard that cannot "
+			    "freeze it: wait for its end",
 			    s->id);
 	got = freezer_begin(init, start, ret, err);
 	return got == -ESRCH ? 0 : got;

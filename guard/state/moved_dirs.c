@@ -45,8 +45,7 @@ int moved_dirs_restore(struct session *s, struct store *store, struct err *err)
 	if (!moved_dirs_any(s))
 		return 0;
 	if (restore_moved_dirs(s, store, err) < 0)
-		return err_context(err, "make the layer of run %s whole again",
-				   s->id);
+		return err_context(err, "complete the layer of run %s", s->id);
 	record_set(&s->more, KEY, NULL);
 	return session_save(s, err);
 }
@@ -57,7 +56,7 @@ int moved_dirs_check(const struct session *s, struct err *err)
 		return 0;
 	return fail(err, ENODATA,
 		    "parts of the layer of run %s are missing since an apply "
-		    "was taken back: guard apply -n %s puts them back, when "
-		    "there is room for them",
+		    "was undone: free disk space, then run guard apply -n %s "
+		    "to restore them",
 		    s->id, s->id);
 }

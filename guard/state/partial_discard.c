@@ -70,12 +70,13 @@ static int restore_all_parts(const struct state *st, const struct session *s,
 			discarded_along = pathset_make(paths);
 		}
 		fd = fd_open_dir_path(s->fd, part->layer);
-		got = fd < 0 ? fail_errno(err, "the layer of run %s", s->id)
+		got = fd < 0 ? fail_errno(err, "open the layer of run %s",
+					  s->id)
 			     : upper_restore(fd, part->path, &discarded_along,
 					     st->trash_fd, part->kept, dry_run,
 					     err);
 		if (got < 0)
-			return err_context(err, "put %s back into run %s",
+			return err_context(err, "restore %s in run %s",
 					   text_quote(part->path), s->id);
 		count += got;
 	}

@@ -249,9 +249,9 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	recovered = transaction_recover(c->store, p, c->state.workspaces_fd,
 					c->roll_back, &text, err);
 	if (text || recovered > 0)
-		report_warning("%s", text ? text : "an interrupted change");
+		report_warning("%s", text ? text : "an interrupted action");
 	if (recovered < 0)
-		return err_context(err, "end what was interrupted in %s",
+		return err_context(err, "finish the interrupted action in %s",
 				   text_quote(p->path));
 	got = action_load_next(p->workspace_fd, &a, err);
 	if (got < 0 && got != -ENOENT)

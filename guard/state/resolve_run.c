@@ -37,12 +37,12 @@ static int open_run(struct context *c, const char *id, bool lock,
 		return got;
 	if (!resolve_run_is_running(&held))
 		return fail(err, EBUSY,
-			    "another guard is at work on run %s: try again "
-			    "when it has ended",
+			    "run %s is in use by another guard process: try "
+			    "again when it has ended",
 			    held.id);
 	return fail(err, EBUSY,
-		    "run %s is still going: wait for its end (`guard diff %s` "
-		    "already shows what it did)",
+		    "run %s is still running: wait for its end (`guard diff "
+		    "%s` shows its changes so far)",
 		    held.id, held.id);
 }
 
@@ -68,8 +68,8 @@ static int resolve_operand(struct context *c, const char *operand, bool lock,
 	session_free(ret);
 	*ret = (struct session){.fd = -1, .lock_fd = -1};
 	return fail(err, EINVAL,
-		    "%s is the beginning of a run's id and a file here: write "
-		    "the whole id, or ./%s for the file",
+		    "%s is a prefix of a run's id and also a file: write the "
+		    "full id, or ./%s for the file",
 		    text_quote(operand), operand);
 }
 
@@ -120,14 +120,14 @@ static int open_newest(struct context *c, bool lock, struct session *ret,
 		s = &list.items[i];
 		if (strcmp(s->project, c->project) == 0)
 			return fail(err, ENOENT,
-				    "no run in %s waits for a decision (the "
-				    "last one, %s, is %s)",
+				    "no run in %s is pending (the last one, "
+				    "%s, is %s)",
 				    text_quote(c->project), s->id,
 				    run_state_name(s->state));
 	}
 	return fail(err, ENOENT,
-		    "no run in %s waits for a decision: `guard status --all` "
-		    "shows the runs of every project",
+		    "no run in %s is pending: `guard status --all` shows the "
+		    "runs of every project",
 		    text_quote(c->project));
 }
 
@@ -136,7 +136,7 @@ char *resolve_run_path(const char *arg, struct err *err)
 	if (*arg)
 		return path_resolve_parent(arg, err);
 	(void)fail(err, EINVAL,
-		   "an empty path names nothing: write . for this folder");
+		   "the path is empty: write . for this directory");
 	return NULL;
 }
 
@@ -157,8 +157,8 @@ static int add_operand_path(struct resolved_run *p, const char *arg,
 		root = s->roots[i].path;
 	else if (!root || !*root || !path_below(path, root))
 		return fail(err, EXDEV,
-			    "%s is neither a run nor in the project %s of run "
-			    "%s",
+			    "%s is neither a run nor a path in project %s of "
+			    "run %s",
 			    text_quote(arg), text_quote(s->project), s->id);
 	if (!p->paths) {
 		p->path_lists = s->root_count + 1;

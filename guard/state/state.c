@@ -36,7 +36,7 @@ static char *find_user_home(struct err *why)
 		return NULL;
 	if (stat(home, &st) < 0) {
 		if (errno != ENOENT && errno != ENOTDIR)
-			(void)fail_errno(why, "home folder %s",
+			(void)fail_errno(why, "home directory %s",
 					 text_quote(home));
 		return NULL;
 	}
@@ -76,8 +76,8 @@ static char *find_state_path(const char *home, const struct err *no_home,
 		return NULL;
 	} else {
 		(void)fail(err, ENOENT,
-			   "there is no home folder to keep guard's state in: "
-			   "set GUARD_HOME to a folder of your own");
+			   "no home directory for guard's state: set "
+			   "GUARD_HOME to a directory of your own");
 		return NULL;
 	}
 	return path_resolve(path, err);
@@ -88,9 +88,9 @@ static int fail_to_make(const char *path, struct err *err)
 	int num = errno;
 
 	if (num != EACCES && num != EPERM && num != EROFS)
-		return fail_num(err, num, "make %s", text_quote(path));
+		return fail_num(err, num, "create %s", text_quote(path));
 	return fail(err, num,
-		    "make %s: %s (GUARD_HOME=/some/path puts guard's state "
+		    "create %s: %s (GUARD_HOME=/some/path puts guard's state "
 		    "elsewhere)",
 		    text_quote(path), strerror(num));
 }
@@ -116,11 +116,12 @@ static int open_state_dir(const char *path, struct err *err)
 	if (st.st_uid != geteuid())
 		return fail(err, EPERM,
 			    "%s belongs to another user (uid %u): set "
-			    "GUARD_HOME to a folder of your own",
+			    "GUARD_HOME to a directory of your own",
 			    text_quote(path), (unsigned int)st.st_uid);
 	if (st.st_mode & 077)
 		return fail(err, EPERM,
-			    "others may enter %s (mode %03o): chmod 700 it",
+			    "other users have access to %s (mode %03o): run "
+			    "chmod 700 on it",
 			    text_quote(path),
 			    (unsigned int)(st.st_mode & 0777));
 	return TAKE_FD(fd);
@@ -130,7 +131,7 @@ static int open_state_subdir(int dirfd, const char *name, int *ret_fd,
 			     struct err *err)
 {
 	if (mkdirat(dirfd, name, 0700) < 0 && errno != EEXIST)
-		return fail_errno(err, "make %s", text_quote(name));
+		return fail_errno(err, "create %s", text_quote(name));
 	*ret_fd = fd_open_dir(dirfd, name);
 	return *ret_fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : 0;
 }
@@ -166,10 +167,10 @@ int state_open(struct state *ret, struct err *err)
 		state_close(&st);
 		if (getenv("GUARD_RUN"))
 			return fail(err, EPERM,
-				    "this is inside of run %s, which cannot "
-				    "reach guard's state: a command here is "
-				    "behind its fence already and needs no "
-				    "guard; ask for all else outside",
+				    "this is inside run %s, which cannot reach "
+				    "guard's state: commands here already run "
+				    "in its sandbox and need no guard; run "
+				    "other guard commands outside",
 				    text_quote(getenv("GUARD_RUN")));
 		return err_context(err, "guard's state");
 	}
@@ -204,34 +205,35 @@ static char *find_work_tree(const struct state *st, const char *dir)
 static int refuse_project(const struct state *st, const char *path,
 			  enum project_use use, struct err *err)
 {
-	const char *remedy =
-		use == PROJECT_STORE
-			? "go to the project's own folder, or name the folder"
-			: "go to the project's own folder, or name it with -C";
+	const char *remedy = use == PROJECT_STORE
+				     ? "go to the project's own directory, or "
+				       "name the directory"
+				     : "go to the project's own directory, or "
+				       "name it with -C";
 
 	if (strcmp(path, "/") == 0)
 		return fail(err, EPERM, "'/' cannot be a project: %s", remedy);
 	if (path_below(path, st->path))
-		return fail(err, EPERM,
-			    "%s is guard's own state, it cannot be a project: "
-			    "%s",
-			    text_quote(path), remedy);
+		return fail(
+			err, EPERM,
+			"%s is guard's own state and cannot be a project: %s",
+			text_quote(path), remedy);
 	if (st->home && strcmp(path, st->home) == 0)
 		return fail(err, EPERM,
-			    "%s is your home folder: %s if all of it is meant; "
-			    "else %s",
+			    "%s is your home directory: %s to include all of "
+			    "it; else %s",
 			    text_quote(path),
 			    use == PROJECT_STORE ? "name it" : "--home",
 			    remedy);
 	if (st->home && path_below(st->home, path))
 		return fail(err, EPERM,
-			    "%s holds your home folder, it cannot be a "
+			    "%s contains your home directory and cannot be a "
 			    "project: %s",
 			    text_quote(path), remedy);
 	if (path_below(st->path, path))
 		return fail(err, EPERM,
-			    "guard's state (%s) lies in %s: set GUARD_HOME to "
-			    "a folder outside of the project",
+			    "guard's state (%s) is in %s: set GUARD_HOME to a "
+			    "directory outside of the project",
 			    text_quote(st->path), text_quote(path));
 	return 0;
 }
@@ -243,7 +245,7 @@ static int check_named_dir(const char *path, const char *name, struct err *err)
 	if (stat(path, &found) < 0)
 		return fail_errno(err, "%s", text_quote(name));
 	if (!S_ISDIR(found.st_mode))
-		return fail(err, ENOTDIR, "%s is not a folder",
+		return fail(err, ENOTDIR, "%s is not a directory",
 			    text_quote(name));
 	return 0;
 }
@@ -254,7 +256,8 @@ char *state_directory(const struct state *st, const char *path, struct err *err)
 
 	/* An unset variable of a script gives an empty path. */
 	if (!*path) {
-		(void)fail(err, ENOENT, "'' is no folder: `.` is this one");
+		(void)fail(err, ENOENT,
+			   "'' is not a directory: `.` is the current one");
 		return NULL;
 	}
 	named_dir = path_resolve(path, err);
@@ -262,8 +265,8 @@ char *state_directory(const struct state *st, const char *path, struct err *err)
 		return NULL;
 	if (strcmp(named_dir, "/") == 0) {
 		(void)fail(err, EPERM,
-			   "'/' is too much for a snapshot: name the folders "
-			   "in it that matter");
+			   "'/' is too large for a snapshot: name directories "
+			   "in it");
 		return NULL;
 	}
 	if (path_below(named_dir, st->path)) {
@@ -284,7 +287,7 @@ char *state_project(const struct state *st, const char *dir,
 		return NULL;
 	if (use != PROJECT_FIND &&
 	    check_named_dir(start, dir ? dir : start, err) < 0) {
-		(void)err_context(err, dir ? "-C" : "the current folder");
+		(void)err_context(err, dir ? "-C" : "the current directory");
 		return NULL;
 	}
 	project = find_work_tree(st, start);

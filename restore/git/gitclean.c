@@ -62,13 +62,13 @@ int gitclean_bytes(const struct libgit *git, git_repository *repo,
 		return 0;
 	if (git->filter_list_load(&list, repo, NULL, path, GIT_FILTER_TO_ODB,
 				  GIT_FILTER_ALLOW_UNSAFE) < 0)
-		return libgit_failed("the line ends of a file", err);
+		return libgit_failed("convert the line endings of a file", err);
 	if (!list)
 		return 0;
 	if (git->filter_list_apply_to_buffer(
 		    &made, list, (const char *)bytes->data, bytes->len) < 0) {
 		git->filter_list_free(list);
-		return libgit_failed("the line ends of a file", err);
+		return libgit_failed("convert the line endings of a file", err);
 	}
 	git->filter_list_free(list);
 	bytes->len = 0;

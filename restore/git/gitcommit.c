@@ -80,15 +80,14 @@ static int open_repository(struct commit *c, const char *path, struct err *err)
 
 	if (got == GIT_ENOTFOUND)
 		return fail(err, ENOENT,
-			    "%s is no git repository: there is nothing to "
-			    "commit to",
+			    "%s is not a git repository: cannot commit to it",
 			    text_quote(path));
 	if (got < 0)
-		(void)libgit_failed("the repository cannot be opened", err);
+		(void)libgit_failed("open the repository", err);
 	if (got < 0 && strstr(err->text, "extensions.objectformat"))
 		return fail(err, ENOTSUP,
-			    "it uses SHA-256: guard commits to SHA-1 "
-			    "repositories only");
+			    "the repository uses SHA-256: guard commits to "
+			    "SHA-1 repositories only");
 	return got < 0 ? -err->num : 0;
 }
 
@@ -104,7 +103,9 @@ static int keep_in_memory(struct commit *c, struct err *err)
 	if (got == 0)
 		got = c->git->odb_add_backend(odb, memory, FIRST_OF_ALL);
 	c->git->odb_free(odb);
-	return got < 0 ? libgit_failed("keep objects in memory", err) : 0;
+	return got < 0 ? libgit_failed("create a store of objects in memory",
+				       err)
+		       : 0;
 }
 
 /* The named branch, or HEAD's, also when it is yet to begin. */
@@ -119,7 +120,7 @@ static int find_branch(struct commit *c, const char *branch, struct err *err)
 		if (c->git->branch_name_is_valid(&valid, branch) == 0 &&
 		    valid && strcmp(branch, "@") != 0)
 			return 0;
-		return fail(err, EINVAL, "%s is no name for a branch",
+		return fail(err, EINVAL, "%s is not a valid name for a branch",
 			    text_quote(branch));
 	}
 	if (c->git->reference_lookup(&head, c->repo, "HEAD") < 0)
@@ -129,11 +130,11 @@ static int find_branch(struct commit *c, const char *branch, struct err *err)
 	c->head = true;
 	if (!c->ref)
 		return fail(err, ENODATA,
-			    "HEAD is on no branch: name one with --branch");
+			    "HEAD is detached: name a branch with --branch");
 	if (c->git->repository_state(c->repo) != GIT_REPOSITORY_STATE_NONE)
 		return fail(err, ENODATA,
-			    "a merge, rebase or the like is going on in the "
-			    "repository: end it, or name a --branch");
+			    "a merge, rebase or similar is in progress in the "
+			    "repository: finish or abort it, or use --branch");
 	return 0;
 }
 
@@ -162,8 +163,8 @@ static int fits_others(struct commit *c, struct err *err)
 		other = NULL;
 	if (other)
 		got = fail(err, EEXIST,
-			   "there is a branch %s, beside which git keeps no "
-			   "%s: name another one",
+			   "branch %s exists, so git cannot create %s: use "
+			   "another name",
 			   text_quote(other + strlen(HEADS)),
 			   text_quote(c->ref + strlen(HEADS)));
 	c->git->reference_iterator_free(i);
@@ -179,8 +180,8 @@ static int find_tip(struct commit *c, struct err *err)
 	if (got == 0 && !c->head && c->git->branch_is_checked_out(ref)) {
 		c->git->reference_free(ref);
 		return fail(err, EEXIST,
-			    "%s is checked out: name another branch, or leave "
-			    "--branch away to apply and commit there",
+			    "%s is checked out: name another branch, or use "
+			    "--commit to apply and commit there",
 			    text_quote(c->ref));
 	}
 	c->git->reference_free(ref);
@@ -195,7 +196,7 @@ static int find_tip(struct commit *c, struct err *err)
 		return 0;
 	if (got < 0 || c->git->commit_lookup(&c->tip, c->repo, &id) < 0 ||
 	    c->git->commit_tree(&c->tree, c->tip) < 0)
-		return libgit_failed("the commit to go on from", err);
+		return libgit_failed("read the parent commit", err);
 	return 0;
 }
 
@@ -232,9 +233,9 @@ static int read_branch_blob(struct commit *c, const git_oid *id, struct buf *to,
 static int conflict(const struct commit *c, const char *path, struct err *err)
 {
 	return fail(err, EEXIST,
-		    "%s has another %s than the run began with, and the change "
-		    "does not fit: commit what you have there first, or leave "
-		    "the path out",
+		    "%s has another %s than at the start of the run, and the "
+		    "change does not apply: commit your own change first, or "
+		    "exclude the path",
 		    c->made.branch, text_quote(path));
 }
 
@@ -306,8 +307,8 @@ static int add_tree_change(struct commit *c, const char *path,
 		return push_gitchange(c, path, &u, &now, err);
 	if (gitclean_by_program(c->git, c->repo, path)) {
 		skip_path(c, path,
-			  "git keeps it through a filter, which guard does not "
-			  "run: git add takes it");
+			  "git stores it through a filter, which guard does "
+			  "not run: use git add");
 		return 0;
 	}
 	if (u.had && u.mode && buf_same(&now, &branch))
@@ -355,7 +356,7 @@ static const char *find_obstacle(struct commit *c, const char *path,
 	size_t len;
 
 	if (b && b->mode && !S_ISDIR(b->mode) && !gitclean_mode(b))
-		return "git keeps no such thing";
+		return "git cannot store this file type";
 	if ((a && a->size > BLOB_MAX) || (b && b->size > BLOB_MAX))
 		return "too large";
 	for (len = 0; path[len]; len++) {
@@ -470,10 +471,11 @@ static int write_commit(struct commit *c, const struct gitcommit_job *job,
 		return -err->num;
 	if (!name || !email)
 		return fail(err, ENODATA,
-			    "git does not know your name: git config --global "
-			    "user.name NAME, and user.email ADDRESS");
+			    "git has no name and address for you: set them "
+			    "with git config --global user.name NAME, and "
+			    "user.email ADDRESS");
 	if (c->git->signature_now(&who, name, email) < 0)
-		return libgit_failed("your name", err);
+		return libgit_failed("read your name", err);
 	got = c->git->tree_lookup(&tree, c->repo, &id);
 	if (got == 0)
 		got = c->git->commit_create(&c->id, c->repo, NULL, who, who,
@@ -507,10 +509,10 @@ static int make(struct commit *c, const struct entry *old,
 	if (c->changes.count)
 		return write_commit(c, job, err);
 	if (!notes->count)
-		return fail(err, EALREADY, "%s has it all already",
+		return fail(err, EALREADY, "%s already has all of it",
 			    c->made.branch);
 	return fail(err, EALREADY, "%s%s", notes->items[0],
-		    notes->count > 1 ? ", and so on with the others" : "");
+		    notes->count > 1 ? ", and similarly for the others" : "");
 }
 
 int gitcommit_make(struct store *store, const struct entry *old,
@@ -576,7 +578,9 @@ static void update_entry(struct commit *c, git_index *index,
 			e->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE;
 	}
 	if (!same)
-		skip_path(c, u->path, "staged otherwise, and left so");
+		skip_path(c, u->path,
+			  "has other staged changes: its staged state is "
+			  "unchanged");
 	else if (u->mode)
 		(void)c->git->index_add(index, &made);
 	else
@@ -599,18 +603,14 @@ static void update_index(struct commit *c)
 		got = c->git->index_write(index);
 		if (got == GIT_ELOCKED)
 			skip_path(c, "index",
-				  "another git is at work (or was "
-				  "ended: then remove index.lock): "
-				  "git reset puts it right "
+				  "in use by another git process (if that was "
+				  "killed, remove index.lock): run git reset "
 				  "afterwards");
 		else if (got < 0)
 			skip_path(c, "index",
-				  "could not be written: git reset "
-				  "puts it right");
+				  "could not be written: run git reset");
 	} else {
-		skip_path(c, "index",
-			  "could not be read: git reset puts it "
-			  "right");
+		skip_path(c, "index", "could not be read: run git reset");
 	}
 	c->git->index_free(index);
 }
@@ -634,15 +634,15 @@ int gitcommit_point(struct gitcommit *made, struct err *err)
 	c->git->reference_free(ref);
 	if (got == GIT_EMODIFIED || got == GIT_EEXISTS)
 		return fail(err, EBUSY,
-			    "%s has moved meanwhile: the commit %s is there, "
-			    "and no branch at it",
+			    "%s moved during the command: commit %s exists, "
+			    "but no branch points to it",
 			    text_quote(c->ref), made->id);
 	if (got == GIT_ELOCKED)
-		return fail(err, EBUSY,
-			    "another git is at work on %s (or was ended: then "
-			    "remove its lock): git commit does the rest "
-			    "afterwards",
-			    text_quote(c->ref));
+		return fail(
+			err, EBUSY,
+			"%s is in use by another git process (if that was "
+			"killed, remove its lock): run git commit afterwards",
+			text_quote(c->ref));
 	if (got < 0)
 		return libgit_failed("set the branch", err);
 	if (c->head)

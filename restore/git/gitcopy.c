@@ -60,7 +60,7 @@ static bool is_object_file(const char *path)
 static int make_folder(int dirfd, const char *name, struct err *err)
 {
 	if (mkdirat(dirfd, name, 0700) < 0 && errno != EEXIST)
-		return fail_errno(err, "make %s", text_quote(name));
+		return fail_errno(err, "create %s", text_quote(name));
 	return 0;
 }
 
@@ -89,21 +89,22 @@ static int copy_file(void *arg, const char *path, const struct entry *old,
 	c->bytes += e->size;
 	if (c->files > FILES_MAX || c->bytes > BYTES_MAX)
 		return fail(err, E2BIG,
-			    "the run's repository is too big to import: more "
+			    "the run's repository is too large to import: more "
 			    "than %d object files or %s",
 			    FILES_MAX, text_size(BYTES_MAX));
 	if (c->bytes > c->space)
-		return fail(err, ENOSPC,
-			    "the run's git objects (%s so far) do not fit on "
-			    "the disk of guard's state for a while",
-			    text_size(c->bytes));
+		return fail(
+			err, ENOSPC,
+			"the run's git objects (%s so far) do not fit on the "
+			"disk of guard's state, which holds a temporary copy",
+			text_size(c->bytes));
 	memcpy(folder, path, strcspn(path, "/"));
 	if (make_folder(c->fd, folder, err) < 0)
 		return -err->num;
 	fd = openat(c->fd, path,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
 	if (fd < 0)
-		return fail_errno(err, "make %s", text_quote(path));
+		return fail_errno(err, "create %s", text_quote(path));
 	return e->content.type == OBJECT_NONE
 		       ? 0
 		       : content_write(c->store, &e->content, fd, NULL, err);
@@ -123,7 +124,7 @@ static int make_repository(const char *git, int dir, struct err *err)
 		if (make_folder(dir, folders[i], err) < 0)
 			return -err->num;
 	if (symlinkat(user, dir, "user") < 0)
-		return fail_errno(err, "make a link to %s", text_quote(user));
+		return fail_errno(err, "create a link to %s", text_quote(user));
 	if (atomic_write(dir, "HEAD", HEAD, strlen(HEAD), 0600, ATOMIC_NO_SYNC,
 			 err) < 0 ||
 	    atomic_write(dir, "config", config, strlen(config), 0600,
@@ -171,7 +172,7 @@ int gitcopy_make(struct store *store, const struct entry *base,
 	if (run < 0)
 		return run;
 	if (fstatvfs(run, &fs) < 0)
-		return fail_errno(err, "ask for the disk's free space");
+		return fail_errno(err, "read the disk's free space");
 	c.space = (uint64_t)fs.f_bavail * fs.f_frsize;
 	c.space -= c.space > RESERVE ? RESERVE : c.space;
 	c.fd = run;

@@ -110,7 +110,7 @@ static int open_user(struct gitimport *im, struct err *err)
 				    sizeof(extensions) / sizeof(*extensions));
 	got = im->git->repository_open_ext(&im->to, im->to_path, flags, NULL);
 	if (got < 0) {
-		(void)libgit_failed("your repository", err);
+		(void)libgit_failed("open your repository", err);
 		err->num = ENOTSUP;
 	}
 	(void)im->git->libgit2_opts(GIT_OPT_SET_EXTENSIONS, NULL, (size_t)0);
@@ -137,7 +137,7 @@ static int add_user_refs(struct gitimport *im, struct err *err)
 	if (git->reference_name_to_id(&head, im->to, "HEAD") == 0)
 		add_pointed(im, &head);
 	if (git->reference_iterator_new(&it, im->to) < 0)
-		return libgit_failed("your repository's refs", err);
+		return libgit_failed("read your repository's refs", err);
 	while ((got = git->reference_next(&ref, it)) == 0) {
 		const git_oid *oid = git->reference_target(ref);
 
@@ -148,7 +148,7 @@ static int add_user_refs(struct gitimport *im, struct err *err)
 	git->reference_iterator_free(it);
 	return got == GIT_ITEROVER
 		       ? 0
-		       : libgit_failed("your repository's refs", err);
+		       : libgit_failed("read your repository's refs", err);
 }
 
 /* An earlier import of the same run keeps its names. */
@@ -167,7 +167,8 @@ static int find_prefix(struct gitimport *im, const char *run_id,
 		int got;
 
 		if (im->git->reference_iterator_glob_new(&it, im->to, glob) < 0)
-			return libgit_failed("your repository's refs", err);
+			return libgit_failed("read your repository's refs",
+					     err);
 		got = im->git->reference_next_name(&name, it);
 		im->git->reference_iterator_free(it);
 		if (got == GIT_ITEROVER) {
@@ -175,7 +176,10 @@ static int find_prefix(struct gitimport *im, const char *run_id,
 			return 0;
 		}
 	}
-	return fail(err, EEXIST, "run %s was imported too often", run_id);
+	return fail(err, EEXIST,
+		    "run %s was imported too many times: delete old refs below "
+		    "refs/guard",
+		    run_id);
 }
 
 /* --- the objects that are named --- */
@@ -276,8 +280,8 @@ static int check_named_objects(const struct gitimport *im, struct err *err)
 	for (i = 0; i < im->objects.count; i++)
 		if (im->objects.items[i].named && !*im->objects.items[i].type)
 			return fail(err, ENODATA,
-				    "object %.12s is named but in neither "
-				    "repository",
+				    "object %.12s is referenced, but missing "
+				    "from both repositories",
 				    im->objects.items[i].id.hex);
 	return 0;
 }
@@ -321,13 +325,13 @@ static int index_packs(struct gitimport *im, struct err *err)
 	size_t i;
 
 	if (dir < 0)
-		return fail_errno(err, "the run's packs");
+		return fail_errno(err, "list the run's packs");
 	if (dirlist_read(dir, &list, err) < 0)
 		return -err->num;
 	if (list.count > PACKS_MAX)
 		return fail(err, E2BIG,
 			    "the run's repository has more than %d new packs: "
-			    "git gc in it makes one of them",
+			    "run git gc in it",
 			    PACKS_MAX);
 	for (i = 0; i < list.count; i++) {
 		auto_free char *path =
@@ -351,15 +355,20 @@ static int check_size(void *arg, const char *line, struct err *err)
 		return -err->num;
 	if (o.size > OBJECT_MAX ||
 	    (strcmp(o.type, "blob") != 0 && o.size > SMALL_MAX))
-		return fail(err, E2BIG, "object %.12s has %s: too much", line,
+		return fail(err, E2BIG,
+			    "object %.12s has %s: too large to import", line,
 			    text_size(o.size));
 	list->objects++;
 	list->bytes += o.size;
 	if (list->objects > OBJECTS_MAX)
-		return fail(err, E2BIG, "the run made more than %d objects",
+		return fail(err, E2BIG,
+			    "the run created more than %d objects: too many to "
+			    "import",
 			    OBJECTS_MAX);
 	if (list->bytes > BYTES_MAX)
-		return fail(err, E2BIG, "the run's commits hold more than %s",
+		return fail(err, E2BIG,
+			    "the run's commits hold more than %s: too large to "
+			    "import",
 			    text_size(BYTES_MAX));
 	return 0;
 }
@@ -614,7 +623,7 @@ int gitimport_write(struct gitimport *im, const struct gittips *tips,
 	int got;
 
 	if (dir < 0)
-		return fail_errno(err, "your repository's objects/pack");
+		return fail_errno(err, "open your repository's objects/pack");
 	got = check_complete(im, tips, err);
 	if (got == 0 && im->list.objects)
 		got = copy_pack(im, dir, &keep, err);
@@ -630,7 +639,7 @@ int gitimport_write(struct gitimport *im, const struct gittips *tips,
 
 static int fail_moved(const char *ref, struct err *err)
 {
-	return fail(err, EBUSY, "%s has moved meanwhile: try again",
+	return fail(err, EBUSY, "%s moved during the command: try again",
 		    text_quote(ref));
 }
 
@@ -644,11 +653,11 @@ static int move_branch(struct gitimport *im, git_reference *ref,
 
 	if (im->git->branch_is_checked_out(ref))
 		return fail(err, EEXIST,
-			    "%s is checked out: git merge --ff-only moves it "
-			    "with its files",
+			    "%s is checked out: use git merge --ff-only, which "
+			    "updates its files too",
 			    text_quote(name));
 	if (!from)
-		return fail(err, EINVAL, "%s is no plain branch",
+		return fail(err, EINVAL, "%s is not a plain branch",
 			    text_quote(name));
 	if (memcmp(from, to, sizeof(*to)) == 0)
 		return 1;
@@ -657,8 +666,8 @@ static int move_branch(struct gitimport *im, git_reference *ref,
 		return libgit_failed("compare the commits", err);
 	if (!got)
 		return fail(err, EXDEV,
-			    "%s has commits that the run's has not: git merge "
-			    "brings them together",
+			    "%s has commits that the run's branch lacks: use "
+			    "git merge",
 			    text_quote(name));
 	got = im->git->reference_create_matching(
 		ret, im->to, name, to, 1, from,
@@ -681,14 +690,14 @@ int gitimport_forward(struct gitimport *im, const char *branch,
 	if (got == 0) {
 		got = move_branch(im, ref, name, &to, &made, err);
 	} else if (got != GIT_ENOTFOUND) {
-		got = libgit_failed("the branch", err);
+		got = libgit_failed("read the branch", err);
 	} else {
 		got = im->git->reference_create(&made, im->to, name, &to, 0,
 						"guard: a run's branch");
 		if (got == GIT_EEXISTS)
 			got = fail_moved(name, err);
 		else if (got < 0)
-			got = libgit_failed("make the branch", err);
+			got = libgit_failed("create the branch", err);
 	}
 	im->git->reference_free(ref);
 	im->git->reference_free(made);

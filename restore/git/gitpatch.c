@@ -16,20 +16,20 @@
 const char *gitpatch_loss_text(enum gitpatch_loss loss)
 {
 	static const char *const texts[] = {
-		[GITPATCH_EMPTY_DIR] = "git keeps no empty folders",
-		[GITPATCH_MODE] = "git keeps of a mode only whether a file "
-				  "may be executed",
-		[GITPATCH_OWNER] = "git keeps no owners",
-		[GITPATCH_ATTRS] = "git keeps no extended attributes",
-		[GITPATCH_KIND] = "git keeps files and links only",
+		[GITPATCH_EMPTY_DIR] = "git cannot store empty directories",
+		[GITPATCH_MODE] =
+			"git stores only the executable bit of a mode",
+		[GITPATCH_OWNER] = "git cannot store owners",
+		[GITPATCH_ATTRS] = "git cannot store extended attributes",
+		[GITPATCH_KIND] = "git can store files and links only",
 		[GITPATCH_GIT] = "a .git is never part of a patch",
 		[GITPATCH_LARGE] = "it is too large",
-		[GITPATCH_FILTER] = "git keeps it through a filter, which "
+		[GITPATCH_FILTER] = "git stores it through a filter, which "
 				    "guard does not run",
-		[GITPATCH_SAME] = "only its line ends are others, and git "
-				  "keeps them as they were",
-		[GITPATCH_INCOMPLETE] = "it could not be read whole when it "
-					"was stored",
+		[GITPATCH_SAME] =
+			"only its line endings differ, and git normalizes them",
+		[GITPATCH_INCOMPLETE] =
+			"it could not be read completely when it was stored",
 	};
 
 	return texts[loss];
@@ -141,7 +141,7 @@ static int add_body(const struct patch_maker *m, git_patch *patch,
 	const char *body;
 
 	if (m->git->patch_to_buf(&text, patch) < 0)
-		return libgit_failed("make a patch", err);
+		return libgit_failed("create a patch", err);
 	m->git->oid_tostr(old_id, sizeof(old_id), &delta->old_file.id);
 	m->git->oid_tostr(id, sizeof(id), &delta->new_file.id);
 	buf_printf(to, "index %s..%s", old_id, id);
@@ -182,7 +182,7 @@ static int add_content(const struct patch_maker *m, const struct patch_file *f,
 		    &patch, f->old_mode ? buf_text(&a) : NULL, a.len,
 		    f->old_mode ? "x" : NULL, f->mode ? buf_text(&b) : NULL,
 		    b.len, f->mode ? "x" : NULL, &options) < 0)
-		return libgit_failed("make a patch", err);
+		return libgit_failed("create a patch", err);
 	got = add_body(m, patch, f, to, err);
 	m->git->patch_free(patch);
 	return got < 0 ? got : 1;

@@ -158,23 +158,22 @@ static int explain_end(const struct gitrun *g, const char *verb, int status,
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		return fail(err, ETIMEDOUT,
 			    "reading the run's repository took more than %u "
-			    "minutes of a processor, too much for what it "
-			    "holds",
+			    "minutes of CPU time: git was stopped",
 			    g->seconds / 60);
 	if (WIFSIGNALED(status))
 		return fail(err, EBADMSG,
-			    "reading the run's repository ended with signal "
-			    "%d: nothing of it is trusted",
+			    "git was killed by signal %d while reading the "
+			    "run's repository: nothing was imported",
 			    WTERMSIG(status));
 	if (WEXITSTATUS(status) == NOT_STARTED)
-		return fail(err, EIO, "git cannot be started");
+		return fail(err, EIO, "cannot start git");
 	if (!WEXITSTATUS(status))
 		return 0;
 	/* The message holds names that the run chose, so it is quoted. */
 	len = fd_pread(messages, text, sizeof(text) - 1, 0);
 	text[len > 0 ? len : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	return fail(err, EBADMSG, "git %s refuses the run's objects: %s", verb,
+	return fail(err, EBADMSG, "git %s rejected the run's objects: %s", verb,
 		    *text ? text_quote(text) : "no reason was given");
 }
 
@@ -184,7 +183,7 @@ static int open_new(const struct gitrun *g, const char *name, struct err *err)
 			O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 			0600);
 
-	return fd < 0 ? fail_errno(err, "make %s", text_quote(name)) : fd;
+	return fd < 0 ? fail_errno(err, "create %s", text_quote(name)) : fd;
 }
 
 static int start_git(struct gitrun *g, enum gitrun_objects objects,

@@ -82,7 +82,7 @@ static void add_note(struct names *notes, const char *name, const char *text)
 	if (!notes || notes->count > NOTES_MAX)
 		return;
 	if (notes->count == NOTES_MAX)
-		names_add(notes, "and more of that kind");
+		names_add(notes, "and more of this kind");
 	else
 		*VEC_ADD(notes) = mem_printf("%s %s", text_quote(name), text);
 }
@@ -142,8 +142,8 @@ static int add_found_ref(struct gitrefs *r, const char *name,
 		return -err->num;
 	if (r->ref_max && r->refs.count >= r->ref_max)
 		return fail(err, E2BIG,
-			    "the run's repository has more than %zu refs: that "
-			    "is not imported",
+			    "the run's repository has more than %zu refs: too "
+			    "many to import",
 			    r->ref_max);
 	*VEC_ADD(&r->refs) = (struct gitref){mem_strdup(name), *id, order};
 	return 0;
@@ -175,7 +175,8 @@ static int read_ref_file(struct gitrefs *r, const char *path,
 		return 0;
 	}
 	if (e->size > FILE_MAX)
-		return fail(err, EFBIG, "the run's %s has %s: too much",
+		return fail(err, EFBIG,
+			    "the run's %s has %s: too large to import",
 			    text_quote(path), text_size(e->size));
 	if (e->content.type != OBJECT_NONE &&
 	    content_append(r->store, &e->content, to, err) < 0)
@@ -349,8 +350,8 @@ static int check_form(const struct gitrefs *r, const struct entry *git,
 		if (got)
 			return got < 0 ? got
 				       : fail(err, ENOTSUP,
-					      "the run's .git/%s %s: that is "
-					      "not imported",
+					      "the run's .git/%s %s: import "
+					      "does not support this",
 					      names[i], texts[i]);
 	}
 	return 0;
@@ -420,7 +421,7 @@ static int add_tip(struct gittips *t, char *name, const struct gitid *id,
 	if (t->count <= max)
 		return 0;
 	return fail(err, E2BIG,
-		    "the run made more than %d new %s: that is not imported",
+		    "the run created more than %d new %s: too many to import",
 		    name ? GITTIPS_MAX : GITTIPS_LOG_MAX,
 		    name ? "refs" : "reflog entries");
 }
@@ -539,17 +540,16 @@ int gittips_read(struct store *store, const struct entry *base,
 	if (got < 0)
 		return got;
 	if (!got)
-		return fail(err, ENOENT, "the run left no .git folder");
+		return fail(err, ENOENT, "the run left no .git directory");
 	if (S_ISLNK(git.mode))
 		return fail(err, ENOTDIR,
-			    "the .git that the run left is a link to %s: it is "
-			    "not followed",
+			    "the run's .git is a link to %s, which guard does "
+			    "not follow",
 			    text_quote(git.link));
 	if (!S_ISDIR(git.mode))
 		return fail(err, ENOTDIR,
 			    "the .git here is a file (a linked worktree or a "
-			    "submodule): commits of such runs cannot be "
-			    "imported yet");
+			    "submodule): import does not support this yet");
 	if (base && tree_lookup(store, base, ".git", &old_git, err) < 0)
 		return -err->num;
 	if (old_git.mode && !S_ISDIR(old_git.mode))

@@ -233,8 +233,8 @@ static int parse_edited(const char *at, struct hunk *to, struct err *err)
 			to->lines.items[to->lines.count - 1].len--;
 		else if (*at != '#' && *at != '@')
 			return fail(err, EINVAL,
-				    "a line begins with none of ' ', '-', '+' "
-				    "and '#'");
+				    "a line does not begin with ' ', '-', '+' "
+				    "or '#'");
 		at += whole;
 	}
 	return 0;
@@ -260,9 +260,9 @@ static int same_old(const struct hunk *a, const struct hunk *b, struct err *err)
 		if (!p != !q || (p && (p->len != q->len ||
 				       memcmp(p->text, q->text, p->len))))
 			return fail(err, EINVAL,
-				    "line %zu of the file is not as it was: "
-				    "only '+' lines may be changed, '-' made "
-				    "' ' and the other way round",
+				    "line %zu of the file differs from the "
+				    "original: only change '+' lines, or '-' "
+				    "to ' ' and back",
 				    line);
 	} while (p);
 	return 0;
@@ -282,7 +282,7 @@ int hunks_edit(struct hunks *h, size_t at, const char *text, struct err *err)
 	for (i = 0; i < new.lines.count; i++)
 		changes += new.lines.items[i].kind != ' ';
 	if (got == 0 && !changes)
-		got = fail(err, ECANCELED, "nothing is left of it");
+		got = fail(err, ECANCELED, "no change is left in the hunk");
 	if (got == 0)
 		got = same_old(old, &new, err);
 	if (got < 0) {

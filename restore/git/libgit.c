@@ -33,15 +33,16 @@ static int find_calls(struct err *err)
 
 	if (!library)
 		return fail(err, ENOENT,
-			    "the library %s cannot be loaded (%s): install "
-			    "libgit2",
+			    "cannot load the library %s (%s): install libgit2",
 			    SONAME, dlerror());
 	for (i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
 		void *call = dlsym(library, symbols[i].name);
 
 		if (!call)
-			return fail(err, ENOENT, "%s has no %s", SONAME,
-				    symbols[i].name);
+			return fail(err, ENOENT,
+				    "the library %s has no function %s: "
+				    "install another version",
+				    SONAME, symbols[i].name);
 		*(void **)((char *)&calls + symbols[i].at) = call;
 	}
 	return 0;
@@ -60,14 +61,14 @@ static void start_libgit(void)
 	if (find_calls(&failed) < 0)
 		return;
 	if (calls.libgit2_init() < 0) {
-		(void)fail(&failed, EIO, "libgit2 cannot be started");
+		(void)fail(&failed, EIO, "cannot initialize libgit2");
 		return;
 	}
 	for (i = 0; i < sizeof(levels) / sizeof(*levels); i++)
 		if (calls.libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "") <
 		    0)
 			(void)fail(&failed, EIO,
-				   "libgit2 keeps its search paths");
+				   "cannot reset the search paths of libgit2");
 }
 
 int libgit_load(const struct libgit **ret, struct err *err)
@@ -108,5 +109,5 @@ int libgit_failed(const char *what, struct err *err)
 	if (e && e->message)
 		text_escape(&text, e->message, strlen(e->message), false);
 	return fail(err, EIO, "%s: %s", what,
-		    text.len ? buf_text(&text) : "libgit2 gives no reason");
+		    text.len ? buf_text(&text) : "libgit2 reports no reason");
 }

@@ -627,7 +627,7 @@ static int stored_file_key(void *arg, const struct moves_file *f,
 	const struct entry *e = entry_of(s, f);
 
 	if (e->flags & ENTRY_INCOMPLETE)
-		return fail(err, EIO, "it was not stored whole");
+		return fail(err, EIO, "it was not stored completely");
 	memset(ret, 0, HASH_LEN);
 	if (S_ISLNK(e->mode)) {
 		hash_keyed(&s->hash, e->link, strlen(e->link), ret);

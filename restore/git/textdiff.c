@@ -39,7 +39,7 @@ static int pass_hunk(const struct libgit *git, git_patch *patch, size_t hunk,
 		pass.len = line->content_len;
 		got = each(arg, &pass);
 	}
-	return got < 0 ? fail(err, -got, "the difference was not taken") : 0;
+	return got < 0 ? fail(err, -got, "the comparison was stopped") : 0;
 }
 
 int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,

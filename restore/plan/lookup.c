@@ -29,7 +29,7 @@ static int push_lookup_level(struct lookup *l, const char *path,
 	struct tree tree = {0};
 
 	if (tree_load(l->store, &e->content, &tree, err) < 0)
-		return err_context(err, "folder %s", text_quote(path));
+		return err_context(err, "directory %s", text_quote(path));
 	*VEC_ADD(&l->levels) = (struct lookup_level){
 		.path = mem_strdup(path),
 		.tree = tree,

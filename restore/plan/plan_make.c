@@ -137,10 +137,10 @@ int plan_make(struct store *store, const struct entry *base,
 	};
 
 	if (planner_run(&pl, err) < 0)
-		return err_context(err, "make the plan");
+		return err_context(err, "create the plan");
 	VEC_SORT(&plan.steps, compare_step_order);
 	if (plan_links(&pl, err) < 0)
-		return err_context(err, "make the plan");
+		return err_context(err, "create the plan");
 	SORT_BY_PATH(plan.kept.items, plan.kept.count, path);
 	SORT_BY_PATH(plan.over.items, plan.over.count, path);
 	/* Steps that replace a change of the user. */

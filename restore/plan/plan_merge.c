@@ -19,7 +19,7 @@ static int append_merge_text(void *arg, const void *data, size_t len,
 	struct buf *b = arg;
 
 	if (len > TEXTMERGE_MAX - b->len)
-		return fail(err, EFBIG, "too large to be merged");
+		return fail(err, EFBIG, "too large to merge");
 	buf_add(b, data, len);
 	return 0;
 }

@@ -136,7 +136,7 @@ static int fail_unless_known_missing(void *arg, const char *path,
 	if (known_missing_has(m->lost, s->seq, path))
 		return 0;
 	return fail(err, EBADMSG,
-		    "the store is damaged, so nothing is removed: snapshot "
+		    "nothing removed, because the store is damaged: snapshot "
 		    "%" PRIu64 ", %s: %s",
 		    s->seq, text_quote(*path ? path : "."), why);
 }
@@ -225,9 +225,9 @@ static int is_copy_kept(struct inventory *inv, const struct oid *id,
 	for (; !at; first = inventory_next(inv, id, first)) {
 		if (!first)
 			return fail(err, EBADMSG,
-				    "the store is damaged, so nothing is "
-				    "removed: no copy of an object that is "
-				    "needed can be read");
+				    "nothing removed, because the store is "
+				    "damaged: an object in use has no readable "
+				    "copy");
 		if (inventory_read_copy(inv, first, &bytes, err) < 0)
 			continue;
 		*inventory_flags(inv, first) |= COPY_KEPT;
@@ -285,8 +285,8 @@ static int decide_pack_fate(struct prune_decision *d, size_t i, struct err *err)
 	/* Damaged packs are left to repair. */
 	if ((!p->pack || p->fault) && d->options->thorough)
 		return fail(err, EBADMSG,
-			    "pack %s is damaged and cannot be cleared: `guard "
-			    "repair` comes first",
+			    "pack %s is damaged and cannot be rewritten: run "
+			    "`guard repair` first",
 			    p->name);
 	if (!p->pack || p->fault)
 		return 0;

@@ -33,7 +33,9 @@ int trash_open(struct store *s, struct err *err)
 		return TAKE_FD(fd);
 	if (errno != EWOULDBLOCK)
 		return fail_errno(err, "lock the store's trash/");
-	return fail(err, EBUSY, "another prune, undelete or repair is at work");
+	return fail(err, EBUSY,
+		    "another prune, undelete or repair is running: try again "
+		    "when it has ended");
 }
 
 /* --- exclusive use --- */
@@ -85,7 +87,7 @@ int trash_exclusive(struct store *s, void (*busy)(void *arg, const char *who),
 		return fail_errno(err, "lock the store");
 	find_store_holders(fd, &who);
 	if (!who.len)
-		buf_add_text(&who, "another guard");
+		buf_add_text(&who, "another guard process");
 	if (!busy)
 		return fail(err, EBUSY, "the store is in use by %s",
 			    buf_text(&who));
@@ -115,11 +117,12 @@ static int make_trash_dir(int trash_fd, const char *word, struct timestamp now,
 		if (mkdirat(trash_fd, name, 0700) < 0) {
 			if (errno == EEXIST)
 				continue;
-			return fail_errno(err, "make a folder in the trash");
+			return fail_errno(err,
+					  "create a directory in the trash");
 		}
 		fd = fd_open_dir(trash_fd, name);
 		if (fd < 0)
-			return fail_errno(err, "open a folder of the trash");
+			return fail_errno(err, "open a directory of the trash");
 		return atomic_sync_dir(trash_fd, err) < 0 ? -err->num
 							  : TAKE_FD(fd);
 	}
@@ -146,7 +149,7 @@ static int move_trash_files(int from_fd, int to_fd, const struct names *names,
 		if (got < 0 && (errno == EINVAL || errno == ENOSYS)) {
 			if (fstatat(to_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 				return fail(err, EEXIST,
-					    "move %s: it is there already",
+					    "move %s: the destination exists",
 					    text_quote(name));
 			got = renameat(from_fd, name, to_fd, name);
 		}
@@ -367,7 +370,7 @@ static int find_in_trash(struct undelete_job *u, uint64_t seq, struct err *err)
 	}
 	return got ? got
 		   : fail(err, ENOENT,
-			  "snapshot %" PRIu64 " is not in the trash", seq);
+			  "no such snapshot in the trash: %" PRIu64, seq);
 }
 
 static int fail_lost_path(void *arg, const char *path, const struct entry *e,
@@ -377,8 +380,8 @@ static int fail_lost_path(void *arg, const char *path, const struct entry *e,
 
 	(void)e;
 	return fail(err, EBADMSG,
-		    "snapshot %" PRIu64 " cannot be brought back whole: %s: "
-		    "%s",
+		    "snapshot %" PRIu64
+		    " cannot be restored completely: %s: %s",
 		    s->seq, text_quote(*path ? path : "."), why);
 }
 
@@ -413,8 +416,8 @@ static int check_object_clash(struct undelete_job *u, const struct oid *id,
 			continue;
 		if (b.len && memcmp(a.data, b.data, a.len) != 0)
 			return fail(err, EEXIST,
-				    "other bytes of the same hash have been "
-				    "stored since: it cannot be brought back");
+				    "different bytes with the same hash were "
+				    "stored since: it cannot be restored");
 	}
 	return 0;
 }

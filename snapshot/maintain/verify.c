@@ -206,7 +206,7 @@ static int verify_all(struct verify_job *v, struct err *err)
 		return -err->num;
 	if (v->options->read_data || v->options->sample) {
 		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
-			return fail_errno(err, "random bytes");
+			return fail_errno(err, "read random bytes");
 		for (i = 0; i < v->inv.count; i++)
 			if (verify_pack_bytes(v, i, chance, err) < 0)
 				return -err->num;

@@ -231,11 +231,12 @@ int chunk_mac_cache_save(struct chunk_mac_cache *m, struct err *err)
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		  0600);
 	if (fd < 0)
-		return fail_errno(err, "create the marks of long files");
+		return fail_errno(err,
+				  "create the file of authentication tags");
 	if (fd_write(fd, b.data, b.len) < 0)
-		got = fail_errno(err, "write the marks of long files");
+		got = fail_errno(err, "write the file of authentication tags");
 	if (got == 0 && rename(temp, m->path) < 0)
-		got = fail_errno(err, "put the marks of long files in place");
+		got = fail_errno(err, "rename the file of authentication tags");
 	if (got < 0)
 		(void)unlink(temp);
 	return got;

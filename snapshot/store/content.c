@@ -84,7 +84,7 @@ static int check_content_type(const struct oid *id, struct err *err)
 	if (id->type == OBJECT_NONE || id->type == OBJECT_DATA ||
 	    id->type == OBJECT_CHUNKLIST)
 		return 0;
-	return fail(err, EBADMSG, "the object is no file");
+	return fail(err, EBADMSG, "the object is not a file");
 }
 
 /* Callbacks of a walk through a content; a result other than 0 ends it. */

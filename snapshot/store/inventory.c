@@ -254,7 +254,7 @@ int inventory_read_copy(struct inventory *inv, const struct copy *copy,
 	if (pack_get(place.pack, copy->entry, &place.entry))
 		got = store_place_read(inv->cache, &place, &view, err);
 	else
-		got = fail(err, EBADMSG, "a pack's index is wrong");
+		got = fail(err, EBADMSG, "a pack's index is invalid");
 	if (got == 0) {
 		hash_keyed(&inv->key, view.data, view.len, hash);
 		if (memcmp(hash, place.entry.id.hash, HASH_LEN) == 0)

@@ -427,7 +427,7 @@ static int chunker_end(struct chunker *c, struct oid *ret, struct err *err)
 		return -err->num;
 	chunklist_encode(list, &b);
 	if (b.len > OBJECT_LEN_MAX)
-		return fail(err, EFBIG, "the file is too large to be kept");
+		return fail(err, EFBIG, "the file is too large to be stored");
 	return store_put(c->store, OBJECT_CHUNKLIST, b.data, b.len, ret, err);
 }
 

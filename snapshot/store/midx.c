@@ -77,10 +77,11 @@ static int load_midx_file(struct midx *m, const char *name,
 	    get_le(h + CHECK_AT, 8) != hash_check(h, CHECK_AT))
 		return fail(err, EBADMSG, "%s is damaged", text_quote(name));
 	if (get_le(h + 8, 2) > VERSION)
-		return fail(err, EPROTO, "%s is of a newer guard",
+		return fail(err, EPROTO,
+			    "%s was written by a newer guard: update guard",
 			    text_quote(name));
 	if (memcmp(h + 24, uuid, PACK_UUID_LEN) != 0)
-		return fail(err, EBADMSG, "%s is of another store",
+		return fail(err, EBADMSG, "%s belongs to another store",
 			    text_quote(name));
 	m->packs = packs;
 	m->entries = entries;
@@ -106,7 +107,7 @@ int midx_open(int dirfd, const char *name, const unsigned char *uuid,
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_errno(err, "open %s", text_quote(name));
 	if (!S_ISREG(st.st_mode) || st.st_size < HEAD)
-		return fail(err, EBADMSG, "%s is cut off", text_quote(name));
+		return fail(err, EBADMSG, "%s is truncated", text_quote(name));
 	m->len = (size_t)st.st_size;
 	m->mapping = mapping_new(fd, m->len, false);
 	if (!m->mapping)

@@ -102,7 +102,8 @@ static int record_unpack(const char *name, uint64_t offset,
 	else if (!decompress_bytes(plain, head->plain_len, payload,
 				   head->stored_len))
 		return fail(err, EBADMSG,
-			    "pack %s: the record at byte %llu does not unpack",
+			    "pack %s: the record at byte %llu cannot be "
+			    "decompressed",
 			    text_quote(name), (unsigned long long)offset);
 	*ret = TAKE(plain);
 	return 0;
@@ -172,7 +173,8 @@ int block_each(const unsigned char *plain, size_t len, uint32_t count,
 	uint32_t i;
 
 	if (table > len)
-		return fail(err, EBADMSG, "a block's table does not fit");
+		return fail(err, EBADMSG,
+			    "a block's table does not match its size");
 	for (i = 0; i < count; i++) {
 		line = plain + len - table + (size_t)i * BLOCK_TABLE_ENTRY;
 		memcpy(e.id.hash, line, HASH_LEN);
@@ -188,7 +190,8 @@ int block_each(const unsigned char *plain, size_t len, uint32_t count,
 			return -err->num;
 	}
 	if (at != len - table)
-		return fail(err, EBADMSG, "a block's objects do not fill it");
+		return fail(err, EBADMSG,
+			    "a block's objects do not match its size");
 	return 0;
 }
 
@@ -231,8 +234,8 @@ const char *pack_name(const struct pack *p)
 int pack_fail(const struct pack *p, struct err *err)
 {
 	return fail(err, EBADMSG,
-		    "pack %s cannot be read any more: its disk fails, or "
-		    "somebody has changed it",
+		    "pack %s can no longer be read: the disk fails, or the "
+		    "file was changed",
 		    text_quote(p->name));
 }
 
@@ -460,11 +463,12 @@ static int header_check(struct pack *p, const unsigned char *uuid,
 	}
 	if (get_le(h + 8, 2) > PACK_VERSION || h[10] >= PACK_KINDS ||
 	    get_le(h + 12, 4) != HEADER_LEN)
-		return fail(err, EPROTO,
-			    "pack %s was written by a newer guard: update",
-			    text_quote(p->name));
+		return fail(
+			err, EPROTO,
+			"pack %s was written by a newer guard: update guard",
+			text_quote(p->name));
 	if (memcmp(h + 16, uuid, PACK_UUID_LEN) != 0)
-		return fail(err, EBADMSG, "pack %s is of another store",
+		return fail(err, EBADMSG, "pack %s belongs to another store",
 			    text_quote(p->name));
 	return 0;
 }
@@ -479,7 +483,7 @@ static int pack_map(int dirfd, struct pack *p, struct err *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_errno(err, "open pack %s", text_quote(p->name));
 	if (!S_ISREG(st.st_mode) || st.st_size < HEADER_LEN + FOOTER_LEN)
-		return fail(err, EBADMSG, "pack %s is cut off",
+		return fail(err, EBADMSG, "pack %s is truncated",
 			    text_quote(p->name));
 	p->mapping = mapping_new(fd, (size_t)st.st_size, false);
 	if (!p->mapping)
@@ -600,7 +604,7 @@ static int open_temp_pack(struct packer *w, struct err *err)
 
 		(void)clock_gettime(CLOCK_REALTIME, &now);
 		if (getrandom(random, sizeof(random), 0) != sizeof(random))
-			return fail_errno(err, "random bytes");
+			return fail_errno(err, "read random bytes");
 		(void)snprintf(w->name, sizeof(w->name), "%012llx%016llx.gpk",
 			       (unsigned long long)(now.tv_sec * 1000 +
 						    now.tv_nsec / 1000000),
@@ -654,7 +658,7 @@ int packer_new(int dirfd, const struct format *format, enum pack_kind kind,
 	w->fd = w->lock_fd = -1;
 	w->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	if (w->dirfd < 0)
-		return fail_errno(err, "folder of packs");
+		return fail_errno(err, "directory of packs");
 	if (open_temp_pack(w, err) < 0)
 		return -err->num;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
@@ -809,7 +813,8 @@ int packer_publish(struct packer *w, int to_dirfd, struct err *err)
 	if (got < 0 && (errno == EINVAL || errno == ENOSYS))
 		got = renameat(w->dirfd, w->temp, to_dirfd, w->name);
 	if (got < 0)
-		return fail_errno(err, "keep pack %s", text_quote(w->name));
+		return fail_errno(err, "move pack %s into place",
+				  text_quote(w->name));
 	w->published = true;
 	return 0;
 }

@@ -106,7 +106,7 @@ static bool has_word(const char *words, const char *word, size_t len)
 static int format_damaged(struct err *err)
 {
 	return fail(err, EBADMSG,
-		    "FORMAT is damaged: `guard repair` makes it anew");
+		    "FORMAT is damaged: `guard repair` recreates it");
 }
 
 /* -ENOENT: no such file. -EBADMSG: damaged. -EPROTO: the store needs a newer
@@ -141,7 +141,8 @@ static int format_read(int fd, struct format *ret, struct err *err)
 			continue;
 		word = mem_strndup(features, len);
 		return fail(err, EPROTO,
-			    "the store needs a newer guard, one that knows %s",
+			    "the store needs a newer guard that supports %s: "
+			    "update guard",
 			    text_quote(word));
 	}
 	f.has_tombstones =
@@ -149,7 +150,8 @@ static int format_read(int fd, struct format *ret, struct err *err)
 	while (f.hash < HASH_KINDS && strcmp(hash, hash_names[f.hash]) != 0)
 		f.hash++;
 	if (f.hash == HASH_KINDS || strcmp(chunker, CHUNKER_NAME) != 0)
-		return fail(err, EPROTO, "the store needs a newer guard");
+		return fail(err, EPROTO,
+			    "the store needs a newer guard: update guard");
 	*ret = f;
 	return 0;
 }
@@ -177,7 +179,7 @@ static int random_bytes(void *to, size_t len, struct err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return fail_errno(err, "random bytes");
+			return fail_errno(err, "read random bytes");
 		at += n;
 		len -= (size_t)n;
 	}
@@ -293,8 +295,8 @@ static int remove_unfinished_store(int fd, struct err *err)
 static int format_missing(struct err *err)
 {
 	return fail(err, EBADMSG,
-		    "FORMAT is missing, but there are packs or snapshots: "
-		    "`guard repair` makes it anew");
+		    "FORMAT is missing, but packs or snapshots exist: `guard "
+		    "repair` recreates it");
 }
 
 static int write_store_files(int fd, enum hash_kind hash, const void *secret,
@@ -319,7 +321,7 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
 		if (mkdirat(fd, dirs[i].name, dirs[i].mode) < 0 &&
 		    errno != EEXIST)
-			return fail_errno(err, "make folder %s",
+			return fail_errno(err, "create directory %s",
 					  text_quote(dirs[i].name));
 	}
 	if (remove_unfinished_store(fd, err) < 0 ||
@@ -344,7 +346,7 @@ int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
 	auto_close int fd = -1, lock = -1, parent = -1;
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return fail_errno(err, "make store %s", text_quote(dir));
+		return fail_errno(err, "create store %s", text_quote(dir));
 	fd = open_store_subdir(AT_FDCWD, dir, err);
 	if (fd < 0)
 		return fd;
@@ -356,13 +358,13 @@ int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
 	if (fd_exists(fd, "FORMAT"))
 		return 0;
 	if (write_store_files(fd, hash, secret, err) < 0)
-		return err_context(err, "make store %s", text_quote(dir));
+		return err_context(err, "create store %s", text_quote(dir));
 	/* The parent is synced, so that a new directory survives a power cut.
 	 */
 	parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (parent < 0 || fsync(parent) < 0) {
-		(void)fail_errno(err, "sync the folder above the store");
-		return err_context(err, "make store %s", text_quote(dir));
+		(void)fail_errno(err, "sync the parent directory of the store");
+		return err_context(err, "create store %s", text_quote(dir));
 	}
 	return 1;
 }
@@ -445,15 +447,15 @@ static int find_format_in_packs(int fd, struct format *ret, struct err *err)
 		if (found && (memcmp(ret->uuid, one.uuid, PACK_UUID_LEN) != 0 ||
 			      ret->hash != one.hash))
 			return fail(err, EBADMSG,
-				    "FORMAT is damaged, and the packs are of "
-				    "several stores");
+				    "FORMAT is damaged, and the packs belong "
+				    "to several stores");
 		*ret = one;
 		found = true;
 	}
 	return found ? 0
 		     : fail(err, EBADMSG,
-			    "FORMAT is damaged, and no pack says which store "
-			    "this is");
+			    "FORMAT is damaged, and no pack has the store's "
+			    "id");
 }
 
 int store_dir_repair_format(const char *dir, struct err *err)
@@ -484,7 +486,8 @@ static int set_store_modes(const struct store_dir *f, mode_t mode,
 {
 	if (fchmod(f->fd, mode) < 0 || fchmodat(f->fd, "packs", mode, 0) < 0 ||
 	    fchmodat(f->fd, "snaps", mode, 0) < 0)
-		return fail_errno(err, "change mode of the store's folders");
+		return fail_errno(err,
+				  "change the mode of the store's directories");
 	return 0;
 }
 

@@ -524,7 +524,7 @@ static int put_index_locked(const struct store_dir *f, const char *temp,
 		return lock;
 	if (temp ? renameat(f->tmp_fd, temp, f->fd, MIDX_FILE)
 		 : unlinkat(f->fd, MIDX_FILE, 0))
-		got = fail_errno(err, "replace the index over the packs");
+		got = fail_errno(err, "replace the index of all packs");
 	store_dir_commit_end(f, lock);
 	return got;
 }
@@ -561,7 +561,7 @@ static int index_update(struct index_update *u, bool tidy, struct err *err)
 	fd = openat(f->tmp_fd, temp,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
 	if (fd < 0 || fd_write(fd, bytes.data, bytes.len) < 0)
-		got = fail_errno(err, "write the index over the packs");
+		got = fail_errno(err, "write the index of all packs");
 	else
 		got = put_index_locked(f, temp, err);
 	if (fd >= 0 && got < 0)

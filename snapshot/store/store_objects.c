@@ -108,7 +108,7 @@ int store_create_with_secret(const char *dir, const void *secret_192,
 	int made = store_dir_create(dir, HASH_XXH3_128, secret_192, err);
 
 	if (made == 0)
-		return fail(err, EEXIST, "there is a store in %s",
+		return fail(err, EEXIST, "%s already has a store",
 			    text_quote(dir));
 	return made < 0 ? made : 0;
 }
@@ -179,7 +179,7 @@ static int block_load(struct blockcache *cache, const struct place *place,
 	if (record_read(place, &head, &plain, &len, err) < 0)
 		return -err->num;
 	if (head.type != RECORD_BLOCK)
-		return fail(err, EBADMSG, "a pack's index is wrong");
+		return fail(err, EBADMSG, "a pack's index is invalid");
 	*ret = blockcache_put(cache, owner, place->entry.offset, TAKE(plain),
 			      len - (size_t)head.count * BLOCK_TABLE_ENTRY);
 	return 0;
@@ -212,7 +212,7 @@ int store_place_read(struct blockcache *cache, const struct place *place,
 		}
 	}
 	store_place_done(cache, &view);
-	return fail(err, EBADMSG, "a pack's index is wrong");
+	return fail(err, EBADMSG, "a pack's index is invalid");
 }
 
 void store_place_done(struct blockcache *cache, struct view *view)
@@ -388,12 +388,13 @@ static int fail_object_missing(struct store *s, struct err *err)
 		got = pack_fail(failed, err);
 	else if (s->damaged)
 		got = fail(err, EBADMSG,
-			   "an object is missing and packs are damaged: %s",
+			   "an object is missing, and packs are damaged: %s",
 			   s->damaged);
 	else
-		got = fail(err, ENOENT,
-			   "an object is missing from the store: `guard "
-			   "repair` fills in what is still to be had");
+		got = fail(
+			err, ENOENT,
+			"an object is missing from the store: `guard repair` "
+			"stores it again from files that still have it");
 	(void)pthread_mutex_unlock(&s->mutex);
 	return got;
 }
@@ -405,7 +406,8 @@ int store_get(struct store *s, const struct oid *id, struct buf *to,
 	int got;
 
 	if (!is_oid_valid(id))
-		return fail(err, EBADMSG, "not the name of an object");
+		return fail(err, EBADMSG,
+			    "not the name of an object: invalid hash");
 	got = get_own_object(s, id, to, &own);
 	if (got == 1)
 		return 0;
@@ -678,7 +680,8 @@ static int check_ordinal(int ord, struct err *err)
 {
 	if (ord >= UINT16_MAX)
 		return fail(err, EOVERFLOW,
-			    "too many objects of one hash: an attack?");
+			    "too many objects with the same hash (possibly an "
+			    "attack)");
 	return 0;
 }
 
@@ -793,7 +796,7 @@ int store_put(struct store *s, enum object_type type, const void *data,
 
 	if (s->mode != STORE_WRITE || type < OBJECT_DATA ||
 	    type > OBJECT_ATTRSET || len > OBJECT_LEN_MAX)
-		return fail(err, EINVAL, "not an object to be stored");
+		return fail(err, EINVAL, "not an object that can be stored");
 	hash_keyed(&s->store_dir.key, data, len, put_request.id.hash);
 	if (begin_put(s, len, err) < 0)
 		return -err->num;

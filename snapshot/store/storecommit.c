@@ -114,8 +114,8 @@ static int reserve_space(struct store *s, uint64_t len, struct err *err)
 		return 0;
 	if (s->max_size && size + len > s->max_size)
 		return fail(err, ENOSPC,
-			    "the store takes %s and may take %s (max-size): "
-			    "`guard prune` makes room",
+			    "the store has %s, its limit is %s (max-size): "
+			    "`guard prune` frees space",
 			    text_size(size), text_size(s->max_size));
 	if (s->space_left < len) {
 		for (out = s->outs; out; out = out->next)
@@ -125,12 +125,12 @@ static int reserve_space(struct store *s, uint64_t len, struct err *err)
 			free = (uint64_t)fs.f_bavail * fs.f_frsize;
 		free -= pending < free ? pending : free;
 		if (free < s->min_free + len)
-			return fail(err, ENOSPC,
-				    "%s of the store's disk are free, and %s "
-				    "stay free (min-free): `guard du` shows "
-				    "what guard takes, `guard prune` makes "
-				    "room",
-				    text_size(free), text_size(s->min_free));
+			return fail(
+				err, ENOSPC,
+				"%s of the store's disk are free, and %s must "
+				"stay free (min-free): `guard du` shows "
+				"guard's disk usage, `guard prune` frees space",
+				text_size(free), text_size(s->min_free));
 		s->space_left = free - s->min_free;
 		if (s->space_left > SPACE_CHECK_STEP + len)
 			s->space_left = SPACE_CHECK_STEP + len;

@@ -178,14 +178,16 @@ static int snapfile_decode(const struct buf *bytes, uint64_t seq,
 
 	if (!magic || memcmp(magic, FILE_MAGIC, FILE_MAGIC_LEN) != 0 || d.bad ||
 	    d.end - d.at < 8)
-		return fail(err, EBADMSG, "no file of a snapshot");
+		return fail(err, EBADMSG, "not a snapshot file");
 	d.end -= 8;
 	tail = dec_start(d.end, 8);
 	if (dec_u64(&tail) != hash_check(bytes->data, bytes->len - 8))
-		return fail(err, EBADMSG, "damaged (its check does not fit)");
+		return fail(err, EBADMSG, "damaged (checksum mismatch)");
 	if (version > FILE_VERSION)
-		return fail(err, EPROTO,
-			    "of version %u: written by a newer guard", version);
+		return fail(
+			err, EPROTO,
+			"written by a newer guard (format %u): update guard",
+			version);
 	decode_snapshot_body(&d, version, &s);
 	if (!dec_end(&d) || s.seq != seq)
 		return fail(err, EBADMSG, "damaged");
@@ -423,8 +425,8 @@ int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
 	got = fd_slurp_at(dir_fd, name, FILE_LEN_MAX, &bytes, err);
 	if (got == -ENOENT)
 		return fail(err, ENOENT,
-			    "there is no snapshot %" PRIu64
-			    ": `guard log --all` lists them",
+			    "no such snapshot: %" PRIu64
+			    "; `guard log --all` lists all snapshots",
 			    seq);
 	if (got == 0)
 		got = snapfile_decode(&bytes, seq, ret, err);
@@ -459,7 +461,7 @@ static int create_temp_snapshot(int tmp_fd, char temp[TEMP_LEN],
 		auto_close int fd = -1;
 
 		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			return fail_errno(err, "random bytes");
+			return fail_errno(err, "read random bytes");
 		(void)snprintf(temp, TEMP_LEN, "snap-%016" PRIx64 ".tmp",
 			       random);
 		fd = openat(tmp_fd, temp,
@@ -467,13 +469,13 @@ static int create_temp_snapshot(int tmp_fd, char temp[TEMP_LEN],
 				    O_CLOEXEC,
 			    0400);
 		if (fd < 0)
-			return fail_errno(err, "create a snapshot's file");
+			return fail_errno(err, "create a snapshot file");
 		got = flock(fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
 		if (!got && fstat(fd, &st) == 0 && st.st_nlink == 1)
 			return TAKE_FD(fd);
 		if (got && got != EWOULDBLOCK) {
 			(void)unlinkat(tmp_fd, temp, 0);
-			return fail_num(err, got, "lock a snapshot's file");
+			return fail_num(err, got, "lock a snapshot file");
 		}
 	}
 }
@@ -486,10 +488,10 @@ static int write_temp_snapshot(int fd, const struct snapshot *s,
 	snapfile_encode(s, &bytes);
 	if (bytes.len > FILE_LEN_MAX)
 		return fail(err, EFBIG,
-			    "too many paths could not be kept (%zu)",
+			    "too many paths could not be stored (%zu)",
 			    s->note_count);
 	if (fd_write(fd, bytes.data, bytes.len) < 0)
-		return fail_errno(err, "write a snapshot's file");
+		return fail_errno(err, "write a snapshot file");
 	return 0;
 }
 
@@ -546,13 +548,13 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 	if (write_temp_snapshot(fd, s, err) < 0 ||
 	    (with && with(arg, s, &set, err) < 0) ||
 	    atomic_set_sync(&set, sync_files_at_once, err) < 0)
-		return err_context(err, "keep a snapshot");
+		return err_context(err, "store a snapshot");
 	/* The packs get their names before the snapshot that refers to them.
 	 * The disk received the bytes of both at the same time. */
 	if (store_flush_locked(store, err) < 0)
 		return -err->num;
 	return atomic_set_publish(&set, sync_files_at_once, err) < 0
-		       ? err_context(err, "keep a snapshot")
+		       ? err_context(err, "store a snapshot")
 		       : 0;
 }
 
@@ -581,7 +583,7 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 		got = -err->num;
 	else if (fdatasync(fd) < 0 ||
 		 renameat(tmp_fd, temp, snaps_fd, name) < 0)
-		got = fail_errno(err, "put a snapshot's file into snaps/");
+		got = fail_errno(err, "move a snapshot file into snaps/");
 	else
 		got = atomic_sync_dir(snaps_fd, err);
 	store_commit_end(store, lock);

@@ -202,10 +202,9 @@ int time_spec_parse(const char *text, struct timestamp now,
 	    !parse_seq(text, &time_spec) && !parse_ago(text, now, &time_spec) &&
 	    !parse_time(text, now, &time_spec))
 		return fail(err, EINVAL,
-			    "%s is no point in time that is understood: write "
-			    "12 (a snapshot's number), 'latest', 'latest~2', "
-			    "'2h ago', '14:30', 'yesterday', '2026-11-21' or "
-			    "'2026-11-21 14:30'",
+			    "invalid time %s: write 12 (a snapshot's number), "
+			    "'latest', 'latest~2', '2h ago', '14:30', "
+			    "'yesterday', '2026-11-21' or '2026-11-21 14:30'",
 			    text_quote(text));
 	*ret = time_spec;
 	return 0;
@@ -287,18 +286,19 @@ static int fail_no_snapshot(const struct snapshot_search *f, struct err *err)
 	if (f->damaged && !f->having)
 		return fail(err, EBADMSG, "%s", f->damage.text);
 	if (!f->covering)
-		return fail(err, ENOENT, "there is no snapshot of %s yet",
+		return fail(err, ENOENT,
+			    "no snapshot of %s exists yet: `guard snapshot` "
+			    "creates one",
 			    text_quote(f->path));
 	if (!f->having && f->purge)
 		return fail(err, ENODATA,
 			    "%s of snapshot %" PRIu64
-			    " was %s, and is in no other "
-			    "snapshot",
+			    " was %s, and no other snapshot has it",
 			    text_quote(f->path), f->purged, f->purge);
 	if (!f->having)
 		return fail(err, ENOENT,
-			    "%s is in none of its %s: `guard find NAME` "
-			    "looks for a name in all of them",
+			    "no such path as %s in %s: `guard find NAME` "
+			    "searches all of them for a name",
 			    text_quote(f->path),
 			    text_count(f->covering, "snapshot"));
 	if (!localtime_r(&clock, &tm) ||
@@ -306,7 +306,7 @@ static int fail_no_snapshot(const struct snapshot_search *f, struct err *err)
 		(void)snprintf(at, sizeof(at), "%" PRId64, (int64_t)clock);
 	if (f->time_spec.kind == TIME_SPEC_LATEST)
 		return fail(err, ENOENT,
-			    "%s has only %s, the oldest is snapshot %" PRIu64
+			    "%s has only %s; the oldest is snapshot %" PRIu64
 			    " of %s",
 			    text_quote(f->path),
 			    text_count(f->having, "version"), f->oldest, at);
@@ -328,8 +328,8 @@ static int find_by_seq(struct snapshot_search *f, struct snapshot *ret,
 		return got;
 	if (!path_below(f->path, s.root_path))
 		return fail(err, ENOENT,
-			    "snapshot %" PRIu64 " is one of %s, "
-			    "%s is not in it",
+			    "snapshot %" PRIu64
+			    " is a snapshot of %s and does not cover %s",
 			    s.seq, text_quote(s.root_path),
 			    text_quote(f->path));
 	got = contains_path(f, &s, err);
@@ -341,7 +341,7 @@ static int find_by_seq(struct snapshot_search *f, struct snapshot *ret,
 			    text_quote(f->path), s.seq, tombstones_);
 	if (!got)
 		return fail(err, ENOENT,
-			    "%s was not there in snapshot %" PRIu64,
+			    "no such path as %s in snapshot %" PRIu64,
 			    text_quote(f->path), s.seq);
 	*ret = s;
 	s = (struct snapshot){0};

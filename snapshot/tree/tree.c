@@ -70,10 +70,11 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 
 	if (!d.bad && version > VERSION_SPLIT)
 		return fail(err, EPROTO,
-			    "a tree of version %llu: written by a newer guard",
+			    "the tree was written by a newer guard (format "
+			    "%llu): update guard",
 			    (unsigned long long)version);
 	if (d.bad || !version || count > len / ENTRY_LEN_MIN)
-		return fail(err, EBADMSG, "a damaged tree");
+		return fail(err, EBADMSG, "the tree is damaged");
 	t.split = version == VERSION_SPLIT;
 	t.capacity = count;
 	t.entries = mem_resize(NULL, count, sizeof(*t.entries));
@@ -90,7 +91,7 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 	}
 	if (!dec_end(&d) || (version == VERSION_PLAIN && chattr) ||
 	    (version == VERSION_CHATTR && !chattr) || (t.split && !t.count))
-		return fail(err, EBADMSG, "a damaged tree");
+		return fail(err, EBADMSG, "the tree is damaged");
 	*ret = t;
 	t = (struct tree){0};
 	return 0;
@@ -231,7 +232,7 @@ int tree_decode_pair(const struct buf *a, const struct buf *b,
 	if (!decode_pair(&x, &y)) {
 		tree_free(&x.different);
 		tree_free(&y.different);
-		return fail(err, EBADMSG, "a damaged tree");
+		return fail(err, EBADMSG, "the tree is damaged");
 	}
 	*ret_a = x.different;
 	*ret_b = y.different;
@@ -266,9 +267,9 @@ static int get_object(struct store *s, const struct oid *id, struct buf *ret,
 		      struct err *err)
 {
 	if (id->type != OBJECT_TREE)
-		return fail(err, EBADMSG, "a folder that refers to no tree");
+		return fail(err, EBADMSG, "a directory has no tree");
 	if (store_get(s, id, ret, err) < 0)
-		return err_context(err, "read a folder of a snapshot");
+		return err_context(err, "read a directory of a snapshot");
 	return 0;
 }
 
@@ -300,7 +301,7 @@ static int load_part(struct store *s, const struct tree *parts, size_t i,
 	    strcmp(t.entries[0].name, parts->entries[i].name) != 0 ||
 	    (i + 1 < parts->count && strcmp(t.entries[t.count - 1].name,
 					    parts->entries[i + 1].name) >= 0))
-		return fail(err, EBADMSG, "a damaged part of a tree");
+		return fail(err, EBADMSG, "a part of the tree is damaged");
 	*ret = t;
 	t = (struct tree){0};
 	return 0;
@@ -534,10 +535,10 @@ int tree_writer_add(struct tree_writer *w, const struct entry *e,
 	int order = w->last && e->name ? strcmp(w->last, e->name) : -1;
 
 	if (!entry_ok(e, false) || order > 0)
-		return fail(err, EINVAL, "%s cannot be kept in a tree",
+		return fail(err, EINVAL, "%s cannot be stored in a tree",
 			    text_quote(e->name ? e->name : ""));
 	if (!order)
-		return fail(err, EEXIST, "%s is in the folder twice",
+		return fail(err, EEXIST, "%s is in the directory twice",
 			    text_quote(e->name));
 	if (w->split && w->count) {
 		uint64_t number = hash_check(e->name, strlen(e->name));
@@ -578,7 +579,8 @@ int tree_save(struct store *s, struct tree *t, struct oid *ret, struct err *err)
 
 	for (i = 0; i < t->count; i++)
 		if (!entry_ok(&t->entries[i], false))
-			return fail(err, EINVAL, "%s cannot be kept in a tree",
+			return fail(err, EINVAL,
+				    "%s cannot be stored in a tree",
 				    text_quote(t->entries[i].name
 						       ? t->entries[i].name
 						       : ""));

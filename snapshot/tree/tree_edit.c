@@ -197,7 +197,7 @@ static int find_parent_node(struct tree_editor *ed, const char *path, bool load,
 	struct open_place here;
 
 	if (!path_ok(path) || !*path)
-		return fail(err, EINVAL, "%s is not a path in a tree",
+		return fail(err, EINVAL, "%s is not a valid path in a tree",
 			    text_quote(path));
 	/* Directories that do not lead to path are dropped; the root stays. */
 	if (!ed->open.count)
@@ -219,7 +219,7 @@ static int find_parent_node(struct tree_editor *ed, const char *path, bool load,
 		if (!S_ISDIR(here.node->entry.mode) ||
 		    (!load && !here.node->opened))
 			return fail(err, ENOTDIR,
-				    "%s: a part above it is no folder",
+				    "%s: a part of the path is not a directory",
 				    text_quote(path));
 		if (open_node(ed, here.node, err) < 0)
 			return err_context(err, "%s", text_quote(path));
@@ -229,7 +229,7 @@ static int find_parent_node(struct tree_editor *ed, const char *path, bool load,
 		}
 		name = mem_strndup(rest, len);
 		if (!find_node_child(here.node, name, &at))
-			return fail(err, ENOTDIR, "%s: %s is not there",
+			return fail(err, ENOTDIR, "%s: no such entry: %s",
 				    text_quote(path), text_quote(name));
 		here.node = node_child(here.node, at);
 		here.end = (size_t)(rest - path) + len;
@@ -299,7 +299,7 @@ int tree_editor_put_dir(struct tree_editor *ed, const char *path,
 	struct oid content;
 
 	if (!S_ISDIR(e->mode))
-		return fail(err, EINVAL, "%s: not a folder's entry",
+		return fail(err, EINVAL, "%s: not an entry of a directory",
 			    text_quote(path));
 	if (*path && make_path_node(ed, path, &node, err) < 0)
 		return -err->num;

@@ -455,7 +455,7 @@ int cache_builder_save(struct cache_builder *b, const char *path,
 	if (got < 0)
 		got = fail_errno(err, "write the stat cache");
 	else if (rename(temp, path) < 0)
-		got = fail_errno(err, "put the stat cache in place");
+		got = fail_errno(err, "rename the stat cache");
 	if (got < 0)
 		(void)unlink(temp);
 	return got;

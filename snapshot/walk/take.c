@@ -235,12 +235,13 @@ static int set_skipped_paths(struct walk *w, const struct take_options *o,
 		if (!path_below(o->skip[i], o->root_path))
 			continue;
 		if (!*path_rest(o->skip[i], o->root_path))
-			return fail(err, EINVAL,
-				    "%s cannot be left out of its own snapshot",
-				    text_quote(o->root_path));
+			return fail(
+				err, EINVAL,
+				"%s cannot be excluded from its own snapshot",
+				text_quote(o->root_path));
 		if (w->skip_count == SKIP_MAX)
 			return fail(err, E2BIG,
-				    "too many folders to leave out");
+				    "too many directories to exclude");
 		w->skips[w->skip_count++] =
 			mem_strdup(path_rest(o->skip[i], o->root_path));
 	}

@@ -539,7 +539,7 @@ void walk_end_part(struct walk *w, struct walk_dir *f)
 		} else if (encode_dir_tree(w, f, &err) < 0) {
 			auto_free char *path = walk_path(f, "");
 
-			(void)err_context(&err, "keep folder %s",
+			(void)err_context(&err, "store directory %s",
 					  text_quote(path));
 			walk_fail(w, &err);
 		} else {

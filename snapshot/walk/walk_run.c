@@ -45,7 +45,7 @@ static void fail_item(struct walk *w, struct walk_dir *f, const char *name,
 {
 	auto_free char *path = walk_path(f, name);
 
-	(void)err_context(err, "keep %s", text_quote(path));
+	(void)err_context(err, "store %s", text_quote(path));
 	walk_fail(w, err);
 }
 
@@ -583,7 +583,7 @@ int walk_run(struct walk *w, struct err *err)
 		return -err->num;
 	}
 	if (root->absent || !root->meta.mode)
-		return fail(err, ENOENT, "the folder cannot be read");
+		return fail(err, ENOENT, "the directory cannot be read");
 	return 0;
 }
 

@@ -191,7 +191,7 @@ said_why() {
 # Executes the next command and then completes the actions that it started.
 judge_edits() {
 	edits_next "$next_command"
-	said_why $? 'the next command'
+	said_why $? 'the next guard command'
 	[ ! -e /proc/self/fd/7 ] || {
 		words="mine-$points-open"
 		echo "$words" >&7

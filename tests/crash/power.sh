@@ -212,7 +212,7 @@ side() {
 
 judge() {
 	guard apply --continue >"$T/out" 2>"$T/err" ||
-		grep -q 'was taken back' "$T/err" || flunk 'it cannot go on'
+		grep -q 'was rolled back' "$T/err" || flunk 'it cannot go on'
 	side "$1"
 	case $2.$? in
 	*.2)

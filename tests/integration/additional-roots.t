@@ -31,27 +31,27 @@ refused() {
 }
 refused '--cow refuses the project itself' 'is the project itself' --cow .
 refused '--cow refuses a directory in the project' 'is in the project' --cow src
-refused '--cow refuses the root directory' 'holds your home folder' --cow /
+refused '--cow refuses the root directory' 'contains your home directory' --cow /
 mkdir -p "$T/up/project"
 gives 125 '--cow refuses a directory that contains the project' \
 	guard run -C "$T/up/project" --cow "$T/up" -- true
-says "$err" 'holds the project'
-refused '--cow refuses the home' 'is your home folder' --cow "$HOME"
+says "$err" 'contains the project'
+refused '--cow refuses the home' 'is your home directory' --cow "$HOME"
 refused '--cow refuses the same directory twice' 'is named twice' \
 	--cow ../lib --cow "$HOME/lib"
-refused '--cow refuses one directory in another' 'lie in one another' \
+refused '--cow refuses one directory in another' 'contain one another' \
 	--cow ../lib --cow ../lib/src
 refused '--cow refuses a missing directory' 'no/such' --cow no/such
-refused '--cow refuses a file' 'folder' --cow ../lib/l
-refused '--cow refuses an empty path' 'an empty path names nothing' --cow ''
+refused '--cow refuses a file' 'directory' --cow ../lib/l
+refused '--cow refuses an empty path' 'the path is empty' --cow ''
 refused "--cow refuses guard's state" "guard's own state" --cow "$state"
 mkdir -p "$HOME/.ssh/sub"
-refused '--cow refuses a masked directory' 'is hidden from runs' --cow ~/.ssh
+refused '--cow refuses a masked directory' 'is masked in runs' --cow ~/.ssh
 no "a refused run leaves nothing in guard's state" \
 	sh -c "ls '$state'/runs/* 2>/dev/null | grep ."
 gives 125 '--rw of a --cow directory is refused' \
 	guard run --cow ../lib --rw ../lib -- true
-says "$err" 'a folder of --cow'
+says "$err" 'a directory of --cow'
 
 # --- a run with two additional directories ---
 cat >"$T/work" <<'END'
@@ -77,7 +77,7 @@ is "$(cut -f 4-6 "$out" | tr '\t' ' ')" '1 3 1' \
 gives 0 'diff shows the changes of --cow directories' guard diff "$run"
 says "$out" 'Deleted in ~/lib/ (1)'
 says "$out" '+TWO'
-says "$out" 'Git in ~/lib/, left alone'
+says "$out" 'Git in ~/lib/, not applied'
 gives 0 'diff --name-status accepts the run' guard diff --name-status "$run"
 grep -v '\.git/' "$out" | tr '\t' ' ' >"$T/names"
 printf 'M a\nD ~/lib/src/gone\nM ~/lib/l\nA ~/lib/new\nM %s/far/f\n' \
@@ -104,10 +104,10 @@ gives 0 'show prints an unchanged file of a --cow directory' \
 gives 0 'patch accepts a run with --cow directories' guard patch "$run"
 says "$out" '+changed'
 silent "$out" TWO
-says "$err" "patches are of the project: 3 changes in $tilde/lib/ left out"
+says "$err" "patches are of the project: 3 changes in $tilde/lib/ not listed"
 gives 1 'patch of a path in a --cow directory is refused' \
 	guard patch "$run" ../lib/l
-says "$err" 'not of a folder of --cow'
+says "$err" 'not of a directory of --cow'
 gives 0 'review shows the changes of --cow directories' guard review "$run"
 says "$out" 'In ~/lib/: 3 changes'
 says "$out" "$tilde/lib/src/gone"
@@ -122,7 +122,7 @@ is "$(cat a ../lib/l ../lib/new "$T/far/f" | tr '\n' ' ')" \
 	'changed one TWO three new far2 ' \
 		'apply changes the files of all directories'
 no 'apply deletes a file of a --cow directory' test -e ../lib/src/gone
-says "$err" '.git is left alone'
+says "$err" '.git were not applied'
 gives 0 'undo reverts the apply of all directories' guard undo -y
 # shellcheck disable=SC2088 # as it is shown
 says "$out" '~/lib/src/gone'
@@ -144,7 +144,7 @@ mkdir "$HOME/third"
 gives 125 'run --continue refuses a further --cow directory' \
 	guard run "--continue=$run" --cow ../third \
 	-- true
-says "$err" 'keeps the folders that it began with'
+says "$err" 'keeps its directories'
 gives 0 'apply accepts a file that it has applied before' \
 	guard apply -y "$run" ../lib/l
 is "$(tail -n 1 ../lib/l)" more 'apply writes what the continued run added'
@@ -162,7 +162,7 @@ gives 0 'a run changes a file in two directories' \
 run=$(last_run)
 sed -i s/one/mine/ ../lib/l
 gives 0 'diff shows an edit in a --cow directory' guard diff "$run"
-says "$out" 'CHANGED HERE SINCE THE RUN BEGAN'
+says "$out" 'CHANGED HERE SINCE THE RUN STARTED'
 gives 1 'apply refuses a conflict in a --cow directory' guard apply -y "$run"
 says "$err" "$tilde/lib/l"
 is "$(cat a)" changed 'the refused apply changes no directory'
@@ -178,15 +178,15 @@ mv ../lib ../elsewhere
 ln -s elsewhere ../lib
 gives 2 'diff with a symbolic link in place of the directory ends with 2' \
 	guard diff "$run"
-says "$err" "'$HOME/lib' is no folder any more, or is reached by a link"
+says "$err" "'$HOME/lib' is no longer a directory, or is reached through a link"
 says "$err" 'put it back'
 gives 1 'apply with a symbolic link in place of the directory is refused' \
 	guard apply -y "$run"
-says "$err" "'$HOME/lib' is no folder any more, or is reached by a link"
+says "$err" "'$HOME/lib' is no longer a directory, or is reached through a link"
 says "$err" 'put it back'
 rm ../lib
 gives 1 'apply without the directory is refused' guard apply -y "$run"
-says "$err" "'$HOME/lib' is gone"
+says "$err" "'$HOME/lib' no longer exists"
 mv ../elsewhere ../lib
 gives 0 'apply is accepted when the directory is back' guard apply -y "$run"
 is "$(tail -n 1 ../lib/l)" r 'apply writes into the directory'
@@ -220,11 +220,11 @@ gives 0 'a run commits in two repositories' guard run --cow ../lib \
 	--ro "$T/commit" -- sh "$T/commit"
 run=$(last_run)
 gives 0 'import accepts a run with two repositories' guard import -y "$run"
-says "$err" "imports are of the project's repository: what was done in $tilde/lib/.git is left out"
-says "$err" "guard apply $tilde/lib/.git takes"
+says "$err" "imports are of the project's repository: changes in $tilde/lib/.git are not listed"
+says "$err" "guard apply $tilde/lib/.git applies"
 gives 0 'apply --branch accepts a run with two repositories' \
 	guard apply -y --branch side "$run"
-says "$err" "commits are of the project: 1 change in $tilde/lib/ left out"
+says "$err" "commits are of the project: 1 change in $tilde/lib/ not listed"
 gives 0 'discard drops the run' guard discard -y "$run"
 rm -rf "$HOME/app/.git"
 

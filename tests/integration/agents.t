@@ -70,12 +70,12 @@ model_ends
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err" | head -n 1)
 says "$err" 'agent: claude with --nested'
 # shellcheck disable=SC2088
-says "$err" "~/.claude is now a folder of guard's own for claude"
+says "$err" "~/.claude is now a directory of guard's own for claude"
 says "$out" 'not logged in'
 says "$out" '0: git clean'
 host after
 ok 'the agent changes no byte of the host' same "$T/before" "$T/after"
-says "$err" 'what the next session of claude obeys or executes'
+says "$err" 'configuration or code for the next session of claude'
 gives 0 "diff shows the agent's changes" guard diff "$run"
 for path in src/f7.c docs/link README.md documents/photo.raw \
 	documents/letters/one.txt .bashrc .profile; do
@@ -90,7 +90,7 @@ silent "$out" '.npm'
 silent "$out" '.cache'
 gives 0 "review shows the agent's changes" guard review "$run"
 says "$out" 'A  ~/.claude/.claude.json#mcpServers'
-says "$out" 'D  src/  with all in it'
+says "$out" 'D  src/  with its entries'
 gives 0 "diff --json shows changes of the agent's home" guard diff --json "$run"
 says "$out" '"path": "~/.claude/hooks/stop.sh"'
 gives 0 "discard drops the agent's run" guard discard -y "$run"
@@ -108,7 +108,7 @@ says "$out" 'echo host'
 says "$out" 'of the cache'
 says "$out" 'of npm'
 says "$err" 'changed nothing'
-silent "$err" 'what the next session'
+silent "$err" 'configuration or code for the next session'
 host after
 ok 'the second session changes no byte of the host' same "$T/before" "$T/after"
 
@@ -172,7 +172,7 @@ in_claude 'an MCP server behind two links is reported' \
 	ln -s ~/.claude/a/b/s .claude.json; echo >>a/b/s; echo >more"
 says "$err" '/.claude/.claude.json'
 in_claude 'a file without effect is not reported' 'echo x >elsewhere'
-silent "$err" 'what the next session'
+silent "$err" 'configuration or code for the next session'
 in_claude 'a change behind the links is reported' "echo '{}' >a/b/s"
 says "$err" 'M  ~/.claude/.claude.json'
 in_claude 'an MCP server in a file of 33 MB is reported' "rm .claude.json; { echo '$evil'
@@ -205,7 +205,7 @@ says "$err" 'M  ~/.claude/commands'
 in_claude 'links out of the home are accepted' \
 	'rm commands; ln -s /etc commands; ln -s ~/.ssh rules; rm loop'
 in_claude 'links out of the home are not reported again' true
-silent "$err" 'what the next session'
+silent "$err" 'configuration or code for the next session'
 in_claude 'a directory with 3000 skills is reported' \
 	'mkdir skills; cd skills; seq 3000 | xargs touch; : >~/project/made'
 says "$err" '/.claude/skills/: 3000 files'
@@ -274,7 +274,7 @@ run=$!
 until ls "$state"/runs/*/upper/go >/dev/null 2>&1; do sleep 0.02; done
 gives 0 'a second run of a project has no persistent cache' \
 	guard run -- sh -c 'ls ~/.cache/tool'
-says "$err" 'another run of this project has the kept caches'
+says "$err" 'another run of this project uses the kept caches'
 says "$out" 'host'
 silent "$out" 'first'
 echo >"$T/go"
@@ -313,7 +313,7 @@ silent "$out" 'photo'
 silent "$out" 'agents'
 gives 0 'diff folds noise of the profile' guard diff
 silent "$out" 'a.tmp'
-says "$out" '1 change to what the profile calls noise'
+says "$out" '1 change in paths that the profile marks as noise'
 says "$out" 'A  c'
 says "$out" 'b.sh'
 gives 0 'diff --name-only lists noise too' guard diff --name-only
@@ -340,7 +340,7 @@ says "$out" 'mine'
 printf 'nested\n\nfrob x\n' >"$own/claude"
 gives 125 'an unknown word of a profile stops the run' \
 	guard run --agent claude -- true
-says "$err" "claude':3: 'frob' is no word of a profile"
+says "$err" "claude':3: no such word in a profile: 'frob'"
 printf 'seed ~/.other/x\n' >"$own/claude"
 gives 125 'a seed outside of the homes stops the run' \
 	guard run --agent claude -- true
@@ -349,16 +349,16 @@ printf 'nested\n' >"$own/claude"
 chmod 666 "$own/claude"
 gives 125 'a profile that other users can write stops the run' \
 	guard run --agent claude -- true
-says "$err" 'others may write it'
+says "$err" 'other users may write to it'
 rm "$own/claude"
 gives 125 'an unknown agent stops the run' guard run --agent nobody -- true
-says "$err" "there is no profile 'nobody'"
+says "$err" "no such profile: 'nobody'"
 printf 'home ~/.bashrc\n' >"$own/file"
 gives 125 'a home that is a file stops the run' guard run --agent file -- true
-says "$err" 'is no folder'
+says "$err" 'is not a directory'
 printf 'home ~/.file\nhome ~/.file/x/y\n' >"$own/file"
 gives 125 'a home in another home stops the run' guard run --agent file -- true
-says "$err" 'file:2: home ~/.file/x/y lies in the home of'
+says "$err" 'file:2: home ~/.file/x/y is in the home of'
 printf 'home ~/documents\nhide ~/documents\n' >"$own/file"
 gives 0 'a profile can mask its home' guard run --agent file -- \
 	sh -c 'ls ~/documents; ! touch ~/documents/x'
@@ -381,7 +381,7 @@ says "$out" "as $HOME/project/.guard/profile:2 says"
 says "$out" "as $HOME/project/.guard/profile:3 says"
 gives 0 "explain --agent knows the agent's home" \
 	guard explain --agent claude "$HOME/.claude"
-says "$out" "a folder of guard's own for claude"
+says "$out" "a directory of guard's own for claude"
 # shellcheck disable=SC2088
 for line in nested 'env A=b' 'home ~/.x' 'cache ~/.x' 'noise *' 'ro /etc' \
 	'ro ~/.ssh' 'ro ../other' 'hide ..' 'frob'; do

@@ -43,7 +43,7 @@ says "$out" 'return 400'
 says "$out" 'src/deep'
 says "$out" 'data/rows.db'
 says "$out" '.bashrc'
-says "$out" 'Dangerous, or executed later in your home folder'
+says "$out" 'Dangerous, or executed later in your home directory'
 says "$out" 'runs when a shell starts'
 says "$out" 'leads out of the project: /elsewhere'
 silent "$out" 'src/f6.c.same'
@@ -150,7 +150,7 @@ gives 2 'an unknown verb ends guard with 2' guard frobnicate
 says "$err" 'frobnicate'
 gives 2 'an unknown option ends guard with 2' guard diff --frobnicate
 gives 2 'guard without a verb ends with 2' guard
-says "$err" 'discard    drop a run'
+says "$err" 'discard    discard a run'
 silent "$out" .
 gives 0 '--help prints the help' guard --help
 says "$out" 'guard'
@@ -163,7 +163,7 @@ gives 0 'a run can change only the home' \
 	guard run -- sh -c 'echo mine >~/of-the-run'
 silent "$err" 'guard apply'
 gives 1 'apply without a path does not apply changes of the home' guard apply -y
-says "$err" 'takes one over'
+says "$err" 'applies one'
 ok 'the run with changes of the home is still pending' \
 	test -n "$(guard status -q)"
 ok 'discard drops the run with changes of the home' guard discard -y

@@ -44,15 +44,15 @@ gives 2 '--commit with --theirs is refused' guard apply --commit --theirs
 gives 1 'a branch name with .. is refused' guard apply -y --branch 'a..b'
 gives 1 'a branch name that begins with - is refused' guard apply -y --branch -x
 gives 1 'HEAD is refused as a branch name' guard apply -y --branch HEAD
-says "$err" 'no name for a branch'
+says "$err" 'not a valid name for a branch'
 gives 1 '@ is refused as a branch name' guard apply -y --branch @
 gives 1 'a branch below an existing one is refused' \
 	guard apply -y --branch main/x
-says "$err" "a branch 'main', beside which git keeps no 'main/x'"
+says "$err" "branch 'main' exists, so git cannot create 'main/x'"
 mkdir .git/refs/heads/up
 cp .git/refs/heads/main .git/refs/heads/up/down
 gives 1 'a branch above an existing one is refused' guard apply -y --branch up
-says "$err" "a branch 'up/down'"
+says "$err" "branch 'up/down' exists"
 rm -r .git/refs/heads/up
 gives 1 'the branch that is checked out is refused' guard apply -y --branch main
 says "$err" 'is checked out'
@@ -62,7 +62,7 @@ gives 0 'apply --branch is accepted' \
 	guard apply -y --branch guarded -m 'What the run did'
 says "$err" 'committed to guarded'
 says "$err" "'debug2.log': ignored by git"
-says "$err" "'pipe': git keeps no such thing"
+says "$err" "'pipe': git cannot store this file type"
 is "$(git rev-parse guarded^)" "$head" "the commit's parent is HEAD"
 is "$(git log -1 --format='%an %ae: %s' guarded)" \
 	'The User user@example.org: What the run did' \
@@ -73,8 +73,8 @@ printf '%s\t%s\n' D README.md A dir/sub/file A link D src/deep/er/file \
 ok 'the commit contains the files that the run changed' \
 	cmp "$T/wanted" "$T/names"
 git diff HEAD guarded -- text >"$T/text"
-ok 'the commit contains the line of the run' grep -q '^+of the run' "$T/text"
-no "the commit does not contain the user's edit" grep -q mine "$T/text"
+ok 'the command: commit contains the line of the run' grep -q '^+of the run' "$T/text"
+no "the command: commit does not contain the user's edit" grep -q mine "$T/text"
 is "$(git ls-tree guarded tool.sh link | cut -d ' ' -f 1 | tr '\n' ' ')" \
 	'120000 100644 ' 'the commit has modes and symbolic links'
 ok 'git fsck accepts the repository' git fsck --strict
@@ -93,7 +93,7 @@ gives 0 'apply --branch accepts another path for the same branch' \
 is "$(git rev-list --count HEAD..two)" 2 'apply --branch adds a second commit'
 gives 1 'apply --branch without a new change is refused' \
 	guard apply -y --branch two -- link
-says "$err" 'two has it all already'
+says "$err" 'two already has all of it'
 
 # --- conflicts with the branch ---
 chmod -x .git/hooks/*
@@ -176,12 +176,12 @@ git add folder/in/mine
 git commit -q -m mine
 gives 1 'apply --branch refuses a branch with more entries in such a directory' \
 	guard apply -y --branch more
-says "$err" "more has another 'folder' than the run began with"
+says "$err" "more has another 'folder' than at the start of the run"
 no 'the refused apply creates no branch' git rev-parse -q --verify more
 git reset -q --hard HEAD~1
 gives 0 'apply --commit accepts changed kinds' guard apply -y --commit -m kinds
 is "$(git status --porcelain)" '' 'the index has the changed kinds'
-silent "$err" 'staged otherwise'
+silent "$err" 'has other staged changes'
 git reset -q --hard HEAD~1
 ok 'a run replaces a directory by a file' \
 	guard run -q -- sh -c 'rm -r folder; echo new >folder'
@@ -190,7 +190,7 @@ git add folder/in/mine
 rm folder/in/mine
 gives 0 'apply --commit is accepted with an entry staged in that directory' \
 	guard apply -y --commit
-says "$err" "'folder': staged otherwise, and left so"
+says "$err" "'folder': has other staged changes: its staged state is unchanged"
 is "$(git ls-files folder)" folder/in/mine 'the staged entry stays staged'
 is "$(git ls-tree --name-only HEAD folder)" folder 'the commit has the file'
 
@@ -199,7 +199,7 @@ cd "$HOME/sha256" || exit 99
 ok 'a run in a SHA-256 repository' guard run -q -- sh -c 'echo a >a'
 gives 1 'apply --commit in a SHA-256 repository is refused' \
 	guard apply -y --commit
-says "$err" 'nothing is applied, and nothing committed: it uses SHA-256'
+says "$err" 'nothing applied or committed: the repository uses SHA-256'
 no 'the refused apply writes nothing' test -e a
 
 # --- line endings, and locks of other git processes ---
@@ -222,7 +222,7 @@ ok 'a run deletes the file' guard run -q -- rm text
 : >.git/refs/heads/main.lock
 gives 1 'apply --commit ends with 1 while the branch is locked' \
 	guard apply -y --commit
-says "$err" 'it is applied, but not committed: another git is at work'
+says "$err" 'applied, but not committed: '
 rm .git/refs/heads/main.lock
 gives 0 'undo reverts that apply' guard undo -q -y
 : >.git/index.lock
@@ -266,8 +266,8 @@ ok 'a run changes files with line endings and filters' guard run -q -- sh -c '
 	echo more >>old.id; echo x >a.swp'
 gives 0 'apply --commit accepts that run' guard apply -y --commit
 says "$err" "'a.swp': ignored by git"
-says "$err" "'new.key': git keeps it through a filter"
-says "$err" "'old.key': git keeps it through a filter"
+says "$err" "'new.key': git stores it through a filter"
+says "$err" "'old.key': git stores it through a filter"
 is "$(git log -1 --format='%an %ae')" 'At Work work@example.org' \
 	'the commit has the author of the matching git configuration'
 is "$(git cat-file -p HEAD:new.bat | od -An -c | tr -d ' ')" 'two\n' \
@@ -284,7 +284,7 @@ git commit -q -m keys
 ok 'a run changes only a file behind a filter' \
 	guard run -q -- sh -c 'echo more >>new.key'
 gives 1 'apply --commit of only that file is refused' guard apply -y --commit
-says "$err" "nothing is applied, and nothing committed: 'new.key': git keeps"
+says "$err" "nothing applied or committed: 'new.key': git stores"
 is "$(cat new.key)" secret 'the refused apply does not change the file'
 ok 'discard drops that run' guard discard -y -q
 echo base >local
@@ -304,9 +304,9 @@ git update-index --split-index
 ok 'a run beside a split index, which libgit2 cannot read' \
 	guard run -q -- sh -c 'echo run >>new.key; echo run >split'
 gives 1 'patch leaves out a file behind a filter with a split index' guard patch
-says "$err" "'new.key': git keeps it through a filter"
+says "$err" "'new.key': git stores it through a filter"
 gives 0 'apply --commit is accepted with a split index' guard apply -y --commit
-says "$err" "'new.key': git keeps it through a filter"
+says "$err" "'new.key': git stores it through a filter"
 says "$err" "'index': could not be read"
 git update-index --no-split-index
 cp "$T/gitconfig" "$HOME/.gitconfig"
@@ -315,5 +315,5 @@ cd "$HOME/plain" || exit 99
 ok 'a run outside of a repository' guard run -q -- sh -c 'echo a >a'
 gives 1 'apply --commit outside of a repository is refused' \
 	guard apply -y --commit
-says "$err" 'is no git repository'
+says "$err" 'is not a git repository'
 finish

@@ -108,7 +108,7 @@ user
 3" 'the refused --merge changes no text'
 
 gives 0 'apply -n --ours is accepted' guard apply -n --ours
-says "$err" "yours stays: 'both/text'"
+says "$err" "your version is kept: 'both/text'"
 gives 0 'apply --ours is accepted' guard apply -y --ours
 is "$(cat both/text)" "1
 user
@@ -131,9 +131,9 @@ manifest both >"$T/before"
 gives 0 'apply --theirs is accepted' guard apply -y --theirs
 for path in both/text both/binary both/run-deletes both/user-deletes new \
 	gone/file; do
-	says "$err" "your edit gives way: '$path'"
+	says "$err" "your edit is replaced: '$path'"
 done
-says "$err" "yours stays: 'gone/deep/added'"
+says "$err" "your version is kept: 'gone/deep/added'"
 says "$out" 'replaces your edit'
 is "$(cat both/text)" "1
 run
@@ -154,7 +154,7 @@ manifest both >"$T/after"
 ok 'undo restores all files that --theirs changed' same "$T/before" "$T/after"
 gives 0 "apply --theirs accepts the path of the user's new file" \
 	guard apply -y --theirs -- gone gone/deep/added
-says "$err" "your edit gives way: 'gone/deep/added'"
+says "$err" "your edit is replaced: 'gone/deep/added'"
 no '--theirs with that path deletes the whole directory' test -e gone
 gives 0 'undo reverts that deletion' guard undo -y
 is "$(cat gone/deep/added)" user "undo brings back the user's new file"
@@ -164,7 +164,7 @@ clash
 gives 1 'apply --merge of texts ends with 1' \
 	guard apply -y --merge -- both/text new
 says "$err" "conflict markers are in 'both/text'"
-says "$err" '2 files to be put right'
+says "$err" '2 files to resolve'
 says "$out" 'conflict markers'
 is "$(sed -n '2p;4p;6s/ [0-9a-z-]*$//p' both/text)" '<<<<<<< project
 =======

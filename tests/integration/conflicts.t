@@ -92,13 +92,13 @@ echo user >src/f1.c
 gives 1 'apply of the second run is refused' guard apply -y
 echo run >src/f1.c
 gives 0 'undo reverts the apply before the refused one' guard undo -y
-says "$err" "the last thing done in '$HOME/project': apply of run $one, "
+says "$err" "the last action in '$HOME/project': apply of run $one, "
 ok 'undo prints how long ago the action was' \
 	grep -q "of run $one, [0-9]* \(s\|min\) ago\$" "$err"
-says "$err" "apply of run $one in '$HOME/project' is taken back"
+says "$err" "apply of run $one in '$HOME/project' is undone"
 gives 0 'undo of the undo is accepted' guard undo -y
 says "$err" "undo of the apply of run $one, "
-says "$err" "undo of the apply of run $one in '$HOME/project' is taken back"
+says "$err" "undo of the apply of run $one in '$HOME/project' is undone"
 gives 0 'undo reverts the apply again' guard undo -y -q
 ok 'discard drops the run' guard discard -y -q
 
@@ -303,7 +303,7 @@ run=$(guard status -q | head -n 1)
 echo mine >alone
 gives 0 'apply --ours is accepted when every path conflicts' \
 	guard apply -y --ours "$run"
-says "$err" "guard apply --theirs $run PATH takes one"
+says "$err" "guard apply --theirs $run PATH applies one"
 is "$(cat alone)" mine "apply --ours keeps the user's file"
 gives 0 'apply --theirs of the path is accepted after --ours' \
 	guard apply -y --theirs "$run" alone
@@ -311,5 +311,5 @@ is "$(cat alone)" run "apply --theirs writes the run's file"
 ok 'a run appends to a file' guard run -q -- sh -c 'echo more >>alone'
 echo more >>alone
 gives 0 'apply is accepted when the user made the same change' guard apply -y
-says "$err" 'nothing is left to do: all of it is in the project already'
+says "$err" 'nothing left to apply: the project already has all of it'
 finish

@@ -135,7 +135,7 @@ settled() {
 		bad 'no status afterwards'
 	if [ $(((befores + afters) % 2)) -eq 0 ]; then
 		guard apply --continue >"$out" 2>"$err" ||
-			grep -q 'was taken back' "$err" || bad 'it cannot go on'
+			grep -q 'was rolled back' "$err" || bad 'it cannot go on'
 		back=1
 	else
 		guard apply --abort >"$out" 2>"$err"

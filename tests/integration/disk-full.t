@@ -28,7 +28,7 @@ while :; do head -c 300000 /dev/urandom || exit; done >big
 END
 gives 124 'guard ends a run that fills the disk' \
 	guard run --ro "$T/fill" -- sh "$T/fill"
-says "$err" '--layer-size lets it have more'
+says "$err" '--layer-size sets another limit'
 note "$(free) KB free"
 gives 0 'diff accepts the ended run' guard diff --name-status
 is "$(tr '\n' ' ' <"$out")" 'M	mine A	big A	new ' \
@@ -54,7 +54,7 @@ gives 1 'undo of a discard is refused after that' guard undo -y
 gives 1 'a run fills the disk completely' \
 	guard run --layer-size 1G --ro "$T/fill" -- sh "$T/fill"
 says "$err" 'No space left on device'
-says "$err" 'guard prune --trash frees what was dropped'
+says "$err" 'guard prune --trash empties the trash'
 ok 'the disk has less than 6 MB left' test "$(free)" -lt 6000
 gives 0 'diff accepts the run that filled the disk' guard diff --name-status
 is "$(tr '\n' ' ' <"$out")" 'M	mine A	big A	new ' \
@@ -84,7 +84,7 @@ gives 0 'a further run works' guard run -q -- touch other
 gives 0 'discard drops the further run' guard discard -q -y
 gives 0 'prune -y --trash empties the trash again' guard prune -q -y --trash
 gives 1 'undo of that discard is refused' guard undo -q -y
-says "$err" 'cannot be taken back'
+says "$err" 'cannot be undone'
 gives 0 'undo -y reverts the action before it' guard undo -q -y
 no 'undo deletes the file' test -e made
 gives 2 'prune --trash with --caches is refused' guard prune --trash --caches

@@ -52,10 +52,10 @@ for call in mount umount2 pivot_root open_tree move_mount mount_setattr fsopen \
 	[ "$call" != landlock_restrict_self ] || landlock || continue
 	gives 1 "doctor ends with 1 where $call is not permitted" \
 		/opt/guard/build/tests/lib/refuse $call 1 guard doctor
-	says "$out" 'a seccomp filter around guard refuses it'
+	says "$out" 'a seccomp filter around guard forbids it'
 	gives 125 "guard run is refused where $call seems to be missing" \
 		/opt/guard/build/tests/lib/refuse $call 38 guard run -- true
-	says "$err" 'a seccomp filter around guard refuses it'
+	says "$err" 'a seccomp filter around guard forbids it'
 done
 gives 1 'doctor ends with 1 without /proc' unshare -Urm sh -c \
 	'mount -t tmpfs none /proc && exec guard doctor'
@@ -98,7 +98,7 @@ if grep -q '^ok *limits' "$out"; then
 	says "$err" 'a cgroup'
 else
 	guard run --memory 50m -- true 2>"$err"
-	says "$err" 'guard looks'
+	says "$err" 'guard measures'
 fi
 # --- the finding about private networks ---
 guard doctor >"$out"

@@ -63,9 +63,9 @@ else
 	both 'apply into the directory is accepted when it is writable' 0 '' guard apply
 	chmod 555 d
 	chmod 555 .
-	both 'undo in a read-only directory is refused' 1 'may not write' \
+	both 'undo in a read-only directory is refused' 1 'have no permission to write' \
 		guard undo
-	both 'restore into a read-only directory is refused' 1 'may not write' guard restore --at 1 a
+	both 'restore into a read-only directory is refused' 1 'have no permission to write' guard restore --at 1 a
 	chmod 755 . d
 	mkdir -m 555 "$HOME/shut"
 	both 'restore --to a read-only directory is refused' 1 "$HOME/shut" \
@@ -115,12 +115,12 @@ gives 0 'discard drops the run with markers' guard discard -q -y
 git init -q . && git add . && git commit -q -m first || exit 99
 guard run -q -- sh -c 'echo new >a' || exit 99
 git checkout -q --detach
-both 'apply --commit without a branch is refused' 1 'no branch' guard apply --commit
-both 'apply --branch with an invalid name is refused' 1 'no name' guard apply --branch 'a..b'
+both 'apply --commit without a branch is refused' 1 'HEAD is detached' guard apply --commit
+both 'apply --branch with an invalid name is refused' 1 'not a valid name' guard apply --branch 'a..b'
 git checkout -q -
 both 'apply --branch of the current branch is refused' 1 'checked out' \
 	guard apply --branch "$(git symbolic-ref --short HEAD)"
 both 'apply --branch of a new branch is accepted' 0 '' guard apply --branch side
-both 'apply --branch without a new change is refused' 1 'all already' guard apply --branch side
+both 'apply --branch without a new change is refused' 1 'already has all of it' guard apply --branch side
 both 'apply --commit is accepted' 0 '' guard apply --commit
 finish

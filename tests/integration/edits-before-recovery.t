@@ -62,7 +62,7 @@ stops 5
 mv src elsewhere
 gives 0 'apply --abort is accepted when a directory was renamed' \
 	guard apply --abort
-says "$err" "'src' was gone: it is made again"
+says "$err" "'src' was missing: recreated"
 taken_back
 is "$(cat elsewhere/edited elsewhere/second | uniq)" new \
 	'the renamed directory is unchanged'
@@ -70,8 +70,8 @@ stops 4
 rm -r src
 gives 1 'apply --continue rolls back when a directory was deleted' \
 	guard apply --continue
-says "$err" 'was taken back'
-says "$err" "'src' was gone: it is made again"
+says "$err" 'rolled back'
+says "$err" "'src' was missing: recreated"
 taken_back
 is "$(stat -c %a src)" 755 'the recreated directory has its mode'
 for kind in file link; do
@@ -83,7 +83,7 @@ for kind in file link; do
 	esac
 	gives 0 "apply --abort is accepted when a directory became a $kind" \
 		guard apply --abort
-	says "$err" "'src' is no folder any more: what was in it is kept in 'src.guard-kept-$id'"
+	says "$err" "'src' is no longer a directory: its entries are kept in 'src.guard-kept-$id'"
 	case $kind in
 	file) is "$(cat src)" mine 'the new file stays' ;;
 	link) is "$(readlink src)" /tmp 'the new link stays' ;;
@@ -122,7 +122,7 @@ for edit in 'saved fresh mine' 'saved src/edited mine' 'saved made mine'; do
 	ok "apply --abort after '$edit' was killed at more than 6 renames" \
 		test $at -gt 7
 	ok "apply --abort names the kept file after '$edit'" \
-		grep -q "was changed meanwhile: kept as" "$err"
+		grep -q "was changed during the command: kept as" "$err"
 done
 
 stops 8
@@ -163,7 +163,7 @@ rm src/second
 "$stopat" --at 1 --only syncfs --error EIO -- guard apply --abort \
 	>"$out" 2>"$err" </dev/null
 is $? 1 'apply --abort with a failing sync ends with 1'
-says "$err" "'fresh' was changed meanwhile: kept as 'fresh.guard-kept-$id'"
+says "$err" "'fresh' was changed during the command: kept as 'fresh.guard-kept-$id'"
 saved src/second mine
 gives 0 'the next apply --abort is accepted' guard apply --abort
 is "$(cat src/second "fresh.guard-kept-$id")" 'mine
@@ -173,8 +173,8 @@ stops 5
 "$stopat" --at 1 --on --only renameat2 --error ENOENT -- guard undo -y -q \
 	>"$out" 2>"$err" </dev/null
 is $? 1 'undo that cannot roll back an interrupted apply ends with 1'
-says "$err" 'take back an interrupted apply'
-silent "$err" 'has changed nothing'
+says "$err" 'roll back an interrupted apply'
+silent "$err" 'nothing to undo'
 
 # --- open files ---
 stops 5

@@ -125,12 +125,12 @@ for verb in 'apply -y' diff patch; do
 	no "'$verb' is refused where the project was" guard $verb "$run"
 	# shellcheck disable=SC2086 # words
 	guard $verb "$run" >"$out" 2>"$err" </dev/null
-	says "$err" "'$HOME/moving' is gone"
+	says "$err" "'$HOME/moving' no longer exists"
 done
 ln -s elsewhere moving
 gives 1 "apply is refused when a symbolic link is in the project's place" \
 	guard apply -y "$run"
-says "$err" 'reached by a link'
+says "$err" 'reached through a link'
 rm moving
 mv elsewhere moving
 cd moving || exit 99

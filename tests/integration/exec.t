@@ -137,7 +137,7 @@ is "$(cat "$HOME/input")" secret \
 	'the command can read the file on stdin, but not write to it'
 sh -c 'guard exec "$0" -- true </' "$run" 2>"$err"
 is $? 125 'guard exec refuses a directory as stdin'
-says "$err" 'descriptor 0 is a folder'
+says "$err" 'descriptor 0 is a directory'
 is "$(guard exec "$run" -- sh -c 'echo /proc/self/fd/*' 9<"$HOME" </dev/null)" \
 	"$(guard exec "$run" -- sh -c 'echo /proc/self/fd/*' </dev/null)" \
 	'only stdin, stdout and stderr reach a command of guard exec'
@@ -255,7 +255,7 @@ hold_and KILL 1001
 wait "$held"
 is $? 137 "guard exec ends with 137 when the run kills guard's process for it"
 ok "guard exec reports that the run stopped guard's process for it" \
-	grep -q "stopped guard's process for it" "$T/lost"
+	grep -q "stopped guard's process" "$T/lost"
 gives 0 'the run accepts further commands after that kill' \
 	guard exec "$run" -- true
 hold_and STOP 1002
@@ -294,7 +294,7 @@ gives 0 'guard exec enters the layer of an ended run' \
 	guard exec "$run" -- sh -c '
 	cat file; echo later >later'
 says "$out" exec
-says "$err" 'going on with its layer'
+says "$err" 'continued in its layer'
 gives 0 'guard diff shows changes made after the run ended' \
 	guard diff --name-status "$run"
 says "$out" later
@@ -340,7 +340,7 @@ gives 0 'guard apply accepts a run that guard exec has changed' \
 	guard apply -y "$run"
 is "$(cat file)" exec 'guard apply includes the changes of guard exec'
 gives 125 'guard exec refuses an applied run' guard exec "$run" -- true
-says "$err" "run $run is applied: its layer cannot be entered any more"
+says "$err" "run $run is applied: its layer can no longer be entered"
 
 # --- the options of the run hold for later commands ---
 echo key >"$HOME/private"
@@ -354,7 +354,7 @@ gives 0 'guard exec can enter that run' \
 is "$(cat "$out")" '3
 no yes' \
 	'guard exec keeps network, masks and names of variables, not their values'
-says "$err" "'TOKEN' had a value in the run, which guard does not keep"
+says "$err" "'TOKEN' had a value in the run, which guard does not store"
 silent "$err" "'LATER'"
 gives 0 '--env gives guard exec the value again' \
 	guard exec --env TOKEN=again "$run" -- \
@@ -365,7 +365,7 @@ no 'the record of the run has no value of a variable' \
 	grep -q hunter2 "$state/runs/$run/record"
 gives 0 'guard discard drops the run' guard discard -y "$run"
 gives 125 'guard exec refuses a discarded run' guard exec "$run" -- true
-says "$err" "there is no run '$run'"
+says "$err" "no such run: '$run'"
 
 # --- interrupted ---
 begin
@@ -383,15 +383,15 @@ says "$err" "guard run --continue=$run"
 
 # --- refused calls ---
 gives 125 'guard exec refuses an unknown run' guard exec zz -- true
-says "$err" "there is no run 'zz': \`guard status --all\`"
+says "$err" "no such run: 'zz'; \`guard status --all\`"
 gives 125 'guard exec without a command is refused' guard exec "$run"
-says "$err" 'which command? guard exec RUN -- COMMAND'
+says "$err" 'no command given: guard exec RUN -- COMMAND'
 gives 125 'guard exec without a command after -- is refused' \
 	guard exec "$run" --
 gives 125 '--env without a name is refused' guard exec --env = "$run" -- true
 gives 125 'an unknown option is refused' guard exec --nosuch "$run" -- true
 gives 125 'guard shell accepts one run only' guard shell "$run" "$run"
-says "$err" 'one run at most'
+says "$err" 'expected at most one RUN'
 gives 0 'a second run begins with the same characters' \
 	guard run -q -- sh -c 'echo 3 >third'
 first=$(printf %.2s "$run")
@@ -437,7 +437,7 @@ guard exec "$run" -- sh -c 'n=0
 	</dev/null >/dev/null 2>&1
 if [ "$me" != root ]; then
 	guard exec "$run" -- true </dev/null 2>"$err"
-	says "$err" 'no room for another process'
+	says "$err" 'reached its limit of processes'
 fi
 end
 

@@ -30,30 +30,30 @@ says "$out" "$run  ended  "
 silent "$out" '3 days ago'
 age "$run" 29
 gives 0 'status of a run after 29 days works' guard status
-silent "$err" 'has waited'
+silent "$err" 'has been pending'
 says "$out" "$run"
 age "$run" 30
 gives 0 'GUARD_PENDING_DAYS sets another number of days' \
 	env GUARD_PENDING_DAYS=31 guard status
-silent "$err" 'has waited'
+silent "$err" 'has been pending'
 gives 0 'GUARD_PENDING_DAYS=0 disables expiry' \
 	env GUARD_PENDING_DAYS=0 guard status
-silent "$err" 'has waited'
+silent "$err" 'has been pending'
 gives 0 'status warns after 30 days' guard status
-says "$err" "run $run in '$HOME/project' has waited for 30 days"
+says "$err" "run $run in '$HOME/project' has been pending for 30 days"
 gives 0 'status warns only once' guard status
-silent "$err" 'has waited'
+silent "$err" 'has been pending'
 says "$out" "$run"
 age "$run" 37 warned 6
 gives 0 'the run stays for a week after the warning' guard status
 says "$out" "$run"
 age "$run" 37 warned 7
 gives 0 'the next run retires it a week after the warning' guard run -- true
-says "$err" "run $run in '$HOME/project', which nobody decided on"
+says "$err" "run $run in '$HOME/project' was pending too long"
 no 'the retired run is no longer in the state' test -e "$state/runs/$run"
 gives 0 'undo reverts the retirement' guard undo -y
-says "$err" "run $run waits for a decision again"
-says "$err" "guard discard $run    does it again; the next guard undo is about"
+says "$err" "run $run is pending again"
+says "$err" "guard discard $run    discards it again; the next guard undo reverts the"
 gives 0 'apply accepts the run after that undo' guard apply -y "$run"
 is "$(cat file)" late 'apply writes the file of that run'
 age "$run" 8
@@ -67,12 +67,12 @@ gives 0 'a second run changes the file' guard run -- sh -c 'echo again >file'
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 age "$run" 60
 gives 0 'status warns of the second run' guard status
-says "$err" 'has waited for 60 days'
+says "$err" 'has been pending for 60 days'
 gives 0 'run --continue works after the warning' \
 	guard run --continue "$run" -- true
 age "$run" 31 warned 40
 gives 0 'status does not warn of a continued run' guard status
-says "$err" 'has waited for 31 days'
+says "$err" 'has been pending for 31 days'
 
 # --- records of other versions of guard ---
 record=$state/runs/$run/record

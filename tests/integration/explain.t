@@ -150,14 +150,14 @@ agrees --strict -- "$@"
 # --- messages ---
 gives 0 'settings with masked secrets are explained as such' \
 	guard explain ~/.npmrc
-says "$out" 'a read-only copy without the secrets in it; --ro lets it in'
+says "$out" 'a read-only copy without secrets; --ro exposes the original'
 gives 0 'settings without secrets are not explained as masked' \
 	guard explain ~/.gitconfig
-says "$out" 'the layer over the home folder'
+says "$out" 'the layer over the home directory'
 gives 0 '--hide is explained as masked' guard explain --hide ~/.npmrc ~/.npmrc
 says "$out" '(--hide)'
 gives 0 'explain names the rule' guard explain ~/.ssh/id
-says "$out" 'nothing is there; hidden with'
+says "$out" 'no such file; masked with'
 says "$out" 'credentials'
 gives 0 'run --why prints the same as explain' \
 	guard run --hide ~/plain --why ~/plain

@@ -131,7 +131,7 @@ is $? 0 'export of a run ends with 0'
 says "$err" "deleted: 'folder/'"
 says "$err" "deleted: 'gone'"
 silent "$err" 'folder/deep'
-says "$err" "not in the archive: '.git': a .git is left out"
+says "$err" "not in the archive: '.git': a .git is skipped"
 is "$(grep -c '^guard: deleted: ' "$err")" 4 'export names deleted entries'
 is "$(stat -c %s "$T/tar" | awk '{ print $1 % 10240 }')" 0 \
 	'the archive consists of complete records'
@@ -193,7 +193,7 @@ ok 'tar unpacks an archive of one path' unpack "$T/tar" "$HOME/part"
 is "$(cd "$HOME/part" && echo ./* ./*/*)" \
 	'./becomes-folder ./new ./becomes-folder/file ./new/hole' 'only these'
 gives 1 'export of an unknown path is refused' guard export --tar latest no/such
-says "$err" "there is no 'no/such' in snapshot"
+says "$err" "no such path: 'no/such' in snapshot"
 gives 1 'export of an unknown snapshot is refused' guard export --tar 4711
 gives 1 'export -o in a missing directory is refused' \
 	guard export --tar -o no/such/file latest
@@ -204,7 +204,7 @@ gives 1 'export above the file size limit is refused' \
 says "$err" "write '$HOME/cut.tar': File too large"
 no 'the refused export leaves no file' test -e "$HOME/cut.tar"
 gives 2 'export without --tar ends with 2' guard export latest
-says "$err" '--tar must be given'
+says "$err" '--tar is required'
 
 # --- entries that an archive cannot contain ---
 # shellcheck disable=SC2016 # perl's own variables
@@ -214,7 +214,7 @@ ok 'a run creates a socket' guard run -q -- perl -MIO::Socket::UNIX -e '
 settle
 gives 1 'export ends with 1 when it leaves a socket out' \
 	guard export --tar -o "$HOME/socket.tar"
-says "$err" "not in the archive: 'socket': tar keeps no sockets"
+says "$err" "not in the archive: 'socket': tar cannot hold sockets"
 ok 'that archive has the other file' tar -t -f "$HOME/socket.tar" beside
 gives 0 'export of a path without the socket is accepted' \
 	guard export --tar -o "$HOME/sub.tar" -- sub
@@ -228,7 +228,7 @@ no 'a failed export leaves no file' test -e "$HOME/x"
 is "$(find "$HOME" -maxdepth 1 -name '.*.tmp')" '' \
 	'a failed export leaves no temporary file'
 script -qec 'guard export --tar' /dev/null >"$out" 2>&1 </dev/null
-says "$out" 'nothing for a terminal: give -o FILE'
+says "$out" 'be written to a terminal: use -o FILE'
 ok 'discard drops the run' guard discard -y
 gives 1 'export without a pending run is refused' guard export --tar
 
@@ -240,7 +240,7 @@ exec 3>"$T/go"
 read -r line <"$T/began"
 is "$line" began 'a live run has started'
 gives 1 'export of a live run is refused' guard export --tar
-says "$err" 'still going: wait for its end'
+says "$err" 'still running: wait for its end'
 echo >&3
 exec 3>&-
 wait $!

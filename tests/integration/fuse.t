@@ -54,7 +54,7 @@ gives 0 'a run right after an edit ends with 0' guard run -q -- \
 gives 0 'diff accepts a run right after an edit' guard diff --name-status
 is "$(cat "$out")" 'M	young' 'the edited file is changed by the run only'
 guard apply -q -y >"$out" 2>"$err" </dev/null ||
-	says "$err" 'cannot swap two files in one step'
+	says "$err" 'cannot exchange two files atomically'
 silent "$err" conflict
 guard discard -q -y >/dev/null 2>&1
 rm -f young
@@ -76,7 +76,7 @@ one' 'apply writes the changes on the FUSE file system'
 	gives 0 'undo reverts the apply on a FUSE file system' guard undo -q -y
 	;;
 *)
-	says "$err" 'cannot swap two files in one step'
+	says "$err" 'cannot exchange two files atomically'
 	gives 0 'patch is accepted where apply is impossible' guard patch
 	says "$out" '+more'
 	;;
@@ -111,7 +111,7 @@ guard apply -q -y >"$out" 2>"$err" </dev/null
 case $? in
 0) is "$(cat inner/far inner/new)" 'changed
 new' 'and what lies in the mount' ;;
-*) says "$err" 'cannot swap two files in one step' ;;
+*) says "$err" 'cannot exchange two files atomically' ;;
 esac
 guard discard -q -y >/dev/null 2>&1
 cd /

@@ -28,7 +28,7 @@ gives 0 '--hide masks a file' guard run --hide "$HOME/plain" -- \
 	sh -c '! grep -q plain ~/plain'
 gives 0 '--hide of a missing path is accepted with a warning' \
 	guard run --hide "$HOME/palin" -- true
-says "$err" "--hide '$HOME/palin': there is nothing of that name"
+says "$err" "--hide '$HOME/palin': no such file or directory"
 gives 125 '--ro of a missing path is refused' \
 	guard run --ro /no/such/path -- true
 says "$err" '/no/such/path'
@@ -45,7 +45,7 @@ gives 0 'the content after the run is stored' guard log "$HOME/real/made"
 says "$out" post-rw
 
 gives 125 '--rw of a file is refused' guard run --rw "$HOME/real/f" -- true
-says "$err" 'name the folder that it is in'
+says "$err" 'name its directory'
 
 # --- guard's own state is never exposed ---
 gives 125 "--ro of guard's state is refused" guard run --ro "$state" -- true
@@ -61,7 +61,7 @@ if [ "$me" = root ]; then
 	mount --bind "$state" /srv/again
 	gives 125 "--rw of guard's state under another name is refused" \
 		guard run --rw /srv/again -- true
-	says "$err" 'no run may see'
+	says "$err" 'a path that every run must mask'
 	gives 125 '--ro of a part of it under another name is refused' \
 		guard run --ro /srv/again/store -- true
 	gives 0 '--ro of a directory that contains the other name is accepted' \
@@ -74,7 +74,7 @@ fi
 gives 125 '--rw of the project is refused' guard run --rw . -- touch through
 gives 125 '--rw of a directory that contains the project is refused' \
 	guard run --rw "$HOME/project/.." -- true
-says "$err" 'holds the project'
+says "$err" 'contains the project'
 gives 125 '--ro of the home is refused' \
 	guard run -C /tmp/outside --ro "$HOME" -- true
 says "$err" 'home'

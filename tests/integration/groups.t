@@ -71,7 +71,7 @@ if [ "$me" = root ]; then
 	silent "$err" 'of other owners'
 else
 	says "$out" "  M  theirs/plan  12 B  owner 0 -> $(id -u)"
-	says "$err" '1 file of other owners: new ones, which are yours, take'
+	says "$err" '1 file of other owners: replaced by new files, which you own'
 fi
 is "$(groups_of shared/file shared/to shared/new renamed renamed/er/file \
 	own/new notes theirs theirs/plan theirs/new only-read)" \
@@ -94,7 +94,7 @@ says "$err" '1 new commit'
 gives 0 'undo reverts the apply' guard undo -y
 if [ "$me" != root ]; then
 	silent "$out" ' -> 0'
-	says "$err" '1 file of other owners: yours even so, since only root'
+	says "$err" '1 file of other owners: you will own them, since only root'
 fi
 is "$(groups_of shared/file shared/gone shared/deep/file)" \
 	'team 640 shared/file
@@ -134,7 +134,7 @@ settle
 chgrp team two
 gives 2 'a run cannot write a file whose group has changed since' \
 	guard run -- sh -c 'touch made; echo more >>two'
-says "$err" "'$HOME/alone' has files of another of your groups by now"
+says "$err" "'$HOME/alone' now has files of another of your groups"
 guard discard -q -y
 settle
 gives 0 'the next run can write that file' guard run -- sh -c 'echo more >>two'

@@ -48,7 +48,7 @@ says "$out" '"change": "added"'
 says "$out" "\"renamed_from\": \"$HOME/project/h/old-name\""
 says "$out" '"command": "sh -c chmod'
 gives 1 'log of an unknown path is refused' guard log h/never
-says "$err" "no version of '$HOME/project/h/never' is stored"
+says "$err" "no stored version of '$HOME/project/h/never'"
 printf x >"$(printf 'h/\033[31mred')"
 guard snapshot -q >"$out"
 gives 0 'log accepts a name with control characters' \
@@ -73,7 +73,7 @@ plain() {
 gives 0 'find accepts a name' guard find old-name
 is "$(plain)" '1 TIME TIME 15 B h/old-name' \
 	'find prints the snapshots and the path'
-gives 0 'find accepts a name that still exists' guard find notes.txt
+gives 0 'find accepts a name that still there' guard find notes.txt
 says "$out" 'still there'
 is "$(wc -l <"$out")" 1 'find prints an unchanged file once'
 gives 0 'find accepts a pattern' guard find '*-name'
@@ -210,7 +210,7 @@ gives 0 'diff of two snapshots accepts a path' guard diff 1 2 --name-only h/a
 is "$(cat "$out")" h/a 'diff of a path shows only that path'
 gives 2 'diff of a path that neither snapshot has ends with 2' \
 	guard diff 1 2 h/nothing
-says "$err" 'in neither of the two'
+says "$err" 'in neither of the two snapshots'
 gives 1 'diff --exit-code ends with 1 for different snapshots' \
 	guard diff --exit-code 1 2
 gives 0 'diff --exit-code ends with 0 for equal snapshots' \
@@ -241,6 +241,6 @@ gives 2 'diff of an unknown snapshot ends with 2' guard diff 1 999
 gives 2 'diff of snapshots of two directories ends with 2' guard diff 1 \
 	"$(guard log --no-pager -a | sed -n "s|^\([0-9]*\) .*$HOME/other.*|\1|p" |
 		head -n 1)"
-says "$err" 'nothing to compare'
+says "$err" 'cannot compare a snapshot of'
 
 finish

@@ -35,7 +35,7 @@ run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 # --- the home is never applied by default ---
 gives 0 'apply accepts a path of the project' guard apply -y "$run" file
 is "$(cat file)" edited 'apply writes the file of the project'
-says "$err" 'in your home folder left alone'
+says "$err" 'in your home directory not applied'
 says "$err" "guard apply $run ~/PATH"
 is "$(cat "$HOME/.tool")" mine 'apply changes nothing in the home'
 gives 0 'status lists the run with changes in the home' guard status
@@ -108,12 +108,12 @@ gives 0 'restore finds snapshots of a project in the home' \
 # --- changes without a question ---
 gives 0 'a run changes only a history and a cache' guard run -- sh -c \
 	'echo x >~/.python_history; mkdir -p ~/.cache/tool; : >~/.cache/tool/y'
-says "$err" 'changed nothing but caches and histories in your home folder'
+says "$err" 'changed nothing but caches and histories in your home directory'
 is "$(guard status -q | head -n 1)" "$run" \
 	'a run of histories and caches is not pending'
 gives 0 'a run changes a history and another file' guard run -- sh -c \
 	'echo x >~/.python_history; echo x >~/.other'
-says "$err" '1 change in your home folder'
+says "$err" '1 change in your home directory'
 gives 0 'a run with another file is pending' guard discard -y
 
 # --- project and home in one transaction ---
@@ -145,7 +145,7 @@ echo user >"$HOME/.config/other/user"
 echo user >"$HOME/.made"
 gives 1 'apply refuses a file of the home that the user edited' \
 	guard apply -y "$run" "$HOME/.profile" "$HOME/.tool"
-says "$err" "'~/.profile': changed since the run began"
+says "$err" "'~/.profile': changed since the run started"
 is "$(cat "$HOME/.profile") $(cat "$HOME/.tool")" 'user mine' \
 	'the refused apply changes nothing'
 gives 1 'apply refuses that file together with the project' \
@@ -187,13 +187,13 @@ ok 'the record of the run has the state of the clock' \
 sed -i "s/^\(clock=.* \)[0-9]*$/\1$(($(date +%s) + 3600))/" "$record"
 gives 1 'apply refuses a file when the clock was set back' \
 	guard apply -y "$run" "$HOME/.tool"
-says "$err" "'~/.tool': changed since the run began"
+says "$err" "'~/.tool': changed since the run started"
 cp "$T/record" "$record"
 sed -i -e 's/^clock=[^ ]*/clock=another-start/' \
 	-e "s/^began=.*/began=$(($(date +%s) + 3600)).0/" "$record"
 gives 1 'apply refuses a file when the clock is before the start of the run' \
 	guard apply -y "$run" "$HOME/.tool"
-says "$err" "'~/.tool': changed since the run began"
+says "$err" "'~/.tool': changed since the run started"
 cp "$T/record" "$record"
 gives 0 'apply accepts the file with a steady clock' \
 	guard apply -y "$run" "$HOME/.tool"

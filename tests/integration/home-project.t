@@ -11,9 +11,9 @@ echo l >letters/old/1
 echo key >.ssh/id
 
 gives 125 'guard run in the home without --home is refused' guard run -- true
-says "$err" '--home if all of it is meant'
+says "$err" '--home to include all of it'
 gives 1 'guard snapshot of the home as a project is refused' guard snapshot
-says "$err" 'name it if all of it is meant'
+says "$err" 'name it to include all of it'
 gives 125 'a state inside of the project is refused' \
 	env GUARD_HOME="$HOME/project/state" guard run -C project -- true
 says "$err" 'outside of the project'
@@ -74,13 +74,13 @@ gives 0 'a run without HOME works' \
 	'echo "$HOME"; echo x >~/x && cat ~/x; : >made'
 is "$(head -n 1 "$out")" "$HOME" \
 	'the home without HOME is the one of the user database'
-says "$err" '1 change in your home folder'
+says "$err" '1 change in your home directory'
 gives 0 'apply without HOME works' \
 	env -u HOME GUARD_HOME="$T/state" guard apply -y
 ok 'apply without HOME writes the file' test -e made
 gives 0 'a run with a missing home works' \
 	env HOME=/no/such GUARD_HOME="$T/state" \
 	guard run -- true
-says "$err" 'no home folder: the run gets an empty one'
+says "$err" 'no home directory: the run gets an empty one'
 
 finish

@@ -40,7 +40,7 @@ manifest "$HOME/project" >"$T/before"
 # --- without a terminal review only prints ---
 gives 0 'review prints into a pipe' guard review
 says "$out" 'Deleted (1)'
-says "$out" 'old/  with all in it: 2 files'
+says "$out" 'old/  with its entries: 2 files'
 says "$out" 'runs when the folder is opened in an editor'
 says "$out" 'core.fsmonitor: /nowhere/evil'
 says "$out" 'script postinstall: evil'
@@ -69,13 +69,13 @@ silent "$out" Deleted
 # --- without an answer nothing is applied ---
 no 'review ended by q applies nothing' answers review q
 silent "$out" --------
-says "$out" 'nothing is applied'
+says "$out" 'nothing applied'
 no 'review ended by the end of input applies nothing' answers review
 no 'review with a final no applies nothing' answers 'review -- text' a n
 says "$out" 'Accepted: 1 of 1 change'
 no 'A is refused before the dangerous changes are decided' \
 	answers review A q
-says "$out" 'come first and are decided on one by one'
+says "$out" 'come first and are decided one by one'
 manifest "$HOME/project" >"$T/after"
 ok 'the project is unchanged after declined reviews' same "$T/before" "$T/after"
 no 'a declined review stores no snapshot' sh -c 'guard log | grep -q pre-apply'
@@ -90,10 +90,10 @@ says "$out" "$run  ended"
 ok 'review accepts hunks, split hunks, a search and a number' answers review \
 	'/twenty' s n y '/three' y \
 	'g 1' s y n '/package' n '/hooks/' n '/tasks' y q y
-says "$out" 'parted into 2 hunks'
+says "$out" 'split into 2 hunks'
 says "$out" 'Accepted: 3 of '
 says "$out" 'in part'
-says "$out" 'guard undo takes it back'
+says "$out" 'guard undo reverts it'
 is "$(sed -n 3p text)" three 'the accepted hunk is applied'
 is "$(sed -n 20p text)" 20 'the declined half of a split hunk is not applied'
 is "$(sed -n 22p text)" twentytwo 'the accepted half of a split hunk is applied'
@@ -107,7 +107,7 @@ no 'a hook without an answer is not created' test -e .git/hooks/post-checkout
 gives 0 'review lists the rest of the run' guard review
 says "$out" 'text  +2 -2'
 silent "$out" 'tasks.json'
-says "$out" 'old/  with all in it: 1 file'
+says "$out" 'old/  with its entries: 1 file'
 
 # --- .git: every part has its own question ---
 ok 'review accepts a git setting alone' \
@@ -169,8 +169,8 @@ is "$(grep -c '3\.0 KB' "$out")" 1 \
 cat >"$T/script" <<END
 size 15 40
 > ?\r
-< A - apply all that is left, once
-<     everything deleted
+< A - apply all the rest, once all
+<     deletions
 < ? - this help
 > q\r
 end 1
@@ -195,7 +195,7 @@ guard undo -y -q
 no 'apply with a no to a set-id file ends with 1' answers apply n y
 says "$out" "'one' carries set-id bits"
 says "$out" "'two' carries set-id bits"
-says "$out" 'nothing is applied: name the paths'
+says "$out" 'nothing applied: name only paths'
 no 'apply with a no to a set-id file applies nothing' test -e beside
 list() {
 	grep -o -e '^  [A-Z]  [a-z]*' -e "guard: '[a-z]*' carries" \
@@ -300,11 +300,11 @@ settle
 rm -r file folder
 gives 0 'apply of paths that the user deleted too is accepted' \
 	guard apply -y file folder/in
-says "$err" 'all of it is in the project already'
+says "$err" 'the project already has all of it'
 gives 0 'diff of such a path is accepted' guard diff file
 says "$out" 'no changes'
 gives 1 'apply of an unknown path is refused' guard apply -y fil
-says "$err" 'no change of the run'
+says "$err" 'no such run, file or change'
 gives 1 'discard of a path without a change is refused' guard discard -y file
 says "$err" "the run has no change at 'file'"
 gives 0 'apply accepts such a path with another one' \

@@ -40,7 +40,7 @@ attempt() {
 }
 
 # guard's message about an object that git refuses.
-refused="refuses the run's objects"
+refused="rejected the run's objects"
 
 # hostile NAME TEXT SCRIPT: import fails and prints TEXT
 hostile() {
@@ -143,7 +143,7 @@ hostile 'a blob that is said to be a tree' "$refused" 'raw_tree 40000 a'
 hostile 'an object that is missing' "$refused" '
 	commit missing
 	rm -f "$(file_of "$(git rev-parse HEAD^{tree})")"'
-hostile 'objects of elsewhere' 'in neither repository' '
+hostile 'objects of elsewhere' 'missing from both repositories' '
 	git init -q /tmp/other
 	(cd /tmp/other && commit elsewhere)
 	echo /tmp/other/.git/objects >.git/objects/info/alternates
@@ -152,7 +152,7 @@ hostile 'a loose object with other bytes' "$refused" '
 	commit loose
 	evil=$(echo evil | git hash-object -w --stdin)
 	cp -f "$(file_of "$evil")" "$(file_of "$(git rev-parse HEAD:loose)")"'
-hostile 'a damaged pack' 'is imported' '
+hostile 'a damaged pack' 'nothing imported' '
 	commit damaged
 	git gc -q
 	pack=$(ls .git/objects/pack/*.pack)
@@ -198,14 +198,14 @@ tag_text 'a tag without an object' 'type tree\ntag v1\ntagger $who\n\nx\n'
 tag_text 'a tag without a name' 'object $t\ntype tree\ntagger $who\n\nx\n'
 tag_text 'a tag of another type than it says' \
 	'object $t\ntype commit\ntag v1\ntagger $who\n\nx\n'
-hostile 'a file of more than 512 MiB' 'too much' '
+hostile 'a file of more than 512 MiB' 'too large to import' '
 	truncate -s 513M /tmp/large
 	entries 100644 x
 	git read-tree raw
 	git update-index --add --cacheinfo \
 		"100644,$(git hash-object -w /tmp/large),large"
 	raw_commit "$(git write-tree)" >.git/refs/heads/raw'
-hostile 'a tree of more than 64 MiB' 'too much' '
+hostile 'a tree of more than 64 MiB' 'too large to import' '
 	blob=$(echo data | git hash-object -w --stdin)
 	raw_commit "$(perl -e "\$id = pack(\"H*\", \$ARGV[0]);
 		printf \"100644 %0200d\\0%s\", \$_, \$id for 1 .. 320000" \
@@ -265,7 +265,7 @@ hostile 'a table of refs' '.git/reftable' '
 hostile 'a link as .git' 'is a link' 'commit l0; mv .git g; ln -s g .git'
 hostile 'a .git that names itself' 'is a file' '
 	mv .git g; echo "gitdir: .git" >.git'
-hostile 'a link as the folder of objects' 'in neither repository' '
+hostile 'a link as the folder of objects' 'missing from both repositories' '
 	commit l9; mv .git/objects g; ln -s ../g .git/objects'
 # clone FILTER...: fetches some commits of another repository without all of
 # their objects
@@ -287,7 +287,7 @@ hostile 'a partial clone' "$refused" "
 	git config extensions.partialClone far
 	git fetch -q --filter=tree:0 far HEAD:far"
 # One ref more than the limit, and a file that must not be read any more.
-hostile 'loose refs without end' 'refs: that is not imported' '
+hostile 'loose refs without end' 'refs: too many to import' '
 	mkdir .git/refs/heads/many
 	awk -v id=$(git rev-parse HEAD) "BEGIN { for (i = 0; i < 21000; i++) {
 		f = \".git/refs/heads/many/\" i; print id >f; close(f) } }"

@@ -251,7 +251,7 @@ is "$(git rev-parse HEAD)" "${before%%
 *}" "import --ff does not move HEAD's branch"
 no 'import --ff writes no file' test -e f.txt
 gives 0 'a repeated import --ff is accepted' guard import -y --ff forward "$run"
-says "$err" 'is there already'
+says "$err" 'already exists'
 gives 0 'import --ff accepts a new branch' guard import -y --ff fresh "$run"
 is "$(git log -1 --format=%s fresh)" fresh 'import --ff creates a new branch'
 gives 1 'import --ff refuses the branch that is checked out' \
@@ -266,7 +266,7 @@ is "$(git log -1 --format=%s forward)" mine \
 	'the refused import --ff does not move the branch'
 gives 1 'import --ff refuses a branch that the run does not have' \
 	guard import -y --ff nothing "$run"
-says "$err" 'has made no commit on a branch'
+says "$err" 'created no commit on a branch'
 ok 'discard' guard discard -y "$run"
 
 # --- an applied run, and a killed one ---
@@ -290,7 +290,7 @@ read -r line <"$T/ready"
 is "$line" ready 'a live run has committed'
 run=$(newest)
 gives 1 'import refuses a live run' guard import -y "$run"
-says "$err" 'still going'
+says "$err" 'still running'
 kill -KILL $runner
 wait $runner 2>/dev/null
 for dir in /proc/[0-9]*; do
@@ -317,7 +317,7 @@ no 'import -n prints no ESC' grep -q "$(printf '\033')" "$out"
 says "$out" '\x1b]0;t\x07b<U+202E>c'
 gives 0 'discard of a run with commits that are not imported is accepted' \
 	guard discard -y "$run"
-says "$err" 'never imported'
+says "$err" 'have not imported'
 
 # --- an index that says something else than its pack ---
 gives 0 'a run that packs and changes the index of its pack' guard run -- \
@@ -464,7 +464,7 @@ ok 'discard' guard discard -y "$run"
 cd "$P" || exit 99
 gives 1 'without git' unshare -Urm sh -c \
 	'mount --bind /dev/null /usr/bin/git && exec guard import -y'
-says "$err" 'guard: import needs git: apt install git (the run is kept)'
+says "$err" 'guard: import needs git: run apt install git (the run is kept)'
 
 # --- nothing to import ---
 mkdir "$HOME/plain"
@@ -472,11 +472,11 @@ cd "$HOME/plain" || exit 99
 gives 0 'a run in a directory without a repository' \
 	guard run -- sh -c 'echo x >x'
 gives 1 'import' guard import -y
-says "$err" 'no git repository'
+says "$err" 'not a git repository'
 ok 'discard' guard discard -q -y
 gives 0 'a run creates a repository' guard run -- git init -q .
 gives 1 'import' guard import -y
-says "$err" 'no git repository'
+says "$err" 'not a git repository'
 ok 'discard' guard discard -q -y
 git -C "$P" worktree add -q "$HOME/tree" -b tree
 cd "$HOME/tree" || exit 99

@@ -13,7 +13,7 @@ make_home
 cd "$HOME/project" || exit 99
 gives 0 'apply --continue without an interrupted apply ends with 0' \
 	guard apply --continue
-says "$err" 'is unfinished'
+says "$err" 'no interrupted action'
 gives 1 'apply --abort without an interrupted apply is refused' \
 	guard apply --abort
 gives 2 'apply --abort --continue is refused' guard apply --abort --continue
@@ -50,14 +50,14 @@ halfway() {
 manifest . >"$T/before"
 ok 'an apply is killed in the middle' halfway
 gives 0 'status accepts an interrupted apply' guard status
-says "$err" "apply of run $run was interrupted in the middle"
+says "$err" "apply of run $run was interrupted"
 says "$err" 'guard apply --abort'
 gives 0 'status --json accepts an interrupted apply' guard status --json
 says "$out" "\"unfinished\": \"apply of run $run\""
 ok 'status and status --json change no file' \
 	test "$(changed)" -ge 1 -a "$(changed)" -le 59
 gives 0 'apply --abort reverts the interrupted apply' guard apply --abort
-says "$err" 'taken back'
+says "$err" 'rolled back'
 manifest . >"$T/after"
 ok 'apply --abort restores the project' same "$T/before" "$T/after"
 gives 0 'status works after apply --abort' guard status
@@ -79,12 +79,12 @@ mv project away
 mkdir project
 gives 0 "a command works in another directory at the project's path" \
 	guard snapshot -q "$HOME/project"
-says "$err" 'is taken back when it is there again'
+says "$err" 'rolled back when it is present again'
 rmdir project
 mv away project
 cd project || exit 99
 gives 0 'status works when the project is back' guard status
-says "$err" "apply of run $run was interrupted while it was taken back"
+says "$err" "apply of run $run was interrupted during its rollback"
 gives 0 'apply --abort is accepted when the project is back' guard apply --abort
 manifest . >"$T/after"
 ok 'apply --abort restores the project that was missing' \
@@ -130,7 +130,7 @@ ok 'undo restores the state before that action' same "$T/before" "$T/after"
 "$stopat" --at 2 --only rename --below "$state/store/snaps" --error ENOSPC -- \
 	guard apply -y -q "$run" >"$out" 2>"$err" </dev/null
 is $? 0 'apply ends with 0 when the snapshot after it fails'
-says "$err" 'the next command of guard here tries again'
+says "$err" 'the next guard command here tries again'
 is "$(changed)" 60 'that apply writes all files'
 cp -p notes.txt "$T/notes"
 echo mine >many/7
@@ -155,9 +155,9 @@ is "$(changed)" 0 'undo reverts the apply'
 	guard apply -y -q "$run" >"$out" 2>"$err" </dev/null
 is $? 0 'a second apply without a later snapshot ends with 0'
 gives 0 'status stores the missing snapshot' guard status
-silent "$err" 'in the middle'
+silent "$err" 'was interrupted'
 gives 0 'apply --continue finds nothing interrupted' guard apply --continue
-says "$err" 'is unfinished'
+says "$err" 'no interrupted action'
 is "$(changed)" 60 'the second apply has written all files'
 gives 0 'undo accepts the second apply' guard undo -y -q
 is "$(changed)" 0 'undo reverts the second apply'
@@ -179,7 +179,7 @@ for error in EIO EROFS; do
 		goes_on $error
 	is "$(changed) $(staging)" '60 1' \
 		"all files are written, the staging directory is left ($error)"
-	says "$err" 'the next command of guard here tries again'
+	says "$err" 'the next guard command here tries again'
 	gives 0 "the next command is accepted ($error)" guard snapshot -q
 	says "$err" 'was finished'
 	is "$(staging)" 0 \
@@ -193,7 +193,7 @@ done
 ok 'an apply is killed in the middle on a read-only disk' halfway
 ok 'apply --continue ends with 0 on a read-only disk' goes_on EROFS
 ok 'a second apply --continue ends with 0 on a read-only disk' goes_on EROFS
-says "$err" 'the next command of guard here tries again'
+says "$err" 'the next guard command here tries again'
 ok 'apply --continue ends with 0 when only the removal fails' goes_on EIO
 says "$err" 'remove it by hand'
 gives 0 'the next command is accepted with the staging directory' \
@@ -224,8 +224,8 @@ is "$(guard status -q)" "$run" 'the rest of the run is still pending'
 ok 'undo reverts the two paths again' guard undo -y -q
 ok "apply ends with 0 when the run's record cannot be written" \
 	unnoted 1 guard apply -y -q "$run"
-says "$err" "it is done, but what run $run had applied by now"
-says "$err" "it is done, but the state of run $run could not be noted"
+says "$err" "done, but the record of what run $run has applied"
+says "$err" "done, but the state of run $run could not be written"
 is "$(changed)" 60 'that apply has written all files'
 ok 'the next command ends with 0 without the record, too' \
 	unnoted 1 guard snapshot -q
@@ -233,7 +233,7 @@ says "$err" "record of run $run"
 is "$(guard status -q)" '' 'the record is written by the command after that'
 ok "undo ends with 0 when the run's record cannot be written" \
 	unnoted 1 guard undo -y -q
-says "$err" "it is done, but that run $run waits again could not be noted"
+says "$err" "done, but the record that run $run is pending again could not be written"
 is "$(changed)" 0 'that undo has reverted all files'
 is "$(guard status -q)" "$run" 'the next command marks the run as pending'
 touch -r "$T/time" .
@@ -278,13 +278,13 @@ is "$(guard status -aq)" "$waiting" 'the refused run leaves no run behind'
 # --- Ctrl-C before and after the first rename ---
 gives 1 'apply interrupted while it stages files ends with 1' "$stopat" --at 1 \
 	--only mkdirat --below "$HOME/project" --interrupt -- guard apply -y -q
-says "$err" 'interrupted: nothing was done'
+says "$err" 'interrupted: nothing was changed'
 manifest . >"$T/after"
 ok 'the interrupted apply changes no file' same "$T/before" "$T/after"
 is "$(guard status -q)" "$run" 'the run is still pending after the interrupt'
 gives 1 'apply interrupted between two renames ends with 1' "$stopat" --at 5 \
 	--only renameat2 --below "$HOME/project" --interrupt -- guard apply -y
-says "$err" 'interrupted: all of it was taken back'
+says "$err" 'interrupted: all changes were rolled back'
 manifest . >"$T/after"
 ok 'the interrupted apply is rolled back' same "$T/before" "$T/after"
 is "$(guard status -q)" "$run" 'the run is still pending after the rollback'
@@ -293,13 +293,13 @@ ok 'an apply is killed in the middle before a failing --continue' halfway
 "$stopat" --at 1 --every --only statx --below "$HOME/project" --error EACCES \
 	-- guard apply --continue >"$out" 2>"$err"
 is $? 1 'apply --continue that fails ends with 1'
-says "$err" 'was taken back'
+says "$err" 'rolled back'
 is "$(changed)" 0 'apply --continue that fails rolls back'
 gives 0 'apply interrupted after its last rename ends with 0' \
 	"$stopat" --at 1 --only unlinkat \
 	--below "$HOME/project" --interrupt -- guard apply -y
-says "$err" 'interrupted too late: it is done'
-says "$err" 'guard undo takes it back'
+says "$err" 'interrupted too late: done'
+says "$err" 'guard undo reverts it'
 is "$(changed)" 60 'that apply has written all files'
 ok 'undo reverts that apply' guard undo -y -q
 gives 0 'apply with ignored SIGINT is not interrupted' "$stopat" --at 1 \
@@ -328,7 +328,7 @@ calls() {
 gives 1 'apply interrupted while it copies a large file ends with 1' \
 	"$stopat" --count "$T/calls" --at 3 \
 	--only pwrite64 --below "$HOME/project" --interrupt -- guard apply -y -q
-says "$err" 'interrupted: nothing was done'
+says "$err" 'interrupted: nothing was changed'
 is "$(calls)" 3 'apply stops copying at the interrupt'
 manifest . >"$T/after"
 ok 'the interrupted copy changes no file' same "$T/before" "$T/after"
@@ -336,7 +336,7 @@ gives 1 'apply interrupted while it compares the old file ends with 1' \
 	"$stopat" \
 	--count "$T/calls" --at 3 --every --only pread64 --since renameat2 \
 	--below "$HOME/project" --interrupt -- guard apply -y -q
-says "$err" 'interrupted: all of it was taken back'
+says "$err" 'interrupted: all changes were rolled back'
 is "$(calls)" 3 'apply stops reading at the interrupt'
 manifest . >"$T/after"
 ok 'the interrupted comparison changes no file' same "$T/before" "$T/after"
@@ -345,13 +345,13 @@ ok 'apply without an interrupt is accepted' guard apply -y -q
 gives 1 'undo interrupted while it copies ends with 1' "$stopat" \
 	--count "$T/calls" --at 3 --only pwrite64 --below "$HOME/project" \
 	--interrupt -- guard undo -y -q
-says "$err" 'interrupted: nothing was done'
+says "$err" 'interrupted: nothing was changed'
 is "$(calls)" 3 'undo stops copying at the interrupt'
 gives 1 'restore interrupted while it copies ends with 1' \
 	"$stopat" --count "$T/calls" --at 3 --only pwrite64 \
 	--below "$HOME/project" --interrupt -- \
 	guard restore -y -q --overwrite always --at "$first" long
-says "$err" 'interrupted: nothing was done'
+says "$err" 'interrupted: nothing was changed'
 ok 'undo without an interrupt is accepted' guard undo -y -q
 manifest . >"$T/after"
 ok 'undo restores the large file' same "$T/before" "$T/after"

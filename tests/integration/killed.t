@@ -44,7 +44,7 @@ record=$(echo "$state"/runs/*/record)
 sed -i 's/^project-dev=.*/project-dev=999/' "$record"
 gives 125 'run --continue is refused with another disk in place' \
 	guard run -q --continue -- true
-says "$err" 'is not the folder any more'
+says "$err" 'was replaced: the run was created for another directory'
 sed -i 's/^boot=.*/boot=of-yesterday/' "$record"
 gives 0 'run --continue works after a reboot' \
 	guard run -q --continue -- cat kept.txt

@@ -85,7 +85,7 @@ gives 1 'show refuses a file that the run did not leave' \
 	guard show "$run:/tmp/outside"
 gives 1 'show refuses a path with ..' guard show "$run:/tmp/../record"
 gives 1 'ls refuses another directory' guard ls "$run:/etc"
-says "$err" 'neither in the run'
+says "$err" 'not in the run'
 gives 1 'ls refuses an unknown run' guard ls 000000-00:
 
 # --- sizes: directories of mode 000 made by the kernel are counted as empty, those of the run are reported ---

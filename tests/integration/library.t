@@ -15,7 +15,7 @@ applies() {
 gives 0 'the example lists no run' "$example"
 says "$out" "no run is pending in $HOME/project"
 gives 1 'the example refuses an unknown run' "$example" 3mk9zq-4t
-says "$err" "there is no run '3mk9zq-4t'"
+says "$err" "no such run: '3mk9zq-4t'"
 
 ok 'a run changes, adds and deletes files' guard run -q -- \
 	sh -c 'echo run >src/f1.c; echo run >new; rm src/f2.c'

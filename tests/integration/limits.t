@@ -20,15 +20,15 @@ held=
 if [ -n "$held" ]; then
 	gives 1 '--memory: the kernel kills processes of a run one by one' \
 		guard run --memory 200m -- "$programs/resources" P75m
-	says "$err" "a cgroup ($held) holds it"
-	says "$err" 'out of memory: at the 200 MiB of --memory'
+	says "$err" "a cgroup ($held) limits it"
+	says "$err" 'out of memory: at the limit of 200 MiB (--memory)'
 	gives 137 '--memory: the kernel kills a command above the limit' \
 		guard run --memory 100m -- "$programs/resources" P75
 	says "$err" 'kernel killed'
 else
 	gives 124 '--memory: guard ends a run above the limit' \
 		guard run --memory 100m -- "$programs/resources" P75
-	says "$err" 'guard looks ten times a second'
+	says "$err" 'guard measures ten times a second'
 	says "$err" 'more memory than the 100 MiB of --memory'
 fi
 gives 0 '--memory: a run below the limit ends with its own status' \
@@ -37,7 +37,7 @@ silent "$err" 'out of memory'
 for size in 1m 5.9m x -3 '' 12q 1gg 512mx 512mi 512kbb 1bb inf 0x20000000; do
 	gives 125 "--memory '$size' is refused" \
 		guard run --memory "$size" -- true
-	says "$err" "--memory is a size like 512m or 2g, at least 6144k, not '$size'"
+	says "$err" "--memory must be a size like 512m or 2g, at least 6144k, not '$size'"
 done
 # All forms of docker.
 for size in 1048576 1048576b 1024k 1024K 1m 1M 1mb 1MB 1MiB '1 m' 1.0m \
@@ -58,7 +58,7 @@ for number in 0 -1; do
 		test "$most" = unlimited || test "$most" -gt 1024'
 done
 gives 125 '--pids-limit -2 is refused' guard run --pids-limit -2 -- true
-says "$err" "--pids-limit is a number, or -1 for none, not '-2'"
+says "$err" "--pids-limit must be a number, or -1 for none, not '-2'"
 
 # Control groups delegated to a plain user, as systemd does. In v2 a group with
 # processes cannot have children with limits; therefore the caller has a group
@@ -100,7 +100,7 @@ if [ -n "$held" ] && [ "$me" = root ]; then
 	gives 137 'in a delegated group the kernel enforces the limits of a plain user' \
 		delegated guard run --memory 100m --cpus 0.5 --pids-limit 50 \
 		-- "$programs/resources" P75
-	says "$err" "memory: a cgroup ($held) holds it"
+	says "$err" "memory: a cgroup ($held) limits it"
 	says "$err" "processors: a cgroup ($held)"
 	says "$err" "processes: a cgroup ($held)"
 	# the snapshot beside it was in that group as well
@@ -123,7 +123,7 @@ else
 fi
 gives 124 '--pids-limit ends a fork bomb that lasts' \
 	guard run --pids-limit 60 -- "$programs/resources" G03
-says "$err" 'as many processes as it may: --pids-limit'
+says "$err" 'its limit of processes: --pids-limit'
 ok 'no process of the fork bomb is left' \
 	sh -c '! grep -qx resources /proc/[0-9]*/comm'
 ok 'new processes can be started afterwards' sh -c 'sh -c "sh -c true"'
@@ -176,7 +176,7 @@ if [ -n "$held" ]; then
 else
 	gives 0 '--cpus 1 limits the run to one processor' \
 		guard run --cpus 1 -- sh -c 'test "$(nproc)" = 1'
-	says "$err" 'kept on whole ones'
+	says "$err" 'bound to complete ones'
 	gives 1 'a run with --cpus 1 cannot use other processors' \
 		guard run --cpus 1 -- "$programs/resources" G02
 fi
@@ -225,10 +225,10 @@ if [ "$me" = root ]; then
 	says "$err" "user 1000 of --user may not enter '/srv/closed'"
 	gives 125 '--user of an unknown name is refused' \
 		guard run --user nosuch -- true
-	says "$err" "there is no user 'nosuch'"
+	says "$err" "no such user: 'nosuch'"
 	gives 125 '--user with an unknown group is refused' \
 		guard run --user tester:nosuch -- true
-	says "$err" "there is no group 'nosuch'"
+	says "$err" "no such group: 'nosuch'"
 	# As docker: a user without a group has all of the user's groups, with a
 	# group no others.
 	spell() {
@@ -246,8 +246,8 @@ if [ "$me" = root ]; then
 else
 	gives 125 '--user is refused for a plain user' \
 		guard run --user 0 -- true
-	says "$err" 'for root'
+	says "$err" 'for root only'
 fi
 gives 125 '--env without a name is refused' guard run --env '' -- true
-says "$err" '--env is NAME'
+says "$err" '--env must be NAME'
 finish

@@ -50,7 +50,7 @@ gives 0 'guard diff shows the changes of a live run' \
 says "$out" 'file'
 says "$out" 'new'
 says "$out" 'dir/below'
-silent "$err" 'cannot hold'
+silent "$err" 'cannot freeze'
 gives 0 'the live run continues after guard diff' guard status
 says "$out" running
 gives 0 'apply accepts some paths of a live run' \
@@ -87,7 +87,7 @@ gives 1 'apply of a live run refuses a file that both sides changed' \
 	guard apply -y "$run" other
 is "$(cat other)" user "the refused apply keeps the user's edit"
 gives 1 'discard refuses a live run' guard discard -y "$run"
-says "$err" 'still going'
+says "$err" 'still running'
 out
 gives 0 'status lists the run as ended after its end' guard status
 says "$out" ended
@@ -162,7 +162,7 @@ is "$(listed)" 'M parts/bytes M parts/gone M parts/new M parts/rest ' \
 	'diff lists what the run changes after the apply'
 out
 says "$T/live.err" "run $run: 4 modified"
-silent "$T/live.err" 'other rights'
+silent "$T/live.err" 'can change its user'
 
 # --- two runs at once, each with its own layer ---
 begin 'echo one >one'

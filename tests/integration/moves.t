@@ -290,11 +290,11 @@ is "$(grep -c '^  R  ' "$out")" 30 'diff lists all moves'
 truncate -s 3G huge
 gives 0 'a run moves a huge file' guard run -- mv huge elsewhere
 has "$err" '^  D  huge  '
-has "$err" '^  too many or too large to find all'
+has "$err" '^  too many or too large entries to find all'
 hasnt "$err" '^  R  huge'
 gives 0 'diff accepts the huge file' guard diff
 has "$out" '^  A  elsewhere  3.2 GB$'
-has "$out" '^  too many or too large to find all'
+has "$out" '^  too many or too large entries to find all'
 gives 0 'review shows the move of a huge file by its stored chunks' guard review
 has "$out" '^  R  huge -> elsewhere  3.2 GB$'
 

@@ -15,10 +15,10 @@ for ports in 0 65536 x 80: :80 80:81:82:83 1-2:3 80/sctp 300.1.1.1:80:80 '' \
 	gives 125 "--publish '$ports' is refused" \
 		guard run --net private --publish "$ports" -- true
 done
-says "$err" '--publish is PORT, OUTSIDE:INSIDE'
+says "$err" '--publish must be PORT, OUTSIDE:INSIDE'
 gives 125 '--publish without --net private is refused' \
 	guard run --publish 8080:80 -- true
-says "$err" '--publish is for --net private'
+says "$err" '--publish needs --net private'
 gives 125 '--net with an unknown word is refused' guard run --net bridge -- true
 says "$err" 'host, private or none'
 

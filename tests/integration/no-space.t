@@ -48,7 +48,7 @@ for kind in bytes tmp dark; do
 	# shellcheck disable=SC2086 # none or one word
 	fills $kind $size
 	size=--layer-size=8M
-	says "$err" '--layer-size lets it have more'
+	says "$err" '--layer-size sets another limit'
 	gives 0 "diff accepts the layer of the ended run: $kind" \
 		guard diff --name-status
 	says "$out" 'A	first'
@@ -70,12 +70,12 @@ gives 124 '--layer-size of run --continue counts the whole layer' \
 	guard run --continue -q --layer-size 2M -- sleep 600
 gives 0 'discard drops the continued run' guard discard -y
 fills files --layer-files 500
-says "$err" '--layer-files lets it have more'
+says "$err" '--layer-files sets another limit'
 gives 0 'diff accepts a layer with too many files' guard diff --name-status
 says "$out" 'A	many/400'
 gives 0 'discard drops a layer with too many files' guard discard -y
 fills files
-says "$err" '--layer-files lets it have more'
+says "$err" '--layer-files sets another limit'
 gives 0 'discard drops a layer with all files of the disk' guard discard -y
 gives 125 'an invalid --layer-size is refused' \
 	guard run --layer-size lots -- true
@@ -136,7 +136,7 @@ gives 0 "a run writes more than fits on the project's disk" \
 	guard run -q -- sh -c 'head -c 300000 /dev/urandom >big'
 dd if=/dev/zero of=/small/filler bs=64k 2>/dev/null
 gives 1 "apply is refused when the project's disk is full" guard apply -q -y
-says "$err" "the disk of '/small/project' has room for"
+says "$err" "the disk of '/small/project' is full: it has"
 silent "$err" 'guard prune'
 no 'the refused apply leaves nothing' test -e big
 rm /small/filler

@@ -32,7 +32,7 @@ gives 0 'review accepts the second run after that apply' guard review "$second"
 no 'review does not list an equal file any more' \
 	grep -q '^  [AMD]  \(same\|src/f4\)' "$out"
 says "$out" 'both  +1 -1'
-says "$out" '! changed here since the run began'
+says "$out" '! changed here since the run started'
 gives 0 "apply merges the second run's text" guard apply -y "$second" both two
 is "$(sed -n '3p;27p' both | tr '\n' ' ')" 'one two ' \
 	'the merged text has the lines of both runs'

@@ -49,7 +49,7 @@ trip() {
 	gives 0 "discard accepts $name" guard discard -q -y -- "$@"
 	no "the run no longer has $name" waiting "$T/all"
 	gives 0 "undo accepts a discard of $name" guard undo -y
-	says "$err" "guard discard $run PATHS    does it again;"
+	says "$err" "guard discard $run PATHS    discards it again;"
 	ok "undo brings back $name" waiting "$T/all"
 	is "$(ls "$state/trash")" '' "undo leaves no trash of $name"
 }
@@ -73,10 +73,10 @@ trip 'the complete project with its mode' .
 
 # --- messages and lists ---
 gives 0 'discard accepts two paths' guard discard -y edited gone/deep/y
-says "$err" 'guard undo brings it back'
+says "$err" 'guard undo restores it'
 look "$T/less"
 gives 0 'undo -n accepts the discard' guard undo -n
-says "$err" "the last thing done here was to discard 2 paths of run $run"
+says "$err" "the last action here was to discard 2 paths of run $run"
 is "$(cat "$out")" '  edited
   gone/deep/y' 'undo -n names the two paths'
 ok 'undo -n changes nothing' waiting "$T/less"
@@ -129,7 +129,7 @@ gives 0 'run --continue writes at the discarded deletion' \
 settle
 look "$T/less"
 gives 1 'undo -n is refused where the run has written since' guard undo -n
-says "$err" "something else at 'gone/deep/newer' since"
+says "$err" "a different entry at 'gone/deep/newer' since then"
 gives 1 'undo is refused where the run has written since' guard undo
 ok 'the refused undo changes nothing' waiting "$T/less"
 gives 1 'undo -y skips a discard that cannot be reverted' guard undo -y
@@ -145,7 +145,7 @@ gives 0 'run --continue writes the file again' \
 settle
 gives 1 'undo -y is refused where the run has written the file again' \
 	guard undo -y
-says "$err" "something else at 'edited' since"
+says "$err" "a different entry at 'edited' since then"
 
 # --- a live run, and an emptied trash ---
 gives 0 'discard accepts a new directory' guard discard -q -y made
@@ -156,7 +156,7 @@ guard run -q --rw "$T" --continue "$run" -- \
 runner=$!
 read -r _ <"$T/up"
 gives 1 'undo of a discard is refused while the run is live' guard undo -y
-says "$err" 'comes back when that has ended'
+says "$err" 'is in use: wait for its end'
 echo >"$T/on"
 wait $runner
 settle
@@ -176,7 +176,7 @@ gives 0 'prune --trash empties the trash' guard prune -q -y --trash
 gives 1 'undo -n is refused after the trash was emptied' guard undo -n
 says "$err" 'no longer in'
 gives 1 'undo is refused after the trash was emptied' guard undo -y
-says "$err" 'cannot be taken back'
+says "$err" 'cannot be undone'
 gives 0 'apply accepts the rest of the run' guard apply -q -y
 gives 0 'undo reverts the apply' guard undo -q -y
 gives 0 'discard drops the run' guard discard -q -y

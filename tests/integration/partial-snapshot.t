@@ -120,24 +120,24 @@ is "$(cat "$out")" '1 1' 'show prints the content before the apply'
 gives 0 'restore -n of a directory with a few stored files is accepted' \
 	guard restore -n d1
 says "$err" 'pre-run'
-says "$err" "has something newer in '$PWD/d1'"
+says "$err" "has a newer version in '$PWD/d1'"
 gives 0 'restore -n of another directory is accepted' guard restore -n d20
-silent "$err" 'something newer'
+silent "$err" 'a newer version'
 gives 0 'restore -n --at today is accepted' guard restore -n --at today d1
-says "$err" "has something newer in '$PWD/d1'"
+says "$err" "has a newer version in '$PWD/d1'"
 whole=$( (cd .. && guard log) | awk '$4 == "pre-run" { print $1; exit }')
 gives 0 'restore -n --at a complete snapshot is accepted' \
 	guard restore -n --at "$whole" d1
-silent "$err" 'something newer'
+silent "$err" 'a newer version'
 gives 0 'restore -n of a pattern of files is accepted' \
 	guard restore -n 'd1/sub/*'
-says "$err" "has something newer like '$PWD/d1/sub/*'"
+says "$err" "has a newer version like '$PWD/d1/sub/*'"
 gives 0 'restore -n of a pattern of directories is accepted' \
 	guard restore -n 'd[0-2]'
-says "$err" "has something newer like"
+says "$err" "has a newer version like"
 gives 0 'restore -n of a pattern that no partial snapshot matches is accepted' \
 	guard restore -n 'd1/sub/[23]'
-silent "$err" 'something newer'
+silent "$err" 'a newer version'
 rm d21/sub/21
 gives 0 'restore of a file outside of partial snapshots is accepted' \
 	guard restore -q -y d21/sub/21
@@ -203,7 +203,7 @@ while [ $at -le "$count" ]; do
 	put_back
 	"$stopat" --count "$T/count" --at $at -- guard apply -q -y >"$out" 2>"$err"
 	guard apply --continue >"$out" 2>"$err" ||
-		grep -q 'was taken back' "$err" || wrong=$((wrong + 1))
+		grep -q 'rolled back' "$err" || wrong=$((wrong + 1))
 	crash_look . >"$T/is"
 	if cmp -s "$T/is" "$T/after"; then
 		guard undo -q -y >"$out" 2>"$err" || wrong=$((wrong + 1))

@@ -151,9 +151,9 @@ ok 'a run changes files with filters and line endings' guard run -q -- sh -c '
 settle
 guard patch >"$T/patch" 2>"$err" </dev/null
 is $? 1 'patch ends with 1 for content behind a filter'
-says "$err" "'b.key': git keeps it through a filter"
-says "$err" "'new.key': git keeps it through a filter"
-says "$err" "'b.lf': only its line ends are others"
+says "$err" "'b.key': git stores it through a filter"
+says "$err" "'new.key': git stores it through a filter"
+says "$err" "'b.lf': only its line endings differ"
 silent "$T/patch" 'key'
 ok 'git apply accepts the rest of that patch' git -C "$HOME/attributes-copy" \
 	apply --index --binary "$T/patch"

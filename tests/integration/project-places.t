@@ -257,7 +257,7 @@ if has_image fuse; then
 	guard apply -q -y >"$out" 2>"$err" </dev/null
 	case $? in
 	0) gives 0 'FUSE: undo reverts the apply' guard undo -q -y ;;
-	*) says "$err" 'cannot swap two files in one step' ;;
+	*) says "$err" 'cannot exchange two files atomically' ;;
 	esac
 	is "$(cat one folder/two)" "$(printf 'one\ntwo')" \
 		'FUSE: the project is as before'
@@ -325,7 +325,7 @@ for kind in fuse overlay; do
 	has_image $kind || continue
 	gives 125 "$kind: the state is refused on this file system" \
 		env GUARD_HOME=/images/$kind/state guard run -- true
-	says "$err" 'put it elsewhere'
+	says "$err" 'set GUARD_HOME to'
 	is "$(ls /images/$kind/state/runs)" '' \
 		"$kind: the refused run leaves nothing"
 done
@@ -371,7 +371,7 @@ if [ "$uid" -ne 0 ]; then
 	chmod 555 .
 	gives 0 'a run works in a directory without write permission' \
 		guard run -- sh -c 'echo two >open/file'
-	says "$err" "you may not write in '$HOME/shut'"
+	says "$err" "you have no permission to write in '$HOME/shut'"
 	gives 1 'apply in a directory without write permission is refused' \
 		guard apply -q -y
 	says "$err" 'guard patch'

@@ -42,10 +42,10 @@ guard discard -y -q >"$out" 2>"$err"
 ok "the secret is stored in guard's state" is_in_state
 
 gives 1 'purge without --confirm is refused' guard purge keys/id
-says "$err" 'say it with --confirm PATH'
+says "$err" 'use --confirm PATH'
 gives 1 'purge with another path in --confirm is refused' \
 	guard purge --confirm keys keys/id
-says "$err" 'nothing is done'
+says "$err" 'nothing changed'
 gives 2 'purge -y is refused' guard purge -y keys/id
 gives 1 'purge of a path that is not stored is refused' \
 	guard purge --confirm nothing nothing
@@ -73,7 +73,7 @@ ok 'the secret is still stored under another name in a run' is_in_state
 gives 0 'purge of a directory by its absolute path is accepted' \
 	guard purge --confirm "$HOME/project/keys" "$HOME/project/keys"
 says "$err" 'the layers of 1 run'
-says "$err" 'is still there: the next snapshot or run stores it again'
+says "$err" 'still exists: the next snapshot or run stores it again'
 gives 0 'purge of the other name is accepted' \
 	guard purge --confirm elsewhere elsewhere
 no "the secret is nowhere in guard's state" is_in_state
@@ -87,7 +87,7 @@ is "$(cat "$out")" '' 'the purged run has no changes left'
 gives 0 'log of a file in the purged directory is accepted' \
 	guard log keys/readme
 says "$out" 'purged  '
-says "$out" 'with a folder above it'
+says "$out" 'with a parent directory'
 gives 1 'restore of a file in the purged directory is refused' \
 	guard restore -y keys/readme
 says "$err" 'was purged on 20'
@@ -117,7 +117,7 @@ gives 0 'purge of one of two files is accepted' \
 	guard purge --confirm keys/readme keys/readme
 rm -f keys/readme keys/beside
 gives 0 'restore of the directory is accepted' guard restore -y keys
-says "$err" "'keys/readme' is left out: it was purged on 20"
+says "$err" "'keys/readme' is skipped: it was purged on 20"
 is "$(cat keys/beside)" beside 'restore brings back the other file'
 rm keys/beside
 gives 0 'restore of a pattern that matches both is accepted' \

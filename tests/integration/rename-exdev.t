@@ -115,15 +115,15 @@ gives 0 'a run in which a rename fails ends with 0' guard run -- sh -c "
 	[ \$($renamer plain deep moved) = $EXDEV ] && mv deep moved"
 is "$(grep -c 'could not be renamed' "$err")" 1 \
 	'guard reports a failed rename once'
-says "$err" "the folder 'deep' could not be renamed in the run"
-says "$err" 'mv copies it'
+says "$err" "the directory 'deep' could not be renamed in the run"
+says "$err" 'mv copies it (for git mv: mv'
 guard discard -q -y
 gives 0 'an exchange of two directories fails in the run' \
 	guard run -- "$renamer" exchange tree other
-says "$err" "the folder 'tree' could not be exchanged"
+says "$err" "the directory 'tree' could not be exchanged"
 gives 0 'an exchange of a file and a directory fails in the run' \
 	guard run -- "$renamer" exchange README.md tree
-says "$err" "the folder 'tree' could not be exchanged"
+says "$err" "the directory 'tree' could not be exchanged"
 gives 0 'new directories of the run can be exchanged' \
 	guard run -- sh -c "mkdir a b && echo in >b/file &&
 	[ \$($renamer exchange a b) = 0 ] && [ -e a/file ] &&
@@ -132,11 +132,11 @@ silent "$err" 'could not be'
 guard discard -q -y
 gives 1 'a rename by a process that is not dumpable fails' \
 	guard run -- "$renamer" closed tree moved
-says "$err" "'renamer', which lets nobody look into it"
+says "$err" "'renamer', whose memory guard cannot read"
 echo >plain
 gives 0 'such a process can rename a file' \
 	guard run -- "$renamer" closed plain moved
-silent "$err" 'look into it'
+silent "$err" 'whose memory guard cannot read'
 guard discard -q -y
 rm plain
 gives 0 'a rename that succeeds is not reported' guard run -- mv tree moved
@@ -186,7 +186,7 @@ if [ "$me" != root ]; then
 		[ -e tree/a/file ] && [ -z "$(find . -name ".guard*")" ]'
 fi
 gives 0 'a run can use --nested' guard run --nested -- true
-says "$err" 'with --nested no folder that is older than the run can be renamed'
+says "$err" 'with --nested a directory that is older than the run cannot be renamed'
 gives 0 'a second run can use --nested' guard run --nested -- true
 silent "$err" 'with --nested'
 gives 0 'a rename in a run with --nested ends with 0' \

@@ -25,7 +25,7 @@ is "$(cat src/deep/er/file)" deep \
 ok 'a ** pattern brings back an edited file' grep -q 'int f3' src/f3.c
 is "$(cat README.md)" broken 'a ** pattern changes no other file'
 gives 1 'a pattern without a match is refused' guard restore -y '*.nothing'
-says "$err" 'nothing that is stored matches'
+says "$err" 'no stored path matches'
 head=$(git rev-parse HEAD)
 git commit -q --allow-empty -m later
 gives 0 'restore accepts patterns for all entries' \
@@ -97,7 +97,7 @@ more" 'apply writes a file with a flag'
 		chattr +i later/on/fixed
 		gives 1 'restore --exact refuses a directory with an immutable file' \
 			guard restore -y --exact --at "$flagged" .
-		says "$err" "'later/on/fixed' is immutable: nothing was done"
+		says "$err" "'later/on/fixed' is immutable: nothing was changed"
 		is "$(cat later/on/fixed)" fixed \
 			'the refused restore --exact deletes nothing'
 		is "$(find . -name '.guard-staging*')" '' \
@@ -118,7 +118,7 @@ rm src/f6.c notes.txt
 rm -r docs
 gives 0 'restore --overwrite never is accepted' \
 	guard restore -y --at 1 --overwrite never .
-says "$err" 'left as it is'
+says "$err" 'unchanged'
 is "$(cat README.md)" mine '--overwrite never keeps an edited file'
 is "$(stat -c %a src/f5.c)" 700 '--overwrite never keeps a mode'
 is "$(cat notes.txt)" untracked '--overwrite never brings back a missing file'
@@ -171,7 +171,7 @@ ok 'the refused restore --exact changes no file' same "$T/mess" "$T/after"
 gives 1 'restore without --exact refuses to replace a directory by a file' \
 	guard restore -y --at "$at" README.md
 says "$err" "'README.md': a folder is there now, and nothing is deleted"
-says "$err" 'or --exact, which takes it away'
+says "$err" 'or --exact, which deletes them'
 gives 0 'restore --exact of one directory is accepted' \
 	guard restore -y --at "$at" --exact src
 no '--exact deletes a new file' test -e src/new
@@ -284,11 +284,11 @@ before=$(cat "$out")
 echo two >version
 gives 0 'guard snapshot stores a second version' guard snapshot -q
 gives 0 'restore of an unchanged file is accepted' guard restore -y version
-says "$err" "guard restore --at $before PATH brings the version before"
+says "$err" "guard restore --at $before PATH restores the previous version"
 gives 0 'restore --at the previous version is accepted' \
 	guard restore -y --at "$before" version
 is "$(cat version)" one 'restore --at the previous version brings it back'
 gives 0 'restore of a file with only one version is accepted' \
 	guard restore -y src/f1.c
-silent "$err" 'the version before'
+silent "$err" 'the previous version'
 finish

@@ -125,7 +125,7 @@ guard discard -q -y
 for bad in x 0.05s -1 ''; do
 	gives 125 "--versions '$bad' is refused" \
 		guard run --versions "$bad" -- true
-	says "$err" '--versions is a time'
+	says "$err" '--versions must be a time'
 done
 
 # --- run --continue ---
@@ -152,7 +152,7 @@ is "$(guard ls -l "$at" | grep fifo | cut -c1)" p \
 is "$(guard ls -l "$at" | grep link | cut -c1)" l \
 	'a symbolic link is stored as one'
 gives 0 'a large file is not in a version during the run' guard show "$at:large"
-says "$err" 'not complete'
+says "$err" 'incomplete'
 end
 is "$(guard show "$(guard log --json large |
 	sed -n 's/.*"snapshot": *\([0-9]*\).*/\1/p' | head -n 1):large" |

@@ -23,7 +23,7 @@ says "$err" 'no-such-command-here'
 gives 126 'a file that is not executable gives 126' guard run -- ./README.md
 says "$err" "run './README.md': you may not execute it"
 gives 126 'a directory as command gives 126' guard run -- ./src
-says "$err" "run './src': it is a folder"
+says "$err" "run './src': it is a directory"
 gives 124 '--timeout ends the command and gives 124' \
 	guard run --timeout 0.3s -- sleep 60
 says "$err" 'timeout'

@@ -43,7 +43,7 @@ says "$out" '<id>r</id><password></password>'
 says "$out" 'https://pypi.example/simple'
 says "$out" 'jobs = 2'
 says "$out" 'org.gradle.jvmargs=-Xmx1g'
-says "$err" "without the secrets in them: '$HOME/.npmrc', '$HOME/.gitconfig'"
+says "$err" "without their secrets: '$HOME/.npmrc', '$HOME/.gitconfig'"
 silent "$err" gradle
 silent "$err" 'changes in your home'
 gives 0 'git commit works in a run without a signing key' \
@@ -73,16 +73,16 @@ gives 0 'status accepts the run that tried' guard status
 silent "$err" 'hidden:'
 mkdir -p "$HOME/.ssh" "$HOME/.aws" "$T/other"
 gives 0 'the first run names masked files' guard run -- true
-says "$err" 'hidden: '
+says "$err" 'masked: '
 tilde='~'
 ssh=$tilde/.ssh
 says "$err" "$ssh"
-says "$err" '--ro PATH lets one in'
+says "$err" '--ro PATH exposes one'
 gives 0 'the second run does not name them again' guard run -- true
 silent "$err" 'hidden:'
 gives 0 'another project names them again' \
 	guard run -C "$T/other" --ro "$HOME/.ssh" -- true
-says "$err" 'hidden: '
+says "$err" 'masked: '
 silent "$err" "$ssh"
 mkdir -p "$HOME/.kube"
 gives 0 'a further run names only new ones' guard run -- true
@@ -93,16 +93,16 @@ silent "$err" "$ssh"
 echo key >"$HOME/.ssh/id"
 echo password >"$HOME/.netrc"
 gives 0 'a run with one name of each masked file' guard run -- true
-silent "$err" 'another name'
+silent "$err" 'another hard'
 ln "$HOME/.ssh/id" "$HOME/copy-of-id"
 ln "$HOME/.netrc" "$HOME/project/copy-of-netrc"
 gives 0 'a hard link of a masked file is readable' \
 	guard run -- cat copy-of-netrc
-says "$err" 'hidden, but has another name somewhere: '
+says "$err" 'masked, but it has another hard link: '
 says "$err" "$ssh/id"
 says "$err" "$tilde/.netrc"
 gives 0 'guard names the hard link once' guard run -- true
-silent "$err" 'another name'
+silent "$err" 'another hard'
 gives 0 '--hide masks the hard link too' guard run \
 	--hide "$HOME/copy-of-id" -- cat "$HOME/copy-of-id"
 is "$(cat "$out")" '' 'the hard link masked by --hide is empty'
@@ -130,11 +130,11 @@ gives 7 'a masked socket cannot be reached' \
 	guard run --ro "$T/ask" -- perl "$T/ask" "$bus"
 says "$err" 'not passed on: '
 says "$err" GITHUB_TOKEN
-says "$err" "out of reach: $bus"
+says "$err" "not reachable: $bus"
 gives 0 'a second run does not name it again' guard run -- true
 silent "$err" GITHUB_TOKEN
 silent "$err" "$bus:"
-silent "$err" 'out of reach'
+silent "$err" 'not reachable'
 export DATABASE_URL=x
 gives 0 'a new masked variable is named' guard run -- true
 says "$err" 'not passed on: DATABASE_URL (--env'
@@ -149,11 +149,11 @@ is "$(cat "$out")" hunter2 'the exposed variable has its value'
 gives 0 'a variable that names a masked socket is reported' \
 	env SSH_AUTH_SOCK="$bus" \
 	guard run --env SSH_AUTH_SOCK -- true
-says "$err" "--ro '$bus' lets it in"
+says "$err" "--ro '$bus' exposes it"
 gives 0 '--env and --ro expose a variable and its socket' \
 	env SSH_AUTH_SOCK="$bus" guard run --env SSH_AUTH_SOCK \
 	--ro "$bus" -- true
-silent "$err" "--ro '$bus' lets it in"
+silent "$err" "--ro '$bus' exposes it"
 kill "$service"
 wait "$service" 2>/dev/null
 unset GITHUB_TOKEN DATABASE_URL
@@ -165,9 +165,9 @@ gives 0 'a binary file with a secret is masked completely' guard run -- sh -c \
 	'wc -c <~/.npmrc; git config --global user.name Other'
 says "$out" 0
 no 'guard does not call a completely masked file partly visible' \
-	grep -q 'without the secrets.*npmrc' "$err"
+	grep -q 'without their secrets.*npmrc' "$err"
 says "$err" "$tilde/.npmrc"
-says "$err" '1 change in your home folder'
+says "$err" '1 change in your home directory'
 ok 'the files outside are unchanged' \
 	cmp "$HOME/.m2/settings.xml" "$T/before/.m2/settings.xml"
 

@@ -42,9 +42,9 @@ gives 0 "snapshot of a directory that contains guard's state is accepted" \
 }
 gives 1 'snapshot of / is refused' guard snapshot /
 gives 1 'snapshot of a file is refused' guard snapshot README.md
-says "$err" 'is not a folder'
+says "$err" 'is not a directory'
 gives 1 'snapshot of an empty name is refused' guard snapshot ''
-says "$err" 'is no folder'
+says "$err" 'is not a directory'
 gives 1 'snapshot of a missing directory is refused' guard snapshot src nowhere
 is "$(cat "$out")" '' 'the refused snapshot stores no other directory'
 gives 1 "snapshot of guard's state is refused" guard snapshot "$state"
@@ -63,7 +63,7 @@ rm -f build/a.o
 gives 0 'snapshot of everything is accepted' guard snapshot
 gives 0 'snapshot with --exclude is accepted' \
 	guard snapshot --exclude '*.o' --exclude deps --exclude 'src/deep/*'
-says "$err" '3 paths left out: *.o, deps, src/deep/*'
+says "$err" '3 paths excluded: *.o, deps, src/deep/*'
 silent "$err" incomplete
 number=$(cat "$out")
 gives 0 'log works with excluded paths' guard log -n 1
@@ -82,7 +82,7 @@ gives 0 'diff with the complete snapshot is accepted' \
 is "$(cat "$out")" '' 'excluded paths are no difference'
 gives 0 'a second snapshot with --exclude is accepted' \
 	guard snapshot --exclude '*.o' --exclude deps --exclude 'src/deep/*'
-says "$err" '3 paths left out'
+says "$err" '3 paths excluded'
 echo new >src/y.o
 echo changed >src/f1.c
 gives 0 'a complete snapshot after that is accepted' guard snapshot
@@ -90,7 +90,7 @@ gives 0 'show accepts a path that was excluded before' guard show latest:src/y.o
 is "$(cat "$out")" new 'the complete snapshot has its content'
 gives 0 'restore --exact of a snapshot with excluded paths is accepted' \
 	guard restore -y --exact --at "$number" .
-says "$err" "not all of 'src' is in this snapshot"
+says "$err" "this snapshot has only a part of 'src'"
 is "$(cat src/y.o)" new 'restore --exact keeps excluded paths'
 ok 'restore --exact keeps excluded paths in subdirectories' test -f deps/in/x
 no 'restore --exact brings back the rest' grep -q changed src/f1.c

@@ -12,7 +12,7 @@ gives 0 'a small snapshot is stored' guard snapshot
 echo 'max-size = 500K' >"$state/config"
 head -c 1000000 /dev/urandom >big
 gives 1 'a snapshot above max-size is refused' guard snapshot
-says "$err" 'may take 500 KB (max-size): `guard prune` makes room'
+says "$err" 'limit is 500 KB (max-size): `guard prune` frees space'
 is "$(guard log | wc -l)" 1 'the refused snapshot is not listed'
 is "$(ls "$state/store/tmp")" '' 'the refused snapshot leaves no temporary file'
 gives 0 'verify --read-data accepts the store' guard verify --read-data
@@ -20,7 +20,7 @@ rm big
 gives 0 'a small snapshot is stored after that' guard snapshot
 echo 'max-size = huge' >"$state/config"
 gives 1 'an invalid configuration is reported by snapshot' guard snapshot
-says "$err" "config: line 1: max-size: 'huge' is no size"
+says "$err" "config: line 1: max-size: invalid size 'huge'"
 gives 0 'an invalid configuration does not prevent a run' guard run -- true
 rm "$state/config"
 
@@ -40,7 +40,7 @@ if [ "$me" = root ] && mkdir -p /small &&
 	cp "$T/config" /small/state/config
 	gives 1 'a snapshot larger than the file system is refused' \
 		guard snapshot "$HOME/data"
-	says "$err" '8.0 MB stay free (min-free)'
+	says "$err" '8.0 MB must stay free (min-free)'
 	ok 'the file system was never full' test \
 		"$(df --output=avail -B 1000000 /small | tail -n 1)" -ge 7
 	is "$(guard log -a)" '' 'the refused snapshot is not stored'
@@ -59,7 +59,7 @@ if [ "$me" = root ] && mkdir -p /small &&
 	mount -o remount,ro /small
 	gives 1 'a snapshot on a read-only file system is refused' \
 		guard snapshot
-	says "$err" 'can be read'
+	says "$err" 'only log, ls, show and diff work'
 	gives 0 'log works on a read-only file system' guard log
 	unset GUARD_HOME
 	umount /small

@@ -13,7 +13,7 @@ gives 0 'a first snapshot is stored' guard snapshot -q
 echo changed >README.md
 gives 0 'a second snapshot is stored' guard snapshot -q
 gives 0 'verify is accepted' guard verify
-says "$err" 'the store is whole: 2 snapshots'
+says "$err" 'the store is intact: 2 snapshots'
 gives 0 'verify --read-data is accepted' guard verify --read-data
 says "$err" 'every byte read'
 gives 0 'verify --sample --json is accepted' guard verify --sample 10% --json
@@ -30,22 +30,22 @@ says "$out" '"snapshot_count": 2'
 # --- minimum retention holds against every rule ---
 gives 0 'prune with the strictest rules is accepted' \
 	guard prune -y --keep-last 1 --max-size 1K
-says "$err" 'no rule may take it'
+says "$err" 'no rule may remove them'
 gives 0 'verify accepts the store after that prune' guard verify
 says "$err" '2 snapshots'
 gives 0 'prune without candidates needs no --yes' guard prune
-says "$err" 'nothing was to be done'
+says "$err" 'nothing to do'
 gives 2 'rules that keep nothing are refused' guard prune --keep-last 0
 gives 2 'an invalid time is refused' guard prune --keep-within soon
 gives 2 'an invalid size is refused' guard prune --max-size lots
 gives 2 'a size of 0 is refused' guard prune --max-size 0
-says "$err" 'keep nothing'
+says "$err" 'keep no'
 gives 2 'an empty tag is refused' guard prune --keep-tag ''
-says "$err" 'is no tag'
+says "$err" 'invalid tag'
 gives 0 'undelete without a number lists the trash' guard undelete
 says "$err" 'no snapshot is in the trash'
 gives 1 'undelete of an unknown snapshot is refused' guard undelete 1
-says "$err" 'not in the trash'
+says "$err" 'no such snapshot in the trash'
 gives 2 'undelete of a word is refused' guard undelete latest
 
 # --- tags, pins, rules of the configuration ---
@@ -62,7 +62,7 @@ is "$(why 3)" 'newest day tag' \
 	'prune --json names the rules for the tagged snapshot'
 is "$(why 1)" 'newest day' 'prune --json names the rules for another snapshot'
 gives 0 'pin accepts two snapshots' guard pin 1 latest
-says "$err" 'snapshot 3 stays'
+says "$err" 'snapshot 3 is kept'
 gives 0 'pin without a number is accepted' guard pin
 is "$(sed 's/ .*//' "$out" | tr '\n' ' ')" '1 3 ' \
 	'pin without a number lists the pinned snapshots'
@@ -86,7 +86,7 @@ is "$(why 3)" 'newest day pin last' \
 	'options replace the rules of the configuration'
 echo 'keep-forever = yes' >"$state/config"
 gives 1 'prune with an invalid configuration is refused' guard prune -n
-says "$err" "config: line 1: there is no setting 'keep-forever'"
+says "$err" "config: line 1: no such setting: 'keep-forever'"
 rm "$state/config"
 gives 0 'undelete --json is accepted' guard undelete --json
 says "$out" '"snapshots": []'
@@ -136,7 +136,7 @@ says "$out" 'the 2. of old'
 gives 0 'undelete --json lists it too' guard undelete --json
 says "$out" "\"snapshot\": $second"
 gives 0 'undelete brings back the snapshot' guard undelete "$second"
-says "$err" "snapshot $second is back"
+says "$err" "snapshot $second is restored"
 gives 0 'show of that snapshot is accepted' guard show "$second:f"
 is "$(cat "$out")" 2 'the snapshot has its content'
 gives 0 'log lists the snapshot again' guard -C "$HOME/old" log
@@ -161,11 +161,11 @@ printf 'XXXXXXXX' | dd of="$pack" bs=1 seek=200 conv=notrunc 2>"$T/dd"
 gives 1 'verify reports a damaged pack' guard verify --read-data
 says "$out" "${pack##*/}"
 says "$out" 'lost     snapshot 1: '
-says "$err" 'mends what can be mended'
+says "$err" 'repairs the store as far as possible'
 gives 1 'verify --json reports a damaged pack' guard verify --read-data --json
 says "$out" '"whole": false'
 gives 1 'repair without --yes is refused' guard repair
-says "$err" 'say it with -y'
+says "$err" 'use -y'
 gives 1 'repair --json without --yes is refused' guard repair --json
 ok 'repair --json reports the damage and changes nothing' \
 	python3 -c 'import json, sys
@@ -177,7 +177,7 @@ gives 0 'verify --read-data accepts the repaired store' guard verify --read-data
 gives 0 'show of an old version is accepted after repair' guard show 1:README.md
 ok 'the old version has its content' cmp "$out" README.md
 gives 0 'repair of an intact store is accepted' guard repair
-says "$err" 'nothing to mend'
+says "$err" 'nothing to repair'
 
 # --- damage that cannot be repaired ---
 chmod 700 "$state/store" "$state/store/packs"
@@ -186,8 +186,8 @@ for pack in "$state/store/packs"/*.gpk; do
 done
 chmod 500 "$state/store/packs" "$state/store"
 gives 1 'prune of a damaged store is refused' guard prune -y
-says "$err" 'nothing is removed'
-says "$err" 'guard repair mends'
+says "$err" 'nothing removed'
+says "$err" 'guard repair repairs'
 gives 1 'show of lost content is refused' guard show 2:README.md
 says "$err" 'guard repair'
 gives 1 'repair of lost content ends with 1' guard repair -y
@@ -196,7 +196,7 @@ gives 1 'show of lost content is refused after repair' guard show 2:README.md
 gives 0 'show of intact content is accepted' guard show 1:README.md
 ok 'intact content is unchanged' cmp "$out" README.md
 gives 1 'verify after repair reports the loss' guard verify
-says "$err" 'until its snapshots are pruned'
+says "$err" 'others are lost'
 gives 0 'prune works after repair' guard prune -y
 # The store stays damaged on purpose.
 mv "$state" "$T/home-state"

@@ -80,7 +80,7 @@ is "$(grep -c input "$T/left")" 1 '--strict: guard exec reads its stdin'
 
 # --- allow ---
 gives 125 '--allow refuses an unknown name' guard run --allow nothing -- true
-says "$err" '--allow is perf'
+says "$err" '--allow must be perf'
 gives 0 '--allow accepts several names' \
 	guard run --allow perf --allow 32bit --allow userfaultfd \
 	--allow io_uring -- true

@@ -84,14 +84,14 @@ each "$state/runs" EIO getdents guard diff --name-only
 is "$mute" '' 'a layer that cannot be listed is reported'
 "$stopat" --at 1 --every --only getdents --below "$state/runs/$run/upper" \
 	--error EIO -- guard diff >"$out" 2>"$err"
-says "$err" "read folder '$state/runs/$run/upper'"
+says "$err" "read directory '$state/runs/$run/upper'"
 echo edited >top
 guard diff >"$out" 2>"$err"
 says "$out" 'CHANGED HERE SINCE'
 "$stopat" --at 1 --on --every --only getdents --below "$state/store/packs" \
 	--error EIO -- guard diff >"$out" 2>"$err"
 is $? 0 'diff works without the snapshot of the start'
-says "$err" 'since the run began cannot be marked'
+says "$err" 'files that changed here since the run started'
 guard diff --name-only | sort >"$T/all"
 
 # forgotten WHAT PREPARE COMMAND: guard COMMAND, after guard PREPARE if there is
@@ -144,6 +144,6 @@ is "$left" '' 'the staging directory is not taken for removed'
 	gives 1 'a home that cannot be read is reported' "$stopat" --at 1 \
 		--every --only fstatat --below "$PWD" --error EIO -- \
 		guard status
-	says "$err" "home folder '$HOME'"
+	says "$err" "home directory '$HOME'"
 }
 finish

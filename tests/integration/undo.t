@@ -39,7 +39,7 @@ gives 1 'undo -n 3 reports an edit of a file of the oldest action' \
 says "$out" 'D  file-three'
 says "$out" 'D  file-two'
 says "$err" "'file-one': deleted there, but changed in the project meanwhile"
-says "$err" '2 actions before it would be taken back'
+says "$err" '2 actions before it would be undone'
 gives 0 "undo -n 2 is not stopped by an edit of an older action's file" \
 	guard undo -n 2
 manifest "$HOME/project" >"$T/after"
@@ -81,7 +81,7 @@ is "$(stat -c %y . | cut -d. -f1)" '2001-02-03 04:05:06' \
 	'the directory keeps its mtime over apply'
 gives 0 'restore --exact of the latest snapshot is possible after apply' \
 	guard restore -n --at latest --exact .
-says "$err" 'nothing is to be done'
+says "$err" 'nothing to do'
 gives 0 'guard log --json lists the snapshots of the apply' guard log --json
 files=$(sed -n 's/.*"files": \([0-9]*\).*/\1/p' "$out" | head -n 2 | uniq)
 is "$(echo "$files" | wc -l)" 1 \
@@ -283,7 +283,7 @@ echo kept >.env
 ok 'guard restore replaces an ignored file' guard restore -y --at 1 .env
 gives 1 "undo 3 stops at an edit of the third action's file" guard undo -y 3
 says "$err" "conflict: 'steps'"
-says "$err" '2 actions before it taken back'
+says "$err" '2 actions before it undone'
 is "$(cat .env README.md)" "kept
 kept" 'the two restores before it are reverted'
 is "$(tail -n 1 steps)" edit 'undo keeps the edit'
@@ -340,7 +340,7 @@ wait $holder
 wait $undo
 is $? 1 'undo is refused when another action came while it waited'
 is "${line%%:*}" guard 'undo reports that it waits'
-says "$err" 'something else was done'
+says "$err" 'another guard command changed'
 ok 'that refused undo keeps the applied file' test -e beside.txt
 cp "$T/last" "$last"
 gives 0 'a later undo is accepted' guard undo -q -y

@@ -89,7 +89,7 @@ gives 1 'apply -n --yes-to of unchanged paths is refused' \
 says "$err" 'no/such'
 gives 1 'apply -n --yes-to of a path outside is refused' \
 	guard apply -n --yes-to /etc/passwd
-says "$err" 'is for single files of'
+says "$err" 'needs a single file of'
 gives 2 'apply -p with --yes-to is refused' guard apply -p --yes-to setid
 gives 0 'apply of the other files is accepted' guard apply -y pipe out up loop
 ok 'apply creates a FIFO' test -p pipe

@@ -18,7 +18,7 @@ done
 gives 125 'a missing project directory is refused' guard run -C /no/such -- true
 says "$err" '-C'
 gives 125 '--env followed by -- is refused' guard run --env -- true
-says "$err" "--env is NAME or NAME=VALUE, not '--'"
+says "$err" "--env must be NAME or NAME=VALUE, not '--'"
 
 # --- names of runs ---
 gives 0 'a run adds a file' guard run -q -- sh -c 'echo 1 >made'
@@ -26,12 +26,12 @@ run=$(guard status -q)
 for verb in diff discard patch; do
 	"guard" $verb zz >"$out" 2>"$err" </dev/null
 	ok "$verb of an unknown run is refused" test $? -ne 0
-	says "$err" "'zz' is no run's id (\`guard status --all\` shows them)"
+	says "$err" "no such run, file or change: 'zz' (\`guard status --all\` lists the runs)"
 done
 for verb in 'run --continue=zz' 'exec zz' 'exec zz-zz'; do
 	# shellcheck disable=SC2086 # an option of its own
 	gives 125 "$verb instead of a command is refused" guard $verb -- true
-	says "$err" "\`guard status --all\` shows those there are"
+	says "$err" "\`guard status --all\` lists all runs"
 done
 cd "$HOME/documents" || exit 99
 gives 0 'status in a directory without pending runs works' guard status
@@ -50,7 +50,7 @@ gives 0 'a run adds one file' guard run -- sh -c 'echo 1 >part'
 says "$err" 'guard apply'
 silent "$err" 'guard import'
 gives 0 'discard of its only change is accepted' guard discard -y part
-says "$err" 'guard undo brings it back'
+says "$err" 'guard undo restores it'
 is "$(guard status -q)" '' 'no run is pending after that'
 n=$(guard log part | sed -n 's/^\([0-9]*\) .* post-run .*/\1/p')
 gives 0 'the named restore brings the file back' guard restore -y --at "$n" part
@@ -68,19 +68,19 @@ for name in sudo systemctl bwrap perf sud; do
 	chmod 755 "$HOME/vain/$name"
 done
 gives 0 'a run of sudo is explained' guard run -- "$HOME/vain/sudo"
-says "$err" "'sudo': nobody gets other rights in a run"
+says "$err" "'sudo': no process can change its user in a run"
 gives 0 'a run of systemctl is explained' guard run -- "$HOME/vain/systemctl"
-says "$err" "'systemctl': what it would start or ask"
+says "$err" "'systemctl': it would start a process"
 gives 0 'a run of bwrap is explained' guard run -- "$HOME/vain/bwrap"
-says "$err" '--nested lets it'
+says "$err" 'use --nested'
 gives 0 'a run of perf is explained' guard run -- "$HOME/vain/perf"
-says "$err" '--allow perf lets it'
+says "$err" 'use --allow perf'
 gives 0 'a run of perf with --allow perf is not explained' \
 	guard run --allow perf -- "$HOME/vain/perf"
-silent "$err" 'perf lets'
+silent "$err" 'use --allow perf'
 gives 0 'a run of another program is not explained' \
 	guard run -- "$HOME/vain/sud"
-silent "$err" 'other rights'
+silent "$err" 'can change its user'
 
 # --- snapshots ---
 cd "$HOME/project" || exit 99

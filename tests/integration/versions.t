@@ -29,20 +29,20 @@ is "$(cat "$out")" SECRET=1 'show of a day prints the content of that day'
 gives 1 'ls of a day before the first snapshot is refused' guard ls 2001-02-03
 says "$err" 'no version as old as'
 gives 1 'ls of a date that does not exist is refused' guard ls 2026-02-30
-says "$err" 'no point in time'
+says "$err" 'invalid time'
 taken=$(guard log --json | sed -n 's/.*"time": "\(.*\)".*/\1/p')
 gives 0 'show accepts a time as log --json prints it' guard show "$taken:.env"
 is "$(cat "$out")" SECRET=1 'show of a time prints the content of that time'
 gives 1 'show of a path without a snapshot is refused' guard show src/f19.c
-says "$err" "of which snapshot? The last one: 'latest:src/f19.c'"
+says "$err" "without a snapshot: for the latest one, write 'latest:src/f19.c'"
 gives 1 'ls of a path without a snapshot is refused' guard ls src
 says "$err" "'latest:src'"
 gives 1 'show of a missing path is refused' guard show latest:no/such
 gives 1 'show of a missing snapshot is refused' guard show 999:README.md
-says "$err" 'there is no snapshot 999: `guard log --all` lists them'
+says "$err" 'no such snapshot: 999; `guard log --all` lists all snapshots'
 gives 1 'restore from a missing snapshot is refused' \
 	guard restore --at 999 README.md
-says "$err" 'there is no snapshot 999: `guard log --all` lists them'
+says "$err" 'no such snapshot: 999; `guard log --all` lists all snapshots'
 
 # --- one file ---
 echo broken >README.md
@@ -86,8 +86,8 @@ if [ "$me" != root ]; then
 	rm -rf open
 	gives 0 'restore accepts a snapshot with unread files' \
 		guard restore -y --at "$number" .
-	says "$err" "'open/f' is left out"
-	says "$err" "not all of 'shut/in' is in this snapshot"
+	says "$err" "'open/f' is skipped"
+	says "$err" "this snapshot has only a part of 'shut/in'"
 	is "$(cat open/g)" two 'restore brings back the readable files'
 	no 'restore creates no empty file in place of an unread one' \
 		test -e open/f
@@ -120,7 +120,7 @@ is "$(ls -A "$HOME/aside")" f4.c \
 	'restore --to leaves no other entry in the directory'
 gives 1 'restore --to an existing file is refused' \
 	guard restore --to "$HOME/aside" -y src/f4.c
-says "$err" 'is there already'
+says "$err" 'already exists'
 gives 0 'restore --to accepts several files' \
 	guard restore --to "$HOME/aside" -y src/f3.c src/f2.c
 ok 'restore --to writes all of the files' cmp "$HOME/aside/f2.c" src/f2.c

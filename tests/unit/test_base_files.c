@@ -545,7 +545,7 @@ static void a_folder_that_fails_is_named(void **state)
 	const struct folder_box *box = *state;
 	auto_free char *path = path_join(box->path, "file");
 	auto_free char *opened = mem_printf("open '%s': ", path);
-	auto_free char *synced = mem_printf("sync folder '%s': ", path);
+	auto_free char *synced = mem_printf("sync directory '%s': ", path);
 	auto_close int fd = openat(box->fd, "file", O_RDWR | O_CREAT, 0600);
 	struct err err;
 
@@ -555,7 +555,7 @@ static void a_folder_that_fails_is_named(void **state)
 	assert_int_equal(atomic_sync_dir(fd, &err), -ENOTDIR);
 	assert_memory_equal(err.text, synced, strlen(synced));
 	assert_int_equal(atomic_sync_dir(-1, &err), -EBADF);
-	assert_memory_equal(err.text, "sync folder ?: ", 15);
+	assert_memory_equal(err.text, "sync directory ?: ", 15);
 }
 
 #define TEST(name)                                                             \

@@ -163,7 +163,7 @@ static void test_home_that_cannot_be_covered(void **state)
 		if (layers_plan(&lab.s, homes[i], &l, &notes, &err) < 0)
 			lab_fail(&err);
 		assert_false(homes[i] && covers(l, homes[i]));
-		assert_non_null(strstr(buf_text(&notes), "home folder"));
+		assert_non_null(strstr(buf_text(&notes), "home directory"));
 	}
 	lab_close(&lab);
 }

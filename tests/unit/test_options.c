@@ -147,8 +147,8 @@ static void the_option_that_was_meant_is_named(void **state)
 	complain("run", near, "did you mean --timeout?");
 	complain("run", habit, "did you mean --net?");
 	complain("prune", cut, "could be --keep-last, --keep-within");
-	complain("diff", nothing, "there is no option '--=1'\n");
-	complain("diff", far, "there is no option '--frobnicate'\n");
+	complain("diff", nothing, "no such option: '--=1'\n");
+	complain("diff", far, "no such option: '--frobnicate'\n");
 }
 
 static void operands_behind_dashes_are_counted(void **state)

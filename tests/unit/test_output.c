@@ -300,7 +300,7 @@ static void summary_body(void)
 		{.upper_fd = -1,
 		 .lower_fd = -1,
 		 .prefix = "~/",
-		 .where = " in your home folder",
+		 .where = " in your home directory",
 		 .home = true},
 	};
 	struct changes c = {.roots = roots, .root_count = 2};
@@ -336,7 +336,7 @@ static void the_summary_of_a_run_names_every_deletion(void **state)
 	assert_non_null(strstr(text, "1000 deleted"));
 	assert_non_null(strstr(text, "1000 added"));
 	assert_non_null(strstr(text, "1 in .git"));
-	assert_non_null(strstr(text, "1 change in your home folder"));
+	assert_non_null(strstr(text, "1 change in your home directory"));
 	assert_non_null(strstr(text, "guard diff 3mk9zq-4t"));
 	assert_non_null(strstr(text, "guard apply 3mk9zq-4t"));
 	assert_non_null(strstr(text, "guard discard 3mk9zq-4t"));

@@ -67,16 +67,16 @@ static void a_wrong_line_is_named(void **state)
 {
 	(void)state;
 	refused(false, "\nhome ~/x\nhomes ~/y\n", "'F':3:", "'homes'");
-	refused(false, "home x\n", "'F':1:", "begins with / or ~/");
+	refused(false, "home x\n", "'F':1:", "must begin with / or ~/");
 	refused(false, "home /x\n", "'F':1:", "must begin with ~/");
 	refused(false, "home ~/../x\n", "'F':1:", "..");
-	refused(false, "home ~\n", "'F':1:", "too much");
-	refused(false, "hide /\n", "'F':1:", "too much");
+	refused(false, "home ~\n", "'F':1:", "too general");
+	refused(false, "hide /\n", "'F':1:", "too general");
 	refused(false, "home\n", "'F':1:", "missing");
 	refused(false, "home ~/a*\n", "'F':1:", "wildcards");
-	refused(false, "nested yes\n", "'F':1:", "alone");
+	refused(false, "nested yes\n", "'F':1:", "takes no value");
 	refused(false, "tmp-size 1x\n", "'F':1:", "a size like");
-	refused(false, "write ~/.a/b\n", "'F':1:", "its text is missing");
+	refused(false, "write ~/.a/b\n", "'F':1:", "the text is missing");
 	refused(false, "write /a b\n", "'F':1:", "must begin with ~/");
 	refused(false, "env 1A\n", "'F':1:", "letters");
 	refused(false, "env =x\n", "'F':1:", "letters");
@@ -130,7 +130,8 @@ static void what_is_no_text_is_refused(void **state)
 		buf_add_text(&big, "nested\n");
 	assert_int_equal(profile_parse(&p, "F", false, big.data, big.len, &err),
 			 -EINVAL);
-	assert_non_null(strstr(err.text, "'F':2001: too long"));
+	assert_non_null(
+		strstr(err.text, "'F':2001: the line or the file is too long"));
 	while (big.len <= PROFILE_BYTES_MAX)
 		buf_add_text(&big, "#\n");
 	assert_int_equal(profile_parse(&p, "F", false, big.data, big.len, &err),

@@ -524,7 +524,7 @@ static void test_a_missing_object_stops_everything(void **state)
 	remove_from(box, "packs", pack);
 	list_store(box, "packs", &packs);
 	assert_int_equal(prune_with(box, &o, &result, &err), -EBADMSG);
-	assert_non_null(strstr(err.text, "nothing is removed"));
+	assert_non_null(strstr(err.text, "nothing removed"));
 	assert_non_null(strstr(err.text, "d/x"));
 	list_store(box, "trash", &list);
 	assert_int_equal(list.count, 0);
@@ -1103,7 +1103,7 @@ static void test_undelete_says_what_it_cannot_do(void **state)
 			assert_return_code(unlink(path), errno);
 	}
 	assert_int_equal(undelete(box, 1, &err), -EBADMSG);
-	assert_non_null(strstr(err.text, "cannot be brought back whole"));
+	assert_non_null(strstr(err.text, "cannot be restored completely"));
 	assert_false(is_in_snaps(box, 1));
 	check_whole(box);
 }

@@ -114,7 +114,7 @@ static void inside_a_run_the_state_is_asked_for_outside(void **given)
 	assert_int_equal(setenv("GUARD_RUN", "abc", 1), 0);
 	assert_int_equal(setenv("GUARD_HOME", "/proc/nowhere", 1), 0);
 	assert_int_equal(state_open(&second, &err), -EPERM);
-	assert_non_null(strstr(err.text, "inside of run 'abc'"));
+	assert_non_null(strstr(err.text, "inside run 'abc'"));
 	assert_int_equal(unsetenv("GUARD_RUN"), 0);
 	assert_int_equal(setenv("GUARD_HOME", p->state.path, 1), 0);
 }
@@ -162,8 +162,8 @@ static void forbidden_projects_are_refused_with_the_way_out(void **given)
 	struct place *p = *given;
 
 	refuses(p, "/", "-C");
-	refuses(p, p->home, "home folder");
-	refuses(p, p->root, "holds your home");
+	refuses(p, p->home, "home directory");
+	refuses(p, p->root, "contains your home");
 	refuses(p, p->state.path, "guard's own state");
 }
 

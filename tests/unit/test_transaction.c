@@ -486,7 +486,7 @@ static void takes_all_back_when_a_displaced_file_is_another(void **state)
 		memset(p, ' ', strcspn(p, "l"));
 		memset(q, ' ', strcspn(q, "l"));
 	}
-	same_picture(after, before, "taken back");
+	same_picture(after, before, "rolled back");
 	free(before);
 	free(after);
 }
@@ -857,7 +857,7 @@ static void takes_back_what_was_not_prepared_whole(void **state)
 	ok(atomic_write(fd, JOURNAL_NAME, bytes.data, bytes.len, 0600,
 			ATOMIC_NO_SYNC, &err));
 	assert_int_equal(recover(b, b->box->store, &text, &err), 2);
-	project_is(b, b->old_picture, "taken back");
+	project_is(b, b->old_picture, "rolled back");
 	nothing_left(b);
 	free(text);
 	buf_free(&bytes);
@@ -932,7 +932,7 @@ static void takes_back_what_was_on_a_disk_that_was_not_there(void **state)
 	assert_return_code(rename(away, b->project), errno);
 	assert_true(transaction_pending(b->workspaces_fd, b->project));
 	assert_int_equal(recover(b, b->box->store, &text, &err), 2);
-	assert_non_null(strstr(text, "taken back"));
+	assert_non_null(strstr(text, "rolled back"));
 	free(text);
 	project_is(b, b->old_picture, "the folder that is back");
 	nothing_left(b);

@@ -55,7 +55,7 @@ static int copytree_meta(int from_fd, const struct stat *st, int to_fd,
 		return fail_errno(err, "copy");
 	if ((now.st_uid != st->st_uid || now.st_gid != st->st_gid) &&
 	    fchown(to_fd, st->st_uid, st->st_gid) < 0)
-		return fail(err, EXDEV, "an owner that cannot be given");
+		return fail(err, EXDEV, "an owner that cannot be set");
 	if (xattrs_get(from_fd, "", &x, err) < 0 ||
 	    xattrs_set(to_fd, &x, err) < 0)
 		return -err->num;
@@ -64,7 +64,7 @@ static int copytree_meta(int from_fd, const struct stat *st, int to_fd,
 	/* The kernel silently drops setuid and setgid bits that this user may
 	 * not set. */
 	if (now.st_mode != st->st_mode)
-		return fail(err, EXDEV, "a mode that cannot be given");
+		return fail(err, EXDEV, "a mode that cannot be set");
 	if (futimens(to_fd, times) < 0)
 		return fail_errno(err, "copy the times");
 	return 0;
@@ -87,7 +87,7 @@ static int copytree_file(struct copytree_state *c, int from, const char *name,
 	out = openat(to, name,
 		     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (out < 0)
-		return fail_errno(err, "make %s", text_quote(name));
+		return fail_errno(err, "create %s", text_quote(name));
 	if (copybytes(in, out, st.st_size, c->options->keep_on, c->options->arg,
 		      err) < 0)
 		return -err->num;
@@ -192,7 +192,7 @@ static int copytree_entry(struct copytree_state *c, int from, const char *name,
 	if (in < 0)
 		return in;
 	if (mkdirat(to, name, 0700) < 0)
-		return fail_errno(err, "make %s", text_quote(name));
+		return fail_errno(err, "create %s", text_quote(name));
 	out = beneath_open(to, name, O_RDONLY | O_DIRECTORY, 0, err);
 	if (out < 0)
 		return out;
@@ -207,14 +207,14 @@ static int copytree_dir(struct copytree_state *c, int from, int to,
 	size_t i;
 
 	if (depth > DEPTH_MAX)
-		return fail(err, EXDEV, "too deep");
+		return fail(err, EXDEV, "nested too deeply");
 	if (fstat(from, &st) < 0 || dirlist_read(from, &list, err) < 0)
-		return fail_errno(err, "read a folder");
+		return fail_errno(err, "read a directory");
 	/* The source is emptied later, by its owner or a user with write
 	 * permission. */
 	if (st.st_uid != geteuid() &&
 	    faccessat(from, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return fail(err, EXDEV, "a folder that cannot be emptied");
+		return fail(err, EXDEV, "a directory that cannot be emptied");
 	for (i = 0; i < list.count; i++)
 		if (copytree_entry(c, from, list.items[i].name, to, path, depth,
 				   err) < 0)
@@ -236,7 +236,7 @@ int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
 	if (from < 0)
 		return from;
 	if (mkdirat(to_fd, to_name, 0700) < 0)
-		return fail_errno(err, "make %s", text_quote(to_name));
+		return fail_errno(err, "create %s", text_quote(to_name));
 	to = beneath_open(to_fd, to_name, O_RDONLY | O_DIRECTORY, 0, err);
 	if (to < 0)
 		return to;

@@ -339,7 +339,7 @@ int scope_enter(struct scope *s, const char *group, pid_t pid, struct err *err)
 	while (received && m.type != TYPE_RETURN && m.type != TYPE_ERROR);
 	if (!received || m.type != TYPE_RETURN)
 		return fail(err, EIO,
-			    "systemd does not put the run into its scope %s",
+			    "systemd did not move the run into its scope %s",
 			    s->unit);
 	scope_end(s);
 	return 0;
@@ -652,7 +652,7 @@ int cgroup_enter(struct cgroup *c, pid_t pid, struct err *err)
 		if (c->inner[kind] >= 0 &&
 		    write_cgroup_number(c->inner[kind], "cgroup.procs",
 					(uint64_t)pid) < 0)
-			return fail_errno(err, "put the run into its cgroup");
+			return fail_errno(err, "move the run into its cgroup");
 	return 0;
 }
 

@@ -279,8 +279,8 @@ static int stop_descendants(struct freezer *f, const struct process *init,
 		quiet = got ? 0 : quiet + 1;
 		if (rounds++ == ROUNDS_MAX)
 			return fail(err, ETIMEDOUT,
-				    "the run makes processes faster than they "
-				    "can be stopped");
+				    "the run creates processes faster than "
+				    "guard can stop them");
 	}
 	return got;
 }
@@ -293,7 +293,7 @@ int freezer_begin_in(const char *groups, pid_t init, uint64_t start,
 	int got;
 
 	if (!start || freezer_start_time(init) != start)
-		return fail(err, ESRCH, "the run has just ended");
+		return fail(err, ESRCH, "the run has ended");
 	f = mem_zalloc(sizeof(*f));
 	f->pipe = -1;
 	f->group_fd = open_run_group(groups, init);
@@ -302,7 +302,7 @@ int freezer_begin_in(const char *groups, pid_t init, uint64_t start,
 		got = stop_descendants(f, &first, err);
 	if (got < 0) {
 		freezer_end(&f);
-		return err_context(err, "hold the run still");
+		return err_context(err, "freeze the run");
 	}
 	*ret = f;
 	return 0;

@@ -293,17 +293,14 @@ bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
 const char *kernel_quotas_explain(enum quota quota)
 {
 	static const char *const words[QUOTA_KINDS] = {
-		[QUOTA_FILES] =
-			"it had more files open than half of what this "
-			"machine can have (fs.file-max, or a tenth of its "
-			"memory)",
-		[QUOTA_REQUESTS] =
-			"it took more than half of the requests that this "
-			"machine can have under way (fs.aio-max-nr)",
-		[QUOTA_PORTS] =
-			"it took this machine's ports "
-			"(net.ipv4.ip_local_port_range; --net none or private "
-			"gives it its own)",
+		[QUOTA_FILES] = "it had more than half of all files open that "
+				"this machine allows (fs.file-max, or a tenth "
+				"of its memory)",
+		[QUOTA_REQUESTS] = "it used more than half of this machine's "
+				   "asynchronous requests (fs.aio-max-nr)",
+		[QUOTA_PORTS] = "it used up this machine's ports "
+				"(net.ipv4.ip_local_port_range; with --net "
+				"none or private a run has its own)",
 	};
 
 	return words[quota] ? words[quota] : "";

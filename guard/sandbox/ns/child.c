@@ -22,7 +22,7 @@ static int wait_for_guard(const struct setup *s, enum message_type type,
 	if (rc < 0)
 		return fail_errno(err, "wait for %s", what);
 	if (rc == 0 || message.type != type)
-		return fail(err, ECANCELED, "guard is gone");
+		return fail(err, ECANCELED, "the guard process ended");
 	return 0;
 }
 
@@ -75,14 +75,15 @@ static int unshare_with_helper(struct setup *s, struct err *err)
 	char done;
 
 	if (pipe2(start_fd, O_CLOEXEC) < 0 || pipe2(done_fd, O_CLOEXEC) < 0)
-		return fail_errno(err, "second user namespace");
+		return fail_errno(err, "create the second user namespace");
 	h = (struct userns_helper){
 		.s = s, .start_fd = start_fd[0], .done_fd = done_fd[1]};
 	h.err.num = ECHILD;
 	if (clone(map_from_above, helper_stack + sizeof(helper_stack),
 		  CLONE_VM | SIGCHLD, &h) < 0 ||
 	    unshare(CLONE_NEWUSER) < 0)
-		return userns_explain(errno, "second user namespace", err);
+		return userns_explain(errno, "create the second user namespace",
+				      err);
 	/* With these copies closed, a read reports the helper's death. */
 	(void)close(start_fd[0]);
 	(void)close(done_fd[1]);
@@ -105,7 +106,8 @@ static int enter_inner_userns(struct setup *s, struct err *err)
 	if (s->root)
 		return unshare_with_helper(s, err);
 	if (unshare(CLONE_NEWUSER) < 0)
-		return userns_explain(errno, "second user namespace", err);
+		return userns_explain(errno, "create the second user namespace",
+				      err);
 	return userns_map(1, false, true, s->uid, s->gid, err);
 }
 
@@ -154,7 +156,7 @@ static int set_up_pid1(struct setup *s, struct err *err)
 			   err) < 0)
 		return -err->num;
 	if (setsid() < 0)
-		return fail_errno(err, "new session");
+		return fail_errno(err, "create a new session");
 	if (lockdown_early(s, err) < 0 || stdio_fds_restrict(s, err) < 0 ||
 	    mounts_open(s, err) < 0 ||
 	    (p->open_layers && p->open_layers(p->layers_arg, err) < 0) ||

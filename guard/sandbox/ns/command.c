@@ -29,7 +29,7 @@ int command_terminal(struct setup *s, struct err *err)
 		return 0;
 	master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
-		return fail_errno(err, "make the run's terminal");
+		return fail_errno(err, "create the run's terminal");
 	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return fail_errno(err, "open the run's terminal");
@@ -37,7 +37,7 @@ int command_terminal(struct setup *s, struct err *err)
 		return fail_errno(err, "take the run's terminal");
 	if (s->policy->has_user &&
 	    fchown(slave, s->policy->user, (gid_t)-1) < 0)
-		return fail_errno(err, "hand over the run's terminal");
+		return fail_errno(err, "send the run's terminal");
 	s->master_fd = TAKE_FD(master);
 	s->slave_fd = TAKE_FD(slave);
 	return 0;
@@ -80,15 +80,15 @@ int command_explain_closed(const struct setup *s, const char *path, int num,
 	    access(path, X_OK) < 0)
 		return fail(err, num, "%s may not execute it (chmod)", by);
 	if (!len && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return fail(err, num, "it is a folder");
+		return fail(err, num, "it is a directory");
 	if (!len)
 		return fail(err, num,
-			    "the program that it names, or its disk (noexec), "
-			    "may not be executed");
+			    "its interpreter has no execute permission, or its "
+			    "file system is mounted noexec");
 	closed = mem_strndup(path, len);
 	return fail(err, num,
-		    "%s may not enter %s: open it (chmod, chgrp), or take "
-		    "another folder",
+		    "%s may not enter %s: change its mode or group (chmod, "
+		    "chgrp), or use another directory",
 		    by, text_quote(closed));
 }
 
@@ -108,7 +108,7 @@ int command_enter_cwd(const struct setup *s, struct err *err)
 				  text_quote(cwd));
 	now = getcwd(NULL, 0);
 	if (!now || now[0] != '/')
-		return fail(err, EXDEV, "%s is not inside of the run",
+		return fail(err, EXDEV, "%s does not exist inside the run",
 			    text_quote(cwd));
 	return 0;
 }

@@ -46,11 +46,11 @@ static int add_grants(struct setup *s, const char *const *paths, int kind,
 
 		if (fd < 0 && errno == ENOENT)
 			return fail(err, ENOENT,
-				    "%s %s: there is nothing of that name",
+				    "%s %s: no such file or directory",
 				    kind == RULE_READ_ONLY ? "--ro" : "--rw",
 				    text_quote(*paths));
 		if (fd < 0 || fstat(fd, &st) < 0)
-			return fail_errno(err, "let %s in", text_quote(*paths));
+			return fail_errno(err, "expose %s", text_quote(*paths));
 		real = path_resolve(*paths, err);
 		if (!real)
 			return -err->num;
@@ -147,7 +147,8 @@ static int refuse_granted_aliases(const struct setup *s,
 			if (s->rules.items[i].kind != RULE_MASK &&
 			    path_below(s->rules.items[i].path, names.items[k]))
 				rc = fail(err, EPERM,
-					  "%s shows what no run may see (%s)",
+					  "%s would expose a path that every "
+					  "run must mask (%s)",
 					  text_quote(s->rules.items[i].path),
 					  text_quote(never_granted));
 	return rc;
@@ -191,7 +192,7 @@ static int place_grant(struct setup *s, struct path_rule *p, struct err *err)
 		attrs |= MOUNT_ATTR_RDONLY;
 	mnt = mount_copy(p->fd, true, attrs, err);
 	if (mnt < 0)
-		return err_context(err, "let %s in", text_quote(p->path));
+		return err_context(err, "expose %s", text_quote(p->path));
 	return mount_place(s->root_fd, p->path, mnt, err);
 }
 
@@ -202,7 +203,7 @@ int masks_make(int scratch_fd, size_t number, bool dir, struct err *err)
 
 	(void)snprintf(name, sizeof(name), "%zu", number);
 	if (dir && mkdirat(scratch_fd, name, 0555) < 0)
-		return fail_errno(err, "make a mask");
+		return fail_errno(err, "create a mask");
 	fd = openat(scratch_fd, dir ? name : "empty",
 		    O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -221,7 +222,7 @@ static int make_text_mask(int scratch_fd, size_t number, const struct buf *text,
 	fd = openat(scratch_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0444);
 	if (fd < 0 || fd_write(fd, text->data, text->len) < 0)
-		return fail_errno(err, "make a mask");
+		return fail_errno(err, "create a mask");
 	return mount_copy(fd, false, MASK_ATTRS, err);
 }
 
@@ -235,14 +236,14 @@ static int place_mask(struct setup *s, struct path_rule *p, int scratch_fd,
 	if (target < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (target < 0)
-		return fail_errno(err, "hide %s", text_quote(p->path));
+		return fail_errno(err, "mask %s", text_quote(p->path));
 	p->mount_fd = p->text && !p->dir
 			      ? make_text_mask(scratch_fd, number, p->text, err)
 			      : masks_make(scratch_fd, number, p->dir, err);
 	if (p->mount_fd < 0)
-		return err_context(err, "hide %s", text_quote(p->path));
+		return err_context(err, "mask %s", text_quote(p->path));
 	if (mount_attach(p->mount_fd, target) < 0)
-		return fail_errno(err, "hide %s", text_quote(p->path));
+		return fail_errno(err, "mask %s", text_quote(p->path));
 	return 0;
 }
 
@@ -269,7 +270,7 @@ int masks_place(struct setup *s, int scratch_fd, struct err *err)
 	int rc = 0;
 
 	if (empty < 0)
-		return fail_errno(err, "make the empty file");
+		return fail_errno(err, "create the empty file");
 	for (i = 0; rc == 0 && i < s->rules.count; i++) {
 		struct path_rule *p = &s->rules.items[i];
 		struct stat st;
@@ -290,7 +291,7 @@ int masks_place(struct setup *s, int scratch_fd, struct err *err)
 		int fd = s->rules.items[i].mount_fd;
 
 		if (fd >= 0 && mount_set_attrs(fd, MOUNT_ATTR_RDONLY))
-			rc = fail_errno(err, "close the mask over %s",
+			rc = fail_errno(err, "make the mask of %s read-only",
 					text_quote(s->rules.items[i].path));
 	}
 	return rc;

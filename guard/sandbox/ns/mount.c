@@ -25,18 +25,18 @@ int mount_new_fs(const char *type, const char *const *options,
 	int fd;
 
 	if (context < 0)
-		return fail_errno(err, "new %s", type);
+		return fail_errno(err, "open file system %s", type);
 	(void)fsconfig(context, FSCONFIG_SET_STRING, "source", "guard", 0);
 	for (; options && options[0]; options += 2)
 		if (fsconfig(context, FSCONFIG_SET_STRING, options[0],
 			     options[1], 0) < 0)
-			return fail_errno(err, "new %s: option %s=%s", type,
-					  options[0], options[1]);
+			return fail_errno(err, "file system %s: option %s=%s",
+					  type, options[0], options[1]);
 	if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return fail_errno(err, "new %s", type);
+		return fail_errno(err, "open file system %s", type);
 	fd = fsmount(context, FSMOUNT_CLOEXEC, attrs);
 	if (fd < 0)
-		return fail_errno(err, "new %s: mount", type);
+		return fail_errno(err, "mount file system %s", type);
 	return fd;
 }
 
@@ -112,7 +112,7 @@ static int make_point_part(int root_fd, const char *path, bool dir,
 		return fail_errno(err, "mount point %s", text_quote(parent));
 	if (dir) {
 		if (mkdirat(parent_fd, path_name(path), 0755) < 0)
-			return fail_errno(err, "make the mount point %s",
+			return fail_errno(err, "create the mount point %s",
 					  text_quote(path));
 		return 0;
 	}
@@ -120,7 +120,7 @@ static int make_point_part(int root_fd, const char *path, bool dir,
 		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		      0644);
 	if (made < 0)
-		return fail_errno(err, "make the mount point %s",
+		return fail_errno(err, "create the mount point %s",
 				  text_quote(path));
 	return 0;
 }

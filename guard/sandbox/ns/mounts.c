@@ -123,9 +123,10 @@ static int reopen_private_dir(const char *path, int original, int *ret_fd,
 	if (!path)
 		return 0;
 	if (fd < 0 || fstat(fd, &a) < 0 || fstat(original, &b) < 0)
-		return fail_errno(err, "open %s again", text_quote(path));
+		return fail_errno(err, "reopen %s", text_quote(path));
 	if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
-		return fail(err, ESTALE, "%s was replaced meanwhile",
+		return fail(err, ESTALE,
+			    "%s was replaced during the command: try again",
 			    text_quote(path));
 	*ret_fd = TAKE_FD(fd);
 	return 0;
@@ -204,7 +205,7 @@ static int place_sized_tmp(struct setup *s, struct err *err)
 	mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 	rc = mnt < 0 ? mnt : mount_place(s->root_fd, "/tmp", mnt, err);
 	if (rc < 0)
-		return err_context(err, "/tmp of a given size");
+		return err_context(err, "mount a /tmp with a size limit");
 	target = mount_point(s->root_fd, "/var/tmp");
 	if (target < 0)
 		return 0;
@@ -311,7 +312,7 @@ static int place_resolv(struct setup *s, int scratch, struct err *err)
 			openat(scratch, "resolv.conf", O_PATH | O_CLOEXEC);
 		if (file < 0 || s->resolv_fd < 0 ||
 		    fd_write(file, text->data, text->len) < 0)
-			return fail_errno(err, "make the run's resolv.conf");
+			return fail_errno(err, "create the run's resolv.conf");
 	}
 	if (s->resolv_fd < 0)
 		return 0;
@@ -341,7 +342,9 @@ static int place_home(struct setup *s, struct err *err)
 	if (home) {
 		mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 		rc = mnt < 0 ? mnt : mount_place(s->root_fd, home, mnt, err);
-		return rc < 0 ? err_context(err, "empty home folder") : 0;
+		return rc < 0 ? err_context(err,
+					    "mount an empty home directory")
+			      : 0;
 	}
 	/* sandbox_environ() uses the same path. */
 	return mount_make_point(s->root_fd, "/tmp/home", true, err);

@@ -304,7 +304,9 @@ static int read_exec_texts(const struct exec_header *q, int fd,
 
 	if (q->arguments < 1 || q->arguments > EXEC_TEXT_MAX ||
 	    q->variables > EXEC_TEXT_MAX)
-		return fail(err, EBADMSG, "odd question at the run's door");
+		return fail(err, EBADMSG,
+			    "unexpected request on the run's exec socket: "
+			    "please report this bug");
 	if (fd_slurp(fd, EXEC_TEXT_MAX, &b, err) < 0)
 		return -err->num;
 	t = (struct exec_texts){buf_text(&b), buf_text(&b) + b.len};
@@ -314,7 +316,9 @@ static int read_exec_texts(const struct exec_header *q, int fd,
 	if (p->argv)
 		p->envp = merge_exec_environment(p->envp, &t, q->variables);
 	if (!p->argv || !p->envp)
-		return fail(err, EBADMSG, "odd question at the run's door");
+		return fail(err, EBADMSG,
+			    "unexpected request on the run's exec socket: "
+			    "please report this bug");
 	return 0;
 }
 
@@ -333,21 +337,24 @@ static int set_up_exec(struct setup *s, struct sandbox_policy *p,
 	/* The socket is in a directory that only this user can open. This check
 	 * is a second layer. */
 	if (getsockopt(s->socket, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return fail_errno(err, "ask who is at the run's door");
+		return fail_errno(err,
+				  "read the peer of the run's exec socket");
 	if (peer.uid != s->uid)
 		return fail(err, EPERM, "the run belongs to another user");
 	n = fd_message_receive(s->socket, &q, sizeof(q), fds);
 	if (n >= (ssize_t)sizeof(q.version) && q.version != EXEC_VERSION)
 		return fail(err, EPROTO,
 			    "the run was started by another version of guard: "
-			    "it cannot be entered by this one");
+			    "only that version can enter it");
 	if (n != sizeof(q) || fds[EXEC_FDS - 1] < 0)
-		return fail(err, EBADMSG, "odd question at the run's door");
+		return fail(err, EBADMSG,
+			    "unexpected request on the run's exec socket: "
+			    "please report this bug");
 	if (read_exec_texts(&q, fds[0], p, err) < 0)
 		return -err->num;
 	for (i = 0; i < 3; i++) {
 		if (dup2(fds[1 + i], i) < 0)
-			return fail_errno(err, "take a descriptor over");
+			return fail_errno(err, "receive a descriptor");
 		s->replace[i] = q.replace[i];
 	}
 	s->pipeline = q.pipeline;
@@ -355,7 +362,7 @@ static int set_up_exec(struct setup *s, struct sandbox_policy *p,
 	 * perhaps in the background of a script. */
 	s->inherited_state = q.inherited_state;
 	if (setsid() < 0)
-		return fail_errno(err, "new session");
+		return fail_errno(err, "create a new session");
 	if (command_terminal(s, err) < 0 || lockdown_descriptors(s, err) < 0)
 		return -err->num;
 	return command_enter_cwd(s, err);
@@ -402,7 +409,7 @@ static void accept_exec_client(struct pid1 *p)
 		serve_exec_client(p->s, conn);
 	if (pid < 0)
 		(void)message_send(conn, MESSAGE_ERROR, errno,
-				   "the run has no room for another process",
+				   "the run has reached its limit of processes",
 				   -1);
 	(void)close(conn);
 }

@@ -94,8 +94,8 @@ int proc_place(struct setup *s, struct err *err)
 	if (proc == -EPERM)
 		return fail(err, EPERM,
 			    "/proc cannot be mounted: parts of this machine's "
-			    "own /proc are covered, as containers do it. Run "
-			    "guard outside of the container, or start that "
+			    "own /proc are masked, as in containers. Run guard "
+			    "outside of the container, or start the container "
 			    "with " SANDBOX_CONTAINER);
 	if (proc < 0)
 		return proc;
@@ -109,7 +109,7 @@ int proc_place(struct setup *s, struct err *err)
 			      O_WRONLY | O_CLOEXEC);
 		if (user < 0 || fd_write(user, "1", 1) < 0)
 			return fail_errno(err,
-					  "switch off further user namespaces");
+					  "disable further user namespaces");
 	}
 	halve_proc_limit(proc, "sys/fs/inotify/max_user_instances",
 			 "sys/user/max_inotify_instances");
@@ -141,7 +141,7 @@ static int cover_with_copy(int from, int point, const char *name,
 	if (mnt < 0)
 		return err_context(err, "%s", name);
 	if (mount_attach(mnt, point) < 0)
-		return fail_errno(err, "cover %s", name);
+		return fail_errno(err, "mask %s", name);
 	return 0;
 }
 
@@ -158,9 +158,9 @@ static int mask_proc_point(struct proc_masking *c, int point, bool dir,
 	if (*empty < 0)
 		return *empty;
 	if (mount_set_attrs(*empty, MOUNT_ATTR_RDONLY) < 0)
-		return fail_errno(err, "close a mask");
+		return fail_errno(err, "make a mask read-only");
 	if (mount_attach(*empty, point) < 0)
-		return fail_errno(err, "cover %s", name);
+		return fail_errno(err, "mask %s", name);
 	return 0;
 }
 

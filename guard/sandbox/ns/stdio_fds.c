@@ -80,8 +80,8 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 	if (path_fd < 0 || fstat(path_fd, &now) < 0 ||
 	    now.st_dev != st->st_dev || now.st_ino != st->st_ino)
 		return fail(err, ESTALE,
-			    "the file behind descriptor %d (once %s) cannot be "
-			    "found again: use a pipe (cat FILE | guard run)",
+			    "the file of descriptor %d (once %s) cannot be "
+			    "opened again: use a pipe (cat FILE | guard run)",
 			    fd, text_quote(path));
 	mnt = mount_copy(path_fd, false,
 			 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
@@ -92,7 +92,7 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 	file = fd_reopen(mnt, (flags & (O_ACCMODE | O_APPEND | O_NONBLOCK)) |
 				      O_NOCTTY);
 	if (file < 0)
-		return fail_errno(err, "open %s again", text_quote(path));
+		return fail_errno(err, "reopen %s", text_quote(path));
 	if (node && !is_common_device(st) &&
 	    mount_set_attrs(mnt, MOUNT_ATTR_NODEV) < 0)
 		return fail_errno(err, "close %s", text_quote(path));
@@ -176,7 +176,7 @@ static int copy_unlinked_file(int fd, const struct stat *st, struct err *err)
 	off_t at = lseek(fd, 0, SEEK_CUR);
 
 	if (copy < 0)
-		return fail_errno(err, "make a copy of descriptor %d", fd);
+		return fail_errno(err, "create a copy of descriptor %d", fd);
 	if (copybytes(fd, copy, st->st_size, NULL, NULL, err) < 0)
 		return err_context(err, "copy descriptor %d", fd);
 	if (lseek(copy, at, SEEK_SET) < 0 || dup2(copy, fd) < 0)
@@ -190,14 +190,16 @@ static int refuse_stdio_fd(int fd, const struct stat *st, int flags,
 	char path[4096];
 
 	if (S_ISDIR(st->st_mode) || (flags & O_PATH))
-		return fail(err, EISDIR,
-			    "descriptor %d is a folder: it would lead out of "
-			    "the run; redirect it from or to a file",
-			    fd);
+		return fail(
+			err, EISDIR,
+			"descriptor %d is a directory, which would give access "
+			"outside the run: redirect it from or to a file",
+			fd);
 	read_stdio_path(fd, path);
 	return fail(err, EINVAL,
-		    "descriptor %d is no file, pipe or socket, but %s: it "
-		    "would lead out of the run; redirect it from or to a file",
+		    "descriptor %d is not a file, pipe or socket, but %s, "
+		    "which would give access outside the run: redirect it from "
+		    "or to a file",
 		    fd, text_quote(path));
 }
 
@@ -269,13 +271,15 @@ int stdio_fds_replace_nodes(const struct setup *s, struct err *err)
 		if (!s->replace_node[fd])
 			continue;
 		if (fstat(fd, &st) < 0 || !common_device_path(&st))
-			return fail(err, ESTALE, "descriptor %d is another one",
+			return fail(err, ESTALE,
+				    "descriptor %d was replaced while the "
+				    "sandbox started: try again",
 				    fd);
 		flags &= O_ACCMODE | O_APPEND | O_NONBLOCK;
 		node = open(common_device_path(&st),
 			    flags | O_NOCTTY | O_CLOEXEC);
 		if (node < 0 || dup2(node, fd) < 0)
-			return fail_errno(err, "open %s again",
+			return fail_errno(err, "reopen %s",
 					  common_device_path(&st));
 	}
 	return 0;

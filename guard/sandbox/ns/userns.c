@@ -130,15 +130,15 @@ static int explain_outer_confinement(int num, const char *step, struct err *err)
 		return 0;
 	if (num != EACCES && is_filtered())
 		return fail(err, num,
-			    "%s: a seccomp filter around guard refuses it. In "
+			    "%s: a seccomp filter around guard forbids it. In "
 			    "a container: " SANDBOX_CONTAINER
 			    ", or run guard outside of it",
 			    step);
 	if (num != ENOSYS && read_profile(&profile))
 		return fail(err, num,
-			    "%s: the AppArmor profile %s around guard refuses "
+			    "%s: the AppArmor profile %s around guard forbids "
 			    "it. In a container: " SANDBOX_CONTAINER
-			    ", or run guard outside of it; of a service: "
+			    ", or run guard outside of it; in a service: "
 			    "AppArmorProfile=unconfined",
 			    step, text_quote(buf_text(&profile)));
 	return 0;
@@ -171,30 +171,28 @@ int userns_explain(int num, const char *step, struct err *err)
 
 	if (denied && run && is_filtered())
 		return fail(err, num,
-			    "this is inside of run %s, behind its fence "
-			    "already, and one run has no place in another: "
-			    "start the command as it is, or outside with "
+			    "this is inside run %s, and runs cannot be nested: "
+			    "start the command without guard, or outside with "
 			    "`guard exec %s -- COMMAND`",
 			    text_quote(run), text_quote(run));
 	if (denied &&
 	    userns_switch("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		return fail(err, num,
-			    "user namespaces are off for plain users, and for "
-			    "root inside of a first one: sudo sysctl -w "
-			    "kernel.unprivileged_userns_clone=1 (to keep it: "
+			    "user namespaces are disabled for plain users, and "
+			    "for root inside a first one: sudo sysctl -w "
+			    "kernel.unprivileged_userns_clone=1 (permanently: "
 			    "a file in /etc/sysctl.d)");
 	if (denied &&
 	    userns_switch("/proc/sys/kernel/"
 			  "apparmor_restrict_unprivileged_userns") == 1)
-		return fail(
-			err, num,
-			"AppArmor keeps user namespaces from programs "
-			"without a profile: copy the one that came with "
-			"guard (share/doc/guard/apparmor below its prefix) to "
-			"/etc/apparmor.d/guard and load it: sudo "
-			"apparmor_parser -r /etc/apparmor.d/guard. Or, "
-			"for all programs: sudo sysctl -w kernel."
-			"apparmor_restrict_unprivileged_userns=0");
+		return fail(err, num,
+			    "AppArmor denies user namespaces to programs "
+			    "without a profile: copy guard's profile "
+			    "(share/doc/guard/apparmor below its prefix) to "
+			    "/etc/apparmor.d/guard and load it: sudo "
+			    "apparmor_parser -r /etc/apparmor.d/guard. Or, for "
+			    "all programs: sudo sysctl -w "
+			    "kernel.apparmor_restrict_unprivileged_userns=0");
 	if (num == ENOSPC)
 		off = kind_switched_off();
 	else if (denied &&
@@ -202,16 +200,16 @@ int userns_explain(int num, const char *step, struct err *err)
 		off = "user";
 	if (off)
 		return fail(err, num,
-			    "namespaces are off (%s): sudo sysctl -w "
+			    "namespaces are disabled (%s): sudo sysctl -w "
 			    "user.max_%s_namespaces=15000",
 			    off, off);
 	/* A run needs two nested user namespaces. From inside the first, the
 	 * machine's limit is not visible. */
 	if (num == ENOSPC)
-		return fail(err, num,
-			    "no more namespaces: too many are in use, or too "
-			    "many inside each other: sudo sysctl -w "
-			    "user.max_user_namespaces=15000");
+		return fail(
+			err, num,
+			"no more namespaces: too many are in use or nested: "
+			"sudo sysctl -w user.max_user_namespaces=15000");
 	if (explain_outer_confinement(num, step, err) < 0)
 		return -num;
 	if (num == ENOSYS || num == EINVAL)
