@@ -117,8 +117,8 @@ static int skip_unread(void *arg, const char *path, const struct entry *e,
 		report_warning("%s is skipped: it %s%s", text_quote(full_path),
 			       purged ? "was " : "",
 			       purged ? purged
-				      : "could not be read whole when it was "
-					"stored");
+				      : "could not be read completely when it "
+					"was stored");
 	if (!is_dir)
 		return tree_editor_put(l->ed, full_path, &now, err);
 	if (!S_ISDIR(now.mode)) {

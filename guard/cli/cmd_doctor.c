@@ -71,8 +71,8 @@ static void inspect_layers(struct doctor *d, const struct state *st)
 {
 	static const struct inspection ok = {
 		.name = "layers",
-		.text = "overlayfs over a folder of yours: one was put up and "
-			"written to",
+		.text = "overlayfs over a directory of yours: a test layer was "
+			"mounted and written to",
 	};
 	auto_free char *dir = mem_printf("%s/trial.XXXXXX", st->path);
 	struct err err, ignored;
@@ -140,8 +140,8 @@ int cmd_doctor(int argc, char **argv)
 	static const struct inspection inside = {
 		.state = INSPECT_WEAKER,
 		.name = "container",
-		.text = "guard runs inside of a container: its own files are "
-			"what a run is kept from",
+		.text = "guard runs inside a container: runs are isolated from "
+			"the container's files only",
 		.remedy = "guard outside of it, or docker run "
 			  "with " SANDBOX_CONTAINER
 			  " and a volume for GUARD_HOME",

@@ -79,21 +79,21 @@ static void inspect_renames(const struct inspect_report *r)
 	if (userns_switch(yama) >= 2)
 		report_layer(
 			r, INSPECT_WEAKER, "renames",
-			"yama lets no process read another one's memory, so "
-			"renaming a folder that is older than the run fails "
-			"(EXDEV), as some programs cannot cope with",
-			"sudo sysctl -w kernel.yama.ptrace_scope=1 (a 3 goes "
-			"away with the next start of the machine only)");
+			"yama lets no process read another process's memory, "
+			"so renaming a directory that is older than the run "
+			"fails (EXDEV), which some programs cannot handle",
+			"sudo sysctl -w kernel.yama.ptrace_scope=1 (a 3 can be "
+			"changed by a reboot only)");
 	else if (can_load_notifier())
-		report_layer(
-			r, INSPECT_OK, "renames",
-			"folders that are older than the run can be renamed",
-			NULL);
+		report_layer(r, INSPECT_OK, "renames",
+			     "directories that are older than the run can be "
+			     "renamed",
+			     NULL);
 	else
 		report_layer(
 			r, INSPECT_WEAKER, "renames",
-			"renaming a folder that is older than the run fails "
-			"(EXDEV), as some programs cannot cope with",
+			"renaming a directory that is older than the run fails "
+			"(EXDEV), which some programs cannot handle",
 			"Linux 5.19 or newer, and guard outside of another "
 			"sandbox's filter");
 }
@@ -120,10 +120,10 @@ static void inspect_limits(const struct inspect_report *r)
 		report_layer(
 			r, INSPECT_WEAKER, "limits",
 			"no control group with memory, cpu and pids: guard "
-			"looks at --memory itself, --cpus takes whole "
+			"measures --memory itself, --cpus uses complete "
 			"processors",
 			geteuid() == 0
-				? "switch the controllers on in "
+				? "enable the controllers in "
 				  "/sys/fs/cgroup/cgroup.subtree_control"
 				: "a login of your own (not su or sudo), whose "
 				  "systemd --user has these controllers, and "
@@ -139,20 +139,20 @@ static void inspect_network(const struct inspect_report *r)
 	if (!pasta)
 		report_layer(
 			r, INSPECT_WEAKER, "network",
-			"pasta is not installed, so there is no --net private",
+			"pasta is not installed, so --net private does not "
+			"work",
 			"apt install passt (Debian 12, Ubuntu 22.10 or newer)");
 	else if (access("/dev/net/tun", R_OK | W_OK) < 0)
 		report_layer(
 			r, INSPECT_WEAKER, "network",
-			"/dev/net/tun cannot be opened, so there is no --net "
-			"private",
+			"/dev/net/tun cannot be opened, so --net private does "
+			"not work",
 			"sudo modprobe tun; its mode is 0666 everywhere else");
 	else if (network_find(&n, &err) < 0)
-		report_layer(
-			r, INSPECT_WEAKER, "network",
-			"this machine has no way out (no default route), so "
-			"there is no --net private",
-			NULL);
+		report_layer(r, INSPECT_WEAKER, "network",
+			     "this machine has no default route, so --net "
+			     "private does not work",
+			     NULL);
 	else
 		report_layer(r, INSPECT_OK, "network", pasta, NULL);
 	network_free(&n);
@@ -170,12 +170,13 @@ static void inspect_cores(const struct inspect_report *r)
 	    getrlimit(RLIMIT_CORE, &l) < 0 || l.rlim_max >= 1 ||
 	    geteuid() == 0) {
 		report_layer(r, INSPECT_OK, "core dumps",
-			     "a run's crash starts no program outside", NULL);
+			     "a crash in a run starts no program outside",
+			     NULL);
 		return;
 	}
 	report_layer(r, INSPECT_WEAKER, "core dumps",
-		     "the hard limit of 0 for core files lets a run's crash "
-		     "start the machine's helper, outside and as root",
+		     "with a hard limit of 0 for core files, a crash in a run "
+		     "starts the machine's core dump helper outside, as root",
 		     "a hard limit of 1 or more: limits.conf(5), or LimitCORE= "
 		     "of the unit");
 }
@@ -192,13 +193,13 @@ void sandbox_inspect(void (*each)(void *arg, const struct inspection *i),
 	if (uname(&name) == 0)
 		report_layer(&r, INSPECT_OK, "kernel", name.release, NULL);
 	if (sandbox_probe(NULL, NULL, &err) == 0)
-		report_layer(
-			&r, INSPECT_OK, "fence",
-			"namespaces, mounts, /proc, filters: one was set up",
-			NULL);
+		report_layer(&r, INSPECT_OK, "fence",
+			     "namespaces, mounts, /proc, filters: a test "
+			     "sandbox was started",
+			     NULL);
 	else
 		report_layer(&r, INSPECT_MISSING, "fence", err.text,
-			     "nothing is run without it");
+			     "no run starts without it");
 	if (abi >= 6)
 		report_layer(&r, INSPECT_OK, "landlock", text, NULL);
 	else if (abi >= 2)

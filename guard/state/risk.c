@@ -201,26 +201,26 @@ static void judge_bytecode(const struct risk_file *f, struct risks *r)
 	    (!f->old_mode && risk_is_installed(f->path)))
 		return;
 	if (strcmp(path_name(dir), "__pycache__") != 0) {
-		text = "as a module of Python's without a source";
+		text = "as a Python module without a source file";
 	} else if (f->now_size > RISK_READ_MAX ||
 		   !f->read(f->arg, true, &now)) {
-		text = "in place of a source, and cannot be read";
+		text = "in place of a source file, and cannot be read";
 	} else if (now.len < HEADER) {
 		return;
 	} else if (now.data[FLAGS_AT] & 1 && !(now.data[FLAGS_AT] & 2)) {
-		text = "in place of a source, whatever stands in that: Python "
-		       "does not compare them";
+		text = "in place of a source file: Python does not compare "
+		       "them";
 	} else if (S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX &&
 		   f->read(f->arg, false, &old) && old.len >= HEADER &&
 		   memcmp(old.data, now.data, 4) == 0 &&
 		   memcmp(old.data + 8, now.data + 8, HEADER - 8) == 0 &&
 		   (old.len != now.len ||
 		    memcmp(old.data, now.data, now.len) != 0)) {
-		text = "in place of a source, and has other code than before "
-		       "for the same one";
+		text = "in place of a source file, and its code changed while "
+		       "that did not";
 	} else {
-		text = "in place of its source, which is not compared with it "
-		       "here";
+		text = "in place of its source file, with which it is not "
+		       "compared here";
 		level = RISK_NOTE;
 	}
 	add_risk(r, level, true, mem_strdup(text));
@@ -271,7 +271,8 @@ static void judge_package(const char *old, const char *now, struct risks *r)
 	}
 	if (!after)
 		add_risk(r, RISK_HIGH, false,
-			 mem_strdup("is no JSON: its scripts cannot be told"));
+			 mem_strdup(
+				 "is not valid JSON: its scripts are unknown"));
 	json_decref(before);
 	json_decref(after);
 }
@@ -315,11 +316,10 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 		return;
 	if (S_ISDIR(f->old_mode))
 		add_plain_risk(r, RISK_CRITICAL,
-			       "was a folder and is a link now");
+			       "was a directory and is a link now");
 	else if (path_has_part(f->path, ".git"))
 		add_plain_risk(r, RISK_CRITICAL,
-			       "is a link: what git looks for there it finds "
-			       "elsewhere");
+			       "is a link: git reads its files from elsewhere");
 	if (f->read(f->arg, true, &target) &&
 	    link_leaves_project(f->path, buf_text(&target)) && !is_python)
 		add_risk_value(r, RISK_HIGH, "leads out of the project",
@@ -337,9 +337,9 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 		return;
 	text_escape(&shown, name, len, false);
 	if (strcmp(buf_text(&shown), name) != 0) {
-		text = "its name has signs that are not seen";
+		text = "its name has invisible characters";
 	} else if (*name == '-') {
-		text = "its name is taken for an option where * is used";
+		text = "its name looks like an option where * expands to it";
 	} else if (len && name[len - 1] == ' ') {
 		text = "its name ends in a blank";
 	} else if (count_lookalikes(name, len)) {
@@ -350,12 +350,12 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 		text = strcmp(name, ".git") == 0
 			       ? "is a repository with its own configuration "
 				 "and hooks"
-			       : "is .git where case does not count";
+			       : "is .git on file systems that ignore case";
 	} else if (strcmp(name, "HEAD") == 0 &&
 		   !path_has_part(f->path, ".git")) {
 		level = RISK_CRITICAL;
-		text = "makes a repository of its folder, with a configuration "
-		       "that git obeys there";
+		text = "turns its directory into a repository, whose "
+		       "configuration git uses";
 	}
 	if (text)
 		add_plain_risk(r, level, text);
@@ -507,7 +507,7 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 	if (S_ISREG(f->now_mode) && f->now_size > RISK_READ_MAX &&
 	    has_base_name(f->path, "package.json"))
 		add_plain_risk(r, RISK_HIGH,
-			       "is too large: its scripts cannot be told");
+			       "is too large: its scripts are unknown");
 	if (!S_ISREG(f->now_mode) || f->now_size > RISK_READ_MAX ||
 	    !f->read(f->arg, true, &now))
 		return;
@@ -526,29 +526,25 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 	if (count_hidden(&now) > count_hidden(&old))
 		add_plain_risk(
 			r, RISK_HIGH,
-			"has signs in it that are not seen or turn text round");
+			"has invisible or direction-changing characters");
 	else if (count_lookalikes(now.data, now.len) >
 		 count_lookalikes(old.data, old.len))
-		add_plain_risk(
-			r, RISK_HIGH,
-			"has words in it of Latin letters and others that look "
-			"alike");
+		add_plain_risk(r, RISK_HIGH,
+			       "has words that mix Latin letters with others "
+			       "that look alike");
 	if (looks_like_key(&now) && !looks_like_key(&old))
-		add_plain_risk(r, RISK_NOTE,
-			       "has something in it that looks like a key");
+		add_plain_risk(r, RISK_NOTE, "has text that looks like a key");
 	if (hides_text(f->path, &old, &now))
-		add_plain_risk(
-			r, RISK_HIGH,
-			"has a NUL in it, so that its text is not shown");
+		add_plain_risk(r, RISK_HIGH,
+			       "has a NUL byte, so its text is not shown");
 	/* Other bytes, and nothing else that rsync, make or a backup would
 	 * see. */
 	if (S_ISREG(f->old_mode) && f->old_size == f->now_size &&
 	    f->same_time && old.len == now.len && now.len &&
 	    memcmp(old.data, now.data, now.len) != 0)
 		add_plain_risk(r, RISK_HIGH,
-			       "is another one of the same size with its old "
-			       "time: many "
-			       "tools take it for unchanged");
+			       "has new content with the old size and mtime: "
+			       "many tools treat it as unchanged");
 	if (now.len > 4 && memcmp(now.data, "\177ELF", 4) == 0)
 		add_plain_risk(r, RISK_NOTE, "is a program");
 }
@@ -575,18 +571,19 @@ void risk_judge(const struct risk_file *f, struct risks *ret)
 
 	if (!now) {
 		if (has_base_name(f->path, ".git"))
-			add_plain_risk(ret, RISK_CRITICAL,
-				       "is a repository with all its history");
+			add_plain_risk(
+				ret, RISK_CRITICAL,
+				"is a repository with its complete history");
 		return;
 	}
 	if (f->special)
 		add_plain_risk(ret, RISK_CRITICAL,
 			       "has set-id bits or capabilities");
 	if (f->acl && was)
-		add_plain_risk(ret, RISK_HIGH,
-			       "lets others in by an access list");
+		add_plain_risk(ret, RISK_HIGH, "gives others access by an ACL");
 	if (S_ISFIFO(now) || S_ISSOCK(now) || S_ISCHR(now) || S_ISBLK(now))
-		add_plain_risk(ret, RISK_HIGH, "is no file, folder or link");
+		add_plain_risk(ret, RISK_HIGH,
+			       "is not a file, directory or link");
 	judge_link(f, ret);
 	judge_name(f, ret);
 	judge_bytecode(f, ret);
@@ -601,19 +598,19 @@ void risk_judge(const struct risk_file *f, struct risks *ret)
 			add_risk(ret, level, true, mem_strdup(when));
 		else if (was_file && !S_ISDIR(now) &&
 			 risk_is_installed(f->path) && has_other_bytes(f))
-			add_plain_risk(ret, RISK_HIGH,
-				       "was installed before the run and is "
-				       "another now");
+			add_plain_risk(
+				ret, RISK_HIGH,
+				"was installed before the run and has changed");
 		return;
 	}
 	if (S_ISREG(now)) {
 		if ((now & 0111) && !(was & 0111))
 			add_plain_risk(ret, RISK_NOTE,
-				       was ? "may be executed now"
-					   : "may be executed");
+				       was ? "is executable now"
+					   : "is executable");
 		if ((now & 0002) && !(was & 0002))
 			add_plain_risk(ret, RISK_NOTE,
-				       "may be written by everybody now");
+				       "is writable for all users now");
 		if (S_ISREG(was) && f->old_size && !f->now_size)
 			add_plain_risk(ret, RISK_HIGH, "is empty now");
 		else if (S_ISREG(was) && f->old_size > SHRUNK_LEAST &&

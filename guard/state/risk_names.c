@@ -62,7 +62,7 @@ static const struct risk_rule table[] = {
 	 ".npm-global/bin/|.nvm/nvm.sh|.pyenv/shims/|.rbenv/shims/|"
 	 ".asdf/shims/|.sdkman/bin/|.docker/cli-plugins/|.npm-global/|"
 	 ".krew/"},
-	{RISK_CRITICAL, "when somebody enters the folder",
+	{RISK_CRITICAL, "when you enter the directory",
 	 ".envrc|.envrc.local|.autoenv|.autoenv.leave|.smartcd/|"
 	 ".mise.toml|mise.toml|.mise/|.rtx.toml|.asdfrc|.tool-versions|"
 	 ".direnvrc|.config/direnv/|.config/mise/|.in|.out|.env.envrc|"
@@ -105,7 +105,7 @@ static const struct risk_rule table[] = {
 	 "etc/NetworkManager/dispatcher.d/|etc/xdg/autostart/|etc/shells|"
 	 "etc/passwd|etc/group|etc/hosts|etc/nsswitch.conf|"
 	 "etc/resolv.conf|etc/ssh/|usr/local/bin/"},
-	{RISK_CRITICAL, "when the folder is opened in an editor",
+	{RISK_CRITICAL, "when the directory is opened in an editor",
 	 ".vscode/|*.code-workspace|.idea/|*.iml|.run/*.xml|.fleet/|"
 	 ".nova/|*.sublime-project|.externalToolBuilders/|nbproject/|"
 	 ".zed/|.theia/|.vs/|.exrc|.vimrc|_vimrc|.nvimrc|.nvim.lua|"
@@ -221,7 +221,7 @@ static const struct risk_rule table[] = {
 	 "uv.toml|Pipfile|poetry.toml|MANIFEST.in|_build_backend/|"
 	 "environment.yml|environment.yaml|conda*.yml|conda*.yaml|"
 	 "pixi.toml|.config/uv/|.config/pip/|.pdm*"},
-	{RISK_HIGH, "by the tools of Python that take it for theirs",
+	{RISK_HIGH, "by Python tools that use this name",
 	 "*.ipynb|manage.py|settings.py|wsgi.py|asgi.py|celeryconfig.py|"
 	 "gunicorn.conf.py|alembic/env.py|dvc.yaml|.dvc/config|mkdocs.yml|"
 	 "conf.py|scrapy.cfg|locustfile.py|fabric.yml|fabric.yaml"},
@@ -293,28 +293,29 @@ static const struct risk_rule table[] = {
 	 "*.pkl|*.pickle|*.joblib|*.dill|*.pt|*.ckpt|*.h5|*.keras|"
 	 "*.marshal"},
 	/* configuration, rather than commands */
-	{RISK_NOTE, "says what is fetched at the next install",
+	{RISK_NOTE, "determines downloads of the next install",
 	 "package-lock.json|npm-shrinkwrap.json|yarn.lock|pnpm-lock.yaml|"
 	 "bun.lock|bun.lockb|deno.lock|requirements*.txt|constraints*.txt|"
 	 "poetry.lock|Pipfile.lock|uv.lock|Cargo.lock|go.sum|Gemfile.lock|"
 	 "composer.lock|mix.lock|pdm.lock"},
-	{RISK_NOTE, "is a script, or is made one",
+	{RISK_NOTE, "is a script, or becomes one",
 	 "*.sh|*.in|bin/|*.sql|*.tex|*.bib|*.dvi|*.eps|*.ps|*.xps|*.conf|"
 	 "*.j2|roles/|inventory*|values*.yml|values*.yaml|app.json|t/*.t|"
 	 "vendor/"},
 	{RISK_NOTE, "runs with the tests", "*_test.py|test_*.py|doctest*.txt"},
-	{RISK_NOTE, "has the name of a module of Python's own",
+	{RISK_NOTE, "has the name of a module of Python's standard library",
 	 "json.py|os.py|typing.py|re.py|types.py|logging.py|random.py|"
 	 "string.py|token.py|copy.py|code.py|email/|http/|xml/"},
-	{RISK_NOTE, "says how editors and compilers read the files here",
+	{RISK_NOTE, "configures how editors and compilers read the files here",
 	 ".editorconfig|compile_commands.json|.mailmap|.gitmessage"},
-	{RISK_NOTE, "holds what programs load without a check", "*.npy|*.bin"},
+	{RISK_NOTE, "has data that programs load without a check",
+	 "*.npy|*.bin"},
 	{RISK_NOTE, "hides files from git",
 	 ".gitignore|.git/info/exclude|.npmignore|.dockerignore|"
 	 ".eslintignore"},
-	{RISK_NOTE, "changes what git shows of the past",
+	{RISK_NOTE, "changes the history that git shows",
 	 ".git/info/grafts|.git/shallow|.git/refs/replace/"},
-	{RISK_NOTE, "says who has to agree, or what is checked",
+	{RISK_NOTE, "configures required reviews or checks",
 	 "CODEOWNERS|.github/dependabot.yml|.mergify.yml|.trivyignore|"
 	 ".semgrepignore|.snyk|SECURITY.md|bors.toml|.sonarcloud*|"
 	 "sonar-project.properties|.checkov.yml|.checkov.yaml|trivy.yaml|"

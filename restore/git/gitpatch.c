@@ -24,8 +24,8 @@ const char *gitpatch_loss_text(enum gitpatch_loss loss)
 		[GITPATCH_KIND] = "git can store files and links only",
 		[GITPATCH_GIT] = "a .git is never part of a patch",
 		[GITPATCH_LARGE] = "it is too large",
-		[GITPATCH_FILTER] = "git stores it through a filter, which "
-				    "guard does not run",
+		[GITPATCH_FILTER] =
+			"git stores it through a filter; guard runs none",
 		[GITPATCH_SAME] =
 			"only its line endings differ, and git normalizes them",
 		[GITPATCH_INCOMPLETE] =

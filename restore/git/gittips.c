@@ -167,11 +167,12 @@ static int read_ref_file(struct gitrefs *r, const char *path,
 	if (S_ISDIR(e->mode))
 		return 0;
 	if (!S_ISREG(e->mode)) {
-		add_note(r->notes, path, "is no file: left out");
+		add_note(r->notes, path, "is not a file: skipped");
 		return 0;
 	}
 	if (e->flags & ENTRY_INCOMPLETE) {
-		add_note(r->notes, path, "could not be read whole: left out");
+		add_note(r->notes, path,
+			 "could not be read completely: skipped");
 		return 0;
 	}
 	if (e->size > FILE_MAX)
@@ -208,7 +209,7 @@ static int read_ref(struct gitrefs *r, const char *path, const struct entry *e,
 		return not_sha1(err);
 	if (len == GITID_HEX && gittips_read_id(buf_text(&text), &id))
 		return add_found_ref(r, path, &id, r->refs.count, err);
-	add_note(r->notes, path, "holds no id: left out");
+	add_note(r->notes, path, "has no object id: skipped");
 	return 0;
 }
 
@@ -233,7 +234,7 @@ static int read_packed(struct gitrefs *r, const struct entry *e,
 					    r->refs.count, err);
 		else
 			add_note(r->notes, line,
-				 "is no line of packed-refs: left out");
+				 "is not a line of packed-refs: skipped");
 	}
 	return got < 0 ? got : 0;
 }
@@ -304,7 +305,7 @@ static int each_in(struct gitrefs *r, const struct entry *git, const char *name,
 	if (got <= 0)
 		return got;
 	if (!S_ISDIR(e.mode)) {
-		add_note(r->notes, name, "is no folder: left out");
+		add_note(r->notes, name, "is not a directory: skipped");
 		return 0;
 	}
 	r->prefix = name;
@@ -338,8 +339,8 @@ static int check_form(const struct gitrefs *r, const struct entry *git,
 {
 	static const char *const names[] = {"commondir", "reftable"};
 	static const char *const texts[] = {
-		"says that refs and objects lie elsewhere",
-		"holds its refs; guard reads those that are files",
+		"puts refs and objects elsewhere",
+		"holds its refs; guard reads only refs in files",
 	};
 	size_t i;
 
@@ -407,8 +408,7 @@ static char *name_below(const struct gitref *ref, struct gittips *t)
 	whole = name ? mem_printf("refs/%s", name) : NULL;
 	if (whole && gittips_ref_ok(whole))
 		return TAKE(name);
-	add_note(&t->notes, ref->name,
-		 "is no name that a ref may have: left out");
+	add_note(&t->notes, ref->name, "is not a valid ref name: skipped");
 	return NULL;
 }
 
@@ -440,8 +440,7 @@ static void drop_twins(struct gittips *t)
 			if (gittips_compare_ids(&last->id, &t->items[i].id) !=
 			    0)
 				add_note(&t->notes, t->items[i].name,
-					 "is in the way of another ref: "
-					 "left out");
+					 "conflicts with another ref: skipped");
 			free(t->items[i].name);
 			continue;
 		}
@@ -487,19 +486,18 @@ static const struct {
 	const char *name, *text;
 	const char *incomplete; /* the reason for missing objects */
 } others[] = {
-	{"modules", "(repositories of submodules) is left out", NULL},
+	{"modules", "(repositories of submodules) is skipped", NULL},
 	{"objects/info/alternates",
-	 "is not followed: no object is taken from elsewhere",
-	 "objects of elsewhere are not taken"},
+	 "is not followed: objects from elsewhere are not imported",
+	 "objects from elsewhere are not imported"},
 	{"objects/info/http-alternates",
-	 "is not followed: no object is taken from elsewhere",
-	 "objects of elsewhere are not taken"},
-	{"info/grafts", "is not obeyed: commits keep their own parents", NULL},
-	{"shallow", "is not obeyed: commits keep their own parents",
-	 "the run's repository is a shallow clone, whose history has an end; "
-	 "`git fetch --unshallow` in it would complete it"},
-	{"refs/replace", "is not obeyed: its refs are taken as any others",
-	 NULL},
+	 "is not followed: objects from elsewhere are not imported",
+	 "objects from elsewhere are not imported"},
+	{"info/grafts", "is ignored: commits keep their own parents", NULL},
+	{"shallow", "is ignored: commits keep their own parents",
+	 "the run's repository is a shallow clone; `git fetch --unshallow` in "
+	 "it would complete its history"},
+	{"refs/replace", "is ignored: its refs are imported like others", NULL},
 };
 
 static int note_others(struct gitrefs *now, const struct entry *base,

@@ -40,27 +40,28 @@ const char *conflict_text(enum conflict_kind kind)
 	case CONFLICT_BOTH_CHANGED:
 		return "changed on both sides";
 	case CONFLICT_BOTH_ADDED:
-		return "added on both sides, and not the same";
+		return "added on both sides with different content";
 	case CONFLICT_DELETED_NOW:
-		return "changed there, but deleted in the project meanwhile";
+		return "changed there, but deleted in the project since then";
 	case CONFLICT_CHANGED_NOW:
-		return "deleted there, but changed in the project meanwhile";
+		return "deleted there, but changed in the project since then";
 	case CONFLICT_ADDED_BELOW:
-		return "new in the project, in a folder that was deleted there";
+		return "new in the project, in a directory that was deleted "
+		       "there";
 	case CONFLICT_DIRECTORY:
-		return "a folder is there now, and nothing is deleted";
+		return "a directory exists there now, and is not deleted";
 	case CONFLICT_PARENT:
-		return "its folder is gone from the project, or is no folder";
+		return "its parent directory no longer exists in the project";
 	case CONFLICT_MOVED:
 		return "changed in the project after the start, before it was "
-		       "stored: there is nothing to compare with";
+		       "stored: no version to compare with";
 	case CONFLICT_INCOMPLETE:
-		return "could not be read whole when it was stored";
+		return "could not be read completely when it was stored";
 	case CONFLICT_GIT:
-		return "HEAD, refs or index of this .git have moved in the "
-		       "project meanwhile";
+		return "HEAD, refs or index of this .git changed in the "
+		       "project since then";
 	}
-	return "a conflict";
+	return "conflict";
 }
 
 const char *refusal_text(enum refusal_kind kind)
@@ -71,9 +72,9 @@ const char *refusal_text(enum refusal_kind kind)
 	case REFUSED_NODE:
 		return "is a device node or a socket";
 	case REFUSED_GIT:
-		return "tells git what to execute or where to look";
+		return "configures commands or paths of git";
 	case REFUSED_UNREADABLE:
-		return "would shut you out of a folder of yours";
+		return "would make a directory of yours unreadable for you";
 	}
 	return "is refused";
 }

@@ -215,8 +215,7 @@ static int report_lost_entry(struct lost_report *t, const struct entry *e,
 	if (e->content.type != OBJECT_TREE ||
 	    load_reached_tree(t->inv, &e->content, &f.tree, &cause) < 0)
 		return t->each(t->arg, buf_text(&t->path), e,
-			       "the folder with all that was in it is lost",
-			       err);
+			       "the directory and its entries are lost", err);
 	*VEC_ADD(&t->tree_frames) = f;
 	return 0;
 }

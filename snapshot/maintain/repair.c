@@ -272,7 +272,7 @@ static int report_missing_snapshots(void *arg, uint64_t first, uint64_t last,
 		*VEC_ADD(&r->missing) = first;
 		r->result.lost++;
 		if (o->lost &&
-		    o->lost(o->arg, first, "", "its file is gone", err) < 0)
+		    o->lost(o->arg, first, "", "its file is missing", err) < 0)
 			return -err->num;
 	}
 	return 0;

@@ -149,12 +149,12 @@ static int report_missing_files(void *arg, uint64_t first, uint64_t last,
 				struct err *err)
 {
 	auto_free char *text =
-		first == last
-			? mem_printf("snapshot %" PRIu64 ": its file is gone",
-				     first)
-			: mem_printf("snapshots %" PRIu64 " to %" PRIu64
-				     ": their files are gone",
-				     first, last);
+		first == last ? mem_printf("snapshot %" PRIu64
+					   ": its file is missing",
+					   first)
+			      : mem_printf("snapshots %" PRIu64 " to %" PRIu64
+					   ": their files are missing",
+					   first, last);
 
 	return report_damaged_snapshot(arg, first, text, err);
 }

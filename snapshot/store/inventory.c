@@ -261,8 +261,8 @@ int inventory_read_copy(struct inventory *inv, const struct copy *copy,
 			buf_add(to, view.data, view.len);
 		else
 			got = fail(err, EBADMSG,
-				   "pack %s: the object at byte %llu (+%u) is "
-				   "not what its name says",
+				   "pack %s: the object at byte %llu (+%u) "
+				   "does not match its hash",
 				   text_quote(pack_name(place.pack)),
 				   (unsigned long long)place.entry.offset,
 				   place.entry.inner);
@@ -321,7 +321,8 @@ int inventory_check_index(const struct inventory *inv, const struct store *s,
 	if (got < 0)
 		return got == -ENOENT || got == -EPROTO ? 0 : got;
 	if (!midx_is_intact(m))
-		return fail(err, EBADMSG, "it is damaged; every pack is asked");
+		return fail(err, EBADMSG,
+			    "it is damaged; every pack is searched instead");
 	for (i = 0; i < inv->count; i++) {
 		const struct inventory_pack *p = &inv->packs[i];
 
@@ -329,8 +330,7 @@ int inventory_check_index(const struct inventory *inv, const struct store *s,
 		if (number < midx_count(m) && p->pack && !p->fault &&
 		    !index_has_pack(m, p->pack, number))
 			return fail(err, EBADMSG,
-				    "it does not know all that is in its "
-				    "packs");
+				    "it lacks objects of its packs");
 	}
 	return 0;
 }

@@ -106,7 +106,7 @@ if grep -q '^ok *network' "$out"; then
 	gives 0 '--net private works where doctor says so' \
 		guard run --net private -- true
 else
-	says "$out" 'there is no --net private'
+	says "$out" '--net private does not work'
 	gives 125 '--net private is refused where doctor says so' \
 		guard run --net private -- true
 fi

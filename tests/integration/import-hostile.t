@@ -242,7 +242,7 @@ ignored 'odd names in packed-refs' 'refs/../../x' '
 	printf "%s refs/../../x\n%s refs/heads/a\033[31mb\n%s ../../evil\n" \
 		$id $id $id >>.git/packed-refs
 	printf "%s refs/heads/x.lock\n" $id >>.git/packed-refs'
-says "$T/ignored" 'left out'
+says "$T/ignored" 'skipped'
 no 'import prints no ESC of a ref name' grep -q "$(printf '\033')" "$T/ignored"
 no 'import creates no file outside of refs/guard' test -e .git/x
 ignored 'a ref that holds no id' 'refs/heads/text' '
@@ -316,7 +316,7 @@ ignored 'a repository of odd things' 'info/grafts' "
 	rm .git/HEAD
 	ln -s /etc/passwd .git/HEAD"
 for text in http-alternates refs/replace stash@evil worktrees/evil/HEAD \
-	refs/heads/00000000 "'HEAD' is no file"; do
+	refs/heads/00000000 "'HEAD' is not a file"; do
 	says "$T/ignored" "$text"
 done
 names=$(git for-each-ref --format='%(refname)' "refs/guard/$run")

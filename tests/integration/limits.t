@@ -142,7 +142,7 @@ if [ "$me" = root ]; then
 		timeout 60 unshare -n sh -c 'cd /proc/sys/net/ipv4 &&
 		echo "40000 40999" >ip_local_port_range && cd "$1" &&
 		exec guard run --net host -- "$2"' sh "$PWD" "$eater"
-	says "$err" "it took this machine's ports"
+	says "$err" "it used up this machine's ports"
 	is "$(cat "$out")" 1000 'the run had taken all of them'
 else
 	skip 'a plain user cannot change the range of ports'

@@ -276,7 +276,7 @@ EOF
 gives 0 'a run deletes a directory and moves 30 files' \
 	guard run -- sh "$HOME/much.sh"
 has "$err" '31 deleted, 30 moved$'
-has "$err" '^  D  heap/  with all in it: 30 files, 231 B$'
+has "$err" '^  D  heap/  with its entries: 30 files, 231 B$'
 hasnt "$err" 'heap/17'
 is "$(grep -c '^  R  ' "$err")" 20 'the summary lists twenty moves'
 has "$err" '^  ... and 10 more$'

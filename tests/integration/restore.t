@@ -170,7 +170,7 @@ manifest "$HOME/project" >"$T/after"
 ok 'the refused restore --exact changes no file' same "$T/mess" "$T/after"
 gives 1 'restore without --exact refuses to replace a directory by a file' \
 	guard restore -y --at "$at" README.md
-says "$err" "'README.md': a folder is there now, and nothing is deleted"
+says "$err" "'README.md': a directory exists there now, and is not deleted"
 says "$err" 'or --exact, which deletes them'
 gives 0 'restore --exact of one directory is accepted' \
 	guard restore -y --at "$at" --exact src

@@ -38,7 +38,7 @@ gives 1 'undo -n 3 reports an edit of a file of the oldest action' \
 	guard undo -n 3
 says "$out" 'D  file-three'
 says "$out" 'D  file-two'
-says "$err" "'file-one': deleted there, but changed in the project meanwhile"
+says "$err" "'file-one': deleted there, but changed in the project since then"
 says "$err" '2 actions before it would be undone'
 gives 0 "undo -n 2 is not stopped by an edit of an older action's file" \
 	guard undo -n 2
@@ -130,7 +130,7 @@ if [ "$me" != root ]; then
 	chmod 000 shut
 	gives 1 'undo refuses a mode 000 file that was readable since and may differ' \
 		guard undo -q -y
-	says "$err" 'could not be read whole'
+	says "$err" 'could not be read completely'
 	chmod 600 shut
 	is "$(cat shut)" two 'a refused undo keeps the new content'
 	rm shut

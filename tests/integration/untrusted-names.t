@@ -137,8 +137,8 @@ $shut" 'nor its modes'
 	is "$(ls "$state/opened")" '' 'no record of a changed mode is left'
 	gives 1 'apply of an unreadable directory needs --yes-to' \
 		guard apply -q -y
-	says "$err" "refused: 'src': would shut you out"
-	says "$err" "refused: 'made': would shut you out"
+	says "$err" "refused: 'src': would make a directory of yours unreadable"
+	says "$err" "refused: 'made': would make a directory of yours unreadable"
 	silent "$err" run.sh
 	gives 0 'apply of an unreadable file is accepted' \
 		guard apply -q -y run.sh

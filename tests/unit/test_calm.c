@@ -120,7 +120,7 @@ static void bytes_are_read_only_where_times_do_not_tell(void **state)
 	/* The file's ctime is younger than that. */
 	assert_int_equal(run_after(b, &plan, -60, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "edited"));
-	project_is(b, b->old_picture, "taken back");
+	project_is(b, b->old_picture, "rolled back");
 	/* If a store through a mapping may leave the times unchanged, the bytes
 	 * are read at any age. */
 	take_assume_stable(false);

@@ -200,7 +200,7 @@ static void a_package_that_is_no_json_is_no_end(void **state)
 	      &r);
 	judge("package.json", FILE_MODE, FILE_MODE, "{", "}", &r);
 	assert_int_equal(risks_worst(&r), RISK_HIGH);
-	assert_true(tells(&r, "is no JSON"));
+	assert_true(tells(&r, "is not valid JSON"));
 }
 
 static void settings_of_git_that_run_commands_are_named(void **state)
@@ -283,9 +283,9 @@ static void links_in_a_repository_are_told(void **state)
 
 	(void)state;
 	judge(".git/modules", 0, S_IFLNK | 0777, NULL, "../evil", &r);
-	assert_true(tells(&r, "finds elsewhere"));
+	assert_true(tells(&r, "from elsewhere"));
 	judge("git/modules", 0, S_IFLNK | 0777, NULL, "../evil", &other);
-	assert_false(tells(&other, "finds elsewhere"));
+	assert_false(tells(&other, "from elsewhere"));
 }
 
 static void what_a_file_became_is_told(void **state)
@@ -294,19 +294,19 @@ static void what_a_file_became_is_told(void **state)
 
 	(void)state;
 	judge("a", FILE_MODE, S_IFREG | 0755, "x", "x", &r);
-	assert_true(tells(&r, "may be executed now"));
+	assert_true(tells(&r, "is executable now"));
 	judge("a", FILE_MODE, FILE_MODE, "x", "", &r);
 	assert_true(tells(&r, "is empty now"));
 	judge("a", FILE_MODE, FILE_MODE, "x", "x = 1; // \u202e} {\n", &r);
-	assert_true(tells(&r, "turn text round"));
+	assert_true(tells(&r, "direction-changing"));
 	judge("-rf", 0, FILE_MODE, NULL, "x", &r);
-	assert_true(tells(&r, "taken for an option"));
+	assert_true(tells(&r, "looks like an option"));
 	judge("a\u200bb", 0, FILE_MODE, NULL, "x", &r);
-	assert_true(tells(&r, "not seen"));
+	assert_true(tells(&r, "invisible"));
 	judge(".git", S_IFDIR | 0755, 0, NULL, NULL, &r);
-	assert_true(tells(&r, "with all its history"));
+	assert_true(tells(&r, "with its complete history"));
 	judge("x/.GIT", 0, S_IFDIR | 0755, NULL, NULL, &r);
-	assert_true(tells(&r, "where case does not count"));
+	assert_true(tells(&r, "that ignore case"));
 }
 
 /* No user reads generated files. */
@@ -315,11 +315,11 @@ static void what_is_hidden_among_packages_is_told(void **state)
 	static const struct {
 		const char *path, *old, *now, *told;
 	} cases[] = {
-		{"node_modules/a/i.js", "x", "y", "is another now"},
+		{"node_modules/a/i.js", "x", "y", "has changed"},
 		{"node_modules/a/i.js", "x", "x", NULL},
 		{"node_modules/a/i.js", NULL, "x", NULL},
 		{"node_modules/.pnpm/a/node_modules/a/i.js", "x", "y",
-		 "is another now"},
+		 "has changed"},
 		{"node_modules/.cache/a", "x", "y", NULL},
 		{"node_modules/.package-lock.json", "x", "y", NULL},
 		{"node_modules/.bin/a", "x", "y", "before programs"},
@@ -331,7 +331,7 @@ static void what_is_hidden_among_packages_is_told(void **state)
 		{".venv/lib/a/a.py", NULL, "x", NULL},
 		{"src/a.py", "x", "y", NULL},
 		{"venv-x/a.py", "x", "y", NULL},
-		{"node_modules/a\u202eb", NULL, "x", "not seen"},
+		{"node_modules/a\u202eb", NULL, "x", "invisible"},
 	};
 	size_t i;
 
@@ -362,9 +362,9 @@ static void links_and_nodes_among_packages_are_told(void **state)
 	      "/tmp/x", &r);
 	assert_true(r.count >= 2);
 	judge("node_modules/a", 0, S_IFIFO | 0644, NULL, NULL, &r);
-	assert_true(tells(&r, "is no file"));
+	assert_true(tells(&r, "is not a file"));
 	judge("node_modules/b", S_IFDIR | 0755, S_IFLNK | 0777, NULL, "c", &r);
-	assert_true(tells(&r, "was a folder"));
+	assert_true(tells(&r, "was a directory"));
 }
 
 #define SOURCE "1234\x10\x10\x10\x10" /* the source's mtime and size */
@@ -382,7 +382,7 @@ static void compiled_code_that_no_python_leaves_is_told(void **state)
 		{"__pycache__/a.pyc", NULL, "mag_\x03\x10\x10\x10" SOURCE "c",
 		 NULL},
 		{"__pycache__/a.pyc", "mag_\x10\x10\x10\x10" SOURCE "c",
-		 "mag_\x10\x10\x10\x10" SOURCE "d", "other code than"},
+		 "mag_\x10\x10\x10\x10" SOURCE "d", "its code changed"},
 		{"__pycache__/a.pyc", "mag_\x10\x10\x10\x10" SOURCE "c",
 		 "new_\x10\x10\x10\x10" SOURCE "d", NULL},
 		{"__pycache__/a.pyc", "mag_\x10\x10\x10\x10" SOURCE "c",
@@ -393,7 +393,7 @@ static void compiled_code_that_no_python_leaves_is_told(void **state)
 		{".venv/lib/a.pyc", NULL, "x", NULL},
 		{".venv/lib/__pycache__/a.pyc",
 		 "mag_\x10\x10\x10\x10" SOURCE "c",
-		 "mag_\x10\x10\x10\x10" SOURCE "d", "other code than"},
+		 "mag_\x10\x10\x10\x10" SOURCE "d", "its code changed"},
 	};
 	size_t i;
 
@@ -470,7 +470,7 @@ static void another_one_that_looks_the_same_is_told(void **state)
 
 	(void)state;
 	risk_judge(&f, &same);
-	assert_true(tells(&same, "with its old time"));
+	assert_true(tells(&same, "with the old size and mtime"));
 	f.same_time = false;
 	risk_judge(&f, &other);
 	assert_int_equal(other.count, 0);
@@ -507,7 +507,7 @@ static void letters_that_look_alike_are_told(void **state)
 	judge("a", FILE_MODE, FILE_MODE, "us\u0435r", "if us\u0435r", &own);
 	assert_int_equal(own.count, 0);
 	judge("a", FILE_MODE, FILE_MODE, "user", "if us\u0435r", &own);
-	assert_true(tells(&own, "has words in it"));
+	assert_true(tells(&own, "has words that mix"));
 }
 
 static void where_a_package_comes_from_is_told(void **state)

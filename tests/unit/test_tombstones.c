@@ -93,7 +93,7 @@ static void test_a_file_that_somebody_deleted_is_missed(void **state)
 	store_free(&box->store);
 	ok(repair_store(box->store_root_fd, &o, &result, &err));
 	assert_int_equal(result.lost, 3);
-	assert_non_null(strstr(buf_text(&lost), "2: its file is gone\n"));
+	assert_non_null(strstr(buf_text(&lost), "2: its file is missing\n"));
 	open_store(box);
 	/* Reported once, the loss is recorded. */
 	check_faults(box, "");
