@@ -252,9 +252,16 @@ const char *text_size(uint64_t bytes)
 const char *text_count(uint64_t count, const char *noun)
 {
 	char *out = next_text_buffer();
+	size_t len = strlen(noun);
+	bool ies = len > 1 && noun[len - 1] == 'y' &&
+		   !strchr("aeiou", noun[len - 2]);
 
-	(void)snprintf(out, TEXT_BUFFER_LEN, "%" PRIu64 " %s%s", count, noun,
-		       count == 1 ? "" : "s");
+	if (count == 1)
+		(void)snprintf(out, TEXT_BUFFER_LEN, "1 %s", noun);
+	else
+		(void)snprintf(out, TEXT_BUFFER_LEN, "%" PRIu64 " %.*s%s",
+			       count, (int)(ies ? len - 1 : len), noun,
+			       ies ? "ies" : "s");
 	return out;
 }
 

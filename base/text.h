@@ -50,8 +50,8 @@ size_t text_wrap(struct buf *to, const char *text, size_t at, size_t indent,
 /* "1.4 GB", "12 KB", "310 B": powers of 1000. Buffers as in text_quote(). */
 const char *text_size(uint64_t bytes);
 
-/* "2 files", "1 file": count and noun, with 's' for the plural. Buffers as in
- * text_quote(). */
+/* "2 files", "1 file", "3 entries": count and noun, with 's' or 'ies' for the
+ * plural. Buffers as in text_quote(). */
 const char *text_count(uint64_t count, const char *noun);
 
 struct text_part {

@@ -127,9 +127,9 @@ static void print_du_text(struct du *d)
 		output_warn("the space that prune would free is unknown: %s",
 			    d->plan_err.text);
 	if (d->runs.unread + d->trash.unread)
-		output_warn(
-			"not counted: %s that could not be read",
-			text_count(d->runs.unread + d->trash.unread, "folder"));
+		output_warn("not counted: %s that could not be read",
+			    text_count(d->runs.unread + d->trash.unread,
+				       "directory"));
 }
 
 int cmd_du(int argc, char **argv)

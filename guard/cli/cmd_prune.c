@@ -192,13 +192,13 @@ static int clear_caches(struct prune_command *p, struct err *err)
 		jsonstream_print(object);
 	} else {
 		output_print("%s of caches, %s: %s",
-			     text_count(caches.count, "folder"),
+			     text_count(caches.count, "directory"),
 			     text_size(caches.usage.bytes),
 			     p->dry ? "would be removed" : "gone");
 	}
 	if (caches.busy)
 		output_print("%s skipped: in use by a run",
-			     text_count(caches.busy, "folder"));
+			     text_count(caches.busy, "directory"));
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 

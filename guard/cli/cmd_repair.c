@@ -191,7 +191,7 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 		if (result.roots)
 			output_print(
 				"%s stored again, to recover unchanged files",
-				text_count(result.roots, "folder"));
+				text_count(result.roots, "directory"));
 		if (result.lost)
 			output_print("permanently lost: %s of snapshots, "
 				     "listed above",

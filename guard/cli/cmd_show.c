@@ -140,7 +140,7 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 			print_field("without", &b);
 			(void)printf("%-10s %s in %s, %s\n", "holds",
 				     text_count(s.files, "file"),
-				     text_count(s.dirs, "folder"),
+				     text_count(s.dirs, "directory"),
 				     text_size(s.bytes));
 			for (k = 0; k < s.note_count; k++) {
 				const struct note *n = &s.notes[k];

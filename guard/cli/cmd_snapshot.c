@@ -118,7 +118,8 @@ static int snapshot_and_print(struct context *c, const char *dir,
 		output_print("snapshot %llu of %s: %s in %s, %s",
 			     (unsigned long long)s.seq, text_quote(s.root_path),
 			     text_count(s.files, "file"),
-			     text_count(s.dirs, "folder"), text_size(s.bytes));
+			     text_count(s.dirs, "directory"),
+			     text_size(s.bytes));
 		for (i = 0; i < s.note_count; i++) {
 			if (snapshot_is_exclusion(&s.notes[i]))
 				excluded++;

@@ -24,7 +24,7 @@ struct change_side changes_side(const struct entry *e)
 static const char *type_name(uint32_t mode)
 {
 	static const char *const names[IFTODT(S_IFMT) + 1] = {
-		[DT_DIR] = "folder",	  [DT_LNK] = "link",
+		[DT_DIR] = "directory",	  [DT_LNK] = "link",
 		[DT_FIFO] = "fifo",	  [DT_SOCK] = "socket",
 		[DT_CHR] = "device node", [DT_BLK] = "device node",
 	};

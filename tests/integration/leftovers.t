@@ -93,6 +93,6 @@ gives 0 'du accepts a layer with unreadable directories' guard du
 if [ "$(id -u)" -eq 0 ]; then
 	silent "$err" 'not counted'
 else
-	says "$err" 'not counted: 1 folder that could not be read'
+	says "$err" 'not counted: 1 directory that could not be read'
 fi
 finish

@@ -353,6 +353,9 @@ static void sizes_and_counts_for_people(void **state)
 	assert_string_equal(text_size(UINT64_MAX), "18 EB");
 	assert_string_equal(text_count(1, "file"), "1 file");
 	assert_string_equal(text_count(0, "file"), "0 files");
+	assert_string_equal(text_count(1, "entry"), "1 entry");
+	assert_string_equal(text_count(3, "entry"), "3 entries");
+	assert_string_equal(text_count(2, "key"), "2 keys");
 }
 
 int main(void)
