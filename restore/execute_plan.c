@@ -157,9 +157,9 @@ static int run_end_part(void *arg, size_t part, struct err *err)
 	return 0;
 }
 
-/* The callback inspects the projects while displaced files are removed. The
- * staging directory changes the root's mtime and so is removed after the
- * inspection. */
+/* The end callback of struct transaction inspects the projects while displaced
+ * files are removed. Removing the staging directory changes the root's mtime,
+ * so it waits for the end of the inspection. */
 static void end_transaction(struct txn_all *all)
 {
 	struct end_state e = {.all = all, .recorded = true};

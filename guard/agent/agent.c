@@ -384,8 +384,8 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 	size_t i;
 
 	*to = *o;
-	/* A variable that points to a home of guard's own is set only where
-	 * the home is used. */
+	/* A variable for the agent's home in guard's state is set only in runs
+	 * that use this home. */
 	while ((item = profile_next(&a->profile, PROFILE_ENV, item))) {
 		const char *value = strchr(item->value, '=');
 		auto_free char *variable = NULL;

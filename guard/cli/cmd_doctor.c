@@ -65,8 +65,8 @@ static int try_layer(void *dir, struct err *err)
 	return layers_probe(dir, err);
 }
 
-/* Mounts a layer where a run would. Skipped where only the sandbox is missing.
- */
+/* Mounts a layer where a run would. Skipped if a requirement of every run is
+ * missing. */
 static void inspect_layers(struct doctor *d, const struct state *st)
 {
 	static const struct inspection ok = {

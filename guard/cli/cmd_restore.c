@@ -348,8 +348,8 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	for (i = 0; i < count; i++)
 		if (sources_find(&r->found, argv[i], err) < 0)
 			return -err->num;
-	/* An interrupted action in a missing directory is ended after the
-	 * directory exists. */
+	/* An interrupted action in a missing directory is recovered later, when
+	 * this restore has created the directory. */
 	if (!is_root_missing(r) &&
 	    recover_project(r->c, restored_root(r), err) < 0)
 		return -err->num;

@@ -172,8 +172,8 @@ static int snapshot_directories(struct context *c, char **paths, size_t count,
 
 		if (is_repeated_dir(dirs.items, i))
 			continue;
-		/* Each says which others were stored with it, unless the user
-		 * says something himself. */
+		/* The message of each snapshot lists the other directories,
+		 * unless the user gave a message (-m). */
 		for (k = 0; k < count; k++) {
 			if (k == i || is_repeated_dir(dirs.items, k))
 				continue;

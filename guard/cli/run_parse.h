@@ -1,6 +1,6 @@
 /*
  * The options of a run, from the command line into struct run_options: also
- * those of `explain`, and those that a record keeps (run_given.c).
+ * those of `explain`, and those that a record keeps.
  */
 #ifndef GUARD_CLI_RUN_PARSE_H
 #define GUARD_CLI_RUN_PARSE_H

@@ -296,8 +296,8 @@ int network_set_up(const struct network *n, struct err *err)
 #define TABLE_MAX (64 << 20)
 
 /* Reads a table of route(8). A default route has a destination and a mask of
- * zero; for IPv6 the kernel's own one, which refuses, belongs to the
- * loopback. */
+ * zero. For IPv6 the kernel has an unreachable default route on the loopback
+ * device, which does not count. */
 static bool has_default_route(const char *table, bool v6)
 {
 	AUTO(buf) struct buf b = {0};

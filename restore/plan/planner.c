@@ -409,8 +409,8 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }
 
-/* The steps change the mtimes of parents; where both sides have the same mtime,
- * it is restored. */
+/* The steps change the mtimes of parent directories. Where want and now have
+ * the same mtime, a step restores it. */
 static void add_same_time_steps(struct planner *pl)
 {
 	const struct plan *p = pl->plan;

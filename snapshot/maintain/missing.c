@@ -167,8 +167,8 @@ static int save_tombstones(struct store *s, const struct tombstones *g,
 static int find_missing_seqs(struct store *s, struct tombstones *ret,
 			     struct err *err)
 {
-	/* Read before snaps/: a snapshot committed between the two is missing
-	 * in neither. */
+	/* The highest number is read before snaps/ is listed: a snapshot that
+	 * is committed in between does not count as missing. */
 	uint64_t highest = catalog_highest_seq(s), next = 1;
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;

@@ -317,8 +317,9 @@ static void restrict_mknod(struct buf *to, const struct syscall_numbers *n)
 			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
 }
 
-/* Allows Linux, Linux32, both with UNAME26, no randomization (for debuggers),
- * and the query. READ_IMPLIES_EXEC is refused. */
+/* Allows personality(2) for Linux and Linux32, both with UNAME26, without
+ * address randomization (for debuggers), and the query (0xffffffff).
+ * READ_IMPLIES_EXEC is refused. */
 static void restrict_personality(struct buf *to,
 				 const struct syscall_numbers *n)
 {

@@ -137,8 +137,8 @@ static void __attribute__((noreturn)) resume_at_end(int fd, int group_fd)
 
 	while (fd_read(fd, &p, sizeof(p)) == (ssize_t)sizeof(p))
 		*VEC_ADD(&list) = p;
-	/* Both: processes are stopped with signals if the group did not freeze
-	 * in time. */
+	/* Thaw the group and send SIGCONT: processes were stopped with signals
+	 * if the group did not freeze in time. */
 	if (group_fd >= 0)
 		(void)write_group_freeze(group_fd, "0");
 	/* The start time shows that a pid still means the same process. */

@@ -121,8 +121,10 @@ static bool can_leave_run(int fd, const struct stat *st, int flags)
 /*
  * A socket belongs to the network namespace that it was created in and can be
  * reconnected there, unless it is one of a pair or connected to a local
- * program. The seccomp filter refuses other families. An exec client (no
- * policy) does not know the run's network.
+ * program. The seccomp filter refuses families other than UNIX and IP. An exec
+ * client (no policy) does not know the run's network: its sockets are judged as
+ * those of a run without the host's network. Returns true if the run may not
+ * have the socket.
  */
 static bool is_foreign_socket(const struct setup *s, int fd)
 {
