@@ -8,10 +8,8 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/plan_print.h"
 #include "guard/change/changeset.h"
-#include "guard/state/partial_discard.h"
+#include "guard/change/undo_discard.h"
 #include "guard/state/recover.h"
-#include "guard/state/report.h"
-#include "guard/retention/trashes.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/workspace.h"
 #include "snapshot/store/ingest_hint.h"
@@ -19,7 +17,8 @@
 struct undo_command {
 	struct context *c;
 	bool dry, yes;
-	unsigned long count; /* of actions in effect; 0: the last thing done */
+	/* The number of actions in effect to undo; 0: the last action. */
+	unsigned long count;
 	char *path; /* the project */
 	struct action last; /* the action to undo */
 	unsigned long step; /* how many there were before it */
@@ -30,14 +29,15 @@ struct undo_command {
 	VEC(struct applied_ops) simulated;
 };
 
-/* All but the project's path. */
+/* Frees the action and its change; the project and the simulated steps of a
+ * dry run stay. */
 static void clear_undo(struct undo_command *u)
 {
 	changeset_free(&u->change);
 	action_free(&u->last);
 }
 
-/* In a dry run of several the ones before are not taken back really. */
+/* A dry run of several undoes has not really undone the steps before this. */
 static bool is_simulated_step(const struct undo_command *u)
 {
 	return u->dry && u->step;
@@ -157,8 +157,8 @@ static int snapshot_undo_root(struct undo_command *u, size_t index,
 	return 0;
 }
 
-/* The run whose apply was taken back waits again; taken back once more, it
- * is applied again. false: that could not be noted. */
+/* After the undo of an apply the run is pending again; after the undo of that
+ * undo it is applied. Returns false if the record could not be written. */
 static bool set_undone_run_state(struct undo_command *u,
 				 const struct action *done)
 {
@@ -193,10 +193,10 @@ static bool set_undone_run_state(struct undo_command *u,
 /* "apply of run 3mk9zq-4t", "undo of the restore". */
 static char *action_title(const struct action *a)
 {
-	bool undo_command = a->undone_kind[0] && strcmp(a->kind, "undo") == 0;
+	bool of_undo = a->undone_kind[0] && strcmp(a->kind, "undo") == 0;
 
-	return mem_printf("%s%s%s%s%s", a->kind, undo_command ? " of the " : "",
-			  undo_command ? a->undone_kind : "",
+	return mem_printf("%s%s%s%s%s", a->kind, of_undo ? " of the " : "",
+			  of_undo ? a->undone_kind : "",
 			  a->run_id[0] ? " of run " : "", a->run_id);
 }
 
@@ -370,207 +370,22 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 	return execute_undo(u, err);
 }
 
-/* --- discards --- */
-
-static const char *step_intro(const struct undo_command *u)
-{
-	return u->step ? "before that, the last action was"
-		       : "the last action here was";
-}
-
-#define NEXT_IS_BEFORE "the next guard undo reverts the action before"
-
-/* Unlike that of files, an undo of a discard is no action: a second one does
- * not do it again. */
-static void hint_discard_again(const struct undo_command *u, const char *paths)
-{
-	if (!has_more_steps(u))
-		report_hint("guard discard %s%s    discards it "
-			    "again; " NEXT_IS_BEFORE,
-			    u->last.run_id, paths);
-}
-
-/* --- a run --- */
-
-static int restore_discarded_run(const struct undo_command *u, struct err *err)
-{
-	auto_free char *name = trashes_find(&u->c->state, u->last.run_id, err);
-	const char *run = u->last.run_id;
-	auto_close int fd = -1, lock = -1;
-
-	if (!name && err->num != ENOENT)
-		return -err->num;
-	if (!name) {
-		fd = open_project_workspace(u, err);
-		if (fd < 0 ||
-		    (!u->dry && action_forget_discard(
-					fd, run, u->c->state.runs_fd, err) < 0))
-			return -err->num;
-		return fail(
-			err, ENOENT,
-			"run %s is no longer in guard's trash, which keeps "
-			"7 days: its discard cannot be undone; " NEXT_IS_BEFORE,
-			run);
-	}
-	report_note("%s to discard run %s", step_intro(u), run);
-	if (u->dry)
-		return STATUS_OK;
-	if (!report_confirm(u->yes, "guard: restore run %s?", run))
-		return STATUS_REFUSED;
-	fd = open_project_workspace(u, err);
-	if (fd < 0)
-		return fd;
-	lock = action_announce_discard(fd, run, err);
-	if (lock < 0)
-		return lock;
-	if (renameat2(u->c->state.trash_fd, name, u->c->state.runs_fd, run,
-		      RENAME_NOREPLACE) < 0) {
-		(void)fail_errno(err, "restore run %s", run);
-		action_drop_next(fd);
-		return -err->num;
-	}
-	if (action_finalize_discard(fd, u->c->state.runs_fd, err) < 0)
-		return err_context(err,
-				   "run %s is restored, but the record for "
-				   "undo could not be written",
-				   run);
-	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
-		  "project", u->path, NULL);
-	report_note("run %s is pending again", run);
-	hint_discard_again(u, "");
-	return STATUS_OK;
-}
-
-/* --- paths of one --- */
-
-static int forget_discarded_paths(const struct undo_command *u, struct err *err)
-{
-	auto_close int fd = open_project_workspace(u, err);
-	auto_close int lock = -1;
-
-	if (fd < 0)
-		return fd;
-	lock = action_lock(fd, err);
-	return lock < 0 ? lock : action_pop_parts(fd, &u->last, err);
-}
-
-static int fail_expired(const struct undo_command *u, const char *why,
-			struct err *err)
-{
-	if (!u->dry && forget_discarded_paths(u, err) < 0)
-		return -err->num;
-	return fail(err, ENOENT,
-		    "%s: the discard of paths of run %s cannot be "
-		    "undone; " NEXT_IS_BEFORE,
-		    why, u->last.run_id);
-}
-
-static void list_discarded_paths(const struct undo_command *u,
-				 const struct session *s)
-{
-	size_t i;
-
-	report_note("%s to discard %s of run %s", step_intro(u),
-		    text_count(u->last.parts.count, "path"), s->id);
-	for (i = 0; i < u->last.parts.count && !(report_is_quiet() && u->yes);
-	     i++) {
-		auto_free char *path =
-			partial_discard_text(s, &u->last.parts.items[i]);
-		AUTO(buf) struct buf shown = {0};
-
-		output_name(&shown, path);
-		report_line("  %s", buf_text(&shown));
-	}
-}
-
-static int move_paths_back(const struct undo_command *u,
-			   const struct session *s, struct err *err)
-{
-	const struct action *last = &u->last;
-	auto_close int fd = open_project_workspace(u, err);
-	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
-	struct action next = *last;
-	char undo[] = "undo", kind[] = ACTION_PARTS;
-
-	next.kind = undo;
-	next.undone_kind = kind;
-	if (fd < 0 || lock < 0 || check_last_action(u, fd, err) < 0 ||
-	    action_save_next(fd, &next, NULL, err) < 0 ||
-	    partial_discard_finalize(&u->c->state, fd, s, err) < 0)
-		return -err->num;
-	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
-		  "project", u->path, NULL);
-	report_note("%s again in run %s, which is pending",
-		    last->parts.count == 1 ? "it is" : "they are", s->id);
-	hint_discard_again(u, " PATHS");
-	return STATUS_OK;
-}
-
-static int restore_discarded_paths(const struct undo_command *u,
-				   struct err *err)
-{
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
-	const char *run = u->last.run_id;
-	int got = session_open(u->c->state.runs_fd, run, !u->dry, &s, err);
-
-	if (got == -ENOENT)
-		return fail_expired(u, "the run no longer exists", err);
-	if (got == -EBUSY)
-		return fail(
-			err, EBUSY,
-			"run %s is in use: wait for its end, then try again",
-			run);
-	if (got < 0)
-		return got;
-	if (!run_state_pending(s.state))
-		got = fail(err, EEXIST, "run %s is %s", run,
-			   run_state_name(s.state));
-	else if (u->dry && u->step)
-		/* Later changes are still there in a dry run. */
-		got = (int)u->last.parts.count;
-	else
-		got = partial_discard_check(&u->c->state, &s, &u->last, err);
-	if (got == -EEXIST) {
-		/* A retry would fail in the same way, so the user may skip the
-		 * action. */
-		report_warning("%s", err->text);
-		report_hint("guard log PATH    lists the run's version of it "
-			    "in the project (post-run)");
-		if (u->dry ||
-		    !report_confirm(u->yes,
-				    "guard: skip it, so that " NEXT_IS_BEFORE
-				    "?"))
-			return STATUS_REFUSED;
-		if (forget_discarded_paths(u, err) < 0)
-			return -err->num;
-		report_note("it stays discarded; " NEXT_IS_BEFORE);
-		return STATUS_REFUSED;
-	}
-	if (got < 0)
-		return got;
-	if (!got)
-		return fail_expired(
-			u,
-			"it is no longer in guard's trash, which keeps "
-			"7 days",
-			err);
-	list_discarded_paths(u, &s);
-	if (u->dry)
-		return STATUS_OK;
-	if (!report_confirm(u->yes, "guard: restore %s in run %s?",
-			    got == 1 ? "it" : "them", run))
-		return STATUS_REFUSED;
-	return move_paths_back(u, &s, err);
-}
-
 /* --- one or several --- */
 
 static int undo_one(struct undo_command *u, struct err *err)
 {
-	if (!action_is_discard(&u->last))
-		return undo_transaction(u, err);
-	return u->last.parts.count ? restore_discarded_paths(u, err)
-				   : restore_discarded_run(u, err);
+	const struct undo_discard d = {
+		.c = u->c,
+		.path = u->path,
+		.last = &u->last,
+		.dry = u->dry,
+		.yes = u->yes,
+		.step = u->step,
+		.more = has_more_steps(u),
+	};
+
+	return action_is_discard(&u->last) ? undo_discard(&d, err)
+					   : undo_transaction(u, err);
 }
 
 static int load_effective_action(struct undo_command *u, size_t back,
