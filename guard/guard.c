@@ -28,15 +28,9 @@ static void pass_error(const struct err *err)
 	pass_message(REPORT_WARNING, err->text);
 }
 
-static void pass_line(const char *text)
-{
-	pass_message(REPORT_NOTE, text);
-}
-
 static const struct report_sink message_sink = {
 	.message = pass_message,
 	.error = pass_error,
-	.line = pass_line,
 };
 
 int guard_open(const char *directory, struct guard **ret, struct err *err)

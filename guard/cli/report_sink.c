@@ -8,12 +8,10 @@
 
 static void print_reported(enum report_kind kind, const char *text)
 {
-	output_message(kind, "%s", text);
-}
-
-static void print_reported_line(const char *text)
-{
-	(void)printf("%s\n", text);
+	if (kind == REPORT_LINE)
+		(void)printf("%s\n", text);
+	else
+		output_message(kind, "%s", text);
 }
 
 static bool confirm_reported(bool yes, const char *question)
@@ -30,7 +28,6 @@ void report_sink_install(void)
 		.progress_start = progress_start,
 		.progress = progress_bytes,
 		.progress_end = progress_end,
-		.line = print_reported_line,
 		.is_quiet = output_is_quiet,
 	};
 

@@ -52,18 +52,6 @@ bool report_confirm(bool yes, const char *format, ...)
 	return question && current_sink->confirm(yes, question);
 }
 
-void report_line(const char *format, ...)
-{
-	auto_free char *text = NULL;
-	va_list ap;
-
-	va_start(ap, format);
-	text = format_text(format, ap);
-	va_end(ap);
-	if (text)
-		current_sink->line(text);
-}
-
 bool report_is_quiet(void)
 {
 	return current_sink && current_sink->is_quiet &&

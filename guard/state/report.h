@@ -2,7 +2,7 @@
  * Messages and questions of the code below guard/cli. That code never prints
  * and never reads the terminal: it passes its texts to the sink that guard/cli
  * sets at the start of the program. Without a sink (in unit tests) messages are
- * dropped and questions are answered no.
+ * dropped and questions are answered with their argument `yes`.
  *
  * The caller quotes file names in a text with text_quote() or escapes them. Not
  * thread-safe.
@@ -19,16 +19,15 @@ enum report_kind {
 	REPORT_NOTE, /* dropped by --quiet */
 	REPORT_HINT, /* the next step, below a note; dropped by --quiet */
 	REPORT_WARNING,
+	REPORT_LINE, /* a line of the result, on stdout; names are escaped */
 };
 
-/* A sink may leave out the functions behind line (NULL): a question is then
+/* A sink may leave out the functions behind error (NULL): a question is then
  * answered with `yes`, and progress is dropped. */
 struct report_sink {
 	void (*message)(enum report_kind kind, const char *text);
 	/* An error that ends the verb or a part of its work. */
 	void (*error)(const struct err *err);
-	/* A line of the result, on stdout. */
-	void (*line)(const char *text);
 	/* yes: the user has already agreed. Returns whether to continue. */
 	bool (*confirm)(bool yes, const char *question);
 	/* Progress of a transaction, in bytes; total 0: unknown. */
@@ -47,6 +46,7 @@ void report_message(enum report_kind kind, const char *format, ...)
 #define report_note(...) report_message(REPORT_NOTE, __VA_ARGS__)
 #define report_hint(...) report_message(REPORT_HINT, __VA_ARGS__)
 #define report_warning(...) report_message(REPORT_WARNING, __VA_ARGS__)
+#define report_line(...) report_message(REPORT_LINE, __VA_ARGS__)
 /* Sends an error that ends the verb or a part of its work. */
 void report_error(const struct err *err);
 
@@ -55,8 +55,6 @@ void report_error(const struct err *err);
 bool report_confirm(bool yes, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Prints a line of the verb's result. The caller escapes names in it. */
-void report_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether --quiet drops notes. */
 bool report_is_quiet(void);
 
