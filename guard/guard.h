@@ -49,10 +49,11 @@ struct guard_step {
 	enum guard_step_kind kind;
 	const char *root; /* absolute path of the directory of the run */
 	const char *path; /* relative to root; may contain any byte but 0 */
-	const char *reason; /* of GUARD_STEP_BLOCKED, for people; else NULL */
+	/* Why a step is blocked, for people; NULL: it is not. */
+	const char *reason;
 };
 
-/* All that an apply of a run would do, in the order of execution. */
+/* The steps of an apply in the order of execution, then the blocked ones. */
 struct guard_plan {
 	const struct guard_step *steps;
 	size_t count;

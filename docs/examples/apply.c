@@ -3,7 +3,7 @@
  * applies one after a question:
  *
  *	apply			list
- *	apply RUN		show what it would change, ask, apply
+ *	apply RUN		list the steps of the run, ask, apply
  *
  * Built by `make tools`; tests/integration/library.t runs it.
  */

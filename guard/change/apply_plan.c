@@ -325,9 +325,9 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 
 struct partial_choice {
 	char **paths;
-	const char *last; /* that comes with all below; in paths */
+	const char *last; /* in paths; entries below it are part of it */
 	uint64_t count, max;
-	bool all; /* something needs all of it to be known */
+	bool all; /* a change needs the whole project to be read */
 	struct differences *differences;
 };
 

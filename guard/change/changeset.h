@@ -23,7 +23,7 @@
 #include "restore/transaction.h"
 
 struct changeset_root {
-	char *prefix; /* of its paths, for people; NULL: none */
+	char *prefix; /* printed before its paths; NULL: none */
 	char **only; /* the only paths that are read; NULL: all */
 	struct project project; /* path NULL: not open */
 	/* The state that the change starts from and the state that it leads to,

@@ -16,7 +16,7 @@
 struct deleted_step {
 	struct moves *to;
 	const struct plan *plan;
-	const char *path; /* of the step */
+	const char *path; /* the path that the step deletes */
 };
 
 static int add_plan_deletion(void *arg, const char *path, const struct entry *e,

@@ -162,7 +162,7 @@ int restore_want_skip_unread(struct store *store, const struct entry *now,
 struct target_hardlinks {
 	struct store *store;
 	const struct entry *now;
-	const char *path; /* of the target */
+	const char *path; /* the target's path */
 	struct tree_editor *ed;
 	VEC(uint64_t) groups; /* sorted */
 };

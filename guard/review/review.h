@@ -86,7 +86,7 @@ struct review {
 struct review_options {
 	const char *const *paths; /* NULL-terminated, or NULL */
 	const struct entry *here; /* the project's root as it is now */
-	const struct plan *plan; /* of all changes: has the refusals */
+	const struct plan *plan; /* has the refusals of all changes */
 };
 
 /* Frees all that *r owns. */

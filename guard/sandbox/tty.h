@@ -28,7 +28,7 @@
 
 struct ttymodes {
 	enum { TTY_TEXT, TTY_ESC, TTY_CSI, TTY_CHARSET, TTY_STRING } state;
-	char prefix; /* of a CSI sequence: ? > < = or 0 */
+	char prefix; /* first byte of a CSI sequence: ? > < = or 0 */
 	unsigned int numbers[16], count;
 	uint32_t changed; /* bits of known modes that differ from the default */
 	bool colors;

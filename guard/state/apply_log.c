@@ -148,8 +148,8 @@ static int rebase_applied_path(void *arg, const char *path,
 
 	if (!*path || record_has(r->record, r->merged, path))
 		return 0;
-	/* Of a directory only entries may have been applied: its mode may come
-	 * from the user and is unknown to the run. */
+	/* An apply may have written only entries of a directory: the mode of
+	 * the directory itself may come from the user. */
 	if (before && after && S_ISDIR(before->mode) && S_ISDIR(after->mode) &&
 	    entry_same_meta(before, after)) {
 		if (tree_lookup(r->store, r->base, path, &base, err) < 0)

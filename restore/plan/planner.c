@@ -389,8 +389,8 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
 		return -err->num;
 	/* An index that git rewrote by itself counts as that of base, or of
-	 * want. One that was not rewritten does not: a restore gets exactly the
-	 * bytes that it asks for. */
+	 * want. Without a rewrite by git the bytes are compared: a restore gets
+	 * exactly the bytes that it asks for. */
 	got = row.base->mode && row.now.mode &&
 	      entry_same_content(row.base, &row.now);
 	if (!got) {

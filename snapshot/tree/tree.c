@@ -441,8 +441,8 @@ int tree_lookup(struct store *s, const struct entry *root, const char *path,
 			return 0;
 		if (load_tree_object(s, &at.content, &t, err) < 0)
 			return -err->num;
-		/* Of a split directory only the part that would hold name is
-		 * loaded. */
+		/* A split directory is loaded in part: the part that would hold
+		 * name. */
 		if (t.split) {
 			i = INDEX_BY_TEXT(name, t.entries, t.count, name);
 			i += i < t.count &&

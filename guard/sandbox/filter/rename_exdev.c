@@ -32,7 +32,7 @@ struct link {
 
 struct copytree_state {
 	const struct copytree_options *options;
-	int root_fd; /* of the copy */
+	int root_fd; /* the copy's root directory */
 	VEC(struct link) links;
 	size_t heads[BUCKETS];
 };

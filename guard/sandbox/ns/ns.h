@@ -32,7 +32,7 @@ struct exec_header {
 	uint32_t version;
 	uint32_t arguments, variables; /* how many texts of each */
 	uint8_t replace[3], pipeline; /* as in struct setup */
-	struct inherited_state inherited_state; /* of the client's process */
+	struct inherited_state inherited_state; /* the client's own */
 };
 
 /* ---- child.c ---- */
