@@ -5,8 +5,8 @@
 #include "tests/unit/transaction_fixture.h"
 
 #include <linux/fs.h>
-#include <linux/magic.h>
-#include <sys/statfs.h>
+
+#include "base/fstype.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -344,14 +344,12 @@ static void edit_unseen(const char *project, const char *name)
 	free(path);
 }
 
-/* The same rule as in take.c. */
+/* Whether a snapshot trusts the timestamps of the file system (take.c). */
 static bool is_trusted(const struct project *p)
 {
-	struct statfs fs;
+	unsigned int traits = fstype_of_fd(p->fd)->traits;
 
-	assert_return_code(fstatfs(p->fd, &fs), errno);
-	return fs.f_type == EXT4_SUPER_MAGIC ||
-	       fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == 0x58465342;
+	return (traits & FSTYPE_KERNEL_TIMES) && !(traits & FSTYPE_OVERLAY);
 }
 
 static bool same_at(struct bench *b, const struct snapshot *x,
