@@ -58,4 +58,26 @@ says "$err" "guard apply -n $run"
 is "$(cat src/f1.c)" user "the refused apply keeps the user's file"
 ok 'the run is discarded' guard discard -y
 
+ok 'a run changes a file' guard run -q -- sh -c 'echo same >src/f3.c'
+run=$(guard status -q)
+settle
+echo same >src/f3.c
+gives 0 'the example does not ask when the files are as in the run' \
+	"$example" "$run"
+silent "$out" apply
+is "$(guard status -q)" '' 'the run then counts as applied'
+
+ok 'a run changes only the home directory' guard run -q -- \
+	sh -c 'echo run >~/.only-home'
+run=$(guard status -q)
+applies 1 'the example refuses a run that changed only the home directory' \
+	y "$run"
+says "$err" "guard apply $run -- PATH"
+is "$(guard status -q)" "$run" 'the refused run is still pending'
+no 'the refused apply changes nothing in the home' test -e "$HOME/.only-home"
+ok 'the run is discarded' guard discard -y
+
+gives 1 'the example cannot be used inside of a run' \
+	guard run -q -- "$example"
+says "$err" 'inside run'
 finish
