@@ -29,45 +29,82 @@ static const struct {
 /* Pops all entries of the stack, then clears the flags below it. */
 #define KEYS_OFF "\x1b[<99u\x1b[=0u"
 
-/* Resets modifyOtherKeys, insert mode, the scroll region (and keeps the
- * cursor), line drawing, the keypad and the character set. */
-#define OTHERS_OFF "\x1b[>4m\x1b[4l\x1b\x37\x1b[r\x1b\x38\x0f\x1b>\x1b(B"
-
 #define KNOWN (sizeof(known) / sizeof(*known))
+
+static void set_private_mode(struct ttymodes *m, unsigned int number, bool on)
+{
+	size_t i;
+
+	for (i = 0; i < KNOWN; i++) {
+		if (known[i].number != number)
+			continue;
+		if (known[i].on == on)
+			m->changed &= ~(1U << i);
+		else
+			m->changed |= 1U << i;
+	}
+}
+
+/* Ends a sequence without a prefix. */
+static void end_plain(struct ttymodes *m, unsigned char final)
+{
+	unsigned int first = m->numbers[0];
+
+	switch (final) {
+	case 'h':
+	case 'l':
+		if (first == 4)
+			m->insert = final == 'h';
+		break;
+	case 'm':
+		m->colors = m->count > 0 || first != 0;
+		break;
+	case 'r':
+		m->region = m->count > 0 || first != 0;
+		break;
+	case 'n':
+		m->status_queries += first == 5;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Pushes, pops or sets the keyboard flags. */
+static void set_key_flags(struct ttymodes *m)
+{
+	unsigned int count = m->numbers[0] ? m->numbers[0] : 1;
+
+	if (m->prefix == '>')
+		m->key_depth++;
+	else if (m->prefix == '<')
+		m->key_depth -= count < m->key_depth ? count : m->key_depth;
+	else if (m->prefix == '=')
+		m->key_set = m->numbers[0] != 0;
+}
+
+static void end_prefixed(struct ttymodes *m, unsigned char final)
+{
+	unsigned int i;
+
+	if (m->prefix == '?' && (final == 'h' || final == 'l'))
+		for (i = 0; i <= m->count && i < 16; i++)
+			set_private_mode(m, m->numbers[i], final == 'h');
+	if (m->prefix == '>' && final == 'm' && m->numbers[0] == 4)
+		m->other_keys = m->count > 0 && m->numbers[1] != 0;
+	if (final == 'u')
+		set_key_flags(m);
+}
 
 static void end_csi(struct ttymodes *m, unsigned char final)
 {
-	bool any = m->count > 0 || m->numbers[0] != 0;
-	unsigned int i, k;
-
 	m->state = TTY_TEXT;
 	if (strchr("nctupqx", final))
 		m->has_query = true;
-	/* Private modes. */
-	for (i = 0; m->prefix == '?' && i <= m->count && i < 16; i++)
-		for (k = 0; k < KNOWN; k++) {
-			if (known[k].number != m->numbers[i])
-				continue;
-			if (final == (known[k].on ? 'h' : 'l'))
-				m->changed &= ~(1U << k);
-			else if (final == 'h' || final == 'l')
-				m->changed |= 1U << k;
-		}
-	/* xterm's modifyOtherKeys; kitty's keyboard flags. */
-	if (m->prefix == '>' && final == 'm' && m->numbers[0] == 4)
-		m->other |= m->count > 0 && m->numbers[1] != 0;
-	if (final == 'u')
-		m->keys |= m->prefix == '>' || m->prefix == '=';
 	if (m->prefix)
-		return;
-	if (final == 'm')
-		m->colors = any;
-	else if (final == 'r')
-		m->other |= any;
-	else if (final == 'h')
-		m->other |= m->numbers[0] == 4; /* insert mode */
-	else if (final == 'n')
-		m->status_queries += m->numbers[0] == 5;
+		end_prefixed(m, final);
+	else
+		end_plain(m, final);
 }
 
 static void read_csi(struct ttymodes *m, unsigned char c)
@@ -110,7 +147,10 @@ static void read_escape(struct ttymodes *m, unsigned char c)
 		m->has_query = true;
 		break;
 	case '=':
-		m->other = true; /* keypad */
+		m->keypad = true;
+		break;
+	case '>':
+		m->keypad = false;
 		break;
 	case 'Z':
 		m->has_query = true;
@@ -133,8 +173,8 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 		case TTY_TEXT:
 			if (*at == 0x1b)
 				m->state = TTY_ESC;
-			else if (*at == 0x0e)
-				m->other = true; /* line drawing */
+			else if (*at == 0x0e || *at == 0x0f)
+				m->shifted = *at == 0x0e;
 			else if (*at == 0x05)
 				m->has_query = true;
 			break;
@@ -145,7 +185,7 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 			read_csi(m, *at);
 			break;
 		case TTY_CHARSET:
-			m->other |= *at != 'B';
+			m->charset = *at != 'B';
 			m->state = TTY_TEXT;
 			break;
 		case TTY_STRING:
@@ -169,16 +209,27 @@ void ttymodes_undo(const struct ttymodes *m, struct buf *to)
 	else if (m->state != TTY_TEXT)
 		buf_add_text(to, "\x18");
 	/* The alternate screen has its own keyboard flags. */
-	if (m->keys)
+	if (m->key_set || m->key_depth)
 		buf_add_text(to, KEYS_OFF);
 	for (i = 0; i < KNOWN; i++)
 		if (m->changed & 1U << i)
 			buf_printf(to, "\x1b[?%u%c", known[i].number,
 				   known[i].on ? 'h' : 'l');
-	if (m->keys)
+	if (m->key_set || m->key_depth)
 		buf_add_text(to, KEYS_OFF);
-	if (m->other)
-		buf_add_text(to, OTHERS_OFF);
+	if (m->other_keys)
+		buf_add_text(to, "\x1b[>4m");
+	if (m->insert)
+		buf_add_text(to, "\x1b[4l");
+	/* Resets the scroll region and keeps the cursor. */
+	if (m->region)
+		buf_add_text(to, "\0337\033[r\0338");
+	if (m->shifted)
+		buf_add_text(to, "\x0f");
+	if (m->keypad)
+		buf_add_text(to, "\x1b>");
+	if (m->charset)
+		buf_add_text(to, "\x1b(B");
 	if (m->colors)
 		buf_add_text(to, "\x1b[0m");
 }

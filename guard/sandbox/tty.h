@@ -31,9 +31,10 @@ struct ttymodes {
 	char prefix; /* first byte of a CSI sequence: ? > < = or 0 */
 	unsigned int numbers[16], count;
 	uint32_t changed; /* bits of known modes that differ from the default */
-	bool colors;
-	bool keys; /* kitty's keyboard flags were set or pushed */
-	bool other; /* another mode was switched on, and perhaps off again */
+	bool keypad, charset, shifted, colors, insert, region;
+	bool other_keys; /* xterm's modifyOtherKeys */
+	bool key_set; /* kitty's keyboard flags */
+	unsigned int key_depth; /* entries on kitty's stack */
 	bool has_query; /* the run sent a query that terminals reply to */
 	unsigned int status_queries; /* number of queries CSI 5 n */
 };
