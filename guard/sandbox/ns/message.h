@@ -23,6 +23,8 @@ int fd_message_send(int socket, const void *data, size_t len, const int *fds,
  * close-on-exec and owned by the caller, then -1. */
 ssize_t fd_message_receive(int socket, void *data, size_t len, int *fds);
 
+/* The numbers travel between guard and pid 1, also of an `exec` client of
+ * another build: a changed order needs a new EXEC_VERSION (ns.h). */
 enum message_type {
 	/* pid 1 to guard */
 	MESSAGE_ERROR, /* value: errno; text */

@@ -24,7 +24,7 @@
  * After that both sides exchange struct message.
  */
 
-#define EXEC_VERSION 2
+#define EXEC_VERSION 3
 #define EXEC_FDS FD_MESSAGE_FDS
 #define EXEC_TEXT_MAX (8U << 20)
 
