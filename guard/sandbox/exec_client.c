@@ -1,6 +1,6 @@
 #include "guard/sandbox/sandbox_private.h"
-#include "guard/sandbox/ns/message.h"
-#include "guard/sandbox/ns/ns.h"
+#include "guard/sandbox/message.h"
+#include "guard/sandbox/namespaces.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/fd.h"
-#include "guard/sandbox/ns/ns.h"
+#include "guard/sandbox/namespaces.h"
 
 struct explained_setup {
 	struct setup s;

@@ -11,10 +11,10 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "guard/sandbox/limits/cgroup.h"
-#include "guard/sandbox/filter/filter.h"
+#include "guard/sandbox/cgroup.h"
+#include "guard/sandbox/filter.h"
 #include "guard/sandbox/network.h"
-#include "guard/sandbox/ns/ns.h"
+#include "guard/sandbox/namespaces.h"
 
 struct inspect_report {
 	void (*report_layer)(void *arg, const struct inspection *i);

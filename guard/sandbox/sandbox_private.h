@@ -9,10 +9,10 @@
 
 #include <signal.h>
 
-#include "guard/sandbox/limits/cgroup.h"
-#include "guard/sandbox/limits/watch.h"
-#include "guard/sandbox/ns/message.h"
-#include "guard/sandbox/ns/ns.h"
+#include "guard/sandbox/cgroup.h"
+#include "guard/sandbox/watch.h"
+#include "guard/sandbox/message.h"
+#include "guard/sandbox/namespaces.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/sandbox/setup.h"
 #include "guard/sandbox/stdio_proxy.h"

@@ -7,7 +7,8 @@
  * Four processes run the code of guard/sandbox:
  *
  *	guard		the caller's process: launch.c, relay.c, tty.c,
- *			stdio_proxy.c, userns.c, limits/
+ *			stdio_proxy.c, userns.c, filter.c, cgroup.c,
+ *			watch.c, freezer.c
  *	pid 1		child.c, mounts.c, masks.c, proc.c,
  *			stdio_fds.c, lockdown.c, pid1.c: created by
  *			one clone(2) with all namespaces. It builds the root,
@@ -24,8 +25,8 @@
 #include <sys/types.h>
 
 #include "base/mem.h"
-#include "guard/sandbox/filter/filter.h"
-#include "guard/sandbox/filter/rename_notifier.h"
+#include "guard/sandbox/filter.h"
+#include "guard/sandbox/rename_notifier.h"
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/sandbox/inherited_state.h"

@@ -4,7 +4,7 @@
 #ifndef GUARD_STATE_LIVE_H
 #define GUARD_STATE_LIVE_H
 
-#include "guard/sandbox/limits/freezer.h"
+#include "guard/sandbox/freezer.h"
 #include "overlay/session.h"
 
 /* Sets the pid and start time of the run's pid 1 in the record, without saving

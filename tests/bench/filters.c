@@ -6,7 +6,7 @@
 #include <err.h>
 #include <stdio.h>
 
-#include "guard/sandbox/filter/filter.h"
+#include "guard/sandbox/filter.h"
 
 static void put(const char *path, const struct buf *program)
 {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/limits/cgroup.h"
+#include "guard/sandbox/cgroup.h"
 #include "guard/sandbox/sandbox.h"
 
 /* A write replaces only the beginning of the file. */

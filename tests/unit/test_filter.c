@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "guard/sandbox/filter/filter.h"
-#include "guard/sandbox/filter/filter_names.h"
+#include "guard/sandbox/filter.h"
+#include "guard/sandbox/filter_names.h"
 
 #undef fail
 #include <cmocka.h>

@@ -1,4 +1,4 @@
-/* guard/sandbox/limits/freezer.c: suspension of a run from outside. */
+/* guard/sandbox/freezer.c: suspension of a run from outside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guard/sandbox/limits/freezer.h"
+#include "guard/sandbox/freezer.h"
 #include "tests/unit/skip.h"
 
 /* The activity of the run's processes, visible to the test. */

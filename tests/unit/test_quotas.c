@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/limits/watch.h"
+#include "guard/sandbox/watch.h"
 
 static char top[] = "/tmp/quotas.XXXXXX";
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/limits/cgroup.h"
+#include "guard/sandbox/cgroup.h"
 #include "guard/sandbox/sandbox.h"
 
 /* How the other side behaves. */

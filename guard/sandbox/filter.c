@@ -1,0 +1,532 @@
+#include "guard/sandbox/filter.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "guard/sandbox/filter_names.h"
+
+#if defined(__x86_64__)
+#define ARCH AUDIT_ARCH_X86_64
+#define NATIVE SCMP_ARCH_X86_64
+#define X32_BIT 0x40000000u
+#elif defined(__aarch64__)
+#define ARCH AUDIT_ARCH_AARCH64
+#define NATIVE SCMP_ARCH_AARCH64
+#else
+#error "guard's filters know x86-64 and arm64"
+#endif
+
+/* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
+ * CLONE_NEWTIME is a flag of unshare(2) only; in clone(2) its bit is part of
+ * the exit signal. */
+#define NAMESPACES 0x7E020000u
+#define NEWTIME 0x80u
+
+/* Above all system call numbers of current kernels (Linux 6.18: 468). */
+#define NUMBERS 1024u
+
+/* Since Linux 5.19; installed headers may be older. */
+#define WAIT_KILLABLE_RECV (1UL << 5)
+
+#define REFUSE(num) (SECCOMP_RET_ERRNO | (num))
+
+void filters_free(struct filters *f)
+{
+	buf_free(&f->calls);
+	buf_free(&f->arguments);
+	buf_free(&f->rename_notifier);
+}
+
+/* ---- instructions ---- */
+
+static void emit(struct buf *to, uint16_t code, uint32_t k, uint8_t jt,
+		 uint8_t jf)
+{
+	struct sock_filter op = {.code = code, .jt = jt, .jf = jf, .k = k};
+
+	buf_add(to, &op, sizeof(op));
+}
+
+static void emit_return(struct buf *to, uint32_t action)
+{
+	emit(to, BPF_RET | BPF_K, action, 0, 0);
+}
+
+static void emit_load(struct buf *to, size_t offset)
+{
+	emit(to, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+/* Skips the next instruction unless the loaded word is k. */
+static void emit_skip_unless(struct buf *to, uint32_t k)
+{
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
+}
+
+/* Loads the low 32 bits of an argument. The kernel reads only these in the
+ * calls below; a rule on all 64 bits could be bypassed with a high bit
+ * (CVE-2019-10063). Both architectures are little-endian. */
+static void emit_load_argument(struct buf *to, unsigned int n)
+{
+	emit_load(to, offsetof(struct seccomp_data, args) + n * 8);
+}
+
+/* Instructions up to end_arch_block() apply to one architecture and must not
+ * fall through. */
+static size_t start_arch_block(struct buf *to, uint32_t machine)
+{
+	emit_load(to, offsetof(struct seccomp_data, arch));
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0);
+	emit(to, BPF_JMP | BPF_JA, 0, 0, 0);
+	return to->len;
+}
+
+static void end_arch_block(struct buf *to, size_t start)
+{
+	struct sock_filter *jump =
+		(struct sock_filter *)(void *)(to->data + start) - 1;
+
+	jump->k = (uint32_t)((to->len - start) / sizeof(*jump));
+}
+
+/* ---- the filter of calls ---- */
+
+/* Names that the architecture or the library does not know keep the default,
+ * ENOSYS. */
+static void set_syscall_action(uint32_t *actions, uint32_t arch,
+			       const char *const *names, uint32_t action)
+{
+	for (; *names; names++) {
+		int nr = seccomp_syscall_resolve_name_arch(arch, *names);
+
+		if (nr >= 0 && nr < (int)NUMBERS)
+			actions[nr] = action;
+	}
+}
+
+static void set_syscall_actions(uint32_t *actions, uint32_t arch,
+				const struct filter_options *w)
+{
+	static const char *const perf[] = {"perf_event_open", NULL};
+	static const char *const faults[] = {"userfaultfd", NULL};
+	static const char *const ring[] = {"io_uring_setup", "io_uring_enter",
+					   "io_uring_register", NULL};
+	static const char *const affinity[] = {"sched_setaffinity", NULL};
+	size_t i;
+
+	for (i = 0; i < NUMBERS; i++)
+		actions[i] = REFUSE(ENOSYS);
+	set_syscall_action(actions, arch, filter_allow, SECCOMP_RET_ALLOW);
+#ifdef __x86_64__
+	for (i = 0; arch == SCMP_ARCH_X86_64 && i < filter_allow_numbers_count;
+	     i++)
+		actions[filter_allow_numbers[i]] = SECCOMP_RET_ALLOW;
+	for (i = 0; arch == SCMP_ARCH_X86 && i < filter_allow_i386_count; i++)
+		actions[filter_allow_i386[i]] = SECCOMP_RET_ALLOW;
+#endif
+	set_syscall_action(actions, arch, filter_refuse, REFUSE(EPERM));
+	set_syscall_action(actions, arch, filter_nested,
+			   w->nested ? SECCOMP_RET_ALLOW : REFUSE(EPERM));
+	if (w->nested)
+		set_syscall_action(actions, arch, filter_nested_new,
+				   SECCOMP_RET_ALLOW);
+	if (w->perf)
+		set_syscall_action(actions, arch, perf, SECCOMP_RET_ALLOW);
+	if (w->userfaultfd)
+		set_syscall_action(actions, arch, faults, SECCOMP_RET_ALLOW);
+	if (w->io_uring)
+		set_syscall_action(actions, arch, ring, SECCOMP_RET_ALLOW);
+	if (w->pinned)
+		set_syscall_action(actions, arch, affinity, REFUSE(EPERM));
+}
+
+/* One action for all numbers from `start` up to the next range. */
+struct syscall_range {
+	uint32_t start, action;
+};
+
+/* Emits a balanced binary search. The far branch needs an unconditional jump,
+ * since conditional jumps reach only 255 instructions. */
+static void emit_tree(struct buf *to, const struct syscall_range *ranges,
+		      size_t count)
+{
+	size_t half = count / 2, jump;
+	struct sock_filter *op;
+
+	if (count == 1) {
+		emit_return(to, ranges->action);
+		return;
+	}
+	emit(to, BPF_JMP | BPF_JGE | BPF_K, ranges[half].start, 0, 1);
+	jump = to->len;
+	emit(to, BPF_JMP | BPF_JA, 0, 0, 0);
+	emit_tree(to, ranges, half);
+	op = (struct sock_filter *)(void *)(to->data + jump);
+	op->k = (uint32_t)((to->len - jump) / sizeof(*op) - 1);
+	emit_tree(to, ranges + half, count - half);
+}
+
+static void emit_calls(struct buf *to, uint32_t arch,
+		       const struct filter_options *w)
+{
+	uint32_t actions[NUMBERS];
+	struct syscall_range ranges[NUMBERS + 2];
+	size_t count = 0, i;
+
+	set_syscall_actions(actions, arch, w);
+	for (i = 0; i < NUMBERS; i++)
+		if (i == 0 || actions[i] != ranges[count - 1].action)
+			ranges[count++] =
+				(struct syscall_range){(uint32_t)i, actions[i]};
+	if (ranges[count - 1].action != REFUSE(ENOSYS))
+		ranges[count++] =
+			(struct syscall_range){NUMBERS, REFUSE(ENOSYS)};
+#ifdef X32_BIT
+	if (arch == NATIVE)
+		ranges[count++] = (struct syscall_range){
+			X32_BIT, SECCOMP_RET_KILL_PROCESS};
+#endif
+	emit_load(to, offsetof(struct seccomp_data, nr));
+#ifdef X32_BIT
+	/* Debuggers set the number -1 to skip a call. */
+	emit_skip_unless(to, 0xFFFFFFFFu);
+	emit_return(to, REFUSE(ENOSYS));
+#endif
+	emit_tree(to, ranges, count);
+}
+
+static void make_call_filter(const struct filter_options *w, struct buf *to)
+{
+	size_t other = start_arch_block(to, ARCH);
+
+	emit_calls(to, NATIVE, w);
+	end_arch_block(to, other);
+#ifdef X32_BIT
+	if (w->i386) {
+		other = start_arch_block(to, AUDIT_ARCH_I386);
+		emit_calls(to, SCMP_ARCH_X86, w);
+		end_arch_block(to, other);
+	}
+#endif
+	emit_return(to, SECCOMP_RET_KILL_PROCESS);
+}
+
+/* ---- the filter of arguments ---- */
+
+/* Instructions up to end_syscall_block() apply to the call nr. */
+static size_t start_syscall_block(struct buf *to, int nr)
+{
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 0);
+	return to->len - sizeof(struct sock_filter);
+}
+
+static void end_syscall_block(struct buf *to, size_t start, uint32_t action)
+{
+	struct sock_filter *op;
+
+	emit_return(to, action);
+	op = (struct sock_filter *)(void *)(to->data + start);
+	op->jf = (uint8_t)((to->len - start) / sizeof(*op) - 1);
+}
+
+static void refuse_argument_bits(struct buf *to, int nr, unsigned int arg,
+				 uint32_t bits, uint32_t action)
+{
+	size_t start = start_syscall_block(to, nr);
+
+	emit_load_argument(to, arg);
+	emit(to, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
+	emit_return(to, action);
+	end_syscall_block(to, start, SECCOMP_RET_ALLOW);
+}
+
+/* Compares the bits of mask in an argument with a list. */
+static void compare_argument(struct buf *to, int nr, unsigned int arg,
+			     uint32_t mask, const uint32_t *list, size_t count,
+			     uint32_t found, uint32_t otherwise)
+{
+	size_t start = start_syscall_block(to, nr), i;
+
+	emit_load_argument(to, arg);
+	if (mask != UINT32_MAX)
+		emit(to, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+	for (i = 0; i < count; i++) {
+		emit_skip_unless(to, list[i]);
+		emit_return(to, found);
+	}
+	end_syscall_block(to, start, otherwise);
+}
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+/* Numbers of the calls with checked arguments, by architecture; -1: none. */
+struct syscall_numbers {
+	int ioctl, socket, socketpair, clone, unshare, mknod, mknodat,
+		personality;
+};
+
+static const struct syscall_numbers native = {
+	.ioctl = SYS_ioctl,
+	.socket = SYS_socket,
+	.socketpair = SYS_socketpair,
+	.clone = SYS_clone,
+	.unshare = SYS_unshare,
+#ifdef SYS_mknod
+	.mknod = SYS_mknod,
+#else
+	.mknod = -1,
+#endif
+	.mknodat = SYS_mknodat,
+	.personality = SYS_personality,
+};
+
+#ifdef X32_BIT
+static const struct syscall_numbers i386 = {
+	.ioctl = 54,
+	.socket = 359,
+	.socketpair = 360,
+	.clone = 120,
+	.unshare = 310,
+	.mknod = 14,
+	.mknodat = 297,
+	.personality = 136,
+};
+#endif
+
+/* Refuses device nodes; whiteouts are character devices as well. */
+static void restrict_mknod(struct buf *to, const struct syscall_numbers *n)
+{
+	static const uint32_t types[] = {0, S_IFREG, S_IFIFO, S_IFSOCK};
+
+	if (n->mknod >= 0)
+		compare_argument(to, n->mknod, 1, S_IFMT, types, COUNT(types),
+				 SECCOMP_RET_ALLOW, REFUSE(EPERM));
+	compare_argument(to, n->mknodat, 2, S_IFMT, types, COUNT(types),
+			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
+}
+
+/* Allows personality(2) for Linux and Linux32, both with UNAME26, without
+ * address randomization (for debuggers), and the query (0xffffffff).
+ * READ_IMPLIES_EXEC is refused. */
+static void restrict_personality(struct buf *to,
+				 const struct syscall_numbers *n)
+{
+	static const uint32_t good[] = {0,	 0x8,	  0x20000,
+					0x20008, 0x40000, UINT32_MAX};
+
+	compare_argument(to, n->personality, 0, UINT32_MAX, good, COUNT(good),
+			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
+}
+
+/* From linux/fscrypt.h, which is incomplete in old headers. */
+#define ADD_ENCRYPTION_KEY 0xc0506617u
+#define REMOVE_ENCRYPTION_KEY 0xc0406618u
+#define REMOVE_ENCRYPTION_KEY_ALL_USERS 0xc0406619u
+
+/*
+ * Refuses injection of terminal input, terminal selection, line disciplines
+ * (n_gsm) and the console's output; and the keys of encrypted directories,
+ * which belong to the file system and the user: a removed key locks the
+ * directory outside of the run as well.
+ */
+static void restrict_ioctl(struct buf *to, const struct syscall_numbers *n)
+{
+	static const uint32_t bad[] = {TIOCSTI,
+				       TIOCLINUX,
+				       TIOCSETD,
+				       TIOCCONS,
+				       ADD_ENCRYPTION_KEY,
+				       REMOVE_ENCRYPTION_KEY,
+				       REMOVE_ENCRYPTION_KEY_ALL_USERS};
+
+	compare_argument(to, n->ioctl, 1, UINT32_MAX, bad, COUNT(bad),
+			 REFUSE(EPERM), SECCOMP_RET_ALLOW);
+}
+
+/* From linux/in.h, which is incomplete in old headers. */
+#define MULTIPATH_TCP 262u
+
+/*
+ * Allows TCP, UDP and ICMP for ping. For any other protocol (SCTP, DCCP,
+ * L2TP...) the kernel loads a module, code that most machines never run and
+ * that has had vulnerabilities. Without an explicit protocol the type decides.
+ * Raw sockets need a capability that no run has.
+ */
+static void restrict_internet(struct buf *to)
+{
+	static const uint32_t types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW};
+	static const uint32_t protocols[] = {
+		0,	     IPPROTO_ICMP,   IPPROTO_TCP,
+		IPPROTO_UDP, IPPROTO_ICMPV6, MULTIPATH_TCP,
+	};
+	size_t i, left;
+
+	emit_load_argument(to, 1);
+	emit(to, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
+	for (i = 0; i < COUNT(types); i++) {
+		left = COUNT(types) - i;
+		emit(to, BPF_JMP | BPF_JEQ | BPF_K, types[i], (uint8_t)left, 0);
+	}
+	emit_return(to, REFUSE(ESOCKTNOSUPPORT));
+	emit_load_argument(to, 2);
+	for (i = 0; i < COUNT(protocols); i++) {
+		emit_skip_unless(to, protocols[i]);
+		emit_return(to, SECCOMP_RET_ALLOW);
+	}
+	emit_return(to, REFUSE(EPROTONOSUPPORT));
+}
+
+/* Netlink is allowed only for NETLINK_ROUTE (0), which getaddrinfo(3)
+ * uses; audit, netfilter and the others are refused. AF_VSOCK reaches the host
+ * of a virtual machine; AF_ALG and AF_PACKET reach deep into the kernel. */
+static void restrict_socket(struct buf *to, const struct syscall_numbers *n)
+{
+	static const uint32_t local[] = {AF_UNIX};
+	size_t start = start_syscall_block(to, n->socket), jump;
+	struct sock_filter *op;
+
+	emit_load_argument(to, 0);
+	emit_skip_unless(to, AF_UNIX);
+	emit_return(to, SECCOMP_RET_ALLOW);
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0);
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 0);
+	jump = to->len - sizeof(*op);
+	restrict_internet(to);
+	op = (struct sock_filter *)(void *)(to->data + jump);
+	op->jf = (uint8_t)((to->len - jump) / sizeof(*op) - 1);
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0);
+	emit_return(to, REFUSE(EAFNOSUPPORT));
+	emit_load_argument(to, 2);
+	emit_skip_unless(to, 0);
+	emit_return(to, SECCOMP_RET_ALLOW);
+	end_syscall_block(to, start, REFUSE(EPROTONOSUPPORT));
+	compare_argument(to, n->socketpair, 0, UINT32_MAX, local, COUNT(local),
+			 SECCOMP_RET_ALLOW, REFUSE(EAFNOSUPPORT));
+}
+
+static void emit_arguments(struct buf *to, const struct syscall_numbers *n,
+			   bool nested)
+{
+	emit_load(to, offsetof(struct seccomp_data, nr));
+	restrict_ioctl(to, n);
+	restrict_socket(to, n);
+	if (!nested) {
+		refuse_argument_bits(to, n->clone, 0, NAMESPACES,
+				     REFUSE(EPERM));
+		refuse_argument_bits(to, n->unshare, 0, NAMESPACES | NEWTIME,
+				     REFUSE(EPERM));
+	}
+	restrict_mknod(to, n);
+	restrict_personality(to, n);
+	emit_return(to, SECCOMP_RET_ALLOW);
+}
+
+static void make_argument_filter(const struct filter_options *w, struct buf *to)
+{
+	size_t other = start_arch_block(to, ARCH);
+
+	emit_arguments(to, &native, w->nested);
+	end_arch_block(to, other);
+#ifdef X32_BIT
+	if (w->i386) {
+		other = start_arch_block(to, AUDIT_ARCH_I386);
+		emit_arguments(to, &i386, w->nested);
+		end_arch_block(to, other);
+	}
+#endif
+	emit_return(to, SECCOMP_RET_KILL_PROCESS);
+}
+
+/* ---- the notifying filter ---- */
+
+static void notify_syscall(struct buf *to, int nr)
+{
+	emit_skip_unless(to, (uint32_t)nr);
+	emit_return(to, SECCOMP_RET_USER_NOTIF);
+}
+
+/*
+ * Notifies of renames, except those with other flags of renameat2(2). A program
+ * under a Landlock ruleset has fewer permissions than guard can see, so that
+ * call is notified of. A program that ends with a failure may have failed
+ * because of a rename that guard could not read.
+ */
+static void make_rename_filter(struct buf *to)
+{
+	static const uint32_t success = 0;
+	size_t start, other = start_arch_block(to, ARCH);
+
+	emit_load(to, offsetof(struct seccomp_data, nr));
+#ifdef SYS_rename
+	notify_syscall(to, SYS_rename);
+#endif
+#ifdef SYS_renameat
+	notify_syscall(to, SYS_renameat);
+#endif
+	notify_syscall(to, SYS_landlock_restrict_self);
+	compare_argument(to, SYS_exit_group, 0, 0xff, &success, 1,
+			 SECCOMP_RET_ALLOW, SECCOMP_RET_USER_NOTIF);
+	start = start_syscall_block(to, SYS_renameat2);
+	emit_load_argument(to, 4);
+	emit(to, BPF_JMP | BPF_JSET | BPF_K,
+	     ~(uint32_t)(RENAME_NOREPLACE | RENAME_EXCHANGE), 0, 1);
+	emit_return(to, SECCOMP_RET_ALLOW);
+	end_syscall_block(to, start, SECCOMP_RET_USER_NOTIF);
+	emit_return(to, SECCOMP_RET_ALLOW);
+	/* 32-bit programs get no notifier. */
+	end_arch_block(to, other);
+	emit_return(to, SECCOMP_RET_ALLOW);
+}
+
+int filters_make(const struct filter_options *w, struct filters *ret,
+		 struct err *err)
+{
+	struct filters f = {0};
+
+	make_call_filter(w, &f.calls);
+	make_argument_filter(w, &f.arguments);
+	if (!w->nested)
+		make_rename_filter(&f.rename_notifier);
+	if (f.calls.len / sizeof(struct sock_filter) > BPF_MAXINSNS) {
+		filters_free(&f);
+		return fail(err, E2BIG, "the seccomp filter is too long");
+	}
+	*ret = f;
+	return 0;
+}
+
+int filter_load(const void *program, size_t len, struct err *err)
+{
+	struct sock_fprog prog = {
+		.len = (unsigned short)(len / sizeof(struct sock_filter)),
+		.filter = (struct sock_filter *)(uintptr_t)program,
+	};
+
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
+		return fail_errno(err, "load a seccomp filter");
+	return 0;
+}
+
+int filter_load_notifier(const void *program, size_t len)
+{
+	struct sock_fprog prog = {
+		.len = (unsigned short)(len / sizeof(struct sock_filter)),
+		.filter = (struct sock_filter *)(uintptr_t)program,
+	};
+
+	return (int)syscall(
+		SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV, &prog);
+}

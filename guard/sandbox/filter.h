@@ -1,0 +1,57 @@
+/*
+ * The seccomp programs of a run. pid 1 loads two of them with filter_load(),
+ * first `arguments`, then `calls`:
+ *
+ *	calls		decides by the number of the call: allowed, EPERM, or
+ *			ENOSYS for calls in no list. i386 and x32 calls, which
+ *			would bypass the numbers, end the process.
+ *	arguments	refuses arguments of a few calls that `calls` allows.
+ *
+ * They are separate, so that neither can cancel the other: the kernel takes the
+ * stricter action of the two. (In a single libseccomp filter an unconditional
+ * ALLOW silently removes the rules on arguments: TIOCSTI was allowed.)
+ *
+ * The third, `rename_notifier`, is only for the command. It refuses nothing,
+ * but notifies pid 1 before a rename and before the exit of a failed program
+ * (rename_notifier.h). It is empty with nested.
+ *
+ * The programs are generated here as BPF in 0.1 ms; libseccomp takes 4 ms, as
+ * long as all other steps of the start. libseccomp provides the numbers.
+ */
+#ifndef GUARD_SANDBOX_FILTER_H
+#define GUARD_SANDBOX_FILTER_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+struct filters {
+	struct buf calls; /* arrays of struct sock_filter */
+	struct buf arguments;
+	struct buf rename_notifier;
+};
+
+/* Frees the programs; f is empty then. */
+void filters_free(struct filters *f);
+
+struct filter_options {
+	bool nested; /* allow namespaces and mounts for sandboxes in the run */
+	bool pinned; /* refuse a change of the allowed processors */
+	bool perf, io_uring, userfaultfd; /* allow */
+	bool i386; /* allow calls of 32-bit programs */
+};
+
+/* Generates the programs, to be freed with filters_free(). */
+int filters_make(const struct filter_options *wishes, struct filters *ret,
+		 struct err *err);
+
+/* Loads a program for this process and its children. Needs no_new_privs. */
+int filter_load(const void *program, size_t len, struct err *err);
+
+/* Loads the notifying program and returns its listener. Returns -1 with errno,
+ * and loads nothing, if the kernel (before Linux 5.19) would let any signal
+ * interrupt a pending rename. */
+int filter_load_notifier(const void *program, size_t len);
+
+#endif

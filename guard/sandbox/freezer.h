@@ -1,0 +1,38 @@
+/*
+ * Suspends a live run from outside while its layer is read.
+ *
+ * Every process is stopped with SIGSTOP, pid 1 first and parents before their
+ * children, so that no shell in the run notices that its jobs stop. Processes
+ * that were stopped before stay stopped. The processes are the descendants of
+ * the run's pid 1; a process of the run cannot leave that tree. A helper
+ * process resumes them when the caller asks for it or dies.
+ *
+ * A run with limits has a cgroup v2 of its own and is frozen with that instead:
+ * atomically, and invisibly to the run.
+ */
+#ifndef GUARD_SANDBOX_FREEZER_H
+#define GUARD_SANDBOX_FREEZER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* The start time of a process in clock ticks; 0: no such process. Together with
+ * the pid it is unique until the next boot. */
+uint64_t freezer_start_time(pid_t pid);
+
+struct freezer;
+
+/* Suspends the run with this pid 1. On return no process of the run executes,
+ * and the caller owns *ret. Errors: -ESRCH if the run has ended; -ETIMEDOUT if
+ * a process does not stop (all are resumed). */
+int freezer_begin(pid_t init, uint64_t start, struct freezer **ret,
+		  struct err *err);
+/* The same with cgroups mounted at another path, for tests. */
+int freezer_begin_in(const char *groups, pid_t init, uint64_t start,
+		     struct freezer **ret, struct err *err);
+/* Resumes the run. *f may be NULL. */
+void freezer_end(struct freezer **f);
+
+#endif

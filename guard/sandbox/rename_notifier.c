@@ -1,0 +1,469 @@
+#include "guard/sandbox/rename_notifier.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fstype.h"
+#include "base/path.h"
+#include "base/dirtree.h"
+#include "base/fd.h"
+#include "guard/sandbox/rename_exdev.h"
+
+/* Since Linux 6.6: the supervisor is woken up on the CPU of the caller. */
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
+#define SYNC_WAKE_UP 1UL
+
+/* Exit status of a worker that replied EXDEV. */
+#define STATUS_REFUSED 1
+
+/* Time for workers to undo their work in rename_notifier_close(). */
+#define UNDO_MS 2000
+
+/* Newer kernels have longer structures. */
+union rename_notification {
+	struct seccomp_notif notif;
+	char bytes[256];
+};
+
+/* One of the two names of a rename. */
+struct name {
+	int dirfd; /* of the caller */
+	char path[PATH_MAX];
+	char last[NAME_MAX + 1];
+	int parent_fd;
+};
+
+static void name_free(struct name *n)
+{
+	fd_close(&n->parent_fd);
+}
+
+static void reply_to_notification(const struct rename_notifier *r, uint64_t id,
+				  int num, bool let_kernel_continue)
+{
+	struct seccomp_notif_resp answer = {
+		.id = id,
+		.error = -num,
+		.flags = let_kernel_continue ? SECCOMP_USER_NOTIF_FLAG_CONTINUE
+					     : 0,
+	};
+
+	/* ENOENT: the caller has ended. */
+	(void)ioctl(r->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+/* ---- the caller's arguments ---- */
+
+/* Reads a NUL-terminated text; false if it is incomplete. Reads page by page,
+ * since process_vm_readv(2) reads a page completely or not at all. */
+static bool read_caller_text(pid_t pid, uint64_t address, char *text,
+			     size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), done = 0;
+
+	while (done < bytes) {
+		size_t len = page - (size_t)((address + done) % page);
+		struct iovec here, there;
+		ssize_t got;
+
+		if (len > bytes - done)
+			len = bytes - done;
+		here = (struct iovec){text + done, len};
+		there = (struct iovec){(void *)(uintptr_t)(address + done),
+				       len};
+		got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+		if (got <= 0)
+			return false;
+		if (memchr(text + done, '\0', (size_t)got))
+			return true;
+		done += (size_t)got;
+	}
+	return false;
+}
+
+/* The directory where the caller's path starts, as a path for this process. */
+static void caller_start_path(pid_t pid, const struct name *n, char text[48])
+{
+	if (n->path[0] == '/')
+		(void)snprintf(text, 48, "/");
+	else if (n->dirfd == AT_FDCWD)
+		(void)snprintf(text, 48, "/proc/%d/cwd", (int)pid);
+	else
+		(void)snprintf(text, 48, "/proc/%d/fd/%d", (int)pid, n->dirfd);
+}
+
+/* A cheap stat that ends nearly all notifications. */
+static bool is_caller_dir(pid_t pid, const struct name *n)
+{
+	char start[48], path[PATH_MAX];
+	struct stat st;
+	int len;
+
+	caller_start_path(pid, n, start);
+	len = snprintf(path, sizeof(path), "%s/%s", start, n->path);
+	return len < (int)sizeof(path) &&
+	       fstatat(AT_FDCWD, path, &st,
+		       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+/* Opens the parent directory. Trailing slashes are ignored: the name is a
+ * directory. "." and ".." are left to the kernel, which has errors for them. */
+static bool open_rename_parent(pid_t pid, struct name *n)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	auto_close int start = -1;
+	char text[48];
+	size_t len = strlen(n->path), begin;
+
+	caller_start_path(pid, n, text);
+	start = open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	while (len && n->path[len - 1] == '/')
+		len--;
+	begin = len;
+	while (begin && n->path[begin - 1] != '/')
+		begin--;
+	if (start < 0 || !path_name_ok(n->path + begin, len - begin))
+		return false;
+	memcpy(n->last, n->path + begin, len - begin);
+	n->last[len - begin] = '\0';
+	if (begin == 0) {
+		n->parent_fd = TAKE_FD(start);
+		return true;
+	}
+	n->path[begin] = '\0';
+	n->parent_fd =
+		(int)syscall(SYS_openat2, start, n->path, &how, sizeof(how));
+	return n->parent_fd >= 0;
+}
+
+/* True if the rename stays on one mount of overlayfs. */
+static bool on_one_layer(const struct name *from, const struct name *to)
+{
+	struct statx a, b, c;
+
+	return statx(from->parent_fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &a) ==
+		       0 &&
+	       statx(from->parent_fd, from->last,
+		     AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		     STATX_MNT_ID | STATX_TYPE, &b) == 0 &&
+	       statx(to->parent_fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &c) == 0 &&
+	       S_ISDIR(b.stx_mode) && a.stx_mnt_id == b.stx_mnt_id &&
+	       a.stx_mnt_id == c.stx_mnt_id &&
+	       fstype_of_fd(from->parent_fd)->traits & FSTYPE_OVERLAY;
+}
+
+/* EPERM means that the caller is not dumpable: its memory and descriptors are
+ * unreadable. */
+static bool read_caller_path(struct rename_notifier *r, pid_t pid,
+			     uint64_t address, struct name *n)
+{
+	errno = 0;
+	if (read_caller_text(pid, address, n->path, sizeof(n->path)))
+		return true;
+	if (errno == EPERM)
+		r->unreadable_pid = pid;
+	return false;
+}
+
+/* Fills in both parent directories and the flags. */
+static bool read_rename_arguments(struct rename_notifier *r,
+				  const struct seccomp_notif *q,
+				  struct name *from, struct name *to,
+				  unsigned int *ret_flags)
+{
+	pid_t pid = (pid_t)q->pid;
+	uint64_t addresses[2], id = q->id;
+	struct name other;
+	bool is_dir;
+
+	*ret_flags = 0;
+#ifdef SYS_rename
+	if (q->data.nr == SYS_rename) {
+		from->dirfd = to->dirfd = AT_FDCWD;
+		addresses[0] = q->data.args[0];
+		addresses[1] = q->data.args[1];
+	} else
+#endif
+	{
+		from->dirfd = (int)q->data.args[0];
+		to->dirfd = (int)q->data.args[2];
+		addresses[0] = q->data.args[1];
+		addresses[1] = q->data.args[3];
+		if (q->data.nr == SYS_renameat2)
+			*ret_flags = (unsigned int)q->data.args[4];
+	}
+	if (pid <= 0 || !read_caller_path(r, pid, addresses[0], from))
+		return false;
+	/* Nearly all notifications are about files and end here. */
+	is_dir = is_caller_dir(pid, from);
+	if ((!is_dir && !(*ret_flags & RENAME_EXCHANGE)) ||
+	    !read_caller_path(r, pid, addresses[1], to))
+		return false;
+	/* An exchange is symmetric: swap the names so that the first is a
+	 * directory. */
+	if (!is_dir) {
+		other = *from;
+		*from = *to;
+		*to = other;
+		is_dir = is_caller_dir(pid, from);
+	}
+	return is_dir && open_rename_parent(pid, from) &&
+	       open_rename_parent(pid, to) && on_one_layer(from, to) &&
+	       /* The notification is still valid, so pid was the caller's all
+		* the time and not reused. */
+	       ioctl(r->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* ---- the worker ---- */
+
+struct waiting_caller {
+	int listener;
+	uint64_t id;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop_rename_worker(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+/* False once the caller has ended. */
+static bool is_caller_waiting(void *arg)
+{
+	const struct waiting_caller *w = arg;
+	uint64_t id = w->id;
+
+	return !stopped &&
+	       ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+struct rename_notifier_clock rename_notifier_clock(void)
+{
+	struct timespec real, boot;
+
+	(void)clock_gettime(CLOCK_REALTIME, &real);
+	(void)clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (struct rename_notifier_clock){real.tv_sec, boot.tv_sec};
+}
+
+/* Files with an older ctime were not written in this run. A file system's clock
+ * has finer steps than a second, hence one second less. After a change of the
+ * system clock no time is reliable. */
+static time_t unwritten_before(const struct rename_notifier *r)
+{
+	struct rename_notifier_clock now = rename_notifier_clock();
+	time_t moved = (now.real - now.boot) - (r->begin.real - r->begin.boot);
+
+	return moved < -1 || moved > 1 ? 0 : r->begin.real - 1;
+}
+
+static void __attribute__((noreturn))
+run_rename_worker(const struct rename_notifier *r, uint64_t id,
+		  const struct name *from, const struct name *to,
+		  unsigned int flags, const char *temporary)
+{
+	struct waiting_caller w = {r->listener, id};
+	struct exdev_rename m = {
+		.from_fd = from->parent_fd,
+		.from = from->last,
+		.to_fd = to->parent_fd,
+		.to = to->last,
+		.temporary = temporary,
+		.no_replace = flags & RENAME_NOREPLACE,
+		.how = {is_caller_waiting, &w, unwritten_before(r)},
+	};
+	struct sigaction action = {.sa_handler = stop_rename_worker};
+	sigset_t term;
+	int rc;
+
+	(void)prctl(PR_SET_NAME, "guard-rename");
+	(void)umask(0);
+	(void)sigemptyset(&term);
+	(void)sigaddset(&term, SIGTERM);
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigprocmask(SIG_UNBLOCK, &term, NULL);
+	/* An exchange is left to the kernel: it has no equivalent in several
+	 * steps. */
+	if (!(flags & RENAME_EXCHANGE))
+		rc = rename_exdev(&m);
+	else
+		rc = renameat2(from->parent_fd, from->last, to->parent_fd,
+			       to->last, RENAME_EXCHANGE) < 0
+			     ? -errno
+			     : 0;
+	reply_to_notification(r, id, rc == -EINTR ? EXDEV : -rc, false);
+	_exit(rc == -EXDEV ? STATUS_REFUSED : 0);
+}
+
+static void record_refused_rename(struct rename_notifier *r, const char *name,
+				  enum sandbox_refused_rename how)
+{
+	if (*r->refused)
+		return;
+	(void)snprintf(r->refused, sizeof(r->refused), "%s", name);
+	r->refused_how = how;
+}
+
+/* The rename may have been of a file, or have succeeded. A program that then
+ * fails may have failed because of it. */
+static void record_unreadable_rename(struct rename_notifier *r)
+{
+	char path[48], name[17] = "";
+	auto_close int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm",
+		       (int)r->unreadable_pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, name, sizeof(name) - 1) <= 0)
+		return;
+	name[strcspn(name, "\n")] = '\0';
+	record_refused_rename(r, name, SANDBOX_RENAME_UNREADABLE);
+}
+
+static bool start_rename_worker(struct rename_notifier *r, uint64_t id,
+				struct name *from, struct name *to,
+				unsigned int flags)
+{
+	struct rename_notifier_worker *w = r->workers;
+	enum sandbox_refused_rename how = flags & RENAME_EXCHANGE
+						  ? SANDBOX_EXCHANGE_REFUSED
+						  : SANDBOX_RENAME_REFUSED;
+
+	while (w < r->workers + RENAME_NOTIFIER_WORKERS && w->pid)
+		w++;
+	if (w == r->workers + RENAME_NOTIFIER_WORKERS) {
+		record_refused_rename(r, from->last, how);
+		return false;
+	}
+	(void)snprintf(w->name, sizeof(w->name), "%s", from->last);
+	(void)snprintf(w->temporary, sizeof(w->temporary),
+		       ".guard-rename-%016llx", (unsigned long long)id);
+	w->how = how;
+	w->pid = fork();
+	if (w->pid == 0)
+		run_rename_worker(r, id, from, to, flags, w->temporary);
+	if (w->pid < 0) {
+		w->pid = 0;
+		return false;
+	}
+	w->to_fd = TAKE_FD(to->parent_fd);
+	return true;
+}
+
+/* ---- in pid 1 ---- */
+
+void rename_notifier_open(struct rename_notifier *r,
+			  struct rename_notifier_clock begin, int listener)
+{
+	struct seccomp_notif_sizes sizes;
+
+	*r = (struct rename_notifier){.begin = begin, .listener = listener};
+	if (listener < 0)
+		return;
+	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
+	r->closed =
+		syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0 ||
+		sizes.seccomp_notif > sizeof(union rename_notification);
+}
+
+void rename_notifier_answer(struct rename_notifier *r)
+{
+	AUTO(name) struct name from = {.parent_fd = -1};
+	AUTO(name) struct name to = {.parent_fd = -1};
+	union rename_notification q;
+	unsigned int flags;
+
+	memset(&q, 0, sizeof(q));
+	if (ioctl(r->listener, SECCOMP_IOCTL_NOTIF_RECV, &q) < 0)
+		return; /* ENOENT: the caller has ended */
+	if (q.notif.data.nr == SYS_landlock_restrict_self)
+		r->closed = true;
+	if (q.notif.data.nr == SYS_exit_group &&
+	    (pid_t)q.notif.pid == r->unreadable_pid)
+		record_unreadable_rename(r);
+	if (r->closed || q.notif.data.nr == SYS_exit_group ||
+	    !read_rename_arguments(r, &q.notif, &from, &to, &flags) ||
+	    !start_rename_worker(r, q.notif.id, &from, &to, flags))
+		reply_to_notification(r, q.notif.id, 0, true);
+}
+
+void rename_notifier_hang_up(struct rename_notifier *r)
+{
+	fd_close(&r->listener);
+}
+
+bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status)
+{
+	struct rename_notifier_worker *w;
+	struct err ignored;
+
+	for (w = r->workers; w < r->workers + RENAME_NOTIFIER_WORKERS; w++) {
+		if (w->pid != pid)
+			continue;
+		if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_REFUSED)
+			record_refused_rename(r, w->name, w->how);
+		/* The name exists only if the worker was killed. */
+		if (faccessat(w->to_fd, w->temporary, F_OK,
+			      AT_SYMLINK_NOFOLLOW) == 0)
+			(void)dirtree_remove(w->to_fd, w->temporary, &ignored);
+		(void)close(w->to_fd);
+		*w = (struct rename_notifier_worker){0};
+		return true;
+	}
+	return false;
+}
+
+static bool has_rename_worker(const struct rename_notifier *r)
+{
+	size_t i;
+
+	for (i = 0; i < RENAME_NOTIFIER_WORKERS; i++)
+		if (r->workers[i].pid)
+			return true;
+	return false;
+}
+
+void rename_notifier_close(struct rename_notifier *r)
+{
+	struct timespec limit = {UNDO_MS / 1000, UNDO_MS % 1000 * 1000000L};
+	sigset_t child;
+	int status;
+	pid_t pid;
+	size_t i;
+
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	for (i = 0; i < RENAME_NOTIFIER_WORKERS; i++)
+		if (r->workers[i].pid)
+			(void)kill(r->workers[i].pid, SIGTERM);
+	while (has_rename_worker(r)) {
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			(void)rename_notifier_reap(r, pid, status);
+		if (has_rename_worker(r) &&
+		    sigtimedwait(&child, NULL, &limit) < 0 && errno == EAGAIN)
+			break;
+	}
+}

@@ -1,0 +1,78 @@
+/*
+ * pid 1's replies to the seccomp notifications of a command: its renames, and
+ * exits with a failure, which are only inspected.
+ *
+ * Nearly all calls continue in the kernel. A directory on a layer is different:
+ * if the lower layer contains it, the kernel would return EXDEV. A worker, a
+ * process with the permissions of the run, renames it for the caller
+ * (rename_exdev.h), and the caller gets the worker's result. Only a fatal
+ * signal to the caller interrupts the wait; then the worker undoes its steps.
+ * Renames that cannot be read or resolved are left to the kernel. So is an
+ * exchange, but the worker makes that call, to see its result.
+ *
+ * This gives no additional permissions under two conditions. The worker must
+ * not be able to do more than the caller: in a run all processes have the same
+ * ids, capabilities, root and mount namespace; once a program has entered a
+ * Landlock ruleset, the kernel does all renames. And a path must mean the same
+ * to both: magic links of /proc are refused.
+ */
+#ifndef GUARD_SANDBOX_RENAME_NOTIFIER_H
+#define GUARD_SANDBOX_RENAME_NOTIFIER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "guard/sandbox/sandbox.h"
+
+#define RENAME_NOTIFIER_WORKERS 16
+
+/* The start of the run on both clocks, in seconds. */
+struct rename_notifier_clock {
+	time_t real, boot;
+};
+
+struct rename_notifier {
+	struct rename_notifier_clock begin;
+	int listener; /* -1: no program can send notifications */
+	bool closed; /* the kernel does all renames */
+	struct rename_notifier_worker {
+		pid_t pid; /* 0: unused */
+		int to_fd;
+		char temporary[48];
+		char name[NAME_MAX + 1]; /* source of the rename */
+		/* reason to report if it fails */
+		enum sandbox_refused_rename how;
+	} workers[RENAME_NOTIFIER_WORKERS];
+	/* The first directory that could not be renamed (EXDEV); "": none. */
+	char refused[NAME_MAX + 1];
+	enum sandbox_refused_rename
+		refused_how; /* RENAME_UNREADABLE: name of the program */
+	/* Made a rename that guard could not read; 0: none. */
+	pid_t unreadable_pid;
+};
+
+/* Returns the current time on both clocks. */
+struct rename_notifier_clock rename_notifier_clock(void);
+
+/* begin: the start of the run, also for an exec session: files that the run's
+ * own command may be writing are not moved. listener: from
+ * filter_load_notifier(), taken over; -1: none. */
+void rename_notifier_open(struct rename_notifier *r,
+			  struct rename_notifier_clock begin, int listener);
+
+/* Handles a notification. Call when poll(2) reports the listener as
+ * readable; does not block if the notification was withdrawn since. */
+void rename_notifier_answer(struct rename_notifier *r);
+
+/* Closes the listener after its last process has ended. */
+void rename_notifier_hang_up(struct rename_notifier *r);
+
+/* Handles the end of a child of pid 1. Returns true if it was a worker. */
+bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status);
+
+/* Ends all workers, waits a short time and removes their incomplete trees. */
+void rename_notifier_close(struct rename_notifier *r);
+
+#endif
