@@ -30,32 +30,6 @@
 #define LIST_MAX 65536
 #define VALUE_MAX 65536
 
-int timestamp_compare(struct timestamp a, struct timestamp b)
-{
-	if (a.sec != b.sec)
-		return a.sec < b.sec ? -1 : 1;
-	if (a.nsec != b.nsec)
-		return a.nsec < b.nsec ? -1 : 1;
-	return 0;
-}
-
-struct timestamp timestamp_now(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (struct timestamp){.sec = now.tv_sec,
-				  .nsec = (uint32_t)now.tv_nsec};
-}
-
-int64_t timestamp_monotonic_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void meta_from_statx(const struct statx *st, struct meta *ret)
 {
 	*ret = (struct meta){

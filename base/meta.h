@@ -8,12 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-
-/* Seconds before 1970 are negative. */
-struct timestamp {
-	int64_t sec;
-	uint32_t nsec;
-};
+#include "base/timestamp.h"
 
 struct meta {
 	uint32_t mode; /* type and permission bits, as st_mode */
@@ -24,14 +19,6 @@ struct meta {
 	uint64_t dev, ino, rdev;
 	struct timestamp mtime, ctime;
 };
-
-/* Returns a negative number, 0 or a positive number as strcmp(3). */
-int timestamp_compare(struct timestamp a, struct timestamp b);
-
-/* The time of CLOCK_REALTIME. */
-struct timestamp timestamp_now(void);
-/* Milliseconds of CLOCK_MONOTONIC. */
-int64_t timestamp_monotonic_ms(void);
 
 struct statx;
 /* Converts the result of statx(2) with STATX_BASIC_STATS. */

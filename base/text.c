@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <wchar.h>
 
 #define TEXT_BUFFERS 8
@@ -100,6 +101,11 @@ void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 			buf_add(to, p + i, n);
 		i += n;
 	}
+}
+
+void text_escape_name(struct buf *to, const char *name)
+{
+	text_escape(to, name, strlen(name), false);
 }
 
 const char *text_quote(const char *name)
@@ -309,4 +315,43 @@ char *text_trim(const char *text, size_t len)
 		len--;
 	}
 	return mem_strndup(text, len);
+}
+
+const char *text_age(struct timestamp when)
+{
+	static const struct {
+		int64_t below, unit;
+		const char *name;
+	} steps[] = {
+		{120, 1, "s"},
+		{2 * 3600, 60, "min"},
+		{48 * 3600, 3600, "h"},
+		{INT64_MAX, 86400, "d"},
+	};
+	int64_t age = timestamp_now().sec - when.sec;
+	bool future = age < 0;
+	char *out = next_text_buffer();
+	size_t i = 0;
+
+	if (future)
+		age = -age;
+	while (age >= steps[i].below)
+		i++;
+	(void)snprintf(out, TEXT_BUFFER_LEN, "%s%lld %s%s", future ? "in " : "",
+		       (long long)(age / steps[i].unit), steps[i].name,
+		       future ? "" : " ago");
+	return out;
+}
+
+const char *text_time(struct timestamp when)
+{
+	char *out = next_text_buffer();
+	time_t sec = (time_t)when.sec;
+	struct tm tm;
+
+	if (!localtime_r(&sec, &tm) ||
+	    strftime(out, TEXT_BUFFER_LEN, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+		(void)snprintf(out, TEXT_BUFFER_LEN, "@%lld",
+			       (long long)when.sec);
+	return out;
 }

@@ -14,9 +14,13 @@
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "base/timestamp.h"
 
 /* Appends len bytes escaped; keep_lines keeps \n and \t. */
 void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines);
+
+/* Appends a name escaped, without quotes. */
+void text_escape_name(struct buf *to, const char *name);
 
 /* 'name' in quotes and escaped, for messages. The result is in one of eight
  * buffers of this thread and is valid until the eighth call after it. A name
@@ -53,6 +57,12 @@ const char *text_size(uint64_t bytes);
 /* "2 files", "1 file", "3 entries": count and noun, with 's' or 'ies' for the
  * plural. Buffers as in text_quote(). */
 const char *text_count(uint64_t count, const char *noun);
+
+/* "5 min ago", or "in 2 h" when the clock was set back. Buffers as in
+ * text_quote(). */
+const char *text_age(struct timestamp when);
+/* "2026-11-21 14:30:05" in local time. Buffers as in text_quote(). */
+const char *text_time(struct timestamp when);
 
 struct text_part {
 	uint64_t count;

@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/vec.h"
 #include "guard/change/apply_plan.h"
-#include "guard/state/recover.h"
+#include "guard/change/recover.h"
 #include "guard/state/report.h"
 
 struct guard {

@@ -8,7 +8,7 @@
 #include "base/lock.h"
 #include "base/path.h"
 #include "guard/agent/agent.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/state/report.h"
 #include "restore/workspace.h"
 

@@ -19,10 +19,10 @@
 #ifndef GUARD_CHANGE_APPLY_PLAN_H
 #define GUARD_CHANGE_APPLY_PLAN_H
 
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/state/context.h"
 #include "guard/change/changeset.h"
-#include "guard/state/resolve_run.h"
+#include "guard/change/resolve_run.h"
 
 struct apply_plan {
 	struct context *c;
@@ -84,18 +84,5 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 /* The number of changes of the home directory that were not named and are not
  * in a cache. */
 size_t apply_plan_home_left(const struct apply_plan *a);
-
-/* apply_report.c: the reports of an apply. apply_report_where() is the
- * directory that is changed, for a question. apply_report_markers() returns the
- * exit status: conflict markers must not be overlooked. apply_report_done() is
- * the end of an apply: it moves the branch to the commit, unless that is NULL,
- * and returns the exit status or the error of committing_point(). */
-struct gitcommit;
-const char *apply_report_where(const struct apply_plan *a);
-int apply_report_done(struct apply_plan *a, struct gitcommit *commit,
-		      struct err *err);
-int apply_report_markers(struct apply_plan *a, bool done);
-void apply_report_git_left(const struct apply_plan *a);
-void apply_report_home_left(const struct apply_plan *a);
 
 #endif

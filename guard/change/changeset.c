@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/state/report.h"
-#include "guard/state/recover.h"
+#include "guard/change/recover.h"
 
 void changeset_init(struct changeset *set, struct context *c, size_t root_count)
 {
@@ -73,18 +73,13 @@ int changeset_plan_root(struct changeset *set, size_t index,
 {
 	struct changeset_root *root = &set->roots[index];
 	const struct entry *now = &root->now.root;
-	struct plan_counts counts;
 
-	if (!index)
-		set->counts = (struct plan_counts){0};
 	plan_free(&root->plan);
 	if (plan_make(set->c->store, base ? base : now,
 		      root->picked ? root->picked : &root->want.root, now,
-		      options, &root->plan, err) < 0 ||
-	    plan_summary_count(set->c->store, &root->plan, &counts, err) < 0)
+		      options, &root->plan, err) < 0)
 		return -err->num;
 	root->plan.prefix = root->prefix;
-	plan_summary_add(&set->counts, &counts);
 	return 0;
 }
 

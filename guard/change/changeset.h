@@ -17,8 +17,7 @@
 #ifndef GUARD_CHANGE_CHANGESET_H
 #define GUARD_CHANGE_CHANGESET_H
 
-#include "guard/state/action.h"
-#include "guard/change/plan_summary.h"
+#include "guard/change/action.h"
 #include "guard/state/context.h"
 #include "restore/transaction.h"
 
@@ -48,7 +47,6 @@ struct changeset {
 	 * moved while a project is open (struct project). */
 	struct changeset_root *roots;
 	size_t root_count;
-	struct plan_counts counts; /* of all plans */
 };
 
 /* Makes root_count roots that are not open. */
@@ -68,7 +66,7 @@ int changeset_inspect_root(struct changeset *set, size_t index,
 			   const char *reason, const char *run_id,
 			   struct err *err);
 /* Plans the steps from base, or from the present state (NULL), to want. An
- * earlier plan is freed. The counts of all roots are added up. */
+ * earlier plan is freed. */
 int changeset_plan_root(struct changeset *set, size_t index,
 			const struct entry *base,
 			const struct plan_options *options, struct err *err);

@@ -4,7 +4,6 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/state/output_text.h"
 #include "guard/state/report.h"
 
 int committing_make(struct apply_plan *a, const struct committing_options *o,
@@ -28,7 +27,7 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 			   o->message[len - 1] == '\n' ? "" : "\n");
 	} else {
 		buf_printf(&message, "Apply run %s\n\n$ ", s->id);
-		output_name(&message, s->command ? s->command : "");
+		text_escape_name(&message, s->command ? s->command : "");
 		buf_add_char(&message, '\n');
 	}
 	job.message = buf_text(&message);

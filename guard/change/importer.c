@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "overlay/layers.h"
 #include "overlay/scan.h"
 #include "restore/git/gitcopy.h"

@@ -4,13 +4,35 @@
 #include <stdio.h>
 
 #include "base/auto.h"
+#include "base/dirtree.h"
 #include "base/text.h"
-#include "guard/retention/trashes.h"
 #include "guard/state/exit_status.h"
-#include "guard/state/output_text.h"
-#include "guard/state/partial_discard.h"
+#include "guard/change/partial_discard.h"
 #include "guard/state/report.h"
 #include "restore/workspace.h"
+
+/* The name in the trash of a discarded run, "<time>-discard-<id>", to free;
+ * NULL with -ENOENT: it is there no more. */
+static char *find_trashed_run(const struct state *state, const char *run_id,
+			      struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_free char *tail = mem_printf("-discard-%s", run_id);
+	size_t i;
+
+	if (dirlist_read(state->trash_fd, &list, err) < 0)
+		return NULL;
+	for (i = list.count; i-- > 0;) {
+		const char *name = list.items[i].name;
+		size_t len = strlen(name);
+
+		if (len > strlen(tail) &&
+		    strcmp(name + len - strlen(tail), tail) == 0)
+			return mem_strdup(name);
+	}
+	(void)fail(err, ENOENT, "run %s is no longer in guard's trash", run_id);
+	return NULL;
+}
 
 static int open_discard_workspace(const struct undo_discard *u, struct err *err)
 {
@@ -39,7 +61,8 @@ static void hint_discard_again(const struct undo_discard *u, const char *paths)
 
 static int restore_discarded_run(const struct undo_discard *u, struct err *err)
 {
-	auto_free char *name = trashes_find(&u->c->state, u->last->run_id, err);
+	auto_free char *name =
+		find_trashed_run(&u->c->state, u->last->run_id, err);
 	const char *run = u->last->run_id;
 	auto_close int fd = -1, lock = -1;
 
@@ -123,7 +146,7 @@ static void list_discarded_paths(const struct undo_discard *u,
 			partial_discard_text(s, &u->last->parts.items[i]);
 		AUTO(buf) struct buf shown = {0};
 
-		output_name(&shown, path);
+		text_escape_name(&shown, path);
 		report_line("  %s", buf_text(&shown));
 	}
 }

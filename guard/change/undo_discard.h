@@ -6,7 +6,7 @@
 #ifndef GUARD_CHANGE_UNDO_DISCARD_H
 #define GUARD_CHANGE_UNDO_DISCARD_H
 
-#include "guard/state/action.h"
+#include "guard/change/action.h"
 #include "guard/state/context.h"
 
 struct undo_discard {

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "guard/state/jsonout.h"
+#include "guard/cli/jsonout.h"
 #include "guard/cli/output.h"
 
 /* Behind a run's end; `guard diff` has them all. */
@@ -19,7 +19,7 @@ static void print_code_change(FILE *to, const char *change)
 {
 	AUTO(buf) struct buf name = {0};
 
-	output_name(&name, change[0] && change[1] ? change + 2 : "");
+	text_escape_name(&name, change[0] && change[1] ? change + 2 : "");
 	(void)fprintf(to, "  %c  ~/%s\n", change[0], buf_text(&name));
 }
 

@@ -111,10 +111,10 @@ static int show_profile(struct context *c, const char *name, struct err *err)
 
 		buf_printf(&line, "%s%s%s", profile_word_name(item->word),
 			   *item->value ? " " : "", item->in_home ? "~/" : "");
-		output_name(&line, item->value);
+		text_escape_name(&line, item->value);
 		if (item->text) {
 			buf_add_char(&line, ' ');
-			output_name(&line, item->text);
+			text_escape_name(&line, item->text);
 		}
 		(void)printf("%-44s # %s\n", buf_text(&line), item->where);
 	}

@@ -1,11 +1,11 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "guard/change/apply_plan.h"
 #include "guard/change/committing.h"
+#include "guard/cli/apply_report.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/plan_print.h"
-#include "guard/state/recover.h"
+#include "guard/change/recover.h"
 #include "guard/cli/review_session.h"
 
 struct apply_options {
@@ -20,6 +20,7 @@ struct apply_options {
 struct apply {
 	struct apply_plan in;
 	const struct apply_options *o;
+	struct plan_counts counts; /* of the final plans */
 	/* Refused without a yes of its own: listed as if that was said already,
 	 * and then asked about. */
 	struct refusal *askable;
@@ -120,7 +121,7 @@ static int end_dry_apply(struct apply *a, struct err *err)
 	if (a->o->json)
 		print_apply_json(a, false, 0);
 	apply_report_git_left(&a->in);
-	return apply_report_markers(&a->in, false);
+	return apply_report_markers(&a->in, &a->counts, false);
 }
 
 /* A run that changed the home alone waits on. */
@@ -166,8 +167,7 @@ static bool confirm_apply(const struct apply *a)
 		output_warn("the layer of run %s has changed since its end; "
 			    "listed below: its current content",
 			    a->in.p->session.id);
-	return plan_summary_ask(&a->in.change.counts,
-				apply_report_where(&a->in),
+	return plan_summary_ask(&a->counts, apply_report_where(&a->in),
 				a->o->yes && !a->in.changed_since);
 }
 
@@ -307,6 +307,8 @@ static int apply_locked(struct apply *a, struct err *err)
 	}
 	if (!changeset_has_steps(&a->in.change))
 		return end_nothing_left(a, err);
+	if (plan_summary_count(&a->in.change, &a->counts, err) < 0)
+		return -err->num;
 	if (a->o->dry)
 		return end_dry_apply(a, err);
 	if (!confirm_apply(a)) {
@@ -323,7 +325,7 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, true, after);
-	return apply_report_done(&a->in, commit, err);
+	return apply_report_done(&a->in, &a->counts, commit, err);
 }
 
 static int apply(struct context *c, int count, char **argv, int dashed,

@@ -1,12 +1,12 @@
 #include "guard/cli/agent_show.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/diffsnaps.h"
 #include "guard/cli/listing.h"
-#include "guard/state/live.h"
-#include "guard/state/resolve_run.h"
-#include "guard/state/recover.h"
+#include "guard/change/live.h"
+#include "guard/change/resolve_run.h"
+#include "guard/change/recover.h"
 
 /* [{"path", "counts", "entries"}] of the additional roots. */
 static void write_extras_json(const struct session *s, const struct changes *c,

@@ -2,13 +2,13 @@
 
 #include "base/pathset.h"
 #include "guard/change/importer.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/retire.h"
 #include "guard/cli/listing.h"
-#include "guard/state/partial_discard.h"
-#include "guard/state/resolve_run.h"
-#include "guard/state/recover.h"
+#include "guard/change/partial_discard.h"
+#include "guard/change/resolve_run.h"
+#include "guard/change/recover.h"
 #include "guard/state/reserve.h"
 #include "restore/workspace.h"
 

@@ -102,7 +102,7 @@ static void print_du_text(struct du *d)
 		AUTO(buf) struct buf b = {0};
 
 		buf_printf(&b, "%s, ", run_state_name(s->state));
-		output_name(&b, s->project);
+		text_escape_name(&b, s->project);
 		add_usage_line(&t, d->run_bytes[i], what, buf_text(&b));
 	}
 	add_usage_line(&t, d->store_trash.bytes, "trash",

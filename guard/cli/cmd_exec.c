@@ -6,7 +6,7 @@
 #include "guard/cli/commands.h"
 #include "guard/cli/run_parse.h"
 #include "guard/retention/autoprune.h"
-#include "guard/state/resolve_run.h"
+#include "guard/change/resolve_run.h"
 #include "guard/run/run.h"
 
 /* The user's shell where the run has it. */

@@ -9,8 +9,8 @@
 #include "guard/cli/diffsnaps.h"
 #include "guard/review/run_trees.h"
 #include "guard/history/locate.h"
-#include "guard/state/resolve_run.h"
-#include "guard/state/recover.h"
+#include "guard/change/resolve_run.h"
+#include "guard/change/recover.h"
 #include "restore/export.h"
 #include "snapshot/tree/tree.h"
 

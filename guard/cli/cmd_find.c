@@ -110,14 +110,13 @@ static int find_command(struct find_command *f, const char *arg,
 			output_path(&name, item->path, f->cwd);
 			if (S_ISDIR(e->mode))
 				buf_add_char(&name, '/');
-			table_row(
-				&t,
-				(const char *const[]){
-					seqs, output_time(item->first_time),
-					item->newest || f->at
-						? "still there"
-						: output_time(item->last_time),
-					what, buf_text(&name)});
+			table_row(&t,
+				  (const char *const[]){
+					  seqs, text_time(item->first_time),
+					  item->newest || f->at
+						  ? "still there"
+						  : text_time(item->last_time),
+					  what, buf_text(&name)});
 		}
 		table_print(&t, "", stdout);
 	}

@@ -6,7 +6,7 @@
 #include "guard/cli/commands.h"
 #include "guard/history/matcher.h"
 #include "guard/history/versions.h"
-#include "guard/state/resolve_run.h"
+#include "guard/change/resolve_run.h"
 #include "snapshot/store/content.h"
 
 /* On a terminal a line is shown as far as this. */

@@ -2,9 +2,9 @@
 
 #include "guard/change/importer.h"
 #include "guard/cli/commands.h"
-#include "guard/state/changes.h"
-#include "guard/state/resolve_run.h"
-#include "guard/state/recover.h"
+#include "guard/change/changes.h"
+#include "guard/change/resolve_run.h"
+#include "guard/change/recover.h"
 
 #define ID_SHOWN 10
 #define NAME_WIDTH 24
@@ -126,14 +126,14 @@ static int import(struct context *c, int count, char **argv, int dashed,
 				   im.list->items[i].known ? "known" : "new",
 				   ID_SHOWN, im.list->items[i].id.hex);
 			width = line.len + NAME_WIDTH;
-			output_name(&line, im.list->items[i].name);
+			text_escape_name(&line, im.list->items[i].name);
 			while (line.len < width)
 				buf_add_char(&line, ' ');
 			if (strcmp(im.list->items[i].type, "commit") != 0)
 				buf_printf(&line, "  (%s)",
 					   im.list->items[i].type);
 			buf_add_text(&line, "  ");
-			output_name(&line, im.list->items[i].subject);
+			text_escape_name(&line, im.list->items[i].subject);
 			(void)printf("%s%s%s\n",
 				     im.list->items[i].known
 					     ? output_style(STYLE_FAINT)

@@ -3,11 +3,11 @@
 
 #include "base/fd.h"
 #include "base/parse.h"
-#include "guard/state/action.h"
+#include "guard/change/action.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/history_show.h"
 #include "guard/history/history.h"
-#include "guard/state/resolve_run.h"
+#include "guard/change/resolve_run.h"
 #include "restore/workspace.h"
 
 #define OPLOG_MAX (256u << 20)
@@ -74,9 +74,9 @@ static void print_action(json_t *line)
 
 	/* As the other times of a log: of this place. */
 	if (end && !*end)
-		utc = output_time((struct timestamp){.sec = timegm(&tm)});
-	output_name(&time, utc);
-	output_name(&action, log_line_text(line, "action"));
+		utc = text_time((struct timestamp){.sec = timegm(&tm)});
+	text_escape_name(&time, utc);
+	text_escape_name(&action, log_line_text(line, "action"));
 	json_object_foreach(line, key, value)
 	{
 		size_t i, n = sizeof(shown) / sizeof(shown[0]);
@@ -86,9 +86,9 @@ static void print_action(json_t *line)
 		if (i < n || !json_is_string(value))
 			continue;
 		buf_add_text(&rest, rest.len ? "  " : "");
-		output_name(&rest, key);
+		text_escape_name(&rest, key);
 		buf_add_char(&rest, '=');
-		output_name(&rest, json_string_value(value));
+		text_escape_name(&rest, json_string_value(value));
 	}
 	(void)printf("%s  %s%-7s%s  %-9s  %s\n", buf_text(&time),
 		     output_style(STYLE_BOLD), number, output_style(STYLE_NONE),

@@ -2,8 +2,8 @@
 
 #include "guard/cli/commands.h"
 #include "guard/review/run_trees.h"
-#include "guard/state/resolve_run.h"
-#include "guard/state/recover.h"
+#include "guard/change/resolve_run.h"
+#include "guard/change/recover.h"
 #include "restore/git/gitpatch.h"
 
 struct patch_command {

@@ -9,8 +9,8 @@
 #include "base/fd.h"
 #include "guard/cli/commands.h"
 #include "guard/history/versions.h"
-#include "guard/state/resolve_run.h"
-#include "guard/state/recover.h"
+#include "guard/change/resolve_run.h"
+#include "guard/change/recover.h"
 #include "snapshot/maintain/purge.h"
 
 /* So many other names of the same bytes are told. */

@@ -48,7 +48,7 @@ static int print_lost_path(void *arg, uint64_t seq, const char *path,
 		return 0;
 	}
 	buf_printf(&b, "lost     snapshot %llu: ", (unsigned long long)seq);
-	output_name(&b, *path ? path : ".");
+	text_escape_name(&b, *path ? path : ".");
 	buf_printf(&b, ": %s", why);
 	(void)puts(buf_text(&b));
 	return 0;

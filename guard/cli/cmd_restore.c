@@ -5,11 +5,12 @@
 #include "base/path.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/plan_print.h"
+#include "guard/cli/plan_summary.h"
 #include "guard/change/changeset.h"
 #include "guard/change/restore_want.h"
 #include "guard/change/partial_snapshot.h"
-#include "guard/change/sources.h"
-#include "guard/state/recover.h"
+#include "guard/history/sources.h"
+#include "guard/change/recover.h"
 #include "restore/create_file.h"
 #include "snapshot/walk/take.h"
 
@@ -28,6 +29,7 @@ struct restore {
 	struct sources found;
 	struct changeset change; /* of one root */
 	struct changeset_root *root;
+	struct plan_counts counts; /* of its plan */
 	bool done; /* something was restored */
 	bool root_missing; /* the root directory did not exist */
 };
@@ -89,7 +91,7 @@ static int print_entry(void *arg, const char *path, const struct entry *e,
 	AUTO(buf) struct buf b = {0};
 
 	(void)err;
-	output_name(&b, complete);
+	text_escape_name(&b, complete);
 	(void)printf("  %sA%s  %s%s\n", output_style(STYLE_ADDED),
 		     output_style(STYLE_NONE), buf_text(&b),
 		     S_ISDIR(e->mode) ? "/" : "");
@@ -154,7 +156,7 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	if (r->dry)
 		return changeset_check(&r->change, err);
 	*ret = STATUS_REFUSED;
-	return plan_summary_ask(&r->change.counts, where, r->yes);
+	return plan_summary_ask(&r->counts, where, r->yes);
 }
 
 static int execute_restore(struct restore *r, struct err *err)
@@ -179,7 +181,7 @@ static int execute_restore(struct restore *r, struct err *err)
 	before = mem_printf("%" PRIu64, r->root->now.seq);
 	state_log(&r->c->state, "restore", "project", restored_root(r), "path",
 		  r->found.items[0].arg, "from", from, "before", before, NULL);
-	plan_summary_text(&r->change.counts, &sum);
+	plan_summary_text(&r->counts, &sum);
 	output_print("restored: %s; the state before is snapshot %" PRIu64,
 		     buf_text(&sum), r->root->now.seq);
 	output_hint("guard undo reverts it");
@@ -249,7 +251,8 @@ static int restore_here(struct restore *r, struct err *err)
 				     r->found.count, r->root_missing,
 				     &r->root->only, err) < 0 ||
 	    snapshot_before_restore(r, err) < 0 ||
-	    make_restore_plan(r, err) < 0)
+	    make_restore_plan(r, err) < 0 ||
+	    plan_summary_count(&r->change, &r->counts, err) < 0)
 		return -err->num;
 	if (r->root_missing)
 		return plan_print_blocks(&r->root->plan, NULL)

@@ -1,5 +1,5 @@
 #include "guard/cli/commands.h"
-#include "guard/state/recover.h"
+#include "guard/change/recover.h"
 #include "guard/cli/review_session.h"
 
 int cmd_review(int argc, char **argv)

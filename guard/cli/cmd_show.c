@@ -120,7 +120,7 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 				const char *name, *value;
 			} fields[] = {
 				{"of", s.root_path},
-				{"taken", output_time(s.time)},
+				{"taken", text_time(s.time)},
 				{"reason", s.reason},
 				{"run", s.run_id},
 				{"command", s.command},
@@ -131,7 +131,7 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 
 			(void)printf("%-10s %" PRIu64 "\n", "snapshot", s.seq);
 			for (k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
-				output_name(&b, fields[k].value);
+				text_escape_name(&b, fields[k].value);
 				print_field(fields[k].name, &b);
 			}
 			output_list(&b, s.tags);
@@ -145,9 +145,9 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 			for (k = 0; k < s.note_count; k++) {
 				const struct note *n = &s.notes[k];
 
-				output_name(&b, n->path);
+				text_escape_name(&b, n->path);
 				buf_add_text(&b, n->text[0] ? ": " : "");
-				output_name(&b, n->text);
+				text_escape_name(&b, n->text);
 				(void)printf("%-10s %s\n",
 					     n->kind == NOTE_MOVED
 						     ? "moved"

@@ -2,7 +2,7 @@
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
 #include "guard/retention/settings.h"
-#include "guard/state/recover.h"
+#include "guard/change/recover.h"
 #include "restore/transaction.h"
 #include "snapshot/walk/take.h"
 

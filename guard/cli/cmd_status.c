@@ -1,10 +1,10 @@
 #include "base/path.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/cli/commands.h"
 #include "guard/review/overlaps.h"
 #include "guard/retention/retire.h"
-#include "guard/state/resolve_run.h"
-#include "guard/state/recover.h"
+#include "guard/change/resolve_run.h"
+#include "guard/change/recover.h"
 
 struct status_options {
 	struct context *context;
@@ -164,9 +164,9 @@ static void add_status_row(struct table *t, const struct session *s,
 		(void)snprintf(status, sizeof(status), "exit %d", s->status);
 	output_truncated(&command, s->command ? s->command : "");
 	if (o->all)
-		output_name(&project, s->project);
+		text_escape_name(&project, s->project);
 	table_row(t, (const char *const[]){s->id, resolve_run_state_text(s),
-					   when.sec ? output_age(when) : "",
+					   when.sec ? text_age(when) : "",
 					   status, changes, buf_text(&command),
 					   buf_text(&project)});
 }
@@ -226,9 +226,9 @@ static void print_lines(const struct session_list *list,
 				   s->id, resolve_run_state_text(s), s->status,
 				   n->deleted, n->modified + n->type + n->meta,
 				   n->added, n->git);
-			output_name(&b, s->project);
+			text_escape_name(&b, s->project);
 			buf_add_char(&b, '\t');
-			output_name(&b, s->command ? s->command : "");
+			text_escape_name(&b, s->command ? s->command : "");
 			(void)printf("%s\n", buf_text(&b));
 		} else
 			(void)printf("%s\n", list->items[i].id);

@@ -21,7 +21,7 @@ static int list_trash(struct context *c, bool json, struct err *err)
 		const struct trash_item *item = &trash.items[i];
 		const struct snapshot *s = &item->snapshot;
 		auto_free char *age =
-			mem_printf("pruned %s", output_age(item->since));
+			mem_printf("pruned %s", text_age(item->since));
 		json_t *object = json_object();
 
 		jsonout_number(object, "snapshot", s->seq);

@@ -4,12 +4,13 @@
 
 #include "base/parse.h"
 #include "base/path.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/plan_print.h"
+#include "guard/cli/plan_summary.h"
 #include "guard/change/changeset.h"
 #include "guard/change/undo_discard.h"
-#include "guard/state/recover.h"
+#include "guard/change/recover.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/workspace.h"
 #include "snapshot/store/ingest_hint.h"
@@ -302,6 +303,7 @@ static bool is_undo_blocked(const struct undo_command *u)
 static int undo_transaction(struct undo_command *u, struct err *err)
 {
 	auto_free char *which = NULL;
+	struct plan_counts counts;
 	size_t i;
 
 	changeset_init(&u->change, u->c, u->last.roots.count);
@@ -344,7 +346,7 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 	output_print("%s %s: %s, %s",
 		     u->step ? "before that, in" : "the last action in",
 		     text_quote(u->path), which,
-		     output_age(u->change.roots[0].base.time));
+		     text_age(u->change.roots[0].base.time));
 	for (i = 0; i < u->change.root_count && !(output_is_quiet() && u->yes);
 	     i++)
 		if (plan_print(u->c->store, &u->change.roots[i].plan, err) < 0)
@@ -365,7 +367,9 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 		return -err->num;
 	if (u->dry)
 		return STATUS_OK;
-	if (!plan_summary_ask(&u->change.counts, u->path, u->yes))
+	if (plan_summary_count(&u->change, &counts, err) < 0)
+		return -err->num;
+	if (!plan_summary_ask(&counts, u->path, u->yes))
 		return STATUS_REFUSED;
 	return execute_undo(u, err);
 }

@@ -45,7 +45,7 @@ static int print_or_add_fault(void *arg, const struct verify_fault *f,
 		case VERIFY_PATH:
 			buf_printf(&b, "lost     snapshot %llu: ",
 				   (unsigned long long)f->seq);
-			output_name(&b, *f->name ? f->name : ".");
+			text_escape_name(&b, *f->name ? f->name : ".");
 			buf_printf(&b, ": %s", f->text);
 			break;
 		}

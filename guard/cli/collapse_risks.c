@@ -58,7 +58,7 @@ void collapse_risks_line(const struct risk *risk, const char *indent,
 	AUTO(buf) struct buf name = {0};
 
 	if (path) {
-		output_name(&name, path);
+		text_escape_name(&name, path);
 		buf_add_text(&name, ": ");
 	}
 	(void)printf("%s%s%s%s %s%s%s\n", indent,

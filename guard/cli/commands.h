@@ -22,7 +22,7 @@
 #include "guard/cli/table.h"
 #include "guard/state/context.h"
 #include "guard/state/exit_status.h"
-#include "guard/state/jsonout.h"
+#include "guard/cli/jsonout.h"
 
 /* The verbs. argv[0] is the verb; the result is the exit status. */
 int cmd_run(int argc, char **argv);

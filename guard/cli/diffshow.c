@@ -11,9 +11,9 @@
 #include "base/vec.h"
 #include "guard/cli/collapse_risks.h"
 #include "guard/cli/output.h"
-#include "guard/state/jsonout.h"
-#include "guard/state/resolve_run.h"
-#include "guard/state/risk.h"
+#include "guard/cli/jsonout.h"
+#include "guard/change/resolve_run.h"
+#include "guard/change/risk.h"
 #include "restore/git/textdiff.h"
 
 #define CONTEXT_LINES 3
@@ -39,12 +39,12 @@ void diffshow_head(const struct session *s, struct buf *to)
 
 	buf_printf(to, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
 		   s->id, output_style(STYLE_NONE), resolve_run_state_text(s),
-		   output_age(s->started));
+		   text_age(s->started));
 	if (s->status >= 0)
 		buf_printf(to, ", exit status %d", s->status);
 	buf_add_char(to, '\n');
 	buf_add_text(&command, "$ ");
-	output_name(&command, s->command ? s->command : "");
+	text_escape_name(&command, s->command ? s->command : "");
 	len = command.len;
 	if (columns > strlen(CUT_MARK) &&
 	    text_width(buf_text(&command)) > columns)
@@ -53,7 +53,7 @@ void diffshow_head(const struct session *s, struct buf *to)
 	if (len < command.len)
 		buf_add_text(to, CUT_MARK);
 	buf_add_text(to, "\nin ");
-	output_name(to, s->project);
+	text_escape_name(to, s->project);
 	buf_add_text(to, ": ");
 }
 
@@ -105,8 +105,8 @@ static void print_names(const struct change_move *m)
 	const char *bold = output_style(STYLE_BOLD);
 	const char *none = output_style(STYLE_NONE);
 
-	output_name(&from, m->from);
-	output_name(&to, m->to);
+	text_escape_name(&from, m->from);
+	text_escape_name(&to, m->to);
 	(void)printf("\n");
 	if (m->percent)
 		(void)printf("%ssimilarity index %u%%%s\n"
@@ -210,7 +210,7 @@ static void print_text_change(const struct change *c,
 	if (S_ISLNK(c->old.mode) || S_ISLNK(c->now.mode)) {
 		AUTO(buf) struct buf name = {0};
 
-		output_name(&name, c->path);
+		text_escape_name(&name, c->path);
 		(void)printf("\n%slink %s%s\n", output_style(STYLE_BOLD),
 			     buf_text(&name), output_style(STYLE_NONE));
 		print_link_target(c, root, false);
@@ -249,7 +249,7 @@ void diffshow_texts(const struct changes_root *g)
 	size_t i;
 
 	/* Paths in patches are relative to the root, as patch(1) takes them. */
-	output_name(&heading, g->prefix);
+	text_escape_name(&heading, g->prefix);
 	if (heading.len && !g->home && list->count)
 		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
 			     buf_text(&heading), output_style(STYLE_NONE));
@@ -316,8 +316,8 @@ static void print_stat(const struct changes_root *g)
 		}
 		if (changes_is_moved(list, c))
 			continue;
-		output_name(&b, g->prefix);
-		output_name(&b, c->path);
+		text_escape_name(&b, g->prefix);
+		text_escape_name(&b, c->path);
 		/* For a deleted file its lines. */
 		if (is_text_change(c) && !too_large(c))
 			count_move_lines(&m, g, &n);
@@ -346,8 +346,8 @@ void diffshow_lines(const struct changes_root *g, enum diff_form form)
 				     '\0', g->prefix, c->path, '\0');
 			continue;
 		}
-		output_name(&b, g->prefix);
-		output_name(&b, c->path);
+		text_escape_name(&b, g->prefix);
+		text_escape_name(&b, c->path);
 		if (form == FORM_NAME_STATUS)
 			(void)printf("%c\t", changes_letter(c->kind));
 		(void)printf("%s\n", buf_text(&b));
@@ -447,7 +447,7 @@ void diffshow_risks(const struct changes_root *g)
 	bool any = false;
 	size_t i, k;
 
-	output_name(&where, g->where);
+	text_escape_name(&where, g->where);
 
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
@@ -461,8 +461,8 @@ void diffshow_risks(const struct changes_root *g)
 				continue;
 			print_risk_head(&any, buf_text(&where));
 			if (!name.len) {
-				output_name(&name, g->prefix);
-				output_name(&name, c->path);
+				text_escape_name(&name, g->prefix);
+				text_escape_name(&name, c->path);
 				/* The new path of a move decides. */
 				(void)printf("  %c  %s\n",
 					     c->kind != CHANGE_DELETED &&

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/output.h"
 #include "overlay/scan.h"

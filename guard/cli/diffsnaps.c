@@ -10,11 +10,11 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/cli/commands.h"
-#include "guard/state/jsonout.h"
+#include "guard/cli/jsonout.h"
 #include "guard/cli/listing.h"
-#include "guard/state/resolve_run.h"
+#include "guard/change/resolve_run.h"
 #include "restore/git/moves.h"
 #include "restore/transaction.h"
 #include "snapshot/store/content.h"
@@ -298,7 +298,7 @@ static void add_point_text(struct buf *to, const struct snapshot *s)
 		return;
 	}
 	buf_printf(to, "snapshot %" PRIu64 "  %s  %s", s->seq,
-		   output_time(s->time), s->reason);
+		   text_time(s->time), s->reason);
 	if (*s->message || *s->command) {
 		buf_add_text(to, "  ");
 		output_truncated(to, *s->message ? s->message : s->command);
@@ -358,7 +358,7 @@ static void print_differences(const struct point_pair *s,
 			   output_style(STYLE_BOLD));
 		add_point_text(&b, &s->b->snapshot);
 		buf_printf(&b, "%s\nin ", output_style(STYLE_NONE));
-		output_name(&b, s->a->base);
+		text_escape_name(&b, s->a->base);
 		buf_add_text(&b, ": ");
 		changes_summary(&n, &b);
 		(void)printf("%s\n", buf_text(&b));

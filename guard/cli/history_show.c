@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/output.h"
-#include "guard/state/jsonout.h"
+#include "guard/cli/jsonout.h"
 
 static const char *change_name(enum history_change change)
 {
@@ -72,16 +72,16 @@ static char *row_reason_text(const struct history *h,
 	size_t notes = 0, i;
 
 	if (!h->path && !h->project)
-		output_name(&b, s->root_path);
+		text_escape_name(&b, s->root_path);
 	if (row->change == HISTORY_PURGED && !row->entry.mode)
 		add_reason_part(&b, "with a parent directory");
 	if (row->renamed) {
 		AUTO(buf) struct buf name = {0};
 
-		output_name(&name,
-			    path_below(row->renamed, s->root_path)
-				    ? path_rest(row->renamed, s->root_path)
-				    : row->renamed);
+		text_escape_name(&name,
+				 path_below(row->renamed, s->root_path)
+					 ? path_rest(row->renamed, s->root_path)
+					 : row->renamed);
 		add_reason_part(&b, row->change == HISTORY_ADDED ? "from "
 								 : "now ");
 		buf_add_text(&b, buf_text(&name));
@@ -119,12 +119,12 @@ void history_show_row(struct table *t, const struct snapshot *s,
 	auto_free char *number = mem_printf("%" PRIu64, s->seq);
 	AUTO(buf) struct buf what = {0};
 
-	output_name(&what, s->root_path);
+	text_escape_name(&what, s->root_path);
 	if (*s->message) {
 		buf_add_text(&what, "  ");
 		output_truncated(&what, s->message);
 	}
-	table_row(t, (const char *const[]){number, output_time(s->time),
+	table_row(t, (const char *const[]){number, text_time(s->time),
 					   s->reason, note, buf_text(&what)});
 }
 
@@ -146,7 +146,7 @@ void history_show_text(const struct history *h, size_t count)
 		auto_free char *why = row_reason_text(h, row);
 
 		table_row(&t, (const char *const[]){
-				      number, output_time(s->time), s->reason,
+				      number, text_time(s->time), s->reason,
 				      s->run_id,
 				      h->path ? change_name(row->change) : "",
 				      size, why});

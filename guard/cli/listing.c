@@ -36,7 +36,7 @@ static void print_change(const struct change_list *list, const struct change *c,
 				  : c->kind == CHANGE_ADDED ? STYLE_ADDED
 							    : STYLE_CHANGED;
 
-	output_name(&b, c->path);
+	text_escape_name(&b, c->path);
 	if (S_ISDIR(deleted ? c->old.mode : c->now.mode))
 		buf_add_char(&b, '/');
 	changes_detail(c, &detail);
@@ -44,7 +44,7 @@ static void print_change(const struct change_list *list, const struct change *c,
 	if (m) {
 		buf_add_text(&detail,
 			     deleted ? "  moved to " : "  moved from ");
-		output_name(&detail, deleted ? m->to : m->from);
+		text_escape_name(&detail, deleted ? m->to : m->from);
 	}
 	(void)fprintf(to, "  %s%c  %s%s%s\n", style_on(to, style),
 		      changes_letter(c->kind), buf_text(&b),
@@ -56,7 +56,7 @@ static void print_title(const struct changes_root *g, const char *title,
 {
 	AUTO(buf) struct buf where = {0};
 
-	output_name(&where, g->where);
+	text_escape_name(&where, g->where);
 	(void)fprintf(to, "\n%s%s%s%s (%zu)%s\n", style_on(to, STYLE_BOLD),
 		      title, buf_text(&where), behind, count,
 		      style_on(to, STYLE_NONE));
@@ -119,7 +119,7 @@ void listing_deleted(const struct change_list *list, FILE *to)
 			print_change(list, c, to);
 			continue;
 		}
-		output_name(&name, c->path);
+		text_escape_name(&name, c->path);
 		(void)fprintf(to, "  D  %s/  with its entries: %s, %s\n",
 			      buf_text(&name), text_count(files, "file"),
 			      text_size(bytes));

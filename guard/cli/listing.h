@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 
 /* Every section that has something in it. */
 void listing_print(struct changes *c, FILE *to);

@@ -12,8 +12,12 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
 #include "guard/state/exit_status.h"
 #include "guard/state/free_space.h"
+
+#define CUT_COLUMNS 60
 
 static bool quiet;
 static enum output_when colours = OUTPUT_AUTO;
@@ -287,4 +291,34 @@ char *output_ask_line(const char *question)
 	}
 	line[strcspn(line, "\n")] = '\0';
 	return TAKE(line);
+}
+
+void output_list(struct buf *to, char *const *texts)
+{
+	size_t i;
+
+	for (i = 0; texts && texts[i]; i++) {
+		buf_add_text(to, i ? ", " : "");
+		text_escape_name(to, texts[i]);
+	}
+}
+
+void output_path(struct buf *to, const char *path, const char *here)
+{
+	const char *rest =
+		path_below(path, here) ? path_rest(path, here) : path;
+
+	text_escape_name(to, *rest ? rest : ".");
+}
+
+void output_truncated(struct buf *to, const char *text)
+{
+	AUTO(buf) struct buf all = {0};
+	size_t len;
+
+	text_escape_name(&all, text);
+	len = text_fit(buf_text(&all), CUT_COLUMNS);
+	buf_add(to, buf_text(&all), len);
+	if (len < all.len)
+		buf_add_text(to, "...");
 }

@@ -12,7 +12,8 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "guard/state/output_text.h"
+#include "base/mem.h"
+#include "base/text.h"
 #include "guard/state/report.h"
 
 struct session;
@@ -92,6 +93,15 @@ bool output_confirm(bool yes, const char *format, ...)
 /* A line that is typed there, without its end, to free; NULL as above, and at
  * the end of input. */
 char *output_ask_line(const char *question);
+
+/* Appends the escaped texts of a NULL-terminated list, with ", " between
+ * them. */
+void output_list(struct buf *to, char *const *texts);
+/* Appends an absolute path as a user in the directory `here` types it: relative
+ * when it is below `here`. */
+void output_path(struct buf *to, const char *path, const char *here);
+/* Appends the first 60 columns of a name and "...": for commands in lists. */
+void output_truncated(struct buf *to, const char *text);
 
 /*
  * After a run, on stderr: counts by kind, every deletion by name (a directory

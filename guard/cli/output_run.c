@@ -3,7 +3,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/cli/listing.h"
 #include "guard/cli/output.h"
 
@@ -19,7 +19,7 @@ static void print_group_summary(const struct changes_root *g)
 	changes_count(&g->list, &n);
 	if (g->home || !n.total)
 		return;
-	output_name(&where, g->where);
+	text_escape_name(&where, g->where);
 	if (where.len) {
 		changes_summary(&n, &sum);
 		output_print("%s: %s", buf_text(&where) + strspn(g->where, " "),

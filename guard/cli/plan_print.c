@@ -8,8 +8,8 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/state/jsonout.h"
-#include "guard/change/plan_summary.h"
+#include "guard/cli/jsonout.h"
+#include "guard/cli/plan_summary.h"
 #include "guard/cli/output.h"
 #include "guard/state/report.h"
 #include "restore/entry_compare.h"
@@ -43,7 +43,7 @@ static void print_step_line(const struct plan *plan, const struct step *s,
 	AUTO(buf) struct buf b = {0};
 
 	buf_add_text(&b, plan->prefix ? plan->prefix : "");
-	output_name(&b, path[0] ? path : ".");
+	text_escape_name(&b, path[0] ? path : ".");
 	if (S_ISDIR(e->mode))
 		buf_add_char(&b, '/');
 	else if (S_ISLNK(e->mode))

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "guard/cli/apply_report.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/plan_print.h"
 #include "guard/cli/review_show.h"
@@ -25,6 +26,7 @@ struct review_session {
 	size_t count;
 	char *scratch; /* the run's directory */
 	enum plan_resolve resolve;
+	struct plan_counts counts; /* of the plans to apply */
 };
 
 static int make_root_review(struct review_session *v, size_t index,
@@ -80,7 +82,7 @@ static void show_parts(struct review_session *v, size_t most)
 
 		if (!r->count)
 			continue;
-		output_name(&name, r->prefix);
+		text_escape_name(&name, r->prefix);
 		(void)printf("\n%sIn %s%s: %s\n", output_style(STYLE_BOLD),
 			     buf_text(&name), output_style(STYLE_NONE),
 			     text_count(r->count, "change"));
@@ -212,8 +214,10 @@ static int resolve_conflicts(struct review_session *v, struct err *err)
 				return -err->num;
 			continue;
 		}
+		if (plan_summary_count(&a->change, &v->counts, err) < 0)
+			return -err->num;
 		if (has_unshown_changes(a))
-			return plan_summary_ask(&a->change.counts,
+			return plan_summary_ask(&v->counts,
 						apply_report_where(a), false);
 		return 1;
 	}
@@ -284,7 +288,7 @@ static int apply_accepted(struct review_session *v, int *ret_status,
 	}
 	if (apply_plan_execute(a, complete, git, &after, err) < 0)
 		return -err->num;
-	*ret_status = apply_report_done(a, commit, err);
+	*ret_status = apply_report_done(a, &v->counts, commit, err);
 	return *ret_status < 0 ? -err->num : 1;
 }
 

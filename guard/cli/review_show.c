@@ -87,8 +87,8 @@ void review_show_line(struct review *r, struct review_item *item,
 			   ? 'M'
 			   : changes_letter(c.kind),
 		   output_style(STYLE_NONE));
-	output_name(to, r->prefix ? r->prefix : "");
-	output_name(to, item->path);
+	text_escape_name(to, r->prefix ? r->prefix : "");
+	text_escape_name(to, item->path);
 	if (review_is_group(item) || S_ISDIR(mode))
 		buf_add_char(to, '/');
 	if (review_is_group(item)) {
@@ -139,8 +139,8 @@ void review_show_line(struct review *r, struct review_item *item,
 	/* One end of a move that stands alone. */
 	if (item->count == 1 && e->peer) {
 		buf_add_text(to, e->now.mode ? "  moved from " : "  moved to ");
-		output_name(to, r->prefix ? r->prefix : "");
-		output_name(to, r->entries[e->peer - 1].path);
+		text_escape_name(to, r->prefix ? r->prefix : "");
+		text_escape_name(to, r->entries[e->peer - 1].path);
 	}
 }
 

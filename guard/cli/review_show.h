@@ -4,7 +4,7 @@
 #ifndef GUARD_CLI_REVIEW_SHOW_H
 #define GUARD_CLI_REVIEW_SHOW_H
 
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/review/review.h"
 
 /* The user, command, directory and time of the run, and the number of changes.

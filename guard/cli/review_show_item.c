@@ -108,7 +108,7 @@ static void print_link_side(char sign, enum output_style style,
 
 	if (!S_ISLNK(e->mode))
 		return;
-	output_name(&target, e->link);
+	text_escape_name(&target, e->link);
 	(void)printf("%s%c%s%s\n", output_style(style), sign, buf_text(&target),
 		     output_style(STYLE_NONE));
 }
@@ -169,7 +169,7 @@ static void print_group(struct review *r, struct review_item *item, size_t most)
 			print_cut_note(item->count - i);
 			return;
 		}
-		output_name(&b, e->path);
+		text_escape_name(&b, e->path);
 		if (S_ISDIR(mode))
 			buf_add_char(&b, '/');
 		else

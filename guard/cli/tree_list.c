@@ -9,13 +9,13 @@
 #include "base/chattr.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/history/runview.h"
-#include "guard/state/jsonout.h"
+#include "guard/cli/jsonout.h"
 #include "guard/cli/output.h"
 #include "guard/cli/table.h"
 
 static void add_listed_name(struct buf *b, const struct entry *e)
 {
-	output_name(b, e->name);
+	text_escape_name(b, e->name);
 	if (S_ISDIR(e->mode))
 		buf_add_char(b, '/');
 }
@@ -39,16 +39,16 @@ static void add_long_row(struct table *t, const struct entry *e)
 	add_listed_name(&name, e);
 	if (e->link) {
 		buf_add_text(&name, " -> ");
-		output_name(&name, e->link);
+		text_escape_name(&name, e->link);
 	}
 	if (e->chattr)
 		buf_printf(&name, "  (chattr %s)",
 			   chattr_text(e->chattr, chattr));
 	if (e->flags & ENTRY_INCOMPLETE)
 		buf_add_text(&name, "  (incomplete)");
-	table_row(t, (const char *const[]){mode, owner, size,
-					   output_time(e->mtime),
-					   buf_text(&name)});
+	table_row(t,
+		  (const char *const[]){mode, owner, size, text_time(e->mtime),
+					buf_text(&name)});
 }
 
 void tree_list_entries(const struct tree *tree, enum tree_list_form form)

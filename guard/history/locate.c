@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/state/resolve_run.h"
+#include "guard/change/resolve_run.h"
 
 static int find_path_in_snapshot(const struct snapshot *s, const char *arg,
 				 char **ret, struct err *err)

@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "base/vec.h"
-#include "guard/state/action.h"
-#include "guard/state/moved_dirs.h"
+#include "guard/change/action.h"
+#include "guard/change/moved_dirs.h"
 #include "overlay/session.h"
 
 #define PINS_MAX (16u << 20)

@@ -5,8 +5,8 @@
 #include "base/auto.h"
 #include "base/parse.h"
 #include "base/text.h"
-#include "guard/state/action.h"
-#include "guard/state/recover.h"
+#include "guard/change/action.h"
+#include "guard/change/recover.h"
 #include "guard/state/report.h"
 #include "restore/workspace.h"
 

@@ -16,27 +16,6 @@ void trashes_measure(struct context *c, struct trashes *ret)
 		usage_add(store_root_fd(c->store), "trash", &ret->versions);
 }
 
-char *trashes_find(const struct state *state, const char *run_id,
-		   struct err *err)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	auto_free char *tail = mem_printf("-discard-%s", run_id);
-	size_t i;
-
-	if (dirlist_read(state->trash_fd, &list, err) < 0)
-		return NULL;
-	for (i = list.count; i-- > 0;) {
-		const char *name = list.items[i].name;
-		size_t len = strlen(name);
-
-		if (len > strlen(tail) &&
-		    strcmp(name + len - strlen(tail), tail) == 0)
-			return mem_strdup(name);
-	}
-	(void)fail(err, ENOENT, "run %s is no longer in guard's trash", run_id);
-	return NULL;
-}
-
 int trashes_empty(struct context *c, struct err *err)
 {
 	auto_close int versions = -1;

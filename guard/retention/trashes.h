@@ -16,11 +16,6 @@ struct trashes {
 /* Disk usage of both; of the store only when it is open. */
 void trashes_measure(struct context *c, struct trashes *ret);
 
-/* The name in the trash of a discarded run, "<time>-discard-<id>", to free;
- * NULL with -ENOENT: it is there no more. */
-char *trashes_find(const struct state *state, const char *run_id,
-		   struct err *err);
-
 /* Empties both. Their content cannot be restored. */
 int trashes_empty(struct context *c, struct err *err);
 

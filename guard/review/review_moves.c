@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "base/vec.h"
 #include "guard/review/review.h"
-#include "guard/state/risk.h"
+#include "guard/change/risk.h"
 #include "restore/git/moves.h"
 
 /* Over another it is no one thing with it, but it is said. */

@@ -5,9 +5,9 @@
 #ifndef GUARD_REVIEW_RUN_TREES_H
 #define GUARD_REVIEW_RUN_TREES_H
 
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/state/context.h"
-#include "guard/state/resolve_run.h"
+#include "guard/change/resolve_run.h"
 
 struct run_trees {
 	struct changes changes;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/state/recover.h"
+#include "guard/change/recover.h"
 #include "guard/run/run.h"
 #include "overlay/layers.h"
 #include "overlay/mount.h"

@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/text.h"
-#include "guard/state/output_text.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
 #include "restore/workspace.h"
@@ -90,7 +89,7 @@ static void add_notice_name(struct notice_log *t, struct notice_kind *k,
 		return;
 	if (k->names.len)
 		buf_add_text(&k->names, ", ");
-	output_name(&k->names, name);
+	text_escape_name(&k->names, name);
 }
 
 static void print_notice(struct notice_kind *k)

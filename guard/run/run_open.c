@@ -13,9 +13,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
-#include "guard/state/moved_dirs.h"
-#include "guard/state/recover.h"
-#include "guard/state/resolve_run.h"
+#include "guard/change/moved_dirs.h"
+#include "guard/change/recover.h"
+#include "guard/change/resolve_run.h"
 #include "guard/run/run.h"
 #include "overlay/layers.h"
 

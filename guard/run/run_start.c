@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
-#include "guard/state/live.h"
+#include "guard/change/live.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
 #include "overlay/lower_copy.h"

@@ -1,4 +1,4 @@
-/* guard/state/action.c: the records that undo uses. */
+/* guard/change/action.c: the records that undo uses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "guard/state/action.h"
+#include "guard/change/action.h"
 #include "tests/unit/directory_fixture.h"
 
 static void expect_last(int fd, const char *kind, const char *run)

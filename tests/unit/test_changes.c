@@ -1,4 +1,4 @@
-/* guard/state/changes_edited.c: edits of the real files during a run. */
+/* guard/change/changes_edited.c: edits of the real files during a run. */
 /* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "snapshot/store/content.h"
 #include "tests/unit/directory_fixture.h"
 

@@ -12,7 +12,7 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
-#include "guard/state/action.h"
+#include "guard/change/action.h"
 #include "overlay/session.h"
 #include "restore/journal.h"
 

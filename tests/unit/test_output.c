@@ -19,7 +19,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 #include "guard/cli/output.h"
 #include "guard/cli/progress.h"
 #include "guard/cli/table.h"
@@ -197,15 +197,15 @@ static void ages_are_told_in_one_unit(void **state)
 
 	(void)state;
 	now.sec -= 5;
-	assert_non_null(strstr(output_age(now), " s ago"));
+	assert_non_null(strstr(text_age(now), " s ago"));
 	now.sec -= 600;
-	assert_string_equal(output_age(now), "10 min ago");
+	assert_string_equal(text_age(now), "10 min ago");
 	now.sec -= 7 * 3600;
-	assert_string_equal(output_age(now), "7 h ago");
+	assert_string_equal(text_age(now), "7 h ago");
 	now.sec -= 30 * 86400;
-	assert_string_equal(output_age(now), "30 d ago");
+	assert_string_equal(text_age(now), "30 d ago");
 	now.sec += 60 * 86400;
-	assert_memory_equal(output_age(now), "in ", 3);
+	assert_memory_equal(text_age(now), "in ", 3);
 }
 
 static void a_name_reaches_nobody_as_a_control_sequence(void **state)
@@ -213,7 +213,7 @@ static void a_name_reaches_nobody_as_a_control_sequence(void **state)
 	AUTO(buf) struct buf b = {0};
 
 	(void)state;
-	output_name(&b, "a\x1b[2J\n\xe2\x80\xae\xff");
+	text_escape_name(&b, "a\x1b[2J\n\xe2\x80\xae\xff");
 	assert_string_equal(buf_text(&b), "a\\x1b[2J\\n<U+202E>\\xff");
 }
 

@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/pathset.h"
-#include "guard/state/changes.h"
+#include "guard/change/changes.h"
 
 static size_t asked;
 

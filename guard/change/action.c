@@ -1,0 +1,620 @@
+#include "guard/change/action.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/path.h"
+#include "base/record.h"
+#include "base/sorted.h"
+#include "base/dirtree.h"
+
+#define VERSION 3
+#define VERSION_FOLDERS 2
+#define VERSION_ONE_FOLDER 1
+
+#define NEXT "next-action"
+#define LAST "last-action"
+#define DONE "done-"
+#define DISCARD "discard"
+
+void action_free(struct action *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->roots.count; i++) {
+		free(a->roots.items[i].path);
+		mem_list_free(&a->roots.items[i].only);
+	}
+	for (i = 0; i < a->parts.count; i++) {
+		free(a->parts.items[i].kept);
+		free(a->parts.items[i].layer);
+		free(a->parts.items[i].path);
+	}
+	VEC_FREE(&a->roots);
+	VEC_FREE(&a->parts);
+	free(a->kind);
+	free(a->run_id);
+	free(a->undone_kind);
+	*a = (struct action){0};
+}
+
+uint64_t action_before(const struct action *a)
+{
+	return a->roots.count ? a->roots.items[0].before : 0;
+}
+
+void action_add_part(struct action *a, const char *kept, const char *layer,
+		     const char *path)
+{
+	*VEC_ADD(&a->parts) = (struct action_part){
+		.kept = mem_strdup(kept),
+		.layer = mem_strdup(layer),
+		.path = mem_strdup(path),
+	};
+}
+
+/* --- the record --- */
+
+static bool parse_part(struct action *a, const char *value)
+{
+	const char *layer = strchr(value, ' ');
+	const char *path = layer ? strchr(layer + 1, ' ') : NULL;
+	auto_free char *kept_name = NULL, *layer_name = NULL;
+
+	if (!path || !path_ok(path + 1))
+		return false;
+	kept_name = mem_strndup(value, (size_t)(layer - value));
+	layer_name = mem_strndup(layer + 1, (size_t)(path - layer - 1));
+	if (!path_name_ok(kept_name, strlen(kept_name)) ||
+	    !path_name_ok(layer_name, strlen(layer_name)))
+		return false;
+	action_add_part(a, kept_name, layer_name, path + 1);
+	return true;
+}
+
+static bool parse_other_root(struct action *a, const char *value)
+{
+	uint64_t before, after;
+	int at = 0;
+
+	if (sscanf(value, "%" SCNu64 " %" SCNu64 " %n", &before, &after, &at) !=
+		    2 ||
+	    !at || value[at] != '/')
+		return false;
+	*VEC_ADD(&a->roots) = (struct action_root){
+		.path = mem_strdup(value + at),
+		.before = before,
+		.after = after,
+	};
+	return true;
+}
+
+static bool parse_only_path(struct action *a, const char *value)
+{
+	char *path;
+	unsigned long number = strtoul(value, &path, 10);
+
+	if (*path++ != ' ' || number >= a->roots.count)
+		return false;
+	mem_list_add(&a->roots.items[number].only, path);
+	return true;
+}
+
+static bool parse_first_seq(struct action *a, const char *value)
+{
+	uint64_t first;
+	size_t number;
+
+	if (sscanf(value, "%zu %" SCNu64, &number, &first) != 2 ||
+	    number >= a->roots.count)
+		return false;
+	a->roots.items[number].first = first;
+	return true;
+}
+
+/* Calls get() with each value of a key; a record may have a thousand. */
+static bool parse_values(const struct record *r, const char *key,
+			 struct action *a,
+			 bool (*get)(struct action *a, const char *value))
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		if (strcmp(r->items[i].key, key) == 0 &&
+		    !get(a, r->items[i].value))
+			return false;
+	return true;
+}
+
+/* Takes the value. */
+static void add_value(struct record *r, const char *key, char *value)
+{
+	record_add(r, key, value);
+	free(value);
+}
+
+static int save_record(int workspace_fd, const char *name,
+		       const struct action *a, struct atomic_set *to,
+		       struct err *err)
+{
+	const struct action_root none = {0}, *root;
+	const struct action_root *project =
+		a->roots.count ? a->roots.items : &none;
+	AUTO(record) struct record r = {0};
+	int version;
+	size_t i;
+
+	record_set(&r, "kind", a->kind);
+	record_set(&r, "run", a->run_id);
+	record_set(&r, "undoes", a->undone_kind ? a->undone_kind : "");
+	record_set_int(&r, "before", (int64_t)project->before);
+	record_set_int(&r, "after", (int64_t)project->after);
+	record_set_int(&r, "takes", (int64_t)a->undone_before);
+	record_set_int(&r, "git", a->git);
+	record_set_int(&r, "whole", a->complete);
+	/* Each root after the project: other = before " " after " " path. Each
+	 * partial root: only = number of the root " " path. */
+	for (i = 0; i < a->roots.count; i++) {
+		char *const *only;
+
+		root = &a->roots.items[i];
+		if (i)
+			add_value(&r, "other",
+				  mem_printf("%" PRIu64 " %" PRIu64 " %s",
+					     root->before, root->after,
+					     root->path));
+		for (only = root->only; only && *only; only++)
+			add_value(&r, "only", mem_printf("%zu %s", i, *only));
+	}
+	/* Each root with a first action: first = number of the root " "
+	 * before. */
+	for (i = 0; i < a->roots.count; i++) {
+		root = &a->roots.items[i];
+		if (root->first)
+			add_value(&r, "first",
+				  mem_printf("%zu %" PRIu64, i, root->first));
+	}
+	/* part = kept " " layer " " path */
+	for (i = 0; i < a->parts.count; i++)
+		add_value(&r, "part",
+			  mem_printf("%s %s %s", a->parts.items[i].kept,
+				     a->parts.items[i].layer,
+				     a->parts.items[i].path));
+	/* The lowest sufficient version, so that an older guard can undo the
+	 * action. */
+	version = a->parts.count			? VERSION
+		  : project->only || a->roots.count > 1 ? VERSION_FOLDERS
+							: VERSION_ONE_FOLDER;
+	return to ? record_put(workspace_fd, name, "action", version, &r, to,
+			       err)
+		  : record_save(workspace_fd, name, "action", version, &r,
+				ATOMIC_DURABLE, err);
+}
+
+static char *record_text_copy(const struct record *r, const char *key)
+{
+	const char *value = record_get(r, key);
+
+	return mem_strdup(value ? value : "");
+}
+
+static int load_record(int workspace_fd, const char *name, struct action *ret,
+		       struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	int got = record_load(workspace_fd, name, "action", VERSION, &r, err);
+
+	if (got < 0)
+		return got;
+	*ret = (struct action){
+		.kind = record_text_copy(&r, "kind"),
+		.run_id = record_text_copy(&r, "run"),
+		.undone_kind = record_text_copy(&r, "undoes"),
+		.undone_before = (uint64_t)record_get_int(&r, "takes"),
+		.git = record_get_int(&r, "git") != 0,
+		.complete = record_get_int(&r, "whole") != 0,
+	};
+	*VEC_ADD(&ret->roots) = (struct action_root){
+		.before = (uint64_t)record_get_int(&r, "before"),
+		.after = (uint64_t)record_get_int(&r, "after"),
+	};
+	if (parse_values(&r, "other", ret, parse_other_root) &&
+	    parse_values(&r, "only", ret, parse_only_path) &&
+	    parse_values(&r, "first", ret, parse_first_seq) &&
+	    parse_values(&r, "part", ret, parse_part))
+		return 0;
+	action_free(ret);
+	return fail(err, EBADMSG, "%s: the record of an action is damaged",
+		    name);
+}
+
+/* --- the records of a workspace --- */
+
+int action_save_next(int workspace_fd, const struct action *a,
+		     struct atomic_set *to, struct err *err)
+{
+	return save_record(workspace_fd, NEXT, a, to, err);
+}
+
+void action_drop_next(int workspace_fd)
+{
+	(void)unlinkat(workspace_fd, NEXT, 0);
+}
+
+int action_load_next(int workspace_fd, struct action *ret, struct err *err)
+{
+	return load_record(workspace_fd, NEXT, ret, err);
+}
+
+int action_load_last(int workspace_fd, struct action *ret, struct err *err)
+{
+	return load_record(workspace_fd, LAST, ret, err);
+}
+
+/* Whether undo regards the action's result as the current state of the files:
+ * any action but an undo, and also an undo of an undo. */
+static bool action_is_in_effect(const struct action *a)
+{
+	return strcmp(a->kind, "undo") != 0 ||
+	       strcmp(a->undone_kind, "undo") == 0;
+}
+
+/* --- actions before the last one --- */
+
+struct action_numbers {
+	uint64_t *items; /* ascending */
+	size_t count, capacity;
+};
+
+static void action_numbers_free(struct action_numbers *n)
+{
+	VEC_FREE(n);
+}
+
+static void done_record_name(unsigned long number, char ret[32])
+{
+	(void)snprintf(ret, 32, DONE "%lu", number);
+}
+
+static int done_list(int workspace_fd, struct action_numbers *ret,
+		     struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(workspace_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		unsigned long number;
+
+		if (strncmp(name, DONE, strlen(DONE)) != 0 ||
+		    parse_number(name + strlen(DONE), ULONG_MAX - 1, &number) <
+			    0)
+			continue;
+		*VEC_ADD(ret) = number;
+	}
+	VEC_SORT(ret, sorted_compare_numbers);
+	return 0;
+}
+
+static int done_load(int workspace_fd, unsigned long number, struct action *ret,
+		     struct err *err)
+{
+	char name[32];
+
+	done_record_name(number, name);
+	return load_record(workspace_fd, name, ret, err);
+}
+
+static void done_drop(int workspace_fd, unsigned long number)
+{
+	char name[32];
+
+	done_record_name(number, name);
+	(void)unlinkat(workspace_fd, name, 0);
+}
+
+static bool action_same_parts(const struct action *a, const struct action *b)
+{
+	/* Names in the trash are unique. */
+	return a->parts.count && b->parts.count &&
+	       strcmp(a->parts.items[0].kept, b->parts.items[0].kept) == 0;
+}
+
+bool action_same(const struct action *a, const struct action *b)
+{
+	return strcmp(a->kind, b->kind) == 0 &&
+	       strcmp(a->run_id, b->run_id) == 0 &&
+	       action_before(a) == action_before(b) &&
+	       (!a->parts.count || action_same_parts(a, b));
+}
+
+/*
+ * Gives last-action, which is `a`, also a number of its own: a second hard link
+ * of a file that is already on disk. An action that was pushed before a crash
+ * is not pushed again.
+ */
+static int done_push(int workspace_fd, const struct action *a, struct err *err)
+{
+	AUTO(action_numbers) struct action_numbers n = {0};
+	AUTO(action) struct action top = {0};
+	unsigned long number = 1;
+	char name[32];
+	size_t i;
+
+	if (done_list(workspace_fd, &n, err) < 0)
+		return -err->num;
+	if (n.count) {
+		number = n.items[n.count - 1] + 1;
+		if (done_load(workspace_fd, number - 1, &top, err) == 0 &&
+		    action_same(&top, a))
+			return 0;
+	}
+	for (i = 0; i + ACTIONS_MAX - 2 < n.count; i++)
+		done_drop(workspace_fd, n.items[i]);
+	done_record_name(number, name);
+	if (linkat(workspace_fd, LAST, workspace_fd, name, 0) == 0)
+		return 0;
+	return save_record(workspace_fd, name, a, NULL, err);
+}
+
+/* Removes the undone action and every undo above it. */
+static int done_forget(int workspace_fd, uint64_t before, struct err *err)
+{
+	AUTO(action_numbers) struct action_numbers n = {0};
+	size_t i, k;
+
+	if (done_list(workspace_fd, &n, err) < 0)
+		return -err->num;
+	for (i = n.count; i-- > 0;) {
+		AUTO(action) struct action a = {0};
+
+		if (done_load(workspace_fd, n.items[i], &a, err) < 0)
+			return -err->num;
+		if (action_before(&a) != before || !action_is_in_effect(&a))
+			continue;
+		for (k = i; k < n.count; k++)
+			done_drop(workspace_fd, n.items[k]);
+		return 0;
+	}
+	return 0;
+}
+
+bool action_is_last(int workspace_fd, const struct action *a)
+{
+	AUTO(action) struct action last = {0};
+	struct err ignored;
+
+	return action_load_last(workspace_fd, &last, &ignored) == 0 &&
+	       action_same(&last, a);
+}
+
+int action_save_last(int workspace_fd, const struct action *a,
+		     struct atomic_set *to, struct err *err)
+{
+	AUTO(action) struct action last = {0};
+	int got = action_load_last(workspace_fd, &last, err);
+
+	if (got < 0 && got != -ENOENT)
+		return got;
+	if (got == 0 && !action_same(&last, a)) {
+		if (action_is_in_effect(a))
+			got = action_is_in_effect(&last)
+				      ? done_push(workspace_fd, &last, err)
+				      : 0;
+		else if (a->undone_before &&
+			 action_before(&last) != a->undone_before)
+			got = done_forget(workspace_fd, a->undone_before, err);
+		if (got < 0)
+			return got;
+	}
+	return save_record(workspace_fd, LAST, a, to, err);
+}
+
+void action_close(int workspace_fd, const struct action *a)
+{
+	if (action_is_last(workspace_fd, a))
+		action_drop_next(workspace_fd);
+}
+
+int action_load_effective(int workspace_fd, size_t back, struct action *ret,
+			  struct err *err)
+{
+	AUTO(action_numbers) struct action_numbers n = {0};
+	AUTO(action) struct action a = {0};
+	int got = action_load_last(workspace_fd, &a, err);
+	size_t i;
+
+	if (got < 0)
+		return got;
+	if (done_list(workspace_fd, &n, err) < 0)
+		return -err->num;
+	for (i = n.count;; i--) {
+		if (action_is_in_effect(&a) && back-- == 0) {
+			*ret = a;
+			a = (struct action){0};
+			return 0;
+		}
+		if (!i)
+			return fail(err, ENOENT,
+				    "no earlier action is left to undo");
+		action_free(&a);
+		got = done_load(workspace_fd, n.items[i - 1], &a, err);
+		if (got < 0)
+			return got;
+	}
+}
+
+uint64_t action_first(const struct action *a, size_t n)
+{
+	const struct action_root *root = &a->roots.items[n];
+
+	return strcmp(a->kind, "undo") == 0 ? root->first : root->before;
+}
+
+bool action_is_discard(const struct action *a)
+{
+	return strcmp(a->kind, DISCARD) == 0 ||
+	       strcmp(a->kind, ACTION_PARTS) == 0;
+}
+
+int action_load_prior(int workspace_fd, struct action *ret, struct err *err)
+{
+	size_t back = 0;
+
+	for (;;) {
+		int got = action_load_effective(workspace_fd, back++, ret, err);
+
+		if (got < 0 || !action_is_discard(ret))
+			return got;
+		action_free(ret);
+	}
+}
+
+static int push_discard(int workspace_fd, const struct action *a,
+			struct err *err)
+{
+	AUTO(action) struct action last = {0};
+	int got = action_load_last(workspace_fd, &last, err);
+
+	if (got < 0 && got != -ENOENT)
+		return got;
+	/* An undo is pushed, too: it can be undone again after an undo of the
+	 * discard. */
+	if (got == 0 && done_push(workspace_fd, &last, err) < 0)
+		return -err->num;
+	return save_record(workspace_fd, LAST, a, NULL, err);
+}
+
+/* Removes the newest action in effect. When it is also the last action, the
+ * records are as before it. */
+static int pop_discard(int workspace_fd, struct err *err)
+{
+	AUTO(action_numbers) struct action_numbers n = {0};
+	AUTO(action) struct action last = {0};
+	char name[32];
+
+	if (action_load_last(workspace_fd, &last, err) < 0)
+		return -err->num;
+	if (!action_is_discard(&last))
+		return done_forget(workspace_fd, 0, err);
+	if (done_list(workspace_fd, &n, err) < 0)
+		return -err->num;
+	if (!n.count)
+		return unlinkat(workspace_fd, LAST, 0) < 0
+			       ? fail_errno(
+					 err,
+					 "remove the record of the last action")
+			       : 0;
+	done_record_name(n.items[n.count - 1], name);
+	return renameat(workspace_fd, name, workspace_fd, LAST) < 0
+		       ? fail_errno(err, "remove the record of the last action")
+		       : 0;
+}
+
+int action_lock(int workspace_fd, struct err *err)
+{
+	int lock = lock_take(workspace_fd, "lock", true, false, err);
+
+	return lock == -EWOULDBLOCK
+		       ? fail(err, EBUSY,
+			      "this project is in use by another guard "
+			      "process: try again when it has ended")
+		       : lock;
+}
+
+int action_announce_discard(int workspace_fd, const char *run_id,
+			    struct err *err)
+{
+	auto_close int lock = action_lock(workspace_fd, err);
+	auto_free char *run = mem_strdup(run_id);
+	struct action a = {.kind = DISCARD, .run_id = run};
+
+	if (lock < 0)
+		return lock;
+	if (action_save_next(workspace_fd, &a, NULL, err) < 0)
+		return -err->num;
+	return TAKE_FD(lock);
+}
+
+/* Returns 1 when the run is in runs/, else 0. An unknown state is an error,
+ * because the record of a discard is written or removed by the result. */
+static int run_exists(int runs_fd, const char *run_id, struct err *err)
+{
+	struct stat st;
+
+	if (RETRY_ENOENT(fstatat(runs_fd, run_id, &st, AT_SYMLINK_NOFOLLOW)) ==
+	    0)
+		return 1;
+	return errno == ENOENT ? 0 : fail_errno(err, "run %s", run_id);
+}
+
+int action_finalize_discard(int workspace_fd, int runs_fd, struct err *err)
+{
+	AUTO(action) struct action a = {0}, top = {0};
+	int got = action_load_next(workspace_fd, &a, err);
+	int run_present = got < 0 ? got : run_exists(runs_fd, a.run_id, err);
+	bool noted;
+
+	if (run_present < 0)
+		return run_present;
+	got = action_load_effective(workspace_fd, 0, &top, err);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	noted = got == 0 && strcmp(top.kind, DISCARD) == 0 &&
+		strcmp(top.run_id, a.run_id) == 0;
+	got = 0;
+	if (!run_present && !noted)
+		got = push_discard(workspace_fd, &a, err);
+	else if (run_present && noted)
+		got = pop_discard(workspace_fd, err);
+	if (got == 0)
+		action_drop_next(workspace_fd);
+	return got;
+}
+
+int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
+			  struct err *err)
+{
+	AUTO(action) struct action top = {0};
+	auto_close int lock = lock_take(workspace_fd, "lock", true, true, err);
+	int run_present;
+
+	if (lock < 0 || action_load_effective(workspace_fd, 0, &top, err) < 0)
+		return -err->num;
+	if (strcmp(top.kind, DISCARD) != 0 || strcmp(top.run_id, run_id) != 0)
+		return 0;
+	run_present = run_exists(runs_fd, run_id, err);
+	return run_present ? (run_present < 0 ? run_present : 0)
+			   : pop_discard(workspace_fd, err);
+}
+
+int action_push_parts(int workspace_fd, const struct action *a, struct err *err)
+{
+	return action_is_last(workspace_fd, a)
+		       ? 0
+		       : push_discard(workspace_fd, a, err);
+}
+
+int action_pop_parts(int workspace_fd, const struct action *a, struct err *err)
+{
+	AUTO(action) struct action top = {0};
+	int got = action_load_effective(workspace_fd, 0, &top, err);
+
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	return action_same_parts(&top, a) ? pop_discard(workspace_fd, err) : 0;
+}

@@ -1,0 +1,575 @@
+#include "guard/change/changes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/pathset.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "guard/change/moved_dirs.h"
+#include "guard/change/risk.h"
+#include "overlay/lower_copy.h"
+#include "overlay/layers.h"
+#include "overlay/persistent_mount.h"
+#include "overlay/whiteout.h"
+#include "restore/transaction.h"
+
+#define TARGET_MAX 4096
+
+static int open_layer_dir(int dirfd, const char *path, struct err *err)
+{
+	int fd = openat(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(path)) : fd;
+}
+
+char *changes_prefix(const char *path, const char *home)
+{
+	const char *rest;
+
+	if (!home || !*home || !path_below(path, home))
+		return mem_printf("%s/", path);
+	rest = path_rest(path, home);
+	return mem_printf("~/%s%s", rest, *rest ? "/" : "");
+}
+
+/* Directories below the root that have another layer, or none; borrowed. */
+static const char **list_uncovered_paths(const struct session *s,
+					 const char *dir)
+{
+	size_t uncovered = 0, n = 0, i;
+	const char **skip;
+
+	while (record_get_nth(&s->more, LAYERS_UNCOVERED, uncovered))
+		uncovered++;
+	/* One more for the state, and one for the NULL. */
+	skip = mem_zalloc((s->root_count + uncovered + 2) * sizeof(*skip));
+	for (i = 0; i < s->root_count + uncovered; i++) {
+		const char *path =
+			i < s->root_count
+				? s->roots[i].path
+				: record_get_nth(&s->more, LAYERS_UNCOVERED,
+						 i - s->root_count);
+
+		if (path_below(path, dir) && strcmp(path, dir) != 0)
+			skip[n++] = path_rest(path, dir);
+	}
+	return skip;
+}
+
+int changes_explain(int got, const char *path, struct err *err)
+{
+	if (got != -ENOENT && got != -ENOTDIR && got != -ELOOP)
+		return got;
+	return fail(err, -got,
+		    "%s %s: the run's changes belong to the directory that was "
+		    "there; put it back, then try again",
+		    text_quote(path),
+		    got == -ENOENT ? "no longer exists"
+				   : "is no longer a directory, or is reached "
+				     "through a link");
+}
+
+struct changes_root *changes_project(const struct changes *c)
+{
+	return c->root_count ? &c->roots[0] : NULL;
+}
+
+struct changes_root *changes_home(const struct changes *c)
+{
+	struct changes_root *last =
+		c->root_count ? &c->roots[c->root_count - 1] : NULL;
+
+	return last && last->home ? last : NULL;
+}
+
+static struct changes make_roots(size_t count)
+{
+	struct changes c = {
+		.roots = mem_zalloc(count * sizeof(*c.roots)),
+		.root_count = count,
+	};
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		c.roots[i].upper_fd = c.roots[i].lower_fd = -1;
+	return c;
+}
+
+struct changes changes_of_project(void)
+{
+	struct changes c = make_roots(1);
+
+	c.roots[0].prefix = mem_strdup("");
+	c.roots[0].where = mem_strdup("");
+	return c;
+}
+
+static int load_root(const struct session *s, size_t index,
+		     struct changes_root *root, struct err *err)
+{
+	auto_free char *upper = session_root_dir(index, "upper");
+	const char *path = s->roots[index].path;
+	auto_free const char **skip = NULL;
+
+	root->upper_fd = open_layer_dir(s->fd, upper, err);
+	if (root->upper_fd < 0)
+		return root->upper_fd;
+	root->lower_fd = index ? project_open_dir(path, false, err)
+			       : lower_copy_open(s, err);
+	if (root->lower_fd < 0)
+		return changes_explain(root->lower_fd, path, err);
+	skip = list_uncovered_paths(s, path);
+	return scan_layer(root->upper_fd, root->lower_fd, skip, &root->list,
+			  err);
+}
+
+/* Loads the changes of the covered home directory, without the project, which
+ * has its own layer, and without guard's state, which no run sees. */
+static int load_home(const struct session *s, const struct state *state,
+		     struct changes_root *root, struct err *err)
+{
+	auto_free const char **skip = NULL;
+	size_t n = 0;
+
+	/* The project's layer includes the home directory (--home). */
+	if (path_below(s->home, s->project))
+		return 0;
+	skip = list_uncovered_paths(s, s->home);
+	root->upper_fd = fd_open_dir_path(s->fd, "home-upper");
+	if (root->upper_fd < 0)
+		return errno == ENOENT ? 0
+				       : fail_errno(err, "open the directory");
+	root->lower_fd = open_layer_dir(AT_FDCWD, s->home, err);
+	if (root->lower_fd < 0)
+		return -err->num;
+	while (skip[n])
+		n++;
+	if (path_below(state->path, s->home))
+		skip[n++] = path_rest(state->path, s->home);
+	return scan_layer(root->upper_fd, root->lower_fd, skip, &root->list,
+			  err);
+}
+
+/* ---- noise ---- */
+
+/* Whether the glob matches the path or a directory above it. */
+static bool is_below_glob(const char *glob, const char *path)
+{
+	auto_free char *at = mem_strdup(path);
+
+	while (*at) {
+		char *up;
+
+		if (fnmatch(glob, at, FNM_PATHNAME) == 0)
+			return true;
+		up = path_parent(at);
+		free(at);
+		at = up;
+	}
+	return false;
+}
+
+static void fold_noise(struct change_list *list, const char *glob)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		struct change *c = &list->items[i];
+		enum risk_level level;
+
+		/* Never folded: deletions, executable changes, and deceptive
+		 * changes. */
+		if ((c->kind == CHANGE_ADDED || c->kind == CHANGE_MODIFIED) &&
+		    !(c->flags & (CHANGE_SETID | CHANGE_NODE | CHANGE_GIT)) &&
+		    (S_ISDIR(c->now.mode) ||
+		     (S_ISREG(c->now.mode) && !(c->now.mode & 0111))) &&
+		    (!risk_by_name(c->path, &level) || level < RISK_HIGH) &&
+		    is_below_glob(glob, c->path))
+			c->flags |= CHANGES_NOISE;
+	}
+}
+
+/* ---- mount points ---- */
+
+/* Whether the change is the new directory of a persistent mount, or one above
+ * it, without other entries. */
+static bool is_mount_point_change(const struct change_list *list, size_t i,
+				  const char *place)
+{
+	const char *path = list->items[i].path;
+
+	if (list->items[i].kind != CHANGE_ADDED ||
+	    !S_ISDIR(list->items[i].now.mode) || !path_below(place, path))
+		return false;
+	for (i++; i < list->count; i++) {
+		if (!path_below(list->items[i].path, path))
+			break;
+		if (!path_below(place, list->items[i].path))
+			return false;
+	}
+	return true;
+}
+
+/* The layer of a live run has the mount points. */
+static void drop_mount_points(struct change_list *list, const char *place)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < list->count; i++)
+		if (!is_mount_point_change(list, i, place))
+			list->items[kept++] = list->items[i];
+	list->count = kept;
+}
+
+/* Sets CHANGES_NOISE, and removes the directories of a live run that are only
+ * mount points of guard. */
+static void fold_changes(const struct session *s, struct changes *c)
+{
+	const char *text;
+	size_t i;
+
+	for (i = 0; (text = record_get_nth(&s->more, CHANGES_NOISE_GLOB, i));
+	     i++)
+		if (strncmp(text, "~/", 2) == 0)
+			fold_noise(&changes_home(c)->list, text + 2);
+		else
+			fold_noise(&changes_project(c)->list, text);
+	for (i = 0;
+	     (text = record_get_nth(&s->more, PERSISTENT_MOUNT_PLACE, i));
+	     i++) {
+		if (path_below(text, s->project))
+			drop_mount_points(&changes_project(c)->list,
+					  path_rest(text, s->project));
+		else if (s->home && *s->home && path_below(text, s->home))
+			drop_mount_points(&changes_home(c)->list,
+					  path_rest(text, s->home));
+	}
+}
+
+/* ---- all roots ---- */
+
+int changes_load(const struct session *s, const struct state *state,
+		 struct changes *ret, struct err *err)
+{
+	AUTO(changes) struct changes c = CHANGES_NONE;
+	struct changes_root *home;
+	size_t i;
+
+	if (moved_dirs_check(s, err) < 0 ||
+	    (s->state == RUN_INTERRUPTED && layers_finalize(s, err) < 0))
+		return -err->num;
+	c = make_roots(s->root_count + 1);
+	home = &c.roots[s->root_count];
+	home->prefix = mem_strdup("~/");
+	home->where = mem_strdup(" in your home directory");
+	home->home = true;
+	for (i = 0; i < s->root_count; i++) {
+		struct changes_root *root = &c.roots[i];
+		const char *path = s->roots[i].path;
+
+		root->prefix =
+			i ? changes_prefix(path, s->home) : mem_strdup("");
+		root->where =
+			i ? mem_printf(" in %s", root->prefix) : mem_strdup("");
+		if (load_root(s, i, root, err) == 0)
+			continue;
+		if (i)
+			return err_context(err, "the layer of run %s over %s",
+					   s->id, text_quote(path));
+		return err_context(err,
+				   root->upper_fd >= 0 && root->lower_fd < 0
+					   ? "the project of run %s"
+					   : "open the layer of run %s",
+				   s->id);
+	}
+	if (state && s->home && s->home[0] &&
+	    load_home(s, state, home, err) < 0)
+		return err_context(err, "the home layer of run %s", s->id);
+	fold_changes(s, &c);
+	*ret = c;
+	c = (struct changes)CHANGES_NONE;
+	return 0;
+}
+
+void changes_free(struct changes *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->root_count; i++) {
+		struct changes_root *root = &c->roots[i];
+
+		fd_close(&root->upper_fd);
+		fd_close(&root->lower_fd);
+		change_list_free(&root->list);
+		free(root->prefix);
+		free(root->where);
+	}
+	free(c->roots);
+	*c = (struct changes)CHANGES_NONE;
+}
+
+int changes_open(const struct changes_root *root, const char *path, bool now,
+		 struct err *err)
+{
+	return now ? scan_open(root->upper_fd, path, err)
+		   : beneath_open(root->lower_fd, path, O_RDONLY | O_NONBLOCK,
+				  0, err);
+}
+
+int changes_read(const struct changes_root *root, const char *path,
+		 uint32_t mode, bool now, struct buf *to, struct err *err)
+{
+	auto_close int fd = -1;
+	char target[TARGET_MAX];
+	const char *name;
+	struct stat st;
+	ssize_t len;
+
+	if (root->read)
+		return root->read(root->arg, path, now, to, err);
+	if (S_ISLNK(mode)) {
+		fd = beneath_parent(now ? root->upper_fd : root->lower_fd, path,
+				    &name, err);
+		if (fd < 0)
+			return fd;
+		len = readlinkat(fd, name, target, sizeof(target));
+		if (len < 0)
+			return fail_errno(err, "%s", text_quote(path));
+		buf_add(to, target, (size_t)len);
+		return 0;
+	}
+	fd = changes_open(root, path, now, err);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "%s", text_quote(path));
+	if (!S_ISREG(st.st_mode))
+		return fail(err, EINVAL, "%s is no longer a file",
+			    text_quote(path));
+	return fd_slurp(fd, CHANGES_READ_MAX, to, err);
+}
+
+/* --- results --- */
+
+const struct change_move *changes_move(const struct change_list *list,
+				       const struct change *c)
+{
+	return c->move ? &list->moves[c->move - 1] : NULL;
+}
+
+bool changes_is_moved(const struct change_list *list, const struct change *c)
+{
+	return c->move && !list->moves[c->move - 1].half;
+}
+
+static void add_list_counts(const struct change_list *list,
+			    struct change_counts *ret)
+{
+	size_t *const kinds[] = {
+		[CHANGE_DELETED] = &ret->deleted,   [CHANGE_TYPE] = &ret->type,
+		[CHANGE_MODIFIED] = &ret->modified, [CHANGE_META] = &ret->meta,
+		[CHANGE_ADDED] = &ret->added,
+	};
+	size_t i;
+
+	ret->total += list->count;
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+
+		++*(c->flags & CHANGE_GIT ? &ret->git : kinds[c->kind]);
+		if (!changes_is_moved(list, c))
+			continue;
+		/* A move is counted once, at its new path. */
+		ret->moved += c->kind != CHANGE_DELETED;
+		ret->moved_from += c->kind == CHANGE_DELETED;
+		ret->moved_over += c->kind == CHANGE_MODIFIED;
+		ret->moved_to += c->kind == CHANGE_ADDED;
+	}
+}
+
+void changes_count(const struct change_list *list, struct change_counts *ret)
+{
+	*ret = (struct change_counts){0};
+	add_list_counts(list, ret);
+}
+
+void changes_count_all(const struct changes *c, struct change_counts *ret)
+{
+	size_t i;
+
+	*ret = (struct change_counts){0};
+	for (i = 0; i < c->root_count; i++)
+		if (!c->roots[i].home)
+			add_list_counts(&c->roots[i].list, ret);
+}
+
+size_t changes_total(const struct changes *c)
+{
+	struct change_counts n;
+
+	changes_count_all(c, &n);
+	return n.total;
+}
+
+void changes_summary(const struct change_counts *counts, struct buf *to)
+{
+	const struct text_part parts[] = {
+		{counts->deleted - counts->moved_from, "deleted"},
+		{counts->moved, "moved"},
+		{counts->type, "of another type"},
+		{counts->modified - counts->moved_over, "modified"},
+		{counts->meta, "with other permissions"},
+		{counts->added - counts->moved_to, "added"},
+		{counts->git, "in .git"},
+	};
+
+	text_sum(to, parts, sizeof(parts) / sizeof(parts[0]), "no changes");
+}
+
+void changes_filter(struct change_list *list, const char *const *paths)
+{
+	AUTO(pathset) struct pathset wanted_paths = pathset_make(paths);
+	size_t kept = 0, i;
+
+	for (i = 0; i < list->count; i++)
+		if (pathset_contains(&wanted_paths, list->items[i].path))
+			list->items[kept++] = list->items[i];
+	list->count = kept;
+	for (i = 0; i < list->move_count; i++) {
+		struct change_move *m = &list->moves[i];
+
+		m->half |= !pathset_contains(&wanted_paths, m->from) ||
+			   !pathset_contains(&wanted_paths, m->to);
+	}
+}
+
+/* Paths below a path follow it directly. */
+bool changes_has(const struct change_list *list, const char *path)
+{
+	size_t at = INDEX_BY_PATH(path, list->items, list->count, path);
+
+	return at < list->count && path_below(list->items[at].path, path);
+}
+
+/* Whether the layer has the path, or a whiteout of a directory above it. */
+static bool layer_has_path(int upper_fd, const char *path)
+{
+	auto_free char *at = mem_strdup(path);
+
+	while (upper_fd >= 0 && *at) {
+		struct err ignored;
+		auto_close int fd =
+			beneath_open(upper_fd, at, O_PATH, 0, &ignored);
+		struct meta m;
+		char *up;
+
+		if (fd >= 0)
+			return meta_get(fd, "", &m) == 0 &&
+			       (whiteout_is(&m) || strcmp(at, path) == 0);
+		up = path_parent(at);
+		free(at);
+		at = up;
+	}
+	return false;
+}
+
+int changes_check(const struct changes_root *root, char *const *paths,
+		  struct err *err)
+{
+	struct err ignored;
+
+	for (; paths && *paths; paths++) {
+		auto_close int fd = -1;
+
+		if (changes_has(&root->list, *paths))
+			continue;
+		fd = beneath_open(root->lower_fd, *paths, O_PATH, 0, &ignored);
+		if (fd < 0 && !layer_has_path(root->upper_fd, *paths))
+			return fail(err, ENOENT,
+				    "no such run, file or change: %s (`guard "
+				    "status --all` lists the runs)",
+				    text_quote(*paths));
+	}
+	return 0;
+}
+
+char changes_letter(enum change_kind kind)
+{
+	static const char letters[] = {
+		[CHANGE_DELETED] = 'D',	 [CHANGE_TYPE] = 'T',
+		[CHANGE_MODIFIED] = 'M', [CHANGE_META] = 'P',
+		[CHANGE_ADDED] = 'A',
+	};
+
+	return letters[kind];
+}
+
+const char *changes_kind_name(enum change_kind kind)
+{
+	static const char *const names[] = {
+		[CHANGE_DELETED] = "delete",  [CHANGE_TYPE] = "type",
+		[CHANGE_MODIFIED] = "modify", [CHANGE_META] = "meta",
+		[CHANGE_ADDED] = "add",
+	};
+
+	return names[kind];
+}
+
+bool changes_is_cache(const char *home_path)
+{
+	static const char *const caches[] = {
+		".cache",
+		".npm",
+		".cargo/registry",
+		".cargo/git",
+		".ccache",
+		".gradle/caches",
+		".m2/repository",
+		".nuget/packages",
+		".yarn/berry/cache",
+		".bun/install/cache",
+		".local/share/pnpm/store",
+		".pub-cache",
+		"go/pkg/mod",
+		/* Histories, which programs write by themselves. */
+		".bash_history",
+		".zsh_history",
+		".python_history",
+		".node_repl_history",
+		".irb_history",
+		".gdb_history",
+		".sqlite_history",
+		".psql_history",
+		".mysql_history",
+		".rediscli_history",
+		".lesshst",
+		".viminfo",
+		".wget-hsts",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+		if (path_below(home_path, caches[i]))
+			return true;
+	return false;
+}
+
+size_t changes_count_home(const struct changes *c)
+{
+	const struct changes_root *home = changes_home(c);
+	size_t i, n = 0;
+
+	for (i = 0; home && i < home->list.count; i++)
+		n += !changes_is_cache(home->list.items[i].path);
+	return n;
+}

@@ -1,0 +1,211 @@
+/*
+ * The changes of a run, for display and for an apply: loaded from its layers as
+ * one list for each root (the project, the directories of --cow, the home
+ * directory), counted, filtered, and the changes in a .git summed up by name.
+ *
+ *	changes_load() or changes_load_own()
+ *	changes_find_moves()	where moves are shown
+ *	resolve_run_filter()	keeps the named paths
+ *	changes_free()
+ */
+#ifndef GUARD_CHANGE_CHANGES_H
+#define GUARD_CHANGE_CHANGES_H
+
+#include "guard/state/state.h"
+#include "overlay/scan.h"
+#include "overlay/session.h"
+#include "snapshot/tree/catalog.h"
+
+/* A flag of a change, beside those of the scan: the real file has changed since
+ * the run began, so that an apply will find a conflict. */
+#define CHANGES_EDITED 0x100u
+/* The path matches `noise` of the profile: lists show only the number. */
+#define CHANGES_NOISE 0x200u
+/* The key of the noise globs in the run's record; "~/" in front: in the home
+ * directory. */
+#define CHANGES_NOISE_GLOB "noise"
+
+/*
+ * One directory that a run has a layer over: the project, one of --cow, or the
+ * home directory.
+ */
+struct changes_root {
+	struct change_list list;
+	/* The run's upper layer and the real directory; -1: no such layer. */
+	int upper_fd, lower_fd;
+	char *prefix; /* printed before its paths: "", "~/other/", "~/" */
+	char *where; /* for people: "", " in ~/other/"... */
+	bool home; /* caches are not shown, and a .git is like the rest */
+	/* Reads files that lie elsewhere, as changes_read(); NULL: they lie in
+	 * the two directories. */
+	int (*read)(void *arg, const char *path, bool now, struct buf *to,
+		    struct err *err);
+	void *arg; /* of read() */
+};
+
+/*
+ * All directories of a run: the project first, then the others of session.roots
+ * in their order, the home directory last. Each of them is there after
+ * changes_load(), with an empty list when the run has no layer over it.
+ */
+struct changes {
+	struct changes_root *roots;
+	size_t root_count;
+};
+
+#define CHANGES_NONE                                                           \
+	{                                                                      \
+		0                                                              \
+	}
+
+/* The project's root, and the home directory's. */
+struct changes_root *changes_project(const struct changes *c);
+struct changes_root *changes_home(const struct changes *c);
+/* Changes that consist of one root, the project's, without a layer. */
+struct changes changes_of_project(void);
+
+/* Opens a file of the layer (now), or the real file. */
+int changes_open(const struct changes_root *root, const char *path, bool now,
+		 struct err *err);
+/* Larger files are not read. */
+#define CHANGES_READ_MAX (1u << 20)
+/* Appends the bytes of a regular file or the target of a symbolic link, before
+ * or after (now) the run; which one, says the mode. */
+int changes_read(const struct changes_root *root, const char *path,
+		 uint32_t mode, bool now, struct buf *to, struct err *err);
+
+/* Explains why a root could not be opened: got is the error. If the directory
+ * is gone or replaced, the text says so. Returns a negative errno. */
+int changes_explain(int got, const char *path, struct err *err);
+
+/* Scans the layers. state: guard's own, which is left out of the home
+ * directory; NULL: the home directory is not scanned. -ENOENT: a root is gone.
+ */
+int changes_load(const struct session *s, const struct state *state,
+		 struct changes *ret, struct err *err);
+/*
+ * The same without the files that the run has only opened or touched. Such a
+ * file is in the layer as it was when the run began, so that a later edit of
+ * the user would be shown as a change of the run. A file stays in the list if
+ * that is unknown. May open the store.
+ */
+struct context;
+int changes_load_own(struct context *c, const struct session *s,
+		     struct changes *ret, struct err *err);
+void changes_free(struct changes *c);
+
+/*
+ * changes_moves.c: finds the moves, pairs of a deletion and an addition of the
+ * same content. Reads at most 2 GB of files that may be the same. The lists are
+ * in the order of the scan. Caches, noise and files in a .git are skipped.
+ */
+void changes_find_moves(struct changes *c);
+/* Same as changes_find_moves() for one list, with another source of bytes. */
+struct moves_source;
+void changes_find_moves_in(struct change_list *list, bool home,
+			   const struct moves_source *source);
+/* Mode, owner and flags are the same. */
+bool changes_same_meta(const struct change_side *a,
+		       const struct change_side *b);
+/* Both halves of the change's move are in the list: it is shown as a move, and
+ * neither as deleted nor as added. */
+bool changes_is_moved(const struct change_list *list, const struct change *c);
+/* The change's move, or NULL. */
+const struct change_move *changes_move(const struct change_list *list,
+				       const struct change *c);
+/* Fills in the number of files in each moved directory; the moves are sorted by
+ * target path. */
+void changes_moves_count(struct change_move *moves, size_t count);
+/* Appends "src/a.c -> lib/a.c  2 KB  92 % alike": escaped, with prefix
+ * before each name. A text longer than width is split into two lines; width
+ * 0: never. */
+void changes_move_text(const struct change_move *m, const char *prefix,
+		       size_t width, struct buf *to);
+
+/*
+ * Sets CHANGES_EDITED by comparing the real files with the base snapshot. The
+ * list must be in the scan's order.
+ */
+int changes_edited_mark(struct store *store, const struct snapshot *base,
+			struct change_list *list, struct err *err);
+
+/* The prefix of the paths in a directory, for people: "~/other/" below home,
+ * else the absolute path. To free. */
+char *changes_prefix(const char *path, const char *home);
+
+/* The number of changes in all roots but the home directory. */
+size_t changes_total(const struct changes *c);
+
+struct change_counts {
+	size_t total, deleted, modified, type, meta, added;
+	size_t git; /* in a .git: not part of the five counts above */
+	/* Moves, and how many of the deleted, the modified and the added
+	 * changes are halves of a move. */
+	size_t moved, moved_from, moved_over, moved_to;
+};
+/* Counts the changes of one list. */
+void changes_count(const struct change_list *list, struct change_counts *ret);
+/* The same for all roots but the home directory together. */
+void changes_count_all(const struct changes *c, struct change_counts *ret);
+/* Appends "3 deleted, 2 moved, 1 added" or "no changes". The two halves of a
+ * move are not counted as deleted and added. */
+void changes_summary(const struct change_counts *counts, struct buf *to);
+
+/*
+ * Reports the changes in additional roots, for verbs that only handle the
+ * project. what: "patches are"; git: the changes of their repositories instead
+ * of those of their files.
+ */
+void changes_report_excluded(struct changes *c, const char *what, bool git);
+/* The path is a change or a directory with a change in it; the list is in the
+ * order of the scan. */
+bool changes_has(const struct change_list *list, const char *path);
+
+/* Keeps the changes at or below the paths (NULL-terminated). */
+void changes_filter(struct change_list *list, const char *const *paths);
+
+/*
+ * Checks that each path exists: as a change (or above one), in the real
+ * directory, or in the layer. A path that both the run and the user have
+ * deleted is no change, so the layer is checked, too. -ENOENT names the first
+ * path that does not exist, most likely a typing error.
+ */
+int changes_check(const struct changes_root *root, char *const *paths,
+		  struct err *err);
+
+/* The letter of a kind: D T M P A. */
+char changes_letter(enum change_kind kind);
+const char *changes_kind_name(enum change_kind kind);
+
+/* A cache, a history or the like in a home directory: lists show only the
+ * number. */
+bool changes_is_cache(const char *home_path);
+
+/* A stored entry as one side of a change. */
+struct change_side changes_side(const struct entry *e);
+
+/* Appends the text behind a name in a list: " folder", " 12 KB", " 1.2 KB -> 3
+ * KB", " file -> link", " 0644 -> 0755". */
+void changes_detail(const struct change *change, struct buf *to);
+
+/* The number of changes in the home directory without those in caches. */
+size_t changes_count_home(const struct changes *c);
+
+/* One line of the summary of the changes in .git directories. */
+struct git_line {
+	char *text; /* escaped */
+	bool deleted;
+	bool runs; /* git will execute it, or it names a command */
+};
+
+struct changes_git {
+	struct git_line *items;
+	size_t count, capacity;
+};
+
+/* Appends the summary's lines to *ret, the caller's to free. Without the
+ * directories of the root contents (commit ids) are left out. */
+void changes_git_make(const struct changes_root *root, struct changes_git *ret);
+void changes_git_free(struct changes_git *g);
+
+#endif

@@ -1,0 +1,62 @@
+#include "guard/change/changes.h"
+
+#include <sys/stat.h>
+
+#include "base/path.h"
+
+struct edited_join {
+	const struct snapshot *base;
+	struct change_list *list;
+	size_t next;
+};
+
+/* Both sides have the same order: a path that the base skips does not exist in
+ * it. */
+static void skip_to_path(struct edited_join *j, const char *path)
+{
+	for (; j->next < j->list->count; j->next++) {
+		struct change *c = &j->list->items[j->next];
+
+		if (path && path_compare(c->path, path) >= 0)
+			return;
+		if (c->old.mode)
+			c->flags |= CHANGES_EDITED;
+	}
+}
+
+static int join_entry(void *arg, const char *path, const struct entry *e,
+		      struct err *err)
+{
+	struct edited_join *j = arg;
+	const struct change_side *here;
+	struct change *c;
+
+	(void)err;
+	skip_to_path(j, path);
+	if (j->next == j->list->count)
+		return 0;
+	c = &j->list->items[j->next];
+	if (path_compare(c->path, path) != 0)
+		return 0;
+	j->next++;
+	here = &c->old;
+	if (here->mode != e->mode || here->uid != e->uid ||
+	    here->gid != e->gid ||
+	    (S_ISREG(here->mode) && here->size != e->size) ||
+	    (!S_ISDIR(here->mode) &&
+	     timestamp_compare(here->mtime, e->mtime) != 0) ||
+	    snapshot_moved(j->base, path, true))
+		c->flags |= CHANGES_EDITED;
+	return 0;
+}
+
+int changes_edited_mark(struct store *store, const struct snapshot *base,
+			struct change_list *list, struct err *err)
+{
+	struct edited_join j = {.base = base, .list = list};
+
+	if (tree_each(store, &base->root, join_entry, &j, err) < 0)
+		return -err->num;
+	skip_to_path(&j, NULL);
+	return 0;
+}

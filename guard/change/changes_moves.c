@@ -1,0 +1,190 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "guard/change/changes.h"
+#include "guard/change/risk.h"
+#include "restore/git/moves.h"
+
+/* Largest number of bytes that is read to find equal files. */
+#define READ_MAX ((uint64_t)2 << 30)
+#define PIECE (1 << 20)
+_Static_assert(CHANGES_READ_MAX >= MOVES_SIMILAR_MAX, "read similar files");
+
+/* The two directories of a root. */
+struct moves_layer {
+	const struct changes_root *root;
+	struct hash_key hash;
+	uint64_t left; /* remaining bytes that may be read */
+	unsigned char *piece; /* bytes behind the hashed ones */
+};
+
+static int moved_file_bytes(void *arg, const struct moves_file *f,
+			    struct buf *to, struct err *err)
+{
+	const struct moves_layer *l = arg;
+
+	return changes_read(l->root, f->path, f->mode, f->added, to, err);
+}
+
+static int moved_file_key(void *arg, const struct moves_file *f,
+			  unsigned char ret[HASH_LEN], struct err *err)
+{
+	struct moves_layer *l = arg;
+	AUTO(buf) struct buf target = {0};
+	auto_close int fd = -1;
+	ssize_t got;
+
+	memset(ret, 0, HASH_LEN);
+	if (S_ISLNK(f->mode)) {
+		if (moved_file_bytes(arg, f, &target, err) < 0)
+			return -err->num;
+		hash_keyed(&l->hash, target.data, target.len, ret);
+		return 0;
+	}
+	if (!f->size)
+		return 0;
+	if (f->size > l->left)
+		return fail(err, EFBIG, "that is too much");
+	fd = changes_open(l->root, f->path, f->added, err);
+	if (fd < 0)
+		return fd;
+	do {
+		got = fd_read(fd, l->piece + HASH_LEN, PIECE);
+		if (got < 0)
+			return fail_errno(err, "read a file");
+		if ((uint64_t)got > l->left)
+			return fail(err, EFBIG, "that is too much");
+		l->left -= (uint64_t)got;
+		memcpy(l->piece, ret, HASH_LEN);
+		hash_keyed(&l->hash, l->piece, HASH_LEN + (size_t)got, ret);
+	} while (got == PIECE);
+	return 0;
+}
+
+/* --- one list --- */
+
+static bool is_move_candidate(const struct change *c, bool home)
+{
+	if (c->flags & (CHANGES_NOISE | CHANGE_NODE | CHANGE_UNREADABLE))
+		return false;
+	return home ? !changes_is_cache(c->path) : !(c->flags & CHANGE_GIT);
+}
+
+static bool has_deleted(const struct change_list *list, bool home)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].kind == CHANGE_DELETED &&
+		    !S_ISDIR(list->items[i].old.mode) &&
+		    is_move_candidate(&list->items[i], home))
+			return true;
+	return false;
+}
+
+bool changes_same_meta(const struct change_side *a, const struct change_side *b)
+{
+	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+	       a->chattr == b->chattr;
+}
+
+void changes_moves_count(struct change_move *moves, size_t count)
+{
+	auto_free struct change_move **above =
+		mem_alloc((count + 1) * sizeof(*above));
+	size_t depth = 0, i;
+
+	for (i = 0; i < count; i++) {
+		struct change_move *now = &moves[i];
+
+		while (depth && !path_below(now->to, above[depth - 1]->to))
+			depth--;
+		if (S_ISDIR(now->now.mode)) {
+			if (!now->with_dir)
+				above[depth++] = now;
+		} else if (now->with_dir && depth) {
+			above[depth - 1]->files++;
+		}
+	}
+}
+
+void changes_find_moves_in(struct change_list *list, bool home,
+			   const struct moves_source *source)
+{
+	AUTO(moves) struct moves m = {0};
+	size_t i;
+
+	if (list->moves || !has_deleted(list, home))
+		return;
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+		bool deleted = c->kind == CHANGE_DELETED;
+		const struct change_side *it = deleted ? &c->old : &c->now;
+		struct moves_file *f;
+
+		if (!is_move_candidate(c, home) ||
+		    (!deleted && c->kind != CHANGE_ADDED &&
+		     c->kind != CHANGE_MODIFIED))
+			continue;
+		f = moves_add(&m, !deleted, c->path, it->mode, it->size);
+		f->index = i;
+		f->over = c->kind == CHANGE_MODIFIED;
+		f->plain = risk_in_generated(c->path);
+	}
+	moves_find(&m, source);
+	list->moves = mem_zalloc((m.added.count + 1) * sizeof(*list->moves));
+	for (i = 0; i < m.added.count; i++) {
+		const struct moves_file *f = &m.added.items[i];
+		struct change *from, *to = &list->items[f->index];
+
+		if (!f->other)
+			continue;
+		from = &list->items[f->other->index];
+		list->moves[list->move_count++] = (struct change_move){
+			.from = from->path,
+			.to = to->path,
+			.old = from->old,
+			.now = to->now,
+			.over = to->old,
+			.flags = from->flags | to->flags,
+			.percent = f->percent,
+			.with_dir = f->with_parent && f->percent == 100 &&
+				    !(to->flags & CHANGE_SETID) &&
+				    changes_same_meta(&from->old, &to->now),
+		};
+		from->move = to->move = (unsigned int)list->move_count;
+	}
+	list->moves = mem_resize(list->moves, list->move_count + 1,
+				 sizeof(*list->moves));
+	changes_moves_count(list->moves, list->move_count);
+	list->more_moves = m.limited;
+}
+
+void changes_find_moves(struct changes *c)
+{
+	unsigned char secret[SECRET_LEN];
+	size_t i;
+
+	for (i = 0; i < c->root_count; i++) {
+		struct changes_root *g = &c->roots[i];
+		struct moves_layer l = {g, .left = READ_MAX};
+		const struct moves_source source = {moved_file_key,
+						    moved_file_bytes, &l};
+
+		/* The hash is keyed, so that a run cannot construct files with
+		 * equal hashes. */
+		if (!has_deleted(&g->list, g->home) ||
+		    getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+			continue;
+		hash_key_make(&l.hash, HASH_XXH3_64X2, secret);
+		l.piece = mem_alloc(HASH_LEN + PIECE);
+		changes_find_moves_in(&g->list, g->home, &source);
+		free(l.piece);
+	}
+}

@@ -1,0 +1,22 @@
+/*
+ * Access to a live run from another guard process than the run's own.
+ */
+#ifndef GUARD_CHANGE_LIVE_H
+#define GUARD_CHANGE_LIVE_H
+
+#include "guard/sandbox/freezer.h"
+#include "overlay/session.h"
+
+/* Sets the pid and start time of the run's pid 1 in the record, without saving
+ * it. */
+void live_record_init(struct session *s, pid_t init);
+
+/*
+ * Suspends the run, so that the caller can read its layer as if the run had
+ * ended. The caller releases *ret; NULL: the run is not live, or has just
+ * ended. -ENODATA: an older guard without this feature started the run.
+ */
+int live_suspend(const struct session *s, struct freezer **ret,
+		 struct err *err);
+
+#endif

@@ -1,0 +1,137 @@
+#include "guard/change/partial_discard.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/pathset.h"
+#include "base/text.h"
+#include "guard/change/changes.h"
+#include "overlay/scan.h"
+
+char *partial_discard_name(const struct session *s, unsigned int number)
+{
+	struct timestamp now = timestamp_now();
+
+	return mem_printf("%lld-discard-part-%s-%u-%u", (long long)now.sec,
+			  s->id, now.nsec, number);
+}
+
+char *partial_discard_text(const struct session *s,
+			   const struct action_part *part)
+{
+	auto_free char *prefix = NULL;
+	size_t i;
+
+	for (i = 1; i < s->root_count && !prefix; i++) {
+		auto_free char *layer = session_root_dir(i, "upper");
+
+		if (strcmp(layer, part->layer) == 0)
+			prefix = changes_prefix(s->roots[i].path, s->home);
+	}
+	if (!prefix && strcmp(part->layer, "home-upper") == 0)
+		prefix = mem_strdup("~/");
+	/* "." is the complete project. */
+	return mem_printf("%s%s", prefix ? prefix : "",
+			  *part->path || prefix ? part->path : ".");
+}
+
+/* Restores the parts in reverse order. Returns the number of parts that the
+ * trash has. */
+static int restore_all_parts(const struct state *st, const struct session *s,
+			     const struct action *a, bool dry_run,
+			     struct err *err)
+{
+	AUTO(pathset) struct pathset discarded_along = {0};
+	const char *layer = "";
+	int count = 0;
+	size_t i, k;
+
+	/* An action may have thousands of parts; those of one layer are
+	 * adjacent. */
+	for (i = a->parts.count; i-- > 0;) {
+		const struct action_part *part = &a->parts.items[i];
+		auto_close int fd = -1;
+		int got;
+
+		if (strcmp(part->layer, layer) != 0) {
+			auto_free const char **paths = mem_zalloc(
+				(a->parts.count + 1) * sizeof(*paths));
+			size_t n = 0;
+
+			layer = part->layer;
+			for (k = 0; k < a->parts.count; k++)
+				if (strcmp(a->parts.items[k].layer, layer) == 0)
+					paths[n++] = a->parts.items[k].path;
+			pathset_free(&discarded_along);
+			discarded_along = pathset_make(paths);
+		}
+		fd = fd_open_dir_path(s->fd, part->layer);
+		got = fd < 0 ? fail_errno(err, "open the layer of run %s",
+					  s->id)
+			     : upper_restore(fd, part->path, &discarded_along,
+					     st->trash_fd, part->kept, dry_run,
+					     err);
+		if (got < 0)
+			return err_context(err, "restore %s in run %s",
+					   text_quote(part->path), s->id);
+		count += got;
+	}
+	return count;
+}
+
+int partial_discard_check(const struct state *st, const struct session *s,
+			  const struct action *a, struct err *err)
+{
+	return restore_all_parts(st, s, a, true, err);
+}
+
+int partial_discard_sync(const struct state *st, struct err *err)
+{
+	return syncfs(st->trash_fd) < 0 ? fail_errno(err, "sync the layers")
+					: 0;
+}
+
+int partial_discard_finalize(const struct state *st, int workspace_fd,
+			     const struct session *s, struct err *err)
+{
+	AUTO(session) struct session own = {.fd = -1, .lock_fd = -1};
+	AUTO(action) struct action a = {0};
+	struct err ignored;
+	int got = action_load_next(workspace_fd, &a, err);
+
+	if (got < 0)
+		return got;
+	/* The discard is complete: only next-action was left. */
+	if (action_is_last(workspace_fd, &a)) {
+		action_drop_next(workspace_fd);
+		return 0;
+	}
+	if (!s) {
+		got = session_open(st->runs_fd, a.run_id, true, &own, err);
+		/* The parts were removed with the run. */
+		if (got == -ENOENT)
+			action_drop_next(workspace_fd);
+		if (got < 0)
+			return got == -ENOENT ? 0 : got;
+		s = &own;
+	}
+	got = restore_all_parts(st, s, &a, false, err);
+	if (got >= 0)
+		got = partial_discard_sync(st, err);
+	if (got >= 0)
+		got = action_pop_parts(workspace_fd, &a, err);
+	/* Parts that cannot be restored count as discarded, and undo can
+	 * restore them later. */
+	else if (got == -EEXIST && strcmp(a.kind, ACTION_PARTS) == 0 &&
+		 action_push_parts(workspace_fd, &a, &ignored) < 0) {
+		*err = ignored;
+		got = -err->num;
+	}
+	if (got == 0 || got == -EEXIST)
+		action_drop_next(workspace_fd);
+	return got;
+}

@@ -1,0 +1,49 @@
+/*
+ * The discard of single paths of a run that itself stays pending: their files
+ * are moved from the layer into the trash (upper_discard()); an undo restores
+ * them from there.
+ *
+ * Both are announced as next-action first, like every action on a project
+ * (action.h). After a crash in the middle the files are moved back into the
+ * layer: an interrupted discard is undone, an interrupted undo is finished.
+ */
+#ifndef GUARD_CHANGE_PARTIAL_DISCARD_H
+#define GUARD_CHANGE_PARTIAL_DISCARD_H
+
+#include "guard/change/action.h"
+#include "guard/state/state.h"
+#include "overlay/session.h"
+
+/* A new name in the trash for a path; to free. number: of the path among those
+ * that are discarded together, from 1. */
+char *partial_discard_name(const struct session *s, unsigned int number);
+
+/* The path for messages, with "~/" or the directory of --cow in front; to
+ * free. */
+char *partial_discard_text(const struct session *s,
+			   const struct action_part *part);
+
+/*
+ * Checks whether all paths can be restored, and changes nothing. Returns how
+ * many of them are still in the trash. -EEXIST: later changes of the run are in
+ * the way.
+ */
+int partial_discard_check(const struct state *st, const struct session *s,
+			  const struct action *a, struct err *err);
+
+/* Syncs the moves between layers and trash: some file systems do not keep the
+ * order between them and the record that follows. */
+int partial_discard_sync(const struct state *st, struct err *err);
+
+/*
+ * Ends the discard or the undo that next-action announces, and removes
+ * next-action: the paths of a discard that has not become the last action are
+ * restored, and so are those of a discard that is to be undone, which then is
+ * no action any more. The workspace is locked. s: the run, locked; NULL: it is
+ * opened here, -EBUSY if it is in use. -EEXIST: entries in the run's layer are
+ * in the way; the paths then count as discarded.
+ */
+int partial_discard_finalize(const struct state *st, int workspace_fd,
+			     const struct session *s, struct err *err);
+
+#endif

@@ -1,0 +1,280 @@
+#include "guard/change/resolve_run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#define ID_LEAST 2
+
+bool resolve_run_is_running(const struct session *s)
+{
+	return s->live && (s->state == RUN_NEW || s->state == RUN_RUNNING);
+}
+
+const char *resolve_run_state_text(const struct session *s)
+{
+	if (resolve_run_is_running(s))
+		return "running";
+	if (s->live && s->state != RUN_APPLYING)
+		return "in use";
+	return run_state_name(s->state);
+}
+
+static int open_run(struct context *c, const char *id, bool lock,
+		    struct session *ret, struct err *err)
+{
+	int got = session_open(c->state.runs_fd, id, lock, ret, err);
+	AUTO(session) struct session held = {.fd = -1, .lock_fd = -1};
+	struct err ignored;
+
+	if (got != -EBUSY ||
+	    session_open(c->state.runs_fd, id, false, &held, &ignored) < 0)
+		return got;
+	if (!resolve_run_is_running(&held))
+		return fail(err, EBUSY,
+			    "run %s is in use by another guard process: try "
+			    "again when it has ended",
+			    held.id);
+	return fail(err, EBUSY,
+		    "run %s is still running: wait for its end (`guard diff "
+		    "%s` shows its changes so far)",
+		    held.id, held.id);
+}
+
+/* Returns 1 when the operand names a run, which is open then; 0 for a path. */
+static int resolve_operand(struct context *c, const char *operand, bool lock,
+			   struct session *ret, struct err *err)
+{
+	struct stat st;
+	bool is_file = lstat(operand, &st) == 0;
+	size_t len = strlen(operand);
+	int got;
+
+	if (len < ID_LEAST || len >= sizeof(ret->id) || operand[0] == '-' ||
+	    strspn(operand, "0123456789abcdefghijklmnopqrstuvwxyz-") != len)
+		return 0;
+	got = open_run(c, operand, lock, ret, err);
+	if (got == -ENOENT || (got == -EEXIST && is_file))
+		return 0;
+	if (got < 0)
+		return got;
+	if (!is_file || strcmp(ret->id, operand) == 0)
+		return 1;
+	session_free(ret);
+	*ret = (struct session){.fd = -1, .lock_fd = -1};
+	return fail(err, EINVAL,
+		    "%s is a prefix of a run's id and also a file: write the "
+		    "full id, or ./%s for the file",
+		    text_quote(operand), operand);
+}
+
+/* The newest pending run of the nearest root (project or additional root) at or
+ * above `here`. */
+static const struct session *
+find_newest_pending(const struct session_list *list, const char *here)
+{
+	const struct session *best = NULL;
+	size_t most = 0, i, k;
+
+	for (i = 0; i < list->count; i++) {
+		const struct session *s = &list->items[i];
+
+		for (k = 0; k < s->root_count; k++)
+			if (path_below(here, s->roots[k].path))
+				break;
+		if (k == s->root_count || !run_state_pending(s->state) ||
+		    strlen(s->roots[k].path) < most)
+			continue;
+		best = s;
+		most = strlen(s->roots[k].path);
+	}
+	return best;
+}
+
+static int open_newest(struct context *c, bool lock, struct session *ret,
+		       struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	auto_free char *here = path_resolve(".", err);
+	const struct session *s;
+	size_t i;
+
+	if (!here || session_list(c->state.runs_fd, false, &list, err) < 0)
+		return -err->num;
+	s = find_newest_pending(&list, here);
+	if (!s)
+		s = find_newest_pending(&list, c->project);
+	if (s)
+		return open_run(c, s->id, lock, ret, err);
+	if (list.unread.num) {
+		*err = list.unread;
+		return -err->num;
+	}
+	/* The state of the last run here may explain it. */
+	for (i = list.count; i-- > 0;) {
+		s = &list.items[i];
+		if (strcmp(s->project, c->project) == 0)
+			return fail(err, ENOENT,
+				    "no run in %s is pending (the last one, "
+				    "%s, is %s)",
+				    text_quote(c->project), s->id,
+				    run_state_name(s->state));
+	}
+	return fail(err, ENOENT,
+		    "no run in %s is pending: `guard status --all` shows the "
+		    "runs of every project",
+		    text_quote(c->project));
+}
+
+char *resolve_run_path(const char *arg, struct err *err)
+{
+	if (*arg)
+		return path_resolve_parent(arg, err);
+	(void)fail(err, EINVAL,
+		   "the path is empty: write . for this directory");
+	return NULL;
+}
+
+static int add_operand_path(struct resolved_run *p, const char *arg,
+			    struct err *err)
+{
+	const struct session *s = &p->session;
+	auto_free char *path = resolve_run_path(arg, err);
+	const char *root = s->home;
+	size_t i;
+
+	if (!path)
+		return -err->num;
+	for (i = 0; i < s->root_count; i++)
+		if (path_below(path, s->roots[i].path))
+			break;
+	if (i < s->root_count)
+		root = s->roots[i].path;
+	else if (!root || !*root || !path_below(path, root))
+		return fail(err, EXDEV,
+			    "%s is neither a run nor a path in project %s of "
+			    "run %s",
+			    text_quote(arg), text_quote(s->project), s->id);
+	if (!p->paths) {
+		p->path_lists = s->root_count + 1;
+		p->paths = mem_zalloc(p->path_lists * sizeof(*p->paths));
+	}
+	mem_list_add(&p->paths[i], path_rest(path, root));
+	return 0;
+}
+
+int resolve_run_open(struct context *c, int count, char **argv, int dashed,
+		     bool lock, struct resolved_run *ret, struct err *err)
+{
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
+	int got = 0, i;
+
+	if (count > dashed) {
+		got = resolve_operand(c, argv[0], lock, &p.session, err);
+		if (got < 0)
+			return got;
+		p.named = got > 0;
+	}
+	if (!p.named && open_newest(c, lock, &p.session, err) < 0)
+		return -err->num;
+	for (i = p.named; i < count; i++)
+		if (add_operand_path(&p, argv[i], err) < 0)
+			return -err->num;
+	*ret = p;
+	p = (struct resolved_run)RESOLVED_RUN_NONE;
+	return 0;
+}
+
+int resolve_run_lock(struct context *c, struct resolved_run *p, struct err *err)
+{
+	struct session locked = {.fd = -1, .lock_fd = -1};
+	int got = open_run(c, p->session.id, true, &locked, err);
+
+	if (got < 0)
+		return got;
+	session_free(&p->session);
+	p->session = locked;
+	return 0;
+}
+
+bool resolve_run_has_paths(const struct resolved_run *p)
+{
+	return p->paths != NULL;
+}
+
+char **resolve_run_paths(const struct resolved_run *p, size_t index)
+{
+	return p->paths ? p->paths[index] : NULL;
+}
+
+char **resolve_run_home_paths(const struct resolved_run *p)
+{
+	return p->paths ? p->paths[p->path_lists - 1] : NULL;
+}
+
+bool resolve_run_has_extra_paths(const struct resolved_run *p)
+{
+	size_t i;
+
+	for (i = 1; i + 1 < p->path_lists; i++)
+		if (p->paths[i])
+			return true;
+	return false;
+}
+
+int resolve_run_check(const struct resolved_run *p, const struct changes *c,
+		      struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < c->root_count; i++)
+		if (changes_check(&c->roots[i], resolve_run_paths(p, i), err) <
+		    0)
+			return -err->num;
+	return 0;
+}
+
+bool resolve_run_names_git(char *const *paths)
+{
+	for (; paths && *paths; paths++)
+		if (path_has_part(*paths, ".git"))
+			return true;
+	return false;
+}
+
+bool resolve_run_is_complete(const struct resolved_run *p)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < p->path_lists; i++)
+		if (!mem_list_has((const char *const *)p->paths[i], ""))
+			return false;
+	return true;
+}
+
+void resolve_run_filter(const struct resolved_run *p, struct changes *c)
+{
+	const char *const none[] = {NULL};
+	size_t i;
+
+	for (i = 0; p->paths && i < c->root_count; i++)
+		changes_filter(&c->roots[i].list,
+			       p->paths[i] ? (const char *const *)p->paths[i]
+					   : none);
+}
+
+void resolved_run_free(struct resolved_run *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->path_lists; i++)
+		mem_list_free(&p->paths[i]);
+	free(p->paths);
+	session_free(&p->session);
+	*p = (struct resolved_run)RESOLVED_RUN_NONE;
+}

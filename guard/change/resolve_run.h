@@ -1,0 +1,72 @@
+/*
+ * The run and the paths of the operands "[RUN] [--] [PATHS...]".
+ *
+ * The first operand is a RUN if it is the beginning of a run's id and no file
+ * of that name exists here; every operand after "--" is a path. Without RUN the
+ * newest pending run of this project is taken, or of the nearest directory
+ * above that has one.
+ */
+#ifndef GUARD_CHANGE_RESOLVE_RUN_H
+#define GUARD_CHANGE_RESOLVE_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "guard/change/changes.h"
+#include "guard/state/context.h"
+#include "overlay/session.h"
+
+struct resolved_run {
+	struct session session;
+	bool named; /* RUN was given */
+	/* The paths of each root of the run, relative to the root, in the order
+	 * of changes.roots. Each list is NULL-terminated, or NULL when no path
+	 * of that root was named. NULL: no path was named at all. */
+	char ***paths;
+	size_t path_lists;
+};
+
+#define RESOLVED_RUN_NONE                                                      \
+	{                                                                      \
+		.session = {.fd = -1, .lock_fd = -1 }                          \
+	}
+
+/*
+ * The operands are count texts at argv, the last `dashed` of them after "--".
+ * lock: take the run's lock; -EBUSY if the run is live. -ENOENT: no such run,
+ * or no pending run; -EXDEV: a path is in none of the run's roots.
+ */
+int resolve_run_open(struct context *c, int count, char **argv, int dashed,
+		     bool lock, struct resolved_run *ret, struct err *err);
+/* Takes the run's lock later (-EBUSY: live) and reads its record again, since
+ * recover_project() may have changed it. */
+int resolve_run_lock(struct context *c, struct resolved_run *p,
+		     struct err *err);
+/* "running", "applying", "in use" (locked by another guard process), or the
+ * state. */
+const char *resolve_run_state_text(const struct session *s);
+/* The run is live and its command has not ended. */
+bool resolve_run_is_running(const struct session *s);
+/* The absolute path of an operand, with a symbolic link at its end not
+ * followed; to free. An empty operand (an unset variable) is an error, not the
+ * current directory. */
+char *resolve_run_path(const char *arg, struct err *err);
+/* At least one path was named. */
+bool resolve_run_has_paths(const struct resolved_run *p);
+/* The paths of one root, numbered as in changes.roots; NULL: none was named. */
+char **resolve_run_paths(const struct resolved_run *p, size_t index);
+/* The paths in the home directory, or NULL. */
+char **resolve_run_home_paths(const struct resolved_run *p);
+/* Whether a path in an additional root was named. */
+bool resolve_run_has_extra_paths(const struct resolved_run *p);
+/* No paths were named, or each root but the home directory by its own path. */
+bool resolve_run_is_complete(const struct resolved_run *p);
+/* Whether a path is a .git or below one. */
+bool resolve_run_names_git(char *const *paths);
+/* changes_check() of every root; changes_filter() by the paths. */
+int resolve_run_check(const struct resolved_run *p, const struct changes *c,
+		      struct err *err);
+void resolve_run_filter(const struct resolved_run *p, struct changes *c);
+void resolved_run_free(struct resolved_run *p);
+
+#endif

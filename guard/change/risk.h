@@ -1,0 +1,78 @@
+/*
+ * Risks of a change: files that are executed later, or are dangerous otherwise.
+ * They are judged by name, type and mode, and for a few kinds of files by their
+ * content; nothing of a run is ever executed for it, and no command of the run
+ * is inspected. A hint where to look first, no proof of harmlessness: any
+ * source file is executed some day.
+ */
+#ifndef GUARD_CHANGE_RISK_H
+#define GUARD_CHANGE_RISK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+
+enum risk_level {
+	RISK_NONE,
+	RISK_NOTE, /* worth knowing */
+	RISK_HIGH, /* executed by a routine command: build, install, commit */
+	RISK_CRITICAL, /* executed without a request, or harmful at once */
+};
+
+struct risk {
+	enum risk_level level;
+	bool runs; /* "runs " + text is a sentence */
+	char *text; /* escaped */
+};
+
+struct risks {
+	struct risk *items; /* the worst first */
+	size_t count, capacity;
+};
+
+/* One file before and after the run; mode 0: absent. */
+struct risk_file {
+	const char *path;
+	uint32_t old_mode, now_mode;
+	uint64_t old_size, now_size;
+	bool acl; /* has a new ACL */
+	bool same_time; /* mtime is equal */
+	bool special; /* new set-id bits or capabilities */
+	/* Reads the bytes or a link's target, before or (now) after; false: not
+	 * readable. */
+	bool (*read)(void *arg, bool now, struct buf *to);
+	void *arg;
+};
+
+/* Larger files are judged by their names alone. */
+#define RISK_READ_MAX (1u << 20)
+
+/* Frees the risks and their texts. */
+void risks_free(struct risks *r);
+/* Adds the risks of one file to *ret, the worst first. Reads it by f->read().
+ */
+void risk_judge(const struct risk_file *f, struct risks *ret);
+/* The level of the worst risk; RISK_NONE for no risk. */
+enum risk_level risks_worst(const struct risks *r);
+/* "none", "note", "high" or "critical". */
+const char *risk_level_name(enum risk_level level);
+
+/* The time when a file of that name is executed, as the rest of a sentence
+ * behind "runs ", and its level; NULL: never. */
+const char *risk_by_name(const char *path, enum risk_level *ret_level);
+
+/* A directory that tools fill: node_modules, __pycache__. */
+bool risk_is_generated(const char *name);
+/* Whether the path is in such a directory: names mean nothing there, and there
+ * are thousands. */
+bool risk_in_generated(const char *path);
+/* Installed packages: node_modules, .venv; not the notes and caches of a tool
+ * in them. */
+bool risk_is_installed(const char *path);
+/* Files in it that run without a command of the user: start-up files of Python.
+ */
+bool risk_always_runs(const char *path);
+
+#endif

@@ -1,0 +1,448 @@
+/*
+ * Names of files that a tool executes, or that name commands to execute. A
+ * pattern with a slash matches at any depth, too: a directory of a project can
+ * be opened and built by itself. "X/" is everything below a directory X.
+ */
+#include <fnmatch.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "guard/change/risk.h"
+
+struct risk_rule {
+	enum risk_level level;
+	const char *when;
+	const char *patterns; /* separated by '|' */
+};
+
+static const struct risk_rule table[] = {
+	/* executed without a request */
+	{RISK_CRITICAL, "at every git command that reads it",
+	 ".git/config|.git/config.worktree|.git/modules/*/config|"
+	 ".git/commondir|.git/worktrees/*/gitdir|"
+	 ".git/worktrees/*/commondir|.gitconfig|.config/git/|"
+	 ".git-templates/|.git/worktrees/*/config.worktree"},
+	{RISK_CRITICAL, "by git at commit, checkout, merge, push or fetch",
+	 ".git/hooks/|.git/modules/*/hooks/"},
+	{RISK_HIGH, "when git checks out or compares files (filters, drivers)",
+	 ".git/info/attributes|.gitattributes"},
+	{RISK_HIGH, "with the commands of submodules", ".gitmodules"},
+	{RISK_HIGH, "with objects of another repository",
+	 ".git/objects/info/alternates|.git/objects/info/http-alternates"},
+	{RISK_CRITICAL, "by hg, svn, jj or bzr at any command",
+	 ".hg/hgrc|.hg/requires|.svn/|.jj/repo/config.toml|"
+	 ".bzr/branch/branch.conf|.hgrc|.config/hg/|.config/jj/|"
+	 ".jjconfig.toml|.subversion/|.fossil-settings/"},
+	{RISK_HIGH, "by its hook manager at commit or push",
+	 "lefthook.yml|.lefthook.yml|.husky/|.pre-commit-config.yaml|"
+	 ".pre-commit-hooks.yaml|.overcommit.yml|.githooks/|"
+	 ".simple-git-hooks.*|.lintstagedrc*|lint-staged.config.*|"
+	 ".commitlintrc*|commitlint.config.*|.czrc"},
+	{RISK_CRITICAL, "when a shell starts",
+	 ".bashrc|.bash_profile|.bash_login|.profile|.bash_logout|"
+	 ".bash_aliases|.bash_completion|.zshrc|.zshenv|.zprofile|.zlogin|"
+	 ".zlogout|.cshrc|.tcshrc|.login|.kshrc|.mkshrc|.xonshrc|.inputrc|"
+	 ".config/fish/|.config/nushell/|.config/zsh/|.bashrc.d/|"
+	 ".zshrc.d/|.oh-my-zsh/|.config/starship.toml|.bashrc.local|"
+	 ".zshrc.local|.zsh/|.zsh.d/|.zfunc/|.zinit/|.p10k.zsh|"
+	 ".config/bash/|.local/share/fish/|.logout|.config/elvish/|"
+	 ".config/xonsh/|.config/powershell/|.config/readline/|"
+	 ".config/oh-my-posh/"},
+	{RISK_CRITICAL, "when a terminal or a multiplexer starts",
+	 ".tmux.conf|.tmux/|.config/tmux/|.screenrc|.config/zellij/|"
+	 ".config/kitty/|.config/alacritty/|.alacritty.*|.config/wezterm/|"
+	 ".wezterm.lua|.config/foot/|.config/ghostty/|.Xresources|"
+	 ".tmuxp.*|.tmuxinator.yml|.config/terminator/|.config/konsolerc|"
+	 ".local/share/konsole/|.terminfo/|.hushlogin"},
+	{RISK_CRITICAL, "when its name is typed",
+	 ".local/bin/|.cargo/bin/|go/bin/|.bun/bin/|.deno/bin/|"
+	 ".npm-global/bin/|.nvm/nvm.sh|.pyenv/shims/|.rbenv/shims/|"
+	 ".asdf/shims/|.sdkman/bin/|.docker/cli-plugins/|.npm-global/|"
+	 ".krew/"},
+	{RISK_CRITICAL, "when you enter the directory",
+	 ".envrc|.envrc.local|.autoenv|.autoenv.leave|.smartcd/|"
+	 ".mise.toml|mise.toml|.mise/|.rtx.toml|.asdfrc|.tool-versions|"
+	 ".direnvrc|.config/direnv/|.config/mise/|.in|.out|.env.envrc|"
+	 ".kamal/hooks/"},
+	{RISK_HIGH, "with the tools that read it (PATH, LD_PRELOAD, ...)",
+	 ".env|.env.*"},
+	{RISK_HIGH, "by version managers: another toolchain",
+	 ".nvmrc|.node-version|.python-version|.ruby-version|"
+	 ".java-version|.sdkmanrc|rust-toolchain|rust-toolchain.toml|"
+	 "global.json|.go-version|.terraform-version|.swift-version|"
+	 "rust-toolchain*"},
+	{RISK_HIGH, "by nix or guix when the environment is entered",
+	 "shell.nix|default.nix|flake.nix|flake.lock|devenv.nix|"
+	 "devbox.json|guix.scm|.devbox/|manifest.scm"},
+	{RISK_CRITICAL, "at login, remotely or by a timer",
+	 ".ssh/|.config/systemd/|.config/autostart/|"
+	 ".config/environment.d/|.xinitrc|.xsession|.xprofile|.xsessionrc|"
+	 ".pam_environment|.forward|.procmailrc|.gnupg/*.conf|.crontab|"
+	 ".local/share/systemd/|.local/share/dbus-1/|"
+	 ".local/share/applications/|.config/plasma-workspace/|"
+	 ".config/openbox/|.config/i3/|.i3/|.config/sway/|.config/hypr/|"
+	 ".config/awesome/|.config/bspwm/|.config/sxhkd/|.xbindkeysrc|"
+	 ".config/polybar/|.config/waybar/|.rhosts|.shosts|"
+	 ".config/user-tmpfiles.d/|.config/autostart-scripts/|"
+	 ".config/mimeapps.list|.local/share/mime/|"
+	 ".local/share/thumbnailers/|.local/share/xsessions/|.Xdefaults|"
+	 ".xmonad/|.config/kglobalshortcutsrc"},
+	{RISK_CRITICAL, "when the browser starts",
+	 ".config/chromium*/|.config/google-chrome*/|.mozilla/|"
+	 ".config/BraveSoftware/|.pki/nssdb/|"
+	 ".config/*/NativeMessagingHosts/"},
+	{RISK_CRITICAL,
+	 "by the system whose files these are: boot, login, timers",
+	 "etc/cron*/|etc/anacrontab|var/spool/cron/|var/spool/at/|"
+	 "etc/systemd/|etc/init.d/|etc/rc.local|etc/profile.d/|"
+	 "etc/bash.bashrc|etc/zsh/|etc/ld.so.preload|etc/ld.so.conf.d/|"
+	 "etc/pam.d/|etc/sudoers*|etc/sudoers.d/|etc/udev/rules.d/|"
+	 "etc/modules*|etc/modules-load.d/|etc/modprobe.d/|etc/binfmt.d/|"
+	 "etc/sysctl.d/|etc/apt/|etc/dpkg/|etc/logrotate.d/|"
+	 "etc/NetworkManager/dispatcher.d/|etc/xdg/autostart/|etc/shells|"
+	 "etc/passwd|etc/group|etc/hosts|etc/nsswitch.conf|"
+	 "etc/resolv.conf|etc/ssh/|usr/local/bin/"},
+	{RISK_CRITICAL, "when the directory is opened in an editor",
+	 ".vscode/|*.code-workspace|.idea/|*.iml|.run/*.xml|.fleet/|"
+	 ".nova/|*.sublime-project|.externalToolBuilders/|nbproject/|"
+	 ".zed/|.theia/|.vs/|.exrc|.vimrc|_vimrc|.nvimrc|.nvim.lua|"
+	 ".lvimrc|.vim/|.config/nvim/|.config/emacs/|.doom.d/|"
+	 ".config/doom/|.config/Code/|.config/VSCodium/|.config/Cursor/|"
+	 ".config/zed/|.config/helix/|.config/sublime-text*/|"
+	 ".config/JetBrains/|.ideavimrc|.nanorc|Session.vim|"
+	 ".dir-locals.el|.dir-locals-2.el|.emacs|.emacs.d/|.projectile|"
+	 ".clangd|.helix/|.luarc.json|rust-project.json|.settings/|"
+	 ".config/Code*/|.config/Codium*/|.config/Codex/|.vscode*/|"
+	 ".local/share/JetBrains/|*.sublime-workspace|.project|.classpath|"
+	 "*.code-snippets|*.suo|*.DotSettings|*.csproj.user|"
+	 "*.vcxproj.user|*.vim|.gvimrc|.viminfo|.emacs*|*.el|"
+	 ".lsp-session*|.ccls|.kateproject|pyrightconfig.json|"
+	 ".rust-analyzer.json|gopls.*"},
+	{RISK_CRITICAL, "on your own machine when the container is opened",
+	 ".devcontainer/|.devcontainer.json|.gitpod.yml|"
+	 ".gitpod.Dockerfile|.idx/|.replit|devfile.yaml|.codesandbox/|"
+	 ".stackblitzrc|replit.nix|.workspace-config.yml"},
+	{RISK_CRITICAL, "or steers the next agent's session",
+	 ".claude/|.mcp.json|CLAUDE.md|CLAUDE.local.md|.codex/|AGENTS.md|"
+	 "AGENTS.override.md|.agents/|.cursor/|.cursorrules|.gemini/|"
+	 "GEMINI.md|.github/copilot-instructions.md|.github/instructions/|"
+	 ".github/prompts/|.github/agents/|.github/hooks/|.aider.conf.yml|"
+	 ".continue/|.windsurf/|.windsurfrules|.clinerules*|.cline/|.roo/|"
+	 ".roomodes|.kilocode/|.amazonq/|.kiro/|.junie/|.goose/|"
+	 ".goosehints|.opencode/|opencode.json*|.crush.json|.qwen/|"
+	 ".openhands/|SKILL.md|.claude.json|.cursorignore|"
+	 ".cursorindexingignore|.github/chatmodes/|.aider*|CONVENTIONS.md|"
+	 ".continuerc.json|.roorules*|.augment/|.trae/|.zencoder/|"
+	 ".factory/|.tabnine/|llms.txt|.rules|.ai/"},
+	{RISK_CRITICAL, "or steers the next run of guard",
+	 ".guard*|.guard/|.config/guard/"},
+	{RISK_CRITICAL, "when a program of that language starts",
+	 "sitecustomize.py|usercustomize.py|*.pth|.Rprofile|.Renviron|"
+	 ".RData|.ghci|.iex.exs|.irbrc|.pryrc|.pythonrc|.gdbinit|"
+	 ".lldbinit|.psqlrc|.sqliterc|*-gdb.py|.ipython/|.jupyter/|.pdbrc|"
+	 ".perldb|.local/lib/|*.egg-link|__editable__*|pyvenv.cfg|"
+	 "*-gdb.gdb|*-gdb.scm|.gdbearlyinit|.config/gdb/|.lldbinit*|.rr/|"
+	 ".formatter.exs|.sbclrc|.quicklisp/|startup.jl|.julia/|"
+	 "renv/activate.R|.Rproj|.mix/|.ghc/"},
+	{RISK_HIGH, "by the programs whose settings they are",
+	 ".mailcap|.lessfilter|.lesskey|.curlrc|.wgetrc|.config/mpv/|"
+	 ".config/ranger/|.config/lf/|.config/yazi/|.config/vifm/|"
+	 ".config/mc/|.muttrc|.config/mutt/|.config/newsboat/|.mutt/|"
+	 ".msmtprc|.fetchmailrc|.netrc|.dircolors|.config/lesskey|.toprc|"
+	 ".config/htop/|.config/curlrc|.aria2/|.config/yt-dlp/|.ripgreprc|"
+	 ".rgignore|.config/bat/|.config/fd/|.ackrc|.agignore|.config/gh/|"
+	 ".config/glab-cli/|.config/hub|.config/lazygit/|.tigrc|"
+	 ".config/nano/|.config/micro/|.parallel/|.config/parallel/|"
+	 "*.psqlrc|.my.cnf|.mongorc.js|.mongoshrc.js|.redisclirc|.gemrc"},
+	{RISK_HIGH, "by the clients of clouds and registries",
+	 ".docker/config.json|.config/containers/|.kube/|.aws/config|"
+	 ".aws/credentials|.azure/|.config/gcloud/|.terraform.d/|"
+	 ".vault-token|.ansible.cfg|.helm/|.config/helm/|.config/op/|"
+	 ".pypirc|auth.json"},
+	{RISK_HIGH, "at every build with that tool",
+	 ".gradle/init.gradle|.gradle/init.gradle.kts|.gradle/init.d/|"
+	 ".m2/settings.xml|.m2/extensions.xml|.sbt/|.lein/"},
+	/* executed by a routine command */
+	{RISK_HIGH, "at make",
+	 "Makefile|makefile|GNUmakefile|*.mk|Makefile.*|BSDmakefile"},
+	{RISK_HIGH, "when it is configured or built",
+	 "CMakeLists.txt|*.cmake|CMakePresets.json|CMakeUserPresets.json|"
+	 "meson.build|meson.options|meson_options.txt|*.wrap|configure|"
+	 "configure.ac|autogen.sh|bootstrap.sh|SConstruct|SConscript|"
+	 "wscript|build.ninja|BUILD|BUILD.bazel|WORKSPACE|MODULE.bazel|"
+	 "*.bzl|.bazelrc|tools/bazel|Tupfile|xmake.lua|premake5.lua|"
+	 "justfile|Justfile|.justfile|Taskfile.yml|Taskfile.yaml|"
+	 "magefile.go|Earthfile|dodo.py|tasks.py|fabfile.py|noxfile.py|"
+	 "tox.ini|Snakefile|Rakefile|*.rake|build.sh|install.sh|setup.sh|"
+	 "build.zig|conanfile.*|vcpkg.json|CTestTestfile.cmake|*.make|"
+	 "configure.in|bootstrap|aclocal.m4|m4/|*.am|config.guess|"
+	 "config.sub|ltmain.sh|libtool|waf|Jamfile|Jamroot|"
+	 "project-config.jam|*.ninja|WORKSPACE*|.bazelversion|BUCK|"
+	 ".buckconfig|*.pro|*.pri|*.qbs|Kconfig|Kbuild|gn/|*.gn|*.gni|"
+	 "taskfile.yml|taskfile.yaml|magefiles/|build.zig.zon|"
+	 "vcpkg-configuration.json|vcpkg_installed/|cpanfile|dune|"
+	 "dune-project|*.opam|Cakefile|nob.c|build.py|build.yaml"},
+	{RISK_HIGH, "at npm, yarn, pnpm or bun install",
+	 "package.json|.npmrc|.pnpmrc|.yarnrc|.yarnrc.yml|.yarn/releases/|"
+	 ".yarn/plugins/|.pnp.cjs|.pnp.loader.mjs|.pnpmfile.cjs|"
+	 "pnpm-workspace.yaml|bunfig.toml|deno.json|deno.jsonc|lerna.json|"
+	 "nx.json|turbo.json|.yarn/sdks/|project.json|rush.json|.yarnrc*|"
+	 ".config/pnpm/|packages.config"},
+	{RISK_HIGH, "when it is linted, bundled or tested",
+	 ".eslintrc*|eslint.config.*|.prettierrc.*|prettier.config.*|"
+	 "stylelint.config.*|babel.config.*|.babelrc*|webpack.config.*|"
+	 "vite.config.*|vitest.config.*|rollup.config.*|next.config.*|"
+	 "nuxt.config.*|svelte.config.*|astro.config.*|metro.config.js|"
+	 "tailwind.config.*|postcss.config.*|jest.config.*|jest.setup.*|"
+	 ".mocharc*|karma.conf.*|cypress.config.*|playwright.config.*|"
+	 "gulpfile.*|Gruntfile.*|.storybook/|renovate.json*|.releaserc*|"
+	 "conftest.py|pytest.ini|.pylintrc|pylintrc|.flake8|mypy.ini|"
+	 ".rspec|.rubocop.yml|spec_helper.rb|phpunit.xml*|.php-cs-fixer*|"
+	 "phpstan.neon*|.prettierrc*|.stylelintrc*|webpack.*.js|"
+	 "vitest.workspace.*|esbuild.*|tsup.config.*|remix.config.*|"
+	 "gatsby-*.js|angular.json|ember-cli-build.js|.postcssrc*|"
+	 "cypress/|.nycrc*|ava.config.*|.swcrc|tsconfig*.json|"
+	 "jsconfig.json|electron-builder.*|forge.config.*|.ncurc*|"
+	 "release.config.*|knexfile.*|prisma/schema.prisma|"
+	 "drizzle.config.*|codegen.*|.graphqlrc*|docusaurus.config.*|"
+	 "capacitor.config.*|app.config.*|metro*.js|wrangler.toml|"
+	 "serverless.yml|serverless.yaml|sst.config.*|.sequelizerc|"
+	 "nodemon.json|pm2*.json|ecosystem.config.*|.coveragerc|.mypy.ini|"
+	 "ruff.toml|.ruff.toml|.isort.cfg|.bandit|.style.yapf|.pythonrc*|"
+	 "psalm.xml|rector.php|.phpstorm.meta.php|ecs.php|.solargraph.yml|"
+	 ".swiftlint.yml|.scalafix.conf|.scalafmt.conf|.perltidyrc|"
+	 ".perlcriticrc|.proverc|.luacheckrc|.luarc|.busted|"
+	 "analysis_options.yaml|omnisharp.json|*.ruleset|.tflint.hcl"},
+	{RISK_HIGH, "when it is installed or built by pip, uv or poetry",
+	 "setup.py|setup.cfg|pyproject.toml|hatch_build.py|pip.conf|"
+	 "uv.toml|Pipfile|poetry.toml|MANIFEST.in|_build_backend/|"
+	 "environment.yml|environment.yaml|conda*.yml|conda*.yaml|"
+	 "pixi.toml|.config/uv/|.config/pip/|.pdm*"},
+	{RISK_HIGH, "by Python tools that use this name",
+	 "*.ipynb|manage.py|settings.py|wsgi.py|asgi.py|celeryconfig.py|"
+	 "gunicorn.conf.py|alembic/env.py|dvc.yaml|.dvc/config|mkdocs.yml|"
+	 "conf.py|scrapy.cfg|locustfile.py|fabric.yml|fabric.yaml"},
+	{RISK_HIGH, "at cargo build, and by rust-analyzer",
+	 "build.rs|Cargo.toml|.cargo/|rustfmt.toml|clippy.toml|.rustup/"},
+	{RISK_HIGH, "at go generate or build",
+	 "go.mod|go.work|go.env|.golangci.yml|.golangci.yaml|.air.toml|"
+	 ".goreleaser.yml|.goreleaser.yaml|.mockery.yaml|tools.go|"
+	 ".config/go/env"},
+	{RISK_HIGH, "by maven, gradle, sbt or an IDE's import",
+	 "pom.xml|.mvn/|mvnw|mvnw.cmd|build.gradle*|settings.gradle*|"
+	 "init.gradle*|gradle.properties|gradle/wrapper/|gradlew|"
+	 "gradlew.bat|buildSrc/|build.xml|build.sbt|project/plugins.sbt|"
+	 "build.sc|deps.edn|project.clj|mvnw*|settings.xml|gradlew*|"
+	 "gradle/libs.versions.toml|build-logic/|ivy.xml|*.sbt|"
+	 "project/*.scala|project/build.properties|.sbtopts|.jvmopts|"
+	 "*.mill|bb.edn|shadow-cljs.edn|profiles.clj|META-INF/services/|"
+	 "*.jar|lombok.config"},
+	{RISK_HIGH, "at dotnet restore or build",
+	 "*.csproj|*.vbproj|*.fsproj|*.vcxproj|Directory.Build.*|"
+	 "*.targets|nuget.config|NuGet.Config|.config/dotnet-tools.json|"
+	 "*.props|*.sln|*.slnx|Directory.Packages.props|*.cake|build.fsx|"
+	 "paket.*|*.ps1|*.psm1|*.nuspec"},
+	{RISK_HIGH, "by bundler, composer, mix, cabal and the like",
+	 "Gemfile|*.gemspec|.bundle/config|config.ru|Guardfile|"
+	 "Vagrantfile|Podfile|Fastfile|Dangerfile|composer.json|artisan|"
+	 ".user.ini|.htaccess|Package.swift|mix.exs|rebar.config*|"
+	 "Setup.hs|stack.yaml|cabal.project*|Makefile.PL|Build.PL|"
+	 "latexmkrc|.latexmkrc|lakefile.*|gems.rb|Capfile|Berksfile|"
+	 "Brewfile|fastlane/|Appraisals|test/test_helper.rb|lib/tasks/|"
+	 "php.ini|*.phar|castor.php|deployer.php|captainhook.json|"
+	 "grumphp.yml|grumphp.yaml|*.xcodeproj/|*.xcworkspace/|*.xcscheme|"
+	 "Cartfile|project.yml|Tuist/|*.playground|*.playground/|"
+	 "pubspec.yaml|config/*.exs|*.app.src|erlang.mk|*.cabal|Setup.lhs|"
+	 "package.yaml|hie.yaml|info.rkt|*.asd|Project.toml|Manifest.toml|"
+	 "renv.lock|DESCRIPTION|configure.win|_targets.R|*.nimble|"
+	 "config.nims|nim.cfg|dub.json|dub.sdl|shard.yml|v.mod|dist.ini|"
+	 "rockspec|*.rockspec|lean-toolchain|_CoqProject|elm.json|"
+	 "gleam.toml|spago.*|bsconfig.json|rescript.json|haxelib.json|"
+	 "*.hxml|Alire.toml|fpm.toml"},
+	{RISK_HIGH, "when it is started or deployed",
+	 "Dockerfile*|Containerfile|docker-compose*.yml|"
+	 "docker-compose*.yaml|compose.yml|compose.yaml|*.tf|*.tf.json|"
+	 ".terraformrc|terragrunt.hcl|ansible.cfg|playbook*.yml|"
+	 "skaffold.yaml|Tiltfile|helmfile.yaml|*.service|*.timer|*.socket|"
+	 "crontab|Procfile|*.desktop|compose*.yml|compose*.yaml|"
+	 "docker-bake.hcl|*.tfvars|Pulumi.*|cdk.json|template.yml|"
+	 "template.yaml|*.bicep|playbook*.yaml|group_vars/|.vault_pass*|"
+	 "Chart.yaml|kustomization.yml|kustomization.yaml|helmfile.yml|"
+	 "*.hcl|*.nomad|cloud-init*|user-data|*.path|Procfile*|"
+	 "supervisord.conf|.ebextensions/|.platform/|fly.toml|vercel.json|"
+	 "netlify.toml|render.yaml|app.yaml|heroku.yml|railway.*|.do/"},
+	{RISK_HIGH, "with the secrets of your CI at the next push",
+	 ".github/workflows/|.github/actions/|action.yml|action.yaml|"
+	 ".gitlab-ci.yml|.gitlab/|.circleci/|.travis.yml|"
+	 "azure-pipelines*.yml|Jenkinsfile*|bitbucket-pipelines.yml|"
+	 ".drone.yml|.woodpecker*|.buildkite/|appveyor.yml|.cirrus.*|"
+	 ".tekton/|cloudbuild.yaml|buildspec.yml|.forgejo/|.gitea/|"
+	 ".jenkins/|.semaphore/|cloudbuild.yml|buildspec.yml|"
+	 "codemagic.yaml|.teamcity/|.act*|wercker.yml|"
+	 "azure-pipelines*.yaml"},
+	{RISK_HIGH, "before programs of the same name, where PATH says so",
+	 ".bin/|.venv/bin/|venv/bin/|vendor/bin/|.venv/bin/|*.so|*.pyd|"
+	 "*.dll|*.dylib"},
+	{RISK_HIGH, "when it is opened",
+	 "*.AppImage|*.directory|*.xlsm|*.docm|*.hta|*.chm|*.lnk|*.scf|"
+	 "*.url|*.webloc|*.mht"},
+	{RISK_HIGH, "when it is loaded (pickled objects)",
+	 "*.pkl|*.pickle|*.joblib|*.dill|*.pt|*.ckpt|*.h5|*.keras|"
+	 "*.marshal"},
+	/* configuration, rather than commands */
+	{RISK_NOTE, "determines downloads of the next install",
+	 "package-lock.json|npm-shrinkwrap.json|yarn.lock|pnpm-lock.yaml|"
+	 "bun.lock|bun.lockb|deno.lock|requirements*.txt|constraints*.txt|"
+	 "poetry.lock|Pipfile.lock|uv.lock|Cargo.lock|go.sum|Gemfile.lock|"
+	 "composer.lock|mix.lock|pdm.lock"},
+	{RISK_NOTE, "is a script, or becomes one",
+	 "*.sh|*.in|bin/|*.sql|*.tex|*.bib|*.dvi|*.eps|*.ps|*.xps|*.conf|"
+	 "*.j2|roles/|inventory*|values*.yml|values*.yaml|app.json|t/*.t|"
+	 "vendor/"},
+	{RISK_NOTE, "runs with the tests", "*_test.py|test_*.py|doctest*.txt"},
+	{RISK_NOTE, "has the name of a module of Python's standard library",
+	 "json.py|os.py|typing.py|re.py|types.py|logging.py|random.py|"
+	 "string.py|token.py|copy.py|code.py|email/|http/|xml/"},
+	{RISK_NOTE, "configures how editors and compilers read the files here",
+	 ".editorconfig|compile_commands.json|.mailmap|.gitmessage"},
+	{RISK_NOTE, "has data that programs load without a check",
+	 "*.npy|*.bin"},
+	{RISK_NOTE, "hides files from git",
+	 ".gitignore|.git/info/exclude|.npmignore|.dockerignore|"
+	 ".eslintignore"},
+	{RISK_NOTE, "changes the history that git shows",
+	 ".git/info/grafts|.git/shallow|.git/refs/replace/"},
+	{RISK_NOTE, "configures required reviews or checks",
+	 "CODEOWNERS|.github/dependabot.yml|.mergify.yml|.trivyignore|"
+	 ".semgrepignore|.snyk|SECURITY.md|bors.toml|.sonarcloud*|"
+	 "sonar-project.properties|.checkov.yml|.checkov.yaml|trivy.yaml|"
+	 ".gitleaks.toml|.semgrep*|.megalinter*|.mega-linter.yml|"
+	 ".mega-linter.yaml|*.crt"},
+};
+
+/* Longest pattern of the table. */
+#define PATTERN_MAX 64
+
+#define ROWS (sizeof(table) / sizeof(*table))
+
+/* The patterns by their first byte: most names begin with another one. */
+struct rule_pattern {
+	const char *text; /* len bytes of the table */
+	unsigned char len, row;
+	bool path; /* has a slash, so it matches below every directory */
+	struct rule_pattern *next; /* in the order of the table */
+};
+
+static struct rule_pattern *by_first[UCHAR_MAX + 1];
+
+static void index_rule_patterns(void)
+{
+	struct rule_pattern **ends[UCHAR_MAX + 1];
+	size_t i, first;
+
+	for (first = 0; first <= UCHAR_MAX; first++)
+		ends[first] = &by_first[first];
+	for (i = 0; i < ROWS; i++) {
+		const char *at = table[i].patterns;
+
+		while (*at) {
+			struct rule_pattern *p =
+				mem_resize(NULL, 1, sizeof(*p));
+			size_t len = strcspn(at, "|");
+
+			*p = (struct rule_pattern){
+				.text = at,
+				.len = (unsigned char)len,
+				.row = (unsigned char)i,
+				.path = memchr(at, '/', len),
+			};
+			first = (unsigned char)*at;
+			*ends[first] = p;
+			ends[first] = &p->next;
+			at += len + (at[len] == '|');
+		}
+	}
+}
+
+static bool glob_matches(const char *rule_pattern, size_t len, const char *path)
+{
+	const char *star = memchr(rule_pattern, '*', len);
+	char glob[PATTERN_MAX];
+	size_t have = strlen(path);
+
+	if (!star)
+		return have == len && memcmp(rule_pattern, path, len) == 0;
+	/* "*.so" matches a name, which has no slash. */
+	if (star == rule_pattern && !memchr(rule_pattern + 1, '*', len - 1) &&
+	    !memchr(rule_pattern, '/', len))
+		return have >= len - 1 &&
+		       memcmp(path + have - (len - 1), rule_pattern + 1,
+			      len - 1) == 0 &&
+		       !strchr(path, '/');
+	if (len >= sizeof(glob))
+		return false;
+	memcpy(glob, rule_pattern, len);
+	glob[len] = '\0';
+	return fnmatch(glob, path, FNM_PATHNAME) == 0;
+}
+
+/* path: begins at one of its parts. */
+static bool match_pattern_at(const char *rule_pattern, size_t len,
+			     const char *path)
+{
+	char head[PATTERN_MAX];
+	size_t at = 0, i;
+
+	if (rule_pattern[len - 1] != '/')
+		return glob_matches(rule_pattern, len, path);
+	/* The path has to go on behind as many parts as the pattern has. */
+	for (i = 0; i < len; i++) {
+		if (rule_pattern[i] != '/')
+			continue;
+		at += strcspn(path + at, "/");
+		if (!path[at])
+			return false;
+		at += i + 1 < len;
+	}
+	if (!at || at >= sizeof(head))
+		return false;
+	memcpy(head, path, at);
+	head[at] = '\0';
+	return glob_matches(rule_pattern, len - 1, head);
+}
+
+/* The first row, up to `best`, whose pattern matches the path from here on. */
+static size_t find_best_rule_at(const struct rule_pattern *p, const char *at,
+				bool is_name, size_t best)
+{
+	for (; p && p->row < best; p = p->next)
+		if ((is_name || p->path) &&
+		    match_pattern_at(p->text, p->len, at))
+			return p->row;
+	return best;
+}
+
+const char *risk_by_name(const char *path, enum risk_level *ret_level)
+{
+	const char *name = path_name(path), *at = path;
+	size_t best = ROWS;
+
+	if (!by_first['.'])
+		index_rule_patterns();
+	for (;;) {
+		best = find_best_rule_at(by_first[(unsigned char)*at], at,
+					 at == name, best);
+		best = find_best_rule_at(by_first['*'], at, at == name, best);
+		at += strcspn(at, "/");
+		if (!*at)
+			break;
+		at++;
+	}
+	if (best == ROWS)
+		return NULL;
+	*ret_level = table[best].level;
+	return table[best].when;
+}

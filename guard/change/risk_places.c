@@ -1,0 +1,84 @@
+/* Directories that tools fill. */
+#include <fnmatch.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "guard/change/risk.h"
+
+static const struct place {
+	const char *name;
+	bool packages; /* holds installed ones */
+} generated[] = {
+	{"node_modules", true}, {"bower_components", true},
+	{"__pycache__", false}, {".venv", true},
+	{"venv", true},		{".tox", true},
+	{".mypy_cache", false}, {".pytest_cache", false},
+	{".ruff_cache", false}, {".gradle", false},
+	{".next", false},	{".nuxt", false},
+	{".svelte-kit", false}, {".parcel-cache", false},
+	{".turbo", false},	{".cache", false},
+	{".eggs", true},	{".terraform", true},
+	{".dart_tool", false},	{".stack-work", false},
+	{"DerivedData", false}, {".ccache", false},
+	{"CMakeFiles", false},	{".zig-cache", false},
+};
+
+static const struct place *find_generated(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(generated) / sizeof(*generated); i++)
+		if (strlen(generated[i].name) == len &&
+		    memcmp(name, generated[i].name, len) == 0)
+			return &generated[i];
+	return NULL;
+}
+
+bool risk_is_generated(const char *name)
+{
+	return find_generated(name, strlen(name)) != NULL;
+}
+
+bool risk_in_generated(const char *path)
+{
+	for (;;) {
+		size_t len = strcspn(path, "/");
+
+		if (!path[len])
+			return false;
+		if (find_generated(path, len))
+			return true;
+		path += len + 1;
+	}
+}
+
+bool risk_is_installed(const char *path)
+{
+	bool in = false, own = false;
+
+	while (*path) {
+		size_t len = strcspn(path, "/");
+		const struct place *place = find_generated(path, len);
+
+		if (place && place->packages) {
+			in = path[len] == '/';
+			own = false;
+		} else if (place ||
+			   (*path == '.' &&
+			    !(len == 4 && memcmp(path, ".bin", 4) == 0))) {
+			own = true;
+		}
+		path += len;
+		path += *path == '/';
+	}
+	return in && !own;
+}
+
+bool risk_always_runs(const char *path)
+{
+	const char *name = path_name(path);
+
+	return fnmatch("*.pth", name, 0) == 0 ||
+	       strcmp(name, "sitecustomize.py") == 0 ||
+	       strcmp(name, "usercustomize.py") == 0;
+}

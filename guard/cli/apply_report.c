@@ -1,0 +1,116 @@
+#include "guard/cli/apply_report.h"
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/change/committing.h"
+#include "guard/change/importer.h"
+#include "guard/state/exit_status.h"
+#include "guard/state/report.h"
+#include "overlay/layers.h"
+
+/* The changed directory, for messages. */
+const char *apply_report_where(const struct apply_plan *a)
+{
+	const struct session *s = &a->p->session;
+	size_t i;
+
+	if (!resolve_run_paths(a->p, 0))
+		for (i = 1; i < s->root_count; i++)
+			if (resolve_run_paths(a->p, i))
+				return s->roots[i].path;
+	return resolve_run_home_paths(a->p) && !resolve_run_paths(a->p, 0)
+		       ? s->home
+		       : s->project;
+}
+
+/* As git does: it is done, but there is work left. */
+int apply_report_markers(const struct apply_plan *a,
+			 const struct plan_counts *counts, bool done)
+{
+	size_t i, k;
+
+	if (!counts->marked)
+		return STATUS_OK;
+	for (i = 0; i < a->change.root_count; i++) {
+		const struct plan *plan = &a->change.roots[i].plan;
+
+		for (k = 0; k < plan->steps.count; k++) {
+			auto_free char *path = mem_printf(
+				"%s%s", plan->prefix ? plan->prefix : "",
+				plan->steps.items[k].path);
+
+			if (plan->steps.items[k].how == STEP_MARKED)
+				report_warning("conflict markers %s in %s",
+					       done ? "are" : "would be",
+					       text_quote(path));
+		}
+	}
+	if (done)
+		report_warning(
+			"%s to resolve by hand: applied with conflict markers",
+			text_count(counts->marked, "file"));
+	return STATUS_REFUSED;
+}
+
+void apply_report_git_left(const struct apply_plan *a)
+{
+	struct session *s = &a->p->session;
+	auto_free char *left = NULL;
+	bool one, linked = record_get(&s->more, LAYERS_GIT) != NULL;
+	size_t i;
+
+	for (i = 1; i < s->root_count; i++)
+		if (a->change.roots[i].plan.git_skipped)
+			report_note("changes in %s.git were not applied: guard "
+				    "apply %s and its path applies them",
+				    text_quote(a->change.roots[i].plan.prefix),
+				    s->id);
+	if (!a->change.roots[0].plan.git_skipped && !linked)
+		return;
+	left = importer_left(a->c, s);
+	one = strncmp(left, "1 ", 2) == 0;
+	if (*left)
+		report_note("%s of the run %s not in your repository; guard "
+			    "import %s imports %s",
+			    left, one ? "is" : "are", s->id,
+			    one ? "it" : "them");
+	if (a->change.roots[0].plan.git_skipped)
+		report_note("changes in .git were not applied; guard apply %s "
+			    ".git applies them",
+			    s->id);
+}
+
+/* These changes do not conflict with the apply, but the user must know that
+ * they were not applied. */
+void apply_report_home_left(const struct apply_plan *a)
+{
+	size_t count = apply_plan_home_left(a);
+	const char *id = a->p->session.id;
+
+	if (count)
+		report_note("%s in your home directory not applied: guard diff "
+			    "%s shows them, guard apply %s ~/PATH applies one",
+			    text_count(count, "change"), id, id);
+}
+
+int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,
+		      struct gitcommit *commit, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	AUTO(buf) struct buf sum = {0};
+
+	plan_summary_text(counts, &sum);
+	report_note("run %s applied to %s: %s", s->id,
+		    text_quote(apply_report_where(a)), buf_text(&sum));
+	if (s->state != RUN_APPLIED)
+		report_note("the rest of it is still pending (guard diff %s)",
+			    s->id);
+	report_hint("guard undo reverts it");
+	if (commit && committing_point(a, commit, true, err) < 0)
+		return -err->num;
+	apply_report_git_left(a);
+	apply_report_home_left(a);
+	return apply_report_markers(a, counts, true);
+}

@@ -1,0 +1,25 @@
+/*
+ * The reports of an apply, for apply and review. counts: of its plans.
+ */
+#ifndef GUARD_CLI_APPLY_REPORT_H
+#define GUARD_CLI_APPLY_REPORT_H
+
+#include "guard/change/apply_plan.h"
+#include "guard/cli/plan_summary.h"
+#include "restore/git/gitcommit.h"
+
+/* The directory that is changed, for a question. */
+const char *apply_report_where(const struct apply_plan *a);
+/* Names the files with conflict markers and returns the exit status: they must
+ * not be overlooked. */
+int apply_report_markers(const struct apply_plan *a,
+			 const struct plan_counts *counts, bool done);
+/* What was not applied: changes in a .git, and of the home directory. */
+void apply_report_git_left(const struct apply_plan *a);
+void apply_report_home_left(const struct apply_plan *a);
+/* The end of an apply: moves the branch to the commit, unless that is NULL, and
+ * returns the exit status or the error of committing_point(). */
+int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,
+		      struct gitcommit *commit, struct err *err);
+
+#endif

@@ -1,0 +1,258 @@
+#include "guard/cli/plan_summary.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/change/changes.h"
+#include "guard/cli/jsonout.h"
+#include "guard/state/report.h"
+#include "restore/entry_compare.h"
+#include "snapshot/tree/tree.h"
+
+/* --- moves --- */
+
+struct deleted_step {
+	struct moves *to;
+	const struct plan *plan;
+	const char *path; /* the path that the step deletes */
+};
+
+static int add_plan_deletion(void *arg, const char *path, const struct entry *e,
+			     struct err *err)
+{
+	const struct deleted_step *d = arg;
+	auto_free char *full_path = path_join(d->path, path);
+
+	(void)err;
+	if (!path_has_part(full_path, ".git") &&
+	    !plan_is_over(d->plan, full_path))
+		moves_add_copy(d->to, false, full_path, e);
+	return 0;
+}
+
+int plan_moves_make(struct store *store, const struct plan *plan,
+		    struct plan_moves *ret, struct err *err)
+{
+	struct moves *m = &ret->moves;
+	struct deleted_step d = {.to = m, .plan = plan};
+	bool any = false;
+	size_t i;
+
+	*ret = (struct plan_moves){0};
+	for (i = 0; i < plan->steps.count; i++)
+		any |= plan->steps.items[i].kind == STEP_CREATE;
+	for (i = 0; any && i < plan->steps.count; i++) {
+		d.path = plan->steps.items[i].path;
+		if (plan->steps.items[i].kind == STEP_DELETE &&
+		    tree_each(store, &plan->steps.items[i].from,
+			      add_plan_deletion, &d, err) < 0)
+			return -err->num;
+	}
+	for (i = 0; m->deleted.count && i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
+
+		if (s->kind == STEP_CREATE && s->how == STEP_PLAIN &&
+		    !path_has_part(s->path, ".git"))
+			moves_add_copy(m, true, s->path, &s->to);
+	}
+	moves_find_stored(m, store);
+	ret->items = mem_zalloc((m->added.count + 1) * sizeof(*ret->items));
+	for (i = 0; i < m->added.count; i++) {
+		const struct moves_file *f = &m->added.items[i], *g = f->other;
+		struct change_move *move = &ret->items[ret->count];
+
+		if (!g)
+			continue;
+		*move = (struct change_move){
+			.from = g->path,
+			.to = f->path,
+			.old = changes_side(g->entry),
+			.now = changes_side(f->entry),
+			.percent = f->percent,
+			.with_dir = f->with_parent && f->percent == 100 &&
+				    entry_same_meta(g->entry, f->entry),
+		};
+		move->now.uid = entry_apply_owner(f->entry);
+		ret->count++;
+	}
+	changes_moves_count(ret->items, ret->count);
+	return 0;
+}
+
+void plan_moves_free(struct plan_moves *m)
+{
+	moves_free(&m->moves);
+	free(m->items);
+}
+
+bool plan_moves_has(const struct plan_moves *m, const char *path, bool added)
+{
+	return moves_at(&m->moves, added, path) != NULL;
+}
+
+/* --- counts and texts --- */
+
+bool plan_summary_is_time_only(const struct step *s)
+{
+	return s->kind == STEP_META && entry_same_meta(&s->from, &s->to);
+}
+
+static int count_deleted_entry(void *arg, const char *path,
+			       const struct entry *e, struct err *err)
+{
+	size_t *count = arg;
+
+	(void)path;
+	(void)e;
+	(void)err;
+	++*count;
+	return 0;
+}
+
+static int add_plan_counts(struct store *store, const struct plan *plan,
+			   struct plan_counts *to, struct err *err)
+{
+	AUTO(plan_moves) struct plan_moves moves = {0};
+	size_t i;
+
+	if (plan_moves_make(store, plan, &moves, err) < 0)
+		return -err->num;
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
+
+		if (s->how == STEP_MERGED)
+			to->merged++;
+		else if (s->how == STEP_MARKED)
+			to->marked++;
+		else if (s->kind == STEP_REPLACE)
+			to->replaced++;
+		else if (s->kind == STEP_CREATE)
+			to->created++;
+		else if (s->kind == STEP_META && plan_summary_is_time_only(s))
+			to->times++;
+		else if (s->kind == STEP_META)
+			to->meta++;
+		else if (tree_each(store, &s->from, count_deleted_entry,
+				   &to->deleted, err) < 0)
+			return -err->num;
+	}
+	to->moved += moves.count;
+	to->deleted -= moves.count;
+	to->created -= moves.count;
+	return 0;
+}
+
+int plan_summary_count(const struct changeset *set, struct plan_counts *ret,
+		       struct err *err)
+{
+	size_t i;
+
+	*ret = (struct plan_counts){0};
+	for (i = 0; i < set->root_count; i++)
+		if (add_plan_counts(set->c->store, &set->roots[i].plan, ret,
+				    err) < 0)
+			return -err->num;
+	return 0;
+}
+
+void plan_summary_text(const struct plan_counts *counts, struct buf *to)
+{
+	const struct text_part parts[] = {
+		{counts->deleted, "deleted"},
+		{counts->moved, "moved"},
+		{counts->replaced, "replaced"},
+		{counts->created, "created"},
+		{counts->meta, "with other permissions"},
+		{counts->merged, "merged"},
+		{counts->marked, "with conflict markers"},
+	};
+
+	text_sum(to, parts, sizeof(parts) / sizeof(parts[0]), "times only");
+}
+
+static json_t *json_path(const char *path, const char *key, const char *text)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "path", path);
+	jsonout_text(object, key, text);
+	return object;
+}
+
+static json_t *json_conflicts(const struct conflict *list, size_t count)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		jsonout_add(array, json_path(list[i].path, "reason",
+					     conflict_text(list[i].kind)));
+	return array;
+}
+
+void plan_summary_json(struct store *store, const struct plan *plan,
+		       json_t *object)
+{
+	static const char *const ops[] = {
+		[STEP_DELETE] = "delete",
+		[STEP_REPLACE] = "replace",
+		[STEP_CREATE] = "create",
+		[STEP_META] = "meta",
+	};
+	static const char *const hows[] = {
+		[STEP_MERGED] = "merged",
+		[STEP_MARKED] = "conflict-markers",
+		[STEP_OVER] = "replaces-edit",
+	};
+	AUTO(plan_moves) struct plan_moves moves = {0};
+	json_t *steps = json_array();
+	json_t *refused = json_array();
+	json_t *moved = json_array();
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
+		json_t *step = json_path(s->path, "op", ops[s->kind]);
+
+		if (s->how != STEP_PLAIN)
+			jsonout_text(step, "how", hows[s->how]);
+		jsonout_add(steps, step);
+	}
+	for (i = 0; i < plan->refusals.count; i++) {
+		const struct refusal *r = &plan->refusals.items[i];
+
+		jsonout_add(refused, json_path(r->path, "reason",
+					       refusal_text(r->kind)));
+	}
+	jsonout_set(object, "steps", steps);
+	jsonout_set(
+		object, "conflicts",
+		json_conflicts(plan->conflicts.items, plan->conflicts.count));
+	jsonout_set(object, "refused", refused);
+	jsonout_set(object, "kept",
+		    json_conflicts(plan->kept.items, plan->kept.count));
+	jsonout_set(object, "over",
+		    json_conflicts(plan->over.items, plan->over.count));
+	jsonout_number(object, "already", plan->already);
+	jsonout_number(object, "git_left", plan->git_skipped);
+	/* [{"from", "to", "type", "files", "similarity"}]. As many as are
+	 * found: the steps are complete. */
+	(void)plan_moves_make(store, plan, &moves, &ignored);
+	for (i = 0; i < moves.count; i++)
+		if (!moves.items[i].with_dir)
+			jsonout_add(moved, jsonout_move(&moves.items[i]));
+	jsonout_set(object, "moves", moved);
+}
+
+bool plan_summary_ask(const struct plan_counts *counts, const char *where,
+		      bool yes)
+{
+	AUTO(buf) struct buf sum = {0};
+
+	plan_summary_text(counts, &sum);
+	return report_confirm(yes, "guard: %s in %s: continue?", buf_text(&sum),
+			      text_quote(where));
+}
