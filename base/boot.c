@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
@@ -18,13 +17,4 @@ const char *boot_id(void)
 		return id;
 	(void)snprintf(id, sizeof(id), "%.36s", buf_text(&text));
 	return id;
-}
-
-int64_t boot_clock(void)
-{
-	struct timespec now = {0}, up = {0};
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	(void)clock_gettime(CLOCK_BOOTTIME, &up);
-	return now.tv_sec - up.tv_sec;
 }

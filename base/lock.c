@@ -35,11 +35,3 @@ int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 		return fail_errno(err, "lock %s", text_quote(name));
 	return TAKE_FD(fd);
 }
-
-bool lock_has_writer(int fd)
-{
-	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
-		return errno == EAGAIN;
-	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
-	return false;
-}

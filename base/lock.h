@@ -14,12 +14,4 @@
 int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 	      struct err *err);
 
-/*
- * Whether a process has this file open for writing. The file must be open for
- * reading here and belong to this user: fcntl(2) grants and returns a read
- * lease. False also where the state is unknown. SIGIO must be ignored: the
- * kernel sends it when another process opens the file during the lease.
- */
-bool lock_has_writer(int fd);
-
 #endif

@@ -13,7 +13,6 @@
 
 #include "base/auto.h"
 #include "base/chattr.h"
-#include "base/codec.h"
 #include "base/fd.h"
 #include "base/sorted.h"
 #include "base/text.h"
@@ -212,44 +211,6 @@ int xattrs_set(int fd, const struct xattrs *x, struct err *err)
 			return fail_errno(err, "set extended attribute %s",
 					  text_quote(new->name));
 	}
-	return 0;
-}
-
-void xattrs_encode(const struct xattrs *x, struct buf *to)
-{
-	size_t i;
-
-	enc_var(to, x->count);
-	for (i = 0; i < x->count; i++) {
-		enc_text(to, x->items[i].name);
-		enc_bytes(to, x->items[i].value, x->items[i].len);
-	}
-}
-
-int xattrs_decode(const void *data, size_t len, struct xattrs *ret,
-		  struct err *err)
-{
-	AUTO(xattrs) struct xattrs x = {0};
-	struct dec d = dec_start(data, len);
-	uint64_t count = dec_var(&d), i;
-
-	for (i = 0; i < count && !d.bad; i++) {
-		auto_free char *name = dec_text(&d);
-		size_t n;
-		const unsigned char *value = dec_bytes(&d, &n);
-
-		/* Names ascend when written; otherwise one set would have two
-		 * encodings. */
-		if (!*name || (i && strcmp(x.items[i - 1].name, name) >= 0))
-			d.bad = true;
-		if (!d.bad)
-			xattrs_add(&x, name, value, n);
-	}
-	if (!dec_end(&d))
-		return fail(err, EBADMSG,
-			    "the set of extended attributes is damaged");
-	*ret = x;
-	x = (struct xattrs){0};
 	return 0;
 }
 

@@ -70,12 +70,6 @@ int xattrs_get_filtered(int dirfd, const char *name,
  */
 int xattrs_set(int fd, const struct xattrs *x, struct err *err);
 
-/* The canonical bytes of a set, and the set of such bytes. -EBADMSG: damaged.
- */
-void xattrs_encode(const struct xattrs *x, struct buf *to);
-int xattrs_decode(const void *data, size_t len, struct xattrs *ret,
-		  struct err *err);
-
 /* Compares the values only, not the names. NULL equals NULL. */
 bool xattrs_same_value(const struct xattr *a, const struct xattr *b);
 

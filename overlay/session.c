@@ -369,7 +369,7 @@ int session_load(struct session *s, struct err *err)
 
 /* ---- the session ---- */
 
-/* Key: the boot id at the first start, and boot_clock() at that time. */
+/* Key: the boot id at the first start, and clock_ahead() at that time. */
 #define CLOCK "clock"
 
 #define BASE_KIND "base"
@@ -749,10 +749,21 @@ int session_base(struct session *s, bool wait, struct err *err)
 	return seq > INT_MAX ? INT_MAX : (int)seq;
 }
 
+/* Seconds by which the wall clock is ahead of the time since boot. A value
+ * smaller than before means that the clock was set back. */
+static int64_t clock_ahead(void)
+{
+	struct timespec now = {0}, up = {0};
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	(void)clock_gettime(CLOCK_BOOTTIME, &up);
+	return now.tv_sec - up.tv_sec;
+}
+
 void session_note_clock(struct session *s)
 {
 	auto_free char *text =
-		mem_printf("%s %" PRId64, boot_id(), boot_clock());
+		mem_printf("%s %" PRId64, boot_id(), clock_ahead());
 
 	record_set(&s->more, CLOCK, text);
 }
@@ -765,7 +776,7 @@ struct timestamp session_began(const struct session *s)
 	int64_t back;
 
 	if (text && len && strncmp(text, boot_id(), len) == 0) {
-		back = strtoll(text + len, NULL, 10) - boot_clock();
+		back = strtoll(text + len, NULL, 10) - clock_ahead();
 		/* Each number is rounded, and may be off by one second. */
 		began.sec -= back > 1 ? back + 1 : 0;
 	} else if (timestamp_compare(timestamp_now(), began) < 0) {

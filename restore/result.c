@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/pathset.h"
 #include "base/text.h"
-#include "base/path_cursor.h"
+#include "restore/path_cursor.h"
 #include "base/vec.h"
 #include "overlay/whiteout.h"
 #include "restore/plan/lookup.h"

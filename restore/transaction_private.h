@@ -21,7 +21,7 @@
 #ifndef GUARD_RESTORE_TRANSACTION_PRIVATE_H
 #define GUARD_RESTORE_TRANSACTION_PRIVATE_H
 
-#include "base/path_cursor.h"
+#include "restore/path_cursor.h"
 #include "restore/journal.h"
 #include "restore/syncs.h"
 #include "restore/transaction.h"

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "guard/agent/agent.h"
-#include "guard/sandbox/redact.h"
+#include "guard/agent/redact.h"
 
 #define FILE_MAX (1u << 20)
 #define ENTRIES_MAX 5000

@@ -792,6 +792,44 @@ int differences_each(const struct differences *d,
 
 /* --- extended attributes --- */
 
+void attrset_encode(const struct xattrs *x, struct buf *to)
+{
+	size_t i;
+
+	enc_var(to, x->count);
+	for (i = 0; i < x->count; i++) {
+		enc_text(to, x->items[i].name);
+		enc_bytes(to, x->items[i].value, x->items[i].len);
+	}
+}
+
+int attrset_decode(const void *data, size_t len, struct xattrs *ret,
+		   struct err *err)
+{
+	AUTO(xattrs) struct xattrs x = {0};
+	struct dec d = dec_start(data, len);
+	uint64_t count = dec_var(&d), i;
+
+	for (i = 0; i < count && !d.bad; i++) {
+		auto_free char *name = dec_text(&d);
+		size_t n;
+		const unsigned char *value = dec_bytes(&d, &n);
+
+		/* Names ascend when written; otherwise one set would have two
+		 * encodings. */
+		if (!*name || (i && strcmp(x.items[i - 1].name, name) >= 0))
+			d.bad = true;
+		if (!d.bad)
+			xattrs_add(&x, name, value, n);
+	}
+	if (!dec_end(&d))
+		return fail(err, EBADMSG,
+			    "the set of extended attributes is damaged");
+	*ret = x;
+	x = (struct xattrs){0};
+	return 0;
+}
+
 int attrset_load(struct store *s, const struct oid *id, struct xattrs *ret,
 		 struct err *err)
 {
@@ -802,7 +840,7 @@ int attrset_load(struct store *s, const struct oid *id, struct xattrs *ret,
 		return 0;
 	if (store_get(s, id, &bytes, err) < 0)
 		return -err->num;
-	return xattrs_decode(bytes.data, bytes.len, ret, err);
+	return attrset_decode(bytes.data, bytes.len, ret, err);
 }
 
 int attrset_save(struct store *s, const struct xattrs *x, struct oid *ret,
@@ -813,6 +851,6 @@ int attrset_save(struct store *s, const struct xattrs *x, struct oid *ret,
 	*ret = (struct oid){0};
 	if (!x->count)
 		return 0;
-	xattrs_encode(x, &bytes);
+	attrset_encode(x, &bytes);
 	return store_put(s, OBJECT_ATTRSET, bytes.data, bytes.len, ret, err);
 }

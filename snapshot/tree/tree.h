@@ -101,6 +101,12 @@ typedef int tree_visit(void *arg, const char *path, const struct entry *e,
 int tree_each(struct store *s, const struct entry *root, tree_visit *each,
 	      void *arg, struct err *err);
 
+/* The canonical bytes of a set, and the set of such bytes. -EBADMSG: damaged.
+ */
+void attrset_encode(const struct xattrs *x, struct buf *to);
+int attrset_decode(const void *data, size_t len, struct xattrs *ret,
+		   struct err *err);
+
 /* Loads the attributes of an entry into *ret, which is the caller's to free and
  * empty on failure. An id of OBJECT_NONE gives no attributes. -EBADMSG:
  * damaged. */

@@ -1,5 +1,6 @@
-/* Sets of extended attributes: xattrs_decode(). */
+/* Sets of extended attributes: attrset_decode(). */
 #include "base/meta.h"
+#include "snapshot/tree/tree.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -9,11 +10,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct err err;
 	size_t i;
 
-	if (xattrs_decode(data, len, &x, &err) < 0)
+	if (attrset_decode(data, len, &x, &err) < 0)
 		return 0;
 	for (i = 0; i < x.count; i++)
 		must(xattrs_find(&x, x.items[i].name) == &x.items[i]);
-	xattrs_encode(&x, &again);
+	attrset_encode(&x, &again);
 	must(again.len == len && memcmp(again.data, data, len) == 0);
 	return 0;
 }

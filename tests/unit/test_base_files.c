@@ -27,6 +27,7 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/dirtree.h"
+#include "snapshot/tree/tree.h"
 #include "tests/unit/directory_fixture.h"
 #include "tests/unit/skip.h"
 
@@ -326,13 +327,13 @@ static void xattrs_are_made_equal(void **state)
 	xattrs_free(&got);
 	assert_int_equal(xattrs_get(fd, "", &got, &err), 0);
 	assert_int_equal(got.count, 1);
-	xattrs_encode(&got, &b);
-	assert_int_equal(xattrs_decode(b.data, b.len, &back, &err), 0);
+	attrset_encode(&got, &b);
+	assert_int_equal(attrset_decode(b.data, b.len, &back, &err), 0);
 	assert_true(xattrs_equal(&got, &back));
 	for (len = 0; len < b.len; len++) {
 		AUTO(xattrs) struct xattrs cut = {0};
 
-		assert_int_equal(xattrs_decode(b.data, len, &cut, &err),
+		assert_int_equal(attrset_decode(b.data, len, &cut, &err),
 				 -EBADMSG);
 		assert_int_equal(cut.count, 0);
 	}

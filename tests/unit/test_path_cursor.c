@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
-#include "base/path_cursor.h"
+#include "restore/path_cursor.h"
 #include "tests/unit/directory_fixture.h"
 
 #define LEVELS 400

@@ -1,4 +1,4 @@
-/* guard/sandbox/redact.c: files without their secrets. */
+/* guard/agent/redact.c: files without their secrets. */
 /* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "guard/sandbox/redact.h"
+#include "guard/agent/redact.h"
 
 static const struct {
 	const char *from, *to; /* to NULL: no secret */

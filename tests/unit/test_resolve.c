@@ -130,7 +130,7 @@ static char *merged_meta(struct box *box, const char *base, const char *want,
 	if (p.steps.items[0].to.attrs.type != OBJECT_NONE) {
 		ok(store_get(box->store, &p.steps.items[0].to.attrs, &bytes,
 			     &err));
-		ok(xattrs_decode(bytes.data, bytes.len, &x, &err));
+		ok(attrset_decode(bytes.data, bytes.len, &x, &err));
 		assert_true(x.count > 0);
 	}
 	buf_printf(&text, "%o", p.steps.items[0].to.mode & 07777);

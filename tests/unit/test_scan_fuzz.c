@@ -12,6 +12,7 @@
 
 #include "base/beneath.h"
 #include "base/codec.h"
+#include "snapshot/tree/tree.h"
 
 #define COUNT 40
 #define OPS 120
@@ -19,7 +20,7 @@
 #define DEPTH 3
 #define DATA_MAX 40
 
-struct entry {
+struct layer_entry {
 	char *path;
 	uint32_t mode;
 	struct buf content; /* bytes or link target */
@@ -27,7 +28,7 @@ struct entry {
 };
 
 struct model {
-	struct entry *items;
+	struct layer_entry *items;
 	size_t count, room;
 };
 
@@ -38,23 +39,23 @@ static unsigned int any(unsigned int below)
 	return (unsigned int)rand_r(&state_now) % below;
 }
 
-static void entry_free(struct entry *e)
+static void layer_entry_free(struct layer_entry *e)
 {
 	free(e->path);
 	buf_free(&e->content);
 	buf_free(&e->xattrs);
-	*e = (struct entry){0};
+	*e = (struct layer_entry){0};
 }
 
 static void model_free(struct model *m)
 {
 	while (m->count)
-		entry_free(&m->items[--m->count]);
+		layer_entry_free(&m->items[--m->count]);
 	free(m->items);
 	*m = (struct model){0};
 }
 
-static struct entry *model_find(struct model *m, const char *path)
+static struct layer_entry *model_find(struct model *m, const char *path)
 {
 	size_t i;
 
@@ -66,18 +67,18 @@ static struct entry *model_find(struct model *m, const char *path)
 
 static void model_remove(struct model *m, const char *path)
 {
-	struct entry *e = model_find(m, path);
+	struct layer_entry *e = model_find(m, path);
 
 	assert_non_null(e);
-	entry_free(e);
+	layer_entry_free(e);
 	*e = m->items[--m->count];
 }
 
 /* Loads an entry without its content, and without attributes that never leave a
  * layer. */
-static struct entry load(int dirfd, const char *name, const char *path)
+static struct layer_entry load(int dirfd, const char *name, const char *path)
 {
-	struct entry e = {.path = mem_strdup(path)};
+	struct layer_entry e = {.path = mem_strdup(path)};
 	struct xattrs x = {0};
 	struct err err;
 	struct meta m;
@@ -89,12 +90,12 @@ static struct entry load(int dirfd, const char *name, const char *path)
 		abort();
 	(void)xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX);
 	(void)xattrs_remove_prefix(&x, "trusted.");
-	xattrs_encode(&x, &e.xattrs);
+	attrset_encode(&x, &e.xattrs);
 	xattrs_free(&x);
 	return e;
 }
 
-static void load_content(struct entry *e, int dirfd, const char *name)
+static void load_content(struct layer_entry *e, int dirfd, const char *name)
 {
 	struct err err;
 
@@ -122,7 +123,7 @@ static void take_model(int dir, const char *path, struct model *ret)
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
 		auto_free char *below = path_join(path, name);
-		struct entry e = load(dir, name, below);
+		struct layer_entry e = load(dir, name, below);
 
 		load_content(&e, dir, name);
 		GROW(ret->items, ret->count, ret->room);
@@ -141,7 +142,7 @@ static struct model model_of(int dirfd)
 {
 	auto_close int dir = openat(dirfd, ".", O_RDONLY | O_DIRECTORY);
 	struct model m = {0};
-	struct entry root = load(dir, "", "");
+	struct layer_entry root = load(dir, "", "");
 
 	GROW(m.items, m.count, m.room);
 	m.items[m.count++] = root;
@@ -156,7 +157,7 @@ static void save_model(const struct model *m, int dirfd)
 	int fd = openat(dirfd, "model", O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	for (i = 0; i < m->count; i++) {
-		const struct entry *e = &m->items[i];
+		const struct layer_entry *e = &m->items[i];
 
 		enc_text(&b, e->path);
 		enc_u32(&b, e->mode);
@@ -179,7 +180,8 @@ static struct model load_model(int dirfd)
 	assert_int_equal(fd_slurp_at(dirfd, "model", 64 << 20, &b, &err), 0);
 	d = dec_start(b.data, b.len);
 	while (d.at < d.end && !d.bad) {
-		struct entry e = {.path = dec_text(&d), .mode = dec_u32(&d)};
+		struct layer_entry e = {.path = dec_text(&d),
+					.mode = dec_u32(&d)};
 		const unsigned char *data;
 		size_t len;
 
@@ -201,7 +203,8 @@ static bool same_buf(const struct buf *a, const struct buf *b)
 	       (!a->len || memcmp(a->data, b->data, a->len) == 0);
 }
 
-static const char *differs(const struct entry *a, const struct entry *b)
+static const char *differs(const struct layer_entry *a,
+			   const struct layer_entry *b)
 {
 	if (!a || !b)
 		return a == b ? NULL : "is there on one side only";
@@ -409,10 +412,10 @@ static void make_lower(struct lab *lab)
 static void put_from_upper(struct lab *lab, struct model *m,
 			   const struct change *c)
 {
-	struct entry *old = model_find(m, c->path);
+	struct layer_entry *old = model_find(m, c->path);
 	const char *name;
 	struct err err;
-	struct entry e;
+	struct layer_entry e;
 	auto_close int dir = -1;
 
 	if (!*c->path) {
@@ -434,7 +437,7 @@ static void put_from_upper(struct lab *lab, struct model *m,
 	}
 	assert_int_equal(e.mode, c->now.mode);
 	if (old) {
-		entry_free(old);
+		layer_entry_free(old);
 		*old = e;
 	} else {
 		GROW(m->items, m->count, m->room);
@@ -446,8 +449,8 @@ static void put_from_upper(struct lab *lab, struct model *m,
 static int check_change(struct model *lower, struct model *merged,
 			const struct change *c)
 {
-	struct entry *was = model_find(lower, c->path);
-	struct entry *is = model_find(merged, c->path);
+	struct layer_entry *was = model_find(lower, c->path);
+	struct layer_entry *is = model_find(merged, c->path);
 
 	if (c->flags & CHANGE_UNREADABLE)
 		return complain("scan", c->path, "unreadable");
@@ -518,7 +521,7 @@ static int check_revert(struct lab *lab, const char *path, int number,
 	if (got == -ENOTDIR)
 		bad = compare_models("refused", &after, before);
 	for (i = 0; i < lower->count && !bad && got == 0; i++) {
-		const struct entry *e = &lower->items[i];
+		const struct layer_entry *e = &lower->items[i];
 		const char *why =
 			path_below(e->path, path)
 				? differs(e, model_find(&after, e->path))
@@ -528,7 +531,7 @@ static int check_revert(struct lab *lab, const char *path, int number,
 			bad = complain(path, e->path, why);
 	}
 	for (i = 0; i < after.count && !bad && got == 0; i++) {
-		const struct entry *e = &after.items[i];
+		const struct layer_entry *e = &after.items[i];
 
 		if (path_below(e->path, path) && !model_find(lower, e->path))
 			bad = complain(path, e->path, "was not taken back");

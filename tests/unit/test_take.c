@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "base/path.h"
+#include "snapshot/tree/tree.h"
 #include "snapshot/walk/stable_read.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/store/content.h"
@@ -217,7 +218,7 @@ static void check_nasty(struct box *box, const struct snapshot *s)
 	assert_true(oid_equal(&a.content, &b.content));
 	f = find(box, s, "d/e/f");
 	ok(store_get(box->store, &f.attrs, &bytes, &err));
-	ok(xattrs_decode(bytes.data, bytes.len, &x, &err));
+	ok(attrset_decode(bytes.data, bytes.len, &x, &err));
 	assert_int_equal(xattrs_find(&x, "user.guard")->len, 3);
 	assert_int_equal(s->dirs, 3);
 	assert_int_equal(s->files, 13);
@@ -268,7 +269,7 @@ static void test_owners_and_capabilities_are_kept(void **state)
 	assert_int_equal(e.gid, 1000);
 	assert_int_equal(e.attrs.type, OBJECT_ATTRSET);
 	ok(store_get(box->store, &e.attrs, &bytes, &err));
-	ok(xattrs_decode(bytes.data, bytes.len, &x, &err));
+	ok(attrset_decode(bytes.data, bytes.len, &x, &err));
 	ok(xattrs_get(box->root_fd, "theirs", &live, &err));
 	assert_non_null(xattrs_find(&x, "security.capability"));
 	assert_true(xattrs_equal(&x, &live));

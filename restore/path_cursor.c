@@ -1,4 +1,4 @@
-#include "base/path_cursor.h"
+#include "restore/path_cursor.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -16,8 +16,8 @@
  * prefix; the user part of URLs; private keys. Data with a NUL byte is not
  * changed.
  */
-#ifndef GUARD_SANDBOX_REDACT_H
-#define GUARD_SANDBOX_REDACT_H
+#ifndef GUARD_AGENT_REDACT_H
+#define GUARD_AGENT_REDACT_H
 
 #include <stdbool.h>
 #include <stddef.h>

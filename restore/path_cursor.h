@@ -8,8 +8,8 @@
  * A directory on the current path that another process moves stays in use; only
  * files that were inside the root can be reached through it.
  */
-#ifndef GUARD_BASE_PATH_CURSOR_H
-#define GUARD_BASE_PATH_CURSOR_H
+#ifndef GUARD_RESTORE_PATH_CURSOR_H
+#define GUARD_RESTORE_PATH_CURSOR_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "guard/sandbox/redact.h"
+#include "guard/agent/redact.h"
 
 #include <ctype.h>
 #include <errno.h>
