@@ -9,10 +9,13 @@
 #include "base/mem.h"
 #include "base/pathset.h"
 #include "base/text.h"
-#include "guard/change/changes.h"
+#include "guard/state/report.h"
+#include "restore/workspace.h"
 #include "overlay/scan.h"
 
-char *partial_discard_name(const struct session *s, unsigned int number)
+/* A new name in the trash for a path; to free. number: of the path among those
+ * that are discarded together, from 1. */
+static char *trash_name(const struct session *s, unsigned int number)
 {
 	struct timestamp now = timestamp_now();
 
@@ -89,7 +92,9 @@ int partial_discard_check(const struct state *st, const struct session *s,
 	return restore_all_parts(st, s, a, true, err);
 }
 
-int partial_discard_sync(const struct state *st, struct err *err)
+/* Syncs the moves between layers and trash: some file systems do not keep the
+ * order between them and the record that follows. */
+static int sync_layers(const struct state *st, struct err *err)
 {
 	return syncfs(st->trash_fd) < 0 ? fail_errno(err, "sync the layers")
 					: 0;
@@ -121,7 +126,7 @@ int partial_discard_finalize(const struct state *st, int workspace_fd,
 	}
 	got = restore_all_parts(st, s, &a, false, err);
 	if (got >= 0)
-		got = partial_discard_sync(st, err);
+		got = sync_layers(st, err);
 	if (got >= 0)
 		got = action_pop_parts(workspace_fd, &a, err);
 	/* Parts that cannot be restored count as discarded, and undo can
@@ -134,4 +139,98 @@ int partial_discard_finalize(const struct state *st, int workspace_fd,
 	if (got == 0 || got == -EEXIST)
 		action_drop_next(workspace_fd);
 	return got;
+}
+
+/* --- the discard --- */
+
+/* "upper", "upper-2", "home-upper": the directory of a group's layer. To free.
+ */
+static char *group_layer_name(const struct changes_root *groups, size_t index)
+{
+	return groups[index].home ? mem_strdup("home-upper")
+				  : session_root_dir(index, "upper");
+}
+
+static int revert_parts(struct context *c, const struct changes_root *groups,
+			const struct action *a, struct err *err)
+{
+	size_t group = 0, i;
+
+	for (i = 0; i < a->parts.count; i++) {
+		const struct action_part *part = &a->parts.items[i];
+		auto_free char *layer = group_layer_name(groups, group);
+
+		/* The parts are in the order of the groups. */
+		while (strcmp(layer, part->layer) != 0) {
+			free(layer);
+			layer = group_layer_name(groups, ++group);
+		}
+		if (upper_discard(groups[group].upper_fd,
+				  groups[group].lower_fd, part->path,
+				  c->state.trash_fd, part->kept, err) < 0)
+			return err_context(err, "discard %s",
+					   text_quote(part->path));
+	}
+	return 0;
+}
+
+/* All paths or none: after an error the discarded ones are restored. */
+static int execute_discard(struct context *c, const struct session *s,
+			   const struct changes_root *groups,
+			   const struct action *a, struct err *err)
+{
+	auto_close int fd =
+		workspace_open(c->state.workspaces_fd, s->project, true, err);
+	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
+	struct err second;
+
+	if (fd < 0 || lock < 0 || action_save_next(fd, a, NULL, err) < 0)
+		return -err->num;
+	if (revert_parts(c, groups, a, err) == 0 &&
+	    sync_layers(&c->state, err) == 0 &&
+	    action_push_parts(fd, a, err) == 0) {
+		action_drop_next(fd);
+		return 0;
+	}
+	if (partial_discard_finalize(&c->state, fd, s, &second) < 0)
+		report_error(&second);
+	return -err->num;
+}
+
+int partial_discard(struct context *c, const struct resolved_run *p,
+		    const struct changes *changes, struct err *err)
+{
+	const struct session *s = &p->session;
+	AUTO(action)
+	struct action a = {
+		.kind = mem_strdup(ACTION_PARTS),
+		.run_id = mem_strdup(s->id),
+	};
+	size_t i, k;
+
+	for (i = 0; i < changes->root_count; i++) {
+		auto_free char *layer = group_layer_name(changes->roots, i);
+		/* A path inside another one is discarded with it. */
+		char **named = resolve_run_paths(p, i);
+		AUTO(pathset)
+		struct pathset paths = pathset_make((const char *const *)named);
+
+		for (k = 0; k < paths.count; k++) {
+			auto_free char *name =
+				trash_name(s, (unsigned int)a.parts.count + 1);
+
+			action_add_part(&a, name, layer, paths.items[k]);
+		}
+	}
+	if (execute_discard(c, s, changes->roots, &a, err) < 0)
+		return -err->num;
+	for (i = 0; i < a.parts.count; i++) {
+		auto_free char *path =
+			partial_discard_text(s, &a.parts.items[i]);
+
+		state_log(&c->state, "discard", "run", s->id, "project",
+			  s->project, "path", path, "kept",
+			  a.parts.items[i].kept, NULL);
+	}
+	return 0;
 }

@@ -11,12 +11,18 @@
 #define GUARD_CHANGE_PARTIAL_DISCARD_H
 
 #include "guard/change/action.h"
-#include "guard/state/state.h"
+#include "guard/change/changes.h"
+#include "guard/change/resolve_run.h"
+#include "guard/state/context.h"
 #include "overlay/session.h"
 
-/* A new name in the trash for a path; to free. number: of the path among those
- * that are discarded together, from 1. */
-char *partial_discard_name(const struct session *s, unsigned int number);
+/*
+ * Discards the named paths of the run, which is locked, all or none: after an
+ * error the discarded ones are restored. changes: of the run, with the layers
+ * open. -EBUSY: another guard process works in the project.
+ */
+int partial_discard(struct context *c, const struct resolved_run *p,
+		    const struct changes *changes, struct err *err);
 
 /* The path for messages, with "~/" or the directory of --cow in front; to
  * free. */
@@ -30,10 +36,6 @@ char *partial_discard_text(const struct session *s,
  */
 int partial_discard_check(const struct state *st, const struct session *s,
 			  const struct action *a, struct err *err);
-
-/* Syncs the moves between layers and trash: some file systems do not keep the
- * order between them and the record that follows. */
-int partial_discard_sync(const struct state *st, struct err *err);
 
 /*
  * Ends the discard or the undo that next-action announces, and removes

@@ -1,4 +1,4 @@
-#include "guard/change/undo_discard.h"
+#include "guard/change/undo.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,12 +34,12 @@ static char *find_trashed_run(const struct state *state, const char *run_id,
 	return NULL;
 }
 
-static int open_discard_workspace(const struct undo_discard *u, struct err *err)
+static int open_discard_workspace(const struct undo *u, struct err *err)
 {
 	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
 }
 
-static const char *step_intro(const struct undo_discard *u)
+static const char *step_intro(const struct undo *u)
 {
 	return u->step ? "before that, the last action was"
 		       : "the last action here was";
@@ -49,21 +49,21 @@ static const char *step_intro(const struct undo_discard *u)
 
 /* Unlike that of files, an undo of a discard is no action: a second one does
  * not do it again. */
-static void hint_discard_again(const struct undo_discard *u, const char *paths)
+static void hint_discard_again(const struct undo *u, const char *paths)
 {
-	if (!u->more)
+	if (u->step + 1 >= u->count)
 		report_hint("guard discard %s%s    discards it "
 			    "again; " NEXT_IS_BEFORE,
-			    u->last->run_id, paths);
+			    u->last.run_id, paths);
 }
 
 /* --- a run --- */
 
-static int restore_discarded_run(const struct undo_discard *u, struct err *err)
+static int restore_discarded_run(const struct undo *u, struct err *err)
 {
 	auto_free char *name =
-		find_trashed_run(&u->c->state, u->last->run_id, err);
-	const char *run = u->last->run_id;
+		find_trashed_run(&u->c->state, u->last.run_id, err);
+	const char *run = u->last.run_id;
 	auto_close int fd = -1, lock = -1;
 
 	if (!name && err->num != ENOENT)
@@ -111,7 +111,7 @@ static int restore_discarded_run(const struct undo_discard *u, struct err *err)
 
 /* --- paths of one --- */
 
-static int forget_discarded_paths(const struct undo_discard *u, struct err *err)
+static int forget_discarded_paths(const struct undo *u, struct err *err)
 {
 	auto_close int fd = open_discard_workspace(u, err);
 	auto_close int lock = -1;
@@ -119,31 +119,29 @@ static int forget_discarded_paths(const struct undo_discard *u, struct err *err)
 	if (fd < 0)
 		return fd;
 	lock = action_lock(fd, err);
-	return lock < 0 ? lock : action_pop_parts(fd, u->last, err);
+	return lock < 0 ? lock : action_pop_parts(fd, &u->last, err);
 }
 
-static int fail_expired(const struct undo_discard *u, const char *why,
-			struct err *err)
+static int fail_expired(const struct undo *u, const char *why, struct err *err)
 {
 	if (!u->dry && forget_discarded_paths(u, err) < 0)
 		return -err->num;
 	return fail(err, ENOENT,
 		    "%s: the discard of paths of run %s cannot be "
 		    "undone; " NEXT_IS_BEFORE,
-		    why, u->last->run_id);
+		    why, u->last.run_id);
 }
 
-static void list_discarded_paths(const struct undo_discard *u,
-				 const struct session *s)
+static void list_discarded_paths(const struct undo *u, const struct session *s)
 {
 	size_t i;
 
 	report_note("%s to discard %s of run %s", step_intro(u),
-		    text_count(u->last->parts.count, "path"), s->id);
-	for (i = 0; i < u->last->parts.count && !(report_is_quiet() && u->yes);
+		    text_count(u->last.parts.count, "path"), s->id);
+	for (i = 0; i < u->last.parts.count && !(report_is_quiet() && u->yes);
 	     i++) {
 		auto_free char *path =
-			partial_discard_text(s, &u->last->parts.items[i]);
+			partial_discard_text(s, &u->last.parts.items[i]);
 		AUTO(buf) struct buf shown = {0};
 
 		text_escape_name(&shown, path);
@@ -153,13 +151,13 @@ static void list_discarded_paths(const struct undo_discard *u,
 
 /* Another guard process may have worked in the project while the user was
  * asked. */
-static int check_discard_is_last(const struct undo_discard *u, int workspace_fd,
+static int check_discard_is_last(const struct undo *u, int workspace_fd,
 				 struct err *err)
 {
 	AUTO(action) struct action now = {0};
 
 	if (action_load_effective(workspace_fd, 0, &now, err) == 0 &&
-	    action_same(&now, u->last))
+	    action_same(&now, &u->last))
 		return 0;
 	return fail(err, EBUSY,
 		    "another guard command changed %s at the same time: "
@@ -167,10 +165,10 @@ static int check_discard_is_last(const struct undo_discard *u, int workspace_fd,
 		    text_quote(u->path));
 }
 
-static int move_paths_back(const struct undo_discard *u,
-			   const struct session *s, struct err *err)
+static int move_paths_back(const struct undo *u, const struct session *s,
+			   struct err *err)
 {
-	const struct action *last = u->last;
+	const struct action *last = &u->last;
 	auto_close int fd = open_discard_workspace(u, err);
 	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
 	struct action next = *last;
@@ -190,11 +188,10 @@ static int move_paths_back(const struct undo_discard *u,
 	return STATUS_OK;
 }
 
-static int restore_discarded_paths(const struct undo_discard *u,
-				   struct err *err)
+static int restore_discarded_paths(const struct undo *u, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
-	const char *run = u->last->run_id;
+	const char *run = u->last.run_id;
 	int got = session_open(u->c->state.runs_fd, run, !u->dry, &s, err);
 
 	if (got == -ENOENT)
@@ -211,9 +208,9 @@ static int restore_discarded_paths(const struct undo_discard *u,
 			   run_state_name(s.state));
 	else if (u->dry && u->step)
 		/* Later changes are still there in a dry run. */
-		got = (int)u->last->parts.count;
+		got = (int)u->last.parts.count;
 	else
-		got = partial_discard_check(&u->c->state, &s, u->last, err);
+		got = partial_discard_check(&u->c->state, &s, &u->last, err);
 	if (got == -EEXIST) {
 		/* A retry would fail in the same way, so the user may skip the
 		 * action. */
@@ -247,8 +244,8 @@ static int restore_discarded_paths(const struct undo_discard *u,
 	return move_paths_back(u, &s, err);
 }
 
-int undo_discard(const struct undo_discard *u, struct err *err)
+int undo_discard(const struct undo *u, struct err *err)
 {
-	return u->last->parts.count ? restore_discarded_paths(u, err)
-				    : restore_discarded_run(u, err);
+	return u->last.parts.count ? restore_discarded_paths(u, err)
+				   : restore_discarded_run(u, err);
 }

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include "base/pathset.h"
 #include "guard/change/importer.h"
 #include "guard/change/changes.h"
 #include "guard/cli/commands.h"
@@ -10,7 +9,6 @@
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
 #include "guard/state/reserve.h"
-#include "restore/workspace.h"
 
 #define TRASH_SECONDS (7 * 24 * 3600)
 
@@ -36,96 +34,13 @@ static int discard_all(struct context *c, struct resolved_run *p, bool yes,
 	return STATUS_OK;
 }
 
-/* "upper", "upper-2", "home-upper": the directory of a group's layer. To free.
- */
-static char *group_layer_name(const struct changes_root *groups, size_t index)
-{
-	return groups[index].home ? mem_strdup("home-upper")
-				  : session_root_dir(index, "upper");
-}
-
-static int revert_parts(struct context *c, const struct changes_root *groups,
-			const struct action *a, struct err *err)
-{
-	size_t group = 0, i;
-
-	for (i = 0; i < a->parts.count; i++) {
-		const struct action_part *part = &a->parts.items[i];
-		auto_free char *layer = group_layer_name(groups, group);
-
-		/* The parts are in the order of the groups. */
-		while (strcmp(layer, part->layer) != 0) {
-			free(layer);
-			layer = group_layer_name(groups, ++group);
-		}
-		if (upper_discard(groups[group].upper_fd,
-				  groups[group].lower_fd, part->path,
-				  c->state.trash_fd, part->kept, err) < 0)
-			return err_context(err, "discard %s",
-					   text_quote(part->path));
-	}
-	return 0;
-}
-
-/* All paths or none: after an error the discarded ones are restored. */
-static int execute_discard(struct context *c, struct session *s,
-			   const struct changes_root *groups,
-			   const struct action *a, struct err *err)
-{
-	auto_close int fd =
-		workspace_open(c->state.workspaces_fd, s->project, true, err);
-	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
-	struct err second;
-
-	if (fd < 0 || lock < 0 || action_save_next(fd, a, NULL, err) < 0)
-		return -err->num;
-	if (revert_parts(c, groups, a, err) == 0 &&
-	    partial_discard_sync(&c->state, err) == 0 &&
-	    action_push_parts(fd, a, err) == 0) {
-		action_drop_next(fd);
-		return 0;
-	}
-	if (partial_discard_finalize(&c->state, fd, s, &second) < 0)
-		output_error(&second);
-	return -err->num;
-}
-
 static int discard_parts(struct context *c, struct resolved_run *p,
-			 const struct changes_root *groups, size_t count,
-			 struct err *err)
+			 const struct changes *found, struct err *err)
 {
-	AUTO(action)
-	struct action a = {
-		.kind = mem_strdup(ACTION_PARTS),
-		.run_id = mem_strdup(p->session.id),
-	};
 	AUTO(changes) struct changes changes = CHANGES_NONE;
-	size_t i, k;
 
-	for (i = 0; i < count; i++) {
-		auto_free char *layer = group_layer_name(groups, i);
-		/* A path inside another one is discarded with it. */
-		char **named = resolve_run_paths(p, i);
-		AUTO(pathset)
-		struct pathset paths = pathset_make((const char *const *)named);
-
-		for (k = 0; k < paths.count; k++) {
-			auto_free char *name = partial_discard_name(
-				&p->session, (unsigned int)a.parts.count + 1);
-
-			action_add_part(&a, name, layer, paths.items[k]);
-		}
-	}
-	if (execute_discard(c, &p->session, groups, &a, err) < 0)
+	if (partial_discard(c, p, found, err) < 0)
 		return -err->num;
-	for (i = 0; i < a.parts.count; i++) {
-		auto_free char *path =
-			partial_discard_text(&p->session, &a.parts.items[i]);
-
-		state_log(&c->state, "discard", "run", p->session.id, "project",
-			  p->session.project, "path", path, "kept",
-			  a.parts.items[i].kept, NULL);
-	}
 	output_print("discarded from run %s; guard keeps it for 7 days",
 		     p->session.id);
 	output_hint("guard undo restores it");
@@ -180,7 +95,7 @@ static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 	if (!output_confirm(yes, "guard: discard these changes of run %s?",
 			    p->session.id))
 		return STATUS_REFUSED;
-	return discard_parts(c, p, groups, count, err);
+	return discard_parts(c, p, &changes, err);
 }
 
 int cmd_discard(int argc, char **argv)

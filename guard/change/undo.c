@@ -1,0 +1,292 @@
+#include "guard/change/undo.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/change/changes.h"
+#include "guard/change/recover.h"
+#include "guard/state/exit_status.h"
+#include "guard/state/report.h"
+#include "restore/unreadable_dirs.h"
+#include "restore/workspace.h"
+#include "snapshot/store/ingest_hint.h"
+#include "snapshot/tree/catalog.h"
+
+/* Frees the action and its change; the project and the simulated steps of a
+ * dry run stay. */
+static void clear(struct undo *u)
+{
+	changeset_free(&u->change);
+	action_free(&u->last);
+}
+
+void undo_free(struct undo *u)
+{
+	size_t i;
+
+	clear(u);
+	for (i = 0; i < u->simulated.count; i++)
+		applied_ops_free(&u->simulated.items[i]);
+	VEC_FREE(&u->simulated);
+	free(u->path);
+}
+
+static int open_project_workspace(const struct undo *u, struct err *err)
+{
+	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
+}
+
+int undo_find(struct undo *u, struct err *err)
+{
+	u->path = mem_strdup(u->c->project);
+	for (;;) {
+		auto_close int fd = -1;
+		int got;
+		char *up;
+
+		if (recover_project(u->c, u->path, err) < 0)
+			return -err->num;
+		fd = open_project_workspace(u, err);
+		got = fd < 0 ? fd : action_load_last(fd, &u->last, err);
+		if (got != -ENOENT)
+			return got;
+		if (strcmp(u->path, "/") == 0)
+			return fail(err, ENOENT, "nothing to undo in %s",
+				    text_quote(u->c->project));
+		up = path_parent(u->path);
+		free(u->path);
+		u->path = *up ? up : (free(up), mem_strdup("/"));
+	}
+}
+
+int undo_load(struct undo *u, size_t back, struct err *err)
+{
+	auto_close int fd = open_project_workspace(u, err);
+
+	clear(u);
+	return fd < 0 ? fd : action_load_effective(fd, back, &u->last, err);
+}
+
+/* --- the plan --- */
+
+/* A dry run of several undoes has not really undone the steps before this. */
+static bool is_simulated_step(const struct undo *u)
+{
+	return u->dry && u->step;
+}
+
+/* The argument of record_unreadable(). */
+struct unreadable_search {
+	struct project *project;
+	struct timestamp left_time; /* of the state after the action */
+};
+
+/*
+ * Files and directories that the action made unreadable for their owner. A
+ * directory is made readable for the inspection; an unreadable file with the
+ * size and mtime after the action is taken for unchanged, as there is no better
+ * evidence.
+ */
+static int record_unreadable(void *arg, const char *path,
+			     const struct entry *left,
+			     const struct entry *wanted, struct err *err)
+{
+	const struct unreadable_search *search = arg;
+	struct project *p = search->project;
+
+	(void)wanted;
+	if (left && unreadable_dirs_match(left->mode))
+		mem_list_add(&p->unreadable_dirs, path);
+	if (!left || !S_ISREG(left->mode) || (left->mode & S_IRUSR) ||
+	    (left->flags & ENTRY_INCOMPLETE) || geteuid() == 0)
+		return 0;
+	return project_add_hint(p, path, left, search->left_time, err);
+}
+
+/* Another guard may have done something while the project was waited for. */
+static int check_last_action(const struct undo *u, int workspace_fd,
+			     struct err *err)
+{
+	AUTO(action) struct action now = {0};
+
+	if ((u->count ? action_load_effective(workspace_fd, 0, &now, err)
+		      : action_load_last(workspace_fd, &now, err)) == 0 &&
+	    action_same(&now, &u->last))
+		return 0;
+	return fail(err, EBUSY,
+		    "another guard command changed %s at the same time: "
+		    "nothing undone; try again",
+		    text_quote(u->path));
+}
+
+static const char *undo_root_path(const struct undo *u, size_t index)
+{
+	return index ? u->last.roots.items[index].path : u->path;
+}
+
+static int snapshot_undo_root(struct undo *u, size_t index, struct err *err)
+{
+	struct changeset_root *root = &u->change.roots[index];
+	struct unreadable_search search = {&root->project, root->base.time};
+	size_t i;
+
+	if (changeset_open_root(&u->change, index, undo_root_path(u, index),
+				err) < 0 ||
+	    (!index && !u->dry &&
+	     check_last_action(u, root->project.workspace_fd, err) < 0) ||
+	    tree_diff(u->c->store, &root->base.root, &root->want.root,
+		      record_unreadable, &search, err) < 0)
+		return -err->num;
+	ingest_hint_sort(root->project.hints.items, root->project.hints.count);
+	if (changeset_inspect_root(&u->change, index, "pre-undo",
+				   u->last.run_id, err) < 0)
+		return -err->num;
+	/* A dry run plans each action against the files as they would be after
+	 * the steps before it. */
+	for (i = 0; is_simulated_step(u) && i < u->simulated.count; i++) {
+		const struct applied_ops *did = &u->simulated.items[i];
+
+		if (strcmp(did->root_path, undo_root_path(u, index)) == 0 &&
+		    applied_ops_replay(did, u->c->store, root->only,
+				       &root->now.root, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+int undo_plan(struct undo *u, struct err *err)
+{
+	size_t i;
+
+	changeset_init(&u->change, u->c, u->last.roots.count);
+	if (context_store(u->c, STORE_WRITE, err) < 0)
+		return -err->num;
+	for (i = 0; i < u->change.root_count; i++) {
+		struct action_root *done = &u->last.roots.items[i];
+		struct changeset_root *root = &u->change.roots[i];
+		struct plan_options options = {
+			.git_apart = !u->last.git,
+			.partial = done->only != NULL,
+			.now_notes = &root->now,
+		};
+
+		if (i)
+			root->prefix =
+				changes_prefix(done->path, u->c->state.home);
+		root->only = TAKE(done->only);
+		root->first = action_first(&u->last, i);
+		if (!done->after)
+			return fail(
+				err, ENODATA,
+				"the state after the last %s was not stored: "
+				"restore what you need from snapshot %" PRIu64
+				" with guard restore --at",
+				u->last.kind, done->before);
+		if (catalog_load(u->c->store, done->after, &root->base, err) <
+			    0 ||
+		    catalog_load(u->c->store, done->before, &root->want, err) <
+			    0)
+			return err_context(err, "undo the %s", u->last.kind);
+		if (snapshot_undo_root(u, i, err) < 0 ||
+		    changeset_plan_root(&u->change, i, &root->base.root,
+					&options, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+int undo_check(struct undo *u, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < u->change.root_count; i++) {
+		struct applied_ops *did = VEC_ADD(&u->simulated);
+
+		did->own = true;
+		did->root_path = mem_strdup(undo_root_path(u, i));
+		applied_ops_add_plan(did, &u->change.roots[i].plan);
+	}
+	return is_simulated_step(u) ? 0 : changeset_check(&u->change, err);
+}
+
+/* --- the execution --- */
+
+/* After the undo of an apply the run is pending again; after the undo of that
+ * undo it is applied. Returns false if the record could not be written. */
+static bool set_undone_run_state(struct undo *u, const struct action *done)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	bool applied = strcmp(done->undone_kind, "apply") != 0;
+	struct err err;
+	int got;
+
+	if (!done->run_id[0])
+		return true;
+	got = session_open(u->c->state.runs_fd, done->run_id, true, &s, &err);
+	/* The run is still running, and pending in any case. */
+	if (got == -ENOENT)
+		report_note("run %s itself no longer exists", done->run_id);
+	if (got == -EBUSY || got == -ENOENT)
+		return true;
+	if (got == 0)
+		got = recover_set_undone_state(u->c, &s, done->undone_kind,
+					       done->complete, &err);
+	if (got < 0)
+		report_warning(
+			"done, but the record that run %s %s could not be "
+			"written; the next guard command here tries again: %s",
+			done->run_id,
+			applied ? "is applied" : "is pending again", err.text);
+	else if (!applied)
+		report_note("run %s is pending again", s.id);
+	session_free(&s);
+	return got == 0;
+}
+
+char *undo_title(const struct action *a)
+{
+	bool of_undo = a->undone_kind[0] && strcmp(a->kind, "undo") == 0;
+
+	return mem_printf("%s%s%s%s%s", a->kind, of_undo ? " of the " : "",
+			  of_undo ? a->undone_kind : "",
+			  a->run_id[0] ? " of run " : "", a->run_id);
+}
+
+int undo_execute(struct undo *u, struct err *err)
+{
+	auto_free char *undone_title = undo_title(&u->last);
+	/* An undo of an undo does the first thing again: in the end the run is
+	 * as after "apply" or as after "undo". */
+	const char *kind = strcmp(u->last.kind, "undo") != 0 ? u->last.kind
+			   : strcmp(u->last.undone_kind, "undo") == 0 ? "apply"
+								      : "undo";
+	AUTO(action)
+	struct action action = {
+		.kind = mem_strdup("undo"),
+		.run_id = mem_strdup(u->last.run_id),
+		.undone_kind = mem_strdup(kind),
+		.undone_before = action_before(&u->last),
+		.git = u->last.git,
+		.complete = u->last.complete,
+	};
+	auto_free char *before = NULL;
+
+	changeset_wait_starting_runs(&u->change);
+	if (changeset_execute(&u->change, &action, err) < 0)
+		return -err->num;
+	before = mem_printf("%" PRIu64, action_before(&action));
+	if (set_undone_run_state(u, &action))
+		action_close(u->change.roots[0].project.workspace_fd, &action);
+	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
+		  u->last.run_id, "project", u->path, "before", before, NULL);
+	report_note("%s in %s is undone%s", undone_title, text_quote(u->path),
+		    u->step + 1 < u->count ? "" : "; guard undo redoes it");
+	return STATUS_OK;
+}
