@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/change/apply_log.h"
-#include "guard/change/partial_snapshot.h"
 #include "guard/change/live.h"
 #include "guard/change/recover.h"
 #include "guard/change/moved_dirs.h"
@@ -374,7 +373,7 @@ static int choose_paths_to_read(struct apply_plan *a, struct err *err)
 {
 	struct changeset_root *root = &a->change.roots[0];
 	struct partial_choice s = {
-		.max = partial_snapshot_max_paths(&root->base),
+		.max = changeset_partial_max(&root->base),
 		.differences = &a->differences,
 	};
 	int got;
@@ -418,7 +417,7 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	if (a->may_be_partial && !s->live && !resolve_run_home_paths(a->p) &&
 	    s->root_count == 1 &&
 	    !resolve_run_names_git(resolve_run_paths(a->p, 0)) &&
-	    partial_snapshot_max_paths(&a->change.roots[0].base) &&
+	    changeset_partial_max(&a->change.roots[0].base) &&
 	    !apply_log_any(s)) {
 		if (load_layer_trees(a, err) < 0 ||
 		    choose_paths_to_read(a, err) < 0 ||

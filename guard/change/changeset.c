@@ -9,6 +9,23 @@
 #include "guard/state/report.h"
 #include "guard/change/recover.h"
 
+/* Less is read in no time, and a snapshot of all of it is worth more. */
+#define LARGE_PROJECT 2000
+/* So many times more things there are than such as are looked at. */
+#define PARTIAL_SHARE 8
+#define PARTIAL_PATHS_MAX 1000
+
+uint64_t changeset_partial_max(const struct snapshot *s)
+{
+	uint64_t entries = s->files + s->dirs;
+
+	if (entries < LARGE_PROJECT || (s->root.flags & ENTRY_INCOMPLETE))
+		return 0;
+	return entries / PARTIAL_SHARE < PARTIAL_PATHS_MAX
+		       ? entries / PARTIAL_SHARE
+		       : PARTIAL_PATHS_MAX;
+}
+
 void changeset_init(struct changeset *set, struct context *c, size_t root_count)
 {
 	size_t i;

@@ -23,7 +23,7 @@
 
 struct changeset_root {
 	char *prefix; /* printed before its paths; NULL: none */
-	char **only; /* the only paths that are read; NULL: all */
+	char **only; /* the only paths that are read and stored; NULL: all */
 	struct project project; /* path NULL: not open */
 	/* The state that the change starts from and the state that it leads to,
 	 * which the caller fills in, and the present state, stored by
@@ -48,6 +48,18 @@ struct changeset {
 	struct changeset_root *roots;
 	size_t root_count;
 };
+
+/*
+ * Partial snapshots: before and after a change of a few paths in a large
+ * project only these paths are read and stored (only), because reading all
+ * files twice takes longer than the change. A partial snapshot tells nothing
+ * about the other paths.
+ *
+ * Returns the greatest number of paths for a partial snapshot of the project,
+ * of which s is a complete snapshot; 0: the project is small, or s is not
+ * complete.
+ */
+uint64_t changeset_partial_max(const struct snapshot *s);
 
 /* Makes root_count roots that are not open. */
 void changeset_init(struct changeset *set, struct context *c,

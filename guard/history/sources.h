@@ -5,7 +5,7 @@
 #ifndef GUARD_HISTORY_SOURCES_H
 #define GUARD_HISTORY_SOURCES_H
 
-#include "guard/change/restore_want.h"
+#include "guard/change/restore_paths.h"
 
 struct sources {
 	struct store *store; /* borrowed */

@@ -1,0 +1,67 @@
+/*
+ * The restore of stored paths: in place, by a plan from the present state, or
+ * into another directory in which their names are free.
+ *
+ * In place the wanted tree is the present one with the stored paths in it.
+ * Missing parent directories come from the snapshot of the path. A .git that
+ * exists stays unchanged unless a path names it: an older HEAD, index or ref
+ * would hide later commits. A file that was not read completely when it was
+ * stored replaces nothing: the file of now stays, with a warning.
+ */
+#ifndef GUARD_CHANGE_RESTORE_PATHS_H
+#define GUARD_CHANGE_RESTORE_PATHS_H
+
+#include <stdbool.h>
+
+#include "guard/change/changeset.h"
+#include "snapshot/tree/catalog.h"
+
+/* One PATH of the command line, found in a snapshot. */
+struct restore_target {
+	char *arg; /* absolute */
+	char *pattern; /* the PATH with wildcards that matched, or NULL */
+	char *path; /* in the snapshot's root */
+	struct snapshot snapshot;
+	struct entry entry;
+};
+
+enum restore_overwrite {
+	OVERWRITE_IF_CHANGED, /* files that differ from the stored ones */
+	OVERWRITE_ALWAYS, /* the same, with every file read again */
+	OVERWRITE_NEVER, /* only missing files */
+};
+
+struct restore_paths {
+	struct context *c;
+	/* Of one root, at least one; borrowed. */
+	const struct restore_target *targets;
+	size_t count;
+	bool exact; /* delete entries that the snapshot does not have */
+	enum restore_overwrite overwrite;
+	/* The root does not exist: it is created, with the mode and owner of
+	 * the snapshot. */
+	bool root_missing;
+	struct changeset change; /* of one root, after the plan */
+};
+
+void restore_paths_free(struct restore_paths *r);
+
+/* Locks the root, stores its present state and makes the plan. -ENOTDIR: an
+ * entry of another type is in the place of a parent directory. */
+int restore_paths_plan(struct restore_paths *r, struct err *err);
+/* Executes the plan and records it as an action. */
+int restore_paths_execute(struct restore_paths *r, struct err *err);
+
+/*
+ * Makes the plan for the directory `to`, which is no project: nothing in it is
+ * read, stored or replaced, and the restore is no action. A single new file
+ * needs no plan: the changeset has no roots then.
+ */
+int restore_paths_plan_to(struct restore_paths *r, const char *to,
+			  struct err *err);
+/* The same as restore_paths_execute(), without an action. -EEXIST: a name is
+ * not free. */
+int restore_paths_execute_to(struct restore_paths *r, const char *to,
+			     struct err *err);
+
+#endif
