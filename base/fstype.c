@@ -43,20 +43,16 @@ static const struct fstype types[] = {
 	{0x19800202, "mqueue", FSTYPE_PSEUDO},
 };
 
-const struct fstype *fstype_of_magic(uint32_t magic)
-{
-	static const struct fstype unknown;
-	size_t i;
-
-	for (i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (types[i].magic == magic)
-			return &types[i];
-	return &unknown;
-}
-
 const struct fstype *fstype_of_fd(int fd)
 {
+	static const struct fstype unknown, refused = {.traits = FSTYPE_PSEUDO};
 	struct statfs fs;
+	size_t i;
 
-	return fstype_of_magic(fstatfs(fd, &fs) < 0 ? 0 : (uint32_t)fs.f_type);
+	if (fstatfs(fd, &fs) < 0)
+		return &refused;
+	for (i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (types[i].magic == (uint32_t)fs.f_type)
+			return &types[i];
+	return &unknown;
 }

@@ -17,7 +17,8 @@ enum {
 	FSTYPE_EXCHANGE = 2,
 	/* An overlayfs mount cannot have its upper directory here. */
 	FSTYPE_NO_UPPER = 4,
-	/* Shows the state of the kernel, not files of a user. */
+	/* Shows the state of the kernel, not files of a user: no layer can be
+	 * mounted over it, and a run must not see it. */
 	FSTYPE_PSEUDO = 8,
 	/* A union of other file systems; a container's root often is one. */
 	FSTYPE_OVERLAY = 16,
@@ -31,10 +32,9 @@ struct fstype {
 	unsigned int traits; /* FSTYPE_... */
 };
 
-/* Returns the type for a number of statfs(2), or for the file system of fd. An
- * unknown number, and an fd that statfs(2) refuses, give a type with magic 0,
- * name NULL and no traits. The result is static. */
-const struct fstype *fstype_of_magic(uint32_t magic);
+/* Returns the type of the file system of fd. An unknown type has magic 0, name
+ * NULL and no traits; where fstatfs(2) fails, FSTYPE_PSEUDO. The result is
+ * static. */
 const struct fstype *fstype_of_fd(int fd);
 
 #endif

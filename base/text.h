@@ -42,15 +42,6 @@ size_t text_width(const char *text);
  * stays together with its combining characters. */
 size_t text_fit(const char *text, size_t columns);
 
-/*
- * Appends the text in lines of at most `width` columns, broken at blanks; a
- * longer word stays in one piece. The first line begins in column `at`, each
- * further line with `indent` blanks. A width of 0, or no wider than the indent,
- * gives one line. Returns the column behind the last character.
- */
-size_t text_wrap(struct buf *to, const char *text, size_t at, size_t indent,
-		 size_t width);
-
 /* "1.4 GB", "12 KB", "310 B": powers of 1000. Buffers as in text_quote(). */
 const char *text_size(uint64_t bytes);
 

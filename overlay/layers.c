@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <sys/xattr.h>
 
 #include "base/auto.h"
@@ -162,14 +161,6 @@ static int open_layer_lower(struct layer *l, const char *path, struct err *err)
 
 /* ---- directories with mounts below ---- */
 
-bool layers_is_special(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) < 0 ||
-	       fstype_of_magic((uint32_t)fs.f_type)->traits & FSTYPE_PSEUDO;
-}
-
 /* Whether path has its own layer, which is mounted later. */
 static bool has_own_layer(const struct session *s, const char *path)
 {
@@ -234,7 +225,7 @@ static void add_read_only_mount(struct layers *l, const char *path)
 	/* A mount on a file is visible as a copy of the file. */
 	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    open_layer_lower(real, path, &ignored) < 0 ||
-	    layers_is_special(real->lower.fd))
+	    fstype_of_fd(real->lower.fd)->traits & FSTYPE_PSEUDO)
 		drop_layer(l);
 	else
 		real->kind = LAYER_READ_ONLY;

@@ -58,10 +58,6 @@ int layers_probe(const char *dir_path, struct err *err);
  */
 #define LAYERS_ONE_GROUP "one-group"
 
-/* Whether fd is on a pseudo file system of the kernel, such as /proc: no layer
- * can be mounted over it, and a run must not see it. */
-bool layers_is_special(int fd);
-
 /*
  * Prepares the uppers: mode, owner, xattrs and times of the root, a fresh work
  * directory, copies of entries whose group the run cannot map. A directory with

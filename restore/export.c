@@ -15,20 +15,6 @@
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
-const char *export_loss_text(enum export_loss loss)
-{
-	switch (loss) {
-	case EXPORT_GIT:
-		return "a .git is skipped unless a path names it";
-	case EXPORT_SOCKET:
-		return "tar cannot hold sockets";
-	case EXPORT_INCOMPLETE:
-		return "it could not be read completely when it was stored, or "
-		       "was purged";
-	}
-	return "not supported";
-}
-
 struct exporter {
 	struct store *store;
 	const struct export_sink *sink;

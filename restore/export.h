@@ -20,9 +20,6 @@ enum export_loss {
 			    */
 };
 
-const char *
-export_loss_text(enum export_loss loss); /* A sentence for people; static. */
-
 struct export_sink {
 	/* Receives the next bytes of the archive. */
 	int (*add)(void *arg, const void *data, size_t len, struct err *err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/state/report.h"
@@ -284,7 +285,7 @@ static int run_transaction_of(struct execution *e, const char *kind,
 	};
 	int got;
 
-	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
+	(void)signal(SIGIO, SIG_IGN); /* open_writers.h */
 	report_progress_start(kind);
 	got = transaction_run(e->set->c->store, roots, e->count, &what, err);
 	report_progress_end();
@@ -307,8 +308,34 @@ int changeset_check(struct changeset *set, struct err *err)
 
 	for (i = 0; i < e.count; i++)
 		roots[i].layer = NULL;
-	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
+	(void)signal(SIGIO, SIG_IGN); /* open_writers.h */
 	return transaction_check(set->c->store, roots, e.count, err);
+}
+
+/*
+ * Returns when every live run in the directory, or above or below it, has
+ * stored its base. A change before that time would count as an edit of another
+ * process and be a conflict for that run. A run whose record cannot be read is
+ * skipped.
+ */
+static void wait_starting_runs(const struct context *c, const char *dir)
+{
+	AUTO(session_list) struct session_list list = {0};
+	struct err ignored;
+	size_t i, k;
+
+	if (session_list(c->state.runs_fd, true, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++) {
+		struct session *s = &list.items[i];
+		bool concerned = false;
+
+		for (k = 0; k < s->root_count; k++)
+			concerned |= path_below(s->roots[k].path, dir) ||
+				     path_below(dir, s->roots[k].path);
+		if (s->live && concerned)
+			(void)session_base(s, true, &ignored);
+	}
 }
 
 void changeset_wait_starting_runs(const struct changeset *set)
@@ -317,8 +344,7 @@ void changeset_wait_starting_runs(const struct changeset *set)
 
 	for (i = 0; i < set->root_count; i++)
 		if (!set->roots[i].excluded)
-			context_wait_starting_runs(set->c,
-						   set->roots[i].project.path);
+			wait_starting_runs(set->c, set->roots[i].project.path);
 }
 
 int changeset_execute(struct changeset *set, struct action *a, struct err *err)

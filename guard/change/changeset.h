@@ -90,8 +90,7 @@ void changeset_unlock(struct changeset *set);
 int changeset_check(struct changeset *set, struct err *err);
 
 /* Waits for runs that are starting in one of the roots, before anything is
- * recorded that an impatient user would leave behind: see
- * context_wait_starting_runs(). */
+ * recorded that an impatient user would leave behind. */
 void changeset_wait_starting_runs(const struct changeset *set);
 
 /*

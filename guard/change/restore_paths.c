@@ -293,11 +293,6 @@ static int make_wanted_tree(struct restore_paths *r, struct entry *ret,
 
 /* --- in place --- */
 
-void restore_paths_free(struct restore_paths *r)
-{
-	changeset_free(&r->change);
-}
-
 /* Set-id bits and the like come back from the user's own snapshots, not from
  * what a run left. */
 static bool from_run(const struct restore_paths *r)
@@ -379,7 +374,7 @@ static int snapshot_before_restore(struct restore_paths *r, struct err *err)
 	return got;
 }
 
-int restore_paths_plan(struct restore_paths *r, struct err *err)
+static int plan_in_place(struct restore_paths *r, struct err *err)
 {
 	const char *path = r->targets[0].snapshot.root_path;
 	auto_free const char **paths =
@@ -417,7 +412,7 @@ int restore_paths_plan(struct restore_paths *r, struct err *err)
 	return changeset_plan_root(&r->change, 0, NULL, &options, err);
 }
 
-int restore_paths_execute(struct restore_paths *r, struct err *err)
+static int execute_in_place(struct restore_paths *r, struct err *err)
 {
 	AUTO(action)
 	struct action action = {
@@ -450,8 +445,7 @@ static bool is_single_file(const struct restore_paths *r)
 				    path_name(r->targets[0].arg));
 }
 
-int restore_paths_plan_to(struct restore_paths *r, const char *to,
-			  struct err *err)
+static int plan_elsewhere(struct restore_paths *r, struct err *err)
 {
 	struct plan_options options = {.refuse_special = from_run(r)};
 	struct restore_request w = {.store = r->c->store};
@@ -465,7 +459,7 @@ int restore_paths_plan_to(struct restore_paths *r, const char *to,
 	changeset_init(&r->change, r->c, 1);
 	root = &r->change.roots[0];
 	w.now = &root->now.root;
-	if (context_project(r->c, to, true, &root->project, err) < 0 ||
+	if (context_project(r->c, r->to, true, &root->project, err) < 0 ||
 	    take_entry(r->c->store, root->project.fd, "", NULL, &root->now.root,
 		       err) < 0)
 		return -err->num;
@@ -486,18 +480,34 @@ int restore_paths_plan_to(struct restore_paths *r, const char *to,
 	return changeset_plan_root(&r->change, 0, NULL, &options, err);
 }
 
-int restore_paths_execute_to(struct restore_paths *r, const char *to,
-			     struct err *err)
+static int execute_elsewhere(struct restore_paths *r, struct err *err)
 {
 	const struct restore_target *first = &r->targets[0];
 
-	if ((is_single_file(r)
-		     ? create_file_make(r->c->store, to, path_name(first->arg),
-					&first->entry, err)
-		     : changeset_execute_unrecorded(&r->change, "restore",
-						    err)) < 0)
+	if ((is_single_file(r) ? create_file_make(r->c->store, r->to,
+						  path_name(first->arg),
+						  &first->entry, err)
+			       : changeset_execute_unrecorded(
+					 &r->change, "restore", err)) < 0)
 		return -err->num;
 	state_log(&r->c->state, "restore", "project", first->snapshot.root_path,
-		  "path", first->arg, "to", to, NULL);
+		  "path", first->arg, "to", r->to, NULL);
 	return 0;
+}
+
+/* --- both --- */
+
+int restore_paths_plan(struct restore_paths *r, struct err *err)
+{
+	return r->to ? plan_elsewhere(r, err) : plan_in_place(r, err);
+}
+
+int restore_paths_execute(struct restore_paths *r, struct err *err)
+{
+	return r->to ? execute_elsewhere(r, err) : execute_in_place(r, err);
+}
+
+void restore_paths_free(struct restore_paths *r)
+{
+	changeset_free(&r->change);
 }

@@ -36,6 +36,7 @@ struct restore_paths {
 	/* Of one root, at least one; borrowed. */
 	const struct restore_target *targets;
 	size_t count;
+	const char *to; /* the other directory, absolute; NULL: in place */
 	bool exact; /* delete entries that the snapshot does not have */
 	enum restore_overwrite overwrite;
 	/* The root does not exist: it is created, with the mode and owner of
@@ -46,22 +47,16 @@ struct restore_paths {
 
 void restore_paths_free(struct restore_paths *r);
 
-/* Locks the root, stores its present state and makes the plan. -ENOTDIR: an
- * entry of another type is in the place of a parent directory. */
-int restore_paths_plan(struct restore_paths *r, struct err *err);
-/* Executes the plan and records it as an action. */
-int restore_paths_execute(struct restore_paths *r, struct err *err);
-
 /*
- * Makes the plan for the directory `to`, which is no project: nothing in it is
- * read, stored or replaced, and the restore is no action. A single new file
- * needs no plan: the changeset has no roots then.
+ * In place: locks the root, stores its present state and makes the plan.
+ * Into another directory: plans from its present names alone; nothing in it is
+ * read, stored or replaced. A single new file needs no plan: the changeset has
+ * no roots then. -ENOTDIR: an entry of another type is in the place of a parent
+ * directory.
  */
-int restore_paths_plan_to(struct restore_paths *r, const char *to,
-			  struct err *err);
-/* The same as restore_paths_execute(), without an action. -EEXIST: a name is
- * not free. */
-int restore_paths_execute_to(struct restore_paths *r, const char *to,
-			     struct err *err);
+int restore_paths_plan(struct restore_paths *r, struct err *err);
+/* Executes the plan and, in place, records it as an action. -EEXIST: a name in
+ * the other directory is not free. */
+int restore_paths_execute(struct restore_paths *r, struct err *err);
 
 #endif

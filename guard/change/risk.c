@@ -30,18 +30,6 @@ enum risk_level risks_worst(const struct risks *r)
 	return r->count ? r->items[0].level : RISK_NONE;
 }
 
-const char *risk_level_name(enum risk_level level)
-{
-	static const char *const names[] = {
-		[RISK_NONE] = "none",
-		[RISK_NOTE] = "note",
-		[RISK_HIGH] = "high",
-		[RISK_CRITICAL] = "critical",
-	};
-
-	return names[level];
-}
-
 /* In order: the worst first, among equals the first said; takes the text. */
 static void add_risk(struct risks *r, enum risk_level level, bool runs,
 		     char *text)

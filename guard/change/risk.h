@@ -56,9 +56,6 @@ void risks_free(struct risks *r);
 void risk_judge(const struct risk_file *f, struct risks *ret);
 /* The level of the worst risk; RISK_NONE for no risk. */
 enum risk_level risks_worst(const struct risks *r);
-/* "none", "note", "high" or "critical". */
-const char *risk_level_name(enum risk_level level);
-
 /* The time when a file of that name is executed, as the rest of a sentence
  * behind "runs ", and its level; NULL: never. */
 const char *risk_by_name(const char *path, enum risk_level *ret_level);

@@ -202,7 +202,7 @@ int undo_plan(struct undo *u, struct err *err)
 	return 0;
 }
 
-int undo_check(struct undo *u, struct err *err)
+static int check(struct undo *u, struct err *err)
 {
 	size_t i;
 
@@ -278,6 +278,8 @@ int undo_execute(struct undo *u, struct err *err)
 	};
 	auto_free char *before = NULL;
 
+	if (u->dry)
+		return check(u, err);
 	changeset_wait_starting_runs(&u->change);
 	if (changeset_execute(&u->change, &action, err) < 0)
 		return -err->num;
@@ -288,5 +290,5 @@ int undo_execute(struct undo *u, struct err *err)
 		  u->last.run_id, "project", u->path, "before", before, NULL);
 	report_note("%s in %s is undone%s", undone_title, text_quote(u->path),
 		    u->step + 1 < u->count ? "" : "; guard undo redoes it");
-	return STATUS_OK;
+	return 0;
 }

@@ -5,7 +5,6 @@
  *	undo_load()	one of several actions that are undone one by one
  *	undo_plan()	the plans from the present state to that before the
  *			action; the roots are locked
- *	undo_check()	in a dry run, or
  *	undo_execute()
  *	undo_free()
  *
@@ -54,14 +53,12 @@ char *undo_title(const struct action *a);
  * action was not stored; -EBUSY: another guard process has changed the project
  * since u->last was loaded, or works in it. */
 int undo_plan(struct undo *u, struct err *err);
-/* For a dry run: the errors of undo_execute() that are known before anything is
- * written. Later steps are planned as if this one was executed. */
-int undo_check(struct undo *u, struct err *err);
 /* Executes the plans, records the undo as an action, sets the run's state and
- * reports it. Returns the exit status or a negative errno. */
+ * reports it. A dry run checks what is known before anything is written; later
+ * steps are planned as if this one was executed. */
 int undo_execute(struct undo *u, struct err *err);
 
-/* undo_discard.c. Returns the exit status or a negative errno. */
+/* undo_discard.c. Returns an exit status or a negative errno. */
 int undo_discard(const struct undo *u, struct err *err);
 
 #endif

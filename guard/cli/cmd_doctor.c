@@ -41,14 +41,14 @@ static void print_inspection(void *arg, const struct inspection *i)
 		jsonout_add(d->list, check);
 		return;
 	}
-	(void)text_wrap(&text, i->text, INDENT, indent, width);
+	(void)output_wrap(&text, i->text, INDENT, indent, width);
 	(void)printf("%s%-8s%s %-11s %s\n", output_style(styles[i->state]),
 		     words[i->state], output_style(STYLE_NONE), i->name,
 		     buf_text(&text));
 	if (!i->remedy)
 		return;
 	buf_clear(&text);
-	(void)text_wrap(&text, i->remedy, indent + 1, indent + 1, width);
+	(void)output_wrap(&text, i->remedy, indent + 1, indent + 1, width);
 	(void)printf("%*s%s\n", (int)indent + 1, "-> ", buf_text(&text));
 }
 

@@ -43,6 +43,20 @@ static void report_deleted_path(void *arg, const char *path)
 	output_print("deleted: %s", text_quote(path));
 }
 
+static const char *export_loss_text(enum export_loss loss)
+{
+	switch (loss) {
+	case EXPORT_GIT:
+		return "a .git is skipped unless a path names it";
+	case EXPORT_SOCKET:
+		return "tar cannot hold sockets";
+	case EXPORT_INCOMPLETE:
+		return "it could not be read completely when it was stored, or "
+		       "was purged";
+	}
+	return "not supported";
+}
+
 static void print_export_loss(void *arg, const char *path,
 			      enum export_loss loss)
 {

@@ -27,6 +27,28 @@ static int write_patch_data(void *arg, const void *data, size_t len,
 	return 0;
 }
 
+static const char *patch_loss_text(enum gitpatch_loss loss)
+{
+	static const char *const texts[] = {
+		[GITPATCH_EMPTY_DIR] = "git cannot store empty directories",
+		[GITPATCH_MODE] =
+			"git stores only the executable bit of a mode",
+		[GITPATCH_OWNER] = "git cannot store owners",
+		[GITPATCH_ATTRS] = "git cannot store extended attributes",
+		[GITPATCH_KIND] = "git can store files and links only",
+		[GITPATCH_GIT] = "a .git is never part of a patch",
+		[GITPATCH_LARGE] = "it is too large",
+		[GITPATCH_FILTER] =
+			"git stores it through a filter; guard runs none",
+		[GITPATCH_SAME] =
+			"only its line endings differ, and git normalizes them",
+		[GITPATCH_INCOMPLETE] =
+			"it could not be read completely when it was stored",
+	};
+
+	return texts[loss];
+}
+
 static void print_patch_loss(void *arg, const char *path,
 			     enum gitpatch_loss loss)
 {
@@ -36,7 +58,7 @@ static void print_patch_loss(void *arg, const char *path,
 	    loss == GITPATCH_FILTER || loss == GITPATCH_INCOMPLETE)
 		p->left_out = true;
 	output_warn("not in the patch: %s: %s", text_quote(path),
-		    gitpatch_loss_text(loss));
+		    patch_loss_text(loss));
 }
 
 int cmd_patch(int argc, char **argv)

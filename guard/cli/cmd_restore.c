@@ -193,11 +193,12 @@ static int restore_to(struct restore *r, struct err *err)
 	got = confirm_restore_all(r, dir, err);
 	if (got <= 0)
 		return got < 0 ? got : r->dry ? STATUS_OK : STATUS_REFUSED;
-	if (restore_paths_plan_to(&r->in, dir, err) < 0)
+	r->in.to = dir;
+	if (restore_paths_plan(&r->in, err) < 0)
 		return -err->num;
 	if (plan_print_blocks(&planned_root(r)->plan, NULL))
 		return STATUS_REFUSED;
-	if (restore_paths_execute_to(&r->in, dir, err) < 0)
+	if (restore_paths_execute(&r->in, err) < 0)
 		return -err->num;
 	r->done = true;
 	output_print("restored into %s", text_quote(dir));

@@ -100,15 +100,13 @@ static int undo_transaction(struct undo *u, struct err *err)
 		plan_print_owners(&u->change.roots[i].plan);
 	if (is_undo_blocked(u))
 		return STATUS_REFUSED;
-	if (u->dry && undo_check(u, err) < 0)
-		return -err->num;
-	if (u->dry)
-		return STATUS_OK;
-	if (plan_summary_count(&u->change, &counts, err) < 0)
-		return -err->num;
-	if (!plan_summary_ask(&counts, u->path, u->yes))
-		return STATUS_REFUSED;
-	return undo_execute(u, err);
+	if (!u->dry) {
+		if (plan_summary_count(&u->change, &counts, err) < 0)
+			return -err->num;
+		if (!plan_summary_ask(&counts, u->path, u->yes))
+			return STATUS_REFUSED;
+	}
+	return undo_execute(u, err) < 0 ? -err->num : STATUS_OK;
 }
 
 /* --- one or several --- */

@@ -481,6 +481,18 @@ void diffshow_risks(const struct changes_root *g)
 	}
 }
 
+static const char *risk_level_name(enum risk_level level)
+{
+	static const char *const names[] = {
+		[RISK_NONE] = "none",
+		[RISK_NOTE] = "note",
+		[RISK_HIGH] = "high",
+		[RISK_CRITICAL] = "critical",
+	};
+
+	return names[level];
+}
+
 void diffshow_risks_json(const struct changes_root *g, const char *dir,
 			 struct jsonstream *to)
 {

@@ -322,3 +322,38 @@ void output_truncated(struct buf *to, const char *text)
 	if (len < all.len)
 		buf_add_text(to, "...");
 }
+
+static size_t find_line_end(const char *text, size_t columns_left, bool must)
+{
+	size_t fits = text_fit(text, columns_left), len;
+
+	if (!text[fits] || text[fits] == ' ')
+		return fits;
+	for (len = fits; len && text[len - 1] != ' '; len--)
+		;
+	while (len && text[len - 1] == ' ')
+		len--;
+	return len || !must ? len : strcspn(text, " ");
+}
+
+size_t output_wrap(struct buf *to, const char *text, size_t at, size_t indent,
+		   size_t width)
+{
+	bool fresh = at <= indent;
+
+	while (width > indent && at + text_width(text) > width) {
+		size_t columns_left = width > at ? width - at : 0;
+		size_t len = find_line_end(text, columns_left, fresh);
+
+		buf_add(to, text, len);
+		text += len;
+		text += strspn(text, " ");
+		if (!*text)
+			break;
+		buf_printf(to, "\n%*s", (int)indent, "");
+		at = indent;
+		fresh = true;
+	}
+	buf_add_text(to, text);
+	return at + text_width(text);
+}

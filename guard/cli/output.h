@@ -104,6 +104,15 @@ void output_path(struct buf *to, const char *path, const char *here);
 void output_truncated(struct buf *to, const char *text);
 
 /*
+ * Appends the text in lines of at most `width` columns, broken at blanks; a
+ * longer word stays in one piece. The first line begins in column `at`, each
+ * further line with `indent` blanks. A width of 0, or no wider than the indent,
+ * gives one line. Returns the column behind the last character.
+ */
+size_t output_wrap(struct buf *to, const char *text, size_t at, size_t indent,
+		   size_t width);
+
+/*
  * After a run, on stderr: counts by kind, every deletion by name (a directory
  * with many files in one line), the first moves, one line each for changes of
  * .git, of the additional roots and of the home, and the three next steps. A

@@ -446,8 +446,8 @@ static void ask_about_part(struct prompt *w)
 
 			if (!strchr(list, keys[i].key))
 				continue;
-			(void)text_wrap(&text, keys[i].text, 4, 4,
-					output_width());
+			(void)output_wrap(&text, keys[i].text, 4, 4,
+					  output_width());
 			(void)printf("%s%c%s - %s\n", output_style(STYLE_HUNK),
 				     keys[i].key, output_style(STYLE_NONE),
 				     buf_text(&text));

@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "guard/cli/output.h"
 #include "base/vec.h"
 
 /* Columns for the last cell: with fewer, and fewer than it needs, a row takes
@@ -85,7 +86,7 @@ static void print_folded(const struct table *t, char **cells,
 		}
 		/* Nothing begins behind what takes several lines. */
 		wide += at;
-		at = text_wrap(&row, cells[i], at, deep, t->width);
+		at = output_wrap(&row, cells[i], at, deep, t->width);
 		at = wide > t->width ? t->width : at;
 		fresh = false;
 	}

@@ -12,7 +12,7 @@
 #include "guard/agent/agent.h"
 #include "guard/state/report.h"
 #include "overlay/layers.h"
-#include "snapshot/walk/wait_timestamp_tick.h"
+#include "guard/run/wait_timestamp_tick.h"
 #include "snapshot/walk/take.h"
 
 /* A run that never began leaves nothing behind. */

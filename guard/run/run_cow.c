@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/fstype.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -182,7 +183,8 @@ static int add_mounts_below(struct run *run, const char *path, struct err *err)
 			continue; /* a file: a copy of it is seen */
 		/* With --home it could be any disk. */
 		if (mount < 0 || faccessat(mount, ".", X_OK, AT_EACCESS) < 0 ||
-		    layers_is_special(mount) || run->options->home)
+		    fstype_of_fd(mount)->traits & FSTYPE_PSEUDO ||
+		    run->options->home)
 			record_add(&s->more, LAYERS_UNCOVERED, mounts[i]);
 		else if (s->root_count > MOUNTS_MAX)
 			got = fail(err, E2BIG,

@@ -96,26 +96,6 @@ static bool is_signal_ignored(int signal)
 	return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-void context_wait_starting_runs(const struct context *c, const char *dir)
-{
-	AUTO(session_list) struct session_list list = {0};
-	struct err ignored;
-	size_t i, k;
-
-	if (session_list(c->state.runs_fd, true, &list, &ignored) < 0)
-		return;
-	for (i = 0; i < list.count; i++) {
-		struct session *s = &list.items[i];
-		bool concerned = false;
-
-		for (k = 0; k < s->root_count; k++)
-			concerned |= path_below(s->roots[k].path, dir) ||
-				     path_below(dir, s->roots[k].path);
-		if (s->live && concerned)
-			(void)session_base(s, true, &ignored);
-	}
-}
-
 void context_block_signals(sigset_t *ret_before)
 {
 	sigset_t set;

@@ -50,14 +50,6 @@ int context_store(struct context *c, enum store_mode mode, struct err *err);
 int context_project(struct context *c, const char *path, bool make,
 		    struct project *ret, struct err *err);
 
-/*
- * Returns when every live run in the directory, or above or below it, has
- * stored its base. A change before that time would count as an edit of another
- * process and be a conflict for that run. A run whose record cannot be read is
- * skipped.
- */
-void context_wait_starting_runs(const struct context *c, const char *dir);
-
 /* Blocks the signals that end a program (SIGINT and others) until
  * context_restore_signals(*ret_before). */
 void context_block_signals(sigset_t *ret_before);

@@ -13,28 +13,6 @@
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
-const char *gitpatch_loss_text(enum gitpatch_loss loss)
-{
-	static const char *const texts[] = {
-		[GITPATCH_EMPTY_DIR] = "git cannot store empty directories",
-		[GITPATCH_MODE] =
-			"git stores only the executable bit of a mode",
-		[GITPATCH_OWNER] = "git cannot store owners",
-		[GITPATCH_ATTRS] = "git cannot store extended attributes",
-		[GITPATCH_KIND] = "git can store files and links only",
-		[GITPATCH_GIT] = "a .git is never part of a patch",
-		[GITPATCH_LARGE] = "it is too large",
-		[GITPATCH_FILTER] =
-			"git stores it through a filter; guard runs none",
-		[GITPATCH_SAME] =
-			"only its line endings differ, and git normalizes them",
-		[GITPATCH_INCOMPLETE] =
-			"it could not be read completely when it was stored",
-	};
-
-	return texts[loss];
-}
-
 /* --- names --- */
 
 static char escape_letter(unsigned char c)

@@ -29,8 +29,6 @@ enum gitpatch_loss {
 	GITPATCH_SAME, /* equal for git: only line endings differ */
 };
 
-const char *gitpatch_loss_text(enum gitpatch_loss loss); /* for people */
-
 struct gitpatch_sink {
 	/* Receives a piece of the patch: raw bytes. */
 	int (*add)(void *arg, const void *data, size_t len, struct err *err);

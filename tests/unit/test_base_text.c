@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/cli/output.h"
 
 static void an_error_has_number_text_and_context(void **state)
 {
@@ -318,7 +319,7 @@ static const char *wrapped(const char *text, size_t at, size_t indent,
 	static struct buf b;
 
 	buf_clear(&b);
-	assert_int_equal(text_wrap(&b, text, at, indent, width), column);
+	assert_int_equal(output_wrap(&b, text, at, indent, width), column);
 	return buf_text(&b);
 }
 

@@ -4,8 +4,8 @@
  * one. A change just before a run starts then looks like a change by the user
  * during the run, and the state at the run's start is unknown.
  */
-#ifndef GUARD_SNAPSHOT_WALK_WAIT_TIMESTAMP_TICK_H
-#define GUARD_SNAPSHOT_WALK_WAIT_TIMESTAMP_TICK_H
+#ifndef GUARD_RUN_WAIT_TIMESTAMP_TICK_H
+#define GUARD_RUN_WAIT_TIMESTAMP_TICK_H
 
 /*
  * Returns when all earlier changes below the directory have older times than

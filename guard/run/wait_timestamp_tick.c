@@ -1,4 +1,4 @@
-#include "snapshot/walk/wait_timestamp_tick.h"
+#include "guard/run/wait_timestamp_tick.h"
 
 #include <fcntl.h>
 #include <string.h>
