@@ -8,15 +8,11 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/dirtree.h"
 #include "guard/change/changes.h"
 #include "overlay/layers.h"
 #include "overlay/scan.h"
-#include "restore/git/gitcopy.h"
 #include "restore/result.h"
 #include "snapshot/tree/catalog.h"
-
-#define COPY "import"
 
 /* The two trees that are compared. */
 struct sides {
@@ -100,35 +96,20 @@ static int load_linked(struct context *c, struct session *s, const char *git,
 	return got;
 }
 
-static int try_import(struct context *c, struct session *s,
-		      const struct entry *base, const struct sides *sides,
-		      struct gitimport_job *job, struct importer *im,
-		      struct err *err)
-{
-	fd_close(&im->copy_fd);
-	if (dirtree_remove(s->fd, COPY, err) < 0)
-		return -err->num;
-	im->copy_fd = gitcopy_make(c->store, base, sides->now, job->to, s->fd,
-				   COPY, &job->bytes, err);
-	if (im->copy_fd < 0)
-		return im->copy_fd;
-	job->dirfd = im->copy_fd;
-	return gitimport_open(job, &im->git, err);
-}
-
 static int open_changed(struct context *c, struct session *s, const char *git,
 			const struct sides *sides, bool check,
-			struct importer *im, struct err *err)
+			struct gitimport **ret, struct err *err)
 {
-	struct gitimport_job job = {
+	const struct gitimport_job job = {
+		.store = c->store,
+		.then = sides->then,
+		.now = sides->now,
+		.dirfd = s->fd,
 		.to = git,
 		.run_id = s->id,
-		.tips = &im->tips,
 		.check = check,
 	};
 	struct stat st;
-	size_t i;
-	int got;
 
 	if (lstat(git, &st) < 0)
 		return errno != ENOENT ? fail_errno(err, "%s", text_quote(git))
@@ -141,40 +122,18 @@ static int open_changed(struct context *c, struct session *s, const char *git,
 			    "%s is not a directory, and the repository that it "
 			    "names had no layer in the run",
 			    text_quote(git));
-	if (gittips_read(c->store, sides->then, sides->now, &im->tips, err) < 0)
-		return -err->num;
-	if (!im->tips.count)
-		return 0;
-	/* Object files that were there before the run are left out at first:
-	 * the user's repository has them, unless it was cleaned up since. Which
-	 * object it is that git misses, git alone says. */
-	got = try_import(c, s, sides->then, sides, &job, im, err);
-	if ((got == -ENODATA || got == -EBADMSG) && sides->then)
-		got = try_import(c, s, NULL, sides, &job, im, err);
-	if (got < 0)
-		return (got == -ENODATA || got == -EBADMSG) &&
-				       im->tips.incomplete
-			       ? err_context(err, "%s", im->tips.incomplete)
-			       : got;
-	im->list = gitimport_listed(im->git);
-	for (i = 0; i < im->list->count; i++)
-		im->fresh += !im->list->items[i].known;
-	return 0;
+	return gitimport_open(&job, ret, err);
 }
 
 int importer_open(struct context *c, struct session *s, bool check,
-		  struct importer *ret, struct err *err)
+		  struct gitimport **ret, struct err *err)
 {
-	static const struct gitimport_list none;
-	AUTO(importer) struct importer im = IMPORTER_NONE;
 	AUTO(sides) struct sides sides = {0};
 	AUTO(entry) struct entry old = {0}, now = {0};
 	const char *linked = record_get(&s->more, LAYERS_GIT);
 	auto_free char *own = path_join(s->project, ".git");
 	int got;
 
-	im.run_fd = s->fd;
-	im.list = &none;
 	if (linked) {
 		got = load_linked(c, s, linked, &sides, err) < 0 ? -err->num
 								 : !sides.now;
@@ -191,39 +150,24 @@ int importer_open(struct context *c, struct session *s, bool check,
 			got = S_ISDIR(old.mode) && S_ISDIR(now.mode) &&
 			      oid_equal(&old.content, &now.content);
 	}
-	if (got < 0 || (!got && open_changed(c, s, linked ? linked : own,
-					     &sides, check, &im, err) < 0))
-		return -err->num;
-	*ret = im;
-	im = (struct importer)IMPORTER_NONE;
-	return 0;
-}
-
-int importer_write(struct importer *im, struct err *err)
-{
-	return gitimport_write(im->git, &im->tips, err);
-}
-
-void importer_free(struct importer *im)
-{
-	struct err ignored;
-
-	gitimport_free(&im->git);
-	fd_close(&im->copy_fd);
-	if (im->run_fd >= 0)
-		(void)dirtree_remove(im->run_fd, COPY, &ignored);
-	gittips_free(&im->tips);
-	*im = (struct importer)IMPORTER_NONE;
+	if (got < 0)
+		return got;
+	*ret = NULL;
+	return got ? 0
+		   : open_changed(c, s, linked ? linked : own, &sides, check,
+				  ret, err);
 }
 
 char *importer_left(struct context *c, struct session *s)
 {
-	AUTO(importer) struct importer im = IMPORTER_NONE;
+	AUTO(gitimport) struct gitimport *im = NULL;
+	const struct gitimport_list *list;
 	struct err ignored;
 
-	if (importer_open(c, s, false, &im, &ignored) < 0 || !im.fresh)
+	if (importer_open(c, s, false, &im, &ignored) < 0)
 		return mem_strdup("");
-	return mem_strdup(im.list->commits
-				  ? text_count(im.list->commits, "commit")
-				  : text_count(im.fresh, "ref"));
+	list = gitimport_listed(im);
+	return mem_strdup(!list->fresh	  ? ""
+			  : list->commits ? text_count(list->commits, "commit")
+					  : text_count(list->fresh, "ref"));
 }

@@ -9,31 +9,15 @@
 #include "guard/state/context.h"
 #include "restore/git/gitimport.h"
 
-struct importer {
-	struct gitimport *git; /* NULL: the run's .git is as it was */
-	const struct gitimport_list *list;
-	struct gittips tips; /* with notes of skipped refs */
-	size_t fresh; /* refs of the list that are not known */
-	int run_fd; /* the session's directory, borrowed */
-	int copy_fd; /* the directory of gitcopy_make() */
-};
-
-#define IMPORTER_NONE                                                          \
-	{                                                                      \
-		.run_fd = -1, .copy_fd = -1                                    \
-	}
-
 /*
- * Lists new refs. The session is locked. check: git checks all of it, and
- * importer_write() may be called. -ENOENT: there is no repository on one of the
- * sides; -EBADMSG, -E2BIG: refused, and why. The run's .git as it was: an empty
- * list.
+ * Lists new refs. The session is locked, and is freed after *ret, which the
+ * caller frees with gitimport_free(). *ret NULL: the run's .git is as it was.
+ * check: git checks all of it, and gitimport_write() may be called. -ENOENT:
+ * there is no repository on one of the sides; -EBADMSG, -E2BIG: refused, and
+ * why.
  */
 int importer_open(struct context *c, struct session *s, bool check,
-		  struct importer *ret, struct err *err);
-int importer_write(struct importer *im, struct err *err);
-/* Removes the copy. */
-void importer_free(struct importer *im);
+		  struct gitimport **ret, struct err *err);
 
 /* The commits or refs that the user's repository lacks: "3 commits", "1 ref";
  * "" when none is missing or the number is unknown. To free. Never fails. */

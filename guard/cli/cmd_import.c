@@ -5,6 +5,7 @@
 #include "guard/change/changes.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
+#include "restore/git/gitrun.h"
 
 #define ID_SHOWN 10
 #define NAME_WIDTH 24
@@ -15,7 +16,7 @@ struct import_options {
 };
 
 static void print_import_json(const struct session *s,
-			      const struct importer *im, bool imported)
+			      const struct gitimport_list *list, bool imported)
 {
 	json_t *object = json_object(), *refs = json_array();
 	json_t *notes = json_array();
@@ -24,15 +25,15 @@ static void print_import_json(const struct session *s,
 	jsonout_text(object, "schema", "guard.import/1");
 	jsonout_text(object, "run", s->id);
 	jsonout_text(object, "project", s->project);
-	jsonout_text(object, "prefix", im->list->prefix);
+	jsonout_text(object, "prefix", list->prefix);
 	jsonout_bool(object, "imported", imported);
-	jsonout_number(object, "commits", im->list->commits);
-	jsonout_number(object, "objects", im->list->objects);
-	jsonout_number(object, "bytes", im->list->bytes);
-	for (i = 0; i < im->list->count; i++) {
-		const struct gitimport_ref *r = &im->list->items[i];
+	jsonout_number(object, "commits", list->commits);
+	jsonout_number(object, "objects", list->objects);
+	jsonout_number(object, "bytes", list->bytes);
+	for (i = 0; i < list->count; i++) {
+		const struct gitimport_ref *r = &list->items[i];
 		auto_free char *ref =
-			mem_printf("%s/%s", im->list->prefix, r->name);
+			mem_printf("%s/%s", list->prefix, r->name);
 		json_t *one = json_object();
 
 		jsonout_text(one, "name", r->name);
@@ -43,42 +44,43 @@ static void print_import_json(const struct session *s,
 		jsonout_text(one, "subject", r->subject);
 		jsonout_add(refs, one);
 	}
-	for (i = 0; i < im->tips.notes.count; i++)
-		jsonout_add(notes, json_string(im->tips.notes.items[i]));
+	for (i = 0; i < list->notes->count; i++)
+		jsonout_add(notes, json_string(list->notes->items[i]));
 	jsonout_set(object, "refs", refs);
 	jsonout_set(object, "left_out", notes);
 	jsonstream_print(object);
 }
 
 static void print_import_summary(const struct session *s,
-				 const struct importer *im, const char *done)
+				 const struct gitimport_list *list,
+				 const char *done)
 {
 	output_print("run %s: %s, %s (%s, %s) %s %s/", s->id,
-		     text_count(im->fresh, "ref"),
-		     text_count(im->list->commits, "new commit"),
-		     text_count(im->list->objects, "object"),
-		     text_size(im->list->bytes), done, im->list->prefix);
+		     text_count(list->fresh, "ref"),
+		     text_count(list->commits, "new commit"),
+		     text_count(list->objects, "object"),
+		     text_size(list->bytes), done, list->prefix);
 }
 
 /* The run's branch of that name; its commit is in the repository now. */
 static int fast_forward_branch(struct context *c, const struct session *s,
-			       const struct importer *im,
+			       struct gitimport *im,
 			       const struct import_options *o, struct err *err)
 {
 	auto_free char *name = mem_printf("heads/%s", o->ff ? o->ff : "");
+	const struct gitimport_list *list = gitimport_listed(im);
 	size_t i = 0;
 	int got;
 
 	if (!o->ff || o->dry)
 		return STATUS_OK;
-	while (i < im->list->count &&
-	       strcmp(im->list->items[i].name, name) != 0)
+	while (i < list->count && strcmp(list->items[i].name, name) != 0)
 		i++;
-	if (i == im->list->count)
+	if (i == list->count)
 		return fail(err, ENOENT,
 			    "run %s created no commit on a branch %s", s->id,
 			    text_quote(o->ff));
-	got = gitimport_forward(im->git, o->ff, &im->list->items[i].id, err);
+	got = gitimport_forward(im, o->ff, &list->items[i].id, err);
 	if (got < 0)
 		return err_context(err, "the branch was not moved");
 	if (got == 0)
@@ -93,7 +95,8 @@ static int import(struct context *c, int count, char **argv, int dashed,
 		  const struct import_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
-	AUTO(importer) struct importer im = IMPORTER_NONE;
+	AUTO(gitimport) struct gitimport *im = NULL;
+	const struct gitimport_list *list;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct err ignored;
 
@@ -115,76 +118,76 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	if (importer_open(c, &p.session, true, &im, err) < 0)
 		return err_context(err, "nothing imported from run %s",
 				   p.session.id);
+	list = gitimport_listed(im);
 	if (!o->json && !(output_is_quiet() && o->yes)) {
 		size_t i;
 
-		for (i = 0; i < im.list->count; i++) {
+		for (i = 0; i < list->count; i++) {
 			AUTO(buf) struct buf line = {0};
 			size_t width;
 
 			buf_printf(&line, "  %-5s  %.*s  ",
-				   im.list->items[i].known ? "known" : "new",
-				   ID_SHOWN, im.list->items[i].id.hex);
+				   list->items[i].known ? "known" : "new",
+				   ID_SHOWN, list->items[i].id.hex);
 			width = line.len + NAME_WIDTH;
-			text_escape_name(&line, im.list->items[i].name);
+			text_escape_name(&line, list->items[i].name);
 			while (line.len < width)
 				buf_add_char(&line, ' ');
-			if (strcmp(im.list->items[i].type, "commit") != 0)
+			if (strcmp(list->items[i].type, "commit") != 0)
 				buf_printf(&line, "  (%s)",
-					   im.list->items[i].type);
+					   list->items[i].type);
 			buf_add_text(&line, "  ");
-			text_escape_name(&line, im.list->items[i].subject);
-			(void)printf("%s%s%s\n",
-				     im.list->items[i].known
-					     ? output_style(STYLE_FAINT)
-					     : "",
-				     buf_text(&line),
-				     im.list->items[i].known
-					     ? output_style(STYLE_NONE)
-					     : "");
+			text_escape_name(&line, list->items[i].subject);
+			(void)printf(
+				"%s%s%s\n",
+				list->items[i].known ? output_style(STYLE_FAINT)
+						     : "",
+				buf_text(&line),
+				list->items[i].known ? output_style(STYLE_NONE)
+						     : "");
 		}
 		(void)fflush(stdout);
-		for (i = 0; i < im.tips.notes.count; i++)
-			output_warn("%s", im.tips.notes.items[i]);
+		for (i = 0; i < list->notes->count; i++)
+			output_warn("%s", list->notes->items[i]);
 	}
 	if (p.session.root_count > 1 &&
 	    changes_load(&p.session, NULL, &changes, &ignored) == 0)
 		changes_report_excluded(&changes, "imports are", true);
-	if (im.fresh) {
+	if (list->fresh) {
 		if (o->dry) {
 			if (o->json)
-				print_import_json(&p.session, &im, false);
-			print_import_summary(&p.session, &im, "would go to");
+				print_import_json(&p.session, list, false);
+			print_import_summary(&p.session, list, "would go to");
 			return STATUS_OK;
 		}
 		if (!o->yes)
-			print_import_summary(&p.session, &im, "can go to");
+			print_import_summary(&p.session, list, "can go to");
 		if (!output_confirm(
 			    o->yes, "guard: import them into %s below %s/?",
-			    text_quote(p.session.project), im.list->prefix)) {
+			    text_quote(p.session.project), list->prefix)) {
 			if (o->json)
-				print_import_json(&p.session, &im, false);
+				print_import_json(&p.session, list, false);
 			return STATUS_REFUSED;
 		}
-		if (importer_write(&im, err) < 0)
+		if (gitimport_write(im, err) < 0)
 			return -err->num;
 		/* For people who ask later what became of the run's commits. */
-		record_add(&p.session.more, "imported", im.list->prefix);
+		record_add(&p.session.more, "imported", list->prefix);
 		state_log(&c->state, "import", "run", p.session.id, "project",
-			  p.session.project, "refs", im.list->prefix, NULL);
+			  p.session.project, "refs", list->prefix, NULL);
 		if (session_save(&p.session, err) < 0)
 			return -err->num;
 		if (o->json)
-			print_import_json(&p.session, &im, true);
-		print_import_summary(&p.session, &im, "imported to");
-		output_hint("git for-each-ref %s", im.list->prefix);
-		return fast_forward_branch(c, &p.session, &im, o, err);
+			print_import_json(&p.session, list, true);
+		print_import_summary(&p.session, list, "imported to");
+		output_hint("git for-each-ref %s", list->prefix);
+		return fast_forward_branch(c, &p.session, im, o, err);
 	}
 	if (o->json)
-		print_import_json(&p.session, &im, false);
+		print_import_json(&p.session, list, false);
 	output_print("run %s has no commits that %s lacks", p.session.id,
 		     text_quote(p.session.project));
-	return fast_forward_branch(c, &p.session, &im, o, err);
+	return fast_forward_branch(c, &p.session, im, o, err);
 }
 
 int cmd_import(int argc, char **argv)

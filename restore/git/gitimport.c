@@ -17,6 +17,8 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "base/dirtree.h"
+#include "restore/git/gitcopy.h"
+#include "restore/git/gitrun.h"
 #include "restore/git/libgit.h"
 
 #define PREFIXES_MAX 1000
@@ -29,6 +31,7 @@
 #define SUBJECT_MAX 200
 #define REFS "refs/guard/"
 #define PACK "objects/pack/new"
+#define COPY "import"
 
 /*
  * Severities other than those of `git index-pack --strict`: odd modes and tags
@@ -57,7 +60,9 @@ struct gitimport {
 	const struct libgit *git;
 	char *to_path;
 	git_repository *to;
-	struct gitrun run;
+	int dirfd; /* has the copy, borrowed */
+	struct gitrun run; /* its dirfd: the copy; -1: none */
+	struct gittips tips;
 	VEC(struct object) objects; /* sorted by id, each once */
 	struct gitimport_list list;
 };
@@ -65,6 +70,7 @@ struct gitimport {
 void gitimport_free(struct gitimport **at)
 {
 	struct gitimport *im = *at;
+	struct err ignored;
 	size_t i;
 
 	if (!im)
@@ -78,13 +84,20 @@ void gitimport_free(struct gitimport **at)
 	VEC_FREE(&im->list);
 	free(im->list.prefix);
 	VEC_FREE(&im->objects);
+	gittips_free(&im->tips);
 	free(im->to_path);
+	if (im->run.dirfd >= 0)
+		(void)dirtree_remove(im->dirfd, COPY, &ignored);
+	fd_close(&im->run.dirfd);
 	free(TAKE(*at));
 }
 
 const struct gitimport_list *gitimport_listed(const struct gitimport *im)
 {
-	return &im->list;
+	static const struct names no_notes;
+	static const struct gitimport_list none = {.notes = &no_notes};
+
+	return im ? &im->list : &none;
 }
 
 /* --- the user's repository --- */
@@ -479,8 +492,10 @@ static int list_refs(struct gitimport *im, enum gitrun_objects where,
 	return 0;
 }
 
-int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
-		   struct err *err)
+/* Copies the run's objects that were not in base, and lists. */
+static int open_copy(const struct gitimport_job *job, const struct entry *base,
+		     const struct gittips *tips, struct gitimport **ret,
+		     struct err *err)
 {
 	static char *const pack[] = {"pack-objects", "--revs",
 				     "--stdout",     "--delta-base-offset",
@@ -492,14 +507,20 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 	AUTO(gitimport) struct gitimport *im = mem_zalloc(sizeof(*im));
 	enum gitrun_objects where = job->check ? GITRUN_RESULT : GITRUN_ALL;
 	AUTO(buf) struct buf revisions = {0};
+	uint64_t bytes;
 
+	im->dirfd = job->dirfd;
+	im->run.dirfd = -1;
 	im->to_path = mem_strdup(job->to);
-	im->run = (struct gitrun){
-		.dirfd = job->dirfd,
-		.seconds = gitrun_seconds(job->bytes),
-	};
+	if (dirtree_remove(job->dirfd, COPY, err) < 0)
+		return -err->num;
+	im->run.dirfd = gitcopy_make(job->store, base, job->now, job->to,
+				     job->dirfd, COPY, &bytes, err);
+	if (im->run.dirfd < 0)
+		return -err->num;
+	im->run.seconds = gitrun_seconds(bytes);
 	if (open_user(im, err) < 0 || index_packs(im, err) < 0 ||
-	    load_objects(im, job->tips, err) < 0 ||
+	    load_objects(im, tips, err) < 0 ||
 	    find_types(im, GITRUN_ALL, err) < 0 ||
 	    check_named_objects(im, err) < 0)
 		return -err->num;
@@ -513,10 +534,44 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 		return -err->num;
 	if (find_commits(im, where, false, err) < 0 ||
 	    find_commits(im, where, true, err) < 0 ||
-	    list_refs(im, where, job->tips, err) < 0 ||
+	    list_refs(im, where, tips, err) < 0 ||
 	    find_prefix(im, job->run_id, err) < 0)
 		return -err->num;
 	*ret = TAKE(im);
+	return 0;
+}
+
+int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
+		   struct err *err)
+{
+	AUTO(gittips) struct gittips tips = {0};
+	struct gitimport *im = NULL;
+	size_t i;
+	int got;
+
+	if (gittips_read(job->store, job->then, job->now, &tips, err) < 0)
+		return -err->num;
+	if (tips.count) {
+		/* Object files that were there before the run are left out at
+		 * first: the user's repository has them, unless it was cleaned
+		 * up since. Only git can tell which object is missing. */
+		got = open_copy(job, job->then, &tips, &im, err);
+		if ((got == -ENODATA || got == -EBADMSG) && job->then)
+			got = open_copy(job, NULL, &tips, &im, err);
+		if ((got == -ENODATA || got == -EBADMSG) && tips.incomplete)
+			return err_context(err, "%s", tips.incomplete);
+		if (got < 0)
+			return got;
+	} else {
+		im = mem_zalloc(sizeof(*im));
+		im->run.dirfd = -1;
+	}
+	im->tips = tips;
+	tips = (struct gittips){0};
+	im->list.notes = &im->tips.notes;
+	for (i = 0; i < im->list.count; i++)
+		im->list.fresh += !im->list.items[i].known;
+	*ret = im;
 	return 0;
 }
 
@@ -613,8 +668,7 @@ static int create_ref(struct gitimport *im, const struct gitimport_ref *r,
 	return -err->num;
 }
 
-int gitimport_write(struct gitimport *im, const struct gittips *tips,
-		    struct err *err)
+int gitimport_write(struct gitimport *im, struct err *err)
 {
 	auto_free char *path = path_join(im->to_path, "objects/pack");
 	auto_close int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -624,7 +678,7 @@ int gitimport_write(struct gitimport *im, const struct gittips *tips,
 
 	if (dir < 0)
 		return fail_errno(err, "open your repository's objects/pack");
-	got = check_complete(im, tips, err);
+	got = check_complete(im, &im->tips, err);
 	if (got == 0 && im->list.objects)
 		got = copy_pack(im, dir, &keep, err);
 	for (i = 0; got == 0 && i < im->list.count; i++)

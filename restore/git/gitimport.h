@@ -17,7 +17,6 @@
 #ifndef GUARD_RESTORE_GIT_GITIMPORT_H
 #define GUARD_RESTORE_GIT_GITIMPORT_H
 
-#include "restore/git/gitrun.h"
 #include "restore/git/gittips.h"
 
 struct gitimport_ref {
@@ -36,34 +35,39 @@ struct gitimport_list {
 	size_t count, capacity;
 	uint64_t commits; /* commits that no ref of the user reaches */
 	uint64_t objects, bytes; /* contents of the pack; 0 without `check` */
+	size_t fresh; /* refs that are not known */
+	const struct names *notes; /* skipped refs with the reason */
 };
 
 struct gitimport_job {
-	int dirfd; /* the directory of gitcopy_make(), borrowed */
-	uint64_t bytes; /* size of the run's object files */
+	struct store *store;
+	/* The project's root before (NULL: not known) and after the run. */
+	const struct entry *then, *now;
+	int dirfd; /* the run's directory, for the copy of its objects; borrowed
+		    */
 	const char *to; /* the user's .git directory, absolute */
 	const char *run_id;
-	const struct gittips *tips;
 	bool check;
 };
 
 /*
  * -EBADMSG: git refuses an object of the run, and why; -ENODATA: an object is
  * missing; -E2BIG: too much; -ETIMEDOUT: git took too long; -ENOTSUP: a kind of
- * repository that libgit2 cannot handle; -ENOENT: git is not installed.
+ * repository that libgit2 cannot handle; -ENOENT: git is not installed. *ret
+ * is valid as long as the job's directory is open.
  */
 int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 		   struct err *err);
+/* Removes the copy, too. */
 void gitimport_free(struct gitimport **im);
+/* NULL: an empty list. */
 const struct gitimport_list *gitimport_listed(const struct gitimport *im);
 
 /*
- * Writes the pack and the new refs, after an open with `check` and the same
- * tips. Never moves a ref: -EEXIST; -EBUSY: the user's repository lost objects
- * since.
+ * Writes the pack and the new refs, after an open with `check`. Never moves a
+ * ref: -EEXIST; -EBUSY: the user's repository lost objects since.
  */
-int gitimport_write(struct gitimport *im, const struct gittips *tips,
-		    struct err *err);
+int gitimport_write(struct gitimport *im, struct err *err);
 
 /*
  * Moves a branch of the user on to a commit of the import. Forward only, and
