@@ -2,16 +2,6 @@
 
 #include <sys/ioctl.h>
 
-bool chattr_read(int fd, uint32_t *ret)
-{
-	unsigned int flags = 0;
-
-	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
-		return false;
-	*ret = flags & CHATTR_STORED;
-	return true;
-}
-
 int chattr_write(int fd, uint32_t mask, uint32_t flags)
 {
 	unsigned int all = 0;

@@ -31,10 +31,6 @@
 /* Length of the longest text, with its NUL. */
 #define CHATTR_TEXT_LEN 24
 
-/* Reads the flags of CHATTR_STORED of an open file or directory (not O_PATH).
- * False where the file system has no flags. */
-bool chattr_read(int fd, uint32_t *ret);
-
 /* Sets the flags in mask as `flags` has them and leaves all others unchanged.
  * Returns 0, or -1 with errno. */
 int chattr_write(int fd, uint32_t mask, uint32_t flags);

@@ -514,17 +514,6 @@ char changes_letter(enum change_kind kind)
 	return letters[kind];
 }
 
-const char *changes_kind_name(enum change_kind kind)
-{
-	static const char *const names[] = {
-		[CHANGE_DELETED] = "delete",  [CHANGE_TYPE] = "type",
-		[CHANGE_MODIFIED] = "modify", [CHANGE_META] = "meta",
-		[CHANGE_ADDED] = "add",
-	};
-
-	return names[kind];
-}
-
 bool changes_is_cache(const char *home_path)
 {
 	static const char *const caches[] = {

@@ -175,7 +175,6 @@ int changes_check(const struct changes_root *root, char *const *paths,
 
 /* The letter of a kind: D T M P A. */
 char changes_letter(enum change_kind kind);
-const char *changes_kind_name(enum change_kind kind);
 
 /* A cache, a history or the like in a home directory: lists show only the
  * number. */

@@ -74,7 +74,7 @@ static int exec_in_live_run(const struct session *s,
 					     : RUN_STATUS_NO_EXEC;
 	else
 		got = sandbox_wait(sb, NULL, NULL, &result, err);
-	run_notices_print_refused(sb);
+	run_notices_print_refused(&result);
 	sandbox_free(&sb);
 	if (got < 0)
 		return got;

@@ -137,13 +137,24 @@ static json_t *change_side_json(const struct change_side *m)
 	return object;
 }
 
+static const char *change_kind_name(enum change_kind kind)
+{
+	static const char *const names[] = {
+		[CHANGE_DELETED] = "delete",  [CHANGE_TYPE] = "type",
+		[CHANGE_MODIFIED] = "modify", [CHANGE_META] = "meta",
+		[CHANGE_ADDED] = "add",
+	};
+
+	return names[kind];
+}
+
 json_t *jsonout_change(const struct change_list *list, const struct change *c)
 {
 	const struct change_move *m = changes_move(list, c);
 	json_t *object = json_object();
 
 	jsonout_text(object, "path", c->path);
-	jsonout_text(object, "op", changes_kind_name(c->kind));
+	jsonout_text(object, "op", change_kind_name(c->kind));
 	jsonout_set(object, "old", change_side_json(&c->old));
 	jsonout_set(object, "new", change_side_json(&c->now));
 	jsonout_bool(object, "git", c->flags & CHANGE_GIT);

@@ -141,7 +141,7 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 			"the kernel killed %llu of the run's processes",
 			(unsigned long long)(run->options->memory >> 20),
 			(unsigned long long)result.killed);
-	run_notices_print_refused(run->sandbox);
+	run_notices_print_refused(&result);
 	if (result.network_lost)
 		report_warning("the run lost its private network before it "
 			       "ended: pasta ended");

@@ -108,7 +108,7 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 /* Reports that a command cannot do its work in a run. */
 void run_hints_print(const struct run_options *options);
 /* After the run: reports a directory that its programs could not rename. */
-void run_notices_print_refused(const struct sandbox *sb);
+void run_notices_print_refused(const struct sandbox_result *result);
 /* Files below the home directory that the run sees without their secrets. */
 void run_find_redactions(const struct run *run, struct redactions *redactions);
 /* Whether path is below one of these, their links resolved. */

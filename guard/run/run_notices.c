@@ -229,10 +229,10 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 				  &t.record, ATOMIC_NO_SYNC, &ignored);
 }
 
-void run_notices_print_refused(const struct sandbox *sb)
+void run_notices_print_refused(const struct sandbox_result *result)
 {
-	enum sandbox_refused_rename how;
-	const char *name = sandbox_refused_rename(sb, &how);
+	enum sandbox_refused_rename how = result->refused_how;
+	const char *name = result->refused_rename;
 
 	if (!name)
 		return;

@@ -217,13 +217,6 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	return 0;
 }
 
-const char *sandbox_refused_rename(const struct sandbox *sb,
-				   enum sandbox_refused_rename *ret_how)
-{
-	*ret_how = sb->refused_rename_how;
-	return sb->refused_rename;
-}
-
 char *const *sandbox_unreachable_sockets(const struct sandbox *sb)
 {
 	static char *const none[] = {NULL};

@@ -35,7 +35,7 @@ enum message_type {
 	MESSAGE_RESUMED, /* by a SIGCONT that guard did not send */
 	MESSAGE_WANTS_INPUT, /* the command reads from its terminal */
 	MESSAGE_CONTINUED, /* reply to MESSAGE_CONTINUE */
-	MESSAGE_RENAME_REFUSED, /* value, text: see sandbox_refused_rename() */
+	MESSAGE_RENAME_REFUSED, /* value, text: see struct sandbox_result */
 	MESSAGE_STDIO_OFFSET, /* value: a descriptor; text: its file offset */
 	MESSAGE_EXITED, /* value: wait status of the command */
 	MESSAGE_EMPTY, /* pid 1 is the last process and unmounts */

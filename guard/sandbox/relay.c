@@ -453,9 +453,13 @@ int sandbox_wait(struct sandbox *sb,
 	stdio_proxy_stop(&sb->stdio_proxies);
 	if (rc < 0)
 		return rc;
-	*ret = (struct sandbox_result){.end = SANDBOX_SIGNALED,
-				       .code = SIGKILL,
-				       .network_lost = sb->network_lost};
+	*ret = (struct sandbox_result){
+		.end = SANDBOX_SIGNALED,
+		.code = SIGKILL,
+		.network_lost = sb->network_lost,
+		.refused_rename = sb->refused_rename,
+		.refused_how = sb->refused_rename_how,
+	};
 	if (sb->ending) {
 		ret->end = SANDBOX_STOPPED;
 		ret->limit = sb->limit;

@@ -145,6 +145,15 @@ enum sandbox_limit {
 	SANDBOX_LIMIT_QUOTA, /* a resource of the machine: see why */
 };
 
+/* Why a rename failed in the run that would not fail outside. */
+enum sandbox_refused_rename {
+	SANDBOX_RENAME_REFUSED, /* of a directory (EXDEV) */
+	SANDBOX_EXCHANGE_REFUSED, /* of it with another file (EXDEV) */
+	/* The name is that of a program whose memory guard cannot read; it
+	 * renamed and then failed. */
+	SANDBOX_RENAME_UNREADABLE,
+};
+
 struct sandbox_result {
 	enum sandbox_end end;
 	int code;
@@ -152,24 +161,11 @@ struct sandbox_result {
 	const char *why; /* with SANDBOX_LIMIT_QUOTA; static */
 	uint64_t killed; /* by the kernel, at the memory limit */
 	bool network_lost; /* the private network ended before the run */
+	/* The first rename that failed only because of the run: the name as the
+	 * run sees it, valid as long as the sandbox; NULL: none. */
+	const char *refused_rename;
+	enum sandbox_refused_rename refused_how;
 };
-
-/*
- * The first rename that failed in the run and would not outside. Returns the
- * name as the run sees it, valid as long as sb; NULL: none. *ret_how:
- *
- *	RENAME_REFUSED	   a directory could not be renamed (EXDEV)
- *	EXCHANGE_REFUSED   it could not be exchanged with another file (EXDEV)
- *	RENAME_UNREADABLE  the name is that of a program whose memory guard
- *			   cannot read; it renamed and then failed
- */
-enum sandbox_refused_rename {
-	SANDBOX_RENAME_REFUSED,
-	SANDBOX_EXCHANGE_REFUSED,
-	SANDBOX_RENAME_UNREADABLE,
-};
-const char *sandbox_refused_rename(const struct sandbox *sb,
-				   enum sandbox_refused_rename *ret_how);
 
 /* Sockets of well-known services that the user could connect to and the run
  * cannot: NULL-terminated, valid as long as sb. */

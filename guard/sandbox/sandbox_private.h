@@ -40,7 +40,7 @@ struct sandbox {
 	struct cgroup cgroup;
 	struct pasta pasta;
 	bool network_lost;
-	char *refused_rename; /* see sandbox_refused_rename() */
+	char *refused_rename; /* see struct sandbox_result */
 	enum sandbox_refused_rename refused_rename_how;
 	struct watch watch;
 	int64_t next_watch, next_tick; /* monotonic ms; 0: none */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,6 +62,18 @@ static int open_keeping_atime(int dirfd, const char *name)
 		       : fd;
 }
 
+/* Reads the flags of CHATTR_STORED of an open file or directory (not O_PATH).
+ * False where the file system has no flags. */
+static bool read_chattr(int fd, uint32_t *ret)
+{
+	unsigned int flags = 0;
+
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
+		return false;
+	*ret = flags & CHATTR_STORED;
+	return true;
+}
+
 /* Reads the chattr flags. For a file that must not be opened, the flags of
  * statx(2) stay. */
 static void read_chattr_flags(int dirfd, const char *name, bool of_layer,
@@ -73,7 +86,7 @@ static void read_chattr_flags(int dirfd, const char *name, bool of_layer,
 	} else if (r->has_chattr) {
 		return;
 	} else if (S_ISDIR(m->mode) && !*name) {
-		(void)chattr_read(dirfd, &m->chattr);
+		(void)read_chattr(dirfd, &m->chattr);
 	} else if (S_ISDIR(m->mode) || m->chattr || r->ask_chattr) {
 		auto_close int fd = open_keeping_atime(dirfd, name);
 
@@ -81,7 +94,7 @@ static void read_chattr_flags(int dirfd, const char *name, bool of_layer,
 		 * notices. */
 		if (fd >= 0 && meta_get(fd, "", &opened) == 0 &&
 		    opened.ino == m->ino)
-			(void)chattr_read(fd, &m->chattr);
+			(void)read_chattr(fd, &m->chattr);
 	}
 	r->has_chattr = true;
 }
@@ -129,7 +142,7 @@ static int read_file_content(struct store *store, int dirfd, const char *name,
 	 * notices. */
 	if (meta_get(fd, "", &opened) < 0 || !S_ISREG(opened.mode))
 		return 0;
-	r->has_chattr = chattr_read(fd, &r->meta.chattr);
+	r->has_chattr = read_chattr(fd, &r->meta.chattr);
 	if (content_put(store, fd, hints, &r->content, &r->size, err) == 0)
 		return 0;
 	/* Reading the file itself tells a fault of the file from a fault of the
