@@ -431,6 +431,7 @@ int inventory_repack(struct store *s, struct inventory *inv,
 	const struct out_pack *before = s->outs, *out;
 	size_t i, k, start;
 
+	s->hold_packs = true;
 	for (i = 0; i < count; i++) {
 		size_t n = 0, all;
 		auto_free struct inventory_entry *list =
@@ -457,6 +458,7 @@ int inventory_repack(struct store *s, struct inventory *inv,
 	}
 	if (count && store_flush(s, err) < 0)
 		return -err->num;
+	s->hold_packs = false;
 	/* Packs in front of `before` in the list are new; their indexes do not
 	 * count. */
 	for (*ret_bytes = 0, out = s->outs; out != before; out = out->next)

@@ -122,8 +122,8 @@ void inventory_clear(struct inventory *inv);
  * Copies from each of the packs (numbers in the inventory) the objects for
  * which wanted() returns true, and flushes the store: the new packs are durable
  * when it returns 0. *ret_bytes: their size without the indexes. -EBADMSG: one
- * of the packs is damaged; the packs that were full until then remain, with
- * copies that the next prune removes.
+ * of the packs is damaged. No new pack is in packs/ before all of them are
+ * written, so that an error, ENOSPC for example, leaves no copies there.
  */
 int inventory_repack(struct store *s, struct inventory *inv,
 		     const size_t *packs, size_t count,

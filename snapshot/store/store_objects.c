@@ -83,6 +83,7 @@ static void free_own(struct store *s)
 	}
 	while (s->spare_count)
 		buf_free(&s->spares[--s->spare_count]);
+	VEC_FREE(&s->ended);
 	objects_free(&s->objects);
 }
 

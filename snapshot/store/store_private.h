@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 
+#include "base/vec.h"
 #include "snapshot/store/blockcache.h"
 #include "snapshot/store/chunk.h"
 #include "snapshot/store/store_dir.h"
@@ -77,9 +78,8 @@ struct store {
 	struct out_pack *outs; /* list of all */
 	struct out_pack *open[PACK_KINDS];
 	struct out_pack *syncing; /* full and finished, not in packs/ yet */
-	struct out_pack *ended[2 * PACK_KINDS]; /* finished by a flush, not
-						   in packs/ yet */
-	size_t ended_count;
+	VEC(struct out_pack *) ended; /* finished, for the flush to publish */
+	bool hold_packs; /* full packs wait for the flush, too */
 	unsigned int busy; /* full blocks and packs that are being written */
 	bool flushing;
 	struct err failed; /* num 0: no failure so far */

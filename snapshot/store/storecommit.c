@@ -344,13 +344,16 @@ static int commit_packs(struct store *s, struct out_pack **outs, size_t count,
 
 int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
 {
-	struct out_pack *before;
+	struct out_pack *before = NULL;
 	int got = finish_out_pack(s, out, err);
 
 	(void)pthread_mutex_lock(&s->mutex);
-	before = got == 0 ? s->syncing : NULL;
-	if (got == 0)
+	if (got == 0 && s->hold_packs) {
+		*VEC_ADD(&s->ended) = out;
+	} else if (got == 0) {
+		before = s->syncing;
 		s->syncing = out;
+	}
 	(void)pthread_mutex_unlock(&s->mutex);
 	if (got < 0)
 		(void)store_fail(s, err);
@@ -380,22 +383,22 @@ static int end_last_packs(struct store *s, struct err *err)
 		return store_fail(s, err);
 	(void)pthread_mutex_lock(&s->mutex);
 	for (i = 0; i < count; i++)
-		s->ended[s->ended_count++] = outs[i];
+		*VEC_ADD(&s->ended) = outs[i];
 	(void)pthread_mutex_unlock(&s->mutex);
 	return 0;
 }
 
 static int commit_last_packs(struct store *s, bool locked, struct err *err)
 {
-	struct out_pack *outs[2 * PACK_KINDS + 1];
+	auto_free struct out_pack **outs = NULL;
 	size_t count;
 
 	(void)pthread_mutex_lock(&s->mutex);
-	for (count = 0; count < s->ended_count; count++)
-		outs[count] = s->ended[count];
-	s->ended_count = 0;
 	if (s->syncing)
-		outs[count++] = TAKE(s->syncing);
+		*VEC_ADD(&s->ended) = TAKE(s->syncing);
+	count = s->ended.count;
+	outs = TAKE(s->ended.items);
+	VEC_FREE(&s->ended);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return count ? commit_packs(s, outs, count, locked, err) : 0;
 }
@@ -464,7 +467,8 @@ int store_flush_begin(struct store *s, struct err *err)
 	s->flushing = true;
 	(void)pthread_mutex_unlock(&s->mutex);
 	/* Commits the packs of a flush that was begun and not completed. */
-	if (!s->ended_count || commit_last_packs(s, false, &failed) == 0)
+	if (!s->ended.count || s->hold_packs ||
+	    commit_last_packs(s, false, &failed) == 0)
 		(void)write_open_blocks(s, &failed);
 	got = check_store_failed(s, err);
 	if (got < 0)
