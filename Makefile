@@ -56,7 +56,22 @@ PROVE = prove -j4 --timer
 Q = $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)	$@')
 
-all: $(BUILD)/guard
+# Made of the table of verbs and options, which only the preprocessor reads: the
+# program may be built for another machine.
+TABLE = $(BUILD)/docs/table
+COMPLETIONS := $(patsubst %,$(BUILD)/docs/completion.%,bash fish zsh)
+
+all: $(BUILD)/guard $(COMPLETIONS)
+
+$(TABLE): guard/cli/verbs.c guard/cli/options.h docs/table.awk
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE_CFLAGS) -E -P $< | awk -f docs/table.awk >$@
+
+$(COMPLETIONS): $(BUILD)/docs/completion.%: $(TABLE) docs/completion.% \
+		docs/completion.awk
+	$(call say,GEN)
+	$(Q)awk -v shell=$* -f docs/completion.awk $(TABLE) \
+		docs/completion.$* >$@
 
 $(BUILD)/guard: $(BUILD)/obj/guard/cli/main.o $(BUILD)/libguard.a
 	$(call say,LINK)
@@ -217,11 +232,11 @@ install: all
 			echo "install -m 644 $$1 $$2/$$3"; \
 			install -m 644 "$$1" "$$2/$$3"; }; }; \
 	put docs/guard.1 $(DESTDIR)$(mandir)/man1 guard.1; \
-	put docs/completion.bash \
+	put $(BUILD)/docs/completion.bash \
 		$(DESTDIR)$(datadir)/bash-completion/completions guard; \
-	put docs/completion.zsh \
+	put $(BUILD)/docs/completion.zsh \
 		$(DESTDIR)$(datadir)/zsh/site-functions _guard; \
-	put docs/completion.fish \
+	put $(BUILD)/docs/completion.fish \
 		$(DESTDIR)$(datadir)/fish/vendor_completions.d guard.fish; \
 	install -d $(DESTDIR)$(docdir); \
 	sed 's|@bindir@|$(bindir)|' docs/apparmor.in \
@@ -272,6 +287,7 @@ help:
 	@echo 'demo, check, crash, hostile, agents, lint, asan, fuzz, bench, vm install'
 	@echo 'missing Debian packages first, by apt-get as root or through sudo.'
 
+.DELETE_ON_ERROR:
 .PHONY: vm all unit tools demo check check-built test test-built crash hostile \
 	agents syntax lint bench compare asan asan-built fuzz fuzz-built fuzz-targets \
 	install uninstall clean help

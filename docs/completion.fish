@@ -1,235 +1,34 @@
-# Completion of guard for fish. The names of verbs and options are held equal
-# to what guard says of itself by a test; runs and snapshots are asked for.
+# Completion of guard for fish. The build inserts the table of verbs and options
+# (completion.awk).
 
-function __guard_snapshots
-	echo latest
-	guard log --no-pager 2>/dev/null | string match -r '^[0-9]+'
+# Prints what can stand for a value or an operand: words, and kinds of words.
+function __guard_complete
+	for kind in $argv
+		switch $kind
+			case RUN
+				guard status -q 2>/dev/null
+			case SNAP
+				echo latest
+				guard log --no-pager 2>/dev/null | string match -r '^[0-9]+'
+			case TRASH
+				guard undelete -q 2>/dev/null | string match -r '^[0-9]+'
+			case NAME
+				guard agents 2>/dev/null | string match -r '^[\w.-]+(?= )'
+			case DIR
+				# Without the name in --name=VALUE.
+				__fish_complete_directories (commandline -ct |
+					string replace -r "^--[^=]*=" "")
+			case VARIABLE
+				set -nx
+			case UID
+				__fish_complete_users
+			case '*'
+				echo $kind
+		end
+	end
 end
 
 complete -c guard -n __fish_use_subcommand -s C -r -a '(__fish_complete_directories)' -d 'as if started there'
 complete -c guard -n __fish_use_subcommand -l version -d 'print the version'
 complete -c guard -s h -l help -d 'help'
-complete -c guard -f -n __fish_use_subcommand -a run -d "run a command in a layer"
-complete -c guard -f -n __fish_use_subcommand -a exec -d "run one more command in a run, live or ended"
-complete -c guard -f -n __fish_use_subcommand -a shell -d "open a shell in a run, live or ended"
-complete -c guard -f -n __fish_use_subcommand -a status -d "show the pending runs"
-complete -c guard -f -n __fish_use_subcommand -a list -d "show the pending runs"
-complete -c guard -f -n __fish_use_subcommand -a diff -d "show what a run changed, or snapshots"
-complete -c guard -f -n __fish_use_subcommand -a review -d "decide on each change of a run and apply what you accept"
-complete -c guard -f -n __fish_use_subcommand -a apply -d "apply a run's changes to the real files"
-complete -c guard -f -n __fish_use_subcommand -a commit -d "apply a run's changes to the real files"
-complete -c guard -f -n __fish_use_subcommand -a discard -d "discard a run's changes"
-complete -c guard -f -n __fish_use_subcommand -a import -d "import a run's commits into your repository"
-complete -c guard -f -n __fish_use_subcommand -a undo -d "undo the last action"
-complete -c guard -f -n __fish_use_subcommand -a snapshot -d "store the project as it is now"
-complete -c guard -f -n __fish_use_subcommand -a log -d "list snapshots or versions"
-complete -c guard -f -n __fish_use_subcommand -a find -d "find a path in the snapshots"
-complete -c guard -f -n __fish_use_subcommand -a grep -d "search the text of stored files"
-complete -c guard -f -n __fish_use_subcommand -a ls -d "list a directory of a snapshot"
-complete -c guard -f -n __fish_use_subcommand -a show -d "print a file of a snapshot"
-complete -c guard -f -n __fish_use_subcommand -a restore -d "restore stored files"
-complete -c guard -f -n __fish_use_subcommand -a verify -d "check that the store is intact"
-complete -c guard -f -n __fish_use_subcommand -a prune -d "remove old snapshots"
-complete -c guard -f -n __fish_use_subcommand -a purge -d "remove a leaked secret from the store"
-complete -c guard -f -n __fish_use_subcommand -a pin -d "protect a snapshot from prune"
-complete -c guard -f -n __fish_use_subcommand -a unpin -d "let prune remove a pinned one again"
-complete -c guard -f -n __fish_use_subcommand -a undelete -d "restore snapshots that prune removed"
-complete -c guard -f -n __fish_use_subcommand -a du -d "show guard's disk usage"
-complete -c guard -f -n __fish_use_subcommand -a patch -d "print changes as a patch for git"
-complete -c guard -f -n __fish_use_subcommand -a export -d "write changes or a snapshot as a tar archive"
-complete -c guard -f -n __fish_use_subcommand -a repair -d "repair a damaged store"
-complete -c guard -f -n __fish_use_subcommand -a doctor -d "check which layers of protection work here"
-complete -c guard -f -n __fish_use_subcommand -a agents -d "list the profiles of agents, or show one"
-complete -c guard -f -n __fish_use_subcommand -a explain -d "explain how a run would see a path"
-complete -c guard -n '__fish_seen_subcommand_from explain' -l ro -r -d "as with run"
-complete -c guard -n '__fish_seen_subcommand_from explain' -l rw -r -d "as with run"
-complete -c guard -n '__fish_seen_subcommand_from explain' -l hide -r -d "as with run"
-complete -c guard -n '__fish_seen_subcommand_from explain' -l cow -r -d "as with run"
-complete -c guard -n '__fish_seen_subcommand_from explain' -l strict -d "as with run"
-complete -c guard -n '__fish_seen_subcommand_from explain' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from explain' -l agent -x -d "as with run"
-complete -c guard -n '__fish_seen_subcommand_from agents' -l reset -x -d "move its home, with its login, to the trash"
-complete -c guard -n '__fish_seen_subcommand_from agents' -s y -l yes -d "do not ask"
-complete -c guard -n '__fish_seen_subcommand_from agents' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from agents' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from run' -l agent -x -a "none claude codex gemini opencode aider" -d "its profile, not that of the command"
-complete -c guard -n '__fish_seen_subcommand_from run' -l share-login -d "expose your login and settings to the agent"
-complete -c guard -n '__fish_seen_subcommand_from run' -l shared-cache -d "share caches with runs of other projects"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l caches -d "only the caches of runs"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l trash -d "only empty the trash now"
-complete -c guard -n '__fish_seen_subcommand_from run' -l why -r -d "run nothing, explain how a run would see PATH"
-complete -c guard -n '__fish_seen_subcommand_from doctor' -l json -d "print JSON"
-
-complete -c guard -n '__fish_seen_subcommand_from run' -l ro -r -d "expose a masked path for reading"
-complete -c guard -n '__fish_seen_subcommand_from run' -l rw -r -d "expose a real path for writing (stored first)"
-complete -c guard -n '__fish_seen_subcommand_from run' -s C -r -d "the project around DIR, and start there"
-complete -c guard -n '__fish_seen_subcommand_from run' -l cow -r -d "a layer over this directory too"
-complete -c guard -n '__fish_seen_subcommand_from run' -l hide -r -d "mask this path too"
-complete -c guard -n '__fish_seen_subcommand_from run' -l env -r -d "pass a variable of the environment"
-complete -c guard -n '__fish_seen_subcommand_from run' -l net -r -f -a 'host private none' -d "host (default), private or none"
-complete -c guard -n '__fish_seen_subcommand_from run' -l publish -x -d "publish ports like 8080:80, with --net private"
-complete -c guard -n '__fish_seen_subcommand_from run' -l nested -d "let sandboxes work inside"
-complete -c guard -n '__fish_seen_subcommand_from run' -l timeout -r -d "end it after 30s, 5m, 2h"
-complete -c guard -n '__fish_seen_subcommand_from run' -l versions -r -d "keep versions every 30s, 5m; 0: none (1m)"
-complete -c guard -n '__fish_seen_subcommand_from run' -l pids-limit -r -d "at most N processes"
-complete -c guard -n '__fish_seen_subcommand_from run' -l allow -x -a "perf io_uring userfaultfd 32bit" -d "allow some calls"
-complete -c guard -n '__fish_seen_subcommand_from run' -l strict -d "no network, an empty home, small limits"
-complete -c guard -n '__fish_seen_subcommand_from run' -l memory -r -d "at most 512m, 2g of memory"
-complete -c guard -n '__fish_seen_subcommand_from run' -l cpus -r -d "at most N processors"
-complete -c guard -n '__fish_seen_subcommand_from run' -l tmp-size -r -d "a /tmp in memory of 64m, 1g"
-complete -c guard -n '__fish_seen_subcommand_from run' -l user -r -d "run as another user (root only)"
-complete -c guard -n '__fish_seen_subcommand_from run' -l frozen -d "run in a copy that your edits do not reach"
-complete -c guard -n '__fish_seen_subcommand_from run' -l home -d "your whole home directory is the project"
-complete -c guard -n '__fish_seen_subcommand_from run' -l layer-size -r -d "end it above 500M, 20G of changes"
-complete -c guard -n '__fish_seen_subcommand_from run' -l layer-files -r -d "end it above N new files"
-complete -c guard -n '__fish_seen_subcommand_from run' -l continue -d "continue in a pending run's layer"
-complete -c guard -n '__fish_seen_subcommand_from run' -s q -l quiet -d "print less"
-
-complete -c guard -n '__fish_seen_subcommand_from status list' -s a -l all -d "runs of every project, applied and discarded too"
-complete -c guard -n '__fish_seen_subcommand_from status list' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from status list' -l porcelain -d "one line per run, fields separated by TAB"
-complete -c guard -n '__fish_seen_subcommand_from status list' -s q -l quiet -d "ids only"
-
-complete -c guard -n '__fish_seen_subcommand_from exec shell' -s C -r -a '(__fish_complete_directories)' -d "start in DIR, as the run sees it"
-complete -c guard -n '__fish_seen_subcommand_from exec shell' -l env -x -d "pass a variable of the environment"
-complete -c guard -n '__fish_seen_subcommand_from exec shell' -s q -l quiet -d "print less"
-complete -c guard -f -n '__fish_seen_subcommand_from exec shell' -a '(guard status -q 2>/dev/null)' -d run
-complete -c guard -n '__fish_seen_subcommand_from diff' -l stat -d "changed lines per file, no text"
-complete -c guard -n '__fish_seen_subcommand_from diff' -l name-status -d "letter and name only"
-complete -c guard -n '__fish_seen_subcommand_from diff' -l name-only -d "names only"
-complete -c guard -n '__fish_seen_subcommand_from diff' -s z -d "letter and raw name, each ended by NUL"
-complete -c guard -n '__fish_seen_subcommand_from diff' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from diff' -l exit-code -d "exit with 1 when there are changes"
-complete -c guard -n '__fish_seen_subcommand_from diff' -l no-pager -d "do not start a pager"
-complete -c guard -n '__fish_seen_subcommand_from diff' -l color -f -a 'auto always never' -d "colors: auto, always or never"
-complete -c guard -n '__fish_seen_subcommand_from diff' -a '(guard status -q 2>/dev/null)' -d run
-
-complete -c guard -n '__fish_seen_subcommand_from review' -l no-pager -d "do not start a pager"
-complete -c guard -n '__fish_seen_subcommand_from review' -l color -f -a 'auto always never' -d "colors: auto, always or never"
-complete -c guard -n '__fish_seen_subcommand_from review' -a '(guard status -q 2>/dev/null)' -d run
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -s p -l patch -d "ask about each hunk, like review"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -l commit -d "also commit the changes on HEAD's branch"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -l branch -x -d "commit the changes to that branch only"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -s m -l message -x -d "the commit's message"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -l continue -d "finish an interrupted apply"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -l abort -d "roll back an interrupted apply"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -l ours -d "conflicts: your version stays"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -l theirs -d "conflicts: the run's version wins"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -l merge -d "conflicts: markers in texts, exit 1"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -l yes-to -r -d "apply it although it is set-id, or used by git"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -s n -l dry-run -d "show what would be done, change nothing"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -s y -l yes -d "do not ask"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from apply commit' -a '(guard status -q 2>/dev/null)' -d run
-
-complete -c guard -n '__fish_seen_subcommand_from discard' -s y -l yes -d "do not ask"
-complete -c guard -n '__fish_seen_subcommand_from discard' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from discard' -a '(guard status -q 2>/dev/null)' -d run
-
-complete -c guard -n '__fish_seen_subcommand_from import' -l ff -x -d "then fast-forward your branch to the run's"
-complete -c guard -n '__fish_seen_subcommand_from import' -s n -l dry-run -d "show what would be done, change nothing"
-complete -c guard -n '__fish_seen_subcommand_from import' -s y -l yes -d "do not ask"
-complete -c guard -n '__fish_seen_subcommand_from import' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from import' -l json -d "print JSON"
-complete -c guard -f -n '__fish_seen_subcommand_from import' -a '(guard status -q 2>/dev/null)' -d run
-
-complete -c guard -n '__fish_seen_subcommand_from undo' -s n -l dry-run -d "show what would be done, change nothing"
-complete -c guard -n '__fish_seen_subcommand_from undo' -s y -l yes -d "do not ask"
-complete -c guard -n '__fish_seen_subcommand_from undo' -s q -l quiet -d "print less"
-
-complete -c guard -n '__fish_seen_subcommand_from snapshot' -s m -l message -r -d "a description of the snapshot"
-complete -c guard -n '__fish_seen_subcommand_from snapshot' -l tag -r -d "a tag for the snapshot; repeatable"
-complete -c guard -n '__fish_seen_subcommand_from snapshot' -l exclude -r -d "exclude matching paths; repeatable, recorded"
-complete -c guard -n '__fish_seen_subcommand_from snapshot' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from snapshot' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from snapshot' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
-
-complete -c guard -n '__fish_seen_subcommand_from log' -s n -l number -r -d "at most N lines"
-complete -c guard -n '__fish_seen_subcommand_from log' -l actions -d "actions of guard: runs, applies, ..."
-complete -c guard -n '__fish_seen_subcommand_from log' -s a -l all -d "of every project"
-complete -c guard -n '__fish_seen_subcommand_from log' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from log' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
-complete -c guard -n '__fish_seen_subcommand_from log' -l no-pager -d "do not start a pager"
-
-complete -c guard -n '__fish_seen_subcommand_from ls' -s l -l long -d "mode, owner, size and time too"
-complete -c guard -n '__fish_seen_subcommand_from ls' -s z -d "raw names, each ended by NUL"
-complete -c guard -n '__fish_seen_subcommand_from ls' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from ls' -a '(__guard_snapshots)' -d snapshot
-
-complete -c guard -n '__fish_seen_subcommand_from show' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from show' -l no-pager -d "do not start a pager"
-complete -c guard -n '__fish_seen_subcommand_from show' -a '(__guard_snapshots)' -d snapshot
-
-complete -c guard -n '__fish_seen_subcommand_from restore' -l at -r -f -a '(__guard_snapshots)' -d "12, latest~2, '2h ago', '2026-11-21 14:30'"
-complete -c guard -n '__fish_seen_subcommand_from restore' -l to -r -d "restore into DIR instead"
-complete -c guard -n '__fish_seen_subcommand_from restore' -l overwrite -r -f -a 'always if-changed never' -d "replace what is there"
-complete -c guard -n '__fish_seen_subcommand_from restore' -l exact -d "delete files that the snapshot does not have"
-complete -c guard -n '__fish_seen_subcommand_from restore' -s n -l dry-run -d "show what would be done, change nothing"
-complete -c guard -n '__fish_seen_subcommand_from restore' -s y -l yes -d "do not ask"
-complete -c guard -n '__fish_seen_subcommand_from restore' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from restore' -l json -d "print JSON"
-
-complete -c guard -n '__fish_seen_subcommand_from verify' -l read-data -d "read and check every byte"
-complete -c guard -n '__fish_seen_subcommand_from verify' -l sample -r -f -d "read and check a share of the bytes"
-complete -c guard -n '__fish_seen_subcommand_from verify' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from verify' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from verify' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
-
-complete -c guard -n '__fish_seen_subcommand_from prune' -s n -l dry-run -d "show what would go"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-last -r -f -d "the newest N"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-within -r -f -d "all of 12h, 14d, 8w"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-hourly -r -f -d "the last of N hours"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-daily -r -f -d "the last of N days"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-weekly -r -f -d "the last of N weeks"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-monthly -r -f -d "the last of N months"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-yearly -r -d "the last of N years"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-tag -r -d "all with that tag; repeatable"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l max-size -r -f -d "the newest that fit in 500M, 20G"
-complete -c guard -n '__fish_seen_subcommand_from prune' -s y -l yes -d "do not ask"
-complete -c guard -n '__fish_seen_subcommand_from prune' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from prune' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
-
-complete -c guard -n '__fish_seen_subcommand_from undelete' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from undelete' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from undelete' -f -a '(guard undelete -q 2>/dev/null | string match -r "^[0-9]+")' -d snapshot
-
-complete -c guard -n '__fish_seen_subcommand_from du' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from du' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
-
-complete -c guard -n '__fish_seen_subcommand_from repair' -s y -l yes -d "do not ask"
-complete -c guard -n '__fish_seen_subcommand_from repair' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from repair' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from repair' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
-
-complete -c guard -n '__fish_seen_subcommand_from patch' -a '(guard status -q 2>/dev/null)' -d run
-complete -c guard -n '__fish_seen_subcommand_from export' -l tar -d "as a tar archive (pax); required"
-complete -c guard -n '__fish_seen_subcommand_from export' -s o -l output -r -F -d "write to a new FILE instead of stdout"
-complete -c guard -n '__fish_seen_subcommand_from export' -a '(guard status -q 2>/dev/null)' -d run
-complete -c guard -n '__fish_seen_subcommand_from find' -l at -r -f -a '(__guard_snapshots)' -d "in one snapshot: 12, latest~2, '2h ago'"
-complete -c guard -n '__fish_seen_subcommand_from find' -l all-versions -d "in every snapshot (the default)"
-complete -c guard -n '__fish_seen_subcommand_from find' -s a -l all -d "of every project"
-complete -c guard -n '__fish_seen_subcommand_from find' -s i -l ignore-case -d "ignore case"
-complete -c guard -n '__fish_seen_subcommand_from find' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from find' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
-complete -c guard -n '__fish_seen_subcommand_from grep' -l at -r -f -a '(__guard_snapshots)' -d "in one snapshot: 12, latest~2, '2h ago'"
-complete -c guard -n '__fish_seen_subcommand_from grep' -l all-versions -d "in every snapshot (the default)"
-complete -c guard -n '__fish_seen_subcommand_from grep' -s a -l all -d "of every project"
-complete -c guard -n '__fish_seen_subcommand_from grep' -s i -l ignore-case -d "ignore case"
-complete -c guard -n '__fish_seen_subcommand_from grep' -s F -l fixed-strings -d "RE is plain text"
-complete -c guard -n '__fish_seen_subcommand_from grep' -s l -l files-with-matches -d "names only"
-complete -c guard -n '__fish_seen_subcommand_from grep' -s n -l line-number -d "lines with their numbers"
-complete -c guard -n '__fish_seen_subcommand_from grep' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from grep' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
-complete -c guard -n '__fish_seen_subcommand_from grep' -l no-pager -d "do not start a pager"
-complete -c guard -n '__fish_seen_subcommand_from grep' -l color -f -a 'auto always never' -d "colors: auto, always or never"
-complete -c guard -n '__fish_seen_subcommand_from pin unpin' -f -a '(__guard_snapshots)' -d snapshot
-complete -c guard -n '__fish_seen_subcommand_from pin' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from pin' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from unpin' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from purge' -l confirm -r -d "the same path again: do not ask"
-complete -c guard -n '__fish_seen_subcommand_from purge' -s n -l dry-run -d "show what would be done, change nothing"
-complete -c guard -n '__fish_seen_subcommand_from purge' -s q -l quiet -d "print less"
-complete -c guard -n '__fish_seen_subcommand_from purge' -l json -d "print JSON"
-complete -c guard -n '__fish_seen_subcommand_from purge' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
+@verbs@

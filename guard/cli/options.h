@@ -1,7 +1,7 @@
 /*
  * The verbs and their options: one table (verbs.c), from which come the
- * parsing, the help texts and the list that man page and completions are
- * checked against (`guard --options`).
+ * parsing, the help texts and the completions (docs/table.awk), and which the
+ * man page is checked against (`guard --options`).
  *
  *	const struct verb *verb = options_verb("ls");
  *	const struct option_slot slots[] = {
@@ -105,6 +105,10 @@ struct option_spec {
 	const char *name; /* long name, NULL: letter only */
 	const char *value; /* NULL: takes none; "[X]": may stand behind '=' */
 	const char *help;
+	/* What completions offer, where `value` does not say it: words, and
+	 * kinds of words in capitals (docs/completion.awk). */
+	const char *words;
+	unsigned int group; /* equal numbers of a verb exclude each other */
 };
 
 struct verb {
@@ -115,6 +119,7 @@ struct verb {
 	const char *text; /* complete lines of explanation; may be "" */
 	const struct option_spec *options;
 	bool stops; /* options end at the first operand (run) */
+	const char *words; /* as of an option, for `operands` */
 };
 
 /* All of them in the order of the help; ended by name NULL. */

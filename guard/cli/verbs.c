@@ -10,29 +10,35 @@
 #define OPTION_QUIET 'q', "quiet", NULL, "print less"
 #define OPTION_PAGER OPT_NO_PAGER, "no-pager", NULL, "do not start a pager"
 #define OPTION_COLOR                                                           \
-	OPT_COLOR, "color", "[WHEN]", "colors: auto, always or never"
+	OPT_COLOR, "color", "[WHEN]", "colors: auto, always or never",         \
+		"auto always never"
 #define OPTION_PROGRESS                                                        \
 	OPT_PROGRESS, "progress", "HOW",                                       \
-		"auto (on a terminal) or json (lines on stderr)"
+		"auto (on a terminal) or json (lines on stderr)", "auto json"
+#define OPTION_ENV                                                             \
+	OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment",  \
+		"VARIABLE"
 
 static const struct option_spec run_options[] = {
 	{OPT_RO, "ro", "PATH", "expose a masked path for reading"},
 	{OPT_RW, "rw", "PATH", "expose a real path for writing (stored first)"},
-	{OPT_COW, "cow", "PATH", "a layer over this directory too"},
+	{OPT_COW, "cow", "PATH", "a layer over this directory too", "DIR"},
 	{'C', NULL, "DIR", "the project around DIR, and start there"},
 	{OPT_HIDE, "hide", "PATH", "mask this path too"},
-	{OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment"},
-	{OPT_NET, "net", "MODE", "host (default), private or none"},
+	{OPTION_ENV},
+	{OPT_NET, "net", "MODE", "host (default), private or none",
+	 "host private none"},
 	{OPT_PUBLISH, "publish", "PORTS",
 	 "publish ports like 8080:80, with --net private"},
 	{OPT_NESTED, "nested", NULL, "let sandboxes work inside"},
 	{OPT_AGENT, "agent", "NAME",
-	 "use this profile, not that of CMD; or none"},
+	 "use this profile, not that of CMD; or none", "none NAME"},
 	{OPT_SHARE_LOGIN, "share-login", NULL,
 	 "expose your login and settings to the agent"},
 	{OPT_SHARED_CACHE, "shared-cache", NULL,
 	 "share caches with runs of other projects"},
-	{OPT_ALLOW, "allow", "WHAT", "perf, io_uring, userfaultfd or 32bit"},
+	{OPT_ALLOW, "allow", "WHAT", "perf, io_uring, userfaultfd or 32bit",
+	 "perf io_uring userfaultfd 32bit"},
 	{OPT_WHY, "why", "PATH",
 	 "run nothing, explain how a run would see PATH"},
 	{OPT_STRICT, "strict", NULL, "no network, an empty home, small limits"},
@@ -58,16 +64,16 @@ static const struct option_spec run_options[] = {
 
 static const struct option_spec exec_options[] = {
 	{'C', NULL, "DIR", "start in DIR, as the run sees it"},
-	{OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment"},
+	{OPTION_ENV},
 	{OPTION_QUIET},
 	{0},
 };
 
 static const struct option_spec status_options[] = {
 	{'a', "all", NULL, "runs of every project, applied and discarded too"},
-	{OPTION_JSON},
+	{OPTION_JSON, .group = 1},
 	{OPT_PORCELAIN, "porcelain", NULL,
-	 "one line per run, fields separated by TAB"},
+	 "one line per run, fields separated by TAB", .group = 1},
 	{'q', "quiet", NULL, "ids only"},
 	{0},
 };
@@ -93,16 +99,20 @@ static const struct option_spec review_options[] = {
 
 static const struct option_spec apply_options[] = {
 	{'p', "patch", NULL, "ask about each hunk, like review"},
-	{OPT_COMMIT, "commit", NULL,
-	 "also commit the changes on HEAD's branch"},
-	{OPT_BRANCH, "branch", "NAME",
-	 "commit the changes to that branch only"},
+	{OPT_COMMIT, "commit", NULL, "also commit the changes on HEAD's branch",
+	 .group = 1},
+	{OPT_BRANCH, "branch", "NAME", "commit the changes to that branch only",
+	 "BRANCH", 1},
 	{'m', "message", "TEXT", "the commit's message"},
-	{OPT_CONTINUE, "continue", NULL, "finish an interrupted apply"},
-	{OPT_ABORT, "abort", NULL, "roll back an interrupted apply"},
-	{OPT_OURS, "ours", NULL, "conflicts: your version stays"},
-	{OPT_THEIRS, "theirs", NULL, "conflicts: the run's version wins"},
-	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1"},
+	{OPT_CONTINUE, "continue", NULL, "finish an interrupted apply",
+	 .group = 2},
+	{OPT_ABORT, "abort", NULL, "roll back an interrupted apply",
+	 .group = 2},
+	{OPT_OURS, "ours", NULL, "conflicts: your version stays", .group = 3},
+	{OPT_THEIRS, "theirs", NULL, "conflicts: the run's version wins",
+	 .group = 3},
+	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1",
+	 .group = 3},
 	{OPT_YES_TO, "yes-to", "PATH",
 	 "apply it although it is set-id, or used by git"},
 	{OPTION_DRY},
@@ -158,12 +168,15 @@ static const struct option_spec log_options[] = {
 	{0},
 };
 
+#define OPTION_AT                                                              \
+	OPT_AT, "at", "WHEN", "in one snapshot: 12, latest~2, '2h ago'",       \
+		.group = 1
 #define OPTION_VERSIONS                                                        \
 	OPT_ALL_VERSIONS, "all-versions", NULL,                                \
-		"in every snapshot (the default)"
+		"in every snapshot (the default)", .group = 1
 
 static const struct option_spec find_options[] = {
-	{OPT_AT, "at", "WHEN", "in one snapshot: 12, latest~2, '2h ago'"},
+	{OPTION_AT},
 	{OPTION_VERSIONS},
 	{'a', "all", NULL, "of every project"},
 	{'i', "ignore-case", NULL, "ignore case"},
@@ -173,7 +186,7 @@ static const struct option_spec find_options[] = {
 };
 
 static const struct option_spec grep_options[] = {
-	{OPT_AT, "at", "WHEN", "in one snapshot: 12, latest~2, '2h ago'"},
+	{OPTION_AT},
 	{OPTION_VERSIONS},
 	{'a', "all", NULL, "of every project"},
 	{'i', "ignore-case", NULL, "ignore case"},
@@ -204,7 +217,8 @@ static const struct option_spec restore_options[] = {
 	{OPT_AT, "at", "WHEN", "12, latest~2, '2h ago', '2026-11-21 14:30'"},
 	{OPT_TO, "to", "DIR", "restore into DIR instead"},
 	{OPT_OVERWRITE, "overwrite", "HOW",
-	 "replace existing files: if-changed, always, never"},
+	 "replace existing files: if-changed, always, never",
+	 "always if-changed never"},
 	{OPT_EXACT, "exact", NULL,
 	 "delete files that the snapshot does not have"},
 	{OPTION_DRY},
@@ -223,8 +237,10 @@ static const struct option_spec undo_options[] = {
 };
 
 static const struct option_spec verify_options[] = {
-	{OPT_READ_DATA, "read-data", NULL, "read and check every byte"},
-	{OPT_SAMPLE, "sample", "N%", "read and check a share of the bytes"},
+	{OPT_READ_DATA, "read-data", NULL, "read and check every byte",
+	 .group = 1},
+	{OPT_SAMPLE, "sample", "N%", "read and check a share of the bytes",
+	 .group = 1},
 	{OPTION_JSON},
 	{OPTION_QUIET},
 	{OPTION_PROGRESS},
@@ -233,8 +249,8 @@ static const struct option_spec verify_options[] = {
 
 static const struct option_spec prune_options[] = {
 	{OPTION_DRY},
-	{OPT_CACHES, "caches", NULL, "only the caches of runs"},
-	{OPT_TRASH, "trash", NULL, "only empty the trash now"},
+	{OPT_CACHES, "caches", NULL, "only the caches of runs", .group = 1},
+	{OPT_TRASH, "trash", NULL, "only empty the trash now", .group = 1},
 	{OPT_KEEP_LAST, "keep-last", "N", "the newest N"},
 	{OPT_KEEP_WITHIN, "keep-within", "TIME", "all of 12h, 14d, 8w"},
 	{OPT_KEEP_HOURLY, "keep-hourly", "N", "the last of N hours"},
@@ -285,9 +301,9 @@ static const struct option_spec explain_options[] = {
 	{OPT_RO, "ro", "PATH", "as with run"},
 	{OPT_RW, "rw", "PATH", "as with run"},
 	{OPT_HIDE, "hide", "PATH", "as with run"},
-	{OPT_COW, "cow", "PATH", "as with run"},
+	{OPT_COW, "cow", "PATH", "as with run", "DIR"},
 	{'C', NULL, "DIR", "as with run"},
-	{OPT_AGENT, "agent", "NAME", "as with run"},
+	{OPT_AGENT, "agent", "NAME", "as with run", "none NAME"},
 	{OPT_STRICT, "strict", NULL, "as with run"},
 	{OPTION_JSON},
 	{0},
@@ -399,7 +415,7 @@ const struct verb options_verbs[] = {
 	 "anywhere, or with a / by path in the directory. Excluded entries "
 	 "are\n"
 	 "never treated as deleted.\n",
-	 snapshot_options, false},
+	 snapshot_options, false, "DIR"},
 	{"log", NULL, "[PATH]", "list snapshots, or the versions of a path", "",
 	 log_options, false},
 	{"find", NULL, "NAME|GLOB", "find a path in the snapshots",
@@ -408,7 +424,7 @@ const struct verb options_verbs[] = {
 	 "a / it is a path, and ** matches any directories. Each version is\n"
 	 "listed once: the snapshots that have it, since when, until when.\n"
 	 "Exits with 1 when there is none.\n",
-	 find_options, false},
+	 find_options, false, "FILE"},
 	{"grep", NULL, "RE [PATHS...]", "search the text of stored files",
 	 "RE is an extended regular expression. Each text is searched once,\n"
 	 "however many snapshots have it, and a line in several versions of\n"
@@ -459,7 +475,7 @@ const struct verb options_verbs[] = {
 	 "", unpin_options, false},
 	{"undelete", NULL, "[SNAP...]", "restore snapshots that prune removed",
 	 "Without SNAP: lists the snapshots in the trash.\n", undelete_options,
-	 false},
+	 false, "TRASH"},
 	{"du", NULL, "", "show guard's disk usage", "", du_options, false},
 	{"repair", NULL, "", "repair a damaged store",
 	 "Saves the intact objects of damaged packs, and stores directories "

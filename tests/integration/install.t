@@ -20,6 +20,11 @@ ok 'the man page is installed' \
 gives 0 'the bash completion works' bash -c '
 	. ~/.local/share/bash-completion/completions/guard && complete -p guard'
 says "$out" guard
+gives 0 'the bash completion knows the values of an option' bash -c '
+	. ~/.local/share/bash-completion/completions/guard
+	COMP_WORDS=(guard run --net p) COMP_CWORD=3
+	_guard && echo "${COMPREPLY[@]}"'
+is "$(cat "$out")" private '... those that begin with the word'
 ok 'the zsh completion is installed' \
 	test -s ~/.local/share/zsh/site-functions/_guard
 ok 'the fish completion is installed' \
