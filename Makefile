@@ -61,11 +61,15 @@ say = $(if $(V),,@echo '  $(1)	$@')
 TABLE = $(BUILD)/docs/table
 COMPLETIONS := $(patsubst %,$(BUILD)/docs/completion.%,bash fish zsh)
 
-all: $(BUILD)/guard $(COMPLETIONS)
+all: $(BUILD)/guard $(BUILD)/docs/guard.1 $(COMPLETIONS)
 
 $(TABLE): guard/cli/verbs.c guard/cli/options.h docs/table.awk
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE_CFLAGS) -E -P $< | awk -f docs/table.awk >$@
+
+$(BUILD)/docs/guard.1: $(TABLE) docs/guard.1.in docs/manual.awk
+	$(call say,GEN)
+	$(Q)awk -f docs/manual.awk $(TABLE) docs/guard.1.in >$@
 
 $(COMPLETIONS): $(BUILD)/docs/completion.%: $(TABLE) docs/completion.% \
 		docs/completion.awk
@@ -231,7 +235,7 @@ install: all
 		test ! -e "$$1" || { install -d "$$2"; \
 			echo "install -m 644 $$1 $$2/$$3"; \
 			install -m 644 "$$1" "$$2/$$3"; }; }; \
-	put docs/guard.1 $(DESTDIR)$(mandir)/man1 guard.1; \
+	put $(BUILD)/docs/guard.1 $(DESTDIR)$(mandir)/man1 guard.1; \
 	put $(BUILD)/docs/completion.bash \
 		$(DESTDIR)$(datadir)/bash-completion/completions guard; \
 	put $(BUILD)/docs/completion.zsh \

@@ -1,7 +1,7 @@
 /*
  * The verbs and their options: one table (verbs.c), from which come the
- * parsing, the help texts and the completions (docs/table.awk), and which the
- * man page is checked against (`guard --options`).
+ * parsing, the help texts, the completions and the option lists of the man page
+ * (docs/table.awk).
  *
  *	const struct verb *verb = options_verb("ls");
  *	const struct option_slot slots[] = {

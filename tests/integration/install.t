@@ -16,7 +16,7 @@ gives 0 'make install is accepted' make_it install
 ok 'the installed program prints its version' \
 	test "$(~/.local/bin/guard --version)" = "$(guard --version)"
 ok 'the man page is installed' \
-	cmp /opt/guard/docs/guard.1 ~/.local/share/man/man1/guard.1
+	cmp /opt/guard/build/docs/guard.1 ~/.local/share/man/man1/guard.1
 gives 0 'the bash completion works' bash -c '
 	. ~/.local/share/bash-completion/completions/guard && complete -p guard'
 says "$out" guard

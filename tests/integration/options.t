@@ -18,7 +18,7 @@ echo 'frobnicate(1);' >src/main.c
 echo data >some.sqlite
 until [ "$(guard snapshot 2>"$T/run")" -ge 12 ]; do :; done
 sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/s/^\$ guard //p' \
-	/opt/guard/docs/guard.1 >"$T/examples"
+	/opt/guard/docs/guard.1.in >"$T/examples"
 echo 'old(1);' >src/main.c
 while read -r example <&3; do
 	[ "$example" != 'apply src' ] || guard run -q -- \
