@@ -132,9 +132,6 @@ int main(int argc, char **argv)
 			return print_help_of(argv[at + 1]);
 		} else if (strcmp(argv[at], "--version") == 0) {
 			return print_version();
-		} else if (strcmp(argv[at], "--options") == 0) {
-			options_dump();
-			return output_finish() ? STATUS_OK : STATUS_REFUSED;
 		} else {
 			(void)fprintf(
 				stderr,

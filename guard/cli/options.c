@@ -289,22 +289,6 @@ int options_parse(const struct verb *verb, int argc, char **argv,
 	return OPTIONS_END;
 }
 
-void options_dump(void)
-{
-	const struct verb *v;
-	const struct option_spec *o;
-
-	for (v = options_verbs; v->name; v++) {
-		for (o = v->options; o->id; o++) {
-			if (o->id < OPTIONS_HELP)
-				(void)printf("%s\t-%c\n", v->name, o->id);
-			if (o->name)
-				(void)printf("%s\t--%s\n", v->name, o->name);
-		}
-		(void)printf("%s\t-h\n%s\t--help\n", v->name, v->name);
-	}
-}
-
 bool options_color(const struct verb *verb, int id, const char *value, void *to)
 {
 	(void)id;

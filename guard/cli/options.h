@@ -180,7 +180,5 @@ int options_usage_error(const struct verb *verb, const char *format, ...)
 /* The verbs on `to`; the help of one on stdout. */
 void options_help(FILE *to);
 void options_help_verb(const struct verb *verb);
-/* One line an option: verb, TAB, --name or -x. */
-void options_dump(void);
 
 #endif
