@@ -287,12 +287,6 @@ static const struct option_spec unpin_options[] = {
 	{0},
 };
 
-static const struct option_spec undelete_options[] = {
-	{OPTION_QUIET},
-	{OPTION_JSON},
-	{0},
-};
-
 static const struct option_spec repair_options[] = {
 	{OPTION_YES}, {OPTION_QUIET}, {OPTION_JSON}, {OPTION_PROGRESS}, {0},
 };
@@ -474,7 +468,7 @@ const struct verb options_verbs[] = {
 	{"unpin", NULL, "SNAP...", "let prune remove a pinned snapshot again",
 	 "", unpin_options, false},
 	{"undelete", NULL, "[SNAP...]", "restore snapshots that prune removed",
-	 "Without SNAP: lists the snapshots in the trash.\n", undelete_options,
+	 "Without SNAP: lists the snapshots in the trash.\n", pin_options,
 	 false, "TRASH"},
 	{"du", NULL, "", "show guard's disk usage", "", du_options, false},
 	{"repair", NULL, "", "repair a damaged store",
