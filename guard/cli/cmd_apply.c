@@ -161,14 +161,16 @@ static int end_nothing_left(struct apply *a, struct err *err)
 	return STATUS_OK;
 }
 
-static bool confirm_apply(const struct apply *a)
+/* Whether the change needs an answer on a terminal and there is none: -y does
+ * not confirm content that is newer than the run's end. */
+static bool lacks_answer(const struct apply *a)
 {
-	if (a->in.changed_since)
-		output_warn("the layer of run %s has changed since its end; "
-			    "listed below: its current content",
-			    a->in.p->session.id);
-	return plan_summary_ask(&a->counts, apply_report_where(&a->in),
-				a->o->yes && !a->in.changed_since);
+	if (!a->in.changed_since)
+		return false;
+	output_warn("the layer of run %s has changed since its end: an apply "
+		    "needs an answer on a terminal, also with -y",
+		    a->in.p->session.id);
+	return a->o->yes && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO));
 }
 
 /* The paths of --yes-to, below the project and changed by the run. */
@@ -263,7 +265,8 @@ static int commit_only(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->dry)
 		return STATUS_OK;
-	if (!output_confirm(a->o->yes && !a->in.changed_since,
+	if (lacks_answer(a) ||
+	    !output_confirm(a->o->yes && !a->in.changed_since,
 			    "guard: commit %s to %s?",
 			    text_count(commit->count, "file"), commit->branch))
 		return STATUS_REFUSED;
@@ -311,7 +314,9 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->dry)
 		return end_dry_apply(a, err);
-	if (!confirm_apply(a)) {
+	if (lacks_answer(a) ||
+	    !plan_summary_ask(&a->counts, apply_report_where(&a->in),
+			      a->o->yes && !a->in.changed_since)) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);
 		return STATUS_REFUSED;

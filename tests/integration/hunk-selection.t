@@ -155,6 +155,14 @@ is "$(cat new/file)" kept 'the shown content is applied, not a later one'
 ok 'undo reverts that review' guard undo -y -q
 gives 0 'review notices that the layer has changed' guard review -- new/file
 says "$err" 'has changed since its end'
+for verb in apply 'apply --branch later'; do
+	# shellcheck disable=SC2086 # an option of its own
+	gives 1 "$verb -y without a terminal refuses the changed layer" \
+		guard $verb -y "$run" -- new/file
+	says "$err" 'needs an answer on a terminal, also with -y'
+	silent "$err" 'use -y'
+done
+no 'the refused apply writes no file' test -e new/file
 ok 'discard drops the run' guard discard -y -q "$run"
 
 # --- refused and large changes ---
