@@ -86,8 +86,8 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 	if (got == 0)
 		state_log(&c->state, "forward", "run", s->id, "project",
 			  s->project, "branch", o->ff, NULL);
-	output_print(got ? "%s already exists" : "%s is at the run's commit",
-		     text_quote(o->ff));
+	output_print("%s is %sat the run's commit", text_quote(o->ff),
+		     got ? "already " : "");
 	return STATUS_OK;
 }
 

@@ -251,7 +251,7 @@ is "$(git rev-parse HEAD)" "${before%%
 *}" "import --ff does not move HEAD's branch"
 no 'import --ff writes no file' test -e f.txt
 gives 0 'a repeated import --ff is accepted' guard import -y --ff forward "$run"
-says "$err" 'already exists'
+says "$err" "'forward' is already at the run's commit"
 gives 0 'import --ff accepts a new branch' guard import -y --ff fresh "$run"
 is "$(git log -1 --format=%s fresh)" fresh 'import --ff creates a new branch'
 gives 1 'import --ff refuses the branch that is checked out' \
