@@ -68,7 +68,7 @@ static int confirm_restore_all(struct restore *r, const char *where,
 	}
 	if (r->dry)
 		return project_may_make(where, err);
-	return output_confirm(r->yes, "guard: recreate all of it in %s?",
+	return output_confirm(r->yes, "guard: restore all of it in %s?",
 			      text_quote(where));
 }
 
@@ -92,7 +92,7 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 		return 0;
 	*ret = STATUS_OK;
 	if (plan->left)
-		output_print("%s already up to date: unchanged",
+		output_print("kept by --overwrite never: %s",
 			     text_count(plan->left, "path"));
 	if (plan->git_skipped)
 		output_print("a .git that the snapshot lacks is unchanged");

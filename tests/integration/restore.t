@@ -118,7 +118,7 @@ rm src/f6.c notes.txt
 rm -r docs
 gives 0 'restore --overwrite never is accepted' \
 	guard restore -y --at 1 --overwrite never .
-says "$err" 'unchanged'
+says "$err" 'kept by --overwrite never: 2 paths'
 is "$(cat README.md)" mine '--overwrite never keeps an edited file'
 is "$(stat -c %a src/f5.c)" 700 '--overwrite never keeps a mode'
 is "$(cat notes.txt)" untracked '--overwrite never brings back a missing file'
