@@ -191,7 +191,7 @@ static int visit_all_caches(const struct state *state, bool clear,
 	*ret = (struct caches){0};
 	got = visit_caches(state->fd, clear, ret, err);
 	if (got < 0 || dirlist_read(state->workspaces_fd, &list, err) < 0)
-		return got;
+		return -err->num;
 	for (i = 0; i < list.count && got == 0; i++) {
 		auto_close int workspace =
 			fd_open_dir(state->workspaces_fd, list.items[i].name);
