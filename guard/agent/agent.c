@@ -203,7 +203,8 @@ static int resolve_place(const struct profile_item *item,
 	if (path_below(state->home, real) || path_below(real, state->path) ||
 	    path_below(state->path, real))
 		return fail(err, EINVAL,
-			    "%s: %s ~/%s leads to %s, which cannot be masked",
+			    "%s: %s ~/%s leads to %s: your home directory and "
+			    "guard's state cannot be replaced in a run",
 			    item->where, profile_word_name(item->word),
 			    item->value, text_quote(real));
 	if (lstat(real, &st) == 0 && !S_ISDIR(st.st_mode))

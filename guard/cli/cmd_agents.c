@@ -166,8 +166,9 @@ static int reset_agent_home(struct context *c, const char *name, bool yes,
 
 		if (s->live && used && strcmp(used, name) == 0)
 			return fail(err, EBUSY,
-				    "in use by run %s: wait for its end",
-				    s->id);
+				    "the home of %s is in use by run %s: wait "
+				    "for its end",
+				    name, s->id);
 	}
 	got = yes ? 1
 		  : output_ask("Move the home of %s, with its login, sessions "

@@ -98,7 +98,7 @@ static void inspect_state_dir(struct doctor *d)
 	struct inspection ok = {.name = "state"};
 	struct inspection disk = {
 		.name = "disk",
-		.text = "the store is on another one than your home",
+		.text = "the store is on another disk than your home",
 	};
 	struct stat state, home;
 	struct state st;
@@ -118,7 +118,7 @@ static void inspect_state_dir(struct doctor *d)
 	if (st.home && fstat(st.fd, &state) == 0 && stat(st.home, &home) == 0 &&
 	    state.st_dev == home.st_dev) {
 		disk.state = INSPECT_WEAKER;
-		disk.text = "the store is on the same one as your home: "
+		disk.text = "the store is on the same disk as your home: "
 			    "versions help against mistakes, not against a "
 			    "broken disk";
 		disk.remedy = "GUARD_HOME=/on/another/disk, or copies of it";

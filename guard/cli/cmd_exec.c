@@ -30,7 +30,7 @@ struct exec_options {
 static void report_waiting(void)
 {
 	output_print("the run does not answer yet: another guard process reads "
-		     "its layer, or it is stopped");
+		     "its layer, or the run is stopped");
 }
 
 static int exec_in_live_run(const struct session *s,

@@ -121,9 +121,9 @@ static int find_command(struct find_command *f, const char *arg,
 		table_print(&t, "", stdout);
 	}
 	if (!v.count && !f->json)
-		output_print("no such name in the snapshots: %s of %s%s",
-			     text_quote(arg),
+		output_print("no snapshot of %s has %s%s",
 			     f->all ? "any project" : text_quote(from),
+			     text_quote(arg),
 			     pathglob_has_wildcards(arg)
 				     ? ""
 				     : ": '*PART*' finds a part of a "

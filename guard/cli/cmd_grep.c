@@ -345,7 +345,7 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 	if (!output_finish())
 		return STATUS_REFUSED;
 	if (!v.count && !g->json)
-		output_print("no file is stored there");
+		output_print("no snapshot has a file there");
 	return g->matched && !g->unread && !v.damaged ? STATUS_OK
 						      : STATUS_REFUSED;
 }

@@ -254,7 +254,7 @@ static int purge_versions(struct purge_command *p, struct err *err)
 		return -err->num;
 	if (path_below(c.state.path, p->path) ||
 	    path_below(p->path, c.state.path))
-		return fail(err, EPERM, "%s contains guard's own state",
+		return fail(err, EPERM, "%s overlaps guard's own state",
 			    text_quote(p->arg));
 	if (recover_project(&c, c.project, err) < 0 ||
 	    context_store(&c, STORE_READ, err) < 0 ||
@@ -318,7 +318,7 @@ int cmd_purge(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind != 1)
-		return options_usage_error(verb, "one PATH");
+		return options_usage_error(verb, "expected one PATH");
 	p.arg = argv[optind];
 	got = purge_versions(&p, &err);
 	versions_free(&p.versions);

@@ -236,7 +236,7 @@ int cmd_show(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind != 1)
-		return options_usage_error(verb, "one SNAP or SNAP:PATH");
+		return options_usage_error(verb, "expected SNAP or SNAP:PATH");
 	got = context_open(&c, true, &err);
 	if (got == 0 && runview_split(argv[optind], &when, &path))
 		got = show_run_path(&c, when, path, &o, &err);

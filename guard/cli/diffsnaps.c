@@ -400,10 +400,9 @@ static int keep_named_paths(const struct point_pair *s, char **argv, int count,
 				got = tree_lookup(s->store, &s->b->top,
 						  rests[i], &b, err);
 			if (got == 0)
-				got = fail(
-					err, ENOENT,
-					"%s is in neither of the two snapshots",
-					text_quote(argv[i]));
+				got = fail(err, ENOENT,
+					   "%s is in neither of the two states",
+					   text_quote(argv[i]));
 		}
 	}
 	rests[i] = NULL;

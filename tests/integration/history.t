@@ -210,7 +210,7 @@ gives 0 'diff of two snapshots accepts a path' guard diff 1 2 --name-only h/a
 is "$(cat "$out")" h/a 'diff of a path shows only that path'
 gives 2 'diff of a path that neither snapshot has ends with 2' \
 	guard diff 1 2 h/nothing
-says "$err" 'in neither of the two snapshots'
+says "$err" 'in neither of the two states'
 gives 1 'diff --exit-code ends with 1 for different snapshots' \
 	guard diff --exit-code 1 2
 gives 0 'diff --exit-code ends with 0 for equal snapshots' \
