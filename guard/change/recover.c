@@ -266,8 +266,8 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 		finalized = finalize_run_state(c, &a, done);
 		if (done && !recorded) {
 			state_log(&c->state, a.kind, "run", a.run_id, "project",
-				  p->path, "note",
-				  "finished after a sudden end", NULL);
+				  p->path, "note", "finished after a crash",
+				  NULL);
 			if (action_save_last(p->workspace_fd, &a, NULL, err) <
 			    0)
 				return -err->num;

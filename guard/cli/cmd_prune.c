@@ -194,7 +194,7 @@ static int clear_caches(struct prune_command *p, struct err *err)
 		output_print("%s of caches, %s: %s",
 			     text_count(caches.count, "directory"),
 			     text_size(caches.usage.bytes),
-			     p->dry ? "would be removed" : "gone");
+			     p->dry ? "would be removed" : "removed");
 	}
 	if (caches.busy)
 		output_print("%s skipped: in use by a run",
@@ -238,7 +238,7 @@ static int empty_both_trashes(struct prune_command *p, struct err *err)
 		output_print("trash: %s of runs, %s of versions: %s",
 			     text_size(t.runs.bytes),
 			     text_size(t.versions.bytes),
-			     p->dry ? "would be removed" : "gone");
+			     p->dry ? "would be removed" : "removed");
 	}
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }

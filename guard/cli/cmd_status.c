@@ -187,9 +187,10 @@ static void print_table(const struct session_list *list,
 	if (list->count == 0 && o->all)
 		output_print("no runs");
 	else if (list->count == 0 && o->elsewhere)
-		output_print("no run in %s is pending; of other projects %zu: "
-			     "`guard status --all`",
-			     text_quote(o->project), o->elsewhere);
+		output_print("no run in %s is pending; `guard status --all` "
+			     "lists %s of other projects",
+			     text_quote(o->project),
+			     text_count(o->elsewhere, "run"));
 	else if (list->count == 0)
 		output_print("no run in %s is pending", text_quote(o->project));
 	for (i = 0; i < list->count; i++) {

@@ -230,7 +230,8 @@ void listing_print(struct changes *c, FILE *to)
 			      noise > 1 ? "are" : "is");
 	if (caches)
 		(void)fprintf(to,
-			      "\n%zu changes in caches and histories of your "
-			      "home directory are not shown\n",
-			      caches);
+			      "\n%s in caches and histories of your home "
+			      "directory %s not shown\n",
+			      text_count(caches, "change"),
+			      caches > 1 ? "are" : "is");
 }

@@ -35,7 +35,7 @@ for verb in 'run --continue=zz' 'exec zz' 'exec zz-zz'; do
 done
 cd "$HOME/documents" || exit 99
 gives 0 'status in a directory without pending runs works' guard status
-says "$err" 'of other projects 1: `guard status --all`'
+says "$err" '`guard status --all` lists 1 run of other projects'
 cd "$HOME/project" || exit 99
 gives 0 'discard drops the run from there' guard discard -y "$run"
 cd "$HOME/documents" || exit 99
