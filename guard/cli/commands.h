@@ -1,9 +1,8 @@
 /*
  * The verbs, and the headers that most of them need. Each verb takes argv from
  * the verb on (argv[0] is its name), talks to the user and returns the exit
- * status: 0 done, 1 conflicts or refused (nothing done), 2 usage, 4 pending
- * work in the way; `run` ends with the command's own status or 124-127 (see
- * cmd_run).
+ * status: 0 done, 1 conflicts or refused (nothing done), 2 usage; `run` ends
+ * with the command's own status or 124-127 (see cmd_run).
  */
 #ifndef GUARD_CLI_COMMANDS_H
 #define GUARD_CLI_COMMANDS_H

@@ -363,6 +363,6 @@ void options_help(FILE *to)
 		"`guard VERB --help` lists the options, `man guard` explains "
 		"all. Exit status:\n"
 		"0 done, 1 conflicts or refused (nothing changed), 2 usage "
-		"error, 4 blocked by\n"
-		"pending work; `guard run` ends with the command's status.\n");
+		"error; `guard run`\n"
+		"ends with the command's status.\n");
 }

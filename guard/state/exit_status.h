@@ -9,7 +9,6 @@ enum {
 	STATUS_OK = 0,
 	STATUS_REFUSED = 1,
 	STATUS_USAGE = 2,
-	STATUS_PENDING = 4
 };
 
 /* Statuses of guard itself in a run, with the numbers of env(1), timeout(1) and
