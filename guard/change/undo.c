@@ -230,9 +230,9 @@ static bool set_undone_run_state(struct undo *u, const struct action *done)
 	if (!done->run_id[0])
 		return true;
 	got = session_open(u->c->state.runs_fd, done->run_id, true, &s, &err);
-	/* The run is still running, and pending in any case. */
 	if (got == -ENOENT)
 		report_note("run %s itself no longer exists", done->run_id);
+	/* EBUSY: the run is still running, and pending in any case. */
 	if (got == -EBUSY || got == -ENOENT)
 		return true;
 	if (got == 0)

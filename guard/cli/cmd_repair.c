@@ -54,7 +54,7 @@ static int print_lost_path(void *arg, uint64_t seq, const char *path,
 	return 0;
 }
 
-/* 1: damaged, 0: whole. */
+/* Returns 1 for a damaged store, 0 for an intact one. */
 static int verify_before_repair(struct context *c, struct repair_command *r,
 				struct err *err)
 {
@@ -67,7 +67,8 @@ static int verify_before_repair(struct context *c, struct repair_command *r,
 	struct verify_result result;
 	int got = context_store(c, STORE_READ, err);
 
-	/* Not even to be opened: whether it can be mended repair will say. */
+	/* The store cannot be opened: repair_store() finds out whether it can
+	 * be repaired. */
 	if (got == -EBADMSG) {
 		output_warn("%s", err->text);
 		r->faults++;

@@ -205,6 +205,8 @@ static int restore_to(struct restore *r, struct err *err)
 	return STATUS_OK;
 }
 
+/* JSON: the sources, the snapshots before and after (0: none) and, without
+ * --to, the members of plan_summary_json(). */
 static int restore(struct restore *r, int count, char **argv, struct err *err)
 {
 	int i, got;

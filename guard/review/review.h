@@ -128,11 +128,12 @@ int review_read(const struct review *r, const struct entry *e, struct buf *to,
 /* The hunk of a part, or NULL. */
 struct hunk *review_hunk(const struct review_item *item, size_t part);
 
-/* Splits a part: a hunk into smaller hunks, or a directory into its entries.
- * Returns whether it could. After the split of a directory items have moved:
- * the first part is at the same index. */
+/* Whether review_split() can split a part. */
 bool review_can_split(const struct review *r, const struct review_item *item,
 		      size_t part);
+/* Splits a part: a hunk into smaller hunks, or a directory into its entries.
+ * After the split of a directory items have moved: the first part is at the
+ * same index. */
 void review_split(struct review *r, size_t item, size_t part);
 
 /*
@@ -148,7 +149,8 @@ const struct review_entry *review_moved_from(const struct review *r,
 					     const struct review_item *item,
 					     size_t pair);
 
-/* Records the answer for one part (hunk) of a split item. */
+/* Records the answer for a part. A yes to a refused item, as of
+ * review_is_refused(), becomes a no. */
 void review_answer_part(struct review *r, struct review_item *item, size_t part,
 			enum review_answer answer);
 

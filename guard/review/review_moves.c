@@ -8,7 +8,8 @@
 #include "guard/change/risk.h"
 #include "restore/git/moves.h"
 
-/* Over another it is no one thing with it, but it is said. */
+/* A file whose bytes were replaced. A move onto such a file is reported, but
+ * the two paths stay items of their own. */
 static bool replaces_content(const struct review_entry *e)
 {
 	return S_ISREG(e->old.mode) && S_ISREG(e->now.mode) &&
