@@ -63,8 +63,8 @@ void apply_report_git_left(const struct apply_plan *a)
 
 	for (i = 1; i < s->root_count; i++)
 		if (a->change.roots[i].plan.git_skipped)
-			report_note("changes in %s.git were not applied: guard "
-				    "apply %s and its path applies them",
+			report_note("changes in .git of %s were not applied: "
+				    "guard apply %s and its path applies them",
 				    text_quote(a->change.roots[i].plan.prefix),
 				    s->id);
 	if (!a->change.roots[0].plan.git_skipped && !linked)

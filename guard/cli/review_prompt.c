@@ -271,7 +271,8 @@ static void answer(struct prompt *w, enum review_answer choice, bool rest)
 				? "set-id bits, capabilities and nodes need a "
 				  "separate yes: skipped (s splits the "
 				  "directory)"
-				: "guard cannot apply this file type: skipped");
+				: "set-id bits, capabilities and nodes cannot "
+				  "be applied here: skipped");
 	do
 		review_answer_part(w->at.r, item, part++, choice);
 	while (rest && part < item->parts);
