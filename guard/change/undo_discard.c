@@ -182,8 +182,8 @@ static int move_paths_back(const struct undo *u, const struct session *s,
 		return -err->num;
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
 		  "project", u->path, NULL);
-	report_note("%s again in run %s, which is pending",
-		    last->parts.count == 1 ? "it is" : "they are", s->id);
+	report_note("%s restored in run %s, which is pending",
+		    text_count(last->parts.count, "path"), s->id);
 	hint_discard_again(u, " PATHS");
 	return STATUS_OK;
 }
@@ -224,7 +224,7 @@ static int restore_discarded_paths(const struct undo *u, struct err *err)
 			return STATUS_REFUSED;
 		if (forget_discarded_paths(u, err) < 0)
 			return -err->num;
-		report_note("it stays discarded; " NEXT_IS_BEFORE);
+		report_note("nothing restored; " NEXT_IS_BEFORE);
 		return STATUS_REFUSED;
 	}
 	if (got < 0)

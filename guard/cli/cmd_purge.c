@@ -289,8 +289,8 @@ static int purge_versions(struct purge_command *p, struct err *err)
 		output_warn("and under %zu more names",
 			    others->count - OTHERS_MAX);
 	if (access(p->path, F_OK) == 0)
-		output_warn("the file %s still exists: the next snapshot or "
-			    "run stores it again",
+		output_warn("%s still exists: the next snapshot or run stores "
+			    "it again",
 			    text_quote(p->arg));
 	if (!p->dry)
 		return is_confirmed(p) ? execute_purge(&c, p, err)

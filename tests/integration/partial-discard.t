@@ -133,7 +133,7 @@ says "$err" "a different entry at 'gone/deep/newer' since then"
 gives 1 'undo is refused where the run has written since' guard undo
 ok 'the refused undo changes nothing' waiting "$T/less"
 gives 1 'undo -y skips a discard that cannot be reverted' guard undo -y
-says "$err" 'it stays discarded'
+says "$err" 'nothing restored; the next guard undo'
 ok 'the skipped discard changes nothing' waiting "$T/less"
 gives 0 'the next undo reverts the discard before it' guard undo -q -y
 is "$(guard diff --name-only | grep -c -x edited)" 1 \
