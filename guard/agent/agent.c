@@ -322,10 +322,10 @@ static int add_profile_paths(struct agent *a, enum profile_word word,
 		    (!path_below(real, project) || strcmp(real, project) == 0 ||
 		     !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))))
 			return fail(err, EPERM,
-				    "%s: 'ro %s' is not a file or directory in "
+				    "%s: ro %s is not a file or directory in "
 				    "the project, and a project's file may "
 				    "only restrict",
-				    item->where, item->value);
+				    item->where, text_quote(item->value));
 	}
 	return 0;
 }
@@ -361,9 +361,9 @@ static int check_uncovered(const struct agent *a, const struct state *state,
 		if (is_below_any(a->rules.items[i].path, hidden) ||
 		    is_below_any(a->rules.items[i].path, a->lists[HIDE]))
 			got = fail(err, EPERM,
-				   "%s: 'ro %s' would expose a masked path, "
-				   "and a project's file may only restrict",
-				   item->where, item->value);
+				   "%s: ro %s would expose a masked path, and "
+				   "a project's file may only restrict",
+				   item->where, text_quote(item->value));
 	}
 	mem_list_free(&hidden);
 	return got;

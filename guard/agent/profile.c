@@ -166,6 +166,7 @@ static int add_profile_line(struct profile *p, const char *file,
 	struct profile_item item = {.project = project};
 	size_t len = strcspn(line, " \t"), i;
 	auto_free char *name = mem_strndup(line, len);
+	struct buf where = {0};
 
 	for (i = 0; i < PROFILE_WORDS; i++)
 		if (strcmp(words[i].name, name) == 0)
@@ -198,7 +199,9 @@ static int add_profile_line(struct profile *p, const char *file,
 		free(item.text);
 		return -err->num;
 	}
-	item.where = mem_printf("%s:%u", file, number);
+	text_escape(&where, file, strlen(file), false);
+	buf_printf(&where, ":%u", number);
+	item.where = buf_take_text(&where);
 	*VEC_ADD(p) = item;
 	return 0;
 }

@@ -60,7 +60,7 @@ struct profile_item {
 	char *text; /* text of write, else NULL */
 	bool in_home; /* is set */
 	bool project; /* from a project's file */
-	char *where; /* "FILE:LINE" for messages */
+	char *where; /* "FILE:LINE", escaped, for messages */
 };
 
 struct profile {

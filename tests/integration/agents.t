@@ -394,7 +394,13 @@ ln -s /etc out
 printf 'ro out\n' >.guard/profile
 gives 125 "a project's profile cannot expose the target of a link" \
 	guard run -- true
-rm out .guard/profile
+bell=$(printf 'out\033]0;title\007')
+mv out "$bell"
+printf 'ro %s\n' "$bell" >.guard/profile
+gives 125 "a path in a project's profile is refused with its control characters" \
+	guard run -- true
+says "$err" "ro 'out\x1b]0;title\x07' is not a file"
+rm "$bell" .guard/profile
 ln -s /etc/passwd .guard/profile
 gives 125 "a project's profile cannot be a symbolic link" guard run -- true
 rm .guard/profile
