@@ -150,8 +150,6 @@ int cmd_doctor(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (optind < argc)
-		return options_usage_error(verb, "it takes no arguments");
 	d.list = json ? json_array() : NULL;
 	sandbox_inspect(print_inspection, &d);
 	inspect_state_dir(&d);
