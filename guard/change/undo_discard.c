@@ -204,8 +204,10 @@ static int restore_discarded_paths(const struct undo *u, struct err *err)
 	if (got < 0)
 		return got;
 	if (!run_state_pending(s.state))
-		got = fail(err, EEXIST, "run %s is %s", run,
-			   run_state_name(s.state));
+		got = fail(err, EEXIST,
+			   "run %s is %s: its discarded paths cannot be "
+			   "restored",
+			   run, run_state_name(s.state));
 	else if (u->dry && u->step)
 		/* Later changes are still there in a dry run. */
 		got = (int)u->last.parts.count;
@@ -215,8 +217,8 @@ static int restore_discarded_paths(const struct undo *u, struct err *err)
 		/* A retry would fail in the same way, so the user may skip the
 		 * action. */
 		report_warning("%s", err->text);
-		report_hint("guard log PATH    lists the run's version of it "
-			    "in the project (post-run)");
+		report_hint("guard log PATH    lists the run's version of a "
+			    "project's path (post-run)");
 		if (u->dry ||
 		    !report_confirm(u->yes,
 				    "guard: skip it, so that " NEXT_IS_BEFORE

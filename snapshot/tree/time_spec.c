@@ -297,7 +297,7 @@ static int fail_no_snapshot(const struct snapshot_search *f, struct err *err)
 			    text_quote(f->path), f->purged, f->purge);
 	if (!f->having)
 		return fail(err, ENOENT,
-			    "no such path as %s in %s: `guard find NAME` "
+			    "no such path: %s in %s; `guard find NAME` "
 			    "searches all of them for a name",
 			    text_quote(f->path),
 			    text_count(f->covering, "snapshot"));
@@ -341,7 +341,7 @@ static int find_by_seq(struct snapshot_search *f, struct snapshot *ret,
 			    text_quote(f->path), s.seq, tombstones_);
 	if (!got)
 		return fail(err, ENOENT,
-			    "no such path as %s in snapshot %" PRIu64,
+			    "no such path: %s in snapshot %" PRIu64,
 			    text_quote(f->path), s.seq);
 	*ret = s;
 	s = (struct snapshot){0};
