@@ -127,21 +127,17 @@ static int end_dry_apply(struct apply *a, struct err *err)
 /* A run that changed the home alone waits on. */
 static int end_nothing_left(struct apply *a, struct err *err)
 {
-	const struct session *s;
 	bool already = false, kept = false;
 	size_t i;
 
+	if (a->o->json)
+		print_apply_json(a, false, 0);
 	if (!a->in.change.roots[0].plan.already &&
 	    !a->in.change.roots[0].plan.git_skipped &&
 	    resolve_run_is_complete(a->in.p) && apply_plan_home_left(&a->in)) {
-		if (a->o->json)
-			print_apply_json(a, false, 0);
 		apply_report_home_left(&a->in);
 		return STATUS_REFUSED;
 	}
-	if (a->o->json)
-		print_apply_json(a, false, 0);
-	s = &a->in.p->session;
 	for (i = 0; i < a->in.change.root_count; i++) {
 		already |= a->in.change.roots[i].plan.already > 0;
 		kept |= a->in.change.roots[i].plan.kept.count > 0;
@@ -152,7 +148,7 @@ static int end_nothing_left(struct apply *a, struct err *err)
 	if (kept && resolve_run_is_complete(a->in.p))
 		output_hint("guard apply --theirs %s PATH applies one of these "
 			    "anyway",
-			    s->id);
+			    a->in.p->session.id);
 	apply_report_git_left(&a->in);
 	if (!a->o->dry &&
 	    recover_set_run_state(a->in.c, &a->in.p->session,

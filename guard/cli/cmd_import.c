@@ -123,28 +123,25 @@ static int import(struct context *c, int count, char **argv, int dashed,
 		size_t i;
 
 		for (i = 0; i < list->count; i++) {
+			const struct gitimport_ref *r = &list->items[i];
 			AUTO(buf) struct buf line = {0};
 			size_t width;
 
 			buf_printf(&line, "  %-5s  %.*s  ",
-				   list->items[i].known ? "known" : "new",
-				   ID_SHOWN, list->items[i].id.hex);
+				   r->known ? "known" : "new", ID_SHOWN,
+				   r->id.hex);
 			width = line.len + NAME_WIDTH;
-			text_escape_name(&line, list->items[i].name);
+			text_escape_name(&line, r->name);
 			while (line.len < width)
 				buf_add_char(&line, ' ');
-			if (strcmp(list->items[i].type, "commit") != 0)
-				buf_printf(&line, "  (%s)",
-					   list->items[i].type);
+			if (strcmp(r->type, "commit") != 0)
+				buf_printf(&line, "  (%s)", r->type);
 			buf_add_text(&line, "  ");
-			text_escape_name(&line, list->items[i].subject);
-			(void)printf(
-				"%s%s%s\n",
-				list->items[i].known ? output_style(STYLE_FAINT)
-						     : "",
-				buf_text(&line),
-				list->items[i].known ? output_style(STYLE_NONE)
-						     : "");
+			text_escape_name(&line, r->subject);
+			(void)printf("%s%s%s\n",
+				     r->known ? output_style(STYLE_FAINT) : "",
+				     buf_text(&line),
+				     r->known ? output_style(STYLE_NONE) : "");
 		}
 		(void)fflush(stdout);
 		for (i = 0; i < list->notes->count; i++)
