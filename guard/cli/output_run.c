@@ -58,7 +58,7 @@ void output_run_summary(const struct session *s, struct changes *c)
 	if (homes)
 		output_print("%s in your home directory",
 			     text_count(homes, "change"));
-	output_print("your files are unchanged; next:");
+	output_print("these changes have not reached your files; next:");
 	output_hint("guard diff %-12s show the changes", s->id);
 	if (n.total)
 		output_hint("guard review %-10s decide on each change", s->id);
