@@ -8,11 +8,12 @@
  *	changeset_check()		in a dry run, or
  *	changeset_execute()	which leaves the action announced: bring the
  *				state of the run that it was about in order,
- *then call action_close() changeset_free()
+ *				then call action_close()
+ *	changeset_free()
  *
  * The roots are locked from changeset_open_root() to changeset_unlock() or
  * changeset_free(). Nothing is printed here but the progress of the transaction
- *and warnings about what could not be recorded after it.
+ * and warnings about records that could not be written after it.
  */
 #ifndef GUARD_CHANGE_CHANGESET_H
 #define GUARD_CHANGE_CHANGESET_H
