@@ -81,7 +81,8 @@ static char *path_of_state(int fd, struct err *err)
 	auto_free char *path = fd_path(fd);
 
 	if (!path || *path != '/') {
-		(void)fail(err, ENOENT, "it holds guard's state");
+		(void)fail(err, ENOENT,
+			   "the directory of guard's state cannot be found");
 		return NULL;
 	}
 	return TAKE(path);
@@ -591,7 +592,7 @@ int layers_finalize(const struct session *s, struct err *err)
 
 		if (upper >= 0 &&
 		    submount_overlay_add_whiteouts(s->fd, name, upper, err) < 0)
-			return err_context(err, "open the layer of run %s",
+			return err_context(err, "complete the layer of run %s",
 					   s->id);
 	}
 	return 0;

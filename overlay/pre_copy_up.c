@@ -247,6 +247,8 @@ bool pre_copy_up_list_groups(gid_t **ret, int *ret_count)
 	int i, count = getgroups(0, NULL);
 	bool other = false;
 
+	*ret = NULL;
+	*ret_count = 0;
 	if (count <= 0 || geteuid() == 0)
 		return false;
 	*ret = mem_alloc((size_t)count * sizeof(**ret));

@@ -101,14 +101,16 @@ int temp_chmod_open(int path_fd, int flags, uint32_t want,
 		return fail(err, EACCES, "%s", strerror(EACCES));
 	ret->fd = fcntl(path_fd, F_DUPFD_CLOEXEC, 3);
 	if (ret->fd < 0)
-		return fail_errno(err, "change the mode of a directory");
+		return fail_errno(err,
+				  "change the mode of an entry of the layer");
 	ret->mode = m.mode;
 	ret->ino = m.ino;
 	make_chmod_note(path_fd, &m);
 	fd = fd_chmod(path_fd, m.mode | want) < 0 ? -1
 						  : fd_reopen(path_fd, flags);
 	if (fd < 0) {
-		(void)fail_errno(err, "change the mode of a directory");
+		(void)fail_errno(err,
+				 "change the mode of an entry of the layer");
 		temp_chmod_free(ret);
 		return -err->num;
 	}

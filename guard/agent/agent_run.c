@@ -190,7 +190,9 @@ static int visit_all_caches(const struct state *state, bool clear,
 
 	*ret = (struct caches){0};
 	got = visit_caches(state->fd, clear, ret, err);
-	if (got < 0 || dirlist_read(state->workspaces_fd, &list, err) < 0)
+	if (got == 0)
+		got = dirlist_read(state->workspaces_fd, &list, err);
+	if (got < 0)
 		return -err->num;
 	for (i = 0; i < list.count && got == 0; i++) {
 		auto_close int workspace =

@@ -45,6 +45,7 @@ struct restore_paths {
 	struct changeset change; /* of one root, after the plan */
 };
 
+/* Unlocks the root and frees the plan. */
 void restore_paths_free(struct restore_paths *r);
 
 /*

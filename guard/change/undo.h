@@ -37,6 +37,7 @@ struct undo {
 	VEC(struct applied_ops) simulated;
 };
 
+/* Unlocks the roots and frees all that *u owns; the context stays. */
 void undo_free(struct undo *u);
 
 /* Loads the last action of the project here, or of the nearest directory above

@@ -89,12 +89,14 @@ static int retire_run(struct context *c, const char *id, int64_t now,
 		record_set_int(&s.more, WARNED, now);
 		if (session_save(&s, err) < 0)
 			return -err->num;
-		report_warning("run %s in %s has been pending for %lld days: "
-			       "apply it or discard it (guard diff %s); in %d "
-			       "days it goes to guard's trash",
-			       s.id, text_quote(s.project),
-			       (long long)((now - run_end_time(&s)) / DAY),
-			       s.id, TRASH_DAYS);
+		report_warning(
+			"run %s in %s has been pending for %s: "
+			"apply it or discard it (guard diff %s); in %d "
+			"days it goes to guard's trash",
+			s.id, text_quote(s.project),
+			text_count((uint64_t)(now - run_end_time(&s)) / DAY,
+				   "day"),
+			s.id, TRASH_DAYS);
 		return 0;
 	}
 	/* Fails while another guard process uses the project. */

@@ -56,7 +56,7 @@ static void gid_cache_save(int workspace_fd, int dir_fd,
 /* 1: no file of the other groups was seen in it, 0: one was seen, -ENOENT: the
  * directory is unknown. */
 static int find_recorded_gids(int workspaces_fd, const char *path, uint64_t dev,
-			      uint64_t ino, const gid_t *gid_summary, int count)
+			      uint64_t ino, const gid_t *groups, int count)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
@@ -74,7 +74,7 @@ static int find_recorded_gids(int workspaces_fd, const char *path, uint64_t dev,
 		gid_t gid = (gid_t)strtoul(text, NULL, 10);
 
 		for (k = 0; k < count; k++)
-			if (gid_summary[k] == gid && gid != getegid())
+			if (groups[k] == gid && gid != getegid())
 				return 0;
 	}
 	return !record_get_int(&r, MORE);
@@ -82,29 +82,29 @@ static int find_recorded_gids(int workspaces_fd, const char *path, uint64_t dev,
 
 void gid_cache_recall(struct session *s, int workspaces_fd)
 {
-	auto_free gid_t *gid_summary = NULL;
+	auto_free gid_t *groups = NULL;
 	int count = 0;
 	size_t i;
 
-	if (!pre_copy_up_list_groups(&gid_summary, &count))
+	if (!pre_copy_up_list_groups(&groups, &count))
 		return;
 	for (i = 0; i < s->root_count; i++)
 		if (find_recorded_gids(workspaces_fd, s->roots[i].path,
-				       s->roots[i].dev, s->roots[i].ino,
-				       gid_summary, count) > 0)
+				       s->roots[i].dev, s->roots[i].ino, groups,
+				       count) > 0)
 			record_add(&s->more, LAYERS_ONE_GROUP,
 				   s->roots[i].path);
 }
 
 const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
 {
-	auto_free gid_t *gid_summary = NULL;
+	auto_free gid_t *groups = NULL;
 	const char *path;
 	int count = 0;
 	size_t i, k;
 
 	if (!record_get(&s->more, LAYERS_ONE_GROUP) ||
-	    !pre_copy_up_list_groups(&gid_summary, &count))
+	    !pre_copy_up_list_groups(&groups, &count))
 		return NULL;
 	for (i = 0; (path = record_get_nth(&s->more, LAYERS_ONE_GROUP, i));
 	     i++) {
@@ -116,8 +116,8 @@ const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
 			dev = s->roots[k].dev;
 			ino = s->roots[k].ino;
 		}
-		if (find_recorded_gids(workspaces_fd, path, dev, ino,
-				       gid_summary, count) == 0)
+		if (find_recorded_gids(workspaces_fd, path, dev, ino, groups,
+				       count) == 0)
 			return path;
 	}
 	return NULL;

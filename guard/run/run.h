@@ -165,8 +165,8 @@ const char *gid_cache_find_stale(const struct session *s, int workspaces_fd);
 
 /*
  * run_end.c: a command in an ended run may leave the upper layer unchanged. In
- *this case no snapshot and no sync is needed, and the run's record does not
- *change.
+ * this case no snapshot and no sync is needed, and the run's record does not
+ * change.
  *
  *	read_only_exec_begin()		before the layers are mounted
  *	read_only_exec_is_unchanged()	after the end of the command

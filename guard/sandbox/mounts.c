@@ -125,9 +125,10 @@ static int reopen_private_dir(const char *path, int original, int *ret_fd,
 	if (fd < 0 || fstat(fd, &a) < 0 || fstat(original, &b) < 0)
 		return fail_errno(err, "reopen %s", text_quote(path));
 	if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
-		return fail(err, ESTALE,
-			    "%s was replaced during the command: try again",
-			    text_quote(path));
+		return fail(
+			err, ESTALE,
+			"%s was replaced while the sandbox started: try again",
+			text_quote(path));
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }

@@ -41,12 +41,6 @@ struct exec_header {
  * run. */
 void child_main(struct setup *s) __attribute__((noreturn));
 
-/* Fills s->sockets with the Unix sockets of the machine that have a listener
- * and stay visible in the run, and s->unreachable_sockets. Without
- * /proc/net/unix both stay empty. */
-void sockets_find(struct setup *s);
-void sockets_free(struct setup *s);
-
 /* ---- mounts.c ---- */
 
 /* The directory around path, or path itself, that is private in every run,
@@ -54,6 +48,12 @@ void sockets_free(struct setup *s);
 const char *mounts_private_dir(const char *path);
 
 /* ---- masks.c ---- */
+
+/* Fills s->sockets with the Unix sockets of the machine that have a listener
+ * and stay visible in the run, and s->unreachable_sockets. Without
+ * /proc/net/unix both stay empty. */
+void sockets_find(struct setup *s);
+void sockets_free(struct setup *s);
 
 /* Opens the granted paths and finds the masked ones, each under all its mount
  * points, before any mount covers them. The caller frees s->rules. Errors:

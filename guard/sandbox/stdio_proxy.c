@@ -115,8 +115,8 @@ int stdio_proxy_start(struct stdio_proxies *f,
 				   out ? original_fd : ours, out);
 		if (pid < 0)
 			return fail_errno(
-				err,
-				"start the proxy process of standard error");
+				err, "start the proxy process of descriptor %d",
+				fd);
 		if (dup2(theirs, fd) < 0)
 			return fail_errno(err, "replace descriptor %d", fd);
 		f->items[fd] =

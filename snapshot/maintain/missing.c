@@ -311,8 +311,7 @@ int known_missing_save(struct store *s, const struct known_missing_list *list,
 	if (!list->count || list->count > KNOWN_MISSING_MAX) {
 		if (unlinkat(store_root_fd(s), LOST_FILE, 0) < 0 &&
 		    errno != ENOENT)
-			return fail_errno(err,
-					  "remove the list of missing objects");
+			return fail_errno(err, "remove the list of lost paths");
 		return 0;
 	}
 	buf_add(&bytes, LOST_MAGIC, MAGIC_LEN);

@@ -88,7 +88,14 @@ int purge_path(struct store *s, const char *path,
 	struct purge_job p = {.store = s, .path = path};
 	struct purge_result result = {0};
 	struct prune_result pruned = {0};
-	struct prune_options o = *options;
+	struct prune_options o = {
+		.policy = {.within = INT64_MAX},
+		.thorough = true,
+		.now = options->now,
+		.busy = options->busy,
+		.progress = options->progress,
+		.arg = options->arg,
+	};
 	time_t clock = (time_t)options->now.sec;
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;
@@ -99,8 +106,6 @@ int purge_path(struct store *s, const char *path,
 		      &tm))
 		(void)snprintf(p.note, sizeof(p.note), NOTE_PURGED "%lld",
 			       (long long)options->now.sec);
-	o.policy = (struct retain_policy){.within = INT64_MAX};
-	o.thorough = true;
 	if (catalog_list(s, &seqs, &count, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {

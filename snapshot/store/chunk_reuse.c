@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/auto.h"
 #include "base/parallel_for.h"
 #include "base/vec.h"
@@ -316,19 +317,10 @@ int chunk_reuse_check(struct chunk_reuse *p, int fd, uint64_t size, bool cached,
 	return 0;
 }
 
-static int compare_run_starts(const void *pa, const void *pb)
-{
-	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-
-	return (a > b) - (a < b);
-}
-
 size_t chunk_reuse_at(const struct chunk_reuse *p, uint64_t pos)
 {
 	const uint64_t *found =
-		p->list.count ? bsearch(&pos, p->starts, p->list.count,
-					sizeof(pos), compare_run_starts)
-			      : NULL;
+		sorted_find_number(pos, p->starts, p->list.count, sizeof(pos));
 	size_t i = found ? (size_t)(found - p->starts) : p->list.count;
 
 	return found && p->reusable[i] && !p->list.runs[i].hole ? i

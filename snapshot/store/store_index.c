@@ -514,7 +514,8 @@ static void add_update_pack(struct index_update *u, const char *name)
 	u->names[u->count++] = (char *)(uintptr_t)name;
 }
 
-/* Called under the commit lock. bytes NULL: removes the index. */
+/* Takes the commit lock and puts the file temp of tmp/ in the place of the
+ * index. temp NULL: removes the index. */
 static int put_index_locked(const struct store_dir *f, const char *temp,
 			    struct err *err)
 {

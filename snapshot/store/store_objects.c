@@ -407,8 +407,9 @@ int store_get(struct store *s, const struct oid *id, struct buf *to,
 	int got;
 
 	if (!is_oid_valid(id))
-		return fail(err, EBADMSG,
-			    "not the name of an object: invalid hash");
+		return fail(
+			err, EBADMSG,
+			"not the name of an object: invalid type or length");
 	got = get_own_object(s, id, to, &own);
 	if (got == 1)
 		return 0;

@@ -488,7 +488,8 @@ static int write_temp_snapshot(int fd, const struct snapshot *s,
 	snapfile_encode(s, &bytes);
 	if (bytes.len > FILE_LEN_MAX)
 		return fail(err, EFBIG,
-			    "too many paths could not be stored (%zu)",
+			    "the notes about %zu unreadable or moved paths do "
+			    "not fit in the snapshot",
 			    s->note_count);
 	if (fd_write(fd, bytes.data, bytes.len) < 0)
 		return fail_errno(err, "write a snapshot file");

@@ -322,7 +322,7 @@ static int find_by_seq(struct snapshot_search *f, struct snapshot *ret,
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	int got = catalog_load(f->store, f->time_spec.number, &s, err);
-	const char *tombstones_;
+	const char *note;
 
 	if (got < 0)
 		return got;
@@ -335,10 +335,10 @@ static int find_by_seq(struct snapshot_search *f, struct snapshot *ret,
 	got = contains_path(f, &s, err);
 	if (got < 0)
 		return got;
-	tombstones_ = snapshot_purge_note(&s, path_rest(f->path, s.root_path));
-	if (!got && tombstones_)
+	note = snapshot_purge_note(&s, path_rest(f->path, s.root_path));
+	if (!got && note)
 		return fail(err, ENODATA, "%s of snapshot %" PRIu64 " was %s",
-			    text_quote(f->path), s.seq, tombstones_);
+			    text_quote(f->path), s.seq, note);
 	if (!got)
 		return fail(err, ENOENT,
 			    "no such path: %s in snapshot %" PRIu64,

@@ -301,7 +301,8 @@ static int load_part(struct store *s, const struct tree *parts, size_t i,
 	    strcmp(t.entries[0].name, parts->entries[i].name) != 0 ||
 	    (i + 1 < parts->count && strcmp(t.entries[t.count - 1].name,
 					    parts->entries[i + 1].name) >= 0))
-		return fail(err, EBADMSG, "a part of the tree is damaged");
+		return fail(err, EBADMSG,
+			    "a part of the list of a directory is damaged");
 	*ret = t;
 	t = (struct tree){0};
 	return 0;
@@ -535,7 +536,8 @@ int tree_writer_add(struct tree_writer *w, const struct entry *e,
 	int order = w->last && e->name ? strcmp(w->last, e->name) : -1;
 
 	if (!entry_ok(e, false) || order > 0)
-		return fail(err, EINVAL, "%s cannot be stored in a tree",
+		return fail(err, EINVAL,
+			    "%s cannot be stored: invalid name or metadata",
 			    text_quote(e->name ? e->name : ""));
 	if (!order)
 		return fail(err, EEXIST, "%s is in the directory twice",
@@ -579,11 +581,12 @@ int tree_save(struct store *s, struct tree *t, struct oid *ret, struct err *err)
 
 	for (i = 0; i < t->count; i++)
 		if (!entry_ok(&t->entries[i], false))
-			return fail(err, EINVAL,
-				    "%s cannot be stored in a tree",
-				    text_quote(t->entries[i].name
-						       ? t->entries[i].name
-						       : ""));
+			return fail(
+				err, EINVAL,
+				"%s cannot be stored: invalid name or metadata",
+				text_quote(t->entries[i].name
+						   ? t->entries[i].name
+						   : ""));
 	for (i = 1; i < t->count; i++)
 		if (strcmp(t->entries[i - 1].name, t->entries[i].name) > 0) {
 			SORT_BY_TEXT(t->entries, t->count, name);

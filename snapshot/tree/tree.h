@@ -86,7 +86,7 @@ struct differences {
 
 /* Frees all that *d owns. */
 void differences_free(struct differences *d);
-/* Adds a copy of one difference; signature of tree_diff()'s each(). */
+/* Appends a copy of one difference; a or b is NULL where it has no entry. */
 void differences_add(struct differences *d, const char *path,
 		     const struct entry *a, const struct entry *b);
 /* Calls each() for every difference, in the order of tree_diff(). A negative

@@ -197,7 +197,7 @@ static int find_parent_node(struct tree_editor *ed, const char *path, bool load,
 	struct open_place here;
 
 	if (!path_ok(path) || !*path)
-		return fail(err, EINVAL, "%s is not a valid path in a tree",
+		return fail(err, EINVAL, "%s is not a valid path in a snapshot",
 			    text_quote(path));
 	/* Directories that do not lead to path are dropped; the root stays. */
 	if (!ed->open.count)

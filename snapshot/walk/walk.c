@@ -337,7 +337,9 @@ static const char *find_matching_exclude(const struct walk *w,
 	return NULL;
 }
 
-/* Whether the list of f has the name, which the snapshot leaves out. */
+/* Whether the snapshot excludes the name in the directory f: by a pattern
+ * (noted), by the prefix of the options, or because only other paths are
+ * wanted. */
 static bool is_left_out(struct walk *w, struct walk_dir *f, const char *name)
 {
 	size_t offset = f->path_len + (f->path_len > 0), k;
