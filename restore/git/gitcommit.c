@@ -73,6 +73,23 @@ static void skip_path(struct commit *c, const char *path, const char *why)
 
 /* --- the branch --- */
 
+/* Whether the configuration names another hash than SHA-1. Versions of libgit2
+ * refuse such a repository with different messages. */
+static bool uses_other_hash(const struct commit *c, const char *path)
+{
+	auto_free char *file = path_join(path, ".git/config");
+	git_buf value = {0};
+	git_config *config = NULL;
+	bool other = c->git->config_open_ondisk(&config, file) == 0 &&
+		     c->git->config_get_string_buf(
+			     &value, config, "extensions.objectformat") == 0 &&
+		     strcmp(value.ptr, "sha1") != 0;
+
+	c->git->buf_dispose(&value);
+	c->git->config_free(config);
+	return other;
+}
+
 static int open_repository(struct commit *c, const char *path, struct err *err)
 {
 	int got = c->git->repository_open_ext(
@@ -82,13 +99,11 @@ static int open_repository(struct commit *c, const char *path, struct err *err)
 		return fail(err, ENOENT,
 			    "%s is not a git repository: cannot commit to it",
 			    text_quote(path));
-	if (got < 0)
-		(void)libgit_failed("open the repository", err);
-	if (got < 0 && strstr(err->text, "extensions.objectformat"))
+	if (got < 0 && uses_other_hash(c, path))
 		return fail(err, ENOTSUP,
 			    "the repository uses SHA-256: guard commits to "
 			    "SHA-1 repositories only");
-	return got < 0 ? -err->num : 0;
+	return got < 0 ? libgit_failed("open the repository", err) : 0;
 }
 
 /* Objects written from here on are freed with the repository's handle. */

@@ -41,6 +41,7 @@
 	CALL(commit_tree)                                                      \
 	CALL(config_free)                                                      \
 	CALL(config_get_string_buf)                                            \
+	CALL(config_open_ondisk)                                               \
 	CALL(error_last)                                                       \
 	CALL(filter_list_apply_to_buffer)                                      \
 	CALL(filter_list_free)                                                 \
