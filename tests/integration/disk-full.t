@@ -49,7 +49,7 @@ gives 0 'prune -n --trash lists the run' guard prune -n --trash
 says "$err" 'of runs'
 no 'prune --trash without --yes is refused' guard prune --trash
 gives 0 'prune -y --trash empties the trash' guard prune -y --trash
-says "$err" 'gone'
+says "$err" 'removed'
 gives 1 'undo of a discard is refused after that' guard undo -y
 gives 1 'a run fills the disk completely' \
 	guard run --layer-size 1G --ro "$T/fill" -- sh "$T/fill"
