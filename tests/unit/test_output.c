@@ -344,7 +344,7 @@ static void the_summary_of_a_run_names_every_deletion(void **state)
 
 static void nothing_body(void)
 {
-	struct changes none = CHANGES_NONE;
+	AUTO(changes) struct changes none = changes_of_project();
 	struct session s = {.id = "3mk9zq-4t"};
 
 	output_run_summary(&s, &none);
