@@ -298,7 +298,8 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	out = conflict_remedy(a);
 	for (i = 0; i < a->in.change.root_count; i++)
-		blocked |= plan_print_blocks(&a->in.change.roots[i].plan, out);
+		blocked |= plan_print_blocks(&a->in.change.roots[i].plan, out,
+					     PLAN_PRINT_REFUSED_APPLY);
 	if (blocked) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);

@@ -9,6 +9,10 @@
 #include "guard/history/sources.h"
 #include "guard/change/recover.h"
 
+#define REFUSED                                                                \
+	"nothing restored: name only paths that are not refused; guard show "  \
+	"SNAP:PATH prints the content of one"
+
 struct restore {
 	struct restore_paths in;
 	const char *at, *to;
@@ -88,7 +92,8 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 			    ? "nothing restored: move the paths listed above "
 			      "away, or use --to"
 			    : "nothing restored: move the paths listed above "
-			      "away, use --to, or --exact, which deletes them"))
+			      "away, use --to, or --exact, which deletes them",
+		    REFUSED))
 		return 0;
 	*ret = STATUS_OK;
 	if (plan->left)
@@ -165,7 +170,7 @@ static int restore_here(struct restore *r, struct err *err)
 	    plan_summary_count(&r->in.change, &r->counts, err) < 0)
 		return -err->num;
 	if (r->in.root_missing)
-		return plan_print_blocks(&planned_root(r)->plan, NULL)
+		return plan_print_blocks(&planned_root(r)->plan, NULL, REFUSED)
 			       ? STATUS_REFUSED
 			       : execute_restore(r, err);
 	got = confirm_restore(r, restored_root(r), &status, err);
@@ -196,7 +201,7 @@ static int restore_to(struct restore *r, struct err *err)
 	r->in.to = dir;
 	if (restore_paths_plan(&r->in, err) < 0)
 		return -err->num;
-	if (plan_print_blocks(&planned_root(r)->plan, NULL))
+	if (plan_print_blocks(&planned_root(r)->plan, NULL, REFUSED))
 		return STATUS_REFUSED;
 	if (restore_paths_execute(&r->in, err) < 0)
 		return -err->num;

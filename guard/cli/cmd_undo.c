@@ -73,7 +73,8 @@ static bool is_undo_blocked(const struct undo *u)
 		     : mem_strdup("nothing undone: these files have changed "
 				  "since; guard restore restores single files");
 	for (i = 0; i < u->change.root_count; i++)
-		blocked |= plan_print_blocks(&u->change.roots[i].plan, out);
+		blocked |=
+			plan_print_blocks(&u->change.roots[i].plan, out, NULL);
 	return blocked;
 }
 

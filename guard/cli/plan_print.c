@@ -191,7 +191,8 @@ void plan_print_choices(const struct plan *plan)
 	}
 }
 
-bool plan_print_blocks(const struct plan *plan, const char *remedy)
+bool plan_print_blocks(const struct plan *plan, const char *remedy,
+		       const char *refused)
 {
 	size_t i;
 
@@ -211,10 +212,7 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy)
 	}
 	if (plan->conflicts.count && remedy)
 		report_note("%s", remedy);
-	if (plan->refusals.count)
-		report_note("%sname only paths that are not refused, or accept "
-			    "one with guard apply --yes-to PATH (not nodes and "
-			    "sockets)",
-			    plan->conflicts.count ? "" : "nothing applied: ");
+	if (plan->refusals.count && refused)
+		report_note("%s", refused);
 	return plan->conflicts.count || plan->refusals.count;
 }

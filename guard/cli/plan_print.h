@@ -14,9 +14,15 @@
 int plan_print(struct store *store, const struct plan *plan, struct err *err);
 /* On stderr, whose files cannot stay theirs. */
 void plan_print_owners(const struct plan *plan);
-/* Conflicts and refusals on stderr, each with its reason, and the way out;
- * false when there are none. remedy: for conflicts, may be NULL. */
-bool plan_print_blocks(const struct plan *plan, const char *remedy);
+/* Conflicts and refusals on stderr, each with its reason, and the ways out;
+ * false when there are none. remedy: for conflicts; refused: for refusals; each
+ * may be NULL. */
+bool plan_print_blocks(const struct plan *plan, const char *remedy,
+		       const char *refused);
+/* The way out of refusals for an apply. */
+#define PLAN_PRINT_REFUSED_APPLY                                               \
+	"nothing applied: name only paths that are not refused, or accept "    \
+	"one with guard apply --yes-to PATH (not nodes and sockets)"
 /* Decisions of the user, on stderr: the paths that stay unchanged, and those
  * where the user's edits are replaced. */
 void plan_print_choices(const struct plan *plan);

@@ -203,7 +203,8 @@ static int resolve_conflicts(struct review_session *v, struct err *err)
 		for (i = 0; i < a->change.root_count; i++) {
 			plan_print_choices(&a->change.roots[i].plan);
 			blocked |= plan_print_blocks(&a->change.roots[i].plan,
-						     NULL);
+						     NULL,
+						     PLAN_PRINT_REFUSED_APPLY);
 		}
 		if (blocked) {
 			changeset_unlock(&a->change);

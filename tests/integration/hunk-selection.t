@@ -213,6 +213,10 @@ list() {
 is "$(list)" \
 	"beside one two 'one' carries 'two' carries refused: 'one' " \
 		'apply prints the whole list before the first question'
+seq=$(guard log one | awk '/post-run/ { print $1; exit }')
+gives 1 'restore refuses the set-id file of a run' guard restore --at "$seq" one
+says "$err" 'nothing restored: name only paths that are not refused'
+silent "$err" '--yes-to'
 ok 'apply with a yes to each set-id file is accepted' answers apply y y y
 is "$(list)" \
 	"beside one two 'one' carries 'two' carries 3 created " \
