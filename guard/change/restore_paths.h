@@ -33,7 +33,7 @@ enum restore_overwrite {
 
 struct restore_paths {
 	struct context *c;
-	/* Of one root, at least one; borrowed. */
+	/* All targets are of one root; at least one; borrowed. */
 	const struct restore_target *targets;
 	size_t count;
 	const char *to; /* the other directory, absolute; NULL: in place */
@@ -42,7 +42,7 @@ struct restore_paths {
 	/* The root does not exist: it is created, with the mode and owner of
 	 * the snapshot. */
 	bool root_missing;
-	struct changeset change; /* of one root, after the plan */
+	struct changeset change; /* one root, after the plan */
 };
 
 /* Unlocks the root and frees the plan. */

@@ -55,8 +55,8 @@ char *undo_title(const struct action *a);
  * since u->last was loaded, or works in it. */
 int undo_plan(struct undo *u, struct err *err);
 /* Executes the plans, records the undo as an action, sets the run's state and
- * reports it. A dry run checks what is known before anything is written; later
- * steps are planned as if this one was executed. */
+ * reports it. A dry run finds the errors that are known before anything is
+ * written; later steps are planned as if this one was executed. */
 int undo_execute(struct undo *u, struct err *err);
 
 /* undo_discard.c. Returns an exit status or a negative errno. */

@@ -14,7 +14,8 @@ const char *apply_report_where(const struct apply_plan *a);
  * not be overlooked. */
 int apply_report_markers(const struct apply_plan *a,
 			 const struct plan_counts *counts, bool done);
-/* What was not applied: changes in a .git, and of the home directory. */
+/* Report the changes in a .git, and in the home directory, that were not
+ * applied. */
 void apply_report_git_left(const struct apply_plan *a);
 void apply_report_home_left(const struct apply_plan *a);
 /* The end of an apply: moves the branch to the commit, unless that is NULL, and

@@ -105,8 +105,8 @@ struct option_spec {
 	const char *name; /* long name, NULL: letter only */
 	const char *value; /* NULL: takes none; "[X]": may stand behind '=' */
 	const char *help;
-	/* What completions offer, where `value` does not say it: words, and
-	 * kinds of words in capitals (docs/completion.awk). */
+	/* Values that completions offer, where `value` does not tell them:
+	 * words, and kinds of words in capitals (docs/completion.awk). */
 	const char *words;
 	unsigned int group; /* equal numbers of a verb exclude each other */
 };

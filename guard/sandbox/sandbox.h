@@ -147,8 +147,8 @@ enum sandbox_limit {
 
 /* Why a rename failed in the run that would not fail outside. */
 enum sandbox_refused_rename {
-	SANDBOX_RENAME_REFUSED, /* of a directory (EXDEV) */
-	SANDBOX_EXCHANGE_REFUSED, /* of it with another file (EXDEV) */
+	SANDBOX_RENAME_REFUSED, /* a directory was renamed (EXDEV) */
+	SANDBOX_EXCHANGE_REFUSED, /* it was exchanged with a file (EXDEV) */
 	/* The name is that of a program whose memory guard cannot read; it
 	 * renamed and then failed. */
 	SANDBOX_RENAME_UNREADABLE,
