@@ -98,8 +98,9 @@ static int find_command(struct find_command *f, const char *arg,
 			auto_free char *what = mem_strdup(
 				e->flags & ENTRY_INCOMPLETE && !S_ISDIR(e->mode)
 					? "incomplete"
-				: S_ISREG(e->mode) ? text_size(e->size)
-						   : jsonout_type(e->mode));
+				: S_ISREG(e->mode)
+					? text_size(e->size)
+					: jsonout_type_text(e->mode));
 			auto_free char *seqs =
 				item->first == item->last
 					? mem_printf("%" PRIu64, item->last)

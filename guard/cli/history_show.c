@@ -58,7 +58,7 @@ static char *row_size_text(const struct history *h,
 	if (row->deleted)
 		buf_printf(&counts, " -%zu", row->deleted);
 	return mem_strdup(counts.len ? buf_text(&counts) + 1
-				     : jsonout_type(row->entry.mode));
+				     : jsonout_type_text(row->entry.mode));
 }
 
 /* The reason of a snapshot: the user's message, the command, the origin, the

@@ -120,6 +120,11 @@ const char *jsonout_type(uint32_t mode)
 	return name ? name : "unknown";
 }
 
+const char *jsonout_type_text(uint32_t mode)
+{
+	return S_ISDIR(mode) ? "directory" : jsonout_type(mode);
+}
+
 /* Returns {"type": "file", "mode": "0644", "size": 12}, or null for mode 0. */
 static json_t *change_side_json(const struct change_side *m)
 {

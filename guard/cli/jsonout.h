@@ -39,8 +39,10 @@ json_t *jsonout_move(const struct change_move *m);
 json_t *jsonout_counts(const struct change_counts *n);
 /* Returns a run's id, state, project, command, times and status. */
 json_t *jsonout_run(const struct session *s);
-/* The file type of a mode as a word, e.g. "file"; a constant text. */
+/* The file type of a mode as JSON has it, e.g. "file"; a constant text. */
 const char *jsonout_type(uint32_t mode);
+/* The same for people: a directory is called so. */
+const char *jsonout_type_text(uint32_t mode);
 
 /* Adds the NULL-terminated texts as a list; NULL: an empty list. */
 void jsonout_texts(json_t *object, const char *key, char *const *texts);

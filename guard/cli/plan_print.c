@@ -51,7 +51,7 @@ static void print_step_line(const struct plan *plan, const struct step *s,
 	else if (S_ISREG(e->mode))
 		buf_printf(&b, "  %s", text_size(e->size));
 	else
-		buf_printf(&b, "  %s", jsonout_type(e->mode));
+		buf_printf(&b, "  %s", jsonout_type_text(e->mode));
 	if (s->kind == STEP_REPLACE || s->kind == STEP_META) {
 		bool same_kind = ((s->from.mode ^ s->to.mode) & S_IFMT) == 0;
 
