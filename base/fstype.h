@@ -9,8 +9,11 @@
 
 enum {
 	/*
-	 * Timestamps come from this kernel's clock, to the tick. Not so on a
-	 * network, with FUSE, or where times are stored coarser (vfat: 2 s).
+	 * Timestamps come from this kernel's clock, to the tick (from Linux
+	 * 6.13: finer), each change of a directory sets its mtime, and a store
+	 * through mmap sets that of its file. Not so on a network, with FUSE,
+	 * or where times are stored coarser (vfat: 2 s). Without the trait
+	 * files are read more often; a wrong one hides edits.
 	 */
 	FSTYPE_KERNEL_TIMES = 1,
 	/* renameat2(2) knows RENAME_EXCHANGE and RENAME_NOREPLACE. */
