@@ -34,8 +34,8 @@ struct action_root {
 	 * has the record */
 	char *path;
 	uint64_t before, after; /* snapshots; after is 0 in next-action */
-	/* Undo: `before` of the first action, which the undo reversed, or
-	 * which an undo of an undo put into effect again; 0: unknown. */
+	/* Undo: `before` of the original action. An undo reverses that action,
+	 * an undo of the undo repeats it, and so on. 0: unknown. */
 	uint64_t first;
 	char **only; /* paths of its partial snapshots; NULL: complete */
 };

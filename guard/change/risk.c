@@ -473,7 +473,8 @@ static bool looks_like_key(const struct buf *text)
 		const char *at = memmem(text->data, text->len, marks[i],
 					strlen(marks[i]));
 
-		/* A key has more behind it than a word in a document. */
+		/* A key has at least 12 more characters; the blank and the
+		 * newline are those of PEM files. */
 		if (at && strspn(at + strlen(marks[i]),
 				 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq"
 				 "rstuvwxyz0123456789-_ \n") >= 12)
