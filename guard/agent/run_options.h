@@ -31,6 +31,7 @@ struct run_options {
 	gid_t group;
 	const gid_t *groups;
 	size_t group_count;
+	const char *name; /* session_name_ok(), or NULL */
 	bool frozen; /* a copy of the project is the lower */
 	bool home; /* the home directory is the project */
 	uint64_t layer_bytes, layer_files; /* 0: the defaults */

@@ -69,14 +69,14 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 			"the files from before run %s could not be stored, so "
 			"its changes cannot be separated from yours: copy what "
 			"you need (guard diff %s)",
-			s->id, s->id);
+			session_label(s), session_label(s));
 	if (seq < 0)
 		return seq;
 	if (seq == 0)
 		return fail(err, ENODATA,
 			    "the files from before run %s were not stored: "
 			    "copy what you need (guard diff %s)",
-			    s->id, s->id);
+			    session_label(s), session_label(s));
 	if (store_refresh(a->c->store, err) < 0)
 		return -err->num;
 	for (i = 0; i < s->root_count; i++)
@@ -84,7 +84,7 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 				 &a->change.roots[i].base, err) < 0)
 			return i ? err_context(err, "%s before run %s",
 					       text_quote(s->roots[i].path),
-					       s->id)
+					       session_label(s))
 				 : -err->num;
 	return 0;
 }
@@ -397,12 +397,13 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	int got;
 
 	if (s->state == RUN_DISCARDED)
-		return fail(err, ENOENT, "run %s was discarded", s->id);
+		return fail(err, ENOENT, "run %s was discarded",
+			    session_label(s));
 	if (s->state == RUN_APPLIED && !resolve_run_has_paths(a->p))
 		return fail(err, EALREADY,
 			    "run %s is already applied: name paths to apply "
 			    "the rest",
-			    s->id);
+			    session_label(s));
 	if (context_store(a->c, STORE_WRITE, err) < 0 ||
 	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0))
 		return -err->num;
@@ -606,14 +607,14 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 	if (record_applied_paths(a, &more) < 0)
 		report_warning("done, but the record of what run %s has "
 			       "applied could not be written: %s",
-			       s->id, more.text);
+			       session_label(s), more.text);
 	if (s->live || recover_set_run_state(a->c, s, complete, &more) == 0)
 		action_close(project->project.workspace_fd, &action);
 	else
 		report_warning(
 			"done, but the state of run %s could not be written; "
 			"the next guard command here tries again: %s",
-			s->id, more.text);
+			session_label(s), more.text);
 	before = mem_printf("%" PRIu64, project->now.seq);
 	*ret_after = action.roots.items[0].after;
 	after = mem_printf("%" PRIu64, *ret_after);

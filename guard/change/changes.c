@@ -285,16 +285,17 @@ int changes_load(const struct session *s, const struct state *state,
 			continue;
 		if (i)
 			return err_context(err, "the layer of run %s over %s",
-					   s->id, text_quote(path));
+					   session_label(s), text_quote(path));
 		return err_context(err,
 				   root->upper_fd >= 0 && root->lower_fd < 0
 					   ? "the project of run %s"
 					   : "open the layer of run %s",
-				   s->id);
+				   session_label(s));
 	}
 	if (state && s->home && s->home[0] &&
 	    load_home(s, state, home, err) < 0)
-		return err_context(err, "the home layer of run %s", s->id);
+		return err_context(err, "the home layer of run %s",
+				   session_label(s));
 	fold_changes(s, &c);
 	*ret = c;
 	c = (struct changes)CHANGES_NONE;

@@ -31,7 +31,7 @@ int live_suspend(const struct session *s, struct freezer **ret, struct err *err)
 		return fail(err, ENODATA,
 			    "run %s was started by an older guard that cannot "
 			    "freeze it: wait for its end",
-			    s->id);
+			    session_label(s));
 	got = freezer_begin(init, start, ret, err);
 	return got == -ESRCH ? 0 : got;
 }

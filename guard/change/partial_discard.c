@@ -74,13 +74,14 @@ static int restore_all_parts(const struct state *st, const struct session *s,
 		}
 		fd = fd_open_dir_path(s->fd, part->layer);
 		got = fd < 0 ? fail_errno(err, "open the layer of run %s",
-					  s->id)
+					  session_label(s))
 			     : upper_restore(fd, part->path, &discarded_along,
 					     st->trash_fd, part->kept, dry_run,
 					     err);
 		if (got < 0)
 			return err_context(err, "restore %s in run %s",
-					   text_quote(part->path), s->id);
+					   text_quote(part->path),
+					   session_label(s));
 		count += got;
 	}
 	return count;

@@ -1,6 +1,7 @@
 #include "guard/change/resolve_run.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,78 +47,68 @@ static int open_run(struct context *c, const char *id, bool lock,
 		    held.id, held.id);
 }
 
-/* Returns 1 when the operand names a run, which is open then; 0 for a path. */
-static int resolve_operand(struct context *c, const char *operand, bool lock,
-			   struct session *ret, struct err *err)
+/* The length of the run's root (project or additional root) at or above `here`;
+ * 0: none. */
+static size_t root_length(const struct session *s, const char *here)
 {
-	struct stat st;
-	bool is_file = lstat(operand, &st) == 0;
-	size_t len = strlen(operand);
-	int got;
-
-	if (len < ID_LEAST || len >= sizeof(ret->id) || operand[0] == '-' ||
-	    strspn(operand, "0123456789abcdefghijklmnopqrstuvwxyz-") != len)
-		return 0;
-	got = open_run(c, operand, lock, ret, err);
-	if (got == -ENOENT || (got == -EEXIST && is_file))
-		return 0;
-	if (got < 0)
-		return got;
-	if (!is_file || strcmp(ret->id, operand) == 0)
-		return 1;
-	session_free(ret);
-	*ret = (struct session){.fd = -1, .lock_fd = -1};
-	return fail(err, EINVAL,
-		    "%s is a prefix of a run's id and also a file: write the "
-		    "full id, or ./%s for the file",
-		    text_quote(operand), operand);
-}
-
-/* The newest pending run of the nearest root (project or additional root) at or
- * above `here`. */
-static const struct session *
-find_newest_pending(const struct session_list *list, const char *here)
-{
-	const struct session *best = NULL;
-	size_t most = 0, i, k;
-
-	for (i = 0; i < list->count; i++) {
-		const struct session *s = &list->items[i];
-
-		for (k = 0; k < s->root_count; k++)
-			if (path_below(here, s->roots[k].path))
-				break;
-		if (k == s->root_count || !run_state_pending(s->state) ||
-		    strlen(s->roots[k].path) < most)
-			continue;
-		best = s;
-		most = strlen(s->roots[k].path);
-	}
-	return best;
-}
-
-static int open_newest(struct context *c, bool lock, struct session *ret,
-		       struct err *err)
-{
-	AUTO(session_list) struct session_list list = {0};
-	auto_free char *here = path_resolve(".", err);
-	const struct session *s;
 	size_t i;
 
-	if (!here || session_list(c->state.runs_fd, false, &list, err) < 0)
+	for (i = 0; i < s->root_count; i++)
+		if (path_below(here, s->roots[i].path))
+			return strlen(s->roots[i].path);
+	return 0;
+}
+
+/* The length of the nearest root at or above `here` that has a pending run. */
+static size_t nearest_root(const struct session_list *list, const char *here)
+{
+	size_t most = 0, i;
+
+	for (i = 0; i < list->count; i++)
+		if (run_state_pending(list->items[i].state) &&
+		    root_length(&list->items[i], here) > most)
+			most = root_length(&list->items[i], here);
+	return most;
+}
+
+int resolve_run_pending(struct context *c, struct session_list *ret,
+			struct err *err)
+{
+	auto_free char *current = path_resolve(".", err);
+	const char *here = current;
+	size_t nearest, kept = 0, i;
+
+	if (!here || session_list(c->state.runs_fd, false, ret, err) < 0)
 		return -err->num;
-	s = find_newest_pending(&list, here);
-	if (!s)
-		s = find_newest_pending(&list, c->project);
-	if (s)
-		return open_run(c, s->id, lock, ret, err);
-	if (list.unread.num) {
-		*err = list.unread;
-		return -err->num;
+	nearest = nearest_root(ret, here);
+	if (!nearest) {
+		here = c->project;
+		nearest = nearest_root(ret, here);
 	}
-	/* The state of the last run here may explain it. */
+	for (i = 0; i < ret->count; i++) {
+		struct session *s = &ret->items[i];
+
+		if (nearest && run_state_pending(s->state) &&
+		    root_length(s, here) == nearest)
+			ret->items[kept++] = *s;
+		else
+			session_free(s);
+	}
+	ret->count = kept;
+	return 0;
+}
+
+/* Explains by the state of the last run here why no run is pending. */
+static int fail_none_pending(struct context *c, struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	size_t i;
+
+	if (session_list(c->state.runs_fd, false, &list, err) < 0)
+		return -err->num;
 	for (i = list.count; i-- > 0;) {
-		s = &list.items[i];
+		const struct session *s = &list.items[i];
+
 		if (strcmp(s->project, c->project) == 0)
 			return fail(err, ENOENT,
 				    "no run in %s is pending (the last one, "
@@ -129,6 +120,115 @@ static int open_newest(struct context *c, bool lock, struct session *ret,
 		    "no run in %s is pending: `guard status --all` shows the "
 		    "runs of every project",
 		    text_quote(c->project));
+}
+
+/* The newest pending run. A newer run with an unreadable record could be the
+ * one that the user means. */
+static int open_newest(struct context *c, bool lock, struct session *ret,
+		       struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	const struct session *newest;
+
+	if (resolve_run_pending(c, &list, err) < 0)
+		return -err->num;
+	if (!list.count && list.unread.num) {
+		*err = list.unread;
+		return -err->num;
+	}
+	if (!list.count)
+		return fail_none_pending(c, err);
+	newest = &list.items[list.count - 1];
+	if (list.unread.num && list.unread_time >= newest->began.sec)
+		return fail(err, list.unread.num, "%s: name the run",
+			    list.unread.text);
+	return open_run(c, newest->id, lock, ret, err);
+}
+
+/* How well a run with the wanted name fits: pending runs before closed ones,
+ * those of this project first. */
+static int name_rank(const struct context *c, const struct session *s)
+{
+	bool here = c->project && strcmp(s->project, c->project) == 0;
+
+	return (run_state_pending(s->state) ? 2 : 0) + here;
+}
+
+/* Finds the run with this name; the newest of the best rank. Returns 1 with its
+ * id, 0: none. -EEXIST: pending runs of several other projects have it. */
+static int find_name(struct context *c, const char *name, char *ret_id,
+		     struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	int best = -1, again = 0;
+	size_t i;
+
+	if (!session_name_ok(name))
+		return 0;
+	if (session_list(c->state.runs_fd, false, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const struct session *s = &list.items[i];
+		const char *own = session_name(s);
+		int rank = name_rank(c, s);
+
+		if (!own || strcmp(own, name) != 0 || rank < best)
+			continue;
+		again = rank == best ? again + 1 : 0;
+		best = rank;
+		(void)snprintf(ret_id, sizeof(s->id), "%s", s->id);
+	}
+	if (best == 2 && again)
+		return fail(err, EEXIST,
+			    "runs of several projects are called %s: give the "
+			    "id, which `guard status --all` lists",
+			    text_quote(name));
+	return best >= 0;
+}
+
+int resolve_run_text(struct context *c, const char *text, bool lock,
+		     struct session *ret, struct err *err)
+{
+	char id[sizeof(ret->id)];
+	int got;
+
+	if (strcmp(text, "latest") == 0)
+		return open_newest(c, lock, ret, err);
+	got = find_name(c, text, id, err);
+	if (got < 0)
+		return got;
+	if (!got && strlen(text) < ID_LEAST)
+		return fail(err, ENOENT,
+			    "no such run: %s; `guard status --all` lists all "
+			    "runs",
+			    text_quote(text));
+	return open_run(c, got ? id : text, lock, ret, err);
+}
+
+/* Returns 1 when the operand names a run, which is open then; 0 for a path. */
+static int resolve_operand(struct context *c, const char *operand, bool lock,
+			   struct session *ret, struct err *err)
+{
+	struct stat st;
+	bool is_file = lstat(operand, &st) == 0;
+	int got;
+
+	if (!*operand || strchr(operand, '/'))
+		return 0;
+	got = resolve_run_text(c, operand, lock, ret, err);
+	if ((got == -ENOENT && strcmp(operand, "latest") != 0) ||
+	    (got == -EEXIST && is_file))
+		return 0;
+	if (got < 0)
+		return got;
+	if (!is_file || strcmp(ret->id, operand) == 0)
+		return 1;
+	session_free(ret);
+	*ret = (struct session){.fd = -1, .lock_fd = -1};
+	return fail(err, EINVAL,
+		    "%s is a run and also a file here: write ./%s for the "
+		    "file, or the run's full id",
+		    text_quote(operand), operand);
 }
 
 char *resolve_run_path(const char *arg, struct err *err)
@@ -159,7 +259,8 @@ static int add_operand_path(struct resolved_run *p, const char *arg,
 		return fail(err, EXDEV,
 			    "%s is neither a run nor a path in project %s of "
 			    "run %s",
-			    text_quote(arg), text_quote(s->project), s->id);
+			    text_quote(arg), text_quote(s->project),
+			    session_label(s));
 	if (!p->paths) {
 		p->path_lists = s->root_count + 1;
 		p->paths = mem_zalloc(p->path_lists * sizeof(*p->paths));

@@ -1,10 +1,9 @@
 /*
  * The run and the paths of the operands "[RUN] [--] [PATHS...]".
  *
- * The first operand is a RUN if it is the beginning of a run's id and no file
- * of that name exists here; every operand after "--" is a path. Without RUN the
- * newest pending run of this project is taken, or of the nearest directory
- * above that has one.
+ * The first operand is a RUN if it names one and no file of that name exists
+ * here; every operand after "--" is a path. Without RUN the newest pending run
+ * of this project is taken, or of the nearest directory above that has one.
  */
 #ifndef GUARD_CHANGE_RESOLVE_RUN_H
 #define GUARD_CHANGE_RESOLVE_RUN_H
@@ -38,6 +37,18 @@ struct resolved_run {
  */
 int resolve_run_open(struct context *c, int count, char **argv, int dashed,
 		     bool lock, struct resolved_run *ret, struct err *err);
+/*
+ * Opens the run that the text names: "latest" (the newest pending run), a
+ * complete id, a name, or the beginning of an id, in this order. Of several
+ * runs with the name, a pending one and one of this project come first, then
+ * the newest. lock and errors: as above; -EEXIST: ambiguous.
+ */
+int resolve_run_text(struct context *c, const char *text, bool lock,
+		     struct session *ret, struct err *err);
+/* Lists the pending runs among which the newest is taken without RUN, oldest
+ * first. */
+int resolve_run_pending(struct context *c, struct session_list *ret,
+			struct err *err);
 /* Takes the run's lock later (-EBUSY: live) and reads its record again, since
  * recover_project() may have changed it. */
 int resolve_run_lock(struct context *c, struct resolved_run *p,

@@ -245,7 +245,7 @@ static bool set_undone_run_state(struct undo *u, const struct action *done)
 			done->run_id,
 			applied ? "is applied" : "is pending again", err.text);
 	else if (!applied)
-		report_note("run %s is pending again", s.id);
+		report_note("run %s is pending again", session_label(&s));
 	session_free(&s);
 	return got == 0;
 }

@@ -137,7 +137,7 @@ static void list_discarded_paths(const struct undo *u, const struct session *s)
 	size_t i;
 
 	report_note("%s to discard %s of run %s", step_intro(u),
-		    text_count(u->last.parts.count, "path"), s->id);
+		    text_count(u->last.parts.count, "path"), session_label(s));
 	for (i = 0; i < u->last.parts.count && !(report_is_quiet() && u->yes);
 	     i++) {
 		auto_free char *path =
@@ -183,7 +183,7 @@ static int move_paths_back(const struct undo *u, const struct session *s,
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
 		  "project", u->path, NULL);
 	report_note("%s restored in run %s, which is pending",
-		    text_count(last->parts.count, "path"), s->id);
+		    text_count(last->parts.count, "path"), session_label(s));
 	hint_discard_again(u, " PATHS");
 	return STATUS_OK;
 }

@@ -66,7 +66,7 @@ void apply_report_git_left(const struct apply_plan *a)
 			report_note("changes in .git of %s were not applied: "
 				    "guard apply %s and its path applies them",
 				    text_quote(a->change.roots[i].plan.prefix),
-				    s->id);
+				    session_label(s));
 	if (!a->change.roots[0].plan.git_skipped && !linked)
 		return;
 	left = importer_left(a->c, s);
@@ -74,12 +74,12 @@ void apply_report_git_left(const struct apply_plan *a)
 	if (*left)
 		report_note("%s of the run %s not in your repository; guard "
 			    "import %s imports %s",
-			    left, one ? "is" : "are", s->id,
+			    left, one ? "is" : "are", session_label(s),
 			    one ? "it" : "them");
 	if (a->change.roots[0].plan.git_skipped)
 		report_note("changes in .git were not applied; guard apply %s "
 			    ".git applies them",
-			    s->id);
+			    session_label(s));
 }
 
 /* These changes do not conflict with the apply, but the user must know that
@@ -87,7 +87,7 @@ void apply_report_git_left(const struct apply_plan *a)
 void apply_report_home_left(const struct apply_plan *a)
 {
 	size_t count = apply_plan_home_left(a);
-	const char *id = a->p->session.id;
+	const char *id = session_label(&a->p->session);
 
 	if (count)
 		report_note("%s in your home directory not applied: guard diff "
@@ -102,11 +102,11 @@ int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,
 	AUTO(buf) struct buf sum = {0};
 
 	plan_summary_text(counts, &sum);
-	report_note("run %s applied to %s: %s", s->id,
+	report_note("run %s applied to %s: %s", session_label(s),
 		    text_quote(apply_report_where(a)), buf_text(&sum));
 	if (s->state != RUN_APPLIED)
 		report_note("the rest of it is still pending (guard diff %s)",
-			    s->id);
+			    session_label(s));
 	report_hint("guard undo reverts it");
 	if (commit && committing_point(a, commit, true, err) < 0)
 		return -err->num;

@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "guard/change/committing.h"
 #include "guard/cli/apply_report.h"
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/plan_print.h"
 #include "guard/change/recover.h"
@@ -77,7 +78,7 @@ static char *conflict_remedy(const struct apply *a)
 		"nothing applied: guard show %s:PATH prints the run's version; "
 		"--ours keeps yours, --theirs takes the run's, --merge writes "
 		"conflict markers, or name the paths that you want",
-		a->in.p->session.id);
+		session_label(&a->in.p->session));
 }
 
 /* A user who names a .git is warned of the files in it that are executed later.
@@ -148,7 +149,7 @@ static int end_nothing_left(struct apply *a, struct err *err)
 	if (kept && resolve_run_is_complete(a->in.p))
 		output_hint("guard apply --theirs %s PATH applies one of these "
 			    "anyway",
-			    a->in.p->session.id);
+			    session_label(&a->in.p->session));
 	apply_report_git_left(&a->in);
 	if (!a->o->dry &&
 	    recover_set_run_state(a->in.c, &a->in.p->session,
@@ -165,7 +166,7 @@ static bool lacks_answer(const struct apply *a)
 		return false;
 	output_warn("the layer of run %s has changed since its end: an apply "
 		    "needs an answer on a terminal, also with -y",
-		    a->in.p->session.id);
+		    session_label(&a->in.p->session));
 	return a->o->yes && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO));
 }
 
@@ -272,7 +273,7 @@ static int commit_only(struct apply *a, struct err *err)
 
 static int apply_locked(struct apply *a, struct err *err)
 {
-	auto_free char *out = NULL;
+	auto_free char *out = NULL, *run = NULL;
 	bool blocked = false;
 	size_t i;
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
@@ -311,8 +312,9 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->dry)
 		return end_dry_apply(a, err);
+	run = choose_run_text(&a->in.p->session);
 	if (lacks_answer(a) ||
-	    !plan_summary_ask(&a->counts, apply_report_where(&a->in),
+	    !plan_summary_ask(&a->counts, run, apply_report_where(&a->in),
 			      a->o->yes && !a->in.changed_since)) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);
@@ -340,15 +342,20 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 		.resolve = o->resolve,
 		.commit = o->commit,
 	};
-	int got;
+	int got = 0;
 	size_t i;
 
 	a.in.may_be_partial = !o->patch && !o->commit.on;
 	a.in.c = c;
 	a.in.p = &p;
 	if (context_open(c, true, err) < 0 ||
-	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
-	    recover_project(c, p.session.project, err) < 0 ||
+	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
+		return -err->num;
+	if (!o->dry)
+		got = choose_run_check(c, &p, o->yes, argv, err);
+	if (got)
+		return got;
+	if (recover_project(c, p.session.project, err) < 0 ||
 	    apply_plan_lock(c, &p, err) < 0)
 		return -err->num;
 	if (!o->patch)

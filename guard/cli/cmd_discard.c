@@ -2,6 +2,7 @@
 
 #include "guard/change/importer.h"
 #include "guard/change/changes.h"
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/retire.h"
 #include "guard/cli/listing.h"
@@ -18,17 +19,18 @@ static int discard_all(struct context *c, struct resolved_run *p, bool yes,
 	struct session *s = &p->session;
 	struct err ignored;
 	auto_free char *left = importer_left(c, s);
+	auto_free char *run = choose_run_text(s);
 
 	if (*left)
 		output_print("run %s has %s that you have not imported (guard "
 			     "import %s)",
-			     s->id, left, s->id);
-	if (!output_confirm(yes, "guard: discard all changes of run %s?",
-			    s->id))
+			     session_label(s), left, session_label(s));
+	if (!output_confirm(yes, "guard: discard all changes of %s?", run))
 		return STATUS_REFUSED;
 	if (retire_discard(c, s, err) < 0)
 		return -err->num;
-	output_print("run %s discarded; guard keeps it for 7 days", s->id);
+	output_print("run %s discarded; guard keeps it for 7 days",
+		     session_label(s));
 	output_hint("guard undo restores it");
 	(void)session_empty_trash(c->state.trash_fd, TRASH_SECONDS, &ignored);
 	return STATUS_OK;
@@ -42,7 +44,7 @@ static int discard_parts(struct context *c, struct resolved_run *p,
 	if (partial_discard(c, p, found, err) < 0)
 		return -err->num;
 	output_print("discarded from run %s; guard keeps it for 7 days",
-		     p->session.id);
+		     session_label(&p->session));
 	output_hint("guard undo restores it");
 	if (changes_load_own(c, &p->session, &changes, err) < 0)
 		return -err->num;
@@ -51,7 +53,7 @@ static int discard_parts(struct context *c, struct resolved_run *p,
 	if (retire_discard(c, &p->session, err) < 0)
 		return -err->num;
 	output_print("run %s has no changes left: it is discarded too",
-		     p->session.id);
+		     session_label(&p->session));
 	return STATUS_OK;
 }
 
@@ -69,6 +71,7 @@ static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 			 struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
+	auto_free char *run = choose_run_text(&p->session);
 	struct changes_root *groups;
 	size_t count, all, i;
 	char *const *path;
@@ -92,8 +95,7 @@ static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 	/* All of it: then the run goes, and comes back, as a whole. */
 	if (count_group_changes(groups, count) == all)
 		return discard_all(c, p, yes, err);
-	if (!output_confirm(yes, "guard: discard these changes of run %s?",
-			    p->session.id))
+	if (!output_confirm(yes, "guard: discard these changes of %s?", run))
 		return STATUS_REFUSED;
 	return discard_parts(c, p, &changes, err);
 }
@@ -119,6 +121,9 @@ int cmd_discard(int argc, char **argv)
 	    resolve_run_open(&c, argc - optind, argv + optind, dashed, false,
 			     &p, &err) < 0)
 		return output_status(-err.num, &err);
+	got = choose_run_check(&c, &p, yes, argv + optind, &err);
+	if (got)
+		return output_status(got, &err);
 	reserve_release(c.state.fd);
 	got = recover_project(&c, p.session.project, &err);
 	if ((got < 0 && got != -ENOENT) || resolve_run_lock(&c, &p, &err) < 0)

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "guard/change/importer.h"
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/change/changes.h"
 #include "guard/change/resolve_run.h"
@@ -55,7 +56,7 @@ static void print_import_summary(const struct session *s,
 				 const struct gitimport_list *list,
 				 const char *done)
 {
-	output_print("run %s: %s, %s (%s, %s) %s %s/", s->id,
+	output_print("run %s: %s, %s (%s, %s) %s %s/", session_label(s),
 		     text_count(list->fresh, "ref"),
 		     text_count(list->commits, "new commit"),
 		     text_count(list->objects, "object"),
@@ -78,8 +79,8 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 		i++;
 	if (i == list->count)
 		return fail(err, ENOENT,
-			    "run %s created no commit on a branch %s", s->id,
-			    text_quote(o->ff));
+			    "run %s created no commit on a branch %s",
+			    session_label(s), text_quote(o->ff));
 	got = gitimport_forward(im, o->ff, &list->items[i].id, err);
 	if (got < 0)
 		return err_context(err, "the branch was not moved");
@@ -98,7 +99,9 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	AUTO(gitimport) struct gitimport *im = NULL;
 	const struct gitimport_list *list;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
+	auto_free char *run = NULL;
 	struct err ignored;
+	int got;
 
 	if (!gitrun_program())
 		return fail(err, ENOENT,
@@ -107,11 +110,15 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
+	got = o->dry ? 0 : choose_run_check(c, &p, o->yes, argv, err);
+	if (got)
+		return got;
 	if (resolve_run_has_paths(&p))
 		return fail(err, EINVAL,
 			    "import takes all refs of a run: give no paths");
 	if (p.session.state == RUN_DISCARDED)
-		return fail(err, ENOENT, "run %s was discarded", p.session.id);
+		return fail(err, ENOENT, "run %s was discarded",
+			    session_label(&p.session));
 	if (recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
@@ -157,11 +164,14 @@ static int import(struct context *c, int count, char **argv, int dashed,
 			print_import_summary(&p.session, list, "would go to");
 			return STATUS_OK;
 		}
+		run = choose_run_text(&p.session);
 		if (!o->yes)
 			print_import_summary(&p.session, list, "can go to");
-		if (!output_confirm(
-			    o->yes, "guard: import them into %s below %s/?",
-			    text_quote(p.session.project), list->prefix)) {
+		if (!output_confirm(o->yes,
+				    "guard: import the commits of %s into %s "
+				    "below %s/?",
+				    run, text_quote(p.session.project),
+				    list->prefix)) {
 			if (o->json)
 				print_import_json(&p.session, list, false);
 			return STATUS_REFUSED;
@@ -182,8 +192,8 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	}
 	if (o->json)
 		print_import_json(&p.session, list, false);
-	output_print("run %s has no commits that %s lacks", p.session.id,
-		     text_quote(p.session.project));
+	output_print("run %s has no commits that %s lacks",
+		     session_label(&p.session), text_quote(p.session.project));
 	return fast_forward_branch(c, &p.session, im, o, err);
 }
 

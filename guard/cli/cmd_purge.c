@@ -85,7 +85,7 @@ static int clear_run(const struct session *s, const char *path, bool dry,
 			got = clear_layer(s->fd, layer, path_rest(path, root),
 					  dry, err);
 		if (got < 0)
-			return err_context(err, "run %s", s->id);
+			return err_context(err, "run %s", session_label(s));
 		any |= got > 0;
 	}
 	return any;
@@ -115,7 +115,7 @@ static int clear_runs(struct context *c, struct purge_command *p, bool dry,
 			return fail(err, EBUSY,
 				    "run %s has it in its layer and is still "
 				    "running: wait for its end, or end it",
-				    s.id);
+				    session_label(&s));
 		if (got < 0)
 			return got;
 		p->layers += (size_t)got;

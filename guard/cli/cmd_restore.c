@@ -114,7 +114,7 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	if (r->dry)
 		return changeset_check(&r->in.change, err);
 	*ret = STATUS_REFUSED;
-	return plan_summary_ask(&r->counts, where, r->yes);
+	return plan_summary_ask(&r->counts, NULL, where, r->yes);
 }
 
 static int execute_restore(struct restore *r, struct err *err)

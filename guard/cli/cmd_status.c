@@ -1,5 +1,5 @@
 #include "base/path.h"
-#include "guard/change/changes.h"
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/review/overlaps.h"
 #include "guard/retention/retire.h"
@@ -13,30 +13,6 @@ struct status_options {
 	char *unfinished; /* or NULL */
 	size_t elsewhere; /* pending runs that are not shown */
 };
-
-struct status_counts {
-	struct change_counts n; /* the project and the additional roots */
-	size_t home;
-};
-
-/* A layer is counted only while the run is pending. 0, or negative with the
- * text in err. */
-static int count_run_changes(const struct session *s,
-			     const struct status_options *o,
-			     struct status_counts *ret, struct err *err)
-{
-	AUTO(changes) struct changes changes = CHANGES_NONE;
-
-	*ret = (struct status_counts){0};
-	if (!run_state_pending(s->state))
-		return 0;
-	if (changes_load_own(o->context, s, &changes, err) < 0)
-		return -err->num;
-	changes_find_moves(&changes);
-	changes_count_all(&changes, &ret->n);
-	ret->home = changes_count_home(&changes);
-	return 0;
-}
 
 /* On stderr, or as JSON into the list. */
 static void print_overlap(const struct session *a, const struct session *b,
@@ -59,8 +35,8 @@ static void print_overlap(const struct session *a, const struct session *b,
 			   text_quote(overlap->paths[i]));
 	if (overlap->count > most)
 		buf_printf(&names, " and %zu more", overlap->count - most);
-	output_hint("%s and %s both changed %s", a->id, b->id,
-		    buf_text(&names));
+	output_hint("%s and %s both changed %s", session_label(a),
+		    session_label(b), buf_text(&names));
 }
 
 /* Runs that have changed the same paths, on stderr or into the list. Layers are
@@ -108,14 +84,15 @@ static void print_status_json(const struct session_list *list,
 
 	for (i = list->count; i-- > 0;) {
 		const struct session *s = &list->items[i];
-		struct status_counts status_counts;
+		struct change_counts counts;
 		struct err err;
 		json_t *run = jsonout_run(s);
+		size_t home;
 
-		if (count_run_changes(s, o, &status_counts, &err) == 0) {
-			jsonout_set(run, "counts",
-				    jsonout_counts(&status_counts.n));
-			jsonout_number(run, "home", status_counts.home);
+		if (choose_run_count(o->context, s, &counts, &home, &err) ==
+		    0) {
+			jsonout_set(run, "counts", jsonout_counts(&counts));
+			jsonout_number(run, "home", home);
 		} else {
 			jsonout_text(run, "error", err.text);
 		}
@@ -129,31 +106,10 @@ static void print_status_json(const struct session_list *list,
 	jsonstream_print(document);
 }
 
-static char *changes_text(const struct session *s,
-			  const struct status_options *o)
-{
-	struct buf b = {0};
-	struct status_counts status_counts;
-	struct err err;
-
-	if (!run_state_pending(s->state))
-		return mem_strdup("");
-	if (count_run_changes(s, o, &status_counts, &err) < 0) {
-		output_warn("%s", err.text);
-		return mem_strdup("cannot be read");
-	}
-	if (status_counts.n.total || !status_counts.home)
-		changes_summary(&status_counts.n, &b);
-	if (status_counts.home)
-		buf_printf(&b, "%s%zu in home", b.len ? ", " : "",
-			   status_counts.home);
-	return buf_take_text(&b);
-}
-
 static void add_status_row(struct table *t, const struct session *s,
 			   const struct status_options *o)
 {
-	auto_free char *changes = changes_text(s, o);
+	auto_free char *changes = choose_run_changes(o->context, s);
 	AUTO(buf) struct buf command = {0}, project = {0};
 	/* The run may have continued since it ended. */
 	bool going = !s->ended.sec || s->started.sec > s->ended.sec;
@@ -165,7 +121,8 @@ static void add_status_row(struct table *t, const struct session *s,
 	output_truncated(&command, s->command ? s->command : "");
 	if (o->all)
 		text_escape_name(&project, s->project);
-	table_row(t, (const char *const[]){s->id, resolve_run_state_text(s),
+	table_row(t, (const char *const[]){s->id, session_name(s) ?: "",
+					   resolve_run_state_text(s),
 					   when.sec ? text_age(when) : "",
 					   status, changes, buf_text(&command),
 					   buf_text(&project)});
@@ -176,7 +133,7 @@ static void print_table(const struct session_list *list,
 {
 	AUTO(table)
 	struct table t = {
-		.columns = o->all ? 7 : 6,
+		.columns = o->all ? 8 : 7,
 		.width = output_width(),
 	};
 	size_t i;
@@ -197,12 +154,12 @@ static void print_table(const struct session_list *list,
 		const struct session *s = &list->items[i];
 
 		if (resolve_run_is_running(s))
-			output_hint("%s is still running", s->id);
+			output_hint("%s is still running", session_label(s));
 		else if (s->state == RUN_INTERRUPTED)
 			output_hint(
 				"%s was interrupted: guard or the machine "
 				"stopped before it ended; its changes are kept",
-				s->id);
+				session_label(s));
 	}
 	print_overlaps(list, o, NULL);
 }
@@ -217,19 +174,21 @@ static void print_lines(const struct session_list *list,
 		if (o->porcelain) {
 			const struct session *s = &list->items[i];
 			AUTO(buf) struct buf b = {0};
-			struct status_counts status_counts;
-			const struct change_counts *n = &status_counts.n;
+			struct change_counts n;
 			struct err err;
+			size_t home;
 
-			if (count_run_changes(s, o, &status_counts, &err) < 0)
+			if (choose_run_count(o->context, s, &n, &home, &err) <
+			    0)
 				output_warn("%s", err.text);
 			buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t",
 				   s->id, resolve_run_state_text(s), s->status,
-				   n->deleted, n->modified + n->type + n->meta,
-				   n->added, n->git);
+				   n.deleted, n.modified + n.type + n.meta,
+				   n.added, n.git);
 			text_escape_name(&b, s->project);
 			buf_add_char(&b, '\t');
 			text_escape_name(&b, s->command ? s->command : "");
+			buf_printf(&b, "\t%s", session_name(s) ?: "");
 			(void)printf("%s\n", buf_text(&b));
 		} else
 			(void)printf("%s\n", list->items[i].id);

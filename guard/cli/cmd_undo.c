@@ -104,7 +104,7 @@ static int undo_transaction(struct undo *u, struct err *err)
 	if (!u->dry) {
 		if (plan_summary_count(&u->change, &counts, err) < 0)
 			return -err->num;
-		if (!plan_summary_ask(&counts, u->path, u->yes))
+		if (!plan_summary_ask(&counts, NULL, u->path, u->yes))
 			return STATUS_REFUSED;
 	}
 	return undo_execute(u, err) < 0 ? -err->num : STATUS_OK;

@@ -38,8 +38,8 @@ void diffshow_head(const struct session *s, struct buf *to)
 	size_t columns = output_width() * COMMAND_LINES, len;
 
 	buf_printf(to, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
-		   s->id, output_style(STYLE_NONE), resolve_run_state_text(s),
-		   text_age(s->started));
+		   session_label(s), output_style(STYLE_NONE),
+		   resolve_run_state_text(s), text_age(s->started));
 	if (s->status >= 0)
 		buf_printf(to, ", exit status %d", s->status);
 	buf_add_char(to, '\n');

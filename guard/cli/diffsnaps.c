@@ -33,7 +33,7 @@ static bool looks_like_point(const char *operand)
 }
 
 /* 1, 0 or negative. */
-static int is_snapshot_operand(const struct context *c, const char *operand,
+static int is_snapshot_operand(struct context *c, const char *operand,
 			       struct err *err)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
@@ -54,7 +54,7 @@ static int is_snapshot_operand(const struct context *c, const char *operand,
 			    text_quote(operand), operand, operand);
 	if (is_file || (parsed < 0 && !looks_like_point(operand)))
 		return 0;
-	got = session_open(c->state.runs_fd, operand, false, &s, &ignored);
+	got = resolve_run_text(c, operand, false, &s, &ignored);
 	session_free(&s);
 	if (got != -ENOENT && got != -EINVAL)
 		return 0;
@@ -64,8 +64,7 @@ static int is_snapshot_operand(const struct context *c, const char *operand,
 	return -err->num;
 }
 
-int diffsnaps_points(const struct context *c, int count, char **argv,
-		     struct err *err)
+int diffsnaps_points(struct context *c, int count, char **argv, struct err *err)
 {
 	int i, got;
 

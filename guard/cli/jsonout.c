@@ -209,6 +209,7 @@ json_t *jsonout_run(const struct session *s)
 	json_t *object = json_object();
 
 	jsonout_text(object, "run", s->id);
+	jsonout_text(object, "name", session_name(s));
 	jsonout_text(object, "state", run_state_name(s->state));
 	jsonout_bool(object, "live", s->live);
 	jsonout_text(object, "project", s->project);

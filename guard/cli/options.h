@@ -46,6 +46,7 @@ enum option_id {
 	OPT_CPUS,
 	OPT_ENV,
 	OPT_FROZEN,
+	OPT_NAME,
 	OPT_EXACT,
 	OPT_EXCLUDE,
 	OPT_EXIT_CODE,

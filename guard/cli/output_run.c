@@ -36,6 +36,16 @@ static void print_group_summary(const struct changes_root *g)
 	}
 }
 
+/* The descriptions line up, whatever the verbs' lengths are. */
+static void print_next(const char *verb, const struct session *s,
+		       const char *description)
+{
+	const char *label = session_label(s);
+	int width = (int)(sizeof("discard") + strlen(label) - strlen(verb) - 1);
+
+	output_hint("guard %s %-*s  %s", verb, width, label, description);
+}
+
 void output_run_summary(const struct session *s, struct changes *c)
 {
 	const struct change_list *list = &changes_project(c)->list;
@@ -48,28 +58,27 @@ void output_run_summary(const struct session *s, struct changes *c)
 		return;
 	changes_count_all(c, &n);
 	if (!n.total && !homes) {
-		output_print("run %s changed nothing", s->id);
+		output_print("run %s changed nothing", session_label(s));
 		return;
 	}
 	changes_summary(&n, &sum);
-	output_print("run %s: %s", s->id, buf_text(&sum));
+	output_print("run %s: %s", session_label(s), buf_text(&sum));
 	for (i = 0; i < c->root_count; i++)
 		print_group_summary(&c->roots[i]);
 	if (homes)
 		output_print("%s in your home directory",
 			     text_count(homes, "change"));
 	output_print("these changes have not reached your files; next:");
-	output_hint("guard diff %-12s show the changes", s->id);
+	print_next("diff", s, "show the changes");
 	if (n.total)
-		output_hint("guard review %-10s decide on each change", s->id);
+		print_next("review", s, "decide on each change");
 	if (n.total > n.git)
-		output_hint("guard apply %-11s apply them to your files",
-			    s->id);
+		print_next("apply", s, "apply them to your files");
 	/* A branch, a tag, the stash: apply leaves them alone. */
 	for (i = 0; i < list->count; i++)
 		refs |= strncmp(list->items[i].path, ".git/refs/", 10) == 0 ||
 			strcmp(list->items[i].path, ".git/packed-refs") == 0;
 	if (refs)
-		output_hint("guard import %-10s import its commits", s->id);
-	output_hint("guard discard %-9s discard them", s->id);
+		print_next("import", s, "import its commits");
+	print_next("discard", s, "discard them");
 }

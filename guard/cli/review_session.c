@@ -218,7 +218,7 @@ static int resolve_conflicts(struct review_session *v, struct err *err)
 		if (plan_summary_count(&a->change, &v->counts, err) < 0)
 			return -err->num;
 		if (has_unshown_changes(a))
-			return plan_summary_ask(&v->counts,
+			return plan_summary_ask(&v->counts, NULL,
 						apply_report_where(a), false);
 		return 1;
 	}
@@ -299,7 +299,7 @@ static int report_nothing_applied(const struct review_session *v)
 
 	output_print("nothing applied: run %s stays pending (guard discard %s "
 		     "discards it)",
-		     s->id, s->id);
+		     session_label(s), session_label(s));
 	return STATUS_REFUSED;
 }
 
@@ -346,7 +346,7 @@ static int run_review(struct review_session *v, struct err *err)
 			    "a review covers the project only: guard diff %s "
 			    "%s shows changes in your home directory, guard "
 			    "apply applies them",
-			    a->p->session.id, "~");
+			    session_label(&a->p->session), "~");
 	if (apply_plan_load(a, err) < 0 ||
 	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
 		return -err->num;
@@ -360,7 +360,7 @@ static int run_review(struct review_session *v, struct err *err)
 		output_warn("the layer of run %s has changed since its end; "
 			    "its current content is shown, and nothing else "
 			    "will be applied",
-			    s->id);
+			    session_label(s));
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		if (!v->o->no_pager)
 			output_pager_start();
@@ -372,14 +372,16 @@ static int run_review(struct review_session *v, struct err *err)
 				"guard review %s on a terminal asks about each "
 				"change; guard apply %s PATHS applies the "
 				"named paths, guard diff %s shows the texts",
-				s->id, s->id, s->id);
+				session_label(s), session_label(s),
+				session_label(s));
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
 	if (!v->o->short_head)
 		show_parts(v, FIRST_LINES_MAX);
 	count_all_items(v, &n);
 	if (!n.items) {
-		output_print("run %s has no changes to decide on", s->id);
+		output_print("run %s has no changes to decide on",
+			     session_label(s));
 		return STATUS_OK;
 	}
 	return ask_until_decided(v, err);
@@ -392,7 +394,7 @@ int review_session_run(struct apply_plan *a,
 		.a = a,
 		.o = o,
 		.scratch = mem_printf("%s/runs/%s", a->c->state.path,
-				      a->p->session.id),
+				      session_label(&a->p->session)),
 	};
 	int got = run_review(&v, err);
 	size_t i;

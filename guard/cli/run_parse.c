@@ -40,6 +40,7 @@ static void save_option(char ***saved_options, const struct verb *verb,
 	case 'q':
 	case OPT_CONTINUE:
 	case OPT_FROZEN:
+	case OPT_NAME:
 	case OPT_WHY:
 	case OPT_JSON:
 		return;
@@ -319,6 +320,7 @@ static int set_option(struct parsed *p, const struct verb *verb, int option,
 		{OPT_NESTED, .flag = &o->nested},
 		{OPT_HOME, .flag = &o->home},
 		{OPT_FROZEN, .flag = &o->frozen},
+		{OPT_NAME, .text = &o->name},
 		{OPT_STRICT, .flag = &o->strict},
 		{OPT_JSON, .flag = &p->json},
 		{'q', .flag = &o->quiet},
@@ -439,6 +441,12 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 	}
 	if (apply_strict(p, err) < 0)
 		return -err->num;
+	if (p->options.name && !session_name_ok(p->options.name))
+		return fail(err, EINVAL,
+			    "--name %s: a name is a letter and at most 31 "
+			    "letters, digits, '.', '_' or '-'; 'latest' and "
+			    "ids of runs are no names",
+			    text_quote(p->options.name));
 	p->options.ports = p->ports.items;
 	p->options.port_count = p->ports.count;
 	if (p->ports.count && p->options.net != SANDBOX_NET_PRIVATE)

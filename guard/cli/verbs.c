@@ -50,6 +50,7 @@ static const struct option_spec run_options[] = {
 	{OPT_CPUS, "cpus", "N", "at most N processors, 1.5 too"},
 	{OPT_TMP_SIZE, "tmp-size", "SIZE", "a /tmp in memory of 64m, 1g"},
 	{OPT_USER, "user", "UID[:GID]", "run as another user (root only)"},
+	{OPT_NAME, "name", "NAME", "call the run so instead of by its id"},
 	{OPT_FROZEN, "frozen", NULL,
 	 "run in a copy that your edits do not reach"},
 	{OPT_HOME, "home", NULL, "your whole home directory is the project"},
@@ -324,9 +325,10 @@ static const struct option_spec du_options[] = {
 };
 
 #define RUN_TEXT                                                               \
-	"RUN is a run's id or a prefix of it; the default is the newest "      \
-	"pending\n"                                                            \
-	"run of this project. Arguments after -- are always PATHS.\n"
+	"RUN is a run's name, its id or the beginning of its id; the "         \
+	"default is\n"                                                         \
+	"the newest pending run of this project. Arguments after -- are "      \
+	"PATHS.\n"
 
 const struct verb options_verbs[] = {
 	{"run", NULL, "[--] CMD [ARGS...]", "run a command in a layer",

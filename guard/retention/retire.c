@@ -36,7 +36,7 @@ int retire_discard(struct context *c, struct session *s, struct err *err)
 		return err_context(err,
 				   "run %s is discarded, but the record for "
 				   "undo could not be written",
-				   s->id);
+				   session_label(s));
 	state_log(&c->state, "discard", "run", s->id, "project", s->project,
 		  NULL);
 	return 0;
@@ -93,10 +93,10 @@ static int retire_run(struct context *c, const char *id, int64_t now,
 			"run %s in %s has been pending for %s: "
 			"apply it or discard it (guard diff %s); in %d "
 			"days it goes to guard's trash",
-			s.id, text_quote(s.project),
+			session_label(&s), text_quote(s.project),
 			text_count((uint64_t)(now - run_end_time(&s)) / DAY,
 				   "day"),
-			s.id, TRASH_DAYS);
+			session_label(&s), TRASH_DAYS);
 		return 0;
 	}
 	/* Fails while another guard process uses the project. */
@@ -105,7 +105,7 @@ static int retire_run(struct context *c, const char *id, int64_t now,
 		return -err->num;
 	report_warning("run %s in %s was pending too long and is in guard's "
 		       "trash for %d days: guard undo there restores it",
-		       s.id, text_quote(s.project), TRASH_DAYS);
+		       session_label(&s), text_quote(s.project), TRASH_DAYS);
 	return 0;
 }
 

@@ -221,7 +221,7 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 			discard_unstarted_run(&run);
 	} else if (run_end(&run, status, &err) < 0) {
 		(void)err_context(&err, "run %s has ended, its layer is kept",
-				  run.session.id);
+				  session_label(&run.session));
 		report_error(&err);
 	}
 	sandbox_free(&run.sandbox);

@@ -189,7 +189,7 @@ static void drop_unchanged_run(struct run *run, bool caches)
 	struct err err;
 	bool kept;
 
-	report_note("run %s changed nothing%s", run->session.id,
+	report_note("run %s changed nothing%s", session_label(&run->session),
 		    caches ? " but caches and histories in your home directory"
 			   : "");
 	/* Files in its private /tmp are a result too, of a kind. */
@@ -293,7 +293,8 @@ int run_end(struct run *run, int status, struct err *err)
 		report_note("%s in the repository %s",
 			    text_count(git.count, "change"),
 			    text_quote(record_get(&s->more, LAYERS_GIT)));
-		report_hint("guard import %-10s import its commits", s->id);
+		report_hint("guard import %s  import its commits",
+			    session_label(s));
 	}
 	retire_runs(&run->context);
 	return got;

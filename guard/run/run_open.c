@@ -166,22 +166,13 @@ void run_restore_results(struct run *run)
 /* --continue: the named run, else the newest pending one. */
 static int resume_session(struct run *run, struct err *err)
 {
-	AUTO(resolved_run) struct resolved_run newest = RESOLVED_RUN_NONE;
-	int runs_fd = run->context.state.runs_fd;
 	size_t i;
 
-	if (run->options->resume_id) {
-		if (session_open(runs_fd, run->options->resume_id, true,
-				 &run->session, err) < 0)
-			return -err->num;
-	} else {
-		run->context.project = mem_strdup(run->project);
-		if (resolve_run_open(&run->context, 0, NULL, 0, true, &newest,
-				     err) < 0)
-			return -err->num;
-		run->session = newest.session;
-		newest.session = (struct session){.fd = -1, .lock_fd = -1};
-	}
+	free(run->context.project);
+	run->context.project = mem_strdup(run->project);
+	if (resolve_run_text(&run->context, run->options->resume_id ?: "latest",
+			     true, &run->session, err) < 0)
+		return -err->num;
 	if (strcmp(run->session.project, run->project) != 0)
 		return fail(err, EINVAL,
 			    "run %s belongs to another project, %s: change to "
@@ -189,7 +180,7 @@ static int resume_session(struct run *run, struct err *err)
 			    run->session.id, text_quote(run->session.project));
 	if (!run_state_pending(run->session.state))
 		return fail(err, EINVAL, "run %s is %s and cannot be continued",
-			    run->session.id,
+			    session_label(&run->session),
 			    run_state_name(run->session.state));
 	if (moved_dirs_check(&run->session, err) < 0)
 		return -err->num;
@@ -229,6 +220,32 @@ static int new_session(struct run *run, const char *command, struct err *err)
 	return 0;
 }
 
+/* Two runs that start at the same time can get the same name: commands that
+ * name it take the newer one. */
+static int check_name(const struct run *run, struct err *err)
+{
+	const char *wanted = run->options->name;
+	AUTO(session_list) struct session_list list = {0};
+	size_t i;
+
+	if (!wanted)
+		return 0;
+	if (session_list(run->context.state.runs_fd, false, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const struct session *s = &list.items[i];
+
+		if (run_state_pending(s->state) && session_name(s) &&
+		    strcmp(session_name(s), wanted) == 0 &&
+		    strcmp(s->project, run->project) == 0)
+			return fail(err, EEXIST,
+				    "a pending run of this project, %s, is "
+				    "already called %s: choose another --name",
+				    s->id, text_quote(wanted));
+	}
+	return 0;
+}
+
 int run_open_session(struct run *run, struct err *err)
 {
 	char *const *argv = run->options->argv;
@@ -236,7 +253,8 @@ int run_open_session(struct run *run, struct err *err)
 
 	for (; *argv; argv++)
 		buf_printf(&command, "%s%s", command.len ? " " : "", *argv);
-	if (layers_check_state(run->context.state.runs_fd, err) < 0)
+	if (layers_check_state(run->context.state.runs_fd, err) < 0 ||
+	    check_name(run, err) < 0)
 		return -err->num;
 	if ((run->options->resume
 		     ? resume_session(run, err)
@@ -244,6 +262,8 @@ int run_open_session(struct run *run, struct err *err)
 		return -err->num;
 	if (run->options->exec_project)
 		return 0;
+	if (run->options->name)
+		session_set_name(&run->session, run->options->name);
 	run_saved_options_record(&run->session, run->options->saved_options);
 	free(run->session.command);
 	run->session.command = buf_take_text(&command);

@@ -104,9 +104,9 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 	size_t i, len;
 
 	agent_describe(run->agent, &agent);
-	report_note("run %s in %s (network: %s%s)%s", run->session.id,
-		    text_quote(run->project), networks[o->net],
-		    buf_text(&agent),
+	report_note("run %s in %s (network: %s%s)%s",
+		    session_label(&run->session), text_quote(run->project),
+		    networks[o->net], buf_text(&agent),
 		    o->resume ? ", continued in its layer" : "");
 	for (i = 1; i < run->session.root_count; i++)
 		buf_printf(&extras, "%s%s", i > 1 ? ", " : "",
@@ -229,13 +229,13 @@ static char **make_environ(const struct run *run, const struct layers *layers,
 	size_t own = 0, count = 0, i;
 	const char *start_dir =
 		run->options->dir ? run->options->dir : getenv("PWD");
-	auto_free char *real = NULL, *pwd = NULL;
+	auto_free char *real = NULL, *pwd = NULL, *name = NULL;
 	auto_free const char **extra = NULL;
 	struct err ignored;
 
 	while (variables[count])
 		count++;
-	extra = mem_zalloc((count + 3) * sizeof(*extra));
+	extra = mem_zalloc((count + 4) * sizeof(*extra));
 	/* git does not search for its .git across file systems. */
 	if (layers_are_split(layers))
 		extra[own++] = "GIT_DISCOVERY_ACROSS_FILESYSTEM=1";
@@ -246,6 +246,10 @@ static char **make_environ(const struct run *run, const struct layers *layers,
 		real = path_resolve(start_dir, &ignored);
 	if (real && strcmp(real, run->cwd) == 0)
 		extra[own++] = pwd = mem_printf("PWD=%s", start_dir);
+	/* For names of containers and databases that no other run uses. */
+	if (session_name(&run->session))
+		extra[own++] = name = mem_printf("GUARD_NAME=%s",
+						 session_name(&run->session));
 	for (i = 0; i < count; i++)
 		extra[own + i] = variables[i];
 	return sandbox_environ(extra, run->context.state.home, run->session.id,

@@ -321,7 +321,7 @@ says "$out" 'a.tmp'
 gives 0 'guard exec has the profile of the run' guard exec -- sh -c \
 	'ls ~/.mine; touch ~/.mine/late'
 says "$out" 'x'
-gives 0 'discard drops the run' guard discard -y
+gives 0 'discard drops the run' guard discard -y latest
 echo 'env ANTHROPIC_MODEL=mine' >"$own/claude"
 gives 0 "a profile of the user extends guard's profile" \
 	guard run --agent claude -- env

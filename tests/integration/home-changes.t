@@ -114,7 +114,7 @@ is "$(guard status -q | head -n 1)" "$run" \
 gives 0 'a run changes a history and another file' guard run -- sh -c \
 	'echo x >~/.python_history; echo x >~/.other'
 says "$err" '1 change in your home directory'
-gives 0 'a run with another file is pending' guard discard -y
+gives 0 'a run with another file is pending' guard discard -y latest
 
 # --- project and home in one transaction ---
 echo 'echo two >file; echo two >~/.tool; echo x >~/.fresh' >"$HOME/both"

@@ -207,8 +207,8 @@ says "$out" 'nothing applied: name only paths'
 no 'apply with a no to a set-id file applies nothing' test -e beside
 list() {
 	grep -o -e '^  [A-Z]  [a-z]*' -e "guard: '[a-z]*' carries" \
-		-e "refused: '[a-z]*'" -e 'guard: [0-9] created' "$out" |
-		sed -e 's/^  [A-Z]  //' -e 's/guard: //' | tr '\n' ' '
+		-e "refused: '[a-z]*'" -e 'guard: run .*: [0-9] created' "$out" |
+		sed -e 's/^  [A-Z]  //' -e 's/guard: //' -e 's/^run .*: //' | tr '\n' ' '
 }
 is "$(list)" \
 	"beside one two 'one' carries 'two' carries refused: 'one' " \

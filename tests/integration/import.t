@@ -372,7 +372,7 @@ must_be_inside
 cat >"$T/script" <<SCRIPT
 prompt out>
 > guard import $run\r
-< import them into
+< import the commits of
 > \x1a
 < out>
 > sh $T/lose.sh; echo is lo''st\r

@@ -67,6 +67,7 @@ value() {
 	*--ff) echo topic ;;
 	*--branch) echo "b$count" ;;
 	*--yes-to) echo run.sh ;;
+	run\ --name) echo called ;;
 	export\ -o | *--output) echo "$T/tar$count" ;;
 	esac
 }

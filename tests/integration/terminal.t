@@ -263,7 +263,7 @@ back
 back
 > guard show $(guard status -q):note 2>/dev/null || guard diff --no-pager\r
 < from vim
-> guard discard -q -y\r
+> guard discard -q -y latest\r
 < out>
 bye
 END
@@ -356,5 +356,5 @@ size 24 50
 < out>
 bye
 END
-guard discard -q -y
+guard discard -q -y latest
 finish

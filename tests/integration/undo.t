@@ -321,7 +321,7 @@ is "$(grep -c '  undo [0-9]' "$out")" "$had" \
 # --- another guard process acts while undo waits for the lock ---
 gives 0 'a run can create a file' \
 	guard run -q -- sh -c 'echo beside >beside.txt'
-gives 0 'guard apply applies it' guard apply -q -y
+gives 0 'guard apply applies it' guard apply -q -y latest
 last=$(grep -l 'kind=apply' "$state"/workspaces/*/last-action)
 mkfifo "$T/locked" "$T/go" "$T/undo.err"
 flock "${last%/*}/lock" sh -c "echo >'$T/locked'; read -r _ <'$T/go'" &
@@ -345,7 +345,7 @@ ok 'that refused undo keeps the applied file' test -e beside.txt
 cp "$T/last" "$last"
 gives 0 'a later undo is accepted' guard undo -q -y
 no 'the later undo removes the file' test -e beside.txt
-gives 0 'guard discard drops that run' guard discard -q -y
+gives 0 'guard discard drops that run' guard discard -q -y latest
 
 # --- apply and undo keep the user's mode of a directory ---
 mkdir -m 755 rights
@@ -353,9 +353,9 @@ gives 0 'a run can add a file to a directory' \
 	guard run -q -- sh -c 'echo in >rights/in'
 chmod 700 rights
 gives 0 'apply accepts a directory whose mode the user changed' \
-	guard apply -q -y
+	guard apply -q -y latest
 gives 0 'undo accepts a directory whose mode the user changed' guard undo -q -y
-gives 0 'a second apply is accepted' guard apply -q -y
+gives 0 'a second apply is accepted' guard apply -q -y latest
 is "$(stat -c %a rights)" 700 "the directory keeps the user's mode"
 ok "the run's file is in the directory" test -f rights/in
 

@@ -18,29 +18,48 @@ int __wrap_fdatasync(int fd)
 	return __real_fdatasync(fd);
 }
 
-static void test_ids_sort_by_time(void **state)
+static void test_ids(void **state)
 {
 	char a[SESSION_ID_LEN + 1], b[SESSION_ID_LEN + 1];
+	struct err err;
+	int i;
 
 	(void)state;
-	session_id_make((struct timestamp){1790000000, 0}, a);
-	session_id_make((struct timestamp){1790000000, 1000000}, b);
-	assert_true(strcmp(a, b) < 0);
-	session_id_make((struct timestamp){1790000001, 0}, a);
-	assert_true(strcmp(b, a) < 0);
-	session_id_make((struct timestamp){0, 999999999}, a);
-	assert_string_equal(a, "000000-zz");
-	assert_true(session_id_ok(a) && session_id_ok(b));
+	for (i = 0; i < 100; i++) {
+		assert_int_equal(
+			session_id_make((struct timestamp){1790000000, 0}, a,
+					&err),
+			0);
+		assert_true(session_id_ok(a));
+		assert_true(a[0] >= 'a' && a[0] <= 'z');
+		assert_false(session_name_ok(a));
+		assert_int_equal(session_id_time(a), 1790000000);
+	}
+	session_id_make((struct timestamp){0, 999999999}, b, &err);
+	assert_string_equal(b + 4, "-000000");
+	assert_memory_not_equal(a, b, 4);
+	assert_true(session_id_ok("3mk9zq-4t"));
+	assert_int_equal(session_id_time("00000a-zz"), session_id_time(b) + 10);
 	assert_false(session_id_ok("000000-z"));
-	assert_true(session_id_begins(a));
-	assert_true(session_id_begins("000000-"));
-	assert_false(session_id_begins("000000"));
-	assert_false(session_id_begins("2026-11-21"));
-	assert_false(session_id_begins("000000-zzz"));
-	assert_false(session_id_begins("000000-z 1"));
+	assert_false(session_id_ok("2026-11-21"));
 	assert_false(session_id_ok("0000000zz"));
 	assert_false(session_id_ok("00000A-zz"));
 	assert_false(session_id_ok("../../-zz"));
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_true(session_name_ok("x"));
+	assert_true(session_name_ok("Fix-login_2.1"));
+	assert_true(session_name_ok("abcdefghijklmnopqrstuvwxyz012345"));
+	assert_false(session_name_ok("abcdefghijklmnopqrstuvwxyz0123456"));
+	assert_false(session_name_ok(""));
+	assert_false(session_name_ok("latest"));
+	assert_false(session_name_ok("2fast"));
+	assert_false(session_name_ok("a/b"));
+	assert_false(session_name_ok("a b"));
+	assert_false(session_name_ok("kq7m-3mk9zq"));
 }
 
 static void test_create_and_open(void **state)
@@ -565,7 +584,8 @@ static void test_trash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ids_sort_by_time),
+		cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_create_and_open),
 		cmocka_unit_test(test_unknown_keys_are_kept),
 		cmocka_unit_test(
