@@ -32,6 +32,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_review(int argc, char **argv);
 int cmd_apply(int argc, char **argv); /* also "commit" */
 int cmd_discard(int argc, char **argv);
+int cmd_redo(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_log(int argc, char **argv);
 int cmd_purge(int argc, char **argv);

@@ -133,10 +133,10 @@ static const char *const verb_habits[][2] = {
 	{"save", "snapshot"},	 {"backup", "snapshot"}, {"cat", "show"},
 	{"checkout", "restore"}, {"revert", "undo"},	 {"rollback", "undo"},
 	{"changes", "diff"},	 {"delete", "discard"},	 {"remove", "discard"},
-	{"rm", "discard"},	 {"pick", "review"},	 {"redo", "undo"},
-	{"unapply", "undo"},	 {"sh", "shell"},	 {"search", "find"},
-	{"versions", "log"},	 {"check", "verify"},	 {"fsck", "verify"},
-	{"clean", "prune"},	 {"gc", "prune"},	 {"size", "du"},
+	{"rm", "discard"},	 {"pick", "review"},	 {"unapply", "undo"},
+	{"sh", "shell"},	 {"search", "find"},	 {"versions", "log"},
+	{"check", "verify"},	 {"fsck", "verify"},	 {"clean", "prune"},
+	{"gc", "prune"},	 {"size", "du"},
 };
 
 /* The search for the most similar name. */

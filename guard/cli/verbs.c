@@ -395,12 +395,17 @@ const struct verb options_verbs[] = {
 	 "paths, and entries that a tar cannot hold, are listed on stderr. A\n"
 	 ".git is skipped unless a path names it.\n",
 	 export_options, false},
-	{"undo", NULL, "[N]", "undo the last apply, restore, discard or undo",
-	 "With N: the last N applies, restores and discards that are in\n"
-	 "effect, one by one, the newest first. `guard log --actions` lists "
-	 "all\n"
-	 "actions. Refused commands changed nothing and do not count. Files\n"
-	 "that have changed since are conflicts.\n",
+	{"undo", NULL, "[N | RUN]", "undo the last apply, restore or discard",
+	 "Each further undo goes one step back. With N: the last N actions, "
+	 "the\n"
+	 "newest first; with RUN: those of that run. `guard log --actions` "
+	 "lists\n"
+	 "all. Refused commands changed nothing and do not count. Files that "
+	 "have\n"
+	 "changed since are conflicts.\n",
+	 undo_options, false},
+	{"redo", NULL, "[N]", "repeat the last undone action, or the last N",
+	 "A new apply, restore or discard ends the list of undone actions.\n",
 	 undo_options, false},
 	{"snapshot", NULL, "[PATHS...]",
 	 "store the project, or directories, as they are now",

@@ -96,10 +96,10 @@ gives 0 'undo reverts the apply' guard undo -y
 manifest "$HOME" >"$T/after"
 ok 'after undo project and home are as before the apply' \
 	same "$T/before" "$T/after"
-gives 0 'undo of the undo is accepted' guard undo -y
+gives 0 'redo is accepted' guard redo -y
 manifest "$HOME/project" >"$T/after"
-ok 'undo of the undo restores the applied state' same "$T/applied" "$T/after"
-gives 0 'a third undo is accepted' guard undo -y
+ok 'redo restores the applied state' same "$T/applied" "$T/after"
+gives 0 'a further undo is accepted' guard undo -y
 manifest "$HOME" >"$T/after"
 ok 'a third undo restores the state before the apply' \
 	same "$T/before" "$T/after"

@@ -96,9 +96,9 @@ says "$err" "the last action in '$HOME/project': apply of run $one, "
 ok 'undo prints how long ago the action was' \
 	grep -q "of run $one, [0-9]* \(s\|min\) ago\$" "$err"
 says "$err" "apply of run $one in '$HOME/project' is undone"
-gives 0 'undo of the undo is accepted' guard undo -y
-says "$err" "undo of the apply of run $one, "
-says "$err" "undo of the apply of run $one in '$HOME/project' is undone"
+gives 0 'redo is accepted' guard redo -y
+says "$err" "the last undone action in '$HOME/project': apply of run $one, "
+says "$err" "apply of run $one in '$HOME/project' is redone"
 gives 0 'undo reverts the apply again' guard undo -y -q
 ok 'discard drops the run' guard discard -y -q latest
 
@@ -261,9 +261,9 @@ done
 gives 0 'undo reverts the merge of attributes' guard undo -y
 manifest "$HOME/project" >"$T/after"
 ok "undo restores the user's attributes" same "$T/before" "$T/after"
-gives 0 'undo of the undo is accepted' guard undo -y
+gives 0 'redo is accepted' guard redo -y
 is "$(attrs tagged/file)" 'user.both="run" user.keep="mine" user.new="run" user.own="mine" ' \
-	'undo of the undo restores the merged attributes'
+	'redo restores the merged attributes'
 
 ok 'a run changes two attributes' \
 	guard run -q -- sh -c 'setfattr -n user.both -v again tagged/file

@@ -53,7 +53,7 @@ says "$err" "run $run in '$HOME/project' was pending too long"
 no 'the retired run is no longer in the state' test -e "$state/runs/$run"
 gives 0 'undo reverts the retirement' guard undo -y
 says "$err" "run $run is pending again"
-says "$err" "guard discard $run    discards it again; the next guard undo reverts the"
+says "$err" 'guard redo repeats it'
 gives 0 'apply accepts the run after that undo' guard apply -y "$run"
 is "$(cat file)" late 'apply writes the file of that run'
 age "$run" 8

@@ -84,9 +84,9 @@ is "$(stat -c %Y "$HOME/.config/app/settings")" \
 is "$(cat "$HOME/.config/app/old/x")" old 'undo brings back a deleted directory'
 no 'undo deletes a new directory' test -e "$HOME/.config/new"
 is "$(cat file)" edited 'undo keeps what was applied before'
-gives 0 'undo of the undo is accepted' guard undo -y
+gives 0 'redo is accepted' guard redo -y
 is "$(cat "$HOME/.config/new/link")" new \
-	'undo of the undo applies the directory again'
+	'redo applies the directory again'
 gives 0 'log accepts a file of the home' guard log "$HOME/.config/app/settings"
 gives 0 'restore accepts a directory of the home' \
 	guard restore -y "$HOME/.config/app/old"

@@ -78,7 +78,7 @@ more run
 more' 'content that apply wrote before is no conflict'
 gives 0 'undo reverts the last apply of a live run' guard undo -y
 is "$(cat file)" run 'undo restores the content of the first apply'
-gives 0 'a second undo reverts the first apply' guard undo -y
+gives 0 'a second undo reverts the first apply' guard undo -y 1
 
 # --- the user edits the project during the run ---
 echo user >other
@@ -103,7 +103,7 @@ gives 0 'apply accepts all of a live run' guard apply -y "$run"
 is "$(cat file)" all 'apply changes the file'
 gives 0 'undo reverts the apply of the live run' guard undo -y
 is "$(cat file)" first 'undo restores the file'
-gives 0 'undo of the undo is accepted' guard undo -y
+gives 0 'redo is accepted' guard redo -y
 out
 is "$(cat file)" all 'after the end of the run the file has the applied content'
 

@@ -84,7 +84,9 @@ rest() {
 	apply\ -p | apply\ --patch) ;;
 	apply\ -m | apply\ --message) echo '-n -y --branch other' ;;
 	apply\ *) echo '-n -y' ;;
-	discard\ * | undo\ *) echo '-y' ;;
+	discard\ *) echo '-y' ;;
+	undo\ *) echo '-y 1' ;;
+	redo\ *) echo '-y' ;;
 	import\ --ff) echo "-n $run" ;;
 	import\ *) echo "-n -y $run" ;;
 	export\ --tar) echo "$run" ;;
