@@ -305,6 +305,7 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	if (changes_load(s, &a->c->state, &a->changes, err) < 0 ||
 	    resolve_run_check(a->p, &a->changes, err) < 0)
 		return -err->num;
+	resolve_run_add_moves(a->p, &a->changes, "applied");
 	for (i = 0; i < s->root_count; i++) {
 		int got = load_root_want(a, i, err);
 

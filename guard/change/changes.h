@@ -97,7 +97,8 @@ void changes_free(struct changes *c);
 /*
  * changes_moves.c: finds the moves, pairs of a deletion and an addition of the
  * same content. Reads at most 2 GB of files that may be the same. The lists are
- * in the order of the scan. Caches, noise and files in a .git are skipped.
+ * in the order of the scan. Caches, noise and files in a .git are skipped. A
+ * second call does nothing.
  */
 void changes_find_moves(struct changes *c);
 /* Same as changes_find_moves() for one list, with another source of bytes. */

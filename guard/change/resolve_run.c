@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/state/report.h"
 
 #define ID_LEAST 2
 
@@ -367,6 +368,84 @@ void resolve_run_filter(const struct resolved_run *p, struct changes *c)
 		changes_filter(&c->roots[i].list,
 			       p->paths[i] ? (const char *const *)p->paths[i]
 					   : none);
+}
+
+/* Whether a path is one of the named ones, or below it. */
+static bool is_named(char *const *named, const char *path)
+{
+	for (; named && *named; named++)
+		if (!**named || path_below(path, *named))
+			return true;
+	return false;
+}
+
+static bool names_half(const struct resolved_run *p, const struct changes *c)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->root_count; i++)
+		for (k = 0; k < c->roots[i].list.count; k++) {
+			const struct change *item = &c->roots[i].list.items[k];
+
+			if ((item->kind == CHANGE_ADDED ||
+			     item->kind == CHANGE_DELETED) &&
+			    is_named(p->paths[i], item->path))
+				return true;
+		}
+	return false;
+}
+
+/* More halves than this are counted, not named. */
+#define HALVES_SHOWN 5
+
+static void report_half(const struct changes_root *root,
+			const struct change_move *m, bool from_named, bool only,
+			const char *done)
+{
+	auto_free char *from = mem_printf("%s%s", root->prefix, m->from);
+	auto_free char *to = mem_printf("%s%s", root->prefix, m->to);
+
+	if (only)
+		report_note(from_named ? "%s: its new name %s is still pending"
+				       : "%s: its old name %s is still pending",
+			    text_quote(from_named ? from : to),
+			    text_quote(from_named ? to : from));
+	else
+		report_note(from_named ? "%s is %s too: it is the new name of "
+					 "%s"
+				       : "%s is %s too: it is the old name of "
+					 "%s",
+			    text_quote(from_named ? to : from), done,
+			    text_quote(from_named ? from : to));
+}
+
+void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
+			   const char *done)
+{
+	size_t halves = 0, i, k;
+
+	if (!p->paths || !names_half(p, c))
+		return;
+	changes_find_moves(c);
+	for (i = 0; i < c->root_count; i++) {
+		const struct changes_root *root = &c->roots[i];
+
+		for (k = 0; k < root->list.move_count; k++) {
+			const struct change_move *m = &root->list.moves[k];
+			bool from = is_named(p->paths[i], m->from);
+
+			if (from == is_named(p->paths[i], m->to))
+				continue;
+			if (!p->only)
+				mem_list_add(&p->paths[i],
+					     from ? m->to : m->from);
+			if (halves++ < HALVES_SHOWN)
+				report_half(root, m, from, p->only, done);
+		}
+	}
+	if (halves > HALVES_SHOWN)
+		report_note("and the other names of %s",
+			    text_count(halves - HALVES_SHOWN, "moved file"));
 }
 
 void resolved_run_free(struct resolved_run *p)

@@ -18,6 +18,7 @@
 struct resolved_run {
 	struct session session;
 	bool named; /* RUN was given */
+	bool only; /* half of a move is taken without the other half */
 	/* The paths of each root of the run, relative to the root, in the order
 	 * of changes.roots. Each list is NULL-terminated, or NULL when no path
 	 * of that root was named. NULL: no path was named at all. */
@@ -78,6 +79,11 @@ bool resolve_run_names_git(char *const *paths);
 int resolve_run_check(const struct resolved_run *p, const struct changes *c,
 		      struct err *err);
 void resolve_run_filter(const struct resolved_run *p, struct changes *c);
+/* For each move of which the paths name one half: adds the other half to the
+ * paths (only: leaves it out), and reports it. done: "applied". The changes are
+ * complete, in the order of the scan. */
+void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
+			   const char *done);
 void resolved_run_free(struct resolved_run *p);
 
 #endif

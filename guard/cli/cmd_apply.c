@@ -13,6 +13,7 @@ struct apply_options {
 	bool dry, yes, json, patch;
 	bool resume, abort; /* for an interrupted apply */
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
+	bool only;
 	char **yes_to; /* as they were given */
 	struct committing_options commit;
 };
@@ -351,6 +352,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
+	p.only = o->only;
 	if (!o->dry)
 		got = choose_run_check(c, &p, o->yes, argv, err);
 	if (got)
@@ -460,6 +462,7 @@ int cmd_apply(int argc, char **argv)
 		{OPT_OURS, .read = read_resolve, .to = &o.resolve},
 		{OPT_THEIRS, .read = read_resolve, .to = &o.resolve},
 		{OPT_MERGE, .read = read_resolve, .to = &o.resolve},
+		{OPT_ONLY, .flag = &o.only},
 		{OPT_YES_TO, .read = read_yes_to, .to = &o.yes_to},
 		{0},
 	};

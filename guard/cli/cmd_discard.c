@@ -10,8 +10,9 @@ int cmd_discard(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	int dashed = options_after_dashes(argc, argv);
-	bool yes = false;
+	bool yes = false, only = false;
 	const struct option_slot slots[] = {
+		{OPT_ONLY, .flag = &only},
 		{'y', .flag = &yes},
 		{'q', .read = output_quiet_read},
 		{0},
@@ -25,6 +26,7 @@ int cmd_discard(int argc, char **argv)
 	    resolve_run_open(&c, argc - optind, argv + optind, dashed, false,
 			     &p, &err) < 0)
 		return output_status(-err.num, &err);
+	p.only = only;
 	got = choose_run_check(&c, &p, yes, argv + optind, &err);
 	if (got)
 		return output_status(got, &err);

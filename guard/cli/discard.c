@@ -86,6 +86,7 @@ static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 					    "the run has no change at %s%s",
 					    groups[i].prefix,
 					    text_quote(*path));
+	resolve_run_add_moves(p, &changes, "discarded");
 	changes_find_moves(&changes);
 	all = count_group_changes(groups, count);
 	resolve_run_filter(p, &changes);

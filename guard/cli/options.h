@@ -47,6 +47,7 @@ enum option_id {
 	OPT_ENV,
 	OPT_FROZEN,
 	OPT_NAME,
+	OPT_ONLY,
 	OPT_EXACT,
 	OPT_EXCLUDE,
 	OPT_EXIT_CODE,

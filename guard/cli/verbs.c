@@ -7,6 +7,8 @@
 #define OPTION_YES 'y', "yes", NULL, "do not ask"
 #define OPTION_DRY                                                             \
 	'n', "dry-run", NULL, "show what would be done, change nothing"
+#define OPTION_ONLY                                                            \
+	OPT_ONLY, "only", NULL, "take only the named one of a move's two paths"
 #define OPTION_QUIET 'q', "quiet", NULL, "print less"
 #define OPTION_PAGER OPT_NO_PAGER, "no-pager", NULL, "do not start a pager"
 #define OPTION_COLOR                                                           \
@@ -114,6 +116,7 @@ static const struct option_spec apply_options[] = {
 	 .group = 3},
 	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1",
 	 .group = 3},
+	{OPTION_ONLY},
 	{OPT_YES_TO, "yes-to", "PATH",
 	 "apply it although it is set-id, or used by git"},
 	{OPTION_DRY},
@@ -134,6 +137,7 @@ static const struct option_spec export_options[] = {
 };
 
 static const struct option_spec discard_options[] = {
+	{OPTION_ONLY},
 	{OPTION_YES},
 	{OPTION_QUIET},
 	{0},

@@ -36,7 +36,7 @@ is "$(cat src/main.c)" 'frobnicate(1);' \
 # value OPTION: prints its value; nothing for an option without one
 value() {
 	case $1 in
-	log\ -n | *--number | *--keep-last | *ly) echo 3 ;;
+	log\ -n | *--number | *--keep-last | *--keep-*ly) echo 3 ;;
 	*--ro | *--rw | *--cow) echo "$HOME/documents" ;;
 	*\ -C) echo src ;;
 	*--hide) echo .env ;;
