@@ -43,9 +43,10 @@ static int open_run(struct context *c, const char *id, bool lock,
 			    "again when it has ended",
 			    held.id);
 	return fail(err, EBUSY,
-		    "run %s is still running: wait for its end (`guard diff "
-		    "%s` shows its changes so far)",
-		    held.id, held.id);
+		    "run %s is still running: `guard stop %s` ends it, `guard "
+		    "diff %s` shows its changes so far",
+		    session_label(&held), session_label(&held),
+		    session_label(&held));
 }
 
 /* The length of the run's root (project or additional root) at or above `here`;

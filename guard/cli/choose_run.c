@@ -91,10 +91,10 @@ static void add_choice(struct context *c, const struct session *s,
 			     changes, buf_text(&text)});
 }
 
-int choose_run_check(struct context *c, const struct resolved_run *p, bool yes,
-		     char *const *operands, struct err *err)
+/* Lists the runs with the command that names each, the newest first. */
+static int list_choices(struct context *c, const struct session_list *list,
+			const char *what, char *const *operands)
 {
-	AUTO(session_list) struct session_list list = {0};
 	AUTO(table)
 	struct table t = {
 		.columns = 5,
@@ -102,16 +102,47 @@ int choose_run_check(struct context *c, const struct resolved_run *p, bool yes,
 	};
 	size_t i;
 
+	for (i = list->count; i-- > 0;)
+		add_choice(c, &list->items[i], operands, &t);
+	output_print("%zu runs are %s in %s: name one", list->count, what,
+		     text_quote(list->items[0].project));
+	table_print(&t, "  ", stderr);
+	return STATUS_AMBIGUOUS;
+}
+
+int choose_run_check(struct context *c, const struct resolved_run *p, bool yes,
+		     char *const *operands, struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+
 	if (p->named || (!yes && isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
 		return 0;
 	if (resolve_run_pending(c, &list, err) < 0)
 		return -err->num;
-	if (list.count < 2)
-		return 0;
-	for (i = list.count; i-- > 0;)
-		add_choice(c, &list.items[i], operands, &t);
-	output_print("%zu runs are pending in %s: name one", list.count,
-		     text_quote(p->session.project));
-	table_print(&t, "  ", stderr);
-	return STATUS_AMBIGUOUS;
+	return list.count < 2 ? 0 : list_choices(c, &list, "pending", operands);
+}
+
+int choose_run_live(struct context *c, char *const *operands,
+		    struct session *ret, struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	size_t kept = 0, i;
+
+	if (operands[0])
+		return resolve_run_text(c, operands[0], false, ret, err);
+	if (resolve_run_pending(c, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		if (resolve_run_is_running(&list.items[i]))
+			list.items[kept++] = list.items[i];
+		else
+			session_free(&list.items[i]);
+	}
+	list.count = kept;
+	if (!kept)
+		return fail(err, ENOENT, "no run in %s is running",
+			    text_quote(c->project));
+	return kept > 1
+		       ? list_choices(c, &list, "running", operands)
+		       : resolve_run_text(c, list.items[0].id, false, ret, err);
 }

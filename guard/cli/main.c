@@ -29,7 +29,7 @@ static const struct {
 	{"unpin", cmd_unpin},	    {"patch", cmd_patch},
 	{"export", cmd_export},	    {"repair", cmd_repair},
 	{"doctor", cmd_doctor},	    {"explain", cmd_explain},
-	{"agents", cmd_agents},
+	{"agents", cmd_agents},	    {"stop", cmd_stop},
 };
 
 static int report_unknown_verb(const char *name)

@@ -1,9 +1,9 @@
 #include "guard/cli/run_parse.h"
 
+#include <math.h>
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
-#include <math.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,34 +78,6 @@ static const char *const *strings_end(struct strings *list)
 {
 	strings_add(list, NULL);
 	return list->items;
-}
-
-/* "90", "90s", "1.5m", "2h", "1d" as timeout(1) reads them; < 0: no time. */
-static int64_t parse_milliseconds(const char *text)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	switch (*end) {
-	case 'm':
-		value *= 60;
-		break;
-	case 'h':
-		value *= 3600;
-		break;
-	case 'd':
-		value *= 86400;
-		break;
-	case 's':
-	case '\0':
-		break;
-	default:
-		return -1;
-	}
-	if (end == text || (*end && end[1]) || !isfinite(value) || value <= 0 ||
-	    value > 1e9)
-		return -1;
-	return value * 1000 < 1 ? 1 : (int64_t)(value * 1000);
 }
 
 /* Digits and a point: not all that strtod(3) takes. */

@@ -72,6 +72,12 @@ static const struct option_spec exec_options[] = {
 	{0},
 };
 
+static const struct option_spec stop_options[] = {
+	{'t', "time", "TIME", "SIGKILL after 10s, 2m"},
+	{OPTION_QUIET},
+	{0},
+};
+
 static const struct option_spec status_options[] = {
 	{'a', "all", NULL, "runs of every project, applied and discarded too"},
 	{OPTION_JSON, .group = 1},
@@ -350,6 +356,10 @@ const struct verb options_verbs[] = {
 	 exec_options, true},
 	{"shell", NULL, "[RUN]", "open a shell in a run, live or ended",
 	 "Like exec, with your own shell.\n", exec_options, false},
+	{"stop", "kill", "[RUN]", "end a running run; its changes stay pending",
+	 "Its command gets SIGTERM, and all its processes SIGKILL 10 s "
+	 "later.\n",
+	 stop_options, false},
 	{"status", "list", "", "show the pending runs", "", status_options,
 	 false},
 	{"diff", NULL, "[RUN | SNAP [SNAP]] [--] [PATHS...]",

@@ -216,4 +216,38 @@ ok 'the run continues when the guard process that suspended it is killed' \
 	test -e "$state/runs/$run/upper/alive"
 out
 
+# --- stop ---
+begin 'echo x >stopped; trap "echo asked >asked; exit 7" TERM'
+gives 1 'discard of a live run names guard stop' guard discard -y "$run"
+says "$err" "guard stop $run"
+gives 0 'stop ends the only live run' guard stop
+says "$err" "run $run stopped; its changes are pending: guard diff $run"
+wait "$guard"
+is $? 7 'the command could end in its own way'
+is "$(guard show "$run:asked")" asked 'its last change is in the run'
+gives 1 'stop is refused when no run is live' guard stop
+says "$err" 'no run in'
+gives 0 'stop of a run that has ended is no error' guard stop "$run"
+says "$err" 'is not running any more'
+ok 'the stopped run can be discarded' guard discard -y -q "$run"
+
+begin 'echo x >deaf; trap "" TERM'
+deaf=$run deaf_guard=$guard
+begin 'echo x >second'
+gives 4 'stop lists several live runs' guard stop
+says "$err" "guard stop $deaf "
+says "$err" "guard stop $run "
+gives 2 'stop refuses a wrong time' guard stop -t soon "$deaf"
+guard stop -t 0.3 "$deaf" >"$T/first" 2>&1 &
+first=$!
+gives 0 'two callers stop a run that ignores SIGTERM' guard kill -t 0.3 "$deaf"
+wait $first
+is $? 0 'the other caller ends with 0, too'
+wait "$deaf_guard"
+is $? 137 'the run was killed'
+gives 0 'stop ends the run that is left' guard stop
+wait "$guard"
+ok 'both runs can be discarded' guard discard -y -q "$deaf"
+ok 'the last run is discarded' guard discard -y -q "$run"
+
 finish

@@ -68,6 +68,7 @@ value() {
 	*--branch) echo "b$count" ;;
 	*--yes-to) echo run.sh ;;
 	run\ --name) echo called ;;
+	stop\ -t | stop\ --time) echo 2s ;;
 	export\ -o | *--output) echo "$T/tar$count" ;;
 	esac
 }
@@ -79,6 +80,7 @@ rest() {
 	run\ --home) echo '-q -C .. -- true' ;;
 	run\ *) echo '-q -- true' ;;
 	exec\ *) echo "-q $run -- true" ;;
+	stop\ *) echo "$run" ;;
 	shell\ *) echo "-q $run" ;;
 	apply\ --continue | apply\ --abort | apply\ -n | apply\ --dry-run) ;;
 	apply\ -p | apply\ --patch) ;;
