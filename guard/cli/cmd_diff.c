@@ -1,5 +1,6 @@
 #include "guard/cli/agent_show.h"
 #include "guard/change/changes.h"
+#include "base/parse.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/diffsnaps.h"
@@ -7,6 +8,9 @@
 #include "guard/change/live.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
+
+/* More lines than any text that is shown. */
+#define CONTEXT_MAX 1000000
 
 /* [{"path", "counts", "entries"}] of the additional roots. */
 static void write_extras_json(const struct session *s, const struct changes *c,
@@ -36,8 +40,9 @@ static const char *root_path(const struct session *s, size_t i)
 }
 
 static void print_diff(const struct session *s, struct changes *c,
-		       enum diff_form form)
+		       const struct diff_options *o)
 {
+	enum diff_form form = o->form;
 	size_t i;
 
 	for (i = 0; i < c->root_count; i++)
@@ -88,7 +93,7 @@ static void print_diff(const struct session *s, struct changes *c,
 	agent_show_list(s);
 	listing_print(c, stdout);
 	for (i = 0; i < c->root_count; i++)
-		diffshow_texts(&c->roots[i]);
+		diffshow_texts(&c->roots[i], o->context);
 }
 
 /* While there is no base yet, nothing is marked. */
@@ -153,25 +158,45 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		output_warn("cannot mark files that changed here since the run "
 			    "started: %s",
 			    unexpected.text);
-	changes_find_moves(&changes);
+	if (!o->no_renames)
+		changes_find_moves(&changes);
 	resolve_run_filter(&p, &changes);
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still running: these are its changes so far\n");
-	print_diff(&p.session, &changes, o->form);
+	print_diff(&p.session, &changes, o);
 	if (!output_finish())
 		return STATUS_REFUSED;
 	return o->exit_code &&
 	       changes_total(&changes) + changes_home(&changes)->list.count;
 }
 
+static bool read_context(const struct verb *verb, int id, const char *value,
+			 void *to)
+{
+	unsigned long lines;
+
+	(void)id;
+	if (parse_number(value, CONTEXT_MAX, &lines) < 0) {
+		options_usage_error(verb,
+				    "-U must be a number up to %d, not %s",
+				    CONTEXT_MAX, text_quote(value));
+		return false;
+	}
+	*(unsigned int *)to = (unsigned int)lines;
+	return true;
+}
+
 int cmd_diff(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("diff");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct diff_options o = {.color = OUTPUT_AUTO};
+	struct diff_options o = {
+		.color = OUTPUT_AUTO,
+		.context = DIFF_CONTEXT,
+	};
 	const struct option_slot slots[] = {
 		{OPT_STAT, .choice = &o.form, .value = FORM_STAT},
 		{OPT_NAME_STATUS, .choice = &o.form, .value = FORM_NAME_STATUS},
@@ -179,6 +204,8 @@ int cmd_diff(int argc, char **argv)
 		{'z', .choice = &o.form, .value = FORM_RAW},
 		{OPT_JSON, .choice = &o.form, .value = FORM_JSON},
 		{OPT_EXIT_CODE, .flag = &o.exit_code},
+		{'U', .read = read_context, .to = &o.context},
+		{OPT_NO_RENAMES, .flag = &o.no_renames},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
 		{OPT_COLOR, .read = options_color, .to = &o.color},
 		{0},

@@ -10,8 +10,10 @@ int cmd_discard(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	int dashed = options_after_dashes(argc, argv);
-	bool yes = false, only = false;
+	bool yes = false, only = false, dry = false, all = false;
 	const struct option_slot slots[] = {
+		{'a', .flag = &all},
+		{'n', .flag = &dry},
 		{OPT_ONLY, .flag = &only},
 		{'y', .flag = &yes},
 		{'q', .read = output_quiet_read},
@@ -22,18 +24,30 @@ int cmd_discard(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
+	if (all && optind < argc)
+		return options_usage_error(
+			verb, "--all discards every pending run of this "
+			      "project: give no RUN and no PATHS");
+	if (all) {
+		got = context_open(&c, true, &err);
+		if (got == 0) {
+			reserve_release(c.state.fd);
+			got = discard_every_run(&c, dry, yes, &err);
+		}
+		return output_status(got, &err);
+	}
 	if (context_open(&c, true, &err) < 0 ||
 	    resolve_run_open(&c, argc - optind, argv + optind, dashed, false,
 			     &p, &err) < 0)
 		return output_status(-err.num, &err);
 	p.only = only;
-	got = choose_run_check(&c, &p, yes, argv + optind, &err);
+	got = dry ? 0 : choose_run_check(&c, &p, yes, argv + optind, &err);
 	if (got)
 		return output_status(got, &err);
 	reserve_release(c.state.fd);
 	got = recover_project(&c, p.session.project, &err);
 	if ((got < 0 && got != -ENOENT) || resolve_run_lock(&c, &p, &err) < 0)
 		return output_status(-err.num, &err);
-	got = discard_run(&c, &p, false, yes, &err);
+	got = discard_run(&c, &p, dry, yes, &err);
 	return output_status(got, &err);
 }

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include "base/path.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
@@ -280,6 +282,12 @@ int cmd_status(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
+	if (argc - optind > 1)
+		return options_usage_error(verb, "expected at most one DIR");
+	if (optind < argc && chdir(argv[optind]) < 0) {
+		(void)fail_errno(&err, "%s", text_quote(argv[optind]));
+		return output_status(-err.num, &err);
+	}
 	got = status(&c, &o, &err);
 	free(o.unfinished);
 	return output_status(got, &err);

@@ -16,8 +16,6 @@
 #include "guard/change/risk.h"
 #include "restore/git/textdiff.h"
 
-#define CONTEXT_LINES 3
-
 static int by_kind(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
@@ -156,7 +154,7 @@ static int print_diff_line(void *arg, const struct textdiff_line *line)
 }
 
 static void print_text(const struct change_move *m,
-		       const struct changes_root *root)
+		       const struct changes_root *root, unsigned int context)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
 	struct names_once names = {m, false};
@@ -171,7 +169,7 @@ static void print_text(const struct change_move *m,
 		(void)printf("cannot be read: %s\n", err.text);
 		return;
 	}
-	got = textdiff(old.data, old.len, now.data, now.len, CONTEXT_LINES,
+	got = textdiff(old.data, old.len, now.data, now.len, (int)context,
 		       print_diff_line, &names, NULL, NULL, &err);
 	if (got) {
 		print_names_once(&names);
@@ -201,7 +199,8 @@ static void print_link_target(const struct change *c,
  * targets; nothing for directories, deletions and the like. One line stands for
  * content that cannot be shown (binary, too large, unreadable). */
 static void print_text_change(const struct change *c,
-			      const struct changes_root *root)
+			      const struct changes_root *root,
+			      unsigned int context)
 {
 	const struct change_move m = in_place(c);
 
@@ -217,7 +216,7 @@ static void print_text_change(const struct change *c,
 		print_link_target(c, root, true);
 	}
 	if (is_text_change(c) && !too_large(c)) {
-		print_text(&m, root);
+		print_text(&m, root, context);
 	} else if (is_text_change(c)) {
 		print_names(&m);
 		(void)printf("too large to show\n");
@@ -242,7 +241,7 @@ static void count_move_lines(const struct change_move *m,
 			     NULL, &ret->added, &ret->removed, &err) == 0;
 }
 
-void diffshow_texts(const struct changes_root *g)
+void diffshow_texts(const struct changes_root *g, unsigned int context)
 {
 	const struct change_list *list = &g->list;
 	AUTO(buf) struct buf heading = {0};
@@ -256,7 +255,7 @@ void diffshow_texts(const struct changes_root *g)
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++)
 		if (!list->moves[i].half && list->moves[i].percent < 100)
-			print_text(&list->moves[i], g);
+			print_text(&list->moves[i], g, context);
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 
@@ -265,7 +264,7 @@ void diffshow_texts(const struct changes_root *g)
 		    (g->home ? changes_is_cache(c->path)
 			     : (c->flags & CHANGE_GIT) != 0))
 			continue;
-		print_text_change(c, g);
+		print_text_change(c, g, context);
 	}
 }
 

@@ -322,8 +322,10 @@ static json_t *json_point(const struct snapshot *s)
 }
 
 static void print_differences(const struct point_pair *s,
-			      struct changes *changes, enum diff_form form)
+			      struct changes *changes,
+			      const struct diff_options *o)
 {
+	enum diff_form form = o->form;
 	struct changes_root *root = changes_project(changes);
 
 	diffshow_sort(&root->list);
@@ -367,7 +369,7 @@ static void print_differences(const struct point_pair *s,
 		return;
 	}
 	listing_print(changes, stdout);
-	diffshow_texts(root);
+	diffshow_texts(root, o->context);
 }
 
 /* --- all of it --- */
@@ -451,7 +453,8 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	if (compare_points(c, argv, points, &s, list, err) < 0)
 		return -err->num;
 	from.store = s.store;
-	changes_find_moves_in(list, false, &source);
+	if (!o->no_renames)
+		changes_find_moves_in(list, false, &source);
 	entry_free(&l.entry);
 	changes_project(&changes)->read = read_stored_side;
 	changes_project(&changes)->arg = &s;
@@ -460,7 +463,7 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
-	print_differences(&s, &changes, o->form);
+	print_differences(&s, &changes, o);
 	if (!output_finish())
 		return STATUS_REFUSED;
 	return o->exit_code && list->count;

@@ -4,6 +4,7 @@
 #include "guard/change/changes.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/change/recover.h"
 #include "guard/retention/retire.h"
 #include "guard/cli/listing.h"
 #include "guard/change/partial_discard.h"
@@ -65,8 +66,8 @@ static size_t count_group_changes(const struct changes_root *groups,
 	return n;
 }
 
-static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
-			 struct err *err)
+static int discard_paths(struct context *c, struct resolved_run *p, bool dry,
+			 bool yes, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	auto_free char *run = choose_run_text(&p->session);
@@ -91,6 +92,8 @@ static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 	all = count_group_changes(groups, count);
 	resolve_run_filter(p, &changes);
 	listing_print(&changes, stdout);
+	if (dry)
+		return STATUS_OK;
 	/* All of it: then the run goes, and comes back, as a whole. */
 	if (count_group_changes(groups, count) == all)
 		return discard_all(c, p, yes, err);
@@ -104,11 +107,58 @@ int discard_run(struct context *c, struct resolved_run *p, bool dry, bool yes,
 {
 	auto_free char *run = choose_run_text(&p->session);
 
-	if (dry) {
-		output_print("%s would be discarded%s", run,
-			     resolve_run_has_paths(p) ? " in part" : "");
-		return STATUS_OK;
+	if (resolve_run_has_paths(p))
+		return discard_paths(c, p, dry, yes, err);
+	if (!dry)
+		return discard_all(c, p, yes, err);
+	output_print("%s would be discarded", run);
+	return STATUS_OK;
+}
+
+static int discard_one(struct context *c, const char *id, struct err *err)
+{
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
+	int got = resolve_run_text(c, id, false, &p.session, err);
+
+	if (got < 0)
+		return got;
+	got = recover_project(c, p.session.project, err);
+	if ((got < 0 && got != -ENOENT) || resolve_run_lock(c, &p, err) < 0)
+		return -err->num;
+	return discard_all(c, &p, true, err);
+}
+
+int discard_every_run(struct context *c, bool dry, bool yes, struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	size_t runs = 0, i;
+
+	if (resolve_run_pending(c, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const struct session *s = &list.items[i];
+		auto_free char *run = choose_run_text(s);
+		auto_free char *changes = choose_run_changes(c, s);
+
+		if (resolve_run_is_running(s))
+			output_print("%s is still running: guard stop %s ends "
+				     "it",
+				     run, session_label(s));
+		else
+			output_print("%s: %s", run, changes);
+		runs += !resolve_run_is_running(s);
 	}
-	return resolve_run_has_paths(p) ? discard_paths(c, p, yes, err)
-					: discard_all(c, p, yes, err);
+	if (!runs)
+		return fail(err, ENOENT, "no run in %s can be discarded",
+			    text_quote(c->project));
+	if (dry)
+		return STATUS_OK;
+	if (!output_confirm(yes, "guard: discard all changes of %s?",
+			    text_count(runs, "run")))
+		return STATUS_REFUSED;
+	for (i = 0; i < list.count; i++)
+		if (!resolve_run_is_running(&list.items[i]) &&
+		    discard_one(c, list.items[i].id, err) < 0)
+			return -err->num;
+	return STATUS_OK;
 }

@@ -12,4 +12,9 @@
 int discard_run(struct context *c, struct resolved_run *p, bool dry, bool yes,
 		struct err *err);
 
+/* Discards every pending run of the project here, after one question unless
+ * yes. Live runs are named and skipped. Returns an exit status or a negative
+ * errno. */
+int discard_every_run(struct context *c, bool dry, bool yes, struct err *err);
+
 #endif

@@ -116,7 +116,8 @@ int main(int argc, char **argv)
 		} else if (strcmp(argv[at], "--help") == 0 ||
 			   strcmp(argv[at], "-h") == 0) {
 			return print_help_of(argv[at + 1]);
-		} else if (strcmp(argv[at], "--version") == 0) {
+		} else if (strcmp(argv[at], "--version") == 0 ||
+			   strcmp(argv[at], "-v") == 0) {
 			return print_version();
 		} else {
 			(void)fprintf(

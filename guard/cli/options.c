@@ -10,9 +10,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "guard/state/exit_status.h"
+#include "guard/cli/options_private.h"
 #include "guard/cli/output.h"
 
 #define MAX_OPTIONS 48
+#define MAX_FOREIGN 16
 
 const struct verb *options_verb(const char *name)
 {
@@ -58,6 +60,7 @@ static bool is_value_optional(const struct option_spec *o)
 static void build_getopt_tables(const struct verb *verb, char *letters,
 				struct option *longs)
 {
+	const struct foreign_option *f;
 	const struct option_spec *o;
 	size_t n = 0;
 
@@ -79,6 +82,23 @@ static void build_getopt_tables(const struct verb *verb, char *letters,
 						   ? optional_argument
 						   : required_argument,
 				.val = o->id,
+			};
+	}
+	for (f = options_foreign; f->verb; f++) {
+		if (strcmp(f->verb, verb->name) != 0)
+			continue;
+		if (f->letter) {
+			*letters++ = f->letter;
+			if (f->value)
+				*letters++ = ':';
+		}
+		if (f->name)
+			longs[n++] = (struct option){
+				.name = f->name,
+				.has_arg = f->value ? required_argument
+						    : no_argument,
+				.val = FOREIGN_OPTION +
+				       (int)(f - options_foreign),
 			};
 	}
 	longs[n++] = (struct option){.name = "help", .val = 'h'};
@@ -187,9 +207,8 @@ const struct verb *options_near_verb(const char *name)
 
 /* The same of options. */
 static const char *const option_habits[][2] = {
-	{"network", "net"}, {"volume", "rw"}, {"bind", "rw"},
-	{"ro-bind", "ro"},  {"force", "yes"}, {"tmpfs", "tmp-size"},
-	{"mem", "memory"},
+	{"bind", "rw"},	       {"ro-bind", "ro"}, {"force", "yes"},
+	{"tmpfs", "tmp-size"}, {"mem", "memory"},
 };
 
 /* --- parsing --- */
@@ -214,6 +233,8 @@ static void report_long_option(const struct verb *verb, const char *given)
 				    text_quote(given), buf_text(&b));
 		return;
 	}
+	/* A short name has too many others within two edits. */
+	similar.least = 1;
 	for (o = verb->options; o->id; o++)
 		try_nearest(&similar, o->name);
 	options_usage_error(verb, "no such option: %s%s%s%s", text_quote(given),
@@ -222,10 +243,32 @@ static void report_long_option(const struct verb *verb, const char *given)
 			    similar.best ? "?" : "");
 }
 
+static int take_foreign_option(const struct verb *verb,
+			       const struct foreign_option *f, int argc,
+			       char **argv)
+{
+	auto_free char *given = f->name ? mem_printf("--%s", f->name)
+					: mem_printf("-%c", f->letter);
+	static const char *noted; /* -it: one note for both */
+
+	if (f->same)
+		return f->same;
+	if (f->refused) {
+		options_usage_error(verb, "no option %s: %s", given,
+				    f->refused);
+		return OPTIONS_BAD;
+	}
+	if (f->unused != noted)
+		output_print("%s has no effect: %s", given, f->unused);
+	noted = f->unused;
+	return options_next(verb, argc, argv);
+}
+
 int options_next(const struct verb *verb, int argc, char **argv)
 {
-	char letters[2 * MAX_OPTIONS + 4];
-	struct option longs[MAX_OPTIONS + 2];
+	char letters[2 * (MAX_OPTIONS + MAX_FOREIGN) + 4];
+	struct option longs[MAX_OPTIONS + MAX_FOREIGN + 2];
+	const struct foreign_option *f;
 	int c;
 	const struct option_spec *o;
 	char letter[3] = "-";
@@ -238,8 +281,11 @@ int options_next(const struct verb *verb, int argc, char **argv)
 		options_help_verb(verb);
 		return OPTIONS_HELP;
 	}
-	if (c != '?' && c != ':')
-		return c;
+	if (c != '?' && c != ':') {
+		f = c >= FOREIGN_OPTION ? &options_foreign[c - FOREIGN_OPTION]
+					: options_foreign_letter(verb, c);
+		return f ? take_foreign_option(verb, f, argc, argv) : c;
+	}
 	/* optopt after an error: 0 for an unknown long option, the letter for
 	 * an unknown short one, else the option's id. */
 	letter[1] = (char)optopt;

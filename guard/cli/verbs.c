@@ -88,6 +88,9 @@ static const struct option_spec status_options[] = {
 };
 
 static const struct option_spec diff_options[] = {
+	{'U', "unified", "N", "N lines of context, 3 by default"},
+	{OPT_NO_RENAMES, "no-renames", NULL,
+	 "show a move as a deletion and an addition"},
 	{OPT_STAT, "stat", NULL, "changed lines per file, no text"},
 	{OPT_NAME_STATUS, "name-status", NULL, "letter and name only"},
 	{OPT_NAME_ONLY, "name-only", NULL, "names only"},
@@ -143,7 +146,9 @@ static const struct option_spec export_options[] = {
 };
 
 static const struct option_spec discard_options[] = {
+	{'a', "all", NULL, "every pending run of this project"},
 	{OPTION_ONLY},
+	{OPTION_DRY},
 	{OPTION_YES},
 	{OPTION_QUIET},
 	{0},
@@ -360,8 +365,9 @@ const struct verb options_verbs[] = {
 	 "Its command gets SIGTERM, and all its processes SIGKILL 10 s "
 	 "later.\n",
 	 stop_options, false},
-	{"status", "list", "", "show the pending runs", "", status_options,
-	 false},
+	{"status", "list", "[DIR]", "show the pending runs",
+	 "DIR: those of the project around it.\n", status_options, false,
+	 "DIR"},
 	{"diff", NULL, "[RUN | SNAP [SNAP]] [--] [PATHS...]",
 	 "show a run's changes, or differences from a snapshot",
 	 RUN_TEXT

@@ -28,6 +28,11 @@ static int explain_failed_exec(const struct sandbox *sb,
 	int num = message->value;
 	const char *name = text_quote(sb->command);
 
+	if (num == ENOENT && strpbrk(sb->command, " \t&|;"))
+		return fail(err, num,
+			    "%s: no such command; for a shell's command line, "
+			    "try: guard run -- sh -c %s",
+			    name, name);
 	if (num == ENOENT)
 		return fail(err, num,
 			    strchr(sb->command, '/')

@@ -69,6 +69,7 @@ value() {
 	*--yes-to) echo run.sh ;;
 	run\ --name) echo called ;;
 	stop\ -t | stop\ --time) echo 2s ;;
+	diff\ -U | diff\ --unified) echo 1 ;;
 	export\ -o | *--output) echo "$T/tar$count" ;;
 	esac
 }
@@ -86,6 +87,7 @@ rest() {
 	apply\ -p | apply\ --patch) ;;
 	apply\ -m | apply\ --message) echo '-n -y --branch other' ;;
 	apply\ *) echo '-n -y' ;;
+	discard\ -n | discard\ --dry-run) echo latest ;;
 	discard\ *) echo '-y' ;;
 	undo\ *) echo '-y 1' ;;
 	redo\ *) echo '-y' ;;
