@@ -48,13 +48,15 @@ static int report_unknown_verb(const char *name)
 static int print_help_of(const char *name)
 {
 	const struct verb *verb = name ? options_verb(name) : NULL;
+	bool all =
+		name && (strcmp(name, "-a") == 0 || strcmp(name, "--all") == 0);
 
-	if (name && !verb)
+	if (name && !verb && !all)
 		return report_unknown_verb(name);
 	if (verb)
 		options_help_verb(verb);
 	else
-		options_help(stdout);
+		options_help(stdout, all);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -129,7 +131,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (at == argc) {
-		options_help(stderr);
+		options_help(stderr, false);
 		return STATUS_USAGE;
 	}
 	if (strcmp(argv[at], "version") == 0)

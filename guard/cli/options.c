@@ -383,9 +383,34 @@ static const char *const groups[][2] = {
 	{"agents", "Show what a run may do"},
 };
 
-void options_help(FILE *to)
+/* The verbs of a day, in the order in which a user meets them. */
+static const char *const daily[] = {
+	"run",	   "status", "diff", "review", "apply",
+	"discard", "undo",   "log",  "show",   "restore",
+};
+
+static void print_verb(FILE *to, const struct verb *v)
+{
+	(void)fprintf(to, "  %-10s %s%s%s%s\n", v->name, v->summary,
+		      v->other ? " (or: " : "", v->other ? v->other : "",
+		      v->other ? ")" : "");
+}
+
+static void print_every_verb(FILE *to)
 {
 	const struct verb *v;
+	size_t i;
+
+	for (v = options_verbs; v->name; v++) {
+		for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+			if (strcmp(groups[i][0], v->name) == 0)
+				(void)fprintf(to, "\n%s:\n", groups[i][1]);
+		print_verb(to, v);
+	}
+}
+
+void options_help(FILE *to, bool all)
+{
 	size_t i;
 
 	(void)fprintf(to, "guard [-C DIR] VERB [options] ...\n"
@@ -393,22 +418,22 @@ void options_help(FILE *to)
 			  "Runs untrusted commands over a layer, shows their "
 			  "changes and applies those\n"
 			  "that you accept; keeps versions of your files.\n");
-	for (v = options_verbs; v->name; v++) {
-		for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-			if (strcmp(groups[i][0], v->name) == 0)
-				(void)fprintf(to, "\n%s:\n", groups[i][1]);
-		(void)fprintf(to, "  %-10s %s%s%s%s\n", v->name, v->summary,
-			      v->other ? " (or: " : "",
-			      v->other ? v->other : "", v->other ? ")" : "");
-	}
+	if (all)
+		print_every_verb(to);
+	else
+		(void)fprintf(to, "\n");
+	for (i = 0; !all && i < sizeof(daily) / sizeof(daily[0]); i++)
+		print_verb(to, options_verb(daily[i]));
 	(void)fprintf(
 		to,
 		"\n  -C DIR     as if started in DIR\n"
 		"  --help, --version\n"
 		"\n"
-		"`guard VERB --help` lists the options, `man guard` explains "
+		"%s`guard VERB --help` lists the options, `man guard` explains "
 		"all. Exit status:\n"
 		"0 done, 1 conflicts or refused (nothing changed), 2 usage "
-		"error; `guard run`\n"
-		"ends with the command's status.\n");
+		"error, 4 several runs\n"
+		"are pending and none was named; `guard run` ends with the "
+		"command's status.\n",
+		all ? "" : "`guard help -a` lists every verb.\n");
 }

@@ -179,8 +179,8 @@ int options_after_dashes(int argc, char **argv);
 int options_usage_error(const struct verb *verb, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The verbs on `to`; the help of one on stdout. */
-void options_help(FILE *to);
+/* The verbs on `to`, those of a day or all; the help of one on stdout. */
+void options_help(FILE *to, bool all);
 void options_help_verb(const struct verb *verb);
 
 #endif
