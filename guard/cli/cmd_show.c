@@ -4,6 +4,7 @@
 
 #include "base/fd.h"
 #include "guard/cli/commands.h"
+#include "snapshot/tree/time_spec.h"
 #include "guard/history/locate.h"
 #include "guard/history/runview.h"
 #include "guard/cli/tree_list.h"
@@ -225,6 +226,7 @@ int cmd_show(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free char *when = NULL, *path = NULL;
 	struct show_options o = {0};
+	struct time_spec ignored_time;
 	const struct option_slot slots[] = {
 		{OPT_JSON, .flag = &o.json},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
@@ -242,6 +244,13 @@ int cmd_show(int argc, char **argv)
 		got = show_run_path(&c, argv[optind], &o, &err);
 	if (got == 0) {
 		locate_split(argv[optind], &when, &path);
+		/* A path alone: its newest version. */
+		if (when && !path &&
+		    time_spec_parse(when, timestamp_now(), &ignored_time,
+				    &err) < 0) {
+			path = TAKE(when);
+			when = mem_strdup("latest");
+		}
 		got = show_snapshot(&c, when, path, &o, &err);
 	}
 	if (got < 0) {

@@ -92,8 +92,9 @@ static void diff_point_free(struct diff_point *s)
 	entry_free(&s->top);
 }
 
-/* A number is taken whole, whatever its root; a time is one of the project. */
-static int load_point(struct context *c, const char *text,
+/* A number is taken whole, whatever its root; a time is one of the project.
+ * files: it is compared with the files of this project. */
+static int load_point(struct context *c, const char *text, bool files,
 		      struct diff_point *ret, struct err *err)
 {
 	struct time_spec time_spec;
@@ -106,6 +107,13 @@ static int load_point(struct context *c, const char *text,
 				     err)
 		      : catalog_find(c->store, text, c->project, false,
 				     &ret->snapshot, err);
+	if (got == 0 && files &&
+	    !path_below(c->project, ret->snapshot.root_path) &&
+	    !path_below(ret->snapshot.root_path, c->project))
+		return fail(err, EXDEV,
+			    "snapshot %s is of another directory: guard -C %s "
+			    "diff %s compares it",
+			    text, text_quote(ret->snapshot.root_path), text);
 	ret->base = time_spec.kind == TIME_SPEC_SEQ ? ret->snapshot.root_path
 						    : c->project;
 	return got;
@@ -426,10 +434,10 @@ static int compare_points(struct context *c, char **argv, int points,
 	list->flags_known = true;
 	s->store = g.store = c->store;
 	if (got == 0)
-		got = load_point(c, argv[0], s->a, err);
+		got = load_point(c, argv[0], points < 2, s->a, err);
 	if (got == 0)
 		got = points == 1 ? snapshot_current_files(c, s->a, s->b, err)
-				  : load_point(c, argv[1], s->b, err);
+				  : load_point(c, argv[1], false, s->b, err);
 	if (got == 0)
 		got = find_common_top(c, s->a, s->b, err);
 	if (got == 0)

@@ -458,9 +458,10 @@ const struct verb options_verbs[] = {
 	 "With a run's id as SNAP: files that it left in its own /tmp and\n"
 	 "/var/tmp; RUN:PATH is a directory there or in its project or home.\n",
 	 ls_options, false},
-	{"show", NULL, "SNAP[:PATH]", "print a file of a snapshot",
-	 "Without PATH: the snapshot's metadata. RUN:PATH prints a file of a\n"
-	 "run: of its project or home, or of its own /tmp or /var/tmp.\n",
+	{"show", NULL, "SNAP[:PATH] | PATH", "print a file of a snapshot",
+	 "PATH alone: of the latest snapshot; SNAP alone: its metadata.\n"
+	 "RUN:PATH prints a file of a run: of its project or home, or of its "
+	 "own /tmp or /var/tmp.\n",
 	 show_options, false},
 	{"restore", NULL, "PATHS...", "restore stored files",
 	 "Deletes nothing without --exact; the current files are stored "

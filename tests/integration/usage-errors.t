@@ -144,4 +144,22 @@ gives 1 'discard --all without a pending run is refused' guard discard --all -y
 gives 0 'undo 2 brings both back' guard undo -y -q 2
 is "$(guard status -q | wc -l)" 2 'both are pending again'
 gives 0 'discard --all discards them again' guard discard --all -y -q
+
+# --- a path alone, a snapshot of another project ---
+ok 'the project is stored' guard snapshot -q
+echo newer >>src/f1.c
+gives 0 'show of a path prints its newest version' guard show src/f1.c
+silent "$out" newer
+gives 0 'show of a path works below the project' \
+	sh -c 'cd src && guard show f1.c'
+gives 1 'show of an unknown path is refused' guard show nosuch
+says "$err" "no such path: 'nosuch'"
+mkdir "$HOME/apart"
+echo 1 >"$HOME/apart/file"
+apart=$(guard snapshot --json "$HOME/apart" | sed -n 's/.*"snapshot": \([0-9]*\).*/\1/p' | head -n 1)
+gives 2 'diff with a snapshot of another directory is refused' \
+	guard diff "$apart"
+says "$err" "guard -C '$HOME/apart' diff $apart"
+gives 0 'diff of two snapshots of different directories works' \
+	guard diff "$apart" "$apart"
 finish
