@@ -1,7 +1,9 @@
 #include "guard/cli/agent_show.h"
 #include "guard/change/changes.h"
 #include "base/parse.h"
+#include "base/path.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/diffruns.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/diffsnaps.h"
 #include "guard/cli/listing.h"
@@ -119,10 +121,41 @@ static int mark_edited_roots(struct context *c, struct session *s,
 	return 0;
 }
 
+static int diff_two_runs(struct context *c, const struct session *a,
+			 const struct session *b, char **operands, int count,
+			 const struct diff_options *o, struct err *err)
+{
+	AUTO(mem_list) char **paths = NULL;
+	int i, got = recover_project(c, a->project, err);
+
+	if (got < 0 && got != -EBUSY)
+		return got;
+	for (i = 0; i < count; i++) {
+		auto_free char *path = resolve_run_path(operands[i], err);
+
+		if (!path)
+			return -err->num;
+		if (!path_below(path, a->project))
+			return fail(err, EXDEV, "%s is not in project %s",
+				    text_quote(operands[i]),
+				    text_quote(a->project));
+		mem_list_add(&paths, path_rest(path, a->project));
+	}
+	output_color(o->color);
+	if (!o->no_pager && o->form <= FORM_STAT)
+		output_pager_start();
+	got = diffruns(c, a, b, paths, count, o, err);
+	if (got < 0)
+		return got;
+	return output_finish() ? got : STATUS_REFUSED;
+}
+
 static int diff(struct context *c, int count, char **argv, int dashed,
 		const struct diff_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
+	AUTO(session) struct session a = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session b = {.fd = -1, .lock_fd = -1};
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	int points, got;
 	struct freezer *freezer = NULL;
@@ -130,6 +163,9 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 
 	if (context_open(c, true, err) < 0)
 		return -err->num;
+	got = diffruns_open(c, count - dashed, argv, &a, &b, err);
+	if (got)
+		return diff_two_runs(c, &a, &b, argv + 2, count - 2, o, err);
 	points = diffsnaps_points(c, count - dashed, argv, err);
 	if (points < 0)
 		return points;

@@ -368,9 +368,11 @@ const struct verb options_verbs[] = {
 	{"status", "list", "[DIR]", "show the pending runs",
 	 "DIR: those of the project around it.\n", status_options, false,
 	 "DIR"},
-	{"diff", NULL, "[RUN | SNAP [SNAP]] [--] [PATHS...]",
+	{"diff", NULL, "[RUN [RUN] | SNAP [SNAP]] [--] [PATHS...]",
 	 "show a run's changes, or differences from a snapshot",
 	 RUN_TEXT
+	 "RUN RUN: compare their results, at the paths that one of them "
+	 "changed.\n"
 	 "SNAP SNAP: compare the first with the second; SNAP alone: compare\n"
 	 "with the current files. SNAP is a number, latest~2, '2h ago',\n"
 	 "yesterday, '2026-11-21 14:30'. Deletions come first and are never\n"
