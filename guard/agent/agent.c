@@ -330,42 +330,41 @@ static int add_profile_paths(struct agent *a, enum profile_word word,
 	return 0;
 }
 
-/* Whether one of the paths, its links resolved, holds this one. */
-static bool is_below_any(const char *path, char *const *list)
+/* Whether dir, its links resolved, holds the path. */
+static bool is_below(const char *path, const char *dir)
 {
-	for (; list && *list; list++) {
-		struct err ignored;
-		auto_free char *real = path_resolve(*list, &ignored);
+	struct err ignored;
+	auto_free char *real = path_resolve(dir, &ignored);
 
-		if (path_below(path, *list) || (real && path_below(path, real)))
-			return true;
-	}
-	return false;
+	return path_below(path, dir) || (real && path_below(path, real));
 }
 
 /* A project's ro must not uncover a masked path in it. */
-static int check_uncovered(const struct agent *a, const struct state *state,
+static int check_uncovered(const struct agent *a, const struct places *places,
 			   struct err *err)
 {
-	char **hidden = NULL;
+	char *const *hide;
 	int got = 0;
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; got == 0 && i < a->rules.count; i++) {
 		const struct profile_item *item = a->rules.items[i].item;
+		const char *path = a->rules.items[i].path;
+		bool hidden = false;
 
 		if (!item->project || item->word != PROFILE_RO)
 			continue;
-		if (!hidden)
-			hidden = sandbox_credential_paths(state->home);
-		if (is_below_any(a->rules.items[i].path, hidden) ||
-		    is_below_any(a->rules.items[i].path, a->lists[HIDE]))
+		for (k = 0; k < places->count; k++)
+			hidden |= (places->items[k].how & PLACE_MASKED) &&
+				  is_below(path, places->items[k].path);
+		for (hide = a->lists[HIDE]; hide && *hide; hide++)
+			hidden |= is_below(path, *hide);
+		if (hidden)
 			got = fail(err, EPERM,
 				   "%s: ro %s would expose a masked path, and "
 				   "a project's file may only restrict",
 				   item->where, text_quote(item->value));
 	}
-	mem_list_free(&hidden);
 	return got;
 }
 
@@ -378,7 +377,7 @@ static const char *const *owned_list_of(struct agent *a, size_t list)
 
 static int merge_profile_options(struct agent *a, const struct run_options *o,
 				 const struct state *state, const char *project,
-				 struct err *err)
+				 const struct places *places, struct err *err)
 {
 	struct run_options *to = &a->options;
 	const struct profile_item *size, *item = NULL;
@@ -408,7 +407,7 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 	if (add_profile_paths(a, PROFILE_RO, READ_ONLY, state, project, err) <
 		    0 ||
 	    add_profile_paths(a, PROFILE_HIDE, HIDE, state, project, err) < 0 ||
-	    check_uncovered(a, state, err) < 0)
+	    check_uncovered(a, places, err) < 0)
 		return -err->num;
 	/* --share-login: the real directories, stored before and after the run
 	 * as with --rw. */
@@ -431,7 +430,8 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 }
 
 int agent_load(const struct run_options *o, const struct state *state,
-	       const char *project, struct agent **ret, struct err *err)
+	       const char *project, const struct places *places,
+	       struct agent **ret, struct err *err)
 {
 	AUTO(agent) struct agent *a = mem_zalloc(sizeof(*a));
 	size_t i, k;
@@ -468,7 +468,7 @@ int agent_load(const struct run_options *o, const struct state *state,
 					    profile_word_name(in->item->word),
 					    in->item->value, home->item->where);
 		}
-	if (merge_profile_options(a, o, state, project, err) < 0)
+	if (merge_profile_options(a, o, state, project, places, err) < 0)
 		return -err->num;
 	*ret = TAKE(a);
 	return 0;

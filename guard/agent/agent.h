@@ -28,6 +28,7 @@
 #include "base/vec.h"
 #include "guard/agent/profile.h"
 #include "guard/agent/run_options.h"
+#include "guard/sandbox/places.h"
 #include "guard/state/state.h"
 #include "guard/state/usage.h"
 #include "overlay/persistent_mount.h"
@@ -62,7 +63,8 @@ void agent_free(struct agent **a);
 
 /* -EINVAL: names the file and the line, or that there is no such agent. */
 int agent_load(const struct run_options *o, const struct state *state,
-	       const char *project, struct agent **ret, struct err *err);
+	       const char *project, const struct places *places,
+	       struct agent **ret, struct err *err);
 
 /* The line that lets a path in or hides it (as run_check_grants() has it), or
  * NULL: it was not a profile. */

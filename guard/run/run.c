@@ -227,6 +227,7 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 	sandbox_free(&run.sandbox);
 	session_free(&run.session);
 	agent_free(&run.agent);
+	places_free(&run.places);
 	context_free(&run.context);
 	fd_close(&run.project_fd);
 	read_only_exec_free(run.read_only_exec);

@@ -13,6 +13,7 @@
 #include "guard/state/exit_status.h"
 #include "guard/run/budget.h"
 #include "guard/run/run_versions.h"
+#include "guard/sandbox/places.h"
 #include "guard/sandbox/sandbox.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
@@ -26,6 +27,7 @@ struct run {
 	const struct run_options *options; /* of the profiles, too */
 	const struct run_ui *ui;
 	struct agent *agent; /* the profiles that hold */
+	struct places places; /* of credentials */
 	struct context context;
 	struct session session;
 	char *project;
@@ -78,7 +80,8 @@ int run_end(struct run *run, int status, struct err *err);
 char *run_find_project(const struct run *run, struct err *err);
 /* Opens the project's directory, and ends an interrupted apply. */
 int run_open_project(struct run *run, struct err *err);
-/* The profiles, and with them the options that hold. */
+/* The places of credentials, the profiles, and with them the options that
+ * hold. */
 int run_load_agent(struct run *run, struct err *err);
 /* Creates a session, or opens the resumed one with --continue. */
 int run_open_session(struct run *run, struct err *err);

@@ -10,6 +10,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/redact.h"
 #include "guard/run/run.h"
 #include "overlay/mount.h"
 
@@ -44,6 +45,7 @@ static char *describe_view(const struct explainer *e, const struct view *v,
 	const char *place = text_quote(v->place);
 	const char *const *hide = o->hide;
 	char *const *cow = e->cows;
+	const struct place *entry = NULL;
 	struct err ignored;
 
 	/* The line of a profile that decides, or NULL. */
@@ -127,8 +129,11 @@ static char *describe_view(const struct explainer *e, const struct view *v,
 		if (hidden && strcmp(hidden, v->place) == 0)
 			*ret_rule = "--hide";
 	}
-	return mem_printf("masked with %s (%s); --ro exposes it", place,
-			  *ret_rule);
+	if (strcmp(*ret_rule, "credentials") == 0)
+		entry = places_of(&e->run.places, v->place);
+	return mem_printf("masked with %s (%s%s%s); --ro exposes it", place,
+			  *ret_rule, entry ? ": " : "",
+			  entry ? entry->entry : "");
 }
 
 /* A mount below the home is no part of its layer. */
@@ -246,6 +251,7 @@ int run_explain(const struct run_options *options, char *const *paths,
 	mem_list_free(&e.cows);
 	free(e.layers);
 	agent_free(&e.run.agent);
+	places_free(&e.run.places);
 	context_free(&e.run.context);
 	free(e.run.project);
 	return got;

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
+#include "guard/sandbox/namespaces.h"
 #include "restore/workspace.h"
 
 /* Programs whose main call is refused in a run, and whose own message does not
@@ -135,7 +136,28 @@ static bool has_hard_link_names(int dirfd, const char *name)
 	       S_ISREG(s.st_mode) && s.st_nlink > 1;
 }
 
-/* Existing paths below the home directory. */
+/* The name of a hidden path for a notice, to free: below the home directory, or
+ * where a variable or settings name the path; NULL: not named. */
+static char *name_hidden(const struct run *run, const char *path)
+{
+	const char *home = run->context.state.home;
+	auto_free char *name = NULL;
+	size_t i;
+
+	if (home && path_below(path, home))
+		name = mem_printf("~/%s", path_rest(path, home));
+	for (i = 0; i < run->places.count; i++) {
+		const struct place *place = &run->places.items[i];
+
+		if (!place->moved || strcmp(place->path, path) != 0 ||
+		    (!name && mounts_private_dir(path)))
+			continue;
+		return mem_printf("%s (%s)", name ? name : path, place->entry);
+	}
+	return TAKE(name);
+}
+
+/* Existing paths below the home directory, and moved ones. */
 static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 			     struct notice_kind *linked, const struct run *run,
 			     const struct redactions *redactions,
@@ -150,11 +172,12 @@ static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 		const struct dirent *e;
 		DIR *dir;
 
-		if (!st->home || !path_below(*hide, st->home) ||
-		    strcmp(*hide, st->path) == 0 || lstat(*hide, &s) < 0 ||
+		if (strcmp(*hide, st->path) == 0 || lstat(*hide, &s) < 0 ||
 		    is_visible(run, redactions, *hide))
 			continue;
-		name = mem_printf("~/%s", path_rest(*hide, st->home));
+		name = name_hidden(run, *hide);
+		if (!name)
+			continue;
 		add_notice_name(t, k, name);
 		/* A mask covers one name. A file with hard links elsewhere can
 		 * be read by its other names, and only a search of the whole
@@ -194,6 +217,7 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	auto_close int fd = -1;
 	auto_free char *names = NULL;
 	char *const *socket, *name, *save = NULL;
+	size_t i;
 
 	/* The notice stays unrecorded, so that a later run without --quiet
 	 * shows it. */
@@ -212,6 +236,15 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	for (socket = sandbox_unreachable_sockets(sb); *socket; socket++)
 		if (!is_visible(run, redactions, *socket))
 			add_notice_name(&t, &sockets, *socket);
+	for (i = 0; i < run->places.notes.count; i++) {
+		const char *note = run->places.notes.items[i];
+
+		if (record_has(&t.record, "place", note))
+			continue;
+		record_add(&t.record, "place", note);
+		t.any = true;
+		report_note("%s", note);
+	}
 	if (run->options->nested &&
 	    !record_has(&t.record, "limit", "nested-renames")) {
 		record_add(&t.record, "limit", "nested-renames");

@@ -145,8 +145,10 @@ int run_open_project(struct run *run, struct err *err)
 
 int run_load_agent(struct run *run, struct err *err)
 {
+	places_find(environ, run->context.state.home, run->project,
+		    &run->places);
 	if (agent_load(run->options, &run->context.state, run->project,
-		       &run->agent, err) < 0)
+		       &run->places, &run->agent, err) < 0)
 		return -err->num;
 	run->options = &run->agent->options;
 	return 0;

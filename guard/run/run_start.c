@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/redact.h"
 #include "guard/change/live.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
@@ -19,30 +21,29 @@
 
 char **run_hidden_paths(const struct run *run)
 {
-	char **paths = sandbox_credential_paths(run->context.state.home);
+	const char *home = run->context.state.home;
 	const char *const *more;
-	size_t count = 0, extra = 0, i;
+	struct names paths = {0};
+	size_t i;
 
 	/* The agent's own paths are not masked: they hold no credential of the
 	 * user, or are granted. */
-	for (i = 0; paths[i]; i++)
-		if (agent_owns_path(run->agent, run->context.state.home,
-				    paths[i]))
-			free(paths[i]);
-		else
-			paths[count++] = paths[i];
-	for (more = run->options->hide; *more; more++)
-		extra++;
-	paths = mem_resize(paths, count + extra + 2, sizeof(*paths));
+	for (i = 0; i < run->places.count; i++) {
+		const struct place *place = &run->places.items[i];
+
+		if ((place->how & PLACE_MASKED) &&
+		    !agent_owns_path(run->agent, home, place->path))
+			names_add(&paths, place->path);
+	}
 	for (more = run->options->hide; *more; more++) {
 		struct err ignored;
 		char *path = path_resolve(*more, &ignored);
 
-		paths[count++] = path ? path : mem_strdup(*more);
+		*VEC_ADD(&paths) = path ? path : mem_strdup(*more);
 	}
-	paths[count++] = mem_strdup(run->context.state.path);
-	paths[count] = NULL;
-	return paths;
+	names_add(&paths, run->context.state.path);
+	*VEC_ADD(&paths) = NULL;
+	return paths.items;
 }
 
 struct covers {
@@ -209,7 +210,7 @@ void run_find_redactions(const struct run *run, struct redactions *redactions)
 	struct err ignored;
 	size_t i;
 
-	redactions_find(run->context.state.home, redactions);
+	redactions_find(&run->places, redactions);
 	for (hide = run->options->hide; *hide; hide++) {
 		auto_free char *path = path_resolve(*hide, &ignored);
 

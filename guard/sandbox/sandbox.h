@@ -52,11 +52,6 @@ struct redactions {
 	size_t count, capacity;
 };
 
-/* Finds the settings files with secrets below the home directory (NULL: none).
- * The text of an unreadable file is empty. */
-void redactions_find(const char *home, struct redactions *ret);
-void redactions_free(struct redactions *redactions);
-
 struct sandbox;
 
 struct sandbox_policy {
@@ -243,14 +238,6 @@ char **sandbox_environ(const char *const *extra, const char *home,
  * terminal those that describe it. */
 char **sandbox_environ_exec(const char *const *extra, bool terminal);
 void sandbox_environ_free(char **envp);
-
-/* Absolute paths of existing credentials, below home and elsewhere, which a run
- * does not see by default. NULL-terminated; the caller frees each and the
- * array. */
-char **sandbox_credential_paths(const char *home);
-/* True for a path below the home directory that is in the list of
- * credentials. */
-bool credentials_listed(const char *name);
 
 /* Tries a complete setup. Returns 0 or the error that sandbox_start() would
  * give. in_child (or NULL) is called in the child, in its own mount namespace,
