@@ -338,6 +338,50 @@ bye
 END
 fi
 
+# --- the summary ---
+# A run that ends inside of a string, in a color or with another title.
+cat >"$HOME/openers" <<'END'
+\033Xsos
+\033ktitle
+\033Ptmux;\a
+\033P+q\033
+\033]2;title
+\033]4;7;#000000\a\033]10;#000000\a
+\033_apc\a
+\033^pm\a
+\033[
+\033[38;5
+\033[8;30;40m
+\033(0\016
+\033[?1049h\033[?69h
+END
+if needs 'tmux' tmux; then
+	# tmux has read all output when it answers a query (CSI c).
+	cat >"$HOME/summary.sh" <<'END'
+while read -ru 3 opener; do
+	clear
+	guard run -- sh -c 'date >changed; printf "$1"' sh "$opener"
+	read -rs -d c -p $'\033[c'
+	tmux capture-pane -e -p >"$HOME/screen"
+	sed -n '/run .* 1 added/,$p' "$HOME/screen" >"$HOME/seen"
+	grep -q 'guard discard' "$HOME/seen" &&
+		! grep -q $'\033\|\016' "$HOME/seen" ||
+		{ printf '%s\n' "$opener" && cat "$HOME/screen"; } \
+			>>"$HOME/hidden"
+	guard discard -q -y latest
+done 3<"$HOME/openers"
+tmux display-message -p '#{pane_title}' >"$HOME/title"
+END
+	: >"$HOME/hidden"
+	play 'no output of a run hides or colors the summary' <<'END'
+> tmux -f /dev/null new-session sh -c 'printf "\\\\033]2;mine\\\\a"; bash ~/summary.sh'\r
+< [exited]
+bye
+END
+	is "$(cat -v "$HOME/hidden")" '' 'each summary is shown in plain text'
+	is "$(cat "$HOME/title")" mine 'the title of the window is kept'
+fi
+
 # --- a narrow one ---
 for run in $(guard status -q); do
 	guard discard -q -y "$run"
