@@ -117,7 +117,6 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 {
 	struct sandbox_result result;
 	struct timestamp start_time = take_start_time(run->begun);
-	sigset_t before;
 	int got;
 
 	run_set_start_time(run, start_time);
@@ -126,10 +125,11 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 		return -err->num;
 	/* A signal of guard belongs to the command from the release on: it
 	 * waits until sandbox_wait() takes it, and cannot end guard in
-	 * between. */
-	context_block_signals(&before);
+	 * between. A later one, such as a second Ctrl-C, would lose the
+	 * summary. */
+	context_block_signals(&run->signals_before);
+	run->signals_blocked = true;
 	got = release_and_wait(run, start_time, &result, ret_status, err);
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (got < 0)
 		return got;
 	*ret_status = run_status_of(&result);
@@ -224,6 +224,9 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 				  session_label(&run.session));
 		report_error(&err);
 	}
+	ui->count_end();
+	if (run.signals_blocked)
+		(void)context_restore_signals(&run.signals_before);
 	sandbox_free(&run.sandbox);
 	session_free(&run.session);
 	agent_free(&run.agent);

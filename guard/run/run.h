@@ -5,6 +5,7 @@
 #ifndef GUARD_RUN_RUN_H
 #define GUARD_RUN_RUN_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,6 +42,10 @@ struct run {
 	bool over_budget;
 	struct run_versions run_versions;
 	struct timestamp begun;
+	/* From the release of the command to the summary the signals that end a
+	 * program are blocked. */
+	bool signals_blocked;
+	sigset_t signals_before;
 	/* Of a resumed run: the earlier results of the additional roots, then
 	 * of the project. */
 	uint64_t *results_before;
@@ -53,6 +58,14 @@ struct run_ui {
 	void (*changes)(const struct session *s, struct changes *c);
 	/* Changes of an agent's home that its next session executes. */
 	void (*agent_changes)(const struct session *s);
+	/*
+	 * Before the count of the changes, which may take long: from here on
+	 * signals may end guard, with this exit status. The run is recorded as
+	 * ended. count_end() is called before the summary, and may be called
+	 * again.
+	 */
+	void (*count_begin)(const struct session *s, int status);
+	void (*count_end)(void);
 };
 
 /*

@@ -255,6 +255,8 @@ int run_end(struct run *run, int status, struct err *err)
 		return got;
 	if (obeyed)
 		run->ui->agent_changes(s);
+	if (!visit)
+		run->ui->count_begin(s, status);
 	got = load_run_changes(run, &changes, &git, err);
 	any = changes_total(&changes) || changes_count_home(&changes);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
@@ -263,12 +265,15 @@ int run_end(struct run *run, int status, struct err *err)
 	if (visit &&
 	    session_set_state(s, RUN_ENDED, got < 0 ? &ignored : err) < 0)
 		return -err->num;
+	if (visit)
+		run->ui->count_begin(s, status);
 	if (got < 0)
 		return got;
 	/* An empty layer is removed: it is never mounted again, and a power cut
 	 * can lose nothing of value in it. Any other layer is on disk from here
 	 * on. */
 	if (!any && !git.count) {
+		run->ui->count_end();
 		report_stale_gids(run);
 		drop_unchanged_run(run, changes_home(&changes)->list.count > 0);
 		retire_runs(&run->context);
@@ -285,10 +290,11 @@ int run_end(struct run *run, int status, struct err *err)
 	if (any && apply_log_any(s) &&
 	    changes_load_own(&run->context, s, &own, &ignored) == 0)
 		shown = &own;
-	if (any) {
+	if (any)
 		changes_find_moves(shown);
+	run->ui->count_end();
+	if (any)
 		run->ui->changes(s, shown);
-	}
 	if (git.count) {
 		report_note("%s in the repository %s",
 			    text_count(git.count, "change"),

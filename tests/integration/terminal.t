@@ -382,6 +382,64 @@ END
 	is "$(cat "$HOME/title")" mine 'the title of the window is kept'
 fi
 
+# A run's end waits for the snapshot before the run, which another process
+# delays: hold, > echo free >"$HOME/go"
+workspace=$(dirname "$(find "$state/workspaces" -name snapshot.lock)")
+mkfifo "$HOME/go"
+cat >>"$HOME/outrc" <<END
+hold() {
+	(flock 7; echo held; read -r _ <~/go) 7>'$workspace/snapshot.lock' &
+}
+END
+play 'a second Ctrl-C after the end of the command keeps the summary' <<'END'
+> hold\r
+< held
+> guard run -- sh -c 'echo 2 >changed; echo ready; exec sleep 1000'\r
+< ready\r\n
+> \x03
+< finishing the snapshot
+> \x03
+< its changes are being counted: Ctrl-C again
+> \x1a
+< Stopped
+> echo >~/go; fg\r
+< 1 added
+< guard discard
+status 130
+bye
+END
+play 'a third Ctrl-C stops the count and names the run' <<'END'
+> hold\r
+< held
+> guard run -- sh -c 'echo 3 >changed; echo ready; exec sleep 1000'\r
+< ready\r\n
+> \x03
+< finishing the snapshot
+> \x03
+< its changes are being counted: Ctrl-C again
+> \x03
+< ended; changes not counted: guard diff
+status 130
+> echo >~/go; guard diff --no-pager\r
+< 1 added
+< +3
+bye
+END
+for run in $(guard status -q); do
+	guard discard -q -y "$run"
+done
+# At any time after the end of the command guard names the run.
+for delay in 0 .01 .02 .05 .1 .2; do
+	guard run -- sh -c 'echo >changed; exec echo' 2>"$err" >"$HOME/go" &
+	read -r _ <"$HOME/go"
+	sleep $delay
+	kill -TERM $! 2>/dev/null
+	wait $!
+	is "$(grep -c 'guard diff' "$err")" 1 \
+		"SIGTERM $delay s after the end of the command keeps the run's name"
+	guard discard -q -y latest
+done
+
 # --- a narrow one ---
 for run in $(guard status -q); do
 	guard discard -q -y "$run"
