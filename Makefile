@@ -21,7 +21,7 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-missing-field-initializers -Wno-sign-compare
 WERROR ?=
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-# libgit2 is loaded when it is needed (restore/git/libgit.h), never linked.
+# libgit2 is loaded when it is needed (base/library.h), never linked.
 PKG_LIBS := $(shell pkg-config --libs $(filter-out libgit2,$(PACKAGES)) \
 	2>/dev/null)
 BASE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DGUARD_VERSION='"$(VERSION)"' \

@@ -203,7 +203,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still running: these are its changes so far\n");
 	print_diff(&p.session, &changes, o);
-	if (!output_finish())
+	if (!output_finish() || !diffshow_has_compared())
 		return STATUS_REFUSED;
 	return o->exit_code &&
 	       changes_total(&changes) + changes_home(&changes)->list.count;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/dirtree.h"
+#include "base/library.h"
 #include "guard/cli/commands.h"
 #include "guard/sandbox/inspect.h"
 #include "guard/sandbox/sandbox.h"
@@ -127,6 +128,28 @@ static void inspect_state_dir(struct doctor *d)
 	state_close(&st);
 }
 
+static void inspect_libraries(struct doctor *d)
+{
+	enum library_id id;
+
+	for (id = 0; id < LIBRARY_COUNT; id++) {
+		const struct library *l = library_info(id);
+		auto_free char *text = NULL, *remedy = NULL;
+		struct inspection i = {.name = l->name, .text = l->soname};
+		struct err err;
+
+		if (library_load(id, NULL, 0, NULL, &err) < 0) {
+			text = mem_printf("%s cannot be loaded: %s", l->soname,
+					  l->loss);
+			remedy = mem_printf("apt-get install %s", l->package);
+			i.state = INSPECT_WEAKER;
+			i.text = text;
+			i.remedy = remedy;
+		}
+		print_inspection(d, &i);
+	}
+}
+
 int cmd_doctor(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("doctor");
@@ -153,6 +176,7 @@ int cmd_doctor(int argc, char **argv)
 	d.list = json ? json_array() : NULL;
 	sandbox_inspect(print_inspection, &d);
 	inspect_state_dir(&d);
+	inspect_libraries(&d);
 	if (access("/.dockerenv", F_OK) == 0 ||
 	    access("/run/.containerenv", F_OK) == 0)
 		print_inspection(&d, &inside);

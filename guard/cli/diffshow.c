@@ -62,6 +62,20 @@ void diffshow_sort(struct change_list *list)
 
 /* --- texts --- */
 
+static bool lacks_libgit;
+
+bool diffshow_has_compared(void)
+{
+	struct err err;
+
+	if (!lacks_libgit || textdiff_available(&err) == 0)
+		return true;
+	/* The pager has the terminal. */
+	output_pager_end();
+	output_print("texts are not compared: %s", err.text);
+	return false;
+}
+
 static bool is_text_change(const struct change *c)
 {
 	return c->kind != CHANGE_META &&
@@ -171,7 +185,8 @@ static void print_text(const struct change_move *m,
 	}
 	got = textdiff(old.data, old.len, now.data, now.len, (int)context,
 		       print_diff_line, &names, NULL, NULL, &err);
-	if (got) {
+	lacks_libgit |= got == -ENOPKG;
+	if (got && got != -ENOPKG) {
 		print_names_once(&names);
 		(void)printf("%s\n", got > 0 ? "binary" : "cannot be compared");
 	}
@@ -234,11 +249,15 @@ static void count_move_lines(const struct change_move *m,
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
 	struct err err;
+	int got;
 
 	*ret = (struct line_counts){0};
-	ret->text = read_sides(m, root, &old, &now, &err) == 0 &&
-		    textdiff(old.data, old.len, now.data, now.len, 0, NULL,
-			     NULL, &ret->added, &ret->removed, &err) == 0;
+	if (read_sides(m, root, &old, &now, &err) < 0)
+		return;
+	got = textdiff(old.data, old.len, now.data, now.len, 0, NULL, NULL,
+		       &ret->added, &ret->removed, &err);
+	lacks_libgit |= got == -ENOPKG;
+	ret->text = got == 0;
 }
 
 void diffshow_texts(const struct changes_root *g, unsigned int context)

@@ -40,6 +40,9 @@ void diffshow_sort(struct change_list *list);
 /* All on stdout. */
 /* context: lines around a change. */
 void diffshow_texts(const struct changes_root *g, unsigned int context);
+/* Whether all texts could be compared; false and a message without libgit2.
+ * Called when the output is complete. */
+bool diffshow_has_compared(void);
 /* A line each: not FORM_TEXT, not FORM_JSON. */
 void diffshow_lines(const struct changes_root *g, enum diff_form form);
 /* Dangerous changes and changes that are executed later, see risk.h: a section

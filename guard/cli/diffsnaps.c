@@ -472,7 +472,7 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
 	print_differences(&s, &changes, o);
-	if (!output_finish())
+	if (!output_finish() || !diffshow_has_compared())
 		return STATUS_REFUSED;
 	return o->exit_code && list->count;
 }

@@ -7,6 +7,7 @@
 #include "guard/cli/plan_print.h"
 #include "guard/cli/review_show.h"
 #include "guard/cli/review_prompt.h"
+#include "restore/git/textdiff.h"
 
 /* Lines of a section in front of the questions. */
 #define FIRST_LINES_MAX 12
@@ -339,6 +340,8 @@ static int run_review(struct review_session *v, struct err *err)
 	const struct session *s = &v->a->p->session;
 	struct review_counts n;
 	struct apply_plan *a = v->a;
+	bool compared = true;
+	struct err missing;
 	size_t i;
 
 	if (resolve_run_home_paths(a->p))
@@ -361,12 +364,16 @@ static int run_review(struct review_session *v, struct err *err)
 			    "its current content is shown, and nothing else "
 			    "will be applied",
 			    session_label(s));
+	count_all_items(v, &n);
+	if (n.items && textdiff_available(&missing) < 0) {
+		compared = false;
+		output_print("texts are not compared: %s", missing.text);
+	}
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		if (!v->o->no_pager)
 			output_pager_start();
 		show_parts(v, 0);
 		(void)fflush(stdout);
-		count_all_items(v, &n);
 		if (n.items)
 			output_print(
 				"guard review %s on a terminal asks about each "
@@ -374,11 +381,10 @@ static int run_review(struct review_session *v, struct err *err)
 				"named paths, guard diff %s shows the texts",
 				session_label(s), session_label(s),
 				session_label(s));
-		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+		return output_finish() && compared ? STATUS_OK : STATUS_REFUSED;
 	}
 	if (!v->o->short_head)
 		show_parts(v, FIRST_LINES_MAX);
-	count_all_items(v, &n);
 	if (!n.items) {
 		output_print("run %s has no changes to decide on",
 			     session_label(s));

@@ -1,6 +1,5 @@
 #include "restore/git/libgit.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,44 +8,18 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/library.h"
 #include "base/mem.h"
 #include "base/text.h"
-
-#define SONAME "libgit2.so." LIBGIT2_SOVERSION
 
 static struct libgit calls;
 static struct err failed; /* num 0: loaded */
 
-static const struct {
-	const char *name;
-	size_t at;
-} symbols[] = {
+static const struct library_symbol symbols[] = {
 #define SYMBOL(name) {"git_" #name, offsetof(struct libgit, name)},
 	LIBGIT_CALLS(SYMBOL)
 #undef SYMBOL
 };
-
-static int find_calls(struct err *err)
-{
-	void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
-	size_t i;
-
-	if (!library)
-		return fail(err, ENOENT,
-			    "cannot load the library %s (%s): install libgit2",
-			    SONAME, dlerror());
-	for (i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
-		void *call = dlsym(library, symbols[i].name);
-
-		if (!call)
-			return fail(err, ENOENT,
-				    "the library %s has no function %s: "
-				    "install another version",
-				    SONAME, symbols[i].name);
-		*(void **)((char *)&calls + symbols[i].at) = call;
-	}
-	return 0;
-}
 
 static void start_libgit(void)
 {
@@ -58,7 +31,9 @@ static void start_libgit(void)
 	};
 	size_t i;
 
-	if (find_calls(&failed) < 0)
+	if (library_load(LIBRARY_LIBGIT2, symbols,
+			 sizeof(symbols) / sizeof(*symbols), &calls,
+			 &failed) < 0)
 		return;
 	if (calls.libgit2_init() < 0) {
 		(void)fail(&failed, EIO, "cannot initialize libgit2");

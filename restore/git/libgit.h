@@ -109,8 +109,8 @@ struct libgit {
 #undef MEMBER
 };
 
-/* 0 and the functions, valid until the process ends; -ENOENT or -EIO: the
- * library cannot be loaded. */
+/* 0 and the functions, valid until the process ends; -ENOPKG: the library
+ * cannot be loaded; -EIO: it failed. */
 int libgit_load(const struct libgit **ret, struct err *err);
 
 /* Repositories opened after this call belong to the user: settings, attributes

@@ -91,6 +91,71 @@ if [ "$me" = root ]; then
 	umount /srv/nostate
 fi
 
+# --- libraries that are loaded when they are needed ---
+# no-LIBRARY: guard with an empty file in place of the library.
+guard doctor >"$T/doctor"
+for library in libgit2 libarchive libcrypto; do
+	soname=$(sed -n "s/^ok *$library *//p" "$T/doctor")
+	mkdir "$T/without-$library"
+	: >"$T/without-$library/$soname"
+	printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec guard "$@"\n' \
+		"$T/without-$library" >"$T/no-$library"
+	chmod +x "$T/no-$library"
+	gives 0 "runs work without $library" "$T/no-$library" doctor
+	says "$out" "weaker   $library"
+	says "$out" "$soname cannot be loaded: "
+	says "$out" '-> apt-get install lib'
+done
+cd "$HOME/project" || exit 99
+guard run -q -- sh -c 'seq 9 >text; sed -i s/return/exit/ src/f5.c src/f6.c'
+gives 1 'diff without libgit2 lists the changes and fails' \
+	"$T/no-libgit2" diff --no-pager
+says "$out" '1 added'
+says "$out" 'src/f5.c'
+silent "$out" '+++'
+says "$err" 'texts are not compared: libgit2.so'
+is "$(grep -c 'apt-get install libgit2-' "$err")" 1 \
+	'diff names the package once'
+gives 1 'diff --stat without libgit2 fails' "$T/no-libgit2" diff --stat
+gives 0 'diff --name-status needs no libgit2' \
+	"$T/no-libgit2" diff --name-status
+gives 1 'review without libgit2 fails' "$T/no-libgit2" review
+says "$out" 'src/f6.c'
+is "$(grep -c 'apt-get install libgit2-' "$err")" 1 \
+	'review names the package once'
+for verb in patch 'apply -y --commit'; do
+	# shellcheck disable=SC2086
+	gives 1 "$verb without libgit2 fails" "$T/no-libgit2" $verb
+	says "$err" 'apt-get install libgit2-'
+done
+gives 1 'export without libarchive fails' \
+	"$T/no-libarchive" export --tar -o "$T/run.tar"
+says "$err" 'libarchive.so.13 cannot be loaded; install it: apt-get install'
+guard run -q -- git -c user.name=a -c user.email=b \
+	commit -q --allow-empty -m empty
+gives 1 'import without libgit2 fails' \
+	"$T/no-libgit2" import -y "$(guard status -q | head -n 1)"
+says "$err" 'apt-get install libgit2-'
+guard discard -q -y latest
+gives 0 'a run is stored without libcrypto' "$T/no-libcrypto" \
+	run -q -- sh -c 'head -c 9000000 /dev/urandom >large'
+guard discard -q -y latest
+printf '\nint mine;\n' >>src/f5.c
+for option in '' --ours --theirs --merge; do
+	# shellcheck disable=SC2086
+	gives 1 "apply $option without libgit2 refuses to merge" \
+		"$T/no-libgit2" apply -y $option
+	says "$err" "'src/f5.c': changed on both sides, and the merge needs lib"
+	says "$err" 'apt-get install libgit2-'
+done
+is "$(guard status -q | wc -l)" 1 'the run is still pending'
+is "$(grep -c return src/f6.c)" 1 'nothing was applied'
+gives 0 'apply without libgit2 takes files that need no merge' \
+	"$T/no-libgit2" apply -y src/f6.c
+gives 0 'apply with libgit2 merges' guard apply -y
+says src/f5.c 'exit 5'
+says src/f5.c 'int mine'
+
 # --- the finding about control groups ---
 guard doctor >"$out"
 if grep -q '^ok *limits' "$out"; then
