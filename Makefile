@@ -9,25 +9,34 @@ mandir = $(prefix)/share/man
 datadir = $(prefix)/share
 # Not share/guard: below ~/.local that is a user's state.
 docdir = $(datadir)/doc/guard
+zshdir = $(datadir)/zsh/site-functions
 DESTDIR =
+# yes: installs the AppArmor profile always. Otherwise only beside AppArmor 4.
+APPARMOR =
 VERSION = 0.1.0
 
 BUILD = build
-CFLAGS = -O2 -g
-HARDEN = -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE \
-	-fstack-clash-protection
+# Of the environment, too, where packagers put them.
+CFLAGS ?= -O2 -g
+CPPFLAGS ?=
+LDFLAGS ?=
+PKG_CONFIG ?= pkg-config
+STRIP ?= strip
+HARDEN = -fstack-protector-strong -fPIE -fstack-clash-protection \
+	$(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),, \
+	-D_FORTIFY_SOURCE=2)
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Werror=implicit \
 	-Wno-missing-field-initializers -Wno-sign-compare
 WERROR ?=
-PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 # libgit2 is loaded when it is needed (base/library.h), never linked.
-PKG_LIBS := $(shell pkg-config --libs $(filter-out libgit2,$(PACKAGES)) \
-	2>/dev/null)
+PKG_LIBS := $(shell $(PKG_CONFIG) --libs \
+	$(filter-out libgit2,$(PACKAGES)) 2>/dev/null)
 BASE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DGUARD_VERSION='"$(VERSION)"' \
 	-I. -pthread $(WARN) $(WERROR) $(PKG_CFLAGS)
 ALL_CFLAGS = $(BASE_CFLAGS) -MMD -MP -ffile-prefix-map=$(CURDIR)=. \
-	$(HARDEN) $(CFLAGS)
+	$(HARDEN) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(LDFLAGS)
 
 LAYERS = base snapshot overlay restore guard
@@ -87,9 +96,9 @@ $(BUILD)/libguard.a: $(LIB_OBJECTS)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	@pkg-config --exists $(PACKAGES) || { \
-		echo "guard: libraries are missing: tests/install-deps" >&2; \
-		exit 1; }
+	@$(PKG_CONFIG) --exists --print-errors $(PACKAGES) || { \
+		echo "guard: development libraries are missing: run" \
+		"tests/install-deps as root, then make again" >&2; exit 1; }
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
@@ -100,7 +109,7 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libguard.a
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $< \
 		$$(sed -n 's|^/\* link: \(.*\) \*/$$|\1|p' $<) \
-		$(BUILD)/libguard.a $(PKG_LIBS) $$(pkg-config --libs cmocka)
+		$(BUILD)/libguard.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs cmocka)
 
 $(TOOLS): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
@@ -230,37 +239,49 @@ fuzz-built: fuzz-targets
 
 install: all
 	install -d $(DESTDIR)$(bindir)
-	install -m 755 $(BUILD)/guard $(DESTDIR)$(bindir)/guard
+	install -m 755 $(INSTALL_STRIP) $(BUILD)/guard \
+		$(DESTDIR)$(bindir)/guard
 	@set -e; put() { \
-		test ! -e "$$1" || { install -d "$$2"; \
-			echo "install -m 644 $$1 $$2/$$3"; \
-			install -m 644 "$$1" "$$2/$$3"; }; }; \
+		install -d "$$2"; \
+		echo "install -m 644 $$1 $$2/$$3"; \
+		install -m 644 "$$1" "$$2/$$3"; }; \
 	put $(BUILD)/docs/guard.1 $(DESTDIR)$(mandir)/man1 guard.1; \
+	put README.md $(DESTDIR)$(docdir) README.md; \
+	put LICENSE $(DESTDIR)$(docdir) LICENSE; \
 	put $(BUILD)/docs/completion.bash \
 		$(DESTDIR)$(datadir)/bash-completion/completions guard; \
-	put $(BUILD)/docs/completion.zsh \
-		$(DESTDIR)$(datadir)/zsh/site-functions _guard; \
+	put $(BUILD)/docs/completion.zsh $(DESTDIR)$(zshdir) _guard; \
 	put $(BUILD)/docs/completion.fish \
 		$(DESTDIR)$(datadir)/fish/vendor_completions.d guard.fish; \
-	install -d $(DESTDIR)$(docdir); \
 	sed 's|@bindir@|$(bindir)|' docs/apparmor.in \
 		>$(DESTDIR)$(docdir)/apparmor; \
 	chmod 644 $(DESTDIR)$(docdir)/apparmor; \
-	test ! -w $(DESTDIR)/etc/apparmor.d -o \
-		! -e $(DESTDIR)/etc/apparmor.d/abi/4.0 || { \
+	if [ "$(APPARMOR)" = yes ] || { [ -w $(DESTDIR)/etc/apparmor.d ] && \
+		[ -e $(DESTDIR)/etc/apparmor.d/abi/4.0 ]; }; then \
 		put $(DESTDIR)$(docdir)/apparmor \
 			$(DESTDIR)/etc/apparmor.d guard; \
-		test -n "$(DESTDIR)" || apparmor_parser -r \
-			/etc/apparmor.d/guard || :; }
+		[ -n "$(DESTDIR)" ] || apparmor_parser -r \
+			/etc/apparmor.d/guard || :; \
+	fi; \
+	case "$(DESTDIR)$(zshdir)" in /usr/*) ;; *) [ -n "$(DESTDIR)" ] || \
+		echo 'guard: for zsh, before compinit in ~/.zshrc:' \
+			'fpath=($(zshdir) $$fpath)';; esac
+
+install-strip:
+	+$(MAKE) --no-print-directory install \
+		INSTALL_STRIP='-s --strip-program=$(STRIP)'
 
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/guard $(DESTDIR)$(mandir)/man1/guard.1 \
 		$(DESTDIR)$(datadir)/bash-completion/completions/guard \
-		$(DESTDIR)$(datadir)/zsh/site-functions/_guard \
+		$(DESTDIR)$(zshdir)/_guard \
 		$(DESTDIR)$(datadir)/fish/vendor_completions.d/guard.fish \
-		$(DESTDIR)$(docdir)/apparmor
-	test ! -w $(DESTDIR)/etc/apparmor.d || \
-		rm -f $(DESTDIR)/etc/apparmor.d/guard
+		$(addprefix $(DESTDIR)$(docdir)/,README.md LICENSE apparmor)
+	@profile=$(DESTDIR)/etc/apparmor.d/guard; \
+	if [ -w "$$profile" ]; then \
+		[ -n "$(DESTDIR)" ] || apparmor_parser -R "$$profile" || :; \
+		echo "rm -f $$profile"; rm -f "$$profile"; \
+	fi
 	-test ! -d $(DESTDIR)$(docdir) || rmdir $(DESTDIR)$(docdir)
 
 clean:
@@ -284,7 +305,9 @@ help:
 	@echo 'make vm             chosen tests on a kernel of Debian, emulated, with'
 	@echo '                    systemd: VM="--kernel linux-image-amd64 run limits"'
 	@echo 'make install        [PREFIX=/usr/local] [DESTDIR=]'
-	@echo 'make uninstall      the same again, the other way round'
+	@echo '                    [APPARMOR=yes] [zshdir=...]; install-strip: without'
+	@echo '                    debugging information, a quarter of the size'
+	@echo 'make uninstall      remove the installed files'
 	@echo 'make unit           build the unit tests only'
 	@echo 'make clean'
 	@echo
@@ -294,7 +317,7 @@ help:
 .DELETE_ON_ERROR:
 .PHONY: vm all unit tools demo check check-built test test-built crash hostile \
 	agents syntax lint bench compare asan asan-built fuzz fuzz-built fuzz-targets \
-	install uninstall clean help
+	install install-strip uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/cli/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
 	$(FUZZ_TARGETS:=.d) $(SYNTAX:=.d)
