@@ -283,6 +283,12 @@ uninstall:
 		echo "rm -f $$profile"; rm -f "$$profile"; \
 	fi
 	-test ! -d $(DESTDIR)$(docdir) || rmdir $(DESTDIR)$(docdir)
+	@[ -n "$(DESTDIR)" ] || { \
+		echo "guard: your files' versions stay; to remove them, too:"; \
+		echo '  before uninstall  guard purge --everything'; \
+		echo '  after it          chmod -R u+rwX ~/.local/share/guard &&'; \
+		echo '                    rm -rf ~/.local/share/guard' \
+			'(for root /var/lib/guard)'; }
 
 clean:
 	rm -rf build build-asan build-fuzz

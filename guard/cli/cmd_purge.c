@@ -8,6 +8,7 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/purge_everything.h"
 #include "guard/history/versions.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
@@ -304,8 +305,10 @@ int cmd_purge(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("purge");
 	struct purge_command p = {0};
+	bool everything = false;
 	const struct option_slot slots[] = {
 		{OPT_CONFIRM, .text = &p.confirm},
+		{OPT_EVERYTHING, .flag = &everything},
 		{'n', .flag = &p.dry},
 		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &p.json},
@@ -317,8 +320,12 @@ int cmd_purge(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind != 1)
-		return options_usage_error(verb, "expected one PATH");
+	if (argc - optind != !everything)
+		return options_usage_error(verb, "expected one PATH, or "
+						 "--everything without PATH");
+	if (everything)
+		return output_status(
+			purge_everything(p.confirm, p.dry, p.json, &err), &err);
 	p.arg = argv[optind];
 	got = purge_versions(&p, &err);
 	versions_free(&p.versions);

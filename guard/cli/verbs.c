@@ -285,6 +285,8 @@ static const struct option_spec prune_options[] = {
 
 static const struct option_spec purge_options[] = {
 	{OPT_CONFIRM, "confirm", "PATH", "the same path again: do not ask"},
+	{OPT_EVERYTHING, "everything", NULL,
+	 "remove all of guard's state, before guard is uninstalled"},
 	{OPTION_DRY},
 	{OPTION_QUIET},
 	{OPTION_JSON},
@@ -485,13 +487,16 @@ const struct verb options_verbs[] = {
 	 "runs\n"
 	 "and undo need always stay. `guard undelete` restores for 7 days.\n",
 	 prune_options, false},
-	{"purge", NULL, "PATH", "remove a leaked secret from the store",
+	{"purge", NULL, "[PATH]", "remove a leaked secret from the store",
 	 "From every snapshot, every layer of a run and both trashes, which "
 	 "are\n"
 	 "emptied: this cannot be undone. The file itself is unchanged. Asks\n"
 	 "for the word purge on a terminal; without one --confirm must name "
 	 "the\n"
-	 "path again.\n",
+	 "path again. --everything removes all state instead: every version, "
+	 "layer\n"
+	 "and agent's home; --confirm names the directory of the state "
+	 "then.\n",
 	 purge_options, false},
 	{"pin", NULL, "[SNAP...]", "protect a snapshot from prune",
 	 "Without SNAP: lists the pinned snapshots.\n", pin_options, false},

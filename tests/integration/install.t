@@ -52,8 +52,68 @@ ok 'make uninstall removes exactly the installed files' \
 	same "$T/before" "$T/after"
 no 'make uninstall removes the directory of documents' \
 	test -e ~/.local/share/doc/guard
+says "$out" 'guard purge --everything'
+says "$out" 'chmod -R u+rwX ~/.local/share/guard'
 gives 0 "guard's state is left" guard log
 says "$out" pre-run
+
+# --- removal of the state ---
+# A state with directories that rm -r of a plain user cannot enter.
+fill_state() {
+	guard run -q --name kept --agent claude -- sh -c 'mkdir new; rm -r src'
+	guard run -q -- sh -c 'echo two >README.md'
+	guard discard -q -y "$(guard status -q | head -n 1)"
+	guard pin 1
+	settle
+}
+fill_state >"$out" 2>"$err" </dev/null
+if [ "$me" != root ]; then
+	no 'rm of the state fails' rm -rf "$state/runs"
+	ok 'the documented chmod is accepted' chmod -R u+rwX "$state"
+	ok '... after it rm succeeds' rm -r "$state"
+	fill_state >"$out" 2>"$err" </dev/null
+fi
+gives 1 'purge --everything without a terminal is refused' \
+	guard purge --everything
+says "$err" "use --confirm '$state'"
+says "$err" 'not applied'
+says "$err" kept
+gives 1 'purge --everything with another path is refused' \
+	guard purge --everything --confirm "$HOME"
+gives 2 'purge --everything with a path is refused' \
+	guard purge --everything --confirm "$state" src
+gives 0 'purge --everything -n is accepted' guard purge --everything -n --json
+says "$out" '"done": false'
+gives 0 'purge --everything -n removes nothing' guard log
+gives 1 'purge --everything with another word is refused' \
+	answers 'purge --everything' purge
+mkfifo "$T/go"
+guard run -q -- sh -c 'read line' <>"$T/go" >"$T/live" 2>&1 &
+until guard status --porcelain | grep -q running; do :; done
+gives 1 'purge --everything is refused while a run is live' \
+	guard purge --everything --confirm "$state"
+says "$err" 'is still running'
+echo go >"$T/go"
+wait
+settle
+guard run -q -- sh -c 'for i in 4 5 6; do echo new >src/f$i.c; done' \
+	>"$out" 2>"$err"
+gives 137 'an apply is killed between its files' \
+	/opt/guard/build/tests/lib/stopat --at 2 --only rename \
+	--below "$HOME/project" -- \
+	guard apply -q -y "$(guard status -q | head -n 1)"
+ok '... and leaves its staging directory' ls -d .guard-*
+touch "$state/mine"
+gives 0 'purge --everything leaves entries that are not of guard' \
+	answers 'purge --everything' everything
+says "$out" "entries that are not guard's"
+is "$(ls -A "$state")" mine '... and only these'
+no '... and ends the interrupted apply first' ls -d .guard-*
+is "$(cat src/f4.c)" "$(cat src/f6.c)" '... as a whole'
+rm "$state/mine"
+gives 0 'purge --everything is accepted' \
+	guard purge --everything --confirm "$state"
+no "guard's state is removed" test -e "$state"
 
 # --- packagers' variables ---
 gives 0 'APPARMOR=yes and zshdir are accepted' make_it install APPARMOR=yes \

@@ -104,6 +104,7 @@ rest() {
 	pin\ * | unpin\ *) echo 1 ;;
 	prune\ *) echo '-n -q' ;;
 	purge\ --confirm) echo src/f9.c ;;
+	purge\ --everything) echo '-q -n' ;;
 	purge\ *) echo '-n src/f9.c' ;;
 	agents\ --json) ;;
 	agents\ --reset | repair\ *) echo '-y -q' ;;
