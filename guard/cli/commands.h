@@ -28,6 +28,7 @@ int cmd_run(int argc, char **argv);
 int cmd_exec(int argc, char **argv); /* ends as run does */
 int cmd_shell(int argc, char **argv);
 int cmd_stop(int argc, char **argv); /* also "kill" */
+int cmd_shell_init(int argc, char **argv);
 int cmd_status(int argc, char **argv); /* also "list" */
 int cmd_diff(int argc, char **argv);
 int cmd_review(int argc, char **argv);

@@ -30,6 +30,7 @@ static const struct {
 	{"export", cmd_export},	    {"repair", cmd_repair},
 	{"doctor", cmd_doctor},	    {"explain", cmd_explain},
 	{"agents", cmd_agents},	    {"stop", cmd_stop},
+	{"shell-init", cmd_shell_init},
 };
 
 static int report_unknown_verb(const char *name)

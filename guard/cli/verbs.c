@@ -330,6 +330,10 @@ static const struct option_spec agents_options[] = {
 	{0},
 };
 
+static const struct option_spec shell_init_options[] = {
+	{0},
+};
+
 static const struct option_spec doctor_options[] = {
 	{OPTION_JSON},
 	{0},
@@ -523,6 +527,14 @@ const struct verb options_verbs[] = {
 	 "once\n"
 	 "inside; your real one is unchanged.\n",
 	 agents_options, false},
+	{"shell-init", NULL, "bash|zsh|fish",
+	 "print shell functions that start agents in a run",
+	 "For each profile whose program is in PATH: `claude` then means\n"
+	 "`guard run -- claude`, and `command claude` bypasses it. In "
+	 "~/.bashrc:\n"
+	 "eval \"$(guard shell-init bash)\"; in ~/.config/fish/config.fish:\n"
+	 "guard shell-init fish | source. Prints nothing inside a run.\n",
+	 shell_init_options, false, "bash zsh fish"},
 	{"doctor", NULL, "", "check which layers of protection work here",
 	 "Each layer: ok, weaker (runs work with less protection) or missing\n"
 	 "(no run starts), and the remedy. Exits with 1 when one is missing.\n",
