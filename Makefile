@@ -290,6 +290,23 @@ uninstall:
 		echo '                    rm -rf ~/.local/share/guard' \
 			'(for root /var/lib/guard)'; }
 
+# Packages of Debian in build/deb, for this machine's release; DEB_HOST=arm64
+# builds for another architecture, whose packages of debian/control are
+# installed (apt-get build-dep --host-architecture=arm64 .). In a copy of the
+# sources: dpkg-buildpackage writes above the directory that it builds.
+DEB = $(BUILD)/deb
+DEB_SOURCE = $(DEB)/guard-$(VERSION)
+DEB_HOST =
+deb:
+	$(if $(DEB_HOST),,tests/install-deps deb)
+	rm -rf $(DEB)
+	mkdir -p $(DEB_SOURCE)
+	tar -c --exclude=./.git --exclude='./build*' . | tar -x -C $(DEB_SOURCE)
+	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -b \
+		-us -uc $(if $(DEB_HOST),-a$(DEB_HOST))
+	rm -rf $(DEB_SOURCE)
+	lintian --fail-on error,warning $(DEB)/*.changes
+
 clean:
 	rm -rf build build-asan build-fuzz
 
@@ -310,6 +327,7 @@ help:
 	@echo '                    OLD_COMMIT=REV; see tests/compare/run'
 	@echo 'make vm             chosen tests on a kernel of Debian, emulated, with'
 	@echo '                    systemd: VM="--kernel linux-image-amd64 run limits"'
+	@echo 'make deb            packages of Debian, in build/deb'
 	@echo 'make install        [PREFIX=/usr/local] [DESTDIR=]'
 	@echo '                    [APPARMOR=yes] [zshdir=...]; install-strip: without'
 	@echo '                    debugging information, a quarter of the size'
@@ -317,13 +335,13 @@ help:
 	@echo 'make unit           build the unit tests only'
 	@echo 'make clean'
 	@echo
-	@echo 'demo, check, crash, hostile, agents, lint, asan, fuzz, bench, vm install'
-	@echo 'missing Debian packages first, by apt-get as root or through sudo.'
+	@echo 'demo, check, crash, hostile, agents, lint, asan, fuzz, bench, vm, deb'
+	@echo 'install missing Debian packages first, by apt-get as root or through sudo.'
 
 .DELETE_ON_ERROR:
 .PHONY: vm all unit tools demo check check-built test test-built crash hostile \
 	agents syntax lint bench compare asan asan-built fuzz fuzz-built fuzz-targets \
-	install install-strip uninstall clean help
+	install install-strip uninstall deb clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/cli/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
 	$(FUZZ_TARGETS:=.d) $(SYNTAX:=.d)
