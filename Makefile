@@ -307,6 +307,14 @@ deb:
 	rm -rf $(DEB_SOURCE)
 	lintian --fail-on error,warning $(DEB)/*.changes
 
+# A bare root directory of a Debian release: see tests/distro.
+DISTRO = trixie
+DISTRO_DIR = $(BUILD)/distro-$(DISTRO)
+GOALS = demo check
+distro:
+	T='$(T)' MIRROR='$(MIRROR)' tests/distro $(DISTRO) \
+		$(DISTRO_DIR) $(GOALS)
+
 clean:
 	rm -rf build build-asan build-fuzz
 
@@ -327,6 +335,8 @@ help:
 	@echo '                    OLD_COMMIT=REV; see tests/compare/run'
 	@echo 'make vm             chosen tests on a kernel of Debian, emulated, with'
 	@echo '                    systemd: VM="--kernel linux-image-amd64 run limits"'
+	@echo 'make distro         demo and check in a bare root directory, only as root:'
+	@echo '                    DISTRO=trixie GOALS="demo package" MIRROR=...'
 	@echo 'make deb            packages of Debian, in build/deb'
 	@echo 'make install        [PREFIX=/usr/local] [DESTDIR=]'
 	@echo '                    [APPARMOR=yes] [zshdir=...]; install-strip: without'
@@ -335,13 +345,14 @@ help:
 	@echo 'make unit           build the unit tests only'
 	@echo 'make clean'
 	@echo
-	@echo 'demo, check, crash, hostile, agents, lint, asan, fuzz, bench, vm, deb'
-	@echo 'install missing Debian packages first, by apt-get as root or through sudo.'
+	@echo 'demo, check, crash, hostile, agents, lint, asan, fuzz, bench, vm, distro,'
+	@echo 'deb install missing Debian packages first, by apt-get as root or through'
+	@echo 'sudo.'
 
 .DELETE_ON_ERROR:
 .PHONY: vm all unit tools demo check check-built test test-built crash hostile \
 	agents syntax lint bench compare asan asan-built fuzz fuzz-built fuzz-targets \
-	install install-strip uninstall deb clean help
+	install install-strip uninstall deb distro clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/cli/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
 	$(FUZZ_TARGETS:=.d) $(SYNTAX:=.d)
