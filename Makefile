@@ -315,6 +315,10 @@ distro:
 	T='$(T)' MIRROR='$(MIRROR)' tests/distro $(DISTRO) \
 		$(DISTRO_DIR) $(GOALS)
 
+release:
+	tests/install-deps deb
+	.ci/release $(BUILD) $(VERSION)
+
 clean:
 	rm -rf build build-asan build-fuzz
 
@@ -338,6 +342,7 @@ help:
 	@echo 'make distro         demo and check in a bare root directory, only as root:'
 	@echo '                    DISTRO=trixie GOALS="demo package" MIRROR=...'
 	@echo 'make deb            packages of Debian, in build/deb'
+	@echo 'make release        source archive, packages and checksums, built twice'
 	@echo 'make install        [PREFIX=/usr/local] [DESTDIR=]'
 	@echo '                    [APPARMOR=yes] [zshdir=...]; install-strip: without'
 	@echo '                    debugging information, a quarter of the size'
@@ -346,13 +351,14 @@ help:
 	@echo 'make clean'
 	@echo
 	@echo 'demo, check, crash, hostile, agents, lint, asan, fuzz, bench, vm, distro,'
-	@echo 'deb install missing Debian packages first, by apt-get as root or through'
-	@echo 'sudo.'
+	@echo 'deb and release install missing Debian packages first, by apt-get as root'
+	@echo 'or through sudo.'
 
 .DELETE_ON_ERROR:
 .PHONY: vm all unit tools demo check check-built test test-built crash hostile \
 	agents syntax lint bench compare asan asan-built fuzz fuzz-built fuzz-targets \
-	install install-strip uninstall deb distro clean help
+	install install-strip uninstall deb distro release clean \
+	help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/cli/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
 	$(FUZZ_TARGETS:=.d) $(SYNTAX:=.d)
