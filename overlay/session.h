@@ -172,8 +172,9 @@ int session_write_base(const struct session *s, uint64_t seq, const char *error,
 int session_lock_base(const struct session *s, struct err *err);
 /* Loads the sequence numbers that session_write_base() wrote into
  * s->roots[].base. wait: waits first for the process that takes the snapshot.
- * Returns the number of the project (at most INT_MAX), 0 while none exists, or
- * a negative errno; -ENODATA: the snapshot failed, with its error text. */
+ * Returns the number of the project's snapshot (at most INT_MAX), 0 while none
+ * exists, or a negative errno; -ENODATA: the snapshot failed, with its error
+ * text. */
 int session_base(struct session *s, bool wait, struct err *err);
 
 /*

@@ -239,8 +239,8 @@ static int apply_staged(struct txn *t, struct op *op, int dir, const char *name,
 			       : fail_errno(err,
 					    replace ? "replace" : "create");
 	/* The rename itself set the ctime: a file with this ctime is the staged
-	 * one, and the snapshot afterwards need not read it. A write in between
-	 * would change its size or mtime. */
+	 * one, and the snapshot afterwards need not read it. A write
+	 * between the rename and this stat would change its size or mtime. */
 	if (S_ISREG(op->to->mode) && meta_get(dir, name, &m) == 0 &&
 	    m.ino == op->new_ino && m.size == op->to->size &&
 	    timestamp_compare(m.mtime, op->to->mtime) == 0)

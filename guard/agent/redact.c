@@ -331,7 +331,8 @@ static const char *find_element(struct redact *r, const char *line,
 	return NULL;
 }
 
-/* Copies the rest of a line in which elements may begin and end. */
+/* Copies a line without the text of secret elements
+ * (<password>...</password>). An element may begin or end on another line. */
 static void redact_xml_line(struct redact *r, const char *line, size_t len)
 {
 	const char *end = line + len;

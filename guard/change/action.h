@@ -38,8 +38,8 @@ struct action_root {
 	 * has the record */
 	char *path;
 	uint64_t before, after; /* snapshots; after is 0 in next-action */
-	/* Undo: `before` of the first action, which the undo reversed, or
-	 * which an undo of an undo put into effect again; 0: unknown. */
+	/* Undo: `before` of the original action, which undo reverses and redo
+	 * repeats, however often. 0: unknown. */
 	uint64_t first;
 	char **only; /* paths of its partial snapshots; NULL: complete */
 };
@@ -57,8 +57,7 @@ struct action {
 	char *run_id; /* "": no run */
 	char *undone_kind; /* undo: kind of the undone action; else "" or NULL
 			    */
-	/* undo: kind of the first action, which it undoes or repeats; NULL:
-	 * unknown, or no undo */
+	/* Undo: kind of the original action. NULL: unknown, or no undo. */
 	char *origin;
 	uint64_t undone_before; /* undo: `before` of the undone action */
 	bool git; /* a .git was named and included */

@@ -1,5 +1,6 @@
 /*
- * The reports of an apply, for apply and review. counts: of its plans.
+ * Reports of an apply, for the verbs apply and review. The parameter `counts`
+ * has the steps of the apply's plans, see plan_summary_count().
  */
 #ifndef GUARD_CLI_APPLY_REPORT_H
 #define GUARD_CLI_APPLY_REPORT_H

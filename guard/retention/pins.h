@@ -20,7 +20,8 @@ struct pins {
 	size_t count, capacity;
 };
 
-/* A record that cannot be read is an error: it may name any of them. */
+/* Loads the numbers of all these snapshots. An unreadable record is an error:
+ * it may name any snapshot. */
 int pins_load(const struct state *state, struct pins *ret, struct err *err);
 /*
  * The user's own, by `guard pin`; pins_load() has them, too. A file in the

@@ -77,8 +77,8 @@ struct sandbox_policy {
 	const struct sandbox_port *ports;
 	size_t port_count;
 	bool nested; /* allow sandboxes in the run */
-	/* An empty, private home directory; and Landlock forbids writes that a
-	 * read-only mount permits. Not with nested. */
+	/* An empty, private home directory. Landlock also forbids writes to
+	 * FIFOs and devices on read-only mounts. Not with nested. */
 	bool strict;
 	/* System calls that are otherwise refused. */
 	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
@@ -96,8 +96,8 @@ struct sandbox_policy {
 	gid_t group;
 	const gid_t *groups; /* supplementary groups */
 	size_t group_count;
-	/* Called in the child before any mount, and to mount onto the new
-	 * root. */
+	/* Called in the child: open_layers() before any mount,
+	 * mount_layers() to mount the layers onto the new root. */
 	int (*open_layers)(void *arg, struct err *err);
 	int (*mount_layers)(void *arg, int root_fd, struct err *err);
 	void *layers_arg;

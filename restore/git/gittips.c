@@ -374,8 +374,8 @@ static int gitrefs_read(struct gitrefs *r, const struct entry *git,
 		return -err->num;
 	VEC_SORT(&r->refs, by_name_and_order);
 	VEC_SORT(&r->logged, gittips_compare_ids);
-	/* Among refs of one name the last one stays, of the stash the newest.
-	 */
+	/* Of several refs with one name the last one stays: of several stash
+	 * entries with one commit (stash@<id>) the newest. */
 	for (items = r->refs.items, i = 0; i < r->refs.count; i++) {
 		if (!kept || strcmp(items[kept - 1].name, items[i].name) != 0) {
 			items[kept++] = items[i];

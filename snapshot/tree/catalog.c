@@ -30,8 +30,8 @@
  * The encoding of a snapshot's file:
  *
  * 	file   = "GUARDSN1" version body check
- * 	version = u16                       ; 1, 2 with more, 3 the same where
- * 	                                    ; the root has chattr
+ * 	version = u16                       ; 1; 2: with more; 3: with more, and
+ * 	                                    ; chattr in the root entry
  * 	check  = u64                        ; XXH3-64 of all before it
  * 	body   = seq parent time boot_id uid reason run_id command message
  * 	         root_path root_dev files dirs bytes root notes

@@ -199,7 +199,8 @@ static int find_parent_node(struct tree_editor *ed, const char *path, bool load,
 	if (!path_ok(path) || !*path)
 		return fail(err, EINVAL, "%s is not a valid path in a snapshot",
 			    text_quote(path));
-	/* Directories that do not lead to path are dropped; the root stays. */
+	/* Directories that do not lead to path are closed; the root stays open.
+	 */
 	if (!ed->open.count)
 		VEC_ADD(&ed->open)->node = &ed->root;
 	for (; ed->open.count > 1; ed->open.count--) {
