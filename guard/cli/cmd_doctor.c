@@ -150,6 +150,27 @@ static void inspect_libraries(struct doctor *d)
 	}
 }
 
+/* The engines' own files. An image of a virtual machine may have one, too. */
+static void inspect_container(struct doctor *d)
+{
+	struct inspection inside = {
+		.name = "container",
+		.text = "inside a container a run is isolated from the "
+			"container's files only",
+	};
+
+	if (access("/.dockerenv", F_OK) < 0 &&
+	    access("/run/.containerenv", F_OK) < 0)
+		return;
+	if (d->missing) {
+		inside.state = INSPECT_WEAKER;
+		inside.remedy = "guard outside of the container, or the "
+				"option that is named above, and a volume for "
+				"GUARD_HOME";
+	}
+	print_inspection(d, &inside);
+}
+
 int cmd_doctor(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("doctor");
@@ -160,15 +181,6 @@ int cmd_doctor(int argc, char **argv)
 	};
 	struct doctor d = {0};
 	int got;
-	static const struct inspection inside = {
-		.state = INSPECT_WEAKER,
-		.name = "container",
-		.text = "guard runs inside a container: runs are isolated from "
-			"the container's files only",
-		.remedy = "guard outside of it, or docker run "
-			  "with " SANDBOX_CONTAINER
-			  " and a volume for GUARD_HOME",
-	};
 
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
@@ -177,9 +189,7 @@ int cmd_doctor(int argc, char **argv)
 	sandbox_inspect(print_inspection, &d);
 	inspect_state_dir(&d);
 	inspect_libraries(&d);
-	if (access("/.dockerenv", F_OK) == 0 ||
-	    access("/run/.containerenv", F_OK) == 0)
-		print_inspection(&d, &inside);
+	inspect_container(&d);
 	if (json) {
 		jsonstream_print(json_pack("{s:b, s:o}", "usable", !d.missing,
 					   "checks", d.list));

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -148,12 +150,23 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 	return 0;
 }
 
+static void name_doctor(struct err *err)
+{
+	size_t len = strlen(err->text);
+
+	if (!getenv("GUARD_RUN") && !strstr(err->text, "guard doctor"))
+		(void)snprintf(err->text + len, sizeof(err->text) - len,
+			       " (guard doctor checks all that a run needs)");
+}
+
 static int run_in_session(struct run *run, int *ret_status, struct err *err)
 {
 	struct layers *layers = NULL;
 	int got;
 
 	got = run_start(run, &layers, err);
+	if (got < 0)
+		name_doctor(err);
 	if (got == 0) {
 		state_log(&run->context.state, "run", "run", run->session.id,
 			  "project", run->project, "command",
@@ -205,6 +218,11 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 	 * order. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	run.session.fd = run.session.lock_fd = -1;
+	if (sandbox_check_proc(&err) < 0) {
+		name_doctor(&err);
+		report_error(&err);
+		return RUN_STATUS_GUARD;
+	}
 	if ((!options->home && !options->exec_project &&
 	     state_check_project(options->dir, PROJECT_RUN, &err) < 0) ||
 	    context_open(&run.context, false, &err) < 0) {

@@ -92,6 +92,17 @@ static int clone_pid1(struct sandbox *sb, struct err *err)
 	return 0;
 }
 
+int sandbox_check_proc(struct err *err)
+{
+	if (access("/proc/self/status", F_OK) == 0)
+		return 0;
+	/* A mount of /proc would not help. */
+	if (userns_is_chrooted())
+		return userns_explain(EPERM, "", err);
+	return fail(err, ENOENT,
+		    "/proc is not mounted: sudo mount -t proc proc /proc");
+}
+
 /* Prefers the error that pid 1 reported before it ended to the error that guard
  * got from its absence. */
 static int prefer_setup_error(struct sandbox *sb, struct err *err)
@@ -104,9 +115,7 @@ static int prefer_setup_error(struct sandbox *sb, struct err *err)
 	    message.type == MESSAGE_ERROR)
 		return userns_explain_step(message.value, message.text, err);
 	if (access("/proc/self/status", F_OK) < 0)
-		return fail(
-			err, ENOENT,
-			"/proc is not mounted: sudo mount -t proc proc /proc");
+		return sandbox_check_proc(err);
 	return -err->num;
 }
 

@@ -96,6 +96,10 @@ int userns_explain(int num, const char *step, struct err *err);
  * kernel's message, the confinement around guard is added. Returns -num. */
 int userns_explain_step(int num, const char *text, struct err *err);
 
+/* Whether the root directory is no root of a mount, as in most chroots, where
+ * the kernel refuses user namespaces with EPERM. Needs no /proc. */
+bool userns_is_chrooted(void);
+
 /* The number in a file of /proc/sys; -1 if it cannot be read. */
 long userns_switch(const char *path);
 

@@ -108,11 +108,9 @@ struct sandbox_policy {
 	void *during_setup_arg;
 };
 
-/* Options that let a container engine give its container the rights which a run
- * needs. */
-#define SANDBOX_CONTAINER                                                      \
-	"--security-opt seccomp=unconfined --security-opt "                    \
-	"apparmor=unconfined --security-opt systempaths=unconfined"
+/* -EPERM in a chroot without /proc, -ENOENT without /proc elsewhere; the text
+ * has the remedy. */
+int sandbox_check_proc(struct err *err);
 
 /* Starts pid 1 and waits until setup is complete. Errors: -EPERM, -ENOSPC,
  * -EACCES if user namespaces are off (the text names the setting); others from

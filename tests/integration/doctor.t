@@ -53,6 +53,9 @@ for call in mount umount2 pivot_root open_tree move_mount mount_setattr fsopen \
 	gives 1 "doctor ends with 1 where $call is not permitted" \
 		/opt/guard/build/tests/lib/refuse $call 1 guard doctor
 	says "$out" 'a seccomp filter around guard forbids it'
+	says "$out" '--security-opt seccomp=unconfined'
+	silent "$out" 'apparmor=unconfined'
+	silent "$out" 'systempaths=unconfined'
 	gives 125 "guard run is refused where $call seems to be missing" \
 		/opt/guard/build/tests/lib/refuse $call 38 guard run -- true
 	says "$err" 'a seccomp filter around guard forbids it'
@@ -90,6 +93,61 @@ if [ "$me" = root ]; then
 	fi
 	umount /srv/nostate
 fi
+
+# --- containers ---
+if touch /.dockerenv 2>/dev/null; then
+	gives 0 'doctor in a container where runs work' guard doctor
+	says "$out" 'ok       container'
+	gives 1 'doctor in a container where no run works' \
+		/opt/guard/build/tests/lib/refuse mount 1 guard doctor
+	says "$out" 'weaker   container'
+	rm /.dockerenv
+fi
+covered='mount -t tmpfs none /proc/tty && exec guard doctor'
+gives 1 'doctor ends with 1 where /proc is masked' unshare -Urm sh -c "$covered"
+says "$out" '--security-opt systempaths=unconfined'
+silent "$out" 'seccomp=unconfined'
+if touch /run/.containerenv 2>/dev/null; then
+	gives 1 'doctor ends with 1 where podman masks /proc' \
+		unshare -Urm sh -c "$covered"
+	says "$out" '--security-opt unmask=ALL'
+	rm /run/.containerenv
+fi
+
+# --- chroot ---
+# jail DIR PROC ARGS: guard ARGS in a chroot to DIR. PROC: "" without /proc,
+# "point" with DIR as a mount point. The mounts are in their own namespace.
+cat >"$T/jail" <<'END'
+set -e
+for dir in usr bin sbin lib lib64 etc dev opt; do
+	[ -e "/$dir" ] || continue
+	mkdir -p "$1/$dir"
+	mount --rbind "/$dir" "$1/$dir"
+done
+mkdir -p "$1/proc" "$1/tmp" "$1/root/project" "$1/var/lib"
+[ -z "$2" ] || mount --rbind /proc "$1/proc"
+[ "$2" != point ] || mount --rbind "$1" "$1"
+exec chroot "$1" env HOME=/root GUARD_HOME=/var/lib/guard \
+	sh -c "cd /root/project && guard $3"
+END
+for proc in proc point ''; do
+	# /proc/1/root of another user namespace cannot be read.
+	namespaces=-Urm
+	if [ "$proc" = point ]; then
+		[ "$me" = root ] || continue
+		namespaces=-m
+	fi
+	rm -rf --one-file-system "$HOME/jail"
+	mkdir "$HOME/jail"
+	gives 1 "doctor names the chroot (${proc:-without proc})" \
+		unshare $namespaces sh "$T/jail" "$HOME/jail" "$proc" doctor
+	says "$out" 'the kernel allows no user namespaces in a chroot: use'
+	silent "$out" 'mount -t proc'
+	gives 125 "run names the chroot (${proc:-without proc})" \
+		unshare $namespaces sh "$T/jail" "$HOME/jail" "$proc" 'run -- true'
+	says "$err" 'in a chroot: use systemd-nspawn, bwrap or pivot_root'
+	says "$err" 'guard doctor'
+done
 
 # --- libraries that are loaded when they are needed ---
 # no-LIBRARY: guard with an empty file in place of the library.
