@@ -28,7 +28,7 @@
 #include "base/vec.h"
 #include "guard/agent/profile.h"
 #include "guard/agent/run_options.h"
-#include "guard/sandbox/places.h"
+#include "guard/sandbox/grant.h"
 #include "guard/state/state.h"
 #include "guard/state/usage.h"
 #include "overlay/persistent_mount.h"
@@ -51,7 +51,8 @@ struct agent {
 	struct run_options options; /* with the options of the profiles */
 	VEC(struct agent_place) places;
 	VEC(struct agent_place) rules; /* ro and hide lines that hold */
-	char **lists[4]; /* own the texts of options' lists */
+	struct grants grants; /* of the options and the profiles */
+	char **lists[2]; /* own the texts of options' lists */
 	struct persistent_mount
 		*persistent_mount; /* NULL before agent_open() */
 	struct record before; /* content of its homes before the run:
@@ -63,8 +64,7 @@ void agent_free(struct agent **a);
 
 /* -EINVAL: names the file and the line, or that there is no such agent. */
 int agent_load(const struct run_options *o, const struct state *state,
-	       const char *project, const struct places *places,
-	       struct agent **ret, struct err *err);
+	       const char *project, struct agent **ret, struct err *err);
 
 /* The line that lets a path in or hides it (as run_check_grants() has it), or
  * NULL: it was not a profile. */

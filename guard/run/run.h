@@ -14,6 +14,7 @@
 #include "guard/state/exit_status.h"
 #include "guard/run/budget.h"
 #include "guard/run/run_versions.h"
+#include "guard/sandbox/grant.h"
 #include "guard/sandbox/places.h"
 #include "guard/sandbox/sandbox.h"
 #include "overlay/scan.h"
@@ -106,12 +107,13 @@ void run_restore_results(struct run *run);
 char **run_hidden_paths(const struct run *run);
 /*
  * run_cow.c: the directories of --cow. run_find_cows() resolves and checks
- * them; to free with mem_list_free(), NULL with an error. git: the repository
- * that already has a layer (LAYERS_GIT), or NULL. run_add_cows() adds them to a
- * new session; run_check_cows() checks that a resumed session has them.
+ * them; *ret is the caller's, after an error too. git: the repository that
+ * already has a layer (LAYERS_GIT), or NULL. run_add_cows() adds them to a new
+ * session; run_check_cows() checks that a resumed session has them.
  */
-char **run_find_cows(const struct run *run, const char *git, struct err *err);
-int run_add_cows(struct run *run, char *const *paths, struct err *err);
+int run_find_cows(const struct run *run, const char *git, struct grants *ret,
+		  struct err *err);
+int run_add_cows(struct run *run, const struct grants *cows, struct err *err);
 int run_check_cows(const struct run *run, struct err *err);
 /* Adds the mounts below the project or a directory of --cow to a
  * new session, each as a root of its own. */
@@ -127,8 +129,6 @@ void run_hints_print(const struct run_options *options);
 void run_notices_print_refused(const struct sandbox_result *result);
 /* Files below the home directory that the run sees without their secrets. */
 void run_find_redactions(const struct run *run, struct redactions *redactions);
-/* Whether path is below one of these, their links resolved. */
-bool run_grants_path(const char *const *paths, const char *path);
 /*
  * Recorded before the command of a new run starts: the setup of the sandbox
  * leaves time for it. The exact start time is known only later, and is never

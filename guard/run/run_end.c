@@ -308,18 +308,21 @@ int run_end(struct run *run, int status, struct err *err)
 
 int run_store_granted(struct run *run, const char *reason, struct err *err)
 {
-	const char *const *path = run->options->read_write;
+	const struct grants *grants = &run->agent->grants;
 	const char *skip[] = {run->context.state.path, NULL};
 	struct store *store = NULL;
+	size_t i, count = 0;
 	int got = 0;
 
-	if (!*path)
+	for (i = 0; i < grants->count; i++)
+		count += grants->items[i].kind == GRANT_READ_WRITE;
+	if (!count)
 		return 0;
 	if (store_open(&store, run->context.state.store_path, STORE_WRITE,
 		       err) < 0)
 		return -err->num;
-	for (; *path && got == 0; path++) {
-		auto_free char *real = path_resolve(*path, err);
+	for (i = 0; i < grants->count && got == 0; i++) {
+		const char *real = grants->items[i].real;
 		auto_free char *cache = NULL;
 		auto_close int workspace = -1;
 		AUTO(snapshot) struct snapshot s = {0};
@@ -332,11 +335,10 @@ int run_store_granted(struct run *run, const char *reason, struct err *err)
 			.skip = skip,
 		};
 
-		got = real ? 0 : -err->num;
-		if (got == 0)
-			got = workspace =
-				workspace_open(run->context.state.workspaces_fd,
-					       real, true, err);
+		if (grants->items[i].kind != GRANT_READ_WRITE)
+			continue;
+		got = workspace = workspace_open(
+			run->context.state.workspaces_fd, real, true, err);
 		if (workspace >= 0) {
 			cache = workspace_cache_path(workspace);
 			options.cache_path = cache;
@@ -345,7 +347,7 @@ int run_store_granted(struct run *run, const char *reason, struct err *err)
 		if (got < 0)
 			(void)err_context(
 				err, "store %s, which the run may write to",
-				text_quote(*path));
+				text_quote(real));
 	}
 	store_free(&store);
 	return got;

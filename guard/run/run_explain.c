@@ -17,7 +17,7 @@
 struct explainer {
 	struct run run;
 	const char **layers; /* in the order of their mounts, NULL-terminated */
-	char **cows;
+	struct grants cows;
 	char **hide;
 	struct redactions redactions;
 	run_explain_each *each;
@@ -44,9 +44,10 @@ static char *describe_view(const struct explainer *e, const struct view *v,
 	const struct agent_place *own = agent_place_of_view(e, v);
 	const char *place = text_quote(v->place);
 	const char *const *hide = o->hide;
-	char *const *cow = e->cows;
+	const char *cow = NULL;
 	const struct place *entry = NULL;
 	struct err ignored;
+	size_t i;
 
 	/* The line of a profile that decides, or NULL. */
 	*ret_rule = v->visibility == VISIBILITY_HIDDEN
@@ -75,14 +76,15 @@ static char *describe_view(const struct explainer *e, const struct view *v,
 				  *ret_rule);
 	switch (v->visibility) {
 	case VISIBILITY_LAYER:
-		while (*cow && strcmp(v->place, *cow) != 0)
-			cow++;
-		*ret_rule = *cow				    ? "--cow"
+		for (i = 0; i < e->cows.count; i++)
+			if (strcmp(v->place, e->cows.items[i].real) == 0)
+				cow = place;
+		*ret_rule = cow					    ? "--cow"
 			    : strcmp(v->place, e->run.project) == 0 ? "project"
 								    : "home";
 		return mem_printf("the layer over %s: changes there are "
 				  "pending until applied or discarded",
-				  *cow		      ? place
+				  cow		      ? place
 				  : **ret_rule == 'h' ? "the home directory"
 						      : "the project");
 	case VISIBILITY_READ_WRITE:
@@ -164,8 +166,7 @@ static int explain_path(struct explainer *e, const char *path, struct err *err)
 		.hide = (const char *const *)e->hide,
 		.redactions = &e->redactions,
 		.never_granted = e->run.context.state.path,
-		.read_only = o->read_only,
-		.read_write = o->read_write,
+		.grants = &e->run.agent->grants,
 		.strict = o->strict,
 	};
 	const struct agent_place *place;
@@ -205,18 +206,16 @@ static int explain_paths(struct explainer *e, char *const *paths,
 	if (!run->project || run_load_agent(run, err) < 0 ||
 	    run_check_grants(run, err) < 0)
 		return -err->num;
-	e->cows = run_find_cows(run, NULL, err);
-	if (!e->cows)
+	if (run_find_cows(run, NULL, &e->cows, err) < 0)
 		return -err->num;
 	a = e->run.agent;
-	for (i = 0; e->cows[i]; i++)
-		;
-	e->layers = mem_zalloc((i + a->places.count + 3) * sizeof(*e->layers));
+	e->layers = mem_zalloc((e->cows.count + a->places.count + 3) *
+			       sizeof(*e->layers));
 	if (home && !e->run.options->strict &&
 	    !path_below(home, e->run.project))
 		e->layers[count++] = home;
-	for (i = 0; e->cows[i]; i++)
-		e->layers[count++] = e->cows[i];
+	for (i = 0; i < e->cows.count; i++)
+		e->layers[count++] = e->cows.items[i].real;
 	e->layers[count++] = e->run.project;
 	first = count;
 	for (i = 0; i < a->places.count; i++)
@@ -248,7 +247,7 @@ int run_explain(const struct run_options *options, char *const *paths,
 		got = explain_paths(&e, paths, err);
 	mem_list_free(&e.hide);
 	redactions_free(&e.redactions);
-	mem_list_free(&e.cows);
+	grants_free(&e.cows);
 	free(e.layers);
 	agent_free(&e.run.agent);
 	places_free(&e.run.places);

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/text.h"
+#include "guard/agent/agent.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
 #include "guard/sandbox/namespaces.h"
@@ -103,18 +104,6 @@ static void print_notice(struct notice_kind *k)
 	buf_free(&k->names);
 }
 
-bool run_grants_path(const char *const *paths, const char *path)
-{
-	for (; *paths; paths++) {
-		struct err ignored;
-		auto_free char *real = path_resolve(*paths, &ignored);
-
-		if (real && path_below(path, real))
-			return true;
-	}
-	return false;
-}
-
 /* Let in, or seen without its secrets, which is told by itself. */
 static bool is_visible(const struct run *run,
 		       const struct redactions *redactions, const char *path)
@@ -124,8 +113,7 @@ static bool is_visible(const struct run *run,
 	for (i = 0; i < redactions->count; i++)
 		if (strcmp(redactions->items[i].path, path) == 0)
 			return true;
-	return run_grants_path(run->options->read_only, path) ||
-	       run_grants_path(run->options->read_write, path);
+	return grants_cover(&run->agent->grants, path);
 }
 
 static bool has_hard_link_names(int dirfd, const char *name)

@@ -148,7 +148,7 @@ int run_load_agent(struct run *run, struct err *err)
 	places_find(environ, run->context.state.home, run->project,
 		    &run->places);
 	if (agent_load(run->options, &run->context.state, run->project,
-		       &run->places, &run->agent, err) < 0)
+		       &run->agent, err) < 0)
 		return -err->num;
 	run->options = &run->agent->options;
 	return 0;
@@ -201,19 +201,18 @@ static int resume_session(struct run *run, struct err *err)
 static int new_session(struct run *run, const char *command, struct err *err)
 {
 	auto_free char *git = gitdir_outside(run->project_fd, run->project);
-	char **cows = run_find_cows(run, git, err);
+	AUTO(grants) struct grants cows = {0};
 	const char *home =
 		run->options->strict ? NULL : run->context.state.home;
 	bool made;
 
-	if (!cows)
+	if (run_find_cows(run, git, &cows, err) < 0)
 		return -err->num;
 	made = session_create(run->context.state.runs_fd, run->project,
 			      run->project_fd, home, command, &run->session,
 			      err) == 0 &&
-	       run_add_cows(run, cows, err) == 0 &&
+	       run_add_cows(run, &cows, err) == 0 &&
 	       run_add_mounts(run, err) == 0;
-	mem_list_free(&cows);
 	if (!made)
 		return -err->num;
 	record_set(&run->session.more, LAYERS_BOOT, boot_id());

@@ -82,8 +82,7 @@ static void warn_of_hidden(const struct run *run, const char *text)
 		return;
 	path = path_resolve(text, &ignored);
 	if (!path || path_below(path, run->project) ||
-	    run_grants_path(run->options->read_only, path) ||
-	    run_grants_path(run->options->read_write, path))
+	    grants_cover(&run->agent->grants, path))
 		return;
 	for (i = 0; private[i]; i++)
 		if (path_below(path, private[i]))
@@ -120,6 +119,14 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 		len = strcspn(note, "\n");
 		report_note("%.*s", (int)len, note);
 	}
+	for (i = 0; i < run->agent->grants.count; i++) {
+		auto_free char *link = grant_describe_link(
+			&run->agent->grants.items[i], run->project,
+			run->context.state.home);
+
+		if (link)
+			report_note("%s", link);
+	}
 	/* Most likely it was meant to be another name. */
 	for (list = o->hide; *list; list++)
 		if (lstat(*list, &st) < 0 && errno == ENOENT)
@@ -139,67 +146,101 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 	run_hints_print(o);
 }
 
+/* The paths that no link may expose: masked ones, and files of which the run
+ * sees a copy. */
+static char **find_unreadable(const struct run *run)
+{
+	char **paths = run_hidden_paths(run);
+	size_t i;
+
+	for (i = 0; i < run->places.count; i++)
+		if (!(run->places.items[i].how & PLACE_MASKED))
+			mem_list_add(&paths, run->places.items[i].path);
+	return paths;
+}
+
+static int check_link(const struct run *run, const struct grant *g,
+		      struct err *err)
+{
+	const char *home = run->context.state.home;
+	char **hide = find_unreadable(run);
+	bool named = true;
+	bool hidden = grant_find_hidden(g, hide, &named) != NULL;
+	auto_free char *shown =
+		home && path_below(g->real, home)
+			? mem_printf("~/%s", path_rest(g->real, home))
+			: mem_strdup(g->real);
+
+	mem_list_free(&hide);
+	if (hidden && g->project)
+		return fail(err, EPERM,
+			    "%s would expose a masked path, and a project's "
+			    "file may only restrict",
+			    g->label);
+	if (hidden && !named)
+		return fail(err, EPERM,
+			    "%s leads to %s, which is hidden; name %s to grant "
+			    "it",
+			    g->label, text_quote(shown), shown);
+	/* A socket's server acts outside. */
+	if (S_ISSOCK(g->mode) && g->links.count)
+		return fail(err, EPERM,
+			    "%s leads to %s, a socket; name %s to grant it",
+			    g->label, text_quote(shown), shown);
+	return 0;
+}
+
 /*
  * A grant wins over a mask and is mounted on top of the layers. No grant may
  * expose the state itself, or a directory that holds the project, whose layer
  * it would cover. A directory above the state may be granted: the mask of the
  * state stays.
  */
-static int check_grants(const struct run *run, const char *const *paths,
-			struct err *err)
+static int check_grant(const struct run *run, const struct grant *g,
+		       struct err *err)
 {
 	const char *home = run->context.state.home;
+	const char *name = text_quote(g->written);
 	size_t i;
 
-	for (; *paths; paths++) {
-		auto_free char *path = path_resolve(*paths, err);
-
-		if (!path)
-			return -err->num;
-		if (path_below(run->project, path))
-			return fail(
-				err, EPERM,
-				"%s contains the project: exposing it would "
-				"replace the run's layer by the real files; "
-				"name a directory next to the project",
-				text_quote(*paths));
-		if (home && path_below(home, path))
+	if (path_below(run->project, g->real))
+		return fail(err, EPERM,
+			    "%s contains the project: exposing it would "
+			    "replace the run's layer by the real files; "
+			    "name a directory next to the project",
+			    name);
+	if (home && path_below(home, g->real))
+		return fail(err, EPERM,
+			    "%s contains your home directory: exposing it "
+			    "would replace the run's layer by the real one; "
+			    "name a directory in it",
+			    name);
+	for (i = 1; i < run->session.root_count; i++)
+		if (path_below(run->session.roots[i].path, g->real))
 			return fail(err, EPERM,
-				    "%s contains your home directory: exposing "
-				    "it would replace the run's layer by the "
-				    "real one; name a directory in it",
-				    text_quote(*paths));
-		for (i = 1; i < run->session.root_count; i++)
-			if (path_below(run->session.roots[i].path, path))
-				return fail(err, EPERM,
-					    "%s is or contains a directory of "
-					    "--cow: exposing it would replace "
-					    "its layer by the real files",
-					    text_quote(*paths));
-		if (path_below(path, run->context.state.path))
-			return fail(err, EPERM,
-				    "%s is guard's own state: no run may see "
-				    "it",
-				    text_quote(*paths));
-	}
-	return 0;
+				    "%s is or contains a directory of --cow: "
+				    "exposing it would replace its layer by "
+				    "the real files",
+				    name);
+	if (path_below(g->real, run->context.state.path))
+		return fail(err, EPERM,
+			    "%s is guard's own state: no run may see it", name);
+	if (g->kind == GRANT_READ_WRITE && !S_ISDIR(g->mode))
+		return fail(err, ENOTDIR,
+			    "--rw %s is not a directory: programs cannot "
+			    "replace a single exposed file; name its directory",
+			    name);
+	return g->project || g->links.count ? check_link(run, g, err) : 0;
 }
 
 int run_check_grants(const struct run *run, struct err *err)
 {
-	const char *const *path = run->options->read_write;
-	int got = check_grants(run, run->options->read_only, err);
-	struct stat st;
+	const struct grants *grants = &run->agent->grants;
+	size_t i;
+	int got = 0;
 
-	if (got == 0)
-		got = check_grants(run, path, err);
-	for (; got == 0 && *path; path++)
-		if (stat(*path, &st) == 0 && !S_ISDIR(st.st_mode))
-			return fail(err, ENOTDIR,
-				    "--rw %s is not a directory: programs "
-				    "cannot replace a single exposed file; "
-				    "name its directory",
-				    text_quote(*path));
+	for (i = 0; got == 0 && i < grants->count; i++)
+		got = check_grant(run, &grants->items[i], err);
 	return got;
 }
 
@@ -320,8 +361,7 @@ static struct sandbox_policy policy_of(const struct run *run)
 		.cwd = run->cwd,
 		.home = run->context.state.home,
 		.never_granted = run->context.state.path,
-		.read_only = o->read_only,
-		.read_write = o->read_write,
+		.grants = &run->agent->grants,
 		.net = o->net,
 		.ports = o->ports,
 		.port_count = o->port_count,

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/sandbox/grant.h"
 #include "guard/sandbox/namespaces.h"
 #include "guard/sandbox/namespaces_private.h"
 
@@ -36,26 +37,22 @@ static struct path_rule *add_mask_or_grant(struct setup *s, char *path,
 	return rule;
 }
 
-static int add_grants(struct setup *s, const char *const *paths, int kind,
-		      struct err *err)
+static int add_grants(struct setup *s, struct err *err)
 {
-	for (; paths && *paths; paths++) {
-		auto_close int fd = open(*paths, O_PATH | O_CLOEXEC);
-		auto_free char *real = NULL;
-		struct stat st;
+	const struct grants *grants = s->policy->grants;
+	size_t i;
 
-		if (fd < 0 && errno == ENOENT)
-			return fail(err, ENOENT,
-				    "%s %s: no such file or directory",
-				    kind == RULE_READ_ONLY ? "--ro" : "--rw",
-				    text_quote(*paths));
-		if (fd < 0 || fstat(fd, &st) < 0)
-			return fail_errno(err, "expose %s", text_quote(*paths));
-		real = path_resolve(*paths, err);
-		if (!real)
-			return -err->num;
-		(void)add_mask_or_grant(s, TAKE(real), kind, TAKE_FD(fd),
-					S_ISDIR(st.st_mode));
+	for (i = 0; grants && i < grants->count; i++) {
+		const struct grant *g = &grants->items[i];
+		int fd = grant_reopen(g, err);
+
+		if (fd < 0)
+			return fd;
+		(void)add_mask_or_grant(s, mem_strdup(g->real),
+					g->kind == GRANT_READ_ONLY
+						? RULE_READ_ONLY
+						: RULE_READ_WRITE,
+					fd, S_ISDIR(g->mode));
 	}
 	return 0;
 }
@@ -170,8 +167,7 @@ int masks_open(struct setup *s, struct err *err)
 		return -err->num;
 	add_masks(s, &table);
 	add_masked_sockets(s);
-	if (add_grants(s, s->policy->read_only, RULE_READ_ONLY, err) < 0 ||
-	    add_grants(s, s->policy->read_write, RULE_READ_WRITE, err) < 0 ||
+	if (add_grants(s, err) < 0 ||
 	    refuse_granted_aliases(s, &table, err) < 0)
 		return -err->num;
 	VEC_SORT(&s->rules, compare_path_rules);

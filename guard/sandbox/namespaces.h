@@ -57,7 +57,8 @@ void sockets_free(struct setup *s);
 
 /* Opens the granted paths and finds the masked ones, each under all its mount
  * points, before any mount covers them. The caller frees s->rules. Errors:
- * -ENOENT for a missing grant, -EPERM for a grant of policy->never_granted. */
+ * -ESTALE for a grant that was replaced, -EPERM for one of
+ * policy->never_granted. */
 int masks_open(struct setup *s, struct err *err);
 
 /* ---- stdio_fds.c ---- */

@@ -53,6 +53,7 @@ struct redactions {
 };
 
 struct sandbox;
+struct grants;
 
 struct sandbox_policy {
 	char *const *argv; /* the command; argv[0] is found by PATH */
@@ -70,9 +71,8 @@ struct sandbox_policy {
 	/* An absolute path of hide that no grant may expose, by any alias;
 	 * NULL: none. */
 	const char *never_granted;
-	/* Granted real paths, also below masked or private directories. */
-	const char *const *read_only; /* NULL-terminated, must exist */
-	const char *const *read_write; /* NULL-terminated, must exist */
+	/* Also below masked or private directories; NULL: none. */
+	const struct grants *grants;
 	enum sandbox_net net;
 	const struct sandbox_port *ports;
 	size_t port_count;
