@@ -191,6 +191,7 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped)
 {
+	const struct grants *grants = &run->agent->grants;
 	AUTO(notice_log) struct notice_log t = {0};
 	struct notice_kind paths = {"path", "masked", "--ro PATH exposes one"};
 	struct notice_kind linked = {
@@ -222,8 +223,19 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	     name = strtok_r(NULL, ", ", &save))
 		add_notice_name(&t, &variables, name);
 	for (socket = sandbox_unreachable_sockets(sb); *socket; socket++)
-		if (!is_visible(run, redactions, *socket))
+		if (!grants_name(grants, *socket))
 			add_notice_name(&t, &sockets, *socket);
+	for (i = 0; i < grants->count; i++) {
+		const struct grant *g = &grants->items[i];
+		size_t count =
+			S_ISDIR(g->mode) ? sandbox_count_sockets(sb, g) : 0;
+
+		if (count)
+			report_note("%s: %s hidden; name %s to grant %s",
+				    g->label, text_count(count, "socket"),
+				    count == 1 ? "it" : "them",
+				    count == 1 ? "it" : "them");
+	}
 	for (i = 0; i < run->places.notes.count; i++) {
 		const char *note = run->places.notes.items[i];
 

@@ -213,6 +213,16 @@ bool grants_cover(const struct grants *grants, const char *path)
 	return false;
 }
 
+bool grants_name(const struct grants *grants, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < grants->count; i++)
+		if (strcmp(path, grants->items[i].real) == 0)
+			return true;
+	return false;
+}
+
 /* The name as it is written, or NULL: ".." behind a link is another directory
  * than in the text. */
 static char *written_name(const struct grant *g)

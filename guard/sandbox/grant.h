@@ -56,6 +56,9 @@ int grant_reopen(const struct grant *g, struct err *err);
 /* True if a grant of the list is path, or a directory above it. */
 bool grants_cover(const struct grants *grants, const char *path);
 
+/* True if path itself is granted. */
+bool grants_name(const struct grants *grants, const char *path);
+
 /*
  * Returns the path of `hide` (as listed) that is, or is above, the grant's
  * file, under any of its mount points; NULL: none. *ret_named: the user wrote

@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
+#include "guard/sandbox/grant.h"
 
 /* No useful program needs more threads. */
 #define PIDS_DEFAULT 1024
@@ -232,6 +235,24 @@ char *const *sandbox_unreachable_sockets(const struct sandbox *sb)
 
 	return sb->setup.unreachable_sockets ? sb->setup.unreachable_sockets
 					     : none;
+}
+
+size_t sandbox_count_sockets(const struct sandbox *sb, const struct grant *g)
+{
+	const struct names *sockets = &sb->setup.sockets;
+	size_t i, count = 0;
+
+	for (i = 0; i < sockets->count; i++) {
+		struct err ignored;
+		auto_free char *real =
+			path_resolve(sockets->items[i], &ignored);
+		struct stat st;
+
+		count += real && path_below(real, g->real) &&
+			 lstat(real, &st) == 0 && S_ISSOCK(st.st_mode) &&
+			 !grants_name(sb->setup.policy->grants, real);
+	}
+	return count;
 }
 
 void sandbox_describe_limits(const struct sandbox *sb, struct buf *to)

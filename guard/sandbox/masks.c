@@ -105,23 +105,40 @@ static void add_masks(struct setup *s, const struct mountinfo *table)
 	}
 }
 
-static void add_masked_sockets(struct setup *s)
+static void add_masked_socket(struct setup *s, const char *real)
 {
-	size_t i;
+	const struct grants *grants = s->policy->grants;
+	struct path_rule *rule;
+	struct stat st;
+
+	/* A private directory has the machine's files only below a grant. */
+	if (lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode) ||
+	    (mounts_private_dir(real) &&
+	     !(grants && grants_cover(grants, real))))
+		return;
+	rule = add_mask_or_grant(s, mem_strdup(real), RULE_MASK, -1, false);
+	rule->socket = true;
+	rule->dev = st.st_dev;
+	rule->ino = st.st_ino;
+}
+
+static void add_masked_sockets(struct setup *s, const struct mountinfo *table)
+{
+	size_t i, k;
 
 	for (i = 0; i < s->sockets.count; i++) {
+		AUTO(names) struct names aliases = {0};
 		struct err ignored;
-		struct stat st;
-		struct path_rule *rule;
 		auto_free char *real =
 			path_resolve(s->sockets.items[i], &ignored);
 
-		if (!real || lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
+		if (!real)
 			continue;
-		rule = add_mask_or_grant(s, TAKE(real), RULE_MASK, -1, false);
-		rule->socket = true;
-		rule->dev = st.st_dev;
-		rule->ino = st.st_ino;
+		add_masked_socket(s, real);
+		if (s->policy->grants && s->policy->grants->count)
+			mountinfo_aliases(table, real, &aliases);
+		for (k = 0; k < aliases.count; k++)
+			add_masked_socket(s, aliases.items[k]);
 	}
 }
 
@@ -166,7 +183,7 @@ int masks_open(struct setup *s, struct err *err)
 	if (mountinfo_load(&table, err) < 0)
 		return -err->num;
 	add_masks(s, &table);
-	add_masked_sockets(s);
+	add_masked_sockets(s, &table);
 	if (add_grants(s, err) < 0 ||
 	    refuse_granted_aliases(s, &table, err) < 0)
 		return -err->num;
@@ -349,8 +366,8 @@ static const char *listening_path(const char *line)
 }
 
 /* A read-only mount does not prevent connect(2). Sockets in private directories
- * do not exist in the run, and a layer shows another file; every other
- * listener's socket gets a mask. */
+ * exist in the run only below a grant, and a layer shows another file; every
+ * other listener's socket gets a mask. */
 void sockets_find(struct setup *s)
 {
 	AUTO(buf) struct buf b = {0};
@@ -372,8 +389,7 @@ void sockets_find(struct setup *s)
 			pattern++;
 		if (*pattern && access(path, W_OK) == 0)
 			mem_list_add(&s->unreachable_sockets, path);
-		if (!mounts_private_dir(path))
-			names_add(&s->sockets, path);
+		names_add(&s->sockets, path);
 	}
 }
 

@@ -49,8 +49,8 @@ const char *mounts_private_dir(const char *path);
 
 /* ---- masks.c ---- */
 
-/* Fills s->sockets with the Unix sockets of the machine that have a listener
- * and stay visible in the run, and s->unreachable_sockets. Without
+/* Fills s->sockets with the Unix sockets of the machine that have a listener,
+ * and s->unreachable_sockets. Without
  * /proc/net/unix both stay empty. */
 void sockets_find(struct setup *s);
 void sockets_free(struct setup *s);

@@ -53,6 +53,7 @@ struct redactions {
 };
 
 struct sandbox;
+struct grant;
 struct grants;
 
 struct sandbox_policy {
@@ -163,6 +164,10 @@ struct sandbox_result {
 /* Sockets of well-known services that the user could connect to and the run
  * cannot: NULL-terminated, valid as long as sb. */
 char *const *sandbox_unreachable_sockets(const struct sandbox *sb);
+
+/* The number of sockets with a listener below a granted directory. They are
+ * masked, except those that are granted themselves. */
+size_t sandbox_count_sockets(const struct sandbox *sb, const struct grant *g);
 
 /* Appends a sentence for each requested limit: who enforces it. Nothing without
  * limits. */
