@@ -327,6 +327,7 @@ static const char *const machine_paths[] = {
 
 struct search {
 	const char *home, *project;
+	const char *here; /* the current directory, or NULL */
 	struct places *to;
 };
 
@@ -350,7 +351,7 @@ static void add_place(struct places *to, char *path, const char *entry,
 
 /* Adds the matches in dir, sorted. */
 static void add_pattern(struct places *to, const char *dir, const char *pattern,
-			const char *entry, unsigned int how)
+			const char *entry, bool moved, unsigned int how)
 {
 	AUTO(names) struct names found = {0};
 	DIR *open = opendir(dir);
@@ -365,7 +366,7 @@ static void add_pattern(struct places *to, const char *dir, const char *pattern,
 	(void)closedir(open);
 	VEC_SORT(&found, sorted_compare_texts);
 	for (i = 0; i < found.count; i++)
-		add_place(to, path_join(dir, found.items[i]), entry, false,
+		add_place(to, path_join(dir, found.items[i]), entry, moved,
 			  how);
 }
 
@@ -383,7 +384,7 @@ static void add_below(const struct search *s, int home_fd, const char *home,
 		auto_free char *dir =
 			*above ? path_join(home, above) : mem_strdup(home);
 
-		add_pattern(s->to, dir, path_name(name), entry, how);
+		add_pattern(s->to, dir, path_name(name), entry, false, how);
 	} else {
 		add_place(s->to, path_join(home, name), entry, false, how);
 	}
@@ -394,10 +395,9 @@ static void add_below(const struct search *s, int home_fd, const char *home,
 /* The path as the user writes it. */
 static char *shorten_path(const struct search *s, const char *path)
 {
-	auto_free char *here = getcwd(NULL, 0);
-
-	if (here && path_below(path, here) && strcmp(path, here) != 0)
-		return mem_strdup(path_rest(path, here));
+	if (s->here && s->here[1] && path_below(path, s->here) &&
+	    strcmp(path, s->here) != 0)
+		return mem_strdup(path_rest(path, s->here));
 	if (s->home && strcmp(path, s->home) == 0)
 		return mem_strdup("~");
 	return s->home && path_below(path, s->home)
@@ -453,6 +453,9 @@ static void add_moved(const struct search *s, const char *path,
 		  : errno == ENOENT || errno == ENOTDIR)
 		return;
 	real = path_resolve(path, &ignored);
+	/* Packages hold no secrets of the user. */
+	if (only_file && real && path_below(real, "/usr"))
+		return;
 	if (!real || path_below(real, "/proc") || path_below(real, "/sys") ||
 	    path_below(real, "/dev") || is_known(s->to, path))
 		return;
@@ -503,7 +506,8 @@ static void add_files(const struct search *s, const char *entry,
 	     part = strtok_r(NULL, ":", &save)) {
 		auto_free char *path = full_path(s, part, strlen(part), dir);
 
-		if (path)
+		/* Other lists have patterns or commands: HISTIGNORE. */
+		if (path && (!only_file || *part == '/'))
 			add_moved(s, path, entry, only_file, how);
 	}
 }
@@ -511,8 +515,7 @@ static void add_files(const struct search *s, const char *entry,
 /* Looks below the value of a variable for the entries below its default. */
 static void add_base(const struct search *s, size_t base, const char *value)
 {
-	auto_free char *here = getcwd(NULL, 0);
-	auto_free char *dir = full_path(s, value, strlen(value), here);
+	auto_free char *dir = full_path(s, value, strlen(value), s->here);
 	const char *variable = bases[base].variable, *name;
 	unsigned int how;
 	size_t i;
@@ -536,7 +539,7 @@ static void add_base(const struct search *s, size_t base, const char *value)
 			auto_free char *above = path_parent(path);
 
 			add_pattern(s->to, above, path_name(path), variable,
-				    how);
+				    true, how);
 		} else {
 			add_moved(s, path, variable, false, how);
 		}
@@ -547,8 +550,8 @@ static bool names_secret(const char *variable, size_t len)
 {
 	const char *const *word;
 
-	/* A program. */
-	if (len >= 7 && memcmp(variable + len - 7, "ASKPASS", 7) == 0)
+	/* A program that asks for a password. */
+	if (memmem(variable, len, "ASKPASS", 7))
 		return false;
 	for (word = secret_words; *word; word++)
 		if (memmem(variable, len, *word, strlen(*word)))
@@ -560,7 +563,6 @@ static void add_variable(const struct search *s, const char *variable)
 {
 	size_t len = strcspn(variable, "="), i;
 	auto_free char *name = mem_strndup(variable, len);
-	auto_free char *here = NULL;
 	const char *value;
 
 	if (variable[len] != '=' || !variable[len + 1])
@@ -571,17 +573,16 @@ static void add_variable(const struct search *s, const char *variable)
 			add_base(s, i, value);
 			return;
 		}
-	here = getcwd(NULL, 0);
 	for (i = 0; i < COUNT(file_variables); i++)
 		if (strcmp(file_variables[i].variable, name) == 0) {
-			add_files(s, name, value, here, false,
+			add_files(s, name, value, s->here, false,
 				  file_variables[i].how);
 			return;
 		}
 	/* A word that is a secret itself may be the name of a file in the
 	 * current directory. */
 	if (names_secret(name, len) && strpbrk(value, "/."))
-		add_files(s, name, value, here, true, PLACE_MASKED);
+		add_files(s, name, value, s->here, true, PLACE_MASKED);
 }
 
 /* ---- files that settings name ---- */
@@ -731,7 +732,8 @@ static void add_histories(const struct search *s, char *const *variables)
 		find_histories(s, usual);
 		while (*v && strncmp(*v, tops[i][0], len) != 0)
 			v++;
-		if (*v && (*v)[len] == '/' && !why_visible(s, *v + len, true))
+		if (*v && (*v)[len] == '/' && strcmp(*v + len, usual) != 0 &&
+		    !why_visible(s, *v + len, true))
 			find_histories(s, *v + len);
 	}
 }
@@ -739,7 +741,8 @@ static void add_histories(const struct search *s, char *const *variables)
 void places_find(char *const *variables, const char *home, const char *project,
 		 struct places *ret)
 {
-	const struct search s = {home, project, ret};
+	auto_free char *here = getcwd(NULL, 0);
+	const struct search s = {home, project, here, ret};
 	const struct passwd *user = getpwuid(geteuid());
 	const char *const *path;
 	char *const *variable;
@@ -761,7 +764,7 @@ void places_find(char *const *variables, const char *home, const char *project,
 			strchr(*path, '*') ? path_parent(*path) : NULL;
 
 		if (dir)
-			add_pattern(ret, dir, path_name(*path), *path,
+			add_pattern(ret, dir, path_name(*path), *path, false,
 				    PLACE_MASKED);
 		else if (may_exist(AT_FDCWD, *path))
 			add_place(ret, mem_strdup(*path), *path, false,

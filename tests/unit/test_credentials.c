@@ -267,10 +267,14 @@ static void other_variables_name_no_credentials(void **state)
 	auto_free char *file = mem_printf("%s/any.file", home);
 	auto_free char *dir = mem_printf("%s/dir", home);
 	auto_free char *editor = mem_printf("EDITOR=%s", file);
-	auto_free char *askpass = mem_printf("SSH_ASKPASS=%s", file);
+	auto_free char *askpass =
+		mem_printf("VSCODE_GIT_ASKPASS_NODE=%s", file);
+	auto_free char *list = mem_printf("HISTIGNORE=./x:any.file:%s.", file);
 	auto_free char *keys = mem_printf("MY_KEYS=%s", dir);
 	char *variables[] = {editor,
 			     askpass,
+			     list,
+			     (char[]){"KEYMAP=/usr/bin/env"},
 			     keys,
 			     (char[]){"HISTFILE=/dev/null"},
 			     (char[]){"KUBECONFIG=/proc/self/status"},
@@ -282,8 +286,10 @@ static void other_variables_name_no_credentials(void **state)
 	(void)state;
 	make_file(file);
 	make_dir(dir);
+	assert_int_equal(chdir(home), 0);
 	places_find(none, home, NULL, &plain);
 	places_find(variables, home, NULL, &l);
+	assert_int_equal(chdir("/"), 0);
 	assert_int_equal(l.count, plain.count);
 	assert_int_equal(l.notes.count, 0);
 	remove_home(home);
