@@ -41,7 +41,7 @@ struct places {
 
 /* Finds the existing places. variables: "NAME=VALUE", NULL-terminated; home,
  * project: absolute, or NULL. A place whose existence cannot be checked counts
- * as existing. Frees nothing; *ret is empty before the call. */
+ * as existing. *ret must be empty; places_free() empties it again. */
 void places_find(char *const *variables, const char *home, const char *project,
 		 struct places *ret);
 void places_free(struct places *places);

@@ -20,15 +20,15 @@ plant() {
 # hidden TITLE [VAR=VALUE...]: all that was planted is readable outside, nothing
 # in a run with these variables
 hidden() {
-	what=$1
+	label=$1
 	shift
 	is "$(tr '\n' '\0' <"$T/planted" | xargs -0 grep -l GEHEIM7 | wc -l)" \
-		"$(wc -l <"$T/planted")" "$what: all are readable without guard"
+		"$(wc -l <"$T/planted")" "$label: all are readable without guard"
 	tr '\n' '\0' <"$T/planted" >"$T/planted0"
-	gives 0 "$what: the run starts" env "$@" guard run --ro "$T/planted0" \
+	gives 0 "$label: the run starts" env "$@" guard run --ro "$T/planted0" \
 		-- sh -c 'xargs -0 grep -l GEHEIM7 <"$0" 2>/dev/null; :' \
 		"$T/planted0"
-	is "$(cat "$out")" '' "$what: a run reads none"
+	is "$(cat "$out")" '' "$label: a run reads none"
 }
 
 # --- the whole table ---
