@@ -271,8 +271,8 @@ blind() {
 	fi
 }
 waiting=$(guard status -aq)
-gives 125 'a run without a readable mount table is refused' blind
-says "$err" '/proc/self/mountinfo'
+gives 125 'a run without a /proc is refused' blind
+says "$err" '/proc is not mounted'
 is "$(guard status -aq)" "$waiting" 'the refused run leaves no run behind'
 
 # --- Ctrl-C before and after the first rename ---
