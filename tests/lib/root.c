@@ -820,6 +820,21 @@ static bool has_ended(long pid)
 		threads <= 1 && (state == 'Z' || flags & 4));
 }
 
+/* Whether a process ends by itself in this many milliseconds: one whose
+ * parent has just ended may not have had its turn yet on a busy machine. */
+static bool ends_soon(long pid, int ms)
+{
+	int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	struct pollfd ended = {.fd = fd, .events = POLLIN};
+	bool ends;
+
+	if (fd < 0)
+		return errno == ESRCH;
+	ends = poll(&ended, 1, ms) > 0;
+	close(fd);
+	return ends;
+}
+
 static bool report_left(void)
 {
 	DIR *dir = opendir("/proc");
@@ -841,8 +856,8 @@ static bool report_left(void)
 		len = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 		if (fd >= 0)
 			close(fd);
-		if (len < 0 || has_ended(pid))
-			continue; /* meanwhile */
+		if (len < 0 || has_ended(pid) || ends_soon(pid, 1000))
+			continue;
 		for (i = 0; i < len - 1; i++)
 			if (!line[i])
 				line[i] = ' ';
