@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -5,6 +6,7 @@
 #include "guard/cli/commands.h"
 #include "guard/review/overlaps.h"
 #include "guard/retention/retire.h"
+#include "guard/state/storing.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
 
@@ -224,6 +226,21 @@ static int check_unfinished(struct context *c, struct status_options *o,
 	return got == -EBUSY ? 0 : got;
 }
 
+/* The snapshot beside a run that goes on now. */
+static void print_storing(const struct context *c)
+{
+	auto_free char *text = NULL;
+	struct storing storing;
+
+	if (storing_find(c->state.workspaces_fd, c->project, &storing)) {
+		text = storing_text(&storing);
+		output_hint("storing %s in the background: %s (guard stop "
+			    "--snapshot ends it)",
+			    text_quote(c->project), text);
+	}
+	free(storing.run_id);
+}
+
 static int status(struct context *c, struct status_options *o, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
@@ -262,6 +279,8 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		print_lines(&list, o);
 	else
 		print_table(&list, o);
+	if (!o->json && !o->porcelain && !o->quiet)
+		print_storing(c);
 	return STATUS_OK;
 }
 

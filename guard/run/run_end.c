@@ -19,6 +19,7 @@
 #include "guard/change/changes.h"
 #include "guard/state/report.h"
 #include "guard/state/reserve.h"
+#include "guard/state/storing.h"
 #include "guard/retention/retire.h"
 #include "guard/run/run.h"
 #include "overlay/layers.h"
@@ -184,6 +185,28 @@ static void report_stale_gids(const struct run *run)
 			    text_quote(path));
 }
 
+/* The snapshot that goes on in the background when the run has ended. */
+static void report_storing(const struct run *run)
+{
+	const struct session *s = &run->session;
+	struct storing storing;
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++) {
+		auto_free char *text = NULL;
+
+		if (storing_find(run->context.state.workspaces_fd,
+				 s->roots[i].path, &storing) &&
+		    storing_is_long(&storing)) {
+			text = storing_text(&storing);
+			report_note("storing %s in the background: %s (guard "
+				    "stop --snapshot ends it)",
+				    text_quote(s->roots[i].path), text);
+		}
+		free(storing.run_id);
+	}
+}
+
 static void drop_unchanged_run(struct run *run, bool caches)
 {
 	struct err err;
@@ -192,6 +215,7 @@ static void drop_unchanged_run(struct run *run, bool caches)
 	report_note("run %s changed nothing%s", session_label(&run->session),
 		    caches ? " but caches and histories in your home directory"
 			   : "");
+	report_storing(run);
 	/* Files in its private /tmp are a result too, of a kind. */
 	kept = caches || holds_files(run->session.fd, "tmp", 0) ||
 	       holds_files(run->session.fd, "var-tmp", 0);
