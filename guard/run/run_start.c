@@ -230,6 +230,11 @@ static int check_grant(const struct run *run, const struct grant *g,
 			    "--rw %s is not a directory: programs cannot "
 			    "replace a single exposed file; name its directory",
 			    name);
+	if (g->kind == GRANT_READ_WRITE && access(g->real, W_OK) < 0)
+		return fail_errno(err,
+				  "%s is not writable for you, so it cannot be "
+				  "for the run; --ro exposes it for reading",
+				  name);
 	return g->project || g->links.count ? check_link(run, g, err) : 0;
 }
 

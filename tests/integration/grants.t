@@ -50,6 +50,12 @@ says "$err" 'name its directory'
 # --- guard's own state is never exposed ---
 gives 125 "--ro of guard's state is refused" guard run --ro "$state" -- true
 says "$err" 'state'
+if [ "$me" != root ]; then
+	mkdir -m 555 "$HOME/sealed"
+	gives 125 '--rw of a directory without write permission is refused' \
+		guard run --rw "$HOME/sealed" -- true
+	says "$err" "'$HOME/sealed' is not writable for you"
+fi
 gives 125 "--rw of a part of guard's state is refused" \
 	guard run --rw "$state/store" -- true
 gives 0 "--ro of a directory that contains guard's state is accepted" \
