@@ -235,6 +235,16 @@ static int resolve_operand(struct context *c, const char *operand, bool lock,
 
 char *resolve_run_path(const char *arg, struct err *err)
 {
+	const char *home = getenv("HOME");
+	auto_free char *in_home = NULL;
+	struct stat st;
+
+	/* guard prints paths of the home this way, and in quotes no shell
+	 * expands them. */
+	if (strncmp(arg, "~/", 2) == 0 && home && lstat("~", &st) < 0) {
+		in_home = path_join(home, arg + 2);
+		return path_resolve_parent(in_home, err);
+	}
 	if (*arg)
 		return path_resolve_parent(arg, err);
 	(void)fail(err, EINVAL,

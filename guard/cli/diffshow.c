@@ -111,12 +111,20 @@ static int read_sides(const struct change_move *m,
 		       : 0;
 }
 
-static void print_names(const struct change_move *m)
+/* Paths are relative to the root, as patch(1) takes them, but those of the home
+ * are as every other list has them. */
+static void print_names(const struct change_move *m,
+			const struct changes_root *root)
 {
 	AUTO(buf) struct buf from = {0}, to = {0};
 	const char *bold = output_style(STYLE_BOLD);
 	const char *none = output_style(STYLE_NONE);
+	bool old = S_ISREG(m->old.mode), now = S_ISREG(m->now.mode);
 
+	if (root->home) {
+		text_escape_name(&from, root->prefix);
+		text_escape_name(&to, root->prefix);
+	}
 	text_escape_name(&from, m->from);
 	text_escape_name(&to, m->to);
 	(void)printf("\n");
@@ -126,22 +134,23 @@ static void print_names(const struct change_move *m)
 			     bold, m->percent, none, bold, buf_text(&from),
 			     none, bold, buf_text(&to), none);
 	(void)printf("%s--- %s%s%s\n%s+++ %s%s%s\n", bold,
-		     S_ISREG(m->old.mode) ? "a/" : "",
-		     S_ISREG(m->old.mode) ? buf_text(&from) : "(nothing)", none,
-		     bold, S_ISREG(m->now.mode) ? "b/" : "",
-		     S_ISREG(m->now.mode) ? buf_text(&to) : "(nothing)", none);
+		     old && !root->home ? "a/" : "",
+		     old ? buf_text(&from) : "(nothing)", none, bold,
+		     now && !root->home ? "b/" : "",
+		     now ? buf_text(&to) : "(nothing)", none);
 }
 
 /* The names are printed before the first line. */
 struct names_once {
 	const struct change_move *m;
+	const struct changes_root *root;
 	bool printed;
 };
 
 static void print_names_once(struct names_once *names)
 {
 	if (!names->printed)
-		print_names(names->m);
+		print_names(names->m, names->root);
 	names->printed = true;
 }
 
@@ -171,7 +180,7 @@ static void print_text(const struct change_move *m,
 		       const struct changes_root *root, unsigned int context)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
-	struct names_once names = {m, false};
+	struct names_once names = {m, root, false};
 	struct err err;
 	int got;
 
@@ -224,6 +233,8 @@ static void print_text_change(const struct change *c,
 	if (S_ISLNK(c->old.mode) || S_ISLNK(c->now.mode)) {
 		AUTO(buf) struct buf name = {0};
 
+		if (root->home)
+			text_escape_name(&name, root->prefix);
 		text_escape_name(&name, c->path);
 		(void)printf("\n%slink %s%s\n", output_style(STYLE_BOLD),
 			     buf_text(&name), output_style(STYLE_NONE));
@@ -233,7 +244,7 @@ static void print_text_change(const struct change *c,
 	if (is_text_change(c) && !too_large(c)) {
 		print_text(&m, root, context);
 	} else if (is_text_change(c)) {
-		print_names(&m);
+		print_names(&m, root);
 		(void)printf("too large to show\n");
 	}
 }
@@ -266,7 +277,6 @@ void diffshow_texts(const struct changes_root *g, unsigned int context)
 	AUTO(buf) struct buf heading = {0};
 	size_t i;
 
-	/* Paths in patches are relative to the root, as patch(1) takes them. */
 	text_escape_name(&heading, g->prefix);
 	if (heading.len && !g->home && list->count)
 		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
@@ -347,9 +357,32 @@ static void print_stat(const struct changes_root *g)
 	}
 }
 
+/* As git has it: R, how much is alike, both names. */
+static void print_move_names(const struct changes_root *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->list.move_count; i++) {
+		const struct change_move *m = &g->list.moves[i];
+		AUTO(buf) struct buf from = {0}, to = {0};
+
+		if (m->half)
+			continue;
+		text_escape_name(&from, g->prefix);
+		text_escape_name(&from, m->from);
+		text_escape_name(&to, g->prefix);
+		text_escape_name(&to, m->to);
+		(void)printf("R%03u\t%s\t%s\n", m->percent, buf_text(&from),
+			     buf_text(&to));
+	}
+}
+
 void diffshow_lines(const struct changes_root *g, enum diff_form form)
 {
 	size_t i;
+
+	if (form == FORM_NAME_STATUS)
+		print_move_names(g);
 
 	if (form == FORM_STAT) {
 		print_stat(g);
@@ -364,6 +397,8 @@ void diffshow_lines(const struct changes_root *g, enum diff_form form)
 				     '\0', g->prefix, c->path, '\0');
 			continue;
 		}
+		if (form == FORM_NAME_STATUS && changes_is_moved(&g->list, c))
+			continue;
 		text_escape_name(&b, g->prefix);
 		text_escape_name(&b, c->path);
 		if (form == FORM_NAME_STATUS)

@@ -27,11 +27,11 @@ static void print_group_summary(const struct changes_root *g)
 	}
 	if (n.deleted > n.moved_from) {
 		output_print("deleted%s:", buf_text(&where));
-		listing_deleted(&g->list, stderr);
+		listing_deleted(g, stderr);
 	}
 	if (n.moved || g->list.more_moves) {
 		output_print("moved%s:", buf_text(&where));
-		(void)listing_moved(&g->list, MOVES_MOST, stderr);
+		(void)listing_moved(g, MOVES_MOST, stderr);
 		listing_more_moves(&g->list, stderr);
 	}
 }

@@ -41,6 +41,13 @@ is "$(cat "$HOME/.tool")" mine 'apply changes nothing in the home'
 gives 0 'status lists the run with changes in the home' guard status
 says "$out" ' in home  sh '
 silent "$out" 'no changes'
+gives 0 'diff lists the changes in the home' guard diff
+says "$out" '+++ ~/.tool'
+sed -n 's,^  [A-Z]  \(~/[^ ]*\).*,\1,p' "$out" >"$T/listed"
+ok 'some paths are listed' test -s "$T/listed"
+while read -r path; do
+	gives 0 "diff accepts $path as it was printed" guard diff "$path"
+done <"$T/listed"
 
 # --- paths in the home ---
 gives 1 'apply of an unchanged path in the home is refused' \

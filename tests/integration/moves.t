@@ -81,7 +81,11 @@ has "$out" 'R  old/ -> new/  (6 files)$'
 has "$out" 'R  old/sub/b -> new/sub/b .*+1 -0$'
 has "$out" 'R  winner -> victim .*OVER ANOTHER'
 hasnt "$out" '^[AD]  old/sub/a'
-gives 0 'diff --name-status lists paths, not moves' guard diff --name-status
+gives 0 'diff --name-status lists moves as git does' guard diff --name-status
+has "$out" "$(printf '^R100\told/sub/a\tnew/sub/a$')"
+hasnt "$out" "$(printf '^[DA]\t.*/sub/a$')"
+gives 0 'diff --no-renames lists both paths' \
+	guard diff --name-status --no-renames
 has "$out" "$(printf '^D\told/sub/a$')"
 has "$out" "$(printf '^A\tnew/sub/a$')"
 hasnt "$out" '^R'
