@@ -1,3 +1,4 @@
+#include <string.h>
 #include <unistd.h>
 
 #include "guard/change/importer.h"
@@ -10,6 +11,7 @@
 
 #define ID_SHOWN 10
 #define NAME_WIDTH 24
+#define MERGES_SHOWN 3
 
 struct import_options {
 	bool dry, yes, json;
@@ -63,6 +65,23 @@ static void print_import_summary(const struct session *s,
 		     text_size(list->bytes), done, list->prefix);
 }
 
+/* How the imported branches come into the user's own. */
+static void hint_merges(const struct gitimport_list *list)
+{
+	size_t i, shown = 0;
+
+	for (i = 0; i < list->count && shown < MERGES_SHOWN; i++) {
+		const struct gitimport_ref *r = &list->items[i];
+
+		if (r->known || strncmp(r->name, "heads/", 6) != 0)
+			continue;
+		output_hint("git merge %s/%s", list->prefix, r->name);
+		shown++;
+	}
+	if (!shown)
+		output_hint("git for-each-ref %s", list->prefix);
+}
+
 /* The run's branch of that name; its commit is in the repository now. */
 static int fast_forward_branch(struct context *c, const struct session *s,
 			       struct gitimport *im,
@@ -82,6 +101,11 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 			    "run %s created no commit on a branch %s",
 			    session_label(s), text_quote(o->ff));
 	got = gitimport_forward(im, o->ff, &list->items[i].id, err);
+	if (got == -EEXIST)
+		return fail(err, EEXIST,
+			    "%s is checked out: git merge --ff-only %.*s moves "
+			    "it with its files",
+			    text_quote(o->ff), ID_SHOWN, list->items[i].id.hex);
 	if (got < 0)
 		return err_context(err, "the branch was not moved");
 	if (got == 0)
@@ -187,7 +211,8 @@ static int import(struct context *c, int count, char **argv, int dashed,
 		if (o->json)
 			print_import_json(&p.session, list, true);
 		print_import_summary(&p.session, list, "imported to");
-		output_hint("git for-each-ref %s", list->prefix);
+		if (!o->ff)
+			hint_merges(list);
 		return fast_forward_branch(c, &p.session, im, o, err);
 	}
 	if (o->json)

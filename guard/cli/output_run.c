@@ -72,13 +72,14 @@ void output_run_summary(const struct session *s, struct changes *c)
 	print_next("diff", s, "show the changes");
 	if (n.total)
 		print_next("review", s, "decide on each change");
-	if (n.total > n.git)
-		print_next("apply", s, "apply them to your files");
-	/* A branch, a tag, the stash: apply leaves them alone. */
+	/* A branch, a tag, the stash: apply leaves them alone. Files that were
+	 * applied first would stand in the way of a merge. */
 	for (i = 0; i < list->count; i++)
 		refs |= strncmp(list->items[i].path, ".git/refs/", 10) == 0 ||
 			strcmp(list->items[i].path, ".git/packed-refs") == 0;
 	if (refs)
-		print_next("import", s, "import its commits");
+		print_next("import", s, "import its commits, to merge them");
+	if (n.total > n.git)
+		print_next("apply", s, "apply them to your files");
 	print_next("discard", s, "discard them");
 }

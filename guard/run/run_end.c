@@ -323,8 +323,9 @@ int run_end(struct run *run, int status, struct err *err)
 		report_note("%s in the repository %s",
 			    text_count(git.count, "change"),
 			    text_quote(record_get(&s->more, LAYERS_GIT)));
-		report_hint("guard import %s  import its commits",
-			    session_label(s));
+		report_hint(
+			"guard import %s  import its commits, to merge them",
+			session_label(s));
 	}
 	retire_runs(&run->context);
 	return got;

@@ -706,10 +706,7 @@ static int move_branch(struct gitimport *im, git_reference *ref,
 	int got;
 
 	if (im->git->branch_is_checked_out(ref))
-		return fail(err, EEXIST,
-			    "%s is checked out: use git merge --ff-only, which "
-			    "updates its files too",
-			    text_quote(name));
+		return fail(err, EEXIST, "%s is checked out", text_quote(name));
 	if (!from)
 		return fail(err, EINVAL, "%s is not a plain branch",
 			    text_quote(name));
