@@ -81,6 +81,7 @@ rest() {
 	run\ --home) echo '-q -C .. -- true' ;;
 	run\ *) echo '-q -- true' ;;
 	exec\ *) echo "-q $run -- true" ;;
+	stop\ --snapshot) ;;
 	stop\ *) echo "$run" ;;
 	shell\ *) echo "-q $run" ;;
 	apply\ --continue | apply\ --abort | apply\ -n | apply\ --dry-run) ;;
@@ -117,7 +118,8 @@ wants() {
 	case $1\ $2 in
 	run\ --publish | run\ --share-login) echo 125 ;;
 	run\ --user) [ "$me" = root ] && echo 0 || echo 125 ;;
-	apply\ --abort | apply\ -p | apply\ --patch | diff\ --exit-code) echo 1 ;;
+	stop\ --snapshot | diff\ --exit-code) echo 1 ;;
+	apply\ --abort | apply\ -p | apply\ --patch) echo 1 ;;
 	*) echo 0 ;;
 	esac
 }
