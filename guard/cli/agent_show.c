@@ -54,10 +54,12 @@ static void print_changed_dirs(const char *const *changes, size_t count)
 				break;
 		text_escape(&name, path, len, false);
 		if (path[len])
-			(void)fprintf(stderr, "  ~/%s/: %s\n", buf_text(&name),
+			(void)fprintf(output_stderr(), "  ~/%s/: %s\n",
+				      buf_text(&name),
 				      text_count(next - i, "file"));
 		else
-			(void)fprintf(stderr, "  ~/%s\n", buf_text(&name));
+			(void)fprintf(output_stderr(), "  ~/%s\n",
+				      buf_text(&name));
 	}
 }
 
@@ -78,7 +80,7 @@ void agent_show_end(const struct session *s)
 		return;
 	}
 	for (i = 0; i < count; i++)
-		print_code_change(stderr, changes[i]);
+		print_code_change(output_stderr(), changes[i]);
 }
 
 void agent_show_list(const struct session *s)

@@ -106,7 +106,7 @@ static int list_choices(struct context *c, const struct session_list *list,
 		add_choice(c, &list->items[i], operands, &t);
 	output_print("%zu runs are %s in %s: name one", list->count, what,
 		     text_quote(list->items[0].project));
-	table_print(&t, "  ", stderr);
+	table_print(&t, "  ", output_stderr());
 	return STATUS_AMBIGUOUS;
 }
 

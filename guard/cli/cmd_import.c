@@ -174,7 +174,6 @@ static int import(struct context *c, int count, char **argv, int dashed,
 				     buf_text(&line),
 				     r->known ? output_style(STYLE_NONE) : "");
 		}
-		(void)fflush(stdout);
 		for (i = 0; i < list->notes->count; i++)
 			output_warn("%s", list->notes->items[i]);
 	}

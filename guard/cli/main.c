@@ -53,12 +53,13 @@ static int report_unknown_verb(const char *name)
 {
 	const struct verb *near = options_near_verb(name);
 
-	(void)fprintf(stderr, "guard: no such verb: %s\n", text_quote(name));
+	(void)fprintf(output_stderr(), "guard: no such verb: %s\n",
+		      text_quote(name));
 	if (near)
-		(void)fprintf(stderr, "guard: did you mean `guard %s`?\n",
-			      near->name);
+		(void)fprintf(output_stderr(),
+			      "guard: did you mean `guard %s`?\n", near->name);
 	else
-		(void)fprintf(stderr, "guard: see `guard --help`\n");
+		(void)fprintf(output_stderr(), "guard: see `guard --help`\n");
 	return STATUS_USAGE;
 }
 
@@ -116,18 +117,21 @@ int main(int argc, char **argv)
 		return STATUS_REFUSED;
 	if (getrlimit(RLIMIT_STACK, &stack) == 0 &&
 	    stack.rlim_cur < STACK_LEAST) {
-		(void)fprintf(stderr, "guard: the stack limit is too small: "
-				      "run ulimit -s 128 or more\n");
+		(void)fprintf(output_stderr(),
+			      "guard: the stack limit is too small: "
+			      "run ulimit -s 128 or more\n");
 		return failure_status(argv[1]);
 	}
 	while (at < argc && argv[at][0] == '-') {
 		if (strcmp(argv[at], "-C") == 0 && !argv[at + 1]) {
-			(void)fprintf(stderr, "guard: -C needs a directory\n");
+			(void)fprintf(output_stderr(),
+				      "guard: -C needs a directory\n");
 			return STATUS_USAGE;
 		}
 		if (strcmp(argv[at], "-C") == 0) {
 			if (chdir(argv[at + 1]) < 0) {
-				(void)fprintf(stderr, "guard: -C %s: %m\n",
+				(void)fprintf(output_stderr(),
+					      "guard: -C %s: %m\n",
 					      text_quote(argv[at + 1]));
 				return failure_status(argv[at + 2]);
 			}
@@ -140,7 +144,7 @@ int main(int argc, char **argv)
 			return print_version();
 		} else {
 			(void)fprintf(
-				stderr,
+				output_stderr(),
 				"guard: no such option before the verb: %s\n"
 				"guard: see `guard --help`\n",
 				text_quote(argv[at]));
@@ -148,7 +152,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (at == argc) {
-		options_help(stderr, false);
+		options_help(output_stderr(), false);
 		return STATUS_USAGE;
 	}
 	if (strcmp(argv[at], "version") == 0)

@@ -36,7 +36,8 @@ int options_usage_error(const struct verb *verb, const char *format, ...)
 	if (vasprintf(&text, format, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	(void)fprintf(stderr, "guard: %s: %s\nguard: see `guard %s --help`\n",
+	(void)fprintf(output_stderr(),
+		      "guard: %s: %s\nguard: see `guard %s --help`\n",
 		      verb->name, text ? text : "", verb->name);
 	return STATUS_USAGE;
 }

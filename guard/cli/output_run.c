@@ -27,12 +27,12 @@ static void print_group_summary(const struct changes_root *g)
 	}
 	if (n.deleted > n.moved_from) {
 		output_print("deleted%s:", buf_text(&where));
-		listing_deleted(g, stderr);
+		listing_deleted(g, output_stderr());
 	}
 	if (n.moved || g->list.more_moves) {
 		output_print("moved%s:", buf_text(&where));
-		(void)listing_moved(g, MOVES_MOST, stderr);
-		listing_more_moves(&g->list, stderr);
+		(void)listing_moved(g, MOVES_MOST, output_stderr());
+		listing_more_moves(&g->list, output_stderr());
 	}
 }
 

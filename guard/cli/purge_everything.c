@@ -68,7 +68,7 @@ static int list_pending(struct context *c, json_t *ids, struct err *err)
 		output_warn("%s", list.unread.text);
 	if (count && !ids) {
 		output_warn("%s not applied:", text_count(count, "run"));
-		table_print(&t, "  ", stderr);
+		table_print(&t, "  ", output_stderr());
 	}
 	return 0;
 }
