@@ -279,6 +279,14 @@ int session_save(const struct session *s, struct err *err)
 	return session_store(s, ATOMIC_DURABLE, err);
 }
 
+/* For session_list_pending(); without the mark that only costs more. */
+static void mark_closed(const struct session *s)
+{
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {0}};
+
+	(void)utimensat(s->fd, ".", times, 0);
+}
+
 /*
  * A run that is new, running or without a result has nothing that a power cut
  * could lose. A continued run falls back to its previous record. "applied"
@@ -304,6 +312,8 @@ int session_set_state(struct session *s, enum run_state state, struct err *err)
 		      : session_store(s, how, err);
 	if (got < 0)
 		s->state = before;
+	else if (!run_state_pending(state))
+		mark_closed(s);
 	return got;
 }
 
@@ -711,8 +721,18 @@ static int compare_age(const void *left, const void *right)
 	return order ? order : strcmp(a->id, b->id);
 }
 
-int session_list(int runs_fd, bool live, struct session_list *ret,
-		 struct err *err)
+static bool is_marked_closed(int runs_fd, const char *id)
+{
+	struct stat st;
+
+	return fstatat(runs_fd, id, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       st.st_mtim.tv_sec == 0 && st.st_mtim.tv_nsec == 0;
+}
+
+/* pending: the caller does not use closed sessions. */
+static int list_sessions(int runs_fd, bool live, bool pending,
+			 struct session_list *ret, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
 	AUTO(dirlist) struct dirlist names = {0};
@@ -732,6 +752,7 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 		/* A quick test before the record is read: most runs are not
 		 * live. */
 		if (!session_id_ok(id) ||
+		    (pending && is_marked_closed(runs_fd, id)) ||
 		    (live && is_session_locked(runs_fd, lock, &inner_err) == 0))
 			continue;
 		if (open_session_id(runs_fd, id, false, &s, &inner_err) < 0) {
@@ -743,6 +764,8 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 				list.unread_time = session_id_time(id);
 			continue;
 		}
+		if (pending && !run_state_pending(s.state))
+			continue;
 		*VEC_ADD(&list) = s;
 		s = (struct session){.fd = -1, .lock_fd = -1};
 	}
@@ -750,6 +773,17 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 	*ret = list;
 	list = (struct session_list){0};
 	return 0;
+}
+
+int session_list(int runs_fd, bool live, struct session_list *ret,
+		 struct err *err)
+{
+	return list_sessions(runs_fd, live, false, ret, err);
+}
+
+int session_list_pending(int runs_fd, struct session_list *ret, struct err *err)
+{
+	return list_sessions(runs_fd, false, true, ret, err);
 }
 
 int session_lock_base(const struct session *s, struct err *err)

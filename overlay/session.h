@@ -155,6 +155,18 @@ struct session_list {
  * skipped, and ret->unread has the error of the first such record. */
 int session_list(int runs_fd, bool live, struct session_list *ret,
 		 struct err *err);
+/*
+ * session_list() of the pending sessions: one stat for each session that is
+ * marked as closed, instead of opening its files.
+ *
+ * The mark is the mtime 0 of the session's directory, set after the closed
+ * state is in the record. A record is replaced by a rename in that directory,
+ * with which the kernel sets another mtime: no session that was reopened has
+ * the mark, whichever version of guard reopened it. A session without the mark
+ * is opened.
+ */
+int session_list_pending(int runs_fd, struct session_list *ret,
+			 struct err *err);
 /* Frees all sessions and empties the list. */
 void session_list_free(struct session_list *list);
 

@@ -80,7 +80,7 @@ int resolve_run_pending(struct context *c, struct session_list *ret,
 	const char *here = current;
 	size_t nearest, kept = 0, i;
 
-	if (!here || session_list(c->state.runs_fd, false, ret, err) < 0)
+	if (!here || session_list_pending(c->state.runs_fd, ret, err) < 0)
 		return -err->num;
 	nearest = nearest_root(ret, here);
 	if (!nearest) {

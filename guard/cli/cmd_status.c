@@ -253,7 +253,8 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 	retire_runs(c);
 	if (retire_trash(&c->state, err) < 0)
 		output_error(err);
-	if (session_list(c->state.runs_fd, false, &list, err) < 0)
+	if ((o->all ? session_list(c->state.runs_fd, false, &list, err)
+		    : session_list_pending(c->state.runs_fd, &list, err)) < 0)
 		return -err->num;
 	if (list.unread.num)
 		output_warn("%s", list.unread.text);

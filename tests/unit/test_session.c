@@ -474,6 +474,50 @@ static void until_waiting(pid_t pid)
 	}
 }
 
+static size_t count_pending(const struct lab *lab)
+{
+	struct session_list list;
+	struct err err;
+	size_t count;
+
+	assert_int_equal(session_list_pending(lab->runs_fd, &list, &err), 0);
+	count = list.count;
+	session_list_free(&list);
+	return count;
+}
+
+static void test_a_reopened_run_is_pending_whoever_reopened_it(void **state)
+{
+	struct session_list list;
+	struct lab lab;
+	struct stat st;
+	struct err err;
+
+	(void)state;
+	lab_open(&lab, "p");
+	assert_int_equal(count_pending(&lab), 1);
+	assert_int_equal(session_set_state(&lab.s, RUN_APPLIED, &err), 0);
+	assert_int_equal(fstatat(lab.runs_fd, lab.s.id, &st, 0), 0);
+	assert_int_equal(st.st_mtim.tv_sec, 0);
+	assert_int_equal(st.st_mtim.tv_nsec, 0);
+	assert_int_equal(count_pending(&lab), 0);
+	assert_int_equal(session_list(lab.runs_fd, false, &list, &err), 0);
+	assert_int_equal(list.count, 1);
+	session_list_free(&list);
+	/* As a guard that does not know of the mark. */
+	lab.s.state = RUN_ENDED;
+	assert_int_equal(session_save(&lab.s, &err), 0);
+	assert_int_equal(count_pending(&lab), 1);
+	assert_int_equal(session_set_state(&lab.s, RUN_APPLIED, &err), 0);
+	assert_int_equal(session_set_state(&lab.s, RUN_ENDED, &err), 0);
+	assert_int_equal(count_pending(&lab), 1);
+	/* Closed, without the mark. */
+	lab.s.state = RUN_APPLIED;
+	assert_int_equal(session_save(&lab.s, &err), 0);
+	assert_int_equal(count_pending(&lab), 0);
+	lab_close(&lab);
+}
+
 static void test_base_is_waited_for(void **state)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
@@ -597,6 +641,8 @@ int main(void)
 		cmocka_unit_test(test_going_on),
 		cmocka_unit_test(test_beginnings),
 		cmocka_unit_test(test_list),
+		cmocka_unit_test(
+			test_a_reopened_run_is_pending_whoever_reopened_it),
 		cmocka_unit_test(test_base_is_waited_for),
 		cmocka_unit_test(test_base_that_failed),
 		cmocka_unit_test(test_trash),
