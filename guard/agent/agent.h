@@ -47,6 +47,7 @@ struct agent {
 	char *name; /* NULL: no agent's profile holds */
 	bool nested; /* only its profile can set it */
 	bool shared; /* the host's own directories: --share-login */
+	bool had_login; /* in its home before the run */
 	struct profile profile;
 	struct run_options options; /* with the options of the profiles */
 	VEC(struct agent_place) places;
@@ -120,6 +121,10 @@ void agent_code_scan(const struct agent *a, const struct state *state,
  * record; returns whether it adds any. */
 bool agent_code_compare(const struct record *before, const struct record *now,
 			struct session *s);
+
+/* The paths of these changes below the home, sorted, to free with
+ * mem_list_free(); NULL: none. */
+char **agent_code_paths(const struct session *s);
 
 /* In the session's record. */
 #define AGENT_NAME "agent"

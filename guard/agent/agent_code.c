@@ -397,3 +397,29 @@ bool agent_code_compare(const struct record *before, const struct record *now,
 	free(new.items);
 	return any;
 }
+
+char **agent_code_paths(const struct session *s)
+{
+	char **paths = NULL;
+	size_t i, count = 0;
+
+	for (i = 0; i < s->more.count; i++) {
+		const char *change = s->more.items[i].value;
+		const char *member;
+		auto_free char *file = NULL;
+
+		if (strcmp(s->more.items[i].key, AGENT_CODE) != 0 ||
+		    strlen(change) < 3)
+			continue;
+		/* "M .claude/.claude.json#hooks": the file of the member. */
+		member = strstr(change, ".json#");
+		if (member)
+			file = mem_strndup(change + 2,
+					   (size_t)(member - change) + 3);
+		mem_list_add(&paths, file ? file : change + 2);
+		count++;
+	}
+	if (paths)
+		qsort(paths, count, sizeof(*paths), sorted_compare_paths);
+	return paths;
+}

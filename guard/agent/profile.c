@@ -27,6 +27,8 @@ static const struct word {
 	[PROFILE_SEED] = {"seed", KIND_PATH, false, false},
 	[PROFILE_WRITE] = {"write", KIND_PATH, false, false},
 	[PROFILE_CODE] = {"code", KIND_PATH, false, true},
+	[PROFILE_LOGIN] = {"login", KIND_PATH, false, false},
+	[PROFILE_HISTORY] = {"history", KIND_PATH, false, true},
 	[PROFILE_CACHE] = {"cache", KIND_PATH, false, false},
 	[PROFILE_RO] = {"ro", KIND_PATH, true, false},
 	[PROFILE_HIDE] = {"hide", KIND_PATH, true, false},
@@ -154,7 +156,8 @@ static int set_item_value(struct profile_item *item, const char *value,
 	}
 	if (!word->wild && strpbrk(value, "*?["))
 		return fail(err, EINVAL,
-			    "%s %s: only code and noise may have wildcards",
+			    "%s %s: only code, history and noise may have "
+			    "wildcards",
 			    word->name, text_quote(value));
 	return set_item_path(item, value, err);
 }
@@ -175,8 +178,9 @@ static int add_profile_line(struct profile *p, const char *file,
 		return fail(err, EINVAL, "no such word in a profile: %s; %s",
 			    text_quote(name),
 			    project ? "a project's file may use ro and hide"
-				    : "use home, seed, write, code, cache, ro, "
-				      "hide, env, nested, tmp-size or noise");
+				    : "use home, seed, write, code, login, "
+				      "history, cache, ro, hide, env, nested, "
+				      "tmp-size or noise");
 	if (project && !words[i].project)
 		return fail(err, EINVAL,
 			    "'%s' would allow more, and a project's file may "
@@ -192,6 +196,7 @@ static int add_profile_line(struct profile *p, const char *file,
 	if (!item.in_home &&
 	    (item.word == PROFILE_HOME || item.word == PROFILE_SEED ||
 	     item.word == PROFILE_WRITE || item.word == PROFILE_CODE ||
+	     item.word == PROFILE_LOGIN || item.word == PROFILE_HISTORY ||
 	     item.word == PROFILE_CACHE)) {
 		(void)fail(err, EINVAL, "%s %s: it must begin with ~/", name,
 			   text_quote(item.value));

@@ -11,6 +11,9 @@
  *	code GLOB[#KEY,...]
  *			content of a home that the next session executes or
  *			obeys; with keys only those members of a JSON file
+ *	login PATH	a file with a login: never stored, one copy beside the
+ *			home
+ *	history GLOB	conversations: their loss is named
  *	cache DIR	kept from run to run of one project
  *	ro PATH		readable; in a project: not writable
  *	hide PATH
@@ -44,6 +47,8 @@ enum profile_word {
 	PROFILE_SEED,
 	PROFILE_WRITE,
 	PROFILE_CODE,
+	PROFILE_LOGIN,
+	PROFILE_HISTORY,
 	PROFILE_CACHE,
 	PROFILE_RO,
 	PROFILE_HIDE,

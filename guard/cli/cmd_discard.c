@@ -10,12 +10,14 @@ int cmd_discard(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	int dashed = options_after_dashes(argc, argv);
-	bool yes = false, only = false, dry = false, all = false;
+	struct discard_choice how = {0};
+	bool only = false, all = false;
 	const struct option_slot slots[] = {
 		{'a', .flag = &all},
-		{'n', .flag = &dry},
+		{'n', .flag = &how.dry},
+		{OPT_KEEP_AGENT, .flag = &how.keep_agent},
 		{OPT_ONLY, .flag = &only},
-		{'y', .flag = &yes},
+		{'y', .flag = &how.yes},
 		{'q', .read = output_quiet_read},
 		{0},
 	};
@@ -32,7 +34,7 @@ int cmd_discard(int argc, char **argv)
 		got = context_open(&c, true, &err);
 		if (got == 0) {
 			reserve_release(c.state.fd);
-			got = discard_every_run(&c, dry, yes, &err);
+			got = discard_every_run(&c, &how, &err);
 		}
 		return output_status(got, &err);
 	}
@@ -41,13 +43,14 @@ int cmd_discard(int argc, char **argv)
 			     &p, &err) < 0)
 		return output_status(-err.num, &err);
 	p.only = only;
-	got = dry ? 0 : choose_run_check(&c, &p, yes, argv + optind, &err);
+	got = how.dry ? 0
+		      : choose_run_check(&c, &p, how.yes, argv + optind, &err);
 	if (got)
 		return output_status(got, &err);
 	reserve_release(c.state.fd);
 	got = recover_project(&c, p.session.project, &err);
 	if ((got < 0 && got != -ENOENT) || resolve_run_lock(&c, &p, &err) < 0)
 		return output_status(-err.num, &err);
-	got = discard_run(&c, &p, dry, yes, &err);
+	got = discard_run(&c, &p, &how, &err);
 	return output_status(got, &err);
 }

@@ -140,7 +140,9 @@ static int redo_discard(struct undo *u, struct err *err)
 	if (resolve_run_open(u->c, parts + 1, operands, parts, !u->dry, &p,
 			     err) < 0)
 		return -err->num;
-	return discard_run(u->c, &p, u->dry, u->yes, err);
+	return discard_run(
+		u->c, &p,
+		&(struct discard_choice){.dry = u->dry, .yes = u->yes}, err);
 }
 
 /* --- one or several --- */

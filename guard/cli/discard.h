@@ -7,14 +7,22 @@
 #include "guard/change/resolve_run.h"
 #include "guard/state/context.h"
 
-/* Discards the run, or its named paths, after a question unless yes; the run is
- * locked. dry: only prints it. Returns an exit status or a negative errno. */
-int discard_run(struct context *c, struct resolved_run *p, bool dry, bool yes,
-		struct err *err);
+struct discard_choice {
+	bool dry; /* only print what would be discarded */
+	bool yes; /* without a question */
+	/* The home of the run's agent stays as it is; else the settings that
+	 * its next session would execute are put back. */
+	bool keep_agent;
+};
 
-/* Discards every pending run of the project here, after one question unless
- * yes. Live runs are named and skipped. Returns an exit status or a negative
- * errno. */
-int discard_every_run(struct context *c, bool dry, bool yes, struct err *err);
+/* Discards the run, or its named paths; the run is locked. Returns an exit
+ * status or a negative errno. */
+int discard_run(struct context *c, struct resolved_run *p,
+		const struct discard_choice *how, struct err *err);
+
+/* Discards every pending run of the project here, after one question. Live runs
+ * are named and skipped. Returns an exit status or a negative errno. */
+int discard_every_run(struct context *c, const struct discard_choice *how,
+		      struct err *err);
 
 #endif

@@ -150,6 +150,8 @@ static const struct option_spec export_options[] = {
 static const struct option_spec discard_options[] = {
 	{'a', "all", NULL, "every pending run of this project"},
 	{OPTION_ONLY},
+	{OPT_KEEP_AGENT, "keep-agent", NULL,
+	 "leave settings in the home of its agent"},
 	{OPTION_DRY},
 	{OPTION_YES},
 	{OPTION_QUIET},
@@ -324,6 +326,8 @@ static const struct option_spec explain_options[] = {
 };
 
 static const struct option_spec agents_options[] = {
+	{OPT_AGENT_UNDO, "undo", NULL,
+	 "restore its home from before its last N runs (1)"},
 	{OPT_RESET, "reset", "NAME",
 	 "move its home, with its login, to the trash"},
 	{OPTION_YES},
@@ -518,7 +522,8 @@ const struct verb options_verbs[] = {
 	 "lost entries again: files that still have the same bytes are\n"
 	 "recovered. Exits with 1 when bytes stay lost, and lists them.\n",
 	 repair_options, false},
-	{"agents", NULL, "[NAME]", "list the profiles of agents, or show one",
+	{"agents", NULL, "[NAME [N]]",
+	 "list the profiles of agents, or show one",
 	 "A profile lists what runs of a program need; `guard run` uses the "
 	 "one\n"
 	 "with the command's name (or of the program that npx, uvx and the "
@@ -527,7 +532,8 @@ const struct verb options_verbs[] = {
 	 "~/.config/guard/agents/NAME\n"
 	 "and are added to guard's. An agent's home is guard's own: log in "
 	 "once\n"
-	 "inside; your real one is unchanged.\n",
+	 "inside; your real one is unchanged. It is stored before and after\n"
+	 "each run, without the login.\n",
 	 agents_options, false},
 	{"shell-init", NULL, "bash|zsh|fish",
 	 "print shell functions that start agents in a run",

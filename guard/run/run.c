@@ -171,7 +171,7 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 		state_log(&run->context.state, "run", "run", run->session.id,
 			  "project", run->project, "command",
 			  run->session.command, NULL);
-		got = run_store_granted(run, "pre-rw", err);
+		got = run_store_granted(run, false, err);
 	}
 	if (got == 0)
 		got = supervise_command(run, ret_status, err);

@@ -158,8 +158,9 @@ bool run_saved_options_has(const struct session *s, const char *wanted);
 /* The exit status of `guard run`. */
 int run_status_of(const struct sandbox_result *result);
 
-/* Takes a snapshot of a real directory that the run may write to. */
-int run_store_granted(struct run *run, const char *reason, struct err *err);
+/* Takes a snapshot of each real directory that the run may write to (--rw) and
+ * of its agent's home, before the command or after it. */
+int run_store_granted(struct run *run, bool after, struct err *err);
 
 /*
  * base_snapshot_worker.c: groups of a project's files. Most projects have no

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/home_versions.h"
 #include "guard/change/apply_log.h"
 #include "guard/change/changes.h"
 #include "guard/state/report.h"
@@ -235,7 +236,7 @@ static int load_run_changes(struct run *run, struct changes *changes,
 	auto_close int upper = -1;
 	auto_close int lower = -1;
 
-	if (run_store_granted(run, "post-rw", err) < 0 ||
+	if (run_store_granted(run, true, err) < 0 ||
 	    layers_finalize(s, err) < 0 ||
 	    changes_load(s, &run->context.state, changes, err) < 0)
 		return -err->num;
@@ -331,49 +332,88 @@ int run_end(struct run *run, int status, struct err *err)
 	return got;
 }
 
-int run_store_granted(struct run *run, const char *reason, struct err *err)
+/* Takes a snapshot of a real directory. */
+static int store_dir(struct run *run, struct store *store, const char *path,
+		     const char *const *skip, const char *reason,
+		     uint64_t *ret_seq, struct err *err)
 {
-	const struct grants *grants = &run->agent->grants;
+	auto_free char *cache = NULL;
+	auto_close int workspace = workspace_open(
+		run->context.state.workspaces_fd, path, true, err);
+	AUTO(snapshot) struct snapshot s = {0};
+	struct take_options options = {
+		.root_path = path,
+		.root_fd = -1,
+		.reason = reason,
+		.run_id = run->session.id,
+		.command = run->session.command,
+		.skip = skip,
+	};
+
+	if (workspace >= 0)
+		options.cache_path = cache = workspace_cache_path(workspace);
+	if (workspace < 0 || take_snapshot(store, &options, &s, err) < 0)
+		return err_context(err, "store %s, which the run may write to",
+				   text_quote(path));
+	*ret_seq = s.seq;
+	return 0;
+}
+
+static int store_agent_home(struct run *run, struct store *store, bool after,
+			    struct err *err)
+{
+	struct agent *a = run->agent;
+	const struct state *state = &run->context.state;
+	struct record *record = &run->session.more;
+	AUTO(home_versions) struct home_versions h = {0};
+	uint64_t seq = 0;
+	bool login;
+
+	if (home_versions_open(state, a->name, &a->profile, &h, err) < 0)
+		return err->num == ENOENT ? 0 : -err->num;
+	login = home_versions_keep_logins(&h, state);
+	if (!after)
+		a->had_login = login;
+	if (store_dir(run, store, h.path, (const char *const *)h.logins,
+		      after ? AGENT_REASON_AFTER : AGENT_REASON_BEFORE, &seq,
+		      err) < 0)
+		return -err->num;
+	/* A run that goes on began with its first command. */
+	if (after || !record_get(record, AGENT_BEFORE))
+		record_set_int(record, after ? AGENT_AFTER : AGENT_BEFORE,
+			       (int64_t)seq);
+	if (after)
+		home_versions_report_losses(
+			&h, state, &a->profile, store, a->had_login,
+			(uint64_t)record_get_int(record, AGENT_BEFORE), seq);
+	return 0;
+}
+
+int run_store_granted(struct run *run, bool after, struct err *err)
+{
+	const struct agent *a = run->agent;
+	const struct grants *grants = &a->grants;
 	const char *skip[] = {run->context.state.path, NULL};
+	bool home = a->name && !a->shared;
 	struct store *store = NULL;
 	size_t i, count = 0;
+	uint64_t seq;
 	int got = 0;
 
 	for (i = 0; i < grants->count; i++)
 		count += grants->items[i].kind == GRANT_READ_WRITE;
-	if (!count)
+	if (!count && !home)
 		return 0;
 	if (store_open(&store, run->context.state.store_path, STORE_WRITE,
 		       err) < 0)
 		return -err->num;
-	for (i = 0; i < grants->count && got == 0; i++) {
-		const char *real = grants->items[i].real;
-		auto_free char *cache = NULL;
-		auto_close int workspace = -1;
-		AUTO(snapshot) struct snapshot s = {0};
-		struct take_options options = {
-			.root_path = real,
-			.root_fd = -1,
-			.reason = reason,
-			.run_id = run->session.id,
-			.command = run->session.command,
-			.skip = skip,
-		};
-
-		if (grants->items[i].kind != GRANT_READ_WRITE)
-			continue;
-		got = workspace = workspace_open(
-			run->context.state.workspaces_fd, real, true, err);
-		if (workspace >= 0) {
-			cache = workspace_cache_path(workspace);
-			options.cache_path = cache;
-			got = take_snapshot(store, &options, &s, err);
-		}
-		if (got < 0)
-			(void)err_context(
-				err, "store %s, which the run may write to",
-				text_quote(real));
-	}
+	for (i = 0; i < grants->count && got == 0; i++)
+		if (grants->items[i].kind == GRANT_READ_WRITE)
+			got = store_dir(run, store, grants->items[i].real, skip,
+					after ? "post-rw" : "pre-rw", &seq,
+					err);
+	if (got == 0 && home)
+		got = store_agent_home(run, store, after, err);
 	store_free(&store);
 	return got;
 }

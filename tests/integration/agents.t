@@ -103,7 +103,7 @@ gives 0 'the agent runs a second time' guard run -- claude
 model_ends
 says "$out" 'logged in'
 silent "$out" 'not logged in'
-says "$out" '"command":"evil"'
+silent "$out" '"command":"evil"'
 says "$out" 'echo host'
 says "$out" 'of the cache'
 says "$out" 'of npm'

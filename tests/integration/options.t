@@ -108,6 +108,7 @@ rest() {
 	purge\ --everything) echo '-q -n' ;;
 	purge\ *) echo '-n src/f9.c' ;;
 	agents\ --json) ;;
+	agents\ --undo) echo '-y claude' ;;
 	agents\ --reset | repair\ *) echo '-y -q' ;;
 	agents\ *) echo '-y --reset claude' ;;
 	esac

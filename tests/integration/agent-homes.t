@@ -1,0 +1,116 @@
+#!/bin/sh
+# Versions of an agent's home: a discarded run leaves no settings behind, and a
+# home that a run has destroyed comes back with its login.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+
+# in_claude NAME SCRIPT: runs the script in the agent's home
+in_claude() {
+	gives 0 "run $1" guard run --name "$1" --agent claude -- \
+		sh -c "cd ~/.claude; $2"
+}
+
+# home_has TITLE SCRIPT: the script succeeds in the agent's home
+home_has() {
+	gives 0 "$1" guard run --agent claude -- sh -c "cd ~/.claude; $2"
+}
+
+in_claude first 'echo token >.credentials.json; mkdir -p projects/x
+	echo 1 >projects/x/1.jsonl; echo 2 >projects/x/2.jsonl
+	echo "{\"theme\": \"dark\"}" >settings.json
+	echo "{\"starts\": 1}" >.claude.json; echo x >~/project/new'
+silent "$err" 'deleted'
+gives 0 'a discard can leave the home' guard discard -y --keep-agent first
+silent "$err" 'put back'
+
+# --- discard ---
+in_claude evil 'echo "{\"hooks\": {\"Stop\": \"evil\"}}" >settings.json
+	echo "{\"starts\": 2, \"mcpServers\": {\"x\": {\"command\": \"evil\"}}}" \
+		>.claude.json
+	mkdir commands; echo evil >commands/do.md
+	echo 3 >projects/x/3.jsonl; echo x >~/project/new'
+gives 0 'a discard takes back what the next session executes' \
+	guard discard -y evil
+says "$err" 'settings of claude for its next session are put back'
+# shellcheck disable=SC2088
+says "$err" "~/'.claude/settings.json'"
+# shellcheck disable=SC2088
+says "$err" "~/'.claude/commands/do.md'"
+home_has 'the settings are as before, the conversation stays' \
+	'grep dark settings.json && ! grep evil .claude.json &&
+	grep starts .claude.json && ! [ -e commands/do.md ] &&
+	[ -e projects/x/3.jsonl ]'
+
+in_claude a 'echo "{\"hooks\": {\"Stop\": \"evil\"}}" >settings.json
+	echo x >~/project/new'
+run=$(echo "$state"/runs/*)
+seq=$(sed -n 's/^agent-after=//p' "$run/record")
+gives 0 'the store has the home' guard ls "$seq" .claude
+says "$out" 'settings.json'
+silent "$out" 'credentials'
+in_claude b 'echo "{\"theme\": \"light\"}" >settings.json
+	echo x >~/project/new'
+gives 0 'a setting that a later run changed stays' guard discard -y a
+# shellcheck disable=SC2088
+says "$err" "~/'.claude/settings.json' stays: a later run of claude"
+home_has 'it is as the later run left it' 'grep light settings.json'
+gives 0 'a discard of every run takes settings back, too' guard discard -y --all
+home_has 'they are as before the later run' 'grep Stop settings.json'
+in_claude c 'echo "{}" >settings.json; echo x >~/project/new
+	echo x >~/project/other'
+gives 0 'a discard of paths leaves the home' guard discard -y c new
+silent "$err" 'put back'
+gives 0 'the discard of the last path takes settings back' \
+	guard discard -y c other
+home_has 'they are as before' 'grep Stop settings.json'
+
+# --- a run destroys the home ---
+in_claude wipe 'rm -rf ~/.claude || :'
+says "$err" 'the run deleted the login and 3 history files of claude'
+says "$err" 'guard agents claude --undo restores the home'
+gives 1 'the undo of a home asks' guard agents claude --undo
+says "$out" '.claude/projects/x/1.jsonl'
+says "$err" "the login comes back: ~/'.claude/.credentials.json'"
+gives 0 'the undo of a home brings everything back' guard agents claude --undo -y
+says "$err" 'the home of claude is as before run'
+home_has 'login, conversations and settings are there' \
+	'grep token .credentials.json && grep 2 projects/x/2.jsonl &&
+	grep Stop settings.json'
+silent "$err" 'deleted'
+gives 1 'the undo of more runs than there were is refused' \
+	guard agents claude --undo 100 -y
+says "$err" 'are stored, not more'
+is "$(stat -c %a "$state"/agents/claude/logins/.claude*)" 600 \
+	'the copy of the login is readable for its owner only'
+
+# --- a run that goes on, and another one beside it ---
+in_claude long 'echo 1 >CLAUDE.md; echo x >~/project/new'
+gives 0 'a command in the run changes the home, too' \
+	guard exec long -- sh -c 'echo 2 >~/.claude/CLAUDE.md'
+gives 0 'its discard takes back both' guard discard -y long
+home_has 'the file is as before the run' '! [ -e CLAUDE.md ]'
+mkdir "$HOME/gate"
+mkfifo "$HOME/gate/go"
+guard run --rw "$HOME/gate" --name live --agent claude -- \
+	sh -c 'read x <~/gate/go' >"$T/live" 2>&1 &
+live=$!
+until grep -q 'run live' "$T/live"; do sleep 0.02; done
+gives 1 'the home of a live run is not restored' guard agents claude --undo -y
+says "$err" 'in use by run'
+echo >"$HOME/gate/go"
+wait "$live"
+
+# --- bad input ---
+gives 1 'a number of runs is expected' guard agents claude --undo x
+says "$err" "takes a number of runs, not 'x'"
+gives 1 'no number of runs is 0' guard agents claude --undo 0
+gives 2 '--undo needs the name of an agent' guard agents --undo
+gives 2 '--undo and --reset exclude each other' \
+	guard agents --undo --reset claude
+gives 1 'an unknown agent has no home' guard agents nobody --undo
+says "$err" 'nobody has no home directory yet'
+
+finish
