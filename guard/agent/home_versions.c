@@ -78,6 +78,19 @@ static bool read_login(const struct home_versions *h, const char *login,
 	       to->len;
 }
 
+bool home_versions_has_login(const struct home_versions *h)
+{
+	char **login;
+
+	for (login = h->logins; login && *login; login++) {
+		AUTO(buf) struct buf text = {0};
+
+		if (read_login(h, *login, &text))
+			return true;
+	}
+	return false;
+}
+
 static int open_login_copies(const struct home_versions *h,
 			     const struct state *state, struct err *err)
 {
@@ -90,13 +103,12 @@ static int open_login_copies(const struct home_versions *h,
 	return beneath_open(dir, LOGINS_DIR, O_RDONLY | O_DIRECTORY, 0, err);
 }
 
-bool home_versions_keep_logins(const struct home_versions *h,
+void home_versions_keep_logins(const struct home_versions *h,
 			       const struct state *state)
 {
 	struct err ignored;
 	auto_close int copies =
 		h->logins ? open_login_copies(h, state, &ignored) : -1;
-	bool any = false;
 	char **login;
 
 	for (login = h->logins; copies >= 0 && *login; login++) {
@@ -105,7 +117,6 @@ bool home_versions_keep_logins(const struct home_versions *h,
 
 		if (!read_login(h, *login, &now))
 			continue;
-		any = true;
 		if (fd_slurp_at(copies, name, LOGIN_BYTES_MAX, &copy,
 				&ignored) == 0 &&
 		    copy.len == now.len &&
@@ -114,7 +125,6 @@ bool home_versions_keep_logins(const struct home_versions *h,
 		(void)atomic_write(copies, name, now.data, now.len, 0600,
 				   ATOMIC_NO_SYNC, &ignored);
 	}
-	return any;
 }
 
 /* The login files that have a copy and are gone. */

@@ -34,10 +34,13 @@ int home_versions_open(const struct state *state, const char *name,
 		       const struct profile *profile, struct home_versions *ret,
 		       struct err *err);
 
-/* Copies each login file that is not empty to its place beside the home;
- * returns whether there is one. A failure is no error: the older copy stays. */
-bool home_versions_keep_logins(const struct home_versions *h,
+/* Copies each login file that is not empty to its place beside the home. A
+ * failure is no error: the older copy stays. */
+void home_versions_keep_logins(const struct home_versions *h,
 			       const struct state *state);
+
+/* Whether the home has a login. */
+bool home_versions_has_login(const struct home_versions *h);
 
 /* Warns when the run that took the home from one snapshot to the other has
  * removed a login (had_login: there was one) or conversations (files of the

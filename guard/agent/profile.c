@@ -28,6 +28,7 @@ static const struct word {
 	[PROFILE_WRITE] = {"write", KIND_PATH, false, false},
 	[PROFILE_CODE] = {"code", KIND_PATH, false, true},
 	[PROFILE_LOGIN] = {"login", KIND_PATH, false, false},
+	[PROFILE_KEY] = {"key", KIND_ENV, false, false},
 	[PROFILE_HISTORY] = {"history", KIND_PATH, false, true},
 	[PROFILE_CACHE] = {"cache", KIND_PATH, false, false},
 	[PROFILE_RO] = {"ro", KIND_PATH, true, false},
@@ -126,15 +127,17 @@ static int set_item_value(struct profile_item *item, const char *value,
 			    word->name, text_quote(value));
 	if (word->kind == KIND_ENV) {
 		len = strcspn(value, "=");
-		if (!len ||
+		if (!len || (value[len] && item->word == PROFILE_KEY) ||
 		    strspn(value,
 			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			   "abcdefghijklmnopqrstuvwxyz0123456789_") < len ||
 		    (*value >= '0' && *value <= '9'))
 			return fail(err, EINVAL,
-				    "env %s: expected NAME or NAME=VALUE, with "
-				    "letters, digits and _ in NAME",
-				    text_quote(value));
+				    "%s %s: expected NAME%s, with letters, "
+				    "digits and _ in NAME",
+				    word->name, text_quote(value),
+				    item->word == PROFILE_ENV ? " or NAME=VALUE"
+							      : "");
 	}
 	if (word->kind == KIND_SIZE || word->kind == KIND_ENV) {
 		item->value = mem_strdup(value);
@@ -175,12 +178,13 @@ static int add_profile_line(struct profile *p, const char *file,
 		if (strcmp(words[i].name, name) == 0)
 			break;
 	if (i == PROFILE_WORDS)
-		return fail(err, EINVAL, "no such word in a profile: %s; %s",
-			    text_quote(name),
-			    project ? "a project's file may use ro and hide"
-				    : "use home, seed, write, code, login, "
-				      "history, cache, ro, hide, env, nested, "
-				      "tmp-size or noise");
+		return fail(
+			err, EINVAL, "no such word in a profile: %s; %s",
+			text_quote(name),
+			project ? "a project's file may use ro and hide"
+				: "use home, seed, write, code, login, "
+				  "key, history, cache, ro, hide, env, nested, "
+				  "tmp-size or noise");
 	if (project && !words[i].project)
 		return fail(err, EINVAL,
 			    "'%s' would allow more, and a project's file may "

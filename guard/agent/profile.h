@@ -13,6 +13,8 @@
  *			obeys; with keys only those members of a JSON file
  *	login PATH	a file with a login: never stored, one copy beside the
  *			home
+ *	key NAME	a variable that replaces a login; named when it is set,
+ *			not passed on, and there is no login
  *	history GLOB	conversations: their loss is named
  *	cache DIR	kept from run to run of one project
  *	ro PATH		readable; in a project: not writable
@@ -48,6 +50,7 @@ enum profile_word {
 	PROFILE_WRITE,
 	PROFILE_CODE,
 	PROFILE_LOGIN,
+	PROFILE_KEY,
 	PROFILE_HISTORY,
 	PROFILE_CACHE,
 	PROFILE_RO,

@@ -120,7 +120,7 @@ int run_check_cows(const struct run *run, struct err *err);
 int run_add_mounts(struct run *run, struct err *err);
 /* run_notices.c: names credentials that are hidden, variables that were dropped
  * and sockets that are out of reach, each once a project. */
-void run_notices_print(const struct run *run, const struct sandbox *sb,
+void run_notices_print(struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped);
 /* Reports that a command cannot do its work in a run. */

@@ -362,18 +362,15 @@ static int store_dir(struct run *run, struct store *store, const char *path,
 static int store_agent_home(struct run *run, struct store *store, bool after,
 			    struct err *err)
 {
-	struct agent *a = run->agent;
+	const struct agent *a = run->agent;
 	const struct state *state = &run->context.state;
 	struct record *record = &run->session.more;
 	AUTO(home_versions) struct home_versions h = {0};
 	uint64_t seq = 0;
-	bool login;
 
 	if (home_versions_open(state, a->name, &a->profile, &h, err) < 0)
 		return err->num == ENOENT ? 0 : -err->num;
-	login = home_versions_keep_logins(&h, state);
-	if (!after)
-		a->had_login = login;
+	home_versions_keep_logins(&h, state);
 	if (store_dir(run, store, h.path, (const char *const *)h.logins,
 		      after ? AGENT_REASON_AFTER : AGENT_REASON_BEFORE, &seq,
 		      err) < 0)

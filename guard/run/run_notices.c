@@ -12,6 +12,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/home_versions.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
 #include "guard/sandbox/namespaces.h"
@@ -187,7 +188,49 @@ static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 	}
 }
 
-void run_notices_print(const struct run *run, const struct sandbox *sb,
+static bool is_passed_on(const struct run *run, const char *name)
+{
+	const char *const *env = run->options->env;
+	size_t len = strlen(name);
+
+	for (; *env; env++)
+		if (strncmp(*env, name, len) == 0 &&
+		    (!(*env)[len] || (*env)[len] == '='))
+			return true;
+	return false;
+}
+
+/* An agent without a login, whose key is in the caller's environment. */
+static void report_missing_login(struct run *run)
+{
+	struct agent *a = run->agent;
+	const struct profile_item *item = NULL;
+	AUTO(home_versions) struct home_versions h = {0};
+	const char *missing = NULL;
+	struct err ignored;
+
+	if (!a->name || a->shared ||
+	    home_versions_open(&run->context.state, a->name, &a->profile, &h,
+			       &ignored) < 0)
+		return;
+	a->had_login = home_versions_has_login(&h);
+	if (a->had_login || run->options->quiet)
+		return;
+	while ((item = profile_next(&a->profile, PROFILE_KEY, item))) {
+		const char *value = getenv(item->value);
+
+		if (value && *value && is_passed_on(run, item->value))
+			return;
+		if (value && *value && !missing)
+			missing = item->value;
+	}
+	if (missing)
+		report_note("%s is not logged in, and %s is not passed on: use "
+			    "--env %s, or log in inside",
+			    a->name, missing, missing);
+}
+
+void run_notices_print(struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped)
 {
@@ -208,6 +251,7 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	char *const *socket, *name, *save = NULL;
 	size_t i;
 
+	report_missing_login(run);
 	/* The notice stays unrecorded, so that a later run without --quiet
 	 * shows it. */
 	if (run->options->quiet)

@@ -103,6 +103,26 @@ says "$err" 'in use by run'
 echo >"$HOME/gate/go"
 wait "$live"
 
+# --- an agent without a login ---
+OPENAI_API_KEY=k ANTHROPIC_API_KEY=k
+export OPENAI_API_KEY ANTHROPIC_API_KEY
+for time in first second; do
+	gives 0 "$time run of an agent without a login" \
+		guard run --agent codex -- true
+	says "$err" 'codex is not logged in, and OPENAI_API_KEY is not passed on: use --env OPENAI_API_KEY'
+done
+gives 0 'with its key' guard run --agent codex --env OPENAI_API_KEY -- true
+silent "$err" 'not logged in'
+gives 0 'with a login' guard run --agent claude -- true
+silent "$err" 'not logged in'
+count=0
+for agent in $(guard agents --json | sed -n 's/.*"name": "\(.*\)",/\1/p'); do
+	[ "$agent" != default ] || continue
+	count=$((count + 1))
+	gives 0 "the profile of $agent" guard run --agent "$agent" -- true
+done
+ok 'more than ten agents have a profile' test "$count" -gt 10
+
 # --- bad input ---
 gives 1 'a number of runs is expected' guard agents claude --undo x
 says "$err" "takes a number of runs, not 'x'"
