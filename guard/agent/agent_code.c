@@ -214,14 +214,35 @@ static void gather_json_members(json_t *value, const char *wanted,
 	}
 }
 
+/* Some agents write comments, each in a line of its own. */
+static void blank_comment_lines(struct buf *text)
+{
+	char *at = (char *)text->data, *end = at + text->len;
+
+	while (at < end) {
+		char *eol = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((eol ? eol : end) - at);
+		size_t blanks = 0;
+
+		while (blanks < len &&
+		       (at[blanks] == ' ' || at[blanks] == '\t'))
+			blanks++;
+		if (len - blanks >= 2 && memcmp(at + blanks, "//", 2) == 0)
+			memset(at, ' ', len);
+		at += len + 1;
+	}
+}
+
 static void scan_json_members(struct code_scan *l, const char *path,
 			      const char *keys)
 {
 	AUTO(buf) struct buf text = {0};
 	json_t *value = NULL;
 
-	if (read_code_text(l->home, path, JSON_MAX, &text))
+	if (read_code_text(l->home, path, JSON_MAX, &text)) {
+		blank_comment_lines(&text);
 		value = json_loads(buf_text(&text), 0, NULL);
+	}
 	/* A link, or what other readers may take for JSON all the same. */
 	if (!value) {
 		const char *name;

@@ -20,6 +20,8 @@
 
 #define LOGINS_DIR "logins"
 #define LOGIN_BYTES_MAX (1u << 20)
+/* "{}\n" holds no login. */
+#define LOGIN_BYTES_MIN 4
 
 void home_versions_free(struct home_versions *h)
 {
@@ -63,7 +65,7 @@ static char *login_copy_name(const struct home_versions *h, const char *login)
 	return name;
 }
 
-/* False: the file is missing, empty or no regular one. */
+/* False: the file is missing, without a login, or no regular one. */
 static bool read_login(const struct home_versions *h, const char *login,
 		       struct buf *to)
 {
@@ -75,7 +77,7 @@ static bool read_login(const struct home_versions *h, const char *login,
 					O_RDONLY | O_NONBLOCK, 0, &ignored);
 
 	return fd >= 0 && fd_slurp(fd, LOGIN_BYTES_MAX, to, &ignored) == 0 &&
-	       to->len;
+	       to->len >= LOGIN_BYTES_MIN;
 }
 
 bool home_versions_has_login(const struct home_versions *h)

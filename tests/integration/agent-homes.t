@@ -123,6 +123,17 @@ for agent in $(guard agents --json | sed -n 's/.*"name": "\(.*\)",/\1/p'); do
 done
 ok 'more than ten agents have a profile' test "$count" -gt 10
 
+gives 0 'members of a JSON file with comments' guard run --agent copilot -- \
+	sh -c 'printf "// by itself\n{\"starts\": 2}\n" >~/.copilot/config.json'
+silent "$err" 'configuration or code'
+gives 0 'a new plugin in such a file' guard run --agent copilot -- sh -c \
+	'printf "// by itself\n{\"installedPlugins\": [\"x\"]}\n" >~/.copilot/config.json'
+says "$err" '.copilot/config.json#installedPlugins'
+gives 0 'an empty login is none' guard run --agent pi -- \
+	sh -c 'mkdir -p ~/.pi/agent; echo "{}" >~/.pi/agent/auth.json'
+gives 0 'its key is named' guard run --agent pi -- true
+says "$err" 'pi is not logged in, and ANTHROPIC_API_KEY is not passed on'
+
 # --- bad input ---
 gives 1 'a number of runs is expected' guard agents claude --undo x
 says "$err" "takes a number of runs, not 'x'"
