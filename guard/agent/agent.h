@@ -95,11 +95,12 @@ void agent_describe(const struct agent *a, struct buf *to);
  * agent. -ENOENT: no agent has a directory yet. */
 int agent_open_state(const struct state *state, const char *name, bool make,
 		     struct err *err);
-/* Makes the directory of a home, with its settings when it is new, and returns
- * its absolute path, to free; NULL with err. */
+/* Makes the directory of a home, with its settings when it is new, sets the
+ * members of JSON files that the profile wants there, and returns its absolute
+ * path, to free; NULL with err. */
 char *agent_make_home(const struct agent *a, const struct state *state,
-		      const struct profile_item *home, struct buf *notes,
-		      struct err *err);
+		      const char *project, const struct profile_item *home,
+		      struct buf *notes, struct err *err);
 
 /* The name of the program that argv is, or that a launcher in it
  * fetches and starts (`npx NAME`, `uvx NAME`...), to free; "" when that cannot

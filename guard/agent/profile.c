@@ -25,6 +25,7 @@ static const struct word {
 } words[PROFILE_WORDS] = {
 	[PROFILE_HOME] = {"home", KIND_PATH, false, false},
 	[PROFILE_SEED] = {"seed", KIND_PATH, false, false},
+	[PROFILE_KEYS] = {"keys", KIND_PATH, false, true},
 	[PROFILE_WRITE] = {"write", KIND_PATH, false, false},
 	[PROFILE_CODE] = {"code", KIND_PATH, false, true},
 	[PROFILE_LOGIN] = {"login", KIND_PATH, false, false},
@@ -144,17 +145,25 @@ static int set_item_value(struct profile_item *item, const char *value,
 		return 0;
 	}
 	/* The path ends at the first blank, the text is the rest. */
-	if (item->word == PROFILE_WRITE) {
+	if (item->word == PROFILE_WRITE || item->word == PROFILE_KEYS) {
 		len = strcspn(value, " \t");
 		path = mem_strndup(value, len);
 		text = value + len + strspn(value + len, " \t");
 		if (!*text)
+			return fail(err, EINVAL, "%s %s: the %s is missing",
+				    word->name, text_quote(path),
+				    item->word == PROFILE_WRITE ? "text"
+								: "file");
+		if (item->word == PROFILE_KEYS &&
+		    (!strchr(path, '#') || strncmp(text, "~/", 2) != 0))
 			return fail(err, EINVAL,
-				    "write %s: the text is missing",
-				    text_quote(path));
+				    "keys %s: expected FILE#KEY,... and a file "
+				    "that begins with ~/",
+				    text_quote(value));
 		if (set_item_path(item, path, err) < 0)
 			return -err->num;
-		item->text = mem_strdup(text);
+		item->text = mem_strdup(item->word == PROFILE_KEYS ? text + 2
+								   : text);
 		return 0;
 	}
 	if (!word->wild && strpbrk(value, "*?["))
@@ -182,7 +191,7 @@ static int add_profile_line(struct profile *p, const char *file,
 			err, EINVAL, "no such word in a profile: %s; %s",
 			text_quote(name),
 			project ? "a project's file may use ro and hide"
-				: "use home, seed, write, code, login, "
+				: "use home, seed, keys, write, code, login, "
 				  "key, history, cache, ro, hide, env, nested, "
 				  "tmp-size or noise");
 	if (project && !words[i].project)
@@ -199,9 +208,9 @@ static int add_profile_line(struct profile *p, const char *file,
 	/* A home and a cache are directories below the home directory. */
 	if (!item.in_home &&
 	    (item.word == PROFILE_HOME || item.word == PROFILE_SEED ||
-	     item.word == PROFILE_WRITE || item.word == PROFILE_CODE ||
-	     item.word == PROFILE_LOGIN || item.word == PROFILE_HISTORY ||
-	     item.word == PROFILE_CACHE)) {
+	     item.word == PROFILE_KEYS || item.word == PROFILE_WRITE ||
+	     item.word == PROFILE_CODE || item.word == PROFILE_LOGIN ||
+	     item.word == PROFILE_HISTORY || item.word == PROFILE_CACHE)) {
 		(void)fail(err, EINVAL, "%s %s: it must begin with ~/", name,
 			   text_quote(item.value));
 		free(item.value);

@@ -7,6 +7,14 @@
 make_home
 cd "$HOME/project" || exit 99
 
+cat >"$HOME/.claude.json" <<END
+{"hasCompletedOnboarding": true, "theme": "dark", "oauthAccount": "me",
+ "mcpServers": {"m": {"command": "m-server", "env": {"A": "sk-in-env"},
+ "headers": {"X": "sk-in-header"}, "args": ["--token", "sk-in-args"]}},
+ "projects": {"$HOME/project": {"hasTrustDialogAccepted": true, "x": 1},
+ "/elsewhere": {"hasTrustDialogAccepted": true}}}
+END
+
 # in_claude NAME SCRIPT: runs the script in the agent's home
 in_claude() {
 	gives 0 "run $1" guard run --name "$1" --agent claude -- \
@@ -17,6 +25,27 @@ in_claude() {
 home_has() {
 	gives 0 "$1" guard run --agent claude -- sh -c "cd ~/.claude; $2"
 }
+
+home_has 'the home begins with what the real settings know of the user' \
+	'cat .claude.json'
+says "$out" '"hasCompletedOnboarding": true'
+says "$out" '"theme": "dark"'
+says "$out" 'm-server'
+says "$out" '"hasTrustDialogAccepted": true'
+silent "$out" 'sk-in'
+silent "$out" 'oauthAccount'
+silent "$out" 'elsewhere'
+home_has 'its own values stay' \
+	'echo "{\"theme\": \"light\", \"mcpServers\": {}}" >.claude.json'
+home_has 'only absent members are added' 'cat .claude.json'
+says "$out" '"theme": "light"'
+says "$out" '"hasCompletedOnboarding": true'
+silent "$out" 'm-server'
+home_has 'a damaged file' 'echo "{" >.claude.json'
+home_has 'it stays as it is' '[ "$(cat .claude.json)" = "{" ] && rm .claude.json'
+gives 0 'gemini does not update itself' guard run --agent gemini -- \
+	sh -c 'cat ~/.gemini/settings.json'
+says "$out" '"enableAutoUpdate": false'
 
 in_claude first 'echo token >.credentials.json; mkdir -p projects/x
 	echo 1 >projects/x/1.jsonl; echo 2 >projects/x/2.jsonl
