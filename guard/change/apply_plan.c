@@ -450,7 +450,10 @@ int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err)
 	}
 	session_free(&p->session);
 	p->session = live;
-	return resolve_run_is_running(&live) ? 0 : got;
+	if (!resolve_run_is_running(&live))
+		return got;
+	live_show_edits(&live);
+	return 0;
 }
 
 static int plan_root(struct apply_plan *a, size_t index,

@@ -58,7 +58,8 @@ void apply_plan_free(struct apply_plan *a);
 
 /* Locks the run as resolve_run_lock() does. A run that is still running is not
  * locked and no error: apply_plan_load() suspends it while it reads the layer,
- * and the changes until then are applied. */
+ * and the changes until then are applied. The user's own edits are shown to
+ * it. */
 int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err);
 
 /* -EALREADY: the run is applied, and no paths were named; -ENOENT: it was

@@ -124,11 +124,12 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 		       size_t width, struct buf *to);
 
 /*
- * Sets CHANGES_EDITED by comparing the real files with the base snapshot. The
- * list must be in the scan's order.
+ * Sets CHANGES_EDITED by comparing the real files with the run's base, and with
+ * what guard has applied of the run. The lists must be in the scan's order.
+ * While there is no base yet, nothing is marked.
  */
-int changes_edited_mark(struct store *store, const struct snapshot *base,
-			struct change_list *list, struct err *err);
+int changes_edited_mark(struct context *c, struct session *s,
+			struct changes *changes, struct err *err);
 
 /* The prefix of the paths in a directory, for people: "~/other/" below home,
  * else the absolute path. To free. */

@@ -2,7 +2,10 @@
 
 #include <sys/stat.h>
 
+#include "base/auto.h"
 #include "base/path.h"
+#include "guard/change/apply_log.h"
+#include "guard/state/context.h"
 
 struct edited_join {
 	const struct snapshot *base;
@@ -50,13 +53,40 @@ static int join_entry(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-int changes_edited_mark(struct store *store, const struct snapshot *base,
-			struct change_list *list, struct err *err)
+/* What guard has applied of the run is its base, as long as the file is as it
+ * was applied. */
+static int mark_root(struct store *store, const struct session *s, size_t index,
+		     struct changes_root *root, struct err *err)
 {
-	struct edited_join j = {.base = base, .list = list};
+	AUTO(snapshot) struct snapshot base = {0};
+	struct edited_join j = {.base = &base, .list = &root->list};
+	const struct apply_log_query query = {
+		.lower_fd = root->lower_fd,
+		.workspace_fd = -1,
+	};
 
-	if (tree_each(store, &base->root, join_entry, &j, err) < 0)
+	if (catalog_load(store, s->roots[index].base, &base, err) < 0 ||
+	    (apply_log_any(s) &&
+	     apply_log_rebase(store, s, index, &query, &base.root, err) < 0) ||
+	    tree_each(store, &base.root, join_entry, &j, err) < 0)
 		return -err->num;
 	skip_to_path(&j, NULL);
+	return 0;
+}
+
+int changes_edited_mark(struct context *c, struct session *s,
+			struct changes *changes, struct err *err)
+{
+	int got = session_base(s, false, err);
+	size_t i;
+
+	if (got <= 0)
+		return got;
+	if (context_store(c, STORE_READ, err) < 0)
+		return -err->num;
+	for (i = 0; i < s->root_count; i++)
+		if (changes->roots[i].list.count &&
+		    mark_root(c->store, s, i, &changes->roots[i], err) < 0)
+			return -err->num;
 	return 0;
 }

@@ -17,6 +17,8 @@
 /* = number " " start */
 #define INIT "init"
 #define SUPERVISOR "supervisor"
+/* The supervisor knows edits_ask(): another one would pass SIGURG on. */
+#define SHOWS_EDITS "shows-edits"
 
 static void record_process(struct session *s, const char *key, pid_t pid)
 {
@@ -30,6 +32,7 @@ void live_record_init(struct session *s, pid_t init)
 {
 	record_process(s, INIT, init);
 	record_process(s, SUPERVISOR, getpid());
+	record_set_int(&s->more, SHOWS_EDITS, 1);
 }
 
 /* A descriptor of the recorded process; -ESRCH: it has ended. */
@@ -72,6 +75,15 @@ static int wait_for_process(int pidfd, int ms)
 static int send_signal(int pidfd, int signal)
 {
 	return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+void live_show_edits(const struct session *s)
+{
+	struct err ignored;
+	auto_close int supervisor = open_process(s, SUPERVISOR, &ignored);
+
+	if (supervisor >= 0 && record_get_int(&s->more, SHOWS_EDITS))
+		(void)edits_ask(supervisor);
 }
 
 int live_stop(const struct session *s, int grace_ms, struct err *err)

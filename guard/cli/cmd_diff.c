@@ -98,29 +98,6 @@ static void print_diff(const struct session *s, struct changes *c,
 		diffshow_texts(&c->roots[i], o->context);
 }
 
-/* While there is no base yet, nothing is marked. */
-static int mark_edited_roots(struct context *c, struct session *s,
-			     struct changes *changes, struct err *err)
-{
-	int got = session_base(s, false, err);
-	size_t i;
-
-	if (got <= 0)
-		return got;
-	if (context_store(c, STORE_READ, err) < 0)
-		return -err->num;
-	for (i = 0; i < s->root_count; i++) {
-		struct change_list *list = &changes->roots[i].list;
-		AUTO(snapshot) struct snapshot base = {0};
-
-		if (list->count &&
-		    (catalog_load(c->store, s->roots[i].base, &base, err) < 0 ||
-		     changes_edited_mark(c->store, &base, list, err) < 0))
-			return -err->num;
-	}
-	return 0;
-}
-
 static int diff_two_runs(struct context *c, const struct session *a,
 			 const struct session *b, char **operands, int count,
 			 const struct diff_options *o, struct err *err)
@@ -190,7 +167,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return -err->num;
 	/* A diff is shown in any case. */
 	if (changes_total(&changes) &&
-	    mark_edited_roots(c, &p.session, &changes, &unexpected) < 0)
+	    changes_edited_mark(c, &p.session, &changes, &unexpected) < 0)
 		output_warn("cannot mark files that changed here since the run "
 			    "started: %s",
 			    unexpected.text);

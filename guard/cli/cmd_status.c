@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -9,6 +10,9 @@
 #include "guard/state/storing.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
+
+/* Files in one line. */
+#define NAMES_SHOWN 5
 
 struct status_options {
 	struct context *context;
@@ -132,7 +136,40 @@ static void add_status_row(struct table *t, const struct session *s,
 					   buf_text(&project)});
 }
 
-static void print_table(const struct session_list *list,
+/* The files that the run and the user have changed: the run sees its own
+ * version. */
+static void print_unseen_edits(struct context *c, struct session *s)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	AUTO(buf) struct buf names = {0};
+	size_t count = 0, i, k;
+	struct err ignored;
+
+	if (changes_load(s, &c->state, &changes, &ignored) < 0 ||
+	    changes_edited_mark(c, s, &changes, &ignored) < 0)
+		return;
+	for (i = 0; i < s->root_count; i++) {
+		const struct changes_root *root = &changes.roots[i];
+
+		for (k = 0; k < root->list.count; k++) {
+			const struct change *change = &root->list.items[k];
+
+			if (!(change->flags & CHANGES_EDITED) ||
+			    S_ISDIR(change->now.mode) || ++count > NAMES_SHOWN)
+				continue;
+			buf_printf(&names, "%s%s%s", count > 1 ? ", " : "",
+				   root->prefix, text_quote(change->path));
+		}
+	}
+	if (count > NAMES_SHOWN)
+		buf_printf(&names, " and %zu more", count - NAMES_SHOWN);
+	if (count)
+		output_hint("it does not see your edits of %s: it has changed "
+			    "the same %s",
+			    buf_text(&names), count == 1 ? "file" : "files");
+}
+
+static void print_table(struct session_list *list,
 			const struct status_options *o)
 {
 	AUTO(table)
@@ -155,11 +192,12 @@ static void print_table(const struct session_list *list,
 	else if (list->count == 0)
 		output_print("no run in %s is pending", text_quote(o->project));
 	for (i = 0; i < list->count; i++) {
-		const struct session *s = &list->items[i];
+		struct session *s = &list->items[i];
 
-		if (resolve_run_is_running(s))
+		if (resolve_run_is_running(s)) {
 			output_hint("%s is still running", session_label(s));
-		else if (s->state == RUN_INTERRUPTED)
+			print_unseen_edits(o->context, s);
+		} else if (s->state == RUN_INTERRUPTED)
 			output_hint(
 				"%s was interrupted: guard or the machine "
 				"stopped before it ended; its changes are kept",

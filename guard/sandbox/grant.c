@@ -242,7 +242,7 @@ const char *grant_find_hidden(const struct grant *g, char *const *hide,
 	auto_free char *name = written_name(g);
 	struct err ignored;
 
-	(void)mountinfo_load(&table, &ignored);
+	(void)mountinfo_load(0, &table, &ignored);
 	for (; *hide; hide++) {
 		AUTO(names) struct names aliases = {0};
 		auto_free char *real = path_resolve(*hide, &ignored);

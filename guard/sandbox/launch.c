@@ -153,6 +153,7 @@ struct sandbox *launch_new(void)
 	sb->caller_fds[0] = sb->caller_fds[1] = sb->caller_fds[2] = -1;
 	sb->pasta = (struct pasta){.pid_fd = -1, .ready_fd = -1, .log_fd = -1};
 	sb->cgroup = CGROUP_NONE;
+	sb->edits = (struct edits)EDITS_NONE;
 	sb->watch.kernel_quotas = KERNEL_QUOTAS_CLOSED;
 	sb->setup = (struct setup){
 		.uid = geteuid(),
@@ -198,6 +199,7 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	    (private &&
 	     pasta_start(&sb->pasta, &s->network, policy, sb->pid, err) < 0))
 		return prefer_setup_error(sb, err);
+	edits_open(&sb->edits, sb->pid);
 	if (message_send(sb->socket, MESSAGE_MAPPED, 0, NULL, -1) < 0) {
 		(void)fail_errno(err, "send to the run's pid 1");
 		return prefer_setup_error(sb, err);
@@ -283,6 +285,7 @@ void sandbox_describe_limits(const struct sandbox *sb, struct buf *to)
 
 void sandbox_unmount(struct sandbox *sb)
 {
+	edits_close(&sb->edits);
 	while (sb->pid > 0 && waitpid(sb->pid, NULL, __WALL) < 0 &&
 	       errno == EINTR)
 		;
@@ -308,6 +311,7 @@ void sandbox_free(struct sandbox **sb)
 		sandbox_unmount(b);
 	}
 	relay_restore_caller(b);
+	edits_close(&b->edits);
 	watch_end(&b->watch);
 	pasta_end(&b->pasta);
 	network_free(&b->setup.network);

@@ -180,7 +180,7 @@ int masks_open(struct setup *s, struct err *err)
 {
 	AUTO(mountinfo) struct mountinfo table = {0};
 
-	if (mountinfo_load(&table, err) < 0)
+	if (mountinfo_load(0, &table, err) < 0)
 		return -err->num;
 	add_masks(s, &table);
 	add_masked_sockets(s, &table);
