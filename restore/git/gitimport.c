@@ -20,6 +20,7 @@
 #include "restore/git/gitcopy.h"
 #include "restore/git/gitrun.h"
 #include "restore/git/libgit.h"
+#include "snapshot/store/content.h"
 
 #define PREFIXES_MAX 1000
 #define REFLOG_ID 12
@@ -32,6 +33,9 @@
 #define REFS "refs/guard/"
 #define PACK "objects/pack/new"
 #define COPY "import"
+#define INDEX "index"
+/* git has this object in every repository. */
+#define EMPTY_TREE "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 /*
  * Severities other than those of `git index-pack --strict`: odd modes and tags
@@ -687,6 +691,69 @@ int gitimport_write(struct gitimport *im, struct err *err)
 	if (keep)
 		(void)unlinkat(dir, keep, 0);
 	return got;
+}
+
+/* --- HEAD's branch and the index --- */
+
+/* "<dropped> TAB <added>" */
+static int parse_distance(void *arg, const char *line, struct err *err)
+{
+	struct gitimport_distance *d = arg;
+
+	return sscanf(line, "%" SCNu64 " %" SCNu64, &d->dropped, &d->added) == 2
+		       ? 0
+		       : fail_unexpected(line, err);
+}
+
+int gitimport_distance(struct gitimport *im, const struct gitid *from,
+		       const struct gitid *to, struct gitimport_distance *ret,
+		       struct err *err)
+{
+	auto_free char *range =
+		*from->hex ? mem_printf("%s...%s", from->hex, to->hex)
+			   : mem_strdup(to->hex);
+	char *const arguments[] = {"rev-list", "--left-right", "--count", range,
+				   NULL};
+
+	return gitrun_lines(&im->run, GITRUN_RESULT, arguments, NULL,
+			    parse_distance, ret, err);
+}
+
+int gitimport_index(struct gitimport *im, struct store *store,
+		    const struct entry *index, const struct gitid *from,
+		    const struct gitid *to, struct entry *ret, struct err *err)
+{
+	auto_free char *old = mem_strdup(*from->hex ? from->hex : EMPTY_TREE);
+	auto_free char *now = mem_strdup(to->hex);
+	/* -i: the copy has no work tree to compare the entries with. */
+	char *const arguments[] = {"read-tree", "-i", "-m", old, now, NULL};
+	auto_close int fd = -1;
+
+	if (index) {
+		fd = openat(im->run.dirfd, INDEX,
+			    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
+				    O_CLOEXEC,
+			    0600);
+		if (fd < 0)
+			return fail_errno(err, "create a copy of the index");
+		if (index->content.type != OBJECT_NONE &&
+		    content_write(store, &index->content, fd, NULL, err) < 0)
+			return -err->num;
+		fd_close(&fd);
+	}
+	if (gitrun(&im->run, GITRUN_RESULT, arguments, NULL, GITRUN_OUTPUT,
+		   err) < 0) {
+		return err->num != EBADMSG
+			       ? -err->num
+			       : fail(err, EEXIST,
+				      "git cannot change your index for the "
+				      "run's commits: commit or unstage your "
+				      "staged changes first");
+	}
+	fd = openat(im->run.dirfd, INDEX, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return fail_errno(err, "open the new index");
+	return content_put(store, fd, NULL, &ret->content, &ret->size, err);
 }
 
 /* --- a branch --- */
