@@ -14,6 +14,7 @@
 
 #define GIT ".git"
 #define HEADS "refs/heads/"
+#define LOG_MAX (256u << 20)
 
 void apply_commits_free(struct apply_commits *ac)
 {
@@ -167,6 +168,18 @@ static int put_git_file(struct tree_editor *editor, const char *path,
 	return tree_editor_put(editor, path, e, err);
 }
 
+static int put_text(struct apply_plan *a, const char *path, struct entry *e,
+		    const struct buf *text, struct tree_editor *editor,
+		    struct err *err)
+{
+	if (content_put_bytes(a->c->store, text->data, text->len, &e->content,
+			      err) < 0)
+		return -err->num;
+	e->size = text->len;
+	e->mtime = timestamp_now();
+	return put_git_file(editor, path, e, err);
+}
+
 static int put_index(struct apply_plan *a, struct apply_commits *ac,
 		     struct tree_editor *editor, struct err *err)
 {
@@ -207,17 +220,36 @@ static int put_branch(struct apply_plan *a, const struct apply_commits *ac,
 		      struct tree_editor *editor, struct err *err)
 {
 	auto_free char *path = path_join(GIT, ac->from.branch);
-	auto_free char *text = mem_printf("%s\n", ac->to.hex);
 	AUTO(entry) struct entry e = {0};
+	AUTO(buf) struct buf text = {0};
 
-	if (put_missing_dirs(editor, path, err) < 0 ||
-	    load_git_file(editor, path, &e, err) < 0 ||
-	    content_put_bytes(a->c->store, text, strlen(text), &e.content,
-			      err) < 0)
+	buf_printf(&text, "%s\n", ac->to.hex);
+	return put_missing_dirs(editor, path, err) < 0 ||
+			       load_git_file(editor, path, &e, err) < 0
+		       ? -err->num
+		       : put_text(a, path, &e, &text, editor, err);
+}
+
+/* A reflog that the user has gets a line, as by git reset. */
+static int put_log(struct apply_plan *a, struct apply_commits *ac,
+		   const char *name, struct tree_editor *editor,
+		   struct err *err)
+{
+	auto_free char *path = path_join(GIT "/logs", name);
+	auto_free char *message = mem_printf("guard: apply --commits of run %s",
+					     a->p->session.id);
+	AUTO(entry) struct entry e = {0};
+	AUTO(buf) struct buf text = {0};
+	int got = tree_editor_get(editor, path, &e, err);
+
+	if (got <= 0 || !S_ISREG(e.mode) || e.size > LOG_MAX)
+		return got < 0 ? got : 0;
+	if (e.content.type != OBJECT_NONE &&
+	    content_append(a->c->store, &e.content, &text, err) < 0)
 		return -err->num;
-	e.size = strlen(text);
-	e.mtime = timestamp_now();
-	return put_git_file(editor, path, &e, err);
+	gitimport_add_log(ac->import, a->c->state.home, &ac->from.id, &ac->to,
+			  message, &text);
+	return put_text(a, path, &e, &text, editor, err);
 }
 
 /* The user's .git in one of the plan's trees; ac: with the run's branch. */
@@ -232,6 +264,10 @@ static int put_git(struct apply_plan *a, struct apply_commits *ac,
 		got = put_index(a, ac, editor, err);
 	if (got == 0 && ac)
 		got = put_branch(a, ac, editor, err);
+	if (got == 0 && ac)
+		got = put_log(a, ac, "HEAD", editor, err);
+	if (got == 0 && ac)
+		got = put_log(a, ac, ac->from.branch, editor, err);
 	if (got == 0)
 		got = tree_editor_save(editor, &made, err);
 	tree_editor_free(&editor);
@@ -290,9 +326,29 @@ int apply_commits_make(struct apply_plan *a, struct apply_commits *ret,
 				     : 0;
 }
 
+/* git creates NAME.lock before it changes NAME. */
+static int check_lock(const struct apply_plan *a, const char *name,
+		      struct err *err)
+{
+	auto_free char *path =
+		mem_printf("%s/" GIT "/%s.lock", a->p->session.project, name);
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return 0;
+	return fail(err, EBUSY,
+		    "nothing is applied: %s exists, so git is at work in the "
+		    "repository: try again (if git was killed, remove the "
+		    "file)",
+		    text_quote(path));
+}
+
 int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
 			struct err *err)
 {
+	if (check_lock(a, "index", err) < 0 || check_lock(a, "HEAD", err) < 0 ||
+	    check_lock(a, ac->from.branch, err) < 0)
+		return -err->num;
 	if (!gitimport_listed(ac->import)->fresh)
 		return 0;
 	return importer_write(a->c, &a->p->session, ac->import, err);

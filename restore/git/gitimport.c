@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/auto.h"
@@ -656,11 +658,17 @@ static int create_ref(struct gitimport *im, const struct gitimport_ref *r,
 		      struct err *err)
 {
 	auto_free char *name = mem_printf("%s/%s", im->list.prefix, r->name);
+	auto_free char *lock = mem_printf("%s/%s.lock", im->to_path, name);
 	git_reference *made = NULL;
 	git_oid oid;
 	int got = im->git->oid_fromstr(&oid, r->id.hex);
 
 	if (got == 0)
+		got = im->git->reference_create(&made, im->to, name, &oid, 0,
+						NULL);
+	/* A killed import has left the lock: the name is new, so that no other
+	 * program uses it. */
+	if (got == GIT_ELOCKED && unlink(lock) == 0)
 		got = im->git->reference_create(&made, im->to, name, &oid, 0,
 						NULL);
 	im->git->reference_free(made);
@@ -754,6 +762,42 @@ int gitimport_index(struct gitimport *im, struct store *store,
 	if (fd < 0)
 		return fail_errno(err, "open the new index");
 	return content_put(store, fd, NULL, &ret->content, &ret->size, err);
+}
+
+/* Characters that end a name in a reflog become "_". */
+static void clean_name(char *name)
+{
+	for (; *name; name++)
+		if ((unsigned char)*name < ' ' || strchr("<>", *name))
+			*name = '_';
+}
+
+void gitimport_add_log(struct gitimport *im, const char *home,
+		       const struct gitid *from, const struct gitid *to,
+		       const char *message, struct buf *log)
+{
+	static const char none[] = "0000000000000000000000000000000000000000";
+	auto_free char *name = NULL, *email = NULL;
+	time_t now = time(NULL);
+	char zone[8] = "+0000";
+	struct tm tm;
+
+	libgit_home(im->git, home);
+	name = libgit_setting(im->git, im->to, "GIT_COMMITTER_NAME",
+			      "user.name");
+	email = libgit_setting(im->git, im->to, "GIT_COMMITTER_EMAIL",
+			       "user.email");
+	libgit_home(im->git, NULL);
+	if (name)
+		clean_name(name);
+	if (email)
+		clean_name(email);
+	if (localtime_r(&now, &tm))
+		(void)strftime(zone, sizeof(zone), "%z", &tm);
+	buf_printf(log, "%s %s %s <%s> %lld %s\t%s\n",
+		   *from->hex ? from->hex : none, to->hex,
+		   name ? name : "guard", email ? email : "guard",
+		   (long long)now, zone, message);
 }
 
 /* --- a branch --- */

@@ -91,6 +91,12 @@ int gitimport_index(struct gitimport *im, struct store *store,
 		    const struct entry *index, const struct gitid *from,
 		    const struct gitid *to, struct entry *ret, struct err *err);
 
+/* Appends a line to the text of a reflog, with the user's name; home: the
+ * home directory with the settings. */
+void gitimport_add_log(struct gitimport *im, const char *home,
+		       const struct gitid *from, const struct gitid *to,
+		       const char *message, struct buf *log);
+
 /*
  * Moves a branch of the user on to a commit of the import. Forward only, and
  * only a branch that no work tree has checked out; a missing branch is made.

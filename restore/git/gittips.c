@@ -585,8 +585,8 @@ void githead_free(struct githead *h)
 }
 
 /* A loose ref hides the packed one of the same name. */
-static int read_branch(struct gitrefs *r, const struct entry *git,
-		       const char *name, struct gitid *ret, struct err *err)
+static int find_ref(struct gitrefs *r, const struct entry *git,
+		    const char *name, struct gitid *ret, struct err *err)
 {
 	AUTO(entry) struct entry loose = {0};
 	size_t packed, i;
@@ -606,6 +606,21 @@ static int read_branch(struct gitrefs *r, const struct entry *git,
 	for (i = 0; i < r->refs.count; i++)
 		if (strcmp(r->refs.items[i].name, name) == 0)
 			*ret = r->refs.items[i].id;
+	return 0;
+}
+
+int githead_find(struct store *store, const struct entry *root,
+		 const char *name, struct gitid *ret, struct err *err)
+{
+	AUTO(gitrefs) struct gitrefs r = {.store = store};
+	AUTO(entry) struct entry git = {0};
+	struct gitid id = {0};
+
+	if (find_git_dir(store, root, &git, err) < 0 ||
+	    check_form(&r, &git, err) < 0 ||
+	    find_ref(&r, &git, name, &id, err) < 0)
+		return -err->num;
+	*ret = id;
 	return 0;
 }
 
@@ -636,7 +651,7 @@ int githead_read(struct store *store, const struct entry *root,
 		    !gittips_ref_ok(h.branch))
 			return fail(err, ENOTSUP, "HEAD names no branch: %s",
 				    text_quote(h.branch));
-		if (read_branch(&r, &git, h.branch, &h.id, err) < 0)
+		if (find_ref(&r, &git, h.branch, &h.id, err) < 0)
 			return -err->num;
 	}
 	*ret = h;

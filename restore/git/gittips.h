@@ -58,6 +58,11 @@ void githead_free(struct githead *h);
 int githead_read(struct store *store, const struct entry *root,
 		 struct githead *ret, struct err *err);
 
+/* Reads one ref, loose or packed, in the .git of a tree; "": it is missing. The
+ * errors of githead_read(). */
+int githead_find(struct store *store, const struct entry *root,
+		 const char *name, struct gitid *ret, struct err *err);
+
 /* Frees all that *t owns. */
 void gittips_free(struct gittips *t);
 

@@ -96,6 +96,11 @@ ok 'other branches are below refs/guard' \
 is "$(guard status -q)" '' 'the run is applied'
 state "$T/applied"
 
+is "$(git reflog -1 --format='%h %gn %gs')" \
+	"$(git rev-parse --short HEAD) tester guard: apply --commits of run $run" \
+	'the reflog of HEAD has the move'
+is "$(git rev-parse 'main@{1}')" "$base" 'the reflog of the branch has the move'
+
 gives 0 'undo' guard undo -y
 state "$T/after"
 ok 'undo moves the branch, the index and the files back' \
@@ -156,6 +161,79 @@ says "$err" 'staged changes'
 git reset -q
 gives 0 'apply --commits after the reset' guard apply -y --commits
 is "$(git status --porcelain)" '' 'nothing is left to commit'
+
+# --- git after the apply, and before it ---
+one 'a run commits' 'echo x >>a; git commit -q -m x a; echo u >>a'
+head=$(git rev-parse HEAD)
+for lock in index refs/heads/main HEAD; do
+	: >".git/$lock.lock"
+	gives 1 "apply --commits is refused while git locks $lock" \
+		guard apply -y --commits
+	says "$err" "$lock.lock' exists, so git is at work"
+	rm ".git/$lock.lock"
+done
+is "$(git rev-parse HEAD)" "$head" 'the branch stays'
+gives 0 'apply --commits without the locks' guard apply -y --commits
+git gc -q
+no 'git gc packs the branch' test -e .git/refs/heads/main
+git checkout -q -b aside
+gives 1 'undo with HEAD at another branch is refused' guard undo -y
+says "$err" 'HEAD has moved to another branch'
+git checkout -q main
+gives 0 'undo after git gc' guard undo -y
+is "$(git rev-parse HEAD)" "$head" 'undo moves a packed branch back'
+is "$(git status --porcelain)" '' 'the index and the files are back'
+is "$(git reflog -1 --format=%gs)" 'checkout: moving from aside to main' \
+	'newer entries of the reflog stay'
+gives 0 'redo' guard redo -y
+is "$(git status --porcelain)$(git log -1 --format=%s)" ' M ax' \
+	'redo moves the branch again'
+git commit -q -a -m 'u'
+git gc -q
+git checkout -q HEAD~1 -- a
+git reset -q
+echo u >>a
+gives 1 'undo after a commit and git gc is refused' guard undo -y
+says "$err" "'refs/heads/main' moved since"
+git reset -q --hard
+git branch -q -D aside
+
+# --- killed at every third call below the project ---
+stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
+[ -x "$stopat" ] || stopat=/opt/guard/build/tests/lib/stopat
+one 'a run commits for the crashes' '
+	echo k >>a; echo k >k; git add k; git commit -q -a -m k; echo u >>c'
+state "$T/before"
+gives 0 'apply --commits without a failure' guard apply -y --commits "$run"
+state "$T/applied"
+gives 0 'undo' guard undo -y
+at=$((1 + $(od -An -N1 -tu1 /dev/urandom) % 3)) bad=
+while :; do
+	"$stopat" --at $at --below "$P" -- \
+		guard apply -q -y --commits "$run" >"$T/x" 2>&1
+	status=$?
+	[ $status -eq 137 ] || break
+	guard apply --continue >"$T/x" 2>&1 ||
+		grep -q 'was rolled back' "$T/x" || bad="$bad continue-$at"
+	git fsck --full --strict >"$T/x" 2>&1 || bad="$bad fsck-$at"
+	state "$T/after"
+	if cmp -s "$T/before" "$T/after"; then
+		guard apply -q -y --commits "$run" >"$T/x" 2>&1 ||
+			bad="$bad again-$at"
+		state "$T/after"
+	fi
+	cmp -s "$T/applied" "$T/after" || bad="$bad applied-$at"
+	guard undo -q -y >"$T/x" 2>&1 || bad="$bad undo-$at"
+	state "$T/after"
+	cmp -s "$T/before" "$T/after" || bad="$bad undone-$at"
+	git for-each-ref --format='delete %(refname)' "refs/guard/$run" |
+		git update-ref --stdin
+	at=$((at + 3))
+done
+is "$bad" '' 'killed anywhere, the next command finishes or rolls back'
+ok 'at several points' test $at -gt 20
+is "$status" 0 'apply --commits at last' || note "$(cat "$T/x")"
+git commit -q -a -m u
 
 # --- places of the branch ---
 one 'a run commits' 'echo x >>a; git commit -q -m x a'
