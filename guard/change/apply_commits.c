@@ -91,13 +91,19 @@ static int check_states(const struct apply_plan *a, const struct entry *base,
 	return got < 0 ? got : check_submodules(a, base, want, err);
 }
 
+static bool same_id(const struct githead *a, const struct githead *b)
+{
+	return gittips_compare_ids(&a->id, &b->id) == 0;
+}
+
 /* Where the branch is: as the run found it, and moved by the run. */
 static int check_heads(const struct apply_plan *a, const struct githead *base,
 		       const struct githead *want, const struct githead *now,
 		       struct err *err)
 {
-	const char *run = session_label(&a->p->session);
-	const char *id = a->p->session.id, *name;
+	const struct session *s = &a->p->session;
+	const char *run = session_label(s), *id = s->id, *name;
+	bool at_end;
 
 	if (!now->branch || !base->branch)
 		return fail(err, ENOTSUP,
@@ -111,7 +117,14 @@ static int check_heads(const struct apply_plan *a, const struct githead *base,
 			    "guard import %s, then git merge refs/guard/%s/%s",
 			    text_quote(base->branch + strlen(HEADS)),
 			    text_quote(name), run, id, base->branch + 5);
-	if (memcmp(&base->id, &now->id, sizeof(now->id)) != 0)
+	at_end = want->branch && strcmp(want->branch, now->branch) == 0 &&
+		 same_id(want, now);
+	/* An applied run has its commits in the base, too. */
+	if (at_end && (!same_id(want, base) || s->state == RUN_APPLIED))
+		return fail(err, EALREADY,
+			    "%s is at the commit of run %s already",
+			    text_quote(name), run);
+	if (!same_id(base, now))
 		return fail(err, EBUSY,
 			    "%s moved since the run began: guard import %s, "
 			    "then git merge refs/guard/%s/%s",
@@ -122,7 +135,7 @@ static int check_heads(const struct apply_plan *a, const struct githead *base,
 			    "import %s, then git merge refs/guard/%s/%s",
 			    text_quote(name), run, id,
 			    want->branch ? want->branch + 5 : "HEAD");
-	if (memcmp(&want->id, &now->id, sizeof(now->id)) == 0)
+	if (at_end)
 		return fail(err, ENODATA,
 			    "run %s has no commits on %s: guard apply %s "
 			    "applies its files",
@@ -138,8 +151,7 @@ static bool has_commit(const struct gitimport_list *list,
 
 	for (i = 0; i < list->count; i++)
 		if (strcmp(list->items[i].name, want->branch + 5) == 0 &&
-		    memcmp(&list->items[i].id, &want->id, sizeof(want->id)) ==
-			    0)
+		    gittips_compare_ids(&list->items[i].id, &want->id) == 0)
 			return true;
 	return false;
 }
@@ -313,7 +325,6 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 	    put_git(a, NULL, &git, &root->base.root, err) < 0 ||
 	    put_git(a, ac, &git, &root->want.root, err) < 0)
 		return -err->num;
-	a->commits = true;
 	/* The layer has another .git. */
 	a->result_is_stored = false;
 	return 0;

@@ -2,7 +2,7 @@
  * `apply --commits`: the files of a run together with its commits on the branch
  * of HEAD.
  *
- *	apply_plan_load()
+ *	apply_plan_load()	with a->commits set
  *	apply_commits_make()	before apply_plan_make(): adds the branch and
  *				the index to the trees of the plan
  *	apply_commits_write()	the run's objects, and refs below

@@ -402,7 +402,8 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	if (s->state == RUN_DISCARDED)
 		return fail(err, ENOENT, "run %s was discarded",
 			    session_label(s));
-	if (s->state == RUN_APPLIED && !resolve_run_has_paths(a->p))
+	if (s->state == RUN_APPLIED && !resolve_run_has_paths(a->p) &&
+	    !a->commits)
 		return fail(err, EALREADY,
 			    "run %s is already applied: name paths to apply "
 			    "the rest",

@@ -75,9 +75,12 @@ void apply_report_git_left(const struct apply_plan *a)
 	one = strncmp(left, "1 ", 2) == 0;
 	if (*left)
 		report_note("%s of the run %s not in your repository; guard "
-			    "import %s imports %s",
+			    "import %s imports %s%s",
 			    left, one ? "is" : "are", session_label(s),
-			    one ? "it" : "them");
+			    one ? "it" : "them",
+			    linked ? ""
+				   : ", guard apply --commits moves your "
+				     "branch, too");
 	if (a->change.roots[0].plan.git_skipped)
 		report_note("changes in .git were not applied; guard apply %s "
 			    ".git applies them",

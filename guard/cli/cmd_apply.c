@@ -373,6 +373,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	int got = 0;
 	size_t i;
 
+	a.in.commits = o->commits;
 	a.in.may_be_partial = !o->patch && !o->commit.on && !o->commits;
 	a.in.c = c;
 	a.in.p = &p;

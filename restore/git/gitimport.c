@@ -727,6 +727,30 @@ int gitimport_distance(struct gitimport *im, const struct gitid *from,
 			    parse_distance, ret, err);
 }
 
+/* The entries of a split index are in files beside it; git writes a complete
+ * one. */
+static int link_shared_indexes(struct gitimport *im, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int dir = fd_open_dir(AT_FDCWD, im->to_path);
+	size_t i;
+
+	if (dir < 0)
+		return fail_errno(err, "open your repository");
+	if (dirlist_read(dir, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		auto_free char *path = path_join(im->to_path, name);
+
+		if (strncmp(name, "sharedindex.", 12) == 0 &&
+		    symlinkat(path, im->run.dirfd, name) < 0)
+			return fail_errno(err, "create a link to %s",
+					  text_quote(path));
+	}
+	return 0;
+}
+
 int gitimport_index(struct gitimport *im, struct store *store,
 		    const struct entry *index, const struct gitid *from,
 		    const struct gitid *to, struct entry *ret, struct err *err)
@@ -749,6 +773,8 @@ int gitimport_index(struct gitimport *im, struct store *store,
 			return -err->num;
 		fd_close(&fd);
 	}
+	if (link_shared_indexes(im, err) < 0)
+		return -err->num;
 	if (gitrun(&im->run, GITRUN_RESULT, arguments, NULL, GITRUN_OUTPUT,
 		   err) < 0) {
 		return err->num != EBADMSG

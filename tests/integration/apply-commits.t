@@ -162,6 +162,36 @@ git reset -q
 gives 0 'apply --commits after the reset' guard apply -y --commits
 is "$(git status --porcelain)" '' 'nothing is left to commit'
 
+# --- an applied run ---
+one 'a run commits' 'echo x >>a; git commit -q -m x a; echo u >>b'
+gives 0 'plain apply' guard apply -y
+says "$err" 'guard apply --commits moves your branch, too'
+gives 0 'apply --commits of the applied run' guard apply -y --commits "$run"
+is "$(git status --porcelain)$(git log -1 --format=%s)" ' M bx' \
+	'the branch and the index move'
+gives 1 'a second apply --commits has nothing to do' \
+	guard apply -y --commits "$run"
+says "$err" "'main' is at the commit of run $run already"
+ok 'undo' guard undo -y
+is "$(git status --porcelain | tr '\n' ' ')" ' M a  M b ' \
+	'undo moves the branch back, and the files stay'
+gives 0 'plain apply has nothing left' guard apply -y "$run"
+says "$err" 'nothing left to apply'
+git checkout -q a b
+
+# --- a live run ---
+guard run -q -- sh -c 'git commit -q --allow-empty -m live
+	touch ready; sleep 1000' >"$T/x" 2>&1 &
+until run=$(newest) && [ "$run" ] &&
+	guard exec "$run" -- test -e ready 2>"$T/x"; do
+	:
+done
+gives 1 'a live run is refused' guard apply -y --commits "$run"
+says "$err" 'still running'
+ok 'stop' guard stop -q "$run"
+wait
+ok 'discard' guard discard -q -y "$run"
+
 # --- git after the apply, and before it ---
 one 'a run commits' 'echo x >>a; git commit -q -m x a; echo u >>a'
 head=$(git rev-parse HEAD)
@@ -298,6 +328,34 @@ is "$(git status --porcelain)" '' 'nothing is left to commit'
 ok 'undo' guard undo -y
 no 'undo: the branch has no commit' git rev-parse -q --verify HEAD
 is "$(git status --porcelain)" '' 'undo: the index is empty'
+git config core.splitIndex true
+echo a >a
+git add a
+git commit -q -m split
+git update-index --split-index
+one 'a run commits beside a split index' 'echo b >b; git add b; git commit -q -m b'
+no 'the shared part of the index is a file' test ! -e "$(echo .git/sharedindex.*)"
+gives 0 'apply --commits with a split index' guard apply -y --commits "$run"
+is "$(git status --porcelain)$(git log -1 --format=%s)" b 'the index is complete'
+git init -q -b main "$HOME/sub"
+git -C "$HOME/sub" commit -q --allow-empty -m sub
+git init -q -b main "$HOME/super" && cd "$HOME/super" || exit 99
+git -c protocol.file.allow=always submodule --quiet add "$HOME/sub" sub
+git commit -q -m super
+one 'a run commits in a submodule' '
+	cd sub; git commit -q --allow-empty -m inner; cd ..
+	git commit -q -a -m outer'
+gives 1 'a changed submodule is refused' guard apply -y --commits
+says "$err" 'changed the repository of a submodule'
+guard discard -q -y
+one 'a run commits beside a submodule' 'echo x >x; git add x; git commit -q -m x'
+gives 0 'a submodule that the run left alone is accepted' guard apply -y --commits
+is "$(git status --porcelain)" '' 'nothing is left to commit'
+git init -q -b main --object-format=sha256 "$HOME/sha256"
+cd "$HOME/sha256" || exit 99
+one 'a run commits in a SHA-256 repository' 'git commit -q --allow-empty -m x'
+gives 1 'a SHA-256 repository is refused' guard apply -y --commits
+says "$err" 'uses SHA-256'
 cd "$P" || exit 99
 git worktree add -q "$HOME/linked"
 cd "$HOME/linked" || exit 99
