@@ -149,10 +149,14 @@ static bool has_commit(const struct gitimport_list *list,
 {
 	size_t i;
 
-	for (i = 0; i < list->count; i++)
-		if (strcmp(list->items[i].name, want->branch + 5) == 0 &&
-		    gittips_compare_ids(&list->items[i].id, &want->id) == 0)
+	for (i = 0; i < list->count; i++) {
+		const struct gitimport_ref *r = &list->items[i];
+
+		if (strcmp(r->name, want->branch + 5) == 0 &&
+		    strcmp(r->type, "commit") == 0 &&
+		    gittips_compare_ids(&r->id, &want->id) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -316,8 +320,9 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 	    importer_open(a->c, s, true, &ac->import, err) < 0)
 		return -err->num;
 	if (!has_commit(gitimport_listed(ac->import), &want))
-		return fail(err, EBADMSG, "the import lacks the run's %s",
-			    text_quote(want.branch));
+		return fail(err, EBADMSG,
+			    "the run's %s names no commit: guard import %s",
+			    text_quote(want.branch), session_label(s));
 	ac->to = want.id;
 	if (gitimport_distance(ac->import, &ac->from.id, &ac->to, &ac->distance,
 			       err) < 0 ||
@@ -348,7 +353,7 @@ static int check_lock(const struct apply_plan *a, const char *name,
 	if (lstat(path, &st) < 0)
 		return 0;
 	return fail(err, EBUSY,
-		    "nothing is applied: %s exists, so git is at work in the "
+		    "%s exists, so git is at work in the "
 		    "repository: try again (if git was killed, remove the "
 		    "file)",
 		    text_quote(path));
@@ -358,9 +363,9 @@ int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
 			struct err *err)
 {
 	if (check_lock(a, "index", err) < 0 || check_lock(a, "HEAD", err) < 0 ||
-	    check_lock(a, ac->from.branch, err) < 0)
-		return -err->num;
-	if (!gitimport_listed(ac->import)->fresh)
-		return 0;
-	return importer_write(a->c, &a->p->session, ac->import, err);
+	    check_lock(a, ac->from.branch, err) < 0 ||
+	    (gitimport_listed(ac->import)->fresh &&
+	     importer_write(a->c, &a->p->session, ac->import, err) < 0))
+		return err_context(err, "nothing is applied");
+	return 0;
 }

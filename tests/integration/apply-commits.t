@@ -141,6 +141,13 @@ is "$(tr '\n' ' ' <b)" 'run two mine mine ' 'with both changes'
 is "$(git diff | grep -c '^[-+][^-+]')" 2 \
 	"git diff shows the user's change only"
 git checkout -q b
+one 'a run commits a change of c' \
+	'sed -i 1s/.*/run/ c; git commit -q -m "c of the run" c'
+sed -i 1s/.*/mine/ c
+gives 0 'apply --commits --ours' guard apply -y --commits --ours
+is "$(head -n 1 c) $(git status --porcelain)" 'mine  M c' \
+	'keeps the file beside the commit'
+git checkout -q c
 
 # --- the index ---
 one 'a run commits a change of a' 'echo a3 >>a; git commit -q -m a3 a'
@@ -299,6 +306,16 @@ is "$(git status --porcelain)" '' 'nothing is left to commit'
 one 'a run commits' 'git commit -q --allow-empty -m empty'
 gives 0 'a commit without files is applied' guard apply -y --commits
 is "$(git log -1 --format=%s)" empty 'the branch has it'
+one 'a run moves its branch to a tag' 'git tag -a -m t t
+	git rev-parse t >.git/refs/heads/main'
+gives 1 'a branch that is no commit is refused' guard apply -y --commits
+says "$err" 'names no commit'
+guard discard -q -y
+one 'a run makes its branch symbolic' '
+	echo ref: refs/heads/x >.git/refs/heads/main; echo z >>a'
+gives 1 'a symbolic branch is refused' guard apply -y --commits
+says "$err" 'not a plain branch'
+guard discard -q -y
 one 'a run ends in a merge' '
 	git checkout -q -b m1; echo m1 >a; git commit -q -m m1 a
 	git checkout -q main; echo m2 >a; git commit -q -m m2 a
