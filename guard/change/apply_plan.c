@@ -27,6 +27,8 @@
 #define MANY_STEPS 1000
 
 static const char *const none[] = {NULL};
+/* All paths, and those of the project's own .git. */
+static const char *const with_git[] = {"", ".git", NULL};
 
 void apply_plan_free(struct apply_plan *a)
 {
@@ -400,7 +402,8 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	if (s->state == RUN_DISCARDED)
 		return fail(err, ENOENT, "run %s was discarded",
 			    session_label(s));
-	if (s->state == RUN_APPLIED && !resolve_run_has_paths(a->p))
+	if (s->state == RUN_APPLIED && !resolve_run_has_paths(a->p) &&
+	    !a->commits)
 		return fail(err, EALREADY,
 			    "run %s is already applied: name paths to apply "
 			    "the rest",
@@ -486,6 +489,8 @@ static int plan_root(struct apply_plan *a, size_t index,
 		if (!root->picked && a->differences.complete)
 			options.differences = &a->differences;
 	}
+	if (a->commits && !index)
+		options.paths = with_git;
 	if (root->git_picked || (index && root->picked))
 		options.paths = NULL;
 	else if (resolve_run_has_paths(a->p) && !paths)

@@ -42,6 +42,9 @@ struct apply_plan {
 	bool result_is_stored;
 	/* plan_options.agreed of the project; to free. */
 	char **agreed;
+	/* With the run's commits, see apply_commits.h: also of an applied run,
+	 * and the plan contains the project's .git. */
+	bool commits;
 	/* The caller reads no more of the project than the plan does. */
 	bool may_be_partial;
 	struct differences

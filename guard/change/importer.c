@@ -159,6 +159,19 @@ int importer_open(struct context *c, struct session *s, bool check,
 				  ret, err);
 }
 
+int importer_write(struct context *c, struct session *s, struct gitimport *im,
+		   struct err *err)
+{
+	const char *prefix = gitimport_listed(im)->prefix;
+
+	if (gitimport_write(im, err) < 0)
+		return -err->num;
+	record_add(&s->more, "imported", prefix);
+	state_log(&c->state, "import", "run", s->id, "project", s->project,
+		  "refs", prefix, NULL);
+	return session_save(s, err);
+}
+
 char *importer_left(struct context *c, struct session *s)
 {
 	AUTO(gitimport) struct gitimport *im = NULL;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "guard/change/changes.h"
 #include "guard/change/recover.h"
+#include "guard/change/undo_git.h"
 #include "guard/state/exit_status.h"
 #include "guard/state/report.h"
 #include "restore/unreadable_dirs.h"
@@ -255,6 +256,8 @@ int undo_plan(struct undo *u, struct err *err)
 			    0)
 			return err_context(err, "undo the %s", u->last.kind);
 		if (snapshot_undo_root(u, i, err) < 0 ||
+		    (u->last.git && !i &&
+		     undo_git_adjust(u->c->store, root, err) < 0) ||
 		    changeset_plan_root(&u->change, i, &root->base.root,
 					&options, err) < 0)
 			return -err->num;

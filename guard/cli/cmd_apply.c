@@ -10,7 +10,7 @@
 #include "guard/cli/review_session.h"
 
 struct apply_options {
-	bool dry, yes, json, patch;
+	bool dry, yes, json, patch, commits;
 	bool resume, abort; /* for an interrupted apply */
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
 	bool only;
@@ -23,6 +23,7 @@ struct apply {
 	struct apply_plan in;
 	const struct apply_options *o;
 	struct plan_counts counts; /* of the final plans */
+	struct apply_commits commits;
 	/* Refused without a yes of its own: listed as if that was said already,
 	 * and then asked about. */
 	struct refusal *askable;
@@ -42,6 +43,16 @@ static json_t *apply_root_json(const struct apply *a, size_t index,
 	return object;
 }
 
+static json_t *branch_json(const struct apply_commits *ac)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "name", apply_commits_branch(ac));
+	jsonout_text(object, "from", *ac->from.id.hex ? ac->from.id.hex : NULL);
+	jsonout_text(object, "to", ac->to.hex);
+	return object;
+}
+
 static void print_apply_json(const struct apply *a, bool applied,
 			     uint64_t after)
 {
@@ -56,6 +67,8 @@ static void print_apply_json(const struct apply *a, bool applied,
 	jsonout_number(object, "before", a->in.change.roots[0].now.seq);
 	jsonout_number(object, "after", after);
 	plan_summary_json(a->in.c->store, &a->in.change.roots[0].plan, object);
+	if (a->o->commits)
+		jsonout_set(object, "branch", branch_json(&a->commits));
 	for (i = 1; i < s->root_count; i++)
 		jsonout_add(extra, apply_root_json(a, i, s->roots[i].path));
 	jsonout_set(object, "extra", extra);
@@ -78,8 +91,9 @@ static char *conflict_remedy(const struct apply *a)
 	return mem_printf(
 		"nothing applied: guard show %s:PATH prints the run's version; "
 		"--ours keeps yours, --theirs takes the run's, --merge writes "
-		"conflict markers, or name the paths that you want",
-		session_label(&a->in.p->session));
+		"conflict markers%s",
+		session_label(&a->in.p->session),
+		a->o->commits ? "" : ", or name the paths that you want");
 }
 
 /* A user who names a .git is warned of the files in it that are executed later.
@@ -122,6 +136,8 @@ static int end_dry_apply(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, false, 0);
+	if (a->o->commits)
+		apply_report_branch(&a->commits, "would move");
 	apply_report_git_left(&a->in);
 	return apply_report_markers(&a->in, &a->counts, false);
 }
@@ -284,7 +300,9 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->commit.branch)
 		return commit_only(a, err);
-	if (make_apply_plan(a, err) < 0)
+	if ((a->o->commits &&
+	     apply_commits_make(&a->in, &a->commits, err) < 0) ||
+	    make_apply_plan(a, err) < 0)
 		return -err->num;
 	for (i = 0; i < a->in.change.root_count; i++)
 		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
@@ -313,6 +331,8 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->dry)
 		return end_dry_apply(a, err);
+	if (a->o->commits && !a->o->yes)
+		apply_report_branch(&a->commits, "moves");
 	run = choose_run_text(&a->in.p->session);
 	if (lacks_answer(a) ||
 	    !plan_summary_ask(&a->counts, run, apply_report_where(&a->in),
@@ -325,11 +345,18 @@ static int apply_locked(struct apply *a, struct err *err)
 	    committing_make(&a->in, &a->o->commit, false,
 			    &a->in.change.roots[0].want.root, &commit, err) < 0)
 		return -err->num;
+	if (a->o->commits && apply_commits_write(&a->in, &a->commits, err) < 0)
+		return -err->num;
 	if (apply_plan_execute(&a->in, resolve_run_is_complete(a->in.p),
-			       run_names_git(a->in.p), &after, err) < 0)
+			       a->in.commits || run_names_git(a->in.p), &after,
+			       err) < 0)
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, true, after);
+	if (a->o->commits) {
+		apply_report_branch(&a->commits, "moved");
+		apply_report_refs(&a->commits);
+	}
 	return apply_report_done(&a->in, &a->counts, commit, err);
 }
 
@@ -346,12 +373,17 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	int got = 0;
 	size_t i;
 
-	a.in.may_be_partial = !o->patch && !o->commit.on;
+	a.in.commits = o->commits;
+	a.in.may_be_partial = !o->patch && !o->commit.on && !o->commits;
 	a.in.c = c;
 	a.in.p = &p;
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
+	if (o->commits && resolve_run_has_paths(&p))
+		return fail(err, EINVAL,
+			    "--commits applies all files of a run: give no "
+			    "paths");
 	p.only = o->only;
 	if (!o->dry)
 		got = choose_run_check(c, &p, o->yes, argv, err);
@@ -369,6 +401,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	for (i = 0; i < a.askable_count; i++)
 		free(a.askable[i].path);
 	free(a.askable);
+	apply_commits_free(&a.commits);
 	apply_plan_free(&a.in);
 	return got;
 }
@@ -432,6 +465,9 @@ static const char *check_apply_options(const struct apply_options *o,
 	if (o->patch && (o->dry || o->yes || o->json || output_is_quiet()))
 		return "--patch is interactive: do not use it with -n, -q, -y "
 		       "or --json";
+	if (o->commits && (o->patch || o->commit.on))
+		return "--commits applies all files and commits: do not use "
+		       "it with --patch, --commit or --branch";
 	if (o->commit.on && o->resolve)
 		return "a commit takes only changes without conflicts: do not "
 		       "use --ours, --theirs or --merge";
@@ -454,6 +490,7 @@ int cmd_apply(int argc, char **argv)
 		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &o.json},
 		{'p', .flag = &o.patch},
+		{OPT_COMMITS, .flag = &o.commits},
 		{OPT_COMMIT, .flag = &o.commit.on},
 		{OPT_BRANCH, .text = &o.commit.branch},
 		{'m', .text = &o.commit.message},

@@ -199,13 +199,7 @@ static int import(struct context *c, int count, char **argv, int dashed,
 				print_import_json(&p.session, list, false);
 			return STATUS_REFUSED;
 		}
-		if (gitimport_write(im, err) < 0)
-			return -err->num;
-		/* For people who ask later what became of the run's commits. */
-		record_add(&p.session.more, "imported", list->prefix);
-		state_log(&c->state, "import", "run", p.session.id, "project",
-			  p.session.project, "refs", list->prefix, NULL);
-		if (session_save(&p.session, err) < 0)
+		if (importer_write(c, &p.session, im, err) < 0)
 			return -err->num;
 		if (o->json)
 			print_import_json(&p.session, list, true);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/change/changes.h"
 #include "guard/cli/listing.h"
@@ -36,14 +37,18 @@ static void print_group_summary(const struct changes_root *g)
 	}
 }
 
+#define COMMITS "apply --commits"
+
 /* The descriptions line up, whatever the verbs' lengths are. */
-static void print_next(const char *verb, const struct session *s,
+static void print_next(const char *verb, const struct session *s, bool commits,
 		       const char *description)
 {
 	const char *label = session_label(s);
-	int width = (int)(sizeof("discard") + strlen(label) - strlen(verb) - 1);
+	size_t longest = strlen(commits ? COMMITS : "discard");
 
-	output_hint("guard %s %-*s  %s", verb, width, label, description);
+	output_hint("guard %s %-*s  %s", verb,
+		    (int)(longest + strlen(label) - strlen(verb)), label,
+		    description);
 }
 
 void output_run_summary(const struct session *s, struct changes *c)
@@ -52,7 +57,7 @@ void output_run_summary(const struct session *s, struct changes *c)
 	struct change_counts n;
 	AUTO(buf) struct buf sum = {0};
 	size_t homes = changes_count_home(c), i;
-	bool refs = false;
+	bool refs = false, heads = false, packed = false, moved = false;
 
 	if (output_is_quiet())
 		return;
@@ -69,17 +74,29 @@ void output_run_summary(const struct session *s, struct changes *c)
 		output_print("%s in your home directory",
 			     text_count(homes, "change"));
 	output_print("these changes have not reached your files; next:");
-	print_next("diff", s, "show the changes");
+	/* Plain apply skips branches, tags and the stash, and files that it
+	 * wrote first would stand in the way of a merge. --commits moves only
+	 * the branch that HEAD names before and after the run. */
+	for (i = 0; i < list->count; i++) {
+		const char *path = list->items[i].path;
+
+		packed |= strcmp(path, ".git/packed-refs") == 0;
+		refs |= packed || strncmp(path, ".git/refs/", 10) == 0;
+		heads |= packed || path_below(path, ".git/refs/heads");
+		moved |= strcmp(path, ".git/HEAD") == 0;
+	}
+	heads &= !moved;
+	print_next("diff", s, heads, "show the changes");
 	if (n.total)
-		print_next("review", s, "decide on each change");
-	/* A branch, a tag, the stash: apply leaves them alone. Files that were
-	 * applied first would stand in the way of a merge. */
-	for (i = 0; i < list->count; i++)
-		refs |= strncmp(list->items[i].path, ".git/refs/", 10) == 0 ||
-			strcmp(list->items[i].path, ".git/packed-refs") == 0;
+		print_next("review", s, heads, "decide on each change");
+	if (heads)
+		print_next(COMMITS, s, heads, "apply its commits and files");
 	if (refs)
-		print_next("import", s, "import its commits, to merge them");
+		print_next("import", s, heads,
+			   "import its commits, to merge them");
 	if (n.total > n.git)
-		print_next("apply", s, "apply them to your files");
-	print_next("discard", s, "discard them");
+		print_next("apply", s, heads,
+			   refs ? "apply the files without the commits"
+				: "apply them to your files");
+	print_next("discard", s, heads, "discard them");
 }

@@ -117,6 +117,8 @@ static const struct option_spec apply_options[] = {
 	 .group = 1},
 	{OPT_BRANCH, "branch", "NAME", "commit the changes to that branch only",
 	 "BRANCH", 1},
+	{OPT_COMMITS, "commits", NULL,
+	 "with the run's commits on HEAD's branch", .group = 1},
 	{'m', "message", "TEXT", "the commit's message"},
 	{OPT_CONTINUE, "continue", NULL, "finish an interrupted apply",
 	 .group = 2},

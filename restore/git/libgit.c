@@ -76,6 +76,24 @@ void libgit_home(const struct libgit *git, const char *home)
 				GIT_CONFIG_LEVEL_GLOBAL, home ? home : "");
 }
 
+char *libgit_setting(const struct libgit *git, git_repository *repo,
+		     const char *variable, const char *name)
+{
+	const char *given = getenv(variable);
+	git_config *config = NULL;
+	git_buf value = GIT_BUF_INIT;
+	char *text = NULL;
+
+	if (given && *given)
+		return mem_strdup(given);
+	if (git->repository_config_snapshot(&config, repo) == 0 &&
+	    git->config_get_string_buf(&value, config, name) == 0)
+		text = mem_strdup(value.ptr);
+	git->buf_dispose(&value);
+	git->config_free(config);
+	return text;
+}
+
 int libgit_failed(const char *what, struct err *err)
 {
 	const git_error *e = calls.error_last ? calls.error_last() : NULL;

@@ -118,6 +118,11 @@ int libgit_load(const struct libgit **ret, struct err *err);
  * For the whole process. */
 void libgit_home(const struct libgit *git, const char *home);
 
+/* A setting of the user's as text, to free; NULL: it is not set. As in git, the
+ * variable of the environment comes before the configuration. */
+char *libgit_setting(const struct libgit *git, git_repository *repo,
+		     const char *variable, const char *name);
+
 /* -EIO with `what` and libgit2's reason, escaped because it may hold names of
  * the run. */
 int libgit_failed(const char *what, struct err *err);

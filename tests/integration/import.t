@@ -413,7 +413,6 @@ while :; do
 	git fsck --full --strict >"$T/x" 2>&1 || bad="$bad $at"
 	guard status >"$T/x" 2>&1 || bad="$bad status-$at"
 	# From the refs on the next import would find nothing new.
-	find .git/refs/guard -name '*.lock' -delete
 	git for-each-ref --format='delete %(refname)' "refs/guard/$run" |
 		git update-ref --stdin
 	at=$((at + 1))

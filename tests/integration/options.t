@@ -120,7 +120,7 @@ wants() {
 	run\ --publish | run\ --share-login) echo 125 ;;
 	run\ --user) [ "$me" = root ] && echo 0 || echo 125 ;;
 	stop\ --snapshot | diff\ --exit-code) echo 1 ;;
-	apply\ --abort | apply\ -p | apply\ --patch) echo 1 ;;
+	apply\ --abort | apply\ --commits | apply\ -p | apply\ --patch) echo 1 ;;
 	*) echo 0 ;;
 	esac
 }

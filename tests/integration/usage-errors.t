@@ -58,7 +58,8 @@ is "$(cat part)" 1 "the restored file has the run's content"
 gives 0 'a run makes only a commit' \
 	guard run -- git commit -q -m x --allow-empty
 says "$err" 'guard import'
-silent "$err" 'guard apply'
+says "$err" 'guard apply --commits'
+silent "$err" 'without the commits'
 gives 0 'the named import accepts the commit' guard import -y
 
 # --- programs whose purpose a run does not permit ---
