@@ -130,6 +130,9 @@ void changes_move_text(const struct change_move *m, const char *prefix,
  */
 int changes_edited_mark(struct context *c, struct session *s,
 			struct changes *changes, struct err *err);
+/* The same for one list and its base alone. */
+int changes_edited_mark_list(struct store *store, const struct snapshot *base,
+			     struct change_list *list, struct err *err);
 
 /* The prefix of the paths in a directory, for people: "~/other/" below home,
  * else the absolute path. To free. */

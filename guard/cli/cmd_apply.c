@@ -1,10 +1,12 @@
 #include <unistd.h>
 
+#include "base/parse.h"
 #include "base/path.h"
 #include "guard/change/committing.h"
 #include "guard/cli/apply_report.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/follow.h"
 #include "guard/cli/plan_print.h"
 #include "guard/change/recover.h"
 #include "guard/cli/review_session.h"
@@ -12,6 +14,8 @@
 struct apply_options {
 	bool dry, yes, json, patch, commits;
 	bool resume, abort; /* for an interrupted apply */
+	bool follow;
+	int64_t rest_ms; /* with follow */
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
 	bool only;
 	char **yes_to; /* as they were given */
@@ -302,7 +306,9 @@ static int apply_locked(struct apply *a, struct err *err)
 		return commit_only(a, err);
 	if ((a->o->commits &&
 	     apply_commits_make(&a->in, &a->commits, err) < 0) ||
-	    make_apply_plan(a, err) < 0)
+	    make_apply_plan(a, err) < 0 ||
+	    (a->o->follow && a->o->yes &&
+	     follow_leave_blocked(&a->in, a->o->resolve, err) < 0))
 		return -err->num;
 	for (i = 0; i < a->in.change.root_count; i++)
 		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
@@ -406,6 +412,60 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	return got;
 }
 
+/* An apply for each pause of the run. */
+struct followed {
+	char **argv; /* the run's id, then the paths */
+	int count, dashed;
+	const struct apply_options *o;
+};
+
+static int apply_followed(void *arg, struct err *err)
+{
+	const struct followed *f = arg;
+	AUTO(context) struct context c = CONTEXT_NONE;
+	int got;
+
+	c.wait_for_lock = true;
+	got = apply(&c, f->count, f->argv, f->dashed, f->o, err);
+	/* The next pause may have what this one lacks. */
+	if (got < 0)
+		output_error(err);
+	return got < 0 ? STATUS_REFUSED : got;
+}
+
+static int follow(struct context *c, int count, char **argv, int dashed,
+		  const struct apply_options *o, struct err *err)
+{
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
+	AUTO(mem_list) char **operands = NULL;
+	struct followed f = {.dashed = dashed, .o = o};
+	int i;
+
+	if (context_open(c, true, err) < 0 ||
+	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
+		return -err->num;
+	if (!resolve_run_is_running(&p.session))
+		return fail(err, ESRCH,
+			    "run %s is not running: guard apply %s applies its "
+			    "changes",
+			    session_label(&p.session),
+			    session_label(&p.session));
+	if (!o->yes && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)))
+		return fail(err, ENOTTY,
+			    "--follow asks on a terminal; use -y to apply all "
+			    "that needs no decision");
+	mem_list_add(&operands, p.session.id);
+	for (i = p.named; i < count; i++)
+		mem_list_add(&operands, argv[i]);
+	f.argv = operands;
+	f.count = 1 + count - p.named;
+	output_print("following run %s: its changes are %s at each pause of "
+		     "%.3g s; Ctrl-C ends this, the run goes on",
+		     session_label(&p.session), o->yes ? "applied" : "offered",
+		     (double)o->rest_ms / 1000);
+	return follow_run(p.session.id, o->rest_ms, apply_followed, &f, err);
+}
+
 /* The transaction itself reports the result. */
 static int end_interrupted_apply(struct context *c, bool abort, struct err *err)
 {
@@ -471,6 +531,11 @@ static const char *check_apply_options(const struct apply_options *o,
 	if (o->commit.on && o->resolve)
 		return "a commit takes only changes without conflicts: do not "
 		       "use --ours, --theirs or --merge";
+	if (o->follow && (o->patch || o->dry || o->json || o->commits ||
+			  o->commit.on || o->yes_to))
+		return "--follow applies files of a running run: do not use it "
+		       "with -n, --json, --patch, --commits, --commit, "
+		       "--branch or --yes-to";
 	if (o->commit.message && !o->commit.on)
 		return "-m needs --commit or --branch";
 	if ((o->resume || o->abort) && (operands || o->resume == o->abort))
@@ -484,6 +549,7 @@ int cmd_apply(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct apply_options o = {0};
 	int dashed = options_after_dashes(argc, argv);
+	const char *rest = NULL;
 	const struct option_slot slots[] = {
 		{'n', .flag = &o.dry},
 		{'y', .flag = &o.yes},
@@ -494,6 +560,8 @@ int cmd_apply(int argc, char **argv)
 		{OPT_COMMIT, .flag = &o.commit.on},
 		{OPT_BRANCH, .text = &o.commit.branch},
 		{'m', .text = &o.commit.message},
+		{OPT_FOLLOW, .flag = &o.follow},
+		{OPT_REST, .text = &rest},
 		{OPT_CONTINUE, .flag = &o.resume},
 		{OPT_ABORT, .flag = &o.abort},
 		{OPT_OURS, .read = read_resolve, .to = &o.resolve},
@@ -513,14 +581,20 @@ int cmd_apply(int argc, char **argv)
 		return got;
 	o.commit.on |= o.commit.branch != NULL;
 	wrong = check_apply_options(&o, optind < argc);
+	o.rest_ms = rest ? parse_milliseconds(rest) : FOLLOW_REST_MS;
+	if (!wrong && rest && !o.follow)
+		wrong = "--rest needs --follow";
+	if (!wrong && o.rest_ms <= 0)
+		wrong = "--rest must be a time like 5, 5s or 1m";
 	if (wrong)
 		got = options_usage_error(verb, "%s", wrong);
 	else if (o.resume || o.abort)
 		got = output_status(end_interrupted_apply(&c, o.abort, &err),
 				    &err);
 	else
-		got = output_status(apply(&c, argc - optind, argv + optind,
-					  dashed, &o, &err),
+		got = output_status((o.follow ? follow : apply)(
+					    &c, argc - optind, argv + optind,
+					    dashed, &o, &err),
 				    &err);
 	mem_list_free(&o.yes_to);
 	return got;

@@ -120,6 +120,8 @@ static const struct option_spec apply_options[] = {
 	{OPT_COMMITS, "commits", NULL,
 	 "with the run's commits on HEAD's branch", .group = 1},
 	{'m', "message", "TEXT", "the commit's message"},
+	{OPT_FOLLOW, "follow", NULL, "of a running run, at each of its pauses"},
+	{OPT_REST, "rest", "TIME", "with --follow: a pause is 5s, 1m"},
 	{OPT_CONTINUE, "continue", NULL, "finish an interrupted apply",
 	 .group = 2},
 	{OPT_ABORT, "abort", NULL, "roll back an interrupted apply",

@@ -68,6 +68,7 @@ value() {
 	*--branch) echo "b$count" ;;
 	*--yes-to) echo run.sh ;;
 	run\ --name) echo called ;;
+	apply\ --rest) echo 2s ;;
 	stop\ -t | stop\ --time) echo 2s ;;
 	diff\ -U | diff\ --unified) echo 1 ;;
 	export\ -o | *--output) echo "$T/tar$count" ;;
@@ -86,6 +87,8 @@ rest() {
 	shell\ *) echo "-q $run" ;;
 	apply\ --continue | apply\ --abort | apply\ -n | apply\ --dry-run) ;;
 	apply\ -p | apply\ --patch) ;;
+	apply\ --follow) echo '-y' ;;
+	apply\ --rest) echo '-y --follow' ;;
 	apply\ -m | apply\ --message) echo '-n -y --branch other' ;;
 	apply\ *) echo '-n -y' ;;
 	discard\ -n | discard\ --dry-run) echo latest ;;
@@ -121,6 +124,7 @@ wants() {
 	run\ --user) [ "$me" = root ] && echo 0 || echo 125 ;;
 	stop\ --snapshot | diff\ --exit-code) echo 1 ;;
 	apply\ --abort | apply\ --commits | apply\ -p | apply\ --patch) echo 1 ;;
+	apply\ --follow | apply\ --rest) echo 1 ;; # the run has ended
 	*) echo 0 ;;
 	esac
 }
