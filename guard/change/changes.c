@@ -360,6 +360,24 @@ int changes_read(const struct changes_root *root, const char *path,
 	return fd_slurp(fd, CHANGES_READ_MAX, to, err);
 }
 
+bool changes_exists(const struct changes_root *root, const char *path)
+{
+	const int dirs[] = {root->upper_fd, root->lower_fd};
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		auto_close int fd = dirs[i] < 0
+					    ? -1
+					    : beneath_open(dirs[i], path,
+							   O_PATH, 0, &ignored);
+
+		if (fd >= 0)
+			return true;
+	}
+	return false;
+}
+
 /* --- results --- */
 
 const struct change_move *changes_move(const struct change_list *list,

@@ -67,6 +67,8 @@ struct changes changes_of_project(void);
 /* Opens a file of the layer (now), or the real file. */
 int changes_open(const struct changes_root *root, const char *path, bool now,
 		 struct err *err);
+/* Whether the layer or the real directory has the path. */
+bool changes_exists(const struct changes_root *root, const char *path);
 /* Larger files are not read. */
 #define CHANGES_READ_MAX (1u << 20)
 /* Appends the bytes of a regular file or the target of a symbolic link, before

@@ -461,6 +461,13 @@ static bool read_changed_side(void *arg, bool now, struct buf *to)
 	       changes_read(f->root, f->c->path, mode, now, to, &ignored) >= 0;
 }
 
+static bool changed_side_exists(void *arg, const char *path)
+{
+	const struct changed_file *f = arg;
+
+	return changes_exists(f->root, path);
+}
+
 static void find_change_risks(const struct change *c,
 			      const struct changes_root *root,
 			      struct risks *ret)
@@ -476,6 +483,7 @@ static void find_change_risks(const struct change *c,
 		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
 		.special = (c->flags & CHANGE_SETID) != 0,
 		.read = read_changed_side,
+		.exists = changed_side_exists,
 		.arg = &changed,
 	};
 

@@ -172,4 +172,16 @@ ok 'the run with changes of the home is still pending' \
 	test -n "$(guard status -q)"
 ok 'discard drops the run with changes of the home' guard discard -y
 
+# --- a repository that lies in a directory of another name ---
+git init -q --bare vendor/lib
+guard run -q --name hook -- sh -c 'echo evil >vendor/lib/hooks/post-update
+	git --git-dir=vendor/lib config core.fsmonitor ./evil'
+gives 0 'diff names what git would run in it' guard diff hook
+says "$out" 'vendor/lib/hooks/post-update'
+says "$out" 'runs by git at commit, checkout, merge, push or fetch'
+says "$out" 'fsmonitor'
+gives 0 'review names it, too' guard review hook
+says "$out" 'runs by git at commit, checkout, merge, push or fetch'
+guard discard -y -q hook
+
 finish
