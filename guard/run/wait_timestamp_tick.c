@@ -14,6 +14,7 @@
 #define SEARCH_MS 500
 /* Tolerance of walk_is_moved(): vfat keeps two seconds as one. */
 #define COARSE_SEC 2
+#define TICK_TRIES 20 /* of 1 ms, longer than the clock's tick */
 #define LEVELS_MAX 100 /* each level holds a descriptor */
 
 struct newest_search {
@@ -67,15 +68,24 @@ static void search_newest_below(struct newest_search *l, int fd,
 	}
 }
 
+/* The start time of the run comes from the coarse clock, which is some
+ * milliseconds behind. */
 static void wait_until_second(int64_t sec)
 {
+	const struct timespec tick = {.tv_nsec = 1000000};
 	struct timestamp now = timestamp_now();
 	struct timespec left = {.tv_sec = sec - now.sec - 1,
 				.tv_nsec = 1000000000L - now.nsec};
+	struct timespec coarse = {0};
+	int tries;
 
 	if (sec <= now.sec || left.tv_sec > COARSE_SEC)
 		return;
 	(void)nanosleep(&left, NULL);
+	for (tries = 0; tries < TICK_TRIES && coarse.tv_sec < sec; tries++) {
+		(void)nanosleep(&tick, NULL);
+		(void)clock_gettime(CLOCK_REALTIME_COARSE, &coarse);
+	}
 }
 
 void wait_timestamp_tick(int root_fd)

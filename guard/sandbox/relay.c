@@ -451,6 +451,7 @@ int sandbox_wait(struct sandbox *sb,
 		 void *arg, struct sandbox_result *ret, struct err *err)
 {
 	struct message message;
+	uint64_t killed;
 	int rc;
 
 	sb->tick = tick;
@@ -462,6 +463,7 @@ int sandbox_wait(struct sandbox *sb,
 		relay_kill(sb);
 	while (!sb->is_empty && message_receive(sb->socket, &message, NULL) > 0)
 		handle_result_message(sb, &message);
+	killed = cgroup_killed(&sb->cgroup);
 	if (!sb->is_empty)
 		sandbox_unmount(sb);
 	if (sb->tty)
@@ -483,7 +485,7 @@ int sandbox_wait(struct sandbox *sb,
 		ret->why = kernel_quotas_explain(sb->watch.quota);
 		return 0;
 	}
-	ret->killed = cgroup_killed(&sb->cgroup);
+	ret->killed = killed;
 	if (!sb->has_status && !sb->setup.policy) {
 		ret->end = SANDBOX_LOST;
 	} else if (sb->has_status && WIFEXITED(sb->status)) {
