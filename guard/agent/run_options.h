@@ -46,6 +46,10 @@ struct run_options {
 	/* A visit to a pending run: what its command was and how it ended
 	 * stays in the record. Absolute; NULL: none. */
 	const char *exec_project, *exec_cwd;
+	/* The visit is to a throw-away copy of the layers, whose directories
+	 * are made in this one; absolute. The run and its record stay as they
+	 * are. NULL: none. */
+	const char *copy_dir;
 };
 
 #endif

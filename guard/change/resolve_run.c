@@ -1,6 +1,7 @@
 #include "guard/change/resolve_run.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +302,21 @@ int resolve_run_open(struct context *c, int count, char **argv, int dashed,
 	*ret = p;
 	p = (struct resolved_run)RESOLVED_RUN_NONE;
 	return 0;
+}
+
+bool resolve_run_matches(const struct session *s, const char *glob)
+{
+	const char *name = session_name(s);
+
+	return (name && fnmatch(glob, name, 0) == 0) ||
+	       fnmatch(glob, s->id, 0) == 0;
+}
+
+bool resolve_run_is_glob(const char *text)
+{
+	struct stat st;
+
+	return strpbrk(text, "*?[") && lstat(text, &st) < 0;
 }
 
 int resolve_run_lock(struct context *c, struct resolved_run *p, struct err *err)

@@ -50,6 +50,11 @@ int resolve_run_text(struct context *c, const char *text, bool lock,
  * first. */
 int resolve_run_pending(struct context *c, struct session_list *ret,
 			struct err *err);
+/* Whether the glob matches the run's name or id. */
+bool resolve_run_matches(const struct session *s, const char *glob);
+/* Whether an operand is a glob of runs: it has a wildcard, and no file has this
+ * name. */
+bool resolve_run_is_glob(const char *text);
 /* Takes the run's lock later (-EBUSY: live) and reads its record again, since
  * recover_project() may have changed it. */
 int resolve_run_lock(struct context *c, struct resolved_run *p,

@@ -26,6 +26,11 @@ int cmd_discard(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
+	if (!all && argc - optind == 1 && !dashed &&
+	    resolve_run_is_glob(argv[optind])) {
+		how.glob = argv[optind++];
+		all = true;
+	}
 	if (all && optind < argc)
 		return options_usage_error(
 			verb, "--all discards every pending run of this "

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/exec_all.h"
 #include "guard/cli/run_parse.h"
 #include "guard/retention/autoprune.h"
 #include "guard/change/resolve_run.h"
@@ -186,14 +187,32 @@ static bool parse_exec_operands(struct exec_options *v, int argc, char **argv,
 	return left > 0;
 }
 
+static int exec_all_runs(const struct exec_options *v, bool json)
+{
+	static const char *const none[] = {NULL};
+	auto_free char *here = getcwd(NULL, 0);
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	return exec_all(
+		&(struct run_exec){
+			.argv = v->argv,
+			.env = v->env ? (const char *const *)v->env : none,
+			.cwd = v->dir && v->dir[0] == '/' ? v->dir : here,
+		},
+		v->run, json);
+}
+
 static int exec_or_shell(const char *name, int argc, char **argv)
 {
 	const struct verb *verb = options_verb(name);
 	bool shell = strcmp(name, "shell") == 0;
 	struct exec_options v = {0};
+	bool all = false, json = false;
 	const struct option_slot slots[] = {
 		{'C', .text = &v.dir},
 		{OPT_ENV, .read = add_variable, .to = &v.env},
+		{'a', .flag = &all},
+		{OPT_JSON, .flag = &json},
 		{'q', .read = output_quiet_read},
 		{0},
 	};
@@ -210,6 +229,10 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 				    shell ? "expected at most one RUN"
 					  : "no command given: guard exec RUN "
 					    "-- COMMAND [ARGS...]");
+	} else if (json && !all) {
+		options_usage_error(verb, "--json needs --all");
+	} else if (all) {
+		status = exec_all_runs(&v, json);
 	} else {
 		/* The reader of stderr may be gone. */
 		(void)signal(SIGPIPE, SIG_IGN);

@@ -176,6 +176,7 @@ static int make_exec_argv(const struct session *s, const struct run_exec *v,
 int run_exec(const struct session *s, const struct run_exec *v)
 {
 	struct parsed p = {0};
+	static const char *const none[] = {NULL};
 	char **argv = NULL;
 	int status = RUN_STATUS_GUARD;
 	struct err err;
@@ -198,6 +199,12 @@ int run_exec(const struct session *s, const struct run_exec *v)
 		if (!p.options.agent)
 			p.options.agent = AGENT_NONE;
 		p.options.quiet = output_is_quiet();
+		/* A throw-away copy writes to no real directory. */
+		if (v->copy_dir) {
+			p.options.copy_dir = v->copy_dir;
+			p.options.agent = AGENT_NONE;
+			p.options.read_write = none;
+		}
 		status = run_command(&p.options, &ui);
 	} else if (err.text[0]) {
 		output_error(&err);

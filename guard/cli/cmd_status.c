@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/run/run.h"
 #include "guard/review/overlaps.h"
 #include "guard/retention/retire.h"
 #include "guard/state/storing.h"
@@ -20,6 +21,7 @@ struct status_options {
 	bool all, json, porcelain, quiet;
 	char *unfinished; /* or NULL */
 	size_t elsewhere; /* pending runs that are not shown */
+	const char *glob; /* of names of runs; NULL: all */
 };
 
 /* On stderr, or as JSON into the list. */
@@ -118,6 +120,11 @@ static void add_status_row(struct table *t, const struct session *s,
 			   const struct status_options *o)
 {
 	auto_free char *changes = choose_run_changes(o->context, s);
+	const char *test = record_get(&s->more, RUN_TEST);
+	auto_free char *tested =
+		test ? mem_printf("%s, test: exit %ld", changes,
+				  strtol(test, NULL, 10))
+		     : mem_strdup(changes);
 	AUTO(buf) struct buf command = {0}, project = {0};
 	/* The run may have continued since it ended. */
 	bool going = !s->ended.sec || s->started.sec > s->ended.sec;
@@ -132,7 +139,7 @@ static void add_status_row(struct table *t, const struct session *s,
 	table_row(t, (const char *const[]){s->id, session_name(s) ?: "",
 					   resolve_run_state_text(s),
 					   when.sec ? text_age(when) : "",
-					   status, changes, buf_text(&command),
+					   status, tested, buf_text(&command),
 					   buf_text(&project)});
 }
 
@@ -304,6 +311,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		 * directory of a run is a project. */
 		for (k = 0; pending && !show && k < s->root_count; k++)
 			show = path_below(c->project, s->roots[k].path);
+		show = show && (!o->glob || resolve_run_matches(s, o->glob));
 		if (show) {
 			list.items[shown++] = *s;
 			continue;
@@ -341,8 +349,11 @@ int cmd_status(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind > 1)
-		return options_usage_error(verb, "expected at most one DIR");
-	if (optind < argc && chdir(argv[optind]) < 0) {
+		return options_usage_error(verb,
+					   "expected at most one DIR or GLOB");
+	if (optind < argc && resolve_run_is_glob(argv[optind]))
+		o.glob = argv[optind];
+	else if (optind < argc && chdir(argv[optind]) < 0) {
 		(void)fail_errno(&err, "%s", text_quote(argv[optind]));
 		return output_status(-err.num, &err);
 	}

@@ -207,10 +207,17 @@ int discard_every_run(struct context *c, const struct discard_choice *how,
 		      struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
-	size_t runs = 0, i;
+	size_t runs = 0, kept = 0, i;
 
 	if (resolve_run_pending(c, &list, err) < 0)
 		return -err->num;
+	for (i = 0; i < list.count; i++)
+		if (how->glob &&
+		    !resolve_run_matches(&list.items[i], how->glob))
+			session_free(&list.items[i]);
+		else
+			list.items[kept++] = list.items[i];
+	list.count = kept;
 	for (i = 0; i < list.count; i++) {
 		const struct session *s = &list.items[i];
 		auto_free char *run = choose_run_text(s);

@@ -65,10 +65,19 @@ static const struct option_spec run_options[] = {
 	{0},
 };
 
-static const struct option_spec exec_options[] = {
+static const struct option_spec shell_options[] = {
 	{'C', NULL, "DIR", "start in DIR, as the run sees it"},
 	{OPTION_ENV},
 	{OPTION_QUIET},
+	{0},
+};
+
+static const struct option_spec exec_options[] = {
+	{'a', "all", NULL, "in a throw-away copy of each pending run"},
+	{'C', NULL, "DIR", "start in DIR, as the run sees it"},
+	{OPTION_ENV},
+	{OPTION_QUIET},
+	{OPTION_JSON},
 	{0},
 };
 
@@ -368,22 +377,23 @@ const struct verb options_verbs[] = {
 	 "with the command's status; 125: guard itself failed, 126: not\n"
 	 "executable, 127: not found, 124: ended by guard.\n",
 	 run_options, true},
-	{"exec", NULL, "[RUN] -- CMD [ARGS...]",
+	{"exec", NULL, "[RUN | --all [GLOB]] -- CMD [ARGS...]",
 	 "run one more command in a run, live or ended",
 	 "In a live run: with its processes, in the same sandbox, and no\n"
 	 "longer than the run. In an ended run: in its layer, with its\n"
 	 "options; the pending changes are computed again afterwards. Exit\n"
-	 "status as for run.\n",
+	 "status as for run. With --all, RUN is a glob of names: the runs\n"
+	 "stay as they are, and a table shows how each command ended.\n",
 	 exec_options, true},
 	{"shell", NULL, "[RUN]", "open a shell in a run, live or ended",
-	 "Like exec, with your own shell.\n", exec_options, false},
+	 "Like exec, with your own shell.\n", shell_options, false},
 	{"stop", "kill", "[RUN]", "end a running run; its changes stay pending",
 	 "Its command gets SIGTERM, and all its processes SIGKILL 10 s "
 	 "later.\n",
 	 stop_options, false},
-	{"status", "list", "[DIR]", "show the pending runs",
-	 "DIR: those of the project around it.\n", status_options, false,
-	 "DIR"},
+	{"status", "list", "[DIR | GLOB]", "show the pending runs",
+	 "DIR: those of the project around it; GLOB: those of such a name.\n",
+	 status_options, false, "DIR"},
 	{"diff", NULL, "[RUN [RUN] | SNAP [SNAP]] [--] [PATHS...]",
 	 "show a run's changes, or differences from a snapshot",
 	 RUN_TEXT
@@ -413,7 +423,8 @@ const struct verb options_verbs[] = {
 	 apply_options, false},
 	{"discard", NULL, "[RUN] [--] [PATHS...]", "discard a run's changes",
 	 RUN_TEXT
-	 "They go to guard's trash first; `guard undo` restores them.\n",
+	 "They go to guard's trash first; `guard undo` restores them.\n"
+	 "A glob of names discards all these runs after one question.\n",
 	 discard_options, false},
 	{"import", NULL, "[RUN]", "import a run's commits into your repository",
 	 "As objects and refs below refs/guard/RUN/: branches, tags, stash,\n"

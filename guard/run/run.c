@@ -22,6 +22,8 @@ static void discard_unstarted_run(struct run *run)
 {
 	struct err err;
 
+	if (run->options->copy_dir)
+		return;
 	if (run->options->resume) {
 		run_restore_results(run);
 		(void)session_set_state(&run->session, RUN_ENDED, &err);
@@ -122,7 +124,7 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 	int got;
 
 	run_set_start_time(run, start_time);
-	if (run->options->resume &&
+	if (run->options->resume && !run->options->copy_dir &&
 	    run_record_running(run, sandbox_pid1(run->sandbox), err) < 0)
 		return -err->num;
 	/* A signal of guard belongs to the command from the release on: it
@@ -167,7 +169,7 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 	got = run_start(run, &layers, err);
 	if (got < 0)
 		name_doctor(err);
-	if (got == 0) {
+	if (got == 0 && !run->options->copy_dir) {
 		state_log(&run->context.state, "run", "run", run->session.id,
 			  "project", run->project, "command",
 			  run->session.command, NULL);

@@ -20,6 +20,10 @@
 #include "overlay/scan.h"
 #include "overlay/session.h"
 
+/* In the session's record: exit status, milliseconds and command of the last
+ * test of the layer as it is (guard exec --all). */
+#define RUN_TEST "test"
+
 struct agent;
 struct changes;
 struct layers;

@@ -261,6 +261,11 @@ int run_end(struct run *run, int status, struct err *err)
 	bool any, obeyed;
 	int got = 0;
 
+	/* The caller removes the copy. */
+	if (run->options->copy_dir) {
+		sandbox_unmount(run->sandbox);
+		return 0;
+	}
 	s->ended = timestamp_now();
 	if (!visit)
 		s->status = status;

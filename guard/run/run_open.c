@@ -186,6 +186,8 @@ static int resume_session(struct run *run, struct err *err)
 			    run_state_name(run->session.state));
 	if (moved_dirs_check(&run->session, err) < 0)
 		return -err->num;
+	if (!run->options->copy_dir)
+		record_set(&run->session.more, RUN_TEST, NULL);
 	if (run->options->exec_project)
 		run->read_only_exec = read_only_exec_begin(&run->session);
 	/* The stored results are outdated once the command runs. */

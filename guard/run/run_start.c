@@ -397,6 +397,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	const struct run_options *o = run->options;
 	AUTO(buf) struct buf dropped = {0}, notes = {0};
 	AUTO(buf) struct buf secrets = {0}, limits = {0};
+	auto_close int copy = -1;
 	auto_close int tmp = -1;
 	auto_close int var_tmp = -1;
 	auto_close int exec_socket = -1;
@@ -421,16 +422,21 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	if (layers_plan(&run->session,
 			o->strict ? NULL : run->context.state.home, layers,
 			&notes, err) < 0 ||
+	    (o->copy_dir && layers_copy(*layers, o->copy_dir, err) < 0) ||
 	    agent_open(run->agent, &run->context.state, &run->session, &notes,
 		       err) < 0)
 		return -err->num;
-	tmp = fd_open_dir_path(run->session.fd, "tmp");
-	var_tmp = fd_open_dir_path(run->session.fd, "var-tmp");
+	if (o->copy_dir)
+		copy = open(o->copy_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	tmp = fd_open_dir_path(o->copy_dir ? copy : run->session.fd, "tmp");
+	var_tmp = fd_open_dir_path(o->copy_dir ? copy : run->session.fd,
+				   "var-tmp");
 	if (tmp < 0 || var_tmp < 0)
 		return fail_errno(err, "open the run's /tmp");
 	/* Without the socket the run works as well, but `guard exec` cannot
 	 * enter it. */
-	exec_socket = exec_socket_create(run->session.fd, &ignored);
+	if (!o->copy_dir)
+		exec_socket = exec_socket_create(run->session.fd, &ignored);
 	covers = (struct covers){*layers, run->agent->persistent_mount};
 	hide = run_hidden_paths(run);
 	run_find_redactions(run, &redactions);

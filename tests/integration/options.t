@@ -81,6 +81,7 @@ rest() {
 	run\ --continue) echo '-q -- true' ;;
 	run\ --home) echo '-q -C .. -- true' ;;
 	run\ *) echo '-q -- true' ;;
+	exec\ --json) echo '--all -- true' ;;
 	exec\ *) echo "-q $run -- true" ;;
 	stop\ --snapshot) ;;
 	stop\ *) echo "$run" ;;
