@@ -97,6 +97,7 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 			jsonout_text(object, "command", s.command);
 			jsonout_text(object, "message", s.message);
 			jsonout_text(object, "root", s.root_path);
+			jsonout_origin(object, &s);
 			jsonout_number(object, "files", s.files);
 			jsonout_number(object, "folders", s.dirs);
 			jsonout_number(object, "bytes", s.bytes);
@@ -126,6 +127,7 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 				{"run", s.run_id},
 				{"command", s.command},
 				{"message", s.message},
+				{"host", s.host ? s.host : ""},
 			};
 			AUTO(buf) struct buf b = {0};
 			size_t k;

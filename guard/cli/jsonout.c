@@ -1,5 +1,6 @@
 #include "guard/cli/jsonout.h"
 
+#include <stdio.h>
 #include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,6 +94,17 @@ void jsonout_texts(json_t *object, const char *key, char *const *texts)
 void jsonout_number(json_t *object, const char *key, uint64_t number)
 {
 	jsonout_set(object, key, json_integer((json_int_t)number));
+}
+
+void jsonout_origin(json_t *object, const struct snapshot *s)
+{
+	char text[2 * ORIGIN_LEN + 1];
+	size_t i;
+
+	for (i = 0; i < ORIGIN_LEN; i++)
+		(void)snprintf(text + 2 * i, 3, "%02x", s->origin[i]);
+	jsonout_text(object, "origin", s->host ? text : NULL);
+	jsonout_text(object, "host", s->host);
 }
 
 void jsonout_time(json_t *object, const char *key, struct timestamp when)
