@@ -417,7 +417,7 @@ static bool copy_keys(const struct profile_item *item, const char *user_home,
 	return any;
 }
 
-/* What one line of the profile sets in a JSON file below the home. */
+/* One line of the profile, which sets members of a JSON file. */
 static void update_json(const struct profile_item *item, int dir,
 			const char *target, const char *user_home,
 			const char *project)

@@ -21,7 +21,7 @@
 
 /* The home of an agent, agents/NAME/home in guard's state. */
 struct home_versions {
-	const char *name; /* of the agent; borrowed */
+	const char *name; /* the agent's; borrowed */
 	char *path; /* absolute */
 	char **logins; /* absolute paths of the login files; NULL: none */
 };
@@ -66,7 +66,7 @@ void home_undo_free(struct home_undo *u);
 int home_undo_plan_runs(struct context *c, const struct home_versions *h,
 			unsigned long runs, struct home_undo *ret,
 			struct err *err);
-/* Plans to take back what the run of this record did to the paths; a path that
+/* Plans to take back the changes of this record's run at the paths; a path that
  * was changed since stays, and is listed in kept. paths: NULL-terminated,
  * sorted. -ENOENT: the record names no snapshots. */
 int home_undo_plan_paths(struct context *c, const struct home_versions *h,

@@ -68,8 +68,8 @@ int changes_edited_mark_list(struct store *store, const struct snapshot *base,
 	return 0;
 }
 
-/* What guard has applied of the run is its base, as long as the file is as it
- * was applied. */
+/* An applied version is the base of the run's change, as long as the file is
+ * as it was applied. */
 static int join_applied(void *arg, const char *path, const struct entry *began,
 			struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * What git does to a repository between an action that included a .git and its
+ * Changes by git in a repository between an action that included a .git and its
  * undo: refs become packed, and reflogs grow.
  */
 #ifndef GUARD_CHANGE_UNDO_GIT_H

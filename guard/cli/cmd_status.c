@@ -21,7 +21,7 @@ struct status_options {
 	bool all, json, porcelain, quiet;
 	char *unfinished; /* or NULL */
 	size_t elsewhere; /* pending runs that are not shown */
-	const char *glob; /* of names of runs; NULL: all */
+	const char *glob; /* runs with such a name only; NULL: all */
 };
 
 /* On stderr, or as JSON into the list. */

@@ -14,7 +14,7 @@
 
 #define TRASH_SECONDS (7 * 24 * 3600)
 
-/* What goes back in the home of the run's agent. */
+/* A change back in the home of the run's agent. */
 struct put_back {
 	struct profile profile;
 	struct home_versions home;

@@ -13,7 +13,7 @@ struct discard_choice {
 	/* The home of the run's agent stays as it is; else the settings that
 	 * its next session would execute are put back. */
 	bool keep_agent;
-	const char *glob; /* of names, for every run; NULL: all */
+	const char *glob; /* runs with such a name only; NULL: all */
 };
 
 /* Discards the run, or its named paths; the run is locked. Returns an exit

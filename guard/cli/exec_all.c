@@ -37,9 +37,9 @@ struct outcome {
 	char *last; /* line of its output, escaped */
 };
 
-/* What the command prints, as it arrives. */
+/* The output of the command, as it arrives. */
 struct output_log {
-	int fd; /* of the log */
+	int fd; /* log file */
 	size_t written;
 	struct buf tail; /* the end of the output */
 };
@@ -264,7 +264,7 @@ static int exec_in_copy(struct context *c, const struct run_exec *v,
 	buf_free(&log.tail);
 	if (o->status != RUN_STATUS_GUARD)
 		record_test(c, o, v);
-	/* What cannot be removed now goes with the run. */
+	/* A rest that cannot be removed now goes with the run. */
 	(void)dirtree_remove(fd, name, &ignored);
 	return 0;
 }

@@ -23,7 +23,7 @@ int follow_run(const char *run_id, int64_t rest_ms,
 	       struct err *err);
 
 /*
- * Without anybody to ask: conflicts and refusals of the plans are listed, and
+ * For -y: conflicts and refusals of the plans are listed, and
  * the plans are made again of the other paths alone. The blocked paths stay
  * pending.
  */

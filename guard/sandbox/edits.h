@@ -1,8 +1,8 @@
 /*
  * Makes the user's edits of the real files visible in a live run.
  *
- * overlayfs keeps each name that a process of the run has looked up, also one
- * that was missing: a file that an editor has replaced by a rename shows its
+ * overlayfs keeps each name that a process of the run has looked up, missing
+ * names included: a file that an editor has replaced by a rename shows its
  * old content, and a new file is not found, until the kernel needs memory. A
  * reconfiguration of a mounted file system without any change drops all names
  * that no process uses (fs/super.c, reconfigure_super()); measured with Linux

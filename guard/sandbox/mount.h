@@ -50,7 +50,7 @@ struct mountinfo_item {
 	char *dev; /* "major:minor" of the file system */
 	char *root; /* the mounted directory of the file system */
 	char *point; /* the mount point */
-	char *type; /* of the file system */
+	char *type; /* file system, "overlay" */
 	bool writable; /* mount and file system are writable */
 };
 

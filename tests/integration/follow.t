@@ -90,7 +90,7 @@ silent "$out" 'made'
 gives 0 'its decision is the last of the run' guard apply -y --theirs one
 is "$(cat clash)" run 'the chosen version is in the project'
 
-# --- what was applied is no edit of the user ---
+# --- an applied change is no edit of the user ---
 begin two
 tell 'echo two >made; : >done1'
 until_true run_has done1
