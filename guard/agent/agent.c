@@ -396,6 +396,51 @@ static const char *const *owned_list_of(struct agent *a, size_t list)
 	return a->lists[list] ? (const char *const *)a->lists[list] : none;
 }
 
+/* The file in guard's home of the agent, else the user's own. */
+static char *find_settings(const struct agent *a, const struct state *state,
+			   const char *project, const struct profile_item *item,
+			   const char *rest)
+{
+	auto_free char *file =
+		mem_strndup(item->value, (size_t)(rest - item->value));
+	auto_free char *own = NULL;
+
+	if (!item->in_home)
+		return *file == '/' ? mem_strdup(file)
+				    : path_join(project, file);
+	own = mem_printf("%s/agents/%s/home/%s", state->path, a->name, file);
+	if (!a->shared && access(own, F_OK) == 0)
+		return TAKE(own);
+	return state->home ? path_join(state->home, file) : mem_strdup("");
+}
+
+/* A program of the project itself gets no more than any other command. */
+static bool wants_nested(const struct agent *a, const struct run_options *o,
+			 const struct state *state, const char *project)
+{
+	const struct profile_item *item = NULL;
+	struct err ignored;
+	auto_free char *program = o->argv && *o->argv && strchr(*o->argv, '/')
+					  ? path_resolve(*o->argv, &ignored)
+					  : NULL;
+
+	if (!a->name || (program && path_below(program, project)))
+		return false;
+	while ((item = profile_next(&a->profile, PROFILE_NESTED, item))) {
+		const char *key = strchr(item->value, '#'), *value;
+		auto_free char *path = NULL, *name = NULL;
+
+		if (!key)
+			return true;
+		path = find_settings(a, state, project, item, key);
+		value = strchr(key, '=');
+		name = mem_strndup(key + 1, (size_t)(value - key) - 1);
+		if (agent_json_is(path, name, value + 1))
+			return true;
+	}
+	return false;
+}
+
 static int merge_profile_options(struct agent *a, const struct run_options *o,
 				 const struct state *state, const char *project,
 				 struct err *err)
@@ -430,8 +475,8 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 	size = profile_next(&a->profile, PROFILE_TMP_SIZE, NULL);
 	if (size && !o->tmp_size)
 		to->tmp_size = parse_size(size->value);
-	a->nested = !o->nested && !o->strict &&
-		    profile_next(&a->profile, PROFILE_NESTED, NULL);
+	a->nested =
+		!o->nested && !o->strict && wants_nested(a, o, state, project);
 	to->nested = o->nested || a->nested;
 	return 0;
 }

@@ -102,6 +102,9 @@ char *agent_make_home(const struct agent *a, const struct state *state,
 		      const char *project, const struct profile_item *home,
 		      struct buf *notes, struct err *err);
 
+/* Whether a member "a.b" of a JSON file has the value, as JSON writes it. */
+bool agent_json_is(const char *path, const char *key, const char *value);
+
 /* The name of the program that argv is, or that a launcher in it
  * fetches and starts (`npx NAME`, `uvx NAME`...), to free; "" when that cannot
  * be told. Pure. */

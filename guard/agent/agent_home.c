@@ -385,6 +385,23 @@ static json_t *load_json(int dir, const char *path)
 	return json_loadb((const char *)text.data, text.len, 0, NULL);
 }
 
+bool agent_json_is(const char *path, const char *key, const char *value)
+{
+	json_t *root = json_load_file(path, 0, NULL);
+	auto_free char *name = NULL;
+	json_t *in = json_is_object(root)
+			     ? find_member(root, key, "", false, &name)
+			     : NULL;
+	char *text = in ? json_dumps(json_object_get(in, name),
+				     JSON_COMPACT | JSON_ENCODE_ANY)
+			: NULL;
+	bool same = text && strcmp(text, value) == 0;
+
+	free(text);
+	json_decref(root);
+	return same;
+}
+
 /* The wanted members of a real file that the home's file lacks. */
 static bool copy_keys(const struct profile_item *item, const char *user_home,
 		      const char *project, json_t *to)

@@ -77,7 +77,7 @@ static int set_item_path(struct profile_item *item, const char *value,
 
 	item->in_home = value[0] == '~' && (value[1] == '/' || !value[1]);
 	if (!item->in_home && value[0] != '/' && !item->project &&
-	    item->word != PROFILE_NOISE)
+	    item->word != PROFILE_NOISE && item->word != PROFILE_NESTED)
 		return fail(err, EINVAL,
 			    "%s %s: a path must begin with / or ~/", name,
 			    text_quote(value));
@@ -113,9 +113,13 @@ static int set_item_value(struct profile_item *item, const char *value,
 	size_t len;
 
 	if (word->kind == KIND_NONE) {
-		if (*value)
-			return fail(err, EINVAL, "%s takes no value: remove %s",
+		len = strcspn(value, "#");
+		if (*value && (!value[len] || !strchr(value + len, '=')))
+			return fail(err, EINVAL,
+				    "%s %s: expected FILE#KEY=VALUE or nothing",
 				    word->name, text_quote(value));
+		if (*value)
+			return set_item_path(item, value, err);
 		item->value = mem_strdup("");
 		return 0;
 	}

@@ -26,7 +26,9 @@
  *	ro PATH		readable; in a project: not writable
  *	hide PATH
  *	env NAME[=V]	passed on, or set
- *	nested		sandboxes inside work
+ *	nested [FILE#KEY=VALUE]
+ *			sandboxes inside work; if that member of a JSON file has
+ *			this value. A relative FILE is in the project
  *	tmp-size SIZE	/tmp in memory
  *	noise GLOB	folded in lists of changes
  *

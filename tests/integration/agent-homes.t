@@ -124,9 +124,12 @@ home_has 'the file is as before the run' '! [ -e CLAUDE.md ]'
 mkdir "$HOME/gate"
 mkfifo "$HOME/gate/go"
 guard run --rw "$HOME/gate" --name live --agent claude -- \
-	sh -c 'read x <~/gate/go' >"$T/live" 2>&1 &
+	sh -c ': >~/gate/ready; read x <~/gate/go' >"$T/live" 2>&1 &
 live=$!
-until grep -q 'run live' "$T/live"; do sleep 0.02; done
+until [ -e "$HOME/gate/ready" ]; do
+	kill -0 "$live" || exit 99
+	sleep 0.02
+done
 gives 1 'the home of a live run is not restored' guard agents claude --undo -y
 says "$err" 'in use by run'
 echo >"$HOME/gate/go"
@@ -162,6 +165,19 @@ gives 0 'an empty login is none' guard run --agent pi -- \
 	sh -c 'mkdir -p ~/.pi/agent; echo "{}" >~/.pi/agent/auth.json'
 gives 0 'its key is named' guard run --agent pi -- true
 says "$err" 'pi is not logged in, and ANTHROPIC_API_KEY is not passed on'
+
+# --- sandboxes inside ---
+gives 0 'claude without a sandbox of its own' guard run --agent claude -- true
+says "$err" 'agent: claude)'
+mkdir .claude
+echo '{"sandbox": {"enabled": true}}' >.claude/settings.local.json
+gives 0 'claude with a sandbox of its own' guard run --agent claude -- true
+says "$err" 'agent: claude with --nested'
+printf '#!/bin/sh\ntrue\n' >claude
+chmod 755 claude
+gives 0 'a program of the project' guard run --agent claude -- ./claude
+says "$err" 'agent: claude)'
+rm -r .claude claude
 
 # --- bad input ---
 gives 1 'a number of runs is expected' guard agents claude --undo x
