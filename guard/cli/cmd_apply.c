@@ -1,3 +1,4 @@
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/parse.h"
@@ -426,6 +427,8 @@ static int apply_followed(void *arg, struct err *err)
 	int got;
 
 	c.wait_for_lock = true;
+	/* A key that was typed before the question is no answer to it. */
+	(void)tcflush(STDIN_FILENO, TCIFLUSH);
 	got = apply(&c, f->count, f->argv, f->dashed, f->o, err);
 	/* The next pause may have what this one lacks. */
 	if (got < 0)
