@@ -1,3 +1,4 @@
+#include <fnmatch.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -242,6 +243,12 @@ static int execute_purge(struct context *c, struct purge_command *p,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
+/* The only part of the state that snapshots hold. */
+static bool is_in_agent_home(const struct state *state, const char *path)
+{
+	return fnmatch("agents/*/home/*", path_rest(path, state->path), 0) == 0;
+}
+
 static int purge_versions(struct purge_command *p, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
@@ -254,7 +261,8 @@ static int purge_versions(struct purge_command *p, struct err *err)
 	if (!p->path || context_open(&c, true, err) < 0)
 		return -err->num;
 	if (path_below(c.state.path, p->path) ||
-	    path_below(p->path, c.state.path))
+	    (path_below(p->path, c.state.path) &&
+	     !is_in_agent_home(&c.state, p->path)))
 		return fail(err, EPERM, "%s overlaps guard's own state",
 			    text_quote(p->arg));
 	if (recover_project(&c, c.project, err) < 0 ||

@@ -135,6 +135,18 @@ says "$err" 'in use by run'
 echo >"$HOME/gate/go"
 wait "$live"
 
+# --- a secret in a conversation ---
+in_claude secret 'echo secret >projects/x/4.jsonl'
+talk=$state/agents/claude/home/.claude/projects/x/4.jsonl
+rm "$talk"
+gives 0 'a file of the home is purged' guard purge --confirm "$talk" "$talk"
+gives 0 'its versions are gone' guard log "$talk"
+says "$out" 'purged'
+silent "$out" 'added'
+gives 1 'no other part of the state is' \
+	guard purge --confirm "$state/runs" "$state/runs"
+says "$err" "overlaps guard's own state"
+
 # --- an agent without a login ---
 OPENAI_API_KEY=k ANTHROPIC_API_KEY=k
 export OPENAI_API_KEY ANTHROPIC_API_KEY
