@@ -125,6 +125,7 @@ static const struct {
 		     "home ~/.local/share/opencode\n"
 		     "home ~/.local/state/opencode\n"
 		     "env OPENCODE_DISABLE_AUTOUPDATE=1\n"
+		     "noise .git/opencode\n"
 		     "login ~/.local/share/opencode/auth.json\n"
 		     "key ANTHROPIC_API_KEY\n"
 		     "key OPENAI_API_KEY\n"

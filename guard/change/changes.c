@@ -179,24 +179,38 @@ static bool is_below_glob(const char *glob, const char *path)
 	return false;
 }
 
+/* Never noise: deletions, executable changes, and deceptive changes. */
+static bool is_noise(const struct change *c, const char *glob)
+{
+	enum risk_level level;
+
+	return (c->kind == CHANGE_ADDED || c->kind == CHANGE_MODIFIED) &&
+	       !(c->flags & (CHANGE_SETID | CHANGE_NODE)) &&
+	       (S_ISDIR(c->now.mode) ||
+		(S_ISREG(c->now.mode) && !(c->now.mode & 0111))) &&
+	       (!risk_by_name(c->path, &level) || level < RISK_HIGH) &&
+	       is_below_glob(glob, c->path);
+}
+
+/* In a .git such a file is no change at all, if the glob says .git: git does
+ * not know it, and no apply takes it. */
 static void fold_noise(struct change_list *list, const char *glob)
 {
-	size_t i;
+	size_t kept = 0, i;
 
 	for (i = 0; i < list->count; i++) {
 		struct change *c = &list->items[i];
-		enum risk_level level;
+		bool git = c->flags & CHANGE_GIT;
+		bool noise = (!git || strncmp(glob, ".git/", 5) == 0) &&
+			     is_noise(c, glob);
 
-		/* Never folded: deletions, executable changes, and deceptive
-		 * changes. */
-		if ((c->kind == CHANGE_ADDED || c->kind == CHANGE_MODIFIED) &&
-		    !(c->flags & (CHANGE_SETID | CHANGE_NODE | CHANGE_GIT)) &&
-		    (S_ISDIR(c->now.mode) ||
-		     (S_ISREG(c->now.mode) && !(c->now.mode & 0111))) &&
-		    (!risk_by_name(c->path, &level) || level < RISK_HIGH) &&
-		    is_below_glob(glob, c->path))
+		if (noise && git)
+			continue;
+		if (noise)
 			c->flags |= CHANGES_NOISE;
+		list->items[kept++] = *c;
 	}
+	list->count = kept;
 }
 
 /* ---- mount points ---- */

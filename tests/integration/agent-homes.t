@@ -191,6 +191,15 @@ gives 0 'a program of the project' guard run --agent claude -- ./claude
 says "$err" 'agent: claude)'
 rm -r .claude claude
 
+# --- a file that an agent keeps in .git ---
+gives 0 'a file of the agent in .git is no change' \
+	guard run --agent opencode -- sh -c 'echo id >.git/opencode'
+says "$err" 'changed nothing'
+gives 0 'a hook is one' guard run --agent opencode -- \
+	sh -c 'echo id >.git/opencode; echo x >.git/hooks/post-commit'
+says "$err" '1 in .git'
+guard discard -y -q
+
 # --- bad input ---
 gives 1 'a number of runs is expected' guard agents claude --undo x
 says "$err" "takes a number of runs, not 'x'"
