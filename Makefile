@@ -9,25 +9,34 @@ mandir = $(prefix)/share/man
 datadir = $(prefix)/share
 # Not share/guard: below ~/.local that is a user's state.
 docdir = $(datadir)/doc/guard
+zshdir = $(datadir)/zsh/site-functions
 DESTDIR =
+# yes: installs the AppArmor profile always. Otherwise only beside AppArmor 4.
+APPARMOR =
 VERSION = 0.1.0
 
 BUILD = build
-CFLAGS = -O2 -g
-HARDEN = -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE \
-	-fstack-clash-protection
+# Of the environment, too, where packagers put them.
+CFLAGS ?= -O2 -g
+CPPFLAGS ?=
+LDFLAGS ?=
+PKG_CONFIG ?= pkg-config
+STRIP ?= strip
+HARDEN = -fstack-protector-strong -fPIE -fstack-clash-protection \
+	$(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),, \
+	-D_FORTIFY_SOURCE=2)
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Werror=implicit \
 	-Wno-missing-field-initializers -Wno-sign-compare
 WERROR ?=
-PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-# libgit2 is loaded when it is needed (restore/git/libgit.h), never linked.
-PKG_LIBS := $(shell pkg-config --libs $(filter-out libgit2,$(PACKAGES)) \
-	2>/dev/null)
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+# libgit2 is loaded when it is needed (base/library.h), never linked.
+PKG_LIBS := $(shell $(PKG_CONFIG) --libs \
+	$(filter-out libgit2,$(PACKAGES)) 2>/dev/null)
 BASE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DGUARD_VERSION='"$(VERSION)"' \
 	-I. -pthread $(WARN) $(WERROR) $(PKG_CFLAGS)
 ALL_CFLAGS = $(BASE_CFLAGS) -MMD -MP -ffile-prefix-map=$(CURDIR)=. \
-	$(HARDEN) $(CFLAGS)
+	$(HARDEN) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(LDFLAGS)
 
 LAYERS = base snapshot overlay restore guard
@@ -87,9 +96,9 @@ $(BUILD)/libguard.a: $(LIB_OBJECTS)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	@pkg-config --exists $(PACKAGES) || { \
-		echo "guard: libraries are missing: tests/install-deps" >&2; \
-		exit 1; }
+	@$(PKG_CONFIG) --exists --print-errors $(PACKAGES) || { \
+		echo "guard: development libraries are missing: run" \
+		"tests/install-deps as root, then make again" >&2; exit 1; }
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
@@ -100,7 +109,7 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libguard.a
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $< \
 		$$(sed -n 's|^/\* link: \(.*\) \*/$$|\1|p' $<) \
-		$(BUILD)/libguard.a $(PKG_LIBS) $$(pkg-config --libs cmocka)
+		$(BUILD)/libguard.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs cmocka)
 
 $(TOOLS): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
@@ -230,38 +239,85 @@ fuzz-built: fuzz-targets
 
 install: all
 	install -d $(DESTDIR)$(bindir)
-	install -m 755 $(BUILD)/guard $(DESTDIR)$(bindir)/guard
+	install -m 755 $(INSTALL_STRIP) $(BUILD)/guard \
+		$(DESTDIR)$(bindir)/guard
 	@set -e; put() { \
-		test ! -e "$$1" || { install -d "$$2"; \
-			echo "install -m 644 $$1 $$2/$$3"; \
-			install -m 644 "$$1" "$$2/$$3"; }; }; \
+		install -d "$$2"; \
+		echo "install -m 644 $$1 $$2/$$3"; \
+		install -m 644 "$$1" "$$2/$$3"; }; \
 	put $(BUILD)/docs/guard.1 $(DESTDIR)$(mandir)/man1 guard.1; \
+	put README.md $(DESTDIR)$(docdir) README.md; \
+	put LICENSE $(DESTDIR)$(docdir) LICENSE; \
 	put $(BUILD)/docs/completion.bash \
 		$(DESTDIR)$(datadir)/bash-completion/completions guard; \
-	put $(BUILD)/docs/completion.zsh \
-		$(DESTDIR)$(datadir)/zsh/site-functions _guard; \
+	put $(BUILD)/docs/completion.zsh $(DESTDIR)$(zshdir) _guard; \
 	put $(BUILD)/docs/completion.fish \
 		$(DESTDIR)$(datadir)/fish/vendor_completions.d guard.fish; \
-	install -d $(DESTDIR)$(docdir); \
 	sed 's|@bindir@|$(bindir)|' docs/apparmor.in \
 		>$(DESTDIR)$(docdir)/apparmor; \
 	chmod 644 $(DESTDIR)$(docdir)/apparmor; \
-	test ! -w $(DESTDIR)/etc/apparmor.d -o \
-		! -e $(DESTDIR)/etc/apparmor.d/abi/4.0 || { \
+	if [ "$(APPARMOR)" = yes ] || { [ -w $(DESTDIR)/etc/apparmor.d ] && \
+		[ -e $(DESTDIR)/etc/apparmor.d/abi/4.0 ]; }; then \
 		put $(DESTDIR)$(docdir)/apparmor \
 			$(DESTDIR)/etc/apparmor.d guard; \
-		test -n "$(DESTDIR)" || apparmor_parser -r \
-			/etc/apparmor.d/guard || :; }
+		[ -n "$(DESTDIR)" ] || apparmor_parser -r \
+			/etc/apparmor.d/guard || :; \
+	fi; \
+	case "$(DESTDIR)$(zshdir)" in /usr/*) ;; *) [ -n "$(DESTDIR)" ] || \
+		echo 'guard: for zsh, before compinit in ~/.zshrc:' \
+			'fpath=($(zshdir) $$fpath)';; esac
+
+install-strip:
+	+$(MAKE) --no-print-directory install \
+		INSTALL_STRIP='-s --strip-program=$(STRIP)'
 
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/guard $(DESTDIR)$(mandir)/man1/guard.1 \
 		$(DESTDIR)$(datadir)/bash-completion/completions/guard \
-		$(DESTDIR)$(datadir)/zsh/site-functions/_guard \
+		$(DESTDIR)$(zshdir)/_guard \
 		$(DESTDIR)$(datadir)/fish/vendor_completions.d/guard.fish \
-		$(DESTDIR)$(docdir)/apparmor
-	test ! -w $(DESTDIR)/etc/apparmor.d || \
-		rm -f $(DESTDIR)/etc/apparmor.d/guard
+		$(addprefix $(DESTDIR)$(docdir)/,README.md LICENSE apparmor)
+	@profile=$(DESTDIR)/etc/apparmor.d/guard; \
+	if [ -w "$$profile" ]; then \
+		[ -n "$(DESTDIR)" ] || apparmor_parser -R "$$profile" || :; \
+		echo "rm -f $$profile"; rm -f "$$profile"; \
+	fi
 	-test ! -d $(DESTDIR)$(docdir) || rmdir $(DESTDIR)$(docdir)
+	@[ -n "$(DESTDIR)" ] || { \
+		echo "guard: your files' versions stay; to remove them, too:"; \
+		echo '  before uninstall  guard purge --everything'; \
+		echo '  after it          chmod -R u+rwX ~/.local/share/guard &&'; \
+		echo '                    rm -rf ~/.local/share/guard' \
+			'(for root /var/lib/guard)'; }
+
+# Packages of Debian in build/deb, for this machine's release; DEB_HOST=arm64
+# builds for another architecture, whose packages of debian/control are
+# installed (apt-get build-dep --host-architecture=arm64 .). In a copy of the
+# sources: dpkg-buildpackage writes above the directory that it builds.
+DEB = $(BUILD)/deb
+DEB_SOURCE = $(DEB)/guard-$(VERSION)
+DEB_HOST =
+deb:
+	$(if $(DEB_HOST),,tests/install-deps deb)
+	rm -rf $(DEB)
+	mkdir -p $(DEB_SOURCE)
+	tar -c --exclude=./.git --exclude='./build*' . | tar -x -C $(DEB_SOURCE)
+	cd $(DEB_SOURCE) && env -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -b \
+		-us -uc $(if $(DEB_HOST),-a$(DEB_HOST))
+	rm -rf $(DEB_SOURCE)
+	lintian --fail-on error,warning $(DEB)/*.changes
+
+# A bare root directory of a Debian release: see tests/distro.
+DISTRO = trixie
+DISTRO_DIR = $(BUILD)/distro-$(DISTRO)
+GOALS = demo check
+distro:
+	T='$(T)' MIRROR='$(MIRROR)' tests/distro $(DISTRO) \
+		$(DISTRO_DIR) $(GOALS)
+
+release:
+	tests/install-deps deb
+	.ci/release $(BUILD) $(VERSION)
 
 clean:
 	rm -rf build build-asan build-fuzz
@@ -283,18 +339,26 @@ help:
 	@echo '                    OLD_COMMIT=REV; see tests/compare/run'
 	@echo 'make vm             chosen tests on a kernel of Debian, emulated, with'
 	@echo '                    systemd: VM="--kernel linux-image-amd64 run limits"'
+	@echo 'make distro         demo and check in a bare root directory, only as root:'
+	@echo '                    DISTRO=trixie GOALS="demo package" MIRROR=...'
+	@echo 'make deb            packages of Debian, in build/deb'
+	@echo 'make release        source archive, packages and checksums, built twice'
 	@echo 'make install        [PREFIX=/usr/local] [DESTDIR=]'
-	@echo 'make uninstall      the same again, the other way round'
+	@echo '                    [APPARMOR=yes] [zshdir=...]; install-strip: without'
+	@echo '                    debugging information, a quarter of the size'
+	@echo 'make uninstall      remove the installed files'
 	@echo 'make unit           build the unit tests only'
 	@echo 'make clean'
 	@echo
-	@echo 'demo, check, crash, hostile, agents, lint, asan, fuzz, bench, vm install'
-	@echo 'missing Debian packages first, by apt-get as root or through sudo.'
+	@echo 'demo, check, crash, hostile, agents, lint, asan, fuzz, bench, vm, distro,'
+	@echo 'deb and release install missing Debian packages first, by apt-get as root'
+	@echo 'or through sudo.'
 
 .DELETE_ON_ERROR:
 .PHONY: vm all unit tools demo check check-built test test-built crash hostile \
 	agents syntax lint bench compare asan asan-built fuzz fuzz-built fuzz-targets \
-	install uninstall clean help
+	install install-strip uninstall deb distro release clean \
+	help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/cli/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
 	$(FUZZ_TARGETS:=.d) $(SYNTAX:=.d)

@@ -1,6 +1,7 @@
 #include "base/parse.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,4 +50,31 @@ bool parse_is_word(const char *text)
 {
 	return *text && !text[strcspn(text, ", \t\n")] &&
 	       text_is_utf8(text, strlen(text));
+}
+
+int64_t parse_milliseconds(const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	switch (*end) {
+	case 'm':
+		value *= 60;
+		break;
+	case 'h':
+		value *= 3600;
+		break;
+	case 'd':
+		value *= 86400;
+		break;
+	case 's':
+	case '\0':
+		break;
+	default:
+		return -1;
+	}
+	if (end == text || (*end && end[1]) || !isfinite(value) || value <= 0 ||
+	    value > 1e9)
+		return -1;
+	return value * 1000 < 1 ? 1 : (int64_t)(value * 1000);
 }

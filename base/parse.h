@@ -18,4 +18,8 @@ uint64_t parse_size(const char *text);
  * snapshot's tags: not empty, no comma or blank, valid UTF-8. */
 bool parse_is_word(const char *text);
 
+/* The milliseconds of "90", "90s", "1.5m", "2h", "1d", as timeout(1) reads
+ * them; -1: no such time, or not above 0. */
+int64_t parse_milliseconds(const char *text);
+
 #endif

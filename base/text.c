@@ -320,3 +320,19 @@ const char *text_time(struct timestamp when)
 			       (long long)when.sec);
 	return out;
 }
+
+bool text_unhex(unsigned char *to, const char *text, size_t len)
+{
+	size_t i;
+	unsigned int v;
+
+	if (!text || strlen(text) != 2 * len ||
+	    strspn(text, "0123456789abcdef") != 2 * len)
+		return false;
+	for (i = 0; i < len; i++) {
+		if (sscanf(text + 2 * i, "%2x", &v) != 1)
+			return false;
+		to[i] = (unsigned char)v;
+	}
+	return true;
+}

@@ -72,4 +72,7 @@ void text_unescape_octal(char *text);
  * the caller to free. */
 char *text_trim(const char *text, size_t len);
 
+/* The bytes of exactly 2 * len lower-case hex digits; false: other text. */
+bool text_unhex(unsigned char *to, const char *text, size_t len);
+
 #endif

@@ -84,7 +84,7 @@ int guard_pending(struct guard *g,
 	size_t i;
 	int got;
 
-	if (session_list(g->context.state.runs_fd, false, &list, err) < 0)
+	if (session_list_pending(g->context.state.runs_fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const struct session *s = &list.items[i];
@@ -167,7 +167,8 @@ static int agree_and_apply(struct apply_plan *a, const struct guard_ui *ui,
 		return fail(err, ENOTSUP,
 			    "run %s changed only the home directory: name the "
 			    "paths, guard apply %s -- PATH...",
-			    a->p->session.id, a->p->session.id);
+			    session_label(&a->p->session),
+			    session_label(&a->p->session));
 	if (!plan.count)
 		return recover_set_run_state(a->c, &a->p->session, true, err);
 	agreed = ui->agree(ui->arg, &plan);
@@ -176,10 +177,11 @@ static int agree_and_apply(struct apply_plan *a, const struct guard_ui *ui,
 		return fail(err, EEXIST,
 			    "%zu changes of run %s cannot be applied: guard "
 			    "apply -n %s names the remedies",
-			    plan.blocked, a->p->session.id, a->p->session.id);
+			    plan.blocked, session_label(&a->p->session),
+			    session_label(&a->p->session));
 	if (!agreed)
 		return fail(err, ECANCELED, "the apply of run %s was declined",
-			    a->p->session.id);
+			    session_label(&a->p->session));
 	return apply_plan_execute(a, true, false, &after, err);
 }
 
@@ -194,7 +196,7 @@ int guard_apply(struct guard *g, const char *run, const struct guard_ui *ui,
 	a.c = c;
 	a.p = &p;
 	message_ui = ui;
-	if (session_open(c->state.runs_fd, run, false, &p.session, err) < 0 ||
+	if (resolve_run_text(c, run, false, &p.session, err) < 0 ||
 	    recover_project(c, p.session.project, err) < 0 ||
 	    apply_plan_lock(c, &p, err) < 0)
 		got = -err->num;

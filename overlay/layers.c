@@ -42,6 +42,8 @@ static void drop_layer(struct layers *l)
 	mount_dir_free(&last->lower);
 	mount_dir_free(&last->upper);
 	mount_dir_free(&last->work);
+	mount_dir_free(&last->copy_upper);
+	mount_dir_free(&last->copy_work);
 }
 
 void layers_free(struct layers **l)
@@ -71,6 +73,7 @@ static struct layer *add_layer(struct layers *l)
 	struct layer *layer = VEC_ADD(l);
 
 	layer->lower.fd = layer->upper.fd = layer->work.fd = -1;
+	layer->copy_upper.fd = layer->copy_work.fd = -1;
 	return layer;
 }
 
@@ -520,6 +523,43 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
 	return 0;
 }
 
+static int copy_layer(struct layer *l, const char *dir, size_t number,
+		      struct err *err)
+{
+	auto_free char *upper = mem_printf("%s/upper-%zu", dir, number);
+	auto_close int upper_fd = -1, from_fd = -1;
+
+	l->copy_work.path = mem_printf("%s/work-%zu", dir, number);
+	if (mkdir(upper, 0700) < 0 || mkdir(l->copy_work.path, 0700) < 0)
+		return fail_errno(err, "create a directory");
+	upper_fd = open(upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	from_fd = open(l->upper.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (upper_fd < 0 || from_fd < 0)
+		return fail_errno(err, "open the run's layer");
+	if (pre_copy_up_root(upper_fd, from_fd, err) < 0)
+		return -err->num;
+	return mount_dir_open(&l->copy_upper, TAKE(upper), err);
+}
+
+int layers_copy(struct layers *l, const char *dir, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < l->count; i++) {
+		struct layer *layer = &l->items[i];
+
+		if (layer->kind == LAYER_UPPER)
+			return fail(err, EOPNOTSUPP,
+				    "%s has mounts below it, and such a layer "
+				    "cannot be copied",
+				    text_quote(layer->path));
+		if (layer->kind == LAYER_OVERLAY &&
+		    copy_layer(layer, dir, i, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
 int layers_open(struct layers *l, struct err *err)
 {
 	size_t i;
@@ -528,11 +568,25 @@ int layers_open(struct layers *l, struct err *err)
 		struct layer *layer = &l->items[i];
 
 		if (mount_dir_reopen(&layer->lower, err) < 0 ||
+		    mount_dir_reopen(&layer->copy_upper, err) < 0 ||
+		    mount_dir_reopen(&layer->copy_work, err) < 0 ||
 		    mount_dir_reopen(&layer->upper, err) < 0 ||
 		    mount_dir_reopen(&layer->work, err) < 0)
 			return err_context(err, "open the run's layer");
 	}
 	return 0;
+}
+
+static int mount_copy_of(struct layer *l, int root_fd, struct err *err)
+{
+	auto_close int layer = mount_open_dir(root_fd, l->path, false, err);
+
+	if (layer < 0)
+		return layer;
+	return mount_overlay(
+		&(struct mount_overlay_dirs){layer, l->copy_upper.fd,
+					     l->copy_work.fd, false},
+		layer, l->path, err);
 }
 
 static int mount_layer(struct layer *l, int root_fd, struct err *err)
@@ -552,6 +606,8 @@ static int mount_layer(struct layer *l, int root_fd, struct err *err)
 	if (mount_overlay(&(struct mount_overlay_dirs){l->lower.fd, l->upper.fd,
 						       l->work.fd, false},
 			  target, l->path, err) < 0)
+		return -err->num;
+	if (l->copy_upper.path && mount_copy_of(l, root_fd, err) < 0)
 		return -err->num;
 	mounted = mount_open_dir(root_fd, l->path, false, err);
 	if (mounted < 0)

@@ -70,6 +70,15 @@ int layers_probe(const char *dir_path, struct err *err);
 int layers_plan(const struct session *s, const char *home, struct layers **ret,
 		struct buf *notes, struct err *err);
 
+/*
+ * Makes throw-away copies of the planned layers: another overlay is mounted on
+ * each, with an empty upper in `dir`, an absolute path, so that the run's own
+ * upper is not written. (One overlay with two lowers does not do: the kernel
+ * refuses a lower inside of another one, and the home directory holds guard's
+ * state.) -EOPNOTSUPP: a directory consists of several parts.
+ */
+int layers_copy(struct layers *l, const char *dir, struct err *err);
+
 /* Whether a directory consists of several parts: in the run its files are on
  * several file systems. */
 bool layers_are_split(const struct layers *l);

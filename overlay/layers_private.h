@@ -17,6 +17,8 @@ struct layer {
 	char *path; /* the covered directory, absolute */
 	struct mount_dir lower; /* visible at path: path itself or a copy */
 	struct mount_dir upper, work; /* in the run's directory, or none */
+	/* A throw-away copy: an overlay on top of this one. */
+	struct mount_dir copy_upper, copy_work;
 };
 
 struct layers {

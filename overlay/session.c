@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,10 +23,13 @@
 #include "base/vec.h"
 
 #define EPOCH_2020 1577836800
-#define DIGITS "0123456789abcdefghijklmnopqrstuvwxyz"
+#define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+#define DIGITS "0123456789" LETTERS
+#define RANDOM_LEN 4
 #define SECOND_LEN 6
-#define PART_LEN 2
-#define PARTS (36 * 36)
+/* Older ids: the seconds, "-", and a fraction of the second. */
+#define FRACTION_LEN 2
 
 static void put_base36(char *to, int len, uint64_t value)
 {
@@ -35,52 +39,81 @@ static void put_base36(char *to, int len, uint64_t value)
 	}
 }
 
-void session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1])
+int session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1],
+		    struct err *err)
 {
 	int64_t since = now.sec > EPOCH_2020 ? now.sec - EPOCH_2020 : 0;
+	uint32_t random;
 
-	put_base36(ret, SECOND_LEN, (uint64_t)since);
-	ret[SECOND_LEN] = '-';
-	put_base36(ret + SECOND_LEN + 1, PART_LEN,
-		   (uint64_t)now.nsec * PARTS / 1000000000);
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return fail_errno(err, "random number of a run's id");
+	put_base36(ret, RANDOM_LEN, random);
+	/* A digit at the beginning would look like a date or a number. */
+	ret[0] = LETTERS[random % 26];
+	ret[RANDOM_LEN] = '-';
+	put_base36(ret + RANDOM_LEN + 1, SECOND_LEN, (uint64_t)since);
 	ret[SESSION_ID_LEN] = '\0';
+	return 0;
 }
 
-static uint64_t get_base36(const char *from, int len)
+static bool is_base36(const char *text, size_t len)
 {
-	uint64_t value = 0;
-
-	while (len--)
-		value = value * 36 +
-			(uint64_t)(strchr(DIGITS, *from++) - DIGITS);
-	return value;
+	return strspn(text, DIGITS) >= len;
 }
 
-/* The time of an id's creation, rounded down. The id must satisfy
- * session_id_ok(). */
-static struct timestamp session_id_time(const char *id)
+static bool is_old_id(const char *text)
 {
-	return (struct timestamp){
-		.sec = EPOCH_2020 + (int64_t)get_base36(id, SECOND_LEN),
-		.nsec = (uint32_t)(get_base36(id + SECOND_LEN + 1, PART_LEN) *
-				   1000000000 / PARTS),
-	};
+	return strlen(text) == SECOND_LEN + 1 + FRACTION_LEN &&
+	       is_base36(text, SECOND_LEN) && text[SECOND_LEN] == '-' &&
+	       is_base36(text + SECOND_LEN + 1, FRACTION_LEN);
 }
 
 bool session_id_ok(const char *text)
 {
-	return strlen(text) == SESSION_ID_LEN && text[SECOND_LEN] == '-' &&
-	       strspn(text, DIGITS) == SECOND_LEN &&
-	       strspn(text + SECOND_LEN + 1, DIGITS) == PART_LEN;
+	return is_old_id(text) ||
+	       (strlen(text) == SESSION_ID_LEN && is_base36(text, RANDOM_LEN) &&
+		text[RANDOM_LEN] == '-' &&
+		is_base36(text + RANDOM_LEN + 1, SECOND_LEN));
 }
 
-bool session_id_begins(const char *text)
+int64_t session_id_time(const char *id)
 {
-	size_t len = strspn(text, DIGITS);
+	const char *from = is_old_id(id) ? id : id + RANDOM_LEN + 1;
+	uint64_t value = 0;
+	int i;
 
-	return len == SECOND_LEN && text[len] == '-' &&
-	       strspn(text + len + 1, DIGITS) <= PART_LEN &&
-	       !text[len + 1 + strspn(text + len + 1, DIGITS)];
+	for (i = 0; i < SECOND_LEN; i++)
+		value = value * 36 +
+			(uint64_t)(strchr(DIGITS, from[i]) - DIGITS);
+	return EPOCH_2020 + (int64_t)value;
+}
+
+bool session_name_ok(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len && len <= SESSION_NAME_MAX &&
+	       strchr(LETTERS CAPITALS, text[0]) &&
+	       strspn(text, DIGITS CAPITALS "._-") == len &&
+	       strcmp(text, "latest") != 0 && !session_id_ok(text);
+}
+
+/* The record's key; an older guard saves it unchanged. */
+#define NAME "name"
+
+const char *session_name(const struct session *s)
+{
+	return record_get(&s->more, NAME);
+}
+
+void session_set_name(struct session *s, const char *name)
+{
+	record_set(&s->more, NAME, name);
+}
+
+const char *session_label(const struct session *s)
+{
+	return session_name(s) ?: s->id;
 }
 
 /* ---- the record ---- */
@@ -246,6 +279,14 @@ int session_save(const struct session *s, struct err *err)
 	return session_store(s, ATOMIC_DURABLE, err);
 }
 
+/* For session_list_pending(); without the mark that only costs more. */
+static void mark_closed(const struct session *s)
+{
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {0}};
+
+	(void)utimensat(s->fd, ".", times, 0);
+}
+
 /*
  * A run that is new, running or without a result has nothing that a power cut
  * could lose. A continued run falls back to its previous record. "applied"
@@ -271,6 +312,8 @@ int session_set_state(struct session *s, enum run_state state, struct err *err)
 		      : session_store(s, how, err);
 	if (got < 0)
 		s->state = before;
+	else if (!run_state_pending(state))
+		mark_closed(s);
 	return got;
 }
 
@@ -353,7 +396,11 @@ int session_load(struct session *s, struct err *err)
 	s->began = get_record_time(&r, "began");
 	/* Records of older versions of guard have no "began". */
 	if (!s->began.sec && s->times)
-		s->began = s->times == 1 ? s->started : session_id_time(s->id);
+		s->began = s->times == 1
+				   ? s->started
+				   : (struct timestamp){
+					     .sec = session_id_time(s->id),
+				     };
 	for (i = 0; i < r.count; i++)
 		if (!mem_list_has(known_keys, r.items[i].key))
 			record_add(&s->more, r.items[i].key, r.items[i].value);
@@ -468,20 +515,41 @@ int session_add_root(struct session *s, const char *path, int dir_fd,
 	return 0;
 }
 
-/* mkdir(2) decides which process gets an id. After EEXIST the next try uses a
- * later time. */
+/* Whether the first len characters of the id are those of another run. */
+static bool is_prefix_used(const struct dirlist *runs, const char *id,
+			   size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < runs->count; i++)
+		if (strncmp(runs->items[i].name, id, len) == 0)
+			return true;
+	return false;
+}
+
+/* Ids that differ in their first two characters are preferred, then in three:
+ * people type only the beginning. mkdir(2) decides which process gets an id. */
 static int make_session_id(int runs_fd, char *id, struct err *err)
 {
-	struct timespec tick = {.tv_nsec = 1000000};
+	AUTO(dirlist) struct dirlist runs = {0};
+	auto_close int dir = fd_open_dir(runs_fd, ".");
 	int tries;
 
+	if (dir < 0)
+		return fail_errno(err, "open the directory of runs");
+	if (dirlist_read(dir, &runs, err) < 0)
+		return -err->num;
 	for (tries = 0; tries < ID_TRIES; tries++) {
-		session_id_make(timestamp_now(), id);
+		size_t differ = 2 + (size_t)tries * 3 / ID_TRIES;
+
+		if (session_id_make(timestamp_now(), id, err) < 0)
+			return -err->num;
+		if (is_prefix_used(&runs, id, differ))
+			continue;
 		if (mkdirat(runs_fd, id, 0700) == 0)
 			return 0;
 		if (errno != EEXIST)
 			return fail_errno(err, "create the directory of a run");
-		(void)nanosleep(&tick, NULL);
 	}
 	return fail(err, EEXIST, "no free name for a run");
 }
@@ -591,7 +659,7 @@ static int open_session_id(int runs_fd, const char *id, bool lock,
 	struct stat st;
 	int got;
 
-	memcpy(s.id, id, SESSION_ID_LEN + 1);
+	(void)snprintf(s.id, sizeof(s.id), "%s", id);
 	s.fd = RETRY_ENOENT(fd_open_dir_path(runs_fd, s.id));
 	if (s.fd < 0 && errno == ENOENT)
 		return fail(err, ENOENT, "no such run: %s", s.id);
@@ -645,8 +713,26 @@ int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 	return open_session_id(runs_fd, whole, lock, ret, err);
 }
 
-int session_list(int runs_fd, bool live, struct session_list *ret,
-		 struct err *err)
+static int compare_age(const void *left, const void *right)
+{
+	const struct session *a = left, *b = right;
+	int order = timestamp_compare(a->began, b->began);
+
+	return order ? order : strcmp(a->id, b->id);
+}
+
+static bool is_marked_closed(int runs_fd, const char *id)
+{
+	struct stat st;
+
+	return fstatat(runs_fd, id, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       st.st_mtim.tv_sec == 0 && st.st_mtim.tv_nsec == 0;
+}
+
+/* pending: the caller does not use closed sessions. */
+static int list_sessions(int runs_fd, bool live, bool pending,
+			 struct session_list *ret, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
 	AUTO(dirlist) struct dirlist names = {0};
@@ -666,19 +752,38 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 		/* A quick test before the record is read: most runs are not
 		 * live. */
 		if (!session_id_ok(id) ||
+		    (pending && is_marked_closed(runs_fd, id)) ||
 		    (live && is_session_locked(runs_fd, lock, &inner_err) == 0))
 			continue;
 		if (open_session_id(runs_fd, id, false, &s, &inner_err) < 0) {
-			if (inner_err.num != ENOENT && !list.unread.num)
+			if (inner_err.num == ENOENT)
+				continue;
+			if (!list.unread.num)
 				list.unread = inner_err;
+			if (session_id_time(id) > list.unread_time)
+				list.unread_time = session_id_time(id);
 			continue;
 		}
+		if (pending && !run_state_pending(s.state))
+			continue;
 		*VEC_ADD(&list) = s;
 		s = (struct session){.fd = -1, .lock_fd = -1};
 	}
+	VEC_SORT(&list, compare_age);
 	*ret = list;
 	list = (struct session_list){0};
 	return 0;
+}
+
+int session_list(int runs_fd, bool live, struct session_list *ret,
+		 struct err *err)
+{
+	return list_sessions(runs_fd, live, false, ret, err);
+}
+
+int session_list_pending(int runs_fd, struct session_list *ret, struct err *err)
+{
+	return list_sessions(runs_fd, false, true, ret, err);
 }
 
 int session_lock_base(const struct session *s, struct err *err)

@@ -25,21 +25,30 @@
 #include "base/record.h"
 
 /*
- * Ids of runs: the seconds since 2020 in six base-36 digits, "-", and the
- * fraction of the second in units of 1/1296 in two more digits: "3mk9zq-4t".
- * Ids sort by time, also within one second. All have the same length, so no id
- * is a prefix of another.
+ * Ids of runs: four random characters, "-", and the seconds since 2020 in six
+ * base-36 digits: "kq7m-3mk9zq". The first character is a letter, so that no id
+ * looks like a date or a number. Earlier versions made "3mk9zq-4t", seconds and
+ * a fraction. The "-" is at another place: no id of one form is a prefix of an
+ * id of the other.
  */
 
-#define SESSION_ID_LEN 9
+#define SESSION_ID_LEN 11
 
-/* Writes the id of a time, with its NUL. A time before 2020 counts as 2020. */
-void session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1]);
-/* Whether text is an id, or a prefix of an id that includes the "-". The "-"
- * keeps dates, numbers and words from being taken for ids. */
-bool session_id_begins(const char *text);
+/* Writes a new id with its NUL. A time before 2020 counts as 2020. 0 or a
+ * negative errno: no random number. */
+int session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1],
+		    struct err *err);
 /* Whether text has exactly the form of an id. */
 bool session_id_ok(const char *text);
+/* The second of the run's creation. The id must satisfy session_id_ok(). */
+int64_t session_id_time(const char *id);
+
+/* Names of runs: a letter, then at most 31 letters, digits, ".", "_" or "-";
+ * not "latest", and no id. */
+
+#define SESSION_NAME_MAX 32
+
+bool session_name_ok(const char *text);
 
 enum run_state {
 	RUN_NEW,
@@ -69,7 +78,7 @@ struct session_root {
 };
 
 struct session {
-	char id[16]; /* e.g. "3mk9zq-4t": sorts by time */
+	char id[16];
 	int fd; /* the run's directory, O_PATH */
 	int lock_fd; /* -1 when another process or no process holds it */
 	bool live; /* another process holds the lock */
@@ -89,6 +98,14 @@ struct session {
 
 /* Frees the fields and releases the lock */
 void session_free(struct session *s);
+/* The name that the user gave the run, or NULL. Valid as long as the session.
+ */
+const char *session_name(const struct session *s);
+/* The caller saves the session afterwards. name: session_name_ok(), or NULL. */
+void session_set_name(struct session *s, const char *name);
+/* What messages call the run: its name, otherwise its id. Valid as long as the
+ * session. */
+const char *session_label(const struct session *s);
 
 /* Creates runs/<id>/ and its directories, takes the lock and saves the state
  * "new". *ret must be freed with session_free(). */
@@ -131,12 +148,25 @@ struct session_list {
 	struct session *items;
 	size_t count, capacity;
 	struct err unread; /* .num 0: all records were read */
+	int64_t unread_time; /* session_id_time() of the newest unread one */
 };
 /* Lists all sessions, oldest first, without their locks. live: only sessions
  * whose lock another process holds. A session with an unreadable record is
  * skipped, and ret->unread has the error of the first such record. */
 int session_list(int runs_fd, bool live, struct session_list *ret,
 		 struct err *err);
+/*
+ * session_list() of the pending sessions: one stat for each session that is
+ * marked as closed, instead of opening its files.
+ *
+ * The mark is the mtime 0 of the session's directory, set after the closed
+ * state is in the record. A record is replaced by a rename in that directory,
+ * with which the kernel sets another mtime: no session that was reopened has
+ * the mark, whichever version of guard reopened it. A session without the mark
+ * is opened.
+ */
+int session_list_pending(int runs_fd, struct session_list *ret,
+			 struct err *err);
 /* Frees all sessions and empties the list. */
 void session_list_free(struct session_list *list);
 

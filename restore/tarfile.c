@@ -6,7 +6,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <dlfcn.h>
 #include <locale.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -16,10 +15,8 @@
 
 #include "base/auto.h"
 #include "base/codec.h"
+#include "base/library.h"
 #include "base/text.h"
-
-/* The ABI of all releases since 3.0. */
-#define SONAME "libarchive.so.13"
 
 /* Bytes passed on at once, in complete tar records. */
 #define RECORD 10240
@@ -62,36 +59,14 @@ static struct err failed; /* num 0: loaded */
 
 static void load_libarchive(void)
 {
-	static const struct {
-		const char *name;
-		size_t at;
-	} symbols[] = {
+	static const struct library_symbol symbols[] = {
 #define SYMBOL(name) {"archive_" #name, offsetof(__typeof__(lib), name)},
 		CALLS(SYMBOL)
 #undef SYMBOL
 	};
-	void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
-	size_t i;
 
-	if (!library) {
-		(void)fail(
-			&failed, ENOENT,
-			"cannot load the library %s (%s): install libarchive",
-			SONAME, dlerror());
-		return;
-	}
-	for (i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
-		void *call = dlsym(library, symbols[i].name);
-
-		if (!call) {
-			(void)fail(&failed, ENOENT,
-				   "the library %s has no function %s: install "
-				   "another version",
-				   SONAME, symbols[i].name);
-			return;
-		}
-		*(void **)((char *)&lib + symbols[i].at) = call;
-	}
+	(void)library_load(LIBRARY_LIBARCHIVE, symbols,
+			   sizeof(symbols) / sizeof(*symbols), &lib, &failed);
 }
 
 struct tarfile {

@@ -39,7 +39,7 @@ struct tarfile_item {
 	bool sparse;
 };
 
-/* Starts an archive; the sink must outlive it. -ENOENT: libarchive cannot be
+/* Starts an archive; the sink must outlive it. -ENOPKG: libarchive cannot be
  * loaded; -ENOSYS: guard was built without it. */
 int tarfile_open(const struct tarfile_sink *sink, struct tarfile **ret,
 		 struct err *err);

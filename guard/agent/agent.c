@@ -15,7 +15,7 @@
 #include "base/path.h"
 #include "base/text.h"
 
-enum { ENV, READ_ONLY, READ_WRITE, HIDE, LISTS };
+enum { ENV, HIDE, LISTS };
 
 void agent_free(struct agent **a)
 {
@@ -31,6 +31,7 @@ void agent_free(struct agent **a)
 	for (i = 0; i < freed->rules.count; i++)
 		free(freed->rules.items[i].path);
 	VEC_FREE(&freed->rules);
+	grants_free(&freed->grants);
 	for (i = 0; i < LISTS; i++)
 		mem_list_free(&freed->lists[i]);
 	persistent_mount_free(&freed->persistent_mount);
@@ -296,14 +297,48 @@ static void copy_text_list(char ***to, const char *const *from)
 		mem_list_add(to, *from);
 }
 
-/* A profile serves many machines: missing paths are skipped. */
-static int add_profile_paths(struct agent *a, enum profile_word word,
-			     size_t list, const struct state *state,
+/* Adds the grant of a line of a profile. A profile serves many machines:
+ * missing paths are skipped. */
+static int add_profile_grant(struct agent *a, const struct profile_item *item,
+			     const struct state *state, const char *project,
+			     struct err *err)
+{
+	auto_free char *path = profile_path(item, state->home, project);
+	char *label =
+		mem_printf("%s: ro %s", item->where, text_quote(item->value));
+	int got;
+	struct grant *g;
+
+	if (!path) {
+		free(label);
+		return 0;
+	}
+	got = grants_add(&a->grants, GRANT_READ_ONLY, label, path,
+			 item->project ? project : NULL, err);
+	if (got == -ENOENT || got == -ENOTDIR)
+		return 0;
+	if (got < 0 && got != -EXDEV)
+		return got;
+	g = got < 0 ? NULL : &a->grants.items[a->grants.count - 1];
+	/* Inside the project, ro shows the real file instead of the layer;
+	 * outside, it would grant a path. */
+	if (item->project && (!g || strcmp(g->real, project) == 0 ||
+			      !(S_ISDIR(g->mode) || S_ISREG(g->mode))))
+		return fail(err, EPERM,
+			    "%s: ro %s is not a file or directory in the "
+			    "project, and a project's file may only restrict",
+			    item->where, text_quote(item->value));
+	g->project = item->project;
+	*VEC_ADD(&a->rules) = (struct agent_place){mem_strdup(g->real), item};
+	return 0;
+}
+
+static int add_profile_masks(struct agent *a, const struct state *state,
 			     const char *project, struct err *err)
 {
 	const struct profile_item *item = NULL;
 
-	while ((item = profile_next(&a->profile, word, item))) {
+	while ((item = profile_next(&a->profile, PROFILE_HIDE, item))) {
 		auto_free char *path = profile_path(item, state->home, project);
 		char *real = path ? path_resolve(path, err) : NULL;
 		struct stat st;
@@ -314,59 +349,44 @@ static int add_profile_paths(struct agent *a, enum profile_word word,
 			free(real);
 			continue;
 		}
-		mem_list_add(&a->lists[list], real);
+		mem_list_add(&a->lists[HIDE], real);
 		*VEC_ADD(&a->rules) = (struct agent_place){real, item};
-		/* Inside the project, ro shows the real file instead of the
-		 * layer; outside, it would grant a path. */
-		if (item->project && word == PROFILE_RO &&
-		    (!path_below(real, project) || strcmp(real, project) == 0 ||
-		     !(S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))))
-			return fail(err, EPERM,
-				    "%s: ro %s is not a file or directory in "
-				    "the project, and a project's file may "
-				    "only restrict",
-				    item->where, text_quote(item->value));
 	}
 	return 0;
 }
 
-/* Whether one of the paths, its links resolved, holds this one. */
-static bool is_below_any(const char *path, char *const *list)
+/* All grants but --cow's: of the options, then of the profiles. */
+static int add_grants(struct agent *a, const struct run_options *o,
+		      const struct state *state, const char *project,
+		      struct err *err)
 {
-	for (; list && *list; list++) {
-		struct err ignored;
-		auto_free char *real = path_resolve(*list, &ignored);
-
-		if (path_below(path, *list) || (real && path_below(path, real)))
-			return true;
-	}
-	return false;
-}
-
-/* A project's ro must not uncover a masked path in it. */
-static int check_uncovered(const struct agent *a, const struct state *state,
-			   struct err *err)
-{
-	char **hidden = NULL;
-	int got = 0;
+	const struct profile_item *item = NULL;
+	const char *const *path;
 	size_t i;
 
-	for (i = 0; got == 0 && i < a->rules.count; i++) {
-		const struct profile_item *item = a->rules.items[i].item;
-
-		if (!item->project || item->word != PROFILE_RO)
-			continue;
-		if (!hidden)
-			hidden = sandbox_credential_paths(state->home);
-		if (is_below_any(a->rules.items[i].path, hidden) ||
-		    is_below_any(a->rules.items[i].path, a->lists[HIDE]))
-			got = fail(err, EPERM,
-				   "%s: ro %s would expose a masked path, and "
-				   "a project's file may only restrict",
-				   item->where, text_quote(item->value));
-	}
-	mem_list_free(&hidden);
-	return got;
+	for (path = o->read_only; path && *path; path++)
+		if (grants_add(&a->grants, GRANT_READ_ONLY,
+			       mem_printf("--ro %s", text_quote(*path)), *path,
+			       NULL, err) < 0)
+			return -err->num;
+	for (path = o->read_write; path && *path; path++)
+		if (grants_add(&a->grants, GRANT_READ_WRITE,
+			       mem_printf("--rw %s", text_quote(*path)), *path,
+			       NULL, err) < 0)
+			return -err->num;
+	while ((item = profile_next(&a->profile, PROFILE_RO, item)))
+		if (add_profile_grant(a, item, state, project, err) < 0)
+			return -err->num;
+	/* --share-login: the real directories, stored before and after the run
+	 * as with --rw. */
+	for (i = 0; a->shared && i < a->places.count; i++)
+		if (a->places.items[i].item->word == PROFILE_HOME &&
+		    access(a->places.items[i].path, F_OK) == 0 &&
+		    grants_add(&a->grants, GRANT_READ_WRITE,
+			       mem_strdup("--share-login"),
+			       a->places.items[i].path, NULL, err) < 0)
+			return -err->num;
+	return 0;
 }
 
 static const char *const *owned_list_of(struct agent *a, size_t list)
@@ -376,13 +396,57 @@ static const char *const *owned_list_of(struct agent *a, size_t list)
 	return a->lists[list] ? (const char *const *)a->lists[list] : none;
 }
 
+/* The file in guard's home of the agent, else the user's own. */
+static char *find_settings(const struct agent *a, const struct state *state,
+			   const char *project, const struct profile_item *item,
+			   const char *rest)
+{
+	auto_free char *file =
+		mem_strndup(item->value, (size_t)(rest - item->value));
+	auto_free char *own = NULL;
+
+	if (!item->in_home)
+		return *file == '/' ? mem_strdup(file)
+				    : path_join(project, file);
+	own = mem_printf("%s/agents/%s/home/%s", state->path, a->name, file);
+	if (!a->shared && access(own, F_OK) == 0)
+		return TAKE(own);
+	return state->home ? path_join(state->home, file) : mem_strdup("");
+}
+
+/* A program of the project itself gets no more than any other command. */
+static bool wants_nested(const struct agent *a, const struct run_options *o,
+			 const struct state *state, const char *project)
+{
+	const struct profile_item *item = NULL;
+	struct err ignored;
+	auto_free char *program = o->argv && *o->argv && strchr(*o->argv, '/')
+					  ? path_resolve(*o->argv, &ignored)
+					  : NULL;
+
+	if (!a->name || (program && path_below(program, project)))
+		return false;
+	while ((item = profile_next(&a->profile, PROFILE_NESTED, item))) {
+		const char *key = strchr(item->value, '#'), *value;
+		auto_free char *path = NULL, *name = NULL;
+
+		if (!key)
+			return true;
+		path = find_settings(a, state, project, item, key);
+		value = strchr(key, '=');
+		name = mem_strndup(key + 1, (size_t)(value - key) - 1);
+		if (agent_json_is(path, name, value + 1))
+			return true;
+	}
+	return false;
+}
+
 static int merge_profile_options(struct agent *a, const struct run_options *o,
 				 const struct state *state, const char *project,
 				 struct err *err)
 {
 	struct run_options *to = &a->options;
 	const struct profile_item *size, *item = NULL;
-	size_t i;
 
 	*to = *o;
 	/* A variable for the agent's home in guard's state is set only in runs
@@ -402,30 +466,17 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 		mem_list_add(&a->lists[ENV], variable);
 	}
 	copy_text_list(&a->lists[ENV], o->env);
-	copy_text_list(&a->lists[READ_ONLY], o->read_only);
-	copy_text_list(&a->lists[READ_WRITE], o->read_write);
 	copy_text_list(&a->lists[HIDE], o->hide);
-	if (add_profile_paths(a, PROFILE_RO, READ_ONLY, state, project, err) <
-		    0 ||
-	    add_profile_paths(a, PROFILE_HIDE, HIDE, state, project, err) < 0 ||
-	    check_uncovered(a, state, err) < 0)
+	if (add_grants(a, o, state, project, err) < 0 ||
+	    add_profile_masks(a, state, project, err) < 0)
 		return -err->num;
-	/* --share-login: the real directories, stored before and after the run
-	 * as with --rw. */
-	for (i = 0; a->shared && i < a->places.count; i++)
-		if (a->places.items[i].item->word == PROFILE_HOME &&
-		    access(a->places.items[i].path, F_OK) == 0)
-			mem_list_add(&a->lists[READ_WRITE],
-				     a->places.items[i].path);
 	to->env = owned_list_of(a, ENV);
-	to->read_only = owned_list_of(a, READ_ONLY);
-	to->read_write = owned_list_of(a, READ_WRITE);
 	to->hide = owned_list_of(a, HIDE);
 	size = profile_next(&a->profile, PROFILE_TMP_SIZE, NULL);
 	if (size && !o->tmp_size)
 		to->tmp_size = parse_size(size->value);
-	a->nested = !o->nested && !o->strict &&
-		    profile_next(&a->profile, PROFILE_NESTED, NULL);
+	a->nested =
+		!o->nested && !o->strict && wants_nested(a, o, state, project);
 	to->nested = o->nested || a->nested;
 	return 0;
 }

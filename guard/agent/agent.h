@@ -28,6 +28,7 @@
 #include "base/vec.h"
 #include "guard/agent/profile.h"
 #include "guard/agent/run_options.h"
+#include "guard/sandbox/grant.h"
 #include "guard/state/state.h"
 #include "guard/state/usage.h"
 #include "overlay/persistent_mount.h"
@@ -46,11 +47,13 @@ struct agent {
 	char *name; /* NULL: no agent's profile holds */
 	bool nested; /* only its profile can set it */
 	bool shared; /* the host's own directories: --share-login */
+	bool had_login; /* in its home before the run */
 	struct profile profile;
 	struct run_options options; /* with the options of the profiles */
 	VEC(struct agent_place) places;
 	VEC(struct agent_place) rules; /* ro and hide lines that hold */
-	char **lists[4]; /* own the texts of options' lists */
+	struct grants grants; /* of the options and the profiles */
+	char **lists[2]; /* own the texts of options' lists */
 	struct persistent_mount
 		*persistent_mount; /* NULL before agent_open() */
 	struct record before; /* content of its homes before the run:
@@ -92,11 +95,15 @@ void agent_describe(const struct agent *a, struct buf *to);
  * agent. -ENOENT: no agent has a directory yet. */
 int agent_open_state(const struct state *state, const char *name, bool make,
 		     struct err *err);
-/* Makes the directory of a home, with its settings when it is new, and returns
- * its absolute path, to free; NULL with err. */
+/* Makes the directory of a home, with its settings when it is new, sets the
+ * members of JSON files that the profile wants there, and returns its absolute
+ * path, to free; NULL with err. */
 char *agent_make_home(const struct agent *a, const struct state *state,
-		      const struct profile_item *home, struct buf *notes,
-		      struct err *err);
+		      const char *project, const struct profile_item *home,
+		      struct buf *notes, struct err *err);
+
+/* Whether a member "a.b" of a JSON file has the value, as JSON writes it. */
+bool agent_json_is(const char *path, const char *key, const char *value);
 
 /* The name of the program that argv is, or that a launcher in it
  * fetches and starts (`npx NAME`, `uvx NAME`...), to free; "" when that cannot
@@ -118,6 +125,10 @@ void agent_code_scan(const struct agent *a, const struct state *state,
  * record; returns whether it adds any. */
 bool agent_code_compare(const struct record *before, const struct record *now,
 			struct session *s);
+
+/* The paths of these changes below the home, sorted, to free with
+ * mem_list_free(); NULL: none. */
+char **agent_code_paths(const struct session *s);
 
 /* In the session's record. */
 #define AGENT_NAME "agent"

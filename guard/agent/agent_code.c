@@ -214,14 +214,35 @@ static void gather_json_members(json_t *value, const char *wanted,
 	}
 }
 
+/* Some agents write comments, each in a line of its own. */
+static void blank_comment_lines(struct buf *text)
+{
+	char *at = (char *)text->data, *end = at + text->len;
+
+	while (at < end) {
+		char *eol = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((eol ? eol : end) - at);
+		size_t blanks = 0;
+
+		while (blanks < len &&
+		       (at[blanks] == ' ' || at[blanks] == '\t'))
+			blanks++;
+		if (len - blanks >= 2 && memcmp(at + blanks, "//", 2) == 0)
+			memset(at, ' ', len);
+		at += len + 1;
+	}
+}
+
 static void scan_json_members(struct code_scan *l, const char *path,
 			      const char *keys)
 {
 	AUTO(buf) struct buf text = {0};
 	json_t *value = NULL;
 
-	if (read_code_text(l->home, path, JSON_MAX, &text))
+	if (read_code_text(l->home, path, JSON_MAX, &text)) {
+		blank_comment_lines(&text);
 		value = json_loads(buf_text(&text), 0, NULL);
+	}
 	/* A link, or what other readers may take for JSON all the same. */
 	if (!value) {
 		const char *name;
@@ -396,4 +417,30 @@ bool agent_code_compare(const struct record *before, const struct record *now,
 	free(old.items);
 	free(new.items);
 	return any;
+}
+
+char **agent_code_paths(const struct session *s)
+{
+	char **paths = NULL;
+	size_t i, count = 0;
+
+	for (i = 0; i < s->more.count; i++) {
+		const char *change = s->more.items[i].value;
+		const char *member;
+		auto_free char *file = NULL;
+
+		if (strcmp(s->more.items[i].key, AGENT_CODE) != 0 ||
+		    strlen(change) < 3)
+			continue;
+		/* "M .claude/.claude.json#hooks": the file of the member. */
+		member = strstr(change, ".json#");
+		if (member)
+			file = mem_strndup(change + 2,
+					   (size_t)(member - change) + 3);
+		mem_list_add(&paths, file ? file : change + 2);
+		count++;
+	}
+	if (paths)
+		qsort(paths, count, sizeof(*paths), sorted_compare_paths);
+	return paths;
 }

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "base/atomic.h"
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/fd.h"
@@ -19,6 +20,8 @@
 #include "guard/agent/redact.h"
 
 #define FILE_MAX (1u << 20)
+/* ~/.claude.json grows with each project. */
+#define SETTINGS_MAX (32u << 20)
 #define ENTRIES_MAX 5000
 #define DEPTH_MAX 16
 
@@ -277,7 +280,8 @@ static int make_new_home(const struct agent *a, const struct state *state,
 		auto_close int above = -1, out = -1;
 		const char *rest, *name;
 
-		if (!path_below(item->value, home->value))
+		if (strchr(item->value, '#') ||
+		    !path_below(item->value, home->value))
 			continue;
 		rest = path_rest(item->value, home->value);
 		if (!*rest || make_home_parents(fd, rest, &ignored) < 0)
@@ -306,9 +310,194 @@ static int make_new_home(const struct agent *a, const struct state *state,
 	return 0;
 }
 
+/* ---- members of JSON files ---- */
+
+/* The object that holds the last part of the key, "projects.*.trusted", and
+ * that part in *ret_name, to free; NULL: a part on the way is missing or no
+ * object. make: missing objects are created. */
+static json_t *find_member(json_t *root, const char *key, const char *project,
+			   bool make, char **ret_name)
+{
+	json_t *at = root;
+
+	for (;;) {
+		size_t len = strcspn(key, ".");
+		auto_free char *part = len == 1 && *key == '*'
+					       ? mem_strdup(project)
+					       : mem_strndup(key, len);
+		json_t *next;
+
+		if (!key[len]) {
+			*ret_name = TAKE(part);
+			return at;
+		}
+		next = json_object_get(at, part);
+		if (!next && make) {
+			next = json_object();
+			if (json_object_set_new(at, part, next) < 0)
+				return NULL;
+		}
+		if (!json_is_object(next))
+			return NULL;
+		at = next;
+		key += len + 1;
+	}
+}
+
+/* Environment and headers of servers hold keys of all kinds of names. */
+static void drop_environments(json_t *value)
+{
+	const char *key;
+	json_t *member;
+	size_t i;
+
+	(void)json_object_del(value, "env");
+	(void)json_object_del(value, "headers");
+	json_array_foreach(value, i, member) drop_environments(member);
+	json_object_foreach(value, key, member) drop_environments(member);
+}
+
+/* Sets a member that is absent; consumes the value. */
+static bool set_absent_member(json_t *root, const char *key,
+			      const char *project, json_t *value)
+{
+	auto_free char *name = NULL;
+	json_t *in =
+		value ? find_member(root, key, project, true, &name) : NULL;
+	bool absent = in && !json_object_get(in, name) &&
+		      json_object_set(in, name, value) == 0;
+
+	json_decref(value);
+	return absent;
+}
+
+static json_t *load_json(int dir, const char *path)
+{
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+	auto_close int fd =
+		beneath_open(dir, path, O_RDONLY | O_NONBLOCK, 0, &ignored);
+
+	if (fd < 0)
+		return fd == -ENOENT ? json_object() : NULL;
+	if (fd_slurp(fd, SETTINGS_MAX, &text, &ignored) < 0)
+		return NULL;
+	return json_loadb((const char *)text.data, text.len, 0, NULL);
+}
+
+bool agent_json_is(const char *path, const char *key, const char *value)
+{
+	json_t *root = json_load_file(path, 0, NULL);
+	auto_free char *name = NULL;
+	json_t *in = json_is_object(root)
+			     ? find_member(root, key, "", false, &name)
+			     : NULL;
+	char *text = in ? json_dumps(json_object_get(in, name),
+				     JSON_COMPACT | JSON_ENCODE_ANY)
+			: NULL;
+	bool same = text && strcmp(text, value) == 0;
+
+	free(text);
+	json_decref(root);
+	return same;
+}
+
+/* The wanted members of a real file that the home's file lacks. */
+static bool copy_keys(const struct profile_item *item, const char *user_home,
+		      const char *project, json_t *to)
+{
+	auto_close int from = open(user_home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *keys = strchr(item->value, '#');
+	auto_free char *path =
+		mem_strndup(item->value, (size_t)(keys - item->value));
+	json_t *real = from < 0 ? NULL : load_json(from, path);
+	bool any = false;
+
+	while (json_is_object(real) && *keys) {
+		size_t len = strcspn(++keys, ",");
+		auto_free char *key = mem_strndup(keys, len);
+		auto_free char *name = NULL;
+		json_t *in = find_member(real, key, project, false, &name);
+		json_t *value =
+			in ? json_deep_copy(json_object_get(in, name)) : NULL;
+
+		if (value && is_secret_key(name)) {
+			json_decref(value);
+			value = NULL;
+		}
+		drop_environments(value);
+		redact_json(value);
+		any |= set_absent_member(to, key, project, value);
+		keys += len;
+	}
+	json_decref(real);
+	return any;
+}
+
+/* One line of the profile, which sets members of a JSON file. */
+static void update_json(const struct profile_item *item, int dir,
+			const char *target, const char *user_home,
+			const char *project)
+{
+	json_t *value = load_json(dir, target);
+	const char *key = strchr(item->value, '#');
+	struct err ignored;
+	bool changed = false;
+
+	if (json_is_object(value) && item->word == PROFILE_KEYS)
+		changed = copy_keys(item, user_home, project, value);
+	else if (json_is_object(value))
+		changed = set_absent_member(
+			value, key + 1, project,
+			json_loads(item->text, JSON_DECODE_ANY, NULL));
+	if (changed && make_home_parents(dir, target, &ignored) == 0) {
+		const char *name;
+		auto_close int above =
+			beneath_parent(dir, target, &name, &ignored);
+		char *dumped = json_dumps(value, JSON_INDENT(2));
+
+		if (above >= 0 && dumped)
+			(void)atomic_write(above, name, dumped, strlen(dumped),
+					   0600, ATOMIC_NO_SYNC, &ignored);
+		free(dumped);
+	}
+	json_decref(value);
+}
+
+/* Another run of the agent may write the same file: the lock of the agent's
+ * directory is held. */
+static void update_settings(const struct agent *a, const struct state *state,
+			    const char *project, int dir,
+			    const struct profile_item *home)
+{
+	static const enum profile_word words[] = {PROFILE_KEYS, PROFILE_WRITE};
+	struct err ignored;
+	auto_close int fd =
+		beneath_open(dir, "home", O_RDONLY | O_DIRECTORY, 0, &ignored);
+	size_t i;
+
+	for (i = 0; fd >= 0 && i < sizeof(words) / sizeof(*words); i++) {
+		const struct profile_item *item = NULL;
+
+		while ((item = profile_next(&a->profile, words[i], item))) {
+			auto_free char *target =
+				item->word == PROFILE_KEYS
+					? mem_strdup(item->text)
+					: mem_strndup(
+						  item->value,
+						  strcspn(item->value, "#"));
+
+			if (strchr(item->value, '#') &&
+			    path_below(target, home->value))
+				update_json(item, fd, target, state->home,
+					    project);
+		}
+	}
+}
+
 char *agent_make_home(const struct agent *a, const struct state *state,
-		      const struct profile_item *home, struct buf *notes,
-		      struct err *err)
+		      const char *project, const struct profile_item *home,
+		      struct buf *notes, struct err *err)
 {
 	auto_close int dir = agent_open_state(state, a->name, true, err);
 	auto_free char *place = path_join("home", home->value);
@@ -324,5 +513,6 @@ char *agent_make_home(const struct agent *a, const struct state *state,
 		return NULL;
 	if (fd < 0 && make_new_home(a, state, dir, home, notes, err) < 0)
 		return NULL;
+	update_settings(a, state, project, dir, home);
 	return mem_printf("%s/agents/%s/%s", state->path, a->name, place);
 }

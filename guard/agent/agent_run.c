@@ -74,7 +74,8 @@ int agent_open(struct agent *a, const struct state *state, struct session *s,
 
 		if (home->item->word != PROFILE_HOME)
 			continue;
-		source = agent_make_home(a, state, home->item, notes, err);
+		source = agent_make_home(a, state, s->project, home->item,
+					 notes, err);
 		if (!source ||
 		    persistent_mount_add_dir(a->persistent_mount, home->path,
 					     source, err) < 0)

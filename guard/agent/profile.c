@@ -25,8 +25,12 @@ static const struct word {
 } words[PROFILE_WORDS] = {
 	[PROFILE_HOME] = {"home", KIND_PATH, false, false},
 	[PROFILE_SEED] = {"seed", KIND_PATH, false, false},
+	[PROFILE_KEYS] = {"keys", KIND_PATH, false, true},
 	[PROFILE_WRITE] = {"write", KIND_PATH, false, false},
 	[PROFILE_CODE] = {"code", KIND_PATH, false, true},
+	[PROFILE_LOGIN] = {"login", KIND_PATH, false, false},
+	[PROFILE_KEY] = {"key", KIND_ENV, false, false},
+	[PROFILE_HISTORY] = {"history", KIND_PATH, false, true},
 	[PROFILE_CACHE] = {"cache", KIND_PATH, false, false},
 	[PROFILE_RO] = {"ro", KIND_PATH, true, false},
 	[PROFILE_HIDE] = {"hide", KIND_PATH, true, false},
@@ -73,7 +77,7 @@ static int set_item_path(struct profile_item *item, const char *value,
 
 	item->in_home = value[0] == '~' && (value[1] == '/' || !value[1]);
 	if (!item->in_home && value[0] != '/' && !item->project &&
-	    item->word != PROFILE_NOISE)
+	    item->word != PROFILE_NOISE && item->word != PROFILE_NESTED)
 		return fail(err, EINVAL,
 			    "%s %s: a path must begin with / or ~/", name,
 			    text_quote(value));
@@ -109,9 +113,13 @@ static int set_item_value(struct profile_item *item, const char *value,
 	size_t len;
 
 	if (word->kind == KIND_NONE) {
-		if (*value)
-			return fail(err, EINVAL, "%s takes no value: remove %s",
+		len = strcspn(value, "#");
+		if (*value && (!value[len] || !strchr(value + len, '=')))
+			return fail(err, EINVAL,
+				    "%s %s: expected FILE#KEY=VALUE or nothing",
 				    word->name, text_quote(value));
+		if (*value)
+			return set_item_path(item, value, err);
 		item->value = mem_strdup("");
 		return 0;
 	}
@@ -124,37 +132,48 @@ static int set_item_value(struct profile_item *item, const char *value,
 			    word->name, text_quote(value));
 	if (word->kind == KIND_ENV) {
 		len = strcspn(value, "=");
-		if (!len ||
+		if (!len || (value[len] && item->word == PROFILE_KEY) ||
 		    strspn(value,
 			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			   "abcdefghijklmnopqrstuvwxyz0123456789_") < len ||
 		    (*value >= '0' && *value <= '9'))
 			return fail(err, EINVAL,
-				    "env %s: expected NAME or NAME=VALUE, with "
-				    "letters, digits and _ in NAME",
-				    text_quote(value));
+				    "%s %s: expected NAME%s, with letters, "
+				    "digits and _ in NAME",
+				    word->name, text_quote(value),
+				    item->word == PROFILE_ENV ? " or NAME=VALUE"
+							      : "");
 	}
 	if (word->kind == KIND_SIZE || word->kind == KIND_ENV) {
 		item->value = mem_strdup(value);
 		return 0;
 	}
 	/* The path ends at the first blank, the text is the rest. */
-	if (item->word == PROFILE_WRITE) {
+	if (item->word == PROFILE_WRITE || item->word == PROFILE_KEYS) {
 		len = strcspn(value, " \t");
 		path = mem_strndup(value, len);
 		text = value + len + strspn(value + len, " \t");
 		if (!*text)
+			return fail(err, EINVAL, "%s %s: the %s is missing",
+				    word->name, text_quote(path),
+				    item->word == PROFILE_WRITE ? "text"
+								: "file");
+		if (item->word == PROFILE_KEYS &&
+		    (!strchr(path, '#') || strncmp(text, "~/", 2) != 0))
 			return fail(err, EINVAL,
-				    "write %s: the text is missing",
-				    text_quote(path));
+				    "keys %s: expected FILE#KEY,... and a file "
+				    "that begins with ~/",
+				    text_quote(value));
 		if (set_item_path(item, path, err) < 0)
 			return -err->num;
-		item->text = mem_strdup(text);
+		item->text = mem_strdup(item->word == PROFILE_KEYS ? text + 2
+								   : text);
 		return 0;
 	}
 	if (!word->wild && strpbrk(value, "*?["))
 		return fail(err, EINVAL,
-			    "%s %s: only code and noise may have wildcards",
+			    "%s %s: only code, history and noise may have "
+			    "wildcards",
 			    word->name, text_quote(value));
 	return set_item_path(item, value, err);
 }
@@ -172,11 +191,13 @@ static int add_profile_line(struct profile *p, const char *file,
 		if (strcmp(words[i].name, name) == 0)
 			break;
 	if (i == PROFILE_WORDS)
-		return fail(err, EINVAL, "no such word in a profile: %s; %s",
-			    text_quote(name),
-			    project ? "a project's file may use ro and hide"
-				    : "use home, seed, write, code, cache, ro, "
-				      "hide, env, nested, tmp-size or noise");
+		return fail(
+			err, EINVAL, "no such word in a profile: %s; %s",
+			text_quote(name),
+			project ? "a project's file may use ro and hide"
+				: "use home, seed, keys, write, code, login, "
+				  "key, history, cache, ro, hide, env, nested, "
+				  "tmp-size or noise");
 	if (project && !words[i].project)
 		return fail(err, EINVAL,
 			    "'%s' would allow more, and a project's file may "
@@ -191,8 +212,9 @@ static int add_profile_line(struct profile *p, const char *file,
 	/* A home and a cache are directories below the home directory. */
 	if (!item.in_home &&
 	    (item.word == PROFILE_HOME || item.word == PROFILE_SEED ||
-	     item.word == PROFILE_WRITE || item.word == PROFILE_CODE ||
-	     item.word == PROFILE_CACHE)) {
+	     item.word == PROFILE_KEYS || item.word == PROFILE_WRITE ||
+	     item.word == PROFILE_CODE || item.word == PROFILE_LOGIN ||
+	     item.word == PROFILE_HISTORY || item.word == PROFILE_CACHE)) {
 		(void)fail(err, EINVAL, "%s %s: it must begin with ~/", name,
 			   text_quote(item.value));
 		free(item.value);

@@ -7,15 +7,28 @@
  *			between runs
  *	seed PATH	settings that are copied into a new home from the
  *			real one, without secrets
- *	write PATH TEXT	a file of one line in a new home without that file
+ *	keys FROM#KEY,... TO
+ *			members of a real JSON file that are copied into a JSON
+ *			file of the home at each start, without secrets, unless
+ *			it has them; a.b is a member of a member, * the project
+ *	write PATH TEXT	a file of one line in a new home without that file;
+ *			with PATH#KEY a member of a JSON file, set at each
+ *			start unless the file has it
  *	code GLOB[#KEY,...]
  *			content of a home that the next session executes or
  *			obeys; with keys only those members of a JSON file
+ *	login PATH	a file with a login: never stored, one copy beside the
+ *			home
+ *	key NAME	a variable that replaces a login; named when it is set,
+ *			not passed on, and there is no login
+ *	history GLOB	conversations: their loss is named
  *	cache DIR	kept from run to run of one project
  *	ro PATH		readable; in a project: not writable
  *	hide PATH
  *	env NAME[=V]	passed on, or set
- *	nested		sandboxes inside work
+ *	nested [FILE#KEY=VALUE]
+ *			sandboxes inside work; if that member of a JSON file has
+ *			this value. A relative FILE is in the project
  *	tmp-size SIZE	/tmp in memory
  *	noise GLOB	folded in lists of changes
  *
@@ -42,8 +55,12 @@
 enum profile_word {
 	PROFILE_HOME,
 	PROFILE_SEED,
+	PROFILE_KEYS,
 	PROFILE_WRITE,
 	PROFILE_CODE,
+	PROFILE_LOGIN,
+	PROFILE_KEY,
+	PROFILE_HISTORY,
 	PROFILE_CACHE,
 	PROFILE_RO,
 	PROFILE_HIDE,
@@ -57,7 +74,8 @@ enum profile_word {
 struct profile_item {
 	enum profile_word word;
 	char *value; /* a path without "~/": below the home directory, if */
-	char *text; /* text of write, else NULL */
+	char *text; /* text of write, TO of keys (below the home directory),
+		       else NULL */
 	bool in_home; /* is set */
 	bool project; /* from a project's file */
 	char *where; /* "FILE:LINE", escaped, for messages */

@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/vec.h"
+#include "guard/sandbox/places.h"
 #include "guard/sandbox/sandbox.h"
 
 #define NUMBER_MAX 5
@@ -578,22 +579,6 @@ bool redact_prose(const void *data, size_t len, struct buf *to)
 
 #define SETTINGS_MAX (1u << 20)
 
-/* Settings files below the home directory that may contain tokens. */
-static const char *const settings_files[] = {
-	".npmrc",
-	".yarnrc",
-	".yarnrc.yml",
-	".gitconfig",
-	".config/git/config",
-	".m2/settings.xml",
-	".gradle/gradle.properties",
-	".config/pip/pip.conf",
-	".pip/pip.conf",
-	".cargo/config",
-	".cargo/config.toml",
-	NULL,
-};
-
 /* Returns 0; 1 for a file that is unreadable or not text, and may be all
  * secret; -1 for a missing file. */
 static int read_settings_file(const char *path, struct buf *ret)
@@ -615,26 +600,32 @@ static int read_settings_file(const char *path, struct buf *ret)
 	return 0;
 }
 
-void redactions_find(const char *home, struct redactions *ret)
+void redactions_find(const struct places *places, struct redactions *ret)
 {
-	const char *const *name;
+	size_t i;
 
-	for (name = settings_files; home && *name; name++) {
+	for (i = 0; i < places->count; i++) {
+		const struct place *place = &places->items[i];
 		AUTO(buf) struct buf text = {0};
 		AUTO(buf) struct buf cut = {0};
-		auto_free char *path = mem_printf("%s/%s", home, *name);
-		bool listed = credentials_listed(*name), any;
-		int got = read_settings_file(path, &text);
+		bool masked = place->how & PLACE_MASKED, any;
+		int got;
 
-		/* A listed file is masked as a whole where the cut text cannot
-		 * replace it. */
-		if (got < 0 || (got && listed))
+		if (place->how == PLACE_MASKED)
 			continue;
-		any = got || redact_text(text.data, text.len, &cut);
-		if (!any && !listed)
+		got = read_settings_file(place->path, &text);
+		/* Masked as a whole where the cut text cannot replace it. */
+		if (got < 0 || (got && masked))
 			continue;
-		*VEC_ADD(ret) = (struct redaction){
-			.path = TAKE(path), .text = cut, .any = any};
+		any = got || (place->how & PLACE_PROSE
+				      ? redact_prose(text.data, text.len, &cut)
+				      : redact_text(text.data, text.len, &cut));
+		if (!any && !masked)
+			continue;
+		*VEC_ADD(ret) =
+			(struct redaction){.path = mem_strdup(place->path),
+					   .text = cut,
+					   .any = any};
 		cut = (struct buf){0};
 	}
 }

@@ -31,6 +31,7 @@ struct run_options {
 	gid_t group;
 	const gid_t *groups;
 	size_t group_count;
+	const char *name; /* session_name_ok(), or NULL */
 	bool frozen; /* a copy of the project is the lower */
 	bool home; /* the home directory is the project */
 	uint64_t layer_bytes, layer_files; /* 0: the defaults */
@@ -45,6 +46,10 @@ struct run_options {
 	/* A visit to a pending run: what its command was and how it ended
 	 * stays in the record. Absolute; NULL: none. */
 	const char *exec_project, *exec_cwd;
+	/* The visit is to a throw-away copy of the layers, whose directories
+	 * are made in this one; absolute. The run and its record stay as they
+	 * are. NULL: none. */
+	const char *copy_dir;
 };
 
 #endif

@@ -27,6 +27,7 @@
 #define NEXT "next-action"
 #define LAST "last-action"
 #define DONE "done-"
+#define UNDONE "undone-"
 #define DISCARD "discard"
 
 void action_free(struct action *a)
@@ -47,6 +48,7 @@ void action_free(struct action *a)
 	free(a->kind);
 	free(a->run_id);
 	free(a->undone_kind);
+	free(a->origin);
 	*a = (struct action){0};
 }
 
@@ -159,6 +161,7 @@ static int save_record(int workspace_fd, const char *name,
 	record_set(&r, "kind", a->kind);
 	record_set(&r, "run", a->run_id);
 	record_set(&r, "undoes", a->undone_kind ? a->undone_kind : "");
+	record_set(&r, "of", a->origin);
 	record_set_int(&r, "before", (int64_t)project->before);
 	record_set_int(&r, "after", (int64_t)project->after);
 	record_set_int(&r, "takes", (int64_t)a->undone_before);
@@ -222,6 +225,8 @@ static int load_record(int workspace_fd, const char *name, struct action *ret,
 		.kind = record_text_copy(&r, "kind"),
 		.run_id = record_text_copy(&r, "run"),
 		.undone_kind = record_text_copy(&r, "undoes"),
+		.origin = record_get(&r, "of") ? record_text_copy(&r, "of")
+					       : NULL,
 		.undone_before = (uint64_t)record_get_int(&r, "takes"),
 		.git = record_get_int(&r, "git") != 0,
 		.complete = record_get_int(&r, "whole") != 0,
@@ -271,7 +276,12 @@ static bool action_is_in_effect(const struct action *a)
 	       strcmp(a->undone_kind, "undo") == 0;
 }
 
-/* --- actions before the last one --- */
+static bool action_is_redo(const struct action *a)
+{
+	return strcmp(a->kind, "undo") == 0 && action_is_in_effect(a);
+}
+
+/* --- the actions before the last one, and the undone ones --- */
 
 struct action_numbers {
 	uint64_t *items; /* ascending */
@@ -283,13 +293,14 @@ static void action_numbers_free(struct action_numbers *n)
 	VEC_FREE(n);
 }
 
-static void done_record_name(unsigned long number, char ret[32])
+/* stack: DONE or UNDONE. */
+static void stack_name(const char *stack, unsigned long number, char ret[32])
 {
-	(void)snprintf(ret, 32, DONE "%lu", number);
+	(void)snprintf(ret, 32, "%s%lu", stack, number);
 }
 
-static int done_list(int workspace_fd, struct action_numbers *ret,
-		     struct err *err)
+static int stack_list(int workspace_fd, const char *stack,
+		      struct action_numbers *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -300,8 +311,8 @@ static int done_list(int workspace_fd, struct action_numbers *ret,
 		const char *name = list.items[i].name;
 		unsigned long number;
 
-		if (strncmp(name, DONE, strlen(DONE)) != 0 ||
-		    parse_number(name + strlen(DONE), ULONG_MAX - 1, &number) <
+		if (strncmp(name, stack, strlen(stack)) != 0 ||
+		    parse_number(name + strlen(stack), ULONG_MAX - 1, &number) <
 			    0)
 			continue;
 		*VEC_ADD(ret) = number;
@@ -310,20 +321,21 @@ static int done_list(int workspace_fd, struct action_numbers *ret,
 	return 0;
 }
 
-static int done_load(int workspace_fd, unsigned long number, struct action *ret,
-		     struct err *err)
+static int stack_load(int workspace_fd, const char *stack, unsigned long number,
+		      struct action *ret, struct err *err)
 {
 	char name[32];
 
-	done_record_name(number, name);
+	stack_name(stack, number, name);
 	return load_record(workspace_fd, name, ret, err);
 }
 
-static void done_drop(int workspace_fd, unsigned long number)
+static void stack_drop(int workspace_fd, const char *stack,
+		       unsigned long number)
 {
 	char name[32];
 
-	done_record_name(number, name);
+	stack_name(stack, number, name);
 	(void)unlinkat(workspace_fd, name, 0);
 }
 
@@ -342,54 +354,113 @@ bool action_same(const struct action *a, const struct action *b)
 	       (!a->parts.count || action_same_parts(a, b));
 }
 
-/*
- * Gives last-action, which is `a`, also a number of its own: a second hard link
- * of a file that is already on disk. An action that was pushed before a crash
- * is not pushed again.
- */
-static int done_push(int workspace_fd, const struct action *a, struct err *err)
+/* Whether one of the two newest records is the action: it was pushed before a
+ * crash, alone or with another one. */
+static bool is_pushed(int workspace_fd, const char *stack,
+		      const struct action_numbers *n, const struct action *a)
+{
+	size_t i;
+
+	for (i = n->count; i-- > 0 && i + 2 >= n->count;) {
+		AUTO(action) struct action top = {0};
+		struct err ignored;
+
+		if (stack_load(workspace_fd, stack, n->items[i], &top,
+			       &ignored) == 0 &&
+		    action_same(&top, a))
+			return true;
+	}
+	return false;
+}
+
+/* If the action is last-action, its record gets a second hard link: it is
+ * already on disk. */
+static int stack_push(int workspace_fd, const char *stack,
+		      const struct action *a, struct err *err)
 {
 	AUTO(action_numbers) struct action_numbers n = {0};
-	AUTO(action) struct action top = {0};
-	unsigned long number = 1;
+	unsigned long number;
 	char name[32];
 	size_t i;
 
-	if (done_list(workspace_fd, &n, err) < 0)
+	if (stack_list(workspace_fd, stack, &n, err) < 0)
 		return -err->num;
-	if (n.count) {
-		number = n.items[n.count - 1] + 1;
-		if (done_load(workspace_fd, number - 1, &top, err) == 0 &&
-		    action_same(&top, a))
-			return 0;
-	}
+	if (is_pushed(workspace_fd, stack, &n, a))
+		return 0;
+	number = n.count ? n.items[n.count - 1] + 1 : 1;
 	for (i = 0; i + ACTIONS_MAX - 2 < n.count; i++)
-		done_drop(workspace_fd, n.items[i]);
-	done_record_name(number, name);
-	if (linkat(workspace_fd, LAST, workspace_fd, name, 0) == 0)
+		stack_drop(workspace_fd, stack, n.items[i]);
+	stack_name(stack, number, name);
+	if (action_is_last(workspace_fd, a) &&
+	    linkat(workspace_fd, LAST, workspace_fd, name, 0) == 0)
 		return 0;
 	return save_record(workspace_fd, name, a, NULL, err);
 }
 
-/* Removes the undone action and every undo above it. */
+/* Removes the undone action and every record above it. */
 static int done_forget(int workspace_fd, uint64_t before, struct err *err)
 {
 	AUTO(action_numbers) struct action_numbers n = {0};
 	size_t i, k;
 
-	if (done_list(workspace_fd, &n, err) < 0)
+	if (stack_list(workspace_fd, DONE, &n, err) < 0)
 		return -err->num;
 	for (i = n.count; i-- > 0;) {
 		AUTO(action) struct action a = {0};
 
-		if (done_load(workspace_fd, n.items[i], &a, err) < 0)
+		if (stack_load(workspace_fd, DONE, n.items[i], &a, err) < 0)
 			return -err->num;
 		if (action_before(&a) != before || !action_is_in_effect(&a))
 			continue;
 		for (k = i; k < n.count; k++)
-			done_drop(workspace_fd, n.items[k]);
+			stack_drop(workspace_fd, DONE, n.items[k]);
 		return 0;
 	}
+	return 0;
+}
+
+/* Whether the discard repeats an undone one. */
+static bool repeats_discard(const struct action *a, const struct action *undone)
+{
+	size_t i;
+
+	if (strcmp(a->kind, undone->kind) != 0 ||
+	    strcmp(a->run_id, undone->run_id) != 0 ||
+	    a->parts.count != undone->parts.count)
+		return false;
+	for (i = 0; i < a->parts.count; i++)
+		if (strcmp(a->parts.items[i].path,
+			   undone->parts.items[i].path) != 0)
+			return false;
+	return true;
+}
+
+/* Removes the undone record that the action repeats; after any other action,
+ * all of them. last_undone: last-action is an undo, which is redone first. */
+static int undone_forget(int workspace_fd, const struct action *a,
+			 bool last_undone, struct err *err)
+{
+	AUTO(action_numbers) struct action_numbers n = {0};
+	size_t i;
+
+	if (stack_list(workspace_fd, UNDONE, &n, err) < 0)
+		return -err->num;
+	for (i = n.count; i-- > 0;) {
+		AUTO(action) struct action undone = {0};
+
+		if (stack_load(workspace_fd, UNDONE, n.items[i], &undone, err) <
+		    0)
+			return -err->num;
+		if (action_is_redo(a)
+			    ? action_before(&undone) == a->undone_before
+			    : !last_undone && i + 1 == n.count &&
+				      repeats_discard(a, &undone)) {
+			stack_drop(workspace_fd, UNDONE, n.items[i]);
+			return 0;
+		}
+	}
+	for (i = 0; i < n.count && !action_is_redo(a); i++)
+		stack_drop(workspace_fd, UNDONE, n.items[i]);
 	return 0;
 }
 
@@ -411,16 +482,19 @@ int action_save_last(int workspace_fd, const struct action *a,
 	if (got < 0 && got != -ENOENT)
 		return got;
 	if (got == 0 && !action_same(&last, a)) {
-		if (action_is_in_effect(a))
-			got = action_is_in_effect(&last)
-				      ? done_push(workspace_fd, &last, err)
-				      : 0;
-		else if (a->undone_before &&
-			 action_before(&last) != a->undone_before)
+		if (action_is_in_effect(a) == action_is_in_effect(&last))
+			got = stack_push(workspace_fd,
+					 action_is_in_effect(a) ? DONE : UNDONE,
+					 &last, err);
+		if (got == 0 && !action_is_in_effect(a) && a->undone_before &&
+		    action_before(&last) != a->undone_before)
 			got = done_forget(workspace_fd, a->undone_before, err);
 		if (got < 0)
 			return got;
 	}
+	if (action_is_in_effect(a) &&
+	    undone_forget(workspace_fd, a, false, err) < 0)
+		return -err->num;
 	return save_record(workspace_fd, LAST, a, to, err);
 }
 
@@ -440,7 +514,7 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 
 	if (got < 0)
 		return got;
-	if (done_list(workspace_fd, &n, err) < 0)
+	if (stack_list(workspace_fd, DONE, &n, err) < 0)
 		return -err->num;
 	for (i = n.count;; i--) {
 		if (action_is_in_effect(&a) && back-- == 0) {
@@ -452,10 +526,43 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 			return fail(err, ENOENT,
 				    "no earlier action is left to undo");
 		action_free(&a);
-		got = done_load(workspace_fd, n.items[i - 1], &a, err);
+		got = stack_load(workspace_fd, DONE, n.items[i - 1], &a, err);
 		if (got < 0)
 			return got;
 	}
+}
+
+int action_load_undone(int workspace_fd, size_t back, struct action *ret,
+		       struct err *err)
+{
+	AUTO(action_numbers) struct action_numbers n = {0};
+	AUTO(action) struct action last = {0};
+	int got = action_load_last(workspace_fd, &last, err);
+	bool undone = got == 0 && !action_is_in_effect(&last);
+	size_t i;
+
+	if (got < 0 && got != -ENOENT)
+		return got;
+	if (undone && back-- == 0) {
+		*ret = last;
+		last = (struct action){0};
+		return 0;
+	}
+	if (stack_list(workspace_fd, UNDONE, &n, err) < 0)
+		return -err->num;
+	for (i = n.count; i-- > 0;) {
+		AUTO(action) struct action a = {0};
+
+		if (stack_load(workspace_fd, UNDONE, n.items[i], &a, err) < 0)
+			return -err->num;
+		/* A leftover of a crash is on both sides. */
+		if ((undone && action_same(&a, &last)) || back-- > 0)
+			continue;
+		*ret = a;
+		a = (struct action){0};
+		return 0;
+	}
+	return fail(err, ENOENT, "no undone action is left");
 }
 
 uint64_t action_first(const struct action *a, size_t n)
@@ -492,37 +599,50 @@ static int push_discard(int workspace_fd, const struct action *a,
 
 	if (got < 0 && got != -ENOENT)
 		return got;
-	/* An undo is pushed, too: it can be undone again after an undo of the
-	 * discard. */
-	if (got == 0 && done_push(workspace_fd, &last, err) < 0)
+	if (got == 0 && action_is_in_effect(&last) &&
+	    stack_push(workspace_fd, DONE, &last, err) < 0)
 		return -err->num;
-	return save_record(workspace_fd, LAST, a, NULL, err);
+	return undone_forget(workspace_fd, a,
+			     got == 0 && !action_is_in_effect(&last), err) < 0
+		       ? -err->num
+		       : save_record(workspace_fd, LAST, a, NULL, err);
 }
 
-/* Removes the newest action in effect. When it is also the last action, the
- * records are as before it. */
-static int pop_discard(int workspace_fd, struct err *err)
+/* Removes last-action: the action before it becomes the last one. */
+static int pop_last(int workspace_fd, struct err *err)
 {
 	AUTO(action_numbers) struct action_numbers n = {0};
-	AUTO(action) struct action last = {0};
 	char name[32];
+
+	if (stack_list(workspace_fd, DONE, &n, err) < 0)
+		return -err->num;
+	if (n.count)
+		stack_name(DONE, n.items[n.count - 1], name);
+	if ((n.count ? renameat(workspace_fd, name, workspace_fd, LAST)
+		     : unlinkat(workspace_fd, LAST, 0)) < 0)
+		return fail_errno(err, "remove the record of the last action");
+	return 0;
+}
+
+/* Removes the discard, which is the newest action in effect. undone: it can be
+ * redone, before the actions that were undone earlier. */
+static int pop_discard(int workspace_fd, const struct action *a, bool undone,
+		       struct err *err)
+{
+	AUTO(action) struct action last = {0};
+	bool is_last;
 
 	if (action_load_last(workspace_fd, &last, err) < 0)
 		return -err->num;
-	if (!action_is_discard(&last))
-		return done_forget(workspace_fd, 0, err);
-	if (done_list(workspace_fd, &n, err) < 0)
+	is_last = action_same(&last, a);
+	if (undone && !is_last &&
+	    stack_push(workspace_fd, UNDONE, &last, err) < 0)
 		return -err->num;
-	if (!n.count)
-		return unlinkat(workspace_fd, LAST, 0) < 0
-			       ? fail_errno(
-					 err,
-					 "remove the record of the last action")
-			       : 0;
-	done_record_name(n.items[n.count - 1], name);
-	return renameat(workspace_fd, name, workspace_fd, LAST) < 0
-		       ? fail_errno(err, "remove the record of the last action")
-		       : 0;
+	if (undone && stack_push(workspace_fd, UNDONE, a, err) < 0)
+		return -err->num;
+	if (!is_last && done_forget(workspace_fd, 0, err) < 0)
+		return -err->num;
+	return is_last || undone ? pop_last(workspace_fd, err) : 0;
 }
 
 int action_lock(int workspace_fd, struct err *err)
@@ -580,7 +700,7 @@ int action_finalize_discard(int workspace_fd, int runs_fd, struct err *err)
 	if (!run_present && !noted)
 		got = push_discard(workspace_fd, &a, err);
 	else if (run_present && noted)
-		got = pop_discard(workspace_fd, err);
+		got = pop_discard(workspace_fd, &top, true, err);
 	if (got == 0)
 		action_drop_next(workspace_fd);
 	return got;
@@ -599,7 +719,7 @@ int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 		return 0;
 	run_present = run_exists(runs_fd, run_id, err);
 	return run_present ? (run_present < 0 ? run_present : 0)
-			   : pop_discard(workspace_fd, err);
+			   : pop_discard(workspace_fd, &top, false, err);
 }
 
 int action_push_parts(int workspace_fd, const struct action *a, struct err *err)
@@ -609,12 +729,15 @@ int action_push_parts(int workspace_fd, const struct action *a, struct err *err)
 		       : push_discard(workspace_fd, a, err);
 }
 
-int action_pop_parts(int workspace_fd, const struct action *a, struct err *err)
+int action_pop_parts(int workspace_fd, const struct action *a, bool undone,
+		     struct err *err)
 {
 	AUTO(action) struct action top = {0};
 	int got = action_load_effective(workspace_fd, 0, &top, err);
 
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;
-	return action_same_parts(&top, a) ? pop_discard(workspace_fd, err) : 0;
+	return action_same_parts(&top, a)
+		       ? pop_discard(workspace_fd, &top, undone, err)
+		       : 0;
 }

@@ -4,11 +4,15 @@
  *
  * 	next-action	written before a transaction, removed after it
  * 	last-action	the newest action; next-action becomes it
- * 	done-NUMBER	earlier actions; the newest has the highest number;
- * 			at most ACTIONS_MAX with last-action
+ * 	done-NUMBER	earlier actions in effect; the newest has the highest
+ * 			number; at most ACTIONS_MAX with last-action
+ * 	undone-NUMBER	undone actions, which `redo` repeats, the newest first:
+ * 			the records of their undos, except last-action, and
+ * 			discards; a new action removes them
  *
  * An undo is an action, too: the action that it reversed is no longer in
- * effect, and neither is the undo itself, unless it was undone in turn.
+ * effect, and neither is the undo itself, unless it was redone. The undo of a
+ * discard is none: it removes the record of the discard.
  *
  * Order of calls, under the workspace's lock: action_save_next(), the
  * transaction, action_save_last(), action_close().
@@ -34,8 +38,8 @@ struct action_root {
 	 * has the record */
 	char *path;
 	uint64_t before, after; /* snapshots; after is 0 in next-action */
-	/* Undo: `before` of the original action. An undo reverses that action,
-	 * an undo of the undo repeats it, and so on. 0: unknown. */
+	/* Undo: `before` of the original action, which undo reverses and redo
+	 * repeats, however often. 0: unknown. */
 	uint64_t first;
 	char **only; /* paths of its partial snapshots; NULL: complete */
 };
@@ -53,6 +57,8 @@ struct action {
 	char *run_id; /* "": no run */
 	char *undone_kind; /* undo: kind of the undone action; else "" or NULL
 			    */
+	/* Undo: kind of the original action. NULL: unknown, or no undo. */
+	char *origin;
 	uint64_t undone_before; /* undo: `before` of the undone action */
 	bool git; /* a .git was named and included */
 	bool complete; /* an apply of all changes of the run */
@@ -82,8 +88,8 @@ bool action_is_discard(const struct action *a);
 int action_save_next(int workspace_fd, const struct action *a,
 		     struct atomic_set *to, struct err *err);
 /* Saves the action as the last one; `to` as in action_save_next(). For an undo,
- * removes the undone action and earlier undos that were not undone themselves.
- * next-action stays. */
+ * removes the undone action from the earlier ones; any other action removes the
+ * undone ones, a redo only the one that it repeats. next-action stays. */
 int action_save_last(int workspace_fd, const struct action *a,
 		     struct atomic_set *to, struct err *err);
 /* Removes next-action, without a sync. */
@@ -103,6 +109,10 @@ int action_load_last(int workspace_fd, struct action *ret, struct err *err);
  * -ENOENT: no such action. */
 int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 			  struct err *err);
+/* Loads the newest undone action, or the one `back` actions before it: the
+ * record of an undo, or of a discard. -ENOENT: no such action. */
+int action_load_undone(int workspace_fd, size_t back, struct action *ret,
+		       struct err *err);
 /* `before` of the first action that the record stands for, in its n-th root; 0:
  * unknown. */
 uint64_t action_first(const struct action *a, size_t n);
@@ -139,7 +149,9 @@ int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
  * one. */
 int action_push_parts(int workspace_fd, const struct action *a,
 		      struct err *err);
-/* Does nothing when the newest action in effect has other parts. */
-int action_pop_parts(int workspace_fd, const struct action *a, struct err *err);
+/* undone: it can be redone. Does nothing when the newest action in effect has
+ * other parts. */
+int action_pop_parts(int workspace_fd, const struct action *a, bool undone,
+		     struct err *err);
 
 #endif

@@ -27,7 +27,7 @@ static int load_apply_log(const struct session *s, struct record *ret,
 	size_t i, k;
 
 	if (got < 0 && got != -ENOENT)
-		return err_context(err, "run %s", s->id);
+		return err_context(err, "run %s", session_label(s));
 	for (i = 0; i < s->more.count; i++)
 		for (k = 0; k < sizeof(keys) / sizeof(*keys); k++)
 			if (strcmp(s->more.items[i].key, keys[k]) == 0)
@@ -231,7 +231,7 @@ int apply_log_each_base(struct store *store, const struct session *s,
 	}
 	return got < 0 ? err_context(err,
 				     "record of what was applied of run %s",
-				     s->id)
+				     session_label(s))
 		       : 0;
 }
 
@@ -277,7 +277,7 @@ int apply_log_rebase(struct store *store, const struct session *s, size_t dir,
 		if (got < 0)
 			(void)err_context(
 				err, "record of what was applied of run %s",
-				s->id);
+				session_label(s));
 	}
 	if (got == 0 && e.editor) {
 		entry_free(base);

@@ -27,6 +27,8 @@
 #define MANY_STEPS 1000
 
 static const char *const none[] = {NULL};
+/* All paths, and those of the project's own .git. */
+static const char *const with_git[] = {"", ".git", NULL};
 
 void apply_plan_free(struct apply_plan *a)
 {
@@ -69,14 +71,14 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 			"the files from before run %s could not be stored, so "
 			"its changes cannot be separated from yours: copy what "
 			"you need (guard diff %s)",
-			s->id, s->id);
+			session_label(s), session_label(s));
 	if (seq < 0)
 		return seq;
 	if (seq == 0)
 		return fail(err, ENODATA,
 			    "the files from before run %s were not stored: "
 			    "copy what you need (guard diff %s)",
-			    s->id, s->id);
+			    session_label(s), session_label(s));
 	if (store_refresh(a->c->store, err) < 0)
 		return -err->num;
 	for (i = 0; i < s->root_count; i++)
@@ -84,7 +86,7 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 				 &a->change.roots[i].base, err) < 0)
 			return i ? err_context(err, "%s before run %s",
 					       text_quote(s->roots[i].path),
-					       s->id)
+					       session_label(s))
 				 : -err->num;
 	return 0;
 }
@@ -305,6 +307,7 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	if (changes_load(s, &a->c->state, &a->changes, err) < 0 ||
 	    resolve_run_check(a->p, &a->changes, err) < 0)
 		return -err->num;
+	resolve_run_add_moves(a->p, &a->changes, "applied");
 	for (i = 0; i < s->root_count; i++) {
 		int got = load_root_want(a, i, err);
 
@@ -397,12 +400,14 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	int got;
 
 	if (s->state == RUN_DISCARDED)
-		return fail(err, ENOENT, "run %s was discarded", s->id);
-	if (s->state == RUN_APPLIED && !resolve_run_has_paths(a->p))
+		return fail(err, ENOENT, "run %s was discarded",
+			    session_label(s));
+	if (s->state == RUN_APPLIED && !resolve_run_has_paths(a->p) &&
+	    !a->commits)
 		return fail(err, EALREADY,
 			    "run %s is already applied: name paths to apply "
 			    "the rest",
-			    s->id);
+			    session_label(s));
 	if (context_store(a->c, STORE_WRITE, err) < 0 ||
 	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0))
 		return -err->num;
@@ -448,7 +453,10 @@ int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err)
 	}
 	session_free(&p->session);
 	p->session = live;
-	return resolve_run_is_running(&live) ? 0 : got;
+	if (!resolve_run_is_running(&live))
+		return got;
+	live_show_edits(&live);
+	return 0;
 }
 
 static int plan_root(struct apply_plan *a, size_t index,
@@ -481,6 +489,8 @@ static int plan_root(struct apply_plan *a, size_t index,
 		if (!root->picked && a->differences.complete)
 			options.differences = &a->differences;
 	}
+	if (a->commits && !index)
+		options.paths = with_git;
 	if (root->git_picked || (index && root->picked))
 		options.paths = NULL;
 	else if (resolve_run_has_paths(a->p) && !paths)
@@ -606,14 +616,14 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 	if (record_applied_paths(a, &more) < 0)
 		report_warning("done, but the record of what run %s has "
 			       "applied could not be written: %s",
-			       s->id, more.text);
+			       session_label(s), more.text);
 	if (s->live || recover_set_run_state(a->c, s, complete, &more) == 0)
 		action_close(project->project.workspace_fd, &action);
 	else
 		report_warning(
 			"done, but the state of run %s could not be written; "
 			"the next guard command here tries again: %s",
-			s->id, more.text);
+			session_label(s), more.text);
 	before = mem_printf("%" PRIu64, project->now.seq);
 	*ret_after = action.roots.items[0].after;
 	after = mem_printf("%" PRIu64, *ret_after);

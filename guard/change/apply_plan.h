@@ -42,6 +42,9 @@ struct apply_plan {
 	bool result_is_stored;
 	/* plan_options.agreed of the project; to free. */
 	char **agreed;
+	/* With the run's commits, see apply_commits.h: also of an applied run,
+	 * and the plan contains the project's .git. */
+	bool commits;
 	/* The caller reads no more of the project than the plan does. */
 	bool may_be_partial;
 	struct differences
@@ -58,7 +61,8 @@ void apply_plan_free(struct apply_plan *a);
 
 /* Locks the run as resolve_run_lock() does. A run that is still running is not
  * locked and no error: apply_plan_load() suspends it while it reads the layer,
- * and the changes until then are applied. */
+ * and the changes until then are applied. The user's own edits are shown to
+ * it. */
 int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err);
 
 /* -EALREADY: the run is applied, and no paths were named; -ENOENT: it was

@@ -179,24 +179,38 @@ static bool is_below_glob(const char *glob, const char *path)
 	return false;
 }
 
+/* Never noise: deletions, executable changes, and deceptive changes. */
+static bool is_noise(const struct change *c, const char *glob)
+{
+	enum risk_level level;
+
+	return (c->kind == CHANGE_ADDED || c->kind == CHANGE_MODIFIED) &&
+	       !(c->flags & (CHANGE_SETID | CHANGE_NODE)) &&
+	       (S_ISDIR(c->now.mode) ||
+		(S_ISREG(c->now.mode) && !(c->now.mode & 0111))) &&
+	       (!risk_by_name(c->path, &level) || level < RISK_HIGH) &&
+	       is_below_glob(glob, c->path);
+}
+
+/* In a .git such a file is no change at all, if the glob says .git: git does
+ * not know it, and no apply takes it. */
 static void fold_noise(struct change_list *list, const char *glob)
 {
-	size_t i;
+	size_t kept = 0, i;
 
 	for (i = 0; i < list->count; i++) {
 		struct change *c = &list->items[i];
-		enum risk_level level;
+		bool git = c->flags & CHANGE_GIT;
+		bool noise = (!git || strncmp(glob, ".git/", 5) == 0) &&
+			     is_noise(c, glob);
 
-		/* Never folded: deletions, executable changes, and deceptive
-		 * changes. */
-		if ((c->kind == CHANGE_ADDED || c->kind == CHANGE_MODIFIED) &&
-		    !(c->flags & (CHANGE_SETID | CHANGE_NODE | CHANGE_GIT)) &&
-		    (S_ISDIR(c->now.mode) ||
-		     (S_ISREG(c->now.mode) && !(c->now.mode & 0111))) &&
-		    (!risk_by_name(c->path, &level) || level < RISK_HIGH) &&
-		    is_below_glob(glob, c->path))
+		if (noise && git)
+			continue;
+		if (noise)
 			c->flags |= CHANGES_NOISE;
+		list->items[kept++] = *c;
 	}
+	list->count = kept;
 }
 
 /* ---- mount points ---- */
@@ -285,16 +299,17 @@ int changes_load(const struct session *s, const struct state *state,
 			continue;
 		if (i)
 			return err_context(err, "the layer of run %s over %s",
-					   s->id, text_quote(path));
+					   session_label(s), text_quote(path));
 		return err_context(err,
 				   root->upper_fd >= 0 && root->lower_fd < 0
 					   ? "the project of run %s"
 					   : "open the layer of run %s",
-				   s->id);
+				   session_label(s));
 	}
 	if (state && s->home && s->home[0] &&
 	    load_home(s, state, home, err) < 0)
-		return err_context(err, "the home layer of run %s", s->id);
+		return err_context(err, "the home layer of run %s",
+				   session_label(s));
 	fold_changes(s, &c);
 	*ret = c;
 	c = (struct changes)CHANGES_NONE;
@@ -357,6 +372,24 @@ int changes_read(const struct changes_root *root, const char *path,
 		return fail(err, EINVAL, "%s is no longer a file",
 			    text_quote(path));
 	return fd_slurp(fd, CHANGES_READ_MAX, to, err);
+}
+
+bool changes_exists(const struct changes_root *root, const char *path)
+{
+	const int dirs[] = {root->upper_fd, root->lower_fd};
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		auto_close int fd = dirs[i] < 0
+					    ? -1
+					    : beneath_open(dirs[i], path,
+							   O_PATH, 0, &ignored);
+
+		if (fd >= 0)
+			return true;
+	}
+	return false;
 }
 
 /* --- results --- */

@@ -67,6 +67,8 @@ struct changes changes_of_project(void);
 /* Opens a file of the layer (now), or the real file. */
 int changes_open(const struct changes_root *root, const char *path, bool now,
 		 struct err *err);
+/* Whether the layer or the real directory has the path. */
+bool changes_exists(const struct changes_root *root, const char *path);
 /* Larger files are not read. */
 #define CHANGES_READ_MAX (1u << 20)
 /* Appends the bytes of a regular file or the target of a symbolic link, before
@@ -97,7 +99,8 @@ void changes_free(struct changes *c);
 /*
  * changes_moves.c: finds the moves, pairs of a deletion and an addition of the
  * same content. Reads at most 2 GB of files that may be the same. The lists are
- * in the order of the scan. Caches, noise and files in a .git are skipped.
+ * in the order of the scan. Caches, noise and files in a .git are skipped. A
+ * second call does nothing.
  */
 void changes_find_moves(struct changes *c);
 /* Same as changes_find_moves() for one list, with another source of bytes. */
@@ -123,11 +126,15 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 		       size_t width, struct buf *to);
 
 /*
- * Sets CHANGES_EDITED by comparing the real files with the base snapshot. The
- * list must be in the scan's order.
+ * Sets CHANGES_EDITED by comparing the real files with the run's base, and with
+ * what guard has applied of the run. The lists must be in the scan's order.
+ * While there is no base yet, nothing is marked.
  */
-int changes_edited_mark(struct store *store, const struct snapshot *base,
-			struct change_list *list, struct err *err);
+int changes_edited_mark(struct context *c, struct session *s,
+			struct changes *changes, struct err *err);
+/* The same for one list and its base alone. */
+int changes_edited_mark_list(struct store *store, const struct snapshot *base,
+			     struct change_list *list, struct err *err);
 
 /* The prefix of the paths in a directory, for people: "~/other/" below home,
  * else the absolute path. To free. */

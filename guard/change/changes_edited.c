@@ -1,8 +1,13 @@
 #include "guard/change/changes.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
+#include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
+#include "guard/change/apply_log.h"
+#include "guard/state/context.h"
 
 struct edited_join {
 	const struct snapshot *base;
@@ -24,11 +29,19 @@ static void skip_to_path(struct edited_join *j, const char *path)
 	}
 }
 
+static bool is_as_in_tree(const struct change_side *here, const struct entry *e)
+{
+	return here->mode == e->mode && here->uid == e->uid &&
+	       here->gid == e->gid &&
+	       (!S_ISREG(here->mode) || here->size == e->size) &&
+	       (S_ISDIR(here->mode) ||
+		timestamp_compare(here->mtime, e->mtime) == 0);
+}
+
 static int join_entry(void *arg, const char *path, const struct entry *e,
 		      struct err *err)
 {
 	struct edited_join *j = arg;
-	const struct change_side *here;
 	struct change *c;
 
 	(void)err;
@@ -39,24 +52,71 @@ static int join_entry(void *arg, const char *path, const struct entry *e,
 	if (path_compare(c->path, path) != 0)
 		return 0;
 	j->next++;
-	here = &c->old;
-	if (here->mode != e->mode || here->uid != e->uid ||
-	    here->gid != e->gid ||
-	    (S_ISREG(here->mode) && here->size != e->size) ||
-	    (!S_ISDIR(here->mode) &&
-	     timestamp_compare(here->mtime, e->mtime) != 0) ||
-	    snapshot_moved(j->base, path, true))
+	if (!is_as_in_tree(&c->old, e) || snapshot_moved(j->base, path, true))
 		c->flags |= CHANGES_EDITED;
 	return 0;
 }
 
-int changes_edited_mark(struct store *store, const struct snapshot *base,
-			struct change_list *list, struct err *err)
+int changes_edited_mark_list(struct store *store, const struct snapshot *base,
+			     struct change_list *list, struct err *err)
 {
 	struct edited_join j = {.base = base, .list = list};
 
 	if (tree_each(store, &base->root, join_entry, &j, err) < 0)
 		return -err->num;
 	skip_to_path(&j, NULL);
+	return 0;
+}
+
+/* An applied version is the base of the run's change, as long as the file is
+ * as it was applied. */
+static int join_applied(void *arg, const char *path, const struct entry *began,
+			struct err *err)
+{
+	struct change_list *list = arg;
+	size_t at = INDEX_BY_PATH(path, list->items, list->count, path);
+	struct change *c = at < list->count ? &list->items[at] : NULL;
+
+	(void)err;
+	if (!c || strcmp(c->path, path) != 0)
+		return 0;
+	c->flags &= ~CHANGES_EDITED;
+	if (began ? !is_as_in_tree(&c->old, began) : c->old.mode)
+		c->flags |= CHANGES_EDITED;
+	return 0;
+}
+
+static int mark_root(struct store *store, const struct session *s, size_t index,
+		     struct changes_root *root, struct err *err)
+{
+	AUTO(snapshot) struct snapshot base = {0};
+	const struct apply_log_query query = {
+		.lower_fd = root->lower_fd,
+		.workspace_fd = -1,
+	};
+
+	if (catalog_load(store, s->roots[index].base, &base, err) < 0 ||
+	    changes_edited_mark_list(store, &base, &root->list, err) < 0)
+		return -err->num;
+	return apply_log_any(s) ? apply_log_each_base(store, s, index, &query,
+						      &base.root, join_applied,
+						      &root->list, err)
+				: 0;
+}
+
+int changes_edited_mark(struct context *c, struct session *s,
+			struct changes *changes, struct err *err)
+{
+	int got = session_base(s, false, err);
+	size_t i;
+
+	if (got <= 0)
+		return got;
+	if (context_store(c, STORE_READ, err) < 0)
+		return -err->num;
+	for (i = 0; i < s->root_count; i++)
+		if (changes->roots[i].list.count &&
+		    mark_root(c->store, s, i, &changes->roots[i], err) < 0)
+			return -err->num;
 	return 0;
 }

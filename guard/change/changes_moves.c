@@ -179,7 +179,7 @@ void changes_find_moves(struct changes *c)
 
 		/* The hash is keyed, so that a run cannot construct files with
 		 * equal hashes. */
-		if (!has_deleted(&g->list, g->home) ||
+		if (g->list.move_count || !has_deleted(&g->list, g->home) ||
 		    getrandom(secret, sizeof(secret), 0) != sizeof(secret))
 			continue;
 		hash_key_make(&l.hash, HASH_XXH3_64X2, secret);

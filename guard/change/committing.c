@@ -26,7 +26,7 @@ int committing_make(struct apply_plan *a, const struct committing_options *o,
 		buf_printf(&message, "%s%s", o->message,
 			   o->message[len - 1] == '\n' ? "" : "\n");
 	} else {
-		buf_printf(&message, "Apply run %s\n\n$ ", s->id);
+		buf_printf(&message, "Apply run %s\n\n$ ", session_label(s));
 		text_escape_name(&message, s->command ? s->command : "");
 		buf_add_char(&message, '\n');
 	}
@@ -64,6 +64,7 @@ int committing_point(const struct apply_plan *a, struct gitcommit *c,
 	else
 		report_hint(
 			"run %s stays pending (guard discard %s discards it)",
-			a->p->session.id, a->p->session.id);
+			session_label(&a->p->session),
+			session_label(&a->p->session));
 	return 0;
 }

@@ -41,7 +41,7 @@ static int load_sides(struct context *c, struct session *s, struct sides *ret,
 		return fail(err, ENODATA,
 			    "the files from before run %s were not stored, so "
 			    "its commits cannot be separated from yours",
-			    s->id);
+			    session_label(s));
 	if (context_store(c, STORE_WRITE, err) < 0 ||
 	    store_refresh(c->store, err) < 0 ||
 	    catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
@@ -73,7 +73,8 @@ static int load_linked(struct context *c, struct session *s, const char *git,
 	int got;
 
 	if (upper < 0)
-		return fail_errno(err, "open the layer of run %s", s->id);
+		return fail_errno(err, "open the layer of run %s",
+				  session_label(s));
 	lower = fd_open_dir(AT_FDCWD, git);
 	if (lower < 0)
 		return fail_errno(err, "%s", text_quote(git));
@@ -156,6 +157,19 @@ int importer_open(struct context *c, struct session *s, bool check,
 	return got ? 0
 		   : open_changed(c, s, linked ? linked : own, &sides, check,
 				  ret, err);
+}
+
+int importer_write(struct context *c, struct session *s, struct gitimport *im,
+		   struct err *err)
+{
+	const char *prefix = gitimport_listed(im)->prefix;
+
+	if (gitimport_write(im, err) < 0)
+		return -err->num;
+	record_add(&s->more, "imported", prefix);
+	state_log(&c->state, "import", "run", s->id, "project", s->project,
+		  "refs", prefix, NULL);
+	return session_save(s, err);
 }
 
 char *importer_left(struct context *c, struct session *s)

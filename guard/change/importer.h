@@ -19,6 +19,10 @@
 int importer_open(struct context *c, struct session *s, bool check,
 		  struct gitimport **ret, struct err *err);
 
+/* gitimport_write(); the run's record and the log get the import. */
+int importer_write(struct context *c, struct session *s, struct gitimport *im,
+		   struct err *err);
+
 /* The commits or refs that the user's repository lacks: "3 commits", "1 ref";
  * "" when none is missing or the number is unknown. To free. Never fails. */
 char *importer_left(struct context *c, struct session *s);

@@ -4,12 +4,26 @@
 #ifndef GUARD_CHANGE_LIVE_H
 #define GUARD_CHANGE_LIVE_H
 
+#include "guard/sandbox/edits.h"
 #include "guard/sandbox/freezer.h"
 #include "overlay/session.h"
 
-/* Sets the pid and start time of the run's pid 1 in the record, without saving
- * it. */
+/* Sets the pids and start times of this process, which supervises the run, and
+ * of the run's pid 1 in the record, without saving it. */
 void live_record_init(struct session *s, pid_t init);
+
+/* Shows the user's edits of the real files to a running command, as far as it
+ * has not changed the same files; see edits.h. Soon after the return; does
+ * nothing for a run that has ended, or was started by an older guard. */
+void live_show_edits(const struct session *s);
+
+/*
+ * Ends the run: its command gets SIGTERM, and after grace_ms the kernel kills
+ * all its processes. Returns when the supervising guard has ended, with the
+ * run's result stored. 0: it was not running any more; 1: ended; -ENODATA: an
+ * older guard started the run.
+ */
+int live_stop(const struct session *s, int grace_ms, struct err *err);
 
 /*
  * Suspends the run, so that the caller can read its layer as if the run had

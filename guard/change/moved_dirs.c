@@ -45,7 +45,8 @@ int moved_dirs_restore(struct session *s, struct store *store, struct err *err)
 	if (!moved_dirs_any(s))
 		return 0;
 	if (restore_moved_dirs(s, store, err) < 0)
-		return err_context(err, "complete the layer of run %s", s->id);
+		return err_context(err, "complete the layer of run %s",
+				   session_label(s));
 	record_set(&s->more, KEY, NULL);
 	return session_save(s, err);
 }
@@ -58,5 +59,5 @@ int moved_dirs_check(const struct session *s, struct err *err)
 		    "parts of the layer of run %s are missing since an apply "
 		    "was undone: free disk space, then run guard apply -n %s "
 		    "to restore them",
-		    s->id, s->id);
+		    session_label(s), session_label(s));
 }

@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/pathset.h"
 #include "base/text.h"
 #include "guard/state/report.h"
@@ -21,6 +22,24 @@ static char *trash_name(const struct session *s, unsigned int number)
 
 	return mem_printf("%lld-discard-part-%s-%u-%u", (long long)now.sec,
 			  s->id, now.nsec, number);
+}
+
+char *partial_discard_path(const struct session *s,
+			   const struct action_part *part)
+{
+	const char *root = s->home;
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++) {
+		auto_free char *layer = session_root_dir(i, "upper");
+
+		if (strcmp(layer, part->layer) == 0)
+			root = s->roots[i].path;
+	}
+	/* "." is the complete root. */
+	return strcmp(part->path, ".") == 0 || !*part->path
+		       ? mem_strdup(root)
+		       : path_join(root, part->path);
 }
 
 char *partial_discard_text(const struct session *s,
@@ -74,13 +93,14 @@ static int restore_all_parts(const struct state *st, const struct session *s,
 		}
 		fd = fd_open_dir_path(s->fd, part->layer);
 		got = fd < 0 ? fail_errno(err, "open the layer of run %s",
-					  s->id)
+					  session_label(s))
 			     : upper_restore(fd, part->path, &discarded_along,
 					     st->trash_fd, part->kept, dry_run,
 					     err);
 		if (got < 0)
 			return err_context(err, "restore %s in run %s",
-					   text_quote(part->path), s->id);
+					   text_quote(part->path),
+					   session_label(s));
 		count += got;
 	}
 	return count;
@@ -128,7 +148,7 @@ int partial_discard_finalize(const struct state *st, int workspace_fd,
 	if (got >= 0)
 		got = sync_layers(st, err);
 	if (got >= 0)
-		got = action_pop_parts(workspace_fd, &a, err);
+		got = action_pop_parts(workspace_fd, &a, true, err);
 	/* Parts that cannot be restored count as discarded, and undo can
 	 * restore them later. */
 	else if (got == -EEXIST && strcmp(a.kind, ACTION_PARTS) == 0 &&

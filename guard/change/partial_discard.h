@@ -29,6 +29,10 @@ int partial_discard(struct context *c, const struct resolved_run *p,
 char *partial_discard_text(const struct session *s,
 			   const struct action_part *part);
 
+/* The absolute path of a part; to free. */
+char *partial_discard_path(const struct session *s,
+			   const struct action_part *part);
+
 /*
  * Checks whether all paths can be restored, and changes nothing. Returns how
  * many of them are still in the trash. -EEXIST: later changes of the run are in

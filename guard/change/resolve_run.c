@@ -1,6 +1,8 @@
 #include "guard/change/resolve_run.h"
 
 #include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +10,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/state/report.h"
 
 #define ID_LEAST 2
 
@@ -41,83 +44,74 @@ static int open_run(struct context *c, const char *id, bool lock,
 			    "again when it has ended",
 			    held.id);
 	return fail(err, EBUSY,
-		    "run %s is still running: wait for its end (`guard diff "
-		    "%s` shows its changes so far)",
-		    held.id, held.id);
+		    "run %s is still running: `guard stop %s` ends it, `guard "
+		    "diff %s` shows its changes so far",
+		    session_label(&held), session_label(&held),
+		    session_label(&held));
 }
 
-/* Returns 1 when the operand names a run, which is open then; 0 for a path. */
-static int resolve_operand(struct context *c, const char *operand, bool lock,
-			   struct session *ret, struct err *err)
+/* The length of the run's root (project or additional root) at or above `here`;
+ * 0: none. */
+static size_t root_length(const struct session *s, const char *here)
 {
-	struct stat st;
-	bool is_file = lstat(operand, &st) == 0;
-	size_t len = strlen(operand);
-	int got;
-
-	if (len < ID_LEAST || len >= sizeof(ret->id) || operand[0] == '-' ||
-	    strspn(operand, "0123456789abcdefghijklmnopqrstuvwxyz-") != len)
-		return 0;
-	got = open_run(c, operand, lock, ret, err);
-	if (got == -ENOENT || (got == -EEXIST && is_file))
-		return 0;
-	if (got < 0)
-		return got;
-	if (!is_file || strcmp(ret->id, operand) == 0)
-		return 1;
-	session_free(ret);
-	*ret = (struct session){.fd = -1, .lock_fd = -1};
-	return fail(err, EINVAL,
-		    "%s is a prefix of a run's id and also a file: write the "
-		    "full id, or ./%s for the file",
-		    text_quote(operand), operand);
-}
-
-/* The newest pending run of the nearest root (project or additional root) at or
- * above `here`. */
-static const struct session *
-find_newest_pending(const struct session_list *list, const char *here)
-{
-	const struct session *best = NULL;
-	size_t most = 0, i, k;
-
-	for (i = 0; i < list->count; i++) {
-		const struct session *s = &list->items[i];
-
-		for (k = 0; k < s->root_count; k++)
-			if (path_below(here, s->roots[k].path))
-				break;
-		if (k == s->root_count || !run_state_pending(s->state) ||
-		    strlen(s->roots[k].path) < most)
-			continue;
-		best = s;
-		most = strlen(s->roots[k].path);
-	}
-	return best;
-}
-
-static int open_newest(struct context *c, bool lock, struct session *ret,
-		       struct err *err)
-{
-	AUTO(session_list) struct session_list list = {0};
-	auto_free char *here = path_resolve(".", err);
-	const struct session *s;
 	size_t i;
 
-	if (!here || session_list(c->state.runs_fd, false, &list, err) < 0)
+	for (i = 0; i < s->root_count; i++)
+		if (path_below(here, s->roots[i].path))
+			return strlen(s->roots[i].path);
+	return 0;
+}
+
+/* The length of the nearest root at or above `here` that has a pending run. */
+static size_t nearest_root(const struct session_list *list, const char *here)
+{
+	size_t most = 0, i;
+
+	for (i = 0; i < list->count; i++)
+		if (run_state_pending(list->items[i].state) &&
+		    root_length(&list->items[i], here) > most)
+			most = root_length(&list->items[i], here);
+	return most;
+}
+
+int resolve_run_pending(struct context *c, struct session_list *ret,
+			struct err *err)
+{
+	auto_free char *current = path_resolve(".", err);
+	const char *here = current;
+	size_t nearest, kept = 0, i;
+
+	if (!here || session_list_pending(c->state.runs_fd, ret, err) < 0)
 		return -err->num;
-	s = find_newest_pending(&list, here);
-	if (!s)
-		s = find_newest_pending(&list, c->project);
-	if (s)
-		return open_run(c, s->id, lock, ret, err);
-	if (list.unread.num) {
-		*err = list.unread;
-		return -err->num;
+	nearest = nearest_root(ret, here);
+	if (!nearest) {
+		here = c->project;
+		nearest = nearest_root(ret, here);
 	}
-	/* The state of the last run here may explain it. */
+	for (i = 0; i < ret->count; i++) {
+		struct session *s = &ret->items[i];
+
+		if (nearest && run_state_pending(s->state) &&
+		    root_length(s, here) == nearest)
+			ret->items[kept++] = *s;
+		else
+			session_free(s);
+	}
+	ret->count = kept;
+	return 0;
+}
+
+/* Explains by the state of the last run here why no run is pending. */
+static int fail_none_pending(struct context *c, struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	size_t i;
+
+	if (session_list(c->state.runs_fd, false, &list, err) < 0)
+		return -err->num;
 	for (i = list.count; i-- > 0;) {
-		s = &list.items[i];
+		const struct session *s = &list.items[i];
+
 		if (strcmp(s->project, c->project) == 0)
 			return fail(err, ENOENT,
 				    "no run in %s is pending (the last one, "
@@ -131,8 +125,127 @@ static int open_newest(struct context *c, bool lock, struct session *ret,
 		    text_quote(c->project));
 }
 
+/* The newest pending run. A newer run with an unreadable record could be the
+ * one that the user means. */
+static int open_newest(struct context *c, bool lock, struct session *ret,
+		       struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	const struct session *newest;
+
+	if (resolve_run_pending(c, &list, err) < 0)
+		return -err->num;
+	if (!list.count && list.unread.num) {
+		*err = list.unread;
+		return -err->num;
+	}
+	if (!list.count)
+		return fail_none_pending(c, err);
+	newest = &list.items[list.count - 1];
+	if (list.unread.num && list.unread_time >= newest->began.sec)
+		return fail(err, list.unread.num, "%s: name the run",
+			    list.unread.text);
+	return open_run(c, newest->id, lock, ret, err);
+}
+
+/* How well a run with the wanted name fits: pending runs before closed ones,
+ * those of this project first. */
+static int name_rank(const struct context *c, const struct session *s)
+{
+	bool here = c->project && strcmp(s->project, c->project) == 0;
+
+	return (run_state_pending(s->state) ? 2 : 0) + here;
+}
+
+/* Finds the run with this name; the newest of the best rank. Returns 1 with its
+ * id, 0: none. -EEXIST: pending runs of several other projects have it. */
+static int find_name(struct context *c, const char *name, char *ret_id,
+		     struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	int best = -1, again = 0;
+	size_t i;
+
+	if (!session_name_ok(name))
+		return 0;
+	if (session_list(c->state.runs_fd, false, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const struct session *s = &list.items[i];
+		const char *own = session_name(s);
+		int rank = name_rank(c, s);
+
+		if (!own || strcmp(own, name) != 0 || rank < best)
+			continue;
+		again = rank == best ? again + 1 : 0;
+		best = rank;
+		(void)snprintf(ret_id, sizeof(s->id), "%s", s->id);
+	}
+	if (best == 2 && again)
+		return fail(err, EEXIST,
+			    "runs of several projects are called %s: give the "
+			    "id, which `guard status --all` lists",
+			    text_quote(name));
+	return best >= 0;
+}
+
+int resolve_run_text(struct context *c, const char *text, bool lock,
+		     struct session *ret, struct err *err)
+{
+	char id[sizeof(ret->id)];
+	int got;
+
+	if (strcmp(text, "latest") == 0)
+		return open_newest(c, lock, ret, err);
+	got = find_name(c, text, id, err);
+	if (got < 0)
+		return got;
+	if (!got && strlen(text) < ID_LEAST)
+		return fail(err, ENOENT,
+			    "no such run: %s; `guard status --all` lists all "
+			    "runs",
+			    text_quote(text));
+	return open_run(c, got ? id : text, lock, ret, err);
+}
+
+/* Returns 1 when the operand names a run, which is open then; 0 for a path. */
+static int resolve_operand(struct context *c, const char *operand, bool lock,
+			   struct session *ret, struct err *err)
+{
+	struct stat st;
+	bool is_file = lstat(operand, &st) == 0;
+	int got;
+
+	if (!*operand || strchr(operand, '/'))
+		return 0;
+	got = resolve_run_text(c, operand, lock, ret, err);
+	if ((got == -ENOENT && strcmp(operand, "latest") != 0) ||
+	    (got == -EEXIST && is_file))
+		return 0;
+	if (got < 0)
+		return got;
+	if (!is_file || strcmp(ret->id, operand) == 0)
+		return 1;
+	session_free(ret);
+	*ret = (struct session){.fd = -1, .lock_fd = -1};
+	return fail(err, EINVAL,
+		    "%s is a run and also a file here: write ./%s for the "
+		    "file, or the run's full id",
+		    text_quote(operand), operand);
+}
+
 char *resolve_run_path(const char *arg, struct err *err)
 {
+	const char *home = getenv("HOME");
+	auto_free char *in_home = NULL;
+	struct stat st;
+
+	/* guard prints paths of the home this way, and in quotes no shell
+	 * expands them. */
+	if (strncmp(arg, "~/", 2) == 0 && home && lstat("~", &st) < 0) {
+		in_home = path_join(home, arg + 2);
+		return path_resolve_parent(in_home, err);
+	}
 	if (*arg)
 		return path_resolve_parent(arg, err);
 	(void)fail(err, EINVAL,
@@ -159,7 +272,8 @@ static int add_operand_path(struct resolved_run *p, const char *arg,
 		return fail(err, EXDEV,
 			    "%s is neither a run nor a path in project %s of "
 			    "run %s",
-			    text_quote(arg), text_quote(s->project), s->id);
+			    text_quote(arg), text_quote(s->project),
+			    session_label(s));
 	if (!p->paths) {
 		p->path_lists = s->root_count + 1;
 		p->paths = mem_zalloc(p->path_lists * sizeof(*p->paths));
@@ -188,6 +302,21 @@ int resolve_run_open(struct context *c, int count, char **argv, int dashed,
 	*ret = p;
 	p = (struct resolved_run)RESOLVED_RUN_NONE;
 	return 0;
+}
+
+bool resolve_run_matches(const struct session *s, const char *glob)
+{
+	const char *name = session_name(s);
+
+	return (name && fnmatch(glob, name, 0) == 0) ||
+	       fnmatch(glob, s->id, 0) == 0;
+}
+
+bool resolve_run_is_glob(const char *text)
+{
+	struct stat st;
+
+	return strpbrk(text, "*?[") && lstat(text, &st) < 0;
 }
 
 int resolve_run_lock(struct context *c, struct resolved_run *p, struct err *err)
@@ -266,6 +395,84 @@ void resolve_run_filter(const struct resolved_run *p, struct changes *c)
 		changes_filter(&c->roots[i].list,
 			       p->paths[i] ? (const char *const *)p->paths[i]
 					   : none);
+}
+
+/* Whether a path is one of the named ones, or below it. */
+static bool is_named(char *const *named, const char *path)
+{
+	for (; named && *named; named++)
+		if (!**named || path_below(path, *named))
+			return true;
+	return false;
+}
+
+static bool names_half(const struct resolved_run *p, const struct changes *c)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->root_count; i++)
+		for (k = 0; k < c->roots[i].list.count; k++) {
+			const struct change *item = &c->roots[i].list.items[k];
+
+			if ((item->kind == CHANGE_ADDED ||
+			     item->kind == CHANGE_DELETED) &&
+			    is_named(p->paths[i], item->path))
+				return true;
+		}
+	return false;
+}
+
+/* More halves than this are counted, not named. */
+#define HALVES_SHOWN 5
+
+static void report_half(const struct changes_root *root,
+			const struct change_move *m, bool from_named, bool only,
+			const char *done)
+{
+	auto_free char *from = mem_printf("%s%s", root->prefix, m->from);
+	auto_free char *to = mem_printf("%s%s", root->prefix, m->to);
+
+	if (only)
+		report_note(from_named ? "%s: its new name %s is still pending"
+				       : "%s: its old name %s is still pending",
+			    text_quote(from_named ? from : to),
+			    text_quote(from_named ? to : from));
+	else
+		report_note(from_named ? "%s is %s too: it is the new name of "
+					 "%s"
+				       : "%s is %s too: it is the old name of "
+					 "%s",
+			    text_quote(from_named ? to : from), done,
+			    text_quote(from_named ? from : to));
+}
+
+void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
+			   const char *done)
+{
+	size_t halves = 0, i, k;
+
+	if (!p->paths || !names_half(p, c))
+		return;
+	changes_find_moves(c);
+	for (i = 0; i < c->root_count; i++) {
+		const struct changes_root *root = &c->roots[i];
+
+		for (k = 0; k < root->list.move_count; k++) {
+			const struct change_move *m = &root->list.moves[k];
+			bool from = is_named(p->paths[i], m->from);
+
+			if (from == is_named(p->paths[i], m->to))
+				continue;
+			if (!p->only)
+				mem_list_add(&p->paths[i],
+					     from ? m->to : m->from);
+			if (halves++ < HALVES_SHOWN)
+				report_half(root, m, from, p->only, done);
+		}
+	}
+	if (halves > HALVES_SHOWN)
+		report_note("and the other names of %s",
+			    text_count(halves - HALVES_SHOWN, "moved file"));
 }
 
 void resolved_run_free(struct resolved_run *p)

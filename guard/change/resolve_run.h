@@ -1,10 +1,9 @@
 /*
  * The run and the paths of the operands "[RUN] [--] [PATHS...]".
  *
- * The first operand is a RUN if it is the beginning of a run's id and no file
- * of that name exists here; every operand after "--" is a path. Without RUN the
- * newest pending run of this project is taken, or of the nearest directory
- * above that has one.
+ * The first operand is a RUN if it names one and no file of that name exists
+ * here; every operand after "--" is a path. Without RUN the newest pending run
+ * of this project is taken, or of the nearest directory above that has one.
  */
 #ifndef GUARD_CHANGE_RESOLVE_RUN_H
 #define GUARD_CHANGE_RESOLVE_RUN_H
@@ -19,6 +18,7 @@
 struct resolved_run {
 	struct session session;
 	bool named; /* RUN was given */
+	bool only; /* half of a move is taken without the other half */
 	/* The paths of each root of the run, relative to the root, in the order
 	 * of changes.roots. Each list is NULL-terminated, or NULL when no path
 	 * of that root was named. NULL: no path was named at all. */
@@ -38,6 +38,23 @@ struct resolved_run {
  */
 int resolve_run_open(struct context *c, int count, char **argv, int dashed,
 		     bool lock, struct resolved_run *ret, struct err *err);
+/*
+ * Opens the run that the text names: "latest" (the newest pending run), a
+ * complete id, a name, or the beginning of an id, in this order. Of several
+ * runs with the name, a pending one and one of this project come first, then
+ * the newest. lock and errors: as above; -EEXIST: ambiguous.
+ */
+int resolve_run_text(struct context *c, const char *text, bool lock,
+		     struct session *ret, struct err *err);
+/* Lists the pending runs among which the newest is taken without RUN, oldest
+ * first. */
+int resolve_run_pending(struct context *c, struct session_list *ret,
+			struct err *err);
+/* Whether the glob matches the run's name or id. */
+bool resolve_run_matches(const struct session *s, const char *glob);
+/* Whether an operand is a glob of runs: it has a wildcard, and no file has this
+ * name. */
+bool resolve_run_is_glob(const char *text);
 /* Takes the run's lock later (-EBUSY: live) and reads its record again, since
  * recover_project() may have changed it. */
 int resolve_run_lock(struct context *c, struct resolved_run *p,
@@ -67,6 +84,11 @@ bool resolve_run_names_git(char *const *paths);
 int resolve_run_check(const struct resolved_run *p, const struct changes *c,
 		      struct err *err);
 void resolve_run_filter(const struct resolved_run *p, struct changes *c);
+/* For each move of which the paths name one half: adds the other half to the
+ * paths (only: leaves it out), and reports it. done: "applied". The changes are
+ * complete, in the order of the scan. */
+void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
+			   const char *done);
 void resolved_run_free(struct resolved_run *p);
 
 #endif

@@ -551,13 +551,18 @@ static bool has_other_bytes(const struct risk_file *f)
 	return old.len != now.len || memcmp(old.data, now.data, now.len) != 0;
 }
 
-void risk_judge(const struct risk_file *f, struct risks *ret)
+void risk_judge(const struct risk_file *file, struct risks *ret)
 {
+	auto_free char *in_git = risk_repository_path(file);
+	struct risk_file alias = *file;
+	const struct risk_file *f = &alias;
 	uint32_t was = f->old_mode, now = f->now_mode;
 	bool was_file = was && !S_ISDIR(was);
 	enum risk_level level;
 	const char *when;
 
+	if (in_git)
+		alias.path = in_git;
 	if (!now) {
 		if (has_base_name(f->path, ".git"))
 			add_plain_risk(

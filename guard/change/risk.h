@@ -43,6 +43,8 @@ struct risk_file {
 	/* Reads the bytes or a link's target, before or (now) after; false: not
 	 * readable. */
 	bool (*read)(void *arg, bool now, struct buf *to);
+	/* Whether a path exists, before or after; NULL: unknown. */
+	bool (*exists)(void *arg, const char *path);
 	void *arg;
 };
 
@@ -54,6 +56,11 @@ void risks_free(struct risks *r);
 /* Adds the risks of one file to *ret, the worst first. Reads it by f->read().
  */
 void risk_judge(const struct risk_file *f, struct risks *ret);
+/* risk_repository.c: the path of a file that git obeys, as if the repository
+ * that it lies in were called .git, to free: git takes any directory with HEAD,
+ * objects and refs, whatever its name, when a command runs in it. NULL: the
+ * path is no such file, or has a .git already. Asks f->exists(). */
+char *risk_repository_path(const struct risk_file *f);
 /* The level of the worst risk; RISK_NONE for no risk. */
 enum risk_level risks_worst(const struct risks *r);
 /* The time when a file of that name is executed, as the rest of a sentence

@@ -192,6 +192,8 @@ static const struct risk_rule table[] = {
 	 "nx.json|turbo.json|.yarn/sdks/|project.json|rush.json|.yarnrc*|"
 	 ".config/pnpm/|packages.config"},
 	{RISK_HIGH, "when it is linted, bundled or tested",
+	 "*.config.js|*.config.cjs|*.config.mjs|*.config.ts|*.config.mts|"
+	 ".*rc.js|.*rc.cjs|.*rc.mjs|.*rc.ts|*.conf.js|"
 	 ".eslintrc*|eslint.config.*|.prettierrc.*|prettier.config.*|"
 	 "stylelint.config.*|babel.config.*|.babelrc*|webpack.config.*|"
 	 "vite.config.*|vitest.config.*|rollup.config.*|next.config.*|"
@@ -284,7 +286,7 @@ static const struct risk_rule table[] = {
 	 "codemagic.yaml|.teamcity/|.act*|wercker.yml|"
 	 "azure-pipelines*.yaml"},
 	{RISK_HIGH, "before programs of the same name, where PATH says so",
-	 ".bin/|.venv/bin/|venv/bin/|vendor/bin/|.venv/bin/|*.so|*.pyd|"
+	 ".bin/|.venv/bin/|venv/bin/|vendor/bin/|.venv/bin/|*.so|*.so.*|*.pyd|"
 	 "*.dll|*.dylib"},
 	{RISK_HIGH, "when it is opened",
 	 "*.AppImage|*.directory|*.xlsm|*.docm|*.hta|*.chm|*.lnk|*.scf|"

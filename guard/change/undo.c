@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "guard/change/changes.h"
 #include "guard/change/recover.h"
+#include "guard/change/undo_git.h"
 #include "guard/state/exit_status.h"
 #include "guard/state/report.h"
 #include "restore/unreadable_dirs.h"
@@ -55,10 +56,13 @@ int undo_find(struct undo *u, struct err *err)
 			return -err->num;
 		fd = open_project_workspace(u, err);
 		got = fd < 0 ? fd : action_load_last(fd, &u->last, err);
+		if (got == -ENOENT && fd >= 0)
+			got = action_load_undone(fd, 0, &u->last, err);
 		if (got != -ENOENT)
 			return got;
 		if (strcmp(u->path, "/") == 0)
-			return fail(err, ENOENT, "nothing to undo in %s",
+			return fail(err, ENOENT, "nothing to %s in %s",
+				    u->redo ? "redo" : "undo",
 				    text_quote(u->c->project));
 		up = path_parent(u->path);
 		free(u->path);
@@ -71,7 +75,63 @@ int undo_load(struct undo *u, size_t back, struct err *err)
 	auto_close int fd = open_project_workspace(u, err);
 
 	clear(u);
-	return fd < 0 ? fd : action_load_effective(fd, back, &u->last, err);
+	if (fd < 0)
+		return fd;
+	return u->redo ? action_load_undone(fd, back, &u->last, err)
+		       : action_load_effective(fd, back, &u->last, err);
+}
+
+bool undo_can_redo(const struct undo *u, struct action *ret)
+{
+	struct err ignored;
+	auto_close int fd = open_project_workspace(u, &ignored);
+
+	return fd >= 0 && action_load_undone(fd, 0, ret, &ignored) == 0;
+}
+
+static bool is_of_run(const struct action *a, const char *run)
+{
+	return a->run_id[0] && strcmp(a->run_id, run) == 0;
+}
+
+int undo_count_run(struct undo *u, const char *run, struct err *err)
+{
+	auto_close int fd = open_project_workspace(u, err);
+	struct err ignored;
+	size_t back, newer = 0;
+	bool known = false;
+
+	if (fd < 0)
+		return fd;
+	u->count = 0;
+	for (back = 0;; back++) {
+		AUTO(action) struct action a = {0};
+
+		if (action_load_effective(fd, back, &a, &ignored) < 0)
+			break;
+		if (is_of_run(&a, run) && newer)
+			return fail(err, EBUSY,
+				    "other actions are newer than those of run "
+				    "%s: guard undo %zu undoes its last action "
+				    "and all newer ones",
+				    run, back + 1);
+		if (is_of_run(&a, run))
+			u->count++;
+		else if (!u->count)
+			newer++;
+		else
+			return 0;
+	}
+	for (back = 0; !u->count && !known; back++) {
+		AUTO(action) struct action a = {0};
+
+		if (action_load_undone(fd, back, &a, &ignored) < 0)
+			return fail(err, ENOENT,
+				    "no action of run %s in %s can be undone",
+				    run, text_quote(u->path));
+		known = is_of_run(&a, run);
+	}
+	return 0;
 }
 
 /* --- the plan --- */
@@ -116,8 +176,9 @@ static int check_last_action(const struct undo *u, int workspace_fd,
 {
 	AUTO(action) struct action now = {0};
 
-	if ((u->count ? action_load_effective(workspace_fd, 0, &now, err)
-		      : action_load_last(workspace_fd, &now, err)) == 0 &&
+	if ((u->redo ? action_load_undone(workspace_fd, 0, &now, err)
+		     : action_load_effective(workspace_fd, 0, &now, err)) ==
+		    0 &&
 	    action_same(&now, &u->last))
 		return 0;
 	return fail(err, EBUSY,
@@ -195,6 +256,8 @@ int undo_plan(struct undo *u, struct err *err)
 			    0)
 			return err_context(err, "undo the %s", u->last.kind);
 		if (snapshot_undo_root(u, i, err) < 0 ||
+		    (u->last.git && !i &&
+		     undo_git_adjust(u->c->store, root, err) < 0) ||
 		    changeset_plan_root(&u->change, i, &root->base.root,
 					&options, err) < 0)
 			return -err->num;
@@ -218,8 +281,8 @@ static int check(struct undo *u, struct err *err)
 
 /* --- the execution --- */
 
-/* After the undo of an apply the run is pending again; after the undo of that
- * undo it is applied. Returns false if the record could not be written. */
+/* After the undo of an apply the run is pending again; after its redo it is
+ * applied. Returns false if the record could not be written. */
 static bool set_undone_run_state(struct undo *u, const struct action *done)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
@@ -245,23 +308,40 @@ static bool set_undone_run_state(struct undo *u, const struct action *done)
 			done->run_id,
 			applied ? "is applied" : "is pending again", err.text);
 	else if (!applied)
-		report_note("run %s is pending again", s.id);
+		report_note("run %s is pending again", session_label(&s));
 	session_free(&s);
 	return got == 0;
 }
 
+/* The kind of the action that the user took. Older records of a redo do not
+ * have it. */
+static const char *origin_kind(const struct action *a)
+{
+	if (strcmp(a->kind, "undo") != 0)
+		return a->parts.count ? "discard" : a->kind;
+	if (a->origin)
+		return a->origin;
+	return strcmp(a->undone_kind, "undo") == 0 ? "action" : a->undone_kind;
+}
+
 char *undo_title(const struct action *a)
 {
-	bool of_undo = a->undone_kind[0] && strcmp(a->kind, "undo") == 0;
-
-	return mem_printf("%s%s%s%s%s", a->kind, of_undo ? " of the " : "",
-			  of_undo ? a->undone_kind : "",
+	return mem_printf("%s%s%s", origin_kind(a),
 			  a->run_id[0] ? " of run " : "", a->run_id);
+}
+
+void undo_hint(const struct undo *u)
+{
+	if (u->step + 1 < u->count)
+		return;
+	report_hint(u->redo ? "guard undo undoes it again"
+			    : "guard redo repeats it, guard undo goes one "
+			      "step further back");
 }
 
 int undo_execute(struct undo *u, struct err *err)
 {
-	auto_free char *undone_title = undo_title(&u->last);
+	auto_free char *title = undo_title(&u->last);
 	/* An undo of an undo does the first thing again: in the end the run is
 	 * as after "apply" or as after "undo". */
 	const char *kind = strcmp(u->last.kind, "undo") != 0 ? u->last.kind
@@ -272,6 +352,7 @@ int undo_execute(struct undo *u, struct err *err)
 		.kind = mem_strdup("undo"),
 		.run_id = mem_strdup(u->last.run_id),
 		.undone_kind = mem_strdup(kind),
+		.origin = mem_strdup(origin_kind(&u->last)),
 		.undone_before = action_before(&u->last),
 		.git = u->last.git,
 		.complete = u->last.complete,
@@ -288,7 +369,8 @@ int undo_execute(struct undo *u, struct err *err)
 		action_close(u->change.roots[0].project.workspace_fd, &action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);
-	report_note("%s in %s is undone%s", undone_title, text_quote(u->path),
-		    u->step + 1 < u->count ? "" : "; guard undo redoes it");
+	report_note("%s in %s is %s", title, text_quote(u->path),
+		    u->redo ? "redone" : "undone");
+	undo_hint(u);
 	return 0;
 }

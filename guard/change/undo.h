@@ -1,8 +1,9 @@
 /*
- * The undo of actions (action.h), the newest first.
+ * The undo of actions (action.h), the newest first, and the redo of undone
+ * ones, which is the undo of their undo.
  *
- *	undo_find()	the project and its last action, or
- *	undo_load()	one of several actions that are undone one by one
+ *	undo_find()	the project
+ *	undo_load()	the next action
  *	undo_plan()	the plans from the present state to that before the
  *			action; the roots are locked
  *	undo_execute()
@@ -25,10 +26,11 @@
 struct undo {
 	struct context *c;
 	bool dry, yes;
-	/* The number of actions in effect to undo; 0: the last action. */
-	unsigned long count;
+	bool redo;
+	unsigned long count; /* actions to undo, or to redo */
 	char *path; /* the project */
-	struct action last; /* the action to undo */
+	/* The action to undo, or the undo to reverse. */
+	struct action last;
 	unsigned long step; /* actions undone before this one */
 	/* The change of the action's roots from the state after the action to
 	 * the state before it. */
@@ -40,14 +42,20 @@ struct undo {
 /* Unlocks the roots and frees all that *u owns; the context stays. */
 void undo_free(struct undo *u);
 
-/* Loads the last action of the project here, or of the nearest directory above
- * that guard has changed. -ENOENT: there is none. */
+/* Finds the project here, or the nearest directory above that guard has
+ * changed. -ENOENT: there is none. */
 int undo_find(struct undo *u, struct err *err);
-/* Loads the newest action in effect, or the one `back` actions before it, in
- * place of u->last. -ENOENT: there are fewer. */
+/* Loads the newest action in effect, or (redo) undone, or the one `back`
+ * actions before it, in place of u->last. -ENOENT: there are fewer. */
 int undo_load(struct undo *u, size_t back, struct err *err);
+/* Whether redo could repeat an action; loads it, to free. */
+bool undo_can_redo(const struct undo *u, struct action *ret);
+/* Sets u->count so that all actions in effect of the run are undone; 0: all of
+ * its actions are undone already. -ENOENT: the run has no action in the
+ * project; -EBUSY: actions in effect of other runs are newer. */
+int undo_count_run(struct undo *u, const char *run, struct err *err);
 
-/* "apply of run 3mk9zq-4t", "undo of the restore"; to free. */
+/* "apply of run kq7m-3mk9zq", also for an undo of it; to free. */
 char *undo_title(const struct action *a);
 
 /* Stores the present state and plans each root. -ENODATA: the state after the
@@ -59,7 +67,11 @@ int undo_plan(struct undo *u, struct err *err);
  * written; later steps are planned as if this one was executed. */
 int undo_execute(struct undo *u, struct err *err);
 
-/* undo_discard.c. Returns an exit status or a negative errno. */
+/* Names the commands that go back and forth, after the last step. */
+void undo_hint(const struct undo *u);
+
+/* undo_discard.c. Undoes a discard. Returns an exit status or a negative errno.
+ */
 int undo_discard(const struct undo *u, struct err *err);
 
 #endif

@@ -47,16 +47,6 @@ static const char *step_intro(const struct undo *u)
 
 #define NEXT_IS_BEFORE "the next guard undo reverts the action before"
 
-/* Unlike that of files, an undo of a discard is no action: a second one does
- * not do it again. */
-static void hint_discard_again(const struct undo *u, const char *paths)
-{
-	if (u->step + 1 >= u->count)
-		report_hint("guard discard %s%s    discards it "
-			    "again; " NEXT_IS_BEFORE,
-			    u->last.run_id, paths);
-}
-
 /* --- a run --- */
 
 static int restore_discarded_run(const struct undo *u, struct err *err)
@@ -105,7 +95,7 @@ static int restore_discarded_run(const struct undo *u, struct err *err)
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
 		  "project", u->path, NULL);
 	report_note("run %s is pending again", run);
-	hint_discard_again(u, "");
+	undo_hint(u);
 	return STATUS_OK;
 }
 
@@ -119,7 +109,7 @@ static int forget_discarded_paths(const struct undo *u, struct err *err)
 	if (fd < 0)
 		return fd;
 	lock = action_lock(fd, err);
-	return lock < 0 ? lock : action_pop_parts(fd, &u->last, err);
+	return lock < 0 ? lock : action_pop_parts(fd, &u->last, false, err);
 }
 
 static int fail_expired(const struct undo *u, const char *why, struct err *err)
@@ -137,7 +127,7 @@ static void list_discarded_paths(const struct undo *u, const struct session *s)
 	size_t i;
 
 	report_note("%s to discard %s of run %s", step_intro(u),
-		    text_count(u->last.parts.count, "path"), s->id);
+		    text_count(u->last.parts.count, "path"), session_label(s));
 	for (i = 0; i < u->last.parts.count && !(report_is_quiet() && u->yes);
 	     i++) {
 		auto_free char *path =
@@ -183,8 +173,8 @@ static int move_paths_back(const struct undo *u, const struct session *s,
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
 		  "project", u->path, NULL);
 	report_note("%s restored in run %s, which is pending",
-		    text_count(last->parts.count, "path"), s->id);
-	hint_discard_again(u, " PATHS");
+		    text_count(last->parts.count, "path"), session_label(s));
+	undo_hint(u);
 	return STATUS_OK;
 }
 

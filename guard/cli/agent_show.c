@@ -54,10 +54,12 @@ static void print_changed_dirs(const char *const *changes, size_t count)
 				break;
 		text_escape(&name, path, len, false);
 		if (path[len])
-			(void)fprintf(stderr, "  ~/%s/: %s\n", buf_text(&name),
+			(void)fprintf(output_stderr(), "  ~/%s/: %s\n",
+				      buf_text(&name),
 				      text_count(next - i, "file"));
 		else
-			(void)fprintf(stderr, "  ~/%s\n", buf_text(&name));
+			(void)fprintf(output_stderr(), "  ~/%s\n",
+				      buf_text(&name));
 	}
 }
 
@@ -71,14 +73,14 @@ void agent_show_end(const struct session *s)
 		return;
 	output_warn(
 		"configuration or code for the next session of %s was changed "
-		"in its home (`guard agents --reset %s` resets it):",
+		"in its home (`guard agents %s --undo` restores it):",
 		name, name);
 	if (count > SAID_MOST) {
 		print_changed_dirs(changes, count);
 		return;
 	}
 	for (i = 0; i < count; i++)
-		print_code_change(stderr, changes[i]);
+		print_code_change(output_stderr(), changes[i]);
 }
 
 void agent_show_list(const struct session *s)
@@ -93,10 +95,8 @@ void agent_show_list(const struct session *s)
 		     output_style(STYLE_BOLD), name, output_style(STYLE_NONE));
 	for (i = 0; i < count; i++)
 		print_code_change(stdout, changes[i]);
-	(void)printf(
-		"     these changes are already in effect, even if the run is "
-		"discarded; guard agents --reset %s resets the home\n",
-		name);
+	(void)printf("     these changes are already in effect; guard discard "
+		     "takes them back\n");
 }
 
 json_t *agent_show_json(const struct session *s)

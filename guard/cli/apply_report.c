@@ -10,6 +10,8 @@
 #include "guard/state/report.h"
 #include "overlay/layers.h"
 
+#define ID_SHOWN 10
+
 /* The changed directory, for messages. */
 const char *apply_report_where(const struct apply_plan *a)
 {
@@ -66,20 +68,23 @@ void apply_report_git_left(const struct apply_plan *a)
 			report_note("changes in .git of %s were not applied: "
 				    "guard apply %s and its path applies them",
 				    text_quote(a->change.roots[i].plan.prefix),
-				    s->id);
+				    session_label(s));
 	if (!a->change.roots[0].plan.git_skipped && !linked)
 		return;
 	left = importer_left(a->c, s);
 	one = strncmp(left, "1 ", 2) == 0;
 	if (*left)
 		report_note("%s of the run %s not in your repository; guard "
-			    "import %s imports %s",
-			    left, one ? "is" : "are", s->id,
-			    one ? "it" : "them");
+			    "import %s imports %s%s",
+			    left, one ? "is" : "are", session_label(s),
+			    one ? "it" : "them",
+			    linked ? ""
+				   : ", guard apply --commits moves your "
+				     "branch, too");
 	if (a->change.roots[0].plan.git_skipped)
 		report_note("changes in .git were not applied; guard apply %s "
 			    ".git applies them",
-			    s->id);
+			    session_label(s));
 }
 
 /* These changes do not conflict with the apply, but the user must know that
@@ -87,12 +92,40 @@ void apply_report_git_left(const struct apply_plan *a)
 void apply_report_home_left(const struct apply_plan *a)
 {
 	size_t count = apply_plan_home_left(a);
-	const char *id = a->p->session.id;
+	const char *id = session_label(&a->p->session);
 
 	if (count)
 		report_note("%s in your home directory not applied: guard diff "
 			    "%s shows them, guard apply %s ~/PATH applies one",
 			    text_count(count, "change"), id, id);
+}
+
+void apply_report_branch(const struct apply_commits *ac, const char *moves)
+{
+	const struct githead *from = &ac->from;
+	const char *name = text_quote(apply_commits_branch(ac));
+
+	report_note("%s %s from %.*s to %.*s (%s)", name, moves, ID_SHOWN,
+		    *from->id.hex ? from->id.hex : "no commit", ID_SHOWN,
+		    ac->to.hex, text_count(ac->distance.added, "commit"));
+	if (ac->distance.dropped)
+		report_warning("%s of %s %s not in the run's branch",
+			       text_count(ac->distance.dropped, "commit"), name,
+			       ac->distance.dropped == 1 ? "is" : "are");
+}
+
+void apply_report_refs(const struct apply_commits *ac)
+{
+	const struct gitimport_list *list = gitimport_listed(ac->import);
+	size_t count = 0, i;
+
+	for (i = 0; i < list->count; i++)
+		count += !list->items[i].known &&
+			 strcmp(list->items[i].name, "HEAD") != 0 &&
+			 strcmp(list->items[i].name, ac->from.branch + 5) != 0;
+	if (count)
+		report_note("%s of the run: git for-each-ref %s",
+			    text_count(count, "other ref"), list->prefix);
 }
 
 int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,
@@ -102,11 +135,11 @@ int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,
 	AUTO(buf) struct buf sum = {0};
 
 	plan_summary_text(counts, &sum);
-	report_note("run %s applied to %s: %s", s->id,
+	report_note("run %s applied to %s: %s", session_label(s),
 		    text_quote(apply_report_where(a)), buf_text(&sum));
 	if (s->state != RUN_APPLIED)
 		report_note("the rest of it is still pending (guard diff %s)",
-			    s->id);
+			    session_label(s));
 	report_hint("guard undo reverts it");
 	if (commit && committing_point(a, commit, true, err) < 0)
 		return -err->num;

@@ -5,7 +5,7 @@
 #ifndef GUARD_CLI_APPLY_REPORT_H
 #define GUARD_CLI_APPLY_REPORT_H
 
-#include "guard/change/apply_plan.h"
+#include "guard/change/apply_commits.h"
 #include "guard/cli/plan_summary.h"
 #include "restore/git/gitcommit.h"
 
@@ -19,6 +19,10 @@ int apply_report_markers(const struct apply_plan *a,
  * applied. */
 void apply_report_git_left(const struct apply_plan *a);
 void apply_report_home_left(const struct apply_plan *a);
+/* --commits: how the branch moves (moves: "moved", "would move"), and the
+ * number of refs of the run that are below refs/guard/ only. */
+void apply_report_branch(const struct apply_commits *ac, const char *moves);
+void apply_report_refs(const struct apply_commits *ac);
 /* The end of an apply: moves the branch to the commit, unless that is NULL, and
  * returns the exit status or the error of committing_point(). */
 int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,

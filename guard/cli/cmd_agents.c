@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include "base/dirtree.h"
+#include "base/parse.h"
+#include "base/path.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/home_versions.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/plan_print.h"
 #include "guard/state/usage.h"
 
 static void add_agent_name(char ***names, const char *name)
@@ -145,20 +149,13 @@ static int move_home_to_trash(struct context *c, const char *name,
 	return got < 0 ? fail_errno(err, "move it to the trash") : 0;
 }
 
-static int reset_agent_home(struct context *c, const char *name, bool yes,
+static int refuse_live_runs(struct context *c, const char *name,
 			    struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
-	auto_close int fd = -1;
 	size_t i;
-	int got;
 
-	if (!profile_name_ok(name))
-		return no_profile(name, err);
-	fd = agent_open_state(&c->state, name, false, err);
-	if (fd == -ENOENT)
-		return fail(err, ENOENT, "%s has no home directory yet", name);
-	if (fd < 0 || session_list(c->state.runs_fd, false, &list, err) < 0)
+	if (session_list(c->state.runs_fd, true, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const struct session *s = &list.items[i];
@@ -170,6 +167,77 @@ static int reset_agent_home(struct context *c, const char *name, bool yes,
 				    "for its end",
 				    name, s->id);
 	}
+	return 0;
+}
+
+static int execute_home_undo(struct context *c, const struct home_versions *h,
+			     struct home_undo *u, bool yes, struct err *err)
+{
+	const struct snapshot *want = &u->change.roots[0].want;
+	const char *when = text_age(want->time);
+	char **login;
+
+	if (!changeset_has_steps(&u->change) && !u->lost_logins) {
+		output_print("nothing to do: the home of %s is as before run "
+			     "%s, %s",
+			     h->name, want->run_id, when);
+		return STATUS_OK;
+	}
+	if (plan_print(c->store, &u->change.roots[0].plan, err) < 0)
+		return -err->num;
+	for (login = u->lost_logins; login && *login; login++)
+		output_print("the login comes back: ~/%s",
+			     text_quote(path_rest(*login, h->path)));
+	if (!output_confirm(yes,
+			    "guard: restore the home of %s from before run %s, "
+			    "%s?",
+			    h->name, want->run_id, when))
+		return STATUS_REFUSED;
+	if (home_undo_execute(u, h, err) < 0)
+		return err_context(err, "home of %s", h->name);
+	output_print("the home of %s is as before run %s", h->name,
+		     want->run_id);
+	return STATUS_OK;
+}
+
+static int undo_agent_home(struct context *c, const char *name,
+			   const char *number, bool yes, struct err *err)
+{
+	AUTO(profile) struct profile profile = {0};
+	AUTO(home_versions) struct home_versions h = {0};
+	AUTO(home_undo) struct home_undo undo = {0};
+	unsigned long runs = 1;
+	int got;
+
+	if (!profile_name_ok(name))
+		return no_profile(name, err);
+	if (number && (parse_number(number, 10000, &runs) < 0 || !runs))
+		return fail(err, EINVAL,
+			    "--undo takes a number of runs, not %s",
+			    text_quote(number));
+	got = agent_read(&c->state, name, &profile, err);
+	if (got < 0 ||
+	    home_versions_open(&c->state, name, &profile, &h, err) < 0 ||
+	    refuse_live_runs(c, name, err) < 0)
+		return -err->num;
+	if (home_undo_plan_runs(c, &h, runs, &undo, err) < 0)
+		return err_context(err, "home of %s", name);
+	return execute_home_undo(c, &h, &undo, yes, err);
+}
+
+static int reset_agent_home(struct context *c, const char *name, bool yes,
+			    struct err *err)
+{
+	auto_close int fd = -1;
+	int got;
+
+	if (!profile_name_ok(name))
+		return no_profile(name, err);
+	fd = agent_open_state(&c->state, name, false, err);
+	if (fd == -ENOENT)
+		return fail(err, ENOENT, "%s has no home directory yet", name);
+	if (fd < 0 || refuse_live_runs(c, name, err) < 0)
+		return -err->num;
 	got = yes ? 1
 		  : output_ask("Move the home of %s, with its login, sessions "
 			       "and settings, to the trash?",
@@ -195,9 +263,10 @@ int cmd_agents(int argc, char **argv)
 	const struct verb *verb = options_verb("agents");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	const char *reset_name = NULL;
-	bool yes = false, json = false;
+	bool yes = false, json = false, undo = false;
 	const struct option_slot slots[] = {
 		{OPT_RESET, .text = &reset_name},
+		{OPT_AGENT_UNDO, .flag = &undo},
 		{'y', .flag = &yes},
 		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &json},
@@ -208,11 +277,18 @@ int cmd_agents(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind > (reset_name ? 0 : 1))
+	if (undo && (reset_name || optind == argc || argc - optind > 2))
+		return options_usage_error(
+			verb, "expected: guard agents NAME --undo [N]");
+	if (!undo && argc - optind > (reset_name ? 0 : 1))
 		return options_usage_error(verb, "expected one NAME");
 	got = context_open(&c, false, &err);
 	if (got == 0 && reset_name)
 		got = reset_agent_home(&c, reset_name, yes, &err);
+	else if (got == 0 && undo)
+		got = undo_agent_home(
+			&c, argv[optind],
+			optind + 1 < argc ? argv[optind + 1] : NULL, yes, &err);
 	else if (got == 0 && optind < argc)
 		got = show_profile(&c, argv[optind], &err);
 	else if (got == 0)

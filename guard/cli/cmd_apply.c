@@ -1,17 +1,24 @@
+#include <termios.h>
 #include <unistd.h>
 
+#include "base/parse.h"
 #include "base/path.h"
 #include "guard/change/committing.h"
 #include "guard/cli/apply_report.h"
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/follow.h"
 #include "guard/cli/plan_print.h"
 #include "guard/change/recover.h"
 #include "guard/cli/review_session.h"
 
 struct apply_options {
-	bool dry, yes, json, patch;
+	bool dry, yes, json, patch, commits;
 	bool resume, abort; /* for an interrupted apply */
+	bool follow;
+	int64_t rest_ms; /* with follow */
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
+	bool only;
 	char **yes_to; /* as they were given */
 	struct committing_options commit;
 };
@@ -21,6 +28,7 @@ struct apply {
 	struct apply_plan in;
 	const struct apply_options *o;
 	struct plan_counts counts; /* of the final plans */
+	struct apply_commits commits;
 	/* Refused without a yes of its own: listed as if that was said already,
 	 * and then asked about. */
 	struct refusal *askable;
@@ -40,6 +48,16 @@ static json_t *apply_root_json(const struct apply *a, size_t index,
 	return object;
 }
 
+static json_t *branch_json(const struct apply_commits *ac)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "name", apply_commits_branch(ac));
+	jsonout_text(object, "from", *ac->from.id.hex ? ac->from.id.hex : NULL);
+	jsonout_text(object, "to", ac->to.hex);
+	return object;
+}
+
 static void print_apply_json(const struct apply *a, bool applied,
 			     uint64_t after)
 {
@@ -54,6 +72,8 @@ static void print_apply_json(const struct apply *a, bool applied,
 	jsonout_number(object, "before", a->in.change.roots[0].now.seq);
 	jsonout_number(object, "after", after);
 	plan_summary_json(a->in.c->store, &a->in.change.roots[0].plan, object);
+	if (a->o->commits)
+		jsonout_set(object, "branch", branch_json(&a->commits));
 	for (i = 1; i < s->root_count; i++)
 		jsonout_add(extra, apply_root_json(a, i, s->roots[i].path));
 	jsonout_set(object, "extra", extra);
@@ -76,8 +96,9 @@ static char *conflict_remedy(const struct apply *a)
 	return mem_printf(
 		"nothing applied: guard show %s:PATH prints the run's version; "
 		"--ours keeps yours, --theirs takes the run's, --merge writes "
-		"conflict markers, or name the paths that you want",
-		a->in.p->session.id);
+		"conflict markers%s",
+		session_label(&a->in.p->session),
+		a->o->commits ? "" : ", or name the paths that you want");
 }
 
 /* A user who names a .git is warned of the files in it that are executed later.
@@ -120,6 +141,8 @@ static int end_dry_apply(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, false, 0);
+	if (a->o->commits)
+		apply_report_branch(&a->commits, "would move");
 	apply_report_git_left(&a->in);
 	return apply_report_markers(&a->in, &a->counts, false);
 }
@@ -148,7 +171,7 @@ static int end_nothing_left(struct apply *a, struct err *err)
 	if (kept && resolve_run_is_complete(a->in.p))
 		output_hint("guard apply --theirs %s PATH applies one of these "
 			    "anyway",
-			    a->in.p->session.id);
+			    session_label(&a->in.p->session));
 	apply_report_git_left(&a->in);
 	if (!a->o->dry &&
 	    recover_set_run_state(a->in.c, &a->in.p->session,
@@ -165,7 +188,7 @@ static bool lacks_answer(const struct apply *a)
 		return false;
 	output_warn("the layer of run %s has changed since its end: an apply "
 		    "needs an answer on a terminal, also with -y",
-		    a->in.p->session.id);
+		    session_label(&a->in.p->session));
 	return a->o->yes && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO));
 }
 
@@ -272,7 +295,7 @@ static int commit_only(struct apply *a, struct err *err)
 
 static int apply_locked(struct apply *a, struct err *err)
 {
-	auto_free char *out = NULL;
+	auto_free char *out = NULL, *run = NULL;
 	bool blocked = false;
 	size_t i;
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
@@ -282,7 +305,11 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->commit.branch)
 		return commit_only(a, err);
-	if (make_apply_plan(a, err) < 0)
+	if ((a->o->commits &&
+	     apply_commits_make(&a->in, &a->commits, err) < 0) ||
+	    make_apply_plan(a, err) < 0 ||
+	    (a->o->follow && a->o->yes &&
+	     follow_leave_blocked(&a->in, a->o->resolve, err) < 0))
 		return -err->num;
 	for (i = 0; i < a->in.change.root_count; i++)
 		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
@@ -311,8 +338,11 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->dry)
 		return end_dry_apply(a, err);
+	if (a->o->commits && !a->o->yes)
+		apply_report_branch(&a->commits, "moves");
+	run = choose_run_text(&a->in.p->session);
 	if (lacks_answer(a) ||
-	    !plan_summary_ask(&a->counts, apply_report_where(&a->in),
+	    !plan_summary_ask(&a->counts, run, apply_report_where(&a->in),
 			      a->o->yes && !a->in.changed_since)) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);
@@ -322,11 +352,18 @@ static int apply_locked(struct apply *a, struct err *err)
 	    committing_make(&a->in, &a->o->commit, false,
 			    &a->in.change.roots[0].want.root, &commit, err) < 0)
 		return -err->num;
+	if (a->o->commits && apply_commits_write(&a->in, &a->commits, err) < 0)
+		return -err->num;
 	if (apply_plan_execute(&a->in, resolve_run_is_complete(a->in.p),
-			       run_names_git(a->in.p), &after, err) < 0)
+			       a->in.commits || run_names_git(a->in.p), &after,
+			       err) < 0)
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, true, after);
+	if (a->o->commits) {
+		apply_report_branch(&a->commits, "moved");
+		apply_report_refs(&a->commits);
+	}
 	return apply_report_done(&a->in, &a->counts, commit, err);
 }
 
@@ -340,15 +377,26 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 		.resolve = o->resolve,
 		.commit = o->commit,
 	};
-	int got;
+	int got = 0;
 	size_t i;
 
-	a.in.may_be_partial = !o->patch && !o->commit.on;
+	a.in.commits = o->commits;
+	a.in.may_be_partial = !o->patch && !o->commit.on && !o->commits;
 	a.in.c = c;
 	a.in.p = &p;
 	if (context_open(c, true, err) < 0 ||
-	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
-	    recover_project(c, p.session.project, err) < 0 ||
+	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
+		return -err->num;
+	if (o->commits && resolve_run_has_paths(&p))
+		return fail(err, EINVAL,
+			    "--commits applies all files of a run: give no "
+			    "paths");
+	p.only = o->only;
+	if (!o->dry)
+		got = choose_run_check(c, &p, o->yes, argv, err);
+	if (got)
+		return got;
+	if (recover_project(c, p.session.project, err) < 0 ||
 	    apply_plan_lock(c, &p, err) < 0)
 		return -err->num;
 	if (!o->patch)
@@ -360,8 +408,65 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	for (i = 0; i < a.askable_count; i++)
 		free(a.askable[i].path);
 	free(a.askable);
+	apply_commits_free(&a.commits);
 	apply_plan_free(&a.in);
 	return got;
+}
+
+/* An apply for each pause of the run. */
+struct followed {
+	char **argv; /* the run's id, then the paths */
+	int count, dashed;
+	const struct apply_options *o;
+};
+
+static int apply_followed(void *arg, struct err *err)
+{
+	const struct followed *f = arg;
+	AUTO(context) struct context c = CONTEXT_NONE;
+	int got;
+
+	c.wait_for_lock = true;
+	/* A key that was typed before the question is no answer to it. */
+	(void)tcflush(STDIN_FILENO, TCIFLUSH);
+	got = apply(&c, f->count, f->argv, f->dashed, f->o, err);
+	/* The next pause may have what this one lacks. */
+	if (got < 0)
+		output_error(err);
+	return got < 0 ? STATUS_REFUSED : got;
+}
+
+static int follow(struct context *c, int count, char **argv, int dashed,
+		  const struct apply_options *o, struct err *err)
+{
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
+	AUTO(mem_list) char **operands = NULL;
+	struct followed f = {.dashed = dashed, .o = o};
+	int i;
+
+	if (context_open(c, true, err) < 0 ||
+	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
+		return -err->num;
+	if (!resolve_run_is_running(&p.session))
+		return fail(err, ESRCH,
+			    "run %s is not running: guard apply %s applies its "
+			    "changes",
+			    session_label(&p.session),
+			    session_label(&p.session));
+	if (!o->yes && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)))
+		return fail(err, ENOTTY,
+			    "--follow asks on a terminal; use -y to apply all "
+			    "that needs no decision");
+	mem_list_add(&operands, p.session.id);
+	for (i = p.named; i < count; i++)
+		mem_list_add(&operands, argv[i]);
+	f.argv = operands;
+	f.count = 1 + count - p.named;
+	output_print("following run %s: its changes are %s at each pause of "
+		     "%.3g s; Ctrl-C ends this, the run goes on",
+		     session_label(&p.session), o->yes ? "applied" : "offered",
+		     (double)o->rest_ms / 1000);
+	return follow_run(p.session.id, o->rest_ms, apply_followed, &f, err);
 }
 
 /* The transaction itself reports the result. */
@@ -423,9 +528,17 @@ static const char *check_apply_options(const struct apply_options *o,
 	if (o->patch && (o->dry || o->yes || o->json || output_is_quiet()))
 		return "--patch is interactive: do not use it with -n, -q, -y "
 		       "or --json";
+	if (o->commits && (o->patch || o->commit.on))
+		return "--commits applies all files and commits: do not use "
+		       "it with --patch, --commit or --branch";
 	if (o->commit.on && o->resolve)
 		return "a commit takes only changes without conflicts: do not "
 		       "use --ours, --theirs or --merge";
+	if (o->follow && (o->patch || o->dry || o->json || o->commits ||
+			  o->commit.on || o->yes_to))
+		return "--follow applies files of a running run: do not use it "
+		       "with -n, --json, --patch, --commits, --commit, "
+		       "--branch or --yes-to";
 	if (o->commit.message && !o->commit.on)
 		return "-m needs --commit or --branch";
 	if ((o->resume || o->abort) && (operands || o->resume == o->abort))
@@ -439,20 +552,25 @@ int cmd_apply(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct apply_options o = {0};
 	int dashed = options_after_dashes(argc, argv);
+	const char *rest = NULL;
 	const struct option_slot slots[] = {
 		{'n', .flag = &o.dry},
 		{'y', .flag = &o.yes},
 		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &o.json},
 		{'p', .flag = &o.patch},
+		{OPT_COMMITS, .flag = &o.commits},
 		{OPT_COMMIT, .flag = &o.commit.on},
 		{OPT_BRANCH, .text = &o.commit.branch},
 		{'m', .text = &o.commit.message},
+		{OPT_FOLLOW, .flag = &o.follow},
+		{OPT_REST, .text = &rest},
 		{OPT_CONTINUE, .flag = &o.resume},
 		{OPT_ABORT, .flag = &o.abort},
 		{OPT_OURS, .read = read_resolve, .to = &o.resolve},
 		{OPT_THEIRS, .read = read_resolve, .to = &o.resolve},
 		{OPT_MERGE, .read = read_resolve, .to = &o.resolve},
+		{OPT_ONLY, .flag = &o.only},
 		{OPT_YES_TO, .read = read_yes_to, .to = &o.yes_to},
 		{0},
 	};
@@ -466,14 +584,20 @@ int cmd_apply(int argc, char **argv)
 		return got;
 	o.commit.on |= o.commit.branch != NULL;
 	wrong = check_apply_options(&o, optind < argc);
+	o.rest_ms = rest ? parse_milliseconds(rest) : FOLLOW_REST_MS;
+	if (!wrong && rest && !o.follow)
+		wrong = "--rest needs --follow";
+	if (!wrong && o.rest_ms <= 0)
+		wrong = "--rest must be a time like 5, 5s or 1m";
 	if (wrong)
 		got = options_usage_error(verb, "%s", wrong);
 	else if (o.resume || o.abort)
 		got = output_status(end_interrupted_apply(&c, o.abort, &err),
 				    &err);
 	else
-		got = output_status(apply(&c, argc - optind, argv + optind,
-					  dashed, &o, &err),
+		got = output_status((o.follow ? follow : apply)(
+					    &c, argc - optind, argv + optind,
+					    dashed, &o, &err),
 				    &err);
 	mem_list_free(&o.yes_to);
 	return got;

@@ -1,12 +1,18 @@
 #include "guard/cli/agent_show.h"
 #include "guard/change/changes.h"
+#include "base/parse.h"
+#include "base/path.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/diffruns.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/diffsnaps.h"
 #include "guard/cli/listing.h"
 #include "guard/change/live.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
+
+/* More lines than any text that is shown. */
+#define CONTEXT_MAX 1000000
 
 /* [{"path", "counts", "entries"}] of the additional roots. */
 static void write_extras_json(const struct session *s, const struct changes *c,
@@ -36,8 +42,9 @@ static const char *root_path(const struct session *s, size_t i)
 }
 
 static void print_diff(const struct session *s, struct changes *c,
-		       enum diff_form form)
+		       const struct diff_options *o)
 {
+	enum diff_form form = o->form;
 	size_t i;
 
 	for (i = 0; i < c->root_count; i++)
@@ -88,36 +95,44 @@ static void print_diff(const struct session *s, struct changes *c,
 	agent_show_list(s);
 	listing_print(c, stdout);
 	for (i = 0; i < c->root_count; i++)
-		diffshow_texts(&c->roots[i]);
+		diffshow_texts(&c->roots[i], o->context);
 }
 
-/* While there is no base yet, nothing is marked. */
-static int mark_edited_roots(struct context *c, struct session *s,
-			     struct changes *changes, struct err *err)
+static int diff_two_runs(struct context *c, const struct session *a,
+			 const struct session *b, char **operands, int count,
+			 const struct diff_options *o, struct err *err)
 {
-	int got = session_base(s, false, err);
-	size_t i;
+	AUTO(mem_list) char **paths = NULL;
+	int i, got = recover_project(c, a->project, err);
 
-	if (got <= 0)
+	if (got < 0 && got != -EBUSY)
 		return got;
-	if (context_store(c, STORE_READ, err) < 0)
-		return -err->num;
-	for (i = 0; i < s->root_count; i++) {
-		struct change_list *list = &changes->roots[i].list;
-		AUTO(snapshot) struct snapshot base = {0};
+	for (i = 0; i < count; i++) {
+		auto_free char *path = resolve_run_path(operands[i], err);
 
-		if (list->count &&
-		    (catalog_load(c->store, s->roots[i].base, &base, err) < 0 ||
-		     changes_edited_mark(c->store, &base, list, err) < 0))
+		if (!path)
 			return -err->num;
+		if (!path_below(path, a->project))
+			return fail(err, EXDEV, "%s is not in project %s",
+				    text_quote(operands[i]),
+				    text_quote(a->project));
+		mem_list_add(&paths, path_rest(path, a->project));
 	}
-	return 0;
+	output_color(o->color);
+	if (!o->no_pager && o->form <= FORM_STAT)
+		output_pager_start();
+	got = diffruns(c, a, b, paths, count, o, err);
+	if (got < 0)
+		return got;
+	return output_finish() ? got : STATUS_REFUSED;
 }
 
 static int diff(struct context *c, int count, char **argv, int dashed,
 		const struct diff_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
+	AUTO(session) struct session a = {.fd = -1, .lock_fd = -1};
+	AUTO(session) struct session b = {.fd = -1, .lock_fd = -1};
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	int points, got;
 	struct freezer *freezer = NULL;
@@ -125,6 +140,9 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 
 	if (context_open(c, true, err) < 0)
 		return -err->num;
+	got = diffruns_open(c, count - dashed, argv, &a, &b, err);
+	if (got)
+		return diff_two_runs(c, &a, &b, argv + 2, count - 2, o, err);
 	points = diffsnaps_points(c, count - dashed, argv, err);
 	if (points < 0)
 		return points;
@@ -149,29 +167,49 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return -err->num;
 	/* A diff is shown in any case. */
 	if (changes_total(&changes) &&
-	    mark_edited_roots(c, &p.session, &changes, &unexpected) < 0)
+	    changes_edited_mark(c, &p.session, &changes, &unexpected) < 0)
 		output_warn("cannot mark files that changed here since the run "
 			    "started: %s",
 			    unexpected.text);
-	changes_find_moves(&changes);
+	if (!o->no_renames)
+		changes_find_moves(&changes);
 	resolve_run_filter(&p, &changes);
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still running: these are its changes so far\n");
-	print_diff(&p.session, &changes, o->form);
-	if (!output_finish())
+	print_diff(&p.session, &changes, o);
+	if (!output_finish() || !diffshow_has_compared())
 		return STATUS_REFUSED;
 	return o->exit_code &&
 	       changes_total(&changes) + changes_home(&changes)->list.count;
+}
+
+static bool read_context(const struct verb *verb, int id, const char *value,
+			 void *to)
+{
+	unsigned long lines;
+
+	(void)id;
+	if (parse_number(value, CONTEXT_MAX, &lines) < 0) {
+		options_usage_error(verb,
+				    "-U must be a number up to %d, not %s",
+				    CONTEXT_MAX, text_quote(value));
+		return false;
+	}
+	*(unsigned int *)to = (unsigned int)lines;
+	return true;
 }
 
 int cmd_diff(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("diff");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct diff_options o = {.color = OUTPUT_AUTO};
+	struct diff_options o = {
+		.color = OUTPUT_AUTO,
+		.context = DIFF_CONTEXT,
+	};
 	const struct option_slot slots[] = {
 		{OPT_STAT, .choice = &o.form, .value = FORM_STAT},
 		{OPT_NAME_STATUS, .choice = &o.form, .value = FORM_NAME_STATUS},
@@ -179,6 +217,8 @@ int cmd_diff(int argc, char **argv)
 		{'z', .choice = &o.form, .value = FORM_RAW},
 		{OPT_JSON, .choice = &o.form, .value = FORM_JSON},
 		{OPT_EXIT_CODE, .flag = &o.exit_code},
+		{'U', .read = read_context, .to = &o.context},
+		{OPT_NO_RENAMES, .flag = &o.no_renames},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
 		{OPT_COLOR, .read = options_color, .to = &o.color},
 		{0},

@@ -1,102 +1,8 @@
-#include <unistd.h>
-
-#include "guard/change/importer.h"
-#include "guard/change/changes.h"
-#include "guard/cli/commands.h"
-#include "guard/retention/retire.h"
-#include "guard/cli/listing.h"
-#include "guard/change/partial_discard.h"
-#include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
+#include "guard/cli/choose_run.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/discard.h"
 #include "guard/state/reserve.h"
-
-#define TRASH_SECONDS (7 * 24 * 3600)
-
-static int discard_all(struct context *c, struct resolved_run *p, bool yes,
-		       struct err *err)
-{
-	struct session *s = &p->session;
-	struct err ignored;
-	auto_free char *left = importer_left(c, s);
-
-	if (*left)
-		output_print("run %s has %s that you have not imported (guard "
-			     "import %s)",
-			     s->id, left, s->id);
-	if (!output_confirm(yes, "guard: discard all changes of run %s?",
-			    s->id))
-		return STATUS_REFUSED;
-	if (retire_discard(c, s, err) < 0)
-		return -err->num;
-	output_print("run %s discarded; guard keeps it for 7 days", s->id);
-	output_hint("guard undo restores it");
-	(void)session_empty_trash(c->state.trash_fd, TRASH_SECONDS, &ignored);
-	return STATUS_OK;
-}
-
-static int discard_parts(struct context *c, struct resolved_run *p,
-			 const struct changes *found, struct err *err)
-{
-	AUTO(changes) struct changes changes = CHANGES_NONE;
-
-	if (partial_discard(c, p, found, err) < 0)
-		return -err->num;
-	output_print("discarded from run %s; guard keeps it for 7 days",
-		     p->session.id);
-	output_hint("guard undo restores it");
-	if (changes_load_own(c, &p->session, &changes, err) < 0)
-		return -err->num;
-	if (changes_total(&changes) || changes_count_home(&changes))
-		return STATUS_OK;
-	if (retire_discard(c, &p->session, err) < 0)
-		return -err->num;
-	output_print("run %s has no changes left: it is discarded too",
-		     p->session.id);
-	return STATUS_OK;
-}
-
-static size_t count_group_changes(const struct changes_root *groups,
-				  size_t count)
-{
-	size_t n = 0, i;
-
-	for (i = 0; i < count; i++)
-		n += groups[i].list.count;
-	return n;
-}
-
-static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
-			 struct err *err)
-{
-	AUTO(changes) struct changes changes = CHANGES_NONE;
-	struct changes_root *groups;
-	size_t count, all, i;
-	char *const *path;
-
-	if (changes_load_own(c, &p->session, &changes, err) < 0 ||
-	    resolve_run_check(p, &changes, err) < 0)
-		return -err->num;
-	groups = changes.roots;
-	count = changes.root_count;
-	for (i = 0; i < count; i++)
-		for (path = resolve_run_paths(p, i); path && *path; path++)
-			if (!changes_has(&groups[i].list, *path))
-				return fail(err, ENOENT,
-					    "the run has no change at %s%s",
-					    groups[i].prefix,
-					    text_quote(*path));
-	changes_find_moves(&changes);
-	all = count_group_changes(groups, count);
-	resolve_run_filter(p, &changes);
-	listing_print(&changes, stdout);
-	/* All of it: then the run goes, and comes back, as a whole. */
-	if (count_group_changes(groups, count) == all)
-		return discard_all(c, p, yes, err);
-	if (!output_confirm(yes, "guard: discard these changes of run %s?",
-			    p->session.id))
-		return STATUS_REFUSED;
-	return discard_parts(c, p, &changes, err);
-}
 
 int cmd_discard(int argc, char **argv)
 {
@@ -104,9 +10,14 @@ int cmd_discard(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	int dashed = options_after_dashes(argc, argv);
-	bool yes = false;
+	struct discard_choice how = {0};
+	bool only = false, all = false;
 	const struct option_slot slots[] = {
-		{'y', .flag = &yes},
+		{'a', .flag = &all},
+		{'n', .flag = &how.dry},
+		{OPT_KEEP_AGENT, .flag = &how.keep_agent},
+		{OPT_ONLY, .flag = &only},
+		{'y', .flag = &how.yes},
 		{'q', .read = output_quiet_read},
 		{0},
 	};
@@ -115,15 +26,36 @@ int cmd_discard(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
+	if (!all && argc - optind == 1 && !dashed &&
+	    resolve_run_is_glob(argv[optind])) {
+		how.glob = argv[optind++];
+		all = true;
+	}
+	if (all && optind < argc)
+		return options_usage_error(
+			verb, "--all discards every pending run of this "
+			      "project: give no RUN and no PATHS");
+	if (all) {
+		got = context_open(&c, true, &err);
+		if (got == 0) {
+			reserve_release(c.state.fd);
+			got = discard_every_run(&c, &how, &err);
+		}
+		return output_status(got, &err);
+	}
 	if (context_open(&c, true, &err) < 0 ||
 	    resolve_run_open(&c, argc - optind, argv + optind, dashed, false,
 			     &p, &err) < 0)
 		return output_status(-err.num, &err);
+	p.only = only;
+	got = how.dry ? 0
+		      : choose_run_check(&c, &p, how.yes, argv + optind, &err);
+	if (got)
+		return output_status(got, &err);
 	reserve_release(c.state.fd);
 	got = recover_project(&c, p.session.project, &err);
 	if ((got < 0 && got != -ENOENT) || resolve_run_lock(&c, &p, &err) < 0)
 		return output_status(-err.num, &err);
-	got = resolve_run_has_paths(&p) ? discard_paths(&c, &p, yes, &err)
-					: discard_all(&c, &p, yes, &err);
+	got = discard_run(&c, &p, &how, &err);
 	return output_status(got, &err);
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/dirtree.h"
+#include "base/library.h"
 #include "guard/cli/commands.h"
 #include "guard/sandbox/inspect.h"
 #include "guard/sandbox/sandbox.h"
@@ -127,6 +128,49 @@ static void inspect_state_dir(struct doctor *d)
 	state_close(&st);
 }
 
+static void inspect_libraries(struct doctor *d)
+{
+	enum library_id id;
+
+	for (id = 0; id < LIBRARY_COUNT; id++) {
+		const struct library *l = library_info(id);
+		auto_free char *text = NULL, *remedy = NULL;
+		struct inspection i = {.name = l->name, .text = l->soname};
+		struct err err;
+
+		if (library_load(id, NULL, 0, NULL, &err) < 0) {
+			text = mem_printf("%s cannot be loaded: %s", l->soname,
+					  l->loss);
+			remedy = mem_printf("apt-get install %s", l->package);
+			i.state = INSPECT_WEAKER;
+			i.text = text;
+			i.remedy = remedy;
+		}
+		print_inspection(d, &i);
+	}
+}
+
+/* The engines' own files. An image of a virtual machine may have one, too. */
+static void inspect_container(struct doctor *d)
+{
+	struct inspection inside = {
+		.name = "container",
+		.text = "inside a container a run is isolated from the "
+			"container's files only",
+	};
+
+	if (access("/.dockerenv", F_OK) < 0 &&
+	    access("/run/.containerenv", F_OK) < 0)
+		return;
+	if (d->missing) {
+		inside.state = INSPECT_WEAKER;
+		inside.remedy = "guard outside of the container, or the "
+				"option that is named above, and a volume for "
+				"GUARD_HOME";
+	}
+	print_inspection(d, &inside);
+}
+
 int cmd_doctor(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("doctor");
@@ -137,15 +181,6 @@ int cmd_doctor(int argc, char **argv)
 	};
 	struct doctor d = {0};
 	int got;
-	static const struct inspection inside = {
-		.state = INSPECT_WEAKER,
-		.name = "container",
-		.text = "guard runs inside a container: runs are isolated from "
-			"the container's files only",
-		.remedy = "guard outside of it, or docker run "
-			  "with " SANDBOX_CONTAINER
-			  " and a volume for GUARD_HOME",
-	};
 
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
@@ -153,9 +188,8 @@ int cmd_doctor(int argc, char **argv)
 	d.list = json ? json_array() : NULL;
 	sandbox_inspect(print_inspection, &d);
 	inspect_state_dir(&d);
-	if (access("/.dockerenv", F_OK) == 0 ||
-	    access("/run/.containerenv", F_OK) == 0)
-		print_inspection(&d, &inside);
+	inspect_libraries(&d);
+	inspect_container(&d);
 	if (json) {
 		jsonstream_print(json_pack("{s:b, s:o}", "usable", !d.missing,
 					   "checks", d.list));

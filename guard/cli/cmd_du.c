@@ -98,7 +98,7 @@ static void print_du_text(struct du *d)
 		       text_count(d->sessions.count, "run"));
 	for (i = 0; i < d->sessions.count; i++) {
 		const struct session *s = &d->sessions.items[i];
-		auto_free char *what = mem_printf("  run %s", s->id);
+		auto_free char *what = mem_printf("  run %s", session_label(s));
 		AUTO(buf) struct buf b = {0};
 
 		buf_printf(&b, "%s, ", run_state_name(s->state));

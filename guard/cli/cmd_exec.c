@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/exec_all.h"
 #include "guard/cli/run_parse.h"
 #include "guard/retention/autoprune.h"
 #include "guard/change/resolve_run.h"
@@ -60,11 +61,11 @@ static int exec_in_live_run(const struct session *s,
 				   err->num == ESRCH
 					   ? "run %s"
 					   : "run %s cannot be entered",
-				   s->id);
+				   session_label(s));
 	if (v->argv == shell_argv)
 		output_print(
 			"a shell in run %s, which continues: exit leaves it",
-			s->id);
+			session_label(s));
 	got = sandbox_release(sb, err);
 	/* The run ended between the command's start and the word of it. */
 	if (got == -ECHILD)
@@ -82,7 +83,7 @@ static int exec_in_live_run(const struct session *s,
 	if (result.end == SANDBOX_LOST)
 		output_warn("the command was lost: run %s has ended, or it "
 			    "killed or stopped guard's process",
-			    s->id);
+			    session_label(s));
 	return 0;
 }
 
@@ -91,15 +92,7 @@ static int exec_in_live_run(const struct session *s,
 static int find_exec_run(struct context *c, const char *name,
 			 struct session *ret, struct err *err)
 {
-	AUTO(resolved_run) struct resolved_run newest = RESOLVED_RUN_NONE;
-
-	if (name && strcmp(name, "latest") != 0)
-		return session_open(c->state.runs_fd, name, false, ret, err);
-	if (resolve_run_open(c, 0, NULL, 0, false, &newest, err) < 0)
-		return -err->num;
-	*ret = newest.session;
-	newest.session = (struct session){.fd = -1, .lock_fd = -1};
-	return 0;
+	return resolve_run_text(c, name ?: "latest", false, ret, err);
 }
 
 /* The directory as the run names it: -C, else the current one when it is in the
@@ -131,15 +124,15 @@ static int try_exec_in_run(const struct exec_options *v, int *ret_status,
 	if (!run_state_pending(s.state))
 		return fail(err, EINVAL,
 			    "run %s is %s: its layer can no longer be entered",
-			    s.id, run_state_name(s.state));
+			    session_label(&s), run_state_name(s.state));
 	if (s.live && !resolve_run_is_running(&s))
 		return fail(err, EBUSY,
 			    "run %s is in use by another guard process: try "
 			    "again when it has ended",
-			    s.id);
+			    session_label(&s));
 	if (s.state == RUN_NEW && s.live)
 		return fail(err, EAGAIN, "run %s is still starting: try again",
-			    s.id);
+			    session_label(&s));
 	cwd = find_exec_cwd(&s, v->dir);
 	if (resolve_run_is_running(&s)) {
 		state_log(&c.state, "exec", "run", s.id, "project", s.project,
@@ -194,14 +187,32 @@ static bool parse_exec_operands(struct exec_options *v, int argc, char **argv,
 	return left > 0;
 }
 
+static int exec_all_runs(const struct exec_options *v, bool json)
+{
+	static const char *const none[] = {NULL};
+	auto_free char *here = getcwd(NULL, 0);
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	return exec_all(
+		&(struct run_exec){
+			.argv = v->argv,
+			.env = v->env ? (const char *const *)v->env : none,
+			.cwd = v->dir && v->dir[0] == '/' ? v->dir : here,
+		},
+		v->run, json);
+}
+
 static int exec_or_shell(const char *name, int argc, char **argv)
 {
 	const struct verb *verb = options_verb(name);
 	bool shell = strcmp(name, "shell") == 0;
 	struct exec_options v = {0};
+	bool all = false, json = false;
 	const struct option_slot slots[] = {
 		{'C', .text = &v.dir},
 		{OPT_ENV, .read = add_variable, .to = &v.env},
+		{'a', .flag = &all},
+		{OPT_JSON, .flag = &json},
 		{'q', .read = output_quiet_read},
 		{0},
 	};
@@ -218,6 +229,10 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 				    shell ? "expected at most one RUN"
 					  : "no command given: guard exec RUN "
 					    "-- COMMAND [ARGS...]");
+	} else if (json && !all) {
+		options_usage_error(verb, "--json needs --all");
+	} else if (all) {
+		status = exec_all_runs(&v, json);
 	} else {
 		/* The reader of stderr may be gone. */
 		(void)signal(SIGPIPE, SIG_IGN);

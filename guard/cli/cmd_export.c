@@ -5,6 +5,7 @@
 #include "base/atomic.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/diffsnaps.h"
 #include "guard/review/run_trees.h"
@@ -89,17 +90,22 @@ static int export_run(struct export *x, int count, char **argv, int dashed,
 	AUTO(resolved_run) struct resolved_run resolved_run = RESOLVED_RUN_NONE;
 	AUTO(run_trees) struct run_trees run_trees = RUN_TREES_NONE;
 	const struct session *s = &resolved_run.session;
+	int got;
 
 	if (resolve_run_open(x->c, count, argv, dashed, false, &resolved_run,
-			     err) < 0 ||
-	    recover_project(x->c, s->project, err) < 0 ||
+			     err) < 0)
+		return -err->num;
+	got = choose_run_check(x->c, &resolved_run, true, argv, err);
+	if (got)
+		return got;
+	if (recover_project(x->c, s->project, err) < 0 ||
 	    resolve_run_lock(x->c, &resolved_run, err) < 0)
 		return -err->num;
 	if (!run_state_pending(s->state))
 		return fail(err, ENODATA,
 			    "run %s is %s: export a snapshot instead (`guard "
 			    "log` lists them)",
-			    s->id, run_state_name(s->state));
+			    session_label(s), run_state_name(s->state));
 	if (run_trees_load(x->c, &resolved_run, "archives are", &run_trees,
 			   err) < 0)
 		return -err->num;
@@ -171,6 +177,7 @@ static int export_file(struct export *x, int count, char **argv, int dashed,
 	auto_free char *path = resolve_run_path(x->file, err), *dir = NULL;
 	auto_close int dirfd = -1;
 	struct stat st;
+	int got;
 
 	if (!path)
 		return -err->num;
@@ -187,9 +194,8 @@ static int export_file(struct export *x, int count, char **argv, int dashed,
 	if (atomic_begin(dirfd, path_name(path), 0600, &f, err) < 0)
 		return -err->num;
 	x->fd = f.fd;
-	return export(x, count, argv, dashed, err) < 0
-		       ? -err->num
-		       : atomic_publish(&f, path_name(path), err);
+	got = export(x, count, argv, dashed, err);
+	return got ? got : atomic_publish(&f, path_name(path), err);
 }
 
 int cmd_export(int argc, char **argv)
@@ -219,7 +225,7 @@ int cmd_export(int argc, char **argv)
 	else
 		got = (x.file ? export_file : export)(
 			&x, argc - optind, argv + optind, dashed, &err);
-	if (got < 0)
+	if (got)
 		return output_has_failed() ? STATUS_OK
 					   : output_status(got, &err);
 	return output_finish() && !x.left_out ? STATUS_OK : STATUS_REFUSED;

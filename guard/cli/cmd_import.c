@@ -1,6 +1,8 @@
+#include <string.h>
 #include <unistd.h>
 
 #include "guard/change/importer.h"
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/change/changes.h"
 #include "guard/change/resolve_run.h"
@@ -9,6 +11,7 @@
 
 #define ID_SHOWN 10
 #define NAME_WIDTH 24
+#define MERGES_SHOWN 3
 
 struct import_options {
 	bool dry, yes, json;
@@ -55,11 +58,28 @@ static void print_import_summary(const struct session *s,
 				 const struct gitimport_list *list,
 				 const char *done)
 {
-	output_print("run %s: %s, %s (%s, %s) %s %s/", s->id,
+	output_print("run %s: %s, %s (%s, %s) %s %s/", session_label(s),
 		     text_count(list->fresh, "ref"),
 		     text_count(list->commits, "new commit"),
 		     text_count(list->objects, "object"),
 		     text_size(list->bytes), done, list->prefix);
+}
+
+/* How the imported branches come into the user's own. */
+static void hint_merges(const struct gitimport_list *list)
+{
+	size_t i, shown = 0;
+
+	for (i = 0; i < list->count && shown < MERGES_SHOWN; i++) {
+		const struct gitimport_ref *r = &list->items[i];
+
+		if (r->known || strncmp(r->name, "heads/", 6) != 0)
+			continue;
+		output_hint("git merge %s/%s", list->prefix, r->name);
+		shown++;
+	}
+	if (!shown)
+		output_hint("git for-each-ref %s", list->prefix);
 }
 
 /* The run's branch of that name; its commit is in the repository now. */
@@ -78,9 +98,14 @@ static int fast_forward_branch(struct context *c, const struct session *s,
 		i++;
 	if (i == list->count)
 		return fail(err, ENOENT,
-			    "run %s created no commit on a branch %s", s->id,
-			    text_quote(o->ff));
+			    "run %s created no commit on a branch %s",
+			    session_label(s), text_quote(o->ff));
 	got = gitimport_forward(im, o->ff, &list->items[i].id, err);
+	if (got == -EEXIST)
+		return fail(err, EEXIST,
+			    "%s is checked out: git merge --ff-only %.*s moves "
+			    "it with its files",
+			    text_quote(o->ff), ID_SHOWN, list->items[i].id.hex);
 	if (got < 0)
 		return err_context(err, "the branch was not moved");
 	if (got == 0)
@@ -98,7 +123,9 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	AUTO(gitimport) struct gitimport *im = NULL;
 	const struct gitimport_list *list;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
+	auto_free char *run = NULL;
 	struct err ignored;
+	int got;
 
 	if (!gitrun_program())
 		return fail(err, ENOENT,
@@ -107,11 +134,15 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
+	got = o->dry ? 0 : choose_run_check(c, &p, o->yes, argv, err);
+	if (got)
+		return got;
 	if (resolve_run_has_paths(&p))
 		return fail(err, EINVAL,
 			    "import takes all refs of a run: give no paths");
 	if (p.session.state == RUN_DISCARDED)
-		return fail(err, ENOENT, "run %s was discarded", p.session.id);
+		return fail(err, ENOENT, "run %s was discarded",
+			    session_label(&p.session));
 	if (recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
@@ -143,7 +174,6 @@ static int import(struct context *c, int count, char **argv, int dashed,
 				     buf_text(&line),
 				     r->known ? output_style(STYLE_NONE) : "");
 		}
-		(void)fflush(stdout);
 		for (i = 0; i < list->notes->count; i++)
 			output_warn("%s", list->notes->items[i]);
 	}
@@ -157,33 +187,31 @@ static int import(struct context *c, int count, char **argv, int dashed,
 			print_import_summary(&p.session, list, "would go to");
 			return STATUS_OK;
 		}
+		run = choose_run_text(&p.session);
 		if (!o->yes)
 			print_import_summary(&p.session, list, "can go to");
-		if (!output_confirm(
-			    o->yes, "guard: import them into %s below %s/?",
-			    text_quote(p.session.project), list->prefix)) {
+		if (!output_confirm(o->yes,
+				    "guard: import the commits of %s into %s "
+				    "below %s/?",
+				    run, text_quote(p.session.project),
+				    list->prefix)) {
 			if (o->json)
 				print_import_json(&p.session, list, false);
 			return STATUS_REFUSED;
 		}
-		if (gitimport_write(im, err) < 0)
-			return -err->num;
-		/* For people who ask later what became of the run's commits. */
-		record_add(&p.session.more, "imported", list->prefix);
-		state_log(&c->state, "import", "run", p.session.id, "project",
-			  p.session.project, "refs", list->prefix, NULL);
-		if (session_save(&p.session, err) < 0)
+		if (importer_write(c, &p.session, im, err) < 0)
 			return -err->num;
 		if (o->json)
 			print_import_json(&p.session, list, true);
 		print_import_summary(&p.session, list, "imported to");
-		output_hint("git for-each-ref %s", list->prefix);
+		if (!o->ff)
+			hint_merges(list);
 		return fast_forward_branch(c, &p.session, im, o, err);
 	}
 	if (o->json)
 		print_import_json(&p.session, list, false);
-	output_print("run %s has no commits that %s lacks", p.session.id,
-		     text_quote(p.session.project));
+	output_print("run %s has no commits that %s lacks",
+		     session_label(&p.session), text_quote(p.session.project));
 	return fast_forward_branch(c, &p.session, im, o, err);
 }
 

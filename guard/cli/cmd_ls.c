@@ -37,7 +37,7 @@ int cmd_ls(int argc, char **argv)
 	const struct verb *verb = options_verb("ls");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
-	auto_free char *run = NULL, *path = NULL;
+	auto_free char *path = NULL;
 	AUTO(tree) struct tree tree = {0};
 	enum tree_list_form form = TREE_LIST_NAMES;
 	const char *when, *arg;
@@ -58,13 +58,13 @@ int cmd_ls(int argc, char **argv)
 	when = argv[optind];
 	arg = argv[optind + 1];
 	got = context_open(&c, true, &err);
-	if (got == 0 && !runview_split(when, &run, &path)) {
+	if (got == 0)
+		got = runview_find(&c, when, &s, &path, &err);
+	if (got == 0) {
 		got = ls_snapshot(&c, when, arg, form, &err);
-	} else if (got == 0) {
-		got = session_open(c.state.runs_fd, run, false, &s, &err);
-		if (got >= 0)
-			got = runview_list(&c, &s, *path || !arg ? path : arg,
-					   &tree, &err);
+	} else if (got > 0) {
+		got = runview_list(&c, &s, *path || !arg ? path : arg, &tree,
+				   &err);
 		if (got >= 0)
 			tree_list_entries(&tree, form);
 	}

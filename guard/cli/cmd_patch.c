@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/review/run_trees.h"
 #include "guard/change/resolve_run.h"
@@ -83,8 +84,12 @@ int cmd_patch(int argc, char **argv)
 		return got;
 	if (context_open(&c, true, &err) < 0 ||
 	    resolve_run_open(&c, argc - optind, argv + optind, dashed, false,
-			     &run, &err) < 0 ||
-	    recover_project(&c, run.session.project, &err) < 0 ||
+			     &run, &err) < 0)
+		return output_status(-err.num, &err);
+	got = choose_run_check(&c, &run, true, argv + optind, &err);
+	if (got)
+		return output_status(got, &err);
+	if (recover_project(&c, run.session.project, &err) < 0 ||
 	    resolve_run_lock(&c, &run, &err) < 0 ||
 	    run_trees_load(&c, &run, "patches are", &trees, &err) < 0)
 		return output_status(-err.num, &err);

@@ -107,12 +107,15 @@ static int execute_prune(struct context *c, struct prune_command *p,
 	else if (!result.snapshots && !result.packs)
 		output_print("nothing to do");
 	else
-		output_print("%s and %s (%s) are in the trash for 7 days%s%s",
+		output_print("%s and %s (%s) moved to the trash, deleted in 7 "
+			     "days%s%s",
 			     text_count(result.snapshots, "snapshot"),
 			     text_count(result.packs, "pack"),
 			     text_size(result.bytes),
 			     result.written ? "; repacked: " : "",
 			     result.written ? text_size(result.written) : "");
+	if (!p->json && result.packs)
+		output_hint("guard prune --trash deletes them now");
 	if (!p->json && result.snapshots)
 		output_hint("guard undelete lists and restores them");
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
@@ -155,7 +158,8 @@ static int prune_snapshots(struct prune_command *p, struct err *err)
 		if (!plan.items[i].why)
 			history_show_row(&t, &plan.snapshots[i], "");
 	table_print(&t, "", stdout);
-	output_print("%s of %zu would be removed, which frees about %s of %s",
+	output_print("%s of %zu would be moved to the trash: about %s of "
+		     "%s",
 		     text_count(plan.drop_snapshots, "snapshot"), plan.count,
 		     text_size(plan.frees), text_size(plan.bytes));
 	if (p->options.max_size && plan.needed > p->options.max_size)

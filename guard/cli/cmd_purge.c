@@ -1,3 +1,4 @@
+#include <fnmatch.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include "base/dirtree.h"
 #include "base/fd.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/purge_everything.h"
 #include "guard/history/versions.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
@@ -85,7 +87,7 @@ static int clear_run(const struct session *s, const char *path, bool dry,
 			got = clear_layer(s->fd, layer, path_rest(path, root),
 					  dry, err);
 		if (got < 0)
-			return err_context(err, "run %s", s->id);
+			return err_context(err, "run %s", session_label(s));
 		any |= got > 0;
 	}
 	return any;
@@ -115,7 +117,7 @@ static int clear_runs(struct context *c, struct purge_command *p, bool dry,
 			return fail(err, EBUSY,
 				    "run %s has it in its layer and is still "
 				    "running: wait for its end, or end it",
-				    s.id);
+				    session_label(&s));
 		if (got < 0)
 			return got;
 		p->layers += (size_t)got;
@@ -241,6 +243,12 @@ static int execute_purge(struct context *c, struct purge_command *p,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
+/* The only part of the state that snapshots hold. */
+static bool is_in_agent_home(const struct state *state, const char *path)
+{
+	return fnmatch("agents/*/home/*", path_rest(path, state->path), 0) == 0;
+}
+
 static int purge_versions(struct purge_command *p, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
@@ -253,7 +261,8 @@ static int purge_versions(struct purge_command *p, struct err *err)
 	if (!p->path || context_open(&c, true, err) < 0)
 		return -err->num;
 	if (path_below(c.state.path, p->path) ||
-	    path_below(p->path, c.state.path))
+	    (path_below(p->path, c.state.path) &&
+	     !is_in_agent_home(&c.state, p->path)))
 		return fail(err, EPERM, "%s overlaps guard's own state",
 			    text_quote(p->arg));
 	if (recover_project(&c, c.project, err) < 0 ||
@@ -304,8 +313,10 @@ int cmd_purge(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("purge");
 	struct purge_command p = {0};
+	bool everything = false;
 	const struct option_slot slots[] = {
 		{OPT_CONFIRM, .text = &p.confirm},
+		{OPT_EVERYTHING, .flag = &everything},
 		{'n', .flag = &p.dry},
 		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &p.json},
@@ -317,8 +328,12 @@ int cmd_purge(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind != 1)
-		return options_usage_error(verb, "expected one PATH");
+	if (argc - optind != !everything)
+		return options_usage_error(verb, "expected one PATH, or "
+						 "--everything without PATH");
+	if (everything)
+		return output_status(
+			purge_everything(p.confirm, p.dry, p.json, &err), &err);
 	p.arg = argv[optind];
 	got = purge_versions(&p, &err);
 	versions_free(&p.versions);

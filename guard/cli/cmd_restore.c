@@ -1,7 +1,9 @@
 #include <inttypes.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/parse.h"
 #include "base/path.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/plan_print.h"
@@ -114,7 +116,7 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	if (r->dry)
 		return changeset_check(&r->in.change, err);
 	*ret = STATUS_REFUSED;
-	return plan_summary_ask(&r->counts, where, r->yes);
+	return plan_summary_ask(&r->counts, NULL, where, r->yes);
 }
 
 static int execute_restore(struct restore *r, struct err *err)
@@ -212,6 +214,15 @@ static int restore_to(struct restore *r, struct err *err)
 
 /* JSON: the sources, the snapshots before and after (0: none) and, without
  * --to, the members of plan_summary_json(). */
+/* A number where no file has this name. */
+static bool is_snapshot_number(const char *text)
+{
+	unsigned long number;
+
+	return parse_number(text, ULONG_MAX - 1, &number) == 0 &&
+	       access(text, F_OK) < 0;
+}
+
 static int restore(struct restore *r, int count, char **argv, struct err *err)
 {
 	int i, got;
@@ -221,6 +232,11 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		return -err->num;
 	r->found.store = r->in.c->store;
 	r->found.at = r->at;
+	if (count > 1 && !r->at && is_snapshot_number(argv[0]))
+		return fail(err, ENOENT,
+			    "no such path: %s; did you mean guard restore --at "
+			    "%s %s?",
+			    text_quote(argv[0]), argv[0], text_quote(argv[1]));
 	for (i = 0; i < count; i++)
 		if (sources_find(&r->found, argv[i], err) < 0)
 			return -err->num;

@@ -1,13 +1,101 @@
+#include <signal.h>
+#include <unistd.h>
+
 #include "guard/agent/agent.h"
 #include "guard/cli/agent_show.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
 #include "guard/cli/run_parse.h"
 
+/* ---- signals during the count of the changes ---- */
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+/* The texts are complete before the first signal: the handler may only call
+ * write(2) and _exit(2). The layer, the store and the records stay valid when
+ * the process ends at any point. */
+static struct {
+	bool on;
+	pid_t self; /* a forked process has the handler, too */
+	int status;
+	volatile sig_atomic_t interrupts;
+	char *first, *stopped;
+	struct sigaction before[sizeof(ending) / sizeof(*ending)];
+} count;
+
+/* A second Ctrl-C is often meant for a command that has just ended. */
+static void stop_count(int sig)
+{
+	bool first = sig == SIGINT && !count.interrupts;
+	const char *text = first ? count.first : count.stopped;
+
+	count.interrupts = 1;
+	if (getpid() != count.self)
+		_exit(128 + sig);
+	(void)!write(STDERR_FILENO, text, strlen(text));
+	if (!first)
+		_exit(count.status);
+}
+
+static void begin_count(const struct session *s, int status)
+{
+	struct sigaction stop = {.sa_handler = stop_count,
+				 .sa_flags = SA_RESTART};
+	const char *label = session_label(s);
+	sigset_t set;
+	size_t i;
+
+	count.self = getpid();
+	count.status = status;
+	count.interrupts = 0;
+	count.first = output_is_quiet()
+			      ? mem_strdup("")
+			      : mem_printf("guard: run %s ended, its changes "
+					   "are being counted: Ctrl-C again "
+					   "stops the count\n",
+					   label);
+	count.stopped = output_is_quiet()
+				? mem_strdup("")
+				: mem_printf("guard: run %s ended; changes not "
+					     "counted: guard diff %s\n",
+					     label, label);
+	(void)sigemptyset(&set);
+	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		(void)sigaddset(&set, ending[i]);
+	/* The handlers do not interrupt each other. */
+	stop.sa_mask = set;
+	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++) {
+		(void)sigaction(ending[i], NULL, &count.before[i]);
+		if (count.before[i].sa_handler != SIG_IGN)
+			(void)sigaction(ending[i], &stop, NULL);
+	}
+	count.on = true;
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void end_count(void)
+{
+	sigset_t unused;
+	size_t i;
+
+	if (!count.on)
+		return;
+	context_block_signals(&unused);
+	count.on = false;
+	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		(void)sigaction(ending[i], &count.before[i], NULL);
+	free(count.first);
+	free(count.stopped);
+}
+
 static const struct run_ui ui = {
 	.changes = output_run_summary,
 	.agent_changes = agent_show_end,
+	.count_begin = begin_count,
+	.count_end = end_count,
 };
+
+/* ---- guard run, guard exec ---- */
 
 int cmd_run(int argc, char **argv)
 {
@@ -88,6 +176,7 @@ static int make_exec_argv(const struct session *s, const struct run_exec *v,
 int run_exec(const struct session *s, const struct run_exec *v)
 {
 	struct parsed p = {0};
+	static const char *const none[] = {NULL};
 	char **argv = NULL;
 	int status = RUN_STATUS_GUARD;
 	struct err err;
@@ -110,6 +199,12 @@ int run_exec(const struct session *s, const struct run_exec *v)
 		if (!p.options.agent)
 			p.options.agent = AGENT_NONE;
 		p.options.quiet = output_is_quiet();
+		/* A throw-away copy writes to no real directory. */
+		if (v->copy_dir) {
+			p.options.copy_dir = v->copy_dir;
+			p.options.agent = AGENT_NONE;
+			p.options.read_write = none;
+		}
 		status = run_command(&p.options, &ui);
 	} else if (err.text[0]) {
 		output_error(&err);

@@ -4,6 +4,7 @@
 
 #include "base/fd.h"
 #include "guard/cli/commands.h"
+#include "snapshot/tree/time_spec.h"
 #include "guard/history/locate.h"
 #include "guard/history/runview.h"
 #include "guard/cli/tree_list.h"
@@ -96,6 +97,7 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 			jsonout_text(object, "command", s.command);
 			jsonout_text(object, "message", s.message);
 			jsonout_text(object, "root", s.root_path);
+			jsonout_origin(object, &s);
 			jsonout_number(object, "files", s.files);
 			jsonout_number(object, "folders", s.dirs);
 			jsonout_number(object, "bytes", s.bytes);
@@ -125,6 +127,7 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 				{"run", s.run_id},
 				{"command", s.command},
 				{"message", s.message},
+				{"host", s.host ? s.host : ""},
 			};
 			AUTO(buf) struct buf b = {0};
 			size_t k;
@@ -194,19 +197,18 @@ static int print_run_file(int fd, const struct show_options *o, struct err *err)
 	}
 }
 
-/* 1: shown; 0: `when` is no run. */
-static int show_run_path(struct context *c, const char *when, const char *path,
+/* 1: shown; 0: the operand begins with no run. */
+static int show_run_path(struct context *c, const char *arg,
 			 const struct show_options *o, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	AUTO(entry) struct entry e = {0};
+	auto_free char *path = NULL;
 	auto_close int fd = -1;
 	struct err unexpected;
-	int got = session_open(c->state.runs_fd, when, false, &s, err);
+	int got = runview_find(c, arg, &s, &path, err);
 
-	if (got == -ENOENT)
-		return 0;
-	if (got < 0)
+	if (got <= 0)
 		return got;
 	fd = got = runview_open(&s, path, err);
 	if (fd >= 0)
@@ -215,7 +217,8 @@ static int show_run_path(struct context *c, const char *when, const char *path,
 	else if ((fd == -ENOENT || fd == -EISDIR) &&
 		 runview_result(c, &s, path, &e, &unexpected) > 0)
 		got = show_entry(c->store, &e, o, err);
-	return got < 0 ? err_context(err, "run %s: %s", s.id, text_quote(path))
+	return got < 0 ? err_context(err, "run %s: %s", session_label(&s),
+				     text_quote(path))
 		       : 1;
 }
 
@@ -225,6 +228,7 @@ int cmd_show(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free char *when = NULL, *path = NULL;
 	struct show_options o = {0};
+	struct time_spec ignored_time;
 	const struct option_slot slots[] = {
 		{OPT_JSON, .flag = &o.json},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
@@ -238,12 +242,17 @@ int cmd_show(int argc, char **argv)
 	if (argc - optind != 1)
 		return options_usage_error(verb, "expected SNAP or SNAP:PATH");
 	got = context_open(&c, true, &err);
-	if (got == 0 && runview_split(argv[optind], &when, &path))
-		got = show_run_path(&c, when, path, &o, &err);
+	if (got == 0)
+		got = show_run_path(&c, argv[optind], &o, &err);
 	if (got == 0) {
-		free(when);
-		free(path);
 		locate_split(argv[optind], &when, &path);
+		/* A path alone: its newest version. */
+		if (when && !path &&
+		    time_spec_parse(when, timestamp_now(), &ignored_time,
+				    &err) < 0) {
+			path = TAKE(when);
+			when = mem_strdup("latest");
+		}
 		got = show_snapshot(&c, when, path, &o, &err);
 	}
 	if (got < 0) {

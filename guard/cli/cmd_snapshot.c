@@ -163,7 +163,13 @@ static int snapshot_directories(struct context *c, char **paths, size_t count,
 		auto_free char *dir = state_directory(&c->state, paths[i], err);
 
 		if (!dir)
-			return -err->num;
+			return *paths[i] && (err->num == ENOENT ||
+					     err->num == ENOTDIR)
+				       ? fail(err, err->num,
+					      "%s is not a directory: a "
+					      "message is given with -m",
+					      text_quote(paths[i]))
+				       : -err->num;
 		names_add(&dirs, dir);
 	}
 	for (i = 0; i < count; i++) {

@@ -1,10 +1,19 @@
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/path.h"
-#include "guard/change/changes.h"
+#include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/run/run.h"
 #include "guard/review/overlaps.h"
 #include "guard/retention/retire.h"
+#include "guard/state/storing.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
+
+/* Files in one line. */
+#define NAMES_SHOWN 5
 
 struct status_options {
 	struct context *context;
@@ -12,31 +21,8 @@ struct status_options {
 	bool all, json, porcelain, quiet;
 	char *unfinished; /* or NULL */
 	size_t elsewhere; /* pending runs that are not shown */
+	const char *glob; /* runs with such a name only; NULL: all */
 };
-
-struct status_counts {
-	struct change_counts n; /* the project and the additional roots */
-	size_t home;
-};
-
-/* A layer is counted only while the run is pending. 0, or negative with the
- * text in err. */
-static int count_run_changes(const struct session *s,
-			     const struct status_options *o,
-			     struct status_counts *ret, struct err *err)
-{
-	AUTO(changes) struct changes changes = CHANGES_NONE;
-
-	*ret = (struct status_counts){0};
-	if (!run_state_pending(s->state))
-		return 0;
-	if (changes_load_own(o->context, s, &changes, err) < 0)
-		return -err->num;
-	changes_find_moves(&changes);
-	changes_count_all(&changes, &ret->n);
-	ret->home = changes_count_home(&changes);
-	return 0;
-}
 
 /* On stderr, or as JSON into the list. */
 static void print_overlap(const struct session *a, const struct session *b,
@@ -59,8 +45,8 @@ static void print_overlap(const struct session *a, const struct session *b,
 			   text_quote(overlap->paths[i]));
 	if (overlap->count > most)
 		buf_printf(&names, " and %zu more", overlap->count - most);
-	output_hint("%s and %s both changed %s", a->id, b->id,
-		    buf_text(&names));
+	output_hint("%s and %s both changed %s", session_label(a),
+		    session_label(b), buf_text(&names));
 }
 
 /* Runs that have changed the same paths, on stderr or into the list. Layers are
@@ -108,14 +94,15 @@ static void print_status_json(const struct session_list *list,
 
 	for (i = list->count; i-- > 0;) {
 		const struct session *s = &list->items[i];
-		struct status_counts status_counts;
+		struct change_counts counts;
 		struct err err;
 		json_t *run = jsonout_run(s);
+		size_t home;
 
-		if (count_run_changes(s, o, &status_counts, &err) == 0) {
-			jsonout_set(run, "counts",
-				    jsonout_counts(&status_counts.n));
-			jsonout_number(run, "home", status_counts.home);
+		if (choose_run_count(o->context, s, &counts, &home, &err) ==
+		    0) {
+			jsonout_set(run, "counts", jsonout_counts(&counts));
+			jsonout_number(run, "home", home);
 		} else {
 			jsonout_text(run, "error", err.text);
 		}
@@ -129,31 +116,15 @@ static void print_status_json(const struct session_list *list,
 	jsonstream_print(document);
 }
 
-static char *changes_text(const struct session *s,
-			  const struct status_options *o)
-{
-	struct buf b = {0};
-	struct status_counts status_counts;
-	struct err err;
-
-	if (!run_state_pending(s->state))
-		return mem_strdup("");
-	if (count_run_changes(s, o, &status_counts, &err) < 0) {
-		output_warn("%s", err.text);
-		return mem_strdup("cannot be read");
-	}
-	if (status_counts.n.total || !status_counts.home)
-		changes_summary(&status_counts.n, &b);
-	if (status_counts.home)
-		buf_printf(&b, "%s%zu in home", b.len ? ", " : "",
-			   status_counts.home);
-	return buf_take_text(&b);
-}
-
 static void add_status_row(struct table *t, const struct session *s,
 			   const struct status_options *o)
 {
-	auto_free char *changes = changes_text(s, o);
+	auto_free char *changes = choose_run_changes(o->context, s);
+	const char *test = record_get(&s->more, RUN_TEST);
+	auto_free char *tested =
+		test ? mem_printf("%s, test: exit %ld", changes,
+				  strtol(test, NULL, 10))
+		     : mem_strdup(changes);
 	AUTO(buf) struct buf command = {0}, project = {0};
 	/* The run may have continued since it ended. */
 	bool going = !s->ended.sec || s->started.sec > s->ended.sec;
@@ -165,18 +136,52 @@ static void add_status_row(struct table *t, const struct session *s,
 	output_truncated(&command, s->command ? s->command : "");
 	if (o->all)
 		text_escape_name(&project, s->project);
-	table_row(t, (const char *const[]){s->id, resolve_run_state_text(s),
+	table_row(t, (const char *const[]){s->id, session_name(s) ?: "",
+					   resolve_run_state_text(s),
 					   when.sec ? text_age(when) : "",
-					   status, changes, buf_text(&command),
+					   status, tested, buf_text(&command),
 					   buf_text(&project)});
 }
 
-static void print_table(const struct session_list *list,
+/* The files that the run and the user have changed: the run sees its own
+ * version. */
+static void print_unseen_edits(struct context *c, struct session *s)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	AUTO(buf) struct buf names = {0};
+	size_t count = 0, i, k;
+	struct err ignored;
+
+	if (changes_load(s, &c->state, &changes, &ignored) < 0 ||
+	    changes_edited_mark(c, s, &changes, &ignored) < 0)
+		return;
+	for (i = 0; i < s->root_count; i++) {
+		const struct changes_root *root = &changes.roots[i];
+
+		for (k = 0; k < root->list.count; k++) {
+			const struct change *change = &root->list.items[k];
+
+			if (!(change->flags & CHANGES_EDITED) ||
+			    S_ISDIR(change->now.mode) || ++count > NAMES_SHOWN)
+				continue;
+			buf_printf(&names, "%s%s%s", count > 1 ? ", " : "",
+				   root->prefix, text_quote(change->path));
+		}
+	}
+	if (count > NAMES_SHOWN)
+		buf_printf(&names, " and %zu more", count - NAMES_SHOWN);
+	if (count)
+		output_hint("it does not see your edits of %s: it has changed "
+			    "the same %s",
+			    buf_text(&names), count == 1 ? "file" : "files");
+}
+
+static void print_table(struct session_list *list,
 			const struct status_options *o)
 {
 	AUTO(table)
 	struct table t = {
-		.columns = o->all ? 7 : 6,
+		.columns = o->all ? 8 : 7,
 		.width = output_width(),
 	};
 	size_t i;
@@ -194,15 +199,16 @@ static void print_table(const struct session_list *list,
 	else if (list->count == 0)
 		output_print("no run in %s is pending", text_quote(o->project));
 	for (i = 0; i < list->count; i++) {
-		const struct session *s = &list->items[i];
+		struct session *s = &list->items[i];
 
-		if (resolve_run_is_running(s))
-			output_hint("%s is still running", s->id);
-		else if (s->state == RUN_INTERRUPTED)
+		if (resolve_run_is_running(s)) {
+			output_hint("%s is still running", session_label(s));
+			print_unseen_edits(o->context, s);
+		} else if (s->state == RUN_INTERRUPTED)
 			output_hint(
 				"%s was interrupted: guard or the machine "
 				"stopped before it ended; its changes are kept",
-				s->id);
+				session_label(s));
 	}
 	print_overlaps(list, o, NULL);
 }
@@ -217,19 +223,21 @@ static void print_lines(const struct session_list *list,
 		if (o->porcelain) {
 			const struct session *s = &list->items[i];
 			AUTO(buf) struct buf b = {0};
-			struct status_counts status_counts;
-			const struct change_counts *n = &status_counts.n;
+			struct change_counts n;
 			struct err err;
+			size_t home;
 
-			if (count_run_changes(s, o, &status_counts, &err) < 0)
+			if (choose_run_count(o->context, s, &n, &home, &err) <
+			    0)
 				output_warn("%s", err.text);
 			buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t",
 				   s->id, resolve_run_state_text(s), s->status,
-				   n->deleted, n->modified + n->type + n->meta,
-				   n->added, n->git);
+				   n.deleted, n.modified + n.type + n.meta,
+				   n.added, n.git);
 			text_escape_name(&b, s->project);
 			buf_add_char(&b, '\t');
 			text_escape_name(&b, s->command ? s->command : "");
+			buf_printf(&b, "\t%s", session_name(s) ?: "");
 			(void)printf("%s\n", buf_text(&b));
 		} else
 			(void)printf("%s\n", list->items[i].id);
@@ -263,6 +271,21 @@ static int check_unfinished(struct context *c, struct status_options *o,
 	return got == -EBUSY ? 0 : got;
 }
 
+/* The snapshot beside a run that goes on now. */
+static void print_storing(const struct context *c)
+{
+	auto_free char *text = NULL;
+	struct storing storing;
+
+	if (storing_find(c->state.workspaces_fd, c->project, &storing)) {
+		text = storing_text(&storing);
+		output_hint("storing %s in the background: %s (guard stop "
+			    "--snapshot ends it)",
+			    text_quote(c->project), text);
+	}
+	free(storing.run_id);
+}
+
 static int status(struct context *c, struct status_options *o, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
@@ -275,7 +298,8 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 	retire_runs(c);
 	if (retire_trash(&c->state, err) < 0)
 		output_error(err);
-	if (session_list(c->state.runs_fd, false, &list, err) < 0)
+	if ((o->all ? session_list(c->state.runs_fd, false, &list, err)
+		    : session_list_pending(c->state.runs_fd, &list, err)) < 0)
 		return -err->num;
 	if (list.unread.num)
 		output_warn("%s", list.unread.text);
@@ -287,6 +311,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		 * directory of a run is a project. */
 		for (k = 0; pending && !show && k < s->root_count; k++)
 			show = path_below(c->project, s->roots[k].path);
+		show = show && (!o->glob || resolve_run_matches(s, o->glob));
 		if (show) {
 			list.items[shown++] = *s;
 			continue;
@@ -301,6 +326,8 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		print_lines(&list, o);
 	else
 		print_table(&list, o);
+	if (!o->json && !o->porcelain && !o->quiet)
+		print_storing(c);
 	return STATUS_OK;
 }
 
@@ -321,6 +348,15 @@ int cmd_status(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
+	if (argc - optind > 1)
+		return options_usage_error(verb,
+					   "expected at most one DIR or GLOB");
+	if (optind < argc && resolve_run_is_glob(argv[optind]))
+		o.glob = argv[optind];
+	else if (optind < argc && chdir(argv[optind]) < 0) {
+		(void)fail_errno(&err, "%s", text_quote(argv[optind]));
+		return output_status(-err.num, &err);
+	}
 	got = status(&c, &o, &err);
 	free(o.unfinished);
 	return output_status(got, &err);

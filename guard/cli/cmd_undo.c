@@ -6,8 +6,11 @@
 #include "base/path.h"
 #include "guard/change/changes.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/discard.h"
 #include "guard/cli/plan_print.h"
 #include "guard/cli/plan_summary.h"
+#include "guard/change/partial_discard.h"
+#include "guard/change/resolve_run.h"
 #include "guard/change/undo.h"
 
 /* False: there was nothing to be said. */
@@ -65,13 +68,17 @@ static bool is_undo_blocked(const struct undo *u)
 
 	for (i = 0; i < u->change.root_count; i++)
 		unread |= print_unread_paths(u, i);
-	out = unread ? mem_printf("nothing undone: cannot check whether these "
-				  "files have changed; try again when they can "
-				  "be read, or use guard restore --at %" PRIu64
-				  " PATH",
-				  action_before(&u->last))
-		     : mem_strdup("nothing undone: these files have changed "
-				  "since; guard restore restores single files");
+	out = u->redo  ? mem_strdup("nothing redone: these files have changed "
+				     "since the undo")
+	      : unread ? mem_printf(
+				 "nothing undone: cannot check whether these "
+				 "files have changed; try again when they can "
+				 "be read, or use guard restore --at %" PRIu64
+				 " PATH",
+				 action_before(&u->last))
+		       : mem_strdup(
+				 "nothing undone: these files have changed "
+				 "since; guard restore restores single files");
 	for (i = 0; i < u->change.root_count; i++)
 		blocked |=
 			plan_print_blocks(&u->change.roots[i].plan, out, NULL);
@@ -90,7 +97,9 @@ static int undo_transaction(struct undo *u, struct err *err)
 	 * that was refused. */
 	which = undo_title(&u->last);
 	output_print("%s %s: %s, %s",
-		     u->step ? "before that, in" : "the last action in",
+		     u->step   ? "before that, in"
+		     : u->redo ? "the last undone action in"
+			       : "the last action in",
 		     text_quote(u->path), which,
 		     text_age(u->change.roots[0].base.time));
 	for (i = 0; i < u->change.root_count && !(output_is_quiet() && u->yes);
@@ -104,35 +113,74 @@ static int undo_transaction(struct undo *u, struct err *err)
 	if (!u->dry) {
 		if (plan_summary_count(&u->change, &counts, err) < 0)
 			return -err->num;
-		if (!plan_summary_ask(&counts, u->path, u->yes))
+		if (!plan_summary_ask(&counts, NULL, u->path, u->yes))
 			return STATUS_REFUSED;
 	}
 	return undo_execute(u, err) < 0 ? -err->num : STATUS_OK;
+}
+
+/* Discards the run, or the same paths of it, again. */
+static int redo_discard(struct undo *u, struct err *err)
+{
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
+	AUTO(mem_list) char **operands = NULL;
+	int parts = (int)u->last.parts.count, i;
+
+	if (resolve_run_text(u->c, u->last.run_id, !u->dry, &p.session, err) <
+	    0)
+		return -err->num;
+	mem_list_add(&operands, u->last.run_id);
+	for (i = 0; i < parts; i++) {
+		auto_free char *path = partial_discard_path(
+			&p.session, &u->last.parts.items[i]);
+
+		mem_list_add(&operands, path);
+	}
+	resolved_run_free(&p);
+	if (resolve_run_open(u->c, parts + 1, operands, parts, !u->dry, &p,
+			     err) < 0)
+		return -err->num;
+	return discard_run(
+		u->c, &p,
+		&(struct discard_choice){.dry = u->dry, .yes = u->yes}, err);
 }
 
 /* --- one or several --- */
 
 static int undo_one(struct undo *u, struct err *err)
 {
-	return action_is_discard(&u->last) ? undo_discard(u, err)
-					   : undo_transaction(u, err);
+	if (!action_is_discard(&u->last))
+		return undo_transaction(u, err);
+	return u->redo ? redo_discard(u, err) : undo_discard(u, err);
 }
 
 /* None is begun when there are fewer of them. */
-static int undo_many(struct undo *u, struct err *err)
+static int check_count(struct undo *u, struct err *err)
 {
+	const char *done = u->redo ? "redone" : "undone";
 	unsigned long n;
 
 	for (n = 0; n < u->count; n++) {
 		int got = undo_load(u, n, err);
 
-		if (got == -ENOENT)
-			return fail(err, ENOENT, "only %s in %s can be undone",
-				    text_count(n, "action"),
+		if (got == -ENOENT && !n)
+			return fail(err, ENOENT, "nothing is left to %s in %s",
+				    u->redo ? "redo" : "undo",
 				    text_quote(u->path));
+		if (got == -ENOENT)
+			return fail(err, ENOENT, "only %s in %s can be %s",
+				    text_count(n, "action"),
+				    text_quote(u->path), done);
 		if (got < 0)
 			return got;
 	}
+	return 0;
+}
+
+static int undo_many(struct undo *u, struct err *err)
+{
+	if (check_count(u, err) < 0)
+		return -err->num;
 	for (; u->step < u->count; u->step++) {
 		int status;
 
@@ -140,20 +188,82 @@ static int undo_many(struct undo *u, struct err *err)
 			return -err->num;
 		status = undo_one(u, err);
 		if (status != STATUS_OK && u->step)
-			output_print("%s before it %sundone",
+			output_print("%s before it %s%s",
 				     text_count(u->step, "action"),
-				     u->dry ? "would be " : "");
+				     u->dry ? "would be " : "",
+				     u->redo ? "redone" : "undone");
 		if (status != STATUS_OK)
 			return status;
 	}
 	return STATUS_OK;
 }
 
-int cmd_undo(int argc, char **argv)
+/*
+ * A script that repeats a command after an error must not undo two actions:
+ * with -y, an undo directly after an undo must say how far it goes.
+ */
+static int check_repeated(const struct undo *u, struct err *err)
 {
-	const struct verb *verb = options_verb("undo");
+	AUTO(action) struct action undone = {0};
+	auto_free char *title = NULL;
+
+	if (!u->yes || u->dry || !undo_can_redo(u, &undone))
+		return 0;
+	title = undo_title(&undone);
+	return fail(err, EEXIST,
+		    "nothing undone: the %s is undone already; guard redo "
+		    "repeats it, guard undo -y 1 goes one step further back, "
+		    "guard undo -y 2 two, guard undo -y RUN undoes that run",
+		    title);
+}
+
+/* The operand of undo: a number of actions, or a run. */
+static int read_operand(struct undo *u, const char *text, struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	const char *run = text;
+	int got;
+
+	if (parse_number(text, ACTIONS_MAX, &u->count) == 0)
+		return 0;
+	/* A discarded run has no record any more, but its id in the action. */
+	got = resolve_run_text(u->c, text, false, &s, err);
+	if (got < 0 && (got != -ENOENT || !session_id_ok(text)))
+		return got == -ENOENT
+			       ? fail(err, ENOENT,
+				      "%s is neither a number up to %d nor a "
+				      "run; guard restore restores single "
+				      "files",
+				      text_quote(text), ACTIONS_MAX)
+			       : got;
+	if (got == 0)
+		run = s.id;
+	got = undo_count_run(u, run, err);
+	if (got == 0 && !u->count)
+		output_print("run %s is undone already", text);
+	return got;
+}
+
+static int undo_or_redo(struct undo *u, int count, char **operands,
+			struct err *err)
+{
+	int got = context_open(u->c, true, err) < 0 || undo_find(u, err) < 0
+			  ? -err->num
+			  : 0;
+
+	u->count = 1;
+	if (got == 0)
+		got = count	? read_operand(u, operands[0], err)
+		      : u->redo ? 0
+				: check_repeated(u, err);
+	return got < 0 ? got : undo_many(u, err);
+}
+
+static int run_verb(const char *name, bool redo, int argc, char **argv)
+{
+	const struct verb *verb = options_verb(name);
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct undo u = {.c = &c};
+	struct undo u = {.c = &c, .redo = redo};
 	const struct option_slot slots[] = {
 		{'n', .flag = &u.dry},
 		{'y', .flag = &u.yes},
@@ -167,21 +277,29 @@ int cmd_undo(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind > 1 ||
-	    (argc - optind == 1 &&
-	     (parse_number(argv[optind], ACTIONS_MAX, &u.count) < 0 ||
-	      !u.count)))
+	if (argc - optind > 1)
 		return options_usage_error(
 			verb,
-			"unexpected argument %s: expected a number up to %d; "
-			"use `guard restore` for single files",
-			text_quote(
-				argv[argc - optind > 1 ? optind + 1 : optind]),
-			ACTIONS_MAX);
-	got = context_open(&c, true, &err) < 0 || undo_find(&u, &err) < 0
-		      ? -err.num
-	      : u.count ? undo_many(&u, &err)
-			: undo_one(&u, &err);
+			"unexpected argument %s: use `guard restore` for "
+			"single files",
+			text_quote(argv[optind + 1]));
+	if (argc > optind &&
+	    (strcmp(argv[optind], "0") == 0 ||
+	     (redo && parse_number(argv[optind], ACTIONS_MAX, &u.count) < 0)))
+		return options_usage_error(
+			verb, "%s: expected a number from 1 to %d",
+			text_quote(argv[optind]), ACTIONS_MAX);
+	got = undo_or_redo(&u, argc - optind, argv + optind, &err);
 	undo_free(&u);
 	return output_status(got, &err);
+}
+
+int cmd_undo(int argc, char **argv)
+{
+	return run_verb("undo", false, argc, argv);
+}
+
+int cmd_redo(int argc, char **argv)
+{
+	return run_verb("redo", true, argc, argv);
 }

@@ -27,11 +27,14 @@
 int cmd_run(int argc, char **argv);
 int cmd_exec(int argc, char **argv); /* ends as run does */
 int cmd_shell(int argc, char **argv);
+int cmd_stop(int argc, char **argv); /* also "kill" */
+int cmd_shell_init(int argc, char **argv);
 int cmd_status(int argc, char **argv); /* also "list" */
 int cmd_diff(int argc, char **argv);
 int cmd_review(int argc, char **argv);
 int cmd_apply(int argc, char **argv); /* also "commit" */
 int cmd_discard(int argc, char **argv);
+int cmd_redo(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_log(int argc, char **argv);
 int cmd_purge(int argc, char **argv);

@@ -16,8 +16,6 @@
 #include "guard/change/risk.h"
 #include "restore/git/textdiff.h"
 
-#define CONTEXT_LINES 3
-
 static int by_kind(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
@@ -38,8 +36,8 @@ void diffshow_head(const struct session *s, struct buf *to)
 	size_t columns = output_width() * COMMAND_LINES, len;
 
 	buf_printf(to, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
-		   s->id, output_style(STYLE_NONE), resolve_run_state_text(s),
-		   text_age(s->started));
+		   session_label(s), output_style(STYLE_NONE),
+		   resolve_run_state_text(s), text_age(s->started));
 	if (s->status >= 0)
 		buf_printf(to, ", exit status %d", s->status);
 	buf_add_char(to, '\n');
@@ -63,6 +61,20 @@ void diffshow_sort(struct change_list *list)
 }
 
 /* --- texts --- */
+
+static bool lacks_libgit;
+
+bool diffshow_has_compared(void)
+{
+	struct err err;
+
+	if (!lacks_libgit || textdiff_available(&err) == 0)
+		return true;
+	/* The pager has the terminal. */
+	output_pager_end();
+	output_print("texts are not compared: %s", err.text);
+	return false;
+}
 
 static bool is_text_change(const struct change *c)
 {
@@ -99,12 +111,20 @@ static int read_sides(const struct change_move *m,
 		       : 0;
 }
 
-static void print_names(const struct change_move *m)
+/* Paths are relative to the root, as patch(1) takes them, but those of the home
+ * are as every other list has them. */
+static void print_names(const struct change_move *m,
+			const struct changes_root *root)
 {
 	AUTO(buf) struct buf from = {0}, to = {0};
 	const char *bold = output_style(STYLE_BOLD);
 	const char *none = output_style(STYLE_NONE);
+	bool old = S_ISREG(m->old.mode), now = S_ISREG(m->now.mode);
 
+	if (root->home) {
+		text_escape_name(&from, root->prefix);
+		text_escape_name(&to, root->prefix);
+	}
 	text_escape_name(&from, m->from);
 	text_escape_name(&to, m->to);
 	(void)printf("\n");
@@ -114,22 +134,23 @@ static void print_names(const struct change_move *m)
 			     bold, m->percent, none, bold, buf_text(&from),
 			     none, bold, buf_text(&to), none);
 	(void)printf("%s--- %s%s%s\n%s+++ %s%s%s\n", bold,
-		     S_ISREG(m->old.mode) ? "a/" : "",
-		     S_ISREG(m->old.mode) ? buf_text(&from) : "(nothing)", none,
-		     bold, S_ISREG(m->now.mode) ? "b/" : "",
-		     S_ISREG(m->now.mode) ? buf_text(&to) : "(nothing)", none);
+		     old && !root->home ? "a/" : "",
+		     old ? buf_text(&from) : "(nothing)", none, bold,
+		     now && !root->home ? "b/" : "",
+		     now ? buf_text(&to) : "(nothing)", none);
 }
 
 /* The names are printed before the first line. */
 struct names_once {
 	const struct change_move *m;
+	const struct changes_root *root;
 	bool printed;
 };
 
 static void print_names_once(struct names_once *names)
 {
 	if (!names->printed)
-		print_names(names->m);
+		print_names(names->m, names->root);
 	names->printed = true;
 }
 
@@ -156,10 +177,10 @@ static int print_diff_line(void *arg, const struct textdiff_line *line)
 }
 
 static void print_text(const struct change_move *m,
-		       const struct changes_root *root)
+		       const struct changes_root *root, unsigned int context)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
-	struct names_once names = {m, false};
+	struct names_once names = {m, root, false};
 	struct err err;
 	int got;
 
@@ -171,9 +192,10 @@ static void print_text(const struct change_move *m,
 		(void)printf("cannot be read: %s\n", err.text);
 		return;
 	}
-	got = textdiff(old.data, old.len, now.data, now.len, CONTEXT_LINES,
+	got = textdiff(old.data, old.len, now.data, now.len, (int)context,
 		       print_diff_line, &names, NULL, NULL, &err);
-	if (got) {
+	lacks_libgit |= got == -ENOPKG;
+	if (got && got != -ENOPKG) {
 		print_names_once(&names);
 		(void)printf("%s\n", got > 0 ? "binary" : "cannot be compared");
 	}
@@ -201,7 +223,8 @@ static void print_link_target(const struct change *c,
  * targets; nothing for directories, deletions and the like. One line stands for
  * content that cannot be shown (binary, too large, unreadable). */
 static void print_text_change(const struct change *c,
-			      const struct changes_root *root)
+			      const struct changes_root *root,
+			      unsigned int context)
 {
 	const struct change_move m = in_place(c);
 
@@ -210,6 +233,8 @@ static void print_text_change(const struct change *c,
 	if (S_ISLNK(c->old.mode) || S_ISLNK(c->now.mode)) {
 		AUTO(buf) struct buf name = {0};
 
+		if (root->home)
+			text_escape_name(&name, root->prefix);
 		text_escape_name(&name, c->path);
 		(void)printf("\n%slink %s%s\n", output_style(STYLE_BOLD),
 			     buf_text(&name), output_style(STYLE_NONE));
@@ -217,9 +242,9 @@ static void print_text_change(const struct change *c,
 		print_link_target(c, root, true);
 	}
 	if (is_text_change(c) && !too_large(c)) {
-		print_text(&m, root);
+		print_text(&m, root, context);
 	} else if (is_text_change(c)) {
-		print_names(&m);
+		print_names(&m, root);
 		(void)printf("too large to show\n");
 	}
 }
@@ -235,20 +260,23 @@ static void count_move_lines(const struct change_move *m,
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
 	struct err err;
+	int got;
 
 	*ret = (struct line_counts){0};
-	ret->text = read_sides(m, root, &old, &now, &err) == 0 &&
-		    textdiff(old.data, old.len, now.data, now.len, 0, NULL,
-			     NULL, &ret->added, &ret->removed, &err) == 0;
+	if (read_sides(m, root, &old, &now, &err) < 0)
+		return;
+	got = textdiff(old.data, old.len, now.data, now.len, 0, NULL, NULL,
+		       &ret->added, &ret->removed, &err);
+	lacks_libgit |= got == -ENOPKG;
+	ret->text = got == 0;
 }
 
-void diffshow_texts(const struct changes_root *g)
+void diffshow_texts(const struct changes_root *g, unsigned int context)
 {
 	const struct change_list *list = &g->list;
 	AUTO(buf) struct buf heading = {0};
 	size_t i;
 
-	/* Paths in patches are relative to the root, as patch(1) takes them. */
 	text_escape_name(&heading, g->prefix);
 	if (heading.len && !g->home && list->count)
 		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
@@ -256,7 +284,7 @@ void diffshow_texts(const struct changes_root *g)
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++)
 		if (!list->moves[i].half && list->moves[i].percent < 100)
-			print_text(&list->moves[i], g);
+			print_text(&list->moves[i], g, context);
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 
@@ -265,7 +293,7 @@ void diffshow_texts(const struct changes_root *g)
 		    (g->home ? changes_is_cache(c->path)
 			     : (c->flags & CHANGE_GIT) != 0))
 			continue;
-		print_text_change(c, g);
+		print_text_change(c, g, context);
 	}
 }
 
@@ -329,9 +357,32 @@ static void print_stat(const struct changes_root *g)
 	}
 }
 
+/* As git has it: R, how much is alike, both names. */
+static void print_move_names(const struct changes_root *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->list.move_count; i++) {
+		const struct change_move *m = &g->list.moves[i];
+		AUTO(buf) struct buf from = {0}, to = {0};
+
+		if (m->half)
+			continue;
+		text_escape_name(&from, g->prefix);
+		text_escape_name(&from, m->from);
+		text_escape_name(&to, g->prefix);
+		text_escape_name(&to, m->to);
+		(void)printf("R%03u\t%s\t%s\n", m->percent, buf_text(&from),
+			     buf_text(&to));
+	}
+}
+
 void diffshow_lines(const struct changes_root *g, enum diff_form form)
 {
 	size_t i;
+
+	if (form == FORM_NAME_STATUS)
+		print_move_names(g);
 
 	if (form == FORM_STAT) {
 		print_stat(g);
@@ -346,6 +397,8 @@ void diffshow_lines(const struct changes_root *g, enum diff_form form)
 				     '\0', g->prefix, c->path, '\0');
 			continue;
 		}
+		if (form == FORM_NAME_STATUS && changes_is_moved(&g->list, c))
+			continue;
 		text_escape_name(&b, g->prefix);
 		text_escape_name(&b, c->path);
 		if (form == FORM_NAME_STATUS)
@@ -408,6 +461,13 @@ static bool read_changed_side(void *arg, bool now, struct buf *to)
 	       changes_read(f->root, f->c->path, mode, now, to, &ignored) >= 0;
 }
 
+static bool changed_side_exists(void *arg, const char *path)
+{
+	const struct changed_file *f = arg;
+
+	return changes_exists(f->root, path);
+}
+
 static void find_change_risks(const struct change *c,
 			      const struct changes_root *root,
 			      struct risks *ret)
@@ -423,6 +483,7 @@ static void find_change_risks(const struct change *c,
 		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
 		.special = (c->flags & CHANGE_SETID) != 0,
 		.read = read_changed_side,
+		.exists = changed_side_exists,
 		.arg = &changed,
 	};
 

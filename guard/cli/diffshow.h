@@ -13,6 +13,8 @@
 #include "overlay/scan.h"
 #include "overlay/session.h"
 
+#define DIFF_CONTEXT 3
+
 enum diff_form {
 	FORM_TEXT,
 	FORM_STAT,
@@ -25,7 +27,8 @@ enum diff_form {
 struct diff_options {
 	enum diff_form form;
 	enum output_when color;
-	bool no_pager, exit_code;
+	bool no_pager, exit_code, no_renames;
+	unsigned int context; /* lines around a change */
 };
 
 /* The run, its command and "in PROJECT: "; the caller appends the changes. */
@@ -35,7 +38,11 @@ void diffshow_head(const struct session *s, struct buf *to);
 void diffshow_sort(struct change_list *list);
 
 /* All on stdout. */
-void diffshow_texts(const struct changes_root *g);
+/* context: lines around a change. */
+void diffshow_texts(const struct changes_root *g, unsigned int context);
+/* Whether all texts could be compared; false and a message without libgit2.
+ * Called when the output is complete. */
+bool diffshow_has_compared(void);
 /* A line each: not FORM_TEXT, not FORM_JSON. */
 void diffshow_lines(const struct changes_root *g, enum diff_form form);
 /* Dangerous changes and changes that are executed later, see risk.h: a section

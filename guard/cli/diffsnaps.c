@@ -33,7 +33,7 @@ static bool looks_like_point(const char *operand)
 }
 
 /* 1, 0 or negative. */
-static int is_snapshot_operand(const struct context *c, const char *operand,
+static int is_snapshot_operand(struct context *c, const char *operand,
 			       struct err *err)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
@@ -54,7 +54,7 @@ static int is_snapshot_operand(const struct context *c, const char *operand,
 			    text_quote(operand), operand, operand);
 	if (is_file || (parsed < 0 && !looks_like_point(operand)))
 		return 0;
-	got = session_open(c->state.runs_fd, operand, false, &s, &ignored);
+	got = resolve_run_text(c, operand, false, &s, &ignored);
 	session_free(&s);
 	if (got != -ENOENT && got != -EINVAL)
 		return 0;
@@ -64,8 +64,7 @@ static int is_snapshot_operand(const struct context *c, const char *operand,
 	return -err->num;
 }
 
-int diffsnaps_points(const struct context *c, int count, char **argv,
-		     struct err *err)
+int diffsnaps_points(struct context *c, int count, char **argv, struct err *err)
 {
 	int i, got;
 
@@ -93,8 +92,9 @@ static void diff_point_free(struct diff_point *s)
 	entry_free(&s->top);
 }
 
-/* A number is taken whole, whatever its root; a time is one of the project. */
-static int load_point(struct context *c, const char *text,
+/* A number is taken whole, whatever its root; a time is one of the project.
+ * files: it is compared with the files of this project. */
+static int load_point(struct context *c, const char *text, bool files,
 		      struct diff_point *ret, struct err *err)
 {
 	struct time_spec time_spec;
@@ -107,6 +107,13 @@ static int load_point(struct context *c, const char *text,
 				     err)
 		      : catalog_find(c->store, text, c->project, false,
 				     &ret->snapshot, err);
+	if (got == 0 && files &&
+	    !path_below(c->project, ret->snapshot.root_path) &&
+	    !path_below(ret->snapshot.root_path, c->project))
+		return fail(err, EXDEV,
+			    "snapshot %s is of another directory: guard -C %s "
+			    "diff %s compares it",
+			    text, text_quote(ret->snapshot.root_path), text);
 	ret->base = time_spec.kind == TIME_SPEC_SEQ ? ret->snapshot.root_path
 						    : c->project;
 	return got;
@@ -323,8 +330,10 @@ static json_t *json_point(const struct snapshot *s)
 }
 
 static void print_differences(const struct point_pair *s,
-			      struct changes *changes, enum diff_form form)
+			      struct changes *changes,
+			      const struct diff_options *o)
 {
+	enum diff_form form = o->form;
 	struct changes_root *root = changes_project(changes);
 
 	diffshow_sort(&root->list);
@@ -368,7 +377,7 @@ static void print_differences(const struct point_pair *s,
 		return;
 	}
 	listing_print(changes, stdout);
-	diffshow_texts(root);
+	diffshow_texts(root, o->context);
 }
 
 /* --- all of it --- */
@@ -425,10 +434,10 @@ static int compare_points(struct context *c, char **argv, int points,
 	list->flags_known = true;
 	s->store = g.store = c->store;
 	if (got == 0)
-		got = load_point(c, argv[0], s->a, err);
+		got = load_point(c, argv[0], points < 2, s->a, err);
 	if (got == 0)
 		got = points == 1 ? snapshot_current_files(c, s->a, s->b, err)
-				  : load_point(c, argv[1], s->b, err);
+				  : load_point(c, argv[1], false, s->b, err);
 	if (got == 0)
 		got = find_common_top(c, s->a, s->b, err);
 	if (got == 0)
@@ -452,7 +461,8 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	if (compare_points(c, argv, points, &s, list, err) < 0)
 		return -err->num;
 	from.store = s.store;
-	changes_find_moves_in(list, false, &source);
+	if (!o->no_renames)
+		changes_find_moves_in(list, false, &source);
 	entry_free(&l.entry);
 	changes_project(&changes)->read = read_stored_side;
 	changes_project(&changes)->arg = &s;
@@ -461,8 +471,8 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
-	print_differences(&s, &changes, o->form);
-	if (!output_finish())
+	print_differences(&s, &changes, o);
+	if (!output_finish() || !diffshow_has_compared())
 		return STATUS_REFUSED;
 	return o->exit_code && list->count;
 }

@@ -13,7 +13,7 @@
  * no points. A number that is also the name of a file is an error, and so is an
  * unknown operand that has the form of a point.
  */
-int diffsnaps_points(const struct context *c, int count, char **argv,
+int diffsnaps_points(struct context *c, int count, char **argv,
 		     struct err *err);
 
 /*

@@ -195,6 +195,7 @@ void history_show_json(const struct history *h, size_t count)
 		jsonout_text(object, "command", command_of(h, s));
 		jsonout_text(object, "message", s->message);
 		jsonout_text(object, "root", s->root_path);
+		jsonout_origin(object, s);
 		jsonout_number(object, "notes", s->note_count);
 		jsonout_bool(object, "pinned", pins_has(&h->pins, s->seq));
 		jsonout_texts(object, "tags", s->tags);

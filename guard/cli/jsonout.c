@@ -1,5 +1,6 @@
 #include "guard/cli/jsonout.h"
 
+#include <stdio.h>
 #include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,6 +94,17 @@ void jsonout_texts(json_t *object, const char *key, char *const *texts)
 void jsonout_number(json_t *object, const char *key, uint64_t number)
 {
 	jsonout_set(object, key, json_integer((json_int_t)number));
+}
+
+void jsonout_origin(json_t *object, const struct snapshot *s)
+{
+	char text[2 * ORIGIN_LEN + 1];
+	size_t i;
+
+	for (i = 0; i < ORIGIN_LEN; i++)
+		(void)snprintf(text + 2 * i, 3, "%02x", s->origin[i]);
+	jsonout_text(object, "origin", s->host ? text : NULL);
+	jsonout_text(object, "host", s->host);
 }
 
 void jsonout_time(json_t *object, const char *key, struct timestamp when)
@@ -209,6 +221,7 @@ json_t *jsonout_run(const struct session *s)
 	json_t *object = json_object();
 
 	jsonout_text(object, "run", s->id);
+	jsonout_text(object, "name", session_name(s));
 	jsonout_text(object, "state", run_state_name(s->state));
 	jsonout_bool(object, "live", s->live);
 	jsonout_text(object, "project", s->project);

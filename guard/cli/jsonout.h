@@ -29,6 +29,9 @@ void jsonout_mode(json_t *object, uint32_t mode);
 void jsonout_number(json_t *object, const char *key, uint64_t number);
 /* Adds the time in RFC 3339, UTC; null for {0}. */
 void jsonout_time(json_t *object, const char *key, struct timestamp when);
+/* Adds "origin", in hex digits, and "host"; null where the snapshot has none.
+ */
+void jsonout_origin(json_t *object, const struct snapshot *s);
 /* Returns {"path", "op", "old", "new", "git", ...}, with "moved_to" or
  * "moved_from" and "similarity" when the change is half of a move. */
 json_t *jsonout_change(const struct change_list *list, const struct change *c);

@@ -26,16 +26,17 @@ static bool is_in_section(const struct change_list *list,
 	return !home || !changes_is_cache(c->path);
 }
 
-static void print_change(const struct change_list *list, const struct change *c,
+static void print_change(const struct changes_root *g, const struct change *c,
 			 FILE *to)
 {
 	AUTO(buf) struct buf b = {0}, detail = {0};
-	const struct change_move *m = changes_move(list, c);
+	const struct change_move *m = changes_move(&g->list, c);
 	bool deleted = c->kind == CHANGE_DELETED;
 	enum output_style style = deleted		    ? STYLE_DELETED
 				  : c->kind == CHANGE_ADDED ? STYLE_ADDED
 							    : STYLE_CHANGED;
 
+	text_escape_name(&b, g->prefix);
 	text_escape_name(&b, c->path);
 	if (S_ISDIR(deleted ? c->old.mode : c->now.mode))
 		buf_add_char(&b, '/');
@@ -44,6 +45,7 @@ static void print_change(const struct change_list *list, const struct change *c,
 	if (m) {
 		buf_add_text(&detail,
 			     deleted ? "  moved to " : "  moved from ");
+		text_escape_name(&detail, g->prefix);
 		text_escape_name(&detail, deleted ? m->to : m->from);
 	}
 	(void)fprintf(to, "  %s%c  %s%s%s\n", style_on(to, style),
@@ -76,7 +78,7 @@ static void print_kind_section(const struct changes_root *g,
 		print_title(g, title, "", n, to);
 	for (i = 0; n && i < list->count; i++)
 		if (is_in_section(list, &list->items[i], kind, g->home))
-			print_change(list, &list->items[i], to);
+			print_change(g, &list->items[i], to);
 }
 
 /* How many entries are it and in it, if all of them went as many files. */
@@ -102,8 +104,9 @@ static size_t count_deleted_dir(const struct change_list *list, size_t at,
 	return *ret_files > FOLD_LEAST ? i - at : 0;
 }
 
-void listing_deleted(const struct change_list *list, FILE *to)
+void listing_deleted(const struct changes_root *g, FILE *to)
 {
+	const struct change_list *list = &g->list;
 	size_t i, entry_count, files;
 	uint64_t bytes;
 
@@ -116,9 +119,10 @@ void listing_deleted(const struct change_list *list, FILE *to)
 			continue;
 		entry_count = count_deleted_dir(list, i, &files, &bytes);
 		if (!entry_count) {
-			print_change(list, c, to);
+			print_change(g, c, to);
 			continue;
 		}
+		text_escape_name(&name, g->prefix);
 		text_escape_name(&name, c->path);
 		(void)fprintf(to, "  D  %s/  with its entries: %s, %s\n",
 			      buf_text(&name), text_count(files, "file"),
@@ -126,8 +130,9 @@ void listing_deleted(const struct change_list *list, FILE *to)
 	}
 }
 
-size_t listing_moved(const struct change_list *list, size_t most, FILE *to)
+size_t listing_moved(const struct changes_root *g, size_t most, FILE *to)
 {
+	const struct change_list *list = &g->list;
 	size_t i, n = 0, lines = 0;
 
 	for (i = 0; i < list->move_count; i++) {
@@ -139,7 +144,8 @@ size_t listing_moved(const struct change_list *list, size_t most, FILE *to)
 		n++;
 		if (m->with_dir || !to || (lines++ >= most && most))
 			continue;
-		changes_move_text(m, "", to == stdout ? output_width() : 0, &b);
+		changes_move_text(m, g->prefix,
+				  to == stdout ? output_width() : 0, &b);
 		(void)fprintf(to, "  %sR%s  %s\n", style_on(to, STYLE_CHANGED),
 			      style_on(to, STYLE_NONE), buf_text(&b));
 	}
@@ -209,11 +215,11 @@ void listing_print(struct changes *c, FILE *to)
 			if (sections[i].kind != CHANGE_DELETED)
 				continue;
 			list = &c->roots[g].list;
-			moved = listing_moved(list, 0, NULL);
+			moved = listing_moved(&c->roots[g], 0, NULL);
 			if (moved || list->more_moves)
 				print_title(&c->roots[g], "Moved", "", moved,
 					    to);
-			(void)listing_moved(list, 0, to);
+			(void)listing_moved(&c->roots[g], 0, to);
 			listing_more_moves(list, to);
 		}
 	for (g = 0; g < c->root_count; g++)

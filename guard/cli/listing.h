@@ -14,12 +14,12 @@
 void listing_print(struct changes *c, FILE *to);
 
 /* The deletions; a directory that was deleted with many files is one line. */
-void listing_deleted(const struct change_list *list, FILE *to);
+void listing_deleted(const struct changes_root *g, FILE *to);
 
 /* The moves; entries that moved with their directory are in its line. most: the
  * number of lines, followed by the number of the others; 0: all. Returns the
  * number of moved files and directories. to: NULL prints nothing. */
-size_t listing_moved(const struct change_list *list, size_t most, FILE *to);
+size_t listing_moved(const struct changes_root *g, size_t most, FILE *to);
 
 /* Says so where more may have been moved than was found. */
 void listing_more_moves(const struct change_list *list, FILE *to);

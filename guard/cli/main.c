@@ -24,6 +24,7 @@ static const struct {
 	{"discard", cmd_discard},
 	{"import", cmd_import},
 	{"undo", cmd_undo},
+	{"redo", cmd_redo},
 	{"snapshot", cmd_snapshot},
 	{"log", cmd_log},
 	{"ls", cmd_ls},
@@ -44,31 +45,36 @@ static const struct {
 	{"doctor", cmd_doctor},
 	{"explain", cmd_explain},
 	{"agents", cmd_agents},
+	{"stop", cmd_stop},
+	{"shell-init", cmd_shell_init},
 };
 
 static int report_unknown_verb(const char *name)
 {
 	const struct verb *near = options_near_verb(name);
 
-	(void)fprintf(stderr, "guard: no such verb: %s\n", text_quote(name));
+	(void)fprintf(output_stderr(), "guard: no such verb: %s\n",
+		      text_quote(name));
 	if (near)
-		(void)fprintf(stderr, "guard: did you mean `guard %s`?\n",
-			      near->name);
+		(void)fprintf(output_stderr(),
+			      "guard: did you mean `guard %s`?\n", near->name);
 	else
-		(void)fprintf(stderr, "guard: see `guard --help`\n");
+		(void)fprintf(output_stderr(), "guard: see `guard --help`\n");
 	return STATUS_USAGE;
 }
 
 static int print_help_of(const char *name)
 {
 	const struct verb *verb = name ? options_verb(name) : NULL;
+	bool all =
+		name && (strcmp(name, "-a") == 0 || strcmp(name, "--all") == 0);
 
-	if (name && !verb)
+	if (name && !verb && !all)
 		return report_unknown_verb(name);
 	if (verb)
 		options_help_verb(verb);
 	else
-		options_help(stdout);
+		options_help(stdout, all);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -111,18 +117,21 @@ int main(int argc, char **argv)
 		return STATUS_REFUSED;
 	if (getrlimit(RLIMIT_STACK, &stack) == 0 &&
 	    stack.rlim_cur < STACK_LEAST) {
-		(void)fprintf(stderr, "guard: the stack limit is too small: "
-				      "run ulimit -s 128 or more\n");
+		(void)fprintf(output_stderr(),
+			      "guard: the stack limit is too small: "
+			      "run ulimit -s 128 or more\n");
 		return failure_status(argv[1]);
 	}
 	while (at < argc && argv[at][0] == '-') {
 		if (strcmp(argv[at], "-C") == 0 && !argv[at + 1]) {
-			(void)fprintf(stderr, "guard: -C needs a directory\n");
+			(void)fprintf(output_stderr(),
+				      "guard: -C needs a directory\n");
 			return STATUS_USAGE;
 		}
 		if (strcmp(argv[at], "-C") == 0) {
 			if (chdir(argv[at + 1]) < 0) {
-				(void)fprintf(stderr, "guard: -C %s: %m\n",
+				(void)fprintf(output_stderr(),
+					      "guard: -C %s: %m\n",
 					      text_quote(argv[at + 1]));
 				return failure_status(argv[at + 2]);
 			}
@@ -130,11 +139,12 @@ int main(int argc, char **argv)
 		} else if (strcmp(argv[at], "--help") == 0 ||
 			   strcmp(argv[at], "-h") == 0) {
 			return print_help_of(argv[at + 1]);
-		} else if (strcmp(argv[at], "--version") == 0) {
+		} else if (strcmp(argv[at], "--version") == 0 ||
+			   strcmp(argv[at], "-v") == 0) {
 			return print_version();
 		} else {
 			(void)fprintf(
-				stderr,
+				output_stderr(),
 				"guard: no such option before the verb: %s\n"
 				"guard: see `guard --help`\n",
 				text_quote(argv[at]));
@@ -142,7 +152,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (at == argc) {
-		options_help(stderr);
+		options_help(output_stderr(), false);
 		return STATUS_USAGE;
 	}
 	if (strcmp(argv[at], "version") == 0)

@@ -10,9 +10,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "guard/state/exit_status.h"
+#include "guard/cli/options_private.h"
 #include "guard/cli/output.h"
 
 #define MAX_OPTIONS 48
+#define MAX_FOREIGN 16
 
 const struct verb *options_verb(const char *name)
 {
@@ -34,7 +36,8 @@ int options_usage_error(const struct verb *verb, const char *format, ...)
 	if (vasprintf(&text, format, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	(void)fprintf(stderr, "guard: %s: %s\nguard: see `guard %s --help`\n",
+	(void)fprintf(output_stderr(),
+		      "guard: %s: %s\nguard: see `guard %s --help`\n",
 		      verb->name, text ? text : "", verb->name);
 	return STATUS_USAGE;
 }
@@ -58,6 +61,7 @@ static bool is_value_optional(const struct option_spec *o)
 static void build_getopt_tables(const struct verb *verb, char *letters,
 				struct option *longs)
 {
+	const struct foreign_option *f;
 	const struct option_spec *o;
 	size_t n = 0;
 
@@ -79,6 +83,23 @@ static void build_getopt_tables(const struct verb *verb, char *letters,
 						   ? optional_argument
 						   : required_argument,
 				.val = o->id,
+			};
+	}
+	for (f = options_foreign; f->verb; f++) {
+		if (strcmp(f->verb, verb->name) != 0)
+			continue;
+		if (f->letter) {
+			*letters++ = f->letter;
+			if (f->value)
+				*letters++ = ':';
+		}
+		if (f->name)
+			longs[n++] = (struct option){
+				.name = f->name,
+				.has_arg = f->value ? required_argument
+						    : no_argument,
+				.val = FOREIGN_OPTION +
+				       (int)(f - options_foreign),
 			};
 	}
 	longs[n++] = (struct option){.name = "help", .val = 'h'};
@@ -133,10 +154,10 @@ static const char *const verb_habits[][2] = {
 	{"save", "snapshot"},	 {"backup", "snapshot"}, {"cat", "show"},
 	{"checkout", "restore"}, {"revert", "undo"},	 {"rollback", "undo"},
 	{"changes", "diff"},	 {"delete", "discard"},	 {"remove", "discard"},
-	{"rm", "discard"},	 {"pick", "review"},	 {"redo", "undo"},
-	{"unapply", "undo"},	 {"sh", "shell"},	 {"search", "find"},
-	{"versions", "log"},	 {"check", "verify"},	 {"fsck", "verify"},
-	{"clean", "prune"},	 {"gc", "prune"},	 {"size", "du"},
+	{"rm", "discard"},	 {"pick", "review"},	 {"unapply", "undo"},
+	{"sh", "shell"},	 {"search", "find"},	 {"versions", "log"},
+	{"check", "verify"},	 {"fsck", "verify"},	 {"clean", "prune"},
+	{"gc", "prune"},	 {"size", "du"},
 };
 
 /* The search for the most similar name. */
@@ -187,9 +208,8 @@ const struct verb *options_near_verb(const char *name)
 
 /* The same of options. */
 static const char *const option_habits[][2] = {
-	{"network", "net"}, {"volume", "rw"}, {"bind", "rw"},
-	{"ro-bind", "ro"},  {"force", "yes"}, {"tmpfs", "tmp-size"},
-	{"mem", "memory"},
+	{"bind", "rw"},	       {"ro-bind", "ro"}, {"force", "yes"},
+	{"tmpfs", "tmp-size"}, {"mem", "memory"},
 };
 
 /* --- parsing --- */
@@ -214,6 +234,8 @@ static void report_long_option(const struct verb *verb, const char *given)
 				    text_quote(given), buf_text(&b));
 		return;
 	}
+	/* A short name has too many others within two edits. */
+	similar.least = 1;
 	for (o = verb->options; o->id; o++)
 		try_nearest(&similar, o->name);
 	options_usage_error(verb, "no such option: %s%s%s%s", text_quote(given),
@@ -222,10 +244,32 @@ static void report_long_option(const struct verb *verb, const char *given)
 			    similar.best ? "?" : "");
 }
 
+static int take_foreign_option(const struct verb *verb,
+			       const struct foreign_option *f, int argc,
+			       char **argv)
+{
+	auto_free char *given = f->name ? mem_printf("--%s", f->name)
+					: mem_printf("-%c", f->letter);
+	static const char *noted; /* -it: one note for both */
+
+	if (f->same)
+		return f->same;
+	if (f->refused) {
+		options_usage_error(verb, "no option %s: %s", given,
+				    f->refused);
+		return OPTIONS_BAD;
+	}
+	if (f->unused != noted)
+		output_print("%s has no effect: %s", given, f->unused);
+	noted = f->unused;
+	return options_next(verb, argc, argv);
+}
+
 int options_next(const struct verb *verb, int argc, char **argv)
 {
-	char letters[2 * MAX_OPTIONS + 4];
-	struct option longs[MAX_OPTIONS + 2];
+	char letters[2 * (MAX_OPTIONS + MAX_FOREIGN) + 4];
+	struct option longs[MAX_OPTIONS + MAX_FOREIGN + 2];
+	const struct foreign_option *f;
 	int c;
 	const struct option_spec *o;
 	char letter[3] = "-";
@@ -238,8 +282,11 @@ int options_next(const struct verb *verb, int argc, char **argv)
 		options_help_verb(verb);
 		return OPTIONS_HELP;
 	}
-	if (c != '?' && c != ':')
-		return c;
+	if (c != '?' && c != ':') {
+		f = c >= FOREIGN_OPTION ? &options_foreign[c - FOREIGN_OPTION]
+					: options_foreign_letter(verb, c);
+		return f ? take_foreign_option(verb, f, argc, argv) : c;
+	}
 	/* optopt after an error: 0 for an unknown long option, the letter for
 	 * an unknown short one, else the option's id. */
 	letter[1] = (char)optopt;
@@ -337,9 +384,34 @@ static const char *const groups[][2] = {
 	{"agents", "Show what a run may do"},
 };
 
-void options_help(FILE *to)
+/* The verbs of a day, in the order in which a user meets them. */
+static const char *const daily[] = {
+	"run",	   "status", "diff", "review", "apply",
+	"discard", "undo",   "log",  "show",   "restore",
+};
+
+static void print_verb(FILE *to, const struct verb *v)
+{
+	(void)fprintf(to, "  %-10s %s%s%s%s\n", v->name, v->summary,
+		      v->other ? " (or: " : "", v->other ? v->other : "",
+		      v->other ? ")" : "");
+}
+
+static void print_every_verb(FILE *to)
 {
 	const struct verb *v;
+	size_t i;
+
+	for (v = options_verbs; v->name; v++) {
+		for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+			if (strcmp(groups[i][0], v->name) == 0)
+				(void)fprintf(to, "\n%s:\n", groups[i][1]);
+		print_verb(to, v);
+	}
+}
+
+void options_help(FILE *to, bool all)
+{
 	size_t i;
 
 	(void)fprintf(to, "guard [-C DIR] VERB [options] ...\n"
@@ -347,22 +419,22 @@ void options_help(FILE *to)
 			  "Runs untrusted commands over a layer, shows their "
 			  "changes and applies those\n"
 			  "that you accept; keeps versions of your files.\n");
-	for (v = options_verbs; v->name; v++) {
-		for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-			if (strcmp(groups[i][0], v->name) == 0)
-				(void)fprintf(to, "\n%s:\n", groups[i][1]);
-		(void)fprintf(to, "  %-10s %s%s%s%s\n", v->name, v->summary,
-			      v->other ? " (or: " : "",
-			      v->other ? v->other : "", v->other ? ")" : "");
-	}
+	if (all)
+		print_every_verb(to);
+	else
+		(void)fprintf(to, "\n");
+	for (i = 0; !all && i < sizeof(daily) / sizeof(daily[0]); i++)
+		print_verb(to, options_verb(daily[i]));
 	(void)fprintf(
 		to,
 		"\n  -C DIR     as if started in DIR\n"
 		"  --help, --version\n"
 		"\n"
-		"`guard VERB --help` lists the options, `man guard` explains "
+		"%s`guard VERB --help` lists the options, `man guard` explains "
 		"all. Exit status:\n"
 		"0 done, 1 conflicts or refused (nothing changed), 2 usage "
-		"error; `guard run`\n"
-		"ends with the command's status.\n");
+		"error, 4 several runs\n"
+		"are pending and none was named; `guard run` ends with the "
+		"command's status.\n",
+		all ? "" : "`guard help -a` lists every verb.\n");
 }

@@ -33,7 +33,6 @@ enum option_id {
 	OPT_ABORT = 256,
 	OPT_ACTIONS,
 	OPT_AGENT,
-	OPT_ALL,
 	OPT_ALL_VERSIONS,
 	OPT_ALLOW,
 	OPT_AT,
@@ -41,11 +40,17 @@ enum option_id {
 	OPT_CACHES,
 	OPT_COLOR,
 	OPT_COMMIT,
+	OPT_COMMITS,
 	OPT_CONFIRM,
 	OPT_CONTINUE,
 	OPT_CPUS,
 	OPT_ENV,
+	OPT_EVERYTHING,
 	OPT_FROZEN,
+	OPT_NAME,
+	OPT_NO_RENAMES,
+	OPT_ONLY,
+	OPT_SNAPSHOT,
 	OPT_EXACT,
 	OPT_EXCLUDE,
 	OPT_EXIT_CODE,
@@ -82,6 +87,10 @@ enum option_id {
 	OPT_RO,
 	OPT_RW,
 	OPT_RESET,
+	OPT_AGENT_UNDO,
+	OPT_KEEP_AGENT,
+	OPT_FOLLOW,
+	OPT_REST,
 	OPT_SAMPLE,
 	OPT_SHARED_CACHE,
 	OPT_SHARE_LOGIN,
@@ -177,8 +186,8 @@ int options_after_dashes(int argc, char **argv);
 int options_usage_error(const struct verb *verb, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The verbs on `to`; the help of one on stdout. */
-void options_help(FILE *to);
+/* The verbs on `to`, those of a day or all; the help of one on stdout. */
+void options_help(FILE *to, bool all);
 void options_help_verb(const struct verb *verb);
 
 #endif

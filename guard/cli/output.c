@@ -46,6 +46,12 @@ bool output_is_quiet(void)
 }
 
 /* One write a message, so that lines of two processes do not mix. */
+FILE *output_stderr(void)
+{
+	(void)fflush(stdout);
+	return stderr;
+}
+
 void output_message(enum report_kind kind, const char *format, ...)
 {
 	static const char *const labels[] = {
@@ -66,14 +72,12 @@ void output_message(enum report_kind kind, const char *format, ...)
 		text = NULL;
 		return;
 	}
-	(void)fflush(stdout);
-	(void)fprintf(stderr, "guard: %s%s\n", labels[kind], text);
+	(void)fprintf(output_stderr(), "guard: %s%s\n", labels[kind], text);
 }
 
 void output_error(const struct err *err)
 {
-	(void)fflush(stdout);
-	(void)fprintf(stderr, "guard: %s\n", err->text);
+	(void)fprintf(output_stderr(), "guard: %s\n", err->text);
 	/* An error about damage of the store names the remedy. */
 	if (err->num == EBADMSG && !strstr(err->text, "guard repair") &&
 	    strncmp(err->file, "snapshot/", strlen("snapshot/")) == 0)
@@ -236,8 +240,7 @@ __attribute__((format(printf, 1, 0))) static int ask_yes_no(const char *format,
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return -1;
-	(void)fflush(stdout);
-	(void)vfprintf(stderr, format, ap);
+	(void)vfprintf(output_stderr(), format, ap);
 	(void)fputs(" [y/N] ", stderr);
 	(void)fflush(stderr);
 	if (getline(&line, &capacity, stdin) < 0) {
@@ -282,8 +285,7 @@ char *output_ask_line(const char *question)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return NULL;
-	(void)fflush(stdout);
-	(void)fputs(question, stderr);
+	(void)fputs(question, output_stderr());
 	(void)fflush(stderr);
 	if (getline(&line, &capacity, stdin) < 0) {
 		(void)fputc('\n', stderr);

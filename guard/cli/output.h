@@ -33,6 +33,9 @@ void output_message(enum report_kind kind, const char *format, ...)
 #define output_print(...) output_message(REPORT_NOTE, __VA_ARGS__)
 #define output_hint(...) output_message(REPORT_HINT, __VA_ARGS__)
 #define output_warn(...) output_message(REPORT_WARNING, __VA_ARGS__)
+/* stderr, after all that was printed on stdout: where both go to one file, the
+ * lines are in the order in which they were written. */
+FILE *output_stderr(void);
 /* Always; the error's own text is already whole. */
 void output_error(const struct err *err);
 /* The exit status of a verb: got, or STATUS_REFUSED after a negative got, whose

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/change/changes.h"
 #include "guard/cli/listing.h"
@@ -27,13 +28,27 @@ static void print_group_summary(const struct changes_root *g)
 	}
 	if (n.deleted > n.moved_from) {
 		output_print("deleted%s:", buf_text(&where));
-		listing_deleted(&g->list, stderr);
+		listing_deleted(g, output_stderr());
 	}
 	if (n.moved || g->list.more_moves) {
 		output_print("moved%s:", buf_text(&where));
-		(void)listing_moved(&g->list, MOVES_MOST, stderr);
-		listing_more_moves(&g->list, stderr);
+		(void)listing_moved(g, MOVES_MOST, output_stderr());
+		listing_more_moves(&g->list, output_stderr());
 	}
+}
+
+#define COMMITS "apply --commits"
+
+/* The descriptions line up, whatever the verbs' lengths are. */
+static void print_next(const char *verb, const struct session *s, bool commits,
+		       const char *description)
+{
+	const char *label = session_label(s);
+	size_t longest = strlen(commits ? COMMITS : "discard");
+
+	output_hint("guard %s %-*s  %s", verb,
+		    (int)(longest + strlen(label) - strlen(verb)), label,
+		    description);
 }
 
 void output_run_summary(const struct session *s, struct changes *c)
@@ -42,34 +57,46 @@ void output_run_summary(const struct session *s, struct changes *c)
 	struct change_counts n;
 	AUTO(buf) struct buf sum = {0};
 	size_t homes = changes_count_home(c), i;
-	bool refs = false;
+	bool refs = false, heads = false, packed = false, moved = false;
 
 	if (output_is_quiet())
 		return;
 	changes_count_all(c, &n);
 	if (!n.total && !homes) {
-		output_print("run %s changed nothing", s->id);
+		output_print("run %s changed nothing", session_label(s));
 		return;
 	}
 	changes_summary(&n, &sum);
-	output_print("run %s: %s", s->id, buf_text(&sum));
+	output_print("run %s: %s", session_label(s), buf_text(&sum));
 	for (i = 0; i < c->root_count; i++)
 		print_group_summary(&c->roots[i]);
 	if (homes)
 		output_print("%s in your home directory",
 			     text_count(homes, "change"));
 	output_print("these changes have not reached your files; next:");
-	output_hint("guard diff %-12s show the changes", s->id);
+	/* Plain apply skips branches, tags and the stash, and files that it
+	 * wrote first would stand in the way of a merge. --commits moves only
+	 * the branch that HEAD names before and after the run. */
+	for (i = 0; i < list->count; i++) {
+		const char *path = list->items[i].path;
+
+		packed |= strcmp(path, ".git/packed-refs") == 0;
+		refs |= packed || strncmp(path, ".git/refs/", 10) == 0;
+		heads |= packed || path_below(path, ".git/refs/heads");
+		moved |= strcmp(path, ".git/HEAD") == 0;
+	}
+	heads &= !moved;
+	print_next("diff", s, heads, "show the changes");
 	if (n.total)
-		output_hint("guard review %-10s decide on each change", s->id);
-	if (n.total > n.git)
-		output_hint("guard apply %-11s apply them to your files",
-			    s->id);
-	/* A branch, a tag, the stash: apply leaves them alone. */
-	for (i = 0; i < list->count; i++)
-		refs |= strncmp(list->items[i].path, ".git/refs/", 10) == 0 ||
-			strcmp(list->items[i].path, ".git/packed-refs") == 0;
+		print_next("review", s, heads, "decide on each change");
+	if (heads)
+		print_next(COMMITS, s, heads, "apply its commits and files");
 	if (refs)
-		output_hint("guard import %-10s import its commits", s->id);
-	output_hint("guard discard %-9s discard them", s->id);
+		print_next("import", s, heads,
+			   "import its commits, to merge them");
+	if (n.total > n.git)
+		print_next("apply", s, heads,
+			   refs ? "apply the files without the commits"
+				: "apply them to your files");
+	print_next("discard", s, heads, "discard them");
 }

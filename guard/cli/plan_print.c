@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/library.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/cli/jsonout.h"
@@ -194,11 +195,14 @@ void plan_print_choices(const struct plan *plan)
 bool plan_print_blocks(const struct plan *plan, const char *remedy,
 		       const char *refused)
 {
+	bool unmerged = false;
 	size_t i;
 
 	for (i = 0; i < plan->conflicts.count; i++) {
 		auto_free char *text =
 			conflict_line(plan, &plan->conflicts.items[i]);
+
+		unmerged |= plan->conflicts.items[i].kind == CONFLICT_UNMERGED;
 
 		report_warning("conflict: %s", text);
 	}
@@ -210,7 +214,11 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy,
 		report_warning("refused: %s: %s", text_quote(path),
 			       refusal_text(plan->refusals.items[i].kind));
 	}
-	if (plan->conflicts.count && remedy)
+	if (unmerged)
+		report_note("nothing is written without that library: apt-get "
+			    "install %s, or name the other paths",
+			    library_info(LIBRARY_LIBGIT2)->package);
+	else if (plan->conflicts.count && remedy)
 		report_note("%s", remedy);
 	if (plan->refusals.count && refused)
 		report_note("%s", refused);

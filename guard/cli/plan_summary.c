@@ -247,11 +247,13 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 	jsonout_set(object, "moves", moved);
 }
 
-bool plan_summary_ask(const struct plan_counts *counts, const char *where,
-		      bool yes)
+bool plan_summary_ask(const struct plan_counts *counts, const char *what,
+		      const char *where, bool yes)
 {
 	AUTO(buf) struct buf sum = {0};
 
+	if (what)
+		buf_printf(&sum, "%s: ", what);
 	plan_summary_text(counts, &sum);
 	return report_confirm(yes, "guard: %s in %s: continue?", buf_text(&sum),
 			      text_quote(where));

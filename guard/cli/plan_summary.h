@@ -45,10 +45,10 @@ int plan_summary_count(const struct changeset *set, struct plan_counts *ret,
 void plan_summary_json(struct store *store, const struct plan *plan,
 		       json_t *object);
 
-/* Asks whether to do it, with the counts and the directory. yes: the user has
- * agreed already. */
-bool plan_summary_ask(const struct plan_counts *counts, const char *where,
-		      bool yes);
+/* Asks whether to do it, with the counts and the directory. what: the run, or
+ * NULL. yes: the user has agreed already. */
+bool plan_summary_ask(const struct plan_counts *counts, const char *what,
+		      const char *where, bool yes);
 /* "1 deleted, 4 moved, 2 replaced, 3 created, 4 with other rights", appended.
  */
 void plan_summary_text(const struct plan_counts *counts, struct buf *to);

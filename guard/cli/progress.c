@@ -76,7 +76,7 @@ static void write_json(bool ended)
 				   : 0.0);
 	else
 		buf_add_text(&b, "null");
-	(void)fprintf(stderr, "%s, \"ended\": %s}\n", buf_text(&b),
+	(void)fprintf(output_stderr(), "%s, \"ended\": %s}\n", buf_text(&b),
 		      ended ? "true" : "false");
 }
 
@@ -118,9 +118,8 @@ static void write_line(void)
 			buf_printf(&b, ", %.0f s left", left);
 	}
 	current.shown = true;
-	(void)fprintf(stderr, "\r\033[K%.*s",
+	(void)fprintf(output_stderr(), "\r\033[K%.*s",
 		      (int)text_fit(buf_text(&b), columns), buf_text(&b));
-	(void)fflush(stderr);
 }
 
 void progress_start(const char *verb)
@@ -172,7 +171,7 @@ void progress_wait(void *unused, const char *who)
 void progress_pause(void)
 {
 	if (current.shown)
-		(void)fprintf(stderr, "\r\033[K");
+		(void)fprintf(output_stderr(), "\r\033[K");
 	current.shown = false;
 }
 

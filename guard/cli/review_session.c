@@ -7,6 +7,7 @@
 #include "guard/cli/plan_print.h"
 #include "guard/cli/review_show.h"
 #include "guard/cli/review_prompt.h"
+#include "restore/git/textdiff.h"
 
 /* Lines of a section in front of the questions. */
 #define FIRST_LINES_MAX 12
@@ -218,7 +219,7 @@ static int resolve_conflicts(struct review_session *v, struct err *err)
 		if (plan_summary_count(&a->change, &v->counts, err) < 0)
 			return -err->num;
 		if (has_unshown_changes(a))
-			return plan_summary_ask(&v->counts,
+			return plan_summary_ask(&v->counts, NULL,
 						apply_report_where(a), false);
 		return 1;
 	}
@@ -299,7 +300,7 @@ static int report_nothing_applied(const struct review_session *v)
 
 	output_print("nothing applied: run %s stays pending (guard discard %s "
 		     "discards it)",
-		     s->id, s->id);
+		     session_label(s), session_label(s));
 	return STATUS_REFUSED;
 }
 
@@ -339,6 +340,8 @@ static int run_review(struct review_session *v, struct err *err)
 	const struct session *s = &v->a->p->session;
 	struct review_counts n;
 	struct apply_plan *a = v->a;
+	bool compared = true;
+	struct err missing;
 	size_t i;
 
 	if (resolve_run_home_paths(a->p))
@@ -346,7 +349,7 @@ static int run_review(struct review_session *v, struct err *err)
 			    "a review covers the project only: guard diff %s "
 			    "%s shows changes in your home directory, guard "
 			    "apply applies them",
-			    a->p->session.id, "~");
+			    session_label(&a->p->session), "~");
 	if (apply_plan_load(a, err) < 0 ||
 	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
 		return -err->num;
@@ -360,26 +363,31 @@ static int run_review(struct review_session *v, struct err *err)
 		output_warn("the layer of run %s has changed since its end; "
 			    "its current content is shown, and nothing else "
 			    "will be applied",
-			    s->id);
+			    session_label(s));
+	count_all_items(v, &n);
+	if (n.items && textdiff_available(&missing) < 0) {
+		compared = false;
+		output_print("texts are not compared: %s", missing.text);
+	}
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		if (!v->o->no_pager)
 			output_pager_start();
 		show_parts(v, 0);
 		(void)fflush(stdout);
-		count_all_items(v, &n);
 		if (n.items)
 			output_print(
 				"guard review %s on a terminal asks about each "
 				"change; guard apply %s PATHS applies the "
 				"named paths, guard diff %s shows the texts",
-				s->id, s->id, s->id);
-		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+				session_label(s), session_label(s),
+				session_label(s));
+		return output_finish() && compared ? STATUS_OK : STATUS_REFUSED;
 	}
 	if (!v->o->short_head)
 		show_parts(v, FIRST_LINES_MAX);
-	count_all_items(v, &n);
 	if (!n.items) {
-		output_print("run %s has no changes to decide on", s->id);
+		output_print("run %s has no changes to decide on",
+			     session_label(s));
 		return STATUS_OK;
 	}
 	return ask_until_decided(v, err);
@@ -392,7 +400,7 @@ int review_session_run(struct apply_plan *a,
 		.a = a,
 		.o = o,
 		.scratch = mem_printf("%s/runs/%s", a->c->state.path,
-				      a->p->session.id),
+				      session_label(&a->p->session)),
 	};
 	int got = run_review(&v, err);
 	size_t i;

@@ -248,14 +248,14 @@ void review_show_first(const struct session *s, struct review *r,
 		(void)printf("\n%sNot applied in .git (%zu)%s: guard import %s "
 			     "imports its commits\n",
 			     output_style(STYLE_BOLD), r->git,
-			     output_style(STYLE_NONE), s->id);
+			     output_style(STYLE_NONE), session_label(s));
 	for (i = 0; i < git.count; i++)
 		if (!git.items[i].runs)
 			(void)printf("  %s\n", git.items[i].text);
 	if (home)
 		(void)printf("\n%s in your home directory: not part of this "
 			     "review (guard diff %s)\n",
-			     text_count(home, "change"), s->id);
+			     text_count(home, "change"), session_label(s));
 	agent_show_list(s);
 }
 

@@ -214,7 +214,10 @@ void review_show_part(struct review *r, struct review_item *item, size_t part,
 	print_link_side('-', STYLE_DELETED, &e->old);
 	print_link_side('+', STYLE_ADDED, &e->now);
 	if (c.kind == CHANGE_MODIFIED && S_ISREG(e->now.mode))
-		(void)printf("  not a text, or too large to show: %s -> %s\n",
+		(void)printf("  %s: %s -> %s\n",
+			     item->uncompared
+				     ? "not compared"
+				     : "not a text, or too large to show",
 			     text_size(e->old.size), text_size(e->now.size));
 }
 

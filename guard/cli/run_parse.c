@@ -1,9 +1,9 @@
 #include "guard/cli/run_parse.h"
 
+#include <math.h>
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
-#include <math.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +40,7 @@ static void save_option(char ***saved_options, const struct verb *verb,
 	case 'q':
 	case OPT_CONTINUE:
 	case OPT_FROZEN:
+	case OPT_NAME:
 	case OPT_WHY:
 	case OPT_JSON:
 		return;
@@ -77,34 +78,6 @@ static const char *const *strings_end(struct strings *list)
 {
 	strings_add(list, NULL);
 	return list->items;
-}
-
-/* "90", "90s", "1.5m", "2h", "1d" as timeout(1) reads them; < 0: no time. */
-static int64_t parse_milliseconds(const char *text)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	switch (*end) {
-	case 'm':
-		value *= 60;
-		break;
-	case 'h':
-		value *= 3600;
-		break;
-	case 'd':
-		value *= 86400;
-		break;
-	case 's':
-	case '\0':
-		break;
-	default:
-		return -1;
-	}
-	if (end == text || (*end && end[1]) || !isfinite(value) || value <= 0 ||
-	    value > 1e9)
-		return -1;
-	return value * 1000 < 1 ? 1 : (int64_t)(value * 1000);
 }
 
 /* Digits and a point: not all that strtod(3) takes. */
@@ -319,6 +292,7 @@ static int set_option(struct parsed *p, const struct verb *verb, int option,
 		{OPT_NESTED, .flag = &o->nested},
 		{OPT_HOME, .flag = &o->home},
 		{OPT_FROZEN, .flag = &o->frozen},
+		{OPT_NAME, .text = &o->name},
 		{OPT_STRICT, .flag = &o->strict},
 		{OPT_JSON, .flag = &p->json},
 		{'q', .flag = &o->quiet},
@@ -439,6 +413,12 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 	}
 	if (apply_strict(p, err) < 0)
 		return -err->num;
+	if (p->options.name && !session_name_ok(p->options.name))
+		return fail(err, EINVAL,
+			    "--name %s: a name is a letter and at most 31 "
+			    "letters, digits, '.', '_' or '-'; 'latest' and "
+			    "ids of runs are no names",
+			    text_quote(p->options.name));
 	p->options.ports = p->ports.items;
 	p->options.port_count = p->ports.count;
 	if (p->ports.count && p->options.net != SANDBOX_NET_PRIVATE)

@@ -38,6 +38,7 @@ struct run_exec {
 	char *const *argv;
 	const char *const *env;
 	const char *cwd; /* absolute */
+	const char *copy_dir; /* see struct run_options; NULL: none */
 };
 int run_exec(const struct session *s, const struct run_exec *v);
 

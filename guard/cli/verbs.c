@@ -7,6 +7,8 @@
 #define OPTION_YES 'y', "yes", NULL, "do not ask"
 #define OPTION_DRY                                                             \
 	'n', "dry-run", NULL, "show what would be done, change nothing"
+#define OPTION_ONLY                                                            \
+	OPT_ONLY, "only", NULL, "take only the named one of a move's two paths"
 #define OPTION_QUIET 'q', "quiet", NULL, "print less"
 #define OPTION_PAGER OPT_NO_PAGER, "no-pager", NULL, "do not start a pager"
 #define OPTION_COLOR                                                           \
@@ -50,6 +52,7 @@ static const struct option_spec run_options[] = {
 	{OPT_CPUS, "cpus", "N", "at most N processors, 1.5 too"},
 	{OPT_TMP_SIZE, "tmp-size", "SIZE", "a /tmp in memory of 64m, 1g"},
 	{OPT_USER, "user", "UID[:GID]", "run as another user (root only)"},
+	{OPT_NAME, "name", "NAME", "call the run so instead of by its id"},
 	{OPT_FROZEN, "frozen", NULL,
 	 "run in a copy that your edits do not reach"},
 	{OPT_HOME, "home", NULL, "your whole home directory is the project"},
@@ -62,9 +65,26 @@ static const struct option_spec run_options[] = {
 	{0},
 };
 
-static const struct option_spec exec_options[] = {
+static const struct option_spec shell_options[] = {
 	{'C', NULL, "DIR", "start in DIR, as the run sees it"},
 	{OPTION_ENV},
+	{OPTION_QUIET},
+	{0},
+};
+
+static const struct option_spec exec_options[] = {
+	{'a', "all", NULL, "in a throw-away copy of each pending run"},
+	{'C', NULL, "DIR", "start in DIR, as the run sees it"},
+	{OPTION_ENV},
+	{OPTION_QUIET},
+	{OPTION_JSON},
+	{0},
+};
+
+static const struct option_spec stop_options[] = {
+	{'t', "time", "TIME", "SIGKILL after 10s, 2m"},
+	{OPT_SNAPSHOT, "snapshot", NULL,
+	 "end the snapshot that goes on after a run"},
 	{OPTION_QUIET},
 	{0},
 };
@@ -79,6 +99,9 @@ static const struct option_spec status_options[] = {
 };
 
 static const struct option_spec diff_options[] = {
+	{'U', "unified", "N", "N lines of context, 3 by default"},
+	{OPT_NO_RENAMES, "no-renames", NULL,
+	 "show a move as a deletion and an addition"},
 	{OPT_STAT, "stat", NULL, "changed lines per file, no text"},
 	{OPT_NAME_STATUS, "name-status", NULL, "letter and name only"},
 	{OPT_NAME_ONLY, "name-only", NULL, "names only"},
@@ -103,7 +126,11 @@ static const struct option_spec apply_options[] = {
 	 .group = 1},
 	{OPT_BRANCH, "branch", "NAME", "commit the changes to that branch only",
 	 "BRANCH", 1},
+	{OPT_COMMITS, "commits", NULL,
+	 "with the run's commits on HEAD's branch", .group = 1},
 	{'m', "message", "TEXT", "the commit's message"},
+	{OPT_FOLLOW, "follow", NULL, "of a running run, at each of its pauses"},
+	{OPT_REST, "rest", "TIME", "with --follow: a pause is 5s, 1m"},
 	{OPT_CONTINUE, "continue", NULL, "finish an interrupted apply",
 	 .group = 2},
 	{OPT_ABORT, "abort", NULL, "roll back an interrupted apply",
@@ -113,6 +140,7 @@ static const struct option_spec apply_options[] = {
 	 .group = 3},
 	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1",
 	 .group = 3},
+	{OPTION_ONLY},
 	{OPT_YES_TO, "yes-to", "PATH",
 	 "apply it although it is set-id, or used by git"},
 	{OPTION_DRY},
@@ -133,6 +161,11 @@ static const struct option_spec export_options[] = {
 };
 
 static const struct option_spec discard_options[] = {
+	{'a', "all", NULL, "every pending run of this project"},
+	{OPTION_ONLY},
+	{OPT_KEEP_AGENT, "keep-agent", NULL,
+	 "leave settings in the home of its agent"},
+	{OPTION_DRY},
 	{OPTION_YES},
 	{OPTION_QUIET},
 	{0},
@@ -269,6 +302,8 @@ static const struct option_spec prune_options[] = {
 
 static const struct option_spec purge_options[] = {
 	{OPT_CONFIRM, "confirm", "PATH", "the same path again: do not ask"},
+	{OPT_EVERYTHING, "everything", NULL,
+	 "remove all of guard's state, before guard is uninstalled"},
 	{OPTION_DRY},
 	{OPTION_QUIET},
 	{OPTION_JSON},
@@ -304,11 +339,17 @@ static const struct option_spec explain_options[] = {
 };
 
 static const struct option_spec agents_options[] = {
+	{OPT_AGENT_UNDO, "undo", NULL,
+	 "restore its home from before its last N runs (1)"},
 	{OPT_RESET, "reset", "NAME",
 	 "move its home, with its login, to the trash"},
 	{OPTION_YES},
 	{OPTION_QUIET},
 	{OPTION_JSON},
+	{0},
+};
+
+static const struct option_spec shell_init_options[] = {
 	{0},
 };
 
@@ -324,9 +365,10 @@ static const struct option_spec du_options[] = {
 };
 
 #define RUN_TEXT                                                               \
-	"RUN is a run's id or a prefix of it; the default is the newest "      \
-	"pending\n"                                                            \
-	"run of this project. Arguments after -- are always PATHS.\n"
+	"RUN is a run's name, its id or the beginning of its id; the "         \
+	"default is\n"                                                         \
+	"the newest pending run of this project. Arguments after -- are "      \
+	"PATHS.\n"
 
 const struct verb options_verbs[] = {
 	{"run", NULL, "[--] CMD [ARGS...]", "run a command in a layer",
@@ -335,20 +377,28 @@ const struct verb options_verbs[] = {
 	 "with the command's status; 125: guard itself failed, 126: not\n"
 	 "executable, 127: not found, 124: ended by guard.\n",
 	 run_options, true},
-	{"exec", NULL, "[RUN] -- CMD [ARGS...]",
+	{"exec", NULL, "[RUN | --all [GLOB]] -- CMD [ARGS...]",
 	 "run one more command in a run, live or ended",
 	 "In a live run: with its processes, in the same sandbox, and no\n"
 	 "longer than the run. In an ended run: in its layer, with its\n"
 	 "options; the pending changes are computed again afterwards. Exit\n"
-	 "status as for run.\n",
+	 "status as for run. With --all, RUN is a glob of names: the runs\n"
+	 "stay as they are, and a table shows how each command ended.\n",
 	 exec_options, true},
 	{"shell", NULL, "[RUN]", "open a shell in a run, live or ended",
-	 "Like exec, with your own shell.\n", exec_options, false},
-	{"status", "list", "", "show the pending runs", "", status_options,
-	 false},
-	{"diff", NULL, "[RUN | SNAP [SNAP]] [--] [PATHS...]",
+	 "Like exec, with your own shell.\n", shell_options, false},
+	{"stop", "kill", "[RUN]", "end a running run; its changes stay pending",
+	 "Its command gets SIGTERM, and all its processes SIGKILL 10 s "
+	 "later.\n",
+	 stop_options, false},
+	{"status", "list", "[DIR | GLOB]", "show the pending runs",
+	 "DIR: those of the project around it; GLOB: those of such a name.\n",
+	 status_options, false, "DIR"},
+	{"diff", NULL, "[RUN [RUN] | SNAP [SNAP]] [--] [PATHS...]",
 	 "show a run's changes, or differences from a snapshot",
 	 RUN_TEXT
+	 "RUN RUN: compare their results, at the paths that one of them "
+	 "changed.\n"
 	 "SNAP SNAP: compare the first with the second; SNAP alone: compare\n"
 	 "with the current files. SNAP is a number, latest~2, '2h ago',\n"
 	 "yesterday, '2026-11-21 14:30'. Deletions come first and are never\n"
@@ -373,7 +423,8 @@ const struct verb options_verbs[] = {
 	 apply_options, false},
 	{"discard", NULL, "[RUN] [--] [PATHS...]", "discard a run's changes",
 	 RUN_TEXT
-	 "They go to guard's trash first; `guard undo` restores them.\n",
+	 "They go to guard's trash first; `guard undo` restores them.\n"
+	 "A glob of names discards all these runs after one question.\n",
 	 discard_options, false},
 	{"import", NULL, "[RUN]", "import a run's commits into your repository",
 	 "As objects and refs below refs/guard/RUN/: branches, tags, stash,\n"
@@ -393,12 +444,17 @@ const struct verb options_verbs[] = {
 	 "paths, and entries that a tar cannot hold, are listed on stderr. A\n"
 	 ".git is skipped unless a path names it.\n",
 	 export_options, false},
-	{"undo", NULL, "[N]", "undo the last apply, restore, discard or undo",
-	 "With N: the last N applies, restores and discards that are in\n"
-	 "effect, one by one, the newest first. `guard log --actions` lists "
-	 "all\n"
-	 "actions. Refused commands changed nothing and do not count. Files\n"
-	 "that have changed since are conflicts.\n",
+	{"undo", NULL, "[N | RUN]", "undo the last apply, restore or discard",
+	 "Each further undo goes one step back. With N: the last N actions, "
+	 "the\n"
+	 "newest first; with RUN: those of that run. `guard log --actions` "
+	 "lists\n"
+	 "all. Refused commands changed nothing and do not count. Files that "
+	 "have\n"
+	 "changed since are conflicts.\n",
+	 undo_options, false},
+	{"redo", NULL, "[N]", "repeat the last undone action, or the last N",
+	 "A new apply, restore or discard ends the list of undone actions.\n",
 	 undo_options, false},
 	{"snapshot", NULL, "[PATHS...]",
 	 "store the project, or directories, as they are now",
@@ -431,9 +487,10 @@ const struct verb options_verbs[] = {
 	 "With a run's id as SNAP: files that it left in its own /tmp and\n"
 	 "/var/tmp; RUN:PATH is a directory there or in its project or home.\n",
 	 ls_options, false},
-	{"show", NULL, "SNAP[:PATH]", "print a file of a snapshot",
-	 "Without PATH: the snapshot's metadata. RUN:PATH prints a file of a\n"
-	 "run: of its project or home, or of its own /tmp or /var/tmp.\n",
+	{"show", NULL, "SNAP[:PATH] | PATH", "print a file of a snapshot",
+	 "PATH alone: of the latest snapshot; SNAP alone: its metadata.\n"
+	 "RUN:PATH prints a file of a run: of its project or home, or of its "
+	 "own /tmp or /var/tmp.\n",
 	 show_options, false},
 	{"restore", NULL, "PATHS...", "restore stored files",
 	 "Deletes nothing without --exact; the current files are stored "
@@ -455,13 +512,16 @@ const struct verb options_verbs[] = {
 	 "runs\n"
 	 "and undo need always stay. `guard undelete` restores for 7 days.\n",
 	 prune_options, false},
-	{"purge", NULL, "PATH", "remove a leaked secret from the store",
+	{"purge", NULL, "[PATH]", "remove a leaked secret from the store",
 	 "From every snapshot, every layer of a run and both trashes, which "
 	 "are\n"
 	 "emptied: this cannot be undone. The file itself is unchanged. Asks\n"
 	 "for the word purge on a terminal; without one --confirm must name "
 	 "the\n"
-	 "path again.\n",
+	 "path again. --everything removes all state instead: every version, "
+	 "layer\n"
+	 "and agent's home; --confirm names the directory of the state "
+	 "then.\n",
 	 purge_options, false},
 	{"pin", NULL, "[SNAP...]", "protect a snapshot from prune",
 	 "Without SNAP: lists the pinned snapshots.\n", pin_options, false},
@@ -477,7 +537,8 @@ const struct verb options_verbs[] = {
 	 "lost entries again: files that still have the same bytes are\n"
 	 "recovered. Exits with 1 when bytes stay lost, and lists them.\n",
 	 repair_options, false},
-	{"agents", NULL, "[NAME]", "list the profiles of agents, or show one",
+	{"agents", NULL, "[NAME [N]]",
+	 "list the profiles of agents, or show one",
 	 "A profile lists what runs of a program need; `guard run` uses the "
 	 "one\n"
 	 "with the command's name (or of the program that npx, uvx and the "
@@ -486,8 +547,17 @@ const struct verb options_verbs[] = {
 	 "~/.config/guard/agents/NAME\n"
 	 "and are added to guard's. An agent's home is guard's own: log in "
 	 "once\n"
-	 "inside; your real one is unchanged.\n",
+	 "inside; your real one is unchanged. It is stored before and after\n"
+	 "each run, without the login.\n",
 	 agents_options, false},
+	{"shell-init", NULL, "bash|zsh|fish",
+	 "print shell functions that start agents in a run",
+	 "For each profile whose program is in PATH: `claude` then means\n"
+	 "`guard run -- claude`, and `command claude` bypasses it. In "
+	 "~/.bashrc:\n"
+	 "eval \"$(guard shell-init bash)\"; in ~/.config/fish/config.fish:\n"
+	 "guard shell-init fish | source. Prints nothing inside a run.\n",
+	 shell_init_options, false, "bash zsh fish"},
 	{"doctor", NULL, "", "check which layers of protection work here",
 	 "Each layer: ok, weaker (runs work with less protection) or missing\n"
 	 "(no run starts), and the remedy. Exits with 1 when one is missing.\n",

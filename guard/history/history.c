@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "guard/state/report.h"
+#include "snapshot/store/store_dir.h"
 #include "snapshot/tree/catalog.h"
 
 static void history_row_free(struct history_row *row)
@@ -30,6 +31,17 @@ void history_free(struct history *h)
 	*h = (struct history){0};
 }
 
+/* A lookup of the path in a tree. A tree of the same name has the same entry.
+ * A run and its apply store two trees twice, in turns: before, result, before,
+ * result. */
+struct lookup {
+	struct oid tree;
+	char *path; /* below the tree's root; NULL: no lookup yet */
+	struct entry found; /* mode 0: the tree does not have the path */
+};
+
+#define LOOKUPS 4
+
 /* The newest snapshot seen so far that is no result of a run; root.mode 0: none
  * yet, or the directory did not exist. */
 struct previous {
@@ -41,6 +53,8 @@ struct previous {
 	/* The path's entry in the newest snapshot of a run. */
 	struct entry made;
 	char *run_id;
+	struct lookup last[LOOKUPS]; /* a ring */
+	size_t next; /* the one that the next lookup replaces */
 };
 
 /* --- changes of the path --- */
@@ -141,11 +155,55 @@ static int describe_row(struct store *store, const struct previous *previous,
 
 static void previous_free(struct previous *b)
 {
+	size_t i;
+
 	snapshot_free(&b->snapshot);
 	entry_free(&b->entry);
 	entry_free(&b->made);
 	free(b->run_id);
+	for (i = 0; i < LOOKUPS; i++) {
+		entry_free(&b->last[i].found);
+		free(b->last[i].path);
+	}
 	*b = (struct previous){0};
+}
+
+/* tree_lookup() of the path, without reading a tree of the last lookups. */
+static int find_entry(struct previous *previous, struct store *store,
+		      const struct entry *root, const char *rest,
+		      struct entry *ret, struct err *err)
+{
+	struct lookup *at = &previous->last[previous->next];
+	AUTO(entry) struct entry found = {0};
+	size_t i;
+
+	/* The root itself is no part of its tree. */
+	if (!*rest || root->content.type == OBJECT_NONE)
+		return tree_lookup(store, root, rest, ret, err);
+	for (i = 0; i < LOOKUPS; i++) {
+		const struct lookup *l = &previous->last[i];
+
+		if (!l->path || !oid_equal(&l->tree, &root->content) ||
+		    strcmp(l->path, rest) != 0)
+			continue;
+		if (l->found.mode)
+			entry_copy(ret, &l->found);
+		return l->found.mode != 0;
+	}
+	if (tree_lookup(store, root, rest, &found, err) < 0)
+		return -err->num;
+	if (found.mode)
+		entry_copy(ret, &found);
+	entry_free(&at->found);
+	free(at->path);
+	*at = (struct lookup){
+		.tree = root->content,
+		.path = mem_strdup(rest),
+		.found = found,
+	};
+	found = (struct entry){0};
+	previous->next = (previous->next + 1) % LOOKUPS;
+	return at->found.mode != 0;
 }
 
 /* A snapshot taken during a run is a version only when it differs from the
@@ -184,7 +242,7 @@ static int load_row(struct history *h, struct store *store,
 		return got;
 	rest = path_rest(h->path, s->root_path);
 	if (s->root.mode &&
-	    tree_lookup(store, &s->root, rest, &row->entry, err) < 0)
+	    find_entry(previous, store, &s->root, rest, &row->entry, err) < 0)
 		return -err->num;
 	purged = !row->entry.mode && snapshot_purge_note(s, rest);
 	/* The path was not readable, which is no deletion. */
@@ -211,12 +269,13 @@ static int load_row(struct history *h, struct store *store,
 	return is_new;
 }
 
-static int add_row(struct history *h, struct store *store, uint64_t seq,
-		   struct previous *previous, struct err *err)
+/* snaps_fd: the directory of the snapshots. */
+static int add_row(struct history *h, struct store *store, int snaps_fd,
+		   uint64_t seq, struct previous *previous, struct err *err)
 {
 	struct history_row row = {0};
 	struct snapshot *s = &row.snapshot;
-	int got = catalog_load(store, seq, s, err);
+	int got = catalog_load_from(snaps_fd, seq, s, err);
 
 	if (got < 0) {
 		if (got != -ENOENT) /* -ENOENT: pruned during the loop */
@@ -246,13 +305,15 @@ int history_load(struct history *h, struct store *store, struct err *err)
 {
 	AUTO(previous) struct previous previous = {0};
 	auto_free uint64_t *seqs = NULL;
+	auto_close int snaps_fd = -1;
 	size_t count = 0, i;
 
 	h->commands = json_object();
-	if (catalog_list(store, &seqs, &count, err) < 0)
+	snaps_fd = store_open_subdir(store, "snaps", err);
+	if (snaps_fd < 0 || catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
-		if (add_row(h, store, seqs[i], &previous, err) < 0)
+		if (add_row(h, store, snaps_fd, seqs[i], &previous, err) < 0)
 			return err_context(err, "snapshot %" PRIu64, seqs[i]);
 		if (h->progress)
 			h->progress(h->arg, "snapshot", i + 1, count);

@@ -16,6 +16,7 @@
 #include "overlay/whiteout.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
+#include "guard/change/resolve_run.h"
 #include "snapshot/tree/catalog.h"
 
 /* Private directories of a run: their paths in the run, and their names in the
@@ -36,13 +37,21 @@ static const struct place *private_place_of(const char *path)
 	return NULL;
 }
 
-bool runview_split(const char *arg, char **ret_run, char **ret_path)
+int runview_find(struct context *c, const char *arg, struct session *ret,
+		 char **ret_path, struct err *err)
 {
 	size_t len = strcspn(arg, ":");
+	auto_free char *run = mem_strndup(arg, len);
+	int got;
 
-	*ret_run = mem_strndup(arg, len);
+	*ret_path = NULL;
+	if (!session_name_ok(run) && !session_id_ok(run))
+		return 0;
+	got = resolve_run_text(c, run, false, ret, err);
+	if (got < 0)
+		return got == -ENOENT && !session_id_ok(run) ? 0 : got;
 	*ret_path = mem_strdup(arg[len] ? arg + len + 1 : "");
-	return session_id_begins(*ret_run);
+	return 1;
 }
 
 static int open_run_dir(const struct session *s, const char *directory,
@@ -229,17 +238,18 @@ int runview_list(struct context *c, const struct session *s, const char *path,
 					   "the result of run %s is not stored "
 					   "(yet); guard diff %s shows its "
 					   "changes",
-					   s->id, s->id);
+					   session_label(s), session_label(s));
 			else if (got == 0)
 				got = fail(err, ENOENT,
 					   "no such path: %s in the result of "
 					   "run %s",
-					   text_quote(path), s->id);
+					   text_quote(path), session_label(s));
 			return got;
 		}
 		got = list_run_dir(s, directory, rest, "", ret, err);
 	}
 	if (got < 0)
-		return err_context(err, "run %s: %s", s->id, text_quote(path));
+		return err_context(err, "run %s: %s", session_label(s),
+				   text_quote(path));
 	return 0;
 }

@@ -11,9 +11,13 @@
 #include "snapshot/tree/tree.h"
 #include "overlay/session.h"
 
-/* Splits "RUN:PATH", "RUN:" or "RUN" (then *ret_path is ""); both are to free.
- * True if RUN has the form of a run's id. */
-bool runview_split(const char *arg, char **ret_run, char **ret_path);
+/*
+ * Opens the run of "RUN:PATH", "RUN:" or "RUN" (then *ret_path is "", to free).
+ * Returns 1; 0: no run is called so ("latest" is a snapshot here), and
+ * *ret_path is NULL.
+ */
+int runview_find(struct context *c, const char *arg, struct session *ret,
+		 char **ret_path, struct err *err);
 
 /*
  * Opens a file of the run: an absolute path as in the run, or a path in its

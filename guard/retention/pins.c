@@ -31,7 +31,40 @@ void pins_add(struct pins *p, uint64_t seq)
 	*VEC_ADD(p) = seq;
 }
 
-/* The pending action, the last two, and the actions of `undo N`. */
+/* Undo and redo need the snapshots of an action, and the base of its run. */
+static void add_pins_of(const struct action *a, struct pins *to,
+			struct names *named)
+{
+	size_t i;
+
+	for (i = 0; i < a->roots.count; i++) {
+		pins_add(to, a->roots.items[i].before);
+		pins_add(to, a->roots.items[i].after);
+	}
+	if (a->run_id && *a->run_id)
+		names_add(named, a->run_id);
+}
+
+/* Calls load() with 0, 1, ... until there is no more action. */
+static int add_pins_back(int (*load)(int fd, size_t back, struct action *ret,
+				     struct err *err),
+			 int fd, struct pins *to, struct names *named,
+			 struct err *err)
+{
+	size_t back;
+
+	for (back = 0; back < PINS_ACTIONS; back++) {
+		AUTO(action) struct action a = {0};
+		int got = load(fd, back, &a, err);
+
+		if (got < 0)
+			return got == -ENOENT ? 0 : got;
+		add_pins_of(&a, to, named);
+	}
+	return 0;
+}
+
+/* The pending action, the last two, and the actions of `undo N` and `redo`. */
 static int add_action_pins_of(int fd, struct pins *to, struct names *named,
 			      struct err *err)
 {
@@ -39,27 +72,21 @@ static int add_action_pins_of(int fd, struct pins *to, struct names *named,
 				   struct err *err) = {
 		action_load_next, action_load_last, action_load_prior};
 	const size_t count = sizeof(load) / sizeof(*load);
-	size_t i, k;
+	size_t i;
 
-	for (i = 0; i < count + PINS_ACTIONS; i++) {
+	for (i = 0; i < count; i++) {
 		AUTO(action) struct action a = {0};
-		int got = i < count ? load[i](fd, &a, err)
-				    : action_load_effective(fd, i - count, &a,
-							    err);
+		int got = load[i](fd, &a, err);
 
 		if (got < 0 && got != -ENOENT)
 			return got;
-		if (got < 0 && i >= count)
-			return 0;
-		for (k = 0; k < a.roots.count; k++) {
-			pins_add(to, a.roots.items[k].before);
-			pins_add(to, a.roots.items[k].after);
-		}
-		/* Undo needs the base of the run again. */
-		if (a.run_id && *a.run_id)
-			names_add(named, a.run_id);
+		add_pins_of(&a, to, named);
 	}
-	return 0;
+	return add_pins_back(action_load_effective, fd, to, named, err) < 0 ||
+			       add_pins_back(action_load_undone, fd, to, named,
+					     err) < 0
+		       ? -err->num
+		       : 0;
 }
 
 static int add_workspace_pins(int workspaces_fd, struct pins *to,

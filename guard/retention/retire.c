@@ -1,6 +1,9 @@
 #include "guard/retention/retire.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/parse.h"
@@ -15,6 +18,8 @@
 #define PENDING_DAYS 30
 #define PENDING_DAYS_MAX 36500
 #define WARNED "warned"
+#define STAMP "last-retired"
+#define HOUR ((int64_t)3600)
 
 int retire_discard(struct context *c, struct session *s, struct err *err)
 {
@@ -36,7 +41,7 @@ int retire_discard(struct context *c, struct session *s, struct err *err)
 		return err_context(err,
 				   "run %s is discarded, but the record for "
 				   "undo could not be written",
-				   s->id);
+				   session_label(s));
 	state_log(&c->state, "discard", "run", s->id, "project", s->project,
 		  NULL);
 	return 0;
@@ -93,10 +98,10 @@ static int retire_run(struct context *c, const char *id, int64_t now,
 			"run %s in %s has been pending for %s: "
 			"apply it or discard it (guard diff %s); in %d "
 			"days it goes to guard's trash",
-			s.id, text_quote(s.project),
+			session_label(&s), text_quote(s.project),
 			text_count((uint64_t)(now - run_end_time(&s)) / DAY,
 				   "day"),
-			s.id, TRASH_DAYS);
+			session_label(&s), TRASH_DAYS);
 		return 0;
 	}
 	/* Fails while another guard process uses the project. */
@@ -105,8 +110,26 @@ static int retire_run(struct context *c, const char *id, int64_t now,
 		return -err->num;
 	report_warning("run %s in %s was pending too long and is in guard's "
 		       "trash for %d days: guard undo there restores it",
-		       s.id, text_quote(s.project), TRASH_DAYS);
+		       session_label(&s), text_quote(s.project), TRASH_DAYS);
 	return 0;
+}
+
+/* Once an hour: each check reads the records of all runs. */
+static bool is_check_due(const struct state *state, int64_t now)
+{
+	auto_close int fd =
+		openat(state->fd, STAMP,
+		       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return true;
+	/* A byte tells a check from a new file. */
+	if (st.st_size && st.st_mtime <= now && st.st_mtime > now - HOUR)
+		return false;
+	(void)!pwrite(fd, "", 1, 0);
+	(void)futimens(fd, NULL);
+	return true;
 }
 
 void retire_runs(struct context *c)
@@ -116,7 +139,8 @@ void retire_runs(struct context *c)
 	struct err err;
 	size_t i;
 
-	if (session_list(c->state.runs_fd, false, &list, &err) < 0)
+	if (!is_check_due(&c->state, now) ||
+	    session_list(c->state.runs_fd, false, &list, &err) < 0)
 		return;
 	for (i = 0; i < list.count; i++)
 		if (is_run_due(&list.items[i], now) &&

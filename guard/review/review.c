@@ -1,5 +1,6 @@
 #include "guard/review/review.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -241,9 +242,11 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 	    review_read(r, &e->now, &item->now, err) < 0)
 		return -err->num;
 	got = hunks_make(&item->old, &item->now, &item->hunks, err);
-	if (got < 0)
+	/* Without libgit2 the file is one part. */
+	if (got < 0 && got != -ENOPKG)
 		return got;
 	item->opened = true;
+	item->uncompared = got < 0;
 	/* A deletion is always complete. */
 	if (got || !now || !item->hunks.count)
 		return 0;

@@ -62,6 +62,7 @@ struct review_item {
 
 	/* After review_open(): a part for rights that change beside the
 	 * bytes, then one a hunk; at least one. */
+	bool uncompared; /* libgit2 is missing */
 	bool opened, rights;
 	struct buf old, now; /* texts */
 	struct hunks hunks;

@@ -148,6 +148,16 @@ static bool read_reviewed_side(void *arg, bool now, struct buf *to)
 	       (S_ISREG(e->mode) && review_read(s->r, e, to, &ignored) == 0);
 }
 
+static bool reviewed_side_exists(void *arg, const char *path)
+{
+	const struct reviewed_sides *s = arg;
+	AUTO(entry) struct entry old = {0}, now = {0};
+	struct err ignored;
+
+	return tree_lookup(s->r->store, s->r->base, path, &old, &ignored) > 0 ||
+	       tree_lookup(s->r->store, s->r->want, path, &now, &ignored) > 0;
+}
+
 static void find_entry_risks(struct review *r, struct review_entry *e)
 {
 	AUTO(xattrs) struct xattrs old = {0}, now = {0};
@@ -162,6 +172,7 @@ static void find_entry_risks(struct review *r, struct review_entry *e)
 		.same_time = timestamp_compare(e->old.mtime, e->now.mtime) == 0,
 		.special = e->special,
 		.read = read_reviewed_side,
+		.exists = reviewed_side_exists,
 		.arg = &s,
 	};
 

@@ -38,7 +38,7 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 		return fail(err, ENODATA,
 			    "the files as they were before run %s were not "
 			    "stored",
-			    s->id);
+			    session_label(s));
 	if (store_refresh(c->store, err) < 0 ||
 	    catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
 		return -err->num;

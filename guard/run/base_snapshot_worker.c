@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -12,6 +13,8 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "guard/state/background.h"
+#include "guard/state/storing.h"
+#include "guard/state/usage.h"
 #include "guard/retention/retire.h"
 #include "guard/retention/settings.h"
 #include "guard/run/run.h"
@@ -125,8 +128,50 @@ const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
 
 /* ---- the worker ---- */
 
+/* The record of a snapshot's progress. */
+struct progress {
+	struct storing storing;
+	int workspace_fd;
+	time_t saved;
+};
+
+static void save_progress(void *arg, uint64_t files, uint64_t bytes)
+{
+	struct progress *p = arg;
+	time_t now = time(NULL);
+
+	if (p->saved == now)
+		return;
+	p->saved = now;
+	p->storing.files = files;
+	p->storing.bytes = bytes;
+	storing_save(p->workspace_fd, &p->storing);
+}
+
+static void begin_progress(struct progress *p, struct run *run,
+			   int workspace_fd, const char *path,
+			   const char *cache_path)
+{
+	struct usage usage = {0};
+
+	*p = (struct progress){
+		.storing = {.pid = getpid(),
+			    .run_id = run->session.id,
+			    .since = storing_clock()},
+		.workspace_fd = workspace_fd,
+	};
+	storing_save(workspace_fd, &p->storing);
+	/* Only the first snapshot reads everything. */
+	if (access(cache_path, F_OK) == 0)
+		return;
+	usage_add(AT_FDCWD, path, &usage);
+	p->storing.total_files = usage.entries;
+	p->storing.total_bytes = usage.bytes;
+	storing_save(workspace_fd, &p->storing);
+}
+
 /* One of the run's roots. */
-static int take_dir_snapshot(const struct run *run, const struct state *state,
+static int take_dir_snapshot(struct run *run, const struct state *state,
 			     struct store *store, const char *path,
 			     struct timestamp start, uint64_t *ret_seq,
 			     struct err *err)
@@ -138,15 +183,17 @@ static int take_dir_snapshot(const struct run *run, const struct state *state,
 	auto_close int workspace =
 		workspace_open(state->workspaces_fd, path, true, err);
 	auto_close int lock = -1, dir_fd = -1;
+	struct progress progress;
 	int got;
 
 	if (workspace < 0)
 		return workspace;
 	/* One at a time: the second finds all that the first has kept. */
-	lock = lock_take(workspace, "snapshot.lock", true, true, err);
+	lock = lock_take(workspace, STORING_LOCK, true, true, err);
 	if (lock < 0 || store_refresh(store, err) < 0)
 		return -err->num;
 	cache = workspace_cache_path(workspace);
+	begin_progress(&progress, run, workspace, path, cache);
 	dir_fd = fd_open_dir(AT_FDCWD, path);
 	got = take_snapshot(store,
 			    &(struct take_options){
@@ -160,8 +207,11 @@ static int take_dir_snapshot(const struct run *run, const struct state *state,
 				    .skip = skip,
 				    .skip_prefix = TRANSACTION_STAGING_PREFIX,
 				    .gid_summary = &gid_summary,
+				    .progress = save_progress,
+				    .progress_arg = &progress,
 			    },
 			    &snapshot, err);
+	storing_end(workspace);
 	if (got == 0) {
 		*ret_seq = snapshot.seq;
 		gid_cache_save(workspace, dir_fd, &gid_summary);
@@ -169,7 +219,7 @@ static int take_dir_snapshot(const struct run *run, const struct state *state,
 	return got;
 }
 
-static int take_base_snapshots(const struct run *run, struct timestamp start,
+static int take_base_snapshots(struct run *run, struct timestamp start,
 			       struct session *s, struct err *err)
 {
 	struct store *store = NULL;

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -20,6 +22,8 @@ static void discard_unstarted_run(struct run *run)
 {
 	struct err err;
 
+	if (run->options->copy_dir)
+		return;
 	if (run->options->resume) {
 		run_restore_results(run);
 		(void)session_set_state(&run->session, RUN_ENDED, &err);
@@ -117,19 +121,19 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 {
 	struct sandbox_result result;
 	struct timestamp start_time = take_start_time(run->begun);
-	sigset_t before;
 	int got;
 
 	run_set_start_time(run, start_time);
-	if (run->options->resume &&
+	if (run->options->resume && !run->options->copy_dir &&
 	    run_record_running(run, sandbox_pid1(run->sandbox), err) < 0)
 		return -err->num;
 	/* A signal of guard belongs to the command from the release on: it
 	 * waits until sandbox_wait() takes it, and cannot end guard in
-	 * between. */
-	context_block_signals(&before);
+	 * between. A later one, such as a second Ctrl-C, would lose the
+	 * summary. */
+	context_block_signals(&run->signals_before);
+	run->signals_blocked = true;
 	got = release_and_wait(run, start_time, &result, ret_status, err);
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (got < 0)
 		return got;
 	*ret_status = run_status_of(&result);
@@ -148,17 +152,28 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 	return 0;
 }
 
+static void name_doctor(struct err *err)
+{
+	size_t len = strlen(err->text);
+
+	if (!getenv("GUARD_RUN") && !strstr(err->text, "guard doctor"))
+		(void)snprintf(err->text + len, sizeof(err->text) - len,
+			       " (guard doctor checks all that a run needs)");
+}
+
 static int run_in_session(struct run *run, int *ret_status, struct err *err)
 {
 	struct layers *layers = NULL;
 	int got;
 
 	got = run_start(run, &layers, err);
-	if (got == 0) {
+	if (got < 0)
+		name_doctor(err);
+	if (got == 0 && !run->options->copy_dir) {
 		state_log(&run->context.state, "run", "run", run->session.id,
 			  "project", run->project, "command",
 			  run->session.command, NULL);
-		got = run_store_granted(run, "pre-rw", err);
+		got = run_store_granted(run, false, err);
 	}
 	if (got == 0)
 		got = supervise_command(run, ret_status, err);
@@ -205,6 +220,11 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 	 * order. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	run.session.fd = run.session.lock_fd = -1;
+	if (sandbox_check_proc(&err) < 0) {
+		name_doctor(&err);
+		report_error(&err);
+		return RUN_STATUS_GUARD;
+	}
 	if ((!options->home && !options->exec_project &&
 	     state_check_project(options->dir, PROJECT_RUN, &err) < 0) ||
 	    context_open(&run.context, false, &err) < 0) {
@@ -221,12 +241,16 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 			discard_unstarted_run(&run);
 	} else if (run_end(&run, status, &err) < 0) {
 		(void)err_context(&err, "run %s has ended, its layer is kept",
-				  run.session.id);
+				  session_label(&run.session));
 		report_error(&err);
 	}
+	ui->count_end();
+	if (run.signals_blocked)
+		(void)context_restore_signals(&run.signals_before);
 	sandbox_free(&run.sandbox);
 	session_free(&run.session);
 	agent_free(&run.agent);
+	places_free(&run.places);
 	context_free(&run.context);
 	fd_close(&run.project_fd);
 	read_only_exec_free(run.read_only_exec);

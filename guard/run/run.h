@@ -5,6 +5,7 @@
 #ifndef GUARD_RUN_RUN_H
 #define GUARD_RUN_RUN_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,9 +14,15 @@
 #include "guard/state/exit_status.h"
 #include "guard/run/budget.h"
 #include "guard/run/run_versions.h"
+#include "guard/sandbox/grant.h"
+#include "guard/sandbox/places.h"
 #include "guard/sandbox/sandbox.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
+
+/* In the session's record: exit status, milliseconds and command of the last
+ * test of the layer as it is (guard exec --all). */
+#define RUN_TEST "test"
 
 struct agent;
 struct changes;
@@ -26,6 +33,7 @@ struct run {
 	const struct run_options *options; /* of the profiles, too */
 	const struct run_ui *ui;
 	struct agent *agent; /* the profiles that hold */
+	struct places places; /* of credentials */
 	struct context context;
 	struct session session;
 	char *project;
@@ -39,6 +47,10 @@ struct run {
 	bool over_budget;
 	struct run_versions run_versions;
 	struct timestamp begun;
+	/* From the release of the command to the summary the signals that end a
+	 * program are blocked. */
+	bool signals_blocked;
+	sigset_t signals_before;
 	/* Of a resumed run: the earlier results of the additional roots, then
 	 * of the project. */
 	uint64_t *results_before;
@@ -51,6 +63,14 @@ struct run_ui {
 	void (*changes)(const struct session *s, struct changes *c);
 	/* Changes of an agent's home that its next session executes. */
 	void (*agent_changes)(const struct session *s);
+	/*
+	 * Before the count of the changes, which may take long: from here on
+	 * signals may end guard, with this exit status. The run is recorded as
+	 * ended. count_end() is called before the summary, and may be called
+	 * again.
+	 */
+	void (*count_begin)(const struct session *s, int status);
+	void (*count_end)(void);
 };
 
 /*
@@ -78,7 +98,8 @@ int run_end(struct run *run, int status, struct err *err);
 char *run_find_project(const struct run *run, struct err *err);
 /* Opens the project's directory, and ends an interrupted apply. */
 int run_open_project(struct run *run, struct err *err);
-/* The profiles, and with them the options that hold. */
+/* The places of credentials, the profiles, and with them the options that
+ * hold. */
 int run_load_agent(struct run *run, struct err *err);
 /* Creates a session, or opens the resumed one with --continue. */
 int run_open_session(struct run *run, struct err *err);
@@ -90,19 +111,20 @@ void run_restore_results(struct run *run);
 char **run_hidden_paths(const struct run *run);
 /*
  * run_cow.c: the directories of --cow. run_find_cows() resolves and checks
- * them; to free with mem_list_free(), NULL with an error. git: the repository
- * that already has a layer (LAYERS_GIT), or NULL. run_add_cows() adds them to a
- * new session; run_check_cows() checks that a resumed session has them.
+ * them; *ret is the caller's, after an error too. git: the repository that
+ * already has a layer (LAYERS_GIT), or NULL. run_add_cows() adds them to a new
+ * session; run_check_cows() checks that a resumed session has them.
  */
-char **run_find_cows(const struct run *run, const char *git, struct err *err);
-int run_add_cows(struct run *run, char *const *paths, struct err *err);
+int run_find_cows(const struct run *run, const char *git, struct grants *ret,
+		  struct err *err);
+int run_add_cows(struct run *run, const struct grants *cows, struct err *err);
 int run_check_cows(const struct run *run, struct err *err);
 /* Adds the mounts below the project or a directory of --cow to a
  * new session, each as a root of its own. */
 int run_add_mounts(struct run *run, struct err *err);
 /* run_notices.c: names credentials that are hidden, variables that were dropped
  * and sockets that are out of reach, each once a project. */
-void run_notices_print(const struct run *run, const struct sandbox *sb,
+void run_notices_print(struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped);
 /* Reports that a command cannot do its work in a run. */
@@ -111,8 +133,6 @@ void run_hints_print(const struct run_options *options);
 void run_notices_print_refused(const struct sandbox_result *result);
 /* Files below the home directory that the run sees without their secrets. */
 void run_find_redactions(const struct run *run, struct redactions *redactions);
-/* Whether path is below one of these, their links resolved. */
-bool run_grants_path(const char *const *paths, const char *path);
 /*
  * Recorded before the command of a new run starts: the setup of the sandbox
  * leaves time for it. The exact start time is known only later, and is never
@@ -142,8 +162,9 @@ bool run_saved_options_has(const struct session *s, const char *wanted);
 /* The exit status of `guard run`. */
 int run_status_of(const struct sandbox_result *result);
 
-/* Takes a snapshot of a real directory that the run may write to. */
-int run_store_granted(struct run *run, const char *reason, struct err *err);
+/* Takes a snapshot of each real directory that the run may write to (--rw) and
+ * of its agent's home, before the command or after it. */
+int run_store_granted(struct run *run, bool after, struct err *err);
 
 /*
  * base_snapshot_worker.c: groups of a project's files. Most projects have no

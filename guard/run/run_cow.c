@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "guard/change/recover.h"
 #include "guard/run/run.h"
+#include "guard/state/report.h"
 #include "overlay/layers.h"
 #include "overlay/mount.h"
 
@@ -56,84 +57,79 @@ static int check_cow_path(const struct run *run, const char *git,
 	return 0;
 }
 
-/* The directory of --cow; had: those of the options before it. */
-static char *find_cow(const struct run *run, const char *git, const char *arg,
-		      char *const *had, struct err *err)
+/* Resolves the directory of --cow and adds it. */
+static int find_cow(const struct run *run, const char *git, const char *arg,
+		    struct grants *to, struct err *err)
 {
-	auto_free char *path = *arg ? path_resolve(arg, err) : NULL;
 	auto_free char *dir = NULL;
 	auto_close int fd = -1;
 	char **hide;
-	bool hidden = false;
-	size_t i;
+	const struct grant *g;
+	bool hidden, named;
+	size_t i, k;
 
-	if (!*arg)
-		(void)fail(err, EINVAL, "--cow: the path is empty");
-	if (!path || check_cow_path(run, git, path, err) < 0)
-		return NULL;
-	for (; had && *had; had++) {
-		if (strcmp(path, *had) == 0)
-			(void)fail(err, EINVAL, "--cow: %s is named twice",
-				   text_quote(path));
-		else if (path_below(path, *had) || path_below(*had, path))
-			(void)fail(err, EINVAL,
-				   "--cow: %s and %s contain one another",
-				   text_quote(path), text_quote(*had));
-		else
-			continue;
-		return NULL;
+	if (grants_add(to, GRANT_LAYER,
+		       *arg ? mem_printf("--cow %s", text_quote(arg))
+			    : mem_strdup("--cow"),
+		       arg, NULL, err) < 0)
+		return -err->num;
+	i = to->count - 1;
+	g = &to->items[i];
+	if (check_cow_path(run, git, g->real, err) < 0)
+		return -err->num;
+	for (k = 0; k < i; k++) {
+		const char *had = to->items[k].real;
+
+		if (strcmp(g->real, had) == 0)
+			return fail(err, EINVAL, "--cow: %s is named twice",
+				    text_quote(g->real));
+		if (path_below(g->real, had) || path_below(had, g->real))
+			return fail(err, EINVAL,
+				    "--cow: %s and %s contain one another",
+				    text_quote(g->real), text_quote(had));
 	}
 	/* A masked path would be masked in its layer, too. */
 	hide = run_hidden_paths(run);
-	for (i = 0; hide[i]; i++)
-		hidden |= path_below(path, hide[i]);
+	hidden = grant_find_hidden(g, hide, &named) != NULL;
 	mem_list_free(&hide);
-	if (hidden) {
-		(void)fail(err, EINVAL, "--cow: %s is masked in runs",
-			   text_quote(path));
-		return NULL;
-	}
-	dir = state_directory(&run->context.state, path, err);
-	if (!dir) {
-		(void)err_context(err, "--cow");
-		return NULL;
-	}
-	fd = fd_open_dir(AT_FDCWD, dir);
-	if (fd < 0 || faccessat(fd, ".", X_OK, AT_EACCESS) < 0) {
-		(void)fail_errno(err, "--cow: %s cannot be read",
-				 text_quote(dir));
-		return NULL;
-	}
-	return TAKE(dir);
+	if (hidden)
+		return fail(err, EINVAL, "--cow: %s is masked in runs",
+			    text_quote(g->real));
+	dir = state_directory(&run->context.state, g->real, err);
+	if (!dir)
+		return err_context(err, "--cow");
+	fd = fd_open_dir(g->fd, ".");
+	if (fd < 0 || faccessat(fd, ".", X_OK, AT_EACCESS) < 0)
+		return fail_errno(err, "--cow: %s cannot be read",
+				  text_quote(g->real));
+	return 0;
 }
 
-char **run_find_cows(const struct run *run, const char *git, struct err *err)
+int run_find_cows(const struct run *run, const char *git, struct grants *ret,
+		  struct err *err)
 {
-	char **paths = mem_zalloc(sizeof(*paths));
 	const char *const *arg;
 
-	for (arg = run->options->cow; *arg; arg++) {
-		auto_free char *path = find_cow(run, git, *arg, paths, err);
-
-		if (!path) {
-			mem_list_free(&paths);
-			return NULL;
-		}
-		mem_list_add(&paths, path);
-	}
-	return paths;
+	for (arg = run->options->cow; *arg; arg++)
+		if (find_cow(run, git, *arg, ret, err) < 0)
+			return -err->num;
+	return 0;
 }
 
-int run_add_cows(struct run *run, char *const *paths, struct err *err)
+int run_add_cows(struct run *run, const struct grants *cows, struct err *err)
 {
-	for (; *paths; paths++) {
-		auto_close int fd = fd_open_dir_path(AT_FDCWD, *paths);
+	size_t i;
 
-		if (fd < 0)
-			return fail_errno(err, "--cow: %s", text_quote(*paths));
+	for (i = 0; i < cows->count; i++) {
+		const struct grant *g = &cows->items[i];
+		auto_free char *link = grant_describe_link(
+			g, run->project, run->context.state.home);
+
+		if (link)
+			report_note("%s", link);
 		/* As for the project itself. */
-		if (recover_project(&run->context, *paths, err) < 0 ||
-		    session_add_root(&run->session, *paths, fd, err) < 0)
+		if (recover_project(&run->context, g->real, err) < 0 ||
+		    session_add_root(&run->session, g->real, g->fd, err) < 0)
 			return -err->num;
 	}
 	return 0;
@@ -142,20 +138,19 @@ int run_add_cows(struct run *run, char *const *paths, struct err *err)
 int run_check_cows(const struct run *run, struct err *err)
 {
 	const struct session *s = &run->session;
-	char **paths = run_find_cows(run, NULL, err);
-	int got = paths ? 0 : -err->num;
+	AUTO(grants) struct grants cows = {0};
+	int got = run_find_cows(run, NULL, &cows, err);
 	size_t i, k;
 
-	for (i = 0; got == 0 && paths[i]; i++) {
+	for (i = 0; got == 0 && i < cows.count; i++) {
 		for (k = 1; k < s->root_count; k++)
-			if (strcmp(s->roots[k].path, paths[i]) == 0)
+			if (strcmp(s->roots[k].path, cows.items[i].real) == 0)
 				break;
 		if (k == s->root_count)
 			got = fail(err, EINVAL,
 				   "--cow is for a new run: a continued run "
 				   "keeps its directories");
 	}
-	mem_list_free(&paths);
 	return got;
 }
 

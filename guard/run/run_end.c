@@ -15,10 +15,12 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/home_versions.h"
 #include "guard/change/apply_log.h"
 #include "guard/change/changes.h"
 #include "guard/state/report.h"
 #include "guard/state/reserve.h"
+#include "guard/state/storing.h"
 #include "guard/retention/retire.h"
 #include "guard/run/run.h"
 #include "overlay/layers.h"
@@ -184,14 +186,37 @@ static void report_stale_gids(const struct run *run)
 			    text_quote(path));
 }
 
+/* The snapshot that goes on in the background when the run has ended. */
+static void report_storing(const struct run *run)
+{
+	const struct session *s = &run->session;
+	struct storing storing;
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++) {
+		auto_free char *text = NULL;
+
+		if (storing_find(run->context.state.workspaces_fd,
+				 s->roots[i].path, &storing) &&
+		    storing_is_long(&storing)) {
+			text = storing_text(&storing);
+			report_note("storing %s in the background: %s (guard "
+				    "stop --snapshot ends it)",
+				    text_quote(s->roots[i].path), text);
+		}
+		free(storing.run_id);
+	}
+}
+
 static void drop_unchanged_run(struct run *run, bool caches)
 {
 	struct err err;
 	bool kept;
 
-	report_note("run %s changed nothing%s", run->session.id,
+	report_note("run %s changed nothing%s", session_label(&run->session),
 		    caches ? " but caches and histories in your home directory"
 			   : "");
+	report_storing(run);
 	/* Files in its private /tmp are a result too, of a kind. */
 	kept = caches || holds_files(run->session.fd, "tmp", 0) ||
 	       holds_files(run->session.fd, "var-tmp", 0);
@@ -211,7 +236,7 @@ static int load_run_changes(struct run *run, struct changes *changes,
 	auto_close int upper = -1;
 	auto_close int lower = -1;
 
-	if (run_store_granted(run, "post-rw", err) < 0 ||
+	if (run_store_granted(run, true, err) < 0 ||
 	    layers_finalize(s, err) < 0 ||
 	    changes_load(s, &run->context.state, changes, err) < 0)
 		return -err->num;
@@ -236,6 +261,11 @@ int run_end(struct run *run, int status, struct err *err)
 	bool any, obeyed;
 	int got = 0;
 
+	/* The caller removes the copy. */
+	if (run->options->copy_dir) {
+		sandbox_unmount(run->sandbox);
+		return 0;
+	}
 	s->ended = timestamp_now();
 	if (!visit)
 		s->status = status;
@@ -255,6 +285,8 @@ int run_end(struct run *run, int status, struct err *err)
 		return got;
 	if (obeyed)
 		run->ui->agent_changes(s);
+	if (!visit)
+		run->ui->count_begin(s, status);
 	got = load_run_changes(run, &changes, &git, err);
 	any = changes_total(&changes) || changes_count_home(&changes);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
@@ -263,12 +295,15 @@ int run_end(struct run *run, int status, struct err *err)
 	if (visit &&
 	    session_set_state(s, RUN_ENDED, got < 0 ? &ignored : err) < 0)
 		return -err->num;
+	if (visit)
+		run->ui->count_begin(s, status);
 	if (got < 0)
 		return got;
 	/* An empty layer is removed: it is never mounted again, and a power cut
 	 * can lose nothing of value in it. Any other layer is on disk from here
 	 * on. */
 	if (!any && !git.count) {
+		run->ui->count_end();
 		report_stale_gids(run);
 		drop_unchanged_run(run, changes_home(&changes)->list.count > 0);
 		retire_runs(&run->context);
@@ -285,61 +320,102 @@ int run_end(struct run *run, int status, struct err *err)
 	if (any && apply_log_any(s) &&
 	    changes_load_own(&run->context, s, &own, &ignored) == 0)
 		shown = &own;
-	if (any) {
+	if (any)
 		changes_find_moves(shown);
+	run->ui->count_end();
+	if (any)
 		run->ui->changes(s, shown);
-	}
 	if (git.count) {
 		report_note("%s in the repository %s",
 			    text_count(git.count, "change"),
 			    text_quote(record_get(&s->more, LAYERS_GIT)));
-		report_hint("guard import %-10s import its commits", s->id);
+		report_hint(
+			"guard import %s  import its commits, to merge them",
+			session_label(s));
 	}
 	retire_runs(&run->context);
 	return got;
 }
 
-int run_store_granted(struct run *run, const char *reason, struct err *err)
+/* Takes a snapshot of a real directory. */
+static int store_dir(struct run *run, struct store *store, const char *path,
+		     const char *const *skip, const char *reason,
+		     uint64_t *ret_seq, struct err *err)
 {
-	const char *const *path = run->options->read_write;
+	auto_free char *cache = NULL;
+	auto_close int workspace = workspace_open(
+		run->context.state.workspaces_fd, path, true, err);
+	AUTO(snapshot) struct snapshot s = {0};
+	struct take_options options = {
+		.root_path = path,
+		.root_fd = -1,
+		.reason = reason,
+		.run_id = run->session.id,
+		.command = run->session.command,
+		.skip = skip,
+	};
+
+	if (workspace >= 0)
+		options.cache_path = cache = workspace_cache_path(workspace);
+	if (workspace < 0 || take_snapshot(store, &options, &s, err) < 0)
+		return err_context(err, "store %s, which the run may write to",
+				   text_quote(path));
+	*ret_seq = s.seq;
+	return 0;
+}
+
+static int store_agent_home(struct run *run, struct store *store, bool after,
+			    struct err *err)
+{
+	const struct agent *a = run->agent;
+	const struct state *state = &run->context.state;
+	struct record *record = &run->session.more;
+	AUTO(home_versions) struct home_versions h = {0};
+	uint64_t seq = 0;
+
+	if (home_versions_open(state, a->name, &a->profile, &h, err) < 0)
+		return err->num == ENOENT ? 0 : -err->num;
+	home_versions_keep_logins(&h, state);
+	if (store_dir(run, store, h.path, (const char *const *)h.logins,
+		      after ? AGENT_REASON_AFTER : AGENT_REASON_BEFORE, &seq,
+		      err) < 0)
+		return -err->num;
+	/* A run that goes on began with its first command. */
+	if (after || !record_get(record, AGENT_BEFORE))
+		record_set_int(record, after ? AGENT_AFTER : AGENT_BEFORE,
+			       (int64_t)seq);
+	if (after)
+		home_versions_report_losses(
+			&h, state, &a->profile, store, a->had_login,
+			(uint64_t)record_get_int(record, AGENT_BEFORE), seq);
+	return 0;
+}
+
+int run_store_granted(struct run *run, bool after, struct err *err)
+{
+	const struct agent *a = run->agent;
+	const struct grants *grants = &a->grants;
 	const char *skip[] = {run->context.state.path, NULL};
+	bool home = a->name && !a->shared;
 	struct store *store = NULL;
+	size_t i, count = 0;
+	uint64_t seq;
 	int got = 0;
 
-	if (!*path)
+	for (i = 0; i < grants->count; i++)
+		count += grants->items[i].kind == GRANT_READ_WRITE;
+	if (!count && !home)
 		return 0;
 	if (store_open(&store, run->context.state.store_path, STORE_WRITE,
 		       err) < 0)
 		return -err->num;
-	for (; *path && got == 0; path++) {
-		auto_free char *real = path_resolve(*path, err);
-		auto_free char *cache = NULL;
-		auto_close int workspace = -1;
-		AUTO(snapshot) struct snapshot s = {0};
-		struct take_options options = {
-			.root_path = real,
-			.root_fd = -1,
-			.reason = reason,
-			.run_id = run->session.id,
-			.command = run->session.command,
-			.skip = skip,
-		};
-
-		got = real ? 0 : -err->num;
-		if (got == 0)
-			got = workspace =
-				workspace_open(run->context.state.workspaces_fd,
-					       real, true, err);
-		if (workspace >= 0) {
-			cache = workspace_cache_path(workspace);
-			options.cache_path = cache;
-			got = take_snapshot(store, &options, &s, err);
-		}
-		if (got < 0)
-			(void)err_context(
-				err, "store %s, which the run may write to",
-				text_quote(*path));
-	}
+	for (i = 0; i < grants->count && got == 0; i++)
+		if (grants->items[i].kind == GRANT_READ_WRITE)
+			got = store_dir(run, store, grants->items[i].real, skip,
+					after ? "post-rw" : "pre-rw", &seq,
+					err);
+	if (got == 0 && home)
+		got = store_agent_home(run, store, after, err);
 	store_free(&store);
 	return got;
 }

@@ -10,13 +10,14 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/redact.h"
 #include "guard/run/run.h"
 #include "overlay/mount.h"
 
 struct explainer {
 	struct run run;
 	const char **layers; /* in the order of their mounts, NULL-terminated */
-	char **cows;
+	struct grants cows;
 	char **hide;
 	struct redactions redactions;
 	run_explain_each *each;
@@ -43,8 +44,10 @@ static char *describe_view(const struct explainer *e, const struct view *v,
 	const struct agent_place *own = agent_place_of_view(e, v);
 	const char *place = text_quote(v->place);
 	const char *const *hide = o->hide;
-	char *const *cow = e->cows;
+	const char *cow = NULL;
+	const struct place *entry = NULL;
 	struct err ignored;
+	size_t i;
 
 	/* The line of a profile that decides, or NULL. */
 	*ret_rule = v->visibility == VISIBILITY_HIDDEN
@@ -73,14 +76,15 @@ static char *describe_view(const struct explainer *e, const struct view *v,
 				  *ret_rule);
 	switch (v->visibility) {
 	case VISIBILITY_LAYER:
-		while (*cow && strcmp(v->place, *cow) != 0)
-			cow++;
-		*ret_rule = *cow				    ? "--cow"
+		for (i = 0; i < e->cows.count; i++)
+			if (strcmp(v->place, e->cows.items[i].real) == 0)
+				cow = place;
+		*ret_rule = cow					    ? "--cow"
 			    : strcmp(v->place, e->run.project) == 0 ? "project"
 								    : "home";
 		return mem_printf("the layer over %s: changes there are "
 				  "pending until applied or discarded",
-				  *cow		      ? place
+				  cow		      ? place
 				  : **ret_rule == 'h' ? "the home directory"
 						      : "the project");
 	case VISIBILITY_READ_WRITE:
@@ -127,8 +131,11 @@ static char *describe_view(const struct explainer *e, const struct view *v,
 		if (hidden && strcmp(hidden, v->place) == 0)
 			*ret_rule = "--hide";
 	}
-	return mem_printf("masked with %s (%s); --ro exposes it", place,
-			  *ret_rule);
+	if (strcmp(*ret_rule, "credentials") == 0)
+		entry = places_of(&e->run.places, v->place);
+	return mem_printf("masked with %s (%s%s%s); --ro exposes it", place,
+			  *ret_rule, entry ? ": " : "",
+			  entry ? entry->entry : "");
 }
 
 /* A mount below the home is no part of its layer. */
@@ -159,8 +166,7 @@ static int explain_path(struct explainer *e, const char *path, struct err *err)
 		.hide = (const char *const *)e->hide,
 		.redactions = &e->redactions,
 		.never_granted = e->run.context.state.path,
-		.read_only = o->read_only,
-		.read_write = o->read_write,
+		.grants = &e->run.agent->grants,
 		.strict = o->strict,
 	};
 	const struct agent_place *place;
@@ -200,18 +206,16 @@ static int explain_paths(struct explainer *e, char *const *paths,
 	if (!run->project || run_load_agent(run, err) < 0 ||
 	    run_check_grants(run, err) < 0)
 		return -err->num;
-	e->cows = run_find_cows(run, NULL, err);
-	if (!e->cows)
+	if (run_find_cows(run, NULL, &e->cows, err) < 0)
 		return -err->num;
 	a = e->run.agent;
-	for (i = 0; e->cows[i]; i++)
-		;
-	e->layers = mem_zalloc((i + a->places.count + 3) * sizeof(*e->layers));
+	e->layers = mem_zalloc((e->cows.count + a->places.count + 3) *
+			       sizeof(*e->layers));
 	if (home && !e->run.options->strict &&
 	    !path_below(home, e->run.project))
 		e->layers[count++] = home;
-	for (i = 0; e->cows[i]; i++)
-		e->layers[count++] = e->cows[i];
+	for (i = 0; i < e->cows.count; i++)
+		e->layers[count++] = e->cows.items[i].real;
 	e->layers[count++] = e->run.project;
 	first = count;
 	for (i = 0; i < a->places.count; i++)
@@ -243,9 +247,10 @@ int run_explain(const struct run_options *options, char *const *paths,
 		got = explain_paths(&e, paths, err);
 	mem_list_free(&e.hide);
 	redactions_free(&e.redactions);
-	mem_list_free(&e.cows);
+	grants_free(&e.cows);
 	free(e.layers);
 	agent_free(&e.run.agent);
+	places_free(&e.run.places);
 	context_free(&e.run.context);
 	free(e.run.project);
 	return got;

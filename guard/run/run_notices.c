@@ -11,8 +11,11 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/text.h"
+#include "guard/agent/agent.h"
+#include "guard/agent/home_versions.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
+#include "guard/sandbox/namespaces.h"
 #include "restore/workspace.h"
 
 /* Programs whose main call is refused in a run, and whose own message does not
@@ -102,18 +105,6 @@ static void print_notice(struct notice_kind *k)
 	buf_free(&k->names);
 }
 
-bool run_grants_path(const char *const *paths, const char *path)
-{
-	for (; *paths; paths++) {
-		struct err ignored;
-		auto_free char *real = path_resolve(*paths, &ignored);
-
-		if (real && path_below(path, real))
-			return true;
-	}
-	return false;
-}
-
 /* Let in, or seen without its secrets, which is told by itself. */
 static bool is_visible(const struct run *run,
 		       const struct redactions *redactions, const char *path)
@@ -123,8 +114,7 @@ static bool is_visible(const struct run *run,
 	for (i = 0; i < redactions->count; i++)
 		if (strcmp(redactions->items[i].path, path) == 0)
 			return true;
-	return run_grants_path(run->options->read_only, path) ||
-	       run_grants_path(run->options->read_write, path);
+	return grants_cover(&run->agent->grants, path);
 }
 
 static bool has_hard_link_names(int dirfd, const char *name)
@@ -135,7 +125,28 @@ static bool has_hard_link_names(int dirfd, const char *name)
 	       S_ISREG(s.st_mode) && s.st_nlink > 1;
 }
 
-/* Existing paths below the home directory. */
+/* The name of a hidden path for a notice, to free: below the home directory, or
+ * where a variable or settings name the path; NULL: not named. */
+static char *name_hidden(const struct run *run, const char *path)
+{
+	const char *home = run->context.state.home;
+	auto_free char *name = NULL;
+	size_t i;
+
+	if (home && path_below(path, home))
+		name = mem_printf("~/%s", path_rest(path, home));
+	for (i = 0; i < run->places.count; i++) {
+		const struct place *place = &run->places.items[i];
+
+		if (!place->moved || strcmp(place->path, path) != 0 ||
+		    (!name && mounts_private_dir(path)))
+			continue;
+		return mem_printf("%s (%s)", name ? name : path, place->entry);
+	}
+	return TAKE(name);
+}
+
+/* Existing paths below the home directory, and moved ones. */
 static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 			     struct notice_kind *linked, const struct run *run,
 			     const struct redactions *redactions,
@@ -150,11 +161,12 @@ static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 		const struct dirent *e;
 		DIR *dir;
 
-		if (!st->home || !path_below(*hide, st->home) ||
-		    strcmp(*hide, st->path) == 0 || lstat(*hide, &s) < 0 ||
+		if (strcmp(*hide, st->path) == 0 || lstat(*hide, &s) < 0 ||
 		    is_visible(run, redactions, *hide))
 			continue;
-		name = mem_printf("~/%s", path_rest(*hide, st->home));
+		name = name_hidden(run, *hide);
+		if (!name)
+			continue;
 		add_notice_name(t, k, name);
 		/* A mask covers one name. A file with hard links elsewhere can
 		 * be read by its other names, and only a search of the whole
@@ -176,10 +188,53 @@ static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 	}
 }
 
-void run_notices_print(const struct run *run, const struct sandbox *sb,
+static bool is_passed_on(const struct run *run, const char *name)
+{
+	const char *const *env = run->options->env;
+	size_t len = strlen(name);
+
+	for (; *env; env++)
+		if (strncmp(*env, name, len) == 0 &&
+		    (!(*env)[len] || (*env)[len] == '='))
+			return true;
+	return false;
+}
+
+/* An agent without a login, whose key is in the caller's environment. */
+static void report_missing_login(struct run *run)
+{
+	struct agent *a = run->agent;
+	const struct profile_item *item = NULL;
+	AUTO(home_versions) struct home_versions h = {0};
+	const char *missing = NULL;
+	struct err ignored;
+
+	if (!a->name || a->shared ||
+	    home_versions_open(&run->context.state, a->name, &a->profile, &h,
+			       &ignored) < 0)
+		return;
+	a->had_login = home_versions_has_login(&h);
+	if (a->had_login || run->options->quiet)
+		return;
+	while ((item = profile_next(&a->profile, PROFILE_KEY, item))) {
+		const char *value = getenv(item->value);
+
+		if (value && *value && is_passed_on(run, item->value))
+			return;
+		if (value && *value && !missing)
+			missing = item->value;
+	}
+	if (missing)
+		report_note("%s is not logged in, and %s is not passed on: use "
+			    "--env %s, or log in inside",
+			    a->name, missing, missing);
+}
+
+void run_notices_print(struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped)
 {
+	const struct grants *grants = &run->agent->grants;
 	AUTO(notice_log) struct notice_log t = {0};
 	struct notice_kind paths = {"path", "masked", "--ro PATH exposes one"};
 	struct notice_kind linked = {
@@ -194,7 +249,9 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	auto_close int fd = -1;
 	auto_free char *names = NULL;
 	char *const *socket, *name, *save = NULL;
+	size_t i;
 
+	report_missing_login(run);
 	/* The notice stays unrecorded, so that a later run without --quiet
 	 * shows it. */
 	if (run->options->quiet)
@@ -210,8 +267,28 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	     name = strtok_r(NULL, ", ", &save))
 		add_notice_name(&t, &variables, name);
 	for (socket = sandbox_unreachable_sockets(sb); *socket; socket++)
-		if (!is_visible(run, redactions, *socket))
+		if (!grants_name(grants, *socket))
 			add_notice_name(&t, &sockets, *socket);
+	for (i = 0; i < grants->count; i++) {
+		const struct grant *g = &grants->items[i];
+		size_t count =
+			S_ISDIR(g->mode) ? sandbox_count_sockets(sb, g) : 0;
+
+		if (count)
+			report_note("%s: %s hidden; name %s to grant %s",
+				    g->label, text_count(count, "socket"),
+				    count == 1 ? "it" : "them",
+				    count == 1 ? "it" : "them");
+	}
+	for (i = 0; i < run->places.notes.count; i++) {
+		const char *note = run->places.notes.items[i];
+
+		if (record_has(&t.record, "place", note))
+			continue;
+		record_add(&t.record, "place", note);
+		t.any = true;
+		report_note("%s", note);
+	}
 	if (run->options->nested &&
 	    !record_has(&t.record, "limit", "nested-renames")) {
 		record_add(&t.record, "limit", "nested-renames");

@@ -145,6 +145,8 @@ int run_open_project(struct run *run, struct err *err)
 
 int run_load_agent(struct run *run, struct err *err)
 {
+	places_find(environ, run->context.state.home, run->project,
+		    &run->places);
 	if (agent_load(run->options, &run->context.state, run->project,
 		       &run->agent, err) < 0)
 		return -err->num;
@@ -166,22 +168,13 @@ void run_restore_results(struct run *run)
 /* --continue: the named run, else the newest pending one. */
 static int resume_session(struct run *run, struct err *err)
 {
-	AUTO(resolved_run) struct resolved_run newest = RESOLVED_RUN_NONE;
-	int runs_fd = run->context.state.runs_fd;
 	size_t i;
 
-	if (run->options->resume_id) {
-		if (session_open(runs_fd, run->options->resume_id, true,
-				 &run->session, err) < 0)
-			return -err->num;
-	} else {
-		run->context.project = mem_strdup(run->project);
-		if (resolve_run_open(&run->context, 0, NULL, 0, true, &newest,
-				     err) < 0)
-			return -err->num;
-		run->session = newest.session;
-		newest.session = (struct session){.fd = -1, .lock_fd = -1};
-	}
+	free(run->context.project);
+	run->context.project = mem_strdup(run->project);
+	if (resolve_run_text(&run->context, run->options->resume_id ?: "latest",
+			     true, &run->session, err) < 0)
+		return -err->num;
 	if (strcmp(run->session.project, run->project) != 0)
 		return fail(err, EINVAL,
 			    "run %s belongs to another project, %s: change to "
@@ -189,10 +182,12 @@ static int resume_session(struct run *run, struct err *err)
 			    run->session.id, text_quote(run->session.project));
 	if (!run_state_pending(run->session.state))
 		return fail(err, EINVAL, "run %s is %s and cannot be continued",
-			    run->session.id,
+			    session_label(&run->session),
 			    run_state_name(run->session.state));
 	if (moved_dirs_check(&run->session, err) < 0)
 		return -err->num;
+	if (!run->options->copy_dir)
+		record_set(&run->session.more, RUN_TEST, NULL);
 	if (run->options->exec_project)
 		run->read_only_exec = read_only_exec_begin(&run->session);
 	/* The stored results are outdated once the command runs. */
@@ -208,24 +203,49 @@ static int resume_session(struct run *run, struct err *err)
 static int new_session(struct run *run, const char *command, struct err *err)
 {
 	auto_free char *git = gitdir_outside(run->project_fd, run->project);
-	char **cows = run_find_cows(run, git, err);
+	AUTO(grants) struct grants cows = {0};
 	const char *home =
 		run->options->strict ? NULL : run->context.state.home;
 	bool made;
 
-	if (!cows)
+	if (run_find_cows(run, git, &cows, err) < 0)
 		return -err->num;
 	made = session_create(run->context.state.runs_fd, run->project,
 			      run->project_fd, home, command, &run->session,
 			      err) == 0 &&
-	       run_add_cows(run, cows, err) == 0 &&
+	       run_add_cows(run, &cows, err) == 0 &&
 	       run_add_mounts(run, err) == 0;
-	mem_list_free(&cows);
 	if (!made)
 		return -err->num;
 	record_set(&run->session.more, LAYERS_BOOT, boot_id());
 	if (git && !path_below(run->context.state.path, git))
 		record_set(&run->session.more, LAYERS_GIT, git);
+	return 0;
+}
+
+/* Two runs that start at the same time can get the same name: commands that
+ * name it take the newer one. */
+static int check_name(const struct run *run, struct err *err)
+{
+	const char *wanted = run->options->name;
+	AUTO(session_list) struct session_list list = {0};
+	size_t i;
+
+	if (!wanted)
+		return 0;
+	if (session_list_pending(run->context.state.runs_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const struct session *s = &list.items[i];
+
+		if (run_state_pending(s->state) && session_name(s) &&
+		    strcmp(session_name(s), wanted) == 0 &&
+		    strcmp(s->project, run->project) == 0)
+			return fail(err, EEXIST,
+				    "a pending run of this project, %s, is "
+				    "already called %s: choose another --name",
+				    s->id, text_quote(wanted));
+	}
 	return 0;
 }
 
@@ -236,7 +256,8 @@ int run_open_session(struct run *run, struct err *err)
 
 	for (; *argv; argv++)
 		buf_printf(&command, "%s%s", command.len ? " " : "", *argv);
-	if (layers_check_state(run->context.state.runs_fd, err) < 0)
+	if (layers_check_state(run->context.state.runs_fd, err) < 0 ||
+	    check_name(run, err) < 0)
 		return -err->num;
 	if ((run->options->resume
 		     ? resume_session(run, err)
@@ -244,6 +265,8 @@ int run_open_session(struct run *run, struct err *err)
 		return -err->num;
 	if (run->options->exec_project)
 		return 0;
+	if (run->options->name)
+		session_set_name(&run->session, run->options->name);
 	run_saved_options_record(&run->session, run->options->saved_options);
 	free(run->session.command);
 	run->session.command = buf_take_text(&command);

@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/redact.h"
 #include "guard/change/live.h"
 #include "guard/state/report.h"
 #include "guard/run/run.h"
@@ -19,30 +21,29 @@
 
 char **run_hidden_paths(const struct run *run)
 {
-	char **paths = sandbox_credential_paths(run->context.state.home);
+	const char *home = run->context.state.home;
 	const char *const *more;
-	size_t count = 0, extra = 0, i;
+	struct names paths = {0};
+	size_t i;
 
 	/* The agent's own paths are not masked: they hold no credential of the
 	 * user, or are granted. */
-	for (i = 0; paths[i]; i++)
-		if (agent_owns_path(run->agent, run->context.state.home,
-				    paths[i]))
-			free(paths[i]);
-		else
-			paths[count++] = paths[i];
-	for (more = run->options->hide; *more; more++)
-		extra++;
-	paths = mem_resize(paths, count + extra + 2, sizeof(*paths));
+	for (i = 0; i < run->places.count; i++) {
+		const struct place *place = &run->places.items[i];
+
+		if ((place->how & PLACE_MASKED) &&
+		    !agent_owns_path(run->agent, home, place->path))
+			names_add(&paths, place->path);
+	}
 	for (more = run->options->hide; *more; more++) {
 		struct err ignored;
 		char *path = path_resolve(*more, &ignored);
 
-		paths[count++] = path ? path : mem_strdup(*more);
+		*VEC_ADD(&paths) = path ? path : mem_strdup(*more);
 	}
-	paths[count++] = mem_strdup(run->context.state.path);
-	paths[count] = NULL;
-	return paths;
+	names_add(&paths, run->context.state.path);
+	*VEC_ADD(&paths) = NULL;
+	return paths.items;
 }
 
 struct covers {
@@ -81,8 +82,7 @@ static void warn_of_hidden(const struct run *run, const char *text)
 		return;
 	path = path_resolve(text, &ignored);
 	if (!path || path_below(path, run->project) ||
-	    run_grants_path(run->options->read_only, path) ||
-	    run_grants_path(run->options->read_write, path))
+	    grants_cover(&run->agent->grants, path))
 		return;
 	for (i = 0; private[i]; i++)
 		if (path_below(path, private[i]))
@@ -104,9 +104,9 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 	size_t i, len;
 
 	agent_describe(run->agent, &agent);
-	report_note("run %s in %s (network: %s%s)%s", run->session.id,
-		    text_quote(run->project), networks[o->net],
-		    buf_text(&agent),
+	report_note("run %s in %s (network: %s%s)%s",
+		    session_label(&run->session), text_quote(run->project),
+		    networks[o->net], buf_text(&agent),
 		    o->resume ? ", continued in its layer" : "");
 	for (i = 1; i < run->session.root_count; i++)
 		buf_printf(&extras, "%s%s", i > 1 ? ", " : "",
@@ -118,6 +118,14 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 	for (note = buf_text(notes); *note; note += len + (note[len] == '\n')) {
 		len = strcspn(note, "\n");
 		report_note("%.*s", (int)len, note);
+	}
+	for (i = 0; i < run->agent->grants.count; i++) {
+		auto_free char *link = grant_describe_link(
+			&run->agent->grants.items[i], run->project,
+			run->context.state.home);
+
+		if (link)
+			report_note("%s", link);
 	}
 	/* Most likely it was meant to be another name. */
 	for (list = o->hide; *list; list++)
@@ -138,67 +146,106 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 	run_hints_print(o);
 }
 
+/* The paths that no link may expose: masked ones, and files of which the run
+ * sees a copy. */
+static char **find_unreadable(const struct run *run)
+{
+	char **paths = run_hidden_paths(run);
+	size_t i;
+
+	for (i = 0; i < run->places.count; i++)
+		if (!(run->places.items[i].how & PLACE_MASKED))
+			mem_list_add(&paths, run->places.items[i].path);
+	return paths;
+}
+
+static int check_link(const struct run *run, const struct grant *g,
+		      struct err *err)
+{
+	const char *home = run->context.state.home;
+	char **hide = find_unreadable(run);
+	bool named = true;
+	bool hidden = grant_find_hidden(g, hide, &named) != NULL;
+	auto_free char *shown =
+		home && path_below(g->real, home)
+			? mem_printf("~/%s", path_rest(g->real, home))
+			: mem_strdup(g->real);
+
+	mem_list_free(&hide);
+	if (hidden && g->project)
+		return fail(err, EPERM,
+			    "%s would expose a masked path, and a project's "
+			    "file may only restrict",
+			    g->label);
+	if (hidden && !named)
+		return fail(err, EPERM,
+			    "%s leads to %s, which is hidden; name %s to grant "
+			    "it",
+			    g->label, text_quote(shown), shown);
+	/* A socket's server acts outside. */
+	if (S_ISSOCK(g->mode) && g->links.count)
+		return fail(err, EPERM,
+			    "%s leads to %s, a socket; name %s to grant it",
+			    g->label, text_quote(shown), shown);
+	return 0;
+}
+
 /*
  * A grant wins over a mask and is mounted on top of the layers. No grant may
  * expose the state itself, or a directory that holds the project, whose layer
  * it would cover. A directory above the state may be granted: the mask of the
  * state stays.
  */
-static int check_grants(const struct run *run, const char *const *paths,
-			struct err *err)
+static int check_grant(const struct run *run, const struct grant *g,
+		       struct err *err)
 {
 	const char *home = run->context.state.home;
+	const char *name = text_quote(g->written);
 	size_t i;
 
-	for (; *paths; paths++) {
-		auto_free char *path = path_resolve(*paths, err);
-
-		if (!path)
-			return -err->num;
-		if (path_below(run->project, path))
-			return fail(
-				err, EPERM,
-				"%s contains the project: exposing it would "
-				"replace the run's layer by the real files; "
-				"name a directory next to the project",
-				text_quote(*paths));
-		if (home && path_below(home, path))
+	if (path_below(run->project, g->real))
+		return fail(err, EPERM,
+			    "%s contains the project: exposing it would "
+			    "replace the run's layer by the real files; "
+			    "name a directory next to the project",
+			    name);
+	if (home && path_below(home, g->real))
+		return fail(err, EPERM,
+			    "%s contains your home directory: exposing it "
+			    "would replace the run's layer by the real one; "
+			    "name a directory in it",
+			    name);
+	for (i = 1; i < run->session.root_count; i++)
+		if (path_below(run->session.roots[i].path, g->real))
 			return fail(err, EPERM,
-				    "%s contains your home directory: exposing "
-				    "it would replace the run's layer by the "
-				    "real one; name a directory in it",
-				    text_quote(*paths));
-		for (i = 1; i < run->session.root_count; i++)
-			if (path_below(run->session.roots[i].path, path))
-				return fail(err, EPERM,
-					    "%s is or contains a directory of "
-					    "--cow: exposing it would replace "
-					    "its layer by the real files",
-					    text_quote(*paths));
-		if (path_below(path, run->context.state.path))
-			return fail(err, EPERM,
-				    "%s is guard's own state: no run may see "
-				    "it",
-				    text_quote(*paths));
-	}
-	return 0;
+				    "%s is or contains a directory of --cow: "
+				    "exposing it would replace its layer by "
+				    "the real files",
+				    name);
+	if (path_below(g->real, run->context.state.path))
+		return fail(err, EPERM,
+			    "%s is guard's own state: no run may see it", name);
+	if (g->kind == GRANT_READ_WRITE && !S_ISDIR(g->mode))
+		return fail(err, ENOTDIR,
+			    "--rw %s is not a directory: programs cannot "
+			    "replace a single exposed file; name its directory",
+			    name);
+	if (g->kind == GRANT_READ_WRITE && access(g->real, W_OK) < 0)
+		return fail_errno(err,
+				  "%s is not writable for you, so it cannot be "
+				  "for the run; --ro exposes it for reading",
+				  name);
+	return g->project || g->links.count ? check_link(run, g, err) : 0;
 }
 
 int run_check_grants(const struct run *run, struct err *err)
 {
-	const char *const *path = run->options->read_write;
-	int got = check_grants(run, run->options->read_only, err);
-	struct stat st;
+	const struct grants *grants = &run->agent->grants;
+	size_t i;
+	int got = 0;
 
-	if (got == 0)
-		got = check_grants(run, path, err);
-	for (; got == 0 && *path; path++)
-		if (stat(*path, &st) == 0 && !S_ISDIR(st.st_mode))
-			return fail(err, ENOTDIR,
-				    "--rw %s is not a directory: programs "
-				    "cannot replace a single exposed file; "
-				    "name its directory",
-				    text_quote(*path));
+	for (i = 0; got == 0 && i < grants->count; i++)
+		got = check_grant(run, &grants->items[i], err);
 	return got;
 }
 
@@ -209,7 +256,7 @@ void run_find_redactions(const struct run *run, struct redactions *redactions)
 	struct err ignored;
 	size_t i;
 
-	redactions_find(run->context.state.home, redactions);
+	redactions_find(&run->places, redactions);
 	for (hide = run->options->hide; *hide; hide++) {
 		auto_free char *path = path_resolve(*hide, &ignored);
 
@@ -229,13 +276,13 @@ static char **make_environ(const struct run *run, const struct layers *layers,
 	size_t own = 0, count = 0, i;
 	const char *start_dir =
 		run->options->dir ? run->options->dir : getenv("PWD");
-	auto_free char *real = NULL, *pwd = NULL;
+	auto_free char *real = NULL, *pwd = NULL, *name = NULL;
 	auto_free const char **extra = NULL;
 	struct err ignored;
 
 	while (variables[count])
 		count++;
-	extra = mem_zalloc((count + 3) * sizeof(*extra));
+	extra = mem_zalloc((count + 4) * sizeof(*extra));
 	/* git does not search for its .git across file systems. */
 	if (layers_are_split(layers))
 		extra[own++] = "GIT_DISCOVERY_ACROSS_FILESYSTEM=1";
@@ -246,6 +293,10 @@ static char **make_environ(const struct run *run, const struct layers *layers,
 		real = path_resolve(start_dir, &ignored);
 	if (real && strcmp(real, run->cwd) == 0)
 		extra[own++] = pwd = mem_printf("PWD=%s", start_dir);
+	/* For names of containers and databases that no other run uses. */
+	if (session_name(&run->session))
+		extra[own++] = name = mem_printf("GUARD_NAME=%s",
+						 session_name(&run->session));
 	for (i = 0; i < count; i++)
 		extra[own + i] = variables[i];
 	return sandbox_environ(extra, run->context.state.home, run->session.id,
@@ -315,8 +366,7 @@ static struct sandbox_policy policy_of(const struct run *run)
 		.cwd = run->cwd,
 		.home = run->context.state.home,
 		.never_granted = run->context.state.path,
-		.read_only = o->read_only,
-		.read_write = o->read_write,
+		.grants = &run->agent->grants,
 		.net = o->net,
 		.ports = o->ports,
 		.port_count = o->port_count,
@@ -347,6 +397,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	const struct run_options *o = run->options;
 	AUTO(buf) struct buf dropped = {0}, notes = {0};
 	AUTO(buf) struct buf secrets = {0}, limits = {0};
+	auto_close int copy = -1;
 	auto_close int tmp = -1;
 	auto_close int var_tmp = -1;
 	auto_close int exec_socket = -1;
@@ -371,16 +422,21 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	if (layers_plan(&run->session,
 			o->strict ? NULL : run->context.state.home, layers,
 			&notes, err) < 0 ||
+	    (o->copy_dir && layers_copy(*layers, o->copy_dir, err) < 0) ||
 	    agent_open(run->agent, &run->context.state, &run->session, &notes,
 		       err) < 0)
 		return -err->num;
-	tmp = fd_open_dir_path(run->session.fd, "tmp");
-	var_tmp = fd_open_dir_path(run->session.fd, "var-tmp");
+	if (o->copy_dir)
+		copy = open(o->copy_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	tmp = fd_open_dir_path(o->copy_dir ? copy : run->session.fd, "tmp");
+	var_tmp = fd_open_dir_path(o->copy_dir ? copy : run->session.fd,
+				   "var-tmp");
 	if (tmp < 0 || var_tmp < 0)
 		return fail_errno(err, "open the run's /tmp");
 	/* Without the socket the run works as well, but `guard exec` cannot
 	 * enter it. */
-	exec_socket = exec_socket_create(run->session.fd, &ignored);
+	if (!o->copy_dir)
+		exec_socket = exec_socket_create(run->session.fd, &ignored);
 	covers = (struct covers){*layers, run->agent->persistent_mount};
 	hide = run_hidden_paths(run);
 	run_find_redactions(run, &redactions);

@@ -14,7 +14,8 @@
 #define SEARCH_MS 500
 /* Tolerance of walk_is_moved(): vfat keeps two seconds as one. */
 #define COARSE_SEC 2
-#define TICK_TRIES 20 /* of 1 ms, longer than the clock's tick */
+/* Waits of 1 ms; longer than the clock's tick. */
+#define TICK_TRIES 20
 #define LEVELS_MAX 100 /* each level holds a descriptor */
 
 struct newest_search {

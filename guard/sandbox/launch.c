@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/path.h"
+#include "guard/sandbox/grant.h"
 
 /* No useful program needs more threads. */
 #define PIDS_DEFAULT 1024
@@ -92,6 +95,17 @@ static int clone_pid1(struct sandbox *sb, struct err *err)
 	return 0;
 }
 
+int sandbox_check_proc(struct err *err)
+{
+	if (access("/proc/self/status", F_OK) == 0)
+		return 0;
+	/* A mount of /proc would not help. */
+	if (userns_is_chrooted())
+		return userns_explain(EPERM, "", err);
+	return fail(err, ENOENT,
+		    "/proc is not mounted: sudo mount -t proc proc /proc");
+}
+
 /* Prefers the error that pid 1 reported before it ended to the error that guard
  * got from its absence. */
 static int prefer_setup_error(struct sandbox *sb, struct err *err)
@@ -104,9 +118,7 @@ static int prefer_setup_error(struct sandbox *sb, struct err *err)
 	    message.type == MESSAGE_ERROR)
 		return userns_explain_step(message.value, message.text, err);
 	if (access("/proc/self/status", F_OK) < 0)
-		return fail(
-			err, ENOENT,
-			"/proc is not mounted: sudo mount -t proc proc /proc");
+		return sandbox_check_proc(err);
 	return -err->num;
 }
 
@@ -141,6 +153,7 @@ struct sandbox *launch_new(void)
 	sb->caller_fds[0] = sb->caller_fds[1] = sb->caller_fds[2] = -1;
 	sb->pasta = (struct pasta){.pid_fd = -1, .ready_fd = -1, .log_fd = -1};
 	sb->cgroup = CGROUP_NONE;
+	sb->edits = (struct edits)EDITS_NONE;
 	sb->watch.kernel_quotas = KERNEL_QUOTAS_CLOSED;
 	sb->setup = (struct setup){
 		.uid = geteuid(),
@@ -186,6 +199,7 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	    (private &&
 	     pasta_start(&sb->pasta, &s->network, policy, sb->pid, err) < 0))
 		return prefer_setup_error(sb, err);
+	edits_open(&sb->edits, sb->pid);
 	if (message_send(sb->socket, MESSAGE_MAPPED, 0, NULL, -1) < 0) {
 		(void)fail_errno(err, "send to the run's pid 1");
 		return prefer_setup_error(sb, err);
@@ -225,6 +239,24 @@ char *const *sandbox_unreachable_sockets(const struct sandbox *sb)
 					     : none;
 }
 
+size_t sandbox_count_sockets(const struct sandbox *sb, const struct grant *g)
+{
+	const struct names *sockets = &sb->setup.sockets;
+	size_t i, count = 0;
+
+	for (i = 0; i < sockets->count; i++) {
+		struct err ignored;
+		auto_free char *real =
+			path_resolve(sockets->items[i], &ignored);
+		struct stat st;
+
+		count += real && path_below(real, g->real) &&
+			 lstat(real, &st) == 0 && S_ISSOCK(st.st_mode) &&
+			 !grants_name(sb->setup.policy->grants, real);
+	}
+	return count;
+}
+
 void sandbox_describe_limits(const struct sandbox *sb, struct buf *to)
 {
 	const bool *holds = sb->cgroup.holds;
@@ -253,6 +285,7 @@ void sandbox_describe_limits(const struct sandbox *sb, struct buf *to)
 
 void sandbox_unmount(struct sandbox *sb)
 {
+	edits_close(&sb->edits);
 	while (sb->pid > 0 && waitpid(sb->pid, NULL, __WALL) < 0 &&
 	       errno == EINTR)
 		;
@@ -278,6 +311,7 @@ void sandbox_free(struct sandbox **sb)
 		sandbox_unmount(b);
 	}
 	relay_restore_caller(b);
+	edits_close(&b->edits);
 	watch_end(&b->watch);
 	pasta_end(&b->pasta);
 	network_free(&b->setup.network);

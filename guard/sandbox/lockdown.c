@@ -356,7 +356,7 @@ int landlock_writes(struct err *err)
 		    (abi >= 5 ? FS_IOCTL_DEV : 0);
 	if (abi < ABI_WITH_SCOPES)
 		rules.scoped = 0;
-	rc = mountinfo_load(&table, err);
+	rc = mountinfo_load(0, &table, err);
 	if (rc < 0)
 		return rc;
 	fd = create_landlock_ruleset(&rules);

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/sandbox/grant.h"
 #include "guard/sandbox/namespaces.h"
 #include "guard/sandbox/namespaces_private.h"
 
@@ -36,26 +37,22 @@ static struct path_rule *add_mask_or_grant(struct setup *s, char *path,
 	return rule;
 }
 
-static int add_grants(struct setup *s, const char *const *paths, int kind,
-		      struct err *err)
+static int add_grants(struct setup *s, struct err *err)
 {
-	for (; paths && *paths; paths++) {
-		auto_close int fd = open(*paths, O_PATH | O_CLOEXEC);
-		auto_free char *real = NULL;
-		struct stat st;
+	const struct grants *grants = s->policy->grants;
+	size_t i;
 
-		if (fd < 0 && errno == ENOENT)
-			return fail(err, ENOENT,
-				    "%s %s: no such file or directory",
-				    kind == RULE_READ_ONLY ? "--ro" : "--rw",
-				    text_quote(*paths));
-		if (fd < 0 || fstat(fd, &st) < 0)
-			return fail_errno(err, "expose %s", text_quote(*paths));
-		real = path_resolve(*paths, err);
-		if (!real)
-			return -err->num;
-		(void)add_mask_or_grant(s, TAKE(real), kind, TAKE_FD(fd),
-					S_ISDIR(st.st_mode));
+	for (i = 0; grants && i < grants->count; i++) {
+		const struct grant *g = &grants->items[i];
+		int fd = grant_reopen(g, err);
+
+		if (fd < 0)
+			return fd;
+		(void)add_mask_or_grant(s, mem_strdup(g->real),
+					g->kind == GRANT_READ_ONLY
+						? RULE_READ_ONLY
+						: RULE_READ_WRITE,
+					fd, S_ISDIR(g->mode));
 	}
 	return 0;
 }
@@ -108,23 +105,40 @@ static void add_masks(struct setup *s, const struct mountinfo *table)
 	}
 }
 
-static void add_masked_sockets(struct setup *s)
+static void add_masked_socket(struct setup *s, const char *real)
 {
-	size_t i;
+	const struct grants *grants = s->policy->grants;
+	struct path_rule *rule;
+	struct stat st;
+
+	/* A private directory has the machine's files only below a grant. */
+	if (lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode) ||
+	    (mounts_private_dir(real) &&
+	     !(grants && grants_cover(grants, real))))
+		return;
+	rule = add_mask_or_grant(s, mem_strdup(real), RULE_MASK, -1, false);
+	rule->socket = true;
+	rule->dev = st.st_dev;
+	rule->ino = st.st_ino;
+}
+
+static void add_masked_sockets(struct setup *s, const struct mountinfo *table)
+{
+	size_t i, k;
 
 	for (i = 0; i < s->sockets.count; i++) {
+		AUTO(names) struct names aliases = {0};
 		struct err ignored;
-		struct stat st;
-		struct path_rule *rule;
 		auto_free char *real =
 			path_resolve(s->sockets.items[i], &ignored);
 
-		if (!real || lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
+		if (!real)
 			continue;
-		rule = add_mask_or_grant(s, TAKE(real), RULE_MASK, -1, false);
-		rule->socket = true;
-		rule->dev = st.st_dev;
-		rule->ino = st.st_ino;
+		add_masked_socket(s, real);
+		if (s->policy->grants && s->policy->grants->count)
+			mountinfo_aliases(table, real, &aliases);
+		for (k = 0; k < aliases.count; k++)
+			add_masked_socket(s, aliases.items[k]);
 	}
 }
 
@@ -166,12 +180,11 @@ int masks_open(struct setup *s, struct err *err)
 {
 	AUTO(mountinfo) struct mountinfo table = {0};
 
-	if (mountinfo_load(&table, err) < 0)
+	if (mountinfo_load(0, &table, err) < 0)
 		return -err->num;
 	add_masks(s, &table);
-	add_masked_sockets(s);
-	if (add_grants(s, s->policy->read_only, RULE_READ_ONLY, err) < 0 ||
-	    add_grants(s, s->policy->read_write, RULE_READ_WRITE, err) < 0 ||
+	add_masked_sockets(s, &table);
+	if (add_grants(s, err) < 0 ||
 	    refuse_granted_aliases(s, &table, err) < 0)
 		return -err->num;
 	VEC_SORT(&s->rules, compare_path_rules);
@@ -353,8 +366,8 @@ static const char *listening_path(const char *line)
 }
 
 /* A read-only mount does not prevent connect(2). Sockets in private directories
- * do not exist in the run, and a layer shows another file; every other
- * listener's socket gets a mask. */
+ * exist in the run only below a grant, and a layer shows another file; every
+ * other listener's socket gets a mask. */
 void sockets_find(struct setup *s)
 {
 	AUTO(buf) struct buf b = {0};
@@ -376,8 +389,7 @@ void sockets_find(struct setup *s)
 			pattern++;
 		if (*pattern && access(path, W_OK) == 0)
 			mem_list_add(&s->unreachable_sockets, path);
-		if (!mounts_private_dir(path))
-			names_add(&s->sockets, path);
+		names_add(&s->sockets, path);
 	}
 }
 

@@ -155,15 +155,20 @@ void mountinfo_free(struct mountinfo *m)
 		free(m->items[i].dev);
 		free(m->items[i].root);
 		free(m->items[i].point);
+		free(m->items[i].type);
 	}
 	free(m->items);
 	*m = (struct mountinfo){0};
 }
 
-/* Fields: id parent major:minor root point options ... (proc(5)) */
+/* Fields: id parent major:minor root point options ... - type ... (proc(5)) */
 static void add_mountinfo_line(struct mountinfo *m, char *line)
 {
 	char *save = NULL, *field[6], *at = line;
+	const char *dash = strstr(line, " - ");
+	auto_free char *type =
+		dash ? mem_strndup(dash + 3, strcspn(dash + 3, " "))
+		     : mem_strdup("");
 	size_t i;
 
 	for (i = 0; i < 6; i++, at = NULL) {
@@ -177,20 +182,23 @@ static void add_mountinfo_line(struct mountinfo *m, char *line)
 		.dev = mem_strdup(field[2]),
 		.root = mem_strdup(field[3]),
 		.point = mem_strdup(field[4]),
+		.type = TAKE(type),
 		.writable = strncmp(field[5], "rw", 2) == 0,
 	};
 }
 
-int mountinfo_load(struct mountinfo *ret, struct err *err)
+int mountinfo_load(pid_t pid, struct mountinfo *ret, struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
-	auto_close int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	auto_free char *path = pid ? mem_printf("/proc/%d/mountinfo", (int)pid)
+				   : mem_strdup("/proc/self/mountinfo");
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *save = NULL, *line;
 
 	if (fd < 0)
-		return fail_errno(err, "open /proc/self/mountinfo");
+		return fail_errno(err, "open %s", path);
 	if (fd_slurp(fd, 64 << 20, &b, err) < 0)
-		return err_context(err, "/proc/self/mountinfo");
+		return err_context(err, "%s", path);
 	(void)buf_text(&b);
 	line = strtok_r((char *)b.data, "\n", &save);
 	for (; line; line = strtok_r(NULL, "\n", &save))

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -42,13 +43,14 @@ int mount_make_point(int root_fd, const char *path, bool dir, struct err *err);
  * memory if it is 0. Returns text. */
 const char *mount_size(uint64_t limit, char text[24]);
 
-/* The machine's mount table, read for one question: at which other paths is the
- * same file or directory visible? A masked path is masked at all of them. */
+/* A mount table. It tells at which other paths the same file or directory is
+ * visible: a masked path is masked at all of them. */
 
 struct mountinfo_item {
 	char *dev; /* "major:minor" of the file system */
 	char *root; /* the mounted directory of the file system */
 	char *point; /* the mount point */
+	char *type; /* file system, "overlay" */
 	bool writable; /* mount and file system are writable */
 };
 
@@ -57,9 +59,10 @@ struct mountinfo {
 	size_t count, capacity;
 };
 
-/* Reads /proc/self/mountinfo. Free with mountinfo_free(). */
+/* Reads the mount table of a process (0: of this one). Free with
+ * mountinfo_free(). */
 void mountinfo_free(struct mountinfo *m);
-int mountinfo_load(struct mountinfo *ret, struct err *err);
+int mountinfo_load(pid_t pid, struct mountinfo *ret, struct err *err);
 
 /* Fills ret with the absolute paths, other than path and not below it, that
  * show the same file or directory or a part of it. Free with names_free(). */

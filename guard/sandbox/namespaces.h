@@ -49,15 +49,16 @@ const char *mounts_private_dir(const char *path);
 
 /* ---- masks.c ---- */
 
-/* Fills s->sockets with the Unix sockets of the machine that have a listener
- * and stay visible in the run, and s->unreachable_sockets. Without
+/* Fills s->sockets with the Unix sockets of the machine that have a listener,
+ * and s->unreachable_sockets. Without
  * /proc/net/unix both stay empty. */
 void sockets_find(struct setup *s);
 void sockets_free(struct setup *s);
 
 /* Opens the granted paths and finds the masked ones, each under all its mount
  * points, before any mount covers them. The caller frees s->rules. Errors:
- * -ENOENT for a missing grant, -EPERM for a grant of policy->never_granted. */
+ * -ESTALE for a grant that was replaced, -EPERM for one of
+ * policy->never_granted. */
 int masks_open(struct setup *s, struct err *err);
 
 /* ---- stdio_fds.c ---- */
@@ -95,6 +96,10 @@ int userns_explain(int num, const char *step, struct err *err);
 /* Passes on the error of a setup step in the run. If its text has only the
  * kernel's message, the confinement around guard is added. Returns -num. */
 int userns_explain_step(int num, const char *text, struct err *err);
+
+/* Whether the root directory is no root of a mount, as in most chroots, where
+ * the kernel refuses user namespaces with EPERM. Needs no /proc. */
+bool userns_is_chrooted(void);
 
 /* The number in a file of /proc/sys; -1 if it cannot be read. */
 long userns_switch(const char *path);

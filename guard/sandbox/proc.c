@@ -10,6 +10,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
@@ -96,7 +97,11 @@ int proc_place(struct setup *s, struct err *err)
 			    "/proc cannot be mounted: parts of this machine's "
 			    "own /proc are masked, as in containers. Run guard "
 			    "outside of the container, or start the container "
-			    "with " SANDBOX_CONTAINER);
+			    "with --security-opt %s",
+			    /* podman's own file */
+			    access("/run/.containerenv", F_OK) == 0
+				    ? "unmask=ALL"
+				    : "systempaths=unconfined");
 	if (proc < 0)
 		return proc;
 	if (s->policy->nested) {

@@ -28,6 +28,11 @@ static int explain_failed_exec(const struct sandbox *sb,
 	int num = message->value;
 	const char *name = text_quote(sb->command);
 
+	if (num == ENOENT && strpbrk(sb->command, " \t&|;"))
+		return fail(err, num,
+			    "%s: no such command; for a shell's command line, "
+			    "try: guard run -- sh -c %s",
+			    name, name);
 	if (num == ENOENT)
 		return fail(err, num,
 			    strchr(sb->command, '/')
@@ -278,6 +283,11 @@ static bool suspend_with_command(struct sandbox *sb, int sig)
 
 /* ---- signals and messages ---- */
 
+static void pass_signal_on(struct sandbox *sb, int sig)
+{
+	(void)message_send(sb->socket, MESSAGE_SIGNAL, sig, NULL, -1);
+}
+
 /* Returns false when an exec client gets its third request to end: the process
  * in the run that would pass the signal on may be stopped. */
 static bool relay_signal(struct sandbox *sb)
@@ -291,14 +301,20 @@ static bool relay_signal(struct sandbox *sb)
 		if (sb->tty)
 			tty_resize(sb->tty);
 		break;
+	case SIGURG:
+		if (sb->pid && edits_asked(info.ssi_code, info.ssi_int)) {
+			edits_show(&sb->edits, sb->pid);
+			break;
+		}
+		pass_signal_on(sb, SIGURG);
+		break;
 	case SIGCONT:
 		/* guard may be in the foreground again. */
 		if (sb->tty)
 			tty_enter(sb->tty);
 		break;
 	default:
-		(void)message_send(sb->socket, MESSAGE_SIGNAL,
-				   (int)info.ssi_signo, NULL, -1);
+		pass_signal_on(sb, (int)info.ssi_signo);
 		if (sb->pid_fd >= 0 ||
 		    (info.ssi_signo != SIGINT && info.ssi_signo != SIGTERM &&
 		     info.ssi_signo != SIGHUP && info.ssi_signo != SIGQUIT))
@@ -442,6 +458,7 @@ int sandbox_wait(struct sandbox *sb,
 	sb->tick_arg = arg;
 	sb->next_tick = tick ? timestamp_monotonic_ms() : 0;
 	rc = relay_until_empty(sb, err);
+	edits_close(&sb->edits);
 	if (rc < 0)
 		relay_kill(sb);
 	while (!sb->is_empty && message_receive(sb->socket, &message, NULL) > 0)

@@ -52,12 +52,9 @@ struct redactions {
 	size_t count, capacity;
 };
 
-/* Finds the settings files with secrets below the home directory (NULL: none).
- * The text of an unreadable file is empty. */
-void redactions_find(const char *home, struct redactions *ret);
-void redactions_free(struct redactions *redactions);
-
 struct sandbox;
+struct grant;
+struct grants;
 
 struct sandbox_policy {
 	char *const *argv; /* the command; argv[0] is found by PATH */
@@ -75,9 +72,8 @@ struct sandbox_policy {
 	/* An absolute path of hide that no grant may expose, by any alias;
 	 * NULL: none. */
 	const char *never_granted;
-	/* Granted real paths, also below masked or private directories. */
-	const char *const *read_only; /* NULL-terminated, must exist */
-	const char *const *read_write; /* NULL-terminated, must exist */
+	/* Also below masked or private directories; NULL: none. */
+	const struct grants *grants;
 	enum sandbox_net net;
 	const struct sandbox_port *ports;
 	size_t port_count;
@@ -113,11 +109,9 @@ struct sandbox_policy {
 	void *during_setup_arg;
 };
 
-/* Options that let a container engine give its container the rights which a run
- * needs. */
-#define SANDBOX_CONTAINER                                                      \
-	"--security-opt seccomp=unconfined --security-opt "                    \
-	"apparmor=unconfined --security-opt systempaths=unconfined"
+/* -EPERM in a chroot without /proc, -ENOENT without /proc elsewhere; the text
+ * has the remedy. */
+int sandbox_check_proc(struct err *err);
 
 /* Starts pid 1 and waits until setup is complete. Errors: -EPERM, -ENOSPC,
  * -EACCES if user namespaces are off (the text names the setting); others from
@@ -170,6 +164,10 @@ struct sandbox_result {
 /* Sockets of well-known services that the user could connect to and the run
  * cannot: NULL-terminated, valid as long as sb. */
 char *const *sandbox_unreachable_sockets(const struct sandbox *sb);
+
+/* The number of sockets with a listener below a granted directory. They are
+ * masked, except those that are granted themselves. */
+size_t sandbox_count_sockets(const struct sandbox *sb, const struct grant *g);
 
 /* Appends a sentence for each requested limit: who enforces it. Nothing without
  * limits. */
@@ -243,14 +241,6 @@ char **sandbox_environ(const char *const *extra, const char *home,
  * terminal those that describe it. */
 char **sandbox_environ_exec(const char *const *extra, bool terminal);
 void sandbox_environ_free(char **envp);
-
-/* Absolute paths of existing credentials, below home and elsewhere, which a run
- * does not see by default. NULL-terminated; the caller frees each and the
- * array. */
-char **sandbox_credential_paths(const char *home);
-/* True for a path below the home directory that is in the list of
- * credentials. */
-bool credentials_listed(const char *name);
 
 /* Tries a complete setup. Returns 0 or the error that sandbox_start() would
  * give. in_child (or NULL) is called in the child, in its own mount namespace,

@@ -10,6 +10,7 @@
 #include <signal.h>
 
 #include "guard/sandbox/cgroup.h"
+#include "guard/sandbox/edits.h"
 #include "guard/sandbox/watch.h"
 #include "guard/sandbox/message.h"
 #include "guard/sandbox/namespaces.h"
@@ -39,6 +40,7 @@ struct sandbox {
 	int64_t deadline; /* monotonic ms; 0: none */
 	struct cgroup cgroup;
 	struct pasta pasta;
+	struct edits edits;
 	bool network_lost;
 	char *refused_rename; /* see struct sandbox_result */
 	enum sandbox_refused_rename refused_rename_how;

@@ -6,10 +6,10 @@
  *
  * Four processes run the code of guard/sandbox:
  *
- *	guard		the caller's process: launch.c, relay.c, tty.c,
- *			stdio_proxy.c, userns.c, filter.c, cgroup.c,
- *			watch.c, freezer.c
- *	pid 1		child.c, mounts.c, masks.c, proc.c,
+ *	guard		the caller's process: places.c, grant.c,
+ *			launch.c, relay.c, tty.c, stdio_proxy.c, userns.c,
+ *			filter.c, cgroup.c, watch.c, freezer.c
+ *	pid 1		child.c, mounts.c, masks.c, grant.c, proc.c,
  *			stdio_fds.c, lockdown.c, pid1.c: created by
  *			one clone(2) with all namespaces. It builds the root,
  *			drops its privileges, then waits for the release

@@ -19,11 +19,11 @@ static const struct {
 	bool on;
 } known[] = {
 	{1, false},    {5, false},    {6, false},    {7, true},
-	{9, false},    {25, true},    {66, false},   {1000, false},
-	{1001, false}, {1002, false}, {1003, false}, {1004, false},
-	{1005, false}, {1006, false}, {1015, false}, {1016, false},
-	{2004, false}, {2026, false}, {2031, false}, {2048, false},
-	{47, false},   {1047, false}, {1049, false},
+	{9, false},    {25, true},    {66, false},   {69, false},
+	{1000, false}, {1001, false}, {1002, false}, {1003, false},
+	{1004, false}, {1005, false}, {1006, false}, {1015, false},
+	{1016, false}, {2004, false}, {2026, false}, {2031, false},
+	{2048, false}, {47, false},   {1047, false}, {1049, false},
 };
 
 /* Pops all entries of the stack, then clears the flags below it. */
@@ -55,9 +55,6 @@ static void end_plain(struct ttymodes *m, unsigned char final)
 	case 'l':
 		if (first == 4)
 			m->insert = final == 'h';
-		break;
-	case 'm':
-		m->colors = m->count > 0 || first != 0;
 		break;
 	case 'r':
 		m->region = m->count > 0 || first != 0;
@@ -135,16 +132,19 @@ static void read_escape(struct ttymodes *m, unsigned char c)
 		m->count = 0;
 		m->numbers[0] = 0;
 		break;
-	case '(':
-		m->state = TTY_CHARSET;
+	case ']': /* OSC */
+		m->state = TTY_OSC;
+		m->has_query = true;
 		break;
-	case ']':
-	case 'P':
-	case '_':
-	case '^':
-		/* OSC, DCS and similar: terminals reply to many of them. */
+	case 'P': /* DCS */
+	case '_': /* APC */
+	case '^': /* PM */
 		m->state = TTY_STRING;
 		m->has_query = true;
+		break;
+	case 'X': /* SOS */
+	case 'k': /* the window's name in screen and tmux */
+		m->state = TTY_STRING;
 		break;
 	case '=':
 		m->keypad = true;
@@ -156,7 +156,8 @@ static void read_escape(struct ttymodes *m, unsigned char c)
 		m->has_query = true;
 		break;
 	case 'c':
-		*m = (struct ttymodes){.has_query = m->has_query,
+		*m = (struct ttymodes){.has_controls = true,
+				       .has_query = m->has_query,
 				       .status_queries = m->status_queries};
 		break;
 	default:
@@ -169,12 +170,14 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 	const unsigned char *at = data, *end = at + len;
 
 	for (; at < end; at++) {
+		/* A terminal may read bytes from 0x80 to 0x9f, or their UTF-8
+		 * form, as control characters. */
+		if (*at == 0x1b || *at == 0x0e || (*at >= 0x80 && *at < 0xa0))
+			m->has_controls = true;
 		switch (m->state) {
 		case TTY_TEXT:
 			if (*at == 0x1b)
 				m->state = TTY_ESC;
-			else if (*at == 0x0e || *at == 0x0f)
-				m->shifted = *at == 0x0e;
 			else if (*at == 0x05)
 				m->has_query = true;
 			break;
@@ -184,13 +187,11 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 		case TTY_CSI:
 			read_csi(m, *at);
 			break;
-		case TTY_CHARSET:
-			m->charset = *at != 'B';
-			m->state = TTY_TEXT;
-			break;
+		case TTY_OSC:
 		case TTY_STRING:
-			/* Ends at BEL, or at ESC \, which is read as ESC. */
-			if (*at == 0x07)
+			/* ESC \ ends each string and is read as ESC, BEL ends
+			 * an OSC only. */
+			if (*at == 0x07 && m->state == TTY_OSC)
 				m->state = TTY_TEXT;
 			else if (*at == 0x1b)
 				m->state = TTY_ESC;
@@ -199,15 +200,24 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 	}
 }
 
-void ttymodes_undo(const struct ttymodes *m, struct buf *to)
+/* Ends a sequence of any kind: terminals differ in what ends a string, and some
+ * end only some strings at CAN. Then display instead of printing (CSI 4 i). */
+#define SEQUENCE_END "\x18\x1b\\\x1b[4i"
+/* US-ASCII in G0, and G0 in use. */
+#define CHARSET_RESET "\x1b(B\x0f"
+/* The palette; the colors of text, background and cursor. */
+#define COLORS_RESET "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\"
+/* The same on the Linux console; any other terminal reads an open OSC. */
+#define COLORS_RESET_LINUX "\x1b]R"
+#define COLOR_OFF "\x1b[0m"
+
+void ttymodes_undo(const struct ttymodes *m, const char *term, struct buf *to)
 {
 	size_t i;
 
-	/* Ends an incomplete sequence. */
-	if (m->state == TTY_STRING)
-		buf_add_text(to, "\x1b\\");
-	else if (m->state != TTY_TEXT)
-		buf_add_text(to, "\x18");
+	if (!m->has_controls)
+		return;
+	buf_add_text(to, SEQUENCE_END);
 	/* The alternate screen has its own keyboard flags. */
 	if (m->key_set || m->key_depth)
 		buf_add_text(to, KEYS_OFF);
@@ -224,14 +234,12 @@ void ttymodes_undo(const struct ttymodes *m, struct buf *to)
 	/* Resets the scroll region and keeps the cursor. */
 	if (m->region)
 		buf_add_text(to, "\0337\033[r\0338");
-	if (m->shifted)
-		buf_add_text(to, "\x0f");
 	if (m->keypad)
 		buf_add_text(to, "\x1b>");
-	if (m->charset)
-		buf_add_text(to, "\x1b(B");
-	if (m->colors)
-		buf_add_text(to, "\x1b[0m");
+	buf_add_text(to, CHARSET_RESET);
+	buf_add_text(to, strcmp(term, "linux") == 0 ? COLORS_RESET_LINUX
+						    : COLORS_RESET);
+	buf_add_text(to, COLOR_OFF);
 }
 
 /* Small, so that a slow reader throttles a fast writer. */
@@ -251,6 +259,7 @@ struct tty {
 	bool in_end; /* end of input */
 	bool held; /* input is not read */
 	bool after_cr; /* a CR is held back: see read_run_output() */
+	bool title_saved; /* on the terminal's own stack */
 	struct termios saved;
 	struct tty_pipe in, out; /* to the run; to the terminal */
 	struct ttymodes modes;
@@ -482,28 +491,67 @@ static void discard_answers(struct tty *t)
 	}
 }
 
-void tty_leave(struct tty *t, bool final)
+static const char *terminal_type(void)
+{
+	const char *term = getenv("TERM");
+
+	return term ? term : "";
+}
+
+/* Saves the window's title before the run's first output, because a later
+ * sequence could split one of the run's. Terminals without a title may print
+ * the sequence. */
+static void save_title(struct tty *t)
+{
+	const char *term = terminal_type();
+
+	if (t->title_saved || t->out_fd < 0 || !*term ||
+	    strcmp(term, "dumb") == 0 || strcmp(term, "linux") == 0 ||
+	    !in_foreground(t))
+		return;
+	t->title_saved = true;
+	(void)fd_write(t->out_fd, "\x1b[22;0t", 7);
+}
+
+/* In the background another program may have set modes of its own. guard's own
+ * lines follow there, too. */
+static void reset_terminal(struct tty *t)
 {
 	AUTO(buf) struct buf undo = {0};
+	bool foreground = in_foreground(t);
 
-	if (final && t->out_fd >= 0) {
-		ttymodes_undo(&t->modes, &undo);
-		if (undo.len && in_foreground(t))
-			(void)fd_write(t->out_fd, undo.data, undo.len);
-	}
-	if (!t->raw)
-		return;
-	flush_output(t);
+	if (foreground)
+		ttymodes_undo(&t->modes, terminal_type(), &undo);
+	else if (t->modes.has_controls)
+		buf_add_text(&undo, SEQUENCE_END COLOR_OFF);
+	if (t->title_saved && foreground)
+		buf_add_text(&undo, "\x1b[23;0t");
+	if (undo.len && t->out_fd >= 0)
+		(void)fd_write(t->out_fd, undo.data, undo.len);
+}
+
+static void leave_raw_mode(struct tty *t, bool final)
+{
 	if (final)
 		discard_answers(t);
 	if (in_foreground(t))
 		(void)set_terminal_modes(t, final ? TCSAFLUSH : TCSADRAIN,
 					 &t->saved);
+	t->raw = false;
+}
+
+void tty_leave(struct tty *t, bool final)
+{
+	flush_output(t);
+	if (final)
+		reset_terminal(t);
+	if (t->raw)
+		leave_raw_mode(t, final);
 	if (final) {
 		t->modes = (struct ttymodes){0};
 		t->status_answers = 0;
+		t->title_saved = false;
 	}
-	t->raw = false;
 }
 
 /* ---- the relay ---- */
@@ -549,6 +597,7 @@ static void read_run_output(struct tty *t)
 
 	if (!fill_tty_pipe(p, t->master_fd))
 		return;
+	save_title(t);
 	ttymodes_read(&t->modes, p->data + p->start, p->len);
 	/* The run's terminal ends lines with CR LF, and so does the caller's,
 	 * unless it is raw: then one CR is dropped. A CR at the end is held

@@ -22,16 +22,18 @@
 /*
  * Terminal modes that a run's output switches on, so that guard can switch off
  * those that it leaves on: alternate screen, hidden cursor, mouse reports,
- * bracketed paste, line drawing characters, colors. The output itself is not
- * changed.
+ * bracketed paste. Colors, character sets and unterminated sequences are reset
+ * after any control sequence: guard's summary is printed next, and an open
+ * string or a changed color would hide it. The output itself is not changed.
  */
 
 struct ttymodes {
-	enum { TTY_TEXT, TTY_ESC, TTY_CSI, TTY_CHARSET, TTY_STRING } state;
+	enum { TTY_TEXT, TTY_ESC, TTY_CSI, TTY_OSC, TTY_STRING } state;
 	char prefix; /* first byte of a CSI sequence: ? > < = or 0 */
 	unsigned int numbers[16], count;
 	uint32_t changed; /* bits of known modes that differ from the default */
-	bool keypad, charset, shifted, colors, insert, region;
+	bool has_controls; /* the output has a control beyond CR, LF and such */
+	bool keypad, insert, region;
 	bool other_keys; /* xterm's modifyOtherKeys */
 	bool key_set; /* kitty's keyboard flags */
 	unsigned int key_depth; /* entries on kitty's stack */
@@ -42,9 +44,10 @@ struct ttymodes {
 /* Reads a piece of the run's output, which may end inside a sequence. */
 void ttymodes_read(struct ttymodes *m, const void *data, size_t len);
 
-/* Appends the sequences that restore the default modes; nothing if no mode was
- * changed. */
-void ttymodes_undo(const struct ttymodes *m, struct buf *to);
+/* Appends the sequences that end an open string, make text visible and restore
+ * the default modes; nothing if the output had no control sequence. term: the
+ * terminal's type, as in TERM. */
+void ttymodes_undo(const struct ttymodes *m, const char *term, struct buf *to);
 
 struct tty;
 
@@ -64,9 +67,9 @@ void tty_attach(struct tty *t, int master_fd);
  * command has wanted input). May be called again. */
 void tty_enter(struct tty *t);
 
-/* Restores the caller's modes. final: also switches off the modes that the run
- * left on, and discards the terminal's answers to the run's queries, which a
- * shell would read as input. */
+/* Restores the caller's modes. final: also restores the title, switches off the
+ * modes that the run left on, and discards the terminal's answers to the run's
+ * queries, which a shell would read as input. */
 void tty_leave(struct tty *t, bool final);
 
 /* Copies the window size to the run's terminal. */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
@@ -120,6 +122,31 @@ static const char *kind_switched_off(void)
 	return NULL;
 }
 
+bool userns_is_chrooted(void)
+{
+	struct statx root;
+
+	return statx(AT_FDCWD, "/", 0, STATX_BASIC_STATS, &root) == 0 &&
+	       root.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT &&
+	       !(root.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+/* A chroot to a mount point, or another mount namespace. False if unknown. */
+static bool has_other_root(void)
+{
+	struct stat own, first;
+
+	return stat("/", &own) == 0 && stat("/proc/1/root/", &first) == 0 &&
+	       (own.st_dev != first.st_dev || own.st_ino != first.st_ino);
+}
+
+static int explain_chroot(struct err *err)
+{
+	return fail(err, EPERM,
+		    "the kernel allows no user namespaces in a chroot: use "
+		    "systemd-nspawn, bwrap or pivot_root");
+}
+
 /* Explains a refusal by a confinement around guard. Returns 0 if there is
  * none. */
 static int explain_outer_confinement(int num, const char *step, struct err *err)
@@ -131,14 +158,15 @@ static int explain_outer_confinement(int num, const char *step, struct err *err)
 	if (num != EACCES && is_filtered())
 		return fail(err, num,
 			    "%s: a seccomp filter around guard forbids it. In "
-			    "a container: " SANDBOX_CONTAINER
-			    ", or run guard outside of it",
+			    "a container: --security-opt seccomp=unconfined, "
+			    "or run guard outside of it",
 			    step);
 	if (num != ENOSYS && read_profile(&profile))
 		return fail(err, num,
 			    "%s: the AppArmor profile %s around guard forbids "
-			    "it. In a container: " SANDBOX_CONTAINER
-			    ", or run guard outside of it; in a service: "
+			    "it. In a container: --security-opt "
+			    "apparmor=unconfined, or run guard outside of it; "
+			    "in a service: "
 			    "AppArmorProfile=unconfined",
 			    step, text_quote(buf_text(&profile)));
 	return 0;
@@ -175,6 +203,8 @@ int userns_explain(int num, const char *step, struct err *err)
 			    "start the command without guard, or outside with "
 			    "`guard exec %s -- COMMAND`",
 			    text_quote(run), text_quote(run));
+	if (num == EPERM && userns_is_chrooted())
+		return explain_chroot(err);
 	if (denied &&
 	    userns_switch("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		return fail(err, num,
@@ -212,6 +242,8 @@ int userns_explain(int num, const char *step, struct err *err)
 			"sudo sysctl -w user.max_user_namespaces=15000");
 	if (explain_outer_confinement(num, step, err) < 0)
 		return -num;
+	if (num == EPERM && has_other_root())
+		return explain_chroot(err);
 	if (num == ENOSYS || num == EINVAL)
 		return fail_num(err, num,
 				"%s: this kernel lacks namespaces that guard "

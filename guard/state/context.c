@@ -118,6 +118,13 @@ bool context_signal_pending(void)
 	return false;
 }
 
+static bool interrupted;
+
+bool context_interrupted(void)
+{
+	return interrupted;
+}
+
 bool context_restore_signals(const sigset_t *before)
 {
 	const struct timespec at_once = {0};
@@ -129,5 +136,6 @@ bool context_restore_signals(const sigset_t *before)
 	while ((got = sigtimedwait(&set, NULL, &at_once)) > 0)
 		waited |= !is_signal_ignored(got);
 	(void)sigprocmask(SIG_SETMASK, before, NULL);
+	interrupted |= waited;
 	return waited;
 }

@@ -58,5 +58,8 @@ bool context_signal_pending(void);
 /* Restores the signal mask. Returns true when one of the signals was pending;
  * that signal is discarded. */
 bool context_restore_signals(const sigset_t *before);
+/* Whether it has discarded a signal in this process: a verb with several
+ * actions ends then. */
+bool context_interrupted(void);
 
 #endif

@@ -9,6 +9,7 @@ enum {
 	STATUS_OK = 0,
 	STATUS_REFUSED = 1,
 	STATUS_USAGE = 2,
+	STATUS_AMBIGUOUS = 4, /* several pending runs, none was named */
 };
 
 /* Statuses of guard itself in a run, with the numbers of env(1), timeout(1) and

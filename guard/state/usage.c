@@ -13,7 +13,7 @@
 #define DEPTH_MAX 500
 
 static void add_entry_usage(int fd, const char *name, unsigned int depth,
-			    struct usage *u)
+			    dev_t dev, struct usage *u)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int sub = -1;
@@ -22,6 +22,8 @@ static void add_entry_usage(int fd, const char *name, unsigned int depth,
 	size_t i;
 
 	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (depth && st.st_dev != dev)
 		return;
 	u->entries++;
 	/* Each hard link of a file counts with its share, so the sum has the
@@ -40,10 +42,11 @@ static void add_entry_usage(int fd, const char *name, unsigned int depth,
 	else if (dirlist_read(sub, &list, &ignored) < 0)
 		u->unread++;
 	for (i = 0; i < list.count; i++)
-		add_entry_usage(sub, list.items[i].name, depth + 1, u);
+		add_entry_usage(sub, list.items[i].name, depth + 1, st.st_dev,
+				u);
 }
 
 void usage_add(int dirfd, const char *name, struct usage *u)
 {
-	add_entry_usage(dirfd, name, 0, u);
+	add_entry_usage(dirfd, name, 0, 0, u);
 }

@@ -1,7 +1,8 @@
 /*
  * Disk usage of a directory: allocated bytes and entries. Each hard link of a
- * file counts with its share. No permission is changed: an unreadable
- * directory, or one deeper than 500 levels, is counted as unread.
+ * file counts with its share; other file systems mounted below do not count. No
+ * permission is changed: an unreadable directory, or one deeper than 500
+ * levels, is counted as unread.
  */
 #ifndef GUARD_STATE_USAGE_H
 #define GUARD_STATE_USAGE_H

@@ -412,25 +412,6 @@ static int add_change(void *arg, const char *path, const struct entry *a,
 
 /* --- the commit --- */
 
-/* The order of git: the environment, then the configuration. */
-static char *find_name(const struct commit *c, const char *variable,
-		       const char *name)
-{
-	const char *given = getenv(variable);
-	git_config *config = NULL;
-	git_buf value = GIT_BUF_INIT;
-	char *text = NULL;
-
-	if (given && *given)
-		return mem_strdup(given);
-	if (c->git->repository_config_snapshot(&config, c->repo) == 0 &&
-	    c->git->config_get_string_buf(&value, config, name) == 0)
-		text = mem_strdup(value.ptr);
-	c->git->buf_dispose(&value);
-	c->git->config_free(config);
-	return text;
-}
-
 /* Deletions first, then the rest: a file may have become a directory, or the
  * reverse. */
 static int write_tree(struct commit *c, bool deletions, const git_oid *base,
@@ -472,8 +453,10 @@ static int write_tree(struct commit *c, bool deletions, const git_oid *base,
 static int write_commit(struct commit *c, const struct gitcommit_job *job,
 			struct err *err)
 {
-	auto_free char *name = find_name(c, "GIT_AUTHOR_NAME", "user.name");
-	auto_free char *email = find_name(c, "GIT_AUTHOR_EMAIL", "user.email");
+	auto_free char *name =
+		libgit_setting(c->git, c->repo, "GIT_AUTHOR_NAME", "user.name");
+	auto_free char *email = libgit_setting(
+		c->git, c->repo, "GIT_AUTHOR_EMAIL", "user.email");
 	const git_commit *parents[] = {c->tip};
 	git_signature *who = NULL; /* the author and the committer */
 	git_tree *tree = NULL;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/auto.h"
@@ -20,6 +22,7 @@
 #include "restore/git/gitcopy.h"
 #include "restore/git/gitrun.h"
 #include "restore/git/libgit.h"
+#include "snapshot/store/content.h"
 
 #define PREFIXES_MAX 1000
 #define REFLOG_ID 12
@@ -32,6 +35,9 @@
 #define REFS "refs/guard/"
 #define PACK "objects/pack/new"
 #define COPY "import"
+#define INDEX "index"
+/* git has this object in every repository. */
+#define EMPTY_TREE "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 /*
  * Severities other than those of `git index-pack --strict`: odd modes and tags
@@ -652,11 +658,17 @@ static int create_ref(struct gitimport *im, const struct gitimport_ref *r,
 		      struct err *err)
 {
 	auto_free char *name = mem_printf("%s/%s", im->list.prefix, r->name);
+	auto_free char *lock = mem_printf("%s/%s.lock", im->to_path, name);
 	git_reference *made = NULL;
 	git_oid oid;
 	int got = im->git->oid_fromstr(&oid, r->id.hex);
 
 	if (got == 0)
+		got = im->git->reference_create(&made, im->to, name, &oid, 0,
+						NULL);
+	/* A killed import has left the lock: the name is new, so that no other
+	 * program uses it. */
+	if (got == GIT_ELOCKED && unlink(lock) == 0)
 		got = im->git->reference_create(&made, im->to, name, &oid, 0,
 						NULL);
 	im->git->reference_free(made);
@@ -689,6 +701,131 @@ int gitimport_write(struct gitimport *im, struct err *err)
 	return got;
 }
 
+/* --- HEAD's branch and the index --- */
+
+/* "<dropped> TAB <added>" */
+static int parse_distance(void *arg, const char *line, struct err *err)
+{
+	struct gitimport_distance *d = arg;
+
+	return sscanf(line, "%" SCNu64 " %" SCNu64, &d->dropped, &d->added) == 2
+		       ? 0
+		       : fail_unexpected(line, err);
+}
+
+int gitimport_distance(struct gitimport *im, const struct gitid *from,
+		       const struct gitid *to, struct gitimport_distance *ret,
+		       struct err *err)
+{
+	auto_free char *range =
+		*from->hex ? mem_printf("%s...%s", from->hex, to->hex)
+			   : mem_strdup(to->hex);
+	char *const arguments[] = {"rev-list", "--left-right", "--count", range,
+				   NULL};
+
+	return gitrun_lines(&im->run, GITRUN_RESULT, arguments, NULL,
+			    parse_distance, ret, err);
+}
+
+/* The entries of a split index are in files beside it; git writes a complete
+ * one. */
+static int link_shared_indexes(struct gitimport *im, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int dir = fd_open_dir(AT_FDCWD, im->to_path);
+	size_t i;
+
+	if (dir < 0)
+		return fail_errno(err, "open your repository");
+	if (dirlist_read(dir, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		auto_free char *path = path_join(im->to_path, name);
+
+		if (strncmp(name, "sharedindex.", 12) == 0 &&
+		    symlinkat(path, im->run.dirfd, name) < 0)
+			return fail_errno(err, "create a link to %s",
+					  text_quote(path));
+	}
+	return 0;
+}
+
+int gitimport_index(struct gitimport *im, struct store *store,
+		    const struct entry *index, const struct gitid *from,
+		    const struct gitid *to, struct entry *ret, struct err *err)
+{
+	auto_free char *old = mem_strdup(*from->hex ? from->hex : EMPTY_TREE);
+	auto_free char *now = mem_strdup(to->hex);
+	/* -i: the copy has no work tree to compare the entries with. */
+	char *const arguments[] = {"read-tree", "-i", "-m", old, now, NULL};
+	auto_close int fd = -1;
+
+	if (index) {
+		fd = openat(im->run.dirfd, INDEX,
+			    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
+				    O_CLOEXEC,
+			    0600);
+		if (fd < 0)
+			return fail_errno(err, "create a copy of the index");
+		if (index->content.type != OBJECT_NONE &&
+		    content_write(store, &index->content, fd, NULL, err) < 0)
+			return -err->num;
+		fd_close(&fd);
+	}
+	if (link_shared_indexes(im, err) < 0)
+		return -err->num;
+	if (gitrun(&im->run, GITRUN_RESULT, arguments, NULL, GITRUN_OUTPUT,
+		   err) < 0) {
+		return err->num != EBADMSG
+			       ? -err->num
+			       : fail(err, EEXIST,
+				      "git cannot change your index for the "
+				      "run's commits: commit or unstage your "
+				      "staged changes first");
+	}
+	fd = openat(im->run.dirfd, INDEX, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return fail_errno(err, "open the new index");
+	return content_put(store, fd, NULL, &ret->content, &ret->size, err);
+}
+
+/* Characters that end a name in a reflog become "_". */
+static void clean_name(char *name)
+{
+	for (; *name; name++)
+		if ((unsigned char)*name < ' ' || strchr("<>", *name))
+			*name = '_';
+}
+
+void gitimport_add_log(struct gitimport *im, const char *home,
+		       const struct gitid *from, const struct gitid *to,
+		       const char *message, struct buf *log)
+{
+	static const char none[] = "0000000000000000000000000000000000000000";
+	auto_free char *name = NULL, *email = NULL;
+	time_t now = time(NULL);
+	char zone[8] = "+0000";
+	struct tm tm;
+
+	libgit_home(im->git, home);
+	name = libgit_setting(im->git, im->to, "GIT_COMMITTER_NAME",
+			      "user.name");
+	email = libgit_setting(im->git, im->to, "GIT_COMMITTER_EMAIL",
+			       "user.email");
+	libgit_home(im->git, NULL);
+	if (name)
+		clean_name(name);
+	if (email)
+		clean_name(email);
+	if (localtime_r(&now, &tm))
+		(void)strftime(zone, sizeof(zone), "%z", &tm);
+	buf_printf(log, "%s %s %s <%s> %lld %s\t%s\n",
+		   *from->hex ? from->hex : none, to->hex,
+		   name ? name : "guard", email ? email : "guard",
+		   (long long)now, zone, message);
+}
+
 /* --- a branch --- */
 
 static int fail_moved(const char *ref, struct err *err)
@@ -706,10 +843,7 @@ static int move_branch(struct gitimport *im, git_reference *ref,
 	int got;
 
 	if (im->git->branch_is_checked_out(ref))
-		return fail(err, EEXIST,
-			    "%s is checked out: use git merge --ff-only, which "
-			    "updates its files too",
-			    text_quote(name));
+		return fail(err, EEXIST, "%s is checked out", text_quote(name));
 	if (!from)
 		return fail(err, EINVAL, "%s is not a plain branch",
 			    text_quote(name));

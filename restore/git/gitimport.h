@@ -18,6 +18,7 @@
 #define GUARD_RESTORE_GIT_GITIMPORT_H
 
 #include "restore/git/gittips.h"
+#include "snapshot/tree/entry.h"
 
 struct gitimport_ref {
 	char *name; /* below the prefix */
@@ -68,6 +69,33 @@ const struct gitimport_list *gitimport_listed(const struct gitimport *im);
  * ref: -EEXIST; -EBUSY: the user's repository lost objects since.
  */
 int gitimport_write(struct gitimport *im, struct err *err);
+
+/* Between two commits of the user's or the import's; from "": no commit. */
+struct gitimport_distance {
+	uint64_t added; /* commits of `to` that `from` lacks */
+	uint64_t dropped; /* commits of `from` that `to` lacks */
+};
+
+/* After an open with `check`. */
+int gitimport_distance(struct gitimport *im, const struct gitid *from,
+		       const struct gitid *to, struct gitimport_distance *ret,
+		       struct err *err);
+/*
+ * The user's index (NULL: there is none) as `git read-tree -m` makes it when
+ * HEAD moves from one commit to another: entries that differ between the
+ * commits change, and staged changes of other paths stay. Sets the content and
+ * the size of *ret. After an open with `check`. -EEXIST: a path with staged
+ * changes is in the way.
+ */
+int gitimport_index(struct gitimport *im, struct store *store,
+		    const struct entry *index, const struct gitid *from,
+		    const struct gitid *to, struct entry *ret, struct err *err);
+
+/* Appends a line to the text of a reflog, with the user's name; home: the
+ * home directory with the settings. */
+void gitimport_add_log(struct gitimport *im, const char *home,
+		       const struct gitid *from, const struct gitid *to,
+		       const char *message, struct buf *log);
 
 /*
  * Moves a branch of the user on to a commit of the import. Forward only, and

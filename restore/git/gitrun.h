@@ -13,7 +13,7 @@
  * memory, processor time and file size, and, where the kernel has Landlock,
  * write access to this repository alone. Only programs that are part of git
  * itself and start no other are called here: cat-file, index-pack,
- * pack-objects, rev-list and for-each-ref.
+ * pack-objects, rev-list, for-each-ref and read-tree.
  */
 #ifndef GUARD_RESTORE_GIT_GITRUN_H
 #define GUARD_RESTORE_GIT_GITRUN_H

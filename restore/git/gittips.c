@@ -332,8 +332,8 @@ static int by_name_and_order(const void *a, const void *b)
 	return got ? got : (x->order > y->order) - (x->order < y->order);
 }
 
-/* git would look for refs and objects elsewhere, so the files here are not the
- * result of the run. */
+/* git would look for refs and objects elsewhere, so the files here are not
+ * those of the repository. */
 static int check_form(const struct gitrefs *r, const struct entry *git,
 		      struct err *err)
 {
@@ -525,6 +525,28 @@ static int note_others(struct gitrefs *now, const struct entry *base,
 	return 0;
 }
 
+/* -ENOENT, -ENOTDIR: no directory. */
+static int find_git_dir(struct store *store, const struct entry *root,
+			struct entry *ret, struct err *err)
+{
+	int got = tree_lookup(store, root, ".git", ret, err);
+
+	if (got < 0)
+		return got;
+	if (!got)
+		return fail(err, ENOENT, "the run left no .git directory");
+	if (S_ISLNK(ret->mode))
+		return fail(err, ENOTDIR,
+			    "the run's .git is a link to %s, which guard does "
+			    "not follow",
+			    text_quote(ret->link));
+	if (!S_ISDIR(ret->mode))
+		return fail(err, ENOTDIR,
+			    "the .git here is a file (a linked worktree or a "
+			    "submodule): import does not support this yet");
+	return 0;
+}
+
 int gittips_read(struct store *store, const struct entry *base,
 		 const struct entry *result, struct gittips *ret,
 		 struct err *err)
@@ -533,21 +555,9 @@ int gittips_read(struct store *store, const struct entry *base,
 	AUTO(gittips) struct gittips t = {0};
 	AUTO(gitrefs) struct gitrefs old = {.store = store};
 	AUTO(gitrefs) struct gitrefs now = {.store = store, .notes = &t.notes};
-	int got = tree_lookup(store, result, ".git", &git, err);
 
-	if (got < 0)
-		return got;
-	if (!got)
-		return fail(err, ENOENT, "the run left no .git directory");
-	if (S_ISLNK(git.mode))
-		return fail(err, ENOTDIR,
-			    "the run's .git is a link to %s, which guard does "
-			    "not follow",
-			    text_quote(git.link));
-	if (!S_ISDIR(git.mode))
-		return fail(err, ENOTDIR,
-			    "the .git here is a file (a linked worktree or a "
-			    "submodule): import does not support this yet");
+	if (find_git_dir(store, result, &git, err) < 0)
+		return -err->num;
 	if (base && tree_lookup(store, base, ".git", &old_git, err) < 0)
 		return -err->num;
 	if (old_git.mode && !S_ISDIR(old_git.mode))
@@ -563,5 +573,88 @@ int gittips_read(struct store *store, const struct entry *base,
 		return -err->num;
 	*ret = t;
 	t = (struct gittips){0};
+	return 0;
+}
+
+/* --- HEAD --- */
+
+void githead_free(struct githead *h)
+{
+	free(h->branch);
+	*h = (struct githead){0};
+}
+
+/* A loose ref hides the packed one of the same name. */
+static int find_ref(struct gitrefs *r, const struct entry *git,
+		    const char *name, struct gitid *ret, struct err *err)
+{
+	AUTO(entry) struct entry loose = {0};
+	size_t packed, i;
+	int got;
+
+	if (read_one(r, git, "packed-refs", err) < 0)
+		return -err->num;
+	packed = r->refs.count;
+	got = tree_lookup(r->store, git, name, &loose, err);
+	if (got > 0 && read_ref(r, name, &loose, err) < 0)
+		got = -err->num;
+	if (got < 0)
+		return got;
+	if (got && !S_ISDIR(loose.mode) && r->refs.count == packed)
+		return fail(err, ENOTSUP, "%s is not a plain branch",
+			    text_quote(name));
+	for (i = 0; i < r->refs.count; i++)
+		if (strcmp(r->refs.items[i].name, name) == 0)
+			*ret = r->refs.items[i].id;
+	return 0;
+}
+
+int githead_find(struct store *store, const struct entry *root,
+		 const char *name, struct gitid *ret, struct err *err)
+{
+	AUTO(gitrefs) struct gitrefs r = {.store = store};
+	AUTO(entry) struct entry git = {0};
+	struct gitid id = {0};
+
+	if (find_git_dir(store, root, &git, err) < 0 ||
+	    check_form(&r, &git, err) < 0 ||
+	    find_ref(&r, &git, name, &id, err) < 0)
+		return -err->num;
+	*ret = id;
+	return 0;
+}
+
+int githead_read(struct store *store, const struct entry *root,
+		 struct githead *ret, struct err *err)
+{
+	static const char symbolic[] = "ref: ";
+	AUTO(gitrefs) struct gitrefs r = {.store = store};
+	AUTO(entry) struct entry git = {0}, head = {0};
+	AUTO(githead) struct githead h = {0};
+	AUTO(buf) struct buf text = {0};
+	const char *name;
+	int got;
+
+	if (find_git_dir(store, root, &git, err) < 0 ||
+	    check_form(&r, &git, err) < 0)
+		return -err->num;
+	got = tree_lookup(store, &git, "HEAD", &head, err);
+	if (got > 0)
+		got = read_ref_file(&r, "HEAD", &head, &text, err);
+	if (got < 0)
+		return got;
+	name = buf_text(&text);
+	if (strncmp(name, symbolic, strlen(symbolic)) == 0) {
+		name += strlen(symbolic);
+		h.branch = mem_strndup(name, strcspn(name, "\n"));
+		if (!path_below(h.branch, "refs/heads") ||
+		    !gittips_ref_ok(h.branch))
+			return fail(err, ENOTSUP, "HEAD names no branch: %s",
+				    text_quote(h.branch));
+		if (find_ref(&r, &git, h.branch, &h.id, err) < 0)
+			return -err->num;
+	}
+	*ret = h;
+	h = (struct githead){0};
 	return 0;
 }

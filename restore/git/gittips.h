@@ -46,6 +46,23 @@ struct gittips {
 	const char *incomplete;
 };
 
+/* The branch of HEAD. */
+struct githead {
+	char *branch; /* "refs/heads/main"; NULL: HEAD is detached */
+	struct gitid id; /* of its commit; "": it has none yet */
+};
+
+void githead_free(struct githead *h);
+/* Reads HEAD and its branch in the .git of a tree. -ENOENT, -ENOTDIR: the .git
+ * is missing or a file; -ENOTSUP: a kind of ref that guard does not read. */
+int githead_read(struct store *store, const struct entry *root,
+		 struct githead *ret, struct err *err);
+
+/* Reads one ref, loose or packed, in the .git of a tree; "": it is missing. The
+ * errors of githead_read(). */
+int githead_find(struct store *store, const struct entry *root,
+		 const char *name, struct gitid *ret, struct err *err);
+
 /* Frees all that *t owns. */
 void gittips_free(struct gittips *t);
 

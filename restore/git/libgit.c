@@ -1,6 +1,5 @@
 #include "restore/git/libgit.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,44 +8,18 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/library.h"
 #include "base/mem.h"
 #include "base/text.h"
-
-#define SONAME "libgit2.so." LIBGIT2_SOVERSION
 
 static struct libgit calls;
 static struct err failed; /* num 0: loaded */
 
-static const struct {
-	const char *name;
-	size_t at;
-} symbols[] = {
+static const struct library_symbol symbols[] = {
 #define SYMBOL(name) {"git_" #name, offsetof(struct libgit, name)},
 	LIBGIT_CALLS(SYMBOL)
 #undef SYMBOL
 };
-
-static int find_calls(struct err *err)
-{
-	void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
-	size_t i;
-
-	if (!library)
-		return fail(err, ENOENT,
-			    "cannot load the library %s (%s): install libgit2",
-			    SONAME, dlerror());
-	for (i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
-		void *call = dlsym(library, symbols[i].name);
-
-		if (!call)
-			return fail(err, ENOENT,
-				    "the library %s has no function %s: "
-				    "install another version",
-				    SONAME, symbols[i].name);
-		*(void **)((char *)&calls + symbols[i].at) = call;
-	}
-	return 0;
-}
 
 static void start_libgit(void)
 {
@@ -58,7 +31,9 @@ static void start_libgit(void)
 	};
 	size_t i;
 
-	if (find_calls(&failed) < 0)
+	if (library_load(LIBRARY_LIBGIT2, symbols,
+			 sizeof(symbols) / sizeof(*symbols), &calls,
+			 &failed) < 0)
 		return;
 	if (calls.libgit2_init() < 0) {
 		(void)fail(&failed, EIO, "cannot initialize libgit2");
@@ -99,6 +74,24 @@ void libgit_home(const struct libgit *git, const char *home)
 				xdg ? xdg : "");
 	(void)git->libgit2_opts(GIT_OPT_SET_SEARCH_PATH,
 				GIT_CONFIG_LEVEL_GLOBAL, home ? home : "");
+}
+
+char *libgit_setting(const struct libgit *git, git_repository *repo,
+		     const char *variable, const char *name)
+{
+	const char *given = getenv(variable);
+	git_config *config = NULL;
+	git_buf value = GIT_BUF_INIT;
+	char *text = NULL;
+
+	if (given && *given)
+		return mem_strdup(given);
+	if (git->repository_config_snapshot(&config, repo) == 0 &&
+	    git->config_get_string_buf(&value, config, name) == 0)
+		text = mem_strdup(value.ptr);
+	git->buf_dispose(&value);
+	git->config_free(config);
+	return text;
 }
 
 int libgit_failed(const char *what, struct err *err)

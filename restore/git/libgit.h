@@ -109,14 +109,19 @@ struct libgit {
 #undef MEMBER
 };
 
-/* 0 and the functions, valid until the process ends; -ENOENT or -EIO: the
- * library cannot be loaded. */
+/* 0 and the functions, valid until the process ends; -ENOPKG: the library
+ * cannot be loaded; -EIO: it failed. */
 int libgit_load(const struct libgit **ret, struct err *err);
 
 /* Repositories opened after this call belong to the user: settings, attributes
  * and ignore rules below home and in /etc count, as for git. NULL: none count.
  * For the whole process. */
 void libgit_home(const struct libgit *git, const char *home);
+
+/* A setting of the user's as text, to free; NULL: it is not set. As in git, the
+ * variable of the environment comes before the configuration. */
+char *libgit_setting(const struct libgit *git, git_repository *repo,
+		     const char *variable, const char *name);
 
 /* -EIO with `what` and libgit2's reason, escaped because it may hold names of
  * the run. */

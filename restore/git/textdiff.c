@@ -68,3 +68,10 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	git->patch_free(patch);
 	return got;
 }
+
+int textdiff_available(struct err *err)
+{
+	const struct libgit *git;
+
+	return libgit_load(&git, err);
+}

@@ -17,11 +17,15 @@ struct textdiff_line {
 };
 
 /* Calls each() for every line; each NULL: only the counts (each may be NULL).
- * Returns 0, or 1: at least one side is not text, and each() is not called. */
+ * Returns 0, or 1: at least one side is not text, and each() is not called.
+ * -ENOPKG: libgit2 is missing. */
 int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	     int context_lines,
 	     int (*each)(void *arg, const struct textdiff_line *line),
 	     void *arg, size_t *ret_added, size_t *ret_removed,
 	     struct err *err);
+
+/* 0, or -ENOPKG and the text that names libgit2's package. */
+int textdiff_available(struct err *err);
 
 #endif

@@ -23,7 +23,7 @@ struct textmerge_sides {
 bool textmerge_is_text(const struct buf *text);
 
 /* 1: merged; 0: *ret has conflict markers. All sides pass textmerge_is_text().
- * -ENOENT, -EIO: libgit2 is missing or failed. */
+ * -ENOPKG, -EIO: libgit2 is missing or failed. */
 int textmerge(const struct textmerge_sides *sides, struct buf *ret,
 	      struct err *err);
 

@@ -67,6 +67,8 @@ enum conflict_kind {
 			   stored: there is no merge base */
 	CONFLICT_INCOMPLETE, /* a side could not be read */
 	CONFLICT_GIT, /* a .git whose refs, HEAD or index changed */
+	CONFLICT_UNMERGED, /* a text to merge, and libgit2 is missing: no
+			      decision for a side replaces the merge */
 };
 
 struct conflict {

@@ -1,9 +1,11 @@
 #include "restore/plan/plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/library.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "restore/plan/plan_private.h"
@@ -34,6 +36,17 @@ void plan_free(struct plan *p)
 	*p = (struct plan){0};
 }
 
+static const char *unmerged_text(void)
+{
+	const struct library *git = library_info(LIBRARY_LIBGIT2);
+	static char text[128];
+
+	(void)snprintf(text, sizeof(text),
+		       "changed on both sides, and the merge needs %s (%s)",
+		       git->soname, git->package);
+	return text;
+}
+
 const char *conflict_text(enum conflict_kind kind)
 {
 	switch (kind) {
@@ -60,6 +73,8 @@ const char *conflict_text(enum conflict_kind kind)
 	case CONFLICT_GIT:
 		return "HEAD, refs or index of this .git changed in the "
 		       "project since then";
+	case CONFLICT_UNMERGED:
+		return unmerged_text();
 	}
 	return "conflict";
 }

@@ -60,8 +60,6 @@ static int merge_bytes(struct planner *pl, const struct row *row,
 	if (got != 1)
 		return got;
 	got = textmerge(&sides, &merged, err);
-	if (got == -ENOENT)
-		return 0; /* without the library the conflict stays */
 	if (got < 0 || (got == 0 && !marked))
 		return got;
 	*how = got ? STEP_MERGED : STEP_MARKED;

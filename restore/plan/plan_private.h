@@ -64,7 +64,9 @@ bool planner_same(const struct entry *a, const struct entry *b);
 /* Adds a conflict; with RESOLVE_OURS, a path that is kept. */
 void planner_conflict(struct planner *pl, enum conflict_kind kind,
 		      const char *path);
-/* The same, and skips all paths below. */
+/* Adds CONFLICT_UNMERGED. */
+void planner_unmerged(struct planner *pl, const char *path);
+/* planner_conflict(), and skips all paths below. */
 void planner_conflict_subtree(struct planner *pl, enum conflict_kind kind,
 			      const char *path);
 /* Marks the path and all paths below as decided. */
@@ -85,7 +87,7 @@ void planner_set_how(struct planner *pl, size_t from, enum step_how how);
 int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		 const struct row *row, struct err *err);
 /* 1: done by steps, or already equal; 0: cannot be merged; or a negative
- * errno. */
+ * errno, -ENOPKG: libgit2 is missing. */
 int plan_merge_file(struct planner *pl, const struct row *row, struct err *err);
 int plan_merge_dir(struct planner *pl, const struct row *row, struct err *err);
 /* Merges mode, owner and xattrs of both sides into *to, which holds the present

@@ -6,6 +6,7 @@
  * user changed, created or deleted; the user's version is in the snapshot of
  * now. Any other entry of the user stays a conflict.
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -29,6 +30,11 @@ void planner_conflict(struct planner *pl, enum conflict_kind kind,
 		add_conflict(&p->kept, kind, path);
 	else
 		add_conflict(&p->conflicts, kind, path);
+}
+
+void planner_unmerged(struct planner *pl, const char *path)
+{
+	add_conflict(&pl->plan->conflicts, CONFLICT_UNMERGED, path);
 }
 
 void planner_keep(struct planner *pl, enum conflict_kind kind, const char *path)
@@ -86,6 +92,10 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		got = plan_merge_dir(pl, row, err);
 	else if (kind == CONFLICT_BOTH_CHANGED || kind == CONFLICT_BOTH_ADDED)
 		got = plan_merge_file(pl, row, err);
+	if (got == -ENOPKG) {
+		planner_unmerged(pl, row->path);
+		return 0;
+	}
 	if (got)
 		return got < 0 ? got : 0;
 	/* Where the version of want may not replace the present entry, the

@@ -1,10 +1,10 @@
 #include "snapshot/store/chunk_mac.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/library.h"
 #include "base/mem.h"
 
 #if __has_include(<openssl/evp.h>)
@@ -34,12 +34,7 @@ static bool forbidden;
 
 static void load_libcrypto(void)
 {
-	static const char *const names[] = {"libcrypto.so.3",
-					    "libcrypto.so.1.1"};
-	static const struct {
-		const char *name;
-		size_t at;
-	} symbols[] = {
+	static const struct library_symbol symbols[] = {
 #define CALL(name) {"EVP_" #name, offsetof(struct crypto_calls, name)}
 		CALL(CIPHER_CTX_new),  CALL(CIPHER_CTX_free),
 		CALL(CIPHER_CTX_ctrl), CALL(aes_128_gcm),
@@ -47,18 +42,11 @@ static void load_libcrypto(void)
 		CALL(EncryptFinal_ex),
 #undef CALL
 	};
-	void *library = NULL;
-	size_t i;
+	struct err ignored;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names) && !library; i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	loaded = library != NULL;
-	for (i = 0; loaded && i < sizeof(symbols) / sizeof(*symbols); i++) {
-		void *call = dlsym(library, symbols[i].name);
-
-		loaded = call != NULL;
-		*(void **)((char *)&crypto_calls + symbols[i].at) = call;
-	}
+	loaded = library_load(LIBRARY_LIBCRYPTO, symbols,
+			      sizeof(symbols) / sizeof(*symbols), &crypto_calls,
+			      &ignored) == 0;
 }
 
 struct chunk_mac *chunk_mac_new(const unsigned char key[CHUNK_MAC_KEY_LEN])

@@ -17,6 +17,7 @@
 #include "base/lock.h"
 #include "base/record.h"
 #include "base/text.h"
+#include "snapshot/store/origin.h"
 
 /* --- FORMAT --- */
 
@@ -31,22 +32,6 @@ static const char *const hash_names[] = {
 
 /* Features of this program. A store that needs others is refused. */
 #define KNOWN_FEATURES "blocks holes"
-
-static bool unhex(unsigned char *to, const char *text, size_t len)
-{
-	size_t i;
-	unsigned int v;
-
-	if (!text || strlen(text) != 2 * len ||
-	    strspn(text, "0123456789abcdef") != 2 * len)
-		return false;
-	for (i = 0; i < len; i++) {
-		if (sscanf(text + 2 * i, "%2x", &v) != 1)
-			return false;
-		to[i] = (unsigned char)v;
-	}
-	return true;
-}
 
 /* A check over all keys and values except the check itself. */
 static uint64_t record_check(const struct record *r)
@@ -131,7 +116,8 @@ static int format_read(int fd, struct format *ret, struct err *err)
 	(void)snprintf(want, sizeof(want), "%016llx",
 		       (unsigned long long)record_check(&r));
 	if (!check || strcmp(check, want) != 0 || !hash || !chunker ||
-	    !features || !unhex(f.uuid, record_get(&r, "uuid"), PACK_UUID_LEN))
+	    !features ||
+	    !text_unhex(f.uuid, record_get(&r, "uuid"), PACK_UUID_LEN))
 		return format_damaged(err);
 	for (; *features; features += len + (features[len] == ' ')) {
 		auto_free char *word = NULL;
@@ -477,6 +463,8 @@ int store_dir_repair_format(const char *dir, struct err *err)
 	if (fchmod(fd, 0700) < 0)
 		return fail_errno(err, "open the store");
 	got = format_write(fd, &format, err);
+	if (got == 0)
+		got = origin_bind(fd, err);
 	(void)fchmod(fd, 0500);
 	return got < 0 ? got : 1;
 }

@@ -344,8 +344,8 @@ int store_refresh(struct store *s, struct err *err)
  * when it was written. Newer packs are searched one by one until there are too
  * many of them. */
 
-/* Searching this many packs costs less than half a millisecond. */
-static unsigned int loose_max = 64;
+/* Searching this many packs costs a third of a millisecond. */
+static unsigned int loose_max = 16;
 /* Share of the indexed packs that must be new: the cost of writing the index is
  * then paid for by the number of packs added. */
 #define LOOSE_SHARE 16

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,12 +32,15 @@
  *
  * 	file   = "GUARDSN1" version body check
  * 	version = u16                       ; 1; 2: with more; 3: with more, and
- * 	                                    ; chattr in the root entry
+ * 	                                    ; chattr in the root entry; 4: with
+ * 	                                    ; that, and origin
  * 	check  = u64                        ; XXH3-64 of all before it
  * 	body   = seq parent time boot_id uid reason run_id command message
  * 	         root_path root_dev files dirs bytes root notes
  * 	         [more]                     ; from version 2 on
+ * 	         [origin]                   ; from version 4 on
  * 	more   = texts texts                ; tags, excludes
+ * 	origin = 16*byte text               ; see origin.h; the host's name
  * 	texts  = count *text
  * 	time   = svar var                   ; seconds, nanoseconds
  * 	root   = u8 [entry]                 ; 0: there was none; 1: see entry.c
@@ -47,10 +51,7 @@
 #define FILE_MAGIC "GUARDSN1"
 #define FILE_MAGIC_LEN 8
 #define FILE_VERSION_MORE 2
-#define FILE_VERSION 3
-/* A snapshot without new fields is written in the oldest version, so that older
- * guards can read it. */
-#define FILE_VERSION_PLAIN 1
+#define FILE_VERSION 4
 /* Largest number of tags or excludes; a longer list is damaged. */
 #define TEXTS_MAX 10000
 
@@ -67,13 +68,10 @@ static void encode_texts(char *const *texts, struct buf *to)
 
 static void snapfile_encode(const struct snapshot *s, struct buf *to)
 {
-	unsigned int version = s->root.chattr		? FILE_VERSION
-			       : s->tags || s->excludes ? FILE_VERSION_MORE
-							: FILE_VERSION_PLAIN;
 	size_t i;
 
 	buf_add(to, FILE_MAGIC, FILE_MAGIC_LEN);
-	enc_u16(to, (uint16_t)version);
+	enc_u16(to, FILE_VERSION);
 	enc_var(to, s->seq);
 	enc_var(to, s->parent);
 	enc_svar(to, s->time.sec);
@@ -98,10 +96,10 @@ static void snapfile_encode(const struct snapshot *s, struct buf *to)
 		enc_text(to, s->notes[i].path);
 		enc_text(to, s->notes[i].text);
 	}
-	if (version >= FILE_VERSION_MORE) {
-		encode_texts(s->tags, to);
-		encode_texts(s->excludes, to);
-	}
+	encode_texts(s->tags, to);
+	encode_texts(s->excludes, to);
+	buf_add(to, s->origin, sizeof(s->origin));
+	enc_text(to, s->host ? s->host : "");
 	enc_u64(to, hash_check(to->data, to->len));
 }
 
@@ -124,6 +122,7 @@ static void decode_snapshot_body(struct dec *d, unsigned int version,
 				 struct snapshot *s)
 {
 	auto_free char *boot_id = NULL;
+	const unsigned char *origin;
 	uint8_t has_root;
 	uint64_t count;
 
@@ -164,6 +163,17 @@ static void decode_snapshot_body(struct dec *d, unsigned int version,
 	if (version >= FILE_VERSION_MORE) {
 		s->tags = decode_texts(d);
 		s->excludes = decode_texts(d);
+	}
+	if (version >= FILE_VERSION) {
+		origin = dec_raw(d, ORIGIN_LEN);
+		if (origin)
+			memcpy(s->origin, origin, ORIGIN_LEN);
+		s->host = dec_text(d);
+		/* A snapshot of an earlier version that was written again. */
+		if (s->host && !*s->host) {
+			free(s->host);
+			s->host = NULL;
+		}
 	}
 }
 
@@ -371,6 +381,7 @@ void snapshot_free(struct snapshot *s)
 	free(s->command);
 	free(s->message);
 	free(s->root_path);
+	free(s->host);
 	entry_free(&s->root);
 	*s = (struct snapshot){0};
 }
@@ -591,6 +602,19 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 	return got;
 }
 
+/* A snapshot without an origin is better than none. */
+static void set_origin(struct store *store, struct snapshot *s)
+{
+	char host[HOST_NAME_MAX + 1] = "";
+	struct err ignored;
+
+	(void)gethostname(host, sizeof(host) - 1);
+	free(s->host);
+	s->host = mem_strdup(host);
+	if (origin_get(store_root_fd(store), s->origin, &ignored) < 0)
+		memset(s->origin, 0, sizeof(s->origin));
+}
+
 int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
 		     void *arg, struct err *err)
 {
@@ -606,6 +630,8 @@ int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
 	snaps_fd = store_open_subdir(store, "snaps", err);
 	if (snaps_fd >= 0)
 		lock = store_commit_begin(store, err);
+	if (lock >= 0)
+		set_origin(store, s);
 	do
 		got = lock < 0 ? -err->num
 			       : add_snapshot_as_next(store, snaps_fd, s, with,

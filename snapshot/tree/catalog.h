@@ -10,6 +10,7 @@
 #define GUARD_SNAPSHOT_TREE_CATALOG_H
 
 #include "base/atomic.h"
+#include "snapshot/store/origin.h"
 #include "snapshot/tree/tree.h"
 
 /* Reasons on disk: "manual", "pre-run", "during-run", "post-run", "pre-apply",
@@ -46,6 +47,10 @@ struct snapshot {
 	uint64_t root_dev;
 	struct entry root; /* mode 0: the directory did not exist */
 	uint64_t files, dirs, bytes;
+	/* The store and the machine that took it: see origin.h. Zeros and NULL
+	 * before version 4 of the file. */
+	unsigned char origin[ORIGIN_LEN];
+	char *host;
 	/* NULL-terminated; NULL for none. */
 	char **tags;
 	/* Globs that the user excluded: each matching path has a note, and

@@ -94,7 +94,7 @@ if wanted "$names" claude && command -v bwrap >/dev/null &&
 	END
 	model "$T/calls"
 	host before
-	gives 0 'the sandbox of claude works inside' guard run --timeout 100 \
+	gives 0 'the sandbox of claude works inside' guard run --nested --timeout 100 \
 		--env ANTHROPIC_API_KEY=none --env "ANTHROPIC_BASE_URL=$url" \
 		--env CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 -- \
 		"$bin/claude" -p 'do it' --verbose --output-format stream-json \

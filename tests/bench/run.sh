@@ -20,9 +20,9 @@ umask 022
 
 rows='first first-cold readers unchanged changed restore one-file
 	restore-place start wall exec grep git-status apply-few make npm apply-new
-	huge growth'
+	huge growth kept'
 # These have a tree of their own, or are the same on every tree.
-once='exec make npm apply-new huge growth'
+once='exec make npm apply-new huge growth kept'
 # Only these give new information on a second tree.
 once_more='first first-cold unchanged changed restore'
 

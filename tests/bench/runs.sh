@@ -250,3 +250,48 @@ row_apply_few() {
 	wipe "$base/copy"
 	rm -f "$base/patch" "$base/round"
 }
+
+# The same small commands in a fresh state, and in one with many applied runs
+# and their snapshots and packs.
+row_kept() {
+	count=1000
+	[ -z "$quick" ] || count=50
+	for name in fresh kept; do
+		project=$base/$name/project
+		mkdir -p "$project" "$base/$name/small"
+		"$bin/maketree" -p "$project/tree" 100
+		(
+			GUARD_HOME=$base/$name/state
+			export GUARD_HOME
+			cd "$base/$name/small"
+			"$guard" run -q -- sh -c 'echo x >file'
+			cd "$project"
+			i=0
+			[ $name = kept ] || i=$((count - 1))
+			while [ $i -lt $count ]; do
+				"$guard" run -q -- sh -c "echo $i >file"
+				"$guard" apply -q -y
+				i=$((i + 1))
+			done
+		) >/dev/null 2>&1
+	done
+	set --
+	for name in fresh kept; do
+		set -- "$@" ${1:+';;'} "run-$name" -d "$base/$name/project" \
+			env GUARD_HOME="$base/$name/state" "$guard" run -q -- true
+		set -- "$@" ';;' "status-$name" -d "$base/$name/project" \
+			env GUARD_HOME="$base/$name/state" "$guard" status
+		set -- "$@" ';;' "diff-$name" -d "$base/$name/small" \
+			env GUARD_HOME="$base/$name/state" "$guard" diff
+		set -- "$@" ';;' "log-$name" -d "$base/$name/project" \
+			env GUARD_HOME="$base/$name/state" "$guard" log tree
+	done
+	measure 41 60 -w 1 "$@"
+	for name in run status diff log; do
+		line kept "guard $name, in a fresh state" $name-fresh
+		line kept "  with $count applied runs" $name-kept $name-fresh \
+			fresh 1.1
+	done
+	wipe "$base/fresh"
+	wipe "$base/kept"
+}

@@ -21,7 +21,7 @@ BEGIN {
 
 # said only when the snapshot takes long
 $_ = '' if /^err: guard: finishing the snapshot of the project/;
-s/\b3[0-9a-z]{5}-[0-9a-z]{2}\b/$known{$&} ? $& : 'RUN'/ge;
+s/\b(?:3[0-9a-z]{5}-[0-9a-z]{2}|[a-z][0-9a-z]{3}-[0-9a-z]{6})\b/$known{$&} ? $& : 'RUN'/ge;
 s/\b(2\d{3}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?Z?/
 	"$1 $2" . ($3 || ':59') ge $since ? 'TIME' : $&/gex;
 s/\b1\d{9}(?:\.\d+)?\b/$& >= $began ? 'NOW' : $&/ge;

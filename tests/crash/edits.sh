@@ -221,7 +221,8 @@ judge_edits() {
 		still_there "$1" 'done once more'
 	else
 		afters=$((afters + 1))
-		guard undo -q -y >"$out" 2>"$err" </dev/null
+		# shellcheck disable=SC2046,SC2091 # words of a command
+		$(crash_revert "$1") >"$out" 2>"$err" </dev/null
 		said_why $? 'an undo'
 		still_there '' 'after an undo'
 	fi

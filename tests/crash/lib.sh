@@ -102,6 +102,15 @@ crash_look() {
 	) | tr '\0' '\n' | sed 's/^\(f [0-9]* [0-9:]*\) [^ ]* \(text [0-9]\)/\1 - \2/'
 }
 
+# crash_revert VERB: the command line that reverts it.
+crash_revert() {
+	if [ "$1" = undo ]; then
+		echo 'guard redo -q -y'
+	else
+		echo 'guard undo -q -y'
+	fi
+}
+
 # The command line of a verb; $first: the snapshot to restore from.
 crash_verb() {
 	case $1 in

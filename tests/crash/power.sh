@@ -230,7 +230,8 @@ judge() {
 		;;
 	*)
 		afters=$((afters + 1))
-		guard undo -q -y >"$T/out" 2>"$T/err" </dev/null ||
+		# shellcheck disable=SC2046,SC2091 # words of a command
+		$(crash_revert "$1") >"$T/out" 2>"$T/err" </dev/null ||
 			flunk 'not taken back'
 		side "$1" || flunk 'taken back, and not as before'
 		;;

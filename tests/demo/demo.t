@@ -15,7 +15,7 @@ set -u
 	# commits.
 	function plain(line) {
 		gsub(/[0-9]+-[0-9]+-[0-9]+ [0-9:]+/, "TIME", line)
-		gsub(/[0-9][0-9a-z][0-9a-z]+-[0-9a-z][0-9a-z]/, "RUN", line)
+		gsub(/[a-z][0-9a-z][0-9a-z][0-9a-z]-[0-9a-z][0-9a-z][0-9a-z][0-9a-z][0-9a-z][0-9a-z]/, "RUN", line)
 		gsub(/\/home\/tester|\/root/, "~", line)
 		sub(/[0-9]+ in \.git/, "N in .git", line)
 		sub(/^[~\/][^ ]* \$ /, "$ ", line)

@@ -248,7 +248,7 @@ run' 'apply of the rest keeps the edits in all directories'
 seq 5 | tee part ../lib/part ../lib/rest >../lib/back
 part
 gives 0 'undo reverts the apply of some paths' guard undo -y -q
-gives 0 'undo of the undo repeats it' guard undo -y -q
+gives 0 'redo repeats it' guard redo -y -q
 echo mine >>../lib/part
 gives 0 'apply of the rest is accepted after a repeated apply' \
 	guard apply -y "$run"

@@ -68,7 +68,7 @@ model "$T/calls"
 gives 0 'an agent executes what its model demands' guard run -- claude
 model_ends
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err" | head -n 1)
-says "$err" 'agent: claude with --nested'
+says "$err" 'agent: claude)'
 # shellcheck disable=SC2088
 says "$err" "~/.claude is now a directory of guard's own for claude"
 says "$out" 'not logged in'
@@ -103,7 +103,7 @@ gives 0 'the agent runs a second time' guard run -- claude
 model_ends
 says "$out" 'logged in'
 silent "$out" 'not logged in'
-says "$out" '"command":"evil"'
+silent "$out" '"command":"evil"'
 says "$out" 'echo host'
 says "$out" 'of the cache'
 says "$out" 'of npm'
@@ -117,7 +117,7 @@ printf '#!/bin/sh\necho "$CLAUDE_CONFIG_DIR $CODEX_HOME"\n' >"$HOME/bin/npx"
 chmod 755 "$HOME/bin/npx"
 gives 0 'npx with a known package selects the profile' \
 	guard run -- npx -y @anthropic-ai/claude-code@latest
-says "$err" 'agent: claude with --nested'
+says "$err" 'agent: claude)'
 is "$(cat "$out")" "$HOME/.claude " \
 	"the profile sets the agent's configuration directory"
 gives 0 'npx with an unknown package selects no profile' \
@@ -249,8 +249,11 @@ echo 'echo in $(id -u); cat ~/.ssh/key; umount ~/.ssh; cat ~/.ssh/key' \
 mkdir -m 700 "$HOME/.ssh"
 echo private >"$HOME/.ssh/key"
 model "$T/calls"
+mkdir .claude
+echo '{"sandbox": {"enabled": true}}' >.claude/settings.local.json
 gives 0 "the agent's own sandbox works" guard run -- claude --sandbox
 model_ends
+rm -r .claude
 silent "$out" 'private'
 says "$out" 'in 0'
 gives 0 '--agent none starts without a profile' \
@@ -321,7 +324,7 @@ says "$out" 'a.tmp'
 gives 0 'guard exec has the profile of the run' guard exec -- sh -c \
 	'ls ~/.mine; touch ~/.mine/late'
 says "$out" 'x'
-gives 0 'discard drops the run' guard discard -y
+gives 0 'discard drops the run' guard discard -y latest
 echo 'env ANTHROPIC_MODEL=mine' >"$own/claude"
 gives 0 "a profile of the user extends guard's profile" \
 	guard run --agent claude -- env

@@ -96,10 +96,10 @@ gives 0 'undo reverts the apply' guard undo -y
 manifest "$HOME" >"$T/after"
 ok 'after undo project and home are as before the apply' \
 	same "$T/before" "$T/after"
-gives 0 'undo of the undo is accepted' guard undo -y
+gives 0 'redo is accepted' guard redo -y
 manifest "$HOME/project" >"$T/after"
-ok 'undo of the undo restores the applied state' same "$T/applied" "$T/after"
-gives 0 'a third undo is accepted' guard undo -y
+ok 'redo restores the applied state' same "$T/applied" "$T/after"
+gives 0 'a further undo is accepted' guard undo -y
 manifest "$HOME" >"$T/after"
 ok 'a third undo restores the state before the apply' \
 	same "$T/before" "$T/after"
@@ -153,6 +153,10 @@ gives 2 'guard without a verb ends with 2' guard
 says "$err" 'discard    discard a run'
 silent "$out" .
 gives 0 '--help prints the help' guard --help
+is "$(grep -c '^  [a-z]' "$out")" 10 '--help lists ten verbs'
+says "$out" '`guard help -a` lists every verb'
+gives 0 'help -a prints all verbs' guard help -a
+says "$out" '  undelete '
 says "$out" 'guard'
 gives 0 '--version prints the version' guard --version
 for verb in run status diff apply discard undo snapshot log ls show restore; do
@@ -167,5 +171,17 @@ says "$err" 'applies one'
 ok 'the run with changes of the home is still pending' \
 	test -n "$(guard status -q)"
 ok 'discard drops the run with changes of the home' guard discard -y
+
+# --- a repository that lies in a directory of another name ---
+git init -q --bare vendor/lib
+guard run -q --name hook -- sh -c 'echo evil >vendor/lib/hooks/post-update
+	git --git-dir=vendor/lib config core.fsmonitor ./evil'
+gives 0 'diff names what git would run in it' guard diff hook
+says "$out" 'vendor/lib/hooks/post-update'
+says "$out" 'runs by git at commit, checkout, merge, push or fetch'
+says "$out" 'fsmonitor'
+gives 0 'review names it, too' guard review hook
+says "$out" 'runs by git at commit, checkout, merge, push or fetch'
+guard discard -y -q hook
 
 finish

@@ -96,11 +96,11 @@ says "$err" "the last action in '$HOME/project': apply of run $one, "
 ok 'undo prints how long ago the action was' \
 	grep -q "of run $one, [0-9]* \(s\|min\) ago\$" "$err"
 says "$err" "apply of run $one in '$HOME/project' is undone"
-gives 0 'undo of the undo is accepted' guard undo -y
-says "$err" "undo of the apply of run $one, "
-says "$err" "undo of the apply of run $one in '$HOME/project' is undone"
+gives 0 'redo is accepted' guard redo -y
+says "$err" "the last undone action in '$HOME/project': apply of run $one, "
+says "$err" "apply of run $one in '$HOME/project' is redone"
 gives 0 'undo reverts the apply again' guard undo -y -q
-ok 'discard drops the run' guard discard -y -q
+ok 'discard drops the run' guard discard -y -q latest
 
 # --- run and user made the same change ---
 ok 'a run adds two files' \
@@ -108,7 +108,7 @@ ok 'a run adds two files' \
 settle
 echo same >equal
 gives 0 'apply accepts a file that both sides added with the same content' \
-	guard apply -y
+	guard apply -y latest
 is "$(cat different)" other 'apply adds the other file'
 
 # --- edits before the snapshot of the run has begun ---
@@ -146,26 +146,26 @@ is $? 0 'the run ends with 0'
 settle
 manifest "$HOME" >"$T/before"
 gives 1 'apply refuses files that were edited before their base was stored' \
-	guard apply -y
+	guard apply -y latest
 for path in src/f10.c README.md src/f11.c made; do
 	says "$err" "$path"
 done
 manifest "$HOME" >"$T/after"
 ok 'the refused apply changes no file' same "$T/before" "$T/after"
 gives 0 'apply accepts files that were not edited' \
-	guard apply -y src/f12.c src/f13.c
+	guard apply -y latest src/f12.c src/f13.c
 is "$(cat src/f12.c)" run 'apply writes a file that was not edited'
 no 'apply deletes a file that was not edited' test -e src/f13.c
 is "$(cat src/f10.c made)" "user
 user" 'the edits before the snapshot are kept'
-ok 'discard drops the run' guard discard -y
+ok 'discard drops the run' guard discard -y latest
 
 # --- the .git of the run ---
 ok 'a run commits' guard run -q -- sh -c \
 	'echo x >>src/f14.c; git -c user.name=a -c user.email=a commit -q -a -m run'
 settle
 head=$(git rev-parse HEAD)
-gives 0 'apply accepts a run with a commit' guard apply -y
+gives 0 'apply accepts a run with a commit' guard apply -y latest
 is "$(git rev-parse HEAD)" "$head" 'apply does not apply .git by default'
 ok 'apply applies the committed file' grep -q '^x' src/f14.c
 ok 'a run makes an empty commit' guard run -q -- sh -c \
@@ -174,10 +174,10 @@ settle
 git commit -q --allow-empty -m 'of the user'
 head=$(git rev-parse HEAD)
 gives 1 "apply of .git by path is refused when the user's HEAD moved" \
-	guard apply -y .git
+	guard apply -y latest .git
 is "$(git rev-parse HEAD)" "$head" "the refused apply keeps the user's commit"
 ok 'git fsck accepts the repository' git fsck --strict
-ok 'discard drops the run' guard discard -y
+ok 'discard drops the run' guard discard -y latest
 # --- run --continue after some paths were applied ---
 mkdir "$HOME/parts"
 cd "$HOME/parts" || exit 99
@@ -261,9 +261,9 @@ done
 gives 0 'undo reverts the merge of attributes' guard undo -y
 manifest "$HOME/project" >"$T/after"
 ok "undo restores the user's attributes" same "$T/before" "$T/after"
-gives 0 'undo of the undo is accepted' guard undo -y
+gives 0 'redo is accepted' guard redo -y
 is "$(attrs tagged/file)" 'user.both="run" user.keep="mine" user.new="run" user.own="mine" ' \
-	'undo of the undo restores the merged attributes'
+	'redo restores the merged attributes'
 
 ok 'a run changes two attributes' \
 	guard run -q -- sh -c 'setfattr -n user.both -v again tagged/file

@@ -186,7 +186,8 @@ judge() {
 		befores=$((befores + 1))
 	else
 		afters=$((afters + 1))
-		guard undo -q -y >"$out" 2>"$err" </dev/null
+		# shellcheck disable=SC2046,SC2091 # words of a command
+		$(crash_revert "$1") >"$out" 2>"$err" </dev/null
 		undone=$?
 		side "$1"
 		case $?.$undone in

@@ -53,6 +53,9 @@ for call in mount umount2 pivot_root open_tree move_mount mount_setattr fsopen \
 	gives 1 "doctor ends with 1 where $call is not permitted" \
 		/opt/guard/build/tests/lib/refuse $call 1 guard doctor
 	says "$out" 'a seccomp filter around guard forbids it'
+	says "$out" '--security-opt seccomp=unconfined'
+	silent "$out" 'apparmor=unconfined'
+	silent "$out" 'systempaths=unconfined'
 	gives 125 "guard run is refused where $call seems to be missing" \
 		/opt/guard/build/tests/lib/refuse $call 38 guard run -- true
 	says "$err" 'a seccomp filter around guard forbids it'
@@ -90,6 +93,126 @@ if [ "$me" = root ]; then
 	fi
 	umount /srv/nostate
 fi
+
+# --- containers ---
+if touch /.dockerenv 2>/dev/null; then
+	gives 0 'doctor in a container where runs work' guard doctor
+	says "$out" 'ok       container'
+	gives 1 'doctor in a container where no run works' \
+		/opt/guard/build/tests/lib/refuse mount 1 guard doctor
+	says "$out" 'weaker   container'
+	rm /.dockerenv
+fi
+covered='mount -t tmpfs none /proc/tty && exec guard doctor'
+gives 1 'doctor ends with 1 where /proc is masked' unshare -Urm sh -c "$covered"
+says "$out" '--security-opt systempaths=unconfined'
+silent "$out" 'seccomp=unconfined'
+if touch /run/.containerenv 2>/dev/null; then
+	gives 1 'doctor ends with 1 where podman masks /proc' \
+		unshare -Urm sh -c "$covered"
+	says "$out" '--security-opt unmask=ALL'
+	rm /run/.containerenv
+fi
+
+# --- chroot ---
+# jail DIR PROC ARGS: guard ARGS in a chroot to DIR. PROC: "" without /proc,
+# "point" with DIR as a mount point. The mounts are in their own namespace.
+cat >"$T/jail" <<'END'
+set -e
+for dir in usr bin sbin lib lib64 etc dev opt; do
+	[ -e "/$dir" ] || continue
+	mkdir -p "$1/$dir"
+	mount --rbind "/$dir" "$1/$dir"
+done
+mkdir -p "$1/proc" "$1/tmp" "$1/root/project" "$1/var/lib"
+[ -z "$2" ] || mount --rbind /proc "$1/proc"
+[ "$2" != point ] || mount --rbind "$1" "$1"
+exec chroot "$1" env HOME=/root GUARD_HOME=/var/lib/guard \
+	sh -c "cd /root/project && guard $3"
+END
+for proc in proc point ''; do
+	# /proc/1/root of another user namespace cannot be read.
+	namespaces=-Urm
+	if [ "$proc" = point ]; then
+		[ "$me" = root ] || continue
+		namespaces=-m
+	fi
+	rm -rf --one-file-system "$HOME/jail"
+	mkdir "$HOME/jail"
+	gives 1 "doctor names the chroot (${proc:-without proc})" \
+		unshare $namespaces sh "$T/jail" "$HOME/jail" "$proc" doctor
+	says "$out" 'the kernel allows no user namespaces in a chroot: use'
+	silent "$out" 'mount -t proc'
+	gives 125 "run names the chroot (${proc:-without proc})" \
+		unshare $namespaces sh "$T/jail" "$HOME/jail" "$proc" 'run -- true'
+	says "$err" 'in a chroot: use systemd-nspawn, bwrap or pivot_root'
+	says "$err" 'guard doctor'
+done
+
+# --- libraries that are loaded when they are needed ---
+# no-LIBRARY: guard with an empty file in place of the library.
+guard doctor >"$T/doctor"
+for library in libgit2 libarchive libcrypto; do
+	soname=$(sed -n "s/^ok *$library *//p" "$T/doctor")
+	mkdir "$T/without-$library"
+	: >"$T/without-$library/$soname"
+	printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec guard "$@"\n' \
+		"$T/without-$library" >"$T/no-$library"
+	chmod +x "$T/no-$library"
+	gives 0 "runs work without $library" "$T/no-$library" doctor
+	says "$out" "weaker   $library"
+	says "$out" "$soname cannot be loaded: "
+	says "$out" '-> apt-get install lib'
+done
+cd "$HOME/project" || exit 99
+guard run -q -- sh -c 'seq 9 >text; sed -i s/return/exit/ src/f5.c src/f6.c'
+gives 1 'diff without libgit2 lists the changes and fails' \
+	"$T/no-libgit2" diff --no-pager
+says "$out" '1 added'
+says "$out" 'src/f5.c'
+silent "$out" '+++'
+says "$err" 'texts are not compared: libgit2.so'
+is "$(grep -c 'apt-get install libgit2-' "$err")" 1 \
+	'diff names the package once'
+gives 1 'diff --stat without libgit2 fails' "$T/no-libgit2" diff --stat
+gives 0 'diff --name-status needs no libgit2' \
+	"$T/no-libgit2" diff --name-status
+gives 1 'review without libgit2 fails' "$T/no-libgit2" review
+says "$out" 'src/f6.c'
+is "$(grep -c 'apt-get install libgit2-' "$err")" 1 \
+	'review names the package once'
+for verb in patch 'apply -y --commit'; do
+	# shellcheck disable=SC2086
+	gives 1 "$verb without libgit2 fails" "$T/no-libgit2" $verb
+	says "$err" 'apt-get install libgit2-'
+done
+gives 1 'export without libarchive fails' \
+	"$T/no-libarchive" export --tar -o "$T/run.tar"
+says "$err" 'libarchive.so.13 cannot be loaded; install it: apt-get install'
+guard run -q -- git -c user.name=a -c user.email=b \
+	commit -q --allow-empty -m empty
+gives 1 'import without libgit2 fails' \
+	"$T/no-libgit2" import -y "$(guard status -q | head -n 1)"
+says "$err" 'apt-get install libgit2-'
+guard discard -q -y latest
+gives 0 'a run is stored without libcrypto' "$T/no-libcrypto" \
+	run -q -- sh -c 'head -c 9000000 /dev/urandom >large'
+guard discard -q -y latest
+printf '\nint mine;\n' >>src/f5.c
+for option in '' --ours --theirs --merge; do
+	# shellcheck disable=SC2086
+	gives 1 "apply $option without libgit2 refuses to merge" \
+		"$T/no-libgit2" apply -y $option
+	says "$err" "'src/f5.c': changed on both sides, and the merge needs lib"
+	says "$err" 'apt-get install libgit2-'
+done
+is "$(guard status -q | wc -l)" 1 'the run is still pending'
+is "$(grep -c return src/f6.c)" 1 'nothing was applied'
+gives 0 'apply without libgit2 takes files that need no merge' \
+	"$T/no-libgit2" apply -y src/f6.c
+gives 0 'apply with libgit2 merges' guard apply -y
+says src/f5.c 'exit 5'
+says src/f5.c 'int mine'
 
 # --- the finding about control groups ---
 guard doctor >"$out"

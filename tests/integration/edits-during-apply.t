@@ -47,11 +47,11 @@ old' 'undo restores the files of the apply'
 no 'undo deletes new files of the apply' test -e made
 is "$(cat mine added) $(ls d) $(stat -c %a d)" 'user
 user  700' 'undo keeps every edit of the user'
-gives 0 'undo of the undo is accepted' guard undo -q -y
+gives 0 'redo is accepted' guard redo -q -y
 is "$(cat a mine added)" 'new
 user
-user' 'undo of the undo keeps every edit of the user'
-gives 0 'a third undo is accepted' guard undo -q -y
+user' 'redo keeps every edit of the user'
+gives 0 'a further undo is accepted' guard undo -q -y
 gives 0 'discard drops the run' guard discard -q -y
 
 cut 3

@@ -240,7 +240,7 @@ exec 3>"$T/go"
 read -r line <"$T/began"
 is "$line" began 'a live run has started'
 gives 1 'export of a live run is refused' guard export --tar
-says "$err" 'still running: wait for its end'
+says "$err" 'still running: `guard stop'
 echo >&3
 exec 3>&-
 wait $!

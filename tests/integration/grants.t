@@ -50,6 +50,12 @@ says "$err" 'name its directory'
 # --- guard's own state is never exposed ---
 gives 125 "--ro of guard's state is refused" guard run --ro "$state" -- true
 says "$err" 'state'
+if [ "$me" != root ]; then
+	mkdir -m 555 "$HOME/sealed"
+	gives 125 '--rw of a directory without write permission is refused' \
+		guard run --rw "$HOME/sealed" -- true
+	says "$err" "'$HOME/sealed' is not writable for you"
+fi
 gives 125 "--rw of a part of guard's state is refused" \
 	guard run --rw "$state/store" -- true
 gives 0 "--ro of a directory that contains guard's state is accepted" \
@@ -80,5 +86,83 @@ gives 125 '--ro of the home is refused' \
 says "$err" 'home'
 gives 125 '--ro of / is refused' guard run --ro / -- true
 no 'the refused runs changed nothing' test -e through
+
+# --- links that an earlier run may have made ---
+cd "$HOME/project" || exit 99
+tilde='~'
+mkdir -p /srv/data "$HOME/.aws"
+echo data >/srv/data/f
+echo key >"$HOME/.aws/credentials"
+gives 0 'a run makes links' guard run -q -- sh -c \
+	'ln -s ~/.ssh dist; ln -s dist chain; ln -s ../.ssh/id file
+	ln -s /srv/data shared; ln -s src inside'
+gives 0 'apply writes the links' guard apply -y
+for option in --ro --rw; do
+	for link in dist chain dist/../.ssh; do
+		gives 125 "$option of the link $link to a masked path is refused" \
+			guard run "$option" "$link" -- cat "$HOME/.ssh/id"
+		says "$err" "$option '$link' leads to '$tilde/.ssh', which is hidden; name $tilde/.ssh to grant it"
+	done
+	gives 0 "$option of a link to a visible directory is named" \
+		guard run "$option" shared -- cat shared/f
+	is "$(cat "$out")" data "$option exposes the target of the link"
+	says "$err" "$option 'shared' is '/srv/data'"
+	gives 0 "$option of a link in the project is not named" \
+		guard run "$option" inside -- true
+	silent "$err" "$option 'inside' is"
+done
+gives 125 '--ro of a link to a masked file is refused' \
+	guard run --ro file -- true
+says "$err" "leads to '$tilde/.ssh/id'"
+gives 125 '--cow of a link to a masked path is refused' \
+	guard run --cow dist -- true
+says "$err" 'is masked in runs'
+gives 0 '--cow of a link to a visible directory is named' \
+	guard run --cow shared -- cat shared/f
+says "$err" "--cow 'shared' is '/srv/data'"
+gives 0 'the option that guard names grants the masked path' \
+	guard run --ro "$HOME/.ssh" -- cat "$HOME/.ssh/id"
+is "$(cat "$out")" key 'the path that was named is exposed'
+printf '[x]\ntoken = ghp_GEHEIM7GEHEIM7\n' >"$HOME/.gitconfig"
+ln -s "$HOME/.gitconfig" settings
+gives 125 '--ro of a link to a file with secrets is refused' \
+	guard run --ro settings -- true
+mv "$HOME/.aws" "$HOME/real-aws"
+ln -s real-aws "$HOME/.aws"
+gives 0 'a masked path that is a link is granted by its own name' \
+	guard run --ro "$HOME/.aws" -- cat "$HOME/.aws/credentials"
+is "$(cat "$out")" key 'the target of the masked link is exposed'
+ln -s "$HOME/real-aws" keys
+gives 125 'another link to the same directory is refused' \
+	guard run --ro keys -- true
+
+# --- lines of profiles ---
+mkdir -p "$HOME/.config/guard/agents" .guard
+printf 'ro %s/dist\n' "$HOME/project" >"$HOME/.config/guard/agents/mine"
+gives 125 "a link in the user's own profile is refused, too" \
+	guard run --agent mine -- true
+says "$err" 'agents/mine:1: ro'
+says "$err" 'which is hidden'
+printf 'ro inside\n' >.guard/profile
+gives 0 "a link within the project may be in its profile" guard run -- true
+printf 'ro shared\n' >.guard/profile
+gives 125 "a link out of the project may not" guard run -- true
+says "$err" 'profile:1: ro '
+echo key >project-key
+printf 'ro project-key\n' >.guard/profile
+gives 125 "a masked file may not be in a project's profile" \
+	env MY_KEY_FILE=./project-key guard run -- true
+says "$err" 'would expose a masked path'
+rm .guard/profile
+
+if [ "$me" = root ]; then
+	mkdir /srv/alias
+	mount --bind "$HOME/.ssh" /srv/alias
+	ln -s /srv/alias bound
+	gives 125 'a link to a bind mount of a masked path is refused' \
+		guard run --ro bound -- true
+	says "$err" 'which is hidden'
+	umount /srv/alias
+fi
 
 finish

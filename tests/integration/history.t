@@ -202,7 +202,7 @@ says "$out" '  R  h/old-name -> h/new-name'
 says "$out" '+two'
 gives 0 'diff accepts two snapshots in reverse order' \
 	guard diff s2 s1 --name-status
-is "$(cat "$out")" "$(printf 'D\th/new-name\nM\th/a\nA\th/old-name')" \
+is "$(cat "$out")" "$(printf 'R100\th/new-name\th/old-name\nM\th/a')" \
 	'diff in reverse order shows the reverse changes'
 gives 0 'diff --stat accepts two snapshots' guard diff --stat 1 2
 says "$out" 'M  h/a  +1 -0'

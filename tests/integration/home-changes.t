@@ -41,6 +41,13 @@ is "$(cat "$HOME/.tool")" mine 'apply changes nothing in the home'
 gives 0 'status lists the run with changes in the home' guard status
 says "$out" ' in home  sh '
 silent "$out" 'no changes'
+gives 0 'diff lists the changes in the home' guard diff
+says "$out" '+++ ~/.tool'
+sed -n 's,^  [A-Z]  \(~/[^ ]*\).*,\1,p' "$out" >"$T/listed"
+ok 'some paths are listed' test -s "$T/listed"
+while read -r path; do
+	gives 0 "diff accepts $path as it was printed" guard diff "$path"
+done <"$T/listed"
 
 # --- paths in the home ---
 gives 1 'apply of an unchanged path in the home is refused' \
@@ -84,9 +91,9 @@ is "$(stat -c %Y "$HOME/.config/app/settings")" \
 is "$(cat "$HOME/.config/app/old/x")" old 'undo brings back a deleted directory'
 no 'undo deletes a new directory' test -e "$HOME/.config/new"
 is "$(cat file)" edited 'undo keeps what was applied before'
-gives 0 'undo of the undo is accepted' guard undo -y
+gives 0 'redo is accepted' guard redo -y
 is "$(cat "$HOME/.config/new/link")" new \
-	'undo of the undo applies the directory again'
+	'redo applies the directory again'
 gives 0 'log accepts a file of the home' guard log "$HOME/.config/app/settings"
 gives 0 'restore accepts a directory of the home' \
 	guard restore -y "$HOME/.config/app/old"
@@ -114,7 +121,7 @@ is "$(guard status -q | head -n 1)" "$run" \
 gives 0 'a run changes a history and another file' guard run -- sh -c \
 	'echo x >~/.python_history; echo x >~/.other'
 says "$err" '1 change in your home directory'
-gives 0 'a run with another file is pending' guard discard -y
+gives 0 'a run with another file is pending' guard discard -y latest
 
 # --- project and home in one transaction ---
 echo 'echo two >file; echo two >~/.tool; echo x >~/.fresh' >"$HOME/both"

@@ -207,8 +207,8 @@ says "$out" 'nothing applied: name only paths'
 no 'apply with a no to a set-id file applies nothing' test -e beside
 list() {
 	grep -o -e '^  [A-Z]  [a-z]*' -e "guard: '[a-z]*' carries" \
-		-e "refused: '[a-z]*'" -e 'guard: [0-9] created' "$out" |
-		sed -e 's/^  [A-Z]  //' -e 's/guard: //' | tr '\n' ' '
+		-e "refused: '[a-z]*'" -e 'guard: run .*: [0-9] created' "$out" |
+		sed -e 's/^  [A-Z]  //' -e 's/guard: //' -e 's/^run .*: //' | tr '\n' ' '
 }
 is "$(list)" \
 	"beside one two 'one' carries 'two' carries refused: 'one' " \
@@ -282,7 +282,7 @@ for name in a b c d; do seq 5 >$name; done
 rm new
 ok 'some paths of a fourth run are applied' part
 gives 0 'undo reverts the apply' guard undo -y -q
-gives 0 'undo of the undo repeats the apply' guard undo -y -q
+gives 0 'redo repeats the apply' guard redo -y -q
 echo mine >>a
 rm b
 is "$(listed)" 'M parts/d ' \
@@ -297,9 +297,11 @@ no 'apply keeps a deletion after a repeated apply' test -e b
 for name in a b c d; do seq 5 >$name; done
 rm new
 ok 'some paths of a fifth run are applied' part
-for _ in 1 2 3; do guard undo -y -q; done
+guard undo -y -q
+guard redo -y -q
+guard undo -y -q
 sed -i '1s/.*/mine/' a
-gives 0 'apply merges an edit after an odd number of undos' guard apply -y
+gives 0 'apply merges an edit after undo, redo and undo' guard apply -y
 says "$out" 'a  17 B  merged'
 
 # --- both sides deleted the same entries ---

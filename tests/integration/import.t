@@ -257,6 +257,7 @@ is "$(git log -1 --format=%s fresh)" fresh 'import --ff creates a new branch'
 gives 1 'import --ff refuses the branch that is checked out' \
 	guard import -y --ff "${here#refs/heads/}" "$run"
 says "$err" 'is checked out'
+says "$err" "git merge --ff-only $(git rev-parse "refs/guard/$run/${here#refs/}" | cut -c 1-10) moves it"
 git update-ref refs/heads/forward "$(git commit-tree -m mine \
 	-p forward~1 'forward^{tree}')"
 gives 1 'import --ff refuses a branch with commits of its own' \
@@ -372,7 +373,7 @@ must_be_inside
 cat >"$T/script" <<SCRIPT
 prompt out>
 > guard import $run\r
-< import them into
+< import the commits of
 > \x1a
 < out>
 > sh $T/lose.sh; echo is lo''st\r
@@ -412,7 +413,6 @@ while :; do
 	git fsck --full --strict >"$T/x" 2>&1 || bad="$bad $at"
 	guard status >"$T/x" 2>&1 || bad="$bad status-$at"
 	# From the refs on the next import would find nothing new.
-	find .git/refs/guard -name '*.lock' -delete
 	git for-each-ref --format='delete %(refname)' "refs/guard/$run" |
 		git update-ref --stdin
 	at=$((at + 1))
@@ -420,6 +420,14 @@ done
 is "$bad" '' "the repository is whole wherever import is killed"
 ok 'at several points' test $at -gt 8
 is "$status" 0 'import' || note "$(cat "$T/x")"
+gives 0 'a run with a commit' guard run -- sh -c '
+	git commit -q --allow-empty -m merged'
+says "$err" 'import its commits, to merge them'
+gives 0 'import of a commit names the merge' guard import -y latest
+merge=$(sed -n 's/^guard:   *\(git merge .*\)/\1/p' "$err")
+ok 'the merge works as it was printed' sh -c "$merge -q"
+is "$(git log -1 --format=%s)" merged 'the branch has the commit'
+ok 'discard' guard discard -y latest
 is "$(import_of "$run" heads/k2)" k2 'its commit'
 ok 'discard' guard discard -y "$run"
 

@@ -217,8 +217,8 @@ unnoted() {
 ok 'apply accepts two paths' guard apply -y -q "$run" many/1 many/2
 ok 'undo reverts the two paths' guard undo -y -q
 "$stopat" --at 1 --only rename --below "$state/runs/$run" -- \
-	guard undo -y -q >"$out" 2>"$err" </dev/null
-is $? 137 "undo of the undo is killed before it writes the run's record"
+	guard redo -y -q >"$out" 2>"$err" </dev/null
+is $? 137 "redo is killed before it writes the run's record"
 is "$(changed)" 2 'the two paths are applied again'
 is "$(guard status -q)" "$run" 'the rest of the run is still pending'
 ok 'undo reverts the two paths again' guard undo -y -q
@@ -255,10 +255,10 @@ echo 'of the user' >notes.txt
 ok 'the next command is accepted' guard snapshot -q
 no 'the next command drops the record of that apply' test -e "$next"
 is "$(guard status -q)" "$run" 'the run is still pending'
-gives 0 'undo reverts the action before that apply' guard undo -y -q
-is "$(changed)" 60 'undo of the undo has written all files'
-is "$(cat notes.txt)" 'of the user' "undo keeps the user's edit"
-ok 'a second undo reverts that' guard undo -y -q
+gives 0 'redo repeats the action before that apply' guard redo -y -q
+is "$(changed)" 60 'redo has written all files'
+is "$(cat notes.txt)" 'of the user' "redo keeps the user's edit"
+ok 'undo reverts that' guard undo -y -q
 cp -p "$T/notes" notes.txt
 
 # --- a run that cannot start ---
@@ -271,8 +271,8 @@ blind() {
 	fi
 }
 waiting=$(guard status -aq)
-gives 125 'a run without a readable mount table is refused' blind
-says "$err" '/proc/self/mountinfo'
+gives 125 'a run without a /proc is refused' blind
+says "$err" '/proc is not mounted'
 is "$(guard status -aq)" "$waiting" 'the refused run leaves no run behind'
 
 # --- Ctrl-C before and after the first rename ---

@@ -78,7 +78,7 @@ more run
 more' 'content that apply wrote before is no conflict'
 gives 0 'undo reverts the last apply of a live run' guard undo -y
 is "$(cat file)" run 'undo restores the content of the first apply'
-gives 0 'a second undo reverts the first apply' guard undo -y
+gives 0 'a second undo reverts the first apply' guard undo -y 1
 
 # --- the user edits the project during the run ---
 echo user >other
@@ -103,7 +103,7 @@ gives 0 'apply accepts all of a live run' guard apply -y "$run"
 is "$(cat file)" all 'apply changes the file'
 gives 0 'undo reverts the apply of the live run' guard undo -y
 is "$(cat file)" first 'undo restores the file'
-gives 0 'undo of the undo is accepted' guard undo -y
+gives 0 'redo is accepted' guard redo -y
 out
 is "$(cat file)" all 'after the end of the run the file has the applied content'
 
@@ -215,5 +215,39 @@ more 'echo alive >alive'
 ok 'the run continues when the guard process that suspended it is killed' \
 	test -e "$state/runs/$run/upper/alive"
 out
+
+# --- stop ---
+begin 'echo x >stopped; trap "echo asked >asked; exit 7" TERM'
+gives 1 'discard of a live run names guard stop' guard discard -y "$run"
+says "$err" "guard stop $run"
+gives 0 'stop ends the only live run' guard stop
+says "$err" "run $run stopped; its changes are pending: guard diff $run"
+wait "$guard"
+is $? 7 'the command could end in its own way'
+is "$(guard show "$run:asked")" asked 'its last change is in the run'
+gives 1 'stop is refused when no run is live' guard stop
+says "$err" 'no run in'
+gives 0 'stop of a run that has ended is no error' guard stop "$run"
+says "$err" 'is not running any more'
+ok 'the stopped run can be discarded' guard discard -y -q "$run"
+
+begin 'echo x >deaf; trap "" TERM'
+deaf=$run deaf_guard=$guard
+begin 'echo x >second'
+gives 4 'stop lists several live runs' guard stop
+says "$err" "guard stop $deaf "
+says "$err" "guard stop $run "
+gives 2 'stop refuses a wrong time' guard stop -t soon "$deaf"
+guard stop -t 0.3 "$deaf" >"$T/first" 2>&1 &
+first=$!
+gives 0 'two callers stop a run that ignores SIGTERM' guard kill -t 0.3 "$deaf"
+wait $first
+is $? 0 'the other caller ends with 0, too'
+wait "$deaf_guard"
+is $? 137 'the run was killed'
+gives 0 'stop ends the run that is left' guard stop
+wait "$guard"
+ok 'both runs can be discarded' guard discard -y -q "$deaf"
+ok 'the last run is discarded' guard discard -y -q "$run"
 
 finish

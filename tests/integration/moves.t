@@ -81,7 +81,11 @@ has "$out" 'R  old/ -> new/  (6 files)$'
 has "$out" 'R  old/sub/b -> new/sub/b .*+1 -0$'
 has "$out" 'R  winner -> victim .*OVER ANOTHER'
 hasnt "$out" '^[AD]  old/sub/a'
-gives 0 'diff --name-status lists paths, not moves' guard diff --name-status
+gives 0 'diff --name-status lists moves as git does' guard diff --name-status
+has "$out" "$(printf '^R100\told/sub/a\tnew/sub/a$')"
+hasnt "$out" "$(printf '^[DA]\t.*/sub/a$')"
+gives 0 'diff --no-renames lists both paths' \
+	guard diff --name-status --no-renames
 has "$out" "$(printf '^D\told/sub/a$')"
 has "$out" "$(printf '^A\tnew/sub/a$')"
 hasnt "$out" '^R'
@@ -133,11 +137,11 @@ has "$out" '"from": "old"'
 has "$out" '"files": 6'
 ok 'apply --dry-run --json has every path among its steps' \
 	grep -q '"path": "new/sub/a"' "$out"
-gives 0 'apply accepts the new half of a move' guard apply -y -- renamed
+gives 0 'apply --only accepts the new half of a move' guard apply -y --only -- renamed
 ok 'apply of the new half keeps the old file' test -e single -a -e renamed
-gives 0 'apply accepts the old half of a move' guard apply -y -- single
+gives 0 'apply --only accepts the old half of a move' guard apply -y --only -- single
 no 'apply of the old half deletes the old file' test -e single
-gives 0 'apply accepts the old half of a moved directory' guard apply -y -- old
+gives 0 'apply --only accepts the old half of a moved directory' guard apply -y --only -- old
 no 'apply of the old half deletes the old directory' test -e old
 no 'apply of the old half creates no new directory' test -e new
 gives 0 'apply accepts the rest of the moves' guard apply -y
@@ -298,4 +302,55 @@ has "$out" '^  too many or too large entries to find all'
 gives 0 'review shows the move of a huge file by its stored chunks' guard review
 has "$out" '^  R  huge -> elsewhere  3.2 GB$'
 
+# ---- half of a move ----
+mkdir "$HOME/halves"
+cd "$HOME/halves" || exit 99
+make_files() {
+	rm -rf TODO TODO.old src lib
+	echo 'what is to be done' >TODO
+	mkdir src
+	seq 20 >src/a
+	seq 30 49 >src/b
+}
+make_files
+ok 'a run moves a file and a directory' guard run -q --name halves -- \
+	sh -c 'mv TODO TODO.old; mv src lib'
+gives 0 'apply of the old name takes the new one, too' \
+	guard apply -y halves TODO
+says "$err" "'TODO.old' is applied too: it is the new name of 'TODO'"
+says "$out" 'R  TODO -> TODO.old'
+is "$(cat TODO.old)" 'what is to be done' 'the moved file has its content'
+gives 0 'undo reverts the move' guard undo -q -y 1
+gives 0 'apply of the new name takes the old one, too' \
+	guard apply -y halves TODO.old
+says "$err" "'TODO' is applied too: it is the old name of 'TODO.old'"
+no 'the old name is gone' test -e TODO
+gives 0 'undo reverts that, too' guard undo -q -y 1
+gives 0 'apply of a moved directory takes both' guard apply -y halves src
+is "$(ls lib) $(ls -d src 2>/dev/null)" 'a
+b ' 'the directory is moved'
+gives 0 'undo moves the directory back' guard undo -q -y 1
+gives 0 'apply of a file in it takes its old name' guard apply -y halves lib/a
+is "$(ls lib src)" 'lib:
+a
+
+src:
+b' 'one file is moved'
+gives 0 'undo reverts the move of the file' guard undo -q -y 1
+gives 0 'apply --only takes the deletion alone' guard apply -y --only halves TODO
+says "$err" "'TODO': its new name 'TODO.old' is still pending"
+no 'the file is deleted' test -e TODO
+no 'the new name is not written' test -e TODO.old
+gives 0 'undo brings the file back' guard undo -q -y 1
+gives 0 'discard of the new name takes the old one, too' \
+	guard discard -y halves TODO.old
+says "$err" "'TODO' is discarded too: it is the old name of 'TODO.old'"
+no 'no half of the move is pending' \
+	sh -c 'guard diff --name-only halves | grep TODO'
+gives 0 'undo brings both halves back' guard undo -q -y 1
+gives 0 'discard --only takes the addition alone' \
+	guard discard -y --only halves TODO.old
+is "$(guard diff --name-status halves | grep TODO)" 'D	TODO' \
+	'the deletion is still pending'
+ok 'the run is discarded' guard discard -q -y halves
 finish

@@ -36,7 +36,7 @@ is "$(cat src/main.c)" 'frobnicate(1);' \
 # value OPTION: prints its value; nothing for an option without one
 value() {
 	case $1 in
-	log\ -n | *--number | *--keep-last | *ly) echo 3 ;;
+	log\ -n | *--number | *--keep-last | *--keep-*ly) echo 3 ;;
 	*--ro | *--rw | *--cow) echo "$HOME/documents" ;;
 	*\ -C) echo src ;;
 	*--hide) echo .env ;;
@@ -67,6 +67,10 @@ value() {
 	*--ff) echo topic ;;
 	*--branch) echo "b$count" ;;
 	*--yes-to) echo run.sh ;;
+	run\ --name) echo called ;;
+	apply\ --rest) echo 2s ;;
+	stop\ -t | stop\ --time) echo 2s ;;
+	diff\ -U | diff\ --unified) echo 1 ;;
 	export\ -o | *--output) echo "$T/tar$count" ;;
 	esac
 }
@@ -77,13 +81,21 @@ rest() {
 	run\ --continue) echo '-q -- true' ;;
 	run\ --home) echo '-q -C .. -- true' ;;
 	run\ *) echo '-q -- true' ;;
+	exec\ --json) echo '--all -- true' ;;
 	exec\ *) echo "-q $run -- true" ;;
+	stop\ --snapshot) ;;
+	stop\ *) echo "$run" ;;
 	shell\ *) echo "-q $run" ;;
 	apply\ --continue | apply\ --abort | apply\ -n | apply\ --dry-run) ;;
 	apply\ -p | apply\ --patch) ;;
+	apply\ --follow) echo '-y' ;;
+	apply\ --rest) echo '-y --follow' ;;
 	apply\ -m | apply\ --message) echo '-n -y --branch other' ;;
 	apply\ *) echo '-n -y' ;;
-	discard\ * | undo\ *) echo '-y' ;;
+	discard\ -n | discard\ --dry-run) echo latest ;;
+	discard\ *) echo '-y' ;;
+	undo\ *) echo '-y 1' ;;
+	redo\ *) echo '-y' ;;
 	import\ --ff) echo "-n $run" ;;
 	import\ *) echo "-n -y $run" ;;
 	export\ --tar) echo "$run" ;;
@@ -97,8 +109,10 @@ rest() {
 	pin\ * | unpin\ *) echo 1 ;;
 	prune\ *) echo '-n -q' ;;
 	purge\ --confirm) echo src/f9.c ;;
+	purge\ --everything) echo '-q -n' ;;
 	purge\ *) echo '-n src/f9.c' ;;
 	agents\ --json) ;;
+	agents\ --undo) echo '-y claude' ;;
 	agents\ --reset | repair\ *) echo '-y -q' ;;
 	agents\ *) echo '-y --reset claude' ;;
 	esac
@@ -109,7 +123,9 @@ wants() {
 	case $1\ $2 in
 	run\ --publish | run\ --share-login) echo 125 ;;
 	run\ --user) [ "$me" = root ] && echo 0 || echo 125 ;;
-	apply\ --abort | apply\ -p | apply\ --patch | diff\ --exit-code) echo 1 ;;
+	stop\ --snapshot | diff\ --exit-code) echo 1 ;;
+	apply\ --abort | apply\ --commits | apply\ -p | apply\ --patch) echo 1 ;;
+	apply\ --follow | apply\ --rest) echo 1 ;; # the run has ended
 	*) echo 0 ;;
 	esac
 }

@@ -46,4 +46,39 @@ silent "$err" "'both'"
 ok 'discard drops the first run' guard discard -y -q "$first"
 gives 0 'status works when no paths overlap' guard status
 silent "$err" 'both changed'
+
+# ---- the results of two runs ----
+ok 'what is pending is discarded' guard discard --all -y -q
+ok 'one run changes files' guard run -q --name try-1 -- \
+	sh -c 'echo 1 >only; echo same >equal; echo one >differs; rm src/f5.c'
+ok 'another run changes files' guard run -q --name try-2 -- \
+	sh -c 'echo same >equal; echo zwei >differs; mkdir new; echo x >new/file'
+gives 0 'diff compares two runs' guard diff try-1 try-2
+says "$out" 'only try-1         A  only'
+says "$out" 'only try-1         D  src/f5.c'
+says "$out" 'only try-2         A  new/file'
+says "$out" 'both, the same     A  equal'
+says "$out" 'both, differently  A  differs'
+says "$out" '-one'
+says "$out" '+zwei'
+silent "$out" '+same'
+gives 0 'diff of two runs takes paths' guard diff try-1 try-2 new
+says "$out" 'new/file'
+silent "$out" "  differs"
+gives 0 'diff --json of two runs works' guard diff --json try-1 try-2
+says "$out" '"schema": "guard.diff-runs/1"'
+is "$(grep -A 2 '"path": "equal"' "$out" | tail -n 2 | tr -d ' \n')" \
+	'"side":"both","same":true' 'diff --json names the side'
+is "$(guard diff --name-only try-1 try-2 | sort | tr '\n' ' ')" \
+	'differs new new/file only src/f5.c ' \
+	'diff --name-only names the paths that differ'
+gives 1 'diff --exit-code tells that they differ' guard diff --exit-code try-1 try-2
+gives 0 'diff of a run with itself is empty' guard diff --exit-code try-1 try-1
+mkdir "$HOME/third"
+ok 'a run of another project is made' \
+	sh -c 'cd "$HOME/third" && guard run -q --name far -- sh -c "echo >x"'
+gives 2 'runs of different projects are not compared' guard diff try-1 far
+says "$err" 'try-1 and far are runs of different projects'
+gives 2 'a path outside of the project is refused' guard diff try-1 try-2 /etc
+ok 'all are discarded' guard discard --all -y -q
 finish

@@ -49,7 +49,7 @@ trip() {
 	gives 0 "discard accepts $name" guard discard -q -y -- "$@"
 	no "the run no longer has $name" waiting "$T/all"
 	gives 0 "undo accepts a discard of $name" guard undo -y
-	says "$err" "guard discard $run PATHS    discards it again;"
+	says "$err" 'guard redo repeats it'
 	ok "undo brings back $name" waiting "$T/all"
 	is "$(ls "$state/trash")" '' "undo leaves no trash of $name"
 }

@@ -180,9 +180,9 @@ echo '22 22' >d22/sub/22
 touch -d '2001-02-03 04:05:06' d22/sub/22
 crash_look . >"$T/is"
 ok 'undo restores the project' same "$T/before" "$T/is"
-gives 0 'undo of the undo is accepted' guard undo -q -y
+gives 0 'redo is accepted' guard redo -q -y
 crash_look . >"$T/is"
-ok 'undo of the undo restores the applied state' same "$T/after" "$T/is"
+ok 'redo restores the applied state' same "$T/after" "$T/is"
 rm d3/sub/new
 touch -d '2001-02-03 04:05:06' d3/sub
 gives 0 'apply of one path is accepted again' guard apply -q -y \

@@ -97,9 +97,9 @@ for kind in ext4 xfs btrfs; do
 		export GUARD_HOME
 		cd "/images/$kind/project" || exit 1
 		guard run -q --ro "$T/work" -- sh "$T/work" &&
-			guard apply -q -y && guard undo -q -y &&
+			guard apply -q -y latest && guard undo -q -y &&
 			guard run -q --frozen --ro "$T/work" -- sh "$T/work" &&
-			guard apply -q -y && guard undo -q -y &&
+			guard apply -q -y latest && guard undo -q -y &&
 			guard verify -q
 	) >"$out" 2>"$err" </dev/null
 	is $? 0 "$kind: project and state on this file system work"

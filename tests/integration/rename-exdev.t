@@ -117,7 +117,7 @@ is "$(grep -c 'could not be renamed' "$err")" 1 \
 	'guard reports a failed rename once'
 says "$err" "the directory 'deep' could not be renamed in the run"
 says "$err" 'mv copies it (for git mv: mv'
-guard discard -q -y
+guard discard -q -y latest
 gives 0 'an exchange of two directories fails in the run' \
 	guard run -- "$renamer" exchange tree other
 says "$err" "the directory 'tree' could not be exchanged"
@@ -129,7 +129,7 @@ gives 0 'new directories of the run can be exchanged' \
 	[ \$($renamer exchange a b) = 0 ] && [ -e a/file ] &&
 	[ \$($renamer exchange a README.md) = 0 ] && [ -f a ]"
 silent "$err" 'could not be'
-guard discard -q -y
+guard discard -q -y latest
 gives 1 'a rename by a process that is not dumpable fails' \
 	guard run -- "$renamer" closed tree moved
 says "$err" "'renamer', whose memory guard cannot read"
@@ -137,11 +137,11 @@ echo >plain
 gives 0 'such a process can rename a file' \
 	guard run -- "$renamer" closed plain moved
 silent "$err" 'whose memory guard cannot read'
-guard discard -q -y
+guard discard -q -y latest
 rm plain
 gives 0 'a rename that succeeds is not reported' guard run -- mv tree moved
 silent "$err" 'could not be renamed'
-guard discard -q -y
+guard discard -q -y latest
 rm -r deep
 number 'two threads can rename at once' 0 threads one moved1 two moved2
 number 'two threads can rename a large and a small directory at once' 0 \
@@ -206,7 +206,7 @@ while :; do
 	got=$?
 	guard diff --name-only >"$T/names" 2>&1
 	grep -q '^moved' "$T/names" || break
-	guard discard -q -y
+	guard discard -q -y latest
 done
 is "$got" 0 'the run ends during a rename'
 says "$err" 'changed nothing'
@@ -225,7 +225,7 @@ while :; do
 		[ ! -e moved ]' >"$out" 2>"$err" </dev/null
 	got=$?
 	[ $got -ne 0 ] || break
-	guard discard -q -y
+	guard discard -q -y latest
 done
 is "$got" 0 "the run ends while guard's process for the rename is stopped"
 says "$err" 'changed nothing'
@@ -236,7 +236,7 @@ rmdir wide/* wide
 gives 0 'a run renames a directory' guard run -- mv tree moved
 gives 0 'diff --stat accepts a renamed directory' guard diff --stat
 says "$out" 'tree/ -> moved/'
-gives 0 'apply accepts a renamed directory' guard apply -y
+gives 0 'apply accepts a renamed directory' guard apply -y latest
 ok 'apply creates the new directory' test -e moved/a/file
 no 'apply deletes the old directory' test -e tree
 is "$(stat -c %h moved/a/file)" 2 \

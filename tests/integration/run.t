@@ -162,7 +162,7 @@ gives 0 'run --continue keeps the layer' guard run --continue -- \
 is "$(cat "$out")" first 'the continued run sees the file'
 gives 0 'diff accepts the continued run' guard diff
 says "$out" '+second'
-ok 'discard drops the continued run' guard discard -y
+ok 'discard drops the continued run' guard discard -y latest
 
 # --- signals to guard ---
 mkfifo "$T/ready"
@@ -200,13 +200,14 @@ is "$(cat "$state"/trash/*-unchanged-*/tmp/note)" left \
 	'a run with a file in its /tmp stays in the trash'
 gives 0 'a run adds a file' guard run -q -- sh -c 'echo done >done.txt'
 id=$(guard list -q | head -n 1)
-gives 0 'apply accepts that run' guard apply -y
+gives 0 'apply accepts that run' guard apply -y latest
 ok 'the layer of an applied run is kept' test -d "$state/runs/$id"
 sed -i 's/^ended=.*/ended=1000000000.000000000/' "$state/runs/$id/record"
+rm -f "$state/last-retired"
 gives 0 'a much later run ends with 0' guard run -q -- sh -c 'echo x >x.txt'
 no 'the layer of an old applied run is removed' test -d "$state/runs/$id"
 ok 'the layer of an old applied run is in the trash' \
 	test -d "$state"/trash/*-applied-"$id"
-ok 'discard drops the other run' guard discard -y
+ok 'discard drops the other run' guard discard -y latest
 
 finish

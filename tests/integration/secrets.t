@@ -154,8 +154,67 @@ gives 0 '--env and --ro expose a variable and its socket' \
 	env SSH_AUTH_SOCK="$bus" guard run --env SSH_AUTH_SOCK \
 	--ro "$bus" -- true
 silent "$err" "--ro '$bus' exposes it"
-kill "$service"
-wait "$service" 2>/dev/null
+
+# --- sockets below a granted directory ---
+mkdir -p /tmp/served/deep /srv/served "$HOME/served"
+served="/tmp/served/one /tmp/served/deep/two /srv/served/three
+	$HOME/served/four"
+rm "$T/up"
+# shellcheck disable=SC2086 # a list of words
+perl -MIO::Socket::UNIX -MIO::Select -e '
+	my $up = shift;
+	my @all = map { IO::Socket::UNIX->new(Local => $_, Listen => 5) or die
+		} @ARGV;
+	open(my $f, ">", $up); close($f);
+	my $select = IO::Select->new(@all);
+	while (1) { for my $s ($select->can_read) {
+		my $c = $s->accept; print $c "answer\n"; close($c); } }' \
+	"$T/up" $served &
+services=$!
+until [ -e "$T/up" ]; do kill -0 "$services" || break; done
+for option in --ro --rw; do
+	for socket in $served; do
+		dir=${socket%/served/*}/served
+		is "$(perl "$T/ask" "$socket")" answer "$socket answers outside"
+		gives 0 "the socket $socket stays closed with $option" \
+			guard run --ro "$T/ask" "$option" "$dir" -- sh -c \
+			'test -d "$2" && ! perl "$0" "$1"' "$T/ask" "$socket" \
+			"$dir"
+		silent "$out" answer
+		says "$err" "$option '$dir': "
+		says "$err" ' hidden; name '
+		gives 0 "the socket $socket itself is granted" \
+			guard run --ro "$T/ask" "$option" "$dir" \
+			--ro "$socket" -- perl "$T/ask" "$socket"
+		is "$(cat "$out")" answer "the granted socket answers"
+		gives 0 'explain knows the closed socket' \
+			guard explain "$option" "$dir" "$socket"
+		says "$out" 'masked: a program listens on'
+	done
+done
+gives 0 'guard counts the sockets' guard run --ro /tmp/served -- true
+says "$err" "--ro '/tmp/served': 2 sockets hidden; name them to grant them"
+gives 0 'a granted socket is not counted' guard run --ro /tmp/served \
+	--ro /tmp/served/one -- true
+says "$err" "--ro '/tmp/served': 1 socket hidden; name it to grant it"
+ln -s /tmp/served/one linked-socket
+gives 125 'a link to a socket is refused' guard run --ro linked-socket -- true
+says "$err" "leads to '/tmp/served/one', a socket; name /tmp/served/one"
+rm linked-socket
+gives 0 'a socket below a granted /run is closed' \
+	guard run --ro "$T/ask" --ro "${bus%/*}" -- \
+	sh -c '! perl "$0" "$1"' "$T/ask" "$bus"
+if [ "$me" = root ]; then
+	mkdir /srv/again
+	mount --bind /tmp/served /srv/again
+	gives 0 'a socket is closed under another name' \
+		guard run --ro "$T/ask" --ro /srv/again -- \
+		sh -c '! perl "$0" "$1"' "$T/ask" /srv/again/one
+	silent "$out" answer
+	umount /srv/again
+fi
+kill "$service" "$services"
+wait "$service" "$services" 2>/dev/null
 unset GITHUB_TOKEN DATABASE_URL
 
 # --- binary files and other files ---

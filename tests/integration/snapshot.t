@@ -103,4 +103,27 @@ gives 0 'snapshot --progress=json is accepted' guard snapshot --progress=json
 says "$err" '"progress": "snapshot"'
 says "$err" '"ended": true'
 
+# --- the origin of a snapshot ---
+# origin HOME: of the newest snapshot in the state there
+origin() {
+	GUARD_HOME=$1 guard snapshot -q >/dev/null
+	GUARD_HOME=$1 guard log --json -n 1 |
+		sed -n 's/.*"origin": "\(.*\)",/\1/p'
+}
+first=$(origin "$state")
+is "$(printf %s "$first" | wc -c)" 32 'a snapshot has an origin'
+is "$(origin "$state")" "$first" 'the next one has the same'
+cp -a "$state" "$T/copy"
+other=$(origin "$T/copy")
+ok 'a copied store has another one' \
+	test -n "$other" -a "$other" != "$first"
+is "$(origin "$T/copy")" "$other" 'and keeps it'
+is "$(origin "$state")" "$first" 'the first store keeps its own'
+gives 0 'show names the host' guard show 1
+says "$out" "host       $(uname -n)"
+chmod u+w "$state/store"
+rm -f "$state/store/FORMAT"
+gives 0 'repair writes FORMAT again' guard repair -y
+is "$(origin "$state")" "$first" 'and the origin stays'
+
 finish

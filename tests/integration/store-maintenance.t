@@ -30,6 +30,8 @@ says "$out" '"snapshot_count": 2'
 # --- minimum retention holds against every rule ---
 gives 0 'prune with the strictest rules is accepted' \
 	guard prune -y --keep-last 1 --max-size 1K
+says "$err" 'moved to the trash, deleted in 7 days'
+says "$err" 'guard prune --trash deletes them now'
 says "$err" 'no rule may remove them'
 gives 0 'verify accepts the store after that prune' guard verify
 says "$err" '2 snapshots'

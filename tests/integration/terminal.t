@@ -263,7 +263,7 @@ back
 back
 > guard show $(guard status -q):note 2>/dev/null || guard diff --no-pager\r
 < from vim
-> guard discard -q -y\r
+> guard discard -q -y latest\r
 < out>
 bye
 END
@@ -338,6 +338,108 @@ bye
 END
 fi
 
+# --- the summary ---
+# A run that ends inside of a string, in a color or with another title.
+cat >"$HOME/openers" <<'END'
+\033Xsos
+\033ktitle
+\033Ptmux;\a
+\033P+q\033
+\033]2;title
+\033]4;7;#000000\a\033]10;#000000\a
+\033_apc\a
+\033^pm\a
+\033[
+\033[38;5
+\033[8;30;40m
+\033(0\016
+\033[?1049h\033[?69h
+END
+if needs 'tmux' tmux; then
+	# tmux has read all output when it answers a query (CSI c).
+	cat >"$HOME/summary.sh" <<'END'
+while read -ru 3 opener; do
+	clear
+	guard run -- sh -c 'date >changed; printf "$1"' sh "$opener"
+	read -rs -d c -p $'\033[c'
+	tmux capture-pane -e -p >"$HOME/screen"
+	sed -n '/run .* 1 added/,$p' "$HOME/screen" >"$HOME/seen"
+	grep -q 'guard discard' "$HOME/seen" &&
+		! grep -q $'\033\|\016' "$HOME/seen" ||
+		{ printf '%s\n' "$opener" && cat "$HOME/screen"; } \
+			>>"$HOME/hidden"
+	guard discard -q -y latest
+done 3<"$HOME/openers"
+tmux display-message -p '#{pane_title}' >"$HOME/title"
+END
+	: >"$HOME/hidden"
+	play 'no output of a run hides or colors the summary' <<'END'
+> tmux -f /dev/null new-session sh -c 'printf "\\\\033]2;mine\\\\a"; bash ~/summary.sh'\r
+< [exited]
+bye
+END
+	is "$(cat -v "$HOME/hidden")" '' 'each summary is shown in plain text'
+	is "$(cat "$HOME/title")" mine 'the title of the window is kept'
+fi
+
+# A run's end waits for the snapshot before the run, which another process
+# delays: hold, > echo free >"$HOME/go"
+workspace=$(dirname "$(find "$state/workspaces" -name snapshot.lock)")
+mkfifo "$HOME/go"
+cat >>"$HOME/outrc" <<END
+hold() {
+	(flock 7; echo held; read -r _ <~/go) 7>'$workspace/snapshot.lock' &
+}
+END
+play 'a second Ctrl-C after the end of the command keeps the summary' <<'END'
+> hold\r
+< held
+> guard run -- sh -c 'echo 2 >changed; echo ready; exec sleep 1000'\r
+< ready\r\n
+> \x03
+< finishing the snapshot
+> \x03
+< its changes are being counted: Ctrl-C again
+> \x1a
+< Stopped
+> echo >~/go; fg\r
+< 1 added
+< guard discard
+status 130
+bye
+END
+play 'a third Ctrl-C stops the count and names the run' <<'END'
+> hold\r
+< held
+> guard run -- sh -c 'echo 3 >changed; echo ready; exec sleep 1000'\r
+< ready\r\n
+> \x03
+< finishing the snapshot
+> \x03
+< its changes are being counted: Ctrl-C again
+> \x03
+< ended; changes not counted: guard diff
+status 130
+> echo >~/go; guard diff --no-pager\r
+< 1 added
+< +3
+bye
+END
+for run in $(guard status -q); do
+	guard discard -q -y "$run"
+done
+# At any time after the end of the command guard names the run.
+for delay in 0 .01 .02 .05 .1 .2; do
+	guard run -- sh -c 'echo >changed; exec echo' 2>"$err" >"$HOME/go" &
+	read -r _ <"$HOME/go"
+	sleep $delay
+	kill -TERM $! 2>/dev/null
+	wait $!
+	is "$(grep -c 'guard diff' "$err")" 1 \
+		"SIGTERM $delay s after the end of the command keeps the run's name"
+	guard discard -q -y latest
+done
+
 # --- a narrow one ---
 for run in $(guard status -q); do
 	guard discard -q -y "$run"
@@ -356,5 +458,5 @@ size 24 50
 < out>
 bye
 END
-guard discard -q -y
+guard discard -q -y latest
 finish

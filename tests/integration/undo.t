@@ -24,7 +24,7 @@ gives 1 'undo 4 is refused when only 3 actions are recorded' guard undo -y 4
 says "$err" 'only 3 actions'
 manifest "$HOME/project" >"$T/after"
 ok 'a refused undo N changes no file' same "$T/three" "$T/after"
-gives 2 'undo refuses a word as a number' guard undo two
+gives 1 'undo refuses a word that is no run' guard undo two
 gives 2 'undo refuses 0' guard undo 0
 gives 0 'undo -n 3 lists what it would do' guard undo -n 3
 for name in one two three; do
@@ -54,7 +54,13 @@ manifest "$HOME/project" >"$T/after"
 ok 'after all undos the project is as before the first apply' \
 	same "$T/before" "$T/after"
 gives 1 'undo is refused when no action is left' guard undo -y 1
-gives 0 'undo without a number reverts the last undo' guard undo -y
+says "$err" 'nothing is left to undo'
+gives 1 'undo -y without a number is refused directly after an undo' \
+	guard undo -y
+says "$err" 'guard undo -y 2'
+says "$err" 'guard redo'
+gives 0 'redo repeats the last undone action' guard redo -y
+says "$err" 'is redone'
 manifest "$HOME/project" >"$T/after"
 ok 'the redone apply restores all of its changes' same "$T/one" "$T/after"
 gives 0 'undo 1 counts a redone apply' guard undo -y 1
@@ -66,6 +72,9 @@ done
 is "$(guard status -q | wc -l)" 0 'no run is pending after the discards'
 gives 0 'undo 3 reverts three discards' guard undo -y 3
 is "$(guard status -q | wc -l)" 3 'three runs are pending after undo 3'
+gives 0 'redo 2 repeats two discards' guard redo -y 2
+is "$(guard status -q | wc -l)" 1 'one run is pending after redo 2'
+gives 0 'undo 2 reverts them again' guard undo -y 2
 for id in $(guard status -q); do
 	ok 'guard discard drops the run again' guard discard -y "$id"
 done
@@ -268,8 +277,8 @@ gives 0 'a second apply accepts changes of mtime only' guard apply -q -y
 is "$(date -u -r run.sh +%F)" 2005-06-07 'the second apply sets the mtime'
 gives 0 'undo reverts the second apply' guard undo -q -y
 no 'undo restores the mtime again' test "$(date -u -r run.sh +%F)" = 2005-06-07
-gives 0 'undo of the undo accepts changes of mtime only' guard undo -q -y
-is "$(date -u -r run.sh +%F)" 2005-06-07 'undo of the undo sets the mtime again'
+gives 0 'redo accepts changes of mtime only' guard redo -q -y
+is "$(date -u -r run.sh +%F)" 2005-06-07 'redo sets the mtime again'
 gives 0 'a last undo reverts it' guard undo -q -y
 ok 'guard discard drops the run of mtimes' guard discard -q -y
 rm names
@@ -321,7 +330,7 @@ is "$(grep -c '  undo [0-9]' "$out")" "$had" \
 # --- another guard process acts while undo waits for the lock ---
 gives 0 'a run can create a file' \
 	guard run -q -- sh -c 'echo beside >beside.txt'
-gives 0 'guard apply applies it' guard apply -q -y
+gives 0 'guard apply applies it' guard apply -q -y latest
 last=$(grep -l 'kind=apply' "$state"/workspaces/*/last-action)
 mkfifo "$T/locked" "$T/go" "$T/undo.err"
 flock "${last%/*}/lock" sh -c "echo >'$T/locked'; read -r _ <'$T/go'" &
@@ -345,7 +354,7 @@ ok 'that refused undo keeps the applied file' test -e beside.txt
 cp "$T/last" "$last"
 gives 0 'a later undo is accepted' guard undo -q -y
 no 'the later undo removes the file' test -e beside.txt
-gives 0 'guard discard drops that run' guard discard -q -y
+gives 0 'guard discard drops that run' guard discard -q -y latest
 
 # --- apply and undo keep the user's mode of a directory ---
 mkdir -m 755 rights
@@ -353,9 +362,9 @@ gives 0 'a run can add a file to a directory' \
 	guard run -q -- sh -c 'echo in >rights/in'
 chmod 700 rights
 gives 0 'apply accepts a directory whose mode the user changed' \
-	guard apply -q -y
+	guard apply -q -y latest
 gives 0 'undo accepts a directory whose mode the user changed' guard undo -q -y
-gives 0 'a second apply is accepted' guard apply -q -y
+gives 0 'a second apply is accepted' guard apply -q -y latest
 is "$(stat -c %a rights)" 700 "the directory keeps the user's mode"
 ok "the run's file is in the directory" test -f rights/in
 
@@ -418,7 +427,81 @@ restored=$(stat -c %y .)
 ok 'undo reverts the restore' guard undo -q -y
 is "$(stat -c %Y .)" "$(date -d '2001-02-03 04:05:06' +%s)" \
 	'undo restores the mtime of the project directory'
-ok 'undo of the undo repeats the restore' guard undo -q -y
+ok 'redo repeats the restore' guard redo -q -y
 is "$(stat -c %y .)" "$restored" \
 	'the repeated restore sets the mtime that the restore had set'
+# --- all sequences of four undos and redos, from three actions ---
+mkdir "$HOME/sequences"
+cd "$HOME/sequences" || exit 99
+echo 0 >file
+manifest . >"$T/state0"
+ok 'a run changes a file' guard run -q --name one -- sh -c 'echo 1 >file'
+ok 'a second run adds one' guard run -q --name two -- sh -c 'echo 2 >added'
+two=$(guard status -q | head -n 1)
+ok 'apply applies the first run' guard apply -q -y one
+manifest . >"$T/state1"
+ok 'discard drops the second run' guard discard -q -y two
+cp "$T/state1" "$T/state2"
+echo edited >file
+manifest . >"$T/edited"
+ok 'guard restore restores the file' \
+	guard restore -q -y --at "$(guard log | awk '/post-apply/ { print $1 }')" file
+manifest . >"$T/state3"
+cp "$T/edited" "$T/state2"
+wrong=
+# The edit was made by hand: undo of the apply below it needs the applied file.
+for sequence in uuuu uuur uuru uurr uruu urur urru urrr \
+	ruuu ruur ruru rurr rruu rrur rrru rrrr; do
+	at=3
+	for step in $(echo "$sequence" | sed 's/./& /g'); do
+		if [ "$step" = u ]; then
+			verb='undo 1'
+			next=$((at - 1))
+		else
+			verb=redo
+			next=$((at + 1))
+		fi
+		# shellcheck disable=SC2046,SC2086 # words
+		guard ${verb%% *} -q -y $(echo "$verb" | cut -s -d ' ' -f 2) \
+			>"$out" 2>"$err"
+		got=$?
+		case $at$step in
+		3r) [ $got -eq 1 ] || wrong="$wrong $sequence:$at$step=$got" ;;
+		1u) [ $got -eq 1 ] || wrong="$wrong $sequence:$at$step=$got" ;;
+		*)
+			[ $got -eq 0 ] || wrong="$wrong $sequence:$at$step=$got"
+			at=$next
+			;;
+		esac
+		manifest . >"$T/now"
+		expected=$T/state$at
+		[ $at -ne 1 ] || expected=$T/edited
+		cmp -s "$expected" "$T/now" || wrong="$wrong $sequence:$at differs"
+		pending=$(guard status -q | wc -l)
+		[ "$pending" -eq $((at < 2)) ] ||
+			wrong="$wrong $sequence:$at pending=$pending"
+	done
+	while [ $at -lt 3 ]; do
+		guard redo -q -y >"$out" 2>"$err" || break
+		at=$((at + 1))
+	done
+done
+is "$wrong" '' 'every sequence of undo and redo gives the files of its state'
+
+# --- undo RUN ---
+gives 1 'undo RUN is refused when another action is newer' guard undo -y one
+says "$err" 'guard undo 3 undoes its last action and all newer ones'
+gives 0 'undo 1 undoes the restore' guard undo -q -y 1
+gives 0 'undo RUN takes the id of a discarded run' \
+	guard undo -q -y "$two"
+echo 1 >file
+gives 0 'undo RUN undoes the apply of the run' guard undo -y one
+manifest . >"$T/now"
+is "$(cat file)" 0 'the file is as before the run'
+gives 0 'undo RUN can be repeated' guard undo -y one
+says "$err" 'run one is undone already'
+is "$(cat file)" 0 'a repeated undo RUN changes nothing'
+gives 0 'a new action ends the list of undone ones' guard discard -q -y two
+gives 1 'nothing is left to redo' guard redo -y
+says "$err" 'nothing is left to redo'
 finish

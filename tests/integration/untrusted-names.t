@@ -154,7 +154,7 @@ $shut" 'nor its modes'
 	is "$(stat -c %a src src/deep)" '755
 755' 'with all that is in it'
 	no 'undo deletes a new unreadable directory' test -e made
-	gives 0 'undo of the undo is accepted' guard undo -q -y
+	gives 0 'redo is accepted' guard redo -q -y
 	is "$(stat -c %a src made)" '0
 0' 'and shut again'
 	gives 0 'undo -n of unreadable directories is accepted' guard undo -n
@@ -175,7 +175,7 @@ $shut" 'nor its modes'
 			*.'0 0 ' | 'undo -q -y.755 ') ;;
 			*) left="$left $at:$(stat -c %a src made)" ;;
 			esac
-			[ -e made ] || guard undo -q -y >"$out" 2>"$err"
+			[ -e made ] || guard redo -q -y >"$out" 2>"$err"
 			at=$((at + 1))
 		done
 		is "$left" '' \
@@ -193,7 +193,7 @@ $shut" 'nor its modes'
 		guard undo -q -y
 	is "$(cat src/deep/er/new)" mine 'undo keeps that new file'
 	rm src/deep/er/new
-	gives 0 'undo is accepted once more' guard undo -q -y
+	gives 0 'redo is accepted with the directory unreadable' guard redo -q -y
 	chmod u+rwx src
 	echo mine >src/new
 	chmod 750 src

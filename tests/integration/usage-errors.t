@@ -58,7 +58,8 @@ is "$(cat part)" 1 "the restored file has the run's content"
 gives 0 'a run makes only a commit' \
 	guard run -- git commit -q -m x --allow-empty
 says "$err" 'guard import'
-silent "$err" 'guard apply'
+says "$err" 'guard apply --commits'
+silent "$err" 'without the commits'
 gives 0 'the named import accepts the commit' guard import -y
 
 # --- programs whose purpose a run does not permit ---
@@ -89,4 +90,77 @@ says "$err" '`guard find NAME`'
 gives 1 'restore from a snapshot before the first is refused' \
 	guard restore -y --at latest~99 README.md
 says "$err" 'the oldest is snapshot 1 of '
+
+# --- options and operands of git and docker ---
+guard discard --all -q -y 2>/dev/null
+gives 0 'run takes options of docker' guard run -it --rm -q -e GIVEN=yes \
+	--network none -- sh -c 'echo "$GIVEN"; seq 9 >counted; echo x >second'
+says "$out" yes
+is "$(grep -c 'has no effect' "$err")" 2 '-it and --rm have no effect, each with one note'
+for option in '-v /a:/b' '--volume /a:/b' '-w src' '-d' '--detach'; do
+	# shellcheck disable=SC2086 # words
+	gives 125 "run refuses $option" guard run $option -- true
+	says "$err" 'no option --'
+	silent "$err" 'did you mean'
+done
+gives 127 'run of a command line names sh -c' guard run 'echo a && echo b'
+says "$err" "try: guard run -- sh -c 'echo a && echo b'"
+gives 125 'run does not take a wrong option for another one' guard run --rmm true
+silent "$err" 'did you mean'
+gives 0 'diff -U shows so many lines around a change' guard diff -U 0 -p
+says "$out" '@@ -0,0 +1,9 @@'
+gives 2 'diff -U refuses a word' guard diff -U few
+gives 2 'diff --cached names git diff' guard diff --cached
+says "$err" '`git diff` compares yours'
+gives 0 'status -s prints lines for scripts' guard status -s
+is "$(cut -f 2 "$out")" ended 'status -s has the fields of --porcelain'
+gives 0 'status takes a directory' sh -c 'cd / && guard status -q "$HOME/project"'
+is "$(wc -l <"$out")" 1 'status DIR lists the runs of its project'
+gives 1 'status refuses a missing directory' guard status nosuch
+gives 0 'log --oneline works' guard log --oneline
+gives 2 'log -p names guard diff' guard log -p
+says "$err" '`guard diff SNAP SNAP`'
+gives 1 'snapshot of a message names -m' guard snapshot 'my message'
+says "$err" 'a message is given with -m'
+gives 1 'restore of a number and a path names --at' guard restore 1 README.md
+says "$err" 'did you mean guard restore --at 1'
+gives 0 'guard -v prints the version' guard -v
+ok 'a run moves a file' guard run -q -- mv README.md READ.me
+gives 0 'diff --no-renames shows both ends' \
+	guard diff --no-renames --name-status latest
+says "$out" 'D	README.md'
+says "$out" 'A	READ.me'
+
+# --- discard --all, discard -n ---
+gives 0 'discard -n names the run' guard discard -n latest
+says "$err" 'would be discarded'
+gives 0 'discard -n of a path lists its changes' guard discard -n -- READ.me
+gives 1 'discard --all asks' guard discard --all
+says "$err" 'no terminal'
+gives 2 'discard --all takes no run' guard discard --all -y latest
+is "$(guard status -q | wc -l)" 2 'both runs are pending still'
+gives 0 'discard --all discards every pending run' guard discard --all -y
+is "$(guard status -q | wc -l)" 0 'no run is pending after discard --all'
+gives 1 'discard --all without a pending run is refused' guard discard --all -y
+gives 0 'undo 2 brings both back' guard undo -y -q 2
+is "$(guard status -q | wc -l)" 2 'both are pending again'
+gives 0 'discard --all discards them again' guard discard --all -y -q
+
+# --- a path alone, a snapshot of another project ---
+ok 'the project is stored' guard snapshot -q
+echo newer >>src/f1.c
+gives 0 'show of a path prints its newest version' guard show src/f1.c
+silent "$out" newer
+gives 0 'show of a path works below the project' \
+	sh -c 'cd src && guard show f1.c'
+gives 1 'show of an unknown path is refused' guard show nosuch
+says "$err" "no such path: 'nosuch'"
+mkdir "$HOME/apart"
+echo 1 >"$HOME/apart/file"
+apart=$(guard snapshot --json "$HOME/apart" | sed -n 's/.*"snapshot": \([0-9]*\).*/\1/p' | head -n 1)
+gives 2 'diff with a snapshot of another directory is refused' \
+	guard diff "$apart"
+says "$err" "guard -C '$HOME/apart' diff $apart"
+gives 0 'diff of two snapshots of different directories works' \
+	guard diff "$apart" "$apart"
 finish

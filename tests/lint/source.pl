@@ -109,13 +109,13 @@ for my $file (@files) {
 	my $code = strip($raw);
 	for my $rule (@words) {
 		my ($except, @list) = @$rule;
-		next if named($dir, @$except);
+		next if named($dir, @$except) || named(module($file), @$except);
 		my $words = join '|', @list;
 		my $n = 0;
 		for (split /\n/, $code) {
 			$n++;
-			complain "$file:$n: $1() is for @$except only"
-				if /(?<![\w.>])($words)\s*\(/ && !/format\(/;
+			complain "$file:$n: $1 is for @$except only"
+				if /(?<![\w.>])($words)\s*[(),;]/ && !/format\(/;
 		}
 	}
 	my ($start, $n) = (0, 0);

@@ -326,6 +326,18 @@ static void the_oldest_are_forgotten(void **state)
 	expect_effective(p->fd, ACTIONS_MAX, 0);
 }
 
+/* kind NULL: there is no such action. */
+static void expect_undone(int fd, size_t back, const char *kind)
+{
+	AUTO(action) struct action a = {0};
+	struct err err;
+	int got = action_load_undone(fd, back, &a, &err);
+
+	assert_int_equal(got, kind ? 0 : -ENOENT);
+	if (kind)
+		assert_string_equal(a.kind, kind);
+}
+
 static void a_discard_below_an_undo_can_be_taken_back(void **state)
 {
 	struct folder_box *p = *state;
@@ -339,8 +351,39 @@ static void a_discard_below_an_undo_can_be_taken_back(void **state)
 	assert_int_equal(action_load_prior(p->fd, &a, &err), 0);
 	assert_int_equal(action_before(&a), 1);
 	discard(p, "two", false);
-	expect_last(p->fd, "undo", "r");
+	expect_last(p->fd, "apply", "r");
 	expect_effective(p->fd, 0, 1);
+	expect_effective(p->fd, 1, 0);
+	/* The discard was undone last. */
+	expect_undone(p->fd, 0, "discard");
+	expect_undone(p->fd, 1, "undo");
+	expect_undone(p->fd, 2, NULL);
+	discard(p, "two", true);
+	expect_undone(p->fd, 0, "undo");
+	take_back(p->fd, 4, 3, "undo");
+	expect_undone(p->fd, 0, NULL);
+	expect_last(p->fd, "undo", "r");
+	expect_effective(p->fd, 0, 4);
+	expect_effective(p->fd, 2, 1);
+}
+
+static void a_new_action_ends_the_list_of_undone_ones(void **state)
+{
+	struct folder_box *p = *state;
+
+	act(p->fd, 1);
+	act(p->fd, 2);
+	take_back(p->fd, 3, 2, "apply");
+	take_back(p->fd, 4, 1, "apply");
+	expect_undone(p->fd, 0, "undo");
+	expect_undone(p->fd, 1, "undo");
+	expect_undone(p->fd, 2, NULL);
+	take_back(p->fd, 5, 4, "undo");
+	expect_undone(p->fd, 0, "undo");
+	expect_undone(p->fd, 1, NULL);
+	act(p->fd, 6);
+	expect_undone(p->fd, 0, NULL);
+	expect_effective(p->fd, 1, 5);
 }
 
 static void paths(int fd, const char *kept, const char *path)
@@ -375,9 +418,9 @@ static void forget_paths(int fd)
 	struct err err;
 
 	assert_int_equal(action_load_effective(fd, 0, &a, &err), 0);
-	assert_int_equal(action_pop_parts(fd, &a, &err), 0);
+	assert_int_equal(action_pop_parts(fd, &a, true, &err), 0);
 	/* The action is no longer the newest: no other one is removed. */
-	assert_int_equal(action_pop_parts(fd, &a, &err), 0);
+	assert_int_equal(action_pop_parts(fd, &a, true, &err), 0);
 }
 
 static void discards_of_paths_are_taken_back_one_by_one(void **state)
@@ -446,6 +489,7 @@ int main(void)
 		TEST(one_saved_again_after_a_sudden_end_counts_once),
 		TEST(the_oldest_are_forgotten),
 		TEST(a_discard_below_an_undo_can_be_taken_back),
+		TEST(a_new_action_ends_the_list_of_undone_ones),
 		TEST(discards_of_paths_are_taken_back_one_by_one),
 		TEST(a_part_that_leads_elsewhere_is_damaged),
 	};

@@ -105,20 +105,28 @@ static void test_tags_and_what_is_left_out(void **state)
 	assert_false(snapshot_has_tag(&out, "v"));
 	assert_string_equal(out.excludes[0], "*.o");
 	assert_null(out.excludes[1]);
-	assert_int_equal(version_of(box, in.seq), 2);
+	assert_int_equal(version_of(box, in.seq), 4);
 }
 
-static void test_without_them_older_guards_can_read_it(void **state)
+static void test_the_origin_is_that_of_the_store(void **state)
 {
 	struct box *box = *state;
 	uint64_t seq = add_at(box, "/p", 1000);
 	AUTO(snapshot) struct snapshot out = {0};
 	struct err err;
 
-	assert_int_equal(version_of(box, seq), 1);
+	static const unsigned char none[ORIGIN_LEN];
+	AUTO(snapshot) struct snapshot next = {0};
+	char host[256] = "";
+
 	ok(catalog_load(box->store, seq, &out, &err));
+	ok(catalog_load(box->store, add_at(box, "/p", 1001), &next, &err));
 	assert_null(out.tags);
 	assert_null(out.excludes);
+	(void)gethostname(host, sizeof(host) - 1);
+	assert_string_equal(out.host, host);
+	assert_true(memcmp(out.origin, none, ORIGIN_LEN) != 0);
+	assert_memory_equal(out.origin, next.origin, ORIGIN_LEN);
 }
 
 static void test_a_root_that_was_not_there(void **state)
@@ -592,7 +600,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(test_round_trip),
 		T(test_tags_and_what_is_left_out),
-		T(test_without_them_older_guards_can_read_it),
+		T(test_the_origin_is_that_of_the_store),
 		T(test_a_root_that_was_not_there),
 		T(test_numbers_grow_by_one),
 		T(test_folders_are_closed_at_rest),

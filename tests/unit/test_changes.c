@@ -90,8 +90,8 @@ static void expect(struct place *p, struct change_list *list,
 	struct err err;
 	size_t i;
 
-	assert_int_equal(changes_edited_mark(p->store, &p->base, list, &err),
-			 0);
+	assert_int_equal(
+		changes_edited_mark_list(p->store, &p->base, list, &err), 0);
 	for (i = 0; i < list->count; i++)
 		if (list->items[i].flags & CHANGES_EDITED)
 			buf_printf(&got, "%s ", list->items[i].path);

@@ -1,4 +1,4 @@
-/* The environment of a run, and the paths that it cannot read. */
+/* The environment of a run. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -140,146 +140,6 @@ static void proxies_come_along_without_passwords_only(void **state)
 	sandbox_environ_free(e);
 }
 
-static bool has(char **list, const char *path)
-{
-	for (; *list; list++)
-		if (strcmp(*list, path) == 0)
-			return true;
-	return false;
-}
-
-static void free_list(char **list)
-{
-	char **at;
-
-	for (at = list; *at; at++)
-		free(*at);
-	free(list);
-}
-
-static void make_below(const char *home, const char *name)
-{
-	char *path = mem_printf("%s/%s", home, name);
-
-	assert_int_equal(mkdir(path, 0700), 0);
-	free(path);
-}
-
-static void remove_below(const char *home, const char *name)
-{
-	char *path = mem_printf("%s/%s", home, name);
-
-	assert_int_equal(rmdir(path), 0);
-	free(path);
-}
-
-static bool has_below(char **list, const char *home, const char *name)
-{
-	char *path = mem_printf("%s/%s", home, name);
-	bool found = has(list, path);
-
-	free(path);
-	return found;
-}
-
-static void
-credentials_that_are_there_are_listed_but_an_agents_own(void **state)
-{
-	static const char *const made[] = {".config/gh", ".config", ".ssh",
-					   ".claude",	 ".codex",  ".cargo",
-					   ".netrc"};
-	char home[] = "/var/tmp/guard-test-XXXXXX";
-	char **list, **at;
-	struct stat st;
-	size_t i;
-
-	(void)state;
-	assert_non_null(mkdtemp(home));
-	for (i = sizeof(made) / sizeof(*made); i--;)
-		make_below(home, made[i]);
-	list = sandbox_credential_paths(home);
-	assert_true(has_below(list, home, ".ssh"));
-	assert_true(has_below(list, home, ".netrc"));
-	assert_true(has_below(list, home, ".config/gh"));
-	assert_false(has_below(list, home, ".config/hub"));
-	assert_false(has_below(list, home, ".cargo/credentials"));
-	assert_false(has_below(list, home, ".aws"));
-	assert_false(has_below(list, home, ".claude"));
-	assert_false(has_below(list, home, ".codex"));
-	/* A directory without search permission needs no mask. */
-	assert_int_equal(has(list, "/root/.ssh"),
-			 lstat("/root/.ssh", &st) == 0);
-	assert_int_equal(has(list, "/etc/shadow"),
-			 lstat("/etc/shadow", &st) == 0);
-	for (at = list; *at; at++)
-		assert_int_equal((*at)[0], '/');
-	free_list(list);
-	for (i = 0; i < sizeof(made) / sizeof(*made); i++)
-		remove_below(home, made[i]);
-	assert_int_equal(rmdir(home), 0);
-}
-
-static void what_comes_later_is_listed_the_next_time(void **state)
-{
-	char home[] = "/var/tmp/guard-test-XXXXXX";
-	char **list;
-
-	(void)state;
-	assert_non_null(mkdtemp(home));
-	list = sandbox_credential_paths(home);
-	assert_false(has_below(list, home, ".config/gh"));
-	free_list(list);
-	make_below(home, ".config");
-	make_below(home, ".config/gh");
-	list = sandbox_credential_paths(home);
-	assert_true(has_below(list, home, ".config/gh"));
-	free_list(list);
-	remove_below(home, ".config/gh");
-	remove_below(home, ".config");
-	assert_int_equal(rmdir(home), 0);
-}
-
-static void what_a_closed_folder_may_hold_is_listed(void **state)
-{
-	char home[] = "/var/tmp/guard-test-XXXXXX";
-	char *config, **list;
-
-	(void)state;
-	assert_non_null(mkdtemp(home));
-	make_below(home, ".config");
-	make_below(home, ".config/gh");
-	config = mem_printf("%s/.config", home);
-	assert_int_equal(chmod(config, 0), 0);
-	list = sandbox_credential_paths(home);
-	assert_true(has_below(list, home, ".config/gh"));
-	free_list(list);
-	assert_int_equal(chmod(config, 0700), 0);
-	free(config);
-	remove_below(home, ".config/gh");
-	remove_below(home, ".config");
-	assert_int_equal(rmdir(home), 0);
-}
-
-static void patterns_find_what_is_there_in_any_home(void **state)
-{
-	char home[] = "/var/tmp/guard*test[XXXXXX";
-	char *file, *other, **list;
-
-	(void)state;
-	assert_non_null(mkdtemp(home));
-	file = mem_printf("%s/my.kdbx", home);
-	other = mem_printf("%s/.psql_history", home);
-	assert_true(close(open(file, O_CREAT | O_WRONLY, 0600)) == 0);
-	assert_true(close(open(other, O_CREAT | O_WRONLY, 0600)) == 0);
-	list = sandbox_credential_paths(home);
-	assert_true(has(list, file));
-	assert_true(has(list, other));
-	free_list(list);
-	assert_int_equal(unlink(file) | unlink(other) | rmdir(home), 0);
-	free(file);
-	free(other);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,11 +154,6 @@ int main(void)
 			start_clean),
 		cmocka_unit_test_setup(
 			proxies_come_along_without_passwords_only, start_clean),
-		cmocka_unit_test(
-			credentials_that_are_there_are_listed_but_an_agents_own),
-		cmocka_unit_test(what_comes_later_is_listed_the_next_time),
-		cmocka_unit_test(what_a_closed_folder_may_hold_is_listed),
-		cmocka_unit_test(patterns_find_what_is_there_in_any_home),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,12 +140,12 @@ static void a_bad_option_is_named_with_what_is_wrong(void **state)
 
 static void the_option_that_was_meant_is_named(void **state)
 {
-	char near[] = "--timout=5", habit[] = "--network=none";
+	char near[] = "--timout=5", habit[] = "--bind=/x";
 	char cut[] = "--keep=3", nothing[] = "--=1", far[] = "--frobnicate";
 
 	(void)state;
 	complain("run", near, "did you mean --timeout?");
-	complain("run", habit, "did you mean --net?");
+	complain("run", habit, "did you mean --rw?");
 	complain("prune", cut, "could be --keep-last, --keep-within");
 	complain("diff", nothing, "no such option: '--=1'\n");
 	complain("diff", far, "no such option: '--frobnicate'\n");

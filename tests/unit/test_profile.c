@@ -74,7 +74,7 @@ static void a_wrong_line_is_named(void **state)
 	refused(false, "hide /\n", "'F':1:", "too general");
 	refused(false, "home\n", "'F':1:", "missing");
 	refused(false, "home ~/a*\n", "'F':1:", "wildcards");
-	refused(false, "nested yes\n", "'F':1:", "takes no value");
+	refused(false, "nested yes\n", "'F':1:", "expected FILE#KEY=VALUE");
 	refused(false, "tmp-size 1x\n", "'F':1:", "a size like");
 	refused(false, "write ~/.a/b\n", "'F':1:", "the text is missing");
 	refused(false, "write /a b\n", "'F':1:", "must begin with ~/");

@@ -161,7 +161,60 @@ static void whatever_is_known_to_execute_is_named(void **state)
 	(void)count_notes(executes_c);
 	assert_true(level_of("a/b.sh") == RISK_NOTE);
 	assert_true(level_of("a/lib.so") == RISK_HIGH);
-	assert_true(level_of("a/lib.so.d") == RISK_NONE);
+	assert_true(level_of("a/libx.so.1.5") == RISK_HIGH);
+	assert_true(level_of("unheard-of.config.mjs") == RISK_HIGH);
+	assert_true(level_of(".unheardofrc.cjs") == RISK_HIGH);
+}
+
+/* "vendor/lib" is a repository; "commondir" alone makes no worktree. */
+static bool exists_in_repository(void *arg, const char *path)
+{
+	static const char *const paths[] = {
+		"vendor/lib/HEAD",  "vendor/lib/objects",    "vendor/lib/refs",
+		"vendor/tree/HEAD", "vendor/tree/commondir", "bad/HEAD",
+		"bad/objects"};
+	size_t i;
+
+	(void)arg;
+	for (i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+		if (strcmp(paths[i], path) == 0)
+			return true;
+	return false;
+}
+
+static enum risk_level level_in_repository(const char *path)
+{
+	AUTO(risks) struct risks r = {0};
+	struct risk_file f = {
+		.path = path,
+		.old_mode = FILE_MODE,
+		.now_mode = FILE_MODE,
+		.old_size = 1,
+		.now_size = 2,
+		.read = read_side,
+		.exists = exists_in_repository,
+		.arg = &(struct sides){"x", "xy"},
+	};
+
+	risk_judge(&f, &r);
+	return risks_worst(&r);
+}
+
+static void a_repository_is_known_by_its_content(void **state)
+{
+	(void)state;
+	assert_int_equal(level_in_repository("vendor/lib/hooks/post-commit"),
+			 RISK_CRITICAL);
+	assert_int_equal(level_in_repository("vendor/lib/config"),
+			 RISK_CRITICAL);
+	assert_int_equal(level_in_repository("vendor/tree/commondir"),
+			 RISK_CRITICAL);
+	assert_int_equal(level_in_repository("vendor/lib/info/attributes"),
+			 RISK_HIGH);
+	assert_true(level_in_repository("vendor/lib/hooks/x.sample") <
+		    RISK_HIGH);
+	assert_true(level_in_repository("bad/config") < RISK_HIGH);
+	assert_true(level_in_repository("vendor/lib/refs/heads/x") < RISK_HIGH);
 }
 
 static void names_that_only_look_alike_are_not(void **state)
@@ -550,6 +603,7 @@ int main(void)
 		cmocka_unit_test(what_a_home_folder_executes_is_known),
 		cmocka_unit_test(whatever_is_known_to_execute_is_named),
 		cmocka_unit_test(names_that_only_look_alike_are_not),
+		cmocka_unit_test(a_repository_is_known_by_its_content),
 		cmocka_unit_test(a_new_script_of_a_package_is_named),
 		cmocka_unit_test(a_package_that_is_no_json_is_no_end),
 		cmocka_unit_test(settings_of_git_that_run_commands_are_named),

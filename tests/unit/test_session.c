@@ -18,29 +18,48 @@ int __wrap_fdatasync(int fd)
 	return __real_fdatasync(fd);
 }
 
-static void test_ids_sort_by_time(void **state)
+static void test_ids(void **state)
 {
 	char a[SESSION_ID_LEN + 1], b[SESSION_ID_LEN + 1];
+	struct err err;
+	int i;
 
 	(void)state;
-	session_id_make((struct timestamp){1790000000, 0}, a);
-	session_id_make((struct timestamp){1790000000, 1000000}, b);
-	assert_true(strcmp(a, b) < 0);
-	session_id_make((struct timestamp){1790000001, 0}, a);
-	assert_true(strcmp(b, a) < 0);
-	session_id_make((struct timestamp){0, 999999999}, a);
-	assert_string_equal(a, "000000-zz");
-	assert_true(session_id_ok(a) && session_id_ok(b));
+	for (i = 0; i < 100; i++) {
+		assert_int_equal(
+			session_id_make((struct timestamp){1790000000, 0}, a,
+					&err),
+			0);
+		assert_true(session_id_ok(a));
+		assert_true(a[0] >= 'a' && a[0] <= 'z');
+		assert_false(session_name_ok(a));
+		assert_int_equal(session_id_time(a), 1790000000);
+	}
+	session_id_make((struct timestamp){0, 999999999}, b, &err);
+	assert_string_equal(b + 4, "-000000");
+	assert_memory_not_equal(a, b, 4);
+	assert_true(session_id_ok("3mk9zq-4t"));
+	assert_int_equal(session_id_time("00000a-zz"), session_id_time(b) + 10);
 	assert_false(session_id_ok("000000-z"));
-	assert_true(session_id_begins(a));
-	assert_true(session_id_begins("000000-"));
-	assert_false(session_id_begins("000000"));
-	assert_false(session_id_begins("2026-11-21"));
-	assert_false(session_id_begins("000000-zzz"));
-	assert_false(session_id_begins("000000-z 1"));
+	assert_false(session_id_ok("2026-11-21"));
 	assert_false(session_id_ok("0000000zz"));
 	assert_false(session_id_ok("00000A-zz"));
 	assert_false(session_id_ok("../../-zz"));
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_true(session_name_ok("x"));
+	assert_true(session_name_ok("Fix-login_2.1"));
+	assert_true(session_name_ok("abcdefghijklmnopqrstuvwxyz012345"));
+	assert_false(session_name_ok("abcdefghijklmnopqrstuvwxyz0123456"));
+	assert_false(session_name_ok(""));
+	assert_false(session_name_ok("latest"));
+	assert_false(session_name_ok("2fast"));
+	assert_false(session_name_ok("a/b"));
+	assert_false(session_name_ok("a b"));
+	assert_false(session_name_ok("kq7m-3mk9zq"));
 }
 
 static void test_create_and_open(void **state)
@@ -455,6 +474,50 @@ static void until_waiting(pid_t pid)
 	}
 }
 
+static size_t count_pending(const struct lab *lab)
+{
+	struct session_list list;
+	struct err err;
+	size_t count;
+
+	assert_int_equal(session_list_pending(lab->runs_fd, &list, &err), 0);
+	count = list.count;
+	session_list_free(&list);
+	return count;
+}
+
+static void test_a_reopened_run_is_pending_whoever_reopened_it(void **state)
+{
+	struct session_list list;
+	struct lab lab;
+	struct stat st;
+	struct err err;
+
+	(void)state;
+	lab_open(&lab, "p");
+	assert_int_equal(count_pending(&lab), 1);
+	assert_int_equal(session_set_state(&lab.s, RUN_APPLIED, &err), 0);
+	assert_int_equal(fstatat(lab.runs_fd, lab.s.id, &st, 0), 0);
+	assert_int_equal(st.st_mtim.tv_sec, 0);
+	assert_int_equal(st.st_mtim.tv_nsec, 0);
+	assert_int_equal(count_pending(&lab), 0);
+	assert_int_equal(session_list(lab.runs_fd, false, &list, &err), 0);
+	assert_int_equal(list.count, 1);
+	session_list_free(&list);
+	/* As a guard that does not know of the mark. */
+	lab.s.state = RUN_ENDED;
+	assert_int_equal(session_save(&lab.s, &err), 0);
+	assert_int_equal(count_pending(&lab), 1);
+	assert_int_equal(session_set_state(&lab.s, RUN_APPLIED, &err), 0);
+	assert_int_equal(session_set_state(&lab.s, RUN_ENDED, &err), 0);
+	assert_int_equal(count_pending(&lab), 1);
+	/* Closed, without the mark. */
+	lab.s.state = RUN_APPLIED;
+	assert_int_equal(session_save(&lab.s, &err), 0);
+	assert_int_equal(count_pending(&lab), 0);
+	lab_close(&lab);
+}
+
 static void test_base_is_waited_for(void **state)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
@@ -565,7 +628,8 @@ static void test_trash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ids_sort_by_time),
+		cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_create_and_open),
 		cmocka_unit_test(test_unknown_keys_are_kept),
 		cmocka_unit_test(
@@ -577,6 +641,8 @@ int main(void)
 		cmocka_unit_test(test_going_on),
 		cmocka_unit_test(test_beginnings),
 		cmocka_unit_test(test_list),
+		cmocka_unit_test(
+			test_a_reopened_run_is_pending_whoever_reopened_it),
 		cmocka_unit_test(test_base_is_waited_for),
 		cmocka_unit_test(test_base_that_failed),
 		cmocka_unit_test(test_trash),

@@ -1,0 +1,64 @@
+#include "base/library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <git2/version.h>
+
+static const struct library libraries[LIBRARY_COUNT] = {
+	[LIBRARY_LIBGIT2] =
+		{
+			.name = "libgit2",
+			.soname = "libgit2.so." LIBGIT2_SOVERSION,
+			.package = "libgit2-" LIBGIT2_SOVERSION,
+			.loss = "no texts in diff and review, no merge in "
+				"apply and undo, no patch, import or commit",
+		},
+	[LIBRARY_LIBARCHIVE] =
+		{
+			.name = "libarchive",
+			/* The ABI of all releases since 3.0. */
+			.soname = "libarchive.so.13",
+			.package = "libarchive13",
+			.loss = "no export",
+		},
+	[LIBRARY_LIBCRYPTO] =
+		{
+			.name = "libcrypto",
+			.soname = "libcrypto.so.3",
+			.older = "libcrypto.so.1.1",
+			.package = "libssl3",
+			.loss = "snapshots of large files are slower",
+		},
+};
+
+const struct library *library_info(enum library_id id)
+{
+	return &libraries[id];
+}
+
+int library_load(enum library_id id, const struct library_symbol *symbols,
+		 size_t count, void *calls, struct err *err)
+{
+	const struct library *l = &libraries[id];
+	void *library = dlopen(l->soname, RTLD_NOW | RTLD_LOCAL);
+	size_t i;
+
+	if (!library && l->older)
+		library = dlopen(l->older, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return fail(err, ENOPKG,
+			    "%s cannot be loaded; install it: apt-get install "
+			    "%s",
+			    l->soname, l->package);
+	for (i = 0; i < count; i++) {
+		void *call = dlsym(library, symbols[i].name);
+
+		if (!call)
+			return fail(err, ENOPKG,
+				    "%s has no function %s; install another "
+				    "version: apt-get install %s",
+				    l->soname, symbols[i].name, l->package);
+		*(void **)((char *)calls + symbols[i].at) = call;
+	}
+	return 0;
+}

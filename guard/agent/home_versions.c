@@ -1,0 +1,379 @@
+#include "guard/agent/home_versions.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/agent/agent.h"
+#include "guard/change/recover.h"
+#include "guard/state/report.h"
+
+#define LOGINS_DIR "logins"
+#define LOGIN_BYTES_MAX (1u << 20)
+/* "{}\n" holds no login. */
+#define LOGIN_BYTES_MIN 4
+
+void home_versions_free(struct home_versions *h)
+{
+	free(h->path);
+	mem_list_free(&h->logins);
+	*h = (struct home_versions){0};
+}
+
+int home_versions_open(const struct state *state, const char *name,
+		       const struct profile *profile, struct home_versions *ret,
+		       struct err *err)
+{
+	AUTO(home_versions)
+	struct home_versions h = {
+		.name = name,
+		.path = mem_printf("%s/agents/%s/home", state->path, name),
+	};
+	const struct profile_item *item = NULL;
+
+	if (access(h.path, F_OK) < 0)
+		return fail(err, ENOENT, "%s has no home directory yet", name);
+	while ((item = profile_next(profile, PROFILE_LOGIN, item))) {
+		auto_free char *path = path_join(h.path, item->value);
+
+		mem_list_add(&h.logins, path);
+	}
+	*ret = h;
+	h = (struct home_versions){0};
+	return 0;
+}
+
+/* ---- logins ---- */
+
+/* ".codex/auth.json" -> ".codex%auth.json" */
+static char *login_copy_name(const struct home_versions *h, const char *login)
+{
+	char *name = mem_strdup(path_rest(login, h->path)), *at;
+
+	for (at = name; (at = strchr(at, '/'));)
+		*at = '%';
+	return name;
+}
+
+/* False: the file is missing, without a login, or no regular one. */
+static bool read_login(const struct home_versions *h, const char *login,
+		       struct buf *to)
+{
+	struct err ignored;
+	auto_close int home = open(h->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int fd =
+		home < 0 ? -1
+			 : beneath_open(home, path_rest(login, h->path),
+					O_RDONLY | O_NONBLOCK, 0, &ignored);
+
+	return fd >= 0 && fd_slurp(fd, LOGIN_BYTES_MAX, to, &ignored) == 0 &&
+	       to->len >= LOGIN_BYTES_MIN;
+}
+
+bool home_versions_has_login(const struct home_versions *h)
+{
+	char **login;
+
+	for (login = h->logins; login && *login; login++) {
+		AUTO(buf) struct buf text = {0};
+
+		if (read_login(h, *login, &text))
+			return true;
+	}
+	return false;
+}
+
+static int open_login_copies(const struct home_versions *h,
+			     const struct state *state, struct err *err)
+{
+	auto_close int dir = agent_open_state(state, h->name, false, err);
+
+	if (dir < 0)
+		return dir;
+	if (mkdirat(dir, LOGINS_DIR, 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "create a directory");
+	return beneath_open(dir, LOGINS_DIR, O_RDONLY | O_DIRECTORY, 0, err);
+}
+
+void home_versions_keep_logins(const struct home_versions *h,
+			       const struct state *state)
+{
+	struct err ignored;
+	auto_close int copies =
+		h->logins ? open_login_copies(h, state, &ignored) : -1;
+	char **login;
+
+	for (login = h->logins; copies >= 0 && *login; login++) {
+		auto_free char *name = login_copy_name(h, *login);
+		AUTO(buf) struct buf now = {0}, copy = {0};
+
+		if (!read_login(h, *login, &now))
+			continue;
+		if (fd_slurp_at(copies, name, LOGIN_BYTES_MAX, &copy,
+				&ignored) == 0 &&
+		    copy.len == now.len &&
+		    memcmp(copy.data, now.data, now.len) == 0)
+			continue;
+		(void)atomic_write(copies, name, now.data, now.len, 0600,
+				   ATOMIC_NO_SYNC, &ignored);
+	}
+}
+
+/* The login files that have a copy and are gone. */
+static char **find_lost_logins(const struct home_versions *h,
+			       const struct state *state)
+{
+	struct err ignored;
+	auto_close int copies =
+		h->logins ? open_login_copies(h, state, &ignored) : -1;
+	char **lost = NULL, **login;
+
+	for (login = h->logins; copies >= 0 && *login; login++) {
+		auto_free char *name = login_copy_name(h, *login);
+		AUTO(buf) struct buf now = {0};
+
+		if (!read_login(h, *login, &now) && fd_exists(copies, name))
+			mem_list_add(&lost, *login);
+	}
+	return lost;
+}
+
+static int put_login_back(const struct home_versions *h, int copies,
+			  const char *login, struct err *err)
+{
+	auto_free char *name = login_copy_name(h, login);
+	auto_close int home = open(h->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int above = -1;
+	AUTO(buf) struct buf text = {0};
+	const char *last;
+
+	if (home < 0)
+		return fail_errno(err, "open %s", text_quote(h->path));
+	if (fd_slurp_at(copies, name, LOGIN_BYTES_MAX, &text, err) < 0)
+		return -err->num;
+	above = beneath_parent(home, path_rest(login, h->path), &last, err);
+	return above < 0 ? above
+			 : atomic_write(above, last, text.data, text.len, 0600,
+					ATOMIC_DURABLE, err);
+}
+
+/* ---- losses of a run ---- */
+
+struct losses {
+	const struct profile *profile;
+	size_t histories;
+};
+
+static int count_lost_history(void *arg, const char *path,
+			      const struct entry *before,
+			      const struct entry *after, struct err *err)
+{
+	struct losses *l = arg;
+	const struct profile_item *item = NULL;
+
+	(void)err;
+	if (!before || after || !S_ISREG(before->mode))
+		return 0;
+	while ((item = profile_next(l->profile, PROFILE_HISTORY, item)))
+		if (fnmatch(item->value, path, 0) == 0) {
+			l->histories++;
+			break;
+		}
+	return 0;
+}
+
+void home_versions_report_losses(const struct home_versions *h,
+				 const struct state *state,
+				 const struct profile *profile,
+				 struct store *store, bool had_login,
+				 uint64_t before, uint64_t after)
+{
+	AUTO(snapshot) struct snapshot old = {0}, new = {0};
+	struct losses losses = {.profile = profile};
+	char **logins = had_login ? find_lost_logins(h, state) : NULL;
+	struct err ignored;
+
+	if (catalog_load(store, before, &old, &ignored) == 0 &&
+	    catalog_load(store, after, &new, &ignored) == 0)
+		(void)tree_diff(store, &old.root, &new.root, count_lost_history,
+				&losses, &ignored);
+	if (logins || losses.histories)
+		report_warning("the run deleted %s%s%s of %s: guard agents %s "
+			       "--undo restores the home",
+			       logins ? "the login" : "",
+			       logins && losses.histories ? " and " : "",
+			       losses.histories ? text_count(losses.histories,
+							     "history file")
+						: "",
+			       h->name, h->name);
+	mem_list_free(&logins);
+}
+
+/* ---- the way back ---- */
+
+void home_undo_free(struct home_undo *u)
+{
+	changeset_free(&u->change);
+	mem_list_free(&u->kept);
+	mem_list_free(&u->lost_logins);
+}
+
+static int open_home(struct context *c, const struct home_versions *h,
+		     struct home_undo *u, struct err *err)
+{
+	struct changeset_root *root;
+
+	if (context_store(c, STORE_WRITE, err) < 0 ||
+	    recover_project(c, h->path, err) < 0)
+		return -err->num;
+	changeset_init(&u->change, c, 1);
+	root = &u->change.roots[0];
+	root->prefix = mem_strdup("~/");
+	if (changeset_open_root(&u->change, 0, h->path, err) < 0)
+		return -err->num;
+	root->project.skip = (const char *const *)h->logins;
+	return changeset_inspect_root(&u->change, 0, "pre-restore", "", err);
+}
+
+static int plan_home(struct home_undo *u, const struct plan_options *options,
+		     struct err *err)
+{
+	struct changeset_root *root = &u->change.roots[0];
+	const struct plan *plan = &root->plan;
+	size_t i;
+
+	if (changeset_plan_root(&u->change, 0,
+				root->base.seq ? &root->base.root : NULL,
+				options, err) < 0)
+		return -err->num;
+	if (plan->conflicts.count)
+		return fail(err, EBUSY, "%s: %s",
+			    text_quote(plan->conflicts.items[0].path),
+			    conflict_text(plan->conflicts.items[0].kind));
+	for (i = 0; i < plan->kept.count; i++)
+		mem_list_add(&u->kept, plan->kept.items[i].path);
+	return 0;
+}
+
+/* The snapshot before the agent's last `runs` runs. */
+static int find_state_before(struct store *store, const char *path,
+			     unsigned long runs, struct snapshot *ret,
+			     struct err *err)
+{
+	auto_free char *last = NULL;
+	auto_free uint64_t *seqs = NULL;
+	unsigned long found = 0;
+	size_t count;
+
+	if (catalog_list(store, &seqs, &count, err) < 0)
+		return -err->num;
+	while (count--) {
+		AUTO(snapshot) struct snapshot s = {0};
+		struct err ignored;
+
+		if (catalog_load(store, seqs[count], &s, &ignored) < 0 ||
+		    strcmp(s.root_path, path) != 0 ||
+		    strcmp(s.reason, AGENT_REASON_BEFORE) != 0)
+			continue;
+		/* A run that went on has several; the first one counts. */
+		if (last && strcmp(last, s.run_id) == 0) {
+			if (found == runs) {
+				snapshot_free(ret);
+				*ret = s;
+				s = (struct snapshot){0};
+			}
+			continue;
+		}
+		if (found == runs)
+			return 0;
+		free(last);
+		last = mem_strdup(s.run_id);
+		if (++found == runs) {
+			*ret = s;
+			s = (struct snapshot){0};
+		}
+	}
+	if (found == runs)
+		return 0;
+	return fail(err, ENOENT,
+		    found ? "the states before its last %lu runs are stored, "
+			    "not more"
+			  : "no state before a run is stored",
+		    found);
+}
+
+int home_undo_plan_runs(struct context *c, const struct home_versions *h,
+			unsigned long runs, struct home_undo *ret,
+			struct err *err)
+{
+	const struct plan_options options = {0};
+
+	if (open_home(c, h, ret, err) < 0 ||
+	    find_state_before(c->store, h->path, runs,
+			      &ret->change.roots[0].want, err) < 0 ||
+	    plan_home(ret, &options, err) < 0)
+		return -err->num;
+	ret->lost_logins = find_lost_logins(h, &c->state);
+	return 0;
+}
+
+int home_undo_plan_paths(struct context *c, const struct home_versions *h,
+			 const struct session *s, const char *const *paths,
+			 struct home_undo *ret, struct err *err)
+{
+	const struct plan_options options = {
+		.paths = paths,
+		.resolve = RESOLVE_OURS,
+	};
+	uint64_t before = (uint64_t)record_get_int(&s->more, AGENT_BEFORE);
+	uint64_t after = (uint64_t)record_get_int(&s->more, AGENT_AFTER);
+	struct changeset_root *root;
+
+	if (!before || !after)
+		return fail(err, ENOENT,
+			    "the home was not stored with the run");
+	if (open_home(c, h, ret, err) < 0)
+		return -err->num;
+	root = &ret->change.roots[0];
+	if (catalog_load(c->store, before, &root->want, err) < 0 ||
+	    catalog_load(c->store, after, &root->base, err) < 0)
+		return -err->num;
+	return plan_home(ret, &options, err);
+}
+
+int home_undo_execute(struct home_undo *u, const struct home_versions *h,
+		      struct err *err)
+{
+	AUTO(action)
+	struct action action = {
+		.kind = mem_strdup("restore"),
+		.run_id = mem_strdup(""),
+		.complete = true,
+	};
+	struct context *c = u->change.c;
+	auto_close int copies = -1;
+	char **login = u->lost_logins;
+
+	if (changeset_has_steps(&u->change)) {
+		if (changeset_execute(&u->change, &action, err) < 0)
+			return -err->num;
+		action_close(u->change.roots[0].project.workspace_fd, &action);
+	}
+	if (login)
+		copies = open_login_copies(h, &c->state, err);
+	for (; login && *login; login++)
+		if (copies < 0 || put_login_back(h, copies, *login, err) < 0)
+			return err_context(err, "restore the login");
+	state_log(&c->state, "restore", "agent", h->name, NULL);
+	return 0;
+}

@@ -1,0 +1,371 @@
+#include "guard/change/apply_commits.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/change/importer.h"
+#include "overlay/layers.h"
+#include "snapshot/store/content.h"
+
+#define GIT ".git"
+#define HEADS "refs/heads/"
+#define LOG_MAX (256u << 20)
+
+void apply_commits_free(struct apply_commits *ac)
+{
+	gitimport_free(&ac->import);
+	githead_free(&ac->from);
+}
+
+const char *apply_commits_branch(const struct apply_commits *ac)
+{
+	return ac->from.branch + strlen(HEADS);
+}
+
+/* --- the states of both repositories --- */
+
+/* Whether git waits for the end of a merge, rebase or similar. */
+static int is_in_progress(struct store *store, const struct entry *root,
+			  struct err *err)
+{
+	static const char *const names[] = {
+		GIT "/MERGE_HEAD", GIT "/rebase-merge",	    GIT "/rebase-apply",
+		GIT "/sequencer",  GIT "/CHERRY_PICK_HEAD", GIT "/REVERT_HEAD",
+	};
+	size_t i;
+	int got = 0;
+
+	for (i = 0; got == 0 && i < sizeof(names) / sizeof(*names); i++) {
+		AUTO(entry) struct entry e = {0};
+
+		got = tree_lookup(store, root, names[i], &e, err);
+	}
+	return got;
+}
+
+static int fail_in_progress(const char *whose, struct err *err)
+{
+	return fail(err, EBUSY,
+		    "a merge, rebase or similar is in progress in %s: finish "
+		    "or abort it first",
+		    whose);
+}
+
+/* The commits of submodules are in repositories of their own. */
+static int check_submodules(const struct apply_plan *a,
+			    const struct entry *base, const struct entry *want,
+			    struct err *err)
+{
+	AUTO(entry) struct entry old = {0}, now = {0};
+	struct store *store = a->c->store;
+
+	if (tree_lookup(store, base, GIT "/modules", &old, err) < 0 ||
+	    tree_lookup(store, want, GIT "/modules", &now, err) < 0)
+		return -err->num;
+	return oid_equal(&old.content, &now.content)
+		       ? 0
+		       : fail(err, ENOTSUP,
+			      "the run changed the repository of a submodule, "
+			      "which --commits does not support: guard import "
+			      "%s",
+			      session_label(&a->p->session));
+}
+
+static int check_states(const struct apply_plan *a, const struct entry *base,
+			const struct entry *want, const struct entry *now,
+			struct err *err)
+{
+	int got = is_in_progress(a->c->store, now, err);
+
+	if (got > 0)
+		return fail_in_progress("your repository", err);
+	if (got == 0)
+		got = is_in_progress(a->c->store, want, err);
+	if (got > 0)
+		return fail_in_progress("the run", err);
+	return got < 0 ? got : check_submodules(a, base, want, err);
+}
+
+static bool same_id(const struct githead *a, const struct githead *b)
+{
+	return gittips_compare_ids(&a->id, &b->id) == 0;
+}
+
+/* Where the branch is: as the run found it, and moved by the run. */
+static int check_heads(const struct apply_plan *a, const struct githead *base,
+		       const struct githead *want, const struct githead *now,
+		       struct err *err)
+{
+	const struct session *s = &a->p->session;
+	const char *run = session_label(s), *id = s->id, *name;
+	bool at_end;
+
+	if (!now->branch || !base->branch)
+		return fail(err, ENOTSUP,
+			    "HEAD is detached: guard import %s, then git merge "
+			    "a ref below refs/guard/%s",
+			    run, id);
+	name = now->branch + strlen(HEADS);
+	if (strcmp(base->branch, now->branch) != 0)
+		return fail(err, EBUSY,
+			    "HEAD was at %s when the run began and is at %s: "
+			    "guard import %s, then git merge refs/guard/%s/%s",
+			    text_quote(base->branch + strlen(HEADS)),
+			    text_quote(name), run, id, base->branch + 5);
+	at_end = want->branch && strcmp(want->branch, now->branch) == 0 &&
+		 same_id(want, now);
+	/* An applied run has its commits in the base, too. */
+	if (at_end && (!same_id(want, base) || s->state == RUN_APPLIED))
+		return fail(err, EALREADY,
+			    "%s is at the commit of run %s already",
+			    text_quote(name), run);
+	if (!same_id(base, now))
+		return fail(err, EBUSY,
+			    "%s moved since the run began: guard import %s, "
+			    "then git merge refs/guard/%s/%s",
+			    text_quote(name), run, id, now->branch + 5);
+	if (!want->branch || strcmp(want->branch, now->branch) != 0)
+		return fail(err, ENOTSUP,
+			    "the run's HEAD is not at %s any more: guard "
+			    "import %s, then git merge refs/guard/%s/%s",
+			    text_quote(name), run, id,
+			    want->branch ? want->branch + 5 : "HEAD");
+	if (at_end)
+		return fail(err, ENODATA,
+			    "run %s has no commits on %s: guard apply %s "
+			    "applies its files",
+			    run, text_quote(name), run);
+	return 0;
+}
+
+/* git has checked the commit. */
+static bool has_commit(const struct gitimport_list *list,
+		       const struct githead *want)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct gitimport_ref *r = &list->items[i];
+
+		if (strcmp(r->name, want->branch + 5) == 0 &&
+		    strcmp(r->type, "commit") == 0 &&
+		    gittips_compare_ids(&r->id, &want->id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* --- the trees --- */
+
+/* 1: the user's file; 0: a new one with the owner and mode of HEAD. */
+static int load_git_file(struct tree_editor *editor, const char *path,
+			 struct entry *ret, struct err *err)
+{
+	int got = tree_editor_get(editor, path, ret, err);
+
+	if (got > 0 && S_ISREG(ret->mode))
+		return 1;
+	entry_free(ret);
+	if (got >= 0)
+		got = tree_editor_get(editor, GIT "/HEAD", ret, err);
+	return got < 0 ? got : 0;
+}
+
+static int put_git_file(struct tree_editor *editor, const char *path,
+			struct entry *e, struct err *err)
+{
+	e->link_group = 0;
+	e->flags = 0;
+	return tree_editor_put(editor, path, e, err);
+}
+
+static int put_text(struct apply_plan *a, const char *path, struct entry *e,
+		    const struct buf *text, struct tree_editor *editor,
+		    struct err *err)
+{
+	if (content_put_bytes(a->c->store, text->data, text->len, &e->content,
+			      err) < 0)
+		return -err->num;
+	e->size = text->len;
+	e->mtime = timestamp_now();
+	return put_git_file(editor, path, e, err);
+}
+
+static int put_index(struct apply_plan *a, struct apply_commits *ac,
+		     struct tree_editor *editor, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	int got = load_git_file(editor, GIT "/index", &e, err);
+
+	if (got < 0)
+		return got;
+	/* The mtime stays: git compares it with the times of the files in the
+	 * index, which are as old. */
+	return gitimport_index(ac->import, a->c->store, got ? &e : NULL,
+			       &ac->from.id, &ac->to, &e, err) < 0
+		       ? -err->num
+		       : put_git_file(editor, GIT "/index", &e, err);
+}
+
+/* Packed refs have no directories. */
+static int put_missing_dirs(struct tree_editor *editor, const char *path,
+			    struct err *err)
+{
+	AUTO(entry) struct entry refs = {0};
+	const char *at = path + strlen(GIT "/" HEADS);
+	int got = tree_editor_get(editor, GIT "/refs", &refs, err);
+
+	while (got >= 0 && (at = strchr(at, '/'))) {
+		auto_free char *dir = mem_strndup(path, (size_t)(at - path));
+		AUTO(entry) struct entry e = {0};
+
+		got = tree_editor_get(editor, dir, &e, err);
+		if (got == 0)
+			got = tree_editor_put_dir(editor, dir, &refs, err);
+		at++;
+	}
+	return got < 0 ? got : 0;
+}
+
+static int put_branch(struct apply_plan *a, const struct apply_commits *ac,
+		      struct tree_editor *editor, struct err *err)
+{
+	auto_free char *path = path_join(GIT, ac->from.branch);
+	AUTO(entry) struct entry e = {0};
+	AUTO(buf) struct buf text = {0};
+
+	buf_printf(&text, "%s\n", ac->to.hex);
+	return put_missing_dirs(editor, path, err) < 0 ||
+			       load_git_file(editor, path, &e, err) < 0
+		       ? -err->num
+		       : put_text(a, path, &e, &text, editor, err);
+}
+
+/* A reflog that the user has gets a line, as by git reset. */
+static int put_log(struct apply_plan *a, struct apply_commits *ac,
+		   const char *name, struct tree_editor *editor,
+		   struct err *err)
+{
+	auto_free char *path = path_join(GIT "/logs", name);
+	auto_free char *message = mem_printf("guard: apply --commits of run %s",
+					     a->p->session.id);
+	AUTO(entry) struct entry e = {0};
+	AUTO(buf) struct buf text = {0};
+	int got = tree_editor_get(editor, path, &e, err);
+
+	if (got <= 0 || !S_ISREG(e.mode) || e.size > LOG_MAX)
+		return got < 0 ? got : 0;
+	if (e.content.type != OBJECT_NONE &&
+	    content_append(a->c->store, &e.content, &text, err) < 0)
+		return -err->num;
+	gitimport_add_log(ac->import, a->c->state.home, &ac->from.id, &ac->to,
+			  message, &text);
+	return put_text(a, path, &e, &text, editor, err);
+}
+
+/* The user's .git in one of the plan's trees; ac: with the run's branch. */
+static int put_git(struct apply_plan *a, struct apply_commits *ac,
+		   const struct entry *git, struct entry *root, struct err *err)
+{
+	struct tree_editor *editor = tree_editor_new(a->c->store, root);
+	AUTO(entry) struct entry made = {0};
+	int got = tree_editor_put(editor, GIT, git, err);
+
+	if (got == 0 && ac)
+		got = put_index(a, ac, editor, err);
+	if (got == 0 && ac)
+		got = put_branch(a, ac, editor, err);
+	if (got == 0 && ac)
+		got = put_log(a, ac, "HEAD", editor, err);
+	if (got == 0 && ac)
+		got = put_log(a, ac, ac->from.branch, editor, err);
+	if (got == 0)
+		got = tree_editor_save(editor, &made, err);
+	tree_editor_free(&editor);
+	if (got < 0)
+		return got;
+	entry_free(root);
+	*root = made;
+	made = (struct entry){0};
+	return 0;
+}
+
+static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
+{
+	struct session *s = &a->p->session;
+	struct changeset_root *root = &a->change.roots[0];
+	struct store *store = a->c->store;
+	AUTO(githead) struct githead base = {0}, want = {0};
+	AUTO(entry) struct entry git = {0};
+
+	if (s->live)
+		return fail(err, EBUSY, "run %s is still running",
+			    session_label(s));
+	if (record_get(&s->more, LAYERS_GIT))
+		return fail(err, ENOTSUP,
+			    "%s is a linked worktree or a submodule, which "
+			    "--commits does not support: guard import %s",
+			    text_quote(s->project), session_label(s));
+	if (githead_read(store, &root->base.root, &base, err) < 0 ||
+	    githead_read(store, &root->want.root, &want, err) < 0 ||
+	    githead_read(store, &root->now.root, &ac->from, err) < 0 ||
+	    check_heads(a, &base, &want, &ac->from, err) < 0 ||
+	    check_states(a, &root->base.root, &root->want.root, &root->now.root,
+			 err) < 0 ||
+	    importer_open(a->c, s, true, &ac->import, err) < 0)
+		return -err->num;
+	if (!has_commit(gitimport_listed(ac->import), &want))
+		return fail(err, EBADMSG,
+			    "the run's %s names no commit: guard import %s",
+			    text_quote(want.branch), session_label(s));
+	ac->to = want.id;
+	if (gitimport_distance(ac->import, &ac->from.id, &ac->to, &ac->distance,
+			       err) < 0 ||
+	    tree_lookup(store, &root->now.root, GIT, &git, err) < 0 ||
+	    put_git(a, NULL, &git, &root->base.root, err) < 0 ||
+	    put_git(a, ac, &git, &root->want.root, err) < 0)
+		return -err->num;
+	/* The layer has another .git. */
+	a->result_is_stored = false;
+	return 0;
+}
+
+int apply_commits_make(struct apply_plan *a, struct apply_commits *ret,
+		       struct err *err)
+{
+	return make(a, ret, err) < 0 ? err_context(err, "nothing is applied")
+				     : 0;
+}
+
+/* git creates NAME.lock before it changes NAME. */
+static int check_lock(const struct apply_plan *a, const char *name,
+		      struct err *err)
+{
+	auto_free char *path =
+		mem_printf("%s/" GIT "/%s.lock", a->p->session.project, name);
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return 0;
+	return fail(err, EBUSY,
+		    "%s exists, so git is at work in the "
+		    "repository: try again (if git was killed, remove the "
+		    "file)",
+		    text_quote(path));
+}
+
+int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
+			struct err *err)
+{
+	if (check_lock(a, "index", err) < 0 || check_lock(a, "HEAD", err) < 0 ||
+	    check_lock(a, ac->from.branch, err) < 0 ||
+	    (gitimport_listed(ac->import)->fresh &&
+	     importer_write(a->c, &a->p->session, ac->import, err) < 0))
+		return err_context(err, "nothing is applied");
+	return 0;
+}

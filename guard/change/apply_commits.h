@@ -1,0 +1,45 @@
+/*
+ * `apply --commits`: the files of a run together with its commits on the branch
+ * of HEAD.
+ *
+ *	apply_plan_load()	with a->commits set
+ *	apply_commits_make()	before apply_plan_make(): adds the branch and
+ *				the index to the trees of the plan
+ *	apply_commits_write()	the run's objects, and refs below
+ *				refs/guard/RUN/
+ *	apply_plan_execute()	one transaction: files, branch and index
+ *	apply_commits_free()
+ *
+ * The branch is a step of the plan like a file: its earlier id is compared
+ * before it is replaced, the journal has both ids, and undo moves it back. Of
+ * the user's .git nothing else changes, whatever the run wrote into its own:
+ * the index is the user's, moved by git from one commit to the other.
+ */
+#ifndef GUARD_CHANGE_APPLY_COMMITS_H
+#define GUARD_CHANGE_APPLY_COMMITS_H
+
+#include "guard/change/apply_plan.h"
+#include "restore/git/gitimport.h"
+
+struct apply_commits {
+	struct gitimport *import; /* NULL: not made */
+	struct githead from; /* the user's */
+	struct gitid to;
+	struct gitimport_distance distance;
+};
+
+/*
+ * -EBUSY: the branch moved, or an operation of git is in progress; -ENODATA:
+ * the run has no commits on the branch; -EEXIST: staged changes are in the way;
+ * -ENOTSUP: a repository or state of HEAD that the import alone supports;
+ * errors of importer_open(). The texts name the remedy.
+ */
+int apply_commits_make(struct apply_plan *a, struct apply_commits *ret,
+		       struct err *err);
+int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
+			struct err *err);
+/* The branch without refs/heads/. */
+const char *apply_commits_branch(const struct apply_commits *ac);
+void apply_commits_free(struct apply_commits *ac);
+
+#endif

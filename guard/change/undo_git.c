@@ -1,0 +1,147 @@
+#include "guard/change/undo_git.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "restore/git/gittips.h"
+#include "snapshot/store/content.h"
+
+#define GIT ".git/"
+
+struct adjustment {
+	struct store *store;
+	const struct changeset_root *root;
+	struct tree_editor *base, *want;
+};
+
+static int put(struct tree_editor *editor, const char *path,
+	       const struct entry *e, struct err *err)
+{
+	return e->mode ? tree_editor_put(editor, path, e, err)
+		       : tree_editor_remove(editor, path, err);
+}
+
+static int check_head(const struct adjustment *a, struct err *err)
+{
+	AUTO(entry) struct entry then = {0}, now = {0};
+
+	if (tree_lookup(a->store, &a->root->base.root, GIT "HEAD", &then, err) <
+		    0 ||
+	    tree_lookup(a->store, &a->root->now.root, GIT "HEAD", &now, err) <
+		    0)
+		return -err->num;
+	return entry_same_content(&then, &now)
+		       ? 0
+		       : fail(err, EBUSY,
+			      "nothing undone: HEAD has moved to another "
+			      "branch since: git switch to the former one");
+}
+
+/* A ref without a loose file. then, before: the loose files after and before
+ * the action, or NULL. */
+static int adjust_packed(const struct adjustment *a, const char *path,
+			 const struct entry *then, const struct entry *before,
+			 struct err *err)
+{
+	const struct changeset_root *root = a->root;
+	const char *name = path + strlen(GIT);
+	struct gitid after, now, old;
+	auto_free char *text = NULL;
+	struct entry made;
+
+	int got = githead_find(a->store, &root->base.root, name, &after, err);
+
+	if (got == 0)
+		got = githead_find(a->store, &root->now.root, name, &now, err);
+	if (got == 0)
+		got = githead_find(a->store, &root->want.root, name, &old, err);
+	/* Of other kinds of repositories, and of one that was not there, only
+	 * the files are compared. */
+	if (got == -ENOTSUP || got == -ENOENT || got == -ENOTDIR)
+		return 0;
+	if (got < 0)
+		return got;
+	if (memcmp(&now, &after, sizeof(now)) != 0)
+		return fail(err, EBUSY, "nothing undone: %s moved since",
+			    text_quote(name));
+	if (!then)
+		return 0;
+	if (!*old.hex)
+		return fail(err, EBUSY,
+			    "nothing undone: %s is new and git has packed it: "
+			    "git update-ref -d %s deletes it",
+			    text_quote(name), name);
+	if (tree_editor_remove(a->base, path, err) < 0)
+		return -err->num;
+	if (before)
+		return 0;
+	text = mem_printf("%s\n", old.hex);
+	made = *then;
+	made.size = strlen(text);
+	return content_put_bytes(a->store, text, made.size, &made.content,
+				 err) < 0
+		       ? -err->num
+		       : tree_editor_put(a->want, path, &made, err);
+}
+
+static int adjust_path(void *arg, const char *path, const struct entry *then,
+		       const struct entry *before, struct err *err)
+{
+	const struct adjustment *a = arg;
+	bool ref = path_below(path, GIT "refs");
+	bool log = path_below(path, GIT "logs") && then && before;
+	AUTO(entry) struct entry now = {0};
+	int got;
+
+	if ((!ref && !log) || (then && !S_ISREG(then->mode)) ||
+	    (before && !S_ISREG(before->mode)))
+		return 0;
+	if (path_below(path, GIT "refs/heads") && check_head(a, err) < 0)
+		return -err->num;
+	got = tree_lookup(a->store, &a->root->now.root, path, &now, err);
+	if (got < 0)
+		return got;
+	if (ref)
+		return got ? 0 : adjust_packed(a, path, then, before, err);
+	if (got && entry_same_content(&now, then))
+		return 0;
+	return put(a->base, path, &now, err) < 0
+		       ? -err->num
+		       : put(a->want, path, &now, err);
+}
+
+static int save(struct tree_editor *editor, struct entry *root, struct err *err)
+{
+	struct entry made = {0};
+
+	if (tree_editor_save(editor, &made, err) < 0)
+		return -err->num;
+	entry_free(root);
+	*root = made;
+	return 0;
+}
+
+int undo_git_adjust(struct store *store, struct changeset_root *root,
+		    struct err *err)
+{
+	struct adjustment a = {
+		.store = store,
+		.root = root,
+		.base = tree_editor_new(store, &root->base.root),
+		.want = tree_editor_new(store, &root->want.root),
+	};
+	int got = tree_diff(store, &root->base.root, &root->want.root,
+			    adjust_path, &a, err);
+
+	if (got >= 0)
+		got = save(a.base, &root->base.root, err);
+	if (got == 0)
+		got = save(a.want, &root->want.root, err);
+	tree_editor_free(&a.base);
+	tree_editor_free(&a.want);
+	return got;
+}

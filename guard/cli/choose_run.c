@@ -1,0 +1,148 @@
+#include "guard/cli/choose_run.h"
+
+#include <unistd.h>
+
+#include "guard/cli/commands.h"
+
+char *choose_run_text(const struct session *s)
+{
+	AUTO(buf) struct buf command = {0};
+
+	output_truncated(&command, s->command);
+	return mem_printf("run %s (%s)", session_label(s), buf_text(&command));
+}
+
+int choose_run_count(struct context *c, const struct session *s,
+		     struct change_counts *ret, size_t *ret_home,
+		     struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+
+	*ret = (struct change_counts){0};
+	*ret_home = 0;
+	if (!run_state_pending(s->state))
+		return 0;
+	if (changes_load_own(c, s, &changes, err) < 0)
+		return -err->num;
+	changes_find_moves(&changes);
+	changes_count_all(&changes, ret);
+	*ret_home = changes_count_home(&changes);
+	return 0;
+}
+
+char *choose_run_changes(struct context *c, const struct session *s)
+{
+	struct buf b = {0};
+	struct change_counts counts;
+	size_t home;
+	struct err err;
+
+	if (!run_state_pending(s->state))
+		return mem_strdup("");
+	if (choose_run_count(c, s, &counts, &home, &err) < 0) {
+		output_warn("%s", err.text);
+		return mem_strdup("cannot be read");
+	}
+	if (counts.total || !home)
+		changes_summary(&counts, &b);
+	if (home)
+		buf_printf(&b, "%s%zu in home", b.len ? ", " : "", home);
+	return buf_take_text(&b);
+}
+
+static void add_word(struct buf *b, const char *word)
+{
+	bool plain =
+		*word && strspn(word, "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_./:=@%+,-") == strlen(word);
+
+	buf_printf(b, "%s%s", b->len ? " " : "",
+		   plain ? word : text_quote(word));
+}
+
+/* The command line with the run in front of the operands. */
+static char *named_command(char *const *operands, const char *run)
+{
+	char *const *argv = operands - optind;
+	struct buf b = {0};
+	int dashes = strcmp(argv[optind - 1], "--") == 0, i;
+
+	add_word(&b, "guard");
+	for (i = 0; i < optind - dashes; i++)
+		add_word(&b, argv[i]);
+	add_word(&b, run);
+	for (; argv[i]; i++)
+		add_word(&b, argv[i]);
+	return buf_take_text(&b);
+}
+
+static void add_choice(struct context *c, const struct session *s,
+		       char *const *operands, struct table *t)
+{
+	auto_free char *command = named_command(operands, session_label(s));
+	auto_free char *changes = choose_run_changes(c, s);
+	AUTO(buf) struct buf text = {0};
+
+	output_truncated(&text, s->command);
+	table_row(t, (const char *const[]){
+			     command, resolve_run_state_text(s),
+			     text_age(s->ended.sec ? s->ended : s->began),
+			     changes, buf_text(&text)});
+}
+
+/* Lists the runs with the command that names each, the newest first. */
+static int list_choices(struct context *c, const struct session_list *list,
+			const char *what, char *const *operands)
+{
+	AUTO(table)
+	struct table t = {
+		.columns = 5,
+		.width = output_width(),
+	};
+	size_t i;
+
+	for (i = list->count; i-- > 0;)
+		add_choice(c, &list->items[i], operands, &t);
+	output_print("%zu runs are %s in %s: name one", list->count, what,
+		     text_quote(list->items[0].project));
+	table_print(&t, "  ", output_stderr());
+	return STATUS_AMBIGUOUS;
+}
+
+int choose_run_check(struct context *c, const struct resolved_run *p, bool yes,
+		     char *const *operands, struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+
+	if (p->named || (!yes && isatty(STDIN_FILENO) && isatty(STDERR_FILENO)))
+		return 0;
+	if (resolve_run_pending(c, &list, err) < 0)
+		return -err->num;
+	return list.count < 2 ? 0 : list_choices(c, &list, "pending", operands);
+}
+
+int choose_run_live(struct context *c, char *const *operands,
+		    struct session *ret, struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	size_t kept = 0, i;
+
+	if (operands[0])
+		return resolve_run_text(c, operands[0], false, ret, err);
+	if (resolve_run_pending(c, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		if (resolve_run_is_running(&list.items[i]))
+			list.items[kept++] = list.items[i];
+		else
+			session_free(&list.items[i]);
+	}
+	list.count = kept;
+	if (!kept)
+		return fail(err, ENOENT, "no run in %s is running",
+			    text_quote(c->project));
+	return kept > 1
+		       ? list_choices(c, &list, "running", operands)
+		       : resolve_run_text(c, list.items[0].id, false, ret, err);
+}

@@ -1,0 +1,98 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dirtree.h"
+#include "base/path.h"
+#include "guard/agent/agent.h"
+#include "guard/cli/commands.h"
+
+/* In an absolute directory of PATH: the others depend on where the shell is. */
+static bool is_in_path(const char *name)
+{
+	const char *at = getenv("PATH"), *end;
+
+	for (; at && *at; at = *end ? end + 1 : end) {
+		auto_free char *dir = NULL, *file = NULL;
+		struct stat st;
+
+		end = strchrnul(at, ':');
+		dir = mem_strndup(at, (size_t)(end - at));
+		file = path_join(dir, name);
+		if (*dir == '/' && stat(file, &st) == 0 &&
+		    S_ISREG(st.st_mode) && access(file, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_program(char ***names, const char *name)
+{
+	if (profile_name_ok(name) && strcmp(name, "default") != 0 &&
+	    !mem_list_has((const char *const *)*names, name) &&
+	    is_in_path(name))
+		mem_list_add(names, name);
+}
+
+/* Shipped profiles and the user's own, without opening the state: a shell that
+ * starts must not wait, and must not fail. */
+static char **list_programs(void)
+{
+	const struct state state = {.home = getenv("HOME")};
+	auto_free char *config = agent_config_dir(&state);
+	auto_close int fd = -1;
+	AUTO(dirlist) struct dirlist own = {0};
+	char **names = NULL;
+	const char *shipped;
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; (shipped = profile_shipped_name(i)); i++)
+		add_program(&names, shipped);
+	if (config)
+		fd = open(config, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)dirlist_read(fd, &own, &ignored);
+	for (i = 0; i < own.count; i++)
+		add_program(&names, own.items[i].name);
+	return names;
+}
+
+static void print_function(bool fish, const char *name)
+{
+	/* "NAME()" would expand an alias; an alias would come first later. */
+	if (fish)
+		(void)printf("function %s --wraps %s\n"
+			     "\tcommand guard run -- %s $argv\n"
+			     "end\n",
+			     name, name, name);
+	else
+		(void)printf(
+			"unalias %s 2>/dev/null || :\n"
+			"function %s { command guard run -- %s \"$@\"; }\n",
+			name, name, name);
+}
+
+int cmd_shell_init(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("shell-init");
+	const struct option_slot slots[] = {{0}};
+	char **names = NULL, **name;
+	const char *shell;
+	bool fish;
+	int got = options_parse(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END)
+		return got;
+	shell = argc - optind == 1 ? argv[optind] : "";
+	fish = strcmp(shell, "fish") == 0;
+	if (!fish && strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0)
+		return options_usage_error(verb, "expected bash, zsh or fish");
+	/* Agents inside a run are in its sandbox already. */
+	if (!getenv("GUARD_RUN"))
+		names = list_programs();
+	for (name = names; name && *name; name++)
+		print_function(fish, *name);
+	mem_list_free(&names);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}

@@ -1,0 +1,102 @@
+#include <errno.h>
+
+#include "base/auto.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "guard/change/live.h"
+#include "guard/cli/choose_run.h"
+#include "guard/cli/commands.h"
+#include "guard/state/storing.h"
+
+/* From SIGTERM to SIGKILL, as docker stop has it. */
+#define GRACE_MS 10000
+
+static int stop(struct context *c, int grace_ms, char **operands,
+		struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	int got = context_open(c, true, err);
+
+	if (got == 0)
+		got = choose_run_live(c, operands, &s, err);
+	if (got)
+		return got;
+	got = resolve_run_is_running(&s) ? live_stop(&s, grace_ms, err) : 0;
+	if (got < 0)
+		return got;
+	if (got)
+		output_print("run %s stopped; its changes are pending: guard "
+			     "diff %s",
+			     session_label(&s), session_label(&s));
+	else
+		output_print("run %s is not running any more",
+			     session_label(&s));
+	return STATUS_OK;
+}
+
+/* Without the snapshot, the changes of its run could not be applied. */
+static int stop_snapshot(struct context *c, struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	auto_free char *run_id = NULL;
+	struct storing storing;
+	int got = context_open(c, true, err);
+
+	if (got < 0)
+		return got;
+	if (!storing_find(c->state.workspaces_fd, c->project, &storing))
+		return fail(err, ENOENT, "no snapshot of %s is being taken",
+			    text_quote(c->project));
+	run_id = storing.run_id;
+	got = session_open(c->state.runs_fd, run_id, false, &s, err);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	if (got == 0 && (s.live || run_state_pending(s.state)))
+		return fail(err, EBUSY,
+			    "run %s needs the snapshot of %s: without it, its "
+			    "changes cannot be applied (guard discard %s "
+			    "drops them)",
+			    session_label(&s), text_quote(c->project),
+			    session_label(&s));
+	if (storing_stop(c->state.workspaces_fd, c->project, &storing, err) < 0)
+		return -err->num;
+	output_print("the snapshot of %s was stopped; guard snapshot takes "
+		     "one, and reuses what is stored",
+		     text_quote(c->project));
+	return STATUS_OK;
+}
+
+int cmd_stop(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("stop");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	const char *grace = NULL;
+	bool snapshot = false;
+	const struct option_slot slots[] = {
+		{'t', .text = &grace},
+		{OPT_SNAPSHOT, .flag = &snapshot},
+		{'q', .read = output_quiet_read},
+		{0},
+	};
+	int64_t ms = GRACE_MS;
+	int got = options_parse(verb, argc, argv, slots);
+	struct err err;
+
+	if (got != OPTIONS_END)
+		return got;
+	if (argc - optind > 1)
+		return options_usage_error(verb, "expected at most one RUN");
+	if (grace)
+		ms = strcmp(grace, "0") == 0 ? 0 : parse_milliseconds(grace);
+	if (ms < 0 || (grace && ms == 0 && strcmp(grace, "0") != 0))
+		return options_usage_error(
+			verb,
+			"--time must be a time like 10, 10s or 2m, not %s",
+			text_quote(grace));
+	if (snapshot && (grace || argc > optind))
+		return options_usage_error(
+			verb, "--snapshot takes no RUN and no --time");
+	if (snapshot)
+		return output_status(stop_snapshot(&c, &err), &err);
+	return output_status(stop(&c, (int)ms, argv + optind, &err), &err);
+}

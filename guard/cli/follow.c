@@ -1,0 +1,167 @@
+#include "guard/cli/follow.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/pathset.h"
+#include "base/timestamp.h"
+#include "guard/change/live.h"
+#include "guard/change/resolve_run.h"
+#include "guard/cli/commands.h"
+#include "guard/cli/plan_print.h"
+
+#define LOOK_MS 1000
+/* A scan of a large layer takes at most this part of the time. */
+#define SCAN_SHARE 10
+
+/* The layers of the run at one moment. */
+struct pause {
+	bool running, any; /* any: it has changes that are not applied */
+	struct timestamp newest; /* change in its layers */
+};
+
+static int64_t since_ms(struct timestamp then)
+{
+	struct timestamp now = timestamp_now();
+
+	return (now.sec - then.sec) * 1000 +
+	       ((int64_t)now.nsec - (int64_t)then.nsec) / 1000000;
+}
+
+/* A file that goes during the scan makes it fail: the run is not at rest. */
+static int look(const char *run_id, struct pause *ret, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	struct err ignored;
+	size_t i;
+
+	*ret = (struct pause){.newest = timestamp_now()};
+	if (context_open(&c, false, err) < 0 ||
+	    session_open(c.state.runs_fd, run_id, false, &s, err) < 0)
+		return -err->num;
+	ret->running = resolve_run_is_running(&s);
+	if (changes_load_own(&c, &s, &changes, &ignored) < 0)
+		return 0;
+	ret->any = changes_total(&changes) > 0;
+	ret->newest = (struct timestamp){0};
+	for (i = 0; i < s.root_count; i++)
+		if (timestamp_compare(changes.roots[i].list.newest,
+				      ret->newest) > 0)
+			ret->newest = changes.roots[i].list.newest;
+	return 0;
+}
+
+static bool is_blocked(const struct plan *plan, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < plan->conflicts.count; i++)
+		if (path_below(path, plan->conflicts.items[i].path) ||
+		    path_below(plan->conflicts.items[i].path, path))
+			return true;
+	for (i = 0; i < plan->refusals.count; i++)
+		if (path_below(path, plan->refusals.items[i].path) ||
+		    path_below(plan->refusals.items[i].path, path))
+			return true;
+	return false;
+}
+
+/* The changes of a root that may be applied, of those that were named. */
+static char **list_free_paths(const struct apply_plan *a, size_t index)
+{
+	static const char *const none[] = {NULL};
+	const struct plan *plan = &a->change.roots[index].plan;
+	const struct change_list *list = &a->changes.roots[index].list;
+	const char *const *named =
+		(const char *const *)resolve_run_paths(a->p, index);
+	AUTO(pathset)
+	struct pathset wanted = pathset_make(named ? named : none);
+	char **paths = NULL;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+
+		if ((!resolve_run_has_paths(a->p) ||
+		     pathset_contains(&wanted, c->path)) &&
+		    !(c->flags & CHANGE_GIT) && !is_blocked(plan, c->path))
+			mem_list_add(&paths, c->path);
+	}
+	return paths;
+}
+
+int follow_leave_blocked(struct apply_plan *a, enum plan_resolve resolve,
+			 struct err *err)
+{
+	struct resolved_run *p = a->p;
+	auto_free char *remedy =
+		mem_printf("they stay pending: guard apply %s PATH, with "
+			   "--ours, --theirs, --merge or --yes-to",
+			   session_label(&p->session));
+	size_t roots = p->session.root_count, i;
+	bool blocked = false;
+	char ***paths;
+
+	for (i = 0; i < roots; i++)
+		blocked |= plan_print_blocks(&a->change.roots[i].plan, remedy,
+					     remedy);
+	if (!blocked)
+		return 0;
+	paths = mem_zalloc((roots + 1) * sizeof(*paths));
+	for (i = 0; i < roots; i++)
+		paths[i] = list_free_paths(a, i);
+	for (i = 0; i < p->path_lists; i++)
+		mem_list_free(&p->paths[i]);
+	free(p->paths);
+	p->paths = paths;
+	p->path_lists = roots + 1;
+	return apply_plan_make(a, resolve, err);
+}
+
+static void show_edits(const char *run_id)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	struct err ignored;
+
+	if (context_open(&c, false, &ignored) == 0 &&
+	    session_open(c.state.runs_fd, run_id, false, &s, &ignored) == 0)
+		live_show_edits(&s);
+}
+
+int follow_run(const char *run_id, int64_t rest_ms,
+	       int (*offer)(void *arg, struct err *err), void *arg,
+	       struct err *err)
+{
+	struct timestamp offered = {0};
+	int got = STATUS_OK;
+
+	for (;;) {
+		int64_t begun = timestamp_monotonic_ms(), wait;
+		bool at_rest;
+		struct pause p;
+
+		/* A run that changed nothing is gone at its end. */
+		if (look(run_id, &p, err) < 0)
+			return err->num == ENOENT ? got : -err->num;
+		at_rest = since_ms(p.newest) >= rest_ms;
+		if (p.running && at_rest)
+			show_edits(run_id);
+		if (p.any &&
+		    (!p.running ||
+		     (at_rest && timestamp_compare(p.newest, offered) != 0))) {
+			got = offer(arg, err);
+			offered = p.newest;
+		}
+		if (got < 0 || !p.running || context_interrupted())
+			return got;
+		wait = (timestamp_monotonic_ms() - begun) * SCAN_SHARE;
+		(void)poll(NULL, 0, (int)(wait > LOOK_MS ? wait : LOOK_MS));
+	}
+}

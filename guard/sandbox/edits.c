@@ -1,0 +1,109 @@
+#include "guard/sandbox/edits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "guard/sandbox/mount.h"
+
+/* Any number: no other program sends SIGURG with a value to guard. */
+#define ASK_VALUE 0x67756172
+
+static int open_namespace(pid_t pid, const char *name)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void edits_open(struct edits *e, pid_t pid1)
+{
+	e->user_fd = open_namespace(pid1, "user");
+	e->mount_fd = open_namespace(pid1, "mnt");
+}
+
+void edits_close(struct edits *e)
+{
+	fd_close(&e->user_fd);
+	fd_close(&e->mount_fd);
+}
+
+/* One mount of each layer is enough: the names belong to the file system. */
+static bool is_shown_before(const struct mountinfo *m, size_t index)
+{
+	size_t i;
+
+	for (i = 0; i < index; i++)
+		if (strcmp(m->items[i].dev, m->items[index].dev) == 0)
+			return true;
+	return false;
+}
+
+static void __attribute__((noreturn))
+show_in_run(const struct edits *e, const struct mountinfo *m)
+{
+	size_t i;
+	int fd;
+
+	if (setns(e->user_fd, CLONE_NEWUSER) < 0 ||
+	    setns(e->mount_fd, CLONE_NEWNS) < 0)
+		_exit(1);
+	for (i = 0; i < m->count; i++) {
+		if (strcmp(m->items[i].type, "overlay") != 0 ||
+		    is_shown_before(m, i))
+			continue;
+		fd = (int)syscall(SYS_fspick, AT_FDCWD, m->items[i].point,
+				  FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
+		if (fd >= 0)
+			(void)syscall(SYS_fsconfig, fd,
+				      FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0);
+		fd_close(&fd);
+	}
+	_exit(0);
+}
+
+void edits_show(const struct edits *e, pid_t pid1)
+{
+	AUTO(mountinfo) struct mountinfo m = {0};
+	struct err ignored;
+	pid_t child;
+
+	if (e->user_fd < 0 || e->mount_fd < 0 ||
+	    mountinfo_load(pid1, &m, &ignored) < 0)
+		return;
+	/* A process that has joined a user namespace cannot leave it. */
+	child = fork();
+	if (child == 0)
+		show_in_run(e, &m);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int edits_ask(int supervisor_pidfd)
+{
+	siginfo_t info = {
+		.si_signo = SIGURG,
+		.si_code = SI_QUEUE,
+	};
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_int = ASK_VALUE;
+	return (int)syscall(SYS_pidfd_send_signal, supervisor_pidfd, SIGURG,
+			    &info, 0);
+}
+
+bool edits_asked(int code, int value)
+{
+	return code == SI_QUEUE && value == ASK_VALUE;
+}

@@ -1,0 +1,59 @@
+/*
+ * Places of credentials: paths of files and directories that a run must not
+ * read as they are. places_find() looks at the default places below the home
+ * directory, at the places to which the caller's variables move them
+ * (GNUPGHOME, KUBECONFIG...), at files that settings of git and ssh name, and
+ * at fixed places of the machine. It reads the caller's environment, before
+ * sandbox_environ() drops most of it.
+ *
+ * A variable can name anything. The root directory, system directories, the
+ * home directory, the project, and directories above these are never masked
+ * because of one: the run could do nothing without them. A note says so.
+ */
+#ifndef GUARD_SANDBOX_PLACES_H
+#define GUARD_SANDBOX_PLACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+
+/* How a run sees the place. With PLACE_MASKED and another bit: the copy, or a
+ * mask where no copy can be made. */
+enum {
+	PLACE_MASKED = 1, /* empty */
+	PLACE_SETTINGS = 2, /* a copy by redact_text() */
+	PLACE_PROSE = 4, /* a copy by redact_prose() */
+};
+
+struct place {
+	char *path; /* absolute, its links not resolved */
+	char *entry; /* "~/.ssh", or the variable or file that names path */
+	bool moved; /* entry is not the default place */
+	unsigned int how; /* PLACE_* */
+};
+
+struct places {
+	struct place *items;
+	size_t count, capacity;
+	struct names notes; /* sentences for the user */
+};
+
+/* Finds the existing places. variables: "NAME=VALUE", NULL-terminated; home,
+ * project: absolute, or NULL. A place whose existence cannot be checked counts
+ * as existing. *ret must be empty; places_free() empties it again. */
+void places_find(char *const *variables, const char *home, const char *project,
+		 struct places *ret);
+void places_free(struct places *places);
+
+/* The place whose file or directory is real (links resolved), or NULL. */
+const struct place *places_of(const struct places *places, const char *real);
+
+/* The nth entry of the table, below the home directory, and *ret_how; NULL
+ * after the last. The nth variable that moves entries below a directory, whose
+ * default is *ret_default below the home directory, or "" for none; NULL after
+ * the last. For tests. */
+const char *places_entry(size_t n, unsigned int *ret_how);
+const char *places_variable(size_t n, const char **ret_default);
+
+#endif

@@ -1,0 +1,213 @@
+#!/bin/sh
+# Versions of an agent's home: a discarded run leaves no settings behind, and a
+# home that a run has destroyed comes back with its login.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+
+cat >"$HOME/.claude.json" <<END
+{"hasCompletedOnboarding": true, "theme": "dark", "oauthAccount": "me",
+ "mcpServers": {"m": {"command": "m-server", "env": {"A": "sk-in-env"},
+ "headers": {"X": "sk-in-header"}, "args": ["--token", "sk-in-args"]}},
+ "projects": {"$HOME/project": {"hasTrustDialogAccepted": true, "x": 1},
+ "/elsewhere": {"hasTrustDialogAccepted": true}}}
+END
+
+# in_claude NAME SCRIPT: runs the script in the agent's home
+in_claude() {
+	gives 0 "run $1" guard run --name "$1" --agent claude -- \
+		sh -c "cd ~/.claude; $2"
+}
+
+# home_has TITLE SCRIPT: the script succeeds in the agent's home
+home_has() {
+	gives 0 "$1" guard run --agent claude -- sh -c "cd ~/.claude; $2"
+}
+
+home_has 'the home begins with what the real settings know of the user' \
+	'cat .claude.json'
+says "$out" '"hasCompletedOnboarding": true'
+says "$out" '"theme": "dark"'
+says "$out" 'm-server'
+says "$out" '"hasTrustDialogAccepted": true'
+silent "$out" 'sk-in'
+silent "$out" 'oauthAccount'
+silent "$out" 'elsewhere'
+home_has 'its own values stay' \
+	'echo "{\"theme\": \"light\", \"mcpServers\": {}}" >.claude.json'
+home_has 'only absent members are added' 'cat .claude.json'
+says "$out" '"theme": "light"'
+says "$out" '"hasCompletedOnboarding": true'
+silent "$out" 'm-server'
+home_has 'a damaged file' 'echo "{" >.claude.json'
+home_has 'it stays as it is' '[ "$(cat .claude.json)" = "{" ] && rm .claude.json'
+gives 0 'gemini does not update itself' guard run --agent gemini -- \
+	sh -c 'cat ~/.gemini/settings.json'
+says "$out" '"enableAutoUpdate": false'
+
+in_claude first 'echo token >.credentials.json; mkdir -p projects/x
+	echo 1 >projects/x/1.jsonl; echo 2 >projects/x/2.jsonl
+	echo "{\"theme\": \"dark\"}" >settings.json
+	echo "{\"starts\": 1}" >.claude.json; echo x >~/project/new'
+silent "$err" 'deleted'
+gives 0 'a discard can leave the home' guard discard -y --keep-agent first
+silent "$err" 'put back'
+
+# --- discard ---
+in_claude evil 'echo "{\"hooks\": {\"Stop\": \"evil\"}}" >settings.json
+	echo "{\"starts\": 2, \"mcpServers\": {\"x\": {\"command\": \"evil\"}}}" \
+		>.claude.json
+	mkdir commands; echo evil >commands/do.md
+	echo 3 >projects/x/3.jsonl; echo x >~/project/new'
+gives 0 'a discard takes back what the next session executes' \
+	guard discard -y evil
+says "$err" 'settings of claude for its next session are put back'
+# shellcheck disable=SC2088
+says "$err" "~/'.claude/settings.json'"
+# shellcheck disable=SC2088
+says "$err" "~/'.claude/commands/do.md'"
+home_has 'the settings are as before, the conversation stays' \
+	'grep dark settings.json && ! grep evil .claude.json &&
+	grep starts .claude.json && ! [ -e commands/do.md ] &&
+	[ -e projects/x/3.jsonl ]'
+
+in_claude a 'echo "{\"hooks\": {\"Stop\": \"evil\"}}" >settings.json
+	echo x >~/project/new'
+run=$(echo "$state"/runs/*)
+seq=$(sed -n 's/^agent-after=//p' "$run/record")
+gives 0 'the store has the home' guard ls "$seq" .claude
+says "$out" 'settings.json'
+silent "$out" 'credentials'
+in_claude b 'echo "{\"theme\": \"light\"}" >settings.json
+	echo x >~/project/new'
+gives 0 'a setting that a later run changed stays' guard discard -y a
+# shellcheck disable=SC2088
+says "$err" "~/'.claude/settings.json' stays: a later run of claude"
+home_has 'it is as the later run left it' 'grep light settings.json'
+gives 0 'a discard of every run takes settings back, too' guard discard -y --all
+home_has 'they are as before the later run' 'grep Stop settings.json'
+in_claude c 'echo "{}" >settings.json; echo x >~/project/new
+	echo x >~/project/other'
+gives 0 'a discard of paths leaves the home' guard discard -y c new
+silent "$err" 'put back'
+gives 0 'the discard of the last path takes settings back' \
+	guard discard -y c other
+home_has 'they are as before' 'grep Stop settings.json'
+
+# --- a run destroys the home ---
+in_claude wipe 'rm -rf ~/.claude || :'
+says "$err" 'the run deleted the login and 3 history files of claude'
+says "$err" 'guard agents claude --undo restores the home'
+gives 1 'the undo of a home asks' guard agents claude --undo
+says "$out" '.claude/projects/x/1.jsonl'
+says "$err" "the login comes back: ~/'.claude/.credentials.json'"
+gives 0 'the undo of a home brings everything back' guard agents claude --undo -y
+says "$err" 'the home of claude is as before run'
+home_has 'login, conversations and settings are there' \
+	'grep token .credentials.json && grep 2 projects/x/2.jsonl &&
+	grep Stop settings.json'
+silent "$err" 'deleted'
+gives 1 'the undo of more runs than there were is refused' \
+	guard agents claude --undo 100 -y
+says "$err" 'are stored, not more'
+is "$(stat -c %a "$state"/agents/claude/logins/.claude*)" 600 \
+	'the copy of the login is readable for its owner only'
+
+# --- a run that goes on, and another one beside it ---
+in_claude long 'echo 1 >CLAUDE.md; echo x >~/project/new'
+gives 0 'a command in the run changes the home, too' \
+	guard exec long -- sh -c 'echo 2 >~/.claude/CLAUDE.md'
+gives 0 'its discard takes back both' guard discard -y long
+home_has 'the file is as before the run' '! [ -e CLAUDE.md ]'
+mkdir "$HOME/gate"
+mkfifo "$HOME/gate/go"
+guard run --rw "$HOME/gate" --name live --agent claude -- \
+	sh -c ': >~/gate/ready; read x <~/gate/go' >"$T/live" 2>&1 &
+live=$!
+until [ -e "$HOME/gate/ready" ]; do
+	kill -0 "$live" || exit 99
+	sleep 0.02
+done
+gives 1 'the home of a live run is not restored' guard agents claude --undo -y
+says "$err" 'in use by run'
+echo >"$HOME/gate/go"
+wait "$live"
+
+# --- a secret in a conversation ---
+in_claude secret 'echo secret >projects/x/4.jsonl'
+talk=$state/agents/claude/home/.claude/projects/x/4.jsonl
+rm "$talk"
+gives 0 'a file of the home is purged' guard purge --confirm "$talk" "$talk"
+gives 0 'its versions are gone' guard log "$talk"
+says "$out" 'purged'
+silent "$out" 'added'
+gives 1 'no other part of the state is' \
+	guard purge --confirm "$state/runs" "$state/runs"
+says "$err" "overlaps guard's own state"
+
+# --- an agent without a login ---
+OPENAI_API_KEY=k ANTHROPIC_API_KEY=k
+export OPENAI_API_KEY ANTHROPIC_API_KEY
+for time in first second; do
+	gives 0 "$time run of an agent without a login" \
+		guard run --agent codex -- true
+	says "$err" 'codex is not logged in, and OPENAI_API_KEY is not passed on: use --env OPENAI_API_KEY'
+done
+gives 0 'with its key' guard run --agent codex --env OPENAI_API_KEY -- true
+silent "$err" 'not logged in'
+gives 0 'with a login' guard run --agent claude -- true
+silent "$err" 'not logged in'
+count=0
+for agent in $(guard agents --json | sed -n 's/.*"name": "\(.*\)",/\1/p'); do
+	[ "$agent" != default ] || continue
+	count=$((count + 1))
+	gives 0 "the profile of $agent" guard run --agent "$agent" -- true
+done
+ok 'more than ten agents have a profile' test "$count" -gt 10
+
+gives 0 'members of a JSON file with comments' guard run --agent copilot -- \
+	sh -c 'printf "// by itself\n{\"starts\": 2}\n" >~/.copilot/config.json'
+silent "$err" 'configuration or code'
+gives 0 'a new plugin in such a file' guard run --agent copilot -- sh -c \
+	'printf "// by itself\n{\"installedPlugins\": [\"x\"]}\n" >~/.copilot/config.json'
+says "$err" '.copilot/config.json#installedPlugins'
+gives 0 'an empty login is none' guard run --agent pi -- \
+	sh -c 'mkdir -p ~/.pi/agent; echo "{}" >~/.pi/agent/auth.json'
+gives 0 'its key is named' guard run --agent pi -- true
+says "$err" 'pi is not logged in, and ANTHROPIC_API_KEY is not passed on'
+
+# --- sandboxes inside ---
+gives 0 'claude without a sandbox of its own' guard run --agent claude -- true
+says "$err" 'agent: claude)'
+mkdir .claude
+echo '{"sandbox": {"enabled": true}}' >.claude/settings.local.json
+gives 0 'claude with a sandbox of its own' guard run --agent claude -- true
+says "$err" 'agent: claude with --nested'
+printf '#!/bin/sh\ntrue\n' >claude
+chmod 755 claude
+gives 0 'a program of the project' guard run --agent claude -- ./claude
+says "$err" 'agent: claude)'
+rm -r .claude claude
+
+# --- a file that an agent keeps in .git ---
+gives 0 'a file of the agent in .git is no change' \
+	guard run --agent opencode -- sh -c 'echo id >.git/opencode'
+says "$err" 'changed nothing'
+gives 0 'a hook is one' guard run --agent opencode -- \
+	sh -c 'echo id >.git/opencode; echo x >.git/hooks/post-commit'
+says "$err" '1 in .git'
+guard discard -y -q
+
+# --- bad input ---
+gives 1 'a number of runs is expected' guard agents claude --undo x
+says "$err" "takes a number of runs, not 'x'"
+gives 1 'no number of runs is 0' guard agents claude --undo 0
+gives 2 '--undo needs the name of an agent' guard agents --undo
+gives 2 '--undo and --reset exclude each other' \
+	guard agents --undo --reset claude
+gives 1 'an unknown agent has no home' guard agents nobody --undo
+says "$err" 'nobody has no home directory yet'
+
+finish

@@ -1,0 +1,62 @@
+#!/bin/sh
+# The snapshot that is taken beside a run, and goes on when the run has ended.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+mkdir -p "$HOME/project"
+cd "$HOME/project" || exit 99
+for d in $(seq 60); do
+	mkdir "$d"
+	for f in $(seq 100); do
+		echo "$d $f" >"$d/$f"
+	done
+done
+
+keeper() {
+	grep -lx guard-keeper /proc/[0-9]*/comm 2>"$T/meanwhile" |
+		sed -n 's,/proc/\([0-9]*\)/comm,\1,p'
+}
+# begin COMMANDS: starts a run whose snapshot is stopped in the middle.
+begin() {
+	guard run -- sh -c "$1" >"$T/live.out" 2>"$T/live.err" &
+	guard=$!
+	until [ -e "$(echo "$state"/workspaces/*/storing)" ]; do
+		kill -0 "$guard" || break
+	done
+	snapshot=$(keeper)
+	kill -STOP "$snapshot"
+	ok 'the snapshot is still being taken' \
+		test -e "$state"/workspaces/*/storing
+}
+
+begin 'sleep 3'
+wait "$guard"
+says "$T/live.err" "storing '$HOME/project' in the background: "
+says "$T/live.err" 'guard stop --snapshot ends it'
+gives 0 'status shows a snapshot that goes on' guard status
+says "$err" "storing '$HOME/project' in the background: "
+gives 2 'stop --snapshot refuses a run' guard stop --snapshot latest
+gives 0 'stop --snapshot ends a snapshot' guard stop --snapshot
+says "$err" 'was stopped'
+is "$(keeper)" '' 'no process is left'
+gives 0 'status shows no snapshot that was stopped' guard status
+silent "$err" storing
+gives 1 'stop --snapshot fails without a snapshot' guard stop --snapshot
+says "$err" "no snapshot of '$HOME/project' is being taken"
+
+begin 'echo x >new; sleep 1'
+gives 1 'stop --snapshot is refused while a run needs it' guard stop --snapshot
+says "$err" 'needs the snapshot'
+kill -CONT "$snapshot"
+wait "$guard"
+gives 0 'the run can be applied' guard apply -y
+is "$(cat new)" x 'the file is there'
+begin 'sleep 0.1'
+kill -CONT "$snapshot"
+wait "$guard"
+silent "$T/live.err" 'in the background'
+gives 0 'a snapshot works after one that was stopped' guard snapshot -q
+settle
+no 'the record of progress is gone' test -e "$state"/workspaces/*/storing
+
+finish

@@ -1,0 +1,106 @@
+#!/bin/sh
+# Which run a command takes: names, ids and their beginnings, "latest", and no
+# operand with several pending runs.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+newest() {
+	guard status -q | head -n 1
+}
+
+# ---- names ----
+gives 0 'run --name starts a run' guard run --name fix-login -- \
+	sh -c 'echo one >named; echo "$GUARD_NAME" >name; echo "$GUARD_RUN" >id'
+says "$err" 'run fix-login: 3 added'
+says "$err" 'guard apply fix-login '
+first=$(newest)
+is "$(guard show fix-login:name)" fix-login 'the command finds its name'
+is "$(guard show fix-login:id)" "$first" 'the command finds its id'
+gives 125 'a second pending run cannot have the name' \
+	guard run --name fix-login -- true
+says "$err" "$first, is already called 'fix-login'"
+for name in latest 2x a/b 'a b' '' "$first" abcdefghijklmnopqrstuvwxyz0123456; do
+	gives 125 "--name refuses '$name'" guard run --name "$name" -- true
+	says "$err" 'a name is a letter'
+done
+gives 0 'status shows the name' guard status
+says "$out" "$first  fix-login  ended"
+gives 0 'status --json has the name' guard status --json
+says "$out" '"name": "fix-login"'
+is "$(guard status --porcelain | tail -n 1 | cut -f 10)" fix-login \
+	'status --porcelain ends with the name'
+for verb in diff review ls; do
+	gives 0 "$verb takes a name" guard "$verb" fix-login
+done
+gives 0 'apply takes a name' guard apply -n fix-login
+gives 0 'exec takes a name' guard exec -q fix-login -- test -f named
+gives 0 'run --continue takes a name' \
+	guard run -q --continue=fix-login -- sh -c 'echo two >>named'
+is "$(guard show fix-login:named | tr '\n' ' ')" 'one two ' \
+	'the continued run has both changes'
+
+# ---- latest, beginnings of ids, files of the same name ----
+ok 'a second run changes a file' guard run -q -- sh -c 'echo 2 >second'
+second=$(newest)
+is "$(guard diff --name-only latest)" second 'latest is the newest pending run'
+is "$(guard diff --name-only "${second%???????}")" second \
+	'the first four characters of an id name the run'
+is "$(guard diff --name-only "$(echo "$second" | cut -c 1-2)")" second \
+	'two characters name the run while no other run shares them'
+ok 'a third run changes a file' \
+	guard run -q --name "$(echo "$second" | cut -c 1-4)" -- sh -c 'echo 3 >third'
+is "$(guard diff --name-only "$(echo "$second" | cut -c 1-4)")" third \
+	'a name wins over the beginning of an id'
+echo file >fix-login
+gives 2 'a run and a file of the same name are told apart' \
+	guard diff fix-login
+says "$err" 'write ./fix-login for the file'
+rm fix-login
+
+# ---- several pending runs and nobody to ask ----
+for verb in 'apply -y' 'discard -y' 'import -y' apply discard 'patch' \
+	'export --tar'; do
+	# shellcheck disable=SC2086 # words
+	gives 4 "$verb lists the pending runs" guard $verb </dev/null
+	says "$err" '3 runs are pending in'
+	says "$err" "guard $verb fix-login  "
+	says "$err" "guard $verb $second  "
+done
+gives 4 'discard of a path lists the runs, too' guard discard -y -- named
+says "$err" 'guard discard -y fix-login -- named'
+no 'nothing was applied' test -e named
+is "$(guard status -q | wc -l)" 3 'all runs are pending still'
+gives 0 'a dry run of apply takes the newest' guard apply -n
+gives 0 'apply takes the named run' guard apply -y -q "$second" </dev/null
+is "$(cat second)" 2 'apply wrote the named run'
+ok 'discard takes the named run' \
+	guard discard -y -q "$(echo "$second" | cut -c 1-4)"
+gives 0 'with one pending run apply needs no name' guard apply -y -q
+is "$(tail -n 1 named)" two 'apply wrote the only pending run'
+
+# ---- closed runs ----
+gives 0 'an applied run frees its name' \
+	guard run -q --name fix-login -- sh -c 'echo new >named'
+is "$(guard diff --name-only fix-login)" named \
+	'the pending run is taken of two with the same name'
+ok 'that run is discarded' guard discard -y -q fix-login
+mkdir ../other
+ok 'a run of another project has a name' \
+	sh -c 'cd ../other && guard run -q --name elsewhere -- sh -c "echo 1 >e"'
+gives 0 'a name of another project is found' guard status --all
+gives 0 'diff takes a name of another project' guard diff elsewhere
+
+# ---- a run whose record cannot be read ----
+ok 'a run is made unreadable' guard run -q -- sh -c 'echo 1 >unread'
+hidden=$(newest)
+ok 'an older run is pending' \
+	sh -c 'cd ../other && guard discard -y -q elsewhere'
+mv "$state/runs/$hidden/record" "$state/runs/$hidden/away"
+echo broken >"$state/runs/$hidden/record"
+gives 1 'no older run is taken instead of an unreadable one' guard apply -y
+says "$err" "run $hidden"
+mv "$state/runs/$hidden/away" "$state/runs/$hidden/record"
+ok 'the repaired run is discarded' guard discard -y -q "$hidden"
+finish

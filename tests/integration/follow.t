@@ -1,0 +1,129 @@
+#!/bin/sh
+# Work beside a live run: `guard apply --follow`, and the user's own edits, which
+# the run sees.
+# shellcheck disable=SC2317 # functions that until_true calls
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+mkdir -p "$HOME/gate"
+mkfifo "$HOME/gate/go"
+printf '1\n2\n3\n4\n5\n6\n7\n' >both
+echo first >seen
+echo first >clash
+guard snapshot -q
+
+# begin NAME: a run that executes the lines from the gate
+begin() {
+	guard run --name "$1" --rw "$HOME/gate" -- sh -c '
+		cat seen missing 2>/dev/null; : >ready
+		while :; do read -r line <~/gate/go && eval "$line"; done' \
+		>"$T/$1.out" 2>"$T/$1.err" &
+	guard=$!
+	until_true run_has ready
+}
+run_has() {
+	run=$(guard status --porcelain | sed -n '1s/	.*//p')
+	[ -n "$run" ] && [ -e "$state/runs/$run/upper/$1" ]
+}
+# until_true COMMAND: at most 20 s
+until_true() {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 1000 ] || return 1
+		sleep 0.02
+	done
+}
+tell() {
+	echo "$1" >"$HOME/gate/go"
+}
+holds() {
+	[ -e "$1" ] && [ "$(cat "$1")" = "$2" ]
+}
+said() {
+	grep -qF "$2" "$1"
+}
+
+begin one
+gives 1 '--follow without a terminal needs -y' guard apply --follow one
+says "$err" '--follow asks on a terminal; use -y'
+guard apply --follow -y --rest 0.1s one >"$T/out" 2>"$T/err" &
+follower=$!
+ok 'the follower says what it does' until_true said "$T/err" \
+	'following run one: its changes are applied at each pause of 0.1 s'
+tell 'echo run >made; sed -i s/2/run/ both'
+ok 'a new file is applied at the pause' until_true holds made run
+ok 'a changed file is applied, too' until_true said both run
+tell 'echo more >>made'
+ok 'so is the next change of the same file' until_true holds made 'run
+more'
+
+# --- the user's own edits ---
+echo user >seen.new
+mv seen.new seen
+echo user >missing
+tell 'until grep -q user seen && [ -e missing ]; do sleep 0.05; done; cat seen missing; echo yes >saw'
+ok 'the run sees a file that was replaced, and a new one' \
+	until_true holds saw yes
+is "$(tail -n 2 "$T/one.out")" 'user
+user' 'with its content'
+echo user >clash
+tell 'echo run >clash; echo run >other'
+ok 'a file without a conflict is applied' until_true holds other run
+is "$(cat clash)" user "a file that both changed keeps the user's version"
+ok 'the conflict is listed' until_true said "$T/err" "'clash'"
+ok 'with the way out' said "$T/err" 'they stay pending: guard apply one PATH'
+gives 0 'status names the edit that the run does not see' guard status
+says "$err" "it does not see your edits of 'clash'"
+silent "$err" "'made'"
+silent "$err" "'seen'"
+tell 'echo last >last; exit 0'
+wait "$guard"
+wait "$follower"
+is $? 0 'the follower ends with the run'
+is "$(cat last)" last 'and has applied its last change'
+gives 0 'the conflict is still pending' guard diff --name-only one
+says "$out" 'clash'
+silent "$out" 'made'
+gives 0 'its decision is the last of the run' guard apply -y --theirs one
+is "$(cat clash)" run 'the chosen version is in the project'
+
+# --- an applied change is no edit of the user ---
+begin two
+tell 'echo two >made; : >done1'
+until_true run_has done1
+gives 0 'a live run is applied' guard apply -y two
+tell 'echo end >>made; exit 0'
+wait "$guard"
+gives 0 'the next change of the file' guard diff two
+says "$out" 'made'
+silent "$out" 'CHANGED HERE'
+echo mine >>made
+gives 0 'after an edit of the user' guard diff two
+says "$out" 'CHANGED HERE'
+guard discard -y -q two
+
+# --- paths, bad input ---
+begin three
+guard apply --follow -y --rest 0.1s three -- inside >"$T/out" 2>"$T/err" &
+follower=$!
+until_true said "$T/err" 'following'
+tell 'mkdir inside; echo a >inside/a; echo b >outside; : >done2'
+ok 'a path that was named is applied' until_true holds inside/a a
+no 'no other path is applied' test -e outside
+kill "$follower"
+wait "$follower"
+gives 0 'the run goes on without its follower' guard status
+says "$out" running
+tell 'exit 0'
+wait "$guard"
+gives 1 'a run that has ended is not followed' guard apply --follow -y three
+says "$err" 'is not running: guard apply three applies its changes'
+gives 2 '--rest needs --follow' guard apply --rest 5s three
+gives 2 '--rest needs a time' guard apply --follow --rest soon three
+gives 2 '--follow and -n exclude each other' guard apply --follow -n three
+guard discard -y -q three
+
+finish
