@@ -721,12 +721,12 @@ static int compare_age(const void *left, const void *right)
 	return order ? order : strcmp(a->id, b->id);
 }
 
-static bool is_marked_closed(int runs_fd, const char *id)
+static bool is_marked_closed(int runs_fd, const char *id, uid_t uid)
 {
 	struct stat st;
 
 	return fstatat(runs_fd, id, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       S_ISDIR(st.st_mode) && st.st_uid == uid &&
 	       st.st_mtim.tv_sec == 0 && st.st_mtim.tv_nsec == 0;
 }
 
@@ -737,6 +737,7 @@ static int list_sessions(int runs_fd, bool live, bool pending,
 	AUTO(session_list) struct session_list list = {0};
 	AUTO(dirlist) struct dirlist names = {0};
 	auto_close int dir = fd_open_dir(runs_fd, ".");
+	uid_t uid = geteuid();
 	size_t i;
 
 	if (dir < 0)
@@ -752,7 +753,7 @@ static int list_sessions(int runs_fd, bool live, bool pending,
 		/* A quick test before the record is read: most runs are not
 		 * live. */
 		if (!session_id_ok(id) ||
-		    (pending && is_marked_closed(runs_fd, id)) ||
+		    (pending && is_marked_closed(runs_fd, id, uid)) ||
 		    (live && is_session_locked(runs_fd, lock, &inner_err) == 0))
 			continue;
 		if (open_session_id(runs_fd, id, false, &s, &inner_err) < 0) {

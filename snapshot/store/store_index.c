@@ -346,9 +346,9 @@ int store_refresh(struct store *s, struct err *err)
 
 /* Searching this many packs costs a third of a millisecond. */
 static unsigned int loose_max = 16;
-/* Share of the indexed packs that must be new: the cost of writing the index is
- * then paid for by the number of packs added. */
-#define LOOSE_SHARE 16
+/* Share of the indexed packs that must be new, so that the cost of writing the
+ * index is spread over the packs added. */
+#define LOOSE_SHARE 64
 
 void store_index_after(unsigned int packs)
 {
