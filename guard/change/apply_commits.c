@@ -20,11 +20,12 @@ void apply_commits_free(struct apply_commits *ac)
 {
 	gitimport_free(&ac->import);
 	githead_free(&ac->from);
+	githead_free(&ac->to);
 }
 
 const char *apply_commits_branch(const struct apply_commits *ac)
 {
-	return ac->from.branch + strlen(HEADS);
+	return ac->to.branch + strlen(HEADS);
 }
 
 /* --- the states of both repositories --- */
@@ -96,7 +97,41 @@ static bool same_id(const struct githead *a, const struct githead *b)
 	return gittips_compare_ids(&a->id, &b->id) == 0;
 }
 
-/* Where the branch is: as the run found it, and moved by the run. */
+/* The run switched to another branch. */
+static int check_new_branch(const struct apply_plan *a,
+			    const struct githead *base,
+			    const struct githead *want, struct err *err)
+{
+	const struct changeset_root *root = &a->change.roots[0];
+	const char *run = session_label(&a->p->session);
+	const char *name = want->branch + strlen(HEADS);
+	struct gitid old;
+	int got = githead_find(a->c->store, &root->base.root, want->branch,
+			       &old, err);
+
+	if (got == 0 && *old.hex)
+		return fail(err, ENOTSUP,
+			    "the run switched to %s, a branch that you had "
+			    "before: guard import %s, then git merge "
+			    "refs/guard/%s/heads/%s",
+			    text_quote(name), run, a->p->session.id, name);
+	if (got == 0 && same_id(want, base))
+		return fail(err, ENODATA,
+			    "run %s has no commits on its new branch %s: guard "
+			    "apply %s applies its files",
+			    run, text_quote(name), run);
+	if (got == 0)
+		got = githead_check_new(a->c->store, &root->now.root,
+					want->branch, err);
+	if (got == -EEXIST)
+		return err_context(err,
+				   "the run's branch %s cannot be created "
+				   "(guard import %s imports it)",
+				   text_quote(name), run);
+	return got;
+}
+
+/* Where HEAD and its branch are: as the run found them, and moved by it. */
 static int check_heads(const struct apply_plan *a, const struct githead *base,
 		       const struct githead *want, const struct githead *now,
 		       struct err *err)
@@ -111,12 +146,6 @@ static int check_heads(const struct apply_plan *a, const struct githead *base,
 			    "a ref below refs/guard/%s",
 			    run, id);
 	name = now->branch + strlen(HEADS);
-	if (strcmp(base->branch, now->branch) != 0)
-		return fail(err, EBUSY,
-			    "HEAD was at %s when the run began and is at %s: "
-			    "guard import %s, then git merge refs/guard/%s/%s",
-			    text_quote(base->branch + strlen(HEADS)),
-			    text_quote(name), run, id, base->branch + 5);
 	at_end = want->branch && strcmp(want->branch, now->branch) == 0 &&
 		 same_id(want, now);
 	/* An applied run has its commits in the base, too. */
@@ -124,17 +153,24 @@ static int check_heads(const struct apply_plan *a, const struct githead *base,
 		return fail(err, EALREADY,
 			    "%s is at the commit of run %s already",
 			    text_quote(name), run);
+	if (strcmp(base->branch, now->branch) != 0)
+		return fail(err, EBUSY,
+			    "HEAD was at %s when the run began and is at %s: "
+			    "guard import %s, then git merge refs/guard/%s/%s",
+			    text_quote(base->branch + strlen(HEADS)),
+			    text_quote(name), run, id, base->branch + 5);
 	if (!same_id(base, now))
 		return fail(err, EBUSY,
 			    "%s moved since the run began: guard import %s, "
 			    "then git merge refs/guard/%s/%s",
 			    text_quote(name), run, id, now->branch + 5);
-	if (!want->branch || strcmp(want->branch, now->branch) != 0)
+	if (!want->branch)
 		return fail(err, ENOTSUP,
-			    "the run's HEAD is not at %s any more: guard "
-			    "import %s, then git merge refs/guard/%s/%s",
-			    text_quote(name), run, id,
-			    want->branch ? want->branch + 5 : "HEAD");
+			    "the run detached HEAD: guard import %s, then git "
+			    "merge refs/guard/%s/HEAD",
+			    run, id);
+	if (strcmp(want->branch, now->branch) != 0)
+		return check_new_branch(a, base, want, err);
 	if (at_end)
 		return fail(err, ENODATA,
 			    "run %s has no commits on %s: guard apply %s "
@@ -207,7 +243,7 @@ static int put_index(struct apply_plan *a, struct apply_commits *ac,
 	/* The mtime stays: git compares it with the times of the files in the
 	 * index, which are as old. */
 	return gitimport_index(ac->import, a->c->store, got ? &e : NULL,
-			       &ac->from.id, &ac->to, &e, err) < 0
+			       &ac->from.id, &ac->to.id, &e, err) < 0
 		       ? -err->num
 		       : put_git_file(editor, GIT "/index", &e, err);
 }
@@ -235,15 +271,27 @@ static int put_missing_dirs(struct tree_editor *editor, const char *path,
 static int put_branch(struct apply_plan *a, const struct apply_commits *ac,
 		      struct tree_editor *editor, struct err *err)
 {
-	auto_free char *path = path_join(GIT, ac->from.branch);
+	auto_free char *path = path_join(GIT, ac->to.branch);
 	AUTO(entry) struct entry e = {0};
 	AUTO(buf) struct buf text = {0};
 
-	buf_printf(&text, "%s\n", ac->to.hex);
+	buf_printf(&text, "%s\n", ac->to.id.hex);
 	return put_missing_dirs(editor, path, err) < 0 ||
 			       load_git_file(editor, path, &e, err) < 0
 		       ? -err->num
 		       : put_text(a, path, &e, &text, editor, err);
+}
+
+static int put_head(struct apply_plan *a, const struct apply_commits *ac,
+		    struct tree_editor *editor, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	AUTO(buf) struct buf text = {0};
+
+	buf_printf(&text, "ref: %s\n", ac->to.branch);
+	return load_git_file(editor, GIT "/HEAD", &e, err) < 0
+		       ? -err->num
+		       : put_text(a, GIT "/HEAD", &e, &text, editor, err);
 }
 
 /* A reflog that the user has gets a line, as by git reset. */
@@ -263,8 +311,8 @@ static int put_log(struct apply_plan *a, struct apply_commits *ac,
 	if (e.content.type != OBJECT_NONE &&
 	    content_append(a->c->store, &e.content, &text, err) < 0)
 		return -err->num;
-	gitimport_add_log(ac->import, a->c->state.home, &ac->from.id, &ac->to,
-			  message, &text);
+	gitimport_add_log(ac->import, a->c->state.home, &ac->from.id,
+			  &ac->to.id, message, &text);
 	return put_text(a, path, &e, &text, editor, err);
 }
 
@@ -280,10 +328,12 @@ static int put_git(struct apply_plan *a, struct apply_commits *ac,
 		got = put_index(a, ac, editor, err);
 	if (got == 0 && ac)
 		got = put_branch(a, ac, editor, err);
+	if (got == 0 && ac && ac->is_new)
+		got = put_head(a, ac, editor, err);
 	if (got == 0 && ac)
 		got = put_log(a, ac, "HEAD", editor, err);
 	if (got == 0 && ac)
-		got = put_log(a, ac, ac->from.branch, editor, err);
+		got = put_log(a, ac, ac->to.branch, editor, err);
 	if (got == 0)
 		got = tree_editor_save(editor, &made, err);
 	tree_editor_free(&editor);
@@ -300,7 +350,7 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 	struct session *s = &a->p->session;
 	struct changeset_root *root = &a->change.roots[0];
 	struct store *store = a->c->store;
-	AUTO(githead) struct githead base = {0}, want = {0};
+	AUTO(githead) struct githead base = {0};
 	AUTO(entry) struct entry git = {0};
 
 	if (s->live)
@@ -312,20 +362,20 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 			    "--commits does not support: guard import %s",
 			    text_quote(s->project), session_label(s));
 	if (githead_read(store, &root->base.root, &base, err) < 0 ||
-	    githead_read(store, &root->want.root, &want, err) < 0 ||
+	    githead_read(store, &root->want.root, &ac->to, err) < 0 ||
 	    githead_read(store, &root->now.root, &ac->from, err) < 0 ||
-	    check_heads(a, &base, &want, &ac->from, err) < 0 ||
+	    check_heads(a, &base, &ac->to, &ac->from, err) < 0 ||
 	    check_states(a, &root->base.root, &root->want.root, &root->now.root,
 			 err) < 0 ||
 	    importer_open(a->c, s, true, &ac->import, err) < 0)
 		return -err->num;
-	if (!has_commit(gitimport_listed(ac->import), &want))
+	if (!has_commit(gitimport_listed(ac->import), &ac->to))
 		return fail(err, EBADMSG,
 			    "the run's %s names no commit: guard import %s",
-			    text_quote(want.branch), session_label(s));
-	ac->to = want.id;
-	if (gitimport_distance(ac->import, &ac->from.id, &ac->to, &ac->distance,
-			       err) < 0 ||
+			    text_quote(ac->to.branch), session_label(s));
+	ac->is_new = strcmp(ac->from.branch, ac->to.branch) != 0;
+	if (gitimport_distance(ac->import, &ac->from.id, &ac->to.id,
+			       &ac->distance, err) < 0 ||
 	    tree_lookup(store, &root->now.root, GIT, &git, err) < 0 ||
 	    put_git(a, NULL, &git, &root->base.root, err) < 0 ||
 	    put_git(a, ac, &git, &root->want.root, err) < 0)
@@ -363,7 +413,7 @@ int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
 			struct err *err)
 {
 	if (check_lock(a, "index", err) < 0 || check_lock(a, "HEAD", err) < 0 ||
-	    check_lock(a, ac->from.branch, err) < 0 ||
+	    check_lock(a, ac->to.branch, err) < 0 ||
 	    (gitimport_listed(ac->import)->fresh &&
 	     importer_write(a->c, &a->p->session, ac->import, err) < 0))
 		return err_context(err, "nothing is applied");

@@ -1,6 +1,6 @@
 /*
  * `apply --commits`: the files of a run together with its commits on the branch
- * of HEAD.
+ * of HEAD, or on a new branch that the run switched to.
  *
  *	apply_plan_load()	with a->commits set
  *	apply_commits_make()	before apply_plan_make(): adds the branch and
@@ -11,7 +11,9 @@
  *	apply_commits_free()
  *
  * The branch is a step of the plan like a file: its earlier id is compared
- * before it is replaced, the journal has both ids, and undo moves it back. Of
+ * before it is replaced, the journal has both ids, and undo moves it back. HEAD
+ * follows to a new branch in the same way; a branch that the user had is moved
+ * only where HEAD is at it. Of
  * the user's .git nothing else changes, whatever the run wrote into its own:
  * the index is the user's, moved by git from one commit to the other.
  */
@@ -24,7 +26,8 @@
 struct apply_commits {
 	struct gitimport *import; /* NULL: not made */
 	struct githead from; /* the user's */
-	struct gitid to;
+	struct githead to; /* the run's */
+	bool is_new; /* HEAD moves to a branch that the run created */
 	struct gitimport_distance distance;
 };
 
@@ -38,7 +41,7 @@ int apply_commits_make(struct apply_plan *a, struct apply_commits *ret,
 		       struct err *err);
 int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
 			struct err *err);
-/* The branch without refs/heads/. */
+/* The branch that gets the commits, without refs/heads/. */
 const char *apply_commits_branch(const struct apply_commits *ac);
 void apply_commits_free(struct apply_commits *ac);
 

@@ -59,8 +59,8 @@ static int adjust_packed(const struct adjustment *a, const char *path,
 		got = githead_find(a->store, &root->now.root, name, &now, err);
 	if (got == 0)
 		got = githead_find(a->store, &root->want.root, name, &old, err);
-	/* Of other kinds of repositories, and of one that was not there, only
-	 * the files are compared. */
+	/* guard reads no refs in these repositories: their files are compared
+	 * like any other file. */
 	if (got == -ENOTSUP || got == -ENOENT || got == -ENOTDIR)
 		return 0;
 	if (got < 0)

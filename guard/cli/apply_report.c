@@ -105,9 +105,17 @@ void apply_report_branch(const struct apply_commits *ac, const char *moves)
 	const struct githead *from = &ac->from;
 	const char *name = text_quote(apply_commits_branch(ac));
 
+	if (ac->is_new) {
+		report_note("HEAD %s from %s to %s, a new branch at %.*s (%s)",
+			    moves,
+			    text_quote(from->branch + strlen("refs/heads/")),
+			    name, ID_SHOWN, ac->to.id.hex,
+			    text_count(ac->distance.added, "commit"));
+		return;
+	}
 	report_note("%s %s from %.*s to %.*s (%s)", name, moves, ID_SHOWN,
 		    *from->id.hex ? from->id.hex : "no commit", ID_SHOWN,
-		    ac->to.hex, text_count(ac->distance.added, "commit"));
+		    ac->to.id.hex, text_count(ac->distance.added, "commit"));
 	if (ac->distance.dropped)
 		report_warning("%s of %s %s not in the run's branch",
 			       text_count(ac->distance.dropped, "commit"), name,
@@ -122,7 +130,7 @@ void apply_report_refs(const struct apply_commits *ac)
 	for (i = 0; i < list->count; i++)
 		count += !list->items[i].known &&
 			 strcmp(list->items[i].name, "HEAD") != 0 &&
-			 strcmp(list->items[i].name, ac->from.branch + 5) != 0;
+			 strcmp(list->items[i].name, ac->to.branch + 5) != 0;
 	if (count)
 		report_note("%s of the run: git for-each-ref %s",
 			    text_count(count, "other ref"), list->prefix);

@@ -54,7 +54,8 @@ static json_t *branch_json(const struct apply_commits *ac)
 
 	jsonout_text(object, "name", apply_commits_branch(ac));
 	jsonout_text(object, "from", *ac->from.id.hex ? ac->from.id.hex : NULL);
-	jsonout_text(object, "to", ac->to.hex);
+	jsonout_text(object, "to", ac->to.id.hex);
+	jsonout_bool(object, "new", ac->is_new);
 	return object;
 }
 

@@ -58,6 +58,7 @@ void output_run_summary(const struct session *s, struct changes *c)
 	AUTO(buf) struct buf sum = {0};
 	size_t homes = changes_count_home(c), i;
 	bool refs = false, heads = false, packed = false, moved = false;
+	bool created = false;
 
 	if (output_is_quiet())
 		return;
@@ -75,8 +76,8 @@ void output_run_summary(const struct session *s, struct changes *c)
 			     text_count(homes, "change"));
 	output_print("these changes have not reached your files; next:");
 	/* Plain apply skips branches, tags and the stash, and files that it
-	 * wrote first would stand in the way of a merge. --commits moves only
-	 * the branch that HEAD names before and after the run. */
+	 * wrote first would stand in the way of a merge. --commits follows HEAD
+	 * to a new branch only. */
 	for (i = 0; i < list->count; i++) {
 		const char *path = list->items[i].path;
 
@@ -84,8 +85,10 @@ void output_run_summary(const struct session *s, struct changes *c)
 		refs |= packed || strncmp(path, ".git/refs/", 10) == 0;
 		heads |= packed || path_below(path, ".git/refs/heads");
 		moved |= strcmp(path, ".git/HEAD") == 0;
+		created |= list->items[i].kind == CHANGE_ADDED &&
+			   path_below(path, ".git/refs/heads");
 	}
-	heads &= !moved;
+	heads &= !moved || created;
 	print_next("diff", s, heads, "show the changes");
 	if (n.total)
 		print_next("review", s, heads, "decide on each change");

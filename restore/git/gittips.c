@@ -624,6 +624,26 @@ int githead_find(struct store *store, const struct entry *root,
 	return 0;
 }
 
+int githead_check_new(struct store *store, const struct entry *root,
+		      const char *name, struct err *err)
+{
+	AUTO(gitrefs) struct gitrefs r = {.store = store};
+	AUTO(entry) struct entry git = {0};
+	size_t i;
+
+	if (find_git_dir(store, root, &git, err) < 0 ||
+	    check_form(&r, &git, err) < 0 ||
+	    read_one(&r, &git, "packed-refs", err) < 0 ||
+	    each_in(&r, &git, "refs", err) < 0)
+		return -err->num;
+	for (i = 0; i < r.refs.count; i++)
+		if (path_below(r.refs.items[i].name, name) ||
+		    path_below(name, r.refs.items[i].name))
+			return fail(err, EEXIST, "%s exists",
+				    text_quote(r.refs.items[i].name));
+	return 0;
+}
+
 int githead_read(struct store *store, const struct entry *root,
 		 struct githead *ret, struct err *err)
 {

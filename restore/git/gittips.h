@@ -49,7 +49,7 @@ struct gittips {
 /* The branch of HEAD. */
 struct githead {
 	char *branch; /* "refs/heads/main"; NULL: HEAD is detached */
-	struct gitid id; /* of its commit; "": it has none yet */
+	struct gitid id; /* "": the branch has no commit yet */
 };
 
 void githead_free(struct githead *h);
@@ -62,6 +62,12 @@ int githead_read(struct store *store, const struct entry *root,
  * errors of githead_read(). */
 int githead_find(struct store *store, const struct entry *root,
 		 const char *name, struct gitid *ret, struct err *err);
+
+/* Whether a branch can be created in the .git of a tree. -EEXIST: it exists, or
+ * another one is named like one of its directories or lies below it; the errors
+ * of githead_read(). */
+int githead_check_new(struct store *store, const struct entry *root,
+		      const char *name, struct err *err);
 
 /* Frees all that *t owns. */
 void gittips_free(struct gittips *t);

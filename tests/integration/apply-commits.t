@@ -287,13 +287,67 @@ gives 1 'a detached HEAD is refused' guard apply -y --commits
 says "$err" 'HEAD is detached: guard import'
 git checkout -q main
 gives 0 'the branch is back' guard apply -y --commits
-one 'a run changes the branch' \
-	'git checkout -q -b other2; echo y >>a; git commit -q -m y a'
+one 'a run switches to another branch' \
+	'git checkout -q elsewhere; echo y >>a; git commit -q -m y a'
 silent "$err" 'apply --commits'
 says "$err" 'apply the files without the commits'
-gives 1 'a run that ended on another branch is refused' guard apply -y --commits
-says "$err" "git merge refs/guard/$run/heads/other2"
+gives 1 'a branch that was there before is not moved' guard apply -y --commits
+says "$err" "the run switched to 'elsewhere', a branch that you had before"
+says "$err" "git merge refs/guard/$run/heads/elsewhere"
 guard discard -q -y
+one 'a run detaches HEAD' \
+	'git checkout -q --detach; echo y >>a; git commit -q -m y a'
+gives 1 'a run that detached HEAD is refused' guard apply -y --commits
+says "$err" 'the run detached HEAD: guard import'
+guard discard -q -y
+
+# --- a branch of the run's own ---
+one 'a run creates a branch without commits' 'git checkout -q -b bare; echo y >>a'
+gives 1 'a new branch without commits is refused' guard apply -y --commits
+says "$err" "no commits on its new branch 'bare'"
+guard discard -q -y
+echo mine >>b
+one 'a run creates a branch' 'git checkout -q -b fix/login
+	echo y >>a; git commit -q -m y a; echo more >>c'
+says "$err" "guard apply --commits $run"
+before=$(git rev-parse HEAD)
+git branch fix
+gives 1 'a branch in the way is an error' guard apply -y --commits
+says "$err" "'refs/heads/fix' exists"
+git pack-refs --all
+gives 1 'a packed branch in the way is an error' guard apply -y --commits
+says "$err" "'refs/heads/fix' exists"
+git branch -D -q fix
+git branch fix/login
+gives 1 'a branch of the same name is an error' guard apply -y --commits
+says "$err" "'refs/heads/fix/login' exists"
+git branch -D -q fix/login
+git branch fix/login/more
+gives 1 'a branch below the name is an error' guard apply -y --commits
+says "$err" "'refs/heads/fix/login/more' exists"
+git branch -D -q fix/login/more
+state "$T/before"
+gives 0 'apply -n --commits names the new branch' guard apply -n --commits
+says "$err" "HEAD would move from 'main' to 'fix/login', a new branch at"
+gives 0 'a new branch is applied' guard apply -y --commits
+says "$err" "HEAD moved from 'main' to 'fix/login', a new branch at"
+is "$(git symbolic-ref HEAD)" refs/heads/fix/login 'HEAD is at the new branch'
+is "$(git log -1 --format=%s) $(git rev-parse HEAD~1)" "y $before" \
+	"it has the run's commit"
+is "$(git rev-parse main)" "$before" 'the earlier branch stays'
+is "$(git status --porcelain | tr '\n' ' ')" ' M b  M c ' \
+	'only uncommitted changes are left'
+ok 'the repository is whole' git fsck --full --strict
+gives 1 'a second time there is nothing to do' guard apply -y --commits "$run"
+says "$err" "'fix/login' is at the commit of run $run already"
+gives 0 'undo' guard undo -y
+state "$T/after"
+ok 'undo takes the branch away and HEAD back' same "$T/before" "$T/after"
+gives 0 'redo' guard redo -y
+is "$(git symbolic-ref HEAD)" refs/heads/fix/login 'redo moves HEAD again'
+git checkout -q -- b c
+git checkout -q main
+git branch -D -q fix/login
 one 'a run without commits' 'echo y >>a; git branch only'
 gives 1 'a run without commits is refused' guard apply -y --commits
 says "$err" "no commits on 'main'"
