@@ -329,7 +329,7 @@ help:
 	@echo 'make test           some tests alone: make test T="conflicts test_pack"'
 	@echo 'make crash          every kill point, failing call and power cut'
 	@echo 'make hostile        every attack, without guard and with it'
-	@echo 'make agents         real agents of the npm registry inside guard'
+	@echo 'make agents         real agents of the npm registry inside guard (docs/agents.md)'
 	@echo 'make lint           format, layers, names, scripts, man page'
 	@echo 'make asan           unit tests with address and UB checks'
 	@echo 'make fuzz           fuzz the formats [FUZZ_SECONDS=60] each'
