@@ -124,7 +124,7 @@ wants() {
 	run\ --publish | run\ --share-login) echo 125 ;;
 	run\ --user) [ "$me" = root ] && echo 0 || echo 125 ;;
 	stop\ --snapshot | diff\ --exit-code) echo 1 ;;
-	apply\ --abort | apply\ --commits | apply\ -p | apply\ --patch) echo 1 ;;
+	apply\ --abort | apply\ -p | apply\ --patch) echo 1 ;;
 	apply\ --follow | apply\ --rest) echo 1 ;; # the run has ended
 	*) echo 0 ;;
 	esac
