@@ -16,7 +16,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "guard/change/moved_dirs.h"
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 #include "overlay/lower_copy.h"
 #include "overlay/layers.h"
 #include "overlay/persistent_mount.h"

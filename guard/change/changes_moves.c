@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "guard/change/changes.h"
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 #include "restore/git/moves.h"
 
 /* Largest number of bytes that is read to find equal files. */

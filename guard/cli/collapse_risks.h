@@ -6,7 +6,7 @@
 #ifndef GUARD_CLI_COLLAPSE_RISKS_H
 #define GUARD_CLI_COLLAPSE_RISKS_H
 
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 
 #define REPEATS_MAX 16 /* kinds; of others all are shown */
 

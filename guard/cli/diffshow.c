@@ -13,7 +13,7 @@
 #include "guard/cli/output.h"
 #include "guard/cli/jsonout.h"
 #include "guard/change/resolve_run.h"
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 #include "restore/git/textdiff.h"
 
 static int by_kind(const void *a, const void *b)

@@ -11,7 +11,7 @@
 #ifndef GUARD_REVIEW_REVIEW_H
 #define GUARD_REVIEW_REVIEW_H
 
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 #include "restore/git/hunks.h"
 #include "restore/plan/plan.h"
 

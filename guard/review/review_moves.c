@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "base/vec.h"
 #include "guard/review/review.h"
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 #include "restore/git/moves.h"
 
 /* A file whose bytes were replaced. A move onto such a file is reported, but

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 #include "tests/unit/executes.h"
 
 struct sides {

@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 
 struct risk_rule {
 	enum risk_level level;

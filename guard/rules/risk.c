@@ -1,4 +1,4 @@
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 
 #include <ctype.h>
 #include <jansson.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 
 static const struct place {
 	const char *name;

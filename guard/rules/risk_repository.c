@@ -1,5 +1,5 @@
 /* Repositories in directories of any name. */
-#include "guard/change/risk.h"
+#include "guard/rules/risk.h"
 
 #include <string.h>
 

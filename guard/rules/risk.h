@@ -5,8 +5,8 @@
  * is inspected. A hint where to look first, no proof of harmlessness: any
  * source file is executed some day.
  */
-#ifndef GUARD_CHANGE_RISK_H
-#define GUARD_CHANGE_RISK_H
+#ifndef GUARD_RULES_RISK_H
+#define GUARD_RULES_RISK_H
 
 #include <stdbool.h>
 #include <stddef.h>
