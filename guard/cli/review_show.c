@@ -24,31 +24,6 @@ static const struct {
 	[REVIEW_GENERATED] = {"Generated", STYLE_FAINT},
 };
 
-struct change review_show_change(const struct review_entry *e)
-{
-	struct change c = {
-		.path = e->path,
-		.old = changes_side(&e->old),
-		.now = changes_side(&e->now),
-		.kind = CHANGE_MODIFIED,
-	};
-
-	if (!e->now.mode)
-		c.kind = CHANGE_DELETED;
-	else if (!e->old.mode)
-		c.kind = CHANGE_ADDED;
-	else if ((e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
-		c.kind = CHANGE_TYPE;
-	else if (entry_same_content(&e->old, &e->now))
-		c.kind = CHANGE_META;
-	else if (!entry_same_meta(&e->old, &e->now))
-		c.flags = CHANGE_META_TOO;
-	if (e->old.mode && e->now.mode &&
-	    !oid_equal(&e->old.attrs, &e->now.attrs))
-		c.flags |= CHANGE_ATTRS;
-	return c;
-}
-
 void review_show_pair(const struct review *r, const struct review_item *item,
 		      size_t pair, struct buf *to)
 {
@@ -72,7 +47,7 @@ void review_show_line(struct review *r, struct review_item *item,
 		      struct buf *to)
 {
 	const struct review_entry *e = review_entry(r, item);
-	struct change c = review_show_change(e);
+	struct change c = review_change(e);
 	uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
 	struct err ignored;
 

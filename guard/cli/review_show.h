@@ -28,7 +28,6 @@ void review_show_pair(const struct review *r, const struct review_item *item,
 /* All risks of an item, a line each. */
 void review_show_risks(const struct review *r, const struct review_item *item,
 		       const char *indent);
-struct change review_show_change(const struct review_entry *e);
 
 /* review_show_item.c: */
 

@@ -161,7 +161,7 @@ static void print_group(struct review *r, struct review_item *item, size_t most)
 
 	for (i = 0; i < item->count; i++) {
 		const struct review_entry *e = review_entry_at(r, item, i);
-		struct change c = review_show_change(e);
+		struct change c = review_change(e);
 		uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
 		AUTO(buf) struct buf b = {0};
 
@@ -183,7 +183,7 @@ void review_show_part(struct review *r, struct review_item *item, size_t part,
 		      size_t most)
 {
 	const struct review_entry *e = review_entry(r, item);
-	struct change c = review_show_change(e);
+	struct change c = review_change(e);
 	AUTO(buf) struct buf b = {0};
 	struct hunk *hunk;
 	struct err err;

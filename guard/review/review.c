@@ -58,6 +58,31 @@ struct review_entry *review_entry_at(const struct review *r,
 	return &r->entries[item->list[i]];
 }
 
+struct change review_change(const struct review_entry *e)
+{
+	struct change c = {
+		.path = e->path,
+		.old = changes_side(&e->old),
+		.now = changes_side(&e->now),
+		.kind = CHANGE_MODIFIED,
+	};
+
+	if (!e->now.mode)
+		c.kind = CHANGE_DELETED;
+	else if (!e->old.mode)
+		c.kind = CHANGE_ADDED;
+	else if ((e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
+		c.kind = CHANGE_TYPE;
+	else if (entry_same_content(&e->old, &e->now))
+		c.kind = CHANGE_META;
+	else if (!entry_same_meta(&e->old, &e->now))
+		c.flags = CHANGE_META_TOO;
+	if (e->old.mode && e->now.mode &&
+	    !oid_equal(&e->old.attrs, &e->now.attrs))
+		c.flags |= CHANGE_ATTRS;
+	return c;
+}
+
 bool review_is_group(const struct review_item *item)
 {
 	return item->count > (item->move ? 2 : 1);

@@ -11,6 +11,7 @@
 #ifndef GUARD_REVIEW_REVIEW_H
 #define GUARD_REVIEW_REVIEW_H
 
+#include "guard/change/changes.h"
 #include "guard/rules/risk.h"
 #include "restore/git/hunks.h"
 #include "restore/plan/plan.h"
@@ -38,6 +39,7 @@ struct review_entry {
 	bool node; /* ... or at all */
 	bool here; /* changed in the project meanwhile, too */
 	bool accepted; /* by the last review_make_accepted() */
+	unsigned int loss; /* enum loss of view.h, which the caller fills in */
 
 	/* The other end of a move, its number + 1; 0: of none. */
 	size_t peer;
@@ -112,6 +114,8 @@ const struct review_entry *review_entry(const struct review *r,
 					const struct review_item *item);
 struct review_entry *review_entry_at(const struct review *r,
 				     const struct review_item *item, size_t i);
+/* The entry as a change; the path is borrowed. */
+struct change review_change(const struct review_entry *e);
 /* A directory with its entries. */
 bool review_is_group(const struct review_item *item);
 /* Whether an entry of it is refused without a confirmation of its own. */

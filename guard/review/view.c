@@ -1,0 +1,293 @@
+#include "guard/review/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/sorted.h"
+#include "base/vec.h"
+#include "restore/entry_compare.h"
+
+void view_free(struct view *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->count; i++)
+		risks_free(&v->items[i].risks);
+	free(v->items);
+	change_list_free(&v->own);
+	*v = (struct view){0};
+}
+
+bool view_is_lost(const struct view_entry *e)
+{
+	return e->loss >= LOSS_WORK;
+}
+
+static void add_entries(struct view *v, const struct change_list *list)
+{
+	size_t i;
+
+	v->list = list;
+	v->capacity = list->count;
+	v->items = mem_zalloc((list->count + 1) * sizeof(*v->items));
+	for (i = 0; i < list->count; i++)
+		v->items[v->count++].change = &list->items[i];
+}
+
+/* --- a live layer --- */
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct view_entry *x = a, *y = b;
+
+	return path_compare(x->change->path, y->change->path);
+}
+
+void view_of_changes(const struct changes_root *root, struct view *ret)
+{
+	*ret = (struct view){
+		.prefix = root->prefix,
+		.where = root->where,
+		.home = root->home,
+		.root = root,
+	};
+	add_entries(ret, &root->list);
+	VEC_SORT(ret, compare_entries);
+}
+
+/* --- a review --- */
+
+void view_of_review(const struct review *r, struct view *ret)
+{
+	size_t i;
+
+	*ret = (struct view){
+		.prefix = r->prefix ? r->prefix : "",
+		.where = "",
+		.review = r,
+	};
+	for (i = 0; i < r->entry_count; i++)
+		*VEC_ADD(&ret->own) = review_change(&r->entries[i]);
+	add_entries(ret, &ret->own);
+	for (i = 0; i < r->entry_count; i++)
+		ret->items[i].loss = (enum loss)r->entries[i].loss;
+}
+
+/* --- a plan --- */
+
+static struct meta meta_of_entry(const struct entry *e)
+{
+	return (struct meta){
+		.mode = e->mode,
+		.uid = e->uid,
+		.gid = e->gid,
+		.chattr = e->chattr,
+		.nlink = 1,
+		.size = e->size,
+		.rdev = e->rdev,
+		.mtime = e->mtime,
+	};
+}
+
+struct plan_deletions {
+	struct view *view;
+	const char *path; /* of the step */
+};
+
+static int add_planned_deletion(void *arg, const char *path,
+				const struct entry *e, struct err *err)
+{
+	const struct plan_deletions *d = arg;
+	auto_free char *full_path = path_join(d->path, path);
+	struct meta was = meta_of_entry(e);
+
+	(void)err;
+	change_list_add(&d->view->own, full_path, CHANGE_DELETED,
+			path_has_part(full_path, ".git") ? CHANGE_GIT : 0, &was,
+			NULL);
+	return 0;
+}
+
+static void add_planned_step(struct view *v, const struct step *s)
+{
+	struct meta was = meta_of_entry(&s->from), now = meta_of_entry(&s->to);
+	unsigned int flags = path_has_part(s->path, ".git") ? CHANGE_GIT : 0;
+	enum change_kind kind = CHANGE_MODIFIED;
+
+	if (s->kind == STEP_CREATE)
+		kind = CHANGE_ADDED;
+	else if (s->kind == STEP_META)
+		kind = CHANGE_META;
+	else if ((s->from.mode ^ s->to.mode) & S_IFMT)
+		kind = CHANGE_TYPE;
+	change_list_add(&v->own, s->path, kind, flags,
+			s->from.mode ? &was : NULL, &now);
+}
+
+static bool sets_time_only(const struct step *s)
+{
+	return s->kind == STEP_META && entry_same_meta(&s->from, &s->to);
+}
+
+/* Another kind of entry is a deletion and a creation in the plan. */
+static void join_halves(struct change_list *list)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < list->count; i++) {
+		struct change *last = kept ? &list->items[kept - 1] : NULL;
+		struct change *c = &list->items[i];
+
+		if (!last || strcmp(last->path, c->path) != 0) {
+			list->items[kept++] = *c;
+			continue;
+		}
+		if (c->old.mode)
+			last->old = c->old;
+		if (c->now.mode)
+			last->now = c->now;
+		last->flags |= c->flags;
+		last->kind = CHANGE_TYPE;
+	}
+	list->count = kept;
+}
+
+int view_of_plan(struct store *store, const struct plan *plan, struct view *ret,
+		 struct err *err)
+{
+	AUTO(view)
+	struct view v = {
+		.prefix = plan->prefix ? plan->prefix : "",
+		.where = "",
+		.store = store,
+	};
+	size_t i;
+
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
+		struct plan_deletions d = {&v, s->path};
+
+		if (s->kind == STEP_DELETE) {
+			if (tree_each(store, &s->from, add_planned_deletion, &d,
+				      err) < 0)
+				return -err->num;
+		} else if (!sets_time_only(s)) {
+			add_planned_step(&v, s);
+		}
+	}
+	SORT_BY_PATH(v.own.items, v.own.count, path);
+	join_halves(&v.own);
+	*ret = v;
+	v = (struct view){0};
+	add_entries(ret, &ret->own);
+	return 0;
+}
+
+/* --- entries --- */
+
+struct view_entry *view_find(const struct view *v, const char *path)
+{
+	size_t low = 0, high = v->count;
+
+	while (low < high) {
+		size_t at = low + (high - low) / 2;
+		int order = path_compare(v->items[at].change->path, path);
+
+		if (order == 0)
+			return &v->items[at];
+		if (order < 0)
+			low = at + 1;
+		else
+			high = at;
+	}
+	return NULL;
+}
+
+void view_copy_judgement(struct view *to, const struct view *from)
+{
+	size_t i, k;
+
+	for (i = 0; i < to->count; i++) {
+		struct view_entry *e = &to->items[i];
+		const struct view_entry *f = view_find(from, e->change->path);
+
+		if (!f)
+			continue;
+		e->loss = f->loss;
+		e->judged = f->judged;
+		for (k = 0; k < f->risks.count; k++) {
+			struct risk *r = VEC_ADD(&e->risks);
+
+			*r = f->risks.items[k];
+			r->text = mem_strdup(r->text);
+		}
+	}
+}
+
+/* --- risks of a live layer --- */
+
+struct judged_file {
+	const struct changes_root *root;
+	const struct change *change;
+};
+
+static bool read_judged_side(void *arg, bool now, struct buf *to)
+{
+	const struct judged_file *f = arg;
+	uint32_t mode = now ? f->change->now.mode : f->change->old.mode;
+	struct err ignored;
+
+	return (S_ISLNK(mode) || S_ISREG(mode)) &&
+	       changes_read(f->root, f->change->path, mode, now, to,
+			    &ignored) >= 0;
+}
+
+static bool judged_side_exists(void *arg, const char *path)
+{
+	const struct judged_file *f = arg;
+
+	return changes_exists(f->root, path);
+}
+
+void view_judge(struct view *v, struct view_entry *e)
+{
+	const struct change *c = e->change;
+	struct judged_file judged = {v->root, c};
+	struct risk_file f = {
+		.path = c->path,
+		.old_mode = c->old.mode,
+		.now_mode = c->now.mode,
+		.old_size = c->old.size,
+		.now_size = c->now.size,
+		.acl = (c->flags & CHANGE_ACL) != 0,
+		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
+		.special = (c->flags & CHANGE_SETID) != 0,
+		.read = read_judged_side,
+		.exists = judged_side_exists,
+		.arg = &judged,
+	};
+
+	if (e->judged || !v->root)
+		return;
+	e->judged = true;
+	if (!v->home || !changes_is_cache(c->path))
+		risk_judge(&f, &e->risks);
+}
+
+bool view_is_suspect(const struct view *v, const struct view_entry *e)
+{
+	const struct change *c = e->change;
+	enum risk_level level;
+
+	if (e->judged || !c->now.mode)
+		return !e->judged;
+	if (v->home && changes_is_cache(c->path))
+		return false;
+	return c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
+	       c->kind == CHANGE_TYPE || S_ISLNK(c->now.mode) ||
+	       (!S_ISDIR(c->now.mode) && risk_by_name(c->path, &level) &&
+		level > RISK_NOTE);
+}

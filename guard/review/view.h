@@ -1,0 +1,81 @@
+/*
+ * The changes of one root as entries for displays: the change, its risks, and
+ * the loss that it would be. Folds, verdicts, JSON and reports read only that,
+ * wherever the changes come from: a live layer, a plan, or a review of two
+ * trees of the store.
+ *
+ *	view_of_changes(), view_of_plan() or view_of_review()
+ *	loss_judge()		fills in the losses (loss.h)
+ *	view_judge()		fills in the risks of one entry
+ *	view_free()
+ *
+ * Entries are in the order of path_compare(). A view borrows its source, which
+ * must live as long and keep its order; a view of a plan or review is not
+ *moved.
+ */
+#ifndef GUARD_REVIEW_VIEW_H
+#define GUARD_REVIEW_VIEW_H
+
+#include "guard/change/changes.h"
+#include "guard/rules/risk.h"
+#include "guard/review/review.h"
+
+/* What a change costs. In the order of that cost: from LOSS_WORK on, something
+ * is gone that no other place outside of guard's store has. */
+enum loss {
+	LOSS_NONE, /* nothing is lost, or the entry was not judged */
+	LOSS_COPIED, /* the same bytes are elsewhere in the result */
+	LOSS_IN_GIT, /* they are in the index or in HEAD */
+	LOSS_IN_HISTORY, /* they are in the object database */
+	LOSS_GENERATED, /* tools make such files again */
+	LOSS_UNKNOWN, /* no repository to compare with, or not examined */
+	LOSS_WORK, /* lines or bytes that were never committed */
+	LOSS_NO_COPY, /* the only copy is deleted, emptied or replaced */
+};
+
+struct view_entry {
+	const struct change *change; /* path, kind, flags, both sides */
+	struct risks risks;
+	bool judged; /* risks are complete */
+	enum loss loss;
+};
+
+struct view {
+	struct view_entry *items;
+	size_t count, capacity;
+	const struct change_list *list; /* the changes, with their moves */
+	const char *prefix, *where; /* as in struct changes_root */
+	bool home;
+	const struct changes_root *root; /* of a live layer, or NULL */
+	const struct review *review; /* or NULL */
+	struct change_list own; /* the list of a plan or review */
+	struct store *store; /* of a plan */
+};
+
+void view_free(struct view *v);
+
+/* The changes of a live layer, in the order of the scan or sorted otherwise:
+ * the list itself stays as it is. Entries in a .git are included. */
+void view_of_changes(const struct changes_root *root, struct view *ret);
+/* The entries of a review, with their risks. */
+void view_of_review(const struct review *r, struct view *ret);
+/* The paths that a plan changes, a deleted directory with its entries. Steps
+ * that only set a time are left out. */
+int view_of_plan(struct store *store, const struct plan *plan, struct view *ret,
+		 struct err *err);
+
+/* The entry of a path, or NULL. */
+struct view_entry *view_find(const struct view *v, const char *path);
+/* Copies risks and losses from another view of the same run, by path. */
+void view_copy_judgement(struct view *to, const struct view *from);
+
+/* Fills in the risks once, which reads the file. Caches of a home directory
+ * have none. */
+void view_judge(struct view *v, struct view_entry *e);
+/* The entry is worth an early view_judge(): by its name, type, mode or place it
+ * may be high or critical. Reads nothing. */
+bool view_is_suspect(const struct view *v, const struct view_entry *e);
+/* A loss that is displayed by name, wherever the entry is. */
+bool view_is_lost(const struct view_entry *e);
+
+#endif
