@@ -265,6 +265,19 @@ int dirtree_remove(int dirfd, const char *name, struct err *err)
 	return remove_tree_at(fd, path_name(name), err);
 }
 
+void dirtree_empty(int dirfd, const char *name)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int dir = fd_open_dir(dirfd, name);
+	struct err ignored;
+	size_t i;
+
+	if (dir < 0 || dirlist_read(dir, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++)
+		(void)dirtree_remove(dir, list.items[i].name, &ignored);
+}
+
 int dirtree_remove_aside(int dirfd, const char *name, struct err *err)
 {
 	unsigned int number = 0;

@@ -48,6 +48,9 @@ const struct dirlist_item *dirlist_find(const struct dirlist *list,
  */
 int dirtree_remove(int dirfd, const char *name, struct err *err);
 
+/* Deletes the entries of a directory, as far as they can be deleted. */
+void dirtree_empty(int dirfd, const char *name);
+
 /* As dirtree_remove() for a name in dirfd itself from which another process
  * might restore the tree. The tree is renamed first, so that an interrupted
  * removal leaves no partial tree under the old name. */

@@ -241,6 +241,12 @@ int persistent_mount_attach(struct persistent_mount *k, int root_fd,
 
 /* ---- after the run ---- */
 
+void persistent_mount_empty_work(const struct persistent_mount *k)
+{
+	if (k && k->work.fd >= 0)
+		dirtree_empty(k->work.fd, ".");
+}
+
 void persistent_mount_remove_point(int upper_fd, int lower_fd, const char *path)
 {
 	auto_free char *at = mem_strdup(path);

@@ -65,6 +65,10 @@ int persistent_mount_open(struct persistent_mount *k, struct err *err);
 int persistent_mount_attach(struct persistent_mount *k, int root_fd,
 			    struct err *err);
 
+/* After the run: empties the caches' work directory, where the kernel leaves a
+ * directory of mode 000. */
+void persistent_mount_empty_work(const struct persistent_mount *k);
+
 /*
  * Removes a mount point from a layer after the run. Mount points that the real
  * directory does not have are empty directories of the upper: removes `path`

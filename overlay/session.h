@@ -192,10 +192,17 @@ int session_base(struct session *s, bool wait, struct err *err);
 /*
  * Moves runs/<id> to trash_fd/<unix time>-<reason>-<id>. The caller holds the
  * session's lock: -EBUSY without it. -EINVAL: reason is not one word of a-z.
- * Never deletes.
+ * Deletes nothing but the content of the work directories.
  */
 int session_trash(struct session *s, int runs_fd, int trash_fd,
 		  const char *reason, struct err *err);
+/*
+ * After the run: removes what overlayfs leaves in the work directories. The
+ * kernel makes work/<n>/work with mode 000, so that rm -r, cp and tar of a
+ * plain user would fail there. An error is ignored: the next mount makes a new
+ * directory, and the trash is removed with it.
+ */
+void session_empty_work(const struct session *s);
 /* Reason for a run's directory without anything that a user could need: it
  * leaves the trash after one minute, when no process can still use it. */
 #define SESSION_TRASH_EMPTY "empty"

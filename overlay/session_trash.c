@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/dirtree.h"
+#include "overlay/persistent_mount.h"
 #include "overlay/session.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
@@ -16,6 +17,43 @@
 #define REMAINS_SECONDS 3600
 #define TIME_LEN_MIN 9
 #define TIME_LEN_MAX 11
+#define WORK "work"
+
+static bool is_work_dir(const char *name)
+{
+	static const char *const names[] = {WORK, "home-" WORK, "git-" WORK};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return strncmp(name, WORK "-", strlen(WORK "-")) == 0;
+}
+
+/* The directories work/<n> stay: layers_plan() counts the mounts by them. */
+void session_empty_work(const struct session *s)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int dir = fd_open_dir(s->fd, ".");
+	struct err ignored;
+	size_t i, k;
+
+	if (dir < 0 || dirlist_read(dir, &list, &ignored) < 0)
+		return;
+	(void)dirtree_remove(dir, PERSISTENT_MOUNT_OLD_WORK, &ignored);
+	for (i = 0; i < list.count; i++) {
+		AUTO(dirlist) struct dirlist mounts = {0};
+		auto_close int work = -1;
+
+		if (!is_work_dir(list.items[i].name))
+			continue;
+		work = fd_open_dir(dir, list.items[i].name);
+		if (work < 0 || dirlist_read(work, &mounts, &ignored) < 0)
+			continue;
+		for (k = 0; k < mounts.count; k++)
+			dirtree_empty(work, mounts.items[k].name);
+	}
+}
 
 int session_trash(struct session *s, int runs_fd, int trash_fd,
 		  const char *reason, struct err *err)
@@ -27,6 +65,7 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
 	if (!*reason || reason[strspn(reason, LETTERS)])
 		return fail(err, EINVAL, "%s is not a reason for the trash",
 			    text_quote(reason));
+	session_empty_work(s);
 	name = mem_printf("%" PRId64 "-%s-%s", timestamp_now().sec, reason,
 			  s->id);
 	if (renameat2(runs_fd, s->id, trash_fd, name, RENAME_NOREPLACE) < 0)

@@ -124,6 +124,7 @@ bool agent_end(struct agent *a, const struct state *state, struct session *s)
 {
 	AUTO(record) struct record now = {0};
 
+	persistent_mount_empty_work(a->persistent_mount);
 	remove_mount_points(a, s, "upper", s->project);
 	if (s->home && *s->home)
 		remove_mount_points(a, s, "home-upper", s->home);

@@ -290,8 +290,11 @@ int run_end(struct run *run, int status, struct err *err)
 	got = load_run_changes(run, &changes, &git, err);
 	any = changes_total(&changes) || changes_count_home(&changes);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
-	    read_only_exec_is_unchanged(run->read_only_exec, s, &changes, &git))
+	    read_only_exec_is_unchanged(run->read_only_exec, s, &changes,
+					&git)) {
+		session_empty_work(s);
 		return session_forget_resumed(s, err);
+	}
 	if (visit &&
 	    session_set_state(s, RUN_ENDED, got < 0 ? &ignored : err) < 0)
 		return -err->num;
@@ -310,6 +313,7 @@ int run_end(struct run *run, int status, struct err *err)
 		return 0;
 	}
 	sandbox_unmount(run->sandbox);
+	session_empty_work(s);
 	reserve_release(run->context.state.fd);
 	if (wait_for_base(run, err) < 0 ||
 	    store_results(run, &changes, err) < 0 || session_save(s, err) < 0)

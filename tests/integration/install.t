@@ -67,12 +67,20 @@ fill_state() {
 	settle
 }
 fill_state >"$out" 2>"$err" </dev/null
+mkdir "$HOME/beside"
+guard run -q --cow "$HOME/beside" -- touch new "$HOME/beside/new" ~/new
+guard exec latest touch more
+guard exec latest true
+gives 0 'tar of the state is accepted' tar -cf "$T/state.tar" "$state"
+gives 0 'rm of the runs and their trash is accepted' rm -r "$state/runs" \
+	"$state/trash" "$state/workspaces"
 if [ "$me" != root ]; then
-	no 'rm of the state fails' rm -rf "$state/runs"
+	no 'rm of the store fails' rm -rf "$state/store"
 	ok 'the documented chmod is accepted' chmod -R u+rwX "$state"
 	ok '... after it rm succeeds' rm -r "$state"
-	fill_state >"$out" 2>"$err" </dev/null
 fi
+[ "$me" != root ] || rm -r "$state"
+fill_state >"$out" 2>"$err" </dev/null
 gives 1 'purge --everything without a terminal is refused' \
 	guard purge --everything
 says "$err" "use --confirm '$state'"
