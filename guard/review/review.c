@@ -257,6 +257,8 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 			e->now.size <= TEXT_MAX &&
 			!((e->old.flags | e->now.flags) & ENTRY_INCOMPLETE) &&
 			!(old && now && entry_same_content(&e->old, &e->now));
+	enum review_answer answer = item->answers[0];
+	size_t i;
 	int got;
 
 	if (item->opened || !has_text) {
@@ -279,6 +281,8 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 	item->parts = item->hunks.count + item->rights;
 	free(item->answers);
 	item->answers = mem_zalloc(item->parts * sizeof(*item->answers));
+	for (i = 0; answer && i < item->parts; i++)
+		review_answer_part(r, item, i, answer);
 	return 0;
 }
 

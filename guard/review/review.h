@@ -60,6 +60,7 @@ struct review_item {
 			    of or into it */
 	enum review_section section;
 	bool here; /* something of it was changed in the project meanwhile */
+	bool viewed; /* the user has marked it as seen */
 	enum risk_level worst;
 
 	/* After review_open(): a part for rights that change beside the
@@ -124,7 +125,8 @@ bool review_is_refused(const struct review *r, const struct review_item *item);
 void review_list_agreed(const struct review *r, char ***to);
 
 /* Reads its texts and takes them apart; done once. An item that is not read
- * (binary, large, a link) has one part. */
+ * (binary, large, a link) has one part. An answer that the item had before is
+ * that of all its parts. */
 int review_open(struct review *r, struct review_item *item, struct err *err);
 /* Appends the content of one side; nothing for an entry that is no regular
  * file. */

@@ -117,6 +117,11 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size);
  * directories. Never for the identity of contents. */
 uint64_t store_hash_text(const char *text);
 
+/* The keyed hash of any bytes, 16 bytes, as of an object: a run cannot make two
+ * texts of one digest, because it does not know the key. Not for printing. */
+void store_digest(const struct store *s, const void *data, size_t len,
+		  unsigned char ret[16]);
+
 /* The store's directory, open and borrowed; for the catalog. */
 int store_root_fd(const struct store *s);
 

@@ -16,6 +16,12 @@ bool oid_equal(const struct oid *a, const struct oid *b)
 	       memcmp(a->hash, b->hash, HASH_LEN) == 0;
 }
 
+void store_digest(const struct store *s, const void *data, size_t len,
+		  unsigned char ret[16])
+{
+	hash_keyed(&s->store_dir.key, data, len, ret);
+}
+
 uint64_t store_hash_text(const char *text)
 {
 	return hash_check(text, strlen(text));
