@@ -27,8 +27,8 @@ struct review_cursor {
 
 struct prompt {
 	struct review_cursor at;
-	int scratch_fd;
-	const char *scratch;
+	const struct review_prompt_options *o;
+	bool warned; /* answers cannot be kept any more */
 	size_t titled; /* the item whose title stands above, + 1 */
 	bool finished;
 };
@@ -273,9 +273,12 @@ static void answer(struct prompt *w, enum review_answer choice, bool rest)
 				  "directory)"
 				: "set-id bits, capabilities and nodes cannot "
 				  "be applied here: skipped");
+	decisions_begin(w->o->decisions);
 	do
-		review_answer_part(w->at.r, item, part++, choice);
+		decisions_answer(w->o->decisions, w->o->root, w->at.r, item,
+				 part++, choice);
 	while (rest && part < item->parts);
+	decisions_end(w->o->decisions);
 	w->finished = !review_cursor_next_open(&w->at);
 }
 
@@ -292,13 +295,16 @@ static void accept_open_parts(struct prompt *w)
 			     text_count(n.open_first, "deletion"));
 		return;
 	}
+	decisions_begin(w->o->decisions);
 	for (i = 0; i < w->at.r->count; i++) {
 		review_cursor_open(&w->at, i);
 		for (k = 0; k < w->at.r->items[i].parts; k++)
 			if (!w->at.r->items[i].answers[k])
-				review_answer_part(w->at.r, &w->at.r->items[i],
-						   k, REVIEW_YES);
+				decisions_answer(w->o->decisions, w->o->root,
+						 w->at.r, &w->at.r->items[i], k,
+						 REVIEW_YES);
 	}
+	decisions_end(w->o->decisions);
 	w->finished = true;
 }
 
@@ -383,7 +389,8 @@ static void handle_key(struct prompt *w, char key, const char *rest)
 		ask_for_search(w, rest);
 		break;
 	case 's':
-		review_split(w->at.r, w->at.item, w->at.part);
+		decisions_split(w->o->decisions, w->o->root, w->at.r,
+				w->at.item, w->at.part);
 		if (w->at.r->count > items)
 			output_print("split into %zu",
 				     w->at.r->count - items + 1);
@@ -396,13 +403,15 @@ static void handle_key(struct prompt *w, char key, const char *rest)
 	case 'e':
 		got = review_edit(&current_item(w)->hunks,
 				  w->at.part - current_item(w)->rights,
-				  w->scratch_fd, w->scratch, &err);
+				  w->o->scratch_fd, w->o->scratch, &err);
 		if (got < 0)
 			output_warn("%s", err.text);
-		if (got > 0)
-			answer(w, REVIEW_YES, false);
-		else
-			w->at.show = true;
+		w->at.show = true;
+		if (got <= 0)
+			break;
+		decisions_edited(w->o->decisions, w->o->root, w->at.r,
+				 current_item(w), w->at.part);
+		answer(w, REVIEW_YES, false);
 		break;
 	case 'p':
 		/* Not in the pager, which takes stdout over for good. */
@@ -454,24 +463,32 @@ static void ask_about_part(struct prompt *w)
 				     buf_text(&text));
 		}
 		(void)printf(
-			"Nothing is written before the end of the review.\n");
+			"No file changes before the end of the review. q and "
+			"Ctrl-C keep the answers for the next review.\n");
 	}
 }
 
-void review_prompt(struct review *r, int scratch_fd, const char *scratch)
+static void warn_of_lost_answers(struct prompt *w)
 {
-	struct prompt w = {
-		.at.r = r,
-		.scratch_fd = scratch_fd,
-		.scratch = scratch,
-	};
+	struct err err;
 
+	if (w->warned || decisions_failed(w->o->decisions, &err) == 0)
+		return;
+	w->warned = true;
+	output_warn("%s: a later review will not have these answers", err.text);
+}
+
+void review_prompt(struct review *r, const struct review_prompt_options *o)
+{
+	struct prompt w = {.at.r = r, .o = o};
 	struct winsize size;
 	size_t most;
 
 	if (!r->count)
 		return;
 	review_cursor_set(&w.at, 0, 0);
+	if (o->open_only && r->items[0].answers[0])
+		w.finished = !review_cursor_next_open(&w.at);
 	while (!w.finished && !output_has_failed()) {
 		if (w.titled != w.at.item + 1)
 			review_show_title(r, w.at.item);
@@ -484,5 +501,6 @@ void review_prompt(struct review *r, int scratch_fd, const char *scratch)
 			review_show_part(r, current_item(&w), w.at.part, most);
 		w.at.show = false;
 		ask_about_part(&w);
+		warn_of_lost_answers(&w);
 	}
 }

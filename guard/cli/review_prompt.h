@@ -5,14 +5,19 @@
 #ifndef GUARD_CLI_REVIEW_PROMPT_H
 #define GUARD_CLI_REVIEW_PROMPT_H
 
-#include "guard/review/review.h"
+#include "guard/review/decisions.h"
 
-/*
- * Asks part by part; stdin and stdout are terminals. scratch_fd and scratch: a
- * directory for a hunk that is edited, and its path. Returns when every part is
- * decided on or the user quits.
- */
-void review_prompt(struct review *r, int scratch_fd, const char *scratch);
+struct review_prompt_options {
+	int scratch_fd; /* a directory for a hunk that is edited */
+	const char *scratch; /* its path */
+	struct decisions *decisions; /* where answers are kept, or NULL */
+	size_t root; /* the number of the review's root there */
+	bool open_only; /* begins at the first part that is not decided on */
+};
+
+/* Asks part by part; stdin and stdout are terminals. Returns when every part is
+ * decided on or the user quits. */
+void review_prompt(struct review *r, const struct review_prompt_options *o);
 
 /* A line from the user after a question: its text without blanks around, to
  * free; NULL at the end of input. */

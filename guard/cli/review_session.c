@@ -26,6 +26,7 @@ struct review_session {
 	struct part *parts; /* the project's first */
 	size_t count;
 	char *scratch; /* the run's directory */
+	struct decisions *decisions;
 	enum plan_resolve resolve;
 	struct plan_counts counts; /* of the plans to apply */
 };
@@ -294,6 +295,16 @@ static int apply_accepted(struct review_session *v, int *ret_status,
 	return *ret_status < 0 ? -err->num : 1;
 }
 
+/* What was decided on is in the project, or there already. */
+static void forget_decisions(struct review_session *v)
+{
+	struct err err;
+
+	decisions_free(&v->decisions);
+	if (decisions_forget(v->a->p->session.fd, &err) < 0)
+		output_warn("%s", err.text);
+}
+
 static int report_nothing_applied(const struct review_session *v)
 {
 	const struct session *s = &v->a->p->session;
@@ -306,14 +317,20 @@ static int report_nothing_applied(const struct review_session *v)
 
 static int ask_until_decided(struct review_session *v, struct err *err)
 {
-	struct session *s = &v->a->p->session;
+	struct review_prompt_options o = {
+		.scratch_fd = v->a->p->session.fd,
+		.scratch = v->scratch,
+		.decisions = v->decisions,
+		.open_only = true,
+	};
 	struct review_counts n;
 	int status, got;
 	size_t i;
 
-	for (;;) {
+	for (;; o.open_only = false) {
 		for (i = 0; i < v->count; i++) {
-			review_prompt(&v->parts[i].review, s->fd, v->scratch);
+			o.root = i;
+			review_prompt(&v->parts[i].review, &o);
 			n = (struct review_counts){0};
 			review_count(&v->parts[i].review, &n);
 			if (n.open)
@@ -329,10 +346,38 @@ static int ask_until_decided(struct review_session *v, struct err *err)
 			continue;
 		case CHOICE_APPLY:
 			got = apply_accepted(v, &status, err);
+			if (got > 0 && !v->o->commit.branch)
+				forget_decisions(v);
 			if (got)
 				return got < 0 ? got : status;
 		}
 	}
+}
+
+/* Continues with the answers of an earlier review of the run. */
+static int load_decisions(struct review_session *v, struct err *err)
+{
+	const struct session *s = &v->a->p->session;
+	struct review_counts n;
+	size_t dropped = 0, i;
+
+	if ((v->o->forget && decisions_forget(s->fd, err) < 0) ||
+	    decisions_open(s->fd, true, &v->decisions, err) < 0)
+		return -err->num;
+	for (i = 0; i < v->count; i++)
+		dropped +=
+			decisions_replay(v->decisions, i, &v->parts[i].review);
+	count_all_items(v, &n);
+	if (n.open < n.items)
+		output_print("continuing an earlier review: %zu of %s %s "
+			     "decided (guard review --forget %s begins again)",
+			     n.items - n.open, text_count(n.items, "change"),
+			     n.items - n.open > 1 ? "are" : "is",
+			     session_label(s));
+	if (dropped)
+		output_print("%s dropped: the files changed",
+			     text_count(dropped, "decision"));
+	return 0;
 }
 
 static int run_review(struct review_session *v, struct err *err)
@@ -390,6 +435,8 @@ static int run_review(struct review_session *v, struct err *err)
 			     session_label(s));
 		return STATUS_OK;
 	}
+	if (load_decisions(v, err) < 0)
+		return -err->num;
 	return ask_until_decided(v, err);
 }
 
@@ -409,6 +456,7 @@ int review_session_run(struct apply_plan *a,
 		review_free(&v.parts[i].review);
 		entry_free(&v.parts[i].picked);
 	}
+	decisions_free(&v.decisions);
 	free(v.parts);
 	free(v.scratch);
 	return got;

@@ -115,6 +115,8 @@ static const struct option_spec diff_options[] = {
 };
 
 static const struct option_spec review_options[] = {
+	{OPT_FORGET, "forget", NULL,
+	 "drop the decisions of an earlier review, begin again"},
 	{OPTION_PAGER},
 	{OPTION_COLOR},
 	{0},
@@ -408,8 +410,9 @@ const struct verb options_verbs[] = {
 	 "decide on each change of a run and apply what you accept",
 	 RUN_TEXT
 	 "Deletions, and dangerous or later executed files, come first; keys\n"
-	 "are those of `git add -p`. Nothing is written before the final\n"
-	 "confirmation. Without a terminal the list is printed.\n",
+	 "are those of `git add -p`. No file changes before the final\n"
+	 "confirmation; q and Ctrl-C keep the answers for the next review.\n"
+	 "Without a terminal the list is printed.\n",
 	 review_options, false},
 	{"apply", "commit", "[RUN] [--] [PATHS...]",
 	 "apply a run's changes to the real files",

@@ -7,6 +7,13 @@
 
 helpers=$(dirname "$(command -v guard)")/tests/lib
 make_home
+
+# anew COMMAND ANSWER...: answers(), without the answers of an earlier review
+anew() {
+	rm -f "$state"/runs/*/review
+	answers "$@"
+}
+
 cd "$HOME/project" || exit 99
 seq 1 40 >text
 mkdir -p old/deep
@@ -67,14 +74,14 @@ says "$out" 'text  +4 -4'
 silent "$out" Deleted
 
 # --- without an answer nothing is applied ---
-no 'review ended by q applies nothing' answers review q
+no 'review ended by q applies nothing' anew review q
 silent "$out" --------
 says "$out" 'nothing applied'
-no 'review ended by the end of input applies nothing' answers review
-no 'review with a final no applies nothing' answers 'review -- text' a n
+no 'review ended by the end of input applies nothing' anew review
+no 'review with a final no applies nothing' anew 'review -- text' a n
 says "$out" 'Accepted: 1 of 1 change'
 no 'A is refused before the dangerous changes are decided' \
-	answers review A q
+	anew review A q
 says "$out" 'come first and are decided one by one'
 manifest "$HOME/project" >"$T/after"
 ok 'the project is unchanged after declined reviews' same "$T/before" "$T/after"
@@ -87,7 +94,7 @@ gives 0 'the run is still pending after Ctrl-C' guard status
 says "$out" "$run  ended"
 
 # --- parts of changes ---
-ok 'review accepts hunks, split hunks, a search and a number' answers review \
+ok 'review accepts hunks, split hunks, a search and a number' anew review \
 	'/twenty' s n y '/three' y \
 	'g 1' s y n '/package' n '/hooks/' n '/tasks' y q y
 says "$out" 'split into 2 hunks'
@@ -111,7 +118,7 @@ says "$out" 'old/  with its entries: 1 file'
 
 # --- .git: every part has its own question ---
 ok 'review accepts a git setting alone' \
-	answers 'review -- .git/config' y y
+	anew 'review -- .git/config' y y
 is "$(git config core.fsmonitor)" /nowhere/evil \
 	'the accepted git setting is applied'
 no 'no hook is applied with the setting' test -e .git/hooks/post-checkout
@@ -129,7 +136,7 @@ sed -i 's/^+three$/+three and more/' "$1"
 END
 EDITOR="sh $HOME/editor.sh"
 export EDITOR
-ok 'a hunk can be edited' answers 'apply -p -- text' e d y
+ok 'a hunk can be edited' anew 'apply -p -- text' e d y
 is "$(sed -n 3p text)" 'three and more' 'the edited hunk is applied'
 ok 'undo reverts the edited hunk' guard undo -y -q
 
@@ -142,14 +149,14 @@ END
 LAYER=$state/runs/$run/upper
 export LAYER
 no 'a conflict that arises during the review is asked about' \
-	answers 'review -- text new/file' e a y y r q n
+	anew 'review -- text new/file' e a y y r q n
 says "$out" 'conflict:'
 says "$out" "Your version, the run's, or both"
 is "$(sed -n 3p text)" 'by the user' 'the unanswered conflict changes no file'
 no 'the unanswered conflict applies no other path' test -e new/file
 echo kept >"$LAYER/new/file"
 ok "the answer o keeps the user's version" \
-	answers 'review -- text new/file' e a y y o
+	anew 'review -- text new/file' e a y y o
 is "$(sed -n 3p text)" 'by the user' "the user's line is kept"
 is "$(cat new/file)" kept 'the shown content is applied, not a later one'
 ok 'undo reverts that review' guard undo -y -q
@@ -171,7 +178,7 @@ ok 'a run creates a set-id file and large changes' \
 	chmod 4755 setid; seq 3000 >long; rm src/f9.c
 	mkdir many; for i in $(seq 50); do echo $i >many/$i; done
 	head -c 3000 /dev/zero >zeros'
-no 'review asks about a binary file' answers 'review -- zeros' q
+no 'review asks about a binary file' anew 'review -- zeros' q
 is "$(grep -c '3\.0 KB' "$out")" 1 \
 	'the title of a binary file has its size once'
 cat >"$T/script" <<END
@@ -185,7 +192,7 @@ end 1
 END
 ok 'the help fits into a narrow terminal' \
 	env NO_COLOR=1 "$helpers/pty" "$T/script" guard review --no-pager
-ok 'review accepts all changes with y and A' answers review y y y A y
+ok 'review accepts all changes with y and A' anew review y y y A y
 says "$out" 'has set-id bits or capabilities'
 says "$out" 'lines not shown'
 is "$(stat -c %a setid)" 4755 'a yes to the set-id file applies its mode'
@@ -195,12 +202,12 @@ no 'the deleted file is gone' test -e src/f9.c
 ok 'a run creates two set-id files' \
 	guard run -q -- sh -c 'cp run.sh one; cp run.sh two
 	chmod 4755 one; chmod 2755 two; echo x >beside'
-ok 'review accepts a no to one of two set-id files' answers review y n y y
+ok 'review accepts a no to one of two set-id files' anew review y n y y
 is "$(stat -c %a one)" 4755 'the accepted set-id file is applied'
 no 'the declined set-id file is not applied' test -e two
 is "$(cat beside)" x 'the file beside them is applied'
 guard undo -y -q
-no 'apply with a no to a set-id file ends with 1' answers apply n y
+no 'apply with a no to a set-id file ends with 1' anew apply n y
 says "$out" "'one' carries set-id bits"
 says "$out" "'two' carries set-id bits"
 says "$out" 'nothing applied: name only paths'
@@ -217,7 +224,7 @@ seq=$(guard log one | awk '/post-run/ { print $1; exit }')
 gives 1 'restore refuses the set-id file of a run' guard restore --at "$seq" one
 says "$err" 'nothing restored: name only paths that are not refused'
 silent "$err" '--yes-to'
-ok 'apply with a yes to each set-id file is accepted' answers apply y y y
+ok 'apply with a yes to each set-id file is accepted' anew apply y y y
 is "$(list)" \
 	"beside one two 'one' carries 'two' carries 3 created " \
 		'apply prints the list, then asks about each set-id file'
@@ -227,7 +234,7 @@ ok 'a run creates a set-id file and a socket' \
 	guard run -q -- sh -c 'cp run.sh three
 	chmod 4755 three; perl -MIO::Socket::UNIX -e \
 		"IO::Socket::UNIX->new(Local => q(node), Listen => 1) or die"'
-no 'apply asks nothing when a path is refused in any case' answers apply y y
+no 'apply asks nothing when a path is refused in any case' anew apply y y
 is "$(list)" "refused: 'node' refused: 'three' " 'apply names all refused paths'
 ok 'discard drops the run' guard discard -y -q
 
