@@ -6,6 +6,7 @@
 #include "guard/cli/diffruns.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/diffsnaps.h"
+#include "guard/cli/kinds_show.h"
 #include "guard/cli/listing.h"
 #include "guard/change/live.h"
 #include "guard/change/resolve_run.h"
@@ -141,9 +142,13 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	if (context_open(c, true, err) < 0)
 		return -err->num;
 	got = diffruns_open(c, count - dashed, argv, &a, &b, err);
+	points = got ? 0 : diffsnaps_points(c, count - dashed, argv, err);
+	if (got >= 0 && points >= 0 && got + points && o->form == FORM_KINDS)
+		return fail(err, EINVAL,
+			    "--kinds shows the changes of one run: name a run, "
+			    "or none for the latest");
 	if (got)
 		return diff_two_runs(c, &a, &b, argv + 2, count - 2, o, err);
-	points = diffsnaps_points(c, count - dashed, argv, err);
 	if (points < 0)
 		return points;
 	if (points)
@@ -179,7 +184,16 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		output_pager_start();
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still running: these are its changes so far\n");
-	print_diff(&p.session, &changes, o);
+	if (o->form == FORM_KINDS) {
+		AUTO(buf) struct buf head = {0};
+
+		diffshow_head(&p.session, &head);
+		(void)printf("%s", buf_text(&head));
+		if (kinds_show_changes(&changes, err) < 0)
+			return -err->num;
+	} else {
+		print_diff(&p.session, &changes, o);
+	}
 	if (!output_finish() || !diffshow_has_compared())
 		return STATUS_REFUSED;
 	return o->exit_code &&
@@ -216,6 +230,7 @@ int cmd_diff(int argc, char **argv)
 		{OPT_NAME_ONLY, .choice = &o.form, .value = FORM_NAME_ONLY},
 		{'z', .choice = &o.form, .value = FORM_RAW},
 		{OPT_JSON, .choice = &o.form, .value = FORM_JSON},
+		{OPT_KINDS, .choice = &o.form, .value = FORM_KINDS},
 		{OPT_EXIT_CODE, .flag = &o.exit_code},
 		{'U', .read = read_context, .to = &o.context},
 		{OPT_NO_RENAMES, .flag = &o.no_renames},

@@ -5,8 +5,9 @@
 #include "guard/cli/run_parse.h"
 #include "guard/run/run_explain.h"
 
-static void explain_as_text(void *arg, const char *path, const struct view *v,
-			    const char *text, const char *rule)
+static void explain_as_text(void *arg, const char *path,
+			    const struct path_view *v, const char *text,
+			    const char *rule)
 {
 	(void)arg;
 	(void)rule;
@@ -14,8 +15,9 @@ static void explain_as_text(void *arg, const char *path, const struct view *v,
 		     v->exists ? "" : "no such file; ", text);
 }
 
-static void explain_as_json(void *arg, const char *path, const struct view *v,
-			    const char *text, const char *rule)
+static void explain_as_json(void *arg, const char *path,
+			    const struct path_view *v, const char *text,
+			    const char *rule)
 {
 	static const char *const sights[] = {"read-only", "read-write", "layer",
 					     "private", "hidden"};

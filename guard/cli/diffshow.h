@@ -17,6 +17,7 @@
 
 enum diff_form {
 	FORM_TEXT,
+	FORM_KINDS, /* of a run only */
 	FORM_STAT,
 	FORM_NAME_STATUS,
 	FORM_NAME_ONLY,

@@ -102,6 +102,8 @@ static const struct option_spec diff_options[] = {
 	{'U', "unified", "N", "N lines of context, 3 by default"},
 	{OPT_NO_RENAMES, "no-renames", NULL,
 	 "show a move as a deletion and an addition"},
+	{OPT_KINDS, "kinds", NULL,
+	 "similar hunks as one kind, with a sample, rare ones first"},
 	{OPT_STAT, "stat", NULL, "changed lines per file, no text"},
 	{OPT_NAME_STATUS, "name-status", NULL, "letter and name only"},
 	{OPT_NAME_ONLY, "name-only", NULL, "names only"},

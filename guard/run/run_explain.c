@@ -26,7 +26,7 @@ struct explainer {
 
 /* The agent's place whose directory is the layer of the view, or NULL. */
 static const struct agent_place *agent_place_of_view(const struct explainer *e,
-						     const struct view *v)
+						     const struct path_view *v)
 {
 	const struct agent_place *place =
 		v->visibility == VISIBILITY_LAYER
@@ -37,7 +37,7 @@ static const struct agent_place *agent_place_of_view(const struct explainer *e,
 }
 
 /* The text for people, to free; *ret_rule: the word for programs. */
-static char *describe_view(const struct explainer *e, const struct view *v,
+static char *describe_view(const struct explainer *e, const struct path_view *v,
 			   const char **ret_rule)
 {
 	const struct run_options *o = e->run.options;
@@ -139,7 +139,8 @@ static char *describe_view(const struct explainer *e, const struct view *v,
 }
 
 /* A mount below the home is no part of its layer. */
-static bool is_mount_in_home(const struct explainer *e, const struct view *v)
+static bool is_mount_in_home(const struct explainer *e,
+			     const struct path_view *v)
 {
 	const char *home = e->run.context.state.home;
 	auto_close int fd =
@@ -170,7 +171,7 @@ static int explain_path(struct explainer *e, const char *path, struct err *err)
 		.strict = o->strict,
 	};
 	const struct agent_place *place;
-	AUTO(view) struct view v = {0};
+	AUTO(path_view) struct path_view v = {0};
 	auto_free char *text = NULL;
 	const char *rule;
 

@@ -9,7 +9,7 @@
 /* text: the reason, for people; rule: the same as a word for programs. All
  * arguments are valid until the function returns. */
 typedef void run_explain_each(void *arg, const char *path,
-			      const struct view *view, const char *text,
+			      const struct path_view *view, const char *text,
 			      const char *rule);
 
 /* Calls each for every path of the NULL-terminated list. Errors are those of

@@ -15,19 +15,19 @@ struct explained_setup {
 	const char *const *layers;
 };
 
-static void set_view(struct view *v, enum visibility visibility,
+static void set_view(struct path_view *v, enum visibility visibility,
 		     const char *place)
 {
-	*v = (struct view){.visibility = visibility, .place = place};
+	*v = (struct path_view){.visibility = visibility, .place = place};
 }
 
-static struct view view_with_rules(const struct explained_setup *c,
-				   const char *path, size_t count)
+static struct path_view view_with_rules(const struct explained_setup *c,
+					const char *path, size_t count)
 {
 	const struct sandbox_policy *policy = c->s.policy;
 	const char *private = mounts_private_dir(path);
 	const char *const *layer;
-	struct view v;
+	struct path_view v;
 	size_t i;
 
 	/* The view before the rules: later mounts cover earlier ones. */
@@ -41,7 +41,7 @@ static struct view view_with_rules(const struct explained_setup *c,
 			set_view(&v, VISIBILITY_LAYER, *layer);
 	for (i = 0; i < count; i++) {
 		const struct path_rule *p = &c->s.rules.items[i];
-		struct view there;
+		struct path_view there;
 
 		if (!path_below(path, p->path))
 			continue;
@@ -115,16 +115,16 @@ static bool leads_to_grant(const struct explained_setup *c, const char *path)
 	return false;
 }
 
-void view_free(struct view *v)
+void path_view_free(struct path_view *v)
 {
 	free(v->real);
 	free(v->owned_place);
-	*v = (struct view){0};
+	*v = (struct path_view){0};
 }
 
 int sandbox_explain(const struct sandbox_policy *policy,
 		    const char *const *layers, const char *path,
-		    struct view *ret, struct err *err)
+		    struct path_view *ret, struct err *err)
 {
 	struct explained_setup c = {.s = {.policy = policy}, .layers = layers};
 	/* Symbolic links of the machine's /dev do not apply in the run's. */

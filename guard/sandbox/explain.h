@@ -17,7 +17,7 @@ enum visibility {
 	VISIBILITY_HIDDEN, /* masked */
 };
 
-struct view {
+struct path_view {
 	enum visibility visibility;
 	bool exists; /* exists at the start of the run */
 	bool granted; /* by an option */
@@ -29,13 +29,14 @@ struct view {
 };
 
 /* Frees the texts and empties v. */
-void view_free(struct view *v);
+void path_view_free(struct path_view *v);
 
-/* Fills ret, to be freed with view_free(). layers: absolute paths in the order
- * of their mounts, NULL-terminated. Errors: as sandbox_start() for the paths of
- * the policy; -ENOENT if even the parent directory of path is missing. */
+/* Fills ret, to be freed with path_view_free(). layers: absolute paths in the
+ * order of their mounts, NULL-terminated. Errors: as sandbox_start() for the
+ * paths of the policy; -ENOENT if even the parent directory of path is missing.
+ */
 int sandbox_explain(const struct sandbox_policy *policy,
 		    const char *const *layers, const char *path,
-		    struct view *ret, struct err *err);
+		    struct path_view *ret, struct err *err);
 
 #endif

@@ -1,0 +1,228 @@
+#include "guard/cli/kinds_show.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/cli/output.h"
+#include "guard/review/view.h"
+
+/* Lines of a sample, and kinds of a family, that are shown unasked. */
+#define SAMPLE_LINES 12
+#define FAMILY_LINES 20
+
+void kinds_show_head(const struct kinds *k)
+{
+	(void)printf("%s%s of %s%s\n", output_style(STYLE_BOLD),
+		     text_count(k->hunks, "hunk"),
+		     text_count(k->items.count, "kind"),
+		     output_style(STYLE_NONE));
+}
+
+static void print_sample(const struct buf *sample)
+{
+	const char *at = (const char *)sample->data, *end = at + sample->len;
+	size_t lines = 0;
+
+	for (; at < end; lines++) {
+		const char *feed = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((feed ? feed : end) - at);
+		enum output_style style = *at == '+'   ? STYLE_ADDED
+					  : *at == '-' ? STYLE_DELETED
+						       : STYLE_NONE;
+		AUTO(buf) struct buf line = {0};
+
+		text_escape(&line, at, len, true);
+		if (*at == '\\')
+			buf_add_text(&line, " No newline at end of file");
+		if (lines < SAMPLE_LINES)
+			(void)printf("      %s%s%s\n", output_style(style),
+				     buf_text(&line), output_style(STYLE_NONE));
+		at += len + (feed != NULL);
+	}
+	if (lines > SAMPLE_LINES)
+		(void)printf("      ... %s\n",
+			     text_count(lines - SAMPLE_LINES, "more line"));
+}
+
+/* Columns of a text, cut at its end. */
+static void add_cut(struct buf *to, const char *text, size_t columns)
+{
+	AUTO(buf) struct buf escaped = {0};
+	size_t len;
+
+	text_escape_name(&escaped, text);
+	len = text_fit(buf_text(&escaped), columns);
+	buf_add(to, escaped.data, len);
+	if (len < escaped.len)
+		buf_add_text(to, "...");
+}
+
+static void print_member(const struct kind *kind, kinds_show_name name,
+			 void *arg)
+{
+	size_t width = output_width() > 60 ? output_width() : 80;
+	size_t columns = (width - 24) / 3;
+	AUTO(buf) struct buf b = {0};
+
+	add_cut(&b, kind->removed, columns);
+	buf_add_text(&b, " -> ");
+	buf_add_text(&b, output_style(STYLE_ADDED));
+	add_cut(&b, kind->added, columns);
+	buf_add_text(&b, output_style(STYLE_NONE));
+	buf_add_text(&b, "  ");
+	name(arg, kind->places.items[0].item, &b);
+	(void)printf("  %s%7zu  %s  %s\n", kind->marked ? "!" : " ",
+		     kind->places.count, kind->id, buf_text(&b));
+}
+
+bool kinds_show_family(const struct kinds *k, const struct kind_family *f,
+		       size_t most, kinds_show_name name, void *arg)
+{
+	const struct kind *first = &k->items.items[f->first];
+	AUTO(buf) struct buf b = {0};
+	size_t i;
+
+	name(arg, first->places.items[0].item, &b);
+	if (f->files > 1)
+		buf_printf(&b, " and %s",
+			   text_count(f->files - 1, "other file"));
+	(void)printf("\n%s%s %7zu  %s%s  %s\n", output_style(STYLE_BOLD),
+		     f->marked ? "!" : " ", f->hunks,
+		     f->count == 1 ? first->id : "family",
+		     output_style(STYLE_NONE), buf_text(&b));
+	print_sample(&first->sample);
+	if (f->count == 1)
+		return true;
+	(void)printf("  %s, rare ones first; they differ in these values:\n",
+		     text_count(f->count, "kind"));
+	for (i = 0; i < f->count && !output_has_failed(); i++) {
+		if (most && i == most) {
+			(void)printf("  ... %s\n",
+				     text_count(f->count - i, "more kind"));
+			return false;
+		}
+		print_member(&k->items.items[f->first + i], name, arg);
+	}
+	return true;
+}
+
+/* --- of a run's changes --- */
+
+struct kinds_file {
+	const struct changes_root *root;
+	const struct change *change;
+};
+
+struct kinds_files {
+	VEC(struct kinds_file) items;
+	size_t others; /* changes without a kind */
+	size_t critical; /* some of them */
+	struct kinds kinds;
+};
+
+static void kinds_files_free(struct kinds_files *f)
+{
+	VEC_FREE(&f->items);
+	kinds_free(&f->kinds);
+}
+
+static void add_file_name(void *arg, size_t item, struct buf *to)
+{
+	const struct kinds_files *f = arg;
+
+	text_escape_name(to, f->items.items[item].root->prefix);
+	text_escape_name(to, f->items.items[item].change->path);
+}
+
+static bool is_modified_text(const struct changes_root *g,
+			     const struct change *c)
+{
+	return c->kind == CHANGE_MODIFIED && S_ISREG(c->old.mode) &&
+	       S_ISREG(c->now.mode) && c->old.size <= CHANGES_READ_MAX &&
+	       c->now.size <= CHANGES_READ_MAX &&
+	       !changes_is_moved(&g->list, c);
+}
+
+static int add_hunks_of(struct kinds_files *f, const struct changes_root *g,
+			const struct change *c, bool marked, struct err *err)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+	AUTO(hunks) struct hunks hunks = {0};
+	struct err unread;
+	size_t i;
+	int got;
+
+	if (changes_read(g, c->path, c->old.mode, false, &old, &unread) < 0 ||
+	    changes_read(g, c->path, c->now.mode, true, &now, &unread) < 0) {
+		f->others++;
+		return 0;
+	}
+	got = hunks_make(&old, &now, &hunks, err);
+	if (got < 0)
+		return got;
+	if (!hunks.count) {
+		f->others++;
+		return 0;
+	}
+	*VEC_ADD(&f->items) = (struct kinds_file){g, c};
+	for (i = 0; i < hunks.count; i++)
+		kinds_add(&f->kinds, f->items.count - 1, i, &hunks.items[i],
+			  marked);
+	return 0;
+}
+
+static int add_root(struct kinds_files *f, const struct changes_root *g,
+		    struct err *err)
+{
+	AUTO(view) struct view view = {0};
+	size_t i;
+
+	view_of_changes(g, &view);
+	for (i = 0; i < view.count; i++) {
+		struct view_entry *e = &view.items[i];
+		const struct change *c = e->change;
+		enum risk_level worst = RISK_NONE;
+
+		if (c->flags & CHANGES_NOISE ||
+		    (g->home ? changes_is_cache(c->path)
+			     : (c->flags & CHANGE_GIT) != 0))
+			continue;
+		if (is_modified_text(g, c)) {
+			if (view_is_suspect(&view, e))
+				view_judge(&view, e);
+			worst = risks_worst(&e->risks);
+		}
+		if (!is_modified_text(g, c) || worst == RISK_CRITICAL)
+			f->others += !S_ISDIR(c->now.mode ? c->now.mode
+							  : c->old.mode);
+		else if (add_hunks_of(f, g, c, worst == RISK_HIGH, err) < 0)
+			return -err->num;
+		f->critical += worst == RISK_CRITICAL;
+	}
+	return 0;
+}
+
+int kinds_show_changes(struct changes *c, struct err *err)
+{
+	AUTO(kinds_files) struct kinds_files f = {0};
+	size_t i;
+
+	for (i = 0; i < c->root_count; i++)
+		if (add_root(&f, &c->roots[i], err) < 0)
+			return -err->num;
+	kinds_finish(&f.kinds);
+	kinds_show_head(&f.kinds);
+	for (i = 0; i < f.kinds.families.count && !output_has_failed(); i++)
+		(void)kinds_show_family(&f.kinds, &f.kinds.families.items[i],
+					FAMILY_LINES, add_file_name, &f);
+	if (f.others)
+		(void)printf("\n%s %s no kind: deleted, added, moved or "
+			     "critical files, and files that are no text\n",
+			     text_count(f.others, "other change"),
+			     f.others > 1 ? "have" : "has");
+	return 0;
+}
