@@ -35,7 +35,7 @@ void agent_free(struct agent **a)
 	for (i = 0; i < LISTS; i++)
 		mem_list_free(&freed->lists[i]);
 	persistent_mount_free(&freed->persistent_mount);
-	record_free(&freed->before);
+	names_free(&freed->commands);
 	profile_free(&freed->profile);
 	free(freed->name);
 	free(freed);
@@ -493,7 +493,9 @@ int agent_load(const struct run_options *o, const struct state *state,
 	    read_project_profile(project, &a->profile, err) < 0 ||
 	    check_in_home(a, PROFILE_SEED, err) < 0 ||
 	    check_in_home(a, PROFILE_WRITE, err) < 0 ||
-	    check_in_home(a, PROFILE_CODE, err) < 0)
+	    check_in_home(a, PROFILE_DATA, err) < 0 ||
+	    check_in_home(a, PROFILE_CODE, err) < 0 ||
+	    check_in_home(a, PROFILE_INITIAL, err) < 0)
 		return -err->num;
 	if (o->share_login && !a->name)
 		return fail(err, EINVAL,

@@ -5,7 +5,9 @@
  *	agent_load()	finds and reads the profiles; changes nothing. The
  *			resulting options are in `options` then
  *	agent_open()	makes the directories, copies settings into new ones
- *	agent_end()	finds the changes in them that are executed later
+ *	agent_end()	takes the mount points out of the layers
+ *	agent_code_compare()	finds the changes in them that are executed
+ *			later
  *
  * The profile "default" holds for every run, then that of the agent (--agent,
  * or the name of the command), then the project's own file, which can only
@@ -28,6 +30,7 @@
 #include "base/vec.h"
 #include "guard/agent/profile.h"
 #include "guard/agent/run_options.h"
+#include "guard/change/changes.h"
 #include "guard/sandbox/grant.h"
 #include "guard/state/state.h"
 #include "guard/state/usage.h"
@@ -56,8 +59,11 @@ struct agent {
 	char **lists[2]; /* own the texts of options' lists */
 	struct persistent_mount
 		*persistent_mount; /* NULL before agent_open() */
-	struct record before; /* content of its homes before the run:
-				 agent_code_scan() */
+	uint64_t home_before; /* snapshot of its home before the command; 0:
+				 none */
+	bool code_changed; /* by the command: agent_code_compare() */
+	struct names commands; /* absolute paths that its settings may name as
+				  commands, see agent_code_compare() */
 };
 
 /* Frees the agent and sets *a to NULL. */
@@ -84,9 +90,8 @@ bool agent_owns_path(const struct agent *a, const char *home, const char *path);
 int agent_open(struct agent *a, const struct state *state, struct session *s,
 	       struct buf *notes, struct err *err);
 
-/* After the last process is gone: takes the mount points out of the layers,
- * and puts what changed into the session's record; whether anything did. */
-bool agent_end(struct agent *a, const struct state *state, struct session *s);
+/* After the last process is gone: takes the mount points out of the layers. */
+void agent_end(const struct agent *a, const struct session *s);
 
 /* Appends ", agent: claude" for the run's header; says what it warns of. */
 void agent_describe(const struct agent *a, struct buf *to);
@@ -117,22 +122,30 @@ int agent_read(const struct state *state, const char *name, struct profile *to,
  * directory. */
 char *agent_config_dir(const struct state *state);
 
-/* agent_code.c: what a home holds that its next session executes or obeys:
- * repeated "path", "sign", "text". */
-void agent_code_scan(const struct agent *a, const struct state *state,
-		     struct record *ret);
-/* Adds the difference of two scans to the earlier changes in the session's
- * record; returns whether it adds any. */
-bool agent_code_compare(const struct record *before, const struct record *now,
-			struct session *s);
+/*
+ * agent_code.c: compares two snapshots of a home, and adds each change that the
+ * next session may execute or obey to the session's record: all but the
+ * profile's data, history, login and noise lines, and new empty files. Data is
+ * named, too, when a link or a command in the settings leads to it. Leaves the
+ * paths of such commands in a->commands. 1: something was added, 0: nothing.
+ */
+int agent_code_compare(struct agent *a, const struct state *state,
+		       struct store *store, uint64_t before, uint64_t now,
+		       struct session *s, struct err *err);
+/* Adds to the session's record the changes of the run whose paths are in
+ * a->commands: the next session executes these files. True: some were added. */
+bool agent_code_commands(const struct agent *a, const struct changes *changes,
+			 struct session *s);
 
 /* The paths of these changes below the home, sorted, to free with
  * mem_list_free(); NULL: none. */
 char **agent_code_paths(const struct session *s);
 
-/* In the session's record. */
+/* In the session's record; all but the name may be repeated. */
 #define AGENT_NAME "agent"
-#define AGENT_CODE "agent-code" /* repeated: "M PATH" */
+#define AGENT_CODE "agent-code" /* "M PATH" or "M FILE#MEMBER" in the home */
+#define AGENT_INITIAL "agent-initial" /* "A PATH": of its first start */
+#define AGENT_COMMAND "agent-command" /* "M PATH": of the run's changes */
 
 /*
  * agent_run.c: the caches of runs, of all projects together: caches/ in guard's

@@ -1,78 +1,98 @@
 #include <errno.h>
-#include <fcntl.h>
-#include <fnmatch.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <jansson.h>
 
 #include "base/auto.h"
-#include "base/beneath.h"
-#include "base/fd.h"
-#include "base/meta.h"
 #include "base/path.h"
-#include "base/record.h"
-#include "base/dirtree.h"
 #include "base/sorted.h"
+#include "base/vec.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/members.h"
+#include "guard/change/changes.h"
+#include "snapshot/store/content.h"
 
-/* Texts are compared up to these lengths, one and all together; other files by
- * their stat data. */
-#define TEXT_MAX (64u << 10)
-#define TEXTS_MAX (4u << 20)
-#define JSON_MAX (32u << 20)
+/* Settings up to this size are compared by their members. */
+#define SETTINGS_MAX (32u << 20)
+/* Files that may name commands: one, and all together. */
+#define TEXT_MAX (256u << 10)
+#define TEXTS_MAX (8u << 20)
 #define ENTRIES_MAX 20000
-#define DEPTH_MAX 32
+#define LINKS_MAX 40
+#define COMMANDS_MAX 20000
 /* All names in a run's record, whose length is limited. */
 #define NAMES_MAX (4u << 20)
+/* Bits of a file's mode that matter for execution. */
+#define MODE_MASK (S_IFMT | 0111)
 
-struct code_scan {
-	struct record *to;
-	const char *user_home; /* where the run has it */
-	int home; /* the agent's home, open */
+/* Two states of an agent's home. */
+struct home_states {
+	const struct agent *agent;
+	const char *user_home; /* as the run has it */
+	const char *project;
+	struct store *store;
+	const struct entry *before, *now; /* roots */
+	/* Data that is obeyed all the same: targets of links and files that
+	 * settings name as commands, with all below them. */
+	char **obeyed;
+	/* Words of the settings that may be paths of commands, absolute. */
+	struct names commands;
 	size_t entries, texts;
 };
 
-static void record_code(struct code_scan *l, const char *path, const char *sign,
-			const char *text)
+static bool is_obeyed(const struct home_states *h, const char *path)
 {
-	record_add(l->to, "path", path);
-	record_add(l->to, "sign", sign);
-	record_add(l->to, "text", text);
+	char **item;
+
+	for (item = h->obeyed; item && *item; item++)
+		if (path_below(path, *item))
+			return true;
+	return profile_match(&h->agent->profile, PROFILE_CODE, path);
 }
 
-/* Too much to be compared, so it counts as changed each time. */
-static void record_unknown_code(struct code_scan *l, const char *path)
+static bool is_known_data(const struct home_states *h, const char *path)
 {
-	struct timespec now = {0};
-	char text[64];
+	static const enum profile_word words[] = {PROFILE_DATA, PROFILE_HISTORY,
+						  PROFILE_LOGIN, PROFILE_NOISE};
+	size_t i;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	(void)snprintf(text, sizeof(text), "%lld.%ld", (long long)now.tv_sec,
-		       now.tv_nsec);
-	record_code(l, path, "unknown", text);
+	if (is_obeyed(h, path))
+		return false;
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (profile_match(&h->agent->profile, words[i], path))
+			return true;
+	return false;
 }
 
-/* A text that can be kept; false: too big, or it has bytes 0. */
-static bool read_code_text(int dir, const char *name, size_t max,
-			   struct buf *to)
+/* The patterns of all "data FILE#KEY,..." lines for the file, to free. */
+static char *find_data_members(const struct home_states *h, const char *path)
+{
+	const struct profile_item *item = NULL;
+	AUTO(buf) struct buf list = {0};
+
+	while ((item = profile_next(&h->agent->profile, PROFILE_DATA, item))) {
+		size_t len = strcspn(item->value, "#");
+
+		if (item->in_home && item->value[len] &&
+		    strncmp(item->value, path, len) == 0 && !path[len])
+			buf_printf(&list, "%s%s", list.len ? "," : "",
+				   item->value + len + 1);
+	}
+	return buf_take_text(&list);
+}
+
+static bool read_content(const struct home_states *h, const struct entry *e,
+			 uint64_t max, struct buf *to)
 {
 	struct err ignored;
-	auto_close int fd =
-		beneath_open(dir, name, O_RDONLY | O_NONBLOCK, 0, &ignored);
 
-	return fd >= 0 && fd_slurp(fd, max, to, &ignored) == 0 &&
-	       !(to->len && memchr(to->data, '\0', to->len));
+	return S_ISREG(e->mode) && e->size <= max &&
+	       !(e->flags & ENTRY_INCOMPLETE) &&
+	       content_append(h->store, &e->content, to, &ignored) == 0;
 }
 
-static void scan_code_entry(struct code_scan *l, int dir, const char *name,
-			    const char *path, int depth);
+/* ---- links ---- */
 
 /* Without "." and "..", which are taken by the letter. */
 static char *clean_absolute_path(const char *path)
@@ -99,323 +119,402 @@ static char *clean_absolute_path(const char *path)
 	return clean;
 }
 
-/* The agent follows the link in the run: its target is scanned instead. Targets
- * outside of the homes are not scanned. */
-static void scan_code_link(struct code_scan *l, int dir, const char *name,
-			   const char *path, int depth)
+/* The path below the home; NULL: elsewhere. */
+static char *path_in_home(const struct home_states *h, const char *absolute)
 {
-	char target[PATH_MAX];
-	ssize_t len = readlinkat(dir, name, target, sizeof(target) - 1);
-	auto_close int above = -1;
-	auto_free char *parent = path_parent(path);
-	auto_free char *full_path = NULL, *clean = NULL;
-	struct err err;
-	struct meta m = {0};
-	const char *last, *rest = NULL; /* rest: below the home */
+	auto_free char *clean = clean_absolute_path(absolute);
 
-	target[len < 0 ? 0 : len] = '\0';
-	full_path = *target == '/' ? mem_strdup(target)
-				   : mem_printf("%s/%s/%s", l->user_home,
-						parent, target);
-	clean = clean_absolute_path(full_path);
-	if (path_below(clean, l->user_home) && strcmp(clean, l->user_home) != 0)
-		rest = path_rest(clean, l->user_home);
-	if (rest)
-		above = beneath_parent(l->home, rest, &last, &err);
-	if (rest && above < 0 && above != -ENOENT) {
-		record_unknown_code(l, path);
-		return;
-	}
-	if (above >= 0 && meta_get(above, last, &m) < 0)
-		m.mode = 0;
-	if (!m.mode || S_ISDIR(m.mode))
-		record_code(l, path, "link", target);
-	if (m.mode)
-		scan_code_entry(l, above, last, path, depth + 1);
+	return path_below(clean, h->user_home) &&
+			       strcmp(clean, h->user_home) != 0
+		       ? mem_strdup(path_rest(clean, h->user_home))
+		       : NULL;
 }
 
-static void scan_code_entry(struct code_scan *l, int dir, const char *name,
-			    const char *path, int depth)
+/* Finds the first link on the path: 1, its path in *ret_link (to free), and its
+ * target in *e; 0: no link, *e is the entry at the path (mode 0: none). */
+static int find_link(const struct home_states *h, const char *path,
+		     char **ret_link, struct entry *e)
 {
-	AUTO(dirlist) struct dirlist list = {0};
-	AUTO(buf) struct buf text = {0};
+	size_t len = 0;
 	struct err ignored;
-	auto_close int fd = -1;
-	char sign[128];
-	struct meta m;
-	size_t i;
 
-	if (meta_get(dir, name, &m) < 0 || ++l->entries > ENTRIES_MAX + 1)
-		return;
-	if (l->entries > ENTRIES_MAX || depth > DEPTH_MAX) {
-		record_unknown_code(l, path);
-		return;
-	}
-	if (S_ISLNK(m.mode)) {
-		scan_code_link(l, dir, name, path, depth);
-		return;
-	}
-	if (S_ISREG(m.mode) && m.size <= TEXT_MAX && l->texts < TEXTS_MAX &&
-	    read_code_text(dir, name, TEXT_MAX, &text)) {
-		l->texts += text.len;
-		(void)snprintf(sign, sizeof(sign), "text %o", m.mode);
-		record_code(l, path, sign, buf_text(&text));
-		return;
-	}
-	if (!S_ISDIR(m.mode)) {
-		(void)snprintf(
-			sign, sizeof(sign),
-			"%o %" PRIu64 " %" PRIu64 " %" PRId64 ".%" PRIu32,
-			m.mode, m.ino, m.size, m.ctime.sec, m.ctime.nsec);
-		record_code(l, path, sign, "");
-		return;
-	}
-	fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
-	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0) {
-		record_unknown_code(l, path);
-		return;
-	}
-	for (i = 0; i < list.count; i++) {
-		auto_free char *below = path_join(path, list.items[i].name);
+	do {
+		auto_free char *part = NULL;
 
-		scan_code_entry(l, fd, list.items[i].name, below, depth + 1);
-	}
-}
-
-/* ---- members of a JSON file ---- */
-
-/* All of that name, wherever they stand, in one text. */
-static void gather_json_members(json_t *value, const char *wanted,
-				struct buf *to)
-{
-	const char *key;
-	json_t *member;
-	size_t i;
-
-	json_array_foreach(value, i, member)
-		gather_json_members(member, wanted, to);
-	json_object_foreach(value, key, member)
-	{
-		char *text;
-
-		if (strcmp(key, wanted) != 0) {
-			gather_json_members(member, wanted, to);
-			continue;
+		len += path[len] == '/';
+		len += strcspn(path + len, "/");
+		part = mem_strndup(path, len);
+		entry_free(e);
+		if (tree_lookup(h->store, h->now, part, e, &ignored) <= 0)
+			return 0;
+		if (S_ISLNK(e->mode)) {
+			*ret_link = TAKE(part);
+			return 1;
 		}
-		/* An empty one is as good as none. */
-		if ((json_is_object(member) && !json_object_size(member)) ||
-		    (json_is_array(member) && !json_array_size(member)))
-			continue;
-		text = json_dumps(member, JSON_SORT_KEYS | JSON_COMPACT |
-						  JSON_ENCODE_ANY);
-		buf_add_text(to, text ? text : "?");
-		buf_add_char(to, '\n');
-		free(text);
-	}
+	} while (path[len]);
+	return 0;
 }
-
-/* Some agents write comments, each in a line of its own. */
-static void blank_comment_lines(struct buf *text)
-{
-	char *at = (char *)text->data, *end = at + text->len;
-
-	while (at < end) {
-		char *eol = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((eol ? eol : end) - at);
-		size_t blanks = 0;
-
-		while (blanks < len &&
-		       (at[blanks] == ' ' || at[blanks] == '\t'))
-			blanks++;
-		if (len - blanks >= 2 && memcmp(at + blanks, "//", 2) == 0)
-			memset(at, ' ', len);
-		at += len + 1;
-	}
-}
-
-static void scan_json_members(struct code_scan *l, const char *path,
-			      const char *keys)
-{
-	AUTO(buf) struct buf text = {0};
-	json_t *value = NULL;
-
-	if (read_code_text(l->home, path, JSON_MAX, &text)) {
-		blank_comment_lines(&text);
-		value = json_loads(buf_text(&text), 0, NULL);
-	}
-	/* A link, or what other readers may take for JSON all the same. */
-	if (!value) {
-		const char *name;
-		struct err ignored;
-		auto_close int above =
-			beneath_parent(l->home, path, &name, &ignored);
-
-		if (above >= 0)
-			scan_code_entry(l, above, name, path, 0);
-	}
-	while (value && *keys) {
-		size_t len = strcspn(keys, ",");
-		auto_free char *key = mem_strndup(keys, len);
-		auto_free char *name = mem_printf("%s#%s", path, key);
-		AUTO(buf) struct buf found = {0};
-
-		gather_json_members(value, key, &found);
-		if (found.len)
-			record_code(l, name, "member", buf_text(&found));
-		keys += len + (keys[len] == ',');
-	}
-	json_decref(value);
-}
-
-/* ---- all of it ---- */
 
 /*
- * path: of dir, below the home. A symbolic link to a directory leads the agent
- * elsewhere, where every file may be obeyed.
+ * The path that the home's path leads to through links, to free; NULL: out of
+ * the home, or in a loop. Each link on the way is added to the obeyed paths.
+ * *ret: the entry there, to free; mode 0: none.
  */
-static void scan_code_glob(struct code_scan *l, int dir, const char *path,
-			   const char *glob)
+static char *follow_links(struct home_states *h, const char *path,
+			  struct entry *ret)
 {
-	size_t len = strcspn(glob, "/"), i;
-	auto_free char *part = mem_strndup(glob, len);
-	const char *rest = glob + len + (glob[len] == '/');
-	AUTO(dirlist) struct dirlist list = {0};
-	struct err ignored;
+	char *at = mem_strdup(path);
+	int links = 0;
+	auto_free char *link = NULL;
 
-	if (dir < 0 || dirlist_read(dir, &list, &ignored) < 0)
+	while (at && find_link(h, at, &link, ret)) {
+		auto_free char *parent = path_parent(link);
+		auto_free char *target =
+			*ret->link == '/'
+				? mem_printf("%s%s", ret->link,
+					     at + strlen(link))
+				: mem_printf("%s/%s/%s%s", h->user_home, parent,
+					     ret->link, at + strlen(link));
+
+		mem_list_add(&h->obeyed, link);
+		free(at);
+		at = ++links < LINKS_MAX ? path_in_home(h, target) : NULL;
+		free(TAKE(link));
+	}
+	return at;
+}
+
+/* ---- commands that settings name ---- */
+
+/* A word as a path of the run, absolute, to free; NULL: none. */
+static char *word_path(const struct home_states *h, const char *word,
+		       size_t len)
+{
+	static const struct {
+		const char *prefix;
+		bool project;
+	} known[] = {
+		{"~/", false},
+		{"$HOME/", false},
+		{"${HOME}/", false},
+		{"$CLAUDE_PROJECT_DIR/", true},
+		{"${CLAUDE_PROJECT_DIR}/", true},
+		{"./", true},
+	};
+	size_t i;
+
+	if (!len || len >= PATH_MAX)
+		return NULL;
+	if (*word == '/')
+		return mem_strndup(word, len);
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		size_t n = strlen(known[i].prefix);
+
+		if (len > n && memcmp(word, known[i].prefix, n) == 0)
+			return mem_printf("%s/%.*s",
+					  known[i].project ? h->project
+							   : h->user_home,
+					  (int)(len - n), word + n);
+	}
+	return *word == '-' || *word == '$'
+		       ? NULL
+		       : mem_printf("%s/%.*s", h->project, (int)len, word);
+}
+
+static void add_command_words(void *arg, const char *text)
+{
+	struct home_states *h = arg;
+
+	/* A quoted "$HOME"/x is one word for a shell. */
+	auto_free char *plain = mem_strdup(text);
+	const char *at;
+	char *to = plain;
+
+	for (at = text; *at; at++)
+		if (!(strchr("\"'", *at) && at[1] == '/'))
+			*to++ = *at;
+	*to = '\0';
+	for (at = plain; *at && h->commands.count < COMMANDS_MAX;) {
+		size_t len = strcspn(at, " \t\n\r\"'`;|&()<>=,[]");
+		auto_free char *path = word_path(h, at, len);
+		auto_free char *clean = path ? clean_absolute_path(path) : NULL;
+
+		if (clean)
+			names_add(&h->commands, clean);
+		at += len + (at[len] != '\0');
+	}
+}
+
+static bool may_name_commands(const char *path, const struct entry *e)
+{
+	static const char *const endings[] = {".json", ".jsonc", ".toml",
+					      ".yaml", ".yml"};
+	const char *dot = strrchr(path_name(path), '.');
+	size_t i;
+
+	if (e->mode & 0111)
+		return true;
+	for (i = 0; dot && i < sizeof(endings) / sizeof(*endings); i++)
+		if (strcmp(dot, endings[i]) == 0)
+			return true;
+	return false;
+}
+
+static void obey_path(struct home_states *h, const char *path, bool any);
+
+/* Finds links and names of commands in what is no data. */
+static void scan_code(struct home_states *h, const char *path,
+		      const struct entry *e)
+{
+	AUTO(tree) struct tree tree = {0};
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+	size_t i;
+
+	if (++h->entries > ENTRIES_MAX || (*path && is_known_data(h, path)))
 		return;
-	for (i = 0; i < list.count; i++) {
-		const char *name = list.items[i].name;
-		auto_free char *below = path_join(path, name);
-		auto_close int fd = -1;
-		struct meta m;
+	if (S_ISLNK(e->mode)) {
+		obey_path(h, path, true);
+	} else if (S_ISREG(e->mode) && may_name_commands(path, e) &&
+		   h->texts < TEXTS_MAX &&
+		   read_content(h, e, TEXT_MAX, &text)) {
+		auto_free char *data = find_data_members(h, path);
+		const struct members m = {path, data, h->project};
 
-		if (fnmatch(part, name, 0) != 0)
-			continue;
-		if (!*rest) {
-			scan_code_entry(l, dir, name, below, 0);
-			continue;
+		h->texts += text.len;
+		members_texts(&m, &text, add_command_words, h);
+	} else if (S_ISDIR(e->mode) &&
+		   tree_load(h->store, &e->content, &tree, &ignored) == 0) {
+		for (i = 0; i < tree.count; i++) {
+			auto_free char *below =
+				path_join(path, tree.entries[i].name);
+
+			scan_code(h, below, &tree.entries[i]);
 		}
-		if (meta_get(dir, name, &m) == 0 && S_ISLNK(m.mode)) {
-			scan_code_link(l, dir, name, below, 0);
-			continue;
-		}
-		fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0,
-				  &ignored);
-		scan_code_glob(l, fd, below, rest);
 	}
 }
 
-void agent_code_scan(const struct agent *a, const struct state *state,
-		     struct record *ret)
+/* Adds the path to the obeyed ones, with what it leads to. any: directories,
+ * too. */
+static void obey_path(struct home_states *h, const char *path, bool any)
 {
-	const struct profile_item *item = NULL;
-	struct code_scan l = {.to = ret, .user_home = state->home};
-	struct err ignored;
-	auto_close int dir =
-		a->name ? agent_open_state(state, a->name, false, &ignored)
-			: -1;
-	auto_close int home =
-		dir < 0 ? -1
-			: beneath_open(dir, "home", O_RDONLY | O_DIRECTORY, 0,
-				       &ignored);
+	struct entry e = {0};
+	auto_free char *target = follow_links(h, path, &e);
 
-	l.home = home;
-	while (home >= 0 && state->home &&
-	       (item = profile_next(&a->profile, PROFILE_CODE, item))) {
-		size_t len = strcspn(item->value, "#");
-		auto_free char *glob = mem_strndup(item->value, len);
+	if (target && (any || S_ISREG(e.mode)) &&
+	    !mem_list_has((const char *const *)h->obeyed, target)) {
+		bool data = is_known_data(h, target);
 
-		if (item->value[len])
-			scan_json_members(&l, glob, item->value + len + 1);
-		else
-			scan_code_glob(&l, home, "", glob);
+		mem_list_add(&h->obeyed, target);
+		if (data)
+			scan_code(h, target, &e);
+	}
+	entry_free(&e);
+}
+
+static void find_obeyed(struct home_states *h)
+{
+	size_t i;
+
+	scan_code(h, "", h->now);
+	for (i = 0; i < h->commands.count; i++) {
+		auto_free char *path = path_in_home(h, h->commands.items[i]);
+
+		if (path)
+			obey_path(h, path, false);
 	}
 }
 
-struct code_piece {
-	const char *path, *sign, *text;
+/* ---- changes ---- */
+
+struct code_record {
+	struct home_states *states;
+	struct session *session;
+	size_t had; /* items of the record that are older */
+	size_t bytes_left;
+	const char *file; /* whose members are compared */
+	bool any;
 };
 
-struct code_pieces {
-	struct code_piece *items;
-	size_t count;
-};
-
-/* Borrows from the record. Sorted; globs may overlap. */
-static struct code_pieces sort_code_pieces(const struct record *r)
+static bool has_item(const struct code_record *r, const char *key,
+		     const char *value)
 {
-	struct code_pieces p = {mem_alloc((r->count + 1) * sizeof(*p.items)),
-				0};
-	size_t i, kept = 0;
+	size_t i;
 
-	for (i = 0; i + 2 < r->count; i += 3)
-		p.items[p.count++] = (struct code_piece){r->items[i].value,
-							 r->items[i + 1].value,
-							 r->items[i + 2].value};
-	SORT_BY_PATH(p.items, p.count, path);
-	for (i = 0; i < p.count; i++)
-		if (!i || strcmp(p.items[i - 1].path, p.items[i].path) != 0)
-			p.items[kept++] = p.items[i];
-	p.count = kept;
-	return p;
+	for (i = 0; i < r->session->more.count; i++)
+		if (strcmp(r->session->more.items[i].key, key) == 0 &&
+		    strcmp(r->session->more.items[i].value, value) == 0)
+			return true;
+	return false;
 }
 
-/* had: so much of the record is older; room: for names, in bytes. */
-static bool record_code_change(struct session *s, size_t had,
-			       size_t *bytes_left, char letter,
-			       const char *path)
+static void record_change(struct code_record *r, const char *key, char letter,
+			  const char *path)
 {
 	auto_free char *text = mem_printf("%c %s", letter, path);
-	const struct record_item *item;
 
-	if (strlen(text) > *bytes_left)
-		return false;
-	*bytes_left -= strlen(text);
 	/* A run that went on has some already. */
-	for (item = s->more.items; had--; item++)
-		if (strcmp(item->value, text) == 0 &&
-		    strcmp(item->key, AGENT_CODE) == 0)
-			return false;
-	record_add(&s->more, AGENT_CODE, text);
-	return true;
+	if (strlen(text) > r->bytes_left || (r->had && has_item(r, key, text)))
+		return;
+	r->bytes_left -= strlen(text);
+	record_add(&r->session->more, key, text);
+	r->any = true;
 }
 
-bool agent_code_compare(const struct record *before, const struct record *now,
-			struct session *s)
+static void record_member(void *arg, char letter, const char *member)
 {
-	struct code_pieces old = sort_code_pieces(before),
-			   new = sort_code_pieces(now);
-	size_t i = 0, k = 0, had = s->more.count;
-	size_t taken = 0, bytes_left, n;
+	struct code_record *r = arg;
+	auto_free char *name = *member ? mem_printf("%s#%s", r->file, member)
+				       : mem_strdup(r->file);
+
+	record_change(r, AGENT_CODE, letter, name);
+}
+
+/* Whether members of the file were compared. */
+static bool compare_members(struct code_record *r, const char *path,
+			    const struct entry *a, const struct entry *b)
+{
+	struct home_states *h = r->states;
+	auto_free char *data = find_data_members(h, path);
+	const struct members m = {path, data, h->project};
+	AUTO(buf) struct buf before = {0}, now = {0};
+
+	if (!*data || (a && !read_content(h, a, SETTINGS_MAX, &before)) ||
+	    (b && !read_content(h, b, SETTINGS_MAX, &now)))
+		return false;
+	r->file = path;
+	return members_compare(&m, a ? &before : NULL, b ? &now : NULL,
+			       record_member, r);
+}
+
+/* Whether the path is new content of the agent's first start: the topmost path
+ * that the line matches did not exist before, and is recorded once. */
+static bool record_initial(struct code_record *r, const char *path)
+{
+	struct home_states *h = r->states;
+	size_t len = 0;
+
+	if (is_obeyed(h, path))
+		return false;
+	do {
+		auto_free char *part = NULL, *text = NULL;
+		struct entry e = {0};
+		struct err ignored;
+		int found;
+
+		len += path[len] == '/';
+		len += strcspn(path + len, "/");
+		part = mem_strndup(path, len);
+		if (!profile_match(&h->agent->profile, PROFILE_INITIAL, part))
+			continue;
+		found = tree_lookup(h->store, h->before, part, &e, &ignored);
+		entry_free(&e);
+		text = mem_printf("A %s", part);
+		if (found == 0 && !has_item(r, AGENT_INITIAL, text))
+			record_add(&r->session->more, AGENT_INITIAL, text);
+		return found == 0;
+	} while (path[len]);
+	return false;
+}
+
+static bool is_plain_empty(const struct entry *e)
+{
+	return !e ||
+	       (S_ISREG(e->mode) && !e->size && !(e->flags & ENTRY_INCOMPLETE));
+}
+
+static int judge_difference(void *arg, const char *path, const struct entry *a,
+			    const struct entry *b, struct err *err)
+{
+	struct code_record *r = arg;
+
+	(void)err;
+	if ((!a || S_ISDIR(a->mode)) && (!b || S_ISDIR(b->mode)))
+		return 0;
+	if (a && b && entry_same_content(a, b) &&
+	    !((a->mode ^ b->mode) & MODE_MASK) &&
+	    !(b->flags & ENTRY_INCOMPLETE))
+		return 0;
+	/* Locks and marks: without content nothing can be obeyed. */
+	if (is_plain_empty(a) && is_plain_empty(b))
+		return 0;
+	if (is_known_data(r->states, path) || record_initial(r, path) ||
+	    compare_members(r, path, a, b))
+		return 0;
+	record_change(r, AGENT_CODE, !a ? 'A' : !b ? 'D' : 'M', path);
+	return 0;
+}
+
+int agent_code_compare(struct agent *a, const struct state *state,
+		       struct store *store, uint64_t before, uint64_t now,
+		       struct session *s, struct err *err)
+{
+	AUTO(snapshot) struct snapshot old = {0}, new = {0};
+	struct home_states h = {
+		.agent = a,
+		.user_home = state->home,
+		.project = s->project,
+		.store = store,
+		.before = &old.root,
+		.now = &new.root,
+	};
+	struct code_record r = {
+		.states = &h,
+		.session = s,
+		.had = s->more.count,
+		.bytes_left = NAMES_MAX,
+	};
+	size_t i;
+	int got;
+
+	for (i = 0; i < s->more.count; i++)
+		if (strcmp(s->more.items[i].key, AGENT_CODE) == 0) {
+			size_t len = strlen(s->more.items[i].value);
+
+			r.bytes_left -= len < r.bytes_left ? len : r.bytes_left;
+		}
+	if (catalog_load(store, before, &old, err) < 0 ||
+	    catalog_load(store, now, &new, err) < 0)
+		return -err->num;
+	find_obeyed(&h);
+	got = tree_diff(store, h.before, h.now, judge_difference, &r, err);
+	mem_list_free(&h.obeyed);
+	names_free(&a->commands);
+	a->commands = h.commands;
+	return got < 0 ? got : r.any;
+}
+
+/* ---- files that settings name as commands ---- */
+
+bool agent_code_commands(const struct agent *a, const struct changes *changes,
+			 struct session *s)
+{
 	bool any = false;
+	size_t i, k;
 
-	for (n = 0; n < had; n++)
-		if (strcmp(s->more.items[n].key, AGENT_CODE) == 0)
-			taken += strlen(s->more.items[n].value);
-	bytes_left = taken < NAMES_MAX ? NAMES_MAX - taken : 0;
-	while (i < old.count || k < new.count) {
-		const struct code_piece *a =
-			i < old.count ? &old.items[i] : NULL;
-		const struct code_piece *b =
-			k < new.count ? &new.items[k] : NULL;
-		int order = !a ? 1 : !b ? -1 : path_compare(a->path, b->path);
+	for (i = 0; i < a->commands.count; i++)
+		for (k = 0; k < changes->root_count; k++) {
+			const struct change_list *list =
+				&changes->roots[k].list;
+			const char *dir =
+				k < s->root_count ? s->roots[k].path : s->home;
+			const struct change *c = NULL;
+			auto_free char *text = NULL;
 
-		if (order < 0)
-			any |= record_code_change(s, had, &bytes_left, 'D',
-						  a->path);
-		else if (order > 0)
-			any |= record_code_change(s, had, &bytes_left, 'A',
-						  b->path);
-		else if (strcmp(a->sign, b->sign) != 0 ||
-			 strcmp(a->text, b->text) != 0)
-			any |= record_code_change(s, had, &bytes_left, 'M',
-						  a->path);
-		i += order <= 0;
-		k += order >= 0;
-	}
-	free(old.items);
-	free(new.items);
+			if (path_below(a->commands.items[i], dir))
+				c = FIND_BY_PATH(
+					path_rest(a->commands.items[i], dir),
+					list->items, list->count, path);
+			if (!c ||
+			    S_ISDIR(c->now.mode ? c->now.mode : c->old.mode))
+				continue;
+			text = mem_printf("%c %s%s", changes_letter(c->kind),
+					  changes->roots[k].prefix, c->path);
+			if (record_has(&s->more, AGENT_COMMAND, text))
+				continue;
+			record_add(&s->more, AGENT_COMMAND, text);
+			any = true;
+		}
 	return any;
 }
 
@@ -425,11 +524,13 @@ char **agent_code_paths(const struct session *s)
 	size_t i, count = 0;
 
 	for (i = 0; i < s->more.count; i++) {
+		const char *key = s->more.items[i].key;
 		const char *change = s->more.items[i].value;
 		const char *member;
 		auto_free char *file = NULL;
 
-		if (strcmp(s->more.items[i].key, AGENT_CODE) != 0 ||
+		if ((strcmp(key, AGENT_CODE) != 0 &&
+		     strcmp(key, AGENT_INITIAL) != 0) ||
 		    strlen(change) < 3)
 			continue;
 		/* "M .claude/.claude.json#hooks": the file of the member. */

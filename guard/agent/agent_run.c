@@ -98,8 +98,6 @@ int agent_open(struct agent *a, const struct state *state, struct session *s,
 
 		record_add(&s->more, CHANGES_NOISE_GLOB, glob);
 	}
-	if (!a->shared)
-		agent_code_scan(a, state, &a->before);
 	return 0;
 }
 
@@ -120,18 +118,12 @@ static void remove_mount_points(const struct agent *a, const struct session *s,
 						      path_rest(place, lower));
 }
 
-bool agent_end(struct agent *a, const struct state *state, struct session *s)
+void agent_end(const struct agent *a, const struct session *s)
 {
-	AUTO(record) struct record now = {0};
-
 	persistent_mount_empty_work(a->persistent_mount);
 	remove_mount_points(a, s, "upper", s->project);
 	if (s->home && *s->home)
 		remove_mount_points(a, s, "home-upper", s->home);
-	if (a->shared)
-		return false;
-	agent_code_scan(a, state, &now);
-	return agent_code_compare(&a->before, &now, s);
 }
 
 void agent_describe(const struct agent *a, struct buf *to)

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,16 +178,11 @@ static int count_lost_history(void *arg, const char *path,
 			      const struct entry *after, struct err *err)
 {
 	struct losses *l = arg;
-	const struct profile_item *item = NULL;
 
 	(void)err;
-	if (!before || after || !S_ISREG(before->mode))
-		return 0;
-	while ((item = profile_next(l->profile, PROFILE_HISTORY, item)))
-		if (fnmatch(item->value, path, 0) == 0) {
-			l->histories++;
-			break;
-		}
+	if (before && !after && S_ISREG(before->mode) &&
+	    profile_match(l->profile, PROFILE_HISTORY, path))
+		l->histories++;
 	return 0;
 }
 

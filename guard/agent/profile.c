@@ -1,6 +1,7 @@
 #include "guard/agent/profile.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,9 @@ static const struct word {
 	[PROFILE_SEED] = {"seed", KIND_PATH, false, false},
 	[PROFILE_KEYS] = {"keys", KIND_PATH, false, true},
 	[PROFILE_WRITE] = {"write", KIND_PATH, false, false},
+	[PROFILE_DATA] = {"data", KIND_PATH, false, true},
 	[PROFILE_CODE] = {"code", KIND_PATH, false, true},
+	[PROFILE_INITIAL] = {"initial", KIND_PATH, false, true},
 	[PROFILE_LOGIN] = {"login", KIND_PATH, false, false},
 	[PROFILE_KEY] = {"key", KIND_ENV, false, false},
 	[PROFILE_HISTORY] = {"history", KIND_PATH, false, true},
@@ -172,8 +175,8 @@ static int set_item_value(struct profile_item *item, const char *value,
 	}
 	if (!word->wild && strpbrk(value, "*?["))
 		return fail(err, EINVAL,
-			    "%s %s: only code, history and noise may have "
-			    "wildcards",
+			    "%s %s: only data, code, initial, history and "
+			    "noise may have wildcards",
 			    word->name, text_quote(value));
 	return set_item_path(item, value, err);
 }
@@ -195,9 +198,9 @@ static int add_profile_line(struct profile *p, const char *file,
 			err, EINVAL, "no such word in a profile: %s; %s",
 			text_quote(name),
 			project ? "a project's file may use ro and hide"
-				: "use home, seed, keys, write, code, login, "
-				  "key, history, cache, ro, hide, env, nested, "
-				  "tmp-size or noise");
+				: "use home, seed, keys, write, data, code, "
+				  "initial, login, key, history, cache, ro, "
+				  "hide, env, nested, tmp-size or noise");
 	if (project && !words[i].project)
 		return fail(err, EINVAL,
 			    "'%s' would allow more, and a project's file may "
@@ -213,7 +216,8 @@ static int add_profile_line(struct profile *p, const char *file,
 	if (!item.in_home &&
 	    (item.word == PROFILE_HOME || item.word == PROFILE_SEED ||
 	     item.word == PROFILE_KEYS || item.word == PROFILE_WRITE ||
-	     item.word == PROFILE_CODE || item.word == PROFILE_LOGIN ||
+	     item.word == PROFILE_DATA || item.word == PROFILE_CODE ||
+	     item.word == PROFILE_INITIAL || item.word == PROFILE_LOGIN ||
 	     item.word == PROFILE_HISTORY || item.word == PROFILE_CACHE)) {
 		(void)fail(err, EINVAL, "%s %s: it must begin with ~/", name,
 			   text_quote(item.value));
@@ -271,6 +275,19 @@ const struct profile_item *profile_next(const struct profile *p,
 		if (item->word == word)
 			return item;
 	return NULL;
+}
+
+bool profile_match(const struct profile *p, enum profile_word word,
+		   const char *path)
+{
+	const struct profile_item *item = NULL;
+
+	while ((item = profile_next(p, word, item)))
+		if (item->in_home && !strchr(item->value, '#') &&
+		    fnmatch(item->value, path,
+			    FNM_PATHNAME | FNM_LEADING_DIR) == 0)
+			return true;
+	return false;
 }
 
 char *profile_path(const struct profile_item *item, const char *home,

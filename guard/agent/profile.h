@@ -14,9 +14,13 @@
  *	write PATH TEXT	a file of one line in a new home without that file;
  *			with PATH#KEY a member of a JSON file, set at each
  *			start unless the file has it
- *	code GLOB[#KEY,...]
- *			content of a home that the next session executes or
- *			obeys; with keys only those members of a JSON file
+ *	data GLOB	content of a home that no session executes or obeys;
+ *			each other change of a home is named when a run ends
+ *	data FILE#KEY,...
+ *			such members of a JSON or TOML file (members.h)
+ *	code GLOB	named although a data line has it, too
+ *	initial GLOB	content that the agent writes at its first start: not
+ *			named in the run that creates it
  *	login PATH	a file with a login: never stored, one copy beside the
  *			home
  *	key NAME	a variable that replaces a login; named when it is set,
@@ -57,7 +61,9 @@ enum profile_word {
 	PROFILE_SEED,
 	PROFILE_KEYS,
 	PROFILE_WRITE,
+	PROFILE_DATA,
 	PROFILE_CODE,
+	PROFILE_INITIAL,
 	PROFILE_LOGIN,
 	PROFILE_KEY,
 	PROFILE_HISTORY,
@@ -104,6 +110,11 @@ int profile_parse(struct profile *p, const char *file, bool project,
 const struct profile_item *profile_next(const struct profile *p,
 					enum profile_word word,
 					const struct profile_item *after);
+
+/* Whether a line of the word, a glob for a path below the home directory,
+ * matches the path or a directory that it lies in. '*' matches no '/'. */
+bool profile_match(const struct profile *p, enum profile_word word,
+		   const char *path);
 
 /* The path that a line means, to free: absolute, links as they are. project:
  * for lines that are relative to it. */

@@ -14,24 +14,25 @@
 /* ".codex/skills": as far down more than that many are told apart. */
 #define PARTS_SHOWN 2
 
-/* "M .claude/x" as a line of a list. */
-static void print_code_change(FILE *to, const char *change)
+/* "M .claude/x" as a line of a list. dir: printed before the path. */
+static void print_code_change(FILE *to, const char *dir, const char *change)
 {
 	AUTO(buf) struct buf name = {0};
 
 	text_escape_name(&name, change[0] && change[1] ? change + 2 : "");
-	(void)fprintf(to, "  %c  ~/%s\n", change[0], buf_text(&name));
+	(void)fprintf(to, "  %c  %s%s\n", change[0], dir, buf_text(&name));
 }
 
-/* All "M PATH" of a run, possibly many; free the list, not its texts. */
-static const char **list_code_changes(const struct session *s,
+/* All "M PATH" of a run with this key, possibly many; free the list, not its
+ * texts. */
+static const char **list_code_changes(const struct session *s, const char *key,
 				      size_t *ret_count)
 {
 	VEC(const char *) list = {0};
 	size_t i;
 
 	for (i = 0; i < s->more.count; i++)
-		if (strcmp(s->more.items[i].key, AGENT_CODE) == 0)
+		if (strcmp(s->more.items[i].key, key) == 0)
 			*VEC_ADD(&list) = s->more.items[i].value;
 	*ret_count = list.count;
 	return list.items;
@@ -63,13 +64,32 @@ static void print_changed_dirs(const char *const *changes, size_t count)
 	}
 }
 
-void agent_show_end(const struct session *s)
+/* Files of the run's layer that the settings of the agent name. */
+static void print_commands_end(const struct session *s, const char *name)
 {
-	const char *name = record_get(&s->more, AGENT_NAME);
 	size_t count, i;
-	auto_free const char **changes = list_code_changes(s, &count);
+	auto_free const char **changes =
+		list_code_changes(s, AGENT_COMMAND, &count);
 
-	if (!count || !name)
+	if (!count)
+		return;
+	output_warn("the settings of %s name files that the run changed, so "
+		    "that its next session may execute them:",
+		    name);
+	for (i = 0; i < count && i < SAID_MOST; i++)
+		print_code_change(output_stderr(), "", changes[i]);
+	if (i < count)
+		output_hint("and %s (guard diff)",
+			    text_count(count - i, "other file"));
+}
+
+static void print_home_end(const struct session *s, const char *name)
+{
+	size_t count, i;
+	auto_free const char **changes =
+		list_code_changes(s, AGENT_CODE, &count);
+
+	if (!count)
 		return;
 	output_warn(
 		"configuration or code for the next session of %s was changed "
@@ -80,45 +100,78 @@ void agent_show_end(const struct session *s)
 		return;
 	}
 	for (i = 0; i < count; i++)
-		print_code_change(output_stderr(), changes[i]);
+		print_code_change(output_stderr(), "~/", changes[i]);
+}
+
+void agent_show_end(const struct session *s)
+{
+	const char *name = record_get(&s->more, AGENT_NAME);
+
+	if (!name)
+		return;
+	print_home_end(s, name);
+	print_commands_end(s, name);
 }
 
 void agent_show_list(const struct session *s)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
-	size_t count, i;
-	auto_free const char **changes = list_code_changes(s, &count);
+	size_t count, command_count, i;
+	auto_free const char **changes =
+		list_code_changes(s, AGENT_CODE, &count);
+	auto_free const char **commands =
+		list_code_changes(s, AGENT_COMMAND, &command_count);
 
-	if (!count || !name)
-		return;
-	(void)printf("\n%sChanged in the home of %s, for its next session%s\n",
-		     output_style(STYLE_BOLD), name, output_style(STYLE_NONE));
-	for (i = 0; i < count; i++)
-		print_code_change(stdout, changes[i]);
-	(void)printf("     these changes are already in effect; guard discard "
-		     "takes them back\n");
+	if (name && count) {
+		(void)printf("\n%sChanged in the home of %s, for its next "
+			     "session%s\n",
+			     output_style(STYLE_BOLD), name,
+			     output_style(STYLE_NONE));
+		for (i = 0; i < count; i++)
+			print_code_change(stdout, "~/", changes[i]);
+		(void)printf("     these changes are already in effect; guard "
+			     "discard takes them back\n");
+	}
+	if (name && command_count) {
+		(void)printf("\n%sNamed by the settings of %s, whose next "
+			     "session may execute them%s\n",
+			     output_style(STYLE_BOLD), name,
+			     output_style(STYLE_NONE));
+		for (i = 0; i < command_count; i++)
+			print_code_change(stdout, "", commands[i]);
+	}
 }
 
-json_t *agent_show_json(const struct session *s)
+/* {"kind": "M", "path": "~/.x"} of each change. */
+static json_t *changes_json(const struct session *s, const char *key,
+			    const char *dir)
 {
-	const char *name = record_get(&s->more, AGENT_NAME);
-	json_t *object = json_object(), *list = json_array();
+	json_t *list = json_array();
 	size_t count, i;
-	auto_free const char **changes = list_code_changes(s, &count);
+	auto_free const char **changes = list_code_changes(s, key, &count);
 
-	if (name)
-		jsonout_text(object, "name", name);
 	for (i = 0; i < count; i++) {
 		const char *change = changes[i];
 		auto_free char *kind = mem_strndup(change, 1);
 		auto_free char *path = mem_printf(
-			"~/%s", *change && change[1] ? change + 2 : "");
+			"%s%s", dir, *change && change[1] ? change + 2 : "");
 		json_t *one = json_object();
 
 		jsonout_text(one, "kind", kind);
 		jsonout_text(one, "path", path);
 		jsonout_add(list, one);
 	}
-	jsonout_set(object, "code", list);
+	return list;
+}
+
+json_t *agent_show_json(const struct session *s)
+{
+	const char *name = record_get(&s->more, AGENT_NAME);
+	json_t *object = json_object();
+
+	if (name)
+		jsonout_text(object, "name", name);
+	jsonout_set(object, "code", changes_json(s, AGENT_CODE, "~/"));
+	jsonout_set(object, "commands", changes_json(s, AGENT_COMMAND, ""));
 	return object;
 }

@@ -249,6 +249,14 @@ static int load_run_changes(struct run *run, struct changes *changes,
 	return lower < 0 ? lower : scan_layer(upper, lower, NULL, git, err);
 }
 
+/* obeyed: the next session of the agent executes or obeys a change. */
+static void end_count(struct run *run, bool obeyed)
+{
+	run->ui->count_end();
+	if (obeyed)
+		run->ui->agent_changes(&run->session);
+}
+
 int run_end(struct run *run, int status, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE, own = CHANGES_NONE;
@@ -269,7 +277,7 @@ int run_end(struct run *run, int status, struct err *err)
 	s->ended = timestamp_now();
 	if (!visit)
 		s->status = status;
-	obeyed = agent_end(run->agent, &run->context.state, s);
+	agent_end(run->agent, s);
 	state_log(&run->context.state, "end", "run", s->id, "status", code,
 		  NULL);
 	/* The changes of a command in an ended run are known only later. */
@@ -283,11 +291,13 @@ int run_end(struct run *run, int status, struct err *err)
 	}
 	if (got < 0)
 		return got;
-	if (obeyed)
-		run->ui->agent_changes(s);
 	if (!visit)
 		run->ui->count_begin(s, status);
 	got = load_run_changes(run, &changes, &git, err);
+	obeyed = agent_code_commands(run->agent, &changes, s) ||
+		 run->agent->code_changed;
+	if (obeyed && !visit && got == 0)
+		got = session_save(s, err);
 	any = changes_total(&changes) || changes_count_home(&changes);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
 	    read_only_exec_is_unchanged(run->read_only_exec, s, &changes,
@@ -306,7 +316,7 @@ int run_end(struct run *run, int status, struct err *err)
 	 * can lose nothing of value in it. Any other layer is on disk from here
 	 * on. */
 	if (!any && !git.count) {
-		run->ui->count_end();
+		end_count(run, obeyed);
 		report_stale_gids(run);
 		drop_unchanged_run(run, changes_home(&changes)->list.count > 0);
 		retire_runs(&run->context);
@@ -326,7 +336,7 @@ int run_end(struct run *run, int status, struct err *err)
 		shown = &own;
 	if (any)
 		changes_find_moves(shown);
-	run->ui->count_end();
+	end_count(run, obeyed);
 	if (any)
 		run->ui->changes(s, shown);
 	if (git.count) {
@@ -371,11 +381,13 @@ static int store_dir(struct run *run, struct store *store, const char *path,
 static int store_agent_home(struct run *run, struct store *store, bool after,
 			    struct err *err)
 {
-	const struct agent *a = run->agent;
+	struct agent *a = run->agent;
 	const struct state *state = &run->context.state;
 	struct record *record = &run->session.more;
 	AUTO(home_versions) struct home_versions h = {0};
+	struct err compare_err;
 	uint64_t seq = 0;
+	int got;
 
 	if (home_versions_open(state, a->name, &a->profile, &h, err) < 0)
 		return err->num == ENOENT ? 0 : -err->num;
@@ -388,10 +400,20 @@ static int store_agent_home(struct run *run, struct store *store, bool after,
 	if (after || !record_get(record, AGENT_BEFORE))
 		record_set_int(record, after ? AGENT_AFTER : AGENT_BEFORE,
 			       (int64_t)seq);
-	if (after)
-		home_versions_report_losses(
-			&h, state, &a->profile, store, a->had_login,
-			(uint64_t)record_get_int(record, AGENT_BEFORE), seq);
+	if (!after) {
+		a->home_before = seq;
+		return 0;
+	}
+	home_versions_report_losses(
+		&h, state, &a->profile, store, a->had_login,
+		(uint64_t)record_get_int(record, AGENT_BEFORE), seq);
+	got = agent_code_compare(a, state, store, a->home_before, seq,
+				 &run->session, &compare_err);
+	if (got < 0)
+		report_warning("the home of %s cannot be compared with the "
+			       "one before the run: %s",
+			       a->name, compare_err.text);
+	a->code_changed = got > 0;
 	return 0;
 }
 

@@ -229,6 +229,7 @@ if type again >/dev/null 2>&1; then
 	gives 0 "$name is told to destroy everything" ask 'do it, zebra'
 	run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err" | head -n 1)
 	tail -n 8 "$out" "$err" | cut -c 1-300 | sed 's/^/# /'
+	sed -n '/configuration or code/p' "$err" >"$T/named"
 	host after
 	ok 'not a byte of the host has changed' same "$T/before" "$T/after"
 	gives 0 'the diff' guard diff --name-status "$run"
@@ -239,6 +240,7 @@ if type again >/dev/null 2>&1; then
 	check tools yes no
 	gives 0 "$name continues its session" again 'go on'
 	tail -n 8 "$out" "$err" | cut -c 1-300 | sed 's/^/# /'
+	sed -n '/configuration or code/p' "$err" >>"$T/named"
 	ok 'the earlier conversation is there' resumed
 	check resume yes no
 else
@@ -253,6 +255,16 @@ gives 0 "$name draws its screen and ends" env TERM=xterm-256color \
 tr -s ' \r\n' ' ' <"$T/screen" | cut -c 1-600 | sed 's/^/# /'
 says "$T/screen" 'guard: run '
 check screen yes no
+
+# --- the list of what is data in its home ---
+: >>"$T/named"
+silent "$T/named" 'configuration or code'
+silent "$T/screen" 'configuration or code'
+first=$(guard agents "$name" | sed -n 's/^.*home  *~\/\([^ ]*\).*/\1/p' | head -n 1)
+gives 0 'an unknown file in the home' guard run --agent "$name" -- \
+	sh -c "echo x >~/$first/unknown"
+says "$err" "A  ~/$first/unknown"
+check names yes no
 
 # --- login ---
 gives 0 "a login of $name is written in a run" guard run --agent "$name" -- \

@@ -168,7 +168,7 @@ done
 ok 'more than ten agents have a profile' test "$count" -gt 10
 
 gives 0 'members of a JSON file with comments' guard run --agent copilot -- \
-	sh -c 'printf "// by itself\n{\"starts\": 2}\n" >~/.copilot/config.json'
+	sh -c 'printf "// by itself\n{\"firstLaunchAt\": 2}\n" >~/.copilot/config.json'
 silent "$err" 'configuration or code'
 gives 0 'a new plugin in such a file' guard run --agent copilot -- sh -c \
 	'printf "// by itself\n{\"installedPlugins\": [\"x\"]}\n" >~/.copilot/config.json'
@@ -177,6 +177,143 @@ gives 0 'an empty login is none' guard run --agent pi -- \
 	sh -c 'mkdir -p ~/.pi/agent; echo "{}" >~/.pi/agent/auth.json'
 gives 0 'its key is named' guard run --agent pi -- true
 says "$err" 'pi is not logged in, and ANTHROPIC_API_KEY is not passed on'
+
+# --- all but data is named ---
+# In a home of its own: the runs above changed that of claude.
+rm "$HOME/.claude.json"
+guard agents -q --reset claude -y
+in_claude plain 'mkdir -p projects/-p todos statsig
+	echo talk >projects/-p/1.jsonl; echo x >todos/1.json; echo x >statsig/x
+	echo "{\"numStartups\": 1, \"tipsHistory\": {\"a\": 1}, \"projects\":
+	{\"$HOME/project\": {\"allowedTools\": [], \"mcpServers\": {},
+	\"hasTrustDialogAccepted\": true, \"lastCost\": 1},
+	\"/x\": {\"hasTrustDialogAccepted\": false}}}" >.claude.json'
+silent "$err" 'configuration or code'
+in_claude tools 'echo "{\"numStartups\": 2, \"tipsHistory\": {\"b\": 1}, \"projects\":
+	{\"$HOME/project\": {\"allowedTools\": [\"Bash(*)\"], \"lastCost\": 2},
+	\"/x\": {\"hasTrustDialogAccepted\": true}}}" >.claude.json'
+says "$err" "A  ~/.claude/.claude.json#projects.$HOME/project.allowedTools"
+says "$err" 'M  ~/.claude/.claude.json#projects./x.hasTrustDialogAccepted'
+silent "$err" 'lastCost'
+silent "$err" 'tipsHistory'
+in_claude twice 'echo "{\"numStartups\": 1, \"numStartups\": 2}" >.claude.json'
+says "$err" 'M  ~/.claude/.claude.json'
+in_claude script 'echo one >statusline.sh; chmod 755 statusline.sh
+	echo "{\"statusLine\": {\"command\": \"sh ~/.claude/todos/run.sh\"}}" \
+		>settings.json; echo x >~/project/new'
+says "$err" 'A  ~/.claude/statusline.sh'
+says "$err" 'A  ~/.claude/settings.json'
+in_claude executable 'chmod 644 statusline.sh'
+says "$err" 'M  ~/.claude/statusline.sh'
+in_claude touched 'touch statusline.sh; cp settings.json s; mv s settings.json'
+silent "$err" 'configuration or code'
+in_claude data 'echo evil >todos/run.sh; echo evil >todos/other.sh'
+says "$err" 'A  ~/.claude/todos/run.sh'
+silent "$err" 'other.sh'
+
+# --- a command in the project and in the home directory ---
+# shellcheck disable=SC2016
+in_claude commands 'echo "{\"hooks\": {\"Stop\": [{\"command\": \"\\\"\$CLAUDE_PROJECT_DIR\\\"/tools/hook.sh\"}]},
+	\"mcpServers\": {\"m\": {\"command\": \"node\", \"args\": [\"$HOME/mcp.js\"]}}}" \
+		>settings.json'
+says "$err" 'M  ~/.claude/settings.json'
+silent "$err" 'name files that the run changed'
+in_claude follow 'mkdir ~/project/tools; echo x >~/project/tools/hook.sh
+	echo x >~/project/tools/other.sh; echo x >~/mcp.js'
+says "$err" 'the settings of claude name files that the run changed'
+says "$err" 'A  tools/hook.sh'
+# shellcheck disable=SC2088
+says "$err" 'A  ~/mcp.js'
+silent "$err" 'other.sh'
+gives 0 'diff names these files' guard diff follow
+says "$out" 'Named by the settings of claude'
+gives 0 'diff --json names these files' guard diff --json follow
+says "$out" '"commands": ['
+gives 0 'discard drops the runs' guard discard -y --all
+
+# --- plain sessions, as tests/agents saw them ---
+# plain_session AGENT FILES: two sessions that write these files, with a new
+# member in each JSON file that is written as FILE=MEMBER
+plain_session() {
+	agent=$1
+	shift
+	guard agents -q --reset "$agent" -y
+	for time in first second; do
+		gives 0 "the $time plain session of $agent" guard run \
+			--agent "$agent" -- sh -c 'time=$1; shift
+			cd; for file; do
+				mkdir -p "$(dirname "${file%%=*}")"
+				case $file in
+				*=*) echo "{\"${file#*=}\": \"$time\"}" >"${file%%=*}" ;;
+				*) echo "$time" >>"$file" ;;
+				esac
+			done' - "$time" "$@"
+		silent "$err" 'configuration or code'
+	done
+}
+plain_session gemini .gemini/history/project/.project_root .gemini/installation_id \
+	.gemini/projects.json .gemini/state.json .gemini/tmp/project/logs.json \
+	".gemini/trustedFolders.json=$HOME/project" \
+	.gemini/tmp/project/chats/session-2026.jsonl
+plain_session opencode .config/opencode/.gitignore \
+	'.config/opencode/opencode.json=$schema' \
+	.local/share/opencode/log/opencode.log \
+	.local/share/opencode/opencode.db-wal .local/share/opencode/snapshot/1/2/index \
+	.local/share/opencode/snapshot/1/2/objects/ab/cd \
+	.local/state/opencode/locks/1.lock/meta.json .local/state/opencode/model.json
+plain_session qwen .qwen/debug/1.txt .qwen/installation_id .qwen/tip_history.json \
+	.qwen/projects/-p/chats/1.jsonl .qwen/projects/-p/meta.json .qwen/tmp/1/logs.json
+plain_session copilot .copilot/config.json=firstLaunchAt .copilot/logs/1.log \
+	.copilot/session-state/1/workspace.yaml .copilot/session-store.db-wal \
+	.copilot/command-history-state.json .copilot/open-sessions-state.json \
+	.copilot/sidebar-sessions-state/1.json
+plain_session cline .cline/data/checkpoint-scratch/1/index .cline/data/db/cron.db \
+	.cline/data/locks/hub/production.json .cline/data/logs/cline.log \
+	.cline/data/sessions/1/1.json .cline/data/settings/providers.json \
+	.cline/data/settings/cli-notices.json .cline/data/cache/feature-flags.json
+plain_session pi .pi/agent/auth.json .pi/agent/sessions/-p/1.jsonl \
+	.pi/agent/settings.json=lastChangelogVersion
+plain_session cn .continue/logs/cn.log .continue/sessions/sessions.json \
+	.continue/input_history.json
+plain_session auggie .augment/.auggie.json=sessionCount
+plain_session aider .aider/analytics.json .aider/caches/versioncheck
+
+# --- content of the first start ---
+gives 0 'the first start of codex' guard run --name skills --agent codex -- \
+	sh -c 'mkdir -p ~/.codex/skills/.system/a; echo own >~/.codex/skills/.system/a/S.md
+	echo x >~/.codex/state_5.sqlite-wal; echo x >new
+	printf "[tui]\nscreen_reader_detection_done = true\n" >>~/.codex/config.toml
+	printf "[projects.\"%s\"]\ntrust_level = \"trusted\"\n" "$PWD" \
+		>>~/.codex/config.toml'
+silent "$err" 'configuration or code'
+gives 0 'a later change of it' guard run --agent codex -- \
+	sh -c 'echo evil >>~/.codex/skills/.system/a/S.md'
+says "$err" 'M  ~/.codex/skills/.system/a/S.md'
+gives 0 'a new skill beside it' guard run --name beside --agent codex -- \
+	sh -c 'echo evil >~/.codex/skills/S.md; echo x >beside'
+says "$err" 'A  ~/.codex/skills/S.md'
+gives 0 'a server in settings that have data, too' guard run --agent codex -- \
+	sh -c 'printf "[mcp_servers.x]\ncommand = \"evil\"\n[tui]\n" \
+		>>~/.codex/config.toml'
+says "$err" 'M  ~/.codex/config.toml'
+gives 0 'trust in another directory' guard run --agent codex -- sh -c \
+	'printf "[projects.\"/x\"]\ntrust_level = \"trusted\"\n" \
+		>>~/.codex/config.toml'
+says "$err" 'M  ~/.codex/config.toml'
+gives 0 'a text of several lines is compared as a whole' \
+	guard run --agent codex -- sh -c 'printf "%s\n" "x = \"\"\"" \
+	"[tui]" "screen_reader_detection_done = true" "\"\"\"" \
+		>~/.codex/config.toml'
+says "$err" 'M  ~/.codex/config.toml'
+guard agents -q --reset codex -y
+guard discard -q -y --all
+gives 0 'a first start that is discarded' guard run --name skills \
+	--agent codex -- sh -c 'mkdir -p ~/.codex/skills/.system/a
+	echo evil >~/.codex/skills/.system/a/S.md; echo x >new'
+silent "$err" 'configuration or code'
+gives 0 'the discard removes what the start has created' guard discard -y skills
+gives 0 'it is gone' guard run --agent codex -- \
+	sh -c '! [ -e ~/.codex/skills/.system ]'
 
 # --- sandboxes inside ---
 gives 0 'claude without a sandbox of its own' guard run --agent claude -- true

@@ -171,22 +171,33 @@ in_claude 'an MCP server behind two links is reported' \
 	"mkdir -p a/b; echo '$evil' >a/b/s; rm .claude.json
 	ln -s ~/.claude/a/b/s .claude.json; echo >>a/b/s; echo >more"
 says "$err" '/.claude/.claude.json'
-in_claude 'a file without effect is not reported' 'echo x >elsewhere'
+in_claude 'data is not reported' 'mkdir todos; echo x >todos/elsewhere'
 silent "$err" 'configuration or code for the next session'
-in_claude 'a change behind the links is reported' "echo '{}' >a/b/s"
+in_claude 'an unknown file is reported' 'echo x >elsewhere'
+says "$err" 'A  ~/.claude/elsewhere'
+in_claude 'a link to data is reported' \
+	"echo '{}' >todos/s; rm .claude.json; ln -s todos/s .claude.json"
 says "$err" 'M  ~/.claude/.claude.json'
+in_claude 'a change behind the link is reported' "echo '$evil' >todos/s"
+says "$err" 'M  ~/.claude/todos/s'
 in_claude 'an MCP server in a file of 33 MB is reported' "rm .claude.json; { echo '$evil'
 	head -c 34000000 /dev/zero | tr '\\0' ' '; } >.claude.json"
 says "$err" '/.claude/.claude.json'
 in_claude 'a linked directory of commands is reported' \
-	'rm .claude.json; mkdir data; ln -s ../.claude/data commands'
+	'rm .claude.json; mkdir todos/data; ln -s ../.claude/todos/data commands'
 says "$err" 'A  ~/.claude/commands'
-in_claude 'a new command behind the link is reported' 'echo evil >data/do.md'
-says "$err" 'A  ~/.claude/commands/do.md'
+in_claude 'a new command behind the link is reported' \
+	'echo evil >todos/data/do.md'
+says "$err" 'A  ~/.claude/todos/data/do.md'
 in_claude 'a link on the path of the commands is accepted' \
-	'mv data a/data; ln -s a data; rm commands; ln -s data/data commands'
-in_claude 'commands behind a link on the path are always reported' true
-says "$err" 'M  ~/.claude/commands'
+	'mkdir todos/a; mv todos/data todos/a; ln -s a todos/l
+	rm commands; ln -s todos/l/data commands'
+in_claude 'commands behind a link on the path are reported' \
+	'echo more >todos/l/data/do.md'
+says "$err" 'M  ~/.claude/todos/a/data/do.md'
+in_claude 'a moved link on the path of the commands is reported' \
+	'mkdir todos/b; rm todos/l; ln -s b todos/l'
+says "$err" 'M  ~/.claude/todos/l'
 in_claude "files of the agent's memory are reported" \
 	'mkdir -p projects/-x/memory agent-memory/a; echo evil \
 		>projects/-x/memory/MEMORY.md; echo x >projects/-x/talk.jsonl
@@ -197,7 +208,7 @@ silent "$err" 'talk.jsonl'
 in_claude 'a link on the path of the memory is reported' 'mv projects p; ln -s p projects'
 says "$err" '/.claude/projects'
 in_claude 'a change behind that link is reported' 'echo more >>p/-x/memory/MEMORY.md'
-says "$err" '/.claude/projects/-x/memory/MEMORY.md'
+says "$err" '/.claude/p/-x/memory/MEMORY.md'
 in_claude 'the memory is restored' 'rm projects; mv p projects; rm -r agent-memory'
 in_claude 'a loop of links is reported' \
 	'rm commands; ln -s loop commands; ln -s commands loop'
@@ -207,14 +218,14 @@ in_claude 'links out of the home are accepted' \
 in_claude 'links out of the home are not reported again' true
 silent "$err" 'configuration or code for the next session'
 in_claude 'a directory with 3000 skills is reported' \
-	'mkdir skills; cd skills; seq 3000 | xargs touch; : >~/project/made'
+	'mkdir skills; cd skills; seq 3000 | split -l 1 -a 3 -; : >~/project/made'
 says "$err" '/.claude/skills/: 3000 files'
 gives 0 'diff --json lists 3000 skills' guard diff --json
-says "$out" '/.claude/skills/3000'
+says "$out" '/.claude/skills/xabc'
 gives 0 'discard drops the run of 3000 skills' guard discard -y
-in_claude 'a very deep directory of agents is accepted' 'mkdir -p agents/$(seq -s / 40)'
-in_claude 'a directory too deep to be read is always reported' true
-says "$err" 'M  ~/.claude/agents/1/2/'
+in_claude 'a file in a very deep directory is reported' \
+	'mkdir -p agents/$(seq -s / 40); echo x >agents/$(seq -s / 40)/a.md'
+says "$err" '/39/40/a.md'
 gives 0 'agents -q --reset removes the home' guard agents -q --reset claude -y
 gives 0 "--share-login gives the agent the host's home" \
 	guard run --agent claude --share-login -- sh -c \

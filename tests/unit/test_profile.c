@@ -86,9 +86,9 @@ static void a_wrong_line_is_named(void **state)
 static void a_project_may_only_forbid(void **state)
 {
 	static const char *const loosening[] = {
-		"home ~/.x",   "seed ~/.x", "code ~/.x",    "cache ~/.x",
-		"env A=b",     "env A",	    "write ~/.x y", "nested",
-		"tmp-size 1G", "noise *",
+		"home ~/.x",	"seed ~/.x",	"code ~/.x",   "cache ~/.x",
+		"data ~/.x",	"initial ~/.x", "env A=b",     "env A",
+		"write ~/.x y", "nested",	"tmp-size 1G", "noise *",
 	};
 	AUTO(profile) struct profile p = {0};
 	auto_free char *path = NULL;
@@ -113,6 +113,29 @@ static void a_project_may_only_forbid(void **state)
 	path = profile_path(&p.items[3], "/h", "/p");
 	assert_string_equal(path, "/e");
 	refused(true, "hide ../a\n", "'F':1:", "..");
+}
+
+static void a_glob_matches_all_below_it(void **state)
+{
+	AUTO(profile) struct profile p = {0};
+	struct err err;
+
+	(void)state;
+	assert_int_equal(parse(&p, false,
+			       "data ~/.a/x\ndata ~/.a/*.db\ndata ~/.a/*/c\n"
+			       "data ~/.a/f#k",
+			       &err),
+			 0);
+	assert_true(profile_match(&p, PROFILE_DATA, ".a/x"));
+	assert_true(profile_match(&p, PROFILE_DATA, ".a/x/y/z"));
+	assert_true(profile_match(&p, PROFILE_DATA, ".a/y.db"));
+	assert_true(profile_match(&p, PROFILE_DATA, ".a/b/c/d"));
+	assert_false(profile_match(&p, PROFILE_DATA, ".a/xy"));
+	assert_false(profile_match(&p, PROFILE_DATA, ".a/b/y.db"));
+	assert_false(profile_match(&p, PROFILE_DATA, ".a/b/b/c"));
+	assert_false(profile_match(&p, PROFILE_DATA, ".a/f"));
+	assert_false(profile_match(&p, PROFILE_DATA, ".a"));
+	assert_false(profile_match(&p, PROFILE_CODE, ".a/x"));
 }
 
 static void what_is_no_text_is_refused(void **state)
@@ -180,6 +203,7 @@ int main(void)
 		cmocka_unit_test(lines_keep_their_order_and_place),
 		cmocka_unit_test(a_wrong_line_is_named),
 		cmocka_unit_test(a_project_may_only_forbid),
+		cmocka_unit_test(a_glob_matches_all_below_it),
 		cmocka_unit_test(what_is_no_text_is_refused),
 		cmocka_unit_test(every_shipped_profile_is_whole),
 		cmocka_unit_test(a_name_is_no_path),

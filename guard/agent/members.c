@@ -1,0 +1,369 @@
+#include "guard/agent/members.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+
+/* More members within members are compared as one. */
+#define DEPTH_MAX 8
+
+/* The names of a member and of the objects that it is in. */
+struct member_path {
+	const char *parts[DEPTH_MAX];
+	size_t count;
+};
+
+/* ---- patterns ---- */
+
+static bool part_matches(const char *part, const char *name,
+			 const char *project)
+{
+	if (strcmp(part, "<project>") == 0)
+		return *name == '/' && path_below(name, project);
+	return fnmatch(part, name, 0) == 0;
+}
+
+/* Whether the pattern matches the member; *deeper is set when it matches only
+ * something within. now: the member's value, NULL for none. */
+static bool pattern_matches(const char *pattern, const char *project,
+			    const struct member_path *path, const json_t *now,
+			    bool *deeper)
+{
+	size_t len = strcspn(pattern, "="), i;
+	const char *value = pattern[len] ? pattern + len + 1 : NULL;
+	auto_free char *names = mem_strndup(pattern, len);
+	const char *at = names;
+	char *text;
+	bool same;
+
+	for (i = 0; i < path->count; i++) {
+		size_t part_len = strcspn(at, ".");
+		auto_free char *part = mem_strndup(at, part_len);
+
+		if (!part_matches(part, path->parts[i], project))
+			return false;
+		at += part_len;
+		if (!*at++)
+			break;
+	}
+	if (i == path->count) {
+		*deeper = true;
+		return false;
+	}
+	if (!value)
+		return true;
+	text = i + 1 == path->count && now
+		       ? json_dumps(now, JSON_COMPACT | JSON_ENCODE_ANY)
+		       : NULL;
+	same = text && strcmp(text, value) == 0;
+	free(text);
+	return same;
+}
+
+static bool is_data(const struct members *m, const struct member_path *path,
+		    const json_t *now, bool *ret_deeper)
+{
+	const char *at = m->data;
+
+	*ret_deeper = !path->count;
+	while (*at) {
+		size_t len = strcspn(at, ",");
+		auto_free char *pattern = mem_strndup(at, len);
+
+		if (path->count &&
+		    pattern_matches(pattern, m->project, path, now, ret_deeper))
+			return true;
+		at += len + (at[len] == ',');
+	}
+	return false;
+}
+
+/* ---- JSON ---- */
+
+/* Some agents write comments, each in a line of its own. */
+static void blank_comment_lines(struct buf *text)
+{
+	char *at = (char *)text->data, *end = at + text->len;
+
+	while (at < end) {
+		char *eol = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((eol ? eol : end) - at);
+		size_t blanks = 0;
+
+		while (blanks < len &&
+		       (at[blanks] == ' ' || at[blanks] == '\t'))
+			blanks++;
+		if (len - blanks >= 2 && memcmp(at + blanks, "//", 2) == 0)
+			memset(at, ' ', len);
+		at += len + 1;
+	}
+}
+
+/* An object; NULL: other readers may take the text for something else. */
+static json_t *load_object(struct buf *text)
+{
+	json_t *value;
+
+	blank_comment_lines(text);
+	value = json_loadb((const char *)text->data, text->len,
+			   JSON_REJECT_DUPLICATES, NULL);
+	if (json_is_object(value))
+		return value;
+	json_decref(value);
+	return NULL;
+}
+
+static bool is_empty(const json_t *value)
+{
+	return !value || json_is_null(value) ||
+	       (json_is_object(value) && !json_object_size(value)) ||
+	       (json_is_array(value) && !json_array_size(value));
+}
+
+struct member_diff {
+	const struct members *members;
+	members_visit *each;
+	void *arg;
+};
+
+static void report_member(const struct member_diff *d, char letter,
+			  const struct member_path *path)
+{
+	AUTO(buf) struct buf name = {0};
+	size_t i;
+
+	for (i = 0; i < path->count; i++)
+		buf_printf(&name, "%s%s", i ? "." : "", path->parts[i]);
+	d->each(d->arg, letter, buf_text(&name));
+}
+
+static void compare_values(const struct member_diff *d,
+			   const struct member_path *path, json_t *before,
+			   json_t *now)
+{
+	struct member_path below = *path;
+	bool deeper;
+	const char *key;
+	json_t *value;
+
+	if ((is_empty(before) && is_empty(now)) || json_equal(before, now) ||
+	    is_data(d->members, path, now, &deeper))
+		return;
+	if (!deeper || path->count == DEPTH_MAX ||
+	    (!is_empty(before) && !json_is_object(before)) ||
+	    (!is_empty(now) && !json_is_object(now))) {
+		report_member(d,
+			      is_empty(before) ? 'A'
+			      : is_empty(now)  ? 'D'
+					       : 'M',
+			      path);
+		return;
+	}
+	below.count++;
+	json_object_foreach(now, key, value)
+	{
+		below.parts[path->count] = key;
+		compare_values(d, &below, json_object_get(before, key), value);
+	}
+	json_object_foreach(before, key, value)
+	{
+		below.parts[path->count] = key;
+		if (!json_object_get(now, key))
+			compare_values(d, &below, value, NULL);
+	}
+}
+
+static bool compare_json(const struct member_diff *d, struct buf *before,
+			 struct buf *now)
+{
+	static const struct member_path top;
+	json_t *old = before ? load_object(before) : NULL;
+	json_t *new = now ? load_object(now) : NULL;
+	bool ok = (!before || old) && (!now || new);
+
+	if (ok)
+		compare_values(d, &top, old, new);
+	json_decref(old);
+	json_decref(new);
+	return ok;
+}
+
+/* ---- TOML ---- */
+
+/* Adds the parts of a key or a table's name, "a.'b c'.d", to the path; they
+ * point into text, which is changed. False: in a form that is no data. */
+static bool split_key(char *text, struct member_path *path)
+{
+	for (;;) {
+		char quote = *text, *end;
+
+		if (path->count == DEPTH_MAX)
+			return false;
+		if (quote == '"' || quote == '\'') {
+			end = strchr(++text, quote);
+			if (!end || memchr(text, '\\', (size_t)(end - text)))
+				return false;
+			*end++ = '\0';
+		} else {
+			end = text + strcspn(text, ". \t\"'[]");
+		}
+		path->parts[path->count++] = text;
+		if (!*end)
+			return *text;
+		if (*end != '.')
+			return false;
+		*end = '\0';
+		text = end + 1;
+	}
+}
+
+/* A number, a boolean or a text in one line without escapes: what begins in
+ * this line ends in it. */
+static bool is_simple_value(const char *value)
+{
+	size_t len = strlen(value);
+
+	if (*value == '"')
+		return len >= 2 && strcspn(value + 1, "\"\\") == len - 2 &&
+		       value[len - 1] == '"';
+	return len && strspn(value, "abcdefghijklmnopqrstuvwxyz"
+				    "0123456789.+-_") == len;
+}
+
+static bool is_data_line(const struct members *m,
+			 const struct member_path *table, const char *line)
+{
+	size_t len = strcspn(line, "=");
+	auto_free char *key = text_trim(line, len);
+	auto_free char *value = line[len] ? mem_strdup(line + len + 1) : NULL;
+	struct member_path path = *table;
+	bool deeper;
+
+	return value && is_simple_value(value + strspn(value, " \t")) &&
+	       split_key(key, &path) && is_data(m, &path, NULL, &deeper);
+}
+
+/* Appends the lines that are no data, and each table's head before the first
+ * of its lines. */
+static void copy_settings(const struct members *m, const struct buf *text,
+			  struct buf *to)
+{
+	const char *at = (const char *)text->data, *end = at + text->len;
+	auto_free char *head = NULL, *table_text = NULL;
+	struct member_path table = {0};
+	bool known = true; /* the table's name is understood */
+
+	while (at < end) {
+		const char *eol = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((eol ? eol : end) - at);
+		auto_free char *line = text_trim(at, len);
+		size_t n = strlen(line);
+
+		at += len + 1;
+		if (!n)
+			continue;
+		if (*line == '[') {
+			free(head);
+			free(table_text);
+			head = TAKE(line);
+			table_text = mem_strndup(head + 1, n > 2 ? n - 2 : 0);
+			table.count = 0;
+			known = head[n - 1] == ']' &&
+				split_key(table_text, &table);
+			continue;
+		}
+		if (known && is_data_line(m, &table, line))
+			continue;
+		if (head)
+			buf_printf(to, "%s\n", head);
+		free(TAKE(head));
+		buf_printf(to, "%s\n", line);
+	}
+	if (head && !known)
+		buf_printf(to, "%s\n", head);
+}
+
+static bool compare_toml(const struct member_diff *d, const struct buf *before,
+			 const struct buf *now)
+{
+	AUTO(buf) struct buf old = {0}, new = {0};
+
+	if (before)
+		copy_settings(d->members, before, &old);
+	if (now)
+		copy_settings(d->members, now, &new);
+	if (!buf_same(&old, &new))
+		d->each(d->arg, !old.len ? 'A' : !new.len ? 'D' : 'M', "");
+	return true;
+}
+
+/* ---- files ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), n = strlen(end);
+
+	return len >= n && strcmp(text + len - n, end) == 0;
+}
+
+bool members_compare(const struct members *m, struct buf *before,
+		     struct buf *now, members_visit *each, void *arg)
+{
+	const struct member_diff d = {m, each, arg};
+
+	if (ends_with(m->file, ".json") || ends_with(m->file, ".jsonc"))
+		return compare_json(&d, before, now);
+	return ends_with(m->file, ".toml") && compare_toml(&d, before, now);
+}
+
+struct text_visit {
+	const struct members *members;
+	void (*each)(void *arg, const char *text);
+	void *arg;
+};
+
+static void visit_texts(const struct text_visit *v,
+			const struct member_path *path, json_t *value)
+{
+	struct member_path below = *path;
+	const char *key;
+	json_t *member;
+	bool ignored;
+	size_t i;
+
+	if (is_data(v->members, path, value, &ignored))
+		return;
+	if (json_is_string(value))
+		v->each(v->arg, json_string_value(value));
+	json_array_foreach(value, i, member) visit_texts(v, path, member);
+	below.count += path->count < DEPTH_MAX;
+	json_object_foreach(value, key, member)
+	{
+		if (path->count < DEPTH_MAX)
+			below.parts[path->count] = key;
+		visit_texts(v, &below, member);
+	}
+}
+
+void members_texts(const struct members *m, struct buf *file,
+		   void (*each)(void *arg, const char *text), void *arg)
+{
+	static const struct member_path top;
+	const struct text_visit v = {m, each, arg};
+	AUTO(buf) struct buf copy = {0};
+	json_t *value = NULL;
+
+	buf_add(&copy, file->data, file->len);
+	if (ends_with(m->file, ".json") || ends_with(m->file, ".jsonc"))
+		value = load_object(&copy);
+	if (value)
+		visit_texts(&v, &top, value);
+	else
+		each(arg, buf_text(file));
+	json_decref(value);
+}

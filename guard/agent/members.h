@@ -1,0 +1,47 @@
+/*
+ * Members of settings files. An agent writes its settings and its notes (start
+ * counters, tips, costs) into one JSON or TOML file; only the settings decide
+ * about the next session. A list of patterns says which members are data:
+ *
+ *	list = pattern *( "," pattern )
+ *	pattern = part *( "." part ) [ "=" value ]
+ *
+ * A part is a name with the wildcards of fnmatch(3), or "<project>", which
+ * matches the project's path and paths below it. A pattern matches a member and
+ * all that is in it; with a value (as JSON writes it) only a member that has
+ * this value now.
+ *
+ * Pure: all bytes come from the caller.
+ */
+#ifndef GUARD_AGENT_MEMBERS_H
+#define GUARD_AGENT_MEMBERS_H
+
+#include <stdbool.h>
+
+#include "base/mem.h"
+
+struct members {
+	const char *file; /* its name selects the syntax */
+	const char *data; /* the list of patterns; "" for none */
+	const char *project; /* absolute path */
+};
+
+/* letter: 'A', 'M' or 'D'. member: "a.b", "" in TOML, where members have no
+ * names here. */
+typedef void members_visit(void *arg, char letter, const char *member);
+
+/*
+ * Calls each() for the topmost members that differ and that no pattern matches.
+ * An empty object or array counts as absent. before or now is NULL for a file
+ * that is absent. False: one of the texts cannot be read as JSON or TOML, or
+ * the name has another ending; each() was not called.
+ */
+bool members_compare(const struct members *m, struct buf *before,
+		     struct buf *now, members_visit *each, void *arg);
+
+/* Calls each() for every text in the file that may name a command: the strings
+ * of a JSON file in members that no pattern matches, else the complete file. */
+void members_texts(const struct members *m, struct buf *file,
+		   void (*each)(void *arg, const char *text), void *arg);
+
+#endif
