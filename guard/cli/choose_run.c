@@ -30,24 +30,34 @@ int choose_run_count(struct context *c, const struct session *s,
 	return 0;
 }
 
-char *choose_run_changes(struct context *c, const struct session *s)
+char *choose_run_counted_changes(struct context *c, const struct session *s,
+				 struct change_counts *ret_counts,
+				 size_t *ret_home)
 {
 	struct buf b = {0};
-	struct change_counts counts;
-	size_t home;
 	struct err err;
 
+	*ret_counts = (struct change_counts){0};
+	*ret_home = 0;
 	if (!run_state_pending(s->state))
 		return mem_strdup("");
-	if (choose_run_count(c, s, &counts, &home, &err) < 0) {
+	if (choose_run_count(c, s, ret_counts, ret_home, &err) < 0) {
 		output_warn("%s", err.text);
 		return mem_strdup("cannot be read");
 	}
-	if (counts.total || !home)
-		changes_summary(&counts, &b);
-	if (home)
-		buf_printf(&b, "%s%zu in home", b.len ? ", " : "", home);
+	if (ret_counts->total || !*ret_home)
+		changes_summary(ret_counts, &b);
+	if (*ret_home)
+		buf_printf(&b, "%s%zu in home", b.len ? ", " : "", *ret_home);
 	return buf_take_text(&b);
+}
+
+char *choose_run_changes(struct context *c, const struct session *s)
+{
+	struct change_counts counts;
+	size_t home;
+
+	return choose_run_counted_changes(c, s, &counts, &home);
 }
 
 static void add_word(struct buf *b, const char *word)

@@ -15,6 +15,10 @@ char *choose_run_text(const struct session *s);
 /* The changes of a pending run as a table shows them: "2 modified, 1 in home",
  * "" for a closed run; to free. Unreadable layers are reported on stderr. */
 char *choose_run_changes(struct context *c, const struct session *s);
+/* The same, and the numbers of choose_run_count(), zeros on an error. */
+char *choose_run_counted_changes(struct context *c, const struct session *s,
+				 struct change_counts *ret_counts,
+				 size_t *ret_home);
 /* Counts the changes of the project and the additional roots, and those in the
  * home directory; zeros for a closed run. */
 int choose_run_count(struct context *c, const struct session *s,

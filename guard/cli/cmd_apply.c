@@ -11,6 +11,7 @@
 #include "guard/cli/plan_print.h"
 #include "guard/change/recover.h"
 #include "guard/cli/review_session.h"
+#include "guard/cli/verdict_show.h"
 
 struct apply_options {
 	bool dry, yes, json, patch, commits;
@@ -33,6 +34,7 @@ struct apply {
 	 * and then asked about. */
 	struct refusal *askable;
 	size_t askable_count;
+	struct verdict verdict; /* on the changes that are applied */
 };
 
 /* One of the other roots. */
@@ -72,6 +74,7 @@ static void print_apply_json(const struct apply *a, bool applied,
 	jsonout_bool(object, "applied", applied);
 	jsonout_number(object, "before", a->in.change.roots[0].now.seq);
 	jsonout_number(object, "after", after);
+	jsonout_set(object, "verdict", verdict_show_json(&a->verdict));
 	plan_summary_json(a->in.c->store, &a->in.change.roots[0].plan, object);
 	if (a->o->commits)
 		jsonout_set(object, "branch", branch_json(&a->commits));
@@ -312,6 +315,10 @@ static int apply_locked(struct apply *a, struct err *err)
 	    (a->o->follow && a->o->yes &&
 	     follow_leave_blocked(&a->in, a->o->resolve, err) < 0))
 		return -err->num;
+	if (verdict_show_make(a->in.c, a->in.p, &a->verdict, err) < 0)
+		return -err->num;
+	if (!a->o->json && !(output_is_quiet() && a->o->yes))
+		verdict_show(&a->verdict, stdout);
 	for (i = 0; i < a->in.change.root_count; i++)
 		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
 		    plan_print(a->in.c->store, &a->in.change.roots[i].plan,
@@ -410,6 +417,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 		free(a.askable[i].path);
 	free(a.askable);
 	apply_commits_free(&a.commits);
+	verdict_free(&a.verdict);
 	apply_plan_free(&a.in);
 	return got;
 }

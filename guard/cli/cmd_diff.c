@@ -8,6 +8,7 @@
 #include "guard/cli/diffsnaps.h"
 #include "guard/cli/kinds_show.h"
 #include "guard/cli/listing.h"
+#include "guard/cli/verdict_show.h"
 #include "guard/change/live.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
@@ -43,13 +44,12 @@ static const char *root_path(const struct session *s, size_t i)
 }
 
 static void print_diff(const struct session *s, struct changes *c,
+		       struct judgement *j, const struct verdict *verdict,
 		       const struct diff_options *o)
 {
 	enum diff_form form = o->form;
 	size_t i;
 
-	for (i = 0; i < c->root_count; i++)
-		diffshow_sort(&c->roots[i].list);
 	if (form == FORM_JSON) {
 		json_t *object = json_object(), *counts;
 		struct jsonstream to = {0};
@@ -60,6 +60,7 @@ static void print_diff(const struct session *s, struct changes *c,
 		counts = diffshow_counts(&changes_project(c)->list);
 		jsonout_number(counts, "home", changes_home(c)->list.count);
 		jsonout_set(object, "counts", counts);
+		jsonout_set(object, "verdict", verdict_show_json(verdict));
 		jsonstream_open(&to, NULL, '{');
 		jsonstream_put_all(&to, object);
 		diffshow_json(&changes_project(c)->list, "entries", &to);
@@ -67,7 +68,7 @@ static void print_diff(const struct session *s, struct changes *c,
 		diffshow_json(&changes_home(c)->list, "home", &to);
 		jsonstream_open(&to, "risks", '[');
 		for (k = 0; k < c->root_count; k++)
-			diffshow_risks_json(&c->roots[k], root_path(s, k), &to);
+			diffshow_risks_json(&j->views[k], root_path(s, k), &to);
 		jsonstream_close(&to, ']');
 		jsonstream_open(&to, "moves", '[');
 		for (k = 0; k < c->root_count; k++)
@@ -85,6 +86,7 @@ static void print_diff(const struct session *s, struct changes *c,
 		diffshow_head(s, &b);
 		changes_summary(&n, &b);
 		(void)printf("%s\n", buf_text(&b));
+		verdict_show(verdict, stdout);
 	}
 	if (form != FORM_TEXT) {
 		for (i = 0; i < c->root_count; i++)
@@ -92,11 +94,33 @@ static void print_diff(const struct session *s, struct changes *c,
 		return;
 	}
 	for (i = 0; i < c->root_count; i++)
-		diffshow_risks(&c->roots[i]);
+		diffshow_risks(&j->views[i]);
 	agent_show_list(s);
 	listing_print(c, stdout);
 	for (i = 0; i < c->root_count; i++)
 		diffshow_texts(&c->roots[i], o->context);
+}
+
+/* The names alone have no verdict. */
+static void judge_and_print(const struct session *s,
+			    const struct resolved_run *p, struct changes *c,
+			    const struct diff_options *o)
+{
+	AUTO(judgement) struct judgement j = {0};
+	AUTO(verdict) struct verdict verdict = {0};
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; i < c->root_count; i++)
+		diffshow_sort(&c->roots[i].list);
+	if (o->form <= FORM_STAT || o->form == FORM_JSON) {
+		judgement_make(s, c, &j);
+		verdict_make(&j, judgement_read(&j, JUDGEMENT_ALL), &verdict);
+		if (!resolve_run_has_paths(p))
+			(void)verdict_save(s->fd, verdict_show_key(s, c),
+					   &verdict, &ignored);
+	}
+	print_diff(s, c, &j, &verdict, o);
 }
 
 static int diff_two_runs(struct context *c, const struct session *a,
@@ -192,7 +216,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		if (kinds_show_changes(&changes, err) < 0)
 			return -err->num;
 	} else {
-		print_diff(&p.session, &changes, o);
+		judge_and_print(&p.session, &p, &changes, o);
 	}
 	if (!output_finish() || !diffshow_has_compared())
 		return STATUS_REFUSED;

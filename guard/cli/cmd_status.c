@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/verdict_show.h"
 #include "guard/run/run.h"
 #include "guard/review/overlaps.h"
 #include "guard/retention/retire.h"
@@ -85,6 +86,29 @@ static void print_overlaps(const struct session_list *list,
 		changes_free(&layers[i]);
 }
 
+static int load_verdict(const struct session *s,
+			const struct change_counts *counts, size_t home,
+			struct verdict *ret)
+{
+	const struct verdict_key key = {
+		.result = s->state == RUN_ENDED ? s->roots[0].result : 0,
+		.changes = counts->total + home,
+	};
+
+	return verdict_load(s->fd, key, ret);
+}
+
+/* null: not judged since the last change. */
+static json_t *cached_verdict_json(const struct session *s,
+				   const struct change_counts *counts,
+				   size_t home)
+{
+	AUTO(verdict) struct verdict v = {0};
+
+	return load_verdict(s, counts, home, &v) ? verdict_show_json(&v)
+						 : json_null();
+}
+
 static void print_status_json(const struct session_list *list,
 			      const struct status_options *o)
 {
@@ -103,6 +127,8 @@ static void print_status_json(const struct session_list *list,
 		    0) {
 			jsonout_set(run, "counts", jsonout_counts(&counts));
 			jsonout_number(run, "home", home);
+			jsonout_set(run, "verdict",
+				    cached_verdict_json(s, &counts, home));
 		} else {
 			jsonout_text(run, "error", err.text);
 		}
@@ -119,7 +145,12 @@ static void print_status_json(const struct session_list *list,
 static void add_status_row(struct table *t, const struct session *s,
 			   const struct status_options *o)
 {
-	auto_free char *changes = choose_run_changes(o->context, s);
+	struct change_counts counts;
+	size_t home;
+	auto_free char *changes =
+		choose_run_counted_changes(o->context, s, &counts, &home);
+	AUTO(verdict) struct verdict verdict = {0};
+	AUTO(buf) struct buf look = {0};
 	const char *test = record_get(&s->more, RUN_TEST);
 	auto_free char *tested =
 		test ? mem_printf("%s, test: exit %ld", changes,
@@ -136,10 +167,15 @@ static void add_status_row(struct table *t, const struct session *s,
 	output_truncated(&command, s->command ? s->command : "");
 	if (o->all)
 		text_escape_name(&project, s->project);
+	if (load_verdict(s, &counts, home, &verdict) && verdict.count)
+		buf_printf(&look, "%s %s",
+			   verdict_sign(verdict.items[0].level) + 1,
+			   verdict.items[0].brief);
 	table_row(t, (const char *const[]){s->id, session_name(s) ?: "",
 					   resolve_run_state_text(s),
 					   when.sec ? text_age(when) : "",
-					   status, tested, buf_text(&command),
+					   status, tested, buf_text(&look),
+					   buf_text(&command),
 					   buf_text(&project)});
 }
 
@@ -181,7 +217,7 @@ static void print_table(struct session_list *list,
 {
 	AUTO(table)
 	struct table t = {
-		.columns = o->all ? 8 : 7,
+		.columns = o->all ? 9 : 8,
 		.width = output_width(),
 	};
 	size_t i;

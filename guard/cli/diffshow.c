@@ -446,51 +446,6 @@ json_t *diffshow_counts(const struct change_list *list)
 
 /* --- risks --- */
 
-struct changed_file {
-	const struct changes_root *root;
-	const struct change *c;
-};
-
-static bool read_changed_side(void *arg, bool now, struct buf *to)
-{
-	const struct changed_file *f = arg;
-	uint32_t mode = now ? f->c->now.mode : f->c->old.mode;
-	struct err ignored;
-
-	return (S_ISLNK(mode) || S_ISREG(mode)) &&
-	       changes_read(f->root, f->c->path, mode, now, to, &ignored) >= 0;
-}
-
-static bool changed_side_exists(void *arg, const char *path)
-{
-	const struct changed_file *f = arg;
-
-	return changes_exists(f->root, path);
-}
-
-static void find_change_risks(const struct change *c,
-			      const struct changes_root *root,
-			      struct risks *ret)
-{
-	struct changed_file changed = {root, c};
-	struct risk_file f = {
-		.path = c->path,
-		.old_mode = c->old.mode,
-		.now_mode = c->now.mode,
-		.old_size = c->old.size,
-		.now_size = c->now.size,
-		.acl = (c->flags & CHANGE_ACL) != 0,
-		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
-		.special = (c->flags & CHANGE_SETID) != 0,
-		.read = read_changed_side,
-		.exists = changed_side_exists,
-		.arg = &changed,
-	};
-
-	if (!root->home || !changes_is_cache(c->path))
-		risk_judge(&f, ret);
-}
-
 static void print_risk_head(bool *printed, const char *where)
 {
 	if (!*printed)
@@ -500,40 +455,38 @@ static void print_risk_head(bool *printed, const char *where)
 	*printed = true;
 }
 
-void diffshow_risks(const struct changes_root *g)
+void diffshow_risks(const struct view *v)
 {
-	const struct change_list *list = &g->list;
 	AUTO(collapse_risks) struct collapse_risks collapsed = {0};
 	AUTO(buf) struct buf where = {0};
 	bool any = false;
 	size_t i, k;
 
-	text_escape_name(&where, g->where);
+	text_escape_name(&where, v->where);
 
-	for (i = 0; i < list->count && !output_has_failed(); i++) {
-		const struct change *c = &list->items[i];
-		AUTO(risks) struct risks r = {0};
+	for (i = 0; i < v->count && !output_has_failed(); i++) {
+		const struct change *c = v->items[i].change;
+		const struct risks *r = &v->items[i].risks;
 		AUTO(buf) struct buf name = {0};
 
-		find_change_risks(c, g, &r);
-		for (k = 0; k < r.count; k++) {
+		for (k = 0; k < r->count; k++) {
 			if (!collapse_risks_show(&collapsed, c->path,
-						 &r.items[k]))
+						 &r->items[k]))
 				continue;
 			print_risk_head(&any, buf_text(&where));
 			if (!name.len) {
-				text_escape_name(&name, g->prefix);
+				text_escape_name(&name, v->prefix);
 				text_escape_name(&name, c->path);
 				/* The new path of a move decides. */
 				(void)printf("  %c  %s\n",
 					     c->kind != CHANGE_DELETED &&
 							     changes_is_moved(
-								     list, c)
+								     v->list, c)
 						     ? 'R'
 						     : changes_letter(c->kind),
 					     buf_text(&name));
 			}
-			collapse_risks_line(&r.items[k], "     ", NULL);
+			collapse_risks_line(&r->items[k], "     ", NULL);
 		}
 	}
 	if (collapse_risks_any(&collapsed)) {
@@ -554,27 +507,25 @@ static const char *risk_level_name(enum risk_level level)
 	return names[level];
 }
 
-void diffshow_risks_json(const struct changes_root *g, const char *dir,
+void diffshow_risks_json(const struct view *v, const char *dir,
 			 struct jsonstream *to)
 {
-	const struct change_list *list = &g->list;
 	size_t i, k;
 
-	for (i = 0; i < list->count; i++) {
-		AUTO(risks) struct risks r = {0};
+	for (i = 0; i < v->count; i++) {
+		const struct risks *r = &v->items[i].risks;
 
-		find_change_risks(&list->items[i], g, &r);
-		for (k = 0; k < r.count; k++) {
+		for (k = 0; k < r->count; k++) {
 			auto_free char *text = mem_printf(
-				"%s%s", r.items[k].runs ? "runs " : "",
-				r.items[k].text);
+				"%s%s", r->items[k].runs ? "runs " : "",
+				r->items[k].text);
 			json_t *object = json_object();
 
-			jsonout_text(object, "path", list->items[i].path);
-			jsonout_bool(object, "home", g->home);
+			jsonout_text(object, "path", v->items[i].change->path);
+			jsonout_bool(object, "home", v->home);
 			jsonout_text(object, "folder", dir);
 			jsonout_text(object, "level",
-				     risk_level_name(r.items[k].level));
+				     risk_level_name(r->items[k].level));
 			jsonout_text(object, "text", text);
 			jsonstream_put(to, NULL, object);
 		}

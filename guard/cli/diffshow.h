@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "guard/change/changes.h"
+#include "guard/review/view.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/output.h"
 #include "overlay/scan.h"
@@ -48,10 +49,10 @@ bool diffshow_has_compared(void);
 void diffshow_lines(const struct changes_root *g, enum diff_form form);
 /* Dangerous changes and changes that are executed later, see risk.h: a section
  * on stdout, nothing when there is none. */
-void diffshow_risks(const struct changes_root *g);
+void diffshow_risks(const struct view *v);
 /* Adds objects {"path", "home", "folder", "level", "text"} to an array; the
  * value of "folder" is the absolute path of the root. */
-void diffshow_risks_json(const struct changes_root *g, const char *dir,
+void diffshow_risks_json(const struct view *v, const char *dir,
 			 struct jsonstream *to);
 /* How many of each kind. */
 json_t *diffshow_counts(const struct change_list *list);

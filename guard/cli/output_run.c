@@ -7,6 +7,7 @@
 #include "guard/change/changes.h"
 #include "guard/cli/listing.h"
 #include "guard/cli/output.h"
+#include "guard/cli/verdict_show.h"
 
 /* Moves lose nothing: the rest of them is for guard diff. */
 #define MOVES_MOST 20
@@ -39,6 +40,23 @@ static void print_group_summary(const struct changes_root *g)
 
 #define COMMITS "apply --commits"
 
+/* Files of a large run that are read for the verdict hold its end up. */
+#define VERDICT_MS 100
+
+/* Also of a quiet run, for status. */
+static void print_verdict(const struct session *s, const struct changes *c)
+{
+	AUTO(judgement) struct judgement j = {0};
+	AUTO(verdict) struct verdict v = {0};
+	struct err ignored;
+
+	judgement_make(s, c, &j);
+	verdict_make(&j, judgement_read(&j, VERDICT_MS), &v);
+	(void)verdict_save(s->fd, verdict_show_key(s, c), &v, &ignored);
+	if (!output_is_quiet())
+		verdict_show(&v, output_stderr());
+}
+
 /* The descriptions line up, whatever the verbs' lengths are. */
 static void print_next(const char *verb, const struct session *s, bool commits,
 		       const char *description)
@@ -60,8 +78,10 @@ void output_run_summary(const struct session *s, struct changes *c)
 	bool refs = false, heads = false, packed = false, moved = false;
 	bool created = false;
 
-	if (output_is_quiet())
+	if (output_is_quiet()) {
+		print_verdict(s, c);
 		return;
+	}
 	changes_count_all(c, &n);
 	if (!n.total && !homes) {
 		output_print("run %s changed nothing", session_label(s));
@@ -69,6 +89,7 @@ void output_run_summary(const struct session *s, struct changes *c)
 	}
 	changes_summary(&n, &sum);
 	output_print("run %s: %s", session_label(s), buf_text(&sum));
+	print_verdict(s, c);
 	for (i = 0; i < c->root_count; i++)
 		print_group_summary(&c->roots[i]);
 	if (homes)

@@ -63,6 +63,10 @@
 	CALL(mempack_new)                                                      \
 	CALL(odb_add_backend)                                                  \
 	CALL(odb_free)                                                         \
+	CALL(odb_exists)                                                       \
+	CALL(odb_hash)                                                         \
+	CALL(odb_hashfile)                                                     \
+	CALL(odb_read_header)                                                  \
 	CALL(oid_fromstr)                                                      \
 	CALL(oid_tostr)                                                        \
 	CALL(patch_free)                                                       \
@@ -80,6 +84,7 @@
 	CALL(reference_iterator_glob_new)                                      \
 	CALL(reference_iterator_new)                                           \
 	CALL(reference_lookup)                                                 \
+	CALL(reference_name)                                                   \
 	CALL(reference_name_to_id)                                             \
 	CALL(reference_next)                                                   \
 	CALL(reference_next_name)                                              \
@@ -90,8 +95,15 @@
 	CALL(repository_index)                                                 \
 	CALL(repository_odb)                                                   \
 	CALL(repository_open_ext)                                              \
+	CALL(repository_path)                                                  \
 	CALL(repository_set_index)                                             \
 	CALL(repository_state)                                                 \
+	CALL(repository_workdir)                                               \
+	CALL(revwalk_free)                                                     \
+	CALL(revwalk_hide)                                                     \
+	CALL(revwalk_new)                                                      \
+	CALL(revwalk_next)                                                     \
+	CALL(revwalk_push)                                                     \
 	CALL(signature_free)                                                   \
 	CALL(signature_now)                                                    \
 	CALL(tree_create_updated)                                              \

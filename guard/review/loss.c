@@ -1,0 +1,462 @@
+#include "guard/review/loss.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/review/loss_private.h"
+
+/* Blocks of large files that are compared at the same offsets. */
+#define BLOCK 4096u
+#define BLOCKS 64u
+
+void losses_free(struct losses *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->refs.count; i++) {
+		free(l->refs.items[i].text);
+		free(l->refs.items[i].brief);
+	}
+	VEC_FREE(&l->refs);
+	free(l->unread);
+	*l = (struct losses){0};
+}
+
+/* --- lines --- */
+
+struct line {
+	const unsigned char *text;
+	size_t len;
+};
+
+struct lines {
+	struct line *items;
+	size_t count, capacity;
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	size_t len = x->len < y->len ? x->len : y->len;
+	int order = len ? memcmp(x->text, y->text, len) : 0;
+
+	if (order)
+		return order;
+	return x->len == y->len ? 0 : x->len < y->len ? -1 : 1;
+}
+
+/* Sorted; without blank lines and the ends of lines. */
+static void split_lines(const struct buf *text, struct lines *ret)
+{
+	const unsigned char *at = text->data, *end = at + text->len;
+
+	while (at < end) {
+		const unsigned char *stop =
+			memchr(at, '\n', (size_t)(end - at));
+		const unsigned char *next = stop ? stop + 1 : end;
+		size_t len = (size_t)((stop ? stop : end) - at);
+
+		while (len && strchr(" \t\r", at[len - 1]) && at[len - 1])
+			len--;
+		if (len)
+			*VEC_ADD(ret) = (struct line){at, len};
+		at = next;
+	}
+	VEC_SORT(ret, compare_lines);
+}
+
+/* Splits a into the lines that b has, and those that it lacks. */
+static size_t count_common(const struct lines *a, const struct lines *b,
+			   struct lines *ret_lacking)
+{
+	size_t common = 0, i = 0, k = 0;
+
+	while (i < a->count) {
+		int order = k < b->count
+				    ? compare_lines(&a->items[i], &b->items[k])
+				    : -1;
+
+		if (order < 0 && ret_lacking)
+			*VEC_ADD(ret_lacking) = a->items[i];
+		common += order == 0;
+		i += order <= 0;
+		k += order >= 0;
+	}
+	return common;
+}
+
+bool loss_of_lines(const struct buf *old, const struct buf *head,
+		   const struct buf *now)
+{
+	struct lines o = {0}, h = {0}, n = {0}, own = {0};
+	size_t kept, lost, added;
+
+	split_lines(old, &o);
+	if (now)
+		split_lines(now, &n);
+	if (head)
+		split_lines(head, &h);
+	(void)count_common(&o, &h, &own);
+	kept = count_common(&own, &n, NULL);
+	lost = own.count - kept;
+	/* Equal to head: everything was reverted. */
+	added = n.count == h.count ? n.count - count_common(&n, &h, NULL) : 1;
+	VEC_FREE(&o);
+	VEC_FREE(&h);
+	VEC_FREE(&n);
+	VEC_FREE(&own);
+	return lost > kept &&
+	       (lost >= LOSS_LINES_LEAST || !head || !now || !added);
+}
+
+/* --- repositories --- */
+
+/* The repository of a directory and of all below it: nested ones have their
+ * own. */
+struct nest {
+	char *dir;
+	struct gitcopies *git; /* or NULL */
+	bool owned; /* false: that of the directory above */
+};
+
+struct judge {
+	struct view *view;
+	const char *path; /* of the root */
+	struct losses *losses;
+	VEC(struct nest) nests; /* from the root down */
+	/* Files of the result by size, made at the first search. */
+	VEC(const struct view_entry *) results;
+	bool listed;
+	uint64_t left; /* bytes that may be read */
+};
+
+static void judge_free(struct judge *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->nests.count; i++) {
+		free(j->nests.items[i].dir);
+		if (j->nests.items[i].owned)
+			gitcopies_free(&j->nests.items[i].git);
+	}
+	VEC_FREE(&j->nests);
+	VEC_FREE(&j->results);
+}
+
+static void push_nest(struct judge *j, const char *dir)
+{
+	struct nest *above =
+		j->nests.count ? &j->nests.items[j->nests.count - 1] : NULL;
+	struct nest nest = {.dir = mem_strdup(dir),
+			    .git = above ? above->git : NULL};
+	auto_free char *name = mem_printf("%s%s.git", dir, *dir ? "/" : "");
+	auto_free char *path = NULL;
+	struct gitcopies *git = NULL;
+	struct err err;
+	int got = 0;
+
+	if (!above) {
+		got = gitcopies_open(j->path, false, &git, &err);
+	} else {
+		auto_close int fd = beneath_open(j->view->root->lower_fd, name,
+						 O_PATH, 0, &err);
+
+		path = path_join(j->path, dir);
+		if (fd >= 0)
+			got = gitcopies_open(path, true, &git, &err);
+	}
+	if (got < 0 && !j->losses->unread)
+		j->losses->unread = mem_strdup(err.text);
+	if (got > 0) {
+		nest.git = git;
+		nest.owned = true;
+	}
+	*VEC_ADD(&j->nests) = nest;
+}
+
+/* The entries come in the order of their paths. */
+static struct gitcopies *find_git(struct judge *j, const char *path)
+{
+	const struct nest *nest;
+	const char *slash;
+
+	if (!j->nests.count)
+		push_nest(j, "");
+	for (;;) {
+		nest = &j->nests.items[j->nests.count - 1];
+		if (path_below(path, nest->dir))
+			break;
+		free(nest->dir);
+		if (nest->owned)
+			gitcopies_free(&j->nests.items[j->nests.count - 1].git);
+		j->nests.count--;
+	}
+	while ((slash = strchr(path_rest(path, nest->dir), '/'))) {
+		auto_free char *dir = mem_strndup(path, (size_t)(slash - path));
+
+		push_nest(j, dir);
+		nest = &j->nests.items[j->nests.count - 1];
+	}
+	return nest->git;
+}
+
+/* --- copies in the result --- */
+
+static int compare_sizes(const void *a, const void *b)
+{
+	const struct view_entry *x = *(const struct view_entry *const *)a;
+	const struct view_entry *y = *(const struct view_entry *const *)b;
+
+	if (x->change->now.size != y->change->now.size)
+		return x->change->now.size < y->change->now.size ? -1 : 1;
+	return 0;
+}
+
+static void list_results(struct judge *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->view->count; i++) {
+		const struct change *c = j->view->items[i].change;
+
+		if (S_ISREG(c->now.mode) && c->kind != CHANGE_META)
+			*VEC_ADD(&j->results) = &j->view->items[i];
+	}
+	VEC_SORT(&j->results, compare_sizes);
+	j->listed = true;
+}
+
+/* Whether two open files have the same bytes from here on. */
+static bool has_equal_bytes(struct judge *j, int a, int b)
+{
+	unsigned char x[1 << 14], y[1 << 14];
+	ssize_t got, other;
+
+	do {
+		got = fd_read(a, x, sizeof(x));
+		other = fd_read(b, y, sizeof(y));
+		if (got < 0 || got != other || (uint64_t)got > j->left ||
+		    memcmp(x, y, (size_t)got) != 0)
+			return false;
+		j->left -= (uint64_t)got;
+	} while (got);
+	return true;
+}
+
+static bool is_in_result(struct judge *j, const struct change *c)
+{
+	size_t low = 0, high, i;
+	struct err ignored;
+
+	if (!j->listed)
+		list_results(j);
+	for (high = j->results.count; low < high;) {
+		size_t at = low + (high - low) / 2;
+
+		if (j->results.items[at]->change->now.size < c->old.size)
+			low = at + 1;
+		else
+			high = at;
+	}
+	for (i = low; i < j->results.count; i++) {
+		const struct change *r = j->results.items[i]->change;
+		auto_close int old = -1, now = -1;
+
+		if (r->now.size != c->old.size)
+			return false;
+		old = changes_open(j->view->root, c->path, false, &ignored);
+		now = changes_open(j->view->root, r->path, true, &ignored);
+		if (old >= 0 && now >= 0 && has_equal_bytes(j, old, now))
+			return true;
+	}
+	return false;
+}
+
+/* --- files --- */
+
+/* Directories that a build fills, if git ignores them; and files that tools
+ * write anywhere. */
+static bool is_build_output(const char *path)
+{
+	static const char *const dirs[] = {
+		"build",    "dist",   "target", "out",	 "bin",	    "obj",
+		"coverage", "_build", "bazel",	"Debug", "Release",
+	};
+	static const char *const suffixes[] = {
+		".o",	  ".a",		  ".so",	  ".d",	   ".obj",
+		".class", ".pyc",	  ".pyo",	  ".elc",  ".log",
+		".tmp",	  ".swp",	  ".gch",	  ".gcno", ".map",
+		".gcda",  ".tsbuildinfo", ".eslintcache",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (path_has_part(path, dirs[i]))
+			return true;
+	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		size_t len = strlen(path), tail = strlen(suffixes[i]);
+
+		if (len > tail && strcmp(path + len - tail, suffixes[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_binary(const struct buf *b)
+{
+	return b->len && memchr(b->data, '\0', b->len < 8000 ? b->len : 8000);
+}
+
+/* Less than half of the blocks are as they were. */
+static bool has_other_blocks(const struct judge *j, const struct change *c,
+			     const char *now_path, uint64_t now_size)
+{
+	unsigned char x[BLOCK], y[BLOCK];
+	uint64_t step = c->old.size / BLOCKS, at = 0;
+	size_t same = 0, other = 0;
+	struct err ignored;
+	auto_close int old =
+		changes_open(j->view->root, c->path, false, &ignored);
+	auto_close int now =
+		changes_open(j->view->root, now_path, true, &ignored);
+
+	if (old < 0 || now < 0 || now_size < c->old.size / 2)
+		return true;
+	for (; at<c->old.size; at += step> BLOCK ? step : BLOCK) {
+		ssize_t a = fd_pread(old, x, sizeof(x), at);
+		ssize_t b = fd_pread(now, y, sizeof(y), at);
+
+		if (a > 0 && a == b && memcmp(x, y, (size_t)a) == 0)
+			same++;
+		else
+			other++;
+	}
+	return other > same;
+}
+
+/* What is at the file's place, or where it was moved: "" and mode 0 nothing. */
+static const char *find_successor(const struct view *v, const struct change *c,
+				  const struct change_side **ret)
+{
+	const struct change_move *m = changes_move(v->list, c);
+
+	*ret = &c->now;
+	if (m && !m->half && c->kind == CHANGE_DELETED) {
+		*ret = &m->now;
+		return m->to;
+	}
+	return c->path;
+}
+
+/* A text, or a file small enough to be compared as one. */
+static bool is_replaced(const struct judge *j, const struct gitcopies *git,
+			const struct change *c, const struct buf *old)
+{
+	AUTO(buf) struct buf now = {0}, head = {0};
+	const struct change_side *side;
+	const char *path = find_successor(j->view, c, &side);
+	bool tracked = git && gitcopies_head(git, c->path, &head);
+	struct err ignored;
+
+	if (!S_ISREG(side->mode)) {
+		/* Deleted. An edit of blanks alone is no work. */
+		return !tracked || is_binary(old) ||
+		       loss_of_lines(old, &head, NULL);
+	}
+	if (!side->size)
+		return true;
+	if (c->old.size > LOSS_TEXT_MAX || side->size > LOSS_TEXT_MAX ||
+	    is_binary(old))
+		return has_other_blocks(j, c, path, side->size);
+	if (changes_read(j->view->root, path, side->mode, true, &now,
+			 &ignored) < 0)
+		return true;
+	return loss_of_lines(old, tracked ? &head : NULL, &now);
+}
+
+static enum gitcopy find_copy(struct judge *j, const struct gitcopies *git,
+			      const struct change *c, const struct buf *old)
+{
+	struct err ignored;
+
+	if (c->old.size <= LOSS_TEXT_MAX)
+		return gitcopies_find(git, c->path, old);
+	if (c->old.size <= j->left) {
+		auto_close int fd =
+			changes_open(j->view->root, c->path, false, &ignored);
+
+		j->left -= c->old.size;
+		return fd < 0 ? GITCOPY_NONE
+			      : gitcopies_find_file(git, c->path, fd);
+	}
+	return GITCOPY_NONE;
+}
+
+static enum loss judge_file(struct judge *j, const struct change *c)
+{
+	const struct change_move *m = changes_move(j->view->list, c);
+	AUTO(buf) struct buf old = {0};
+	struct gitcopies *git;
+	enum gitcopy copy;
+	struct err ignored;
+
+	if (m && !m->half && m->percent == 100 && c->kind == CHANGE_DELETED)
+		return LOSS_COPIED;
+	if (risk_in_generated(c->path))
+		return LOSS_GENERATED;
+	git = find_git(j, c->path);
+	if (!git)
+		return c->now.mode && c->now.size ? LOSS_NONE : LOSS_UNKNOWN;
+	j->losses->repository = true;
+	if (gitcopies_is_staged(git, c->path, &c->old))
+		return LOSS_IN_GIT;
+	if (c->old.size <= LOSS_TEXT_MAX &&
+	    changes_read(j->view->root, c->path, c->old.mode, false, &old,
+			 &ignored) < 0)
+		return LOSS_UNKNOWN;
+	copy = find_copy(j, git, c, &old);
+	if (copy != GITCOPY_NONE)
+		return copy == GITCOPY_CURRENT ? LOSS_IN_GIT : LOSS_IN_HISTORY;
+	if (is_in_result(j, c))
+		return LOSS_COPIED;
+	if (is_build_output(c->path) && gitcopies_is_ignored(git, c->path))
+		return LOSS_GENERATED;
+	if (!is_replaced(j, git, c, &old))
+		return c->kind == CHANGE_MODIFIED ? LOSS_NONE : LOSS_IN_GIT;
+	return gitcopies_is_tracked(git, c->path) ? LOSS_WORK : LOSS_NO_COPY;
+}
+
+void loss_judge(struct view *v, const char *path, struct losses *ret)
+{
+	AUTO(judge)
+	struct judge j = {
+		.view = v,
+		.path = path,
+		.losses = ret,
+		.left = LOSS_READ_MAX,
+	};
+	bool refs = false;
+	size_t i;
+
+	*ret = (struct losses){0};
+	if (!v->root || v->home)
+		return;
+	for (i = 0; i < v->count; i++) {
+		const struct change *c = v->items[i].change;
+
+		refs |= loss_refs_may_change(c);
+		if (S_ISREG(c->old.mode) && c->old.size &&
+		    c->kind != CHANGE_META && c->kind != CHANGE_ADDED &&
+		    !(c->flags & CHANGE_GIT))
+			v->items[i].loss = judge_file(&j, c);
+	}
+	if (refs)
+		loss_refs_judge(v, path, ret);
+}

@@ -1,0 +1,14 @@
+/* loss_refs.c: refs of the project's repository that lose commits. */
+#ifndef GUARD_REVIEW_LOSS_PRIVATE_H
+#define GUARD_REVIEW_LOSS_PRIVATE_H
+
+#include "guard/review/loss.h"
+#include "restore/git/gitcopies.h"
+
+/* The change is of a file in .git that names commits. */
+bool loss_refs_may_change(const struct change *c);
+/* Adds the refs of the .git in the directory path that lose commits. */
+void loss_refs_judge(const struct view *v, const char *path,
+		     struct losses *ret);
+
+#endif

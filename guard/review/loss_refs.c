@@ -1,0 +1,274 @@
+/* Refs that lose commits. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/review/loss_private.h"
+
+#define PACKED ".git/packed-refs"
+#define STASH_LOG ".git/logs/refs/stash"
+#define HEADS "refs/heads/"
+#define TAGS "refs/tags/"
+
+/* A ref of the user that the run changed. */
+struct moved_ref {
+	char *name;
+	struct gitid old, now; /* now "": deleted */
+};
+
+struct ref_judge {
+	const struct view *view;
+	struct gitcopies *git;
+	struct losses *losses;
+	struct buf packed; /* of the run */
+	VEC(struct moved_ref) moved;
+	/* The tips that refs have after the run, as far as the user's
+	 * repository has their commits. */
+	VEC(struct gitid) tips;
+};
+
+static void ref_judge_free(struct ref_judge *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->moved.count; i++)
+		free(j->moved.items[i].name);
+	VEC_FREE(&j->moved);
+	VEC_FREE(&j->tips);
+	buf_free(&j->packed);
+	gitcopies_free(&j->git);
+}
+
+bool loss_refs_may_change(const struct change *c)
+{
+	return c->flags & CHANGE_GIT && (strcmp(c->path, ".git/HEAD") == 0 ||
+					 strcmp(c->path, PACKED) == 0 ||
+					 strcmp(c->path, STASH_LOG) == 0 ||
+					 path_below(c->path, ".git/refs"));
+}
+
+static void read_git_file(const struct view *v, const char *path, bool now,
+			  struct buf *to)
+{
+	struct err ignored;
+
+	if (changes_read(v->root, path, S_IFREG, now, to, &ignored) < 0)
+		buf_clear(to);
+}
+
+/* The line "<id> <name>" of packed-refs. */
+static void find_packed(struct buf *packed, const char *name, struct gitid *ret)
+{
+	auto_free char *wanted = mem_printf(" %s\n", name);
+	const char *at = strstr(buf_text(packed), wanted);
+
+	*ret = (struct gitid){""};
+	if (at && at - buf_text(packed) >= GITID_HEX)
+		(void)gittips_read_id(at - GITID_HEX, ret);
+}
+
+/* The tip after the run; false: unchanged, or no commit can be told. */
+static bool find_new_tip(struct ref_judge *j, const char *name,
+			 struct gitid *ret)
+{
+	auto_free char *path = mem_printf(".git/%s", name);
+	const struct view_entry *e = view_find(j->view, path);
+	AUTO(buf) struct buf text = {0};
+
+	*ret = (struct gitid){""};
+	if (e && S_ISREG(e->change->now.mode)) {
+		read_git_file(j->view, path, true, &text);
+		/* HEAD is on a branch now: nothing of its own. */
+		return gittips_read_id(buf_text(&text), ret) ||
+		       strcmp(name, "HEAD") == 0;
+	}
+	if (!e && changes_exists(j->view->root, path))
+		return false;
+	if (e || view_find(j->view, PACKED))
+		find_packed(&j->packed, name, ret);
+	return e || view_find(j->view, PACKED);
+}
+
+static int add_ref(void *arg, const char *name, const struct gitid *id)
+{
+	struct ref_judge *j = arg;
+	struct gitid now;
+	bool known = find_new_tip(j, name, &now);
+
+	if (!known)
+		now = *id;
+	if (*now.hex && gitcopies_has(j->git, &now))
+		*VEC_ADD(&j->tips) = now;
+	if (known && strcmp(now.hex, id->hex) != 0 &&
+	    strncmp(name, "refs/remotes/", 13) != 0 &&
+	    strcmp(name, "refs/stash") != 0)
+		*VEC_ADD(&j->moved) = (struct moved_ref){
+			.name = mem_strdup(name), .old = *id, .now = now};
+	return 0;
+}
+
+/* --- the run's reflog --- */
+
+/*
+ * The last commit of the user's that a branch of the run is built on. The
+ * branch's tip is a new commit, and the run's objects are not read: its reflog
+ * tells, which a run may forge, so that this is a hint. *ret_amended: the
+ * commit itself was replaced by another one.
+ */
+static struct gitid find_fork(const struct ref_judge *j,
+			      const struct moved_ref *r, bool *ret_amended)
+{
+	auto_free char *path = mem_printf(".git/logs/%s", r->name);
+	AUTO(buf) struct buf log = {0};
+	struct gitid known = {""};
+	bool started = false, is_new = false;
+	const char *line, *end;
+
+	*ret_amended = false;
+	read_git_file(j->view, path, true, &log);
+	for (line = buf_text(&log); *line; line = *end ? end + 1 : end) {
+		struct gitid from, to, onto;
+		const char *text;
+		auto_free char *copy = NULL;
+
+		end = line + strcspn(line, "\n");
+		copy = mem_strndup(line, (size_t)(end - line));
+		if (!gittips_read_id(copy, &from) ||
+		    strlen(copy) < 2 * GITID_HEX + 1 ||
+		    !gittips_read_id(copy + GITID_HEX + 1, &to))
+			continue;
+		if (strcmp(from.hex, r->old.hex) == 0) {
+			started = true;
+			is_new = *ret_amended = false;
+			known = r->old;
+		}
+		if (!started)
+			continue;
+		text = strchr(copy, '\t');
+		text = text ? text + 1 : "";
+		if (gitcopies_has(j->git, &to)) {
+			known = to;
+			is_new = *ret_amended = false;
+			continue;
+		}
+		*ret_amended |=
+			!is_new && strncmp(text, "commit (amend)", 14) == 0;
+		text = strstr(text, " onto ");
+		if (text && gittips_read_id(text + 6, &onto) &&
+		    gitcopies_has(j->git, &onto)) {
+			known = onto;
+			*ret_amended = false;
+		}
+		is_new = true;
+	}
+	return known;
+}
+
+/* --- texts --- */
+
+static void add_loss_ref(struct ref_judge *j, char *text, char *brief)
+{
+	*VEC_ADD(&j->losses->refs) =
+		(struct loss_ref){.text = text, .brief = brief};
+}
+
+static void judge_ref(struct ref_judge *j, const struct moved_ref *r)
+{
+	const char *kind = "", *name = r->name;
+	AUTO(buf) struct buf shown = {0};
+	struct gitid now = r->now;
+	bool amended = false;
+	size_t n;
+
+	if (path_below(name, "refs/heads") || path_below(name, "refs/tags")) {
+		kind = path_below(name, "refs/tags") ? "tag " : "";
+		name += strlen(*kind ? TAGS : HEADS);
+	} else if (strcmp(name, "HEAD") == 0) {
+		kind = "detached ";
+	}
+	text_escape_name(&shown, name);
+	if (!*now.hex) {
+		n = gitcopies_count_commits(j->git, &r->old, j->tips.items,
+					    j->tips.count);
+		if (n)
+			add_loss_ref(
+				j,
+				mem_printf(
+					"%s%s %s: no ref reaches its last %s",
+					kind, buf_text(&shown),
+					strcmp(name, "HEAD") == 0
+						? "was left"
+						: "was deleted",
+					text_count(n, "commit")),
+				mem_printf("%s deleted", buf_text(&shown)));
+		return;
+	}
+	if (!gitcopies_has(j->git, &now))
+		now = find_fork(j, r, &amended);
+	if (!*now.hex) {
+		add_loss_ref(j,
+			     mem_printf("%s%s points to another commit, and "
+					"the run has no log of it",
+					kind, buf_text(&shown)),
+			     mem_printf("%s moved", buf_text(&shown)));
+		return;
+	}
+	n = gitcopies_count_commits(j->git, &r->old, &now, 1) + amended;
+	if (n)
+		add_loss_ref(j,
+			     mem_printf("%s%s %s %s", kind, buf_text(&shown),
+					strcmp(now.hex, r->now.hex) == 0
+						? "moved back by"
+						: "was rewritten without",
+					text_count(n, "commit")),
+			     mem_printf("%s -%zu", buf_text(&shown), n));
+}
+
+/* Each entry of a stash is a line of its reflog. */
+static void judge_stash(struct ref_judge *j)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+	const char *line, *end;
+	size_t n = 0;
+
+	if (!view_find(j->view, STASH_LOG))
+		return;
+	read_git_file(j->view, STASH_LOG, false, &old);
+	read_git_file(j->view, STASH_LOG, true, &now);
+	for (line = buf_text(&old); *line; line = *end ? end + 1 : end) {
+		struct gitid id;
+
+		end = line + strcspn(line, "\n");
+		if ((size_t)(end - line) > 2 * GITID_HEX &&
+		    gittips_read_id(line + GITID_HEX + 1, &id) &&
+		    !strstr(buf_text(&now), id.hex))
+			n++;
+	}
+	if (n)
+		add_loss_ref(j,
+			     mem_printf("the stash lost %zu %s", n,
+					n == 1 ? "entry" : "entries"),
+			     mem_printf("stash -%zu", n));
+}
+
+void loss_refs_judge(const struct view *v, const char *path, struct losses *ret)
+{
+	AUTO(ref_judge) struct ref_judge j = {.view = v, .losses = ret};
+	const struct view_entry *all = view_find(v, ".git");
+	struct err err;
+	size_t i;
+
+	/* A repository that is gone is a critical risk of its own. */
+	if ((all && !all->change->now.mode) ||
+	    gitcopies_open(path, true, &j.git, &err) <= 0)
+		return;
+	read_git_file(v, PACKED, view_find(v, PACKED) != NULL, &j.packed);
+	if (gitcopies_each_ref(j.git, add_ref, &j, &err) < 0)
+		return;
+	for (i = 0; i < j.moved.count; i++)
+		judge_ref(&j, &j.moved.items[i]);
+	judge_stash(&j);
+}

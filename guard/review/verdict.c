@@ -1,0 +1,444 @@
+#include "guard/review/verdict.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/parse.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#define CACHE "verdict"
+#define CACHE_HEAD "guard-verdict 1"
+#define CACHE_MAX 16384
+/* So many names in a directory are one name with their number. */
+#define DIR_LEAST 4
+
+static const char *const ids[] = {"no-copy",	 "work-lost", "critical",
+				  "ref-back",	 "high",      "no-git",
+				  "not-examined"};
+
+void verdict_free(struct verdict *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		free(v->items[i].text);
+		free(v->items[i].brief);
+	}
+	*v = (struct verdict){0};
+}
+
+bool verdict_equal(const struct verdict *a, const struct verdict *b)
+{
+	size_t i;
+
+	for (i = 0; i < a->count && i < b->count; i++)
+		if (strcmp(a->items[i].text, b->items[i].text) != 0)
+			return false;
+	return a->count == b->count;
+}
+
+const char *verdict_sign(enum risk_level level)
+{
+	return level == RISK_CRITICAL ? " !!"
+	       : level == RISK_HIGH   ? "  !"
+				      : "  i";
+}
+
+/* --- names --- */
+
+/* Names that a line lists, as far as they fit. */
+struct name_list {
+	struct buf *to;
+	size_t listed, total;
+	bool full;
+};
+
+static void add_name(struct name_list *l, const char *name, size_t stands_for)
+{
+	auto_free char *more = mem_printf(", and %zu more", l->total);
+	AUTO(buf) struct buf text = {0};
+
+	buf_printf(&text, "%s%s", l->listed ? ", " : ": ", name);
+	/* The last name needs no room for the number of the others. */
+	l->full = l->full || text_width(buf_text(l->to)) +
+					     text_width(buf_text(&text)) +
+					     (l->listed + stands_for < l->total
+						      ? strlen(more)
+						      : 0) >
+				     VERDICT_COLUMNS;
+	if (l->full)
+		return;
+	buf_add(l->to, text.data, text.len);
+	l->listed += stands_for;
+}
+
+static void end_names(struct name_list *l)
+{
+	if (l->listed < l->total && l->listed)
+		buf_printf(l->to, ", and %zu more", l->total - l->listed);
+}
+
+typedef bool entry_filter(const struct view_entry *e);
+
+/* The number of wanted entries from i on in the topmost directory of the i-th.
+ */
+static size_t count_in_dir(const struct view *v, size_t i, entry_filter *wanted,
+			   size_t *ret_end)
+{
+	const char *path = v->items[i].change->path;
+	auto_free char *dir = mem_strndup(path, strcspn(path, "/"));
+	size_t n = 0;
+
+	for (; i < v->count && path_below(v->items[i].change->path, dir); i++)
+		n += wanted(&v->items[i]);
+	*ret_end = i;
+	return n;
+}
+
+/* The directories with many wanted entries, or the other names. */
+static void add_view_names(struct name_list *l, const struct view *v,
+			   entry_filter *wanted, bool dirs)
+{
+	size_t i, n, end;
+
+	for (i = 0; i < v->count && !l->full; i++) {
+		const char *path = v->items[i].change->path;
+		AUTO(buf) struct buf name = {0};
+
+		if (!wanted(&v->items[i]))
+			continue;
+		n = count_in_dir(v, i, wanted, &end);
+		text_escape_name(&name, v->prefix);
+		if (n >= DIR_LEAST) {
+			text_escape(&name, path, strcspn(path, "/"), false);
+			buf_printf(&name, "/ (%zu)", n);
+			i = end - 1;
+		} else {
+			text_escape_name(&name, path);
+			n = 1;
+		}
+		if (dirs == (n >= DIR_LEAST))
+			add_name(l, buf_text(&name), n);
+	}
+}
+
+/* --- lines --- */
+
+static void add_line(struct verdict *v, const char *id, enum risk_level level,
+		     size_t count, struct buf *text, char *brief)
+{
+	if (v->count == VERDICT_LINES_MAX) {
+		free(brief);
+		return;
+	}
+	v->items[v->count++] = (struct verdict_line){
+		.id = id,
+		.level = level,
+		.count = count,
+		.text = buf_take_text(text),
+		.brief = brief,
+	};
+}
+
+static size_t count_entries(const struct judgement *j, entry_filter *wanted)
+{
+	size_t n = 0, i, k;
+
+	for (i = 0; i < j->count; i++)
+		for (k = 0; k < j->views[i].count; k++)
+			n += wanted(&j->views[i].items[k]);
+	return n;
+}
+
+static void add_names(const struct judgement *j, entry_filter *wanted,
+		      size_t total, struct buf *to)
+{
+	struct name_list l = {.to = to, .total = total};
+	size_t i;
+
+	for (i = 0; i < j->count; i++)
+		add_view_names(&l, &j->views[i], wanted, true);
+	for (i = 0; i < j->count; i++)
+		add_view_names(&l, &j->views[i], wanted, false);
+	end_names(&l);
+}
+
+static bool has_no_copy(const struct view_entry *e)
+{
+	return e->loss == LOSS_NO_COPY;
+}
+
+static bool has_no_copy_left(const struct view_entry *e)
+{
+	return has_no_copy(e) && !e->change->now.mode;
+}
+
+static bool has_lost_work(const struct view_entry *e)
+{
+	return e->loss == LOSS_WORK;
+}
+
+static bool is_critical(const struct view_entry *e)
+{
+	return risks_worst(&e->risks) == RISK_CRITICAL;
+}
+
+static bool is_high(const struct view_entry *e)
+{
+	return risks_worst(&e->risks) == RISK_HIGH;
+}
+
+static bool is_deleted_file(const struct view_entry *e)
+{
+	return S_ISREG(e->change->old.mode) && !e->change->now.mode &&
+	       e->loss == LOSS_UNKNOWN;
+}
+
+static bool is_unknown(const struct view_entry *e)
+{
+	return e->loss == LOSS_UNKNOWN;
+}
+
+static void add_losses(const struct judgement *j, struct verdict *v)
+{
+	size_t n = count_entries(j, has_no_copy);
+	size_t deleted = count_entries(j, has_no_copy_left);
+	AUTO(buf) struct buf copies = {0}, work = {0};
+
+	if (n) {
+		auto_free char *noun =
+			mem_printf("%s file", deleted == n ? "deleted"
+					      : deleted	   ? "lost"
+							   : "overwritten");
+
+		buf_printf(&copies, "%s %s no other copy", text_count(n, noun),
+			   n == 1 ? "has" : "have");
+		add_names(j, has_no_copy, n, &copies);
+		add_line(v, "no-copy", RISK_CRITICAL, n, &copies,
+			 mem_printf("%zu only %s", n,
+				    n == 1 ? "copy" : "copies"));
+	}
+	n = count_entries(j, has_lost_work);
+	if (n) {
+		buf_printf(&work, "%s lost uncommitted work",
+			   text_count(n, "file"));
+		add_names(j, has_lost_work, n, &work);
+		add_line(v, "work-lost", RISK_CRITICAL, n, &work,
+			 mem_printf("%zu lost work", n));
+	}
+}
+
+/* One change is named with its risk, several with their names alone. */
+static void add_risks(const struct judgement *j, enum risk_level level,
+		      entry_filter *wanted, struct verdict *v)
+{
+	size_t n = count_entries(j, wanted), i, k;
+	const char *id = level == RISK_CRITICAL ? "critical" : "high";
+	AUTO(buf) struct buf text = {0};
+
+	if (!n)
+		return;
+	for (i = 0; n == 1 && i < j->count; i++) {
+		const struct view *view = &j->views[i];
+
+		for (k = 0; k < view->count; k++) {
+			const struct view_entry *e = &view->items[k];
+
+			if (!wanted(e))
+				continue;
+			text_escape_name(&text, view->prefix);
+			text_escape_name(&text, e->change->path);
+			buf_printf(&text, " %s%s",
+				   e->risks.items[0].runs ? "runs " : "",
+				   e->risks.items[0].text);
+		}
+	}
+	if (n > 1) {
+		buf_printf(&text, "%zu %s", n,
+			   level == RISK_CRITICAL
+				   ? "changes act without being asked"
+				   : "changes to look at first");
+		add_names(j, wanted, n, &text);
+	}
+	if (text_width(buf_text(&text)) > VERDICT_COLUMNS) {
+		text.len = text_fit(buf_text(&text), VERDICT_COLUMNS - 3);
+		buf_add_text(&text, "...");
+	}
+	add_line(v, id, level, n, &text, mem_printf("%zu %s", n, id));
+}
+
+static void add_refs(const struct judgement *j, struct verdict *v)
+{
+	AUTO(buf) struct buf text = {0};
+	const char *brief = NULL;
+	size_t n = 0, shown = 0, i, k;
+
+	for (i = 0; i < j->count; i++)
+		n += j->losses[i].refs.count;
+	for (i = 0; i < j->count; i++)
+		for (k = 0; k < j->losses[i].refs.count; k++) {
+			const struct loss_ref *r = &j->losses[i].refs.items[k];
+
+			if (shown && text_width(buf_text(&text)) +
+						     text_width(r->text) + 18 >
+					     VERDICT_COLUMNS)
+				continue;
+			buf_printf(&text, "%s%s", shown++ ? ", " : "", r->text);
+			brief = brief ? brief : r->brief;
+		}
+	if (shown < n)
+		buf_printf(&text, ", and %s",
+			   text_count(n - shown, "more ref"));
+	if (n)
+		add_line(v, "ref-back", RISK_HIGH, n, &text, mem_strdup(brief));
+}
+
+static void add_unexamined(const struct judgement *j, struct verdict *v)
+{
+	const char *unread = NULL;
+	bool repository = false;
+	AUTO(buf) struct buf text = {0};
+	size_t n, i;
+
+	for (i = 0; i < j->count; i++) {
+		unread = unread ? unread : j->losses[i].unread;
+		repository |= j->losses[i].repository;
+	}
+	n = count_entries(j, is_deleted_file);
+	if (n && !repository && !unread) {
+		buf_printf(&text, "no git repository: %s deleted",
+			   text_count(n, "file"));
+		add_line(v, "no-git", RISK_HIGH, n, &text,
+			 mem_printf("%zu deleted, no git", n));
+		return;
+	}
+	n = count_entries(j, is_unknown);
+	if (!n)
+		return;
+	buf_printf(&text, "%s %s not compared with git%s%s",
+		   text_count(n, "file"), n == 1 ? "was" : "were",
+		   unread ? ": " : "", unread ? unread : "");
+	add_line(v, "not-examined", RISK_NOTE, n, &text,
+		 mem_printf("%zu not examined", n));
+}
+
+void verdict_make(const struct judgement *j, bool complete, struct verdict *ret)
+{
+	*ret = (struct verdict){.complete = complete};
+	add_losses(j, ret);
+	add_risks(j, RISK_CRITICAL, is_critical, ret);
+	add_refs(j, ret);
+	add_unexamined(j, ret);
+	add_risks(j, RISK_HIGH, is_high, ret);
+}
+
+/* --- the cache --- */
+
+static char *cache_head(struct verdict_key key)
+{
+	return mem_printf(CACHE_HEAD "\nresult %" PRIu64 "\nchanges %zu\n",
+			  key.result, key.changes);
+}
+
+int verdict_save(int run_fd, struct verdict_key key, const struct verdict *v,
+		 struct err *err)
+{
+	auto_free char *head = cache_head(key);
+	AUTO(buf) struct buf b = {0};
+	size_t i;
+
+	if (!key.result)
+		return 0;
+	buf_printf(&b, "%scomplete %d\nlines %zu\n", head, v->complete,
+		   v->count);
+	for (i = 0; i < v->count; i++)
+		buf_printf(&b, "%d\t%s\t%zu\t%s\t%s\n", (int)v->items[i].level,
+			   v->items[i].id, v->items[i].count, v->items[i].brief,
+			   v->items[i].text);
+	return atomic_write(run_fd, CACHE, b.data, b.len, 0600, ATOMIC_NO_SYNC,
+			    err);
+}
+
+/* Cuts the next field off. */
+static char *take_field(char **at, char end)
+{
+	char *field = *at, *stop = field ? strchr(field, end) : NULL;
+
+	if (!stop)
+		return NULL;
+	*stop = '\0';
+	*at = stop + 1;
+	return field;
+}
+
+static bool load_line(char **at, struct verdict *v)
+{
+	struct verdict_line line = {0};
+	char *level = take_field(at, '\t'), *id = take_field(at, '\t');
+	char *count = take_field(at, '\t'), *brief = take_field(at, '\t');
+	char *text = take_field(at, '\n');
+	unsigned long number, worst;
+	size_t i;
+
+	if (!text || v->count == VERDICT_LINES_MAX ||
+	    parse_number(level, RISK_CRITICAL, &worst) < 0 ||
+	    parse_number(count, UINT32_MAX, &number) < 0)
+		return false;
+	line = (struct verdict_line){.level = (enum risk_level)worst,
+				     .count = number};
+	for (i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		if (strcmp(ids[i], id) == 0)
+			line.id = ids[i];
+	if (!line.id)
+		return false;
+	line.text = mem_strdup(text);
+	line.brief = mem_strdup(brief);
+	v->items[v->count++] = line;
+	return true;
+}
+
+/* "KEY NUMBER" */
+static bool load_number(char **at, const char *key, unsigned long max,
+			unsigned long *ret)
+{
+	char *name = take_field(at, ' ');
+	char *number = name ? take_field(at, '\n') : NULL;
+
+	return number && strcmp(name, key) == 0 &&
+	       parse_number(number, max, ret) == 0;
+}
+
+int verdict_load(int run_fd, struct verdict_key key, struct verdict *ret)
+{
+	auto_free char *head = cache_head(key);
+	AUTO(verdict) struct verdict v = {0};
+	AUTO(buf) struct buf b = {0};
+	unsigned long complete, lines;
+	struct err ignored;
+	char *at;
+
+	if (!key.result ||
+	    fd_slurp_at(run_fd, CACHE, CACHE_MAX, &b, &ignored) < 0 ||
+	    strncmp(buf_text(&b), head, strlen(head)) != 0)
+		return 0;
+	at = (char *)b.data + strlen(head);
+	if (!load_number(&at, "complete", 1, &complete) ||
+	    !load_number(&at, "lines", VERDICT_LINES_MAX, &lines))
+		return 0;
+	v.complete = complete;
+	while (*at)
+		if (!load_line(&at, &v))
+			return 0;
+	if (v.count != lines)
+		return 0;
+	*ret = v;
+	v = (struct verdict){0};
+	return 1;
+}

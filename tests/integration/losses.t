@@ -1,0 +1,152 @@
+#!/bin/sh
+# What a run would destroy is ranked by its cost, and the verdict on a run is
+# the same text wherever it stands.
+# shellcheck disable=SC2317 # functions are called through ok
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+git config user.name tester
+git config user.email t@example.org
+
+# verdict COMMAND: the signed lines at the end of a run of it, into $T/verdict
+verdict() {
+	guard run -- sh -c "$1" >/dev/null 2>"$T/run"
+	grep '^ \{1,2\}[!i]\{1,2\} ' "$T/run" >"$T/verdict"
+	run=$(guard status -q)
+}
+
+# dropped: discards the run
+dropped() {
+	guard discard -y "$run" >/dev/null 2>&1
+}
+
+verdict 'rm notes.txt .env data/rows.db debug.log build/a.o README.md'
+is "$(cat "$T/verdict")" \
+	' !! 3 deleted files have no other copy: .env, data/rows.db, notes.txt' \
+	'untracked and ignored files are the only copies, logs and build output are not'
+dropped
+
+verdict 'rm src/f0.c src/f1.c'
+is "$(cat "$T/verdict")" '' 'committed and staged files are not lost'
+dropped
+
+verdict 'git checkout -q -- src/f2.c'
+is "$(cat "$T/verdict")" ' !! 1 file lost uncommitted work: src/f2.c' \
+	'a line that was never committed and is reverted is lost work'
+dropped
+
+verdict 'rm src/f2.c'
+is "$(cat "$T/verdict")" ' !! 1 file lost uncommitted work: src/f2.c' \
+	'a deletion of a file with such a line is lost work'
+dropped
+
+verdict 'echo more >>src/f2.c; echo more >>notes.txt; echo more >>src/f5.c'
+is "$(cat "$T/verdict")" '' 'additions lose nothing'
+dropped
+
+verdict 'echo other >notes.txt; : >.env'
+is "$(sed -n 1p "$T/verdict")" \
+	' !! 2 overwritten files have no other copy: .env, notes.txt' \
+	'a replaced and an emptied file have no other copy'
+dropped
+
+verdict 'mkdir kept; mv notes.txt kept; cp .env kept/env; rm .env'
+is "$(cat "$T/verdict")" '' 'a moved and a copied file are not lost'
+dropped
+
+verdict 'rm -rf nested/file'
+is "$(cat "$T/verdict")" '' 'a file of a nested repository is in git'
+dropped
+
+old=$(git rev-parse side)
+verdict 'git checkout -q src/f2.c; git reset -q --hard HEAD~1'
+says "$T/verdict" '  ! main moved back by 1 commit'
+dropped
+
+verdict 'git commit -q -a --amend -m other'
+says "$T/verdict" '  ! main was rewritten without 1 commit'
+dropped
+
+verdict 'git commit -q -a -m third; git commit -q --allow-empty -m fourth'
+silent "$T/verdict" 'main'
+dropped
+
+verdict 'git stash drop -q'
+is "$(cat "$T/verdict")" '  ! the stash lost 1 entry' \
+	'a dropped stash is named'
+dropped
+
+verdict 'git branch -q -D side'
+is "$(cat "$T/verdict")" '' "a branch whose commits main has (${old%"${old#???????}"}) loses none"
+dropped
+
+git checkout -q -b other
+git commit -q --allow-empty -m lonely
+git checkout -q main
+git pack-refs --all
+verdict 'git branch -q -D other'
+is "$(cat "$T/verdict")" \
+	'  ! other was deleted: no ref reaches its last 1 commit' \
+	'a deleted branch is named with the commits that only it had'
+dropped
+
+# The disaster: the same five lines everywhere.
+mkdir uploads
+for i in 1 2 3 4 5 6; do
+	head -c 2000 /dev/urandom >"uploads/$i.jpg"
+done
+printf '#!/bin/sh\n' >.git/hooks/kept
+verdict 'rm -rf uploads notes.txt .env; git reset -q --hard HEAD~1
+	mkdir .vscode; echo "{\"tasks\":[]}" >.vscode/tasks.json'
+ok 'a disaster has a verdict of at most five lines' \
+	test "$(wc -l <"$T/verdict")" -le 5
+is "$(sed -n 1p "$T/verdict")" \
+	' !! 8 deleted files have no other copy: uploads/ (6), .env, notes.txt' \
+	'a directory of lost files is one name with its number'
+says "$T/verdict" '.vscode/tasks.json runs '
+
+# same FILE: whether the verdict stands in the file, line by line
+same_verdict() {
+	grep '^ \{1,2\}[!i]\{1,2\} ' "$1" | head -n "$(wc -l <"$T/verdict")" |
+		cmp -s - "$T/verdict"
+}
+
+guard diff --no-pager >"$T/diff" 2>/dev/null
+ok 'diff begins with the verdict' same_verdict "$T/diff"
+guard diff --stat --no-pager >"$T/stat" 2>/dev/null
+ok 'diff --stat begins with it' same_verdict "$T/stat"
+guard review --no-pager >"$T/review" 2>/dev/null </dev/null
+ok 'review begins with it' same_verdict "$T/review"
+guard apply -n >"$T/apply" 2>/dev/null
+ok 'apply -n begins with it' same_verdict "$T/apply"
+gives 0 'status reads it' guard status
+says "$out" '!! 8 only copies'
+ok 'JSON has it' sh -c "guard diff --json | python3 -c '
+import json, sys
+v = json.load(sys.stdin)[\"verdict\"]
+assert [l[\"id\"] for l in v][:2] == [\"no-copy\", \"work-lost\"], v
+assert v[0][\"count\"] == 8 and v[0][\"level\"] == \"critical\"'"
+ok 'JSON of status has it' sh -c "guard status --json | python3 -c '
+import json, sys
+v = json.load(sys.stdin)[\"runs\"][0][\"verdict\"]
+assert v[0][\"id\"] == \"no-copy\", v'"
+guard apply -y "$run" notes.txt >/dev/null 2>&1
+gives 0 'a part is applied' guard status
+silent "$out" '8 only copies'
+gives 1 'a diff of the rest' guard diff --no-pager --exit-code "$run"
+says "$out" ' !! 7 deleted files have no other copy'
+dropped
+
+# Without git no file is called the only copy.
+mkdir "$HOME/plain"
+cd "$HOME/plain" || exit 99
+echo one >one
+echo two >two
+verdict 'rm one; echo changed >two'
+is "$(cat "$T/verdict")" '  ! no git repository: 1 file deleted' \
+	'without a repository the number of deleted files is the verdict'
+dropped
+
+finish
