@@ -51,7 +51,8 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
 TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c tests/hostile/*.c))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES))
 # With the library; docs/examples shows its use (guard/guard.h).
-STORE_TOOLS := $(BUILD)/tests/crash/storeact $(BUILD)/docs/examples/apply
+STORE_TOOLS := $(BUILD)/tests/crash/storeact $(BUILD)/docs/examples/apply \
+	$(BUILD)/tests/risk/measure
 # Fuzz targets: one file each, linked with tests/fuzz/driver.c for check and
 # with libFuzzer for fuzz.
 FUZZ_SOURCES := $(sort $(filter-out tests/fuzz/driver.c, \
@@ -214,6 +215,10 @@ compare:
 	OLD='$(OLD)' OLD_COMMIT='$(OLD_COMMIT)' WORLDS='$(WORLDS)' \
 		SHOW='$(SHOW)' tests/compare/run $(BUILD)
 
+# How many of the last commits of a repository would ask for a second look.
+risk-measure: $(BUILD)/tests/risk/measure
+	$(Q)$(BUILD)/tests/risk/measure $(if $(V),-v) '$(REPO)'
+
 asan:
 	tests/install-deps unit
 	+$(MAKE) --no-print-directory BUILD=build-asan HARDEN= asan-built \
@@ -330,6 +335,7 @@ help:
 	@echo 'make crash          every kill point, failing call and power cut'
 	@echo 'make hostile        every attack, without guard and with it'
 	@echo 'make agents         real agents of the npm registry inside guard (docs/agents.md)'
+	@echo 'make risk-measure   share of the last 200 commits of REPO=DIR with a risk [V=1: lists them]'
 	@echo 'make lint           format, layers, names, scripts, man page'
 	@echo 'make asan           unit tests with address and UB checks'
 	@echo 'make fuzz           fuzz the formats [FUZZ_SECONDS=60] each'

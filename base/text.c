@@ -21,10 +21,9 @@ static char *next_text_buffer(void)
 	return ring[at++ % TEXT_BUFFERS];
 }
 
-/* Decodes one character (RFC 3629). Returns its length; 0: invalid bytes. */
-static size_t decode_utf8_char(const unsigned char *p, size_t len,
-			       uint32_t *ret_c)
+size_t text_decode(const void *data, size_t len, uint32_t *ret_c)
 {
+	const unsigned char *p = data;
 	uint32_t c, least;
 	size_t need, i;
 
@@ -60,8 +59,7 @@ static size_t decode_utf8_char(const unsigned char *p, size_t len,
 	return need;
 }
 
-/* Characters that are invisible or that move other characters. */
-static bool is_invisible_char(uint32_t c)
+bool text_is_invisible(uint32_t c)
 {
 	return (c >= 0x80 && c <= 0x9f) || c == 0xad || c == 0x61c ||
 	       c == 0x115f || c == 0x1160 || (c >= 0x180b && c <= 0x180f) ||
@@ -78,7 +76,7 @@ void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 
 	while (i < len) {
 		uint32_t c;
-		size_t n = decode_utf8_char(p + i, len - i, &c);
+		size_t n = text_decode(p + i, len - i, &c);
 
 		if (n == 0) {
 			buf_printf(to, "\\x%02x", p[i]);
@@ -95,7 +93,7 @@ void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 			buf_add_text(to, "\\r");
 		else if (c < 0x20 || c == 0x7f)
 			buf_printf(to, "\\x%02x", (unsigned int)c);
-		else if (is_invisible_char(c))
+		else if (text_is_invisible(c))
 			buf_printf(to, "<U+%04X>", (unsigned int)c);
 		else
 			buf_add(to, p + i, n);
@@ -135,7 +133,7 @@ bool text_is_utf8(const void *data, size_t len)
 
 	while (i < len) {
 		uint32_t c;
-		size_t n = decode_utf8_char(p + i, len - i, &c);
+		size_t n = text_decode(p + i, len - i, &c);
 
 		if (n == 0)
 			return false;
@@ -159,8 +157,8 @@ static size_t char_width(const char *text, size_t *ret_len)
 	locale_t before;
 	int width;
 
-	*ret_len = decode_utf8_char((const unsigned char *)text,
-				    strnlen(text, MB_LONGEST), &c);
+	*ret_len = text_decode((const unsigned char *)text,
+			       strnlen(text, MB_LONGEST), &c);
 	if (*ret_len <= 1) {
 		*ret_len = 1;
 		return 1;

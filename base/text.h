@@ -27,6 +27,11 @@ void text_escape_name(struct buf *to, const char *name);
  * over 400 bytes is shortened in the middle. */
 const char *text_quote(const char *name);
 
+/* Decodes one character (RFC 3629) of at least one byte. Returns its length; 0:
+ * invalid bytes. */
+size_t text_decode(const void *data, size_t len, uint32_t *ret_c);
+/* Whether a character is invisible, moves others, or is a C1 control. */
+bool text_is_invisible(uint32_t c);
 /* Whether the bytes are valid UTF-8 without surrogates and overlong forms. */
 bool text_is_utf8(const void *data, size_t len);
 

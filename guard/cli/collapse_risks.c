@@ -36,6 +36,9 @@ bool collapse_risks_show(struct collapse_risks *collapsed, const char *path,
 	if (i == collapsed->count) {
 		collapsed->items[i].risk = *risk;
 		collapsed->items[i].risk.text = mem_strdup(risk->text);
+		collapsed->items[i].risk.line = NULL;
+		collapsed->items[i].risk.number = 0;
+		collapsed->items[i].risk.more = 0;
 		collapsed->items[i].shown = collapsed->items[i].more = 0;
 		collapsed->count++;
 	}
@@ -56,18 +59,18 @@ void collapse_risks_line(const struct risk *risk, const char *indent,
 		[RISK_CRITICAL] = "!!",
 	};
 	AUTO(buf) struct buf name = {0};
+	auto_free char *sentence = risk_sentence(risk);
 
 	if (path) {
 		text_escape_name(&name, path);
 		buf_add_text(&name, ": ");
 	}
-	(void)printf("%s%s%s%s %s%s%s\n", indent,
+	(void)printf("%s%s%s%s %s%s\n", indent,
 		     output_style(risk->level == RISK_CRITICAL ? STYLE_DELETED
 				  : risk->level == RISK_HIGH   ? STYLE_CHANGED
 							       : STYLE_FAINT),
 		     signs[risk->level], output_style(STYLE_NONE),
-		     path ? buf_text(&name) : "", risk->runs ? "runs " : "",
-		     risk->text);
+		     path ? buf_text(&name) : "", sentence);
 }
 
 bool collapse_risks_any(const struct collapse_risks *collapsed)

@@ -495,18 +495,6 @@ void diffshow_risks(const struct view *v)
 	}
 }
 
-static const char *risk_level_name(enum risk_level level)
-{
-	static const char *const names[] = {
-		[RISK_NONE] = "none",
-		[RISK_NOTE] = "note",
-		[RISK_HIGH] = "high",
-		[RISK_CRITICAL] = "critical",
-	};
-
-	return names[level];
-}
-
 void diffshow_risks_json(const struct view *v, const char *dir,
 			 struct jsonstream *to)
 {
@@ -516,9 +504,7 @@ void diffshow_risks_json(const struct view *v, const char *dir,
 		const struct risks *r = &v->items[i].risks;
 
 		for (k = 0; k < r->count; k++) {
-			auto_free char *text = mem_printf(
-				"%s%s", r->items[k].runs ? "runs " : "",
-				r->items[k].text);
+			auto_free char *text = risk_sentence(&r->items[k]);
 			json_t *object = json_object();
 
 			jsonout_text(object, "path", v->items[i].change->path);
@@ -526,6 +512,9 @@ void diffshow_risks_json(const struct view *v, const char *dir,
 			jsonout_text(object, "folder", dir);
 			jsonout_text(object, "level",
 				     risk_level_name(r->items[k].level));
+			jsonout_text(object, "id", r->items[k].id);
+			jsonout_text(object, "line", r->items[k].line);
+			jsonout_number(object, "number", r->items[k].number);
 			jsonout_text(object, "text", text);
 			jsonstream_put(to, NULL, object);
 		}

@@ -1,9 +1,15 @@
 /*
  * Risks of a change: files that are executed later, or are dangerous otherwise.
- * They are judged by name, type and mode, and for a few kinds of files by their
- * content; nothing of a run is ever executed for it, and no command of the run
- * is inspected. A hint where to look first, no proof of harmlessness: any
- * source file is executed some day.
+ * They are judged by name, type and mode, by shape, and by what the change adds
+ * to a file's content; nothing of a run is ever executed for it, and no command
+ * of the run is inspected. A hint where to look first, no proof of
+ * harmlessness: any source file is executed some day.
+ *
+ * Each risk has the id of its rule, which stays the same between versions. All
+ * rules are rows of tables: risk_names.c (names), risk_content.c (lines that a
+ * change adds to such a file), risk_text.c (any text), risk_shape.c (the rest).
+ * All functions here are pure apart from the callbacks of struct risk_file and
+ * the user's rules (risk_user.c).
  */
 #ifndef GUARD_RULES_RISK_H
 #define GUARD_RULES_RISK_H
@@ -24,7 +30,11 @@ enum risk_level {
 struct risk {
 	enum risk_level level;
 	bool runs; /* "runs " + text is a sentence */
-	char *text; /* escaped */
+	const char *id; /* of the rule; static */
+	char *text; /* escaped; the same for all risks of a rule */
+	char *line; /* what shows it, escaped and cut, or NULL */
+	size_t number; /* of that line, from 1; 0: unknown */
+	size_t more; /* further lines of this rule in the file */
 };
 
 struct risks {
@@ -48,7 +58,7 @@ struct risk_file {
 	void *arg;
 };
 
-/* Larger files are judged by their names alone. */
+/* Larger files are judged by their names alone, and are not examined. */
 #define RISK_READ_MAX (1u << 20)
 
 /* Frees the risks and their texts. */
@@ -56,6 +66,11 @@ void risks_free(struct risks *r);
 /* Adds the risks of one file to *ret, the worst first. Reads it by f->read().
  */
 void risk_judge(const struct risk_file *f, struct risks *ret);
+/* A risk as a sentence without a subject: "runs at make (line 3): curl x". To
+ * free. */
+char *risk_sentence(const struct risk *risk);
+/* "note", "high" or "critical". */
+const char *risk_level_name(enum risk_level level);
 /* risk_repository.c: the path of a file that git obeys, as if the repository
  * that it lies in were called .git, to free: git takes any directory with HEAD,
  * objects and refs, whatever its name, when a command runs in it. NULL: the

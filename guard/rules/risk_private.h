@@ -1,0 +1,147 @@
+/* Inside guard/rules only: rules, the lines of a file, and how risks are added.
+ */
+#ifndef GUARD_RULES_RISK_PRIVATE_H
+#define GUARD_RULES_RISK_PRIVATE_H
+
+#include "base/vec.h"
+#include "guard/rules/risk.h"
+
+/* A longer line is read by no person. */
+#define RISK_LINE_MAX 5000
+
+/* A rule without its condition. */
+struct risk_rule {
+	const char *id;
+	enum risk_level level;
+	bool runs; /* text is the rest of a sentence behind "runs " */
+	const char *text;
+};
+
+/* Adds a risk of the rule, at another level if it is not RISK_NONE. */
+void risk_add(struct risks *r, const struct risk_rule *rule,
+	      enum risk_level level);
+/* The same with the line that shows it; key: printed in front of it, or NULL.
+ * The fourth and further lines of a rule are only counted. */
+void risk_add_line(struct risks *r, const struct risk_rule *rule,
+		   enum risk_level level, size_t number, const char *key,
+		   const char *line);
+
+/* --- risk_names.c --- */
+
+/* How a change of a file with a known name is judged. */
+enum risk_as {
+	AS_NAME, /* each change of its content */
+	AS_ADDED, /* added lines, unless they are comments or versions */
+	AS_AGENT, /* settings, prose or a script, by its name */
+	AS_ATTRIBUTES,
+	AS_CARGO,
+	AS_CI,
+	AS_CMAKE,
+	AS_CODE, /* settings that are a program */
+	AS_CONTAINER,
+	AS_DOCKER,
+	AS_EDITOR,
+	AS_ENV,
+	AS_GIT,
+	AS_GO,
+	AS_LOCK,
+	AS_MAKE,
+	AS_MESON,
+	AS_NPM,
+	AS_PRECOMMIT,
+	AS_PROSE, /* instructions for agents */
+	AS_PYTHON,
+	AS_SHAPE, /* settings of an unknown name */
+	AS_SHELL, /* configure, m4 */
+	AS_SUBMODULE,
+	AS_TOOL, /* settings that are data */
+};
+
+/* The rule for a file of that name, and how its content is judged; NULL: none.
+ */
+const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as);
+
+/* --- risk_lines.c --- */
+
+enum risk_format {
+	FORMAT_PLAIN,
+	FORMAT_GIT, /* git's configuration */
+	FORMAT_INI,
+	FORMAT_JSON,
+	FORMAT_MAKE,
+	FORMAT_PROSE, /* Markdown */
+	FORMAT_TOML,
+	FORMAT_YAML,
+};
+
+/* A line, or a value of JSON, and where it stands: "jobs.test.steps.run",
+ * "scripts.test", "recipe" of a makefile, "code" of Markdown. */
+struct risk_line {
+	const char *path;
+	const char *text; /* without blanks around it */
+	size_t number; /* 0: unknown */
+	bool added;
+};
+
+struct risk_lines {
+	struct risk_line *items;
+	size_t count, capacity;
+	char *bytes; /* of the texts */
+	struct names *paths;
+	bool keyed; /* JSON: a line is the value at its path */
+};
+
+/* Splits a text into lines with their places. False: it is not of the format.
+ */
+bool risk_lines_parse(enum risk_format format, const struct buf *bytes,
+		      struct risk_lines *ret);
+void risk_lines_free(struct risk_lines *l);
+/* Sets `added` of each line that `old` does not have at such a place. Versions
+ * and hashes count as equal, and blanks and comments (from this text on; NULL:
+ * there are none) are never added. */
+void risk_lines_compare(struct risk_lines *now, const struct risk_lines *old,
+			const char *comment);
+/* The same, with each byte different. */
+void risk_lines_compare_bytes(struct risk_lines *now,
+			      const struct risk_lines *old);
+
+/* --- risk_content.c --- */
+
+/*
+ * Judges what a change adds to a file with a known name: both texts are
+ * complete. Adds the risks of the rules that match; else one of `rule` itself:
+ * a note, or at its own level when the text cannot be judged.
+ */
+void risk_judge_content(const char *path, const struct risk_rule *rule,
+			enum risk_as as, const struct buf *old,
+			const struct buf *now, struct risks *ret);
+
+/* Judges a file of an unknown name that looks like settings with commands. */
+void risk_judge_shape(const char *path, const struct buf *old,
+		      const struct buf *now, struct risks *ret);
+
+/* --- risk_text.c --- */
+
+/* Judges any text: characters that hide or deceive, keys, line ends. existed:
+ * there was a file before. */
+void risk_judge_text(const char *path, bool existed, const struct buf *old,
+		     const struct buf *now, struct risks *ret);
+/* How many words have Latin letters and such of Cyrillic, Greek or full width
+ * that look like Latin ones. 0 where the bytes have a NUL. */
+size_t risk_count_lookalikes(const void *data, size_t len);
+/* Whether a terminal would obey a character of the text, or not show it. */
+bool risk_hides_text(const char *text);
+/* Whether the bytes have a NUL. */
+bool risk_has_nul(const struct buf *b);
+
+/* --- risk_shape.c --- */
+
+/* Judges kind, mode, name and the target of a link. */
+void risk_judge_entry(const struct risk_file *f, struct risks *ret);
+/* Judges a .pyc by its header, which Python trusts. */
+void risk_judge_bytecode(const struct risk_file *f, struct risks *ret);
+/* Judges the bytes of both sides, apart from text. */
+void risk_judge_bytes(const struct risk_file *f, const struct buf *old,
+		      const struct buf *now, struct risks *ret);
+
+#endif

@@ -1,0 +1,396 @@
+/* Text that deceives its reader, and secrets in text. Only lines count that the
+ * old text does not have. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/rules/risk_private.h"
+
+static const struct risk_rule rule_escape = {
+	"text-escape", RISK_HIGH, false,
+	"has escape sequences or control characters"};
+static const struct risk_rule rule_hidden = {
+	"text-invisible", RISK_HIGH, false,
+	"has invisible or direction-changing characters"};
+static const struct risk_rule rule_lookalike = {
+	"text-lookalike", RISK_HIGH, false,
+	"has words that mix Latin letters with others that look alike"};
+static const struct risk_rule rule_nul = {
+	"text-nul", RISK_HIGH, false,
+	"has a NUL byte, so its text is not shown"};
+static const struct risk_rule rule_lost = {
+	"text-lost", RISK_HIGH, false,
+	"has U+FFFD in place of characters that were lost"};
+static const struct risk_rule rule_ends = {
+	"line-ends", RISK_HIGH, false,
+	"has other line ends (CRLF or LF) in all lines"};
+static const struct risk_rule rule_long = {
+	"line-long", RISK_HIGH, false,
+	"has a line that is too long to be read"};
+static const struct risk_rule rule_secret = {"secret", RISK_HIGH, false,
+					     "has text that looks like a key"};
+
+/* --- lookalike letters --- */
+
+/* As UTF-8, two bytes each. */
+static const char alike[] =
+	/* Cyrillic */
+	"\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455"
+	"\u0501\u051b\u051d\u0410\u0412\u0415\u041a\u041c\u041d\u041e"
+	"\u0420\u0421\u0422\u0425\u0405\u0406\u0408\u04bb\u04cf"
+	/* Greek */
+	"\u03bf\u03bd\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c"
+	"\u039d\u039f\u03a1\u03a4\u03a5\u03a7";
+
+static bool is_lookalike(const unsigned char *at, size_t len)
+{
+	const char *p;
+
+	/* U+FF21 to U+FF3A, U+FF41 to U+FF5A: letters of full width */
+	if (len >= 3 && at[0] == 0xef)
+		return (at[1] == 0xbc && at[2] >= 0xa1 && at[2] <= 0xba) ||
+		       (at[1] == 0xbd && at[2] >= 0x81 && at[2] <= 0x9a);
+	for (p = alike; len >= 2 && *p; p += 2)
+		if (memcmp(at, p, 2) == 0)
+			return true;
+	return false;
+}
+
+size_t risk_count_lookalikes(const void *data, size_t len)
+{
+	const unsigned char *at = data, *end = at + len;
+	bool latin = false, other = false;
+	size_t n = 0;
+
+	if (!len || memchr(data, '\0', len))
+		return 0;
+	for (;; at++) {
+		bool word =
+			at < end && (*at >= 0x80 || isalnum(*at) || *at == '_');
+
+		if (!word) {
+			n += latin && other;
+			latin = other = false;
+			if (at >= end)
+				return n;
+		} else if (*at < 0x80) {
+			latin |= isalpha(*at) != 0;
+		} else if (*at >= 0xc0) {
+			other |= is_lookalike(at, (size_t)(end - at));
+		}
+	}
+}
+
+/* --- invisible characters --- */
+
+static bool is_emoji(uint32_t c)
+{
+	return c >= 0x1f000 || (c >= 0x2190 && c <= 0x2bff) || c == 0x3030 ||
+	       c == 0x303d || c == 0x3297 || c == 0x3299 || c == 0x203c ||
+	       c == 0x2049 || c == 0x2122 || c == 0x2139 || c == 0xa9 ||
+	       c == 0xae || (c >= '0' && c <= '9') || c == '#' || c == '*';
+}
+
+/* Scripts whose letters take another form beside a joiner. */
+static bool is_joined_script(uint32_t c)
+{
+	return (c >= 0x600 && c <= 0xdff) || (c >= 0x1000 && c <= 0x109f) ||
+	       (c >= 0x1780 && c <= 0x18af);
+}
+
+/* Whether an invisible character belongs to its neighbors. */
+static bool is_in_place(uint32_t c, uint32_t before, uint32_t after)
+{
+	switch (c) {
+	case 0xfe0e:
+	case 0xfe0f:
+		return is_emoji(before);
+	case 0x200d:
+		return ((is_emoji(before) || before == 0xfe0f) &&
+			is_emoji(after)) ||
+		       is_joined_script(before);
+	case 0x200c:
+		return is_joined_script(before);
+	default:
+		/* Tags that end in U+E007F choose a flag. */
+		return c >= 0xe0020 && c <= 0xe007f &&
+		       (before == 0x1f3f4 ||
+			(before >= 0xe0020 && before <= 0xe007f));
+	}
+}
+
+enum { HIDDEN_CONTROL = 1, HIDDEN_INVISIBLE = 2 };
+
+/* The kinds of characters in the text that a terminal obeys or does not show.
+ */
+static unsigned int find_hidden(const char *text, size_t len)
+{
+	uint32_t before = 0, c, after;
+	unsigned int found = 0;
+	size_t i, n;
+
+	for (i = 0; i < len; i += n ? n : 1) {
+		n = text_decode(text + i, len - i, &c);
+		if (!n)
+			continue;
+		if ((c < 0x20 && !(c >= '\t' && c <= '\r')) || c == 0x7f ||
+		    (c >= 0x80 && c <= 0x9f)) {
+			found |= HIDDEN_CONTROL;
+		} else if (c >= 0x80 && text_is_invisible(c)) {
+			if (i + n >= len ||
+			    !text_decode(text + i + n, len - i - n, &after))
+				after = 0;
+			if (!is_in_place(c, before, after))
+				found |= HIDDEN_INVISIBLE;
+		}
+		before = c;
+	}
+	return found;
+}
+
+bool risk_hides_text(const char *text)
+{
+	return find_hidden(text, strlen(text)) != 0;
+}
+
+/* --- texts that look binary --- */
+
+bool risk_has_nul(const struct buf *b)
+{
+	return b->len && memchr(b->data, '\0', b->len);
+}
+
+static bool is_source_name(const char *path)
+{
+	static const char *const suffixes[] = {
+		".sh",	".bash", ".js",	  ".mjs", ".cjs",    ".ts",   ".jsx",
+		".tsx", ".py",	 ".rb",	  ".pl",  ".pm",     ".php",  ".lua",
+		".c",	".h",	 ".cc",	  ".cpp", ".hpp",    ".rs",   ".go",
+		".mk",	".json", ".yaml", ".yml", ".toml",   ".html", ".css",
+		".md",	".sql",	 ".java", ".kt",  ".gradle",
+	};
+	size_t len = strlen(path), i;
+
+	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		size_t n = strlen(suffixes[i]);
+
+		if (len > n && strcmp(path + len - n, suffixes[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A text that a NUL makes binary for every comparison, while its interpreter
+ * still reads it: it was no binary before, or has the name of a script. */
+static bool hides_text(const char *path, const struct buf *old,
+		       const struct buf *now)
+{
+	if (!risk_has_nul(now) || risk_has_nul(old))
+		return false;
+	return is_source_name(path) ||
+	       (now->len > 2 && memcmp(now->data, "#!", 2) == 0) ||
+	       (old->len && now->len > old->len / 2 &&
+		memcmp(old->data, now->data,
+		       old->len < 64 ? old->len / 2 : 32) == 0);
+}
+
+/* --- secrets --- */
+
+/* Formats of the issuers. A word with a digit follows each prefix. */
+static const struct {
+	const char *prefix;
+	size_t rest; /* least length of the word */
+} keys[] = {
+	{"ghp_", 30},	   {"gho_", 30},
+	{"ghu_", 30},	   {"ghs_", 30},
+	{"ghr_", 30},	   {"github_pat_", 22},
+	{"glpat-", 20},	   {"sk-ant-", 20},
+	{"sk-proj-", 20},  {"sk-svcacct-", 20},
+	{"sk-or-v1-", 20}, {"AIza", 35},
+	{"sk_live_", 16},  {"rk_live_", 16},
+	{"xoxb-", 20},	   {"xoxp-", 20},
+	{"xoxa-", 20},	   {"xapp-", 20},
+	{"AKIA", 16},	   {"ASIA", 16},
+	{"npm_", 36},	   {"pypi-AgE", 50},
+	{"hf_", 30},	   {"dop_v1_", 40},
+	{"shpat_", 32},	   {"AGE-SECRET-KEY-1", 50},
+	{"whsec_", 24},	   {"lin_api_", 32},
+	{"gsk_", 40},	   {"xai-", 40},
+	{"r8_", 36},	   {"SG.", 60},
+};
+
+static size_t word_len(const char *text)
+{
+	return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw"
+			    "xyz0123456789-_.");
+}
+
+static bool has_key(const char *line)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		const char *at = strstr(line, keys[i].prefix);
+		size_t len;
+
+		if (!at || (at > line && isalnum((unsigned char)at[-1])))
+			continue;
+		at += strlen(keys[i].prefix);
+		len = word_len(at);
+		if (len >= keys[i].rest && strcspn(at, "0123456789") < len &&
+		    !memmem(at, len, "EXAMPLE", 7))
+			return true;
+	}
+	return strstr(line, "-----BEGIN ") && strstr(line, "PRIVATE KEY----");
+}
+
+/* header.payload.signature, of JSON in base64 each. */
+static bool has_token(const char *line)
+{
+	const char *at = line;
+
+	while ((at = strstr(at, "eyJ"))) {
+		size_t len = word_len(at);
+		const char *dot = memchr(at, '.', len), *last;
+
+		if (dot && strncmp(dot + 1, "eyJ", 3) == 0) {
+			last = memchr(dot + 1, '.',
+				      len - (size_t)(dot + 1 - at));
+			if (last && dot - at > 10 && last - dot > 10 &&
+			    word_len(last + 1) > 20)
+				return true;
+		}
+		at += len;
+	}
+	return false;
+}
+
+/* scheme://user:password@host, unless the password is an example. */
+static bool has_password(const char *line)
+{
+	static const char *const examples[] = {
+		"password", "passwd", "pass",  "secret", "pw",	"user",
+		"changeme", "xxx",    "test",  "token",	 "key", "postgres",
+		"root",	    "admin",  "guest", "example"};
+	const char *at = line;
+
+	while ((at = strstr(at, "://"))) {
+		size_t user, len, i;
+
+		at += 3;
+		user = strcspn(at, "/:@ \t\"'<>`");
+		if (at[user] != ':' || !user)
+			continue;
+		len = strcspn(at + user + 1, "/:@ \t\"'<>${}*`");
+		if (at[user + 1 + len] != '@' || len < 4)
+			continue;
+		for (i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+			if (strncasecmp(at + user + 1, examples[i],
+					strlen(examples[i])) == 0)
+				break;
+		if (i == sizeof(examples) / sizeof(*examples))
+			return true;
+	}
+	return false;
+}
+
+/* --- lines --- */
+
+#define LINE_RULES 4
+
+/* The rules that a line breaks, NULL-terminated. */
+static void judge_line(const char *path, const struct risk_line *line,
+		       const struct risk_rule *ret_rules[LINE_RULES + 1])
+{
+	size_t len = strlen(line->text), n = 0;
+	unsigned int hidden = find_hidden(line->text, len);
+
+	if (hidden & HIDDEN_CONTROL)
+		ret_rules[n++] = &rule_escape;
+	if (hidden & HIDDEN_INVISIBLE)
+		ret_rules[n++] = &rule_hidden;
+	else if (risk_count_lookalikes(line->text, len))
+		ret_rules[n++] = &rule_lookalike;
+	if (has_key(line->text) || has_token(line->text) ||
+	    has_password(line->text))
+		ret_rules[n++] = &rule_secret;
+	if (len > RISK_LINE_MAX && is_source_name(path) &&
+	    !strstr(path, ".min.") && !strstr(path, ".json"))
+		ret_rules[n++] = &rule_long;
+	ret_rules[n] = NULL;
+}
+
+/* An old line with the same trouble is not new trouble, but a new line with it
+ * is, even where another has gone. */
+static void judge_lines(const char *path, const struct buf *old,
+			const struct buf *now, struct risks *ret)
+{
+	AUTO(risk_lines) struct risk_lines before = {0}, after = {0};
+	bool compared = false;
+	size_t i;
+
+	(void)risk_lines_parse(FORMAT_PLAIN, now, &after);
+	for (i = 0; i < after.count; i++) {
+		const struct risk_rule *rules[LINE_RULES + 1];
+		size_t k;
+
+		judge_line(path, &after.items[i], rules);
+		if (!rules[0])
+			continue;
+		if (!compared) {
+			if (!risk_has_nul(old))
+				(void)risk_lines_parse(FORMAT_PLAIN, old,
+						       &before);
+			risk_lines_compare_bytes(&after, &before);
+			compared = true;
+		}
+		for (k = 0; after.items[i].added && rules[k]; k++)
+			risk_add_line(ret, rules[k], RISK_NONE,
+				      after.items[i].number, NULL,
+				      after.items[i].text);
+	}
+}
+
+/* --- whole texts --- */
+
+static size_t count_lost(const struct buf *b)
+{
+	const unsigned char *at = b->data;
+	size_t left = b->len, n = 0;
+	const unsigned char *found;
+
+	while (left && (found = memmem(at, left, "\xef\xbf\xbd", 3))) {
+		n++;
+		left -= (size_t)(found + 3 - at);
+		at = found + 3;
+	}
+	return n;
+}
+
+/* 1: most lines end in CRLF; -1: in LF; 0: there are too few of them. */
+static int line_ends(const struct buf *b)
+{
+	size_t lines = 0, crlf = 0, i;
+
+	for (i = 0; i < b->len; i++) {
+		lines += b->data[i] == '\n';
+		crlf += b->data[i] == '\n' && i && b->data[i - 1] == '\r';
+	}
+	return lines < 2 ? 0 : crlf > lines / 2 ? 1 : -1;
+}
+
+void risk_judge_text(const char *path, bool existed, const struct buf *old,
+		     const struct buf *now, struct risks *ret)
+{
+	if (hides_text(path, old, now))
+		risk_add(ret, &rule_nul, RISK_NONE);
+	if (risk_has_nul(now))
+		return;
+	if (existed && count_lost(now) > count_lost(old))
+		risk_add(ret, &rule_lost, RISK_NONE);
+	if (existed && line_ends(old) * line_ends(now) < 0)
+		risk_add(ret, &rule_ends, RISK_NONE);
+	judge_lines(path, old, now, ret);
+}
