@@ -421,6 +421,8 @@ int session_load(struct session *s, struct err *err)
 
 #define BASE_KIND "base"
 #define BASE_VERSION 1
+/* = index of the root " " session.times */
+#define LATE "late"
 #define LOCK "lock"
 #define BASE_LOCK "base.lock"
 #define LISTED_MAX 8
@@ -816,9 +818,39 @@ int session_write_base(const struct session *s, uint64_t seq, const char *error,
 
 		record_add(&r, "extra", number);
 	}
+	for (i = 0; i < s->root_count; i++) {
+		auto_free char *late = mem_printf("%zu %" PRIu32, i, s->times);
+
+		if (s->roots[i].late)
+			record_add(&r, LATE, late);
+	}
 	record_set(&r, "error", error);
 	return record_save(s->fd, "base", BASE_KIND, BASE_VERSION, &r,
 			   ATOMIC_NO_SYNC, err);
+}
+
+bool session_base_pending(const struct session *s)
+{
+	struct err ignored;
+
+	return is_session_locked(s->fd, BASE_LOCK, &ignored) == 1;
+}
+
+/* A late base does not hold the paths that a later start of the run changes. */
+static void load_late(struct session *s, const struct record *r)
+{
+	const char *value;
+	uint32_t times;
+	size_t index, i;
+
+	for (i = 0; (value = record_get_nth(r, LATE, i)); i++) {
+		if (sscanf(value, "%zu %" SCNu32, &index, &times) != 2 ||
+		    index >= s->root_count)
+			continue;
+		s->roots[index].late = times == s->times && !s->live;
+		if (!s->roots[index].late)
+			s->roots[index].base = 0;
+	}
 }
 
 int session_base(struct session *s, bool wait, struct err *err)
@@ -851,7 +883,10 @@ int session_base(struct session *s, bool wait, struct err *err)
 		s->roots[i].base = !i	    ? seq
 				   : number ? strtoull(number, NULL, 10)
 					    : 0;
+		s->roots[i].late = false;
 	}
+	load_late(s, &r);
+	seq = s->roots[0].base;
 	return seq > INT_MAX ? INT_MAX : (int)seq;
 }
 

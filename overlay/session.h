@@ -75,6 +75,9 @@ struct session_root {
 	uint64_t dev, ino;
 	uint64_t base; /* sequence number of the pre-run snapshot, 0: none */
 	uint64_t result; /* sequence number of the post-run snapshot, 0: none */
+	/* The base holds the changed paths alone, and was stored after the
+	 * run's start: see guard/change/late_base.h. */
+	bool late;
 };
 
 struct session {
@@ -171,10 +174,11 @@ int session_list_pending(int runs_fd, struct session_list *ret,
 void session_list_free(struct session_list *list);
 
 /*
- * Writes the sequence numbers of the pre-run snapshots of all roots, or the
- * error text of the failed snapshot. The process that takes the snapshot writes
- * them into a file of their own, because it may end after all other processes
- * of the run.
+ * Writes the sequence numbers of the pre-run snapshots of all roots (0: the
+ * root was not stored), or the error text of the failed snapshot. A late base
+ * holds until the run is started again. The process that takes the snapshot
+ * writes them into a file of their own, because it may end after all other
+ * processes of the run.
  */
 int session_write_base(const struct session *s, uint64_t seq, const char *error,
 		       struct err *err);
@@ -188,6 +192,9 @@ int session_lock_base(const struct session *s, struct err *err);
  * exists, or a negative errno; -ENODATA: the snapshot failed, with its error
  * text. */
 int session_base(struct session *s, bool wait, struct err *err);
+/* Whether a process is taking the snapshots. Otherwise 0 from session_base() is
+ * final. */
+bool session_base_pending(const struct session *s);
 
 /*
  * Moves runs/<id> to trash_fd/<unix time>-<reason>-<id>. The caller holds the

@@ -167,15 +167,17 @@ static int export_change(void *arg, const char *path, const struct entry *old,
 			 const struct entry *now, struct err *err)
 {
 	struct exporter *x = arg;
+	/* Above the paths of two partial snapshots. */
+	bool partial = old && now && S_ISDIR(old->mode) && S_ISDIR(now->mode) &&
+		       old->flags & ENTRY_INCOMPLETE;
 
-	(void)old;
 	if (!is_exported(x, path, true) || !now)
 		return 0;
 	if (S_ISSOCK(now->mode)) {
 		x->sink->lost(x->sink->arg, path, EXPORT_SOCKET);
 		return 0;
 	}
-	if (now->flags & ENTRY_INCOMPLETE)
+	if (now->flags & ENTRY_INCOMPLETE && !partial)
 		x->sink->lost(x->sink->arg, path, EXPORT_INCOMPLETE);
 	/* A directory is exported with its readable entries. */
 	if (now->flags & ENTRY_INCOMPLETE && !S_ISDIR(now->mode))

@@ -39,6 +39,8 @@ static int load_apply_log(const struct session *s, struct record *ret,
 /* "applied", or "applied-2" for the second additional root. */
 static char *apply_log_key(const char *key, size_t dir)
 {
+	if (dir == APPLY_LOG_HOME)
+		return mem_printf("%s-home", key);
 	return dir ? mem_printf("%s-%zu", key, dir) : mem_strdup(key);
 }
 
@@ -304,9 +306,9 @@ static int is_as_in_snapshot(struct store *store, uint64_t seq,
 	return was.mode && entry_same_state(now, &was);
 }
 
-static int is_own_home_change(struct store *store, const struct record *r,
-			      const struct entry *root, const char *path,
-			      struct err *err)
+static int is_own_change(struct store *store, const struct record *r,
+			 const char *key, const struct entry *root,
+			 const char *path, struct err *err)
 {
 	AUTO(entry) struct entry now = {0};
 	const char *value;
@@ -316,7 +318,7 @@ static int is_own_home_change(struct store *store, const struct record *r,
 	for (n = 0; got > 0; n++) {
 		uint64_t before, after;
 
-		value = record_get_nth(r, "applied-home", n);
+		value = record_get_nth(r, key, n);
 		if (!value)
 			return 0;
 		if (sscanf(value, "%" SCNu64 " %" SCNu64, &before, &after) != 2)
@@ -332,20 +334,21 @@ static int is_own_home_change(struct store *store, const struct record *r,
 }
 
 int apply_log_filter_notes(struct store *store, const struct session *s,
-			   struct snapshot *now, struct err *err)
+			   size_t dir, struct snapshot *now, struct err *err)
 {
+	auto_free char *key = apply_log_key("applied", dir);
 	AUTO(record) struct record r = {0};
 	size_t kept = 0, i;
 
 	if (load_apply_log(s, &r, err) < 0)
 		return -err->num;
-	if (!record_get(&r, "applied-home"))
+	if (!record_get(&r, key))
 		return 0;
 	for (i = 0; i < now->note_count; i++) {
 		struct note *n = &now->notes[i];
 		int got = n->kind == NOTE_MOVED
-				  ? is_own_home_change(store, &r, &now->root,
-						       n->path, err)
+				  ? is_own_change(store, &r, key, &now->root,
+						  n->path, err)
 				  : 0;
 
 		if (got < 0) {

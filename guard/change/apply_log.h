@@ -61,14 +61,16 @@ int apply_log_each_base(struct store *store, const struct session *s,
 			void *arg, struct err *err);
 
 /*
- * Log of the applies to the home directory, which has no base snapshot. The
- * notes of `now` name the paths that changed since the run began (NOTE_MOVED).
- * apply_log_filter_notes() removes the notes of guard's own changes: paths that
- * are as an apply of this run left them, or (undone) as before it.
+ * Directories without a base snapshot: the home directory, and those with a
+ * late base (late_base.h). The notes of `now` name the paths that changed since
+ * the run began (NOTE_MOVED). apply_log_filter_notes() removes the notes of
+ * guard's own changes: paths that are as an apply of this run left them, or
+ * (undone) as before it. dir: as of apply_log_add(), or APPLY_LOG_HOME.
  */
+#define APPLY_LOG_HOME SIZE_MAX
 int apply_log_add_home(const struct session *s, uint64_t before, uint64_t after,
 		       struct err *err);
 int apply_log_filter_notes(struct store *store, const struct session *s,
-			   struct snapshot *now, struct err *err);
+			   size_t dir, struct snapshot *now, struct err *err);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/change/apply_log.h"
+#include "guard/change/late_base.h"
 #include "guard/change/live.h"
 #include "guard/change/recover.h"
 #include "guard/change/moved_dirs.h"
@@ -62,25 +63,15 @@ static int name_failed_root(const struct apply_plan *a, size_t index,
 static int load_apply_base(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
-	int seq = session_base(s, true, err);
 	size_t i;
 
-	if (seq == -ENODATA)
+	if (late_base_ensure(a->c, s, err) < 0)
 		return err_context(
 			err,
 			"the files from before run %s could not be stored, so "
 			"its changes cannot be separated from yours: copy what "
 			"you need (guard diff %s)",
 			session_label(s), session_label(s));
-	if (seq < 0)
-		return seq;
-	if (seq == 0)
-		return fail(err, ENODATA,
-			    "the files from before run %s were not stored: "
-			    "copy what you need (guard diff %s)",
-			    session_label(s), session_label(s));
-	if (store_refresh(a->c->store, err) < 0)
-		return -err->num;
 	for (i = 0; i < s->root_count; i++)
 		if (catalog_load(a->c->store, s->roots[i].base,
 				 &a->change.roots[i].base, err) < 0)
@@ -174,7 +165,8 @@ static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 		return -err->num;
 	root->project.moved_since = (struct timestamp){0};
 	if (home)
-		return apply_log_filter_notes(a->c->store, s, &root->now, err);
+		return apply_log_filter_notes(a->c->store, s, APPLY_LOG_HOME,
+					      &root->now, err);
 	/* Changes that were applied before are no longer changes of the run;
 	 * the project's workspace has their record. */
 	query.workspace_fd = a->change.roots[0].project.workspace_fd;
@@ -392,12 +384,75 @@ static int choose_paths_to_read(struct apply_plan *a, struct err *err)
 	return got < 0 ? got : 0;
 }
 
+/* A late base and the layers are read at the same moment: the command of a live
+ * run is suspended for both. */
+static bool lacks_base(struct session *s)
+{
+	struct err ignored;
+
+	return session_base(s, true, &ignored) <= 0;
+}
+
+/* With a late base all trees of a root hold the changed paths alone. */
+static int choose_paths_of_late_base(struct apply_plan *a, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	size_t i;
+
+	if (changes_load(s, NULL, &changes, err) < 0)
+		return -err->num;
+	for (i = 0; i < s->root_count; i++)
+		if (s->roots[i].late)
+			a->change.roots[i].only =
+				late_base_paths(&changes.roots[i]);
+	return 0;
+}
+
+static bool has_late_base(const struct session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++)
+		if (s->roots[i].late)
+			return true;
+	return false;
+}
+
+/* freezer: of a live run that is suspended already, or NULL. */
+static int load_apply_trees(struct apply_plan *a, struct freezer **freezer,
+			    struct err *err)
+{
+	struct session *s = &a->p->session;
+
+	if (load_apply_base(a, err) < 0)
+		return -err->num;
+	/* All other cases need a complete snapshot, or read the paths
+	 * themselves. */
+	if (a->may_be_partial && !s->live && !resolve_run_home_paths(a->p) &&
+	    s->root_count == 1 &&
+	    !resolve_run_names_git(resolve_run_paths(a->p, 0)) &&
+	    changeset_partial_max(&a->change.roots[0].base) &&
+	    !apply_log_any(s))
+		return load_layer_trees(a, err) < 0 ||
+				       choose_paths_to_read(a, err) < 0 ||
+				       apply_plan_refresh(a, err) < 0
+			       ? -err->num
+			       : 0;
+	if (has_late_base(s) && choose_paths_of_late_base(a, err) < 0)
+		return -err->num;
+	if (apply_plan_refresh(a, err) < 0 ||
+	    (!*freezer && live_suspend(s, freezer, err) < 0))
+		return -err->num;
+	return load_layer_trees(a, err);
+}
+
 int apply_plan_load(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
-	struct freezer *freezer;
+	struct freezer *freezer = NULL;
 	size_t i;
-	int got;
+	int got = 0;
 
 	if (s->state == RUN_DISCARDED)
 		return fail(err, ENOENT, "run %s was discarded",
@@ -415,25 +470,10 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	for (i = 1; i <= s->root_count; i++)
 		a->change.roots[i].prefix =
 			changes_prefix(root_path(a, i), s->home);
-	if (load_apply_base(a, err) < 0)
-		return -err->num;
-	/* All other cases need a complete snapshot, or read the paths
-	 * themselves. */
-	if (a->may_be_partial && !s->live && !resolve_run_home_paths(a->p) &&
-	    s->root_count == 1 &&
-	    !resolve_run_names_git(resolve_run_paths(a->p, 0)) &&
-	    changeset_partial_max(&a->change.roots[0].base) &&
-	    !apply_log_any(s)) {
-		if (load_layer_trees(a, err) < 0 ||
-		    choose_paths_to_read(a, err) < 0 ||
-		    apply_plan_refresh(a, err) < 0)
-			return -err->num;
-		return compare_results(a, err);
-	}
-	if (apply_plan_refresh(a, err) < 0 ||
-	    live_suspend(s, &freezer, err) < 0)
-		return -err->num;
-	got = load_layer_trees(a, err);
+	if (lacks_base(s))
+		got = live_suspend(s, &freezer, err);
+	if (got == 0)
+		got = load_apply_trees(a, &freezer, err);
 	freezer_end(&freezer);
 	return got < 0 ? got : compare_results(a, err);
 }
@@ -466,11 +506,12 @@ static int plan_root(struct apply_plan *a, size_t index,
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
 	char **paths = resolve_run_paths(a->p, index);
 	bool home = is_home(a, index);
+	bool late = !home && a->p->session.roots[index].late;
 	struct plan_options options = {
 		.paths = (const char *const *)paths,
-		.partial = home,
+		.partial = home || late,
 		.git_apart = !root->git_picked,
-		.partial_now = !home && root->only,
+		.partial_now = !home && !late && root->only,
 		.refuse_special = true,
 		.refuse_unreadable = geteuid() != 0,
 		.base_notes = home ? &root->now : &root->base,

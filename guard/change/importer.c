@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/change/changes.h"
+#include "guard/change/late_base.h"
 #include "overlay/layers.h"
 #include "overlay/scan.h"
 #include "restore/result.h"
@@ -33,18 +34,14 @@ static int load_sides(struct context *c, struct session *s, struct sides *ret,
 		      struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
-	int seq = session_base(s, true, err);
 
-	if (seq < 0 && seq != -ENODATA)
-		return seq;
-	if (seq <= 0)
-		return fail(err, ENODATA,
-			    "the files from before run %s were not stored, so "
-			    "its commits cannot be separated from yours",
-			    session_label(s));
-	if (context_store(c, STORE_WRITE, err) < 0 ||
-	    store_refresh(c->store, err) < 0 ||
-	    catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
+	if (late_base_ensure(c, s, err) < 0)
+		return err_context(err,
+				   "the files from before run %s were not "
+				   "stored, so its commits cannot be separated "
+				   "from yours",
+				   session_label(s));
+	if (catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
 		return -err->num;
 	ret->then = &ret->base.root;
 	ret->now = s->roots[0].result ? &ret->result.root : &ret->made;

@@ -34,7 +34,8 @@ static int stop(struct context *c, int grace_ms, char **operands,
 	return STATUS_OK;
 }
 
-/* Without the snapshot, the changes of its run could not be applied. */
+/* Without the snapshot, the changes of its run are compared with the files as
+ * they are at the end of the run. */
 static int stop_snapshot(struct context *c, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
@@ -51,18 +52,16 @@ static int stop_snapshot(struct context *c, struct err *err)
 	got = session_open(c->state.runs_fd, run_id, false, &s, err);
 	if (got < 0 && got != -ENOENT)
 		return got;
-	if (got == 0 && (s.live || run_state_pending(s.state)))
-		return fail(err, EBUSY,
-			    "run %s needs the snapshot of %s: without it, its "
-			    "changes cannot be applied (guard discard %s "
-			    "drops them)",
-			    session_label(&s), text_quote(c->project),
-			    session_label(&s));
 	if (storing_stop(c->state.workspaces_fd, c->project, &storing, err) < 0)
 		return -err->num;
 	output_print("the snapshot of %s was stopped; guard snapshot takes "
 		     "one, and reuses what is stored",
 		     text_quote(c->project));
+	if (got == 0 && (s.live || run_state_pending(s.state)))
+		output_print(
+			"run %s can be applied without it, except to files "
+			"that you have changed since its start",
+			session_label(&s));
 	return STATUS_OK;
 }
 

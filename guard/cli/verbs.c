@@ -84,7 +84,7 @@ static const struct option_spec exec_options[] = {
 static const struct option_spec stop_options[] = {
 	{'t', "time", "TIME", "SIGKILL after 10s, 2m"},
 	{OPT_SNAPSHOT, "snapshot", NULL,
-	 "end the snapshot that goes on after a run"},
+	 "end the snapshot that is taken beside a run"},
 	{OPTION_QUIET},
 	{0},
 };

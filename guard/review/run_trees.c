@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/text.h"
+#include "guard/change/late_base.h"
 #include "restore/result.h"
 
 int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
@@ -11,7 +12,6 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 	struct session *s = &p->session;
 	char **home = resolve_run_home_paths(p);
 	struct changes_root *root;
-	int seq;
 
 	if (home)
 		return fail(
@@ -31,16 +31,12 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 		return -err->num;
 	if (!resolve_run_has_paths(p))
 		changes_report_excluded(&ret->changes, what, false);
-	seq = session_base(s, true, err);
-	if (seq < 0)
-		return seq;
-	if (seq == 0)
-		return fail(err, ENODATA,
-			    "the files as they were before run %s were not "
-			    "stored",
-			    session_label(s));
-	if (store_refresh(c->store, err) < 0 ||
-	    catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
+	if (late_base_ensure(c, s, err) < 0)
+		return err_context(err,
+				   "the files as they were before run %s were "
+				   "not stored",
+				   session_label(s));
+	if (catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
 		return -err->num;
 	return result_make(c->store, &ret->base.root, root->upper_fd,
 			   &root->list, NULL, &ret->result, err);

@@ -18,6 +18,7 @@
 #include "guard/agent/home_versions.h"
 #include "guard/change/apply_log.h"
 #include "guard/change/changes.h"
+#include "guard/change/late_base.h"
 #include "guard/state/report.h"
 #include "guard/state/reserve.h"
 #include "guard/state/storing.h"
@@ -107,50 +108,56 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
 	return got;
 }
 
+/* How long nothing is said about the snapshot that is still being taken. */
+#define SILENT_MS 400
+
+static int wait_for_base(struct run *run, struct err *err)
+{
+	struct session *s = &run->session;
+	int waited = 0, got;
+
+	base_snapshot_worker_hurry(run);
+	while ((got = session_base(s, false, err)) == 0 &&
+	       session_base_pending(s) && waited < SILENT_MS) {
+		(void)poll(NULL, 0, 5);
+		waited += 5;
+	}
+	if (got == 0 && session_base_pending(s))
+		report_note("finishing the snapshot of the project from before "
+			    "the run");
+	return got == 0 ? session_base(s, true, err) : got;
+}
+
+/* With a late base where there is no other. */
 static int store_results(struct run *run, const struct changes *c,
 			 struct err *err)
 {
 	struct session *s = &run->session;
 	struct store *store = NULL;
+	struct err why, late;
 	size_t i;
-	int got;
+	int got = wait_for_base(run, &why);
+	bool failed = got == -ENODATA;
 
+	if (got < 0 && !failed) {
+		*err = why;
+		return got;
+	}
 	if (!changes_total(c))
 		return 0;
 	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
 			 err);
+	if (got == 0 &&
+	    late_base_take(store, &run->context.state, s, c, &late) < 0) {
+		*err = failed ? why : late;
+		got = -err->num;
+	}
 	for (i = 0; got == 0 && i < s->root_count; i++)
 		if (c->roots[i].list.count)
 			got = store_root_result(run, store, i, &c->roots[i],
 						err);
 	store_free(&store);
 	return got;
-}
-
-/* How long nothing is said about the snapshot that is still being taken. */
-#define SILENT_MS 400
-
-static int wait_for_base(struct run *run, struct err *err)
-{
-	int waited = 0, got;
-
-	base_snapshot_worker_hurry(run);
-	while ((got = session_base(&run->session, false, err)) == 0) {
-		if (waited >= SILENT_MS || !run->base_worker_pid)
-			break;
-		(void)poll(NULL, 0, 5);
-		waited += 5;
-	}
-	if (got == 0) {
-		if (run->base_worker_pid)
-			report_note("finishing the snapshot of the project "
-				    "from before the run");
-		got = session_base(&run->session, true, err);
-	}
-	if (got == 0)
-		return fail(err, ENODATA,
-			    "the snapshot before the run was interrupted");
-	return got < 0 ? got : 0;
 }
 
 /* Whether there is an entry other than a directory below name in dirfd: the
@@ -325,8 +332,7 @@ int run_end(struct run *run, int status, struct err *err)
 	sandbox_unmount(run->sandbox);
 	session_empty_work(s);
 	reserve_release(run->context.state.fd);
-	if (wait_for_base(run, err) < 0 ||
-	    store_results(run, &changes, err) < 0 || session_save(s, err) < 0)
+	if (store_results(run, &changes, err) < 0 || session_save(s, err) < 0)
 		got = -err->num;
 	report_stale_gids(run);
 	/* Paths that were applied during the run, and edited since, are no

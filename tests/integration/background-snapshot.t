@@ -16,9 +16,10 @@ keeper() {
 	grep -lx guard-keeper /proc/[0-9]*/comm 2>"$T/meanwhile" |
 		sed -n 's,/proc/\([0-9]*\)/comm,\1,p'
 }
+mkfifo "$T/go"
 # begin COMMANDS: starts a run whose snapshot is stopped in the middle.
 begin() {
-	guard run -- sh -c "$1" >"$T/live.out" 2>"$T/live.err" &
+	guard run -- sh -c "$1" <>"$T/go" >"$T/live.out" 2>"$T/live.err" &
 	guard=$!
 	until [ -e "$(echo "$state"/workspaces/*/storing)" ]; do
 		kill -0 "$guard" || break
@@ -44,13 +45,20 @@ silent "$err" storing
 gives 1 'stop --snapshot fails without a snapshot' guard stop --snapshot
 says "$err" "no snapshot of '$HOME/project' is being taken"
 
-begin 'echo x >new; sleep 1'
-gives 1 'stop --snapshot is refused while a run needs it' guard stop --snapshot
-says "$err" 'needs the snapshot'
-kill -CONT "$snapshot"
+begin 'echo x >new; echo y >1/1; echo y >1/2; read line'
+echo mine >1/2
+gives 0 'stop --snapshot is accepted while a run needs it' \
+	guard stop --snapshot
+says "$err" 'can be applied without it'
+echo go >"$T/go"
 wait "$guard"
-gives 0 'the run can be applied' guard apply -y
-is "$(cat new)" x 'the file is there'
+silent "$T/live.err" 'finishing the snapshot'
+gives 1 'a file that the user changed meanwhile is a conflict' guard apply -y
+says "$err" '1/2'
+silent "$err" '1/1'
+gives 0 'the other files are applied' guard apply -y new 1/1
+is "$(cat new 1/1 1/2)" "$(printf 'x\ny\nmine')" 'they are there'
+guard discard -q -y
 begin 'sleep 0.1'
 kill -CONT "$snapshot"
 wait "$guard"

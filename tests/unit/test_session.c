@@ -557,6 +557,26 @@ static void test_base_is_waited_for(void **state)
 	lab_close(&lab);
 }
 
+static void test_late_base_holds_for_one_start(void **state)
+{
+	struct lab lab;
+	struct err err;
+
+	(void)state;
+	lab_open(&lab, "p");
+	lab.s.times = 1;
+	lab.s.roots[0].base = 7;
+	lab.s.roots[0].late = true;
+	assert_int_equal(session_write_base(&lab.s, 7, NULL, &err), 0);
+	assert_int_equal(session_base(&lab.s, true, &err), 7);
+	assert_true(lab.s.roots[0].late);
+	lab.s.times = 2;
+	assert_int_equal(session_base(&lab.s, true, &err), 0);
+	assert_int_equal(lab.s.roots[0].base, 0);
+	assert_false(lab.s.roots[0].late);
+	lab_close(&lab);
+}
+
 static void test_base_that_failed(void **state)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
@@ -644,6 +664,7 @@ int main(void)
 		cmocka_unit_test(
 			test_a_reopened_run_is_pending_whoever_reopened_it),
 		cmocka_unit_test(test_base_is_waited_for),
+		cmocka_unit_test(test_late_base_holds_for_one_start),
 		cmocka_unit_test(test_base_that_failed),
 		cmocka_unit_test(test_trash),
 	};

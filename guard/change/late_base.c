@@ -1,0 +1,188 @@
+#include "guard/change/late_base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sorted.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "guard/change/apply_log.h"
+#include "restore/transaction.h"
+#include "snapshot/walk/take.h"
+
+#define GIT ".git"
+
+/* --- the paths --- */
+
+struct wanted {
+	char *path;
+	bool alone; /* a directory without its entries */
+};
+
+struct wanted_list {
+	VEC(struct wanted) all;
+};
+
+static void add_wanted(struct wanted_list *list, const char *path, bool alone)
+{
+	const char *git = strstr(path, GIT);
+	size_t len = strlen(path);
+
+	/* Of a repository everything: a part of it says nothing. */
+	for (; git; git = strstr(git + 1, GIT)) {
+		const char *end = git + strlen(GIT);
+
+		if ((git != path && git[-1] != '/') || (*end && *end != '/'))
+			continue;
+		len = (size_t)(end - path);
+		alone = false;
+		break;
+	}
+	/* Each snapshot has the root itself. */
+	if (len)
+		*VEC_ADD(&list->all) = (struct wanted){
+			.path = mem_strndup(path, len),
+			.alone = alone,
+		};
+}
+
+static bool is_dir(const struct changes_root *root, const char *path)
+{
+	struct stat st;
+
+	return root->lower_fd >= 0 &&
+	       fstatat(root->lower_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+char **late_base_paths(const struct changes_root *root)
+{
+	const struct change_list *list = &root->list;
+	struct wanted_list wanted = {0};
+	const char *whole = NULL;
+	char **paths = NULL;
+	size_t count = 0, i;
+
+	for (i = 0; i < list->count; i++)
+		add_wanted(&wanted, list->items[i].path,
+			   list->items[i].kind == CHANGE_META &&
+				   S_ISDIR(list->items[i].now.mode));
+	for (i = 0; i < list->touched_count; i++)
+		add_wanted(&wanted, list->touched[i],
+			   is_dir(root, list->touched[i]));
+	/* Commits are compared with the repository as it was. */
+	add_wanted(&wanted, GIT, false);
+	SORT_BY_PATH(wanted.all.items, wanted.all.count, path);
+	for (i = 0; i < wanted.all.count; i++) {
+		const struct wanted *w = &wanted.all.items[i];
+		auto_free char *alone = mem_printf("%s/", w->path);
+
+		if (whole && path_below(w->path, whole))
+			continue;
+		mem_list_add(&paths, w->alone ? alone : w->path);
+		count++;
+		if (!w->alone)
+			whole = w->path;
+	}
+	qsort(paths, count, sizeof(*paths), sorted_compare_paths);
+	for (i = 0; i < wanted.all.count; i++)
+		free(wanted.all.items[i].path);
+	free(wanted.all.items);
+	return paths;
+}
+
+/* --- the snapshot --- */
+
+struct late_base {
+	const struct session *s;
+	size_t index;
+};
+
+/* What guard itself has applied of the run meanwhile is no edit of the user. */
+static int forget_applied(void *arg, struct store *store, struct snapshot *base,
+			  struct err *err)
+{
+	const struct late_base *l = arg;
+	int got = apply_log_filter_notes(store, l->s, l->index, base, err);
+
+	return got < 0 ? got : 1;
+}
+
+static int take_root(struct store *store, const struct state *state,
+		     struct session *s, const struct changes *changes,
+		     size_t index, struct err *err)
+{
+	struct session_root *root = &s->roots[index];
+	char **only = late_base_paths(&changes->roots[index]);
+	const char *skip[] = {state->path, NULL};
+	struct late_base late = {s, index};
+	AUTO(snapshot) struct snapshot base = {0};
+	const struct take_options options = {
+		.root_path = root->path,
+		.root_fd = changes->roots[index].lower_fd,
+		.reason = "pre-run",
+		.run_id = s->id,
+		.command = s->command,
+		.moved_since = session_began(s),
+		.skip = skip,
+		.skip_prefix = TRANSACTION_STAGING_PREFIX,
+		.only = (const char *const *)only,
+		.amend = forget_applied,
+		.amend_arg = &late,
+	};
+	int got = take_snapshot(store, &options, &base, err);
+
+	mem_list_free(&only);
+	if (got < 0)
+		return err_context(err, "store the changed files of %s",
+				   text_quote(root->path));
+	root->base = base.seq;
+	root->late = true;
+	return 0;
+}
+
+int late_base_take(struct store *store, const struct state *state,
+		   struct session *s, const struct changes *changes,
+		   struct err *err)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++) {
+		if (s->roots[i].base)
+			continue;
+		if (take_root(store, state, s, changes, i, err) < 0)
+			return -err->num;
+		any = true;
+	}
+	return any && !s->live
+		       ? session_write_base(s, s->roots[0].base, NULL, err)
+		       : 0;
+}
+
+int late_base_ensure(struct context *c, struct session *s, struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	bool missing = false;
+	size_t i;
+	int got = session_base(s, true, err);
+
+	if (got < 0 && got != -ENODATA)
+		return got;
+	if (context_store(c, STORE_WRITE, err) < 0 ||
+	    store_refresh(c->store, err) < 0)
+		return -err->num;
+	for (i = 0; i < s->root_count; i++)
+		missing |= !s->roots[i].base;
+	if (!missing)
+		return 0;
+	if (changes_load(s, NULL, &changes, err) < 0)
+		return -err->num;
+	return late_base_take(c->store, &c->state, s, &changes, err);
+}
