@@ -1,11 +1,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/auto.h"
+#include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/cli/agent_show.h"
 #include "guard/cli/commands.h"
 #include "guard/retention/autoprune.h"
 #include "guard/cli/run_parse.h"
+#include "guard/state/unstored.h"
 
 /* ---- signals during the count of the changes ---- */
 
@@ -88,11 +91,30 @@ static void end_count(void)
 	free(count.stopped);
 }
 
+/* The question is asked once; from then on a line names the way. */
+static int ask_store(const char *path, const struct unstored *u)
+{
+	auto_free char *size = unstored_text(u);
+	int yes = -1;
+
+	if (output_is_quiet())
+		return -1;
+	if (!u->declined)
+		yes = output_ask("%s holds %s and is no git repository. Store "
+				 "it?",
+				 text_quote(path), size);
+	if (yes < 0)
+		output_print("%s (%s) was not stored: guard snapshot stores it",
+			     text_quote(path), size);
+	return yes;
+}
+
 static const struct run_ui ui = {
 	.changes = output_run_summary,
 	.agent_changes = agent_show_end,
 	.count_begin = begin_count,
 	.count_end = end_count,
+	.ask_store = ask_store,
 };
 
 /* ---- guard run, guard exec ---- */

@@ -14,6 +14,10 @@
 #define CONFIG "config"
 #define CONFIG_MAX (1u << 20)
 #define COUNT_MAX 1000000ul
+/* Some minutes of reading, with which a user does not reckon. */
+#define ASK_BYTES ((uint64_t)4 << 30)
+#define ASK_FILES 200000
+#define FILES_MAX 1000000000ul
 
 void settings_init(struct settings *s)
 {
@@ -21,6 +25,8 @@ void settings_init(struct settings *s)
 		.policy = retain_default,
 		.min_free = UINT64_MAX,
 		.auto_prune = true,
+		.ask_bytes = ASK_BYTES,
+		.ask_files = ASK_FILES,
 	};
 }
 
@@ -71,6 +77,29 @@ static int set_size(const char *value, uint64_t *ret, struct err *err)
 	return 1;
 }
 
+/* "4G", "200000 files" or "no" */
+static int set_ask_above(struct settings *s, const char *value, struct err *err)
+{
+	size_t len = strcspn(value, " ");
+	auto_free char *first = mem_strndup(value, len);
+	unsigned long files;
+
+	if (strcmp(value, "no") == 0) {
+		s->ask_bytes = s->ask_files = 0;
+		return 1;
+	}
+	if (strcmp(value + len, " files") == 0 &&
+	    parse_number(first, FILES_MAX, &files) == 0 && files) {
+		s->ask_files = files;
+		return 1;
+	}
+	if (!parse_size(value))
+		return fail(err, EINVAL,
+			    "invalid limit %s: write 4G, 200000 files or no",
+			    text_quote(value));
+	return set_size(value, &s->ask_bytes, err);
+}
+
 static void begin_retain_rules(struct settings *s)
 {
 	if (!s->rules)
@@ -112,6 +141,8 @@ int settings_set(struct settings *s, const char *key, const char *value,
 		return set_size(value, &s->max_size, err);
 	if (strcmp(key, "min-free") == 0)
 		return set_size(value, &s->min_free, err);
+	if (strcmp(key, "ask-above") == 0)
+		return set_ask_above(s, value, err);
 	if (strcmp(key, "auto-prune") == 0) {
 		yes = strcmp(value, "yes") == 0;
 		if (!yes && strcmp(value, "no") != 0)
@@ -167,7 +198,7 @@ static int set_line(struct settings *s, char *line, struct err *err)
 		   : fail(err, EINVAL,
 			  "no such setting: %s; use keep-last, -within, "
 			  "-hourly, -daily, -weekly, -monthly, -yearly, -tag, "
-			  "max-size, min-free or auto-prune",
+			  "max-size, min-free, auto-prune or ask-above",
 			  text_quote(key));
 }
 

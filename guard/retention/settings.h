@@ -9,6 +9,8 @@
  *	max-size = 20G		of the store
  *	min-free = 2G		of the disk that it is on
  *	auto-prune = yes | no
+ *	ask-above = 4G | 200000 files | no
+ *				may be there twice
  *
  * The rules have the names and meanings of the options of `guard prune`.
  */
@@ -28,6 +30,9 @@ struct settings {
 	uint64_t max_size; /* 0: as much as there is room for */
 	uint64_t min_free; /* UINT64_MAX: a share of the disk */
 	bool auto_prune;
+	/* A larger directory outside of the home that is no git repository is
+	 * not stored beside a run; 0: any. */
+	uint64_t ask_bytes, ask_files;
 };
 
 /* The default ones. */

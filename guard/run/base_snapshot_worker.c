@@ -12,8 +12,12 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
 #include "guard/state/background.h"
+#include "guard/state/report.h"
 #include "guard/state/storing.h"
+#include "guard/state/unstored.h"
 #include "guard/state/usage.h"
 #include "guard/retention/retire.h"
 #include "guard/retention/settings.h"
@@ -149,11 +153,8 @@ static void save_progress(void *arg, uint64_t files, uint64_t bytes)
 }
 
 static void begin_progress(struct progress *p, struct run *run,
-			   int workspace_fd, const char *path,
-			   const char *cache_path)
+			   int workspace_fd)
 {
-	struct usage usage = {0};
-
 	*p = (struct progress){
 		.storing = {.pid = getpid(),
 			    .run_id = run->session.id,
@@ -161,88 +162,184 @@ static void begin_progress(struct progress *p, struct run *run,
 		.workspace_fd = workspace_fd,
 	};
 	storing_save(workspace_fd, &p->storing);
-	/* Only the first snapshot reads everything. */
-	if (access(cache_path, F_OK) == 0)
-		return;
-	usage_add(AT_FDCWD, path, &usage);
-	p->storing.total_files = usage.entries;
-	p->storing.total_bytes = usage.bytes;
-	storing_save(workspace_fd, &p->storing);
 }
 
-/* One of the run's roots. */
-static int take_dir_snapshot(struct run *run, const struct state *state,
-			     struct store *store, const char *path,
-			     struct timestamp start, uint64_t *ret_seq,
-			     struct err *err)
+/* ---- directories that are not stored unasked ---- */
+
+#define RECOUNT_SECONDS (24 * 3600)
+
+/* The snapshot of one directory. */
+struct dir_snapshot {
+	struct run *run;
+	const struct state *state;
+	const struct settings *settings;
+	struct store *store;
+	struct timestamp start;
+	bool asked; /* by the user: of any size, and not of before the run */
+};
+
+static bool may_store_any_size(const struct dir_snapshot *d, const char *path)
 {
-	const char *skip[] = {run->context.state.path, NULL};
+	auto_free char *git = mem_printf("%s/.git", path);
+
+	return d->asked ||
+	       (d->state->home && path_below(path, d->state->home)) ||
+	       faccessat(AT_FDCWD, git, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Counts a directory before its first snapshot, the only one that reads
+ * everything. False: it is too large to be stored unasked. */
+static bool count_before_first(const struct dir_snapshot *d, int workspace,
+			       const char *path, struct usage *usage)
+{
+	struct unstored u = {0};
+
+	if (!may_store_any_size(d, path)) {
+		usage->most_bytes = d->settings->ask_bytes;
+		usage->most_entries = d->settings->ask_files;
+		/* A short run does not wait for the same count again. */
+		if (unstored_load(workspace, &u) &&
+		    timestamp_now().sec - u.time < RECOUNT_SECONDS) {
+			usage->bytes = u.bytes;
+			usage->entries = u.files;
+			if (usage_is_above(usage))
+				return false;
+			usage->bytes = usage->entries = 0;
+		}
+	}
+	usage_add(AT_FDCWD, path, usage);
+	if (!usage_is_above(usage))
+		return true;
+	u.files = usage->entries;
+	u.bytes = usage->bytes;
+	u.at_least = true;
+	unstored_save(workspace, &u);
+	return false;
+}
+
+/* No process waits for the size of what was not stored. */
+static void count_unstored(const struct state *state, const struct session *s)
+{
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++) {
+		auto_close int workspace =
+			workspace_open(state->workspaces_fd, s->roots[i].path,
+				       false, &ignored);
+		struct usage usage = {0};
+		struct unstored u;
+
+		if (s->roots[i].base || workspace < 0 ||
+		    !unstored_load(workspace, &u) || !u.at_least)
+			continue;
+		usage_add(AT_FDCWD, s->roots[i].path, &usage);
+		/* The user may have answered meanwhile. */
+		if (!unstored_load(workspace, &u))
+			continue;
+		u.files = usage.entries;
+		u.bytes = usage.bytes;
+		u.at_least = false;
+		unstored_save(workspace, &u);
+	}
+}
+
+/* *ret_seq: 0 when the directory is too large to be stored unasked. */
+static int take_dir_snapshot(const struct dir_snapshot *d, const char *path,
+			     uint64_t *ret_seq, struct err *err)
+{
+	struct run *run = d->run;
+	const char *skip[] = {d->state->path, NULL};
 	AUTO(snapshot) struct snapshot snapshot = {0};
 	struct gid_summary gid_summary = {0};
 	auto_free char *cache = NULL;
 	auto_close int workspace =
-		workspace_open(state->workspaces_fd, path, true, err);
+		workspace_open(d->state->workspaces_fd, path, true, err);
 	auto_close int lock = -1, dir_fd = -1;
 	struct progress progress;
+	struct usage usage = {0};
 	int got;
+
+	*ret_seq = 0;
 
 	if (workspace < 0)
 		return workspace;
 	/* One at a time: the second finds all that the first has kept. */
 	lock = lock_take(workspace, STORING_LOCK, true, true, err);
-	if (lock < 0 || store_refresh(store, err) < 0)
+	if (lock < 0 || store_refresh(d->store, err) < 0)
 		return -err->num;
 	cache = workspace_cache_path(workspace);
-	begin_progress(&progress, run, workspace, path, cache);
+	begin_progress(&progress, run, workspace);
+	if (access(cache, F_OK) < 0 &&
+	    !count_before_first(d, workspace, path, &usage)) {
+		storing_end(workspace);
+		return 0;
+	}
+	progress.storing.total_files = usage.entries;
+	progress.storing.total_bytes = usage.bytes;
+	storing_save(workspace, &progress.storing);
 	dir_fd = fd_open_dir(AT_FDCWD, path);
-	got = take_snapshot(store,
-			    &(struct take_options){
-				    .root_path = path,
-				    .root_fd = dir_fd,
-				    .cache_path = cache,
-				    .reason = "pre-run",
-				    .run_id = run->session.id,
-				    .command = run->session.command,
-				    .moved_since = start,
-				    .skip = skip,
-				    .skip_prefix = TRANSACTION_STAGING_PREFIX,
-				    .gid_summary = &gid_summary,
-				    .progress = save_progress,
-				    .progress_arg = &progress,
-			    },
-			    &snapshot, err);
+	got = take_snapshot(
+		d->store,
+		&(struct take_options){
+			.root_path = path,
+			.root_fd = dir_fd,
+			.cache_path = cache,
+			.reason = d->asked ? "manual" : "pre-run",
+			.run_id = d->asked ? NULL : run->session.id,
+			.command = d->asked ? NULL : run->session.command,
+			.moved_since = d->start,
+			.skip = skip,
+			.skip_prefix = TRANSACTION_STAGING_PREFIX,
+			.gid_summary = &gid_summary,
+			.progress = save_progress,
+			.progress_arg = &progress,
+		},
+		&snapshot, err);
 	storing_end(workspace);
 	if (got == 0) {
 		*ret_seq = snapshot.seq;
+		unstored_forget(workspace);
 		gid_cache_save(workspace, dir_fd, &gid_summary);
 	}
 	return got;
 }
 
-static int take_base_snapshots(struct run *run, struct timestamp start,
-			       struct session *s, struct err *err)
+/* Opens what a snapshot needs; the caller frees all of it, after an error,
+ * too. */
+static int open_store(struct state *state, struct settings *settings,
+		      struct store **store, struct err *err)
 {
-	struct store *store = NULL;
-	struct settings settings;
-	struct state state;
-	size_t i;
-	int got;
-
-	if (state_open(&state, err) < 0)
+	if (state_open(state, err) < 0)
 		return -err->num;
-	got = store_open(&store, state.store_path, STORE_WRITE, err);
-	if (got == 0) {
-		/* A broken config is for other commands to tell. */
-		if (settings_load(&state, &settings, err) < 0)
-			settings_init(&settings);
-		settings_limit(&settings, store);
-		settings_free(&settings);
-	}
+	/* A broken config is for other commands to tell. */
+	if (settings_load(state, settings, err) < 0)
+		settings_init(settings);
+	if (store_open(store, state->store_path, STORE_WRITE, err) < 0)
+		return -err->num;
+	settings_limit(settings, *store);
+	return 0;
+}
+
+static int take_base_snapshots(struct run *run, struct timestamp start,
+			       const struct state *state,
+			       const struct settings *settings,
+			       struct store *store, struct session *s,
+			       struct err *err)
+{
+	const struct dir_snapshot d = {
+		.run = run,
+		.state = state,
+		.settings = settings,
+		.store = store,
+		.start = start,
+	};
+	size_t i;
+	int got = 0;
+
 	for (i = 0; got == 0 && i < s->root_count; i++)
-		got = take_dir_snapshot(run, &state, store, s->roots[i].path,
-					start, &s->roots[i].base, err);
-	store_free(&store);
-	state_close(&state);
+		got = take_dir_snapshot(&d, s->roots[i].path, &s->roots[i].base,
+					err);
 	return got;
 }
 
@@ -250,24 +347,95 @@ static void run_base_worker(struct run *run, struct timestamp start,
 			    int base_lock)
 {
 	struct session session = run->session;
+	struct store *store = NULL;
+	struct settings settings = {0};
 	struct state state;
 	struct err err;
+	int got;
 
 	if (background_enter("guard-keeper",
 			     (int *const[]){&session.fd, &base_lock}, 2) < 0)
 		_exit(1);
 	session.lock_fd = -1;
-	if (take_base_snapshots(run, start, &session, &err) < 0)
-		(void)session_write_base(&session, 0, err.text, &err);
-	else
-		(void)session_write_base(&session, session.roots[0].base, NULL,
-					 &err);
+	got = open_store(&state, &settings, &store, &err);
+	if (got == 0)
+		got = take_base_snapshots(run, start, &state, &settings, store,
+					  &session, &err);
+	(void)session_write_base(&session, got < 0 ? 0 : session.roots[0].base,
+				 got < 0 ? err.text : NULL, &err);
 	/* No process waits for the work below. */
 	(void)close(base_lock);
+	if (got == 0)
+		count_unstored(&state, &session);
+	store_free(&store);
 	/* `guard status` reports trash that cannot be removed now. */
 	if (state_open(&state, &err) == 0)
 		(void)retire_trash(&state, &err);
 	_exit(0);
+}
+
+static void run_asked_worker(struct run *run, const char *path)
+{
+	struct store *store = NULL;
+	struct settings settings = {0};
+	struct state state;
+	struct err err;
+	uint64_t seq;
+
+	if (background_enter("guard-keeper", NULL, 0) == 0 &&
+	    open_store(&state, &settings, &store, &err) == 0)
+		(void)take_dir_snapshot(
+			&(const struct dir_snapshot){
+				.run = run,
+				.state = &state,
+				.settings = &settings,
+				.store = store,
+				.asked = true,
+			},
+			path, &seq, &err);
+	_exit(0);
+}
+
+/* Whether to store what was not stored; after the run's end. */
+static void ask_for_root(struct run *run, const char *path)
+{
+	struct err err;
+	auto_close int workspace = workspace_open(
+		run->context.state.workspaces_fd, path, false, &err);
+	struct unstored u;
+	sigset_t before;
+	pid_t pid;
+
+	if (workspace < 0 || !unstored_load(workspace, &u))
+		return;
+	switch (run->ui->ask_store(path, &u)) {
+	case 0:
+		u.declined = true;
+		unstored_save(workspace, &u);
+		break;
+	case 1:
+		/* The terminal may be closed right after the answer. */
+		context_block_signals(&before);
+		pid = fork();
+		if (pid == 0)
+			run_asked_worker(run, path);
+		(void)context_restore_signals(&before);
+		report_note("storing %s in the background (guard stop "
+			    "--snapshot ends it)",
+			    text_quote(path));
+		break;
+	default:
+		break;
+	}
+}
+
+void base_snapshot_worker_ask(struct run *run)
+{
+	const struct session *s = &run->session;
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++)
+		ask_for_root(run, s->roots[i].path);
 }
 
 int base_snapshot_worker_start(struct run *run, struct timestamp start,

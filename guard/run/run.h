@@ -28,6 +28,7 @@ struct agent;
 struct changes;
 struct layers;
 struct read_only_exec;
+struct unstored;
 
 struct run {
 	const struct run_options *options; /* of the profiles, too */
@@ -71,6 +72,9 @@ struct run_ui {
 	 */
 	void (*count_begin)(const struct session *s, int status);
 	void (*count_end)(void);
+	/* Whether to store a directory that was too large to be stored unasked.
+	 * 1: yes; 0: the user does not want it; -1: the user was not asked. */
+	int (*ask_store)(const char *path, const struct unstored *u);
 };
 
 /*
@@ -89,6 +93,10 @@ int base_snapshot_worker_start(struct run *run, struct timestamp start,
 			       struct err *err);
 /* Ends the idle priority of the worker: the caller waits for it. */
 void base_snapshot_worker_hurry(const struct run *run);
+
+/* After the run's end: asks about each directory that was not stored because of
+ * its size (ask-above), and begins to store it. */
+void base_snapshot_worker_ask(struct run *run);
 
 /* run_end.c: the layer's changes, the stored result, the summary. The last
  * process is gone. Failing here loses nothing: the layer stays. */

@@ -26,12 +26,14 @@ int background_enter(const char *name, int *const *fds, size_t count)
 		if (aside[i] < 0)
 			return -1;
 	}
-	(void)sigemptyset(&no_signals);
-	(void)sigprocmask(SIG_SETMASK, &no_signals, NULL);
 	(void)setsid();
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)signal(SIGQUIT, SIG_IGN);
+	/* A signal of the terminal that came before, while it was blocked, is
+	 * dropped. */
+	(void)sigemptyset(&no_signals);
+	(void)sigprocmask(SIG_SETMASK, &no_signals, NULL);
 	if (dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 		return -1;
 	for (i = 0; i < count; i++) {

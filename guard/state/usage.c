@@ -12,6 +12,12 @@
 /* Greatest depth; deeper directories are counted as unread. */
 #define DEPTH_MAX 500
 
+bool usage_is_above(const struct usage *u)
+{
+	return (u->most_bytes && u->bytes > u->most_bytes) ||
+	       (u->most_entries && u->entries > u->most_entries);
+}
+
 static void add_entry_usage(int fd, const char *name, unsigned int depth,
 			    dev_t dev, struct usage *u)
 {
@@ -41,7 +47,7 @@ static void add_entry_usage(int fd, const char *name, unsigned int depth,
 		u->unread += (st.st_mode & 07777) || strcmp(name, "work") != 0;
 	else if (dirlist_read(sub, &list, &ignored) < 0)
 		u->unread++;
-	for (i = 0; i < list.count; i++)
+	for (i = 0; i < list.count && !usage_is_above(u); i++)
 		add_entry_usage(sub, list.items[i].name, depth + 1, st.st_dev,
 				u);
 }

@@ -7,13 +7,19 @@
 #ifndef GUARD_STATE_USAGE_H
 #define GUARD_STATE_USAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct usage {
 	uint64_t bytes; /* allocated */
 	uint64_t entries;
 	uint64_t unread; /* directories that could not be read */
+	/* Unless 0: the count ends above one of these. */
+	uint64_t most_bytes, most_entries;
 };
+
+/* Whether the count ended early. */
+bool usage_is_above(const struct usage *u);
 
 /* Adds the usage of `name` in dirfd; nothing when it does not exist. */
 void usage_add(int dirfd, const char *name, struct usage *u);

@@ -65,6 +65,8 @@ static void without_a_file_the_default_holds(void **state)
 	assert_int_equal(s.policy.daily, retain_default.daily);
 	assert_true(s.auto_prune);
 	assert_true(s.min_free == UINT64_MAX);
+	assert_true(s.ask_bytes == (uint64_t)4 << 30);
+	assert_true(s.ask_files == 200000);
 	assert_false(s.rules);
 }
 
@@ -77,7 +79,8 @@ static void lines_set_what_they_name(void **state)
 	write_file(p, "config",
 		   "# mine\n\nkeep-within = 2d\n  keep-yearly=3 # years\n"
 		   "keep-tag = a\nkeep-tag = b\nmax-size = 20G\n"
-		   "min-free=0\nauto-prune = no");
+		   "min-free=0\nauto-prune = no\nask-above = 7 files\n"
+		   "ask-above = 1M");
 	assert_int_equal(settings_load(&p->state, &s, &err), 0);
 	assert_int_equal(s.policy.within, 2 * DAY);
 	assert_int_equal(s.policy.yearly, 3);
@@ -87,15 +90,27 @@ static void lines_set_what_they_name(void **state)
 	assert_true(s.max_size == 20000000000u);
 	assert_true(s.min_free == 0);
 	assert_false(s.auto_prune);
+	assert_true(s.ask_bytes == 1000000);
+	assert_true(s.ask_files == 7);
+	write_file(p, "config", "ask-above = no");
+	assert_int_equal(settings_load(&p->state, &s, &err), 0);
+	assert_true(s.ask_bytes == 0);
+	assert_true(s.ask_files == 0);
 }
 
 static void a_bad_line_is_named(void **state)
 {
 	static const char *const lines[] = {
-		"keep-lots = 3", "keep-daily = many",
-		"keep-daily",	 "keep-within = soon",
-		"max-size = -1", "auto-prune = maybe",
-		"= 3",		 "keep-daily = 0",
+		"keep-lots = 3",
+		"keep-daily = many",
+		"keep-daily",
+		"keep-within = soon",
+		"max-size = -1",
+		"auto-prune = maybe",
+		"= 3",
+		"keep-daily = 0",
+		"ask-above = 3 things",
+		"ask-above = 0 files",
 	};
 	struct place *p = *state;
 	size_t i;
