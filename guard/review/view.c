@@ -208,7 +208,7 @@ struct view_entry *view_find(const struct view *v, const char *path)
 
 void view_copy_judgement(struct view *to, const struct view *from)
 {
-	size_t i, k;
+	size_t i;
 
 	for (i = 0; i < to->count; i++) {
 		struct view_entry *e = &to->items[i];
@@ -218,12 +218,7 @@ void view_copy_judgement(struct view *to, const struct view *from)
 			continue;
 		e->loss = f->loss;
 		e->judged = f->judged;
-		for (k = 0; k < f->risks.count; k++) {
-			struct risk *r = VEC_ADD(&e->risks);
-
-			*r = f->risks.items[k];
-			r->text = mem_strdup(r->text);
-		}
+		risks_copy(&e->risks, &f->risks);
 	}
 }
 

@@ -24,6 +24,19 @@ void risks_free(struct risks *r)
 	*r = (struct risks){0};
 }
 
+void risks_copy(struct risks *to, const struct risks *from)
+{
+	size_t i;
+
+	for (i = 0; i < from->count; i++) {
+		struct risk *r = VEC_ADD(to);
+
+		*r = from->items[i];
+		r->text = mem_strdup(r->text);
+		r->line = mem_strdup(r->line);
+	}
+}
+
 enum risk_level risks_worst(const struct risks *r)
 {
 	return r->count ? r->items[0].level : RISK_NONE;

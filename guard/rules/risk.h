@@ -63,6 +63,8 @@ struct risk_file {
 
 /* Frees the risks and their texts. */
 void risks_free(struct risks *r);
+/* Appends copies of all risks of another list. */
+void risks_copy(struct risks *to, const struct risks *from);
 /* Adds the risks of one file to *ret, the worst first. Reads it by f->read().
  */
 void risk_judge(const struct risk_file *f, struct risks *ret);
