@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "guard/change/committing.h"
 #include "guard/cli/apply_report.h"
+#include "guard/cli/apply_selection.h"
 #include "guard/cli/choose_run.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/follow.h"
@@ -21,6 +22,7 @@ struct apply_options {
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
 	bool only;
 	char **yes_to; /* as they were given */
+	char **kinds; /* ids of kinds of hunks */
 	struct committing_options commit;
 };
 
@@ -35,7 +37,36 @@ struct apply {
 	struct refusal *askable;
 	size_t askable_count;
 	struct verdict verdict; /* on the changes that are applied */
+	struct apply_selection selection; /* parts of files */
 };
+
+static void apply_free(struct apply *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->askable_count; i++)
+		free(a->askable[i].path);
+	free(a->askable);
+	apply_commits_free(&a->commits);
+	apply_selection_free(&a->selection);
+	verdict_free(&a->verdict);
+	apply_plan_free(&a->in);
+}
+
+/* The project's tree that is applied. */
+static const struct entry *wanted_root(const struct apply *a)
+{
+	const struct changeset_root *root = &a->in.change.roots[0];
+
+	return root->picked ? root->picked : &root->want.root;
+}
+
+/* All that the run changed in its roots. */
+static bool is_complete(const struct apply *a)
+{
+	return resolve_run_is_complete(a->in.p) &&
+	       !apply_selection_any(&a->selection);
+}
 
 /* One of the other roots. */
 static json_t *apply_root_json(const struct apply *a, size_t index,
@@ -139,9 +170,8 @@ static int end_dry_apply(struct apply *a, struct err *err)
 
 	if (changeset_check(&a->in.change, err) < 0 ||
 	    (a->o->commit.on &&
-	     committing_make(&a->in, &a->o->commit, true,
-			     &a->in.change.roots[0].want.root, &commit,
-			     err) < 0))
+	     committing_make(&a->in, &a->o->commit, true, wanted_root(a),
+			     &commit, err) < 0))
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, false, 0);
@@ -160,8 +190,8 @@ static int end_nothing_left(struct apply *a, struct err *err)
 	if (a->o->json)
 		print_apply_json(a, false, 0);
 	if (!a->in.change.roots[0].plan.already &&
-	    !a->in.change.roots[0].plan.git_skipped &&
-	    resolve_run_is_complete(a->in.p) && apply_plan_home_left(&a->in)) {
+	    !a->in.change.roots[0].plan.git_skipped && is_complete(a) &&
+	    apply_plan_home_left(&a->in)) {
 		apply_report_home_left(&a->in);
 		return STATUS_REFUSED;
 	}
@@ -172,14 +202,13 @@ static int end_nothing_left(struct apply *a, struct err *err)
 	output_print("nothing left to apply%s",
 		     already && !kept ? ": the project already has all of it"
 				      : "");
-	if (kept && resolve_run_is_complete(a->in.p))
+	if (kept && is_complete(a))
 		output_hint("guard apply --theirs %s PATH applies one of these "
 			    "anyway",
 			    session_label(&a->in.p->session));
 	apply_report_git_left(&a->in);
-	if (!a->o->dry &&
-	    recover_set_run_state(a->in.c, &a->in.p->session,
-				  resolve_run_is_complete(a->in.p), err) < 0)
+	if (!a->o->dry && recover_set_run_state(a->in.c, &a->in.p->session,
+						is_complete(a), err) < 0)
 		return -err->num;
 	return STATUS_OK;
 }
@@ -283,8 +312,8 @@ static int commit_only(struct apply *a, struct err *err)
 	if (!(output_is_quiet() && a->o->yes) &&
 	    plan_print(a->in.c->store, &a->in.change.roots[0].plan, err) < 0)
 		return -err->num;
-	if (committing_make(&a->in, &a->o->commit, a->o->dry,
-			    &a->in.change.roots[0].want.root, &commit, err) < 0)
+	if (committing_make(&a->in, &a->o->commit, a->o->dry, wanted_root(a),
+			    &commit, err) < 0)
 		return -err->num;
 	if (a->o->dry)
 		return STATUS_OK;
@@ -305,7 +334,9 @@ static int apply_locked(struct apply *a, struct err *err)
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 	uint64_t after;
 
-	if (apply_plan_load(&a->in, err) < 0)
+	if (apply_plan_load(&a->in, err) < 0 ||
+	    (apply_selection_any(&a->selection) &&
+	     apply_selection_pick(&a->selection, &a->in, err) < 0))
 		return -err->num;
 	if (a->o->commit.branch)
 		return commit_only(a, err);
@@ -357,12 +388,12 @@ static int apply_locked(struct apply *a, struct err *err)
 		return STATUS_REFUSED;
 	}
 	if (a->o->commit.on &&
-	    committing_make(&a->in, &a->o->commit, false,
-			    &a->in.change.roots[0].want.root, &commit, err) < 0)
+	    committing_make(&a->in, &a->o->commit, false, wanted_root(a),
+			    &commit, err) < 0)
 		return -err->num;
 	if (a->o->commits && apply_commits_write(&a->in, &a->commits, err) < 0)
 		return -err->num;
-	if (apply_plan_execute(&a->in, resolve_run_is_complete(a->in.p),
+	if (apply_plan_execute(&a->in, is_complete(a),
 			       a->in.commits || run_names_git(a->in.p), &after,
 			       err) < 0)
 		return -err->num;
@@ -379,17 +410,23 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 		 const struct apply_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
-	struct apply a = {.in = APPLY_PLAN_NONE, .o = o};
+	AUTO(apply)
+	struct apply a = {
+		.in = APPLY_PLAN_NONE,
+		.o = o,
+		.selection.kinds = o->kinds,
+	};
 	const struct review_session_options review = {
 		.short_head = true,
 		.resolve = o->resolve,
 		.commit = o->commit,
 	};
 	int got = 0;
-	size_t i;
 
 	a.in.commits = o->commits;
-	a.in.may_be_partial = !o->patch && !o->commit.on && !o->commits;
+	apply_selection_parse(&a.selection, count, argv);
+	a.in.may_be_partial = !o->patch && !o->commit.on && !o->commits &&
+			      !apply_selection_any(&a.selection);
 	a.in.c = c;
 	a.in.p = &p;
 	if (context_open(c, true, err) < 0 ||
@@ -407,18 +444,17 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	if (recover_project(c, p.session.project, err) < 0 ||
 	    apply_plan_lock(c, &p, err) < 0)
 		return -err->num;
-	if (!o->patch)
+	if (a.selection.lines.count && (o->patch || o->commits || o->kinds))
+		got = fail(err, EINVAL,
+			   "%s: lines of a file are not for --patch, "
+			   "--commits and --kind",
+			   text_quote(a.selection.lines.items[0].operand));
+	else if (!o->patch)
 		got = apply_locked(&a, err);
 	else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		got = review_session_run(&a.in, &review, err);
 	else
 		got = fail(err, ENOTTY, "--patch needs a terminal to ask on");
-	for (i = 0; i < a.askable_count; i++)
-		free(a.askable[i].path);
-	free(a.askable);
-	apply_commits_free(&a.commits);
-	verdict_free(&a.verdict);
-	apply_plan_free(&a.in);
 	return got;
 }
 
@@ -519,7 +555,8 @@ static bool read_resolve(const struct verb *verb, int id, const char *value,
 	return true;
 }
 
-static bool read_yes_to(const struct verb *verb, int id, const char *value,
+/* Of --yes-to and --kind: each may be given several times. */
+static bool add_to_list(const struct verb *verb, int id, const char *value,
 			void *to)
 {
 	(void)verb;
@@ -531,6 +568,9 @@ static bool read_yes_to(const struct verb *verb, int id, const char *value,
 static const char *check_apply_options(const struct apply_options *o,
 				       bool operands)
 {
+	if (o->kinds && (o->patch || o->commits || o->follow))
+		return "--kind takes hunks of one kind: do not use it with "
+		       "--patch, --commits or --follow";
 	if (o->patch && o->yes_to)
 		return "--patch asks about each file: do not use it with "
 		       "--yes-to";
@@ -580,7 +620,8 @@ int cmd_apply(int argc, char **argv)
 		{OPT_THEIRS, .read = read_resolve, .to = &o.resolve},
 		{OPT_MERGE, .read = read_resolve, .to = &o.resolve},
 		{OPT_ONLY, .flag = &o.only},
-		{OPT_YES_TO, .read = read_yes_to, .to = &o.yes_to},
+		{OPT_KIND, .read = add_to_list, .to = &o.kinds},
+		{OPT_YES_TO, .read = add_to_list, .to = &o.yes_to},
 		{0},
 	};
 	const char *wrong;
@@ -609,5 +650,6 @@ int cmd_apply(int argc, char **argv)
 					    dashed, &o, &err),
 				    &err);
 	mem_list_free(&o.yes_to);
+	mem_list_free(&o.kinds);
 	return got;
 }

@@ -12,6 +12,7 @@ int cmd_review(int argc, char **argv)
 	enum output_when color = OUTPUT_AUTO;
 	int dashed = options_after_dashes(argc, argv);
 	const struct option_slot slots[] = {
+		{OPT_KINDS, .flag = &o.kinds},
 		{OPT_FORGET, .flag = &o.forget},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
 		{OPT_COLOR, .read = options_color, .to = &color},

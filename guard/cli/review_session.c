@@ -4,6 +4,7 @@
 
 #include "guard/cli/apply_report.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/kinds_prompt.h"
 #include "guard/cli/plan_print.h"
 #include "guard/cli/review_show.h"
 #include "guard/cli/review_prompt.h"
@@ -321,6 +322,26 @@ static int report_nothing_applied(const struct review_session *v)
 	return STATUS_REFUSED;
 }
 
+static void make_kinds(struct review_session *v, struct review_kinds *ret)
+{
+	auto_free struct review **reviews =
+		mem_alloc((v->count + 1) * sizeof(struct review *));
+	size_t i;
+
+	for (i = 0; i < v->count; i++)
+		reviews[i] = &v->parts[i].review;
+	review_kinds_make(reviews, v->count, ret);
+}
+
+/* false: the user quits. */
+static bool ask_about_kinds(struct review_session *v)
+{
+	AUTO(review_kinds) struct review_kinds k = {0};
+
+	make_kinds(v, &k);
+	return kinds_prompt(&k, v->decisions);
+}
+
 static int ask_until_decided(struct review_session *v, struct err *err)
 {
 	struct review_prompt_options o = {
@@ -331,10 +352,12 @@ static int ask_until_decided(struct review_session *v, struct err *err)
 	};
 	struct review_counts n;
 	int status, got;
+	bool more;
 	size_t i;
 
-	for (;; o.open_only = false) {
-		for (i = 0; i < v->count; i++) {
+	for (;; o.open_only = v->o->kinds) {
+		more = !v->o->kinds || ask_about_kinds(v);
+		for (i = 0; more && i < v->count; i++) {
 			o.root = i;
 			review_prompt(&v->parts[i].review, &o);
 			n = (struct review_counts){0};
@@ -423,7 +446,14 @@ static int run_review(struct review_session *v, struct err *err)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		if (!v->o->no_pager)
 			output_pager_start();
-		show_parts(v, 0);
+		if (v->o->kinds) {
+			AUTO(review_kinds) struct review_kinds k = {0};
+
+			make_kinds(v, &k);
+			kinds_prompt_print(&k);
+		} else {
+			show_parts(v, 0);
+		}
 		(void)fflush(stdout);
 		if (n.items)
 			output_print(

@@ -10,6 +10,7 @@
 struct review_session_options {
 	bool no_pager;
 	bool short_head; /* no summary in front */
+	bool kinds; /* asks about kinds of hunks first */
 	bool forget; /* drops the decisions of an earlier review first */
 	enum plan_resolve resolve;
 	struct committing_options commit;

@@ -117,6 +117,7 @@ static const struct option_spec diff_options[] = {
 };
 
 static const struct option_spec review_options[] = {
+	{OPT_KINDS, "kinds", NULL, "ask about kinds of similar hunks first"},
 	{OPT_FORGET, "forget", NULL,
 	 "drop the decisions of an earlier review, begin again"},
 	{OPTION_PAGER},
@@ -126,6 +127,8 @@ static const struct option_spec review_options[] = {
 
 static const struct option_spec apply_options[] = {
 	{'p', "patch", NULL, "ask about each hunk, like review"},
+	{OPT_KIND, "kind", "ID",
+	 "only the hunks of a kind, as of diff --kinds"},
 	{OPT_COMMIT, "commit", NULL, "also commit the changes on HEAD's branch",
 	 .group = 1},
 	{OPT_BRANCH, "branch", "NAME", "commit the changes to that branch only",

@@ -51,4 +51,78 @@ says "$out" '2 hunks of 2 kinds'
 says "$out" "$id"
 gives 2 'two runs have no kinds' guard diff --kinds 1 1
 says "$err" 'one run'
+gives 0 'review --kinds without a terminal prints them' guard review --kinds
+says "$out" '420 hunks of 24 kinds'
+says "$out" 'export default eval(m33)'
+
+# --- one kind alone ---
+import=$(guard diff --kinds | sed -n 's/^ *199  \([0-9a-f]*\)  src.m1.js .*$/\1/p' |
+	head -n 1)
+gives 1 'an unknown kind is refused' guard apply -y --kind 000000
+says "$err" "no kind '000000'"
+gives 2 '--kind is not for --patch' guard apply -p --kind "$import"
+gives 0 'apply --kind applies the hunks of a kind' \
+	guard apply -y --kind "$import"
+says "$err" "kind $import: 199 hunks"
+is "$(head -n 1 src/m1.js)" 'import m1 from "lib/m1"' 'a hunk of the kind is applied'
+is "$(head -n 1 src/m77.js)" 'var m77 = require("lib/m77")' \
+	'the odd hunk is not applied'
+is "$(tail -n 1 src/m1.js)" 'module.exports = m1' \
+	'another hunk of the same file is not applied'
+is "$(cat gone)" old 'no deletion is applied'
+gives 0 'the rest of the run is pending' guard diff --kinds
+says "$out" '221 hunks of 23 kinds'
+ok 'undo reverts a kind' guard undo -y -q
+
+# --- answers to kinds ---
+no 'a family is not taken before all its values were shown' \
+	answers 'review --kinds' k j j y q n
+says "$out" 'Apply 1 hunk of this kind'
+gives 0 'the answers of a review are kept' grep -c . "$state"/runs/*/review
+ok 'five answers take a codemod without its odd hunks' \
+	answers 'review --forget --kinds' n n y y y q y
+says "$out" '420 hunks of 24 kinds'
+says "$out" 'Accepted: 220 of 223 changes'
+is "$(head -n 1 src/m200.js)" 'import m200 from "lib/m200"' \
+	'the kinds with a yes are applied'
+is "$(head -n 1 src/m77.js)" 'var m77 = require("lib/m77")' \
+	'a kind with a no is not applied'
+is "$(tail -n 1 src/m33.js)" 'module.exports = m33' \
+	'the other odd one is not applied, either'
+is "$(head -n 1 src/m33.js)" 'import m33 from "lib/m33"' \
+	'the good hunk of its file is'
+no 'an added file without an answer is not applied' test -e added
+
+# --- lines ---
+mkdir ../lines
+cd ../lines || exit 99
+seq 40 >text
+git init -q
+git add -A
+git commit -q -m lines
+ok 'a run changes a text in five places' guard run -q -- sh -c '
+	sed -i "3s/.*/three/;5s/.*/five/;20s/.*/twenty/;30d;40s/.*/forty/" text
+	echo new >new'
+gives 1 'lines that were not changed are refused' guard apply -y text:8-18
+says "$err" 'did not change these lines'
+gives 1 'lines of an added file are refused' guard apply -y new:1
+says "$err" 'only a modified text'
+gives 1 'lines are not for --patch' guard apply -p text:3
+gives 0 'apply takes the lines of a text' guard apply -y text:4-10 text:29
+says "$err" "'text:4-10': 1 of 5 hunks"
+is "$(sed -n '3p;5p;20p;40p' text | tr '\n' ' ')" '3 five 20 ' \
+	'only the hunks of these lines are applied'
+is "$(sed -n '29,30p' text | tr '\n' ' ')" '29 31 ' \
+	'a deletion behind the line is applied'
+gives 0 'the other hunks are pending' guard diff --stat
+says "$out" 'text  +3 -3'
+ok 'undo reverts the lines' guard undo -y -q
+is "$(cksum <text)" "$(seq 40 | cksum)" 'all lines are back'
+gives 0 'a path beside lines is applied completely' guard apply -y text:39 new
+is "$(cat new)" new 'the added file is applied'
+is "$(tail -n 1 text)" forty 'and the line'
+echo a >'name:3'
+ok 'a run changes a file with such a name' guard run -q -- sh -c 'echo b >name:3'
+gives 0 'the name of an existing file is no range' guard apply -y latest name:3
+is "$(cat name:3)" b 'that file is applied'
 finish

@@ -69,6 +69,7 @@ value() {
 	*--yes-to) echo run.sh ;;
 	run\ --name) echo called ;;
 	apply\ --rest) echo 2s ;;
+	apply\ --kind) guard diff --kinds | sed -n 's/^.\{11\}\([0-9a-f]\{6,\}\) .*/\1/p' | head -n 1 ;;
 	stop\ -t | stop\ --time) echo 2s ;;
 	diff\ -U | diff\ --unified) echo 1 ;;
 	export\ -o | *--output) echo "$T/tar$count" ;;
