@@ -658,7 +658,7 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		report_warning("done, but the record of what run %s has "
 			       "applied could not be written: %s",
 			       session_label(s), more.text);
-	if (s->live || recover_set_run_state(a->c, s, complete, &more) == 0)
+	if (recover_set_run_state(a->c, s, complete, &more) == 0)
 		action_close(project->project.workspace_fd, &action);
 	else
 		report_warning(

@@ -24,6 +24,9 @@ int recover_set_run_state(struct context *c, struct session *s, bool complete,
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct change_counts counts;
 
+	/* Its own process writes the record, and it may change more. */
+	if (s->live)
+		return 0;
 	if (!complete) {
 		if (changes_load_own(c, s, &changes, err) < 0)
 			return -err->num;

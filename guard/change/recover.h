@@ -28,7 +28,7 @@ int recover_project(struct context *c, const char *project, struct err *err);
 /*
  * Sets the state of a run after an apply: applied if complete, or if its layers
  * have no change left but in a .git and in caches of the home directory; else
- * ended.
+ * ended. The state of a live run is left alone.
  */
 int recover_set_run_state(struct context *c, struct session *s, bool complete,
 			  struct err *err);

@@ -199,9 +199,10 @@ static int end_nothing_left(struct apply *a, struct err *err)
 		already |= a->in.change.roots[i].plan.already > 0;
 		kept |= a->in.change.roots[i].plan.kept.count > 0;
 	}
-	output_print("nothing left to apply%s",
+	output_print("nothing left to apply%s%s",
 		     already && !kept ? ": the project already has all of it"
-				      : "");
+				      : "",
+		     a->in.p->session.live ? "; the run is still running" : "");
 	if (kept && is_complete(a))
 		output_hint("guard apply --theirs %s PATH applies one of these "
 			    "anyway",

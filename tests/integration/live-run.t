@@ -113,6 +113,10 @@ echo a >gone/below/a
 echo first >other
 begin 'echo all >>other; rm -r gone; echo one >one'
 gives 0 'apply accepts a live run that will continue' guard apply -y "$run"
+gives 0 'a second apply has nothing to do' guard apply -y "$run"
+says "$err" 'nothing left to apply; the run is still running'
+gives 0 'the run is still pending' guard status
+says "$out" 'running'
 more 'echo later >later'
 out
 gives 0 'log lists the snapshots after the run' guard log
