@@ -324,10 +324,18 @@ static const char *origin_kind(const struct action *a)
 	return strcmp(a->undone_kind, "undo") == 0 ? "action" : a->undone_kind;
 }
 
-char *undo_title(const struct action *a)
+char *undo_title(const struct context *c, const struct action *a)
 {
-	return mem_printf("%s%s%s", origin_kind(a),
-			  a->run_id[0] ? " of run " : "", a->run_id);
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	struct err ignored;
+
+	if (!a->run_id[0])
+		return mem_strdup(origin_kind(a));
+	return mem_printf("%s of run %s", origin_kind(a),
+			  session_open(c->state.runs_fd, a->run_id, false, &s,
+				       &ignored) < 0
+				  ? a->run_id
+				  : session_label(&s));
 }
 
 void undo_hint(const struct undo *u)
@@ -341,7 +349,7 @@ void undo_hint(const struct undo *u)
 
 int undo_execute(struct undo *u, struct err *err)
 {
-	auto_free char *title = undo_title(&u->last);
+	auto_free char *title = undo_title(u->c, &u->last);
 	/* An undo of an undo does the first thing again: in the end the run is
 	 * as after "apply" or as after "undo". */
 	const char *kind = strcmp(u->last.kind, "undo") != 0 ? u->last.kind

@@ -55,8 +55,9 @@ bool undo_can_redo(const struct undo *u, struct action *ret);
  * project; -EBUSY: actions in effect of other runs are newer. */
 int undo_count_run(struct undo *u, const char *run, struct err *err);
 
-/* "apply of run kq7m-3mk9zq", also for an undo of it; to free. */
-char *undo_title(const struct action *a);
+/* "apply of run fix-login", also for an undo of it, with the name of a run that
+ * exists and has one, else the id; to free. */
+char *undo_title(const struct context *c, const struct action *a);
 
 /* Stores the present state and plans each root. -ENODATA: the state after the
  * action was not stored; -EBUSY: another guard process has changed the project

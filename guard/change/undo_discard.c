@@ -54,7 +54,9 @@ static int restore_discarded_run(const struct undo *u, struct err *err)
 	auto_free char *name =
 		find_trashed_run(&u->c->state, u->last.run_id, err);
 	const char *run = u->last.run_id;
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	auto_close int fd = -1, lock = -1;
+	struct err ignored;
 
 	if (!name && err->num != ENOENT)
 		return -err->num;
@@ -94,7 +96,11 @@ static int restore_discarded_run(const struct undo *u, struct err *err)
 				   run);
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
 		  "project", u->path, NULL);
-	report_note("run %s is pending again", run);
+	report_note(
+		"run %s is pending again",
+		session_open(u->c->state.runs_fd, run, false, &s, &ignored) < 0
+			? run
+			: session_label(&s));
 	undo_hint(u);
 	return STATUS_OK;
 }

@@ -95,7 +95,7 @@ static int undo_transaction(struct undo *u, struct err *err)
 		return -err->num;
 	/* The age keeps the user from taking this action for a later command
 	 * that was refused. */
-	which = undo_title(&u->last);
+	which = undo_title(u->c, &u->last);
 	output_print("%s %s: %s, %s",
 		     u->step   ? "before that, in"
 		     : u->redo ? "the last undone action in"
@@ -209,7 +209,7 @@ static int check_repeated(const struct undo *u, struct err *err)
 
 	if (!u->yes || u->dry || !undo_can_redo(u, &undone))
 		return 0;
-	title = undo_title(&undone);
+	title = undo_title(u->c, &undone);
 	return fail(err, EEXIST,
 		    "nothing undone: the %s is undone already; guard redo "
 		    "repeats it, guard undo -y 1 goes one step further back, "

@@ -413,11 +413,16 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 	}
 	if (apply_strict(p, err) < 0)
 		return -err->num;
+	if (p->options.name && session_id_ok(p->options.name))
+		return fail(err, EINVAL,
+			    "--name %s: a name in the form of a run's id could "
+			    "be taken for one: choose another",
+			    text_quote(p->options.name));
 	if (p->options.name && !session_name_ok(p->options.name))
 		return fail(err, EINVAL,
 			    "--name %s: a name is a letter and at most 31 "
-			    "letters, digits, '.', '_' or '-'; 'latest' and "
-			    "ids of runs are no names",
+			    "letters, digits, '.', '_' or '-', and not "
+			    "'latest'",
 			    text_quote(p->options.name));
 	p->options.ports = p->ports.items;
 	p->options.port_count = p->ports.count;

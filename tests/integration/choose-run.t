@@ -86,6 +86,15 @@ gives 0 'an applied run frees its name' \
 is "$(guard diff --name-only fix-login)" named \
 	'the pending run is taken of two with the same name'
 ok 'that run is discarded' guard discard -y -q fix-login
+gives 0 'undo of the discard names it' guard undo -y
+says "$err" 'run fix-login is pending again'
+ok 'the run is applied' guard apply -y -q fix-login
+gives 0 'undo of the apply names it' guard undo -y
+says "$err" 'apply of run fix-login in'
+ok 'that run is discarded again' guard discard -y -q fix-login
+gives 125 'a name in the form of an id is refused' \
+	guard run --name auth-script -- true
+says "$err" "in the form of a run's id"
 mkdir ../other
 ok 'a run of another project has a name' \
 	sh -c 'cd ../other && guard run -q --name elsewhere -- sh -c "echo 1 >e"'
