@@ -230,6 +230,17 @@ static void report_missing_login(struct run *run)
 			    a->name, missing, missing);
 }
 
+/* A profile with keys is that of an agent with a model elsewhere. */
+static void report_missing_network(const struct run *run)
+{
+	const struct agent *a = run->agent;
+
+	if (a->name && !run->options->quiet &&
+	    run->options->net == SANDBOX_NET_NONE &&
+	    profile_next(&a->profile, PROFILE_KEY, NULL))
+		report_note("no network: %s cannot reach its model", a->name);
+}
+
 void run_notices_print(struct run *run, const struct sandbox *sb,
 		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped)
@@ -252,6 +263,7 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 	size_t i;
 
 	report_missing_login(run);
+	report_missing_network(run);
 	/* The notice stays unrecorded, so that a later run without --quiet
 	 * shows it. */
 	if (run->options->quiet)

@@ -157,6 +157,10 @@ for time in first second; do
 done
 gives 0 'with its key' guard run --agent codex --env OPENAI_API_KEY -- true
 silent "$err" 'not logged in'
+gives 0 'an agent without a network' guard run --agent codex --net none -- true
+says "$err" 'no network: codex cannot reach its model'
+gives 0 'no agent without a network' guard run --net none -- true
+silent "$err" 'no network'
 gives 0 'with a login' guard run --agent claude -- true
 silent "$err" 'not logged in'
 count=0
