@@ -65,10 +65,15 @@ int cmd_explain(int argc, char **argv)
 		p.options.agent = AGENT_NONE;
 	if (got)
 		got = got < 0 ? STATUS_USAGE : STATUS_OK;
-	else if (!*p.options.argv)
-		got = options_usage_error(verb, "no PATH given");
+	else if (p.hidden == (*p.options.argv != NULL))
+		got = options_usage_error(verb,
+					  p.hidden ? "--hidden takes no PATH"
+						   : "no PATH given; "
+						     "--hidden lists all "
+						     "masked paths");
 	else
-		got = cmd_explain_paths(&p.options, p.options.argv, p.json);
+		got = cmd_explain_paths(
+			&p.options, p.hidden ? NULL : p.options.argv, p.json);
 	parsed_free(&p);
 	return got;
 }

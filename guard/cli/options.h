@@ -57,6 +57,7 @@ enum option_id {
 	OPT_EXIT_CODE,
 	OPT_FF,
 	OPT_HIDE,
+	OPT_HIDDEN,
 	OPT_COW,
 	OPT_HOME,
 	OPT_JSON,

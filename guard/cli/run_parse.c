@@ -295,6 +295,7 @@ static int set_option(struct parsed *p, const struct verb *verb, int option,
 		{OPT_NAME, .text = &o->name},
 		{OPT_STRICT, .flag = &o->strict},
 		{OPT_JSON, .flag = &p->json},
+		{OPT_HIDDEN, .flag = &p->hidden},
 		{'q', .flag = &o->quiet},
 		{0},
 	};

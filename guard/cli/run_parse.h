@@ -24,6 +24,7 @@ struct parsed {
 	VEC(struct sandbox_port) ports;
 	struct strings why; /* paths to be explained, nothing is run */
 	bool json; /* explain in JSON */
+	bool hidden; /* explain all masked paths */
 };
 
 /* 0; 1: help was asked for and printed; negative, with an empty text when it

@@ -341,6 +341,8 @@ static const struct option_spec explain_options[] = {
 	{'C', NULL, "DIR", "as with run"},
 	{OPT_AGENT, "agent", "NAME", "as with run", "none NAME"},
 	{OPT_STRICT, "strict", NULL, "as with run"},
+	{OPT_HIDDEN, "hidden", NULL,
+	 "list all that a run does not see as it is"},
 	{OPTION_JSON},
 	{0},
 };

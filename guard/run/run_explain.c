@@ -195,6 +195,26 @@ static int explain_path(struct explainer *e, const char *path, struct err *err)
 	return 0;
 }
 
+/* Masked paths and copies without secrets, sorted. */
+static int explain_hidden(struct explainer *e, struct err *err)
+{
+	AUTO(names) struct names all = {0};
+	char **path;
+	size_t i;
+
+	for (path = e->hide; path && *path; path++)
+		names_add(&all, *path);
+	for (i = 0; i < e->redactions.count; i++)
+		if (e->redactions.items[i].any)
+			names_add(&all, e->redactions.items[i].path);
+	VEC_SORT(&all, sorted_compare_paths);
+	for (i = 0; i < all.count; i++)
+		if ((!i || strcmp(all.items[i - 1], all.items[i]) != 0) &&
+		    explain_path(e, all.items[i], err) < 0)
+			return -err->num;
+	return 0;
+}
+
 static int explain_paths(struct explainer *e, char *const *paths,
 			 struct err *err)
 {
@@ -228,10 +248,10 @@ static int explain_paths(struct explainer *e, char *const *paths,
 		      sorted_compare_paths);
 	e->hide = run_hidden_paths(run);
 	run_find_redactions(run, &e->redactions);
-	for (; *paths; paths++)
+	for (; paths && *paths; paths++)
 		if (explain_path(e, *paths, err) < 0)
 			return -err->num;
-	return 0;
+	return paths ? 0 : explain_hidden(e, err);
 }
 
 int run_explain(const struct run_options *options, char *const *paths,

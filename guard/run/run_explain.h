@@ -12,7 +12,8 @@ typedef void run_explain_each(void *arg, const char *path,
 			      const struct path_view *view, const char *text,
 			      const char *rule);
 
-/* Calls each for every path of the NULL-terminated list. Errors are those of
+/* Calls each for every path of the NULL-terminated list; paths NULL: for all
+ * that a run does not see as it is. Errors are those of
  * the options, as a run would report them, and of sandbox_explain(). */
 int run_explain(const struct run_options *options, char *const *paths,
 		run_explain_each *each, void *arg, struct err *err);

@@ -18,6 +18,24 @@ echo x >/tmp/there/in/f
 ln -s "$HOME/elsewhere" "$HOME/.aws"
 echo k >"$HOME/elsewhere/credentials"
 
+# --- all of them ---
+GNUPGHOME=$HOME/keys
+mkdir "$GNUPGHOME"
+export GNUPGHOME
+gives 0 'explain --hidden lists every masked path' guard explain --hidden
+for path in .ssh .netrc .config/gh .aws keys; do
+	says "$out" "$HOME/$path"
+done
+says "$out" 'credentials: GNUPGHOME'
+silent "$out" "$HOME/plain"
+gives 0 'explain --hidden --json has the same' guard explain --hidden --json
+says "$out" '"rule": "credentials"'
+gives 2 'explain --hidden takes no path' guard explain --hidden plain
+gives 2 'explain needs a path' guard explain
+says "$err" '--hidden lists all masked paths'
+rmdir "$GNUPGHOME"
+unset GNUPGHOME
+
 # Prints for each path what a run finds: absent, empty or full, and whether it
 # is writable.
 cat >/srv/look <<-'END'

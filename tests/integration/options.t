@@ -106,6 +106,7 @@ rest() {
 	grep\ *) echo f1 ;;
 	ls\ * | show\ *) echo 1 ;;
 	restore\ *) echo '-n -y src' ;;
+	explain\ --hidden) ;;
 	explain\ *) echo src ;;
 	pin\ * | unpin\ *) echo 1 ;;
 	prune\ *) echo '-n -q' ;;
