@@ -61,6 +61,8 @@ run_agent() {
 	guard run --timeout 100 $options -- "$@"
 }
 
+# A first start may print more: copilot unpacks itself.
+"$bin" --version >/dev/null 2>&1 </dev/null
 if [ ! -x "$bin" ] || ! "$bin" --version >"$T/v" 2>&1 </dev/null; then
 	cell version "$(head -n 1 "$T/v" 2>/dev/null |
 		grep . || echo 'cannot be installed')"
