@@ -886,7 +886,9 @@ int session_base(struct session *s, bool wait, struct err *err)
 		s->roots[i].late = false;
 	}
 	load_late(s, &r);
-	seq = s->roots[0].base;
+	/* The list of pinned snapshots asks without the run's roots. */
+	if (s->root_count)
+		seq = s->roots[0].base;
 	return seq > INT_MAX ? INT_MAX : (int)seq;
 }
 
