@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "guard/change/apply_plan.h"
 #include "guard/change/recover.h"
+#include "guard/parse/parse_worker.h"
 #include "guard/state/report.h"
 
 struct guard {
@@ -48,6 +49,7 @@ int guard_open(const char *directory, struct guard **ret, struct err *err)
 		return -err->num;
 	}
 	report_to(&message_sink);
+	parse_worker_install();
 	*ret = g;
 	return 0;
 }

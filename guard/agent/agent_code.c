@@ -9,7 +9,7 @@
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "guard/agent/agent.h"
-#include "guard/agent/members.h"
+#include "guard/agent/settings.h"
 #include "guard/change/changes.h"
 #include "snapshot/store/content.h"
 
@@ -282,7 +282,7 @@ static void scan_code(struct home_states *h, const char *path,
 		const struct members m = {path, data, h->project};
 
 		h->texts += text.len;
-		members_texts(&m, &text, add_command_words, h);
+		settings_texts(&m, &text, add_command_words, h);
 	} else if (S_ISDIR(e->mode) &&
 		   tree_load(h->store, &e->content, &tree, &ignored) == 0) {
 		for (i = 0; i < tree.count; i++) {
@@ -383,8 +383,8 @@ static bool compare_members(struct code_record *r, const char *path,
 	    (b && !read_content(h, b, SETTINGS_MAX, &now)))
 		return false;
 	r->file = path;
-	return members_compare(&m, a ? &before : NULL, b ? &now : NULL,
-			       record_member, r);
+	return settings_compare(&m, a ? &before : NULL, b ? &now : NULL,
+				record_member, r);
 }
 
 /* Whether the path is new content of the agent's first start: the topmost path

@@ -11,7 +11,8 @@
  * all that is in it; with a value (as JSON writes it) only a member that has
  * this value now.
  *
- * Pure: all bytes come from the caller.
+ * Pure: all bytes come from the caller. Runs in the parsing worker; guard calls
+ * it by settings.h.
  */
 #ifndef GUARD_AGENT_MEMBERS_H
 #define GUARD_AGENT_MEMBERS_H

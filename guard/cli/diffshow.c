@@ -197,7 +197,12 @@ static void print_text(const struct change_move *m,
 	lacks_libgit |= got == -ENOPKG;
 	if (got && got != -ENOPKG) {
 		print_names_once(&names);
-		(void)printf("%s\n", got > 0 ? "binary" : "cannot be compared");
+		if (got > 0)
+			(void)printf("binary\n");
+		else
+			(void)printf("cannot be compared (%s); treated as "
+				     "binary\n",
+				     err.text);
 	}
 }
 
@@ -268,6 +273,9 @@ static void count_move_lines(const struct change_move *m,
 	got = textdiff(old.data, old.len, now.data, now.len, 0, NULL, NULL,
 		       &ret->added, &ret->removed, &err);
 	lacks_libgit |= got == -ENOPKG;
+	if (got < 0 && got != -ENOPKG)
+		output_warn("%s cannot be compared (%s); treated as binary",
+			    text_quote(m->to), err.text);
 	ret->text = got == 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "guard/cli/commands.h"
 #include "guard/cli/report_sink.h"
+#include "guard/parse/parse_worker.h"
 #include "guard/sandbox/inherited_state.h"
 
 #ifndef GUARD_VERSION
@@ -113,6 +114,7 @@ int main(int argc, char **argv)
 	(void)mallopt(M_TOP_PAD, 256 << 10);
 
 	report_sink_install();
+	parse_worker_install();
 	if (inherited_state_save() < 0)
 		return STATUS_REFUSED;
 	if (getrlimit(RLIMIT_STACK, &stack) == 0 &&

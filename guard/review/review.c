@@ -7,7 +7,9 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "base/vec.h"
+#include "guard/state/report.h"
 #include "snapshot/store/content.h"
 
 /* A new directory with more entries is one item. */
@@ -269,9 +271,12 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 	    review_read(r, &e->now, &item->now, err) < 0)
 		return -err->num;
 	got = hunks_make(&item->old, &item->now, &item->hunks, err);
-	/* Without libgit2 the file is one part. */
-	if (got < 0 && got != -ENOPKG)
+	/* The file is one part then. */
+	if (got < 0 && got != -ENOPKG && got != -EPROTO)
 		return got;
+	if (got == -EPROTO)
+		report_warning("%s cannot be compared (%s); treated as binary",
+			       text_quote(e->path), err->text);
 	item->opened = true;
 	item->uncompared = got < 0;
 	/* A deletion is always complete. */

@@ -65,7 +65,7 @@ struct review_item {
 
 	/* After review_open(): a part for rights that change beside the
 	 * bytes, then one a hunk; at least one. */
-	bool uncompared; /* libgit2 is missing */
+	bool uncompared; /* libgit2 is missing, or failed */
 	bool opened, rights;
 	struct buf old, now; /* texts */
 	struct hunks hunks;

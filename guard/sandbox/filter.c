@@ -1,6 +1,7 @@
 #include "guard/sandbox/filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -10,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -488,6 +490,63 @@ static void make_rename_filter(struct buf *to)
 	/* 32-bit programs get no notifier. */
 	end_arch_block(to, other);
 	emit_return(to, SECCOMP_RET_ALLOW);
+}
+
+/* ---- the filter of the parsing worker ---- */
+
+/* Allows the call if this argument has none of the bits. */
+static void allow_without_bits(struct buf *to, int nr, unsigned int arg,
+			       uint32_t bits)
+{
+	refuse_argument_bits(to, nr, arg, bits, SECCOMP_RET_KILL_PROCESS);
+}
+
+void filter_make_parser(pid_t pid, struct buf *to)
+{
+	/* The calls of each request first. abort(3) makes the last ones. */
+	static const int calls[] = {
+		SYS_recvmsg,
+		SYS_sendmsg,
+		SYS_munmap,
+		SYS_mremap,
+		SYS_brk,
+		SYS_madvise,
+		SYS_close,
+		SYS_lseek,
+		SYS_memfd_create,
+		SYS_write,
+		SYS_ftruncate,
+		SYS_futex,
+		SYS_getrandom,
+		SYS_clock_gettime,
+		SYS_gettimeofday,
+		SYS_rt_sigreturn,
+		SYS_restart_syscall,
+		SYS_exit,
+		SYS_exit_group,
+		SYS_getpid,
+		SYS_gettid,
+		SYS_rt_sigprocmask,
+		SYS_rt_sigaction,
+	};
+	static const uint32_t seals[] = {F_ADD_SEALS, F_GET_SEALS};
+	const uint32_t own = (uint32_t)pid;
+	size_t other = start_arch_block(to, ARCH), i;
+
+	emit_load(to, offsetof(struct seccomp_data, nr));
+	for (i = 0; i < COUNT(calls); i++) {
+		emit_skip_unless(to, (uint32_t)calls[i]);
+		emit_return(to, SECCOMP_RET_ALLOW);
+	}
+	allow_without_bits(to, SYS_mmap, 2, PROT_EXEC);
+	allow_without_bits(to, SYS_mprotect, 2, PROT_EXEC);
+	compare_argument(to, SYS_fcntl, 1, UINT32_MAX, seals, COUNT(seals),
+			 SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
+	compare_argument(to, SYS_tgkill, 0, UINT32_MAX, &own, 1,
+			 SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
+	emit_return(to, SECCOMP_RET_KILL_PROCESS);
+	end_arch_block(to, other);
+	emit_return(to, SECCOMP_RET_KILL_PROCESS);
 }
 
 int filters_make(const struct filter_options *w, struct filters *ret,

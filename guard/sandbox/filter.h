@@ -22,6 +22,7 @@
 #define GUARD_SANDBOX_FILTER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -45,6 +46,13 @@ struct filter_options {
 /* Generates the programs, to be freed with filters_free(). */
 int filters_make(const struct filter_options *wishes, struct filters *ret,
 		 struct err *err);
+
+/*
+ * Appends the program of the parsing worker (parser.h): some 25 system calls
+ * that use memory and open descriptors; any other call, executable memory and a
+ * signal to another process than pid end the process.
+ */
+void filter_make_parser(pid_t pid, struct buf *to);
 
 /* Loads a program for this process and its children. Needs no_new_privs. */
 int filter_load(const void *program, size_t len, struct err *err);

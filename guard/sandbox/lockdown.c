@@ -255,12 +255,14 @@ int lockdown_descriptors(struct setup *s, struct err *err)
 #define RULE_PATH_BENEATH 1
 #define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
 #define SCOPE_SIGNAL (1ULL << 1)
+#define FS_FIRST_RIGHTS 0x1fffULL /* ABI 1: bits 0 to 12 */
 #define FS_WRITE_FILE (1ULL << 1)
 #define FS_REMOVE_AND_MAKE 0x1ff0ULL /* bits 4 to 12 */
 #define FS_REFER (1ULL << 13) /* ABI 2 */
 #define FS_TRUNCATE (1ULL << 14) /* ABI 3 */
 #define FS_IOCTL_DEV (1ULL << 15) /* ABI 5 */
 #define FS_ON_FILES (FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define NET_TCP 3ULL /* ABI 4: bind and connect */
 #define ABI_WITH_SCOPES 6
 
 struct landlock_ruleset {
@@ -305,6 +307,28 @@ int landlock_scope(struct err *err)
 	auto_close int fd = -1;
 
 	if (landlock_abi() < ABI_WITH_SCOPES)
+		return 0;
+	fd = create_landlock_ruleset(&rules);
+	if (fd < 0)
+		return fail_errno(err, "Landlock");
+	return enforce_landlock(fd, err);
+}
+
+int landlock_deny_all(struct err *err)
+{
+	long abi = landlock_abi();
+	struct landlock_ruleset rules = {
+		.fs = FS_FIRST_RIGHTS | (abi >= 2 ? FS_REFER : 0) |
+		      (abi >= 3 ? FS_TRUNCATE : 0) |
+		      (abi >= 5 ? FS_IOCTL_DEV : 0),
+		.net = abi >= 4 ? NET_TCP : 0,
+		.scoped = abi >= ABI_WITH_SCOPES
+				  ? SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL
+				  : 0,
+	};
+	auto_close int fd = -1;
+
+	if (abi < 1)
 		return 0;
 	fd = create_landlock_ruleset(&rules);
 	if (fd < 0)

@@ -113,4 +113,8 @@ void lockdown_core(void);
 /* The kernel's Landlock ABI; below 1: no Landlock. */
 long landlock_abi(void);
 
+/* Forbids this process to open files, to connect and to send signals to others,
+ * as far as this kernel's Landlock can. Needs no_new_privs. */
+int landlock_deny_all(struct err *err);
+
 #endif

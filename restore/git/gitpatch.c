@@ -10,8 +10,12 @@
 #include "restore/git/gitclean.h"
 #include "restore/git/libgit.h"
 #include "restore/git/moves.h"
+#include "restore/git/textdiff.h"
+#include "restore/parse/parse.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
+
+#define CONTEXT_LINES 3
 
 /* --- names --- */
 
@@ -108,35 +112,48 @@ static void add_side(struct buf *to, const char *mark, const char *prefix,
 	buf_add_text(to, strchr(path, ' ') ? "\t\n" : "\n");
 }
 
-/* libgit2 prints a header of its own, for files named x; guard's header has the
- * modes and the names. */
-static int add_body(const struct patch_maker *m, git_patch *patch,
-		    const struct patch_file *f, struct buf *to, struct err *err)
+static void add_id(const struct patch_maker *m, unsigned int mode,
+		   const struct buf *bytes, struct buf *to)
 {
-	const git_diff_delta *delta = m->git->patch_get_delta(patch);
-	char old_id[GIT_OID_HEXSZ + 1], id[GIT_OID_HEXSZ + 1];
-	git_buf text = {0};
-	const char *body;
+	char hex[GIT_OID_HEXSZ + 1];
+	git_oid id = {0};
 
-	if (m->git->patch_to_buf(&text, patch) < 0)
-		return libgit_failed("create a patch", err);
-	m->git->oid_tostr(old_id, sizeof(old_id), &delta->old_file.id);
-	m->git->oid_tostr(id, sizeof(id), &delta->new_file.id);
-	buf_printf(to, "index %s..%s", old_id, id);
-	if (f->old_mode == f->mode)
-		buf_printf(to, " %06o", f->mode);
-	buf_add_char(to, '\n');
-	body = text.size ? strstr(text.ptr, "\nGIT binary patch\n") : NULL;
-	if (!body && text.size)
-		body = strstr(text.ptr, "\n@@ -");
-	if (body && body[1] == '@') {
-		add_side(to, "--- ", "a/", f->old_mode, f->old_path);
-		add_side(to, "+++ ", "b/", f->mode, f->path);
+	if (mode)
+		(void)m->git->odb_hash(&id, bytes->data, bytes->len,
+				       GIT_OBJECT_BLOB);
+	buf_add_text(to, m->git->oid_tostr(hex, sizeof(hex), &id));
+}
+
+struct patch_text {
+	const struct patch_file *f;
+	struct buf *to;
+	bool any; /* the names are printed */
+};
+
+static int add_patch_line(void *arg, const struct textdiff_line *line)
+{
+	struct patch_text *p = arg;
+
+	if (!p->any) {
+		add_side(p->to, "--- ", "a/", p->f->old_mode, p->f->old_path);
+		add_side(p->to, "+++ ", "b/", p->f->mode, p->f->path);
 	}
-	if (body)
-		buf_add(to, body + 1,
-			text.size - (size_t)(body + 1 - text.ptr));
-	m->git->buf_dispose(&text);
+	p->any = true;
+	if (strchr(" +-", line->kind))
+		buf_add_char(p->to, line->kind);
+	buf_add(p->to, line->text, line->len);
+	return 0;
+}
+
+/* git compares the result with the id in the header when it applies this. */
+static int add_binary(const struct parse_text sides[2], struct buf *to,
+		      struct err *err)
+{
+	AUTO(buf) struct buf body = {0};
+
+	if (parse_call(PARSE_BINARY, sides, 2, &body, err) < 0)
+		return -err->num;
+	buf_add(to, body.data, body.len);
 	return 0;
 }
 
@@ -144,9 +161,8 @@ static int add_body(const struct patch_maker *m, git_patch *patch,
 static int add_content(const struct patch_maker *m, const struct patch_file *f,
 		       struct buf *to, struct err *err)
 {
-	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
 	AUTO(buf) struct buf a = {0}, b = {0};
-	git_patch *patch = NULL;
+	struct patch_text text = {.f = f, .to = to};
 	int got;
 
 	if (read_patch_side(m, f->old_path, f->old, &a, err) < 0 ||
@@ -154,15 +170,21 @@ static int add_content(const struct patch_maker *m, const struct patch_file *f,
 		return -err->num;
 	if (f->old_mode && f->mode && buf_same(&a, &b))
 		return 0;
-	options.flags = GIT_DIFF_SHOW_BINARY;
-	options.id_abbrev = GIT_OID_HEXSZ;
-	if (m->git->patch_from_buffers(
-		    &patch, f->old_mode ? buf_text(&a) : NULL, a.len,
-		    f->old_mode ? "x" : NULL, f->mode ? buf_text(&b) : NULL,
-		    b.len, f->mode ? "x" : NULL, &options) < 0)
-		return libgit_failed("create a patch", err);
-	got = add_body(m, patch, f, to, err);
-	m->git->patch_free(patch);
+	buf_add_text(to, "index ");
+	add_id(m, f->old_mode, &a, to);
+	buf_add_text(to, "..");
+	add_id(m, f->mode, &b, to);
+	if (f->old_mode == f->mode)
+		buf_printf(to, " %06o", f->mode);
+	buf_add_char(to, '\n');
+	got = textdiff(a.data, a.len, b.data, b.len, CONTEXT_LINES,
+		       add_patch_line, &text, NULL, NULL, err);
+	if (got > 0)
+		got = add_binary(
+			(struct parse_text[]){
+				{f->old_mode ? buf_text(&a) : NULL, a.len},
+				{f->mode ? buf_text(&b) : NULL, b.len}},
+			to, err);
 	return got < 0 ? got : 1;
 }
 

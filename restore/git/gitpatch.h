@@ -3,9 +3,10 @@
  * first tree makes the second one, except for properties that git does not
  * store, which are reported as losses.
  *
- * The patch is made in memory by libgit2. Only settings and attributes of the
- * work tree's repository are read, so that the patch has the line endings that
- * git stores.
+ * The patch is made in memory: texts by textdiff.h, binary files by libgit2 in
+ * the parsing worker (restore/parse/parse.h). Only settings and attributes of
+ * the work tree's repository are read, so that the patch has the line endings
+ * that git stores.
  */
 #ifndef GUARD_RESTORE_GIT_GITPATCH_H
 #define GUARD_RESTORE_GIT_GITPATCH_H

@@ -73,34 +73,18 @@ static void add_hunk_line(struct hunk *h, char kind, const char *text,
 
 /* --- two texts --- */
 
-struct hunk_maker {
-	struct hunks *hunks;
-	struct reader old, now;
-};
-
 static int add_diff_line(void *arg, const struct textdiff_line *line)
 {
-	struct hunk_maker *m = arg;
-	struct hunks *all = m->hunks;
-	const char *text;
-	size_t len;
+	struct hunks *all = arg;
 
-	if (line->kind == '@') {
+	if (line->kind == '@')
 		*VEC_ADD(all) = (struct hunk){
 			.old_at = line->old_at,
 			.new_at = line->new_at,
 		};
-		skip_lines(&m->old, line->old_at);
-		skip_lines(&m->now, line->new_at);
-		return 0;
-	}
-	if (line->kind == '\\')
-		return 0;
-	if (line->kind != '-' && !next_edited_line(&m->now, &text, &len))
-		return -EIO;
-	if (line->kind != '+' && !next_edited_line(&m->old, &text, &len))
-		return -EIO;
-	add_hunk_line(&all->items[all->count - 1], line->kind, text, len);
+	else if (line->kind != '\\')
+		add_hunk_line(&all->items[all->count - 1], line->kind,
+			      line->text, line->len);
 	return 0;
 }
 
@@ -108,9 +92,8 @@ int hunks_make(const struct buf *old, const struct buf *now, struct hunks *ret,
 	       struct err *err)
 {
 	AUTO(hunks) struct hunks h = {0};
-	struct hunk_maker m = {&h, reader_of(old), reader_of(now)};
 	int got = textdiff(old->data, old->len, now->data, now->len,
-			   CONTEXT_LINES, add_diff_line, &m, &h.added,
+			   CONTEXT_LINES, add_diff_line, &h, &h.added,
 			   &h.removed, err);
 
 	if (got < 0)

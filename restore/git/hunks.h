@@ -38,7 +38,8 @@ struct hunks {
 /* Frees the hunks, not the two texts. */
 void hunks_free(struct hunks *h);
 
-/* 0, or 1: at least one side is not text (*ret stays empty). */
+/* 0, or 1: at least one side is not text (*ret stays empty). -ENOPKG, -EPROTO:
+ * as textdiff(). */
 int hunks_make(const struct buf *old, const struct buf *now, struct hunks *ret,
 	       struct err *err);
 

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/vec.h"
-#include "restore/git/libgit.h"
+#include "restore/git/similar.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
@@ -18,7 +18,6 @@
 struct moves_work {
 	struct moves *m;
 	const struct moves_source *source;
-	const struct libgit *git; /* NULL: not loaded */
 	uint64_t similar_bytes; /* read so far */
 };
 
@@ -422,55 +421,35 @@ static bool may_be_similar(const struct moves_file *a,
 	return a->size <= 2 * b->size && b->size <= 2 * a->size;
 }
 
-/* A fingerprint by libgit2's measure, as in `git diff -M`: about 1 KB,
- * whatever the file's size. NULL: the file is too short, or not readable. */
-static git_hashsig *measure_file(struct moves_work *w,
-				 const struct moves_file *f)
+/* False: the file is not readable, or the limit is reached. */
+static bool read_similar(struct moves_work *w, const struct moves_file *f,
+			 struct buf *to)
 {
-	AUTO(buf) struct buf bytes = {0};
-	git_hashsig *ret = NULL;
 	struct err ignored;
 
 	if (w->similar_bytes + f->size > MOVES_SIMILAR_BYTES) {
 		w->m->limited = true;
-		return NULL;
+		return false;
 	}
 	w->similar_bytes += f->size;
-	if (w->source->bytes(w->source->arg, f, &bytes, &ignored) < 0 ||
-	    libgit_load(&w->git, &ignored) < 0 ||
-	    w->git->hashsig_create(&ret, (const char *)bytes.data, bytes.len,
-				   GIT_HASHSIG_SMART_WHITESPACE) < 0)
-		return NULL;
-	return ret;
-}
-
-/* 100 means the same bytes. */
-static unsigned percent_of(const struct moves_work *w, const git_hashsig *a,
-			   const git_hashsig *b)
-{
-	int percent = a && b ? w->git->hashsig_compare(a, b) : 0;
-
-	return percent < 0 ? 0 : percent > 99 ? 99 : (unsigned)percent;
+	return w->source->bytes(w->source->arg, f, to, &ignored) == 0;
 }
 
 static void try_pair(struct moves_work *w, struct moves_file *deleted,
 		     struct moves_file *added)
 {
-	git_hashsig *a, *b;
-	unsigned percent;
+	AUTO(buf) struct buf a = {0}, b = {0};
+	struct err ignored;
+	int percent;
 
 	if (!is_open(deleted) || !is_open(added) ||
-	    !may_be_similar(deleted, added))
+	    !may_be_similar(deleted, added) || !read_similar(w, deleted, &a) ||
+	    !read_similar(w, added, &b))
 		return;
-	a = measure_file(w, deleted);
-	b = a ? measure_file(w, added) : NULL;
-	percent = percent_of(w, a, b);
+	percent = similar_percent(&a, &b, &ignored);
+	w->m->limited |= percent < 0;
 	if (percent >= MOVES_SIMILAR)
-		moves_pair(deleted, added, percent);
-	if (a)
-		w->git->hashsig_free(a);
-	if (b)
-		w->git->hashsig_free(b);
+		moves_pair(deleted, added, (unsigned)percent);
 }
 
 /* Pairs two files whose name is on each side only once. */
@@ -523,58 +502,88 @@ static void drop_unmatched(struct files *list, struct files *other)
 	list->count = kept;
 }
 
-static void compare_all(struct moves_work *w, const struct files *deleted,
-			const struct files *added)
+/* Adds a candidate to the best ones of its added file. */
+static void keep_best(struct candidate *best, const struct candidate *c)
 {
-	size_t all = deleted->count + added->count, count, at, i, k;
-	auto_free git_hashsig **sigs = mem_zalloc(all * sizeof(*sigs));
+	size_t at;
+
+	for (at = BEST; at && compare_candidates(c, &best[at - 1]) < 0; at--)
+		continue;
+	if (at == BEST)
+		return;
+	memmove(best + at + 1, best + at, (BEST - 1 - at) * sizeof(*best));
+	best[at] = *c;
+}
+
+/* Signatures of these files, numbered on from the ones before. */
+static int sign_files(struct moves_work *w, struct similar *s,
+		      const struct files *files, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < files->count; i++) {
+		AUTO(buf) struct buf bytes = {0};
+
+		if (!read_similar(w, files->items[i], &bytes))
+			buf_clear(&bytes);
+		if (similar_add(s, &bytes, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+/* Compares an added file with all deleted ones. */
+static int find_best(struct similar *s, const struct files *deleted,
+		     struct moves_file *added, size_t number,
+		     struct candidate *best, struct err *err)
+{
+	auto_free size_t *with = mem_alloc(deleted->count * sizeof(*with));
+	AUTO(buf) struct buf percents = {0};
+	size_t count = 0, k;
+
+	for (k = 0; k < deleted->count; k++)
+		if (may_be_similar(deleted->items[k], added))
+			with[count++] = k;
+	if (similar_compare(s, number, with, count, &percents, err) < 0)
+		return -err->num;
+	for (k = 0; k < count; k++) {
+		struct candidate c = {deleted->items[with[k]], added,
+				      percents.data[k], false};
+
+		c.name = by_last_name(&c.deleted, &c.added) == 0;
+		if (c.percent >= MOVES_SIMILAR)
+			keep_best(best, &c);
+	}
+	return 0;
+}
+
+static int compare_all(struct moves_work *w, const struct files *deleted,
+		       const struct files *added, struct err *err)
+{
 	auto_free struct candidate *found =
 		mem_zalloc(added->count * BEST * sizeof(*found));
+	AUTO(similar) struct similar s = {0};
+	size_t count = added->count * BEST, i;
 
-	for (i = 0; i < all; i++)
-		sigs[i] = measure_file(
-			w, i < deleted->count
-				   ? deleted->items[i]
-				   : added->items[i - deleted->count]);
-	for (i = 0; i < added->count; i++) {
-		struct candidate *best = found + i * BEST;
-
-		for (k = 0; k < deleted->count; k++) {
-			struct candidate c = {deleted->items[k],
-					      added->items[i], 0, false};
-
-			if (!may_be_similar(c.deleted, c.added))
-				continue;
-			c.percent = percent_of(w, sigs[k],
-					       sigs[deleted->count + i]);
-			c.name = by_last_name(&c.deleted, &c.added) == 0;
-			if (c.percent < MOVES_SIMILAR)
-				continue;
-			for (at = BEST;
-			     at && compare_candidates(&c, &best[at - 1]) < 0;
-			     at--)
-				continue;
-			if (at == BEST)
-				continue;
-			memmove(best + at + 1, best + at,
-				(BEST - 1 - at) * sizeof(*best));
-			best[at] = c;
-		}
-	}
-	count = added->count * BEST;
+	if (sign_files(w, &s, deleted, err) < 0 ||
+	    sign_files(w, &s, added, err) < 0)
+		return -err->num;
+	for (i = 0; i < added->count; i++)
+		if (find_best(&s, deleted, added->items[i], deleted->count + i,
+			      found + i * BEST, err) < 0)
+			return -err->num;
 	qsort(found, count, sizeof(*found), compare_candidates);
 	for (i = 0; i < count && found[i].percent; i++)
 		if (!found[i].deleted->other && !found[i].added->other)
 			moves_pair(found[i].deleted, found[i].added,
 				   found[i].percent);
-	for (i = 0; i < all; i++)
-		if (sigs[i])
-			w->git->hashsig_free(sigs[i]);
+	return 0;
 }
 
 static void pair_similar_texts(struct moves_work *w)
 {
 	AUTO(files) struct files deleted = {0}, added = {0};
+	struct err ignored;
 	size_t i;
 
 	for (i = 0; i < w->m->deleted.count; i++) {
@@ -593,8 +602,9 @@ static void pair_similar_texts(struct moves_work *w)
 	VEC_SORT(&added, by_place);
 	if (deleted.count + added.count > MOVES_SIMILAR_FILES)
 		w->m->limited = true;
-	else if (deleted.count)
-		compare_all(w, &deleted, &added);
+	else if (deleted.count &&
+		 compare_all(w, &deleted, &added, &ignored) < 0)
+		w->m->limited = true;
 }
 
 void moves_find(struct moves *m, const struct moves_source *source)

@@ -1,45 +1,187 @@
 #include "restore/git/textdiff.h"
 
-#include "restore/git/libgit.h"
+#include <errno.h>
+#include <string.h>
 
-/* Without lines of a side git's number is that of the line before. */
-static size_t lines_before(int start, int count)
+#include "base/auto.h"
+#include "base/codec.h"
+#include "restore/git/git_ops.h"
+#include "restore/parse/parse.h"
+
+/* git looks for a NUL in so many bytes, and takes larger files for binary. */
+#define NUL_WITHIN 8000
+#define TEXT_MAX (512u << 20)
+/* Longest text behind the numbers of a hunk's header. */
+#define HEADER_TEXT_MAX 256
+
+/* One of the texts, read line by line. */
+struct side {
+	const char *at, *end;
+	uint64_t line; /* number of lines read */
+};
+
+/* The check of an answer: unchanged lines are equal in both texts, and the
+ * hunks account for every other line. */
+struct check {
+	struct side old, now;
+	uint64_t added, removed;
+	int (*each)(void *arg, const struct textdiff_line *line);
+	void *arg;
+	bool stopped; /* by each() */
+};
+
+static bool next_line(struct side *s, const char **ret, size_t *ret_len)
 {
-	return (size_t)(start - (count > 0));
+	const char *feed;
+
+	if (s->at == s->end)
+		return false;
+	feed = memchr(s->at, '\n', (size_t)(s->end - s->at));
+	*ret = s->at;
+	s->at = feed ? feed + 1 : s->end;
+	*ret_len = (size_t)(s->at - *ret);
+	s->line++;
+	return true;
 }
 
-static int pass_hunk(const struct libgit *git, git_patch *patch, size_t hunk,
-		     int (*each)(void *arg, const struct textdiff_line *line),
-		     void *arg, struct err *err)
+static bool pass(struct check *c, const struct textdiff_line *line)
 {
-	const git_diff_hunk *head;
-	const git_diff_line *line;
-	struct textdiff_line pass = {.kind = '@'};
-	size_t lines, i;
-	int got;
+	if (c->each && c->each(c->arg, line) < 0)
+		c->stopped = true;
+	return !c->stopped;
+}
 
-	if (git->patch_get_hunk(&head, &lines, patch, hunk) < 0)
-		return libgit_failed("compare texts", err);
-	pass.text = head->header;
-	pass.len = head->header_len;
-	pass.old_at = lines_before(head->old_start, head->old_lines);
-	pass.new_at = lines_before(head->new_start, head->new_lines);
-	got = each(arg, &pass);
-	for (i = 0; got >= 0 && i < lines; i++) {
-		if (git->patch_get_line_in_hunk(&line, patch, hunk, i) < 0)
-			return libgit_failed("compare texts", err);
-		pass.kind =
-			line->origin == GIT_DIFF_LINE_CONTEXT_EOFNL ||
-					line->origin ==
-						GIT_DIFF_LINE_ADD_EOFNL ||
-					line->origin == GIT_DIFF_LINE_DEL_EOFNL
-				? '\\'
-				: line->origin;
-		pass.text = line->content;
-		pass.len = line->content_len;
-		got = each(arg, &pass);
+/* Lines up to the next hunk. */
+static bool skip_equal(struct check *c, uint64_t old_at, uint64_t new_at)
+{
+	const char *old = c->old.at, *now = c->now.at, *text;
+	size_t len;
+
+	if (old_at < c->old.line || new_at < c->now.line ||
+	    old_at - c->old.line != new_at - c->now.line)
+		return false;
+	while (c->old.line < old_at)
+		if (!next_line(&c->old, &text, &len))
+			return false;
+	len = (size_t)(c->old.at - old);
+	if ((size_t)(c->now.end - now) < len ||
+	    (len && memcmp(old, now, len) != 0))
+		return false;
+	c->now.at += len;
+	c->now.line = new_at;
+	return true;
+}
+
+static bool pass_line(struct check *c, unsigned kind)
+{
+	static const char kinds[] = {
+		[DIFF_CONTEXT] = ' ',
+		[DIFF_ADDED] = '+',
+		[DIFF_DELETED] = '-',
+	};
+	static const char note[] = "\n\\ No newline at end of file\n";
+	struct textdiff_line line = {.kind = kinds[kind]}, other = {0};
+
+	if (kind != DIFF_DELETED && !next_line(&c->now, &line.text, &line.len))
+		return false;
+	other = line;
+	if (kind != DIFF_ADDED && !next_line(&c->old, &line.text, &line.len))
+		return false;
+	if (kind == DIFF_CONTEXT &&
+	    (line.len != other.len || memcmp(line.text, other.text, line.len)))
+		return false;
+	c->added += kind == DIFF_ADDED;
+	c->removed += kind == DIFF_DELETED;
+	if (!pass(c, &line))
+		return false;
+	if (line.text[line.len - 1] == '\n')
+		return true;
+	return pass(c, &(struct textdiff_line){.kind = '\\',
+					       .text = note,
+					       .len = sizeof(note) - 1});
+}
+
+static void add_range(struct buf *to, char mark, uint64_t at, uint64_t count)
+{
+	buf_printf(to, "%c%llu", mark, (unsigned long long)(at + (count > 0)));
+	if (count != 1)
+		buf_printf(to, ",%llu", (unsigned long long)count);
+	buf_add_char(to, ' ');
+}
+
+static bool pass_hunk(struct check *c, struct dec *d)
+{
+	uint64_t old_at = dec_var(d), old_count = dec_var(d);
+	uint64_t new_at = dec_var(d), new_count = dec_var(d), runs, length;
+	size_t len;
+	const unsigned char *text = dec_bytes(d, &len);
+	AUTO(buf) struct buf header = {0};
+	struct textdiff_line line = {.kind = '@'};
+
+	runs = dec_var(d);
+	if (d->bad || len > HEADER_TEXT_MAX ||
+	    (len && memchr(text, '\n', len)) || !skip_equal(c, old_at, new_at))
+		return false;
+	buf_add_text(&header, "@@ ");
+	add_range(&header, '-', old_at, old_count);
+	add_range(&header, '+', new_at, new_count);
+	buf_add_text(&header, "@@");
+	buf_add(&header, text, len);
+	buf_add_char(&header, '\n');
+	line.text = (const char *)header.data;
+	line.len = header.len;
+	line.old_at = old_at;
+	line.new_at = new_at;
+	if (!pass(c, &line))
+		return false;
+	while (runs-- && !d->bad) {
+		length = dec_var(d);
+		if (d->bad || (length & 3) > DIFF_DELETED)
+			return false;
+		for (; length >> 2; length -= 4)
+			if (!pass_line(c, length & 3))
+				return false;
 	}
-	return got < 0 ? fail(err, -got, "the comparison was stopped") : 0;
+	return !d->bad && c->old.line == old_at + old_count &&
+	       c->now.line == new_at + new_count;
+}
+
+/* 0; 1: not text; -EPROTO: the answer is not a difference of the texts. */
+static int check_answer(struct check *c, const struct buf *answer,
+			struct err *err)
+{
+	struct dec d = dec_start(answer->data, answer->len);
+	bool binary = dec_u8(&d), good = !d.bad;
+	uint32_t hunks;
+
+	if (binary)
+		return dec_end(&d) ? 1 : parse_refuse(err);
+	hunks = dec_u32(&d);
+	while (good && hunks-- && !d.bad)
+		good = pass_hunk(c, &d);
+	if (c->stopped)
+		return fail(err, ECANCELED, "the comparison was stopped");
+	/* Unchanged lines behind the last hunk. */
+	good = good && dec_end(&d) &&
+	       c->old.end - c->old.at == c->now.end - c->now.at &&
+	       (c->old.at == c->old.end ||
+		memcmp(c->old.at, c->now.at,
+		       (size_t)(c->old.end - c->old.at)) == 0);
+	return good ? 0 : parse_refuse(err);
+}
+
+static struct side side_of(const void *data, size_t len)
+{
+	const char *start = data;
+
+	return (struct side){start, start ? start + len : start, 0};
+}
+
+/* As libgit2 decides, so that a worker cannot hide a text. */
+static bool is_binary(const void *data, size_t len)
+{
+	return len > TEXT_MAX ||
+	       (len && memchr(data, '\0', len < NUL_WITHIN ? len : NUL_WITHIN));
 }
 
 int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
@@ -47,31 +189,33 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	     int (*each)(void *arg, const struct textdiff_line *line),
 	     void *arg, size_t *ret_added, size_t *ret_removed, struct err *err)
 {
-	const struct libgit *git;
-	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
-	git_patch *patch = NULL;
-	size_t i;
-	int got = 0;
+	AUTO(buf) struct buf context = {0}, answer = {0};
+	struct parse_text in[3] = {{old, old_len}, {now, now_len}};
+	struct check c = {
+		.old = side_of(old, old_len),
+		.now = side_of(now, now_len),
+		.each = each,
+		.arg = arg,
+	};
+	int got;
 
-	if (libgit_load(&git, err) < 0)
+	if (is_binary(old, old_len) || is_binary(now, now_len))
+		return 1;
+	enc_u32(&context, (uint32_t)context_lines);
+	in[2] = (struct parse_text){context.data, context.len};
+	if (parse_call(PARSE_DIFF, in, 3, &answer, err) < 0)
 		return -err->num;
-	options.context_lines = (unsigned)context_lines;
-	if (git->patch_from_buffers(&patch, old, old_len, NULL, now, now_len,
-				    NULL, &options) < 0)
-		return libgit_failed("compare texts", err);
-	if (git->patch_get_delta(patch)->flags & GIT_DIFF_FLAG_BINARY)
-		got = 1;
-	else if (git->patch_line_stats(NULL, ret_added, ret_removed, patch) < 0)
-		got = libgit_failed("compare texts", err);
-	for (i = 0; got == 0 && each && i < git->patch_num_hunks(patch); i++)
-		got = pass_hunk(git, patch, i, each, arg, err);
-	git->patch_free(patch);
+	got = check_answer(&c, &answer, err);
+	if (got > 0)
+		return parse_refuse(err);
+	if (got == 0 && ret_added)
+		*ret_added = c.added;
+	if (got == 0 && ret_removed)
+		*ret_removed = c.removed;
 	return got;
 }
 
 int textdiff_available(struct err *err)
 {
-	const struct libgit *git;
-
-	return libgit_load(&git, err);
+	return textdiff("", 0, "", 0, 0, NULL, NULL, NULL, NULL, err);
 }

@@ -1,5 +1,12 @@
-/* The difference of two texts, by libgit2 from memory alone: no repository,
- * configuration or attribute is read, and no program is run. */
+/*
+ * The difference of two texts, by libgit2 from memory alone: no repository,
+ * configuration or attribute is read, and no program is run.
+ *
+ * libgit2 compares in the parsing worker (restore/parse/parse.h), which answers
+ * with numbers of lines. The lines are taken from the texts themselves, and the
+ * answer is checked: a line that the difference leaves out, or shows as
+ * unchanged, is equal in both texts.
+ */
 #ifndef GUARD_RESTORE_GIT_TEXTDIFF_H
 #define GUARD_RESTORE_GIT_TEXTDIFF_H
 
@@ -10,7 +17,9 @@
 
 struct textdiff_line {
 	char kind; /* ' ' context, '+', '-', '@' hunk header, '\\' no newline */
-	const char *text; /* with its newline, not terminated, not escaped */
+	/* With its newline, not terminated, not escaped. A line of a text
+	 * points into it, an unchanged one into the old. */
+	const char *text;
 	size_t len;
 	/* For a header: number of lines before the hunk in both texts. */
 	size_t old_at, new_at;
@@ -18,14 +27,15 @@ struct textdiff_line {
 
 /* Calls each() for every line; each NULL: only the counts (each may be NULL).
  * Returns 0, or 1: at least one side is not text, and each() is not called.
- * -ENOPKG: libgit2 is missing. */
+ * -ENOPKG: libgit2 is missing. -EPROTO: the worker failed; each() may have been
+ * called for correct lines. */
 int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	     int context_lines,
 	     int (*each)(void *arg, const struct textdiff_line *line),
 	     void *arg, size_t *ret_added, size_t *ret_removed,
 	     struct err *err);
 
-/* 0, or -ENOPKG and the text that names libgit2's package. */
+/* 0; -ENOPKG: the text names libgit2's package; -EPROTO. */
 int textdiff_available(struct err *err);
 
 #endif

@@ -1,4 +1,8 @@
-/* Three-way merge of texts, by libgit2 from memory alone, like textdiff.h. */
+/*
+ * Three-way merge of texts, by libgit2 from memory alone, in the parsing worker
+ * (restore/parse/parse.h). The answer is checked: it has only lines of the two
+ * sides and conflict markers.
+ */
 #ifndef GUARD_RESTORE_GIT_TEXTMERGE_H
 #define GUARD_RESTORE_GIT_TEXTMERGE_H
 
@@ -23,7 +27,7 @@ struct textmerge_sides {
 bool textmerge_is_text(const struct buf *text);
 
 /* 1: merged; 0: *ret has conflict markers. All sides pass textmerge_is_text().
- * -ENOPKG, -EIO: libgit2 is missing or failed. */
+ * -ENOPKG, -EIO: libgit2 is missing or failed; -EPROTO: the worker did. */
 int textmerge(const struct textmerge_sides *sides, struct buf *ret,
 	      struct err *err);
 

@@ -60,6 +60,9 @@ static int merge_bytes(struct planner *pl, const struct row *row,
 	if (got != 1)
 		return got;
 	got = textmerge(&sides, &merged, err);
+	if (got == -EPROTO)
+		return err_context(err, "cannot be merged (use --ours or "
+					"--theirs)");
 	if (got < 0 || (got == 0 && !marked))
 		return got;
 	*how = got ? STEP_MERGED : STEP_MARKED;

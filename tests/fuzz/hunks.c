@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "guard/parse/parse_worker.h"
 #include "restore/git/hunks.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -126,7 +127,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	AUTO(hunks) struct hunks h = {0};
 	struct err err;
 	size_t i;
-	int got = hunks_make(&old, &now, &h, &err);
+	int got;
+
+	parse_worker_install();
+	got = hunks_make(&old, &now, &h, &err);
 
 	must(got >= 0);
 	if (got) {

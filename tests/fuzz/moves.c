@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "guard/parse/parse_worker.h"
 #include "restore/git/moves.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -217,6 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	const struct moves_source source = {key_of, bytes_of, &w};
 	size_t i;
 
+	parse_worker_install();
 	read_lines(&w, data, len);
 	fill(&w, false, &m);
 	fill(&w, true, &m);

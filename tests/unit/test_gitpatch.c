@@ -3,6 +3,7 @@
  * express. tests/integration/patch.t applies patches with git itself.
  */
 /* users: one */
+#include "guard/parse/parse_worker.h"
 #include "tests/unit/plan_fixture.h"
 
 #include "restore/git/gitpatch.h"
@@ -150,5 +151,6 @@ int main(void)
 		TEST(keeps_to_the_paths),
 	};
 
+	parse_worker_install();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

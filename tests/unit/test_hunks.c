@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "guard/parse/parse_worker.h"
 #include "restore/git/hunks.h"
 
 static struct buf text_of(const char *text)
@@ -222,5 +223,6 @@ int main(void)
 		cmocka_unit_test(an_edit_that_fits_nowhere_is_refused),
 	};
 
+	parse_worker_install();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "guard/parse/parse_worker.h"
 #include "restore/git/moves.h"
 
 /* An artificial tree: paths with their texts, up to a path of NULL; a text of
@@ -395,5 +396,6 @@ int main(void)
 			test_a_hundred_thousand_on_either_side_take_no_time),
 	};
 
+	parse_worker_install();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
  * changed cells one by one.
  */
 /* users: one */
+#include "guard/parse/parse_worker.h"
 #include "tests/unit/plantell.h"
 
 #define DOCUMENT "docs/plan.md"
@@ -562,6 +563,7 @@ int main(void)
 			.test_func = cell_is_so,
 			.initial_state = &cells[i],
 		};
+	parse_worker_install();
 	if (getenv("GUARD_WRITE_TABLES")) {
 		(void)setup_all(NULL);
 		got = write_document(buf_text(&text));

@@ -3,6 +3,7 @@
  * --merge of an apply. test_plantable.c has the complete tables.
  */
 /* users: one */
+#include "guard/parse/parse_worker.h"
 #include "tests/unit/plantell.h"
 
 #include "restore/git/textmerge.h"
@@ -640,5 +641,6 @@ int main(void)
 		TEST(loses_no_edit_in_silence),
 	};
 
+	parse_worker_install();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

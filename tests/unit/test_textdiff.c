@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "guard/parse/parse_worker.h"
 #include "restore/git/textdiff.h"
 
 static int add_line(void *arg, const struct textdiff_line *line)
@@ -168,5 +169,6 @@ int main(void)
 		cmocka_unit_test(leaves_control_characters_as_they_are),
 	};
 
+	parse_worker_install();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

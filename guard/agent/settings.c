@@ -1,0 +1,75 @@
+#include "guard/agent/settings.h"
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/codec.h"
+#include "restore/parse/parse.h"
+
+static struct parse_text text_of(const struct buf *text)
+{
+	if (!text)
+		return (struct parse_text){0};
+	return (struct parse_text){text->len ? (const void *)text->data : "",
+				   text->len};
+}
+
+static void add_members(struct buf *to, const struct members *m)
+{
+	enc_text(to, m->file);
+	enc_text(to, m->data);
+	enc_text(to, m->project);
+}
+
+bool settings_compare(const struct members *m, const struct buf *before,
+		      const struct buf *now, members_visit *each, void *arg)
+{
+	AUTO(buf) struct buf members = {0}, answer = {0};
+	struct err ignored;
+	struct dec d;
+
+	add_members(&members, m);
+	if (parse_call(PARSE_MEMBERS,
+		       (struct parse_text[]){text_of(&members), text_of(before),
+					     text_of(now)},
+		       3, &answer, &ignored) < 0)
+		return false;
+	d = dec_start(answer.data, answer.len);
+	if (dec_u8(&d) != 1)
+		return false;
+	while (d.at < d.end && !d.bad) {
+		char letter = (char)dec_u8(&d);
+		auto_free char *member = dec_text(&d);
+
+		if (!d.bad && letter && strchr("AMD", letter))
+			each(arg, letter, member);
+	}
+	if (d.bad)
+		(void)parse_refuse(&ignored);
+	return !d.bad;
+}
+
+void settings_texts(const struct members *m, struct buf *file,
+		    void (*each)(void *arg, const char *text), void *arg)
+{
+	AUTO(buf) struct buf members = {0}, answer = {0};
+	struct err ignored;
+	struct dec d;
+
+	add_members(&members, m);
+	if (parse_call(PARSE_MEMBER_TEXTS,
+		       (struct parse_text[]){text_of(&members), text_of(file)},
+		       2, &answer, &ignored) < 0) {
+		each(arg, buf_text(file));
+		return;
+	}
+	d = dec_start(answer.data, answer.len);
+	while (d.at < d.end && !d.bad) {
+		auto_free char *text = dec_text(&d);
+
+		if (!d.bad)
+			each(arg, text);
+	}
+	if (d.bad)
+		(void)parse_refuse(&ignored);
+}

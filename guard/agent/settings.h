@@ -1,0 +1,16 @@
+/* members.h in the parsing worker (restore/parse/parse.h): an agent's settings
+ * were written by a run. */
+#ifndef GUARD_AGENT_SETTINGS_H
+#define GUARD_AGENT_SETTINGS_H
+
+#include "guard/agent/members.h"
+
+/* As members_compare(). False, too, if the worker fails. */
+bool settings_compare(const struct members *m, const struct buf *before,
+		      const struct buf *now, members_visit *each, void *arg);
+
+/* As members_texts(). If the worker fails, the complete file. */
+void settings_texts(const struct members *m, struct buf *file,
+		    void (*each)(void *arg, const char *text), void *arg);
+
+#endif
