@@ -4,6 +4,7 @@
 #include "guard/retention/settings.h"
 #include "guard/change/recover.h"
 #include "restore/transaction.h"
+#include "snapshot/tree/changed_paths.h"
 #include "snapshot/walk/take.h"
 
 struct snapshot_command {
@@ -220,6 +221,8 @@ static int snapshot_command(char **paths, size_t count,
 	else if (t->json && (got == 0 || json_array_size(array)))
 		jsonstream_print_list("guard.snapshots/1", "snapshots",
 				      TAKE(array));
+	if (c.store)
+		changed_paths_update(c.store);
 	if (got < 0)
 		return got;
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;

@@ -8,9 +8,11 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/vec.h"
 #include "guard/state/report.h"
 #include "snapshot/store/store_dir.h"
 #include "snapshot/tree/catalog.h"
+#include "snapshot/tree/changed_paths.h"
 
 static void history_row_free(struct history_row *row)
 {
@@ -46,6 +48,10 @@ struct lookup {
  * yet, or the directory did not exist. */
 struct previous {
 	struct snapshot snapshot;
+	/* Its number, or that of a later one in which nothing at the path is
+	 * different, and which was not loaded. */
+	uint64_t seq;
+	bool cached; /* changed_paths.h has an item of that one */
 	struct entry entry; /* the path's entry in it */
 	bool any;
 	/* purged with a directory above it: the state is unknown */
@@ -110,7 +116,23 @@ static bool is_same_row(const struct entry *a, const struct entry *b)
 	       oid_equal(&a->content, &b->content);
 }
 
-static int describe_row(struct store *store, const struct previous *previous,
+/* Loads the newest of the snapshots that were not loaded. */
+static int load_previous(struct store *store, struct previous *previous,
+			 struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+
+	if (!previous->any || previous->snapshot.seq == previous->seq)
+		return 0;
+	if (catalog_load(store, previous->seq, &s, err) < 0)
+		return err->num == ENOENT ? 0 : -err->num; /* just pruned */
+	snapshot_free(&previous->snapshot);
+	previous->snapshot = s;
+	s = (struct snapshot){0};
+	return 0;
+}
+
+static int describe_row(struct store *store, struct previous *previous,
 			struct history_row *row, const char *rest,
 			struct err *err)
 {
@@ -132,6 +154,8 @@ static int describe_row(struct store *store, const struct previous *previous,
 		row->change = b->mode ? HISTORY_ADDED : HISTORY_DELETED;
 		if (strcmp(before->root_path, now->root_path) != 0)
 			return 0;
+		if (load_previous(store, previous, err) < 0)
+			return -err->num;
 		got = tree_diff(store, &before->root, &now->root,
 				match_renamed_entry, &s, err);
 		if (got == 0 && s.found)
@@ -258,6 +282,7 @@ static int load_row(struct history *h, struct store *store,
 	if (!row->of_run) {
 		/* The next snapshot is compared with this one. */
 		root.root_path = mem_strdup(s->root_path);
+		root.seq = previous->seq = s->seq;
 		entry_copy(&root.root, &s->root);
 		snapshot_free(&previous->snapshot);
 		entry_free(&previous->entry);
@@ -267,6 +292,14 @@ static int load_row(struct history *h, struct store *store,
 		previous->purged = purged;
 	}
 	return is_new;
+}
+
+static void add_command(struct history *h, const struct snapshot *s)
+{
+	if (*s->run_id && *s->command)
+		(void)json_object_set_new(
+			h->commands, s->run_id,
+			json_stringn_nocheck(s->command, strlen(s->command)));
 }
 
 /* snaps_fd: the directory of the snapshots. */
@@ -284,10 +317,7 @@ static int add_row(struct history *h, struct store *store, int snaps_fd,
 		return 0;
 	}
 	row.of_run = snapshot_of_run(s);
-	if (*s->run_id && *s->command)
-		(void)json_object_set_new(
-			h->commands, s->run_id,
-			json_stringn_nocheck(s->command, strlen(s->command)));
+	add_command(h, s);
 	if (h->path)
 		got = load_row(h, store, previous, &row, err);
 	else
@@ -301,22 +331,109 @@ static int add_row(struct history *h, struct store *store, int snaps_fd,
 	return got;
 }
 
+/* --- snapshots that are not loaded --- */
+
+/* A snapshot that has a run's command. */
+struct command_of {
+	uint64_t run, seq; /* run: hash of its id */
+};
+
+struct skipping {
+	struct changed_paths *changed;
+	VEC(struct command_of) commands; /* of those that were not loaded */
+};
+
+static void skipping_free(struct skipping *s)
+{
+	changed_paths_free(&s->changed);
+	free(s->commands.items);
+}
+
+/*
+ * Whether the snapshot has the path as the previous one: it is no version. A
+ * snapshot that was taken during a run is compared with others of that run, and
+ * always loaded.
+ */
+static bool skip_unchanged(struct skipping *s, const struct history *h,
+			   struct previous *previous,
+			   const struct listed_snapshot *l)
+{
+	const struct changed_snapshot *at = l->cached;
+
+	if (!at || !at->before || !previous->any || !previous->cached ||
+	    at->before != previous->seq || at->flags & CHANGED_DURING ||
+	    changed_paths_has(s->changed, at,
+			      path_rest(h->path, previous->snapshot.root_path)))
+		return false;
+	if (at->run && at->flags & CHANGED_COMMAND)
+		*VEC_ADD(&s->commands) = (struct command_of){at->run, l->seq};
+	if (at->flags & CHANGED_OF_RUN) {
+		/* As the previous one, with which the next snapshot of the run
+		 * is compared in any case. */
+		entry_free(&previous->made);
+		free(previous->run_id);
+		previous->run_id = NULL;
+	} else {
+		previous->seq = l->seq;
+	}
+	return true;
+}
+
+/* The command of a run is that of its last snapshot. */
+static void load_skipped_commands(struct history *h, struct store *store,
+				  const struct skipping *s)
+{
+	size_t i, k;
+
+	for (i = 0; i < h->count && s->commands.count; i++) {
+		const char *id = h->rows[i].snapshot.run_id;
+		uint64_t run = *id ? store_hash_text(id) : 0;
+
+		for (k = s->commands.count; run && k-- > 0;) {
+			AUTO(snapshot) struct snapshot last = {0};
+			struct err ignored;
+
+			if (s->commands.items[k].run != run)
+				continue;
+			if (catalog_load(store, s->commands.items[k].seq, &last,
+					 &ignored) == 0 &&
+			    strcmp(last.run_id, id) == 0)
+				add_command(h, &last);
+			break;
+		}
+	}
+}
+
 int history_load(struct history *h, struct store *store, struct err *err)
 {
 	AUTO(previous) struct previous previous = {0};
-	auto_free uint64_t *seqs = NULL;
+	AUTO(skipping) struct skipping skipping = {0};
 	auto_close int snaps_fd = -1;
-	size_t count = 0, i;
+	size_t count, i;
 
 	h->commands = json_object();
 	snaps_fd = store_open_subdir(store, "snaps", err);
-	if (snaps_fd < 0 || catalog_list(store, &seqs, &count, err) < 0)
+	if (snaps_fd < 0)
+		return snaps_fd;
+	skipping.changed = changed_paths_open(store, err);
+	if (!skipping.changed)
 		return -err->num;
+	count = skipping.changed->listed.count;
 	for (i = 0; i < count; i++) {
-		if (add_row(h, store, snaps_fd, seqs[i], &previous, err) < 0)
-			return err_context(err, "snapshot %" PRIu64, seqs[i]);
-		if (h->progress)
-			h->progress(h->arg, "snapshot", i + 1, count);
+		const struct listed_snapshot *l =
+			&skipping.changed->listed.items[i];
+
+		if (!h->path || !skip_unchanged(&skipping, h, &previous, l)) {
+			if (add_row(h, store, snaps_fd, l->seq, &previous,
+				    err) < 0)
+				return err_context(err, "snapshot %" PRIu64,
+						   l->seq);
+			if (previous.seq == l->seq)
+				previous.cached = l->cached != NULL;
+			if (h->progress)
+				h->progress(h->arg, "snapshot", i + 1, count);
+		}
 	}
+	load_skipped_commands(h, store, &skipping);
 	return 0;
 }

@@ -26,6 +26,7 @@
 #include "overlay/pre_copy_up.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
+#include "snapshot/tree/changed_paths.h"
 #include "snapshot/walk/take.h"
 
 #define NAME "groups"
@@ -131,6 +132,10 @@ const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
 }
 
 /* ---- the worker ---- */
+
+/* One of so many runs looks whether the cache of changed paths lacks many
+ * snapshots. */
+#define UPDATE_SHARE 8
 
 /* The record of a snapshot's progress. */
 struct progress {
@@ -365,8 +370,12 @@ static void run_base_worker(struct run *run, struct timestamp start,
 				 got < 0 ? err.text : NULL, &err);
 	/* No process waits for the work below. */
 	(void)close(base_lock);
-	if (got == 0)
+	if (got == 0) {
 		count_unstored(&state, &session);
+		/* The list of all snapshots costs some milliseconds. */
+		if (session.roots[0].base % UPDATE_SHARE == 0)
+			changed_paths_update(store);
+	}
 	store_free(&store);
 	/* `guard status` reports trash that cannot be removed now. */
 	if (state_open(&state, &err) == 0)

@@ -394,14 +394,17 @@ void catalog_file_name(char name[32], uint64_t seq)
 /* The sequence number in a file's name; 0 for any other name. */
 uint64_t catalog_file_seq(const char *name)
 {
-	char again[32];
 	uint64_t seq = 0;
 	size_t i;
 
 	for (i = 0; name[i] >= '0' && name[i] <= '9' && i < 19; i++)
 		seq = seq * 10 + (uint64_t)(name[i] - '0');
-	catalog_file_name(again, seq);
-	return strcmp(again, name) == 0 ? seq : 0;
+	/* No other name of the same number: that of catalog_file_name() has ten
+	 * digits, or more without a leading zero. */
+	return i >= 10 && (i == 10 || name[0] != '0') &&
+			       strcmp(name + i, SUFFIX) == 0
+		       ? seq
+		       : 0;
 }
 
 int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,

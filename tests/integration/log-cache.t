@@ -1,0 +1,89 @@
+#!/bin/sh
+# guard log of a path skips snapshots in which the path is unchanged, by the
+# cache of changed paths. The output is the same as without it.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+stopat=/opt/guard/build/tests/lib/stopat
+cache=$state/store/changed-paths
+mkdir -p "$HOME/project/dir/sub"
+cd "$HOME/project" || exit 99
+echo 0 >dir/sub/file
+echo 0 >top
+echo same >dir/same
+
+# logs NAME: what guard log shows of several paths
+logs() {
+	for path in top dir dir/sub/file dir/same moved gone purged .; do
+		guard log "$path"
+		guard log --json "$path"
+	done >"$T/$1" 2>&1
+}
+# same_without TITLE: the output with the cache and without it
+same_without() {
+	logs with
+	chmod u+w "$state/store"
+	mv "$cache" "$T/cache"
+	logs without
+	mv "$T/cache" "$cache"
+	chmod u-w "$state/store"
+	ok "$1" same "$T/without" "$T/with"
+}
+# opens PATH: the number of calls that read snapshots
+opens() {
+	"$stopat" --count "$T/count" --reads --below "$state/store/snaps" \
+		--at 0 -- guard log "$1" >"$out" 2>"$err"
+	cut -d ' ' -f 1 "$T/count"
+}
+
+for i in $(seq 12); do
+	echo "$i" >top
+	[ $((i % 4)) != 0 ] || echo "$i" >dir/sub/file
+	case $i in
+	3) echo x >purged ;;
+	5) mv dir/same moved ;;
+	7) rm moved; echo x >gone ;;
+	9) rm gone; chmod 600 dir/sub/file ;;
+	esac
+	guard snapshot -q
+done >"$out" 2>"$err"
+for i in $(seq 6); do
+	guard run -q -- sh -c "echo run $i >top; echo $i >dir/new-$i"
+	settle
+	guard apply -q -y
+done
+guard run -q --name pending -- sh -c 'echo pending >dir/sub/file'
+settle
+guard snapshot -q --exclude top >"$out"
+gives 0 'a snapshot is accepted' guard snapshot -q
+ok 'the cache exists' test -s "$cache"
+ok 'log without the cache reads many snapshots' test "$(
+	chmod u+w "$state/store"
+	mv "$cache" "$T/cache"
+	opens dir/same
+	mv "$T/cache" "$cache"
+	chmod u-w "$state/store")" -gt 30
+ok 'log with the cache reads few snapshots' test "$(opens dir/same)" -lt 15
+same_without 'log shows the same versions'
+says "$T/with" pending
+says "$T/with" renamed
+
+gives 0 'purge is accepted' guard purge --confirm purged purged
+same_without 'log shows the same after a purge'
+gives 0 'prune is accepted' guard prune -q -y --keep-last 20
+same_without 'log shows the same after a prune'
+for i in $(seq 8); do
+	echo "more $i" >top
+	guard run -q --name "more-$i" -- sh -c "echo more $i >dir/same"
+	settle
+	guard apply -q -y "more-$i"
+done
+guard snapshot -q >"$out"
+same_without 'log shows the same after more snapshots'
+chmod u+w "$state/store" "$cache"
+printf x | dd of="$cache" bs=1 seek=100 conv=notrunc 2>"$T/meanwhile"
+logs with
+ok 'a damaged cache is not used' same "$T/without" "$T/with"
+chmod u-w "$state/store"
+
+finish
