@@ -224,7 +224,7 @@ static int select_kinds(struct apply_selection *s, struct err *err)
 						"--kinds lists them",
 				    text_quote(s->kinds[i]));
 		review_kinds_answer(&k, NULL, kind, REVIEW_YES);
-		output_print("kind %s: %s", kind->id,
+		output_print("kind %.*s: %s", k.kinds.id_len, kind->id,
 			     text_count(kind->places.count, "hunk"));
 	}
 	return 0;

@@ -6,6 +6,7 @@
 #include "guard/cli/diffruns.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/diffsnaps.h"
+#include "guard/cli/hunks_json.h"
 #include "guard/cli/kinds_show.h"
 #include "guard/cli/listing.h"
 #include "guard/cli/verdict_show.h"
@@ -102,10 +103,10 @@ static void print_diff(const struct session *s, struct changes *c,
 }
 
 /* The names alone have no verdict. */
-static void judge_and_print(const struct session *s,
-			    const struct resolved_run *p, struct changes *c,
-			    const struct diff_options *o)
+static bool judge_and_print(struct context *context, struct resolved_run *p,
+			    struct changes *c, const struct diff_options *o)
 {
+	const struct session *s = &p->session;
 	AUTO(judgement) struct judgement j = {0};
 	AUTO(verdict) struct verdict verdict = {0};
 	struct err ignored;
@@ -113,14 +114,17 @@ static void judge_and_print(const struct session *s,
 
 	for (i = 0; i < c->root_count; i++)
 		diffshow_sort(&c->roots[i].list);
-	if (o->form <= FORM_STAT || o->form == FORM_JSON) {
+	if (o->form <= FORM_STAT || o->form >= FORM_JSON) {
 		judgement_make(s, c, &j);
 		verdict_make(&j, judgement_read(&j, JUDGEMENT_ALL), &verdict);
 		if (!resolve_run_has_paths(p))
 			(void)verdict_save(s->fd, verdict_show_key(s, c),
 					   &verdict, &ignored);
 	}
+	if (o->form == FORM_HUNKS)
+		return hunks_json_print(context, p, c, &j, &verdict);
 	print_diff(s, c, &j, &verdict, o);
+	return true;
 }
 
 static int diff_two_runs(struct context *c, const struct session *a,
@@ -161,16 +165,18 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	int points, got;
 	struct freezer *freezer = NULL;
+	bool compared = true;
 	struct err unexpected;
 
 	if (context_open(c, true, err) < 0)
 		return -err->num;
 	got = diffruns_open(c, count - dashed, argv, &a, &b, err);
 	points = got ? 0 : diffsnaps_points(c, count - dashed, argv, err);
-	if (got >= 0 && points >= 0 && got + points && o->form == FORM_KINDS)
+	if (got >= 0 && points >= 0 && got + points &&
+	    (o->form == FORM_KINDS || o->form == FORM_HUNKS))
 		return fail(err, EINVAL,
-			    "--kinds shows the changes of one run: name a run, "
-			    "or none for the latest");
+			    "--kinds and --json=hunks show the changes of one "
+			    "run: name a run, or none for the latest");
 	if (got)
 		return diff_two_runs(c, &a, &b, argv + 2, count - 2, o, err);
 	if (points < 0)
@@ -216,9 +222,9 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		if (kinds_show_changes(&changes, err) < 0)
 			return -err->num;
 	} else {
-		judge_and_print(&p.session, &p, &changes, o);
+		compared = judge_and_print(c, &p, &changes, o);
 	}
-	if (!output_finish() || !diffshow_has_compared())
+	if (!output_finish() || !compared || !diffshow_has_compared())
 		return STATUS_REFUSED;
 	return o->exit_code &&
 	       changes_total(&changes) + changes_home(&changes)->list.count;
@@ -240,6 +246,23 @@ static bool read_context(const struct verb *verb, int id, const char *value,
 	return true;
 }
 
+static bool read_json_form(const struct verb *verb, int id, const char *value,
+			   void *to)
+{
+	enum diff_form *form = to;
+
+	(void)id;
+	if (value && strcmp(value, "hunks") != 0) {
+		options_usage_error(verb,
+				    "--json takes no value or hunks, not "
+				    "%s",
+				    text_quote(value));
+		return false;
+	}
+	*form = value ? FORM_HUNKS : FORM_JSON;
+	return true;
+}
+
 int cmd_diff(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("diff");
@@ -253,7 +276,7 @@ int cmd_diff(int argc, char **argv)
 		{OPT_NAME_STATUS, .choice = &o.form, .value = FORM_NAME_STATUS},
 		{OPT_NAME_ONLY, .choice = &o.form, .value = FORM_NAME_ONLY},
 		{'z', .choice = &o.form, .value = FORM_RAW},
-		{OPT_JSON, .choice = &o.form, .value = FORM_JSON},
+		{OPT_JSON, .read = read_json_form, .to = &o.form},
 		{OPT_KINDS, .choice = &o.form, .value = FORM_KINDS},
 		{OPT_EXIT_CODE, .flag = &o.exit_code},
 		{'U', .read = read_context, .to = &o.context},

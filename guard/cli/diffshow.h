@@ -24,6 +24,7 @@ enum diff_form {
 	FORM_NAME_ONLY,
 	FORM_RAW,
 	FORM_JSON,
+	FORM_HUNKS, /* JSON, an object a line, of a run only */
 };
 
 struct diff_options {

@@ -55,22 +55,26 @@ void jsonout_mode(json_t *object, uint32_t mode)
 	jsonout_text(object, "mode", text);
 }
 
-void jsonout_text(json_t *object, const char *key, const char *text)
+void jsonout_bytes(json_t *object, const char *key, const void *data,
+		   size_t len)
 {
-	size_t len = text ? strlen(text) : 0;
-
-	if (!text) {
-		jsonout_set(object, key, json_null());
-	} else if (text_is_utf8(text, len)) {
-		jsonout_set(object, key, json_string(text));
+	if (text_is_utf8(data, len) && !(len && memchr(data, '\0', len))) {
+		jsonout_set(object, key, json_stringn(data, len));
 	} else {
 		auto_free char *name = mem_printf("%s_b64", key);
-		auto_free char *coded =
-			base64((const unsigned char *)text, len);
+		auto_free char *coded = base64(data, len);
 
 		jsonout_set(object, key, json_null());
 		jsonout_set(object, name, json_string(coded));
 	}
+}
+
+void jsonout_text(json_t *object, const char *key, const char *text)
+{
+	if (text)
+		jsonout_bytes(object, key, text, strlen(text));
+	else
+		jsonout_set(object, key, json_null());
 }
 
 void jsonout_texts(json_t *object, const char *key, char *const *texts)

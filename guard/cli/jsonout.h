@@ -17,6 +17,9 @@
 /* Adds a text as KEY, or as KEY_b64 with KEY null when it is not UTF-8; null
  * for NULL. */
 void jsonout_text(json_t *object, const char *key, const char *text);
+/* The same for bytes, of which a NUL is no text, either. */
+void jsonout_bytes(json_t *object, const char *key, const void *data,
+		   size_t len);
 /* Adds a value of any type; the object takes it. */
 void jsonout_set(json_t *object, const char *key, json_t *value);
 /* Appends a value; the array takes it. */

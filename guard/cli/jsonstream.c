@@ -27,6 +27,27 @@ void jsonstream_open(struct jsonstream *j, const char *key, char bracket)
 	j->any = false;
 }
 
+/* A DEL is ASCII for jansson, and a control character for a terminal. It is in
+ * texts only, where \u007f means the same. */
+static void write_json(const char *text, size_t len)
+{
+	const char *end = text + len, *del;
+
+	for (; (del = memchr(text, 0x7f, (size_t)(end - text)));
+	     text = del + 1) {
+		(void)fwrite(text, 1, (size_t)(del - text), stdout);
+		(void)fputs("\\u007f", stdout);
+	}
+	(void)fwrite(text, 1, (size_t)(end - text), stdout);
+}
+
+static int write_as_it_is(const char *text, size_t len, void *arg)
+{
+	(void)arg;
+	write_json(text, len);
+	return 0;
+}
+
 /* The lines of a value are in by as much as the value is: no text in JSON has
  * a line feed of its own. */
 static int write_indented(const char *text, size_t len, void *arg)
@@ -37,7 +58,7 @@ static int write_indented(const char *text, size_t len, void *arg)
 		const char *feed = memchr(text, '\n', len);
 		size_t part = feed ? (size_t)(feed - text) : len;
 
-		(void)fwrite(text, 1, part, stdout);
+		write_json(text, part);
 		if (feed)
 			print_line_break(j->depth);
 		text += part + (feed != NULL);
@@ -80,7 +101,16 @@ void jsonstream_close(struct jsonstream *j, char bracket)
 
 void jsonstream_print(json_t *value)
 {
-	(void)json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	(void)json_dump_callback(value, write_as_it_is, NULL,
+				 JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	(void)fputc('\n', stdout);
+	json_decref(value);
+}
+
+void jsonstream_line(json_t *value)
+{
+	(void)json_dump_callback(value, write_as_it_is, NULL,
+				 JSON_COMPACT | JSON_ENSURE_ASCII);
 	(void)fputc('\n', stdout);
 	json_decref(value);
 }

@@ -61,8 +61,8 @@ static void add_cut(struct buf *to, const char *text, size_t columns)
 		buf_add_text(to, "...");
 }
 
-static void print_member(const struct kind *kind, kinds_show_name name,
-			 void *arg)
+static void print_member(const struct kinds *k, const struct kind *kind,
+			 kinds_show_name name, void *arg)
 {
 	size_t width = output_width() > 60 ? output_width() : 80;
 	size_t columns = (width - 24) / 3;
@@ -75,8 +75,8 @@ static void print_member(const struct kind *kind, kinds_show_name name,
 	buf_add_text(&b, output_style(STYLE_NONE));
 	buf_add_text(&b, "  ");
 	name(arg, kind->places.items[0].item, &b);
-	(void)printf("  %s%7zu  %s  %s\n", kind->marked ? "!" : " ",
-		     kind->places.count, kind->id, buf_text(&b));
+	(void)printf("  %s%7zu  %.*s  %s\n", kind->marked ? "!" : " ",
+		     kind->places.count, k->id_len, kind->id, buf_text(&b));
 }
 
 bool kinds_show_family(const struct kinds *k, const struct kind_family *f,
@@ -90,8 +90,9 @@ bool kinds_show_family(const struct kinds *k, const struct kind_family *f,
 	if (f->files > 1)
 		buf_printf(&b, " and %s",
 			   text_count(f->files - 1, "other file"));
-	(void)printf("\n%s%s %7zu  %s%s  %s\n", output_style(STYLE_BOLD),
+	(void)printf("\n%s%s %7zu  %.*s%s  %s\n", output_style(STYLE_BOLD),
 		     f->marked ? "!" : " ", f->hunks,
+		     f->count == 1 ? k->id_len : KINDS_ID_MAX,
 		     f->count == 1 ? first->id : "family",
 		     output_style(STYLE_NONE), buf_text(&b));
 	print_sample(&first->sample);
@@ -105,7 +106,7 @@ bool kinds_show_family(const struct kinds *k, const struct kind_family *f,
 				     text_count(f->count - i, "more kind"));
 			return false;
 		}
-		print_member(&k->items.items[f->first + i], name, arg);
+		print_member(k, &k->items.items[f->first + i], name, arg);
 	}
 	return true;
 }

@@ -391,6 +391,16 @@ static struct kind *add_kind(struct kinds *k, const struct hunk *h,
 	return kind;
 }
 
+void kinds_id(struct kinds *k, const struct hunk *h,
+	      char ret[static KINDS_ID_MAX + 1])
+{
+	if (!k->work)
+		k->work = mem_zalloc(sizeof(*k->work));
+	make_keys(k->work, h);
+	(void)snprintf(ret, KINDS_ID_MAX + 1, "%016" PRIx64,
+		       hash_check(k->work->key.data, k->work->key.len));
+}
+
 void kinds_add(struct kinds *k, size_t item, size_t part, const struct hunk *h,
 	       bool marked)
 {
@@ -545,8 +555,8 @@ static int compare_ids(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* All ids get the length at which they differ. */
-static void cut_ids(struct kinds *k)
+/* The length at which all ids differ. */
+static void measure_ids(struct kinds *k)
 {
 	const char **ids = mem_alloc((k->items.count + 1) * sizeof(*ids));
 	size_t len = KINDS_ID_LEAST, i, same;
@@ -561,8 +571,7 @@ static void cut_ids(struct kinds *k)
 		if (same >= len)
 			len = same < KINDS_ID_MAX ? same + 1 : same;
 	}
-	for (i = 0; i < k->items.count; i++)
-		k->items.items[i].id[len] = '\0';
+	k->id_len = (int)len;
 	free(ids);
 }
 
@@ -570,7 +579,7 @@ void kinds_finish(struct kinds *k)
 {
 	work_free(k);
 	sort_families(k);
-	cut_ids(k);
+	measure_ids(k);
 }
 
 const struct kind *kinds_find(const struct kinds *k, const char *id,

@@ -38,7 +38,7 @@ struct kind_place {
 };
 
 struct kind {
-	char id[KINDS_ID_MAX + 1];
+	char id[KINDS_ID_MAX + 1]; /* complete; k->id_len of it are printed */
 	VEC(struct kind_place) places; /* in the order of kinds_add() */
 	size_t files; /* different items */
 	bool marked; /* one of its hunks was */
@@ -61,6 +61,7 @@ struct kinds {
 	VEC(struct kind) items;
 	VEC(struct kind_family) families;
 	size_t hunks;
+	int id_len; /* digits that tell all kinds apart */
 	struct kinds_work *work; /* until kinds_finish() */
 };
 
@@ -73,6 +74,11 @@ void kinds_add(struct kinds *k, size_t item, size_t part, const struct hunk *h,
 	       bool marked);
 /* Finds the families and sorts. No hunk may be added after it. */
 void kinds_finish(struct kinds *k);
+
+/* The complete id of the kind that the hunk is of, whatever kinds there are.
+ * Not after kinds_finish(). */
+void kinds_id(struct kinds *k, const struct hunk *h,
+	      char ret[static KINDS_ID_MAX + 1]);
 
 /* The kind with this id, or with an id that begins so; NULL: none, or (then
  * *ret_ambiguous) several. At least KINDS_ID_LEAST digits. */

@@ -232,7 +232,7 @@ static void ids_find_their_kinds(void **state)
 		add_hunk(&k, i, 0, hunk, false);
 	}
 	kinds_finish(&k);
-	assert_in_range(strlen(k.items.items[0].id), 7, 16);
+	assert_in_range(k.id_len, 7, 16);
 	for (i = 0; i < k.items.count; i++)
 		assert_ptr_equal(
 			kinds_find(&k, k.items.items[i].id, &ambiguous),
@@ -243,8 +243,10 @@ static void ids_find_their_kinds(void **state)
 	/* An id does not depend on the other kinds. */
 	add_hunk(&again, 0, 0, "+x = 3\n", false);
 	kinds_finish(&again);
-	assert_int_equal(strlen(again.items.items[0].id), KINDS_ID_LEAST);
-	assert_string_equal(again.items.items[0].id, "8f452b");
+	assert_int_equal(again.id_len, KINDS_ID_LEAST);
+	assert_memory_equal(again.items.items[0].id, "8f452b", 6);
+	assert_ptr_equal(kinds_find(&again, "8f452b", &ambiguous),
+			 &again.items.items[0]);
 }
 
 static void a_huge_hunk_is_compared_as_it_is(void **state)
