@@ -341,6 +341,10 @@ static int place_home(struct setup *s, struct err *err)
 	if (home && !s->policy->strict)
 		return 0;
 	if (home) {
+		/* The run's own /tmp lacks a home that lies there. */
+		if (mounts_private_dir(home) &&
+		    mount_make_point(s->root_fd, home, true, err) < 0)
+			return -err->num;
 		mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 		rc = mnt < 0 ? mnt : mount_place(s->root_fd, home, mnt, err);
 		return rc < 0 ? err_context(err,

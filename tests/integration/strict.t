@@ -84,4 +84,11 @@ says "$err" '--allow must be perf'
 gives 0 '--allow accepts several names' \
 	guard run --allow perf --allow 32bit --allow userfaultfd \
 	--allow io_uring -- true
+
+# --- a home directory in /tmp, which a run does not see ---
+mkdir -p /tmp/home
+gives 0 'the home directory of --strict may lie in /tmp' \
+	env HOME=/tmp/home guard run -q --strict -- sh -c \
+	'[ "$(ls -A /tmp/home)" = "" ] && touch /tmp/home/x'
+rm -rf /tmp/home
 finish
