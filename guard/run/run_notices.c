@@ -125,6 +125,16 @@ static bool has_hard_link_names(int dirfd, const char *name)
 	       S_ISREG(s.st_mode) && s.st_nlink > 1;
 }
 
+/* "~/.x" below the home directory, else the path; to free. */
+static char *name_home_path(const struct run *run, const char *path)
+{
+	const char *home = run->context.state.home;
+
+	return home && path_below(path, home)
+		       ? mem_printf("~/%s", path_rest(path, home))
+		       : mem_strdup(path);
+}
+
 /* The name of a hidden path for a notice, to free: below the home directory, or
  * where a variable or settings name the path; NULL: not named. */
 static char *name_hidden(const struct run *run, const char *path)
@@ -254,6 +264,8 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 	struct notice_kind sockets = {
 		"socket", "not reachable",
 		"--ro PATH exposes one, and its server acts outside"};
+	struct notice_kind secrets = {"secret", "exposed without their secrets",
+				      "--ro PATH exposes the original"};
 	struct notice_kind variables = {"variable", "not passed on",
 					"--env NAME passes one on"};
 	struct err ignored;
@@ -273,6 +285,14 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 	if (fd >= 0)
 		(void)record_load(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION,
 				  &t.record, &ignored);
+	for (i = 0; i < redactions->count; i++) {
+		auto_free char *path = NULL;
+
+		if (!redactions->items[i].any)
+			continue;
+		path = name_home_path(run, redactions->items[i].path);
+		add_notice_name(&t, &secrets, path);
+	}
 	add_hidden_paths(&t, &paths, &linked, run, redactions, hide);
 	names = mem_strdup(buf_text(dropped)); /* "A, B" */
 	for (name = strtok_r(names, ", ", &save); name;
@@ -309,6 +329,7 @@ void run_notices_print(struct run *run, const struct sandbox *sb,
 			    "run cannot be renamed (EXDEV): mv copies it; "
 			    "shown once per project");
 	}
+	print_notice(&secrets);
 	print_notice(&paths);
 	print_notice(&linked);
 	print_notice(&variables);

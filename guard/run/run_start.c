@@ -396,7 +396,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 {
 	const struct run_options *o = run->options;
 	AUTO(buf) struct buf dropped = {0}, notes = {0};
-	AUTO(buf) struct buf secrets = {0}, limits = {0};
+	AUTO(buf) struct buf limits = {0};
 	auto_close int copy = -1;
 	auto_close int tmp = -1;
 	auto_close int var_tmp = -1;
@@ -407,7 +407,6 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	struct start_report start_report;
 	struct sandbox_policy policy = policy_of(run);
 	char **hide, **envp;
-	size_t i;
 	int got;
 
 	if (run_check_grants(run, err) < 0 ||
@@ -442,14 +441,6 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	run_find_redactions(run, &redactions);
 	envp = make_environ(run, *layers, &dropped);
 	add_header_notes(run, &notes);
-	for (i = 0; i < redactions.count; i++)
-		if (redactions.items[i].any)
-			buf_printf(&secrets, "%s%s", secrets.len ? ", " : "",
-				   text_quote(redactions.items[i].path));
-	if (secrets.len)
-		report_note("exposed without their secrets: %s (--ro PATH "
-			    "exposes the original)",
-			    buf_text(&secrets));
 	start_report = (struct start_report){run, &redactions, hide, &dropped};
 	policy.envp = envp;
 	policy.tmp_fd = tmp;

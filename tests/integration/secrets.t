@@ -43,8 +43,10 @@ says "$out" '<id>r</id><password></password>'
 says "$out" 'https://pypi.example/simple'
 says "$out" 'jobs = 2'
 says "$out" 'org.gradle.jvmargs=-Xmx1g'
-says "$err" "without their secrets: '$HOME/.npmrc', '$HOME/.gitconfig'"
+says "$err" "without their secrets: ~/.npmrc, ~/.gitconfig"
 silent "$err" gradle
+gives 0 'the next run does not name these files again' guard run -- true
+silent "$err" 'without their secrets'
 silent "$err" 'changes in your home'
 gives 0 'git commit works in a run without a signing key' \
 	guard run -q -- sh -c \
