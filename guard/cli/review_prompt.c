@@ -14,6 +14,7 @@
 #include "guard/cli/output.h"
 #include "guard/cli/review_edit.h"
 #include "guard/cli/review_show.h"
+#include "guard/review/review_list.h"
 
 /* Lines of a part that are shown unasked, at least. */
 #define LINES_LEAST 60
@@ -115,27 +116,6 @@ static bool review_cursor_next_open(struct review_cursor *at)
 	return false;
 }
 
-static bool part_matches(struct review *r, struct review_item *item,
-			 size_t part, const regex_t *regex)
-{
-	const struct hunk *hunk = review_hunk(item, part);
-	size_t i;
-
-	for (i = 0; !part && i < item->count; i++)
-		if (regexec(regex, review_entry_at(r, item, i)->path, 0, NULL,
-			    0) == 0)
-			return true;
-	for (i = 0; hunk && i < hunk->lines.count; i++) {
-		auto_free char *line = mem_strndup(hunk->lines.items[i].text,
-						   hunk->lines.items[i].len);
-
-		if (hunk->lines.items[i].kind != ' ' &&
-		    regexec(regex, line, 0, NULL, 0) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Goes to the next part that matches, once round; says so if none does. */
 static void review_cursor_search(struct review_cursor *at, const char *text)
 {
@@ -156,7 +136,8 @@ static void review_cursor_search(struct review_cursor *at, const char *text)
 			review_cursor_open(at, 0);
 			turns++;
 		}
-		found = part_matches(at->r, &at->r->items[item], part, &regex);
+		found = review_list_part_matches(at->r, &at->r->items[item],
+						 part, &regex);
 		if (turns && item == at->item && part == at->part)
 			break;
 	}

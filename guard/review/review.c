@@ -279,6 +279,9 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 			       text_quote(e->path), err->text);
 	item->opened = true;
 	item->uncompared = got < 0;
+	item->counted = got == 0;
+	item->added = item->hunks.added;
+	item->removed = item->hunks.removed;
 	/* A deletion is always complete. */
 	if (got || !now || !item->hunks.count)
 		return 0;
@@ -289,6 +292,27 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 	for (i = 0; answer && i < item->parts; i++)
 		review_answer_part(r, item, i, answer);
 	return 0;
+}
+
+void review_close(struct review *r, struct review_item *item)
+{
+	enum review_answer answer = item->answers[0];
+	size_t i;
+
+	if (!item->opened || item->divided)
+		return;
+	for (i = 0; i < item->parts; i++)
+		if (item->answers[i] != answer)
+			return;
+	for (i = 0; i < item->hunks.count; i++)
+		if (item->hunks.items[i].edited)
+			return;
+	hunks_free(&item->hunks);
+	buf_free(&item->old);
+	buf_free(&item->now);
+	item->opened = item->rights = item->uncompared = false;
+	item->parts = 1;
+	review_answer_part(r, item, 0, answer);
 }
 
 struct hunk *review_hunk(const struct review_item *item, size_t part)
@@ -377,6 +401,7 @@ void review_split(struct review *r, size_t item, size_t part)
 		return;
 	}
 	hunks_split(&split->hunks, part - split->rights);
+	split->divided = true;
 	more = split->hunks.count - had;
 	split->answers = mem_resize(split->answers, split->parts + more,
 				    sizeof(*split->answers));

@@ -67,10 +67,15 @@ struct review_item {
 	 * bytes, then one a hunk; at least one. */
 	bool uncompared; /* libgit2 is missing, or failed */
 	bool opened, rights;
+	bool divided; /* a hunk was split */
 	struct buf old, now; /* texts */
 	struct hunks hunks;
 	enum review_answer *answers;
 	size_t parts;
+
+	/* For lists: the lines of its text, which review_close() keeps. */
+	bool counted;
+	size_t added, removed;
 };
 
 struct review {
@@ -128,6 +133,9 @@ void review_list_agreed(const struct review *r, char ***to);
  * (binary, large, a link) has one part. An answer that the item had before is
  * that of all its parts. */
 int review_open(struct review *r, struct review_item *item, struct err *err);
+/* Frees the texts of an item whose parts all have the same answer, and keeps
+ * that: review_open() reads them again. Other items stay as they are. */
+void review_close(struct review *r, struct review_item *item);
 /* Appends the content of one side; nothing for an entry that is no regular
  * file. */
 int review_read(const struct review *r, const struct entry *e, struct buf *to,

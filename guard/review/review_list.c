@@ -1,0 +1,547 @@
+#include "guard/review/review_list.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+
+/* --- rows --- */
+
+static enum review_bucket bucket_of(const struct review_item *item)
+{
+	static const enum review_bucket buckets[] = {
+		[REVIEW_DELETED] = REVIEW_BUCKET_DELETED,
+		[REVIEW_RISKY] = REVIEW_BUCKET_RISKY,
+		[REVIEW_MOVED] = REVIEW_BUCKET_MOVED,
+		[REVIEW_TYPE] = REVIEW_BUCKET_TYPE,
+		[REVIEW_MODIFIED] = REVIEW_BUCKET_MODIFIED,
+		[REVIEW_RIGHTS] = REVIEW_BUCKET_MODIFIED,
+		[REVIEW_ADDED] = REVIEW_BUCKET_ADDED,
+		[REVIEW_GENERATED] = REVIEW_BUCKET_GENERATED,
+	};
+
+	if (path_has_part(item->path, ".git"))
+		return REVIEW_BUCKET_GIT;
+	return buckets[item->section];
+}
+
+const char *review_list_bucket_name(enum review_bucket bucket)
+{
+	static const char *const names[REVIEW_BUCKETS] = {
+		[REVIEW_BUCKET_DELETED] = "Deleted",
+		[REVIEW_BUCKET_RISKY] = "Risky",
+		[REVIEW_BUCKET_GIT] = "Git",
+		[REVIEW_BUCKET_MOVED] = "Moved",
+		[REVIEW_BUCKET_TYPE] = "Type",
+		[REVIEW_BUCKET_MODIFIED] = "Modified",
+		[REVIEW_BUCKET_ADDED] = "Added",
+		[REVIEW_BUCKET_GENERATED] = "Generated",
+	};
+
+	return names[bucket];
+}
+
+struct review_item *review_list_item(const struct review_row *row)
+{
+	return &row->review->items[row->item];
+}
+
+struct review_row *review_list_row(const struct review_list *l)
+{
+	return l->shown.count ? &l->rows.items[l->shown.items[l->at]] : NULL;
+}
+
+static bool is_open(const struct review_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < item->parts; i++)
+		if (item->answers[i] == REVIEW_OPEN)
+			return true;
+	return false;
+}
+
+/* Rows of one bucket are in the order of the items. */
+static void collect_rows(struct review_list *l)
+{
+	enum review_bucket bucket;
+	size_t i, k;
+
+	for (bucket = 0; bucket < REVIEW_BUCKETS; bucket++)
+		for (i = 0; i < l->review_count; i++)
+			for (k = 0; k < l->reviews[i]->count; k++) {
+				struct review *r = l->reviews[i];
+
+				if (bucket_of(&r->items[k]) != bucket)
+					continue;
+				*VEC_ADD(&l->rows) = (struct review_row){
+					.review = r,
+					.root = i,
+					.item = k,
+					.bucket = bucket,
+				};
+			}
+}
+
+static bool passes_filter(const struct review_list *l,
+			  const struct review_row *row)
+{
+	const struct review_item *item = review_list_item(row);
+	size_t i;
+
+	if (l->open_only && !is_open(item))
+		return false;
+	if (!l->pattern)
+		return true;
+	for (i = 0; i < item->count; i++) {
+		const char *path = review_entry_at(row->review, item, i)->path;
+
+		if (strstr(path, l->pattern) ||
+		    fnmatch(l->pattern, path, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The row at or behind the one of this index stays selected. */
+static void show_rows(struct review_list *l, size_t selected)
+{
+	size_t i;
+
+	l->shown.count = 0;
+	l->at = 0;
+	for (i = 0; i < l->rows.count; i++) {
+		if (!passes_filter(l, &l->rows.items[i]))
+			continue;
+		if (i <= selected)
+			l->at = l->shown.count;
+		*VEC_ADD(&l->shown) = i;
+	}
+}
+
+void review_list_make(struct review_list *l, struct review **reviews,
+		      size_t count, struct decisions *decisions)
+{
+	*l = (struct review_list){
+		.reviews = reviews,
+		.review_count = count,
+		.decisions = decisions,
+	};
+	collect_rows(l);
+	show_rows(l, 0);
+}
+
+static void free_undo(struct review_undo *u)
+{
+	size_t i;
+
+	for (i = 0; i < u->items.count; i++)
+		free(u->items.items[i].answers);
+	VEC_FREE(&u->items);
+}
+
+static void clear_undo(struct review_list *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->undo.count; i++)
+		free_undo(&l->undo.items[i]);
+	VEC_FREE(&l->undo);
+}
+
+void review_list_free(struct review_list *l)
+{
+	clear_undo(l);
+	VEC_FREE(&l->rows);
+	VEC_FREE(&l->shown);
+	free(l->pattern);
+	*l = (struct review_list){0};
+}
+
+size_t review_list_count_bucket(const struct review_list *l,
+				enum review_bucket bucket, size_t *ret_open)
+{
+	size_t i, n = 0;
+
+	*ret_open = 0;
+	for (i = 0; i < l->rows.count; i++) {
+		const struct review_row *row = &l->rows.items[i];
+
+		if (row->bucket != bucket)
+			continue;
+		n++;
+		*ret_open += is_open(review_list_item(row));
+	}
+	return n;
+}
+
+char review_list_part_letter(const struct review_item *item, size_t part)
+{
+	switch (item->answers[part]) {
+	case REVIEW_YES:
+		return 'y';
+	case REVIEW_NO:
+		return 'n';
+	default:
+		return ' ';
+	}
+}
+
+char review_list_letter(const struct review_item *item)
+{
+	char first = review_list_part_letter(item, 0);
+	size_t i;
+
+	for (i = 1; i < item->parts; i++)
+		if (review_list_part_letter(item, i) != first)
+			return '*';
+	return first;
+}
+
+/* --- selection --- */
+
+void review_list_select(struct review_list *l, size_t at)
+{
+	if (at >= l->shown.count)
+		at = l->shown.count ? l->shown.count - 1 : 0;
+	l->at = at;
+}
+
+static struct review_row *shown_row(const struct review_list *l, size_t at)
+{
+	return &l->rows.items[l->shown.items[at]];
+}
+
+bool review_list_select_bucket(struct review_list *l, enum review_bucket bucket)
+{
+	size_t i;
+
+	for (i = 0; i < l->shown.count; i++)
+		if (shown_row(l, i)->bucket == bucket) {
+			l->at = i;
+			return true;
+		}
+	return false;
+}
+
+bool review_list_select_open(struct review_list *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->shown.count; i++) {
+		size_t at = (l->at + i) % l->shown.count;
+
+		if (is_open(review_list_item(shown_row(l, at)))) {
+			l->at = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+void review_list_filter(struct review_list *l, const char *pattern,
+			bool open_only)
+{
+	size_t selected = l->shown.count ? l->shown.items[l->at] : 0;
+
+	free(l->pattern);
+	l->pattern = mem_strdup(pattern);
+	l->open_only = open_only;
+	show_rows(l, selected);
+}
+
+bool review_list_part_matches(struct review *r, const struct review_item *item,
+			      size_t part, const regex_t *regex)
+{
+	const struct hunk *hunk = review_hunk(item, part);
+	size_t i;
+
+	for (i = 0; !part && i < item->count; i++)
+		if (regexec(regex, review_entry_at(r, item, i)->path, 0, NULL,
+			    0) == 0)
+			return true;
+	for (i = 0; hunk && i < hunk->lines.count; i++) {
+		auto_free char *line = mem_strndup(hunk->lines.items[i].text,
+						   hunk->lines.items[i].len);
+
+		if (hunk->lines.items[i].kind != ' ' &&
+		    regexec(regex, line, 0, NULL, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool row_matches(const struct review_row *row, const regex_t *regex)
+{
+	struct review_item *item = review_list_item(row);
+	bool was_open = item->opened, found = false;
+	struct err ignored;
+	size_t i;
+
+	(void)review_open(row->review, item, &ignored);
+	for (i = 0; i < item->parts && !found; i++)
+		found = review_list_part_matches(row->review, item, i, regex);
+	if (!was_open && !found)
+		review_close(row->review, item);
+	return found;
+}
+
+bool review_list_search(struct review_list *l, const regex_t *regex, bool back)
+{
+	size_t count = l->shown.count, i;
+
+	for (i = 1; i <= count; i++) {
+		size_t at = (l->at + (back ? count - i % count : i)) % count;
+
+		if (row_matches(shown_row(l, at), regex)) {
+			l->at = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- answers --- */
+
+static size_t count_deleted_files(const struct review_row *row)
+{
+	const struct review_item *item = review_list_item(row);
+	size_t files = 0, i;
+
+	for (i = 0; !item->move && i < item->count; i++) {
+		const struct review_entry *e =
+			review_entry_at(row->review, item, i);
+
+		files += !e->now.mode && !S_ISDIR(e->old.mode);
+	}
+	return files;
+}
+
+/* Accepted only by an answer for just this row. */
+static bool needs_own_answer(const struct review_row *row)
+{
+	const struct review_item *item = review_list_item(row);
+
+	return item->worst >= RISK_CRITICAL ||
+	       review_is_refused(row->review, item);
+}
+
+static bool is_in_scope(const struct review_row *row,
+			const struct review_row *selected, const char *dir,
+			enum review_scope scope)
+{
+	const char *path = review_list_item(row)->path;
+
+	switch (scope) {
+	case REVIEW_SCOPE_REST:
+		return true;
+	case REVIEW_SCOPE_BUCKET:
+		return row->bucket == selected->bucket;
+	case REVIEW_SCOPE_DIR:
+		return row->bucket == selected->bucket &&
+		       row->review == selected->review && path_below(path, dir);
+	default:
+		return row == selected;
+	}
+}
+
+void review_list_targets(const struct review_list *l, enum review_scope scope,
+			 struct review_targets *ret)
+{
+	const struct review_row *selected = review_list_row(l);
+	auto_free char *dir = NULL;
+	size_t i;
+
+	*ret = (struct review_targets){
+		.open_only = scope != REVIEW_SCOPE_ITEM,
+	};
+	if (!selected)
+		return;
+	dir = path_parent(review_list_item(selected)->path);
+	for (i = 0; i < l->shown.count; i++) {
+		const struct review_row *row = shown_row(l, i);
+
+		if (!is_in_scope(row, selected, dir, scope))
+			continue;
+		if (scope != REVIEW_SCOPE_ITEM) {
+			if (!is_open(review_list_item(row)))
+				continue;
+			if (needs_own_answer(row)) {
+				ret->apart++;
+				continue;
+			}
+		}
+		*VEC_ADD(&ret->rows) = l->shown.items[i];
+		ret->deleted += count_deleted_files(row);
+	}
+}
+
+void review_list_targets_free(struct review_targets *targets)
+{
+	VEC_FREE(&targets->rows);
+}
+
+static struct review_undo *begin_undo(struct review_list *l)
+{
+	struct review_undo *u = VEC_ADD(&l->undo);
+
+	u->row = l->shown.items[l->at];
+	return u;
+}
+
+static void remember(struct review_undo *u, const struct review_row *row)
+{
+	const struct review_item *item = review_list_item(row);
+
+	*VEC_ADD(&u->items) = (struct review_undo_item){
+		.root = row->root,
+		.item = row->item,
+		.answers = mem_dup(item->answers,
+				   item->parts * sizeof(*item->answers)),
+		.parts = item->parts,
+	};
+}
+
+static void answer_part(struct review_list *l, const struct review_row *row,
+			size_t part, enum review_answer answer)
+{
+	decisions_answer(l->decisions, row->root, row->review,
+			 review_list_item(row), part, answer);
+}
+
+size_t review_list_answer(struct review_list *l,
+			  const struct review_targets *targets,
+			  enum review_answer answer)
+{
+	struct review_undo *u;
+	size_t i, k;
+
+	if (!targets->rows.count)
+		return 0;
+	u = begin_undo(l);
+	decisions_begin(l->decisions);
+	for (i = 0; i < targets->rows.count; i++) {
+		const struct review_row *row =
+			&l->rows.items[targets->rows.items[i]];
+		struct review_item *item = review_list_item(row);
+
+		remember(u, row);
+		if (!targets->open_only || item->parts == 1) {
+			answer_part(l, row, DECISIONS_ALL, answer);
+			continue;
+		}
+		for (k = 0; k < item->parts; k++)
+			if (item->answers[k] == REVIEW_OPEN)
+				answer_part(l, row, k, answer);
+	}
+	decisions_end(l->decisions);
+	return targets->rows.count;
+}
+
+void review_list_answer_part(struct review_list *l, size_t part,
+			     enum review_answer answer)
+{
+	const struct review_row *row = review_list_row(l);
+
+	if (!row || part >= review_list_item(row)->parts)
+		return;
+	remember(begin_undo(l), row);
+	answer_part(l, row, part, answer);
+}
+
+void review_list_edited(struct review_list *l, size_t part)
+{
+	const struct review_row *row = review_list_row(l);
+
+	remember(begin_undo(l), row);
+	decisions_edited(l->decisions, row->root, row->review,
+			 review_list_item(row), part);
+	answer_part(l, row, part, REVIEW_YES);
+}
+
+void review_list_view(struct review_list *l, bool viewed)
+{
+	const struct review_row *row = review_list_row(l);
+
+	if (row && review_list_item(row)->viewed != viewed)
+		decisions_view(l->decisions, row->root, row->review,
+			       review_list_item(row), viewed);
+}
+
+/* The item was closed or opened since: then it had one answer for all. */
+static void restore_answers(struct review_list *l,
+			    const struct review_undo_item *u)
+{
+	const struct review_row row = {
+		.review = l->reviews[u->root],
+		.root = u->root,
+		.item = u->item,
+	};
+	struct review_item *item = review_list_item(&row);
+	struct err ignored;
+	size_t i;
+
+	if (u->parts > 1 && item->parts == 1)
+		(void)review_open(row.review, item, &ignored);
+	for (i = 0; i < item->parts; i++)
+		answer_part(l, &row, i, u->answers[i < u->parts ? i : 0]);
+}
+
+bool review_list_undo(struct review_list *l)
+{
+	struct review_undo *u;
+	size_t i;
+
+	if (!l->undo.count)
+		return false;
+	u = &l->undo.items[l->undo.count - 1];
+	decisions_begin(l->decisions);
+	for (i = 0; i < u->items.count; i++)
+		restore_answers(l, &u->items.items[i]);
+	decisions_end(l->decisions);
+	show_rows(l, u->row);
+	free_undo(u);
+	l->undo.count--;
+	return true;
+}
+
+size_t review_list_split(struct review_list *l, size_t part)
+{
+	struct review_row *row = review_list_row(l);
+	size_t had, item, i;
+	struct review *r;
+
+	if (!row || !review_can_split(row->review, review_list_item(row), part))
+		return 0;
+	/* Items and parts get other places. */
+	clear_undo(l);
+	r = row->review;
+	if (review_list_item(row)->count == 1) {
+		had = review_list_item(row)->parts;
+		decisions_split(l->decisions, row->root, r, row->item, part);
+		return review_list_item(row)->parts - had + 1;
+	}
+	had = r->count;
+	item = row->item;
+	decisions_split(l->decisions, row->root, r, item, part);
+	l->rows.count = 0;
+	collect_rows(l);
+	for (i = 0; i + 1 < l->rows.count; i++)
+		if (l->rows.items[i].review == r &&
+		    l->rows.items[i].item == item)
+			break;
+	show_rows(l, i);
+	return r->count - had + 1;
+}
+
+void review_list_sum(const struct review_list *l, struct review_counts *ret)
+{
+	size_t i;
+
+	*ret = (struct review_counts){0};
+	for (i = 0; i < l->review_count; i++)
+		review_count(l->reviews[i], ret);
+}

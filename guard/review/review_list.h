@@ -1,0 +1,142 @@
+/*
+ * The rows of a review in one list: order, selection, filter, answers for many
+ * rows at once, and the way back. What a screen shows, without a screen.
+ *
+ * No function prints, asks or draws. All acts go into the record of decisions.
+ */
+#ifndef GUARD_REVIEW_REVIEW_LIST_H
+#define GUARD_REVIEW_REVIEW_LIST_H
+
+#include <regex.h>
+
+#include "guard/review/decisions.h"
+#include "guard/review/review.h"
+
+/* In the order in which they are shown. */
+enum review_bucket {
+	REVIEW_BUCKET_DELETED,
+	REVIEW_BUCKET_RISKY,
+	REVIEW_BUCKET_GIT,
+	REVIEW_BUCKET_MOVED,
+	REVIEW_BUCKET_TYPE,
+	REVIEW_BUCKET_MODIFIED,
+	REVIEW_BUCKET_ADDED,
+	REVIEW_BUCKET_GENERATED,
+	REVIEW_BUCKETS
+};
+
+struct review_row {
+	struct review *review;
+	size_t root; /* its number */
+	size_t item; /* its index */
+	enum review_bucket bucket;
+};
+
+/* The answers of one item before a change. */
+struct review_undo_item {
+	size_t root, item;
+	enum review_answer *answers;
+	size_t parts;
+};
+
+/* One act of the user. */
+struct review_undo {
+	VEC(struct review_undo_item) items;
+	size_t row; /* in rows: selected before */
+};
+
+struct review_list {
+	struct review **reviews; /* of each root; borrowed */
+	size_t review_count;
+	struct decisions *decisions; /* borrowed, or NULL */
+	VEC(struct review_row) rows;
+	VEC(size_t) shown; /* indexes of rows that pass the filter */
+	size_t at; /* in shown: the selected row */
+	char *pattern; /* part of the path, or a glob; NULL: all */
+	bool open_only;
+	VEC(struct review_undo) undo;
+};
+
+/* The rows that an answer is for. */
+enum review_scope {
+	REVIEW_SCOPE_ITEM,
+	REVIEW_SCOPE_DIR, /* the rows of the bucket in the same directory */
+	REVIEW_SCOPE_BUCKET,
+	REVIEW_SCOPE_REST, /* of all buckets */
+};
+
+struct review_targets {
+	VEC(size_t) rows;
+	bool open_only; /* parts that are decided keep their answer */
+	/* Rows that need an answer of their own and are not in it: critical
+	 * ones, and refused ones. */
+	size_t apart;
+	size_t deleted; /* files that are deleted, in all rows */
+};
+
+void review_list_make(struct review_list *l, struct review **reviews,
+		      size_t count, struct decisions *decisions);
+void review_list_free(struct review_list *l);
+
+/* NULL: nothing is shown. */
+struct review_row *review_list_row(const struct review_list *l);
+struct review_item *review_list_item(const struct review_row *row);
+/* The short name of a bucket for people. */
+const char *review_list_bucket_name(enum review_bucket bucket);
+/* Rows of a bucket, all and undecided. */
+size_t review_list_count_bucket(const struct review_list *l,
+				enum review_bucket bucket, size_t *ret_open);
+
+/* 'y', 'n', '*' for several answers, ' ' for open. */
+char review_list_letter(const struct review_item *item);
+/* The same for a part: never '*'. */
+char review_list_part_letter(const struct review_item *item, size_t part);
+
+/* Selects; a number beyond the last row selects the last row. */
+void review_list_select(struct review_list *l, size_t at);
+/* Selects the first row of a bucket; false: nothing of it is shown. */
+bool review_list_select_bucket(struct review_list *l,
+			       enum review_bucket bucket);
+/* Selects the next row with an open part, from the selected one on, and once
+ * round; false: none is open. */
+bool review_list_select_open(struct review_list *l);
+/* Shows rows whose path has the text in it, or matches the glob; NULL: all.
+ * The selected row stays selected where it can. */
+void review_list_filter(struct review_list *l, const char *pattern,
+			bool open_only);
+/* Selects the next (or previous) row that matches with its path or a changed
+ * line, once round; false: none does. Texts that were not open are closed
+ * again. */
+bool review_list_search(struct review_list *l, const regex_t *regex, bool back);
+/* Whether the part's changed lines, or (part 0) a path of the item match. */
+bool review_list_part_matches(struct review *r, const struct review_item *item,
+			      size_t part, const regex_t *regex);
+
+/* The rows that review_list_answer() would change. With many rows in the scope
+ * decided parts keep their answer. */
+void review_list_targets(const struct review_list *l, enum review_scope scope,
+			 struct review_targets *ret);
+void review_list_targets_free(struct review_targets *targets);
+/* Answers all parts of one row, or the open parts of several. Returns the
+ * number of rows that changed. */
+size_t review_list_answer(struct review_list *l,
+			  const struct review_targets *targets,
+			  enum review_answer answer);
+void review_list_answer_part(struct review_list *l, size_t part,
+			     enum review_answer answer);
+/* After a hunk of the selected item was edited: takes it. */
+void review_list_edited(struct review_list *l, size_t part);
+/* Marks the selected item as seen, or not. */
+void review_list_view(struct review_list *l, bool viewed);
+/* Takes the last answer back and selects its row; false: there is none. */
+bool review_list_undo(struct review_list *l);
+
+/* Splits a part of the selected item; what was answered before can no longer be
+ * taken back. Returns the number of rows or hunks that there are instead; 0: it
+ * cannot be split. */
+size_t review_list_split(struct review_list *l, size_t part);
+
+/* Over all reviews. */
+void review_list_sum(const struct review_list *l, struct review_counts *ret);
+
+#endif
