@@ -31,6 +31,14 @@ static const struct library libraries[LIBRARY_COUNT] = {
 			.package = "libssl3",
 			.loss = "snapshots of large files are slower",
 		},
+	[LIBRARY_NCURSESW] =
+		{
+			.name = "ncursesw",
+			/* The ABI of all releases since 6.0. */
+			.soname = "libncursesw.so.6",
+			.package = "libncursesw6",
+			.loss = "review asks line by line",
+		},
 };
 
 const struct library *library_info(enum library_id id)

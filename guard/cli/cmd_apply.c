@@ -419,6 +419,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	};
 	const struct review_session_options review = {
 		.short_head = true,
+		.plain = true,
 		.resolve = o->resolve,
 		.commit = o->commit,
 	};

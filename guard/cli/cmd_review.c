@@ -15,6 +15,7 @@ int cmd_review(int argc, char **argv)
 		{OPT_KINDS, .flag = &o.kinds},
 		{OPT_FORGET, .flag = &o.forget},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
+		{OPT_PLAIN, .flag = &o.plain},
 		{OPT_COLOR, .read = options_color, .to = &color},
 		{0},
 	};

@@ -1,14 +1,20 @@
 #include "guard/cli/review_session.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "guard/cli/apply_report.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/kinds_prompt.h"
 #include "guard/cli/plan_print.h"
 #include "guard/cli/review_show.h"
+#include "guard/cli/discard.h"
+#include "guard/cli/patch_print.h"
 #include "guard/cli/review_prompt.h"
 #include "guard/cli/verdict_show.h"
+#include "guard/cli/screen.h"
 #include "restore/git/textdiff.h"
 
 /* Lines of a section in front of the questions. */
@@ -199,9 +205,9 @@ static bool has_unshown_changes(struct apply_plan *a)
 
 /* 1: it can be applied; 0: back to the review. Steps that were not shown yet
  * are shown now. */
-static int resolve_conflicts(struct review_session *v, struct err *err)
+static int resolve_conflicts(struct review_session *v, struct apply_plan *a,
+			     struct err *err)
 {
-	struct apply_plan *a = v->a;
 	bool blocked;
 	size_t i;
 
@@ -285,7 +291,7 @@ static int apply_accepted(struct review_session *v, int *ret_status,
 	}
 	if (apply_plan_refresh(a, err) < 0)
 		return -err->num;
-	got = resolve_conflicts(v, err);
+	got = resolve_conflicts(v, a, err);
 	if (got <= 0) {
 		changeset_unlock(&a->change);
 		return got;
@@ -316,8 +322,8 @@ static int report_nothing_applied(const struct review_session *v)
 {
 	const struct session *s = &v->a->p->session;
 
-	output_print("nothing applied: run %s stays pending (guard discard %s "
-		     "discards it)",
+	output_print("nothing applied: run %s stays pending, your answers are "
+		     "kept (guard discard %s discards the run)",
 		     session_label(s), session_label(s));
 	return STATUS_REFUSED;
 }
@@ -383,10 +389,153 @@ static int ask_until_decided(struct review_session *v, struct err *err)
 	}
 }
 
-/* Continues with the answers of an earlier review of the run. */
-static int load_decisions(struct review_session *v, struct err *err)
+/* --- the full screen --- */
+
+/* The branch that `apply --commits` moves, to free; NULL: the run has no
+ * commits for it, or they cannot be read. */
+static char *find_commits_branch(const struct review_session *v)
+{
+	const struct changeset_root *root = v->parts[0].root;
+	struct store *store = v->a->c->store;
+	AUTO(githead) struct githead base = {0}, want = {0};
+	struct err ignored;
+
+	if (githead_read(store, &root->base.root, &base, &ignored) < 0 ||
+	    githead_read(store, &root->want.root, &want, &ignored) < 0 ||
+	    !want.branch || !base.branch ||
+	    gittips_compare_ids(&base.id, &want.id) == 0)
+		return NULL;
+	return mem_strdup(path_rest(want.branch, "refs/heads"));
+}
+
+/* Whether the run's result is still the one that was shown. */
+static int check_shown(const struct apply_plan *shown,
+		       const struct apply_plan *now, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < shown->change.root_count; i++)
+		if (!entry_same_state(&shown->change.roots[i].want.root,
+				      &now->change.roots[i].want.root))
+			return fail(err, EBUSY,
+				    "the layer of run %s has changed during "
+				    "the review: nothing applied",
+				    session_label(&shown->p->session));
+	return 0;
+}
+
+/* All changes of the run, with its commits. As apply_accepted(). */
+static int apply_with_commits(struct review_session *v, int *ret_status,
+			      struct err *err)
+{
+	AUTO(apply_plan) struct apply_plan a = APPLY_PLAN_NONE;
+	AUTO(apply_commits) struct apply_commits commits = {0};
+	uint64_t after;
+	int got;
+
+	a.c = v->a->c;
+	a.p = v->a->p;
+	a.commits = true;
+	v->resolve = RESOLVE_NOT;
+	review_list_agreed(&v->parts[0].review, &a.agreed);
+	if (apply_plan_load(&a, err) < 0 || check_shown(v->a, &a, err) < 0 ||
+	    apply_commits_make(&a, &commits, err) < 0)
+		return -err->num;
+	got = resolve_conflicts(v, &a, err);
+	if (got <= 0)
+		return got;
+	if (apply_commits_write(&a, &commits, err) < 0 ||
+	    apply_plan_execute(&a, true, true, &after, err) < 0)
+		return -err->num;
+	apply_report_branch(&commits, "moved");
+	apply_report_refs(&commits);
+	*ret_status = apply_report_done(&a, &v->counts, NULL, err);
+	return *ret_status < 0 ? -err->num : 1;
+}
+
+static int commit_accepted(struct review_session *v, const char *branch,
+			   struct err *err)
+{
+	const struct committing_options o = {.on = true, .branch = branch};
+	AUTO(gitcommit) struct gitcommit *commit = NULL;
+	bool complete, git;
+
+	if (build_accepted_trees(v, &complete, &git, err) < 0 ||
+	    committing_make(v->a, &o, false, &v->parts[0].picked, &commit,
+			    err) < 0 ||
+	    committing_point(v->a, commit, false, err) < 0)
+		return -err->num;
+	return STATUS_OK;
+}
+
+static int write_accepted_patch(struct review_session *v, const char *name,
+				struct err *err)
+{
+	struct apply_plan *a = v->a;
+	bool complete, git;
+	FILE *file;
+	int fd, got;
+
+	if (build_accepted_trees(v, &complete, &git, err) < 0)
+		return -err->num;
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		  0666);
+	if (fd < 0)
+		return fail_errno(err, "create %s", text_quote(name));
+	file = fdopen(fd, "w");
+	got = patch_print(a->c, a->p, &a->change.roots[0].base.root,
+			  &v->parts[0].picked, file, true, err);
+	if (fclose(file) != 0 && got >= 0)
+		got = fail_errno(err, "write %s", text_quote(name));
+	if (got < 0) {
+		(void)unlink(name);
+		return got;
+	}
+	output_print("the accepted changes are in %s; the run stays pending",
+		     text_quote(name));
+	return got ? STATUS_OK : STATUS_REFUSED;
+}
+
+/* The chosen end; -EAGAIN: back to the screen, with the text of err if that is
+ * not empty. */
+static int finish_screen(struct review_session *v, const struct screen_job *job,
+			 enum screen_choice choice, struct err *err)
+{
+	const struct discard_choice discard = {.yes = true};
+	int got, status;
+
+	*err->text = '\0';
+	switch (choice) {
+	case SCREEN_APPLY:
+	case SCREEN_COMMITS:
+		got = choice == SCREEN_APPLY
+			      ? apply_accepted(v, &status, err)
+			      : apply_with_commits(v, &status, err);
+		if (got > 0)
+			forget_decisions(v);
+		return got > 0 ? status : got ? got : -EAGAIN;
+	case SCREEN_BRANCH:
+		got = commit_accepted(v, job->branch, err);
+		break;
+	case SCREEN_PATCH:
+		got = write_accepted_patch(v, job->patch, err);
+		break;
+	case SCREEN_DISCARD:
+		return discard_run(v->a->c, v->a->p, &discard, err);
+	default:
+		return report_nothing_applied(v);
+	}
+	/* Neither changes the project: the user may choose again. */
+	return got < 0 ? -EAGAIN : got;
+}
+
+/* Continues with the answers of an earlier review of the run. *ret_note: what
+ * is to be said of that, to free; NULL: nothing. */
+static int load_decisions(struct review_session *v, char **ret_note,
+			  struct err *err)
 {
 	const struct session *s = &v->a->p->session;
+	AUTO(buf) struct buf note = {0};
 	struct review_counts n;
 	size_t dropped = 0, i;
 
@@ -398,15 +547,61 @@ static int load_decisions(struct review_session *v, struct err *err)
 			decisions_replay(v->decisions, i, &v->parts[i].review);
 	count_all_items(v, &n);
 	if (n.open < n.items)
-		output_print("continuing an earlier review: %zu of %s %s "
-			     "decided (guard review --forget %s begins again)",
-			     n.items - n.open, text_count(n.items, "change"),
-			     n.items - n.open > 1 ? "are" : "is",
-			     session_label(s));
+		buf_printf(&note,
+			   "continuing an earlier review: %zu of %s %s decided "
+			   "(guard review --forget %s begins again)",
+			   n.items - n.open, text_count(n.items, "change"),
+			   n.items - n.open > 1 ? "are" : "is",
+			   session_label(s));
 	if (dropped)
-		output_print("%s dropped: the files changed",
-			     text_count(dropped, "decision"));
+		buf_printf(&note, "%s%s dropped: the files changed",
+			   note.len ? "; " : "",
+			   text_count(dropped, "decision"));
+	*ret_note = note.len ? buf_take_text(&note) : NULL;
 	return 0;
+}
+
+/* -ENOTTY: no full screen is possible here. */
+static int review_on_screen(struct review_session *v, const char *note,
+			    struct err *err)
+{
+	const struct session *s = &v->a->p->session;
+	auto_free struct review **reviews =
+		mem_alloc(v->count * sizeof(*reviews));
+	auto_free char *branch = mem_printf("guard/%s", session_label(s));
+	auto_free char *patch = mem_printf("%s.patch", session_label(s));
+	auto_free char *commits_to = find_commits_branch(v);
+	auto_free char *message = NULL;
+	struct screen_job job = {
+		.reviews = reviews,
+		.count = v->count,
+		.decisions = v->decisions,
+		.message = note,
+		.scratch_fd = s->fd,
+		.scratch = v->scratch,
+		.run = session_label(s),
+		.project = s->project,
+		.branch = branch,
+		.patch = patch,
+		.commits_to = commits_to,
+	};
+	enum screen_choice choice;
+	size_t i;
+	int got;
+
+	for (i = 0; i < v->count; i++)
+		reviews[i] = &v->parts[i].review;
+	for (;;) {
+		choice = screen_run(&job);
+		if (choice == SCREEN_NOT)
+			return -ENOTTY;
+		got = finish_screen(v, &job, choice, err);
+		if (got != -EAGAIN)
+			return got;
+		free(message);
+		message = mem_strdup(*err->text ? err->text : NULL);
+		job.message = message;
+	}
 }
 
 static int run_review(struct review_session *v, struct err *err)
@@ -414,6 +609,7 @@ static int run_review(struct review_session *v, struct err *err)
 	const struct session *s = &v->a->p->session;
 	struct review_counts n;
 	struct apply_plan *a = v->a;
+	auto_free char *note = NULL;
 	bool compared = true;
 	struct err missing;
 	size_t i;
@@ -464,6 +660,14 @@ static int run_review(struct review_session *v, struct err *err)
 				session_label(s));
 		return output_finish() && compared ? STATUS_OK : STATUS_REFUSED;
 	}
+	if (n.items && load_decisions(v, &note, err) < 0)
+		return -err->num;
+	if (n.items && !v->o->plain && screen_is_possible()) {
+		int got = review_on_screen(v, note, err);
+
+		if (got != -ENOTTY)
+			return got;
+	}
 	if (!v->o->short_head)
 		show_parts(v, FIRST_LINES_MAX);
 	if (!n.items) {
@@ -471,8 +675,8 @@ static int run_review(struct review_session *v, struct err *err)
 			     session_label(s));
 		return STATUS_OK;
 	}
-	if (load_decisions(v, err) < 0)
-		return -err->num;
+	if (note)
+		output_print("%s", note);
 	return ask_until_decided(v, err);
 }
 

@@ -43,6 +43,41 @@ void review_show_pair(const struct review *r, const struct review_item *item,
 	changes_move_text(&m, r->prefix ? r->prefix : "", output_width(), to);
 }
 
+void review_show_group(const struct review *r, const struct review_item *item,
+		       struct buf *to)
+{
+	size_t deleted = 0, added = 0, other = 0, i;
+	uint64_t bytes = 0;
+	const char *between = "  ";
+
+	for (i = 0; i < item->count; i++) {
+		const struct review_entry *x = review_entry_at(r, item, i);
+
+		if (S_ISDIR(x->now.mode ? x->now.mode : x->old.mode))
+			continue;
+		deleted += !x->now.mode;
+		added += !x->old.mode;
+		other += x->now.mode && x->old.mode;
+		bytes += x->now.mode ? x->now.size : x->old.size;
+	}
+	if (item->incomplete && deleted) {
+		buf_printf(to, "  %s of it", text_count(deleted, "file"));
+	} else if (deleted && !added && !other) {
+		buf_printf(to, "  with its entries: %s",
+			   text_count(deleted, "file"));
+	} else {
+		if (deleted)
+			buf_printf(to, "  %zu deleted", deleted);
+		between = deleted ? ", " : between;
+		if (other)
+			buf_printf(to, "%s%zu modified", between, other);
+		between = deleted || other ? ", " : between;
+		if (added)
+			buf_printf(to, "%s%zu added", between, added);
+	}
+	buf_printf(to, ", %s", text_size(bytes));
+}
+
 void review_show_line(struct review *r, struct review_item *item,
 		      struct buf *to)
 {
@@ -67,39 +102,7 @@ void review_show_line(struct review *r, struct review_item *item,
 	if (review_is_group(item) || S_ISDIR(mode))
 		buf_add_char(to, '/');
 	if (review_is_group(item)) {
-		size_t deleted = 0, added = 0, other = 0, i;
-		uint64_t bytes = 0;
-		const char *between = "  ";
-
-		for (i = 0; i < item->count; i++) {
-			const struct review_entry *x =
-				review_entry_at(r, item, i);
-
-			if (S_ISDIR(x->now.mode ? x->now.mode : x->old.mode))
-				continue;
-			deleted += !x->now.mode;
-			added += !x->old.mode;
-			other += x->now.mode && x->old.mode;
-			bytes += x->now.mode ? x->now.size : x->old.size;
-		}
-		if (item->incomplete && deleted) {
-			buf_printf(to, "  %s of it",
-				   text_count(deleted, "file"));
-		} else if (deleted && !added && !other) {
-			buf_printf(to, "  with its entries: %s",
-				   text_count(deleted, "file"));
-		} else {
-			if (deleted)
-				buf_printf(to, "  %zu deleted", deleted);
-			between = deleted ? ", " : between;
-			if (other)
-				buf_printf(to, "%s%zu modified", between,
-					   other);
-			between = deleted || other ? ", " : between;
-			if (added)
-				buf_printf(to, "%s%zu added", between, added);
-		}
-		buf_printf(to, ", %s", text_size(bytes));
+		review_show_group(r, item, to);
 	} else if (c.kind == CHANGE_MODIFIED &&
 		   review_open(r, item, &ignored) == 0 && item->hunks.count) {
 		buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),

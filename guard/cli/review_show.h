@@ -25,6 +25,9 @@ void review_show_line(struct review *r, struct review_item *item,
 /* "old -> new  2 KB  92 % alike": a pair of a move, appended. */
 void review_show_pair(const struct review *r, const struct review_item *item,
 		      size_t pair, struct buf *to);
+/* "  3 deleted, 2 added, 12 KB": of a directory with entries, appended. */
+void review_show_group(const struct review *r, const struct review_item *item,
+		       struct buf *to);
 /* All risks of an item, a line each. */
 void review_show_risks(const struct review *r, const struct review_item *item,
 		       const char *indent);

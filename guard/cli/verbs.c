@@ -121,6 +121,7 @@ static const struct option_spec review_options[] = {
 	{OPT_KINDS, "kinds", NULL, "ask about kinds of similar hunks first"},
 	{OPT_FORGET, "forget", NULL,
 	 "drop the decisions of an earlier review, begin again"},
+	{OPT_PLAIN, "plain", NULL, "ask line by line, without a full screen"},
 	{OPTION_PAGER},
 	{OPTION_COLOR},
 	{0},
@@ -417,10 +418,12 @@ const struct verb options_verbs[] = {
 	{"review", NULL, "[RUN] [--] [PATHS...]",
 	 "decide on each change of a run and apply what you accept",
 	 RUN_TEXT
-	 "Deletions, and dangerous or later executed files, come first; keys\n"
-	 "are those of `git add -p`. No file changes before the final\n"
-	 "confirmation; q and Ctrl-C keep the answers for the next review.\n"
-	 "Without a terminal the list is printed.\n",
+	 "Deletions, and dangerous or later executed files, come first. On a\n"
+	 "terminal a full screen shows list, texts and keys; with --plain\n"
+	 "each change is asked about, with the keys of `git add -p`. No file\n"
+	 "changes before you choose so at the end; q and Ctrl-C keep the\n"
+	 "answers for the next review. Without a terminal the list is "
+	 "printed.\n",
 	 review_options, false},
 	{"apply", "commit", "[RUN] [--] [PATHS...]",
 	 "apply a run's changes to the real files",

@@ -307,16 +307,17 @@ static void changed_words_are_found(void **state)
 		const char *old, *now, *old_words, *now_words;
 	} cases[] = {
 		{"return a + 1;", "return a * 1;", "[+]", "[*]"},
-		{"int f(int a)", "int f(long value)", "[int a]",
-		 "[long value]"},
+		{"int f(int a)", "int f(long value)", "[int][a]",
+		 "[long][value]"},
 		{"the old name", "the new old name", "", "[new ]"},
-		{"user_id = 7", "user_key = 7", "[user_id]", "[user_key]"},
+		{"user_id = value", "user_key = value", "[user_id]",
+		 "[user_key]"},
 		{"  deep", "    deep", "", "[  ]"},
 		/* Nothing in common: marks would show nothing. */
 		{"alpha beta", "gamma delta", "", ""},
 		{"", "new", "", ""},
 		{"same", "same", "", ""},
-		{"Stra\303\237e 1", "Strasse 1", "[Stra\303\237e]",
+		{"Stra\303\237e is long", "Strasse is long", "[Stra\303\237e]",
 		 "[Strasse]"},
 	};
 	size_t i;

@@ -1,0 +1,42 @@
+/*
+ * The full screen of a review: buckets, list and text, single keys, a menu at
+ * the end. Nothing is written to the project and nothing is deleted here: the
+ * screen changes answers, and returns what the user chose to do with them.
+ */
+#ifndef GUARD_CLI_SCREEN_H
+#define GUARD_CLI_SCREEN_H
+
+#include "guard/review/decisions.h"
+
+enum screen_choice {
+	SCREEN_NOT, /* no full screen here: ask line by line */
+	SCREEN_KEEP, /* quit: the run stays pending */
+	SCREEN_APPLY,
+	SCREEN_COMMITS, /* apply with the run's commits */
+	SCREEN_BRANCH, /* commit to the branch */
+	SCREEN_PATCH, /* to the file */
+	SCREEN_DISCARD,
+};
+
+struct screen_job {
+	struct review **reviews; /* of each root */
+	size_t count;
+	struct decisions *decisions; /* where answers are kept, or NULL */
+	/* A directory for a hunk that is edited, and its path. */
+	int scratch_fd;
+	const char *scratch;
+	const char *run; /* label */
+	const char *project; /* path */
+	const char *branch, *patch; /* names for the menu */
+	const char *commits_to; /* the branch that the run's commits move;
+				   NULL: none */
+	const char *message; /* shown at the start, escaped; or NULL */
+};
+
+/* Whether stdin and stdout can have a full screen. Says why not, unless that is
+ * the user's wish (TERM=dumb). */
+bool screen_is_possible(void);
+/* Until the user leaves. The answers are in the reviews. */
+enum screen_choice screen_run(const struct screen_job *job);
+
+#endif

@@ -1,0 +1,270 @@
+/* Pages of the full screen besides list and text: help, menu, prompts. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/cli/output.h"
+#include "guard/cli/screen_private.h"
+
+#define PROMPT_MAX 1000
+
+int screen_page(struct screen *s, const char *title,
+		const struct screen_text *page, const char *bar)
+{
+	size_t top = 0, rows;
+	int key;
+
+	for (;;) {
+		screen_draw_page(s, title, page, &top, bar);
+		key = screen_term_key(s->term);
+		rows = s->rows > 4 ? (size_t)s->rows - 4 : 1;
+		switch (key) {
+		case 'j':
+		case SCREEN_KEY_DOWN:
+			top++;
+			break;
+		case 'k':
+		case SCREEN_KEY_UP:
+			top -= top > 0;
+			break;
+		case ' ':
+		case SCREEN_KEY_PAGE_DOWN:
+			top += rows;
+			break;
+		case SCREEN_KEY_PAGE_UP:
+			top -= top < rows ? top : rows;
+			break;
+		case SCREEN_KEY_RESIZE:
+			break;
+		case 'Z' & 0x1f:
+			screen_term_stop(s->term);
+			break;
+		default:
+			return key;
+		}
+	}
+}
+
+/* --- help --- */
+
+static const char help[] =
+	"You decide here which changes of the run go into your project. "
+	"Nothing\n"
+	"is written before you choose so in the menu of C, and an apply can "
+	"be\n"
+	"undone by guard undo. What is left open or is answered by n is not\n"
+	"applied. No key deletes anything.\n"
+	"\n"
+	"Answers\n"
+	"  y  take this change       n  leave it        u  open again\n"
+	"     in the list the whole file, in the text (Enter) one hunk\n"
+	"  Y N  all open changes in the same directory; in the text the file\n"
+	"  b B  all open changes of this bucket (Deleted, Modified...)\n"
+	"  A  take all open changes, once deletions and risks are decided\n"
+	"     critical changes (!!) always need a y of their own\n"
+	"  U  take the last answer back\n"
+	"  s  split a hunk, or a directory into its files\n"
+	"  e  edit the hunk in your editor and take the result\n"
+	"\n"
+	"Moves\n"
+	"  j k arrows  row or line   Enter Tab  into the text   Esc  back\n"
+	"  space, PgUp PgDn  page of the text     g G  first, last\n"
+	"  [ ]  file before, next    { }  hunk before, next\n"
+	"  1-8  first change of a bucket, in the order of the top line\n"
+	"\n"
+	"Views\n"
+	"  /  find in paths and changed lines; then > next, < previous\n"
+	"  f  only paths with a text in them; F  only open changes\n"
+	"  w  marks of changed words on and off\n"
+	"  m  mark as seen\n"
+	"\n"
+	"End\n"
+	"  C  menu: apply, commit, patch, keep, discard\n"
+	"  q  keep the run, and quit\n"
+	"\n"
+	"Signs in the list: y taken, n left, * in part, v seen; D deleted,\n"
+	"M modified, A added, R moved, T another type, P permissions;\n"
+	"!! critical, ! executed later or dangerous.\n";
+
+void screen_help(struct screen *s)
+{
+	struct screen_text page = {0};
+
+	screen_text_add(&page, ' ', help, strlen(help),
+			(size_t)(s->columns > 8 ? s->columns - 4 : 4));
+	(void)screen_page(s, " Help", &page,
+			  " j k space scroll   any other key: back");
+	screen_text_free(&page);
+}
+
+/* --- prompt --- */
+
+/* Removes the last character. */
+static void remove_last(struct buf *b)
+{
+	while (b->len && (b->data[--b->len] & 0xc0) == 0x80)
+		;
+}
+
+static void add_character(struct buf *b, int c)
+{
+	if (c < 0x80) {
+		buf_add_char(b, (char)c);
+	} else if (c < 0x800) {
+		buf_add_char(b, (char)(0xc0 | c >> 6));
+		buf_add_char(b, (char)(0x80 | (c & 0x3f)));
+	} else if (c < 0x10000) {
+		buf_add_char(b, (char)(0xe0 | c >> 12));
+		buf_add_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
+		buf_add_char(b, (char)(0x80 | (c & 0x3f)));
+	} else {
+		buf_add_char(b, (char)(0xf0 | c >> 18));
+		buf_add_char(b, (char)(0x80 | (c >> 12 & 0x3f)));
+		buf_add_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
+		buf_add_char(b, (char)(0x80 | (c & 0x3f)));
+	}
+}
+
+char *screen_prompt(struct screen *s, const char *question, const char *begin)
+{
+	AUTO(buf) struct buf text = {0};
+	int key;
+
+	buf_add_text(&text, begin);
+	for (;;) {
+		AUTO(buf) struct buf shown = {0};
+
+		buf_add_text(&shown, question);
+		buf_add_char(&shown, ' ');
+		text_escape(&shown, text.data, text.len, false);
+		buf_add_char(&shown, '_');
+		screen_say(s, "%s", buf_text(&shown));
+		screen_draw(s);
+		key = screen_term_key(s->term);
+		if (key == '\n')
+			break;
+		if (key == SCREEN_KEY_ESCAPE || key == ('C' & 0x1f) ||
+		    key == SCREEN_KEY_CLOSED) {
+			screen_hush(s);
+			return NULL;
+		}
+		if (key == '\b')
+			remove_last(&text);
+		else if (key == ('U' & 0x1f))
+			buf_clear(&text);
+		else if (key >= ' ' && key < 0x110000 && text.len < PROMPT_MAX)
+			add_character(&text, key);
+	}
+	screen_hush(s);
+	return mem_strdup(buf_text(&text));
+}
+
+/* --- the menu at the end --- */
+
+static void add_choice(struct buf *b, bool possible, const char *key,
+		       const char *text)
+{
+	buf_printf(b, "  %s  %s\n", possible ? key : "-", text);
+}
+
+static void write_menu(const struct screen *s, const struct review_counts *n,
+		       struct buf *b)
+{
+	const struct screen_job *job = s->job;
+	size_t taken = n->yes + n->partly;
+	AUTO(buf) struct buf line = {0};
+	bool all = n->yes == n->items;
+
+	buf_printf(b, "%zu taken", taken);
+	if (n->partly)
+		buf_printf(b, " (%zu in part)", n->partly);
+	buf_printf(b, ", %zu left, %zu open%s\n\n", n->no, n->open,
+		   n->open ? " (open changes are not applied)" : "");
+	buf_printf(&line, "apply %s to ", text_count(taken, "change"));
+	text_escape_name(&line, job->project);
+	add_choice(b, taken > 0, "a", buf_text(&line));
+	if (job->commits_to) {
+		buf_clear(&line);
+		buf_add_text(&line, "apply all with the commits (branch ");
+		text_escape_name(&line, job->commits_to);
+		buf_add_text(&line, all ? ")" : "): take every change first");
+		add_choice(b, all, "c", buf_text(&line));
+	}
+	buf_clear(&line);
+	buf_add_text(&line, "only commit them, on the branch ");
+	text_escape_name(&line, job->branch);
+	add_choice(b, taken > 0, "b", buf_text(&line));
+	buf_clear(&line);
+	buf_add_text(&line, "write them as a patch to ");
+	text_escape_name(&line, job->patch);
+	add_choice(b, taken > 0, "p", buf_text(&line));
+	add_choice(b, true, "k", "keep the run for later, and quit");
+	add_choice(b, true, "discard",
+		   "type the word: the run's changes go, your files stay");
+	buf_add_text(b, "\n  Esc  back to the review\n");
+	if (!taken)
+		buf_add_text(b, "\nNothing is taken yet: y takes a change.\n");
+}
+
+/* The word is typed in full. */
+static bool is_discard_typed(struct screen *s)
+{
+	const char *wanted = "discard";
+	size_t len = 1;
+	int key;
+
+	for (;;) {
+		screen_say(s, "Discard the run? Type the word: %.*s_", (int)len,
+			   wanted);
+		screen_draw(s);
+		if (!wanted[len]) {
+			screen_hush(s);
+			return true;
+		}
+		key = screen_term_key(s->term);
+		if (key == SCREEN_KEY_RESIZE)
+			continue;
+		if (key != wanted[len]) {
+			screen_say(s, "not discarded");
+			return false;
+		}
+		len++;
+	}
+}
+
+enum screen_choice screen_finish(struct screen *s)
+{
+	for (;;) {
+		struct screen_text page = {0};
+		AUTO(buf) struct buf b = {0};
+		struct review_counts n;
+		bool taken;
+		int key;
+
+		review_list_sum(&s->list, &n);
+		taken = n.yes + n.partly > 0;
+		write_menu(s, &n, &b);
+		screen_text_add(&page, ' ', buf_text(&b), b.len,
+				(size_t)(s->columns > 8 ? s->columns - 4 : 4));
+		key = screen_page(s, " Finish", &page,
+				  " a apply  b branch  p patch  k keep  Esc "
+				  "back");
+		screen_text_free(&page);
+		if (key == 'a' && taken)
+			return SCREEN_APPLY;
+		if (key == 'c' && s->job->commits_to && n.yes == n.items)
+			return SCREEN_COMMITS;
+		if (key == 'b' && taken)
+			return SCREEN_BRANCH;
+		if (key == 'p' && taken)
+			return SCREEN_PATCH;
+		if (key == 'k' || key == SCREEN_KEY_CLOSED)
+			return SCREEN_KEEP;
+		if (key == 'd' && is_discard_typed(s))
+			return SCREEN_DISCARD;
+		if (key == SCREEN_KEY_ESCAPE || key == 'q' ||
+		    key == ('C' & 0x1f))
+			return SCREEN_NOT;
+	}
+}

@@ -1,0 +1,80 @@
+/*
+ * The full screen's modules among themselves: screen.c (keys and acts),
+ * screen_draw.c (the picture), screen_pages.c (help, menu, prompts).
+ */
+#ifndef GUARD_CLI_SCREEN_PRIVATE_H
+#define GUARD_CLI_SCREEN_PRIVATE_H
+
+#include "guard/cli/screen.h"
+#include "guard/cli/screen_term.h"
+#include "guard/cli/screen_text.h"
+#include "guard/review/review_list.h"
+
+/* The least size; below it review asks line by line. */
+#define SCREEN_ROWS_LEAST 15
+#define SCREEN_COLUMNS_LEAST 60
+
+struct screen {
+	const struct screen_job *job;
+	struct screen_term *term;
+	int rows, columns;
+	struct review_list list;
+	size_t list_top;
+
+	struct screen_text text; /* of the selected row */
+	const struct review_item *text_of; /* NULL: to be made */
+	size_t text_columns;
+	bool stale; /* the text is to be made again */
+	size_t next_part; /* then the cursor goes to this part, + 1 */
+	size_t line, text_top;
+	bool in_text; /* keys are for the text */
+	bool words;
+
+	char *message; /* escaped; until the next key */
+	regex_t regex;
+	bool searched; /* regex is valid */
+	bool all_decided; /* the menu comes by itself */
+	bool warned; /* that the answers are not kept */
+};
+
+/* screen_draw.c */
+
+/* Reads the size, makes the text of the selected row, and draws all. */
+void screen_draw(struct screen *s);
+/* The rows of the text, and of the list. */
+size_t screen_text_rows(const struct screen *s);
+size_t screen_list_rows(const struct screen *s);
+/* The row of the list at this place of the screen; false: none is there. */
+bool screen_row_at(const struct screen *s, int row, int column, size_t *ret_at);
+/* One row with a key bar: words of one letter or two are keys. */
+void screen_draw_bar(struct screen *s, int row, const char *text);
+/* A title, lines and a key bar instead of list and text; top is kept inside
+ * the lines. */
+void screen_draw_page(struct screen *s, const char *title,
+		      const struct screen_text *page, size_t *top,
+		      const char *bar);
+void screen_draw_message(struct screen *s, const char *text);
+
+/* screen_pages.c */
+
+/* Shows a page until a key that does not scroll it; returns the key. */
+int screen_page(struct screen *s, const char *title,
+		const struct screen_text *page, const char *bar);
+void screen_help(struct screen *s);
+/* The menu at the end. SCREEN_NOT: back to the review. */
+enum screen_choice screen_finish(struct screen *s);
+/* A line that the user types, beginning with `begin`; NULL: Escape. To free. */
+char *screen_prompt(struct screen *s, const char *question, const char *begin);
+
+/* screen.c */
+
+/* Takes the place of the message. */
+void screen_say(struct screen *s, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void screen_hush(struct screen *s);
+/* The text is made again, with the cursor at a part. */
+void screen_remake(struct screen *s, size_t part);
+/* The part under the cursor. */
+size_t screen_part(const struct screen *s);
+
+#endif

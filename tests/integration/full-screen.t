@@ -1,0 +1,312 @@
+#!/bin/sh
+# The full screen of guard review: screens as text, keys, and what is applied.
+# tmux plays the terminal.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+needs 'the full screen' tmux || {
+	finish
+}
+mkdir "$HOME/project"
+cd "$HOME/project" || exit 99
+git init -q -b main .
+mkdir src
+seq 1 60 >text
+for name in one two three; do
+	printf 'int %s(int a)\n{\n\treturn a + 1;\n}\n' $name >src/$name.c
+done
+git add -A
+git commit -q -m one
+echo KEY=only-here >.env
+mkdir uploads
+echo 1 >uploads/1.jpg
+echo 2 >uploads/2.jpg
+cat >"$HOME/work.sh" <<'END'
+rm -r .env uploads
+sed -i 's/a +/a */' src/one.c
+sed -i 's/int a/long value/' src/two.c
+sed -i '3s/.*/three/;30s/.*/thirty/;32s/.*/drei/;58s/.*/near the end/' text
+mkdir .vscode
+echo '{"tasks": [{"command": "x", "runOptions": {"runOn": "folderOpen"}}]}' \
+	>.vscode/tasks.json
+printf 'a\033[2J\033[24;1Hb \342\200\256 c\n' >"$(printf 'zz\033[2Jname\nline')"
+echo hello >new
+END
+guard run -q --name work -- sh "$HOME/work.sh"
+manifest "$HOME/project" >"$T/before"
+
+tm() {
+	tmux -S "$T/tmux$screens" -f /dev/null "$@"
+}
+screens=0
+
+# screen COLUMNS ROWS COMMAND: in a window of that size
+screen() {
+	screens=$((screens + 1))
+	tm new-session -d -x "$1" -y "$2" "$3; echo \"status \$?\" >'$T/status'; \
+		echo the end of it; cat"
+}
+
+# shown TEXT: waits until the text is on the screen, which is then in $out.
+shown() {
+	until=$(($(date +%s) + 20))
+	while tm capture-pane -p >"$out" 2>"$err"; do
+		! grep -qF -- "$1" "$out" || return 0
+		[ "$(date +%s)" -lt $until ] || break
+	done
+	return 1
+}
+
+# shows TITLE TEXT
+shows() {
+	if shown "$2"; then
+		pass "$1"
+	else
+		flunk "$1"
+		note "wanted: $2"
+		show_output
+	fi
+}
+
+keys() {
+	tm send-keys "$@"
+}
+
+# left STATUS TITLE: guard has ended
+left() {
+	shown 'the end of it'
+	is "$(cat "$T/status")" "status $1" "$2"
+	tm kill-server
+}
+
+# looks TITLE: the screen is the text on stdin.
+looks() {
+	cat >"$T/wanted"
+	sed 's/ *$//' "$out" >"$T/got"
+	if cmp -s "$T/wanted" "$T/got"; then
+		pass "$1"
+	else
+		flunk "$1"
+		diff "$T/wanted" "$T/got" | sed 's/^/#   /'
+	fi
+}
+
+# --- the first screen, in two sizes ---
+screen 80 24 'guard review'
+shows 'review opens a full screen' 'open 8'
+looks 'the first screen at 80x24' <<'END'
+ work  1 Deleted 2  2 Risky 2  3 Modified 3  4 Added 1      yes 0  no 0  open 8
+>  D    .env  14 B
+   D    uploads/  with its entries: 2 files, 4 B
+   A !! .vscode/tasks.json  69 B
+   A  ! zz\x1b[2Jname\nline  20 B
+   M    src/one.c  +1 -1
+   M    src/two.c  +1 -1
+-- Deleted: .env --------------------------------------------------- not seen --
+   @@ -1,1 +0,0 @@
+ - KEY=only-here
+
+
+
+
+
+
+
+
+
+
+
+
+ y take  n leave  u open   Y N directory  b B bucket  s split  e edit  U undo
+ Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep
+END
+keys 2 j
+shows 'a hostile name and text leave the screen as it is' \
+	' + a\x1b[2J\x1b[24;1Hb <U+202E> c'
+is "$(sed -n '24p' "$out")" \
+	' Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep' \
+	'the key bar stays in the last line'
+# While it is open: another size.
+tm resize-window -x 120 -y 30
+shows 'a resize draws the screen anew' '| -- Risky: zz'
+looks 'the same screen at 120x30' <<'END'
+ work  1 Deleted 2  2 Risky 2  3 Modified 3  4 Added 1                                              yes 0  no 0  open 8
+   D    .env  14 B                              | -- Risky: zz\x1b[2Jname\nline ---------------------------- not seen --
+   D    uploads/  with its entries: 2 files, 4 B|  ! its name has invisible characters
+   A !! .vscode/tasks.json  69 B                |  ! has escape sequences or control characters
+>  A  ! zz\x1b[2Jname\nline  20 B               |  ! has invisible or direction-changing characters
+   M    src/one.c  +1 -1                        |    @@ -0,0 +1,1 @@
+   M    src/two.c  +1 -1                        |  + a\x1b[2J\x1b[24;1Hb <U+202E> c
+   M    text  +4 -4                             |
+   A    new  6 B                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+                                                |
+
+ y take  n leave  u open   Y N directory  b B bucket  s split  e edit  U undo
+ Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep
+END
+keys q
+left 1 'q applies nothing'
+
+# --- answers ---
+screen 80 24 'guard review'
+shown 'open 8'
+keys n
+shows 'n leaves a change and goes to the next one' 'no 1  open 7'
+ok 'the answered row has the letter n' grep -q '^ n D    .env' "$out"
+ok 'the next row is marked' grep -q '^>  D    uploads/' "$out"
+keys U
+shows 'U takes the answer back' 'no 0  open 8'
+keys b
+shows 'many deletions ask for their number' '3 files would be deleted. Type 3:'
+keys 2 Enter
+shows 'another number changes nothing' 'the number was not typed'
+keys B
+shows 'B leaves the whole bucket' 'no 2  open 6'
+keys 3
+shown 'Modified: src/one.c'
+keys Y
+shows 'Y takes the open changes in the same directory' 'yes 2  no 2  open 4'
+keys A
+shows 'A is refused before the risky changes are decided' 'not yet: 2 deletions'
+keys 3 j j Enter
+shows 'Enter goes into the text, at its first hunk' '>  @@ -1,6 +1,6 @@'
+keys y
+shows 'y takes a hunk and goes to the next' '>  @@ -27,9 +27,9 @@'
+keys s
+shows 's splits a hunk' 'split into 2'
+keys n
+shows 'n leaves the first half' '>  @@ -32,4 +32,4 @@'
+keys y n
+shows 'a file with different answers is taken in part' '>  @@ -0,0 +1,1 @@'
+keys Escape
+shown '>  A    new'
+ok 'its row has the letter *' grep -q '^ \* M    text' "$out"
+pid=$(tm list-panes -F '#{pane_pid}')
+kill -9 "$(cut -d ' ' -f 1 "/proc/$pid/task/$pid/children")"
+shown 'the end of it'
+tm kill-server
+
+# --- after a crash; the end ---
+screen 80 24 'guard review'
+shows 'a killed review continues with its answers' \
+	'continuing an earlier review: 5 of 8 changes are decided'
+shown 'yes 3  no 2  open 3'
+keys /
+shown 'Find (regular expression)'
+keys hel+o Enter
+shows '/ finds a changed line' '> next match'
+ok 'the row of the match is selected' grep -q '^>  A    new' "$out"
+keys n
+shown 'no 3  open 2'
+keys F
+shows 'F shows only open changes' '2 of 8 changes shown'
+keys F C
+shows 'C shows the menu' 'apply 3 changes to'
+says "$out" '3 taken (1 in part), 3 left, 2 open (open changes are not applied)'
+keys Escape
+shows 'Escape goes back to the review' 'Enter text'
+manifest "$HOME/project" >"$T/after"
+ok 'no answer changes the project' same "$T/before" "$T/after"
+keys C
+shown 'apply 3 changes to'
+keys a
+left 0 'a applies what was taken'
+is "$(cat src/one.c)" "$(printf 'int one(int a)\n{\n\treturn a * 1;\n}')" \
+	'a taken file is applied'
+is "$(sed -n '3p;30p;32p;58p' text | tr '\n' ' ')" 'three 30 drei 58 ' \
+	'of a text the taken hunks are applied'
+ok 'a change that was left or is open is not applied' \
+	test -e .env -a ! -e .vscode -a ! -e new
+gives 0 'the rest of the run is pending' guard status
+says "$out" work
+
+# --- the other ends ---
+screen 80 24 'guard review'
+shown 'yes 0  no 0  open'
+keys 3
+shown 'Modified: text'
+keys y C
+shown 'apply 1 change to'
+keys p
+left 0 'p writes a patch'
+ok 'git can apply the patch' git apply --check work.patch
+no 'the patch has no other change' grep -q hello work.patch
+screen 80 24 'guard review'
+shown 'continuing an earlier review'
+keys C
+shown 'apply 1 change to'
+keys p
+shows 'an existing patch is not replaced' "create 'work.patch': File exists"
+keys C
+shown 'apply 1 change to'
+keys b
+left 0 'b commits on a branch'
+is "$(git diff --stat HEAD guard/work | tail -n 1)" \
+	' 1 file changed, 2 insertions(+), 2 deletions(-)' \
+	'the branch has the taken changes'
+is "$(git log --format=%s -1 main)" one 'the branch of HEAD stays'
+screen 80 24 'guard review'
+shown 'continuing an earlier review'
+keys C
+shown 'type the word'
+keys d i s k
+shows 'another word than discard is none' 'not discarded'
+keys d i s c a r d
+left 0 'discard, typed in full, discards the run'
+is "$(guard status -q)" '' 'no run is pending'
+guard undo -y -q
+
+# --- terminals ---
+screen 80 24 'NO_COLOR=1 guard review --forget'
+shown 'Enter text'
+tm capture-pane -ep >"$out"
+no 'NO_COLOR takes all colors away' grep -q "$(printf '\033\\[[0-9;]*3[1-6]')" \
+	"$out"
+keys q
+left 1 'the screen without colors ends'
+screen 80 24 'TERM=screen-16color guard review --forget'
+shown 'Enter text'
+tm capture-pane -ep >"$out"
+ok 'deletions are red with 16 colors' grep -q "$(printf '\033\\[31mD')" "$out"
+keys q
+left 1 'the screen with 16 colors ends'
+screen 59 24 'guard review'
+shows 'a small terminal asks line by line' 'Apply this deletion'
+tm capture-pane -p -S - >"$out"
+ok 'the reason is said' grep -q 'smaller than 60x15, using --plain' "$out"
+keys q Enter
+left 1 'the line prompts end'
+screen 80 24 'guard review --plain'
+shows '--plain asks line by line' 'Apply this deletion'
+keys q Enter
+left 1 'the review with --plain ends'
+screen 80 24 'bash --norc -i'
+keys 'guard review' Enter
+shown 'Enter text'
+keys C-z
+shows 'Ctrl-Z stops the review' 'Stopped'
+keys fg Enter
+shows 'it continues with the same screen' 'Enter text'
+keys q
+shown 'nothing applied'
+keys exit Enter
+shown 'the end of it'
+tm kill-server
+finish
