@@ -16,6 +16,8 @@
 #include "guard/agent/agent.h"
 #include "guard/change/recover.h"
 #include "guard/state/report.h"
+#include "restore/workspace.h"
+#include "snapshot/walk/take.h"
 
 #define LOGINS_DIR "logins"
 #define LOGIN_BYTES_MAX (1u << 20)
@@ -50,6 +52,99 @@ int home_versions_open(const struct state *state, const char *name,
 	*ret = h;
 	h = (struct home_versions){0};
 	return 0;
+}
+
+/* ---- snapshots ---- */
+
+int home_versions_store_dir(const struct state *state, const struct session *s,
+			    struct store *store, const char *path,
+			    const char *const *skip, const char *reason,
+			    uint64_t *ret_seq, struct err *err)
+{
+	auto_free char *cache = NULL;
+	auto_close int workspace =
+		workspace_open(state->workspaces_fd, path, true, err);
+	AUTO(snapshot) struct snapshot taken = {0};
+	struct take_options options = {
+		.root_path = path,
+		.root_fd = -1,
+		.reason = reason,
+		.run_id = s->id,
+		.command = s->command,
+		.skip = skip,
+	};
+
+	if (workspace >= 0)
+		options.cache_path = cache = workspace_cache_path(workspace);
+	if (workspace < 0 || take_snapshot(store, &options, &taken, err) < 0)
+		return err_context(err, "store %s, which the run may write to",
+				   text_quote(path));
+	*ret_seq = taken.seq;
+	return 0;
+}
+
+/* *ret_before: the snapshot before the run's last command, 0 for none or when
+ * one after it exists; *ret_after: the first one of another run behind it, or
+ * 0. */
+static int find_killed_states(struct store *store, const char *path,
+			      const char *run_id, uint64_t *ret_before,
+			      uint64_t *ret_after, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i;
+
+	*ret_before = *ret_after = 0;
+	if (catalog_list(store, &seqs, &count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		AUTO(snapshot) struct snapshot s = {0};
+		struct err ignored;
+		bool own;
+
+		if (catalog_load(store, seqs[i], &s, &ignored) < 0 ||
+		    strcmp(s.root_path, path) != 0)
+			continue;
+		own = strcmp(s.run_id, run_id) == 0;
+		if (own)
+			*ret_after = 0;
+		if (own && strcmp(s.reason, AGENT_REASON_BEFORE) == 0)
+			*ret_before = seqs[i];
+		else if (own)
+			*ret_before = 0;
+		else if (*ret_before && !*ret_after)
+			*ret_after = seqs[i];
+	}
+	return 0;
+}
+
+int home_versions_judge_killed(struct context *c, const struct home_versions *h,
+			       const struct profile *profile, struct session *s,
+			       struct err *err)
+{
+	struct agent agent = {.profile = *profile};
+	uint64_t before, after;
+	int got;
+
+	if (s->state != RUN_INTERRUPTED)
+		return 0;
+	if (context_store(c, STORE_WRITE, err) < 0 ||
+	    find_killed_states(c->store, h->path, s->id, &before, &after, err) <
+		    0)
+		return -err->num;
+	if (!before)
+		return 0;
+	if (!after &&
+	    home_versions_store_dir(&c->state, s, c->store, h->path,
+				    (const char *const *)h->logins,
+				    AGENT_REASON_AFTER, &after, err) < 0)
+		return -err->num;
+	if (!record_get(&s->more, AGENT_BEFORE))
+		record_set_int(&s->more, AGENT_BEFORE, (int64_t)before);
+	record_set_int(&s->more, AGENT_AFTER, (int64_t)after);
+	got = agent_code_compare(&agent, &c->state, c->store, before, after, s,
+				 err);
+	names_free(&agent.commands);
+	return got < 0 ? got : 0;
 }
 
 /* ---- logins ---- */

@@ -34,6 +34,24 @@ int home_versions_open(const struct state *state, const char *name,
 		       const struct profile *profile, struct home_versions *ret,
 		       struct err *err);
 
+/* Takes a snapshot of a real directory that the run may write to. skip:
+ * absolute paths that are left out. */
+int home_versions_store_dir(const struct state *state, const struct session *s,
+			    struct store *store, const char *path,
+			    const char *const *skip, const char *reason,
+			    uint64_t *ret_seq, struct err *err);
+
+/*
+ * Compares the home for a run that was killed, whose end therefore did not: the
+ * home before the run's last command with that before the next run of the
+ * agent, or else with the present one, which is stored. Fills the session's
+ * record as the end of a run does, without saving it; a run with an end is left
+ * alone.
+ */
+int home_versions_judge_killed(struct context *c, const struct home_versions *h,
+			       const struct profile *profile, struct session *s,
+			       struct err *err);
+
 /* Copies each login file that is not empty to its place beside the home. A
  * failure is no error: the older copy stays. */
 void home_versions_keep_logins(const struct home_versions *h,

@@ -1,5 +1,7 @@
 #include "guard/cli/discard.h"
 
+#include <errno.h>
+
 #include "guard/agent/agent.h"
 #include "guard/agent/home_versions.h"
 #include "guard/change/importer.h"
@@ -28,39 +30,48 @@ static void put_back_free(struct put_back *b)
 	profile_free(&b->profile);
 }
 
-static int plan_put_back(struct context *c, const struct session *s,
-			 const char *const *paths, struct put_back *ret,
-			 struct err *err)
+static int plan_put_back(struct context *c, struct session *s,
+			 struct put_back *ret, struct err *err)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
+	char **paths = NULL;
+	int got;
 
-	if (agent_read(&c->state, name, &ret->profile, err) < 0 ||
-	    home_versions_open(&c->state, name, &ret->profile, &ret->home,
-			       err) < 0 ||
-	    home_undo_plan_paths(c, &ret->home, s, paths, &ret->undo, err) < 0)
+	if (agent_read(&c->state, name, &ret->profile, err) < 0)
 		return -err->num;
-	return 0;
+	got = home_versions_open(&c->state, name, &ret->profile, &ret->home,
+				 err);
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	if (home_versions_judge_killed(c, &ret->home, &ret->profile, s, err) <
+	    0)
+		return -err->num;
+	paths = agent_code_paths(s);
+	if (paths)
+		got = home_undo_plan_paths(c, &ret->home, s,
+					   (const char *const *)paths,
+					   &ret->undo, err);
+	mem_list_free(&paths);
+	return got;
 }
 
 /* Lists the settings that go back. A failure is a warning: the discard of the
  * project's changes does not wait for it. */
-static void prepare_put_back(struct context *c, const struct session *s,
+static void prepare_put_back(struct context *c, struct session *s,
 			     const struct discard_choice *how,
 			     struct put_back *ret)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
-	char **paths = how->keep_agent || !name ? NULL : agent_code_paths(s),
-	     **path;
+	char **path;
 	const struct plan *plan;
 	struct err err;
 	size_t i;
 
-	if (!paths)
+	if (how->keep_agent || !name)
 		return;
-	if (plan_put_back(c, s, (const char *const *)paths, ret, &err) < 0)
+	if (plan_put_back(c, s, ret, &err) < 0)
 		output_warn("the home of %s stays as it is: %s", name,
 			    err.text);
-	mem_list_free(&paths);
 	plan = ret->undo.change.root_count ? &ret->undo.change.roots[0].plan
 					   : NULL;
 	if (!plan)

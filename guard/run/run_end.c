@@ -357,33 +357,6 @@ int run_end(struct run *run, int status, struct err *err)
 	return got;
 }
 
-/* Takes a snapshot of a real directory. */
-static int store_dir(struct run *run, struct store *store, const char *path,
-		     const char *const *skip, const char *reason,
-		     uint64_t *ret_seq, struct err *err)
-{
-	auto_free char *cache = NULL;
-	auto_close int workspace = workspace_open(
-		run->context.state.workspaces_fd, path, true, err);
-	AUTO(snapshot) struct snapshot s = {0};
-	struct take_options options = {
-		.root_path = path,
-		.root_fd = -1,
-		.reason = reason,
-		.run_id = run->session.id,
-		.command = run->session.command,
-		.skip = skip,
-	};
-
-	if (workspace >= 0)
-		options.cache_path = cache = workspace_cache_path(workspace);
-	if (workspace < 0 || take_snapshot(store, &options, &s, err) < 0)
-		return err_context(err, "store %s, which the run may write to",
-				   text_quote(path));
-	*ret_seq = s.seq;
-	return 0;
-}
-
 static int store_agent_home(struct run *run, struct store *store, bool after,
 			    struct err *err)
 {
@@ -398,9 +371,11 @@ static int store_agent_home(struct run *run, struct store *store, bool after,
 	if (home_versions_open(state, a->name, &a->profile, &h, err) < 0)
 		return err->num == ENOENT ? 0 : -err->num;
 	home_versions_keep_logins(&h, state);
-	if (store_dir(run, store, h.path, (const char *const *)h.logins,
-		      after ? AGENT_REASON_AFTER : AGENT_REASON_BEFORE, &seq,
-		      err) < 0)
+	if (home_versions_store_dir(state, &run->session, store, h.path,
+				    (const char *const *)h.logins,
+				    after ? AGENT_REASON_AFTER
+					  : AGENT_REASON_BEFORE,
+				    &seq, err) < 0)
 		return -err->num;
 	/* A run that goes on began with its first command. */
 	if (after || !record_get(record, AGENT_BEFORE))
@@ -443,9 +418,10 @@ int run_store_granted(struct run *run, bool after, struct err *err)
 		return -err->num;
 	for (i = 0; i < grants->count && got == 0; i++)
 		if (grants->items[i].kind == GRANT_READ_WRITE)
-			got = store_dir(run, store, grants->items[i].real, skip,
-					after ? "post-rw" : "pre-rw", &seq,
-					err);
+			got = home_versions_store_dir(
+				&run->context.state, &run->session, store,
+				grants->items[i].real, skip,
+				after ? "post-rw" : "pre-rw", &seq, err);
 	if (got == 0 && home)
 		got = store_agent_home(run, store, after, err);
 	store_free(&store);

@@ -135,6 +135,35 @@ says "$err" 'in use by run'
 echo >"$HOME/gate/go"
 wait "$live"
 
+# --- a run that is killed with its guard ---
+# killed NAME SCRIPT: ends guard itself while the script waits
+killed() {
+	rm -f "$HOME/gate/ready"
+	guard run --rw "$HOME/gate" --name "$1" --agent claude -- \
+		sh -c "cd ~/.claude; echo x >~/project/$1; $2
+		: >~/gate/ready; read x <~/gate/go" >"$T/killed" 2>&1 &
+	killed=$!
+	until [ -e "$HOME/gate/ready" ]; do
+		kill -0 "$killed" || exit 99
+		sleep 0.02
+	done
+	kill -KILL "$killed"
+	wait "$killed" 2>/dev/null
+	while guard status | grep -q running; do sleep 0.02; done
+}
+killed one 'echo evil >CLAUDE.md; mkdir -p todos; echo data >todos/1.json'
+gives 0 'a discard takes back the settings of a killed run' guard discard -y one
+# shellcheck disable=SC2088
+says "$err" "~/'.claude/CLAUDE.md'"
+home_has 'the settings are as before, data stays' \
+	'! [ -e CLAUDE.md ] && [ -e todos/1.json ]'
+killed two 'echo evil >CLAUDE.md'
+in_claude after 'echo mine >keybindings.json; echo x >~/project/after'
+gives 0 'a discard of a killed run leaves a later run alone' guard discard -y two
+home_has 'the settings of the later run stay' \
+	'! [ -e CLAUDE.md ] && [ -e keybindings.json ]'
+guard discard -y -q after
+
 # --- a secret in a conversation ---
 in_claude secret 'echo secret >projects/x/4.jsonl'
 talk=$state/agents/claude/home/.claude/projects/x/4.jsonl
