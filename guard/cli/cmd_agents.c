@@ -183,7 +183,7 @@ static int execute_home_undo(struct context *c, const struct home_versions *h,
 			     h->name, want->run_id, when);
 		return STATUS_OK;
 	}
-	if (plan_print(c->store, &u->change.roots[0].plan, err) < 0)
+	if (plan_print(c->store, &u->change.roots[0].plan, NULL, err) < 0)
 		return -err->num;
 	for (login = u->lost_logins; login && *login; login++)
 		output_print("the login comes back: ~/%s",

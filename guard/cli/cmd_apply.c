@@ -36,7 +36,7 @@ struct apply {
 	 * and then asked about. */
 	struct refusal *askable;
 	size_t askable_count;
-	struct verdict verdict; /* on the changes that are applied */
+	struct judged_run judged; /* the changes that are applied */
 	struct apply_selection selection; /* parts of files */
 };
 
@@ -49,7 +49,7 @@ static void apply_free(struct apply *a)
 	free(a->askable);
 	apply_commits_free(&a->commits);
 	apply_selection_free(&a->selection);
-	verdict_free(&a->verdict);
+	judged_run_free(&a->judged);
 	apply_plan_free(&a->in);
 }
 
@@ -105,7 +105,7 @@ static void print_apply_json(const struct apply *a, bool applied,
 	jsonout_bool(object, "applied", applied);
 	jsonout_number(object, "before", a->in.change.roots[0].now.seq);
 	jsonout_number(object, "after", after);
-	jsonout_set(object, "verdict", verdict_show_json(&a->verdict));
+	jsonout_set(object, "verdict", verdict_show_json(&a->judged.verdict));
 	plan_summary_json(a->in.c->store, &a->in.change.roots[0].plan, object);
 	if (a->o->commits)
 		jsonout_set(object, "branch", branch_json(&a->commits));
@@ -311,7 +311,8 @@ static int commit_only(struct apply *a, struct err *err)
 		return -err->num;
 	changeset_unlock(&a->in.change);
 	if (!(output_is_quiet() && a->o->yes) &&
-	    plan_print(a->in.c->store, &a->in.change.roots[0].plan, err) < 0)
+	    plan_print(a->in.c->store, &a->in.change.roots[0].plan, NULL, err) <
+		    0)
 		return -err->num;
 	if (committing_make(&a->in, &a->o->commit, a->o->dry, wanted_root(a),
 			    &commit, err) < 0)
@@ -347,13 +348,16 @@ static int apply_locked(struct apply *a, struct err *err)
 	    (a->o->follow && a->o->yes &&
 	     follow_leave_blocked(&a->in, a->o->resolve, err) < 0))
 		return -err->num;
-	if (verdict_show_make(a->in.c, a->in.p, &a->verdict, err) < 0)
+	if (judged_run_make(a->in.c, a->in.p, &a->judged, err) < 0)
 		return -err->num;
 	if (!a->o->json && !(output_is_quiet() && a->o->yes))
-		verdict_show(&a->verdict, stdout);
+		verdict_show(&a->judged.verdict, stdout);
 	for (i = 0; i < a->in.change.root_count; i++)
 		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
 		    plan_print(a->in.c->store, &a->in.change.roots[i].plan,
+			       i < a->judged.judgement.count
+				       ? &a->judged.judgement.views[i]
+				       : NULL,
 			       err) < 0)
 			return -err->num;
 	warn_of_git(a);

@@ -44,6 +44,25 @@ static const char *root_path(const struct session *s, size_t i)
 	return i < s->root_count ? s->roots[i].path : s->home;
 }
 
+static void print_texts(const struct session *s, struct changes *c,
+			const struct judgement *j, const struct diff_options *o)
+{
+	struct folds *folds = mem_zalloc((j->count + 1) * sizeof(*folds));
+	size_t i;
+
+	for (i = 0; i < j->count; i++) {
+		fold_make(&j->views[i], o->full, &folds[i]);
+		diffshow_risks(&j->views[i], &folds[i]);
+	}
+	agent_show_list(s);
+	listing_print(c, j->views, folds, stdout);
+	for (i = 0; i < j->count; i++) {
+		diffshow_texts(&j->views[i], &folds[i], o->context);
+		folds_free(&folds[i]);
+	}
+	free(folds);
+}
+
 static void print_diff(const struct session *s, struct changes *c,
 		       struct judgement *j, const struct verdict *verdict,
 		       const struct diff_options *o)
@@ -94,12 +113,7 @@ static void print_diff(const struct session *s, struct changes *c,
 			diffshow_lines(&c->roots[i], form);
 		return;
 	}
-	for (i = 0; i < c->root_count; i++)
-		diffshow_risks(&j->views[i]);
-	agent_show_list(s);
-	listing_print(c, stdout);
-	for (i = 0; i < c->root_count; i++)
-		diffshow_texts(&c->roots[i], o->context);
+	print_texts(s, c, j, o);
 }
 
 /* The names alone have no verdict. */
@@ -281,6 +295,7 @@ int cmd_diff(int argc, char **argv)
 		{OPT_EXIT_CODE, .flag = &o.exit_code},
 		{'U', .read = read_context, .to = &o.context},
 		{OPT_NO_RENAMES, .flag = &o.no_renames},
+		{OPT_FULL, .flag = &o.full},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
 		{OPT_COLOR, .read = options_color, .to = &o.color},
 		{0},

@@ -86,7 +86,8 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	const struct plan *plan = &planned_root(r)->plan;
 
 	*ret = STATUS_REFUSED;
-	if (!is_silent_restore(r) && plan_print(r->in.c->store, plan, err) < 0)
+	if (!is_silent_restore(r) &&
+	    plan_print(r->in.c->store, plan, NULL, err) < 0)
 		return -err->num;
 	if (plan_print_blocks(
 		    plan,

@@ -104,7 +104,8 @@ static int undo_transaction(struct undo *u, struct err *err)
 		     text_age(u->change.roots[0].base.time));
 	for (i = 0; i < u->change.root_count && !(output_is_quiet() && u->yes);
 	     i++)
-		if (plan_print(u->c->store, &u->change.roots[i].plan, err) < 0)
+		if (plan_print(u->c->store, &u->change.roots[i].plan, NULL,
+			       err) < 0)
 			return -err->num;
 	for (i = 0; i < u->change.root_count; i++)
 		plan_print_owners(&u->change.roots[i].plan);

@@ -279,30 +279,49 @@ static void count_move_lines(const struct change_move *m,
 	ret->text = got == 0;
 }
 
-void diffshow_texts(const struct changes_root *g, unsigned int context)
+/* The deletion in a move is shown, as the addition's text is with the move. */
+static bool has_text(const struct view *v, const struct folds *f, size_t i)
 {
-	const struct change_list *list = &g->list;
-	AUTO(buf) struct buf heading = {0};
-	size_t i;
+	const struct change *c = v->items[i].change;
 
-	text_escape_name(&heading, g->prefix);
-	if (heading.len && !g->home && list->count)
+	return f->of_entry[i] ? !fold_hides_text(f, i)
+			      : !(c->flags & CHANGES_NOISE) &&
+					c->kind != CHANGE_ADDED &&
+					changes_is_moved(v->list, c);
+}
+
+void diffshow_texts(const struct view *v, const struct folds *f,
+		    unsigned int context)
+{
+	const struct change_list *list = v->list;
+	AUTO(buf) struct buf heading = {0};
+	enum change_kind kind;
+	size_t hidden = 0, i;
+
+	text_escape_name(&heading, v->prefix);
+	if (heading.len && !v->home && list->count)
 		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
 			     buf_text(&heading), output_style(STYLE_NONE));
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++)
 		if (!list->moves[i].half && list->moves[i].percent < 100)
-			print_text(&list->moves[i], g, context);
-	for (i = 0; i < list->count && !output_has_failed(); i++) {
-		const struct change *c = &list->items[i];
+			print_text(&list->moves[i], v->root, context);
+	/* A deletion has no text. */
+	for (kind = CHANGE_TYPE; kind <= CHANGE_ADDED; kind++)
+		for (i = 0; i < v->count && !output_has_failed(); i++) {
+			const struct change *c = v->items[i].change;
 
-		if (c->flags & CHANGES_NOISE ||
-		    (c->kind == CHANGE_ADDED && changes_is_moved(list, c)) ||
-		    (g->home ? changes_is_cache(c->path)
-			     : (c->flags & CHANGE_GIT) != 0))
-			continue;
-		print_text_change(c, g, context);
-	}
+			if (c->kind != kind)
+				continue;
+			hidden += fold_hides_text(f, i) && is_text_change(c);
+			if (has_text(v, f, i))
+				print_text_change(c, v->root, context);
+		}
+	if (hidden)
+		(void)printf("\n%s of folded directories %s not shown (--full "
+			     "shows all)\n",
+			     text_count(hidden, "text"),
+			     hidden == 1 ? "is" : "are");
 }
 
 static void add_line_counts(const struct line_counts *n, struct buf *to)
@@ -454,53 +473,116 @@ json_t *diffshow_counts(const struct change_list *list)
 
 /* --- risks --- */
 
-static void print_risk_head(bool *printed, const char *where)
+/* The section, begun at its first line. */
+struct first_look {
+	const struct view *view;
+	const struct folds *folds;
+	bool begun;
+	VEC(struct fold_repeat) repeats;
+};
+
+static void begin_first_look(struct first_look *l)
 {
-	if (!*printed)
-		(void)printf("\n%sDangerous, or executed later%s%s\n",
-			     output_style(STYLE_BOLD), where,
+	AUTO(buf) struct buf where = {0};
+
+	text_escape_name(&where, l->view->where);
+	if (!l->begun)
+		(void)printf("\n%sLook at these first%s%s\n",
+			     output_style(STYLE_BOLD), buf_text(&where),
 			     output_style(STYLE_NONE));
-	*printed = true;
+	l->begun = true;
 }
 
-void diffshow_risks(const struct view *v)
+/* Whether a reason has a line: of those that repeat, three. */
+static bool is_new_reason(struct first_look *l, const struct risk *risk)
 {
-	AUTO(collapse_risks) struct collapse_risks collapsed = {0};
-	AUTO(buf) struct buf where = {0};
-	bool any = false;
-	size_t i, k;
+	struct fold_repeat *r = NULL;
+	size_t i;
 
-	text_escape_name(&where, v->where);
-
-	for (i = 0; i < v->count && !output_has_failed(); i++) {
-		const struct change *c = v->items[i].change;
-		const struct risks *r = &v->items[i].risks;
-		AUTO(buf) struct buf name = {0};
-
-		for (k = 0; k < r->count; k++) {
-			if (!collapse_risks_show(&collapsed, c->path,
-						 &r->items[k]))
-				continue;
-			print_risk_head(&any, buf_text(&where));
-			if (!name.len) {
-				text_escape_name(&name, v->prefix);
-				text_escape_name(&name, c->path);
-				/* The new path of a move decides. */
-				(void)printf("  %c  %s\n",
-					     c->kind != CHANGE_DELETED &&
-							     changes_is_moved(
-								     v->list, c)
-						     ? 'R'
-						     : changes_letter(c->kind),
-					     buf_text(&name));
-			}
-			collapse_risks_line(&r->items[k], "     ", NULL);
-		}
+	if (risk->level >= RISK_CRITICAL)
+		return true;
+	for (i = 0; !r && i < l->repeats.count; i++)
+		if (strcmp(l->repeats.items[i].risk->text, risk->text) == 0)
+			r = &l->repeats.items[i];
+	if (!r) {
+		r = VEC_ADD(&l->repeats);
+		r->risk = risk;
 	}
-	if (collapse_risks_any(&collapsed)) {
-		print_risk_head(&any, buf_text(&where));
-		collapse_risks_print(&collapsed, "  ");
+	if (r->shown < FOLD_REPEATS) {
+		r->shown++;
+		return true;
 	}
+	r->more++;
+	return false;
+}
+
+static void look_at(struct first_look *l, const struct view_entry *e)
+{
+	static const struct risk lost[] = {
+		{.level = RISK_CRITICAL,
+		 .id = "no-copy",
+		 .text = (char *)"has no other copy of its old content"},
+		{.level = RISK_CRITICAL,
+		 .id = "work-lost",
+		 .text = (char *)"loses work that was never committed"},
+	};
+	const struct change *c = e->change;
+	bool overwritten = view_is_lost(e) && c->now.mode;
+	AUTO(buf) struct buf name = {0};
+	size_t k, lines = 0;
+
+	text_escape_name(&name, l->view->prefix);
+	text_escape_name(&name, c->path);
+	for (k = 0; k < e->risks.count + overwritten; k++) {
+		const struct risk *r = k < e->risks.count
+					       ? &e->risks.items[k]
+					       : &lost[e->loss == LOSS_WORK];
+
+		if (r->level < RISK_HIGH || !is_new_reason(l, r))
+			continue;
+		begin_first_look(l);
+		/* The new path of a move decides. */
+		if (!lines++)
+			(void)printf("  %c  %s\n",
+				     c->kind != CHANGE_DELETED &&
+						     changes_is_moved(
+							     l->view->list, c)
+					     ? 'R'
+					     : changes_letter(c->kind),
+				     buf_text(&name));
+		collapse_risks_line(r, "     ", NULL);
+	}
+}
+
+static void print_repeats(struct first_look *l, const struct fold_repeat *r,
+			  size_t count)
+{
+	struct risk reason;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!r[i].more)
+			continue;
+		/* Without the line of one of them. */
+		reason = *r[i].risk;
+		reason.line = NULL;
+		begin_first_look(l);
+		collapse_risks_line(&reason, "  ",
+				    text_count(r[i].more, "more file"));
+	}
+}
+
+void diffshow_risks(const struct view *v, const struct folds *f)
+{
+	struct first_look l = {.view = v, .folds = f};
+	size_t i;
+
+	for (i = 0; i < v->count && !output_has_failed(); i++)
+		if (!fold_hides(f, i))
+			look_at(&l, &v->items[i]);
+	print_repeats(&l, l.repeats.items, l.repeats.count);
+	print_repeats(&l, f->repeats.items, f->repeats.count);
+	VEC_FREE(&l.repeats);
 }
 
 void diffshow_risks_json(const struct view *v, const char *dir,

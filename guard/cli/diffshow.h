@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "guard/change/changes.h"
-#include "guard/review/view.h"
+#include "guard/review/fold.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/output.h"
 #include "overlay/scan.h"
@@ -30,7 +30,7 @@ enum diff_form {
 struct diff_options {
 	enum diff_form form;
 	enum output_when color;
-	bool no_pager, exit_code, no_renames;
+	bool no_pager, exit_code, no_renames, full;
 	unsigned int context; /* lines around a change */
 };
 
@@ -41,16 +41,18 @@ void diffshow_head(const struct session *s, struct buf *to);
 void diffshow_sort(struct change_list *list);
 
 /* All on stdout. */
-/* context: lines around a change. */
-void diffshow_texts(const struct changes_root *g, unsigned int context);
+/* context: lines around a change. Folded generated files are left out. */
+void diffshow_texts(const struct view *v, const struct folds *f,
+		    unsigned int context);
 /* Whether all texts could be compared; false and a message without libgit2.
  * Called when the output is complete. */
 bool diffshow_has_compared(void);
 /* A line each: not FORM_TEXT, not FORM_JSON. */
 void diffshow_lines(const struct changes_root *g, enum diff_form form);
-/* Dangerous changes and changes that are executed later, see risk.h: a section
- * on stdout, nothing when there is none. */
-void diffshow_risks(const struct view *v);
+/* "Look at these first": files that were overwritten and are a loss, and risks
+ * from RISK_HIGH on, see risk.h. A section on stdout, nothing when there is
+ * none. */
+void diffshow_risks(const struct view *v, const struct folds *f);
 /* Adds objects {"path", "home", "folder", "level", "text"} to an array; the
  * value of "folder" is the absolute path of the root. */
 void diffshow_risks_json(const struct view *v, const char *dir,

@@ -335,6 +335,8 @@ static void print_differences(const struct point_pair *s,
 {
 	enum diff_form form = o->form;
 	struct changes_root *root = changes_project(changes);
+	AUTO(view) struct view view = {0};
+	AUTO(folds) struct folds folds = {0};
 
 	diffshow_sort(&root->list);
 	if (form == FORM_JSON) {
@@ -376,8 +378,10 @@ static void print_differences(const struct point_pair *s,
 		diffshow_lines(root, form);
 		return;
 	}
-	listing_print(changes, stdout);
-	diffshow_texts(root, o->context);
+	view_of_changes(root, &view);
+	fold_make(&view, o->full, &folds);
+	listing_print(changes, &view, &folds, stdout);
+	diffshow_texts(&view, &folds, o->context);
 }
 
 /* --- all of it --- */

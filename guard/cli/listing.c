@@ -1,5 +1,6 @@
 #include "guard/cli/listing.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -7,45 +8,34 @@
 #include "base/text.h"
 #include "guard/cli/output.h"
 
-/* A deleted directory with more files than these may be one line. */
-#define FOLD_LEAST 20
-
 /* Only stdout has colors. */
 static const char *style_on(FILE *to, enum output_style style)
 {
 	return to == stdout ? output_style(style) : "";
 }
 
-static bool is_in_section(const struct change_list *list,
-			  const struct change *c, enum change_kind kind,
-			  bool home)
+static void print_entry(const struct view *v, const struct view_entry *e,
+			FILE *to)
 {
-	if (c->kind != kind || c->flags & CHANGES_NOISE ||
-	    (c->flags & CHANGE_GIT && !home) || changes_is_moved(list, c))
-		return false;
-	return !home || !changes_is_cache(c->path);
-}
-
-static void print_change(const struct changes_root *g, const struct change *c,
-			 FILE *to)
-{
+	const struct change *c = e->change;
 	AUTO(buf) struct buf b = {0}, detail = {0};
-	const struct change_move *m = changes_move(&g->list, c);
+	const struct change_move *m = changes_move(v->list, c);
 	bool deleted = c->kind == CHANGE_DELETED;
 	enum output_style style = deleted		    ? STYLE_DELETED
 				  : c->kind == CHANGE_ADDED ? STYLE_ADDED
 							    : STYLE_CHANGED;
 
-	text_escape_name(&b, g->prefix);
+	text_escape_name(&b, v->prefix);
 	text_escape_name(&b, c->path);
 	if (S_ISDIR(deleted ? c->old.mode : c->now.mode))
 		buf_add_char(&b, '/');
 	changes_detail(c, &detail);
+	fold_loss_text(e->loss, &detail);
 	/* The other half of the move is not in the displayed list. */
 	if (m) {
 		buf_add_text(&detail,
 			     deleted ? "  moved to " : "  moved from ");
-		text_escape_name(&detail, g->prefix);
+		text_escape_name(&detail, v->prefix);
 		text_escape_name(&detail, deleted ? m->to : m->from);
 	}
 	(void)fprintf(to, "  %s%c  %s%s%s\n", style_on(to, style),
@@ -53,81 +43,91 @@ static void print_change(const struct changes_root *g, const struct change *c,
 		      style_on(to, STYLE_NONE), buf_text(&detail));
 }
 
-static void print_title(const struct changes_root *g, const char *title,
-			const char *behind, size_t count, FILE *to)
+static void print_fold(const struct view *v, const struct fold *fold, FILE *to)
+{
+	static const struct {
+		char letter;
+		enum output_style style;
+	} kinds[] = {
+		[FOLD_DELETED] = {'D', STYLE_DELETED},
+		[FOLD_GENERATED] = {'G', STYLE_FAINT},
+		[FOLD_ADDED] = {'A', STYLE_ADDED},
+	};
+	enum fold_kind kind = fold->kind;
+	AUTO(buf) struct buf b = {0}, text = {0};
+
+	if (kind == FOLD_NONE) {
+		print_entry(v, &v->items[fold->entry], to);
+		return;
+	}
+	text_escape_name(&b, v->prefix);
+	text_escape_name(&b, fold->dir);
+	fold_text(fold, &text);
+	if (!fold->added && !fold->modified)
+		kind = FOLD_DELETED;
+	(void)fprintf(to, "  %s%c  %s/%s  %s\n",
+		      style_on(to, kinds[kind].style), kinds[kind].letter,
+		      buf_text(&b), style_on(to, STYLE_NONE), buf_text(&text));
+}
+
+static void print_title(const char *root, const char *title, const char *behind,
+			size_t count, FILE *to)
 {
 	AUTO(buf) struct buf where = {0};
 
-	text_escape_name(&where, g->where);
+	text_escape_name(&where, root);
 	(void)fprintf(to, "\n%s%s%s%s (%zu)%s\n", style_on(to, STYLE_BOLD),
 		      title, buf_text(&where), behind, count,
 		      style_on(to, STYLE_NONE));
 }
 
-/* Caches of a home are left out, as is a .git. */
-static void print_kind_section(const struct changes_root *g,
-			       enum change_kind kind, const char *title,
-			       FILE *to)
+/* Which folds a section has: those of a kind, and single entries of a kind. */
+struct listing_section {
+	enum fold_kind fold; /* FOLD_NONE: no fold */
+	int entry; /* enum change_kind; -1: no entry */
+	const char *title;
+};
+
+static bool is_in_section(const struct view *v, const struct fold *fold,
+			  const struct listing_section *section)
 {
-	const struct change_list *list = &g->list;
+	if (fold->kind == FOLD_GENERATED && !fold->added && !fold->modified)
+		return section->fold == FOLD_DELETED;
+	if (fold->kind != FOLD_NONE)
+		return fold->kind == section->fold;
+	return (int)v->items[fold->entry].change->kind == section->entry;
+}
+
+static void print_section(const struct view *v, const struct folds *f,
+			  const struct listing_section *section, FILE *to)
+{
 	size_t n = 0, i;
 
-	for (i = 0; i < list->count; i++)
-		n += is_in_section(list, &list->items[i], kind, g->home);
+	for (i = 0; i < f->list.count; i++)
+		if (is_in_section(v, &f->list.items[i], section))
+			n += f->list.items[i].entries;
 	if (n)
-		print_title(g, title, "", n, to);
-	for (i = 0; n && i < list->count; i++)
-		if (is_in_section(list, &list->items[i], kind, g->home))
-			print_change(g, &list->items[i], to);
+		print_title(v->where, section->title, "", n, to);
+	for (i = 0; n && i < f->list.count; i++)
+		if (is_in_section(v, &f->list.items[i], section))
+			print_fold(v, &f->list.items[i], to);
 }
 
-/* How many entries are it and in it, if all of them went as many files. */
-static size_t count_deleted_dir(const struct change_list *list, size_t at,
-				size_t *ret_files, uint64_t *ret_bytes)
+static const struct listing_section deletions = {FOLD_DELETED, CHANGE_DELETED,
+						 "Deleted"};
+
+size_t listing_deleted(const struct view *v, const struct folds *f, FILE *to)
 {
-	const struct change *dir = &list->items[at];
-	size_t i;
+	size_t n = 0, i;
 
-	*ret_files = *ret_bytes = 0;
-	if (!S_ISDIR(dir->old.mode))
-		return 0;
-	for (i = at; i < list->count; i++) {
-		const struct change *c = &list->items[i];
-
-		if (!path_below(c->path, dir->path))
-			break;
-		if (!is_in_section(list, c, CHANGE_DELETED, false))
-			return 0;
-		*ret_files += !S_ISDIR(c->old.mode);
-		*ret_bytes += S_ISREG(c->old.mode) ? c->old.size : 0;
-	}
-	return *ret_files > FOLD_LEAST ? i - at : 0;
-}
-
-void listing_deleted(const struct changes_root *g, FILE *to)
-{
-	const struct change_list *list = &g->list;
-	size_t i, entry_count, files;
-	uint64_t bytes;
-
-	for (i = 0; i < list->count; i += entry_count ? entry_count : 1) {
-		const struct change *c = &list->items[i];
-		AUTO(buf) struct buf name = {0};
-
-		entry_count = 0;
-		if (!is_in_section(list, c, CHANGE_DELETED, false))
+	for (i = 0; i < f->list.count; i++) {
+		if (!is_in_section(v, &f->list.items[i], &deletions))
 			continue;
-		entry_count = count_deleted_dir(list, i, &files, &bytes);
-		if (!entry_count) {
-			print_change(g, c, to);
-			continue;
-		}
-		text_escape_name(&name, g->prefix);
-		text_escape_name(&name, c->path);
-		(void)fprintf(to, "  D  %s/  with its entries: %s, %s\n",
-			      buf_text(&name), text_count(files, "file"),
-			      text_size(bytes));
+		n++;
+		if (to)
+			print_fold(v, &f->list.items[i], to);
 	}
+	return n;
 }
 
 size_t listing_moved(const struct changes_root *g, size_t most, FILE *to)
@@ -171,7 +171,7 @@ static void print_git_section(const struct changes_root *g, FILE *to)
 	changes_count(&g->list, &n);
 	if (!n.git || g->home)
 		return;
-	print_title(g, "Git",
+	print_title(g->where, "Git",
 		    g->lower_fd < 0 ? ""
 				    : ", not applied unless a path names it",
 		    n.git, to);
@@ -189,45 +189,15 @@ static void print_git_section(const struct changes_root *g, FILE *to)
 	}
 }
 
-void listing_print(struct changes *c, FILE *to)
+static void print_numbers(const struct changes *c, const struct folds *folds,
+			  FILE *to)
 {
-	static const struct {
-		enum change_kind kind;
-		const char *title;
-	} sections[] = {
-		{CHANGE_DELETED, "Deleted"},
-		{CHANGE_TYPE, "Of another type"},
-		{CHANGE_META, "With other permissions"},
-		{CHANGE_MODIFIED, "Modified"},
-		{CHANGE_ADDED, "Added"},
-	};
-	const size_t count = sizeof(sections) / sizeof(sections[0]);
-	const struct changes_root *home = changes_home(c);
-	const struct change_list *list;
-	size_t caches = 0, noise = 0, moved, g, i;
+	size_t noise = 0, caches = 0, i;
 
-	for (g = 0; g < c->root_count; g++)
-		for (i = 0; i < count; i++) {
-			if (sections[i].kind == CHANGE_MODIFIED)
-				print_git_section(&c->roots[g], to);
-			print_kind_section(&c->roots[g], sections[i].kind,
-					   sections[i].title, to);
-			if (sections[i].kind != CHANGE_DELETED)
-				continue;
-			list = &c->roots[g].list;
-			moved = listing_moved(&c->roots[g], 0, NULL);
-			if (moved || list->more_moves)
-				print_title(&c->roots[g], "Moved", "", moved,
-					    to);
-			(void)listing_moved(&c->roots[g], 0, to);
-			listing_more_moves(list, to);
-		}
-	for (g = 0; g < c->root_count; g++)
-		for (i = 0; i < c->roots[g].list.count; i++)
-			noise += (c->roots[g].list.items[i].flags &
-				  CHANGES_NOISE) != 0;
-	for (i = 0; home && i < home->list.count; i++)
-		caches += changes_is_cache(home->list.items[i].path);
+	for (i = 0; i < c->root_count; i++) {
+		noise += folds[i].noise;
+		caches += folds[i].caches;
+	}
 	if (noise)
 		(void)fprintf(to,
 			      "\n%s in paths that the profile marks as noise "
@@ -240,4 +210,55 @@ void listing_print(struct changes *c, FILE *to)
 			      "directory %s not shown\n",
 			      text_count(caches, "change"),
 			      caches > 1 ? "are" : "is");
+}
+
+void listing_print(struct changes *c, const struct view *views,
+		   const struct folds *folds, FILE *to)
+{
+	static const struct listing_section before_git[] = {
+		{FOLD_NONE, CHANGE_TYPE, "Of another type"},
+		{FOLD_NONE, CHANGE_META, "With other permissions"},
+	};
+	static const struct listing_section after_git[] = {
+		{FOLD_NONE, CHANGE_MODIFIED, "Modified"},
+		{FOLD_ADDED, CHANGE_ADDED, "Added"},
+		{FOLD_GENERATED, -1, "Generated"},
+	};
+	size_t moved, g, i;
+
+	for (g = 0; g < c->root_count; g++) {
+		const struct changes_root *root = &c->roots[g];
+
+		print_section(&views[g], &folds[g], &deletions, to);
+		moved = listing_moved(root, 0, NULL);
+		if (moved || root->list.more_moves)
+			print_title(root->where, "Moved", "", moved, to);
+		(void)listing_moved(root, 0, to);
+		listing_more_moves(&root->list, to);
+		for (i = 0; i < sizeof(before_git) / sizeof(*before_git); i++)
+			print_section(&views[g], &folds[g], &before_git[i], to);
+		print_git_section(root, to);
+		for (i = 0; i < sizeof(after_git) / sizeof(*after_git); i++)
+			print_section(&views[g], &folds[g], &after_git[i], to);
+	}
+	print_numbers(c, folds, to);
+}
+
+void listing_print_plain(struct changes *c, bool full, FILE *to)
+{
+	struct view *views = mem_zalloc((c->root_count + 1) * sizeof(*views));
+	struct folds *folds = mem_zalloc((c->root_count + 1) * sizeof(*folds));
+	size_t i;
+
+	for (i = 0; i < c->root_count; i++) {
+		view_of_changes(&c->roots[i], &views[i]);
+		fold_make(&views[i], full, &folds[i]);
+	}
+	listing_print(c, views, folds, to);
+	for (i = 0; i < c->root_count; i++) {
+		folds_free(&folds[i]);
+		view_free(&views[i]);
+	}
+	free(folds);
+	free(views);
 }

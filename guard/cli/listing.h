@@ -1,7 +1,7 @@
 /*
  * Changes as lists for people, on a stream: first all deletions, then moves
- * (changes_find_moves()), the others by kind, .git summarized, caches of the
- * home as a number.
+ * (changes_find_moves()), the others by kind, .git summarized, folds
+ * (guard/review/fold.h), caches of the home and noise as a number.
  */
 #ifndef GUARD_CLI_LISTING_H
 #define GUARD_CLI_LISTING_H
@@ -9,12 +9,17 @@
 #include <stdio.h>
 
 #include "guard/change/changes.h"
+#include "guard/review/fold.h"
 
-/* Every section that has something in it. */
-void listing_print(struct changes *c, FILE *to);
+/* Every section that has something in it. views, folds: one for each root. */
+void listing_print(struct changes *c, const struct view *views,
+		   const struct folds *folds, FILE *to);
+/* The same without risks and losses, which are not judged. */
+void listing_print_plain(struct changes *c, bool full, FILE *to);
 
-/* The deletions; a directory that was deleted with many files is one line. */
-void listing_deleted(const struct changes_root *g, FILE *to);
+/* The deletions of one root, and how many lines they are. to: NULL prints
+ * nothing. */
+size_t listing_deleted(const struct view *v, const struct folds *f, FILE *to);
 
 /* The moves; entries that moved with their directory are in its line. most: the
  * number of lines, followed by the number of the others; 0: all. Returns the

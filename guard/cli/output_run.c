@@ -13,7 +13,8 @@
 #define MOVES_MOST 20
 
 /* The deletions of one root by name, and the number of its other changes. */
-static void print_group_summary(const struct changes_root *g)
+static void print_group_summary(const struct changes_root *g,
+				const struct view *v, const struct folds *f)
 {
 	AUTO(buf) struct buf sum = {0}, where = {0};
 	struct change_counts n;
@@ -27,9 +28,9 @@ static void print_group_summary(const struct changes_root *g)
 		output_print("%s: %s", buf_text(&where) + strspn(g->where, " "),
 			     buf_text(&sum));
 	}
-	if (n.deleted > n.moved_from) {
+	if (listing_deleted(v, f, NULL)) {
 		output_print("deleted%s:", buf_text(&where));
-		listing_deleted(g, output_stderr());
+		(void)listing_deleted(v, f, output_stderr());
 	}
 	if (n.moved || g->list.more_moves) {
 		output_print("moved%s:", buf_text(&where));
@@ -43,18 +44,16 @@ static void print_group_summary(const struct changes_root *g)
 /* Files of a large run that are read for the verdict hold its end up. */
 #define VERDICT_MS 100
 
-/* Also of a quiet run, for status. */
-static void print_verdict(const struct session *s, const struct changes *c)
+/* Keeps the verdict for status, also that of a quiet run. */
+static void judge_run(const struct session *s, const struct changes *c,
+		      struct judgement *ret_judgement, struct verdict *ret)
 {
-	AUTO(judgement) struct judgement j = {0};
-	AUTO(verdict) struct verdict v = {0};
 	struct err ignored;
 
-	judgement_make(s, c, &j);
-	verdict_make(&j, judgement_read(&j, VERDICT_MS), &v);
-	(void)verdict_save(s->fd, verdict_show_key(s, c), &v, &ignored);
-	if (!output_is_quiet())
-		verdict_show(&v, output_stderr());
+	judgement_make(s, c, ret_judgement);
+	verdict_make(ret_judgement, judgement_read(ret_judgement, VERDICT_MS),
+		     ret);
+	(void)verdict_save(s->fd, verdict_show_key(s, c), ret, &ignored);
 }
 
 /* The descriptions line up, whatever the verbs' lengths are. */
@@ -74,14 +73,15 @@ void output_run_summary(const struct session *s, struct changes *c)
 	const struct change_list *list = &changes_project(c)->list;
 	struct change_counts n;
 	AUTO(buf) struct buf sum = {0};
+	AUTO(judgement) struct judgement j = {0};
+	AUTO(verdict) struct verdict verdict = {0};
 	size_t homes = changes_count_home(c), i;
 	bool refs = false, heads = false, packed = false, moved = false;
 	bool created = false;
 
-	if (output_is_quiet()) {
-		print_verdict(s, c);
+	judge_run(s, c, &j, &verdict);
+	if (output_is_quiet())
 		return;
-	}
 	changes_count_all(c, &n);
 	if (!n.total && !homes) {
 		output_print("run %s changed nothing", session_label(s));
@@ -89,9 +89,13 @@ void output_run_summary(const struct session *s, struct changes *c)
 	}
 	changes_summary(&n, &sum);
 	output_print("run %s: %s", session_label(s), buf_text(&sum));
-	print_verdict(s, c);
-	for (i = 0; i < c->root_count; i++)
-		print_group_summary(&c->roots[i]);
+	verdict_show(&verdict, output_stderr());
+	for (i = 0; i < c->root_count; i++) {
+		AUTO(folds) struct folds folds = {0};
+
+		fold_make(&j.views[i], false, &folds);
+		print_group_summary(&c->roots[i], &j.views[i], &folds);
+	}
 	if (homes)
 		output_print("%s in your home directory",
 			     text_count(homes, "change"));

@@ -1,6 +1,7 @@
 #include "guard/cli/plan_print.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,10 +9,12 @@
 #include "base/auto.h"
 #include "base/library.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/plan_summary.h"
 #include "guard/cli/output.h"
+#include "guard/review/fold.h"
 #include "guard/state/report.h"
 #include "restore/entry_compare.h"
 
@@ -22,9 +25,10 @@ static bool changes_owner(const struct step *s)
 	       s->from.uid != entry_apply_owner(&s->to);
 }
 
-/* e: the new entry, or the old one. */
+/* side: the new entry, or the old one. */
 static void print_step_line(const struct plan *plan, const struct step *s,
-			    const char *path, const struct entry *e)
+			    const char *path, const struct change_side *side,
+			    enum loss loss)
 {
 	static const char *const hows[] = {
 		[STEP_PLAIN] = "",
@@ -45,14 +49,14 @@ static void print_step_line(const struct plan *plan, const struct step *s,
 
 	buf_add_text(&b, plan->prefix ? plan->prefix : "");
 	text_escape_name(&b, path[0] ? path : ".");
-	if (S_ISDIR(e->mode))
+	if (S_ISDIR(side->mode))
 		buf_add_char(&b, '/');
-	else if (S_ISLNK(e->mode))
+	else if (S_ISLNK(side->mode))
 		buf_add_text(&b, "  link");
-	else if (S_ISREG(e->mode))
-		buf_printf(&b, "  %s", text_size(e->size));
+	else if (S_ISREG(side->mode))
+		buf_printf(&b, "  %s", text_size(side->size));
 	else
-		buf_printf(&b, "  %s", jsonout_type_text(e->mode));
+		buf_printf(&b, "  %s", jsonout_type_text(side->mode));
 	if (s->kind == STEP_REPLACE || s->kind == STEP_META) {
 		bool same_kind = ((s->from.mode ^ s->to.mode) & S_IFMT) == 0;
 
@@ -63,6 +67,7 @@ static void print_step_line(const struct plan *plan, const struct step *s,
 			buf_printf(&b, "  owner %u -> %u", s->from.uid,
 				   entry_apply_owner(&s->to));
 	}
+	fold_loss_text(loss, &b);
 	(void)printf("  %s%c%s  %s%s\n", output_style(kinds[s->kind].style),
 		     kinds[s->kind].letter, output_style(STYLE_NONE),
 		     buf_text(&b),
@@ -71,68 +76,134 @@ static void print_step_line(const struct plan *plan, const struct step *s,
 			     : hows[s->how]);
 }
 
-struct printed_deletion {
-	const struct plan *plan;
-	const struct plan_moves *moves;
-	const char *path; /* of the step */
+/* The steps of a plan by their paths; of a path that is deleted and created,
+ * the creation. */
+struct step_index {
+	struct step_path {
+		const char *path;
+		const struct step *step;
+	} * items;
+	size_t count;
 };
 
-static int print_deleted(void *arg, const char *path, const struct entry *e,
-			 struct err *err)
+static struct step_index index_steps(const struct plan *plan)
 {
-	const struct printed_deletion *d = arg;
-	auto_free char *full_path = path_join(d->path, path);
-	bool over = plan_is_over(d->plan, full_path);
+	struct step_index index = {
+		.items = mem_alloc((plan->steps.count + 1) *
+				   sizeof(*index.items)),
+	};
+	size_t i;
 
-	(void)err;
-	if (plan_moves_has(d->moves, full_path, false))
-		return 0;
-	print_step_line(d->plan,
-			&(struct step){.kind = STEP_DELETE,
-				       .how = over ? STEP_OVER : STEP_PLAIN},
-			full_path, e);
-	return 0;
+	for (i = 0; i < plan->steps.count; i++)
+		if (plan->steps.items[i].kind != STEP_DELETE)
+			index.items[index.count++] =
+				(struct step_path){plan->steps.items[i].path,
+						   &plan->steps.items[i]};
+	SORT_BY_PATH(index.items, index.count, path);
+	return index;
 }
 
-int plan_print(struct store *store, const struct plan *plan, struct err *err)
+static void print_planned(const struct plan *plan, const struct step_index *x,
+			  const struct view_entry *e)
 {
-	static const enum step_kind order[] = {STEP_REPLACE, STEP_META,
-					       STEP_CREATE};
-	AUTO(plan_moves) struct plan_moves moves = {0};
-	size_t k, i;
+	const struct change *c = e->change;
+	const struct step_path *found =
+		FIND_BY_PATH(c->path, x->items, x->count, path);
+	const struct step deletion = {
+		.kind = STEP_DELETE,
+		.how = plan_is_over(plan, c->path) ? STEP_OVER : STEP_PLAIN,
+	};
 
-	if (plan_moves_make(store, plan, &moves, err) < 0)
-		return -err->num;
-	for (i = 0; i < plan->steps.count; i++) {
-		const struct step *s = &plan->steps.items[i];
-		struct printed_deletion d = {plan, &moves, s->path};
+	if (c->old.mode && (!found || found->step->kind == STEP_CREATE))
+		print_step_line(plan, &deletion, c->path, &c->old,
+				found ? LOSS_NONE : e->loss);
+	if (found)
+		print_step_line(plan, found->step, c->path, &c->now, e->loss);
+}
 
-		if (s->kind == STEP_DELETE &&
-		    tree_each(store, &s->from, print_deleted, &d, err) < 0)
-			return -err->num;
+static void print_plan_fold(const struct plan *plan, const struct step_index *x,
+			    const struct view *v, const struct fold *fold)
+{
+	bool deleted = !fold->added && !fold->modified;
+	AUTO(buf) struct buf b = {0}, text = {0};
+
+	if (fold->kind == FOLD_NONE) {
+		print_planned(plan, x, &v->items[fold->entry]);
+		return;
 	}
-	for (i = 0; i < moves.count; i++) {
+	text_escape_name(&b, v->prefix);
+	text_escape_name(&b, fold->dir);
+	fold_text(fold, &text);
+	(void)printf("  %s%c%s  %s/  %s\n",
+		     output_style(deleted ? STYLE_DELETED : STYLE_ADDED),
+		     deleted			    ? 'D'
+		     : fold->kind == FOLD_GENERATED ? 'G'
+						    : 'A',
+		     output_style(STYLE_NONE), buf_text(&b), buf_text(&text));
+}
+
+/* Which folds come together: deletions, replacements, metadata, the others. */
+static unsigned int fold_rank(const struct view *v, const struct fold *fold)
+{
+	if (fold->kind == FOLD_NONE)
+		switch (v->items[fold->entry].change->kind) {
+		case CHANGE_DELETED:
+			return 0;
+		case CHANGE_TYPE:
+		case CHANGE_MODIFIED:
+			return 1;
+		case CHANGE_META:
+			return 2;
+		case CHANGE_ADDED:
+			return 3;
+		}
+	return fold->added || fold->modified ? 3 : 0;
+}
+
+static void print_moves(const struct plan *plan, const struct plan_moves *moves)
+{
+	size_t i;
+
+	for (i = 0; i < moves->count; i++) {
 		AUTO(buf) struct buf b = {0};
 
-		if (moves.items[i].with_dir)
+		if (moves->items[i].with_dir)
 			continue;
-		changes_move_text(&moves.items[i],
+		changes_move_text(&moves->items[i],
 				  plan->prefix ? plan->prefix : "",
 				  output_width(), &b);
 		(void)printf("  %sR%s  %s\n", output_style(STYLE_CHANGED),
 			     output_style(STYLE_NONE), buf_text(&b));
 	}
-	for (k = 0; k < sizeof(order) / sizeof(order[0]); k++)
-		for (i = 0; i < plan->steps.count; i++) {
-			const struct step *s = &plan->steps.items[i];
+}
 
-			if (s->kind == STEP_CREATE &&
-			    plan_moves_has(&moves, s->path, true))
-				continue;
-			if (s->kind == order[k] &&
-			    !plan_summary_is_time_only(s))
-				print_step_line(plan, s, s->path, &s->to);
-		}
+int plan_print(struct store *store, const struct plan *plan,
+	       const struct view *judged, struct err *err)
+{
+	AUTO(plan_moves) struct plan_moves moves = {0};
+	AUTO(view) struct view view = {0};
+	AUTO(folds) struct folds folds = {0};
+	struct step_index index;
+	unsigned int rank;
+	size_t i;
+
+	if (plan_moves_make(store, plan, &moves, err) < 0 ||
+	    view_of_plan(store, plan, &view, err) < 0)
+		return -err->num;
+	view_set_moves(&view, moves.items, moves.count);
+	if (judged)
+		view_copy_judgement(&view, judged);
+	fold_make(&view, false, &folds);
+	index = index_steps(plan);
+	for (rank = 0; rank < 4; rank++) {
+		for (i = 0; i < folds.list.count; i++)
+			if (fold_rank(&view, &folds.list.items[i]) == rank)
+				print_plan_fold(plan, &index, &view,
+						&folds.list.items[i]);
+		if (rank == 0)
+			print_moves(plan, &moves);
+	}
+	free(index.items);
 	return 0;
 }
 

@@ -6,12 +6,15 @@
 
 #include <stdbool.h>
 
+#include "guard/review/view.h"
 #include "restore/plan/plan.h"
 #include "snapshot/store/store.h"
 
-/* Every step on stdout, deletions first, with all entries of a deleted
- * directory: no step is omitted, and a move is one line. */
-int plan_print(struct store *store, const struct plan *plan, struct err *err);
+/* Every step on stdout, deletions first; a move is one line. Directories are
+ * folded (guard/review/fold.h), by what is known of losses and risks in a view
+ * of the run's changes; judged NULL: nothing is known. */
+int plan_print(struct store *store, const struct plan *plan,
+	       const struct view *judged, struct err *err);
 /* On stderr, whose files cannot stay theirs. */
 void plan_print_owners(const struct plan *plan);
 /* Conflicts and refusals on stderr, each with its reason, and the ways out;

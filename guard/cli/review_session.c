@@ -80,14 +80,14 @@ static void count_all_items(const struct review_session *v,
 static void show_parts(struct review_session *v, size_t most)
 {
 	const struct session *s = &v->a->p->session;
-	AUTO(verdict) struct verdict verdict = {0};
+	AUTO(judged_run) struct judged_run judged = {0};
 	struct err err;
 	size_t i;
 
 	review_show_head(s, &v->parts[0].review);
-	if (verdict_show_make(v->a->c, v->a->p, &verdict, &err) < 0)
+	if (judged_run_make(v->a->c, v->a->p, &judged, &err) < 0)
 		output_error(&err);
-	verdict_show(&verdict, stdout);
+	verdict_show(&judged.verdict, stdout);
 	review_show_first(s, &v->parts[0].review, &v->a->changes, most);
 	if (!most)
 		review_show_rest(&v->parts[0].review);

@@ -15,7 +15,7 @@ static const struct {
 	enum output_style style;
 } sections[] = {
 	[REVIEW_DELETED] = {"Deleted", STYLE_DELETED},
-	[REVIEW_RISKY] = {"Dangerous, or executed later", STYLE_CHANGED},
+	[REVIEW_RISKY] = {"Look at these first", STYLE_CHANGED},
 	[REVIEW_MOVED] = {"Moved", STYLE_CHANGED},
 	[REVIEW_TYPE] = {"Of another type", STYLE_CHANGED},
 	[REVIEW_MODIFIED] = {"Modified", STYLE_CHANGED},

@@ -102,6 +102,7 @@ static const struct option_spec diff_options[] = {
 	{'U', "unified", "N", "N lines of context, 3 by default"},
 	{OPT_NO_RENAMES, "no-renames", NULL,
 	 "show a move as a deletion and an addition"},
+	{OPT_FULL, "full", NULL, "fold no directory, show all texts"},
 	{OPT_KINDS, "kinds", NULL,
 	 "similar hunks as one kind, with a sample, rare ones first"},
 	{OPT_STAT, "stat", NULL, "changed lines per file, no text"},

@@ -13,29 +13,37 @@ struct verdict_key verdict_show_key(const struct session *s,
 	};
 }
 
-int verdict_show_make(struct context *c, const struct resolved_run *p,
-		      struct verdict *ret, struct err *err)
+void judged_run_free(struct judged_run *r)
 {
-	AUTO(judgement) struct judgement j = {0};
-	AUTO(changes) struct changes changes = CHANGES_NONE;
+	verdict_free(&r->verdict);
+	judgement_free(&r->judgement);
+	changes_free(&r->changes);
+}
+
+int judged_run_make(struct context *c, const struct resolved_run *p,
+		    struct judged_run *ret, struct err *err)
+{
 	const struct session *s = &p->session;
 	struct verdict_key key;
 	struct err ignored;
+	bool complete;
 
-	*ret = (struct verdict){0};
-	if (changes_load_own(c, s, &changes, err) < 0)
+	*ret = (struct judged_run){0};
+	if (changes_load_own(c, s, &ret->changes, err) < 0)
 		return -err->num;
-	key = verdict_show_key(s, &changes);
-	if (!resolve_run_has_paths(p) && verdict_load(s->fd, key, ret) > 0 &&
-	    ret->complete)
+	key = verdict_show_key(s, &ret->changes);
+	changes_find_moves(&ret->changes);
+	resolve_run_filter(p, &ret->changes);
+	judgement_make(s, &ret->changes, &ret->judgement);
+	if (!resolve_run_has_paths(p) &&
+	    verdict_load(s->fd, key, &ret->verdict) > 0 &&
+	    ret->verdict.complete)
 		return 0;
-	verdict_free(ret);
-	changes_find_moves(&changes);
-	resolve_run_filter(p, &changes);
-	judgement_make(s, &changes, &j);
-	verdict_make(&j, judgement_read(&j, JUDGEMENT_ALL), ret);
+	verdict_free(&ret->verdict);
+	complete = judgement_read(&ret->judgement, JUDGEMENT_ALL);
+	verdict_make(&ret->judgement, complete, &ret->verdict);
 	if (!resolve_run_has_paths(p))
-		(void)verdict_save(s->fd, key, ret, &ignored);
+		(void)verdict_save(s->fd, key, &ret->verdict, &ignored);
 	return 0;
 }
 

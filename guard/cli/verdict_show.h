@@ -13,10 +13,19 @@
 /* The key of the run's cache. */
 struct verdict_key verdict_show_key(const struct session *s,
 				    const struct changes *c);
-/* Makes the verdict on the complete changes of a run, or the named paths of it,
- * from the cache or by reading the files. The errors of changes_load_own(). */
-int verdict_show_make(struct context *c, const struct resolved_run *p,
-		      struct verdict *ret, struct err *err);
+/* A run, or the named paths of it, with losses and risks as far as they are
+ * known by names, and the complete verdict, from the cache or by reading the
+ * files. */
+struct judged_run {
+	struct changes changes;
+	struct judgement judgement;
+	struct verdict verdict;
+};
+
+/* The errors of changes_load_own(). *ret is not moved. */
+int judged_run_make(struct context *c, const struct resolved_run *p,
+		    struct judged_run *ret, struct err *err);
+void judged_run_free(struct judged_run *r);
 /* A line each; nothing for an empty verdict. */
 void verdict_show(const struct verdict *v, FILE *to);
 /* [{"id", "level", "count", "text"}] */

@@ -250,14 +250,14 @@ static void add_risks(const struct judgement *j, enum risk_level level,
 
 		for (k = 0; k < view->count; k++) {
 			const struct view_entry *e = &view->items[k];
+			auto_free char *sentence = NULL;
 
 			if (!wanted(e))
 				continue;
 			text_escape_name(&text, view->prefix);
 			text_escape_name(&text, e->change->path);
-			buf_printf(&text, " %s%s",
-				   e->risks.items[0].runs ? "runs " : "",
-				   e->risks.items[0].text);
+			sentence = risk_sentence(&e->risks.items[0]);
+			buf_printf(&text, " %s", sentence);
 		}
 	}
 	if (n > 1) {
@@ -271,7 +271,9 @@ static void add_risks(const struct judgement *j, enum risk_level level,
 		text.len = text_fit(buf_text(&text), VERDICT_COLUMNS - 3);
 		buf_add_text(&text, "...");
 	}
-	add_line(v, id, level, n, &text, mem_printf("%zu %s", n, id));
+	add_line(v, id, level, n, &text,
+		 mem_printf("%zu %s", n,
+			    level == RISK_CRITICAL ? id : "to look at"));
 }
 
 static void add_refs(const struct judgement *j, struct verdict *v)

@@ -94,6 +94,7 @@ static struct meta meta_of_entry(const struct entry *e)
 
 struct plan_deletions {
 	struct view *view;
+	const struct plan *plan;
 	const char *path; /* of the step */
 };
 
@@ -106,7 +107,7 @@ static int add_planned_deletion(void *arg, const char *path,
 
 	(void)err;
 	change_list_add(&d->view->own, full_path, CHANGE_DELETED,
-			path_has_part(full_path, ".git") ? CHANGE_GIT : 0, &was,
+			plan_is_over(d->plan, full_path) ? VIEW_SHOWN : 0, &was,
 			NULL);
 	return 0;
 }
@@ -114,9 +115,12 @@ static int add_planned_deletion(void *arg, const char *path,
 static void add_planned_step(struct view *v, const struct step *s)
 {
 	struct meta was = meta_of_entry(&s->from), now = meta_of_entry(&s->to);
-	unsigned int flags = path_has_part(s->path, ".git") ? CHANGE_GIT : 0;
+	unsigned int flags = 0;
 	enum change_kind kind = CHANGE_MODIFIED;
 
+	if (s->how != STEP_PLAIN || (s->kind == STEP_REPLACE &&
+				     s->from.uid != entry_apply_owner(&s->to)))
+		flags |= VIEW_SHOWN;
 	if (s->kind == STEP_CREATE)
 		kind = CHANGE_ADDED;
 	else if (s->kind == STEP_META)
@@ -168,7 +172,7 @@ int view_of_plan(struct store *store, const struct plan *plan, struct view *ret,
 
 	for (i = 0; i < plan->steps.count; i++) {
 		const struct step *s = &plan->steps.items[i];
-		struct plan_deletions d = {&v, s->path};
+		struct plan_deletions d = {&v, plan, s->path};
 
 		if (s->kind == STEP_DELETE) {
 			if (tree_each(store, &s->from, add_planned_deletion, &d,
@@ -184,6 +188,29 @@ int view_of_plan(struct store *store, const struct plan *plan, struct view *ret,
 	v = (struct view){0};
 	add_entries(ret, &ret->own);
 	return 0;
+}
+
+void view_set_moves(struct view *v, const struct change_move *moves,
+		    size_t count)
+{
+	struct change_list *list = &v->own;
+	size_t i;
+
+	list->moves = mem_zalloc((count + 1) * sizeof(*list->moves));
+	list->move_count = count;
+	for (i = 0; i < count; i++) {
+		struct change *from = FIND_BY_PATH(moves[i].from, list->items,
+						   list->count, path);
+		struct change *to = FIND_BY_PATH(moves[i].to, list->items,
+						 list->count, path);
+
+		list->moves[i] = moves[i];
+		list->moves[i].half = !from || !to;
+		if (from)
+			from->move = (unsigned int)i + 1;
+		if (to)
+			to->move = (unsigned int)i + 1;
+	}
 }
 
 /* --- entries --- */

@@ -33,6 +33,10 @@ enum loss {
 	LOSS_NO_COPY, /* the only copy is deleted, emptied or replaced */
 };
 
+/* A flag of a change in the view of a plan: a step that is never folded away,
+ * since it merges, replaces an edit of the user, or sets an owner. */
+#define VIEW_SHOWN 0x1000u
+
 struct view_entry {
 	const struct change *change; /* path, kind, flags, both sides */
 	struct risks risks;
@@ -63,6 +67,11 @@ void view_of_review(const struct review *r, struct view *ret);
  * that only set a time are left out. */
 int view_of_plan(struct store *store, const struct plan *plan, struct view *ret,
 		 struct err *err);
+
+/* Sets the moves of a plan's view, sorted by target; copied, with borrowed
+ * paths. */
+void view_set_moves(struct view *v, const struct change_move *moves,
+		    size_t count);
 
 /* The entry of a path, or NULL. */
 struct view_entry *view_find(const struct view *v, const char *path);

@@ -19,7 +19,7 @@ verdict() {
 
 # dropped: discards the run
 dropped() {
-	guard discard -y "$run" >/dev/null 2>&1
+	guard discard -y "$run" >"$T/dropped" 2>&1 || note "$(cat "$T/dropped")"
 }
 
 verdict 'rm notes.txt .env data/rows.db debug.log build/a.o README.md'
@@ -137,6 +137,78 @@ gives 0 'a part is applied' guard status
 silent "$out" '8 only copies'
 gives 1 'a diff of the rest' guard diff --no-pager --exit-code "$run"
 says "$out" ' !! 7 deleted files have no other copy'
+dropped
+
+# --- the lengths of lists ---
+# before_texts COMMAND: the lines of a diff before the first text
+before_texts() {
+	guard diff --no-pager "$run" 2>/dev/null |
+		sed '/^--- /,$d' | wc -l
+}
+
+# The disaster: photos, a .env, committed documents, lost work.
+mkdir -p manual uploads
+i=0
+while [ $i -lt 214 ]; do
+	echo "page $i" >manual/$i.md
+	i=$((i + 1))
+done
+git add manual
+git commit -q -m manual
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
+	head -c 2000 /dev/urandom >"uploads/$i.jpg"
+done
+echo KEY=only-here >.env
+for i in 10 11 12; do
+	seq 1 20 >>src/f$i.c
+done
+verdict 'git reset -q --hard; git clean -fdxq; rm -rf manual'
+ok "a disaster has at most 40 lines before the texts ($(before_texts))" \
+	test "$(before_texts)" -le 40
+guard diff --no-pager >"$T/diff" 2>/dev/null
+says "$T/diff" '  D  manual/  all 214 files, 1.8 KB, 214 in git'
+says "$T/diff" '  D  uploads/  all 17 files, 34 KB  !! no other copy'
+says "$T/diff" '  D  .env  14 B  !! no other copy'
+says "$T/run" '  D  uploads/  all 17 files, 34 KB  !! no other copy'
+guard apply -n >"$T/apply" 2>/dev/null
+says "$T/apply" '  D  uploads/  all 17 files, 34 KB  !! no other copy'
+ok '--full lists each file' sh -c \
+	'test "$(guard diff --full --no-pager | grep -c "^  D  manual/")" -eq 215'
+ok '--name-only folds nothing' sh -c \
+	'test "$(guard diff --name-only | grep -c "^manual/")" -eq 214'
+dropped
+
+# An install of packages, with a file that is changed in one of them.
+mkdir -p node_modules/old
+echo 'old' >node_modules/old/index.js
+cat >.git/install.sh <<'INSTALL'
+i=0
+while [ $i -lt 300 ]; do
+	mkdir -p node_modules/p$i/lib
+	echo "{}" >node_modules/p$i/package.json
+	for j in 1 2 3 4 5 6 7 8 9; do
+		echo "exports.a = $j" >node_modules/p$i/lib/$j.js
+	done
+	i=$((i + 1))
+done
+echo changed >>node_modules/old/index.js
+echo '{"name": "x"}' >package.json
+INSTALL
+verdict 'sh .git/install.sh'
+ok "an install of packages has at most 60 lines before the texts ($(before_texts))" \
+	test "$(before_texts)" -le 60
+guard diff --no-pager >"$T/diff" 2>/dev/null
+says "$T/diff" '  G  node_modules/  +3000, 300 packages'
+says "$T/diff" '  M  node_modules/old/index.js'
+silent "$T/diff" 'p17/lib/3.js'
+says "$T/diff" '3000 texts of folded directories are not shown'
+guard apply -n >"$T/apply" 2>/dev/null
+ok 'apply -n is short, too' test "$(wc -l <"$T/apply")" -le 20
+dropped
+
+# A deleted install: the changed source is not at the end of a long list.
+verdict 'rm -rf node_modules; echo "// x" >>src/f3.c'
+ok 'a deleted install is one line' test "$(before_texts)" -le 20
 dropped
 
 # Without git no file is called the only copy.

@@ -73,7 +73,7 @@ has "$out" 'A  new/sub/fresh'
 hasnt "$out" 'A  new/sub/a'
 hasnt "$out" 'new/void'
 # The new path makes this file dangerous.
-has "$out" '^Dangerous, or executed later'
+has "$out" '^Look at these first'
 has "$out" '^  R  .husky/pre-commit$'
 
 gives 0 'diff --stat accepts a run with moves' guard diff --stat
@@ -280,14 +280,14 @@ EOF
 gives 0 'a run deletes a directory and moves 30 files' \
 	guard run -- sh "$HOME/much.sh"
 has "$err" '31 deleted, 30 moved$'
-has "$err" '^  D  heap/  with its entries: 30 files, 231 B$'
+has "$err" '^  D  heap/  all 30 files, 231 B'
 hasnt "$err" 'heap/17'
 is "$(grep -c '^  R  ' "$err")" 20 'the summary lists twenty moves'
 has "$err" '^  ... and 10 more$'
 gives 1 'discard of a path without --yes is refused' guard discard -- many
 has "$out" '^  R  many/17 -> many/new-17  '
 gives 0 'diff accepts the 30 moves' guard diff
-has "$out" '^  D  heap/17  '
+has "$out" '^  D  heap/  all 30 files'
 is "$(grep -c '^  R  ' "$out")" 30 'diff lists all moves'
 
 # --- a file too large to be compared is not shown as moved, and the summary says so ---

@@ -1,0 +1,388 @@
+#include "guard/review/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+/* Losses in a directory that has other files, too: so many have lines. */
+#define LOST_LINES 10
+
+void folds_free(struct folds *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->list.count; i++)
+		free(f->list.items[i].dir);
+	VEC_FREE(&f->list);
+	VEC_FREE(&f->repeats);
+	free(f->of_entry);
+	f->of_entry = NULL;
+}
+
+char *fold_generated_dir(const char *path, const char *dir)
+{
+	const char *at = path_rest(path, dir);
+
+	while (*at) {
+		size_t len = strcspn(at, "/");
+		auto_free char *name = mem_strndup(at, len);
+
+		if (risk_is_generated(name))
+			return mem_strndup(path, (size_t)(at - path) + len);
+		at += len;
+		at += *at == '/';
+	}
+	return NULL;
+}
+
+const struct fold *fold_of(const struct folds *f, size_t entry)
+{
+	return f->of_entry[entry] ? &f->list.items[f->of_entry[entry] - 1]
+				  : NULL;
+}
+
+bool fold_hides(const struct folds *f, size_t entry)
+{
+	const struct fold *fold = fold_of(f, entry);
+
+	return fold && fold->kind != FOLD_NONE;
+}
+
+bool fold_hides_text(const struct folds *f, size_t entry)
+{
+	const struct fold *fold = fold_of(f, entry);
+
+	return fold && fold->kind == FOLD_GENERATED;
+}
+
+/* --- making --- */
+
+struct folding {
+	const struct view *view;
+	struct folds *folds;
+};
+
+static const struct change *change_at(const struct folding *f, size_t i)
+{
+	return f->view->items[i].change;
+}
+
+static bool is_dir(const struct change *c)
+{
+	return S_ISDIR(c->now.mode ? c->now.mode : c->old.mode);
+}
+
+/* Entries that no fold and no line of its own has. */
+static bool is_elsewhere(const struct folding *f, size_t i)
+{
+	const struct change *c = change_at(f, i);
+
+	return c->flags & CHANGES_NOISE ||
+	       (f->view->home ? changes_is_cache(c->path)
+			      : (c->flags & CHANGE_GIT) != 0) ||
+	       changes_is_moved(f->view->list, c);
+}
+
+/* The end of the entries in a directory. */
+static size_t find_end(const struct folding *f, size_t i, const char *dir)
+{
+	while (i < f->view->count && path_below(change_at(f, i)->path, dir))
+		i++;
+	return i;
+}
+
+static void add_member(struct folding *f, struct fold *fold, size_t i)
+{
+	const struct view_entry *e = &f->view->items[i];
+	const struct change *c = e->change;
+	const char *name = path_name(c->path);
+	auto_free char *parent = path_parent(c->path);
+
+	if (!fold->entries++)
+		fold->entry = i;
+	f->folds->of_entry[i] = (uint32_t)f->folds->list.count;
+	if (is_dir(c))
+		return;
+	fold->added += c->kind == CHANGE_ADDED;
+	fold->deleted += c->kind == CHANGE_DELETED;
+	fold->modified += c->kind != CHANGE_ADDED && c->kind != CHANGE_DELETED;
+	fold->bytes += S_ISREG(c->now.mode ? c->now.mode : c->old.mode)
+			       ? c->now.mode ? c->now.size : c->old.size
+			       : 0;
+	fold->in_git += e->loss == LOSS_IN_GIT || e->loss == LOSS_IN_HISTORY;
+	fold->lost += view_is_lost(e);
+	if (strcmp(name, "METADATA") == 0) {
+		fold->packages += strstr(parent, ".dist-info") != NULL;
+	} else if (strcmp(name, "package.json") == 0) {
+		auto_free char *above = path_parent(parent);
+		auto_free char *scope = path_parent(above);
+
+		fold->packages +=
+			strcmp(path_name(above), "node_modules") == 0 ||
+			(*path_name(above) == '@' &&
+			 strcmp(path_name(scope), "node_modules") == 0);
+	}
+}
+
+static void add_single(struct folding *f, size_t i)
+{
+	struct fold *fold = VEC_ADD(&f->folds->list);
+
+	add_member(f, fold, i);
+}
+
+static struct fold_repeat *find_repeat(struct folding *f,
+				       const struct risk *risk)
+{
+	size_t i;
+
+	for (i = 0; i < f->folds->repeats.count; i++)
+		if (strcmp(f->folds->repeats.items[i].risk->text, risk->text) ==
+		    0)
+			return &f->folds->repeats.items[i];
+	*VEC_ADD(&f->folds->repeats) = (struct fold_repeat){.risk = risk};
+	return &f->folds->repeats.items[f->folds->repeats.count - 1];
+}
+
+/* Whether the entry of a fold has a line of its own. */
+static bool stands_out(struct folding *f, const struct view_entry *e)
+{
+	struct fold_repeat *repeat;
+
+	if (e->change->flags & (CHANGE_SETID | CHANGE_NODE | VIEW_SHOWN) ||
+	    e->change->kind == CHANGE_TYPE ||
+	    risks_worst(&e->risks) == RISK_CRITICAL)
+		return true;
+	if (risks_worst(&e->risks) < RISK_HIGH)
+		return false;
+	repeat = find_repeat(f, &e->risks.items[0]);
+	if (repeat->shown < FOLD_REPEATS) {
+		repeat->shown++;
+		return true;
+	}
+	repeat->more++;
+	return false;
+}
+
+/* Whether all entries of a range are deletions; the files, and the losses among
+ * them. */
+static bool count_deleted(const struct folding *f, size_t i, size_t end,
+			  size_t *ret_files, size_t *ret_lost)
+{
+	*ret_files = *ret_lost = 0;
+	for (; i < end; i++) {
+		const struct change *c = change_at(f, i);
+
+		if (is_elsewhere(f, i))
+			continue;
+		if (c->kind != CHANGE_DELETED)
+			return false;
+		*ret_files += !is_dir(c);
+		*ret_lost += view_is_lost(&f->view->items[i]);
+	}
+	return true;
+}
+
+/* A range as one fold, complete. */
+static void add_range(struct folding *f, enum fold_kind kind, const char *dir,
+		      size_t i, size_t end)
+{
+	struct fold *fold = VEC_ADD(&f->folds->list);
+
+	fold->kind = kind;
+	fold->dir = mem_strdup(dir);
+	fold->complete = strcmp(change_at(f, i)->path, dir) == 0;
+	for (; i < end; i++)
+		if (!is_elsewhere(f, i))
+			add_member(f, fold, i);
+}
+
+/* The end of a directory that begins at i, or around i, and has nothing but
+ * losses; 0: none. */
+static size_t find_lost_dir(const struct folding *f, size_t i, char **ret_dir)
+{
+	const struct change *c = change_at(f, i);
+	size_t end, files, lost;
+
+	*ret_dir = S_ISDIR(c->old.mode) ? mem_strdup(c->path)
+					: path_parent(c->path);
+	end = find_end(f, i, *ret_dir);
+	if (!**ret_dir || c->kind != CHANGE_DELETED ||
+	    !count_deleted(f, i, end, &files, &lost) || lost < files ||
+	    lost < FOLD_LOST_LEAST)
+		return 0;
+	return end;
+}
+
+/* What stands out of a range gets its lines, the others become a fold. */
+static void add_fold(struct folding *f, enum fold_kind kind, const char *dir,
+		     size_t first, size_t end)
+{
+	auto_free bool *out = mem_zalloc((end - first) * sizeof(*out));
+	size_t files = 0, lost = 0, i, k;
+	struct fold *fold;
+
+	for (i = first; i < end; i++) {
+		const struct view_entry *e = &f->view->items[i];
+		auto_free char *lost_dir = NULL;
+		size_t lost_end = 0;
+
+		if (is_elsewhere(f, i))
+			continue;
+		if (i > first && S_ISDIR(e->change->old.mode))
+			lost_end = find_lost_dir(f, i, &lost_dir);
+		if (lost_end) {
+			add_range(f, FOLD_DELETED, lost_dir, i, lost_end);
+			for (k = i; k < lost_end; k++)
+				out[k - first] = true;
+			i = lost_end - 1;
+			continue;
+		}
+		if (stands_out(f, e) ||
+		    (view_is_lost(e) && lost++ < LOST_LINES)) {
+			out[i - first] = true;
+			add_single(f, i);
+		}
+	}
+	for (i = first; i < end; i++)
+		files += !out[i - first] && !is_elsewhere(f, i) &&
+			 !is_dir(change_at(f, i));
+	fold = files > 1 ? VEC_ADD(&f->folds->list) : NULL;
+	if (fold) {
+		fold->kind = kind;
+		fold->dir = mem_strdup(dir);
+		fold->complete = strcmp(change_at(f, first)->path, dir) == 0 &&
+				 change_at(f, first)->kind != CHANGE_META;
+	}
+	for (i = first; i < end; i++) {
+		if (out[i - first] || is_elsewhere(f, i))
+			continue;
+		if (fold)
+			add_member(f, fold, i);
+		else
+			add_single(f, i);
+	}
+}
+
+/* A new directory: the entries that moved into it have their lines. */
+static bool is_new_dir(const struct folding *f, size_t i, size_t end)
+{
+	size_t files = 0;
+
+	for (; i < end; i++) {
+		if (is_elsewhere(f, i))
+			continue;
+		if (change_at(f, i)->kind != CHANGE_ADDED)
+			return false;
+		files += !is_dir(change_at(f, i));
+	}
+	return files >= FOLD_LEAST;
+}
+
+/* Adds what begins at i, and returns its end. */
+static size_t add_from(struct folding *f, size_t i)
+{
+	const struct change *c = change_at(f, i);
+	auto_free char *made = fold_generated_dir(c->path, "");
+	auto_free char *lost_dir = NULL;
+	size_t end, files, lost;
+
+	if (made) {
+		end = find_end(f, i, made);
+		add_fold(f, FOLD_GENERATED, made, i, end);
+		return end;
+	}
+	end = find_lost_dir(f, i, &lost_dir);
+	if (end) {
+		add_range(f, FOLD_DELETED, lost_dir, i, end);
+		return end;
+	}
+	if (is_dir(c)) {
+		end = find_end(f, i, c->path);
+		if (c->kind == CHANGE_DELETED &&
+		    count_deleted(f, i, end, &files, &lost) &&
+		    files >= FOLD_LEAST) {
+			add_fold(f, FOLD_DELETED, c->path, i, end);
+			return end;
+		}
+		if (c->kind == CHANGE_ADDED && is_new_dir(f, i, end)) {
+			add_fold(f, FOLD_ADDED, c->path, i, end);
+			return end;
+		}
+	}
+	add_single(f, i);
+	return i + 1;
+}
+
+void fold_make(const struct view *v, bool full, struct folds *ret)
+{
+	struct folding f = {.view = v, .folds = ret};
+	size_t end, i;
+
+	*ret = (struct folds){
+		.of_entry = mem_zalloc((v->count + 1) * sizeof(uint32_t)),
+	};
+	for (i = 0; i < v->count; i++) {
+		const struct change *c = v->items[i].change;
+
+		ret->noise += (c->flags & CHANGES_NOISE) != 0;
+		ret->caches += v->home && changes_is_cache(c->path);
+	}
+	for (i = 0; i < v->count; i = end) {
+		end = i + 1;
+		if (is_elsewhere(&f, i))
+			continue;
+		if (full)
+			add_single(&f, i);
+		else
+			end = add_from(&f, i);
+	}
+}
+
+/* --- texts --- */
+
+void fold_loss_text(enum loss loss, struct buf *to)
+{
+	if (loss == LOSS_NO_COPY)
+		buf_add_text(to, "  !! no other copy");
+	else if (loss == LOSS_WORK)
+		buf_add_text(to, "  !! uncommitted work");
+}
+
+void fold_text(const struct fold *fold, struct buf *to)
+{
+	const char *between = "";
+
+	if (fold->kind == FOLD_GENERATED) {
+		if (fold->added)
+			buf_printf(to, "+%zu", fold->added);
+		if (fold->modified)
+			buf_printf(to, "%s~%zu", fold->added ? " " : "",
+				   fold->modified);
+		if (fold->deleted)
+			buf_printf(to, "%s-%zu",
+				   fold->added || fold->modified ? " " : "",
+				   fold->deleted);
+		if (fold->packages)
+			buf_printf(to, ", %s",
+				   text_count(fold->packages, "package"));
+		return;
+	}
+	if (fold->kind == FOLD_DELETED && fold->complete)
+		between = "all ";
+	buf_printf(to, "%s%s, %s", between,
+		   text_count(fold->added + fold->deleted + fold->modified,
+			      fold->kind == FOLD_ADDED ? "new file" : "file"),
+		   text_size(fold->bytes));
+	if (fold->in_git)
+		buf_printf(to, ", %zu in git", fold->in_git);
+	if (fold->lost && fold->lost == fold->deleted)
+		buf_add_text(to, "  !! no other copy");
+	else if (fold->lost)
+		buf_printf(to, "  !! %zu with no other copy", fold->lost);
+}

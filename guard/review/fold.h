@@ -1,0 +1,82 @@
+/*
+ * The one rule by which every list of changes gets shorter: `diff`, the end of
+ * a run, `apply` and `review`. The first that matches wins:
+ *
+ *	1. An entry that is never folded is listed before the fold around it: a
+ *	   loss, a high or critical risk, another type, a step of a plan that
+ *	   merges or replaces an edit. Of a reason that repeats in folds three
+ *	   are listed and the others counted; a directory of nothing but losses
+ *	   is one line that says so.
+ *	2. A deleted directory of FOLD_LEAST files.
+ *	3. A directory that tools fill: the topmost one.
+ *	4. A new directory of FOLD_LEAST files.
+ *
+ * Ends of moves, changes in a .git, noise of the profile and caches of a home
+ * directory are in no fold: they have lines or numbers of their own. --json, -z
+ * and --name-* do not fold, --full folds nothing.
+ */
+#ifndef GUARD_REVIEW_FOLD_H
+#define GUARD_REVIEW_FOLD_H
+
+#include "guard/review/view.h"
+
+#define FOLD_LEAST 20
+/* A directory with so many losses and nothing else is a fold. */
+#define FOLD_LOST_LEAST 4
+/* Lines of a reason that repeats. */
+#define FOLD_REPEATS 3
+
+enum fold_kind {
+	FOLD_NONE, /* one entry by itself */
+	FOLD_DELETED,
+	FOLD_GENERATED,
+	FOLD_ADDED,
+};
+
+struct fold {
+	enum fold_kind kind;
+	size_t entry; /* of the view: the first one */
+	size_t entries; /* directories, too */
+	char *dir; /* NULL: FOLD_NONE */
+	bool complete; /* the directory itself is deleted or new */
+	size_t added, modified, deleted; /* files and links */
+	uint64_t bytes;
+	size_t in_git, lost, packages;
+};
+
+/* A reason of entries that stay in a fold. */
+struct fold_repeat {
+	const struct risk *risk; /* borrowed from the view */
+	size_t shown, more;
+};
+
+struct folds {
+	VEC(struct fold) list; /* in the order of the paths */
+	VEC(struct fold_repeat) repeats;
+	/* For each entry of the view the index of its fold + 1; 0: it is in
+	 * none of the list. */
+	uint32_t *of_entry;
+	size_t noise, caches; /* entries that are only counted */
+};
+
+void folds_free(struct folds *f);
+/* full: every entry by itself. Reads the risks and losses as far as they are
+ * known. */
+void fold_make(const struct view *v, bool full, struct folds *ret);
+/* The fold of an entry, or NULL. */
+const struct fold *fold_of(const struct folds *f, size_t entry);
+/* The entry is in a fold and has no line. */
+bool fold_hides(const struct folds *f, size_t entry);
+/* The text of the entry is left out, too: it is generated. */
+bool fold_hides_text(const struct folds *f, size_t entry);
+/* Appends "all 215 files, 17 KB, 214 in git" or "+2301 ~12 -4, 210 packages":
+ * of a fold with a directory. */
+void fold_text(const struct fold *fold, struct buf *to);
+/* Appends "  !! no other copy" for an entry that is a loss. */
+void fold_loss_text(enum loss loss, struct buf *to);
+
+/* The topmost directory that tools fill, below dir, on the way to path; to
+ * free. NULL: none. */
+char *fold_generated_dir(const char *path, const char *dir);
+
+#endif
