@@ -44,8 +44,24 @@ static const char *root_path(const struct session *s, size_t i)
 	return i < s->root_count ? s->roots[i].path : s->home;
 }
 
+/* Files that no text was printed of. */
+static void judge_rest(struct judgement *j)
+{
+	size_t i, k;
+
+	for (i = 0; i < j->count; i++)
+		for (k = 0; k < j->views[i].count; k++) {
+			struct view_entry *e = &j->views[i].items[k];
+
+			if (e->judged)
+				continue;
+			view_judge(&j->views[i], e);
+			e->late = true;
+		}
+}
+
 static void print_texts(const struct session *s, struct changes *c,
-			const struct judgement *j, const struct diff_options *o)
+			struct judgement *j, const struct diff_options *o)
 {
 	struct folds *folds = mem_zalloc((j->count + 1) * sizeof(*folds));
 	size_t i;
@@ -56,8 +72,11 @@ static void print_texts(const struct session *s, struct changes *c,
 	}
 	agent_show_list(s);
 	listing_print(c, j->views, folds, stdout);
+	for (i = 0; i < j->count; i++)
+		diffshow_texts(&j->views[i], &folds[i], o->context, true);
+	judge_rest(j);
 	for (i = 0; i < j->count; i++) {
-		diffshow_texts(&j->views[i], &folds[i], o->context);
+		diffshow_risks_late(&j->views[i], &folds[i]);
 		folds_free(&folds[i]);
 	}
 	free(folds);
@@ -116,6 +135,21 @@ static void print_diff(const struct session *s, struct changes *c,
 	print_texts(s, c, j, o);
 }
 
+/* The verdict that was printed before all files were read is repeated if it has
+ * changed. */
+static void print_final_verdict(struct judgement *j, struct verdict *verdict)
+{
+	AUTO(verdict) struct verdict first = *verdict;
+
+	judge_rest(j);
+	verdict_make(j, true, verdict);
+	if (verdict_equal(&first, verdict) || output_has_failed())
+		return;
+	(void)printf("\n%sVerdict, with all files read%s\n",
+		     output_style(STYLE_BOLD), output_style(STYLE_NONE));
+	verdict_show(verdict, stdout);
+}
+
 /* The names alone have no verdict. */
 static bool judge_and_print(struct context *context, struct resolved_run *p,
 			    struct changes *c, const struct diff_options *o)
@@ -123,21 +157,28 @@ static bool judge_and_print(struct context *context, struct resolved_run *p,
 	const struct session *s = &p->session;
 	AUTO(judgement) struct judgement j = {0};
 	AUTO(verdict) struct verdict verdict = {0};
+	bool judged = o->form <= FORM_STAT || o->form >= FORM_JSON;
+	bool complete = true;
 	struct err ignored;
 	size_t i;
 
 	for (i = 0; i < c->root_count; i++)
 		diffshow_sort(&c->roots[i].list);
-	if (o->form <= FORM_STAT || o->form >= FORM_JSON) {
+	if (judged) {
 		judgement_make(s, c, &j);
-		verdict_make(&j, judgement_read(&j, JUDGEMENT_ALL), &verdict);
-		if (!resolve_run_has_paths(p))
-			(void)verdict_save(s->fd, verdict_show_key(s, c),
-					   &verdict, &ignored);
+		complete = judgement_read(&j, o->form >= FORM_JSON
+						      ? JUDGEMENT_ALL
+						      : JUDGEMENT_FIRST);
+		verdict_make(&j, complete, &verdict);
 	}
 	if (o->form == FORM_HUNKS)
 		return hunks_json_print(context, p, c, &j, &verdict);
 	print_diff(s, c, &j, &verdict, o);
+	if (!complete)
+		print_final_verdict(&j, &verdict);
+	if (judged && !resolve_run_has_paths(p))
+		(void)verdict_save(s->fd, verdict_show_key(s, c), &verdict,
+				   &ignored);
 	return true;
 }
 

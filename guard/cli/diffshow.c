@@ -176,8 +176,34 @@ static int print_diff_line(void *arg, const struct textdiff_line *line)
 	return output_has_failed() ? -EPIPE : 0;
 }
 
+/* The first text is read while the others are made. */
+static void flush_first_text(void)
+{
+	static bool flushed;
+
+	if (!flushed)
+		(void)fflush(stdout);
+	flushed = true;
+}
+
+/* The view and the entry that the printed bytes are judged for. */
+struct text_judge {
+	struct view *view; /* NULL: they are not judged */
+	struct view_entry *entry;
+};
+
+static void judge_text(const struct text_judge *j, const struct buf *old,
+		       const struct buf *now)
+{
+	if (!j->view || j->entry->judged)
+		return;
+	view_judge_bytes(j->view, j->entry, old, now);
+	j->entry->late = true;
+}
+
 static void print_text(const struct change_move *m,
-		       const struct changes_root *root, unsigned int context)
+		       const struct changes_root *root, unsigned int context,
+		       const struct text_judge *judge)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
 	struct names_once names = {m, root, false};
@@ -204,6 +230,8 @@ static void print_text(const struct change_move *m,
 				     "binary\n",
 				     err.text);
 	}
+	flush_first_text();
+	judge_text(judge, &old, &now);
 }
 
 static void print_link_target(const struct change *c,
@@ -229,7 +257,8 @@ static void print_link_target(const struct change *c,
  * content that cannot be shown (binary, too large, unreadable). */
 static void print_text_change(const struct change *c,
 			      const struct changes_root *root,
-			      unsigned int context)
+			      unsigned int context,
+			      const struct text_judge *judge)
 {
 	const struct change_move m = in_place(c);
 
@@ -247,7 +276,7 @@ static void print_text_change(const struct change *c,
 		print_link_target(c, root, true);
 	}
 	if (is_text_change(c) && !too_large(c)) {
-		print_text(&m, root, context);
+		print_text(&m, root, context, judge);
 	} else if (is_text_change(c)) {
 		print_names(&m, root);
 		(void)printf("too large to show\n");
@@ -290,9 +319,10 @@ static bool has_text(const struct view *v, const struct folds *f, size_t i)
 					changes_is_moved(v->list, c);
 }
 
-void diffshow_texts(const struct view *v, const struct folds *f,
-		    unsigned int context)
+void diffshow_texts(struct view *v, const struct folds *f, unsigned int context,
+		    bool judge)
 {
+	struct text_judge judged = {.view = judge ? v : NULL}, none = {0};
 	const struct change_list *list = v->list;
 	AUTO(buf) struct buf heading = {0};
 	enum change_kind kind;
@@ -305,7 +335,7 @@ void diffshow_texts(const struct view *v, const struct folds *f,
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++)
 		if (!list->moves[i].half && list->moves[i].percent < 100)
-			print_text(&list->moves[i], v->root, context);
+			print_text(&list->moves[i], v->root, context, &none);
 	/* A deletion has no text. */
 	for (kind = CHANGE_TYPE; kind <= CHANGE_ADDED; kind++)
 		for (i = 0; i < v->count && !output_has_failed(); i++) {
@@ -314,8 +344,9 @@ void diffshow_texts(const struct view *v, const struct folds *f,
 			if (c->kind != kind)
 				continue;
 			hidden += fold_hides_text(f, i) && is_text_change(c);
+			judged.entry = &v->items[i];
 			if (has_text(v, f, i))
-				print_text_change(c, v->root, context);
+				print_text_change(c, v->root, context, &judged);
 		}
 	if (hidden)
 		(void)printf("\n%s of folded directories %s not shown (--full "
@@ -477,6 +508,7 @@ json_t *diffshow_counts(const struct change_list *list)
 struct first_look {
 	const struct view *view;
 	const struct folds *folds;
+	bool late; /* of the entries that were judged late */
 	bool begun;
 	VEC(struct fold_repeat) repeats;
 };
@@ -487,9 +519,10 @@ static void begin_first_look(struct first_look *l)
 
 	text_escape_name(&where, l->view->where);
 	if (!l->begun)
-		(void)printf("\n%sLook at these first%s%s\n",
-			     output_style(STYLE_BOLD), buf_text(&where),
-			     output_style(STYLE_NONE));
+		(void)printf("\n%s%s%s%s\n", output_style(STYLE_BOLD),
+			     l->late ? "Look at these, too"
+				     : "Look at these first",
+			     buf_text(&where), output_style(STYLE_NONE));
 	l->begun = true;
 }
 
@@ -572,17 +605,29 @@ static void print_repeats(struct first_look *l, const struct fold_repeat *r,
 	}
 }
 
-void diffshow_risks(const struct view *v, const struct folds *f)
+static void print_first_look(const struct view *v, const struct folds *f,
+			     bool late)
 {
-	struct first_look l = {.view = v, .folds = f};
+	struct first_look l = {.view = v, .folds = f, .late = late};
 	size_t i;
 
 	for (i = 0; i < v->count && !output_has_failed(); i++)
-		if (!fold_hides(f, i))
+		if ((late || !fold_hides(f, i)) && v->items[i].late == late)
 			look_at(&l, &v->items[i]);
 	print_repeats(&l, l.repeats.items, l.repeats.count);
-	print_repeats(&l, f->repeats.items, f->repeats.count);
+	if (!late)
+		print_repeats(&l, f->repeats.items, f->repeats.count);
 	VEC_FREE(&l.repeats);
+}
+
+void diffshow_risks(const struct view *v, const struct folds *f)
+{
+	print_first_look(v, f, false);
+}
+
+void diffshow_risks_late(const struct view *v, const struct folds *f)
+{
+	print_first_look(v, f, true);
 }
 
 void diffshow_risks_json(const struct view *v, const char *dir,

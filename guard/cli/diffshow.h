@@ -41,9 +41,10 @@ void diffshow_head(const struct session *s, struct buf *to);
 void diffshow_sort(struct change_list *list);
 
 /* All on stdout. */
-/* context: lines around a change. Folded generated files are left out. */
-void diffshow_texts(const struct view *v, const struct folds *f,
-		    unsigned int context);
+/* context: lines around a change. Folded generated files are left out. judge:
+ * the files that were not judged yet are, with the bytes that are printed. */
+void diffshow_texts(struct view *v, const struct folds *f, unsigned int context,
+		    bool judge);
 /* Whether all texts could be compared; false and a message without libgit2.
  * Called when the output is complete. */
 bool diffshow_has_compared(void);
@@ -53,6 +54,8 @@ void diffshow_lines(const struct changes_root *g, enum diff_form form);
  * from RISK_HIGH on, see risk.h. A section on stdout, nothing when there is
  * none. */
 void diffshow_risks(const struct view *v, const struct folds *f);
+/* The same for the entries that were judged late (view.h). */
+void diffshow_risks_late(const struct view *v, const struct folds *f);
 /* Adds objects {"path", "home", "folder", "level", "text"} to an array; the
  * value of "folder" is the absolute path of the root. */
 void diffshow_risks_json(const struct view *v, const char *dir,

@@ -41,8 +41,8 @@ static void print_group_summary(const struct changes_root *g,
 
 #define COMMITS "apply --commits"
 
-/* Files of a large run that are read for the verdict hold its end up. */
-#define VERDICT_MS 100
+/* Bytes that are read for the verdict: they hold the end of a run up. */
+#define VERDICT_BYTES (16u << 20)
 
 /* Keeps the verdict for status, also that of a quiet run. */
 static void judge_run(const struct session *s, const struct changes *c,
@@ -51,8 +51,8 @@ static void judge_run(const struct session *s, const struct changes *c,
 	struct err ignored;
 
 	judgement_make(s, c, ret_judgement);
-	verdict_make(ret_judgement, judgement_read(ret_judgement, VERDICT_MS),
-		     ret);
+	verdict_make(ret_judgement,
+		     judgement_read(ret_judgement, VERDICT_BYTES), ret);
 	(void)verdict_save(s->fd, verdict_show_key(s, c), ret, &ignored);
 }
 

@@ -37,8 +37,10 @@ int judged_run_make(struct context *c, const struct resolved_run *p,
 	judgement_make(s, &ret->changes, &ret->judgement);
 	if (!resolve_run_has_paths(p) &&
 	    verdict_load(s->fd, key, &ret->verdict) > 0 &&
-	    ret->verdict.complete)
+	    ret->verdict.complete) {
+		(void)judgement_read(&ret->judgement, JUDGEMENT_FIRST);
 		return 0;
+	}
 	verdict_free(&ret->verdict);
 	complete = judgement_read(&ret->judgement, JUDGEMENT_ALL);
 	verdict_make(&ret->judgement, complete, &ret->verdict);

@@ -3,7 +3,7 @@
  * verdict and of every fold.
  *
  *	judgement_make()	reads the repository, and files that may be lost
- *	judgement_read()	reads the other files, for as long as is given
+ *	judgement_read()	reads the other files, as many as are allowed
  *	judgement_free()
  */
 #ifndef GUARD_REVIEW_JUDGEMENT_H
@@ -16,18 +16,24 @@ struct judgement {
 			       order */
 	struct losses *losses; /* the same */
 	size_t count;
-	size_t next_root, next_entry; /* for judgement_read() */
+	/* For judgement_read(). */
+	size_t next_root, next_entry, next_suspect_root, next_suspect;
 };
 
-#define JUDGEMENT_ALL (-1)
+#define JUDGEMENT_ALL UINT64_MAX
 
-/* The changes are borrowed, and their lists keep their order. Judges losses,
- * and the risks of entries that are suspect by their name. */
+/* The changes are borrowed, and their lists keep their order. Judges losses and
+ * the risks of deletions. */
 void judgement_make(const struct session *s, const struct changes *c,
 		    struct judgement *ret);
-/* Judges the risks of the other entries, for so many milliseconds
- * (JUDGEMENT_ALL: to the end). true: all are judged. */
-bool judgement_read(struct judgement *j, int64_t milliseconds);
+/* Judges the risks of the other entries, those first that are suspect by name,
+ * as many as have so many bytes, each counted with JUDGEMENT_ENTRY more
+ * (JUDGEMENT_ALL: to the end). A number of bytes, not a time: the result must
+ * not depend on the load of the machine. true: all are judged. */
+#define JUDGEMENT_ENTRY 4096u
+/* What a list waits for. */
+#define JUDGEMENT_FIRST (4u << 20)
+bool judgement_read(struct judgement *j, uint64_t bytes);
 void judgement_free(struct judgement *j);
 
 #endif

@@ -254,14 +254,20 @@ void view_copy_judgement(struct view *to, const struct view *from)
 struct judged_file {
 	const struct changes_root *root;
 	const struct change *change;
+	const struct buf *old, *now; /* of regular files; NULL: to be read */
 };
 
 static bool read_judged_side(void *arg, bool now, struct buf *to)
 {
 	const struct judged_file *f = arg;
 	uint32_t mode = now ? f->change->now.mode : f->change->old.mode;
+	const struct buf *bytes = now ? f->now : f->old;
 	struct err ignored;
 
+	if (bytes && S_ISREG(mode)) {
+		buf_add(to, bytes->data, bytes->len);
+		return true;
+	}
 	return (S_ISLNK(mode) || S_ISREG(mode)) &&
 	       changes_read(f->root, f->change->path, mode, now, to,
 			    &ignored) >= 0;
@@ -276,8 +282,14 @@ static bool judged_side_exists(void *arg, const char *path)
 
 void view_judge(struct view *v, struct view_entry *e)
 {
+	view_judge_bytes(v, e, NULL, NULL);
+}
+
+void view_judge_bytes(struct view *v, struct view_entry *e,
+		      const struct buf *old, const struct buf *now)
+{
 	const struct change *c = e->change;
-	struct judged_file judged = {v->root, c};
+	struct judged_file judged = {v->root, c, old, now};
 	struct risk_file f = {
 		.path = c->path,
 		.old_mode = c->old.mode,

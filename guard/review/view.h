@@ -41,6 +41,7 @@ struct view_entry {
 	const struct change *change; /* path, kind, flags, both sides */
 	struct risks risks;
 	bool judged; /* risks are complete */
+	bool late; /* judged while the texts were printed */
 	enum loss loss;
 };
 
@@ -81,6 +82,9 @@ void view_copy_judgement(struct view *to, const struct view *from);
 /* Fills in the risks once, which reads the file. Caches of a home directory
  * have none. */
 void view_judge(struct view *v, struct view_entry *e);
+/* The same with the bytes of regular files, which the caller has read. */
+void view_judge_bytes(struct view *v, struct view_entry *e,
+		      const struct buf *old, const struct buf *now);
 /* The entry is worth an early view_judge(): by its name, type, mode or place it
  * may be high or critical. Reads nothing. */
 bool view_is_suspect(const struct view *v, const struct view_entry *e);

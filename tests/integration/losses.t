@@ -211,6 +211,27 @@ verdict 'rm -rf node_modules; echo "// x" >>src/f3.c'
 ok 'a deleted install is one line' test "$(before_texts)" -le 20
 dropped
 
+# A diff does not wait until all files are read, and misses none.
+cat >.git/many.sh <<'MANY'
+mkdir many
+i=1000
+while [ $i -lt 2500 ]; do
+	echo "file $i" >many/$i
+	i=$((i + 1))
+done
+printf 'a = 1 \342\200\256 2\n' >many/zz.c
+MANY
+verdict 'sh .git/many.sh'
+gives 0 'a diff of 1,501 files' guard diff --no-pager
+ok 'the verdict is repeated when the last file changes it' sh -c \
+	'sed "1,/^+++ /d" "$1" | grep -q "^  ! many/zz.c has "' sh "$out"
+says "$out" 'Look at these, too'
+ok 'JSON has the complete verdict' sh -c \
+	'guard diff --json | grep -q "many/zz.c has"'
+gives 0 'status has it, too' guard status
+says "$out" '1 to look at'
+dropped
+
 # Without git no file is called the only copy.
 mkdir "$HOME/plain"
 cd "$HOME/plain" || exit 99
