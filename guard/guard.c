@@ -144,7 +144,7 @@ static size_t list_steps(const char *root, const struct plan *p,
 			    conflict_text(p->conflicts.items[i].kind));
 	for (i = 0; i < p->refusals.count; i++)
 		add_blocked(list, root, p->refusals.items[i].path,
-			    refusal_text(p->refusals.items[i].kind));
+			    refusal_reason(&p->refusals.items[i]));
 	return p->conflicts.count + p->refusals.count;
 }
 

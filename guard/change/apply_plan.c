@@ -35,7 +35,7 @@ void apply_plan_free(struct apply_plan *a)
 {
 	changeset_free(&a->change);
 	changes_free(&a->changes);
-	mem_list_free(&a->agreed);
+	consent_free(&a->consent);
 	differences_free(&a->differences);
 	*a = (struct apply_plan)APPLY_PLAN_NONE;
 }
@@ -45,7 +45,7 @@ static bool is_home(const struct apply_plan *a, size_t index)
 	return index == a->p->session.root_count;
 }
 
-static const char *root_path(const struct apply_plan *a, size_t index)
+const char *apply_plan_root_path(const struct apply_plan *a, size_t index)
 {
 	const struct session *s = &a->p->session;
 
@@ -56,7 +56,8 @@ static const char *root_path(const struct apply_plan *a, size_t index)
 static int name_failed_root(const struct apply_plan *a, size_t index,
 			    struct err *err)
 {
-	return index ? err_context(err, "%s", text_quote(root_path(a, index)))
+	return index ? err_context(err, "%s",
+				   text_quote(apply_plan_root_path(a, index)))
 		     : -err->num;
 }
 
@@ -150,7 +151,7 @@ static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 	struct changeset_root *root = &a->change.roots[index];
 	struct apply_log_query query = {.now = &root->now.root};
 	bool first = !root->now.root_path, home = is_home(a, index);
-	const char *path = root_path(a, index);
+	const char *path = apply_plan_root_path(a, index);
 	int got;
 
 	if (root->project.path || (home && !root->only))
@@ -469,7 +470,7 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	changeset_init(&a->change, a->c, s->root_count + 1);
 	for (i = 1; i <= s->root_count; i++)
 		a->change.roots[i].prefix =
-			changes_prefix(root_path(a, i), s->home);
+			changes_prefix(apply_plan_root_path(a, i), s->home);
 	if (lacks_base(s))
 		got = live_suspend(s, &freezer, err);
 	if (got == 0)
@@ -507,6 +508,18 @@ static int plan_root(struct apply_plan *a, size_t index,
 	char **paths = resolve_run_paths(a->p, index);
 	bool home = is_home(a, index);
 	bool late = !home && a->p->session.roots[index].late;
+	struct consent_root consent = {
+		.consent = &a->consent,
+		.store = a->c->store,
+		.now = &root->now.root,
+		.want = root->picked ? root->picked : &root->want.root,
+		.path = apply_plan_root_path(a, index),
+		.home = home,
+	};
+	AUTO(mem_list)
+	char **agreed = consent_paths_below(a->consent.paths, consent.path);
+	AUTO(mem_list)
+	char **except = consent_paths_below(a->consent.except, consent.path);
 	struct plan_options options = {
 		.paths = (const char *const *)paths,
 		.partial = home || late,
@@ -514,6 +527,10 @@ static int plan_root(struct apply_plan *a, size_t index,
 		.partial_now = !home && !late && root->only,
 		.refuse_special = true,
 		.refuse_unreadable = geteuid() != 0,
+		.agreed = (const char *const *)agreed,
+		.except = (const char *const *)except,
+		.consent = consent_decide,
+		.consent_arg = &consent,
 		.base_notes = home ? &root->now : &root->base,
 		.now_notes = home ? NULL : &root->now,
 		.resolve = resolve ? resolve : RESOLVE_MERGE,
@@ -525,11 +542,8 @@ static int plan_root(struct apply_plan *a, size_t index,
 
 	if (home && !paths)
 		return 0;
-	if (!index) {
-		options.agreed = (const char *const *)a->agreed;
-		if (!root->picked && a->differences.complete)
-			options.differences = &a->differences;
-	}
+	if (!index && !root->picked && a->differences.complete)
+		options.differences = &a->differences;
 	if (a->commits && !index)
 		options.paths = with_git;
 	if (root->git_picked || (index && root->picked))
@@ -562,6 +576,16 @@ int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 					    : !root->plan.steps.count);
 	}
 	return 0;
+}
+
+bool apply_plan_has_exceptions(const struct apply_plan *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->change.root_count; i++)
+		if (a->change.roots[i].plan.excepted)
+			return true;
+	return false;
 }
 
 /* Records what counts as done by guard when the run goes on. */

@@ -22,6 +22,7 @@
 #include "guard/change/changes.h"
 #include "guard/state/context.h"
 #include "guard/change/changeset.h"
+#include "guard/change/consent.h"
 #include "guard/change/resolve_run.h"
 
 struct apply_plan {
@@ -40,8 +41,7 @@ struct apply_plan {
 	/* The project's result is in the store, and its layer unchanged since.
 	 */
 	bool result_is_stored;
-	/* plan_options.agreed of the project; to free. */
-	char **agreed;
+	struct consent consent; /* to critical changes and refusals */
 	/* With the run's commits, see apply_commits.h: also of an applied run,
 	 * and the plan contains the project's .git. */
 	bool commits;
@@ -69,6 +69,11 @@ int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err);
  * discarded; -ENODATA: the files before the run were not stored; -EBUSY: the
  * project is in use by another guard process. */
 int apply_plan_load(struct apply_plan *a, struct err *err);
+
+/* The absolute path of a root, numbered as in changes.roots. */
+const char *apply_plan_root_path(const struct apply_plan *a, size_t index);
+/* Whether the user leaves out changes that the plans would make. */
+bool apply_plan_has_exceptions(const struct apply_plan *a);
 
 /* Locks and stores the roots that are not open. */
 int apply_plan_refresh(struct apply_plan *a, struct err *err);

@@ -21,10 +21,22 @@ struct apply_options {
 	int64_t rest_ms; /* with follow */
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
 	bool only;
-	char **yes_to; /* as they were given */
+	char **yes_to, **except; /* as they were given */
 	char **kinds; /* ids of kinds of hunks */
+	char **args; /* of the command line, for a remedy */
 	struct committing_options commit;
 };
+
+struct asked {
+	struct refusal refusal;
+	char *path; /* absolute */
+	char *shown; /* for people */
+};
+
+/* Bytes that no shell expands. */
+#define SHELL_SAFE                                                             \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"       \
+	"_./@%+=:,-"
 
 /* The state of an apply. */
 struct apply {
@@ -34,8 +46,8 @@ struct apply {
 	struct apply_commits commits;
 	/* Refused without a yes of its own: listed as if that was said already,
 	 * and then asked about. */
-	struct refusal *askable;
-	size_t askable_count;
+	VEC(struct asked) askable;
+	char **named; /* absolute paths of the operands */
 	struct judged_run judged; /* the changes that are applied */
 	struct apply_selection selection; /* parts of files */
 };
@@ -44,9 +56,14 @@ static void apply_free(struct apply *a)
 {
 	size_t i;
 
-	for (i = 0; i < a->askable_count; i++)
-		free(a->askable[i].path);
-	free(a->askable);
+	for (i = 0; i < a->askable.count; i++) {
+		free(a->askable.items[i].refusal.path);
+		free(a->askable.items[i].refusal.text);
+		free(a->askable.items[i].path);
+		free(a->askable.items[i].shown);
+	}
+	VEC_FREE(&a->askable);
+	mem_list_free(&a->named);
 	apply_commits_free(&a->commits);
 	apply_selection_free(&a->selection);
 	judged_run_free(&a->judged);
@@ -65,7 +82,8 @@ static const struct entry *wanted_root(const struct apply *a)
 static bool is_complete(const struct apply *a)
 {
 	return resolve_run_is_complete(a->in.p) &&
-	       !apply_selection_any(&a->selection);
+	       !apply_selection_any(&a->selection) &&
+	       !apply_plan_has_exceptions(&a->in);
 }
 
 /* One of the other roots. */
@@ -226,75 +244,234 @@ static bool lacks_answer(const struct apply *a)
 	return a->o->yes && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO));
 }
 
-/* The paths of --yes-to, below the project and changed by the run. */
-static int parse_yes_to_paths(struct apply *a, struct err *err)
+/* The index of the root that has the path, or root_count. */
+static size_t find_root(const struct apply *a, const char *path)
 {
-	char *const *given = a->o->yes_to;
-	const char *project = a->in.p->session.project;
+	size_t i;
 
-	for (; given && *given; given++) {
-		auto_free char *path = resolve_run_path(*given, err);
+	for (i = 0; i < a->in.change.root_count; i++)
+		if (path_below(path, apply_plan_root_path(&a->in, i)))
+			break;
+	return i;
+}
 
-		if (!path)
+/* Appends the absolute path of an operand that the run changed. */
+static int add_changed_path(struct apply *a, const char *option,
+			    const char *given, char ***to, struct err *err)
+{
+	auto_free char *path = resolve_run_path(given, err);
+	AUTO(mem_list) char **below = NULL;
+	const char *root;
+	size_t i;
+
+	if (!path)
+		return -err->num;
+	i = find_root(a, path);
+	root = i < a->in.change.root_count ? apply_plan_root_path(&a->in, i)
+					   : NULL;
+	if (!root || strcmp(path, root) == 0)
+		return fail(err, EINVAL,
+			    "%s needs a single file of %s, and %s is not one",
+			    option, text_quote(a->in.p->session.project),
+			    text_quote(given));
+	mem_list_add(&below, path_rest(path, root));
+	mem_list_add(to, path);
+	return changes_check(&a->in.changes.roots[i], below, err);
+}
+
+/* What the options and the operands allow and leave out. */
+static int parse_consent(struct apply *a, struct err *err)
+{
+	struct consent *c = &a->in.consent;
+	char *const *given;
+	size_t i;
+
+	consent_free(c);
+	for (given = a->o->yes_to; given && *given; given++) {
+		if (consent_is_rule(*given))
+			mem_list_add(&c->rules, *given);
+		else if (add_changed_path(a, "--yes-to", *given, &c->paths,
+					  err) < 0)
 			return -err->num;
-		if (!path_below(path, project) || strcmp(path, project) == 0)
-			return fail(err, EINVAL,
-				    "--yes-to needs a single file of %s, and "
-				    "%s is not one",
-				    text_quote(project), text_quote(*given));
-		mem_list_add(&a->in.agreed, path_rest(path, project));
 	}
-	return changes_check(changes_project(&a->in.changes), a->in.agreed,
-			     err);
+	for (given = a->o->except; given && *given; given++) {
+		if (strcmp(*given, "critical") == 0)
+			c->except_critical = true;
+		else if (add_changed_path(a, "--except", *given, &c->except,
+					  err) < 0)
+			return -err->num;
+	}
+	for (i = 0; a->named && a->named[i]; i++)
+		mem_list_add(&c->named, a->named[i]);
+	return 0;
+}
+
+static bool has_terminal(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+/* The refusals of all plans; false: one of them is refused in any case. */
+static bool take_askable(struct apply *a)
+{
+	size_t i, k;
+
+	for (k = 0; k < a->in.change.root_count; k++) {
+		const struct plan *plan = &a->in.change.roots[k].plan;
+
+		if (plan->conflicts.count)
+			return false;
+		for (i = 0; i < plan->refusals.count; i++)
+			if (plan->refusals.items[i].kind == REFUSED_NODE)
+				return false;
+	}
+	for (k = 0; k < a->in.change.root_count; k++) {
+		struct plan *plan = &a->in.change.roots[k].plan;
+
+		for (i = 0; i < plan->refusals.count; i++) {
+			struct asked *asked = VEC_ADD(&a->askable);
+
+			asked->refusal = plan->refusals.items[i];
+			asked->path = path_join(apply_plan_root_path(&a->in, k),
+						asked->refusal.path);
+			asked->shown = mem_printf("%s%s", plan->prefix ?: "",
+						  asked->refusal.path);
+		}
+		plan->refusals.count = 0;
+	}
+	return a->askable.count > 0;
 }
 
 /* The listed plan is that of a yes to every question. */
 static int make_apply_plan(struct apply *a, struct err *err)
 {
-	struct plan *plan = &a->in.change.roots[0].plan;
 	size_t i;
 
-	if (parse_yes_to_paths(a, err) < 0 ||
+	if (parse_consent(a, err) < 0 ||
 	    apply_plan_make(&a->in, a->o->resolve, err) < 0)
 		return -err->num;
-	if (a->o->yes || a->o->dry || a->o->json || !isatty(STDIN_FILENO) ||
-	    !isatty(STDERR_FILENO) || plan->conflicts.count)
+	if (a->o->dry || a->o->json || a->o->follow || !has_terminal() ||
+	    !take_askable(a))
 		return 0;
-	/* Paths that are refused in any case are not asked about. */
-	for (i = 0; i < plan->refusals.count; i++)
-		if (plan->refusals.items[i].kind == REFUSED_NODE)
-			return 0;
-	if (!plan->refusals.count)
-		return 0;
-	a->askable = plan->refusals.items;
-	a->askable_count = plan->refusals.count;
-	memset(&plan->refusals, 0, sizeof(plan->refusals));
-	for (i = 0; i < a->askable_count; i++)
-		mem_list_add(&a->in.agreed, a->askable[i].path);
+	for (i = 0; i < a->askable.count; i++)
+		mem_list_add(&a->in.consent.paths, a->askable.items[i].path);
 	return apply_plan_make(&a->in, a->o->resolve, err);
 }
 
-/* One by one; with a no the plan is another one. */
+/* One by one, also with -y; a change with a no is left out. */
 static int ask_about_refused(struct apply *a, struct err *err)
 {
 	bool all = true;
 	size_t i;
 
-	if (!a->askable_count || a->in.change.roots[0].plan.conflicts.count)
-		return 0;
-	mem_list_free(&a->in.agreed);
-	if (parse_yes_to_paths(a, err) < 0)
-		return -err->num;
-	for (i = 0; i < a->askable_count; i++) {
-		const struct refusal *r = &a->askable[i];
+	if (!a->askable.count || parse_consent(a, err) < 0)
+		return a->askable.count ? -err->num : 0;
+	for (i = 0; i < a->askable.count; i++) {
+		const struct asked *asked = &a->askable.items[i];
+		bool yes = output_ask("guard: %s %s: apply it anyway?",
+				      text_quote(asked->shown),
+				      refusal_reason(&asked->refusal)) > 0;
 
-		if (output_ask("guard: %s %s: apply it anyway?",
-			       text_quote(r->path), refusal_text(r->kind)) > 0)
-			mem_list_add(&a->in.agreed, r->path);
-		else
-			all = false;
+		mem_list_add(yes ? &a->in.consent.paths : &a->in.consent.except,
+			     asked->path);
+		all &= yes;
 	}
 	return all ? 0 : apply_plan_make(&a->in, a->o->resolve, err);
+}
+
+/* --- remedies for refusals --- */
+
+/* A word for a shell; the words are the user's own. */
+static void add_shell_word(struct buf *to, const char *word)
+{
+	const char *p;
+
+	buf_add_char(to, ' ');
+	if (*word && strspn(word, SHELL_SAFE) == strlen(word)) {
+		buf_add_text(to, word);
+		return;
+	}
+	buf_add_char(to, '\'');
+	for (p = word; *p; p++)
+		if (*p == '\'')
+			buf_add_text(to, "'\\''");
+		else
+			text_escape(to, p, 1, false);
+	buf_add_char(to, '\'');
+}
+
+/* The same command with more options. */
+static char *command_with(const struct apply *a, const char *options)
+{
+	AUTO(buf) struct buf b = {0};
+	char *const *arg;
+
+	buf_printf(&b, "guard apply%s", options);
+	for (arg = a->o->args; *arg; arg++)
+		add_shell_word(&b, *arg);
+	return buf_take_text(&b);
+}
+
+#define REMEDY_PATHS 3 /* more are named by their rules */
+
+/* " --yes-to PATH" for each refusal; false: one of them cannot be allowed. */
+static bool add_yes_options(const struct apply *a, struct buf *to)
+{
+	AUTO(mem_list) char **rules = NULL;
+	auto_free char *cwd = getcwd(NULL, 0);
+	size_t total = 0, i, k;
+
+	for (k = 0; k < a->in.change.root_count; k++)
+		total += a->in.change.roots[k].plan.refusals.count;
+	for (k = 0; k < a->in.change.root_count; k++) {
+		const struct plan *plan = &a->in.change.roots[k].plan;
+		const char *root = apply_plan_root_path(&a->in, k);
+
+		for (i = 0; i < plan->refusals.count; i++) {
+			const struct refusal *r = &plan->refusals.items[i];
+			auto_free char *full_path = path_join(root, r->path);
+			const char *path = cwd && strcmp(cwd, root) == 0
+						   ? r->path
+						   : full_path;
+			bool safe = strspn(path, SHELL_SAFE) == strlen(path) &&
+				    *path != '-' && !consent_is_rule(path);
+
+			if (r->kind == REFUSED_NODE)
+				return false;
+			if (total <= REMEDY_PATHS && safe)
+				buf_printf(to, " --yes-to %s", path);
+			else if (!mem_list_has((const char *const *)rules,
+					       r->rule))
+				mem_list_add(&rules, r->rule);
+		}
+	}
+	for (i = 0; rules && rules[i]; i++)
+		buf_printf(to, " --yes-to %s", rules[i]);
+	return true;
+}
+
+/* Both complete commands for plans with refusals. */
+static void print_consent_remedy(const struct apply *a)
+{
+	auto_free char *without = command_with(a, " --except critical");
+	AUTO(buf) struct buf options = {0};
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < a->in.change.root_count; i++)
+		any |= a->in.change.roots[i].plan.refusals.count > 0;
+	if (!any)
+		return;
+	if (add_yes_options(a, &options)) {
+		auto_free char *with = command_with(a, buf_text(&options));
+
+		output_hint("nothing applied; with these changes: %s", with);
+	} else {
+		output_hint("nothing applied: device nodes and sockets are "
+			    "never applied");
+	}
+	if (!a->o->commits && !a->o->commit.on)
+		output_hint("without them: %s", without);
 }
 
 /* Into a branch: neither the project nor the run's state changes. */
@@ -307,6 +484,7 @@ static int commit_only(struct apply *a, struct err *err)
 		return fail(err, EINVAL,
 			    "a branch can hold only files of the project: name "
 			    "no other paths");
+	a->in.consent.off = true;
 	if (apply_plan_make(&a->in, RESOLVE_THEIRS, err) < 0)
 		return -err->num;
 	changeset_unlock(&a->in.change);
@@ -370,8 +548,9 @@ static int apply_locked(struct apply *a, struct err *err)
 	out = conflict_remedy(a);
 	for (i = 0; i < a->in.change.root_count; i++)
 		blocked |= plan_print_blocks(&a->in.change.roots[i].plan, out,
-					     PLAN_PRINT_REFUSED_APPLY);
+					     NULL);
 	if (blocked) {
+		print_consent_remedy(a);
 		if (a->o->json)
 			print_apply_json(a, false, 0);
 		return STATUS_REFUSED;
@@ -427,7 +606,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 		.resolve = o->resolve,
 		.commit = o->commit,
 	};
-	int got = 0;
+	int got = 0, i;
 
 	a.in.commits = o->commits;
 	apply_selection_parse(&a.selection, count, argv);
@@ -442,6 +621,12 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 		return fail(err, EINVAL,
 			    "--commits applies all files of a run: give no "
 			    "paths");
+	for (i = p.named; i < count; i++) {
+		auto_free char *path = resolve_run_path(argv[i], err);
+
+		if (path)
+			mem_list_add(&a.named, path);
+	}
 	p.only = o->only;
 	if (!o->dry)
 		got = choose_run_check(c, &p, o->yes, argv, err);
@@ -561,7 +746,7 @@ static bool read_resolve(const struct verb *verb, int id, const char *value,
 	return true;
 }
 
-/* Of --yes-to and --kind: each may be given several times. */
+/* Of --yes-to, --except and --kind: each may be given several times. */
 static bool add_to_list(const struct verb *verb, int id, const char *value,
 			void *to)
 {
@@ -577,9 +762,12 @@ static const char *check_apply_options(const struct apply_options *o,
 	if (o->kinds && (o->patch || o->commits || o->follow))
 		return "--kind takes hunks of one kind: do not use it with "
 		       "--patch, --commits or --follow";
-	if (o->patch && o->yes_to)
+	if (o->patch && (o->yes_to || o->except))
 		return "--patch asks about each file: do not use it with "
-		       "--yes-to";
+		       "--yes-to or --except";
+	if (o->except && (o->commits || o->commit.on))
+		return "--except leaves files out: do not use it with "
+		       "--commits, --commit or --branch";
 	if (o->patch && (o->dry || o->yes || o->json || output_is_quiet()))
 		return "--patch is interactive: do not use it with -n, -q, -y "
 		       "or --json";
@@ -590,10 +778,10 @@ static const char *check_apply_options(const struct apply_options *o,
 		return "a commit takes only changes without conflicts: do not "
 		       "use --ours, --theirs or --merge";
 	if (o->follow && (o->patch || o->dry || o->json || o->commits ||
-			  o->commit.on || o->yes_to))
+			  o->commit.on || o->yes_to || o->except))
 		return "--follow applies files of a running run: do not use it "
 		       "with -n, --json, --patch, --commits, --commit, "
-		       "--branch or --yes-to";
+		       "--branch, --yes-to or --except";
 	if (o->commit.message && !o->commit.on)
 		return "-m needs --commit or --branch";
 	if ((o->resume || o->abort) && (operands || o->resume == o->abort))
@@ -628,13 +816,16 @@ int cmd_apply(int argc, char **argv)
 		{OPT_ONLY, .flag = &o.only},
 		{OPT_KIND, .read = add_to_list, .to = &o.kinds},
 		{OPT_YES_TO, .read = add_to_list, .to = &o.yes_to},
+		{OPT_EXCEPT, .read = add_to_list, .to = &o.except},
 		{0},
 	};
 	const char *wrong;
 	struct err err;
-	int got;
+	int got, i;
 
 	c.wait_for_lock = true;
+	for (i = 1; i < argc; i++)
+		mem_list_add(&o.args, argv[i]);
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
@@ -657,5 +848,7 @@ int cmd_apply(int argc, char **argv)
 				    &err);
 	mem_list_free(&o.yes_to);
 	mem_list_free(&o.kinds);
+	mem_list_free(&o.except);
+	mem_list_free(&o.args);
 	return got;
 }

@@ -113,6 +113,7 @@ enum option_id {
 	OPT_VERSIONS,
 	OPT_WHY,
 	OPT_YES_TO,
+	OPT_EXCEPT,
 };
 
 struct option_spec {

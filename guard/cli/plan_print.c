@@ -282,8 +282,11 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy,
 			mem_printf("%s%s", plan->prefix ? plan->prefix : "",
 				   plan->refusals.items[i].path);
 
-		report_warning("refused: %s: %s", text_quote(path),
-			       refusal_text(plan->refusals.items[i].kind));
+		report_warning(plan->refusals.items[i].kind == REFUSED_RISK
+				       ? "needs your consent: %s %s"
+				       : "refused: %s: %s",
+			       text_quote(path),
+			       refusal_reason(&plan->refusals.items[i]));
 	}
 	if (unmerged)
 		report_note("nothing is written without that library: apt-get "

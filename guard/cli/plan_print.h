@@ -24,8 +24,8 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy,
 		       const char *refused);
 /* The way out of refusals for an apply. */
 #define PLAN_PRINT_REFUSED_APPLY                                               \
-	"nothing applied: name only paths that are not refused, or accept "    \
-	"one with guard apply --yes-to PATH (not nodes and sockets)"
+	"nothing applied: leave these paths out, or accept one with guard "    \
+	"apply --yes-to PATH (not nodes and sockets)"
 /* Decisions of the user, on stderr: the paths that stay unchanged, and those
  * where the user's edits are replaced. */
 void plan_print_choices(const struct plan *plan);

@@ -223,9 +223,12 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 	}
 	for (i = 0; i < plan->refusals.count; i++) {
 		const struct refusal *r = &plan->refusals.items[i];
+		json_t *item = json_path(r->path, "reason", refusal_reason(r));
 
-		jsonout_add(refused, json_path(r->path, "reason",
-					       refusal_text(r->kind)));
+		jsonout_text(item, "rule", r->rule);
+		jsonout_bool(item, "allowed_by_yes_to",
+			     r->kind != REFUSED_NODE);
+		jsonout_add(refused, item);
 	}
 	jsonout_set(object, "steps", steps);
 	jsonout_set(

@@ -249,9 +249,9 @@ static void answer(struct prompt *w, enum review_answer choice, bool rest)
 	if (choice == REVIEW_YES && review_is_refused(w->at.r, item))
 		output_print(
 			review_is_group(item)
-				? "set-id bits, capabilities and nodes need a "
-				  "separate yes: skipped (s splits the "
-				  "directory)"
+				? "critical changes, set-id bits, capabilities "
+				  "and nodes need a separate yes: skipped (s "
+				  "splits the directory)"
 				: "set-id bits, capabilities and nodes cannot "
 				  "be applied here: skipped");
 	decisions_begin(w->o->decisions);

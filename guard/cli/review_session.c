@@ -239,14 +239,30 @@ static int resolve_conflicts(struct review_session *v, struct apply_plan *a,
 	}
 }
 
+/* An answer to a critical change alone is a consent to it. */
+static void list_agreed_paths(const struct review_session *v, size_t index,
+			      struct apply_plan *to)
+{
+	const char *root = apply_plan_root_path(v->a, index);
+	char **agreed = NULL;
+	size_t i;
+
+	review_list_agreed(&v->parts[index].review, &agreed);
+	for (i = 0; agreed && agreed[i]; i++) {
+		auto_free char *path = path_join(root, agreed[i]);
+
+		mem_list_add(&to->consent.paths, path);
+	}
+	mem_list_free(&agreed);
+}
+
 /* The accepted tree of each root; *ret_complete: all changes of the run. */
 static int build_accepted_trees(struct review_session *v, bool *ret_complete,
 				bool *ret_git, struct err *err)
 {
 	size_t i;
 
-	mem_list_free(&v->a->agreed);
-	review_list_agreed(&v->parts[0].review, &v->a->agreed);
+	mem_list_free(&v->a->consent.paths);
 	*ret_complete = true;
 	*ret_git = false;
 	for (i = 0; i < v->count; i++) {
@@ -259,6 +275,8 @@ static int build_accepted_trees(struct review_session *v, bool *ret_complete,
 		else if (review_make_accepted(&p->review, &p->picked,
 					      &p->complete, &p->git, err) < 0)
 			return -err->num;
+		if (p->review.store)
+			list_agreed_paths(v, i, v->a);
 		p->root->picked = &p->picked;
 		p->root->git_picked = p->git;
 		*ret_complete &= p->complete;
@@ -431,13 +449,16 @@ static int apply_with_commits(struct review_session *v, int *ret_status,
 	AUTO(apply_plan) struct apply_plan a = APPLY_PLAN_NONE;
 	AUTO(apply_commits) struct apply_commits commits = {0};
 	uint64_t after;
+	size_t i;
 	int got;
 
 	a.c = v->a->c;
 	a.p = v->a->p;
 	a.commits = true;
 	v->resolve = RESOLVE_NOT;
-	review_list_agreed(&v->parts[0].review, &a.agreed);
+	for (i = 0; i < v->count; i++)
+		if (v->parts[i].review.store)
+			list_agreed_paths(v, i, &a);
 	if (apply_plan_load(&a, err) < 0 || check_shown(v->a, &a, err) < 0 ||
 	    apply_commits_make(&a, &commits, err) < 0)
 		return -err->num;

@@ -415,6 +415,17 @@ void review_split(struct review *r, size_t item, size_t part)
 
 /* --- answers --- */
 
+/* One change: a file, or both paths of its move. */
+static bool is_single(const struct review_item *item)
+{
+	return item->count == 1 || (item->move && item->count == 2);
+}
+
+static bool is_critical(const struct review_entry *e)
+{
+	return e->now.mode && risks_worst(&e->risks) == RISK_CRITICAL;
+}
+
 bool review_is_refused(const struct review *r, const struct review_item *item)
 {
 	bool alone = item->count == 1 && r->may_agree;
@@ -423,7 +434,8 @@ bool review_is_refused(const struct review *r, const struct review_item *item)
 	for (i = 0; i < item->count; i++) {
 		const struct review_entry *e = review_entry_at(r, item, i);
 
-		if (e->special && !(alone && !e->node))
+		if ((e->special && !(alone && !e->node)) ||
+		    (is_critical(e) && !is_single(item)))
 			return true;
 	}
 	return false;
@@ -431,15 +443,21 @@ bool review_is_refused(const struct review *r, const struct review_item *item)
 
 void review_list_agreed(const struct review *r, char ***to)
 {
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < r->count; i++) {
 		const struct review_item *item = &r->items[i];
-		const struct review_entry *e = review_entry(r, item);
 
-		if (review_is_accepted(item) && item->count == 1 &&
-		    e->special && !e->node)
-			mem_list_add(to, e->path);
+		if (!review_is_accepted(item) || !is_single(item))
+			continue;
+		for (k = 0; k < item->count; k++) {
+			const struct review_entry *e =
+				review_entry_at(r, item, k);
+
+			if ((e->special && !e->node && item->count == 1) ||
+			    is_critical(e))
+				mem_list_add(to, e->path);
+		}
 	}
 }
 

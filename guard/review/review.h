@@ -126,7 +126,8 @@ struct change review_change(const struct review_entry *e);
 bool review_is_group(const struct review_item *item);
 /* Whether an entry of it is refused without a confirmation of its own. */
 bool review_is_refused(const struct review *r, const struct review_item *item);
-/* Appends the accepted special entries, NULL-terminated. */
+/* Appends the accepted special and critical entries, NULL-terminated: each was
+ * answered alone. */
 void review_list_agreed(const struct review *r, char ***to);
 
 /* Reads its texts and takes them apart; done once. An item that is not read

@@ -130,12 +130,15 @@ char *risk_sentence(const struct risk *risk)
 
 /* --- content --- */
 
+static const struct risk_rule rule_history = {
+	"git-deleted", RISK_CRITICAL, false,
+	"is a repository with its complete history"};
 static const struct risk_rule rule_unread = {
 	"not-examined", RISK_NOTE, false, "was not examined: it is too large"};
 
 static void judge_content(const struct risk_file *f,
 			  const struct risk_rule *rule, enum risk_as as,
-			  struct risks *r)
+			  bool complete, struct risks *r)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
 	bool had = S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX;
@@ -155,7 +158,9 @@ static void judge_content(const struct risk_file *f,
 	(void)buf_text(&now);
 	if (rule)
 		risk_judge_content(f->path, rule, as, &old, &now, r);
-	else
+	if (!complete)
+		return;
+	if (!rule)
 		risk_judge_shape(f->path, &old, &now, r);
 	risk_judge_text(f->path, S_ISREG(f->old_mode), &old, &now, r);
 	risk_judge_bytes(f, &old, &now, r);
@@ -185,17 +190,16 @@ static void judge_generated(const struct risk_file *f,
 
 	if (rule && rule->level > RISK_NOTE &&
 	    (was_file ? has_other_bytes(f) : risk_always_runs(f->path)))
-		risk_add(r, rule, RISK_NONE);
+		/* Each new environment has such files. */
+		risk_add(r, rule, was_file ? RISK_NONE : RISK_HIGH);
 	else if (was_file && !S_ISDIR(f->now_mode) &&
 		 risk_is_installed(f->path) && has_other_bytes(f))
 		risk_add(r, &changed, RISK_NONE);
 }
 
-void risk_judge(const struct risk_file *file, struct risks *ret)
+static void judge(const struct risk_file *file, bool complete,
+		  struct risks *ret)
 {
-	static const struct risk_rule history = {
-		"git-deleted", RISK_CRITICAL, false,
-		"is a repository with its complete history"};
 	auto_free char *in_git = risk_repository_path(file);
 	struct risk_file alias = *file;
 	const struct risk_file *f = &alias;
@@ -208,11 +212,12 @@ void risk_judge(const struct risk_file *file, struct risks *ret)
 	name = path_name(f->path);
 	if (!f->now_mode) {
 		if (strcmp(name, ".git") == 0)
-			risk_add(ret, &history, RISK_NONE);
+			risk_add(ret, &rule_history, RISK_NONE);
 		return;
 	}
 	risk_judge_entry(f, ret);
-	risk_judge_bytecode(f, ret);
+	if (complete)
+		risk_judge_bytecode(f, ret);
 	rule = S_ISDIR(f->now_mode) ? NULL : risk_name_rule(f->path, &as);
 	if (risk_in_generated(f->path)) {
 		judge_generated(f, rule, ret);
@@ -223,5 +228,35 @@ void risk_judge(const struct risk_file *file, struct risks *ret)
 	/* git executes no hook of this name. */
 	if (strlen(name) > 7 && strcmp(name + strlen(name) - 7, ".sample") == 0)
 		rule = NULL;
-	judge_content(f, rule, as, ret);
+	if (complete || (rule && rule->level == RISK_CRITICAL))
+		judge_content(f, rule, as, complete, ret);
+}
+
+void risk_judge(const struct risk_file *f, struct risks *ret)
+{
+	judge(f, true, ret);
+}
+
+void risk_judge_critical(const struct risk_file *f, struct risks *ret)
+{
+	judge(f, false, ret);
+}
+
+enum risk_level risk_id_level(const char *id)
+{
+	const enum risk_level levels[] = {
+		risk_name_level(id),
+		risk_content_level(id),
+		risk_shape_level(id),
+		risk_text_level(id),
+		strcmp(id, rule_history.id) == 0 ? rule_history.level
+						 : RISK_NONE,
+	};
+	enum risk_level worst = RISK_NONE;
+	size_t i;
+
+	for (i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+		if (levels[i] > worst)
+			worst = levels[i];
+	return worst;
 }

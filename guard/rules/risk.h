@@ -68,6 +68,12 @@ void risks_copy(struct risks *to, const struct risks *from);
 /* Adds the risks of one file to *ret, the worst first. Reads it by f->read().
  */
 void risk_judge(const struct risk_file *f, struct risks *ret);
+/* Adds only risks whose rule is critical: few files are read for that. Others
+ * may be among them. */
+void risk_judge_critical(const struct risk_file *f, struct risks *ret);
+/* The level of a rule, RISK_NONE for an unknown id. A rule with conditions of
+ * different levels has the highest one. */
+enum risk_level risk_id_level(const char *id);
 /* A risk as a sentence without a subject: "runs at make (line 3): curl x". To
  * free. */
 char *risk_sentence(const struct risk *risk);

@@ -747,3 +747,15 @@ void risk_judge_shape(const char *path, const struct buf *old,
 	(void)judge_lines(&none, as, format == FORMAT_YAML ? "#" : NULL,
 			  &before, &after, ret);
 }
+
+enum risk_level risk_content_level(const char *id)
+{
+	enum risk_level level = RISK_NONE;
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(*table); i++)
+		if (strcmp(table[i].rule.id, id) == 0 &&
+		    table[i].rule.level > level)
+			level = table[i].rule.level;
+	return level;
+}

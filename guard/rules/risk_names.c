@@ -600,3 +600,15 @@ const char *risk_by_name(const char *path, enum risk_level *ret_level)
 	*ret_level = rule->level;
 	return rule->text;
 }
+
+enum risk_level risk_name_level(const char *id)
+{
+	enum risk_level level = RISK_NONE;
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(*table); i++)
+		if (strcmp(table[i].rule.id, id) == 0 &&
+		    table[i].rule.level > level)
+			level = table[i].rule.level;
+	return level;
+}

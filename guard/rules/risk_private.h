@@ -60,6 +60,8 @@ enum risk_as {
 /* The rule for a file of that name, and how its content is judged; NULL: none.
  */
 const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as);
+/* The levels of the rules in a table with this id; RISK_NONE: none has it. */
+enum risk_level risk_name_level(const char *id);
 
 /* --- risk_lines.c --- */
 
@@ -116,12 +118,14 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 			enum risk_as as, const struct buf *old,
 			const struct buf *now, struct risks *ret);
 
+enum risk_level risk_content_level(const char *id);
 /* Judges a file of an unknown name that looks like settings with commands. */
 void risk_judge_shape(const char *path, const struct buf *old,
 		      const struct buf *now, struct risks *ret);
 
 /* --- risk_text.c --- */
 
+enum risk_level risk_text_level(const char *id);
 /* Judges any text: characters that hide or deceive, keys, line ends. existed:
  * there was a file before. */
 void risk_judge_text(const char *path, bool existed, const struct buf *old,
@@ -136,6 +140,7 @@ bool risk_has_nul(const struct buf *b);
 
 /* --- risk_shape.c --- */
 
+enum risk_level risk_shape_level(const char *id);
 /* Judges kind, mode, name and the target of a link. */
 void risk_judge_entry(const struct risk_file *f, struct risks *ret);
 /* Judges a .pyc by its header, which Python trusts. */

@@ -299,3 +299,14 @@ void risk_judge_bytes(const struct risk_file *f, const struct buf *old,
 	else if (is_archive(now) && !is_archive(old))
 		add_shape(ret, SHAPE_ARCHIVE);
 }
+
+enum risk_level risk_shape_level(const char *id)
+{
+	enum risk_level level = RISK_NONE;
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(*table); i++)
+		if (strcmp(table[i].id, id) == 0 && table[i].level > level)
+			level = table[i].level;
+	return level;
+}

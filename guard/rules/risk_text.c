@@ -394,3 +394,17 @@ void risk_judge_text(const char *path, bool existed, const struct buf *old,
 		risk_add(ret, &rule_ends, RISK_NONE);
 	judge_lines(path, old, now, ret);
 }
+
+enum risk_level risk_text_level(const char *id)
+{
+	static const struct risk_rule *const rules[] = {
+		&rule_escape, &rule_hidden, &rule_lookalike, &rule_nul,
+		&rule_lost,   &rule_ends,   &rule_long,	     &rule_secret,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (strcmp(rules[i]->id, id) == 0)
+			return rules[i]->level;
+	return RISK_NONE;
+}

@@ -86,11 +86,20 @@ enum refusal_kind {
 	REFUSED_NODE, /* device node or socket */
 	REFUSED_GIT, /* tells git which program to run or where to look */
 	REFUSED_UNREADABLE, /* a directory that its owner could not read */
+	REFUSED_RISK, /* plan_options.consent asks for it */
 };
 
 struct refusal {
 	enum refusal_kind kind;
 	char *path;
+	const char *rule; /* why, as a static id; NULL: by the kind alone */
+	char *text; /* why, for people; NULL: refusal_text() of the kind */
+};
+
+enum plan_consent {
+	CONSENT_GIVEN, /* or not necessary */
+	CONSENT_ASK, /* refused for now */
+	CONSENT_LEAVE, /* left out */
 };
 
 struct plan {
@@ -103,6 +112,7 @@ struct plan {
 	size_t already; /* differences that the project already has */
 	size_t git_skipped; /* changes in a .git that were skipped */
 	size_t left; /* differences skipped by missing_only */
+	size_t excepted; /* differences that the user leaves out */
 	/* Printed before the plan's paths, e.g. "~/"; NULL: no prefix.
 	 * Borrowed, and not set by plan_make(). */
 	const char *prefix;
@@ -156,6 +166,19 @@ struct plan_options {
 	 * listed here or in paths.
 	 */
 	const char *const *agreed;
+	/* Paths to leave out with all entries below them, NULL-terminated or
+	 * NULL. A directory above one of them is not deleted, either. */
+	const char *const *except;
+	/*
+	 * With refuse_special: decides on each refusal without an exception,
+	 * and (kind REFUSED_RISK) on each other entry that a step would create
+	 * or change. Sets rule and text of a REFUSED_RISK. NULL: a refusal
+	 * stays, and no other entry needs a consent.
+	 */
+	enum plan_consent (*consent)(void *arg, const struct entry *from,
+				     const struct entry *to,
+				     struct refusal *refusal);
+	void *consent_arg;
 	/* Notes of the base snapshot (NOTE_MOVED, NOTE_INCOMPLETE), which count
 	 * as conflicts; NULL: none. */
 	const struct snapshot *base_notes;
@@ -187,5 +210,7 @@ int plan_make(struct store *store, const struct entry *base,
 /* Static texts for people. */
 const char *conflict_text(enum conflict_kind kind);
 const char *refusal_text(enum refusal_kind kind);
+/* The text of a refusal, or of its kind. Valid as long as the refusal. */
+const char *refusal_reason(const struct refusal *refusal);
 
 #endif

@@ -22,8 +22,10 @@ void plan_free(struct plan *p)
 	}
 	for (i = 0; i < p->conflicts.count; i++)
 		free(p->conflicts.items[i].path);
-	for (i = 0; i < p->refusals.count; i++)
+	for (i = 0; i < p->refusals.count; i++) {
 		free(p->refusals.items[i].path);
+		free(p->refusals.items[i].text);
+	}
 	for (i = 0; i < p->kept.count; i++)
 		free(p->kept.items[i].path);
 	for (i = 0; i < p->over.count; i++)
@@ -90,8 +92,15 @@ const char *refusal_text(enum refusal_kind kind)
 		return "configures commands or paths of git";
 	case REFUSED_UNREADABLE:
 		return "would make a directory of yours unreadable for you";
+	case REFUSED_RISK:
+		return "needs a consent of its own";
 	}
 	return "is refused";
+}
+
+const char *refusal_reason(const struct refusal *refusal)
+{
+	return refusal->text ? refusal->text : refusal_text(refusal->kind);
 }
 
 /*
@@ -136,6 +145,7 @@ int plan_make(struct store *store, const struct entry *base,
 	      const struct plan_options *options, struct plan *ret,
 	      struct err *err)
 {
+	static const char *const nothing[] = {NULL};
 	AUTO(plan) struct plan plan = {0};
 	size_t i;
 	AUTO(planner)
@@ -146,6 +156,8 @@ int plan_make(struct store *store, const struct entry *base,
 		.now = now,
 		.options = options,
 		.meant = pathset_make(options->paths),
+		.except = pathset_make(options->except ? options->except
+						       : nothing),
 		.plan = &plan,
 		.find_base = {.store = store, .root = base},
 		.find_want = {.store = store, .root = want},

@@ -44,6 +44,7 @@ struct planner {
 	const struct entry *base, *want, *now;
 	const struct plan_options *options;
 	struct pathset meant; /* options->paths */
+	struct pathset except; /* options->except */
 	struct plan *plan;
 	struct lookup find_base, find_want, find_now;
 	char *skip; /* decided with all paths below, or NULL */

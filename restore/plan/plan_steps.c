@@ -53,36 +53,60 @@ static bool is_unreadable_dir(const struct entry *e)
 	return S_ISDIR(e->mode) && (e->mode & 0500) != 0500;
 }
 
-/* 1: the options refuse this entry, and the plan lists it now. */
+/* 1: the refusal stands, and the plan lists it now, or the user leaves the
+ * entry out. */
+static int settle_refusal(struct planner *pl, struct refusal *refusal,
+			  const char *path, const struct entry *from,
+			  const struct entry *to)
+{
+	const struct plan_options *o = pl->options;
+	enum plan_consent consent = CONSENT_ASK;
+
+	refusal->path = mem_strdup(path);
+	if (o->consent)
+		consent = o->consent(o->consent_arg, from, to, refusal);
+	else if (refusal->kind == REFUSED_RISK)
+		consent = CONSENT_GIVEN;
+	if (consent == CONSENT_ASK) {
+		*VEC_ADD(&pl->plan->refusals) = *refusal;
+		return 1;
+	}
+	free(refusal->path);
+	free(refusal->text);
+	pl->plan->excepted += consent == CONSENT_LEAVE;
+	return consent == CONSENT_LEAVE;
+}
+
+/* 1: this entry becomes no step. */
 static int refuse_step(struct planner *pl, const char *path,
 		       const struct entry *from, const struct entry *to,
 		       struct err *err)
 {
 	const struct plan_options *o = pl->options;
-	enum refusal_kind kind = REFUSED_SETID;
-	int got = 1;
+	struct refusal refusal = {.kind = REFUSED_RISK};
+	int got;
 
 	if (!o->refuse_special)
 		return 0;
-	if (S_ISCHR(to->mode) || S_ISBLK(to->mode) || S_ISSOCK(to->mode))
-		kind = REFUSED_NODE;
-	else if (mem_list_has(o->agreed, path))
+	if (S_ISCHR(to->mode) || S_ISBLK(to->mode) || S_ISSOCK(to->mode)) {
+		refusal.kind = REFUSED_NODE;
+	} else if (mem_list_has(o->agreed, path)) {
 		return 0;
-	else if (o->git_apart && !S_ISDIR(to->mode) &&
-		 plan_git_obeys(path, to->mode) &&
-		 !mem_list_has(o->paths, path))
-		kind = REFUSED_GIT;
-	else if (o->refuse_unreadable && is_unreadable_dir(to) &&
-		 !is_unreadable_dir(from))
-		kind = REFUSED_UNREADABLE;
-	else
+	} else if (o->git_apart && !S_ISDIR(to->mode) &&
+		   plan_git_obeys(path, to->mode) &&
+		   !mem_list_has(o->paths, path)) {
+		refusal.kind = REFUSED_GIT;
+	} else if (o->refuse_unreadable && is_unreadable_dir(to) &&
+		   !is_unreadable_dir(from)) {
+		refusal.kind = REFUSED_UNREADABLE;
+	} else {
 		got = grants_permission(pl, from, to, err);
-	if (got > 0)
-		*VEC_ADD(&pl->plan->refusals) = (struct refusal){
-			.kind = kind,
-			.path = mem_strdup(path),
-		};
-	return got;
+		if (got < 0)
+			return got;
+		if (got)
+			refusal.kind = REFUSED_SETID;
+	}
+	return settle_refusal(pl, &refusal, path, from, to);
 }
 
 void step_push(struct planner *pl, enum step_kind kind, const char *path,

@@ -18,6 +18,7 @@ void planner_free(struct planner *pl)
 	lookup_free(&pl->find_want);
 	lookup_free(&pl->find_now);
 	pathset_free(&pl->meant);
+	pathset_free(&pl->except);
 	free(pl->skip);
 	free(pl->ready);
 	for (i = 0; i < pl->made.count; i++)
@@ -377,6 +378,13 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 		row.want = &planner_nothing;
 	if (pl->skip && path_below(path, pl->skip))
 		return 0;
+	if (pathset_contains(&pl->except, path) ||
+	    (!S_ISDIR(row.want->mode) &&
+	     pathset_has_below(&pl->except, path))) {
+		pl->plan->excepted++;
+		planner_skip_below(pl, path);
+		return 0;
+	}
 	got = plan_git_decide(pl, path, err);
 	if (got < 0)
 		return got;

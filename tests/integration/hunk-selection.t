@@ -207,18 +207,17 @@ is "$(stat -c %a one)" 4755 'the accepted set-id file is applied'
 no 'the declined set-id file is not applied' test -e two
 is "$(cat beside)" x 'the file beside them is applied'
 guard undo -y -q
-no 'apply with a no to a set-id file ends with 1' anew apply n y
+no 'apply with a no to a set-id file asks about the others' anew apply n y n
 says "$out" "'one' carries set-id bits"
 says "$out" "'two' carries set-id bits"
-says "$out" 'nothing applied: name only paths'
-no 'apply with a no to a set-id file applies nothing' test -e beside
+no 'apply with a final no applies nothing' test -e beside
 list() {
 	grep -o -e '^  [A-Z]  [a-z]*' -e "guard: '[a-z]*' carries" \
 		-e "refused: '[a-z]*'" -e 'guard: run .*: [0-9] created' "$out" |
 		sed -e 's/^  [A-Z]  //' -e 's/guard: //' -e 's/^run .*: //' | tr '\n' ' '
 }
 is "$(list)" \
-	"beside one two 'one' carries 'two' carries refused: 'one' " \
+	"beside one two 'one' carries 'two' carries 2 created " \
 		'apply prints the whole list before the first question'
 seq=$(guard log one | awk '/post-run/ { print $1; exit }')
 gives 1 'restore refuses the set-id file of a run' guard restore --at "$seq" one

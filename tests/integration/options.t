@@ -66,7 +66,7 @@ value() {
 	*--confirm) echo src/f9.c ;;
 	*--ff) echo topic ;;
 	*--branch) echo "b$count" ;;
-	*--yes-to) echo run.sh ;;
+	*--yes-to | *--except) echo run.sh ;;
 	run\ --name) echo called ;;
 	apply\ --rest) echo 2s ;;
 	apply\ --kind) echo 000000 ;;

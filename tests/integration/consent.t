@@ -1,0 +1,126 @@
+#!/bin/sh
+# Critical changes are applied only with a consent of their own.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+task='{"tasks": [{"command": "evil"}]}'
+work() {
+	guard run -q --name "$1" -- sh -c '
+		mkdir -p .vscode
+		echo "{\"tasks\": [{\"command\": \"evil\"}]}" >.vscode/tasks.json
+		echo ". evil" >.envrc
+		echo changed >>README.md
+		echo new >new'
+}
+back() {
+	guard undo -q -y
+}
+work one
+
+# --- without a terminal ---
+manifest "$HOME/project" >"$T/before"
+gives 1 'apply -y refuses critical changes' guard apply -y one
+says "$err" "needs your consent: '.vscode/tasks.json' runs when the directory is opened in an editor: tasks.command: evil"
+says "$err" "needs your consent: '.envrc' runs when you enter the directory"
+says "$err" 'guard apply --yes-to .envrc --yes-to .vscode/tasks.json -y one'
+says "$err" 'guard apply --except critical -y one'
+silent "$err" README.md
+manifest "$HOME/project" >"$T/after"
+ok 'a refused apply changes no file' same "$T/before" "$T/after"
+gives 1 'apply -n ends as the apply would' guard apply -n one
+says "$err" 'needs your consent'
+gives 1 'apply --json -y refuses them, too' guard apply --json -y one
+says "$out" '"rule": "editor-command"'
+says "$out" '"rule": "directory-enter"'
+says "$out" '"allowed_by_yes_to": true'
+gives 1 'consent to one of two is not enough' \
+	guard apply -y --yes-to .envrc one
+silent "$err" "'.envrc'"
+says "$err" "'.vscode/tasks.json'"
+gives 1 'an id of another rule allows neither' \
+	guard apply -y --yes-to git-hook one
+gives 1 'a directory is no consent to its files' \
+	guard apply -y --yes-to .vscode --yes-to .envrc one
+
+# --- the commands that the refusal names ---
+gives 0 'apply --yes-to with both paths applies all' \
+	guard apply --yes-to .envrc --yes-to .vscode/tasks.json -y one
+is "$(cat .vscode/tasks.json)" "$task" 'the allowed change is applied'
+ok 'undo reverts it' back
+gives 0 'apply --yes-to all applies all' guard apply -q -y --yes-to all one
+ok 'undo reverts all' back
+gives 0 'apply --yes-to with the ids of both rules applies all' \
+	guard apply -q -y --yes-to editor-command --yes-to directory-enter one
+ok 'the change with the second rule is applied' test -e .envrc
+ok 'undo reverts both' back
+gives 0 'apply --except critical applies the rest' \
+	guard apply --except critical -y one
+is "$(cat new)" new 'a harmless change is applied'
+no 'a critical change is left out' test -e .envrc -o -e .vscode/tasks.json
+gives 0 'the run stays pending after --except' guard status -q
+says "$out" "$(guard status -q one)"
+gives 0 'the rest of the run can be applied' guard apply -q -y --yes-to all
+ok 'the rest is applied' test -e .envrc -a -e .vscode/tasks.json
+is "$(guard status -q)" '' 'the run is applied then'
+back
+guard undo -q -y 1
+gives 0 'apply --except with paths leaves these out' \
+	guard apply -q -y --except .vscode --except .envrc --except new one
+no 'a path below an excepted directory is left out' test -e .vscode/tasks.json
+no 'an excepted file is left out' test -e new
+is "$(tail -n 1 README.md)" changed 'the other file is applied'
+back
+gives 0 'a critical file that is named itself needs no other consent' \
+	guard apply -q -y one .envrc
+ok 'the named file is applied' test -e .envrc
+back
+gives 1 'a named directory is no consent to its files' \
+	guard apply -q -y one .vscode
+gives 1 '--except of an unknown path is refused' \
+	guard apply -y --except no/such one
+gives 2 '--except with --commit is a usage error' \
+	guard apply -y --commit --except critical one
+
+# --- on a terminal ---
+ok 'apply asks about each critical change' answers 'apply one' y n y
+says "$out" "'.envrc' runs when you enter the directory"
+says "$out" 'apply it anyway?'
+ok 'a change with a yes is applied' test -e .envrc
+no 'a change with a no is left out' test -e .vscode/tasks.json
+is "$(cat new)" new 'the rest is applied with it'
+back
+ok 'apply -y asks about them alone' answers 'apply -y one' n n
+no 'no critical change is applied' test -e .envrc -o -e .vscode/tasks.json
+is "$(cat new)" new 'all other changes are applied'
+back
+no 'no answers at the end of input apply nothing' answers 'apply one'
+no 'no harmless change is applied, either' test -e new
+
+# --- review ---
+ok 'a yes to a critical change alone is a consent' \
+	answers 'review one -- .envrc' y y
+ok 'the accepted change is applied' test -e .envrc
+back
+guard discard -q -y one
+
+# --- a deleted directory with an excepted path ---
+mkdir gone
+echo a >gone/a
+echo b >gone/b
+guard snapshot -q
+guard run -q --name two -- sh -c 'rm -r gone; echo x >other'
+gives 0 'apply --except of a path in a deleted directory' \
+	guard apply -q -y --except gone/a two
+is "$(cat gone/a)" a 'the excepted file stays'
+is "$(cat other)" x 'the other change is applied'
+guard discard -q -y two
+
+# --- instructions and versions need none ---
+guard run -q --name three -- sh -c 'echo "Be brief." >CLAUDE.md
+	mkdir -p .vscode; echo "{\"editor.tabSize\": 4}" >.vscode/settings.json'
+gives 0 'a change that is not critical needs no consent' guard apply -q -y three
+ok 'it is applied' test -e CLAUDE.md -a -e .vscode/settings.json
+
+finish
