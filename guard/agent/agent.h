@@ -137,6 +137,9 @@ int agent_code_compare(struct agent *a, const struct state *state,
 bool agent_code_commands(const struct agent *a, const struct changes *changes,
 			 struct session *s);
 
+/* The patterns of all "data FILE#KEY,..." lines for the file, to free. */
+char *agent_data_members(const struct profile *profile, const char *path);
+
 /* The paths of these changes below the home, sorted, to free with
  * mem_list_free(); NULL: none. */
 char **agent_code_paths(const struct session *s);

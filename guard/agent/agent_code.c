@@ -65,13 +65,12 @@ static bool is_known_data(const struct home_states *h, const char *path)
 	return false;
 }
 
-/* The patterns of all "data FILE#KEY,..." lines for the file, to free. */
-static char *find_data_members(const struct home_states *h, const char *path)
+char *agent_data_members(const struct profile *profile, const char *path)
 {
 	const struct profile_item *item = NULL;
 	AUTO(buf) struct buf list = {0};
 
-	while ((item = profile_next(&h->agent->profile, PROFILE_DATA, item))) {
+	while ((item = profile_next(profile, PROFILE_DATA, item))) {
 		size_t len = strcspn(item->value, "#");
 
 		if (item->in_home && item->value[len] &&
@@ -278,7 +277,8 @@ static void scan_code(struct home_states *h, const char *path,
 	} else if (S_ISREG(e->mode) && may_name_commands(path, e) &&
 		   h->texts < TEXTS_MAX &&
 		   read_content(h, e, TEXT_MAX, &text)) {
-		auto_free char *data = find_data_members(h, path);
+		auto_free char *data =
+			agent_data_members(&h->agent->profile, path);
 		const struct members m = {path, data, h->project};
 
 		h->texts += text.len;
@@ -375,7 +375,7 @@ static bool compare_members(struct code_record *r, const char *path,
 			    const struct entry *a, const struct entry *b)
 {
 	struct home_states *h = r->states;
-	auto_free char *data = find_data_members(h, path);
+	auto_free char *data = agent_data_members(&h->agent->profile, path);
 	const struct members m = {path, data, h->project};
 	AUTO(buf) struct buf before = {0}, now = {0};
 

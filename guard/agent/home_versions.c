@@ -14,12 +14,16 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
+#include "guard/agent/members.h"
 #include "guard/change/recover.h"
 #include "guard/state/report.h"
 #include "restore/workspace.h"
+#include "snapshot/store/content.h"
 #include "snapshot/walk/take.h"
 
 #define LOGINS_DIR "logins"
+/* A settings file whose members go back. */
+#define SETTINGS_MAX (32u << 20)
 #define LOGIN_BYTES_MAX (1u << 20)
 /* "{}\n" holds no login. */
 #define LOGIN_BYTES_MIN 4
@@ -416,9 +420,89 @@ int home_undo_plan_runs(struct context *c, const struct home_versions *h,
 	return 0;
 }
 
+/* Whether the record names members of the file, and not the file itself. */
+static bool has_members_only(const struct session *s, const char *path)
+{
+	size_t len = strlen(path), i;
+	bool members = false;
+
+	for (i = 0; i < s->more.count; i++) {
+		const char *change = s->more.items[i].value;
+
+		if (strcmp(s->more.items[i].key, AGENT_CODE) != 0 ||
+		    strlen(change) < 3 || strncmp(change + 2, path, len) != 0)
+			continue;
+		if (!change[2 + len])
+			return false;
+		members |= change[2 + len] == '#';
+	}
+	return members;
+}
+
+/* False: the file is missing, too large, or no regular one. */
+static bool read_entry(struct store *store, const struct entry *root,
+		       const char *path, struct entry *ret, struct buf *to)
+{
+	struct err ignored;
+
+	return tree_lookup(store, root, path, ret, &ignored) > 0 &&
+	       S_ISREG(ret->mode) && ret->size <= SETTINGS_MAX &&
+	       content_append(store, &ret->content, to, &ignored) == 0;
+}
+
+static int replace_entry(struct store *store, struct entry *root,
+			 const char *path, const struct entry *e,
+			 struct err *err)
+{
+	struct tree_editor *editor = tree_editor_new(store, root);
+	struct entry edited = {0};
+	int got = tree_editor_put(editor, path, e, err);
+
+	if (got == 0)
+		got = tree_editor_save(editor, &edited, err);
+	tree_editor_free(&editor);
+	if (got < 0)
+		return got;
+	entry_free(root);
+	*root = edited;
+	return 0;
+}
+
+/* Later runs write the same file, for their counters. The present file becomes
+ * the base, and the wanted file is the present one with the earlier members. */
+static int plan_members(struct context *c, struct changeset_root *root,
+			const struct members *m, struct err *err)
+{
+	AUTO(buf) struct buf before = {0}, after = {0}, now = {0}, text = {0};
+	AUTO(entry) struct entry old = {0}, left = {0}, present = {0};
+	bool had =
+		read_entry(c->store, &root->want.root, m->file, &old, &before);
+	struct entry wanted; /* its texts are those of present */
+	int got;
+
+	if ((!had && old.mode) ||
+	    !read_entry(c->store, &root->base.root, m->file, &left, &after) ||
+	    !read_entry(c->store, &root->now.root, m->file, &present, &now) ||
+	    !members_undo(m, had ? &before : NULL, &after, &now, &text))
+		return 0;
+	wanted = present;
+	wanted.size = text.len;
+	if (content_put_bytes(c->store, text.data, text.len, &wanted.content,
+			      err) < 0)
+		return -err->num;
+	got = replace_entry(c->store, &root->want.root, m->file, &wanted, err);
+	/* The directory is missing there: the complete file goes. */
+	if (got == -ENOTDIR)
+		return 0;
+	return got < 0 ? got
+		       : replace_entry(c->store, &root->base.root, m->file,
+				       &present, err);
+}
+
 int home_undo_plan_paths(struct context *c, const struct home_versions *h,
-			 const struct session *s, const char *const *paths,
-			 struct home_undo *ret, struct err *err)
+			 const struct profile *profile, const struct session *s,
+			 const char *const *paths, struct home_undo *ret,
+			 struct err *err)
 {
 	const struct plan_options options = {
 		.paths = paths,
@@ -437,6 +521,14 @@ int home_undo_plan_paths(struct context *c, const struct home_versions *h,
 	if (catalog_load(c->store, before, &root->want, err) < 0 ||
 	    catalog_load(c->store, after, &root->base, err) < 0)
 		return -err->num;
+	for (; *paths; paths++) {
+		auto_free char *data = agent_data_members(profile, *paths);
+		const struct members m = {*paths, data, s->project};
+
+		if (has_members_only(s, *paths) &&
+		    plan_members(c, root, &m, err) < 0)
+			return -err->num;
+	}
 	return plan_home(ret, &options, err);
 }
 

@@ -86,10 +86,12 @@ int home_undo_plan_runs(struct context *c, const struct home_versions *h,
 			struct err *err);
 /* Plans to take back the changes of this record's run at the paths; a path that
  * was changed since stays, and is listed in kept. paths: NULL-terminated,
- * sorted. -ENOENT: the record names no snapshots. */
+ * sorted. Of a JSON file whose members the record names only these go back,
+ * whatever else is in the file now. -ENOENT: the record names no snapshots. */
 int home_undo_plan_paths(struct context *c, const struct home_versions *h,
-			 const struct session *s, const char *const *paths,
-			 struct home_undo *ret, struct err *err);
+			 const struct profile *profile, const struct session *s,
+			 const char *const *paths, struct home_undo *ret,
+			 struct err *err);
 /* Executes the plan and puts lost logins back. The state before it is stored,
  * too. */
 int home_undo_execute(struct home_undo *u, const struct home_versions *h,

@@ -127,22 +127,63 @@ static bool is_empty(const json_t *value)
 
 struct member_diff {
 	const struct members *members;
-	members_visit *each;
+	members_visit *each; /* NULL: the members are put back */
 	void *arg;
+	json_t *target; /* where they are put back */
+	bool any; /* some were */
 };
 
-static void report_member(const struct member_diff *d, char letter,
-			  const struct member_path *path)
+/* Sets the member of the target that still has the value `now` to the value
+ * before; an empty value is absent. */
+static void put_member_back(struct member_diff *d,
+			    const struct member_path *path, json_t *before,
+			    const json_t *now)
+{
+	const char *name = path->parts[path->count - 1];
+	json_t *at = d->target, *present;
+	size_t i;
+
+	for (i = 0; i + 1 < path->count; i++) {
+		json_t *next = json_object_get(at, path->parts[i]);
+
+		if (!next && !is_empty(before)) {
+			next = json_object();
+			(void)json_object_set_new(at, path->parts[i], next);
+		}
+		if (!json_is_object(next))
+			return;
+		at = next;
+	}
+	present = json_object_get(at, name);
+	if (!(is_empty(present) && is_empty(now)) && !json_equal(present, now))
+		return;
+	if (is_empty(before))
+		(void)json_object_del(at, name);
+	else
+		(void)json_object_set(at, name, before);
+	d->any = true;
+}
+
+static void report_member(struct member_diff *d, const struct member_path *path,
+			  json_t *before, const json_t *now)
 {
 	AUTO(buf) struct buf name = {0};
 	size_t i;
 
+	if (!d->each) {
+		put_member_back(d, path, before, now);
+		return;
+	}
 	for (i = 0; i < path->count; i++)
 		buf_printf(&name, "%s%s", i ? "." : "", path->parts[i]);
-	d->each(d->arg, letter, buf_text(&name));
+	d->each(d->arg,
+		is_empty(before) ? 'A'
+		: is_empty(now)	 ? 'D'
+				 : 'M',
+		buf_text(&name));
 }
 
-static void compare_values(const struct member_diff *d,
+static void compare_values(struct member_diff *d,
 			   const struct member_path *path, json_t *before,
 			   json_t *now)
 {
@@ -157,11 +198,7 @@ static void compare_values(const struct member_diff *d,
 	if (!deeper || path->count == DEPTH_MAX ||
 	    (!is_empty(before) && !json_is_object(before)) ||
 	    (!is_empty(now) && !json_is_object(now))) {
-		report_member(d,
-			      is_empty(before) ? 'A'
-			      : is_empty(now)  ? 'D'
-					       : 'M',
-			      path);
+		report_member(d, path, before, now);
 		return;
 	}
 	below.count++;
@@ -178,7 +215,7 @@ static void compare_values(const struct member_diff *d,
 	}
 }
 
-static bool compare_json(const struct member_diff *d, struct buf *before,
+static bool compare_json(struct member_diff *d, struct buf *before,
 			 struct buf *now)
 {
 	static const struct member_path top;
@@ -314,11 +351,26 @@ static bool ends_with(const char *text, const char *end)
 bool members_compare(const struct members *m, struct buf *before,
 		     struct buf *now, members_visit *each, void *arg)
 {
-	const struct member_diff d = {m, each, arg};
+	struct member_diff d = {.members = m, .each = each, .arg = arg};
 
 	if (ends_with(m->file, ".json") || ends_with(m->file, ".jsonc"))
 		return compare_json(&d, before, now);
 	return ends_with(m->file, ".toml") && compare_toml(&d, before, now);
+}
+
+bool members_undo(const struct members *m, struct buf *before,
+		  struct buf *after, struct buf *now, struct buf *ret)
+{
+	struct member_diff d = {.members = m, .target = load_object(now)};
+	char *text = NULL;
+
+	if (d.target && compare_json(&d, before, after) && d.any)
+		text = json_dumps(d.target, JSON_INDENT(2));
+	if (text)
+		buf_add_text(ret, text);
+	free(text);
+	json_decref(d.target);
+	return text != NULL;
 }
 
 struct text_visit {

@@ -40,6 +40,16 @@ typedef void members_visit(void *arg, char letter, const char *member);
 bool members_compare(const struct members *m, struct buf *before,
 		     struct buf *now, members_visit *each, void *arg);
 
+/*
+ * Takes the change of a JSON file from before to after back in its present
+ * text: each member that members_compare() names gets its former value, unless
+ * its present one is another than after. before: NULL for an absent file.
+ * Appends the new text. False: nothing is appended, because a text is no JSON,
+ * or no member goes back.
+ */
+bool members_undo(const struct members *m, struct buf *before,
+		  struct buf *after, struct buf *now, struct buf *ret);
+
 /* Calls each() for every text in the file that may name a command: the strings
  * of a JSON file in members that no pattern matches, else the complete file. */
 void members_texts(const struct members *m, struct buf *file,

@@ -48,7 +48,7 @@ static int plan_put_back(struct context *c, struct session *s,
 		return -err->num;
 	paths = agent_code_paths(s);
 	if (paths)
-		got = home_undo_plan_paths(c, &ret->home, s,
+		got = home_undo_plan_paths(c, &ret->home, &ret->profile, s,
 					   (const char *const *)paths,
 					   &ret->undo, err);
 	mem_list_free(&paths);

@@ -231,6 +231,16 @@ silent "$err" 'lastCost'
 silent "$err" 'tipsHistory'
 in_claude twice 'echo "{\"numStartups\": 1, \"numStartups\": 2}" >.claude.json'
 says "$err" 'M  ~/.claude/.claude.json'
+in_claude valid 'echo "{\"numStartups\": 2}" >.claude.json'
+in_claude server 'echo "{\"numStartups\": 3, \"mcpServers\": {\"evil\":
+	{\"command\": \"evil\"}}}" >.claude.json; echo x >~/project/new'
+says "$err" 'A  ~/.claude/.claude.json#mcpServers'
+in_claude count 'sed -i s/3/4/ .claude.json'
+silent "$err" 'configuration or code'
+gives 0 'a discard takes members back in a file that a later run changed' \
+	guard discard -y server
+home_has 'the member is gone, the later one stays' \
+	'! grep evil .claude.json && grep "numStartups\": 4" .claude.json'
 in_claude script 'echo one >statusline.sh; chmod 755 statusline.sh
 	echo "{\"statusLine\": {\"command\": \"sh ~/.claude/todos/run.sh\"}}" \
 		>settings.json; echo x >~/project/new'

@@ -136,6 +136,58 @@ static void lines_of_toml_that_are_no_data_are_named(void **state)
 	assert_string_equal(compare("a.toml", data, "x = 1\n", NULL), "D \n");
 }
 
+/* The text after members_undo(); "?" when nothing goes back. */
+static const char *undo(const char *data, const char *before, const char *after,
+			const char *now)
+{
+	static struct buf got;
+	const struct members m = {"a.json", data, "/p"};
+	AUTO(buf) struct buf a = {0}, b = {0}, c = {0};
+	char *at;
+
+	buf_clear(&got);
+	if (before)
+		buf_add_text(&a, before);
+	buf_add_text(&b, after);
+	buf_add_text(&c, now);
+	if (!members_undo(&m, before ? &a : NULL, &b, &c, &got)) {
+		assert_int_equal(got.len, 0);
+		return "?";
+	}
+	/* Without the indentation. */
+	buf_add_char(&got, '\0');
+	for (at = (char *)got.data; (at = strpbrk(at, " \n"));)
+		memmove(at, at + 1, strlen(at));
+	return (const char *)got.data;
+}
+
+static void changed_members_go_back(void **state)
+{
+	(void)state;
+	assert_string_equal(undo("n", "{\"n\":1,\"m\":1}",
+				 "{\"n\":2,\"m\":2,\"a\":[1]}",
+				 "{\"n\":3,\"m\":2,\"a\":[1],\"b\":1}"),
+			    "{\"n\":3,\"m\":1,\"b\":1}");
+	assert_string_equal(
+		undo("n", NULL, "{\"n\":2,\"m\":2}", "{\"n\":3,\"m\":2}"),
+		"{\"n\":3}");
+	/* A deleted member, in an object that is gone, too. */
+	assert_string_equal(
+		undo("p.*.n", "{\"p\":{\"x\":{\"m\":1}}}", "{}", "{\"n\":3}"),
+		"{\"n\":3,\"p\":{\"x\":{\"m\":1}}}");
+}
+
+static void members_that_changed_since_stay(void **state)
+{
+	(void)state;
+	assert_string_equal(undo("n", "{\"m\":1}", "{\"m\":2}", "{\"m\":3}"),
+			    "?");
+	assert_string_equal(undo("n", "{\"n\":1}", "{\"n\":2}", "{\"n\":2}"),
+			    "?");
+	assert_string_equal(undo("n", "{\"m\":1}", "{\"m\":2}", "{"), "?");
+	assert_string_equal(undo("n", "{", "{\"m\":2}", "{\"m\":2}"), "?");
+}
+
 static void note_text(void *arg, const char *text)
 {
 	buf_printf(arg, "%s\n", text);
@@ -164,6 +216,8 @@ int main(void)
 		cmocka_unit_test(patterns_match_members_of_members),
 		cmocka_unit_test(other_texts_are_not_compared),
 		cmocka_unit_test(lines_of_toml_that_are_no_data_are_named),
+		cmocka_unit_test(changed_members_go_back),
+		cmocka_unit_test(members_that_changed_since_stay),
 		cmocka_unit_test(strings_outside_of_data_may_name_commands),
 	};
 
