@@ -77,7 +77,7 @@ host after
 ok 'the agent changes no byte of the host' same "$T/before" "$T/after"
 says "$err" 'configuration or code for the next session of claude'
 gives 0 "diff shows the agent's changes" guard diff "$run"
-for path in src/f7.c docs/link README.md documents/photo.raw \
+for path in src/f2.c "src/  all " docs/link README.md documents/photo.raw \
 	documents/letters/one.txt .bashrc .profile; do
 	says "$out" "$path"
 done
