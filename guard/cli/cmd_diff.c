@@ -6,6 +6,7 @@
 #include "guard/cli/diffruns.h"
 #include "guard/cli/diffshow.h"
 #include "guard/cli/diffsnaps.h"
+#include "guard/cli/html_report.h"
 #include "guard/cli/hunks_json.h"
 #include "guard/cli/kinds_show.h"
 #include "guard/cli/listing.h"
@@ -151,8 +152,9 @@ static void print_final_verdict(struct judgement *j, struct verdict *verdict)
 }
 
 /* The names alone have no verdict. */
-static bool judge_and_print(struct context *context, struct resolved_run *p,
-			    struct changes *c, const struct diff_options *o)
+static int judge_and_print(struct context *context, struct resolved_run *p,
+			   struct changes *c, const struct diff_options *o,
+			   bool *ret_compared, struct err *err)
 {
 	const struct session *s = &p->session;
 	AUTO(judgement) struct judgement j = {0};
@@ -171,15 +173,19 @@ static bool judge_and_print(struct context *context, struct resolved_run *p,
 						      : JUDGEMENT_FIRST);
 		verdict_make(&j, complete, &verdict);
 	}
+	if (o->form == FORM_HTML &&
+	    html_report_write(o->html, s, c, &j, &verdict, err) < 0)
+		return -err->num;
 	if (o->form == FORM_HUNKS)
-		return hunks_json_print(context, p, c, &j, &verdict);
-	print_diff(s, c, &j, &verdict, o);
+		*ret_compared = hunks_json_print(context, p, c, &j, &verdict);
+	else if (o->form != FORM_HTML)
+		print_diff(s, c, &j, &verdict, o);
 	if (!complete)
 		print_final_verdict(&j, &verdict);
 	if (judged && !resolve_run_has_paths(p))
 		(void)verdict_save(s->fd, verdict_show_key(s, c), &verdict,
 				   &ignored);
-	return true;
+	return 0;
 }
 
 static int diff_two_runs(struct context *c, const struct session *a,
@@ -228,10 +234,10 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	got = diffruns_open(c, count - dashed, argv, &a, &b, err);
 	points = got ? 0 : diffsnaps_points(c, count - dashed, argv, err);
 	if (got >= 0 && points >= 0 && got + points &&
-	    (o->form == FORM_KINDS || o->form == FORM_HUNKS))
+	    (o->form == FORM_KINDS || o->form >= FORM_HTML))
 		return fail(err, EINVAL,
-			    "--kinds and --json=hunks show the changes of one "
-			    "run: name a run, or none for the latest");
+			    "--kinds, --html and --json=hunks show the changes "
+			    "of one run: name a run, or none for the latest");
 	if (got)
 		return diff_two_runs(c, &a, &b, argv + 2, count - 2, o, err);
 	if (points < 0)
@@ -276,8 +282,8 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		(void)printf("%s", buf_text(&head));
 		if (kinds_show_changes(&changes, err) < 0)
 			return -err->num;
-	} else {
-		compared = judge_and_print(c, &p, &changes, o);
+	} else if (judge_and_print(c, &p, &changes, o, &compared, err) < 0) {
+		return -err->num;
 	}
 	if (!output_finish() || !compared || !diffshow_has_compared())
 		return STATUS_REFUSED;
@@ -332,6 +338,8 @@ int cmd_diff(int argc, char **argv)
 		{OPT_NAME_ONLY, .choice = &o.form, .value = FORM_NAME_ONLY},
 		{'z', .choice = &o.form, .value = FORM_RAW},
 		{OPT_JSON, .read = read_json_form, .to = &o.form},
+		{OPT_HTML, .text = &o.html, .choice = &o.form,
+		 .value = FORM_HTML},
 		{OPT_KINDS, .choice = &o.form, .value = FORM_KINDS},
 		{OPT_EXIT_CODE, .flag = &o.exit_code},
 		{'U', .read = read_context, .to = &o.context},

@@ -24,6 +24,7 @@ enum diff_form {
 	FORM_NAME_ONLY,
 	FORM_RAW,
 	FORM_JSON,
+	FORM_HTML, /* a file, of a run only */
 	FORM_HUNKS, /* JSON, an object a line, of a run only */
 };
 
@@ -31,6 +32,7 @@ struct diff_options {
 	enum diff_form form;
 	enum output_when color;
 	bool no_pager, exit_code, no_renames, full;
+	const char *html; /* the file of FORM_HTML */
 	unsigned int context; /* lines around a change */
 };
 

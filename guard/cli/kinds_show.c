@@ -113,19 +113,7 @@ bool kinds_show_family(const struct kinds *k, const struct kind_family *f,
 
 /* --- of a run's changes --- */
 
-struct kinds_file {
-	const struct changes_root *root;
-	const struct change *change;
-};
-
-struct kinds_files {
-	VEC(struct kinds_file) items;
-	size_t others; /* changes without a kind */
-	size_t critical; /* some of them */
-	struct kinds kinds;
-};
-
-static void kinds_files_free(struct kinds_files *f)
+void kinds_files_free(struct kinds_files *f)
 {
 	VEC_FREE(&f->items);
 	kinds_free(&f->kinds);
@@ -202,12 +190,12 @@ static int add_root(struct kinds_files *f, const struct changes_root *g,
 							  : c->old.mode);
 		else if (add_hunks_of(f, g, c, worst == RISK_HIGH, err) < 0)
 			return -err->num;
-		f->critical += worst == RISK_CRITICAL;
 	}
 	return 0;
 }
 
-int kinds_show_changes(struct changes *c, struct err *err)
+int kinds_show_make(const struct changes *c, struct kinds_files *ret,
+		    struct err *err)
 {
 	AUTO(kinds_files) struct kinds_files f = {0};
 	size_t i;
@@ -216,6 +204,18 @@ int kinds_show_changes(struct changes *c, struct err *err)
 		if (add_root(&f, &c->roots[i], err) < 0)
 			return -err->num;
 	kinds_finish(&f.kinds);
+	*ret = f;
+	f = (struct kinds_files){0};
+	return 0;
+}
+
+int kinds_show_changes(const struct changes *c, struct err *err)
+{
+	AUTO(kinds_files) struct kinds_files f = {0};
+	size_t i;
+
+	if (kinds_show_make(c, &f, err) < 0)
+		return -err->num;
 	kinds_show_head(&f.kinds);
 	for (i = 0; i < f.kinds.families.count && !output_has_failed(); i++)
 		(void)kinds_show_family(&f.kinds, &f.kinds.families.items[i],

@@ -18,8 +18,26 @@ void kinds_show_head(const struct kinds *k);
 bool kinds_show_family(const struct kinds *k, const struct kind_family *f,
 		       size_t most, kinds_show_name name, void *arg);
 
+/* A file of a run with its hunks. */
+struct kinds_file {
+	const struct changes_root *root;
+	const struct change *change;
+};
+
+/* The kinds of the modified texts of a run; their items are `items`. */
+struct kinds_files {
+	VEC(struct kinds_file) items;
+	size_t others; /* changes without a kind */
+	struct kinds kinds;
+};
+
+/* The changes are borrowed. -ENOPKG: libgit2 is missing. */
+int kinds_show_make(const struct changes *c, struct kinds_files *ret,
+		    struct err *err);
+void kinds_files_free(struct kinds_files *f);
+
 /* `guard diff --kinds`: the modified texts of a run. Deleted and added files,
  * and those with a critical risk, have no kind: they are counted. */
-int kinds_show_changes(struct changes *c, struct err *err);
+int kinds_show_changes(const struct changes *c, struct err *err);
 
 #endif

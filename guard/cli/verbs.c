@@ -105,6 +105,7 @@ static const struct option_spec diff_options[] = {
 	{OPT_FULL, "full", NULL, "fold no directory, show all texts"},
 	{OPT_KINDS, "kinds", NULL,
 	 "similar hunks as one kind, with a sample, rare ones first"},
+	{OPT_HTML, "html", "FILE", "write a report to a new HTML file"},
 	{OPT_STAT, "stat", NULL, "changed lines per file, no text"},
 	{OPT_NAME_STATUS, "name-status", NULL, "letter and name only"},
 	{OPT_NAME_ONLY, "name-only", NULL, "names only"},

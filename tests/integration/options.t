@@ -70,6 +70,7 @@ value() {
 	run\ --name) echo called ;;
 	apply\ --rest) echo 2s ;;
 	apply\ --kind) echo 000000 ;;
+	diff\ --html) echo "$T/report$count.html" ;;
 	stop\ -t | stop\ --time) echo 2s ;;
 	diff\ -U | diff\ --unified) echo 1 ;;
 	export\ -o | *--output) echo "$T/tar$count" ;;
