@@ -227,6 +227,25 @@ static size_t word_len(const char *text)
 			    "xyz0123456789-_.");
 }
 
+/* The least word of a key or token. Few lines have one, so that the others need
+ * no search for each prefix. */
+#define KEY_WORD_LEAST 20
+
+static bool has_long_word(const char *line)
+{
+	size_t len = 0;
+
+	for (; *line && len < KEY_WORD_LEAST; line++) {
+		char c = *line;
+
+		len = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+				      (c >= '-' && c <= '9') || c == '_'
+			      ? len + 1
+			      : 0;
+	}
+	return len >= KEY_WORD_LEAST;
+}
+
 static bool has_key(const char *line)
 {
 	size_t i;
@@ -243,7 +262,17 @@ static bool has_key(const char *line)
 		    !memmem(at, len, "EXAMPLE", 7))
 			return true;
 	}
-	return strstr(line, "-----BEGIN ") && strstr(line, "PRIVATE KEY----");
+	return false;
+}
+
+static bool has_private_key(const char *line)
+{
+	const char *begin = "-----BEGIN ";
+	const char *at = strchr(line, '-');
+
+	while (at && strncmp(at, begin, strlen(begin)) != 0)
+		at = strchr(at + 1, '-');
+	return at && strstr(at, "PRIVATE KEY----");
 }
 
 /* header.payload.signature, of JSON in base64 each. */
@@ -276,10 +305,13 @@ static bool has_password(const char *line)
 		"root",	    "admin",  "guest", "example"};
 	const char *at = line;
 
-	while ((at = strstr(at, "://"))) {
+	while ((at = strchr(at, ':'))) {
 		size_t user, len, i;
 
-		at += 3;
+		at++;
+		if (at[0] != '/' || at[1] != '/')
+			continue;
+		at += 2;
 		user = strcspn(at, "/:@ \t\"'<>`");
 		if (at[user] != ':' || !user)
 			continue;
@@ -313,8 +345,9 @@ static void judge_line(const char *path, const struct risk_line *line,
 		ret_rules[n++] = &rule_hidden;
 	else if (risk_count_lookalikes(line->text, len))
 		ret_rules[n++] = &rule_lookalike;
-	if (has_key(line->text) || has_token(line->text) ||
-	    has_password(line->text))
+	if ((has_long_word(line->text) &&
+	     (has_key(line->text) || has_token(line->text))) ||
+	    has_private_key(line->text) || has_password(line->text))
 		ret_rules[n++] = &rule_secret;
 	if (len > RISK_LINE_MAX && is_source_name(path) &&
 	    !strstr(path, ".min.") && !strstr(path, ".json"))
