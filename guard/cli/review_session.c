@@ -35,6 +35,7 @@ struct review_session {
 	size_t count;
 	char *scratch; /* the run's directory */
 	struct decisions *decisions;
+	struct judged_run judged; /* losses and verdict */
 	enum plan_resolve resolve;
 	struct plan_counts counts; /* of the plans to apply */
 };
@@ -76,18 +77,34 @@ static void count_all_items(const struct review_session *v,
 		review_count(&v->parts[i].review, ret);
 }
 
+/* Fills in the losses of all items, and the verdict. */
+static void judge_review(struct review_session *v)
+{
+	const struct judgement *j = &v->judged.judgement;
+	struct err err;
+	size_t i, k;
+
+	if (judged_run_make(v->a->c, v->a->p, &v->judged, &err) < 0)
+		output_error(&err);
+	for (i = 0; i < v->count && i < j->count; i++)
+		for (k = 0; k < v->parts[i].review.entry_count; k++) {
+			struct review_entry *e = &v->parts[i].review.entries[k];
+			const struct view_entry *judged =
+				view_find(&j->views[i], e->path);
+
+			if (judged)
+				e->loss = judged->loss;
+		}
+}
+
 /* The sections in front of the questions, or (most 0) all. */
 static void show_parts(struct review_session *v, size_t most)
 {
 	const struct session *s = &v->a->p->session;
-	AUTO(judged_run) struct judged_run judged = {0};
-	struct err err;
 	size_t i;
 
 	review_show_head(s, &v->parts[0].review);
-	if (judged_run_make(v->a->c, v->a->p, &judged, &err) < 0)
-		output_error(&err);
-	verdict_show(&judged.verdict, stdout);
+	verdict_show(&v->judged.verdict, stdout);
 	review_show_first(s, &v->parts[0].review, &v->a->changes, most);
 	if (!most)
 		review_show_rest(&v->parts[0].review);
@@ -597,6 +614,7 @@ static int review_on_screen(struct review_session *v, const char *note,
 		.reviews = reviews,
 		.count = v->count,
 		.decisions = v->decisions,
+		.verdict = &v->judged.verdict,
 		.message = note,
 		.scratch_fd = s->fd,
 		.scratch = v->scratch,
@@ -660,6 +678,8 @@ static int run_review(struct review_session *v, struct err *err)
 		compared = false;
 		output_print("texts are not compared: %s", missing.text);
 	}
+	if (n.items && !v->o->short_head)
+		judge_review(v);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		if (!v->o->no_pager)
 			output_pager_start();
@@ -683,7 +703,7 @@ static int run_review(struct review_session *v, struct err *err)
 	}
 	if (n.items && load_decisions(v, &note, err) < 0)
 		return -err->num;
-	if (n.items && !v->o->plain && screen_is_possible()) {
+	if (n.items && !v->o->plain && !v->o->kinds && screen_is_possible()) {
 		int got = review_on_screen(v, note, err);
 
 		if (got != -ENOTTY)
@@ -718,6 +738,7 @@ int review_session_run(struct apply_plan *a,
 		entry_free(&v.parts[i].picked);
 	}
 	decisions_free(&v.decisions);
+	judged_run_free(&v.judged);
 	free(v.parts);
 	free(v.scratch);
 	return got;

@@ -226,10 +226,29 @@ static void say_refused(struct screen *s, const struct review_row *row)
 				"applied here: left");
 }
 
+/* The deletion of files that no other place has is confirmed by their number.
+ */
+static bool is_number_typed(struct screen *s, size_t deleted)
+{
+	auto_free char *question = NULL, *typed = NULL;
+	unsigned long number;
+
+	question = mem_printf("%s without another copy would be deleted. "
+			      "Type %zu:",
+			      text_count(deleted, "file"), deleted);
+	typed = screen_prompt(s, question, "");
+	if (typed && parse_number(typed, deleted, &number) == 0 &&
+	    number == deleted)
+		return true;
+	screen_say(s, "nothing changed: the number was not typed");
+	return false;
+}
+
 static void answer_one(struct screen *s, enum review_answer answer)
 {
 	struct review_row *row = review_list_row(&s->list);
 	struct review_targets targets;
+	bool asked;
 
 	if (!row)
 		return;
@@ -241,27 +260,15 @@ static void answer_one(struct screen *s, enum review_answer answer)
 		review_list_answer_part(&s->list, screen_part(s), answer);
 	} else {
 		review_list_targets(&s->list, REVIEW_SCOPE_ITEM, &targets);
-		(void)review_list_answer(&s->list, &targets, answer);
+		asked = answer == REVIEW_YES && targets.lost > 1;
+		if (!asked || is_number_typed(s, targets.lost))
+			(void)review_list_answer(&s->list, &targets, answer);
+		else
+			answer = REVIEW_OPEN;
 		review_list_targets_free(&targets);
 	}
 	if (answer != REVIEW_OPEN)
 		go_on(s);
-}
-
-/* Deletions of many files are confirmed by their number. */
-static bool is_number_typed(struct screen *s, size_t deleted)
-{
-	auto_free char *question = NULL, *typed = NULL;
-	unsigned long number;
-
-	question = mem_printf("%s would be deleted. Type %zu:",
-			      text_count(deleted, "file"), deleted);
-	typed = screen_prompt(s, question, "");
-	if (typed && parse_number(typed, deleted, &number) == 0 &&
-	    number == deleted)
-		return true;
-	screen_say(s, "nothing changed: the number was not typed");
-	return false;
 }
 
 static void answer_many(struct screen *s, enum review_scope scope,
@@ -274,8 +281,8 @@ static void answer_many(struct screen *s, enum review_scope scope,
 	if (!row)
 		return;
 	review_list_targets(&s->list, scope, &targets);
-	if (answer == REVIEW_YES && targets.deleted > 1 &&
-	    !is_number_typed(s, targets.deleted)) {
+	if (answer == REVIEW_YES && targets.lost > 1 &&
+	    !is_number_typed(s, targets.lost)) {
 		review_list_targets_free(&targets);
 		return;
 	}
@@ -555,6 +562,10 @@ static bool handle_view_key(struct screen *s, int key)
 
 static bool handle_answer_key(struct screen *s, int key)
 {
+	bool verdict = s->verdict;
+
+	/* It has been read, and the list needs the lines. */
+	s->verdict = false;
 	switch (key) {
 	case 'y':
 		answer_one(s, REVIEW_YES);
@@ -593,6 +604,7 @@ static bool handle_answer_key(struct screen *s, int key)
 		mark_viewed(s);
 		return true;
 	default:
+		s->verdict = verdict;
 		return false;
 	}
 }
@@ -618,6 +630,9 @@ static void handle_other_key(struct screen *s, int key)
 		screen_remake(s, screen_part(s));
 		screen_say(s, "marks of changed words: %s",
 			   s->words ? "on" : "off");
+		break;
+	case 'v':
+		s->verdict = !s->verdict;
 		break;
 	case '?':
 		screen_help(s);
@@ -689,7 +704,7 @@ bool screen_is_possible(void)
 
 enum screen_choice screen_run(const struct screen_job *job)
 {
-	struct screen s = {.job = job, .words = true};
+	struct screen s = {.job = job, .words = true, .verdict = true};
 	enum screen_choice choice;
 	struct err err;
 

@@ -7,6 +7,7 @@
 #define GUARD_CLI_SCREEN_H
 
 #include "guard/review/decisions.h"
+#include "guard/review/verdict.h"
 
 enum screen_choice {
 	SCREEN_NOT, /* no full screen here: ask line by line */
@@ -22,6 +23,7 @@ struct screen_job {
 	struct review **reviews; /* of each root */
 	size_t count;
 	struct decisions *decisions; /* where answers are kept, or NULL */
+	const struct verdict *verdict; /* on the first screen */
 	/* A directory for a hunk that is edited, and its path. */
 	int scratch_fd;
 	const char *scratch;

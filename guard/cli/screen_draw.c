@@ -9,6 +9,7 @@
 #include "guard/change/changes.h"
 #include "guard/cli/review_show.h"
 #include "guard/cli/screen_private.h"
+#include "guard/review/view.h"
 
 /* From this width on the list stands left of the text. */
 #define BESIDE_LEAST 100
@@ -25,12 +26,18 @@ struct layout {
 	int text_row, text_rows, text_column, text_columns;
 };
 
+static int count_verdict_rows(const struct screen *s)
+{
+	return s->verdict && s->job->verdict ? (int)s->job->verdict->count : 0;
+}
+
 static void make_layout(const struct screen *s, struct layout *l)
 {
-	int body = s->rows - 2 - BAR_ROWS; /* header, message */
+	int verdict = count_verdict_rows(s);
+	int body = s->rows - 2 - BAR_ROWS - verdict; /* header, message */
 	int count = (int)s->list.shown.count;
 
-	l->list_row = 1;
+	l->list_row = 1 + verdict;
 	if (s->columns >= BESIDE_LEAST) {
 		l->list_columns = s->columns * 2 / 5;
 		if (l->list_columns < LIST_COLUMNS_LEAST)
@@ -38,16 +45,16 @@ static void make_layout(const struct screen *s, struct layout *l)
 		if (l->list_columns > LIST_COLUMNS_MOST)
 			l->list_columns = LIST_COLUMNS_MOST;
 		l->list_rows = body;
-		l->rule_row = 1;
+		l->rule_row = l->list_row;
 		l->rule_column = l->list_columns + 2;
-		l->text_row = 2;
+		l->text_row = l->list_row + 1;
 		l->text_rows = body - 1;
 	} else {
 		l->list_columns = s->columns;
 		l->list_rows = body / 3 > 4 ? body / 3 : 4;
 		if (count < l->list_rows)
 			l->list_rows = count ? count : 1;
-		l->rule_row = 1 + l->list_rows;
+		l->rule_row = l->list_row + l->list_rows;
 		l->rule_column = 0;
 		l->text_row = l->rule_row + 1;
 		l->text_rows = body - l->list_rows - 1;
@@ -151,6 +158,22 @@ static void draw_header(struct screen *s)
 	put_text(s, 0, (int)at, SCREEN_BAR, buf_text(&right));
 }
 
+static void draw_verdict(struct screen *s)
+{
+	int rows = count_verdict_rows(s), i, x;
+
+	for (i = 0; i < rows; i++) {
+		const struct verdict_line *line = &s->job->verdict->items[i];
+		enum screen_style style =
+			line->level == RISK_CRITICAL ? SCREEN_DELETED
+			: line->level == RISK_HIGH   ? SCREEN_CHANGED
+						     : SCREEN_FAINT;
+
+		x = put_text(s, 1 + i, 0, style, verdict_sign(line->level));
+		put_text(s, 1 + i, x + 1, SCREEN_BOLD, line->text);
+	}
+}
+
 /* --- list --- */
 
 static enum screen_style style_of(char letter)
@@ -215,13 +238,15 @@ static void draw_row(struct screen *s, const struct layout *l, size_t at)
 	char letter = review_list_letter(item);
 	AUTO(buf) struct buf path = {0}, detail = {0};
 	const struct review_entry *e = review_entry(row->review, item);
+	enum loss loss;
+	bool critical;
+	size_t lost;
 
 	text_escape_name(&path, row->review->prefix ? row->review->prefix : "");
 	text_escape_name(&path, item->path);
 	if (review_is_group(item) ||
 	    S_ISDIR(e->now.mode ? e->now.mode : e->old.mode))
 		buf_add_char(&path, '/');
-	add_detail(row->review, item, &detail);
 	if (letter == ' ' && item->viewed)
 		letter = 'v';
 	(void)snprintf(state, sizeof(state), "%c%c ", selected ? '>' : ' ',
@@ -229,11 +254,22 @@ static void draw_row(struct screen *s, const struct layout *l, size_t at)
 	x = put_text(s, y, 0, selected ? SCREEN_BOLD : SCREEN_PLAIN, state);
 	(void)snprintf(state, sizeof(state), "%c ", kind);
 	x = put_text(s, y, x, style_of(kind), state);
+	loss = (enum loss)review_list_worst_loss(row);
+	lost = review_list_count_lost(row);
+	if (review_is_group(item) && loss == LOSS_NO_COPY)
+		buf_printf(&detail, "  %zu without another copy", lost);
+	else if (loss >= LOSS_WORK)
+		buf_add_text(&detail, loss == LOSS_NO_COPY
+					      ? "  no other copy"
+					      : "  uncommitted work");
+	add_detail(row->review, item, &detail);
+	critical = item->worst >= RISK_CRITICAL || loss >= LOSS_WORK;
 	x = put_text(s, y, x,
-		     item->worst >= RISK_HIGH ? SCREEN_DELETED : SCREEN_PLAIN,
-		     item->worst >= RISK_CRITICAL ? "!! "
-		     : item->worst >= RISK_HIGH	  ? " ! "
-						  : "   ");
+		     critical || item->worst >= RISK_HIGH ? SCREEN_DELETED
+							  : SCREEN_PLAIN,
+		     critical			? "!! "
+		     : item->worst >= RISK_HIGH ? " ! "
+						: "   ");
 	end = l->list_columns - (int)text_width(buf_text(&detail));
 	if (end - x < l->list_columns / 3)
 		end = x + l->list_columns / 3;
@@ -473,6 +509,7 @@ void screen_draw(struct screen *s)
 	make_layout(s, &l);
 	make_text(s, &l);
 	draw_header(s);
+	draw_verdict(s);
 	draw_list(s, &l);
 	draw_rule(s, &l);
 	draw_text(s, &l);

@@ -77,7 +77,7 @@ static const char help[] =
 	"  /  find in paths and changed lines; then > next, < previous\n"
 	"  f  only paths with a text in them; F  only open changes\n"
 	"  w  marks of changed words on and off\n"
-	"  m  mark as seen\n"
+	"  m  mark as seen           v  the verdict, above the list\n"
 	"\n"
 	"End\n"
 	"  C  menu: apply, commit, patch, keep, discard\n"

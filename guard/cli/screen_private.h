@@ -34,6 +34,7 @@ struct screen {
 	regex_t regex;
 	bool searched; /* regex is valid */
 	bool all_decided; /* the menu comes by itself */
+	bool verdict; /* its lines are shown */
 	bool warned; /* that the answers are not kept */
 };
 

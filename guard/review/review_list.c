@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "guard/review/view.h"
 
 /* --- rows --- */
 
@@ -306,7 +307,13 @@ bool review_list_search(struct review_list *l, const regex_t *regex, bool back)
 
 /* --- answers --- */
 
-static size_t count_deleted_files(const struct review_row *row)
+static bool has_copy(unsigned int loss)
+{
+	return loss == LOSS_COPIED || loss == LOSS_IN_GIT ||
+	       loss == LOSS_IN_HISTORY || loss == LOSS_GENERATED;
+}
+
+size_t review_list_count_lost(const struct review_row *row)
 {
 	const struct review_item *item = review_list_item(row);
 	size_t files = 0, i;
@@ -315,9 +322,24 @@ static size_t count_deleted_files(const struct review_row *row)
 		const struct review_entry *e =
 			review_entry_at(row->review, item, i);
 
-		files += !e->now.mode && !S_ISDIR(e->old.mode);
+		files += !e->now.mode && !S_ISDIR(e->old.mode) &&
+			 !has_copy(e->loss);
 	}
 	return files;
+}
+
+unsigned int review_list_worst_loss(const struct review_row *row)
+{
+	const struct review_item *item = review_list_item(row);
+	unsigned int worst = 0;
+	size_t i;
+
+	for (i = 0; i < item->count; i++) {
+		unsigned int loss = review_entry_at(row->review, item, i)->loss;
+
+		worst = loss > worst ? loss : worst;
+	}
+	return worst;
 }
 
 /* Accepted only by an answer for just this row. */
@@ -375,7 +397,7 @@ void review_list_targets(const struct review_list *l, enum review_scope scope,
 			}
 		}
 		*VEC_ADD(&ret->rows) = l->shown.items[i];
-		ret->deleted += count_deleted_files(row);
+		ret->lost += review_list_count_lost(row);
 	}
 }
 

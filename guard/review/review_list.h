@@ -71,7 +71,9 @@ struct review_targets {
 	/* Rows that need an answer of their own and are not in it: critical
 	 * ones, and refused ones. */
 	size_t apart;
-	size_t deleted; /* files that are deleted, in all rows */
+	/* Files in them that are deleted and are, as far as is known, neither
+	 * in git nor elsewhere in the result. */
+	size_t lost;
 };
 
 void review_list_make(struct review_list *l, struct review **reviews,
@@ -81,6 +83,10 @@ void review_list_free(struct review_list *l);
 /* NULL: nothing is shown. */
 struct review_row *review_list_row(const struct review_list *l);
 struct review_item *review_list_item(const struct review_row *row);
+/* Deleted files of the row as in review_targets.lost; and the worst loss of all
+ * its entries (enum loss of view.h). */
+size_t review_list_count_lost(const struct review_row *row);
+unsigned int review_list_worst_loss(const struct review_row *row);
 /* The short name of a bucket for people. */
 const char *review_list_bucket_name(enum review_bucket bucket);
 /* Rows of a bucket, all and undecided. */

@@ -96,17 +96,17 @@ screen 80 24 'guard review'
 shows 'review opens a full screen' 'open 8'
 looks 'the first screen at 80x24' <<'END'
  work  1 Deleted 2  2 Risky 2  3 Modified 3  4 Added 1      yes 0  no 0  open 8
->  D    .env  14 B
-   D    uploads/  with its entries: 2 files, 4 B
+ !! 3 deleted files have no other copy: .env, uploads/1.jpg, uploads/2.jpg
+ !! .vscode/tasks.json runs when the directory is opened in an editor: tasks...
+  ! zz\x1b[2Jname\nline its name has invisible characters
+>  D !! .env  no other copy  14 B
+   D !! uploads/  2 without another copy  with its entries: 2 files, 4 B
    A !! .vscode/tasks.json  69 B
    A  ! zz\x1b[2Jname\nline  20 B
    M    src/one.c  +1 -1
-   M    src/two.c  +1 -1
 -- Deleted: .env --------------------------------------------------- not seen --
    @@ -1,1 +0,0 @@
  - KEY=only-here
-
-
 
 
 
@@ -131,17 +131,17 @@ tm resize-window -x 120 -y 30
 shows 'a resize draws the screen anew' '| -- Risky: zz'
 looks 'the same screen at 120x30' <<'END'
  work  1 Deleted 2  2 Risky 2  3 Modified 3  4 Added 1                                              yes 0  no 0  open 8
-   D    .env  14 B                              | -- Risky: zz\x1b[2Jname\nline ---------------------------- not seen --
-   D    uploads/  with its entries: 2 files, 4 B|  ! its name has invisible characters
+ !! 3 deleted files have no other copy: .env, uploads/1.jpg, uploads/2.jpg
+ !! .vscode/tasks.json runs when the directory is opened in an editor: tasks...
+  ! zz\x1b[2Jname\nline its name has invisible characters
+   D !! .env  no other copy  14 B               | -- Risky: zz\x1b[2Jname\nline ---------------------------- not seen --
+   D !! uploads/  2 without another copy  with i|  ! its name has invisible characters
    A !! .vscode/tasks.json  69 B                |  ! has escape sequences or control characters
 >  A  ! zz\x1b[2Jname\nline  20 B               |  ! has invisible or direction-changing characters
    M    src/one.c  +1 -1                        |    @@ -0,0 +1,1 @@
    M    src/two.c  +1 -1                        |  + a\x1b[2J\x1b[24;1Hb <U+202E> c
    M    text  +4 -4                             |
    A    new  6 B                                |
-                                                |
-                                                |
-                                                |
                                                 |
                                                 |
                                                 |
@@ -169,12 +169,12 @@ screen 80 24 'guard review'
 shown 'open 8'
 keys n
 shows 'n leaves a change and goes to the next one' 'no 1  open 7'
-ok 'the answered row has the letter n' grep -q '^ n D    .env' "$out"
-ok 'the next row is marked' grep -q '^>  D    uploads/' "$out"
+ok 'the answered row has the letter n' grep -q '^ n D !! .env' "$out"
+ok 'the next row is marked' grep -q '^>  D !! uploads/' "$out"
 keys U
 shows 'U takes the answer back' 'no 0  open 8'
 keys b
-shows 'many deletions ask for their number' '3 files would be deleted. Type 3:'
+shows 'many deletions ask for their number' '3 files without another copy would be deleted. Type 3:'
 keys 2 Enter
 shows 'another number changes nothing' 'the number was not typed'
 keys B

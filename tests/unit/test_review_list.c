@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "guard/review/review_list.h"
+#include "guard/review/view.h"
 #include "guard/review/words.h"
 
 #define FILE_MODE (S_IFREG | 0644)
@@ -195,7 +196,11 @@ static void critical_changes_need_an_answer_of_their_own(void **state)
 	review_list_targets(&f->list, REVIEW_SCOPE_REST, &targets);
 	assert_int_equal(targets.apart, 2);
 	assert_int_equal(targets.rows.count, COUNT - 2);
-	assert_int_equal(targets.deleted, 2);
+	assert_int_equal(targets.lost, 2);
+	review_list_targets_free(&targets);
+	f->review.entries[0].loss = LOSS_IN_GIT;
+	review_list_targets(&f->list, REVIEW_SCOPE_REST, &targets);
+	assert_int_equal(targets.lost, 1);
 	review_list_targets_free(&targets);
 	(void)answer(f, REVIEW_SCOPE_REST, REVIEW_YES);
 	answers_are(f, "y..yyyyyyy");
