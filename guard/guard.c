@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/vec.h"
 #include "guard/change/apply_plan.h"
+#include "guard/change/user_rules.h"
 #include "guard/change/recover.h"
 #include "guard/parse/parse_worker.h"
 #include "guard/state/report.h"
@@ -42,7 +43,7 @@ int guard_open(const char *directory, struct guard **ret, struct err *err)
 
 	*c = none;
 	c->wait_for_lock = true;
-	if (context_open(c, false, err) < 0 ||
+	if (user_rules_load(err) < 0 || context_open(c, false, err) < 0 ||
 	    !(c->project =
 		      state_project(&c->state, directory, PROJECT_FIND, err))) {
 		guard_close(&g);

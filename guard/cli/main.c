@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "guard/change/user_rules.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/report_sink.h"
 #include "guard/parse/parse_worker.h"
@@ -14,14 +15,15 @@
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
+	bool judges; /* changes by risk rules, also those of the user */
 } commands[] = {
-	{"run", cmd_run},
-	{"exec", cmd_exec},
+	{"run", cmd_run, .judges = true},
+	{"exec", cmd_exec, .judges = true},
 	{"shell", cmd_shell},
-	{"status", cmd_status},
-	{"diff", cmd_diff},
-	{"review", cmd_review},
-	{"apply", cmd_apply},
+	{"status", cmd_status, .judges = true},
+	{"diff", cmd_diff, .judges = true},
+	{"review", cmd_review, .judges = true},
+	{"apply", cmd_apply, .judges = true},
 	{"discard", cmd_discard},
 	{"import", cmd_import},
 	{"undo", cmd_undo},
@@ -106,6 +108,7 @@ int main(int argc, char **argv)
 	int at = 1;
 	struct rlimit stack;
 	const struct verb *verb;
+	struct err err;
 	size_t i;
 	int status;
 
@@ -167,6 +170,10 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(commands[i].name, verb->name) != 0)
 			continue;
+		if (commands[i].judges && user_rules_load(&err) < 0) {
+			output_error(&err);
+			return failure_status(verb->name);
+		}
 		status = commands[i].run(argc - at, argv + at);
 		output_pager_end();
 		return status;

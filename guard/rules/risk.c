@@ -197,8 +197,8 @@ static void judge_generated(const struct risk_file *f,
 		risk_add(r, &changed, RISK_NONE);
 }
 
-static void judge(const struct risk_file *file, bool complete,
-		  struct risks *ret)
+static void judge_by_tables(const struct risk_file *file, bool complete,
+			    struct risks *ret)
 {
 	auto_free char *in_git = risk_repository_path(file);
 	struct risk_file alias = *file;
@@ -234,12 +234,14 @@ static void judge(const struct risk_file *file, bool complete,
 
 void risk_judge(const struct risk_file *f, struct risks *ret)
 {
-	judge(f, true, ret);
+	judge_by_tables(f, true, ret);
+	risk_user_judge(f, true, ret);
 }
 
 void risk_judge_critical(const struct risk_file *f, struct risks *ret)
 {
-	judge(f, false, ret);
+	judge_by_tables(f, false, ret);
+	risk_user_judge(f, false, ret);
 }
 
 enum risk_level risk_id_level(const char *id)
@@ -249,6 +251,7 @@ enum risk_level risk_id_level(const char *id)
 		risk_content_level(id),
 		risk_shape_level(id),
 		risk_text_level(id),
+		risk_user_level(id),
 		strcmp(id, rule_history.id) == 0 ? rule_history.level
 						 : RISK_NONE,
 	};

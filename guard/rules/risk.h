@@ -20,6 +20,8 @@
 
 #include "base/mem.h"
 
+struct err;
+
 enum risk_level {
 	RISK_NONE,
 	RISK_NOTE, /* worth knowing */
@@ -89,6 +91,15 @@ enum risk_level risks_worst(const struct risks *r);
 /* The time when a file of that name is executed, as the rest of a sentence
  * behind "runs ", and its level; NULL: never. */
 const char *risk_by_name(const char *path, enum risk_level *ret_level);
+
+/*
+ * risk_user.c: adds the rules of a text, in the format of the man page's
+ * section RISKS; file: its name, for messages. They hold for all later calls in
+ * this process. -EINVAL names the file and the line.
+ */
+int risk_user_parse(const char *text, const char *file, struct err *err);
+/* Forgets the user's rules. */
+void risk_user_clear(void);
 
 /* A directory that tools fill: node_modules, __pycache__. */
 bool risk_is_generated(const char *name);

@@ -466,8 +466,8 @@ static const struct name_rule table[] = {
 	 ".mega-linter.yml|.mega-linter.yaml|*.crt"},
 };
 
-/* Longest pattern of the table. */
-#define PATTERN_MAX 64
+/* Longest pattern with a wildcard. */
+#define PATTERN_MAX 256
 
 #define ROWS (sizeof(table) / sizeof(*table))
 
@@ -566,6 +566,23 @@ static size_t find_best_rule_at(const struct rule_pattern *p, const char *at,
 		    match_pattern_at(p->text, p->len, at))
 			return p->row;
 	return best;
+}
+
+bool risk_pattern_matches(const char *pattern, const char *path)
+{
+	size_t len = strlen(pattern);
+	bool deep = strchr(pattern, '/') != NULL;
+	const char *at = path;
+
+	for (;;) {
+		if (len && (deep || !strchr(at, '/')) &&
+		    match_pattern_at(pattern, len, at))
+			return true;
+		at += strcspn(at, "/");
+		if (!*at)
+			return false;
+		at++;
+	}
 }
 
 const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as)

@@ -63,6 +63,17 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as);
 /* The levels of the rules in a table with this id; RISK_NONE: none has it. */
 enum risk_level risk_name_level(const char *id);
 
+/* Whether a pattern of such a table matches the path, at any depth. */
+bool risk_pattern_matches(const char *pattern, const char *path);
+
+/* --- risk_user.c --- */
+
+enum risk_level risk_user_level(const char *id);
+/* Adds the risks of the user's rules, and lowers those that the user switched
+ * off. complete: not only of critical rules. */
+void risk_user_judge(const struct risk_file *f, bool complete,
+		     struct risks *ret);
+
 /* --- risk_lines.c --- */
 
 enum risk_format {

@@ -16,10 +16,7 @@
 #include "base/path.h"
 #include "base/text.h"
 
-/* Returns $HOME, else the home directory of the user database. NULL when this
- * is no directory of the user: guard could neither cover it nor protect its
- * state there. why->num: 0, or an error that leaves the answer unknown. */
-static char *find_user_home(struct err *why)
+char *state_find_home(struct err *why)
 {
 	const char *home = getenv("HOME");
 	const struct passwd *user;
@@ -153,7 +150,7 @@ int state_open(struct state *ret, struct err *err)
 		.fd = -1, .runs_fd = -1, .workspaces_fd = -1, .trash_fd = -1};
 	struct err why;
 
-	st.home = find_user_home(&why);
+	st.home = state_find_home(&why);
 	st.path = find_state_path(st.home, &why, err);
 	if (st.path) {
 		st.store_path = path_join(st.path, "store");
@@ -299,7 +296,7 @@ char *state_project(const struct state *st, const char *dir,
 int state_check_project(const char *dir, enum project_use use, struct err *err)
 {
 	struct err why, ignored;
-	auto_free char *home = find_user_home(&why);
+	auto_free char *home = state_find_home(&why);
 	auto_free char *path = find_state_path(home, &why, &ignored);
 	const struct state st = {.home = home, .path = path};
 	auto_free char *project = NULL;

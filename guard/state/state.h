@@ -17,6 +17,12 @@ struct state {
 	int fd, runs_fd, workspaces_fd, trash_fd;
 };
 
+/* Returns $HOME, else the home directory of the user database; to free. NULL
+ * when this is no directory of the user: guard could neither cover it nor
+ * protect its state there. why->num: 0, or an error that leaves the answer
+ * unknown. */
+char *state_find_home(struct err *why);
+
 /*
  * Opens the state and creates missing parts; the caller closes it with
  * state_close(). Refused: a process inside a run (GUARD=1 and no visible

@@ -123,4 +123,25 @@ guard run -q --name three -- sh -c 'echo "Be brief." >CLAUDE.md
 gives 0 'a change that is not critical needs no consent' guard apply -q -y three
 ok 'it is applied' test -e CLAUDE.md -a -e .vscode/settings.json
 
+# --- the user's own rules ---
+mkdir -p "$HOME/.config/guard"
+echo 'critical deploy-key deploy/ "is used by the deployment"' \
+	>"$HOME/.config/guard/risk.rules"
+guard run -q --name four -- sh -c 'mkdir -p deploy .config/guard
+	echo x >deploy/key; echo "off make-recipe" >.config/guard/risk.rules
+	printf "all:\n\tcurl e\n" >Makefile'
+gives 0 'diff names what a rule of the user matches' guard diff four
+says "$out" 'is used by the deployment'
+says "$out" 'runs at make (line 2): curl e'
+gives 1 'a critical rule of the user asks for a consent' \
+	guard apply -y --yes-to guard-settings four
+says "$err" "'deploy/key' is used by the deployment"
+gives 0 'its id gives the consent' \
+	guard apply -q -y --yes-to guard-settings --yes-to deploy-key four
+echo 'high x' >>"$HOME/.config/guard/risk.rules"
+gives 2 'a line that is no rule is an error' guard diff four
+says "$err" ".config/guard/risk.rules', line 2"
+gives 0 'a verb that judges nothing goes on' guard log
+rm "$HOME/.config/guard/risk.rules"
+
 finish

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/err.h"
 #include "guard/rules/risk.h"
 
 #define FILE_MODE (S_IFREG | 0644)
@@ -464,6 +465,99 @@ static void a_file_that_is_too_large_is_not_examined(void **state)
 	assert_int_equal(risks_worst(&named), RISK_HIGH);
 }
 
+static void the_users_rules_are_judged_like_others(void **state)
+{
+	static const struct rule_case cases[] = {
+		{"db/a.sql", "x\n", "x\nDROP TABLE a;\n", "sql-drop"},
+		{"a.sql", "x\n", "x\nSELECT 1;\n", NULL},
+		{"a.sql", "DROP TABLE a;\n", "DROP TABLE a;\nx\n", NULL},
+		{"deploy/a/b", "x\n", "y\n", "deploy-key"},
+		{"sub/deploy/b", "x\n", "y\n", "deploy-key"},
+		{"deploy", "x\n", "y\n", NULL},
+		{"Makefile", "all:\n", "all:\n\tx\n", "make-recipe"},
+		{"test/Makefile", "all:\n", "all:\n\tx\n", NULL},
+		{".envrc", "x\n", "y\n", "directory-enter"},
+	};
+	static const char rules[] =
+		"# mine\n"
+		"\n"
+		"critical deploy-key deploy/ \"is used by the deployment\"\n"
+		"high sql-drop *.sql adds=\"DROP TABLE\" \"removes data\"\r\n"
+		"off make-recipe test/*\n";
+	struct err err;
+
+	(void)state;
+	assert_int_equal(risk_user_parse(rules, "rules", &err), 0);
+	CHECK(cases);
+	assert_int_equal(risk_id_level("deploy-key"), RISK_CRITICAL);
+	risk_user_clear();
+	assert_int_equal(risk_id_level("deploy-key"), RISK_NONE);
+}
+
+static void a_line_that_is_no_rule_is_an_error(void **state)
+{
+	static const char *const lines[] = {
+		"urgent a b \"c\"",
+		"high a",
+		"high a b",
+		"high a b adds=x",
+		"high a b adds=( \"c\"",
+		"high a b \"c",
+		"high a b \"c\" d",
+		"high A b \"c\"",
+		"high make-recipe b \"c\"",
+		"off",
+		"off no-such-rule",
+		"off git-hook",
+		"off editor-command .vscode/",
+		"off make-recipe a b",
+	};
+	size_t wrong = 0, i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		auto_free char *text = mem_printf("# first\n%s\n", lines[i]);
+		struct err err = {0};
+
+		if (risk_user_parse(text, "my.rules", &err) == 0 ||
+		    !strstr(err.text, "'my.rules', line 2")) {
+			print_error("%s: %s\n", lines[i], err.text);
+			wrong++;
+		}
+		risk_user_clear();
+	}
+	assert_int_equal(wrong, 0);
+}
+
+static void only_critical_rules_ask_for_a_consent(void **state)
+{
+	static const char *const ids[] = {"git-hook", "editor-command",
+					  "set-id", "directory-enter",
+					  "agent-settings"};
+	struct sides s = {NULL, "all:\n\tcurl \033[2J\n"};
+	struct risk_file f = {
+		.path = "Makefile",
+		.now_mode = FILE_MODE,
+		.now_size = strlen(s.now),
+		.read = read_side,
+		.arg = &s,
+	};
+	AUTO(risks) struct risks make = {0}, envrc = {0};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		assert_int_equal(risk_id_level(ids[i]), RISK_CRITICAL);
+	assert_int_equal(risk_id_level("make-recipe"), RISK_HIGH);
+	assert_int_equal(risk_id_level("text-escape"), RISK_HIGH);
+	risk_judge_critical(&f, &make);
+	assert_int_equal(make.count, 0);
+	f.path = ".envrc";
+	risk_judge_critical(&f, &envrc);
+	assert_int_equal(risks_worst(&envrc), RISK_CRITICAL);
+	assert_int_equal(envrc.count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -477,6 +571,9 @@ int main(void)
 		cmocka_unit_test(a_long_line_in_a_source_is_named),
 		cmocka_unit_test(a_risk_has_the_line_that_shows_it),
 		cmocka_unit_test(a_file_that_is_too_large_is_not_examined),
+		cmocka_unit_test(the_users_rules_are_judged_like_others),
+		cmocka_unit_test(a_line_that_is_no_rule_is_an_error),
+		cmocka_unit_test(only_critical_rules_ask_for_a_consent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
