@@ -94,6 +94,18 @@ static bool is_of_run(const struct action *a, const char *run)
 	return a->run_id[0] && strcmp(a->run_id, run) == 0;
 }
 
+/* The name of a run that exists and has one, else its id; to free. */
+static char *run_label(const struct context *c, const char *id)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	struct err ignored;
+
+	return mem_strdup(
+		session_open(c->state.runs_fd, id, false, &s, &ignored) < 0
+			? id
+			: session_label(&s));
+}
+
 int undo_count_run(struct undo *u, const char *run, struct err *err)
 {
 	auto_close int fd = open_project_workspace(u, err);
@@ -109,12 +121,15 @@ int undo_count_run(struct undo *u, const char *run, struct err *err)
 
 		if (action_load_effective(fd, back, &a, &ignored) < 0)
 			break;
-		if (is_of_run(&a, run) && newer)
+		if (is_of_run(&a, run) && newer) {
+			auto_free char *label = run_label(u->c, run);
+
 			return fail(err, EBUSY,
 				    "other actions are newer than those of run "
 				    "%s: guard undo %zu undoes its last action "
 				    "and all newer ones",
-				    run, back + 1);
+				    label, back + 1);
+		}
 		if (is_of_run(&a, run))
 			u->count++;
 		else if (!u->count)
@@ -326,16 +341,10 @@ static const char *origin_kind(const struct action *a)
 
 char *undo_title(const struct context *c, const struct action *a)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
-	struct err ignored;
+	auto_free char *label = a->run_id[0] ? run_label(c, a->run_id) : NULL;
 
-	if (!a->run_id[0])
-		return mem_strdup(origin_kind(a));
-	return mem_printf("%s of run %s", origin_kind(a),
-			  session_open(c->state.runs_fd, a->run_id, false, &s,
-				       &ignored) < 0
-				  ? a->run_id
-				  : session_label(&s));
+	return label ? mem_printf("%s of run %s", origin_kind(a), label)
+		     : mem_strdup(origin_kind(a));
 }
 
 void undo_hint(const struct undo *u)

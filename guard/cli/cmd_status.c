@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ struct status_options {
 	char *unfinished; /* or NULL */
 	size_t elsewhere; /* pending runs that are not shown */
 	const char *glob; /* runs with such a name only; NULL: all */
+	const char *name; /* glob is a single run's name or id */
 };
 
 /* On stderr, or as JSON into the list. */
@@ -356,6 +358,11 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		session_free(s);
 	}
 	list.count = shown;
+	if (o->name && !shown)
+		return fail(err, ENOENT,
+			    "no such directory and no such run: %s (`guard "
+			    "status --all` lists the runs)",
+			    text_quote(o->name));
 	if (o->json)
 		print_status_json(&list, o);
 	else if (o->porcelain || o->quiet)
@@ -379,19 +386,24 @@ int cmd_status(int argc, char **argv)
 		{'q', .flag = &o.quiet},
 		{0},
 	};
+	const char *operand;
 	struct err err;
 	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind > 1)
-		return options_usage_error(verb,
-					   "expected at most one DIR or GLOB");
-	if (optind < argc && resolve_run_is_glob(argv[optind]))
-		o.glob = argv[optind];
-	else if (optind < argc && chdir(argv[optind]) < 0) {
-		(void)fail_errno(&err, "%s", text_quote(argv[optind]));
-		return output_status(-err.num, &err);
+		return options_usage_error(
+			verb, "expected at most one DIR, RUN or GLOB");
+	operand = argv[optind];
+	if (operand && resolve_run_is_glob(operand)) {
+		o.glob = operand;
+	} else if (operand && chdir(operand) < 0) {
+		(void)fail_errno(&err, "%s", text_quote(operand));
+		if (err.num != ENOENT ||
+		    !(session_name_ok(operand) || session_id_ok(operand)))
+			return output_status(-err.num, &err);
+		o.glob = o.name = operand;
 	}
 	got = status(&c, &o, &err);
 	free(o.unfinished);

@@ -406,8 +406,9 @@ const struct verb options_verbs[] = {
 	 "Its command gets SIGTERM, and all its processes SIGKILL 10 s "
 	 "later.\n",
 	 stop_options, false},
-	{"status", "list", "[DIR | GLOB]", "show the pending runs",
-	 "DIR: those of the project around it; GLOB: those of such a name.\n",
+	{"status", "list", "[DIR | RUN | GLOB]", "show the pending runs",
+	 "DIR: those of the project around it; RUN or GLOB: those of such a "
+	 "name.\n",
 	 status_options, false, "DIR"},
 	{"diff", NULL, "[RUN [RUN] | SNAP [SNAP]] [--] [PATHS...]",
 	 "show a run's changes, or differences from a snapshot",

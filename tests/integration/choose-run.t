@@ -25,6 +25,12 @@ for name in latest 2x a/b 'a b' '' abcdefghijklmnopqrstuvwxyz0123456; do
 	gives 125 "--name refuses '$name'" guard run --name "$name" -- true
 	says "$err" 'a name is a letter'
 done
+gives 0 'status takes the name' guard status fix-login
+says "$out" "$first  fix-login  ended"
+gives 0 'status takes the id' guard status "$first"
+says "$out" "$first  fix-login  ended"
+gives 1 'status does not know another name' guard status fix-logout
+says "$err" "no such directory and no such run: 'fix-logout'"
 gives 0 'status shows the name' guard status
 says "$out" "$first  fix-login  ended"
 gives 0 'status --json has the name' guard status --json
