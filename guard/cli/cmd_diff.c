@@ -15,6 +15,8 @@
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
 
+/* With --exit-code: a critical change, or an only copy that is deleted. */
+#define STATUS_SEVERE 3
 /* More lines than any text that is shown. */
 #define CONTEXT_MAX 1000000
 
@@ -130,7 +132,8 @@ static void print_diff(const struct session *s, struct changes *c,
 	}
 	if (form != FORM_TEXT) {
 		for (i = 0; i < c->root_count; i++)
-			diffshow_lines(&c->roots[i], form);
+			diffshow_lines(&c->roots[i],
+				       j->count ? &j->views[i] : NULL, form);
 		return;
 	}
 	print_texts(s, c, j, o);
@@ -151,38 +154,80 @@ static void print_final_verdict(struct judgement *j, struct verdict *verdict)
 	verdict_show(verdict, stdout);
 }
 
-/* The names alone have no verdict. */
+static int print_kinds(const struct session *s, const struct changes *c,
+		       struct err *err)
+{
+	AUTO(buf) struct buf head = {0};
+
+	diffshow_head(s, &head);
+	(void)printf("%s", buf_text(&head));
+	return kinds_show_changes(c, err);
+}
+
+/* The bytes that are read before the first line of output. The names alone
+ * have no verdict; their marks come from names and losses. */
+static uint64_t bytes_to_read(const struct diff_options *o)
+{
+	if (o->exit_code || o->form >= FORM_JSON)
+		return JUDGEMENT_ALL;
+	return o->form == FORM_NAME_STATUS ? 0 : JUDGEMENT_FIRST;
+}
+
+/* Whether a change is critical, or deletes an only copy. */
+static bool is_severe(const struct judgement *j)
+{
+	size_t i, k;
+
+	for (i = 0; i < j->count; i++)
+		for (k = 0; k < j->views[i].count; k++) {
+			const struct view_entry *e = &j->views[i].items[k];
+
+			if (e->loss == LOSS_NO_COPY ||
+			    risks_worst(&e->risks) == RISK_CRITICAL)
+				return true;
+		}
+	return false;
+}
+
+struct diff_result {
+	bool compared; /* all texts were */
+	bool severe; /* known with --exit-code */
+};
+
 static int judge_and_print(struct context *context, struct resolved_run *p,
 			   struct changes *c, const struct diff_options *o,
-			   bool *ret_compared, struct err *err)
+			   struct diff_result *ret, struct err *err)
 {
 	const struct session *s = &p->session;
 	AUTO(judgement) struct judgement j = {0};
 	AUTO(verdict) struct verdict verdict = {0};
-	bool judged = o->form <= FORM_STAT || o->form >= FORM_JSON;
+	bool verdicts = o->form == FORM_TEXT || o->form == FORM_STAT ||
+			o->form >= FORM_JSON;
 	bool complete = true;
 	struct err ignored;
 	size_t i;
 
 	for (i = 0; i < c->root_count; i++)
 		diffshow_sort(&c->roots[i].list);
-	if (judged) {
+	if (verdicts || o->exit_code || o->form == FORM_NAME_STATUS) {
 		judgement_make(s, c, &j);
-		complete = judgement_read(&j, o->form >= FORM_JSON
-						      ? JUDGEMENT_ALL
-						      : JUDGEMENT_FIRST);
-		verdict_make(&j, complete, &verdict);
+		complete = judgement_read(&j, bytes_to_read(o));
+		ret->severe = is_severe(&j);
 	}
+	if (verdicts)
+		verdict_make(&j, complete, &verdict);
+	if (o->form == FORM_KINDS)
+		return print_kinds(s, c, err);
 	if (o->form == FORM_HTML &&
 	    html_report_write(o->html, s, c, &j, &verdict, err) < 0)
 		return -err->num;
 	if (o->form == FORM_HUNKS)
-		*ret_compared = hunks_json_print(context, p, c, &j, &verdict);
+		ret->compared = hunks_json_print(context, p, c, &j, &verdict);
 	else if (o->form != FORM_HTML)
 		print_diff(s, c, &j, &verdict, o);
-	if (!complete)
+	if (verdicts && !complete)
 		print_final_verdict(&j, &verdict);
-	if (judged && !resolve_run_has_paths(p))
+	if (verdicts && !resolve_run_has_paths(p))
 		(void)verdict_save(s->fd, verdict_show_key(s, c), &verdict,
 				   &ignored);
 	return 0;
@@ -226,7 +271,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	int points, got;
 	struct freezer *freezer = NULL;
-	bool compared = true;
+	struct diff_result result = {.compared = true};
 	struct err unexpected;
 
 	if (context_open(c, true, err) < 0)
@@ -275,20 +320,14 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		output_pager_start();
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still running: these are its changes so far\n");
-	if (o->form == FORM_KINDS) {
-		AUTO(buf) struct buf head = {0};
-
-		diffshow_head(&p.session, &head);
-		(void)printf("%s", buf_text(&head));
-		if (kinds_show_changes(&changes, err) < 0)
-			return -err->num;
-	} else if (judge_and_print(c, &p, &changes, o, &compared, err) < 0) {
+	if (judge_and_print(c, &p, &changes, o, &result, err) < 0)
 		return -err->num;
-	}
-	if (!output_finish() || !compared || !diffshow_has_compared())
+	if (!output_finish() || !result.compared || !diffshow_has_compared())
 		return STATUS_REFUSED;
-	return o->exit_code &&
-	       changes_total(&changes) + changes_home(&changes)->list.count;
+	if (!o->exit_code ||
+	    !(changes_total(&changes) + changes_home(&changes)->list.count))
+		return STATUS_OK;
+	return result.severe ? STATUS_SEVERE : STATUS_REFUSED;
 }
 
 static bool read_context(const struct verb *verb, int id, const char *value,

@@ -384,10 +384,28 @@ static void stat_moves(const struct changes_root *g)
 	}
 }
 
-static void print_stat(const struct changes_root *g)
+/* The texts are read for their counts anyway: with the marks of their content.
+ */
+static const char *risk_mark(struct view *v, const struct change *c,
+			     bool read_it)
+{
+	struct view_entry *e = v ? view_find(v, c->path) : NULL;
+
+	if (!e)
+		return "";
+	if (read_it)
+		view_judge(v, e);
+	if (e->loss == LOSS_NO_COPY || risks_worst(&e->risks) == RISK_CRITICAL)
+		return "!!";
+	return view_is_lost(e) || risks_worst(&e->risks) == RISK_HIGH ? "!"
+								      : "";
+}
+
+static void print_stat(const struct changes_root *g, struct view *view)
 {
 	const struct change_list *list = &g->list;
 	bool moves = false;
+	const char *mark;
 	size_t i;
 
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
@@ -411,7 +429,9 @@ static void print_stat(const struct changes_root *g)
 			add_line_counts(&n, &b);
 		else
 			changes_detail(c, &b);
-		(void)printf("%c  %s\n", changes_letter(c->kind), buf_text(&b));
+		mark = risk_mark(view, c, true);
+		(void)printf("%c%s%s%s\n", changes_letter(c->kind), mark,
+			     *mark ? " " : "  ", buf_text(&b));
 	}
 }
 
@@ -435,7 +455,8 @@ static void print_move_names(const struct changes_root *g)
 	}
 }
 
-void diffshow_lines(const struct changes_root *g, enum diff_form form)
+void diffshow_lines(const struct changes_root *g, struct view *view,
+		    enum diff_form form)
 {
 	size_t i;
 
@@ -443,7 +464,7 @@ void diffshow_lines(const struct changes_root *g, enum diff_form form)
 		print_move_names(g);
 
 	if (form == FORM_STAT) {
-		print_stat(g);
+		print_stat(g, view);
 		return;
 	}
 	for (i = 0; i < g->list.count; i++) {
@@ -460,7 +481,8 @@ void diffshow_lines(const struct changes_root *g, enum diff_form form)
 		text_escape_name(&b, g->prefix);
 		text_escape_name(&b, c->path);
 		if (form == FORM_NAME_STATUS)
-			(void)printf("%c\t", changes_letter(c->kind));
+			(void)printf("%c%s\t", changes_letter(c->kind),
+				     risk_mark(view, c, false));
 		(void)printf("%s\n", buf_text(&b));
 	}
 }

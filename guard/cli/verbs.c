@@ -113,7 +113,7 @@ static const struct option_spec diff_options[] = {
 	{OPT_JSON, "json", "[FORM]", "print JSON; hunks: an object a line",
 	 "hunks"},
 	{OPT_EXIT_CODE, "exit-code", NULL,
-	 "exit with 1 when there are changes"},
+	 "exit with 1 when there are changes, 3 for a severe one"},
 	{OPTION_PAGER},
 	{OPTION_COLOR},
 	{0},

