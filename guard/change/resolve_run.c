@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/state/report.h"
@@ -328,6 +329,28 @@ int resolve_run_lock(struct context *c, struct resolved_run *p, struct err *err)
 		return got;
 	session_free(&p->session);
 	p->session = locked;
+	return 0;
+}
+
+void resolve_run_unlock(struct resolved_run *p)
+{
+	fd_close(&p->session.lock_fd);
+}
+
+int resolve_run_relock(struct context *c, struct resolved_run *p,
+		       struct err *err)
+{
+	AUTO(session) struct session locked = {.fd = -1, .lock_fd = -1};
+
+	if (open_run(c, p->session.id, true, &locked, err) < 0)
+		return -err->num;
+	if (locked.state != p->session.state)
+		return fail(err, EBUSY,
+			    "run %s is %s now: another guard process has "
+			    "changed it",
+			    session_label(&locked),
+			    run_state_name(locked.state));
+	p->session.lock_fd = TAKE_FD(locked.lock_fd);
 	return 0;
 }
 

@@ -55,6 +55,11 @@ bool resolve_run_matches(const struct session *s, const char *glob);
 /* Whether an operand is a glob of runs: it has a wildcard, and no file has this
  * name. */
 bool resolve_run_is_glob(const char *text);
+/* Releases the lock, for a command in a copy of the run, and takes it again.
+ * -EBUSY: another process has the lock, or has changed the run's state. */
+void resolve_run_unlock(struct resolved_run *p);
+int resolve_run_relock(struct context *c, struct resolved_run *p,
+		       struct err *err);
 /* Takes the run's lock later (-EBUSY: live) and reads its record again, since
  * recover_project() may have changed it. */
 int resolve_run_lock(struct context *c, struct resolved_run *p,

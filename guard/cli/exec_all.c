@@ -31,6 +31,7 @@
 
 struct outcome {
 	const struct session *run; /* borrowed */
+	bool shown; /* its output is printed */
 	int status; /* -1: it is running, and was skipped */
 	int64_t ms;
 	uint64_t changed; /* files that the command wrote */
@@ -40,6 +41,7 @@ struct outcome {
 /* The output of the command, as it arrives. */
 struct output_log {
 	int fd; /* log file */
+	bool shown; /* on stdout, too */
 	size_t written;
 	struct buf tail; /* the end of the output */
 };
@@ -145,6 +147,13 @@ static void add_output(struct output_log *l, const char *bytes, size_t len)
 	if (l->fd >= 0 && kept)
 		(void)fd_write(l->fd, bytes, kept);
 	l->written += kept;
+	if (l->shown) {
+		AUTO(buf) struct buf escaped = {0};
+
+		text_escape(&escaped, bytes, len, true);
+		(void)fputs(buf_text(&escaped), stdout);
+		(void)fflush(stdout);
+	}
 	buf_add(&l->tail, bytes, len);
 	if (l->tail.len > 2 * LAST_LINE_MAX) {
 		memmove(l->tail.data,
@@ -227,7 +236,7 @@ static int exec_in_copy(struct context *c, const struct run_exec *v,
 	auto_close int fd = fd_open_dir(c->state.runs_fd, o->run->id);
 	auto_free char *path = fd < 0 ? NULL : fd_path(fd);
 	auto_free char *dir = path ? path_join(path, name) : NULL;
-	struct output_log log = {.fd = -1};
+	struct output_log log = {.fd = -1, .shown = o->shown};
 	struct run_exec copy = *v;
 	int64_t begun = timestamp_monotonic_ms();
 	struct err ignored;
@@ -266,6 +275,31 @@ static int exec_in_copy(struct context *c, const struct run_exec *v,
 		record_test(c, o, v);
 	/* A rest that cannot be removed now goes with the run. */
 	(void)dirtree_remove(fd, name, &ignored);
+	return 0;
+}
+
+int exec_all_try(struct context *c, const struct session *s,
+		 const struct run_exec *v, char **ret_summary, struct err *err)
+{
+	struct outcome o = {.run = s, .shown = true};
+	AUTO(buf) struct buf b = {0};
+	sigset_t signals;
+	int got;
+
+	context_block_signals(&signals);
+	got = exec_in_copy(c, v, &signals, &o, err);
+	(void)context_restore_signals(&signals);
+	if (got < 0)
+		return got;
+	if (o.status == RUN_STATUS_GUARD)
+		buf_add_text(&b, "the command could not be started");
+	else
+		buf_printf(&b, "exit status %d, %.1f s", o.status,
+			   (double)o.ms / 1000);
+	if (o.last && *o.last)
+		buf_printf(&b, ": %s", o.last);
+	free(o.last);
+	*ret_summary = buf_take_text(&b);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "guard/cli/plan_print.h"
 #include "guard/cli/review_show.h"
 #include "guard/cli/discard.h"
+#include "guard/cli/exec_all.h"
 #include "guard/cli/patch_print.h"
 #include "guard/cli/review_prompt.h"
 #include "guard/cli/verdict_show.h"
@@ -36,6 +37,7 @@ struct review_session {
 	char *scratch; /* the run's directory */
 	struct decisions *decisions;
 	struct judged_run judged; /* losses and verdict */
+	bool lost; /* another process has the run now */
 	enum plan_resolve resolve;
 	struct plan_counts counts; /* of the plans to apply */
 };
@@ -543,6 +545,11 @@ static int finish_screen(struct review_session *v, const struct screen_job *job,
 	int got, status;
 
 	*err->text = '\0';
+	if (v->lost)
+		return fail(err, EBUSY,
+			    "another guard process has changed run %s during "
+			    "the test: nothing applied",
+			    session_label(&v->a->p->session));
 	switch (choice) {
 	case SCREEN_APPLY:
 	case SCREEN_COMMITS:
@@ -599,6 +606,29 @@ static int load_decisions(struct review_session *v, char **ret_note,
 	return 0;
 }
 
+/* A command in a copy of the run, which needs the run's lock. */
+static int try_command(void *arg, const char *command, char **ret_summary,
+		       struct err *err)
+{
+	static const char *const none[] = {NULL};
+	struct review_session *v = arg;
+	auto_free char *text = mem_strdup(command);
+	char shell[] = "sh", option[] = "-c";
+	char *const argv[] = {shell, option, text, NULL};
+	const struct run_exec exec = {.argv = argv, .env = none};
+	struct err lost;
+	int got;
+
+	resolve_run_unlock(v->a->p);
+	got = exec_all_try(v->a->c, &v->a->p->session, &exec, ret_summary, err);
+	if (resolve_run_relock(v->a->c, v->a->p, &lost) < 0) {
+		v->lost = true;
+		*err = lost;
+		return -err->num;
+	}
+	return got;
+}
+
 /* -ENOTTY: no full screen is possible here. */
 static int review_on_screen(struct review_session *v, const char *note,
 			    struct err *err)
@@ -610,11 +640,17 @@ static int review_on_screen(struct review_session *v, const char *note,
 	auto_free char *patch = mem_printf("%s.patch", session_label(s));
 	auto_free char *commits_to = find_commits_branch(v);
 	auto_free char *message = NULL;
+	auto_free const char **root_paths =
+		mem_alloc(v->count * sizeof(*root_paths));
 	struct screen_job job = {
 		.reviews = reviews,
 		.count = v->count,
 		.decisions = v->decisions,
 		.verdict = &v->judged.verdict,
+		.root_paths = root_paths,
+		.test = v->o->test,
+		.try = try_command,
+		.arg = v,
 		.message = note,
 		.scratch_fd = s->fd,
 		.scratch = v->scratch,
@@ -628,8 +664,10 @@ static int review_on_screen(struct review_session *v, const char *note,
 	size_t i;
 	int got;
 
-	for (i = 0; i < v->count; i++)
+	for (i = 0; i < v->count; i++) {
 		reviews[i] = &v->parts[i].review;
+		root_paths[i] = s->roots[i].path;
+	}
 	for (;;) {
 		choice = screen_run(&job);
 		if (choice == SCREEN_NOT)

@@ -14,6 +14,7 @@ struct review_session_options {
 	bool short_head; /* no summary in front */
 	bool kinds; /* asks about kinds of hunks first */
 	bool forget; /* drops the decisions of an earlier review first */
+	const char *test; /* command for the screen's key t, or NULL */
 	enum plan_resolve resolve;
 	struct committing_options commit;
 };

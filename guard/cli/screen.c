@@ -81,6 +81,29 @@ static void take_reports(struct screen *s)
 	report_to(&sink);
 }
 
+void screen_leave(struct screen *s)
+{
+	screen_term_leave(s->term);
+	report_sink_install();
+}
+
+void screen_return(struct screen *s)
+{
+	take_reports(s);
+}
+
+void screen_wait_enter(struct screen *s)
+{
+	(void)s;
+	/* The terminal reads lines now. */
+	for (;;) {
+		int c = getchar();
+
+		if (c == '\n' || c == EOF)
+			return;
+	}
+}
+
 /* --- moves --- */
 
 /* Texts that are not on the screen any more are freed. */
@@ -361,11 +384,10 @@ static void edit(struct screen *s)
 		screen_say(s, "only a hunk of a text can be edited");
 		return;
 	}
-	screen_term_leave(s->term);
-	report_sink_install();
+	screen_leave(s);
 	got = review_edit(&item->hunks, part - item->rights, s->job->scratch_fd,
 			  s->job->scratch, &err);
-	take_reports(s);
+	screen_return(s);
 	if (got < 0)
 		screen_say(s, "%s", err.text);
 	screen_remake(s, part);
@@ -625,6 +647,16 @@ static void handle_other_key(struct screen *s, int key)
 	case 'F':
 		filter(s, s->list.pattern, !s->list.open_only);
 		break;
+	case 'i':
+		screen_show_versions(s);
+		break;
+	case '=':
+		if (screen_answer_kind(s))
+			go_on(s);
+		break;
+	case 't':
+		screen_try(s);
+		break;
 	case 'w':
 		s->words = !s->words;
 		screen_remake(s, screen_part(s));
@@ -730,5 +762,6 @@ enum screen_choice screen_run(const struct screen_job *job)
 	review_list_free(&s.list);
 	screen_text_free(&s.text);
 	free(s.message);
+	free(s.test);
 	return choice;
 }

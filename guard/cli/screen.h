@@ -32,6 +32,14 @@ struct screen_job {
 	const char *branch, *patch; /* names for the menu */
 	const char *commits_to; /* the branch that the run's commits move;
 				   NULL: none */
+	const char *const *root_paths; /* absolute, of each root */
+	const char *test; /* command of --test, or NULL */
+	/* Runs a command in a throw-away copy of the run, whose output it
+	 * prints; *ret_summary: its end in words, to free. The terminal is
+	 * free. */
+	int (*try)(void *arg, const char *command, char **ret_summary,
+		   struct err *err);
+	void *arg;
 	const char *message; /* shown at the start, escaped; or NULL */
 };
 

@@ -1,6 +1,7 @@
 /*
  * The full screen's modules among themselves: screen.c (keys and acts),
- * screen_draw.c (the picture), screen_pages.c (help, menu, prompts).
+ * screen_draw.c (the picture), screen_pages.c (help, menu, prompts),
+ * screen_views.c (versions, kinds, tests).
  */
 #ifndef GUARD_CLI_SCREEN_PRIVATE_H
 #define GUARD_CLI_SCREEN_PRIVATE_H
@@ -34,6 +35,7 @@ struct screen {
 	regex_t regex;
 	bool searched; /* regex is valid */
 	bool all_decided; /* the menu comes by itself */
+	char *test; /* the last command that was tried */
 	bool verdict; /* its lines are shown */
 	bool warned; /* that the answers are not kept */
 };
@@ -67,7 +69,23 @@ enum screen_choice screen_finish(struct screen *s);
 /* A line that the user types, beginning with `begin`; NULL: Escape. To free. */
 char *screen_prompt(struct screen *s, const char *question, const char *begin);
 
+/* screen_views.c */
+
+/* The stored versions of the selected path. */
+void screen_show_versions(struct screen *s);
+/* The hunks like the one under the cursor; asks, and answers them all. true:
+ * they are decided. */
+bool screen_answer_kind(struct screen *s);
+/* Runs a command of the user in a copy of the run. */
+void screen_try(struct screen *s);
+
 /* screen.c */
+
+/* Between these two the terminal is another program's. */
+void screen_leave(struct screen *s);
+void screen_return(struct screen *s);
+/* Waits for Enter, without the screen. */
+void screen_wait_enter(struct screen *s);
 
 /* Takes the place of the message. */
 void screen_say(struct screen *s, const char *format, ...)

@@ -474,6 +474,28 @@ void review_list_answer_part(struct review_list *l, size_t part,
 	answer_part(l, row, part, answer);
 }
 
+void review_list_answer_kind(struct review_list *l, struct review_kinds *k,
+			     const struct kind *kind, enum review_answer answer)
+{
+	struct review_undo *u = begin_undo(l);
+	size_t i, last = 0;
+
+	/* The hunks of an item follow each other. */
+	for (i = 0; i < kind->places.count; i++) {
+		size_t item = kind->places.items[i].item;
+		const struct review_row row = {
+			.review = review_kinds_review(k, item),
+			.root = k->items.items[item].root,
+			.item = k->items.items[item].item,
+		};
+
+		if (!i || item != last)
+			remember(u, &row);
+		last = item;
+	}
+	review_kinds_answer(k, l->decisions, kind, answer);
+}
+
 void review_list_edited(struct review_list *l, size_t part)
 {
 	const struct review_row *row = review_list_row(l);

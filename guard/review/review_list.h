@@ -9,7 +9,7 @@
 
 #include <regex.h>
 
-#include "guard/review/decisions.h"
+#include "guard/review/review_kinds.h"
 #include "guard/review/review.h"
 
 /* In the order in which they are shown. */
@@ -129,6 +129,10 @@ size_t review_list_answer(struct review_list *l,
 			  const struct review_targets *targets,
 			  enum review_answer answer);
 void review_list_answer_part(struct review_list *l, size_t part,
+			     enum review_answer answer);
+/* Answers all hunks of a kind, made of the list's reviews, as one act. */
+void review_list_answer_kind(struct review_list *l, struct review_kinds *k,
+			     const struct kind *kind,
 			     enum review_answer answer);
 /* After a hunk of the selected item was edited: takes it. */
 void review_list_edited(struct review_list *l, size_t part);

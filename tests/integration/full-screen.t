@@ -237,6 +237,29 @@ ok 'a change that was left or is open is not applied' \
 gives 0 'the rest of the run is pending' guard status
 says "$out" work
 
+# --- a test, kinds, versions ---
+screen 80 24 "guard review --forget --test 'head -n 3 text; date >made; exit 3'"
+shown 'yes 0  no 0  open 6'
+keys t
+shows 't offers the command of --test' 'copy of the run: head -n 3 text; date'
+keys Enter
+shows 't runs a command in a copy of the run' 'exit status 3'
+ok 'the command sees the files of the run' grep -qx three "$out"
+keys Enter
+shows 'Enter goes back to the review' 'Enter text'
+keys 3 =
+shows '= shows the hunks of a kind' '1 hunk of one kind in 1 file'
+keys y
+shows 'y takes all of them' '1 hunk taken'
+keys U i
+shows 'i lists the stored versions of the path' 'Stored versions of text'
+keys 1
+shows 'a number shows a version' 'Version of '
+keys x x q
+left 1 'q quits after a test'
+guard diff --name-only >"$out" 2>"$err"
+silent "$out" made
+
 # --- the other ends ---
 screen 80 24 'guard review'
 shown 'yes 0  no 0  open'

@@ -47,6 +47,7 @@ value() {
 	*--allow) echo perf ;;
 	*--why) echo src ;;
 	*--timeout) echo 90 ;;
+	review\ --test) echo true ;;
 	*--versions) echo 5m ;;
 	*--pids-limit) echo 100 ;;
 	*--memory) echo 2g ;;

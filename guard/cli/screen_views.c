@@ -1,0 +1,271 @@
+/* Views of the full screen from a key: versions, a kind of hunks, a test. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/cli/output.h"
+#include "guard/cli/screen_private.h"
+#include "guard/history/history.h"
+#include "snapshot/store/content.h"
+
+/* Bytes of an older version that are shown. */
+#define VERSION_MAX (1u << 20)
+#define VERSIONS_MAX 9
+#define FILES_MAX 200
+
+static size_t page_columns(const struct screen *s)
+{
+	return s->columns > 8 ? (size_t)s->columns - 4 : 4;
+}
+
+/* --- older versions --- */
+
+static void add_version(struct screen_text *page, const struct history_row *row,
+			size_t number, size_t columns)
+{
+	static const char *const names[] = {
+		[HISTORY_FIRST] = "first",	 [HISTORY_ADDED] = "added",
+		[HISTORY_MODIFIED] = "modified", [HISTORY_TYPE] = "other type",
+		[HISTORY_META] = "metadata",	 [HISTORY_DELETED] = "deleted",
+		[HISTORY_PURGED] = "purged",
+	};
+	const struct snapshot *s = &row->snapshot;
+	AUTO(buf) struct buf b = {0};
+
+	buf_printf(&b, "%zu  %s  %-10s %8s  ", number, text_time(s->time),
+		   names[row->change],
+		   S_ISREG(row->entry.mode) ? text_size(row->entry.size) : "");
+	if (row->of_run)
+		buf_add_text(&b, "by a run: ");
+	output_truncated(&b, *s->command ? s->command : s->reason);
+	screen_text_add(page, ' ', buf_text(&b), b.len, columns);
+}
+
+static void show_version(struct screen *s, struct store *store,
+			 const struct history_row *row)
+{
+	AUTO(buf) struct buf text = {0};
+	struct screen_text page = {0};
+	struct err err = {0};
+
+	if (!S_ISREG(row->entry.mode) || row->entry.size > VERSION_MAX)
+		screen_say(s, "this version is no text that can be shown");
+	else if (content_append(store, &row->entry.content, &text, &err) < 0)
+		screen_say(s, "%s", err.text);
+	else if (memchr(text.data ? (void *)text.data : "", 0, text.len))
+		screen_say(s, "this version is not a text");
+	else {
+		auto_free char *title = mem_printf(
+			" Version of %s", text_time(row->snapshot.time));
+
+		screen_text_add(&page, ' ', (const char *)text.data, text.len,
+				page_columns(s));
+		(void)screen_page(s, title, &page,
+				  " j k space scroll   any other key: back");
+	}
+	screen_text_free(&page);
+}
+
+/* The newest first; *ret_count of them are on the page. */
+static void list_versions(const struct history *h, struct screen_text *page,
+			  size_t columns, size_t *ret_count)
+{
+	size_t i;
+
+	*ret_count = h->count < VERSIONS_MAX ? h->count : VERSIONS_MAX;
+	for (i = 0; i < *ret_count; i++)
+		add_version(page, &h->rows[h->count - 1 - i], i + 1, columns);
+	if (!h->count)
+		screen_text_add(page, ' ', "no stored version", 17, columns);
+	if (h->count > *ret_count) {
+		const char *more = "guard log lists the older ones";
+
+		screen_text_add(page, '#', more, strlen(more), columns);
+	}
+}
+
+void screen_show_versions(struct screen *s)
+{
+	const struct review_row *row = review_list_row(&s->list);
+	auto_free char *path = NULL, *title = NULL;
+	AUTO(history) struct history h = {0};
+	AUTO(buf) struct buf name = {0};
+	struct err err;
+	int key;
+
+	if (!row)
+		return;
+	path = path_join(s->job->root_paths[row->root],
+			 review_list_item(row)->path);
+	h.path = path;
+	if (history_load(&h, row->review->store, &err) < 0) {
+		screen_say(s, "%s", err.text);
+		return;
+	}
+	text_escape_name(&name, review_list_item(row)->path);
+	title = mem_printf(" Stored versions of %s", buf_text(&name));
+	do {
+		struct screen_text page = {0};
+		size_t count;
+
+		list_versions(&h, &page, page_columns(s), &count);
+		key = screen_page(s, title, &page,
+				  " 1-9 show a version   any other key: back");
+		screen_text_free(&page);
+		screen_hush(s);
+		if (key < '1' || (size_t)(key - '0') > count)
+			return;
+		show_version(s, row->review->store,
+			     &h.rows[h.count - (size_t)(key - '0')]);
+	} while (true);
+}
+
+/* --- a kind of hunks --- */
+
+static const struct kind *find_kind(const struct review_kinds *k,
+				    const struct review_row *row, size_t part)
+{
+	size_t i, n;
+
+	for (i = 0; i < k->kinds.items.count; i++) {
+		const struct kind *kind = &k->kinds.items.items[i];
+
+		for (n = 0; n < kind->places.count; n++) {
+			const struct kind_place *p = &kind->places.items[n];
+			const struct review_kinds_item *item =
+				&k->items.items[p->item];
+
+			if (item->root == row->root &&
+			    item->item == row->item && p->part == part)
+				return kind;
+		}
+	}
+	return NULL;
+}
+
+static void add_kind_files(const struct review_kinds *k,
+			   const struct kind *kind, struct screen_text *page,
+			   size_t columns)
+{
+	size_t i, listed = 0, last = (size_t)-1;
+
+	for (i = 0; i < kind->places.count; i++) {
+		size_t item = kind->places.items[i].item;
+		AUTO(buf) struct buf b = {0};
+
+		if (item == last)
+			continue;
+		last = item;
+		if (listed++ == FILES_MAX) {
+			buf_printf(&b, "and %s more",
+				   text_count(kind->files - FILES_MAX, "file"));
+			screen_text_add(page, '#', buf_text(&b), b.len,
+					columns);
+			return;
+		}
+		text_escape_name(&b, review_kinds_item(k, item)->path);
+		screen_text_add(page, ' ', buf_text(&b), b.len, columns);
+	}
+}
+
+/* The sample is lines with '-' and '+' in front. */
+static void add_sample(const struct kind *kind, struct screen_text *page,
+		       size_t columns)
+{
+	const char *at = (const char *)kind->sample.data;
+	const char *end = at + kind->sample.len;
+
+	while (at < end) {
+		const char *feed = memchr(at, '\n', (size_t)(end - at));
+		const char *stop = feed ? feed : end;
+
+		screen_text_add(page, *at, at + 1, (size_t)(stop - at - 1),
+				columns);
+		at = stop + (feed != NULL);
+	}
+}
+
+static bool ask_about_kind(struct screen *s, struct review_kinds *k,
+			   const struct kind *kind)
+{
+	struct screen_text page = {0};
+	AUTO(buf) struct buf title = {0};
+	int key;
+
+	buf_printf(&title, " %s of one kind in %s",
+		   text_count(kind->places.count, "hunk"),
+		   text_count(kind->files, "file"));
+	add_sample(kind, &page, page_columns(s));
+	screen_text_add(&page, ' ', "\n", 1, page_columns(s));
+	add_kind_files(k, kind, &page, page_columns(s));
+	key = screen_page(s, buf_text(&title), &page,
+			  " y take all  n leave all  u open all   any other "
+			  "key: back");
+	screen_text_free(&page);
+	if (key != 'y' && key != 'n' && key != 'u')
+		return false;
+	review_list_answer_kind(&s->list, k, kind,
+				key == 'y'   ? REVIEW_YES
+				: key == 'n' ? REVIEW_NO
+					     : REVIEW_OPEN);
+	screen_say(s, "%s %s; U takes that back",
+		   text_count(kind->places.count, "hunk"),
+		   key == 'y'	? "taken"
+		   : key == 'n' ? "left"
+				: "open");
+	return key != 'u';
+}
+
+bool screen_answer_kind(struct screen *s)
+{
+	const struct review_row *row = review_list_row(&s->list);
+	AUTO(review_kinds) struct review_kinds k = {0};
+	const struct kind *kind;
+	bool decided = false;
+	size_t i;
+
+	if (!row)
+		return false;
+	review_kinds_make(s->list.reviews, s->list.review_count, &k);
+	kind = find_kind(&k, row, screen_part(s));
+	if (kind)
+		decided = ask_about_kind(s, &k, kind);
+	else
+		screen_say(s, "only hunks of modified texts without a critical "
+			      "risk have a kind");
+	for (i = 0; i < k.items.count; i++)
+		if (review_kinds_item(&k, i) != review_list_item(row))
+			review_close(review_kinds_review(&k, i),
+				     review_kinds_item(&k, i));
+	return decided;
+}
+
+/* --- a test --- */
+
+void screen_try(struct screen *s)
+{
+	const char *before = s->test ? s->test : s->job->test;
+	auto_free char *typed = NULL, *summary = NULL;
+	struct err err;
+
+	typed = screen_prompt(s, "Run in a throw-away copy of the run:",
+			      before ? before : "");
+	if (!typed || !*typed)
+		return;
+	free(s->test);
+	s->test = TAKE(typed);
+	screen_leave(s);
+	if (s->job->try(s->job->arg, s->test, &summary, &err) < 0)
+		summary = mem_strdup(err.text);
+	(void)printf("\n%s%s%s (Enter goes back to the review)\n",
+		     output_style(STYLE_BOLD), summary,
+		     output_style(STYLE_NONE));
+	(void)fflush(stdout);
+	screen_wait_enter(s);
+	screen_return(s);
+	screen_say(s, "%s", summary);
+}
