@@ -133,8 +133,8 @@ char *risk_sentence(const struct risk *risk)
 static const struct risk_rule rule_history = {
 	"git-deleted", RISK_CRITICAL, false,
 	"is a repository with its complete history"};
-static const struct risk_rule rule_unread = {
-	"not-examined", RISK_NOTE, false, "was not examined: it is too large"};
+static const struct risk_rule rule_unread = {"not-examined", RISK_NOTE, false,
+					     "is too large to be examined"};
 
 static void judge_content(const struct risk_file *f,
 			  const struct risk_rule *rule, enum risk_as as,
@@ -148,7 +148,8 @@ static void judge_content(const struct risk_file *f,
 		if (rule)
 			risk_add(r, rule, RISK_NONE);
 		if (S_ISREG(f->now_mode) && f->now_size > RISK_READ_MAX)
-			risk_add(r, &rule_unread, RISK_NONE);
+			risk_add_line(r, &rule_unread, RISK_NONE, 0, NULL,
+				      text_size(f->now_size));
 		return;
 	}
 	if (had && !f->read(f->arg, false, &old))
@@ -219,14 +220,18 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 	if (complete)
 		risk_judge_bytecode(f, ret);
 	rule = S_ISDIR(f->now_mode) ? NULL : risk_name_rule(f->path, &as);
+	if (!rule && S_ISLNK(f->now_mode))
+		rule = risk_link_rule(f->path);
 	if (risk_in_generated(f->path)) {
 		judge_generated(f, rule, ret);
 		return;
 	}
 	if (S_ISDIR(f->now_mode))
 		return;
-	/* git executes no hook of this name. */
-	if (strlen(name) > 7 && strcmp(name + strlen(name) - 7, ".sample") == 0)
+	/* git executes no hook of this name, and no tool loads such variables.
+	 */
+	if (rule && (as == AS_ENV || strcmp(rule->id, "git-hook") == 0) &&
+	    strlen(name) > 7 && strcmp(name + strlen(name) - 7, ".sample") == 0)
 		rule = NULL;
 	if (complete || (rule && rule->level == RISK_CRITICAL))
 		judge_content(f, rule, as, complete, ret);

@@ -64,7 +64,8 @@ static const struct name_rule table[] = {
 	{{"hook-manager", RISK_HIGH, true,
 	  "by its hook manager at commit or push"},
 	 AS_ADDED,
-	 "lefthook.yml|.lefthook.yml|.husky/|.overcommit.yml|.githooks/|"
+	 "lefthook.*|lefthook-local.*|.lefthook.*|.lefthook-local.*|.husky/"
+	 "|.overcommit.yml|.githooks/|"
 	 ".simple-git-hooks.*|.lintstagedrc*|.commitlintrc*|.czrc"},
 	{{"shell-start", RISK_CRITICAL, true, "when a shell starts"},
 	 AS_NAME,
@@ -97,7 +98,8 @@ static const struct name_rule table[] = {
 	 ".envrc|.envrc.local|.autoenv|.autoenv.leave|.smartcd/|"
 	 ".mise.toml|mise.toml|.mise/|.rtx.toml|.asdfrc|.tool-versions|"
 	 ".direnvrc|.config/direnv/|.config/mise/|.in|.out|.env.envrc|"
-	 ".kamal/hooks/"},
+	 ".kamal/hooks/|mise.*.toml|.mise.*.toml|mise/config.toml|"
+	 ".config/mise.toml"},
 	{{"env-file", RISK_HIGH, true,
 	  "with the tools that read it (PATH, LD_PRELOAD, ...)"},
 	 AS_ENV,
@@ -187,7 +189,8 @@ static const struct name_rule table[] = {
 	 "SKILL.md|.claude.json|.cursorignore|.cursorindexingignore|"
 	 ".github/chatmodes/|.aider*|CONVENTIONS.md|.continuerc.json|"
 	 ".roorules*|.augment/|.trae/|.zencoder/|.factory/|.tabnine/|"
-	 "llms.txt|.rules|.ai/"},
+	 "llms.txt|.rules|.ai/|crush.json|.copilot/|.pi/|.config/kilo/|"
+	 ".config/opencode/|.config/crush/|.config/goose/"},
 	{{"guard-settings", RISK_CRITICAL, true,
 	  "or steers the next run of guard"},
 	 AS_NAME,
@@ -605,6 +608,42 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as)
 		return NULL;
 	*ret_as = table[best].as;
 	return &table[best].rule;
+}
+
+/* Whether the path is that of a directory on the way to the pattern's files.
+ * Only hidden ones count there: a link named "go" is no $HOME/go/bin. */
+static bool leads_to_pattern(const char *pattern, size_t len, const char *path)
+{
+	size_t i;
+
+	for (i = 1; i < len; i++)
+		if (pattern[i] == '/' && (*pattern == '.' || i + 1 == len) &&
+		    glob_matches(pattern, i, path))
+			return true;
+	return false;
+}
+
+const struct risk_rule *risk_link_rule(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < ROWS; i++) {
+		const char *at = table[i].patterns;
+		size_t len;
+
+		for (; *at; at += len + (at[len] == '|')) {
+			const char *part = path;
+
+			len = strcspn(at, "|");
+			while (part && !leads_to_pattern(at, len, part)) {
+				part = strchr(part, '/');
+				part += part != NULL;
+			}
+			if (part)
+				return &table[i].rule;
+		}
+	}
+	return NULL;
 }
 
 const char *risk_by_name(const char *path, enum risk_level *ret_level)

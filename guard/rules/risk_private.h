@@ -60,6 +60,9 @@ enum risk_as {
 /* The rule for a file of that name, and how its content is judged; NULL: none.
  */
 const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as);
+/* The rule for files that a link of that name would bring, if it leads to a
+ * directory: .vscode, .github. NULL: none. */
+const struct risk_rule *risk_link_rule(const char *path);
 /* The levels of the rules in a table with this id; RISK_NONE: none has it. */
 enum risk_level risk_name_level(const char *id);
 

@@ -95,6 +95,33 @@ static void names_that_run_are_known_at_any_depth(void **state)
 	assert_int_equal(level_by_name(".gitignore"), RISK_NOTE);
 }
 
+/* Its directory's files would have such names. */
+static void
+a_link_in_place_of_a_known_directory_is_judged_by_its_files(void **state)
+{
+	static const struct {
+		const char *path;
+		enum risk_level level;
+	} links[] = {
+		{".vscode", RISK_CRITICAL}, {"a/.claude", RISK_CRITICAL},
+		{".github", RISK_CRITICAL}, {".github/workflows", RISK_HIGH},
+		{".envrc", RISK_CRITICAL},  {".config", RISK_CRITICAL},
+		{".husky", RISK_HIGH},	    {"go", RISK_NONE},
+		{"vscode", RISK_NONE},	    {"x/a", RISK_NONE},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		AUTO(risks) struct risks r = {0};
+
+		judge(links[i].path, 0, S_IFLNK | 0777, NULL, "b", &r);
+		if (risks_worst(&r) != links[i].level)
+			print_error("%s\n", links[i].path);
+		assert_int_equal(risks_worst(&r), links[i].level);
+	}
+}
+
 static void what_a_home_folder_executes_is_known(void **state)
 {
 	static const char *const names[] = {
@@ -610,6 +637,8 @@ static void the_worst_comes_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_link_in_place_of_a_known_directory_is_judged_by_its_files),
 		cmocka_unit_test(names_that_run_are_known_at_any_depth),
 		cmocka_unit_test(what_a_home_folder_executes_is_known),
 		cmocka_unit_test(whatever_is_known_to_execute_is_named),

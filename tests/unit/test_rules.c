@@ -460,6 +460,7 @@ static void a_file_that_is_too_large_is_not_examined(void **state)
 	risk_judge(&f, &r);
 	assert_int_equal(r.count, 1);
 	assert_string_equal(r.items[0].id, "not-examined");
+	assert_string_equal(r.items[0].line, "1.0 MB");
 	f.path = "package.json";
 	risk_judge(&f, &named);
 	assert_int_equal(risks_worst(&named), RISK_HIGH);
