@@ -301,7 +301,8 @@ static int parse_consent(struct apply *a, struct err *err)
 					  err) < 0)
 			return -err->num;
 	}
-	for (i = 0; a->named && a->named[i]; i++)
+	/* What the run will write there is not known yet. */
+	for (i = 0; !a->o->follow && a->named && a->named[i]; i++)
 		mem_list_add(&c->named, a->named[i]);
 	return 0;
 }
@@ -350,15 +351,16 @@ static int make_apply_plan(struct apply *a, struct err *err)
 	if (parse_consent(a, err) < 0 ||
 	    apply_plan_make(&a->in, a->o->resolve, err) < 0)
 		return -err->num;
-	if (a->o->dry || a->o->json || a->o->follow || !has_terminal() ||
-	    !take_askable(a))
+	if (a->o->dry || a->o->json || (a->o->follow && a->o->yes) ||
+	    !has_terminal() || !take_askable(a))
 		return 0;
 	for (i = 0; i < a->askable.count; i++)
 		mem_list_add(&a->in.consent.paths, a->askable.items[i].path);
 	return apply_plan_make(&a->in, a->o->resolve, err);
 }
 
-/* One by one, also with -y; a change with a no is left out. */
+/* One by one, also with -y; a change with a no is left out. 1: that ends the
+ * apply, because a commit has all files of the run. */
 static int ask_about_refused(struct apply *a, struct err *err)
 {
 	bool all = true;
@@ -375,6 +377,13 @@ static int ask_about_refused(struct apply *a, struct err *err)
 		mem_list_add(yes ? &a->in.consent.paths : &a->in.consent.except,
 			     asked->path);
 		all &= yes;
+	}
+	if (!all && (a->o->commits || a->o->commit.on)) {
+		output_hint("nothing applied: a commit takes all files; guard "
+			    "apply %s, without %s, leaves some out",
+			    session_label(&a->in.p->session),
+			    a->o->commits ? "--commits" : "--commit");
+		return 1;
 	}
 	return all ? 0 : apply_plan_make(&a->in, a->o->resolve, err);
 }
@@ -513,6 +522,7 @@ static int apply_locked(struct apply *a, struct err *err)
 	size_t i;
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 	uint64_t after;
+	int declined;
 
 	if (apply_plan_load(&a->in, err) < 0 ||
 	    (apply_selection_any(&a->selection) &&
@@ -543,8 +553,9 @@ static int apply_locked(struct apply *a, struct err *err)
 		plan_print_choices(&a->in.change.roots[i].plan);
 	for (i = 0; i < a->in.change.root_count && !a->o->json; i++)
 		plan_print_owners(&a->in.change.roots[i].plan);
-	if (ask_about_refused(a, err) < 0)
-		return -err->num;
+	declined = ask_about_refused(a, err);
+	if (declined)
+		return declined < 0 ? -err->num : STATUS_REFUSED;
 	out = conflict_remedy(a);
 	for (i = 0; i < a->in.change.root_count; i++)
 		blocked |= plan_print_blocks(&a->in.change.roots[i].plan, out,

@@ -105,6 +105,29 @@ gives 0 'after an edit of the user' guard diff two
 says "$out" 'CHANGED HERE'
 guard discard -y -q two
 
+# --- critical changes ---
+begin critical
+guard apply --follow -y --rest 0.1s critical -- .envrc beside \
+	>"$T/out" 2>"$T/err" &
+follower=$!
+until_true said "$T/err" 'following'
+tell 'echo evil >.envrc; echo b >beside; : >done3'
+ok 'a change beside a critical one is applied' until_true holds beside b
+no 'a critical one is not, though a path named it in advance' test -e .envrc
+ok 'it is listed' until_true said "$T/err" "'.envrc' runs when"
+kill "$follower"
+wait "$follower"
+printf 'n\ny\n' | TERM=dumb timeout 60 script -q -e -c \
+	'guard apply --follow --rest 0.1s critical' /dev/null >"$T/raw" 2>&1 &
+follower=$!
+ok 'on a terminal --follow asks about it' \
+	until_true said "$T/raw" 'apply it anyway?'
+tell 'exit 0'
+wait "$follower"
+no 'a no leaves it out' test -e .envrc
+wait "$guard"
+guard discard -y -q critical
+
 # --- paths, bad input ---
 begin three
 guard apply --follow -y --rest 0.1s three -- inside >"$T/out" 2>"$T/err" &

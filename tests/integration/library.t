@@ -77,6 +77,15 @@ is "$(guard status -q)" "$run" 'the refused run is still pending'
 no 'the refused apply changes nothing in the home' test -e "$HOME/.only-home"
 ok 'the run is discarded' guard discard -y
 
+ok 'a run makes a critical change' guard run -q -- \
+	sh -c 'echo evil >.envrc; echo new >other'
+run=$(guard status -q)
+applies 1 'the example refuses a critical change' y "$run"
+says "$out" 'cannot apply .envrc: runs when you enter the directory'
+says "$err" "guard apply -n $run names the remedies"
+no 'nothing of the run is applied' test -e .envrc -o -e other
+ok 'the run is discarded' guard discard -y
+
 gives 1 'the example cannot be used inside of a run' \
 	guard run -q -- "$example"
 says "$err" 'inside run'
