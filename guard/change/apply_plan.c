@@ -18,6 +18,7 @@
 #include "guard/change/live.h"
 #include "guard/change/recover.h"
 #include "guard/change/moved_dirs.h"
+#include "guard/rules/risk.h"
 #include "guard/state/report.h"
 #include "overlay/upper_busy.h"
 #include "restore/result.h"
@@ -507,13 +508,16 @@ static int plan_root(struct apply_plan *a, size_t index,
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
 	char **paths = resolve_run_paths(a->p, index);
 	bool home = is_home(a, index);
+	const char *path = apply_plan_root_path(a, index);
+	auto_free char *above = home ? NULL : risk_above(path);
 	bool late = !home && a->p->session.roots[index].late;
 	struct consent_root consent = {
 		.consent = &a->consent,
 		.store = a->c->store,
 		.now = &root->now.root,
 		.want = root->picked ? root->picked : &root->want.root,
-		.path = apply_plan_root_path(a, index),
+		.path = path,
+		.above = above,
 		.home = home,
 	};
 	AUTO(mem_list)

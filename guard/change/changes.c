@@ -293,6 +293,7 @@ int changes_load(const struct session *s, const struct state *state,
 
 		root->prefix =
 			i ? changes_prefix(path, s->home) : mem_strdup("");
+		root->above = risk_above(path);
 		root->where =
 			i ? mem_printf(" in %s", root->prefix) : mem_strdup("");
 		if (load_root(s, i, root, err) == 0)
@@ -328,6 +329,7 @@ void changes_free(struct changes *c)
 		change_list_free(&root->list);
 		free(root->prefix);
 		free(root->where);
+		free(root->above);
 	}
 	free(c->roots);
 	*c = (struct changes)CHANGES_NONE;

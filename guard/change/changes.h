@@ -35,6 +35,7 @@ struct changes_root {
 	int upper_fd, lower_fd;
 	char *prefix; /* printed before its paths: "", "~/other/", "~/" */
 	char *where; /* for people: "", " in ~/other/"... */
+	char *above; /* risk_above() of the directory */
 	bool home; /* caches are not shown, and a .git is like the rest */
 	/* Reads files that lie elsewhere, as changes_read(); NULL: they lie in
 	 * the two directories. */

@@ -26,6 +26,7 @@ struct consent_root {
 	struct store *store;
 	const struct entry *now, *want; /* both trees */
 	const char *path; /* absolute, of the root */
+	const char *above; /* risk_above(path), or NULL */
 	bool home; /* caches of it are no risk */
 };
 

@@ -239,6 +239,7 @@ static int make_review(struct apply_selection *s, struct apply_plan *a,
 	char *const *paths = resolve_run_paths(a->p, index);
 	const struct review_options options = {
 		.paths = (const char *const *)paths,
+		.root = apply_plan_root_path(a, index),
 		.here = &root->now.root,
 	};
 

@@ -48,7 +48,7 @@ static void kept_review_free(struct kept_review *k)
 static void load_kept(struct context *c, struct session *s,
 		      struct kept_review *ret)
 {
-	const struct review_options options = {0};
+	const struct review_options options = {.root = s->project};
 	AUTO(decisions) struct decisions *d = NULL;
 	struct err ignored;
 	size_t i, k;

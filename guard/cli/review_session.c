@@ -51,6 +51,7 @@ static int make_root_review(struct review_session *v, size_t index,
 	char *const *paths = resolve_run_paths(a->p, index);
 	const struct review_options options = {
 		.paths = (const char *const *)paths,
+		.root = apply_plan_root_path(a, index),
 		.plan = &root->plan,
 		.here = &root->now.root,
 	};

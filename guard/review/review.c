@@ -45,6 +45,7 @@ void review_free(struct review *r)
 		review_entry_free(&r->entries[i]);
 	free(r->items);
 	free(r->entries);
+	free(r->above);
 	*r = (struct review){0};
 }
 

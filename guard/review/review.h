@@ -89,11 +89,13 @@ struct review {
 	size_t already; /* changes that the project already has */
 	bool part; /* paths were named */
 	bool may_agree; /* a yes to a special one counts, if it is alone */
+	char *above; /* risk_above() of its root, or NULL */
 	const char *prefix; /* of its paths, for people; NULL: none */
 };
 
 struct review_options {
 	const char *const *paths; /* NULL-terminated, or NULL */
+	const char *root; /* absolute path, or NULL */
 	const struct entry *here; /* the project's root as it is now */
 	const struct plan *plan; /* has the refusals of all changes */
 };

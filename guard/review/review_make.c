@@ -170,6 +170,7 @@ static void find_entry_risks(struct review *r, struct review_entry *e)
 		.old_size = e->old.size,
 		.now_size = e->now.size,
 		.same_time = timestamp_compare(e->old.mtime, e->now.mtime) == 0,
+		.above = r->above,
 		.special = e->special,
 		.read = read_reviewed_side,
 		.exists = reviewed_side_exists,
@@ -206,6 +207,7 @@ int review_make(struct store *store, const struct entry *base,
 		.base = base,
 		.want = want,
 		.part = options->paths != NULL,
+		.above = options->root ? risk_above(options->root) : NULL,
 	};
 	AUTO(review_maker)
 	struct review_maker m = {

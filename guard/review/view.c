@@ -296,6 +296,7 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 		.now_mode = c->now.mode,
 		.old_size = c->old.size,
 		.now_size = c->now.size,
+		.above = v->root ? v->root->above : NULL,
 		.acl = (c->flags & CHANGE_ACL) != 0,
 		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
 		.special = (c->flags & CHANGE_SETID) != 0,
@@ -320,7 +321,8 @@ bool view_is_suspect(const struct view *v, const struct view_entry *e)
 		return !e->judged;
 	if (v->home && changes_is_cache(c->path))
 		return false;
-	return c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
+	return v->root->above ||
+	       c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
 	       c->kind == CHANGE_TYPE || S_ISLNK(c->now.mode) ||
 	       (!S_ISDIR(c->now.mode) && risk_by_name(c->path, &level) &&
 		level > RISK_NOTE);

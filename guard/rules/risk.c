@@ -198,6 +198,27 @@ static void judge_generated(const struct risk_file *f,
 		risk_add(r, &changed, RISK_NONE);
 }
 
+/* By the names of the file and of what it lies in. */
+static const struct risk_rule *find_name_rule(const struct risk_file *f,
+					      enum risk_as *ret_as)
+{
+	auto_free char *path = f->above ? path_join(f->above, f->path) : NULL;
+	const struct risk_rule *rule, *placed;
+	enum risk_as placed_as;
+
+	if (S_ISDIR(f->now_mode))
+		return NULL;
+	rule = risk_name_rule(f->path, ret_as);
+	placed = path ? risk_name_rule(path, &placed_as) : NULL;
+	if (placed && (!rule || placed->level > rule->level)) {
+		*ret_as = placed_as;
+		rule = placed;
+	}
+	if (!rule && S_ISLNK(f->now_mode))
+		rule = risk_link_rule(path ? path : f->path);
+	return rule;
+}
+
 static void judge_by_tables(const struct risk_file *file, bool complete,
 			    struct risks *ret)
 {
@@ -219,9 +240,7 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 	risk_judge_entry(f, ret);
 	if (complete)
 		risk_judge_bytecode(f, ret);
-	rule = S_ISDIR(f->now_mode) ? NULL : risk_name_rule(f->path, &as);
-	if (!rule && S_ISLNK(f->now_mode))
-		rule = risk_link_rule(f->path);
+	rule = find_name_rule(f, &as);
 	if (risk_in_generated(f->path)) {
 		judge_generated(f, rule, ret);
 		return;

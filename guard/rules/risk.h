@@ -49,6 +49,8 @@ struct risk_file {
 	const char *path;
 	uint32_t old_mode, now_mode;
 	uint64_t old_size, now_size;
+	/* What the root's own path adds to the names in it: risk_above(). */
+	const char *above;
 	bool acl; /* has a new ACL */
 	bool same_time; /* mtime is equal */
 	bool special; /* new set-id bits or capabilities */
@@ -88,6 +90,10 @@ const char *risk_level_name(enum risk_level level);
 char *risk_repository_path(const struct risk_file *f);
 /* The level of the worst risk; RISK_NONE for no risk. */
 enum risk_level risks_worst(const struct risks *r);
+/* The last names of the path of a run's root, if files in it are executed
+ * without a request: "u/.ssh", ".config/nvim". To free; NULL: their own names
+ * tell all. */
+char *risk_above(const char *root);
 /* The time when a file of that name is executed, as the rest of a sentence
  * behind "runs ", and its level; NULL: never. */
 const char *risk_by_name(const char *path, enum risk_level *ret_level);

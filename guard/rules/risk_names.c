@@ -646,6 +646,27 @@ const struct risk_rule *risk_link_rule(const char *path)
 	return NULL;
 }
 
+char *risk_above(const char *root)
+{
+	const char *above = path_name(root);
+	const struct risk_rule *leads, *in;
+	auto_free char *inner = NULL;
+	enum risk_as as;
+
+	/* /etc: patterns begin with it. */
+	if (above <= root + 1)
+		return mem_strdup(above);
+	for (above--; above[-1] != '/'; above--)
+		continue;
+	inner = path_join(above, "*");
+	leads = risk_link_rule(above);
+	in = risk_name_rule(inner, &as);
+	if ((leads && leads->level == RISK_CRITICAL) ||
+	    (in && in->level == RISK_CRITICAL))
+		return mem_strdup(above);
+	return NULL;
+}
+
 const char *risk_by_name(const char *path, enum risk_level *ret_level)
 {
 	enum risk_as as;

@@ -4,6 +4,8 @@
 . "${0%/*}/../lib/tap.sh"
 
 make_home
+git config --global user.name tester
+git config --global user.email t@example.org
 cd "$HOME/project" || exit 99
 task='{"tasks": [{"command": "evil"}]}'
 work() {
@@ -116,6 +118,63 @@ gives 0 'apply --except of a path in a deleted directory' \
 is "$(cat gone/a)" a 'the excepted file stays'
 is "$(cat other)" x 'the other change is applied'
 guard discard -q -y two
+
+# --- ways round a consent ---
+mkdir conf
+echo "$task" >conf/tasks.json
+git add conf
+git commit -q -m conf
+head=$(git rev-parse HEAD)
+# round WHAT RUN TEXT
+round() {
+	gives 1 "apply -y refuses $1" guard apply -y "$2"
+	says "$err" "$3"
+	guard discard -q -y "$2"
+}
+guard run -q --name moved -- mv conf .vscode
+gives 1 'apply -y refuses a directory that moved to a known name' \
+	guard apply -y moved
+says "$err" "'.vscode/tasks.json' runs when the directory is opened"
+gives 1 'also where its old name alone is named' guard apply -y moved conf
+guard discard -q -y moved
+guard run -q --name linked -- ln -s conf .vscode
+round 'a link to a directory' linked "'.vscode' runs when"
+guard run -q --name link -- ln -s README.md .envrc
+round 'a link to a file' link "'.envrc' runs when"
+guard run -q --name repository -- sh -c 'mkdir -p k/objects k/refs
+	cp .git/HEAD k; printf "[alias]\n\tst = !evil\n" >k/config'
+round 'a planted repository' repository "'k/config' runs at every git command"
+guard run -q --name setid -- sh -c 'cp /bin/true tool; chmod 4755 tool'
+round 'set-id bits' setid "'tool': carries set-id bits"
+guard run -q --name part -- sh -c 'mkdir .zed; echo "$1" >.zed/tasks.json' \
+	sh "$task"
+round 'a file of a new directory' part "'.zed/tasks.json' runs when"
+
+mkdir -p "$HOME/.config/fish"
+guard run -q --name root --cow "$HOME/.config" -- sh -c \
+	'echo evil >~/.config/fish/config.fish'
+round 'a file below a granted directory with a known name' root \
+	"fish/config.fish' runs when a shell starts"
+cd "$HOME/.config/fish" || exit 99
+guard run -q --name inside -- sh -c 'echo evil >config.fish'
+round 'a file of a project with such a name' inside \
+	"'config.fish' runs when a shell starts"
+cd "$HOME/project" || exit 99
+
+guard run -q --name commits -- sh -c 'echo evil >.envrc; echo b >new
+	git add .envrc new; git commit -q -m evil'
+gives 1 'apply --commits -y refuses a critical change' \
+	guard apply -y --commits commits
+says "$err" 'guard apply --yes-to .envrc -y --commits commits'
+no 'a no to a critical change of a commit applies nothing' \
+	answers 'apply --commits commits' n y
+says "$out" 'nothing applied: a commit takes all files'
+is "$(git rev-parse HEAD)" "$head" 'the branch did not move'
+no 'apply --commit does the same' \
+	answers 'apply --commit -m x commits' n y
+is "$(git rev-parse HEAD)" "$head" 'no commit was made'
+no 'no file was applied' test -e .envrc -o -e new
+guard discard -q -y commits
 
 # --- instructions and versions need none ---
 guard run -q --name three -- sh -c 'echo "Be brief." >CLAUDE.md

@@ -122,6 +122,44 @@ a_link_in_place_of_a_known_directory_is_judged_by_its_files(void **state)
 	}
 }
 
+static void the_place_of_a_root_counts_for_its_files(void **state)
+{
+	static const struct {
+		const char *root, *above;
+	} roots[] = {
+		{"/home/u/.ssh", "u/.ssh"},
+		{"/home/u/.config", "u/.config"},
+		{"/home/u/.config/nvim", ".config/nvim"},
+		{"/etc", "etc"},
+		{"/home/u/project", NULL},
+		{"/home/u/.claude/worktrees/project", NULL},
+		{"/home/u/bin", NULL},
+	};
+	AUTO(risks) struct risks r = {0};
+	struct sides s = {NULL, "x"};
+	const struct risk_file f = {
+		.path = "authorized_keys",
+		.above = "u/.ssh",
+		.now_mode = FILE_MODE,
+		.now_size = 1,
+		.read = read_side,
+		.arg = &s,
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
+		auto_free char *above = risk_above(roots[i].root);
+
+		if (!roots[i].above)
+			assert_null(above);
+		else
+			assert_string_equal(above, roots[i].above);
+	}
+	risk_judge(&f, &r);
+	assert_string_equal(r.items[0].id, "login-start");
+}
+
 static void what_a_home_folder_executes_is_known(void **state)
 {
 	static const char *const names[] = {
@@ -637,6 +675,7 @@ static void the_worst_comes_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_place_of_a_root_counts_for_its_files),
 		cmocka_unit_test(
 			a_link_in_place_of_a_known_directory_is_judged_by_its_files),
 		cmocka_unit_test(names_that_run_are_known_at_any_depth),
