@@ -199,17 +199,19 @@ bool session_base_pending(const struct session *s);
 /*
  * Moves runs/<id> to trash_fd/<unix time>-<reason>-<id>. The caller holds the
  * session's lock: -EBUSY without it. -EINVAL: reason is not one word of a-z.
- * Deletes nothing but the content of the work directories.
+ * Deletes nothing.
  */
 int session_trash(struct session *s, int runs_fd, int trash_fd,
 		  const char *reason, struct err *err);
 /*
- * After the run: removes what overlayfs leaves in the work directories. The
- * kernel makes work/<n>/work with mode 000, so that rm -r, cp and tar of a
- * plain user would fail there. An error is ignored: the next mount makes a new
- * directory, and the trash is removed with it.
+ * After the run: makes the directories work/<n>/work readable. The kernel makes
+ * them with mode 000, so that rm -r, cp and tar of a plain user would fail
+ * there. They are not emptied: the whiteouts of the layer are links of one file
+ * there, and its removal would change the ctime of all of them, so that a
+ * stored result would seem older than the layer. An error is ignored: the next
+ * mount makes a new directory, and the trash is removed with it.
  */
-void session_empty_work(const struct session *s);
+void session_open_work(const struct session *s);
 /* Reason for a run's directory without anything that a user could need: it
  * leaves the trash after one minute, when no process can still use it. */
 #define SESSION_TRASH_EMPTY "empty"

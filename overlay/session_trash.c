@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
@@ -30,8 +31,7 @@ static bool is_work_dir(const char *name)
 	return strncmp(name, WORK "-", strlen(WORK "-")) == 0;
 }
 
-/* The directories work/<n> stay: layers_plan() counts the mounts by them. */
-void session_empty_work(const struct session *s)
+void session_open_work(const struct session *s)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int dir = fd_open_dir(s->fd, ".");
@@ -50,8 +50,13 @@ void session_empty_work(const struct session *s)
 		work = fd_open_dir(dir, list.items[i].name);
 		if (work < 0 || dirlist_read(work, &mounts, &ignored) < 0)
 			continue;
-		for (k = 0; k < mounts.count; k++)
-			dirtree_empty(work, mounts.items[k].name);
+		for (k = 0; k < mounts.count; k++) {
+			auto_close int mount =
+				fd_open_dir(work, mounts.items[k].name);
+
+			if (mount < 0 || fchmodat(mount, WORK, 0700, 0) < 0)
+				continue; /* never mounted */
+		}
 	}
 }
 
@@ -65,7 +70,7 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
 	if (!*reason || reason[strspn(reason, LETTERS)])
 		return fail(err, EINVAL, "%s is not a reason for the trash",
 			    text_quote(reason));
-	session_empty_work(s);
+	session_open_work(s);
 	name = mem_printf("%" PRId64 "-%s-%s", timestamp_now().sec, reason,
 			  s->id);
 	if (renameat2(runs_fd, s->id, trash_fd, name, RENAME_NOREPLACE) < 0)

@@ -309,7 +309,7 @@ int run_end(struct run *run, int status, struct err *err)
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
 	    read_only_exec_is_unchanged(run->read_only_exec, s, &changes,
 					&git)) {
-		session_empty_work(s);
+		session_open_work(s);
 		return session_forget_resumed(s, err);
 	}
 	if (visit &&
@@ -330,7 +330,7 @@ int run_end(struct run *run, int status, struct err *err)
 		return 0;
 	}
 	sandbox_unmount(run->sandbox);
-	session_empty_work(s);
+	session_open_work(s);
 	reserve_release(run->context.state.fd);
 	if (store_results(run, &changes, err) < 0 || session_save(s, err) < 0)
 		got = -err->num;
