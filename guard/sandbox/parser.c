@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -20,6 +21,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/mem.h"
 #include "guard/sandbox/filter.h"
 #include "guard/sandbox/namespaces.h"
 
@@ -33,6 +35,7 @@
 /* Read and written by the child, which shares guard's memory until its exec. */
 struct launch {
 	const char *word;
+	char *libraries; /* LD_LIBRARY_PATH=..., or NULL */
 	int program, socket, null;
 	bool user; /* in a user namespace of its own */
 	char uids[48], gids[48];
@@ -53,7 +56,7 @@ static int launch_child(void *arg)
 	struct launch *l = arg;
 	char *argv[] = {(char *)(uintptr_t)PARSER_NAME,
 			(char *)(uintptr_t)l->word, NULL};
-	char *none[] = {NULL};
+	char *env[] = {l->libraries, NULL};
 	int i, program, socket, null;
 
 	if (l->user && (write_file("/proc/self/setgroups", "deny") < 0 ||
@@ -72,7 +75,7 @@ static int launch_child(void *arg)
 	    syscall(SYS_close_range, PARSER_SOCKET + 1, ~0U,
 		    CLOSE_RANGE_CLOEXEC) == 0 &&
 	    setsid() >= 0)
-		(void)syscall(SYS_execveat, program, "", argv, none,
+		(void)syscall(SYS_execveat, program, "", argv, env,
 			      AT_EMPTY_PATH);
 	l->num = errno;
 	_exit(1);
@@ -126,7 +129,13 @@ int parser_start(const char *word, pid_t *ret_pid, int *ret_fd, struct err *err)
 	auto_close int program = open_program();
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	auto_close int own = -1, other = -1;
-	struct launch l = {.word = word, .program = program, .null = null};
+	const char *libraries = getenv("LD_LIBRARY_PATH");
+	auto_free char *variable =
+		libraries ? mem_printf("LD_LIBRARY_PATH=%s", libraries) : NULL;
+	struct launch l = {.word = word,
+			   .libraries = variable,
+			   .program = program,
+			   .null = null};
 	int pair[2];
 	pid_t pid = -1;
 	size_t i;
