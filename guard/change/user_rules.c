@@ -17,8 +17,7 @@
 
 int user_rules_load(struct err *err)
 {
-	struct err ignored;
-	auto_free char *home = state_find_home(&ignored);
+	auto_free char *home = state_find_home(err);
 	auto_free char *path = home ? path_join(home, RULES) : NULL;
 	/* Opened without O_NONBLOCK, a FIFO would block. */
 	auto_close int fd =
@@ -26,6 +25,8 @@ int user_rules_load(struct err *err)
 	AUTO(buf) struct buf text = {0};
 	struct stat st;
 
+	if (!home && err->num)
+		return -err->num;
 	if (fd < 0)
 		return !path || errno == ENOENT || errno == ENOTDIR
 			       ? 0

@@ -141,7 +141,7 @@ is "$left" '' 'the staging directory is not taken for removed'
 
 # --- a home that cannot be read ---
 [ "$me" = root ] || {
-	gives 1 'a home that cannot be read is reported' "$stopat" --at 1 \
+	gives 2 'a home that cannot be read is reported' "$stopat" --at 1 \
 		--every --only fstatat --below "$PWD" --error EIO -- \
 		guard status
 	says "$err" "home directory '$HOME'"
