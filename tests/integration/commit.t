@@ -179,7 +179,8 @@ gives 1 'apply --branch refuses a branch with more entries in such a directory' 
 says "$err" "more has another 'folder' than at the start of the run"
 no 'the refused apply creates no branch' git rev-parse -q --verify more
 git reset -q --hard HEAD~1
-gives 0 'apply --commit accepts changed kinds' guard apply -y --commit -m kinds
+gives 0 'apply --commit accepts changed kinds' \
+	guard apply -y --yes-to all --commit -m kinds
 is "$(git status --porcelain)" '' 'the index has the changed kinds'
 silent "$err" 'has other staged changes'
 git reset -q --hard HEAD~1

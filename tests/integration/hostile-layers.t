@@ -61,7 +61,8 @@ ok 'a run replaces directories by links to the outside' run_of '
 	rm -r docs
 	ln -s . docs
 	ln -s ../outside new-link'
-gives 0 'apply accepts links in place of directories' guard apply -q -y
+gives 0 'apply accepts links in place of directories' \
+	guard apply -q -y --yes-to all
 ok 'apply of links changes nothing outside' untouched
 is "$(readlink src)" ../outside/src 'apply creates the link itself'
 ok 'a run replaces the links by directories' run_of '
@@ -70,7 +71,8 @@ ok 'a run replaces the links by directories' run_of '
 	echo run >src/f1
 	rm gone; mkdir -p gone/below; echo run >gone/below/f2
 	rm new-link; mkdir -p new-link/deep; echo run >new-link/deep/f1'
-gives 0 'apply accepts directories in place of links' guard apply -q -y
+gives 0 'apply accepts directories in place of links' \
+	guard apply -q -y --yes-to all
 ok 'apply of directories changes nothing outside' untouched
 is "$(cat new-link/deep/f1)" run 'apply creates the directory itself'
 gives 0 'undo 2 reverts both applies' guard undo -q -y 2

@@ -268,7 +268,7 @@ rm new
 ok 'some paths of a second run are applied' part
 guard undo -y -q
 sed -i '1s/.*/mine/' a
-is "$(listed)" 'D parts/c M parts/a M parts/b M parts/d A parts/new ' \
+is "$(listed)" 'D!! parts/c M parts/a M parts/b M parts/d A parts/new ' \
 	'after undo all paths are changes of the run again'
 gives 0 'apply accepts an edit after undo' guard apply -y
 says "$out" 'a  17 B  merged'

@@ -143,7 +143,7 @@ mkdir parts
 for name in bytes gone rights rest opened; do seq 5 >parts/$name; done
 begin 'cd parts; for f in bytes rest new; do echo run >>$f; done; rm gone
 	chmod 700 rights; : >>opened; touch -d 2001-02-03 opened; cd ..'
-is "$(listed)" "D parts/gone M parts/bytes M parts/rest P parts/rights \
+is "$(listed)" "D!! parts/gone M parts/bytes M parts/rest P parts/rights \
 A parts/new " 'diff lists the changes of the live run'
 gives 0 'apply accepts some paths of the live run' \
 	guard apply -y -q "$run" parts/bytes \
@@ -162,7 +162,7 @@ is "$(cat "$out")" '  M  parts/rest  14 B' \
 	'apply -n lists only the changes of the run'
 more 'echo more >>parts/new; echo back >parts/gone; '"\
 setfattr -n user.x -v y parts/bytes"
-is "$(listed)" 'M parts/bytes M parts/gone M parts/new M parts/rest ' \
+is "$(listed)" 'M parts/bytes M!! parts/gone M parts/new M parts/rest ' \
 	'diff lists what the run changes after the apply'
 out
 says "$T/live.err" "run $run: 4 modified"

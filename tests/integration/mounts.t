@@ -86,7 +86,7 @@ D gone/file
 D $p/data/sub/warm
 M src/one
 M two
-M $p/bound/real
+M!! $p/bound/real
 END
 LC_ALL=C sort "$T/wanted" >"$T/sorted"
 ok 'diff lists exactly the changes in all mounts' diff "$T/sorted" "$T/names"

@@ -3,6 +3,7 @@
 /* users: one */
 #include "tests/unit/plan_fixture.h"
 
+#include "guard/parse/parse_worker.h"
 #include "guard/review/decisions.h"
 #include "guard/review/decisions_private.h"
 
@@ -337,5 +338,6 @@ int main(void)
 		TEST(lines_keep_every_name_and_text),
 	};
 
+	parse_worker_install();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
