@@ -157,9 +157,14 @@ bool risk_hides_text(const char *text)
 
 /* --- texts that look binary --- */
 
+static bool has_byte(const struct buf *b, char c)
+{
+	return b->len && memchr(b->data, c, b->len);
+}
+
 bool risk_has_nul(const struct buf *b)
 {
-	return b->len && memchr(b->data, '\0', b->len);
+	return has_byte(b, '\0');
 }
 
 static bool is_source_name(const char *path)
@@ -231,18 +236,18 @@ static size_t word_len(const char *text)
  * no search for each prefix. */
 #define KEY_WORD_LEAST 20
 
+static bool is_key_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '-' && c <= '9') || c == '_';
+}
+
 static bool has_long_word(const char *line)
 {
 	size_t len = 0;
 
-	for (; *line && len < KEY_WORD_LEAST; line++) {
-		char c = *line;
-
-		len = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-				      (c >= '-' && c <= '9') || c == '_'
-			      ? len + 1
-			      : 0;
-	}
+	for (; *line && len < KEY_WORD_LEAST; line++)
+		len = is_key_byte(*line) ? len + 1 : 0;
 	return len >= KEY_WORD_LEAST;
 }
 
@@ -265,12 +270,13 @@ static bool has_key(const char *line)
 	return false;
 }
 
+#define KEY_BEGIN "-----BEGIN "
+
 static bool has_private_key(const char *line)
 {
-	const char *begin = "-----BEGIN ";
 	const char *at = strchr(line, '-');
 
-	while (at && strncmp(at, begin, strlen(begin)) != 0)
+	while (at && strncmp(at, KEY_BEGIN, strlen(KEY_BEGIN)) != 0)
 		at = strchr(at + 1, '-');
 	return at && strstr(at, "PRIVATE KEY----");
 }
@@ -355,6 +361,77 @@ static void judge_line(const char *path, const struct risk_line *line,
 	ret_rules[n] = NULL;
 }
 
+enum { BYTE_WORD = 1, BYTE_MARK = 2, BYTE_OTHER = 4 };
+
+static void fill_byte_kinds(unsigned char kinds[256])
+{
+	unsigned int i;
+
+	for (i = 0; i < 256; i++) {
+		if (is_key_byte((char)i))
+			kinds[i] |= BYTE_WORD;
+		if (i == ':' || i == '-')
+			kinds[i] |= BYTE_MARK;
+		if (i < '\t' || (i > '\r' && i < ' ') || i > '~')
+			kinds[i] |= BYTE_OTHER;
+	}
+}
+
+/* Whether judge_line() can find anything: few lines have a byte that is not
+ * printable ASCII, or a long word. marked: the text has an address or a private
+ * key, in a line with a colon or a dash. */
+static bool is_suspect_line(const unsigned char *line, size_t len, bool marked)
+{
+	static unsigned char kinds[256];
+	unsigned int found = 0;
+	size_t word = 0, longest = 0, i;
+
+	if (!kinds[0])
+		fill_byte_kinds(kinds);
+	for (i = 0; i < len; i++) {
+		unsigned char kind = kinds[line[i]];
+
+		found |= kind;
+		word = kind & BYTE_WORD ? word + 1 : 0;
+		longest = word > longest ? word : longest;
+	}
+	return found & (BYTE_OTHER | (marked ? BYTE_MARK : 0)) ||
+	       longest >= KEY_WORD_LEAST || len > RISK_LINE_MAX;
+}
+
+static bool contains(const struct buf *b, const char *text)
+{
+	return b->len && memmem(b->data, b->len, text, strlen(text));
+}
+
+/* Whether a line breaks a rule. The lines are those of risk_lines_parse(), with
+ * their blanks. */
+static bool has_bad_line(const char *path, const struct buf *text)
+{
+	const unsigned char *at = text->data, *end = at + text->len;
+	const struct risk_rule *rules[LINE_RULES + 1] = {NULL};
+	AUTO(buf) struct buf copy = {0};
+	struct risk_line line = {0};
+	bool marked = contains(text, "://") || contains(text, KEY_BEGIN);
+
+	while (at < end && !rules[0]) {
+		const unsigned char *feed =
+			memchr(at, '\n', (size_t)(end - at));
+		const unsigned char *stop = feed ? feed : end;
+		const unsigned char *cr = memchr(at, '\r', (size_t)(stop - at));
+
+		stop = cr ? cr : stop;
+		if (is_suspect_line(at, (size_t)(stop - at), marked)) {
+			buf_clear(&copy);
+			buf_add(&copy, at, (size_t)(stop - at));
+			line.text = buf_text(&copy);
+			judge_line(path, &line, rules);
+		}
+		at = stop + 1;
+	}
+	return rules[0] != NULL;
+}
+
 /* An old line with the same trouble is not new trouble, but a new line with it
  * is, even where another has gone. */
 static void judge_lines(const char *path, const struct buf *old,
@@ -364,6 +441,8 @@ static void judge_lines(const char *path, const struct buf *old,
 	bool compared = false;
 	size_t i;
 
+	if (!has_bad_line(path, now))
+		return;
 	(void)risk_lines_parse(FORMAT_PLAIN, now, &after);
 	for (i = 0; i < after.count; i++) {
 		const struct risk_rule *rules[LINE_RULES + 1];
@@ -394,10 +473,10 @@ static size_t count_lost(const struct buf *b)
 	size_t left = b->len, n = 0;
 	const unsigned char *found;
 
-	while (left && (found = memmem(at, left, "\xef\xbf\xbd", 3))) {
-		n++;
-		left -= (size_t)(found + 3 - at);
-		at = found + 3;
+	while (left && (found = memchr(at, 0xef, left))) {
+		left -= (size_t)(found + 1 - at);
+		at = found + 1;
+		n += left >= 2 && at[0] == 0xbf && at[1] == 0xbd;
 	}
 	return n;
 }
@@ -423,7 +502,8 @@ void risk_judge_text(const char *path, bool existed, const struct buf *old,
 		return;
 	if (existed && count_lost(now) > count_lost(old))
 		risk_add(ret, &rule_lost, RISK_NONE);
-	if (existed && line_ends(old) * line_ends(now) < 0)
+	if (existed && (has_byte(old, '\r') || has_byte(now, '\r')) &&
+	    line_ends(old) * line_ends(now) < 0)
 		risk_add(ret, &rule_ends, RISK_NONE);
 	judge_lines(path, old, now, ret);
 }

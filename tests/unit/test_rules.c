@@ -387,6 +387,9 @@ static void keys_are_known_by_their_issuers(void **state)
 		 "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U\n",
 		 "secret"},
 		{"a", "", "url = postgres://me:hunter22@db/x\n", "secret"},
+		/* a lone CR ends a line, too */
+		{"a", "", "a = \"b\"\rurl = postgres://me:hunter22@db/x\n",
+		 "secret"},
 		{"a", "",
 		 "ghp_"
 		 "abcdefghijklmnopqrstuvwxyz0123456789\n",
