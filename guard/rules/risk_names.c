@@ -474,23 +474,39 @@ static const struct name_rule table[] = {
 
 #define ROWS (sizeof(table) / sizeof(*table))
 
-/* The patterns by their first byte: most names begin with another one. */
+/* The patterns by a byte of the paths that they match: most paths have another
+ * one. */
 struct rule_pattern {
 	const char *text; /* len bytes of the table */
 	unsigned char len, row;
-	bool path; /* has a slash, so it matches below every directory */
 	struct rule_pattern *next; /* in the order of the table */
 };
 
-static struct rule_pattern *by_first[UCHAR_MAX + 1];
+struct pattern_index {
+	struct rule_pattern *by_byte[UCHAR_MAX + 1];
+};
+
+/* A pattern with a slash matches from every part of a path on, others match the
+ * name. The byte is the first one of the part, or '*'; last: the last byte of
+ * the name, for names that may begin with any. */
+static struct pattern_index parts, names, last;
+static bool indexed;
+
+/* The list is in the order of the table. */
+static void index_pattern(struct pattern_index *index, char byte,
+			  struct rule_pattern *p)
+{
+	struct rule_pattern **end = &index->by_byte[(unsigned char)byte];
+
+	while (*end)
+		end = &(*end)->next;
+	*end = p;
+}
 
 static void index_rule_patterns(void)
 {
-	struct rule_pattern **ends[UCHAR_MAX + 1];
-	size_t i, first;
+	size_t i;
 
-	for (first = 0; first <= UCHAR_MAX; first++)
-		ends[first] = &by_first[first];
 	for (i = 0; i < ROWS; i++) {
 		const char *at = table[i].patterns;
 
@@ -503,14 +519,17 @@ static void index_rule_patterns(void)
 				.text = at,
 				.len = (unsigned char)len,
 				.row = (unsigned char)i,
-				.path = memchr(at, '/', len),
 			};
-			first = (unsigned char)*at;
-			*ends[first] = p;
-			ends[first] = &p->next;
+			if (memchr(at, '/', len))
+				index_pattern(&parts, *at, p);
+			else if (*at == '*' && !strchr("*?]", at[len - 1]))
+				index_pattern(&last, at[len - 1], p);
+			else
+				index_pattern(&names, *at, p);
 			at += len + (at[len] == '|');
 		}
 	}
+	indexed = true;
 }
 
 static bool glob_matches(const char *rule_pattern, size_t len, const char *path)
@@ -560,13 +579,15 @@ static bool match_pattern_at(const char *rule_pattern, size_t len,
 	return glob_matches(rule_pattern, len - 1, head);
 }
 
-/* The first row, up to `best`, whose pattern matches the path from here on. */
-static size_t find_best_rule_at(const struct rule_pattern *p, const char *at,
-				bool is_name, size_t best)
+/* The first row, up to `best`, with a pattern below the byte that matches the
+ * path from here on. */
+static size_t find_best_rule_at(const struct pattern_index *index, char byte,
+				const char *at, size_t best)
 {
+	const struct rule_pattern *p = index->by_byte[(unsigned char)byte];
+
 	for (; p && p->row < best; p = p->next)
-		if ((is_name || p->path) &&
-		    match_pattern_at(p->text, p->len, at))
+		if (match_pattern_at(p->text, p->len, at))
 			return p->row;
 	return best;
 }
@@ -593,12 +614,16 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as)
 	const char *name = path_name(path), *at = path;
 	size_t best = ROWS;
 
-	if (!by_first['.'])
+	if (!indexed)
 		index_rule_patterns();
+	best = find_best_rule_at(&names, *name, name, best);
+	best = find_best_rule_at(&names, '*', name, best);
+	if (*name)
+		best = find_best_rule_at(&last, name[strlen(name) - 1], name,
+					 best);
 	for (;;) {
-		best = find_best_rule_at(by_first[(unsigned char)*at], at,
-					 at == name, best);
-		best = find_best_rule_at(by_first['*'], at, at == name, best);
+		best = find_best_rule_at(&parts, *at, at, best);
+		best = find_best_rule_at(&parts, '*', at, best);
 		at += strcspn(at, "/");
 		if (!*at)
 			break;
