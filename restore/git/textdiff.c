@@ -184,6 +184,35 @@ static bool is_binary(const void *data, size_t len)
 	       (len && memchr(data, '\0', len < NUL_WITHIN ? len : NUL_WITHIN));
 }
 
+static uint64_t count_lines(struct side s)
+{
+	const char *text;
+	size_t len;
+
+	while (next_line(&s, &text, &len))
+		;
+	return s.line;
+}
+
+/* The answer for a text and an empty one: one hunk, for which no worker is
+ * asked. */
+static void add_only_hunk(const struct check *c, struct buf *to)
+{
+	uint64_t old = count_lines(c->old), now = count_lines(c->now);
+
+	enc_u8(to, 0);
+	enc_u32(to, old || now);
+	if (!old && !now)
+		return;
+	enc_var(to, 0);
+	enc_var(to, old);
+	enc_var(to, 0);
+	enc_var(to, now);
+	enc_bytes(to, "", 0);
+	enc_var(to, 1);
+	enc_var(to, old ? old << 2 | DIFF_DELETED : now << 2 | DIFF_ADDED);
+}
+
 int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	     int context_lines,
 	     int (*each)(void *arg, const struct textdiff_line *line),
@@ -203,7 +232,9 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 		return 1;
 	enc_u32(&context, (uint32_t)context_lines);
 	in[2] = (struct parse_text){context.data, context.len};
-	if (parse_call(PARSE_DIFF, in, 3, &answer, err) < 0)
+	if (!old_len || !now_len)
+		add_only_hunk(&c, &answer);
+	else if (parse_call(PARSE_DIFF, in, 3, &answer, err) < 0)
 		return -err->num;
 	got = check_answer(&c, &answer, err);
 	if (got > 0)
@@ -217,5 +248,5 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 
 int textdiff_available(struct err *err)
 {
-	return textdiff("", 0, "", 0, 0, NULL, NULL, NULL, NULL, err);
+	return textdiff("a", 1, "b", 1, 0, NULL, NULL, NULL, NULL, err);
 }
