@@ -75,9 +75,18 @@ void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 	size_t i = 0;
 
 	while (i < len) {
+		size_t plain = i, n;
 		uint32_t c;
-		size_t n = text_decode(p + i, len - i, &c);
 
+		/* Most text is printable ASCII. */
+		while (plain < len && p[plain] >= ' ' && p[plain] <= '~')
+			plain++;
+		if (plain > i) {
+			buf_add(to, p + i, plain - i);
+			i = plain;
+			continue;
+		}
+		n = text_decode(p + i, len - i, &c);
 		if (n == 0) {
 			buf_printf(to, "\\x%02x", p[i]);
 			i++;

@@ -14,6 +14,7 @@
 #include "guard/change/live.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
+#include "restore/parse/parse.h"
 
 /* With --exit-code: a critical change, or an only copy that is deleted. */
 #define STATUS_SEVERE 3
@@ -291,6 +292,9 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return diffsnaps(c, argv, points, count, o, err);
 	if (resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
+	/* The worker loads its libraries while the layer is read. */
+	if (o->form <= FORM_STAT || o->form >= FORM_HTML)
+		parse_prepare(true);
 	got = recover_project(c, p.session.project, err);
 	if (got == -EBUSY)
 		output_print("%s is in use by another guard process",

@@ -127,13 +127,15 @@ bool output_term_is_capable(void)
 
 static bool uses_color(void)
 {
-	const char *off = getenv("NO_COLOR");
+	const char *off;
 
-	if (colours == OUTPUT_AUTO)
+	if (colours == OUTPUT_AUTO) {
+		off = getenv("NO_COLOR");
 		colours = isatty(STDOUT_FILENO) && !(off && *off) &&
 					  output_term_is_capable()
 				  ? OUTPUT_ALWAYS
 				  : OUTPUT_NEVER;
+	}
 	return colours == OUTPUT_ALWAYS;
 }
 
