@@ -3,17 +3,21 @@
  * that a noisy minute of the machine affects all of them alike.
  *
  *	measure [-n ROUNDS] [-b SECONDS] [-w ROUNDS] \
- *		NAME [-p PREPARE] [-d DIR] [-f FILE] CMD [ARGS] ';;' NAME ...
+ *		NAME [-p PREPARE] [-d DIR] [-f FILE] [-t TEXT] CMD [ARGS] \
+ *		';;' NAME ...
  *
  * -n rounds (3), -w rounds before them that are not counted (0), -b begin no
  * new round after so many seconds (at least one is made). -p: a shell command
  * before each run, not timed. -d: the command's working directory. -f: a file
- * that the command has open for reading as descriptor 3; a second one as 4. The
- * command is executed directly, without a shell, stdin from /dev/null.
+ * that the command has open for reading as descriptor 3; a second one as 4. -t:
+ * its output goes to a pipe, which is read until the first line that begins
+ * with TEXT, and on to its end. The command is executed directly, without a
+ * shell, stdin from /dev/null.
  *
  * Prints one line per command, fields by TAB: name, rounds, milliseconds of
  * wall time (median, least, most), until the time that the command printed as
- * CLOCK_MONOTONIC nanoseconds (median; 0 when it printed none), until the last
+ * CLOCK_MONOTONIC nanoseconds, or until the line of -t (median; 0 when it
+ * printed none), until the last
  * of its descendants had ended, also detached ones (median), peak resident
  * kilobytes of any one process, processor time of all of them (median, user and
  * system).
@@ -41,7 +45,7 @@
 #define MAX_FILES 4
 
 struct command {
-	const char *name, *prepare, *folder, *files[MAX_FILES];
+	const char *name, *prepare, *folder, *files[MAX_FILES], *text;
 	char **argv;
 	double wall[MAX_ROUNDS], start[MAX_ROUNDS], all[MAX_ROUNDS];
 	double cpu[MAX_ROUNDS];
@@ -110,7 +114,7 @@ static void open_files(const struct command *c)
 }
 
 /* fork() and exec, not posix_spawn(): that is what shells do. */
-static pid_t start(const struct command *c, char **argv)
+static pid_t start(const struct command *c, char **argv, int output)
 {
 	pid_t pid;
 
@@ -120,7 +124,7 @@ static pid_t start(const struct command *c, char **argv)
 	if (pid < 0)
 		err(1, "fork");
 	if (pid == 0) {
-		(void)dup2(out_fd, STDOUT_FILENO);
+		(void)dup2(output, STDOUT_FILENO);
 		(void)dup2(err_fd, STDERR_FILENO);
 		if (c->folder && chdir(c->folder) < 0)
 			err(126, "%s", c->folder);
@@ -160,7 +164,7 @@ static void prepare(const struct command *c)
 	char sh[] = "sh", dash_c[] = "-c";
 	char *argv[] = {sh, dash_c, strdup(c->prepare), NULL};
 	struct command unused = {0};
-	pid_t pid = start(c, argv);
+	pid_t pid = start(c, argv, out_fd);
 	int status, rest;
 
 	if (!reap(&unused, pid, &status))
@@ -173,20 +177,53 @@ static void prepare(const struct command *c)
 	free(argv[2]);
 }
 
+/* Reads to the end; the time when the first line with the text came, 0 if none
+ * did. */
+static int64_t wait_for_line(const char *wanted, int fd)
+{
+	char buf[65536];
+	int64_t found = 0;
+	size_t have = 0, i;
+	bool line = true; /* the next byte begins one */
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		for (i = 0; i < (size_t)n && !found; i++) {
+			if (line)
+				have = 0;
+			line = buf[i] == '\n';
+			have = have < SIZE_MAX && buf[i] == wanted[have]
+				       ? have + 1
+				       : SIZE_MAX;
+			if (have < SIZE_MAX && !wanted[have])
+				found = now_ns();
+		}
+	}
+	return found;
+}
+
 static void run(struct command *c, bool counted)
 {
 	char text[32] = "";
 	int64_t begin, printed;
 	pid_t pid;
-	int status, rest, i = c->rounds;
+	int status, rest, i = c->rounds, ends[2];
 
 	if (c->prepare)
 		prepare(c);
 	if (stopped)
 		exit(128 + stopped);
 	c->cpu[i] = 0;
+	if (c->text && pipe2(ends, O_CLOEXEC) < 0)
+		err(1, "pipe");
 	begin = now_ns();
-	pid = start(c, c->argv);
+	pid = start(c, c->argv, c->text ? ends[1] : out_fd);
+	printed = 0;
+	if (c->text) {
+		(void)close(ends[1]);
+		printed = wait_for_line(c->text, ends[0]);
+		(void)close(ends[0]);
+	}
 	if (!reap(c, pid, &status))
 		err(1, "wait");
 	c->wall[i] = (double)(now_ns() - begin) / 1e6;
@@ -196,8 +233,8 @@ static void run(struct command *c, bool counted)
 	c->all[i] = (double)(now_ns() - begin) / 1e6;
 	if (status != 0 || stopped)
 		fail_with_output(c, status);
-	(void)pread(out_fd, text, sizeof(text) - 1, 0);
-	printed = strtoll(text, NULL, 10);
+	if (!c->text && pread(out_fd, text, sizeof(text) - 1, 0) > 0)
+		printed = strtoll(text, NULL, 10);
 	c->start[i] = printed > begin ? (double)(printed - begin) / 1e6 : 0;
 	if (counted)
 		c->rounds++;
@@ -247,6 +284,8 @@ static char **parse_command(char **at)
 			c->folder = at[1];
 		else if (strcmp(*at, "-f") == 0 && files < MAX_FILES)
 			c->files[files++] = at[1];
+		else if (strcmp(*at, "-t") == 0)
+			c->text = at[1];
 		else
 			errx(2, "no option %s", *at);
 	}
