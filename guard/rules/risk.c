@@ -245,7 +245,7 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 		judge_generated(f, rule, ret);
 		return;
 	}
-	if (S_ISDIR(f->now_mode))
+	if (S_ISDIR(f->now_mode) || (!rule && risk_is_git_object(f->path)))
 		return;
 	/* git executes no hook of this name, and no tool loads such variables.
 	 */

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "guard/rules/risk.h"
+#include "guard/rules/risk_private.h"
 
 static const struct place {
 	const char *name;
@@ -81,4 +82,21 @@ bool risk_always_runs(const char *path)
 	return fnmatch("*.pth", name, 0) == 0 ||
 	       strcmp(name, "sitecustomize.py") == 0 ||
 	       strcmp(name, "usercustomize.py") == 0;
+}
+
+static bool is_hex(const char *text, size_t len)
+{
+	return strspn(text, "0123456789abcdef") >= len;
+}
+
+bool risk_is_git_object(const char *path)
+{
+	static const char dir[] = ".git/objects/";
+	const char *at = strstr(path, dir);
+
+	if (!at || (at != path && at[-1] != '/'))
+		return false;
+	at += strlen(dir);
+	return strncmp(at, "pack/", 5) == 0 ||
+	       (is_hex(at, 2) && at[2] == '/' && is_hex(at + 3, 38));
 }

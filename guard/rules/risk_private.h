@@ -137,6 +137,12 @@ enum risk_level risk_content_level(const char *id);
 void risk_judge_shape(const char *path, const struct buf *old,
 		      const struct buf *now, struct risks *ret);
 
+/* --- risk_places.c --- */
+
+/* Whether git compresses what it writes at the path: a loose object or a pack
+ * below a .git. Its bytes are no text. */
+bool risk_is_git_object(const char *path);
+
 /* --- risk_text.c --- */
 
 enum risk_level risk_text_level(const char *id);

@@ -365,6 +365,10 @@ static void text_that_deceives_is_known_by_its_bytes(void **state)
 		{"a", NULL, "f\ufffdr\n", NULL},
 		{"a", "a\r\nb\r\n", "a\r\nb\r\nc\n", NULL},
 		{"a", "x\n", "na\u00efve\u2014\n", NULL},
+		/* Compressed by git. */
+		{".git/objects/15/e847fdad64d116e2bac0892e524246ad1460ba", NULL,
+		 "x\001\033[2J\n", NULL},
+		{".git/objects/15/note", NULL, "\033[2J\n", "text-escape"},
 	};
 
 	(void)state;
