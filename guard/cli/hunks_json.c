@@ -220,6 +220,7 @@ static const char *loss_name(enum loss loss)
 		[LOSS_IN_HISTORY] = "in-history",
 		[LOSS_GENERATED] = "generated",
 		[LOSS_UNKNOWN] = "unknown",
+		[LOSS_HOME] = "home-deleted",
 		[LOSS_WORK] = "work-lost",
 		[LOSS_NO_COPY] = "no-copy",
 	};

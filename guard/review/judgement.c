@@ -32,7 +32,9 @@ void judgement_make(const struct session *s, const struct changes *c,
 		struct view *v = &ret->views[i];
 
 		view_of_changes(&c->roots[i], v);
-		if (i < s->root_count)
+		if (v->home)
+			loss_judge_home(v);
+		else if (i < s->root_count)
 			loss_judge(v, s->roots[i].path, &ret->losses[i]);
 		/* A deletion is judged by its name. */
 		for (k = 0; k < v->count; k++)

@@ -399,15 +399,21 @@ static enum gitcopy find_copy(struct judge *j, const struct gitcopies *git,
 	return GITCOPY_NONE;
 }
 
+static bool is_moved(const struct view *v, const struct change *c)
+{
+	const struct change_move *m = changes_move(v->list, c);
+
+	return m && !m->half && m->percent == 100 && c->kind == CHANGE_DELETED;
+}
+
 static enum loss judge_file(struct judge *j, const struct change *c)
 {
-	const struct change_move *m = changes_move(j->view->list, c);
 	AUTO(buf) struct buf old = {0};
 	struct gitcopies *git;
 	enum gitcopy copy;
 	struct err ignored;
 
-	if (m && !m->half && m->percent == 100 && c->kind == CHANGE_DELETED)
+	if (is_moved(j->view, c))
 		return LOSS_COPIED;
 	if (risk_in_generated(c->path))
 		return LOSS_GENERATED;
@@ -433,6 +439,19 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	return gitcopies_is_tracked(git, c->path) ? LOSS_WORK : LOSS_NO_COPY;
 }
 
+void loss_judge_home(struct view *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		const struct change *c = v->items[i].change;
+
+		if (S_ISREG(c->old.mode) && c->old.size && !c->now.mode &&
+		    !changes_is_cache(c->path) && !is_moved(v, c))
+			v->items[i].loss = LOSS_HOME;
+	}
+}
+
 void loss_judge(struct view *v, const char *path, struct losses *ret)
 {
 	AUTO(judge)
@@ -446,7 +465,7 @@ void loss_judge(struct view *v, const char *path, struct losses *ret)
 	size_t i;
 
 	*ret = (struct losses){0};
-	if (!v->root || v->home)
+	if (!v->root)
 		return;
 	for (i = 0; i < v->count; i++) {
 		const struct change *c = v->items[i].change;

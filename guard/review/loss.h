@@ -34,9 +34,12 @@ void losses_free(struct losses *l);
  * path, a file beyond that counts as lost. */
 #define LOSS_READ_MAX ((uint64_t)256 << 20)
 
-/* Fills in the losses of a view of a live layer over the directory path. A home
- * directory has none. Unreadable files are LOSS_UNKNOWN. */
+/* Fills in the losses of a view of a live layer over the directory path.
+ * Unreadable files are LOSS_UNKNOWN. */
 void loss_judge(struct view *v, const char *path, struct losses *ret);
+
+/* The deletions of a home directory, which are compared with nothing. */
+void loss_judge_home(struct view *v);
 
 /* Whether less than half of the lines survive that old has and head (NULL: no
  * such file) lacks; now NULL: the file was deleted. An edit of fewer than

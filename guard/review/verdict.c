@@ -19,9 +19,9 @@
 /* So many names in a directory are one name with their number. */
 #define DIR_LEAST 4
 
-static const char *const ids[] = {"no-copy",	 "work-lost", "critical",
-				  "ref-back",	 "high",      "no-git",
-				  "not-examined"};
+static const char *const ids[] = {"no-copy",	  "work-lost",	 "critical",
+				  "ref-back",	  "high",	 "no-git",
+				  "not-examined", "home-deleted"};
 
 void verdict_free(struct verdict *v)
 {
@@ -73,10 +73,13 @@ static void add_name(struct name_list *l, const char *name, size_t stands_for)
 						      ? strlen(more)
 						      : 0) >
 				     VERDICT_COLUMNS;
-	if (l->full)
-		return;
-	buf_add(l->to, text.data, text.len);
-	l->listed += stands_for;
+	/* A name that is too long by itself leaves room for the next one. */
+	if (l->full && !l->listed)
+		l->full = false;
+	else if (!l->full) {
+		buf_add(l->to, text.data, text.len);
+		l->listed += stands_for;
+	}
 }
 
 static void end_names(struct name_list *l)
@@ -201,6 +204,11 @@ static bool is_deleted_file(const struct view_entry *e)
 	       e->loss == LOSS_UNKNOWN;
 }
 
+static bool is_deleted_in_home(const struct view_entry *e)
+{
+	return e->loss == LOSS_HOME;
+}
+
 static bool is_unknown(const struct view_entry *e)
 {
 	return e->loss == LOSS_UNKNOWN;
@@ -233,6 +241,21 @@ static void add_losses(const struct judgement *j, struct verdict *v)
 		add_line(v, "work-lost", RISK_CRITICAL, n, &work,
 			 mem_printf("%zu lost work", n));
 	}
+}
+
+/* Applied only by their paths, and nowhere in git. */
+static void add_home(const struct judgement *j, struct verdict *v)
+{
+	size_t n = count_entries(j, is_deleted_in_home);
+	AUTO(buf) struct buf text = {0};
+
+	if (!n)
+		return;
+	buf_printf(&text, "%s deleted in your home directory",
+		   text_count(n, "file"));
+	add_names(j, is_deleted_in_home, n, &text);
+	add_line(v, "home-deleted", RISK_HIGH, n, &text,
+		 mem_printf("%zu deleted in home", n));
 }
 
 /* One change is named with its risk, several with their names alone. */
@@ -336,6 +359,7 @@ void verdict_make(const struct judgement *j, bool complete, struct verdict *ret)
 	*ret = (struct verdict){.complete = complete};
 	add_losses(j, ret);
 	add_risks(j, RISK_CRITICAL, is_critical, ret);
+	add_home(j, ret);
 	add_refs(j, ret);
 	add_unexamined(j, ret);
 	add_risks(j, RISK_HIGH, is_high, ret);

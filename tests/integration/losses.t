@@ -56,6 +56,18 @@ verdict 'mkdir kept; mv notes.txt kept; cp .env kept/env; rm .env'
 is "$(cat "$T/verdict")" '' 'a moved and a copied file are not lost'
 dropped
 
+mkdir -p ~/photos/2019 ~/.cache
+for name in a b c d; do echo $name >~/photos/2019/$name; done
+echo cache >~/.cache/file
+verdict 'rm -r ~/photos ~/.cache/file'
+is "$(cat "$T/verdict")" \
+	'  ! 4 files deleted in your home directory: ~/photos/ (4)' \
+	'deletions in the home directory are named, those of caches are not'
+dropped
+verdict 'mv ~/photos ~/pictures'
+is "$(cat "$T/verdict")" '' 'what was moved there is not lost'
+dropped
+
 verdict 'rm -rf nested/file'
 is "$(cat "$T/verdict")" '' 'a file of a nested repository is in git'
 dropped
