@@ -621,6 +621,8 @@ static void print_repeats(struct first_look *l, const struct fold_repeat *r,
 		/* Without the line of one of them. */
 		reason = *r[i].risk;
 		reason.line = NULL;
+		reason.number = reason.more = 0;
+		reason.character = 0;
 		begin_first_look(l);
 		collapse_risks_line(&reason, "  ",
 				    text_count(r[i].more, "more file"));

@@ -223,10 +223,10 @@ void review_show_first(const struct session *s, struct review *r,
 	if (r->git)
 		changes_git_make(changes_project(c), &git);
 	if (r->git)
-		(void)printf("\n%sNot applied in .git (%zu)%s: guard import %s "
-			     "imports its commits\n",
-			     output_style(STYLE_BOLD), r->git,
-			     output_style(STYLE_NONE), session_label(s));
+		(void)printf("\n%sIn .git%s: %s, not reviewed. New commits: "
+			     "guard import %s\n",
+			     output_style(STYLE_BOLD), output_style(STYLE_NONE),
+			     text_count(r->git, "change"), session_label(s));
 	for (i = 0; i < git.count; i++)
 		if (!git.items[i].runs)
 			(void)printf("  %s\n", git.items[i].text);

@@ -82,9 +82,9 @@ void risk_add(struct risks *r, const struct risk_rule *rule,
 	(void)insert_risk(r, rule, level);
 }
 
-void risk_add_line(struct risks *r, const struct risk_rule *rule,
-		   enum risk_level level, size_t number, const char *key,
-		   const char *line)
+struct risk *risk_add_line(struct risks *r, const struct risk_rule *rule,
+			   enum risk_level level, size_t number,
+			   const char *key, const char *line)
 {
 	size_t len = strcspn(line, "\n"), same = 0, i;
 	struct buf b = {0};
@@ -95,7 +95,7 @@ void risk_add_line(struct risks *r, const struct risk_rule *rule,
 			continue;
 		if (++same == LINES_MAX) {
 			r->items[i].more++;
-			return;
+			return NULL;
 		}
 	}
 	if (key) {
@@ -111,6 +111,7 @@ void risk_add_line(struct risks *r, const struct risk_rule *rule,
 	risk = insert_risk(r, rule, level);
 	risk->line = buf_take_text(&b);
 	risk->number = number;
+	return risk;
 }
 
 char *risk_sentence(const struct risk *risk)
@@ -118,7 +119,10 @@ char *risk_sentence(const struct risk *risk)
 	AUTO(buf) struct buf b = {0};
 
 	buf_printf(&b, "%s%s", risk->runs ? "runs " : "", risk->text);
-	if (risk->number)
+	if (risk->character)
+		buf_printf(&b, " (U+%04X, line %zu)", risk->character,
+			   risk->number);
+	else if (risk->number)
 		buf_printf(&b, " (line %zu)", risk->number);
 	if (risk->line)
 		buf_printf(&b, ": %s", risk->line);

@@ -36,6 +36,7 @@ struct risk {
 	char *text; /* escaped; the same for all risks of a rule */
 	char *line; /* what shows it, escaped and cut, or NULL */
 	size_t number; /* of that line, from 1; 0: unknown */
+	uint32_t character; /* in that line, which the rule is about; or 0 */
 	size_t more; /* further lines of this rule in the file */
 };
 

@@ -317,7 +317,7 @@ static const struct content_rule {
 	 .any_case = true},
 	{AS_AGENT,
 	 {"agent-settings", RISK_CRITICAL, true,
-	  "or steers the next agent's session"},
+	  "in the next agent session, or instructs it"},
 	 "(hook|mcp|permission|command|server|allow|deny|approv|env|sandbox|"
 	 "plugin|marketplace|helper|status|style|tool|model|provider|url|key|"
 	 "trust|bypass|auto|exec|skill|instruction|args|notify|profile|"
@@ -325,11 +325,11 @@ static const struct content_rule {
 	 NULL,
 	 .any_case = true},
 	{AS_PROSE,
-	 {"agent-prose", RISK_HIGH, true, "or steers the next agent's session"},
+	 {"agent-prose", RISK_HIGH, false, "instructs the next agent session"},
 	 "^code$",
 	 NULL},
 	{AS_PROSE,
-	 {"agent-prose", RISK_HIGH, true, "or steers the next agent's session"},
+	 {"agent-prose", RISK_HIGH, false, "instructs the next agent session"},
 	 NULL,
 	 "https?://|^[$>] |^!|(^|[ (*])`[a-z][a-z0-9._-]* [^`]+`([ ).,:;*-]|$)|"
 	 "(^|[^a-z])(curl|wget|sudo|ssh|npx|uvx|chmod|eval|base64|rm -|git "

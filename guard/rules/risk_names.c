@@ -176,7 +176,7 @@ static const struct name_rule table[] = {
 	 ".gitpod.Dockerfile|.idx/|.replit|devfile.yaml|.codesandbox/|"
 	 ".stackblitzrc|replit.nix|.workspace-config.yml"},
 	{{"agent-session", RISK_CRITICAL, true,
-	  "or steers the next agent's session"},
+	  "in the next agent session, or instructs it"},
 	 AS_AGENT,
 	 ".claude/|.mcp.json|CLAUDE.md|CLAUDE.local.md|.codex/|"
 	 "AGENTS.md|AGENTS.override.md|.agents/|.cursor/|.cursorrules|"
@@ -191,8 +191,8 @@ static const struct name_rule table[] = {
 	 ".roorules*|.augment/|.trae/|.zencoder/|.factory/|.tabnine/|"
 	 "llms.txt|.rules|.ai/|crush.json|.copilot/|.pi/|.config/kilo/|"
 	 ".config/opencode/|.config/crush/|.config/goose/"},
-	{{"guard-settings", RISK_CRITICAL, true,
-	  "or steers the next run of guard"},
+	{{"guard-settings", RISK_CRITICAL, false,
+	  "configures the next run of guard"},
 	 AS_NAME,
 	 ".guard*|.guard/|.config/guard/"},
 	{{"language-start", RISK_CRITICAL, true,

@@ -21,10 +21,11 @@ struct risk_rule {
 void risk_add(struct risks *r, const struct risk_rule *rule,
 	      enum risk_level level);
 /* The same with the line that shows it; key: printed in front of it, or NULL.
- * The fourth and further lines of a rule are only counted. */
-void risk_add_line(struct risks *r, const struct risk_rule *rule,
-		   enum risk_level level, size_t number, const char *key,
-		   const char *line);
+ * Returns the risk; NULL: the fourth and further lines of a rule are only
+ * counted. */
+struct risk *risk_add_line(struct risks *r, const struct risk_rule *rule,
+			   enum risk_level level, size_t number,
+			   const char *key, const char *line);
 
 /* --- risk_names.c --- */
 

@@ -11,9 +11,8 @@
 static const struct risk_rule rule_escape = {
 	"text-escape", RISK_HIGH, false,
 	"has escape sequences or control characters"};
-static const struct risk_rule rule_hidden = {
-	"text-invisible", RISK_HIGH, false,
-	"has invisible or direction-changing characters"};
+static const struct risk_rule rule_hidden = {"text-invisible", RISK_HIGH, false,
+					     "has invisible characters"};
 static const struct risk_rule rule_lookalike = {
 	"text-lookalike", RISK_HIGH, false,
 	"has words that mix Latin letters with others that look alike"};
@@ -121,14 +120,15 @@ static bool is_in_place(uint32_t c, uint32_t before, uint32_t after)
 	}
 }
 
-enum { HIDDEN_CONTROL = 1, HIDDEN_INVISIBLE = 2 };
+/* The first characters that a terminal obeys or does not show; 0: none. */
+struct hidden {
+	uint32_t control, invisible;
+};
 
-/* The kinds of characters in the text that a terminal obeys or does not show.
- */
-static unsigned int find_hidden(const char *text, size_t len)
+static struct hidden find_hidden(const char *text, size_t len)
 {
 	uint32_t before = 0, c, after;
-	unsigned int found = 0;
+	struct hidden found = {0};
 	size_t i, n;
 
 	for (i = 0; i < len; i += n ? n : 1) {
@@ -137,13 +137,14 @@ static unsigned int find_hidden(const char *text, size_t len)
 			continue;
 		if ((c < 0x20 && !(c >= '\t' && c <= '\r')) || c == 0x7f ||
 		    (c >= 0x80 && c <= 0x9f)) {
-			found |= HIDDEN_CONTROL;
+			if (!found.control)
+				found.control = c;
 		} else if (c >= 0x80 && text_is_invisible(c)) {
 			if (i + n >= len ||
 			    !text_decode(text + i + n, len - i - n, &after))
 				after = 0;
-			if (!is_in_place(c, before, after))
-				found |= HIDDEN_INVISIBLE;
+			if (!found.invisible && !is_in_place(c, before, after))
+				found.invisible = c;
 		}
 		before = c;
 	}
@@ -152,7 +153,9 @@ static unsigned int find_hidden(const char *text, size_t len)
 
 bool risk_hides_text(const char *text)
 {
-	return find_hidden(text, strlen(text)) != 0;
+	const struct hidden found = find_hidden(text, strlen(text));
+
+	return found.control || found.invisible;
 }
 
 /* --- texts that look binary --- */
@@ -338,27 +341,43 @@ static bool has_password(const char *line)
 
 #define LINE_RULES 4
 
-/* The rules that a line breaks, NULL-terminated. */
+/* A rule that a line breaks. */
+struct broken {
+	const struct risk_rule *rule;
+	uint32_t character; /* that breaks it; 0: not a single one */
+};
+
+/* The rules that a line breaks, up to one without a rule. */
 static void judge_line(const char *path, const struct risk_line *line,
-		       const struct risk_rule *ret_rules[LINE_RULES + 1])
+		       struct broken ret[LINE_RULES + 1])
 {
 	size_t len = strlen(line->text), n = 0;
-	unsigned int hidden = find_hidden(line->text, len);
+	const struct hidden hidden = find_hidden(line->text, len);
 
-	if (hidden & HIDDEN_CONTROL)
-		ret_rules[n++] = &rule_escape;
-	if (hidden & HIDDEN_INVISIBLE)
-		ret_rules[n++] = &rule_hidden;
+	if (hidden.control)
+		ret[n++] = (struct broken){&rule_escape, hidden.control};
+	if (hidden.invisible)
+		ret[n++] = (struct broken){&rule_hidden, hidden.invisible};
 	else if (risk_count_lookalikes(line->text, len))
-		ret_rules[n++] = &rule_lookalike;
+		ret[n++] = (struct broken){&rule_lookalike, 0};
 	if ((has_long_word(line->text) &&
 	     (has_key(line->text) || has_token(line->text))) ||
 	    has_private_key(line->text) || has_password(line->text))
-		ret_rules[n++] = &rule_secret;
+		ret[n++] = (struct broken){&rule_secret, 0};
 	if (len > RISK_LINE_MAX && is_source_name(path) &&
 	    !strstr(path, ".min.") && !strstr(path, ".json"))
-		ret_rules[n++] = &rule_long;
-	ret_rules[n] = NULL;
+		ret[n++] = (struct broken){&rule_long, 0};
+	ret[n] = (struct broken){0};
+}
+
+static void add_broken(struct risks *ret, const struct broken *broken,
+		       const struct risk_line *line)
+{
+	struct risk *risk = risk_add_line(ret, broken->rule, RISK_NONE,
+					  line->number, NULL, line->text);
+
+	if (risk)
+		risk->character = broken->character;
 }
 
 enum { BYTE_WORD = 1, BYTE_MARK = 2, BYTE_OTHER = 4 };
@@ -409,12 +428,12 @@ static bool contains(const struct buf *b, const char *text)
 static bool has_bad_line(const char *path, const struct buf *text)
 {
 	const unsigned char *at = text->data, *end = at + text->len;
-	const struct risk_rule *rules[LINE_RULES + 1] = {NULL};
+	struct broken broken[LINE_RULES + 1] = {{0}};
 	AUTO(buf) struct buf copy = {0};
 	struct risk_line line = {0};
 	bool marked = contains(text, "://") || contains(text, KEY_BEGIN);
 
-	while (at < end && !rules[0]) {
+	while (at < end && !broken[0].rule) {
 		const unsigned char *feed =
 			memchr(at, '\n', (size_t)(end - at));
 		const unsigned char *stop = feed ? feed : end;
@@ -425,11 +444,11 @@ static bool has_bad_line(const char *path, const struct buf *text)
 			buf_clear(&copy);
 			buf_add(&copy, at, (size_t)(stop - at));
 			line.text = buf_text(&copy);
-			judge_line(path, &line, rules);
+			judge_line(path, &line, broken);
 		}
 		at = stop + 1;
 	}
-	return rules[0] != NULL;
+	return broken[0].rule != NULL;
 }
 
 /* An old line with the same trouble is not new trouble, but a new line with it
@@ -445,11 +464,11 @@ static void judge_lines(const char *path, const struct buf *old,
 		return;
 	(void)risk_lines_parse(FORMAT_PLAIN, now, &after);
 	for (i = 0; i < after.count; i++) {
-		const struct risk_rule *rules[LINE_RULES + 1];
+		struct broken broken[LINE_RULES + 1];
 		size_t k;
 
-		judge_line(path, &after.items[i], rules);
-		if (!rules[0])
+		judge_line(path, &after.items[i], broken);
+		if (!broken[0].rule)
 			continue;
 		if (!compared) {
 			if (!risk_has_nul(old))
@@ -458,10 +477,8 @@ static void judge_lines(const char *path, const struct buf *old,
 			risk_lines_compare_bytes(&after, &before);
 			compared = true;
 		}
-		for (k = 0; after.items[i].added && rules[k]; k++)
-			risk_add_line(ret, rules[k], RISK_NONE,
-				      after.items[i].number, NULL,
-				      after.items[i].text);
+		for (k = 0; after.items[i].added && broken[k].rule; k++)
+			add_broken(ret, &broken[k], &after.items[i]);
 	}
 }
 

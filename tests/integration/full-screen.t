@@ -137,7 +137,7 @@ looks 'the same screen at 120x30' <<'END'
    D !! .env  no other copy  14 B               | -- Risky: zz\x1b[2Jname\nline ---------------------------- not seen --
    D !! uploads/  2 without another copy  with i|  ! its name has invisible characters
    A !! .vscode/tasks.json  69 B                |  ! has escape sequences or control characters
->  A  ! zz\x1b[2Jname\nline  20 B               |  ! has invisible or direction-changing characters
+>  A  ! zz\x1b[2Jname\nline  20 B               |  ! has invisible characters
    M    src/one.c  +1 -1                        |    @@ -0,0 +1,1 @@
    M    src/two.c  +1 -1                        |  + a\x1b[2J\x1b[24;1Hb <U+202E> c
    M    text  +4 -4                             |

@@ -49,10 +49,12 @@ static bool tells(const struct risks *r, const char *text)
 {
 	size_t i;
 
-	for (i = 0; i < r->count; i++)
-		if (strstr(r->items[i].text, text) ||
-		    (r->items[i].line && strstr(r->items[i].line, text)))
+	for (i = 0; i < r->count; i++) {
+		auto_free char *sentence = risk_sentence(&r->items[i]);
+
+		if (strstr(sentence, text))
 			return true;
+	}
 	return false;
 }
 
@@ -427,7 +429,7 @@ static void what_a_file_became_is_told(void **state)
 	judge("a", FILE_MODE, FILE_MODE, "x", "", &r);
 	assert_true(tells(&r, "is empty now"));
 	judge("a", FILE_MODE, FILE_MODE, "x", "x = 1; // \u202e} {\n", &r);
-	assert_true(tells(&r, "direction-changing"));
+	assert_true(tells(&r, "has invisible characters (U+202E, line 1)"));
 	judge("-rf", 0, FILE_MODE, NULL, "x", &r);
 	assert_true(tells(&r, "looks like an option"));
 	judge("a\u200bb", 0, FILE_MODE, NULL, "x", &r);
