@@ -77,7 +77,7 @@ static void print_texts(const struct session *s, struct changes *c,
 	agent_show_list(s);
 	listing_print(c, j->views, folds, stdout);
 	for (i = 0; i < j->count; i++)
-		diffshow_texts(&j->views[i], &folds[i], o->context, true);
+		diffshow_texts(&j->views[i], &folds[i], o, true);
 	judge_rest(j);
 	for (i = 0; i < j->count; i++) {
 		diffshow_risks_late(&j->views[i], &folds[i]);
@@ -367,6 +367,26 @@ static bool read_json_form(const struct verb *verb, int id, const char *value,
 	return true;
 }
 
+/* As in git, color turns colors on. */
+static bool read_word_diff(const struct verb *verb, int id, const char *value,
+			   void *to)
+{
+	struct diff_options *o = to;
+
+	(void)id;
+	if (value && strcmp(value, "color") == 0) {
+		o->layout = LAYOUT_COLOR_WORDS;
+		o->color = OUTPUT_ALWAYS;
+		return true;
+	}
+	o->layout = LAYOUT_WORDS;
+	if (!value || strcmp(value, "plain") == 0)
+		return true;
+	options_usage_error(verb, "--word-diff takes plain or color, not %s",
+			    text_quote(value));
+	return false;
+}
+
 int cmd_diff(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("diff");
@@ -386,6 +406,9 @@ int cmd_diff(int argc, char **argv)
 		{OPT_KINDS, .choice = &o.form, .value = FORM_KINDS},
 		{OPT_EXIT_CODE, .flag = &o.exit_code},
 		{'U', .read = read_context, .to = &o.context},
+		{OPT_WORD_DIFF, .read = read_word_diff, .to = &o},
+		{OPT_SIDE_BY_SIDE, .choice = &o.layout,
+		 .value = LAYOUT_COLUMNS},
 		{OPT_NO_RENAMES, .flag = &o.no_renames},
 		{OPT_FULL, .flag = &o.full},
 		{OPT_NO_PAGER, .flag = &o.no_pager},

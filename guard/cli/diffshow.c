@@ -141,38 +141,26 @@ static void print_names(const struct change_move *m,
 }
 
 /* The names are printed before the first line. */
-struct names_once {
+struct text_printer {
 	const struct change_move *m;
 	const struct changes_root *root;
-	bool printed;
+	bool has_names;
+	struct difftext text;
 };
 
-static void print_names_once(struct names_once *names)
+static void print_names_once(struct text_printer *p)
 {
-	if (!names->printed)
-		print_names(names->m, names->root);
-	names->printed = true;
+	if (!p->has_names)
+		print_names(p->m, p->root);
+	p->has_names = true;
 }
 
 static int print_diff_line(void *arg, const struct textdiff_line *line)
 {
-	AUTO(buf) struct buf b = {0};
-	size_t len = line->len;
-	bool styled = line->kind != ' ';
-	enum output_style style = line->kind == '+'   ? STYLE_ADDED
-				  : line->kind == '-' ? STYLE_DELETED
-				  : line->kind == '@' ? STYLE_HUNK
-						      : STYLE_NONE;
+	struct text_printer *p = arg;
 
-	print_names_once(arg);
-	while (len && line->text[len - 1] == '\n')
-		len--;
-	/* libgit2's own lines for hunks and ends of files are whole. */
-	if (line->kind != '@' && line->kind != '\\')
-		buf_add_char(&b, line->kind);
-	text_escape(&b, line->text, len, true);
-	(void)printf("%s%s%s\n", styled ? output_style(style) : "",
-		     buf_text(&b), styled ? output_style(STYLE_NONE) : "");
+	print_names_once(p);
+	difftext_line(&p->text, line);
 	return output_has_failed() ? -EPIPE : 0;
 }
 
@@ -202,27 +190,29 @@ static void judge_text(const struct text_judge *j, const struct buf *old,
 }
 
 static void print_text(const struct change_move *m,
-		       const struct changes_root *root, unsigned int context,
+		       const struct changes_root *root,
+		       const struct diff_options *o,
 		       const struct text_judge *judge)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
-	struct names_once names = {m, root, false};
+	struct text_printer p = {m, root, .text = {.layout = o->layout}};
 	struct err err;
 	int got;
 
 	/* The names of a move are of interest in themselves. */
 	if (m->percent)
-		print_names_once(&names);
+		print_names_once(&p);
 	if (read_sides(m, root, &old, &now, &err) < 0) {
-		print_names_once(&names);
+		print_names_once(&p);
 		(void)printf("cannot be read: %s\n", err.text);
 		return;
 	}
-	got = textdiff(old.data, old.len, now.data, now.len, (int)context,
-		       print_diff_line, &names, NULL, NULL, &err);
+	got = textdiff(old.data, old.len, now.data, now.len, (int)o->context,
+		       print_diff_line, &p, NULL, NULL, &err);
+	difftext_end(&p.text);
 	lacks_libgit |= got == -ENOPKG;
 	if (got && got != -ENOPKG) {
-		print_names_once(&names);
+		print_names_once(&p);
 		if (got > 0)
 			(void)printf("binary\n");
 		else
@@ -257,7 +247,7 @@ static void print_link_target(const struct change *c,
  * content that cannot be shown (binary, too large, unreadable). */
 static void print_text_change(const struct change *c,
 			      const struct changes_root *root,
-			      unsigned int context,
+			      const struct diff_options *o,
 			      const struct text_judge *judge)
 {
 	const struct change_move m = in_place(c);
@@ -276,7 +266,7 @@ static void print_text_change(const struct change *c,
 		print_link_target(c, root, true);
 	}
 	if (is_text_change(c) && !too_large(c)) {
-		print_text(&m, root, context, judge);
+		print_text(&m, root, o, judge);
 	} else if (is_text_change(c)) {
 		print_names(&m, root);
 		(void)printf("too large to show\n");
@@ -319,8 +309,8 @@ static bool has_text(const struct view *v, const struct folds *f, size_t i)
 					changes_is_moved(v->list, c);
 }
 
-void diffshow_texts(struct view *v, const struct folds *f, unsigned int context,
-		    bool judge)
+void diffshow_texts(struct view *v, const struct folds *f,
+		    const struct diff_options *o, bool judge)
 {
 	struct text_judge judged = {.view = judge ? v : NULL}, none = {0};
 	const struct change_list *list = v->list;
@@ -335,7 +325,7 @@ void diffshow_texts(struct view *v, const struct folds *f, unsigned int context,
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++)
 		if (!list->moves[i].half && list->moves[i].percent < 100)
-			print_text(&list->moves[i], v->root, context, &none);
+			print_text(&list->moves[i], v->root, o, &none);
 	/* A deletion has no text. */
 	for (kind = CHANGE_TYPE; kind <= CHANGE_ADDED; kind++)
 		for (i = 0; i < v->count && !output_has_failed(); i++) {
@@ -346,7 +336,7 @@ void diffshow_texts(struct view *v, const struct folds *f, unsigned int context,
 			hidden += fold_hides_text(f, i) && is_text_change(c);
 			judged.entry = &v->items[i];
 			if (has_text(v, f, i))
-				print_text_change(c, v->root, context, &judged);
+				print_text_change(c, v->root, o, &judged);
 		}
 	if (hidden)
 		(void)printf("\n%s of folded directories %s not shown (--full "

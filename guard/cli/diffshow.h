@@ -9,6 +9,7 @@
 
 #include "guard/change/changes.h"
 #include "guard/review/fold.h"
+#include "guard/cli/difftext.h"
 #include "guard/cli/jsonstream.h"
 #include "guard/cli/output.h"
 #include "overlay/scan.h"
@@ -34,6 +35,7 @@ struct diff_options {
 	bool no_pager, exit_code, no_renames, full;
 	const char *html; /* the file of FORM_HTML */
 	unsigned int context; /* lines around a change */
+	enum diff_layout layout; /* of the texts */
 };
 
 /* The run, its command and "in PROJECT: "; the caller appends the changes. */
@@ -43,10 +45,10 @@ void diffshow_head(const struct session *s, struct buf *to);
 void diffshow_sort(struct change_list *list);
 
 /* All on stdout. */
-/* context: lines around a change. Folded generated files are left out. judge:
- * the files that were not judged yet are, with the bytes that are printed. */
-void diffshow_texts(struct view *v, const struct folds *f, unsigned int context,
-		    bool judge);
+/* Folded generated files are left out. judge: the files that were not judged
+ * yet are, with the bytes that are printed. */
+void diffshow_texts(struct view *v, const struct folds *f,
+		    const struct diff_options *o, bool judge);
 /* Whether all texts could be compared; false and a message without libgit2.
  * Called when the output is complete. */
 bool diffshow_has_compared(void);

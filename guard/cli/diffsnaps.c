@@ -381,7 +381,7 @@ static void print_differences(const struct point_pair *s,
 	view_of_changes(root, &view);
 	fold_make(&view, o->full, &folds);
 	listing_print(changes, &view, &folds, stdout);
-	diffshow_texts(&view, &folds, o->context, false);
+	diffshow_texts(&view, &folds, o, false);
 }
 
 /* --- all of it --- */

@@ -100,6 +100,9 @@ static const struct option_spec status_options[] = {
 
 static const struct option_spec diff_options[] = {
 	{'U', "unified", "N", "N lines of context, 3 by default"},
+	{OPT_WORD_DIFF, "word-diff", "[MODE]",
+	 "changed words inside the lines: plain or color", "plain color"},
+	{OPT_SIDE_BY_SIDE, "side-by-side", NULL, "texts in two columns"},
 	{OPT_NO_RENAMES, "no-renames", NULL,
 	 "show a move as a deletion and an addition"},
 	{OPT_FULL, "full", NULL, "fold no directory, show all texts"},

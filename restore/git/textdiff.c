@@ -79,7 +79,7 @@ static bool pass_line(struct check *c, unsigned kind)
 		[DIFF_ADDED] = '+',
 		[DIFF_DELETED] = '-',
 	};
-	static const char note[] = "\n\\ No newline at end of file\n";
+	static const char note[] = "\\ No newline at end of file\n";
 	struct textdiff_line line = {.kind = kinds[kind]}, other = {0};
 
 	if (kind != DIFF_DELETED && !next_line(&c->now, &line.text, &line.len))

@@ -1,0 +1,264 @@
+#include "guard/cli/difftext.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "guard/cli/output.h"
+#include "guard/review/words.h"
+
+/* Without a terminal. */
+#define WIDTH 80u
+#define LEAST_WIDTH 20u
+#define TAB 8u
+#define CUT_MARK "..."
+
+static enum output_style style_of(char kind)
+{
+	return kind == '+'   ? STYLE_ADDED
+	       : kind == '-' ? STYLE_DELETED
+	       : kind == '@' ? STYLE_HUNK
+			     : STYLE_NONE;
+}
+
+/* libgit2's own lines for hunks and ends of files have no sign before them. */
+static void print_line(char kind, const struct difftext_line *line)
+{
+	const bool styled = kind == '+' || kind == '-' || kind == '@';
+	AUTO(buf) struct buf b = {0};
+
+	if (kind != '@' && kind != '\\')
+		buf_add_char(&b, kind);
+	text_escape(&b, line->text, line->len, true);
+	(void)printf("%s%s%s\n", styled ? output_style(style_of(kind)) : "",
+		     buf_text(&b), styled ? output_style(STYLE_NONE) : "");
+}
+
+/* --- words --- */
+
+static void add_words(struct buf *to, enum diff_layout layout, char kind,
+		      const char *text, size_t len)
+{
+	const char *style = output_style(style_of(kind));
+	const bool marks = layout == LAYOUT_WORDS || !*style;
+
+	if (!len)
+		return;
+	buf_add_text(to, style);
+	if (marks)
+		buf_add_text(to, kind == '-' ? "[-" : "{+");
+	text_escape(to, text, len, true);
+	if (marks)
+		buf_add_text(to, kind == '-' ? "-]" : "+}");
+	buf_add_text(to, output_style(STYLE_NONE));
+}
+
+/* A blank in front of each line, so that no text looks like the head of a file
+ * or hunk. */
+static void print_whole(enum diff_layout layout, char kind,
+			const struct difftext_line *line)
+{
+	AUTO(buf) struct buf b = {0};
+
+	buf_add_char(&b, ' ');
+	if (kind == ' ')
+		text_escape(&b, line->text, line->len, true);
+	else
+		add_words(&b, layout, kind, line->text, line->len);
+	(void)printf("%s\n", buf_text(&b));
+}
+
+/* The next range of a line: the bytes before it are equal in both lines. */
+struct words_walk {
+	const struct difftext_line *line;
+	struct words_ranges ranges;
+	size_t next, at;
+};
+
+static size_t equal_bytes(const struct words_walk *w)
+{
+	return (w->next < w->ranges.count ? w->ranges.items[w->next].at
+					  : w->line->len) -
+	       w->at;
+}
+
+static void add_range(struct buf *to, enum diff_layout layout, char kind,
+		      struct words_walk *w)
+{
+	const struct words_range *range = &w->ranges.items[w->next];
+
+	if (w->next == w->ranges.count || range->at != w->at)
+		return;
+	add_words(to, layout, kind, w->line->text + w->at, range->len);
+	w->at += range->len;
+	w->next++;
+}
+
+static void add_changed(struct buf *to, enum diff_layout layout,
+			struct words_walk *old, struct words_walk *now)
+{
+	while (old->at < old->line->len || now->at < now->line->len) {
+		size_t left = equal_bytes(old), right = equal_bytes(now);
+		size_t equal = left < right ? left : right;
+
+		text_escape(to, now->line->text + now->at, equal, true);
+		old->at += equal;
+		now->at += equal;
+		add_range(to, layout, '-', old);
+		add_range(to, layout, '+', now);
+	}
+}
+
+static void print_words(enum diff_layout layout,
+			const struct difftext_line *before,
+			const struct difftext_line *after)
+{
+	struct words_walk old = {.line = before}, now = {.line = after};
+	AUTO(buf) struct buf b = {0};
+
+	words_compare(before->text, before->len, after->text, after->len,
+		      &old.ranges, &now.ranges);
+	if (!old.ranges.count && !now.ranges.count &&
+	    (before->len != after->len ||
+	     memcmp(before->text, after->text, after->len) != 0)) {
+		/* Little is equal. */
+		print_whole(layout, '-', before);
+		print_whole(layout, '+', after);
+	} else {
+		buf_add_char(&b, ' ');
+		add_changed(&b, layout, &old, &now);
+		(void)printf("%s\n", buf_text(&b));
+	}
+	VEC_FREE(&old.ranges);
+	VEC_FREE(&now.ranges);
+}
+
+/* --- columns --- */
+
+/* Appends the line with its tabs as blanks. */
+static void add_expanded(struct buf *to, const struct difftext_line *line)
+{
+	const char *at = line->text, *end = at + line->len;
+	size_t column = 0;
+
+	while (at < end) {
+		const char *tab = memchr(at, '\t', (size_t)(end - at));
+		const size_t len = (size_t)((tab ? tab : end) - at);
+		const size_t start = to->len;
+
+		text_escape(to, at, len, false);
+		column += text_width(buf_text(to) + start);
+		at += len;
+		if (!tab)
+			break;
+		do
+			buf_add_char(to, ' ');
+		while (++column % TAB);
+		at++;
+	}
+}
+
+/* One side of a row, cut or filled to the columns; line: NULL for none. */
+static void add_cell(struct buf *to, char kind, size_t columns,
+		     const struct difftext_line *line)
+{
+	const bool styled = kind != ' ';
+	AUTO(buf) struct buf b = {0};
+	size_t len, width;
+
+	if (line)
+		add_expanded(&b, line);
+	width = text_width(buf_text(&b));
+	len = b.len;
+	if (width > columns) {
+		len = text_fit(buf_text(&b), columns - strlen(CUT_MARK));
+		b.len = len;
+		buf_add_text(&b, CUT_MARK);
+		width = text_width(buf_text(&b));
+	}
+	buf_add_text(to, styled ? output_style(style_of(kind)) : "");
+	buf_add_text(to, buf_text(&b));
+	buf_add_text(to, styled ? output_style(STYLE_NONE) : "");
+	for (; width < columns; width++)
+		buf_add_char(to, ' ');
+}
+
+/* NULL: the side has no line. */
+static void print_row(const struct difftext_line *old,
+		      const struct difftext_line *now)
+{
+	const size_t terminal = output_width();
+	size_t columns = !terminal		  ? WIDTH
+			 : terminal < LEAST_WIDTH ? LEAST_WIDTH
+						  : terminal;
+	bool equal = old && now && old->len == now->len &&
+		     memcmp(old->text, now->text, now->len) == 0;
+	char sign = !now ? '<' : !old ? '>' : equal ? ' ' : '|';
+	AUTO(buf) struct buf row = {0};
+
+	columns = (columns - 3) / 2;
+	add_cell(&row, equal ? ' ' : '-', columns, old);
+	buf_printf(&row, " %c ", sign);
+	if (now)
+		add_cell(&row, equal ? ' ' : '+', columns, now);
+	while (row.len && row.data[row.len - 1] == ' ')
+		row.len--;
+	(void)printf("%s\n", buf_text(&row));
+}
+
+/* --- blocks --- */
+
+static void print_pair(enum diff_layout layout, const struct difftext_line *old,
+		       const struct difftext_line *now)
+{
+	if (layout == LAYOUT_COLUMNS)
+		print_row(old, now);
+	else if (old && now)
+		print_words(layout, old, now);
+	else
+		print_whole(layout, old ? '-' : '+', old ? old : now);
+}
+
+void difftext_end(struct difftext *t)
+{
+	size_t i;
+
+	for (i = 0;
+	     (i < t->old.count || i < t->now.count) && !output_has_failed();
+	     i++)
+		print_pair(t->layout,
+			   i < t->old.count ? &t->old.items[i] : NULL,
+			   i < t->now.count ? &t->now.items[i] : NULL);
+	VEC_FREE(&t->old);
+	VEC_FREE(&t->now);
+}
+
+void difftext_line(struct difftext *t, const struct textdiff_line *line)
+{
+	struct difftext_line text = {line->text, line->len};
+	/* The end of a side without a line feed is a line of that side. */
+	const char kind = line->kind == '\\' ? t->last : line->kind;
+
+	while (text.len && text.text[text.len - 1] == '\n')
+		text.len--;
+	t->last = kind;
+	if (t->layout == LAYOUT_UNIFIED) {
+		print_line(line->kind, &text);
+	} else if (kind == '-') {
+		if (t->now.count)
+			difftext_end(t);
+		*VEC_ADD(&t->old) = text;
+	} else if (kind == '+' && t->old.count) {
+		*VEC_ADD(&t->now) = text;
+	} else {
+		difftext_end(t);
+		if (kind == '+')
+			print_pair(t->layout, NULL, &text);
+		else if (kind == '@')
+			print_line(kind, &text);
+		else if (t->layout == LAYOUT_COLUMNS)
+			print_row(&text, &text);
+		else
+			print_whole(t->layout, ' ', &text);
+	}
+}

@@ -1,0 +1,40 @@
+/*
+ * One text's difference on stdout: as git prints it, with the changed words
+ * inside the lines, or in two columns. The callbacks take the lines of
+ * textdiff() in their order; all text is escaped.
+ *
+ * The two latter layouts compare the lines of a block (deleted lines, then
+ * added ones) pair by pair, the first with the first.
+ */
+#ifndef GUARD_CLI_DIFFTEXT_H
+#define GUARD_CLI_DIFFTEXT_H
+
+#include "base/vec.h"
+#include "restore/git/textdiff.h"
+
+enum diff_layout {
+	LAYOUT_UNIFIED,
+	LAYOUT_WORDS, /* [-old-]{+new+} */
+	LAYOUT_COLOR_WORDS, /* the same by colors alone, if there are colors */
+	LAYOUT_COLUMNS,
+};
+
+struct difftext_line {
+	const char *text; /* without its line end */
+	size_t len;
+};
+
+/* Zero but for the layout at the start of a text. */
+struct difftext {
+	enum diff_layout layout;
+	char last; /* kind of the line before */
+	/* The block, up to its end; the texts belong to the caller. */
+	VEC(struct difftext_line) old, now;
+};
+
+/* Takes a line; prints it, or keeps it for its block. */
+void difftext_line(struct difftext *t, const struct textdiff_line *line);
+/* Prints the last block. The texts must exist until then. */
+void difftext_end(struct difftext *t);
+
+#endif
