@@ -256,7 +256,7 @@ static int diff_two_runs(struct context *c, const struct session *a,
 	}
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
-		output_pager_start();
+		output_pager_start("diff");
 	got = diffruns(c, a, b, paths, count, o, err);
 	if (got < 0)
 		return got;
@@ -321,7 +321,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	resolve_run_filter(&p, &changes);
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
-		output_pager_start();
+		output_pager_start("diff");
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still running: these are its changes so far\n");
 	if (judge_and_print(c, &p, &changes, o, &result, err) < 0)
@@ -387,6 +387,20 @@ static bool read_word_diff(const struct verb *verb, int id, const char *value,
 	return false;
 }
 
+/* The terminal is the tool's. */
+static bool read_tool(const struct verb *verb, int id, const char *value,
+		      void *to)
+{
+	struct diff_options *o = to;
+
+	(void)verb;
+	(void)id;
+	o->layout = LAYOUT_TOOL;
+	o->tool = value;
+	o->no_pager = true;
+	return true;
+}
+
 int cmd_diff(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("diff");
@@ -409,6 +423,7 @@ int cmd_diff(int argc, char **argv)
 		{OPT_WORD_DIFF, .read = read_word_diff, .to = &o},
 		{OPT_SIDE_BY_SIDE, .choice = &o.layout,
 		 .value = LAYOUT_COLUMNS},
+		{OPT_TOOL, .read = read_tool, .to = &o},
 		{OPT_NO_RENAMES, .flag = &o.no_renames},
 		{OPT_FULL, .flag = &o.full},
 		{OPT_NO_PAGER, .flag = &o.no_pager},

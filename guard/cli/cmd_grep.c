@@ -283,7 +283,7 @@ static int print_matches(struct grep *g, const struct versions *v,
 	size_t i;
 
 	if (!g->json && !g->no_pager)
-		output_pager_start();
+		output_pager_start("grep");
 	for (i = 0; i < v->count && !output_has_failed(); i++) {
 		const struct version *item = &v->items[i];
 		struct text key = {.id = item->entry.content};

@@ -42,7 +42,7 @@ static int log_snapshots(struct context *c, const char *arg,
 		output_print("nothing is stored yet of %s",
 			     o->all ? "any project" : text_quote(c->project));
 	if (!o->no_pager && !o->json)
-		output_pager_start();
+		output_pager_start("log");
 	if (o->json)
 		history_show_json(&h, o->count);
 	else
@@ -202,7 +202,7 @@ static int log_actions(struct context *c, const struct log_options *o,
 		jsonstream_print(array);
 	} else {
 		if (!o->no_pager)
-			output_pager_start();
+			output_pager_start("log");
 		json_array_foreach(array, i, line) print_action(line);
 		json_decref(array);
 	}

@@ -39,7 +39,7 @@ static void begin_text_output(const struct show_options *o, bool *ret_raw)
 {
 	*ret_raw = !isatty(STDOUT_FILENO);
 	if (!o->no_pager)
-		output_pager_start();
+		output_pager_start("show");
 }
 
 /* Nothing for an empty value. */

@@ -12,6 +12,7 @@
 #include "guard/cli/collapse_risks.h"
 #include "guard/cli/output.h"
 #include "guard/cli/jsonout.h"
+#include "guard/cli/user_git.h"
 #include "guard/change/resolve_run.h"
 #include "guard/rules/risk.h"
 #include "restore/git/textdiff.h"
@@ -63,11 +64,14 @@ void diffshow_sort(struct change_list *list)
 /* --- texts --- */
 
 static bool lacks_libgit;
+static bool tool_failed;
 
 bool diffshow_has_compared(void)
 {
 	struct err err;
 
+	if (tool_failed)
+		return false;
 	if (!lacks_libgit || textdiff_available(&err) == 0)
 		return true;
 	/* The pager has the terminal. */
@@ -189,6 +193,23 @@ static void judge_text(const struct text_judge *j, const struct buf *old,
 	j->entry->late = true;
 }
 
+static void open_in_tool(const struct change_move *m, const char *tool,
+			 const struct buf *old, const struct buf *now)
+{
+	struct err err;
+
+	if (user_git_difftool(tool, m->to, S_ISREG(m->old.mode) ? old : NULL,
+			      S_ISREG(m->now.mode) ? now : NULL, &err) == 0)
+		return;
+	output_error(&err);
+	tool_failed = true;
+}
+
+static bool has_ended(void)
+{
+	return tool_failed || output_has_failed();
+}
+
 static void print_text(const struct change_move *m,
 		       const struct changes_root *root,
 		       const struct diff_options *o,
@@ -205,6 +226,12 @@ static void print_text(const struct change_move *m,
 	if (read_sides(m, root, &old, &now, &err) < 0) {
 		print_names_once(&p);
 		(void)printf("cannot be read: %s\n", err.text);
+		return;
+	}
+	if (o->layout == LAYOUT_TOOL) {
+		print_names_once(&p);
+		open_in_tool(m, o->tool, &old, &now);
+		judge_text(judge, &old, &now);
 		return;
 	}
 	got = textdiff(old.data, old.len, now.data, now.len, (int)o->context,
@@ -323,12 +350,12 @@ void diffshow_texts(struct view *v, const struct folds *f,
 		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
 			     buf_text(&heading), output_style(STYLE_NONE));
 
-	for (i = 0; i < list->move_count && !output_has_failed(); i++)
+	for (i = 0; i < list->move_count && !has_ended(); i++)
 		if (!list->moves[i].half && list->moves[i].percent < 100)
 			print_text(&list->moves[i], v->root, o, &none);
 	/* A deletion has no text. */
 	for (kind = CHANGE_TYPE; kind <= CHANGE_ADDED; kind++)
-		for (i = 0; i < v->count && !output_has_failed(); i++) {
+		for (i = 0; i < v->count && !has_ended(); i++) {
 			const struct change *c = v->items[i].change;
 
 			if (c->kind != kind)

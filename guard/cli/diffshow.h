@@ -36,6 +36,7 @@ struct diff_options {
 	const char *html; /* the file of FORM_HTML */
 	unsigned int context; /* lines around a change */
 	enum diff_layout layout; /* of the texts */
+	const char *tool; /* of LAYOUT_TOOL; NULL: of the user's settings */
 };
 
 /* The run, its command and "in PROJECT: "; the caller appends the changes. */
@@ -49,8 +50,8 @@ void diffshow_sort(struct change_list *list);
  * yet are, with the bytes that are printed. */
 void diffshow_texts(struct view *v, const struct folds *f,
 		    const struct diff_options *o, bool judge);
-/* Whether all texts could be compared; false and a message without libgit2.
- * Called when the output is complete. */
+/* Whether all texts could be compared; false without libgit2, with a message,
+ * and when the tool failed. Called when the output is complete. */
 bool diffshow_has_compared(void);
 /* A line each: not FORM_TEXT, not FORM_JSON. view: of the same changes, for the
  * marks "!" (a loss of work, a high risk) and "!!" (the loss of an only copy, a

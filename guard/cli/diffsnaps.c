@@ -474,7 +474,7 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 		return -err->num;
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
-		output_pager_start();
+		output_pager_start("diff");
 	print_differences(&s, &changes, o);
 	if (!output_finish() || !diffshow_has_compared())
 		return STATUS_REFUSED;

@@ -17,6 +17,7 @@ enum diff_layout {
 	LAYOUT_WORDS, /* [-old-]{+new+} */
 	LAYOUT_COLOR_WORDS, /* the same by colors alone, if there are colors */
 	LAYOUT_COLUMNS,
+	LAYOUT_TOOL, /* opened in the user's difftool, not printed */
 };
 
 struct difftext_line {

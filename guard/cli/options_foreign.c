@@ -27,6 +27,7 @@ const struct foreign_option options_foreign[] = {
 	{"exec", 'w', "workdir", true, .same = 'C'},
 	{"diff", 'p', "patch", .unused = "texts are printed in any case"},
 	{"diff", 0, "color-words", .refused = "use --word-diff=color"},
+	{"diff", 0, "ext-diff", .refused = "use --tool"},
 	{"diff", 0, "cached", .refused = INDEX},
 	{"diff", 0, "staged", .refused = INDEX},
 	{"log", 0, "oneline", .unused = "each entry is one line"},

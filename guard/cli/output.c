@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/cli/user_git.h"
 #include "guard/state/exit_status.h"
 #include "guard/state/free_space.h"
 
@@ -151,17 +152,52 @@ const char *output_style(enum output_style style)
 	return uses_color() ? sequences[style] : "";
 }
 
-void output_pager_start(void)
+/* pager.VERB is a command, or a bool as git writes it. */
+static char *find_git_pager(const char *verb)
 {
-	const char *command = getenv("GUARD_PAGER");
+	auto_free char *key = mem_printf("pager.%s", verb);
+	auto_free char *own = user_git_setting(key);
+	static const char *const off[] = {"false", "no", "off", "0"};
+	static const char *const on[] = {"true", "yes", "on", "1"};
+	size_t i;
+
+	for (i = 0; own && i < sizeof(off) / sizeof(*off); i++)
+		if (strcasecmp(own, off[i]) == 0)
+			return mem_strdup("cat");
+	for (i = 0; own && i < sizeof(on) / sizeof(*on); i++)
+		if (strcasecmp(own, on[i]) == 0)
+			return user_git_setting("core.pager");
+	return own ? TAKE(own) : user_git_setting("core.pager");
+}
+
+/* A command for the shell; *ret_git: from git's settings. */
+static char *find_pager(const char *verb, bool *ret_git)
+{
+	const char *given = getenv("GUARD_PAGER");
+	char *command = NULL;
+
+	*ret_git = false;
+	if (!given)
+		given = getenv("GIT_PAGER");
+	if (!given)
+		command = find_git_pager(verb);
+	*ret_git = command != NULL;
+	if (!given && !command)
+		given = getenv("PAGER");
+	if (!given)
+		given = "command -v less >/dev/null && exec less; exec cat";
+	return command ? command : mem_strdup(given);
+}
+
+void output_pager_start(const char *verb)
+{
+	auto_free char *command = NULL;
+	bool of_git;
 	int ends[2];
 
 	if (!isatty(STDOUT_FILENO) || pager > 0)
 		return;
-	if (!command)
-		command = getenv("PAGER");
-	if (!command)
-		command = "command -v less >/dev/null && exec less; exec cat";
+	command = find_pager(verb, &of_git);
 	if (!*command || strcmp(command, "cat") == 0)
 		return;
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -173,6 +209,9 @@ void output_pager_start(void)
 	if (pager == 0) {
 		(void)dup2(ends[0], STDIN_FILENO);
 		(void)signal(SIGPIPE, SIG_DFL);
+		/* Such pagers read git's settings themselves. */
+		if (of_git && !user_git_leave("/"))
+			_exit(127);
 		(void)setenv("LESS", "FRX", 0);
 		(void)setenv("LV", "-c", 0);
 		(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);

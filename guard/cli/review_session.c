@@ -721,7 +721,7 @@ static int run_review(struct review_session *v, struct err *err)
 		judge_review(v);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
 		if (!v->o->no_pager)
-			output_pager_start();
+			output_pager_start("review");
 		if (v->o->kinds) {
 			AUTO(review_kinds) struct review_kinds k = {0};
 

@@ -103,6 +103,8 @@ static const struct option_spec diff_options[] = {
 	{OPT_WORD_DIFF, "word-diff", "[MODE]",
 	 "changed words inside the lines: plain or color", "plain color"},
 	{OPT_SIDE_BY_SIDE, "side-by-side", NULL, "texts in two columns"},
+	{OPT_TOOL, "tool", "[NAME]",
+	 "open each text in your git difftool, or in NAME"},
 	{OPT_NO_RENAMES, "no-renames", NULL,
 	 "show a move as a deletion and an addition"},
 	{OPT_FULL, "full", NULL, "fold no directory, show all texts"},

@@ -10,6 +10,8 @@
 make_home
 git config --global user.name tester
 git config --global user.email t@example.org
+git config --global diff.tool none
+git config --global difftool.none.cmd true
 cd "$HOME/project" || exit 99
 
 # --- the examples of the man page, in their order ---
