@@ -37,6 +37,7 @@ struct review_entry {
 	struct risks risks;
 	bool special; /* refused without a yes of its own: set-id bits... */
 	bool node; /* ... or at all */
+	bool set_id; /* special for set-id bits or capabilities */
 	bool here; /* changed in the project meanwhile, too */
 	bool accepted; /* by the last review_make_accepted() */
 	unsigned int loss; /* enum loss of view.h, which the caller fills in */

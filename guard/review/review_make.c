@@ -88,7 +88,8 @@ static int add_review_entry(void *arg, const char *path,
 		    strcmp(refusal->path, path) != 0)
 			continue;
 		e->special = true;
-		e->node = refusal->kind == REFUSED_NODE;
+		e->node |= refusal->kind == REFUSED_NODE;
+		e->set_id |= refusal->kind == REFUSED_SETID;
 	}
 	copy_existing(&e->old, old);
 	copy_existing(&e->now, now);
@@ -171,7 +172,7 @@ static void find_entry_risks(struct review *r, struct review_entry *e)
 		.now_size = e->now.size,
 		.same_time = timestamp_compare(e->old.mtime, e->now.mtime) == 0,
 		.above = r->above,
-		.special = e->special,
+		.special = e->set_id,
 		.read = read_reviewed_side,
 		.exists = reviewed_side_exists,
 		.arg = &s,

@@ -49,6 +49,7 @@ gives 0 'review prints into a pipe' guard review
 says "$out" 'Deleted (1)'
 says "$out" 'old/  with its entries: 2 files'
 says "$out" 'runs when the directory is opened in an editor'
+silent "$out" 'has set-id bits'
 says "$out" 'fsmonitor = /nowhere/evil'
 says "$out" 'scripts.postinstall: evil'
 says "$out" 'leads out of the project: /etc/passwd'
