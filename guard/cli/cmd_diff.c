@@ -166,7 +166,7 @@ static int print_kinds(const struct session *s, const struct changes *c,
 }
 
 /* The bytes that are read before the first line of output. The names alone
- * have no verdict; their marks come from names and losses. */
+ * have no verdict, and are marked when they are printed. */
 static uint64_t bytes_to_read(const struct diff_options *o)
 {
 	if (o->exit_code || o->form >= FORM_JSON)

@@ -401,16 +401,15 @@ static void stat_moves(const struct changes_root *g)
 	}
 }
 
-/* The texts are read for their counts anyway: with the marks of their content.
- */
-static const char *risk_mark(struct view *v, const struct change *c,
-			     bool read_it)
+/* all: the texts are read anyway, for their counts; else only those that are
+ * worth it by their names. */
+static const char *risk_mark(struct view *v, const struct change *c, bool all)
 {
 	struct view_entry *e = v ? view_find(v, c->path) : NULL;
 
 	if (!e)
 		return "";
-	if (read_it)
+	if (all || view_is_suspect(v, e))
 		view_judge(v, e);
 	if (e->loss == LOSS_NO_COPY || risks_worst(&e->risks) == RISK_CRITICAL)
 		return "!!";

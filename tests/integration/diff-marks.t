@@ -38,7 +38,11 @@ ok 'a run plants a task' guard run -q -- sh -c '
 		>.vscode/tasks.json
 	printf "a\033[2J" >odd'
 gives 3 '--exit-code gives 3 for a critical change' guard diff --exit-code
-gives 0 '--stat marks by content' guard diff --stat
+gives 0 '--name-status reads a file that has a known name' \
+	guard diff --name-status
+says "$out" "A!!${tab}.vscode/tasks.json"
+says "$out" "A${tab}odd"
+gives 0 '--stat marks by the content of all files' guard diff --stat
 says "$out" 'A!! .vscode/tasks.json'
 says "$out" 'A! odd'
 gives 0 '-z has letters alone' guard diff -z
