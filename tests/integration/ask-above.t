@@ -25,7 +25,8 @@ files_of() {
 }
 # begin COMMANDS: a run that waits for `finish_run`.
 begin() {
-	rm -f "$T/go" "$T/begun"
+	rm -f "$T/go"
+	: >"$T/live.out"
 	mkfifo "$T/go"
 	guard run -- sh -c "$1; echo begun; read line" <>"$T/go" \
 		>"$T/live.out" 2>"$T/live.err" &
