@@ -123,7 +123,7 @@ static void pager_body(void)
 {
 	(void)setenv("GUARD_PAGER", "sed s/^/paged:/", 1);
 	(void)setenv("PAGER", "false", 1);
-	output_pager_start();
+	output_pager_start("diff");
 	(void)printf("one\ntwo\n");
 	output_pager_end();
 }
@@ -143,7 +143,7 @@ static void no_pager_body(void)
 {
 	(void)setenv("GUARD_PAGER", "", 1);
 	(void)setenv("PAGER", "sed s/^/paged:/", 1);
-	output_pager_start();
+	output_pager_start("diff");
 	(void)printf("one\n");
 	output_pager_end();
 }
@@ -164,7 +164,7 @@ static void left_pager_body(void)
 	size_t i;
 
 	(void)setenv("GUARD_PAGER", "true", 1);
-	output_pager_start();
+	output_pager_start("diff");
 	for (i = 0; i < 100000 && !output_has_failed(); i++)
 		(void)printf("line %zu\n", i);
 	child_assert(i < 100000);
