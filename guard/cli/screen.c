@@ -242,11 +242,12 @@ static void go_on(struct screen *s)
 
 static void say_refused(struct screen *s, const struct review_row *row)
 {
-	screen_say(s, review_is_group(review_list_item(row))
-			      ? "set-id bits, capabilities and nodes need a "
-				"separate yes: left (s splits the directory)"
-			      : "set-id bits, capabilities and nodes cannot be "
-				"applied here: left");
+	screen_say(s,
+		   review_is_group(review_list_item(row))
+			   ? "critical changes, set-id bits and nodes need a "
+			     "yes of their own: left (s splits the directory)"
+			   : "set-id bits, capabilities and nodes cannot be "
+			     "applied here: left");
 }
 
 /* The deletion of files that no other place has is confirmed by their number.

@@ -15,8 +15,10 @@
 #define BESIDE_LEAST 100
 #define LIST_COLUMNS_LEAST 42
 #define LIST_COLUMNS_MOST 64
-/* Columns in front of a line of text: '>', sign, mark of a wrapped row. */
+/* Columns in front of a line of text: '>' or the mark of a wrapped row, sign, a
+ * blank: the mark cannot be read as a part of the text. */
 #define TEXT_MARGIN 3
+#define WRAP_MARK ':'
 #define BAR_ROWS 2
 
 /* The places of list and text. */
@@ -50,8 +52,13 @@ static void make_layout(const struct screen *s, struct layout *l)
 		l->text_row = l->list_row + 1;
 		l->text_rows = body - 1;
 	} else {
+		/* The list takes the rows that the text does not need. */
+		int text = (int)s->text.lines.count, spare = body - 1 - text;
+
 		l->list_columns = s->columns;
 		l->list_rows = body / 3 > 4 ? body / 3 : 4;
+		if (spare > l->list_rows)
+			l->list_rows = spare;
 		if (count < l->list_rows)
 			l->list_rows = count ? count : 1;
 		l->rule_row = l->list_row + l->list_rows;
@@ -69,14 +76,6 @@ size_t screen_text_rows(const struct screen *s)
 
 	make_layout(s, &l);
 	return (size_t)l.text_rows;
-}
-
-size_t screen_list_rows(const struct screen *s)
-{
-	struct layout l;
-
-	make_layout(s, &l);
-	return (size_t)l.list_rows;
 }
 
 bool screen_row_at(const struct screen *s, int row, int column, size_t *ret_at)
@@ -363,9 +362,9 @@ static void draw_line(struct screen *s, const struct screen_text *t, size_t at,
 	char margin[TEXT_MARGIN + 1];
 	size_t i;
 
-	margin[0] = marked ? '>' : ' ';
+	margin[0] = marked ? '>' : line->wrapped ? WRAP_MARK : ' ';
 	margin[1] = sign;
-	margin[2] = line->wrapped ? '\\' : ' ';
+	margin[2] = ' ';
 	margin[3] = '\0';
 	x = put_text(s, y, x, line_style(line->sign, false), margin);
 	for (i = 0; i < line->count; i++) {
@@ -415,15 +414,23 @@ static void draw_text(struct screen *s, const struct layout *l)
 			  s->in_text && at == s->line);
 		draw_part_state(s, at, y);
 	}
-	if (s->text_top + rows < count) {
-		AUTO(buf) struct buf more = {0};
+}
 
-		buf_printf(&more, " %zu more: space ",
-			   count - s->text_top - rows);
-		put_text(s, l->text_row + l->text_rows - 1,
-			 s->columns - (int)more.len - 1, SCREEN_BAR,
+/* The message, and the lines of the text that are below the screen. */
+static void draw_message_row(struct screen *s, const struct layout *l)
+{
+	size_t below = s->text_top + (size_t)l->text_rows;
+	size_t count = s->text.lines.count;
+	AUTO(buf) struct buf more = {0};
+	int row = s->rows - BAR_ROWS - 1;
+
+	if (below < count) {
+		buf_printf(&more, " %zu more: space ", count - below);
+		put_text(s, row, s->columns - (int)more.len - 1, SCREEN_BAR,
 			 buf_text(&more));
 	}
+	if (s->message)
+		screen_draw_message(s, s->message);
 }
 
 static void make_text(struct screen *s, const struct layout *l)
@@ -508,13 +515,13 @@ void screen_draw(struct screen *s)
 		return;
 	make_layout(s, &l);
 	make_text(s, &l);
+	make_layout(s, &l);
 	draw_header(s);
 	draw_verdict(s);
 	draw_list(s, &l);
 	draw_rule(s, &l);
 	draw_text(s, &l);
-	if (s->message)
-		screen_draw_message(s, s->message);
+	draw_message_row(s, &l);
 	draw_bars(s);
 	row = s->in_text ? l.text_row + (int)(s->line - s->text_top)
 			 : l.list_row + (int)(s->list.at - s->list_top);

@@ -88,7 +88,8 @@ static const char help[] =
 	"\n"
 	"Signs in the list: y taken, n left, * in part, v seen; D deleted,\n"
 	"M modified, A added, R moved, T another type, P permissions;\n"
-	"!! critical, ! executed later or dangerous.\n";
+	"!! critical, ! executed later or dangerous. In the text : stands\n"
+	"before the rest of a long line.\n";
 
 void screen_help(struct screen *s)
 {

@@ -44,9 +44,8 @@ struct screen {
 
 /* Reads the size, makes the text of the selected row, and draws all. */
 void screen_draw(struct screen *s);
-/* The rows of the text, and of the list. */
+/* The rows of the text. */
 size_t screen_text_rows(const struct screen *s);
-size_t screen_list_rows(const struct screen *s);
 /* The row of the list at this place of the screen; false: none is there. */
 bool screen_row_at(const struct screen *s, int row, int column, size_t *ret_at);
 /* One row with a key bar: words of one letter or two are keys. */

@@ -13,6 +13,8 @@
 #define TAB_COLUMNS 8
 /* Entries of a directory that are listed. */
 #define ENTRIES_MAX 5000
+/* Places of a risk that are listed. */
+#define PLACES_MAX 5
 
 struct text_maker {
 	struct screen_text *t;
@@ -233,7 +235,24 @@ static void add_hunk_head(struct text_maker *m, const struct hunk *h)
 
 /* --- other kinds of items --- */
 
-static void add_risks(struct text_maker *m)
+/* A risk of an entry, and whether its sentence was shown. */
+struct shown_risk {
+	const struct review_entry *entry;
+	const struct risk *risk;
+	bool done;
+};
+
+struct shown_risks {
+	struct shown_risk *items;
+	size_t count, capacity;
+};
+
+static void shown_risks_free(struct shown_risks *l)
+{
+	VEC_FREE(l);
+}
+
+static void list_risks(const struct text_maker *m, struct shown_risks *to)
 {
 	bool group = review_is_group(m->item);
 	size_t i, k;
@@ -244,23 +263,87 @@ static void add_risks(struct text_maker *m)
 
 		for (k = 0; k < e->risks.count; k++) {
 			const struct risk *risk = &e->risks.items[k];
-			AUTO(buf) struct buf b = {0};
 
 			/* Of generated files mere notes are thousands. */
-			if (group && risk->level < RISK_HIGH)
-				continue;
-			if (group) {
-				text_escape_name(&b, e->path);
-				buf_add_text(&b, ": ");
-			}
-			buf_printf(&b, "%s%s%s",
-				   risk->level == RISK_CRITICAL ? "critical: "
-								: "",
-				   risk->runs ? "runs " : "", risk->text);
-			add_note(m, risk->level >= RISK_HIGH ? '!' : '#',
-				 buf_text(&b));
+			if (!group || risk->level >= RISK_HIGH)
+				*VEC_ADD(to) = (struct shown_risk){e, risk};
 		}
 	}
+}
+
+/* "src/a.mk, line 3: curl x": one place of a risk that has several. */
+static void add_risk_place(struct text_maker *m, const struct shown_risk *r)
+{
+	const struct risk *risk = r->risk;
+	AUTO(buf) struct buf b = {0};
+	const char *between = "";
+
+	buf_add_text(&b, "   ");
+	if (review_is_group(m->item)) {
+		text_escape_name(&b, r->entry->path);
+		between = ", ";
+	}
+	if (risk->number)
+		buf_printf(&b, "%sline %zu", between, risk->number);
+	if (risk->line)
+		buf_printf(&b, "%s%s", b.len > 3 ? ": " : "", risk->line);
+	if (risk->more)
+		buf_printf(&b, " (and %s)",
+			   text_count(risk->more, "more line"));
+	if (b.len > 3)
+		add_note(m, ' ', buf_text(&b));
+}
+
+/* All risks with the sentence of the one at this place: it stands once, and
+ * below it the places. */
+static void add_risk(struct text_maker *m, struct shown_risks *l, size_t at)
+{
+	const struct shown_risk *first = &l->items[at];
+	const struct risk *risk = first->risk;
+	size_t count = 0, shown = 0, i;
+	auto_free char *sentence = NULL;
+	AUTO(buf) struct buf b = {0};
+
+	for (i = at; i < l->count; i++) {
+		struct shown_risk *r = &l->items[i];
+
+		if (r->done || strcmp(r->risk->text, risk->text) != 0)
+			continue;
+		r->done = true;
+		count++;
+	}
+	if (risk->level == RISK_CRITICAL)
+		buf_add_text(&b, "critical: ");
+	if (count == 1 && review_is_group(m->item)) {
+		text_escape_name(&b, first->entry->path);
+		buf_add_text(&b, ": ");
+	}
+	sentence = count == 1 ? risk_sentence(risk)
+			      : mem_printf("%s%s:", risk->runs ? "runs " : "",
+					   risk->text);
+	buf_add_text(&b, sentence);
+	add_note(m, risk->level >= RISK_HIGH ? '!' : '#', buf_text(&b));
+	for (i = at; count > 1 && i < l->count && shown < PLACES_MAX; i++)
+		if (strcmp(l->items[i].risk->text, risk->text) == 0) {
+			add_risk_place(m, &l->items[i]);
+			shown++;
+		}
+	if (shown && shown < count) {
+		buf_clear(&b);
+		buf_printf(&b, "   and %zu more", count - shown);
+		add_note(m, ' ', buf_text(&b));
+	}
+}
+
+static void add_risks(struct text_maker *m)
+{
+	AUTO(shown_risks) struct shown_risks l = {0};
+	size_t i;
+
+	list_risks(m, &l);
+	for (i = 0; i < l.count; i++)
+		if (!l.items[i].done)
+			add_risk(m, &l, i);
 }
 
 static void add_entries(struct text_maker *m)

@@ -29,8 +29,10 @@ sed -i '3s/.*/three/;30s/.*/thirty/;32s/.*/drei/;58s/.*/near the end/' text
 mkdir .vscode
 echo '{"tasks": [{"command": "x", "runOptions": {"runOn": "folderOpen"}}]}' \
 	>.vscode/tasks.json
-printf 'a\033[2J\033[24;1Hb \342\200\256 c\n' >"$(printf 'zz\033[2Jname\nline')"
-echo hello >new
+printf 'a\033[2J\033[24;1Hb \342\200\256 c\n\033[3J\n' \
+	>"$(printf 'zz\033[2Jname\nline')"
+# The row of 76 columns ends before "root".
+printf 'hello\n%068dC:\\home\\root\n' 0 >new
 END
 guard run -q --name work -- sh "$HOME/work.sh"
 manifest "$HOME/project" >"$T/before"
@@ -102,14 +104,14 @@ looks 'the first screen at 80x24' <<'END'
 >  D !! .env  no other copy  14 B
    D !! uploads/  2 without another copy  with its entries: 2 files, 4 B
    A !! .vscode/tasks.json  69 B
-   A  ! zz\x1b[2Jname\nline  20 B
+   A  ! zz\x1b[2Jname\nline  25 B
    M    src/one.c  +1 -1
+   M    src/two.c  +1 -1
+   M    text  +4 -4
+   A    new  87 B
 -- Deleted: .env --------------------------------------------------- not seen --
    @@ -1,1 +0,0 @@
  - KEY=only-here
-
-
-
 
 
 
@@ -126,6 +128,17 @@ shows 'a hostile name and text leave the screen as it is' \
 is "$(sed -n '24p' "$out")" \
 	' Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep' \
 	'the key bar stays in the last line'
+ok 'the sentence of two risks stands once' test \
+	"$(grep -c 'has escape sequences' "$out")" = 1
+says "$out" '      line 1: a\x1b[2J\x1b[24;1Hb <U+202E> c'
+says "$out" '      line 2: \x1b[3J'
+keys G
+shows 'the rest of a long line has a mark in front of its sign' ':+ root'
+keys 2
+shown 'critical: runs when the directory is opened'
+silent "$out" 'set-id bits'
+keys j
+shown 'Risky: zz'
 # While it is open: another size.
 tm resize-window -x 120 -y 30
 shows 'a resize draws the screen anew' '| -- Risky: zz'
@@ -136,14 +149,14 @@ looks 'the same screen at 120x30' <<'END'
   ! zz\x1b[2Jname\nline its name has invisible characters
    D !! .env  no other copy  14 B               | -- Risky: zz\x1b[2Jname\nline ---------------------------- not seen --
    D !! uploads/  2 without another copy  with i|  ! its name has invisible characters
-   A !! .vscode/tasks.json  69 B                |  ! has escape sequences or control characters
->  A  ! zz\x1b[2Jname\nline  20 B               |  ! has invisible characters
-   M    src/one.c  +1 -1                        |    @@ -0,0 +1,1 @@
-   M    src/two.c  +1 -1                        |  + a\x1b[2J\x1b[24;1Hb <U+202E> c
-   M    text  +4 -4                             |
-   A    new  6 B                                |
-                                                |
-                                                |
+   A !! .vscode/tasks.json  69 B                |  ! has escape sequences or control characters:
+>  A  ! zz\x1b[2Jname\nline  25 B               |       line 1: a\x1b[2J\x1b[24;1Hb <U+202E> c
+   M    src/one.c  +1 -1                        |       line 2: \x1b[3J
+   M    src/two.c  +1 -1                        |  ! has invisible characters (U+202E, line 1): a\x1b[2J\x1b[24;1Hb <U+
+   M    text  +4 -4                             | :! 202E> c
+   A    new  87 B                               |    @@ -0,0 +1,2 @@
+                                                |  + a\x1b[2J\x1b[24;1Hb <U+202E> c
+                                                |  + \x1b[3J
                                                 |
                                                 |
                                                 |
@@ -194,7 +207,7 @@ shows 's splits a hunk' 'split into 2'
 keys n
 shows 'n leaves the first half' '>  @@ -32,4 +32,4 @@'
 keys y n
-shows 'a file with different answers is taken in part' '>  @@ -0,0 +1,1 @@'
+shows 'a file with different answers is taken in part' '>  @@ -0,0 +1,2 @@'
 keys Escape
 shown '>  A    new'
 ok 'its row has the letter *' grep -q '^ \* M    text' "$out"
