@@ -146,6 +146,7 @@ int git_ops_merge(const struct parse_text *in, struct buf *ret, struct err *err)
 	struct dec labels = dec_start(in[3].data, in[3].len);
 	auto_free char *our_label = dec_text(&labels);
 	auto_free char *their_label = dec_text(&labels);
+	uint64_t marker = dec_var(&labels);
 	git_merge_file_result merged = {0};
 	const struct libgit *git;
 
@@ -153,6 +154,9 @@ int git_ops_merge(const struct parse_text *in, struct buf *ret, struct err *err)
 		return -err->num;
 	options.our_label = our_label;
 	options.their_label = their_label;
+	options.marker_size = (unsigned short)marker;
+	if (marker)
+		options.flags = GIT_MERGE_FILE_STYLE_DIFF3;
 	if (git->merge_file(&merged, in[0].data ? &base : NULL, &ours, &theirs,
 			    &options) < 0)
 		return libgit_failed("merge texts", err);

@@ -28,7 +28,8 @@ void git_ops_load(void);
 
 /* old, now, u32 context */
 int git_ops_diff(const struct parse_text *in, struct buf *ret, struct err *err);
-/* base, ours, theirs; texts our_label, their_label */
+/* base, ours, theirs; texts our_label, their_label and var marker: 0, or the
+ * length of the markers of conflicts with three sides */
 int git_ops_merge(const struct parse_text *in, struct buf *ret,
 		  struct err *err);
 /* old, now */

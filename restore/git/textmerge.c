@@ -1,5 +1,6 @@
 #include "restore/git/textmerge.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,20 +102,31 @@ static struct parse_text text_of(const struct buf *text)
 		    : (struct parse_text){0};
 }
 
+/* marker: 0 for git's usual conflict markers; else conflicts have all three
+ * sides, and markers of that length. */
+static int call_merge(const struct textmerge_sides *sides, uint64_t marker,
+		      struct buf *ret, struct err *err)
+{
+	AUTO(buf) struct buf labels = {0};
+
+	enc_text(&labels, sides->our_label ?: "");
+	enc_text(&labels, sides->their_label ?: "");
+	enc_var(&labels, marker);
+	return parse_call(PARSE_MERGE,
+			  (struct parse_text[]){
+				  text_of(sides->base), text_of(sides->ours),
+				  text_of(sides->theirs), text_of(&labels)},
+			  4, ret, err);
+}
+
 int textmerge(const struct textmerge_sides *sides, struct buf *ret,
 	      struct err *err)
 {
-	AUTO(buf) struct buf labels = {0}, answer = {0};
+	AUTO(buf) struct buf answer = {0};
 	struct dec d;
 	bool clean;
 
-	enc_text(&labels, sides->our_label);
-	enc_text(&labels, sides->their_label);
-	if (parse_call(PARSE_MERGE,
-		       (struct parse_text[]){
-			       text_of(sides->base), text_of(sides->ours),
-			       text_of(sides->theirs), text_of(&labels)},
-		       4, &answer, err) < 0)
+	if (call_merge(sides, 0, &answer, err) < 0)
 		return -err->num;
 	d = dec_start(answer.data, answer.len);
 	clean = dec_u8(&d);
@@ -122,5 +134,173 @@ int textmerge(const struct textmerge_sides *sides, struct buf *ret,
 				   (const char *)d.end, clean))
 		return parse_refuse(err);
 	buf_add(ret, d.at, (size_t)(d.end - d.at));
+	return clean;
+}
+
+/* --- parts --- */
+
+#define MARKS "<|=>"
+
+void textmerge_parts_free(struct textmerge_parts *parts)
+{
+	size_t i;
+
+	for (i = 0; i < parts->count; i++) {
+		buf_free(&parts->items[i].base);
+		buf_free(&parts->items[i].ours);
+		buf_free(&parts->items[i].theirs);
+	}
+	VEC_FREE(parts);
+}
+
+static size_t count_leading(const char *at, const char *end)
+{
+	const char *from = at;
+
+	while (at < end && *at == *from && strchr(MARKS, *at) && *at)
+		at++;
+	return (size_t)(at - from);
+}
+
+/* More characters than any line of the text begins with. */
+static size_t longer_marker(const struct buf *text, size_t least)
+{
+	const char *at = text ? (const char *)text->data : NULL;
+	const char *end = at ? at + text->len : NULL;
+
+	while (at < end) {
+		size_t n = count_leading(at, end);
+		const char *feed = memchr(at, '\n', (size_t)(end - at));
+
+		if (n >= least)
+			least = n + 1;
+		at = feed ? feed + 1 : end;
+	}
+	return least;
+}
+
+static bool has_all_lines(const struct buf *text, const struct lines *known)
+{
+	const char *at = (const char *)text->data, *end = at + text->len;
+
+	while (text->len && at < end) {
+		struct line l = take_line(&at, end);
+
+		if (!known->count || !bsearch(&l, known->items, known->count,
+					      sizeof(l), compare_lines))
+			return false;
+	}
+	return true;
+}
+
+/* Cuts the text at the markers; false: they are in another order. */
+static bool cut_parts(const char *at, const char *end, size_t marker,
+		      struct textmerge_parts *ret)
+{
+	/* The marker that ends the lines of the side before it. */
+	const char *expected = MARKS;
+	struct textmerge_part *part = NULL;
+
+	while (at < end) {
+		const char *feed = memchr(at, '\n', (size_t)(end - at));
+		const char *next = feed ? feed + 1 : end;
+
+		if (count_leading(at, end) >= marker) {
+			if (*at != *expected)
+				return false;
+			if (*at == '<' || *at == '>') {
+				part = VEC_ADD(ret);
+				*part = (struct textmerge_part){
+					.conflict = *at == '<'};
+			}
+			expected = expected[1] ? expected + 1 : MARKS;
+		} else {
+			if (!part) {
+				part = VEC_ADD(ret);
+				*part = (struct textmerge_part){0};
+			}
+			buf_add(*expected == '=' && part->conflict ? &part->base
+				: *expected == '>' ? &part->theirs
+						   : &part->ours,
+				at, (size_t)(next - at));
+		}
+		at = next;
+	}
+	return *expected == '<';
+}
+
+/* A conflict at the end: the merge has added a line end to a side without. */
+static void cut_added_feed(struct buf *part, const struct buf *side)
+{
+	if (!side || !side->len || side->data[side->len - 1] == '\n' ||
+	    !part->len || part->data[part->len - 1] != '\n')
+		return;
+	part->len--;
+	if (part->len && part->data[part->len - 1] == '\r' &&
+	    side->data[side->len - 1] != '\r')
+		part->len--;
+}
+
+static bool are_parts_of(const struct textmerge_sides *sides,
+			 const struct textmerge_parts *parts)
+{
+	AUTO(lines) struct lines base = {0}, ours = {0}, theirs = {0};
+	AUTO(lines) struct lines both = {0};
+	bool good = true;
+	size_t i;
+
+	if (sides->base)
+		add_lines(&base, sides->base);
+	add_lines(&ours, sides->ours);
+	add_lines(&theirs, sides->theirs);
+	add_lines(&both, sides->ours);
+	add_lines(&both, sides->theirs);
+	VEC_SORT(&base, compare_lines);
+	VEC_SORT(&ours, compare_lines);
+	VEC_SORT(&theirs, compare_lines);
+	VEC_SORT(&both, compare_lines);
+	for (i = 0; good && i < parts->count; i++) {
+		const struct textmerge_part *p = &parts->items[i];
+
+		good = has_all_lines(&p->ours, p->conflict ? &ours : &both) &&
+		       has_all_lines(&p->base, &base) &&
+		       has_all_lines(&p->theirs, &theirs);
+	}
+	return good;
+}
+
+int textmerge_parts_make(const struct textmerge_sides *sides,
+			 struct textmerge_parts *ret, struct err *err)
+{
+	AUTO(buf) struct buf answer = {0};
+	struct textmerge_part *last;
+	size_t marker = 7;
+	struct dec d;
+	bool clean;
+
+	marker = longer_marker(sides->base, marker);
+	marker = longer_marker(sides->ours, marker);
+	marker = longer_marker(sides->theirs, marker);
+	if (marker > UINT16_MAX)
+		return fail(err, EFBIG, "a line looks like a conflict marker");
+	if (call_merge(sides, marker, &answer, err) < 0)
+		return -err->num;
+	d = dec_start(answer.data, answer.len);
+	clean = dec_u8(&d);
+	if (d.bad ||
+	    !cut_parts((const char *)d.at, (const char *)d.end, marker, ret))
+		return parse_refuse(err);
+	/* Behind the last marker there is nothing. */
+	while (ret->count && !ret->items[ret->count - 1].conflict &&
+	       !ret->items[ret->count - 1].ours.len)
+		ret->count--;
+	last = ret->count ? &ret->items[ret->count - 1] : NULL;
+	if (last && last->conflict) {
+		cut_added_feed(&last->base, sides->base);
+		cut_added_feed(&last->ours, sides->ours);
+		cut_added_feed(&last->theirs, sides->theirs);
+	}
+	if (!are_parts_of(sides, ret))
+		return parse_refuse(err);
 	return clean;
 }

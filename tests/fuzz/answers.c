@@ -63,10 +63,13 @@ static void merge(const struct buf *old, const struct buf *now)
 {
 	const struct textmerge_sides sides = {old, old, now, "a", "b"};
 	AUTO(buf) struct buf merged = {0};
+	struct textmerge_parts parts = {0};
 	struct err err;
 
 	op = PARSE_MERGE;
 	(void)textmerge(&sides, &merged, &err);
+	(void)textmerge_parts_make(&sides, &parts, &err);
+	textmerge_parts_free(&parts);
 }
 
 static void similarity(const struct buf *old, const struct buf *now)

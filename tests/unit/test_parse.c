@@ -500,6 +500,92 @@ static void a_merge_with_foreign_lines_is_refused(void **state)
 	assert_non_null(strstr(buf_text(&merged), "<<<<<<< ours"));
 }
 
+static int merge_parts(const char *base, const char *ours, const char *theirs,
+		       struct textmerge_parts *ret)
+{
+	struct buf texts[3] = {0};
+	const struct textmerge_sides sides = {&texts[0], &texts[1], &texts[2],
+					      NULL, NULL};
+	struct err err = {0};
+	int got;
+
+	buf_add_text(&texts[0], base);
+	buf_add_text(&texts[1], ours);
+	buf_add_text(&texts[2], theirs);
+	got = textmerge_parts_make(&sides, ret, &err);
+	buf_free(&texts[0]);
+	buf_free(&texts[1]);
+	buf_free(&texts[2]);
+	return got;
+}
+
+static void expect_part(struct textmerge_parts *parts, size_t i,
+			const char *base, const char *ours, const char *theirs)
+{
+	assert_true(i < parts->count);
+	assert_int_equal(parts->items[i].conflict, base != NULL);
+	assert_string_equal(buf_text(&parts->items[i].ours), ours);
+	if (!base)
+		return;
+	assert_string_equal(buf_text(&parts->items[i].base), base);
+	assert_string_equal(buf_text(&parts->items[i].theirs), theirs);
+}
+
+static void a_conflict_has_three_sides(void **state)
+{
+	struct textmerge_parts parts = {0};
+
+	(void)state;
+	use_stand_in(NULL);
+	started = 1;
+	assert_int_equal(merge_parts("a\nb\nc\nd\ne\nf\ng\n",
+				     "a\nours\nc\nd\ne\nf\nG\n",
+				     "A\ntheirs\nc\nd\ne\nf\ng\n", &parts),
+			 0);
+	assert_int_equal(parts.count, 2);
+	expect_part(&parts, 0, "a\nb\n", "a\nours\n", "A\ntheirs\n");
+	expect_part(&parts, 1, NULL, "c\nd\ne\nf\nG\n", NULL);
+	textmerge_parts_free(&parts);
+	/* Lines that look like markers; no line end at the end. */
+	assert_int_equal(merge_parts("=======\nx\n<<<<<<<< y\nb",
+				     "=======\nx\n<<<<<<<< y\n>>>>>>>>> o",
+				     "=======\nx\n<<<<<<<< y\n|||||||\n",
+				     &parts),
+			 0);
+	assert_int_equal(parts.count, 2);
+	expect_part(&parts, 0, NULL, "=======\nx\n<<<<<<<< y\n", NULL);
+	expect_part(&parts, 1, "b", ">>>>>>>>> o", "|||||||\n");
+	textmerge_parts_free(&parts);
+	assert_int_equal(
+		merge_parts("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n", &parts), 1);
+	assert_int_equal(parts.count, 1);
+	expect_part(&parts, 0, NULL, "A\nb\nC\n", NULL);
+	textmerge_parts_free(&parts);
+}
+
+static void refuses_parts(const char *text)
+{
+	struct textmerge_parts parts = {0};
+
+	buf_clear(&lie);
+	enc_u8(&lie, 0);
+	buf_add_text(&lie, text);
+	use_stand_in(answer_lie);
+	assert_int_equal(merge_parts("b\n", "o\n", "t\n", &parts), -EPROTO);
+	textmerge_parts_free(&parts);
+}
+
+static void parts_with_foreign_lines_are_refused(void **state)
+{
+	(void)state;
+	refuses_parts("<<<<<<<\no\n|||||||\nb\n=======\nevil\n>>>>>>>\n");
+	refuses_parts("<<<<<<<\nt\n|||||||\nb\n=======\nt\n>>>>>>>\n");
+	refuses_parts("<<<<<<<\no\n|||||||\no\n=======\nt\n>>>>>>>\n");
+	refuses_parts("<<<<<<<\no\n=======\nt\n>>>>>>>\n");
+	refuses_parts("<<<<<<<\no\n|||||||\nb\n=======\nt\n");
+	refuses_parts("b\n");
+}
+
 /* --- similarity --- */
 
 static void signatures_are_lost_with_their_worker(void **state)
@@ -874,6 +960,8 @@ int main(void)
 		cmocka_unit_test(the_text_of_an_error_is_escaped),
 		cmocka_unit_test(a_difference_that_hides_a_line_is_refused),
 		cmocka_unit_test(a_merge_with_foreign_lines_is_refused),
+		cmocka_unit_test(a_conflict_has_three_sides),
+		cmocka_unit_test(parts_with_foreign_lines_are_refused),
 		cmocka_unit_test(signatures_are_lost_with_their_worker),
 		cmocka_unit_test(long_texts_travel_in_memfds),
 		cmocka_unit_test(a_killed_worker_leaves_the_next_request_alone),
