@@ -526,13 +526,14 @@ static int plan_root(struct apply_plan *a, size_t index,
 	char **except = consent_paths_below(a->consent.except, consent.path);
 	struct plan_options options = {
 		.paths = (const char *const *)paths,
+		.choices = root->choices,
+		.choice_count = root->choice_count,
 		.partial = home || late,
 		.git_apart = !root->git_picked,
 		.partial_now = !home && !late && root->only,
 		.refuse_special = true,
 		.refuse_unreadable = geteuid() != 0,
 		.agreed = (const char *const *)agreed,
-		.except = (const char *const *)except,
 		.consent = consent_decide,
 		.consent_arg = &consent,
 		.base_notes = home ? &root->now : &root->base,
@@ -543,7 +544,12 @@ static int plan_root(struct apply_plan *a, size_t index,
 				     : "project",
 		.their_label = label,
 	};
+	size_t i;
 
+	for (i = 0; i < root->choice_count; i++)
+		if (root->choices[i].resolve == RESOLVE_NOT)
+			mem_list_add(&except, root->choices[i].path);
+	options.except = (const char *const *)except;
 	if (home && !paths)
 		return 0;
 	if (!index && !root->picked && a->differences.complete)

@@ -35,6 +35,10 @@ struct changeset_root {
 	 * itself. */
 	const struct entry *picked;
 	bool git_picked;
+	/* Decisions on conflicts, by path; borrowed. Those with RESOLVE_NOT are
+	 * left out. */
+	const struct plan_choice *choices;
+	size_t choice_count;
 	struct plan plan;
 	const struct transaction_layer *layer; /* or NULL; borrowed */
 	uint64_t first; /* of an undo: see struct action_root */

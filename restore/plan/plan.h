@@ -133,6 +133,16 @@ enum plan_resolve {
 	RESOLVE_MARKERS, /* texts get conflict markers */
 };
 
+/* The decision for one path that differs from plan_options.resolve. */
+struct plan_choice {
+	const char *path;
+	enum plan_resolve resolve;
+	/* The bytes of the merged file, or NULL; resolve is RESOLVE_MERGE.
+	 * marked: conflict markers are in it. */
+	const struct buf *text;
+	bool marked;
+};
+
 struct plan_options {
 	/* Only these paths and all entries below them ("": all),
 	 * NULL-terminated or NULL. The missing parents of a named path are
@@ -187,6 +197,8 @@ struct plan_options {
 	 * (partial_now) the flag alone does not tell. NULL: none. */
 	const struct snapshot *now_notes;
 	enum plan_resolve resolve;
+	const struct plan_choice *choices; /* by path */
+	size_t choice_count;
 	/* Labels of the two sides in conflict markers, for RESOLVE_MARKERS. */
 	const char *our_label, *their_label;
 	/* The differences of base and want when the caller has them, else

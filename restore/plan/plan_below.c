@@ -167,6 +167,23 @@ static int overwrite_findings(struct below *b, bool whole)
 	return PLAN_BELOW_DELETED;
 }
 
+/* Whether the user has decided on every finding: theirs: all of them for the
+ * version of want; else each for one side. */
+static bool is_all_resolved(const struct below *b, bool theirs)
+{
+	size_t i;
+
+	for (i = 0; i < b->found.count; i++) {
+		enum plan_resolve resolve =
+			planner_resolve(b->pl, b->found.items[i].what.path);
+
+		if (resolve != RESOLVE_THEIRS &&
+		    (theirs || resolve != RESOLVE_OURS))
+			return false;
+	}
+	return true;
+}
+
 int plan_below_may_delete(struct planner *pl, const struct row *row, bool whole,
 			  struct err *err)
 {
@@ -183,9 +200,9 @@ int plan_below_may_delete(struct planner *pl, const struct row *row, bool whole,
 		return -err->num;
 	if (!b.found.count)
 		return PLAN_BELOW_DELETED;
-	if (planner_takes_theirs(pl))
+	if (is_all_resolved(&b, true))
 		return overwrite_findings(&b, whole);
-	if (pl->options->resolve == RESOLVE_OURS && !whole)
+	if (!whole && is_all_resolved(&b, false))
 		return keep_own_findings(&b);
 	add_found_conflicts(&b, FINDING_ANY);
 	return PLAN_BELOW_KEPT;

@@ -36,11 +36,24 @@ static int read_merge_text(struct planner *pl, const struct entry *e,
 	return textmerge_is_text(ret);
 }
 
+/* 1: the bytes are those of *to. */
+static int put_merged(struct planner *pl, const struct buf *merged,
+		      struct entry *to, struct err *err)
+{
+	to->size = merged->len;
+	if (content_put_bytes(pl->store, merged->data, merged->len,
+			      &to->content, err) < 0)
+		return -err->num;
+	/* The merged bytes are new, so build tools must see a new mtime. */
+	to->mtime = timestamp_now();
+	return 1;
+}
+
 /* 1: merged; 0: impossible. *how tells whether conflict markers were added. */
 static int merge_bytes(struct planner *pl, const struct row *row,
 		       struct entry *to, enum step_how *how, struct err *err)
 {
-	bool marked = pl->options->resolve == RESOLVE_MARKERS;
+	bool marked = planner_resolve(pl, row->path) == RESOLVE_MARKERS;
 	AUTO(buf) struct buf base = {0}, ours = {0}, theirs = {0}, merged = {0};
 	struct textmerge_sides sides = {
 		.base = row->base->mode ? &base : NULL,
@@ -66,13 +79,7 @@ static int merge_bytes(struct planner *pl, const struct row *row,
 	if (got < 0 || (got == 0 && !marked))
 		return got;
 	*how = got ? STEP_MERGED : STEP_MARKED;
-	to->size = merged.len;
-	if (content_put_bytes(pl->store, merged.data, merged.len, &to->content,
-			      err) < 0)
-		return -err->num;
-	/* The merged bytes are new, so build tools must see a new mtime. */
-	to->mtime = timestamp_now();
-	return 1;
+	return put_merged(pl, &merged, to, err);
 }
 
 int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
@@ -81,33 +88,39 @@ int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
 			   *now = &row->now;
 	struct entry to = row->now; /* borrowed strings */
 	enum step_how how = STEP_MERGED;
+	const struct plan_choice *choice = planner_choice(pl, row->path);
+	const struct buf *text = choice ? choice->text : NULL;
+	enum plan_resolve resolve = planner_resolve(pl, row->path);
 	size_t before = pl->plan->steps.count;
 	int got = 1;
 
 	/* Hard links are excluded: merged one by one they would become separate
 	 * files, or change another path. */
-	if (pl->options->resolve == RESOLVE_NOT || !S_ISREG(want->mode) ||
+	if (resolve == RESOLVE_NOT || !S_ISREG(want->mode) ||
 	    !S_ISREG(now->mode) || want->link_group || now->link_group)
 		return 0;
 	if (base->mode ? !S_ISREG(base->mode)
-		       : pl->options->resolve != RESOLVE_MARKERS ||
+		       : (resolve != RESOLVE_MARKERS && !text) ||
 				 !entry_same_meta(want, now))
 		return 0;
 	if (base->mode)
 		got = plan_meta_merge(pl, row, &to, err);
 	if (got != 1)
 		return got;
-	if (base->mode && entry_same_content(now, base) &&
-	    !entry_same_content(want, base)) {
+	if (text) {
+		how = choice->marked ? STEP_MARKED : STEP_MERGED;
+		got = put_merged(pl, text, &to, err);
+	} else if (base->mode && entry_same_content(now, base) &&
+		   !entry_same_content(want, base)) {
 		to.content = want->content;
 		to.size = want->size;
 		to.mtime = want->mtime;
 	} else if (!entry_same_content(want, now) &&
 		   !(base->mode && entry_same_content(want, base))) {
 		got = merge_bytes(pl, row, &to, &how, err);
-		if (got != 1)
-			return got;
 	}
+	if (got != 1)
+		return got;
 	if (planner_same(now, &to)) {
 		pl->plan->already++;
 		return 1;
@@ -126,7 +139,8 @@ int plan_merge_dir(struct planner *pl, const struct row *row, struct err *err)
 	size_t before = pl->plan->steps.count;
 	int got;
 
-	if (pl->options->resolve == RESOLVE_NOT || !S_ISDIR(row->base->mode))
+	if (planner_resolve(pl, row->path) == RESOLVE_NOT ||
+	    !S_ISDIR(row->base->mode))
 		return 0;
 	got = plan_meta_merge(pl, row, &to, err);
 	if (got != 1)

@@ -77,7 +77,13 @@ void planner_keep(struct planner *pl, enum conflict_kind kind,
 		  const char *path);
 void planner_overwrite(struct planner *pl, enum conflict_kind kind,
 		       const char *path);
-bool planner_takes_theirs(const struct planner *pl); /* RESOLVE_THEIRS */
+/* The user's choice for just this path, or NULL. */
+const struct plan_choice *planner_choice(const struct planner *pl,
+					 const char *path);
+/* That choice, or the decision for all paths. */
+enum plan_resolve planner_resolve(const struct planner *pl, const char *path);
+/* RESOLVE_THEIRS */
+bool planner_takes_theirs(const struct planner *pl, const char *path);
 /* Whether this very path is in options->paths. */
 bool planner_is_named(const struct planner *pl, const char *path);
 /* Sets the source of all steps from number `from` on. */

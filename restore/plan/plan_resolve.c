@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/sorted.h"
 #include "restore/plan/plan_private.h"
 
 static void add_conflict(struct conflict_list *list, enum conflict_kind kind,
@@ -26,7 +27,7 @@ void planner_conflict(struct planner *pl, enum conflict_kind kind,
 {
 	struct plan *p = pl->plan;
 
-	if (pl->options->resolve == RESOLVE_OURS)
+	if (planner_resolve(pl, path) == RESOLVE_OURS)
 		add_conflict(&p->kept, kind, path);
 	else
 		add_conflict(&p->conflicts, kind, path);
@@ -63,9 +64,23 @@ void planner_conflict_subtree(struct planner *pl, enum conflict_kind kind,
 	planner_skip_below(pl, path);
 }
 
-bool planner_takes_theirs(const struct planner *pl)
+const struct plan_choice *planner_choice(const struct planner *pl,
+					 const char *path)
 {
-	return pl->options->resolve == RESOLVE_THEIRS;
+	return FIND_BY_PATH(path, pl->options->choices,
+			    pl->options->choice_count, path);
+}
+
+enum plan_resolve planner_resolve(const struct planner *pl, const char *path)
+{
+	const struct plan_choice *choice = planner_choice(pl, path);
+
+	return choice ? choice->resolve : pl->options->resolve;
+}
+
+bool planner_takes_theirs(const struct planner *pl, const char *path)
+{
+	return planner_resolve(pl, path) == RESOLVE_THEIRS;
 }
 
 bool planner_is_named(const struct planner *pl, const char *path)
@@ -101,7 +116,7 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 	/* Where the version of want may not replace the present entry, the
 	 * user's is kept. The entries of two directories have rows of their
 	 * own. */
-	if (!planner_takes_theirs(pl) ||
+	if (!planner_takes_theirs(pl, row->path) ||
 	    !(was && shall ? is || !row->now.mode : !is || shall)) {
 		planner_conflict(pl, kind, row->path);
 		if (!shall || !(was || (is && !row->base->mode)))

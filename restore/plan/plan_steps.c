@@ -139,12 +139,13 @@ void step_add_create(struct planner *pl, const char *path,
 }
 
 /*
- * 1: the directory exists or will exist. A missing parent is created when want
- * has it and base did not, because it is part of the request; a parent that the
- * user deleted only when want may replace the user's changes. 0: it may not be
- * created.
+ * 1: the parent directory of path exists or will exist. A missing parent is
+ * created when want has it and base did not, because it is part of the request;
+ * a parent that the user deleted only when want may replace the user's changes.
+ * 0: it may not be created.
  */
-static int parent_ready(struct planner *pl, const char *dir, struct err *err)
+static int parent_ready(struct planner *pl, const char *dir, const char *path,
+			struct err *err)
 {
 	AUTO(entry) struct entry now = {0};
 	AUTO(entry) struct entry base = {0};
@@ -162,10 +163,11 @@ static int parent_ready(struct planner *pl, const char *dir, struct err *err)
 		return -err->num;
 	if (now.mode)
 		return S_ISDIR(now.mode);
-	if ((base.mode && !planner_takes_theirs(pl)) || !S_ISDIR(want.mode))
+	if ((base.mode && !planner_takes_theirs(pl, path)) ||
+	    !S_ISDIR(want.mode))
 		return 0;
 	up = path_parent(dir);
-	got = *dir ? parent_ready(pl, up, err) : 1;
+	got = *dir ? parent_ready(pl, up, path, err) : 1;
 	if (got != 1)
 		return got;
 	if (base.mode)
@@ -177,7 +179,7 @@ static int parent_ready(struct planner *pl, const char *dir, struct err *err)
 int step_create(struct planner *pl, const struct row *row, struct err *err)
 {
 	auto_free char *dir = path_parent(row->path);
-	int got = *row->path ? parent_ready(pl, dir, err) : 1;
+	int got = *row->path ? parent_ready(pl, dir, row->path, err) : 1;
 
 	if (got < 0)
 		return got;

@@ -121,7 +121,7 @@ static int add_unknown_conflict(struct planner *pl, const struct row *row,
 	got = moved_since_start(pl, row, err);
 	if (got != 1)
 		return got;
-	if (planner_takes_theirs(pl)) {
+	if (planner_takes_theirs(pl, row->path)) {
 		planner_overwrite(pl, CONFLICT_MOVED, row->path);
 		return 0;
 	}
@@ -164,7 +164,7 @@ static int may_delete(struct planner *pl, const struct row *row, bool whole,
 		if (got)
 			return got < 0 ? got : PLAN_BELOW_KEPT;
 		over = !planner_same(&row->now, row->base);
-		if (over && (!planner_takes_theirs(pl) ||
+		if (over && (!planner_takes_theirs(pl, row->path) ||
 			     (S_ISDIR(row->now.mode) && !is_dir))) {
 			planner_conflict_subtree(pl, CONFLICT_CHANGED_NOW,
 						 row->path);
@@ -318,7 +318,7 @@ static int row_dir(struct planner *pl, const struct row *row, struct err *err)
 	got = moved_since_start(pl, row, err);
 	if (got < 0)
 		return got;
-	if (got && planner_takes_theirs(pl)) {
+	if (got && planner_takes_theirs(pl, row->path)) {
 		planner_overwrite(pl, CONFLICT_MOVED, row->path);
 	} else if (got) {
 		planner_conflict(pl, CONFLICT_MOVED, row->path);

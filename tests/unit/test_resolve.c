@@ -401,6 +401,46 @@ static void decides_nothing_about_a_git(void **state)
 	check(*state, base, run, now, &options, "replace:x ours:git:.git");
 }
 
+/* Decisions for single paths, beside one for all. */
+static void a_choice_counts_for_its_path_alone(void **state)
+{
+	struct buf text = {0};
+	struct plan_choice choices[] = {
+		{.path = "a", .resolve = RESOLVE_OURS},
+		{.path = "b", .resolve = RESOLVE_THEIRS},
+		{.path = "d/x", .resolve = RESOLVE_OURS},
+	};
+	struct plan_options options = {
+		.resolve = RESOLVE_MERGE,
+		.choices = choices,
+		.choice_count = 3,
+	};
+	const char *base = "f a=1\nf b=1\nf c=1\nd d\nf d/x=1\nf d/y=1";
+	const char *run = "f a=2\nf b=2\nf c=2";
+	const char *now = "f a=3\nf b=3\nf c=3\nd d\nf d/x=3\nf d/y=3";
+
+	check(*state, base, run, now, &options,
+	      "over-replace:b meta: ours:both-changed:a "
+	      "ours:changed-now:d/x over:both-changed:b !both-changed:c "
+	      "!changed-now:d/y");
+	buf_add_text(&text, "both");
+	choices[0] = (struct plan_choice){
+		.path = "a", .resolve = RESOLVE_MERGE, .text = &text};
+	choices[2] = (struct plan_choice){.path = "c",
+					  .resolve = RESOLVE_MERGE,
+					  .text = &text,
+					  .marked = true};
+	check(*state, "f a=1\nf b=1\nf c=1", run, "f a=3\nf b=3\nf c=3",
+	      &options,
+	      "merged-replace:a over-replace:b marked-replace:c meta: "
+	      "over:both-changed:b");
+	/* The mode is in conflict, too: the text does not solve that. */
+	options.choice_count = 1;
+	check(*state, "f a=1", "f [700]a=2", "f [711]a=3", &options,
+	      "!both-changed:a");
+	buf_free(&text);
+}
+
 static void says_when_a_text_is_none(void **state)
 {
 	struct buf b = {0};
@@ -637,6 +677,7 @@ int main(void)
 		TEST(decides_nothing_about_what_could_not_be_stored),
 		TEST(takes_what_was_added_only_by_its_own_name),
 		TEST(decides_nothing_about_a_git),
+		TEST(a_choice_counts_for_its_path_alone),
 		TEST(says_when_a_text_is_none),
 		TEST(loses_no_edit_in_silence),
 	};
