@@ -767,7 +767,7 @@ int review_session_run(struct apply_plan *a,
 		.a = a,
 		.o = o,
 		.scratch = mem_printf("%s/runs/%s", a->c->state.path,
-				      session_label(&a->p->session)),
+				      a->p->session.id),
 	};
 	int got = run_review(&v, err);
 	size_t i;
