@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "guard/cli/output.h"
 
 #define NAME "edited-hunk.diff"
+#define TEXT_NAME "edited-result"
 #define EDITED_MAX (4u << 20)
 
 static const char words[] =
@@ -62,21 +64,53 @@ static int run_hunk_editor(const char *path, struct err *err)
 	return 0;
 }
 
+static int write_scratch(int scratch_fd, const char *name,
+			 const struct buf *text, struct err *err)
+{
+	int fd, got = 0;
+
+	(void)unlinkat(scratch_fd, name, 0);
+	fd = openat(scratch_fd, name,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || fd_write(fd, text->data, text->len) < 0)
+		got = fail_errno(err, "write the text to be edited");
+	fd_close(&fd);
+	return got;
+}
+
+int review_edit_text(struct buf *text, int scratch_fd, const char *scratch,
+		     struct err *err)
+{
+	auto_free char *path = mem_printf("%s/" TEXT_NAME, scratch);
+	AUTO(buf) struct buf now = {0};
+	int got = write_scratch(scratch_fd, TEXT_NAME, text, err);
+
+	if (got == 0)
+		got = run_hunk_editor(path, err);
+	if (got == 0)
+		got = fd_slurp_at(scratch_fd, TEXT_NAME, EDITED_MAX, &now, err);
+	(void)unlinkat(scratch_fd, TEXT_NAME, 0);
+	if (got < 0)
+		return got;
+	if (now.len && memchr(now.data, '\0', now.len))
+		return fail(err, EINVAL, "the edited file is not a text");
+	if (buf_same(&now, text))
+		return 0;
+	buf_clear(text);
+	buf_add(text, now.data, now.len);
+	return 1;
+}
+
 int review_edit(struct hunks *h, size_t at, int scratch_fd, const char *scratch,
 		struct err *err)
 {
 	auto_free char *path = mem_printf("%s/" NAME, scratch);
 	AUTO(buf) struct buf hunk = {0};
-	int fd, got = 0;
+	int got;
 
-	(void)unlinkat(scratch_fd, NAME, 0);
-	fd = openat(scratch_fd, NAME,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	hunks_print(&h->items[at], &hunk);
 	buf_add_text(&hunk, words);
-	if (fd < 0 || fd_write(fd, hunk.data, hunk.len) < 0)
-		got = fail_errno(err, "write the hunk to be edited");
-	fd_close(&fd);
+	got = write_scratch(scratch_fd, NAME, &hunk, err);
 	while (got == 0) {
 		AUTO(buf) struct buf text = {0};
 

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "guard/cli/apply_report.h"
 #include "guard/cli/commands.h"
+#include "guard/cli/conflict_session.h"
 #include "guard/cli/kinds_prompt.h"
 #include "guard/cli/plan_print.h"
 #include "guard/cli/review_show.h"
@@ -38,7 +39,7 @@ struct review_session {
 	struct decisions *decisions;
 	struct judged_run judged; /* losses and verdict */
 	bool lost; /* another process has the run now */
-	enum plan_resolve resolve;
+	struct conflict_session conflicts;
 	struct plan_counts counts; /* of the plans to apply */
 };
 
@@ -174,46 +175,27 @@ static enum apply_choice ask_to_apply(struct review_session *v)
 	}
 }
 
-/* The chosen version; RESOLVE_NOT: none. */
-static enum plan_resolve ask_to_resolve(void)
-{
-	for (;;) {
-		auto_free char *line = review_prompt_ask(
-			"Your version, the run's, or both with markers "
-			"[o,t,m,r,?]?");
-
-		if (!line || strcmp(line, "r") == 0)
-			return RESOLVE_NOT;
-		if (strcmp(line, "o") == 0)
-			return RESOLVE_OURS;
-		if (strcmp(line, "t") == 0)
-			return RESOLVE_THEIRS;
-		if (strcmp(line, "m") == 0)
-			return RESOLVE_MARKERS;
-		(void)printf("o - ours: conflicts keep your version\n"
-			     "t - theirs: conflicts take the run's version "
-			     "(yours is stored first)\n"
-			     "m - merge: texts get conflict markers\n"
-			     "r - back to the review\n");
-	}
-}
-
 /* Something that was not shown as it will be: merged, or going over the
  * user's own. */
-static bool has_unshown_changes(struct apply_plan *a)
+static bool has_unshown_changes(const struct review_session *v,
+				const struct apply_plan *a)
 {
 	size_t n = 0, i, k;
 
 	for (k = 0; k < a->change.root_count; k++) {
 		const struct plan *plan = &a->change.roots[k].plan;
 
-		n += plan->over.count;
+		for (i = 0; i < plan->over.count; i++)
+			n += !conflict_session_decided(
+				&v->conflicts, k, plan->over.items[i].path);
 		for (i = 0; i < plan->steps.count; i++) {
-			auto_free char *path =
-				mem_printf("%s%s", plan->prefix ?: "",
-					   plan->steps.items[i].path);
+			const struct step *step = &plan->steps.items[i];
+			auto_free char *path = mem_printf(
+				"%s%s", plan->prefix ?: "", step->path);
 
-			if (plan->steps.items[i].how != STEP_MERGED)
+			if (step->how != STEP_MERGED ||
+			    conflict_session_decided(&v->conflicts, k,
+						     step->path))
 				continue;
 			output_print("changed on both sides and merged: %s",
 				     text_quote(path));
@@ -228,35 +210,31 @@ static bool has_unshown_changes(struct apply_plan *a)
 static int resolve_conflicts(struct review_session *v, struct apply_plan *a,
 			     struct err *err)
 {
-	bool blocked;
+	bool refused = false;
 	size_t i;
+	int got;
 
-	for (;;) {
-		if (apply_plan_make(a, v->resolve, err) < 0)
-			return -err->num;
-		blocked = false;
-		for (i = 0; i < a->change.root_count; i++) {
-			plan_print_choices(&a->change.roots[i].plan);
-			blocked |= plan_print_blocks(&a->change.roots[i].plan,
-						     NULL,
-						     PLAN_PRINT_REFUSED_APPLY);
-		}
-		if (blocked) {
-			changeset_unlock(&a->change);
-			v->resolve = ask_to_resolve();
-			if (v->resolve == RESOLVE_NOT)
-				return 0;
-			if (apply_plan_refresh(a, err) < 0)
-				return -err->num;
-			continue;
-		}
-		if (plan_summary_count(&a->change, &v->counts, err) < 0)
-			return -err->num;
-		if (has_unshown_changes(a))
-			return plan_summary_ask(&v->counts, NULL,
-						apply_report_where(a), false);
-		return 1;
+	got = conflict_session_plan(&v->conflicts, a, v->o->resolve, err);
+	if (got <= 0)
+		return got;
+	for (i = 0; i < a->change.root_count; i++) {
+		plan_print_choices(&a->change.roots[i].plan);
+		refused |= plan_print_blocks(&a->change.roots[i].plan, NULL,
+					     PLAN_PRINT_REFUSED_APPLY);
 	}
+	if (refused) {
+		changeset_unlock(&a->change);
+		(void)snprintf(err->text, sizeof(err->text),
+			       "nothing applied: a change needs a consent of "
+			       "its own (guard apply --yes-to PATH)");
+		return 0;
+	}
+	if (plan_summary_count(&a->change, &v->counts, err) < 0)
+		return -err->num;
+	if (has_unshown_changes(v, a))
+		return plan_summary_ask(&v->counts, NULL, apply_report_where(a),
+					false);
+	return 1;
 }
 
 /* An answer to a critical change alone is a consent to it. */
@@ -316,7 +294,6 @@ static int apply_accepted(struct review_session *v, int *ret_status,
 	uint64_t after;
 	int got;
 
-	v->resolve = v->o->resolve;
 	if (build_accepted_trees(v, &complete, &git, err) < 0)
 		return -err->num;
 	if (v->o->commit.on &&
@@ -340,7 +317,8 @@ static int apply_accepted(struct review_session *v, int *ret_status,
 		*ret_status = STATUS_OK;
 		return 1;
 	}
-	if (apply_plan_execute(a, complete, git, &after, err) < 0)
+	if (apply_plan_execute(a, complete && !apply_plan_has_exceptions(a),
+			       git, &after, err) < 0)
 		return -err->num;
 	*ret_status = apply_report_done(a, &v->counts, commit, err);
 	return *ret_status < 0 ? -err->num : 1;
@@ -475,7 +453,6 @@ static int apply_with_commits(struct review_session *v, int *ret_status,
 	a.c = v->a->c;
 	a.p = v->a->p;
 	a.commits = true;
-	v->resolve = RESOLVE_NOT;
 	for (i = 0; i < v->count; i++)
 		if (v->parts[i].review.store)
 			list_agreed_paths(v, i, &a);
@@ -486,7 +463,8 @@ static int apply_with_commits(struct review_session *v, int *ret_status,
 	if (got <= 0)
 		return got;
 	if (apply_commits_write(&a, &commits, err) < 0 ||
-	    apply_plan_execute(&a, true, true, &after, err) < 0)
+	    apply_plan_execute(&a, !apply_plan_has_exceptions(&a), true, &after,
+			       err) < 0)
 		return -err->num;
 	apply_report_branch(&commits, "moved");
 	apply_report_refs(&commits);
@@ -669,10 +647,13 @@ static int review_on_screen(struct review_session *v, const char *note,
 		reviews[i] = &v->parts[i].review;
 		root_paths[i] = s->roots[i].path;
 	}
+	v->conflicts.screen = &job;
 	for (;;) {
 		choice = screen_run(&job);
-		if (choice == SCREEN_NOT)
+		if (choice == SCREEN_NOT) {
+			v->conflicts.screen = NULL;
 			return -ENOTTY;
+		}
 		got = finish_screen(v, &job, choice, err);
 		if (got != -EAGAIN)
 			return got;
@@ -742,6 +723,12 @@ static int run_review(struct review_session *v, struct err *err)
 	}
 	if (n.items && load_decisions(v, &note, err) < 0)
 		return -err->num;
+	v->conflicts.prompt = (struct conflict_prompt_options){
+		.store = a->c->store,
+		.decisions = v->decisions,
+		.scratch_fd = s->fd,
+		.scratch = v->scratch,
+	};
 	if (n.items && !v->o->plain && !v->o->kinds && screen_is_possible()) {
 		int got = review_on_screen(v, note, err);
 
@@ -776,6 +763,7 @@ int review_session_run(struct apply_plan *a,
 		review_free(&v.parts[i].review);
 		entry_free(&v.parts[i].picked);
 	}
+	conflict_session_free(&v.conflicts);
 	decisions_free(&v.decisions);
 	judged_run_free(&v.judged);
 	free(v.parts);

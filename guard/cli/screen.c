@@ -429,15 +429,8 @@ static void search_again(struct screen *s, bool back)
 	for (i = 0; i < s->text.lines.count; i++) {
 		const struct screen_line *line = &s->text.lines.items[i];
 		AUTO(buf) struct buf text = {0};
-		size_t k;
 
-		for (k = 0; k < line->count; k++) {
-			const struct screen_span *span =
-				&s->text.spans.items[line->first + k];
-
-			buf_add(&text, s->text.chars.data + span->at,
-				span->len);
-		}
+		screen_text_row(&s->text, i, &text);
 		if ((line->sign == '+' || line->sign == '-') &&
 		    regexec(&s->regex, buf_text(&text), 0, NULL, 0) == 0) {
 			s->line = i;
@@ -735,15 +728,30 @@ bool screen_is_possible(void)
 	return false;
 }
 
+int screen_open(struct screen *s, struct err *err)
+{
+	(void)fflush(stdout);
+	if (screen_term_open(*output_style(STYLE_BOLD) != '\0', false, &s->term,
+			     err) < 0)
+		return -err->num;
+	take_reports(s);
+	return 0;
+}
+
+void screen_close(struct screen *s)
+{
+	report_sink_install();
+	screen_term_free(&s->term);
+	free(s->message);
+}
+
 enum screen_choice screen_run(const struct screen_job *job)
 {
 	struct screen s = {.job = job, .words = true, .verdict = true};
 	enum screen_choice choice;
 	struct err err;
 
-	(void)fflush(stdout);
-	if (screen_term_open(*output_style(STYLE_BOLD) != '\0', false, &s.term,
-			     &err) < 0) {
+	if (screen_open(&s, &err) < 0) {
 		if (err.num == ENOPKG)
 			output_print("no libncursesw6, using --plain");
 		else
@@ -752,17 +760,14 @@ enum screen_choice screen_run(const struct screen_job *job)
 	}
 	review_list_make(&s.list, job->reviews, job->count, job->decisions);
 	(void)review_list_select_open(&s.list);
-	take_reports(&s);
 	if (job->message)
 		screen_say(&s, "%s", job->message);
 	choice = review_on_screen(&s);
-	report_sink_install();
-	screen_term_free(&s.term);
+	screen_close(&s);
 	if (s.searched)
 		regfree(&s.regex);
 	review_list_free(&s.list);
 	screen_text_free(&s.text);
-	free(s.message);
 	free(s.test);
 	return choice;
 }

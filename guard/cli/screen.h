@@ -7,6 +7,7 @@
 #define GUARD_CLI_SCREEN_H
 
 #include "guard/review/decisions.h"
+#include "guard/review/review_conflict.h"
 #include "guard/review/verdict.h"
 
 enum screen_choice {
@@ -48,5 +49,10 @@ struct screen_job {
 bool screen_is_possible(void);
 /* Until the user leaves. The answers are in the reviews. */
 enum screen_choice screen_run(const struct screen_job *job);
+/* screen_conflict.c: shows conflicts with their three sides, and sets the
+ * choices. Uses decisions and scratch of the job. false: the user goes back,
+ * or the terminal is gone. */
+bool screen_conflict_run(const struct screen_job *job, struct store *store,
+			 struct review_conflicts *list);
 
 #endif

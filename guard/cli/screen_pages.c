@@ -9,33 +9,32 @@
 
 #define PROMPT_MAX 1000
 
-int screen_page(struct screen *s, const char *title,
-		const struct screen_text *page, const char *bar)
+int screen_page_key(struct screen *s, const char *title,
+		    const struct screen_text *page, size_t *top,
+		    const char *bar)
 {
-	size_t top = 0, rows;
+	size_t rows;
 	int key;
 
 	for (;;) {
-		screen_draw_page(s, title, page, &top, bar);
+		screen_draw_page(s, title, page, top, bar);
 		key = screen_term_key(s->term);
 		rows = s->rows > 4 ? (size_t)s->rows - 4 : 1;
 		switch (key) {
 		case 'j':
 		case SCREEN_KEY_DOWN:
-			top++;
+			++*top;
 			break;
 		case 'k':
 		case SCREEN_KEY_UP:
-			top -= top > 0;
+			*top -= *top > 0;
 			break;
 		case ' ':
 		case SCREEN_KEY_PAGE_DOWN:
-			top += rows;
+			*top += rows;
 			break;
 		case SCREEN_KEY_PAGE_UP:
-			top -= top < rows ? top : rows;
-			break;
-		case SCREEN_KEY_RESIZE:
+			*top -= *top < rows ? *top : rows;
 			break;
 		case 'Z' & 0x1f:
 			screen_term_stop(s->term);
@@ -44,6 +43,18 @@ int screen_page(struct screen *s, const char *title,
 			return key;
 		}
 	}
+}
+
+int screen_page(struct screen *s, const char *title,
+		const struct screen_text *page, const char *bar)
+{
+	size_t top = 0;
+	int key;
+
+	do
+		key = screen_page_key(s, title, page, &top, bar);
+	while (key == SCREEN_KEY_RESIZE);
+	return key;
 }
 
 /* --- help --- */
@@ -81,6 +92,9 @@ static const char help[] =
 	"  i  stored versions of the path\n"
 	"  t  run a command in a throw-away copy of the run\n"
 	"  m  mark as seen           v  the verdict, above the list\n"
+	"\n"
+	"Conflicts: your changes since the run began are merged where that is\n"
+	"clear; elsewhere an apply first shows the three sides, and asks.\n"
 	"\n"
 	"End\n"
 	"  C  menu: apply, commit, patch, keep, discard\n"

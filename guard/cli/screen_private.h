@@ -1,7 +1,7 @@
 /*
  * The full screen's modules among themselves: screen.c (keys and acts),
  * screen_draw.c (the picture), screen_pages.c (help, menu, prompts),
- * screen_views.c (versions, kinds, tests).
+ * screen_views.c (versions, kinds, tests), screen_conflict.c (conflicts).
  */
 #ifndef GUARD_CLI_SCREEN_PRIVATE_H
 #define GUARD_CLI_SCREEN_PRIVATE_H
@@ -62,6 +62,11 @@ void screen_draw_message(struct screen *s, const char *text);
 /* Shows a page until a key that does not scroll it; returns the key. */
 int screen_page(struct screen *s, const char *title,
 		const struct screen_text *page, const char *bar);
+/* The same from the line *top on, also until SCREEN_KEY_RESIZE, so that the
+ * page can be made anew. */
+int screen_page_key(struct screen *s, const char *title,
+		    const struct screen_text *page, size_t *top,
+		    const char *bar);
 void screen_help(struct screen *s);
 /* The menu at the end. SCREEN_NOT: back to the review. */
 enum screen_choice screen_finish(struct screen *s);
@@ -80,6 +85,9 @@ void screen_try(struct screen *s);
 
 /* screen.c */
 
+/* Takes the terminal, and gives it back. */
+int screen_open(struct screen *s, struct err *err);
+void screen_close(struct screen *s);
 /* Between these two the terminal is another program's. */
 void screen_leave(struct screen *s);
 void screen_return(struct screen *s);

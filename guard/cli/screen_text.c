@@ -138,6 +138,28 @@ void screen_text_add(struct screen_text *t, char sign, const char *text,
 	}
 }
 
+void screen_text_add_escaped(struct screen_text *t, char sign, const char *text,
+			     size_t columns)
+{
+	AUTO(whole_line) struct whole_line l = {0};
+
+	buf_add_text(&l.text, text);
+	add_line(t, sign, 0, &l, columns);
+}
+
+void screen_text_row(const struct screen_text *t, size_t row, struct buf *to)
+{
+	const struct screen_line *line = &t->lines.items[row];
+	size_t i;
+
+	for (i = 0; i < line->count; i++) {
+		const struct screen_span *span =
+			&t->spans.items[line->first + i];
+
+		buf_add(to, t->chars.data + span->at, span->len);
+	}
+}
+
 /* Text that is escaped already. */
 static void add_note(struct text_maker *m, char sign, const char *escaped)
 {

@@ -35,6 +35,11 @@ void screen_text_make(struct screen_text *t, struct review *r,
 /* The rows of another text, with a sign in front of each of its lines. */
 void screen_text_add(struct screen_text *t, char sign, const char *text,
 		     size_t len, size_t columns);
+/* The same of one line that is escaped already. */
+void screen_text_add_escaped(struct screen_text *t, char sign, const char *text,
+			     size_t columns);
+/* Appends the text of one row. */
+void screen_text_row(const struct screen_text *t, size_t row, struct buf *to);
 void screen_text_clear(struct screen_text *t);
 void screen_text_free(struct screen_text *t);
 

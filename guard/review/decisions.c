@@ -7,8 +7,10 @@
  *	     | "s"			; split
  *	     | "e"			; text: the hunk as the user edited it
  *	     | "v" | "w"		; viewed, no more viewed
- *	root = decimal number of the root; 0: the project
- *	key  = 32 hex digits: store_digest() of the item's entries
+ *	     | "c"			; text: the decision on a conflict, as
+ *of ; review_conflict_encode() root = decimal number of the root; 0: the
+ *project key  = 32 hex digits: store_digest() of the item's entries, or of the
+ *	       three sides of a conflict
  *	part = "*"			; all
  *	     | "m"			; the metadata beside the bytes
  *	     | old-at "," old-count	; the hunk behind so many lines
@@ -155,12 +157,12 @@ bool decision_decode(const char *line, size_t len, struct decision *ret)
 	unsigned long number;
 
 	if (!part || memchr(line, '\0', len) || strlen(act) != 1 ||
-	    !strchr("ynusevw", *act) || (*root == '0' && root[1]) ||
+	    !strchr("ynusevwc", *act) || (*root == '0' && root[1]) ||
 	    parse_number(root, ROOTS_MAX, &number) < 0 ||
 	    !text_unhex(a.key, key, sizeof(a.key)) || !is_part(part))
 		return false;
 	tab = memchr(at, '\t', (size_t)(end - at));
-	if (!tab != (*act != 'e'))
+	if (!tab != (*act != 'e' && *act != 'c'))
 		return false;
 	a.act = *act;
 	a.root = number;
@@ -449,6 +451,58 @@ void decisions_view(struct decisions *d, size_t root, struct review *r,
 		keep(d, viewed ? 'v' : 'w', root, r, item, name, NULL);
 }
 
+/* --- conflicts --- */
+
+static void make_conflict_key(struct store *store,
+			      const struct review_conflict *c,
+			      unsigned char ret[DECISION_KEY_LEN])
+{
+	AUTO(buf) struct buf b = {0};
+
+	enc_u8(&b, (uint8_t)c->kind);
+	enc_text(&b, c->path);
+	add_state(&b, &c->base);
+	add_state(&b, &c->ours);
+	add_state(&b, &c->theirs);
+	store_digest(store, b.data, b.len, ret);
+}
+
+void decisions_conflict(struct decisions *d, struct store *store,
+			const struct review_conflict *c)
+{
+	struct decision a = {.act = 'c', .root = c->root};
+
+	if (!d)
+		return;
+	a.part = mem_strdup("*");
+	a.path = mem_strdup(c->path);
+	a.text = review_conflict_encode(c);
+	make_conflict_key(store, c, a.key);
+	add_act(d, &a);
+	/* For decisions_recall_conflict() in the same review. */
+	*VEC_ADD(&d->acts) = a;
+}
+
+void decisions_recall_conflict(const struct decisions *d, struct store *store,
+			       struct review_conflict *c)
+{
+	unsigned char key[DECISION_KEY_LEN];
+	size_t i;
+
+	if (!d || !d->acts.count)
+		return;
+	make_conflict_key(store, c, key);
+	for (i = d->acts.count; i-- > 0;) {
+		const struct decision *a = &d->acts.items[i];
+
+		if (a->act == 'c' && a->root == c->root &&
+		    memcmp(a->key, key, sizeof(key)) == 0) {
+			(void)review_conflict_decode(c, a->text);
+			return;
+		}
+	}
+}
+
 /* --- replay --- */
 
 struct known_item {
@@ -613,8 +667,9 @@ size_t decisions_replay(struct decisions *d, size_t root, struct review *r)
 	list_items(&p);
 	for (i = 0; i < d->acts.count; i++) {
 		const struct decision *a = &d->acts.items[i];
-		struct known_item *k =
-			a->root == root ? find_item(&p, a) : NULL;
+		struct known_item *k = a->root == root && a->act != 'c'
+					       ? find_item(&p, a)
+					       : NULL;
 
 		if (k && !replay_act(&p, k, a))
 			p.dropped++;

@@ -18,6 +18,7 @@
 #ifndef GUARD_REVIEW_DECISIONS_H
 #define GUARD_REVIEW_DECISIONS_H
 
+#include "guard/review/review_conflict.h"
 #include "guard/review/review.h"
 
 struct decisions;
@@ -64,6 +65,14 @@ void decisions_edited(struct decisions *d, size_t root, struct review *r,
 /* Marks an item as seen. */
 void decisions_view(struct decisions *d, size_t root, struct review *r,
 		    struct review_item *item, bool viewed);
+
+/* Keeps the decision on a conflict. */
+void decisions_conflict(struct decisions *d, struct store *store,
+			const struct review_conflict *c);
+/* Sets the choices that were kept for a conflict with the same three sides;
+ * without them they stay as they are. */
+void decisions_recall_conflict(const struct decisions *d, struct store *store,
+			       struct review_conflict *c);
 
 /* Removes the record. 0 also when there is none. */
 int decisions_forget(int dir_fd, struct err *err);

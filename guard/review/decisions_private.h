@@ -14,7 +14,7 @@ struct decision {
 	size_t root;
 	unsigned char key[DECISION_KEY_LEN];
 	char *part, *path;
-	char *text; /* of an edited hunk, else NULL */
+	char *text; /* of an edited hunk, or of a conflict; else NULL */
 };
 
 /* Frees the texts. */

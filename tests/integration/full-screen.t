@@ -309,6 +309,143 @@ left 0 'discard, typed in full, discards the run'
 is "$(guard status -q)" '' 'no run is pending'
 guard undo -y -q
 
+# --- conflicts ---
+seq 1 40 >both
+printf 'a\0b' >binary
+git add -A
+git commit -q -m conflicts
+# The run's files: two places of a text, and a file that is none.
+guard run -q --name clash -- sh -c "sed -i '10s/.*/by the run/;30s/.*/run/' both
+	printf 'a\0r' >binary; echo clean >clean"
+sed -i '10s/.*/by\tme/;30s/.*/me/;1s/.*/first/' both
+printf 'a\0u' >binary
+screen 80 24 'guard review'
+shown 'open 3'
+keys A
+shown 'apply 3 changes to'
+keys a
+shows 'conflicts are shown before an apply' 'Conflict 1 of 3, 3 open: binary'
+says "$out" 'a file of 3 B'
+keys m
+shows 'markers are only for texts' 'that is not possible here'
+keys t
+shown 'Conflict 2 of 3, 2 open: both, from line 10'
+looks 'the three sides of a conflict at 80x24' <<'END'
+ Conflict 2 of 3, 2 open: both, from line 10 of yours on
+   7
+   8
+   9
+   -- BEFORE the run ----------------------------------------------------------
+   10
+   -- YOURS now ---------------------------------------------------------------
+   by      me
+   -- THE RUN'S ---------------------------------------------------------------
+   by the run
+   ----------------------------------------------------------------------------
+   11
+   12
+   13
+
+
+
+
+
+
+
+
+
+ o yours  t the run's  m both with markers  e edit the result  u later  q back
+END
+keys o
+shown 'Conflict 3 of 3, 1 open'
+tm resize-window -x 120 -y 30
+shows 'they stand side by side in a wide window' '|   -- YOURS now'
+looks 'the three sides of a conflict at 120x30' <<'END'
+ Conflict 3 of 3, 1 open: both, from line 30 of yours on
+   27
+   28
+   29
+     -- BEFORE the run ---------------- |   -- YOURS now --------------------- |   -- THE RUN'S ---------------------
+     30                                 |   me                                 |   run
+   --------------------------------------------------------------------------------------------------------------------
+   31
+   32
+   33
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+ o yours  t the run's  m both with markers  e edit the result  u later  q back
+END
+pid=$(tm list-panes -F '#{pane_pid}')
+kill -9 "$(cut -d ' ' -f 1 "/proc/$pid/task/$pid/children")"
+shown 'the end of it'
+tm kill-server
+cat >"$HOME/editor.sh" <<'END'
+sed -i 's/^run$/run and me/;/^[<=>]\{7\}/d;/^me$/d' "$1"
+END
+screen 80 24 "EDITOR='sh $HOME/editor.sh' guard review"
+shown 'continuing an earlier review'
+keys C
+shown 'apply 3 changes to'
+keys a
+shows 'the choices are kept after a crash' 'Conflict 3 of 3, 1 open'
+keys Enter
+shows 'an open conflict is named' '1 file is open: Enter again leaves it out'
+keys e
+shows 'the result can be edited' 'all are decided: Enter applies'
+keys Enter
+left 0 'the apply uses the choices'
+is "$(sed -n '1p;10p;30p' both | tr '\n' ' ')" \
+	"$(printf 'first by\tme run and me ')" 'each place of the text as chosen'
+ok 'a file as a whole' test "$(tail -c 1 binary)" = r
+guard status >"$out"
+silent "$out" clash
+guard undo -y -q
+is "$(sed -n '30p' both)" me 'undo restores the version of the user'
+screen 80 24 'guard review'
+shown 'open 3'
+keys A
+shown 'apply 3 changes to'
+keys a
+shown 'Conflict 1 of 3, 3 open'
+keys q
+shows 'q goes back to the review' 'Enter text'
+keys C
+shown 'apply 3 changes to'
+keys a
+shown 'Conflict 1 of 3, 3 open'
+keys O
+shows 'O keeps all versions of the user' 'all are decided'
+keys ']' u
+shown '1 open'
+keys Enter
+shown 'Enter again leaves it out'
+keys Enter
+left 0 'a file with an open conflict is left out'
+is "$(sed -n '10p' both)" "$(printf 'by\tme')" 'it is unchanged'
+ok 'the other changes are applied' test -e clean
+guard diff --name-only clash >"$out"
+says "$out" both
+silent "$out" clean
+guard undo -y -q
+guard discard -y -q clash
+
 # --- terminals ---
 screen 80 24 'NO_COLOR=1 guard review --forget'
 shown 'Enter text'

@@ -150,9 +150,10 @@ END
 LAYER=$state/runs/$run/upper
 export LAYER
 no 'a conflict that arises during the review is asked about' \
-	anew 'review -- text new/file' e a y y r q n
-says "$out" 'conflict:'
-says "$out" "Your version, the run's, or both"
+	anew 'review -- text new/file' e a y y q q n
+says "$out" 'text  changed on both sides, from line 3 of yours on'
+says "$out" "THE RUN'S"
+says "$out" '(1/1) Which version [o,t,m,e,u,q,?]?'
 is "$(sed -n 3p text)" 'by the user' 'the unanswered conflict changes no file'
 no 'the unanswered conflict applies no other path' test -e new/file
 echo kept >"$LAYER/new/file"
@@ -161,6 +162,16 @@ ok "the answer o keeps the user's version" \
 is "$(sed -n 3p text)" 'by the user' "the user's line is kept"
 is "$(cat new/file)" kept 'the shown content is applied, not a later one'
 ok 'undo reverts that review' guard undo -y -q
+echo kept >"$LAYER/new/file"
+ok 'u leaves the file of a conflict out' \
+	anew 'review --forget -- text new/file' e a y y u
+is "$(sed -n 3p text)" 'by the user' 'the file is unchanged'
+is "$(cat new/file)" kept 'the other file is applied'
+ok 'undo reverts what u left' guard undo -y -q
+no 'm takes both versions, and says that they are to be resolved' \
+	anew 'review --forget -- text new/file' e a y y m
+ok 'the markers are in the file' grep -q '^>>>>>>> run' text
+ok 'undo reverts the markers' guard undo -y -q
 gives 0 'review notices that the layer has changed' guard review -- new/file
 says "$err" 'has changed since its end'
 for verb in apply 'apply --branch later'; do
@@ -321,7 +332,7 @@ settle
 rm -r file folder
 gives 0 'apply of paths that the user deleted too is accepted' \
 	guard apply -y file folder/in
-says "$err" 'the project already has all of it'
+says "$err" 'nothing left to apply'
 gives 0 'diff of such a path is accepted' guard diff file
 says "$out" 'no changes'
 gives 1 'apply of an unknown path is refused' guard apply -y fil

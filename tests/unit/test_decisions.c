@@ -1,6 +1,7 @@
 /* The record of a review: what a later review has of it, after any cut and any
  * change of the files. */
 /* users: one */
+#include "guard/parse/parse_worker.h"
 #include "tests/unit/plan_fixture.h"
 
 #include "guard/parse/parse_worker.h"
@@ -321,6 +322,107 @@ static void lines_keep_every_name_and_text(void **state)
 	decision_free(&again);
 }
 
+static void make_conflict(struct box *box, const char *base, const char *ours,
+			  const char *theirs, struct review_conflict *ret)
+{
+	AUTO(entry) struct entry a = tree_of(box, base);
+	AUTO(entry) struct entry b = tree_of(box, ours);
+	AUTO(entry) struct entry c = tree_of(box, theirs);
+	const struct conflict_trees trees = {&a, &b, &c};
+	struct err err;
+
+	ok(review_conflict_make(box->store, &trees, "x", CONFLICT_BOTH_CHANGED,
+				ret, &err));
+}
+
+static void expect_conflict_text(const struct review_conflict *c, bool marked,
+				 const char *text)
+{
+	AUTO(buf) struct buf b = {0};
+	bool is_marked;
+
+	review_conflict_text(c, &b, &is_marked);
+	assert_string_equal(buf_text(&b), text);
+	assert_int_equal(is_marked, marked);
+}
+
+static const char conflict_base[] = "f x=1|2|3|4|5|6|7|8|9|";
+static const char conflict_ours[] = "f x=1|o|3|4|5|6|7|O|9|";
+static const char conflict_run[] = "f x=1|t|3|4|5|6|7|T|9|";
+
+static void a_conflict_keeps_its_choices(void **state)
+{
+	struct box *box = *state;
+	struct review_conflict c = {0}, again = {0}, other = {0};
+	AUTO(decisions) struct decisions *d = opened(box, true);
+	struct buf edited = {0};
+
+	make_conflict(box, conflict_base, conflict_ours, conflict_run, &c);
+	c.their_label = mem_strdup("run");
+	assert_int_equal(c.count, 2);
+	review_conflict_choose(&c, 0, CHOICE_THEIRS);
+	assert_int_equal(review_conflict_open(&c), 1);
+	expect_conflict_text(&c, true,
+			     "1\nt\n3\n4\n5\n6\n7\n<<<<<<< \nO\n"
+			     "=======\nT\n>>>>>>> run\n9\n");
+	decisions_conflict(d, box->store, &c);
+	review_conflict_choose(&c, 1, CHOICE_OURS);
+	expect_conflict_text(&c, false, "1\nt\n3\n4\n5\n6\n7\nO\n9\n");
+	decisions_conflict(d, box->store, &c);
+	decisions_free(&d);
+	/* The next review; another version of the user has no decision. */
+	d = opened(box, true);
+	make_conflict(box, conflict_base, conflict_ours, conflict_run, &again);
+	decisions_recall_conflict(d, box->store, &again);
+	expect_conflict_text(&again, false, "1\nt\n3\n4\n5\n6\n7\nO\n9\n");
+	make_conflict(box, conflict_base, "f x=1|o|3|4|5|6|7|P|9|",
+		      conflict_run, &other);
+	decisions_recall_conflict(d, box->store, &other);
+	assert_int_equal(review_conflict_open(&other), 2);
+	/* An edited result. */
+	buf_add_text(&edited, "mine\tand\nthe run's");
+	review_conflict_edit(&again, &edited);
+	decisions_conflict(d, box->store, &again);
+	decisions_free(&d);
+	d = opened(box, false);
+	decisions_recall_conflict(d, box->store, &c);
+	expect_conflict_text(&c, false, "mine\tand\nthe run's");
+	assert_int_equal(review_conflict_open(&c), 0);
+	review_conflict_choose(&c, 0, CHOICE_OURS);
+	expect_conflict_text(&c, false, "1\no\n3\n4\n5\n6\n7\nO\n9\n");
+	assert_false(review_conflict_decode(&c, "ox"));
+	assert_false(review_conflict_decode(&c, "o"));
+	buf_free(&edited);
+	review_conflict_free(&c);
+	review_conflict_free(&again);
+	review_conflict_free(&other);
+}
+
+static void a_refused_choice_is_asked_about_again(void **state)
+{
+	struct review_conflict c = {0};
+	struct plan_choice choice;
+
+	make_conflict(*state, conflict_base, conflict_ours, conflict_run, &c);
+	review_conflict_choose(&c, 0, CHOICE_OURS);
+	review_conflict_choose(&c, 1, CHOICE_BOTH);
+	review_conflict_plan(&c, &choice);
+	assert_true(choice.text && choice.marked);
+	/* The file as a whole then, and at last only the user's version. */
+	review_conflict_refuse(&c);
+	assert_int_equal(c.count, 1);
+	assert_false(review_conflict_can(&c, CHOICE_BOTH));
+	review_conflict_plan(&c, &choice);
+	assert_int_equal(choice.resolve, RESOLVE_NOT);
+	review_conflict_choose(&c, 0, CHOICE_THEIRS);
+	review_conflict_plan(&c, &choice);
+	assert_int_equal(choice.resolve, RESOLVE_THEIRS);
+	review_conflict_refuse(&c);
+	assert_false(review_conflict_can(&c, CHOICE_THEIRS));
+	assert_int_equal(review_conflict_open(&c), 1);
+	review_conflict_free(&c);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -328,6 +430,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_second_review_has_all_decisions_of_the_first),
 		TEST(a_file_cut_anywhere_has_its_complete_lines),
+		TEST(a_conflict_keeps_its_choices),
+		TEST(a_refused_choice_is_asked_about_again),
 		TEST(a_line_after_a_torn_one_is_no_part_of_it),
 		TEST(an_invalid_line_ends_the_record),
 		TEST(a_record_of_a_newer_guard_is_refused),
