@@ -180,14 +180,54 @@ static bool is_severe(const struct judgement *j)
 	size_t i, k;
 
 	for (i = 0; i < j->count; i++)
-		for (k = 0; k < j->views[i].count; k++) {
-			const struct view_entry *e = &j->views[i].items[k];
-
-			if (e->loss == LOSS_NO_COPY ||
-			    risks_worst(&e->risks) == RISK_CRITICAL)
+		for (k = 0; k < j->views[i].count; k++)
+			if (view_level(&j->views[i].items[k]) == RISK_CRITICAL)
 				return true;
-		}
 	return false;
+}
+
+/* The paths of a root with a risk or loss of this level, with both ends of
+ * moves. */
+static char **list_risky(const struct view *v, enum risk_level least)
+{
+	char **paths = NULL;
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		const struct change *c = v->items[i].change;
+		const struct change_move *m = changes_move(v->list, c);
+
+		if (view_level(&v->items[i]) < least)
+			continue;
+		mem_list_add(&paths, c->path);
+		if (m)
+			mem_list_add(&paths, c->kind == CHANGE_DELETED
+						     ? m->to
+						     : m->from);
+	}
+	return paths;
+}
+
+static void keep_risky(const struct session *s, struct changes *c,
+		       enum risk_level least)
+{
+	const char *const none[] = {NULL};
+	AUTO(judgement) struct judgement j = {0};
+	size_t hidden = 0, i;
+
+	judgement_make(s, c, &j);
+	(void)judgement_read(&j, JUDGEMENT_ALL);
+	for (i = 0; i < j.count; i++) {
+		AUTO(mem_list) char **paths = list_risky(&j.views[i], least);
+
+		hidden += c->roots[i].list.count;
+		changes_filter(&c->roots[i].list,
+			       paths ? (const char *const *)paths : none);
+		hidden -= c->roots[i].list.count;
+	}
+	if (hidden)
+		output_print("%s without such a risk: not shown",
+			     text_count(hidden, "change"));
 }
 
 struct diff_result {
@@ -208,6 +248,8 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 	struct err ignored;
 	size_t i;
 
+	if (o->risk)
+		keep_risky(s, c, o->risk);
 	for (i = 0; i < c->root_count; i++)
 		diffshow_sort(&c->roots[i].list);
 	if (verdicts || o->exit_code || o->form == FORM_NAME_STATUS) {
@@ -228,7 +270,7 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 		print_diff(s, c, &j, &verdict, o);
 	if (verdicts && !complete)
 		print_final_verdict(&j, &verdict);
-	if (verdicts && !resolve_run_has_paths(p))
+	if (verdicts && !o->risk && !resolve_run_has_paths(p))
 		(void)verdict_save(s->fd, verdict_show_key(s, c), &verdict,
 				   &ignored);
 	return 0;
@@ -280,10 +322,11 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	got = diffruns_open(c, count - dashed, argv, &a, &b, err);
 	points = got ? 0 : diffsnaps_points(c, count - dashed, argv, err);
 	if (got >= 0 && points >= 0 && got + points &&
-	    (o->form == FORM_KINDS || o->form >= FORM_HTML))
+	    (o->risk || o->form == FORM_KINDS || o->form >= FORM_HTML))
 		return fail(err, EINVAL,
-			    "--kinds, --html and --json=hunks show the changes "
-			    "of one run: name a run, or none for the latest");
+			    "--risk, --kinds, --html and --json=hunks show the "
+			    "changes of one run: name a run, or none for the "
+			    "latest");
 	if (got)
 		return diff_two_runs(c, &a, &b, argv + 2, count - 2, o, err);
 	if (points < 0)
@@ -387,6 +430,21 @@ static bool read_word_diff(const struct verb *verb, int id, const char *value,
 	return false;
 }
 
+static bool read_risk(const struct verb *verb, int id, const char *value,
+		      void *to)
+{
+	enum risk_level *level = to;
+
+	(void)id;
+	for (*level = RISK_CRITICAL; *level > RISK_NONE; --*level)
+		if (strcmp(value ? value : "high", risk_level_name(*level)) ==
+		    0)
+			return true;
+	options_usage_error(verb, "--risk takes note, high or critical, not %s",
+			    text_quote(value));
+	return false;
+}
+
 /* The terminal is the tool's. */
 static bool read_tool(const struct verb *verb, int id, const char *value,
 		      void *to)
@@ -425,6 +483,7 @@ int cmd_diff(int argc, char **argv)
 		 .value = LAYOUT_COLUMNS},
 		{OPT_TOOL, .read = read_tool, .to = &o},
 		{OPT_NO_RENAMES, .flag = &o.no_renames},
+		{OPT_RISK, .read = read_risk, .to = &o.risk},
 		{OPT_FULL, .flag = &o.full},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
 		{OPT_COLOR, .read = options_color, .to = &o.color},

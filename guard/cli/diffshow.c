@@ -411,10 +411,9 @@ static const char *risk_mark(struct view *v, const struct change *c, bool all)
 		return "";
 	if (all || view_is_suspect(v, e))
 		view_judge(v, e);
-	if (e->loss == LOSS_NO_COPY || risks_worst(&e->risks) == RISK_CRITICAL)
-		return "!!";
-	return view_is_lost(e) || risks_worst(&e->risks) == RISK_HIGH ? "!"
-								      : "";
+	return view_level(e) == RISK_CRITICAL ? "!!"
+	       : view_level(e) == RISK_HIGH   ? "!"
+					      : "";
 }
 
 static void print_stat(const struct changes_root *g, struct view *view)

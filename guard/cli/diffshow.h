@@ -33,6 +33,7 @@ struct diff_options {
 	enum diff_form form;
 	enum output_when color;
 	bool no_pager, exit_code, no_renames, full;
+	enum risk_level risk; /* the least one of the changes; of a run only */
 	const char *html; /* the file of FORM_HTML */
 	unsigned int context; /* lines around a change */
 	enum diff_layout layout; /* of the texts */

@@ -95,6 +95,7 @@ enum option_id {
 	OPT_RO,
 	OPT_RW,
 	OPT_RESET,
+	OPT_RISK,
 	OPT_AGENT_UNDO,
 	OPT_KEEP_AGENT,
 	OPT_FOLLOW,

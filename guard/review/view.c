@@ -327,3 +327,12 @@ bool view_is_suspect(const struct view *v, const struct view_entry *e)
 	       (!S_ISDIR(c->now.mode) && risk_by_name(c->path, &level) &&
 		level > RISK_NOTE);
 }
+
+enum risk_level view_level(const struct view_entry *e)
+{
+	enum risk_level level = risks_worst(&e->risks);
+
+	if (e->loss == LOSS_NO_COPY)
+		return RISK_CRITICAL;
+	return view_is_lost(e) && level < RISK_HIGH ? RISK_HIGH : level;
+}

@@ -89,6 +89,9 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 /* The entry is worth an early view_judge(): by its name, type, mode or place it
  * may be high or critical. Reads nothing. */
 bool view_is_suspect(const struct view *v, const struct view_entry *e);
+/* The worst level of the risks and of the loss: the loss of an only copy is
+ * critical, that of other work high. */
+enum risk_level view_level(const struct view_entry *e);
 /* A loss that is displayed by name, wherever the entry is. */
 bool view_is_lost(const struct view_entry *e);
 

@@ -30,6 +30,8 @@ gives 0 '--name-status marks it' guard diff --name-status
 says "$out" "D!!${tab}copy"
 gives 0 '--stat marks it' guard diff --stat
 says "$out" 'D!! copy'
+gives 0 '--risk keeps losses' guard diff --risk=critical --name-only
+is "$(cat "$out")" copy 'of an only copy'
 guard discard -y -q
 
 ok 'a run plants a task' guard run -q -- sh -c '
@@ -45,7 +47,31 @@ says "$out" "A${tab}odd"
 gives 0 '--stat marks by the content of all files' guard diff --stat
 says "$out" 'A!! .vscode/tasks.json'
 says "$out" 'A! odd'
+gives 0 '--risk shows the changes with a risk' guard diff --risk --name-only
+is "$(cat "$out")" '.vscode/tasks.json
+odd' 'of level high or critical'
+says "$err" '1 change without such a risk: not shown'
+gives 3 '--risk=critical shows fewer' \
+	guard diff --risk=critical --name-only --exit-code
+is "$(cat "$out")" .vscode/tasks.json 'the critical one alone'
+gives 0 '--risk shows texts, too' guard diff --risk=high
+says "$out" '+++ b/odd'
+gives 0 'the verdict in status stays complete' guard status
+says "$out" '!! 1 critical'
+gives 2 'an unknown level is refused' guard diff --risk=all
+gives 2 'snapshots have no risks' guard diff --risk 1
 gives 0 '-z has letters alone' guard diff -z
 is "$(tr '\0' ' ' <"$out")" 'A .vscode A .vscode/tasks.json A odd ' \
 	'for programs'
+guard discard -y -q
+
+mkdir plain
+seq 9 >plain/file
+git add -A
+git commit -q -m more
+ok 'a run moves a file to a name that is executed' guard run -q -- sh -c '
+	mv plain/file .envrc
+	echo more >>text'
+gives 0 '--risk keeps both ends of a move' guard diff --risk --name-status
+is "$(cat "$out")" "R100${tab}plain/file${tab}.envrc" 'as one line'
 finish
