@@ -122,6 +122,10 @@ const char *session_label(const struct session *s)
 #define RECORD_VERSION 2
 #define RECORD_VERSION_ONE_ROOT 1
 
+/* Directory beside the other runs, for those that are applied or discarded:
+ * a list of the pending runs does not read it. */
+#define CLOSED "closed"
+
 /* Second record of a continued run, beside "record", while it runs. */
 #define RESUMED "going"
 
@@ -279,12 +283,30 @@ int session_save(const struct session *s, struct err *err)
 	return session_store(s, ATOMIC_DURABLE, err);
 }
 
-/* For session_list_pending(); without the mark that only costs more. */
-static void mark_closed(const struct session *s)
+/*
+ * Moves the directory of a closed run into CLOSED, or that of a run that is
+ * reopened out of it. The caller holds the run's lock.
+ */
+static int move_session(struct session *s, bool closed, struct err *err)
 {
-	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {0}};
+	auto_free char *to = path_join(closed ? CLOSED : "..", s->id);
+	auto_close int from = -1, runs = -1;
 
-	(void)utimensat(s->fd, ".", times, 0);
+	if (s->in_closed == closed)
+		return 0;
+	from = fd_open_dir_path(s->fd, "..");
+	if (from < 0 ||
+	    (closed && mkdirat(from, CLOSED, 0700) < 0 && errno != EEXIST) ||
+	    renameat2(from, s->id, from, to, RENAME_NOREPLACE) < 0)
+		return fail_errno(err, "move run %s", s->id);
+	s->in_closed = closed;
+	if (closed)
+		return 0;
+	/* A power cut must not leave a pending run among the closed ones. */
+	runs = fd_open_dir(from, "..");
+	if (runs < 0)
+		return fail_errno(err, "open the directory of runs");
+	return atomic_sync_dir(runs, err);
 }
 
 /*
@@ -298,8 +320,11 @@ int session_set_state(struct session *s, enum run_state state, struct err *err)
 	enum run_state before = s->state;
 	enum atomic_durability how =
 		s->times > 1 ? ATOMIC_DATA_SYNC : ATOMIC_NO_SYNC;
+	struct err ignored;
 	int got;
 
+	if (run_state_pending(state) && move_session(s, false, err) < 0)
+		return -err->num;
 	s->state = state;
 	if (state == RUN_APPLIED)
 		how = ATOMIC_DATA_SYNC;
@@ -312,8 +337,9 @@ int session_set_state(struct session *s, enum run_state state, struct err *err)
 		      : session_store(s, how, err);
 	if (got < 0)
 		s->state = before;
+	/* A closed run that stays there only costs lists of runs more. */
 	else if (!run_state_pending(state))
-		mark_closed(s);
+		(void)move_session(s, true, &ignored);
 	return got;
 }
 
@@ -517,6 +543,73 @@ int session_add_root(struct session *s, const char *path, int dir_fd,
 	return 0;
 }
 
+/* Opens runs/<id> or runs/closed/<id>; O_PATH. -1 with errno. */
+static int open_session_dir(int runs_fd, const char *id, bool *ret_in_closed)
+{
+	auto_free char *closed = path_join(CLOSED, id);
+	int fd = fd_open_dir_path(runs_fd, id);
+
+	*ret_in_closed = fd < 0 && errno == ENOENT;
+	if (*ret_in_closed)
+		fd = fd_open_dir_path(runs_fd, closed);
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	/* An undo may have moved it between the two calls. */
+	*ret_in_closed = false;
+	return fd_open_dir_path(runs_fd, id);
+}
+
+int session_exists(int runs_fd, const char *id, struct err *err)
+{
+	bool in_closed;
+	auto_close int fd = open_session_dir(runs_fd, id, &in_closed);
+
+	if (fd >= 0)
+		return 1;
+	return errno == ENOENT ? 0 : fail_errno(err, "run %s", id);
+}
+
+int session_open_closed_dir(int runs_fd)
+{
+	return fd_open_dir(runs_fd, CLOSED);
+}
+
+static int add_session_ids(int dir_fd, struct dirlist *to, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(dir_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++)
+		if (session_id_ok(list.items[i].name))
+			dirlist_add(to, list.items[i].name,
+				    strlen(list.items[i].name));
+	return 0;
+}
+
+/* Lists the ids of runs, those of closed ones when asked to; an id can be there
+ * twice. */
+static int list_session_ids(int runs_fd, bool closed, struct dirlist *ret,
+			    struct err *err)
+{
+	auto_close int runs = fd_open_dir(runs_fd, ".");
+	auto_close int dir = closed ? session_open_closed_dir(runs_fd) : -1;
+	int got;
+
+	if (runs < 0 || (closed && dir < 0 && errno != ENOENT))
+		return fail_errno(err, "open the directory of runs");
+	got = add_session_ids(runs, ret, err);
+	/* A run that is reopened meanwhile is in one of both lists of runs/. */
+	if (got == 0 && dir >= 0)
+		got = add_session_ids(dir, ret, err) < 0 ||
+				      add_session_ids(runs, ret, err) < 0
+			      ? -err->num
+			      : 0;
+	dirlist_sort(ret);
+	return got;
+}
+
 /* Whether the first len characters of the id are those of another run. */
 static bool is_prefix_used(const struct dirlist *runs, const char *id,
 			   size_t len)
@@ -534,12 +627,9 @@ static bool is_prefix_used(const struct dirlist *runs, const char *id,
 static int make_session_id(int runs_fd, char *id, struct err *err)
 {
 	AUTO(dirlist) struct dirlist runs = {0};
-	auto_close int dir = fd_open_dir(runs_fd, ".");
 	int tries;
 
-	if (dir < 0)
-		return fail_errno(err, "open the directory of runs");
-	if (dirlist_read(dir, &runs, err) < 0)
+	if (list_session_ids(runs_fd, true, &runs, err) < 0)
 		return -err->num;
 	for (tries = 0; tries < ID_TRIES; tries++) {
 		size_t differ = 2 + (size_t)tries * 3 / ID_TRIES;
@@ -601,6 +691,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 
 static int load_locked(int runs_fd, struct session *s, struct err *err)
 {
+	auto_close int again = -1;
 	struct stat now, ours;
 
 	s->lock_fd = take_session_lock(s->fd, LOCK, false, err);
@@ -609,18 +700,14 @@ static int load_locked(int runs_fd, struct session *s, struct err *err)
 			    "run %s is in use by another guard process", s->id);
 	if (s->lock_fd < 0)
 		return -err->num;
-	if (fstat(s->fd, &ours) < 0)
+	/* Another process may have moved the run to the trash, or closed or
+	 * reopened it, before this one got the lock. */
+	again = RETRY_ENOENT(open_session_dir(runs_fd, s->id, &s->in_closed));
+	if (again < 0 && errno == ENOENT)
+		return fail(err, ENOENT, "run %s was removed", s->id);
+	if (again < 0 || fstat(s->fd, &ours) < 0 || fstat(again, &now) < 0)
 		return fail_errno(err, "run %s", s->id);
-	/* Another process may have moved the run to the trash before this one
-	 * got the lock. */
-	if (RETRY_ENOENT(fstatat(runs_fd, s->id, &now, AT_SYMLINK_NOFOLLOW)) <
-	    0) {
-		if (errno != ENOENT)
-			return fail_errno(err, "run %s", s->id);
-		now.st_ino = 0;
-	}
-	if (!now.st_ino || now.st_dev != ours.st_dev ||
-	    now.st_ino != ours.st_ino)
+	if (now.st_dev != ours.st_dev || now.st_ino != ours.st_ino)
 		return fail(err, ENOENT, "run %s was removed", s->id);
 	if (session_load(s, err) < 0)
 		return -err->num;
@@ -662,7 +749,7 @@ static int open_session_id(int runs_fd, const char *id, bool lock,
 	int got;
 
 	(void)snprintf(s.id, sizeof(s.id), "%s", id);
-	s.fd = RETRY_ENOENT(fd_open_dir_path(runs_fd, s.id));
+	s.fd = RETRY_ENOENT(open_session_dir(runs_fd, s.id, &s.in_closed));
 	if (s.fd < 0 && errno == ENOENT)
 		return fail(err, ENOENT, "no such run: %s", s.id);
 	if (s.fd < 0 || fstat(s.fd, &st) < 0)
@@ -685,18 +772,21 @@ int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	AUTO(buf) struct buf found = {0};
-	auto_close int dir = fd_open_dir(runs_fd, ".");
 	const char *whole = NULL;
 	size_t count = 0, i;
+	int got;
 
-	if (dir < 0)
-		return fail_errno(err, "open the directory of runs");
-	if (dirlist_read(dir, &list, err) < 0)
+	got = session_id_ok(id) ? open_session_id(runs_fd, id, lock, ret, err)
+				: -ENOENT;
+	if (got != -ENOENT)
+		return got;
+	if (list_session_ids(runs_fd, true, &list, err) < 0)
 		return -err->num;
 	for (i = 0; *id && i < list.count; i++) {
 		const char *name = list.items[i].name;
 
-		if (!session_id_ok(name) || strncmp(name, id, strlen(id)) != 0)
+		if (strncmp(name, id, strlen(id)) != 0 ||
+		    (whole && strcmp(whole, name) == 0))
 			continue;
 		if (count++ < LISTED_MAX)
 			buf_printf(&found, "%s%s", found.len ? ", " : "", name);
@@ -723,28 +813,28 @@ static int compare_age(const void *left, const void *right)
 	return order ? order : strcmp(a->id, b->id);
 }
 
-static bool is_marked_closed(int runs_fd, const char *id, uid_t uid)
+/* Moves a closed run that an earlier version of guard, or a process that was
+ * killed, left among the pending ones. */
+static void tidy_closed(int runs_fd, const char *id)
 {
-	struct stat st;
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	struct err ignored;
 
-	return fstatat(runs_fd, id, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(st.st_mode) && st.st_uid == uid &&
-	       st.st_mtim.tv_sec == 0 && st.st_mtim.tv_nsec == 0;
+	if (open_session_id(runs_fd, id, true, &s, &ignored) == 0 &&
+	    !run_state_pending(s.state))
+		(void)move_session(&s, true, &ignored);
 }
 
-/* pending: the caller does not use closed sessions. */
+/* pending: the caller does not use closed sessions. Those are never live, but
+ * for the moment in which another process changes their state. */
 static int list_sessions(int runs_fd, bool live, bool pending,
 			 struct session_list *ret, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
 	AUTO(dirlist) struct dirlist names = {0};
-	auto_close int dir = fd_open_dir(runs_fd, ".");
-	uid_t uid = geteuid();
 	size_t i;
 
-	if (dir < 0)
-		return fail_errno(err, "open the directory of runs");
-	if (dirlist_read(dir, &names, err) < 0)
+	if (list_session_ids(runs_fd, !live && !pending, &names, err) < 0)
 		return -err->num;
 	for (i = 0; i < names.count; i++) {
 		AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
@@ -754,8 +844,7 @@ static int list_sessions(int runs_fd, bool live, bool pending,
 
 		/* A quick test before the record is read: most runs are not
 		 * live. */
-		if (!session_id_ok(id) ||
-		    (pending && is_marked_closed(runs_fd, id, uid)) ||
+		if ((i && strcmp(id, names.items[i - 1].name) == 0) ||
 		    (live && is_session_locked(runs_fd, lock, &inner_err) == 0))
 			continue;
 		if (open_session_id(runs_fd, id, false, &s, &inner_err) < 0) {
@@ -767,8 +856,10 @@ static int list_sessions(int runs_fd, bool live, bool pending,
 				list.unread_time = session_id_time(id);
 			continue;
 		}
-		if (pending && !run_state_pending(s.state))
+		if (pending && !run_state_pending(s.state)) {
+			tidy_closed(runs_fd, id);
 			continue;
+		}
 		*VEC_ADD(&list) = s;
 		s = (struct session){.fd = -1, .lock_fd = -1};
 	}

@@ -4,6 +4,12 @@
  * 	runs/<id>/	record lock base upper/ work/ home-upper/ home-work/
  * 			upper-<n>/ work-<n>/ tmp/ var-tmp/
  *
+ * The directory of a run that is applied or discarded lies in runs/closed/, so
+ * that what the user still has to decide about is found without reading the
+ * others. It is moved there after the closed state is in the record, and back
+ * before another state is: a run that is found in runs/ can be closed, a run in
+ * runs/closed/ is never pending.
+ *
  * The process that holds the lock owns the directory. A session whose record
  * says "running" and whose lock is free was interrupted. The kernel can mount
  * one upper twice without an error, so no process mounts without the lock.
@@ -85,6 +91,7 @@ struct session {
 	int fd; /* the run's directory, O_PATH */
 	int lock_fd; /* -1 when another process or no process holds it */
 	bool live; /* another process holds the lock */
+	bool in_closed; /* the directory lies in runs/closed/ */
 	enum run_state state;
 	/* The project, then the directories of --cow and the mounts in them. */
 	struct session_root *roots;
@@ -158,18 +165,15 @@ struct session_list {
  * skipped, and ret->unread has the error of the first such record. */
 int session_list(int runs_fd, bool live, struct session_list *ret,
 		 struct err *err);
-/*
- * session_list() of the pending sessions: one stat for each session that is
- * marked as closed, instead of opening its files.
- *
- * The mark is the mtime 0 of the session's directory, set after the closed
- * state is in the record. A record is replaced by a rename in that directory,
- * with which the kernel sets another mtime: no session that was reopened has
- * the mark, whichever version of guard reopened it. A session without the mark
- * is opened.
- */
+/* session_list() of the pending sessions. Of the closed ones it opens those
+ * that are in runs/ still, as earlier versions of guard left them, and moves
+ * them. */
 int session_list_pending(int runs_fd, struct session_list *ret,
 			 struct err *err);
+/* 1: the run has a directory, 0: it has none; or a negative errno. */
+int session_exists(int runs_fd, const char *id, struct err *err);
+/* Opens the directory of the closed runs. A descriptor, or -1 with errno. */
+int session_open_closed_dir(int runs_fd);
 /* Frees all sessions and empties the list. */
 void session_list_free(struct session_list *list);
 
@@ -197,9 +201,9 @@ int session_base(struct session *s, bool wait, struct err *err);
 bool session_base_pending(const struct session *s);
 
 /*
- * Moves runs/<id> to trash_fd/<unix time>-<reason>-<id>. The caller holds the
- * session's lock: -EBUSY without it. -EINVAL: reason is not one word of a-z.
- * Deletes nothing.
+ * Moves the run's directory to trash_fd/<unix time>-<reason>-<id>. The caller
+ * holds the session's lock: -EBUSY without it. -EINVAL: reason is not one word
+ * of a-z. Deletes nothing.
  */
 int session_trash(struct session *s, int runs_fd, int trash_fd,
 		  const char *reason, struct err *err);

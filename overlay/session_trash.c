@@ -64,6 +64,7 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
 		  const char *reason, struct err *err)
 {
 	auto_free char *name = NULL;
+	auto_close int dir = -1;
 
 	if (s->lock_fd < 0)
 		return fail(err, EBUSY, "run %s is not locked", s->id);
@@ -73,7 +74,10 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
 	session_open_work(s);
 	name = mem_printf("%" PRId64 "-%s-%s", timestamp_now().sec, reason,
 			  s->id);
-	if (renameat2(runs_fd, s->id, trash_fd, name, RENAME_NOREPLACE) < 0)
+	dir = s->in_closed ? session_open_closed_dir(runs_fd) : -1;
+	if ((s->in_closed && dir < 0) ||
+	    renameat2(s->in_closed ? dir : runs_fd, s->id, trash_fd, name,
+		      RENAME_NOREPLACE) < 0)
 		return fail_errno(err, "move run %s to the trash", s->id);
 	return 0;
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -19,6 +18,7 @@
 #include "base/record.h"
 #include "base/sorted.h"
 #include "base/dirtree.h"
+#include "overlay/session.h"
 
 #define VERSION 3
 #define VERSION_FOLDERS 2
@@ -670,23 +670,12 @@ int action_announce_discard(int workspace_fd, const char *run_id,
 	return TAKE_FD(lock);
 }
 
-/* Returns 1 when the run is in runs/, else 0. An unknown state is an error,
- * because the record of a discard is written or removed by the result. */
-static int run_exists(int runs_fd, const char *run_id, struct err *err)
-{
-	struct stat st;
-
-	if (RETRY_ENOENT(fstatat(runs_fd, run_id, &st, AT_SYMLINK_NOFOLLOW)) ==
-	    0)
-		return 1;
-	return errno == ENOENT ? 0 : fail_errno(err, "run %s", run_id);
-}
-
 int action_finalize_discard(int workspace_fd, int runs_fd, struct err *err)
 {
 	AUTO(action) struct action a = {0}, top = {0};
 	int got = action_load_next(workspace_fd, &a, err);
-	int run_present = got < 0 ? got : run_exists(runs_fd, a.run_id, err);
+	int run_present =
+		got < 0 ? got : session_exists(runs_fd, a.run_id, err);
 	bool noted;
 
 	if (run_present < 0)
@@ -717,7 +706,7 @@ int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 		return -err->num;
 	if (strcmp(top.kind, DISCARD) != 0 || strcmp(top.run_id, run_id) != 0)
 		return 0;
-	run_present = run_exists(runs_fd, run_id, err);
+	run_present = session_exists(runs_fd, run_id, err);
 	return run_present ? (run_present < 0 ? run_present : 0)
 			   : pop_discard(workspace_fd, &top, false, err);
 }

@@ -47,8 +47,7 @@ static int measure_usage(struct du *d, struct err *err)
 		return -err->num;
 	d->run_bytes = mem_zalloc((d->sessions.count + 1) * sizeof(uint64_t));
 	for (i = 0; i < d->sessions.count; i++) {
-		struct usage u =
-			usage_of(d->c->state.runs_fd, d->sessions.items[i].id);
+		struct usage u = usage_of(d->sessions.items[i].fd, ".");
 
 		d->run_bytes[i] = u.bytes;
 		d->runs.bytes += u.bytes;

@@ -158,6 +158,24 @@ static int add_base_pins(int dirfd, const struct session_list *runs,
 	return 0;
 }
 
+static int add_all_base_pins(const struct state *state,
+			     const struct session_list *runs,
+			     const struct names *named, struct pins *to,
+			     struct err *err)
+{
+	auto_close int closed = session_open_closed_dir(state->runs_fd);
+
+	if (closed < 0 && errno != ENOENT)
+		return fail_errno(err, "open the directory of closed runs");
+	/* An undo moves a run from the second directory to the first one. */
+	if (add_base_pins(state->runs_fd, runs, named, to, err) < 0 ||
+	    (closed >= 0 &&
+	     (add_base_pins(closed, runs, named, to, err) < 0 ||
+	      add_base_pins(state->runs_fd, runs, named, to, err) < 0)))
+		return -err->num;
+	return add_base_pins(state->trash_fd, NULL, named, to, err);
+}
+
 /* --- the user's own --- */
 
 int pins_user_load(const struct state *state, struct pins *ret, struct err *err)
@@ -240,8 +258,7 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 		    moved_dirs_any(&runs.items[i]))
 			pins_add(&pins, runs.items[i].roots[0].result);
 	}
-	if (add_base_pins(state->runs_fd, &runs, &named, &pins, err) < 0 ||
-	    add_base_pins(state->trash_fd, NULL, &named, &pins, err) < 0)
+	if (add_all_base_pins(state, &runs, &named, &pins, err) < 0)
 		return -err->num;
 	*ret = pins;
 	pins = (struct pins){0};

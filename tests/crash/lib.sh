@@ -150,7 +150,7 @@ crash_put_aside() {
 	# overlayfs's own directories, which no user may read
 	# shellcheck disable=SC2154 # of tap.sh
 	chmod 700 "$state"/runs/*/*work/*/work \
-		"$state"/trash/*/*work/*/work 2>/dev/null
+		"$state"/runs/closed/*/*work/*/work "$state"/trash/*/*work/*/work 2>/dev/null
 	chmod -R u+rwx "$state"/workspaces/*/caches/work 2>/dev/null
 	cp -a "$HOME/project" "$T/$1/project"
 	cp -a "$state" "$T/$1/state"

@@ -12,11 +12,12 @@ now=$(date +%s)
 # old
 age() {
 	then=$((now - $2 * 86400 - 60))
+	record=$(ls "$state/runs/$1/record" "$state/runs/closed/$1/record" \
+		2>/dev/null)
 	sed -i -e "s/^started=.*/started=$then.000000000/" \
-		-e "s/^ended=.*/ended=$then.000000000/" "$state/runs/$1/record"
+		-e "s/^ended=.*/ended=$then.000000000/" "$record"
 	[ $# -lt 4 ] ||
-		sed -i "s/^$3=.*/$3=$((now - $4 * 86400 - 60))/" \
-			"$state/runs/$1/record"
+		sed -i "s/^$3=.*/$3=$((now - $4 * 86400 - 60))/" "$record"
 }
 
 # checked COMMAND: runs it as if the last check was more than an hour ago
@@ -66,7 +67,8 @@ gives 0 'apply accepts the run after that undo' guard apply -y "$run"
 is "$(cat file)" late 'apply writes the file of that run'
 age "$run" 8
 gives 0 'status retires an applied run after a week' checked guard status
-no 'the applied run is removed without a message' test -e "$state/runs/$run"
+no 'the applied run is removed without a message' \
+	test -e "$state/runs/closed/$run"
 gives 0 "undo of an apply works without the run's layer" guard undo -y
 is "$(cat file)" first 'that undo restores the file'
 
@@ -102,7 +104,7 @@ is "$(cat "$out")" file 'diff lists the change of that record'
 gives 0 'apply accepts that record' guard apply -y "$run"
 is "$(cat file)" again 'apply writes the file of that record'
 ok 'apply keeps unknown keys of a record' grep -q '^not-known=kept$' \
-	"$record"
+	"$state/runs/closed/$run/record"
 
 # --- unknown and torn lines of oplog ---
 printf '{"time":"2031-01-01T00:00:00Z","action":"teleport","new":{"a":[1]}}\n{"ti' \

@@ -146,7 +146,8 @@ gives 0 'apply of some files of a directory is accepted' \
 	guard apply -q -y many/1 many/2 many/3
 gives 0 'apply of the rest is accepted' guard apply -q -y
 no 'apply copies a partly applied directory' test "$(number many)" = "$before"
-ok 'the upper layer keeps the files of that directory' test -e "$upper/many/90"
+ok 'the upper layer keeps the files of that directory' \
+	test -e "$state/runs/closed/${upper#"$state"/runs/}/many/90"
 
 # --- another process holds the directory ---
 cat >"$T/send" <<'END'

@@ -201,11 +201,14 @@ is "$(cat "$state"/trash/*-unchanged-*/tmp/note)" left \
 gives 0 'a run adds a file' guard run -q -- sh -c 'echo done >done.txt'
 id=$(guard list -q | head -n 1)
 gives 0 'apply accepts that run' guard apply -y latest
-ok 'the layer of an applied run is kept' test -d "$state/runs/$id"
-sed -i 's/^ended=.*/ended=1000000000.000000000/' "$state/runs/$id/record"
+ok 'the layer of an applied run is kept' \
+	test -d "$state/runs/closed/$id"
+sed -i 's/^ended=.*/ended=1000000000.000000000/' \
+	"$state/runs/closed/$id/record"
 rm -f "$state/last-retired"
 gives 0 'a much later run ends with 0' guard run -q -- sh -c 'echo x >x.txt'
-no 'the layer of an old applied run is removed' test -d "$state/runs/$id"
+no 'the layer of an old applied run is removed' \
+	test -d "$state/runs/closed/$id"
 ok 'the layer of an old applied run is in the trash' \
 	test -d "$state"/trash/*-applied-"$id"
 ok 'discard drops the other run' guard discard -y latest

@@ -486,35 +486,88 @@ static size_t count_pending(const struct lab *lab)
 	return count;
 }
 
-static void test_a_reopened_run_is_pending_whoever_reopened_it(void **state)
+/* Whether the run lies among the closed ones. */
+static bool lies_closed(const struct lab *lab)
 {
+	auto_free char *closed = mem_printf("closed/%s", lab->s.id);
+	bool is_closed = faccessat(lab->runs_fd, closed, F_OK, 0) == 0;
+
+	assert_int_equal(faccessat(lab->runs_fd, lab->s.id, F_OK, 0),
+			 is_closed ? -1 : 0);
+	return is_closed;
+}
+
+static void
+test_a_closed_run_lies_apart_and_comes_back_when_reopened(void **state)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
 	struct session_list list;
 	struct lab lab;
-	struct stat st;
 	struct err err;
 
 	(void)state;
 	lab_open(&lab, "p");
 	assert_int_equal(count_pending(&lab), 1);
 	assert_int_equal(session_set_state(&lab.s, RUN_APPLIED, &err), 0);
-	assert_int_equal(fstatat(lab.runs_fd, lab.s.id, &st, 0), 0);
-	assert_int_equal(st.st_mtim.tv_sec, 0);
-	assert_int_equal(st.st_mtim.tv_nsec, 0);
+	assert_true(lies_closed(&lab));
 	assert_int_equal(count_pending(&lab), 0);
 	assert_int_equal(session_list(lab.runs_fd, false, &list, &err), 0);
 	assert_int_equal(list.count, 1);
 	session_list_free(&list);
-	/* As a guard that does not know of the mark. */
-	lab.s.state = RUN_ENDED;
-	assert_int_equal(session_save(&lab.s, &err), 0);
-	assert_int_equal(count_pending(&lab), 1);
-	assert_int_equal(session_set_state(&lab.s, RUN_APPLIED, &err), 0);
+	assert_int_equal(session_exists(lab.runs_fd, lab.s.id, &err), 1);
+	/* By its beginning, too. */
+	lab.s.id[4] = '\0';
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
+			 0);
+	lab.s.id[4] = s.id[4];
+	assert_string_equal(s.id, lab.s.id);
+	assert_int_equal(s.state, RUN_APPLIED);
+	session_free(&s);
 	assert_int_equal(session_set_state(&lab.s, RUN_ENDED, &err), 0);
+	assert_false(lies_closed(&lab));
 	assert_int_equal(count_pending(&lab), 1);
-	/* Closed, without the mark. */
+	lab_close(&lab);
+}
+
+static void test_a_list_moves_a_closed_run_that_nobody_uses(void **state)
+{
+	struct lab lab;
+	struct err err;
+	char id[sizeof(lab.s.id)];
+
+	(void)state;
+	lab_open(&lab, "p");
+	memcpy(id, lab.s.id, sizeof(id));
+	/* As earlier versions left it, or a process killed before the move. */
 	lab.s.state = RUN_APPLIED;
 	assert_int_equal(session_save(&lab.s, &err), 0);
 	assert_int_equal(count_pending(&lab), 0);
+	assert_false(lies_closed(&lab));
+	session_free(&lab.s);
+	memcpy(lab.s.id, id, sizeof(id));
+	assert_int_equal(count_pending(&lab), 0);
+	assert_true(lies_closed(&lab));
+	assert_int_equal(session_open(lab.runs_fd, id, true, &lab.s, &err), 0);
+	lab_close(&lab);
+}
+
+static void test_the_list_of_pending_runs_opens_no_closed_run(void **state)
+{
+	struct session_list list;
+	struct lab lab;
+	struct err err;
+
+	(void)state;
+	lab_open(&lab, "p");
+	assert_int_equal(session_set_state(&lab.s, RUN_APPLIED, &err), 0);
+	/* A record that would be reported if it was read. */
+	assert_int_equal(lab_file(lab.s.fd, "record", "broken\n"), 0);
+	assert_int_equal(session_list_pending(lab.runs_fd, &list, &err), 0);
+	assert_int_equal(list.unread.num, 0);
+	session_list_free(&list);
+	assert_int_equal(session_list(lab.runs_fd, false, &list, &err), 0);
+	assert_int_equal(list.unread.num, EBADMSG);
+	session_list_free(&list);
 	lab_close(&lab);
 }
 
@@ -666,7 +719,11 @@ int main(void)
 		cmocka_unit_test(test_beginnings),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(
-			test_a_reopened_run_is_pending_whoever_reopened_it),
+			test_a_closed_run_lies_apart_and_comes_back_when_reopened),
+		cmocka_unit_test(
+			test_a_list_moves_a_closed_run_that_nobody_uses),
+		cmocka_unit_test(
+			test_the_list_of_pending_runs_opens_no_closed_run),
 		cmocka_unit_test(test_base_is_waited_for),
 		cmocka_unit_test(test_late_base_holds_for_one_start),
 		cmocka_unit_test(test_base_that_failed),
