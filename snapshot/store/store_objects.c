@@ -43,7 +43,10 @@ int store_open(struct store **ret, const char *dir, enum store_mode mode,
 	s->indexed_packs =
 		store_indexed_packs_load(&s->store_dir, mode == STORE_WRITE);
 	s->set->indexed_packs = s->indexed_packs;
-	if (store_refresh_packs(s, err) < 0)
+	/* A reader with an index lists the packs when it does not find an
+	 * object in them. */
+	if ((mode == STORE_WRITE || !s->indexed_packs) &&
+	    store_refresh_packs(s, err) < 0)
 		return -err->num;
 	gear_make(&s->gear, s->store_dir.key.secret);
 	*ret = TAKE(s);
@@ -354,9 +357,10 @@ static int find_packed_object(struct store *s, const struct oid *id,
 
 	if (s->mode != STORE_READ)
 		return got;
-	/* A reader holds no lock: prune may have moved the object into a pack
-	 * that did not exist when the packs were listed. */
-	if (got == 0 && store_refresh_packs(s, &ignored) == 0)
+	/* The object, or an intact copy of it, may be in a newer pack than
+	 * those of the index. A reader holds no lock: prune may have moved the
+	 * object into a pack that did not exist when the packs were listed. */
+	if (got != 1 && store_refresh_packs(s, &ignored) == 0)
 		got = get_packed_object(s, id, to, err);
 	if (got != 1 && store_check_packs(s))
 		got = get_packed_object(s, id, to, err);
