@@ -51,7 +51,6 @@ struct previous {
 	/* Its number, or that of a later one in which nothing at the path is
 	 * different, and which was not loaded. */
 	uint64_t seq;
-	bool cached; /* changed_paths.h has an item of that one */
 	struct entry entry; /* the path's entry in it */
 	bool any;
 	/* purged with a directory above it: the state is unknown */
@@ -335,11 +334,13 @@ static int add_row(struct history *h, struct store *store, int snaps_fd,
 
 /* A snapshot that has a run's command. */
 struct command_of {
-	uint64_t run, seq; /* run: hash of its id */
+	uint32_t run, seq; /* run: hash of its id */
 };
 
 struct skipping {
 	struct changed_paths *changed;
+	uint32_t root; /* hash of the root in which the path has `hash` */
+	uint32_t hash;
 	VEC(struct command_of) commands; /* of those that were not loaded */
 };
 
@@ -356,17 +357,20 @@ static void skipping_free(struct skipping *s)
  */
 static bool skip_unchanged(struct skipping *s, const struct history *h,
 			   struct previous *previous,
-			   const struct listed_snapshot *l)
+			   const struct changed_snapshot *at)
 {
-	const struct changed_snapshot *at = l->cached;
-
-	if (!at || !at->before || !previous->any || !previous->cached ||
-	    at->before != previous->seq || at->flags & CHANGED_DURING ||
-	    changed_paths_has(s->changed, at,
-			      path_rest(h->path, previous->snapshot.root_path)))
+	if (!at->before || !previous->any || at->before != previous->seq ||
+	    at->flags & CHANGED_DURING)
+		return false;
+	if (at->root != s->root) {
+		s->root = at->root;
+		s->hash = changed_paths_hash(
+			path_rest(h->path, previous->snapshot.root_path));
+	}
+	if (changed_paths_has(s->changed, at, s->hash))
 		return false;
 	if (at->run && at->flags & CHANGED_COMMAND)
-		*VEC_ADD(&s->commands) = (struct command_of){at->run, l->seq};
+		*VEC_ADD(&s->commands) = (struct command_of){at->run, at->seq};
 	if (at->flags & CHANGED_OF_RUN) {
 		/* As the previous one, with which the next snapshot of the run
 		 * is compared in any case. */
@@ -374,33 +378,58 @@ static bool skip_unchanged(struct skipping *s, const struct history *h,
 		free(previous->run_id);
 		previous->run_id = NULL;
 	} else {
-		previous->seq = l->seq;
+		previous->seq = at->seq;
 	}
+	return true;
+}
+
+static int compare_commands(const void *a, const void *b)
+{
+	const struct command_of *x = a, *y = b;
+
+	if (x->run != y->run)
+		return x->run < y->run ? -1 : 1;
+	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* Whether the snapshot is one of that run; adds its command. */
+static bool load_command(struct history *h, struct store *store, uint64_t seq,
+			 const char *run_id)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err ignored;
+
+	if (catalog_load(store, seq, &s, &ignored) < 0 ||
+	    strcmp(s.run_id, run_id) != 0)
+		return false;
+	add_command(h, &s);
 	return true;
 }
 
 /* The command of a run is that of its last snapshot. */
 static void load_skipped_commands(struct history *h, struct store *store,
-				  const struct skipping *s)
+				  struct skipping *s)
 {
-	size_t i, k;
+	const struct command_of *all = s->commands.items;
+	size_t i;
 
+	VEC_SORT(&s->commands, compare_commands);
 	for (i = 0; i < h->count && s->commands.count; i++) {
 		const char *id = h->rows[i].snapshot.run_id;
-		uint64_t run = *id ? store_hash_text(id) : 0;
+		const uint32_t run = *id ? changed_paths_hash(id) : 0;
+		size_t low = 0, high = s->commands.count;
 
-		for (k = s->commands.count; run && k-- > 0;) {
-			AUTO(snapshot) struct snapshot last = {0};
-			struct err ignored;
+		while (low < high) {
+			size_t mid = low + (high - low) / 2;
 
-			if (s->commands.items[k].run != run)
-				continue;
-			if (catalog_load(store, s->commands.items[k].seq, &last,
-					 &ignored) == 0 &&
-			    strcmp(last.run_id, id) == 0)
-				add_command(h, &last);
-			break;
+			if (all[mid].run <= run)
+				low = mid + 1;
+			else
+				high = mid;
 		}
+		while (run && low-- > 0 && all[low].run == run)
+			if (load_command(h, store, all[low].seq, id))
+				break;
 	}
 }
 
@@ -409,30 +438,29 @@ int history_load(struct history *h, struct store *store, struct err *err)
 	AUTO(previous) struct previous previous = {0};
 	AUTO(skipping) struct skipping skipping = {0};
 	auto_close int snaps_fd = -1;
+	auto_free uint64_t *newer = NULL;
+	const struct changed_paths *c;
 	size_t count, i;
 
 	h->commands = json_object();
 	snaps_fd = store_open_subdir(store, "snaps", err);
 	if (snaps_fd < 0)
 		return snaps_fd;
-	skipping.changed = changed_paths_open(store, err);
-	if (!skipping.changed)
+	c = skipping.changed = changed_paths_open(store);
+	if (changed_paths_newer(c, store, &newer, &count, err) < 0)
 		return -err->num;
-	count = skipping.changed->listed.count;
+	count += c->count;
 	for (i = 0; i < count; i++) {
-		const struct listed_snapshot *l =
-			&skipping.changed->listed.items[i];
+		uint64_t seq =
+			i < c->count ? c->items[i].seq : newer[i - c->count];
 
-		if (!h->path || !skip_unchanged(&skipping, h, &previous, l)) {
-			if (add_row(h, store, snaps_fd, l->seq, &previous,
-				    err) < 0)
-				return err_context(err, "snapshot %" PRIu64,
-						   l->seq);
-			if (previous.seq == l->seq)
-				previous.cached = l->cached != NULL;
-			if (h->progress)
-				h->progress(h->arg, "snapshot", i + 1, count);
-		}
+		if (h->path && i < c->count &&
+		    skip_unchanged(&skipping, h, &previous, &c->items[i]))
+			continue;
+		if (add_row(h, store, snaps_fd, seq, &previous, err) < 0)
+			return err_context(err, "snapshot %" PRIu64, seq);
+		if (h->progress)
+			h->progress(h->arg, "snapshot", i + 1, count);
 	}
 	load_skipped_commands(h, store, &skipping);
 	return 0;

@@ -133,10 +133,6 @@ const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
 
 /* ---- the worker ---- */
 
-/* One of so many runs looks whether the cache of changed paths lacks many
- * snapshots. */
-#define UPDATE_SHARE 8
-
 /* The record of a snapshot's progress. */
 struct progress {
 	struct storing storing;
@@ -372,9 +368,7 @@ static void run_base_worker(struct run *run, struct timestamp start,
 	(void)close(base_lock);
 	if (got == 0) {
 		count_unstored(&state, &session);
-		/* The list of all snapshots costs some milliseconds. */
-		if (session.roots[0].base % UPDATE_SHARE == 0)
-			changed_paths_update(store);
+		changed_paths_update(store);
 	}
 	store_free(&store);
 	/* `guard status` reports trash that cannot be removed now. */

@@ -109,6 +109,7 @@ static int move_damaged_to_trash(struct store *s, struct repair_job *r,
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i, found = 0;
 
+	catalog_drop_changed_paths(s);
 	if (catalog_list(s, &seqs, &count, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {

@@ -493,6 +493,7 @@ static int move_out_of_trash(struct undelete_job *u, struct err *err)
 				     err) < 0)
 			return -err->num;
 	}
+	catalog_drop_changed_paths(u->store);
 	for (i = 0; i < u->snapshots.count; i++) {
 		const struct trash_snapshot *w = &u->snapshots.items[i];
 		AUTO(names) struct names name = {0};

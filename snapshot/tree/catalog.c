@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/sorted.h"
@@ -530,6 +531,52 @@ uint64_t catalog_highest_seq(struct store *store)
 	return seq <= SEQ_MAX ? seq : 0;
 }
 
+/* Whether the number in the commit lock's file was written since the machine
+ * started: a power cut may lose it. */
+static bool is_highest_seq_fresh(struct store *store)
+{
+	struct timespec now = {0}, up = {0};
+	struct stat st;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	(void)clock_gettime(CLOCK_BOOTTIME, &up);
+	return fstatat(store_root_fd(store), "commit.lock", &st,
+		       AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_mtime > now.tv_sec - up.tv_sec;
+}
+
+int catalog_newest(struct store *store, uint64_t *ret, struct err *err)
+{
+	auto_close int fd = store_open_subdir(store, "snaps", err);
+	uint64_t seq = catalog_highest_seq(store);
+	auto_free uint64_t *seqs = NULL;
+	char name[32];
+	size_t count;
+
+	if (fd < 0)
+		return fd;
+	if (!seq || !is_highest_seq_fresh(store)) {
+		if (catalog_list(store, &seqs, &count, err) < 0)
+			return -err->num;
+		if (count && seqs[count - 1] > seq)
+			seq = seqs[count - 1];
+	}
+	/* A process may be killed between its snapshot and the number. */
+	for (;;) {
+		catalog_file_name(name, seq + 1);
+		if (!fd_exists(fd, name))
+			break;
+		seq++;
+	}
+	*ret = seq;
+	return 0;
+}
+
+void catalog_drop_changed_paths(struct store *store)
+{
+	(void)unlinkat(store_root_fd(store), CATALOG_CHANGED_PATHS, 0);
+}
+
 static int sync_files_at_once(const int *fds, size_t count, struct err *err)
 {
 	return ring_sync_files(fds, count, false, err);
@@ -542,19 +589,14 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 {
 	auto_close int tmp_fd = store_open_subdir(store, "tmp", err);
 	AUTO(atomic_set) struct atomic_set set = {0};
-	uint64_t mark = catalog_highest_seq(store);
-	auto_free uint64_t *seqs = NULL;
 	char temp[TEMP_LEN], name[32];
-	size_t count;
 	int fd;
 
-	if (tmp_fd < 0 || catalog_list(store, &seqs, &count, err) < 0)
-		return -err->num;
 	/* A number is never given twice, even when its snapshot's file is gone.
 	 */
-	s->seq = count ? seqs[count - 1] + 1 : 1;
-	if (s->seq <= mark)
-		s->seq = mark + 1;
+	if (tmp_fd < 0 || catalog_newest(store, &s->seq, err) < 0)
+		return -err->num;
+	s->seq++;
 	catalog_file_name(name, s->seq);
 	fd = create_temp_snapshot(tmp_fd, temp, err);
 	if (fd < 0)
@@ -596,8 +638,9 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 		fd = create_temp_snapshot(tmp_fd, temp, err);
 	if (fd < 0 || write_temp_snapshot(fd, s, err) < 0)
 		got = -err->num;
-	else if (fdatasync(fd) < 0 ||
-		 renameat(tmp_fd, temp, snaps_fd, name) < 0)
+	else if (catalog_drop_changed_paths(store),
+		 fdatasync(fd) < 0 ||
+			 renameat(tmp_fd, temp, snaps_fd, name) < 0)
 		got = fail_errno(err, "move a snapshot file into snaps/");
 	else
 		got = atomic_sync_dir(snaps_fd, err);

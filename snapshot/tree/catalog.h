@@ -22,6 +22,12 @@
 /* Beginning of the note of a path that purge_path() removed. */
 #define NOTE_PURGED "purged on "
 
+/* Name of the cache of changed_paths.h. catalog_drop_changed_paths() removes
+ * it: for callers that put a snapshot under a number below the highest one,
+ * before they do. Called with the commit lock. */
+#define CATALOG_CHANGED_PATHS "changed-paths"
+void catalog_drop_changed_paths(struct store *store);
+
 enum note_kind {
 	NOTE_INCOMPLETE = 1, /* could not be read, or changed while read */
 	NOTE_MOVED = 2, /* changed since the run's start (time_start) */
@@ -143,6 +149,10 @@ uint64_t catalog_file_seq(const char *name);
 /* The highest number ever given, as far as known: never more, less after a
  * power cut. */
 uint64_t catalog_highest_seq(struct store *store);
+
+/* The highest number in snaps/ without listing them, or a higher one whose
+ * snapshot was removed. After a power cut all are listed once. */
+int catalog_newest(struct store *store, uint64_t *ret, struct err *err);
 
 /* All sequence numbers, ascending; *ret is the caller's to free. Damaged files
  * are in the list: the caller skips them when catalog_load() refuses them. */

@@ -1,49 +1,55 @@
 #include "snapshot/tree/changed_paths.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/codec.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "snapshot/store/hash.h"
+#include "snapshot/store/mapping.h"
 #include "snapshot/store/store.h"
 #include "snapshot/store/store_dir.h"
 #include "snapshot/tree/catalog.h"
 #include "snapshot/tree/tree.h"
 
 /*
- * The file `changed-paths` of the store:
+ * The file `changed-paths` of the store, in the byte order of the machine and
+ * mapped as it is:
  *
- *	file     = "GUARDCP1" count:8 hashes:8 *snapshot *hash check:8
- *	snapshot = seq:8 inode:8 before:8 root:8 run:8 flags:8 first:8 count:8
- *	hash     = 4 bytes of store_hash_text() of a path in the root
+ *	file     = "GUARDCP2" check:8 count:8 hashes:8 *snapshot *hash
+ *	snapshot = struct changed_snapshot
+ *	hash     = changed_paths_hash() of a path in the root:4
  *
- * Numbers are little-endian; check: XXH3-64 of all before it.
+ * check: XXH3-64 of all behind it.
  */
-#define FILE_NAME "changed-paths"
-#define MAGIC "GUARDCP1"
+#define FILE_NAME CATALOG_CHANGED_PATHS
+#define MAGIC "GUARDCP2"
 #define MAGIC_LEN 8
-#define FILE_HEAD_LEN 24
-#define ITEM_LEN 64
 #define FILE_MAX (256u << 20)
+
+struct file_head {
+	char magic[MAGIC_LEN];
+	uint64_t check, count, hashes;
+};
+
+#define CHECKED_FROM offsetof(struct file_head, count)
 
 /* So many paths cost as much as the snapshot itself. */
 #define PATHS_MAX 4096
 
-/* Reading this many snapshots costs a millisecond. */
-static size_t missing_min = 32;
+/* When more numbers may be new, the snapshots are listed instead of tried one
+ * by one: most of them may have been pruned. */
+#define TRIED_MAX 64
 
-void changed_paths_update_from(size_t missing)
-{
-	missing_min = missing;
-}
+/* So often items of pruned snapshots are removed. */
+#define LIST_EVERY 64
 
 void changed_paths_free(struct changed_paths **c)
 {
@@ -52,123 +58,92 @@ void changed_paths_free(struct changed_paths **c)
 	if (!freed)
 		return;
 	*c = NULL;
-	free(freed->listed.items);
-	free(freed->items);
-	free(freed->hashes);
+	mapping_free(&freed->file);
 	free(freed);
 }
 
 /* --- reading --- */
 
-static int compare_seq(const void *a, const void *b)
+static bool decode(struct changed_paths *c, const void *file, size_t len)
 {
-	const struct listed_snapshot *x = a, *y = b;
+	const struct file_head *head = file;
+	const struct changed_snapshot *items = (const void *)(head + 1);
+	uint64_t i;
 
-	return (x->seq > y->seq) - (x->seq < y->seq);
+	if (memcmp(head->magic, MAGIC, MAGIC_LEN) != 0 ||
+	    head->count > len / sizeof(*items) || head->hashes > len / 4 ||
+	    len != sizeof(*head) + head->count * sizeof(*items) +
+			    head->hashes * 4 ||
+	    head->check != hash_check((const char *)file + CHECKED_FROM,
+				      len - CHECKED_FROM))
+		return false;
+	for (i = 0; i < head->count; i++)
+		if (items[i].first > head->hashes ||
+		    items[i].count > head->hashes - items[i].first ||
+		    (i && items[i].seq <= items[i - 1].seq))
+			return false;
+	c->items = items;
+	c->count = head->count;
+	c->hashes = (const void *)(items + head->count);
+	return true;
 }
 
-/* The list is long and needs no order of names, unlike dirlist_read(). */
-static int list_snapshots(struct store *store, struct changed_paths *c,
-			  struct err *err)
-{
-	int fd = store_open_subdir(store, "snaps", err);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *e;
-
-	if (!dir) {
-		fd_close(&fd);
-		return fd < 0 ? -err->num : fail_errno(err, "list snapshots");
-	}
-	while (errno = 0, (e = readdir(dir))) {
-		uint64_t seq = catalog_file_seq(e->d_name);
-
-		if (seq)
-			*VEC_ADD(&c->listed) = (struct listed_snapshot){
-				.seq = seq, .inode = e->d_ino};
-	}
-	if (errno) {
-		(void)fail_errno(err, "list snapshots");
-		(void)closedir(dir);
-		return -err->num;
-	}
-	(void)closedir(dir);
-	VEC_SORT(&c->listed, compare_seq);
-	return 0;
-}
-
-/* Both lists are in the order of the numbers. */
-static void join_lists(struct changed_paths *c)
-{
-	size_t i, k = 0;
-
-	for (i = 0; i < c->listed.count; i++) {
-		struct listed_snapshot *l = &c->listed.items[i];
-
-		while (k < c->count && c->items[k].seq < l->seq)
-			k++;
-		if (k < c->count && c->items[k].seq == l->seq &&
-		    c->items[k].inode == l->inode)
-			l->cached = &c->items[k];
-	}
-}
-
-static void decode(const struct buf *bytes, struct changed_paths *c)
-{
-	struct dec d = dec_start(bytes->data, bytes->len);
-	const unsigned char *magic = dec_raw(&d, MAGIC_LEN);
-	uint64_t count = dec_u64(&d), hashes = dec_u64(&d), i;
-	struct dec tail = d;
-
-	if (d.bad || memcmp(magic, MAGIC, MAGIC_LEN) != 0 ||
-	    count > bytes->len / ITEM_LEN || hashes > bytes->len / 4 ||
-	    bytes->len != FILE_HEAD_LEN + count * ITEM_LEN + hashes * 4 + 8)
-		return;
-	tail.at = tail.end - 8;
-	if (dec_u64(&tail) != hash_check(bytes->data, bytes->len - 8))
-		return;
-	c->items = mem_resize(NULL, count + 1, sizeof(*c->items));
-	c->hashes = mem_resize(NULL, hashes + 1, sizeof(*c->hashes));
-	for (i = 0; i < count; i++) {
-		struct changed_snapshot *s = &c->items[i];
-
-		s->seq = dec_u64(&d);
-		s->inode = dec_u64(&d);
-		s->before = dec_u64(&d);
-		s->root = dec_u64(&d);
-		s->run = dec_u64(&d);
-		s->flags = dec_u64(&d);
-		s->first = dec_u64(&d);
-		s->count = dec_u64(&d);
-		if (s->first > hashes || s->count > hashes - s->first)
-			return;
-	}
-	for (i = 0; i < hashes; i++)
-		c->hashes[i] = dec_u32(&d);
-	c->count = count;
-	c->hash_count = hashes;
-}
-
-struct changed_paths *changed_paths_open(struct store *store, struct err *err)
+struct changed_paths *changed_paths_open(struct store *store)
 {
 	struct changed_paths *c = mem_zalloc(sizeof(*c));
-	AUTO(buf) struct buf bytes = {0};
-	struct err ignored;
+	auto_close int fd = openat(store_root_fd(store), FILE_NAME,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					   O_CLOEXEC | O_NOCTTY);
+	struct stat st;
 
-	if (list_snapshots(store, c, err) < 0) {
-		changed_paths_free(&c);
-		return NULL;
-	}
-	if (fd_slurp_at(store_root_fd(store), FILE_NAME, FILE_MAX, &bytes,
-			&ignored) == 0)
-		decode(&bytes, c);
-	join_lists(c);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size < (off_t)sizeof(struct file_head) ||
+	    st.st_size > FILE_MAX)
+		return c;
+	c->file = mapping_new(fd, (size_t)st.st_size, true);
+	if (c->file && !decode(c, mapping_data(c->file), (size_t)st.st_size))
+		mapping_free(&c->file);
 	return c;
 }
 
-bool changed_paths_has(const struct changed_paths *c,
-		       const struct changed_snapshot *s, const char *path)
+static uint64_t last_seq(const struct changed_paths *c)
 {
-	uint32_t hash = (uint32_t)store_hash_text(path);
+	return c->count ? c->items[c->count - 1].seq : 0;
+}
+
+int changed_paths_newer(const struct changed_paths *c, struct store *store,
+			uint64_t **ret, size_t *ret_count, struct err *err)
+{
+	uint64_t last = last_seq(c), newest, *seqs;
+	size_t count = 0, i;
+
+	if (catalog_newest(store, &newest, err) < 0)
+		return -err->num;
+	if (newest > last && newest - last > TRIED_MAX) {
+		if (catalog_list(store, &seqs, &count, err) < 0)
+			return -err->num;
+		for (i = 0; i < count && seqs[i] <= last; i++)
+			;
+		memmove(seqs, seqs + i, (count - i) * sizeof(*seqs));
+		count -= i;
+	} else {
+		seqs = mem_resize(NULL, TRIED_MAX, sizeof(*seqs));
+		while (last < newest)
+			seqs[count++] = ++last;
+	}
+	*ret = seqs;
+	*ret_count = count;
+	return 0;
+}
+
+uint32_t changed_paths_hash(const char *text)
+{
+	return (uint32_t)store_hash_text(text);
+}
+
+bool changed_paths_has(const struct changed_paths *c,
+		       const struct changed_snapshot *s, uint32_t hash)
+{
 	uint64_t i;
 
 	for (i = 0; i < s->count; i++)
@@ -181,7 +156,7 @@ bool changed_paths_has(const struct changed_paths *c,
 
 /* The last snapshot of a root that the next one is compared with. */
 struct base {
-	uint64_t root, seq;
+	uint32_t root, seq;
 	struct entry tree; /* mode 0: not loaded */
 };
 
@@ -191,7 +166,7 @@ struct update {
 	VEC(struct changed_snapshot) items;
 	VEC(uint32_t) hashes;
 	VEC(struct base) bases;
-	uint64_t first; /* hashes of the present snapshot */
+	size_t first; /* hashes of the present snapshot */
 };
 
 static void update_free(struct update *u)
@@ -205,7 +180,7 @@ static void update_free(struct update *u)
 	free(u->bases.items);
 }
 
-static struct base *base_of(struct update *u, uint64_t root)
+static struct base *base_of(struct update *u, uint32_t root)
 {
 	struct base *b;
 	size_t i;
@@ -221,7 +196,7 @@ static struct base *base_of(struct update *u, uint64_t root)
 static void add_hash(struct update *u, const char *path, size_t len)
 {
 	auto_free char *text = mem_strndup(path, len);
-	uint32_t hash = (uint32_t)store_hash_text(text);
+	uint32_t hash = changed_paths_hash(text);
 	size_t i;
 
 	for (i = u->hashes.count; i > u->first; i--)
@@ -272,9 +247,9 @@ static bool load_base_tree(struct update *u, struct base *b)
 	return b->tree.mode != 0;
 }
 
-static void add_new(struct update *u, uint64_t seq, uint64_t inode)
+static void add_new(struct update *u, uint64_t seq)
 {
-	struct changed_snapshot item = {.seq = seq, .inode = inode};
+	struct changed_snapshot item = {.seq = (uint32_t)seq};
 	AUTO(snapshot) struct snapshot s = {0};
 	struct base *b;
 	struct err ignored;
@@ -282,8 +257,8 @@ static void add_new(struct update *u, uint64_t seq, uint64_t inode)
 	u->first = u->hashes.count;
 	if (catalog_load(u->store, seq, &s, &ignored) == 0 &&
 	    is_comparable(&s)) {
-		item.root = store_hash_text(s.root_path);
-		item.run = *s.run_id ? store_hash_text(s.run_id) : 0;
+		item.root = changed_paths_hash(s.root_path);
+		item.run = *s.run_id ? changed_paths_hash(s.run_id) : 0;
 		item.flags =
 			(snapshot_of_run(&s) ? CHANGED_OF_RUN : 0) |
 			(*s.command ? CHANGED_COMMAND : 0) |
@@ -294,13 +269,13 @@ static void add_new(struct update *u, uint64_t seq, uint64_t inode)
 		    tree_diff(u->store, &b->tree, &s.root, add_changed_path, u,
 			      &ignored) == 0) {
 			item.before = b->seq;
-			item.first = u->first;
-			item.count = u->hashes.count - u->first;
+			item.first = (uint32_t)u->first;
+			item.count = (uint32_t)(u->hashes.count - u->first);
 		} else {
 			u->hashes.count = u->first;
 		}
 		if (!(item.flags & CHANGED_OF_RUN)) {
-			b->seq = seq;
+			b->seq = item.seq;
 			entry_free(&b->tree);
 			entry_copy(&b->tree, &s.root);
 		}
@@ -313,7 +288,7 @@ static void add_known(struct update *u, const struct changed_snapshot *s)
 	struct changed_snapshot item = *s;
 	uint64_t i;
 
-	item.first = u->hashes.count;
+	item.first = (uint32_t)u->hashes.count;
 	for (i = 0; i < s->count; i++)
 		*VEC_ADD(&u->hashes) = u->old->hashes[s->first + i];
 	if (item.root && !(item.flags & CHANGED_OF_RUN)) {
@@ -327,26 +302,18 @@ static void add_known(struct update *u, const struct changed_snapshot *s)
 
 static void encode(const struct update *u, struct buf *to)
 {
-	size_t i;
+	struct file_head head = {
+		.magic = MAGIC,
+		.count = u->items.count,
+		.hashes = u->hashes.count,
+	};
 
-	buf_add(to, MAGIC, MAGIC_LEN);
-	enc_u64(to, u->items.count);
-	enc_u64(to, u->hashes.count);
-	for (i = 0; i < u->items.count; i++) {
-		const struct changed_snapshot *s = &u->items.items[i];
-
-		enc_u64(to, s->seq);
-		enc_u64(to, s->inode);
-		enc_u64(to, s->before);
-		enc_u64(to, s->root);
-		enc_u64(to, s->run);
-		enc_u64(to, s->flags);
-		enc_u64(to, s->first);
-		enc_u64(to, s->count);
-	}
-	for (i = 0; i < u->hashes.count; i++)
-		enc_u32(to, u->hashes.items[i]);
-	enc_u64(to, hash_check(to->data, to->len));
+	buf_add(to, &head, sizeof(head));
+	buf_add(to, u->items.items, u->items.count * sizeof(*u->items.items));
+	buf_add(to, u->hashes.items, u->hashes.count * 4);
+	head.check =
+		hash_check(to->data + CHECKED_FROM, to->len - CHECKED_FROM);
+	memcpy(to->data, &head, sizeof(head));
 }
 
 /* Not synced: a torn file is not used, and made again. */
@@ -374,27 +341,36 @@ static void put_file(struct store *store, const struct buf *bytes)
 		store_commit_end(store, lock);
 }
 
+static void update(struct store *store, const struct changed_paths *old)
+{
+	AUTO(update) struct update u = {.store = store, .old = old};
+	auto_free uint64_t *newer = NULL, *listed = NULL;
+	AUTO(buf) struct buf bytes = {0};
+	size_t count, all = 0, k = 0, i;
+	struct err ignored;
+
+	if (changed_paths_newer(old, store, &newer, &count, &ignored) < 0 ||
+	    !count)
+		return;
+	if (newer[count - 1] / LIST_EVERY != last_seq(old) / LIST_EVERY &&
+	    catalog_list(store, &listed, &all, &ignored) < 0)
+		return;
+	for (i = 0; i < old->count; i++) {
+		while (k < all && listed[k] < old->items[i].seq)
+			k++;
+		if (!listed || (k < all && listed[k] == old->items[i].seq))
+			add_known(&u, &old->items[i]);
+	}
+	for (i = 0; i < count; i++)
+		add_new(&u, newer[i]);
+	encode(&u, &bytes);
+	put_file(store, &bytes);
+}
+
 void changed_paths_update(struct store *store)
 {
-	struct err ignored;
-	struct changed_paths *old = changed_paths_open(store, &ignored);
-	AUTO(update) struct update u = {.store = store, .old = old};
-	AUTO(buf) struct buf bytes = {0};
-	size_t missing = 0, i;
+	struct changed_paths *old = changed_paths_open(store);
 
-	for (i = 0; old && i < old->listed.count; i++)
-		missing += !old->listed.items[i].cached;
-	if (old && missing >= missing_min) {
-		for (i = 0; i < old->listed.count; i++) {
-			const struct listed_snapshot *l = &old->listed.items[i];
-
-			if (l->cached)
-				add_known(&u, l->cached);
-			else
-				add_new(&u, l->seq, l->inode);
-		}
-		encode(&u, &bytes);
-		put_file(store, &bytes);
-	}
+	update(store, old);
 	changed_paths_free(&old);
 }

@@ -21,6 +21,7 @@ logs() {
 }
 # same_without TITLE: the output with the cache and without it
 same_without() {
+	ok "$1: there is a cache" test -s "$cache"
 	logs with
 	chmod u+w "$state/store"
 	mv "$cache" "$T/cache"
@@ -28,6 +29,12 @@ same_without() {
 	mv "$T/cache" "$cache"
 	chmod u-w "$state/store"
 	ok "$1" same "$T/without" "$T/with"
+}
+# lists COMMAND: whether it lists all snapshots
+lists() {
+	"$stopat" --count "$T/count" --every --only getdents \
+		--below "$state/store/snaps" --at 0 -- "$@" >"$out" 2>"$err"
+	[ "$(cut -d ' ' -f 1 "$T/count")" != 0 ]
 }
 # opens PATH: the number of calls that read snapshots
 opens() {
@@ -64,14 +71,31 @@ ok 'log without the cache reads many snapshots' test "$(
 	mv "$T/cache" "$cache"
 	chmod u-w "$state/store")" -gt 30
 ok 'log with the cache reads few snapshots' test "$(opens dir/same)" -lt 15
+ok 'verify lists the snapshots' lists guard verify
+no 'log with the cache does not list them' lists guard log dir/same
 same_without 'log shows the same versions'
 says "$T/with" pending
 says "$T/with" renamed
 
 gives 0 'purge is accepted' guard purge --confirm purged purged
+no 'purge removes the cache' test -e "$cache"
+gives 0 'another snapshot is stored' guard snapshot -q
 same_without 'log shows the same after a purge'
-gives 0 'prune is accepted' guard prune -q -y --keep-last 20
+# As prune leaves it, which keeps all of the last day.
+trash=$state/store/trash/$(date +%s)-prune
+chmod u+w "$state/store/snaps"
+mkdir "$trash"
+for seq in 2 4 5 9 14; do
+	mv "$state/store/snaps/$(printf %010d.gsn $seq)" "$trash" || exit 99
+done
 same_without 'log shows the same after a prune'
+gives 0 'undelete is accepted' guard undelete 9
+no 'undelete removes the cache' test -e "$cache"
+gives 0 'a snapshot after that is stored' guard snapshot -q
+same_without 'log shows the same after undelete'
+for seq in 2 4 5 14; do
+	guard undelete "$seq" >"$out" 2>"$err" || exit 99
+done
 for i in $(seq 8); do
 	echo "more $i" >top
 	guard run -q --name "more-$i" -- sh -c "echo more $i >dir/same"

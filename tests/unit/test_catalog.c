@@ -194,6 +194,47 @@ static void replace(int dirfd, const char *name, const void *data, size_t len)
 	assert_return_code(fd_write(fd, data, len), errno);
 }
 
+/* Writes the highest number as it was before a kill, or (old: with the time of
+ * an earlier boot of the machine) before a power cut. */
+static void set_highest(struct box *box, const char *digits, bool old)
+{
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
+					 {.tv_sec = 1}};
+	int dir = store_root_fd(box->store);
+	auto_close int fd = openat(dir, "commit.lock", O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, digits, strlen(digits), 0), 20);
+	if (old)
+		assert_int_equal(futimens(fd, times), 0);
+}
+
+static void test_a_lost_highest_number_is_found_again(void **state)
+{
+	struct box *box = *state;
+	auto_close int dir = -1;
+	struct err err;
+	uint64_t seq;
+	size_t i;
+
+	for (i = 0; i < 4; i++)
+		(void)add_at(box, "/p", 1000);
+	ok(catalog_newest(box->store, &seq, &err));
+	assert_int_equal(seq, 4);
+	set_highest(box, "0000000000000000003\n", false);
+	ok(catalog_newest(box->store, &seq, &err));
+	assert_int_equal(seq, 4);
+	dir = open_snaps(box);
+	assert_int_equal(unlinkat(dir, "0000000003.gsn", 0), 0);
+	set_highest(box, "0000000000000000001\n", true);
+	ok(catalog_newest(box->store, &seq, &err));
+	assert_int_equal(seq, 4);
+	assert_int_equal(add_at(box, "/p", 1000), 5);
+	set_highest(box, "x000000000000000001\n", false);
+	ok(catalog_newest(box->store, &seq, &err));
+	assert_int_equal(seq, 5);
+}
+
 static void test_every_damaged_byte_is_noticed(void **state)
 {
 	struct box *box = *state;
@@ -604,6 +645,7 @@ int main(void)
 		T(test_a_root_that_was_not_there),
 		T(test_numbers_grow_by_one),
 		T(test_folders_are_closed_at_rest),
+		T(test_a_lost_highest_number_is_found_again),
 		T(test_every_damaged_byte_is_noticed),
 		T(test_strange_names_are_no_snapshots),
 		T(test_a_snapshot_that_is_not_there),
