@@ -208,6 +208,44 @@ static void print_row(const struct difftext_line *old,
 
 /* --- blocks --- */
 
+/* So many lines on each side are tried for a similar one. */
+#define LOOK_AHEAD 5u
+
+static bool is_similar(const struct difftext_line *a,
+		       const struct difftext_line *b)
+{
+	struct words_ranges old = {0}, now = {0};
+	bool similar;
+
+	words_compare(a->text, a->len, b->text, b->len, &old, &now);
+	similar = old.count || now.count ||
+		  (a->len == b->len && memcmp(a->text, b->text, a->len) == 0);
+	VEC_FREE(&old);
+	VEC_FREE(&now);
+	return similar;
+}
+
+/* How many lines of one side come before the next similar pair. */
+static void find_pair(const struct difftext *t, size_t i, size_t k,
+		      size_t *ret_old, size_t *ret_now)
+{
+	size_t n;
+
+	*ret_old = *ret_now = 0;
+	for (n = 0; n < LOOK_AHEAD; n++) {
+		if (k + n < t->now.count &&
+		    is_similar(&t->old.items[i], &t->now.items[k + n])) {
+			*ret_now = n;
+			return;
+		}
+		if (n && i + n < t->old.count &&
+		    is_similar(&t->old.items[i + n], &t->now.items[k])) {
+			*ret_old = n;
+			return;
+		}
+	}
+}
+
 static void print_pair(enum diff_layout layout, const struct difftext_line *old,
 		       const struct difftext_line *now)
 {
@@ -221,14 +259,20 @@ static void print_pair(enum diff_layout layout, const struct difftext_line *old,
 
 void difftext_end(struct difftext *t)
 {
-	size_t i;
+	size_t i = 0, k = 0, alone, added;
 
-	for (i = 0;
-	     (i < t->old.count || i < t->now.count) && !output_has_failed();
-	     i++)
-		print_pair(t->layout,
-			   i < t->old.count ? &t->old.items[i] : NULL,
-			   i < t->now.count ? &t->now.items[i] : NULL);
+	while (i < t->old.count && k < t->now.count && !output_has_failed()) {
+		find_pair(t, i, k, &alone, &added);
+		for (; alone; alone--)
+			print_pair(t->layout, &t->old.items[i++], NULL);
+		for (; added; added--)
+			print_pair(t->layout, NULL, &t->now.items[k++]);
+		print_pair(t->layout, &t->old.items[i++], &t->now.items[k++]);
+	}
+	for (; i < t->old.count && !output_has_failed(); i++)
+		print_pair(t->layout, &t->old.items[i], NULL);
+	for (; k < t->now.count && !output_has_failed(); k++)
+		print_pair(t->layout, NULL, &t->now.items[k]);
 	VEC_FREE(&t->old);
 	VEC_FREE(&t->now);
 }

@@ -4,7 +4,7 @@
  * textdiff() in their order; all text is escaped.
  *
  * The two latter layouts compare the lines of a block (deleted lines, then
- * added ones) pair by pair, the first with the first.
+ * added ones) in pairs: a line with the next similar one.
  */
 #ifndef GUARD_CLI_DIFFTEXT_H
 #define GUARD_CLI_DIFFTEXT_H

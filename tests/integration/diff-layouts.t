@@ -36,8 +36,7 @@ is "$(cat "$T/text")" "$(printf 'same\nf(one, new);\nlast\n')" 'patch(1) takes i
 is "$(text --word-diff text)" ' same
  f(one, [-two-]{+new+});
  [-gone and away-]
- {+last+}
- [-last-]
+ last
  [-\ No newline at end of file-]' '--word-diff marks words'
 is "$(text --word-diff=plain text)" "$(text --word-diff text)" 'plain is the default'
 is "$(guard diff --word-diff=color text | cat -v | sed '1,/@@/d' | head -n 2)" \
@@ -54,8 +53,8 @@ says "$err" 'use --word-diff=color'
 is "$(text --side-by-side text)" \
 	'same                                     same
 f(one, two);                           | f(one, new);
-gone and away                          | last
-last                                   <
+gone and away                          <
+last                                     last
 \ No newline at end of file            <' '--side-by-side has two columns'
 is "$(text --side-by-side wide)" \
 	'        tab                            |         tab x
