@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "guard/rules/risk_private.h"
 
 /* Calls that start a program, open a connection, or run text as code. */
@@ -407,6 +408,23 @@ static size_t match_rows(enum risk_as as, int side,
 	return matches;
 }
 
+/* --- words of the old file --- */
+
+static void add_word(struct names *to, const char *text, size_t len)
+{
+	*VEC_ADD(to) = mem_strndup(text, len);
+}
+
+/* words: sorted. */
+static bool has_word(const struct names *words, const char *text, size_t len)
+{
+	auto_free char *word = mem_strndup(text, len);
+
+	return words->count &&
+	       bsearch(&word, words->items, words->count, sizeof(*words->items),
+		       sorted_compare_texts);
+}
+
 /* --- actions of CI --- */
 
 /* "owner/name@ref" behind "uses:", or NULL. */
@@ -429,20 +447,23 @@ static bool is_pinned(const char *action)
 	return at && strspn(at + 1, "0123456789abcdef") >= 40;
 }
 
-/* Whether the old file uses an action of this owner (or this very one). */
-static bool uses_action(const struct risk_lines *old, const char *action,
-			const char *end, bool pinned)
+/* "owner/", and "owner/name@" of actions that have a hash, sorted. */
+static void list_actions(const struct risk_lines *old, struct names *owners,
+			 struct names *pinned)
 {
-	size_t len = strcspn(action, end), i;
+	size_t i;
 
 	for (i = 0; i < old->count; i++) {
-		const char *had = action_of(&old->items[i]);
+		const char *action = action_of(&old->items[i]);
 
-		if (had && strncmp(had, action, len + 1) == 0 &&
-		    (!pinned || is_pinned(had)))
-			return true;
+		if (!action)
+			continue;
+		add_word(owners, action, strcspn(action, "/") + 1);
+		if (is_pinned(action))
+			add_word(pinned, action, strcspn(action, "@") + 1);
 	}
-	return false;
+	VEC_SORT(owners, sorted_compare_texts);
+	VEC_SORT(pinned, sorted_compare_texts);
 }
 
 static size_t judge_actions(const struct risk_lines *old,
@@ -454,8 +475,11 @@ static size_t judge_actions(const struct risk_lines *old,
 	static const struct risk_rule tag = {
 		"ci-tag", RISK_HIGH, true,
 		"an action by a tag that its owner can move; it was a hash"};
+	AUTO(names) struct names owners = {0};
+	AUTO(names) struct names pinned = {0};
 	size_t matches = 0, i;
 
+	list_actions(old, &owners, &pinned);
 	for (i = 0; i < now->count; i++) {
 		const struct risk_line *line = &now->items[i];
 		const char *action = action_of(line);
@@ -464,10 +488,10 @@ static size_t judge_actions(const struct risk_lines *old,
 		if (!line->added || !action || strncmp(action, "./", 2) == 0)
 			continue;
 		if (strncmp(action, "actions/", 8) != 0 &&
-		    !uses_action(old, action, "/", false))
+		    !has_word(&owners, action, strcspn(action, "/") + 1))
 			rule = &owner;
 		else if (!is_pinned(action) &&
-			 uses_action(old, action, "@", true))
+			 has_word(&pinned, action, strcspn(action, "@") + 1))
 			rule = &tag;
 		if (rule)
 			risk_add_line(ret, rule, RISK_NONE, line->number, NULL,
@@ -488,21 +512,6 @@ static size_t host_of(const char *text, const char **ret_host)
 		return 0;
 	*ret_host = at + 3;
 	return strcspn(at + 3, "/ \t\"':");
-}
-
-static bool has_host(const struct risk_lines *lines, const char *host,
-		     size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < lines->count; i++) {
-		const char *had;
-
-		if (host_of(lines->items[i].text, &had) == len &&
-		    memcmp(had, host, len) == 0)
-			return true;
-	}
-	return false;
 }
 
 static bool is_registry(const char *host, size_t len)
@@ -539,27 +548,24 @@ static size_t judge_hosts(const struct risk_lines *old,
 	static const struct risk_rule rule = {
 		"lock-host", RISK_HIGH, false,
 		"loads a package from another host than before"};
-	const char *last = "";
-	size_t matches = 0, last_len = 0, i;
-	bool known = true;
+	AUTO(names) struct names had = {0};
+	const char *host;
+	size_t matches = 0, len, i;
 
+	for (i = 0; i < old->count; i++) {
+		len = host_of(old->items[i].text, &host);
+		if (len)
+			add_word(&had, host, len);
+	}
+	VEC_SORT(&had, sorted_compare_texts);
 	for (i = 0; i < now->count; i++) {
 		const struct risk_line *line = &now->items[i];
-		const char *host;
-		size_t len;
 
 		/* Addresses of donations are not loaded. */
 		if (!line->added || strstr(line->path, "funding"))
 			continue;
 		len = host_of(line->text, &host);
-		if (!len)
-			continue;
-		if (len != last_len || memcmp(host, last, len) != 0)
-			known = is_registry(host, len) ||
-				has_host(old, host, len);
-		last = host;
-		last_len = len;
-		if (known)
+		if (!len || is_registry(host, len) || has_word(&had, host, len))
 			continue;
 		risk_add_line(ret, &rule, RISK_NONE, line->number,
 			      now->keyed ? line->path : NULL, line->text);

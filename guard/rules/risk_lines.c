@@ -14,6 +14,10 @@
 #include "guard/rules/risk_private.h"
 
 #define DEPTH_MAX 32 /* of YAML; deeper keys count as values */
+/* Bytes of a key, and of a place: each line has a copy. */
+#define KEY_MAX 100
+#define PATH_MAX_LEN 400
+#define PATH_END 200
 
 void risk_lines_free(struct risk_lines *l)
 {
@@ -36,6 +40,23 @@ static const char *keep_path(struct risk_lines *l, const char *path)
 	return l->paths->items[l->paths->count - 1];
 }
 
+/* The place of a key below another place, to free. Of one that is too long, the
+ * middle goes. */
+static char *join_key(const char *path, const char *key, size_t key_len)
+{
+	size_t len = strlen(path);
+	const char *end = "";
+
+	if (key_len > KEY_MAX)
+		key_len = KEY_MAX;
+	if (len > PATH_MAX_LEN - KEY_MAX) {
+		end = path + len - PATH_END / 2;
+		len = PATH_END / 2;
+	}
+	return mem_printf("%.*s%s%s%.*s", (int)len, path, end,
+			  *path && key_len ? "." : "", (int)key_len, key);
+}
+
 static void add_line(struct risk_lines *l, const char *path, const char *text,
 		     size_t number)
 {
@@ -48,22 +69,15 @@ static void add_line(struct risk_lines *l, const char *path, const char *text,
 struct yaml_scan {
 	struct {
 		size_t indent;
-		char *key;
+		char *path; /* with the keys above */
 	} keys[DEPTH_MAX];
 	size_t depth;
 	bool block; /* in a block scalar of the last key */
-	char *path; /* of the keys */
 };
 
-static void join_yaml_keys(struct yaml_scan *y)
+static const char *yaml_path(const struct yaml_scan *y)
 {
-	AUTO(buf) struct buf b = {0};
-	size_t i;
-
-	for (i = 0; i < y->depth; i++)
-		buf_printf(&b, "%s%s", i ? "." : "", y->keys[i].key);
-	free(y->path);
-	y->path = buf_take_text(&b);
+	return y->depth ? y->keys[y->depth - 1].path : "";
 }
 
 /* The length of the key at the beginning of the text, or 0. */
@@ -91,9 +105,9 @@ static const char *scan_yaml_line(struct yaml_scan *y, const char *line)
 	const char *text = line + indent, *value;
 
 	if (!*text || (*text == '#' && !y->block))
-		return y->path;
+		return yaml_path(y);
 	if (y->block && y->depth && indent > y->keys[y->depth - 1].indent)
-		return y->path;
+		return yaml_path(y);
 	y->block = false;
 	while (text[0] == '-' && (text[1] == ' ' || text[1] == '\t')) {
 		size_t skip = 1 + strspn(text + 1, " \t");
@@ -102,21 +116,21 @@ static const char *scan_yaml_line(struct yaml_scan *y, const char *line)
 		text += skip;
 	}
 	while (y->depth && y->keys[y->depth - 1].indent >= indent)
-		free(y->keys[--y->depth].key);
+		free(y->keys[--y->depth].path);
 	len = yaml_key_len(text);
 	if (len && y->depth < DEPTH_MAX) {
+		bool quoted = *text == '"' || *text == '\'';
+		char *path =
+			join_key(yaml_path(y), text + quoted, len - 2 * quoted);
+
 		y->keys[y->depth].indent = indent;
-		y->keys[y->depth++].key =
-			*text == '"' || *text == '\''
-				? mem_strndup(text + 1, len - 2)
-				: mem_strndup(text, len);
+		y->keys[y->depth++].path = path;
 		value = text + len + 1 + strspn(text + len + 1, " \t");
 		y->block = *value == '|' || *value == '>';
 	} else if (!len) {
 		y->block = *text == '|' || *text == '>';
 	}
-	join_yaml_keys(y);
-	return y->path;
+	return yaml_path(y);
 }
 
 /* --- sections and keys --- */
@@ -132,8 +146,7 @@ struct ini_scan {
 static void set_ini_path(struct ini_scan *s, const char *key, size_t len)
 {
 	free(s->path);
-	s->path = mem_printf("%s%s%.*s", s->section,
-			     *s->section && len ? "." : "", (int)len, key);
+	s->path = join_key(s->section, key, len);
 }
 
 /* Behind the section's name, which may have brackets between its quotes: git
@@ -318,8 +331,7 @@ static void add_json(struct risk_lines *l, const char *path, json_t *value)
 	}
 	json_object_foreach(value, key, item)
 	{
-		auto_free char *below =
-			mem_printf("%s%s%s", path, *path ? "." : "", key);
+		auto_free char *below = join_key(path, key, strlen(key));
 
 		add_json(l, below, item);
 	}
@@ -357,7 +369,7 @@ static void trim_line(char *line)
 
 static void split_lines(enum risk_format format, struct risk_lines *ret)
 {
-	struct yaml_scan yaml = {.path = mem_strdup("")};
+	struct yaml_scan yaml = {0};
 	struct ini_scan ini = {format, mem_strdup(""), mem_strdup(""),
 			       .has_key = false};
 	struct plain_scan plain = {.format = format, .path = ""};
@@ -385,8 +397,7 @@ static void split_lines(enum risk_format format, struct risk_lines *ret)
 		add_line(ret, path, at + strspn(at, " \t"), number);
 	}
 	while (yaml.depth)
-		free(yaml.keys[--yaml.depth].key);
-	free(yaml.path);
+		free(yaml.keys[--yaml.depth].path);
 	free(ini.section);
 	free(ini.path);
 }

@@ -259,16 +259,21 @@ static bool has_key(const char *line)
 	size_t i;
 
 	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		const char *at = strstr(line, keys[i].prefix);
-		size_t len;
+		const char *at = line;
 
-		if (!at || (at > line && isalnum((unsigned char)at[-1])))
-			continue;
-		at += strlen(keys[i].prefix);
-		len = word_len(at);
-		if (len >= keys[i].rest && strcspn(at, "0123456789") < len &&
-		    !memmem(at, len, "EXAMPLE", 7))
-			return true;
+		while ((at = strstr(at, keys[i].prefix))) {
+			bool inner =
+				at > line && isalnum((unsigned char)at[-1]);
+			size_t len;
+
+			at += strlen(keys[i].prefix);
+			len = inner ? 0 : word_len(at);
+			if (len >= keys[i].rest &&
+			    strcspn(at, "0123456789") < len &&
+			    !memmem(at, len, "EXAMPLE", 7))
+				return true;
+			at += len;
+		}
 	}
 	return false;
 }

@@ -398,6 +398,12 @@ static void keys_are_known_by_their_issuers(void **state)
 		 "ghp_"
 		 "abcdefghijklmnopqrstuvwxyz0123456789\n",
 		 "secret"},
+		/* Not only the first word with such a beginning. */
+		{"a", "",
+		 "ghp_short "
+		 "ghp_"
+		 "abcdefghijklmnopqrstuvwxyz0123456789\n",
+		 "secret"},
 		/* Harmless changes of the same file. */
 		{"a", "", "key = sk-proj-YOUR_KEY_GOES_HERE_PLEASE\n", NULL},
 		{"a", "", "task_live_abcdefghij123456\n", NULL},
