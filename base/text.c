@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <wchar.h>
+#include <wctype.h>
 
 #define TEXT_BUFFERS 8
 #define TEXT_BUFFER_LEN 2048
@@ -151,6 +152,7 @@ bool text_is_utf8(const void *data, size_t len)
 	return true;
 }
 
+static pthread_once_t utf8_once = PTHREAD_ONCE_INIT;
 static locale_t utf8_locale;
 
 static void open_utf8_locale(void)
@@ -158,10 +160,20 @@ static void open_utf8_locale(void)
 	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
+uint32_t text_lower_case(uint32_t c)
+{
+	if (c < 0x80)
+		return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+	(void)pthread_once(&utf8_once, open_utf8_locale);
+	if (!utf8_locale)
+		return c;
+	return (uint32_t)towlower_l(towupper_l((wint_t)c, utf8_locale),
+				    utf8_locale);
+}
+
 /* Columns of the character at text, and its length in bytes. */
 static size_t char_width(const char *text, size_t *ret_len)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	uint32_t c;
 	locale_t before;
 	int width;
@@ -172,7 +184,7 @@ static size_t char_width(const char *text, size_t *ret_len)
 		*ret_len = 1;
 		return 1;
 	}
-	(void)pthread_once(&once, open_utf8_locale);
+	(void)pthread_once(&utf8_once, open_utf8_locale);
 	if (!utf8_locale)
 		return 1;
 	before = uselocale(utf8_locale);

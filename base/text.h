@@ -30,6 +30,9 @@ const char *text_quote(const char *name);
 /* Decodes one character (RFC 3629) of at least one byte. Returns its length; 0:
  * invalid bytes. */
 size_t text_decode(const void *data, size_t len, uint32_t *ret_c);
+/* The small letter of a character, in any script; both small forms of one
+ * capital give the same. On machines without C.UTF-8 only of ASCII. */
+uint32_t text_lower_case(uint32_t c);
 /* Whether a character is invisible, moves others, or is a C1 control. */
 bool text_is_invisible(uint32_t c);
 /* Whether the bytes are valid UTF-8 without surrogates and overlong forms. */

@@ -8,6 +8,7 @@
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "guard/review/review.h"
+#include "guard/rules/twins.h"
 #include "snapshot/tree/tree.h"
 
 struct review_maker {
@@ -159,7 +160,39 @@ static bool reviewed_side_exists(void *arg, const char *path)
 	       tree_lookup(s->r->store, s->r->want, path, &now, &ignored) > 0;
 }
 
-static void find_entry_risks(struct review *r, struct review_entry *e)
+static void list_result_names(void *arg, const char *path, struct names *to)
+{
+	const struct review *r = arg;
+	const struct review_entry *e =
+		FIND_BY_PATH(path, r->entries, r->entry_count, path);
+	AUTO(entry) struct entry dir = {0};
+	AUTO(tree) struct tree tree = {0};
+	struct err ignored;
+	size_t i;
+
+	/* A new directory has only new names. */
+	if ((e && !e->old.mode) ||
+	    tree_lookup(r->store, r->want, path, &dir, &ignored) <= 0 ||
+	    !S_ISDIR(dir.mode) ||
+	    tree_load(r->store, &dir.content, &tree, &ignored) < 0)
+		return;
+	for (i = 0; i < tree.count; i++)
+		names_add(to, tree.entries[i].name);
+}
+
+static void find_twins(struct review *r, struct twins *ret)
+{
+	size_t i;
+
+	for (i = 0; i < r->entry_count; i++)
+		if (!r->entries[i].old.mode && r->entries[i].now.mode &&
+		    !risk_in_generated(r->entries[i].path))
+			twins_add(ret, r->entries[i].path);
+	twins_find(ret, list_result_names, r);
+}
+
+static void find_entry_risks(struct review *r, const struct twins *twins,
+			     struct review_entry *e)
 {
 	AUTO(xattrs) struct xattrs old = {0}, now = {0};
 	struct reviewed_sides s = {r, e};
@@ -172,6 +205,7 @@ static void find_entry_risks(struct review *r, struct review_entry *e)
 		.now_size = e->now.size,
 		.same_time = timestamp_compare(e->old.mtime, e->now.mtime) == 0,
 		.above = r->above,
+		.twin = e->old.mode ? NULL : twins_other(twins, e->path),
 		.special = e->set_id,
 		.read = read_reviewed_side,
 		.exists = reviewed_side_exists,
@@ -216,6 +250,7 @@ int review_make(struct store *store, const struct entry *base,
 		.options = options,
 		.wanted_paths = pathset_make(options->paths),
 	};
+	AUTO(twins) struct twins twins = {0};
 	size_t i;
 
 	if (options->here && tree_diff(store, base, options->here,
@@ -224,8 +259,9 @@ int review_make(struct store *store, const struct entry *base,
 	if (tree_diff(store, base, want, add_review_entry, &m, err) < 0 ||
 	    remove_git_entries(&r, err) < 0)
 		return -err->num;
+	find_twins(&r, &twins);
 	for (i = 0; i < r.entry_count; i++)
-		find_entry_risks(&r, &r.entries[i]);
+		find_entry_risks(&r, &twins, &r.entries[i]);
 	review_moves_find(&r);
 	review_moves_add_items(&r);
 	review_add_items(&r, 0, r.entry_count, "");

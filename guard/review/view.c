@@ -1,10 +1,14 @@
 #include "guard/review/view.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
+#include "base/dirtree.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/vec.h"
@@ -18,6 +22,7 @@ void view_free(struct view *v)
 		risks_free(&v->items[i].risks);
 	free(v->items);
 	change_list_free(&v->own);
+	twins_free(&v->twins);
 	*v = (struct view){0};
 }
 
@@ -280,6 +285,51 @@ static bool judged_side_exists(void *arg, const char *path)
 	return changes_exists(f->root, path);
 }
 
+/* What the directory below the layer has, without what the run deleted. */
+static void list_names_here(void *arg, const char *dir, struct names *to)
+{
+	const struct view *v = arg;
+	const struct view_entry *e = view_find(v, dir);
+	auto_close int fd = -1;
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	size_t i;
+
+	if ((e && !e->change->old.mode) || v->root->lower_fd < 0)
+		return;
+	fd = beneath_open(v->root->lower_fd, dir, O_RDONLY | O_DIRECTORY, 0,
+			  &ignored);
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *path = path_join(dir, list.items[i].name);
+
+		e = view_find(v, path);
+		if (!e || e->change->now.mode)
+			names_add(to, list.items[i].name);
+	}
+}
+
+static const char *find_twin(struct view *v, const struct change *c)
+{
+	size_t i;
+
+	if (c->old.mode)
+		return NULL;
+	for (i = 0; i < v->count && !v->twins_known; i++) {
+		const struct change *new = v->items[i].change;
+
+		if (!new->old.mode && !risk_in_generated(new->path) &&
+		    !(new->flags &CHANGE_GIT) &&
+		    !(v->home && changes_is_cache(new->path)))
+			twins_add(&v->twins, new->path);
+	}
+	if (!v->twins_known)
+		twins_find(&v->twins, list_names_here, v);
+	v->twins_known = true;
+	return twins_other(&v->twins, c->path);
+}
+
 void view_judge(struct view *v, struct view_entry *e)
 {
 	view_judge_bytes(v, e, NULL, NULL);
@@ -308,8 +358,10 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 	if (e->judged || !v->root)
 		return;
 	e->judged = true;
-	if (!v->home || !changes_is_cache(c->path))
-		risk_judge(&f, &e->risks);
+	if (v->home && changes_is_cache(c->path))
+		return;
+	f.twin = find_twin(v, c);
+	risk_judge(&f, &e->risks);
 }
 
 bool view_is_suspect(const struct view *v, const struct view_entry *e)

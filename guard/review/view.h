@@ -18,6 +18,7 @@
 
 #include "guard/change/changes.h"
 #include "guard/rules/risk.h"
+#include "guard/rules/twins.h"
 #include "guard/review/review.h"
 
 /* What a change costs. In the order of that cost: from LOSS_WORK on, something
@@ -56,6 +57,8 @@ struct view {
 	const struct review *review; /* or NULL */
 	struct change_list own; /* the list of a plan or review */
 	struct store *store; /* of a plan */
+	struct twins twins; /* of a live layer */
+	bool twins_known;
 };
 
 void view_free(struct view *v);

@@ -52,6 +52,7 @@ struct risk_file {
 	uint64_t old_size, now_size;
 	/* What the root's own path adds to the names in it: risk_above(). */
 	const char *above;
+	const char *twin; /* the name that this new one is a twin of, or NULL */
 	bool acl; /* has a new ACL */
 	bool same_time; /* mtime is equal */
 	bool special; /* new set-id bits or capabilities */

@@ -32,6 +32,7 @@ enum shape_rule {
 	SHAPE_SCRIPT,
 	SHAPE_SETID,
 	SHAPE_SHRUNK,
+	SHAPE_TWIN,
 	SHAPE_WRITABLE,
 };
 
@@ -79,6 +80,9 @@ static const struct risk_rule table[] = {
 			 "has set-id bits or capabilities"},
 	[SHAPE_SHRUNK] = {"shrunk", RISK_NOTE, false,
 			  "lost more than half of its bytes"},
+	[SHAPE_TWIN] =
+		{"name-twin", RISK_HIGH, false,
+		 "has the name of another file, but for case or Unicode form"},
 	[SHAPE_WRITABLE] = {"writable", RISK_NOTE, false,
 			    "is writable for all users now"},
 };
@@ -214,6 +218,9 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 
 	if (f->old_mode)
 		return;
+	if (f->twin)
+		risk_add_line(r, &table[SHAPE_TWIN], RISK_NONE, 0, NULL,
+			      f->twin);
 	if (risk_hides_text(name) || strpbrk(name, "\t\n\v\f\r"))
 		add_shape(r, SHAPE_HIDDEN);
 	else if (*name == '-')

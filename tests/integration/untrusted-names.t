@@ -251,6 +251,23 @@ is "$(git config -f .git/config core.fsmonitor)" /no/such \
 gives 0 'undo reverts the apply of .git' guard undo -q -y
 is "$(git rev-parse HEAD)" "$head" 'undo restores HEAD'
 ok 'discard drops the run of git' guard discard -q -y
+
+# --- names that other file systems take for one ---
+echo x >Case
+printf x >"$(printf 'na\303\257ve')"
+guard snapshot -q
+guard run -q -- sh -c 'echo y >CASE; mkdir in; echo a >in/a; echo A >in/A
+	printf x >"$(printf "nai\314\210ve")"; mv README.md readme.md'
+gives 0 'diff names twins by case and form' guard diff
+says "$out" "has the name of another file, but for case or Unicode form: Case"
+silent "$out" 'form: README.md'
+gives 0 'review does, too' guard review
+says "$out" 'but for case or Unicode form: Case'
+says "$out" 'but for case or Unicode form: a'
+is "$(guard diff --json | grep -o '"id": "name-twin"' | wc -l)" 4 \
+	'JSON has each of them'
+guard discard -q -y
+
 timeout 60 guard snapshot >"$out" 2>"$err"
 is $? 0 'a FIFO does not block a snapshot'
 finish
