@@ -330,6 +330,9 @@ static void settings_are_judged_by_their_keys(void **state)
 		/* Harmless changes of the same file. */
 		{".vscode/settings.json", "{}", "{\"editor.tabSize\":4}", NULL},
 		{".claude/settings.json", "{}", "{\"verbose\":true}", NULL},
+		{".mcp.json", "{\"mcpServers\":{\"a\":{\"command\":\"b\"}}}",
+		 "{\n \"mcpServers\": {\n  \"a\": {\"command\": \"b\"}}}\n",
+		 NULL},
 		{"CLAUDE.md", "a\n", "a\nPrefer short functions.\n", NULL},
 		{".git/config", "[user]\n", "[user]\n\tname = x\n", NULL},
 		{".gitmodules", "[submodule \"a\"]\n",
@@ -408,6 +411,8 @@ static void keys_are_known_by_their_issuers(void **state)
 		{"a", "", "key = sk-proj-YOUR_KEY_GOES_HERE_PLEASE\n", NULL},
 		{"a", "", "task_live_abcdefghij123456\n", NULL},
 		{"a", "", "AKIAIOSFODNN7EXAMPLE\n", NULL},
+		{"a", "", "AIza and Zaire\n", NULL},
+		{"a", "", "header: eyJhbGciOiJIUzI1NiJ9\n", NULL},
 		{"a", "", "url = postgres://user:password@db/x\n", NULL},
 		{"a", "", "url = https://me:$TOKEN@e.org/x\n", NULL},
 		{"a", "", "see https://e.org:8080/a@b\n", NULL},
@@ -421,6 +426,118 @@ static void keys_are_known_by_their_issuers(void **state)
 
 	(void)state;
 	CHECK(cases);
+}
+
+/* A side with its length: bytes and kinds that no text of a case has. */
+struct side {
+	uint32_t mode; /* 0: absent */
+	const char *bytes;
+	size_t len;
+};
+
+#define ABSENT                                                                 \
+	{                                                                      \
+		0, NULL, 0                                                     \
+	}
+#define HAS(text)                                                              \
+	{                                                                      \
+		FILE_MODE, text, sizeof(text) - 1                              \
+	}
+#define LINK(target)                                                           \
+	{                                                                      \
+		S_IFLNK | 0777, target, sizeof(target) - 1                     \
+	}
+#define DIRECTORY                                                              \
+	{                                                                      \
+		S_IFDIR | 0755, NULL, 0                                        \
+	}
+
+struct sample {
+	const char *path;
+	struct side old, now;
+	const char *id; /* of a risk of at least level high; NULL: none */
+};
+
+static bool read_sample(void *arg, bool now, struct buf *to)
+{
+	const struct sample *s = arg;
+	const struct side *side = now ? &s->now : &s->old;
+
+	buf_add(to, side->bytes, side->len);
+	return side->bytes != NULL;
+}
+
+/* vendor/lib is a repository, whatever its name. */
+static bool exists_in_vendor(void *arg, const char *path)
+{
+	(void)arg;
+	return strcmp(path, "vendor/lib/HEAD") == 0 ||
+	       strcmp(path, "vendor/lib/objects") == 0 ||
+	       strcmp(path, "vendor/lib/refs") == 0;
+}
+
+#define PYC "m/__pycache__/a.cpython-311.pyc"
+#define PYC_HEAD "\xa7\r\r\n\0\0\0\0ABCD\1\0\0\0"
+#define PYC_NEWER "\xa7\r\r\n\0\0\0\0ABCE\1\0\0\0"
+#define PYC_UNCHECKED "\xa7\r\r\n\1\0\0\0ABCD\1\0\0\0"
+
+static void kinds_and_bytes_are_judged_beside_harmless_ones(void **state)
+{
+	static struct sample samples[] = {
+		{"vendor/lib/hooks/pre-commit", ABSENT, HAS("evil\n"),
+		 "git-hook"},
+		{"vendor/lib/hooks/pre-commit.sample", ABSENT, HAS("x\n"),
+		 NULL},
+		{"vendor/lib/config", HAS("[core]\n"),
+		 HAS("[core]\n\tfsmonitor = evil\n"), "git-command"},
+		{"vendor/lib/config", HAS("[core]\n"),
+		 HAS("[core]\n\tfilemode = true\n"), NULL},
+		{"vendor/else/config", HAS("[core]\n"),
+		 HAS("[core]\n\tfsmonitor = evil\n"), NULL},
+		{"lib/a.pth", HAS("../src\n"), HAS("../src\nimport evil\n"),
+		 "language-start"},
+		{"lib/a.pth", HAS("../src\n"), HAS("../src\n"), NULL},
+		{PYC, HAS(PYC_HEAD "code"), HAS(PYC_HEAD "evil"),
+		 "bytecode-other"},
+		{PYC, HAS(PYC_HEAD "code"), HAS(PYC_NEWER "more"), NULL},
+		{PYC, HAS(PYC_HEAD "code"), HAS(PYC_UNCHECKED "code"),
+		 "bytecode-unchecked"},
+		{"m/a.pyc", ABSENT, HAS(PYC_HEAD "code"), "bytecode-alone"},
+		{"a.py", HAS("a = 1\n"), HAS("a = 1\n\0\n"), "text-nul"},
+		{"a.py", HAS("a = 1\n\0\n"), HAS("a = 2\n\0\n"), NULL},
+		{"sub", DIRECTORY, LINK("other"), "directory-link"},
+		{"sub", LINK("other"), LINK("another"), NULL},
+		{"sub", LINK("other"), LINK("../../etc"), "link-out"},
+		{"a", HAS("x\ny\n"), HAS(""), "emptied"},
+		{"a", HAS("x\ny\n"), HAS("x\n"), NULL},
+	};
+	size_t wrong = 0, i;
+
+	(void)state;
+	for (i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		struct sample *s = &samples[i];
+		AUTO(risks) struct risks r = {0};
+		const struct risk_file f = {
+			.path = s->path,
+			.old_mode = s->old.mode,
+			.now_mode = s->now.mode,
+			.old_size = s->old.len,
+			.now_size = s->now.len,
+			.read = read_sample,
+			.exists = exists_in_vendor,
+			.arg = s,
+		};
+
+		risk_judge(&f, &r);
+		if (s->id ? risks_worst(&r) >= RISK_HIGH &&
+				    strcmp(r.items[0].id, s->id) == 0
+			  : risks_worst(&r) < RISK_HIGH)
+			continue;
+		print_error("%zu: %s has %s\n", i, s->path,
+			    r.count ? r.items[0].id : "no risk");
+		wrong++;
+	}
+	assert_int_equal(wrong, 0);
 }
 
 static void a_long_line_in_a_source_is_named(void **state)
@@ -582,6 +699,8 @@ int main(void)
 		cmocka_unit_test(settings_are_judged_by_their_keys),
 		cmocka_unit_test(text_that_deceives_is_known_by_its_bytes),
 		cmocka_unit_test(keys_are_known_by_their_issuers),
+		cmocka_unit_test(
+			kinds_and_bytes_are_judged_beside_harmless_ones),
 		cmocka_unit_test(a_long_line_in_a_source_is_named),
 		cmocka_unit_test(a_risk_has_the_line_that_shows_it),
 		cmocka_unit_test(a_file_that_is_too_large_is_not_examined),
