@@ -405,9 +405,9 @@ static void split_lines(enum risk_format format, struct risk_lines *ret)
 bool risk_lines_parse(enum risk_format format, const struct buf *bytes,
 		      struct risk_lines *ret)
 {
-	ret->bytes = mem_strndup((const char *)bytes->data, bytes->len);
 	if (!bytes->len)
 		return true;
+	ret->bytes = mem_strndup((const char *)bytes->data, bytes->len);
 	if (format == FORMAT_JSON)
 		return parse_json(ret->bytes, ret);
 	split_lines(format, ret);
