@@ -29,7 +29,8 @@ ok 'a run creates files with unusual names' guard run -q -- sh -c '
 	rm "$(printf "odd\nname")"
 	printf x >"$(head -c 255 /dev/zero | tr "\0" n)"'
 for verb in 'status' 'diff' 'diff --stat' 'diff --name-status' 'diff --json' \
-	'diff --name-only' 'status --json' 'apply --dry-run' 'log'; do
+	'diff --word-diff' 'diff --side-by-side' 'diff --json=hunks' \
+	'diff --risk' 'diff --name-only' 'status --json' 'apply --dry-run' 'log'; do
 	# shellcheck disable=SC2086 # words
 	guard $verb >"$out" 2>"$err" </dev/null
 	no "guard $verb prints no control character" raw "$out"
