@@ -20,12 +20,11 @@
 #define GUARD_RESTORE_PARSE_PARSE_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "restore/parse/parse_text.h"
 
 enum parse_op {
 	/* With libgit2; a worker that has not loaded it is replaced. */
@@ -42,13 +41,6 @@ enum parse_op {
 	PARSE_OPS
 };
 
-/* One input. data NULL: it does not exist, which differs from an empty one. */
-struct parse_text {
-	const void *data;
-	size_t len;
-};
-
-#define PARSE_INPUTS_MAX 4
 /* Bytes of an answer; a longer one is refused. */
 #define PARSE_ANSWER_MAX (1u << 30)
 

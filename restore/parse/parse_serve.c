@@ -1,11 +1,11 @@
-#include "restore/parse/parse_wire.h"
-
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "restore/parse/parse.h"
+#include "restore/parse/parse_wire.h"
 
 /* The data of one request. */
 struct request {

@@ -10,7 +10,11 @@
 #ifndef GUARD_RESTORE_PARSE_PARSE_WIRE_H
 #define GUARD_RESTORE_PARSE_PARSE_WIRE_H
 
-#include "restore/parse/parse.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "restore/parse/parse_text.h"
 
 /* Data sent in the packet itself: two copies cost less than a memfd. */
 #define PARSE_INLINE_MAX (64u << 10)

@@ -11,6 +11,7 @@
 #include "restore/git/hunks.h"
 #include "restore/git/similar.h"
 #include "restore/git/textmerge.h"
+#include "restore/parse/parse.h"
 #include "restore/parse/parse_wire.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -33,6 +33,7 @@
 #include "restore/git/similar.h"
 #include "restore/git/textdiff.h"
 #include "restore/git/textmerge.h"
+#include "restore/parse/parse.h"
 #include "restore/parse/parse_wire.h"
 #include "tests/unit/skip.h"
 
