@@ -69,6 +69,7 @@ static void merge(const struct buf *old, const struct buf *now)
 
 	op = PARSE_MERGE;
 	(void)textmerge(&sides, &merged, &err);
+	parse_end();
 	(void)textmerge_parts_make(&sides, &parts, &err);
 	textmerge_parts_free(&parts);
 }
