@@ -42,6 +42,7 @@ static const struct content_rule {
 	const char *text; /* the same; NULL: any text */
 	int on;
 	bool any_case;
+	bool other; /* texts that `text` does not match */
 } table[] = {
 	/* --- CI --- */
 	{AS_CI,
@@ -299,7 +300,8 @@ static const struct content_rule {
 	 "(path|command|cmd|args|env|shell|profile|executable|interpreter|"
 	 "server|exec|approve|allow|trust|task|program|runtime|hook|plugin|"
 	 "launch|debug|init|extension|mcp|script|run|argv|proxy|url|"
-	 "terminal|tools?|library|sdk|home|dir)[a-z0-9-]*(\\.|$)|^configuration"
+	 "terminal|tools?|library|sdk|home|dir|flags?|options?|build)[a-z0-9-]"
+	 "*(\\.|$)|^configuration"
 	 "s|^inputs|^servers|(path|command|args|env|server|executable)",
 	 NULL,
 	 .any_case = true},
@@ -307,7 +309,7 @@ static const struct content_rule {
 	 {"editor-command", RISK_CRITICAL, true,
 	  "when the directory is opened in an editor"},
 	 NULL,
-	 "\\$\\{|^[./~]|/bin/|" LOADS},
+	 "\\$\\{|^[./~-]|[=: ]\\.?\\.?/|/bin/|" LOADS},
 	{AS_CONTAINER,
 	 {"container-command", RISK_CRITICAL, true,
 	  "on your own machine when the container is opened"},
@@ -324,6 +326,22 @@ static const struct content_rule {
 	 "trust|bypass|auto|exec|skill|instruction|args|notify|profile|"
 	 "director|include|context|agent|theme|proxy|trigger|prompt|rule)",
 	 NULL,
+	 .any_case = true},
+	/* Any text can be a command; switches are judged by their keys. */
+	{AS_AGENT,
+	 {"agent-settings", RISK_CRITICAL, true,
+	  "in the next agent session, or instructs it"},
+	 NULL,
+	 "^([a-z0-9_.\"'-]+ *[:=] *)?(true|false|null|[0-9.]*|\\{\\}|\\[\\])$|"
+	 "^\\[+[a-z0-9_. -]+\\]+$|^[a-z0-9_.\"'-]+:$|^[]})][,;]?$",
+	 .any_case = true,
+	 .other = true},
+	{AS_AGENT,
+	 {"agent-settings", RISK_CRITICAL, false,
+	  "forbids the next agent session less than before"},
+	 "(deny|disallow|sandbox|block|exclude)",
+	 NULL,
+	 ON_REMOVED,
 	 .any_case = true},
 	{AS_PROSE,
 	 {"agent-prose", RISK_HIGH, false, "instructs the next agent session"},
@@ -371,7 +389,8 @@ static bool row_matches(size_t row, const struct risk_line *line)
 	    regexec(&compiled[row].path, line->path, 0, NULL, 0) != 0)
 		return false;
 	return !table[row].text || strlen(line->text) > RISK_LINE_MAX ||
-	       regexec(&compiled[row].text, line->text, 0, NULL, 0) == 0;
+	       (regexec(&compiled[row].text, line->text, 0, NULL, 0) == 0) !=
+		       table[row].other;
 }
 
 /* How many lines of a side match. A line counts once for an id. */
@@ -630,8 +649,8 @@ static enum risk_format format_of(const char *path, enum risk_as as)
 /* Agents read prose, settings, and scripts that they execute. */
 static enum risk_as agent_file_as(const char *path)
 {
-	static const char *const prose[] = {"*.md",   "*.mdc",	"*.txt",
-					    "*rules", "*hints", "*.markdown"};
+	static const char *const prose[] = {"*.md",    "*.mdc",	  "*.txt",
+					    ".*rules", ".*hints", "*.markdown"};
 	static const char *const data[] = {"*.json", "*.jsonc", "*.toml",
 					   "*.yml", "*.yaml"};
 	const char *name = path_name(path);
@@ -682,6 +701,13 @@ static size_t judge_lines(const struct risk_rule *rule, enum risk_as as,
 	return matches;
 }
 
+static bool begins_with(const struct buf *b, const char *text)
+{
+	size_t len = strlen(text);
+
+	return b->len >= len && memcmp(b->data, text, len) == 0;
+}
+
 void risk_judge_content(const char *path, const struct risk_rule *rule,
 			enum risk_as as, const struct buf *old,
 			const struct buf *now, struct risks *ret)
@@ -690,16 +716,20 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 	enum risk_format format;
 
 	if (as == AS_AGENT)
-		as = agent_file_as(path);
+		as = begins_with(now, "#!") ? AS_NAME : agent_file_as(path);
 	if (as == AS_NAME || risk_has_nul(now)) {
 		risk_add(ret, rule, buf_same(old, now) ? RISK_NOTE : RISK_NONE);
 		return;
 	}
 	format = format_of(path, as);
+	/* Scripts and the like beside the settings. */
+	if ((as == AS_EDITOR || as == AS_CONTAINER) && format == FORMAT_PLAIN)
+		as = AS_ADDED;
 	if (!risk_lines_parse(format, now, &after)) {
 		static const struct risk_rule invalid = {
 			"not-parsed", RISK_NOTE, false,
-			"is not valid JSON: its settings are unknown"};
+			"is not valid JSON, or has a key twice: its settings "
+			"are unknown"};
 
 		risk_add(ret, rule, RISK_NONE);
 		risk_add(ret, &invalid, RISK_NONE);

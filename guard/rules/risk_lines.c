@@ -270,6 +270,13 @@ static const char *scan_plain_line(struct plain_scan *s, const char *line)
 
 /* --- JSON --- */
 
+/* Editors end a line there, and JavaScript, too. */
+static bool ends_json_line(const char *at)
+{
+	return !*at || *at == '\n' || *at == '\r' ||
+	       strncmp(at, "\u2028", 3) == 0 || strncmp(at, "\u2029", 3) == 0;
+}
+
 /* Blanks for the comments and last commas that settings of editors have. */
 static void blank_json_comments(char *text)
 {
@@ -282,7 +289,7 @@ static void blank_json_comments(char *text)
 				at += *at == '\\' && at[1];
 			at += *at == '"';
 		} else if (at[0] == '/' && at[1] == '/') {
-			while (*at && *at != '\n')
+			while (!ends_json_line(at))
 				*at++ = ' ';
 		} else if (at[0] == '/' && at[1] == '*') {
 			while (*at && !(at[0] == '*' && at[1] == '/'))
@@ -343,11 +350,13 @@ static void add_json(struct risk_lines *l, const char *path, json_t *value)
 static bool parse_json(const char *text, struct risk_lines *ret)
 {
 	auto_free char *copy = mem_strdup(text);
-	json_t *value = json_loads(copy, JSON_DECODE_ANY, NULL);
+	/* Tools disagree on which of two equal keys counts. */
+	const size_t flags = JSON_DECODE_ANY | JSON_REJECT_DUPLICATES;
+	json_t *value = json_loads(copy, flags, NULL);
 
 	if (!value) {
 		blank_json_comments(copy);
-		value = json_loads(copy, JSON_DECODE_ANY, NULL);
+		value = json_loads(copy, flags, NULL);
 	}
 	ret->keyed = true;
 	ret->paths = mem_zalloc(sizeof(*ret->paths));

@@ -18,6 +18,7 @@ struct name_rule {
 	const char *patterns; /* separated by '|' */
 };
 
+/* A name has the first rule that matches: the critical ones come first. */
 static const struct name_rule table[] = {
 	{{"git-config", RISK_CRITICAL, true,
 	  "at every git command that reads it"},
@@ -37,36 +38,12 @@ static const struct name_rule table[] = {
 	  "by git at commit, checkout, merge, push or fetch"},
 	 AS_NAME,
 	 ".git/hooks/|.git/modules/*/hooks/"},
-	{{"git-attributes", RISK_HIGH, true,
-	  "when git checks out or compares files (filters, drivers)"},
-	 AS_ATTRIBUTES,
-	 ".git/info/attributes|.gitattributes"},
-	{{"git-submodule", RISK_HIGH, true, "with the commands of submodules"},
-	 AS_SUBMODULE,
-	 ".gitmodules"},
-	{{"git-objects", RISK_HIGH, true, "with objects of another repository"},
-	 AS_ADDED,
-	 ".git/objects/info/alternates|.git/objects/info/http-alternates"},
 	{{"vcs-config", RISK_CRITICAL, true,
 	  "by hg, svn, jj or bzr at any command"},
 	 AS_NAME,
 	 ".hg/hgrc|.hg/requires|.svn/|.jj/repo/config.toml|"
 	 ".bzr/branch/branch.conf|.hgrc|.config/hg/|.config/jj/|"
 	 ".jjconfig.toml|.subversion/|.fossil-settings/"},
-	{{"hook-manager", RISK_HIGH, true,
-	  "by its hook manager at commit or push"},
-	 AS_PRECOMMIT,
-	 ".pre-commit-config.yaml|.pre-commit-hooks.yaml"},
-	{{"hook-manager", RISK_HIGH, true,
-	  "by its hook manager at commit or push"},
-	 AS_CODE,
-	 "lint-staged.config.*|commitlint.config.*"},
-	{{"hook-manager", RISK_HIGH, true,
-	  "by its hook manager at commit or push"},
-	 AS_ADDED,
-	 "lefthook.*|lefthook-local.*|.lefthook.*|.lefthook-local.*|.husky/"
-	 "|.overcommit.yml|.githooks/|"
-	 ".simple-git-hooks.*|.lintstagedrc*|.commitlintrc*|.czrc"},
 	{{"shell-start", RISK_CRITICAL, true, "when a shell starts"},
 	 AS_NAME,
 	 ".bashrc|.bash_profile|.bash_login|.profile|.bash_logout|"
@@ -100,22 +77,6 @@ static const struct name_rule table[] = {
 	 ".direnvrc|.config/direnv/|.config/mise/|.in|.out|.env.envrc|"
 	 ".kamal/hooks/|mise.*.toml|.mise.*.toml|mise/config.toml|"
 	 ".config/mise.toml"},
-	{{"env-file", RISK_HIGH, true,
-	  "with the tools that read it (PATH, LD_PRELOAD, ...)"},
-	 AS_ENV,
-	 ".env|.env.*"},
-	{{"toolchain", RISK_HIGH, true,
-	  "by version managers: another toolchain"},
-	 AS_ADDED,
-	 ".nvmrc|.node-version|.python-version|.ruby-version|"
-	 ".java-version|.sdkmanrc|rust-toolchain|rust-toolchain.toml|"
-	 "global.json|.go-version|.terraform-version|.swift-version|"
-	 "rust-toolchain*"},
-	{{"nix-shell", RISK_HIGH, true,
-	  "by nix or guix when the environment is entered"},
-	 AS_ADDED,
-	 "shell.nix|default.nix|flake.nix|flake.lock|devenv.nix|"
-	 "devbox.json|guix.scm|.devbox/|manifest.scm"},
 	{{"login-start", RISK_CRITICAL, true,
 	  "at login, remotely or by a timer"},
 	 AS_NAME,
@@ -205,6 +166,46 @@ static const struct name_rule table[] = {
 	 "pyvenv.cfg|*-gdb.gdb|*-gdb.scm|.gdbearlyinit|.config/gdb/|"
 	 ".lldbinit*|.rr/|.formatter.exs|.sbclrc|.quicklisp/|startup.jl|"
 	 ".julia/|renv/activate.R|.Rproj|.mix/|.ghc/"},
+	{{"git-attributes", RISK_HIGH, true,
+	  "when git checks out or compares files (filters, drivers)"},
+	 AS_ATTRIBUTES,
+	 ".git/info/attributes|.gitattributes"},
+	{{"git-submodule", RISK_HIGH, true, "with the commands of submodules"},
+	 AS_SUBMODULE,
+	 ".gitmodules"},
+	{{"git-objects", RISK_HIGH, true, "with objects of another repository"},
+	 AS_ADDED,
+	 ".git/objects/info/alternates|.git/objects/info/http-alternates"},
+	{{"hook-manager", RISK_HIGH, true,
+	  "by its hook manager at commit or push"},
+	 AS_PRECOMMIT,
+	 ".pre-commit-config.yaml|.pre-commit-hooks.yaml"},
+	{{"hook-manager", RISK_HIGH, true,
+	  "by its hook manager at commit or push"},
+	 AS_CODE,
+	 "lint-staged.config.*|commitlint.config.*"},
+	{{"hook-manager", RISK_HIGH, true,
+	  "by its hook manager at commit or push"},
+	 AS_ADDED,
+	 "lefthook.*|lefthook-local.*|.lefthook.*|.lefthook-local.*|.husky/"
+	 "|.overcommit.yml|.githooks/|"
+	 ".simple-git-hooks.*|.lintstagedrc*|.commitlintrc*|.czrc"},
+	{{"env-file", RISK_HIGH, true,
+	  "with the tools that read it (PATH, LD_PRELOAD, ...)"},
+	 AS_ENV,
+	 ".env|.env.*"},
+	{{"toolchain", RISK_HIGH, true,
+	  "by version managers: another toolchain"},
+	 AS_ADDED,
+	 ".nvmrc|.node-version|.python-version|.ruby-version|"
+	 ".java-version|.sdkmanrc|rust-toolchain|rust-toolchain.toml|"
+	 "global.json|.go-version|.terraform-version|.swift-version|"
+	 "rust-toolchain*"},
+	{{"nix-shell", RISK_HIGH, true,
+	  "by nix or guix when the environment is entered"},
+	 AS_ADDED,
+	 "shell.nix|default.nix|flake.nix|flake.lock|devenv.nix|"
+	 "devbox.json|guix.scm|.devbox/|manifest.scm"},
 	{{"program-settings", RISK_HIGH, true,
 	  "by the programs whose settings they are"},
 	 AS_ADDED,
