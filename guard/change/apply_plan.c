@@ -510,6 +510,8 @@ static int plan_root(struct apply_plan *a, size_t index,
 	bool home = is_home(a, index);
 	const char *path = apply_plan_root_path(a, index);
 	auto_free char *above = home ? NULL : risk_above(path);
+	auto_free char *hooks =
+		home ? NULL : consent_hooks_dir(a->c->store, &root->now.root);
 	bool late = !home && a->p->session.roots[index].late;
 	struct consent_root consent = {
 		.consent = &a->consent,
@@ -518,6 +520,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 		.want = root->picked ? root->picked : &root->want.root,
 		.path = path,
 		.above = above,
+		.hooks = hooks,
 		.home = home,
 	};
 	AUTO(mem_list)

@@ -66,6 +66,19 @@ static bool allows_rule(const struct consent *c, const char *rule)
 	       mem_list_has((const char *const *)c->rules, rule);
 }
 
+char *consent_hooks_dir(struct store *store, const struct entry *tree)
+{
+	AUTO(entry) struct entry e = {0};
+	AUTO(buf) struct buf config = {0};
+	struct err ignored;
+
+	if (tree_lookup(store, tree, ".git/config", &e, &ignored) <= 0 ||
+	    !S_ISREG(e.mode) || e.size > RISK_READ_MAX ||
+	    content_append(store, &e.content, &config, &ignored) < 0)
+		return NULL;
+	return risk_hooks_dir(&config);
+}
+
 /* --- the risk of an entry --- */
 
 struct judged_entry {
@@ -109,6 +122,7 @@ static void judge_entry(const struct consent_root *root, const char *path,
 		.old_size = from->size,
 		.now_size = to->size,
 		.above = root->above,
+		.hooks = root->hooks,
 		.read = read_entry,
 		.exists = entry_exists,
 		.arg = &j,

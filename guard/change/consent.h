@@ -27,6 +27,7 @@ struct consent_root {
 	const struct entry *now, *want; /* both trees */
 	const char *path; /* absolute, of the root */
 	const char *above; /* risk_above(path), or NULL */
+	const char *hooks; /* consent_hooks_dir(now), or NULL */
 	bool home; /* caches of it are no risk */
 };
 
@@ -39,6 +40,8 @@ enum plan_consent consent_decide(void *arg, const struct entry *from,
 				 struct refusal *refusal);
 /* The id of a kind of refusal that is no risk; NULL: REFUSED_RISK. */
 const char *consent_rule(enum refusal_kind kind);
+/* risk_hooks_dir() of the repository in a tree. */
+char *consent_hooks_dir(struct store *store, const struct entry *tree);
 /* Whether this text is "all" or the id of a rule that asks for a consent. */
 bool consent_is_rule(const char *text);
 /* The paths of a list below a root, relative to it, NULL-terminated; to free

@@ -46,6 +46,7 @@ void review_free(struct review *r)
 	free(r->items);
 	free(r->entries);
 	free(r->above);
+	free(r->hooks);
 	*r = (struct review){0};
 }
 

@@ -7,6 +7,7 @@
 #include "base/pathset.h"
 #include "base/sorted.h"
 #include "base/vec.h"
+#include "guard/change/consent.h"
 #include "guard/review/review.h"
 #include "guard/rules/twins.h"
 #include "snapshot/tree/tree.h"
@@ -205,6 +206,7 @@ static void find_entry_risks(struct review *r, const struct twins *twins,
 		.now_size = e->now.size,
 		.same_time = timestamp_compare(e->old.mtime, e->now.mtime) == 0,
 		.above = r->above,
+		.hooks = r->hooks,
 		.twin = e->old.mode ? NULL : twins_other(twins, e->path),
 		.special = e->set_id,
 		.read = read_reviewed_side,
@@ -243,6 +245,7 @@ int review_make(struct store *store, const struct entry *base,
 		.want = want,
 		.part = options->paths != NULL,
 		.above = options->root ? risk_above(options->root) : NULL,
+		.hooks = consent_hooks_dir(store, base),
 	};
 	AUTO(review_maker)
 	struct review_maker m = {

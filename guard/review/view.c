@@ -23,6 +23,7 @@ void view_free(struct view *v)
 	free(v->items);
 	change_list_free(&v->own);
 	twins_free(&v->twins);
+	free(v->hooks);
 	*v = (struct view){0};
 }
 
@@ -53,12 +54,20 @@ static int compare_entries(const void *a, const void *b)
 
 void view_of_changes(const struct changes_root *root, struct view *ret)
 {
+	AUTO(buf) struct buf config = {0};
+	struct err ignored;
+
 	*ret = (struct view){
 		.prefix = root->prefix,
 		.where = root->where,
 		.home = root->home,
 		.root = root,
 	};
+	if (!root->home && root->list.count &&
+	    (root->read || root->lower_fd >= 0) &&
+	    changes_read(root, ".git/config", S_IFREG, false, &config,
+			 &ignored) >= 0)
+		ret->hooks = risk_hooks_dir(&config);
 	add_entries(ret, &root->list);
 	VEC_SORT(ret, compare_entries);
 }
@@ -347,6 +356,7 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 		.old_size = c->old.size,
 		.now_size = c->now.size,
 		.above = v->root ? v->root->above : NULL,
+		.hooks = v->hooks,
 		.acl = (c->flags & CHANGE_ACL) != 0,
 		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
 		.special = (c->flags & CHANGE_SETID) != 0,
@@ -373,7 +383,7 @@ bool view_is_suspect(const struct view *v, const struct view_entry *e)
 		return !e->judged;
 	if (v->home && changes_is_cache(c->path))
 		return false;
-	return v->root->above ||
+	return v->root->above || (v->hooks && path_below(c->path, v->hooks)) ||
 	       c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
 	       c->kind == CHANGE_TYPE || S_ISLNK(c->now.mode) ||
 	       (!S_ISDIR(c->now.mode) && risk_by_name(c->path, &level) &&

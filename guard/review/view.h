@@ -57,6 +57,7 @@ struct view {
 	const struct review *review; /* or NULL */
 	struct change_list own; /* the list of a plan or review */
 	struct store *store; /* of a plan */
+	char *hooks; /* of a live layer: risk_hooks_dir() of its repository */
 	struct twins twins; /* of a live layer */
 	bool twins_known;
 };

@@ -52,6 +52,7 @@ struct risk_file {
 	uint64_t old_size, now_size;
 	/* What the root's own path adds to the names in it: risk_above(). */
 	const char *above;
+	const char *hooks; /* risk_hooks_dir(), or NULL */
 	const char *twin; /* the name that this new one is a twin of, or NULL */
 	bool acl; /* has a new ACL */
 	bool same_time; /* mtime is equal */
@@ -90,6 +91,9 @@ const char *risk_level_name(enum risk_level level);
  * objects and refs, whatever its name, when a command runs in it. NULL: the
  * path is no such file, or has a .git already. Asks f->exists(). */
 char *risk_repository_path(const struct risk_file *f);
+/* risk_repository.c: the directory of the work tree that core.hooksPath of a
+ * .git/config names, to free; NULL: none, or it lies elsewhere. */
+char *risk_hooks_dir(const struct buf *config);
 /* The level of the worst risk; RISK_NONE for no risk. */
 enum risk_level risks_worst(const struct risks *r);
 /* The last names of the path of a run's root, if files in it are executed

@@ -144,6 +144,15 @@ round 'a link to a file' link "'.envrc' runs when"
 guard run -q --name repository -- sh -c 'mkdir -p k/objects k/refs
 	cp .git/HEAD k; printf "[alias]\n\tst = !evil\n" >k/config'
 round 'a planted repository' repository "'k/config' runs at every git command"
+mkdir scripts
+echo true >scripts/pre-push
+git config core.hooksPath scripts
+guard run -q --name hooks -- sh -c 'echo evil >scripts/pre-push'
+gives 0 'review knows the directory of core.hooksPath' guard review hooks
+says "$out" 'runs by git at commit, checkout, merge, push or fetch'
+round 'a hook where core.hooksPath points to' hooks \
+	"'scripts/pre-push' runs by git at commit"
+git config --unset core.hooksPath
 guard run -q --name setid -- sh -c 'cp /bin/true tool; chmod 4755 tool'
 round 'set-id bits' setid "'tool': carries set-id bits"
 guard run -q --name part -- sh -c 'mkdir .zed; echo "$1" >.zed/tasks.json' \
