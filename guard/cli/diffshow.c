@@ -586,6 +586,23 @@ static bool is_new_reason(struct first_look *l, const struct risk *risk)
 	return false;
 }
 
+/* A reason has one line for a file, with its first place in it. False: that
+ * line came before. */
+static bool is_first_place(const struct risks *r, size_t at, size_t *ret_more)
+{
+	size_t more = 0, i;
+
+	for (i = 0; i < r->count; i++) {
+		if (i == at || strcmp(r->items[i].text, r->items[at].text) != 0)
+			continue;
+		if (i < at)
+			return false;
+		more += 1 + r->items[i].more;
+	}
+	*ret_more = more;
+	return true;
+}
+
 static void look_at(struct first_look *l, const struct view_entry *e)
 {
 	static const struct risk lost[] = {
@@ -599,18 +616,24 @@ static void look_at(struct first_look *l, const struct view_entry *e)
 	const struct change *c = e->change;
 	bool overwritten = view_is_lost(e) && c->now.mode;
 	AUTO(buf) struct buf name = {0};
-	size_t k, lines = 0;
+	size_t k, more = 0, lines = 0;
 
-	text_escape_name(&name, l->view->prefix);
-	text_escape_name(&name, c->path);
 	for (k = 0; k < e->risks.count + overwritten; k++) {
 		const struct risk *r = k < e->risks.count
 					       ? &e->risks.items[k]
 					       : &lost[e->loss == LOSS_WORK];
+		struct risk shown = *r;
 
-		if (r->level < RISK_HIGH || !is_new_reason(l, r))
+		if (r->level < RISK_HIGH ||
+		    (k < e->risks.count &&
+		     !is_first_place(&e->risks, k, &more)) ||
+		    !is_new_reason(l, r))
 			continue;
 		begin_first_look(l);
+		if (!lines) {
+			text_escape_name(&name, l->view->prefix);
+			text_escape_name(&name, c->path);
+		}
 		/* The new path of a move decides. */
 		if (!lines++)
 			(void)printf("  %c  %s\n",
@@ -620,7 +643,8 @@ static void look_at(struct first_look *l, const struct view_entry *e)
 					     ? 'R'
 					     : changes_letter(c->kind),
 				     buf_text(&name));
-		collapse_risks_line(r, "     ", NULL);
+		shown.more += k < e->risks.count ? more : 0;
+		collapse_risks_line(&shown, "     ", NULL);
 	}
 }
 
