@@ -3,6 +3,8 @@
 # tmux plays the terminal.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
+# shellcheck source=tests/lib/screen.sh
+. "${0%/*}/../lib/screen.sh"
 
 needs 'the full screen' tmux || {
 	finish
@@ -36,62 +38,6 @@ printf 'hello\n%068dC:\\home\\root\n' 0 >new
 END
 guard run -q --name work -- sh "$HOME/work.sh"
 manifest "$HOME/project" >"$T/before"
-
-tm() {
-	tmux -S "$T/tmux$screens" -f /dev/null "$@"
-}
-screens=0
-
-# screen COLUMNS ROWS COMMAND: in a window of that size
-screen() {
-	screens=$((screens + 1))
-	tm new-session -d -x "$1" -y "$2" "$3; echo \"status \$?\" >'$T/status'; \
-		echo the end of it; cat"
-}
-
-# shown TEXT: waits until the text is on the screen, which is then in $out.
-shown() {
-	until=$(($(date +%s) + 20))
-	while tm capture-pane -p >"$out" 2>"$err"; do
-		! grep -qF -- "$1" "$out" || return 0
-		[ "$(date +%s)" -lt $until ] || break
-	done
-	return 1
-}
-
-# shows TITLE TEXT
-shows() {
-	if shown "$2"; then
-		pass "$1"
-	else
-		flunk "$1"
-		note "wanted: $2"
-		show_output
-	fi
-}
-
-keys() {
-	tm send-keys "$@"
-}
-
-# left STATUS TITLE: guard has ended
-left() {
-	shown 'the end of it'
-	is "$(cat "$T/status")" "status $1" "$2"
-	tm kill-server
-}
-
-# looks TITLE: the screen is the text on stdin.
-looks() {
-	cat >"$T/wanted"
-	sed 's/ *$//' "$out" >"$T/got"
-	if cmp -s "$T/wanted" "$T/got"; then
-		pass "$1"
-	else
-		flunk "$1"
-		diff "$T/wanted" "$T/got" | sed 's/^/#   /'
-	fi
-}
 
 # --- the first screen, in two sizes ---
 screen 80 24 'guard review'

@@ -1,0 +1,73 @@
+# shellcheck shell=sh
+# A terminal of tmux for guard's full screen. Sourced behind tap.sh by scripts
+# that have checked `needs 'the full screen' tmux`.
+#
+#	screen COLUMNS ROWS COMMAND	starts it in a window of that size
+#	keys KEY...			types keys, named as tmux(1) has them, and
+#					counts them in $typed
+#	shown TEXT			waits for the text; the screen is in $out
+#	shows TITLE TEXT		the same as a check
+#	looks TITLE			the screen is the text on stdin
+#	left STATUS TITLE		the command has ended
+# shellcheck disable=SC2154 # variables of tap.sh
+
+# \flunk is no alias: a failed check prints the line of its caller.
+screens=0
+typed=0
+
+tm() {
+	tmux -S "$T/tmux$screens" -f /dev/null "$@"
+}
+
+screen() {
+	screens=$((screens + 1))
+	typed=0
+	tm new-session -d -x "$1" -y "$2" "$3; echo \"status \$?\" >'$T/status'; \
+		echo the end of it; cat"
+}
+
+shown() {
+	until=$(($(date +%s) + 20))
+	while tm capture-pane -p >"$out" 2>"$err"; do
+		! grep -qF -- "$1" "$out" || return 0
+		[ "$(date +%s)" -lt $until ] || break
+	done
+	return 1
+}
+
+shows() {
+	if shown "$2"; then
+		pass "$1"
+	else
+		\flunk "$1"
+		note "wanted: $2"
+		show_output
+	fi
+}
+
+keys() {
+	typed=$((typed + $#))
+	tm send-keys "$@"
+}
+
+left() {
+	shown 'the end of it'
+	\is "$(cat "$T/status")" "status $1" "$2"
+	tm kill-server
+}
+
+looks() {
+	cat >"$T/wanted"
+	sed 's/ *$//' "$out" >"$T/got"
+	if cmp -s "$T/wanted" "$T/got"; then
+		pass "$1"
+	else
+		\flunk "$1"
+		diff "$T/wanted" "$T/got" | sed 's/^/#   /'
+	fi
+}
+
+# shellcheck disable=SC2139 # as in tap.sh
+for check in shows looks left; do
+	alias $check="called_at=\$(cd /-/- 2>&1) $check"
+done
