@@ -622,21 +622,23 @@ static bool is_prefix_used(const struct dirlist *runs, const char *id,
 	return false;
 }
 
-/* Ids that differ in their first two characters are preferred, then in three:
- * people type only the beginning. mkdir(2) decides which process gets an id. */
+/* Ids that differ from those of pending runs in their first two characters are
+ * preferred, then in three: people type only the beginning. mkdir(2) decides
+ * which process gets an id. */
 static int make_session_id(int runs_fd, char *id, struct err *err)
 {
 	AUTO(dirlist) struct dirlist runs = {0};
 	int tries;
 
-	if (list_session_ids(runs_fd, true, &runs, err) < 0)
+	if (list_session_ids(runs_fd, false, &runs, err) < 0)
 		return -err->num;
 	for (tries = 0; tries < ID_TRIES; tries++) {
 		size_t differ = 2 + (size_t)tries * 3 / ID_TRIES;
 
 		if (session_id_make(timestamp_now(), id, err) < 0)
 			return -err->num;
-		if (is_prefix_used(&runs, id, differ))
+		if (is_prefix_used(&runs, id, differ) ||
+		    session_exists(runs_fd, id, err) != 0)
 			continue;
 		if (mkdirat(runs_fd, id, 0700) == 0)
 			return 0;
@@ -767,41 +769,58 @@ static int open_session_id(int runs_fd, const char *id, bool lock,
 	return 0;
 }
 
+/* Finds the id that begins so. Returns the number of such ids; ret_found lists
+ * some of them, ret_id is the last one. */
+static int find_id(int runs_fd, const char *start, bool closed,
+		   char ret_id[static SESSION_ID_LEN + 1],
+		   struct buf *ret_found, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+	int count = 0;
+
+	if (list_session_ids(runs_fd, closed, &list, err) < 0)
+		return -err->num;
+	for (i = 0; *start && i < list.count; i++) {
+		const char *name = list.items[i].name;
+
+		if (strncmp(name, start, strlen(start)) != 0 ||
+		    (count && strcmp(ret_id, name) == 0))
+			continue;
+		if (count++ < LISTED_MAX)
+			buf_printf(ret_found, "%s%s",
+				   ret_found->len ? ", " : "", name);
+		(void)snprintf(ret_id, SESSION_ID_LEN + 1, "%s", name);
+	}
+	return count;
+}
+
 int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 		 struct err *err)
 {
-	AUTO(dirlist) struct dirlist list = {0};
 	AUTO(buf) struct buf found = {0};
-	const char *whole = NULL;
-	size_t count = 0, i;
-	int got;
+	char whole[SESSION_ID_LEN + 1];
+	int got = session_id_ok(id)
+			  ? open_session_id(runs_fd, id, lock, ret, err)
+			  : -ENOENT;
 
-	got = session_id_ok(id) ? open_session_id(runs_fd, id, lock, ret, err)
-				: -ENOENT;
 	if (got != -ENOENT)
 		return got;
-	if (list_session_ids(runs_fd, true, &list, err) < 0)
-		return -err->num;
-	for (i = 0; *id && i < list.count; i++) {
-		const char *name = list.items[i].name;
-
-		if (strncmp(name, id, strlen(id)) != 0 ||
-		    (whole && strcmp(whole, name) == 0))
-			continue;
-		if (count++ < LISTED_MAX)
-			buf_printf(&found, "%s%s", found.len ? ", " : "", name);
-		whole = name;
-	}
-	if (count == 0)
+	got = find_id(runs_fd, id, false, whole, &found, err);
+	if (got == 0)
+		got = find_id(runs_fd, id, true, whole, &found, err);
+	if (got < 0)
+		return got;
+	if (got == 0)
 		return fail(
 			err, ENOENT,
 			"no such run: %s; `guard status --all` lists all runs",
 			text_quote(id));
-	if (count > 1)
+	if (got > 1)
 		return fail(err, EEXIST,
 			    "run %s is ambiguous: it could be %s%s",
 			    text_quote(id), buf_text(&found),
-			    count > LISTED_MAX ? ", ..." : "");
+			    got > LISTED_MAX ? ", ..." : "");
 	return open_session_id(runs_fd, whole, lock, ret, err);
 }
 

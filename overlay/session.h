@@ -135,11 +135,11 @@ int session_add_root(struct session *s, const char *path, int dir_fd,
 char *session_root_dir(size_t index, const char *what);
 
 /*
- * Opens a session by its id or an unambiguous prefix of the id. lock: also
- * takes the lock; -EBUSY when another process holds it. Without lock, ret->live
- * says whether another process holds it. *ret must be freed with
- * session_free(). -ENOENT: no such run; -EEXIST: ambiguous, and the text lists
- * the ids.
+ * Opens a session by its id or an unambiguous prefix of the id, first among
+ * those in runs/, then among the closed ones. lock: also takes the lock; -EBUSY
+ * when another process holds it. Without lock, ret->live says whether another
+ * process holds it. *ret must be freed with session_free(). -ENOENT: no such
+ * run; -EEXIST: ambiguous, and the text lists the ids.
  */
 int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 		 struct err *err);

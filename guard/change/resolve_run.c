@@ -158,21 +158,17 @@ static int name_rank(const struct context *c, const struct session *s)
 	return (run_state_pending(s->state) ? 2 : 0) + here;
 }
 
-/* Finds the run with this name; the newest of the best rank. Returns 1 with its
- * id, 0: none. -EEXIST: pending runs of several other projects have it. */
-static int find_name(struct context *c, const char *name, char *ret_id,
-		     struct err *err)
+/* Finds the run with this name in the list; the newest of the best rank.
+ * Returns 1 with its id, 0: none. -EEXIST: pending runs of several other
+ * projects have it. */
+static int find_name_in(struct context *c, const struct session_list *list,
+			const char *name, char *ret_id, struct err *err)
 {
-	AUTO(session_list) struct session_list list = {0};
 	int best = -1, again = 0;
 	size_t i;
 
-	if (!session_name_ok(name))
-		return 0;
-	if (session_list(c->state.runs_fd, false, &list, err) < 0)
-		return -err->num;
-	for (i = 0; i < list.count; i++) {
-		const struct session *s = &list.items[i];
+	for (i = 0; i < list->count; i++) {
+		const struct session *s = &list->items[i];
 		const char *own = session_name(s);
 		int rank = name_rank(c, s);
 
@@ -190,15 +186,35 @@ static int find_name(struct context *c, const char *name, char *ret_id,
 	return best >= 0;
 }
 
-int resolve_run_text(struct context *c, const char *text, bool lock,
-		     struct session *ret, struct err *err)
+/* closed: closed runs count, too, when no pending run has the name. Each of
+ * their records is read. */
+static int find_name(struct context *c, const char *name, bool closed,
+		     char *ret_id, struct err *err)
+{
+	AUTO(session_list) struct session_list pending = {0}, all = {0};
+	int got;
+
+	if (!session_name_ok(name))
+		return 0;
+	if (session_list_pending(c->state.runs_fd, &pending, err) < 0)
+		return -err->num;
+	got = find_name_in(c, &pending, name, ret_id, err);
+	if (got || !closed)
+		return got;
+	if (session_list(c->state.runs_fd, false, &all, err) < 0)
+		return -err->num;
+	return find_name_in(c, &all, name, ret_id, err);
+}
+
+static int open_text(struct context *c, const char *text, bool closed,
+		     bool lock, struct session *ret, struct err *err)
 {
 	char id[sizeof(ret->id)];
 	int got;
 
 	if (strcmp(text, "latest") == 0)
 		return open_newest(c, lock, ret, err);
-	got = find_name(c, text, id, err);
+	got = find_name(c, text, closed, id, err);
 	if (got < 0)
 		return got;
 	if (!got && strlen(text) < ID_LEAST)
@@ -207,6 +223,12 @@ int resolve_run_text(struct context *c, const char *text, bool lock,
 			    "runs",
 			    text_quote(text));
 	return open_run(c, got ? id : text, lock, ret, err);
+}
+
+int resolve_run_text(struct context *c, const char *text, bool lock,
+		     struct session *ret, struct err *err)
+{
+	return open_text(c, text, true, lock, ret, err);
 }
 
 /* Returns 1 when the operand names a run, which is open then; 0 for a path. */
@@ -219,7 +241,8 @@ static int resolve_operand(struct context *c, const char *operand, bool lock,
 
 	if (!*operand || strchr(operand, '/'))
 		return 0;
-	got = resolve_run_text(c, operand, lock, ret, err);
+	/* A file of that name is rather meant than a run of long ago. */
+	got = open_text(c, operand, !is_file, lock, ret, err);
 	if ((got == -ENOENT && strcmp(operand, "latest") != 0) ||
 	    (got == -EEXIST && is_file))
 		return 0;

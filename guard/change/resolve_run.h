@@ -2,8 +2,9 @@
  * The run and the paths of the operands "[RUN] [--] [PATHS...]".
  *
  * The first operand is a RUN if it names one and no file of that name exists
- * here; every operand after "--" is a path. Without RUN the newest pending run
- * of this project is taken, or of the nearest directory above that has one.
+ * here (if one exists, it is a path when only a closed run has the name); every
+ * operand after "--" is a path. Without RUN the newest pending run of this
+ * project is taken, or of the nearest directory above that has one.
  */
 #ifndef GUARD_CHANGE_RESOLVE_RUN_H
 #define GUARD_CHANGE_RESOLVE_RUN_H

@@ -73,8 +73,8 @@ static int snapshot_directory(struct context *c, const char *dir,
 		return -err->num;
 	/* The number of files in the last snapshot, to estimate the remaining
 	 * time. */
-	if (catalog_find(c->store, NULL, dir, false, &last, &ignored) == 0 &&
-	    strcmp(last.root_path, dir) == 0)
+	if (changed_paths_find_newest(c->store, dir, &last, &ignored) == 0 &&
+	    last.seq)
 		t->files = last.files;
 	/* A snapshot with excludes has a stat cache of its own: it would drop
 	 * the excluded files from the project's. */

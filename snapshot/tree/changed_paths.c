@@ -136,6 +136,40 @@ int changed_paths_newer(const struct changed_paths *c, struct store *store,
 	return 0;
 }
 
+static bool load_of_root(struct store *store, uint64_t seq,
+			 const char *root_path, struct snapshot *ret)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err ignored;
+
+	if (catalog_load(store, seq, &s, &ignored) < 0 ||
+	    strcmp(s.root_path, root_path) != 0)
+		return false;
+	*ret = s;
+	s = (struct snapshot){0};
+	return true;
+}
+
+int changed_paths_find_newest(struct store *store, const char *root_path,
+			      struct snapshot *ret, struct err *err)
+{
+	struct changed_paths *c = changed_paths_open(store);
+	uint32_t root = changed_paths_hash(root_path);
+	auto_free uint64_t *newer = NULL;
+	size_t count, i;
+	int got = changed_paths_newer(c, store, &newer, &count, err);
+	bool found = got < 0;
+
+	while (!found && count--)
+		found = load_of_root(store, newer[count], root_path, ret);
+	for (i = c->count; !found && i-- > 0;)
+		if (!c->items[i].root || c->items[i].root == root)
+			found = load_of_root(store, c->items[i].seq, root_path,
+					     ret);
+	changed_paths_free(&c);
+	return got;
+}
+
 uint32_t changed_paths_hash(const char *text)
 {
 	return (uint32_t)store_hash_text(text);
@@ -255,9 +289,11 @@ static void add_new(struct update *u, uint64_t seq)
 	struct err ignored;
 
 	u->first = u->hashes.count;
-	if (catalog_load(u->store, seq, &s, &ignored) == 0 &&
-	    is_comparable(&s)) {
+	if (catalog_load(u->store, seq, &s, &ignored) == 0) {
 		item.root = changed_paths_hash(s.root_path);
+		item.flags = CHANGED_UNKNOWN;
+	}
+	if (item.root && is_comparable(&s)) {
 		item.run = *s.run_id ? changed_paths_hash(s.run_id) : 0;
 		item.flags =
 			(snapshot_of_run(&s) ? CHANGED_OF_RUN : 0) |
@@ -291,7 +327,7 @@ static void add_known(struct update *u, const struct changed_snapshot *s)
 	item.first = (uint32_t)u->hashes.count;
 	for (i = 0; i < s->count; i++)
 		*VEC_ADD(&u->hashes) = u->old->hashes[s->first + i];
-	if (item.root && !(item.flags & CHANGED_OF_RUN)) {
+	if (item.root && !(item.flags & (CHANGED_OF_RUN | CHANGED_UNKNOWN))) {
 		struct base *b = base_of(u, item.root);
 
 		b->seq = item.seq;

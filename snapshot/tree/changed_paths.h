@@ -28,6 +28,7 @@
 #include "base/err.h"
 
 struct mapping;
+struct snapshot;
 struct store;
 
 /* As in the file. */
@@ -36,7 +37,7 @@ struct changed_snapshot {
 	/* The last snapshot of the same root before it that is no result of a
 	 * run; 0: unknown. */
 	uint32_t before;
-	uint32_t root; /* hash of the root's path; 0: the item says nothing */
+	uint32_t root; /* hash of the root's path; 0: unknown */
 	uint32_t run; /* hash of the run's id; 0: none */
 	uint32_t flags; /* of enum changed_flags */
 	uint32_t first, count; /* the hashes of its paths */
@@ -46,6 +47,7 @@ enum changed_flags {
 	CHANGED_OF_RUN = 1, /* snapshot_of_run() */
 	CHANGED_COMMAND = 2, /* it has the run's command */
 	CHANGED_DURING = 4, /* taken while the run went on */
+	CHANGED_UNKNOWN = 8, /* partial, or not read completely */
 };
 
 struct changed_paths {
@@ -63,6 +65,12 @@ void changed_paths_free(struct changed_paths **c);
  * no snapshot. */
 int changed_paths_newer(const struct changed_paths *c, struct store *store,
 			uint64_t **ret, size_t *ret_count, struct err *err);
+
+/* Loads the newest snapshot of that root; seq 0 when there is none. Those that
+ * the cache says to be of another root are not opened, damaged ones are
+ * skipped. */
+int changed_paths_find_newest(struct store *store, const char *root_path,
+			      struct snapshot *ret, struct err *err);
 
 /* The hash of a path in the root, of a root, or of a run's id. */
 uint32_t changed_paths_hash(const char *text);

@@ -15,6 +15,7 @@
 #include "base/fstype.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "snapshot/tree/changed_paths.h"
 #include "snapshot/walk/stable_read.h"
 #include "snapshot/walk/walk_private.h"
 
@@ -192,30 +193,6 @@ static bool is_cached_root_stored(struct store *store,
 	       oid_equal(&s.root.content, &root->tree);
 }
 
-/* The newest snapshot of the same root; seq 0 when there is none. Damaged
- * snapshots are skipped: verify reports them. */
-static int find_parent_snapshot(struct store *store, const char *root_path,
-				struct snapshot *ret, struct err *err)
-{
-	auto_free uint64_t *seqs = NULL;
-	struct err ignored;
-	size_t count;
-
-	if (catalog_list(store, &seqs, &count, err) < 0)
-		return -err->num;
-	while (count--) {
-		AUTO(snapshot) struct snapshot s = {0};
-
-		if (catalog_load(store, seqs[count], &s, &ignored) < 0 ||
-		    strcmp(s.root_path, root_path) != 0)
-			continue;
-		*ret = s;
-		s = (struct snapshot){0};
-		return 0;
-	}
-	return 0;
-}
-
 /* --- one snapshot --- */
 
 static int compare_note_paths(const void *a, const void *b)
@@ -358,7 +335,8 @@ int take_snapshot(struct store *store, const struct take_options *options,
 				  text_quote(options->root_path));
 	w.start = now_by_coarse_clock();
 	if (make_cache_key(store, options, &root, &key, err) < 0 ||
-	    find_parent_snapshot(store, options->root_path, &parent, err) < 0)
+	    changed_paths_find_newest(store, options->root_path, &parent, err) <
+		    0)
 		return -err->num;
 	s.parent = parent.seq;
 	w.dev = root.dev;

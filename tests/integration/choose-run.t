@@ -97,7 +97,17 @@ says "$err" 'run fix-login is pending again'
 ok 'the run is applied' guard apply -y -q fix-login
 gives 0 'undo of the apply names it' guard undo -y
 says "$err" 'apply of run fix-login in'
-ok 'that run is discarded again' guard discard -y -q fix-login
+ok 'that run is applied again' guard apply -y -q fix-login
+ok 'a run makes a file with the name of the applied one' \
+	guard run -q --name other -- sh -c 'echo 1 >fix-login'
+echo file >fix-login
+gives 0 'a file goes before an applied run' guard diff --name-only fix-login
+is "$(cat "$out")" fix-login 'its changes in the pending run are shown'
+rm fix-login
+gives 0 'without the file the name is that of a run' \
+	guard diff --json fix-login
+says "$out" '"state": "applied"'
+ok 'the other run is discarded' guard discard -y -q other
 gives 125 'a name in the form of an id is refused' \
 	guard run --name auth-script -- true
 says "$err" "in the form of a run's id"

@@ -36,10 +36,10 @@ lists() {
 		--below "$state/store/snaps" --at 0 -- "$@" >"$out" 2>"$err"
 	[ "$(cut -d ' ' -f 1 "$T/count")" != 0 ]
 }
-# opens PATH: the number of calls that read snapshots
+# opens COMMAND: the number of calls that read or write snapshots
 opens() {
 	"$stopat" --count "$T/count" --reads --below "$state/store/snaps" \
-		--at 0 -- guard log "$1" >"$out" 2>"$err"
+		--at 0 -- "$@" >"$out" 2>"$err"
 	cut -d ' ' -f 1 "$T/count"
 }
 
@@ -67,12 +67,15 @@ ok 'the cache exists' test -s "$cache"
 ok 'log without the cache reads many snapshots' test "$(
 	chmod u+w "$state/store"
 	mv "$cache" "$T/cache"
-	opens dir/same
+	opens guard log dir/same
 	mv "$T/cache" "$cache"
 	chmod u-w "$state/store")" -gt 30
-ok 'log with the cache reads few snapshots' test "$(opens dir/same)" -lt 15
+ok 'log with the cache reads few snapshots' test "$(opens guard log dir/same)" -lt 15
 ok 'verify lists the snapshots' lists guard verify
 no 'log with the cache does not list them' lists guard log dir/same
+mkdir ../beside
+ok 'a snapshot of another directory does not look through them' \
+	test "$(opens guard snapshot -q ../beside)" -lt 20
 same_without 'log shows the same versions'
 says "$T/with" pending
 says "$T/with" renamed

@@ -529,6 +529,26 @@ test_a_closed_run_lies_apart_and_comes_back_when_reopened(void **state)
 	lab_close(&lab);
 }
 
+static void test_a_pending_run_goes_before_closed_ones(void **state)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct lab lab;
+	struct err err;
+	char start[3] = "";
+	auto_free char *closed = NULL;
+
+	(void)state;
+	lab_open(&lab, "p");
+	memcpy(start, lab.s.id, 2);
+	assert_int_equal(mkdirat(lab.runs_fd, "closed", 0700), 0);
+	closed = mem_printf("closed/%s00-3mk9zq", start);
+	assert_int_equal(mkdirat(lab.runs_fd, closed, 0700), 0);
+	assert_int_equal(session_open(lab.runs_fd, start, false, &s, &err), 0);
+	assert_string_equal(s.id, lab.s.id);
+	session_free(&s);
+	lab_close(&lab);
+}
+
 static void test_a_list_moves_a_closed_run_that_nobody_uses(void **state)
 {
 	struct lab lab;
@@ -720,6 +740,7 @@ int main(void)
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(
 			test_a_closed_run_lies_apart_and_comes_back_when_reopened),
+		cmocka_unit_test(test_a_pending_run_goes_before_closed_ones),
 		cmocka_unit_test(
 			test_a_list_moves_a_closed_run_that_nobody_uses),
 		cmocka_unit_test(
