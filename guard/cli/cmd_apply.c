@@ -23,7 +23,7 @@ struct apply_options {
 	bool only;
 	char **yes_to, **except; /* as they were given */
 	char **kinds; /* ids of kinds of hunks */
-	char **args; /* of the command line, for a remedy */
+	char **args; /* of the command line, for a remedy; NULL: none */
 	struct committing_options commit;
 };
 
@@ -416,7 +416,7 @@ static char *command_with(const struct apply *a, const char *options)
 	char *const *arg;
 
 	buf_printf(&b, "guard apply%s", options);
-	for (arg = a->o->args; *arg; arg++)
+	for (arg = a->o->args; arg && *arg; arg++)
 		add_shell_word(&b, *arg);
 	return buf_take_text(&b);
 }
