@@ -157,10 +157,14 @@ enum plan_consent consent_decide(void *arg, const struct entry *from,
 
 	refusal->rule = consent_rule(refusal->kind);
 	if (refusal->rule) {
-		if (refusal->kind != REFUSED_NODE &&
-		    allows_rule(c, refusal->rule))
+		if (refusal->kind == REFUSED_NODE ||
+		    !allows_rule(c, refusal->rule))
+			return c->except_critical ? CONSENT_LEAVE : CONSENT_ASK;
+		if (refusal->kind != REFUSED_SETID)
 			return CONSENT_GIVEN;
-		return c->except_critical ? CONSENT_LEAVE : CONSENT_ASK;
+		/* The file itself may be critical, too. */
+		refusal->kind = REFUSED_RISK;
+		refusal->rule = NULL;
 	}
 	if (c->off || has_absolute(c->named, root->path, refusal->path))
 		return CONSENT_GIVEN;

@@ -161,7 +161,10 @@ static void judge_content(const struct risk_file *f,
 	/* NUL-terminated both, for those who read text. */
 	(void)buf_text(&old);
 	(void)buf_text(&now);
-	if (rule)
+	/* git takes no hook without the bit: a new bit is a new hook. */
+	if (rule && as == AS_NAME && (f->now_mode & ~f->old_mode & 0111))
+		risk_add(r, rule, RISK_NONE);
+	else if (rule)
 		risk_judge_content(f->path, rule, as, &old, &now, r);
 	if (!complete)
 		return;

@@ -158,6 +158,14 @@ round 'a hook where core.hooksPath points to' hooks \
 git config --unset core.hooksPath
 guard run -q --name setid -- sh -c 'cp /bin/true tool; chmod 4755 tool'
 round 'set-id bits' setid "'tool': carries set-id bits"
+guard run -q --name both -- sh -c 'cp /bin/true .envrc; chmod 4755 .envrc'
+gives 1 'a consent to set-id bits is none to a critical name' \
+	guard apply -y --yes-to set-id both
+says "$err" "'.envrc' runs when you enter the directory"
+gives 0 'both rules allow it' \
+	guard apply -q -y --yes-to set-id --yes-to directory-enter both
+back
+guard discard -q -y both
 guard run -q --name part -- sh -c 'mkdir .zed; echo "$1" >.zed/tasks.json' \
 	sh "$task"
 round 'a file of a new directory' part "'.zed/tasks.json' runs when"

@@ -514,6 +514,11 @@ static void kinds_and_bytes_are_judged_beside_harmless_ones(void **state)
 	static struct sample samples[] = {
 		{"vendor/lib/hooks/pre-commit", ABSENT, HAS("evil\n"),
 		 "git-hook"},
+		{"vendor/lib/hooks/pre-commit",
+		 HAS("x\n"),
+		 {S_IFREG | 0755, "x\n", 2},
+		 "git-hook"},
+		{"vendor/lib/hooks/pre-commit", HAS("x\n"), HAS("x\n"), NULL},
 		{"vendor/lib/hooks/pre-commit.sample", ABSENT, HAS("x\n"),
 		 NULL},
 		{"vendor/lib/config", HAS("[core]\n"),
