@@ -18,7 +18,8 @@ void consent_free(struct consent *c)
 	mem_list_free(&c->except);
 }
 
-const char *consent_rule(enum refusal_kind kind)
+/* The id of a kind of refusal that is no risk; NULL: REFUSED_RISK. */
+static const char *rule_id(enum refusal_kind kind)
 {
 	static const char *const rules[] = {
 		[REFUSED_SETID] = "set-id",
@@ -38,7 +39,7 @@ bool consent_is_rule(const char *text)
 	if (strcmp(text, "all") == 0)
 		return true;
 	for (kind = REFUSED_SETID; kind < REFUSED_RISK; kind++)
-		if (strcmp(text, consent_rule(kind)) == 0)
+		if (strcmp(text, rule_id(kind)) == 0)
 			return true;
 	return risk_id_level(text) == RISK_CRITICAL;
 }
@@ -155,7 +156,7 @@ enum plan_consent consent_decide(void *arg, const struct entry *from,
 	AUTO(risks) struct risks risks = {0};
 	const struct risk *risk;
 
-	refusal->rule = consent_rule(refusal->kind);
+	refusal->rule = rule_id(refusal->kind);
 	if (refusal->rule) {
 		if (refusal->kind == REFUSED_NODE ||
 		    !allows_rule(c, refusal->rule))

@@ -38,8 +38,6 @@ void consent_free(struct consent *c);
 enum plan_consent consent_decide(void *arg, const struct entry *from,
 				 const struct entry *to,
 				 struct refusal *refusal);
-/* The id of a kind of refusal that is no risk; NULL: REFUSED_RISK. */
-const char *consent_rule(enum refusal_kind kind);
 /* risk_hooks_dir() of the repository in a tree. */
 char *consent_hooks_dir(struct store *store, const struct entry *tree);
 /* Whether this text is "all" or the id of a rule that asks for a consent. */

@@ -73,16 +73,6 @@ void collapse_risks_line(const struct risk *risk, const char *indent,
 		     path ? buf_text(&name) : "", sentence);
 }
 
-bool collapse_risks_any(const struct collapse_risks *collapsed)
-{
-	size_t i;
-
-	for (i = 0; i < collapsed->count; i++)
-		if (collapsed->items[i].more)
-			return true;
-	return false;
-}
-
 void collapse_risks_print(const struct collapse_risks *collapsed,
 			  const char *indent)
 {

@@ -25,9 +25,6 @@ void collapse_risks_free(struct collapse_risks *collapsed);
 bool collapse_risks_show(struct collapse_risks *collapsed, const char *path,
 			 const struct risk *risk);
 
-/* Whether any are counted that were not shown. */
-bool collapse_risks_any(const struct collapse_risks *collapsed);
-
 /* A line for each kind of which some were not shown. */
 void collapse_risks_print(const struct collapse_risks *collapsed,
 			  const char *indent);

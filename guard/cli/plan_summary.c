@@ -87,14 +87,10 @@ void plan_moves_free(struct plan_moves *m)
 	free(m->items);
 }
 
-bool plan_moves_has(const struct plan_moves *m, const char *path, bool added)
-{
-	return moves_at(&m->moves, added, path) != NULL;
-}
-
 /* --- counts and texts --- */
 
-bool plan_summary_is_time_only(const struct step *s)
+/* The step changes only the mtime. */
+static bool is_time_only(const struct step *s)
 {
 	return s->kind == STEP_META && entry_same_meta(&s->from, &s->to);
 }
@@ -130,7 +126,7 @@ static int add_plan_counts(struct store *store, const struct plan *plan,
 			to->replaced++;
 		else if (s->kind == STEP_CREATE)
 			to->created++;
-		else if (s->kind == STEP_META && plan_summary_is_time_only(s))
+		else if (s->kind == STEP_META && is_time_only(s))
 			to->times++;
 		else if (s->kind == STEP_META)
 			to->meta++;

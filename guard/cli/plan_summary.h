@@ -25,16 +25,12 @@ struct plan_moves {
 int plan_moves_make(struct store *store, const struct plan *plan,
 		    struct plan_moves *ret, struct err *err);
 void plan_moves_free(struct plan_moves *m);
-/* Whether a move begins at the path or (added) ends there. */
-bool plan_moves_has(const struct plan_moves *m, const char *path, bool added);
 /* The steps of a plan by kind; steps that change only a time are apart. */
 struct plan_counts {
 	size_t deleted, replaced, created, meta, times;
 	size_t merged, marked; /* replaced or meta, but counted only here */
 	size_t moved; /* neither deleted nor created */
 };
-/* The step changes only the mtime. */
-bool plan_summary_is_time_only(const struct step *step);
 /* Counts the plans of all roots; entries below a deleted directory count as
  * deleted, too. Errors are those of reading the store. */
 int plan_summary_count(const struct changeset *set, struct plan_counts *ret,

@@ -24,7 +24,9 @@ void folds_free(struct folds *f)
 	f->of_entry = NULL;
 }
 
-char *fold_generated_dir(const char *path, const char *dir)
+/* The topmost directory that tools fill, below dir, on the way to path; to
+ * free. NULL: none. */
+static char *find_generated_dir(const char *path, const char *dir)
 {
 	const char *at = path_rest(path, dir);
 
@@ -288,7 +290,7 @@ static bool is_new_dir(const struct folding *f, size_t i, size_t end)
 static size_t add_from(struct folding *f, size_t i)
 {
 	const struct change *c = change_at(f, i);
-	auto_free char *made = fold_generated_dir(c->path, "");
+	auto_free char *made = find_generated_dir(c->path, "");
 	auto_free char *lost_dir = NULL;
 	size_t end, files, lost;
 

@@ -75,8 +75,4 @@ void fold_text(const struct fold *fold, struct buf *to);
 /* Appends "  !! no other copy" for an entry that is a loss. */
 void fold_loss_text(enum loss loss, struct buf *to);
 
-/* The topmost directory that tools fill, below dir, on the way to path; to
- * free. NULL: none. */
-char *fold_generated_dir(const char *path, const char *dir);
-
 #endif

@@ -179,7 +179,8 @@ size_t review_list_count_bucket(const struct review_list *l,
 	return n;
 }
 
-char review_list_part_letter(const struct review_item *item, size_t part)
+/* As review_list_letter() of an item, for a part: never '*'. */
+static char part_letter(const struct review_item *item, size_t part)
 {
 	switch (item->answers[part]) {
 	case REVIEW_YES:
@@ -193,11 +194,11 @@ char review_list_part_letter(const struct review_item *item, size_t part)
 
 char review_list_letter(const struct review_item *item)
 {
-	char first = review_list_part_letter(item, 0);
+	char first = part_letter(item, 0);
 	size_t i;
 
 	for (i = 1; i < item->parts; i++)
-		if (review_list_part_letter(item, i) != first)
+		if (part_letter(item, i) != first)
 			return '*';
 	return first;
 }

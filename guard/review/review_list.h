@@ -95,8 +95,6 @@ size_t review_list_count_bucket(const struct review_list *l,
 
 /* 'y', 'n', '*' for several answers, ' ' for open. */
 char review_list_letter(const struct review_item *item);
-/* The same for a part: never '*'. */
-char review_list_part_letter(const struct review_item *item, size_t part);
 
 /* Selects; a number beyond the last row selects the last row. */
 void review_list_select(struct review_list *l, size_t at);

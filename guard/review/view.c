@@ -72,24 +72,6 @@ void view_of_changes(const struct changes_root *root, struct view *ret)
 	VEC_SORT(ret, compare_entries);
 }
 
-/* --- a review --- */
-
-void view_of_review(const struct review *r, struct view *ret)
-{
-	size_t i;
-
-	*ret = (struct view){
-		.prefix = r->prefix ? r->prefix : "",
-		.where = "",
-		.review = r,
-	};
-	for (i = 0; i < r->entry_count; i++)
-		*VEC_ADD(&ret->own) = review_change(&r->entries[i]);
-	add_entries(ret, &ret->own);
-	for (i = 0; i < r->entry_count; i++)
-		ret->items[i].loss = (enum loss)r->entries[i].loss;
-}
-
 /* --- a plan --- */
 
 static struct meta meta_of_entry(const struct entry *e)

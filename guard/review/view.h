@@ -4,7 +4,7 @@
  * wherever the changes come from: a live layer, a plan, or a review of two
  * trees of the store.
  *
- *	view_of_changes(), view_of_plan() or view_of_review()
+ *	view_of_changes() or view_of_plan()
  *	loss_judge()		fills in the losses (loss.h)
  *	view_judge()		fills in the risks of one entry
  *	view_free()
@@ -54,7 +54,6 @@ struct view {
 	const char *prefix, *where; /* as in struct changes_root */
 	bool home;
 	const struct changes_root *root; /* of a live layer, or NULL */
-	const struct review *review; /* or NULL */
 	struct change_list own; /* the list of a plan or review */
 	struct store *store; /* of a plan */
 	char *hooks; /* of a live layer: risk_hooks_dir() of its repository */
@@ -67,8 +66,6 @@ void view_free(struct view *v);
 /* The changes of a live layer, in the order of the scan or sorted otherwise:
  * the list itself stays as it is. Entries in a .git are included. */
 void view_of_changes(const struct changes_root *root, struct view *ret);
-/* The entries of a review, with their risks. */
-void view_of_review(const struct review *r, struct view *ret);
 /* The paths that a plan changes, a deleted directory with its entries. Steps
  * that only set a time are left out. */
 int view_of_plan(struct store *store, const struct plan *plan, struct view *ret,

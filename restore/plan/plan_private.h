@@ -65,8 +65,6 @@ bool planner_same(const struct entry *a, const struct entry *b);
 /* Adds a conflict; with RESOLVE_OURS, a path that is kept. */
 void planner_conflict(struct planner *pl, enum conflict_kind kind,
 		      const char *path);
-/* Adds CONFLICT_UNMERGED. */
-void planner_unmerged(struct planner *pl, const char *path);
 /* planner_conflict(), and skips all paths below. */
 void planner_conflict_subtree(struct planner *pl, enum conflict_kind kind,
 			      const char *path);

@@ -33,7 +33,8 @@ void planner_conflict(struct planner *pl, enum conflict_kind kind,
 		add_conflict(&p->conflicts, kind, path);
 }
 
-void planner_unmerged(struct planner *pl, const char *path)
+/* Adds CONFLICT_UNMERGED. */
+static void add_unmerged(struct planner *pl, const char *path)
 {
 	add_conflict(&pl->plan->conflicts, CONFLICT_UNMERGED, path);
 }
@@ -108,7 +109,7 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 	else if (kind == CONFLICT_BOTH_CHANGED || kind == CONFLICT_BOTH_ADDED)
 		got = plan_merge_file(pl, row, err);
 	if (got == -ENOPKG) {
-		planner_unmerged(pl, row->path);
+		add_unmerged(pl, row->path);
 		return 0;
 	}
 	if (got)
