@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "guard/change/resolve_run.h"
+#include "guard/cli/diffshow.h"
 #include "guard/cli/kinds_show.h"
 #include "guard/cli/output.h"
 #include "guard/review/fold.h"
@@ -629,4 +630,24 @@ int html_report_write(const char *file, const struct session *s,
 	output_print("report of run %s: %s, %s", session_label(s),
 		     text_quote(file), text_size(h.written));
 	return 0;
+}
+
+int html_report_write_run(const char *file, struct context *c,
+			  const struct resolved_run *p, struct err *err)
+{
+	const struct session *s = &p->session;
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	AUTO(judgement) struct judgement j = {0};
+	AUTO(verdict) struct verdict verdict = {0};
+	size_t i;
+
+	if (changes_load_own(c, s, &changes, err) < 0)
+		return -err->num;
+	changes_find_moves(&changes);
+	resolve_run_filter(p, &changes);
+	for (i = 0; i < changes.root_count; i++)
+		diffshow_sort(&changes.roots[i].list);
+	judgement_make(s, &changes, &j);
+	verdict_make(&j, judgement_read(&j, JUDGEMENT_ALL), &verdict);
+	return html_report_write(file, s, &changes, &j, &verdict, err);
 }

@@ -11,6 +11,7 @@
 #ifndef GUARD_CLI_HTML_REPORT_H
 #define GUARD_CLI_HTML_REPORT_H
 
+#include "guard/change/resolve_run.h"
 #include "guard/review/verdict.h"
 
 /* Limits of a report. */
@@ -24,5 +25,8 @@
 int html_report_write(const char *file, const struct session *s,
 		      const struct changes *c, const struct judgement *j,
 		      const struct verdict *verdict, struct err *err);
+/* The same of a run whose changes are not loaded: loads and judges them. */
+int html_report_write_run(const char *file, struct context *c,
+			  const struct resolved_run *p, struct err *err);
 
 #endif

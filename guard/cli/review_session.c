@@ -13,6 +13,7 @@
 #include "guard/cli/review_show.h"
 #include "guard/cli/discard.h"
 #include "guard/cli/exec_all.h"
+#include "guard/cli/html_report.h"
 #include "guard/cli/patch_print.h"
 #include "guard/cli/review_prompt.h"
 #include "guard/cli/verdict_show.h"
@@ -608,6 +609,13 @@ static int try_command(void *arg, const char *command, char **ret_summary,
 	return got;
 }
 
+static int write_html(void *arg, const char *file, struct err *err)
+{
+	struct review_session *v = arg;
+
+	return html_report_write_run(file, v->a->c, v->a->p, err);
+}
+
 /* -ENOTTY: no full screen is possible here. */
 static int review_on_screen(struct review_session *v, const char *note,
 			    struct err *err)
@@ -617,6 +625,7 @@ static int review_on_screen(struct review_session *v, const char *note,
 		mem_alloc(v->count * sizeof(*reviews));
 	auto_free char *branch = mem_printf("guard/%s", session_label(s));
 	auto_free char *patch = mem_printf("%s.patch", session_label(s));
+	auto_free char *html = mem_printf("%s.html", session_label(s));
 	auto_free char *commits_to = find_commits_branch(v);
 	auto_free char *message = NULL;
 	auto_free const char **root_paths =
@@ -629,6 +638,7 @@ static int review_on_screen(struct review_session *v, const char *note,
 		.root_paths = root_paths,
 		.test = v->o->test,
 		.try = try_command,
+		.write_html = write_html,
 		.arg = v,
 		.message = note,
 		.scratch_fd = s->fd,
@@ -637,6 +647,7 @@ static int review_on_screen(struct review_session *v, const char *note,
 		.project = s->project,
 		.branch = branch,
 		.patch = patch,
+		.html = html,
 		.commits_to = commits_to,
 	};
 	enum screen_choice choice;

@@ -30,7 +30,7 @@ struct screen_job {
 	const char *scratch;
 	const char *run; /* label */
 	const char *project; /* path */
-	const char *branch, *patch; /* names for the menu */
+	const char *branch, *patch, *html; /* names for the menu */
 	const char *commits_to; /* the branch that the run's commits move;
 				   NULL: none */
 	const char *const *root_paths; /* absolute, of each root */
@@ -40,7 +40,9 @@ struct screen_job {
 	 * free. */
 	int (*try)(void *arg, const char *command, char **ret_summary,
 		   struct err *err);
-	void *arg;
+	/* Writes the HTML report to a new file. */
+	int (*write_html)(void *arg, const char *file, struct err *err);
+	void *arg; /* of both */
 	const char *message; /* shown at the start, escaped; or NULL */
 };
 

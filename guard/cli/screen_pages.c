@@ -97,7 +97,7 @@ static const char help[] =
 	"clear; elsewhere an apply first shows the three sides, and asks.\n"
 	"\n"
 	"End\n"
-	"  C  menu: apply, commit, patch, keep, discard\n"
+	"  C  menu: apply, commit, patch, report, keep, discard\n"
 	"  q  keep the run, and quit\n"
 	"\n"
 	"Signs in the list: y taken, n left, * in part, v seen; D deleted,\n"
@@ -217,6 +217,8 @@ static void write_menu(const struct screen *s, const struct review_counts *n,
 	buf_add_text(&line, "write them as a patch to ");
 	text_escape_name(&line, job->patch);
 	add_choice(b, taken > 0, "p", buf_text(&line));
+	add_choice(b, true, "h",
+		   "write an HTML report of the whole run to a file");
 	add_choice(b, true, "k", "keep the run for later, and quit");
 	add_choice(b, true, "discard",
 		   "type the word: the run's changes go, your files stay");
@@ -251,28 +253,61 @@ static bool is_discard_typed(struct screen *s)
 	}
 }
 
+static void write_html(struct screen *s)
+{
+	auto_free char *file =
+		screen_prompt(s, "Write the HTML report to:", s->job->html);
+	struct err err;
+	int got;
+
+	if (!file || !*file)
+		return;
+	screen_leave(s);
+	got = s->job->write_html(s->job->arg, file, &err);
+	screen_return(s);
+	if (got < 0)
+		screen_say(s, "%s", err.text);
+	else
+		screen_say(s, "the report is in %s", text_quote(file));
+}
+
+/* The menu until a key; only keys that are possible are in the bar. */
+static int ask_how_to_finish(struct screen *s, const struct review_counts *n,
+			     bool taken, bool commits)
+{
+	struct screen_text page = {0};
+	AUTO(buf) struct buf b = {0}, bar = {0};
+	int key;
+
+	write_menu(s, n, &b);
+	buf_printf(&bar, "%s%s%s h HTML  k keep  d discard  Esc back",
+		   taken ? " a apply " : "", commits ? " c commits " : "",
+		   taken ? " b branch  p patch " : "");
+	screen_text_add(&page, ' ', buf_text(&b), b.len,
+			(size_t)(s->columns > 8 ? s->columns - 4 : 4));
+	key = screen_page(s, " Finish", &page, buf_text(&bar));
+	screen_text_free(&page);
+	return key;
+}
+
 enum screen_choice screen_finish(struct screen *s)
 {
 	for (;;) {
-		struct screen_text page = {0};
-		AUTO(buf) struct buf b = {0};
 		struct review_counts n;
-		bool taken;
+		bool taken, commits;
 		int key;
 
 		review_list_sum(&s->list, &n);
 		taken = n.yes + n.partly > 0;
-		write_menu(s, &n, &b);
-		screen_text_add(&page, ' ', buf_text(&b), b.len,
-				(size_t)(s->columns > 8 ? s->columns - 4 : 4));
-		key = screen_page(s, " Finish", &page,
-				  " a apply  b branch  p patch  k keep  Esc "
-				  "back");
-		screen_text_free(&page);
+		commits = s->job->commits_to && n.yes == n.items;
+		key = ask_how_to_finish(s, &n, taken, commits);
+		screen_hush(s);
 		if (key == 'a' && taken)
 			return SCREEN_APPLY;
-		if (key == 'c' && s->job->commits_to && n.yes == n.items)
+		if (key == 'c' && commits)
 			return SCREEN_COMMITS;
+		if (key == 'h')
+			write_html(s);
 		if (key == 'b' && taken)
 			return SCREEN_BRANCH;
 		if (key == 'p' && taken)

@@ -222,7 +222,15 @@ silent "$out" made
 # --- the other ends ---
 screen 80 24 'guard review'
 shown 'yes 0  no 0  open'
-keys 3
+keys C
+shows 'the bar has only the keys that are possible' \
+	' h HTML  k keep  d discard  Esc back'
+keys a c b p h
+shows 'h asks for the name of a report' 'Write the HTML report to: work.html_'
+keys Enter
+shows 'h writes a report' "the report is in 'work.html'"
+ok 'it is the report of the run' grep -qF .vscode/tasks.json work.html
+keys Escape 3
 shown 'Modified: text'
 keys y C
 shown 'apply 1 change to'
@@ -254,6 +262,23 @@ keys d i s c a r d
 left 0 'discard, typed in full, discards the run'
 is "$(guard status -q)" '' 'no run is pending'
 guard undo -y -q
+
+# --- commits of the run ---
+guard run -q --name commits -- sh -c \
+	'echo c >committed; git add committed
+	git -c user.name=me -c user.email=me@example.org commit -q -m two'
+screen 80 24 'guard review'
+shown 'open 1'
+keys C
+shown '-  apply all with the commits (branch main): take every change first'
+keys Escape
+shown 'Enter text'
+keys A
+shown ' a apply  c commits  b branch'
+keys c
+left 0 'c applies the files with the commits'
+is "$(git log --format=%s -1)" two 'the branch has the commit of the run'
+ok 'the files are applied' test -e committed
 
 # --- conflicts ---
 seq 1 40 >both
