@@ -715,9 +715,14 @@ bool screen_is_possible(void)
 {
 	struct winsize size = {0};
 
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
-	    !output_term_is_capable())
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return false;
+	if (!output_term_is_capable()) {
+		output_print("the terminal has no full screen (TERM is %s), "
+			     "using --plain",
+			     text_quote(getenv("TERM") ?: ""));
+		return false;
+	}
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || !size.ws_row ||
 	    !size.ws_col)
 		return false;
@@ -752,10 +757,7 @@ enum screen_choice screen_run(const struct screen_job *job)
 	struct err err;
 
 	if (screen_open(&s, &err) < 0) {
-		if (err.num == ENOPKG)
-			output_print("no libncursesw6, using --plain");
-		else
-			output_print("%s, using --plain", err.text);
+		output_print("%s (using --plain)", err.text);
 		return SCREEN_NOT;
 	}
 	review_list_make(&s.list, job->reviews, job->count, job->decisions);

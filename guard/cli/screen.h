@@ -46,8 +46,8 @@ struct screen_job {
 	const char *message; /* shown at the start, escaped; or NULL */
 };
 
-/* Whether stdin and stdout can have a full screen. Says why not, unless that is
- * the user's wish (TERM=dumb). */
+/* Whether stdin and stdout can have a full screen. Says why a terminal
+ * cannot. */
 bool screen_is_possible(void);
 /* Until the user leaves. The answers are in the reviews. */
 enum screen_choice screen_run(const struct screen_job *job);

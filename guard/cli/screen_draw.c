@@ -526,6 +526,10 @@ void screen_draw(struct screen *s)
 	row = s->in_text ? l.text_row + (int)(s->line - s->text_top)
 			 : l.list_row + (int)(s->list.at - s->list_top);
 	column = s->in_text ? l.text_column : 0;
+	if (s->asks && s->message) {
+		row = s->rows - BAR_ROWS - 1;
+		column = (int)text_width(s->message) - 1;
+	}
 	screen_term_end(s->term, row, column);
 }
 

@@ -158,7 +158,9 @@ char *screen_prompt(struct screen *s, const char *question, const char *begin)
 		text_escape(&shown, text.data, text.len, false);
 		buf_add_char(&shown, '_');
 		screen_say(s, "%s", buf_text(&shown));
+		s->asks = true;
 		screen_draw(s);
+		s->asks = false;
 		key = screen_term_key(s->term);
 		if (key == '\n')
 			break;
@@ -237,7 +239,9 @@ static bool is_discard_typed(struct screen *s)
 	for (;;) {
 		screen_say(s, "Discard the run? Type the word: %.*s_", (int)len,
 			   wanted);
+		s->asks = true;
 		screen_draw(s);
+		s->asks = false;
 		if (!wanted[len]) {
 			screen_hush(s);
 			return true;

@@ -32,6 +32,7 @@ struct screen {
 	bool words;
 
 	char *message; /* escaped; until the next key */
+	bool asks; /* the message is a question, and has the cursor */
 	regex_t regex;
 	bool searched; /* regex is valid */
 	bool all_decided; /* the menu comes by itself */

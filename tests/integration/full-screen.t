@@ -68,7 +68,16 @@ looks 'the first screen at 80x24' <<'END'
  y take  n leave  u open   Y N directory  b B bucket  s split  e edit  U undo
  Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep
 END
-keys 2 j
+keys j
+shown '>  D !! uploads'
+is "$(tm display-message -p '#{cursor_x} #{cursor_y}')" \
+	"0 $(($(grep -n '^>' "$out" | cut -d : -f 1) - 1))" \
+	'the cursor of the terminal is on the selected row'
+keys /
+shown 'Find (regular expression): _'
+is "$(tm display-message -p '#{cursor_x} #{cursor_y}')" '27 21' \
+	'it is in a question'
+keys Escape 2 j
 shows 'a hostile name and text leave the screen as it is' \
 	' + a\x1b[2J\x1b[24;1Hb <U+202E> c'
 is "$(sed -n '24p' "$out")" \
@@ -120,8 +129,22 @@ looks 'the same screen at 120x30' <<'END'
  y take  n leave  u open   Y N directory  b B bucket  s split  e edit  U undo
  Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep
 END
+tm resize-window -x 50 -y 10
+shows 'a window that is too small says so' 'The window is too small: 60x15.'
+tm resize-window -x 80 -y 24
+shows 'in a larger one the review goes on' 'Enter text'
 keys q
 left 1 'q applies nothing'
+
+screen 80 24 'TERM=screen-256color guard review'
+shows 'a terminal with 256 colors has the full screen' 'Enter text'
+keys 3
+shown 'Modified: src/one.c'
+drawn "$out"
+tm capture-pane -ep >"$out"
+ok 'with 256 colors changed words have a shade' grep -q '48;5;22' "$out"
+keys q
+left 1 'the screen with 256 colors ends'
 
 # --- answers ---
 screen 80 24 'guard review'
@@ -425,12 +448,39 @@ no 'NO_COLOR takes all colors away' grep -q "$(printf '\033\\[[0-9;]*3[1-6]')" \
 	"$out"
 keys q
 left 1 'the screen without colors ends'
-screen 80 24 'TERM=screen-16color guard review --forget'
-shown 'Enter text'
+infocmp -x screen | sed 's/^screen|/screen-16color|/;s/colors#[^,]*/colors#16/
+	s/pairs#[^,]*/pairs#256/' >"$T/16.ti"
+ok 'a terminal with 16 colors is described' tic -x -o "$T/terminfo" "$T/16.ti"
+screen 80 24 "TERMINFO='$T/terminfo' TERM=screen-16color guard review --forget"
+shows 'a terminal with 16 colors has the full screen' 'Enter text'
+drawn "$T/16"
 tm capture-pane -ep >"$out"
 ok 'deletions are red with 16 colors' grep -q "$(printf '\033\\[31mD')" "$out"
 keys q
 left 1 'the screen with 16 colors ends'
+screen 80 24 'TERM=vt100 guard review --forget'
+shows 'a vt100 has the full screen' 'Enter text'
+drawn "$T/none"
+ok 'without colors the screen has the same text' same "$T/16" "$T/none"
+tm capture-pane -ep >"$out"
+no 'TERM=vt100 has no colors' grep -q "$(printf '\033\\[[0-9;]*3[1-6]')" "$out"
+keys q
+left 1 'the screen of a vt100 ends'
+screen 80 24 'TERM=dumb guard review'
+shows 'a dumb terminal asks line by line' 'Apply this deletion'
+tm capture-pane -p -S - >"$out"
+ok 'the reason is said once' test \
+	"$(grep -c "(TERM is 'dumb'), using --plain" "$out")" = 1
+keys q Enter
+left 1 'the prompts of a dumb terminal end'
+mkdir "$T/lib"
+: >"$T/lib/libncursesw.so.6"
+screen 80 24 "LD_LIBRARY_PATH='$T/lib' guard review"
+shows 'without ncursesw the review asks line by line' 'Apply this deletion'
+tm capture-pane -Jp -S - >"$out"
+says "$out" 'install it: apt-get install libncursesw6'
+keys q Enter
+left 1 'the review without ncursesw ends'
 screen 59 24 'guard review'
 shows 'a small terminal asks line by line' 'Apply this deletion'
 tm capture-pane -p -S - >"$out"

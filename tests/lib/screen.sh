@@ -7,6 +7,7 @@
 #					counts them in $typed
 #	shown TEXT			waits for the text; the screen is in $out
 #	shows TITLE TEXT		the same as a check
+#	drawn FILE			the screen, once it does not change
 #	looks TITLE			the screen is the text on stdin
 #	left STATUS TITLE		the command has ended
 # shellcheck disable=SC2154 # variables of tap.sh
@@ -33,6 +34,14 @@ shown() {
 		[ "$(date +%s)" -lt $until ] || break
 	done
 	return 1
+}
+
+drawn() {
+	: >"$1"
+	until tm capture-pane -p >"$1.now" && cmp -s "$1.now" "$1" &&
+		[ -s "$1" ]; do
+		mv "$1.now" "$1"
+	done
 }
 
 shows() {
