@@ -709,6 +709,9 @@ static int run_review(struct review_session *v, struct err *err)
 		compared = false;
 		output_print("texts are not compared: %s", missing.text);
 	}
+	/* An apply plans again; of many changes a plan is large. */
+	for (i = 0; i < v->count; i++)
+		plan_free(&v->parts[i].root->plan);
 	if (n.items && !v->o->short_head)
 		judge_review(v);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
