@@ -411,14 +411,19 @@ static void load_skipped_commands(struct history *h, struct store *store,
 				  struct skipping *s)
 {
 	const struct command_of *all = s->commands.items;
+	bool sorted = false;
 	size_t i;
 
-	VEC_SORT(&s->commands, compare_commands);
-	for (i = 0; i < h->count && s->commands.count; i++) {
+	for (i = 0; i < h->count; i++) {
 		const char *id = h->rows[i].snapshot.run_id;
-		const uint32_t run = *id ? changed_paths_hash(id) : 0;
+		const uint32_t run = changed_paths_hash(id);
 		size_t low = 0, high = s->commands.count;
 
+		if (!*id)
+			continue;
+		if (!sorted)
+			VEC_SORT(&s->commands, compare_commands);
+		sorted = true;
 		while (low < high) {
 			size_t mid = low + (high - low) / 2;
 
@@ -427,7 +432,7 @@ static void load_skipped_commands(struct history *h, struct store *store,
 			else
 				high = mid;
 		}
-		while (run && low-- > 0 && all[low].run == run)
+		while (low-- > 0 && all[low].run == run)
 			if (load_command(h, store, all[low].seq, id))
 				break;
 	}

@@ -251,11 +251,11 @@ row_apply_few() {
 	rm -f "$base/patch" "$base/round"
 }
 
-# The same small commands in a fresh state, and in one with many applied runs
-# and their snapshots and packs.
+# The same small commands in a fresh state, and in one with many applied runs,
+# more snapshots, and the packs of all of them.
 row_kept() {
-	count=1000
-	[ -z "$quick" ] || count=50
+	count=1000 more=6000
+	[ -z "$quick" ] || count=50 more=100
 	for name in fresh kept; do
 		project=$base/$name/project
 		mkdir -p "$project" "$base/$name/small"
@@ -266,6 +266,13 @@ row_kept() {
 			cd "$base/$name/small"
 			"$guard" run -q -- sh -c 'echo x >file'
 			cd "$project"
+			i=0
+			[ $name = kept ] || i=$((more - 1))
+			while [ $i -lt $more ]; do
+				echo $((i % 2)) >other
+				"$guard" snapshot -q
+				i=$((i + 1))
+			done
 			i=0
 			[ $name = kept ] || i=$((count - 1))
 			while [ $i -lt $count ]; do
