@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
-#include "guard/agent/members.h"
+#include "guard/agent/settings.h"
 #include "guard/change/recover.h"
 #include "guard/state/report.h"
 #include "restore/workspace.h"
@@ -482,9 +482,13 @@ static int plan_members(struct context *c, struct changeset_root *root,
 
 	if ((!had && old.mode) ||
 	    !read_entry(c->store, &root->base.root, m->file, &left, &after) ||
-	    !read_entry(c->store, &root->now.root, m->file, &present, &now) ||
-	    !members_undo(m, had ? &before : NULL, &after, &now, &text))
+	    !read_entry(c->store, &root->now.root, m->file, &present, &now))
 		return 0;
+	got = settings_undo(m, had ? &before : NULL, &after, &now, &text, err);
+	if (got <= 0)
+		return got < 0 ? err_context(err, "%s cannot be read",
+					     text_quote(m->file))
+			       : 0;
 	wanted = present;
 	wanted.size = text.len;
 	if (content_put_bytes(c->store, text.data, text.len, &wanted.content,

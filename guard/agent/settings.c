@@ -49,6 +49,25 @@ bool settings_compare(const struct members *m, const struct buf *before,
 	return !d.bad;
 }
 
+int settings_undo(const struct members *m, const struct buf *before,
+		  const struct buf *after, const struct buf *now,
+		  struct buf *ret, struct err *err)
+{
+	AUTO(buf) struct buf members = {0}, answer = {0};
+
+	add_members(&members, m);
+	if (parse_call(PARSE_MEMBERS_UNDO,
+		       (struct parse_text[]){text_of(&members), text_of(before),
+					     text_of(after), text_of(now)},
+		       4, &answer, err) < 0)
+		return -err->num;
+	if (!answer.len || answer.data[0] > 1 ||
+	    (answer.data[0] == 0 && answer.len > 1))
+		return parse_refuse(err);
+	buf_add(ret, answer.data + 1, answer.len - 1);
+	return answer.data[0];
+}
+
 void settings_texts(const struct members *m, struct buf *file,
 		    void (*each)(void *arg, const char *text), void *arg)
 {

@@ -3,11 +3,18 @@
 #ifndef GUARD_AGENT_SETTINGS_H
 #define GUARD_AGENT_SETTINGS_H
 
+#include "base/err.h"
 #include "guard/agent/members.h"
 
 /* As members_compare(). False, too, if the worker fails. */
 bool settings_compare(const struct members *m, const struct buf *before,
 		      const struct buf *now, members_visit *each, void *arg);
+
+/* As members_undo(). -EPROTO and other errors: the worker failed. 1: the new
+ * text is appended; 0: no member goes back. */
+int settings_undo(const struct members *m, const struct buf *before,
+		  const struct buf *after, const struct buf *now,
+		  struct buf *ret, struct err *err);
 
 /* As members_texts(). If the worker fails, the complete file. */
 void settings_texts(const struct members *m, struct buf *file,

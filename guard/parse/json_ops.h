@@ -1,5 +1,6 @@
 /*
- * The operations of the parsing worker that read settings of agents.
+ * The operations of the parsing worker that read JSON: settings of agents, and
+ * files that the rules judge.
  *
  * Answers, with the numbers of base/codec.h:
  *
@@ -7,6 +8,9 @@
  *		that differs: u8 letter, text name
  *	member	texts that may name a command
  *	texts
+ *	undo	u8: 1 and the new text; 0: no member goes back
+ *	lines	u8: 1 if it is JSON, else 0; then for each value its path and
+ *its text, each with a NUL behind it
  */
 #ifndef GUARD_PARSE_JSON_OPS_H
 #define GUARD_PARSE_JSON_OPS_H
@@ -19,5 +23,11 @@ int json_ops_members(const struct parse_text *in, struct buf *ret,
 /* The same; the file */
 int json_ops_member_texts(const struct parse_text *in, struct buf *ret,
 			  struct err *err);
+/* The same; before, after, now */
+int json_ops_members_undo(const struct parse_text *in, struct buf *ret,
+			  struct err *err);
+/* The text. -E2BIG: the answer would be longer than 64 MiB. */
+int json_ops_lines(const struct parse_text *in, struct buf *ret,
+		   struct err *err);
 
 #endif

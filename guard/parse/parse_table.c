@@ -12,4 +12,6 @@ const struct parse_row parse_table[PARSE_OPS] = {
 	[PARSE_COMPARE] = {git_ops_compare, 1},
 	[PARSE_MEMBERS] = {json_ops_members, 3},
 	[PARSE_MEMBER_TEXTS] = {json_ops_member_texts, 2},
+	[PARSE_MEMBERS_UNDO] = {json_ops_members_undo, 4},
+	[PARSE_JSON_LINES] = {json_ops_lines, 1},
 };

@@ -8,8 +8,8 @@
  * Each risk has the id of its rule, which stays the same between versions. All
  * rules are rows of tables: risk_names.c (names), risk_content.c (lines that a
  * change adds to such a file), risk_text.c (any text), risk_shape.c (the rest).
- * All functions here are pure apart from the callbacks of struct risk_file and
- * the user's rules (risk_user.c).
+ * All functions here are pure apart from the callbacks of struct risk_file, the
+ * user's rules (risk_user.c) and the parsing worker, which reads JSON.
  */
 #ifndef GUARD_RULES_RISK_H
 #define GUARD_RULES_RISK_H

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/err.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "guard/rules/risk_private.h"
@@ -708,12 +709,44 @@ static bool begins_with(const struct buf *b, const char *text)
 	return b->len >= len && memcmp(b->data, text, len) == 0;
 }
 
+/* got: as from risk_lines_parse(). */
+static void add_unparsed(int got, const struct err *err, enum risk_level level,
+			 struct risks *ret)
+{
+	auto_free char *text =
+		got < 0 ? mem_printf("cannot be read (%s): its settings are "
+				     "unknown",
+				     err->text)
+			: mem_strdup("is not valid JSON, or has a key twice: "
+				     "its settings are unknown");
+	const struct risk_rule rule = {"not-parsed", level, false, text};
+
+	risk_add(ret, &rule, RISK_NONE);
+}
+
+/* Without an old side that can be parsed, all lines are new. */
+static void parse_old(enum risk_format format, const struct buf *old,
+		      struct risk_lines *before, struct risks *ret)
+{
+	struct err err;
+	int got = risk_has_nul(old)
+			  ? 0
+			  : risk_lines_parse(format, old, before, &err);
+
+	if (got < 0)
+		add_unparsed(got, &err, RISK_NOTE, ret);
+	if (got <= 0)
+		risk_lines_free(before);
+}
+
 void risk_judge_content(const char *path, const struct risk_rule *rule,
 			enum risk_as as, const struct buf *old,
 			const struct buf *now, struct risks *ret)
 {
 	AUTO(risk_lines) struct risk_lines before = {0}, after = {0};
 	enum risk_format format;
+	struct err err;
+	int got;
 
 	if (as == AS_AGENT)
 		as = begins_with(now, "#!") ? AS_NAME : agent_file_as(path);
@@ -725,19 +758,13 @@ void risk_judge_content(const char *path, const struct risk_rule *rule,
 	/* Scripts and the like beside the settings. */
 	if ((as == AS_EDITOR || as == AS_CONTAINER) && format == FORMAT_PLAIN)
 		as = AS_ADDED;
-	if (!risk_lines_parse(format, now, &after)) {
-		static const struct risk_rule invalid = {
-			"not-parsed", RISK_NOTE, false,
-			"is not valid JSON, or has a key twice: its settings "
-			"are unknown"};
-
+	got = risk_lines_parse(format, now, &after, &err);
+	if (got <= 0) {
 		risk_add(ret, rule, RISK_NONE);
-		risk_add(ret, &invalid, RISK_NONE);
+		add_unparsed(got, &err, RISK_NOTE, ret);
 		return;
 	}
-	/* Without an old side that can be parsed, all lines are new. */
-	if (risk_has_nul(old) || !risk_lines_parse(format, old, &before))
-		risk_lines_free(&before);
+	parse_old(format, old, &before, ret);
 	if (judge_lines(rule, as, comment_of(path_name(path), format), &before,
 			&after, ret))
 		return;
@@ -765,6 +792,8 @@ void risk_judge_shape(const char *path, const struct buf *old,
 	static const struct risk_rule none = {0};
 	enum risk_as as = AS_SHAPE;
 	enum risk_format format = FORMAT_JSON;
+	struct err err;
+	int got;
 
 	if ((has_suffix(path, ".yml") || has_suffix(path, ".yaml")) &&
 	    has_text(now, "jobs:") && has_text(now, "runs-on:")) {
@@ -776,10 +805,16 @@ void risk_judge_shape(const char *path, const struct buf *old,
 		     has_text(now, "\"tasks\""))) {
 		return;
 	}
-	if (risk_has_nul(now) || !risk_lines_parse(format, now, &after))
+	if (risk_has_nul(now))
 		return;
-	if (risk_has_nul(old) || !risk_lines_parse(format, old, &before))
-		risk_lines_free(&before);
+	got = risk_lines_parse(format, now, &after, &err);
+	if (got <= 0) {
+		/* Settings of a known kind, maybe made for that. */
+		if (got < 0)
+			add_unparsed(got, &err, RISK_HIGH, ret);
+		return;
+	}
+	parse_old(format, old, &before, ret);
 	(void)judge_lines(&none, as, format == FORMAT_YAML ? "#" : NULL,
 			  &before, &after, ret);
 }

@@ -1,23 +1,21 @@
 /*
  * Lines of settings, with their places, and which of them a change adds. Small
  * scanners stand for parsers of YAML, TOML and make: they err towards a place
- * that is too long, never towards an added line that is overlooked.
+ * that is too long, never towards an added line that is overlooked. JSON is
+ * read in the parsing worker.
  */
 #include <ctype.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "guard/rules/risk_place.h"
 #include "guard/rules/risk_private.h"
+#include "restore/parse/parse.h"
 
 #define DEPTH_MAX 32 /* of YAML; deeper keys count as values */
-/* Bytes of a key, and of a place: each line has a copy. */
-#define KEY_MAX 100
-#define PATH_MAX_LEN 400
-#define PATH_END 200
 
 void risk_lines_free(struct risk_lines *l)
 {
@@ -38,23 +36,6 @@ static const char *keep_path(struct risk_lines *l, const char *path)
 	    strcmp(l->paths->items[l->paths->count - 1], path) != 0)
 		names_add(l->paths, path);
 	return l->paths->items[l->paths->count - 1];
-}
-
-/* The place of a key below another place, to free. Of one that is too long, the
- * middle goes. */
-static char *join_key(const char *path, const char *key, size_t key_len)
-{
-	size_t len = strlen(path);
-	const char *end = "";
-
-	if (key_len > KEY_MAX)
-		key_len = KEY_MAX;
-	if (len > PATH_MAX_LEN - KEY_MAX) {
-		end = path + len - PATH_END / 2;
-		len = PATH_END / 2;
-	}
-	return mem_printf("%.*s%s%s%.*s", (int)len, path, end,
-			  *path && key_len ? "." : "", (int)key_len, key);
 }
 
 static void add_line(struct risk_lines *l, const char *path, const char *text,
@@ -120,8 +101,8 @@ static const char *scan_yaml_line(struct yaml_scan *y, const char *line)
 	len = yaml_key_len(text);
 	if (len && y->depth < DEPTH_MAX) {
 		bool quoted = *text == '"' || *text == '\'';
-		char *path =
-			join_key(yaml_path(y), text + quoted, len - 2 * quoted);
+		char *path = risk_place_join(yaml_path(y), text + quoted,
+					     len - 2 * quoted);
 
 		y->keys[y->depth].indent = indent;
 		y->keys[y->depth++].path = path;
@@ -146,7 +127,7 @@ struct ini_scan {
 static void set_ini_path(struct ini_scan *s, const char *key, size_t len)
 {
 	free(s->path);
-	s->path = join_key(s->section, key, len);
+	s->path = risk_place_join(s->section, key, len);
 }
 
 /* Behind the section's name, which may have brackets between its quotes: git
@@ -270,100 +251,42 @@ static const char *scan_plain_line(struct plain_scan *s, const char *line)
 
 /* --- JSON --- */
 
-/* Editors end a line there, and JavaScript, too. */
-static bool ends_json_line(const char *at)
+/* Pairs of texts, each with a NUL behind it. False: of another form. */
+static bool take_json_values(char *bytes, size_t len, struct risk_lines *ret)
 {
-	return !*at || *at == '\n' || *at == '\r' ||
-	       strncmp(at, "\u2028", 3) == 0 || strncmp(at, "\u2029", 3) == 0;
+	const char *at = bytes + 1, *end = bytes + len;
+
+	if (end[-1] != '\0' && at != end)
+		return false;
+	while (at < end) {
+		const char *path = at, *text = path + strlen(path) + 1;
+
+		if (text >= end)
+			return false;
+		*VEC_ADD(ret) = (struct risk_line){.path = path, .text = text};
+		at = text + strlen(text) + 1;
+	}
+	return true;
 }
 
-/* Blanks for the comments and last commas that settings of editors have. */
-static void blank_json_comments(char *text)
+static int parse_json(const struct buf *text, struct risk_lines *ret,
+		      struct err *err)
 {
-	char *at = text, *comma = NULL;
+	const struct parse_text in = {text->data, text->len};
+	AUTO(buf) struct buf answer = {0};
+	size_t len;
 
-	while (*at) {
-		if (*at == '"') {
-			comma = NULL;
-			for (at++; *at && *at != '"'; at++)
-				at += *at == '\\' && at[1];
-			at += *at == '"';
-		} else if (at[0] == '/' && at[1] == '/') {
-			while (!ends_json_line(at))
-				*at++ = ' ';
-		} else if (at[0] == '/' && at[1] == '*') {
-			while (*at && !(at[0] == '*' && at[1] == '/'))
-				*at++ = ' ';
-			if (*at)
-				at[0] = at[1] = ' ';
-		} else {
-			if ((*at == '}' || *at == ']') && comma)
-				*comma = ' ';
-			if (!isspace((unsigned char)*at))
-				comma = *at == ',' ? at : NULL;
-			at++;
-		}
-	}
-}
-
-static void add_json_value(struct risk_lines *l, const char *path,
-			   json_t *value)
-{
-	char *text = NULL;
-
-	if (json_is_string(value)) {
-		text = mem_strdup(json_string_value(value));
-	} else {
-		char *dumped = json_dumps(value, JSON_ENCODE_ANY);
-
-		text = mem_strdup(dumped ? dumped : "");
-		free(dumped);
-	}
-	names_add(l->paths, text);
-	free(text);
-	text = l->paths->items[l->paths->count - 1];
-	add_line(l, path, text, 0);
-}
-
-/* Entries of an array have its path: an entry before them moves none. */
-static void add_json(struct risk_lines *l, const char *path, json_t *value)
-{
-	const char *key;
-	json_t *item;
-	size_t i;
-
-	if (!json_is_object(value) && !json_is_array(value)) {
-		add_json_value(l, path, value);
-		return;
-	}
-	json_object_foreach(value, key, item)
-	{
-		auto_free char *below = join_key(path, key, strlen(key));
-
-		add_json(l, below, item);
-	}
-	json_array_foreach(value, i, item) add_json(l, path, item);
-	if (!json_object_size(value) && !json_array_size(value))
-		add_json_value(l, path, value);
-}
-
-static bool parse_json(const char *text, struct risk_lines *ret)
-{
-	auto_free char *copy = mem_strdup(text);
-	/* Tools disagree on which of two equal keys counts. */
-	const size_t flags = JSON_DECODE_ANY | JSON_REJECT_DUPLICATES;
-	json_t *value = json_loads(copy, flags, NULL);
-
-	if (!value) {
-		blank_json_comments(copy);
-		value = json_loads(copy, flags, NULL);
-	}
 	ret->keyed = true;
-	ret->paths = mem_zalloc(sizeof(*ret->paths));
-	if (value)
-		add_json(ret, "", value);
-	json_decref(value);
-	return value != NULL;
+	if (parse_call(PARSE_JSON_LINES, &in, 1, &answer, err) < 0)
+		return -err->num;
+	len = answer.len;
+	ret->bytes = buf_take_text(&answer);
+	if (len == 1 && ret->bytes[0] == 0)
+		return 0;
+	if (!len || ret->bytes[0] != 1 ||
+	    !take_json_values(ret->bytes, len, ret))
+		return parse_refuse(err);
+	return 1;
 }
 
 /* --- all formats --- */
@@ -376,15 +299,20 @@ static void trim_line(char *line)
 		line[--len] = '\0';
 }
 
-static void split_lines(enum risk_format format, struct risk_lines *ret)
+void risk_lines_split(enum risk_format format, const struct buf *bytes,
+		      struct risk_lines *ret)
 {
 	struct yaml_scan yaml = {0};
 	struct ini_scan ini = {format, mem_strdup(""), mem_strdup(""),
 			       .has_key = false};
 	struct plain_scan plain = {.format = format, .path = ""};
-	char *at = ret->bytes, *end;
+	char *at, *end;
 	size_t number = 0;
 
+	ret->bytes =
+		bytes->len ? mem_strndup((const char *)bytes->data, bytes->len)
+			   : mem_strdup("");
+	at = ret->bytes;
 	if (strncmp(at, "\xef\xbb\xbf", 3) == 0)
 		at += 3;
 	for (; *at; at = end) {
@@ -411,16 +339,13 @@ static void split_lines(enum risk_format format, struct risk_lines *ret)
 	free(ini.path);
 }
 
-bool risk_lines_parse(enum risk_format format, const struct buf *bytes,
-		      struct risk_lines *ret)
+int risk_lines_parse(enum risk_format format, const struct buf *bytes,
+		     struct risk_lines *ret, struct err *err)
 {
-	if (!bytes->len)
-		return true;
-	ret->bytes = mem_strndup((const char *)bytes->data, bytes->len);
-	if (format == FORMAT_JSON)
-		return parse_json(ret->bytes, ret);
-	split_lines(format, ret);
-	return true;
+	if (bytes->len && format == FORMAT_JSON)
+		return parse_json(bytes, ret, err);
+	risk_lines_split(format, bytes, ret);
+	return 1;
 }
 
 /* --- comparison --- */

@@ -103,15 +103,18 @@ struct risk_line {
 struct risk_lines {
 	struct risk_line *items;
 	size_t count, capacity;
-	char *bytes; /* of the texts */
+	char *bytes; /* of the texts, and of the paths of JSON */
 	struct names *paths;
 	bool keyed; /* JSON: a line is the value at its path */
 };
 
-/* Splits a text into lines with their places. False: it is not of the format.
- */
-bool risk_lines_parse(enum risk_format format, const struct buf *bytes,
+/* Splits a text of any format but JSON into lines with their places. */
+void risk_lines_split(enum risk_format format, const struct buf *bytes,
 		      struct risk_lines *ret);
+/* The same for all formats. 1; 0: it is not of the format; a negative errno:
+ * the parsing worker could not read it. */
+int risk_lines_parse(enum risk_format format, const struct buf *bytes,
+		     struct risk_lines *ret, struct err *err);
 void risk_lines_free(struct risk_lines *l);
 /* Sets `added` of each line that `old` does not have at such a place. Versions
  * and hashes count as equal, and blanks and comments (from this text on; NULL:

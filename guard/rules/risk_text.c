@@ -428,7 +428,7 @@ static bool contains(const struct buf *b, const char *text)
 	return b->len && memmem(b->data, b->len, text, strlen(text));
 }
 
-/* Whether a line breaks a rule. The lines are those of risk_lines_parse(), with
+/* Whether a line breaks a rule. The lines are those of risk_lines_split(), with
  * their blanks. */
 static bool has_bad_line(const char *path, const struct buf *text)
 {
@@ -467,7 +467,7 @@ static void judge_lines(const char *path, const struct buf *old,
 
 	if (!has_bad_line(path, now))
 		return;
-	(void)risk_lines_parse(FORMAT_PLAIN, now, &after);
+	risk_lines_split(FORMAT_PLAIN, now, &after);
 	for (i = 0; i < after.count; i++) {
 		struct broken broken[LINE_RULES + 1];
 		size_t k;
@@ -477,8 +477,7 @@ static void judge_lines(const char *path, const struct buf *old,
 			continue;
 		if (!compared) {
 			if (!risk_has_nul(old))
-				(void)risk_lines_parse(FORMAT_PLAIN, old,
-						       &before);
+				risk_lines_split(FORMAT_PLAIN, old, &before);
 			risk_lines_compare_bytes(&after, &before);
 			compared = true;
 		}

@@ -226,9 +226,9 @@ static bool read_added_lines(const struct risk_file *f, struct risk_lines *now)
 		return false;
 	if (risk_has_nul(&now_bytes))
 		return true;
-	(void)risk_lines_parse(FORMAT_PLAIN, &now_bytes, now);
+	risk_lines_split(FORMAT_PLAIN, &now_bytes, now);
 	if (!risk_has_nul(&old_bytes))
-		(void)risk_lines_parse(FORMAT_PLAIN, &old_bytes, &old);
+		risk_lines_split(FORMAT_PLAIN, &old_bytes, &old);
 	risk_lines_compare_bytes(now, &old);
 	return true;
 }

@@ -38,6 +38,9 @@ enum parse_op {
 	/* Without. */
 	PARSE_MEMBERS, /* patterns, before, now -> members (settings.c) */
 	PARSE_MEMBER_TEXTS, /* patterns, file -> texts (settings.c) */
+	PARSE_MEMBERS_UNDO, /* patterns, before, after, now -> text (settings.c)
+			     */
+	PARSE_JSON_LINES, /* text -> values (risk_lines.c) */
 	PARSE_OPS
 };
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "guard/agent/settings.h"
+#include "guard/rules/risk_private.h"
 #include "restore/git/hunks.h"
 #include "restore/git/similar.h"
 #include "restore/git/textmerge.h"
@@ -104,7 +105,8 @@ static void see_text(void *arg, const char *text)
 static void settings(const struct buf *old, const struct buf *now)
 {
 	const struct members m = {"a.json", "", "/p"};
-	AUTO(buf) struct buf file = {0};
+	AUTO(buf) struct buf file = {0}, undone = {0};
+	struct err err;
 	size_t count = 0;
 
 	buf_add(&file, now->data, now->len);
@@ -113,6 +115,25 @@ static void settings(const struct buf *old, const struct buf *now)
 	parse_end();
 	op = PARSE_MEMBER_TEXTS;
 	settings_texts(&m, &file, see_text, &count);
+	parse_end();
+	op = PARSE_MEMBERS_UNDO;
+	must(settings_undo(&m, old, old, now, &undone, &err) == 1 ||
+	     !undone.len);
+}
+
+static void values(const struct buf *old, const struct buf *now)
+{
+	AUTO(risk_lines) struct risk_lines lines = {0};
+	struct err err;
+	size_t i, len = 0;
+
+	(void)now;
+	op = PARSE_JSON_LINES;
+	if (risk_lines_parse(FORMAT_JSON, old, &lines, &err) > 0 && old->len)
+		for (i = 0; i < lines.count; i++)
+			len += strlen(lines.items[i].path) +
+			       strlen(lines.items[i].text) + 2;
+	must(len <= lie.len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -123,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		.silence = 60,
 	};
 	static void (*const calls[])(const struct buf *, const struct buf *) = {
-		difference, merge, similarity, settings};
+		difference, merge, similarity, settings, values};
 	AUTO(buf) struct buf old = {0}, now = {0};
 	struct dec d = dec_start(data, len);
 	uint8_t which = dec_u8(&d), old_len = dec_u8(&d), now_len = dec_u8(&d);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "guard/parse/parse_worker.h"
 #include "guard/rules/risk_private.h"
 #include "guard/rules/twins.h"
 #include "tests/fuzz/fuzz.h"
@@ -63,12 +64,13 @@ static void check_risks(const struct risks *r)
 static void check_lines(const struct buf *text)
 {
 	enum risk_format format;
+	struct err err;
 	size_t i;
 
 	for (format = FORMAT_PLAIN; format <= FORMAT_YAML; format++) {
 		AUTO(risk_lines) struct risk_lines l = {0};
 
-		(void)risk_lines_parse(format, text, &l);
+		must(risk_lines_parse(format, text, &l, &err) >= 0);
 		for (i = 0; i < l.count; i++)
 			must(strlen(l.items[i].path) <= PATH_LONGEST);
 		risk_lines_compare(&l, &l, "#");
@@ -126,6 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (!len)
 		return 0;
+	parse_worker_install();
 	nul = memchr(data + 1, '\0', len - 1);
 	buf_add(&sides[0], data + 1, nul ? (size_t)(nul - data) - 1 : len - 1);
 	if (nul)

@@ -15,6 +15,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "guard/parse/parse_worker.h"
 #include "guard/rules/risk.h"
 
 #define OID_LEN 40
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
 			    stderr);
 		return 2;
 	}
+	parse_worker_install();
 	command = mem_printf("git -C '%s' log --no-merges --format=%%H -n %d",
 			     dir, most);
 	if (!read_output(command, &log))

