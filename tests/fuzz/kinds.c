@@ -2,6 +2,7 @@
  * Kinds of hunks, of any bytes: the old text, a NUL, the new text. The first
  * byte tells how often the difference is added.
  */
+#include "guard/parse/parse_worker.h"
 #include "guard/review/kinds.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -14,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	size_t i, n, hunks = 0, families = 0;
 	bool ambiguous;
 	struct err err;
+	int got;
 
 	if (!len)
 		return 0;
@@ -21,7 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	buf_add(&old, data + 1, nul ? (size_t)(nul - data) - 1 : len - 1);
 	if (nul)
 		buf_add(&now, nul + 1, (size_t)(data + len - nul) - 1);
-	if (hunks_make(&old, &now, &h, &err))
+	parse_worker_install();
+	got = hunks_make(&old, &now, &h, &err);
+	must(got >= 0);
+	if (got)
 		return 0;
 	for (n = 0; n <= data[0] % 3u; n++)
 		for (i = 0; i < h.count; i++)
