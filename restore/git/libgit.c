@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/single_threaded.h>
 
 #include "base/auto.h"
 #include "base/library.h"
@@ -21,6 +23,29 @@ static const struct library_symbol symbols[] = {
 #undef SYMBOL
 };
 
+/*
+ * The initialization would parse all certificates of the machine for TLS, which
+ * takes twice as long as loading the library. It goes on without them if their
+ * file cannot be opened: no descriptor is free. Another thread would miss its
+ * descriptors, too.
+ */
+static int init_without_files(void)
+{
+	struct rlimit limit, none;
+	bool limited =
+		__libc_single_threaded && getrlimit(RLIMIT_NOFILE, &limit) == 0;
+	int got;
+
+	if (limited) {
+		none = (struct rlimit){0, limit.rlim_max};
+		limited = setrlimit(RLIMIT_NOFILE, &none) == 0;
+	}
+	got = calls.libgit2_init();
+	if (limited)
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	return got < 0 && limited ? calls.libgit2_init() : got;
+}
+
 static void start_libgit(void)
 {
 	static const int levels[] = {
@@ -35,7 +60,7 @@ static void start_libgit(void)
 			 sizeof(symbols) / sizeof(*symbols), &calls,
 			 &failed) < 0)
 		return;
-	if (calls.libgit2_init() < 0) {
+	if (init_without_files() < 0) {
 		(void)fail(&failed, EIO, "cannot initialize libgit2");
 		return;
 	}
