@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "guard/parse/parse_table.h"
+#include "guard/sandbox/git_process.h"
 #include "guard/sandbox/parser.h"
 #include "restore/git/git_ops.h"
+#include "restore/git/gitrun.h"
 
 #define WITH_GIT "git"
 #define WITHOUT_GIT "plain"
@@ -27,6 +29,7 @@ void parse_worker_install(void)
 	};
 
 	parse_use(&launcher);
+	gitrun_use(git_process_confine);
 }
 
 /* guard handles the keys of its terminal, and decides when the worker ends. */

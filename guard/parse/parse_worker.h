@@ -8,7 +8,8 @@
 #ifndef GUARD_PARSE_PARSE_WORKER_H
 #define GUARD_PARSE_PARSE_WORKER_H
 
-/* Makes this process use such workers. Call before the first parse_call(). */
+/* Makes this process use such workers, and git in its sandbox for an import.
+ * Call before the first parse_call(). */
 void parse_worker_install(void);
 
 #endif

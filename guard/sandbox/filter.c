@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -180,14 +181,13 @@ static void emit_tree(struct buf *to, const struct syscall_range *ranges,
 	emit_tree(to, ranges + half, count - half);
 }
 
-static void emit_calls(struct buf *to, uint32_t arch,
-		       const struct filter_options *w)
+/* Decides by the loaded number; a number above NUMBERS fails with ENOSYS. */
+static void emit_actions(struct buf *to, uint32_t arch, const uint32_t *actions)
 {
-	uint32_t actions[NUMBERS];
 	struct syscall_range ranges[NUMBERS + 2];
 	size_t count = 0, i;
 
-	set_syscall_actions(actions, arch, w);
+	(void)arch;
 	for (i = 0; i < NUMBERS; i++)
 		if (i == 0 || actions[i] != ranges[count - 1].action)
 			ranges[count++] =
@@ -200,13 +200,22 @@ static void emit_calls(struct buf *to, uint32_t arch,
 		ranges[count++] = (struct syscall_range){
 			X32_BIT, SECCOMP_RET_KILL_PROCESS};
 #endif
+	emit_tree(to, ranges, count);
+}
+
+static void emit_calls(struct buf *to, uint32_t arch,
+		       const struct filter_options *w)
+{
+	uint32_t actions[NUMBERS];
+
+	set_syscall_actions(actions, arch, w);
 	emit_load(to, offsetof(struct seccomp_data, nr));
 #ifdef X32_BIT
 	/* Debuggers set the number -1 to skip a call. */
 	emit_skip_unless(to, 0xFFFFFFFFu);
 	emit_return(to, REFUSE(ENOSYS));
 #endif
-	emit_tree(to, ranges, count);
+	emit_actions(to, arch, actions);
 }
 
 static void make_call_filter(const struct filter_options *w, struct buf *to)
@@ -545,6 +554,45 @@ void filter_make_parser(pid_t pid, struct buf *to)
 	compare_argument(to, SYS_tgkill, 0, UINT32_MAX, &own, 1,
 			 SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
 	emit_return(to, SECCOMP_RET_KILL_PROCESS);
+	end_arch_block(to, other);
+	emit_return(to, SECCOMP_RET_KILL_PROCESS);
+}
+
+/* ---- the filter of git ---- */
+
+void filter_make_git(pid_t pid, struct buf *to)
+{
+	static const char *const modes[] = {"chmod", "fchmod", "fchmodat",
+					    "fchmodat2", NULL};
+	static const uint32_t fcntls[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,
+					  F_SETFD, F_GETFL,	    F_SETFL,
+					  F_GETLK, F_SETLK,	    F_SETLKW};
+	static const uint32_t own = 0;
+	const uint32_t self = (uint32_t)pid;
+	uint32_t actions[NUMBERS];
+	size_t other = start_arch_block(to, ARCH), i;
+
+	for (i = 0; i < NUMBERS; i++)
+		actions[i] = REFUSE(ENOSYS);
+	set_syscall_action(actions, NATIVE, filter_git, SECCOMP_RET_ALLOW);
+	/* git marks the files that it made as read-only; these calls would
+	 * change the user's object files, too. */
+	set_syscall_action(actions, NATIVE, modes, REFUSE(0));
+	emit_load(to, offsetof(struct seccomp_data, nr));
+	/* A terminal is asked for with ioctl(2). */
+	emit_skip_unless(to, SYS_ioctl);
+	emit_return(to, REFUSE(ENOTTY));
+	compare_argument(to, SYS_fcntl, 1, UINT32_MAX, fcntls, COUNT(fcntls),
+			 SECCOMP_RET_ALLOW, REFUSE(EINVAL));
+	compare_argument(to, SYS_prlimit64, 0, UINT32_MAX, &own, 1,
+			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
+	compare_argument(to, SYS_tgkill, 0, UINT32_MAX, &self, 1,
+			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
+	/* Threads only. */
+	compare_argument(to, SYS_clone, 0, CLONE_THREAD | NAMESPACES,
+			 (const uint32_t[]){CLONE_THREAD}, 1, SECCOMP_RET_ALLOW,
+			 REFUSE(EPERM));
+	emit_actions(to, NATIVE, actions);
 	end_arch_block(to, other);
 	emit_return(to, SECCOMP_RET_KILL_PROCESS);
 }

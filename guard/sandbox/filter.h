@@ -54,6 +54,14 @@ int filters_make(const struct filter_options *wishes, struct filters *ret,
  */
 void filter_make_parser(pid_t pid, struct buf *to);
 
+/*
+ * Appends the program for git on objects of a run (git_process.h): calls that
+ * read and write files, use memory and start threads. Sockets, processes,
+ * signals to another process than pid, and changes of a file's owner or times
+ * fail with ENOSYS; a change of its mode is ignored.
+ */
+void filter_make_git(pid_t pid, struct buf *to);
+
 /* Loads a program for this process and its children. Needs no_new_privs. */
 int filter_load(const void *program, size_t len, struct err *err);
 

@@ -106,6 +106,27 @@ const char *const filter_nested_new[] = {
 	"move_mount", "open_tree", NULL,
 };
 
+const char *const filter_git[] = {
+	"access", "alarm", "arch_prctl", "brk", "chdir", "clock_getres",
+	"clock_gettime", "clock_nanosleep", "close", "dup", "dup2", "dup3",
+	"execve", "exit", "exit_group", "faccessat", "faccessat2", "fadvise64",
+	"fdatasync", "fstat", "fstatfs", "fsync", "ftruncate", "futex",
+	"get_robust_list", "getcwd", "getdents64", "getegid", "geteuid",
+	"getgid", "getitimer", "getpgrp", "getpid", "getppid", "getrandom",
+	"getrlimit", "getrusage", "gettid", "gettimeofday", "getuid", "lseek",
+	"lstat", "madvise", "membarrier", "mincore", "mkdir", "mkdirat", "mmap",
+	"mprotect", "mremap", "msync", "munmap", "nanosleep", "newfstatat",
+	"open", "openat", "pipe", "pipe2", "poll", "ppoll", "pread64", "preadv",
+	"pselect6", "pwrite64", "pwritev", "read", "readahead", "readlink",
+	"readlinkat", "readv", "rename", "renameat", "renameat2",
+	"restart_syscall", "rseq", "rt_sigaction", "rt_sigpending",
+	"rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend", "sched_getaffinity",
+	"sched_yield", "select", "set_robust_list", "set_tid_address",
+	"setitimer", "sigaltstack", "stat", "statfs", "statx",
+	"sync_file_range", "sysinfo", "time", "umask", "uname", "unlink",
+	"unlinkat", "write", "writev", NULL,
+};
+
 #ifdef __x86_64__
 /*
  * 335 uretprobe (a traced program is killed without it), 336 uprobe; 451-458

@@ -19,6 +19,8 @@ extern const char *const filter_refuse[];
 extern const char *const filter_nested[];
 /* ENOSYS, but allowed for nested sandboxes. */
 extern const char *const filter_nested_new[];
+/* All that git may call on objects of a run (git_process.h). */
+extern const char *const filter_git[];
 
 #ifdef __x86_64__
 /* Allowed calls that libseccomp 2.5.4 does not know. */

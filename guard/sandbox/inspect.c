@@ -211,7 +211,7 @@ void sandbox_inspect(void (*each)(void *arg, const struct inspection *i),
 	else
 		report_layer(&r, INSPECT_WEAKER, "landlock",
 			     "missing: with --net host a run reaches abstract "
-			     "sockets; --strict is refused",
+			     "sockets; --strict and import are refused",
 			     "boot a kernel with CONFIG_SECURITY_LANDLOCK and "
 			     "landlock in lsm=");
 	inspect_renames(&r);

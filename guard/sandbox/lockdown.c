@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -256,12 +257,19 @@ int lockdown_descriptors(struct setup *s, struct err *err)
 #define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
 #define SCOPE_SIGNAL (1ULL << 1)
 #define FS_FIRST_RIGHTS 0x1fffULL /* ABI 1: bits 0 to 12 */
+#define FS_EXECUTE (1ULL << 0)
 #define FS_WRITE_FILE (1ULL << 1)
+#define FS_READ_FILE (1ULL << 2)
+#define FS_READ_DIR (1ULL << 3)
+#define FS_REMOVE_FILE (1ULL << 5)
+#define FS_MAKE_DIR (1ULL << 7)
+#define FS_MAKE_REG (1ULL << 8)
 #define FS_REMOVE_AND_MAKE 0x1ff0ULL /* bits 4 to 12 */
 #define FS_REFER (1ULL << 13) /* ABI 2 */
 #define FS_TRUNCATE (1ULL << 14) /* ABI 3 */
 #define FS_IOCTL_DEV (1ULL << 15) /* ABI 5 */
-#define FS_ON_FILES (FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define FS_ON_FILES                                                            \
+	(FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 #define NET_TCP 3ULL /* ABI 4: bind and connect */
 #define ABI_WITH_SCOPES 6
 
@@ -314,10 +322,10 @@ int landlock_scope(struct err *err)
 	return enforce_landlock(fd, err);
 }
 
-int landlock_deny_all(struct err *err)
+/* A ruleset of all rights that the kernel's ABI knows. */
+static int create_complete_ruleset(long abi, struct err *err)
 {
-	long abi = landlock_abi();
-	struct landlock_ruleset rules = {
+	const struct landlock_ruleset rules = {
 		.fs = FS_FIRST_RIGHTS | (abi >= 2 ? FS_REFER : 0) |
 		      (abi >= 3 ? FS_TRUNCATE : 0) |
 		      (abi >= 5 ? FS_IOCTL_DEV : 0),
@@ -326,14 +334,20 @@ int landlock_deny_all(struct err *err)
 				  ? SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL
 				  : 0,
 	};
+	int fd = create_landlock_ruleset(&rules);
+
+	return fd < 0 ? fail_errno(err, "Landlock") : fd;
+}
+
+int landlock_deny_all(struct err *err)
+{
+	long abi = landlock_abi();
 	auto_close int fd = -1;
 
 	if (abi < 1)
 		return 0;
-	fd = create_landlock_ruleset(&rules);
-	if (fd < 0)
-		return fail_errno(err, "Landlock");
-	return enforce_landlock(fd, err);
+	fd = create_complete_ruleset(abi, err);
+	return fd < 0 ? fd : enforce_landlock(fd, err);
 }
 
 static int allow_landlock_path(int landlock_ruleset, const char *path,
@@ -341,16 +355,53 @@ static int allow_landlock_path(int landlock_ruleset, const char *path,
 {
 	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
 	struct landlock_path_rule rule = {.allowed = rights, .fd = fd};
+	struct stat st;
 
 	/* A mount that another mount covers cannot be opened. */
 	if (fd < 0)
 		return 0;
+	/* The kernel refuses rights of directories for another file. */
+	if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
+		rule.allowed &= FS_ON_FILES;
 	if (syscall(SYS_landlock_add_rule, landlock_ruleset, RULE_PATH_BENEATH,
 		    &rule, 0U) < 0 &&
 	    errno != EINVAL)
 		return fail_errno(err, "Landlock rule for %s",
 				  text_quote(path));
 	return 0;
+}
+
+int landlock_allow_files(const struct names *readable, struct err *err)
+{
+	static const char *const programs[] = {
+		"/usr",	  "/bin",	"/lib",	      "/lib32",
+		"/lib64", "/nix/store", "/gnu/store", "/etc/ld.so.cache",
+	};
+	const uint64_t read = FS_READ_FILE | FS_READ_DIR;
+	long abi = landlock_abi();
+	auto_close int fd = -1;
+	size_t i;
+	int got;
+
+	if (abi < 1)
+		return fail(err, ENOSYS, "the kernel has no Landlock");
+	fd = create_complete_ruleset(abi, err);
+	if (fd < 0)
+		return fd;
+	got = allow_landlock_path(fd, ".",
+				  read | FS_WRITE_FILE | FS_REMOVE_FILE |
+					  FS_MAKE_DIR | FS_MAKE_REG |
+					  (abi >= 3 ? FS_TRUNCATE : 0),
+				  err);
+	if (got == 0)
+		got = allow_landlock_path(fd, "/dev/null",
+					  FS_READ_FILE | FS_WRITE_FILE, err);
+	for (i = 0; got == 0 && i < sizeof(programs) / sizeof(*programs); i++)
+		got = allow_landlock_path(fd, programs[i], read | FS_EXECUTE,
+					  err);
+	for (i = 0; got == 0 && i < readable->count; i++)
+		got = allow_landlock_path(fd, readable->items[i], read, err);
+	return got < 0 ? got : enforce_landlock(fd, err);
 }
 
 /*

@@ -17,6 +17,8 @@
 #define FILES_MAX 2000000
 #define SHALLOW_MAX (64u << 20)
 #define RESERVE (256ull << 20)
+#define ALTERNATES_MAX (1u << 20)
+#define ALTERNATES_DEPTH 5 /* as in git */
 #define HEAD "ref: refs/heads/none\n"
 
 /* Deltas are sought among small objects only, packs are mapped in small windows
@@ -182,4 +184,38 @@ int gitcopy_make(struct store *store, const struct entry *base,
 		return -err->num;
 	*ret_bytes = c.bytes;
 	return TAKE_FD(dir);
+}
+
+/* A path in quotes, which git takes, too, is not added: the import reports
+ * missing objects then. */
+static void add_objects(const char *path, int depth, struct names *to)
+{
+	auto_free char *packs = path_join(path, "pack");
+	auto_free char *list = path_join(path, "info/alternates");
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+	char *rest, *line;
+
+	names_add(to, path);
+	/* This may be a link. */
+	names_add(to, packs);
+	if (depth == ALTERNATES_DEPTH ||
+	    fd_slurp_at(AT_FDCWD, list, ALTERNATES_MAX, &text, &ignored) < 0)
+		return;
+	(void)buf_text(&text);
+	rest = (char *)text.data;
+	while ((line = strsep(&rest, "\n"))) {
+		auto_free char *below =
+			*line == '/' ? mem_strdup(line) : path_join(path, line);
+
+		if (*line && *line != '#' && *line != '"')
+			add_objects(below, depth + 1, to);
+	}
+}
+
+void gitcopy_add_objects(const char *git, struct names *to)
+{
+	auto_free char *path = path_join(git, "objects");
+
+	add_objects(path, 0, to);
 }

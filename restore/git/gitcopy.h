@@ -20,4 +20,8 @@ int gitcopy_make(struct store *store, const struct entry *base,
 		 const struct entry *result, const char *git, int dirfd,
 		 const char *name, uint64_t *ret_bytes, struct err *err);
 
+/* Adds the directories in which git looks for objects of the user's repository:
+ * its own and those of its alternates. */
+void gitcopy_add_objects(const char *git, struct names *to);
+
 #endif

@@ -95,6 +95,7 @@ void gitimport_free(struct gitimport **at)
 	if (im->run.dirfd >= 0)
 		(void)dirtree_remove(im->dirfd, COPY, &ignored);
 	fd_close(&im->run.dirfd);
+	names_free(&im->run.readable);
 	free(TAKE(*at));
 }
 
@@ -525,6 +526,7 @@ static int open_copy(const struct gitimport_job *job, const struct entry *base,
 	if (im->run.dirfd < 0)
 		return -err->num;
 	im->run.seconds = gitrun_seconds(bytes);
+	gitcopy_add_objects(job->to, &im->run.readable);
 	if (open_user(im, err) < 0 || index_packs(im, err) < 0 ||
 	    load_objects(im, tips, err) < 0 ||
 	    find_types(im, GITRUN_ALL, err) < 0 ||
@@ -743,10 +745,12 @@ static int link_shared_indexes(struct gitimport *im, struct err *err)
 		const char *name = list.items[i].name;
 		auto_free char *path = path_join(im->to_path, name);
 
-		if (strncmp(name, "sharedindex.", 12) == 0 &&
-		    symlinkat(path, im->run.dirfd, name) < 0)
+		if (strncmp(name, "sharedindex.", 12) != 0)
+			continue;
+		if (symlinkat(path, im->run.dirfd, name) < 0)
 			return fail_errno(err, "create a link to %s",
 					  text_quote(path));
+		names_add(&im->run.readable, path);
 	}
 	return 0;
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/landlock.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,19 +23,12 @@
 #define BYTES_A_SECOND 100000
 #define FILES_MAX 1024
 #define MESSAGE_MAX 300
+#define NOT_CONFINED 126
 #define NOT_STARTED 127
 
 /* Files in the repository that each call writes anew. */
 #define INPUT "input"
 #define MESSAGES "messages"
-
-/* Every right to write in Landlock's first version. */
-#define LANDLOCK_WRITES                                                        \
-	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |       \
-	 LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |       \
-	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |           \
-	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |         \
-	 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM)
 
 /* GIT_DIR is given, so git neither searches for a repository nor asks who owns
  * it. LC_ALL: its messages are not translated. */
@@ -56,6 +48,13 @@ static char *const environments[][11] = {
 	[GITRUN_RESULT] = {ENVIRONMENT,
 			   "GIT_ALTERNATE_OBJECT_DIRECTORIES=user"},
 };
+
+static gitrun_confine *confine;
+
+void gitrun_use(gitrun_confine *c)
+{
+	confine = c;
+}
 
 const char *gitrun_program(void)
 {
@@ -81,17 +80,6 @@ unsigned int gitrun_seconds(uint64_t bytes)
 
 /* --- the process --- */
 
-static void allow_writes(int ruleset, int fd, uint64_t access)
-{
-	struct landlock_path_beneath_attr rule = {
-		.allowed_access = access,
-		.parent_fd = fd,
-	};
-
-	(void)syscall(SYS_landlock_add_rule, ruleset,
-		      LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-}
-
 static void set_limit(int what, uint64_t max)
 {
 	struct rlimit r = {max, max}, now;
@@ -111,27 +99,11 @@ static void __attribute__((noreturn))
 execute_git(const struct gitrun *g, const int files[3], const char *program,
 	    char *const *arguments, char *const *environment)
 {
-	struct landlock_ruleset_attr attr = {
-		.handled_access_fs = LANDLOCK_WRITES,
-	};
-	int i, ruleset, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int i, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    fchdir(g->dirfd) < 0)
 		_exit(NOT_STARTED);
-	/* Without Landlock in the kernel the other limits hold. git opens
-	 * /dev/null for writing when it starts. */
-	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr),
-			       0);
-	if (ruleset >= 0) {
-		allow_writes(ruleset, null, LANDLOCK_ACCESS_FS_WRITE_FILE);
-		allow_writes(ruleset, g->dirfd,
-			     LANDLOCK_ACCESS_FS_WRITE_FILE |
-				     LANDLOCK_ACCESS_FS_REMOVE_FILE |
-				     LANDLOCK_ACCESS_FS_MAKE_DIR |
-				     LANDLOCK_ACCESS_FS_MAKE_REG);
-		(void)syscall(SYS_landlock_restrict_self, ruleset, 0);
-	}
 	for (i = 0; i < 3; i++)
 		if (dup2(files[i] < 0 ? null : files[i], i) < 0)
 			_exit(NOT_STARTED);
@@ -145,6 +117,8 @@ execute_git(const struct gitrun *g, const int files[3], const char *program,
 	set_limit(RLIMIT_FSIZE, FILE_MAX);
 	set_limit(RLIMIT_NOFILE, FILES_MAX);
 	set_limit(RLIMIT_AS, MEMORY_MAX);
+	if (confine(&g->readable) < 0)
+		_exit(NOT_CONFINED);
 	(void)execve(program, arguments, environment);
 	_exit(NOT_STARTED);
 }
@@ -165,6 +139,11 @@ static int explain_end(const struct gitrun *g, const char *verb, int status,
 			    "git was killed by signal %d while reading the "
 			    "run's repository: nothing was imported",
 			    WTERMSIG(status));
+	if (WEXITSTATUS(status) == NOT_CONFINED)
+		return fail(err, ENOTSUP,
+			    "git would read the run's objects without a "
+			    "sandbox: this needs Landlock (Linux 5.13, "
+			    "CONFIG_SECURITY_LANDLOCK, lsm=landlock,...)");
 	if (WEXITSTATUS(status) == NOT_STARTED)
 		return fail(err, EIO, "cannot start git");
 	if (!WEXITSTATUS(status))
@@ -199,6 +178,8 @@ static int start_git(struct gitrun *g, enum gitrun_objects objects,
 
 	if (!program)
 		return fail(err, ENOENT, "git is not installed");
+	if (!confine)
+		return fail(err, ENOTSUP, "no sandbox for git is set up");
 	for (i = 0; arguments[i] && i + 2 < sizeof(line) / sizeof(*line); i++)
 		line[i + 1] = arguments[i];
 	pid = fork();

@@ -10,10 +10,11 @@
  *	user		a link to the objects of the user's repository
  *
  * git gets an environment of guard's, no descriptor but its files, limits on
- * memory, processor time and file size, and, where the kernel has Landlock,
- * write access to this repository alone. Only programs that are part of git
- * itself and start no other are called here: cat-file, index-pack,
- * pack-objects, rev-list, for-each-ref and read-tree.
+ * memory, processor time and file size. It can write in this repository, and
+ * read there, in system directories and in the `readable` paths: no other file,
+ * no socket, no other process. Only programs that are part of git itself and
+ * start no other are called here: cat-file, index-pack, pack-objects, rev-list,
+ * for-each-ref and read-tree.
  */
 #ifndef GUARD_RESTORE_GIT_GITRUN_H
 #define GUARD_RESTORE_GIT_GITRUN_H
@@ -23,6 +24,17 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+
+/*
+ * Confines the calling process, which becomes git: write access to its working
+ * directory, read access below that and the paths, no sockets. Called after a
+ * fork, with no_new_privs. A negative errno: it cannot be confined here.
+ */
+typedef int gitrun_confine(const struct names *readable);
+
+/* Sets how git is confined, once for the process. Without it gitrun() fails
+ * with -ENOTSUP. */
+void gitrun_use(gitrun_confine *confine);
 
 /* The path of the git program; NULL: none is installed. PATH is not searched:
  * directories in it may hold files that a run made. */
@@ -40,6 +52,7 @@ unsigned int gitrun_seconds(uint64_t bytes);
 
 struct gitrun {
 	int dirfd; /* the repository, borrowed */
+	struct names readable; /* of the user: objects, parts of the index */
 	unsigned int seconds; /* processor time for all calls together */
 	unsigned int used;
 };
@@ -57,8 +70,9 @@ enum gitrun_objects {
  * standard input, or NULL; output: the file in the repository that its standard
  * output becomes.
  *
- * -ENOENT: no git is installed; -ETIMEDOUT: it took too long; -EBADMSG: it
- * failed or was killed, and the error quotes its first message.
+ * -ENOENT: no git is installed; -ENOTSUP: it cannot be confined here;
+ * -ETIMEDOUT: it took too long; -EBADMSG: it failed or was killed, and the
+ * error quotes its first message.
  */
 int gitrun(struct gitrun *g, enum gitrun_objects objects,
 	   char *const *arguments, const struct buf *input, const char *output,

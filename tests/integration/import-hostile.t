@@ -328,4 +328,13 @@ done
 is "$(echo "$names" | grep -c stash)" 0 \
 	'a ref named like a stash entry is not imported as one'
 
+# --- no Landlock ---
+attempt 'commit n1'
+gives 1 'import without Landlock is refused' \
+	/opt/guard/build/tests/lib/refuse landlock_restrict_self 38 \
+	guard import -y "$run"
+says "$err" 'needs Landlock'
+is "$(git for-each-ref "refs/guard/$run")" '' 'it creates no ref'
+gives 0 'import with Landlock' guard import -y "$run"
+
 finish
