@@ -141,6 +141,8 @@ static int add_patch_line(void *arg, const struct textdiff_line *line)
 	p->any = true;
 	if (strchr(" +-", line->kind))
 		buf_add_char(p->to, line->kind);
+	else if (line->kind == '\\')
+		buf_add_char(p->to, '\n'); /* of the line before */
 	buf_add(p->to, line->text, line->len);
 	return 0;
 }

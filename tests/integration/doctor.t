@@ -170,7 +170,7 @@ gives 1 'diff without libgit2 lists the changes and fails' \
 	"$T/no-libgit2" diff --no-pager
 says "$out" '1 added'
 says "$out" 'src/f5.c'
-silent "$out" '+++'
+silent "$out" '+++ b/src/f5.c'
 says "$err" 'texts are not compared: libgit2.so'
 is "$(grep -c 'apt-get install libgit2-' "$err")" 1 \
 	'diff names the package once'

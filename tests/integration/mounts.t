@@ -178,7 +178,7 @@ A ${h}made
 D ${h}app/two
 D ${h}documents/letters
 D ${h}documents/letters/one.txt
-M ${h}.bashrc
+M!! ${h}.bashrc
 M ${h}.config/tool/config
 END
 LC_ALL=C sort "$T/wanted" >"$T/sorted"
