@@ -213,7 +213,7 @@ static void write_entry_row(struct html *h, const struct view *v,
 	buf_printf(&h->b, "<li><code>%c</code> ", changes_letter(c->kind));
 	html_name(h, v->prefix, c->path);
 	changes_detail(c, &detail);
-	fold_loss_text(e->loss, &detail);
+	fold_entry_text(e, &detail);
 	html_raw(h, view_is_lost(e) ? "<span class=b>" : "<span class=f>");
 	html_text(h, buf_text(&detail));
 	html_raw(h, "</span></li>\n");

@@ -30,7 +30,7 @@ static void print_entry(const struct view *v, const struct view_entry *e,
 	if (S_ISDIR(deleted ? c->old.mode : c->now.mode))
 		buf_add_char(&b, '/');
 	changes_detail(c, &detail);
-	fold_loss_text(e->loss, &detail);
+	fold_entry_text(e, &detail);
 	/* The other half of the move is not in the displayed list. */
 	if (m) {
 		buf_add_text(&detail,

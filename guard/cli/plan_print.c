@@ -25,10 +25,11 @@ static bool changes_owner(const struct step *s)
 	       s->from.uid != entry_apply_owner(&s->to);
 }
 
-/* side: the new entry, or the old one. */
+/* side: the new entry, or the old one. e: what is lost or not examined, or
+ * NULL. */
 static void print_step_line(const struct plan *plan, const struct step *s,
 			    const char *path, const struct change_side *side,
-			    enum loss loss)
+			    const struct view_entry *e)
 {
 	static const char *const hows[] = {
 		[STEP_PLAIN] = "",
@@ -67,7 +68,8 @@ static void print_step_line(const struct plan *plan, const struct step *s,
 			buf_printf(&b, "  owner %u -> %u", s->from.uid,
 				   entry_apply_owner(&s->to));
 	}
-	fold_loss_text(loss, &b);
+	if (e)
+		fold_entry_text(e, &b);
 	(void)printf("  %s%c%s  %s%s\n", output_style(kinds[s->kind].style),
 		     kinds[s->kind].letter, output_style(STYLE_NONE),
 		     buf_text(&b),
@@ -116,9 +118,9 @@ static void print_planned(const struct plan *plan, const struct step_index *x,
 
 	if (c->old.mode && (!found || found->step->kind == STEP_CREATE))
 		print_step_line(plan, &deletion, c->path, &c->old,
-				found ? LOSS_NONE : e->loss);
+				found ? NULL : e);
 	if (found)
-		print_step_line(plan, found->step, c->path, &c->now, e->loss);
+		print_step_line(plan, found->step, c->path, &c->now, e);
 }
 
 static void print_plan_fold(const struct plan *plan, const struct step_index *x,

@@ -356,6 +356,13 @@ void fold_loss_text(enum loss loss, struct buf *to)
 		buf_add_text(to, "  !! uncommitted work");
 }
 
+void fold_entry_text(const struct view_entry *e, struct buf *to)
+{
+	fold_loss_text(e->loss, to);
+	if (view_is_unread(e))
+		buf_add_text(to, "  not examined");
+}
+
 void fold_text(const struct fold *fold, struct buf *to)
 {
 	const char *between = "";

