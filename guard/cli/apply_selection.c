@@ -17,8 +17,8 @@ void apply_selection_free(struct apply_selection *s)
 {
 	size_t i;
 
+	apply_selection_restore(s);
 	for (i = 0; i < s->lines.count; i++) {
-		free(s->lines.items[i].operand);
 		free(s->lines.items[i].name);
 		free(s->lines.items[i].path);
 	}
@@ -69,11 +69,20 @@ void apply_selection_parse(struct apply_selection *s, int count, char **argv)
 		if (!colon || colon == argv[i] || lstat(argv[i], &st) == 0 ||
 		    !parse_range(colon + 1, &lines.first, &lines.last))
 			continue;
-		lines.operand = mem_strdup(argv[i]);
+		lines.slot = &argv[i];
+		lines.operand = argv[i];
 		lines.name = mem_strndup(argv[i], (size_t)(colon - argv[i]));
 		*VEC_ADD(&s->lines) = lines;
 		argv[i] = lines.name;
 	}
+}
+
+void apply_selection_restore(struct apply_selection *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->lines.count; i++)
+		*s->lines.items[i].slot = s->lines.items[i].operand;
 }
 
 /* --- lines --- */

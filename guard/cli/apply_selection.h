@@ -4,6 +4,7 @@
  * kind.
  *
  *	apply_selection_parse()		takes the lines off the operands
+ *	apply_selection_restore()	puts them back into argv
  *	apply_selection_pick()		after apply_plan_load()
  *	apply_selection_free()		after the apply
  */
@@ -15,7 +16,8 @@
 
 /* Lines of the new file. */
 struct selected_lines {
-	char *operand; /* as it was given */
+	char **slot; /* of argv */
+	char *operand; /* as it was given, borrowed from argv */
 	char *name; /* the same without the lines */
 	char *path; /* absolute */
 	size_t first, last;
@@ -42,6 +44,8 @@ void apply_selection_free(struct apply_selection *s);
 /* Replaces each operand "FILE:N" or "FILE:N-M" by FILE, unless a file has the
  * complete name. argv is changed, and then points into *s. */
 void apply_selection_parse(struct apply_selection *s, int count, char **argv);
+/* argv is again as it was given. apply_selection_free() does this, too. */
+void apply_selection_restore(struct apply_selection *s);
 /* Whether only parts of files are applied. */
 bool apply_selection_any(const struct apply_selection *s);
 /* Makes the trees, and sets them in the roots of the plan. -ENOENT: nothing is

@@ -639,6 +639,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 			mem_list_add(&a.named, path);
 	}
 	p.only = o->only;
+	apply_selection_restore(&a.selection);
 	if (!o->dry)
 		got = choose_run_check(c, &p, o->yes, argv, err);
 	if (got)

@@ -76,6 +76,9 @@ for verb in 'apply -y' 'discard -y' 'import -y' apply discard 'patch' \
 done
 gives 4 'discard of a path lists the runs, too' guard discard -y -- named
 says "$err" 'guard discard -y fix-login -- named'
+gives 4 'apply of lines lists the runs with these lines' \
+	guard apply -y second:1-2
+says "$err" 'guard apply -y fix-login second:1-2'
 no 'nothing was applied' test -e named
 is "$(guard status -q | wc -l)" 3 'all runs are pending still'
 gives 0 'a dry run of apply takes the newest' guard apply -n

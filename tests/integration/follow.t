@@ -105,6 +105,23 @@ gives 0 'after an edit of the user' guard diff two
 says "$out" 'CHANGED HERE'
 guard discard -y -q two
 
+# --- lines of a file ---
+seq 7 >both
+begin lines
+guard apply --follow -y --rest 0.1s lines both:2 >"$T/out" 2>"$T/err" &
+follower=$!
+ok 'a follower of lines begins' until_true said "$T/err" 'following run lines'
+tell 'echo elsewhere >elsewhere'
+ok 'a pause without a change of them is named' \
+	until_true said "$T/err" "'both:2'"
+tell 'sed -i "2s/.*/two/;6s/.*/six/" both'
+ok 'the lines are applied at the next one' until_true said both two
+is "$(sed -n 6p both)" 6 'the rest of the file is not'
+tell 'exit 0'
+wait "$guard"
+wait "$follower"
+guard discard -y -q lines
+
 # --- critical changes ---
 begin critical
 guard apply --follow -y --rest 0.1s critical -- .envrc beside \
