@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "guard/change/committing.h"
 #include "guard/change/importer.h"
+#include "guard/change/resolve_run.h"
 #include "guard/state/exit_status.h"
 #include "guard/state/report.h"
 #include "overlay/layers.h"
@@ -148,7 +149,12 @@ int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,
 	if (s->state != RUN_APPLIED)
 		report_note("the rest of it is still pending (guard diff %s)",
 			    session_label(s));
-	report_hint("guard undo reverts it");
+	if (run_state_pending(s->state) && !resolve_run_is_running(s))
+		report_hint("guard undo reverts it, guard discard %s drops the "
+			    "rest",
+			    session_label(s));
+	else
+		report_hint("guard undo reverts it");
 	if (commit && committing_point(a, commit, true, err) < 0)
 		return -err->num;
 	apply_report_git_left(a);

@@ -110,6 +110,7 @@ ok 'discard drops the run' guard discard -y
 # --- apply and discard of single paths ---
 gives 0 'the same run is repeated' guard run -- sh "$work"
 gives 0 'apply accepts one path' guard apply -y src/f4.c
+says "$err" "guard discard $(guard status -q) drops the rest"
 says src/f4.c 'return 400'
 ok 'apply of one path changes nothing else' test -e src/deep/er/file
 gives 0 'diff works after an apply of one path' guard diff --name-status
