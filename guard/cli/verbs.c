@@ -447,7 +447,8 @@ const struct verb options_verbs[] = {
 	 "applied.\n"
 	 "A .git is skipped unless a path names it, and so are changes in "
 	 "your\n"
-	 "home directory: `guard apply ~/.config/app`.\n",
+	 "home directory: `guard apply ~/.config/app`.\n"
+	 "FILE:10-20 applies the hunks that change these lines.\n",
 	 apply_options, false},
 	{"discard", NULL, "[RUN] [--] [PATHS...]", "discard a run's changes",
 	 RUN_TEXT
