@@ -512,6 +512,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 	auto_free char *above = home ? NULL : risk_above(path);
 	auto_free char *hooks =
 		home ? NULL : consent_hooks_dir(a->c->store, &root->now.root);
+	AUTO(risk_links) struct risk_links links = {0};
 	bool late = !home && a->p->session.roots[index].late;
 	struct consent_root consent = {
 		.consent = &a->consent,
@@ -521,6 +522,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 		.path = path,
 		.above = above,
 		.hooks = hooks,
+		.links = &links,
 		.home = home,
 	};
 	AUTO(mem_list)
@@ -555,6 +557,8 @@ static int plan_root(struct apply_plan *a, size_t index,
 	options.except = (const char *const *)except;
 	if (home && !paths)
 		return 0;
+	if (!home)
+		consent_find_links(a->c->store, &root->now.root, &links);
 	if (!index && !root->picked && a->differences.complete)
 		options.differences = &a->differences;
 	if (a->commits && !index)

@@ -6,6 +6,7 @@
 #ifndef GUARD_CHANGE_CONSENT_H
 #define GUARD_CHANGE_CONSENT_H
 
+#include "guard/rules/risk.h"
 #include "restore/plan/plan.h"
 
 /* What the user said; all lists are NULL-terminated and owned, or NULL. */
@@ -28,6 +29,7 @@ struct consent_root {
 	const char *path; /* absolute, of the root */
 	const char *above; /* risk_above(path), or NULL */
 	const char *hooks; /* consent_hooks_dir(now), or NULL */
+	const struct risk_links *links; /* consent_find_links(now) */
 	bool home; /* caches of it are no risk */
 };
 
@@ -40,6 +42,9 @@ enum plan_consent consent_decide(void *arg, const struct entry *from,
 				 struct refusal *refusal);
 /* risk_hooks_dir() of the repository in a tree. */
 char *consent_hooks_dir(struct store *store, const struct entry *tree);
+/* risk_links_find() in a tree. */
+void consent_find_links(struct store *store, const struct entry *tree,
+			struct risk_links *ret);
 /* Whether this text is "all" or the id of a rule that asks for a consent. */
 bool consent_is_rule(const char *text);
 /* The paths of a list below a root, relative to it, NULL-terminated; to free

@@ -47,6 +47,7 @@ void review_free(struct review *r)
 	free(r->entries);
 	free(r->above);
 	free(r->hooks);
+	risk_links_free(&r->links);
 	*r = (struct review){0};
 }
 

@@ -92,6 +92,7 @@ struct review {
 	bool may_agree; /* a yes to a special one counts, if it is alone */
 	char *above; /* risk_above() of its root, or NULL */
 	char *hooks; /* consent_hooks_dir() of `base` */
+	struct risk_links links; /* consent_find_links() of `base` */
 	const char *prefix; /* of its paths, for people; NULL: none */
 };
 

@@ -207,6 +207,7 @@ static void find_entry_risks(struct review *r, const struct twins *twins,
 		.same_time = timestamp_compare(e->old.mtime, e->now.mtime) == 0,
 		.above = r->above,
 		.hooks = r->hooks,
+		.links = &r->links,
 		.twin = e->old.mode ? NULL : twins_other(twins, e->path),
 		.special = e->set_id,
 		.read = read_reviewed_side,
@@ -262,6 +263,7 @@ int review_make(struct store *store, const struct entry *base,
 	if (tree_diff(store, base, want, add_review_entry, &m, err) < 0 ||
 	    remove_git_entries(&r, err) < 0)
 		return -err->num;
+	consent_find_links(store, base, &r.links);
 	find_twins(&r, &twins);
 	for (i = 0; i < r.entry_count; i++)
 		find_entry_risks(&r, &twins, &r.entries[i]);

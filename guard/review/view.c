@@ -24,6 +24,7 @@ void view_free(struct view *v)
 	change_list_free(&v->own);
 	twins_free(&v->twins);
 	free(v->hooks);
+	risk_links_free(&v->links);
 	*v = (struct view){0};
 }
 
@@ -60,6 +61,23 @@ static int compare_entries(const void *a, const void *b)
 	return path_compare(x->change->path, y->change->path);
 }
 
+/* For risk_links_find(). */
+static uint32_t look_here(void *arg, const char *path, struct buf *target)
+{
+	const struct changes_root *root = *(const struct changes_root **)arg;
+	struct err ignored;
+	auto_close int fd = beneath_open(root->lower_fd, path,
+					 O_PATH | O_NOFOLLOW, 0, &ignored);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return 0;
+	if (S_ISLNK(st.st_mode))
+		(void)changes_read(root, path, st.st_mode, false, target,
+				   &ignored);
+	return st.st_mode;
+}
+
 void view_of_changes(const struct changes_root *root, struct view *ret)
 {
 	AUTO(buf) struct buf config = {0};
@@ -76,6 +94,8 @@ void view_of_changes(const struct changes_root *root, struct view *ret)
 	    changes_read(root, ".git/config", S_IFREG, false, &config,
 			 &ignored) >= 0)
 		ret->hooks = risk_hooks_dir(&config);
+	if (!root->home && root->list.count && root->lower_fd >= 0)
+		risk_links_find(look_here, &root, &ret->links);
 	add_entries(ret, &root->list);
 	VEC_SORT(ret, compare_entries);
 }
@@ -347,6 +367,7 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 		.now_size = c->now.size,
 		.above = v->root ? v->root->above : NULL,
 		.hooks = v->hooks,
+		.links = &v->links,
 		.acl = (c->flags & CHANGE_ACL) != 0,
 		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
 		.special = (c->flags & CHANGE_SETID) != 0,

@@ -57,7 +57,8 @@ struct view {
 	struct change_list own; /* the list of a plan or review */
 	struct store *store; /* of a plan */
 	char *hooks; /* of a live layer: risk_hooks_dir() of its repository */
-	struct twins twins; /* of a live layer */
+	struct risk_links links; /* of a live layer */
+	struct twins twins;
 	bool twins_known;
 };
 

@@ -212,6 +212,7 @@ static const struct risk_rule *find_name_rule(const struct risk_file *f,
 	auto_free char *path = f->above ? path_join(f->above, f->path) : NULL;
 	const struct risk_rule *rule, *placed;
 	enum risk_as placed_as;
+	size_t i;
 
 	if (S_ISDIR(f->now_mode))
 		return NULL;
@@ -220,6 +221,20 @@ static const struct risk_rule *find_name_rule(const struct risk_file *f,
 	if (placed && (!rule || placed->level > rule->level)) {
 		*ret_as = placed_as;
 		rule = placed;
+	}
+	for (i = 0; f->links && i < f->links->count; i++) {
+		auto_free char *linked = NULL;
+
+		if (!path_below(f->path, f->links->items[i].target))
+			continue;
+		linked = path_join(
+			f->links->items[i].path,
+			path_rest(f->path, f->links->items[i].target));
+		placed = risk_name_rule(linked, &placed_as);
+		if (placed && (!rule || placed->level > rule->level)) {
+			*ret_as = placed_as;
+			rule = placed;
+		}
 	}
 	if (!rule && S_ISLNK(f->now_mode))
 		rule = risk_link_rule(path ? path : f->path);

@@ -45,6 +45,16 @@ struct risks {
 	size_t count, capacity;
 };
 
+/* A link in the directory that a run worked in, and where it leads there. */
+struct risk_link {
+	char *path, *target;
+};
+
+struct risk_links {
+	struct risk_link *items;
+	size_t count, capacity;
+};
+
 /* One file before and after the run; mode 0: absent. */
 struct risk_file {
 	const char *path;
@@ -53,6 +63,7 @@ struct risk_file {
 	/* What the root's own path adds to the names in it: risk_above(). */
 	const char *above;
 	const char *hooks; /* risk_hooks_dir(), or NULL */
+	const struct risk_links *links; /* or NULL */
 	const char *twin; /* the name that this new one is a twin of, or NULL */
 	bool acl; /* has a new ACL */
 	bool same_time; /* mtime is equal */
@@ -94,6 +105,13 @@ char *risk_repository_path(const struct risk_file *f);
 /* risk_repository.c: the directory of the work tree that core.hooksPath of a
  * .git/config names, to free; NULL: none, or it lies elsewhere. */
 char *risk_hooks_dir(const struct buf *config);
+/* risk_links.c: links with a name of a critical rule, or to a directory of such
+ * files. look() returns the mode of a path before the run, 0 for none, and
+ * appends a link's target; the paths are few. */
+void risk_links_find(uint32_t (*look)(void *arg, const char *path,
+				      struct buf *target),
+		     void *arg, struct risk_links *ret);
+void risk_links_free(struct risk_links *l);
 /* The level of the worst risk; RISK_NONE for no risk. */
 enum risk_level risks_worst(const struct risks *r);
 /* The last names of the path of a run's root, if files in it are executed

@@ -672,6 +672,35 @@ const struct risk_rule *risk_link_rule(const char *path)
 	return NULL;
 }
 
+static void call_with(void (*each)(void *arg, const char *path, bool directory),
+		      void *arg, const char *path, size_t len, bool directory)
+{
+	auto_free char *copy = mem_strndup(path, len);
+
+	each(arg, copy, directory);
+}
+
+void risk_each_critical_name(void (*each)(void *arg, const char *path,
+					  bool directory),
+			     void *arg)
+{
+	size_t i, len, k;
+
+	for (i = 0; i < ROWS; i++) {
+		const char *at = table[i].patterns;
+
+		if (table[i].rule.level != RISK_CRITICAL)
+			continue;
+		for (; *at; at += len + (at[len] == '|')) {
+			len = strcspn(at, "|");
+			for (k = 1; k <= len && at[k - 1] != '*'; k++)
+				if (k < len ? at[k] == '/' : at[k - 1] != '/')
+					call_with(each, arg, at, k,
+						  k + 1 == len);
+		}
+	}
+}
+
 char *risk_above(const char *root)
 {
 	const char *above = path_name(root);

@@ -64,6 +64,12 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as);
 /* The rule for files that a link of that name would bring, if it leads to a
  * directory: .vscode, .github. NULL: none. */
 const struct risk_rule *risk_link_rule(const char *path);
+/* Calls each(), without wildcards, for each name of a critical rule and each
+ * directory on the way to it; directory: all below it is critical. Some come
+ * several times. */
+void risk_each_critical_name(void (*each)(void *arg, const char *path,
+					  bool directory),
+			     void *arg);
 /* The levels of the rules in a table with this id; RISK_NONE: none has it. */
 enum risk_level risk_name_level(const char *id);
 

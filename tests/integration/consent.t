@@ -147,6 +147,16 @@ round 'a link to a file' link "'.envrc' runs when"
 guard run -q --name repository -- sh -c 'mkdir -p k/objects k/refs
 	cp .git/HEAD k; printf "[alias]\n\tst = !evil\n" >k/config'
 round 'a planted repository' repository "'k/config' runs at every git command"
+ln -s conf .vscode
+guard snapshot -q
+guard run -q --name through -- sh -c 'echo "$1" >conf/launch.json' sh "$task"
+gives 0 'review knows the link' guard review through
+says "$out" 'runs when the directory is opened in an editor'
+gives 0 'diff does, too' guard diff through
+says "$out" 'runs when the directory is opened in an editor'
+round 'a file that an earlier link gives a critical name' through \
+	"'conf/launch.json' runs when the directory is opened"
+rm .vscode
 mkdir scripts
 echo true >scripts/pre-push
 git config core.hooksPath scripts

@@ -344,6 +344,68 @@ static void the_directory_of_core_hooks_path_has_hooks(void **state)
 	assert_int_equal(beside.count, 0);
 }
 
+static uint32_t look_at_links(void *arg, const char *path, struct buf *target)
+{
+	static const char *const links[][2] = {
+		{".envrc", "setup/./env"},
+		{".vscode", "conf"},
+		{".claude/skills", "../tools/skills"},
+		{".bashrc", "/etc/bashrc"},
+		{".zshrc", "../zshrc"},
+		{"README.md", "docs/README.md"},
+	};
+	size_t i;
+
+	(void)arg;
+	for (i = 0; i < sizeof(links) / sizeof(*links); i++)
+		if (strcmp(path, links[i][0]) == 0) {
+			buf_add_text(target, links[i][1]);
+			return S_IFLNK | 0777;
+		}
+	return strcmp(path, ".claude") == 0 ? S_IFDIR | 0755 : 0;
+}
+
+static void a_file_has_the_names_of_the_links_to_it(void **state)
+{
+	static const struct {
+		const char *path, *id; /* NULL: nothing critical */
+	} cases[] = {
+		{"setup/env", "directory-enter"},
+		{"conf/launch.json", "editor-open"},
+		{"tools/skills/a/run.sh", "agent-session"},
+		{"setup/other", NULL},
+		{"confx/launch.json", NULL},
+		{"tools/run.sh", NULL},
+		{"etc/bashrc", NULL},
+		{"docs/README.md", NULL},
+	};
+	AUTO(risk_links) struct risk_links links = {0};
+	size_t i;
+
+	(void)state;
+	risk_links_find(look_at_links, NULL, &links);
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sides s = {"x", "y"};
+		AUTO(risks) struct risks r = {0};
+		struct risk_file f = {
+			.path = cases[i].path,
+			.links = &links,
+			.old_mode = FILE_MODE,
+			.now_mode = FILE_MODE,
+			.old_size = 1,
+			.now_size = 1,
+			.read = read_side,
+			.arg = &s,
+		};
+
+		risk_judge_critical(&f, &r);
+		if (!cases[i].id)
+			assert_int_equal(r.count, 0);
+		else
+			assert_string_equal(r.items[0].id, cases[i].id);
+	}
+}
+
 static void names_that_only_look_alike_are_not(void **state)
 {
 	(void)state;
@@ -728,6 +790,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_place_of_a_root_counts_for_its_files),
 		cmocka_unit_test(the_directory_of_core_hooks_path_has_hooks),
+		cmocka_unit_test(a_file_has_the_names_of_the_links_to_it),
 		cmocka_unit_test(
 			a_link_in_place_of_a_known_directory_is_judged_by_its_files),
 		cmocka_unit_test(names_that_run_are_known_at_any_depth),
