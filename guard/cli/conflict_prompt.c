@@ -71,7 +71,8 @@ static void edit(struct review_conflict *c,
 
 static void print_help(const struct review_conflict *c)
 {
-	(void)printf("o - your version\n");
+	(void)printf("o - your version; O, T, M - the same for all that are "
+		     "open\n");
 	if (review_conflict_can(c, CHOICE_THEIRS))
 		(void)printf("t - the run's version (yours is stored first)\n");
 	if (review_conflict_can(c, CHOICE_BOTH))
@@ -82,10 +83,25 @@ static void print_help(const struct review_conflict *c)
 		     "q - back to the review\n");
 }
 
+static bool find_choice(const char *letters, const char *line,
+			enum conflict_choice *ret)
+{
+	static const enum conflict_choice choices[] = {
+		CHOICE_OURS, CHOICE_THEIRS, CHOICE_BOTH};
+	const char *found = *line && !line[1] ? strchr(letters, *line) : NULL;
+
+	if (found)
+		*ret = choices[found - letters];
+	return found;
+}
+
 /* false: back. */
-static bool ask_about_place(struct review_conflict *c, size_t place,
+static bool ask_about_place(struct review_conflicts *list,
+			    struct review_conflict *c, size_t place,
 			    const struct conflict_prompt_options *o)
 {
+	enum conflict_choice choice;
+
 	print_place(c, place);
 	while (!c->is_edited && c->choices[place] == CHOICE_OPEN) {
 		auto_free char *line = review_prompt_ask(
@@ -100,13 +116,12 @@ static bool ask_about_place(struct review_conflict *c, size_t place,
 			c->left_out = true;
 			return true;
 		}
-		if (strcmp(line, "o") == 0)
-			review_conflict_choose(c, place, CHOICE_OURS);
-		else if (strcmp(line, "t") == 0)
-			review_conflict_choose(c, place, CHOICE_THEIRS);
-		else if (strcmp(line, "m") == 0)
-			review_conflict_choose(c, place, CHOICE_BOTH);
-		else if (strcmp(line, "e") == 0 && c->parts.count)
+		if (find_choice("otm", line, &choice))
+			review_conflict_choose(c, place, choice);
+		else if (find_choice("OTM", line, &choice)) {
+			review_conflict_list_choose(list, choice);
+			decisions_conflicts(o->decisions, o->store, list);
+		} else if (strcmp(line, "e") == 0 && c->parts.count)
 			edit(c, o);
 		else
 			print_help(c);
@@ -125,7 +140,7 @@ bool conflict_prompt(struct review_conflicts *list,
 
 		for (k = 0; k < c->count && !c->left_out; k++)
 			if (!c->is_edited && c->choices[k] == CHOICE_OPEN &&
-			    !ask_about_place(c, k, o))
+			    !ask_about_place(list, c, k, o))
 				return false;
 	}
 	return true;

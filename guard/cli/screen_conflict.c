@@ -293,18 +293,8 @@ static void choose(struct conflict_screen *c, enum conflict_choice choice)
 /* The same for all that are open, where it is possible. */
 static void choose_all(struct conflict_screen *c, enum conflict_choice choice)
 {
-	size_t i, k;
-
-	for (i = 0; i < c->list->count; i++) {
-		struct review_conflict *x = &c->list->items[i];
-
-		if (!review_conflict_open(x))
-			continue;
-		for (k = 0; k < x->count; k++)
-			if (x->choices[k] == CHOICE_OPEN)
-				review_conflict_choose(x, k, choice);
-		decisions_conflict(c->s.job->decisions, c->store, x);
-	}
+	review_conflict_list_choose(c->list, choice);
+	decisions_conflicts(c->s.job->decisions, c->store, c->list);
 	go_on(c);
 }
 

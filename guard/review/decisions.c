@@ -483,6 +483,17 @@ void decisions_conflict(struct decisions *d, struct store *store,
 	*VEC_ADD(&d->acts) = a;
 }
 
+void decisions_conflicts(struct decisions *d, struct store *store,
+			 const struct review_conflicts *list)
+{
+	size_t i;
+
+	decisions_begin(d);
+	for (i = 0; i < list->count; i++)
+		decisions_conflict(d, store, &list->items[i]);
+	decisions_end(d);
+}
+
 void decisions_recall_conflict(const struct decisions *d, struct store *store,
 			       struct review_conflict *c)
 {

@@ -69,6 +69,9 @@ void decisions_view(struct decisions *d, size_t root, struct review *r,
 /* Keeps the decision on a conflict. */
 void decisions_conflict(struct decisions *d, struct store *store,
 			const struct review_conflict *c);
+/* The same for all of a list, as one write. */
+void decisions_conflicts(struct decisions *d, struct store *store,
+			 const struct review_conflicts *list);
 /* Sets the choices that were kept for a conflict with the same three sides;
  * without them they stay as they are. */
 void decisions_recall_conflict(const struct decisions *d, struct store *store,

@@ -181,6 +181,20 @@ void review_conflict_choose(struct review_conflict *c, size_t i,
 	c->choices[i] = choice;
 }
 
+void review_conflict_list_choose(struct review_conflicts *list,
+				 enum conflict_choice choice)
+{
+	size_t i, k;
+
+	for (i = 0; i < list->count; i++) {
+		struct review_conflict *c = &list->items[i];
+
+		for (k = 0; !c->is_edited && k < c->count; k++)
+			if (c->choices[k] == CHOICE_OPEN)
+				review_conflict_choose(c, k, choice);
+	}
+}
+
 void review_conflict_edit(struct review_conflict *c, const struct buf *text)
 {
 	buf_clear(&c->edited);

@@ -77,6 +77,9 @@ bool review_conflict_can(const struct review_conflict *c,
 /* Decides on the i-th place. An edited result is dropped. */
 void review_conflict_choose(struct review_conflict *c, size_t i,
 			    enum conflict_choice choice);
+/* The same for all places of the list that are open, where it is possible. */
+void review_conflict_list_choose(struct review_conflicts *list,
+				 enum conflict_choice choice);
 /* The text as it would be now; open places have conflict markers. *ret_marked:
  * markers are in it. */
 void review_conflict_text(const struct review_conflict *c, struct buf *ret,

@@ -172,6 +172,11 @@ no 'm takes both versions, and says that they are to be resolved' \
 	anew 'review --forget -- text new/file' e a y y m
 ok 'the markers are in the file' grep -q '^>>>>>>> run' text
 ok 'undo reverts the markers' guard undo -y -q
+echo kept >"$LAYER/new/file"
+ok "T takes the run's version everywhere" \
+	anew 'review --forget -- text new/file' e a y y T
+is "$(sed -n 3p text)" three "the run's line is in the file"
+ok 'undo restores the version of the user' guard undo -y -q
 gives 0 'review notices that the layer has changed' guard review -- new/file
 says "$err" 'has changed since its end'
 for verb in apply 'apply --branch later'; do
