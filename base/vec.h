@@ -56,8 +56,15 @@
 static inline void vec_sort(void *items, size_t count, size_t size,
 			    int (*compare)(const void *a, const void *b))
 {
+	const char *item = items;
+	size_t i;
+
+	/* Lists are often in order already. */
+	for (i = 1; i < count; i++, item += size)
+		if (compare(item, item + size) > 0)
+			break;
 	/* qsort(3) must not get NULL. */
-	if (count > 1)
+	if (i < count)
 		qsort(items, count, size, compare);
 }
 

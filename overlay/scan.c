@@ -273,6 +273,7 @@ struct scan {
 	struct frame *items;
 	size_t count, capacity;
 	size_t opened; /* directories with added mode bits */
+	uid_t uid; /* of this process: geteuid(2) is a call for each entry */
 	struct buf path; /* path of the current entry */
 };
 
@@ -509,14 +510,14 @@ static void add_difference(struct scan *s, const struct pair *p,
  * is no change of the run, and guard could not apply it. An opaque directory is
  * no copy: the run created it in place of the other user's directory.
  */
-static bool is_owner_copy(const struct pair *p)
+static bool is_owner_copy(const struct pair *p, uid_t uid)
 {
 	struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = -1;
 	struct err ignored;
 	bool merged = true;
 
-	if (geteuid() == 0 || p->l.uid == geteuid() || p->u.uid != geteuid())
+	if (uid == 0 || p->l.uid == uid || p->u.uid != uid)
 		return false;
 	if (!S_ISDIR(p->u.mode))
 		return true;
@@ -534,14 +535,14 @@ static int scan_both_sided(struct scan *s, const struct frame *f,
 			   struct err *err)
 {
 	struct pair p = {f->upper, f->lower, name, name, *u, *l};
-	bool only_owned = is_owner_copy(&p);
+	bool only_owned = is_owner_copy(&p, s->uid);
 	bool is_setgid_dir = S_ISDIR(l->mode) && (l->mode & S_ISGID);
 	struct difference d;
 	int got;
 
 	/* The group may differ only because the layer cannot have the real
 	 * group: pre_copy_up.h. */
-	if (geteuid() != 0 && (f->is_setgid || is_setgid_dir) &&
+	if (s->uid != 0 && (f->is_setgid || is_setgid_dir) &&
 	    u->gid == getegid() && l->gid != getegid() && group_member(l->gid))
 		p.u.gid = l->gid;
 	if (only_owned) {
@@ -684,7 +685,7 @@ static int start_scan(struct scan *s, struct err *err)
 		return fail(err, ENOTDIR, "the layer is not a directory");
 	set_if_later(&s->list.newest, p.u.ctime);
 	/* All entries of a plain user's layer belong to this user. */
-	if (geteuid() != 0) {
+	if (s->uid != 0) {
 		p.u.uid = p.l.uid;
 		p.u.gid = p.l.gid;
 	}
@@ -704,8 +705,10 @@ int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
 	       struct change_list *ret, struct err *err)
 {
 	AUTO(scan)
-	struct scan s = {
-		.upper_fd = upper_fd, .lower_fd = lower_fd, .skip = skip};
+	struct scan s = {.upper_fd = upper_fd,
+			 .lower_fd = lower_fd,
+			 .skip = skip,
+			 .uid = geteuid()};
 
 	if (start_scan(&s, err) < 0 || scan_frames(&s, err) < 0)
 		return err_context(err, "scan the run's layer");

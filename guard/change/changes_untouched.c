@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -160,6 +161,25 @@ static int mark_applied(void *arg, const char *path, const struct entry *began,
 	return got < 0 ? got : 0;
 }
 
+/* Whether a file of the project may differ from the base. Where none does, each
+ * change is the run's: its file differs from that of the project. */
+static int has_edits(struct store *store, const struct run_layer *run_layer,
+		     struct err *err)
+{
+	struct change_list *list = run_layer->list;
+	bool found = false;
+	size_t i;
+	int got = changes_edited_mark_list(store, &run_layer->base, list, err);
+
+	for (i = 0; i < list->count; i++) {
+		struct change *c = &list->items[i];
+
+		found |= may_be_untouched(c) && (c->flags & CHANGES_EDITED);
+		c->flags &= ~CHANGES_EDITED;
+	}
+	return got < 0 ? got : found;
+}
+
 static int drop_marked_changes(struct context *c, const struct session *s,
 			       struct run_layer *run_layer, struct err *err)
 {
@@ -176,6 +196,10 @@ static int drop_marked_changes(struct context *c, const struct session *s,
 	int got = 0;
 
 	if (run_layer->stored)
+		got = has_edits(c->store, run_layer, err);
+	if (run_layer->stored && got == 0)
+		memset(changed, true, list->count * sizeof(*changed));
+	else if (got > 0)
 		got = tree_diff(c->store, &run_layer->base.root,
 				&run_layer->result.root, mark_changed_path, &m,
 				err);

@@ -32,7 +32,7 @@ void judgement_make(const struct session *s, const struct changes *c,
  * not depend on the load of the machine. true: all are judged. */
 #define JUDGEMENT_ENTRY 4096u
 /* What a list waits for. */
-#define JUDGEMENT_FIRST (4u << 20)
+#define JUDGEMENT_FIRST (2u << 20)
 bool judgement_read(struct judgement *j, uint64_t bytes);
 void judgement_free(struct judgement *j);
 
