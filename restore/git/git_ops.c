@@ -109,6 +109,9 @@ int git_ops_diff(const struct parse_text *in, struct buf *ret, struct err *err)
 	if (libgit_load(&git, err) < 0)
 		return -err->num;
 	options.context_lines = dec_u32(&given);
+	/* guard has decided that these are texts, of which it may send a part.
+	 */
+	options.flags |= GIT_DIFF_FORCE_TEXT;
 	if (git->patch_from_buffers(&patch, in[0].data, in[0].len, NULL,
 				    in[1].data, in[1].len, NULL, &options) < 0)
 		return libgit_failed("compare texts", err);

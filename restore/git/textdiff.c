@@ -13,6 +13,13 @@
 #define TEXT_MAX (512u << 20)
 /* Longest text behind the numbers of a hunk's header. */
 #define HEADER_TEXT_MAX 256
+/* Of a line that names a function, as libgit2 has it. */
+#define FUNCTION_MAX 80
+/* Equal lines at both ends that the worker gets besides the context: a change
+ * among repeated lines has more than one place, and git takes the last. */
+#define KEEP_LINES 16
+/* Fewer equal bytes are not worth the search. */
+#define TRIM_LEAST 512
 
 /* One of the texts, read line by line. */
 struct side {
@@ -24,6 +31,9 @@ struct side {
  * hunks account for every other line. */
 struct check {
 	struct side old, now;
+	uint64_t skipped; /* equal lines that the worker does not get */
+	const char *start; /* of the old text */
+	size_t skipped_len;
 	uint64_t added, removed;
 	int (*each)(void *arg, const struct textdiff_line *line);
 	void *arg;
@@ -109,10 +119,36 @@ static void add_range(struct buf *to, char mark, uint64_t at, uint64_t count)
 	buf_add_char(to, ' ');
 }
 
+/* Adds the last line of the skipped ones that names a function, as git does in
+ * headers of hunks: such a line begins with a letter, '_' or '$'. */
+static void add_function(const struct check *c, struct buf *to)
+{
+	const char *end = c->start + c->skipped_len;
+
+	while (end > c->start) {
+		const char *feed =
+			memrchr(c->start, '\n', (size_t)(end - 1 - c->start));
+		const char *at = feed ? feed + 1 : c->start;
+		size_t len = (size_t)(end - at);
+
+		if (*at == '_' || *at == '$' ||
+		    ((*at | 0x20) >= 'a' && (*at | 0x20) <= 'z')) {
+			len = len > FUNCTION_MAX ? FUNCTION_MAX : len;
+			while (len && strchr(" \t\n\v\f\r", at[len - 1]))
+				len--;
+			buf_add_char(to, ' ');
+			buf_add(to, at, len);
+			return;
+		}
+		end = at;
+	}
+}
+
 static bool pass_hunk(struct check *c, struct dec *d)
 {
-	uint64_t old_at = dec_var(d), old_count = dec_var(d);
-	uint64_t new_at = dec_var(d), new_count = dec_var(d), runs, length;
+	uint64_t old_at = dec_var(d) + c->skipped, old_count = dec_var(d);
+	uint64_t new_at = dec_var(d) + c->skipped, new_count = dec_var(d);
+	uint64_t runs, length;
 	size_t len;
 	const unsigned char *text = dec_bytes(d, &len);
 	AUTO(buf) struct buf header = {0};
@@ -127,6 +163,8 @@ static bool pass_hunk(struct check *c, struct dec *d)
 	add_range(&header, '+', new_at, new_count);
 	buf_add_text(&header, "@@");
 	buf_add(&header, text, len);
+	if (!len)
+		add_function(c, &header);
 	buf_add_char(&header, '\n');
 	line.text = (const char *)header.data;
 	line.len = header.len;
@@ -213,6 +251,79 @@ static void add_only_hunk(const struct check *c, struct buf *to)
 	enc_var(to, old ? old << 2 | DIFF_DELETED : now << 2 | DIFF_ADDED);
 }
 
+/* --- equal ends --- */
+
+static size_t count_equal_start(const char *a, const char *b, size_t len)
+{
+	size_t at = 0;
+
+	while (at + 64 <= len && memcmp(a + at, b + at, 64) == 0)
+		at += 64;
+	while (at < len && a[at] == b[at])
+		at++;
+	return at;
+}
+
+static size_t count_equal_end(const char *a_end, const char *b_end, size_t len)
+{
+	size_t at = 0;
+
+	while (at + 64 <= len &&
+	       memcmp(a_end - at - 64, b_end - at - 64, 64) == 0)
+		at += 64;
+	while (at < len &&
+	       a_end[-(ptrdiff_t)at - 1] == b_end[-(ptrdiff_t)at - 1])
+		at++;
+	return at;
+}
+
+/* The start of the line that so many lines precede the one at `at`. */
+static const char *lines_back(const char *start, const char *at, uint64_t lines)
+{
+	for (lines++; lines && at > start; lines--) {
+		const char *feed = memrchr(start, '\n', (size_t)(at - start));
+
+		at = feed ? feed : start;
+	}
+	return at > start ? at + 1 : start;
+}
+
+static const char *lines_on(const char *at, const char *end, uint64_t lines)
+{
+	for (lines++; lines && at < end; lines--) {
+		const char *feed = memchr(at, '\n', (size_t)(end - at));
+
+		at = feed ? feed + 1 : end;
+	}
+	return at;
+}
+
+/* Leaves equal lines at both ends to guard: libgit2 computes two hashes of
+ * every byte. Of two differences that are as short, it may then find the other
+ * one. */
+static void trim(struct check *c, uint64_t keep, struct parse_text in[2])
+{
+	const char *old = in[0].data, *now = in[1].data;
+	size_t least = in[0].len < in[1].len ? in[0].len : in[1].len;
+	size_t start = count_equal_start(old, now, least);
+	size_t end = count_equal_end(c->old.end, c->now.end, least - start);
+	const char *text;
+	size_t len;
+
+	start = (size_t)(lines_back(old, old + start, keep) - old);
+	end = (size_t)(c->old.end -
+		       lines_on(c->old.end - end, c->old.end, keep));
+	if (start + end < TRIM_LEAST)
+		return;
+	while (c->old.at < old + start)
+		(void)next_line(&c->old, &text, &len);
+	c->now.at = now + start;
+	c->now.line = c->skipped = c->old.line;
+	c->skipped_len = start;
+	in[0] = (struct parse_text){old + start, in[0].len - start - end};
+	in[1] = (struct parse_text){now + start, in[1].len - start - end};
+}
+
 int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	     int context_lines,
 	     int (*each)(void *arg, const struct textdiff_line *line),
@@ -223,6 +334,7 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	struct check c = {
 		.old = side_of(old, old_len),
 		.now = side_of(now, now_len),
+		.start = old,
 		.each = each,
 		.arg = arg,
 	};
@@ -232,10 +344,13 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 		return 1;
 	enc_u32(&context, (uint32_t)context_lines);
 	in[2] = (struct parse_text){context.data, context.len};
-	if (!old_len || !now_len)
+	if (!old_len || !now_len) {
 		add_only_hunk(&c, &answer);
-	else if (parse_call(PARSE_DIFF, in, 3, &answer, err) < 0)
-		return -err->num;
+	} else {
+		trim(&c, (uint64_t)context_lines + KEEP_LINES, in);
+		if (parse_call(PARSE_DIFF, in, 3, &answer, err) < 0)
+			return -err->num;
+	}
 	got = check_answer(&c, &answer, err);
 	if (got > 0)
 		return parse_refuse(err);

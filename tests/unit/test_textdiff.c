@@ -128,6 +128,63 @@ static void leaves_control_characters_as_they_are(void **state)
 	check("\x1b[31m\n", "x\n", 3, "@@@ -1 +1 @@\n-\x1b[31m\n+x\n", 1, 1);
 }
 
+/* Equal lines far from a change stay in this process, and change nothing. */
+static void numbers_lines_in_long_texts(void **state)
+{
+	struct buf old = {0}, now = {0}, repeated = {0};
+	int i;
+
+	(void)state;
+	buf_add_text(&old, "int first(void) \n");
+	for (i = 2; i <= 2000; i++)
+		buf_printf(&old, "\tline %d\n", i);
+	buf_add(&now, old.data, old.len);
+	memcpy(strstr(buf_text(&now), "line 1000"), "LINE", 4);
+	check(buf_text(&old), buf_text(&now), 1,
+	      "@@@ -999,3 +999,3 @@ int first(void)\n"
+	      " \tline 999\n-\tline 1000\n+\tLINE 1000\n \tline 1001\n",
+	      1, 1);
+	memcpy(strstr(buf_text(&old), "\tline 500"), "g_500", 5);
+	memcpy(strstr(buf_text(&now), "\tline 500"), "g_500", 5);
+	check(buf_text(&old), buf_text(&now), 0,
+	      "@@@ -1000 +1000 @@ g_500 500\n-\tline 1000\n+\tLINE 1000\n", 1,
+	      1);
+	/* One more of equal lines is added behind all. */
+	buf_clear(&old);
+	for (i = 0; i < 1000; i++)
+		buf_add_text(&old, "\tsame\n");
+	buf_add(&repeated, old.data, old.len);
+	buf_add_text(&repeated, "\tsame\n");
+	check(buf_text(&old), buf_text(&repeated), 0,
+	      "@@@ -1000,0 +1001 @@\n+\tsame\n", 1, 0);
+	buf_free(&old);
+	buf_free(&now);
+	buf_free(&repeated);
+}
+
+/* git looks for a NUL in the first bytes only. */
+static void takes_a_late_zero_for_text(void **state)
+{
+	struct buf old = {0}, now = {0};
+	struct err err = {0};
+	size_t added, removed;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 2000; i++)
+		buf_printf(&old, "line %d\n", i);
+	buf_add(&now, old.data, old.len);
+	buf_add(&old, "a\0b\n", 4);
+	buf_add(&now, "a\0c\n", 4);
+	assert_int_equal(textdiff(old.data, old.len, now.data, now.len, 3, NULL,
+				  NULL, &added, &removed, &err),
+			 0);
+	assert_int_equal(added, 1);
+	assert_int_equal(removed, 1);
+	buf_free(&old);
+	buf_free(&now);
+}
+
 /* With a configuration that would call every text binary, or another one by
  * way of attributes, the answer stays the same. */
 static void reads_no_configuration(void **state)
@@ -167,6 +224,8 @@ int main(void)
 		cmocka_unit_test(counts_without_a_listener),
 		cmocka_unit_test(stops_when_the_listener_does),
 		cmocka_unit_test(leaves_control_characters_as_they_are),
+		cmocka_unit_test(numbers_lines_in_long_texts),
+		cmocka_unit_test(takes_a_late_zero_for_text),
 	};
 
 	parse_worker_install();
