@@ -169,14 +169,16 @@ int importer_write(struct context *c, struct session *s, struct gitimport *im,
 	return session_save(s, err);
 }
 
-char *importer_left(struct context *c, struct session *s)
+char *importer_left(struct context *c, struct session *s, struct err *err)
 {
 	AUTO(gitimport) struct gitimport *im = NULL;
 	const struct gitimport_list *list;
-	struct err ignored;
+	int got = importer_open(c, s, false, &im, err);
 
-	if (importer_open(c, s, false, &im, &ignored) < 0)
+	if (got == -ENOENT || got == -ENOTDIR)
 		return mem_strdup("");
+	if (got < 0)
+		return NULL;
 	list = gitimport_listed(im);
 	return mem_strdup(!list->fresh	  ? ""
 			  : list->commits ? text_count(list->commits, "commit")

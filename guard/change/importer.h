@@ -24,7 +24,8 @@ int importer_write(struct context *c, struct session *s, struct gitimport *im,
 		   struct err *err);
 
 /* The commits or refs that the user's repository lacks: "3 commits", "1 ref";
- * "" when none is missing or the number is unknown. To free. Never fails. */
-char *importer_left(struct context *c, struct session *s);
+ * "" when none is missing, or there is no repository. To free. NULL: the run's
+ * repository cannot be read. */
+char *importer_left(struct context *c, struct session *s, struct err *err);
 
 #endif

@@ -62,6 +62,7 @@ void apply_report_git_left(const struct apply_plan *a)
 	struct session *s = &a->p->session;
 	auto_free char *left = NULL;
 	bool one, linked = record_get(&s->more, LAYERS_GIT) != NULL;
+	struct err err;
 	size_t i;
 
 	for (i = 1; i < s->root_count; i++)
@@ -72,9 +73,13 @@ void apply_report_git_left(const struct apply_plan *a)
 				    session_label(s));
 	if (!a->change.roots[0].plan.git_skipped && !linked)
 		return;
-	left = importer_left(a->c, s);
-	one = strncmp(left, "1 ", 2) == 0;
-	if (*left)
+	left = importer_left(a->c, s, &err);
+	one = left && strncmp(left, "1 ", 2) == 0;
+	if (!left)
+		report_note("run %s may have commits that are not in your "
+			    "repository: %s",
+			    session_label(s), err.text);
+	else if (*left)
 		report_note("%s of the run %s not in your repository; guard "
 			    "import %s imports %s%s",
 			    left, one ? "is" : "are", session_label(s),

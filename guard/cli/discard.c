@@ -94,10 +94,14 @@ static int discard_all(struct context *c, struct resolved_run *p,
 	struct session *s = &p->session;
 	AUTO(put_back) struct put_back back = {0};
 	struct err ignored;
-	auto_free char *left = importer_left(c, s);
+	auto_free char *left = importer_left(c, s, err);
 	auto_free char *run = choose_run_text(s);
 
-	if (*left)
+	if (!left)
+		output_warn("run %s may have commits that you have not "
+			    "imported: %s",
+			    session_label(s), err->text);
+	else if (*left)
 		output_print("run %s has %s that you have not imported (guard "
 			     "import %s)",
 			     session_label(s), left, session_label(s));

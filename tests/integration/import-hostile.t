@@ -55,7 +55,7 @@ hostile() {
 	ok "the refused import changes nothing: $1" cmp "$T/before" "$T/after"
 	ok "$1: whole" git fsck --full --strict
 	check_mark "$1"
-	guard discard -q -y "$run" >"$T/x" 2>&1 </dev/null
+	guard discard -y "$run" >"$T/discarded" 2>&1 </dev/null
 }
 
 # ignored NAME TEXT SCRIPT: import succeeds without that entry, and prints TEXT
@@ -159,6 +159,7 @@ hostile 'a damaged pack' 'nothing imported' '
 	chmod 644 $pack
 	dd if=/dev/urandom of=$pack bs=1 seek=12 conv=notrunc \
 		count=$(($(stat -c %s $pack) - 40)) 2>/dev/null'
+says "$T/discarded" "run $run may have commits"
 hostile 'a commit without an author' "$refused" '
 	printf "tree %s\n\nx\n" "$(git rev-parse HEAD^{tree})" |
 		git hash-object -w --literally -t commit --stdin \
