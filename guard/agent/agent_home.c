@@ -18,6 +18,7 @@
 #include "base/dirtree.h"
 #include "guard/agent/agent.h"
 #include "guard/agent/redact.h"
+#include "guard/agent/settings.h"
 
 #define FILE_MAX (1u << 20)
 /* ~/.claude.json grows with each project. */
@@ -312,38 +313,6 @@ static int make_new_home(const struct agent *a, const struct state *state,
 
 /* ---- members of JSON files ---- */
 
-/* The object that holds the last part of the key, "projects.*.trusted", and
- * that part in *ret_name, to free; NULL: a part on the way is missing or no
- * object. make: missing objects are created. */
-static json_t *find_member(json_t *root, const char *key, const char *project,
-			   bool make, char **ret_name)
-{
-	json_t *at = root;
-
-	for (;;) {
-		size_t len = strcspn(key, ".");
-		auto_free char *part = len == 1 && *key == '*'
-					       ? mem_strdup(project)
-					       : mem_strndup(key, len);
-		json_t *next;
-
-		if (!key[len]) {
-			*ret_name = TAKE(part);
-			return at;
-		}
-		next = json_object_get(at, part);
-		if (!next && make) {
-			next = json_object();
-			if (json_object_set_new(at, part, next) < 0)
-				return NULL;
-		}
-		if (!json_is_object(next))
-			return NULL;
-		at = next;
-		key += len + 1;
-	}
-}
-
 /* Environment and headers of servers hold keys of all kinds of names. */
 static void drop_environments(json_t *value)
 {
@@ -357,123 +326,120 @@ static void drop_environments(json_t *value)
 	json_object_foreach(value, key, member) drop_environments(member);
 }
 
-/* Sets a member that is absent; consumes the value. */
-static bool set_absent_member(json_t *root, const char *key,
-			      const char *project, json_t *value)
+/* 1; 0: there is no such file. */
+static int read_settings(int dir, const char *path, struct buf *to,
+			 struct err *err)
 {
-	auto_free char *name = NULL;
-	json_t *in =
-		value ? find_member(root, key, project, true, &name) : NULL;
-	bool absent = in && !json_object_get(in, name) &&
-		      json_object_set(in, name, value) == 0;
-
-	json_decref(value);
-	return absent;
-}
-
-static json_t *load_json(int dir, const char *path)
-{
-	AUTO(buf) struct buf text = {0};
-	struct err ignored;
 	auto_close int fd =
-		beneath_open(dir, path, O_RDONLY | O_NONBLOCK, 0, &ignored);
+		beneath_open(dir, path, O_RDONLY | O_NONBLOCK, 0, err);
 
 	if (fd < 0)
-		return fd == -ENOENT ? json_object() : NULL;
-	if (fd_slurp(fd, SETTINGS_MAX, &text, &ignored) < 0)
-		return NULL;
-	return json_loadb((const char *)text.data, text.len, 0, NULL);
+		return fd == -ENOENT ? 0 : fd;
+	return fd_slurp(fd, SETTINGS_MAX, to, err) < 0 ? -err->num : 1;
 }
 
 bool agent_json_is(const char *path, const char *key, const char *value)
 {
-	json_t *root = json_load_file(path, 0, NULL);
-	auto_free char *name = NULL;
-	json_t *in = json_is_object(root)
-			     ? find_member(root, key, "", false, &name)
-			     : NULL;
-	char *text = in ? json_dumps(json_object_get(in, name),
-				     JSON_COMPACT | JSON_ENCODE_ANY)
-			: NULL;
-	bool same = text && strcmp(text, value) == 0;
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
 
-	free(text);
-	json_decref(root);
-	return same;
+	return fd_slurp_at(AT_FDCWD, path, SETTINGS_MAX, &text, &ignored) ==
+		       0 &&
+	       settings_member_is(&text, key, value);
 }
 
-/* The wanted members of a real file that the home's file lacks. */
-static bool copy_keys(const struct profile_item *item, const char *user_home,
-		      const char *project, json_t *to)
+static void add_wanted(json_t *wanted, const char *key, json_t *value)
+{
+	if (value)
+		(void)json_array_append_new(wanted,
+					    json_pack("[so]", key, value));
+}
+
+/* The wanted members of a real file of the user. */
+static void copy_keys(const struct profile_item *item, const char *user_home,
+		      const char *project, json_t *wanted)
 {
 	auto_close int from = open(user_home, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *keys = strchr(item->value, '#');
 	auto_free char *path =
 		mem_strndup(item->value, (size_t)(keys - item->value));
-	json_t *real = from < 0 ? NULL : load_json(from, path);
-	bool any = false;
+	AUTO(buf) struct buf text = {0};
+	json_t *real = NULL;
+	struct err ignored;
 
+	if (from >= 0 && read_settings(from, path, &text, &ignored) > 0)
+		real = json_loadb((const char *)text.data, text.len, 0, NULL);
 	while (json_is_object(real) && *keys) {
 		size_t len = strcspn(++keys, ",");
 		auto_free char *key = mem_strndup(keys, len);
 		auto_free char *name = NULL;
-		json_t *in = find_member(real, key, project, false, &name);
+		json_t *in = members_find(real, key, project, false, &name);
 		json_t *value =
-			in ? json_deep_copy(json_object_get(in, name)) : NULL;
+			in && !is_secret_key(name)
+				? json_deep_copy(json_object_get(in, name))
+				: NULL;
 
-		if (value && is_secret_key(name)) {
-			json_decref(value);
-			value = NULL;
-		}
 		drop_environments(value);
 		redact_json(value);
-		any |= set_absent_member(to, key, project, value);
+		add_wanted(wanted, key, value);
 		keys += len;
 	}
 	json_decref(real);
-	return any;
 }
 
-/* One line of the profile, which sets members of a JSON file. */
-static void update_json(const struct profile_item *item, int dir,
-			const char *target, const char *user_home,
-			const char *project)
+static int write_settings(int dir, const char *path, const struct buf *text,
+			  struct err *err)
 {
-	json_t *value = load_json(dir, target);
-	const char *key = strchr(item->value, '#');
-	struct err ignored;
-	bool changed = false;
+	const char *name;
+	auto_close int above = -1;
 
-	if (json_is_object(value) && item->word == PROFILE_KEYS)
-		changed = copy_keys(item, user_home, project, value);
-	else if (json_is_object(value))
-		changed = set_absent_member(
-			value, key + 1, project,
-			json_loads(item->text, JSON_DECODE_ANY, NULL));
-	if (changed && make_home_parents(dir, target, &ignored) == 0) {
-		const char *name;
-		auto_close int above =
-			beneath_parent(dir, target, &name, &ignored);
-		char *dumped = json_dumps(value, JSON_INDENT(2));
+	if (make_home_parents(dir, path, err) < 0)
+		return -err->num;
+	above = beneath_parent(dir, path, &name, err);
+	if (above < 0)
+		return above;
+	return atomic_write(above, name, text->data, text->len, 0600,
+			    ATOMIC_NO_SYNC, err);
+}
 
-		if (above >= 0 && dumped)
-			(void)atomic_write(above, name, dumped, strlen(dumped),
-					   0600, ATOMIC_NO_SYNC, &ignored);
-		free(dumped);
-	}
-	json_decref(value);
+/* One line of the profile, which sets members of a JSON file that lack there.
+ */
+static int update_json(const struct profile_item *item, int dir,
+		       const char *target, const char *user_home,
+		       const char *project, struct err *err)
+{
+	AUTO(buf) struct buf text = {0}, now = {0};
+	json_t *wanted = json_array();
+	char *dumped;
+	int got;
+
+	if (item->word == PROFILE_KEYS)
+		copy_keys(item, user_home, project, wanted);
+	else
+		add_wanted(wanted, strchr(item->value, '#') + 1,
+			   json_loads(item->text, JSON_DECODE_ANY, NULL));
+	dumped = json_array_size(wanted) ? json_dumps(wanted, 0) : NULL;
+	json_decref(wanted);
+	if (!dumped)
+		return 0;
+	got = read_settings(dir, target, &text, err);
+	if (got >= 0)
+		got = settings_add(got ? &text : NULL, dumped, project, &now,
+				   err);
+	free(dumped);
+	return got > 0 ? write_settings(dir, target, &now, err) : got;
 }
 
 /* Another run of the agent may write the same file: the lock of the agent's
  * directory is held. */
 static void update_settings(const struct agent *a, const struct state *state,
 			    const char *project, int dir,
-			    const struct profile_item *home)
+			    const struct profile_item *home, struct buf *notes)
 {
 	static const enum profile_word words[] = {PROFILE_KEYS, PROFILE_WRITE};
-	struct err ignored;
+	struct err err;
 	auto_close int fd =
-		beneath_open(dir, "home", O_RDONLY | O_DIRECTORY, 0, &ignored);
+		beneath_open(dir, "home", O_RDONLY | O_DIRECTORY, 0, &err);
 	size_t i;
 
 	for (i = 0; fd >= 0 && i < sizeof(words) / sizeof(*words); i++) {
@@ -488,9 +454,13 @@ static void update_settings(const struct agent *a, const struct state *state,
 						  strcspn(item->value, "#"));
 
 			if (strchr(item->value, '#') &&
-			    path_below(target, home->value))
-				update_json(item, fd, target, state->home,
-					    project);
+			    path_below(target, home->value) &&
+			    update_json(item, fd, target, state->home, project,
+					&err) < 0)
+				buf_printf(notes,
+					   "~/%s did not get all of its "
+					   "settings: %s\n",
+					   target, err.text);
 		}
 	}
 }
@@ -513,6 +483,6 @@ char *agent_make_home(const struct agent *a, const struct state *state,
 		return NULL;
 	if (fd < 0 && make_new_home(a, state, dir, home, notes, err) < 0)
 		return NULL;
-	update_settings(a, state, project, dir, home);
+	update_settings(a, state, project, dir, home, notes);
 	return mem_printf("%s/agents/%s/%s", state->path, a->name, place);
 }

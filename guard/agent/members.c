@@ -1,9 +1,8 @@
 #include "guard/agent/members.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include <jansson.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -418,4 +417,92 @@ void members_texts(const struct members *m, struct buf *file,
 	else
 		each(arg, buf_text(file));
 	json_decref(value);
+}
+
+/* ---- single members ---- */
+
+json_t *members_find(json_t *root, const char *key, const char *project,
+		     bool make, char **ret_name)
+{
+	json_t *at = root;
+
+	for (;;) {
+		size_t len = strcspn(key, ".");
+		auto_free char *part = len == 1 && *key == '*'
+					       ? mem_strdup(project)
+					       : mem_strndup(key, len);
+		json_t *next;
+
+		if (!key[len]) {
+			*ret_name = TAKE(part);
+			return at;
+		}
+		next = json_object_get(at, part);
+		if (!next && make) {
+			next = json_object();
+			if (json_object_set_new(at, part, next) < 0)
+				return NULL;
+		}
+		if (!json_is_object(next))
+			return NULL;
+		at = next;
+		key += len + 1;
+	}
+}
+
+static bool set_absent_member(json_t *root, const char *key,
+			      const char *project, json_t *value)
+{
+	auto_free char *name = NULL;
+	json_t *in = members_find(root, key, project, true, &name);
+
+	return in && !json_object_get(in, name) &&
+	       json_object_set(in, name, value) == 0;
+}
+
+bool members_add(const struct buf *text, const char *wanted,
+		 const char *project, struct buf *ret)
+{
+	json_t *root =
+		text ? json_loadb((const char *)text->data, text->len, 0, NULL)
+		     : json_object();
+	json_t *list = json_loads(wanted, 0, NULL), *pair;
+	char *dumped = NULL;
+	bool any = false;
+	size_t i;
+
+	json_array_foreach(list, i, pair)
+	{
+		const char *key = json_string_value(json_array_get(pair, 0));
+
+		if (json_is_object(root) && key)
+			any |= set_absent_member(root, key, project,
+						 json_array_get(pair, 1));
+	}
+	if (any)
+		dumped = json_dumps(root, JSON_INDENT(2));
+	if (dumped)
+		buf_add_text(ret, dumped);
+	free(dumped);
+	json_decref(list);
+	json_decref(root);
+	return any && ret->len;
+}
+
+bool members_value_is(const struct buf *text, const char *key,
+		      const char *value)
+{
+	json_t *root = json_loadb((const char *)text->data, text->len, 0, NULL);
+	auto_free char *name = NULL;
+	json_t *in = json_is_object(root)
+			     ? members_find(root, key, "", false, &name)
+			     : NULL;
+	char *found = in ? json_dumps(json_object_get(in, name),
+				      JSON_COMPACT | JSON_ENCODE_ANY)
+			 : NULL;
+	bool same = found && strcmp(found, value) == 0;
+
+	free(found);
+	json_decref(root);
+	return same;
 }

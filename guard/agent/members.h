@@ -17,6 +17,7 @@
 #ifndef GUARD_AGENT_MEMBERS_H
 #define GUARD_AGENT_MEMBERS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/mem.h"
@@ -54,5 +55,21 @@ bool members_undo(const struct members *m, struct buf *before,
  * of a JSON file in members that no pattern matches, else the complete file. */
 void members_texts(const struct members *m, struct buf *file,
 		   void (*each)(void *arg, const char *text), void *arg);
+
+/* The object that holds the last part of the key, "projects.*.trusted", and
+ * that part in *ret_name, to free; NULL: a part on the way is missing or no
+ * object. "*" stands for the project. make: missing objects are created. */
+json_t *members_find(json_t *root, const char *key, const char *project,
+		     bool make, char **ret_name);
+
+/* Appends a JSON text (NULL: an absent file) with the wanted members that it
+ * lacks: [["KEY", VALUE], ...] as JSON. False: it lacks none, or is no object.
+ */
+bool members_add(const struct buf *text, const char *wanted,
+		 const char *project, struct buf *ret);
+
+/* Whether the member has the value, as JSON writes it. */
+bool members_value_is(const struct buf *text, const char *key,
+		      const char *value);
 
 #endif

@@ -49,6 +49,17 @@ bool settings_compare(const struct members *m, const struct buf *before,
 	return !d.bad;
 }
 
+/* u8: 1 and a text, or 0. */
+static int take_new_text(const struct buf *answer, struct buf *ret,
+			 struct err *err)
+{
+	if (!answer->len || answer->data[0] > 1 ||
+	    (answer->data[0] == 0 && answer->len > 1))
+		return parse_refuse(err);
+	buf_add(ret, answer->data + 1, answer->len - 1);
+	return answer->data[0];
+}
+
 int settings_undo(const struct members *m, const struct buf *before,
 		  const struct buf *after, const struct buf *now,
 		  struct buf *ret, struct err *err)
@@ -61,11 +72,38 @@ int settings_undo(const struct members *m, const struct buf *before,
 					     text_of(after), text_of(now)},
 		       4, &answer, err) < 0)
 		return -err->num;
-	if (!answer.len || answer.data[0] > 1 ||
-	    (answer.data[0] == 0 && answer.len > 1))
-		return parse_refuse(err);
-	buf_add(ret, answer.data + 1, answer.len - 1);
-	return answer.data[0];
+	return take_new_text(&answer, ret, err);
+}
+
+static struct parse_text input_of(const char *text)
+{
+	return (struct parse_text){text, strlen(text)};
+}
+
+int settings_add(const struct buf *text, const char *wanted,
+		 const char *project, struct buf *ret, struct err *err)
+{
+	AUTO(buf) struct buf answer = {0};
+
+	if (parse_call(PARSE_MEMBERS_ADD,
+		       (struct parse_text[]){text_of(text), input_of(wanted),
+					     input_of(project)},
+		       3, &answer, err) < 0)
+		return -err->num;
+	return take_new_text(&answer, ret, err);
+}
+
+bool settings_member_is(const struct buf *text, const char *key,
+			const char *value)
+{
+	AUTO(buf) struct buf answer = {0};
+	struct err ignored;
+
+	return parse_call(PARSE_MEMBER_IS,
+			  (struct parse_text[]){text_of(text), input_of(key),
+						input_of(value)},
+			  3, &answer, &ignored) == 0 &&
+	       answer.len == 1 && answer.data[0] == 1;
 }
 
 void settings_texts(const struct members *m, struct buf *file,

@@ -16,6 +16,15 @@ int settings_undo(const struct members *m, const struct buf *before,
 		  const struct buf *after, const struct buf *now,
 		  struct buf *ret, struct err *err);
 
+/* As members_add(). 1; 0: nothing is to be added; a negative errno: the worker
+ * failed. */
+int settings_add(const struct buf *text, const char *wanted,
+		 const char *project, struct buf *ret, struct err *err);
+
+/* As members_value_is(). False, too, if the worker fails. */
+bool settings_member_is(const struct buf *text, const char *key,
+			const char *value);
+
 /* As members_texts(). If the worker fails, the complete file. */
 void settings_texts(const struct members *m, struct buf *file,
 		    void (*each)(void *arg, const char *text), void *arg);

@@ -92,6 +92,34 @@ int json_ops_members_undo(const struct parse_text *in, struct buf *ret,
 	return 0;
 }
 
+int json_ops_members_add(const struct parse_text *in, struct buf *ret,
+			 struct err *err)
+{
+	auto_free char *wanted = mem_strndup(in[1].data, in[1].len);
+	auto_free char *project = mem_strndup(in[2].data, in[2].len);
+	AUTO(buf) struct buf file = {0}, text = {0};
+
+	(void)err;
+	buf_add(&file, in[0].data, in[0].len);
+	enc_u8(ret,
+	       members_add(in[0].data ? &file : NULL, wanted, project, &text));
+	buf_add(ret, text.data, text.len);
+	return 0;
+}
+
+int json_ops_member_is(const struct parse_text *in, struct buf *ret,
+		       struct err *err)
+{
+	auto_free char *key = mem_strndup(in[1].data, in[1].len);
+	auto_free char *value = mem_strndup(in[2].data, in[2].len);
+	AUTO(buf) struct buf file = {0};
+
+	(void)err;
+	buf_add(&file, in[0].data, in[0].len);
+	enc_u8(ret, members_value_is(&file, key, value));
+	return 0;
+}
+
 /* --- values with their paths --- */
 
 #define LINES_MAX (64u << 20)

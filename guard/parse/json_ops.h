@@ -9,6 +9,8 @@
  *	member	texts that may name a command
  *	texts
  *	undo	u8: 1 and the new text; 0: no member goes back
+ *	add	u8: 1 and the new text; 0: nothing is to be added
+ *	is	u8
  *	lines	u8: 1 if it is JSON, else 0; then for each value its path and
  *its text, each with a NUL behind it
  */
@@ -26,6 +28,12 @@ int json_ops_member_texts(const struct parse_text *in, struct buf *ret,
 /* The same; before, after, now */
 int json_ops_members_undo(const struct parse_text *in, struct buf *ret,
 			  struct err *err);
+/* guard/agent/members.h: file, wanted members, project */
+int json_ops_members_add(const struct parse_text *in, struct buf *ret,
+			 struct err *err);
+/* The same: file, key, value */
+int json_ops_member_is(const struct parse_text *in, struct buf *ret,
+		       struct err *err);
 /* The text. -E2BIG: the answer would be longer than 64 MiB. */
 int json_ops_lines(const struct parse_text *in, struct buf *ret,
 		   struct err *err);

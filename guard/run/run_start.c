@@ -18,6 +18,7 @@
 #include "guard/run/run.h"
 #include "overlay/lower_copy.h"
 #include "overlay/layers.h"
+#include "restore/parse/parse.h"
 
 char **run_hidden_paths(const struct run *run)
 {
@@ -450,6 +451,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	policy.redactions = &redactions;
 	policy.layers_arg = &covers;
 	policy.during_setup_arg = &start_report;
+	/* The settings are read; nothing is parsed while the command runs. */
+	parse_end();
 	got = sandbox_start(&policy, &run->sandbox, err);
 	if (got == 0)
 		sandbox_describe_limits(run->sandbox, &limits);

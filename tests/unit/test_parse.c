@@ -701,6 +701,33 @@ static int undo_members(struct buf *ret, struct err *err)
 	return settings_undo(&m, &before, &after, &after, ret, err);
 }
 
+static void a_member_is_added_to_a_file_once(void **state)
+{
+	static const char wanted[] = "[[\"a\", 1], [\"p.*.t\", true]]";
+	AUTO(buf) struct buf file = {0}, text = {0}, again = {0};
+	struct err err = {0};
+
+	(void)state;
+	buf_add_text(&file, "{\"a\": 2}");
+	use_stand_in(crash);
+	assert_int_equal(settings_add(&file, wanted, "/x", &text, &err),
+			 -EPROTO);
+	assert_int_equal(text.len, 0);
+	assert_int_equal(settings_add(&file, wanted, "/x", &text, &err), 1);
+	assert_string_equal(buf_text(&text),
+			    "{\n  \"a\": 2,\n  \"p\": {\n    \"/x\": {\n"
+			    "      \"t\": true\n    }\n  }\n}");
+	assert_int_equal(settings_add(&text, wanted, "/x", &again, &err), 0);
+	assert_int_equal(settings_add(NULL, "[[\"a\", 1]]", "/x", &again, &err),
+			 1);
+	assert_string_equal(buf_text(&again), "{\n  \"a\": 1\n}");
+	assert_true(settings_member_is(&file, "a", "2"));
+	assert_false(settings_member_is(&file, "a", "1"));
+	use_stand_in(crash);
+	assert_false(settings_member_is(&file, "a", "2"));
+	assert_true(settings_member_is(&file, "a", "2"));
+}
+
 static void a_file_whose_parsing_fails_is_not_put_back(void **state)
 {
 	AUTO(buf) struct buf text = {0};
@@ -1102,6 +1129,7 @@ int main(void)
 		cmocka_unit_test(
 			settings_of_an_unknown_name_are_high_if_parsing_fails),
 		cmocka_unit_test(a_file_whose_parsing_fails_is_not_put_back),
+		cmocka_unit_test(a_member_is_added_to_a_file_once),
 		cmocka_unit_test(signatures_are_lost_with_their_worker),
 		cmocka_unit_test(long_texts_travel_in_memfds),
 		cmocka_unit_test(a_killed_worker_leaves_the_next_request_alone),
