@@ -61,41 +61,14 @@ static int compare_entries(const void *a, const void *b)
 	return path_compare(x->change->path, y->change->path);
 }
 
-/* For risk_links_find(). */
-static uint32_t look_here(void *arg, const char *path, struct buf *target)
-{
-	const struct changes_root *root = *(const struct changes_root **)arg;
-	struct err ignored;
-	auto_close int fd = beneath_open(root->lower_fd, path,
-					 O_PATH | O_NOFOLLOW, 0, &ignored);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return 0;
-	if (S_ISLNK(st.st_mode))
-		(void)changes_read(root, path, st.st_mode, false, target,
-				   &ignored);
-	return st.st_mode;
-}
-
 void view_of_changes(const struct changes_root *root, struct view *ret)
 {
-	AUTO(buf) struct buf config = {0};
-	struct err ignored;
-
 	*ret = (struct view){
 		.prefix = root->prefix,
 		.where = root->where,
 		.home = root->home,
 		.root = root,
 	};
-	if (!root->home && root->list.count &&
-	    (root->read || root->lower_fd >= 0) &&
-	    changes_read(root, ".git/config", S_IFREG, false, &config,
-			 &ignored) >= 0)
-		ret->hooks = risk_hooks_dir(&config);
-	if (!root->home && root->list.count && root->lower_fd >= 0)
-		risk_links_find(look_here, &root, &ret->links);
 	add_entries(ret, &root->list);
 	VEC_SORT(ret, compare_entries);
 }
@@ -304,6 +277,41 @@ static bool judged_side_exists(void *arg, const char *path)
 	return changes_exists(f->root, path);
 }
 
+/* For risk_links_find(). */
+static uint32_t look_here(void *arg, const char *path, struct buf *target)
+{
+	const struct changes_root *root = *(const struct changes_root **)arg;
+	struct err ignored;
+	auto_close int fd = beneath_open(root->lower_fd, path,
+					 O_PATH | O_NOFOLLOW, 0, &ignored);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return 0;
+	if (S_ISLNK(st.st_mode))
+		(void)changes_read(root, path, st.st_mode, false, target,
+				   &ignored);
+	return st.st_mode;
+}
+
+/* Reads what files of other names are executed, once. */
+static void know_places(struct view *v)
+{
+	const struct changes_root *root = v->root;
+	AUTO(buf) struct buf config = {0};
+	struct err ignored;
+
+	if (v->places_known || !root || root->home)
+		return;
+	v->places_known = true;
+	if ((root->read || root->lower_fd >= 0) &&
+	    changes_read(root, ".git/config", S_IFREG, false, &config,
+			 &ignored) >= 0)
+		v->hooks = risk_hooks_dir(&config);
+	if (root->lower_fd >= 0)
+		risk_links_find(look_here, &root, &v->links);
+}
+
 /* What the directory below the layer has, without what the run deleted. */
 static void list_names_here(void *arg, const char *dir, struct names *to)
 {
@@ -359,13 +367,21 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 {
 	const struct change *c = e->change;
 	struct judged_file judged = {v->root, c, old, now};
-	struct risk_file f = {
+	struct risk_file f;
+
+	if (e->judged || !v->root)
+		return;
+	e->judged = true;
+	if (v->home && changes_is_cache(c->path))
+		return;
+	know_places(v);
+	f = (struct risk_file){
 		.path = c->path,
 		.old_mode = c->old.mode,
 		.now_mode = c->now.mode,
 		.old_size = c->old.size,
 		.now_size = c->now.size,
-		.above = v->root ? v->root->above : NULL,
+		.above = v->root->above,
 		.hooks = v->hooks,
 		.links = &v->links,
 		.acl = (c->flags & CHANGE_ACL) != 0,
@@ -373,27 +389,26 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 		.special = (c->flags & CHANGE_SETID) != 0,
 		.read = read_judged_side,
 		.exists = judged_side_exists,
+		.twin = find_twin(v, c),
 		.arg = &judged,
 	};
-
-	if (e->judged || !v->root)
-		return;
-	e->judged = true;
-	if (v->home && changes_is_cache(c->path))
-		return;
-	f.twin = find_twin(v, c);
 	risk_judge(&f, &e->risks);
 }
 
-bool view_is_suspect(const struct view *v, const struct view_entry *e)
+bool view_is_suspect(struct view *v, const struct view_entry *e)
 {
 	const struct change *c = e->change;
 	enum risk_level level;
+	size_t i;
 
 	if (e->judged || !c->now.mode)
 		return !e->judged;
 	if (v->home && changes_is_cache(c->path))
 		return false;
+	know_places(v);
+	for (i = 0; i < v->links.count; i++)
+		if (path_below(c->path, v->links.items[i].target))
+			return true;
 	return v->root->above || (v->hooks && path_below(c->path, v->hooks)) ||
 	       c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
 	       c->kind == CHANGE_TYPE || S_ISLNK(c->now.mode) ||

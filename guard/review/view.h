@@ -56,8 +56,10 @@ struct view {
 	const struct changes_root *root; /* of a live layer, or NULL */
 	struct change_list own; /* the list of a plan or review */
 	struct store *store; /* of a plan */
-	char *hooks; /* of a live layer: risk_hooks_dir() of its repository */
-	struct risk_links links; /* of a live layer */
+	/* Of a live layer: risk_hooks_dir() of its repository, and links. */
+	char *hooks;
+	struct risk_links links;
+	bool places_known;
 	struct twins twins;
 	bool twins_known;
 };
@@ -90,7 +92,7 @@ void view_judge_bytes(struct view *v, struct view_entry *e,
 		      const struct buf *old, const struct buf *now);
 /* The entry is worth an early view_judge(): by its name, type, mode or place it
  * may be high or critical. Reads nothing. */
-bool view_is_suspect(const struct view *v, const struct view_entry *e);
+bool view_is_suspect(struct view *v, const struct view_entry *e);
 /* The worst level of the risks and of the loss: the loss of an only copy is
  * critical, that of other work high. */
 enum risk_level view_level(const struct view_entry *e);

@@ -18,10 +18,13 @@ static const char *const inner[] = {
 	"config.toml", "launch.json",	 "mcp.json", "settings.json",
 	"tasks.json",  "extensions.json"};
 
+#define INNER (sizeof(inner) / sizeof(*inner))
+
 struct link_search {
 	uint32_t (*look)(void *arg, const char *path, struct buf *target);
 	void *arg;
 	struct risk_links *found;
+	char *missing;
 };
 
 void risk_links_free(struct risk_links *l)
@@ -81,25 +84,34 @@ static uint32_t try_path(struct link_search *s, const char *path)
 	return mode;
 }
 
-static void try_name(void *arg, const char *path, bool directory)
+/* The last missing path is kept: many names begin with the same directory. */
+static bool try_name(void *arg, const char *path, bool directory)
 {
 	struct link_search *s = arg;
+	uint32_t mode;
 	size_t i;
 
-	if (!S_ISDIR(try_path(s, path)) || !directory)
-		return;
-	for (i = 0; i < sizeof(inner) / sizeof(*inner); i++) {
+	if (s->missing && strcmp(s->missing, path) == 0)
+		return false;
+	mode = try_path(s, path);
+	if (!mode) {
+		free(s->missing);
+		s->missing = mem_strdup(path);
+	}
+	for (i = 0; directory && S_ISDIR(mode) && i < INNER; i++) {
 		auto_free char *below = path_join(path, inner[i]);
 
 		(void)try_path(s, below);
 	}
+	return S_ISDIR(mode);
 }
 
 void risk_links_find(uint32_t (*look)(void *arg, const char *path,
 				      struct buf *target),
 		     void *arg, struct risk_links *ret)
 {
-	struct link_search s = {look, arg, ret};
+	struct link_search s = {look, arg, ret, NULL};
 
 	risk_each_critical_name(try_name, &s);
+	free(s.missing);
 }

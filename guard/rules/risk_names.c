@@ -672,15 +672,15 @@ const struct risk_rule *risk_link_rule(const char *path)
 	return NULL;
 }
 
-static void call_with(void (*each)(void *arg, const char *path, bool directory),
+static bool call_with(bool (*each)(void *arg, const char *path, bool directory),
 		      void *arg, const char *path, size_t len, bool directory)
 {
 	auto_free char *copy = mem_strndup(path, len);
 
-	each(arg, copy, directory);
+	return each(arg, copy, directory);
 }
 
-void risk_each_critical_name(void (*each)(void *arg, const char *path,
+void risk_each_critical_name(bool (*each)(void *arg, const char *path,
 					  bool directory),
 			     void *arg)
 {
@@ -694,9 +694,10 @@ void risk_each_critical_name(void (*each)(void *arg, const char *path,
 		for (; *at; at += len + (at[len] == '|')) {
 			len = strcspn(at, "|");
 			for (k = 1; k <= len && at[k - 1] != '*'; k++)
-				if (k < len ? at[k] == '/' : at[k - 1] != '/')
-					call_with(each, arg, at, k,
-						  k + 1 == len);
+				if ((k < len ? at[k] == '/'
+					     : at[k - 1] != '/') &&
+				    !call_with(each, arg, at, k, k + 1 == len))
+					break;
 		}
 	}
 }

@@ -66,8 +66,8 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as);
 const struct risk_rule *risk_link_rule(const char *path);
 /* Calls each(), without wildcards, for each name of a critical rule and each
  * directory on the way to it; directory: all below it is critical. Some come
- * several times. */
-void risk_each_critical_name(void (*each)(void *arg, const char *path,
+ * several times. each() returns whether the path is a directory. */
+void risk_each_critical_name(bool (*each)(void *arg, const char *path,
 					  bool directory),
 			     void *arg);
 /* The levels of the rules in a table with this id; RISK_NONE: none has it. */
