@@ -86,31 +86,48 @@ void twins_fold(const char *name, struct buf *to)
 
 /* --- paths --- */
 
+static char *form_of(const char *path)
+{
+	struct buf folded = {0};
+
+	twins_fold(path_name(path), &folded);
+	return buf_take_text(&folded);
+}
+
 void twins_free(struct twins *t)
 {
 	size_t i;
 
-	for (i = 0; i < t->count; i++)
-		free(t->items[i].folded);
-	VEC_FREE(t);
-	names_free(&t->here);
+	for (i = 0; i < t->pairs.count; i++)
+		free(t->pairs.items[i].other);
+	VEC_FREE(&t->pairs);
+	VEC_FREE(&t->names);
+}
+
+/* FNV-1a: names of equal hash are compared. */
+static uint32_t hash_form(const char *form)
+{
+	uint32_t hash = 2166136261u;
+
+	while (*form)
+		hash = (hash ^ (unsigned char)*form++) * 16777619u;
+	return hash;
 }
 
 static struct twin_name make_twin_name(const char *path)
 {
-	const char *name = path_name(path);
-	struct twin_name made = {.path = path, .dir = (size_t)(name - path)};
-	AUTO(buf) struct buf folded = {0};
+	auto_free char *form = form_of(path);
 
-	twins_fold(name, &folded);
-	if (strcmp(buf_text(&folded), name) != 0)
-		made.folded = buf_take_text(&folded);
-	return made;
+	return (struct twin_name){
+		.path = path,
+		.dir = (uint32_t)(path_name(path) - path),
+		.hash = hash_form(form),
+	};
 }
 
 void twins_add(struct twins *t, const char *path)
 {
-	*VEC_ADD(t) = make_twin_name(path);
+	*VEC_ADD(&t->names) = make_twin_name(path);
 }
 
 static int compare_dirs(const struct twin_name *a, const struct twin_name *b)
@@ -121,32 +138,31 @@ static int compare_dirs(const struct twin_name *a, const struct twin_name *b)
 	return order ? order : (a->dir > b->dir) - (a->dir < b->dir);
 }
 
-/* 0: twins. */
-static int compare_forms(const void *a, const void *b)
-{
-	const struct twin_name *x = a, *y = b;
-	int order = compare_dirs(x, y);
-
-	return order ? order
-		     : strcmp(x->folded ? x->folded : x->path + x->dir,
-			      y->folded ? y->folded : y->path + y->dir);
-}
-
+/* 0: twins, or the same path. The order by hash saves most comparisons of the
+ * forms, which are not kept. */
 static int compare_names(const void *a, const void *b)
 {
 	const struct twin_name *x = a, *y = b;
-	int order = compare_forms(x, y);
+	auto_free char *one = NULL, *two = NULL;
+	int order = compare_dirs(x, y);
 
-	return order ? order : strcmp(x->path, y->path);
+	if (order)
+		return order;
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	if (strcmp(x->path, y->path) == 0)
+		return 0;
+	one = form_of(x->path);
+	two = form_of(y->path);
+	return strcmp(one, two);
 }
 
-static struct twin_name *search(const struct twins *t,
-				const struct twin_name *wanted,
-				int (*compare)(const void *a, const void *b))
+static void add_pair(struct twins *t, const char *path, const char *other)
 {
-	return t->count ? bsearch(wanted, t->items, t->count, sizeof(*t->items),
-				  compare)
-			: NULL;
+	*VEC_ADD(&t->pairs) = (struct twin_pair){
+		.path = path,
+		.other = mem_strdup(path_name(other)),
+	};
 }
 
 /* A name that was there before. Several new ones of its form are twins of each
@@ -155,51 +171,65 @@ static void meet(struct twins *t, const char *dir, const char *name)
 {
 	auto_free char *path = path_join(dir, name);
 	struct twin_name had = make_twin_name(path);
-	struct twin_name *item = search(t, &had, compare_forms);
+	const struct twin_name *end = t->names.items + t->names.count;
+	const struct twin_name *item =
+		bsearch(&had, t->names.items, t->names.count,
+			sizeof(*t->names.items), compare_names);
 
-	free(had.folded);
-	if (!item || item->other || strcmp(item->path, path) == 0)
+	if (!item || strcmp(item->path, path) == 0)
 		return;
-	names_add(&t->here, path);
-	item->other = t->here.items[t->here.count - 1];
+	if ((item > t->names.items && compare_names(item - 1, item) == 0) ||
+	    (item + 1 < end && compare_names(item, item + 1) == 0))
+		return;
+	add_pair(t, item->path, path);
 }
 
-static void meet_all(struct twins *t, size_t item,
-		     void (*list)(void *arg, const char *dir, struct names *to),
-		     void *arg)
+static int compare_pairs(const void *a, const void *b)
 {
-	auto_free char *dir = path_parent(t->items[item].path);
-	AUTO(names) struct names had = {0};
-	size_t i;
+	const struct twin_pair *x = a, *y = b;
 
-	list(arg, dir, &had);
-	for (i = 0; i < had.count; i++)
-		meet(t, dir, had.items[i]);
+	return strcmp(x->path, y->path);
 }
 
 void twins_find(struct twins *t,
 		void (*list)(void *arg, const char *dir, struct names *to),
 		void *arg)
 {
-	size_t i;
+	const struct twin_name *items;
+	size_t count = t->names.count, i, k;
 
-	VEC_SORT(t, compare_names);
-	for (i = 1; i < t->count; i++)
-		if (compare_forms(&t->items[i - 1], &t->items[i]) == 0) {
-			t->items[i].other = t->items[i - 1].path;
-			if (!t->items[i - 1].other)
-				t->items[i - 1].other = t->items[i].path;
-		}
-	for (i = 0; i < t->count; i++)
-		if (!i || compare_dirs(&t->items[i - 1], &t->items[i]) != 0)
-			meet_all(t, i, list, arg);
+	VEC_SORT(&t->names, compare_names);
+	items = t->names.items;
+	for (i = 1; i < count; i++) {
+		if (compare_names(&items[i - 1], &items[i]) != 0)
+			continue;
+		if (i == 1 || compare_names(&items[i - 2], &items[i - 1]) != 0)
+			add_pair(t, items[i - 1].path, items[i].path);
+		add_pair(t, items[i].path, items[i - 1].path);
+	}
+	for (i = 0; i < count; i++) {
+		auto_free char *dir = NULL;
+		AUTO(names) struct names had = {0};
+
+		if (i && compare_dirs(&items[i - 1], &items[i]) == 0)
+			continue;
+		dir = path_parent(items[i].path);
+		list(arg, dir, &had);
+		for (k = 0; k < had.count; k++)
+			meet(t, dir, had.items[k]);
+	}
+	VEC_FREE(&t->names);
+	VEC_SORT(&t->pairs, compare_pairs);
 }
 
 const char *twins_other(const struct twins *t, const char *path)
 {
-	struct twin_name wanted = make_twin_name(path);
-	const struct twin_name *found = search(t, &wanted, compare_names);
+	const struct twin_pair wanted = {.path = path};
+	const struct twin_pair *found =
+		t->pairs.count
+			? bsearch(&wanted, t->pairs.items, t->pairs.count,
+				  sizeof(*t->pairs.items), compare_pairs)
+			: NULL;
 
-	free(wanted.folded);
-	return found && found->other ? path_name(found->other) : NULL;
+	return found ? found->other : NULL;
 }

@@ -1,8 +1,8 @@
 /*
  * Names of one directory that differ only by case, or by an accent that is part
  * of its letter in one name and a character of its own in the other (the
- *Unicode forms NFC and NFD). File systems of other machines take them for one
- *file: there, one of the two replaces the other.
+ * Unicode forms NFC and NFD). File systems of other machines take them for one
+ * file: there, one of the two replaces the other.
  *
  * Known are the letters of C.UTF-8 (case), and the Latin letters U+00C0 to
  * U+017F (forms).
@@ -17,20 +17,26 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 
+/* There may be a million new names: 16 bytes each. */
 struct twin_name {
 	const char *path; /* borrowed */
-	size_t dir; /* length of its directory */
-	char *folded; /* of the name; NULL: the name itself */
-	const char *other; /* path of the twin, or NULL */
+	uint32_t dir; /* length of its directory */
+	uint32_t hash; /* of the form of its name */
+};
+
+struct twin_pair {
+	const char *path; /* new, borrowed */
+	char *other; /* name of its twin */
 };
 
 struct twins {
-	struct twin_name *items;
-	size_t count, capacity;
-	struct names here; /* twins that were there before */
+	VEC(struct twin_name) names; /* until twins_find() */
+	VEC(struct twin_pair) pairs; /* sorted by path */
 };
 
 void twins_free(struct twins *t);
