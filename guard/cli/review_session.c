@@ -216,6 +216,10 @@ static int resolve_conflicts(struct review_session *v, struct apply_plan *a,
 	int got;
 
 	got = conflict_session_plan(&v->conflicts, a, v->o->resolve, err);
+	if (!got)
+		/* Not the text of an earlier failure, which was no end. */
+		(void)snprintf(err->text, sizeof(err->text),
+			       "nothing applied: a conflict is open");
 	if (got <= 0)
 		return got;
 	for (i = 0; i < a->change.root_count; i++) {
@@ -232,6 +236,7 @@ static int resolve_conflicts(struct review_session *v, struct apply_plan *a,
 	}
 	if (plan_summary_count(&a->change, &v->counts, err) < 0)
 		return -err->num;
+	*err->text = '\0';
 	if (has_unshown_changes(v, a))
 		return plan_summary_ask(&v->counts, NULL, apply_report_where(a),
 					false);

@@ -420,6 +420,7 @@ keys a
 shown 'Conflict 1 of 3, 3 open'
 keys q
 shows 'q goes back to the review' 'Enter text'
+shows 'which says why' 'nothing applied: a conflict is open'
 keys C
 shown 'apply 3 changes to'
 keys a
