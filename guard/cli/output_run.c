@@ -68,6 +68,20 @@ static void print_next(const char *verb, const struct session *s, bool commits,
 		    description);
 }
 
+/* A branch moved back, and no object is new: there are no commits to take. */
+static bool lost_only(const struct change_list *list, const struct verdict *v)
+{
+	bool back = false;
+	size_t i;
+
+	for (i = 0; i < v->count; i++)
+		back |= strcmp(v->items[i].id, "ref-back") == 0;
+	for (i = 0; back && i < list->count; i++)
+		back = list->items[i].kind != CHANGE_ADDED ||
+		       strncmp(list->items[i].path, ".git/objects/", 13) != 0;
+	return back;
+}
+
 void output_run_summary(const struct session *s, struct changes *c)
 {
 	const struct change_list *list = &changes_project(c)->list;
@@ -77,7 +91,7 @@ void output_run_summary(const struct session *s, struct changes *c)
 	AUTO(verdict) struct verdict verdict = {0};
 	size_t homes = changes_count_home(c), i;
 	bool refs = false, heads = false, packed = false, moved = false;
-	bool created = false;
+	bool created = false, lost;
 
 	judge_run(s, c, &j, &verdict);
 	if (output_is_quiet())
@@ -113,18 +127,20 @@ void output_run_summary(const struct session *s, struct changes *c)
 		created |= list->items[i].kind == CHANGE_ADDED &&
 			   path_below(path, ".git/refs/heads");
 	}
-	heads &= !moved || created;
+	lost = refs && lost_only(list, &verdict);
+	heads &= (!moved || created) && !lost;
 	print_next("diff", s, heads, "show the changes");
 	if (n.total)
 		print_next("review", s, heads, "decide on each change");
 	if (heads)
 		print_next(COMMITS, s, heads, "apply its commits and files");
-	if (refs)
+	if (refs && !lost)
 		print_next("import", s, heads,
 			   "import its commits, to merge them");
 	if (n.total > n.git)
 		print_next("apply", s, heads,
-			   refs ? "apply the files without the commits"
-				: "apply them to your files");
+			   lost	  ? "apply the files, not the moved branches"
+			   : refs ? "apply the files without the commits"
+				  : "apply them to your files");
 	print_next("discard", s, heads, "discard them");
 }

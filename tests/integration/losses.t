@@ -75,10 +75,13 @@ dropped
 old=$(git rev-parse side)
 verdict 'git checkout -q src/f2.c; git reset -q --hard HEAD~1'
 says "$T/verdict" '  ! main moved back by 1 commit'
+silent "$T/run" commits
+says "$T/run" 'apply the files, not the moved branches'
 dropped
 
 verdict 'git commit -q -a --amend -m other'
 says "$T/verdict" '  ! main was rewritten without 1 commit'
+says "$T/run" 'apply its commits and files'
 dropped
 
 verdict 'git commit -q -a -m third; git commit -q --allow-empty -m fourth'
