@@ -100,6 +100,7 @@ int purge_path(struct store *s, const char *path,
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;
 	struct tm tm;
+	int lock;
 
 	if (!localtime_r(&clock, &tm) ||
 	    !strftime(p.note, sizeof(p.note), NOTE_PURGED "%Y-%m-%d %H:%M",
@@ -121,6 +122,13 @@ int purge_path(struct store *s, const char *path,
 	 * killed at this point. */
 	if (prune_run(s, &o, NULL, &pruned, err) < 0)
 		return -err->num;
+	/* A process that wrote to the store before prune_run() had it alone may
+	 * have written the cache by snapshots from before the purge. */
+	lock = store_commit_begin(s, err);
+	if (lock < 0)
+		return lock;
+	catalog_drop_changed_paths(s);
+	store_commit_end(s, lock);
 	result.packs = pruned.packs;
 	*ret = result;
 	return 0;

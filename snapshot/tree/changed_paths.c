@@ -48,7 +48,7 @@ struct file_head {
  * by one: most of them may have been pruned. */
 #define TRIED_MAX 64
 
-/* So often items of pruned snapshots are removed. */
+/* So often the items are compared with the snapshots that exist. */
 #define LIST_EVERY 64
 
 void changed_paths_free(struct changed_paths **c)
@@ -377,25 +377,46 @@ static void put_file(struct store *store, const struct buf *bytes)
 		store_commit_end(store, lock);
 }
 
+/* Adds the known items of snapshots that are listed. False: one is listed that
+ * has no item; all are new then. */
+static bool add_listed(struct update *u, const uint64_t *listed, size_t all)
+{
+	const struct changed_paths *old = u->old;
+	size_t i = 0, k;
+
+	for (k = 0; k < all && listed[k] <= last_seq(old); k++) {
+		while (old->items[i].seq < listed[k])
+			i++;
+		if (old->items[i].seq != listed[k])
+			return false;
+		add_known(u, &old->items[i]);
+	}
+	return true;
+}
+
 static void update(struct store *store, const struct changed_paths *old)
 {
 	AUTO(update) struct update u = {.store = store, .old = old};
 	auto_free uint64_t *newer = NULL, *listed = NULL;
 	AUTO(buf) struct buf bytes = {0};
-	size_t count, all = 0, k = 0, i;
+	size_t count, all = 0, i;
 	struct err ignored;
 
 	if (changed_paths_newer(old, store, &newer, &count, &ignored) < 0 ||
 	    !count)
 		return;
-	if (newer[count - 1] / LIST_EVERY != last_seq(old) / LIST_EVERY &&
-	    catalog_list(store, &listed, &all, &ignored) < 0)
-		return;
-	for (i = 0; i < old->count; i++) {
-		while (k < all && listed[k] < old->items[i].seq)
-			k++;
-		if (!listed || (k < all && listed[k] == old->items[i].seq))
+	if (newer[count - 1] / LIST_EVERY == last_seq(old) / LIST_EVERY) {
+		for (i = 0; i < old->count; i++)
 			add_known(&u, &old->items[i]);
+	} else if (catalog_list(store, &listed, &all, &ignored) < 0) {
+		return;
+	} else if (!add_listed(&u, listed, all)) {
+		/* Restored by hand, or by an undelete at the same time. */
+		update_free(&u);
+		u = (struct update){.store = store, .old = old};
+		free(newer);
+		newer = TAKE(listed);
+		count = all;
 	}
 	for (i = 0; i < count; i++)
 		add_new(&u, newer[i]);
