@@ -215,7 +215,8 @@ world_risks() {
 		printf "binary\000" >text.py; ln -s /etc/passwd link
 		ln -s ../.. up; : >emptied; seq 1 10 >shrunk; chmod 666 mode
 		echo "#!/bin/sh" >tool; chmod 755 tool; chmod 4755 tool
-		printf "\177ELF" >program; mkfifo fifo; echo x >secret.pem'
+		printf "\177ELF" >program; mkfifo fifo; echo x >secret.pem
+		echo twin >MODE; ln -s in .vscode'
 }
 
 # Runs of two agents, one with a shipped profile and one with the user's own.
