@@ -32,7 +32,7 @@ struct hunks_writer {
 	struct kept_review *kept;
 	struct kinds kinds; /* only for ids */
 	size_t entries, hunks;
-	bool lacks_libgit;
+	bool uncompared; /* some texts */
 };
 
 static void kept_review_free(struct kept_review *k)
@@ -228,6 +228,17 @@ static const char *loss_name(enum loss loss)
 	return names[loss];
 }
 
+static void print_uncompared_line(const struct view *v, const struct change *c,
+				  const struct err *err)
+{
+	json_t *object = line_of("uncompared");
+
+	jsonout_text(object, "path", c->path);
+	jsonout_text(object, "root", v->prefix);
+	jsonout_text(object, "text", err->text);
+	jsonstream_line(object);
+}
+
 static void print_entry_lines(struct hunks_writer *w, const struct view *v,
 			      const struct view_entry *e)
 {
@@ -255,7 +266,9 @@ static void print_entry_lines(struct hunks_writer *w, const struct view *v,
 	if (!has_now || (c->old.mode && !has_old))
 		return;
 	got = hunks_make(&old, &now, &hunks, &err);
-	w->lacks_libgit |= got < 0;
+	w->uncompared |= got < 0;
+	if (got < 0)
+		print_uncompared_line(v, c, &err);
 	for (i = 0; got == 0 && i < hunks.count; i++)
 		print_hunk_line(w, v, c, item, &hunks.items[i]);
 }
@@ -322,5 +335,5 @@ bool hunks_json_print(struct context *c, struct resolved_run *p,
 	jsonout_number(object, "hunks", w.hunks);
 	jsonstream_line(object);
 	kinds_free(&w.kinds);
-	return !w.lacks_libgit;
+	return !w.uncompared;
 }

@@ -151,8 +151,11 @@ static int add_hunks_of(struct kinds_files *f, const struct changes_root *g,
 		return 0;
 	}
 	got = hunks_make(&old, &now, &hunks, err);
-	if (got < 0)
+	if (got < 0 && got != -EPROTO)
 		return got;
+	if (got < 0)
+		output_warn("%s cannot be compared (%s); treated as binary",
+			    text_quote(c->path), err->text);
 	if (!hunks.count) {
 		f->others++;
 		return 0;

@@ -33,6 +33,7 @@ static const struct {
 	{"openat2", SYS_openat2},
 	{"keyctl", SYS_keyctl},
 	{"seccomp", SYS_seccomp},
+	{"landlock_create_ruleset", SYS_landlock_create_ruleset},
 	{"landlock_restrict_self", SYS_landlock_restrict_self},
 	{"sethostname", SYS_sethostname},
 	{"close_range", SYS_close_range},
