@@ -16,6 +16,7 @@ int cmd_review(int argc, char **argv)
 		{OPT_FORGET, .flag = &o.forget},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
 		{OPT_PLAIN, .flag = &o.plain},
+		{OPT_MOUSE, .flag = &o.mouse},
 		{OPT_TEST, .text = &o.test},
 		{OPT_COLOR, .read = options_color, .to = &color},
 		{0},

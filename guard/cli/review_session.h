@@ -11,6 +11,7 @@ struct review_session_options {
 	bool no_pager;
 	bool plain; /* asks line by line, also where a full screen is possible
 		     */
+	bool mouse; /* of the full screen */
 	bool short_head; /* no summary in front */
 	bool kinds; /* asks about kinds of hunks first */
 	bool forget; /* drops the decisions of an earlier review first */

@@ -17,6 +17,8 @@
 #include "guard/cli/screen_private.h"
 #include "guard/state/report.h"
 
+#define WHEEL_LINES 3
+
 void screen_say(struct screen *s, const char *format, ...)
 {
 	va_list ap;
@@ -517,6 +519,9 @@ static void handle_mouse(struct screen *s)
 	if (screen_row_at(s, row, column, &at)) {
 		s->in_text = false;
 		select_row(s, at);
+	} else if (screen_line_at(s, row, column, &at)) {
+		s->in_text = true;
+		s->line = at;
 	}
 }
 
@@ -565,6 +570,10 @@ static bool handle_view_key(struct screen *s, int key)
 		return true;
 	case SCREEN_KEY_MOUSE:
 		handle_mouse(s);
+		return true;
+	case SCREEN_KEY_WHEEL_UP:
+	case SCREEN_KEY_WHEEL_DOWN:
+		scroll_text(s, WHEEL_LINES, key == SCREEN_KEY_WHEEL_UP);
 		return true;
 	case SCREEN_KEY_RESIZE:
 		return true;
@@ -736,8 +745,8 @@ bool screen_is_possible(void)
 int screen_open(struct screen *s, struct err *err)
 {
 	(void)fflush(stdout);
-	if (screen_term_open(*output_style(STYLE_BOLD) != '\0', false, &s->term,
-			     err) < 0)
+	if (screen_term_open(*output_style(STYLE_BOLD) != '\0', s->job->mouse,
+			     &s->term, err) < 0)
 		return -err->num;
 	take_reports(s);
 	return 0;

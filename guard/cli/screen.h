@@ -35,6 +35,7 @@ struct screen_job {
 				   NULL: none */
 	const char *const *root_paths; /* absolute, of each root */
 	const char *test; /* command of --test, or NULL */
+	bool mouse; /* a click selects, the wheel scrolls */
 	/* Runs a command in a throw-away copy of the run, whose output it
 	 * prints; *ret_summary: its end in words, to free. The terminal is
 	 * free. */

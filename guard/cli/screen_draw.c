@@ -90,6 +90,18 @@ bool screen_row_at(const struct screen *s, int row, int column, size_t *ret_at)
 	return *ret_at < s->list.shown.count;
 }
 
+bool screen_line_at(const struct screen *s, int row, int column, size_t *ret_at)
+{
+	struct layout l;
+
+	make_layout(s, &l);
+	if (row < l.text_row || row >= l.text_row + l.text_rows ||
+	    column < l.text_column)
+		return false;
+	*ret_at = s->text_top + (size_t)(row - l.text_row);
+	return *ret_at < s->text.lines.count;
+}
+
 static int put_text(struct screen *s, int row, int column,
 		    enum screen_style style, const char *text)
 {

@@ -23,10 +23,12 @@ int screen_page_key(struct screen *s, const char *title,
 		switch (key) {
 		case 'j':
 		case SCREEN_KEY_DOWN:
+		case SCREEN_KEY_WHEEL_DOWN:
 			++*top;
 			break;
 		case 'k':
 		case SCREEN_KEY_UP:
+		case SCREEN_KEY_WHEEL_UP:
 			*top -= *top > 0;
 			break;
 		case ' ':
@@ -38,6 +40,8 @@ int screen_page_key(struct screen *s, const char *title,
 			break;
 		case 'Z' & 0x1f:
 			screen_term_stop(s->term);
+			break;
+		case SCREEN_KEY_MOUSE:
 			break;
 		default:
 			return key;

@@ -143,7 +143,8 @@ int screen_term_open(bool color, bool mouse, struct screen_term **ret,
 		return fail(err, ENOMEM, "no memory for the screen");
 	(void)t->calls.keypad(t->window, true);
 	if (mouse)
-		(void)t->calls.mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED,
+		(void)t->calls.mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED |
+						 BUTTON5_PRESSED,
 					 NULL);
 	*ret = TAKE(t);
 	return 0;
@@ -246,6 +247,9 @@ static int read_mouse(struct screen_term *t)
 
 	if (t->calls.getmouse(&event) == ERR)
 		return SCREEN_KEY_OTHER;
+	if (event.bstate & (BUTTON4_PRESSED | BUTTON5_PRESSED))
+		return event.bstate & BUTTON4_PRESSED ? SCREEN_KEY_WHEEL_UP
+						      : SCREEN_KEY_WHEEL_DOWN;
 	t->mouse_row = event.y;
 	t->mouse_column = event.x;
 	return SCREEN_KEY_MOUSE;

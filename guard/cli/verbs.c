@@ -132,6 +132,7 @@ static const struct option_spec review_options[] = {
 	{OPT_FORGET, "forget", NULL,
 	 "drop the decisions of an earlier review, begin again"},
 	{OPT_PLAIN, "plain", NULL, "ask line by line, without a full screen"},
+	{OPT_MOUSE, "mouse", NULL, "the mouse selects and scrolls"},
 	{OPT_TEST, "test", "CMD", "for key t: runs CMD in a copy of the run"},
 	{OPTION_PAGER},
 	{OPTION_COLOR},

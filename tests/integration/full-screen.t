@@ -146,6 +146,19 @@ ok 'with 256 colors changed words have a shade' grep -q '48;5;22' "$out"
 keys q
 left 1 'the screen with 256 colors ends'
 
+# What a terminal sends for a click on a row of the list, the wheel, and a
+# click on a line of the text: button, column and row, each + 32.
+screen 80 24 'guard review --mouse'
+shown 'open 8'
+keys -l "$(printf '\033[M %c%c' '#' "$(printf '\052')")"
+shows 'a click selects a row' '>  M    src/two.c'
+keys 3 j j
+shown '>  M    text'
+keys -l "$(printf '\033[Ma##')"
+shows 'the wheel scrolls the text' '@@ -27,9 +27,9 @@'
+keys q
+left 1 'the review with a mouse ends'
+
 # --- answers ---
 screen 80 24 'guard review'
 shown 'open 8'
