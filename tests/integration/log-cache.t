@@ -97,12 +97,19 @@ no 'undelete removes the cache' test -e "$cache"
 gives 0 'a snapshot after that is stored' guard snapshot -q
 same_without 'log shows the same after undelete'
 # A snapshot that comes back by other means has no item for a while.
+many() {
+	for i in $(seq 70); do
+		echo "$1 $i" >dir/many
+		guard snapshot -q || exit 99
+	done >"$out"
+}
+many first
+chmod u+w "$state/store" "$state/store/snaps"
+rm "$cache"
+guard snapshot -q >"$out"
 chmod u+w "$state/store/snaps"
 mv "$trash/0000000005.gsn" "$state/store/snaps" || exit 99
-for i in $(seq 70); do
-	echo "$i" >dir/many
-	guard snapshot -q || exit 99
-done >"$out"
+many second
 same_without 'log shows the same after a file was put back'
 for seq in 2 4 14; do
 	guard undelete "$seq" >"$out" 2>"$err" || exit 99
