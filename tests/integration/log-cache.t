@@ -1,6 +1,7 @@
 #!/bin/sh
 # guard log of a path skips snapshots in which the path is unchanged, by the
 # cache of changed paths. The output is the same as without it.
+# shellcheck disable=SC2317 # functions are called through ok
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
