@@ -13,6 +13,8 @@
 /* Lines of a sample, and kinds of a family, that are shown unasked. */
 #define SAMPLE_LINES 12
 #define FAMILY_LINES 20
+/* Equal lines in front of the first that differs. */
+#define SAMPLE_CONTEXT 2
 
 void kinds_show_head(const struct kinds *k)
 {
@@ -22,14 +24,56 @@ void kinds_show_head(const struct kinds *k)
 		     output_style(STYLE_NONE));
 }
 
-static void print_sample(const struct buf *sample)
+static size_t line_len(const char *at, const char *end)
 {
-	const char *at = (const char *)sample->data, *end = at + sample->len;
-	size_t lines = 0;
+	const char *feed = memchr(at, '\n', (size_t)(end - at));
 
+	return (size_t)((feed ? feed : end) - at);
+}
+
+/* Lines at the beginning that both samples have. */
+static size_t count_equal_lines(const struct buf *a, const struct buf *b)
+{
+	const char *at = (const char *)a->data, *end = at + a->len;
+	const char *to = (const char *)b->data, *to_end = to + b->len;
+	size_t n;
+
+	for (n = 0; at < end && to < to_end; n++) {
+		size_t len = line_len(at, end);
+
+		if (len != line_len(to, to_end) || memcmp(at, to, len) != 0)
+			break;
+		at += len + (at + len < end);
+		to += len + (to + len < to_end);
+	}
+	return n;
+}
+
+/* How many lines of a sample are left out at its beginning, since else all that
+ * is shown of it would look like the usual kind. */
+static size_t count_skipped(const struct kind *kind, const struct kind *usual)
+{
+	size_t n = kind == usual
+			   ? 0
+			   : count_equal_lines(&kind->sample, &usual->sample);
+
+	return n >= SAMPLE_LINES ? n - SAMPLE_CONTEXT : 0;
+}
+
+static void print_sample(const struct kinds *k, const struct kind *kind)
+{
+	const struct kind *usual = &k->items.items[k->usual];
+	const struct buf *sample = &kind->sample;
+	const char *at = (const char *)sample->data, *end = at + sample->len;
+	size_t skipped = count_skipped(kind, usual), lines = 0, i;
+
+	for (i = 0; i < skipped; i++)
+		at += line_len(at, end) + 1;
+	if (skipped)
+		(void)printf("      ... %s as in %.*s\n",
+			     text_count(skipped, "line"), k->id_len, usual->id);
 	for (; at < end; lines++) {
-		const char *feed = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((feed ? feed : end) - at);
+		size_t len = line_len(at, end);
 		enum output_style style = *at == '+'   ? STYLE_ADDED
 					  : *at == '-' ? STYLE_DELETED
 						       : STYLE_NONE;
@@ -41,7 +85,7 @@ static void print_sample(const struct buf *sample)
 		if (lines < SAMPLE_LINES)
 			(void)printf("      %s%s%s\n", output_style(style),
 				     buf_text(&line), output_style(STYLE_NONE));
-		at += len + (feed != NULL);
+		at += len + (at + len < end);
 	}
 	if (lines > SAMPLE_LINES)
 		(void)printf("      ... %s\n",
@@ -95,7 +139,7 @@ bool kinds_show_family(const struct kinds *k, const struct kind_family *f,
 		     f->count == 1 ? k->id_len : KINDS_ID_MAX,
 		     f->count == 1 ? first->id : "family",
 		     output_style(STYLE_NONE), buf_text(&b));
-	print_sample(&first->sample);
+	print_sample(k, first);
 	if (f->count == 1)
 		return true;
 	(void)printf("  %s, rare ones first; they differ in these values:\n",

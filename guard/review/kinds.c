@@ -577,8 +577,14 @@ static void measure_ids(struct kinds *k)
 
 void kinds_finish(struct kinds *k)
 {
+	size_t i;
+
 	work_free(k);
 	sort_families(k);
+	for (i = 0; i < k->items.count; i++)
+		if (k->items.items[i].places.count >
+		    k->items.items[k->usual].places.count)
+			k->usual = i;
 	measure_ids(k);
 }
 

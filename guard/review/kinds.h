@@ -61,6 +61,7 @@ struct kinds {
 	VEC(struct kind) items;
 	VEC(struct kind_family) families;
 	size_t hunks;
+	size_t usual; /* the kind with the most hunks, of items */
 	int id_len; /* digits that tell all kinds apart */
 	struct kinds_work *work; /* until kinds_finish() */
 };

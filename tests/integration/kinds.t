@@ -125,4 +125,17 @@ echo a >'name:3'
 ok 'a run changes a file with such a name' guard run -q -- sh -c 'echo b >name:3'
 gives 0 'the name of an existing file is no range' guard apply -y latest name:3
 is "$(cat name:3)" b 'that file is applied'
+
+# --- long hunks that are alike at their beginning ---
+mkdir long
+for i in 1 2 3; do seq 20 | sed 's/^/x /' >long/$i; done
+git add -A
+ok 'a run changes long blocks' guard run -q --name blocks -- sh -c '
+	sed -i "s/^x/y/" long/*
+	sed -i "s/^y 15$/evil/" long/2'
+gives 0 'diff --kinds shows where the odd one differs' guard diff --kinds blocks
+usual=$(sed -n 's/^ *2  \([0-9a-f]*\)  long.1 .*/\1/p' "$out")
+says "$out" "... 32 lines as in $usual"
+says "$out" '+evil'
+ok 'and the usual one from its beginning' grep -q '^      -x 1$' "$out"
 finish
