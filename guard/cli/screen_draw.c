@@ -428,19 +428,22 @@ static void draw_text(struct screen *s, const struct layout *l)
 	}
 }
 
-/* The message, and the lines of the text that are below the screen. */
+/* The number of lines that are below the screen, at the end of a row. */
+static void draw_more(struct screen *s, int row, size_t below, size_t count)
+{
+	AUTO(buf) struct buf more = {0};
+
+	if (below >= count)
+		return;
+	buf_printf(&more, " %zu more: space ", count - below);
+	put_text(s, row, s->columns - (int)more.len - 1, SCREEN_BAR,
+		 buf_text(&more));
+}
+
 static void draw_message_row(struct screen *s, const struct layout *l)
 {
-	size_t below = s->text_top + (size_t)l->text_rows;
-	size_t count = s->text.lines.count;
-	AUTO(buf) struct buf more = {0};
-	int row = s->rows - BAR_ROWS - 1;
-
-	if (below < count) {
-		buf_printf(&more, " %zu more: space ", count - below);
-		put_text(s, row, s->columns - (int)more.len - 1, SCREEN_BAR,
-			 buf_text(&more));
-	}
+	draw_more(s, s->rows - BAR_ROWS - 1, s->text_top + (size_t)l->text_rows,
+		  s->text.lines.count);
 	if (s->message)
 		screen_draw_message(s, s->message);
 }
@@ -561,6 +564,7 @@ void screen_draw_page(struct screen *s, const char *title,
 	screen_draw_bar(s, 0, title);
 	for (i = 0; i < rows && *top + i < count; i++)
 		draw_line(s, page, *top + i, 1 + (int)i, 0, false);
+	draw_more(s, s->rows - 2, *top + rows, count);
 	if (s->message)
 		put_text(s, s->rows - 2, 0, SCREEN_BOLD, s->message);
 	screen_draw_bar(s, s->rows - 1, bar);

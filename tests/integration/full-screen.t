@@ -129,6 +129,9 @@ looks 'the same screen at 120x30' <<'END'
  y take  n leave  u open   Y N directory  b B bucket  s split  e edit  U undo
  Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep
 END
+keys '?'
+shows 'a page says how many lines are below it' ' more: space '
+keys G
 tm resize-window -x 50 -y 10
 shows 'a window that is too small says so' 'The window is too small: 60x15.'
 tm resize-window -x 80 -y 24
