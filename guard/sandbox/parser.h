@@ -2,9 +2,9 @@
  * The process of the parsing worker (restore/parse/parse.h): how guard starts
  * it, and how the worker gives up everything but memory and its socket.
  *
- * parser_start() executes the program of this process again, with an empty
- * environment, /dev/null and one socket. That program, in its constructor,
- * finds PARSER_NAME as its name, loads its libraries and calls
+ * parser_start() executes the program of this process again, with no variable
+ * but LD_LIBRARY_PATH, with /dev/null and one socket. That program, in its
+ * constructor, finds PARSER_NAME as its name, loads its libraries and calls
  * parser_lock_down() before it reads the first request.
  *
  * Where the kernel allows it the worker has namespaces of its own: pid and, for
