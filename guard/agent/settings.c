@@ -25,6 +25,7 @@ bool settings_compare(const struct members *m, const struct buf *before,
 		      const struct buf *now, members_visit *each, void *arg)
 {
 	AUTO(buf) struct buf members = {0}, answer = {0};
+	size_t count = 0, max;
 	struct err ignored;
 	struct dec d;
 
@@ -37,9 +38,13 @@ bool settings_compare(const struct members *m, const struct buf *before,
 	d = dec_start(answer.data, answer.len);
 	if (dec_u8(&d) != 1)
 		return false;
+	/* More members than bytes are an invalid answer. */
+	max = (before ? before->len : 0) + (now ? now->len : 0);
 	while (d.at < d.end && !d.bad) {
 		char letter = (char)dec_u8(&d);
 		auto_free char *member = dec_text(&d);
+
+		d.bad |= count++ > max;
 
 		if (!d.bad && letter && strchr("AMD", letter))
 			each(arg, letter, member);
@@ -111,6 +116,7 @@ void settings_texts(const struct members *m, struct buf *file,
 {
 	AUTO(buf) struct buf members = {0}, answer = {0};
 	struct err ignored;
+	size_t count = 0;
 	struct dec d;
 
 	add_members(&members, m);
@@ -123,6 +129,8 @@ void settings_texts(const struct members *m, struct buf *file,
 	d = dec_start(answer.data, answer.len);
 	while (d.at < d.end && !d.bad) {
 		auto_free char *text = dec_text(&d);
+
+		d.bad |= count++ > file->len;
 
 		if (!d.bad)
 			each(arg, text);

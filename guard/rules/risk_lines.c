@@ -251,8 +251,10 @@ static const char *scan_plain_line(struct plain_scan *s, const char *line)
 
 /* --- JSON --- */
 
-/* Pairs of texts, each with a NUL behind it. False: of another form. */
-static bool take_json_values(char *bytes, size_t len, struct risk_lines *ret)
+/* Pairs of texts, each with a NUL behind it. False: of another form, or more
+ * than the file can have. */
+static bool take_json_values(char *bytes, size_t len, size_t max,
+			     struct risk_lines *ret)
 {
 	const char *at = bytes + 1, *end = bytes + len;
 
@@ -261,7 +263,7 @@ static bool take_json_values(char *bytes, size_t len, struct risk_lines *ret)
 	while (at < end) {
 		const char *path = at, *text = path + strlen(path) + 1;
 
-		if (text >= end)
+		if (text >= end || ret->count >= max)
 			return false;
 		*VEC_ADD(ret) = (struct risk_line){.path = path, .text = text};
 		at = text + strlen(text) + 1;
@@ -284,7 +286,7 @@ static int parse_json(const struct buf *text, struct risk_lines *ret,
 	if (len == 1 && ret->bytes[0] == 0)
 		return 0;
 	if (!len || ret->bytes[0] != 1 ||
-	    !take_json_values(ret->bytes, len, ret))
+	    !take_json_values(ret->bytes, len, text->len, ret))
 		return parse_refuse(err);
 	return 1;
 }

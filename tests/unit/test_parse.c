@@ -649,6 +649,8 @@ static void set_lie(const void *data, size_t len)
 
 static void a_file_whose_parsing_fails_is_judged_by_its_name(void **state)
 {
+	size_t i;
+
 #define BROKEN(why) "cannot be read (worker: " why "): its settings are unknown"
 	(void)state;
 	judges_by_name(crash, BROKEN("signal 11"));
@@ -662,6 +664,11 @@ static void a_file_whose_parsing_fails_is_judged_by_its_name(void **state)
 	set_lie("\1a\0b", 4);
 	judges_by_name(answer_lie, BROKEN("invalid answer"));
 	set_lie("\1a", 3);
+	judges_by_name(answer_lie, BROKEN("invalid answer"));
+	/* More values than the file has bytes. */
+	set_lie("\1", 1);
+	for (i = 0; i < 100; i++)
+		buf_add(&lie, "\0\0", 2);
 	judges_by_name(answer_lie, BROKEN("invalid answer"));
 }
 
