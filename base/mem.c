@@ -193,3 +193,35 @@ char *buf_take_text(struct buf *b)
 	*b = (struct buf){0};
 	return text;
 }
+
+/* --- equal bytes --- */
+
+#define COMPARED_AT_ONCE 64
+
+size_t mem_equal_start(const void *a, const void *b, size_t len)
+{
+	const char *p = a, *q = b;
+	size_t at = 0;
+
+	while (at + COMPARED_AT_ONCE <= len &&
+	       memcmp(p + at, q + at, COMPARED_AT_ONCE) == 0)
+		at += COMPARED_AT_ONCE;
+	while (at < len && p[at] == q[at])
+		at++;
+	return at;
+}
+
+size_t mem_equal_end(const void *a_end, const void *b_end, size_t len)
+{
+	const char *p = (const char *)a_end - len;
+	const char *q = (const char *)b_end - len;
+	size_t left = len;
+
+	while (left >= COMPARED_AT_ONCE &&
+	       memcmp(p + left - COMPARED_AT_ONCE, q + left - COMPARED_AT_ONCE,
+		      COMPARED_AT_ONCE) == 0)
+		left -= COMPARED_AT_ONCE;
+	while (left && p[left - 1] == q[left - 1])
+		left--;
+	return len - left;
+}

@@ -16,6 +16,10 @@ void *mem_zalloc(size_t len) __attribute__((malloc));
  */
 void *mem_resize(void *old, size_t count, size_t size);
 void *mem_dup(const void *data, size_t len);
+/* How many of len bytes are equal from the first one on, or back from the last
+ * one, which stands in front of the end. */
+size_t mem_equal_start(const void *a, const void *b, size_t len);
+size_t mem_equal_end(const void *a_end, const void *b_end, size_t len);
 char *mem_strdup(const char *text); /* NULL gives NULL */
 char *mem_strndup(const char *text, size_t len);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -428,15 +428,37 @@ static bool contains(const struct buf *b, const char *text)
 	return b->len && memmem(b->data, b->len, text, strlen(text));
 }
 
-/* Whether a line breaks a rule. The lines are those of risk_lines_split(), with
- * their blanks. */
-static bool has_bad_line(const char *path, const struct buf *text)
+/* The lines of a text without those at its beginning and end that the old text
+ * has there, too. */
+static struct buf changed_lines(const struct buf *old, const struct buf *now)
 {
-	const unsigned char *at = text->data, *end = at + text->len;
+	size_t least = old->len < now->len ? old->len : now->len, start, end;
+	const unsigned char *from, *to;
+
+	if (!least)
+		return *now;
+	start = mem_equal_start(old->data, now->data, least);
+	end = mem_equal_end(old->data + old->len, now->data + now->len,
+			    least - start);
+	from = memrchr(now->data, '\n', start);
+	to = memchr(now->data + now->len - end, '\n', end);
+	from = from ? from + 1 : now->data;
+	to = to ? to : now->data + now->len;
+	return (struct buf){.data = now->data + (from - now->data),
+			    .len = (size_t)(to - from)};
+}
+
+/* Whether a changed line breaks a rule. The lines are those of
+ * risk_lines_split(), with their blanks. */
+static bool has_bad_line(const char *path, const struct buf *old,
+			 const struct buf *now)
+{
+	const struct buf text = changed_lines(old, now);
+	const unsigned char *at = text.data, *end = at + text.len;
 	struct broken broken[LINE_RULES + 1] = {{0}};
 	AUTO(buf) struct buf copy = {0};
 	struct risk_line line = {0};
-	bool marked = contains(text, "://") || contains(text, KEY_BEGIN);
+	bool marked = contains(&text, "://") || contains(&text, KEY_BEGIN);
 
 	while (at < end && !broken[0].rule) {
 		const unsigned char *feed =
@@ -462,10 +484,11 @@ static void judge_lines(const char *path, const struct buf *old,
 			const struct buf *now, struct risks *ret)
 {
 	AUTO(risk_lines) struct risk_lines before = {0}, after = {0};
+	static const struct buf none = {0};
 	bool compared = false;
 	size_t i;
 
-	if (!has_bad_line(path, now))
+	if (!has_bad_line(path, risk_has_nul(old) ? &none : old, now))
 		return;
 	risk_lines_split(FORMAT_PLAIN, now, &after);
 	for (i = 0; i < after.count; i++) {

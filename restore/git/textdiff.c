@@ -253,30 +253,6 @@ static void add_only_hunk(const struct check *c, struct buf *to)
 
 /* --- equal ends --- */
 
-static size_t count_equal_start(const char *a, const char *b, size_t len)
-{
-	size_t at = 0;
-
-	while (at + 64 <= len && memcmp(a + at, b + at, 64) == 0)
-		at += 64;
-	while (at < len && a[at] == b[at])
-		at++;
-	return at;
-}
-
-static size_t count_equal_end(const char *a_end, const char *b_end, size_t len)
-{
-	size_t at = 0;
-
-	while (at + 64 <= len &&
-	       memcmp(a_end - at - 64, b_end - at - 64, 64) == 0)
-		at += 64;
-	while (at < len &&
-	       a_end[-(ptrdiff_t)at - 1] == b_end[-(ptrdiff_t)at - 1])
-		at++;
-	return at;
-}
-
 /* The start of the line that so many lines precede the one at `at`. */
 static const char *lines_back(const char *start, const char *at, uint64_t lines)
 {
@@ -305,8 +281,8 @@ static void trim(struct check *c, uint64_t keep, struct parse_text in[2])
 {
 	const char *old = in[0].data, *now = in[1].data;
 	size_t least = in[0].len < in[1].len ? in[0].len : in[1].len;
-	size_t start = count_equal_start(old, now, least);
-	size_t end = count_equal_end(c->old.end, c->now.end, least - start);
+	size_t start = mem_equal_start(old, now, least);
+	size_t end = mem_equal_end(c->old.end, c->now.end, least - start);
 	const char *text;
 	size_t len;
 
