@@ -12,21 +12,24 @@ make_repository() {
 	git -C "$1" gc -q
 }
 
-# Two lines of each file, in two hunks of most.
-edit_all='find . -name "*.c" -type f -exec sed -i "5s/(/((/;40s/$/ +/" {} +'
+# Two lines of each file, in two hunks of most; not of the manifests, which are
+# judged by their content.
+edit_all='find . -type f ! -path "./.git/*" ! -name package.json ! -name LICENSE \
+	-exec sed -i "5s/(/((/;40s/$/ +/" {} +'
 
 # make_changed: a run that changes files ($base/changed) or adds files
 # ($base/added), and the same content in a work tree of git beside it.
 make_changed() {
 	[ ! -d "$base/changed" ] || return 0
 	mkdir "$base/added"
-	"$bin/maketree" "$base/changed" "$changed_count"
+	"$bin/maketree" -p "$base/changed" "$changed_made"
 	"$bin/maketree" -p "$base/packages" "$added_count"
 	for name in changed added; do
 		make_repository "$base/$name"
 		cp -a "$base/$name" "$base/$name-git"
 	done
 	(cd "$base/changed-git" && sh -c "$edit_all")
+	changed_count=$(git -C "$base/changed-git" diff --name-only | wc -l)
 	cp -a "$base/packages" "$base/added-git"
 	git -C "$base/added-git" add -N .
 	made=$(date +%s)
@@ -54,10 +57,11 @@ beside_git() {
 		"$(($(value_of "$5" 8) / 1024))"
 }
 
-changed_count=10000
+# Of ten files nine are changed.
+changed_made=11000
 added_count=23000
 [ -z "$quick" ] || {
-	changed_count=1000
+	changed_made=1100
 	added_count=2300
 }
 
