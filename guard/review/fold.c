@@ -30,6 +30,8 @@ static char *find_generated_dir(const char *path, const char *dir)
 {
 	const char *at = path_rest(path, dir);
 
+	if (!risk_in_generated(path) && !risk_is_generated(path_name(path)))
+		return NULL;
 	while (*at) {
 		size_t len = strcspn(at, "/");
 		auto_free char *name = mem_strndup(at, len);
