@@ -130,7 +130,7 @@ looks 'the same screen at 120x30' <<'END'
  Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep
 END
 keys '?'
-shows 'a page says how many lines are below it' ' more: space '
+shows 'a page says how many lines are below it' 'more: space'
 keys G
 tm resize-window -x 50 -y 10
 shows 'a window that is too small says so' 'The window is too small: 60x15.'
