@@ -459,6 +459,19 @@ static bool add_yes_options(const struct apply *a, struct buf *to)
 	return true;
 }
 
+/* A loss is no refusal: both commands apply it, too. */
+static void print_loss_hint(const struct apply *a)
+{
+	const struct verdict *v = &a->judged.verdict;
+	size_t i;
+
+	for (i = 0; i < v->count && !a->o->except; i++)
+		if (strcmp(v->items[i].id, "no-copy") == 0)
+			output_hint("both apply the loss of %s: --except PATH "
+				    "keeps a file",
+				    v->items[i].brief);
+}
+
 /* Both complete commands for plans with refusals. */
 static void print_consent_remedy(const struct apply *a)
 {
@@ -479,8 +492,10 @@ static void print_consent_remedy(const struct apply *a)
 		output_hint("nothing applied: device nodes and sockets are "
 			    "never applied");
 	}
-	if (!a->o->commits && !a->o->commit.on)
-		output_hint("without them: %s", without);
+	if (a->o->commits || a->o->commit.on)
+		return;
+	output_hint("without them: %s", without);
+	print_loss_hint(a);
 }
 
 /* Into a branch: neither the project nor the run's state changes. */

@@ -206,6 +206,19 @@ is "$(git rev-parse HEAD)" "$head" 'no commit was made'
 no 'no file was applied' test -e .envrc -o -e new
 guard discard -q -y commits
 
+# --- the loss of an only copy is no refusal ---
+echo only >only
+guard run -q --name loss -- sh -c 'rm only; echo ". evil" >.envrc'
+gives 1 'a refusal beside a loss' guard apply -y loss
+says "$err" 'guard apply --except critical -y loss'
+says "$err" 'both apply the loss of 1 only copy: --except PATH keeps a file'
+gives 0 'which --except keeps' \
+	guard apply -y --except critical --except only loss
+is "$(cat only)" only 'the only copy is still there'
+silent "$err" 'both apply'
+guard discard -q -y loss
+rm only
+
 # --- instructions and versions need none ---
 guard run -q --name three -- sh -c 'echo "Be brief." >CLAUDE.md
 	mkdir -p .vscode; echo "{\"editor.tabSize\": 4}" >.vscode/settings.json'
