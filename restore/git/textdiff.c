@@ -156,7 +156,8 @@ static bool pass_hunk(struct check *c, struct dec *d)
 
 	runs = dec_var(d);
 	if (d->bad || len > HEADER_TEXT_MAX ||
-	    (len && memchr(text, '\n', len)) || !skip_equal(c, old_at, new_at))
+	    (len && memchr(text, '\n', len)) || (!old_count && !new_count) ||
+	    !skip_equal(c, old_at, new_at))
 		return false;
 	buf_add_text(&header, "@@ ");
 	add_range(&header, '-', old_at, old_count);

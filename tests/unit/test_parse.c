@@ -449,6 +449,11 @@ static void a_difference_that_hides_a_line_is_refused(void **state)
 	add_lying_hunk(0, 2, 0, 2, "", changed, 3);
 	enc_u8(&lie, 0);
 	fails_once(answer_lie, "worker: invalid answer");
+	/* An answer may hold millions of empty hunks. */
+	begin_lie(0, 2);
+	add_lying_hunk(0, 0, 0, 0, "", NULL, 0);
+	add_lying_hunk(0, 2, 0, 2, "", changed, 3);
+	fails_once(answer_lie, "worker: invalid answer");
 }
 
 static int merge(const char *base, const char *ours, const char *theirs,
