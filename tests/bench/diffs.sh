@@ -92,5 +92,5 @@ row_review_open() {
 	fact review-open "  processor time" "$(value_of review 9)" ms \
 		$((changed_count / 20))
 	fact review-open "  peak memory" "$(($(value_of review 8) / 1024))" MB \
-		$((32 + changed_count * 400 / 1000000))
+		$((32 + (changed_count * 400 + 999999) / 1000000))
 }
