@@ -285,7 +285,8 @@ static void answer_one(struct screen *s, enum review_answer answer)
 	if (s->in_text && review_list_item(row)->parts > 1) {
 		review_list_answer_part(&s->list, screen_part(s), answer);
 	} else {
-		review_list_targets(&s->list, REVIEW_SCOPE_ITEM, &targets);
+		review_list_targets(&s->list, REVIEW_SCOPE_ITEM, answer,
+				    &targets);
 		asked = answer == REVIEW_YES && targets.lost > 1;
 		if (!asked || is_number_typed(s, targets.lost))
 			(void)review_list_answer(&s->list, &targets, answer);
@@ -306,7 +307,7 @@ static void answer_many(struct screen *s, enum review_scope scope,
 
 	if (!row)
 		return;
-	review_list_targets(&s->list, scope, &targets);
+	review_list_targets(&s->list, scope, answer, &targets);
 	if (answer == REVIEW_YES && targets.lost > 1 &&
 	    !is_number_typed(s, targets.lost)) {
 		review_list_targets_free(&targets);

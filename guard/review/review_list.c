@@ -372,7 +372,7 @@ static bool is_in_scope(const struct review_row *row,
 }
 
 void review_list_targets(const struct review_list *l, enum review_scope scope,
-			 struct review_targets *ret)
+			 enum review_answer answer, struct review_targets *ret)
 {
 	const struct review_row *selected = review_list_row(l);
 	auto_free char *dir = NULL;
@@ -392,7 +392,7 @@ void review_list_targets(const struct review_list *l, enum review_scope scope,
 		if (scope != REVIEW_SCOPE_ITEM) {
 			if (!is_open(review_list_item(row)))
 				continue;
-			if (needs_own_answer(row)) {
+			if (answer == REVIEW_YES && needs_own_answer(row)) {
 				ret->apart++;
 				continue;
 			}

@@ -117,9 +117,9 @@ bool review_list_part_matches(struct review *r, const struct review_item *item,
 			      size_t part, const regex_t *regex);
 
 /* The rows that review_list_answer() would change. With many rows in the scope
- * decided parts keep their answer. */
+ * decided parts keep their answer, and a yes is none for a critical row. */
 void review_list_targets(const struct review_list *l, enum review_scope scope,
-			 struct review_targets *ret);
+			 enum review_answer answer, struct review_targets *ret);
 void review_list_targets_free(struct review_targets *targets);
 /* Answers all parts of one row, or the open parts of several. Returns the
  * number of rows that changed. */

@@ -115,7 +115,7 @@ static size_t answer(struct list_fixture *f, enum review_scope scope,
 	struct review_targets targets;
 	size_t n;
 
-	review_list_targets(&f->list, scope, &targets);
+	review_list_targets(&f->list, scope, how, &targets);
 	n = review_list_answer(&f->list, &targets, how);
 	review_list_targets_free(&targets);
 	return n;
@@ -193,13 +193,17 @@ static void critical_changes_need_an_answer_of_their_own(void **state)
 	struct review_targets targets;
 
 	go(f, "new");
-	review_list_targets(&f->list, REVIEW_SCOPE_REST, &targets);
+	review_list_targets(&f->list, REVIEW_SCOPE_REST, REVIEW_NO, &targets);
+	assert_int_equal(targets.apart, 0);
+	assert_int_equal(targets.rows.count, COUNT);
+	review_list_targets_free(&targets);
+	review_list_targets(&f->list, REVIEW_SCOPE_REST, REVIEW_YES, &targets);
 	assert_int_equal(targets.apart, 2);
 	assert_int_equal(targets.rows.count, COUNT - 2);
 	assert_int_equal(targets.lost, 2);
 	review_list_targets_free(&targets);
 	f->review.entries[0].loss = LOSS_IN_GIT;
-	review_list_targets(&f->list, REVIEW_SCOPE_REST, &targets);
+	review_list_targets(&f->list, REVIEW_SCOPE_REST, REVIEW_YES, &targets);
 	assert_int_equal(targets.lost, 1);
 	review_list_targets_free(&targets);
 	(void)answer(f, REVIEW_SCOPE_REST, REVIEW_YES);
