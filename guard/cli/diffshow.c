@@ -65,6 +65,7 @@ void diffshow_sort(struct change_list *list)
 
 static bool lacks_libgit;
 static bool tool_failed;
+static size_t uncompared; /* texts for which the worker failed */
 
 bool diffshow_has_compared(void)
 {
@@ -72,6 +73,13 @@ bool diffshow_has_compared(void)
 
 	if (tool_failed)
 		return false;
+	if (uncompared) {
+		output_pager_end();
+		output_print("%s could not be compared: see 'cannot be "
+			     "compared' in the list",
+			     text_count(uncompared, "text"));
+		return false;
+	}
 	if (!lacks_libgit || textdiff_available(&err) == 0)
 		return true;
 	/* The pager has the terminal. */
@@ -240,6 +248,7 @@ static void print_text(const struct change_move *m,
 	lacks_libgit |= got == -ENOPKG;
 	if (got && got != -ENOPKG) {
 		print_names_once(&p);
+		uncompared += got < 0;
 		if (got > 0)
 			(void)printf("binary\n");
 		else
@@ -319,9 +328,11 @@ static void count_move_lines(const struct change_move *m,
 	got = textdiff(old.data, old.len, now.data, now.len, 0, NULL, NULL,
 		       &ret->added, &ret->removed, &err);
 	lacks_libgit |= got == -ENOPKG;
-	if (got < 0 && got != -ENOPKG)
+	if (got < 0 && got != -ENOPKG) {
+		uncompared++;
 		output_warn("%s cannot be compared (%s); treated as binary",
 			    text_quote(m->to), err.text);
+	}
 	ret->text = got == 0;
 }
 

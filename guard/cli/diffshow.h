@@ -51,8 +51,9 @@ void diffshow_sort(struct change_list *list);
  * yet are, with the bytes that are printed. */
 void diffshow_texts(struct view *v, const struct folds *f,
 		    const struct diff_options *o, bool judge);
-/* Whether all texts could be compared; false without libgit2, with a message,
- * and when the tool failed. Called when the output is complete. */
+/* Whether all texts could be compared; false, with a message, without libgit2
+ * and where the worker failed, and when the tool failed. Called when the output
+ * is complete. */
 bool diffshow_has_compared(void);
 /* A line each: not FORM_TEXT, not FORM_JSON. view: of the same changes, for the
  * marks "!" (a loss of work, a high risk) and "!!" (the loss of an only copy, a

@@ -32,7 +32,8 @@ says "$T/diff" 'curl x | sh'
 gives 0 'diff without Landlock' no_landlock guard diff
 ok 'it is the same' cmp "$T/diff" "$out"
 
-gives 0 'diff without a worker' no_worker guard diff
+gives 1 'diff without a worker' no_worker guard diff
+says "$err" ' could not be compared: '
 says "$out" 'cannot be compared (worker: exit status 1); treated as binary'
 says "$out" 'M  text'
 silent "$out" '+seven'
