@@ -199,7 +199,7 @@ ok 'its row has the letter *' grep -q '^ \* M    text' "$out"
 pid=$(tm list-panes -F '#{pane_pid}')
 kill -9 "$(cut -d ' ' -f 1 "/proc/$pid/task/$pid/children")"
 shown 'the end of it'
-tm kill-server
+close_screen
 
 # --- after a crash; the end ---
 screen 80 24 'guard review'
@@ -405,7 +405,7 @@ END
 pid=$(tm list-panes -F '#{pane_pid}')
 kill -9 "$(cut -d ' ' -f 1 "/proc/$pid/task/$pid/children")"
 shown 'the end of it'
-tm kill-server
+close_screen
 cat >"$HOME/editor.sh" <<'END'
 sed -i 's/^run$/run and me/;/^[<=>]\{7\}/d;/^me$/d' "$1"
 END
@@ -519,5 +519,5 @@ keys q
 shown 'nothing applied'
 keys exit Enter
 shown 'the end of it'
-tm kill-server
+close_screen
 finish

@@ -10,6 +10,7 @@
 #	drawn FILE			the screen, once it does not change
 #	looks TITLE			the screen is the text on stdin
 #	left STATUS TITLE		the command has ended
+#	close_screen			ends the terminal
 # shellcheck disable=SC2154 # variables of tap.sh
 
 # \flunk is no alias: a failed check prints the line of its caller.
@@ -59,10 +60,19 @@ keys() {
 	tm send-keys "$@"
 }
 
+# The server and the processes on its terminal have ended afterwards.
+close_screen() {
+	ending=$(tm display-message -p '#{pid} #{pane_pid}')
+	tm kill-server
+	for ending in $ending; do
+		timeout 60 tail -s 0.02 --pid="$ending" -f /dev/null
+	done
+}
+
 left() {
 	shown 'the end of it'
 	\is "$(cat "$T/status")" "status $1" "$2"
-	tm kill-server
+	close_screen
 }
 
 looks() {

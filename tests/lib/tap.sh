@@ -257,8 +257,8 @@ others() {
 		'' | $$) continue ;;
 		esac
 		[ "$(parent_of "$parent")" != $$ ] || continue
-		echo "$pid $(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null)" \
-			"($(cat "$dir/comm" 2>/dev/null))"
+		name=$(cat "$dir/comm" 2>/dev/null) || continue
+		echo "$pid $(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null)($name)"
 	done
 }
 
