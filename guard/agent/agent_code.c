@@ -261,7 +261,7 @@ static bool may_name_commands(const char *path, const struct entry *e)
 
 static void obey_path(struct home_states *h, const char *path, bool any);
 
-/* Finds links and names of commands in what is no data. */
+/* Finds links and names of commands in files that are no data. */
 static void scan_code(struct home_states *h, const char *path,
 		      const struct entry *e)
 {

@@ -29,7 +29,8 @@ struct wanted_list {
 	VEC(struct wanted) all;
 };
 
-static void add_wanted(struct wanted_list *list, const char *path, bool alone)
+static void add_wanted_path(struct wanted_list *list, const char *path,
+			    bool alone)
 {
 	const char *git = strstr(path, GIT);
 	size_t len = strlen(path);
@@ -70,14 +71,14 @@ char **late_base_paths(const struct changes_root *root)
 	size_t count = 0, i;
 
 	for (i = 0; i < list->count; i++)
-		add_wanted(&wanted, list->items[i].path,
-			   list->items[i].kind == CHANGE_META &&
-				   S_ISDIR(list->items[i].now.mode));
+		add_wanted_path(&wanted, list->items[i].path,
+				list->items[i].kind == CHANGE_META &&
+					S_ISDIR(list->items[i].now.mode));
 	for (i = 0; i < list->touched_count; i++)
-		add_wanted(&wanted, list->touched[i],
-			   is_dir(root, list->touched[i]));
+		add_wanted_path(&wanted, list->touched[i],
+				is_dir(root, list->touched[i]));
 	/* Commits are compared with the repository as it was. */
-	add_wanted(&wanted, GIT, false);
+	add_wanted_path(&wanted, GIT, false);
 	SORT_BY_PATH(wanted.all.items, wanted.all.count, path);
 	for (i = 0; i < wanted.all.count; i++) {
 		const struct wanted *w = &wanted.all.items[i];

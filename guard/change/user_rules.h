@@ -6,9 +6,9 @@
 
 /*
  * Reads the rules of the user's home directory, and of no other place: a
- * project and a run cannot change what is shown to the user. Without the file
- * there are none. -EINVAL names the file and the line; -EPERM: the file belongs
- * to another user, who could switch rules off.
+ * project and a run cannot change the risks that the user sees. Without the
+ * file there are none. -EINVAL names the file and the line; -EPERM: the file
+ * belongs to another user, who could switch rules off.
  */
 int user_rules_load(struct err *err);
 

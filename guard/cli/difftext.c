@@ -159,8 +159,8 @@ static void add_expanded(struct buf *to, const struct difftext_line *line)
 }
 
 /* One side of a row, cut or filled to the columns; line: NULL for none. */
-static void add_cell(struct buf *to, char kind, size_t columns,
-		     const struct difftext_line *line)
+static void add_column(struct buf *to, char kind, size_t columns,
+		       const struct difftext_line *line)
 {
 	const bool styled = kind != ' ';
 	AUTO(buf) struct buf b = {0};
@@ -197,10 +197,10 @@ static void print_row(const struct difftext_line *old,
 	AUTO(buf) struct buf row = {0};
 
 	columns = (columns - 3) / 2;
-	add_cell(&row, equal ? ' ' : '-', columns, old);
+	add_column(&row, equal ? ' ' : '-', columns, old);
 	buf_printf(&row, " %c ", sign);
 	if (now)
-		add_cell(&row, equal ? ' ' : '+', columns, now);
+		add_column(&row, equal ? ' ' : '+', columns, now);
 	while (row.len && row.data[row.len - 1] == ' ')
 		row.len--;
 	(void)printf("%s\n", buf_text(&row));

@@ -25,7 +25,7 @@ static bool changes_owner(const struct step *s)
 	       s->from.uid != entry_apply_owner(&s->to);
 }
 
-/* side: the new entry, or the old one. e: what is lost or not examined, or
+/* side: the new entry, or the old one. e: with its loss and risks, or
  * NULL. */
 static void print_step_line(const struct plan *plan, const struct step *s,
 			    const char *path, const struct change_side *side,

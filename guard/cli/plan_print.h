@@ -11,7 +11,7 @@
 #include "snapshot/store/store.h"
 
 /* Every step on stdout, deletions first; a move is one line. Directories are
- * folded (guard/review/fold.h), by what is known of losses and risks in a view
+ * folded (guard/review/fold.h), by the losses and risks of a view
  * of the run's changes; judged NULL: nothing is known. */
 int plan_print(struct store *store, const struct plan *plan,
 	       const struct view *judged, struct err *err);

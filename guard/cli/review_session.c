@@ -559,8 +559,8 @@ static int finish_screen(struct review_session *v, const struct screen_job *job,
 	return got < 0 ? -EAGAIN : got;
 }
 
-/* Continues with the answers of an earlier review of the run. *ret_note: what
- * is to be said of that, to free; NULL: nothing. */
+/* Continues with the answers of an earlier review of the run. *ret_note: a
+ * sentence on that for the user, to free; NULL: nothing. */
 static int load_decisions(struct review_session *v, char **ret_note,
 			  struct err *err)
 {

@@ -267,7 +267,7 @@ static bool find_open(struct conflict_screen *c)
 	return false;
 }
 
-static void go_on(struct conflict_screen *c)
+static void go_to_open(struct conflict_screen *c)
 {
 	if (!find_open(c))
 		screen_say(&c->s, "all are decided: Enter applies; [ ] shows "
@@ -285,7 +285,7 @@ static void choose(struct conflict_screen *c, enum conflict_choice choice)
 	}
 	review_conflict_choose(x, c->place, choice);
 	decisions_conflict(c->s.job->decisions, c->store, x);
-	go_on(c);
+	go_to_open(c);
 	if (choice == CHOICE_OPEN)
 		screen_say(&c->s, "open: the file stays in the run");
 }
@@ -295,7 +295,7 @@ static void choose_all(struct conflict_screen *c, enum conflict_choice choice)
 {
 	review_conflict_list_choose(c->list, choice);
 	decisions_conflicts(c->s.job->decisions, c->store, c->list);
-	go_on(c);
+	go_to_open(c);
 }
 
 static void edit_result(struct conflict_screen *c)
@@ -321,7 +321,7 @@ static void edit_result(struct conflict_screen *c)
 		return;
 	review_conflict_edit(x, &text);
 	decisions_conflict(job->decisions, c->store, x);
-	go_on(c);
+	go_to_open(c);
 }
 
 static void step(struct conflict_screen *c, bool back)
@@ -435,7 +435,7 @@ bool screen_conflict_run(const struct screen_job *job, struct store *store,
 		return false;
 	if (review_conflict_open(current(&c)) == 0 ||
 	    current(&c)->choices[0] != CHOICE_OPEN)
-		go_on(&c);
+		go_to_open(&c);
 	else
 		screen_say(&c.s, "you and the run changed the same lines: "
 				 "which version is applied?");

@@ -186,8 +186,8 @@ char *screen_prompt(struct screen *s, const char *question, const char *begin)
 
 /* --- the menu at the end --- */
 
-static void add_choice(struct buf *b, bool possible, const char *key,
-		       const char *text)
+static void add_menu_line(struct buf *b, bool possible, const char *key,
+			  const char *text)
 {
 	buf_printf(b, "  %s  %s\n", possible ? key : "-", text);
 }
@@ -207,27 +207,27 @@ static void write_menu(const struct screen *s, const struct review_counts *n,
 		   n->open ? " (open changes are not applied)" : "");
 	buf_printf(&line, "apply %s to ", text_count(taken, "change"));
 	text_escape_name(&line, job->project);
-	add_choice(b, taken > 0, "a", buf_text(&line));
+	add_menu_line(b, taken > 0, "a", buf_text(&line));
 	if (job->commits_to) {
 		buf_clear(&line);
 		buf_add_text(&line, "apply all with the commits (branch ");
 		text_escape_name(&line, job->commits_to);
 		buf_add_text(&line, all ? ")" : "): take every change first");
-		add_choice(b, all, "c", buf_text(&line));
+		add_menu_line(b, all, "c", buf_text(&line));
 	}
 	buf_clear(&line);
 	buf_add_text(&line, "only commit them, on the branch ");
 	text_escape_name(&line, job->branch);
-	add_choice(b, taken > 0, "b", buf_text(&line));
+	add_menu_line(b, taken > 0, "b", buf_text(&line));
 	buf_clear(&line);
 	buf_add_text(&line, "write them as a patch to ");
 	text_escape_name(&line, job->patch);
-	add_choice(b, taken > 0, "p", buf_text(&line));
-	add_choice(b, true, "h",
-		   "write an HTML report of the whole run to a file");
-	add_choice(b, true, "k", "keep the run for later, and quit");
-	add_choice(b, true, "discard",
-		   "type the word: the run's changes go, your files stay");
+	add_menu_line(b, taken > 0, "p", buf_text(&line));
+	add_menu_line(b, true, "h",
+		      "write an HTML report of the whole run to a file");
+	add_menu_line(b, true, "k", "keep the run for later, and quit");
+	add_menu_line(b, true, "discard",
+		      "type the word: the run's changes go, your files stay");
 	buf_add_text(b, "\n  Esc  back to the review\n");
 	if (!taken)
 		buf_add_text(b, "\nNothing is taken yet: y takes a change.\n");

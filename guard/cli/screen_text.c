@@ -161,7 +161,7 @@ void screen_text_row(const struct screen_text *t, size_t row, struct buf *to)
 }
 
 /* Text that is escaped already. */
-static void add_note(struct text_maker *m, char sign, const char *escaped)
+static void add_remark(struct text_maker *m, char sign, const char *escaped)
 {
 	AUTO(whole_line) struct whole_line l = {0};
 
@@ -188,7 +188,7 @@ static void add_text_line(struct text_maker *m, const struct hunk_line *line,
 	add_piece(&l, line->text + at, len - at, false);
 	add_line(m->t, line->kind, m->part, &l, m->columns);
 	if (!feed)
-		add_note(m, '#', "no line end at the end of the file");
+		add_remark(m, '#', "no line end at the end of the file");
 }
 
 static size_t run_length(const struct hunk *h, size_t at, char kind)
@@ -229,7 +229,7 @@ static size_t add_changed_lines(struct text_maker *m, const struct hunk *h,
 	return old + now;
 }
 
-static void add_hunk(struct text_maker *m, const struct hunk *h)
+static void add_hunk_lines(struct text_maker *m, const struct hunk *h)
 {
 	static const struct words_ranges none;
 	size_t i = 0;
@@ -252,7 +252,7 @@ static void add_hunk_head(struct text_maker *m, const struct hunk *h)
 		   h->old_at + (h->old_count > 0), h->old_count,
 		   h->new_at + (h->new_count > 0), h->new_count,
 		   h->edited ? "  edited" : "");
-	add_note(m, '@', buf_text(&b));
+	add_remark(m, '@', buf_text(&b));
 }
 
 /* --- other kinds of items --- */
@@ -313,7 +313,7 @@ static void add_risk_place(struct text_maker *m, const struct shown_risk *r)
 		buf_printf(&b, " (and %s)",
 			   text_count(risk->more, "more line"));
 	if (b.len > 3)
-		add_note(m, ' ', buf_text(&b));
+		add_remark(m, ' ', buf_text(&b));
 }
 
 /* All risks with the sentence of the one at this place: it stands once, and
@@ -344,7 +344,7 @@ static void add_risk(struct text_maker *m, struct shown_risks *l, size_t at)
 			      : mem_printf("%s%s:", risk->runs ? "runs " : "",
 					   risk->text);
 	buf_add_text(&b, sentence);
-	add_note(m, risk->level >= RISK_HIGH ? '!' : '#', buf_text(&b));
+	add_remark(m, risk->level >= RISK_HIGH ? '!' : '#', buf_text(&b));
 	for (i = at; count > 1 && i < l->count && shown < PLACES_MAX; i++)
 		if (strcmp(l->items[i].risk->text, risk->text) == 0) {
 			add_risk_place(m, &l->items[i]);
@@ -353,11 +353,11 @@ static void add_risk(struct text_maker *m, struct shown_risks *l, size_t at)
 	if (shown && shown < count) {
 		buf_clear(&b);
 		buf_printf(&b, "   and %zu more", count - shown);
-		add_note(m, ' ', buf_text(&b));
+		add_remark(m, ' ', buf_text(&b));
 	}
 }
 
-static void add_risks(struct text_maker *m)
+static void add_risk_lines(struct text_maker *m)
 {
 	AUTO(shown_risks) struct shown_risks l = {0};
 	size_t i;
@@ -368,7 +368,7 @@ static void add_risks(struct text_maker *m)
 			add_risk(m, &l, i);
 }
 
-static void add_entries(struct text_maker *m)
+static void add_dir_entries(struct text_maker *m)
 {
 	size_t i;
 
@@ -385,15 +385,15 @@ static void add_entries(struct text_maker *m)
 			buf_add_char(&b, '/');
 		else
 			changes_detail(&c, &b);
-		add_note(m, e->now.mode ? e->old.mode ? ' ' : '+' : '-',
-			 buf_text(&b));
+		add_remark(m, e->now.mode ? e->old.mode ? ' ' : '+' : '-',
+			   buf_text(&b));
 	}
 	if (i < m->item->count) {
 		AUTO(buf) struct buf b = {0};
 
 		buf_printf(&b, "and %s more: s splits the directory",
 			   text_count(m->item->count - i, "entry"));
-		add_note(m, '#', buf_text(&b));
+		add_remark(m, '#', buf_text(&b));
 	}
 }
 
@@ -424,16 +424,17 @@ static void add_moved_text(struct text_maker *m)
 	if (review_read(m->r, &old->old, &a, &err) < 0 ||
 	    review_read(m->r, &now->now, &b, &err) < 0 ||
 	    hunks_make(&a, &b, &hunks, &err) < 0) {
-		add_note(m, '#', err.text);
+		add_remark(m, '#', err.text);
 		return;
 	}
 	for (i = 0; i < hunks.count; i++) {
 		add_hunk_head(m, &hunks.items[i]);
-		add_hunk(m, &hunks.items[i]);
+		add_hunk_lines(m, &hunks.items[i]);
 	}
 }
 
-static void add_link(struct text_maker *m, char sign, const struct entry *e)
+static void add_link_target(struct text_maker *m, char sign,
+			    const struct entry *e)
 {
 	AUTO(buf) struct buf b = {0};
 
@@ -441,7 +442,7 @@ static void add_link(struct text_maker *m, char sign, const struct entry *e)
 		return;
 	buf_add_text(&b, "link to ");
 	text_escape_name(&b, e->link);
-	add_note(m, sign, buf_text(&b));
+	add_remark(m, sign, buf_text(&b));
 }
 
 /* A part that is no hunk: permissions, or a file without a text. */
@@ -455,22 +456,22 @@ static void add_whole_file(struct text_maker *m)
 		c.kind = CHANGE_META;
 		buf_add_text(&b, "permissions:");
 		changes_detail(&c, &b);
-		add_note(m, '@', buf_text(&b));
+		add_remark(m, '@', buf_text(&b));
 		return;
 	}
 	buf_add_text(&b, c.kind == CHANGE_DELETED ? "deleted:"
 			 : c.kind == CHANGE_ADDED ? "added:"
 						  : "changed:");
 	changes_detail(&c, &b);
-	add_note(m, '#', buf_text(&b));
-	add_link(m, '-', &e->old);
-	add_link(m, '+', &e->now);
+	add_remark(m, '#', buf_text(&b));
+	add_link_target(m, '-', &e->old);
+	add_link_target(m, '+', &e->now);
 	if (S_ISREG(e->now.mode ? e->now.mode : e->old.mode) &&
 	    c.kind != CHANGE_META && e->now.size + e->old.size)
-		add_note(m, '#',
-			 m->item->uncompared
-				 ? "the texts are not compared"
-				 : "not a text, or too large to show");
+		add_remark(m, '#',
+			   m->item->uncompared
+				   ? "the texts are not compared"
+				   : "not a text, or too large to show");
 }
 
 static void add_parts(struct text_maker *m)
@@ -478,7 +479,7 @@ static void add_parts(struct text_maker *m)
 	struct err err;
 
 	if (review_open(m->r, m->item, &err) < 0) {
-		add_note(m, '#', err.text);
+		add_remark(m, '#', err.text);
 		return;
 	}
 	/* A deletion is one part of many hunks. */
@@ -487,7 +488,7 @@ static void add_parts(struct text_maker *m)
 
 		for (i = 0; i < m->item->hunks.count; i++) {
 			add_hunk_head(m, &m->item->hunks.items[i]);
-			add_hunk(m, &m->item->hunks.items[i]);
+			add_hunk_lines(m, &m->item->hunks.items[i]);
 		}
 		return;
 	}
@@ -496,7 +497,7 @@ static void add_parts(struct text_maker *m)
 
 		if (h) {
 			add_hunk_head(m, h);
-			add_hunk(m, h);
+			add_hunk_lines(m, h);
 		} else {
 			add_whole_file(m);
 		}
@@ -517,16 +518,16 @@ void screen_text_make(struct screen_text *t, struct review *r,
 
 	screen_text_clear(t);
 	if (item->here)
-		add_note(&m, '!',
-			 "you changed it since the run started: merged, or a "
-			 "conflict at the end");
-	add_risks(&m);
+		add_remark(&m, '!',
+			   "you changed it since the run started: merged, or a "
+			   "conflict at the end");
+	add_risk_lines(&m);
 	if (item->move)
 		add_pairs(&m);
 	if (item->move && !review_is_group(item))
 		add_moved_text(&m);
 	else if (review_is_group(item) && !item->move)
-		add_entries(&m);
+		add_dir_entries(&m);
 	else if (!item->move)
 		add_parts(&m);
 }

@@ -24,8 +24,9 @@ static size_t page_columns(const struct screen *s)
 
 /* --- older versions --- */
 
-static void add_version(struct screen_text *page, const struct history_row *row,
-			size_t number, size_t columns)
+static void add_version_line(struct screen_text *page,
+			     const struct history_row *row, size_t number,
+			     size_t columns)
 {
 	static const char *const names[] = {
 		[HISTORY_FIRST] = "first",	 [HISTORY_ADDED] = "added",
@@ -78,7 +79,8 @@ static void list_versions(const struct history *h, struct screen_text *page,
 
 	*ret_count = h->count < VERSIONS_MAX ? h->count : VERSIONS_MAX;
 	for (i = 0; i < *ret_count; i++)
-		add_version(page, &h->rows[h->count - 1 - i], i + 1, columns);
+		add_version_line(page, &h->rows[h->count - 1 - i], i + 1,
+				 columns);
 	if (!h->count)
 		screen_text_add(page, ' ', "no stored version", 17, columns);
 	if (h->count > *ret_count) {
@@ -189,8 +191,8 @@ static void add_sample(const struct kind *kind, struct screen_text *page,
 	}
 }
 
-static bool ask_about_kind(struct screen *s, struct review_kinds *k,
-			   const struct kind *kind)
+static bool ask_about_shown_kind(struct screen *s, struct review_kinds *k,
+				 const struct kind *kind)
 {
 	struct screen_text page = {0};
 	AUTO(buf) struct buf title = {0};
@@ -233,7 +235,7 @@ bool screen_answer_kind(struct screen *s)
 	review_kinds_make(s->list.reviews, s->list.review_count, &k);
 	kind = find_kind(&k, row, screen_part(s));
 	if (kind)
-		decided = ask_about_kind(s, &k, kind);
+		decided = ask_about_shown_kind(s, &k, kind);
 	else
 		screen_say(s, "only hunks of modified texts without a critical "
 			      "risk have a kind");

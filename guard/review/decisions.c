@@ -558,7 +558,8 @@ static void list_items(struct replay *p)
 }
 
 /* The item that an act is about, or NULL: there is none in that state. */
-static struct known_item *find_item(struct replay *p, const struct decision *a)
+static struct known_item *find_decided_item(struct replay *p,
+					    const struct decision *a)
 {
 	size_t first =
 		INDEX_BY_PATH(a->path, p->known.items, p->known.count, path);
@@ -581,8 +582,8 @@ static struct known_item *find_item(struct replay *p, const struct decision *a)
 }
 
 /* The part of that name; false: there is none. Opens the item. */
-static bool find_part(struct review *r, struct review_item *item,
-		      const char *name, size_t *ret)
+static bool find_decided_part(struct review *r, struct review_item *item,
+			      const char *name, size_t *ret)
 {
 	unsigned long old_at, old_count;
 	struct err ignored;
@@ -647,7 +648,7 @@ static bool replay_act(struct replay *p, struct known_item *k,
 	struct review_item *item = &p->r->items[k->item];
 	size_t part;
 
-	if (!find_part(p->r, item, a->part, &part))
+	if (!find_decided_part(p->r, item, a->part, &part))
 		return false;
 	switch (a->act) {
 	case 'y':
@@ -679,7 +680,7 @@ size_t decisions_replay(struct decisions *d, size_t root, struct review *r)
 	for (i = 0; i < d->acts.count; i++) {
 		const struct decision *a = &d->acts.items[i];
 		struct known_item *k = a->root == root && a->act != 'c'
-					       ? find_item(&p, a)
+					       ? find_decided_item(&p, a)
 					       : NULL;
 
 		if (k && !replay_act(&p, k, a))

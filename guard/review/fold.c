@@ -100,7 +100,7 @@ static size_t find_end(const struct folding *f, size_t i, const char *dir)
 	return i;
 }
 
-static void add_member(struct folding *f, struct fold *fold, size_t i)
+static void add_to_fold(struct folding *f, struct fold *fold, size_t i)
 {
 	const struct view_entry *e = &f->view->items[i];
 	const struct change *c = e->change;
@@ -137,7 +137,7 @@ static void add_single(struct folding *f, size_t i)
 {
 	struct fold *fold = VEC_ADD(&f->folds->list);
 
-	add_member(f, fold, i);
+	add_to_fold(f, fold, i);
 }
 
 static struct fold_repeat *find_repeat(struct folding *f,
@@ -203,7 +203,7 @@ static void add_range(struct folding *f, enum fold_kind kind, const char *dir,
 	fold->complete = strcmp(change_at(f, i)->path, dir) == 0;
 	for (; i < end; i++)
 		if (!is_elsewhere(f, i))
-			add_member(f, fold, i);
+			add_to_fold(f, fold, i);
 }
 
 /* The end of a directory that begins at i, or around i, and has nothing but
@@ -267,7 +267,7 @@ static void add_fold(struct folding *f, enum fold_kind kind, const char *dir,
 		if (out[i - first] || is_elsewhere(f, i))
 			continue;
 		if (fold)
-			add_member(f, fold, i);
+			add_to_fold(f, fold, i);
 		else
 			add_single(f, i);
 	}

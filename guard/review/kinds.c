@@ -282,7 +282,7 @@ static void add_tokens(struct kinds_work *w, bool family, struct buf *to)
 }
 
 /* The lines as they are. */
-static void add_lines(const struct hunk *h, struct buf *to)
+static void add_side_lines(const struct hunk *h, struct buf *to)
 {
 	size_t i;
 
@@ -323,7 +323,7 @@ static void make_keys(struct kinds_work *w, const struct hunk *h)
 	if (!read_tokens(w, h) || changes_whitespace_only(w)) {
 		w->tokens.count = 0;
 		buf_add_text(&w->key, "lines\n");
-		add_lines(h, &w->key);
+		add_side_lines(h, &w->key);
 		buf_add(&w->family_key, w->key.data, w->key.len);
 		return;
 	}
@@ -387,7 +387,7 @@ static struct kind *add_kind(struct kinds *k, const struct hunk *h,
 	buf_add(&kind->family_key, w->family_key.data, w->family_key.len);
 	kind->removed = one_sided(w, '-');
 	kind->added = one_sided(w, '+');
-	add_lines(h, &kind->sample);
+	add_side_lines(h, &kind->sample);
 	return kind;
 }
 
@@ -484,7 +484,7 @@ static int compare_families(const void *a, const void *b)
 	return compare_places(&p->first, &q->first);
 }
 
-static int compare_items(const void *a, const void *b)
+static int compare_samples(const void *a, const void *b)
 {
 	size_t p = *(const size_t *)a, q = *(const size_t *)b;
 
@@ -492,7 +492,7 @@ static int compare_items(const void *a, const void *b)
 }
 
 /* Different items of the kinds. */
-static size_t count_files(const struct kind *kinds, size_t count)
+static size_t count_kind_files(const struct kind *kinds, size_t count)
 {
 	VEC(size_t) items = {0};
 	size_t files, i, k;
@@ -502,7 +502,7 @@ static size_t count_files(const struct kind *kinds, size_t count)
 	for (i = 0; i < count; i++)
 		for (k = 0; k < kinds[i].places.count; k++)
 			*VEC_ADD(&items) = kinds[i].places.items[k].item;
-	VEC_SORT(&items, compare_items);
+	VEC_SORT(&items, compare_samples);
 	files = items.count > 0;
 	for (i = 1; i < items.count; i++)
 		files += items.items[i] != items.items[i - 1];
@@ -538,7 +538,7 @@ static void sort_families(struct kinds *k)
 	for (i = 0; i < list.count; i++) {
 		struct kind_family f = list.items[i].family;
 
-		f.files = count_files(&kinds[f.first], f.count);
+		f.files = count_kind_files(&kinds[f.first], f.count);
 		memcpy(&sorted[at], &kinds[f.first], f.count * sizeof(*sorted));
 		f.first = at;
 		at += f.count;

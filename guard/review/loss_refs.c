@@ -92,7 +92,7 @@ static bool find_new_tip(struct ref_judge *j, const char *name,
 	return e || view_find(j->view, PACKED);
 }
 
-static int add_ref(void *arg, const char *name, const struct gitid *id)
+static int add_lost_ref(void *arg, const char *name, const struct gitid *id)
 {
 	struct ref_judge *j = arg;
 	struct gitid now;
@@ -266,7 +266,7 @@ void loss_refs_judge(const struct view *v, const char *path, struct losses *ret)
 	    gitcopies_open(path, true, &j.git, &err) <= 0)
 		return;
 	read_git_file(v, PACKED, view_find(v, PACKED) != NULL, &j.packed);
-	if (gitcopies_each_ref(j.git, add_ref, &j, &err) < 0)
+	if (gitcopies_each_ref(j.git, add_lost_ref, &j, &err) < 0)
 		return;
 	for (i = 0; i < j.moved.count; i++)
 		judge_ref(&j, &j.moved.items[i]);

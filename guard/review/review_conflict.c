@@ -228,7 +228,8 @@ static bool has_crlf(const struct buf *text)
 }
 
 /* The lines of one side between markers. */
-static void add_side(struct buf *to, const struct buf *side, const char *end)
+static void add_conflict_side(struct buf *to, const struct buf *side,
+			      const char *end)
 {
 	buf_add(to, side->data, side->len);
 	if (side->len && side->data[side->len - 1] != '\n')
@@ -242,9 +243,9 @@ static void add_marked(const struct review_conflict *c,
 		has_crlf(&p->ours) || has_crlf(&p->theirs) ? "\r\n" : "\n";
 
 	buf_printf(to, "<<<<<<< %s%s", c->our_label ?: "", end);
-	add_side(to, &p->ours, end);
+	add_conflict_side(to, &p->ours, end);
 	buf_printf(to, "=======%s", end);
-	add_side(to, &p->theirs, end);
+	add_conflict_side(to, &p->theirs, end);
 	buf_printf(to, ">>>>>>> %s%s", c->their_label ?: "", end);
 }
 

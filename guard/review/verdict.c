@@ -244,7 +244,7 @@ static void add_losses(const struct judgement *j, struct verdict *v)
 }
 
 /* Applied only by their paths, and nowhere in git. */
-static void add_home(const struct judgement *j, struct verdict *v)
+static void add_home_losses(const struct judgement *j, struct verdict *v)
 {
 	size_t n = count_entries(j, is_deleted_in_home);
 	AUTO(buf) struct buf text = {0};
@@ -359,7 +359,7 @@ void verdict_make(const struct judgement *j, bool complete, struct verdict *ret)
 	*ret = (struct verdict){.complete = complete};
 	add_losses(j, ret);
 	add_risks(j, RISK_CRITICAL, is_critical, ret);
-	add_home(j, ret);
+	add_home_losses(j, ret);
 	add_refs(j, ret);
 	add_unexamined(j, ret);
 	add_risks(j, RISK_HIGH, is_high, ret);

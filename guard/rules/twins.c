@@ -140,7 +140,7 @@ static int compare_dirs(const struct twin_name *a, const struct twin_name *b)
 
 /* 0: twins, or the same path. The order by hash saves most comparisons of the
  * forms, which are not kept. */
-static int compare_names(const void *a, const void *b)
+static int compare_forms(const void *a, const void *b)
 {
 	const struct twin_name *x = a, *y = b;
 	auto_free char *one = NULL, *two = NULL;
@@ -174,12 +174,12 @@ static void meet(struct twins *t, const char *dir, const char *name)
 	const struct twin_name *end = t->names.items + t->names.count;
 	const struct twin_name *item =
 		bsearch(&had, t->names.items, t->names.count,
-			sizeof(*t->names.items), compare_names);
+			sizeof(*t->names.items), compare_forms);
 
 	if (!item || strcmp(item->path, path) == 0)
 		return;
-	if ((item > t->names.items && compare_names(item - 1, item) == 0) ||
-	    (item + 1 < end && compare_names(item, item + 1) == 0))
+	if ((item > t->names.items && compare_forms(item - 1, item) == 0) ||
+	    (item + 1 < end && compare_forms(item, item + 1) == 0))
 		return;
 	add_pair(t, item->path, path);
 }
@@ -198,12 +198,12 @@ void twins_find(struct twins *t,
 	const struct twin_name *items;
 	size_t count = t->names.count, i, k;
 
-	VEC_SORT(&t->names, compare_names);
+	VEC_SORT(&t->names, compare_forms);
 	items = t->names.items;
 	for (i = 1; i < count; i++) {
-		if (compare_names(&items[i - 1], &items[i]) != 0)
+		if (compare_forms(&items[i - 1], &items[i]) != 0)
 			continue;
-		if (i == 1 || compare_names(&items[i - 2], &items[i - 1]) != 0)
+		if (i == 1 || compare_forms(&items[i - 2], &items[i - 1]) != 0)
 			add_pair(t, items[i - 1].path, items[i].path);
 		add_pair(t, items[i].path, items[i - 1].path);
 	}

@@ -118,7 +118,7 @@ long landlock_abi(void);
 int landlock_deny_all(struct err *err);
 
 /* The same, but the process can execute and read files in the system's
- * directories of programs and libraries, read the paths and what is below them,
+ * directories of programs and libraries, read the paths and all below them,
  * and read and write below its working directory (regular files and
  * directories). -ENOSYS: no Landlock. */
 int landlock_allow_files(const struct names *readable, struct err *err);

@@ -33,7 +33,7 @@
 int parser_start(const char *word, pid_t *ret_pid, int *ret_fd,
 		 struct err *err);
 
-/* In the worker: what is described above, without a way back. */
+/* In the worker: does all of the above, without a way back. */
 int parser_lock_down(struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Kinds of hunks: what is alike, what is not, and what stands on top. */
+/* Kinds of hunks: which are alike, and their order. */
 /* users: one */
 #include <setjmp.h>
 #include <stdarg.h>
