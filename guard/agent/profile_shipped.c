@@ -86,7 +86,7 @@ static const struct {
 	 "data ~/.claude/mcp-needs-auth-cache.json\n"
 	 "data ~/.claude/paste-cache\n"
 	 "data ~/.claude/plans\n"
-	 "data ~/.claude/projects/*/*/subagents\n"
+	 "data ~/.claude/projects/*/*/*/agent-*\n"
 	 "data ~/.claude/projects/*/*/tool-results\n"
 	 "data ~/.claude/projects/*/sessions-index.json\n"
 	 "data ~/.claude/sessions\n"

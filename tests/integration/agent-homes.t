@@ -215,8 +215,8 @@ says "$err" 'pi is not logged in, and ANTHROPIC_API_KEY is not passed on'
 # In a home of its own: the runs above changed that of claude.
 rm "$HOME/.claude.json"
 guard agents -q --reset claude -y
-in_claude plain 'mkdir -p projects/-p todos statsig
-	echo talk >projects/-p/1.jsonl; echo x >todos/1.json; echo x >statsig/x
+in_claude plain 'mkdir -p projects/-p/1/in todos statsig
+	echo talk >projects/-p/1.jsonl; echo talk >projects/-p/1/in/agent-2.jsonl; echo x >todos/1.json; echo x >statsig/x
 	echo "{\"numStartups\": 1, \"tipsHistory\": {\"a\": 1}, \"projects\":
 	{\"$HOME/project\": {\"allowedTools\": [], \"mcpServers\": {},
 	\"hasTrustDialogAccepted\": true, \"lastCost\": 1},
