@@ -5,10 +5,10 @@
  * 			upper-<n>/ work-<n>/ tmp/ var-tmp/
  *
  * The directory of a run that is applied or discarded lies in runs/closed/, so
- * that what the user still has to decide about is found without reading the
- * others. It is moved there after the closed state is in the record, and back
- * before another state is: a run that is found in runs/ can be closed, a run in
- * runs/closed/ is never pending.
+ * that the pending runs are found without reading the others. It is moved there
+ * after the closed state is in the record, and back before another state is: a
+ * run that is found in runs/ can be closed, a run in runs/closed/ is never
+ * pending.
  *
  * The process that holds the lock owns the directory. A session whose record
  * says "running" and whose lock is free was interrupted. The kernel can mount
@@ -203,7 +203,7 @@ bool session_base_pending(const struct session *s);
 /*
  * Moves the run's directory to trash_fd/<unix time>-<reason>-<id>. The caller
  * holds the session's lock: -EBUSY without it. -EINVAL: reason is not one word
- * of a-z. Deletes nothing.
+ * of a-z. Deletes nothing but the leftovers of an earlier run's caches.
  */
 int session_trash(struct session *s, int runs_fd, int trash_fd,
 		  const char *reason, struct err *err);

@@ -54,8 +54,9 @@ void session_open_work(const struct session *s)
 			auto_close int mount =
 				fd_open_dir(work, mounts.items[k].name);
 
-			if (mount < 0 || fchmodat(mount, WORK, 0700, 0) < 0)
-				continue; /* never mounted */
+			/* Without such a directory it was never mounted. */
+			if (mount >= 0 && fchmodat(mount, WORK, 0700, 0) < 0)
+				continue;
 		}
 	}
 }

@@ -301,7 +301,7 @@ static int parse_consent(struct apply *a, struct err *err)
 					  err) < 0)
 			return -err->num;
 	}
-	/* What the run will write there is not known yet. */
+	/* The run may write any change there later. */
 	for (i = 0; !a->o->follow && a->named && a->named[i]; i++)
 		mem_list_add(&c->named, a->named[i]);
 	return 0;

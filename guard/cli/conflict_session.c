@@ -149,7 +149,7 @@ int conflict_session_plan(struct conflict_session *s, struct apply_plan *a,
 	bool asked = false;
 	size_t i;
 
-	/* What was left open before is asked about again. */
+	/* Conflicts that were left open are asked about again. */
 	for (i = 0; i < s->list.count; i++)
 		s->list.items[i].left_out = false;
 	for (;;) {

@@ -20,7 +20,8 @@ struct conflict_session {
 	size_t root_count;
 };
 
-/* Frees what it owns; the plans of the apply are not used any more. */
+/* Frees the choices and conflicts; the plans of the apply are not used any
+ * more. */
 void conflict_session_free(struct conflict_session *s);
 
 /*

@@ -70,9 +70,9 @@ const char *output_style(enum output_style style);
 /*
  * When stdout is a terminal: lets everything printed from now on pass through
  * $GUARD_PAGER, $GIT_PAGER, pager.VERB or core.pager of the user's own git
- * settings (user_git.h), $PAGER or less -FRX, the first one that there is; ""
- * or "cat" means none. output_pager_end() waits for it; it is called by main()
- * in any case.
+ * settings (user_git.h), $PAGER or less -FRX, the first of these that is set;
+ * "" or "cat" means none. output_pager_end() waits for it; it is called by
+ * main() in any case.
  */
 void output_pager_start(const char *verb);
 void output_pager_end(void);

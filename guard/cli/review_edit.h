@@ -13,8 +13,8 @@ int review_edit(struct hunks *h, size_t at, int scratch_fd, const char *scratch,
 		struct err *err);
 
 /*
- * The same for a whole text, which the editor gets as it is. 1: *text is what
- * the user saved; 0: it did not change. -EINVAL: no text any more.
+ * The same for a whole text, which the editor gets as it is. 1: *text is the
+ * saved text; 0: it did not change. -EINVAL: no text any more.
  */
 int review_edit_text(struct buf *text, int scratch_fd, const char *scratch,
 		     struct err *err);

@@ -1,6 +1,6 @@
 /*
  * A conflict of an apply: a path that the user and the run changed in different
- * ways. Its three sides, and what the user decides: for a text in each place
+ * ways. Its three sides, and the decision of the user: for a text in each place
  * where the changes meet, else for the whole path.
  *
  *	review_conflict_make()

@@ -312,7 +312,7 @@ static void know_places(struct view *v)
 		risk_links_find(look_here, &root, &v->links);
 }
 
-/* What the directory below the layer has, without what the run deleted. */
+/* The names in the directory below the layer that the run did not delete. */
 static void list_names_here(void *arg, const char *dir, struct names *to)
 {
 	const struct view *v = arg;

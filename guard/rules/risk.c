@@ -205,7 +205,7 @@ static void judge_generated(const struct risk_file *f,
 		risk_add(r, &changed, RISK_NONE);
 }
 
-/* By the names of the file and of what it lies in. */
+/* The rule for the names of the file and of its directories. */
 static const struct risk_rule *find_name_rule(const struct risk_file *f,
 					      enum risk_as *ret_as)
 {

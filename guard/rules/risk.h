@@ -60,7 +60,7 @@ struct risk_file {
 	const char *path;
 	uint32_t old_mode, now_mode;
 	uint64_t old_size, now_size;
-	/* What the root's own path adds to the names in it: risk_above(). */
+	/* Stands in front of the names in the root: risk_above(). */
 	const char *above;
 	const char *hooks; /* risk_hooks_dir(), or NULL */
 	const struct risk_links *links; /* or NULL */

@@ -149,8 +149,8 @@ void risk_judge_shape(const char *path, const struct buf *old,
 
 /* --- risk_places.c --- */
 
-/* Whether git compresses what it writes at the path: a loose object or a pack
- * below a .git. Its bytes are no text. */
+/* Whether the path is that of a loose object or a pack below a .git: git
+ * compresses them, they are no text. */
 bool risk_is_git_object(const char *path);
 
 /* --- risk_text.c --- */

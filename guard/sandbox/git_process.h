@@ -12,7 +12,7 @@
 #include "base/mem.h"
 
 /*
- * Confines the calling process and what it executes: it can write below its
+ * Confines the calling process and its programs: it can write below its
  * working directory, and read there, in the system's directories of programs
  * and libraries, and in the readable paths. Needs no_new_privs. -ENOSYS: the
  * kernel has no Landlock.

@@ -119,7 +119,7 @@ static void add_range(struct buf *to, char mark, uint64_t at, uint64_t count)
 	buf_add_char(to, ' ');
 }
 
-/* Adds the last line of the skipped ones that names a function, as git does in
+/* Adds the last of the skipped lines that names a function, as git does in
  * headers of hunks: such a line begins with a letter, '_' or '$'. */
 static void add_function(const struct check *c, struct buf *to)
 {

@@ -78,7 +78,7 @@ void planner_overwrite(struct planner *pl, enum conflict_kind kind,
 /* The user's choice for just this path, or NULL. */
 const struct plan_choice *planner_choice(const struct planner *pl,
 					 const char *path);
-/* That choice, or the decision for all paths. */
+/* The choice for the path, or the decision for all paths. */
 enum plan_resolve planner_resolve(const struct planner *pl, const char *path);
 /* RESOLVE_THEIRS */
 bool planner_takes_theirs(const struct planner *pl, const char *path);

@@ -57,7 +57,7 @@ beside_git() {
 		"$(($(value_of "$5" 8) / 1024))"
 }
 
-# Of ten files nine are changed.
+# Nine of ten files are changed.
 changed_made=11000
 added_count=23000
 [ -z "$quick" ] || {

@@ -17,7 +17,7 @@ no_landlock() {
 	/opt/guard/build/tests/lib/refuse landlock_create_ruleset 38 "$@"
 }
 
-# The worker ends, because it cannot give up what it must not have.
+# The worker ends, because it cannot drop its privileges.
 no_worker() {
 	/opt/guard/build/tests/lib/refuse landlock_restrict_self 1 "$@"
 }
