@@ -18,6 +18,7 @@
 
 struct session;
 struct changes;
+struct context;
 struct verb;
 
 /* With quiet, output_print() and output_hint() are silent. */
@@ -122,6 +123,7 @@ size_t output_wrap(struct buf *to, const char *text, size_t at, size_t indent,
  * .git, of the additional roots and of the home, and the three next steps. A
  * run without changes gets one line and no next step.
  */
-void output_run_summary(const struct session *s, struct changes *c);
+void output_run_summary(struct context *context, const struct session *s,
+			struct changes *c);
 
 #endif

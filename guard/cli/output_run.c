@@ -45,12 +45,13 @@ static void print_group_summary(const struct changes_root *g,
 #define VERDICT_BYTES (16u << 20)
 
 /* Keeps the verdict for status, also that of a quiet run. */
-static void judge_run(const struct session *s, const struct changes *c,
-		      struct judgement *ret_judgement, struct verdict *ret)
+static void judge_run(struct context *context, const struct session *s,
+		      const struct changes *c, struct judgement *ret_judgement,
+		      struct verdict *ret)
 {
 	struct err ignored;
 
-	judgement_make(s, c, ret_judgement);
+	judgement_make(context, s, c, ret_judgement);
 	verdict_make(ret_judgement,
 		     judgement_read(ret_judgement, VERDICT_BYTES), ret);
 	(void)verdict_save(s->fd, verdict_show_key(s, c), ret, &ignored);
@@ -82,7 +83,8 @@ static bool lost_only(const struct change_list *list, const struct verdict *v)
 	return back;
 }
 
-void output_run_summary(const struct session *s, struct changes *c)
+void output_run_summary(struct context *context, const struct session *s,
+			struct changes *c)
 {
 	const struct change_list *list = &changes_project(c)->list;
 	struct change_counts n;
@@ -93,7 +95,7 @@ void output_run_summary(const struct session *s, struct changes *c)
 	bool refs = false, heads = false, packed = false, moved = false;
 	bool created = false, lost;
 
-	judge_run(s, c, &j, &verdict);
+	judge_run(context, s, c, &j, &verdict);
 	if (output_is_quiet())
 		return;
 	changes_count_all(c, &n);

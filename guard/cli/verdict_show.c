@@ -34,7 +34,7 @@ int judged_run_make(struct context *c, const struct resolved_run *p,
 	key = verdict_show_key(s, &ret->changes);
 	changes_find_moves(&ret->changes);
 	resolve_run_filter(p, &ret->changes);
-	judgement_make(s, &ret->changes, &ret->judgement);
+	judgement_make(c, s, &ret->changes, &ret->judgement);
 	if (!resolve_run_has_paths(p) &&
 	    verdict_load(s->fd, key, &ret->verdict) > 0 &&
 	    ret->verdict.complete) {

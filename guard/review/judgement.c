@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
+#include "guard/change/apply_log.h"
 
 void judgement_free(struct judgement *j)
 {
@@ -17,25 +19,107 @@ void judgement_free(struct judgement *j)
 	*j = (struct judgement){0};
 }
 
-void judgement_make(const struct session *s, const struct changes *c,
-		    struct judgement *ret)
+/* The files of one root when the run began, for each entry that is lost. */
+struct began_files {
+	const struct view *view;
+	struct entry *items;
+};
+
+static void began_files_free(struct began_files *b)
 {
-	size_t i, k;
+	size_t i;
+
+	for (i = 0; i < b->view->count; i++)
+		entry_free(&b->items[i]);
+	free(b->items);
+}
+
+static int note_applied(void *arg, const char *path, const struct entry *began,
+			struct err *err)
+{
+	const struct began_files *b = arg;
+	const struct view_entry *e = view_find(b->view, path);
+	struct entry *to = e ? &b->items[e - b->view->items] : NULL;
+
+	(void)err;
+	if (!e || !view_is_lost(e))
+		return 0;
+	entry_free(to);
+	*to = (struct entry){0};
+	if (began)
+		entry_copy(to, began);
+	return 0;
+}
+
+static int find_began_files(struct context *c, const struct session *s,
+			    size_t index, const struct changes_root *root,
+			    struct began_files *b, struct err *err)
+{
+	AUTO(snapshot) struct snapshot base = {0};
+	const struct apply_log_query query = {
+		.lower_fd = root->lower_fd,
+		.workspace_fd = -1,
+	};
+	size_t i;
+
+	if (context_store(c, STORE_READ, err) < 0 ||
+	    catalog_load(c->store, s->roots[index].base, &base, err) < 0)
+		return -err->num;
+	for (i = 0; i < b->view->count; i++)
+		if (view_is_lost(&b->view->items[i]) &&
+		    tree_lookup(c->store, &base.root,
+				b->view->items[i].change->path, &b->items[i],
+				err) < 0)
+			return -err->num;
+	return apply_log_each_base(c->store, s, index, &query, &base.root,
+				   note_applied, b, err);
+}
+
+static void judge_edited_files(struct context *c, const struct session *s,
+			       size_t index, const struct changes_root *root,
+			       struct view *v)
+{
+	AUTO(began_files) struct began_files b = {.view = v};
+	struct err ignored;
+	size_t lost = 0, i;
+
+	for (i = 0; i < v->count; i++)
+		lost += view_is_lost(&v->items[i]);
+	b.items = mem_zalloc((v->count + 1) * sizeof(*b.items));
+	if (lost && s->roots[index].base &&
+	    find_began_files(c, s, index, root, &b, &ignored) == 0)
+		loss_judge_edited(v, s->roots[index].path, c->store, b.items);
+}
+
+static void judge_losses(struct context *c, const struct session *s,
+			 const struct changes *changes, size_t index,
+			 struct judgement *to)
+{
+	struct view *v = &to->views[index];
+
+	if (v->home) {
+		loss_judge_home(v);
+	} else if (index < s->root_count) {
+		loss_judge(v, s->roots[index].path, &to->losses[index]);
+		judge_edited_files(c, s, index, &changes->roots[index], v);
+	}
+}
+
+void judgement_make(struct context *c, const struct session *s,
+		    const struct changes *changes, struct judgement *ret)
+{
+	size_t count = changes->root_count, i, k;
 
 	*ret = (struct judgement){
-		.views = mem_zalloc((c->root_count + 1) * sizeof(*ret->views)),
-		.losses =
-			mem_zalloc((c->root_count + 1) * sizeof(*ret->losses)),
-		.count = c->root_count,
+		.views = mem_zalloc((count + 1) * sizeof(*ret->views)),
+		.losses = mem_zalloc((count + 1) * sizeof(*ret->losses)),
+		.count = count,
 	};
 	for (i = 0; i < ret->count; i++) {
 		struct view *v = &ret->views[i];
 
-		view_of_changes(&c->roots[i], v);
-		if (v->home)
-			loss_judge_home(v);
-		else if (i < s->root_count)
-			loss_judge(v, s->roots[i].path, &ret->losses[i]);
+		view_of_changes(&changes->roots[i], v);
+		judge_losses(c, s, changes, i, ret);
 		/* A deletion is judged by its name. */
 		for (k = 0; k < v->count; k++)
 			if (!v->items[k].change->now.mode)

@@ -10,6 +10,7 @@
 #define GUARD_REVIEW_JUDGEMENT_H
 
 #include "guard/review/loss.h"
+#include "guard/state/context.h"
 
 struct judgement {
 	struct view *views; /* one for each root of the changes, in their
@@ -23,9 +24,11 @@ struct judgement {
 #define JUDGEMENT_ALL UINT64_MAX
 
 /* The changes are borrowed, and their lists keep their order. Judges losses and
- * the risks of deletions. */
-void judgement_make(const struct session *s, const struct changes *c,
-		    struct judgement *ret);
+ * the risks of deletions. Edits of the user since the run began are no losses,
+ * as far as session_base() has filled in the snapshots from then; may open the
+ * store. */
+void judgement_make(struct context *c, const struct session *s,
+		    const struct changes *changes, struct judgement *ret);
 /* Judges the risks of the other entries, those first that are suspect by name,
  * as many as have so many bytes, each counted with JUDGEMENT_ENTRY more
  * (JUDGEMENT_ALL: to the end). A number of bytes, not a time: the result must

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/review/loss_private.h"
+#include "snapshot/store/content.h"
 
 /* Blocks of large files that are compared at the same offsets. */
 #define BLOCK 4096u
@@ -437,6 +438,50 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	if (!is_replaced(j, git, c, &old))
 		return c->kind == CHANGE_MODIFIED ? LOSS_NONE : LOSS_IN_GIT;
 	return gitcopies_is_tracked(git, c->path) ? LOSS_WORK : LOSS_NO_COPY;
+}
+
+static bool is_edited(const struct change *c, const struct entry *began)
+{
+	return S_ISREG(began->mode) && began->size &&
+	       (began->size != c->old.size ||
+		timestamp_compare(began->mtime, c->old.mtime) != 0);
+}
+
+/* Whether the run destroys bytes that the file had when the run began. */
+static bool is_lost_since(struct judge *j, struct store *store,
+			  const struct change *c, const struct entry *began)
+{
+	AUTO(buf) struct buf old = {0};
+	const struct gitcopies *git = find_git(j, c->path);
+	struct err ignored;
+
+	if (!git || began->size > LOSS_TEXT_MAX ||
+	    content_append(store, &began->content, &old, &ignored) < 0)
+		return true;
+	return gitcopies_find(git, c->path, &old) == GITCOPY_NONE &&
+	       is_replaced(j, git, c, &old);
+}
+
+void loss_judge_edited(struct view *v, const char *path, struct store *store,
+		       const struct entry *began)
+{
+	struct losses ignored = {0};
+	AUTO(judge)
+	struct judge j = {
+		.view = v,
+		.path = path,
+		.losses = &ignored,
+	};
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		struct view_entry *e = &v->items[i];
+
+		if (view_is_lost(e) && is_edited(e->change, &began[i]) &&
+		    !is_lost_since(&j, store, e->change, &began[i]))
+			e->loss = e->change->now.mode ? LOSS_NONE : LOSS_IN_GIT;
+	}
+	losses_free(&ignored);
 }
 
 void loss_judge_home(struct view *v)

@@ -344,7 +344,7 @@ int run_end(struct run *run, int status, struct err *err)
 		changes_find_moves(shown);
 	end_count(run, obeyed);
 	if (any)
-		run->ui->changes(s, shown);
+		run->ui->changes(&run->context, s, shown);
 	if (git.count) {
 		report_note("%s in the repository %s",
 			    text_count(git.count, "change"),

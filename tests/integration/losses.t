@@ -42,6 +42,30 @@ is "$(cat "$T/verdict")" ' !! 1 file lost uncommitted work: src/f2.c' \
 	'a deletion of a file with such a line is lost work'
 dropped
 
+# later COMMAND: the user edits the files; the verdict of a diff after it
+later() {
+	eval "$1"
+	guard diff --no-pager 2>/dev/null |
+		grep '^ \{1,2\}[!i]\{1,2\} ' >"$T/verdict"
+}
+
+cp src/f2.c "$T/f2.c"
+verdict 'rm src/f6.c; sed -i 1d src/f4.c src/f5.c'
+later 'for i in 4 5 6; do seq 3 >>src/f$i.c; done'
+is "$(cat "$T/verdict")" '' \
+	'edits of the user since the run began are no work that it lost'
+guard apply -y "$run" src/f5.c >/dev/null 2>&1
+later 'seq 4 6 >>src/f5.c'
+is "$(cat "$T/verdict")" '' 'not after an apply of a part, either'
+dropped
+git checkout -q src/f4.c src/f5.c src/f6.c
+verdict 'git checkout -q -- src/f2.c'
+later 'seq 4 9 >>src/f2.c'
+is "$(cat "$T/verdict")" ' !! 1 file lost uncommitted work: src/f2.c' \
+	'an edit of the user does not hide the loss of an earlier one'
+dropped
+cp "$T/f2.c" src/f2.c
+
 verdict 'echo more >>src/f2.c; echo more >>notes.txt; echo more >>src/f5.c'
 is "$(cat "$T/verdict")" '' 'additions lose nothing'
 dropped
