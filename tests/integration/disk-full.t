@@ -19,15 +19,16 @@ free() {
 note "$(free) KB free"
 
 # --- up to guard's own limit ---
-# Slow enough that space for two more copies is left where guard waits for the
-# processor.
+# fill SECONDS: waits after each 300 KB.
 cat >"$T/fill" <<'END'
 echo theirs >mine
 echo new >new
-while :; do head -c 300000 /dev/urandom || exit; done >big
+while :; do head -c 300000 /dev/urandom && sleep "$1" || exit; done >big
 END
+# Slow enough that space for two more copies is left where guard has to wait for
+# the processor.
 gives 124 'guard ends a run that fills the disk' \
-	guard run --ro "$T/fill" -- sh "$T/fill"
+	guard run --ro "$T/fill" -- sh "$T/fill" 0.05
 says "$err" '--layer-size sets another limit'
 note "$(free) KB free"
 gives 0 'diff accepts the ended run' guard diff --name-status
@@ -52,7 +53,7 @@ gives 0 'prune -y --trash empties the trash' guard prune -y --trash
 says "$err" 'removed'
 gives 1 'undo of a discard is refused after that' guard undo -y
 gives 1 'a run fills the disk completely' \
-	guard run --layer-size 1G --ro "$T/fill" -- sh "$T/fill"
+	guard run --layer-size 1G --ro "$T/fill" -- sh "$T/fill" 0
 says "$err" 'No space left on device'
 says "$err" 'guard prune --trash empties the trash'
 ok 'the disk has less than 6 MB left' test "$(free)" -lt 6000
