@@ -14,6 +14,7 @@
 #include "guard/cli/output.h"
 #include "guard/cli/review_edit.h"
 #include "guard/cli/review_show.h"
+#include "guard/review/view.h"
 #include "guard/review/review_list.h"
 
 /* Lines of a part that are shown unasked, at least. */
@@ -263,11 +264,12 @@ static void answer(struct prompt *w, enum review_answer choice, bool rest)
 	w->finished = !review_cursor_next_open(&w->at);
 }
 
-/* Only parts that were shown, or that are neither deleted nor dangerous. */
+/* Only parts that were shown, or that are neither deleted nor dangerous. Those
+ * that lose uncommitted work stay open. */
 static void accept_open_parts(struct prompt *w)
 {
 	struct review_counts n = {0};
-	size_t i, k;
+	size_t apart = 0, i, k;
 
 	review_count(w->at.r, &n);
 	if (n.open_first) {
@@ -278,15 +280,25 @@ static void accept_open_parts(struct prompt *w)
 	}
 	decisions_begin(w->o->decisions);
 	for (i = 0; i < w->at.r->count; i++) {
+		struct review_item *item = &w->at.r->items[i];
+		bool lost = review_worst_loss(w->at.r, item) >= LOSS_WORK;
+
 		review_cursor_open(&w->at, i);
-		for (k = 0; k < w->at.r->items[i].parts; k++)
-			if (!w->at.r->items[i].answers[k])
+		for (k = 0; k < item->parts; k++) {
+			if (item->answers[k])
+				continue;
+			apart += lost;
+			if (!lost)
 				decisions_answer(w->o->decisions, w->o->root,
-						 w->at.r, &w->at.r->items[i], k,
-						 REVIEW_YES);
+						 w->at.r, item, k, REVIEW_YES);
+		}
 	}
 	decisions_end(w->o->decisions);
-	w->finished = true;
+	if (apart)
+		output_print("%s would lose uncommitted work: decided one by "
+			     "one",
+			     text_count(apart, "change"));
+	w->finished = !review_cursor_next_open(&w->at);
 }
 
 /* --- keys --- */

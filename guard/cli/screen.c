@@ -252,19 +252,29 @@ static void say_refused(struct screen *s, const struct review_row *row)
 			     "applied here: left");
 }
 
-/* The deletion of files that no other place has is confirmed by their number.
- */
-static bool is_number_typed(struct screen *s, size_t deleted)
+/* What no other place has is given up only when its number is typed. least: of
+ * files that lose work, before the number is asked for. */
+static bool may_take(struct screen *s, const struct review_targets *t,
+		     size_t least)
 {
-	auto_free char *question = NULL, *typed = NULL;
+	size_t files = t->lost + t->work;
+	AUTO(buf) struct buf question = {0};
+	auto_free char *typed = NULL;
 	unsigned long number;
 
-	question = mem_printf("%s without another copy would be deleted. "
-			      "Type %zu:",
-			      text_count(deleted, "file"), deleted);
-	typed = screen_prompt(s, question, "");
-	if (typed && parse_number(typed, deleted, &number) == 0 &&
-	    number == deleted)
+	if (files < 2 && t->work < least)
+		return true;
+	if (t->lost)
+		buf_printf(&question,
+			   "%s without another copy would be deleted",
+			   text_count(t->lost, "file"));
+	if (t->work)
+		buf_printf(&question, "%s%s would lose uncommitted work",
+			   t->lost ? ", " : "", text_count(t->work, "file"));
+	buf_printf(&question, ". Type %zu:", files);
+	typed = screen_prompt(s, buf_text(&question), "");
+	if (typed && parse_number(typed, files, &number) == 0 &&
+	    number == files)
 		return true;
 	screen_say(s, "nothing changed: the number was not typed");
 	return false;
@@ -274,7 +284,6 @@ static void answer_one(struct screen *s, enum review_answer answer)
 {
 	struct review_row *row = review_list_row(&s->list);
 	struct review_targets targets;
-	bool asked;
 
 	if (!row)
 		return;
@@ -287,8 +296,7 @@ static void answer_one(struct screen *s, enum review_answer answer)
 	} else {
 		review_list_targets(&s->list, REVIEW_SCOPE_ITEM, answer,
 				    &targets);
-		asked = answer == REVIEW_YES && targets.lost > 1;
-		if (!asked || is_number_typed(s, targets.lost))
+		if (answer != REVIEW_YES || may_take(s, &targets, 2))
 			(void)review_list_answer(&s->list, &targets, answer);
 		else
 			answer = REVIEW_OPEN;
@@ -302,22 +310,24 @@ static void answer_many(struct screen *s, enum review_scope scope,
 			enum review_answer answer)
 {
 	struct review_row *row = review_list_row(&s->list);
+	AUTO(buf) struct buf apart = {0};
 	struct review_targets targets;
 	size_t n;
 
 	if (!row)
 		return;
 	review_list_targets(&s->list, scope, answer, &targets);
-	if (answer == REVIEW_YES && targets.lost > 1 &&
-	    !is_number_typed(s, targets.lost)) {
+	if (answer == REVIEW_YES && !may_take(s, &targets, 1)) {
 		review_list_targets_free(&targets);
 		return;
 	}
 	n = review_list_answer(&s->list, &targets, answer);
+	if (targets.apart)
+		buf_printf(&apart, ", %zu need%s an answer of %s own",
+			   targets.apart, targets.apart == 1 ? "s" : "",
+			   targets.apart == 1 ? "its" : "their");
 	screen_say(s, "%s %s%s; U takes that back", text_count(n, "change"),
-		   answer_word(answer),
-		   targets.apart ? ", critical ones need an answer of their own"
-				 : "");
+		   answer_word(answer), buf_text(&apart));
 	review_list_targets_free(&targets);
 	go_on(s);
 }

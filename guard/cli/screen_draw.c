@@ -251,7 +251,7 @@ static void draw_row(struct screen *s, const struct layout *l, size_t at)
 	const struct review_entry *e = review_entry(row->review, item);
 	enum loss loss;
 	bool critical;
-	size_t lost;
+	size_t lost, work;
 
 	text_escape_name(&path, row->review->prefix ? row->review->prefix : "");
 	text_escape_name(&path, item->path);
@@ -265,8 +265,8 @@ static void draw_row(struct screen *s, const struct layout *l, size_t at)
 	x = put_text(s, y, 0, selected ? SCREEN_BOLD : SCREEN_PLAIN, state);
 	(void)snprintf(state, sizeof(state), "%c ", kind);
 	x = put_text(s, y, x, style_of(kind), state);
-	loss = (enum loss)review_list_worst_loss(row);
-	lost = review_list_count_lost(row);
+	loss = (enum loss)review_worst_loss(row->review, item);
+	lost = review_list_count_lost(row, &work);
 	if (review_is_group(item) && loss == LOSS_NO_COPY)
 		buf_printf(&detail, "  %zu without another copy", lost);
 	else if (loss >= LOSS_WORK)

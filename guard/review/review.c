@@ -444,6 +444,20 @@ bool review_is_refused(const struct review *r, const struct review_item *item)
 	return false;
 }
 
+unsigned int review_worst_loss(const struct review *r,
+			       const struct review_item *item)
+{
+	unsigned int worst = 0;
+	size_t i;
+
+	for (i = 0; i < item->count; i++) {
+		unsigned int loss = review_entry_at(r, item, i)->loss;
+
+		worst = loss > worst ? loss : worst;
+	}
+	return worst;
+}
+
 void review_list_agreed(const struct review *r, char ***to)
 {
 	size_t i, k;

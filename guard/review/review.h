@@ -129,6 +129,9 @@ struct review_entry *review_entry_at(const struct review *r,
 struct change review_change(const struct review_entry *e);
 /* A directory with its entries. */
 bool review_is_group(const struct review_item *item);
+/* The worst loss of its entries (enum loss of view.h). */
+unsigned int review_worst_loss(const struct review *r,
+			       const struct review_item *item);
 /* Whether an entry of it is refused without a confirmation of its own. */
 bool review_is_refused(const struct review *r, const struct review_item *item);
 /* Appends the accepted special and critical entries, NULL-terminated: each was

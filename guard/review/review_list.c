@@ -314,42 +314,34 @@ static bool has_copy(unsigned int loss)
 	       loss == LOSS_IN_HISTORY || loss == LOSS_GENERATED;
 }
 
-size_t review_list_count_lost(const struct review_row *row)
+size_t review_list_count_lost(const struct review_row *row, size_t *ret_work)
 {
 	const struct review_item *item = review_list_item(row);
 	size_t files = 0, i;
 
-	for (i = 0; !item->move && i < item->count; i++) {
+	*ret_work = 0;
+	for (i = 0; i < item->count; i++) {
 		const struct review_entry *e =
 			review_entry_at(row->review, item, i);
 
-		files += !e->now.mode && !S_ISDIR(e->old.mode) &&
-			 !has_copy(e->loss);
+		if (item->move || e->now.mode)
+			*ret_work += e->loss >= LOSS_WORK;
+		else
+			files += !S_ISDIR(e->old.mode) && !has_copy(e->loss);
 	}
 	return files;
 }
 
-unsigned int review_list_worst_loss(const struct review_row *row)
-{
-	const struct review_item *item = review_list_item(row);
-	unsigned int worst = 0;
-	size_t i;
-
-	for (i = 0; i < item->count; i++) {
-		unsigned int loss = review_entry_at(row->review, item, i)->loss;
-
-		worst = loss > worst ? loss : worst;
-	}
-	return worst;
-}
-
-/* Accepted only by an answer for just this row. */
-static bool needs_own_answer(const struct review_row *row)
+/* Accepted only by an answer for just this row, or by a smaller scope. */
+static bool needs_own_answer(const struct review_row *row,
+			     enum review_scope scope)
 {
 	const struct review_item *item = review_list_item(row);
 
 	return item->worst >= RISK_CRITICAL ||
-	       review_is_refused(row->review, item);
+	       review_is_refused(row->review, item) ||
+	       (scope == REVIEW_SCOPE_REST &&
+		review_worst_loss(row->review, item) >= LOSS_WORK);
 }
 
 static bool is_in_scope(const struct review_row *row,
@@ -386,19 +378,22 @@ void review_list_targets(const struct review_list *l, enum review_scope scope,
 	dir = path_parent(review_list_item(selected)->path);
 	for (i = 0; i < l->shown.count; i++) {
 		const struct review_row *row = shown_row(l, i);
+		size_t work;
 
 		if (!is_in_scope(row, selected, dir, scope))
 			continue;
 		if (scope != REVIEW_SCOPE_ITEM) {
 			if (!is_open(review_list_item(row)))
 				continue;
-			if (answer == REVIEW_YES && needs_own_answer(row)) {
+			if (answer == REVIEW_YES &&
+			    needs_own_answer(row, scope)) {
 				ret->apart++;
 				continue;
 			}
 		}
 		*VEC_ADD(&ret->rows) = l->shown.items[i];
-		ret->lost += review_list_count_lost(row);
+		ret->lost += review_list_count_lost(row, &work);
+		ret->work += work;
 	}
 }
 

@@ -69,11 +69,13 @@ struct review_targets {
 	VEC(size_t) rows;
 	bool open_only; /* parts that are decided keep their answer */
 	/* Rows that need an answer of their own and are not in it: critical
-	 * ones, and refused ones. */
+	 * and refused ones; of REVIEW_SCOPE_REST those with a loss, too. */
 	size_t apart;
 	/* Files in them that are deleted and are, as far as is known, neither
 	 * in git nor elsewhere in the result. */
 	size_t lost;
+	/* Files in them that stay, without uncommitted work that they had. */
+	size_t work;
 };
 
 void review_list_make(struct review_list *l, struct review **reviews,
@@ -83,10 +85,8 @@ void review_list_free(struct review_list *l);
 /* NULL: nothing is shown. */
 struct review_row *review_list_row(const struct review_list *l);
 struct review_item *review_list_item(const struct review_row *row);
-/* Deleted files of the row as in review_targets.lost; and the worst loss of all
- * its entries (enum loss of view.h). */
-size_t review_list_count_lost(const struct review_row *row);
-unsigned int review_list_worst_loss(const struct review_row *row);
+/* Files of the row as in review_targets.lost and .work. */
+size_t review_list_count_lost(const struct review_row *row, size_t *ret_work);
 /* The short name of a bucket for people. */
 const char *review_list_bucket_name(enum review_bucket bucket);
 /* Rows of a bucket, all and undecided. */

@@ -457,6 +457,50 @@ silent "$out" clean
 guard undo -y -q
 guard discard -y -q clash
 
+# --- uncommitted work ---
+git add -A
+git commit -q -m work
+for i in 1 2 3; do
+	seq 5 >>src/one.c
+	seq 5 >>src/two.c
+done
+guard run -q --name lossy -- sh -c 'git checkout -q src/one.c src/two.c
+	echo better >>src/three.c'
+screen 80 24 'guard review'
+shown 'open 3'
+keys A
+shows 'A leaves changes open that lose uncommitted work' \
+	'1 change taken, 2 need an answer of their own; U takes that back'
+shown 'yes 1  no 0  open 2'
+keys Y
+shows 'Y asks for their number' '2 files would lose uncommitted work. Type 2:'
+keys Escape y
+shows 'y takes one of them' 'yes 2  no 0  open 1'
+keys U U b
+shows 'b asks for their number, too' \
+	'2 files would lose uncommitted work. Type 2:'
+keys 2 Enter
+shows 'the number takes them' 'apply 3 changes to'
+keys Escape
+shown 'Enter text'
+keys q
+left 1 'nothing is applied'
+screen 80 24 'guard review --forget --plain'
+shown 'Apply this hunk'
+keys A Enter
+shows 'A of the line prompts leaves them open, too' \
+	'2 changes would lose uncommitted work: decided one by one'
+keys n Enter n Enter
+shown 'Accepted: 1 of 3 changes; 2 skipped'
+keys y Enter
+left 0 'the rest is applied'
+is "$(git status --short)" ' M src/one.c
+ M src/three.c
+ M src/two.c' 'the uncommitted work is there'
+guard undo -y -q
+guard discard -y -q lossy
+git checkout -q src
+
 # --- terminals ---
 screen 80 24 'NO_COLOR=1 guard review --forget'
 shown 'Enter text'

@@ -213,6 +213,27 @@ static void critical_changes_need_an_answer_of_their_own(void **state)
 	answers_are(f, "y.yyyyyyyy");
 }
 
+static void the_rest_takes_no_file_that_loses_work(void **state)
+{
+	struct list_fixture *f = *state;
+	struct review_targets targets;
+
+	f->review.entries[4].loss = LOSS_WORK;
+	f->review.entries[5].loss = LOSS_NO_COPY;
+	f->review.entries[7].loss = LOSS_IN_HISTORY;
+	go(f, "docs/a");
+	review_list_targets(&f->list, REVIEW_SCOPE_REST, REVIEW_YES, &targets);
+	assert_int_equal(targets.apart, 4);
+	assert_int_equal(targets.work, 0);
+	review_list_targets_free(&targets);
+	review_list_targets(&f->list, REVIEW_SCOPE_DIR, REVIEW_YES, &targets);
+	assert_int_equal(targets.apart, 0);
+	assert_int_equal(targets.work, 2);
+	review_list_targets_free(&targets);
+	(void)answer(f, REVIEW_SCOPE_REST, REVIEW_YES);
+	answers_are(f, "y..y..yyyy");
+}
+
 static void undo_takes_the_last_act_back(void **state)
 {
 	struct list_fixture *f = *state;
@@ -353,6 +374,7 @@ int main(void)
 		WITH_LIST(answers_for_a_directory_stay_in_its_bucket),
 		WITH_LIST(answers_for_many_rows_keep_earlier_answers),
 		WITH_LIST(critical_changes_need_an_answer_of_their_own),
+		WITH_LIST(the_rest_takes_no_file_that_loses_work),
 		WITH_LIST(undo_takes_the_last_act_back),
 		WITH_LIST(next_open_row_is_found_once_round),
 		WITH_LIST(filter_shows_matching_and_open_rows),
