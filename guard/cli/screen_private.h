@@ -81,7 +81,8 @@ char *screen_prompt(struct screen *s, const char *question, const char *begin);
 
 /* The stored versions of the selected path. */
 void screen_show_versions(struct screen *s);
-/* The hunks like the one under the cursor; asks, and answers them all. true:
+/* The hunks like the one under the cursor, or like the first open one of the
+ * selected file; asks, and answers them all. true:
  * they are decided. */
 bool screen_answer_kind(struct screen *s);
 /* Runs a command of the user in a copy of the run. */

@@ -128,6 +128,20 @@ void screen_show_versions(struct screen *s)
 
 /* --- a kind of hunks --- */
 
+/* The hunk under the cursor; in the list the first open hunk of the file, else
+ * its first. */
+static size_t find_hunk(const struct screen *s, const struct review_item *item)
+{
+	size_t i;
+
+	if (s->in_text)
+		return screen_part(s);
+	for (i = item->rights; i < item->parts; i++)
+		if (item->answers[i] == REVIEW_OPEN)
+			return i;
+	return item->rights;
+}
+
 static const struct kind *find_kind(const struct review_kinds *k,
 				    const struct review_row *row, size_t part)
 {
@@ -233,7 +247,7 @@ bool screen_answer_kind(struct screen *s)
 	if (!row)
 		return false;
 	review_kinds_make(s->list.reviews, s->list.review_count, &k);
-	kind = find_kind(&k, row, screen_part(s));
+	kind = find_kind(&k, row, find_hunk(s, review_list_item(row)));
 	if (kind)
 		decided = ask_about_shown_kind(s, &k, kind);
 	else

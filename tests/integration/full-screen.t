@@ -249,7 +249,9 @@ keys 3 =
 shows '= shows the hunks of a kind' '1 hunk of one kind in 1 file'
 keys y
 shows 'y takes all of them' '1 hunk taken'
-keys U i
+keys =
+shows 'in the list = means the first open hunk of the file' '+ near the end'
+keys Escape U i
 shows 'i lists the stored versions of the path' 'Stored versions of text'
 keys 1
 shows 'a number shows a version' 'Version of '
