@@ -415,7 +415,8 @@ static int show_conflict(struct conflict_screen *c)
 	make_page(c, &page);
 	key = screen_page_key(&c->s, buf_text(&title), &page, &top,
 			      " o yours  t the run's  m both with markers  e "
-			      "edit the result  u later  q back");
+			      "edit the result  u later  q back",
+			      true);
 	screen_text_free(&page);
 	return key;
 }

@@ -11,7 +11,7 @@
 
 int screen_page_key(struct screen *s, const char *title,
 		    const struct screen_text *page, size_t *top,
-		    const char *bar)
+		    const char *bar, bool letters)
 {
 	size_t rows;
 	int key;
@@ -19,6 +19,8 @@ int screen_page_key(struct screen *s, const char *title,
 	for (;;) {
 		screen_draw_page(s, title, page, top, bar);
 		key = screen_term_key(s->term);
+		if (!letters && (key == 'j' || key == 'k'))
+			return key;
 		rows = s->rows > 4 ? (size_t)s->rows - 4 : 1;
 		switch (key) {
 		case 'j':
@@ -56,7 +58,7 @@ int screen_page(struct screen *s, const char *title,
 	int key;
 
 	do
-		key = screen_page_key(s, title, page, &top, bar);
+		key = screen_page_key(s, title, page, &top, bar, true);
 	while (key == SCREEN_KEY_RESIZE);
 	return key;
 }
@@ -286,6 +288,7 @@ static int ask_how_to_finish(struct screen *s, const struct review_counts *n,
 {
 	struct screen_text page = {0};
 	AUTO(buf) struct buf b = {0}, bar = {0};
+	size_t top = 0;
 	int key;
 
 	write_menu(s, n, &b);
@@ -294,7 +297,10 @@ static int ask_how_to_finish(struct screen *s, const struct review_counts *n,
 		   taken ? " b branch  p patch " : "");
 	screen_text_add(&page, ' ', buf_text(&b), b.len,
 			(size_t)(s->columns > 8 ? s->columns - 4 : 4));
-	key = screen_page(s, " Finish", &page, buf_text(&bar));
+	do
+		key = screen_page_key(s, " Finish", &page, &top, buf_text(&bar),
+				      false);
+	while (key == SCREEN_KEY_RESIZE);
 	screen_text_free(&page);
 	return key;
 }

@@ -67,10 +67,10 @@ void screen_draw_message(struct screen *s, const char *text);
 int screen_page(struct screen *s, const char *title,
 		const struct screen_text *page, const char *bar);
 /* The same from the line *top on, also until SCREEN_KEY_RESIZE, so that the
- * page can be made anew. */
+ * page can be made anew. letters: j and k scroll. */
 int screen_page_key(struct screen *s, const char *title,
 		    const struct screen_text *page, size_t *top,
-		    const char *bar);
+		    const char *bar, bool letters);
 void screen_help(struct screen *s);
 /* The menu at the end. SCREEN_NOT: back to the review. */
 enum screen_choice screen_finish(struct screen *s);

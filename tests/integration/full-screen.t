@@ -483,10 +483,8 @@ shows 'b asks for their number, too' \
 	'2 files would lose uncommitted work. Type 2:'
 keys 2 Enter
 shows 'the number takes them' 'apply 3 changes to'
-keys Escape
-shown 'Enter text'
-keys q
-left 1 'nothing is applied'
+keys k
+left 1 'k keeps the run'
 screen 80 24 'guard review --forget --plain'
 shown 'Apply this hunk'
 keys A Enter
