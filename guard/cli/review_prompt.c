@@ -265,7 +265,7 @@ static void answer(struct prompt *w, enum review_answer choice, bool rest)
 }
 
 /* Only parts that were shown, or that are neither deleted nor dangerous. Those
- * that lose uncommitted work stay open. */
+ * that lose uncommitted work or need a consent stay open. */
 static void accept_open_parts(struct prompt *w)
 {
 	struct review_counts n = {0};
@@ -281,7 +281,8 @@ static void accept_open_parts(struct prompt *w)
 	decisions_begin(w->o->decisions);
 	for (i = 0; i < w->at.r->count; i++) {
 		struct review_item *item = &w->at.r->items[i];
-		bool lost = review_worst_loss(w->at.r, item) >= LOSS_WORK;
+		bool lost = review_needs_consent(w->at.r, item) ||
+			    review_worst_loss(w->at.r, item) >= LOSS_WORK;
 
 		review_cursor_open(&w->at, i);
 		for (k = 0; k < item->parts; k++) {
@@ -295,8 +296,7 @@ static void accept_open_parts(struct prompt *w)
 	}
 	decisions_end(w->o->decisions);
 	if (apart)
-		output_print("%s would lose uncommitted work: decided one by "
-			     "one",
+		output_print("decided one by one (lost work, or a consent): %s",
 			     text_count(apart, "change"));
 	w->finished = !review_cursor_next_open(&w->at);
 }

@@ -274,7 +274,7 @@ static void draw_row(struct screen *s, const struct layout *l, size_t at)
 					      ? "  no other copy"
 					      : "  uncommitted work");
 	add_detail(row->review, item, &detail);
-	critical = item->worst >= RISK_CRITICAL || loss >= LOSS_WORK;
+	critical = review_needs_consent(row->review, item) || loss >= LOSS_WORK;
 	x = put_text(s, y, x,
 		     critical || item->worst >= RISK_HIGH ? SCREEN_DELETED
 							  : SCREEN_PLAIN,

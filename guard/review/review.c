@@ -444,6 +444,17 @@ bool review_is_refused(const struct review *r, const struct review_item *item)
 	return false;
 }
 
+bool review_needs_consent(const struct review *r,
+			  const struct review_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < item->count; i++)
+		if (review_entry_at(r, item, i)->special)
+			return true;
+	return item->worst >= RISK_CRITICAL;
+}
+
 unsigned int review_worst_loss(const struct review *r,
 			       const struct review_item *item)
 {

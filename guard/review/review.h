@@ -132,6 +132,10 @@ bool review_is_group(const struct review_item *item);
 /* The worst loss of its entries (enum loss of view.h). */
 unsigned int review_worst_loss(const struct review *r,
 			       const struct review_item *item);
+/* Whether an entry of it is critical, or refused without a consent: a yes for
+ * several items at once is none for it. */
+bool review_needs_consent(const struct review *r,
+			  const struct review_item *item);
 /* Whether an entry of it is refused without a confirmation of its own. */
 bool review_is_refused(const struct review *r, const struct review_item *item);
 /* Appends the accepted special and critical entries, NULL-terminated: each was

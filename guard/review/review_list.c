@@ -338,8 +338,7 @@ static bool needs_own_answer(const struct review_row *row,
 {
 	const struct review_item *item = review_list_item(row);
 
-	return item->worst >= RISK_CRITICAL ||
-	       review_is_refused(row->review, item) ||
+	return review_needs_consent(row->review, item) ||
 	       (scope == REVIEW_SCOPE_REST &&
 		review_worst_loss(row->review, item) >= LOSS_WORK);
 }

@@ -489,7 +489,7 @@ screen 80 24 'guard review --forget --plain'
 shown 'Apply this hunk'
 keys A Enter
 shows 'A of the line prompts leaves them open, too' \
-	'2 changes would lose uncommitted work: decided one by one'
+	'decided one by one (lost work, or a consent): 2 changes'
 keys n Enter n Enter
 shown 'Accepted: 1 of 3 changes; 2 skipped'
 keys y Enter
