@@ -143,7 +143,7 @@ void apply_report_refs(const struct apply_commits *ac)
 }
 
 int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,
-		      struct gitcommit *commit, struct err *err)
+		      bool left, struct gitcommit *commit, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	AUTO(buf) struct buf sum = {0};
@@ -151,6 +151,8 @@ int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,
 	plan_summary_text(counts, &sum);
 	report_note("run %s applied to %s: %s", session_label(s),
 		    text_quote(apply_report_where(a)), buf_text(&sum));
+	if (!left)
+		return apply_report_markers(a, counts, true);
 	if (s->state != RUN_APPLIED)
 		report_note("the rest of it is still pending (guard diff %s)",
 			    session_label(s));

@@ -23,9 +23,10 @@ void apply_report_home_left(const struct apply_plan *a);
  * number of refs of the run that are below refs/guard/ only. */
 void apply_report_branch(const struct apply_commits *ac, const char *moves);
 void apply_report_refs(const struct apply_commits *ac);
-/* The end of an apply: moves the branch to the commit, unless that is NULL, and
+/* The end of an apply: moves the branch to the commit, unless that is NULL,
+ * says what of the run is left (left false: that is about to be discarded), and
  * returns the exit status or the error of committing_point(). */
 int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,
-		      struct gitcommit *commit, struct err *err);
+		      bool left, struct gitcommit *commit, struct err *err);
 
 #endif

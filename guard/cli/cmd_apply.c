@@ -370,9 +370,7 @@ static int ask_about_refused(struct apply *a, struct err *err)
 		return a->askable.count ? -err->num : 0;
 	for (i = 0; i < a->askable.count; i++) {
 		const struct asked *asked = &a->askable.items[i];
-		bool yes = output_ask("guard: %s %s: apply it anyway?",
-				      text_quote(asked->shown),
-				      refusal_reason(&asked->refusal)) > 0;
+		bool yes = plan_print_consent(asked->shown, &asked->refusal);
 
 		mem_list_add(yes ? &a->in.consent.paths : &a->in.consent.except,
 			     asked->path);
@@ -613,7 +611,7 @@ static int apply_locked(struct apply *a, struct err *err)
 		apply_report_branch(&a->commits, "moved");
 		apply_report_refs(&a->commits);
 	}
-	return apply_report_done(&a->in, &a->counts, commit, err);
+	return apply_report_done(&a->in, &a->counts, true, commit, err);
 }
 
 static int apply(struct context *c, int count, char **argv, int dashed,

@@ -265,6 +265,12 @@ void plan_print_choices(const struct plan *plan)
 	}
 }
 
+bool plan_print_consent(const char *shown, const struct refusal *refusal)
+{
+	return output_ask("guard: %s %s: apply it anyway?", text_quote(shown),
+			  refusal_reason(refusal)) > 0;
+}
+
 bool plan_print_blocks(const struct plan *plan, const char *remedy,
 		       const char *refused)
 {

@@ -22,10 +22,8 @@ void plan_print_owners(const struct plan *plan);
  * may be NULL. */
 bool plan_print_blocks(const struct plan *plan, const char *remedy,
 		       const char *refused);
-/* The way out of refusals for an apply. */
-#define PLAN_PRINT_REFUSED_APPLY                                               \
-	"nothing applied: leave these paths out, or accept one with guard "    \
-	"apply --yes-to PATH (not nodes and sockets)"
+/* Asks for the consent to a refused change; shown: its path for people. */
+bool plan_print_consent(const char *shown, const struct refusal *refusal);
 /* Decisions of the user, on stderr: the paths that stay unchanged, and those
  * where the user's edits are replaced. */
 void plan_print_choices(const struct plan *plan);

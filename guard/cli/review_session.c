@@ -206,6 +206,42 @@ static bool has_unshown_changes(const struct review_session *v,
 	return n;
 }
 
+/* Changes that were not critical in the review, and are with the files as they
+ * are now. One by one; a change with a no is left out. 1: planned again; 0:
+ * one of them cannot be applied. */
+static int ask_about_refused(struct review_session *v, struct apply_plan *a,
+			     struct err *err)
+{
+	bool all = true;
+	size_t i, k;
+
+	for (i = 0; i < a->change.root_count; i++) {
+		const struct plan *plan = &a->change.roots[i].plan;
+
+		for (k = 0; k < plan->refusals.count; k++) {
+			const struct refusal *r = &plan->refusals.items[k];
+			auto_free char *shown =
+				mem_printf("%s%s", plan->prefix ?: "", r->path);
+			auto_free char *path =
+				path_join(apply_plan_root_path(a, i), r->path);
+			bool yes = r->kind != REFUSED_NODE &&
+				   plan_print_consent(shown, r);
+
+			mem_list_add(yes ? &a->consent.paths
+					 : &a->consent.except,
+				     path);
+			all &= yes;
+		}
+	}
+	if (!all && (a->commits || v->o->commit.on)) {
+		changeset_unlock(&a->change);
+		(void)snprintf(err->text, sizeof(err->text),
+			       "nothing applied: a commit takes all files");
+		return 0;
+	}
+	return apply_plan_make(a, v->o->resolve, err) < 0 ? -err->num : 1;
+}
+
 /* 1: it can be applied; 0: back to the review. Steps that were not shown yet
  * are shown now. */
 static int resolve_conflicts(struct review_session *v, struct apply_plan *a,
@@ -224,15 +260,12 @@ static int resolve_conflicts(struct review_session *v, struct apply_plan *a,
 		return got;
 	for (i = 0; i < a->change.root_count; i++) {
 		plan_print_choices(&a->change.roots[i].plan);
-		refused |= plan_print_blocks(&a->change.roots[i].plan, NULL,
-					     PLAN_PRINT_REFUSED_APPLY);
+		refused |= a->change.roots[i].plan.refusals.count > 0;
 	}
 	if (refused) {
-		changeset_unlock(&a->change);
-		(void)snprintf(err->text, sizeof(err->text),
-			       "nothing applied: a change needs a consent of "
-			       "its own (guard apply --yes-to PATH)");
-		return 0;
+		got = ask_about_refused(v, a, err);
+		if (got <= 0)
+			return got;
 	}
 	if (plan_summary_count(&a->change, &v->counts, err) < 0)
 		return -err->num;
@@ -267,6 +300,7 @@ static int build_accepted_trees(struct review_session *v, bool *ret_complete,
 	size_t i;
 
 	mem_list_free(&v->a->consent.paths);
+	mem_list_free(&v->a->consent.except);
 	*ret_complete = true;
 	*ret_git = false;
 	for (i = 0; i < v->count; i++) {
@@ -289,8 +323,9 @@ static int build_accepted_trees(struct review_session *v, bool *ret_complete,
 	return 0;
 }
 
-/* 1: done, with its status; 0: back to the review. */
-static int apply_accepted(struct review_session *v, int *ret_status,
+/* left: the rest of the run stays pending. 1: done, with its status; 0: back to
+ * the review. */
+static int apply_accepted(struct review_session *v, bool left, int *ret_status,
 			  struct err *err)
 {
 	struct apply_plan *a = v->a;
@@ -326,7 +361,7 @@ static int apply_accepted(struct review_session *v, int *ret_status,
 	if (apply_plan_execute(a, complete && !apply_plan_has_exceptions(a),
 			       git, &after, err) < 0)
 		return -err->num;
-	*ret_status = apply_report_done(a, &v->counts, commit, err);
+	*ret_status = apply_report_done(a, &v->counts, left, commit, err);
 	return *ret_status < 0 ? -err->num : 1;
 }
 
@@ -402,7 +437,7 @@ static int ask_until_decided(struct review_session *v, struct err *err)
 		case CHOICE_AGAIN:
 			continue;
 		case CHOICE_APPLY:
-			got = apply_accepted(v, &status, err);
+			got = apply_accepted(v, true, &status, err);
 			if (got > 0 && !v->o->commit.branch)
 				forget_decisions(v);
 			if (got)
@@ -474,7 +509,7 @@ static int apply_with_commits(struct review_session *v, int *ret_status,
 		return -err->num;
 	apply_report_branch(&commits, "moved");
 	apply_report_refs(&commits);
-	*ret_status = apply_report_done(&a, &v->counts, NULL, err);
+	*ret_status = apply_report_done(&a, &v->counts, true, NULL, err);
 	return *ret_status < 0 ? -err->num : 1;
 }
 
@@ -521,6 +556,26 @@ static int write_accepted_patch(struct review_session *v, const char *name,
 	return got ? STATUS_OK : STATUS_REFUSED;
 }
 
+/* As finish_screen(). Two actions: one undo for each. */
+static int apply_and_discard(struct review_session *v, struct err *err)
+{
+	const struct discard_choice discard = {.yes = true};
+	struct session *s = &v->a->p->session;
+	int got, status, discarded;
+
+	got = apply_accepted(v, false, &status, err);
+	if (got <= 0)
+		return got ? got : -EAGAIN;
+	forget_decisions(v);
+	changeset_unlock(&v->a->change);
+	if (!run_state_pending(s->state))
+		return status;
+	discarded = discard_run(v->a->c, v->a->p, &discard, err);
+	if (discarded == STATUS_OK && changeset_has_steps(&v->a->change))
+		output_hint("guard undo 2 reverts the apply, too");
+	return discarded ? discarded : status;
+}
+
 /* The chosen end; -EAGAIN: back to the screen, with the text of err if that is
  * not empty. */
 static int finish_screen(struct review_session *v, const struct screen_job *job,
@@ -539,11 +594,13 @@ static int finish_screen(struct review_session *v, const struct screen_job *job,
 	case SCREEN_APPLY:
 	case SCREEN_COMMITS:
 		got = choice == SCREEN_APPLY
-			      ? apply_accepted(v, &status, err)
+			      ? apply_accepted(v, true, &status, err)
 			      : apply_with_commits(v, &status, err);
 		if (got > 0)
 			forget_decisions(v);
 		return got > 0 ? status : got ? got : -EAGAIN;
+	case SCREEN_APPLY_DISCARD:
+		return apply_and_discard(v, err);
 	case SCREEN_BRANCH:
 		got = commit_accepted(v, job->branch, err);
 		break;
@@ -655,6 +712,8 @@ static int review_on_screen(struct review_session *v, const char *note,
 		.patch = patch,
 		.html = html,
 		.commits_to = commits_to,
+		.running = s->live,
+		.part = resolve_run_has_paths(v->a->p),
 	};
 	enum screen_choice choice;
 	size_t i;

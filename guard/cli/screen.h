@@ -14,6 +14,7 @@ enum screen_choice {
 	SCREEN_NOT, /* no full screen here: ask line by line */
 	SCREEN_KEEP, /* quit: the run stays pending */
 	SCREEN_APPLY,
+	SCREEN_APPLY_DISCARD, /* apply, then discard the rest of the run */
 	SCREEN_COMMITS, /* apply with the run's commits */
 	SCREEN_BRANCH, /* commit to the branch */
 	SCREEN_PATCH, /* to the file */
@@ -33,6 +34,8 @@ struct screen_job {
 	const char *branch, *patch, *html; /* names for the menu */
 	const char *commits_to; /* the branch that the run's commits move;
 				   NULL: none */
+	bool running; /* the run still is: it cannot be discarded */
+	bool part; /* of the run's changes: paths were named */
 	const char *const *root_paths; /* absolute, of each root */
 	const char *test; /* command of --test, or NULL */
 	bool mouse; /* a click selects, the wheel scrolls */

@@ -104,7 +104,8 @@ static const char help[] =
 	"clear; elsewhere an apply first shows the three sides, and asks.\n"
 	"\n"
 	"End\n"
-	"  C  menu: apply, commit, patch, report, keep, discard\n"
+	"  C  menu: apply, apply and discard the rest, commit, patch, report,\n"
+	"     keep, discard\n"
 	"  q  keep the run, and quit\n"
 	"\n"
 	"Signs in the list: y taken, n left, * in part, v seen; D deleted,\n"
@@ -195,6 +196,31 @@ static void add_menu_line(struct buf *b, bool possible, const char *key,
 	buf_printf(b, "  %s  %s\n", possible ? key : "-", text);
 }
 
+#define CONSENTS_SHOWN 3
+
+/* The critical changes that are taken: the yes to each was its consent. */
+static void write_consents(const struct screen *s, struct buf *b)
+{
+	AUTO(mem_list) char **paths = NULL;
+	size_t count = 0, i;
+
+	for (i = 0; i < s->job->count; i++)
+		review_list_agreed(s->job->reviews[i], &paths);
+	while (paths && paths[count])
+		count++;
+	if (!count)
+		return;
+	buf_printf(b, "!! %zu of them %s critical, with your consent: ", count,
+		   count == 1 ? "is" : "are");
+	for (i = 0; i < count && i < CONSENTS_SHOWN; i++) {
+		buf_add_text(b, i ? ", " : "");
+		text_escape_name(b, paths[i]);
+	}
+	if (count > i)
+		buf_printf(b, " and %zu more", count - i);
+	buf_add_char(b, '\n');
+}
+
 static void write_menu(const struct screen *s, const struct review_counts *n,
 		       struct buf *b)
 {
@@ -206,11 +232,20 @@ static void write_menu(const struct screen *s, const struct review_counts *n,
 	buf_printf(b, "%zu taken", taken);
 	if (n->partly)
 		buf_printf(b, " (%zu in part)", n->partly);
-	buf_printf(b, ", %zu left, %zu open%s\n\n", n->no, n->open,
+	buf_printf(b, ", %zu left, %zu open%s\n", n->no, n->open,
 		   n->open ? " (open changes are not applied)" : "");
+	write_consents(s, b);
+	buf_add_char(b, '\n');
 	buf_printf(&line, "apply %s to ", text_count(taken, "change"));
 	text_escape_name(&line, job->project);
 	add_menu_line(b, taken > 0, "a", buf_text(&line));
+	if (!all && !job->running && !job->part)
+		add_menu_line(b, taken > 0, "r",
+			      job->commits_to
+				      ? "apply, and discard the rest and the "
+					"commits (guard undo 2 reverts both)"
+				      : "apply, and discard the rest (guard "
+					"undo 2 reverts both)");
 	if (job->commits_to) {
 		buf_clear(&line);
 		buf_add_text(&line, "apply all with the commits (branch ");
@@ -229,7 +264,7 @@ static void write_menu(const struct screen *s, const struct review_counts *n,
 	add_menu_line(b, true, "h",
 		      "write an HTML report of the whole run to a file");
 	add_menu_line(b, true, "k", "keep the run for later, and quit");
-	add_menu_line(b, true, "discard",
+	add_menu_line(b, !job->running, "discard",
 		      "type the word: the run's changes go, your files stay");
 	buf_add_text(b, "\n  Esc  back to the review\n");
 	if (!taken)
@@ -284,7 +319,7 @@ static void write_html(struct screen *s)
 
 /* The menu until a key; only keys that are possible are in the bar. */
 static int ask_how_to_finish(struct screen *s, const struct review_counts *n,
-			     bool taken, bool commits)
+			     bool taken, bool rest, bool commits)
 {
 	struct screen_text page = {0};
 	AUTO(buf) struct buf b = {0}, bar = {0};
@@ -292,9 +327,11 @@ static int ask_how_to_finish(struct screen *s, const struct review_counts *n,
 	int key;
 
 	write_menu(s, n, &b);
-	buf_printf(&bar, "%s%s%s h HTML  k keep  d discard  Esc back",
-		   taken ? " a apply " : "", commits ? " c commits " : "",
-		   taken ? " b branch  p patch " : "");
+	buf_printf(&bar, "%s%s%s%s h HTML  k keep %s Esc back",
+		   taken ? " a apply " : "", rest ? " r rest " : "",
+		   commits ? " c commits " : "",
+		   taken ? " b branch  p patch " : "",
+		   s->job->running ? "" : " d discard ");
 	screen_text_add(&page, ' ', buf_text(&b), b.len,
 			(size_t)(s->columns > 8 ? s->columns - 4 : 4));
 	do
@@ -305,18 +342,41 @@ static int ask_how_to_finish(struct screen *s, const struct review_counts *n,
 	return key;
 }
 
+static void ask_to_discard_rest(struct screen *s, const struct review_counts *n)
+{
+	size_t rest = n->no + n->open;
+	AUTO(buf) struct buf b = {0};
+
+	if (rest)
+		buf_add_text(&b, text_count(rest, "change"));
+	if (n->partly)
+		buf_printf(&b, "%sthe rest of %s", rest ? " and " : "",
+			   text_count(n->partly, "change"));
+	screen_say(s, "r again applies, and discards %s%s", buf_text(&b),
+		   n->open ? " (some are open)" : "");
+}
+
 enum screen_choice screen_finish(struct screen *s)
 {
+	bool asked = false;
+
 	for (;;) {
 		struct review_counts n;
-		bool taken, commits;
+		bool taken, rest, commits;
 		int key;
 
 		review_list_sum(&s->list, &n);
 		taken = n.yes + n.partly > 0;
 		commits = s->job->commits_to && n.yes == n.items;
-		key = ask_how_to_finish(s, &n, taken, commits);
+		rest = taken && n.yes < n.items && !s->job->running &&
+		       !s->job->part;
+		key = ask_how_to_finish(s, &n, taken, rest, commits);
 		screen_hush(s);
+		if (key == 'r' && rest && asked)
+			return SCREEN_APPLY_DISCARD;
+		asked = key == 'r' && rest;
+		if (asked)
+			ask_to_discard_rest(s, &n);
 		if (key == 'a' && taken)
 			return SCREEN_APPLY;
 		if (key == 'c' && commits)
@@ -329,7 +389,7 @@ enum screen_choice screen_finish(struct screen *s)
 			return SCREEN_PATCH;
 		if (key == 'k' || key == SCREEN_KEY_CLOSED)
 			return SCREEN_KEEP;
-		if (key == 'd' && is_discard_typed(s))
+		if (key == 'd' && !s->job->running && is_discard_typed(s))
 			return SCREEN_DISCARD;
 		if (key == SCREEN_KEY_ESCAPE || key == 'q' ||
 		    key == ('C' & 0x1f))

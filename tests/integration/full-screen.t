@@ -39,6 +39,9 @@ END
 guard run -q --name work -- sh "$HOME/work.sh"
 manifest "$HOME/project" >"$T/before"
 
+echo '{"tasks": [{"command": "x", "runOptions": {"runOn": "folderOpen"}}]}' \
+	>"$HOME/task"
+
 # --- the first screen, in two sizes ---
 screen 80 24 'guard review'
 shows 'review opens a full screen' 'open 8'
@@ -498,8 +501,97 @@ is "$(git status --short)" ' M src/one.c
  M src/three.c
  M src/two.c' 'the uncommitted work is there'
 guard undo -y -q
+
+# --- a part is applied, and the rest discarded ---
+manifest src >"$T/before"
+screen 80 24 'guard review --forget lossy'
+shown 'open 3'
+keys n
+shown 'no 1  open 2'
+keys A C
+shown 'apply 1 change to'
+looks 'the menu at the end' <<END
+ Finish
+   1 taken, 1 left, 1 open (open changes are not applied)
+
+     a  apply 1 change to $HOME/project
+     r  apply, and discard the rest (guard undo 2 reverts both)
+     b  only commit them, on the branch guard/lossy
+     p  write them as a patch to lossy.patch
+     h  write an HTML report of the whole run to a file
+     k  keep the run for later, and quit
+     discard  type the word: the run's changes go, your files stay
+
+     Esc  back to the review
+
+
+
+
+
+
+
+
+
+
+
+ a apply  r rest  b branch  p patch  h HTML  k keep  d discard  Esc back
+END
+keys r
+shows 'r asks for a second r' \
+	'r again applies, and discards 2 changes (some are open)'
+keys Escape
+shown 'Enter text'
+keys C r
+shown 'r again applies'
+keys r
+left 0 'r applies what is taken'
+gives 0 'no run is left' guard status
+silent "$out" lossy
+is "$(git status --short)" ' M src/one.c
+ M src/three.c
+ M src/two.c' 'the rest is not applied'
+gives 0 'guard undo 2 reverts both' guard undo -y 2
+manifest src >"$T/after"
+ok 'the project is as before' same "$T/before" "$T/after"
+gives 0 'the run is pending again' guard status
+says "$out" lossy
 guard discard -y -q lossy
 git checkout -q src
+
+# --- consents ---
+guard run -q --name hooks -- sh -c 'mkdir .vscode hooks
+	cp '"$HOME/task"' .vscode/tasks.json; echo x >hooks/pre-commit
+	chmod 755 hooks/pre-commit; echo x >plain'
+screen 80 24 'guard review'
+shown 'open 3'
+git config core.hooksPath hooks
+keys y
+shown 'yes 1'
+keys A
+shows 'the menu names the critical changes that are taken' \
+	'!! 1 of them is critical, with your consent: .vscode/tasks.json'
+keys a
+shows 'an apply asks for the consent to what became critical since' \
+	"'hooks/pre-commit' runs"
+keys n Enter
+left 0 'the rest is applied'
+ok 'without the change that got no consent' \
+	test -e .vscode/tasks.json -a -e plain -a ! -e hooks/pre-commit
+screen 80 24 'guard review'
+shown ' A !! hooks/pre-commit'
+keys A
+shows 'A gives no consent' '0 changes taken, 1 needs an answer of its own'
+keys C
+shows 'the menu says that nothing is taken' 'Nothing is taken yet'
+keys Escape
+shown 'Enter text'
+keys y
+shown '!! 1 of them is critical, with your consent: hooks/pre-commit'
+keys a
+left 0 'y is a consent'
+ok 'it is applied' test -x hooks/pre-commit
+git config --unset core.hooksPath
+rm -r hooks .vscode plain
 
 # --- terminals ---
 screen 80 24 'NO_COLOR=1 guard review --forget'
