@@ -10,6 +10,7 @@
 #include "guard/change/user_rules.h"
 #include "guard/change/recover.h"
 #include "guard/parse/parse_worker.h"
+#include "guard/review/judgement.h"
 #include "guard/state/report.h"
 
 struct guard {
@@ -149,6 +150,21 @@ static size_t list_steps(const char *root, const struct plan *p,
 	return p->conflicts.count + p->refusals.count;
 }
 
+/* Lists the only copies that the run loses: the plan blocks these steps. */
+static int find_copies(struct apply_plan *a, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	AUTO(judgement) struct judgement judgement = {0};
+
+	if (changes_load_own(a->c, s, &changes, err) < 0)
+		return -err->num;
+	changes_find_moves(&changes);
+	judgement_make(a->c, s, &changes, &judgement);
+	judgement_list_copies(&judgement, s, &a->consent);
+	return 0;
+}
+
 static int agree_and_apply(struct apply_plan *a, const struct guard_ui *ui,
 			   struct err *err)
 {
@@ -158,7 +174,7 @@ static int agree_and_apply(struct apply_plan *a, const struct guard_ui *ui,
 	bool agreed;
 	size_t i;
 
-	if (apply_plan_load(a, err) < 0 ||
+	if (apply_plan_load(a, err) < 0 || find_copies(a, err) < 0 ||
 	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
 		return -err->num;
 	for (i = 0; i < a->change.root_count; i++)

@@ -513,6 +513,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 	auto_free char *hooks =
 		home ? NULL : consent_hooks_dir(a->c->store, &root->now.root);
 	AUTO(risk_links) struct risk_links links = {0};
+	AUTO(snapshot) struct snapshot begun = {0};
 	bool late = !home && a->p->session.roots[index].late;
 	struct consent_root consent = {
 		.consent = &a->consent,
@@ -528,7 +529,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 	AUTO(mem_list)
 	char **agreed = consent_paths_below(a->consent.paths, consent.path);
 	AUTO(mem_list)
-	char **except = consent_paths_below(a->consent.except, consent.path);
+	char **except = consent_excepted(&a->consent, consent.path);
 	struct plan_options options = {
 		.paths = (const char *const *)paths,
 		.choices = root->choices,
@@ -549,8 +550,13 @@ static int plan_root(struct apply_plan *a, size_t index,
 				     : "project",
 		.their_label = label,
 	};
+	struct err ignored;
 	size_t i;
 
+	if (a->consent.copies.count && !home &&
+	    catalog_load(a->c->store, a->p->session.roots[index].base, &begun,
+			 &ignored) == 0)
+		consent.begun = &begun.root;
 	for (i = 0; i < root->choice_count; i++)
 		if (root->choices[i].resolve == RESOLVE_NOT)
 			mem_list_add(&except, root->choices[i].path);
@@ -572,6 +578,7 @@ static int plan_root(struct apply_plan *a, size_t index,
 		return -err->num;
 	if (options.paths == none)
 		root->plan.git_skipped = 0;
+	consent_refuse_copies(&consent, &root->plan);
 	return 0;
 }
 
@@ -600,7 +607,7 @@ bool apply_plan_has_exceptions(const struct apply_plan *a)
 	size_t i;
 
 	for (i = 0; i < a->change.root_count; i++)
-		if (a->change.roots[i].plan.excepted)
+		if (a->change.roots[i].plan.excepted.count)
 			return true;
 	return false;
 }

@@ -471,21 +471,33 @@ void changes_summary(const struct change_counts *counts, struct buf *to)
 	text_sum(to, parts, sizeof(parts) / sizeof(parts[0]), "no changes");
 }
 
-void changes_filter(struct change_list *list, const char *const *paths)
+/* Keeps the changes that the paths contain (wanted), or the others. */
+static void keep_changes(struct change_list *list, const char *const *paths,
+			 bool wanted)
 {
-	AUTO(pathset) struct pathset wanted_paths = pathset_make(paths);
+	AUTO(pathset) struct pathset set = pathset_make(paths);
 	size_t kept = 0, i;
 
 	for (i = 0; i < list->count; i++)
-		if (pathset_contains(&wanted_paths, list->items[i].path))
+		if (pathset_contains(&set, list->items[i].path) == wanted)
 			list->items[kept++] = list->items[i];
 	list->count = kept;
 	for (i = 0; i < list->move_count; i++) {
 		struct change_move *m = &list->moves[i];
 
-		m->half |= !pathset_contains(&wanted_paths, m->from) ||
-			   !pathset_contains(&wanted_paths, m->to);
+		m->half |= pathset_contains(&set, m->from) != wanted ||
+			   pathset_contains(&set, m->to) != wanted;
 	}
+}
+
+void changes_filter(struct change_list *list, const char *const *paths)
+{
+	keep_changes(list, paths, true);
+}
+
+void changes_exclude(struct change_list *list, const char *const *paths)
+{
+	keep_changes(list, paths, false);
 }
 
 /* Paths below a path follow it directly. */

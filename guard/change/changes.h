@@ -171,6 +171,8 @@ bool changes_has(const struct change_list *list, const char *path);
 
 /* Keeps the changes at or below the paths (NULL-terminated). */
 void changes_filter(struct change_list *list, const char *const *paths);
+/* Drops them. */
+void changes_exclude(struct change_list *list, const char *const *paths);
 
 /*
  * Checks that each path exists: as a change (or above one), in the real

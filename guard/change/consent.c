@@ -6,16 +6,34 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/pathset.h"
 #include "guard/change/changes.h"
 #include "guard/rules/risk.h"
 #include "snapshot/store/content.h"
 
-void consent_free(struct consent *c)
+void consent_forget_answers(struct consent *c)
 {
 	mem_list_free(&c->paths);
 	mem_list_free(&c->rules);
 	mem_list_free(&c->named);
 	mem_list_free(&c->except);
+	c->except_critical = c->except_copies = false;
+}
+
+void consent_free_copy(struct consent_copy *copy)
+{
+	free(copy->path);
+	free(copy->dir);
+}
+
+void consent_free(struct consent *c)
+{
+	size_t i;
+
+	consent_forget_answers(c);
+	for (i = 0; i < c->copies.count; i++)
+		consent_free_copy(&c->copies.items[i]);
+	VEC_FREE(&c->copies);
 }
 
 /* The id of a kind of refusal that is no risk; NULL: REFUSED_RISK. */
@@ -26,6 +44,7 @@ static const char *rule_id(enum refusal_kind kind)
 		[REFUSED_NODE] = "special-file",
 		[REFUSED_GIT] = "git-setting",
 		[REFUSED_UNREADABLE] = "unreadable-directory",
+		[REFUSED_COPY] = CONSENT_ONLY_COPY,
 		[REFUSED_RISK] = NULL,
 	};
 
@@ -42,16 +61,6 @@ bool consent_is_rule(const char *text)
 		if (strcmp(text, rule_id(kind)) == 0)
 			return true;
 	return risk_id_level(text) == RISK_CRITICAL;
-}
-
-char **consent_paths_below(char *const *paths, const char *root)
-{
-	char **below = NULL;
-
-	for (; paths && *paths; paths++)
-		if (path_below(*paths, root))
-			mem_list_add(&below, path_rest(*paths, root));
-	return below;
 }
 
 static bool has_absolute(char *const *paths, const char *root, const char *path)
@@ -111,6 +120,112 @@ void consent_find_links(struct store *store, const struct entry *tree,
 	    tree_load(store, &tree->content, &t.top, &ignored) >= 0)
 		risk_links_find(look_in_tree, &t, ret);
 	tree_free(&t.top);
+}
+
+/* --- only copies --- */
+
+/* A path that was named for it, or a deleted directory around it. */
+static bool names_copy(const char *path, const struct consent_copy *copy)
+{
+	return strcmp(path, copy->path) == 0 ||
+	       (copy->dir && path_below(copy->path, path) &&
+		path_below(path, copy->dir));
+}
+
+static bool allows_copy(const struct consent *c,
+			const struct consent_copy *copy)
+{
+	char *const *path;
+
+	if (c->off || allows_rule(c, CONSENT_ONLY_COPY) ||
+	    mem_list_has((const char *const *)c->named, copy->path))
+		return true;
+	for (path = c->paths; path && *path; path++)
+		if (names_copy(*path, copy))
+			return true;
+	return false;
+}
+
+struct path_list {
+	char **items;
+	size_t count, capacity;
+};
+
+static void add_below(struct path_list *to, const char *path, const char *root)
+{
+	if (path_below(path, root))
+		*VEC_ADD(to) = mem_strdup(path_rest(path, root));
+}
+
+char **consent_paths_below(char *const *paths, const char *root)
+{
+	struct path_list below = {0};
+
+	for (; paths && *paths; paths++)
+		add_below(&below, *paths, root);
+	*VEC_ADD(&below) = NULL;
+	return below.items;
+}
+
+char **consent_excepted(const struct consent *c, const char *root)
+{
+	struct path_list below = {0};
+	char *const *path;
+	size_t i;
+
+	for (path = c->except; path && *path; path++)
+		add_below(&below, *path, root);
+	for (i = 0; i < c->copies.count; i++)
+		if ((c->except_critical || c->except_copies) &&
+		    !allows_copy(c, &c->copies.items[i]))
+			add_below(&below, c->copies.items[i].path, root);
+	*VEC_ADD(&below) = NULL;
+	return below.items;
+}
+
+/* A file that the run made itself is no loss when the run changes it again. */
+static bool is_made_by_run(const struct consent_root *root, const char *path)
+{
+	AUTO(entry) struct entry e = {0};
+	struct err ignored;
+
+	return root->begun &&
+	       tree_lookup(root->store, root->begun, path, &e, &ignored) == 0;
+}
+
+void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
+{
+	const struct consent *c = root->consent;
+	const char **lost = mem_alloc((plan->steps.count + 1) * sizeof(*lost));
+	struct pathset set;
+	size_t count = 0, i;
+
+	for (i = 0; i < plan->steps.count && c->copies.count; i++)
+		if (plan->steps.items[i].kind == STEP_DELETE ||
+		    plan->steps.items[i].kind == STEP_REPLACE)
+			lost[count++] = plan->steps.items[i].path;
+	lost[count] = NULL;
+	set = pathset_make(lost);
+	for (i = 0; i < c->copies.count; i++) {
+		const struct consent_copy *copy = &c->copies.items[i];
+		const char *path = path_below(copy->path, root->path)
+					   ? path_rest(copy->path, root->path)
+					   : NULL;
+
+		if (path && pathset_contains(&set, path) &&
+		    !allows_copy(c, copy) && !is_made_by_run(root, path))
+			*VEC_ADD(&plan->refusals) = (struct refusal){
+				.kind = REFUSED_COPY,
+				.path = mem_strdup(path),
+				.rule = CONSENT_ONLY_COPY,
+				.text = mem_printf(
+					"would be %s, and has no other copy",
+					copy->deleted ? "deleted"
+						      : "overwritten"),
+			};
+	}
+	pathset_free(&set);
+	free(lost);
 }
 
 /* --- the risk of an entry --- */

@@ -1,13 +1,24 @@
 /*
  * Consent to critical changes: each change that runs without a request of the
- * user, or is harmful at once (risk.h), needs an answer of its own before an
- * apply makes it. `-y` is none.
+ * user, or is harmful at once (risk.h), and each loss of an only copy needs an
+ * answer of its own before an apply makes it. `-y` is none.
  */
 #ifndef GUARD_CHANGE_CONSENT_H
 #define GUARD_CHANGE_CONSENT_H
 
 #include "guard/rules/risk.h"
 #include "restore/plan/plan.h"
+
+/* The rule of a loss of an only copy. */
+#define CONSENT_ONLY_COPY "only-copy"
+
+/* A file without a copy outside of guard's store that the run deletes or
+ * overwrites. */
+struct consent_copy {
+	char *path; /* absolute */
+	char *dir; /* the topmost directory that is deleted with it, or NULL */
+	bool deleted;
+};
 
 /* What the user said; all lists are NULL-terminated and owned, or NULL. */
 struct consent {
@@ -18,6 +29,10 @@ struct consent {
 	char **named;
 	char **except; /* absolute paths to leave out, with all below */
 	bool except_critical; /* leave out all that is refused */
+	bool except_copies; /* leave out all losses that are not allowed */
+	/* The losses that need a consent, by path. After a review, which asks
+	 * about each of them, there are none. */
+	VEC(struct consent_copy) copies;
 	bool off; /* no change needs a consent: nothing is applied */
 };
 
@@ -30,16 +45,28 @@ struct consent_root {
 	const char *above; /* risk_above(path), or NULL */
 	const char *hooks; /* consent_hooks_dir(now), or NULL */
 	const struct risk_links *links; /* consent_find_links(now) */
+	/* Before the run: a file that it lacks was made by the run, and applied
+	 * since then. NULL: unknown. */
+	const struct entry *begun;
 	bool home; /* caches of it are no risk */
 };
 
 /* Frees the lists. */
 void consent_free(struct consent *c);
+/* Frees what the user said; copies stay. */
+void consent_forget_answers(struct consent *c);
+/* Frees the texts. */
+void consent_free_copy(struct consent_copy *copy);
 /* plan_options.consent: arg is a struct consent_root. Reads the contents of
  * files with a critical name from the store. */
 enum plan_consent consent_decide(void *arg, const struct entry *from,
 				 const struct entry *to,
 				 struct refusal *refusal);
+/* Adds a refusal for each only copy that the plan loses without a consent. */
+void consent_refuse_copies(const struct consent_root *root, struct plan *plan);
+/* The paths below a root that the user leaves out, as
+ * consent_paths_below(). */
+char **consent_excepted(const struct consent *c, const char *root);
 /* risk_hooks_dir() of the repository in a tree. */
 char *consent_hooks_dir(struct store *store, const struct entry *tree);
 /* risk_links_find() in a tree. */

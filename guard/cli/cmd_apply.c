@@ -33,6 +33,8 @@ struct asked {
 	char *shown; /* for people */
 };
 
+#define LEAVE_ROUNDS 4
+
 /* Bytes that no shell expands. */
 #define SHELL_SAFE                                                             \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"       \
@@ -49,6 +51,8 @@ struct apply {
 	VEC(struct asked) askable;
 	char **named; /* absolute paths of the operands */
 	struct judged_run judged; /* the changes that are applied */
+	size_t judged_without; /* changes that were left out then */
+	bool is_judged;
 	struct apply_selection selection; /* parts of files */
 };
 
@@ -286,7 +290,7 @@ static int parse_consent(struct apply *a, struct err *err)
 	char *const *given;
 	size_t i;
 
-	consent_free(c);
+	consent_forget_answers(c);
 	for (given = a->o->yes_to; given && *given; given++) {
 		if (consent_is_rule(*given))
 			mem_list_add(&c->rules, *given);
@@ -310,6 +314,73 @@ static int parse_consent(struct apply *a, struct err *err)
 static bool has_terminal(void)
 {
 	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+/* The changes that the plans leave out. */
+static size_t count_left_out(const struct apply *a)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < a->in.change.root_count; i++)
+		n += a->in.change.roots[i].plan.excepted.count +
+		     a->in.change.roots[i].plan.kept.count;
+	return n;
+}
+
+/* Finds the only copies that would be lost. 1: the plans do not refuse them
+ * yet. */
+static int judge_plans(struct apply *a, size_t left_out, struct err *err)
+{
+	struct consent *c = &a->in.consent;
+	size_t before = c->copies.count;
+
+	judged_run_free(&a->judged);
+	if (judged_run_load(a->in.c, a->in.p, &a->in.change, &a->judged, err) <
+	    0)
+		return -err->num;
+	a->judged_without = left_out;
+	a->is_judged = true;
+	judgement_list_copies(&a->judged.judgement, &a->in.p->session, c);
+	return c->copies.count > before;
+}
+
+/*
+ * Plans that refuse the loss of only copies. A change that is left out may have
+ * been the other copy of a file, so that the losses are judged again when more
+ * is left out; usually nothing is lost, and one plan is enough.
+ */
+static int plan_and_judge(struct apply *a, struct err *err)
+{
+	size_t left_out;
+	int got;
+
+	do {
+		if (apply_plan_make(&a->in, a->o->resolve, err) < 0)
+			return -err->num;
+		left_out = count_left_out(a);
+		got = a->is_judged && a->judged_without == left_out
+			      ? 0
+			      : judge_plans(a, left_out, err);
+	} while (got > 0);
+	return got;
+}
+
+/* For --follow -y: the other paths are planned by themselves. Without them some
+ * of these may be only copies. */
+static int leave_blocked(struct apply *a, struct err *err)
+{
+	unsigned int i;
+
+	for (i = 0; i < LEAVE_ROUNDS; i++) {
+		int got = follow_leave_blocked(&a->in, err);
+
+		if (got <= 0)
+			return got;
+		a->is_judged = false;
+		if (plan_and_judge(a, err) < 0)
+			return -err->num;
+	}
+	return 0;
 }
 
 /* The refusals of all plans; false: one of them is refused in any case. */
@@ -348,29 +419,83 @@ static int make_apply_plan(struct apply *a, struct err *err)
 {
 	size_t i;
 
-	if (parse_consent(a, err) < 0 ||
-	    apply_plan_make(&a->in, a->o->resolve, err) < 0)
+	if (parse_consent(a, err) < 0 || plan_and_judge(a, err) < 0)
 		return -err->num;
-	if (a->o->dry || a->o->json || (a->o->follow && a->o->yes) ||
-	    !has_terminal() || !take_askable(a))
+	if (a->o->follow && a->o->yes)
+		return leave_blocked(a, err);
+	if (a->o->dry || a->o->json || !has_terminal() || !take_askable(a))
 		return 0;
 	for (i = 0; i < a->askable.count; i++)
-		mem_list_add(&a->in.consent.paths, a->askable.items[i].path);
+		if (a->askable.items[i].refusal.kind != REFUSED_COPY)
+			mem_list_add(&a->in.consent.paths,
+				     a->askable.items[i].path);
+	mem_list_add(&a->in.consent.rules, CONSENT_ONLY_COPY);
 	return apply_plan_make(&a->in, a->o->resolve, err);
+}
+
+/* How many of the asked losses; *ret_deleted: of files that are deleted. */
+static size_t count_asked_copies(const struct apply *a, size_t *ret_deleted)
+{
+	const struct consent *c = &a->in.consent;
+	size_t n = 0, at = 0, i, k;
+
+	*ret_deleted = 0;
+	for (i = 0; i < a->askable.count; i++) {
+		const struct asked *asked = &a->askable.items[i];
+
+		if (asked->refusal.kind != REFUSED_COPY)
+			continue;
+		n++;
+		/* Both lists have one order in each root. */
+		for (k = 0; k < c->copies.count &&
+			    strcmp(c->copies.items[at].path, asked->path) != 0;
+		     k++)
+			at = (at + 1) % c->copies.count;
+		*ret_deleted +=
+			k < c->copies.count && c->copies.items[at].deleted;
+	}
+	return n;
+}
+
+/* Several are confirmed by their number. */
+static bool ask_about_copies(size_t n, size_t deleted)
+{
+	auto_free char *question = mem_printf(
+		"guard: %s %zu files that have no other copy? Type %zu: ",
+		deleted == n ? "Delete"
+		: deleted    ? "Delete or overwrite"
+			     : "Overwrite",
+		n, n);
+	auto_free char *typed = output_ask_line(question);
+	unsigned long number;
+
+	return typed && parse_number(typed, n, &number) == 0 && number == n;
 }
 
 /* One by one, also with -y; a change with a no is left out. 1: that ends the
  * apply, because a commit has all files of the run. */
 static int ask_about_refused(struct apply *a, struct err *err)
 {
+	size_t deleted, copies = count_asked_copies(a, &deleted), i;
 	bool all = true;
-	size_t i;
 
 	if (!a->askable.count || parse_consent(a, err) < 0)
 		return a->askable.count ? -err->num : 0;
+	if (copies > 1) {
+		all = ask_about_copies(copies, deleted);
+		a->in.consent.except_copies = !all;
+		if (all)
+			mem_list_add(&a->in.consent.rules, CONSENT_ONLY_COPY);
+		else
+			output_hint("%zu files stay as they are", copies);
+	}
 	for (i = 0; i < a->askable.count; i++) {
 		const struct asked *asked = &a->askable.items[i];
-		bool yes = plan_print_consent(asked->shown, &asked->refusal);
+		bool yes;
+
+		if (copies > 1 && asked->refusal.kind == REFUSED_COPY)
+			continue;
+		yes = plan_print_consent(asked->shown, &asked->refusal);
 
 		mem_list_add(yes ? &a->in.consent.paths : &a->in.consent.except,
 			     asked->path);
@@ -383,7 +508,7 @@ static int ask_about_refused(struct apply *a, struct err *err)
 			    a->o->commits ? "--commits" : "--commit");
 		return 1;
 	}
-	return all ? 0 : apply_plan_make(&a->in, a->o->resolve, err);
+	return all ? 0 : plan_and_judge(a, err);
 }
 
 /* --- remedies for refusals --- */
@@ -457,29 +582,19 @@ static bool add_yes_options(const struct apply *a, struct buf *to)
 	return true;
 }
 
-/* A loss is no refusal: both commands apply it, too. */
-static void print_loss_hint(const struct apply *a)
-{
-	const struct verdict *v = &a->judged.verdict;
-	size_t i;
-
-	for (i = 0; i < v->count && !a->o->except; i++)
-		if (strcmp(v->items[i].id, "no-copy") == 0)
-			output_hint("both apply the loss of %s: --except PATH "
-				    "keeps a file",
-				    v->items[i].brief);
-}
-
 /* Both complete commands for plans with refusals. */
 static void print_consent_remedy(const struct apply *a)
 {
 	auto_free char *without = command_with(a, " --except critical");
 	AUTO(buf) struct buf options = {0};
-	bool any = false;
+	bool any = false, copies = false;
 	size_t i;
 
-	for (i = 0; i < a->in.change.root_count; i++)
+	for (i = 0; i < a->in.change.root_count; i++) {
 		any |= a->in.change.roots[i].plan.refusals.count > 0;
+		copies |= plan_print_copies_refused(
+				  &a->in.change.roots[i].plan) > 0;
+	}
 	if (!any)
 		return;
 	if (add_yes_options(a, &options)) {
@@ -493,7 +608,10 @@ static void print_consent_remedy(const struct apply *a)
 	if (a->o->commits || a->o->commit.on)
 		return;
 	output_hint("without them: %s", without);
-	print_loss_hint(a);
+	if (copies)
+		output_hint("--yes-to PATH and --except PATH decide on one "
+			    "file or one deleted directory, --yes-to all "
+			    "allows all of it");
 }
 
 /* Into a branch: neither the project nor the run's state changes. */
@@ -545,12 +663,9 @@ static int apply_locked(struct apply *a, struct err *err)
 		return commit_only(a, err);
 	if ((a->o->commits &&
 	     apply_commits_make(&a->in, &a->commits, err) < 0) ||
-	    make_apply_plan(a, err) < 0 ||
-	    (a->o->follow && a->o->yes &&
-	     follow_leave_blocked(&a->in, a->o->resolve, err) < 0))
+	    make_apply_plan(a, err) < 0)
 		return -err->num;
-	if (judged_run_make(a->in.c, a->in.p, &a->judged, err) < 0)
-		return -err->num;
+	judged_run_end(a->in.p, &a->judged);
 	if (!a->o->json && !(output_is_quiet() && a->o->yes))
 		verdict_show(&a->judged.verdict, stdout);
 	for (i = 0; i < a->in.change.root_count; i++)
@@ -570,9 +685,13 @@ static int apply_locked(struct apply *a, struct err *err)
 	if (declined)
 		return declined < 0 ? -err->num : STATUS_REFUSED;
 	out = conflict_remedy(a);
-	for (i = 0; i < a->in.change.root_count; i++)
-		blocked |= plan_print_blocks(&a->in.change.roots[i].plan, out,
-					     NULL);
+	for (i = 0; i < a->in.change.root_count; i++) {
+		const struct plan *plan = &a->in.change.roots[i].plan;
+
+		if (plan_print_copies(a->in.c->store, plan, err) < 0)
+			return -err->num;
+		blocked |= plan_print_blocks(plan, out, NULL);
+	}
 	if (blocked) {
 		print_consent_remedy(a);
 		if (a->o->json)

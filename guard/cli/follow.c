@@ -57,19 +57,21 @@ static int look(const char *run_id, struct pause *ret, struct err *err)
 	return 0;
 }
 
-static bool is_blocked(const struct plan *plan, const char *path)
+/* The paths of all conflicts and refusals; to free, and the array's texts are
+ * the plan's. */
+static const char **list_blocked(const struct plan *plan)
 {
-	size_t i;
+	const char **paths =
+		mem_alloc((plan->conflicts.count + plan->refusals.count + 1) *
+			  sizeof(*paths));
+	size_t count = 0, i;
 
 	for (i = 0; i < plan->conflicts.count; i++)
-		if (path_below(path, plan->conflicts.items[i].path) ||
-		    path_below(plan->conflicts.items[i].path, path))
-			return true;
+		paths[count++] = plan->conflicts.items[i].path;
 	for (i = 0; i < plan->refusals.count; i++)
-		if (path_below(path, plan->refusals.items[i].path) ||
-		    path_below(plan->refusals.items[i].path, path))
-			return true;
-	return false;
+		paths[count++] = plan->refusals.items[i].path;
+	paths[count] = NULL;
+	return paths;
 }
 
 /* The changes of a root that may be applied, of those that were named. */
@@ -82,7 +84,9 @@ static char **list_free_paths(const struct apply_plan *a, size_t index)
 		(const char *const *)resolve_run_paths(a->p, index);
 	AUTO(pathset)
 	struct pathset wanted = pathset_make(named ? named : none);
-	char **paths = NULL;
+	auto_free const char **blocked_paths = list_blocked(plan);
+	AUTO(pathset) struct pathset blocked = pathset_make(blocked_paths);
+	VEC(char *) paths = {0};
 	size_t i;
 
 	for (i = 0; i < list->count; i++) {
@@ -90,14 +94,17 @@ static char **list_free_paths(const struct apply_plan *a, size_t index)
 
 		if ((!resolve_run_has_paths(a->p) ||
 		     pathset_contains(&wanted, c->path)) &&
-		    !(c->flags & CHANGE_GIT) && !is_blocked(plan, c->path))
-			mem_list_add(&paths, c->path);
+		    !(c->flags & CHANGE_GIT) &&
+		    !pathset_contains(&blocked, c->path) &&
+		    !pathset_has_below(&blocked, c->path))
+			*VEC_ADD(&paths) = mem_strdup(c->path);
 	}
-	return paths;
+	if (paths.count)
+		*VEC_ADD(&paths) = NULL;
+	return paths.items;
 }
 
-int follow_leave_blocked(struct apply_plan *a, enum plan_resolve resolve,
-			 struct err *err)
+int follow_leave_blocked(struct apply_plan *a, struct err *err)
 {
 	struct resolved_run *p = a->p;
 	auto_free char *remedy =
@@ -108,9 +115,13 @@ int follow_leave_blocked(struct apply_plan *a, enum plan_resolve resolve,
 	bool blocked = false;
 	char ***paths;
 
-	for (i = 0; i < roots; i++)
+	for (i = 0; i < roots; i++) {
+		if (plan_print_copies(a->c->store, &a->change.roots[i].plan,
+				      err) < 0)
+			return -err->num;
 		blocked |= plan_print_blocks(&a->change.roots[i].plan, remedy,
 					     remedy);
+	}
 	if (!blocked)
 		return 0;
 	paths = mem_zalloc((roots + 1) * sizeof(*paths));
@@ -121,7 +132,7 @@ int follow_leave_blocked(struct apply_plan *a, enum plan_resolve resolve,
 	free(p->paths);
 	p->paths = paths;
 	p->path_lists = roots + 1;
-	return apply_plan_make(a, resolve, err);
+	return 1;
 }
 
 static void show_edits(const char *run_id)

@@ -23,11 +23,10 @@ int follow_run(const char *run_id, int64_t rest_ms,
 	       struct err *err);
 
 /*
- * For -y: conflicts and refusals of the plans are listed, and
- * the plans are made again of the other paths alone. The blocked paths stay
- * pending.
+ * For -y: conflicts and refusals of the plans are listed, and the run's paths
+ * become those of the other changes: plan again. The blocked paths stay
+ * pending. Returns 0: nothing is blocked.
  */
-int follow_leave_blocked(struct apply_plan *a, enum plan_resolve resolve,
-			 struct err *err);
+int follow_leave_blocked(struct apply_plan *a, struct err *err);
 
 #endif

@@ -271,10 +271,76 @@ bool plan_print_consent(const char *shown, const struct refusal *refusal)
 			  refusal_reason(refusal)) > 0;
 }
 
+#define COPY_LINES 5
+
+size_t plan_print_copies_refused(const struct plan *plan)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < plan->refusals.count; i++)
+		n += plan->refusals.items[i].kind == REFUSED_COPY;
+	return n;
+}
+
+/* A file, or a directory that loses files: how many; 0: it loses none. */
+static size_t add_lost_text(const struct view *v, const struct fold *fold,
+			    struct buf *to)
+{
+	const struct view_entry *e = &v->items[fold->entry];
+
+	text_escape_name(to, v->prefix);
+	if (fold->kind != FOLD_NONE && fold->lost) {
+		text_escape_name(to, fold->dir);
+		buf_add_text(to, "/  ");
+		fold_text(fold, to);
+		return fold->lost;
+	}
+	if (fold->kind != FOLD_NONE || e->loss != LOSS_NO_COPY)
+		return 0;
+	text_escape_name(to, e->change->path);
+	buf_printf(to, "  %s", text_size(e->change->old.size));
+	return 1;
+}
+
+int plan_print_copies(struct store *store, const struct plan *plan,
+		      struct err *err)
+{
+	size_t n = plan_print_copies_refused(plan), lines = 0, named = 0, i;
+	AUTO(view) struct view view = {0};
+	AUTO(folds) struct folds folds = {0};
+
+	if (n < 2)
+		return 0;
+	if (view_of_plan(store, plan, &view, err) < 0)
+		return -err->num;
+	for (i = 0; i < plan->refusals.count; i++) {
+		const struct refusal *r = &plan->refusals.items[i];
+		struct view_entry *e = view_find(&view, r->path);
+
+		if (e && r->kind == REFUSED_COPY)
+			e->loss = LOSS_NO_COPY;
+	}
+	fold_make(&view, false, &folds);
+	report_warning("needs your consent: %zu files have no other copy:", n);
+	for (i = 0; i < folds.list.count && lines < COPY_LINES; i++) {
+		AUTO(buf) struct buf text = {0};
+		size_t lost = add_lost_text(&view, &folds.list.items[i], &text);
+
+		if (!lost)
+			continue;
+		report_note("  %s", buf_text(&text));
+		named += lost;
+		lines++;
+	}
+	if (named < n)
+		report_note("  and %zu more", n - named);
+	return 0;
+}
+
 bool plan_print_blocks(const struct plan *plan, const char *remedy,
 		       const char *refused)
 {
-	bool unmerged = false;
+	bool unmerged = false, listed = plan_print_copies_refused(plan) > 1;
 	size_t i;
 
 	for (i = 0; i < plan->conflicts.count; i++) {
@@ -286,15 +352,16 @@ bool plan_print_blocks(const struct plan *plan, const char *remedy,
 		report_warning("conflict: %s", text);
 	}
 	for (i = 0; i < plan->refusals.count; i++) {
-		auto_free char *path =
-			mem_printf("%s%s", plan->prefix ? plan->prefix : "",
-				   plan->refusals.items[i].path);
+		const struct refusal *r = &plan->refusals.items[i];
+		auto_free char *path = mem_printf(
+			"%s%s", plan->prefix ? plan->prefix : "", r->path);
 
-		report_warning(plan->refusals.items[i].kind == REFUSED_RISK
+		if (r->kind == REFUSED_COPY && listed)
+			continue;
+		report_warning(r->kind >= REFUSED_COPY
 				       ? "needs your consent: %s %s"
 				       : "refused: %s: %s",
-			       text_quote(path),
-			       refusal_reason(&plan->refusals.items[i]));
+			       text_quote(path), refusal_reason(r));
 	}
 	if (unmerged)
 		report_note("nothing is written without that library: apt-get "

@@ -17,9 +17,14 @@ int plan_print(struct store *store, const struct plan *plan,
 	       const struct view *judged, struct err *err);
 /* On stderr, whose files cannot stay theirs. */
 void plan_print_owners(const struct plan *plan);
-/* Conflicts and refusals on stderr, each with its reason, and the ways out;
- * false when there are none. remedy: for conflicts; refused: for refusals; each
- * may be NULL. */
+/* The refused losses of only copies. */
+size_t plan_print_copies_refused(const struct plan *plan);
+/* Several of them on stderr: their number, and the first ones, folded. */
+int plan_print_copies(struct store *store, const struct plan *plan,
+		      struct err *err);
+/* Conflicts and the other refusals on stderr, each with its reason, and the
+ * ways out; false when there are none. remedy: for conflicts; refused: for
+ * refusals; each may be NULL. */
 bool plan_print_blocks(const struct plan *plan, const char *remedy,
 		       const char *refused);
 /* Asks for the consent to a refused change; shown: its path for people. */

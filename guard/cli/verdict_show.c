@@ -20,32 +20,71 @@ void judged_run_free(struct judged_run *r)
 	changes_free(&r->changes);
 }
 
-int judged_run_make(struct context *c, const struct resolved_run *p,
-		    struct judged_run *ret, struct err *err)
+/* Drops the changes that the plan leaves out, or keeps as the user has them.
+ * false: there are none. */
+static bool exclude_left_out(const struct plan *plan, struct change_list *list)
+{
+	const char **paths = mem_alloc(
+		(plan->excepted.count + plan->kept.count + 1) * sizeof(*paths));
+	size_t count = 0, i;
+
+	for (i = 0; i < plan->excepted.count; i++)
+		paths[count++] = plan->excepted.items[i];
+	for (i = 0; i < plan->kept.count; i++)
+		paths[count++] = plan->kept.items[i].path;
+	paths[count] = NULL;
+	changes_exclude(list, paths);
+	free(paths);
+	return count;
+}
+
+int judged_run_load(struct context *c, const struct resolved_run *p,
+		    const struct changeset *plans, struct judged_run *ret,
+		    struct err *err)
 {
 	const struct session *s = &p->session;
-	struct verdict_key key;
+	size_t i;
+
+	*ret = (struct judged_run){.complete = !resolve_run_has_paths(p)};
+	if (changes_load_own(c, s, &ret->changes, err) < 0)
+		return -err->num;
+	ret->key = verdict_show_key(s, &ret->changes);
+	changes_find_moves(&ret->changes);
+	resolve_run_filter(p, &ret->changes);
+	for (i = 0; plans && i < plans->root_count; i++)
+		if (i < ret->changes.root_count &&
+		    exclude_left_out(&plans->roots[i].plan,
+				     &ret->changes.roots[i].list))
+			ret->complete = false;
+	judgement_make(c, s, &ret->changes, &ret->judgement);
+	return 0;
+}
+
+void judged_run_end(const struct resolved_run *p, struct judged_run *r)
+{
 	struct err ignored;
 	bool complete;
 
-	*ret = (struct judged_run){0};
-	if (changes_load_own(c, s, &ret->changes, err) < 0)
-		return -err->num;
-	key = verdict_show_key(s, &ret->changes);
-	changes_find_moves(&ret->changes);
-	resolve_run_filter(p, &ret->changes);
-	judgement_make(c, s, &ret->changes, &ret->judgement);
-	if (!resolve_run_has_paths(p) &&
-	    verdict_load(s->fd, key, &ret->verdict) > 0 &&
-	    ret->verdict.complete) {
-		(void)judgement_read(&ret->judgement, JUDGEMENT_FIRST);
-		return 0;
+	if (r->complete &&
+	    verdict_load(p->session.fd, r->key, &r->verdict) > 0 &&
+	    r->verdict.complete) {
+		(void)judgement_read(&r->judgement, JUDGEMENT_FIRST);
+		return;
 	}
-	verdict_free(&ret->verdict);
-	complete = judgement_read(&ret->judgement, JUDGEMENT_ALL);
-	verdict_make(&ret->judgement, complete, &ret->verdict);
-	if (!resolve_run_has_paths(p))
-		(void)verdict_save(s->fd, key, &ret->verdict, &ignored);
+	verdict_free(&r->verdict);
+	complete = judgement_read(&r->judgement, JUDGEMENT_ALL);
+	verdict_make(&r->judgement, complete, &r->verdict);
+	if (r->complete)
+		(void)verdict_save(p->session.fd, r->key, &r->verdict,
+				   &ignored);
+}
+
+int judged_run_make(struct context *c, const struct resolved_run *p,
+		    struct judged_run *ret, struct err *err)
+{
+	if (judged_run_load(c, p, NULL, ret, err) < 0)
+		return -err->num;
+	judged_run_end(p, ret);
 	return 0;
 }
 

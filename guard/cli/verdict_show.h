@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "guard/change/changeset.h"
 #include "guard/change/resolve_run.h"
 #include "guard/review/verdict.h"
 
@@ -20,11 +21,21 @@ struct judged_run {
 	struct changes changes;
 	struct judgement judgement;
 	struct verdict verdict;
+	struct verdict_key key;
+	bool complete; /* it has all changes of the run */
 };
 
-/* The errors of changes_load_own(). *ret is not moved. */
+/* judged_run_load() and judged_run_end() without plans. */
 int judged_run_make(struct context *c, const struct resolved_run *p,
 		    struct judged_run *ret, struct err *err);
+/* The losses. Changes that the plans of an apply leave out are not in it, so
+ * that they are no copies of others, either; plans NULL: all are in it. The
+ * errors of changes_load_own(). *ret is not moved. */
+int judged_run_load(struct context *c, const struct resolved_run *p,
+		    const struct changeset *plans, struct judged_run *ret,
+		    struct err *err);
+/* The risks and the verdict. */
+void judged_run_end(const struct resolved_run *p, struct judged_run *r);
 void judged_run_free(struct judged_run *r);
 /* A line each; nothing for an empty verdict. */
 void verdict_show(const struct verdict *v, FILE *to);

@@ -1,9 +1,11 @@
 #include "guard/review/judgement.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
+#include "base/path.h"
 #include "guard/change/apply_log.h"
 
 void judgement_free(struct judgement *j)
@@ -164,4 +166,56 @@ static bool read_entries(struct judgement *j, bool suspects, uint64_t *bytes)
 bool judgement_read(struct judgement *j, uint64_t bytes)
 {
 	return read_entries(j, true, &bytes) && read_entries(j, false, &bytes);
+}
+
+/* The entries come in the order of their paths. */
+static void list_copies(const struct view *v, const char *root,
+			struct consent *to)
+{
+	const char *dir = NULL; /* deleted with all entries below it */
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		const struct view_entry *e = &v->items[i];
+		const struct change *c = e->change;
+		struct consent_copy *copy;
+
+		if (dir && !path_below(c->path, dir))
+			dir = NULL;
+		if (!dir && S_ISDIR(c->old.mode) && !c->now.mode)
+			dir = c->path;
+		if (e->loss != LOSS_NO_COPY)
+			continue;
+		copy = VEC_ADD(&to->copies);
+		copy->path = path_join(root, c->path);
+		copy->dir = dir ? path_join(root, dir) : NULL;
+		copy->deleted = !c->now.mode;
+	}
+}
+
+static int compare_copies(const void *a, const void *b)
+{
+	const struct consent_copy *x = a, *y = b;
+
+	return path_compare(x->path, y->path);
+}
+
+void judgement_list_copies(const struct judgement *j, const struct session *s,
+			   struct consent *to)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < j->count && i < s->root_count; i++)
+		list_copies(&j->views[i], s->roots[i].path, to);
+	VEC_SORT(&to->copies, compare_copies);
+	for (i = 0; i < to->copies.count; i++) {
+		struct consent_copy *copy = &to->copies.items[i];
+
+		if (kept &&
+		    strcmp(to->copies.items[kept - 1].path, copy->path) == 0)
+			consent_free_copy(copy);
+		else
+			to->copies.items[kept++] = *copy;
+	}
+	to->copies.count = kept;
 }

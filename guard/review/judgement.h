@@ -9,6 +9,7 @@
 #ifndef GUARD_REVIEW_JUDGEMENT_H
 #define GUARD_REVIEW_JUDGEMENT_H
 
+#include "guard/change/consent.h"
 #include "guard/review/loss.h"
 #include "guard/state/context.h"
 
@@ -37,6 +38,10 @@ void judgement_make(struct context *c, const struct session *s,
 /* What a list waits for. */
 #define JUDGEMENT_FIRST (2u << 20)
 bool judgement_read(struct judgement *j, uint64_t bytes);
+/* Adds the losses of only copies, which need a consent, to those that are
+ * listed already. */
+void judgement_list_copies(const struct judgement *j, const struct session *s,
+			   struct consent *to);
 void judgement_free(struct judgement *j);
 
 #endif

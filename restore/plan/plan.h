@@ -86,6 +86,7 @@ enum refusal_kind {
 	REFUSED_NODE, /* device node or socket */
 	REFUSED_GIT, /* tells git which program to run or where to look */
 	REFUSED_UNREADABLE, /* a directory that its owner could not read */
+	REFUSED_COPY, /* loses the only copy of a file; the caller adds it */
 	REFUSED_RISK, /* plan_options.consent asks for it */
 };
 
@@ -112,7 +113,7 @@ struct plan {
 	size_t already; /* differences that the project already has */
 	size_t git_skipped; /* changes in a .git that were skipped */
 	size_t left; /* differences skipped by missing_only */
-	size_t excepted; /* differences that the user leaves out */
+	VEC(char *) excepted; /* paths that the user leaves out */
 	/* Printed before the plan's paths, e.g. "~/"; NULL: no prefix.
 	 * Borrowed, and not set by plan_make(). */
 	const char *prefix;

@@ -30,6 +30,9 @@ void plan_free(struct plan *p)
 		free(p->kept.items[i].path);
 	for (i = 0; i < p->over.count; i++)
 		free(p->over.items[i].path);
+	for (i = 0; i < p->excepted.count; i++)
+		free(p->excepted.items[i]);
+	VEC_FREE(&p->excepted);
 	VEC_FREE(&p->kept);
 	VEC_FREE(&p->over);
 	VEC_FREE(&p->steps);
@@ -92,6 +95,8 @@ const char *refusal_text(enum refusal_kind kind)
 		return "configures commands or paths of git";
 	case REFUSED_UNREADABLE:
 		return "would make a directory of yours unreadable for you";
+	case REFUSED_COPY:
+		return "has no other copy";
 	case REFUSED_RISK:
 		return "needs a consent of its own";
 	}

@@ -71,9 +71,10 @@ static int settle_refusal(struct planner *pl, struct refusal *refusal,
 		*VEC_ADD(&pl->plan->refusals) = *refusal;
 		return 1;
 	}
+	if (consent == CONSENT_LEAVE)
+		*VEC_ADD(&pl->plan->excepted) = TAKE(refusal->path);
 	free(refusal->path);
 	free(refusal->text);
-	pl->plan->excepted += consent == CONSENT_LEAVE;
 	return consent == CONSENT_LEAVE;
 }
 

@@ -69,14 +69,15 @@ gives 0 'diff -z lists the changes' guard diff -z
 no 'diff -z ends its lines with NUL' \
 	sh -c "tr -d '\\0' <'$out' | cmp -s - '$out'"
 
-gives 0 'apply --dry-run is accepted' guard apply --dry-run
+gives 0 'apply --dry-run is accepted' \
+	guard apply --dry-run --yes-to only-copy
 manifest "$HOME" >"$T/after"
 ok 'apply --dry-run changes no file' same "$T/before" "$T/after"
 gives 1 'apply without --yes and without a terminal is refused' guard apply
 gives 0 'guard log works after refused applies' guard log
 silent "$out" pre-apply
 
-gives 0 'apply -y applies the run' guard apply -y
+gives 0 'apply -y applies the run' guard apply -y --yes-to only-copy
 gives 0 'guard log lists the snapshot before the apply' guard log
 says "$out" pre-apply
 says src/f4.c 'return 400'
@@ -132,7 +133,7 @@ gives 0 'undo reverts a discard' guard undo -y
 ok 'the discarded run is pending again' test -n "$(guard status -q)"
 gives 0 'diff shows the run after undo of its discard' guard diff --name-status
 says "$out" 'rows.db'
-gives 0 'commit is another name of apply' guard commit -y
+gives 0 'commit is another name of apply' guard commit -y --yes-to all
 no 'commit deletes a file that the run deleted' test -e data/rows.db
 gives 1 'apply is refused when nothing is left to apply' guard apply -y
 

@@ -97,10 +97,11 @@ is "$(guard diff --name-only fix-login)" named \
 ok 'that run is discarded' guard discard -y -q fix-login
 gives 0 'undo of the discard names it' guard undo -y
 says "$err" 'run fix-login is pending again'
-ok 'the run is applied' guard apply -y -q fix-login
+ok 'the run is applied' guard apply -y -q --yes-to all fix-login
 gives 0 'undo of the apply names it' guard undo -y
 says "$err" 'apply of run fix-login in'
-ok 'that run is applied again' guard apply -y -q fix-login
+ok 'that run is applied again' \
+	guard apply -y -q --yes-to all fix-login
 ok 'a run makes a file with the name of the applied one' \
 	guard run -q --name other -- sh -c 'echo 1 >fix-login'
 echo file >fix-login

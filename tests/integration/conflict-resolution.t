@@ -54,7 +54,8 @@ gives 0 'apply merges that path' guard apply -y text
 ok 'run --continue changes a third line' \
 	guard run -q --continue -- sed -i 's/^9$/nine/' text
 settle
-gives 0 'apply accepts the same path again' guard apply -y
+gives 0 'apply accepts the same path again' \
+	guard apply -y --yes-to only-copy
 is "$(sed -n '5p;9p;25p' text)" 'five
 nine
 also of the user' "the text has both changes of the run and the user's"
@@ -70,6 +71,7 @@ clash() {
 	echo one >both/user-deletes
 	echo one >gone/file
 	echo one >gone/deep/file
+	git add both gone
 	ok 'a run conflicts with the user in every way' \
 		guard run -q -- sh -c 'printf "1\nrun\n3\n" >both/text
 		printf "run\0b\n" >both/binary; rm both/run-deletes

@@ -206,18 +206,93 @@ is "$(git rev-parse HEAD)" "$head" 'no commit was made'
 no 'no file was applied' test -e .envrc -o -e new
 guard discard -q -y commits
 
-# --- the loss of an only copy is no refusal ---
+# --- only copies ---
+mkdir photos
+for n in 1 2 3 4 5 6; do echo "photo $n" >photos/$n.jpg; done
 echo only >only
-guard run -q --name loss -- sh -c 'rm only; echo ". evil" >.envrc'
-gives 1 'a refusal beside a loss' guard apply -y loss
+: >nil
+guard run -q --name loss -- sh -c 'rm -r photos; rm only nil README.md'
+manifest "$HOME/project" >"$T/before"
+gives 1 'apply -y refuses to delete only copies' guard apply -y loss
+says "$err" 'needs your consent: 7 files have no other copy:'
+says "$err" 'photos/  all 6 files, 48 B  !! no other copy'
+says "$err" 'guard:   only  5 B'
+says "$err" 'guard apply --yes-to only-copy -y loss'
 says "$err" 'guard apply --except critical -y loss'
-says "$err" 'both apply the loss of 1 only copy: --except PATH keeps a file'
-gives 0 'which --except keeps' \
-	guard apply -y --except critical --except only loss
-is "$(cat only)" only 'the only copy is still there'
-silent "$err" 'both apply'
+says "$err" '--yes-to PATH and --except PATH decide on one file'
+silent "$err" nil
+silent "$err" README.md
+manifest "$HOME/project" >"$T/after"
+ok 'and nothing is applied' same "$T/before" "$T/after"
+gives 1 'apply without any argument refuses it, too' guard apply
+says "$err" '7 files have no other copy'
+gives 1 'apply -q -y refuses it, too' guard apply -q -y loss
+says "$err" '7 files have no other copy'
+gives 1 'apply --json -y lists them' guard apply --json -y loss
+is "$(grep -c '"rule": "only-copy"' "$out")" 7 'each file has the rule'
+says "$out" '"path": "photos/6.jpg"'
+gives 1 'a consent to one file is none to the others' \
+	guard apply -y --yes-to only loss
+says "$err" '6 files have no other copy'
+gives 1 'a deleted directory as an operand is no consent' \
+	guard apply -y loss photos
+gives 0 'a file as an operand is one' guard apply -q -y loss only
+no 'the file is deleted' test -e only
+back
+gives 1 'a deleted directory allows its files' \
+	guard apply -y --yes-to photos loss
+says "$err" "needs your consent: 'only' would be deleted, and has no other copy"
+says "$err" 'guard apply --yes-to only -y --yes-to photos loss'
+gives 0 'the command that this refusal names' \
+	guard apply -q --yes-to only -y --yes-to photos loss
+no 'all of it is deleted' test -e only -o -e photos
+back
+gives 0 'apply --yes-to only-copy' guard apply -q -y --yes-to only-copy loss
+no 'deletes them' test -e only -o -e photos
+back
+gives 0 'apply --yes-to all' guard apply -q -y --yes-to all loss
+no 'deletes them, too' test -e only -o -e photos
+back
+gives 0 'apply --except critical' guard apply -q -y --except critical loss
+ok 'keeps them' test -e only -a -e photos/6.jpg
+no 'and deletes files that git has, and empty ones' \
+	test -e README.md -o -e nil
+back
+gives 0 'apply --except of one, --yes-to of the other' \
+	guard apply -y --except only --yes-to photos loss
+is "$(cat only)" only 'keeps the one'
+no 'and deletes the other' test -e photos
+silent "$out" only
+back
+ok 'a question for all of them, and no number' answers 'apply loss' n y
+says "$out" 'Delete 7 files that have no other copy? Type 7:'
+ok 'keeps them all' test -e only -a -e photos/6.jpg
+no 'and the rest is deleted' test -e README.md
+back
+ok 'the number, also with -y' answers 'apply -y loss' 7
+no 'deletes them all' test -e only -o -e photos
+back
+ok 'one file is confirmed by y' answers 'apply --yes-to photos loss' y y
+no 'and is deleted' test -e only
+back
 guard discard -q -y loss
-rm only
+guard run -q --name doubled -- sh -c 'cp only copy; rm only'
+gives 0 'a file with a copy in the result needs none' guard apply -q -y doubled
+back
+gives 1 'unless the copy is left out' guard apply -y --except copy doubled
+says "$err" "'only' would be deleted, and has no other copy"
+guard discard -q -y doubled
+guard run -q --name over -- sh -c 'echo else >only'
+gives 1 'an overwritten only copy needs one' guard apply -y over
+says "$err" "'only' would be overwritten, and has no other copy"
+guard discard -q -y over
+guard run -q --name reviewed -- rm only
+ok 'the answer of a review is a consent' answers 'review reviewed' y y
+no 'and the file is deleted' test -e only
+back
+guard discard -q -y reviewed
+rm -r photos
+rm only nil
 
 # --- instructions and versions need none ---
 guard run -q --name three -- sh -c 'echo "Be brief." >CLAUDE.md

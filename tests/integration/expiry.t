@@ -63,7 +63,8 @@ no 'the retired run is no longer in the state' test -e "$state/runs/$run"
 gives 0 'undo reverts the retirement' guard undo -y
 says "$err" "run $run is pending again"
 says "$err" 'guard redo repeats it'
-gives 0 'apply accepts the run after that undo' guard apply -y "$run"
+gives 0 'apply accepts the run after that undo' \
+	guard apply -y --yes-to all "$run"
 is "$(cat file)" late 'apply writes the file of that run'
 age "$run" 8
 gives 0 'status retires an applied run after a week' checked guard status
@@ -101,7 +102,7 @@ sed -e "s|@ID@|$run|" -e "s|@PROJECT@|$HOME/project|" -e "s|@HOME@|$HOME|" \
 cp "$T/old" "$record"
 gives 0 'diff reads a record of an older guard' guard diff --name-only "$run"
 is "$(cat "$out")" file 'diff lists the change of that record'
-gives 0 'apply accepts that record' guard apply -y "$run"
+gives 0 'apply accepts that record' guard apply -y --yes-to all "$run"
 is "$(cat file)" again 'apply writes the file of that record'
 ok 'apply keeps unknown keys of a record' grep -q '^not-known=kept$' \
 	"$state/runs/closed/$run/record"

@@ -87,14 +87,15 @@ is "$(cat last)" last 'and has applied its last change'
 gives 0 'the conflict is still pending' guard diff --name-only one
 says "$out" 'clash'
 silent "$out" 'made'
-gives 0 'its decision is the last of the run' guard apply -y --theirs one
+gives 0 'its decision is the last of the run' \
+	guard apply --yes-to all -y --theirs one
 is "$(cat clash)" run 'the chosen version is in the project'
 
 # --- an applied change is no edit of the user ---
 begin two
 tell 'echo two >made; : >done1'
 until_true run_has done1
-gives 0 'a live run is applied' guard apply -y two
+gives 0 'a live run is applied' guard apply -y --yes-to all two
 tell 'echo end >>made; exit 0'
 wait "$guard"
 gives 0 'the next change of the file' guard diff two

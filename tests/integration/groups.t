@@ -66,7 +66,8 @@ says "$out" 'A	theirs/new'
 # the group; root in a run is in no group and has no capability for that.
 bits=2755
 [ "$me" != root ] || bits=755
-gives 0 'apply accepts the project of the team' guard apply -y "$run"
+gives 0 'apply accepts the project of the team' \
+	guard apply --yes-to all -y "$run"
 if [ "$me" = root ]; then
 	silent "$err" 'of other owners'
 else

@@ -22,7 +22,7 @@ mv h/old-name h/new-name
 gives 0 'a second snapshot contains a rename' guard snapshot
 guard run -- sh -c 'chmod 600 h/a; rm h/new-name; echo made >h/made' \
 	>"$out" 2>"$err"
-gives 0 'apply of a run stores snapshots' guard apply -y
+gives 0 'apply of a run stores snapshots' guard apply --yes-to all -y
 rm h/a
 gives 0 'a last snapshot contains a deletion' guard snapshot
 gives 0 'log accepts a file' guard log h/a

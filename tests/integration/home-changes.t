@@ -128,7 +128,7 @@ echo 'echo two >file; echo two >~/.tool; echo x >~/.fresh' >"$HOME/both"
 gives 0 'a run changes project and home again' guard run -- sh "$HOME/both"
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 gives 0 'apply accepts paths of project and home together' \
-	guard apply -y "$run" . "$HOME/.tool" "$HOME/.fresh"
+	guard apply --yes-to all -y "$run" . "$HOME/.tool" "$HOME/.fresh"
 is "$(cat file) $(cat "$HOME/.tool") $(cat "$HOME/.fresh")" 'two two x' \
 	'apply writes project and home'
 gives 0 'status works after that apply' guard status

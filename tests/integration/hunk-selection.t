@@ -287,7 +287,7 @@ guard undo -y -q
 sed -i '1s/.*/mine/' a
 is "$(listed)" 'D!! parts/c M parts/a M parts/b M parts/d A parts/new ' \
 	'after undo all paths are changes of the run again'
-gives 0 'apply accepts an edit after undo' guard apply -y
+gives 0 'apply accepts an edit after undo' guard apply --yes-to all -y
 says "$out" 'a  17 B  merged'
 is "$(cat new)" run 'apply writes the files again that undo removed'
 for name in a b c d; do seq 5 >$name; done
@@ -324,7 +324,8 @@ guard undo -y -q
 guard redo -y -q
 guard undo -y -q
 sed -i '1s/.*/mine/' a
-gives 0 'apply merges an edit after undo, redo and undo' guard apply -y
+gives 0 'apply merges an edit after undo, redo and undo' \
+	guard apply -y --yes-to all
 says "$out" 'a  17 B  merged'
 
 # --- both sides deleted the same entries ---

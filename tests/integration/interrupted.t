@@ -20,6 +20,7 @@ gives 2 'apply --abort --continue is refused' guard apply --abort --continue
 gives 2 'apply --abort with a path is refused' guard apply --abort src
 mkdir many
 seq 60 | while read -r i; do echo old >"many/$i"; done
+git add many
 ok 'a run changes 60 files and deletes one' guard run -q -- sh -c '
 	for i in $(seq 60); do echo "of the run" >many/$i; done; rm README.md'
 run=$(guard status -q)
@@ -327,7 +328,8 @@ calls() {
 }
 gives 1 'apply interrupted while it copies a large file ends with 1' \
 	"$stopat" --count "$T/calls" --at 3 \
-	--only pwrite64 --below "$HOME/project" --interrupt -- guard apply -y -q
+	--only pwrite64 --below "$HOME/project" --interrupt -- \
+	guard apply -y -q --yes-to all
 says "$err" 'interrupted: nothing was changed'
 is "$(calls)" 3 'apply stops copying at the interrupt'
 manifest . >"$T/after"
@@ -335,13 +337,13 @@ ok 'the interrupted copy changes no file' same "$T/before" "$T/after"
 gives 1 'apply interrupted while it compares the old file ends with 1' \
 	"$stopat" \
 	--count "$T/calls" --at 3 --every --only pread64 --since renameat2 \
-	--below "$HOME/project" --interrupt -- guard apply -y -q
+	--below "$HOME/project" --interrupt -- guard apply -y -q --yes-to all
 says "$err" 'interrupted: all changes were rolled back'
 is "$(calls)" 3 'apply stops reading at the interrupt'
 manifest . >"$T/after"
 ok 'the interrupted comparison changes no file' same "$T/before" "$T/after"
 is "$(guard status -q)" "$run" 'the run is still pending after both interrupts'
-ok 'apply without an interrupt is accepted' guard apply -y -q
+ok 'apply without an interrupt is accepted' guard apply -y -q --yes-to all
 gives 1 'undo interrupted while it copies ends with 1' "$stopat" \
 	--count "$T/calls" --at 3 --only pwrite64 --below "$HOME/project" \
 	--interrupt -- guard undo -y -q

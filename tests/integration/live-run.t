@@ -54,7 +54,7 @@ silent "$err" 'cannot freeze'
 gives 0 'the live run continues after guard diff' guard status
 says "$out" running
 gives 0 'apply accepts some paths of a live run' \
-	guard apply -y "$run" file dir "$HOME/.tool"
+	guard apply --yes-to all -y "$run" file dir "$HOME/.tool"
 is "$(cat file)" run 'apply changes a file while the run is live'
 no 'apply deletes a directory while the run is live' test -e dir
 is "$(cat "$HOME/.tool")" run \
@@ -99,7 +99,7 @@ gives 0 'discard drops what is left' guard discard -y "$run"
 # --- apply of the complete live run, which then ends without changes ---
 echo first >file
 begin 'echo all >file'
-gives 0 'apply accepts all of a live run' guard apply -y "$run"
+gives 0 'apply accepts all of a live run' guard apply --yes-to all -y "$run"
 is "$(cat file)" all 'apply changes the file'
 gives 0 'undo reverts the apply of the live run' guard undo -y
 is "$(cat file)" first 'undo restores the file'
@@ -112,7 +112,8 @@ mkdir -p gone/below
 echo a >gone/below/a
 echo first >other
 begin 'echo all >>other; rm -r gone; echo one >one'
-gives 0 'apply accepts a live run that will continue' guard apply -y "$run"
+gives 0 'apply accepts a live run that will continue' \
+	guard apply -y --yes-to all "$run"
 gives 0 'a second apply has nothing to do' guard apply -y "$run"
 says "$err" 'nothing left to apply; the run is still running'
 gives 0 'the run is still pending' guard status

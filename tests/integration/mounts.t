@@ -99,7 +99,7 @@ is "$(tr '\n' ' ' <"$out")" 'new cold ' \
 gives 0 'diff accepts one deleted path' guard diff --name-status "$run" deleted
 says "$out" D
 gives 0 'discard accepts one path' guard discard -y "$run" gone/file
-gives 0 'apply accepts the run with mounts' guard apply -y "$run"
+gives 0 'apply accepts the run with mounts' guard apply --yes-to all -y "$run"
 no 'apply deletes a file' test -e deleted
 is "$(cat new src/one gone/file data/cold/made bound/real | tr '\n' ' ')" \
 	'new again one more gone cold over ' 'apply changes files in mounts'

@@ -127,12 +127,13 @@ gives 0 'diff accepts a moved file that the user edited' guard diff
 has "$out" 'old/sub/d .*CHANGED HERE'
 cp -p "$T/d" old/sub/d
 
-gives 0 'apply --dry-run accepts moves' guard apply --dry-run
+gives 0 'apply --dry-run accepts moves' guard apply --yes-to all --dry-run
 has "$out" '^  R  old/ -> new/  (6 files)$'
 has "$out" '^  R  old/sub/b -> new/sub/b  .* alike$'
 has "$out" '^  D  old/sub/c  '
 hasnt "$out" '^  [AD]  ...*/sub/a'
-gives 0 'apply --dry-run --json accepts moves' guard apply --dry-run --json
+gives 0 'apply --dry-run --json accepts moves' \
+	guard apply --yes-to all --dry-run --json
 has "$out" '"from": "old"'
 has "$out" '"files": 6'
 ok 'apply --dry-run --json has every path among its steps' \
@@ -141,10 +142,12 @@ gives 0 'apply --only accepts the new half of a move' guard apply -y --only -- r
 ok 'apply of the new half keeps the old file' test -e single -a -e renamed
 gives 0 'apply --only accepts the old half of a move' guard apply -y --only -- single
 no 'apply of the old half deletes the old file' test -e single
-gives 0 'apply --only accepts the old half of a moved directory' guard apply -y --only -- old
+gives 0 'apply --only accepts the old half of a moved directory' \
+	guard apply --yes-to all -y --only -- old
 no 'apply of the old half deletes the old directory' test -e old
 no 'apply of the old half creates no new directory' test -e new
-gives 0 'apply accepts the rest of the moves' guard apply -y
+gives 0 'apply accepts the rest of the moves' \
+	guard apply -y --yes-to all
 is "$(tail -n 1 new/sub/b)" changed 'apply creates the moved and changed file'
 is "$(head -n 1 victim)" 200 'apply replaces a file by a moved one'
 gives 0 'undo reverts the moves' guard undo -y
@@ -224,7 +227,7 @@ is "$(cd trunk/in && echo *)" 'p q r s t' \
 is "$(echo branch/in/*)" branch/in/t 'the new directory has the accepted file'
 gives 0 'review lists what is still pending' guard review
 has "$out" 'D  trunk/  2 files of it'
-ok 'apply accepts the rest' guard apply -y
+ok 'apply accepts the rest' guard apply --yes-to all -y
 no 'the old directory is gone after the rest' test -e trunk
 
 # One file of a directory moves, the others are deleted.
@@ -246,7 +249,7 @@ ok 'undo reverts the deletion' guard undo -y
 ok 'review accepts the move without the deletion' answers review n y y
 is "$(cd heap/deep && echo *) $(head -n 1 keep/two)" '1 3 4 5 6 2000' \
 	'the files whose deletion was declined stay'
-ok 'apply accepts the deletion afterwards' guard apply -y
+ok 'apply accepts the deletion afterwards' guard apply -y --yes-to all
 no 'apply deletes the directory' test -e heap
 
 # --- moves between a snapshot and the files ---

@@ -85,7 +85,7 @@ touch -d '2001-02-03 04:05:06' .
 ok 'a run can replace 40 files' guard run -q -- sh -c '
 	for i in $(seq 40); do echo new >"old-$i"; done'
 settle
-ok 'guard apply accepts the 40 files' guard apply -q -y
+ok 'guard apply accepts the 40 files' guard apply -q -y --yes-to all
 is "$(stat -c %y . | cut -d. -f1)" '2001-02-03 04:05:06' \
 	'the directory keeps its mtime over apply'
 gives 0 'restore --exact of the latest snapshot is possible after apply' \

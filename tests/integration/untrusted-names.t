@@ -48,7 +48,7 @@ TERM=xterm script -q -e -c 'guard diff --no-pager --color=never' /dev/null \
 tr -d '\r' <"$out" >"$T/terminal"
 no 'diff on a terminal prints no control character' raw "$T/terminal"
 says "$T/terminal" '\x1b'
-gives 0 'apply accepts unusual names' guard apply -y
+gives 0 'apply accepts unusual names' guard apply --yes-to all -y
 ok 'apply creates a name with a newline' test -e "$(printf 'new\nline')"
 ok 'apply creates a name with ESC' \
 	test -e "$(printf 'esc\033[2J\033]0;title\007')"
