@@ -7,6 +7,7 @@
 #include "guard/change/committing.h"
 #include "guard/change/importer.h"
 #include "guard/change/resolve_run.h"
+#include "guard/cli/verdict_show.h"
 #include "guard/state/exit_status.h"
 #include "guard/state/report.h"
 #include "overlay/layers.h"
@@ -153,9 +154,11 @@ int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,
 		    text_quote(apply_report_where(a)), buf_text(&sum));
 	if (!left)
 		return apply_report_markers(a, counts, true);
-	if (s->state != RUN_APPLIED)
+	if (s->state != RUN_APPLIED) {
 		report_note("the rest of it is still pending (guard diff %s)",
 			    session_label(s));
+		verdict_show_renew(a->c, s->id);
+	}
 	if (run_state_pending(s->state) && !resolve_run_is_running(s))
 		report_hint("guard undo reverts it, guard discard %s drops the "
 			    "rest",

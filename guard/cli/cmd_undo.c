@@ -11,6 +11,7 @@
 #include "guard/cli/plan_summary.h"
 #include "guard/change/partial_discard.h"
 #include "guard/change/resolve_run.h"
+#include "guard/cli/verdict_show.h"
 #include "guard/change/undo.h"
 
 /* False: there was nothing to be said. */
@@ -195,6 +196,8 @@ static int undo_many(struct undo *u, struct err *err)
 				     u->redo ? "redone" : "undone");
 		if (status != STATUS_OK)
 			return status;
+		if (!u->dry && u->last.run_id[0])
+			verdict_show_renew(u->c, u->last.run_id);
 	}
 	return STATUS_OK;
 }

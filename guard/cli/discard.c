@@ -13,6 +13,7 @@
 #include "guard/cli/listing.h"
 #include "guard/change/partial_discard.h"
 #include "guard/change/resolve_run.h"
+#include "guard/cli/verdict_show.h"
 
 #define TRASH_SECONDS (7 * 24 * 3600)
 
@@ -133,8 +134,10 @@ static int discard_parts(struct context *c, struct resolved_run *p,
 	output_hint("guard undo restores it");
 	if (changes_load_own(c, &p->session, &changes, err) < 0)
 		return -err->num;
-	if (changes_total(&changes) || changes_count_home(&changes))
+	if (changes_total(&changes) || changes_count_home(&changes)) {
+		verdict_show_renew(c, p->session.id);
 		return STATUS_OK;
+	}
 	if (retire_discard(c, &p->session, err) < 0)
 		return -err->num;
 	output_print("run %s has no changes left: it is discarded too",

@@ -41,22 +41,6 @@ static void print_group_summary(const struct changes_root *g,
 
 #define COMMITS "apply --commits"
 
-/* Bytes that are read for the verdict: they hold the end of a run up. */
-#define VERDICT_BYTES (16u << 20)
-
-/* Keeps the verdict for status, also that of a quiet run. */
-static void judge_run(struct context *context, const struct session *s,
-		      const struct changes *c, struct judgement *ret_judgement,
-		      struct verdict *ret)
-{
-	struct err ignored;
-
-	judgement_make(context, s, c, ret_judgement);
-	verdict_make(ret_judgement,
-		     judgement_read(ret_judgement, VERDICT_BYTES), ret);
-	(void)verdict_save(s->fd, verdict_show_key(s, c), ret, &ignored);
-}
-
 /* The descriptions line up, whatever the verbs' lengths are. */
 static void print_next(const char *verb, const struct session *s, bool commits,
 		       const char *description)
@@ -95,7 +79,7 @@ void output_run_summary(struct context *context, const struct session *s,
 	bool refs = false, heads = false, packed = false, moved = false;
 	bool created = false, lost;
 
-	judge_run(context, s, c, &j, &verdict);
+	verdict_show_keep(context, s, c, &j, &verdict);
 	if (output_is_quiet())
 		return;
 	changes_count_all(c, &n);

@@ -4,6 +4,9 @@
 #include "guard/cli/jsonout.h"
 #include "guard/cli/output.h"
 
+/* Bytes that are read for the verdict: they hold the end of a run up. */
+#define VERDICT_BYTES (16u << 20)
+
 struct verdict_key verdict_show_key(const struct session *s,
 				    const struct changes *c)
 {
@@ -86,6 +89,35 @@ int judged_run_make(struct context *c, const struct resolved_run *p,
 		return -err->num;
 	judged_run_end(p, ret);
 	return 0;
+}
+
+void verdict_show_keep(struct context *context, const struct session *s,
+		       const struct changes *c, struct judgement *ret_judgement,
+		       struct verdict *ret)
+{
+	struct err ignored;
+
+	judgement_make(context, s, c, ret_judgement);
+	verdict_make(ret_judgement,
+		     judgement_read(ret_judgement, VERDICT_BYTES), ret);
+	(void)verdict_save(s->fd, verdict_show_key(s, c), ret, &ignored);
+}
+
+void verdict_show_renew(struct context *context, const char *run_id)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	AUTO(judgement) struct judgement j = {0};
+	AUTO(verdict) struct verdict verdict = {0};
+	struct err ignored;
+
+	if (session_open(context->state.runs_fd, run_id, false, &s, &ignored) <
+		    0 ||
+	    s.state != RUN_ENDED || resolve_run_is_running(&s) ||
+	    changes_load_own(context, &s, &changes, &ignored) < 0)
+		return;
+	changes_find_moves(&changes);
+	verdict_show_keep(context, &s, &changes, &j, &verdict);
 }
 
 void verdict_show(const struct verdict *v, FILE *to)

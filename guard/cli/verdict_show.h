@@ -37,6 +37,13 @@ int judged_run_load(struct context *c, const struct resolved_run *p,
 /* The risks and the verdict. */
 void judged_run_end(const struct resolved_run *p, struct judged_run *r);
 void judged_run_free(struct judged_run *r);
+/* Judges a run as far as the end of a run does, and keeps the verdict for
+ * status, also an incomplete one. */
+void verdict_show_keep(struct context *context, const struct session *s,
+		       const struct changes *c, struct judgement *ret_judgement,
+		       struct verdict *ret);
+/* The same after a part of a pending run was applied, discarded or undone. */
+void verdict_show_renew(struct context *context, const char *run_id);
 /* A line each; nothing for an empty verdict. */
 void verdict_show(const struct verdict *v, FILE *to);
 /* [{"id", "level", "count", "text"}] */

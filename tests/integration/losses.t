@@ -173,10 +173,17 @@ v = json.load(sys.stdin)[\"runs\"][0][\"verdict\"]
 assert v[0][\"id\"] == \"no-copy\", v'"
 guard apply -y "$run" notes.txt >/dev/null 2>&1
 gives 0 'a part is applied' guard status
-silent "$out" '8 only copies'
+says "$out" '!! 7 only copies'
+guard undo -q -y
+gives 0 'its undo' guard status
+says "$out" '!! 8 only copies'
+guard discard -q -y "$run" notes.txt
+gives 0 'a part is discarded' guard status
+says "$out" '!! 7 only copies'
 gives 3 'a diff of the rest' guard diff --no-pager --exit-code "$run"
 says "$out" ' !! 7 deleted files have no other copy'
 dropped
+rm notes.txt
 
 # --- the lengths of lists ---
 # before_texts COMMAND: the lines of a diff before the first text
