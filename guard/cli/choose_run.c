@@ -71,8 +71,8 @@ static void add_word(struct buf *b, const char *word)
 		   plain ? word : text_quote(word));
 }
 
-/* The command line with the run in front of the operands. */
-static char *named_command(char *const *operands, const char *run)
+/* The command line with the run in front of the operands; yes: and with -y. */
+static char *named_command(char *const *operands, const char *run, bool yes)
 {
 	char *const *argv = operands - optind;
 	struct buf b = {0};
@@ -81,6 +81,8 @@ static char *named_command(char *const *operands, const char *run)
 	add_word(&b, "guard");
 	for (i = 0; i < optind - dashes; i++)
 		add_word(&b, argv[i]);
+	if (yes)
+		add_word(&b, "-y");
 	add_word(&b, run);
 	for (; argv[i]; i++)
 		add_word(&b, argv[i]);
@@ -88,9 +90,10 @@ static char *named_command(char *const *operands, const char *run)
 }
 
 static void add_choice(struct context *c, const struct session *s,
-		       char *const *operands, struct table *t)
+		       char *const *operands, bool yes, struct table *t)
 {
-	auto_free char *command = named_command(operands, session_label(s));
+	auto_free char *command =
+		named_command(operands, session_label(s), yes);
 	auto_free char *changes = choose_run_changes(c, s);
 	AUTO(buf) struct buf text = {0};
 
@@ -103,7 +106,7 @@ static void add_choice(struct context *c, const struct session *s,
 
 /* Lists the runs with the command that names each, the newest first. */
 static int list_choices(struct context *c, const struct session_list *list,
-			const char *what, char *const *operands)
+			const char *what, char *const *operands, bool yes)
 {
 	AUTO(table)
 	struct table t = {
@@ -113,7 +116,7 @@ static int list_choices(struct context *c, const struct session_list *list,
 	size_t i;
 
 	for (i = list->count; i-- > 0;)
-		add_choice(c, &list->items[i], operands, &t);
+		add_choice(c, &list->items[i], operands, yes, &t);
 	output_print("%zu runs are %s in %s: name one", list->count, what,
 		     text_quote(list->items[0].project));
 	table_print(&t, "  ", output_stderr());
@@ -129,7 +132,10 @@ int choose_run_check(struct context *c, const struct resolved_run *p, bool yes,
 		return 0;
 	if (resolve_run_pending(c, &list, err) < 0)
 		return -err->num;
-	return list.count < 2 ? 0 : list_choices(c, &list, "pending", operands);
+	/* Without a terminal the commands need it. */
+	return list.count < 2
+		       ? 0
+		       : list_choices(c, &list, "pending", operands, !yes);
 }
 
 int choose_run_live(struct context *c, char *const *operands,
@@ -153,6 +159,6 @@ int choose_run_live(struct context *c, char *const *operands,
 		return fail(err, ENOENT, "no run in %s is running",
 			    text_quote(c->project));
 	return kept > 1
-		       ? list_choices(c, &list, "running", operands)
+		       ? list_choices(c, &list, "running", operands, false)
 		       : resolve_run_text(c, list.items[0].id, false, ret, err);
 }

@@ -28,7 +28,8 @@ int choose_run_count(struct context *c, const struct session *s,
  * Whether the verb may use the run that was opened: it was named, it is the
  * only pending one, or the verb will ask (yes is false and there is a
  * terminal). Otherwise the pending runs are listed on stderr, each with the
- * command that names it, and STATUS_AMBIGUOUS is returned. operands is the
+ * command that names it (with -y, without which it would ask), and
+ * STATUS_AMBIGUOUS is returned. operands is the
  * verb's argv + optind. 0: use it.
  */
 int choose_run_check(struct context *c, const struct resolved_run *p, bool yes,

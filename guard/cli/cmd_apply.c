@@ -532,13 +532,15 @@ static void add_shell_word(struct buf *to, const char *word)
 	buf_add_char(to, '\'');
 }
 
-/* The same command with more options. */
+/* The same command with more options, and with -y where there is no terminal to
+ * ask on. */
 static char *command_with(const struct apply *a, const char *options)
 {
+	bool asks = !a->o->yes && !a->o->dry && !has_terminal();
 	AUTO(buf) struct buf b = {0};
 	char *const *arg;
 
-	buf_printf(&b, "guard apply%s", options);
+	buf_printf(&b, "guard apply%s%s", options, asks ? " -y" : "");
 	for (arg = a->o->args; arg && *arg; arg++)
 		add_shell_word(&b, *arg);
 	return buf_take_text(&b);
@@ -772,8 +774,9 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	}
 	p.only = o->only;
 	apply_selection_restore(&a.selection);
-	if (!o->dry)
-		got = choose_run_check(c, &p, o->yes, argv, err);
+	/* Numbers of lines are of one run. */
+	if (!o->dry || a.selection.lines.count)
+		got = choose_run_check(c, &p, o->yes || o->dry, argv, err);
 	if (got)
 		return got;
 	if (recover_project(c, p.session.project, err) < 0 ||

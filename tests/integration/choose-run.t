@@ -71,6 +71,7 @@ for verb in 'apply -y' 'discard -y' 'import -y' apply discard 'patch' \
 	# shellcheck disable=SC2086 # words
 	gives 4 "$verb lists the pending runs" guard $verb </dev/null
 	says "$err" '3 runs are pending in'
+	case $verb in apply | discard) verb="$verb -y" ;; esac
 	says "$err" "guard $verb fix-login  "
 	says "$err" "guard $verb $second  "
 done
@@ -79,6 +80,8 @@ says "$err" 'guard discard -y fix-login -- named'
 gives 4 'apply of lines lists the runs with these lines' \
 	guard apply -y second:1-2
 says "$err" 'guard apply -y fix-login second:1-2'
+gives 4 'apply -n of lines, too' guard apply -n second:1-2
+says "$err" 'guard apply -n fix-login second:1-2'
 no 'nothing was applied' test -e named
 is "$(guard status -q | wc -l)" 3 'all runs are pending still'
 gives 0 'a dry run of apply takes the newest' guard apply -n

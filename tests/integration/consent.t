@@ -32,8 +32,8 @@ silent "$err" README.md
 manifest "$HOME/project" >"$T/after"
 ok 'a refused apply changes no file' same "$T/before" "$T/after"
 gives 1 'apply without any argument refuses them, too' guard apply
-says "$err" 'guard apply --yes-to .envrc --yes-to .vscode/tasks.json'
-says "$err" 'guard apply --except critical'
+says "$err" 'guard apply --yes-to .envrc --yes-to .vscode/tasks.json -y'
+says "$err" 'guard apply --except critical -y'
 gives 1 'apply -n ends as the apply would' guard apply -n one
 says "$err" 'needs your consent'
 gives 1 'apply --json -y refuses them, too' guard apply --json -y one
