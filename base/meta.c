@@ -110,19 +110,82 @@ static bool is_xattr_unsupported(int num)
 /* Most files have no attributes. listxattrat(2) reports that without /proc, in
  * a third of the time. -1: the caller uses /proc, whatever the reason; a kernel
  * without the call is not asked again. */
-static ssize_t list_xattrs_at(int dirfd, const char *name, char *list)
+static ssize_t list_xattrs_at(int dirfd, const char *name, char *list,
+			      size_t size)
 {
 	static atomic_bool missing;
 	ssize_t len;
 
-	if (atomic_load_explicit(&missing, memory_order_relaxed))
+	if (atomic_load_explicit(&missing, memory_order_relaxed)) {
+		errno = ENOSYS;
 		return -1;
+	}
 	len = syscall(SYS_listxattrat, dirfd, name,
-		      AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, list,
-		      (size_t)LIST_MAX);
+		      AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, list, size);
 	if (len < 0 && (errno == ENOSYS || errno == EPERM))
 		atomic_store_explicit(&missing, true, memory_order_relaxed);
 	return len;
+}
+
+/* One size for each call is enough for nearly all files: the kernel allocates
+ * and clears as many bytes as the caller offers. */
+#define LIST_USUAL 512
+#define VALUE_USUAL 1024
+
+struct xattr_source {
+	int dirfd;
+	const char *name;
+	char path[512]; /* by /proc; made when it is needed */
+};
+
+/* getxattrat(2) is newer than the oldest supported kernel; /proc takes its
+ * place. The magic link of a descriptor must be followed; a name below it must
+ * not. */
+static const char *xattr_path(struct xattr_source *from)
+{
+	if (!*from->path)
+		(void)snprintf(from->path, sizeof(from->path),
+			       "/proc/self/fd/%d%s%s", from->dirfd,
+			       *from->name ? "/" : "", from->name);
+	return from->path;
+}
+
+static ssize_t list_xattrs(struct xattr_source *from, char *list, size_t size)
+{
+	ssize_t len = list_xattrs_at(from->dirfd, from->name, list, size);
+
+	if (len >= 0 || errno == ERANGE)
+		return len;
+	return *from->name ? llistxattr(xattr_path(from), list, size)
+			   : listxattr(xattr_path(from), list, size);
+}
+
+static ssize_t get_xattr(struct xattr_source *from, const char *xattr,
+			 void *value, size_t size)
+{
+	return *from->name ? lgetxattr(xattr_path(from), xattr, value, size)
+			   : getxattr(xattr_path(from), xattr, value, size);
+}
+
+static int add_xattr(struct xattr_source *from, const char *xattr,
+		     struct xattrs *to, struct err *err)
+{
+	unsigned char usual[VALUE_USUAL];
+	auto_free unsigned char *large = NULL;
+	unsigned char *value = usual;
+	ssize_t len = get_xattr(from, xattr, value, sizeof(usual));
+
+	if (len < 0 && errno == ERANGE) {
+		value = large = mem_alloc(VALUE_MAX);
+		len = get_xattr(from, xattr, value, VALUE_MAX);
+	}
+	if (len < 0 && is_xattr_unsupported(errno))
+		return 0;
+	if (len < 0)
+		return fail_errno(err, "read extended attribute %s",
+				  text_quote(xattr));
+	xattrs_add(to, xattr, value, (size_t)len);
+	return 0;
 }
 
 int xattrs_get_filtered(int dirfd, const char *name,
@@ -132,26 +195,19 @@ int xattrs_get_filtered(int dirfd, const char *name,
 	static const char *const of_machine[] = {
 		"security.selinux",  "security.ima",	 "security.evm",
 		"security.apparmor", "security.SMACK64", NULL};
-	char path[512], list[LIST_MAX];
+	struct xattr_source from = {.dirfd = dirfd, .name = name};
+	char usual[LIST_USUAL], *list = usual;
+	auto_free char *large = NULL;
 	AUTO(xattrs) struct xattrs x = {0};
-	ssize_t len = list_xattrs_at(dirfd, name, list), at;
-	int n;
+	ssize_t len, at;
 
-	if (!len) {
-		*ret = (struct xattrs){0};
-		return 0;
-	}
-
-	/* getxattrat(2) is newer than the oldest supported kernel; /proc takes
-	 * its place. The magic link of a descriptor must be followed; a name
-	 * below it must not. */
-	n = snprintf(path, sizeof(path), "/proc/self/fd/%d%s%s", dirfd,
-		     *name ? "/" : "", name);
-	if (n < 0 || (size_t)n >= sizeof(path))
+	if (strlen(name) > sizeof(from.path) / 2)
 		return fail(err, ENAMETOOLONG, "%s", text_quote(name));
-	if (len < 0)
-		len = *name ? llistxattr(path, list, sizeof(list))
-			    : listxattr(path, list, sizeof(list));
+	len = list_xattrs(&from, list, sizeof(usual));
+	if (len < 0 && errno == ERANGE) {
+		list = large = mem_alloc(LIST_MAX);
+		len = list_xattrs(&from, list, LIST_MAX);
+	}
 	if (len < 0 && is_xattr_unsupported(errno)) {
 		*ret = (struct xattrs){0};
 		return 0;
@@ -160,20 +216,11 @@ int xattrs_get_filtered(int dirfd, const char *name,
 		return fail_errno(err, "list extended attributes of %s",
 				  text_quote(*name ? name : "."));
 	for (at = 0; at < len; at += (ssize_t)strlen(list + at) + 1) {
-		static _Thread_local unsigned char value[VALUE_MAX];
-		ssize_t got;
-
 		if (mem_list_has(of_machine, list + at) ||
 		    (skip && skip(list + at)))
 			continue;
-		got = *name ? lgetxattr(path, list + at, value, sizeof(value))
-			    : getxattr(path, list + at, value, sizeof(value));
-		if (got < 0 && is_xattr_unsupported(errno))
-			continue;
-		if (got < 0)
-			return fail_errno(err, "read extended attribute %s",
-					  text_quote(list + at));
-		xattrs_add(&x, list + at, value, (size_t)got);
+		if (add_xattr(&from, list + at, &x, err) < 0)
+			return -err->num;
 	}
 	*ret = x;
 	x = (struct xattrs){0};
