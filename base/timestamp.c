@@ -11,6 +11,12 @@ int timestamp_compare(struct timestamp a, struct timestamp b)
 	return 0;
 }
 
+void timestamp_raise(struct timestamp *latest, struct timestamp t)
+{
+	if (timestamp_compare(*latest, t) < 0)
+		*latest = t;
+}
+
 struct timestamp timestamp_now(void)
 {
 	struct timespec now;

@@ -12,6 +12,8 @@ struct timestamp {
 
 /* Returns a negative number, 0 or a positive number as strcmp(3). */
 int timestamp_compare(struct timestamp a, struct timestamp b);
+/* Sets *latest to t if t is later. */
+void timestamp_raise(struct timestamp *latest, struct timestamp t);
 
 /* The time of CLOCK_REALTIME. */
 struct timestamp timestamp_now(void);

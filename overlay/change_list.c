@@ -86,10 +86,34 @@ void change_list_add(struct change_list *list, const char *path,
 			list->items[list->count - 1].now.chattr = 0;
 }
 
-void change_list_touch(struct change_list *list, const char *path)
+static void add_touched(struct change_list *list, const char *path)
 {
 	GROW(list->touched, list->touched_count, list->touched_capacity);
-	list->touched[list->touched_count++] = copy_listed_path(list, path);
+	list->touched[list->touched_count++] = path;
+}
+
+void change_list_append(struct change_list *to, struct change_list *from)
+{
+	struct change_names **last = &from->names;
+	size_t i;
+
+	for (i = 0; i < from->count; i++)
+		*VEC_ADD(to) = from->items[i];
+	for (i = 0; i < from->touched_count; i++)
+		add_touched(to, from->touched[i]);
+	timestamp_raise(&to->newest, from->newest);
+	timestamp_raise(&to->newest_below, from->newest_below);
+	while (*last)
+		last = &(*last)->next;
+	*last = to->names;
+	to->names = from->names;
+	from->names = NULL;
+	change_list_free(from);
+}
+
+void change_list_touch(struct change_list *list, const char *path)
+{
+	add_touched(list, copy_listed_path(list, path));
 }
 
 void change_list_unreadable(struct change_list *list, const char *path,

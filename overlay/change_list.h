@@ -102,6 +102,10 @@ struct change_list {
 /* Frees all items and paths and empties the list. */
 void change_list_free(struct change_list *list);
 
+/* Moves all of `from`, which follows `to` in the order of the paths, to its
+ * end. Neither has moves; `from` is empty then. */
+void change_list_append(struct change_list *to, struct change_list *from);
+
 /* Adds a change; the caller adds in the order of path_compare(). path is
  * copied. old NULL: added; now NULL: deleted. Sets the flags that follow from
  * now's mode: CHANGE_SETID, CHANGE_NODE. */

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "overlay/change_list.h"
+#include "overlay/scan_range.h"
 #include "overlay/whiteout.h"
 
 /*
@@ -259,6 +260,8 @@ struct frame {
 	int upper, lower; /* -1: absent, or closed temporarily */
 	bool opaque; /* the upper directory hides the lower one's entries */
 	bool is_setgid; /* new entries inherit the directory's group */
+	/* the range begins or ends below this directory */
+	bool has_from, has_until;
 	unsigned int flags; /* flags of all entries of the directory */
 	size_t len; /* length of its path */
 	struct dirlist upper_names, lower_names;
@@ -269,6 +272,7 @@ struct frame {
 struct scan {
 	int upper_fd, lower_fd;
 	const char *const *skip;
+	const char *from, *until; /* scan_range.h */
 	struct change_list list;
 	struct frame *items;
 	size_t count, capacity;
@@ -403,16 +407,10 @@ static int resume_frame(struct scan *s, struct frame *f, struct err *err)
 	return 0;
 }
 
-static void set_if_later(struct timestamp *newest, struct timestamp ctime)
-{
-	if (timestamp_compare(*newest, ctime) < 0)
-		*newest = ctime;
-}
-
 static void note_newest(struct scan *s, struct timestamp ctime)
 {
-	set_if_later(&s->list.newest, ctime);
-	set_if_later(&s->list.newest_below, ctime);
+	timestamp_raise(&s->list.newest, ctime);
+	timestamp_raise(&s->list.newest_below, ctime);
 }
 
 /*
@@ -424,6 +422,8 @@ static int push_frame(struct scan *s, int upper, int lower, const char *name,
 		      bool opaque, unsigned int flags, const struct meta *old,
 		      const struct meta *now, struct err *err)
 {
+	const struct frame *parent = s->count ? &s->items[s->count - 1] : NULL;
+	const char *path = buf_text(&s->path);
 	struct frame f = {
 		.has_upper = upper >= 0,
 		.has_lower = lower >= 0,
@@ -431,6 +431,10 @@ static int push_frame(struct scan *s, int upper, int lower, const char *name,
 		.lower = -1,
 		.opaque = opaque,
 		.is_setgid = now && (now->mode & S_ISGID),
+		.has_from = s->from && (!parent || parent->has_from) &&
+			    path_below(s->from, path),
+		.has_until = s->until && (!parent || parent->has_until) &&
+			     path_below(s->until, path),
 		.flags = flags,
 		.len = s->path.len,
 		.opened = {.fd = -1},
@@ -585,6 +589,20 @@ static int lstat_side(int dirfd, const char *name, struct meta *ret,
 	return !*ret_is_whiteout;
 }
 
+/* The current path is before the range, and not a directory above its start. */
+static bool is_before_range(struct scan *s, const struct frame *f)
+{
+	const char *path = buf_text(&s->path);
+
+	return f->has_from && path_compare(path, s->from) < 0 &&
+	       !path_below(s->from, path);
+}
+
+static bool is_after_range(struct scan *s, const struct frame *f)
+{
+	return f->has_until && path_compare(buf_text(&s->path), s->until) >= 0;
+}
+
 /* Scans one name that one of the sides of the innermost directory has. */
 static int scan_layer_name(struct scan *s, const char *name, bool listed_upper,
 			   struct err *err)
@@ -596,7 +614,8 @@ static int scan_layer_name(struct scan *s, const char *name, bool listed_upper,
 	int has_u, has_l;
 
 	set_scan_path(s, f.len, name);
-	if (mem_list_has(s->skip, buf_text(&s->path)))
+	if (is_before_range(s, &f) || is_after_range(s, &f) ||
+	    mem_list_has(s->skip, buf_text(&s->path)))
 		return 0;
 	if (strcmp(name, ".git") == 0)
 		flags |= CHANGE_GIT;
@@ -683,7 +702,7 @@ static int start_scan(struct scan *s, struct err *err)
 		return fail_errno(err, "stat the layer");
 	if (!S_ISDIR(p.u.mode) || !S_ISDIR(p.l.mode))
 		return fail(err, ENOTDIR, "the layer is not a directory");
-	set_if_later(&s->list.newest, p.u.ctime);
+	timestamp_raise(&s->list.newest, p.u.ctime);
 	/* All entries of a plain user's layer belong to this user. */
 	if (s->uid != 0) {
 		p.u.uid = p.l.uid;
@@ -701,17 +720,41 @@ static int start_scan(struct scan *s, struct err *err)
 	return s->count ? 0 : -err->num;
 }
 
-int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
-	       struct change_list *ret, struct err *err)
+/* The directories above the range's start belong to an earlier range. */
+static void drop_before_range(struct change_list *list, const char *from)
+{
+	size_t n = 0, touched = 0;
+
+	while (n < list->count && path_compare(list->items[n].path, from) < 0)
+		n++;
+	while (touched < list->touched_count &&
+	       path_compare(list->touched[touched], from) < 0)
+		touched++;
+	list->count -= n;
+	list->touched_count -= touched;
+	if (n)
+		memmove(list->items, list->items + n,
+			list->count * sizeof(*list->items));
+	if (touched)
+		memmove(list->touched, list->touched + touched,
+			list->touched_count * sizeof(*list->touched));
+}
+
+int scan_range(const struct scan_range *range, struct change_list *ret,
+	       struct err *err)
 {
 	AUTO(scan)
-	struct scan s = {.upper_fd = upper_fd,
-			 .lower_fd = lower_fd,
-			 .skip = skip,
+	struct scan s = {.upper_fd = range->upper_fd,
+			 .lower_fd = range->lower_fd,
+			 .skip = range->skip,
+			 .from = range->from,
+			 .until = range->until,
 			 .uid = geteuid()};
 
 	if (start_scan(&s, err) < 0 || scan_frames(&s, err) < 0)
 		return err_context(err, "scan the run's layer");
+	if (s.from)
+		drop_before_range(&s.list, s.from);
 	/* The list already has the order of path_compare(): entries are read in
 	 * the order of their names, and directories are entered at once. */
 	*ret = s.list;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,10 @@ enum { NAME_LEN = 2 * sizeof(uint64_t) + 1 };
 /* Process-wide: the state directory, and the locked directory of the notes once
  * this process has made one. */
 static int state = -1, notes = -1;
+
+/* Held while entries have added bits: two hard links are one inode, and another
+ * thread would take these bits for its own ones. */
+static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 struct chmod_note {
 	char *path; /* relative to the state directory */
@@ -83,13 +88,14 @@ void temp_chmod_free(struct temp_chmod *o)
 		if (fd_chmod(o->fd, o->mode) == 0 && notes >= 0)
 			(void)unlinkat(notes, name, 0);
 		(void)close(o->fd);
+		(void)pthread_mutex_unlock(&mutex);
 	}
 	*o = (struct temp_chmod){.fd = -1};
 	errno = saved;
 }
 
-int temp_chmod_open(int path_fd, int flags, uint32_t want,
-		    struct temp_chmod *ret, struct err *err)
+static int open_with_bits(int path_fd, int flags, uint32_t want,
+			  struct temp_chmod *ret, struct err *err)
 {
 	struct meta m;
 	int fd;
@@ -108,12 +114,22 @@ int temp_chmod_open(int path_fd, int flags, uint32_t want,
 	make_chmod_note(path_fd, &m);
 	fd = fd_chmod(path_fd, m.mode | want) < 0 ? -1
 						  : fd_reopen(path_fd, flags);
-	if (fd < 0) {
-		(void)fail_errno(err,
-				 "change the mode of an entry of the layer");
+	return fd < 0 ? fail_errno(err,
+				   "change the mode of an entry of the layer")
+		      : fd;
+}
+
+int temp_chmod_open(int path_fd, int flags, uint32_t want,
+		    struct temp_chmod *ret, struct err *err)
+{
+	int fd;
+
+	(void)pthread_mutex_lock(&mutex);
+	fd = open_with_bits(path_fd, flags, want, ret, err);
+	if (ret->fd < 0)
+		(void)pthread_mutex_unlock(&mutex);
+	else if (fd < 0)
 		temp_chmod_free(ret);
-		return -err->num;
-	}
 	return fd;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/beneath.h"
 #include "base/codec.h"
+#include "overlay/scan_range.h"
 #include "overlay/whiteout.h"
 #include "tests/unit/skip.h"
 
@@ -405,6 +406,73 @@ static void test_open_deep(void **state)
 	lab_close(&lab);
 }
 
+static void make_many(int dir, const char *data)
+{
+	char path[32];
+	int i, k;
+
+	for (i = 0; i < 100; i++) {
+		(void)snprintf(path, sizeof(path), "d%d", i);
+		assert_int_equal(mkdirat(dir, path, 0755), 0);
+		for (k = 0; k < 5; k++) {
+			(void)snprintf(path, sizeof(path), "d%d/f%d", i, k);
+			assert_int_equal(lab_file(dir, path, data), 0);
+		}
+	}
+}
+
+/* Changes all, with the same size; "l" is a link to an unreadable file in each
+ * directory. */
+static int do_many(void *arg)
+{
+	char path[32];
+	int i, k, bad = 0;
+
+	(void)arg;
+	for (i = 0; i < 100; i++) {
+		for (k = 1; k < 5; k++) {
+			(void)snprintf(path, sizeof(path), "d%d/f%d", i, k);
+			bad |= lab_file(AT_FDCWD, path, "after!") < 0;
+		}
+		(void)snprintf(path, sizeof(path), "d%d/l", i);
+		bad |= i ? link("d0/l", path)
+			 : lab_file(AT_FDCWD, path, "link") < 0 ||
+				       chmod(path, 0) < 0;
+		(void)snprintf(path, sizeof(path), "d%d", i);
+		bad |= i % 10 == 9 && chmod(path, 0) < 0;
+	}
+	return bad;
+}
+
+/* So many names are scanned by two threads. */
+static void test_many(void **state)
+{
+	struct change_list whole;
+	struct lab lab;
+	struct err err;
+	size_t i;
+
+	(void)state;
+	lab_open(&lab, "p");
+	make_many(lab.project_fd, "before");
+	assert_int_equal(lab_run(&lab, do_many, NULL), 0);
+	AUTO(change_list) struct change_list list = lab_scan(&lab);
+	assert_int_equal(list.count, 100 * 5 + 10);
+	const struct scan_range all = {.upper_fd = lab.upper_fd,
+				       .lower_fd = lab.project_fd};
+	assert_int_equal(scan_range(&all, &whole, &err), 0);
+	assert_int_equal(whole.count, list.count);
+	for (i = 0; i < list.count; i++) {
+		assert_string_equal(list.items[i].path, whole.items[i].path);
+		assert_int_equal(list.items[i].kind, whole.items[i].kind);
+		assert_int_equal(list.items[i].flags, whole.items[i].flags);
+		assert_int_equal(list.items[i].now.mode,
+				 whole.items[i].now.mode);
+	}
+	change_list_free(&whole);
+	lab_close(&lab);
+}
+
 static void test_open_refuses(void **state)
 {
 	struct lab lab;
@@ -439,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_skip),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_open_refuses),
 		cmocka_unit_test(test_open_deep),
 	};

@@ -12,6 +12,7 @@
 
 #include "base/beneath.h"
 #include "base/codec.h"
+#include "overlay/scan_range.h"
 #include "snapshot/tree/tree.h"
 
 #define COUNT 40
@@ -470,6 +471,39 @@ static int check_change(struct model *lower, struct model *merged,
 	return 0;
 }
 
+/* Two ranges, joined, are the whole, wherever they meet. */
+static int check_ranges(struct lab *lab, const struct change_list *whole)
+{
+	size_t i, k;
+
+	for (i = 0; i < whole->count; i++) {
+		const char *at = whole->items[i].path;
+		struct scan_range r = {.upper_fd = lab->upper_fd,
+				       .lower_fd = lab->project_fd,
+				       .until = at};
+		AUTO(change_list) struct change_list list = {0}, end = {0};
+		struct err err;
+
+		if (scan_range(&r, &list, &err) < 0)
+			return complain("range", at, err.text);
+		r.from = at;
+		r.until = NULL;
+		if (scan_range(&r, &end, &err) < 0)
+			return complain("range", at, err.text);
+		change_list_append(&list, &end);
+		if (list.count != whole->count ||
+		    list.touched_count != whole->touched_count ||
+		    timestamp_compare(list.newest, whole->newest) != 0)
+			return complain("range", at, "other totals");
+		for (k = 0; k < list.count; k++)
+			if (strcmp(list.items[k].path, whole->items[k].path) ||
+			    list.items[k].kind != whole->items[k].kind ||
+			    list.items[k].flags != whole->items[k].flags)
+				return complain("range", at, "other changes");
+	}
+	return 0;
+}
+
 static int check_scan(struct lab *lab, struct model *lower,
 		      struct model *merged)
 {
@@ -489,7 +523,8 @@ static int check_scan(struct lab *lab, struct model *lower,
 		else
 			put_from_upper(lab, &m, c);
 	}
-	bad = bad || compare_models("scan", &m, merged);
+	bad = bad || compare_models("scan", &m, merged) ||
+	      check_ranges(lab, &list);
 	model_free(&m);
 	return bad;
 }
