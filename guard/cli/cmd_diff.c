@@ -215,8 +215,7 @@ static void keep_risky(struct context *context, const struct session *s,
 	AUTO(judgement) struct judgement j = {0};
 	size_t hidden = 0, i;
 
-	judgement_make(context, s, c, &j);
-	(void)judgement_read(&j, JUDGEMENT_ALL);
+	(void)judgement_make(context, s, c, JUDGEMENT_ALL, &j);
 	for (i = 0; i < j.count; i++) {
 		AUTO(mem_list) char **paths = list_risky(&j.views[i], least);
 
@@ -253,8 +252,7 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 	for (i = 0; i < c->root_count; i++)
 		diffshow_sort(&c->roots[i].list);
 	if (verdicts || o->exit_code || o->form == FORM_NAME_STATUS) {
-		judgement_make(context, s, c, &j);
-		complete = judgement_read(&j, bytes_to_read(o));
+		complete = judgement_make(context, s, c, bytes_to_read(o), &j);
 		ret->severe = is_severe(&j);
 	}
 	if (verdicts)
@@ -305,6 +303,14 @@ static int diff_two_runs(struct context *c, const struct session *a,
 	return output_finish() ? got : STATUS_REFUSED;
 }
 
+static bool has_modified(const struct changes *c)
+{
+	struct change_counts n;
+
+	changes_count_all(c, &n);
+	return n.modified > 0;
+}
+
 static int diff(struct context *c, int count, char **argv, int dashed,
 		const struct diff_options *o, struct err *err)
 {
@@ -335,9 +341,6 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return diffsnaps(c, argv, points, count, o, err);
 	if (resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
-	/* The worker loads its libraries while the layer is read. */
-	if (o->form <= FORM_STAT || o->form >= FORM_HTML)
-		parse_prepare(true);
 	got = recover_project(c, p.session.project, err);
 	if (got == -EBUSY)
 		output_print("%s is in use by another guard process",
@@ -353,6 +356,10 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return -err->num;
 	if (resolve_run_check(&p, &changes, err) < 0)
 		return -err->num;
+	/* The worker loads its libraries while risks are judged. */
+	if ((o->form <= FORM_STAT || o->form >= FORM_HTML) &&
+	    has_modified(&changes))
+		parse_prepare(true);
 	/* A diff is shown in any case. */
 	if (changes_total(&changes) &&
 	    changes_edited_mark(c, &p.session, &changes, &unexpected) < 0)

@@ -647,7 +647,7 @@ int html_report_write_run(const char *file, struct context *c,
 	resolve_run_filter(p, &changes);
 	for (i = 0; i < changes.root_count; i++)
 		diffshow_sort(&changes.roots[i].list);
-	judgement_make(c, s, &changes, &j);
-	verdict_make(&j, judgement_read(&j, JUDGEMENT_ALL), &verdict);
+	verdict_make(&j, judgement_make(c, s, &changes, JUDGEMENT_ALL, &j),
+		     &verdict);
 	return html_report_write(file, s, &changes, &j, &verdict, err);
 }

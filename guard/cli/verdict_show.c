@@ -59,7 +59,7 @@ int judged_run_load(struct context *c, const struct resolved_run *p,
 		    exclude_left_out(&plans->roots[i].plan,
 				     &ret->changes.roots[i].list))
 			ret->complete = false;
-	judgement_make(c, s, &ret->changes, &ret->judgement);
+	(void)judgement_make(c, s, &ret->changes, 0, &ret->judgement);
 	return 0;
 }
 
@@ -97,9 +97,10 @@ void verdict_show_keep(struct context *context, const struct session *s,
 {
 	struct err ignored;
 
-	judgement_make(context, s, c, ret_judgement);
-	verdict_make(ret_judgement,
-		     judgement_read(ret_judgement, VERDICT_BYTES), ret);
+	bool complete =
+		judgement_make(context, s, c, VERDICT_BYTES, ret_judgement);
+
+	verdict_make(ret_judgement, complete, ret);
 	(void)verdict_save(s->fd, verdict_show_key(s, c), ret, &ignored);
 }
 

@@ -5,8 +5,12 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/parallel_for.h"
 #include "base/path.h"
 #include "guard/change/apply_log.h"
+
+/* Fewer changes are judged before a thread has started. */
+#define THREADS_MIN 200
 
 void judgement_free(struct judgement *j)
 {
@@ -31,7 +35,7 @@ static void began_files_free(struct began_files *b)
 {
 	size_t i;
 
-	for (i = 0; i < b->view->count; i++)
+	for (i = 0; b->items && i < b->view->count; i++)
 		entry_free(&b->items[i]);
 	free(b->items);
 }
@@ -87,55 +91,24 @@ static void judge_edited_files(struct context *c, const struct session *s,
 
 	for (i = 0; i < v->count; i++)
 		lost += view_is_lost(&v->items[i]);
-	b.items = mem_zalloc((v->count + 1) * sizeof(*b.items));
-	if (lost && s->roots[index].base &&
-	    find_began_files(c, s, index, root, &b, &ignored) == 0)
+	if (!lost || !s->roots[index].base)
+		return;
+	b.items = mem_zalloc(v->count * sizeof(*b.items));
+	if (find_began_files(c, s, index, root, &b, &ignored) == 0)
 		loss_judge_edited(v, s->roots[index].path, c->store, b.items);
 }
 
-static void judge_losses(struct context *c, const struct session *s,
-			 const struct changes *changes, size_t index,
-			 struct judgement *to)
-{
-	struct view *v = &to->views[index];
-
-	if (v->home) {
-		loss_judge_home(v);
-	} else if (index < s->root_count) {
-		loss_judge(v, s->roots[index].path, &to->losses[index]);
-		judge_edited_files(c, s, index, &changes->roots[index], v);
-	}
-}
-
-void judgement_make(struct context *c, const struct session *s,
-		    const struct changes *changes, struct judgement *ret)
-{
-	size_t count = changes->root_count, i, k;
-
-	*ret = (struct judgement){
-		.views = mem_zalloc((count + 1) * sizeof(*ret->views)),
-		.losses = mem_zalloc((count + 1) * sizeof(*ret->losses)),
-		.count = count,
-	};
-	for (i = 0; i < ret->count; i++) {
-		struct view *v = &ret->views[i];
-
-		view_of_changes(&changes->roots[i], v);
-		judge_losses(c, s, changes, i, ret);
-		/* A deletion is judged by its name. */
-		for (k = 0; k < v->count; k++)
-			if (!v->items[k].change->now.mode)
-				view_judge(v, &v->items[k]);
-	}
-}
+/* What a file costs beside its bytes, and one that is judged by its name alone:
+ * in bytes that are judged in the same time. */
+#define COST_OF_FILE 4096u
+#define COST_OF_NAME 400u
 
 /* Of a new file that a tool has made, the name is judged alone. */
 static uint64_t reading_cost(const struct change *c)
 {
 	if (!c->old.mode && risk_in_generated(c->path))
-		return 64;
-	return JUDGEMENT_ENTRY +
-	       (c->old.size < RISK_READ_MAX ? c->old.size : 0) +
+		return COST_OF_NAME;
+	return COST_OF_FILE + (c->old.size < RISK_READ_MAX ? c->old.size : 0) +
 	       (c->now.size < RISK_READ_MAX ? c->now.size : 0);
 }
 
@@ -166,6 +139,76 @@ static bool read_entries(struct judgement *j, bool suspects, uint64_t *bytes)
 bool judgement_read(struct judgement *j, uint64_t bytes)
 {
 	return read_entries(j, true, &bytes) && read_entries(j, false, &bytes);
+}
+
+/* Losses are read in one thread, risks in the other: no field of a view belongs
+ * to both. */
+struct judging {
+	struct context *context;
+	const struct session *session;
+	const struct changes *changes;
+	struct judgement *judgement;
+	uint64_t bytes;
+	bool complete;
+};
+
+static void judge_losses(const struct judging *w, size_t index)
+{
+	const struct session *s = w->session;
+	struct view *v = &w->judgement->views[index];
+
+	if (v->home) {
+		loss_judge_home(v);
+	} else if (index < s->root_count) {
+		loss_judge(v, s->roots[index].path,
+			   &w->judgement->losses[index]);
+		judge_edited_files(w->context, s, index,
+				   &w->changes->roots[index], v);
+	}
+}
+
+static int judge_half(void *arg, size_t half, struct err *err)
+{
+	struct judging *w = arg;
+	struct judgement *j = w->judgement;
+	size_t i;
+
+	(void)err;
+	if (half) {
+		w->complete = judgement_read(j, w->bytes);
+		return 0;
+	}
+	for (i = 0; i < j->count; i++)
+		judge_losses(w, i);
+	return 0;
+}
+
+bool judgement_make(struct context *c, const struct session *s,
+		    const struct changes *changes, uint64_t bytes,
+		    struct judgement *ret)
+{
+	struct judging w = {c, s, changes, ret, .bytes = bytes};
+	size_t count = changes->root_count, total = 0, i, k;
+	struct err ignored;
+
+	*ret = (struct judgement){
+		.views = mem_zalloc((count + 1) * sizeof(*ret->views)),
+		.losses = mem_zalloc((count + 1) * sizeof(*ret->losses)),
+		.count = count,
+	};
+	for (i = 0; i < ret->count; i++) {
+		struct view *v = &ret->views[i];
+
+		view_of_changes(&changes->roots[i], v);
+		total += v->count;
+		/* A deletion is judged by its name. */
+		for (k = 0; k < v->count; k++)
+			if (!v->items[k].change->now.mode)
+				view_judge(v, &v->items[k]);
+	}
+	(void)parallel_for(2, !bytes || total < THREADS_MIN, judge_half, &w,
+			   &ignored);
+	return w.complete;
 }
 
 /* The entries come in the order of their paths. */

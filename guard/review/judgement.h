@@ -2,9 +2,8 @@
  * Losses and risks of all changes of a run, root by root: the input of the
  * verdict and of every fold.
  *
- *	judgement_make()	reads the repository, and files that may be lost
- *	judgement_read()	reads the other files, as many as are allowed
- *	judgement_free()
+ *	judgement_make()	reads the repository, and as many files as
+ *allowed judgement_read()	reads more judgement_free()
  */
 #ifndef GUARD_REVIEW_JUDGEMENT_H
 #define GUARD_REVIEW_JUDGEMENT_H
@@ -24,19 +23,23 @@ struct judgement {
 
 #define JUDGEMENT_ALL UINT64_MAX
 
-/* The changes are borrowed, and their lists keep their order. Judges losses and
- * the risks of deletions. Edits of the user since the run began are no losses,
- * as far as session_base() has filled in the snapshots from then; may open the
- * store. */
-void judgement_make(struct context *c, const struct session *s,
-		    const struct changes *changes, struct judgement *ret);
-/* Judges the risks of the other entries, those first that are suspect by name,
- * as many as have so many bytes, each counted with JUDGEMENT_ENTRY more
- * (JUDGEMENT_ALL: to the end). A number of bytes, not a time: the result must
- * not depend on the load of the machine. true: all are judged. */
-#define JUDGEMENT_ENTRY 4096u
 /* What a list waits for. */
-#define JUDGEMENT_FIRST (2u << 20)
+#define JUDGEMENT_FIRST (1u << 20)
+
+/*
+ * Judges losses, the risks of deletions, and as many other entries as have so
+ * many bytes, those first that are suspect by name; a second thread shares the
+ * work of a large run. A number of bytes, not a time: the result must not
+ * depend on the load of the machine. true: all are judged. The changes are
+ * borrowed, and their lists keep their order. Edits of the user since the run
+ * began are no losses, as far as session_base() has filled in the snapshots
+ * from then; may open the store.
+ */
+bool judgement_make(struct context *c, const struct session *s,
+		    const struct changes *changes, uint64_t bytes,
+		    struct judgement *ret);
+/* Judges so many bytes more (JUDGEMENT_ALL: to the end). true: all are
+ * judged. */
 bool judgement_read(struct judgement *j, uint64_t bytes);
 /* Adds the losses of only copies, which need a consent, to those that are
  * listed already. */

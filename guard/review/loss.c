@@ -418,6 +418,10 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 		return LOSS_COPIED;
 	if (risk_in_generated(c->path))
 		return LOSS_GENERATED;
+	/* The index of the root's repository has no file of a nested one. */
+	if (j->nests.count && j->nests.items[0].git &&
+	    gitcopies_is_staged(j->nests.items[0].git, c->path, &c->old))
+		return LOSS_IN_GIT;
 	git = find_git(j, c->path);
 	if (!git)
 		return c->now.mode && c->now.size ? LOSS_NONE : LOSS_UNKNOWN;

@@ -5,6 +5,7 @@
  */
 #include <fnmatch.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -491,7 +492,7 @@ struct pattern_index {
  * name. The byte is the first one of the part, or '*'; last: the last byte of
  * the name, for names that may begin with any. */
 static struct pattern_index parts, names, last;
-static bool indexed;
+static pthread_once_t indexed = PTHREAD_ONCE_INIT;
 
 /* The list is in the order of the table. */
 static void index_pattern(struct pattern_index *index, char byte,
@@ -530,7 +531,6 @@ static void index_rule_patterns(void)
 			at += len + (at[len] == '|');
 		}
 	}
-	indexed = true;
 }
 
 static bool glob_matches(const char *rule_pattern, size_t len, const char *path)
@@ -615,8 +615,7 @@ const struct risk_rule *risk_name_rule(const char *path, enum risk_as *ret_as)
 	const char *name = path_name(path), *at = path;
 	size_t best = ROWS;
 
-	if (!indexed)
-		index_rule_patterns();
+	(void)pthread_once(&indexed, index_rule_patterns);
 	best = find_best_rule_at(&names, *name, name, best);
 	best = find_best_rule_at(&names, '*', name, best);
 	if (*name)
