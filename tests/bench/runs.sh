@@ -282,11 +282,16 @@ row_kept() {
 			done
 		) >/dev/null 2>&1
 	done
+	# Apart: what a run leaves to the background lasts into the next command.
 	set --
 	for name in fresh kept; do
 		set -- "$@" ${1:+';;'} "run-$name" -d "$base/$name/project" \
 			env GUARD_HOME="$base/$name/state" "$guard" run -q -- true
-		set -- "$@" ';;' "status-$name" -d "$base/$name/project" \
+	done
+	measure 41 30 -w 1 "$@"
+	set --
+	for name in fresh kept; do
+		set -- "$@" ${1:+';;'} "status-$name" -d "$base/$name/project" \
 			env GUARD_HOME="$base/$name/state" "$guard" status
 		set -- "$@" ';;' "diff-$name" -d "$base/$name/small" \
 			env GUARD_HOME="$base/$name/state" "$guard" diff
