@@ -69,6 +69,30 @@ static void recall(struct conflict_session *s, struct review_conflict *c)
 	decisions_recall_conflict(s->prompt.decisions, s->prompt.store, c);
 }
 
+static int add_session_conflict(struct conflict_session *s,
+				const struct apply_plan *a, size_t index,
+				const struct conflict *conflict,
+				struct review_conflicts *to, struct err *err)
+{
+	const struct changeset_root *root = &a->change.roots[index];
+	const struct conflict_trees trees = {
+		.base = &root->base.root,
+		.ours = &root->now.root,
+		.theirs = root->picked ? root->picked : &root->want.root,
+	};
+	struct review_conflict c;
+
+	if (review_conflict_make(s->prompt.store, &trees, conflict->path,
+				 conflict->kind, &c, err) < 0)
+		return -err->num;
+	c.root = index;
+	c.our_label = index ? "yours" : "project";
+	c.their_label = mem_printf("run %s", a->p->session.id);
+	recall(s, &c);
+	*VEC_ADD(to) = c;
+	return 0;
+}
+
 /* The conflicts of plans that were made without choices. */
 static int list_conflicts(struct conflict_session *s, struct apply_plan *a,
 			  struct err *err)
@@ -78,29 +102,65 @@ static int list_conflicts(struct conflict_session *s, struct apply_plan *a,
 
 	for (i = 0; i < a->change.root_count; i++) {
 		const struct changeset_root *root = &a->change.roots[i];
-		const struct conflict_trees trees = {
-			.base = &root->base.root,
-			.ours = &root->now.root,
-			.theirs =
-				root->picked ? root->picked : &root->want.root,
-		};
 
-		for (k = 0; k < root->plan.conflicts.count; k++) {
-			const struct conflict *x =
-				&root->plan.conflicts.items[k];
-			struct review_conflict c;
+		for (k = 0; k < root->plan.conflicts.count; k++)
+			if (add_session_conflict(s, a, i,
+						 &root->plan.conflicts.items[k],
+						 &now, err) < 0) {
+				review_conflict_list_free(&now);
+				return -err->num;
+			}
+	}
+	review_conflict_list_free(&s->list);
+	s->list = now;
+	return 0;
+}
 
-			if (review_conflict_make(s->prompt.store, &trees,
-						 x->path, x->kind, &c,
+static bool is_left(const struct review_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < item->parts; i++)
+		if (item->answers[i] != REVIEW_NO)
+			return false;
+	return true;
+}
+
+/* Which entries belong to changes that are not left; to free. */
+static bool *find_wanted(const struct review *r)
+{
+	bool *wanted = mem_zalloc(r->entry_count + 1);
+	size_t i, k;
+
+	for (i = 0; i < r->count; i++)
+		for (k = 0; k < r->items[i].count && !is_left(&r->items[i]);
+		     k++)
+			wanted[r->items[i].list[k]] = true;
+	return wanted;
+}
+
+int conflict_session_list(struct conflict_session *s,
+			  const struct apply_plan *a,
+			  const struct review *const *reviews, size_t count,
+			  struct err *err)
+{
+	struct review_conflicts now = {0};
+	size_t i, k;
+
+	for (i = 0; i < count; i++) {
+		const struct review *r = reviews[i];
+		auto_free bool *wanted = find_wanted(r);
+
+		a->change.roots[i].picked = NULL;
+		for (k = 0; k < r->clashes.count; k++) {
+			const struct review_clash *c = &r->clashes.items[k];
+
+			if (wanted[c->entry] &&
+			    add_session_conflict(s, a, i, &c->conflict, &now,
 						 err) < 0) {
 				review_conflict_list_free(&now);
 				return -err->num;
 			}
-			c.root = i;
-			c.our_label = i ? "yours" : "project";
-			c.their_label = mem_printf("run %s", a->p->session.id);
-			recall(s, &c);
-			*VEC_ADD(&now) = c;
 		}
 	}
 	review_conflict_list_free(&s->list);

@@ -2,6 +2,7 @@
  * Conflicts of an apply out of a review: plans the apply, shows the conflicts,
  * on the full screen or line by line, and plans again with the decisions.
  *
+ *	conflict_session_list()		from the list of the review
  *	conflict_session_plan()		again after each return to the review
  *	conflict_session_free()
  */
@@ -31,6 +32,13 @@ void conflict_session_free(struct conflict_session *s);
  */
 int conflict_session_plan(struct conflict_session *s, struct apply_plan *a,
 			  enum plan_resolve resolve, struct err *err);
+/* Fills in s->list before an apply is planned: the clashes of the reviews, of
+ * each root in turn, with the changes that are not left in them, as if all of
+ * these are taken. The choices are those that an apply begins with. */
+int conflict_session_list(struct conflict_session *s,
+			  const struct apply_plan *a,
+			  const struct review *const *reviews, size_t count,
+			  struct err *err);
 /* Whether the user decided on a conflict at this path. */
 bool conflict_session_decided(const struct conflict_session *s, size_t root,
 			      const char *path);

@@ -64,6 +64,8 @@ static int make_root_review(struct review_session *v, size_t index,
 	if (review_make(a->c->store, &root->base.root, &root->want.root,
 			&options, &part->review, err) < 0)
 		return -err->num;
+	if (!v->o->resolve)
+		review_add_clashes(&part->review, &root->plan.conflicts);
 	if (index)
 		part->review.prefix = root->prefix;
 	else
@@ -209,8 +211,8 @@ static bool has_unshown_changes(const struct review_session *v,
 /* Changes that were not critical in the review, and are with the files as they
  * are now. One by one; a change with a no is left out. 1: planned again; 0:
  * one of them cannot be applied. */
-static int ask_about_refused(struct review_session *v, struct apply_plan *a,
-			     struct err *err)
+static int ask_for_consents(struct review_session *v, struct apply_plan *a,
+			    struct err *err)
 {
 	bool all = true;
 	size_t i, k;
@@ -263,7 +265,7 @@ static int resolve_conflicts(struct review_session *v, struct apply_plan *a,
 		refused |= a->change.roots[i].plan.refusals.count > 0;
 	}
 	if (refused) {
-		got = ask_about_refused(v, a, err);
+		got = ask_for_consents(v, a, err);
 		if (got <= 0)
 			return got;
 	}
@@ -678,6 +680,21 @@ static int write_html(void *arg, const char *file, struct err *err)
 	return html_report_write_run(file, v->a->c, v->a->p, err);
 }
 
+static int list_screen_conflicts(void *arg, struct review_conflicts **ret,
+				 struct err *err)
+{
+	struct review_session *v = arg;
+	auto_free const struct review **reviews =
+		mem_alloc(v->count * sizeof(*reviews));
+	size_t i;
+
+	for (i = 0; i < v->count; i++)
+		reviews[i] = &v->parts[i].review;
+	*ret = &v->conflicts.list;
+	return conflict_session_list(&v->conflicts, v->a, reviews, v->count,
+				     err);
+}
+
 /* -ENOTTY: no full screen is possible here. */
 static int review_on_screen(struct review_session *v, const char *note,
 			    struct err *err)
@@ -702,6 +719,7 @@ static int review_on_screen(struct review_session *v, const char *note,
 		.mouse = v->o->mouse,
 		.try = try_command,
 		.write_html = write_html,
+		.list_conflicts = list_screen_conflicts,
 		.arg = v,
 		.message = note,
 		.scratch_fd = s->fd,

@@ -661,6 +661,9 @@ static void handle_other_key(struct screen *s, int key)
 	case 'F':
 		filter(s, s->list.pattern, !s->list.open_only);
 		break;
+	case 'c':
+		screen_conflict_show(s);
+		break;
 	case 'i':
 		screen_show_versions(s);
 		break;

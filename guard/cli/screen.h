@@ -46,7 +46,11 @@ struct screen_job {
 		   struct err *err);
 	/* Writes the HTML report to a new file. */
 	int (*write_html)(void *arg, const char *file, struct err *err);
-	void *arg; /* of both */
+	/* The conflicts of changes that are not left, with the choices so far;
+	 * borrowed until the next call. */
+	int (*list_conflicts)(void *arg, struct review_conflicts **ret,
+			      struct err *err);
+	void *arg; /* of all */
 	const char *message; /* shown at the start, escaped; or NULL */
 };
 

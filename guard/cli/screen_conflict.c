@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/cli/review_edit.h"
 #include "guard/cli/screen_private.h"
@@ -22,6 +23,7 @@ struct conflict_screen {
 	struct review_conflicts *list;
 	size_t at, place; /* the conflict, and the place in it */
 	bool warned; /* of open ones, at Enter */
+	bool early; /* from the list, before an apply */
 };
 
 static struct review_conflict *current(const struct conflict_screen *c)
@@ -270,8 +272,10 @@ static bool find_open(struct conflict_screen *c)
 static void go_to_open(struct conflict_screen *c)
 {
 	if (!find_open(c))
-		screen_say(&c->s, "all are decided: Enter applies; [ ] shows "
-				  "them again");
+		screen_say(&c->s,
+			   "all are decided: Enter %s; [ ] shows them "
+			   "again",
+			   c->early ? "goes back" : "applies");
 }
 
 static void choose(struct conflict_screen *c, enum conflict_choice choice)
@@ -421,6 +425,33 @@ static int show_conflict(struct conflict_screen *c)
 	return key;
 }
 
+/* Until the user leaves. true: Enter. */
+static bool show_conflicts(struct conflict_screen *c)
+{
+	bool done = false, back = false;
+
+	if (review_conflict_open(current(c)) == 0 ||
+	    current(c)->choices[0] != CHOICE_OPEN)
+		go_to_open(c);
+	else
+		screen_say(&c->s, "you and the run changed the same lines: "
+				  "which version is applied?");
+	while (!done && !back) {
+		int key = show_conflict(c);
+
+		if (key == SCREEN_KEY_RESIZE)
+			continue;
+		screen_hush(&c->s);
+		back = key == 'q' || key == SCREEN_KEY_ESCAPE ||
+		       key == ('C' & 0x1f) || key == SCREEN_KEY_CLOSED;
+		if (key == '\n')
+			done = c->early || is_done(c);
+		else if (!back)
+			handle_key(c, key);
+	}
+	return done;
+}
+
 bool screen_conflict_run(const struct screen_job *job, struct store *store,
 			 struct review_conflicts *list)
 {
@@ -429,30 +460,56 @@ bool screen_conflict_run(const struct screen_job *job, struct store *store,
 		.store = store,
 		.list = list,
 	};
-	bool done = false, back = false;
 	struct err err;
+	bool done;
 
 	if (screen_open(&c.s, &err) < 0)
 		return false;
-	if (review_conflict_open(current(&c)) == 0 ||
-	    current(&c)->choices[0] != CHOICE_OPEN)
-		go_to_open(&c);
-	else
-		screen_say(&c.s, "you and the run changed the same lines: "
-				 "which version is applied?");
-	while (!done && !back) {
-		int key = show_conflict(&c);
-
-		if (key == SCREEN_KEY_RESIZE)
-			continue;
-		screen_hush(&c.s);
-		back = key == 'q' || key == SCREEN_KEY_ESCAPE ||
-		       key == ('C' & 0x1f) || key == SCREEN_KEY_CLOSED;
-		if (key == '\n')
-			done = is_done(&c);
-		else if (!back)
-			handle_key(&c, key);
-	}
+	done = show_conflicts(&c);
 	screen_close(&c.s);
 	return done;
+}
+
+/* Whether the path is that of an entry of the row, or below it. */
+static bool is_of_row(const struct review_conflict *c,
+		      const struct review_row *row)
+{
+	const struct review_item *item = review_list_item(row);
+	size_t i;
+
+	for (i = 0; c->root == row->root && i < item->count; i++)
+		if (path_below(c->path,
+			       review_entry_at(row->review, item, i)->path))
+			return true;
+	return false;
+}
+
+void screen_conflict_show(struct screen *s)
+{
+	const struct review_row *row = review_list_row(&s->list);
+	struct conflict_screen c = {
+		.s = {.job = s->job, .term = s->term},
+		.early = true,
+	};
+	struct err err;
+	size_t i;
+
+	if (!row)
+		return;
+	if (s->job->list_conflicts(s->job->arg, &c.list, &err) < 0) {
+		screen_say(s, "%s", err.text);
+		return;
+	}
+	if (!c.list->count) {
+		screen_say(s, "no change conflicts with your edits");
+		return;
+	}
+	for (i = c.list->count; i-- > 0;)
+		if (is_of_row(&c.list->items[i], row))
+			c.at = i;
+	c.store = row->review->store;
+	screen_return(&c.s);
+	(void)show_conflicts(&c);
+	screen_return(s);
+	screen_hush(&c.s);
 }

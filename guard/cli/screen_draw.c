@@ -273,6 +273,8 @@ static void draw_row(struct screen *s, const struct layout *l, size_t at)
 		buf_add_text(&detail, loss == LOSS_NO_COPY
 					      ? "  no other copy"
 					      : "  uncommitted work");
+	if (review_has_clash(row->review, item))
+		buf_add_text(&detail, "  conflict");
 	add_detail(row->review, item, &detail);
 	critical = review_needs_consent(row->review, item) || loss >= LOSS_WORK;
 	x = put_text(s, y, x,
@@ -486,8 +488,9 @@ static void draw_bars(struct screen *s)
 	static const char *const list[] = {
 		" y take  n leave  u open   Y N directory  b B bucket  "
 		"s split  e edit  U undo",
-		" Enter text  1-8 bucket  / find  f filter  m seen  C finish  "
-		"? help  q keep",
+		" Enter text  1-8 bucket  / find  f filter  c conflict  C "
+		"finish"
+		"  ? help  q keep",
 	};
 	static const char *const text[] = {
 		" y take  n leave  u open this hunk   Y N file  s split  "

@@ -102,6 +102,7 @@ static const char help[] =
 	"\n"
 	"Conflicts: your changes since the run began are merged where that is\n"
 	"clear; elsewhere an apply first shows the three sides, and asks.\n"
+	"  c  the same now, for the rows with the word conflict\n"
 	"\n"
 	"End\n"
 	"  C  menu: apply, apply and discard the rest, commit, patch, report,\n"

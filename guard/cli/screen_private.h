@@ -88,6 +88,10 @@ bool screen_answer_kind(struct screen *s);
 /* Runs a command of the user in a copy of the run. */
 void screen_try(struct screen *s);
 
+/* screen_conflict.c: the conflicts, beginning with those of the selected row;
+ * the choices are those that an apply begins with. */
+void screen_conflict_show(struct screen *s);
+
 /* screen.c */
 
 /* Takes the terminal, and gives it back. */

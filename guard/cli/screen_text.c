@@ -517,10 +517,14 @@ void screen_text_make(struct screen_text *t, struct review *r,
 	};
 
 	screen_text_clear(t);
-	if (item->here)
+	if (review_has_clash(r, item))
 		add_remark(&m, '!',
-			   "you changed it since the run started: merged, or a "
-			   "conflict at the end");
+			   "you changed it since the run started, and the two "
+			   "conflict: c shows the sides");
+	else if (item->here)
+		add_remark(&m, '!',
+			   "you changed it since the run started: an apply "
+			   "merges the two");
 	add_risk_lines(&m);
 	if (item->move)
 		add_pairs(&m);

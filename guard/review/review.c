@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/state/report.h"
@@ -43,6 +44,9 @@ void review_free(struct review *r)
 		review_item_free(&r->items[i]);
 	for (i = 0; i < r->entry_count; i++)
 		review_entry_free(&r->entries[i]);
+	for (i = 0; i < r->clashes.count; i++)
+		free(r->clashes.items[i].conflict.path);
+	VEC_FREE(&r->clashes);
 	free(r->items);
 	free(r->entries);
 	free(r->above);
@@ -91,6 +95,42 @@ struct change review_change(const struct review_entry *e)
 bool review_is_group(const struct review_item *item)
 {
 	return item->count > (item->move ? 2 : 1);
+}
+
+void review_add_clashes(struct review *r, const struct conflict_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct conflict *c = &list->items[i];
+		auto_free char *at = mem_strdup(c->path);
+		struct review_entry *e = NULL;
+
+		while (*at && !(e = FIND_BY_PATH(at, r->entries, r->entry_count,
+						 path))) {
+			char *parent = path_parent(at);
+
+			free(at);
+			at = parent;
+		}
+		if (!e)
+			continue;
+		e->conflict = true;
+		*VEC_ADD(&r->clashes) = (struct review_clash){
+			.conflict = {c->kind, mem_strdup(c->path)},
+			.entry = (size_t)(e - r->entries),
+		};
+	}
+}
+
+bool review_has_clash(const struct review *r, const struct review_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < item->count; i++)
+		if (r->entries[item->list[i]].conflict)
+			return true;
+	return false;
 }
 
 /* The topmost generated directory below dir on the way to path, to free; NULL:

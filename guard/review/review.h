@@ -39,6 +39,7 @@ struct review_entry {
 	bool node; /* ... or at all */
 	bool set_id; /* special for set-id bits or capabilities */
 	bool here; /* changed in the project meanwhile, too */
+	bool conflict; /* in a way that cannot be merged */
 	bool accepted; /* by the last review_make_accepted() */
 	unsigned int loss; /* enum loss of view.h, which the caller fills in */
 
@@ -79,6 +80,13 @@ struct review_item {
 	size_t added, removed;
 };
 
+/* A path that an apply of all changes cannot merge with the project as it was
+ * when the review began. */
+struct review_clash {
+	struct conflict conflict;
+	size_t entry; /* the number of the entry at the path, or above it */
+};
+
 struct review {
 	struct store *store;
 	const struct entry *base, *want;
@@ -86,6 +94,7 @@ struct review {
 	size_t entry_count, entry_capacity;
 	struct review_item *items; /* in the order in which they are shown */
 	size_t count, capacity;
+	VEC(struct review_clash) clashes;
 	size_t git; /* changes in a .git that are no items */
 	size_t already; /* changes that the project already has */
 	bool part; /* paths were named */
@@ -112,6 +121,10 @@ void review_entry_free(struct review_entry *e);
 int review_make(struct store *store, const struct entry *base,
 		const struct entry *want, const struct review_options *options,
 		struct review *ret, struct err *err);
+
+/* Adds the conflicts of a plan of all changes. */
+void review_add_clashes(struct review *r, const struct conflict_list *list);
+bool review_has_clash(const struct review *r, const struct review_item *item);
 
 /* The items of entries [first, end), all below dir ("" the root), appended. */
 void review_add_items(struct review *r, size_t first, size_t end,

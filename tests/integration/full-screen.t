@@ -69,7 +69,7 @@ looks 'the first screen at 80x24' <<'END'
 
 
  y take  n leave  u open   Y N directory  b B bucket  s split  e edit  U undo
- Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep
+ Enter text  1-8 bucket  / find  f filter  c conflict  C finish  ? help  q keep
 END
 keys j
 shown '>  D !! uploads'
@@ -84,7 +84,7 @@ keys Escape 2 j
 shows 'a hostile name and text leave the screen as it is' \
 	' + a\x1b[2J\x1b[24;1Hb <U+202E> c'
 is "$(sed -n '24p' "$out")" \
-	' Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep' \
+	' Enter text  1-8 bucket  / find  f filter  c conflict  C finish  ? help  q keep' \
 	'the key bar stays in the last line'
 ok 'the sentence of two risks stands once' test \
 	"$(grep -c 'has escape sequences' "$out")" = 1
@@ -130,7 +130,7 @@ looks 'the same screen at 120x30' <<'END'
                                                 |
 
  y take  n leave  u open   Y N directory  b B bucket  s split  e edit  U undo
- Enter text  1-8 bucket  / find  f filter  m seen  C finish  ? help  q keep
+ Enter text  1-8 bucket  / find  f filter  c conflict  C finish  ? help  q keep
 END
 keys '?'
 shows 'a page says how many lines are below it' 'more: space'
@@ -336,15 +336,23 @@ sed -i '10s/.*/by\tme/;30s/.*/me/;1s/.*/first/' both
 printf 'a\0u' >binary
 screen 80 24 'guard review'
 shown 'open 3'
-keys A
-shown 'apply 3 changes to'
-keys a
-shows 'conflicts are shown before an apply' 'Conflict 1 of 3, 3 open: binary'
+says "$out" '>  M    binary  conflict  3 B'
+says "$out" '   M    both  conflict  +2 -2'
+says "$out" 'the two conflict: c shows'
+keys c
+shows 'c shows the conflicts from the list' 'Conflict 1 of 3, 3 open: binary'
 says "$out" 'a file of 3 B'
 keys m
 shows 'markers are only for texts' 'that is not possible here'
 keys t
 shown 'Conflict 2 of 3, 2 open: both, from line 10'
+keys Enter
+shows 'Enter goes back to the list' 'Enter text'
+keys A
+shown 'apply 3 changes to'
+keys a
+shows 'an apply shows the conflicts, with the choices from the list' \
+	'Conflict 2 of 3, 2 open: both, from line 10'
 looks 'the three sides of a conflict at 80x24' <<'END'
  Conflict 2 of 3, 2 open: both, from line 10 of yours on
    7
@@ -435,7 +443,14 @@ guard undo -y -q
 is "$(sed -n '30p' both)" me 'undo restores the version of the user'
 screen 80 24 'guard review'
 shown 'open 3'
-keys A
+keys n
+shown 'no 1'
+keys c
+shows 'c begins with the row, and leaves changes out that are left' \
+	'Conflict 1 of 2, 2 open: both'
+keys q
+shown 'Enter text'
+keys U A
 shown 'apply 3 changes to'
 keys a
 shown 'Conflict 1 of 3, 3 open'
