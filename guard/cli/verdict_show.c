@@ -110,15 +110,19 @@ void verdict_show_renew(struct context *context, const char *run_id)
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	AUTO(judgement) struct judgement j = {0};
 	AUTO(verdict) struct verdict verdict = {0};
+	bool has_store = context->store;
 	struct err ignored;
 
-	if (session_open(context->state.runs_fd, run_id, false, &s, &ignored) <
-		    0 ||
-	    s.state != RUN_ENDED || resolve_run_is_running(&s) ||
-	    changes_load_own(context, &s, &changes, &ignored) < 0)
-		return;
-	changes_find_moves(&changes);
-	verdict_show_keep(context, &s, &changes, &j, &verdict);
+	if (session_open(context->state.runs_fd, run_id, false, &s, &ignored) ==
+		    0 &&
+	    s.state == RUN_ENDED && !resolve_run_is_running(&s) &&
+	    changes_load_own(context, &s, &changes, &ignored) == 0) {
+		changes_find_moves(&changes);
+		verdict_show_keep(context, &s, &changes, &j, &verdict);
+	}
+	/* Opened for reading: the next step of an undo writes. */
+	if (!has_store)
+		store_free(&context->store);
 }
 
 void verdict_show(const struct verdict *v, FILE *to)
