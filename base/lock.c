@@ -2,9 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/text.h"
 
 int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
@@ -34,4 +39,68 @@ int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 	if (got < 0)
 		return fail_errno(err, "lock %s", text_quote(name));
 	return TAKE_FD(fd);
+}
+
+#define LOCKS_MAX (1u << 20)
+
+/* "guard review", or the name of another program. */
+static void add_program(struct buf *to, int pid)
+{
+	AUTO(buf) struct buf comm = {0}, line = {0};
+	auto_free char *comm_path = mem_printf("/proc/%d/comm", pid);
+	auto_free char *line_path = mem_printf("/proc/%d/cmdline", pid);
+	const char *verb;
+	struct err ignored;
+
+	(void)fd_slurp_at(AT_FDCWD, comm_path, 64, &comm, &ignored);
+	(void)fd_slurp_at(AT_FDCWD, line_path, LOCKS_MAX, &line, &ignored);
+	if (comm.len && comm.data[comm.len - 1] == '\n')
+		comm.len--;
+	if (!comm.len)
+		return;
+	buf_add_text(to, " (");
+	text_escape(to, buf_text(&comm), comm.len, false);
+	verb = buf_text(&line);
+	verb += strlen(verb) + 1 < line.len ? strlen(verb) + 1 : strlen(verb);
+	if (strcmp(buf_text(&comm), "guard") == 0 && *verb &&
+	    strspn(verb, "abcdefghijklmnopqrstuvwxyz") == strlen(verb))
+		buf_printf(to, " %s", verb);
+	buf_add_char(to, ')');
+}
+
+char *lock_holders(int fd)
+{
+	AUTO(buf) struct buf locks = {0};
+	struct buf names = {0};
+	char *line, *rest;
+	struct err ignored;
+	struct stat st;
+
+	if (fstat(fd, &st) == 0)
+		(void)fd_slurp_at(AT_FDCWD, "/proc/locks", LOCKS_MAX, &locks,
+				  &ignored);
+	(void)buf_text(&locks);
+	for (line = strtok_r((char *)locks.data, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		unsigned long long inode;
+		int pid;
+
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %*x:%*x:%llu", &pid,
+			   &inode) != 2 ||
+		    inode != st.st_ino || pid <= 0 || pid == getpid())
+			continue;
+		buf_printf(&names, "%sprocess %d", names.len ? ", " : "", pid);
+		add_program(&names, pid);
+	}
+	if (!names.len)
+		buf_add_text(&names, "another guard process");
+	return buf_take_text(&names);
+}
+
+char *lock_holders_at(int dirfd, const char *name)
+{
+	auto_close int fd =
+		openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	return lock_holders(fd);
 }

@@ -13,5 +13,10 @@
  */
 int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 	      struct err *err);
+/* The other processes that hold a lock on the file, from /proc/locks, for
+ * people: "process 123 (guard review)"; "another guard process" if they are
+ * unknown. To free. */
+char *lock_holders(int fd);
+char *lock_holders_at(int dirfd, const char *name);
 
 #endif

@@ -691,15 +691,23 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	return 0;
 }
 
+char *session_holders(const struct session *s)
+{
+	return lock_holders_at(s->fd, LOCK);
+}
+
 static int load_locked(int runs_fd, struct session *s, struct err *err)
 {
 	auto_close int again = -1;
 	struct stat now, ours;
 
 	s->lock_fd = take_session_lock(s->fd, LOCK, false, err);
-	if (s->lock_fd == -EWOULDBLOCK)
-		return fail(err, EBUSY,
-			    "run %s is in use by another guard process", s->id);
+	if (s->lock_fd == -EWOULDBLOCK) {
+		auto_free char *holder = session_holders(s);
+
+		return fail(err, EBUSY, "run %s is in use by %s", s->id,
+			    holder);
+	}
 	if (s->lock_fd < 0)
 		return -err->num;
 	/* Another process may have moved the run to the trash, or closed or

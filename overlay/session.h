@@ -116,6 +116,8 @@ void session_set_name(struct session *s, const char *name);
 /* What messages call the run: its name, otherwise its id. Valid as long as the
  * session. */
 const char *session_label(const struct session *s);
+/* lock_holders_at() of the session's lock. */
+char *session_holders(const struct session *s);
 
 /* Creates runs/<id>/ and its directories, takes the lock and saves the state
  * "new". *ret must be freed with session_free(). */

@@ -109,11 +109,13 @@ int project_open(const char *path, int workspaces_fd, bool make,
 	if (workspace < 0)
 		return workspace;
 	lock = lock_take(workspace, "lock", true, false, err);
-	if (lock == -EWOULDBLOCK)
+	if (lock == -EWOULDBLOCK) {
+		auto_free char *holder = lock_holders_at(workspace, "lock");
+
 		return fail(err, EBUSY,
-			    "%s is in use by another guard process: try again "
-			    "when it has ended",
-			    text_quote(path));
+			    "%s is in use by %s: try again when it has ended",
+			    text_quote(path), holder);
+	}
 	if (lock < 0)
 		return lock;
 	if (unreadable_dirs_recover(workspace, err) < 0)

@@ -649,11 +649,14 @@ int action_lock(int workspace_fd, struct err *err)
 {
 	int lock = lock_take(workspace_fd, "lock", true, false, err);
 
-	return lock == -EWOULDBLOCK
-		       ? fail(err, EBUSY,
-			      "this project is in use by another guard "
-			      "process: try again when it has ended")
-		       : lock;
+	auto_free char *holder = NULL;
+
+	if (lock != -EWOULDBLOCK)
+		return lock;
+	holder = lock_holders_at(workspace_fd, "lock");
+	return fail(err, EBUSY,
+		    "this project is in use by %s: try again when it has ended",
+		    holder);
 }
 
 int action_announce_discard(int workspace_fd, const char *run_id,

@@ -39,11 +39,14 @@ static int open_run(struct context *c, const char *id, bool lock,
 	if (got != -EBUSY ||
 	    session_open(c->state.runs_fd, id, false, &held, &ignored) < 0)
 		return got;
-	if (!resolve_run_is_running(&held))
+	if (!resolve_run_is_running(&held)) {
+		auto_free char *holders = session_holders(&held);
+
 		return fail(err, EBUSY,
-			    "run %s is in use by another guard process: try "
-			    "again when it has ended",
-			    held.id);
+			    "run %s is in use by %s: try again when it has "
+			    "ended",
+			    session_label(&held), holders);
+	}
 	return fail(err, EBUSY,
 		    "run %s is still running: `guard stop %s` ends it, `guard "
 		    "diff %s` shows its changes so far",

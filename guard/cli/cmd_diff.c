@@ -343,8 +343,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return -err->num;
 	got = recover_project(c, p.session.project, err);
 	if (got == -EBUSY)
-		output_print("%s is in use by another guard process",
-			     text_quote(p.session.project));
+		output_print("%s", err->text);
 	else if (got < 0)
 		return got;
 	if (live_suspend(&p.session, &freezer, &unexpected) < 0)

@@ -125,11 +125,14 @@ static int try_exec_in_run(const struct exec_options *v, int *ret_status,
 		return fail(err, EINVAL,
 			    "run %s is %s: its layer can no longer be entered",
 			    session_label(&s), run_state_name(s.state));
-	if (s.live && !resolve_run_is_running(&s))
+	if (s.live && !resolve_run_is_running(&s)) {
+		auto_free char *holder = session_holders(&s);
+
 		return fail(err, EBUSY,
-			    "run %s is in use by another guard process: try "
-			    "again when it has ended",
-			    session_label(&s));
+			    "run %s is in use by %s: try again when it has "
+			    "ended",
+			    session_label(&s), holder);
+	}
 	if (s.state == RUN_NEW && s.live)
 		return fail(err, EAGAIN, "run %s is still starting: try again",
 			    session_label(&s));

@@ -304,8 +304,7 @@ static int check_unfinished(struct context *c, struct status_options *o,
 	}
 	got = recover_project(c, c->project, err);
 	if (got == -EBUSY)
-		output_print("%s is in use by another guard process",
-			     text_quote(c->project));
+		output_print("%s", err->text);
 	return got == -EBUSY ? 0 : got;
 }
 

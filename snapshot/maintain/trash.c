@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "snapshot/maintain/reach.h"
@@ -40,58 +41,20 @@ int trash_open(struct store *s, struct err *err)
 
 /* --- exclusive use --- */
 
-/* Names the other processes with a lock on the file, from /proc/locks; "" when
- * unknown. */
-static void find_store_holders(int lock_fd, struct buf *to)
-{
-	AUTO(buf) struct buf locks = {0};
-	struct err ignored;
-	struct stat st;
-	char *line, *rest;
-
-	if (fstat(lock_fd, &st) < 0 ||
-	    fd_slurp_at(AT_FDCWD, "/proc/locks", 1u << 20, &locks, &ignored) <
-		    0)
-		return;
-	(void)buf_text(&locks);
-	for (line = strtok_r((char *)locks.data, "\n", &rest); line;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		AUTO(buf) struct buf comm = {0};
-		unsigned long long inode;
-		char path[48];
-		int pid;
-
-		if (sscanf(line, "%*d: FLOCK %*s %*s %d %*x:%*x:%llu", &pid,
-			   &inode) != 2 ||
-		    inode != st.st_ino || pid <= 0 || pid == getpid())
-			continue;
-		(void)snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		(void)fd_slurp_at(AT_FDCWD, path, 64, &comm, &ignored);
-		if (comm.len && comm.data[comm.len - 1] == '\n')
-			comm.len--;
-		buf_printf(to, "%sprocess %d", to->len ? ", " : "", pid);
-		if (comm.len)
-			buf_printf(to, " (%s)", buf_text(&comm));
-	}
-}
-
 int trash_exclusive(struct store *s, void (*busy)(void *arg, const char *who),
 		    void *arg, struct err *err)
 {
-	AUTO(buf) struct buf who = {0};
 	int fd = store_get_dir(s)->lock_fd, got;
+	auto_free char *who = NULL;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return fail_errno(err, "lock the store");
-	find_store_holders(fd, &who);
-	if (!who.len)
-		buf_add_text(&who, "another guard process");
+	who = lock_holders(fd);
 	if (!busy)
-		return fail(err, EBUSY, "the store is in use by %s",
-			    buf_text(&who));
-	busy(arg, buf_text(&who));
+		return fail(err, EBUSY, "the store is in use by %s", who);
+	busy(arg, who);
 	do {
 		got = flock(fd, LOCK_EX);
 	} while (got < 0 && errno == EINTR);

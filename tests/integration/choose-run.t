@@ -135,4 +135,27 @@ gives 1 'no older run is taken instead of an unreadable one' guard apply -y
 says "$err" "run $hidden"
 mv "$state/runs/$hidden/away" "$state/runs/$hidden/record"
 ok 'the repaired run is discarded' guard discard -y -q "$hidden"
+# ---- a run that is in use ----
+ok 'a run to review' guard run -q --name held -- sh -c 'echo held >held'
+mkfifo "$T/keys"
+TERM=dumb timeout 60 script -q -e -c 'guard review --plain held' /dev/null \
+	<"$T/keys" >"$T/review" 2>&1 &
+reviewer=$!
+exec 8>"$T/keys"
+while ! grep -q 'Apply ' "$T/review"; do
+	kill -0 "$reviewer" 2>/dev/null || break
+done
+for verb in 'apply -y' 'discard -y' 'exec'; do
+	# shellcheck disable=SC2086 # words
+	guard $verb held true </dev/null >"$out" 2>"$err"
+	no "$verb refuses a run that is in review" test $? -eq 0
+	says "$err" 'run held is in use by process '
+	says "$err" ' (guard review): try again when it has ended'
+done
+echo q >&8
+echo y >&8
+exec 8>&-
+wait "$reviewer"
+ok 'after the review the run can be discarded' guard discard -q -y held
+
 finish
