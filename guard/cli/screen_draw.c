@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/change/changes.h"
+#include "guard/cli/output.h"
 #include "guard/cli/review_show.h"
 #include "guard/cli/screen_private.h"
 #include "guard/review/view.h"
@@ -477,32 +478,68 @@ static void make_text(struct screen *s, const struct layout *l)
 
 /* --- key bar --- */
 
-void screen_draw_bar(struct screen *s, int row, const char *text)
+static void draw_title(struct screen *s, const char *text)
 {
-	screen_term_fill(s->term, row, 0, SCREEN_BAR);
-	put_text(s, row, 0, SCREEN_BAR, text);
+	screen_term_fill(s->term, 0, 0, SCREEN_BAR);
+	put_text(s, 0, 0, SCREEN_BAR, text);
 }
+
+/* Where the last `count` keys of a bar begin. */
+static const char *find_last_keys(const char *bar, int count)
+{
+	const char *at = bar + strlen(bar);
+
+	while (at > bar && count)
+		if (strncmp(--at, "  ", 2) == 0)
+			count--;
+	return at;
+}
+
+/* Keys that do not fit are left out, but for the last ones. */
+static void draw_keys(struct screen *s, int row, const char *bar, int last)
+{
+	const char *end = find_last_keys(bar, last), *at = bar, *next;
+	int x = 0, columns = s->columns - (int)text_width(end);
+
+	screen_term_fill(s->term, row, 0, SCREEN_BAR);
+	for (; at < end; at = next) {
+		next = strstr(at + 1, "  ");
+		if (!next || next > end)
+			next = end;
+		if (x + (int)(next - at) > columns)
+			break;
+		x = screen_term_put(s->term, row, x, SCREEN_BAR, at,
+				    (size_t)(next - at));
+	}
+	put_text(s, row, x, SCREEN_BAR, end);
+}
+
+#define END_KEYS "  C finish  ? help  q keep"
+#define END_KEYS_COUNT 3
 
 static void draw_bars(struct screen *s)
 {
-	static const char *const list[] = {
-		" y take  n leave  u open   Y N directory  b B bucket  "
-		"s split  e edit  U undo",
-		" Enter text  1-8 bucket  / find  f filter  c conflict  C "
-		"finish"
-		"  ? help  q keep",
-	};
-	static const char *const text[] = {
-		" y take  n leave  u open this hunk   Y N file  s split  "
-		"e edit  U undo",
-		" { } hunk  [ ] file  Esc list  / find  m seen  C finish  "
-		"? help  q keep",
-	};
-	int i;
+	int row = s->rows - BAR_ROWS;
 
-	for (i = 0; i < BAR_ROWS; i++)
-		screen_draw_bar(s, s->rows - BAR_ROWS + i,
-				s->in_text ? text[i] : list[i]);
+	if (s->in_text) {
+		draw_keys(s, row,
+			  " y take  n leave  u open this hunk  Y N file  "
+			  "s split  e edit  = alike  U undo  m seen",
+			  0);
+		draw_keys(s, row + 1,
+			  " { } hunk  [ ] file  Esc list  w words  i versions  "
+			  "t test  / find  c conflict" END_KEYS,
+			  END_KEYS_COUNT);
+	} else {
+		draw_keys(s, row,
+			  " y take  n leave  u open  Y N directory  b B bucket"
+			  "  A rest  U undo  = alike  s split  e edit  m seen",
+			  0);
+		draw_keys(s, row + 1,
+			  " Enter text  1-8 bucket  / find  t test  c conflict"
+			  "  f filter  i versions  w words  v verdict" END_KEYS,
+			  END_KEYS_COUNT);
+	}
 }
 
 void screen_draw_message(struct screen *s, const char *text)
@@ -514,11 +551,24 @@ void screen_draw_message(struct screen *s, const char *text)
 
 static bool draw_too_small(struct screen *s)
 {
+	AUTO(buf) struct buf text = {0};
+	const char *line;
+	int row = 0;
+
 	if (s->rows >= SCREEN_ROWS_LEAST && s->columns >= SCREEN_COLUMNS_LEAST)
 		return false;
-	put_text(s, 0, 0, SCREEN_BOLD, "The window is too small: 60x15.");
-	put_text(s, 1, 0, SCREEN_PLAIN, "q keeps all and quits.");
-	screen_term_end(s->term, 1, 0);
+	(void)output_wrap(&text,
+			  "The window is too small: 60x15. q keeps all and "
+			  "quits.",
+			  0, 0, (size_t)s->columns);
+	for (line = buf_text(&text); *line; line += *line == '\n') {
+		size_t len = strcspn(line, "\n");
+
+		(void)screen_term_put(s->term, row++, 0, SCREEN_BOLD, line,
+				      len);
+		line += len;
+	}
+	screen_term_end(s->term, 0, 0);
 	return true;
 }
 
@@ -564,12 +614,12 @@ void screen_draw_page(struct screen *s, const char *title,
 	rows = (size_t)s->rows - 3;
 	if (*top + rows > count)
 		*top = count > rows ? count - rows : 0;
-	screen_draw_bar(s, 0, title);
+	draw_title(s, title);
 	for (i = 0; i < rows && *top + i < count; i++)
 		draw_line(s, page, *top + i, 1 + (int)i, 0, false);
 	draw_more(s, s->rows - 2, *top + rows, count);
 	if (s->message)
 		put_text(s, s->rows - 2, 0, SCREEN_BOLD, s->message);
-	screen_draw_bar(s, s->rows - 1, bar);
+	draw_keys(s, s->rows - 1, bar, 1);
 	screen_term_end(s->term, 1, 0);
 }

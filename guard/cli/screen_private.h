@@ -52,8 +52,6 @@ bool screen_row_at(const struct screen *s, int row, int column, size_t *ret_at);
 /* The same for a line of the text. */
 bool screen_line_at(const struct screen *s, int row, int column,
 		    size_t *ret_at);
-/* One row with a key bar: words of one letter or two are keys. */
-void screen_draw_bar(struct screen *s, int row, const char *text);
 /* A title, lines and a key bar instead of list and text; top is kept inside
  * the lines. */
 void screen_draw_page(struct screen *s, const char *title,

@@ -68,8 +68,8 @@ looks 'the first screen at 80x24' <<'END'
 
 
 
- y take  n leave  u open   Y N directory  b B bucket  s split  e edit  U undo
- Enter text  1-8 bucket  / find  f filter  c conflict  C finish  ? help  q keep
+ y take  n leave  u open  Y N directory  b B bucket  A rest  U undo  = alike
+ Enter text  1-8 bucket  / find  t test  c conflict  C finish  ? help  q keep
 END
 keys j
 shown '>  D !! uploads'
@@ -84,7 +84,7 @@ keys Escape 2 j
 shows 'a hostile name and text leave the screen as it is' \
 	' + a\x1b[2J\x1b[24;1Hb <U+202E> c'
 is "$(sed -n '24p' "$out")" \
-	' Enter text  1-8 bucket  / find  f filter  c conflict  C finish  ? help  q keep' \
+	' Enter text  1-8 bucket  / find  t test  c conflict  C finish  ? help  q keep' \
 	'the key bar stays in the last line'
 ok 'the sentence of two risks stands once' test \
 	"$(grep -c 'has escape sequences' "$out")" = 1
@@ -129,14 +129,16 @@ looks 'the same screen at 120x30' <<'END'
                                                 |
                                                 |
 
- y take  n leave  u open   Y N directory  b B bucket  s split  e edit  U undo
- Enter text  1-8 bucket  / find  f filter  c conflict  C finish  ? help  q keep
+ y take  n leave  u open  Y N directory  b B bucket  A rest  U undo  = alike  s split  e edit  m seen
+ Enter text  1-8 bucket  / find  t test  c conflict  f filter  i versions  w words  v verdict  C finish  ? help  q keep
 END
 keys '?'
 shows 'a page says how many lines are below it' 'more: space'
 keys G
 tm resize-window -x 50 -y 10
 shows 'a window that is too small says so' 'The window is too small: 60x15.'
+tm resize-window -x 20 -y 10
+shows 'in words that are not cut' 'small: 60x15. q'
 tm resize-window -x 80 -y 24
 shows 'in a larger one the review goes on' 'Enter text'
 keys q
