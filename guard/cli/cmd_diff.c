@@ -134,7 +134,7 @@ static void print_diff(const struct session *s, struct changes *c,
 	if (form != FORM_TEXT) {
 		for (i = 0; i < c->root_count; i++)
 			diffshow_lines(&c->roots[i],
-				       j->count ? &j->views[i] : NULL, form);
+				       j->count ? &j->views[i] : NULL, o);
 		return;
 	}
 	print_texts(s, c, j, o);

@@ -427,18 +427,62 @@ static const char *risk_mark(struct view *v, const struct change *c, bool all)
 					      : "";
 }
 
-static void print_stat(const struct changes_root *g, struct view *view)
+static void stat_change(const struct changes_root *g, struct view *view,
+			const struct change *c)
+{
+	const struct change_move m = in_place(c);
+	struct line_counts n = {0};
+	AUTO(buf) struct buf b = {0};
+	const char *mark;
+
+	text_escape_name(&b, g->prefix);
+	text_escape_name(&b, c->path);
+	/* For a deleted file its lines. */
+	if (is_text_change(c) && !too_large(c))
+		count_move_lines(&m, g, &n);
+	if (n.text)
+		add_line_counts(&n, &b);
+	else
+		changes_detail(c, &b);
+	mark = risk_mark(view, c, true);
+	(void)printf("%c%s%s%s\n", changes_letter(c->kind), mark,
+		     *mark ? " " : "  ", buf_text(&b));
+}
+
+/* The lines of its files are not counted. */
+static void stat_fold(const struct changes_root *g, const struct fold *fold)
+{
+	AUTO(buf) struct buf b = {0};
+	bool deleted = !fold->added && !fold->modified;
+
+	text_escape_name(&b, g->prefix);
+	text_escape_name(&b, fold->dir);
+	buf_add_text(&b, "/  ");
+	fold_text(fold, &b);
+	(void)printf("%c%s%s\n",
+		     deleted			    ? 'D'
+		     : fold->kind == FOLD_GENERATED ? 'G'
+						    : 'A',
+		     fold->lost ? "!! " : "  ", buf_text(&b));
+}
+
+/* Each fold stands at its first entry. */
+static void print_stat(const struct changes_root *g, struct view *view,
+		       struct view *marks, bool full)
 {
 	const struct change_list *list = &g->list;
+	AUTO(folds) struct folds folds = {0};
+	auto_free bool *shown = NULL;
 	bool moves = false;
-	const char *mark;
 	size_t i;
 
+	fold_make(view, full, &folds);
+	shown = mem_zalloc(folds.list.count + 1);
 	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
-		AUTO(buf) struct buf b = {0};
-		const struct change_move m = in_place(c);
-		struct line_counts n = {0};
+		const struct view_entry *e = view_find(view, c->path);
+		const struct fold *fold =
+			e ? fold_of(&folds, (size_t)(e - view->items)) : NULL;
 
 		if (!moves && c->kind != CHANGE_DELETED) {
 			moves = true;
@@ -446,18 +490,12 @@ static void print_stat(const struct changes_root *g, struct view *view)
 		}
 		if (changes_is_moved(list, c))
 			continue;
-		text_escape_name(&b, g->prefix);
-		text_escape_name(&b, c->path);
-		/* For a deleted file its lines. */
-		if (is_text_change(c) && !too_large(c))
-			count_move_lines(&m, g, &n);
-		if (n.text)
-			add_line_counts(&n, &b);
-		else
-			changes_detail(c, &b);
-		mark = risk_mark(view, c, true);
-		(void)printf("%c%s%s%s\n", changes_letter(c->kind), mark,
-			     *mark ? " " : "  ", buf_text(&b));
+		if (!fold || fold->kind == FOLD_NONE)
+			stat_change(g, marks, c);
+		else if (!shown[fold - folds.list.items])
+			stat_fold(g, fold);
+		if (fold)
+			shown[fold - folds.list.items] = true;
 	}
 }
 
@@ -482,15 +520,19 @@ static void print_move_names(const struct changes_root *g)
 }
 
 void diffshow_lines(const struct changes_root *g, struct view *view,
-		    enum diff_form form)
+		    const struct diff_options *o)
 {
+	AUTO(view) struct view own = {0};
+	enum diff_form form = o->form;
 	size_t i;
 
 	if (form == FORM_NAME_STATUS)
 		print_move_names(g);
 
 	if (form == FORM_STAT) {
-		print_stat(g, view);
+		if (!view)
+			view_of_changes(g, &own);
+		print_stat(g, view ? view : &own, view, o->full);
 		return;
 	}
 	for (i = 0; i < g->list.count; i++) {

@@ -57,9 +57,9 @@ void diffshow_texts(struct view *v, const struct folds *f,
 bool diffshow_has_compared(void);
 /* A line each: not FORM_TEXT, not FORM_JSON. view: of the same changes, for the
  * marks "!" (a loss of work, a high risk) and "!!" (the loss of an only copy, a
- * critical risk) behind the letter; NULL: none. */
+ * critical risk) behind the letter; NULL: none. --stat is folded. */
 void diffshow_lines(const struct changes_root *g, struct view *view,
-		    enum diff_form form);
+		    const struct diff_options *o);
 /* "Look at these first": files that were overwritten and are a loss, and risks
  * from RISK_HIGH on, see risk.h. A section on stdout, nothing when there is
  * none. */

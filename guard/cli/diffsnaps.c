@@ -375,7 +375,7 @@ static void print_differences(const struct point_pair *s,
 		(void)printf("%s\n", buf_text(&b));
 	}
 	if (form != FORM_TEXT) {
-		diffshow_lines(root, NULL, form);
+		diffshow_lines(root, NULL, o);
 		return;
 	}
 	view_of_changes(root, &view);

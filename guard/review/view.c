@@ -412,6 +412,7 @@ bool view_is_suspect(struct view *v, const struct view_entry *e)
 	return v->root->above || (v->hooks && path_below(c->path, v->hooks)) ||
 	       c->flags & (CHANGE_SETID | CHANGE_ACL | CHANGE_NODE) ||
 	       c->kind == CHANGE_TYPE || S_ISLNK(c->now.mode) ||
+	       (!c->old.mode && risk_by_shape(c->path)) ||
 	       (!S_ISDIR(c->now.mode) && risk_by_name(c->path, &level) &&
 		level > RISK_NOTE);
 }

@@ -121,6 +121,9 @@ char *risk_above(const char *root);
 /* The time when a file of that name is executed, as the rest of a sentence
  * behind "runs ", and its level; NULL: never. */
 const char *risk_by_name(const char *path, enum risk_level *ret_level);
+/* Whether a new file of that name is a risk by the characters of the name, such
+ * as invisible ones. */
+bool risk_by_shape(const char *path);
 
 /*
  * risk_user.c: adds the rules of a text, in the format of the man page's

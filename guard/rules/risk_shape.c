@@ -211,30 +211,45 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 			      buf_text(&target));
 }
 
+/* The shape of a name by itself, or -1. */
+static int find_name_shape(const char *path)
+{
+	const char *name = path_name(path);
+	size_t len = strlen(name);
+
+	if (risk_hides_text(name) || strpbrk(name, "\t\n\v\f\r"))
+		return SHAPE_HIDDEN;
+	if (*name == '-')
+		return SHAPE_OPTION;
+	if (len && name[len - 1] == ' ')
+		return SHAPE_BLANK;
+	if (risk_count_lookalikes(name, len))
+		return SHAPE_ALIKE;
+	if (strcmp(name, ".git") == 0)
+		return SHAPE_GIT;
+	if (strcasecmp(name, ".git") == 0)
+		return SHAPE_GIT_CASE;
+	if (strcmp(name, "HEAD") == 0 && !path_has_part(path, ".git"))
+		return SHAPE_GIT_HEAD;
+	return -1;
+}
+
+bool risk_by_shape(const char *path)
+{
+	return find_name_shape(path) >= 0;
+}
+
 static void judge_name(const struct risk_file *f, struct risks *r)
 {
-	const char *name = path_name(f->path);
-	size_t len = strlen(name);
+	int shape = find_name_shape(f->path);
 
 	if (f->old_mode)
 		return;
 	if (f->twin)
 		risk_add_line(r, &table[SHAPE_TWIN], RISK_NONE, 0, NULL,
 			      f->twin);
-	if (risk_hides_text(name) || strpbrk(name, "\t\n\v\f\r"))
-		add_shape(r, SHAPE_HIDDEN);
-	else if (*name == '-')
-		add_shape(r, SHAPE_OPTION);
-	else if (len && name[len - 1] == ' ')
-		add_shape(r, SHAPE_BLANK);
-	else if (risk_count_lookalikes(name, len))
-		add_shape(r, SHAPE_ALIKE);
-	else if (strcmp(name, ".git") == 0)
-		add_shape(r, SHAPE_GIT);
-	else if (strcasecmp(name, ".git") == 0)
-		add_shape(r, SHAPE_GIT_CASE);
-	else if (strcmp(name, "HEAD") == 0 && !path_has_part(f->path, ".git"))
-		add_shape(r, SHAPE_GIT_HEAD);
+	if (shape >= 0)
+		add_shape(r, shape);
 }
 
 static void judge_mode(const struct risk_file *f, struct risks *r)

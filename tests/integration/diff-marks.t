@@ -47,6 +47,37 @@ gives 0 '--risk keeps losses' guard diff --risk=critical --name-only
 is "$(cat "$out")" copy 'of an only copy'
 guard discard -y -q
 
+ok 'a run adds names with invisible characters' guard run -q -- sh -c '
+	echo x >"$(printf "bidi\342\200\256gpj.sh")"
+	echo x >"$(printf "zero\342\200\213width")"; echo x >./-rf; echo x >plain'
+gives 0 '--name-status marks them' guard diff --name-status
+says "$out" "A!${tab}bidi<U+202E>gpj.sh"
+says "$out" "A!${tab}zero<U+200B>width"
+says "$out" "A!${tab}-rf"
+says "$out" "A${tab}plain"
+guard discard -y -q
+
+mkdir photos
+for n in 1 2 3 4; do echo "photo $n" >photos/$n; done
+ok 'a run fills and deletes directories' guard run -q -- sh -c '
+	mkdir -p node_modules/a new; rm -r photos src
+	for n in $(seq 30); do echo $n >node_modules/a/$n.js; done
+	for n in $(seq 25); do echo new $n >new/$n; done; echo 21 >>text'
+gives 0 '--stat folds them' guard diff --stat
+says "$out" 'G  node_modules/  +30'
+says "$out" 'A  new/  25 new files'
+says "$out" 'D!! photos/  all 4 files, 32 B  !! no other copy'
+says "$out" 'M  text  +1 -0'
+silent "$out" 30.js
+gives 0 'but with --full' guard diff --stat --full
+says "$out" 'A  node_modules/a/30.js  +1 -0'
+says "$out" 'D!! photos/4'
+guard snapshot -q
+gives 0 '--name-status is one line per path' guard diff --name-status
+says "$out" "A${tab}node_modules/a/30.js"
+guard discard -y -q
+rm -r photos
+
 ok 'a run plants a task' guard run -q -- sh -c '
 	mkdir .vscode
 	echo "{\"tasks\":[{\"command\":\"x\",\"runOptions\":{\"runOn\":\"folderOpen\"}}]}" \
