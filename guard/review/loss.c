@@ -446,9 +446,10 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 
 static bool is_edited(const struct change *c, const struct entry *began)
 {
-	return S_ISREG(began->mode) && began->size &&
-	       (began->size != c->old.size ||
-		timestamp_compare(began->mtime, c->old.mtime) != 0);
+	return !began->mode ||
+	       (S_ISREG(began->mode) && began->size &&
+		(began->size != c->old.size ||
+		 timestamp_compare(began->mtime, c->old.mtime) != 0));
 }
 
 /* Whether the run destroys bytes that the file had when the run began. */
@@ -459,6 +460,8 @@ static bool is_lost_since(struct judge *j, struct store *store,
 	const struct gitcopies *git = find_git(j, c->path);
 	struct err ignored;
 
+	if (!began->mode)
+		return false;
 	if (!git || began->size > LOSS_TEXT_MAX ||
 	    content_append(store, &began->content, &old, &ignored) < 0)
 		return true;

@@ -50,8 +50,8 @@ later() {
 }
 
 cp src/f2.c "$T/f2.c"
-verdict 'rm src/f6.c; sed -i 1d src/f4.c src/f5.c'
-later 'for i in 4 5 6; do seq 3 >>src/f$i.c; done'
+verdict 'rm -r src/f6.c docs; sed -i 1d src/f4.c src/f5.c'
+later 'for i in 4 5 6; do seq 3 >>src/f$i.c; done; echo mine >docs/mine'
 is "$(cat "$T/verdict")" '' \
 	'edits of the user since the run began are no work that it lost'
 guard apply -y "$run" src/f5.c >/dev/null 2>&1
@@ -59,6 +59,7 @@ later 'seq 4 6 >>src/f5.c'
 is "$(cat "$T/verdict")" '' 'not after an apply of a part, either'
 dropped
 git checkout -q src/f4.c src/f5.c src/f6.c
+rm docs/mine
 verdict 'git checkout -q -- src/f2.c'
 later 'seq 4 9 >>src/f2.c'
 is "$(cat "$T/verdict")" ' !! 1 file lost uncommitted work: src/f2.c' \
