@@ -519,8 +519,8 @@ void screen_text_make(struct screen_text *t, struct review *r,
 	screen_text_clear(t);
 	if (review_has_clash(r, item))
 		add_remark(&m, '!',
-			   "you changed it since the run started, and the two "
-			   "conflict: c shows the sides");
+			   "you changed it, too, and the two conflict: c shows "
+			   "the sides");
 	else if (item->here)
 		add_remark(&m, '!',
 			   "you changed it since the run started: an apply "
