@@ -341,7 +341,8 @@ gives 0 'apply of paths that the user deleted too is accepted' \
 says "$err" 'nothing left to apply'
 gives 0 'diff of such a path is accepted' guard diff file
 says "$out" 'no changes'
-gives 1 'apply of an unknown path is refused' guard apply -y fil
+# A name with a dot is not the start of a run's name.
+gives 1 'apply of an unknown path is refused' guard apply -y fil.
 says "$err" 'no such run, file or change'
 gives 1 'discard of a path without a change is refused' guard discard -y file
 says "$err" "the run has no change at 'file'"
