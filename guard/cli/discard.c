@@ -1,6 +1,8 @@
 #include "guard/cli/discard.h"
 
 #include <errno.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "guard/agent/agent.h"
 #include "guard/agent/home_versions.h"
@@ -13,6 +15,7 @@
 #include "guard/cli/listing.h"
 #include "guard/change/partial_discard.h"
 #include "guard/change/resolve_run.h"
+#include "restore/workspace.h"
 #include "guard/cli/verdict_show.h"
 
 #define TRASH_SECONDS (7 * 24 * 3600)
@@ -89,6 +92,28 @@ static void prepare_put_back(struct context *c, struct session *s,
 			    text_quote(*path), name, name);
 }
 
+/* The records of a discard. */
+#define SPACE_LEAST ((uint64_t)256 << 10)
+
+/* On a full disk a discard has to write its records before anything is freed:
+ * then the stat cache goes, which the next snapshot makes again. */
+static void make_space(struct context *c, const char *project)
+{
+	auto_close int workspace = -1;
+	auto_free char *cache = NULL;
+	struct statvfs fs;
+	struct err ignored;
+
+	if (fstatvfs(c->state.fd, &fs) < 0 ||
+	    (uint64_t)fs.f_bavail * fs.f_frsize >= SPACE_LEAST)
+		return;
+	workspace = workspace_open(c->state.workspaces_fd, project, false,
+				   &ignored);
+	cache = workspace < 0 ? NULL : workspace_cache_path(workspace);
+	if (cache)
+		(void)unlink(cache);
+}
+
 static int discard_all(struct context *c, struct resolved_run *p,
 		       const struct discard_choice *how, struct err *err)
 {
@@ -106,6 +131,9 @@ static int discard_all(struct context *c, struct resolved_run *p,
 		output_print("run %s has %s that you have not imported (guard "
 			     "import %s)",
 			     session_label(s), left, session_label(s));
+	/* What was stored to find commits, as far as there was space. */
+	if (!left)
+		store_free(&c->store);
 	prepare_put_back(c, s, how, &back);
 	if (!output_confirm(how->yes, "guard: discard all changes of %s?", run))
 		return STATUS_REFUSED;
@@ -113,6 +141,7 @@ static int discard_all(struct context *c, struct resolved_run *p,
 	    home_undo_execute(&back.undo, &back.home, err) < 0)
 		return err_context(err, "home of %s (--keep-agent skips it)",
 				   back.home.name);
+	make_space(c, s->project);
 	if (retire_discard(c, s, err) < 0)
 		return -err->num;
 	output_print("run %s discarded; guard keeps it for 7 days",

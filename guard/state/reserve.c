@@ -15,6 +15,7 @@
 #define NAME "reserve"
 #define SIZE_MAX_BYTES ((uint64_t)256 << 20)
 #define SIZE_MIN_BYTES ((uint64_t)4 << 20)
+#define SIZE_LEAST_BYTES ((uint64_t)256 << 10)
 #define PERCENT 1
 /* Directory of empty files: inodes for a snapshot, a journal and an action. */
 #define FILES "reserve-files"
@@ -42,6 +43,9 @@ static bool measure_disk_space(int state_fd, struct disk_space *r)
 		r->wanted = SIZE_MAX_BYTES;
 	if (r->wanted < SIZE_MIN_BYTES)
 		r->wanted = SIZE_MIN_BYTES;
+	/* The records of a discard need some blocks on a small disk, too. */
+	while (r->wanted > SIZE_LEAST_BYTES && r->free / PLENTY < r->wanted)
+		r->wanted /= 2;
 	r->held = fstatat(state_fd, NAME, &st, AT_SYMLINK_NOFOLLOW) == 0
 			  ? (uint64_t)st.st_blocks * 512
 			  : 0;

@@ -8,7 +8,7 @@
 #define GUARD_STATE_RESERVE_H
 
 /* Creates the missing reserve when plenty of space is free: 1 % of the file
- * system, at most 256 MiB. Best effort. */
+ * system, at most 256 MiB, and less on a disk that has less. Best effort. */
 void reserve_create(int state_fd);
 
 /* Removes each part of the reserve that is larger than the free space, or the

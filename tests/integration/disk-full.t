@@ -91,4 +91,24 @@ no 'undo deletes the file' test -e made
 gives 2 'prune --trash with --caches is refused' guard prune --trash --caches
 gives 0 'prune --trash --json is accepted' guard prune --trash -y --json
 says "$out" '"done": true'
+
+# --- a disk that is too small for a large reserve ---
+[ "$me" = root ] || finish
+GUARD_HOME=$T/small/state
+state=$GUARD_HOME
+mkdir "$T/small"
+mount -t tmpfs -o size=8m none "$T/small"
+ok 'a run ends there' guard run -q -- touch made
+gives 124 'another fills it' \
+	guard run -q --ro "$T/fill" -- sh "$T/fill" 0
+head -c 9000000 /dev/zero >"$T/small/rest" 2>/dev/null
+is "$(df --output=avail "$T/small" | tail -n 1 | tr -d ' ')" 0 'it is full'
+for run in $(guard status -q); do
+	gives 0 'discard drops a run' guard discard -q -y "$run"
+done
+is "$(guard status -q)" '' 'no run is left'
+rm "$T/small/rest"
+gives 0 'undo restores one' guard undo -q -y
+no 'which is pending again' test -z "$(guard status -q)"
+umount "$T/small"
 finish
