@@ -47,8 +47,8 @@ static void level_free(struct level *l)
 	VEC_FREE(l);
 }
 
-/* Adds the names of a directory of the layer; false: too many. One that lacks
- * permissions adds none: a range must not begin below it, and a chmod(2) here
+/* Adds the names of a directory of the layer; false: too many. An unreadable
+ * directory adds none: a range must not begin below it, and a chmod(2) here
  * would change the ctime that the scan looks for. */
 static bool add_dir_names(int upper_fd, const char *dir, struct level *to)
 {
@@ -108,7 +108,7 @@ struct ranges {
 	bool done[RANGES];
 	size_t count;
 	pthread_mutex_t mutex;
-	struct change_list all; /* of the first `joined` ranges */
+	struct change_list all; /* the lists of `joined` ranges */
 	size_t joined;
 };
 

@@ -98,8 +98,8 @@ static void judge_edited_files(struct context *c, const struct session *s,
 		loss_judge_edited(v, s->roots[index].path, c->store, b.items);
 }
 
-/* What a file costs beside its bytes, and one that is judged by its name alone:
- * in bytes that are judged in the same time. */
+/* The time for a file, beside its bytes, and for a name that is judged without
+ * a file; the unit is the time for one byte. */
 #define COST_OF_FILE 4096u
 #define COST_OF_NAME 400u
 
