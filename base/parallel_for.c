@@ -12,21 +12,26 @@ struct parallel_loop {
 	struct err failed; /* num 0: no failure so far */
 };
 
+static void run_part(struct parallel_loop *c, size_t i)
+{
+	struct err err;
+
+	if (c->part(c->arg, i, &err) >= 0)
+		return;
+	(void)pthread_mutex_lock(&c->mutex);
+	if (!c->failed.num)
+		c->failed = err;
+	(void)pthread_mutex_unlock(&c->mutex);
+	atomic_store(&c->next, c->count);
+}
+
 static void *run_parallel_parts(void *arg)
 {
 	struct parallel_loop *c = arg;
-	struct err err;
 	size_t i;
 
-	while ((i = atomic_fetch_add(&c->next, 1)) < c->count) {
-		if (c->part(c->arg, i, &err) >= 0)
-			continue;
-		(void)pthread_mutex_lock(&c->mutex);
-		if (!c->failed.num)
-			c->failed = err;
-		(void)pthread_mutex_unlock(&c->mutex);
-		atomic_store(&c->next, c->count);
-	}
+	while ((i = atomic_fetch_add(&c->next, 1)) < c->count)
+		run_part(c, i);
 	return NULL;
 }
 
@@ -38,10 +43,13 @@ int parallel_for(size_t count, bool single_thread,
 	pthread_t thread;
 	bool two;
 
-	atomic_init(&c.next, 0);
+	if (!count)
+		return 0;
+	atomic_init(&c.next, 1);
 	(void)pthread_mutex_init(&c.mutex, NULL);
 	two = !single_thread && count > 1 &&
 	      pthread_create(&thread, NULL, run_parallel_parts, &c) == 0;
+	run_part(&c, 0);
 	(void)run_parallel_parts(&c);
 	if (two)
 		(void)pthread_join(thread, NULL);

@@ -1,6 +1,7 @@
 /*
  * Runs independent parts of a task in two threads: the caller's and one more.
- * Parts start in order. After the first failure no new part starts; parts that
+ * Part 0 runs in the caller's, for work that must belong to that thread; the
+ * others start in order. After the first failure no new part starts; parts that
  * already run finish first.
  *
  * The data that parts share must be thread-safe, as the store is.

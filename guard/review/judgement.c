@@ -142,7 +142,8 @@ bool judgement_read(struct judgement *j, uint64_t bytes)
 }
 
 /* Losses are read in one thread, risks in the other: no field of a view belongs
- * to both. */
+ * to both. Risks belong to the caller's thread, which may start the parsing
+ * worker: the kernel ends it together with the thread that started it. */
 struct judging {
 	struct context *context;
 	const struct session *session;
@@ -174,7 +175,7 @@ static int judge_half(void *arg, size_t half, struct err *err)
 	size_t i;
 
 	(void)err;
-	if (half) {
+	if (!half) {
 		w->complete = judgement_read(j, w->bytes);
 		return 0;
 	}

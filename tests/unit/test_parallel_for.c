@@ -3,6 +3,7 @@
  */
 /* users: one */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -23,6 +24,7 @@ struct work {
 	atomic_uint order; /* parts begun so far */
 	unsigned int at[PARTS]; /* position in that order */
 	size_t bad; /* the part that fails; PARTS: none */
+	pthread_t first; /* the thread of part 0 */
 };
 
 static int do_part(void *arg, size_t i, struct err *err)
@@ -31,6 +33,8 @@ static int do_part(void *arg, size_t i, struct err *err)
 
 	atomic_fetch_add(&w->done[i], 1);
 	w->at[i] = atomic_fetch_add(&w->order, 1);
+	if (i == 0)
+		w->first = pthread_self();
 	if (i == w->bad)
 		return err_set_at(err, EIO, __FILE__, __LINE__, "part %zu", i);
 	return 0;
@@ -46,6 +50,7 @@ static void does_every_part_once(void **state)
 	assert_int_equal(parallel_for(PARTS, false, do_part, &w, &err), 0);
 	for (i = 0; i < PARTS; i++)
 		assert_int_equal(w.done[i], 1);
+	assert_true(pthread_equal(w.first, pthread_self()));
 }
 
 static void does_them_in_order_alone(void **state)
