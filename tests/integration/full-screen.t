@@ -254,7 +254,7 @@ keys 3 =
 shows '= shows the hunks of a kind' '1 hunk of one kind in 1 file'
 keys y
 shows 'y takes all of them' '1 hunk taken'
-keys =
+keys '='
 shows 'in the list = means the first open hunk of the file' '+ near the end'
 keys Escape U i
 shows 'i lists the stored versions of the path' 'Stored versions of text'
