@@ -39,7 +39,7 @@ says "$err" 'in your home directory not applied'
 says "$err" "guard apply $run ~/PATH"
 is "$(cat "$HOME/.tool")" mine 'apply changes nothing in the home'
 gives 0 'status lists the run with changes in the home' guard status
-says "$out" ' in home  sh '
+says "$out" ' in home  !! 1 critical  sh '
 silent "$out" 'no changes'
 gives 0 'diff lists the changes in the home' guard diff
 says "$out" '+++ ~/.tool'
