@@ -24,7 +24,7 @@ struct judgement {
 #define JUDGEMENT_ALL UINT64_MAX
 
 /* What a list waits for. */
-#define JUDGEMENT_FIRST (1u << 20)
+#define JUDGEMENT_FIRST (512u << 10)
 
 /*
  * Judges losses, the risks of deletions, and as many other entries as have so

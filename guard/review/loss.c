@@ -416,12 +416,17 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 
 	if (is_moved(j->view, c))
 		return LOSS_COPIED;
+	if (!j->nests.count)
+		push_nest(j, "");
+	/* The index of the root's repository has no file of a nested one. */
+	if (j->nests.items[0].git) {
+		j->losses->repository = true;
+		if (gitcopies_is_staged(j->nests.items[0].git, c->path,
+					&c->old))
+			return LOSS_IN_GIT;
+	}
 	if (risk_in_generated(c->path))
 		return LOSS_GENERATED;
-	/* The index of the root's repository has no file of a nested one. */
-	if (j->nests.count && j->nests.items[0].git &&
-	    gitcopies_is_staged(j->nests.items[0].git, c->path, &c->old))
-		return LOSS_IN_GIT;
 	git = find_git(j, c->path);
 	if (!git)
 		return c->now.mode && c->now.size ? LOSS_NONE : LOSS_UNKNOWN;
