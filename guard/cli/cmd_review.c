@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include "guard/cli/commands.h"
 #include "guard/change/recover.h"
 #include "guard/cli/review_session.h"
@@ -23,6 +25,10 @@ int cmd_review(int argc, char **argv)
 	};
 	struct err err;
 	int got = options_parse(verb, argc, argv, slots);
+
+	/* The list stays in memory: a heap of the second thread's own would
+	 * keep 2 MB more. */
+	(void)mallopt(M_ARENA_MAX, 1);
 
 	if (got != OPTIONS_END)
 		return got;

@@ -251,6 +251,15 @@ row_apply_few() {
 	rm -f "$base/patch" "$base/round"
 }
 
+# kept_lines VERB...
+kept_lines() {
+	for name in "$@"; do
+		line kept "guard $name, in a fresh state" "$name-fresh"
+		line kept "  with $count applied runs" "$name-kept" \
+			"$name-fresh" fresh 1.1
+	done
+}
+
 # The same small commands in a fresh state, and in one with many applied runs,
 # more snapshots, and the packs of all of them.
 row_kept() {
@@ -289,6 +298,7 @@ row_kept() {
 			env GUARD_HOME="$base/$name/state" "$guard" run -q -- true
 	done
 	measure 41 30 -w 1 "$@"
+	kept_lines run
 	set --
 	for name in fresh kept; do
 		set -- "$@" ${1:+';;'} "status-$name" -d "$base/$name/project" \
@@ -299,11 +309,7 @@ row_kept() {
 			env GUARD_HOME="$base/$name/state" "$guard" log tree
 	done
 	measure 41 60 -w 1 "$@"
-	for name in run status diff log; do
-		line kept "guard $name, in a fresh state" $name-fresh
-		line kept "  with $count applied runs" $name-kept $name-fresh \
-			fresh 1.1
-	done
+	kept_lines status diff log
 	wipe "$base/fresh"
 	wipe "$base/kept"
 }
