@@ -135,7 +135,7 @@ static ssize_t list_xattrs_at(int dirfd, const char *name, char *list,
 struct xattr_source {
 	int dirfd;
 	const char *name;
-	char path[512]; /* by /proc; made when it is needed */
+	char path[512]; /* in /proc; empty until it is needed */
 };
 
 /* getxattrat(2) is newer than the oldest supported kernel; /proc takes its

@@ -146,20 +146,15 @@ static bool allows_copy(const struct consent *c,
 	return false;
 }
 
-struct path_list {
-	char **items;
-	size_t count, capacity;
-};
-
-static void add_below(struct path_list *to, const char *path, const char *root)
+static void add_below(struct names *to, const char *path, const char *root)
 {
 	if (path_below(path, root))
-		*VEC_ADD(to) = mem_strdup(path_rest(path, root));
+		names_add(to, path_rest(path, root));
 }
 
 char **consent_paths_below(char *const *paths, const char *root)
 {
-	struct path_list below = {0};
+	struct names below = {0};
 
 	for (; paths && *paths; paths++)
 		add_below(&below, *paths, root);
@@ -169,7 +164,7 @@ char **consent_paths_below(char *const *paths, const char *root)
 
 char **consent_excepted(const struct consent *c, const char *root)
 {
-	struct path_list below = {0};
+	struct names below = {0};
 	char *const *path;
 	size_t i;
 

@@ -53,7 +53,7 @@ struct consent_root {
 
 /* Frees the lists. */
 void consent_free(struct consent *c);
-/* Frees what the user said; copies stay. */
+/* Frees the user's answers; the list of copies stays. */
 void consent_forget_answers(struct consent *c);
 /* Frees the texts. */
 void consent_free_copy(struct consent_copy *copy);

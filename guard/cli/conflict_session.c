@@ -126,7 +126,7 @@ static bool is_left(const struct review_item *item)
 	return true;
 }
 
-/* Which entries belong to changes that are not left; to free. */
+/* For each entry whether its change is still taken or open; to free. */
 static bool *find_wanted(const struct review *r)
 {
 	bool *wanted = mem_zalloc(r->entry_count + 1);

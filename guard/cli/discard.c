@@ -131,7 +131,7 @@ static int discard_all(struct context *c, struct resolved_run *p,
 		output_print("run %s has %s that you have not imported (guard "
 			     "import %s)",
 			     session_label(s), left, session_label(s));
-	/* What was stored to find commits, as far as there was space. */
+	/* The store for the commits: closed, its space is free again. */
 	if (!left)
 		store_free(&c->store);
 	prepare_put_back(c, s, how, &back);

@@ -252,8 +252,9 @@ static void say_refused(struct screen *s, const struct review_row *row)
 			     "applied here: left");
 }
 
-/* What no other place has is given up only when its number is typed. least: of
- * files that lose work, before the number is asked for. */
+/* Only copies and uncommitted work are given up only when the number of these
+ * files is typed. A single only copy needs no number, nor do fewer than `least`
+ * files that lose work. */
 static bool may_take(struct screen *s, const struct review_targets *t,
 		     size_t least)
 {

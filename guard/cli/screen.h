@@ -35,7 +35,7 @@ struct screen_job {
 	const char *commits_to; /* the branch that the run's commits move;
 				   NULL: none */
 	bool running; /* the run still is: it cannot be discarded */
-	bool part; /* of the run's changes: paths were named */
+	bool part; /* only some changes of the run: paths were named */
 	const char *const *root_paths; /* absolute, of each root */
 	const char *test; /* command of --test, or NULL */
 	bool mouse; /* a click selects, the wheel scrolls */

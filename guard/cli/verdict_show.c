@@ -96,7 +96,6 @@ void verdict_show_keep(struct context *context, const struct session *s,
 		       struct verdict *ret)
 {
 	struct err ignored;
-
 	bool complete =
 		judgement_make(context, s, c, VERDICT_BYTES, ret_judgement);
 

@@ -22,7 +22,7 @@ struct judged_run {
 	struct judgement judgement;
 	struct verdict verdict;
 	struct verdict_key key;
-	bool complete; /* it has all changes of the run */
+	bool complete; /* all changes of the run were judged */
 };
 
 /* judged_run_load() and judged_run_end() without plans. */

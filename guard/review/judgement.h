@@ -2,8 +2,9 @@
  * Losses and risks of all changes of a run, root by root: the input of the
  * verdict and of every fold.
  *
- *	judgement_make()	reads the repository, and as many files as
- *allowed judgement_read()	reads more judgement_free()
+ *	judgement_make()	reads the repository, and some of the files
+ *	judgement_read()	reads more of them
+ *	judgement_free()
  */
 #ifndef GUARD_REVIEW_JUDGEMENT_H
 #define GUARD_REVIEW_JUDGEMENT_H

@@ -39,9 +39,9 @@ void losses_free(struct losses *l);
 void loss_judge(struct view *v, const char *path, struct losses *ret);
 
 /* Takes back the losses of files that the user has edited since the run began,
- * if the run destroys nothing of what they had then: an apply merges the later
- * edits, or asks about them. began: the file at that time for each entry of the
- * view; mode 0: none. Only lost entries are read. */
+ * if no bytes from that time are lost: an apply merges the later edits, or
+ * asks about them. began: for each entry of the view the file at the start of
+ * the run; mode 0: none. Only lost entries are read. */
 void loss_judge_edited(struct view *v, const char *path, struct store *store,
 		       const struct entry *began);
 
