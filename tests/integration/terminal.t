@@ -112,18 +112,14 @@ status 3
 bye
 END
 
+# Not typed at a bash: one that gets a signal while it reads "$(" ends the line.
 play 'a new window size reaches the command' <<'END'
-run bash --rcfile inrc -i
-< in>
-> stty size\r
-< 24 80
-> trap 'echo changed' WINCH; echo s''et\r
-< set\r\n
+run sh -c 'trap "echo changed" WINCH; stty size; until [ "$(stty size)" = "33 101" ]; do :; done; echo done'
+< 24 80\r\n
 size 33 101
-> until [ "$(stty size)" = '33 101' ]; do :; done\r
 < changed\r\n
-> exit\r
-< out>
+< done\r\n
+back
 bye
 END
 
