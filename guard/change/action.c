@@ -47,6 +47,7 @@ void action_free(struct action *a)
 	VEC_FREE(&a->parts);
 	free(a->kind);
 	free(a->run_id);
+	free(a->run_name);
 	free(a->undone_kind);
 	free(a->origin);
 	*a = (struct action){0};
@@ -160,6 +161,7 @@ static int save_record(int workspace_fd, const char *name,
 
 	record_set(&r, "kind", a->kind);
 	record_set(&r, "run", a->run_id);
+	record_set(&r, "run-name", a->run_name);
 	record_set(&r, "undoes", a->undone_kind ? a->undone_kind : "");
 	record_set(&r, "of", a->origin);
 	record_set_int(&r, "before", (int64_t)project->before);
@@ -224,6 +226,7 @@ static int load_record(int workspace_fd, const char *name, struct action *ret,
 	*ret = (struct action){
 		.kind = record_text_copy(&r, "kind"),
 		.run_id = record_text_copy(&r, "run"),
+		.run_name = mem_strdup(record_get(&r, "run-name")),
 		.undone_kind = record_text_copy(&r, "undoes"),
 		.origin = record_get(&r, "of") ? record_text_copy(&r, "of")
 					       : NULL,
@@ -660,11 +663,11 @@ int action_lock(int workspace_fd, struct err *err)
 }
 
 int action_announce_discard(int workspace_fd, const char *run_id,
-			    struct err *err)
+			    const char *run_name, struct err *err)
 {
 	auto_close int lock = action_lock(workspace_fd, err);
-	auto_free char *run = mem_strdup(run_id);
-	struct action a = {.kind = DISCARD, .run_id = run};
+	auto_free char *run = mem_strdup(run_id), *name = mem_strdup(run_name);
+	struct action a = {.kind = DISCARD, .run_id = run, .run_name = name};
 
 	if (lock < 0)
 		return lock;

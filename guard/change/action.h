@@ -55,6 +55,7 @@ struct action {
 	/* "apply", "restore", "undo", "discard", ACTION_PARTS */
 	char *kind;
 	char *run_id; /* "": no run */
+	char *run_name; /* NULL: the run has none, or an older record */
 	char *undone_kind; /* undo: kind of the undone action; else "" or NULL
 			    */
 	/* Undo: kind of the original action. NULL: unknown, or no undo. */
@@ -135,7 +136,7 @@ int action_lock(int workspace_fd, struct err *err);
  * -EBUSY: another guard process holds it.
  */
 int action_announce_discard(int workspace_fd, const char *run_id,
-			    struct err *err);
+			    const char *run_name, struct err *err);
 /* Saves or removes the discard that next-action announces, by the place of the
  * run's directory, and removes next-action. -ENOENT: nothing is announced. */
 int action_finalize_discard(int workspace_fd, int runs_fd, struct err *err);

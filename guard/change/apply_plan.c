@@ -664,6 +664,7 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 	struct action action = {
 		.kind = mem_strdup("apply"),
 		.run_id = mem_strdup(s->id),
+		.run_name = mem_strdup(session_name(s)),
 		.git = git,
 		.complete = complete,
 	};

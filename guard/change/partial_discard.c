@@ -225,6 +225,7 @@ int partial_discard(struct context *c, const struct resolved_run *p,
 	struct action a = {
 		.kind = mem_strdup(ACTION_PARTS),
 		.run_id = mem_strdup(s->id),
+		.run_name = mem_strdup(session_name(s)),
 	};
 	size_t i, k;
 

@@ -89,26 +89,18 @@ bool undo_can_redo(const struct undo *u, struct action *ret)
 	return fd >= 0 && action_load_undone(fd, 0, ret, &ignored) == 0;
 }
 
-static bool is_of_run(const struct action *a, const char *run)
+/* A later run can have the same name: *id is that of the first action found. */
+static bool is_of_run(const struct action *a, const char *run, char **id)
 {
-	return a->run_id[0] && strcmp(a->run_id, run) == 0;
-}
-
-/* The name of a run that exists and has one, else its id; to free. */
-static char *run_label(const struct context *c, const char *id)
-{
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
-	struct err ignored;
-
-	return mem_strdup(
-		session_open(c->state.runs_fd, id, false, &s, &ignored) < 0
-			? id
-			: session_label(&s));
+	if (!*id && a->run_name && strcmp(a->run_name, run) == 0)
+		*id = mem_strdup(a->run_id);
+	return a->run_id[0] && strcmp(a->run_id, *id ?: run) == 0;
 }
 
 int undo_count_run(struct undo *u, const char *run, struct err *err)
 {
 	auto_close int fd = open_project_workspace(u, err);
+	auto_free char *id = NULL;
 	struct err ignored;
 	size_t back, newer = 0;
 	bool known = false;
@@ -118,19 +110,18 @@ int undo_count_run(struct undo *u, const char *run, struct err *err)
 	u->count = 0;
 	for (back = 0;; back++) {
 		AUTO(action) struct action a = {0};
+		bool own;
 
 		if (action_load_effective(fd, back, &a, &ignored) < 0)
 			break;
-		if (is_of_run(&a, run) && newer) {
-			auto_free char *label = run_label(u->c, run);
-
+		own = is_of_run(&a, run, &id);
+		if (own && newer)
 			return fail(err, EBUSY,
 				    "other actions are newer than those of run "
 				    "%s: guard undo %zu undoes its last action "
 				    "and all newer ones",
-				    label, back + 1);
-		}
-		if (is_of_run(&a, run))
+				    a.run_name ?: run, back + 1);
+		if (own)
 			u->count++;
 		else if (!u->count)
 			newer++;
@@ -144,7 +135,7 @@ int undo_count_run(struct undo *u, const char *run, struct err *err)
 			return fail(err, ENOENT,
 				    "no action of run %s in %s can be undone",
 				    run, text_quote(u->path));
-		known = is_of_run(&a, run);
+		known = is_of_run(&a, run, &id);
 	}
 	return 0;
 }
@@ -339,12 +330,11 @@ static const char *origin_kind(const struct action *a)
 	return strcmp(a->undone_kind, "undo") == 0 ? "action" : a->undone_kind;
 }
 
-char *undo_title(const struct context *c, const struct action *a)
+char *undo_title(const struct action *a)
 {
-	auto_free char *label = a->run_id[0] ? run_label(c, a->run_id) : NULL;
-
-	return label ? mem_printf("%s of run %s", origin_kind(a), label)
-		     : mem_strdup(origin_kind(a));
+	return a->run_id[0] ? mem_printf("%s of run %s", origin_kind(a),
+					 a->run_name ?: a->run_id)
+			    : mem_strdup(origin_kind(a));
 }
 
 void undo_hint(const struct undo *u)
@@ -358,7 +348,7 @@ void undo_hint(const struct undo *u)
 
 int undo_execute(struct undo *u, struct err *err)
 {
-	auto_free char *title = undo_title(u->c, &u->last);
+	auto_free char *title = undo_title(&u->last);
 	/* An undo of an undo does the first thing again: in the end the run is
 	 * as after "apply" or as after "undo". */
 	const char *kind = strcmp(u->last.kind, "undo") != 0 ? u->last.kind
@@ -368,6 +358,7 @@ int undo_execute(struct undo *u, struct err *err)
 	struct action action = {
 		.kind = mem_strdup("undo"),
 		.run_id = mem_strdup(u->last.run_id),
+		.run_name = mem_strdup(u->last.run_name),
 		.undone_kind = mem_strdup(kind),
 		.origin = mem_strdup(origin_kind(&u->last)),
 		.undone_before = action_before(&u->last),

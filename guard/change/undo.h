@@ -50,14 +50,13 @@ int undo_find(struct undo *u, struct err *err);
 int undo_load(struct undo *u, size_t back, struct err *err);
 /* Whether redo could repeat an action; loads it, to free. */
 bool undo_can_redo(const struct undo *u, struct action *ret);
-/* Sets u->count so that all actions in effect of the run are undone; 0: all of
- * its actions are undone already. -ENOENT: the run has no action in the
- * project; -EBUSY: actions in effect of other runs are newer. */
+/* Sets u->count so that all actions in effect of the run, an id or a name, are
+ * undone; 0: all of its actions are undone already. -ENOENT: the run has no
+ * action in the project; -EBUSY: actions in effect of other runs are newer. */
 int undo_count_run(struct undo *u, const char *run, struct err *err);
 
-/* "apply of run fix-login", also for an undo of it, with the name of a run that
- * exists and has one, else the id; to free. */
-char *undo_title(const struct context *c, const struct action *a);
+/* "apply of run fix-login", also for an undo of it; to free. */
+char *undo_title(const struct action *a);
 
 /* Stores the present state and plans each root. -ENODATA: the state after the
  * action was not stored; -EBUSY: another guard process has changed the project

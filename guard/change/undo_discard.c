@@ -54,9 +54,8 @@ static int restore_discarded_run(const struct undo *u, struct err *err)
 	auto_free char *name =
 		find_trashed_run(&u->c->state, u->last.run_id, err);
 	const char *run = u->last.run_id;
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	const char *label = u->last.run_name ?: run;
 	auto_close int fd = -1, lock = -1;
-	struct err ignored;
 
 	if (!name && err->num != ENOENT)
 		return -err->num;
@@ -70,22 +69,22 @@ static int restore_discarded_run(const struct undo *u, struct err *err)
 			err, ENOENT,
 			"run %s is no longer in guard's trash, which keeps "
 			"7 days: its discard cannot be undone; " NEXT_IS_BEFORE,
-			run);
+			label);
 	}
-	report_note("%s to discard run %s", step_intro(u), run);
+	report_note("%s to discard run %s", step_intro(u), label);
 	if (u->dry)
 		return STATUS_OK;
-	if (!report_confirm(u->yes, "guard: restore run %s?", run))
+	if (!report_confirm(u->yes, "guard: restore run %s?", label))
 		return STATUS_REFUSED;
 	fd = open_discard_workspace(u, err);
 	if (fd < 0)
 		return fd;
-	lock = action_announce_discard(fd, run, err);
+	lock = action_announce_discard(fd, run, u->last.run_name, err);
 	if (lock < 0)
 		return lock;
 	if (renameat2(u->c->state.trash_fd, name, u->c->state.runs_fd, run,
 		      RENAME_NOREPLACE) < 0) {
-		(void)fail_errno(err, "restore run %s", run);
+		(void)fail_errno(err, "restore run %s", label);
 		action_drop_next(fd);
 		return -err->num;
 	}
@@ -93,14 +92,10 @@ static int restore_discarded_run(const struct undo *u, struct err *err)
 		return err_context(err,
 				   "run %s is restored, but the record for "
 				   "undo could not be written",
-				   run);
+				   label);
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
 		  "project", u->path, NULL);
-	report_note(
-		"run %s is pending again",
-		session_open(u->c->state.runs_fd, run, false, &s, &ignored) < 0
-			? run
-			: session_label(&s));
+	report_note("run %s is pending again", label);
 	undo_hint(u);
 	return STATUS_OK;
 }

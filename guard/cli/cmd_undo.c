@@ -96,7 +96,7 @@ static int undo_transaction(struct undo *u, struct err *err)
 		return -err->num;
 	/* The age keeps the user from taking this action for a later command
 	 * that was refused. */
-	which = undo_title(u->c, &u->last);
+	which = undo_title(&u->last);
 	output_print("%s %s: %s, %s",
 		     u->step   ? "before that, in"
 		     : u->redo ? "the last undone action in"
@@ -213,7 +213,7 @@ static int check_repeated(const struct undo *u, struct err *err)
 
 	if (!u->yes || u->dry || !undo_can_redo(u, &undone))
 		return 0;
-	title = undo_title(u->c, &undone);
+	title = undo_title(&undone);
 	return fail(err, EEXIST,
 		    "nothing undone: the %s is undone already; guard redo "
 		    "repeats it, guard undo -y 1 goes one step further back, "
@@ -225,24 +225,21 @@ static int check_repeated(const struct undo *u, struct err *err)
 static int read_operand(struct undo *u, const char *text, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
-	const char *run = text;
-	int got;
+	int got, found;
 
 	if (parse_number(text, ACTIONS_MAX, &u->count) == 0)
 		return 0;
-	/* A discarded run has no record any more, but its id in the action. */
-	got = resolve_run_text(u->c, text, false, &s, err);
-	if (got < 0 && (got != -ENOENT || !session_id_ok(text)))
-		return got == -ENOENT
-			       ? fail(err, ENOENT,
-				      "%s is neither a number up to %d nor a "
-				      "run; guard restore restores single "
-				      "files",
-				      text_quote(text), ACTIONS_MAX)
-			       : got;
-	if (got == 0)
-		run = s.id;
-	got = undo_count_run(u, run, err);
+	/* A discarded run has no record any more; its action has id and
+	 * name. */
+	found = resolve_run_text(u->c, text, false, &s, err);
+	if (found < 0 && found != -ENOENT)
+		return found;
+	got = undo_count_run(u, found == 0 ? s.id : text, err);
+	if (got == -ENOENT && found < 0 && !session_id_ok(text))
+		return fail(err, ENOENT,
+			    "%s is neither a number up to %d nor a run; guard "
+			    "restore restores single files",
+			    text_quote(text), ACTIONS_MAX);
 	if (got == 0 && !u->count)
 		output_print("run %s is undone already", text);
 	return got;

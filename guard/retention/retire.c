@@ -29,7 +29,7 @@ int retire_discard(struct context *c, struct session *s, struct err *err)
 
 	if (workspace < 0)
 		return workspace;
-	lock = action_announce_discard(workspace, s->id, err);
+	lock = action_announce_discard(workspace, s->id, session_name(s), err);
 	if (lock < 0)
 		return lock;
 	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, "discard",

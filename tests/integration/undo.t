@@ -504,4 +504,16 @@ is "$(cat file)" 0 'a repeated undo RUN changes nothing'
 gives 0 'a new action ends the list of undone ones' guard discard -q -y two
 gives 1 'nothing is left to redo' guard redo -y
 says "$err" 'nothing is left to redo'
+gives 0 'undo RUN takes the name of a discarded run' guard undo -y two
+says "$err" 'the last action here was to discard run two'
+is "$(guard status -q | grep -c "$two")" 1 'the run of that name is pending again'
+ok 'discard drops the run again' guard discard -q -y two
+ok 'another run gets the name' guard run -q --name two -- sh -c 'echo 3 >other'
+ok 'discard drops that run, too' guard discard -q -y two
+gives 0 'undo RUN undoes only the newer of two runs with one name' \
+	guard undo -y two
+is "$(guard status -q | grep -c "$two")" 0 \
+	'the older run of that name stays discarded'
+gives 1 'undo refuses a name that no run had' guard undo -y three
+says "$err" "'three' is neither a number up to 50 nor a run"
 finish

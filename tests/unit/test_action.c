@@ -38,6 +38,7 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 	struct action a = {
 		.kind = "undo",
 		.run_id = "3mk9zq-4t",
+		.run_name = "fix-login",
 		.undone_kind = "apply",
 		.roots = {&root, 1, 1},
 		.git = true,
@@ -51,6 +52,7 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 	assert_int_equal(action_load_last(p->fd, &b, &err), 0);
 	assert_string_equal(b.kind, a.kind);
 	assert_string_equal(b.run_id, a.run_id);
+	assert_string_equal(b.run_name, a.run_name);
 	assert_string_equal(b.undone_kind, a.undone_kind);
 	assert_int_equal(b.roots.items[0].before, 7);
 	assert_int_equal(b.roots.items[0].after, 9);
@@ -154,10 +156,11 @@ static void move(struct folder_box *p, const char *run, bool away)
 static void discard(struct folder_box *p, const char *run, bool away)
 {
 	struct err err;
-	int lock = action_announce_discard(p->fd, run, &err);
+	int lock = action_announce_discard(p->fd, run, NULL, &err);
 
 	assert_true(lock >= 0);
-	assert_int_equal(action_announce_discard(p->fd, run, &err), -EBUSY);
+	assert_int_equal(action_announce_discard(p->fd, run, NULL, &err),
+			 -EBUSY);
 	move(p, run, away);
 	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
 	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), -ENOENT);
@@ -172,16 +175,16 @@ static void a_discard_that_was_announced_only_is_none(void **state)
 
 	assert_int_equal(action_save_last(p->fd, &apply, NULL, &err), 0);
 	move(p, "two", false);
-	(void)close(action_announce_discard(p->fd, "two", &err));
+	(void)close(action_announce_discard(p->fd, "two", NULL, &err));
 	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
 	expect_last(p->fd, "apply", "one");
 	/* The same for the return to runs/, which fails. */
 	discard(p, "two", true);
-	(void)close(action_announce_discard(p->fd, "two", &err));
+	(void)close(action_announce_discard(p->fd, "two", NULL, &err));
 	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
 	expect_last(p->fd, "discard", "two");
 	/* Killed after the directory is back. */
-	(void)close(action_announce_discard(p->fd, "two", &err));
+	(void)close(action_announce_discard(p->fd, "two", NULL, &err));
 	move(p, "two", false);
 	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
 	expect_last(p->fd, "apply", "one");
