@@ -612,6 +612,36 @@ bool apply_plan_has_exceptions(const struct apply_plan *a)
 	return false;
 }
 
+bool apply_plan_leave_halves(struct apply_plan *a)
+{
+	size_t halves = 0, i, k;
+	bool more = false;
+
+	for (i = 0; i < a->change.root_count && !a->p->only; i++) {
+		const struct plan *plan = &a->change.roots[i].plan;
+		AUTO(mem_list) char **left = NULL;
+
+		for (k = 0; k < plan->excepted.count; k++)
+			mem_list_add(&left, plan->excepted.items[k]);
+		if (!left)
+			continue;
+		changes_find_moves(&a->changes);
+		resolve_run_add_halves(&a->changes.roots[i], &left, false,
+				       "left out", &halves);
+		for (k = plan->excepted.count; left[k]; k++) {
+			auto_free char *path =
+				path_join(apply_plan_root_path(a, i), left[k]);
+
+			if (mem_list_has((const char *const *)a->consent.except,
+					 path))
+				continue;
+			mem_list_add(&a->consent.except, path);
+			more = true;
+		}
+	}
+	return more;
+}
+
 /* Records what counts as done by guard when the run goes on. */
 static int record_applied_paths(const struct apply_plan *a, struct err *err)
 {

@@ -83,6 +83,10 @@ int apply_plan_refresh(struct apply_plan *a, struct err *err);
 int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 		    struct err *err);
 
+/* Leaves out the other half of each move with a half that the plans leave out,
+ * unless the user wants single halves. true: plan again. */
+bool apply_plan_leave_halves(struct apply_plan *a);
+
 /* Executes the plans, records them in the run's apply log and sets its state.
  * complete: the plans are of all that the run changed. git: paths in a .git
  * were named. *ret_after: the sequence number of the project's snapshot

@@ -495,30 +495,35 @@ static void report_half(const struct changes_root *root,
 			    text_quote(from_named ? from : to));
 }
 
+void resolve_run_add_halves(const struct changes_root *root, char ***paths,
+			    bool only, const char *done, size_t *halves)
+{
+	size_t k;
+
+	for (k = 0; k < root->list.move_count; k++) {
+		const struct change_move *m = &root->list.moves[k];
+		bool from = is_named(*paths, m->from);
+
+		if (from == is_named(*paths, m->to))
+			continue;
+		if (!only)
+			mem_list_add(paths, from ? m->to : m->from);
+		if ((*halves)++ < HALVES_SHOWN)
+			report_half(root, m, from, only, done);
+	}
+}
+
 void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
 			   const char *done)
 {
-	size_t halves = 0, i, k;
+	size_t halves = 0, i;
 
 	if (!p->paths || !names_half(p, c))
 		return;
 	changes_find_moves(c);
-	for (i = 0; i < c->root_count; i++) {
-		const struct changes_root *root = &c->roots[i];
-
-		for (k = 0; k < root->list.move_count; k++) {
-			const struct change_move *m = &root->list.moves[k];
-			bool from = is_named(p->paths[i], m->from);
-
-			if (from == is_named(p->paths[i], m->to))
-				continue;
-			if (!p->only)
-				mem_list_add(&p->paths[i],
-					     from ? m->to : m->from);
-			if (halves++ < HALVES_SHOWN)
-				report_half(root, m, from, p->only, done);
-		}
-	}
+	for (i = 0; i < c->root_count; i++)
+		resolve_run_add_halves(&c->roots[i], &p->paths[i], p->only,
+				       done, &halves);
 	if (halves > HALVES_SHOWN)
 		report_note("and the other names of %s",
 			    text_count(halves - HALVES_SHOWN, "moved file"));

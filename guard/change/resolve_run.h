@@ -95,6 +95,10 @@ void resolve_run_filter(const struct resolved_run *p, struct changes *c);
  * complete, in the order of the scan. */
 void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
 			   const char *done);
+/* The same for one root and any list of its paths. *halves counts them: only
+ * the first ones are reported. */
+void resolve_run_add_halves(const struct changes_root *root, char ***paths,
+			    bool only, const char *done, size_t *halves);
 void resolved_run_free(struct resolved_run *p);
 
 #endif

@@ -355,8 +355,10 @@ static int plan_and_judge(struct apply *a, struct err *err)
 	int got;
 
 	do {
-		if (apply_plan_make(&a->in, a->o->resolve, err) < 0)
-			return -err->num;
+		do {
+			if (apply_plan_make(&a->in, a->o->resolve, err) < 0)
+				return -err->num;
+		} while (apply_plan_leave_halves(&a->in));
 		left_out = count_left_out(a);
 		got = a->is_judged && a->judged_without == left_out
 			      ? 0

@@ -57,20 +57,21 @@ static int look(const char *run_id, struct pause *ret, struct err *err)
 	return 0;
 }
 
-/* The paths of all conflicts and refusals; to free, and the array's texts are
- * the plan's. */
-static const char **list_blocked(const struct plan *plan)
+/* The paths of all conflicts and refusals, and the other halves of their moves;
+ * to free with mem_list_free(). */
+static char **list_blocked(const struct apply_plan *a, size_t index)
 {
-	const char **paths =
-		mem_alloc((plan->conflicts.count + plan->refusals.count + 1) *
-			  sizeof(*paths));
-	size_t count = 0, i;
+	const struct plan *plan = &a->change.roots[index].plan;
+	char **paths = NULL;
+	size_t halves = 0, i;
 
 	for (i = 0; i < plan->conflicts.count; i++)
-		paths[count++] = plan->conflicts.items[i].path;
+		mem_list_add(&paths, plan->conflicts.items[i].path);
 	for (i = 0; i < plan->refusals.count; i++)
-		paths[count++] = plan->refusals.items[i].path;
-	paths[count] = NULL;
+		mem_list_add(&paths, plan->refusals.items[i].path);
+	if (paths)
+		resolve_run_add_halves(&a->changes.roots[index], &paths, false,
+				       "left out", &halves);
 	return paths;
 }
 
@@ -78,14 +79,15 @@ static const char **list_blocked(const struct plan *plan)
 static char **list_free_paths(const struct apply_plan *a, size_t index)
 {
 	static const char *const none[] = {NULL};
-	const struct plan *plan = &a->change.roots[index].plan;
 	const struct change_list *list = &a->changes.roots[index].list;
 	const char *const *named =
 		(const char *const *)resolve_run_paths(a->p, index);
 	AUTO(pathset)
 	struct pathset wanted = pathset_make(named ? named : none);
-	auto_free const char **blocked_paths = list_blocked(plan);
-	AUTO(pathset) struct pathset blocked = pathset_make(blocked_paths);
+	AUTO(mem_list) char **blocked_paths = list_blocked(a, index);
+	AUTO(pathset)
+	struct pathset blocked = pathset_make(
+		blocked_paths ? (const char *const *)blocked_paths : none);
 	VEC(char *) paths = {0};
 	size_t i;
 
@@ -124,6 +126,7 @@ int follow_leave_blocked(struct apply_plan *a, struct err *err)
 	}
 	if (!blocked)
 		return 0;
+	changes_find_moves(&a->changes);
 	paths = mem_zalloc((roots + 1) * sizeof(*paths));
 	for (i = 0; i < roots; i++)
 		paths[i] = list_free_paths(a, i);

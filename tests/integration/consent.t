@@ -122,6 +122,32 @@ is "$(cat gone/a)" a 'the excepted file stays'
 is "$(cat other)" x 'the other change is applied'
 guard discard -q -y two
 
+# --- a move with a half that is left out ---
+mkdir -p parts
+echo "$task" >parts/tasks.json
+seq 1 40 >parts/plain
+git add parts
+git commit -q -m parts
+guard run -q --name half -- sh -c 'mkdir -p .vscode
+	mv parts/tasks.json .vscode; mv parts/plain parts/new'
+gives 0 'apply --except critical' guard apply -y --except critical half
+says "$err" "'parts/tasks.json' is left out too: it is the old name of '.vscode/tasks.json'"
+ok 'deletes no old name of a file that is left out' test -e parts/tasks.json
+ok 'and makes the other move' test -e parts/new -a ! -e parts/plain
+back
+gives 0 'apply --except of the old name' \
+	guard apply -q -y --except parts/plain --except critical half
+no 'leaves out the new one, too' test -e parts/new
+back
+gives 0 'apply --only --except of the new name' \
+	guard apply -q -y --only --except parts/new --except critical half
+no 'takes the deletion alone' test -e parts/plain
+back
+ok 'a no to the new name' answers "apply half" n y
+ok 'keeps the old one' test -e parts/tasks.json
+back
+guard discard -q -y half
+
 # --- ways round a consent ---
 mkdir conf
 echo "$task" >conf/tasks.json
@@ -279,7 +305,8 @@ guard discard -q -y loss
 guard run -q --name doubled -- sh -c 'cp only copy; rm only'
 gives 0 'a file with a copy in the result needs none' guard apply -q -y doubled
 back
-gives 1 'unless the copy is left out' guard apply -y --except copy doubled
+gives 1 'unless the copy alone is left out' \
+	guard apply -y --only --except copy doubled
 says "$err" "'only' would be deleted, and has no other copy"
 guard discard -q -y doubled
 guard run -q --name over -- sh -c 'echo else >only'
