@@ -219,6 +219,24 @@ static const char *const blocked6[] = {
 	"fd00:42::42/128" /* Scaleway */,
 	NULL};
 
+/* The kernel adds the route that delivers an IPv6 address's packets in a
+ * work queue, later than the address. A connection made before would lose its
+ * answer, and pasta does not repeat it. */
+static int deliver_address6(int fd, int device, struct err *err)
+{
+	struct netlink_request r = NETLINK_REQUEST(
+		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, r.route);
+
+	r.route.rtm_family = AF_INET6;
+	r.route.rtm_dst_len = 128;
+	r.route.rtm_table = RT_TABLE_LOCAL;
+	r.route.rtm_protocol = RTPROT_STATIC;
+	r.route.rtm_type = RTN_LOCAL;
+	add_netlink_address(&r, RTA_DST, AF_INET6, NETDEVICE_OWN6);
+	add_netlink_number(&r, RTA_OIF, (uint32_t)device);
+	return netlink_request(fd, &r, "deliver the address", err);
+}
+
 static int configure_family(int fd, int family, int device,
 			    const struct network *n, struct err *err)
 {
@@ -236,7 +254,8 @@ static int configure_family(int fd, int family, int device,
 	r.address.ifa_prefixlen = v4 ? 32 : 128;
 	add_netlink_address(&r, IFA_LOCAL, family, own);
 	if (disable_neighbor_probes(fd, family, device, err) < 0 ||
-	    netlink_request(fd, &r, "set the address", err) < 0)
+	    netlink_request(fd, &r, "set the address", err) < 0 ||
+	    (!v4 && deliver_address6(fd, device, err) < 0))
 		return -err->num;
 	for (; *text; text++) {
 		size_t len = strcspn(*text, "/");

@@ -62,6 +62,11 @@ is "$(cat "$out")" 'at 203.0.113.7 80' \
 	'--net private reaches a server of the outside network'
 says "$err" 'network: private'
 reaches 'a server by IPv6' get 2001:db8:1::7 80
+# The kernel's own route comes late, and an answer before it would be lost.
+gives 0 '--net private delivers packets to its IPv6 address from the start' \
+	guard run -q --net private -- \
+	ip -6 route show table local proto static
+says "$out" 'local 2001:db8:6775:6172::2 dev net0'
 reaches 'a server of the local network' get 10.9.8.7 80
 reaches 'a server by UDP' ask 203.0.113.1 7
 gives 0 '--net private resolves names through a name server on the outer loopback' \
