@@ -93,7 +93,6 @@ static int execute_prune(struct context *c, struct prune_command *p,
 			    "for 7 days.",
 			    text_count(plan->drop_snapshots, "snapshot")))
 		return STATUS_REFUSED;
-	store_free(&c->store);
 	if (context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	progress_start("prune");

@@ -106,8 +106,6 @@ static int end_actions(struct context *c, struct err *err)
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 
-	/* Opened to be read, for the list of runs. */
-	store_free(&c->store);
 	if (dirlist_read(c->state.workspaces_fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {

@@ -109,7 +109,6 @@ void verdict_show_renew(struct context *context, const char *run_id)
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	AUTO(judgement) struct judgement j = {0};
 	AUTO(verdict) struct verdict verdict = {0};
-	bool has_store = context->store;
 	struct err ignored;
 
 	if (session_open(context->state.runs_fd, run_id, false, &s, &ignored) ==
@@ -119,9 +118,6 @@ void verdict_show_renew(struct context *context, const char *run_id)
 		changes_find_moves(&changes);
 		verdict_show_keep(context, &s, &changes, &j, &verdict);
 	}
-	/* Opened for reading: the next step of an undo writes. */
-	if (!has_store)
-		store_free(&context->store);
 }
 
 void verdict_show(const struct verdict *v, FILE *to)

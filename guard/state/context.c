@@ -36,9 +36,11 @@ int context_store(struct context *c, enum store_mode mode, struct err *err)
 {
 	int got;
 
-	if (c->store)
+	if (c->store && (mode == STORE_READ || c->writable))
 		return 0;
-	if (mode == STORE_WRITE)
+	store_free(&c->store);
+	c->writable = mode == STORE_WRITE;
+	if (c->writable)
 		reserve_release(c->state.fd);
 	got = store_open(&c->store, c->state.store_path, mode, err);
 	if (got == -ENOENT && mode == STORE_READ)

@@ -18,6 +18,7 @@ struct context {
 	/* absolute, without symbolic links; NULL: not requested */
 	char *project;
 	struct store *store; /* NULL until context_store() */
+	bool writable; /* the store */
 	/* Wait for a while when another guard process uses a project, instead
 	 * of failing with -EBUSY at once. */
 	bool wait_for_lock;
@@ -42,8 +43,9 @@ struct context {
 int context_open(struct context *c, bool with_project, struct err *err);
 void context_free(struct context *c);
 
-/* Opens the store once; later calls return 0. -ENOENT, for reading only: no
- * store exists yet. */
+/* Opens the store, unless it is open in this mode or for writing. A store that
+ * is open for reading is closed and opened again: pointers to it become
+ * invalid. -ENOENT, for reading only: no store exists yet. */
 int context_store(struct context *c, enum store_mode mode, struct err *err);
 
 /* project_open(), which waits when wait_for_lock is set. */

@@ -492,6 +492,14 @@ gives 0 'a run works in a linked worktree' guard run -- sh -c 'echo x >x'
 gives 0 'import' guard import -y
 says "$err" 'has no commits'
 ok 'discard' guard discard -q -y
+date >tracked
+git add tracked
+git commit -q -m tracked
+settle
+ok 'a run commits in a linked worktree' guard run -- sh -c \
+	'echo x >>tracked; git commit -q -a -m x'
+gives 0 'discard of all paths of that run is accepted' guard discard -y .
+says "$err" 'has 1 commit that you have not imported'
 git init -q --object-format=sha256 "$HOME/sha256"
 cd "$HOME/sha256" || exit 99
 gives 0 'a run in a SHA-256 repository' guard run -- sh -c \
