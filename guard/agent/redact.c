@@ -468,26 +468,88 @@ static bool find_value_span(const char *line, size_t len, size_t i, bool sure,
 	return true;
 }
 
+/* The name of a variable that often has a secret: LLM_KEY, GITLAB_PAT. */
+static bool is_weak_name(const char *name)
+{
+	static const char *const ends[] = {"_KEY", "_PAT", "_PWD", "_AUTH"};
+	size_t len = strlen(name), i;
+
+	for (i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (len > strlen(ends[i]) &&
+		    strcmp(name + len - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
+/* LLM_KEY=abcd1234, but no path: SSH_KEY=~/.ssh/id_rsa */
+static bool find_weak_value(const char *line, size_t len, size_t i,
+			    struct secret_span *ret)
+{
+	return find_value_span(line, len, i, true, ret) &&
+	       !strchr("/~", line[ret->from]) &&
+	       is_random(line + ret->from, ret->end - ret->from);
+}
+
 /* NAME=value, name = "value", "name": "value", name: value */
 static bool find_secret_pair(const char *line, size_t len, size_t i,
 			     struct secret_span *ret)
 {
 	size_t end = i, begin, value = i + 1;
 	auto_free char *name = NULL;
+	bool assigns;
 
 	while (end && strchr(" \t\"'`*", line[end - 1]))
 		end--;
 	for (begin = end; begin && name_end(line, begin, begin - 1) == begin;)
 		begin--;
 	name = mem_strndup(line + begin, end - begin);
-	if (begin == end || !redact_is_secret(name) ||
+	if (begin == end ||
 	    (line[i] == ':' && value < len && line[value] == ':'))
 		return false;
 	value += indent_of(line + value, len - value);
-	return find_value_span(line, len, value,
-			       line[i] == '=' && end == i && value == i + 1 &&
-				       !name[strspn(name, UPPER_CASE)],
-			       ret);
+	assigns = line[i] == '=' && end == i && value == i + 1 &&
+		  !name[strspn(name, UPPER_CASE)];
+	if (!redact_is_secret(name))
+		return assigns && is_weak_name(name) &&
+		       find_weak_value(line, len, value, ret);
+	return find_value_span(line, len, value, assigns, ret);
+}
+
+/* fish: "set -gx NAME value"; i is behind the name. Its own file of variables
+ * has "SETUVAR --export NAME:value", with escapes in the value. */
+static bool find_fish_value(const char *line, size_t len, size_t i,
+			    struct secret_span *ret)
+{
+	bool own = line[i] == ':', options = false, secret, weak;
+	const char *verb = own ? "SETUVAR" : "set";
+	auto_free char *name = NULL;
+	size_t begin = i, end;
+
+	while (begin && name_end(line, begin, begin - 1) == begin)
+		begin--;
+	name = mem_strndup(line + begin, i - begin);
+	secret = redact_is_secret(name);
+	weak = is_weak_name(name);
+	if (!secret && !weak)
+		return false;
+	for (end = begin;; options = true) {
+		while (end && indent_of(line + end - 1, 1))
+			end--;
+		for (begin = end; begin && !indent_of(line + begin - 1, 1);)
+			begin--;
+		if (begin == end || line[begin] != '-')
+			break;
+		end = begin;
+	}
+	if (end - begin != strlen(verb) ||
+	    strncmp(line + begin, verb, strlen(verb)) != 0)
+		return false;
+	*ret = (struct secret_span){i + 1, len};
+	if (own)
+		return i + 1 < len;
+	i += indent_of(line + i, len - i);
+	return options && (secret ? find_value_span(line, len, i, true, ret)
+				  : find_weak_value(line, len, i, ret));
 }
 
 /* --token x */
@@ -527,8 +589,12 @@ static bool redact_prose_line(const char *line, size_t len, struct buf *to)
 		bool found = false;
 
 		switch (line[i]) {
+		case ' ':
+			found = find_fish_value(line, len, i, &span);
+			break;
 		case ':':
-			found = find_url_user(line, len, i, &span) ||
+			found = find_fish_value(line, len, i, &span) ||
+				find_url_user(line, len, i, &span) ||
 				find_secret_pair(line, len, i, &span);
 			break;
 		case '=':

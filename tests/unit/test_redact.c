@@ -115,6 +115,9 @@ static const struct {
 	{"login(user, password=password)\ntoken = get_token()\n", NULL},
 	{"std::token::kind\ntokens: 4096\nprimary_key: true\n", NULL},
 	{"use_token = true\nTOKEN=\n", NULL},
+	{"SSH_KEY=/home/u1/.ssh/id\nSIGN_KEY=~/k1234567\nXKB_KEY=caps\n", NULL},
+	{"set -gx GH_TOKEN (pass show x)\nset -gx API_KEY $KEY1234\n", NULL},
+	{"set the token abcd\nset -e GH_TOKEN\n", NULL},
 	/* secrets */
 	{"export GH_TOKEN=hunter2\n", "export GH_TOKEN=\n"},
 	{"GH_TOKEN=\"a b\" make\n", "GH_TOKEN=\"\" make\n"},
@@ -136,6 +139,15 @@ static const struct {
 	 "-----BEGIN RSA PRIVATE KEY-----\n"
 	 "-----END RSA PRIVATE KEY-----\nend\n"},
 	{"A_TOKEN=one B_TOKEN=two", "A_TOKEN= B_TOKEN="},
+	{"export LLM_KEY=hunter234 MYSQL_PWD='hunter 234'\n",
+	 "export LLM_KEY= MYSQL_PWD=''\n"},
+	/* fish */
+	{"set -gx DB_PASSWORD hunter\n", "set -gx DB_PASSWORD \n"},
+	{"if x; set --global -x  API_TOKEN \"a b\"; end\n",
+	 "if x; set --global -x  API_TOKEN \"\"; end\n"},
+	{"set -Ux GITLAB_PAT hunter234\n", "set -Ux GITLAB_PAT \n"},
+	{"SETUVAR --export API_TOKEN:sk\\x2da b\nSETUVAR A:1\n",
+	 "SETUVAR --export API_TOKEN:\nSETUVAR A:1\n"},
 };
 
 static void cuts_the_secrets_out_of_prose(void **state)
