@@ -341,13 +341,44 @@ struct skipping {
 	struct changed_paths *changed;
 	uint32_t root; /* hash of the root in which the path has `hash` */
 	uint32_t hash;
+	/* Hashes of the roots whose snapshots can be in the history; none: all
+	 * can. */
+	VEC(uint32_t) roots;
 	VEC(struct command_of) commands; /* of those that were not loaded */
 };
 
 static void skipping_free(struct skipping *s)
 {
 	changed_paths_free(&s->changed);
+	free(s->roots.items);
 	free(s->commands.items);
+}
+
+/* The roots that hold the path: the path itself and the directories above it.
+ * Without a path: the project. */
+static void add_roots(struct skipping *s, const struct history *h)
+{
+	auto_free char *path = h->path ? mem_strdup(h->path) : NULL;
+
+	if (!path && h->project)
+		*VEC_ADD(&s->roots) = changed_paths_hash(h->project);
+	while (path) {
+		char *slash = strrchr(path, '/');
+
+		*VEC_ADD(&s->roots) = changed_paths_hash(path);
+		if (!path[1])
+			return;
+		slash[slash == path] = '\0';
+	}
+}
+
+static bool is_wanted_root(const struct skipping *s, uint32_t root)
+{
+	size_t i;
+
+	for (i = 0; i < s->roots.count && s->roots.items[i] != root; i++)
+		;
+	return !root || !s->roots.count || i < s->roots.count;
 }
 
 /*
@@ -355,22 +386,34 @@ static void skipping_free(struct skipping *s)
  * snapshot that was taken during a run is compared with others of that run, and
  * always loaded.
  */
-static bool skip_unchanged(struct skipping *s, const struct history *h,
-			   struct previous *previous,
-			   const struct changed_snapshot *at)
+static bool is_unchanged(struct skipping *s, const struct history *h,
+			 const struct previous *previous,
+			 const struct changed_snapshot *at)
 {
-	if (!at->before || !previous->any || at->before != previous->seq ||
-	    at->flags & CHANGED_DURING)
+	if (!h->path || !at->before || !previous->any ||
+	    at->before != previous->seq || at->flags & CHANGED_DURING)
 		return false;
 	if (at->root != s->root) {
 		s->root = at->root;
 		s->hash = changed_paths_hash(
 			path_rest(h->path, previous->snapshot.root_path));
 	}
-	if (changed_paths_has(s->changed, at, s->hash))
+	return !changed_paths_has(s->changed, at, s->hash);
+}
+
+/* Whether the snapshot is no part of the history, without loading it. */
+static bool skip_snapshot(struct skipping *s, const struct history *h,
+			  struct previous *previous,
+			  const struct changed_snapshot *at)
+{
+	bool wanted = is_wanted_root(s, at->root);
+
+	if (wanted && !is_unchanged(s, h, previous, at))
 		return false;
 	if (at->run && at->flags & CHANGED_COMMAND)
 		*VEC_ADD(&s->commands) = (struct command_of){at->run, at->seq};
+	if (!wanted)
+		return true;
 	if (at->flags & CHANGED_OF_RUN) {
 		/* As the previous one, with which the next snapshot of the run
 		 * is compared in any case. */
@@ -455,12 +498,13 @@ int history_load(struct history *h, struct store *store, struct err *err)
 	if (changed_paths_newer(c, store, &newer, &count, err) < 0)
 		return -err->num;
 	count += c->count;
+	add_roots(&skipping, h);
 	for (i = 0; i < count; i++) {
 		uint64_t seq =
 			i < c->count ? c->items[i].seq : newer[i - c->count];
 
-		if (h->path && i < c->count &&
-		    skip_unchanged(&skipping, h, &previous, &c->items[i]))
+		if (i < c->count &&
+		    skip_snapshot(&skipping, h, &previous, &c->items[i]))
 			continue;
 		if (add_row(h, store, snaps_fd, seq, &previous, err) < 0)
 			return err_context(err, "snapshot %" PRIu64, seq);

@@ -19,6 +19,7 @@ logs() {
 		guard log "$path"
 		guard log --json "$path"
 	done >"$T/$1" 2>&1
+	guard log >>"$T/$1" 2>&1
 }
 # same_without TITLE: the output with the cache and without it
 same_without() {
@@ -77,6 +78,11 @@ no 'log with the cache does not list them' lists guard log dir/same
 mkdir ../beside
 ok 'a snapshot of another directory does not look through them' \
 	test "$(opens guard snapshot -q ../beside)" -lt 20
+cd ../beside || exit 99
+ok 'log does not read the snapshots of another directory' \
+	test "$(opens guard log)" -lt 15
+ok 'nor does that of a path' test "$(opens guard log .)" -lt 15
+cd ../project || exit 99
 same_without 'log shows the same versions'
 says "$T/with" pending
 says "$T/with" renamed
