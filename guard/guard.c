@@ -88,7 +88,8 @@ int guard_pending(struct guard *g,
 	size_t i;
 	int got;
 
-	if (session_list_pending(g->context.state.runs_fd, &list, err) < 0)
+	if (session_list_pending(g->context.state.runs_fd, g->context.project,
+				 &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const struct session *s = &list.items[i];

@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "overlay/pending_index.h"
 
 #define EPOCH_2020 1577836800
 #define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -452,7 +453,7 @@ int session_load(struct session *s, struct err *err)
 #define LOCK "lock"
 #define BASE_LOCK "base.lock"
 #define LISTED_MAX 8
-#define ID_TRIES 200
+#define ID_TRIES 24
 
 void session_free(struct session *s)
 {
@@ -852,43 +853,59 @@ static void tidy_closed(int runs_fd, const char *id)
 		(void)move_session(&s, true, &ignored);
 }
 
-/* pending: the caller does not use closed sessions. Those are never live, but
- * for the moment in which another process changes their state. */
-static int list_sessions(int runs_fd, bool live, bool pending,
-			 struct session_list *ret, struct err *err)
+static void note_unread(struct session_list *list, const char *id,
+			const struct err *why)
+{
+	if (why->num == ENOENT)
+		return;
+	if (!list->unread.num)
+		list->unread = *why;
+	if (session_id_time(id) > list->unread_time)
+		list->unread_time = session_id_time(id);
+}
+
+/* pending: a closed session is moved to its place instead. Returns whether the
+ * session was read. */
+static bool add_listed(int runs_fd, const char *id, bool pending,
+		       struct session_list *list)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	struct err why;
+
+	if (open_session_id(runs_fd, id, false, &s, &why) < 0) {
+		note_unread(list, id, &why);
+		return false;
+	}
+	if (pending && !run_state_pending(s.state)) {
+		tidy_closed(runs_fd, id);
+		return true;
+	}
+	*VEC_ADD(list) = s;
+	s = (struct session){.fd = -1, .lock_fd = -1};
+	return true;
+}
+
+int session_list(int runs_fd, bool live, struct session_list *ret,
+		 struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
 	AUTO(dirlist) struct dirlist names = {0};
 	size_t i;
 
-	if (list_session_ids(runs_fd, !live && !pending, &names, err) < 0)
+	/* A closed session is never live, but for the moment in which another
+	 * process changes its state. */
+	if (list_session_ids(runs_fd, !live, &names, err) < 0)
 		return -err->num;
 	for (i = 0; i < names.count; i++) {
-		AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 		const char *id = names.items[i].name;
 		auto_free char *lock = path_join(id, LOCK);
-		struct err inner_err;
+		struct err ignored;
 
 		/* A quick test before the record is read: most runs are not
 		 * live. */
-		if ((i && strcmp(id, names.items[i - 1].name) == 0) ||
-		    (live && is_session_locked(runs_fd, lock, &inner_err) == 0))
-			continue;
-		if (open_session_id(runs_fd, id, false, &s, &inner_err) < 0) {
-			if (inner_err.num == ENOENT)
-				continue;
-			if (!list.unread.num)
-				list.unread = inner_err;
-			if (session_id_time(id) > list.unread_time)
-				list.unread_time = session_id_time(id);
-			continue;
-		}
-		if (pending && !run_state_pending(s.state)) {
-			tidy_closed(runs_fd, id);
-			continue;
-		}
-		*VEC_ADD(&list) = s;
-		s = (struct session){.fd = -1, .lock_fd = -1};
+		if ((!i || strcmp(id, names.items[i - 1].name) != 0) &&
+		    !(live && is_session_locked(runs_fd, lock, &ignored) == 0))
+			(void)add_listed(runs_fd, id, false, &list);
 	}
 	VEC_SORT(&list, compare_age);
 	*ret = list;
@@ -896,15 +913,79 @@ static int list_sessions(int runs_fd, bool live, bool pending,
 	return 0;
 }
 
-int session_list(int runs_fd, bool live, struct session_list *ret,
-		 struct err *err)
+/* The lines of the index for the runs in runs/: of the old one, or from the
+ * runs that it does not have. */
+static int make_pending_index(int runs_fd, const struct record *old,
+			      struct timestamp seen, struct record *ret,
+			      struct err *err)
 {
-	return list_sessions(runs_fd, live, false, ret, err);
+	AUTO(dirlist) struct dirlist names = {0};
+	AUTO(session_list) struct session_list fresh = {0};
+	bool complete = true;
+	size_t at = 0, i, k;
+
+	if (list_session_ids(runs_fd, false, &names, err) < 0)
+		return -err->num;
+	for (i = 0; i < names.count; i++) {
+		const char *id = names.items[i].name;
+		const struct session *s;
+		size_t before = ret->count, count = fresh.count;
+
+		while (at < old->count && strcmp(old->items[at].key, id) < 0)
+			at++;
+		for (; at < old->count && strcmp(old->items[at].key, id) == 0;
+		     at++)
+			record_add(ret, id, old->items[at].value);
+		if (ret->count > before)
+			continue;
+		/* One without a record, or new, gets roots yet. */
+		if (!add_listed(runs_fd, id, true, &fresh)) {
+			record_add(ret, id, "/");
+			complete = false;
+		} else if (fresh.count > count) {
+			s = &fresh.items[count];
+			complete = complete && s->state != RUN_NEW;
+			for (k = 0; k < s->root_count; k++)
+				record_add(ret, id, s->roots[k].path);
+		}
+	}
+	if (complete)
+		pending_index_save(runs_fd, ret, seen);
+	return 0;
 }
 
-int session_list_pending(int runs_fd, struct session_list *ret, struct err *err)
+int session_list_pending(int runs_fd, const char *here,
+			 struct session_list *ret, struct err *err)
 {
-	return list_sessions(runs_fd, false, true, ret, err);
+	AUTO(session_list) struct session_list list = {0};
+	AUTO(record) struct record old = {0}, made = {0};
+	const struct record *index = &old;
+	struct timestamp seen;
+	size_t i, next;
+
+	if (!pending_index_load(runs_fd, &old, &seen)) {
+		if (make_pending_index(runs_fd, &old, seen, &made, err) < 0)
+			return -err->num;
+		index = &made;
+	}
+	for (i = 0; i < index->count; i = next) {
+		const char *id = index->items[i].key;
+		bool wanted = !here;
+
+		for (next = i; next < index->count &&
+			       strcmp(index->items[next].key, id) == 0;
+		     next++)
+			wanted = wanted ||
+				 path_below(here, index->items[next].value);
+		if (wanted)
+			(void)add_listed(runs_fd, id, true, &list);
+		else
+			list.elsewhere++;
+	}
+	VEC_SORT(&list, compare_age);
+	*ret = list;
+	list = (struct session_list){0};
+	return 0;
 }
 
 int session_lock_base(const struct session *s, struct err *err)

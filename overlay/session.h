@@ -161,17 +161,18 @@ struct session_list {
 	size_t count, capacity;
 	struct err unread; /* .num 0: all records were read */
 	int64_t unread_time; /* session_id_time() of the newest unread one */
+	size_t elsewhere; /* pending ones that were not opened */
 };
 /* Lists all sessions, oldest first, without their locks. live: only sessions
  * whose lock another process holds. A session with an unreadable record is
  * skipped, and ret->unread has the error of the first such record. */
 int session_list(int runs_fd, bool live, struct session_list *ret,
 		 struct err *err);
-/* session_list() of the pending sessions. Of the closed ones it opens those
- * that are in runs/ still, as earlier versions of guard left them, and moves
- * them. */
-int session_list_pending(int runs_fd, struct session_list *ret,
-			 struct err *err);
+/* session_list() of the pending sessions, if `here` is not NULL only of those
+ * with a root at or above it. Of the closed ones it opens those that are in
+ * runs/ still, as earlier versions of guard left them, and moves them. */
+int session_list_pending(int runs_fd, const char *here,
+			 struct session_list *ret, struct err *err);
 /* 1: the run has a directory, 0: it has none; or a negative errno. */
 int session_exists(int runs_fd, const char *id, struct err *err);
 /* Opens the directory of the closed runs. A descriptor, or -1 with errno. */

@@ -85,7 +85,7 @@ int resolve_run_pending(struct context *c, struct session_list *ret,
 	const char *here = current;
 	size_t nearest, kept = 0, i;
 
-	if (!here || session_list_pending(c->state.runs_fd, ret, err) < 0)
+	if (!here || session_list_pending(c->state.runs_fd, here, ret, err) < 0)
 		return -err->num;
 	nearest = nearest_root(ret, here);
 	if (!nearest) {
@@ -199,7 +199,7 @@ static int find_name(struct context *c, const char *name, bool closed,
 
 	if (!session_name_ok(name))
 		return 0;
-	if (session_list_pending(c->state.runs_fd, &pending, err) < 0)
+	if (session_list_pending(c->state.runs_fd, NULL, &pending, err) < 0)
 		return -err->num;
 	got = find_name_in(c, &pending, name, ret_id, err);
 	if (got || !closed)

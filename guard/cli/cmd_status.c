@@ -336,7 +336,8 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 	if (retire_trash(&c->state, err) < 0)
 		output_error(err);
 	if ((o->all ? session_list(c->state.runs_fd, false, &list, err)
-		    : session_list_pending(c->state.runs_fd, &list, err)) < 0)
+		    : session_list_pending(c->state.runs_fd, c->project, &list,
+					   err)) < 0)
 		return -err->num;
 	if (list.unread.num)
 		output_warn("%s", list.unread.text);
@@ -357,6 +358,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		session_free(s);
 	}
 	list.count = shown;
+	o->elsewhere += list.elsewhere;
 	if (o->name && !shown)
 		return fail(err, ENOENT,
 			    "no such directory and no such run: %s (`guard "

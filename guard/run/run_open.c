@@ -233,7 +233,8 @@ static int check_name(const struct run *run, struct err *err)
 
 	if (!wanted)
 		return 0;
-	if (session_list_pending(run->context.state.runs_fd, &list, err) < 0)
+	if (session_list_pending(run->context.state.runs_fd, run->project,
+				 &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const struct session *s = &list.items[i];

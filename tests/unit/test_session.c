@@ -320,7 +320,8 @@ static void test_interrupted(void **state)
 	lab_close(&lab);
 }
 
-static void add_run(struct lab *lab, const char *id)
+/* project NULL: that of the lab. */
+static void add_run_of(struct lab *lab, const char *id, const char *project)
 {
 	AUTO(record) struct record r = {0};
 	struct err err;
@@ -329,9 +330,16 @@ static void add_run(struct lab *lab, const char *id)
 	assert_int_equal(record_load(lab->s.fd, "record", "run", 1, &r, &err),
 			 0);
 	record_set(&r, "id", id);
+	if (project)
+		record_set(&r, "project", project);
 	assert_int_equal(record_save(fd, "record", "run", 1, &r, false, &err),
 			 0);
 	(void)close(fd);
+}
+
+static void add_run(struct lab *lab, const char *id)
+{
+	add_run_of(lab, id, NULL);
 }
 
 static void set_going(struct lab *lab, const char *text)
@@ -480,7 +488,8 @@ static size_t count_pending(const struct lab *lab)
 	struct err err;
 	size_t count;
 
-	assert_int_equal(session_list_pending(lab->runs_fd, &list, &err), 0);
+	assert_int_equal(session_list_pending(lab->runs_fd, NULL, &list, &err),
+			 0);
 	count = list.count;
 	session_list_free(&list);
 	return count;
@@ -582,11 +591,109 @@ static void test_the_list_of_pending_runs_opens_no_closed_run(void **state)
 	assert_int_equal(session_set_state(&lab.s, RUN_APPLIED, &err), 0);
 	/* A record that would be reported if it was read. */
 	assert_int_equal(lab_file(lab.s.fd, "record", "broken\n"), 0);
-	assert_int_equal(session_list_pending(lab.runs_fd, &list, &err), 0);
+	assert_int_equal(session_list_pending(lab.runs_fd, NULL, &list, &err),
+			 0);
 	assert_int_equal(list.unread.num, 0);
 	session_list_free(&list);
 	assert_int_equal(session_list(lab.runs_fd, false, &list, &err), 0);
 	assert_int_equal(list.unread.num, EBADMSG);
+	session_list_free(&list);
+	lab_close(&lab);
+}
+
+static struct session_list list_here(const struct lab *lab, const char *here)
+{
+	struct session_list list;
+	struct err err;
+
+	assert_int_equal(session_list_pending(lab->runs_fd, here, &list, &err),
+			 0);
+	return list;
+}
+
+/* Lists until the index is written: not before the clock has moved on. */
+static void until_indexed(const struct lab *lab)
+{
+	struct session_list list;
+
+	while (faccessat(lab->root_fd, "pending-runs", F_OK, 0) < 0) {
+		list = list_here(lab, lab->project);
+		session_list_free(&list);
+		(void)usleep(10000);
+	}
+}
+
+static void test_a_list_for_a_directory_opens_its_runs_alone(void **state)
+{
+	struct session_list list;
+	struct lab lab;
+	struct err err;
+	int fd;
+
+	(void)state;
+	lab_open(&lab, "p");
+	assert_int_equal(session_set_state(&lab.s, RUN_ENDED, &err), 0);
+	add_run_of(&lab, "zzz0aa-01", "/elsewhere");
+	until_indexed(&lab);
+	/* A record that would be reported if it was read. */
+	fd = openat(lab.runs_fd, "zzz0aa-01", O_PATH | O_CLOEXEC);
+	assert_int_equal(unlinkat(fd, "record", 0), 0);
+	assert_int_equal(lab_file(fd, "record", "broken\n"), 0);
+	(void)close(fd);
+	list = list_here(&lab, lab.project);
+	assert_int_equal(list.count, 1);
+	assert_string_equal(list.items[0].id, lab.s.id);
+	assert_int_equal(list.elsewhere, 1);
+	assert_int_equal(list.unread.num, 0);
+	session_list_free(&list);
+	list = list_here(&lab, "/elsewhere/below");
+	assert_int_equal(list.count, 0);
+	assert_int_equal(list.elsewhere, 1);
+	assert_int_equal(list.unread.num, EBADMSG);
+	session_list_free(&list);
+	list = list_here(&lab, NULL);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.unread.num, EBADMSG);
+	session_list_free(&list);
+	/* Later changes are noticed. */
+	add_run(&lab, "zzz0aa-02");
+	list = list_here(&lab, lab.project);
+	assert_int_equal(list.count, 2);
+	session_list_free(&list);
+	assert_int_equal(session_set_state(&lab.s, RUN_APPLIED, &err), 0);
+	list = list_here(&lab, lab.project);
+	assert_int_equal(list.count, 1);
+	assert_string_equal(list.items[0].id, "zzz0aa-02");
+	session_list_free(&list);
+	lab_close(&lab);
+}
+
+static void test_the_index_waits_for_a_run_that_is_being_made(void **state)
+{
+	struct session_list list;
+	struct lab lab;
+	struct err err;
+	int i;
+
+	(void)state;
+	lab_open(&lab, "p");
+	/* Its roots are not complete. */
+	for (i = 0; i < 15; i++) {
+		list = list_here(&lab, lab.project);
+		assert_int_equal(list.count, 1);
+		session_list_free(&list);
+		(void)usleep(20000);
+	}
+	assert_int_equal(faccessat(lab.root_fd, "pending-runs", F_OK, 0), -1);
+	assert_int_equal(session_add_root(&lab.s, lab.root, lab.root_fd, &err),
+			 0);
+	assert_int_equal(session_set_state(&lab.s, RUN_ENDED, &err), 0);
+	until_indexed(&lab);
+	list = list_here(&lab, lab.root);
+	assert_int_equal(list.count, 1);
+	session_list_free(&list);
+	list = list_here(&lab, "/");
+	assert_int_equal(list.count, 0);
 	session_list_free(&list);
 	lab_close(&lab);
 }
@@ -745,6 +852,10 @@ int main(void)
 			test_a_list_moves_a_closed_run_that_nobody_uses),
 		cmocka_unit_test(
 			test_the_list_of_pending_runs_opens_no_closed_run),
+		cmocka_unit_test(
+			test_a_list_for_a_directory_opens_its_runs_alone),
+		cmocka_unit_test(
+			test_the_index_waits_for_a_run_that_is_being_made),
 		cmocka_unit_test(test_base_is_waited_for),
 		cmocka_unit_test(test_late_base_holds_for_one_start),
 		cmocka_unit_test(test_base_that_failed),
