@@ -113,7 +113,7 @@ struct plan {
 	size_t already; /* differences that the project already has */
 	size_t git_skipped; /* changes in a .git that were skipped */
 	size_t left; /* differences skipped by missing_only */
-	VEC(char *) excepted; /* paths that the user leaves out */
+	struct names excepted; /* paths that the user leaves out */
 	/* Printed before the plan's paths, e.g. "~/"; NULL: no prefix.
 	 * Borrowed, and not set by plan_make(). */
 	const char *prefix;

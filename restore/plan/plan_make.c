@@ -30,9 +30,7 @@ void plan_free(struct plan *p)
 		free(p->kept.items[i].path);
 	for (i = 0; i < p->over.count; i++)
 		free(p->over.items[i].path);
-	for (i = 0; i < p->excepted.count; i++)
-		free(p->excepted.items[i]);
-	VEC_FREE(&p->excepted);
+	names_free(&p->excepted);
 	VEC_FREE(&p->kept);
 	VEC_FREE(&p->over);
 	VEC_FREE(&p->steps);

@@ -72,7 +72,7 @@ static int settle_refusal(struct planner *pl, struct refusal *refusal,
 		return 1;
 	}
 	if (consent == CONSENT_LEAVE)
-		*VEC_ADD(&pl->plan->excepted) = TAKE(refusal->path);
+		names_add(&pl->plan->excepted, path);
 	free(refusal->path);
 	free(refusal->text);
 	return consent == CONSENT_LEAVE;

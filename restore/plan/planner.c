@@ -381,7 +381,7 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 	if (pathset_contains(&pl->except, path) ||
 	    (!S_ISDIR(row.want->mode) &&
 	     pathset_has_below(&pl->except, path))) {
-		*VEC_ADD(&pl->plan->excepted) = mem_strdup(path);
+		names_add(&pl->plan->excepted, path);
 		planner_skip_below(pl, path);
 		return 0;
 	}
