@@ -21,6 +21,8 @@
 #define CHANGES_EDITED 0x100u
 /* The path matches `noise` of the profile: lists show only the number. */
 #define CHANGES_NOISE 0x200u
+/* The real file differs from the run's base; changes_edited_compare(). */
+#define CHANGES_NOT_BASE 0x800u
 /* The key of the noise globs in the run's record; "~/" in front: in the home
  * directory. */
 #define CHANGES_NOISE_GLOB "noise"
@@ -36,6 +38,7 @@ struct changes_root {
 	char *prefix; /* printed before its paths: "", "~/other/", "~/" */
 	char *where; /* for people: "", " in ~/other/"... */
 	char *above; /* risk_above() of the directory */
+	bool compared; /* changes_edited_compare() is done */
 	bool home; /* caches are not shown, and a .git is like the rest */
 	/* Reads files that lie elsewhere, as changes_read(); NULL: they lie in
 	 * the two directories. */
@@ -133,9 +136,9 @@ void changes_move_text(const struct change_move *m, const char *prefix,
  */
 int changes_edited_mark(struct context *c, struct session *s,
 			struct changes *changes, struct err *err);
-/* The same for one list and its base alone. */
-int changes_edited_mark_list(struct store *store, const struct snapshot *base,
-			     struct change_list *list, struct err *err);
+/* The comparison with the base alone, once: sets CHANGES_NOT_BASE. */
+int changes_edited_compare(struct store *store, const struct snapshot *base,
+			   struct changes_root *root, struct err *err);
 
 /* The prefix of the paths in a directory, for people: "~/other/" below home,
  * else the absolute path. To free. */

@@ -25,7 +25,7 @@ static void skip_to_path(struct edited_join *j, const char *path)
 		if (path && path_compare(c->path, path) >= 0)
 			return;
 		if (c->old.mode)
-			c->flags |= CHANGES_EDITED;
+			c->flags |= CHANGES_NOT_BASE;
 	}
 }
 
@@ -53,18 +53,21 @@ static int join_entry(void *arg, const char *path, const struct entry *e,
 		return 0;
 	j->next++;
 	if (!is_as_in_tree(&c->old, e) || snapshot_moved(j->base, path, true))
-		c->flags |= CHANGES_EDITED;
+		c->flags |= CHANGES_NOT_BASE;
 	return 0;
 }
 
-int changes_edited_mark_list(struct store *store, const struct snapshot *base,
-			     struct change_list *list, struct err *err)
+int changes_edited_compare(struct store *store, const struct snapshot *base,
+			   struct changes_root *root, struct err *err)
 {
-	struct edited_join j = {.base = base, .list = list};
+	struct edited_join j = {.base = base, .list = &root->list};
 
+	if (root->compared)
+		return 0;
 	if (tree_each(store, &base->root, join_entry, &j, err) < 0)
 		return -err->num;
 	skip_to_path(&j, NULL);
+	root->compared = true;
 	return 0;
 }
 
@@ -94,10 +97,14 @@ static int mark_root(struct store *store, const struct session *s, size_t index,
 		.lower_fd = root->lower_fd,
 		.workspace_fd = -1,
 	};
+	size_t i;
 
 	if (catalog_load(store, s->roots[index].base, &base, err) < 0 ||
-	    changes_edited_mark_list(store, &base, &root->list, err) < 0)
+	    changes_edited_compare(store, &base, root, err) < 0)
 		return -err->num;
+	for (i = 0; i < root->list.count; i++)
+		if (root->list.items[i].flags & CHANGES_NOT_BASE)
+			root->list.items[i].flags |= CHANGES_EDITED;
 	return apply_log_any(s) ? apply_log_each_base(store, s, index, &query,
 						      &base.root, join_applied,
 						      &root->list, err)

@@ -18,8 +18,7 @@
 struct run_layer {
 	size_t dir_index; /* 0: the project */
 	const char *path;
-	struct change_list *list;
-	int upper_fd, lower_fd;
+	struct changes_root *root;
 	struct snapshot base;
 	/* the layer equals the stored result; else the layer is read */
 	bool stored;
@@ -105,7 +104,8 @@ static int is_left_by_run(struct store *store,
 	int got;
 
 	if (!run_layer->stored)
-		return was ? layer_has_entry(store, run_layer->upper_fd, c, was)
+		return was ? layer_has_entry(store, run_layer->root->upper_fd,
+					     c, was)
 			   : !c->now.mode;
 	got = tree_lookup(store, &run_layer->result.root, c->path, &left, err);
 	if (got < 0)
@@ -148,7 +148,7 @@ static int mark_applied(void *arg, const char *path, const struct entry *began,
 			struct err *err)
 {
 	struct dropped_marks *m = arg;
-	const struct change_list *list = m->run_layer->list;
+	const struct change_list *list = &m->run_layer->root->list;
 	const struct change *c =
 		FIND_BY_PATH(path, list->items, list->count, path);
 	int got;
@@ -166,31 +166,30 @@ static int mark_applied(void *arg, const char *path, const struct entry *began,
 static int has_edits(struct store *store, const struct run_layer *run_layer,
 		     struct err *err)
 {
-	struct change_list *list = run_layer->list;
-	bool found = false;
+	const struct change_list *list = &run_layer->root->list;
 	size_t i;
-	int got = changes_edited_mark_list(store, &run_layer->base, list, err);
 
-	for (i = 0; i < list->count; i++) {
-		struct change *c = &list->items[i];
-
-		found |= may_be_untouched(c) && (c->flags & CHANGES_EDITED);
-		c->flags &= ~CHANGES_EDITED;
-	}
-	return got < 0 ? got : found;
+	if (changes_edited_compare(store, &run_layer->base, run_layer->root,
+				   err) < 0)
+		return -err->num;
+	for (i = 0; i < list->count; i++)
+		if (may_be_untouched(&list->items[i]) &&
+		    (list->items[i].flags & CHANGES_NOT_BASE))
+			return 1;
+	return 0;
 }
 
 static int drop_marked_changes(struct context *c, const struct session *s,
 			       struct run_layer *run_layer, struct err *err)
 {
-	struct change_list *list = run_layer->list;
+	struct change_list *list = &run_layer->root->list;
 	auto_free bool *changed = mem_zalloc(list->count * sizeof(*changed));
 	auto_free bool *dropped = mem_zalloc(list->count * sizeof(*dropped));
 	struct changed_marks m = {list, changed};
 	struct dropped_marks applied = {c->store, run_layer, dropped};
 	auto_close int workspace_fd = workspace_open(
 		c->state.workspaces_fd, run_layer->path, false, err);
-	const struct apply_log_query query = {NULL, run_layer->lower_fd,
+	const struct apply_log_query query = {NULL, run_layer->root->lower_fd,
 					      workspace_fd};
 	size_t kept = 0, i;
 	int got = 0;
@@ -227,7 +226,7 @@ static int drop_untouched(struct context *c, const struct session *s,
 			  const struct session_root *root,
 			  struct run_layer *run_layer, struct err *err)
 {
-	const struct change_list *list = run_layer->list;
+	const struct change_list *list = &run_layer->root->list;
 	bool any = false;
 	size_t i;
 
@@ -237,9 +236,8 @@ static int drop_untouched(struct context *c, const struct session *s,
 		return 0;
 	/* A result that was stored after the end of the run equals the
 	 * layer. */
-	run_layer->stored =
-		s->state == RUN_ENDED && !s->live && root->result &&
-		timestamp_compare(run_layer->list->newest, s->ended) < 0;
+	run_layer->stored = s->state == RUN_ENDED && !s->live && root->result &&
+			    timestamp_compare(list->newest, s->ended) < 0;
 	if (context_store(c, STORE_READ, err) < 0 ||
 	    catalog_load(c->store, root->base, &run_layer->base, err) < 0 ||
 	    (run_layer->stored &&
@@ -270,9 +268,7 @@ int changes_load_own(struct context *c, const struct session *s,
 		struct run_layer run_layer = {
 			.dir_index = i,
 			.path = s->roots[i].path,
-			.list = &at->list,
-			.upper_fd = at->upper_fd,
-			.lower_fd = at->lower_fd,
+			.root = at,
 		};
 
 		(void)drop_untouched(c, s, &roots[i], &run_layer, &ignored);
