@@ -120,6 +120,8 @@ void review_show_line(struct review *r, struct review_item *item,
 		text_escape_name(to, r->prefix ? r->prefix : "");
 		text_escape_name(to, r->entries[e->peer - 1].path);
 	}
+	if (review_has_clash(r, item))
+		buf_add_text(to, "  conflict");
 }
 
 void review_show_risks(const struct review *r, const struct review_item *item,

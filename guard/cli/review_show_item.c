@@ -45,10 +45,14 @@ void review_show_title(struct review *r, size_t item)
 	review_show_line(r, it, &line);
 	(void)printf("%s%zu/%zu%s  %s\n", output_style(STYLE_BOLD), item + 1,
 		     r->count, output_style(STYLE_NONE), buf_text(&line));
-	if (it->here)
-		(void)printf("%s ! you changed it since the run started: "
-			     "merged, or a conflict%s\n",
+	if (review_has_clash(r, it) || it->here)
+		(void)printf("%s ! you changed it%s%s\n",
 			     output_style(STYLE_CHANGED),
+			     review_has_clash(r, it)
+				     ? ", too, and the two conflict: the end "
+				       "of the review asks"
+				     : " since the run started: an apply "
+				       "merges the two",
 			     output_style(STYLE_NONE));
 	review_show_risks(r, it, "");
 }

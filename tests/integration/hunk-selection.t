@@ -159,6 +159,8 @@ no 'the unanswered conflict applies no other path' test -e new/file
 echo kept >"$LAYER/new/file"
 ok "the answer o keeps the user's version" \
 	anew 'review -- text new/file' e a y y o
+says "$out" '  conflict'
+says "$out" '! you changed it, too, and the two conflict: the end of the review asks'
 is "$(sed -n 3p text)" 'by the user' "the user's line is kept"
 is "$(cat new/file)" kept 'the shown content is applied, not a later one'
 ok 'undo reverts that review' guard undo -y -q

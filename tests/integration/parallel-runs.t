@@ -33,6 +33,8 @@ no 'review does not list an equal file any more' \
 	grep -q '^  [AMD]  \(same\|src/f4\)' "$out"
 says "$out" 'both  +1 -1'
 says "$out" '! changed here since the run started'
+ok 'review marks the path that both runs made different' \
+	grep -q 'A  clash .*  conflict$' "$out"
 gives 0 "apply merges the second run's text" guard apply -y "$second" both two
 is "$(sed -n '3p;27p' both | tr '\n' ' ')" 'one two ' \
 	'the merged text has the lines of both runs'
