@@ -210,6 +210,8 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 /* The same on the Linux console; any other terminal reads an open OSC. */
 #define COLORS_RESET_LINUX "\x1b]R"
 #define COLOR_OFF "\x1b[0m"
+/* Text of the run below and beside the lines that follow. */
+#define ERASE_BELOW "\x1b[J"
 
 void ttymodes_undo(const struct ttymodes *m, const char *term, struct buf *to)
 {
@@ -239,7 +241,7 @@ void ttymodes_undo(const struct ttymodes *m, const char *term, struct buf *to)
 	buf_add_text(to, CHARSET_RESET);
 	buf_add_text(to, strcmp(term, "linux") == 0 ? COLORS_RESET_LINUX
 						    : COLORS_RESET);
-	buf_add_text(to, COLOR_OFF);
+	buf_add_text(to, COLOR_OFF ERASE_BELOW);
 }
 
 /* Small, so that a slow reader throttles a fast writer. */
@@ -523,7 +525,7 @@ static void reset_terminal(struct tty *t)
 	if (foreground)
 		ttymodes_undo(&t->modes, terminal_type(), &undo);
 	else if (t->modes.has_controls)
-		buf_add_text(&undo, SEQUENCE_END COLOR_OFF);
+		buf_add_text(&undo, SEQUENCE_END COLOR_OFF ERASE_BELOW);
 	if (t->title_saved && foreground)
 		buf_add_text(&undo, "\x1b[23;0t");
 	if (undo.len && t->out_fd >= 0)

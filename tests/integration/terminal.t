@@ -335,7 +335,8 @@ END
 fi
 
 # --- the summary ---
-# A run that ends inside of a string, in a color or with another title.
+# A run that ends inside of a string, in a color, with another title, or with
+# text beside the lines of guard.
 cat >"$HOME/openers" <<'END'
 \033Xsos
 \033ktitle
@@ -350,6 +351,7 @@ cat >"$HOME/openers" <<'END'
 \033[8;30;40m
 \033(0\016
 \033[?1049h\033[?69h
+\033[2;70HFORGED\033[4;60HFORGED\033[H
 END
 if needs 'tmux' tmux; then
 	# tmux has read all output when it answers a query (CSI c).
@@ -361,7 +363,7 @@ while read -ru 3 opener; do
 	tmux capture-pane -e -p >"$HOME/screen"
 	sed -n '/run .* 1 added/,$p' "$HOME/screen" >"$HOME/seen"
 	grep -q 'guard discard' "$HOME/seen" &&
-		! grep -q $'\033\|\016' "$HOME/seen" ||
+		! grep -q $'\033\|\016\|FORGED' "$HOME/seen" ||
 		{ printf '%s\n' "$opener" && cat "$HOME/screen"; } \
 			>>"$HOME/hidden"
 	guard discard -q -y latest
@@ -369,7 +371,7 @@ done 3<"$HOME/openers"
 tmux display-message -p '#{pane_title}' >"$HOME/title"
 END
 	: >"$HOME/hidden"
-	play 'no output of a run hides or colors the summary' <<'END'
+	play 'no output of a run hides, colors or completes the summary' <<'END'
 > tmux -f /dev/null new-session sh -c 'printf "\\\\033]2;mine\\\\a"; bash ~/summary.sh'\r
 < [exited]
 bye

@@ -29,7 +29,7 @@ static char *undo_of(const char *output, size_t n)
 #define TAIL                                                                   \
 	"\033(B\017\033]104\033\\\033]110\033\\\033]111\033\\\033]"            \
 	"112\033\\\033"                                                        \
-	"[0m"
+	"[0m\033[J"
 
 static void check(const char *output, const char *undo)
 {
@@ -104,7 +104,7 @@ static void the_linux_console_has_a_sequence_for_its_palette(void **state)
 	(void)state;
 	ttymodes_read(&m, "\033[31m", 5);
 	ttymodes_undo(&m, "linux", &b);
-	assert_string_equal(buf_text(&b), HEAD "\033(B\017\033]R\033[0m");
+	assert_string_equal(buf_text(&b), HEAD "\033(B\017\033]R\033[0m\033[J");
 }
 
 static void private_modes_go_back_and_the_other_screen_last(void **state)
