@@ -11,6 +11,7 @@
 #include "guard/cli/output.h"
 #include "guard/cli/verdict_show.h"
 #include "guard/review/decisions.h"
+#include "guard/review/fold.h"
 #include "guard/review/kinds.h"
 #include "restore/git/gitblob.h"
 #include "snapshot/tree/catalog.h"
@@ -240,7 +241,8 @@ static void print_uncompared_line(const struct view *v, const struct change *c,
 }
 
 static void print_entry_lines(struct hunks_writer *w, const struct view *v,
-			      const struct view_entry *e)
+			      const struct view_entry *e,
+			      const struct fold *fold)
 {
 	const struct change *c = e->change;
 	const struct review_item *item = kept_item(w, v, c->path);
@@ -257,6 +259,7 @@ static void print_entry_lines(struct hunks_writer *w, const struct view *v,
 	jsonout_text(object, "root", v->prefix);
 	jsonout_bool(object, "home", v->home);
 	jsonout_text(object, "loss", loss_name(e->loss));
+	jsonout_text(object, "fold", fold ? fold->dir : NULL);
 	put_blob(object, "old_blob", has_old, &old);
 	put_blob(object, "new_blob", has_now, &now);
 	jsonout_text(object, "decision", item_decision(item));
@@ -326,10 +329,15 @@ bool hunks_json_print(struct context *c, struct resolved_run *p,
 	print_run_line(&p->session, verdict);
 	for (i = 0; i < changes->root_count; i++)
 		print_git_lines(changes, j, i);
-	for (i = 0; i < j->count; i++)
+	for (i = 0; i < j->count; i++) {
+		AUTO(folds) struct folds folds = {0};
+
+		fold_make(&j->views[i], false, &folds);
 		for (k = 0; k < j->views[i].count && !output_has_failed(); k++)
 			print_entry_lines(&w, &j->views[i],
-					  &j->views[i].items[k]);
+					  &j->views[i].items[k],
+					  fold_of(&folds, k));
+	}
 	object = line_of("end");
 	jsonout_number(object, "entries", w.entries);
 	jsonout_number(object, "hunks", w.hunks);

@@ -16,7 +16,8 @@ ok 'a run changes some files' guard run -q -- sh -c '
 	sed -i "2s/.*/two/;19s/.*/nineteen/" text
 	rm gone copy
 	printf "a\177\033[2J\342\200\256\377" >odd
-	mkdir .vscode
+	mkdir .vscode fresh
+	for i in $(seq 20); do echo $i >fresh/$i; done
 	echo "{\"tasks\":[{\"command\":\"x\",\"runOptions\":{\"runOn\":\"folderOpen\"}}]}" >.vscode/tasks.json'
 
 # line TYPE TEXT: prints the lines of this type with the text
@@ -34,7 +35,7 @@ gives 0 'diff --json=hunks prints objects' guard diff --json=hunks
 no 'all of it is printable ASCII' grep -q '[^ -~]' "$out"
 is "$(head -n 1 "$out" | cut -c 1-42)" '{"type":"run","schema":"guard.hunks/1","ru' \
 	'the first line is the run with the schema'
-is "$(tail -n 1 "$out")" '{"type":"end","entries":6,"hunks":4}' \
+is "$(tail -n 1 "$out")" '{"type":"end","entries":27,"hunks":24}' \
 	'the last line has the number of entries and hunks'
 has 'an entry has its blob before' entry text \
 	"\"old_blob\":\"$(git rev-parse HEAD:text)\""
@@ -43,6 +44,9 @@ has 'and after' entry text "\"new_blob\":\"$(
 has 'a deleted file has no blob after' entry gone '"new_blob":null'
 has 'a file that git has is no loss' entry gone '"loss":"in-git"'
 has 'the only copy is' entry copy '"loss":"no-copy"'
+has 'an entry names the directory that diff shows in its place' entry fresh/7 \
+	'"fold":"fresh"'
+has 'an entry with a line of its own is in no fold' entry text '"fold":null'
 has 'a hunk has its lines' hunk text '"text":" 1\n-2\n+two\n 3'
 has 'a hunk has its place' hunk text '"old_start":16,"old_lines":5,"new_start":16'
 has 'a risk has the id of its rule' risk .vscode/tasks.json '"id":"'
