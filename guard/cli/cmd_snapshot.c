@@ -221,8 +221,6 @@ static int snapshot_command(char **paths, size_t count,
 	else if (t->json && (got == 0 || json_array_size(array)))
 		jsonstream_print_list("guard.snapshots/1", "snapshots",
 				      TAKE(array));
-	if (c.store)
-		changed_paths_update(c.store);
 	if (got < 0)
 		return got;
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;

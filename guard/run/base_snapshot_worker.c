@@ -26,6 +26,8 @@
 #include "overlay/pre_copy_up.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
+#include "snapshot/store/store_dir.h"
+#include "snapshot/store/store_index.h"
 #include "snapshot/tree/changed_paths.h"
 #include "snapshot/walk/take.h"
 
@@ -369,6 +371,7 @@ static void run_base_worker(struct run *run, struct timestamp start,
 	if (got == 0) {
 		count_unstored(&state, &session);
 		changed_paths_update(store);
+		store_index_tidy(store_get_dir(store));
 	}
 	store_free(&store);
 	/* `guard status` reports trash that cannot be removed now. */

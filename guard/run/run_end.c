@@ -28,6 +28,7 @@
 #include "overlay/session.h"
 #include "restore/result.h"
 #include "restore/workspace.h"
+#include "snapshot/tree/changed_paths.h"
 #include "snapshot/walk/take.h"
 
 /* Parts of a path below /tmp that is a mount point in a run. */
@@ -156,6 +157,8 @@ static int store_results(struct run *run, const struct changes *c,
 		if (c->roots[i].list.count)
 			got = store_root_result(run, store, i, &c->roots[i],
 						err);
+	if (got == 0)
+		changed_paths_update(store);
 	store_free(&store);
 	return got;
 }

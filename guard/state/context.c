@@ -10,6 +10,7 @@
 #include "guard/state/report.h"
 #include "guard/state/reserve.h"
 #include "overlay/temp_chmod.h"
+#include "snapshot/tree/changed_paths.h"
 
 int context_open(struct context *c, bool with_project, struct err *err)
 {
@@ -26,6 +27,10 @@ int context_open(struct context *c, bool with_project, struct err *err)
 
 void context_free(struct context *c)
 {
+	/* After the command's work: the next `guard log` does not have to read
+	 * what it stored. */
+	if (c->store && c->writable)
+		changed_paths_update(c->store);
 	store_free(&c->store);
 	free(c->project);
 	c->project = NULL;

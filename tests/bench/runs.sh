@@ -255,38 +255,39 @@ row_apply_few() {
 kept_lines() {
 	for name in "$@"; do
 		line kept "guard $name, in a fresh state" "$name-fresh"
-		line kept "  with $count applied runs" "$name-kept" \
+		line kept "  with $count pending runs" "$name-kept" \
 			"$name-fresh" fresh 1.1
 	done
 }
 
-# The same small commands in a fresh state, and in one with many applied runs,
-# more snapshots, and the packs of all of them.
+# The same small commands in a fresh state, and in one with many pending runs in
+# another directory, many snapshots, and as many packs as runs leave between two
+# prunes.
 row_kept() {
-	count=1000 more=6000
-	[ -z "$quick" ] || count=50 more=100
+	count=1000 more=4000
+	[ -z "$quick" ] || count=50 more=50
 	for name in fresh kept; do
 		project=$base/$name/project
-		mkdir -p "$project" "$base/$name/small"
+		mkdir -p "$project" "$base/$name/small" "$base/$name/beside"
 		"$bin/maketree" -p "$project/tree" 100
 		(
+			[ $name = kept ] || count=1 more=1
 			GUARD_HOME=$base/$name/state
 			export GUARD_HOME
 			cd "$base/$name/small"
 			"$guard" run -q -- sh -c 'echo x >file'
 			cd "$project"
 			i=0
-			[ $name = kept ] || i=$((more - 1))
 			while [ $i -lt $more ]; do
-				echo $((i % 2)) >other
-				"$guard" snapshot -q
+				echo $((i % 2)) | tee other >../beside/other
+				"$guard" snapshot -q . ../beside
 				i=$((i + 1))
 			done
+			"$guard" prune -q -y --keep-last $((2 * more))
+			cd ../beside
 			i=0
-			[ $name = kept ] || i=$((count - 1))
 			while [ $i -lt $count ]; do
-				"$guard" run -q -- sh -c "echo $i >file"
-				"$guard" apply -q -y
+				"$guard" run -q -- sh -c "echo $i >file-$i"
 				i=$((i + 1))
 			done
 		) >/dev/null 2>&1

@@ -32,10 +32,12 @@ same_without() {
 	chmod u-w "$state/store"
 	ok "$1" same "$T/without" "$T/with"
 }
-# lists COMMAND: whether it lists all snapshots
+# lists DIR COMMAND: whether it lists that directory of the store
 lists() {
+	listed=$1
+	shift
 	"$stopat" --count "$T/count" --every --only getdents \
-		--below "$state/store/snaps" --at 0 -- "$@" >"$out" 2>"$err"
+		--below "$state/store/$listed" --at 0 -- "$@" >"$out" 2>"$err"
 	[ "$(cut -d ' ' -f 1 "$T/count")" != 0 ]
 }
 # opens COMMAND: the number of calls that read or write snapshots
@@ -61,8 +63,11 @@ for i in $(seq 6); do
 	settle
 	guard apply -q -y
 done
+opens guard log dir/same >"$T/after-apply"
 guard run -q --name pending -- sh -c 'echo pending >dir/sub/file'
 settle
+opens guard log dir/same >"$T/after-run"
+no 'a diff finds the packs of the run in the index' lists packs guard diff pending
 guard snapshot -q --exclude top >"$out"
 gives 0 'a snapshot is accepted' guard snapshot -q
 ok 'the cache exists' test -s "$cache"
@@ -73,8 +78,10 @@ ok 'log without the cache reads many snapshots' test "$(
 	mv "$T/cache" "$cache"
 	chmod u-w "$state/store")" -gt 30
 ok 'log with the cache reads few snapshots' test "$(opens guard log dir/same)" -lt 15
-ok 'verify lists the snapshots' lists guard verify
-no 'log with the cache does not list them' lists guard log dir/same
+ok 'also right after an apply' test "$(cat "$T/after-apply")" -le 3
+ok 'and right after a run' test "$(cat "$T/after-run")" -le 3
+ok 'verify lists the snapshots' lists snaps guard verify
+no 'log with the cache does not list them' lists snaps guard log dir/same
 mkdir ../beside
 ok 'a snapshot of another directory does not look through them' \
 	test "$(opens guard snapshot -q ../beside)" -lt 20
@@ -88,7 +95,6 @@ says "$T/with" pending
 says "$T/with" renamed
 
 gives 0 'purge is accepted' guard purge --confirm purged purged
-no 'purge removes the cache' test -e "$cache"
 gives 0 'another snapshot is stored' guard snapshot -q
 same_without 'log shows the same after a purge'
 # As prune leaves it, which keeps all of the last day.
@@ -100,7 +106,6 @@ for seq in 2 4 5 9 14; do
 done
 same_without 'log shows the same after a prune'
 gives 0 'undelete is accepted' guard undelete 9
-no 'undelete removes the cache' test -e "$cache"
 gives 0 'a snapshot after that is stored' guard snapshot -q
 same_without 'log shows the same after undelete'
 # A snapshot that comes back by other means has no item for a while.
