@@ -152,30 +152,47 @@ static int open_newest(struct context *c, bool lock, struct session *ret,
 	return open_run(c, newest->id, lock, ret, err);
 }
 
+/* Whether a name means this run here: a name is that of one project only. In a
+ * directory above the project it is known, too. */
+static bool is_named_here(const struct context *c, const struct session *s)
+{
+	return c->project && (root_length(s, c->project) ||
+			      path_below(s->project, c->project));
+}
+
 /* How well a run with the wanted name fits: pending runs before closed ones,
  * those of this project first. */
 static int name_rank(const struct context *c, const struct session *s)
 {
-	bool here = c->project && strcmp(s->project, c->project) == 0;
+	bool here = strcmp(s->project, c->project) == 0;
 
 	return (run_state_pending(s->state) ? 2 : 0) + here;
 }
 
 /* Finds the run with this name in the list; the newest of the best rank.
- * Returns 1 with its id, 0: none. -EEXIST: pending runs of several other
- * projects have it. */
+ * Returns 1 with its id, 0: none. -EEXIST: pending runs of several projects
+ * below this directory have it, or only one of another project. */
 static int find_name_in(struct context *c, const struct session_list *list,
 			const char *name, char *ret_id, struct err *err)
 {
+	const struct session *far = NULL;
 	int best = -1, again = 0;
 	size_t i;
 
 	for (i = 0; i < list->count; i++) {
 		const struct session *s = &list->items[i];
 		const char *own = session_name(s);
-		int rank = name_rank(c, s);
+		int rank;
 
-		if (!own || strcmp(own, name) != 0 || rank < best)
+		if (!own || strcmp(own, name) != 0)
+			continue;
+		if (!is_named_here(c, s)) {
+			if (run_state_pending(s->state))
+				far = s;
+			continue;
+		}
+		rank = name_rank(c, s);
+		if (rank < best)
 			continue;
 		again = rank == best ? again + 1 : 0;
 		best = rank;
@@ -186,6 +203,12 @@ static int find_name_in(struct context *c, const struct session_list *list,
 			    "runs of several projects are called %s: give the "
 			    "id, which `guard status --all` lists",
 			    text_quote(name));
+	if (best < 0 && far)
+		return fail(err, EEXIST,
+			    "no run of %s is called %s, only one of %s: give "
+			    "its id, %s",
+			    text_quote(c->project), text_quote(name),
+			    text_quote(far->project), far->id);
 	return best >= 0;
 }
 
@@ -202,7 +225,7 @@ static int find_name(struct context *c, const char *name, bool closed,
 	if (session_list_pending(c->state.runs_fd, NULL, &pending, err) < 0)
 		return -err->num;
 	got = find_name_in(c, &pending, name, ret_id, err);
-	if (got || !closed)
+	if (got > 0 || !closed)
 		return got;
 	if (session_list(c->state.runs_fd, false, &all, err) < 0)
 		return -err->num;

@@ -43,7 +43,8 @@ int resolve_run_open(struct context *c, int count, char **argv, int dashed,
  * Opens the run that the text names: "latest" (the newest pending run), a
  * complete id, a name, or the beginning of an id, in this order. Of several
  * runs with the name, a pending one and one of this project come first, then
- * the newest. lock and errors: as above; -EEXIST: ambiguous.
+ * the newest. lock and errors: as above; -EEXIST: ambiguous, or the name of a
+ * run of another project.
  */
 int resolve_run_text(struct context *c, const char *text, bool lock,
 		     struct session *ret, struct err *err);

@@ -225,16 +225,23 @@ static int check_repeated(const struct undo *u, struct err *err)
 static int read_operand(struct undo *u, const char *text, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	struct err unclear;
 	int got, found;
 
 	if (parse_number(text, ACTIONS_MAX, &u->count) == 0)
 		return 0;
 	/* A discarded run has no record any more; its action has id and
-	 * name. */
-	found = resolve_run_text(u->c, text, false, &s, err);
-	if (found < 0 && found != -ENOENT)
+	 * name. A run of another project may have the name, too. */
+	found = resolve_run_text(u->c, text, false, &s, &unclear);
+	if (found < 0 && found != -ENOENT && found != -EEXIST) {
+		*err = unclear;
 		return found;
+	}
 	got = undo_count_run(u, found == 0 ? s.id : text, err);
+	if (got == -ENOENT && found == -EEXIST) {
+		*err = unclear;
+		return found;
+	}
 	if (got == -ENOENT && found < 0 && !session_id_ok(text))
 		return fail(err, ENOENT,
 			    "%s is neither a number up to %d nor a run; guard "

@@ -122,7 +122,8 @@ mkdir ../other
 ok 'a run of another project has a name' \
 	sh -c 'cd ../other && guard run -q --name elsewhere -- sh -c "echo 1 >e"'
 gives 0 'a name of another project is found' guard status --all
-gives 0 'diff takes a name of another project' guard diff elsewhere
+gives 2 'diff takes no name of another project' guard diff elsewhere
+says "$err" "give its id, $(cd ../other && newest)"
 
 # ---- a run whose record cannot be read ----
 ok 'a run is made unreadable' guard run -q -- sh -c 'echo 1 >unread'
@@ -157,5 +158,26 @@ echo y >&8
 exec 8>&-
 wait "$reviewer"
 ok 'after the review the run can be discarded' guard discard -q -y held
+
+# ---- the name of another project's run ----
+mkdir "$HOME/other"
+ok 'two projects have a run of one name' sh -c '
+	guard run -q --name twin -- sh -c "echo here >twin-file" &&
+	cd "$HOME/other" && guard run -q --name twin -- sh -c "echo far >far"'
+gives 0 'apply takes the run of this project' guard apply -q -y twin
+gives 1 'once more, no run is applied' guard apply -y twin
+no 'and none of another project' test -e "$HOME/other/far"
+gives 0 'undo makes it pending again' guard undo -q -y
+gives 0 'discard takes the run of this project' guard discard -q -y twin
+gives 1 'once more, no run is discarded' guard discard -y twin
+far=$(cd "$HOME/other" && newest)
+says "$err" "only one of '$HOME/other': give its id, $far"
+gives 0 'undo finds the discarded run by this name' guard undo -q -y twin
+is "$(guard diff --name-only twin)" twin-file 'it is pending again'
+gives 0 'an id names a run of another project' guard diff --name-only "$far"
+is "$(cat "$out")" far 'and its changes are shown'
+guard discard -q -y twin
+cd "$HOME" || exit 99
+gives 0 'a directory above both takes the pending one' guard discard -q -y twin
 
 finish

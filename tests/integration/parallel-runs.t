@@ -79,7 +79,8 @@ gives 0 'diff of a run with itself is empty' guard diff --exit-code try-1 try-1
 mkdir "$HOME/third"
 ok 'a run of another project is made' \
 	sh -c 'cd "$HOME/third" && guard run -q --name far -- sh -c "echo >x"'
-gives 2 'runs of different projects are not compared' guard diff try-1 far
+gives 2 'runs of different projects are not compared' \
+	guard diff try-1 "$(cd "$HOME/third" && guard status -q)"
 says "$err" 'try-1 and far are runs of different projects'
 gives 2 'a path outside of the project is refused' guard diff try-1 try-2 /etc
 ok 'all are discarded' guard discard --all -y -q
