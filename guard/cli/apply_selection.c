@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "guard/cli/output.h"
 #include "guard/review/review_kinds.h"
+#include "restore/git/textdiff.h"
 
 #define LINE_MAX_NUMBER 1000000000UL
 
@@ -135,6 +136,8 @@ static int select_lines(struct review *r, size_t number,
 	const struct review_entry *e = review_entry(r, item);
 	size_t taken = 0, i;
 
+	if (textdiff_available(err) < 0)
+		return err_context(err, "%s", text_quote(l->operand));
 	if (item->count > 1 || !e->old.mode || !e->now.mode ||
 	    review_open(r, item, err) < 0 || !item->hunks.count)
 		return fail(err, EINVAL,

@@ -14,6 +14,7 @@
 #include "guard/change/live.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
+#include "restore/git/textdiff.h"
 #include "restore/parse/parse.h"
 
 /* With --exit-code: a critical change, or an only copy that is deleted. */
@@ -244,7 +245,7 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 	bool verdicts = o->form == FORM_TEXT || o->form == FORM_STAT ||
 			o->form >= FORM_JSON;
 	bool complete = true;
-	struct err ignored;
+	struct err ignored, missing;
 	size_t i;
 
 	if (o->risk)
@@ -259,9 +260,15 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 		verdict_make(&j, complete, &verdict);
 	if (o->form == FORM_KINDS)
 		return print_kinds(s, c, err);
-	if (o->form == FORM_HTML &&
-	    html_report_write(o->html, s, c, &j, &verdict, err) < 0)
-		return -err->num;
+	if (o->form == FORM_HTML) {
+		if (html_report_write(o->html, s, c, &j, &verdict, err) < 0)
+			return -err->num;
+		if (textdiff_available(&missing) < 0) {
+			output_print("texts are not compared: %s",
+				     missing.text);
+			ret->compared = false;
+		}
+	}
 	if (o->form == FORM_HUNKS)
 		ret->compared = hunks_json_print(context, p, c, &j, &verdict);
 	else if (o->form != FORM_HTML)

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/cli/output.h"
+#include "restore/git/textdiff.h"
 
 /* Only stdout has colors. */
 static const char *style_on(FILE *to, enum output_style style)
@@ -156,10 +157,16 @@ size_t listing_moved(const struct changes_root *g, size_t most, FILE *to)
 
 void listing_more_moves(const struct change_list *list, FILE *to)
 {
+	struct err missing;
+
 	if (list->more_moves)
 		(void)fprintf(
-			to,
-			"  too many or too large entries to find all moves\n");
+			to, "  %s\n",
+			textdiff_available(&missing) < 0
+				? "moves of files with changes are not found "
+				  "without libgit2"
+				: "too many or too large entries to find all "
+				  "moves");
 }
 
 static void print_git_section(const struct changes_root *g, FILE *to)

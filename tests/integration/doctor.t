@@ -175,6 +175,13 @@ says "$err" 'texts are not compared: libgit2.so'
 is "$(grep -c 'apt-get install libgit2-' "$err")" 1 \
 	'diff names the package once'
 gives 1 'diff --stat without libgit2 fails' "$T/no-libgit2" diff --stat
+gives 1 'diff --html without libgit2 fails' \
+	"$T/no-libgit2" diff --html "$T/report.html"
+says "$err" 'texts are not compared: libgit2.so'
+ok 'the report is written with all else' grep -q src/f5.c "$T/report.html"
+gives 1 'apply of lines without libgit2 fails' \
+	"$T/no-libgit2" apply -y src/f5.c:1-50
+says "$err" "'src/f5.c:1-50': libgit2.so"
 gives 0 'diff --name-status needs no libgit2' \
 	"$T/no-libgit2" diff --name-status
 gives 1 'review without libgit2 fails' "$T/no-libgit2" review
