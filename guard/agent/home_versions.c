@@ -398,11 +398,9 @@ static int find_state_before(struct store *store, const char *path,
 	}
 	if (found == runs)
 		return 0;
-	return fail(err, ENOENT,
-		    found ? "the states before its last %lu runs are stored, "
-			    "not more"
-			  : "no state before a run is stored",
-		    found);
+	return found ? fail(err, ENOENT, "only %s can be undone",
+			    text_count(found, "run"))
+		     : fail(err, ENOENT, "no state before a run is stored");
 }
 
 int home_undo_plan_runs(struct context *c, const struct home_versions *h,

@@ -531,7 +531,7 @@ static bool layer_has_path(int upper_fd, const char *path)
 }
 
 int changes_check(const struct changes_root *root, char *const *paths,
-		  struct err *err)
+		  const char *run, struct err *err)
 {
 	struct err ignored;
 
@@ -541,11 +541,16 @@ int changes_check(const struct changes_root *root, char *const *paths,
 		if (changes_has(&root->list, *paths))
 			continue;
 		fd = beneath_open(root->lower_fd, *paths, O_PATH, 0, &ignored);
-		if (fd < 0 && !layer_has_path(root->upper_fd, *paths))
-			return fail(err, ENOENT,
-				    "no such run, file or change: %s (`guard "
-				    "status --all` lists the runs)",
-				    text_quote(*paths));
+		if (fd >= 0 || layer_has_path(root->upper_fd, *paths))
+			continue;
+		return run ? fail(err, ENOENT,
+				  "no such file or change of run %s: %s "
+				  "(`guard diff %s` lists its changes)",
+				  run, text_quote(*paths), run)
+			   : fail(err, ENOENT,
+				  "no such run, file or change: %s (`guard "
+				  "status --all` lists the runs)",
+				  text_quote(*paths));
 	}
 	return 0;
 }

@@ -181,10 +181,12 @@ void changes_exclude(struct change_list *list, const char *const *paths);
  * Checks that each path exists: as a change (or above one), in the real
  * directory, or in the layer. A path that both the run and the user have
  * deleted is no change, so the layer is checked, too. -ENOENT names the first
- * path that does not exist, most likely a typing error.
+ * path that does not exist, most likely a typing error. run: the run that the
+ * user named beside the paths, for that text; NULL: none, a path may be meant
+ * as a run.
  */
 int changes_check(const struct changes_root *root, char *const *paths,
-		  struct err *err);
+		  const char *run, struct err *err);
 
 /* The letter of a kind: D T M P A. */
 char changes_letter(enum change_kind kind);

@@ -431,11 +431,12 @@ bool resolve_run_has_extra_paths(const struct resolved_run *p)
 int resolve_run_check(const struct resolved_run *p, const struct changes *c,
 		      struct err *err)
 {
+	const char *run = p->named ? session_label(&p->session) : NULL;
 	size_t i;
 
 	for (i = 0; i < c->root_count; i++)
-		if (changes_check(&c->roots[i], resolve_run_paths(p, i), err) <
-		    0)
+		if (changes_check(&c->roots[i], resolve_run_paths(p, i), run,
+				  err) < 0)
 			return -err->num;
 	return 0;
 }

@@ -132,9 +132,7 @@ int undo_count_run(struct undo *u, const char *run, struct err *err)
 		AUTO(action) struct action a = {0};
 
 		if (action_load_undone(fd, back, &a, &ignored) < 0)
-			return fail(err, ENOENT,
-				    "no action of run %s in %s can be undone",
-				    run, text_quote(u->path));
+			return fail(err, ENOENT, "no action of run %s", run);
 		known = is_of_run(&a, run, &id);
 	}
 	return 0;

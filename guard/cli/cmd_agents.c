@@ -200,25 +200,36 @@ static int execute_home_undo(struct context *c, const struct home_versions *h,
 	return STATUS_OK;
 }
 
+static int fail_no_home(const struct context *c, const char *name,
+			struct err *err)
+{
+	AUTO(profile) struct profile profile = {0};
+	int got = agent_read(&c->state, name, &profile, err);
+
+	if (got <= 0)
+		return got < 0 ? got : no_profile(name, err);
+	return fail(err, ENOENT,
+		    "%s has no home directory yet: guard run --agent %s "
+		    "creates it",
+		    name, name);
+}
+
 static int undo_agent_home(struct context *c, const char *name,
-			   const char *number, bool yes, struct err *err)
+			   unsigned long runs, bool yes, struct err *err)
 {
 	AUTO(profile) struct profile profile = {0};
 	AUTO(home_versions) struct home_versions h = {0};
 	AUTO(home_undo) struct home_undo undo = {0};
-	unsigned long runs = 1;
 	int got;
 
 	if (!profile_name_ok(name))
 		return no_profile(name, err);
-	if (number && (parse_number(number, 10000, &runs) < 0 || !runs))
-		return fail(err, EINVAL,
-			    "--undo takes a number of runs, not %s",
-			    text_quote(number));
-	got = agent_read(&c->state, name, &profile, err);
-	if (got < 0 ||
-	    home_versions_open(&c->state, name, &profile, &h, err) < 0 ||
-	    refuse_live_runs(c, name, err) < 0)
+	if (agent_read(&c->state, name, &profile, err) < 0)
+		return -err->num;
+	got = home_versions_open(&c->state, name, &profile, &h, err);
+	if (got < 0)
+		return got == -ENOENT ? fail_no_home(c, name, err) : got;
+	if (refuse_live_runs(c, name, err) < 0)
 		return -err->num;
 	if (home_undo_plan_runs(c, &h, runs, &undo, err) < 0)
 		return err_context(err, "home of %s", name);
@@ -235,7 +246,7 @@ static int reset_agent_home(struct context *c, const char *name, bool yes,
 		return no_profile(name, err);
 	fd = agent_open_state(&c->state, name, false, err);
 	if (fd == -ENOENT)
-		return fail(err, ENOENT, "%s has no home directory yet", name);
+		return fail_no_home(c, name, err);
 	if (fd < 0 || refuse_live_runs(c, name, err) < 0)
 		return -err->num;
 	got = yes ? 1
@@ -264,6 +275,7 @@ int cmd_agents(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	const char *reset_name = NULL;
 	bool yes = false, json = false, undo = false;
+	unsigned long runs = 1;
 	const struct option_slot slots[] = {
 		{OPT_RESET, .text = &reset_name},
 		{OPT_AGENT_UNDO, .flag = &undo},
@@ -280,15 +292,18 @@ int cmd_agents(int argc, char **argv)
 	if (undo && (reset_name || optind == argc || argc - optind > 2))
 		return options_usage_error(
 			verb, "expected: guard agents NAME --undo [N]");
+	if (undo && argc - optind == 2 &&
+	    (parse_number(argv[optind + 1], 10000, &runs) < 0 || !runs))
+		return options_usage_error(
+			verb, "--undo takes a number of runs, not %s",
+			text_quote(argv[optind + 1]));
 	if (!undo && argc - optind > (reset_name ? 0 : 1))
 		return options_usage_error(verb, "expected one NAME");
 	got = context_open(&c, false, &err);
 	if (got == 0 && reset_name)
 		got = reset_agent_home(&c, reset_name, yes, &err);
 	else if (got == 0 && undo)
-		got = undo_agent_home(
-			&c, argv[optind],
-			optind + 1 < argc ? argv[optind + 1] : NULL, yes, &err);
+		got = undo_agent_home(&c, argv[optind], runs, yes, &err);
 	else if (got == 0 && optind < argc)
 		got = show_profile(&c, argv[optind], &err);
 	else if (got == 0)

@@ -280,7 +280,8 @@ static int add_changed_path(struct apply *a, const char *option,
 			    text_quote(given));
 	mem_list_add(&below, path_rest(path, root));
 	mem_list_add(to, path);
-	return changes_check(&a->in.changes.roots[i], below, err);
+	return changes_check(&a->in.changes.roots[i], below,
+			     session_label(&a->in.p->session), err);
 }
 
 /* What the options and the operands allow and leave out. */

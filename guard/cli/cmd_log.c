@@ -36,10 +36,13 @@ static int log_snapshots(struct context *c, const char *arg,
 	if (got < 0)
 		return got;
 	if (!h.count && path)
-		return fail(err, ENOENT, "no stored version of %s",
+		return fail(err, ENOENT,
+			    "no stored version of %s; `guard find NAME` "
+			    "searches all snapshots for a name",
 			    text_quote(path));
 	if (!h.count && !o->json)
-		output_print("nothing is stored yet of %s",
+		output_print("nothing is stored yet of %s: `guard "
+			     "snapshot` stores the project",
 			     o->all ? "any project" : text_quote(c->project));
 	if (!o->no_pager && !o->json)
 		output_pager_start("log");

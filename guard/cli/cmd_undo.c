@@ -242,11 +242,19 @@ static int read_operand(struct undo *u, const char *text, struct err *err)
 		*err = unclear;
 		return found;
 	}
-	if (got == -ENOENT && found < 0 && !session_id_ok(text))
-		return fail(err, ENOENT,
-			    "%s is neither a number up to %d nor a run; guard "
-			    "restore restores single files",
-			    text_quote(text), ACTIONS_MAX);
+	if (got == -ENOENT)
+		return found == 0 || session_id_ok(text)
+			       ? fail(err, ENOENT,
+				      "no action of run %s in %s can be "
+				      "undone: guard log --actions lists the "
+				      "actions",
+				      text, text_quote(u->path))
+			       : fail(err, ENOENT,
+				      "%s is neither a number up to %d nor a "
+				      "run: guard log --actions lists the "
+				      "actions, guard restore restores single "
+				      "files",
+				      text_quote(text), ACTIONS_MAX);
 	if (got == 0 && !u->count)
 		output_print("run %s is undone already", text);
 	return got;

@@ -189,6 +189,7 @@ static int discard_paths(struct context *c, struct resolved_run *p,
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	auto_free char *run = choose_run_text(&p->session);
+	const char *label = session_label(&p->session);
 	struct changes_root *groups;
 	size_t count, all, i;
 	char *const *path;
@@ -202,9 +203,10 @@ static int discard_paths(struct context *c, struct resolved_run *p,
 		for (path = resolve_run_paths(p, i); path && *path; path++)
 			if (!changes_has(&groups[i].list, *path))
 				return fail(err, ENOENT,
-					    "the run has no change at %s%s",
-					    groups[i].prefix,
-					    text_quote(*path));
+					    "run %s has no change at %s%s: "
+					    "`guard diff %s` lists its changes",
+					    label, groups[i].prefix,
+					    text_quote(*path), label);
 	resolve_run_add_moves(p, &changes, "discarded");
 	changes_find_moves(&changes);
 	all = count_group_changes(groups, count);
@@ -279,8 +281,12 @@ int discard_every_run(struct context *c, const struct discard_choice *how,
 		runs += !resolve_run_is_running(s);
 	}
 	if (!runs)
-		return fail(err, ENOENT, "no run in %s can be discarded",
-			    text_quote(c->project));
+		return fail(err, ENOENT,
+			    "no run in %s can be discarded%s%s: `guard status` "
+			    "lists the pending ones",
+			    text_quote(c->project),
+			    how->glob ? " and matches " : "",
+			    how->glob ? text_quote(how->glob) : "");
 	if (how->dry)
 		return STATUS_OK;
 	if (!output_confirm(how->yes, "guard: discard all changes of %s?",

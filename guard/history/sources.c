@@ -168,7 +168,9 @@ static int find_source(struct sources *s, char *path, struct err *err)
 			    snapshot_purge_note(&t->snapshot, t->path));
 	if (!got)
 		return fail(err, ENOENT,
-			    "no such path: %s in snapshot %" PRIu64,
+			    "no such path: %s in snapshot %" PRIu64
+			    "; `guard find NAME` searches all snapshots for a "
+			    "name",
 			    text_quote(t->arg), t->snapshot.seq);
 	return 0;
 }

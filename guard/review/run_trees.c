@@ -26,7 +26,7 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 	if (changes_load(s, NULL, &ret->changes, err) < 0)
 		return -err->num;
 	root = changes_project(&ret->changes);
-	if (changes_check(root, resolve_run_paths(p, 0), err) < 0 ||
+	if (resolve_run_check(p, &ret->changes, err) < 0 ||
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	if (!resolve_run_has_paths(p))

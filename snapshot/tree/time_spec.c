@@ -341,7 +341,9 @@ static int find_by_seq(struct snapshot_search *f, struct snapshot *ret,
 			    text_quote(f->path), s.seq, note);
 	if (!got)
 		return fail(err, ENOENT,
-			    "no such path: %s in snapshot %" PRIu64,
+			    "no such path: %s in snapshot %" PRIu64
+			    "; `guard find NAME` searches all snapshots for a "
+			    "name",
 			    text_quote(f->path), s.seq);
 	*ret = s;
 	s = (struct snapshot){0};

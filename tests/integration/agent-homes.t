@@ -111,7 +111,7 @@ home_has 'login, conversations and settings are there' \
 silent "$err" 'deleted'
 gives 1 'the undo of more runs than there were is refused' \
 	guard agents claude --undo 100 -y
-says "$err" 'are stored, not more'
+says "$err" 'runs can be undone'
 is "$(stat -c %a "$state"/agents/claude/logins/.claude*)" 600 \
 	'the copy of the login is readable for its owner only'
 
@@ -381,13 +381,15 @@ says "$err" '1 in .git'
 guard discard -y -q
 
 # --- bad input ---
-gives 1 'a number of runs is expected' guard agents claude --undo x
+gives 2 'a number of runs is expected' guard agents claude --undo x
 says "$err" "takes a number of runs, not 'x'"
-gives 1 'no number of runs is 0' guard agents claude --undo 0
+gives 2 'no number of runs is 0' guard agents claude --undo 0
 gives 2 '--undo needs the name of an agent' guard agents --undo
 gives 2 '--undo and --reset exclude each other' \
 	guard agents --undo --reset claude
-gives 1 'an unknown agent has no home' guard agents nobody --undo
-says "$err" 'nobody has no home directory yet'
+gives 1 '--undo refuses an unknown agent' guard agents nobody --undo
+says "$err" "no such profile: 'nobody'; guard agents lists all"
+gives 1 '--reset refuses an unknown agent' guard agents --reset nobody
+says "$err" "no such profile: 'nobody'; guard agents lists all"
 
 finish

@@ -48,7 +48,7 @@ says "$out" '"change": "added"'
 says "$out" "\"renamed_from\": \"$HOME/project/h/old-name\""
 says "$out" '"command": "sh -c chmod'
 gives 1 'log of an unknown path is refused' guard log h/never
-says "$err" "no stored version of '$HOME/project/h/never'"
+says "$err" "no stored version of '$HOME/project/h/never'; \`guard find NAME\`"
 printf x >"$(printf 'h/\033[31mred')"
 guard snapshot -q >"$out"
 gives 0 'log accepts a name with control characters' \

@@ -347,7 +347,7 @@ says "$out" 'no changes'
 gives 1 'apply of an unknown path is refused' guard apply -y fil.
 says "$err" 'no such run, file or change'
 gives 1 'discard of a path without a change is refused' guard discard -y file
-says "$err" "the run has no change at 'file'"
+says "$err" "has no change at 'file': \`guard diff"
 gives 0 'apply accepts such a path with another one' \
 	guard apply -q -y file other
 is "$(cat other)" '' 'apply writes the other path'

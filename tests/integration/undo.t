@@ -515,5 +515,9 @@ gives 0 'undo RUN undoes only the newer of two runs with one name' \
 is "$(guard status -q | grep -c "$two")" 0 \
 	'the older run of that name stays discarded'
 gives 1 'undo refuses a name that no run had' guard undo -y three
-says "$err" "'three' is neither a number up to 50 nor a run"
+says "$err" "'three' is neither a number up to 50 nor a run: guard log --actions lists"
+ok 'a run waits' guard run -q --name waits -- sh -c 'echo 4 >waits'
+gives 1 'undo refuses the name of a run without an action' guard undo waits
+says "$err" 'no action of run waits in'
+says "$err" 'guard log --actions lists the actions'
 finish

@@ -28,6 +28,12 @@ for verb in diff discard patch; do
 	ok "$verb of an unknown run is refused" test $? -ne 0
 	says "$err" "no such run, file or change: 'zz' (\`guard status --all\` lists the runs)"
 done
+for verb in discard 'apply -y' review; do
+	# shellcheck disable=SC2086 # an option of its own
+	gives 1 "$verb of an unknown path of a run is refused" \
+		guard $verb "$run" zz
+	says "$err" "no such file or change of run $run: 'zz' (\`guard diff $run\` lists its changes)"
+done
 for verb in 'run --continue=zz' 'exec zz' 'exec zz-zz'; do
 	# shellcheck disable=SC2086 # an option of its own
 	gives 125 "$verb instead of a command is refused" guard $verb -- true
@@ -131,6 +137,9 @@ gives 0 'diff --no-renames shows both ends' \
 says "$out" 'D	README.md'
 says "$out" 'A	READ.me'
 
+gives 1 'agents --undo refuses an agent that never ran' guard agents gemini --undo
+says "$err" 'no home directory yet: guard run --agent gemini creates it'
+
 # --- discard --all, discard -n ---
 gives 0 'discard -n names the run' guard discard -n latest
 says "$err" 'would be discarded'
@@ -142,6 +151,8 @@ is "$(guard status -q | wc -l)" 2 'both runs are pending still'
 gives 0 'discard --all discards every pending run' guard discard --all -y
 is "$(guard status -q | wc -l)" 0 'no run is pending after discard --all'
 gives 1 'discard --all without a pending run is refused' guard discard --all -y
+gives 1 'discard of a pattern without a run is refused' guard discard -y 'x*'
+says "$err" "can be discarded and matches 'x*': \`guard status\` lists"
 gives 0 'undo 2 brings both back' guard undo -y -q 2
 is "$(guard status -q | wc -l)" 2 'both are pending again'
 gives 0 'discard --all discards them again' guard discard --all -y -q
