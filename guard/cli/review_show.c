@@ -13,9 +13,11 @@
 static const struct {
 	const char *title;
 	enum output_style style;
+	const char *counted; /* behind a number; NULL: the title */
 } sections[] = {
 	[REVIEW_DELETED] = {"Deleted", STYLE_DELETED},
-	[REVIEW_RISKY] = {"Look at these first", STYLE_CHANGED},
+	[REVIEW_RISKY] = {"Look at these first", STYLE_CHANGED,
+			  "to look at first"},
 	[REVIEW_MOVED] = {"Moved", STYLE_CHANGED},
 	[REVIEW_TYPE] = {"Of another type", STYLE_CHANGED},
 	[REVIEW_MODIFIED] = {"Modified", STYLE_CHANGED},
@@ -194,11 +196,14 @@ void review_show_head(const struct session *s, const struct review *r)
 
 	diffshow_head(s, &b);
 	for (i = 0; i <= REVIEW_GENERATED; i++) {
+		const char *text = sections[i].counted ? sections[i].counted
+						       : sections[i].title;
+
 		n[i] = count_section(r, (enum review_section)i);
 		if (!n[i])
 			continue;
-		buf_printf(&b, "%s%zu %c%s", between, n[i],
-			   sections[i].title[0] | 0x20, sections[i].title + 1);
+		buf_printf(&b, "%s%zu %c%s", between, n[i], text[0] | 0x20,
+			   text + 1);
 		between = "; ";
 	}
 	if (!r->count)

@@ -64,6 +64,7 @@ no 'review prints no control character' grep -q "$(printf '[\033\302]')" "$out"
 is "$(grep -n -m 1 '' "$out" | cut -d ' ' -f 2)" "$run" \
 	'the id of the run comes first'
 first=$(grep -n 'Deleted (' "$out" | cut -d : -f 1)
+has "$out" '; [0-9]* to look at first; '
 then=$(grep -n 'Look at these first (' "$out" | cut -d : -f 1)
 last=$(grep -n 'Modified (' "$out" | cut -d : -f 1)
 ok 'review lists deletions, then dangerous changes, then the rest' \
