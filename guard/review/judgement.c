@@ -25,7 +25,8 @@ void judgement_free(struct judgement *j)
 	*j = (struct judgement){0};
 }
 
-/* The files of one root when the run began, for each entry that is lost. */
+/* The files of one root when the run began, for each entry that is lost and for
+ * the files of refs that are. */
 struct began_files {
 	const struct view *view;
 	struct entry *items;
@@ -59,7 +60,8 @@ static int note_applied(void *arg, const char *path, const struct entry *began,
 
 static int find_began_files(struct context *c, const struct session *s,
 			    size_t index, const struct changes_root *root,
-			    struct began_files *b, struct err *err)
+			    const struct losses *losses, struct began_files *b,
+			    struct err *err)
 {
 	AUTO(snapshot) struct snapshot base = {0};
 	const struct apply_log_query query = {
@@ -77,25 +79,34 @@ static int find_began_files(struct context *c, const struct session *s,
 				b->view->items[i].change->path, &b->items[i],
 				err) < 0)
 			return -err->num;
+	for (i = 0; i < losses->refs.count; i++) {
+		const char *path = losses->refs.items[i].path;
+		const struct view_entry *e = view_find(b->view, path);
+		struct entry *to = e ? &b->items[e - b->view->items] : NULL;
+
+		if (e && tree_lookup(c->store, &base.root, path, to, err) < 0)
+			return -err->num;
+	}
 	return apply_log_each_base(c->store, s, index, &query, &base.root,
 				   note_applied, b, err);
 }
 
 static void judge_edited_files(struct context *c, const struct session *s,
 			       size_t index, const struct changes_root *root,
-			       struct view *v)
+			       struct view *v, struct losses *losses)
 {
 	AUTO(began_files) struct began_files b = {.view = v};
+	size_t lost = losses->refs.count, i;
 	struct err ignored;
-	size_t lost = 0, i;
 
 	for (i = 0; i < v->count; i++)
 		lost += view_is_lost(&v->items[i]);
 	if (!lost || !s->roots[index].base)
 		return;
 	b.items = mem_zalloc(v->count * sizeof(*b.items));
-	if (find_began_files(c, s, index, root, &b, &ignored) == 0)
-		loss_judge_edited(v, s->roots[index].path, c->store, b.items);
+	if (find_began_files(c, s, index, root, losses, &b, &ignored) == 0)
+		loss_judge_edited(v, s->roots[index].path, c->store, b.items,
+				  losses);
 }
 
 /* The time for a file, beside its bytes, and for a name that is judged without
@@ -164,7 +175,8 @@ static void judge_losses(const struct judging *w, size_t index)
 		loss_judge(v, s->roots[index].path,
 			   &w->judgement->losses[index]);
 		judge_edited_files(w->context, s, index,
-				   &w->changes->roots[index], v);
+				   &w->changes->roots[index], v,
+				   &w->judgement->losses[index]);
 	}
 }
 

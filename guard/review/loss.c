@@ -17,14 +17,19 @@
 #define BLOCK 4096u
 #define BLOCKS 64u
 
+static void loss_ref_free(struct loss_ref *r)
+{
+	free(r->text);
+	free(r->brief);
+	free(r->path);
+}
+
 void losses_free(struct losses *l)
 {
 	size_t i;
 
-	for (i = 0; i < l->refs.count; i++) {
-		free(l->refs.items[i].text);
-		free(l->refs.items[i].brief);
-	}
+	for (i = 0; i < l->refs.count; i++)
+		loss_ref_free(&l->refs.items[i]);
 	VEC_FREE(&l->refs);
 	free(l->unread);
 	*l = (struct losses){0};
@@ -474,8 +479,26 @@ static bool is_lost_since(struct judge *j, struct store *store,
 	       is_replaced(j, git, c, &old);
 }
 
+static void drop_edited_refs(const struct view *v, const struct entry *began,
+			     struct losses *l)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < l->refs.count; i++) {
+		struct loss_ref *r = &l->refs.items[i];
+		const struct view_entry *e = view_find(v, r->path);
+
+		if (e && began[e - v->items].mode &&
+		    is_edited(e->change, &began[e - v->items]))
+			loss_ref_free(r);
+		else
+			l->refs.items[kept++] = *r;
+	}
+	l->refs.count = kept;
+}
+
 void loss_judge_edited(struct view *v, const char *path, struct store *store,
-		       const struct entry *began)
+		       const struct entry *began, struct losses *losses)
 {
 	struct losses ignored = {0};
 	AUTO(judge)
@@ -494,6 +517,7 @@ void loss_judge_edited(struct view *v, const char *path, struct store *store,
 			e->loss = e->change->now.mode ? LOSS_NONE : LOSS_IN_GIT;
 	}
 	losses_free(&ignored);
+	drop_edited_refs(v, began, losses);
 }
 
 void loss_judge_home(struct view *v)

@@ -18,6 +18,7 @@
 struct loss_ref {
 	char *text; /* "master moved back by 2 commits", escaped */
 	char *brief; /* "master -2" */
+	char *path; /* of the ref's file: ".git/refs/heads/master" */
 };
 
 struct losses {
@@ -38,12 +39,13 @@ void losses_free(struct losses *l);
  * Unreadable files are LOSS_UNKNOWN. */
 void loss_judge(struct view *v, const char *path, struct losses *ret);
 
-/* Takes back the losses of files that the user has edited since the run began,
- * if no bytes from that time are lost: an apply merges the later edits, or
- * asks about them. began: for each entry of the view the file at the start of
- * the run; mode 0: none. Only lost entries are read. */
+/* Takes back the losses of files and refs that the user has edited since the
+ * run began, if no bytes from that time are lost: an apply merges the later
+ * edits, or asks about them. began: for each entry of the view the file at the
+ * start of the run; mode 0: none. Only lost entries, and files of refs, are
+ * read. */
 void loss_judge_edited(struct view *v, const char *path, struct store *store,
-		       const struct entry *began);
+		       const struct entry *began, struct losses *losses);
 
 /* The deletions of a home directory, which are compared with nothing. */
 void loss_judge_home(struct view *v);

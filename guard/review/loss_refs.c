@@ -169,10 +169,11 @@ static struct gitid find_fork(const struct ref_judge *j,
 
 /* --- texts --- */
 
-static void add_loss_ref(struct ref_judge *j, char *text, char *brief)
+static void add_loss_ref(struct ref_judge *j, char *path, char *text,
+			 char *brief)
 {
 	*VEC_ADD(&j->losses->refs) =
-		(struct loss_ref){.text = text, .brief = brief};
+		(struct loss_ref){.text = text, .brief = brief, .path = path};
 }
 
 static void judge_ref(struct ref_judge *j, const struct moved_ref *r)
@@ -195,7 +196,7 @@ static void judge_ref(struct ref_judge *j, const struct moved_ref *r)
 					    j->tips.count);
 		if (n)
 			add_loss_ref(
-				j,
+				j, mem_printf(".git/%s", r->name),
 				mem_printf(
 					"%s%s %s: no ref reaches its last %s",
 					kind, buf_text(&shown),
@@ -209,7 +210,7 @@ static void judge_ref(struct ref_judge *j, const struct moved_ref *r)
 	if (!gitcopies_has(j->git, &now))
 		now = find_fork(j, r, &amended);
 	if (!*now.hex) {
-		add_loss_ref(j,
+		add_loss_ref(j, mem_printf(".git/%s", r->name),
 			     mem_printf("%s%s points to another commit, and "
 					"the run has no log of it",
 					kind, buf_text(&shown)),
@@ -218,7 +219,7 @@ static void judge_ref(struct ref_judge *j, const struct moved_ref *r)
 	}
 	n = gitcopies_count_commits(j->git, &r->old, &now, 1) + amended;
 	if (n)
-		add_loss_ref(j,
+		add_loss_ref(j, mem_printf(".git/%s", r->name),
 			     mem_printf("%s%s %s %s", kind, buf_text(&shown),
 					strcmp(now.hex, r->now.hex) == 0
 						? "moved back by"
@@ -248,7 +249,7 @@ static void judge_stash(struct ref_judge *j)
 			n++;
 	}
 	if (n)
-		add_loss_ref(j,
+		add_loss_ref(j, mem_strdup(STASH_LOG),
 			     mem_printf("the stash lost %zu %s", n,
 					n == 1 ? "entry" : "entries"),
 			     mem_printf("stash -%zu", n));

@@ -111,6 +111,9 @@ dropped
 
 verdict 'git commit -q -a -m third; git commit -q --allow-empty -m fourth'
 silent "$T/verdict" 'main'
+later 'git commit -q --allow-empty -m mine'
+is "$(cat "$T/verdict")" '' 'a later commit of the user is none that the run lost'
+git reset -q --soft HEAD~1
 dropped
 
 verdict 'git stash drop -q'
