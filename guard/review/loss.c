@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"
@@ -12,6 +13,7 @@
 #include "base/text.h"
 #include "guard/review/loss_private.h"
 #include "snapshot/store/content.h"
+#include "snapshot/store/hash.h"
 
 /* Blocks of large files that are compared at the same offsets. */
 #define BLOCK 4096u
@@ -132,13 +134,20 @@ struct nest {
 	bool owned; /* false: that of the directory above */
 };
 
+/* A file after the run. */
+struct result {
+	const struct view_entry *entry;
+	bool is_read; /* `start` is known */
+	uint64_t start; /* of the first bytes, see hash_start() */
+};
+
 struct judge {
 	struct view *view;
 	const char *path; /* of the root */
 	struct losses *losses;
 	VEC(struct nest) nests; /* from the root down */
 	/* Files of the result by size, made at the first search. */
-	VEC(const struct view_entry *) results;
+	VEC(struct result) results;
 	bool listed;
 	uint64_t left; /* bytes that may be read */
 };
@@ -217,12 +226,10 @@ static struct gitcopies *find_git(struct judge *j, const char *path)
 
 static int compare_sizes(const void *a, const void *b)
 {
-	const struct view_entry *x = *(const struct view_entry *const *)a;
-	const struct view_entry *y = *(const struct view_entry *const *)b;
+	const struct result *x = a, *y = b;
+	uint64_t m = x->entry->change->now.size, n = y->entry->change->now.size;
 
-	if (x->change->now.size != y->change->now.size)
-		return x->change->now.size < y->change->now.size ? -1 : 1;
-	return 0;
+	return m == n ? 0 : m < n ? -1 : 1;
 }
 
 static void list_results(struct judge *j)
@@ -233,7 +240,8 @@ static void list_results(struct judge *j)
 		const struct change *c = j->view->items[i].change;
 
 		if (S_ISREG(c->now.mode) && c->kind != CHANGE_META)
-			*VEC_ADD(&j->results) = &j->view->items[i];
+			*VEC_ADD(&j->results) =
+				(struct result){.entry = &j->view->items[i]};
 	}
 	VEC_SORT(&j->results, compare_sizes);
 	j->listed = true;
@@ -256,30 +264,64 @@ static bool has_equal_bytes(struct judge *j, int a, int b)
 	return true;
 }
 
+/* A hash of the first bytes of an open file, which are read; then the file is
+ * at its beginning again. 0 for an unreadable one. */
+static uint64_t hash_start(int fd)
+{
+	unsigned char block[BLOCK];
+	ssize_t got = fd < 0 ? -1 : fd_read(fd, block, sizeof(block));
+
+	if (got < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return 0;
+	return hash_check(block, (size_t)got);
+}
+
+/* Whether the result has the bytes of the open file, whose start is given. The
+ * hash of a result's start is kept: thousands of results of one size would
+ * otherwise be read for every lost file of that size. */
+static bool is_equal_result(struct judge *j, struct result *r, int fd,
+			    uint64_t start)
+{
+	struct err ignored;
+	auto_close int now = -1;
+
+	if (r->is_read && r->start != start)
+		return false;
+	now = changes_open(j->view->root, r->entry->change->path, true,
+			   &ignored);
+	r->start = hash_start(now);
+	r->is_read = true;
+	return now >= 0 && r->start == start && lseek(fd, 0, SEEK_SET) == 0 &&
+	       has_equal_bytes(j, fd, now);
+}
+
 static bool is_in_result(struct judge *j, const struct change *c)
 {
 	size_t low = 0, high, i;
+	auto_close int fd = -1;
 	struct err ignored;
+	uint64_t start;
 
 	if (!j->listed)
 		list_results(j);
 	for (high = j->results.count; low < high;) {
 		size_t at = low + (high - low) / 2;
 
-		if (j->results.items[at]->change->now.size < c->old.size)
+		if (j->results.items[at].entry->change->now.size < c->old.size)
 			low = at + 1;
 		else
 			high = at;
 	}
+	fd = changes_open(j->view->root, c->path, false, &ignored);
+	if (fd < 0)
+		return false;
+	start = hash_start(fd);
 	for (i = low; i < j->results.count; i++) {
-		const struct change *r = j->results.items[i]->change;
-		auto_close int old = -1, now = -1;
+		struct result *r = &j->results.items[i];
 
-		if (r->now.size != c->old.size)
+		if (r->entry->change->now.size != c->old.size)
 			return false;
-		old = changes_open(j->view->root, c->path, false, &ignored);
-		now = changes_open(j->view->root, r->path, true, &ignored);
-		if (old >= 0 && now >= 0 && has_equal_bytes(j, old, now))
+		if (is_equal_result(j, r, fd, start))
 			return true;
 	}
 	return false;
