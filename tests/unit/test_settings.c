@@ -92,6 +92,7 @@ static void lines_set_what_they_name(void **state)
 	assert_false(s.auto_prune);
 	assert_true(s.ask_bytes == 1000000);
 	assert_true(s.ask_files == 7);
+	settings_free(&s);
 	write_file(p, "config", "ask-above = no");
 	assert_int_equal(settings_load(&p->state, &s, &err), 0);
 	assert_true(s.ask_bytes == 0);
