@@ -167,6 +167,8 @@ int follow_run(const char *run_id, int64_t rest_ms,
 		at_rest = since_ms(p.newest) >= rest_ms;
 		if (p.running && at_rest)
 			show_edits(run_id);
+		/* The time until an answer is no time of a scan. */
+		wait = (timestamp_monotonic_ms() - begun) * SCAN_SHARE;
 		if (p.any &&
 		    (!p.running ||
 		     (at_rest && timestamp_compare(p.newest, offered) != 0))) {
@@ -175,7 +177,6 @@ int follow_run(const char *run_id, int64_t rest_ms,
 		}
 		if (got < 0 || !p.running || context_interrupted())
 			return got;
-		wait = (timestamp_monotonic_ms() - begun) * SCAN_SHARE;
 		(void)poll(NULL, 0, (int)(wait > LOOK_MS ? wait : LOOK_MS));
 	}
 }

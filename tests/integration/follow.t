@@ -146,6 +146,31 @@ no 'a no leaves it out' test -e .envrc
 wait "$guard"
 guard discard -y -q critical
 
+# --- a slow answer ---
+asked_twice() {
+	[ "$(grep -c 'continue?' "$T/raw")" -ge 2 ]
+}
+begin slow
+: >"$T/raw"
+{
+	until_true said "$T/raw" 'continue?'
+	sleep 3
+	echo y
+	until_true asked_twice
+	echo y
+} | TERM=dumb timeout 60 script -q -e -c \
+	'guard apply --follow --rest 0.1s slow' /dev/null >>"$T/raw" 2>&1 &
+follower=$!
+tell 'echo a >first'
+ok 'an answer after 3 seconds is taken' until_true holds first a
+tell 'echo b >second'
+ok 'and does not delay the next question' timeout 15 sh -c \
+	'until [ "$(cat second 2>/dev/null)" = b ]; do sleep 0.1; done'
+tell 'exit 0'
+wait "$guard"
+wait "$follower"
+guard discard -y -q slow
+
 # --- paths, bad input ---
 begin three
 guard apply --follow -y --rest 0.1s three -- inside >"$T/out" 2>"$T/err" &
