@@ -480,11 +480,12 @@ int cmd_diff(int argc, char **argv)
 		.color = OUTPUT_AUTO,
 		.context = DIFF_CONTEXT,
 	};
+	bool raw = false;
 	const struct option_slot slots[] = {
 		{OPT_STAT, .choice = &o.form, .value = FORM_STAT},
 		{OPT_NAME_STATUS, .choice = &o.form, .value = FORM_NAME_STATUS},
 		{OPT_NAME_ONLY, .choice = &o.form, .value = FORM_NAME_ONLY},
-		{'z', .choice = &o.form, .value = FORM_RAW},
+		{'z', .flag = &raw},
 		{OPT_JSON, .read = read_json_form, .to = &o.form},
 		{OPT_HTML, .text = &o.html, .choice = &o.form,
 		 .value = FORM_HTML},
@@ -508,6 +509,10 @@ int cmd_diff(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
+	o.only_names = o.form == FORM_NAME_ONLY;
+	if (raw && (o.form == FORM_TEXT || o.form == FORM_NAME_STATUS ||
+		    o.form == FORM_NAME_ONLY))
+		o.form = FORM_RAW;
 	got = diff(&c, argc - optind, argv + optind, dashed, &o, &err);
 	if (got >= 0)
 		return got;

@@ -540,8 +540,10 @@ void diffshow_lines(const struct changes_root *g, struct view *view,
 		AUTO(buf) struct buf b = {0};
 
 		if (form == FORM_RAW) {
-			(void)printf("%c%c%s%s%c", changes_letter(c->kind),
-				     '\0', g->prefix, c->path, '\0');
+			if (!o->only_names)
+				(void)printf("%c%c", changes_letter(c->kind),
+					     '\0');
+			(void)printf("%s%s%c", g->prefix, c->path, '\0');
 			continue;
 		}
 		if (form == FORM_NAME_STATUS && changes_is_moved(&g->list, c))

@@ -104,6 +104,9 @@ gives 0 'the verdict in status stays complete' guard status
 says "$out" '!! 1 critical'
 gives 2 'an unknown level is refused' guard diff --risk=all
 gives 2 'snapshots have no risks' guard diff --risk 1
+gives 0 '-z with --name-only has no letters' guard diff -z --name-only
+is "$(tr '\0' '\n' <"$out" | sort)" "$(guard diff --name-only | sort)" \
+	'but the names'
 gives 0 '-z has letters alone' guard diff -z
 is "$(tr '\0' ' ' <"$out")" 'A .vscode A .vscode/tasks.json A odd ' \
 	'for programs'
