@@ -112,6 +112,24 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
 /* How long nothing is said about the snapshot that is still being taken. */
 #define SILENT_MS 400
 
+/* A large first snapshot takes minutes: how much, and how to end it. */
+static void report_finishing(const struct run *run)
+{
+	auto_free char *text = NULL;
+	struct storing storing;
+	bool found = storing_find(run->context.state.workspaces_fd,
+				  run->session.roots[0].path, &storing);
+
+	if (found && storing.total_files)
+		text = storing_text(&storing);
+	if (found)
+		free(storing.run_id);
+	report_note("finishing the snapshot of the project from before the "
+		    "run%s%s%s",
+		    text ? ": " : "", text ?: "",
+		    found ? " (guard stop --snapshot ends it)" : "");
+}
+
 static int wait_for_base(struct run *run, struct err *err)
 {
 	struct session *s = &run->session;
@@ -124,8 +142,7 @@ static int wait_for_base(struct run *run, struct err *err)
 		waited += 5;
 	}
 	if (got == 0 && session_base_pending(s))
-		report_note("finishing the snapshot of the project from before "
-			    "the run");
+		report_finishing(run);
 	return got == 0 ? session_base(s, true, err) : got;
 }
 

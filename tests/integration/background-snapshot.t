@@ -59,6 +59,15 @@ silent "$err" '1/1'
 gives 0 'the other files are applied' guard apply -y new 1/1
 is "$(cat new 1/1 1/2)" "$(printf 'x\ny\nmine')" 'they are there'
 guard discard -q -y
+begin 'echo z >newer'
+until grep -q finishing "$T/live.err"; do
+	kill -0 "$guard" || break
+	sleep 0.1
+done
+says "$T/live.err" ' (guard stop --snapshot ends it)'
+gives 0 'stop --snapshot is accepted at the end of a run' guard stop --snapshot
+wait "$guard"
+gives 0 'its change can be applied' guard apply -q -y newer
 begin 'sleep 0.1'
 kill -CONT "$snapshot"
 wait "$guard"
