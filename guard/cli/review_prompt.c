@@ -273,9 +273,9 @@ static void accept_open_parts(struct prompt *w)
 
 	review_count(w->at.r, &n);
 	if (n.open_first) {
-		output_print("not yet: %s or dangerous changes come first and "
-			     "are decided one by one",
-			     text_count(n.open_first, "deletion"));
+		output_print(
+			"not yet: decide first on %s, one by one",
+			text_count(n.open_first, "deleted or dangerous file"));
 		return;
 	}
 	decisions_begin(w->o->decisions);

@@ -638,10 +638,9 @@ static int load_decisions(struct review_session *v, char **ret_note,
 	if (n.open < n.items)
 		buf_printf(&note,
 			   "continuing an earlier review: %zu of %s %s decided "
-			   "(guard review --forget %s begins again)",
+			   "(--forget restarts)",
 			   n.items - n.open, text_count(n.items, "change"),
-			   n.items - n.open > 1 ? "are" : "is",
-			   session_label(s));
+			   n.items - n.open > 1 ? "are" : "is");
 	if (dropped)
 		buf_printf(&note, "%s%s dropped: the files changed",
 			   note.len ? "; " : "",

@@ -352,10 +352,9 @@ static void answer_rest(struct screen *s)
 
 	review_list_sum(&s->list, &n);
 	if (n.open_first)
-		screen_say(s,
-			   "not yet: %s or dangerous changes come first and "
-			   "are decided one by one",
-			   text_count(n.open_first, "deletion"));
+		screen_say(
+			s, "not yet: decide first on %s, one by one",
+			text_count(n.open_first, "deleted or dangerous file"));
 	else
 		answer_many(s, REVIEW_SCOPE_REST, REVIEW_YES);
 }

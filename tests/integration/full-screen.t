@@ -187,7 +187,7 @@ shown 'Modified: src/one.c'
 keys Y
 shows 'Y takes the open changes in the same directory' 'yes 2  no 2  open 4'
 keys A
-shows 'A is refused before the risky changes are decided' 'not yet: 2 deletions'
+shows 'A is refused before the risky changes are decided' 'not yet: decide first on 2 deleted'
 keys 3 j j Enter
 shows 'Enter goes into the text, at its first hunk' '>  @@ -1,6 +1,6 @@'
 keys y

@@ -84,7 +84,7 @@ no 'review with a final no applies nothing' anew 'review -- text' a n
 says "$out" 'Accepted: 1 of 1 change'
 no 'A is refused before the dangerous changes are decided' \
 	anew review A q
-says "$out" 'come first and are decided one by one'
+says "$out" 'deleted or dangerous file'
 manifest "$HOME/project" >"$T/after"
 ok 'the project is unchanged after declined reviews' same "$T/before" "$T/after"
 no 'a declined review stores no snapshot' sh -c 'guard log | grep -q pre-apply'
