@@ -4,7 +4,7 @@
 #	perl -p mask.pl BEGAN IDS <TEXT
 #
 # Replaced are times since BEGAN (seconds since 1970), ages, process and inode
-# numbers, names of packs, and ids of runs and commits. Times before BEGAN and
+# numbers, names of packs, and ids of runs, commits and stores' origins. Times before BEGAN and
 # the ids in the file IDS belong to the corpus, so they are equal on both sides.
 use strict;
 use warnings;
@@ -36,7 +36,8 @@ s/(-discard-part-[0-9a-zRUN-]+)-\d+-(\d+)/$1-N-$2/g;
 s/\.\d+\.tmp$/.N.tmp/;
 s/, \d+ packs, \d+ objects/, N packs, N objects/;
 s/("(?:seconds|rate|eta)": )[\d.]+/$1N/g;
-s/^(ended|init|clock|project-ino|ino)=.*/$1=/;
+s/^(ended|init|supervisor|clock|project-ino|ino)=.*/$1=/;
+s/^((?:out: )? *"origin": ")[0-9a-f]{32}"/$1ORIGIN"/;
 s/^(extra=\d+) \d+ /$1 INO /;
 s/^((?:user|trusted)\.overlay\.(?:origin|uuid))=.*/$1=/;
 s/\/work\/#[0-9a-f]+$/\/work\/#/;
