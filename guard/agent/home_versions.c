@@ -227,9 +227,8 @@ void home_versions_keep_logins(const struct home_versions *h,
 	}
 }
 
-/* The login files that have a copy and are gone. */
-static char **find_lost_logins(const struct home_versions *h,
-			       const struct state *state)
+char **home_versions_lost_logins(const struct home_versions *h,
+				 const struct state *state)
 {
 	struct err ignored;
 	auto_close int copies =
@@ -293,7 +292,7 @@ void home_versions_report_losses(const struct home_versions *h,
 {
 	AUTO(snapshot) struct snapshot old = {0}, new = {0};
 	struct losses losses = {.profile = profile};
-	char **logins = had_login ? find_lost_logins(h, state) : NULL;
+	char **logins = had_login ? home_versions_lost_logins(h, state) : NULL;
 	struct err ignored;
 
 	if (catalog_load(store, before, &old, &ignored) == 0 &&
@@ -414,7 +413,7 @@ int home_undo_plan_runs(struct context *c, const struct home_versions *h,
 			      &ret->change.roots[0].want, err) < 0 ||
 	    plan_home(ret, &options, err) < 0)
 		return -err->num;
-	ret->lost_logins = find_lost_logins(h, &c->state);
+	ret->lost_logins = home_versions_lost_logins(h, &c->state);
 	return 0;
 }
 

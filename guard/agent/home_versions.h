@@ -60,6 +60,11 @@ void home_versions_keep_logins(const struct home_versions *h,
 /* Whether the home has a login. */
 bool home_versions_has_login(const struct home_versions *h);
 
+/* The login files that have a copy beside the home and are gone, as a list to
+ * free; NULL: none. */
+char **home_versions_lost_logins(const struct home_versions *h,
+				 const struct state *state);
+
 /* Warns when the run that took the home from one snapshot to the other has
  * removed a login (had_login: there was one) or conversations (files of the
  * profile's history lines). */

@@ -66,6 +66,7 @@ static void prepare_put_back(struct context *c, struct session *s,
 			     struct put_back *ret)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
+	AUTO(mem_list) char **lost = NULL;
 	char **path;
 	const struct plan *plan;
 	struct err err;
@@ -76,6 +77,11 @@ static void prepare_put_back(struct context *c, struct session *s,
 	if (plan_put_back(c, s, ret, &err) < 0)
 		output_warn("the home of %s stays as it is: %s", name,
 			    err.text);
+	lost = home_versions_lost_logins(&ret->home, &c->state);
+	if (lost)
+		output_warn("%s has no login any more: guard agents %s --undo "
+			    "restores its home",
+			    name, name);
 	plan = ret->undo.change.root_count ? &ret->undo.change.roots[0].plan
 					   : NULL;
 	if (!plan)

@@ -109,6 +109,11 @@ home_has 'login, conversations and settings are there' \
 	'grep token .credentials.json && grep 2 projects/x/2.jsonl &&
 	grep Stop settings.json'
 silent "$err" 'deleted'
+in_claude gone 'rm .credentials.json; echo x >~/project/new'
+gives 0 'a discard of a run that removed the login' guard discard -y gone
+says "$err" 'claude has no login any more: guard agents claude --undo'
+gives 0 'the undo of the home brings it back' guard agents claude --undo -y
+home_has 'it is there' 'grep token .credentials.json'
 gives 1 'the undo of more runs than there were is refused' \
 	guard agents claude --undo 100 -y
 says "$err" 'runs can be undone'
