@@ -1,5 +1,6 @@
 #include "guard/sandbox/mount.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -360,9 +361,65 @@ static const char *listening_path(const char *line)
 		line += strcspn(line, " ");
 		line += strspn(line, " ");
 	}
-	if (*line != '/' || (type != 2 && !(flags & LISTENING)))
+	if (!*line || *line == '@' || (type != 2 && !(flags & LISTENING)))
 		return NULL;
 	return line;
+}
+
+#define SEARCHED_LEVELS 4
+#define SEARCHED_DIRS_MAX 1000
+
+/* Level by level, so that the directories near the top are found in a large
+ * tree, too. */
+static void search_sockets(struct setup *s, const char *top,
+			   const struct names *wanted)
+{
+	AUTO(names) struct names dirs = {0};
+	size_t i, level = 1, level_end = 1;
+
+	names_add(&dirs, top);
+	for (i = 0; i < dirs.count; i++) {
+		struct dirent *e;
+		DIR *dir;
+
+		if (i == level_end) {
+			level_end = dirs.count;
+			level++;
+		}
+		dir = opendir(dirs.items[i]);
+		while (dir && (e = readdir(dir))) {
+			auto_free char *path =
+				path_join(dirs.items[i], e->d_name);
+
+			if (e->d_type == DT_DIR && level < SEARCHED_LEVELS &&
+			    dirs.count < SEARCHED_DIRS_MAX &&
+			    strcmp(e->d_name, ".") != 0 &&
+			    strcmp(e->d_name, "..") != 0)
+				names_add(&dirs, path);
+			else if (e->d_type == DT_SOCK &&
+				 mem_list_has(
+					 (const char *const *)wanted->items,
+					 e->d_name))
+				names_add(&s->sockets, path);
+		}
+		if (dir)
+			(void)closedir(dir);
+	}
+}
+
+/* The kernel knows a socket by the name that its program gave, which may begin
+ * in a directory that nobody else knows. */
+static void find_relative_sockets(struct setup *s, struct names *relative)
+{
+	const struct grants *grants = s->policy->grants;
+	size_t i;
+
+	if (!relative->count)
+		return;
+	*VEC_ADD(relative) = NULL;
+	for (i = 0; grants && i < grants->count; i++)
+		if (S_ISDIR(grants->items[i].mode))
+			search_sockets(s, grants->items[i].real, relative);
 }
 
 /* A read-only mount does not prevent connect(2). Sockets in private directories
@@ -370,6 +427,7 @@ static const char *listening_path(const char *line)
  * other listener's socket gets a mask. */
 void sockets_find(struct setup *s)
 {
+	AUTO(names) struct names relative = {0};
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
 	char *save = NULL, *line;
@@ -385,12 +443,17 @@ void sockets_find(struct setup *s)
 
 		if (!path)
 			continue;
+		if (*path != '/') {
+			names_add(&relative, path_name(path));
+			continue;
+		}
 		while (*pattern && fnmatch(*pattern, path, 0) != 0)
 			pattern++;
 		if (*pattern && access(path, W_OK) == 0)
 			mem_list_add(&s->unreachable_sockets, path);
 		names_add(&s->sockets, path);
 	}
+	find_relative_sockets(s, &relative);
 }
 
 void sockets_free(struct setup *s)

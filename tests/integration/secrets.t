@@ -160,13 +160,14 @@ silent "$err" "--ro '$bus' exposes it"
 # --- sockets below a granted directory ---
 mkdir -p /tmp/served/deep /srv/served "$HOME/served"
 served="/tmp/served/one /tmp/served/deep/two /srv/served/three
-	$HOME/served/four"
+	$HOME/served/four /srv/served/relative"
 rm "$T/up"
+# The last one gets its name from its own directory.
 # shellcheck disable=SC2086 # a list of words
 perl -MIO::Socket::UNIX -MIO::Select -e '
 	my $up = shift;
-	my @all = map { IO::Socket::UNIX->new(Local => $_, Listen => 5) or die
-		} @ARGV;
+	my @all = map { IO::Socket::UNIX->new(Listen => 5, Local =>
+		m{(.*)/(relative)$} && chdir($1) ? $2 : $_) or die } @ARGV;
 	open(my $f, ">", $up); close($f);
 	my $select = IO::Select->new(@all);
 	while (1) { for my $s ($select->can_read) {
