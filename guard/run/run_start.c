@@ -250,14 +250,48 @@ int run_check_grants(const struct run *run, struct err *err)
 	return got;
 }
 
-/* Paths that the user hides are masked completely. */
+/* --share-login: a file that the agent shares beside its home, ~/.claude.json
+ */
+static bool is_shared_file(const struct run *run, const char *path)
+{
+	const struct profile_item *item = NULL;
+	const struct agent *a = run->agent;
+	const char *home = run->context.state.home;
+
+	while (a->shared && home &&
+	       (item = profile_next(&a->profile, PROFILE_KEYS, item))) {
+		auto_free char *file =
+			mem_printf("%s/%.*s", home,
+				   (int)strcspn(item->value, "#"), item->value);
+
+		if (strcmp(file, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Without those of the agent's own files. Paths that the user hides are masked
+ * completely. */
 void run_find_redactions(const struct run *run, struct redactions *redactions)
 {
+	const char *home = run->context.state.home;
 	const char *const *hide;
 	struct err ignored;
-	size_t i;
+	size_t kept = 0, i;
 
 	redactions_find(&run->places, redactions);
+	for (i = 0; i < redactions->count; i++) {
+		struct redaction *r = &redactions->items[i];
+
+		if (agent_owns_path(run->agent, home, r->path) ||
+		    is_shared_file(run, r->path)) {
+			free(r->path);
+			buf_free(&r->text);
+		} else {
+			redactions->items[kept++] = *r;
+		}
+	}
+	redactions->count = kept;
 	for (hide = run->options->hide; *hide; hide++) {
 		auto_free char *path = path_resolve(*hide, &ignored);
 

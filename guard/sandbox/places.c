@@ -226,6 +226,13 @@ static const struct {
 	{".cargo/config", PLACE_SETTINGS},
 	{".cargo/config.toml", PLACE_SETTINGS},
 	{".sentryclirc", PLACE_SETTINGS},
+	/* of agents: keys, and the variables of their MCP servers */
+	{".claude.json", PLACE_PROSE},
+	{".codex/config.toml", PLACE_PROSE},
+	{".gemini/settings.json", PLACE_PROSE},
+	{".gemini/.env", PLACE_PROSE},
+	{".qwen/settings.json", PLACE_PROSE},
+	{".qwen/.env", PLACE_PROSE},
 	{".profile", PLACE_PROSE},
 	{".bash_profile", PLACE_PROSE},
 	{".bash_login", PLACE_PROSE},

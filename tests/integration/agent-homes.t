@@ -15,6 +15,22 @@ cat >"$HOME/.claude.json" <<END
  "/elsewhere": {"hasTrustDialogAccepted": true}}}
 END
 
+cp "$HOME/.claude.json" "$T/claude.json"
+echo '{"theme": "dark", "primaryApiKey": "sk-in-key",
+ "mcpServers": {"m": {"env": {"M_TOKEN": "sk-in-env"}}}}' >"$HOME/.claude.json"
+mkdir -p "$HOME/.claude" "$HOME/.codex"
+echo 'api_key = "sk-in-codex"' >"$HOME/.codex/config.toml"
+gives 0 'a run of another program reads the settings of agents' \
+	guard run -- sh -c 'cat ~/.claude.json ~/.codex/config.toml'
+says "$out" '"theme": "dark"'
+silent "$out" 'sk-in'
+gives 0 '--share-login shares the file beside the home as it is' \
+	guard run -q --share-login --agent claude -- \
+	sh -c 'cat ~/.codex/config.toml; grep sk-in-env ~/.claude.json'
+silent "$out" 'sk-in-codex'
+rm -r "$HOME/.claude" "$HOME/.codex"
+mv "$T/claude.json" "$HOME/.claude.json"
+
 # in_claude NAME SCRIPT: runs the script in the agent's home
 in_claude() {
 	gives 0 "run $1" guard run --name "$1" --agent claude -- \
