@@ -211,9 +211,9 @@ static int check_answer(struct check *c, const struct buf *answer,
 
 static struct side side_of(const void *data, size_t len)
 {
-	const char *start = data;
+	const char *start = data ? data : "";
 
-	return (struct side){start, start ? start + len : start, 0};
+	return (struct side){start, start + len, 0};
 }
 
 /* As libgit2 decides, so that a worker cannot hide a text. */
@@ -311,7 +311,7 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	struct check c = {
 		.old = side_of(old, old_len),
 		.now = side_of(now, now_len),
-		.start = old,
+		.start = old ? old : "",
 		.each = each,
 		.arg = arg,
 	};

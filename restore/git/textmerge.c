@@ -181,9 +181,10 @@ static size_t longer_marker(const struct buf *text, size_t least)
 
 static bool has_all_lines(const struct buf *text, const struct lines *known)
 {
-	const char *at = (const char *)text->data, *end = at + text->len;
+	const char *at = (const char *)text->data;
+	const char *end = text->len ? at + text->len : at;
 
-	while (text->len && at < end) {
+	while (at < end) {
 		struct line l = take_line(&at, end);
 
 		if (!known->count || !bsearch(&l, known->items, known->count,
