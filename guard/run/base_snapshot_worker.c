@@ -178,7 +178,8 @@ struct dir_snapshot {
 	const struct settings *settings;
 	struct store *store;
 	struct timestamp start;
-	bool asked; /* by the user: of any size, and not of before the run */
+	bool after; /* not of before the run */
+	bool asked; /* by the user: of any size */
 };
 
 static bool may_store_any_size(const struct dir_snapshot *d, const char *path)
@@ -288,9 +289,9 @@ static int take_dir_snapshot(const struct dir_snapshot *d, const char *path,
 			.root_path = path,
 			.root_fd = dir_fd,
 			.cache_path = cache,
-			.reason = d->asked ? "manual" : "pre-run",
-			.run_id = d->asked ? NULL : run->session.id,
-			.command = d->asked ? NULL : run->session.command,
+			.reason = d->after ? "manual" : "pre-run",
+			.run_id = d->after ? NULL : run->session.id,
+			.command = d->after ? NULL : run->session.command,
 			.moved_since = d->start,
 			.skip = skip,
 			.skip_prefix = TRANSACTION_STAGING_PREFIX,
@@ -380,7 +381,7 @@ static void run_base_worker(struct run *run, struct timestamp start,
 	_exit(0);
 }
 
-static void run_asked_worker(struct run *run, const char *path)
+static void run_later_worker(struct run *run, const char *path, bool asked)
 {
 	struct store *store = NULL;
 	struct settings settings = {0};
@@ -396,10 +397,27 @@ static void run_asked_worker(struct run *run, const char *path)
 				.state = &state,
 				.settings = &settings,
 				.store = store,
-				.asked = true,
+				.after = true,
+				.asked = asked,
 			},
 			path, &seq, &err);
 	_exit(0);
+}
+
+static void store_in_background(struct run *run, const char *path, bool asked)
+{
+	sigset_t before;
+	pid_t pid;
+
+	/* The terminal may be closed right after the run. */
+	context_block_signals(&before);
+	pid = fork();
+	if (pid == 0)
+		run_later_worker(run, path, asked);
+	(void)context_restore_signals(&before);
+	report_note("storing %s in the background (guard stop --snapshot ends "
+		    "it)",
+		    text_quote(path));
 }
 
 /* Whether to store what was not stored; after the run's end. */
@@ -409,8 +427,6 @@ static void ask_for_root(struct run *run, const char *path)
 	auto_close int workspace = workspace_open(
 		run->context.state.workspaces_fd, path, false, &err);
 	struct unstored u;
-	sigset_t before;
-	pid_t pid;
 
 	if (workspace < 0 || !unstored_load(workspace, &u))
 		return;
@@ -420,28 +436,24 @@ static void ask_for_root(struct run *run, const char *path)
 		unstored_save(workspace, &u);
 		break;
 	case 1:
-		/* The terminal may be closed right after the answer. */
-		context_block_signals(&before);
-		pid = fork();
-		if (pid == 0)
-			run_asked_worker(run, path);
-		(void)context_restore_signals(&before);
-		report_note("storing %s in the background (guard stop "
-			    "--snapshot ends it)",
-			    text_quote(path));
+		store_in_background(run, path, true);
 		break;
 	default:
 		break;
 	}
 }
 
-void base_snapshot_worker_ask(struct run *run)
+void base_snapshot_worker_after(struct run *run)
 {
 	const struct session *s = &run->session;
 	size_t i;
 
-	for (i = 0; i < s->root_count; i++)
-		ask_for_root(run, s->roots[i].path);
+	for (i = 0; i < s->root_count; i++) {
+		if (run->base_ended && (s->roots[i].late || !s->roots[i].base))
+			store_in_background(run, s->roots[i].path, false);
+		else
+			ask_for_root(run, s->roots[i].path);
+	}
 }
 
 int base_snapshot_worker_start(struct run *run, struct timestamp start,
@@ -461,6 +473,14 @@ int base_snapshot_worker_start(struct run *run, struct timestamp start,
 		run_base_worker(run, start, base_lock);
 	run->base_worker_pid = pid;
 	return 0;
+}
+
+void base_snapshot_worker_end(struct run *run)
+{
+	if (!run->base_worker_pid)
+		return;
+	(void)kill(run->base_worker_pid, SIGKILL);
+	run->base_ended = true;
 }
 
 void base_snapshot_worker_hurry(const struct run *run)

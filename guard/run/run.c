@@ -248,7 +248,7 @@ int run_command(const struct run_options *options, const struct run_ui *ui)
 	if (run.signals_blocked)
 		(void)context_restore_signals(&run.signals_before);
 	if (run.base_worker_pid)
-		base_snapshot_worker_ask(&run);
+		base_snapshot_worker_after(&run);
 	sandbox_free(&run.sandbox);
 	session_free(&run.session);
 	agent_free(&run.agent);

@@ -42,6 +42,7 @@ struct run {
 	char *cwd;
 	pid_t base_worker_pid; /* the process that takes the pre-run snapshot,
 				  or 0 */
+	bool base_ended; /* before its end; a snapshot follows the run */
 	struct sandbox *sandbox; /* NULL: nothing was started */
 	pid_t self; /* guard itself: while it is stopped a child looks */
 	struct budget budget;
@@ -95,9 +96,13 @@ int base_snapshot_worker_start(struct run *run, struct timestamp start,
 /* Ends the idle priority of the worker: the caller waits for it. */
 void base_snapshot_worker_hurry(const struct run *run);
 
-/* After the run's end: asks about each directory that was not stored because of
- * its size (ask-above), and begins to store it. */
-void base_snapshot_worker_ask(struct run *run);
+/* Ends the worker: session_base() finds no snapshot then, and a late base takes
+ * its place (guard/change/late_base.h). */
+void base_snapshot_worker_end(struct run *run);
+
+/* After the run's end: begins to store each directory whose snapshot was ended
+ * so; asks about each that was not stored because of its size (ask-above). */
+void base_snapshot_worker_after(struct run *run);
 
 /* run_end.c: the layer's changes, the stored result, the summary. The last
  * process is gone. Failing here loses nothing: the layer stays. */

@@ -109,8 +109,11 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
 	return got;
 }
 
-/* How long nothing is said about the snapshot that is still being taken. */
+/* How long the end of a run waits for the snapshot from before it, and how long
+ * nothing is said about that. */
+#define WAIT_MS 5000
 #define SILENT_MS 400
+#define STEP_MS 5
 
 /* A large first snapshot takes minutes: how much, and how to end it. */
 static void report_finishing(const struct run *run)
@@ -133,16 +136,19 @@ static void report_finishing(const struct run *run)
 static int wait_for_base(struct run *run, struct err *err)
 {
 	struct session *s = &run->session;
-	int waited = 0, got;
+	int waited, got;
 
 	base_snapshot_worker_hurry(run);
-	while ((got = session_base(s, false, err)) == 0 &&
-	       session_base_pending(s) && waited < SILENT_MS) {
-		(void)poll(NULL, 0, 5);
-		waited += 5;
+	for (waited = 0; (got = session_base(s, false, err)) == 0 &&
+			 session_base_pending(s) && waited < WAIT_MS;
+	     waited += STEP_MS) {
+		if (waited == SILENT_MS)
+			report_finishing(run);
+		(void)poll(NULL, 0, STEP_MS);
 	}
+	/* The changed paths alone are stored now, the others after the run. */
 	if (got == 0 && session_base_pending(s))
-		report_finishing(run);
+		base_snapshot_worker_end(run);
 	return got == 0 ? session_base(s, true, err) : got;
 }
 
@@ -154,15 +160,17 @@ static int store_results(struct run *run, const struct changes *c,
 	struct store *store = NULL;
 	struct err why, late;
 	size_t i;
-	int got = wait_for_base(run, &why);
-	bool failed = got == -ENODATA;
+	bool failed;
+	int got;
 
+	if (!changes_total(c))
+		return 0;
+	got = wait_for_base(run, &why);
+	failed = got == -ENODATA;
 	if (got < 0 && !failed) {
 		*err = why;
 		return got;
 	}
-	if (!changes_total(c))
-		return 0;
 	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
 			 err);
 	if (got == 0 &&

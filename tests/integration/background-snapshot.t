@@ -59,15 +59,26 @@ silent "$err" '1/1'
 gives 0 'the other files are applied' guard apply -y new 1/1
 is "$(cat new 1/1 1/2)" "$(printf 'x\ny\nmine')" 'they are there'
 guard discard -q -y
-begin 'echo z >newer'
-until grep -q finishing "$T/live.err"; do
-	kill -0 "$guard" || break
-	sleep 0.1
-done
-says "$T/live.err" ' (guard stop --snapshot ends it)'
-gives 0 'stop --snapshot is accepted at the end of a run' guard stop --snapshot
+begin 'echo z >newer; echo z >2/1; rm 2/2; touch 2/3; mv 2/4 2/moved'
 wait "$guard"
-gives 0 'its change can be applied' guard apply -q -y newer
+says "$T/live.err" 'finishing the snapshot'
+says "$T/live.err" ' (guard stop --snapshot ends it)'
+says "$T/live.err" "storing '$HOME/project' in the background"
+settle
+gives 0 'a run ends without a snapshot that takes too long' guard log newer
+says "$out" post-run
+gives 0 'one of all follows' guard log 60/100
+says "$out" manual
+gives 0 'its changes are shown' guard diff --name-status
+is "$(sort "$out" | tr '\t' ' ')" \
+	"$(printf '%s\n' 'A newer' 'D 2/2' 'M 2/1' 'R100 2/4 2/moved')" \
+	'all of them'
+gives 0 'they can be applied' guard apply -q -y
+is "$(cat newer 2/1 2/moved; ls 2/2 2/4 2>&1 | grep -c cannot)" \
+	"$(printf 'z\nz\n2 4\n2')" 'they are there'
+gives 0 'and taken back' guard undo -q -y
+is "$(cat 2/1 2/2 2/4; ls newer 2>&1 | grep -c cannot)" \
+	"$(printf '2 1\n2 2\n2 4\n1')" 'all are as before'
 begin 'sleep 0.1'
 kill -CONT "$snapshot"
 wait "$guard"
