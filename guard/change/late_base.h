@@ -1,7 +1,7 @@
 /*
  * The base of a run whose files were not stored when it began: the directory
  * was too large to be stored unasked (ask-above), or the snapshot beside the
- * run was stopped, killed, or failed.
+ * run was stopped, killed, failed, or not complete soon after the run's end.
  *
  * A late base is a partial snapshot: the changed paths alone, from the real
  * directory, at the run's end or when they are needed first. A file whose
