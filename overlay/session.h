@@ -161,7 +161,7 @@ struct session_list {
 	size_t count, capacity;
 	struct err unread; /* .num 0: all records were read */
 	int64_t unread_time; /* session_id_time() of the newest unread one */
-	size_t elsewhere; /* pending ones that were not opened */
+	size_t elsewhere; /* number of pending sessions not opened */
 };
 /* Lists all sessions, oldest first, without their locks. live: only sessions
  * whose lock another process holds. A session with an unreadable record is

@@ -138,7 +138,7 @@ struct nest {
 struct result {
 	const struct view_entry *entry;
 	bool is_read; /* `start` is known */
-	uint64_t start; /* of the first bytes, see hash_start() */
+	uint64_t start; /* hash_start() of the file */
 };
 
 struct judge {

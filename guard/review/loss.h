@@ -18,7 +18,7 @@
 struct loss_ref {
 	char *text; /* "master moved back by 2 commits", escaped */
 	char *brief; /* "master -2" */
-	char *path; /* of the ref's file: ".git/refs/heads/master" */
+	char *path; /* the file of the ref: ".git/refs/heads/master" */
 };
 
 struct losses {

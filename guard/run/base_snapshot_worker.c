@@ -178,8 +178,8 @@ struct dir_snapshot {
 	const struct settings *settings;
 	struct store *store;
 	struct timestamp start;
-	bool after; /* not of before the run */
-	bool asked; /* by the user: of any size */
+	bool after; /* the run has ended */
+	bool asked; /* the user wants it, whatever the size */
 };
 
 static bool may_store_any_size(const struct dir_snapshot *d, const char *path)

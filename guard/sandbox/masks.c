@@ -408,7 +408,7 @@ static void search_sockets(struct setup *s, const char *top,
 }
 
 /* The kernel knows a socket by the name that its program gave, which may begin
- * in a directory that nobody else knows. */
+ * in a directory that no other process knows. */
 static void find_relative_sockets(struct setup *s, struct names *relative)
 {
 	const struct grants *grants = s->policy->grants;

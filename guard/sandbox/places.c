@@ -226,7 +226,7 @@ static const struct {
 	{".cargo/config", PLACE_SETTINGS},
 	{".cargo/config.toml", PLACE_SETTINGS},
 	{".sentryclirc", PLACE_SETTINGS},
-	/* of agents: keys, and the variables of their MCP servers */
+	/* keys of agents, and variables of their MCP servers */
 	{".claude.json", PLACE_PROSE},
 	{".codex/config.toml", PLACE_PROSE},
 	{".gemini/settings.json", PLACE_PROSE},

@@ -27,8 +27,8 @@ int context_open(struct context *c, bool with_project, struct err *err)
 
 void context_free(struct context *c)
 {
-	/* After the command's work: the next `guard log` does not have to read
-	 * what it stored. */
+	/* The command's work is done. The next `guard log` does not have to
+	 * read the new snapshots. */
 	if (c->store && c->writable)
 		changed_paths_update(c->store);
 	store_free(&c->store);

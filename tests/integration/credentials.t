@@ -37,11 +37,13 @@ sed -n '/redacted\[\]/,/^};/s/^\t{"\(.*\)", .*/\1/p' "$source" >"$T/settings"
 sed -n '/bases\[\]/,/^};/s/^\t{"\(.*\)", "\(.*\)"},$/\1 \2/p' \
 	"$source" >"$T/bases"
 ok 'the table is found' test "$(cat "$T/masked" "$T/settings" | wc -l)" -gt 150
-for login in $(sed -n 's/.*"login ~\/\(.*\)\\n".*/\1/p' \
-	/opt/guard/guard/agent/profile_shipped.c); do
+sed -n 's/.*"login ~\/\(.*\)\\n".*/\1/p' \
+	/opt/guard/guard/agent/profile_shipped.c >"$T/logins"
+while read -r login; do
 	ok "the login of an agent, $login, is in the table" \
 		grep -qxF "$login" "$T/masked"
-done
+done <"$T/logins"
+ok 'agents have logins' test -s "$T/logins"
 {
 	sed 's|$|/secret|' "$T/masked"
 	cat "$T/settings"
@@ -130,7 +132,7 @@ printf '[include]\n\tpath = ~/work.inc\n' >"$HOME/.gitconfig"
 plant "$HOME/work.inc"
 mkdir -p "$HOME/.config/fish" "$HOME/dots"
 echo 'set -gx DB_PASSWORD GEHEIM7' >"$HOME/.config/fish/config.fish"
-echo 'SETUVAR --export A_TOKEN:GEHEIM7\x2d' >"$HOME/.config/fish/fish_variables"
+printf '%s\n' 'SETUVAR --export A_TOKEN:GEHEIM7\x2d' >"$HOME/.config/fish/fish_variables"
 echo typed GEHEIM7 >"$HOME/dots/.zsh_history"
 gives 0 'a run reads start files without their secrets' \
 	env ZDOTDIR="$HOME/dots" guard run -- sh -c \

@@ -150,15 +150,16 @@ guard discard -y -q critical
 asked_twice() {
 	[ "$(grep -c 'continue?' "$T/raw")" -ge 2 ]
 }
-begin slow
-: >"$T/raw"
-{
+slow_answers() {
 	until_true said "$T/raw" 'continue?'
 	sleep 3
 	echo y
 	until_true asked_twice
 	echo y
-} | TERM=dumb timeout 60 script -q -e -c \
+}
+begin slow
+: >"$T/raw"
+slow_answers | TERM=dumb timeout 60 script -q -e -c \
 	'guard apply --follow --rest 0.1s slow' /dev/null >>"$T/raw" 2>&1 &
 follower=$!
 tell 'echo a >first'

@@ -112,7 +112,7 @@ status 3
 bye
 END
 
-# Not typed at a bash: one that gets a signal while it reads "$(" ends the line.
+# In sh -c: bash loses a typed line if a signal comes while it reads "$(".
 play 'a new window size reaches the command' <<'END'
 run sh -c 'trap "echo changed" WINCH; stty size; until [ "$(stty size)" = "33 101" ]; do :; done; echo done'
 < 24 80\r\n

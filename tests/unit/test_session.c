@@ -677,7 +677,7 @@ static void test_the_index_waits_for_a_run_that_is_being_made(void **state)
 
 	(void)state;
 	lab_open(&lab, "p");
-	/* Its roots are not complete. */
+	/* The run's roots are not complete. */
 	for (i = 0; i < 15; i++) {
 		list = list_here(&lab, lab.project);
 		assert_int_equal(list.count, 1);
