@@ -530,7 +530,9 @@ static void drop_edited_refs(const struct view *v, const struct entry *began,
 		struct loss_ref *r = &l->refs.items[i];
 		const struct view_entry *e = view_find(v, r->path);
 
-		if (e && began[e - v->items].mode &&
+		/* A packed ref had no file: the user has made one since, or
+		 * there is none yet. */
+		if (e && (began[e - v->items].mode || e->change->old.mode) &&
 		    is_edited(e->change, &began[e - v->items]))
 			loss_ref_free(r);
 		else

@@ -129,6 +129,15 @@ git checkout -q -b other
 git commit -q --allow-empty -m lonely
 git checkout -q main
 git pack-refs --all
+verdict 'git commit -q --allow-empty -m third'
+later 'git commit -q --allow-empty -m mine'
+is "$(cat "$T/verdict")" '' 'nor is one to a branch that was packed'
+git reset -q --soft HEAD~1
+dropped
+git pack-refs --all
+verdict 'git checkout -q src/f2.c; git reset -q --hard HEAD~1'
+says "$T/verdict" '  ! main moved back by 1 commit'
+dropped
 verdict 'git branch -q -D other'
 is "$(cat "$T/verdict")" \
 	'  ! other was deleted: no ref reaches its last 1 commit' \
