@@ -181,9 +181,10 @@ run=$!
 read -r _ <"$T/up"
 for at in $(pastas); do
 	pid=${at%/comm}
+	above=$(sed -n 's/^PPid:\t//p' "$pid/status")
 	kill -9 "${pid##*/}"
-	# until guard has reaped it
-	timeout 60 tail -s 0.02 --pid="${pid##*/}" -f /dev/null
+	# until guard has reaped the process that waits for pasta
+	timeout 60 tail -s 0.02 --pid="$above" -f /dev/null
 done
 echo >"$T/on"
 wait "$run"
