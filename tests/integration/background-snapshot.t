@@ -80,6 +80,18 @@ no 'a moved one, too' test -e 2/4
 gives 0 'and taken back' guard undo -q -y
 is "$(cat 2/1 2/2 2/4)" "$(printf '2 1\n2 2\n2 4')" 'all are as before'
 no 'the new one is gone' test -e newer
+begin 'echo z >third'
+until grep -q finishing "$T/live.err"; do
+	kill -0 "$guard" || break
+	sleep 0.1
+done
+# so that it does not end the snapshot itself meanwhile
+kill -STOP "$guard"
+gives 0 'stop --snapshot is accepted at the end of a run' guard stop --snapshot
+kill -CONT "$guard"
+wait "$guard"
+silent "$T/live.err" 'in the background'
+gives 0 'its change can be applied' guard apply -q -y latest third
 begin 'sleep 0.1'
 kill -CONT "$snapshot"
 wait "$guard"
