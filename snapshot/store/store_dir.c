@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -401,6 +402,41 @@ static int clear_tmp_dir(const struct store_dir *f, struct err *err)
 			(void)unlinkat(f->tmp_fd, list.items[i].name, 0);
 	}
 	return 0;
+}
+
+/*
+ * A file that was deleted before it was locked has no name any more and is
+ * created again. No name is used twice: a process that clears tmp/ deletes by
+ * name and may have opened a file of that name earlier.
+ */
+int store_dir_create_temp(int tmp_fd, const char *prefix,
+			  char ret[STORE_DIR_TEMP_LEN], struct err *err)
+{
+	uint64_t random;
+	struct stat st;
+	int num;
+
+	for (;;) {
+		auto_close int fd = -1;
+
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return fail_errno(err, "read random bytes");
+		(void)snprintf(ret, STORE_DIR_TEMP_LEN, "%s-%016" PRIx64 ".tmp",
+			       prefix, random);
+		fd = openat(tmp_fd, ret,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+				    O_CLOEXEC,
+			    0400);
+		if (fd < 0)
+			return fail_errno(err, "create a file in tmp/");
+		num = flock(fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
+		if (!num && fstat(fd, &st) == 0 && st.st_nlink == 1)
+			return TAKE_FD(fd);
+		if (num && num != EWOULDBLOCK) {
+			(void)unlinkat(tmp_fd, ret, 0);
+			return fail_num(err, num, "lock a file in tmp/");
+		}
+	}
 }
 
 /* --- repairing it --- */

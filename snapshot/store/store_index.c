@@ -532,8 +532,8 @@ static int put_index_locked(const struct store_dir *f, const char *temp,
 
 static int index_update(struct index_update *u, bool tidy, struct err *err)
 {
-	auto_free char *temp = mem_printf("midx.%d.tmp", (int)getpid());
 	const struct store_dir *f = u->store_dir;
+	char temp[STORE_DIR_TEMP_LEN];
 	AUTO(buf) struct buf bytes = {0};
 	auto_close int fd = -1;
 	size_t i, old, most;
@@ -558,14 +558,14 @@ static int index_update(struct index_update *u, bool tidy, struct err *err)
 	midx_make(f->format.uuid, u->names, u->count, u->entries,
 		  u->entry_count, u->old, u->number, &bytes);
 	/* Not synced: a torn index is detected and recreated. */
-	(void)unlinkat(f->tmp_fd, temp, 0);
-	fd = openat(f->tmp_fd, temp,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
-	if (fd < 0 || fd_write(fd, bytes.data, bytes.len) < 0)
+	fd = store_dir_create_temp(f->tmp_fd, "midx", temp, err);
+	if (fd < 0)
+		return fd;
+	if (fd_write(fd, bytes.data, bytes.len) < 0)
 		got = fail_errno(err, "write the index of all packs");
 	else
 		got = put_index_locked(f, temp, err);
-	if (fd >= 0 && got < 0)
+	if (got < 0)
 		(void)unlinkat(f->tmp_fd, temp, 0);
 	return got;
 }

@@ -361,7 +361,6 @@ const char *snapshot_purge_note(const struct snapshot *s, const char *path)
 /* Digits and a newline. */
 #define HIGHEST_SEQ_LEN 20
 #define SEQ_MAX UINT32_MAX
-#define TEMP_LEN 32
 /* Room for a million notes of long paths; a larger file is not a snapshot. */
 #define FILE_LEN_MAX (256u << 20)
 #define SUFFIX ".gsn"
@@ -458,43 +457,6 @@ int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 	return fd < 0 ? fd : catalog_load_from(fd, seq, ret, err);
 }
 
-/*
- * Creates a locked file in tmp/. Another process deletes files there that no
- * process has locked. When that happened before the lock was taken, the file
- * has no name any more and is created again. No name is used twice: a process
- * that clears tmp/ deletes by name and may have opened a file of that name
- * earlier.
- */
-static int create_temp_snapshot(int tmp_fd, char temp[TEMP_LEN],
-				struct err *err)
-{
-	uint64_t random;
-	struct stat st;
-	int got;
-
-	for (;;) {
-		auto_close int fd = -1;
-
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			return fail_errno(err, "read random bytes");
-		(void)snprintf(temp, TEMP_LEN, "snap-%016" PRIx64 ".tmp",
-			       random);
-		fd = openat(tmp_fd, temp,
-			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-				    O_CLOEXEC,
-			    0400);
-		if (fd < 0)
-			return fail_errno(err, "create a snapshot file");
-		got = flock(fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
-		if (!got && fstat(fd, &st) == 0 && st.st_nlink == 1)
-			return TAKE_FD(fd);
-		if (got && got != EWOULDBLOCK) {
-			(void)unlinkat(tmp_fd, temp, 0);
-			return fail_num(err, got, "lock a snapshot file");
-		}
-	}
-}
-
 static int write_temp_snapshot(int fd, const struct snapshot *s,
 			       struct err *err)
 {
@@ -589,7 +551,7 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 {
 	auto_close int tmp_fd = store_open_subdir(store, "tmp", err);
 	AUTO(atomic_set) struct atomic_set set = {0};
-	char temp[TEMP_LEN], name[32];
+	char temp[STORE_DIR_TEMP_LEN], name[32];
 	int fd;
 
 	/* A number is never given twice, even when its snapshot's file is gone.
@@ -598,7 +560,7 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 		return -err->num;
 	s->seq++;
 	catalog_file_name(name, s->seq);
-	fd = create_temp_snapshot(tmp_fd, temp, err);
+	fd = store_dir_create_temp(tmp_fd, "snap", temp, err);
 	if (fd < 0)
 		return fd;
 	atomic_set_adopt(&set, fd, tmp_fd, temp, snaps_fd, name);
@@ -618,7 +580,7 @@ static int add_snapshot_as_next(struct store *store, int snaps_fd,
 int catalog_replace(struct store *store, const struct snapshot *s,
 		    struct err *err)
 {
-	char temp[TEMP_LEN], name[32];
+	char temp[STORE_DIR_TEMP_LEN], name[32];
 	auto_close int snaps_fd = -1;
 	auto_close int tmp_fd = -1;
 	auto_close int fd = -1;
@@ -635,7 +597,7 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 	catalog_file_name(name, s->seq);
 	tmp_fd = store_open_subdir(store, "tmp", err);
 	if (tmp_fd >= 0)
-		fd = create_temp_snapshot(tmp_fd, temp, err);
+		fd = store_dir_create_temp(tmp_fd, "snap", temp, err);
 	if (fd < 0 || write_temp_snapshot(fd, s, err) < 0)
 		got = -err->num;
 	else if (catalog_drop_changed_paths(store),

@@ -355,7 +355,7 @@ static void encode(const struct update *u, struct buf *to)
 /* Not synced: a torn file is not used, and made again. */
 static void put_file(struct store *store, const struct buf *bytes)
 {
-	auto_free char *temp = mem_printf(FILE_NAME ".%d.tmp", (int)getpid());
+	char temp[STORE_DIR_TEMP_LEN];
 	struct err ignored;
 	auto_close int tmp_fd = store_open_subdir(store, "tmp", &ignored);
 	auto_close int fd = -1;
@@ -363,9 +363,7 @@ static void put_file(struct store *store, const struct buf *bytes)
 
 	if (tmp_fd < 0)
 		return;
-	(void)unlinkat(tmp_fd, temp, 0);
-	fd = openat(tmp_fd, temp,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
+	fd = store_dir_create_temp(tmp_fd, "changed", temp, &ignored);
 	if (fd < 0)
 		return;
 	if (fd_write(fd, bytes->data, bytes->len) == 0)

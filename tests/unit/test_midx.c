@@ -3,6 +3,8 @@
  * protection against wrong data in it.
  */
 /* users: one */
+#include <pthread.h>
+
 #include "tests/unit/storetest.h"
 
 #include "snapshot/maintain/verify.h"
@@ -582,6 +584,46 @@ static void is_taken_away_where_there_are_few(void **state)
 	assert_false(midx_there(box));
 }
 
+static void *open_often(void *arg)
+{
+	struct box *box = arg;
+	struct err err;
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		AUTO(store) struct store *s = NULL;
+
+		(void)store_open(&s, box->store, STORE_WRITE, &err);
+	}
+	return NULL;
+}
+
+/* Who opens the store to write deletes what dead processes left in tmp/. */
+static void is_written_while_others_open_the_store(void **state)
+{
+	struct box *box = *state;
+	struct kept k = {.count = 0};
+	AUTO(store) struct store *s = NULL;
+	auto_free char *path = midx_path(box);
+	pthread_t other;
+	int i;
+
+	store_index_after(3);
+	fill(box, &k, 3);
+	s = open_store(box, STORE_WRITE);
+	assert_int_equal(pthread_create(&other, NULL, open_often, box), 0);
+	for (i = 0; i < 500; i++) {
+		struct err err;
+		int lock = store_dir_commit_begin(store_get_dir(s), &err);
+
+		assert_return_code(unlink(path), errno);
+		store_dir_commit_end(store_get_dir(s), lock);
+		store_index_tidy(store_get_dir(s));
+		assert_true(midx_there(box));
+	}
+	assert_int_equal(pthread_join(other, NULL), 0);
+}
+
 /* ---- an index that cannot be written ---- */
 
 static void fail_or_kill(struct box *box, int error)
@@ -654,6 +696,7 @@ int main(void)
 		T(a_pack_that_is_gone_is_no_fault_of_its),
 		T(is_taken_away_where_there_are_few),
 		T(nobody_minds_when_it_cannot_be_written),
+		T(is_written_while_others_open_the_store),
 		T(killed_at_any_call_nothing_is_lost),
 	};
 
