@@ -22,6 +22,7 @@
 #include "overlay/persistent_mount.h"
 #include "overlay/whiteout.h"
 #include "restore/transaction.h"
+#include "snapshot/store/content.h"
 
 #define TARGET_MAX 4096
 
@@ -323,7 +324,11 @@ void changes_free(struct changes *c)
 
 	for (i = 0; i < c->root_count; i++) {
 		struct changes_root *root = &c->roots[i];
+		size_t k;
 
+		for (k = 0; k < root->began.count; k++)
+			free(root->began.items[k].path);
+		VEC_FREE(&root->began);
 		fd_close(&root->upper_fd);
 		fd_close(&root->lower_fd);
 		change_list_free(&root->list);
@@ -348,12 +353,21 @@ int changes_read(const struct changes_root *root, const char *path,
 {
 	auto_close int fd = -1;
 	char target[TARGET_MAX];
+	const struct changes_began *began = NULL;
 	const char *name;
 	struct stat st;
 	ssize_t len;
 
 	if (root->read)
 		return root->read(root->arg, path, now, to, err);
+	if (!now)
+		began = FIND_BY_PATH(path, root->began.items, root->began.count,
+				     path);
+	if (began)
+		return began->content.type == OBJECT_NONE
+			       ? 0
+			       : content_append(root->store, &began->content,
+						to, err);
 	if (S_ISLNK(mode)) {
 		fd = beneath_parent(now ? root->upper_fd : root->lower_fd, path,
 				    &name, err);

@@ -11,6 +11,7 @@
 #ifndef GUARD_CHANGE_CHANGES_H
 #define GUARD_CHANGE_CHANGES_H
 
+#include "base/vec.h"
 #include "guard/state/state.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
@@ -27,12 +28,22 @@
  * directory. */
 #define CHANGES_NOISE_GLOB "noise"
 
+/* A file that the user has edited since the run began: its content before. */
+struct changes_began {
+	char *path;
+	struct oid content;
+};
+
 /*
  * One directory that a run has a layer over: the project, one of --cow, or the
  * home directory.
  */
 struct changes_root {
 	struct change_list list;
+	/* Read in place of the real files, sorted by path; from
+	 * changes_edited_mark(). */
+	VEC(struct changes_began) began;
+	struct store *store; /* of `began`, borrowed */
 	/* The run's upper layer and the real directory; -1: no such layer. */
 	int upper_fd, lower_fd;
 	char *prefix; /* printed before its paths: "", "~/other/", "~/" */
@@ -76,7 +87,9 @@ bool changes_exists(const struct changes_root *root, const char *path);
 /* Larger files are not read. */
 #define CHANGES_READ_MAX (1u << 20)
 /* Appends the bytes of a regular file or the target of a symbolic link, before
- * or after (now) the run; which one, says the mode. */
+ * or after (now) the run; which one, says the mode. Before the run means the
+ * real file, or, where changes_edited_mark() found an edit of the user, the
+ * file that the run began with: the edit is no change of the run. */
 int changes_read(const struct changes_root *root, const char *path,
 		 uint32_t mode, bool now, struct buf *to, struct err *err);
 
@@ -131,8 +144,9 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 
 /*
  * Sets CHANGES_EDITED by comparing the real files with the run's base, and with
- * what guard has applied of the run. The lists must be in the scan's order.
- * While there is no base yet, nothing is marked.
+ * what guard has applied of the run; of a modified file changes_read() reads
+ * the base from then on. The lists must be in the scan's order, and the store
+ * stay open. While there is no base yet, nothing is marked.
  */
 int changes_edited_mark(struct context *c, struct session *s,
 			struct changes *changes, struct err *err);

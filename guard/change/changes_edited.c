@@ -8,6 +8,7 @@
 #include "base/sorted.h"
 #include "guard/change/apply_log.h"
 #include "guard/state/context.h"
+#include "restore/workspace.h"
 
 struct edited_join {
 	const struct snapshot *base;
@@ -71,43 +72,88 @@ int changes_edited_compare(struct store *store, const struct snapshot *base,
 	return 0;
 }
 
+/* The base of a modified file, for changes_read(). */
+static void keep_began(struct changes_root *root, const struct change *c,
+		       const struct entry *began)
+{
+	size_t at = INDEX_BY_PATH(c->path, root->began.items, root->began.count,
+				  path);
+	struct changes_began *b =
+		at < root->began.count ? &root->began.items[at] : NULL;
+
+	if (!began || !S_ISREG(began->mode) || !S_ISREG(c->old.mode) ||
+	    c->kind != CHANGE_MODIFIED || began->size > CHANGES_READ_MAX ||
+	    began->flags & ENTRY_INCOMPLETE)
+		return;
+	if (!b || strcmp(b->path, c->path) != 0) {
+		(void)VEC_ADD(&root->began);
+		b = &root->began.items[at];
+		memmove(b + 1, b, (root->began.count - 1 - at) * sizeof(*b));
+		b->path = mem_strdup(c->path);
+	}
+	b->content = began->content;
+}
+
 /* An applied version is the base of the run's change, as long as the file is
  * as it was applied. */
 static int join_applied(void *arg, const char *path, const struct entry *began,
 			struct err *err)
 {
-	struct change_list *list = arg;
-	size_t at = INDEX_BY_PATH(path, list->items, list->count, path);
-	struct change *c = at < list->count ? &list->items[at] : NULL;
+	struct changes_root *root = arg;
+	struct change_list *list = &root->list;
+	struct change *c = FIND_BY_PATH(path, list->items, list->count, path);
 
 	(void)err;
-	if (!c || strcmp(c->path, path) != 0)
+	if (!c)
 		return 0;
 	c->flags &= ~CHANGES_EDITED;
 	if (began ? !is_as_in_tree(&c->old, began) : c->old.mode)
 		c->flags |= CHANGES_EDITED;
+	keep_began(root, c, began);
 	return 0;
 }
 
-static int mark_root(struct store *store, const struct session *s, size_t index,
-		     struct changes_root *root, struct err *err)
+static int mark_edited(struct store *store, const struct entry *base,
+		       struct changes_root *root, struct err *err)
 {
-	AUTO(snapshot) struct snapshot base = {0};
-	const struct apply_log_query query = {
-		.lower_fd = root->lower_fd,
-		.workspace_fd = -1,
-	};
 	size_t i;
 
+	for (i = 0; i < root->list.count; i++) {
+		struct change *c = &root->list.items[i];
+		AUTO(entry) struct entry began = {0};
+
+		if (!(c->flags & CHANGES_NOT_BASE))
+			continue;
+		c->flags |= CHANGES_EDITED;
+		if (c->kind != CHANGE_MODIFIED)
+			continue;
+		if (tree_lookup(store, base, c->path, &began, err) < 0)
+			return -err->num;
+		keep_began(root, c, &began);
+	}
+	return 0;
+}
+
+static int mark_root(struct context *c, const struct session *s, size_t index,
+		     struct changes_root *root, struct err *err)
+{
+	struct store *store = c->store;
+	AUTO(snapshot) struct snapshot base = {0};
+	auto_close int workspace_fd = workspace_open(
+		c->state.workspaces_fd, s->roots[index].path, false, err);
+	const struct apply_log_query query = {
+		.lower_fd = root->lower_fd,
+		.workspace_fd = workspace_fd,
+	};
+
+	root->store = store;
 	if (catalog_load(store, s->roots[index].base, &base, err) < 0 ||
-	    changes_edited_compare(store, &base, root, err) < 0)
+	    changes_edited_compare(store, &base, root, err) < 0 ||
+	    mark_edited(store, &base.root, root, err) < 0)
 		return -err->num;
-	for (i = 0; i < root->list.count; i++)
-		if (root->list.items[i].flags & CHANGES_NOT_BASE)
-			root->list.items[i].flags |= CHANGES_EDITED;
 	return apply_log_any(s) ? apply_log_each_base(store, s, index, &query,
 						      &base.root, join_applied,
-						      &root->list, err)
+						      root, err)
 				: 0;
 }
 
@@ -123,7 +169,7 @@ int changes_edited_mark(struct context *c, struct session *s,
 		return -err->num;
 	for (i = 0; i < s->root_count; i++)
 		if (changes->roots[i].list.count &&
-		    mark_root(c->store, s, i, &changes->roots[i], err) < 0)
+		    mark_root(c, s, i, &changes->roots[i], err) < 0)
 			return -err->num;
 	return 0;
 }

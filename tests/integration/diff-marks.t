@@ -121,4 +121,38 @@ ok 'a run moves a file to a name that is executed' guard run -q -- sh -c '
 	echo more >>text'
 gives 0 '--risk keeps both ends of a move' guard diff --risk --name-status
 is "$(cat "$out")" "R100${tab}plain/file${tab}.envrc" 'as one line'
+guard discard -y -q
+
+ok 'a run changes a line' guard run -q -- sed -i 's/^18$/eighteen/' text
+settle
+sed -i 's/^3$/three/' text
+gives 0 'diff marks a file that the user has edited since' guard diff
+says "$out" 'CHANGED HERE'
+says "$out" '-18'
+silent "$out" three
+gives 0 '--stat counts its lines' guard diff --stat
+says "$out" 'M  text  +1 -1'
+gives 0 '--kinds has its kind' guard diff --kinds
+says "$out" '1 hunk of 1 kind'
+gives 0 'JSON has its hunk' guard diff --json=hunks
+says "$out" '"hunks":1}'
+says "$out" "\"old_blob\":\"$(git rev-parse HEAD:text)\""
+silent "$out" three
+gives 0 'and so has a report' guard diff --html "$T/edited.html"
+silent "$T/edited.html" three
+ok 'apply merges both' guard apply -y -q
+is "$(sed -n '3p;18p' text)" 'three
+eighteen' 'as was shown'
+
+ok 'a run changes two lines' guard run -q -- sed -i 's/^6$/six/; s/^16$/sixteen/' text
+settle
+ok 'one of them is applied' guard apply -y -q text:6
+sed -i 's/^11$/eleven/' text
+gives 0 'diff shows the other after an edit of the user' guard diff
+says "$out" 'CHANGED HERE'
+says "$out" '-16'
+silent "$out" '-six'
+silent "$out" '-eleven'
+gives 0 '--stat counts its line' guard diff --stat
+says "$out" 'M  text  +1 -1'
 finish
