@@ -140,13 +140,28 @@ static int disable_neighbor_probes(int fd, int family, int device,
 	return netlink_request(fd, &r, "block the neighbors", err);
 }
 
+/* device 0: none. */
+static struct netlink_request route_request(int family, unsigned char type,
+					    int device)
+{
+	struct netlink_request r = NETLINK_REQUEST(
+		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, r.route);
+
+	r.route.rtm_family = (unsigned char)family;
+	r.route.rtm_table = type == RTN_LOCAL ? RT_TABLE_LOCAL : RT_TABLE_MAIN;
+	r.route.rtm_protocol = RTPROT_STATIC;
+	r.route.rtm_type = type;
+	if (device)
+		add_netlink_number(&r, RTA_OIF, (uint32_t)device);
+	return r;
+}
+
 static int set_device_gateway(int fd, int family, int device, const char *text,
 			      struct err *err)
 {
 	struct netlink_request neighbor = NETLINK_REQUEST(
 		RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, neighbor.neighbor);
-	struct netlink_request r = NETLINK_REQUEST(
-		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, r.route);
+	struct netlink_request r = route_request(family, RTN_UNICAST, device);
 
 	neighbor.neighbor.ndm_family = (unsigned char)family;
 	neighbor.neighbor.ndm_ifindex = device;
@@ -156,13 +171,8 @@ static int set_device_gateway(int fd, int family, int device, const char *text,
 				    sizeof(gateway_mac));
 	if (netlink_request(fd, &neighbor, "set the gateway", err) < 0)
 		return -err->num;
-	r.route.rtm_family = (unsigned char)family;
-	r.route.rtm_table = RT_TABLE_MAIN;
-	r.route.rtm_protocol = RTPROT_STATIC;
-	r.route.rtm_type = RTN_UNICAST;
 	r.route.rtm_flags = RTNH_F_ONLINK;
 	add_netlink_address(&r, RTA_GATEWAY, family, text);
-	add_netlink_number(&r, RTA_OIF, (uint32_t)device);
 	return netlink_request(fd, &r, "route to the gateway", err);
 }
 
@@ -170,21 +180,15 @@ static int set_device_gateway(int fd, int family, int device, const char *text,
 static int add_block_route(int fd, const struct network_address *a,
 			   uint32_t metric, int device, struct err *err)
 {
-	struct netlink_request r = NETLINK_REQUEST(
-		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, r.route);
+	struct netlink_request r = route_request(
+		a->family, device ? RTN_UNICAST : RTN_PROHIBIT, device);
 
-	r.route.rtm_family = (unsigned char)a->family;
 	r.route.rtm_dst_len = a->prefix;
-	r.route.rtm_table = RT_TABLE_MAIN;
-	r.route.rtm_protocol = RTPROT_STATIC;
-	r.route.rtm_type = device ? RTN_UNICAST : RTN_PROHIBIT;
 	r.route.rtm_scope = device && a->family == AF_INET ? RT_SCOPE_LINK
 							   : RT_SCOPE_UNIVERSE;
 	(void)add_netlink_attribute(&r, RTA_DST, &a->at,
 				    a->family == AF_INET ? 4 : 16);
 	add_netlink_number(&r, RTA_PRIORITY, metric);
-	if (device)
-		add_netlink_number(&r, RTA_OIF, (uint32_t)device);
 	return netlink_request(fd, &r, "block an address", err);
 }
 
@@ -224,16 +228,10 @@ static const char *const blocked6[] = {
  * answer, and pasta does not repeat it. */
 static int deliver_address6(int fd, int device, struct err *err)
 {
-	struct netlink_request r = NETLINK_REQUEST(
-		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, r.route);
+	struct netlink_request r = route_request(AF_INET6, RTN_LOCAL, device);
 
-	r.route.rtm_family = AF_INET6;
 	r.route.rtm_dst_len = 128;
-	r.route.rtm_table = RT_TABLE_LOCAL;
-	r.route.rtm_protocol = RTPROT_STATIC;
-	r.route.rtm_type = RTN_LOCAL;
 	add_netlink_address(&r, RTA_DST, AF_INET6, NETDEVICE_OWN6);
-	add_netlink_number(&r, RTA_OIF, (uint32_t)device);
 	return netlink_request(fd, &r, "deliver the address", err);
 }
 
