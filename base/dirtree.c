@@ -61,6 +61,17 @@ void dirlist_sort(struct dirlist *list)
 	SORT_BY_TEXT(list->items, list->count, name);
 }
 
+/* Some file systems report no types. */
+static unsigned char entry_type(int dir_fd, const struct kernel_dirent *d)
+{
+	struct stat st;
+
+	if (d->type != DT_UNKNOWN ||
+	    fstatat(dir_fd, d->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return d->type;
+	return IFTODT(st.st_mode);
+}
+
 int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -85,7 +96,7 @@ int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 				continue;
 			dirlist_add(&list, d->name, strlen(d->name));
 			list.items[list.count - 1].ino = d->ino;
-			list.items[list.count - 1].type = d->type;
+			list.items[list.count - 1].type = entry_type(dir_fd, d);
 		}
 	}
 	dirlist_sort(&list);

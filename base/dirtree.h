@@ -12,8 +12,7 @@
 struct dirlist_item {
 	const char *name; /* in the list's own memory */
 	uint64_t ino;
-	unsigned char type; /* DT_*; DT_UNKNOWN where the kernel does not
-			       report the type */
+	unsigned char type; /* DT_*, also where readdir(3) would not tell it */
 };
 
 struct dirlist {

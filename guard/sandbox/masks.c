@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -379,31 +380,31 @@ static void search_sockets(struct setup *s, const char *top,
 
 	names_add(&dirs, top);
 	for (i = 0; i < dirs.count; i++) {
-		struct dirent *e;
-		DIR *dir;
+		auto_close int fd = fd_open_dir(AT_FDCWD, dirs.items[i]);
+		AUTO(dirlist) struct dirlist list = {0};
+		struct err ignored;
+		size_t k;
 
 		if (i == level_end) {
 			level_end = dirs.count;
 			level++;
 		}
-		dir = opendir(dirs.items[i]);
-		while (dir && (e = readdir(dir))) {
+		if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+			continue;
+		for (k = 0; k < list.count; k++) {
+			const struct dirlist_item *e = &list.items[k];
 			auto_free char *path =
-				path_join(dirs.items[i], e->d_name);
+				path_join(dirs.items[i], e->name);
 
-			if (e->d_type == DT_DIR && level < SEARCHED_LEVELS &&
-			    dirs.count < SEARCHED_DIRS_MAX &&
-			    strcmp(e->d_name, ".") != 0 &&
-			    strcmp(e->d_name, "..") != 0)
+			if (e->type == DT_DIR && level < SEARCHED_LEVELS &&
+			    dirs.count < SEARCHED_DIRS_MAX)
 				names_add(&dirs, path);
-			else if (e->d_type == DT_SOCK &&
+			else if (e->type == DT_SOCK &&
 				 mem_list_has(
 					 (const char *const *)wanted->items,
-					 e->d_name))
+					 e->name))
 				names_add(&s->sockets, path);
 		}
-		if (dir)
-			(void)closedir(dir);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/dirtree.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sorted.h"
@@ -714,37 +715,38 @@ static void find_histories(const struct search *s, const char *top)
 
 	names_add(&dirs, top);
 	for (i = 0; i < dirs.count && i < HISTORY_DIRS_MAX; i++) {
-		DIR *dir;
-		struct dirent *e;
+		auto_close int fd =
+			open(dirs.items[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		AUTO(dirlist) struct dirlist list = {0};
+		struct err ignored;
+		size_t k;
 
 		if (i == level_end) {
 			level_end = dirs.count;
 			level++;
 		}
-		dir = opendir(dirs.items[i]);
-		while (dir && (e = readdir(dir))) {
+		if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+			continue;
+		for (k = 0; k < list.count; k++) {
+			const struct dirlist_item *e = &list.items[k];
 			const char *const *pattern = patterns;
 			auto_free char *path = NULL;
 
-			if (strcmp(e->d_name, ".") == 0 ||
-			    strcmp(e->d_name, "..") == 0 ||
-			    (!i && strcmp(e->d_name, "guard") == 0))
+			if (!i && strcmp(e->name, "guard") == 0)
 				continue;
-			path = path_join(dirs.items[i], e->d_name);
-			if (e->d_type == DT_DIR && level < HISTORY_LEVELS &&
+			path = path_join(dirs.items[i], e->name);
+			if (e->type == DT_DIR && level < HISTORY_LEVELS &&
 			    dirs.count < HISTORY_DIRS_MAX)
 				*VEC_ADD(&dirs) = TAKE(path);
-			if (e->d_type != DT_REG)
+			if (e->type != DT_REG)
 				continue;
 			while (*pattern &&
-			       fnmatch(*pattern, e->d_name, FNM_CASEFOLD) != 0)
+			       fnmatch(*pattern, e->name, FNM_CASEFOLD) != 0)
 				pattern++;
 			if (*pattern && !is_known(s->to, path))
 				add_place(s->to, TAKE(path), "histories", true,
 					  PLACE_MASKED);
 		}
-		if (dir)
-			(void)closedir(dir);
 	}
 }
 

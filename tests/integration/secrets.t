@@ -1,5 +1,6 @@
 #!/bin/sh
 # Files that hold settings and secrets: a run sees the settings only.
+# needs: images
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -161,8 +162,13 @@ silent "$err" "--ro '$bus' exposes it"
 mkdir -p /tmp/served/deep /srv/served "$HOME/served"
 served="/tmp/served/one /tmp/served/deep/two /srv/served/three
 	$HOME/served/four /srv/served/relative"
+untyped=/images/untyped/served
+[ ! -d "${untyped%/*}" ] || {
+	mkdir "$untyped"
+	served="$served $untyped/relative"
+}
 rm "$T/up"
-# The last one gets its name from its own directory.
+# "relative" gets its name from its own directory.
 # shellcheck disable=SC2086 # a list of words
 perl -MIO::Socket::UNIX -MIO::Select -e '
 	my $up = shift;
