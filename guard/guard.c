@@ -176,7 +176,8 @@ static int agree_and_apply(struct apply_plan *a, const struct guard_ui *ui,
 	size_t i;
 
 	if (apply_plan_load(a, err) < 0 || find_copies(a, err) < 0 ||
-	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
+	    apply_plan_make(a, RESOLVE_NOT, err) < 0 ||
+	    apply_plan_check_halves(a, err) < 0)
 		return -err->num;
 	for (i = 0; i < a->change.root_count; i++)
 		plan.blocked += list_steps(a->change.roots[i].project.path,

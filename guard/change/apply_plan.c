@@ -302,6 +302,10 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	    resolve_run_check(a->p, &a->changes, err) < 0)
 		return -err->num;
 	resolve_run_add_moves(a->p, &a->changes, "applied");
+	/* A move may have added the home directory, whose lock comes after the
+	 * lock of the project. */
+	if (resolve_run_home_paths(a->p) && apply_plan_refresh(a, err) < 0)
+		return -err->num;
 	for (i = 0; i < s->root_count; i++) {
 		int got = load_root_want(a, i, err);
 
@@ -437,7 +441,8 @@ static int load_apply_trees(struct apply_plan *a, struct freezer **freezer,
 	    changeset_partial_max(&a->change.roots[0].base) &&
 	    !apply_log_any(s))
 		return load_layer_trees(a, err) < 0 ||
-				       choose_paths_to_read(a, err) < 0 ||
+				       (!a->change.roots[0].project.path &&
+					choose_paths_to_read(a, err) < 0) ||
 				       apply_plan_refresh(a, err) < 0
 			       ? -err->num
 			       : 0;
@@ -561,8 +566,10 @@ static int plan_root(struct apply_plan *a, size_t index,
 		if (root->choices[i].resolve == RESOLVE_NOT)
 			mem_list_add(&except, root->choices[i].path);
 	options.except = (const char *const *)except;
-	if (home && !paths)
+	if (home && !paths) {
+		plan_free(&root->plan);
 		return 0;
+	}
 	if (!home)
 		consent_find_links(a->c->store, &root->now.root, &links);
 	if (!index && !root->picked && a->differences.complete)
@@ -612,34 +619,137 @@ bool apply_plan_has_exceptions(const struct apply_plan *a)
 	return false;
 }
 
+/* Adds a path to those that are left out; true: it was not among them. */
+static bool leave_path(struct apply_plan *a, size_t root, const char *path)
+{
+	auto_free char *full = path_join(apply_plan_root_path(a, root), path);
+
+	if (mem_list_has((const char *const *)a->consent.except, full))
+		return false;
+	mem_list_add(&a->consent.except, full);
+	return true;
+}
+
 bool apply_plan_leave_halves(struct apply_plan *a)
 {
-	size_t halves = 0, i, k;
-	bool more = false;
+	size_t roots = a->change.root_count, i, k;
+	auto_free char ***lists = mem_zalloc(roots * sizeof(*lists));
+	auto_free size_t *counts = mem_zalloc(roots * sizeof(*counts));
+	bool any = false, more = false;
 
-	for (i = 0; i < a->change.root_count && !a->p->only; i++) {
+	for (i = 0; i < roots && !a->p->only; i++) {
 		const struct plan *plan = &a->change.roots[i].plan;
-		AUTO(mem_list) char **left = NULL;
 
+		/* A home directory of which no path was named has no plan. */
+		lists[i] = consent_excepted(&a->consent,
+					    apply_plan_root_path(a, i));
 		for (k = 0; k < plan->excepted.count; k++)
-			mem_list_add(&left, plan->excepted.items[k]);
-		if (!left)
-			continue;
+			mem_list_add(&lists[i], plan->excepted.items[k]);
+		while (lists[i][counts[i]])
+			counts[i]++;
+		any |= counts[i] > 0;
+	}
+	if (any) {
 		changes_find_moves(&a->changes);
-		resolve_run_add_halves(&a->changes.roots[i], &left, false,
-				       "left out", &halves);
-		for (k = plan->excepted.count; left[k]; k++) {
-			auto_free char *path =
-				path_join(apply_plan_root_path(a, i), left[k]);
-
-			if (mem_list_has((const char *const *)a->consent.except,
-					 path))
-				continue;
-			mem_list_add(&a->consent.except, path);
-			more = true;
-		}
+		resolve_run_add_halves(&a->changes, lists, false, "left out");
+	}
+	for (i = 0; i < roots; i++) {
+		for (k = counts[i]; any && lists[i][k]; k++)
+			more |= leave_path(a, i, lists[i][k]);
+		mem_list_free(&lists[i]);
 	}
 	return more;
+}
+
+/* --- moves from one root to another --- */
+
+static const char *end_path(const struct changes_across *m, bool from)
+{
+	return from ? m->from : m->to;
+}
+
+/* Whether the plan of a root makes one end of a move. */
+static bool plan_makes_end(const struct plan *plan, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *s = &plan->steps.items[i];
+
+		if (s->kind == STEP_DELETE ? path_below(path, s->path)
+					   : strcmp(path, s->path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the plans leave an end in its root pending: of the home directory no
+ * path was named, or the user did not accept the end in a review. */
+static bool leaves_end(const struct apply_plan *a, size_t root,
+		       const char *path)
+{
+	if (is_home(a, root) && !resolve_run_home_paths(a->p))
+		return true;
+	return a->change.roots[root].picked &&
+	       !plan_makes_end(&a->change.roots[root].plan, path);
+}
+
+bool apply_plan_is_half(const struct apply_plan *a,
+			const struct changes_across *m, bool from)
+{
+	size_t root = from ? m->from_root : m->to_root;
+	size_t other = from ? m->to_root : m->from_root;
+
+	return leaves_end(a, other, end_path(m, !from)) &&
+	       plan_makes_end(&a->change.roots[root].plan, end_path(m, from));
+}
+
+static int refuse_half(const struct apply_plan *a,
+		       const struct changes_across *m, bool from,
+		       struct err *err)
+{
+	size_t root = from ? m->from_root : m->to_root;
+	size_t other = from ? m->to_root : m->from_root;
+	auto_free char *path =
+		path_join(apply_plan_root_path(a, root), end_path(m, from));
+	auto_free char *shown = mem_printf(
+		"%s%s", a->changes.roots[root].prefix, end_path(m, from));
+	auto_free char *pending = mem_printf(
+		"%s%s", a->changes.roots[other].prefix, end_path(m, !from));
+
+	return fail(err, EXDEV,
+		    "%s would be applied without its %s name %s: guard apply "
+		    "%s %s takes both",
+		    text_quote(shown), from ? "new" : "old",
+		    text_quote(pending), session_label(&a->p->session),
+		    text_quote(path));
+}
+
+/* Whether the search for moves can find one with an end that stays pending. */
+static bool may_leave_ends(const struct apply_plan *a)
+{
+	if (a->p->only)
+		return false;
+	if (a->change.roots[0].picked && a->p->session.root_count > 1)
+		return true;
+	return !resolve_run_home_paths(a->p) && apply_plan_home_left(a);
+}
+
+int apply_plan_check_halves(struct apply_plan *a, struct err *err)
+{
+	size_t i;
+
+	if (!may_leave_ends(a))
+		return 0;
+	changes_find_moves(&a->changes);
+	for (i = 0; i < a->changes.across.count; i++) {
+		const struct changes_across *m = &a->changes.across.items[i];
+		bool from = apply_plan_is_half(a, m, true);
+
+		if (from || apply_plan_is_half(a, m, false))
+			return refuse_half(a, m, from, err);
+	}
+	return 0;
 }
 
 /* Records what counts as done by guard when the run goes on. */

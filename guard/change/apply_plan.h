@@ -86,6 +86,15 @@ int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 /* Leaves out the other half of each move with a half that the plans leave out,
  * unless the user wants single halves. true: plan again. */
 bool apply_plan_leave_halves(struct apply_plan *a);
+/* -EXDEV, unless the user wants single halves: the plans make one end of a move
+ * from one root to another, and leave the other end pending, because no path of
+ * the home directory was named or the end was not accepted in a review. The
+ * text names the command that takes both. */
+int apply_plan_check_halves(struct apply_plan *a, struct err *err);
+/* Whether the plans make this end of a move (from: the old path) and leave the
+ * other one pending. */
+bool apply_plan_is_half(const struct apply_plan *a,
+			const struct changes_across *m, bool from);
 
 /* Executes the plans, records them in the run's apply log and sets its state.
  * complete: the plans are of all that the run changed. git: paths in a .git

@@ -337,6 +337,7 @@ void changes_free(struct changes *c)
 		free(root->above);
 	}
 	free(c->roots);
+	VEC_FREE(&c->across);
 	*c = (struct changes)CHANGES_NONE;
 }
 

@@ -58,6 +58,13 @@ struct changes_root {
 	void *arg; /* of read() */
 };
 
+/* A move from one root to another. */
+struct changes_across {
+	size_t from_root, to_root;
+	const char *from, *to; /* owned by the lists */
+	bool equal; /* the bytes are the same, or it is a directory */
+};
+
 /*
  * All directories of a run: the project first, then the others of session.roots
  * in their order, the home directory last. Each of them is there after
@@ -66,6 +73,9 @@ struct changes_root {
 struct changes {
 	struct changes_root *roots;
 	size_t root_count;
+	/* Moves from one root to another, by changes_find_moves(). The lists
+	 * show each end as a deletion or an addition. */
+	VEC(struct changes_across) across;
 };
 
 #define CHANGES_NONE                                                           \
@@ -115,9 +125,10 @@ void changes_free(struct changes *c);
 
 /*
  * changes_moves.c: finds the moves, pairs of a deletion and an addition of the
- * same content. Reads at most 2 GB of files that may be the same. The lists are
- * in the order of the scan. Caches, noise and files in a .git are skipped. A
- * second call does nothing.
+ * same content: first in each root, then from one root to another. Reads at
+ * most 2 GB of files of a root that may be the same. The lists are in the order
+ * of the scan. Caches, noise and files in a .git are skipped. A second call
+ * does nothing.
  */
 void changes_find_moves(struct changes *c);
 /* Same as changes_find_moves() for one list, with another source of bytes. */

@@ -7,6 +7,8 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/sorted.h"
+#include "base/vec.h"
 #include "guard/change/changes.h"
 #include "guard/rules/risk.h"
 #include "restore/git/moves.h"
@@ -114,6 +116,25 @@ void changes_moves_count(struct change_move *moves, size_t count)
 	}
 }
 
+static bool is_move_end(const struct change *c, bool home)
+{
+	return is_move_candidate(c, home) &&
+	       (c->kind == CHANGE_DELETED || c->kind == CHANGE_ADDED ||
+		c->kind == CHANGE_MODIFIED);
+}
+
+static void add_move_end(struct moves *m, const struct change *c,
+			 const char *path, size_t index)
+{
+	bool deleted = c->kind == CHANGE_DELETED;
+	const struct change_side *it = deleted ? &c->old : &c->now;
+	struct moves_file *f = moves_add(m, !deleted, path, it->mode, it->size);
+
+	f->index = index;
+	f->over = c->kind == CHANGE_MODIFIED;
+	f->plain = risk_in_generated(c->path);
+}
+
 void changes_find_moves_in(struct change_list *list, bool home,
 			   const struct moves_source *source)
 {
@@ -122,21 +143,10 @@ void changes_find_moves_in(struct change_list *list, bool home,
 
 	if (list->moves || !has_deleted(list, home))
 		return;
-	for (i = 0; i < list->count; i++) {
-		const struct change *c = &list->items[i];
-		bool deleted = c->kind == CHANGE_DELETED;
-		const struct change_side *it = deleted ? &c->old : &c->now;
-		struct moves_file *f;
-
-		if (!is_move_candidate(c, home) ||
-		    (!deleted && c->kind != CHANGE_ADDED &&
-		     c->kind != CHANGE_MODIFIED))
-			continue;
-		f = moves_add(&m, !deleted, c->path, it->mode, it->size);
-		f->index = i;
-		f->over = c->kind == CHANGE_MODIFIED;
-		f->plain = risk_in_generated(c->path);
-	}
+	for (i = 0; i < list->count; i++)
+		if (is_move_end(&list->items[i], home))
+			add_move_end(&m, &list->items[i], list->items[i].path,
+				     i);
 	moves_find(&m, source);
 	list->moves = mem_zalloc((m.added.count + 1) * sizeof(*list->moves));
 	for (i = 0; i < m.added.count; i++) {
@@ -166,25 +176,172 @@ void changes_find_moves_in(struct change_list *list, bool home,
 	list->more_moves = m.limited;
 }
 
-void changes_find_moves(struct changes *c)
+/* --- each root --- */
+
+/* The hash is keyed, so that a run cannot construct files with equal hashes. */
+static bool start_layer(struct moves_layer *l)
 {
 	unsigned char secret[SECRET_LEN];
+
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return false;
+	hash_key_make(&l->hash, HASH_XXH3_64X2, secret);
+	l->left = READ_MAX;
+	l->piece = mem_alloc(HASH_LEN + PIECE);
+	return true;
+}
+
+static void find_moves_in_root(struct changes_root *g)
+{
+	struct moves_layer l = {g};
+	const struct moves_source source = {moved_file_key, moved_file_bytes,
+					    &l};
+
+	if (g->list.move_count || !has_deleted(&g->list, g->home) ||
+	    !start_layer(&l))
+		return;
+	changes_find_moves_in(&g->list, g->home, &source);
+	free(l.piece);
+}
+
+/* --- from one root to another --- */
+
+/* An end that no move in its own root has. */
+struct loose_end {
+	size_t root;
+	const struct change *change;
+	char *path; /* unique among all roots */
+};
+
+struct loose_ends {
+	struct loose_end *items;
+	size_t count, capacity;
+	const struct changes *changes;
+	struct moves_layer layer;
+};
+
+static void loose_ends_free(struct loose_ends *ends)
+{
 	size_t i;
 
-	for (i = 0; i < c->root_count; i++) {
-		struct changes_root *g = &c->roots[i];
-		struct moves_layer l = {g, .left = READ_MAX};
-		const struct moves_source source = {moved_file_key,
-						    moved_file_bytes, &l};
+	for (i = 0; i < ends->count; i++)
+		free(ends->items[i].path);
+	VEC_FREE(ends);
+	free(ends->layer.piece);
+}
 
-		/* The hash is keyed, so that a run cannot construct files with
-		 * equal hashes. */
-		if (g->list.move_count || !has_deleted(&g->list, g->home) ||
-		    getrandom(secret, sizeof(secret), 0) != sizeof(secret))
-			continue;
-		hash_key_make(&l.hash, HASH_XXH3_64X2, secret);
-		l.piece = mem_alloc(HASH_LEN + PIECE);
-		changes_find_moves_in(&g->list, g->home, &source);
-		free(l.piece);
+/* The file under its path in its own root. */
+static struct moves_file own_file(struct loose_ends *ends,
+				  const struct moves_file *f)
+{
+	const struct loose_end *end = &ends->items[f->index];
+	struct moves_file own = *f;
+
+	ends->layer.root = &ends->changes->roots[end->root];
+	own.path = end->change->path;
+	return own;
+}
+
+static int loose_end_key(void *arg, const struct moves_file *f,
+			 unsigned char ret[HASH_LEN], struct err *err)
+{
+	struct loose_ends *ends = arg;
+	const struct moves_file own = own_file(ends, f);
+
+	return moved_file_key(&ends->layer, &own, ret, err);
+}
+
+static int loose_end_bytes(void *arg, const struct moves_file *f,
+			   struct buf *to, struct err *err)
+{
+	struct loose_ends *ends = arg;
+	const struct moves_file own = own_file(ends, f);
+
+	return moved_file_bytes(&ends->layer, &own, to, err);
+}
+
+static bool is_loose_end(const struct change *c, bool home)
+{
+	return !c->move && is_move_end(c, home);
+}
+
+/* Whether one root has a loose deleted file, and another one an added file. */
+static bool may_move_across(const struct changes *c)
+{
+	auto_free size_t *deleted =
+		mem_zalloc(c->root_count * sizeof(*deleted));
+	auto_free size_t *added = mem_zalloc(c->root_count * sizeof(*added));
+	size_t all_added = 0, i, k;
+
+	for (i = 0; i < c->root_count; i++) {
+		const struct changes_root *g = &c->roots[i];
+
+		for (k = 0; k < g->list.count; k++) {
+			const struct change *item = &g->list.items[k];
+			bool gone = item->kind == CHANGE_DELETED;
+
+			if (is_loose_end(item, g->home) &&
+			    !S_ISDIR(gone ? item->old.mode : item->now.mode))
+				++*(gone ? &deleted[i] : &added[i]);
+		}
+		all_added += added[i];
 	}
+	for (i = 0; i < c->root_count; i++)
+		if (deleted[i] && all_added > added[i])
+			return true;
+	return false;
+}
+
+static void collect_loose_ends(struct loose_ends *ends)
+{
+	size_t i, k;
+
+	for (i = 0; i < ends->changes->root_count; i++) {
+		const struct changes_root *g = &ends->changes->roots[i];
+
+		for (k = 0; k < g->list.count; k++) {
+			const struct change *c = &g->list.items[k];
+
+			if (is_loose_end(c, g->home))
+				*VEC_ADD(ends) = (struct loose_end){
+					i, c, mem_printf("%zu/%s", i, c->path)};
+		}
+	}
+	SORT_BY_PATH(ends->items, ends->count, path);
+}
+
+static void find_moves_across(struct changes *c)
+{
+	AUTO(loose_ends) struct loose_ends ends = {.changes = c};
+	AUTO(moves) struct moves m = {0};
+	const struct moves_source source = {loose_end_key, loose_end_bytes,
+					    &ends};
+	size_t i;
+
+	if (!may_move_across(c) || !start_layer(&ends.layer))
+		return;
+	collect_loose_ends(&ends);
+	for (i = 0; i < ends.count; i++)
+		add_move_end(&m, ends.items[i].change, ends.items[i].path, i);
+	moves_find(&m, &source);
+	for (i = 0; i < m.added.count; i++) {
+		const struct moves_file *f = &m.added.items[i];
+		const struct loose_end *to = &ends.items[f->index], *from;
+
+		from = f->other ? &ends.items[f->other->index] : to;
+		if (from->root != to->root)
+			*VEC_ADD(&c->across) = (struct changes_across){
+				from->root, to->root, from->change->path,
+				to->change->path, f->percent == 100};
+	}
+}
+
+void changes_find_moves(struct changes *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->root_count; i++)
+		find_moves_in_root(&c->roots[i]);
+	if (!c->across.count)
+		find_moves_across(c);
 }

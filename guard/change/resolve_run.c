@@ -498,14 +498,25 @@ static bool names_half(const struct resolved_run *p, const struct changes *c)
 /* More halves than this are counted, not named. */
 #define HALVES_SHOWN 5
 
-static void report_half(const struct changes_root *root,
-			const struct change_move *m, bool from_named, bool only,
-			const char *done)
-{
-	auto_free char *from = mem_printf("%s%s", root->prefix, m->from);
-	auto_free char *to = mem_printf("%s%s", root->prefix, m->to);
+/* The selection of both ends of moves. */
+struct halves {
+	const struct changes *changes;
+	char ***lists; /* the named paths of each root */
+	bool only;
+	const char *done;
+	size_t count;
+};
 
-	if (only)
+static void report_half(const struct halves *h, const struct changes_across *m,
+			bool from_named)
+{
+	const struct changes_root *roots = h->changes->roots;
+	auto_free char *from =
+		mem_printf("%s%s", roots[m->from_root].prefix, m->from);
+	auto_free char *to =
+		mem_printf("%s%s", roots[m->to_root].prefix, m->to);
+
+	if (h->only)
 		report_note(from_named ? "%s: its new name %s is still pending"
 				       : "%s: its old name %s is still pending",
 			    text_quote(from_named ? from : to),
@@ -515,42 +526,64 @@ static void report_half(const struct changes_root *root,
 					 "%s"
 				       : "%s is %s too: it is the old name of "
 					 "%s",
-			    text_quote(from_named ? to : from), done,
+			    text_quote(from_named ? to : from), h->done,
 			    text_quote(from_named ? from : to));
 }
 
-void resolve_run_add_halves(const struct changes_root *root, char ***paths,
-			    bool only, const char *done, size_t *halves)
+/* true: the paths have one end more. */
+static bool add_half(struct halves *h, const struct changes_across *m)
 {
-	size_t k;
+	bool from = is_named(h->lists[m->from_root], m->from);
 
-	for (k = 0; k < root->list.move_count; k++) {
-		const struct change_move *m = &root->list.moves[k];
-		bool from = is_named(*paths, m->from);
+	if (from == is_named(h->lists[m->to_root], m->to))
+		return false;
+	if (h->count++ < HALVES_SHOWN)
+		report_half(h, m, from);
+	if (h->only)
+		return false;
+	if (from)
+		mem_list_add(&h->lists[m->to_root], m->to);
+	else
+		mem_list_add(&h->lists[m->from_root], m->from);
+	return true;
+}
 
-		if (from == is_named(*paths, m->to))
-			continue;
-		if (!only)
-			mem_list_add(paths, from ? m->to : m->from);
-		if ((*halves)++ < HALVES_SHOWN)
-			report_half(root, m, from, only, done);
-	}
+void resolve_run_add_halves(const struct changes *c, char ***lists, bool only,
+			    const char *done)
+{
+	struct halves h = {c, lists, only, done, 0};
+	bool more;
+	size_t i, k;
+
+	/* A directory of one move may contain ends of other moves. */
+	do {
+		more = false;
+		for (i = 0; i < c->across.count; i++)
+			more |= add_half(&h, &c->across.items[i]);
+		for (i = 0; i < c->root_count; i++)
+			for (k = 0; k < c->roots[i].list.move_count; k++) {
+				const struct change_move *m =
+					&c->roots[i].list.moves[k];
+				const struct changes_across within = {
+					i, i, m->from, m->to, true};
+
+				more |= add_half(&h, &within);
+			}
+	} while (more);
+	if (h.count > HALVES_SHOWN)
+		report_note("and the other names of %s",
+			    text_count(h.count - HALVES_SHOWN, "moved file"));
 }
 
 void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
 			   const char *done)
 {
-	size_t halves = 0, i;
-
 	if (!p->paths || !names_half(p, c))
 		return;
 	changes_find_moves(c);
-	for (i = 0; i < c->root_count; i++)
-		resolve_run_add_halves(&c->roots[i], &p->paths[i], p->only,
-				       done, &halves);
-	if (halves > HALVES_SHOWN)
-		report_note("and the other names of %s",
-			    text_count(halves - HALVES_SHOWN, "moved file"));
+	if (p->within_roots)
+		c->across.count = 0;
+	resolve_run_add_halves(c, p->paths, p->only, done);
 }
 
 void resolved_run_free(struct resolved_run *p)

@@ -20,6 +20,8 @@ struct resolved_run {
 	struct session session;
 	bool named; /* RUN was given */
 	bool only; /* half of a move is taken without the other half */
+	/* A path of one root takes no path of another one with it. */
+	bool within_roots;
 	/* The paths of each root of the run, relative to the root, in the order
 	 * of changes.roots. Each list is NULL-terminated, or NULL when no path
 	 * of that root was named. NULL: no path was named at all. */
@@ -96,10 +98,10 @@ void resolve_run_filter(const struct resolved_run *p, struct changes *c);
  * complete, in the order of the scan. */
 void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
 			   const char *done);
-/* The same for one root and any list of its paths. *halves counts them: only
- * the first ones are reported. */
-void resolve_run_add_halves(const struct changes_root *root, char ***paths,
-			    bool only, const char *done, size_t *halves);
+/* The same for any lists of paths, one for each root, after
+ * changes_find_moves(). Only the first halves are reported by name. */
+void resolve_run_add_halves(const struct changes *c, char ***lists, bool only,
+			    const char *done);
 void resolved_run_free(struct resolved_run *p);
 
 #endif

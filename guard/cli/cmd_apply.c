@@ -619,6 +619,32 @@ static void print_consent_remedy(const struct apply *a)
 			    "allows all of it");
 }
 
+/* The command that names every root of the run, and so takes both ends of each
+ * move. */
+static void print_halves_remedy(const struct apply *a)
+{
+	const struct session *s = &a->in.p->session;
+	auto_free char *command = command_with(a, "");
+	auto_free char *cwd = getcwd(NULL, 0);
+	AUTO(buf) struct buf b = {0};
+	size_t i;
+
+	/* Paths were named: the plans take all that they can. Commits are taken
+	 * without paths alone. */
+	if (resolve_run_has_paths(a->in.p) || a->o->commits)
+		return;
+	buf_add_text(&b, command);
+	for (i = 0; i < s->root_count; i++)
+		add_shell_word(&b, cwd && strcmp(cwd, s->roots[i].path) == 0
+					   ? "."
+					   : s->roots[i].path);
+	output_hint("nothing applied; all changes with both names: %s",
+		    buf_text(&b));
+	free(command);
+	command = command_with(a, " --only");
+	output_hint("without the other names: %s", command);
+}
+
 /* Into a branch: neither the project nor the run's state changes. */
 static int commit_only(struct apply *a, struct err *err)
 {
@@ -682,6 +708,13 @@ static int apply_locked(struct apply *a, struct err *err)
 			       err) < 0)
 			return -err->num;
 	warn_of_git(a);
+	if (apply_plan_check_halves(&a->in, err) < 0) {
+		output_error(err);
+		print_halves_remedy(a);
+		if (a->o->json)
+			print_apply_json(a, false, 0);
+		return STATUS_REFUSED;
+	}
 	for (i = 0; i < a->in.change.root_count; i++)
 		plan_print_choices(&a->in.change.roots[i].plan);
 	for (i = 0; i < a->in.change.root_count && !a->o->json; i++)
@@ -776,6 +809,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 			mem_list_add(&a.named, path);
 	}
 	p.only = o->only;
+	p.within_roots = o->commit.branch != NULL;
 	apply_selection_restore(&a.selection);
 	/* Numbers of lines are of one run. */
 	if (!o->dry || a.selection.lines.count)

@@ -57,26 +57,37 @@ static int look(const char *run_id, struct pause *ret, struct err *err)
 	return 0;
 }
 
-/* The paths of all conflicts and refusals, and the other halves of their moves;
- * to free with mem_list_free(). */
-static char **list_blocked(const struct apply_plan *a, size_t index)
+/* For each root the paths of all conflicts and refusals, and the other halves
+ * of their moves. */
+static char ***list_blocked(const struct apply_plan *a)
 {
-	const struct plan *plan = &a->change.roots[index].plan;
-	char **paths = NULL;
-	size_t halves = 0, i;
+	const struct changes *c = &a->changes;
+	char ***lists = mem_zalloc(c->root_count * sizeof(*lists));
+	size_t i, k;
 
-	for (i = 0; i < plan->conflicts.count; i++)
-		mem_list_add(&paths, plan->conflicts.items[i].path);
-	for (i = 0; i < plan->refusals.count; i++)
-		mem_list_add(&paths, plan->refusals.items[i].path);
-	if (paths)
-		resolve_run_add_halves(&a->changes.roots[index], &paths, false,
-				       "left out", &halves);
-	return paths;
+	for (i = 0; i < c->root_count; i++) {
+		const struct plan *plan = &a->change.roots[i].plan;
+
+		for (k = 0; k < plan->conflicts.count; k++)
+			mem_list_add(&lists[i], plan->conflicts.items[k].path);
+		for (k = 0; k < plan->refusals.count; k++)
+			mem_list_add(&lists[i], plan->refusals.items[k].path);
+	}
+	for (i = 0; i < c->across.count; i++) {
+		const struct changes_across *m = &c->across.items[i];
+
+		if (apply_plan_is_half(a, m, true))
+			mem_list_add(&lists[m->from_root], m->from);
+		if (apply_plan_is_half(a, m, false))
+			mem_list_add(&lists[m->to_root], m->to);
+	}
+	resolve_run_add_halves(c, lists, false, "left out");
+	return lists;
 }
 
 /* The changes of a root that may be applied, of those that were named. */
-static char **list_free_paths(const struct apply_plan *a, size_t index)
+static char **list_free_paths(const struct apply_plan *a, size_t index,
+			      char *const *blocked_paths)
 {
 	static const char *const none[] = {NULL};
 	const struct change_list *list = &a->changes.roots[index].list;
@@ -84,7 +95,6 @@ static char **list_free_paths(const struct apply_plan *a, size_t index)
 		(const char *const *)resolve_run_paths(a->p, index);
 	AUTO(pathset)
 	struct pathset wanted = pathset_make(named ? named : none);
-	AUTO(mem_list) char **blocked_paths = list_blocked(a, index);
 	AUTO(pathset)
 	struct pathset blocked = pathset_make(
 		blocked_paths ? (const char *const *)blocked_paths : none);
@@ -113,9 +123,10 @@ int follow_leave_blocked(struct apply_plan *a, struct err *err)
 		mem_printf("they stay pending: guard apply %s PATH, with "
 			   "--ours, --theirs, --merge or --yes-to",
 			   session_label(&p->session));
-	size_t roots = p->session.root_count, i;
+	size_t roots = a->change.root_count, i;
+	char ***paths, ***left;
 	bool blocked = false;
-	char ***paths;
+	struct err half;
 
 	for (i = 0; i < roots; i++) {
 		if (plan_print_copies(a->c->store, &a->change.roots[i].plan,
@@ -124,17 +135,27 @@ int follow_leave_blocked(struct apply_plan *a, struct err *err)
 		blocked |= plan_print_blocks(&a->change.roots[i].plan, remedy,
 					     remedy);
 	}
+	if (apply_plan_check_halves(a, &half) < 0) {
+		output_warn("%s", half.text);
+		blocked = true;
+	}
 	if (!blocked)
 		return 0;
 	changes_find_moves(&a->changes);
-	paths = mem_zalloc((roots + 1) * sizeof(*paths));
-	for (i = 0; i < roots; i++)
-		paths[i] = list_free_paths(a, i);
+	left = list_blocked(a);
+	paths = mem_zalloc(roots * sizeof(*paths));
+	for (i = 0; i < roots; i++) {
+		/* Of the home directory only named paths are applied. */
+		if (i < p->session.root_count || resolve_run_home_paths(p))
+			paths[i] = list_free_paths(a, i, left[i]);
+		mem_list_free(&left[i]);
+	}
+	free(left);
 	for (i = 0; i < p->path_lists; i++)
 		mem_list_free(&p->paths[i]);
 	free(p->paths);
 	p->paths = paths;
-	p->path_lists = roots + 1;
+	p->path_lists = roots;
 	return 1;
 }
 

@@ -269,6 +269,9 @@ static int resolve_conflicts(struct review_session *v, struct apply_plan *a,
 		if (got <= 0)
 			return got;
 	}
+	/* The screen shows the text, and the user can answer otherwise. */
+	if (apply_plan_check_halves(a, err) < 0)
+		return v->conflicts.screen ? 0 : -err->num;
 	if (plan_summary_count(&a->change, &v->counts, err) < 0)
 		return -err->num;
 	*err->text = '\0';
@@ -772,6 +775,7 @@ static int run_review(struct review_session *v, struct err *err)
 			    "%s shows changes in your home directory, guard "
 			    "apply applies them",
 			    session_label(&a->p->session), "~");
+	a->p->within_roots = true;
 	if (apply_plan_load(a, err) < 0 ||
 	    apply_plan_make(a, RESOLVE_NOT, err) < 0)
 		return -err->num;

@@ -53,6 +53,8 @@ int judged_run_load(struct context *c, const struct resolved_run *p,
 		return -err->num;
 	ret->key = verdict_show_key(s, &ret->changes);
 	changes_find_moves(&ret->changes);
+	if (p->only)
+		ret->changes.across.count = 0;
 	resolve_run_filter(p, &ret->changes);
 	for (i = 0; plans && i < plans->root_count; i++)
 		if (i < ret->changes.root_count &&

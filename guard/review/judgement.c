@@ -196,6 +196,22 @@ static int judge_half(void *arg, size_t half, struct err *err)
 	return 0;
 }
 
+/* Both ends must be among the changes that are judged. */
+static void mark_moved_across(const struct changes *changes,
+			      struct judgement *j)
+{
+	size_t i;
+
+	for (i = 0; i < changes->across.count; i++) {
+		const struct changes_across *m = &changes->across.items[i];
+		struct view_entry *from =
+			view_find(&j->views[m->from_root], m->from);
+
+		if (from && m->equal && view_find(&j->views[m->to_root], m->to))
+			from->moved_across = true;
+	}
+}
+
 bool judgement_make(struct context *c, const struct session *s,
 		    const struct changes *changes, uint64_t bytes,
 		    struct judgement *ret)
@@ -219,6 +235,7 @@ bool judgement_make(struct context *c, const struct session *s,
 			if (!v->items[k].change->now.mode)
 				view_judge(v, &v->items[k]);
 	}
+	mark_moved_across(changes, ret);
 	(void)parallel_for(2, !bytes || total < THREADS_MIN, judge_half, &w,
 			   &ignored);
 	return w.complete;

@@ -572,7 +572,8 @@ void loss_judge_home(struct view *v)
 		const struct change *c = v->items[i].change;
 
 		if (S_ISREG(c->old.mode) && c->old.size && !c->now.mode &&
-		    !changes_is_cache(c->path) && !is_moved(v, c))
+		    !changes_is_cache(c->path) && !is_moved(v, c) &&
+		    !v->items[i].moved_across)
 			v->items[i].loss = LOSS_HOME;
 	}
 }
@@ -599,7 +600,9 @@ void loss_judge(struct view *v, const char *path, struct losses *ret)
 		if (S_ISREG(c->old.mode) && c->old.size &&
 		    c->kind != CHANGE_META && c->kind != CHANGE_ADDED &&
 		    !(c->flags & CHANGE_GIT))
-			v->items[i].loss = judge_file(&j, c);
+			v->items[i].loss = v->items[i].moved_across
+						   ? LOSS_COPIED
+						   : judge_file(&j, c);
 	}
 	if (refs)
 		loss_refs_judge(v, path, ret);

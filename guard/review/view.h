@@ -44,6 +44,7 @@ struct view_entry {
 	struct risks risks;
 	bool judged; /* risks are complete */
 	bool late; /* judged while the texts were printed */
+	bool moved_across; /* unchanged, to another root of the run */
 	enum loss loss;
 };
 

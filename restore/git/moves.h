@@ -1,6 +1,7 @@
 /*
- * Detection of moved files: pairs of a deleted and an added file. For display
- * only; no plan depends on it.
+ * Detection of moved files: pairs of a deleted and an added file. Lists display
+ * them, and a path that names one file of a pair selects both; no plan depends
+ * on a pair.
  *
  * Order: files with the same bytes, then directories by their content, then
  * similar texts by libgit2's measure, at least 50 % as in git. Among several

@@ -106,6 +106,21 @@ gives 0 'after an edit of the user' guard diff two
 says "$out" 'CHANGED HERE'
 guard discard -y -q two
 
+# --- a move to the home, which no path names ---
+seq 60 99 >leaves
+begin away
+guard apply --follow -y --rest 0.1s away >"$T/out" 2>"$T/err" &
+follower=$!
+tell 'mv leaves ~/leaves; echo with >along'
+ok 'other changes are applied' until_true holds along with
+ok 'half of a move is not applied' test -e leaves
+ok 'the refusal names the command for both names' said "$T/err" \
+	"guard apply away '$HOME/project/leaves' takes both"
+tell 'exit 0'
+wait "$guard"
+wait "$follower"
+guard discard -y -q away
+
 # --- lines of a file ---
 seq 7 >both
 begin lines
