@@ -141,6 +141,10 @@ void apply_report_refs(const struct apply_commits *ac)
 	if (count)
 		report_note("%s of the run: git for-each-ref %s",
 			    text_count(count, "other ref"), list->prefix);
+	if (list->lfs_files)
+		report_note("%s of git-lfs (%s) imported",
+			    text_count(list->lfs_files, "file"),
+			    text_size(list->lfs_bytes));
 }
 
 int apply_report_done(struct apply_plan *a, const struct plan_counts *counts,

@@ -63,6 +63,10 @@ static void print_import_summary(const struct session *s,
 		     text_count(list->commits, "new commit"),
 		     text_count(list->objects, "object"),
 		     text_size(list->bytes), done, list->prefix);
+	if (list->lfs_files)
+		output_hint("with %s of git-lfs (%s)",
+			    text_count(list->lfs_files, "file"),
+			    text_size(list->lfs_bytes));
 }
 
 /* How the imported branches come into the user's own. */

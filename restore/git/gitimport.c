@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "base/dirtree.h"
 #include "restore/git/gitcopy.h"
+#include "restore/git/gitlfs.h"
 #include "restore/git/gitrun.h"
 #include "restore/git/libgit.h"
 #include "snapshot/store/content.h"
@@ -69,6 +70,7 @@ struct gitimport {
 	int dirfd; /* has the copy, borrowed */
 	struct gitrun run; /* its dirfd: the copy; -1: none */
 	struct gittips tips;
+	struct gitlfs lfs;
 	VEC(struct object) objects; /* sorted by id, each once */
 	struct gitimport_list list;
 };
@@ -91,6 +93,7 @@ void gitimport_free(struct gitimport **at)
 	free(im->list.prefix);
 	VEC_FREE(&im->objects);
 	gittips_free(&im->tips);
+	gitlfs_free(&im->lfs);
 	free(im->to_path);
 	if (im->run.dirfd >= 0)
 		(void)dirtree_remove(im->dirfd, COPY, &ignored);
@@ -549,6 +552,24 @@ static int open_copy(const struct gitimport_job *job, const struct entry *base,
 	return 0;
 }
 
+static int find_lfs(const struct gitimport_job *job, struct gitimport *im,
+		    struct err *err)
+{
+	auto_free char *refused = NULL;
+
+	if (gitlfs_find(job->store, job->now, job->to, &im->lfs, err) < 0)
+		return -err->num;
+	im->list.lfs_files = im->lfs.files.count;
+	im->list.lfs_bytes = im->lfs.bytes;
+	if (!im->lfs.refused)
+		return 0;
+	refused = mem_printf("%s of git-lfs with other bytes than the name "
+			     "says: skipped",
+			     text_count(im->lfs.refused, "file"));
+	names_add(&im->tips.notes, refused);
+	return 0;
+}
+
 int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 		   struct err *err)
 {
@@ -579,6 +600,10 @@ int gitimport_open(const struct gitimport_job *job, struct gitimport **ret,
 	im->list.notes = &im->tips.notes;
 	for (i = 0; i < im->list.count; i++)
 		im->list.fresh += !im->list.items[i].known;
+	if (job->check && im->list.fresh && find_lfs(job, im, err) < 0) {
+		gitimport_free(&im);
+		return -err->num;
+	}
 	*ret = im;
 	return 0;
 }
@@ -693,6 +718,8 @@ int gitimport_write(struct gitimport *im, struct err *err)
 	if (dir < 0)
 		return fail_errno(err, "open your repository's objects/pack");
 	got = check_complete(im, &im->tips, err);
+	if (got == 0)
+		got = gitlfs_write(&im->lfs, im->to_path, err);
 	if (got == 0 && im->list.objects)
 		got = copy_pack(im, dir, &keep, err);
 	for (i = 0; got == 0 && i < im->list.count; i++)

@@ -1,11 +1,11 @@
 /*
- * A run's commits in the user's repository: objects as one pack, and refs
- * below refs/guard/<run>/. Nothing else of the repository is written, ever, but
- * the branch of gitimport_forward(): no HEAD, index, configuration, hook or
- * reflog of its own.
+ * A run's commits in the user's repository: objects as one pack, the files of
+ * git-lfs that the commits name, and refs below refs/guard/<run>/. Nothing else
+ * of the repository is written, ever, but the branch of gitimport_forward(): no
+ * HEAD, index, configuration, hook or reflog of its own.
  *
  *	gitimport_open()	lists new refs; with `check` git packs and
- *checks their objects
+ *				checks their objects
  *	gitimport_write()	copies the pack, syncs it, then writes the refs
  *
  * git pack-objects packs the objects that refs and reflogs of the run reach and
@@ -37,6 +37,8 @@ struct gitimport_list {
 	uint64_t commits; /* commits that no ref of the user reaches */
 	uint64_t objects, bytes; /* contents of the pack; 0 without `check` */
 	size_t fresh; /* refs that are not known */
+	size_t lfs_files; /* of git-lfs, that the user lacks; with `check` */
+	uint64_t lfs_bytes;
 	const struct names *notes; /* skipped refs with the reason */
 };
 

@@ -186,6 +186,15 @@ gives 0 'plain apply has nothing left' guard apply -y "$run"
 says "$err" 'nothing left to apply'
 git checkout -q a b
 
+# --- git-lfs ---
+one 'a run commits a file of git-lfs' 'echo large >l; git add l
+	hash=$(sha256sum <l | cut -c 1-64)
+	dir=.git/lfs/objects/$(echo "$hash" | sed "s|^\(..\)\(..\).*|\1/\2|")
+	mkdir -p "$dir"; cp l "$dir/$hash"; git commit -q -m lfs l'
+gives 0 'apply --commits' guard apply -y --commits "$run"
+says "$err" '1 file of git-lfs (6 B) imported'
+is "$(find .git/lfs/objects -type f -exec cat {} +)" large 'has its bytes'
+
 # --- a live run ---
 guard run -q -- sh -c 'git commit -q --allow-empty -m live
 	touch ready; sleep 1000' >"$T/x" 2>&1 &

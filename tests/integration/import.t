@@ -513,4 +513,36 @@ gives 0 'a run that commits' guard run -q -- sh -c \
 run=$(newest)
 gives 1 'import of paths is refused' guard import -y "$run" README.md
 gives 2 'an unknown option' guard import --force
+
+# --- files of git-lfs ---
+cat >"$HOME/lfs.sh" <<'WORK'
+set -e
+# keep FILE [HASH]: as git-lfs keeps a file
+keep() {
+	hash=${2:-$(sha256sum <"$1" | cut -c 1-64)}
+	dir=.git/lfs/objects/$(echo "$hash" | sed 's|^\(..\)\(..\).*|\1/\2|')
+	mkdir -p "$dir"
+	cp "$1" "$dir/$hash"
+}
+for size in 1 55 56 63 64 65 1300000; do
+	head -c $size /dev/urandom >$size.bin
+	keep $size.bin
+done
+keep 64.bin "$(sha256sum <README.md | cut -c 1-64)"
+git commit -q --allow-empty -m lfs
+WORK
+gives 0 'a run keeps files as git-lfs does' guard run -q -- sh "$HOME/lfs.sh"
+run=$(newest)
+gives 0 'import -n' guard import -n "$run"
+says "$err" 'with 7 files of git-lfs (1.3 MB)'
+says "$err" '1 file of git-lfs with other bytes than the name says: skipped'
+no 'writes none of them' test -e .git/lfs
+gives 0 'import' guard import -y "$run"
+says "$err" 'with 7 files of git-lfs (1.3 MB)'
+is "$(find .git/lfs/objects -type f | wc -l)" 7 'copies those with their hash'
+find .git/lfs/objects -type f -exec sha256sum {} + |
+	while read -r hash file; do
+		[ "$hash" = "${file##*/}" ] || echo "$file"
+	done >"$T/wrong"
+is "$(cat "$T/wrong")" '' 'whose name is the hash of their bytes'
 finish

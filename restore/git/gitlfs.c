@@ -1,0 +1,152 @@
+#include "restore/git/gitlfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "snapshot/store/content.h"
+
+#define OBJECTS "lfs/objects"
+#define HEX_LEN (2 * SHA256_LEN)
+/* "aa/bb/" */
+#define DIRS_LEN 6
+
+void gitlfs_free(struct gitlfs *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->files.count; i++)
+		free(l->files.items[i].path);
+	VEC_FREE(&l->files);
+}
+
+static bool is_object_path(const char *path)
+{
+	const char *name = path + DIRS_LEN;
+
+	return strlen(path) == DIRS_LEN + HEX_LEN && path[2] == '/' &&
+	       path[5] == '/' && memcmp(path, name, 2) == 0 &&
+	       memcmp(path + 3, name + 2, 2) == 0 &&
+	       strspn(name, "0123456789abcdef") == HEX_LEN;
+}
+
+static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
+{
+	(void)err;
+	sha256_add(arg, data, len);
+	return 0;
+}
+
+/* 1: the bytes have the hash that the name says. */
+static int has_its_hash(struct store *store, const struct entry *e,
+			const char *name, struct err *err)
+{
+	unsigned char sum[SHA256_LEN];
+	char hex[HEX_LEN + 1];
+	struct sha256 sha;
+	size_t i;
+
+	sha256_begin(&sha);
+	if (content_each(store, &e->content, add_bytes, &sha, err) < 0)
+		return -err->num;
+	sha256_end(&sha, sum);
+	for (i = 0; i < SHA256_LEN; i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	return memcmp(hex, name, HEX_LEN) == 0;
+}
+
+struct search {
+	struct gitlfs *lfs;
+	const char *git;
+};
+
+static int add_file(void *arg, const char *path, const struct entry *e,
+		    struct err *err)
+{
+	const struct search *s = arg;
+	auto_free char *there = NULL;
+	struct stat st;
+	int got;
+
+	if (!S_ISREG(e->mode) || e->content.type == OBJECT_NONE ||
+	    e->flags & ENTRY_INCOMPLETE || !is_object_path(path))
+		return 0;
+	there = mem_printf("%s/" OBJECTS "/%s", s->git, path);
+	if (lstat(there, &st) == 0)
+		return 0;
+	got = has_its_hash(s->lfs->store, e, path + DIRS_LEN, err);
+	if (got > 0) {
+		*VEC_ADD(&s->lfs->files) = (struct gitlfs_file){
+			.path = mem_strdup(path),
+			.content = e->content,
+			.mode = e->mode & 0666,
+		};
+		s->lfs->bytes += e->size;
+	}
+	s->lfs->refused += got == 0;
+	return got < 0 ? got : 0;
+}
+
+int gitlfs_find(struct store *store, const struct entry *now, const char *git,
+		struct gitlfs *ret, struct err *err)
+{
+	struct search s = {ret, git};
+	AUTO(entry) struct entry objects = {0};
+
+	*ret = (struct gitlfs){.store = store};
+	if (tree_lookup(store, now, ".git/" OBJECTS, &objects, err) < 0)
+		return -err->num;
+	return S_ISDIR(objects.mode)
+		       ? tree_each(store, &objects, add_file, &s, err)
+		       : 0;
+}
+
+/* Opens the directory of a file, and creates it. */
+static int open_dir(const char *git, const char *path, struct err *err)
+{
+	auto_free char *dir =
+		mem_printf("%s/" OBJECTS "/%.*s", git, DIRS_LEN - 1, path);
+	char *end = dir + strlen(git);
+	int fd;
+
+	while ((end = strchr(end + 1, '/'))) {
+		*end = '\0';
+		if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+			return fail_errno(err, "create %s", text_quote(dir));
+		*end = '/';
+	}
+	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+		return fail_errno(err, "create %s", text_quote(dir));
+	fd = fd_open_dir(AT_FDCWD, dir);
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(dir)) : fd;
+}
+
+int gitlfs_write(const struct gitlfs *l, const char *git, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < l->files.count; i++) {
+		const struct gitlfs_file *f = &l->files.items[i];
+		auto_close int dir = open_dir(git, f->path, err);
+		AUTO(atomic_file) struct atomic_file file = ATOMIC_FILE_NONE;
+		const char *name = f->path + DIRS_LEN;
+
+		if (dir < 0 ||
+		    atomic_begin(dir, name, f->mode, &file, err) < 0 ||
+		    content_write(l->store, &f->content, file.fd, NULL, err) <
+			    0 ||
+		    (atomic_publish(&file, name, err) < 0 &&
+		     err->num != EEXIST))
+			return err_context(err, "copy a file of git-lfs");
+	}
+	return 0;
+}
