@@ -80,14 +80,17 @@ void apply_report_git_left(const struct apply_plan *a)
 		report_note("run %s may have commits that are not in your "
 			    "repository: %s",
 			    session_label(s), err.text);
+	else if (*left && linked)
+		report_note("%s of the run %s not in your repository; guard "
+			    "import %s imports %s",
+			    left, one ? "is" : "are", session_label(s),
+			    one ? "it" : "them");
 	else if (*left)
 		report_note("%s of the run %s not in your repository; guard "
-			    "import %s imports %s%s",
+			    "import %s imports %s, guard apply --commits %s "
+			    "moves your branch, too",
 			    left, one ? "is" : "are", session_label(s),
-			    one ? "it" : "them",
-			    linked ? ""
-				   : ", guard apply --commits moves your "
-				     "branch, too");
+			    one ? "it" : "them", session_label(s));
 	if (a->change.roots[0].plan.git_skipped)
 		report_note("changes in .git were not applied; guard apply %s "
 			    ".git applies them",

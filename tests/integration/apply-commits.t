@@ -172,7 +172,7 @@ is "$(git status --porcelain)" '' 'nothing is left to commit'
 # --- an applied run ---
 one 'a run commits' 'echo x >>a; git commit -q -m x a; echo u >>b'
 gives 0 'plain apply' guard apply -y
-says "$err" 'guard apply --commits moves your branch, too'
+says "$err" "guard apply --commits $run moves your branch, too"
 gives 0 'apply --commits of the applied run' guard apply -y --commits "$run"
 is "$(git status --porcelain)$(git log -1 --format=%s)" ' M bx' \
 	'the branch and the index move'
