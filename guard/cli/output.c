@@ -98,7 +98,7 @@ int output_status(int got, const struct err *err)
 	if (got >= 0)
 		return got;
 	output_error(err);
-	return STATUS_REFUSED;
+	return err->num == EDOM ? STATUS_USAGE : STATUS_REFUSED;
 }
 
 int output_when_parse(const char *text, enum output_when *ret)

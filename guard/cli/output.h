@@ -39,8 +39,8 @@ void output_message(enum report_kind kind, const char *format, ...)
 FILE *output_stderr(void);
 /* Always; the error's own text is already whole. */
 void output_error(const struct err *err);
-/* The exit status of a verb: got, or STATUS_REFUSED after a negative got, whose
- * error is printed. */
+/* The exit status of a verb: got, or after a negative got, whose error is
+ * printed, STATUS_REFUSED; STATUS_USAGE for EDOM of time_spec_parse(). */
 int output_status(int got, const struct err *err);
 
 enum output_when { OUTPUT_AUTO, OUTPUT_ALWAYS, OUTPUT_NEVER };

@@ -51,10 +51,10 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 	if (!path)
 		return -err->num;
 	got = catalog_find(c->store, when, path, false, ret, err);
-	if (got == -EINVAL && !arg && access(when, F_OK) == 0) {
+	if (got == -EDOM && !arg && access(when, F_OK) == 0) {
 		auto_free char *full = mem_printf("latest:%s", when);
 
-		return fail(err, EINVAL,
+		return fail(err, EDOM,
 			    "%s is a path without a snapshot: for the latest "
 			    "one, write %s",
 			    text_quote(when), text_quote(full));

@@ -167,7 +167,7 @@ int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
  * set only those in which path exists; a state that a run left ("post-run",
  * "during-run") counts by its number only. -ENOENT with a text that names the
  * existing snapshots; -ENODATA: the path was purged from the snapshot of that
- * number; -EINVAL: not understood, with examples.
+ * number; -EDOM: not understood, with examples.
  */
 int catalog_find(struct store *store, const char *time_spec, const char *path,
 		 bool need_path, struct snapshot *ret, struct err *err);

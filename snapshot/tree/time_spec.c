@@ -201,7 +201,7 @@ int time_spec_parse(const char *text, struct timestamp now,
 	if (text && !parse_latest(text, &time_spec) &&
 	    !parse_seq(text, &time_spec) && !parse_ago(text, now, &time_spec) &&
 	    !parse_time(text, now, &time_spec))
-		return fail(err, EINVAL,
+		return fail(err, EDOM,
 			    "invalid time %s: write 12 (a snapshot's number), "
 			    "'latest', 'latest~2', '2h ago', '14:30', "
 			    "'yesterday', '2026-11-21' or '2026-11-21 14:30'",

@@ -36,8 +36,8 @@ struct time_spec {
 	struct timestamp time;
 };
 
-/* Parses text; `now` is the clock to count back from. -EINVAL: not
- * understood. */
+/* Parses text; `now` is the clock to count back from. -EDOM: not
+ * understood; no system call ends with that number. */
 int time_spec_parse(const char *text, struct timestamp now,
 		    struct time_spec *ret, struct err *err);
 

@@ -101,8 +101,13 @@ says "$err" "'*PART*'"
 gives 2 'find without a name ends with 2' guard find
 gives 2 'find --at with --all-versions ends with 2' \
 	guard find --at 1 --all-versions a
-gives 1 'find --at with an invalid time ends with 1' guard find --at nonsense a
+gives 2 'find --at with an invalid time ends with 2' guard find --at nonsense a
 says "$err" "'latest~2'"
+for verb in 'restore --at nonsense' 'grep --at nonsense' ls pin unpin; do
+	# shellcheck disable=SC2086 # several words
+	gives 2 "$verb with an invalid time ends with 2" guard $verb nonsense
+done
+gives 1 'a snapshot that does not exist is no usage error' guard ls 999
 gives 0 'find --progress=json is accepted' guard find --progress=json h
 is "$(tail -n 1 "$err" | python3 -c 'import json, sys
 line = json.load(sys.stdin)

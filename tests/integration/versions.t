@@ -28,14 +28,14 @@ gives 0 'show accepts a day' guard show "$today:.env"
 is "$(cat "$out")" SECRET=1 'show of a day prints the content of that day'
 gives 1 'ls of a day before the first snapshot is refused' guard ls 2001-02-03
 says "$err" 'no version as old as'
-gives 1 'ls of a date that does not exist is refused' guard ls 2026-02-30
+gives 2 'ls of a date that does not exist is refused' guard ls 2026-02-30
 says "$err" 'invalid time'
 taken=$(guard log --json | sed -n 's/.*"time": "\(.*\)".*/\1/p')
 gives 0 'show accepts a time as log --json prints it' guard show "$taken:.env"
 is "$(cat "$out")" SECRET=1 'show of a time prints the content of that time'
 gives 0 'show of a path prints the latest version' guard show src/f19.c
 says "$out" 'return 19;'
-gives 1 'ls of a path without a snapshot is refused' guard ls src
+gives 2 'ls of a path without a snapshot is refused' guard ls src
 says "$err" "'latest:src'"
 gives 1 'show of a missing path is refused' guard show latest:no/such
 gives 1 'show of a missing snapshot is refused' guard show 999:README.md
