@@ -61,6 +61,34 @@ static bool print_unread_paths(const struct undo *u, size_t index)
 	return any;
 }
 
+/* The text below the conflicts: the command that handles the files, to free. */
+static char *undo_remedy(const struct undo *u, bool unread)
+{
+	const struct action *a = &u->last;
+	const char *done = u->redo ? "redone" : "undone";
+
+	if (unread)
+		return mem_printf(
+			"nothing %s: cannot check whether these files have "
+			"changed; try again when they can be read, or use "
+			"guard restore --at %" PRIu64 " PATH",
+			done, action_before(a));
+	/* After an undo the run is pending, and an apply merges. */
+	if (u->redo && a->run_id[0])
+		return mem_printf(
+			"nothing redone: these files have changed since the "
+			"undo; guard apply %s%s merges the run's changes into "
+			"them",
+			a->run_name ?: a->run_id, a->complete ? "" : " PATH");
+	if (u->redo)
+		return mem_printf("nothing redone: these files have changed "
+				  "since the undo; guard restore --at %" PRIu64
+				  " PATH restores single files",
+				  action_before(a));
+	return mem_strdup("nothing undone: these files have changed since; "
+			  "guard restore restores single files");
+}
+
 static bool is_undo_blocked(const struct undo *u)
 {
 	bool blocked = false, unread = false;
@@ -69,17 +97,7 @@ static bool is_undo_blocked(const struct undo *u)
 
 	for (i = 0; i < u->change.root_count; i++)
 		unread |= print_unread_paths(u, i);
-	out = u->redo  ? mem_strdup("nothing redone: these files have changed "
-				     "since the undo")
-	      : unread ? mem_printf(
-				 "nothing undone: cannot check whether these "
-				 "files have changed; try again when they can "
-				 "be read, or use guard restore --at %" PRIu64
-				 " PATH",
-				 action_before(&u->last))
-		       : mem_strdup(
-				 "nothing undone: these files have changed "
-				 "since; guard restore restores single files");
+	out = undo_remedy(u, unread);
 	for (i = 0; i < u->change.root_count; i++)
 		blocked |=
 			plan_print_blocks(&u->change.roots[i].plan, out, NULL);

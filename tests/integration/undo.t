@@ -520,4 +520,38 @@ ok 'a run waits' guard run -q --name waits -- sh -c 'echo 4 >waits'
 gives 1 'undo refuses the name of a run without an action' guard undo waits
 says "$err" 'no action of run waits in'
 says "$err" 'guard log --actions lists the actions'
+# --- a refused redo names the command that handles the files ---
+mkdir "$HOME/refused"
+cd "$HOME/refused" || exit 99
+seq 20 >lines
+echo mine >other
+echo first >again
+guard snapshot -q
+first=$(guard log | awk '{ print $1; exit }')
+ok 'a run changes a line' \
+	guard run -q --name line -- sh -c 'sed -i s/^3$/three/ lines; rm other'
+ok 'the run is applied' guard apply -q -y --yes-to all line
+ok 'and undone' guard undo -q -y
+echo user >>lines
+gives 1 'redo refuses a file with an edit' guard redo -y
+says "$err" 'guard apply line merges the run'
+gives 0 'the named command merges the edit' guard apply -q -y --yes-to all line
+is "$(sed -n '3p;$p' lines)" 'three
+user' 'the file has both changes'
+ok 'the apply is undone' guard undo -q -y
+ok 'one path is applied' guard apply -q -y line lines
+ok 'and undone' guard undo -q -y
+echo more >>lines
+gives 1 'redo refuses the path' guard redo -y
+says "$err" 'guard apply line PATH merges the run'
+guard discard -q -y line
+echo second >again
+ok 'a restore takes an earlier file' guard restore -q -y --at "$first" again
+ok 'the restore is undone' guard undo -q -y
+echo third >again
+gives 1 'redo of a restore refuses an edited file' guard redo -y
+version=$(sed -n 's/.*guard restore --at \([0-9]*\) PATH.*/\1/p' "$err")
+gives 0 'the named command restores the file' \
+	guard restore -q -y --at "$version" again
+is "$(cat again)" first 'it has the content of the redo'
 finish
