@@ -1,5 +1,6 @@
 #include "guard/change/changes.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -128,6 +129,14 @@ static void add_git_count(struct changes_git *g, size_t count, const char *noun,
 		};
 }
 
+/* git executes no hook with this ending; git init writes a dozen of them. */
+static bool is_sample_hook(const struct change *c, const struct git_part *part)
+{
+	return part && part->what && strcmp(part->name, "hooks") == 0 &&
+	       S_ISREG(c->now.mode) &&
+	       fnmatch("*?.sample", path_name(c->path), 0) == 0;
+}
+
 static bool is_dir_change(const struct change *c)
 {
 	return S_ISDIR(c->kind == CHANGE_DELETED ? c->old.mode : c->now.mode) &&
@@ -169,7 +178,7 @@ void changes_git_make(const struct changes_root *root, struct changes_git *ret)
 			/* The changes of files include all information about
 			 * their directories. */
 			continue;
-		} else if (part || deleted) {
+		} else if ((part || deleted) && !is_sample_hook(c, part)) {
 			add_git_line(ret, c, part ? part : &other, root);
 		} else {
 			/* Files that git writes by itself (COMMIT_EDITMSG,

@@ -285,7 +285,7 @@ static const struct content_rule {
 	 "fsmonitor|sshcommand|hookspath|pager|editor|askpass|gitproxy|"
 	 "worktree|command|textconv|external|driver|clean|smudge|process|"
 	 "helper|program|alias|uploadpack|receivepack|vcs|proxy|insteadof|"
-	 "include|templatedir|hook|cmd|difffilter|update|url|ssl|directory|"
+	 "include|templatedir|hook|cmd|difffilter|\\.update$|url|ssl|directory|"
 	 "allow|attributesfile|browser|httpd|extensions|cookie|tool.*path$|"
 	 "man\\..*path$",
 	 NULL,

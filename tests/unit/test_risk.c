@@ -462,6 +462,23 @@ static void settings_of_git_that_run_commands_are_named(void **state)
 	assert_int_equal(risks_worst(&r), RISK_CRITICAL);
 }
 
+static void what_git_init_writes_is_no_command(void **state)
+{
+	AUTO(risks) struct risks r = {0};
+	AUTO(risks) struct risks update = {0};
+
+	(void)state;
+	judge(".git/config", 0, FILE_MODE, NULL,
+	      "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n"
+	      "\tbare = false\n\tlogallrefupdates = true\n",
+	      &r);
+	assert_true(risks_worst(&r) < RISK_HIGH);
+	judge(".git/config", FILE_MODE, FILE_MODE, "",
+	      "[submodule \"x\"]\n\tupdate = !evil\n", &update);
+	assert_true(tells(&update, "update = !evil"));
+	assert_int_equal(risks_worst(&update), RISK_CRITICAL);
+}
+
 /* As git reads them: all of this is one line, or begins with a mark. */
 static void settings_in_odd_places_are_named(void **state)
 {
@@ -801,6 +818,7 @@ int main(void)
 		cmocka_unit_test(a_new_script_of_a_package_is_named),
 		cmocka_unit_test(a_package_that_is_no_json_is_no_end),
 		cmocka_unit_test(settings_of_git_that_run_commands_are_named),
+		cmocka_unit_test(what_git_init_writes_is_no_command),
 		cmocka_unit_test(settings_in_odd_places_are_named),
 		cmocka_unit_test(a_repository_in_other_files_is_told),
 		cmocka_unit_test(links_that_lead_out_are_told),
