@@ -351,7 +351,7 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 	struct changeset_root *root = &a->change.roots[0];
 	struct store *store = a->c->store;
 	AUTO(githead) struct githead base = {0};
-	AUTO(entry) struct entry git = {0};
+	AUTO(entry) struct entry git = {0}, before = {0}, after = {0};
 
 	if (s->live)
 		return fail(err, EBUSY, "run %s is still running",
@@ -361,6 +361,16 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 			    "%s is a linked worktree or a submodule, which "
 			    "--commits does not support: guard import %s",
 			    text_quote(s->project), session_label(s));
+	if (tree_lookup(store, &root->base.root, GIT, &before, err) < 0 ||
+	    tree_lookup(store, &root->want.root, GIT, &after, err) < 0)
+		return -err->num;
+	if (!before.mode && after.mode)
+		return fail(err, ENOTSUP,
+			    "%s had no repository when run %s began: guard "
+			    "apply %s . .git applies its files and its "
+			    "repository",
+			    text_quote(s->project), session_label(s),
+			    session_label(s));
 	if (githead_read(store, &root->base.root, &base, err) < 0 ||
 	    githead_read(store, &root->want.root, &ac->to, err) < 0 ||
 	    githead_read(store, &root->now.root, &ac->from, err) < 0 ||

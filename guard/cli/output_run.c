@@ -40,17 +40,22 @@ static void print_group_summary(const struct changes_root *g,
 }
 
 #define COMMITS "apply --commits"
+#define REPOSITORY "apply . .git"
+
+/* The commands that a run is followed by. */
+struct next {
+	const char *label; /* of the run */
+	int width; /* of verb and label */
+};
 
 /* The descriptions line up, whatever the verbs' lengths are. */
-static void print_next(const char *verb, const struct session *s, bool commits,
-		       const char *description)
+static void print_next(const struct next *n, const char *verb,
+		       const char *paths, const char *description)
 {
-	const char *label = session_label(s);
-	size_t longest = strlen(commits ? COMMITS : "discard");
+	auto_free char *command = mem_printf("%s %s%s%s", verb, n->label,
+					     *paths ? " " : "", paths);
 
-	output_hint("guard %s %-*s  %s", verb,
-		    (int)(longest + strlen(label) - strlen(verb)), label,
-		    description);
+	output_hint("guard %-*s  %s", n->width, command, description);
 }
 
 /* A branch moved back, and no object is new: there are no commits to take. */
@@ -77,7 +82,8 @@ void output_run_summary(struct context *context, const struct session *s,
 	AUTO(verdict) struct verdict verdict = {0};
 	size_t homes = changes_count_home(c), i;
 	bool refs = false, heads = false, packed = false, moved = false;
-	bool created = false, lost;
+	bool created = false, repository = false, lost;
+	struct next next = {.label = session_label(s)};
 
 	verdict_show_keep(context, s, c, &j, &verdict);
 	if (output_is_quiet())
@@ -112,21 +118,33 @@ void output_run_summary(struct context *context, const struct session *s,
 		moved |= strcmp(path, ".git/HEAD") == 0;
 		created |= list->items[i].kind == CHANGE_ADDED &&
 			   path_below(path, ".git/refs/heads");
+		repository |= list->items[i].kind == CHANGE_ADDED &&
+			      strcmp(path, ".git") == 0;
 	}
+	/* There is nothing yet to import commits into. */
+	refs &= !repository;
 	lost = refs && lost_only(list, &verdict);
-	heads &= (!moved || created) && !lost;
-	print_next("diff", s, heads, "show the changes");
+	heads &= refs && (!moved || created) && !lost;
+	next.width = (int)(strlen(heads	       ? COMMITS
+				  : repository ? REPOSITORY
+					       : "discard") +
+			   1 + strlen(next.label));
+	print_next(&next, "diff", "", "show the changes");
 	if (n.total)
-		print_next("review", s, heads, "decide on each change");
+		print_next(&next, "review", "", "decide on each change");
 	if (heads)
-		print_next(COMMITS, s, heads, "apply its commits and files");
+		print_next(&next, COMMITS, "", "apply its commits and files");
 	if (refs && !lost)
-		print_next("import", s, heads,
+		print_next(&next, "import", "",
 			   "import its commits, to merge them");
+	if (repository)
+		print_next(&next, "apply", ". .git",
+			   "apply its files and its new repository");
 	if (n.total > n.git)
-		print_next("apply", s, heads,
+		print_next(&next, "apply", "",
 			   lost	  ? "apply the files, not the moved branches"
 			   : refs ? "apply the files without the commits"
-				  : "apply them to your files");
-	print_next("discard", s, heads, "discard them");
+			   : repository ? "apply the files without it"
+					: "apply them to your files");
+	print_next(&next, "discard", "", "discard them");
 }

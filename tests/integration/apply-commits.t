@@ -445,4 +445,27 @@ says "$err" 'guard import'
 mkdir "$HOME/plain" && cd "$HOME/plain" || exit 99
 one 'a run without a repository' 'echo x >x'
 gives 1 'a project without a repository is refused' guard apply -y --commits
+says "$err" 'the run left no .git directory'
+
+# --- a repository that the run creates ---
+mkdir "$HOME/new"
+cd "$HOME/new" || exit 99
+echo x >x
+one 'a run creates a repository' \
+	'git init -q .; git add .; git commit -q -m first; echo y >y'
+says "$err" "guard apply $run . .git  apply its files and its new repository"
+silent "$err" "guard import"
+silent "$err" "--commits"
+gives 0 'the sample hooks of git are not listed' guard diff "$run"
+silent "$out" .sample
+gives 1 'apply --commits is refused' guard apply -y --commits "$run"
+says "$err" "guard apply $run . .git applies its files and its repository"
+gives 1 'an apply of the repository needs a consent' \
+	guard apply -y "$run" . .git
+set -- --yes-to .git/config --yes-to .git/info/exclude -y "$run" . .git
+says "$err" "with these changes: guard apply $*"
+silent "$err" .sample
+gives 0 'with it' guard apply "$@"
+is "$(git log --format=%s) $(git status --porcelain)" 'first ?? y' \
+	'the repository is there'
 finish
