@@ -13,6 +13,25 @@
 #include "overlay/layers.h"
 
 #define ID_SHOWN 10
+#define GITS_SHOWN 3u
+
+void apply_report_word(struct buf *to, const char *word)
+{
+	const char *p;
+
+	buf_add_char(to, ' ');
+	if (*word && strspn(word, APPLY_REPORT_SAFE) == strlen(word)) {
+		buf_add_text(to, word);
+		return;
+	}
+	buf_add_char(to, '\'');
+	for (p = word; *p; p++)
+		if (*p == '\'')
+			buf_add_text(to, "'\\''");
+		else
+			text_escape(to, p, 1, false);
+	buf_add_char(to, '\'');
+}
 
 /* The changed directory, for messages. */
 const char *apply_report_where(const struct apply_plan *a)
@@ -58,6 +77,26 @@ int apply_report_markers(const struct apply_plan *a,
 	return STATUS_REFUSED;
 }
 
+/* Each .git has to be named. */
+static void report_gits_left(const struct plan *plan, const char *run)
+{
+	const struct names *gits = &plan->gits_skipped;
+	AUTO(buf) struct buf paths = {0};
+	size_t i;
+
+	for (i = 0; i < gits->count && i < GITS_SHOWN; i++)
+		apply_report_word(&paths, gits->items[i]);
+	if (gits->count > GITS_SHOWN)
+		report_note("changes in %s were not applied; guard apply %s%s "
+			    "... applies them",
+			    text_count(gits->count, ".git directory"), run,
+			    buf_text(&paths));
+	else if (gits->count)
+		report_note("changes in%s were not applied; guard apply %s%s "
+			    "applies them",
+			    buf_text(&paths), run, buf_text(&paths));
+}
+
 void apply_report_git_left(const struct apply_plan *a)
 {
 	struct session *s = &a->p->session;
@@ -91,10 +130,7 @@ void apply_report_git_left(const struct apply_plan *a)
 			    "moves your branch, too",
 			    left, one ? "is" : "are", session_label(s),
 			    one ? "it" : "them", session_label(s));
-	if (a->change.roots[0].plan.git_skipped)
-		report_note("changes in .git were not applied; guard apply %s "
-			    ".git applies them",
-			    session_label(s));
+	report_gits_left(&a->change.roots[0].plan, session_label(s));
 }
 
 /* These changes do not conflict with the apply, but the user must know that

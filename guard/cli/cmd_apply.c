@@ -35,11 +35,6 @@ struct asked {
 
 #define LEAVE_ROUNDS 4
 
-/* Bytes that no shell expands. */
-#define SHELL_SAFE                                                             \
-	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"       \
-	"_./@%+=:,-"
-
 /* The state of an apply. */
 struct apply {
 	struct apply_plan in;
@@ -516,25 +511,6 @@ static int ask_about_refused(struct apply *a, struct err *err)
 
 /* --- remedies for refusals --- */
 
-/* A word for a shell; the words are the user's own. */
-static void add_shell_word(struct buf *to, const char *word)
-{
-	const char *p;
-
-	buf_add_char(to, ' ');
-	if (*word && strspn(word, SHELL_SAFE) == strlen(word)) {
-		buf_add_text(to, word);
-		return;
-	}
-	buf_add_char(to, '\'');
-	for (p = word; *p; p++)
-		if (*p == '\'')
-			buf_add_text(to, "'\\''");
-		else
-			text_escape(to, p, 1, false);
-	buf_add_char(to, '\'');
-}
-
 /* The same command with more options, and with -y where there is no terminal to
  * ask on. */
 static char *command_with(const struct apply *a, const char *options)
@@ -545,7 +521,7 @@ static char *command_with(const struct apply *a, const char *options)
 
 	buf_printf(&b, "guard apply%s%s", options, asks ? " -y" : "");
 	for (arg = a->o->args; arg && *arg; arg++)
-		add_shell_word(&b, *arg);
+		apply_report_word(&b, *arg);
 	return buf_take_text(&b);
 }
 
@@ -570,7 +546,8 @@ static bool add_yes_options(const struct apply *a, struct buf *to)
 			const char *path = cwd && strcmp(cwd, root) == 0
 						   ? r->path
 						   : full_path;
-			bool safe = strspn(path, SHELL_SAFE) == strlen(path) &&
+			bool safe = strspn(path, APPLY_REPORT_SAFE) ==
+					    strlen(path) &&
 				    *path != '-' && !consent_is_rule(path);
 
 			if (r->kind == REFUSED_NODE)
@@ -635,9 +612,9 @@ static void print_halves_remedy(const struct apply *a)
 		return;
 	buf_add_text(&b, command);
 	for (i = 0; i < s->root_count; i++)
-		add_shell_word(&b, cwd && strcmp(cwd, s->roots[i].path) == 0
-					   ? "."
-					   : s->roots[i].path);
+		apply_report_word(&b, cwd && strcmp(cwd, s->roots[i].path) == 0
+					      ? "."
+					      : s->roots[i].path);
 	output_hint("nothing applied; all changes with both names: %s",
 		    buf_text(&b));
 	free(command);

@@ -112,6 +112,7 @@ struct plan {
 	struct conflict_list kept, over;
 	size_t already; /* differences that the project already has */
 	size_t git_skipped; /* changes in a .git that were skipped */
+	struct names gits_skipped; /* each such .git, once */
 	size_t left; /* differences skipped by missing_only */
 	struct names excepted; /* paths that the user leaves out */
 	/* Printed before the plan's paths, e.g. "~/"; NULL: no prefix.

@@ -64,12 +64,15 @@ static int check_below_change(void *arg, const char *path,
 {
 	struct below *b = arg;
 	auto_free char *whole = path_join(b->path, path);
+	int got;
 
-	(void)err;
 	if (b->skip && path_below(whole, b->skip))
 		return 0;
 	if (!n || (a && planner_same(a, n)))
 		return 0;
+	got = a ? plan_git_same_index(b->pl, whole, n, a, err) : 0;
+	if (got)
+		return got < 0 ? got : 0;
 	add_finding(b, a ? CONFLICT_CHANGED_NOW : CONFLICT_ADDED_BELOW, whole,
 		    a && S_ISDIR(n->mode) && !S_ISDIR(a->mode));
 	if (!a || (a->mode & S_IFMT) != (n->mode & S_IFMT)) {

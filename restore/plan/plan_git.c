@@ -33,6 +33,18 @@ bool plan_git_is_kept(const struct planner *pl, const char *path)
 	return root && !plan_git_is_named(pl, root);
 }
 
+void plan_git_skip(struct planner *pl, const char *path)
+{
+	struct names *gits = &pl->plan->gits_skipped;
+	auto_free char *root = git_root_of(path);
+
+	pl->plan->git_skipped++;
+	/* The changes of one .git follow each other. */
+	if (root &&
+	    (!gits->count || strcmp(gits->items[gits->count - 1], root) != 0))
+		names_add(gits, root);
+}
+
 static bool is_one_of(const char *part, size_t len, const char *const *names)
 {
 	for (; *names; names++)

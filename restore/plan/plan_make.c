@@ -31,6 +31,7 @@ void plan_free(struct plan *p)
 	for (i = 0; i < p->over.count; i++)
 		free(p->over.items[i].path);
 	names_free(&p->excepted);
+	names_free(&p->gits_skipped);
 	VEC_FREE(&p->kept);
 	VEC_FREE(&p->over);
 	VEC_FREE(&p->steps);

@@ -151,6 +151,8 @@ int plan_git_decide(struct planner *pl, const char *path, struct err *err);
 int plan_git_same_index(struct planner *pl, const char *path,
 			const struct entry *a, const struct entry *b,
 			struct err *err);
+/* Counts a change in a .git that is skipped. */
+void plan_git_skip(struct planner *pl, const char *path);
 /* Whether the path belongs to a .git that may not be deleted (keep_git). */
 bool plan_git_is_kept(const struct planner *pl, const char *path);
 /* Whether options->paths name the .git at path, or an entry in it. */

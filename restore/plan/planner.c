@@ -347,7 +347,7 @@ static int decide_row(struct planner *pl, const struct row *row,
 		return 0;
 	}
 	if (!row->want->mode && plan_git_is_kept(pl, row->path)) {
-		pl->plan->git_skipped++;
+		plan_git_skip(pl, row->path);
 		planner_skip_below(pl, row->path);
 		return 0;
 	}
@@ -389,7 +389,7 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 	if (got < 0)
 		return got;
 	if (got == PLAN_GIT_SKIPPED)
-		pl->plan->git_skipped++;
+		plan_git_skip(pl, path);
 	if (got == PLAN_GIT_SKIPPED || got == PLAN_GIT_REFUSED)
 		return 0;
 	if (got == PLAN_GIT_NONE && !pathset_contains(&pl->meant, path))

@@ -468,4 +468,15 @@ silent "$err" .sample
 gives 0 'with it' guard apply "$@"
 is "$(git log --format=%s) $(git status --porcelain)" 'first ?? y' \
 	'the repository is there'
+touch x
+is "$(git status --porcelain)" '?? y' 'git has written the index again'
+gives 0 'undo removes the repository' guard undo -y
+no 'it is gone' test -e .git
+
+# --- a repository in a directory ---
+git init -q .
+one 'a run clones a repository into a directory' \
+	"git clone -q '$P' 'third party'; git clone -q '$P' other"
+gives 0 'apply' guard apply -y "$run"
+says "$err" "guard apply $run other/.git 'third party/.git' applies them"
 finish
