@@ -190,6 +190,15 @@ static size_t count_group_changes(const struct changes_root *groups,
 	return n;
 }
 
+/* A path to type: "~/'a b'", and "~" or "." for the directory itself. */
+static char *path_below_prefix(const char *prefix, const char *path)
+{
+	if (*path)
+		return mem_printf("%s%s", prefix, text_quote(path));
+	return *prefix ? mem_strndup(prefix, strlen(prefix) - 1)
+		       : mem_strdup(".");
+}
+
 static int discard_paths(struct context *c, struct resolved_run *p,
 			 const struct discard_choice *how, struct err *err)
 {
@@ -207,12 +216,15 @@ static int discard_paths(struct context *c, struct resolved_run *p,
 	count = changes.root_count;
 	for (i = 0; i < count; i++)
 		for (path = resolve_run_paths(p, i); path && *path; path++)
-			if (!changes_has(&groups[i].list, *path))
+			if (!changes_has(&groups[i].list, *path)) {
+				auto_free char *shown = path_below_prefix(
+					groups[i].prefix, *path);
+
 				return fail(err, ENOENT,
-					    "run %s has no change at %s%s: "
+					    "run %s has no change at %s: "
 					    "`guard diff %s` lists its changes",
-					    label, groups[i].prefix,
-					    text_quote(*path), label);
+					    label, shown, label);
+			}
 	resolve_run_add_moves(p, &changes, "discarded");
 	changes_find_moves(&changes);
 	all = count_group_changes(groups, count);

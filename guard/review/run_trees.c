@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/change/late_base.h"
 #include "restore/result.h"
@@ -13,11 +15,14 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 	char **home = resolve_run_home_paths(p);
 	struct changes_root *root;
 
-	if (home)
+	if (home) {
+		auto_free char *shown = path_join("~", home[0]);
+
 		return fail(
 			err, ENOTSUP,
 			"%s is in your home directory: %s of the project only",
-			text_quote(home[0]), what);
+			text_quote(shown), what);
+	}
 	if (resolve_run_has_extra_paths(p))
 		return fail(
 			err, ENOTSUP,

@@ -349,6 +349,10 @@ gives 1 'apply of an unknown path is refused' guard apply -y fil.
 says "$err" 'no such run, file or change'
 gives 1 'discard of a path without a change is refused' guard discard -y file
 says "$err" "has no change at 'file': \`guard diff"
+gives 1 'discard of the home without a change is refused' guard discard -y "$HOME"
+says "$err" "has no change at ~: \`guard diff"
+gives 1 'patch of the home is refused' guard patch -- "$HOME"
+says "$err" "'~' is in your home directory: "
 gives 0 'apply accepts such a path with another one' \
 	guard apply -q -y file other
 is "$(cat other)" '' 'apply writes the other path'
