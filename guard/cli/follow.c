@@ -119,10 +119,6 @@ static char **list_free_paths(const struct apply_plan *a, size_t index,
 int follow_leave_blocked(struct apply_plan *a, struct err *err)
 {
 	struct resolved_run *p = a->p;
-	auto_free char *remedy =
-		mem_printf("they stay pending: guard apply %s PATH, with "
-			   "--ours, --theirs, --merge or --yes-to",
-			   session_label(&p->session));
 	size_t roots = a->change.root_count, i;
 	char ***paths, ***left;
 	bool blocked = false;
@@ -132,9 +128,13 @@ int follow_leave_blocked(struct apply_plan *a, struct err *err)
 		if (plan_print_copies(a->c->store, &a->change.roots[i].plan,
 				      err) < 0)
 			return -err->num;
-		blocked |= plan_print_blocks(&a->change.roots[i].plan, remedy,
-					     remedy);
+		blocked |=
+			plan_print_blocks(&a->change.roots[i].plan, NULL, NULL);
 	}
+	if (blocked)
+		output_print("they stay pending: guard apply %s PATH, with "
+			     "--ours, --theirs, --merge or --yes-to",
+			     session_label(&p->session));
 	if (apply_plan_check_halves(a, &half) < 0) {
 		output_warn("%s", half.text);
 		blocked = true;

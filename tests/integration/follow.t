@@ -70,11 +70,14 @@ ok 'the run sees a file that was replaced, and a new one' \
 is "$(tail -n 2 "$T/one.out")" 'user
 user' 'with its content'
 echo user >clash
-tell 'echo run >clash; echo run >other'
+tell 'echo run >clash; echo evil >.envrc; echo run >other'
 ok 'a file without a conflict is applied' until_true holds other run
 is "$(cat clash)" user "a file that both changed keeps the user's version"
 ok 'the conflict is listed' until_true said "$T/err" "'clash'"
 ok 'with the way out' said "$T/err" 'they stay pending: guard apply one PATH'
+ok 'so is a change that needs a consent' said "$T/err" "'.envrc' runs when"
+is "$(sed -n "/'clash'/,/applied to/{p;/applied to/q}" "$T/err" |
+	grep -c 'they stay pending')" 1 'one line has the way out of both'
 gives 0 'status names the edit that the run does not see' guard status
 says "$err" "it does not see your edits of 'clash'"
 silent "$err" "'made'"
@@ -90,6 +93,7 @@ silent "$out" 'made'
 gives 0 'its decision is the last of the run' \
 	guard apply --yes-to all -y --theirs one
 is "$(cat clash)" run 'the chosen version is in the project'
+rm .envrc
 
 # --- an applied change is no edit of the user ---
 begin two
