@@ -112,6 +112,19 @@ static void set_colors(struct screen_term *t)
 
 /* --- open, close --- */
 
+/* The handler of ncurses interrupts a read, which tells a key from a change of
+ * the size. A question outside of the screen would take that for its end. */
+static void restart_reads(bool restart)
+{
+	struct sigaction action;
+
+	if (sigaction(SIGWINCH, NULL, &action) < 0)
+		return;
+	action.sa_flags &= ~SA_RESTART;
+	action.sa_flags |= restart ? SA_RESTART : 0;
+	(void)sigaction(SIGWINCH, &action, NULL);
+}
+
 int screen_term_open(bool color, bool mouse, struct screen_term **ret,
 		     struct err *err)
 {
@@ -146,6 +159,7 @@ int screen_term_open(bool color, bool mouse, struct screen_term **ret,
 		(void)t->calls.mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED |
 						 BUTTON5_PRESSED,
 					 NULL);
+	restart_reads(false);
 	*ret = TAKE(t);
 	return 0;
 }
@@ -159,8 +173,7 @@ void screen_term_free(struct screen_term **to)
 	if (t->window)
 		(void)t->calls.delwin(t->window);
 	if (t->screen) {
-		if (!t->left)
-			(void)t->calls.endwin();
+		screen_term_leave(t);
 		t->calls.delscreen(t->screen);
 	}
 	if (t->before)
@@ -195,10 +208,12 @@ void screen_term_size(struct screen_term *t, int *ret_rows, int *ret_columns)
 void screen_term_begin(struct screen_term *t)
 {
 	/* After another program's output nothing on the screen is known. */
-	if (t->left)
+	if (t->left) {
 		(void)t->calls.wclear(t->window);
-	else
+		restart_reads(false);
+	} else {
 		(void)t->calls.werase(t->window);
+	}
 	t->left = false;
 }
 
@@ -318,6 +333,7 @@ void screen_term_leave(struct screen_term *t)
 		return;
 	/* The picture goes, and the cursor is on a free line. */
 	(void)t->calls.endwin();
+	restart_reads(true);
 	t->left = true;
 }
 

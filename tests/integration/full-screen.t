@@ -248,6 +248,11 @@ shows 't offers the command of --test' 'copy of the run: head -n 3 text; date'
 keys Enter
 shows 't runs a command in a copy of the run' 'exit status 3'
 ok 'the command sees the files of the run' grep -qx three "$out"
+tm resize-window -x 100 -y 24
+keys typed
+shows 'a resize leaves the result there' typed
+says "$out" 'Enter goes back to the review'
+tm resize-window -x 80 -y 24
 keys Enter
 shows 'Enter goes back to the review' 'Enter text'
 keys 3 =
