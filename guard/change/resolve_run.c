@@ -169,13 +169,18 @@ static int name_rank(const struct context *c, const struct session *s)
 	return (run_state_pending(s->state) ? 2 : 0) + here;
 }
 
+/* A pending run of this project. An undo can make a second one of a name
+ * pending. */
+#define RANK_HERE 3
+
 /* Finds the run with this name in the list; the newest of the best rank.
- * Returns 1 with its id, 0: none. -EEXIST: pending runs of several projects
- * below this directory have it, or only one of another project. */
+ * Returns 1 with its id, 0: none. -EEXIST: several pending runs of this
+ * project, or of projects below this directory, have it, or only one of another
+ * project. */
 static int find_name_in(struct context *c, const struct session_list *list,
 			const char *name, char *ret_id, struct err *err)
 {
-	const struct session *far = NULL;
+	const struct session *far = NULL, *other = NULL, *found = NULL;
 	int best = -1, again = 0;
 	size_t i;
 
@@ -196,8 +201,16 @@ static int find_name_in(struct context *c, const struct session_list *list,
 			continue;
 		again = rank == best ? again + 1 : 0;
 		best = rank;
+		other = found;
+		found = s;
 		(void)snprintf(ret_id, sizeof(s->id), "%s", s->id);
 	}
+	if (best == RANK_HERE && again)
+		return fail(err, EEXIST,
+			    "%d pending runs are called %s: give the id, %s, "
+			    "%s%s",
+			    again + 1, text_quote(name), other->id, found->id,
+			    again > 1 ? " ..." : "");
 	if (best == 2 && again)
 		return fail(err, EEXIST,
 			    "runs of several projects are called %s: give the "

@@ -35,6 +35,7 @@ static void print_overlap(const struct session *a, const struct session *b,
 	AUTO(buf) struct buf names = {0};
 	json_t *object;
 	size_t i;
+	bool same;
 
 	if (to) {
 		object = json_pack("{s:[s, s]}", "runs", a->id, b->id);
@@ -48,8 +49,10 @@ static void print_overlap(const struct session *a, const struct session *b,
 			   text_quote(overlap->paths[i]));
 	if (overlap->count > most)
 		buf_printf(&names, " and %zu more", overlap->count - most);
-	output_hint("%s and %s both changed %s", session_label(a),
-		    session_label(b), buf_text(&names));
+	same = strcmp(session_label(a), session_label(b)) == 0;
+	output_hint("%s and %s both changed %s",
+		    same ? a->id : session_label(a),
+		    same ? b->id : session_label(b), buf_text(&names));
 }
 
 /* Runs that have changed the same paths, on stderr or into the list. Layers are

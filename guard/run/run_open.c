@@ -224,7 +224,7 @@ static int new_session(struct run *run, const char *command, struct err *err)
 }
 
 /* Two runs that start at the same time can get the same name: commands that
- * name it take the newer one. */
+ * name it ask for an id. */
 static int check_name(const struct run *run, struct err *err)
 {
 	const char *wanted = run->options->name;

@@ -105,6 +105,24 @@ gives 0 'undo of the apply names it' guard undo -y
 says "$err" 'apply of run fix-login in'
 ok 'that run is applied again' \
 	guard apply -y -q --yes-to all fix-login
+first=$(guard status -a -q | head -n 1)
+ok 'the name is free for a new run' \
+	guard run -q --name fix-login -- sh -c 'echo newer >named'
+ok 'undo makes the earlier run pending, too' guard undo -y
+for verb in 'apply -y' 'discard -y' diff 'exec -q'; do
+	end=
+	[ "$verb" = 'exec -q' ] && end='-- true'
+	status=1
+	case $verb in exec*) status=125 ;; diff) status=2 ;; esac
+	# shellcheck disable=SC2086 # words
+	gives $status "$verb of the name is refused" guard $verb fix-login $end
+	says "$err" "2 pending runs are called 'fix-login': give the id, $first, "
+done
+gives 0 'status tells the two apart' guard status
+says "$err" "$first and $(newest) both changed 'named'"
+ok 'the new one is discarded by its id' guard discard -y -q "$(newest)"
+ok 'and the earlier one has the name again' \
+	guard apply -y -q --yes-to all fix-login
 ok 'a run makes a file with the name of the applied one' \
 	guard run -q --name other -- sh -c 'echo 1 >fix-login'
 echo file >fix-login
