@@ -583,8 +583,10 @@ static int plan_root(struct apply_plan *a, size_t index,
 	if (changeset_plan_root(&a->change, index, &options.base_notes->root,
 				&options, err) < 0)
 		return -err->num;
-	if (options.paths == none)
+	if (options.paths == none) {
 		root->plan.git_skipped = 0;
+		names_free(&root->plan.gits_skipped);
+	}
 	consent_refuse_copies(&consent, &root->plan);
 	return 0;
 }

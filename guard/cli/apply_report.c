@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/change/committing.h"
 #include "guard/change/importer.h"
@@ -77,15 +78,20 @@ int apply_report_markers(const struct apply_plan *a,
 	return STATUS_REFUSED;
 }
 
-/* Each .git has to be named. */
-static void report_gits_left(const struct plan *plan, const char *run)
+/* Each .git has to be named; dir: a root other than the project, or NULL. */
+static void report_gits_left(const struct plan *plan, const char *dir,
+			     const char *run)
 {
 	const struct names *gits = &plan->gits_skipped;
 	AUTO(buf) struct buf paths = {0};
 	size_t i;
 
-	for (i = 0; i < gits->count && i < GITS_SHOWN; i++)
-		apply_report_word(&paths, gits->items[i]);
+	for (i = 0; i < gits->count && i < GITS_SHOWN; i++) {
+		auto_free char *path =
+			dir ? path_join(dir, gits->items[i]) : NULL;
+
+		apply_report_word(&paths, path ? path : gits->items[i]);
+	}
 	if (gits->count > GITS_SHOWN)
 		report_note("changes in %s were not applied; guard apply %s%s "
 			    "... applies them",
@@ -106,11 +112,8 @@ void apply_report_git_left(const struct apply_plan *a)
 	size_t i;
 
 	for (i = 1; i < s->root_count; i++)
-		if (a->change.roots[i].plan.git_skipped)
-			report_note("changes in .git of %s were not applied: "
-				    "guard apply %s and its path applies them",
-				    text_quote(a->change.roots[i].plan.prefix),
-				    session_label(s));
+		report_gits_left(&a->change.roots[i].plan, s->roots[i].path,
+				 session_label(s));
 	if (!a->change.roots[0].plan.git_skipped && !linked)
 		return;
 	left = importer_left(a->c, s, &err);
@@ -130,7 +133,7 @@ void apply_report_git_left(const struct apply_plan *a)
 			    "moves your branch, too",
 			    left, one ? "is" : "are", session_label(s),
 			    one ? "it" : "them", session_label(s));
-	report_gits_left(&a->change.roots[0].plan, session_label(s));
+	report_gits_left(&a->change.roots[0].plan, NULL, session_label(s));
 }
 
 /* These changes do not conflict with the apply, but the user must know that

@@ -122,7 +122,7 @@ is "$(cat a ../lib/l ../lib/new "$T/far/f" | tr '\n' ' ')" \
 	'changed one TWO three new far2 ' \
 		'apply changes the files of all directories'
 no 'apply deletes a file of a --cow directory' test -e ../lib/src/gone
-says "$err" "changes in .git of '$tilde/lib/' were not applied"
+says "$err" "guard apply $run $HOME/lib/.git applies them"
 gives 0 'undo reverts the apply of all directories' guard undo -y
 # shellcheck disable=SC2088 # as it is shown
 says "$out" '~/lib/src/gone'
