@@ -357,49 +357,122 @@ static int plan_home(struct home_undo *u, const struct plan_options *options,
 	return 0;
 }
 
-/* The snapshot before the agent's last `runs` runs. */
+/* The search for the state before a number of runs, from the newest snapshot of
+ * the home back to older ones. */
+struct run_search {
+	struct store *store;
+	unsigned long runs, found;
+	/* The run that the last snapshots are of; it has several when it was
+	 * continued. first: the oldest one of them. */
+	struct snapshot first;
+	bool changed; /* that run has changed the home */
+};
+
+static void run_search_free(struct run_search *search)
+{
+	snapshot_free(&search->first);
+}
+
+static int stop_at_change(void *arg, const char *path, const struct entry *a,
+			  const struct entry *b, struct err *err)
+{
+	(void)arg;
+	(void)path;
+	return entry_same_state(a, b) ? 0 : fail(err, EEXIST, "a change");
+}
+
+/* Modification times alone are no change. */
+static int home_changed(struct store *store, const struct entry *before,
+			const struct entry *after, struct err *err)
+{
+	int got = tree_diff(store, before, after, stop_at_change, NULL, err);
+
+	return got == -EEXIST ? 1 : got;
+}
+
+/* Counts the run of the last snapshots, which has no older ones. true: its
+ * first snapshot is the state. */
+static bool count_searched_run(struct run_search *search)
+{
+	search->found += search->changed;
+	return search->changed && search->found == search->runs;
+}
+
+/* The snapshot before a command of a run. 1: the run before it was the last to
+ * count. */
+static int add_state_before(struct run_search *search, struct snapshot *s,
+			    const struct entry *after, struct err *err)
+{
+	const char *newer = search->first.run_id;
+	int changed;
+
+	if (newer && strcmp(newer, s->run_id) != 0) {
+		if (count_searched_run(search))
+			return 1;
+		search->changed = false;
+	}
+	changed = home_changed(search->store, &s->root, after, err);
+	if (changed < 0)
+		return changed;
+	search->changed |= changed;
+	snapshot_free(&search->first);
+	search->first = *s;
+	*s = (struct snapshot){0};
+	return 0;
+}
+
+/* The snapshot before the agent's last `runs` runs that changed the home. Each
+ * snapshot before a command is compared with the next one of the home, which is
+ * that after the command unless the run was killed. lost_login: the newest run
+ * counts, since no snapshot has the login. */
 static int find_state_before(struct store *store, const char *path,
-			     unsigned long runs, struct snapshot *ret,
+			     const struct snapshot *now, unsigned long runs,
+			     bool lost_login, struct snapshot *ret,
 			     struct err *err)
 {
-	auto_free char *last = NULL;
+	AUTO(run_search)
+	struct run_search search = {
+		.store = store,
+		.runs = runs,
+		.changed = lost_login,
+	};
+	AUTO(entry) struct entry after = {0};
 	auto_free uint64_t *seqs = NULL;
-	unsigned long found = 0;
 	size_t count;
+	int got = 0;
 
 	if (catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;
-	while (count--) {
+	entry_copy(&after, &now->root);
+	while (got == 0 && count--) {
 		AUTO(snapshot) struct snapshot s = {0};
+		AUTO(entry) struct entry root = {0};
 		struct err ignored;
 
 		if (catalog_load(store, seqs[count], &s, &ignored) < 0 ||
-		    strcmp(s.root_path, path) != 0 ||
-		    strcmp(s.reason, AGENT_REASON_BEFORE) != 0)
+		    strcmp(s.root_path, path) != 0)
 			continue;
-		/* A run that went on has several; the first one counts. */
-		if (last && strcmp(last, s.run_id) == 0) {
-			if (found == runs) {
-				snapshot_free(ret);
-				*ret = s;
-				s = (struct snapshot){0};
-			}
-			continue;
-		}
-		if (found == runs)
-			return 0;
-		free(last);
-		last = mem_strdup(s.run_id);
-		if (++found == runs) {
-			*ret = s;
-			s = (struct snapshot){0};
-		}
+		entry_copy(&root, &s.root);
+		if (strcmp(s.reason, AGENT_REASON_BEFORE) == 0)
+			got = add_state_before(&search, &s, &after, err);
+		entry_free(&after);
+		after = root;
+		root = (struct entry){0};
 	}
-	if (found == runs)
+	if (got < 0)
+		return got;
+	if (got > 0 || (search.first.run_id && count_searched_run(&search))) {
+		*ret = search.first;
+		search.first = (struct snapshot){0};
 		return 0;
-	return found ? fail(err, ENOENT, "only %s can be undone",
-			    text_count(found, "run"))
-		     : fail(err, ENOENT, "no state before a run is stored");
+	}
+	if (search.found)
+		return fail(err, ENOENT,
+			    "only %s that changed it can be undone",
+			    text_count(search.found, "run"));
+	return fail(err, ENOENT,
+		    search.first.run_id ? "no run has changed it"
+					: "no state before a run is stored");
 }
 
 int home_undo_plan_runs(struct context *c, const struct home_versions *h,
@@ -407,14 +480,16 @@ int home_undo_plan_runs(struct context *c, const struct home_versions *h,
 			struct err *err)
 {
 	const struct plan_options options = {0};
+	struct changeset_root *root;
 
-	if (open_home(c, h, ret, err) < 0 ||
-	    find_state_before(c->store, h->path, runs,
-			      &ret->change.roots[0].want, err) < 0 ||
-	    plan_home(ret, &options, err) < 0)
+	if (open_home(c, h, ret, err) < 0)
 		return -err->num;
+	root = &ret->change.roots[0];
 	ret->lost_logins = home_versions_lost_logins(h, &c->state);
-	return 0;
+	if (find_state_before(c->store, h->path, &root->now, runs,
+			      ret->lost_logins != NULL, &root->want, err) < 0)
+		return -err->num;
+	return plan_home(ret, &options, err);
 }
 
 /* Whether the record names members of the file, and not the file itself. */

@@ -84,8 +84,8 @@ struct home_undo {
 /* Unlocks the home and frees all that *u owns. */
 void home_undo_free(struct home_undo *u);
 
-/* Plans the way back to the state before the agent's last `runs` runs.
- * -ENOENT: no such state is stored. */
+/* Plans the way back to the state before the agent's last `runs` runs that
+ * changed the home, the login or both. -ENOENT: no such state is stored. */
 int home_undo_plan_runs(struct context *c, const struct home_versions *h,
 			unsigned long runs, struct home_undo *ret,
 			struct err *err);

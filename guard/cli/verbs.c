@@ -365,7 +365,7 @@ static const struct option_spec explain_options[] = {
 
 static const struct option_spec agents_options[] = {
 	{OPT_AGENT_UNDO, "undo", NULL,
-	 "restore its home from before its last N runs (1)"},
+	 "undo the last N runs that changed its home (1)"},
 	{OPT_RESET, "reset", "NAME",
 	 "move its home, with its login, to the trash"},
 	{OPTION_YES},

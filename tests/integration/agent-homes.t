@@ -132,7 +132,26 @@ gives 0 'the undo of the home brings it back' guard agents claude --undo -y
 home_has 'it is there' 'grep token .credentials.json'
 gives 1 'the undo of more runs than there were is refused' \
 	guard agents claude --undo 100 -y
-says "$err" 'runs can be undone'
+says "$err" 'runs that changed it can be undone'
+
+# --- only runs that changed the home count ---
+in_claude mark1 'echo 1 >mark1'
+home_has 'a run reads it' 'cat mark1'
+in_claude mark2 'echo 2 >mark2'
+home_has 'a run changes a modification time alone' 'touch mark1'
+home_has 'another run reads both' 'cat mark1 mark2'
+gives 0 'the undo of one run skips runs without changes' \
+	guard agents claude --undo -y
+says "$out" 'mark2'
+silent "$out" 'mark1'
+home_has 'only the last change is gone' '[ -e mark1 ] && ! [ -e mark2 ]'
+gives 0 'a second undo of one run has nothing to do' \
+	guard agents claude --undo -y
+says "$err" 'nothing to do'
+gives 0 'the undo of two runs counts in the same way' \
+	guard agents claude --undo 2 -y
+home_has 'both changes are gone' \
+	'! [ -e mark1 ] && ! [ -e mark2 ] && grep token .credentials.json'
 is "$(stat -c %a "$state"/agents/claude/logins/.claude*)" 600 \
 	'the copy of the login is readable for its owner only'
 

@@ -140,8 +140,8 @@ wants() {
 # Creates a run with every kind of change, and an agent's home, when the last
 # ones are gone.
 need_run() {
-	[ "$verb" != agents ] || guard run -q --agent claude -- true \
-		>"$T/run" 2>&1 </dev/null
+	[ "$verb" != agents ] || guard run -q --agent claude -- \
+		sh -c 'echo x >~/.claude/x' >"$T/run" 2>&1 </dev/null
 	run=$(guard status -q | head -n 1)
 	[ -z "$run" ] || return 0
 	guard run -q -- sh -c 'git checkout -q -b topic
