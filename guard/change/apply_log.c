@@ -44,40 +44,102 @@ static char *apply_log_key(const char *key, size_t dir)
 	return dir ? mem_printf("%s-%zu", key, dir) : mem_strdup(key);
 }
 
-/* plan: its merged files are logged under the key `merged`; or NULL. */
-static int add_apply(const struct session *s, const char *applied,
-		     uint64_t before, uint64_t after, const char *merged,
-		     const struct plan *plan, struct err *err)
+/* Opens the log for one more apply. */
+static int begin_add(const struct session *s, const char *applied,
+		     uint64_t before, uint64_t after, struct record *ret,
+		     struct err *err)
 {
-	AUTO(record) struct record r = {0};
 	auto_free char *value =
 		mem_printf("%" PRIu64 " %" PRIu64, before, after);
-	size_t i;
-	int got = record_load(s->fd, NAME, NAME, VERSION, &r, err);
+	int got = record_load(s->fd, NAME, NAME, VERSION, ret, err);
 
 	if (got < 0 && got != -ENOENT)
 		return got;
-	record_add(&r, applied, value);
-	for (i = 0; plan && i < plan->steps.count; i++)
-		if (plan->steps.items[i].how == STEP_MERGED ||
-		    plan->steps.items[i].how == STEP_MARKED)
-			record_add(&r, merged, plan->steps.items[i].path);
-	return record_save(s->fd, NAME, NAME, VERSION, &r, ATOMIC_NO_SYNC, err);
+	record_add(ret, applied, value);
+	return 0;
 }
 
-int apply_log_add(const struct session *s, size_t dir, uint64_t before,
-		  uint64_t after, const struct plan *plan, struct err *err)
+static int end_add(const struct session *s, const struct record *r,
+		   struct err *err)
+{
+	return record_save(s->fd, NAME, NAME, VERSION, r, ATOMIC_NO_SYNC, err);
+}
+
+/* 1: the applied version is the one of the run's stored result. */
+static int is_whole(struct store *store, const struct entry *wanted,
+		    const struct entry *result, const char *path,
+		    struct err *err)
+{
+	AUTO(entry) struct entry applied = {0}, made = {0};
+
+	if (tree_lookup(store, wanted, path, &applied, err) < 0 ||
+	    tree_lookup(store, result, path, &made, err) < 0)
+		return -err->num;
+	return applied.mode && entry_same_state(&applied, &made);
+}
+
+static int add_merged(struct store *store, const struct session *s, size_t dir,
+		      uint64_t before, const struct plan *plan,
+		      const struct entry *wanted, struct record *to,
+		      struct err *err)
+{
+	auto_free char *merged = apply_log_key("merged", dir);
+	auto_free char *whole = apply_log_key("merged-whole", dir);
+	uint64_t seq = s->roots[dir].result;
+	AUTO(snapshot) struct snapshot result = {0};
+	struct err ignored;
+	size_t i;
+	int got;
+
+	for (i = 0; i < plan->steps.count; i++) {
+		const struct step *step = &plan->steps.items[i];
+
+		if (step->how != STEP_MERGED && step->how != STEP_MARKED)
+			continue;
+		record_add(to, merged, step->path);
+		if (step->how == STEP_MARKED || !seq)
+			continue;
+		if (!result.seq &&
+		    catalog_load(store, seq, &result, &ignored) < 0) {
+			seq = 0;
+			continue;
+		}
+		got = is_whole(store, wanted, &result.root, step->path, err);
+		if (got < 0)
+			return got;
+		if (got) {
+			auto_free char *value =
+				mem_printf("%" PRIu64 " %" PRIu64 " %s", before,
+					   seq, step->path);
+
+			record_add(to, whole, value);
+		}
+	}
+	return 0;
+}
+
+int apply_log_add(struct store *store, const struct session *s, size_t dir,
+		  uint64_t before, uint64_t after, const struct plan *plan,
+		  const struct entry *wanted, struct err *err)
 {
 	auto_free char *applied = apply_log_key("applied", dir);
-	auto_free char *merged = apply_log_key("merged", dir);
+	AUTO(record) struct record r = {0};
 
-	return add_apply(s, applied, before, after, merged, plan, err);
+	return begin_add(s, applied, before, after, &r, err) < 0 ||
+			       add_merged(store, s, dir, before, plan, wanted,
+					  &r, err) < 0
+		       ? -err->num
+		       : end_add(s, &r, err);
 }
 
 int apply_log_add_home(const struct session *s, uint64_t before, uint64_t after,
 		       struct err *err)
 {
-	return add_apply(s, "applied-home", before, after, NULL, NULL, err);
+	AUTO(record) struct record r = {0};
+
+	return begin_add(s, "applied-home", before, after, &r, err) < 0
+		       ? -err->num
+		       : end_add(s, &r, err);
 }
 
 bool apply_log_any(const struct session *s)
@@ -93,7 +155,8 @@ struct rebase {
 	struct store *store;
 	const struct apply_log_query *query;
 	const struct record *record;
-	const char *merged; /* key of the merged paths */
+	const char *merged, *whole; /* keys of the merged paths */
+	uint64_t before; /* the snapshot before the current apply */
 	const struct entry *base;
 	bool apply_in_effect; /* state of the current apply */
 	apply_log_each each;
@@ -136,20 +199,51 @@ static int path_is_as_applied(const struct rebase *r, const char *path,
 						&ignored) == 1);
 }
 
+/* What the run had made of a file that the current apply has merged: 1 when all
+ * of it was merged and is still stored. */
+static int find_merged_version(const struct rebase *r, const char *path,
+			       struct entry *ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot result = {0};
+	const char *value;
+	uint64_t before, seq;
+	size_t n;
+	int used, got;
+
+	for (n = 0; (value = record_get_nth(r->record, r->whole, n)); n++) {
+		used = 0;
+		if (sscanf(value, "%" SCNu64 " %" SCNu64 " %n", &before, &seq,
+			   &used) < 2 ||
+		    !used || before != r->before ||
+		    strcmp(value + used, path) != 0)
+			continue;
+		got = catalog_load(r->store, seq, &result, err);
+		if (got < 0)
+			return got == -ENOENT ? 0 : got;
+		return tree_lookup(r->store, &result.root, path, ret, err);
+	}
+	return 0;
+}
+
 static int rebase_applied_path(void *arg, const char *path,
 			       const struct entry *before,
 			       const struct entry *after, struct err *err)
 {
 	struct rebase *r = arg;
-	AUTO(entry) struct entry base = {0};
+	AUTO(entry) struct entry base = {0}, made = {0};
 	/* Content and metadata are equal before and after the apply, so only
 	 * mtime tells which version is on disk. */
 	bool timed = before && after && !S_ISDIR(after->mode) &&
 		     entry_same_state(before, after);
 	int got;
 
-	if (!*path || record_has(r->record, r->merged, path))
+	if (!*path)
 		return 0;
+	if (record_has(r->record, r->merged, path)) {
+		got = find_merged_version(r, path, &made, err);
+		if (got <= 0)
+			return got;
+	}
 	/* An apply may have written only entries of a directory: the mode of
 	 * the directory itself may come from the user. */
 	if (before && after && S_ISDIR(before->mode) && S_ISDIR(after->mode) &&
@@ -165,7 +259,8 @@ static int rebase_applied_path(void *arg, const char *path,
 		if (got >= 0)
 			got = !got;
 	}
-	return got <= 0 ? got : r->each(r->arg, path, after, err);
+	return got <= 0 ? got
+			: r->each(r->arg, path, made.mode ? &made : after, err);
 }
 
 /* Whether the apply that has this snapshot before it, in one of its roots, was
@@ -194,12 +289,14 @@ int apply_log_each_base(struct store *store, const struct session *s,
 {
 	auto_free char *applied = apply_log_key("applied", dir);
 	auto_free char *merged = apply_log_key("merged", dir);
+	auto_free char *whole = apply_log_key("merged-whole", dir);
 	AUTO(record) struct record record = {0};
 	struct rebase r = {
 		.store = store,
 		.query = query,
 		.record = &record,
 		.merged = merged,
+		.whole = whole,
 		.base = base,
 		.each = each,
 		.arg = arg,
@@ -223,6 +320,7 @@ int apply_log_each_base(struct store *store, const struct session *s,
 		if (got == 0)
 			got = catalog_load(store, second, &after, err);
 		if (got == 0) {
+			r.before = first;
 			r.apply_in_effect =
 				apply_in_effect(query->workspace_fd, first);
 			got = tree_diff(store, &before.root, &after.root,

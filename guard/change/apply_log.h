@@ -18,12 +18,14 @@
 #include "snapshot/tree/tree.h"
 
 /*
- * Adds one apply to the log. dir: 0 is the project, n the n-th additional root.
- * Merged files are logged separately: they have edits of the user, unknown to
- * the run, and never become its base.
+ * Adds one apply to the log. dir: 0 is the project, n the n-th additional root;
+ * wanted: the tree that was applied. Merged files are logged separately: they
+ * have edits of the user, unknown to the run, and never become its base. Where
+ * all that the run had made of such a file was merged, its own version does.
  */
-int apply_log_add(const struct session *s, size_t dir, uint64_t before,
-		  uint64_t after, const struct plan *plan, struct err *err);
+int apply_log_add(struct store *store, const struct session *s, size_t dir,
+		  uint64_t before, uint64_t after, const struct plan *plan,
+		  const struct entry *wanted, struct err *err);
 
 /* Whether the log has an apply; true also when the log cannot be read. */
 bool apply_log_any(const struct session *s);

@@ -770,8 +770,11 @@ static int record_applied_paths(const struct apply_plan *a, struct err *err)
 		if (is_home(a, i) && root->after)
 			got = apply_log_add_home(s, before, root->after, err);
 		else if (!is_home(a, i) && root->plan.steps.count)
-			got = apply_log_add(s, i, before, root->after,
-					    &root->plan, err);
+			got = apply_log_add(a->c->store, s, i, before,
+					    root->after, &root->plan,
+					    root->picked ? root->picked
+							 : &root->want.root,
+					    err);
 		if (got < 0)
 			return got;
 	}

@@ -155,4 +155,45 @@ silent "$out" '-six'
 silent "$out" '-eleven'
 gives 0 '--stat counts its line' guard diff --stat
 says "$out" 'M  text  +1 -1'
+guard discard -y -q
+
+# --- a file that was merged ---
+git commit -q -a -m 'applied so far'
+seq 20 >other
+git add other
+git commit -q -m other
+ok 'a run changes two files' guard run -q --name merged -- \
+	sed -i 's/^8$/eight/' text other
+settle
+sed -i 's/^13$/thirteen/' text
+ok 'the one with an edit of the user is applied' guard apply -y -q merged text
+is "$(sed -n '8p;13p' text)" 'eight
+thirteen' 'by a merge'
+gives 0 'diff has the other one alone' guard diff --name-status merged
+is "$(cat "$out")" "M${tab}other" 'as it does after any apply'
+gives 0 'so has review' guard review merged
+silent "$out" 'M  text'
+says "$out" 'other  +1 -1'
+ok 'the apply is undone' guard undo -y
+gives 0 'diff has both again' guard diff --name-status merged
+is "$(cat "$out")" "M${tab}other
+M${tab}text" 'with the merged one'
+ok 'the undo is reverted' guard redo -y
+sed -i 's/^thirteen$/XIII/' text
+ok 'the run goes on' guard exec -q merged -- sed -i 's/^17$/seventeen/' text
+gives 0 'diff shows what is new' guard diff --no-renames merged text
+says "$out" '-17'
+silent "$out" '-8'
+silent "$out" '-13'
+ok 'and apply merges it' guard apply -y -q merged text
+is "$(sed -n '8p;13p;17p' text)" 'eight
+XIII
+seventeen' 'with the edits of both sides'
+ok 'a part of a merged file' guard run -q --name part -- \
+	sed -i 's/^2$/two/; s/^19$/nineteen/' text
+settle
+sed -i 's/^10$/ten/' text
+ok 'is applied' guard apply -y -q part text:2
+gives 0 'its rest is still pending' guard diff part
+says "$out" '-19'
 finish
