@@ -58,7 +58,8 @@ struct changes_root {
 	void *arg; /* of read() */
 };
 
-/* A move from one root to another. */
+/* A move from one root to another. Where only the bytes are similar, the last
+ * part of the path must be equal, too. */
 struct changes_across {
 	size_t from_root, to_root;
 	const char *from, *to; /* owned by the lists */

@@ -310,6 +310,11 @@ static void collect_loose_ends(struct loose_ends *ends)
 	SORT_BY_PATH(ends->items, ends->count, path);
 }
 
+static bool same_name(const char *a, const char *b)
+{
+	return strcmp(strrchr(a, '/'), strrchr(b, '/')) == 0;
+}
+
 static void find_moves_across(struct changes *c)
 {
 	AUTO(loose_ends) struct loose_ends ends = {.changes = c};
@@ -329,7 +334,8 @@ static void find_moves_across(struct changes *c)
 		const struct loose_end *to = &ends.items[f->index], *from;
 
 		from = f->other ? &ends.items[f->other->index] : to;
-		if (from->root != to->root)
+		if (from->root != to->root &&
+		    (f->percent == 100 || same_name(from->path, to->path)))
 			*VEC_ADD(&c->across) = (struct changes_across){
 				from->root, to->root, from->change->path,
 				to->change->path, f->percent == 100};

@@ -168,4 +168,10 @@ gives 0 'a run deletes an empty file and creates one in the home' \
 	sh -c ': >~/empty; rm plain; echo other >~/new'
 gives 0 'apply without paths accepts that' guard apply -y three
 no 'the file is deleted' test -e plain
+seq 100 >long
+gives 0 'a run deletes a text and writes a similar one to the home' \
+	guard run -q --name four -- sh -c 'seq 101 >~/similar; rm long'
+gives 0 'apply without paths accepts that, too' guard apply -y four \
+	--yes-to all
+no 'the text is deleted' test -e long
 finish
