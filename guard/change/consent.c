@@ -24,6 +24,7 @@ void consent_free_copy(struct consent_copy *copy)
 {
 	free(copy->path);
 	free(copy->dir);
+	free(copy->unknown);
 }
 
 void consent_free(struct consent *c)
@@ -188,6 +189,16 @@ static bool is_made_by_run(const struct consent_root *root, const char *path)
 	       tree_lookup(root->store, root->begun, path, &e, &ignored) == 0;
 }
 
+static char *lost_text(const struct consent_copy *copy)
+{
+	const char *verb = copy->deleted ? "deleted" : "overwritten";
+
+	if (!copy->unknown)
+		return mem_printf("would be %s, and has no other copy", verb);
+	return mem_printf("would be %s; whether git has it is not known: %s",
+			  verb, copy->unknown);
+}
+
 void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 {
 	const struct consent *c = root->consent;
@@ -213,10 +224,8 @@ void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 				.kind = REFUSED_COPY,
 				.path = mem_strdup(path),
 				.rule = CONSENT_ONLY_COPY,
-				.text = mem_printf(
-					"would be %s, and has no other copy",
-					copy->deleted ? "deleted"
-						      : "overwritten"),
+				.text = lost_text(copy),
+				.uncertain = copy->unknown,
 			};
 	}
 	pathset_free(&set);

@@ -22,8 +22,7 @@ struct loss_ref {
 };
 
 struct losses {
-	bool repository; /* one was there; without it, no file has a loss */
-	char *unread; /* why it could not be read, or NULL */
+	char *unread; /* why a repository could not be read, or NULL */
 	VEC(struct loss_ref) refs;
 };
 

@@ -19,7 +19,7 @@ world_pending() {
 
 world_applied() {
 	world_pending
-	guard apply -q -y
+	guard apply -q -y --yes-to only-copy
 }
 
 # A project with deleted and replaced files, for an exact restore.
