@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "guard/change/importer.h"
 #include "overlay/layers.h"
+#include "restore/git/gitindex.h"
+#include "restore/entry_compare.h"
 #include "snapshot/store/content.h"
 
 #define GIT ".git"
@@ -57,6 +59,26 @@ static int fail_in_progress(const char *whose, struct err *err)
 		    whose);
 }
 
+/* git status writes the index of a submodule, too. Returns -EEXIST for another
+ * change. */
+static int find_submodule_change(void *arg, const char *path,
+				 const struct entry *was,
+				 const struct entry *now, struct err *err)
+{
+	int got;
+
+	if (!was || !now || (was->mode & S_IFMT) != (now->mode & S_IFMT))
+		return fail(err, EEXIST, "%s", text_quote(path));
+	if (S_ISDIR(now->mode))
+		return 0;
+	got = strcmp(path_name(path), "index") == 0
+		      ? gitindex_same(arg, was, now, err)
+		      : entry_same_content(was, now);
+	return got == 0	 ? fail(err, EEXIST, "%s", text_quote(path))
+	       : got < 0 ? got
+			 : 0;
+}
+
 /* The commits of submodules are in repositories of their own. */
 static int check_submodules(const struct apply_plan *a,
 			    const struct entry *base, const struct entry *want,
@@ -64,12 +86,14 @@ static int check_submodules(const struct apply_plan *a,
 {
 	AUTO(entry) struct entry old = {0}, now = {0};
 	struct store *store = a->c->store;
+	int got;
 
 	if (tree_lookup(store, base, GIT "/modules", &old, err) < 0 ||
 	    tree_lookup(store, want, GIT "/modules", &now, err) < 0)
 		return -err->num;
-	return oid_equal(&old.content, &now.content)
-		       ? 0
+	got = tree_diff(store, &old, &now, find_submodule_change, store, err);
+	return got != -EEXIST
+		       ? got
 		       : fail(err, ENOTSUP,
 			      "the run changed the repository of a submodule, "
 			      "which --commits does not support: guard import "
