@@ -37,7 +37,8 @@ is "$(tr '\n\t' ', ' <"$out")" "D!! gone/y,M edited,M link,M text,A b.tmp,\
 A made,A made/file,A made/twin,M ~/beside/edited," 'has what is left of it'
 gives 0 'in full' guard diff "$run"
 says "$out" 'A  ~/.mine/a'
-says "$out" '-of the user'
+says "$out" '+of the run'
+silent "$out" '-of the user'
 gives 0 'what was done' guard log --actions
 is "$(awk '{ print $3 $4, $5 }' "$out" | head -n 3 | tr '\n' ',')" \
 	'undo1 discard,undo1 discard,undo1 discard,' 'is known'
