@@ -24,7 +24,6 @@ void consent_free_copy(struct consent_copy *copy)
 {
 	free(copy->path);
 	free(copy->dir);
-	free(copy->unknown);
 }
 
 void consent_free(struct consent *c)
@@ -189,16 +188,6 @@ static bool is_made_by_run(const struct consent_root *root, const char *path)
 	       tree_lookup(root->store, root->begun, path, &e, &ignored) == 0;
 }
 
-static char *lost_text(const struct consent_copy *copy)
-{
-	const char *verb = copy->deleted ? "deleted" : "overwritten";
-
-	if (!copy->unknown)
-		return mem_printf("would be %s, and has no other copy", verb);
-	return mem_printf("would be %s; whether git has it is not known: %s",
-			  verb, copy->unknown);
-}
-
 void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 {
 	const struct consent *c = root->consent;
@@ -224,8 +213,10 @@ void consent_refuse_copies(const struct consent_root *root, struct plan *plan)
 				.kind = REFUSED_COPY,
 				.path = mem_strdup(path),
 				.rule = CONSENT_ONLY_COPY,
-				.text = lost_text(copy),
-				.uncertain = copy->unknown,
+				.text = mem_printf(
+					"would be %s, and has no other copy",
+					copy->deleted ? "deleted"
+						      : "overwritten"),
 			};
 	}
 	pathset_free(&set);

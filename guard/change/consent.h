@@ -12,12 +12,11 @@
 /* The rule of a loss of an only copy. */
 #define CONSENT_ONLY_COPY "only-copy"
 
-/* A file that the run deletes or overwrites, without a copy outside of guard's
- * store as far as is known. */
+/* A file without a copy outside of guard's store that the run deletes or
+ * overwrites. */
 struct consent_copy {
 	char *path; /* absolute */
 	char *dir; /* the topmost directory that is deleted with it, or NULL */
-	char *unknown; /* why git was not asked, or NULL */
 	bool deleted;
 };
 

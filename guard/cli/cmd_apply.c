@@ -431,22 +431,19 @@ static int make_apply_plan(struct apply *a, struct err *err)
 	return apply_plan_make(&a->in, a->o->resolve, err);
 }
 
-/* How many of the asked losses; *ret_deleted: of files that are deleted;
- * *ret_uncertain: that may have a copy in git. */
-static size_t count_asked_copies(const struct apply *a, size_t *ret_deleted,
-				 size_t *ret_uncertain)
+/* How many of the asked losses; *ret_deleted: of files that are deleted. */
+static size_t count_asked_copies(const struct apply *a, size_t *ret_deleted)
 {
 	const struct consent *c = &a->in.consent;
 	size_t n = 0, at = 0, i, k;
 
-	*ret_deleted = *ret_uncertain = 0;
+	*ret_deleted = 0;
 	for (i = 0; i < a->askable.count; i++) {
 		const struct asked *asked = &a->askable.items[i];
 
 		if (asked->refusal.kind != REFUSED_COPY)
 			continue;
 		n++;
-		*ret_uncertain += asked->refusal.uncertain;
 		/* Both lists have one order in each root. */
 		for (k = 0; k < c->copies.count &&
 			    strcmp(c->copies.items[at].path, asked->path) != 0;
@@ -459,14 +456,14 @@ static size_t count_asked_copies(const struct apply *a, size_t *ret_deleted,
 }
 
 /* Several are confirmed by their number. */
-static bool ask_about_copies(size_t n, size_t deleted, size_t uncertain)
+static bool ask_about_copies(size_t n, size_t deleted)
 {
 	auto_free char *question = mem_printf(
-		"guard: %s %zu files that have no other copy%s? Type %zu: ",
+		"guard: %s %zu files that have no other copy? Type %zu: ",
 		deleted == n ? "Delete"
 		: deleted    ? "Delete or overwrite"
 			     : "Overwrite",
-		n, uncertain ? ", as far as is known" : "", n);
+		n, n);
 	auto_free char *typed = output_ask_line(question);
 	unsigned long number;
 
@@ -477,14 +474,13 @@ static bool ask_about_copies(size_t n, size_t deleted, size_t uncertain)
  * apply, because a commit has all files of the run. */
 static int ask_about_refused(struct apply *a, struct err *err)
 {
-	size_t deleted, uncertain, i;
-	size_t copies = count_asked_copies(a, &deleted, &uncertain);
+	size_t deleted, copies = count_asked_copies(a, &deleted), i;
 	bool all = true;
 
 	if (!a->askable.count || parse_consent(a, err) < 0)
 		return a->askable.count ? -err->num : 0;
 	if (copies > 1) {
-		all = ask_about_copies(copies, deleted, uncertain);
+		all = ask_about_copies(copies, deleted);
 		a->in.consent.except_copies = !all;
 		if (all)
 			mem_list_add(&a->in.consent.rules, CONSENT_ONLY_COPY);

@@ -306,7 +306,6 @@ int plan_print_copies(struct store *store, const struct plan *plan,
 		      struct err *err)
 {
 	size_t n = plan_print_copies_refused(plan), lines = 0, named = 0, i;
-	const struct refusal *uncertain = NULL;
 	AUTO(view) struct view view = {0};
 	AUTO(folds) struct folds folds = {0};
 
@@ -320,12 +319,9 @@ int plan_print_copies(struct store *store, const struct plan *plan,
 
 		if (e && r->kind == REFUSED_COPY)
 			e->loss = LOSS_NO_COPY;
-		if (r->uncertain)
-			uncertain = r;
 	}
 	fold_make(&view, false, &folds);
-	report_warning("needs your consent: %zu files have no other copy%s:", n,
-		       uncertain ? ", as far as is known" : "");
+	report_warning("needs your consent: %zu files have no other copy:", n);
 	for (i = 0; i < folds.list.count && lines < COPY_LINES; i++) {
 		AUTO(buf) struct buf text = {0};
 		size_t lost = add_lost_text(&view, &folds.list.items[i], &text);
@@ -338,9 +334,6 @@ int plan_print_copies(struct store *store, const struct plan *plan,
 	}
 	if (named < n)
 		report_note("  and %zu more", n - named);
-	if (uncertain)
-		report_note("%s %s", text_quote(uncertain->path),
-			    refusal_reason(uncertain));
 	return 0;
 }
 

@@ -243,7 +243,7 @@ bool judgement_make(struct context *c, const struct session *s,
 
 /* The entries come in the order of their paths. */
 static void list_copies(const struct view *v, const char *root,
-			const char *unread, struct consent *to)
+			struct consent *to)
 {
 	const char *dir = NULL; /* deleted with all entries below it */
 	size_t i;
@@ -257,13 +257,10 @@ static void list_copies(const struct view *v, const char *root,
 			dir = NULL;
 		if (!dir && S_ISDIR(c->old.mode) && !c->now.mode)
 			dir = c->path;
-		if (e->loss != LOSS_NO_COPY && e->loss != LOSS_UNKNOWN)
+		if (e->loss != LOSS_NO_COPY)
 			continue;
 		copy = VEC_ADD(&to->copies);
 		copy->path = path_join(root, c->path);
-		if (e->loss == LOSS_UNKNOWN)
-			copy->unknown = mem_strdup(
-				unread ? unread : "it cannot be read");
 		copy->dir = dir ? path_join(root, dir) : NULL;
 		copy->deleted = !c->now.mode;
 	}
@@ -282,8 +279,7 @@ void judgement_list_copies(const struct judgement *j, const struct session *s,
 	size_t kept = 0, i;
 
 	for (i = 0; i < j->count && i < s->root_count; i++)
-		list_copies(&j->views[i], s->roots[i].path, j->losses[i].unread,
-			    to);
+		list_copies(&j->views[i], s->roots[i].path, to);
 	VEC_SORT(&to->copies, compare_copies);
 	for (i = 0; i < to->copies.count; i++) {
 		struct consent_copy *copy = &to->copies.items[i];

@@ -312,9 +312,6 @@ static bool is_in_result(struct judge *j, const struct change *c)
 		else
 			high = at;
 	}
-	if (low == j->results.count ||
-	    j->results.items[low].entry->change->now.size != c->old.size)
-		return false;
 	fd = changes_open(j->view->root, c->path, false, &ignored);
 	if (fd < 0)
 		return false;
@@ -460,7 +457,6 @@ static bool is_moved(const struct view *v, const struct change *c)
 static enum loss judge_file(struct judge *j, const struct change *c)
 {
 	AUTO(buf) struct buf old = {0};
-	const struct change_side *side;
 	struct gitcopies *git;
 	enum gitcopy copy;
 	struct err ignored;
@@ -470,21 +466,18 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	if (!j->nests.count)
 		push_nest(j, "");
 	/* The index of the root's repository has no file of a nested one. */
-	if (j->nests.items[0].git &&
-	    gitcopies_is_staged(j->nests.items[0].git, c->path, &c->old))
-		return LOSS_IN_GIT;
+	if (j->nests.items[0].git) {
+		j->losses->repository = true;
+		if (gitcopies_is_staged(j->nests.items[0].git, c->path,
+					&c->old))
+			return LOSS_IN_GIT;
+	}
 	if (risk_in_generated(c->path))
 		return LOSS_GENERATED;
 	git = find_git(j, c->path);
-	if (!git) {
-		/* Without a repository an edit is no loss. */
-		(void)find_successor(j->view, c, &side);
-		if (S_ISREG(side->mode) && side->size)
-			return LOSS_NONE;
-		if (is_in_result(j, c))
-			return LOSS_COPIED;
-		return j->losses->unread ? LOSS_UNKNOWN : LOSS_NO_COPY;
-	}
+	if (!git)
+		return c->now.mode && c->now.size ? LOSS_NONE : LOSS_UNKNOWN;
+	j->losses->repository = true;
 	if (gitcopies_is_staged(git, c->path, &c->old))
 		return LOSS_IN_GIT;
 	if (c->old.size <= LOSS_TEXT_MAX &&

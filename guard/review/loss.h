@@ -22,7 +22,8 @@ struct loss_ref {
 };
 
 struct losses {
-	char *unread; /* why a repository could not be read, or NULL */
+	bool repository; /* one was there; without it, no file has a loss */
+	char *unread; /* why it could not be read, or NULL */
 	VEC(struct loss_ref) refs;
 };
 

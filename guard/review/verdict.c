@@ -19,9 +19,9 @@
 /* So many names in a directory are one name with their number. */
 #define DIR_LEAST 4
 
-static const char *const ids[] = {"no-copy",	 "work-lost", "critical",
-				  "ref-back",	 "high",      "not-examined",
-				  "home-deleted"};
+static const char *const ids[] = {"no-copy",	  "work-lost",	 "critical",
+				  "ref-back",	  "high",	 "no-git",
+				  "not-examined", "home-deleted"};
 
 void verdict_free(struct verdict *v)
 {
@@ -198,6 +198,12 @@ static bool is_high(const struct view_entry *e)
 	return risks_worst(&e->risks) == RISK_HIGH;
 }
 
+static bool is_deleted_file(const struct view_entry *e)
+{
+	return S_ISREG(e->change->old.mode) && !e->change->now.mode &&
+	       e->loss == LOSS_UNKNOWN;
+}
+
 static bool is_deleted_in_home(const struct view_entry *e)
 {
 	return e->loss == LOSS_HOME;
@@ -322,11 +328,22 @@ static void add_refs(const struct judgement *j, struct verdict *v)
 static void add_unexamined(const struct judgement *j, struct verdict *v)
 {
 	const char *unread = NULL;
+	bool repository = false;
 	AUTO(buf) struct buf text = {0};
 	size_t n, i;
 
-	for (i = 0; i < j->count; i++)
+	for (i = 0; i < j->count; i++) {
 		unread = unread ? unread : j->losses[i].unread;
+		repository |= j->losses[i].repository;
+	}
+	n = count_entries(j, is_deleted_file);
+	if (n && !repository && !unread) {
+		buf_printf(&text, "no git repository: %s deleted",
+			   text_count(n, "file"));
+		add_line(v, "no-git", RISK_HIGH, n, &text,
+			 mem_printf("%zu deleted, no git", n));
+		return;
+	}
 	n = count_entries(j, is_unknown);
 	if (!n)
 		return;

@@ -18,7 +18,8 @@
 
 struct verdict_line {
 	const char *id; /* "no-copy", "work-lost", "critical", "ref-back",
-			   "high", "not-examined", "home-deleted" */
+			   "high", "no-git", "not-examined",
+			   "home-deleted" */
 	enum risk_level level;
 	size_t count; /* of files or refs */
 	char *text; /* escaped */

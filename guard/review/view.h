@@ -29,7 +29,7 @@ enum loss {
 	LOSS_IN_GIT, /* they are in the index or in HEAD */
 	LOSS_IN_HISTORY, /* they are in the object database */
 	LOSS_GENERATED, /* tools make such files again */
-	LOSS_UNKNOWN, /* the repository, or the file, cannot be read */
+	LOSS_UNKNOWN, /* no repository to compare with, or not examined */
 	LOSS_HOME, /* deleted from the home directory, which has no git */
 	LOSS_WORK, /* lines or bytes that were never committed */
 	LOSS_NO_COPY, /* the only copy is deleted, emptied or replaced */

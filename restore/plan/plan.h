@@ -95,7 +95,6 @@ struct refusal {
 	char *path;
 	const char *rule; /* why, as a static id; NULL: by the kind alone */
 	char *text; /* why, for people; NULL: refusal_text() of the kind */
-	bool uncertain; /* refused because something is not known: see text */
 };
 
 enum plan_consent {

@@ -19,7 +19,7 @@ world_pending() {
 
 world_applied() {
 	world_pending
-	guard apply -q -y --yes-to only-copy
+	guard apply -q -y
 }
 
 # A project with deleted and replaced files, for an exact restore.

@@ -133,7 +133,7 @@ edits_next() {
 	1) guard status ;;
 	2) guard apply --continue ;;
 	3) guard apply --abort ;;
-	4) guard apply -q -y --yes-to only-copy ;;
+	4) guard apply -q -y ;;
 	5) guard undo -q -y ;;
 	6) guard restore -q -y --at "$first" shut ;;
 	7) guard snapshot -q ;;

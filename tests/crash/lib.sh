@@ -114,7 +114,7 @@ crash_revert() {
 # The command line of a verb; $first: the snapshot to restore from.
 crash_verb() {
 	case $1 in
-	apply) echo 'guard apply -q -y --yes-to only-copy' ;;
+	apply) echo 'guard apply -q -y' ;;
 	undo) echo 'guard undo -q -y' ;;
 	restore) echo "guard restore -q --at ${first:-} --exact -y ." ;;
 	discard) echo 'guard discard -q -y' ;;

@@ -168,7 +168,7 @@ make_images() {
 	guard discard -q -y || exit 99
 	keep discarded
 	guard undo -q -y || exit 99
-	guard apply -q -y --yes-to only-copy || exit 99
+	guard apply -q -y || exit 99
 	look "$T/apply.after"
 	keep applied
 	cp "$T/apply.after" "$T/undo.before"

@@ -59,7 +59,7 @@ gives 0 'patch writes the changes' guard patch
 says "$out" '+new'
 gives 0 'export is accepted' guard export --tar
 find . | sort >"$T/before"
-gives 0 'apply is accepted' guard apply -y --yes-to only-copy
+gives 0 'apply is accepted' guard apply -y
 is "$(cat xaa made/file moved)" "$(printf 'new\nin\n3')" 'files are applied'
 is "$(readlink link)" xae 'a link is applied'
 is "$(stat -c %a xad)" 600 'a mode is applied'
@@ -80,29 +80,29 @@ echo mine >xba
 echo mine >xbc
 finish_run
 sed -i 's/^1$/mine/' later
-gives 1 'apply refuses files that were edited during the run' guard apply -y --yes-to only-copy
+gives 1 'apply refuses files that were edited during the run' guard apply -y
 says "$err" edited
 says "$err" xba
 says "$err" 'changed'
 silent "$err" later
 is "$(cat xbb xba)" "$(printf '28\nmine')" 'nothing was applied'
-gives 0 'apply of the other files is accepted' guard apply -y --yes-to only-copy xbb later new
+gives 0 'apply of the other files is accepted' guard apply -y xbb later new
 is "$(cat xbb new)" "$(printf 'run\nrun')" 'they are applied'
 is "$(sed -n '1p;$p' later)" "$(printf 'mine\nrun')" \
 	'an edit after the run is merged'
-gives 0 'apply --theirs is accepted' guard apply -y --yes-to only-copy --theirs
+gives 0 'apply --theirs is accepted' guard apply -y --theirs
 is "$(tail -n 1 edited)" run 'the file of the run is there'
 no 'the file that it deleted is gone' test -e xba
 is "$(cat xbc)" mine 'a file that the run did not change is left'
 
 # --- a live run, and a run that goes on ---
 begin 'echo one >xca; echo one >xcb; echo new >live'
-gives 0 'apply of a live run is accepted' guard apply -y --yes-to only-copy xca live
+gives 0 'apply of a live run is accepted' guard apply -y xca live
 is "$(cat xca live)" "$(printf 'one\nnew')" 'its files are there'
 finish_run
 gives 0 'a command in the ended run is accepted' \
 	guard exec latest -- sh -c 'echo two >xca; echo two >xcc'
-gives 0 'the rest is applied' guard apply -y --yes-to only-copy
+gives 0 'the rest is applied' guard apply -y
 is "$(cat xca xcb xcc)" "$(printf 'two\none\ntwo')" 'all files are there'
 gives 0 'no run is pending' guard status
 is "$(cat "$out")" '' '... in the list'
@@ -113,7 +113,7 @@ kill -9 "$guard"
 wait "$guard" 2>"$T/meanwhile"
 settle
 echo mine >xdb
-gives 0 'a run whose guard was killed can be applied' guard apply -y --yes-to only-copy
+gives 0 'a run whose guard was killed can be applied' guard apply -y
 is "$(cat xda xdb)" "$(printf 'killed\nmine')" 'its file is there'
 
 # --- the question ---

@@ -51,7 +51,7 @@ look() {
 settle
 crash_put_aside pending
 look "$T/apply.before"
-gives 0 'apply is accepted without a failure' guard apply -q -y --yes-to only-copy
+gives 0 'apply is accepted without a failure' guard apply -q -y
 look "$T/apply.after"
 no 'apply changes the project' cmp -s "$T/apply.before" "$T/apply.after"
 settle
@@ -82,7 +82,7 @@ start_of() {
 	bring | empty) crash_put_back discarded ;;
 	finish | back) crash_put_back pending
 		"$stopat" --at "$half" --only rename --below "$HOME/project" -- \
-			guard apply -q -y --yes-to only-copy >"$out" 2>"$err" </dev/null ;;
+			guard apply -q -y >"$out" 2>"$err" </dev/null ;;
 	esac
 }
 
@@ -327,7 +327,7 @@ ok 'discard is accepted without a failure' guard discard -q -y
 crash_put_aside discarded
 start_of apply
 "$stopat" --count "$T/count" --at 0 --only rename --below "$HOME/project" -- \
-	guard apply -q -y --yes-to only-copy >"$out" 2>"$err" </dev/null
+	guard apply -q -y >"$out" 2>"$err" </dev/null
 read -r half _ <"$T/count"
 half=$((half / 2))
 for verb in $verbs; do

@@ -220,18 +220,6 @@ gives 0 'apply without libgit2 takes files that need no merge' \
 gives 0 'apply with libgit2 merges' guard apply -y
 says src/f5.c 'exit 5'
 says src/f5.c 'int mine'
-guard run -q -- sh -c 'rm src/f7.c; : >src/f8.c; sed -i s/return/exit/ src/f9.c
-	cp README.md copy; rm README.md'
-gives 0 'an edit needs no consent without libgit2' \
-	"$T/no-libgit2" apply -q -y src/f9.c
-gives 1 'an emptied file does' "$T/no-libgit2" apply -y --except src/f7.c
-says "$err" "'src/f8.c' would be overwritten; whether git has it is not known"
-says "$err" ': libgit2.so'
-gives 1 'several deleted files do' "$T/no-libgit2" apply -y
-says "$err" '2 files have no other copy, as far as is known:'
-says "$err" 'whether git has it is not known: libgit2.so'
-gives 0 'both are committed: libgit2 knows it' guard apply -q -y
-no 'they are gone' test -s src/f8.c -o -e src/f7.c -o -e README.md
 
 # --- the finding about control groups ---
 guard doctor >"$out"

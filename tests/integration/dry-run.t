@@ -39,19 +39,19 @@ if [ "$me" = root ]; then
 	guard run -q -- sh -c 'echo new >a; echo new >e/new; rm d/f' || exit 99
 	settle
 	if chattr +i a 2>/dev/null; then
-		both 'apply over an immutable file is refused' 1 immutable guard apply --yes-to only-copy
+		both 'apply over an immutable file is refused' 1 immutable guard apply
 		chattr -i a
 		chattr +a e
-		both 'apply into an append-only directory is refused' 1 append-only guard apply --yes-to only-copy
+		both 'apply into an append-only directory is refused' 1 append-only guard apply
 		chattr -a e
-		both 'apply is accepted' 0 '' guard apply --yes-to only-copy
+		both 'apply is accepted' 0 '' guard apply
 		chattr +i a
 		both 'undo over an immutable file is refused' 1 immutable guard undo
 		both 'restore of an immutable file is refused' 1 immutable guard restore --at 1 a
 		chattr -i a
 	else
 		skip 'the file system has no immutable files'
-		both 'apply is accepted' 0 '' guard apply --yes-to only-copy
+		both 'apply is accepted' 0 '' guard apply
 	fi
 else
 	guard run -q -- sh -c 'echo new >a; chmod u+w d; echo new >d/f
@@ -92,7 +92,7 @@ guard run -q -- rm -r folder || exit 99
 settle
 exec 9>>folder/in/file
 both 'apply that deletes the directory of an open file is refused' 1 "'in/file' in it" \
-	guard apply --yes-to only-copy
+	guard apply
 exec 9>&-
 rm -r folder
 gives 0 'discard drops the run of an open file in a directory' \

@@ -33,7 +33,7 @@ other=3livku-4g
 gives 0 'the pending runs are listed' guard status -q
 is "$(tr '\n' ' ' <"$out")" "$other $run " 'both of them'
 gives 0 'the run of several directories' guard diff --name-status "$run"
-is "$(tr '\n\t' ', ' <"$out")" "D!! gone/y,M edited,M link,M text,A b.tmp,\
+is "$(tr '\n\t' ', ' <"$out")" "D gone/y,M edited,M link,M text,A b.tmp,\
 A made,A made/file,A made/twin,M ~/beside/edited," 'has what is left of it'
 gives 0 'in full' guard diff "$run"
 says "$out" 'A  ~/.mine/a'
@@ -56,7 +56,7 @@ gives 0 'into the run' guard diff --name-status "$run"
 for path in gone gone/deep/x beside/new .config/app/gone; do
 	says "$out" "$path"
 done
-gives 0 'the run is applied' guard apply -y --yes-to only-copy "$run"
+gives 0 'the run is applied' guard apply -y "$run"
 is "$(cat edited "$HOME/beside/edited" "$HOME/beside/new" made/twin)" 'run
 run
 new

@@ -37,7 +37,7 @@ stops() {
 	else
 		set -- --at 1 --only utimensat --since renameat2
 	fi
-	"$stopat" "$@" --below "$HOME/project" -- guard apply -q -y --yes-to only-copy \
+	"$stopat" "$@" --below "$HOME/project" -- guard apply -q -y \
 		>"$out" 2>"$err" </dev/null
 	# shellcheck disable=SC2012 # one name
 	id=$(ls -d .guard-staging-* | cut -c 16-23)

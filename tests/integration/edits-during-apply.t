@@ -21,7 +21,7 @@ cut() {
 		mkdir made; echo new >made/file; echo new >n1' || exit 99
 	settle
 	"$stopat" --at "$1" --only rename --below "$HOME/project" -- \
-		guard apply -q -y --yes-to only-copy >/dev/null 2>&1
+		guard apply -q -y >/dev/null 2>&1
 }
 
 cut 3
@@ -79,7 +79,7 @@ settle
 echo swapped >"$HOME/aside/mine"
 "$stopat" --count "$T/count" --at 3 --only rename --below "$HOME/project" \
 	--swap "$HOME/project/mine" "$HOME/aside/mine" -- \
-	guard apply -q -y --yes-to only-copy >"$out" 2>"$err"
+	guard apply -q -y >"$out" 2>"$err"
 is $? 0 'apply ends with 0 while the user works'
 is "$(cat mine a)" 'swapped
 new' "apply does not revert the user's exchange"

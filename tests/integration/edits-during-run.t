@@ -149,7 +149,7 @@ cd "$HOME/held" || exit 99
 for file in replaced removed; do
 	exec 5>>$file
 	gives 1 "apply is refused while '$file' is open for writing" \
-		guard apply -q -y --yes-to only-copy
+		guard apply -q -y
 	says "$err" "'$file': another program has it open for writing"
 	exec 5>&-
 	is "$(cat replaced removed)" "$(printf 'old\nold')" \
@@ -158,7 +158,7 @@ for file in replaced removed; do
 		"the run is pending after the refused apply ('$file')"
 done
 exec 5<replaced
-gives 0 'apply is accepted while a file is open for reading' guard apply -q -y --yes-to only-copy
+gives 0 'apply is accepted while a file is open for reading' guard apply -q -y
 exec 5<&-
 exec 5>>replaced
 gives 1 'undo is refused while a file is open for writing' guard undo -q -y
@@ -177,16 +177,16 @@ ok 'a run deletes a directory and creates another' guard run -q -- sh -c \
 	'rm -r folder; mkdir -p new/in; echo new >new/in/file'
 exec 5>>folder/in/deep/file
 gives 1 'apply is refused while a file of the deleted directory is open' \
-	guard apply -q -y --yes-to only-copy
+	guard apply -q -y
 says "$err" "'folder': another program has 'in/deep/file' in it open"
 echo user >&5
 exec 5>&-
 is "$(cat folder/in/deep/file folder/beside)" "$(printf 'old\nuser\nold')" \
 	'text written to the open file is kept'
-gives 1 'apply is refused after that file was changed' guard apply -q -y --yes-to only-copy
+gives 1 'apply is refused after that file was changed' guard apply -q -y
 echo old >folder/in/deep/file
 exec 5<folder/in/deep/file
-gives 0 'apply is accepted while the file is open for reading' guard apply -q -y --yes-to only-copy
+gives 0 'apply is accepted while the file is open for reading' guard apply -q -y
 exec 5<&-
 no 'apply deletes the directory' test -e folder
 exec 5>>new/in/file

@@ -35,7 +35,7 @@ silent "$out" 'lib/guard'
 gives 0 'apply accepts a path of the home' guard apply -y "$run" letters
 is "$(cat letters/new)" new 'apply of a path writes that path'
 is "$(cat photos/1)" p 'apply of a path changes nothing else'
-gives 0 'apply accepts the whole run' guard apply -y --yes-to only-copy "$run"
+gives 0 'apply accepts the whole run' guard apply -y "$run"
 no 'apply deletes a directory' test -e photos
 gives 0 'undo reverts that apply' guard undo -y
 is "$(cat photos/1)" p 'undo brings back the directory'

@@ -121,7 +121,7 @@ ok 'a run creates entries of unusual kinds and attributes of overlayfs' run_of '
 gives 1 'apply refuses set-id bits' guard apply -q -y
 says "$err" set-id
 gives 0 'apply accepts the other entries' \
-	guard apply -q -y --yes-to only-copy pipe src passwd set-gid docs
+	guard apply -q -y pipe src passwd set-gid docs
 ok 'apply of unusual entries changes nothing outside' untouched
 ok 'apply creates a FIFO' test -p src/f1
 is "$(cat src/f3)" 'old 3' 'a forged attribute of overlayfs masks no file'

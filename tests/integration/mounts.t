@@ -83,7 +83,7 @@ A newdir/in
 A $p/data/cold/made
 D deleted
 D gone/file
-D!! $p/data/sub/warm
+D $p/data/sub/warm
 M src/one
 M two
 M!! $p/bound/real

@@ -353,7 +353,7 @@ no 'no half of the move is pending' \
 gives 0 'undo brings both halves back' guard undo -q -y 1
 gives 0 'discard --only takes the addition alone' \
 	guard discard -y --only halves TODO.old
-is "$(guard diff --name-status halves | grep TODO)" 'D!!	TODO' \
+is "$(guard diff --name-status halves | grep TODO)" 'D	TODO' \
 	'the deletion is still pending'
 ok 'the run is discarded' guard discard -q -y halves
 finish

@@ -99,14 +99,14 @@ is "$(cat "$out")" '  ~/.config/gone
   gone/deep/y' 'undo -n 2 names all three paths'
 gives 0 'status works after discards' guard status
 says "$out" 'in home'
-gives 0 'apply accepts the rest of the run' guard apply -q -y --yes-to only-copy
+gives 0 'apply accepts the rest of the run' guard apply -q -y
 is "$(cat edited)" old 'apply leaves out a discarded edit'
 ok 'apply leaves out a discarded deletion' test -f gone/deep/y
 gives 0 'undo 3 reverts the apply and both discards' guard undo -q -y 3
 ok 'after undo 3 all changes are pending again' waiting "$T/all"
 is "$(cat kept/edited)" old 'undo 3 reverts the applied edit'
 gives 0 'apply accepts paths that undo brought back' \
-	guard apply -q -y --yes-to only-copy . "$HOME/.config/gone"
+	guard apply -q -y . "$HOME/.config/gone"
 is "$(cat edited)" new 'apply writes an edit that undo brought back'
 no 'apply executes deletions that undo brought back' \
 	test -e gone -o -e "$HOME/.config/gone"
@@ -177,7 +177,7 @@ gives 1 'undo -n is refused after the trash was emptied' guard undo -n
 says "$err" 'no longer in'
 gives 1 'undo is refused after the trash was emptied' guard undo -y
 says "$err" 'cannot be undone'
-gives 0 'apply accepts the rest of the run' guard apply -q -y --yes-to only-copy
+gives 0 'apply accepts the rest of the run' guard apply -q -y
 gives 0 'undo reverts the apply' guard undo -q -y
 gives 0 'discard drops the run' guard discard -q -y
 

@@ -74,25 +74,25 @@ files_of() {
 echo mine >d20/sub/20
 sed -i 's/^28$/of the user/' text
 echo mine >>d1/sub/1
-gives 1 'apply refuses a file that the user edited' guard apply -q -y --yes-to only-copy
+gives 1 'apply refuses a file that the user edited' guard apply -q -y
 says "$err" 'd1/sub/1'
 says "$err" 'changed on both sides'
 silent "$err" 'd20'
 echo '1 1' >d1/sub/1
 rm -r d4
-gives 1 'apply refuses a file whose directory is gone' guard apply -q -y --yes-to only-copy
+gives 1 'apply refuses a file whose directory is gone' guard apply -q -y
 says "$err" 'd4'
 mkdir -p d4/sub
 for i in 1 2 4; do echo "4 $i" >"d4/sub/$i"; done
 echo more >gone/below/more
-gives 1 'apply refuses to delete a directory with a new file' guard apply -q -y --yes-to only-copy
+gives 1 'apply refuses to delete a directory with a new file' guard apply -q -y
 says "$err" 'gone/below/more'
 rm gone/below/more
 touch -d '2001-02-03 04:05:06' d4/sub d4 gone/below .
 crash_look . >"$T/before"
 put_aside
 
-gives 0 'apply accepts the run' guard apply -q -y --yes-to only-copy
+gives 0 'apply accepts the run' guard apply -q -y
 crash_look . >"$T/after"
 is "$(cat d1/sub/1 d3/sub/new d4/sub/made/more/file d7/sub/7/file)" 'new
 new
@@ -185,7 +185,7 @@ crash_look . >"$T/is"
 ok 'redo restores the applied state' same "$T/after" "$T/is"
 rm d3/sub/new
 touch -d '2001-02-03 04:05:06' d3/sub
-gives 0 'apply of one path is accepted again' guard apply -q -y --yes-to only-copy \
+gives 0 'apply of one path is accepted again' guard apply -q -y \
 	"$( (cd .. && guard log) | awk '$4 == "post-apply" { print $5; exit }')" d3/sub/new
 is "$(cat d3/sub/new)" new 'apply of one path writes the file'
 gives 0 'undo 2 is accepted' guard undo -q -y 2
@@ -194,14 +194,14 @@ ok 'undo 2 restores the project' same "$T/before" "$T/is"
 
 # --- killed at every point ---
 put_back
-"$stopat" --count "$T/count" --at 0 -- guard apply -q -y --yes-to only-copy >"$out" 2>"$err"
+"$stopat" --count "$T/count" --at 0 -- guard apply -q -y >"$out" 2>"$err"
 crash_look . >"$T/after"
 read -r count _ <"$T/count"
 wrong=0
 at=$((count / 8))
 while [ $at -le "$count" ]; do
 	put_back
-	"$stopat" --count "$T/count" --at $at -- guard apply -q -y --yes-to only-copy >"$out" 2>"$err"
+	"$stopat" --count "$T/count" --at $at -- guard apply -q -y >"$out" 2>"$err"
 	guard apply --continue >"$out" 2>"$err" ||
 		grep -q 'rolled back' "$err" || wrong=$((wrong + 1))
 	crash_look . >"$T/is"
@@ -234,7 +234,7 @@ while :; do
 	at=$((at + 1))
 	"$stopat" --count "$T/count" --reads --below "$HOME/project" \
 		--at $at --error EIO -- \
-		guard apply -n --json --yes-to only-copy "$run" >"$out" 2>"$err"
+		guard apply -n --json "$run" >"$out" 2>"$err"
 	got=$?
 	read -r count hit <"$T/count"
 	[ "$at" -le "$count" ] || break
@@ -256,7 +256,7 @@ ln d10/sub/10 d11/other-name
 guard run -q -- sh -c 'echo more >>d10/sub/10; ln d10/sub/10 d12/third' ||
 	exit 99
 settle
-gives 0 'apply of a new hard link is accepted' guard apply -q -y --yes-to only-copy
+gives 0 'apply of a new hard link is accepted' guard apply -q -y
 is "$(stat -c %i d12/third)" "$(stat -c %i d10/sub/10)" \
 	'apply creates a hard link of the file'
 files=$(files_of post-apply)

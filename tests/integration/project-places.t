@@ -26,7 +26,7 @@ make_project() {
 listed() {
 	gives 0 "$1: diff accepts the run" guard diff --name-status
 	is "$(tr '\n' ' ' <"$out")" \
-		"D	folder D!!	folder/two M	one A	empty A	moved A	new " \
+		"D	folder D	folder/two M	one A	empty A	moved A	new " \
 		"$1: diff lists all changes"
 }
 
@@ -41,7 +41,7 @@ place() {
 	is "$(cat one folder/two)" "$(printf 'one\ntwo')" \
 		"$1: the run changes nothing outside"
 	listed "$1"
-	gives 0 "$1: apply accepts the run" guard apply -q -y --yes-to only-copy
+	gives 0 "$1: apply accepts the run" guard apply -q -y
 	is "$(cat one new; ls)" "$(printf 'one\nmore\nnew\nempty\nmoved\nnew\none')" \
 		"$1: apply writes all changes"
 	gives 0 "$1: undo reverts the apply" guard undo -q -y
@@ -97,9 +97,9 @@ for kind in ext4 xfs btrfs; do
 		export GUARD_HOME
 		cd "/images/$kind/project" || exit 1
 		guard run -q --ro "$T/work" -- sh "$T/work" &&
-			guard apply -q -y --yes-to only-copy latest && guard undo -q -y &&
+			guard apply -q -y latest && guard undo -q -y &&
 			guard run -q --frozen --ro "$T/work" -- sh "$T/work" &&
-			guard apply -q -y --yes-to only-copy latest && guard undo -q -y &&
+			guard apply -q -y latest && guard undo -q -y &&
 			guard verify -q
 	) >"$out" 2>"$err" </dev/null
 	is $? 0 "$kind: project and state on this file system work"
@@ -109,7 +109,7 @@ for kind in ext4 xfs btrfs; do
 		export GUARD_HOME
 		cd "$HOME/on-$kind" || exit 1
 		guard run -q --ro "$T/work" -- sh "$T/work" &&
-			guard apply -q -y --yes-to only-copy && guard undo -q -y
+			guard apply -q -y && guard undo -q -y
 	) >"$out" 2>"$err" </dev/null
 	is $? 0 "$kind: only the state on this file system works"
 done
@@ -154,7 +154,7 @@ for kind in xfs btrfs; do
 		guard run -q \
 		--rw "$T" -- sh -ec ". '$T/big'
 		sh '$T/list' >'$T/big.inside'"
-	gives 0 "$kind: apply accepts large directories" guard apply -q -y --yes-to only-copy
+	gives 0 "$kind: apply accepts large directories" guard apply -q -y
 	sh "$T/list" >"$T/big.after"
 	ok "$kind: apply writes what the run saw" \
 		same "$T/big.inside" "$T/big.after"
@@ -179,7 +179,7 @@ if holds_layers /small; then
 		GUARD_HOME=/small/state
 		export GUARD_HOME
 		cd /small/project || exit 1
-		guard run -q --ro "$T/work" -- sh "$T/work" && guard apply -q -y --yes-to only-copy &&
+		guard run -q --ro "$T/work" -- sh "$T/work" && guard apply -q -y &&
 			guard undo -q -y && guard verify -q
 	) >"$out" 2>"$err" </dev/null
 	is $? 0 'tmpfs: project and state on this file system work'
@@ -224,9 +224,9 @@ is $? 0 'a run with --frozen ends with 0'
 gives 0 'diff accepts a run with --frozen' guard diff --name-status
 is "$(tr '\n' ' ' <"$out")" 'M	folder/two M	one ' \
 	'diff lists only the changes of the run with --frozen'
-gives 1 'apply refuses a file that both sides changed' guard apply -q -y --yes-to only-copy
+gives 1 'apply refuses a file that both sides changed' guard apply -q -y
 says "$err" 'one'
-gives 0 'apply accepts the other file' guard apply -q -y --yes-to only-copy folder/two
+gives 0 'apply accepts the other file' guard apply -q -y folder/two
 is "$(cat one folder/two)" "$(printf 'one\nby-the-user\ntwo\nby-the-run')" \
 	'apply keeps the edit and writes the other file'
 gives 0 'discard accepts a path of a run with --frozen' guard discard -q -y one
@@ -244,7 +244,7 @@ if has_image squashfs; then
 		guard run --ro "$T/work" -- sh "$T/work"
 	says "$err" 'on a read-only file system'
 	listed squashfs
-	gives 1 'squashfs: apply is refused' guard apply -q -y --yes-to only-copy
+	gives 1 'squashfs: apply is refused' guard apply -q -y
 	says "$err" 'guard patch'
 	gives 0 'squashfs: patch is accepted' guard patch
 	says "$out" '+more'
@@ -254,7 +254,7 @@ if has_image fuse; then
 	cd /images/fuse || exit 99
 	gives 0 'FUSE: a run works' guard run -q --ro "$T/work" -- sh "$T/work"
 	listed FUSE
-	guard apply -q -y --yes-to only-copy >"$out" 2>"$err" </dev/null
+	guard apply -q -y >"$out" 2>"$err" </dev/null
 	case $? in
 	0) gives 0 'FUSE: undo reverts the apply' guard undo -q -y ;;
 	*) says "$err" 'cannot exchange two files atomically' ;;
@@ -269,12 +269,12 @@ if has_image overlay; then
 		guard run -q --ro "$T/work" -- sh "$T/work"
 	listed overlay
 	gives 1 'overlay: apply refuses to move a directory of the lower layer' \
-		guard apply -q -y --yes-to only-copy
+		guard apply -q -y
 	says "$err" 'delete it yourself'
 	is "$(cat one folder/two)" "$(printf 'one\ntwo')" \
 		'overlay: the refused apply changes nothing'
 	gives 0 'overlay: apply accepts the other paths' \
-		guard apply -q -y --yes-to only-copy one new
+		guard apply -q -y one new
 	is "$(cat one new)" "$(printf 'one\nmore\nnew')" \
 		'overlay: apply writes the other paths'
 	gives 0 'overlay: undo reverts the apply' guard undo -q -y
@@ -283,7 +283,7 @@ if has_image overlay; then
 	gives 0 'overlay: a run starts right after a write of the user' \
 		guard run -q -- sh -c 'echo more >>one'
 	gives 0 'overlay: a write right before the run is no conflict' \
-		guard apply -q -y --yes-to only-copy
+		guard apply -q -y
 	is "$(cat one)" "$(printf 'fresh\nmore')" \
 		"overlay: apply writes the run's content"
 	gives 0 'overlay: undo reverts that apply' guard undo -q -y
@@ -373,7 +373,7 @@ if [ "$uid" -ne 0 ]; then
 		guard run -- sh -c 'echo two >open/file'
 	says "$err" "you have no permission to write in '$HOME/shut'"
 	gives 1 'apply in a directory without write permission is refused' \
-		guard apply -q -y --yes-to only-copy
+		guard apply -q -y
 	says "$err" 'guard patch'
 	is "$(cat open/file)" one 'the refused apply changes nothing'
 	gives 0 'discard drops that run' guard discard -q -y

@@ -99,7 +99,7 @@ end
 is "$(kept text 3)" 3 'no version is stored after the end of the run'
 gives 0 'diff accepts a run with versions' guard diff --name-status
 says "$out" renamed
-guard apply -q -y --yes-to only-copy
+guard apply -q -y
 is "$(cat text)$(cat folder/new)$(cat renamed)" twonowmade \
 	'apply writes the last state of the run'
 ok 'guard verify accepts the store with versions' guard verify -q --read-data

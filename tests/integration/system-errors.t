@@ -63,9 +63,9 @@ for call in openat2 statx; do
 		"a single ENOENT of $call in the project hides no change in diff"
 	ok "diff makes more than 3 $call calls" test $at -gt 3
 done
-guard apply -n --yes-to only-copy 2>/dev/null | sort >"$T/names"
+guard apply -n 2>/dev/null | sort >"$T/names"
 for call in open statx; do
-	each "$HOME/project" ENOENT $call guard apply -n --yes-to only-copy
+	each "$HOME/project" ENOENT $call guard apply -n
 	is "$lied$mute" '' \
 		"a single ENOENT of $call in the project hides no change in apply -n"
 	ok "apply -n makes more than 9 $call calls" test $at -gt 9

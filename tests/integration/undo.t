@@ -383,7 +383,7 @@ for call in getdents openat2 statx; do
 	while :; do
 		"$stopat" --count "$T/count" --at $at --only $call --every \
 			--below "$HOME/once" --error EIO -- \
-			guard apply -q -y --yes-to only-copy >"$out" 2>"$err" </dev/null
+			guard apply -q -y >"$out" 2>"$err" </dev/null
 		got=$?
 		read -r count _ <"$T/count"
 		if [ $got -eq 0 ]; then
@@ -400,7 +400,7 @@ for call in getdents openat2 statx; do
 	is "$wrong" '' "undo reverts an apply in which $call failed"
 	ok 'several applies succeeded in spite of failed calls' test $done -gt 5
 done
-gives 0 'apply is accepted without read errors' guard apply -q -y --yes-to only-copy
+gives 0 'apply is accepted without read errors' guard apply -q -y
 # With the stat cache guard lists only directories that changed lately.
 find "$state/workspaces" -name stat-cache -delete
 "$stopat" --at 1 --on --every --only getdents --below "$HOME/once/dir" \
