@@ -942,7 +942,11 @@ static int make_pending_index(int runs_fd, const struct record *old,
 		if (!add_listed(runs_fd, id, true, &fresh)) {
 			record_add(ret, id, "/");
 			complete = false;
-		} else if (fresh.count > count) {
+		} else if (fresh.count == count) {
+			/* A closed run: the next list moves it if this one
+			 * could not. */
+			complete = false;
+		} else {
 			s = &fresh.items[count];
 			complete = complete && s->state != RUN_NEW;
 			for (k = 0; k < s->root_count; k++)
