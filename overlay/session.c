@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -455,12 +456,23 @@ int session_load(struct session *s, struct err *err)
 #define LISTED_MAX 8
 #define ID_TRIES 24
 
+/* Not by close(2) alone: a process that was forked a moment ago and has not run
+ * yet still has the descriptor, and with it the lock. */
+static void release_lock(int fd)
+{
+	struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+	(void)fcntl(fd, F_OFD_SETLK, &whole);
+	(void)flock(fd, LOCK_UN);
+	(void)close(fd);
+}
+
 void session_free(struct session *s)
 {
 	if (s->fd > 0)
 		(void)close(s->fd);
 	if (s->lock_fd > 0)
-		(void)close(s->lock_fd);
+		release_lock(s->lock_fd);
 	free(s->home);
 	free(s->command);
 	free_session_roots(s);

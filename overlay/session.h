@@ -106,7 +106,8 @@ struct session {
 	struct record more; /* keys of higher layers, saved unchanged */
 };
 
-/* Frees the fields and releases the lock */
+/* Frees the fields and releases the lock, also for descriptors that a forked
+ * process has inherited. */
 void session_free(struct session *s);
 /* The name that the user gave the run, or NULL. Valid as long as the session.
  */

@@ -289,6 +289,26 @@ static void test_lock(void **state)
 	lab_close(&lab);
 }
 
+/* Such a descriptor has a process that was forked just before and has not run
+ * yet. */
+static void test_the_lock_is_released_for_inherited_descriptors(void **state)
+{
+	char id[sizeof(((struct session *)NULL)->id)];
+	struct lab lab;
+	struct err err;
+	int inherited;
+
+	(void)state;
+	lab_open(&lab, "p");
+	memcpy(id, lab.s.id, sizeof(id));
+	inherited = dup(lab.s.lock_fd);
+	assert_return_code(inherited, errno);
+	session_free(&lab.s);
+	assert_int_equal(session_open(lab.runs_fd, id, true, &lab.s, &err), 0);
+	(void)close(inherited);
+	lab_close(&lab);
+}
+
 static void test_interrupted(void **state)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
@@ -843,6 +863,8 @@ int main(void)
 		cmocka_unit_test(
 			test_a_second_folder_makes_a_record_that_older_guards_refuse),
 		cmocka_unit_test(test_lock),
+		cmocka_unit_test(
+			test_the_lock_is_released_for_inherited_descriptors),
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_going_on),
 		cmocka_unit_test(test_beginnings),
