@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "guard/change/apply_log.h"
 #include "guard/state/context.h"
+#include "restore/entry_compare.h"
 #include "restore/workspace.h"
 
 struct edited_join {
@@ -30,13 +32,35 @@ static void skip_to_path(struct edited_join *j, const char *path)
 	}
 }
 
-static bool is_as_in_tree(const struct change_side *here, const struct entry *e)
+static bool is_same_but_time(const struct change_side *here,
+			     const struct entry *e)
 {
 	return here->mode == e->mode && here->uid == e->uid &&
 	       here->gid == e->gid &&
-	       (!S_ISREG(here->mode) || here->size == e->size) &&
+	       (!S_ISREG(here->mode) || here->size == e->size);
+}
+
+static bool is_as_in_tree(const struct change_side *here, const struct entry *e)
+{
+	return is_same_but_time(here, e) &&
 	       (S_ISDIR(here->mode) ||
 		timestamp_compare(here->mtime, e->mtime) == 0);
+}
+
+/* Whether only the mtime differs, because a program has written the same bytes
+ * again (git checkout). False also when the file cannot be read. */
+static bool is_only_touched(const struct changes_root *root,
+			    const struct change *c, const struct entry *e)
+{
+	auto_close int parent = -1;
+	const char *name = c->path;
+	struct err ignored;
+
+	if (!is_same_but_time(&c->old, e))
+		return false;
+	parent = beneath_parent(root->lower_fd, c->path, &name, &ignored);
+	return parent >= 0 && entry_compare_content(root->store, parent, name,
+						    e, &ignored) == 1;
 }
 
 static int join_entry(void *arg, const char *path, const struct entry *e,
@@ -107,14 +131,16 @@ static int join_applied(void *arg, const char *path, const struct entry *began,
 	if (!c)
 		return 0;
 	c->flags &= ~CHANGES_EDITED;
-	if (began ? !is_as_in_tree(&c->old, began) : c->old.mode)
+	if (began ? !is_as_in_tree(&c->old, began) &&
+			    !is_only_touched(root, c, began)
+		  : c->old.mode)
 		c->flags |= CHANGES_EDITED;
 	keep_began(root, c, began);
 	return 0;
 }
 
-static int mark_edited(struct store *store, const struct entry *base,
-		       struct changes_root *root, struct err *err)
+static int mark_edited(const struct snapshot *base, struct changes_root *root,
+		       struct err *err)
 {
 	size_t i;
 
@@ -124,12 +150,15 @@ static int mark_edited(struct store *store, const struct entry *base,
 
 		if (!(c->flags & CHANGES_NOT_BASE))
 			continue;
-		c->flags |= CHANGES_EDITED;
-		if (c->kind != CHANGE_MODIFIED)
-			continue;
-		if (tree_lookup(store, base, c->path, &began, err) < 0)
+		if (tree_lookup(root->store, &base->root, c->path, &began,
+				err) < 0)
 			return -err->num;
-		keep_began(root, c, &began);
+		if (is_only_touched(root, c, &began) &&
+		    !snapshot_moved(base, c->path, true))
+			continue;
+		c->flags |= CHANGES_EDITED;
+		if (c->kind == CHANGE_MODIFIED)
+			keep_began(root, c, &began);
 	}
 	return 0;
 }
@@ -149,7 +178,7 @@ static int mark_root(struct context *c, const struct session *s, size_t index,
 	root->store = store;
 	if (catalog_load(store, s->roots[index].base, &base, err) < 0 ||
 	    changes_edited_compare(store, &base, root, err) < 0 ||
-	    mark_edited(store, &base.root, root, err) < 0)
+	    mark_edited(&base, root, err) < 0)
 		return -err->num;
 	return apply_log_any(s) ? apply_log_each_base(store, s, index, &query,
 						      &base.root, join_applied,

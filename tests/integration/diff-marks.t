@@ -125,6 +125,15 @@ guard discard -y -q
 
 ok 'a run changes a line' guard run -q -- sed -i 's/^18$/eighteen/' text
 settle
+cp text "$T/text"
+cat "$T/text" >text
+gives 0 'diff has no mark for a file that was written again' guard diff
+says "$out" '-18'
+silent "$out" 'CHANGED HERE'
+chmod 600 text
+gives 0 'but for another mode' guard diff
+says "$out" 'CHANGED HERE'
+chmod 644 text
 sed -i 's/^3$/three/' text
 gives 0 'diff marks a file that the user has edited since' guard diff
 says "$out" 'CHANGED HERE'
@@ -147,6 +156,11 @@ eighteen' 'as was shown'
 ok 'a run changes two lines' guard run -q -- sed -i 's/^6$/six/; s/^16$/sixteen/' text
 settle
 ok 'one of them is applied' guard apply -y -q text:6
+cp text "$T/text"
+cat "$T/text" >text
+gives 0 'the other has no mark when the file is written again' guard diff
+says "$out" '-16'
+silent "$out" 'CHANGED HERE'
 sed -i 's/^11$/eleven/' text
 gives 0 'diff shows the other after an edit of the user' guard diff
 says "$out" 'CHANGED HERE'
