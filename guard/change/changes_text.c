@@ -92,7 +92,10 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 	text_escape_name(&moved_to, prefix);
 	text_escape_name(&moved_to, m->to);
 	if (S_ISDIR(m->now.mode)) {
-		buf_printf(&moved_to, "/  (%s)", text_count(m->files, "file"));
+		buf_add_char(&moved_to, '/');
+		if (m->files)
+			buf_printf(&moved_to, "  (%s)",
+				   text_count(m->files, "file"));
 	} else {
 		buf_add_text(&moved_to, "  ");
 		add_size_or_type(&m->now, &moved_to);

@@ -356,4 +356,10 @@ gives 0 'discard --only takes the addition alone' \
 is "$(guard diff --name-status halves | grep TODO)" 'D	TODO' \
 	'the deletion is still pending'
 ok 'the run is discarded' guard discard -q -y halves
+
+mkdir hollow
+seq 20 >hollow/text
+gives 0 'a run moves a directory and changes its only file' \
+	guard run -- sh -c 'mv hollow shell; echo more >>shell/text'
+has "$err" 'R  hollow/ -> shell/$'
 finish
