@@ -593,10 +593,12 @@ int html_report_write(const char *file, const struct session *s,
 		      const struct changes *c, const struct judgement *j,
 		      const struct verdict *verdict, struct err *err)
 {
-	struct html h = {
-		.fd = open(file,
-			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			   0600)};
+	bool piped = strcmp(file, "-") == 0;
+	struct html h = {.fd = piped ? dup(STDOUT_FILENO)
+				     : open(file,
+					    O_WRONLY | O_CREAT | O_EXCL |
+						    O_NOFOLLOW | O_CLOEXEC,
+					    0600)};
 	auto_free struct folds *folds = NULL;
 	size_t i;
 
@@ -622,13 +624,14 @@ int html_report_write(const char *file, const struct session *s,
 	buf_free(&h.b);
 	if (close(h.fd) < 0 && !h.error)
 		h.error = errno;
-	if (h.error) {
+	if (h.error && !piped)
 		(void)unlink(file);
+	if (h.error)
 		return fail_num(err, h.error, "write the report %s",
 				text_quote(file));
-	}
-	output_print("report of run %s: %s, %s", session_label(s),
-		     text_quote(file), text_size(h.written));
+	if (!piped)
+		output_print("report of run %s: %s, %s", session_label(s),
+			     text_quote(file), text_size(h.written));
 	return 0;
 }
 

@@ -20,8 +20,8 @@
 #define HTML_SIZE_MAX (8u << 20)
 #define HTML_ROWS_MAX 2000 /* of a list */
 
-/* Writes the file, which must be new, with mode 0600. -EEXIST: there is one of
- * that name. After a failure there is none. */
+/* Writes the file, which must be new, with mode 0600; "-": standard output.
+ * -EEXIST: there is one of that name. After a failure there is none. */
 int html_report_write(const char *file, const struct session *s,
 		      const struct changes *c, const struct judgement *j,
 		      const struct verdict *verdict, struct err *err);

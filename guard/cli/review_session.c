@@ -679,7 +679,9 @@ static int write_html(void *arg, const char *file, struct err *err)
 {
 	struct review_session *v = arg;
 
-	return html_report_write_run(file, v->a->c, v->a->p, err);
+	/* The screen has the standard output. */
+	return html_report_write_run(strcmp(file, "-") == 0 ? "./-" : file,
+				     v->a->c, v->a->p, err);
 }
 
 static int list_screen_conflicts(void *arg, struct review_conflicts **ret,

@@ -53,6 +53,10 @@ says "$err" 'exists'
 ln -s "$T/other" "$T/link.html"
 gives 2 'nor does it follow a link' guard diff --html "$T/link.html"
 no 'no file is made through the link' test -e "$T/other"
+gives 0 'diff --html - writes to standard output' guard diff --html -
+ok 'the same report' cmp "$out" "$T/report.html"
+silent "$err" 'report of run'
+no 'and no file of that name' test -e ./-
 gives 2 'snapshots have no report' guard diff --html "$T/new.html" 1
 
 report=$T/report.html
