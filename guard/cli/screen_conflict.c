@@ -400,11 +400,23 @@ static void handle_key(struct conflict_screen *c, int key)
 	}
 }
 
+/* The keys of the choices that are possible here. */
+static void add_keys(const struct review_conflict *x, struct buf *to)
+{
+	if (review_conflict_can(x, CHOICE_OURS))
+		buf_add_text(to, " o yours ");
+	if (review_conflict_can(x, CHOICE_THEIRS))
+		buf_add_text(to, " t the run's ");
+	if (review_conflict_can(x, CHOICE_BOTH))
+		buf_add_text(to, " m both with markers  e edit the result ");
+	buf_add_text(to, " u later  q back");
+}
+
 static int show_conflict(struct conflict_screen *c)
 {
 	const struct review_conflict *x = current(c);
 	struct screen_text page = {0};
-	AUTO(buf) struct buf title = {0};
+	AUTO(buf) struct buf title = {0}, keys = {0};
 	size_t number = 0, count, open, part, line, top = 0;
 	int key;
 
@@ -417,10 +429,9 @@ static int show_conflict(struct conflict_screen *c)
 	if (review_conflict_part(x, c->place, &part, &line))
 		buf_printf(&title, ", from line %zu of yours on", line);
 	make_page(c, &page);
+	add_keys(x, &keys);
 	key = screen_page_key(&c->s, buf_text(&title), &page, &top,
-			      " o yours  t the run's  m both with markers  e "
-			      "edit the result  u later  q back",
-			      true);
+			      buf_text(&keys), true);
 	screen_text_free(&page);
 	return key;
 }

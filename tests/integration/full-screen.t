@@ -349,6 +349,7 @@ says "$out" 'the two conflict: c shows'
 keys c
 shows 'c shows the conflicts from the list' 'Conflict 1 of 3, 3 open: binary'
 says "$out" 'a file of 3 B'
+says "$out" " o yours  t the run's  u later  q back"
 keys m
 shows 'markers are only for texts' 'that is not possible here'
 keys t
