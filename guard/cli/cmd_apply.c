@@ -470,12 +470,12 @@ static bool ask_about_copies(size_t n, size_t deleted)
 	return typed && parse_number(typed, n, &number) == 0 && number == n;
 }
 
-/* One by one, also with -y; a change with a no is left out. 1: that ends the
- * apply, because a commit has all files of the run. */
+/* One by one, also with -y; a change with a no is left out. 1: the first no has
+ * ended the apply, because a commit has all files of the run. */
 static int ask_about_refused(struct apply *a, struct err *err)
 {
 	size_t deleted, copies = count_asked_copies(a, &deleted), i;
-	bool all = true;
+	bool commits = a->o->commits || a->o->commit.on, all = true;
 
 	if (!a->askable.count || parse_consent(a, err) < 0)
 		return a->askable.count ? -err->num : 0;
@@ -484,10 +484,10 @@ static int ask_about_refused(struct apply *a, struct err *err)
 		a->in.consent.except_copies = !all;
 		if (all)
 			mem_list_add(&a->in.consent.rules, CONSENT_ONLY_COPY);
-		else
+		else if (!commits)
 			output_hint("%zu files stay as they are", copies);
 	}
-	for (i = 0; i < a->askable.count; i++) {
+	for (i = 0; i < a->askable.count && (all || !commits); i++) {
 		const struct asked *asked = &a->askable.items[i];
 		bool yes;
 
@@ -499,7 +499,7 @@ static int ask_about_refused(struct apply *a, struct err *err)
 			     asked->path);
 		all &= yes;
 	}
-	if (!all && (a->o->commits || a->o->commit.on)) {
+	if (!all && commits) {
 		output_hint("nothing applied: a commit takes all files; guard "
 			    "apply %s, without %s, leaves some out",
 			    session_label(&a->in.p->session),

@@ -218,13 +218,15 @@ round 'a file of a project with such a name' inside \
 cd "$HOME/project" || exit 99
 
 guard run -q --name commits -- sh -c 'echo evil >.envrc; echo b >new
-	git add .envrc new; git commit -q -m evil'
+	mkdir -p .zed; echo "$1" >.zed/tasks.json
+	git add .envrc .zed new; git commit -q -m evil' sh "$task"
 gives 1 'apply --commits -y refuses a critical change' \
 	guard apply -y --commits commits
-says "$err" 'guard apply --yes-to .envrc -y --commits commits'
+says "$err" 'guard apply --yes-to .envrc --yes-to .zed/tasks.json -y --commits commits'
 no 'a no to a critical change of a commit applies nothing' \
 	answers 'apply --commits commits' n y
 says "$out" 'nothing applied: a commit takes all files'
+is "$(grep -c 'apply it anyway' "$out")" 1 'no question follows the first no'
 is "$(git rev-parse HEAD)" "$head" 'the branch did not move'
 no 'apply --commit does the same' \
 	answers 'apply --commit -m x commits' n y
