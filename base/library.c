@@ -29,7 +29,8 @@ static const struct library libraries[LIBRARY_COUNT] = {
 			.soname = "libcrypto.so.3",
 			.older = "libcrypto.so.1.1",
 			.package = "libssl3",
-			.loss = "snapshots of large files are slower",
+			.loss = "snapshots of large files are slower, no "
+				"import with files of git-lfs",
 		},
 	[LIBRARY_NCURSESW] =
 		{

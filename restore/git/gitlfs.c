@@ -10,12 +10,13 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/library.h"
 #include "base/path.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "snapshot/store/content.h"
 
 #define OBJECTS "lfs/objects"
+#define SHA256_LEN 32
 #define HEX_LEN (2 * SHA256_LEN)
 /* "aa/bb/" */
 #define DIRS_LEN 6
@@ -39,12 +40,83 @@ static bool is_object_path(const char *path)
 	       strspn(name, "0123456789abcdef") == HEX_LEN;
 }
 
+#if __has_include(<openssl/evp.h>)
+#include <openssl/evp.h>
+
+/* The functions in use, which libcrypto 1.1 and 3 both have. */
+struct crypto_calls {
+	__typeof__(&EVP_MD_CTX_new) MD_CTX_new;
+	__typeof__(&EVP_MD_CTX_free) MD_CTX_free;
+	__typeof__(&EVP_sha256) sha256;
+	__typeof__(&EVP_DigestInit_ex) DigestInit_ex;
+	__typeof__(&EVP_DigestUpdate) DigestUpdate;
+	__typeof__(&EVP_DigestFinal_ex) DigestFinal_ex;
+};
+
+struct digest {
+	struct crypto_calls calls;
+	EVP_MD_CTX *ctx;
+};
+
+static int load_libcrypto(struct crypto_calls *ret, struct err *err)
+{
+	static const struct library_symbol symbols[] = {
+#define CALL(name) {"EVP_" #name, offsetof(struct crypto_calls, name)}
+		CALL(MD_CTX_new),    CALL(MD_CTX_free),	 CALL(sha256),
+		CALL(DigestInit_ex), CALL(DigestUpdate), CALL(DigestFinal_ex),
+#undef CALL
+	};
+
+	return library_load(LIBRARY_LIBCRYPTO, symbols,
+			    sizeof(symbols) / sizeof(*symbols), ret, err);
+}
+
+static int fail_digest(struct err *err)
+{
+	return fail(err, EIO, "libcrypto computes no SHA-256");
+}
+
 static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
 {
-	(void)err;
-	sha256_add(arg, data, len);
-	return 0;
+	struct digest *d = arg;
+
+	return d->calls.DigestUpdate(d->ctx, data, len) == 1 ? 0
+							     : fail_digest(err);
 }
+
+static int compute_sha256(struct store *store, const struct oid *content,
+			  unsigned char ret[SHA256_LEN], struct err *err)
+{
+	struct digest d;
+	int got = load_libcrypto(&d.calls, err);
+
+	if (got < 0)
+		return got;
+	d.ctx = d.calls.MD_CTX_new();
+	if (!d.ctx || d.calls.DigestInit_ex(d.ctx, d.calls.sha256(), NULL) != 1)
+		got = fail_digest(err);
+	if (got == 0)
+		got = content_each(store, content, add_bytes, &d, err);
+	if (got == 0 && d.calls.DigestFinal_ex(d.ctx, ret, NULL) != 1)
+		got = fail_digest(err);
+	d.calls.MD_CTX_free(d.ctx);
+	return got;
+}
+
+#else
+
+static int compute_sha256(struct store *store, const struct oid *content,
+			  unsigned char ret[SHA256_LEN], struct err *err)
+{
+	(void)store;
+	(void)content;
+	(void)ret;
+	return fail(err, ENOSYS,
+		    "guard was built without libcrypto: install the header "
+		    "files of libssl and build guard again");
+}
+
+#endif
 
 /* 1: the bytes have the hash that the name says. */
 static int has_its_hash(struct store *store, const struct entry *e,
@@ -52,13 +124,10 @@ static int has_its_hash(struct store *store, const struct entry *e,
 {
 	unsigned char sum[SHA256_LEN];
 	char hex[HEX_LEN + 1];
-	struct sha256 sha;
 	size_t i;
 
-	sha256_begin(&sha);
-	if (content_each(store, &e->content, add_bytes, &sha, err) < 0)
-		return -err->num;
-	sha256_end(&sha, sum);
+	if (compute_sha256(store, &e->content, sum, err) < 0)
+		return err_context(err, "check the run's files of git-lfs");
 	for (i = 0; i < SHA256_LEN; i++)
 		(void)snprintf(hex + 2 * i, 3, "%02x", sum[i]);
 	return memcmp(hex, name, HEX_LEN) == 0;

@@ -10,7 +10,8 @@
  *
  * git-lfs takes a file by its name, and does not check its bytes. A file whose
  * bytes have another hash is therefore left out: a run could put it there in
- * place of a file that the user has not fetched yet.
+ * place of a file that the user has not fetched yet. libcrypto computes the
+ * hashes.
  */
 #ifndef GUARD_RESTORE_GIT_GITLFS_H
 #define GUARD_RESTORE_GIT_GITLFS_H
@@ -32,7 +33,8 @@ struct gitlfs {
 };
 
 /* now: the project's root after the run; git: the user's .git directory. *ret
- * is to be freed in any case. */
+ * is to be freed in any case. -ENOPKG: there is such a file, and libcrypto is
+ * missing. */
 int gitlfs_find(struct store *store, const struct entry *now, const char *git,
 		struct gitlfs *ret, struct err *err);
 /* A file that exists stays as it is. */

@@ -11,7 +11,7 @@
  *
  * libcrypto is loaded when the first tag is computed and never linked: most
  * commands read no long file. Without libcrypto there are no tags, and chunks
- * are compared byte by byte. No other module includes openssl's headers.
+ * are compared byte by byte.
  */
 #ifndef GUARD_SNAPSHOT_STORE_CHUNK_MAC_H
 #define GUARD_SNAPSHOT_STORE_CHUNK_MAC_H

@@ -201,10 +201,32 @@ guard run -q -- git -c user.name=a -c user.email=b \
 gives 1 'import without libgit2 fails' \
 	"$T/no-libgit2" import -y "$(guard status -q | head -n 1)"
 says "$err" 'apt-get install libgit2-'
+# libgit2 may need libcrypto itself: this guard alone looks for another name.
+sed 's/libcrypto[.]so/libabsent.so/g' "$(command -v guard)" >"$T/no-crypto"
+chmod +x "$T/no-crypto"
+gives 0 'import without libcrypto' "$T/no-crypto" import -y latest
 guard discard -q -y latest
 gives 0 'a run is stored without libcrypto' "$T/no-libcrypto" \
 	run -q -- sh -c 'head -c 9000000 /dev/urandom >large'
 guard discard -q -y latest
+# shellcheck disable=SC2016
+guard run -q -- sh -c 'echo large >file
+	hash=$(sha256sum <file | cut -c 1-64)
+	dir=.git/lfs/objects/$(echo "$hash" | sed "s|^\(..\)\(..\).*|\1/\2|")
+	mkdir -p "$dir" && cp file "$dir/$hash" && git add file &&
+	git -c user.name=a -c user.email=b commit -q -m lfs'
+run=$(guard status -q | head -n 1)
+for verb in import 'apply --commits'; do
+	# shellcheck disable=SC2086
+	gives 1 "$verb of files of git-lfs without libcrypto fails" \
+		"$T/no-crypto" $verb -y "$run"
+	says "$err" "check the run's files of git-lfs: libabsent.so"
+	says "$err" 'cannot be loaded; install it: apt-get install libssl'
+done
+no 'none of them is imported' test -e .git/lfs
+gives 0 'import with libcrypto' guard import -y "$run"
+ok 'they are imported' test -e .git/lfs
+gives 0 discard guard discard -q -y "$run"
 printf '\nint mine;\n' >>src/f5.c
 for option in '' --ours --theirs --merge; do
 	# shellcheck disable=SC2086
