@@ -1,5 +1,7 @@
 #include "guard/cli/verdict_show.h"
 
+#include <sys/stat.h>
+
 #include "base/auto.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/output.h"
@@ -41,6 +43,32 @@ static bool exclude_left_out(const struct plan *plan, struct change_list *list)
 	return count;
 }
 
+static int add_picked(void *arg, const char *path, const struct entry *base,
+		      const struct entry *picked, struct err *err)
+{
+	char ***paths = arg;
+
+	(void)err;
+	if (!base || !picked || !S_ISDIR(base->mode) ||
+	    !entry_same_state(base, picked))
+		mem_list_add(paths, path);
+	return 0;
+}
+
+/* Keeps the changes of which the user picked a part. */
+static int keep_picked(struct store *store, const struct changeset_root *root,
+		       struct change_list *list, struct err *err)
+{
+	const char *const none[] = {NULL};
+	AUTO(mem_list) char **paths = NULL;
+	int got = tree_diff(store, &root->base.root, root->picked, add_picked,
+			    &paths, err);
+
+	if (got == 0)
+		changes_filter(list, paths ? (const char *const *)paths : none);
+	return got;
+}
+
 int judged_run_load(struct context *c, const struct resolved_run *p,
 		    const struct changeset *plans, struct judged_run *ret,
 		    struct err *err)
@@ -56,11 +84,20 @@ int judged_run_load(struct context *c, const struct resolved_run *p,
 	if (p->only)
 		ret->changes.across.count = 0;
 	resolve_run_filter(p, &ret->changes);
-	for (i = 0; plans && i < plans->root_count; i++)
-		if (i < ret->changes.root_count &&
-		    exclude_left_out(&plans->roots[i].plan,
-				     &ret->changes.roots[i].list))
+	for (i = 0;
+	     plans && i < plans->root_count && i < ret->changes.root_count;
+	     i++) {
+		const struct changeset_root *root = &plans->roots[i];
+		struct change_list *list = &ret->changes.roots[i].list;
+
+		if (exclude_left_out(&root->plan, list))
 			ret->complete = false;
+		if (!root->picked)
+			continue;
+		if (keep_picked(c->store, root, list, err) < 0)
+			return -err->num;
+		ret->complete = false;
+	}
 	(void)judgement_make(c, s, &ret->changes, 0, &ret->judgement);
 	return 0;
 }

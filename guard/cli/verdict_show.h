@@ -28,9 +28,10 @@ struct judged_run {
 /* judged_run_load() and judged_run_end() without plans. */
 int judged_run_make(struct context *c, const struct resolved_run *p,
 		    struct judged_run *ret, struct err *err);
-/* The losses. Changes that the plans of an apply leave out are not in it, so
- * that they are no copies of others, either; plans NULL: all are in it. The
- * errors of changes_load_own(). *ret is not moved. */
+/* The losses. Changes that the plans of an apply leave out, or of which no part
+ * was picked, are not in it, so that they are no copies of others, either;
+ * plans NULL: all are in it. The errors of changes_load_own(). *ret is not
+ * moved. */
 int judged_run_load(struct context *c, const struct resolved_run *p,
 		    const struct changeset *plans, struct judged_run *ret,
 		    struct err *err);

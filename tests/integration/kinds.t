@@ -28,7 +28,8 @@ ok 'a codemod runs' guard run -q -- sh -c '
 	sed -i "s/default m33/default eval(m33)/" src/m33.js
 	for i in $(seq 20); do sed -i "s/1.*/2.$((i % 3))/" src/m$i.yml; done
 	mkdir -p .vscode
-	echo "{}" >.vscode/tasks.json
+	echo "{\"tasks\":[{\"runOptions\":{\"runOn\":\"folderOpen\"}}]}" \
+		>.vscode/tasks.json
 	rm gone
 	echo new >added'
 
@@ -61,9 +62,16 @@ import=$(guard diff --kinds | sed -n 's/^ *199  \([0-9a-f]*\)  src.m1.js .*$/\1/
 gives 1 'an unknown kind is refused' guard apply -y --kind 000000
 says "$err" "no kind '000000'"
 gives 2 '--kind is not for --patch' guard apply -p --kind "$import"
+gives 0 'apply -n shows the verdict on the run' guard apply -n --yes-to all
+says "$out" '.vscode/tasks.json'
+says "$out" '!!'
 gives 0 'apply --kind applies the hunks of a kind' \
 	guard apply -y --kind "$import"
 says "$err" "kind $import: 199 hunks"
+silent "$out" '.vscode/tasks.json'
+silent "$out" '!!'
+gives 0 'status has the verdict on all of the run' guard status
+says "$out" '!!'
 is "$(head -n 1 src/m1.js)" 'import m1 from "lib/m1"' 'a hunk of the kind is applied'
 is "$(head -n 1 src/m77.js)" 'var m77 = require("lib/m77")' \
 	'the odd hunk is not applied'
