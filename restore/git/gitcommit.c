@@ -92,10 +92,10 @@ static bool uses_other_hash(const struct commit *c, const char *path)
 
 static int open_repository(struct commit *c, const char *path, struct err *err)
 {
-	int got = c->git->repository_open_ext(
-		&c->repo, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+	int got = libgit_open(c->git, path, GIT_REPOSITORY_OPEN_NO_SEARCH,
+			      &c->repo, err);
 
-	if (got == GIT_ENOTFOUND)
+	if (got == 0)
 		return fail(err, ENOENT,
 			    "%s is not a git repository: cannot commit to it",
 			    text_quote(path));
@@ -103,7 +103,7 @@ static int open_repository(struct commit *c, const char *path, struct err *err)
 		return fail(err, ENOTSUP,
 			    "the repository uses SHA-256: guard commits to "
 			    "SHA-1 repositories only");
-	return got < 0 ? libgit_failed("open the repository", err) : 0;
+	return got < 0 ? got : 0;
 }
 
 /* Objects written from here on are freed with the repository's handle. */

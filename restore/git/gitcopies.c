@@ -81,15 +81,15 @@ int gitcopies_open(const char *path, bool below, struct gitcopies **ret,
 		free(TAKE(g));
 		return -err->num;
 	}
-	got = g->git->repository_open_ext(
-		&g->repo, path, below ? GIT_REPOSITORY_OPEN_NO_SEARCH : 0,
-		NULL);
-	if (got == GIT_ENOTFOUND)
+	got = libgit_open(g->git, path,
+			  below ? GIT_REPOSITORY_OPEN_NO_SEARCH : 0, &g->repo,
+			  err);
+	if (got <= 0)
+		return got;
+	work = g->git->repository_workdir(g->repo);
+	if (!work)
 		return 0;
-	work = got == 0 ? g->git->repository_workdir(g->repo) : NULL;
-	if (got == 0 && !work)
-		return 0;
-	if (got < 0 || g->git->repository_odb(&g->odb, g->repo) < 0)
+	if (g->git->repository_odb(&g->odb, g->repo) < 0)
 		return libgit_failed("open the repository", err);
 	dir = mem_strdup(work);
 	end = strrchr(dir, '/');

@@ -119,6 +119,24 @@ char *libgit_setting(const struct libgit *git, git_repository *repo,
 	return text;
 }
 
+int libgit_open(const struct libgit *git, const char *path, unsigned int flags,
+		git_repository **ret, struct err *err)
+{
+	int got = git->repository_open_ext(ret, path, flags, NULL);
+	const git_error *e = got < 0 ? git->error_last() : NULL;
+
+	/* libgit2 1.5 reports the missing setting safe.directory instead of the
+	 * wrong owner. */
+	if (got == GIT_EOWNER ||
+	    (got == GIT_ENOTFOUND && e && e->klass == GIT_ERROR_CONFIG))
+		return fail(err, EIO,
+			    "open the repository: it or its directory belongs "
+			    "to another user");
+	if (got == GIT_ENOTFOUND)
+		return 0;
+	return got < 0 ? libgit_failed("open the repository", err) : 1;
+}
+
 int libgit_failed(const char *what, struct err *err)
 {
 	const git_error *e = calls.error_last ? calls.error_last() : NULL;

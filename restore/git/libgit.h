@@ -135,6 +135,10 @@ void libgit_home(const struct libgit *git, const char *home);
 char *libgit_setting(const struct libgit *git, git_repository *repo,
 		     const char *variable, const char *name);
 
+/* git_repository_open_ext(): 1; 0: there is no repository; -EIO. */
+int libgit_open(const struct libgit *git, const char *path, unsigned int flags,
+		git_repository **ret, struct err *err);
+
 /* -EIO with `what` and libgit2's reason, escaped because it may hold names of
  * the run. */
 int libgit_failed(const char *what, struct err *err);

@@ -301,4 +301,15 @@ is "$(cat "$T/verdict")" '  ! no git repository: 1 file deleted' \
 	'without a repository the number of deleted files is the verdict'
 dropped
 
+if [ "$me" = root ]; then
+	git init -q
+	chown 4321 .
+	chmod 777 .
+	verdict 'rm one'
+	is "$(cat "$T/verdict")" "  i 1 file was not compared with git: open the \
+repository: it or its directory belongs to another user" \
+		'a repository with an owner that git does not trust is one'
+	dropped
+fi
+
 finish
