@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -10,16 +11,20 @@
 #include "base/sorted.h"
 #include "restore/plan/plan_private.h"
 
+static void free_step(struct step *s)
+{
+	free(s->path);
+	entry_free(&s->from);
+	entry_free(&s->to);
+	free(s->hardlink_to);
+}
+
 void plan_free(struct plan *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->steps.count; i++) {
-		free(p->steps.items[i].path);
-		entry_free(&p->steps.items[i].from);
-		entry_free(&p->steps.items[i].to);
-		free(p->steps.items[i].hardlink_to);
-	}
+	for (i = 0; i < p->steps.count; i++)
+		free_step(&p->steps.items[i]);
 	for (i = 0; i < p->conflicts.count; i++)
 		free(p->conflicts.items[i].path);
 	for (i = 0; i < p->refusals.count; i++) {
@@ -139,6 +144,48 @@ static int compare_step_order(const void *a, const void *b)
 		       : path_compare(p->path, q->path);
 }
 
+/* Whether an entry of the new directory is left out. A directory that takes the
+ * place of another entry is none. */
+static bool has_left_out(const struct plan *p, const char *dir)
+{
+	size_t i;
+
+	for (i = 0; p->steps.items[i].kind == STEP_DELETE; i++)
+		if (strcmp(p->steps.items[i].path, dir) == 0)
+			return false;
+	for (i = 0; i < p->excepted.count; i++)
+		if (path_below(p->excepted.items[i], dir))
+			return true;
+	return false;
+}
+
+/* A new directory of which all is left out is left out, too. The steps are
+ * sorted: the one behind that of a directory is below it, if any is. */
+static void leave_empty_dirs(struct plan *p)
+{
+	const char *below = NULL;
+	size_t i, k, n = p->steps.count;
+
+	for (i = n; p->excepted.count && i-- > 0;) {
+		struct step *s = &p->steps.items[i];
+
+		if (s->kind != STEP_CREATE)
+			continue;
+		if (!S_ISDIR(s->to.mode) ||
+		    (below && path_below(below, s->path)) ||
+		    !has_left_out(p, s->path)) {
+			below = s->path;
+			continue;
+		}
+		free_step(s);
+		*s = (struct step){0};
+	}
+	for (i = k = 0; i < n; i++)
+		if (p->steps.items[i].path)
+			p->steps.items[k++] = p->steps.items[i];
+	p->steps.count = k;
+}
+
 bool plan_is_over(const struct plan *p, const char *path)
 {
 	return FIND_BY_PATH(path, p->over.items, p->over.count, path) != NULL;
@@ -171,6 +218,7 @@ int plan_make(struct store *store, const struct entry *base,
 	if (planner_run(&pl, err) < 0)
 		return err_context(err, "create the plan");
 	VEC_SORT(&plan.steps, compare_step_order);
+	leave_empty_dirs(&plan);
 	if (plan_links(&pl, err) < 0)
 		return err_context(err, "create the plan");
 	SORT_BY_PATH(plan.kept.items, plan.kept.count, path);
