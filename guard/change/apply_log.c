@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "guard/change/action.h"
+#include "guard/change/run_state.h"
 #include "restore/entry_compare.h"
 #include "snapshot/tree/catalog.h"
 
@@ -78,58 +79,66 @@ static int is_whole(struct store *store, const struct entry *wanted,
 	return applied.mode && entry_same_state(&applied, &made);
 }
 
-static int add_merged(struct store *store, const struct session *s, size_t dir,
-		      uint64_t before, const struct plan *plan,
-		      const struct entry *wanted, struct record *to,
-		      struct err *err)
+/* The number of a snapshot with the applied version of a merged file: of the
+ * run's stored result, or of the applied tree (*applied), which is stored then.
+ * 0: none could be stored, and the file stays pending. */
+static uint64_t store_merged_version(struct store *store,
+				     const struct session *s, size_t dir,
+				     const struct apply_log_merge *m,
+				     const char *path, uint64_t *applied)
+{
+	AUTO(snapshot) struct snapshot result = {0};
+	uint64_t seq = s->roots[dir].result;
+	struct err ignored;
+
+	if (seq && catalog_load(store, seq, &result, &ignored) == 0 &&
+	    is_whole(store, m->wanted, &result.root, path, &ignored) > 0)
+		return seq;
+	if (!*applied)
+		(void)run_state_add(store, s, dir, m->base, timestamp_now(),
+				    m->wanted, applied, &ignored);
+	return *applied;
+}
+
+static void add_merged(struct store *store, const struct session *s, size_t dir,
+		       uint64_t before, const struct apply_log_merge *m,
+		       struct record *to)
 {
 	auto_free char *merged = apply_log_key("merged", dir);
-	auto_free char *whole = apply_log_key("merged-whole", dir);
-	uint64_t seq = s->roots[dir].result;
-	AUTO(snapshot) struct snapshot result = {0};
-	struct err ignored;
+	auto_free char *version = apply_log_key("merged-version", dir);
+	uint64_t applied = 0, seq;
 	size_t i;
-	int got;
 
-	for (i = 0; i < plan->steps.count; i++) {
-		const struct step *step = &plan->steps.items[i];
+	for (i = 0; i < m->plan->steps.count; i++) {
+		const struct step *step = &m->plan->steps.items[i];
+		auto_free char *value = NULL;
 
 		if (step->how != STEP_MERGED && step->how != STEP_MARKED)
 			continue;
 		record_add(to, merged, step->path);
-		if (step->how == STEP_MARKED || !seq)
+		if (step->how == STEP_MARKED)
 			continue;
-		if (!result.seq &&
-		    catalog_load(store, seq, &result, &ignored) < 0) {
-			seq = 0;
+		seq = store_merged_version(store, s, dir, m, step->path,
+					   &applied);
+		if (!seq)
 			continue;
-		}
-		got = is_whole(store, wanted, &result.root, step->path, err);
-		if (got < 0)
-			return got;
-		if (got) {
-			auto_free char *value =
-				mem_printf("%" PRIu64 " %" PRIu64 " %s", before,
-					   seq, step->path);
-
-			record_add(to, whole, value);
-		}
+		value = mem_printf("%" PRIu64 " %" PRIu64 " %s", before, seq,
+				   step->path);
+		record_add(to, version, value);
 	}
-	return 0;
 }
 
 int apply_log_add(struct store *store, const struct session *s, size_t dir,
-		  uint64_t before, uint64_t after, const struct plan *plan,
-		  const struct entry *wanted, struct err *err)
+		  uint64_t before, uint64_t after,
+		  const struct apply_log_merge *m, struct err *err)
 {
 	auto_free char *applied = apply_log_key("applied", dir);
 	AUTO(record) struct record r = {0};
 
-	return begin_add(s, applied, before, after, &r, err) < 0 ||
-			       add_merged(store, s, dir, before, plan, wanted,
-					  &r, err) < 0
-		       ? -err->num
-		       : end_add(s, &r, err);
+	if (begin_add(s, applied, before, after, &r, err) < 0)
+		return -err->num;
+	add_merged(store, s, dir, before, m, &r);
+	return end_add(s, &r, err);
 }
 
 int apply_log_add_home(const struct session *s, uint64_t before, uint64_t after,
@@ -155,7 +164,7 @@ struct rebase {
 	struct store *store;
 	const struct apply_log_query *query;
 	const struct record *record;
-	const char *merged, *whole; /* keys of the merged paths */
+	const char *merged, *version; /* keys of the merged paths */
 	uint64_t before; /* the snapshot before the current apply */
 	const struct entry *base;
 	bool apply_in_effect; /* state of the current apply */
@@ -199,8 +208,8 @@ static int path_is_as_applied(const struct rebase *r, const char *path,
 						&ignored) == 1);
 }
 
-/* What the run had made of a file that the current apply has merged: 1 when all
- * of it was merged and is still stored. */
+/* The version of the run, without the user's edits, that the current apply has
+ * merged; 0: it is not known, or no longer stored. */
 static int find_merged_version(const struct rebase *r, const char *path,
 			       struct entry *ret, struct err *err)
 {
@@ -210,7 +219,7 @@ static int find_merged_version(const struct rebase *r, const char *path,
 	size_t n;
 	int used, got;
 
-	for (n = 0; (value = record_get_nth(r->record, r->whole, n)); n++) {
+	for (n = 0; (value = record_get_nth(r->record, r->version, n)); n++) {
 		used = 0;
 		if (sscanf(value, "%" SCNu64 " %" SCNu64 " %n", &before, &seq,
 			   &used) < 2 ||
@@ -289,14 +298,14 @@ int apply_log_each_base(struct store *store, const struct session *s,
 {
 	auto_free char *applied = apply_log_key("applied", dir);
 	auto_free char *merged = apply_log_key("merged", dir);
-	auto_free char *whole = apply_log_key("merged-whole", dir);
+	auto_free char *version = apply_log_key("merged-version", dir);
 	AUTO(record) struct record record = {0};
 	struct rebase r = {
 		.store = store,
 		.query = query,
 		.record = &record,
 		.merged = merged,
-		.whole = whole,
+		.version = version,
 		.base = base,
 		.each = each,
 		.arg = arg,

@@ -17,15 +17,23 @@
 #include "restore/plan/plan.h"
 #include "snapshot/tree/tree.h"
 
+/* What was applied: the plan, its tree, and the base of both. */
+struct apply_log_merge {
+	const struct plan *plan;
+	const struct entry *wanted;
+	const struct snapshot *base;
+};
+
 /*
- * Adds one apply to the log. dir: 0 is the project, n the n-th additional root;
- * wanted: the tree that was applied. Merged files are logged separately: they
- * have edits of the user, unknown to the run, and never become its base. Where
- * all that the run had made of such a file was merged, its own version does.
+ * Adds one apply to the log. dir: 0 is the project, n the n-th additional root.
+ * Merged files are logged separately: they have edits of the user, unknown to
+ * the run, and never become its base. The version that was merged with them
+ * does: where the run's stored result does not have it, the applied tree is
+ * stored, too. A file with conflict markers has no such version.
  */
 int apply_log_add(struct store *store, const struct session *s, size_t dir,
-		  uint64_t before, uint64_t after, const struct plan *plan,
-		  const struct entry *wanted, struct err *err);
+		  uint64_t before, uint64_t after,
+		  const struct apply_log_merge *m, struct err *err);
 
 /* Whether the log has an apply; true also when the log cannot be read. */
 bool apply_log_any(const struct session *s);

@@ -763,6 +763,12 @@ static int record_applied_paths(const struct apply_plan *a, struct err *err)
 	for (i = 0; i < a->change.root_count; i++) {
 		const struct changeset_root *root = &a->change.roots[i];
 		uint64_t before = root->now.seq;
+		const struct apply_log_merge m = {
+			.plan = &root->plan,
+			.wanted =
+				root->picked ? root->picked : &root->want.root,
+			.base = &root->base,
+		};
 		int got = 0;
 
 		if (root->excluded)
@@ -771,10 +777,7 @@ static int record_applied_paths(const struct apply_plan *a, struct err *err)
 			got = apply_log_add_home(s, before, root->after, err);
 		else if (!is_home(a, i) && root->plan.steps.count)
 			got = apply_log_add(a->c->store, s, i, before,
-					    root->after, &root->plan,
-					    root->picked ? root->picked
-							 : &root->want.root,
-					    err);
+					    root->after, &m, err);
 		if (got < 0)
 			return got;
 	}

@@ -210,4 +210,22 @@ sed -i 's/^10$/ten/' text
 ok 'is applied' guard apply -y -q part text:2
 gives 0 'its rest is still pending' guard diff part
 says "$out" '-19'
+silent "$out" '+two'
+silent "$out" '-ten'
+gives 0 'also in a review' guard review part
+says "$out" 'text  +1 -1'
+sed -i 's/^4$/four/' text
+gives 0 'after another edit, too' guard diff --stat part
+says "$out" 'M  text  +1 -1'
+sed -i 's/^four$/4/' text
+ok 'the apply is undone' guard undo -y
+gives 0 'the part is pending again' guard diff --stat part
+says "$out" 'M  text  +2 -2'
+ok 'the undo is reverted' guard redo -y
+ok 'the rest is applied' guard apply -y -q part
+is "$(sed -n '2p;10p;19p' text)" 'two
+ten
+nineteen' 'by a merge'
+gives 0 'the run is applied' guard status
+silent "$out" part
 finish

@@ -46,6 +46,10 @@ said() {
 	grep -qF "$2" "$1"
 }
 
+nothing_pending() {
+	[ -z "$(guard diff --name-only "$1")" ]
+}
+
 begin one
 gives 1 '--follow without a terminal needs -y' guard apply --follow one
 says "$err" '--follow asks on a terminal; use -y'
@@ -109,6 +113,29 @@ echo mine >>made
 gives 0 'after an edit of the user' guard diff two
 says "$out" 'CHANGED HERE'
 guard discard -y -q two
+
+# --- a merged file is no change of the run any more ---
+seq 20 >edited
+begin merged
+guard apply --follow -y --rest 0.1s merged >"$T/out" 2>"$T/err" &
+follower=$!
+tell 'sed -i "2s/.*/two/" edited'
+ok 'a file is applied' until_true said edited two
+sed -i '19s/.*/mine/' edited
+tell 'sed -i "8s/.*/eight/" edited'
+ok 'the next change is merged with an edit of the user' \
+	until_true said edited eight
+is "$(sed -n 19p edited)" mine 'which stays'
+ok 'the merge is done' until_true nothing_pending merged
+tell 'sed -i "14s/.*/fourteen/" edited; exit 0'
+wait "$guard"
+wait "$follower"
+is "$(sed -n '2p;8p;14p;19p' edited)" 'two
+eight
+fourteen
+mine' 'so is the last one'
+gives 0 'the run is applied' guard status
+silent "$out" merged
 
 # --- a move to the home, which no path names ---
 seq 60 99 >leaves
