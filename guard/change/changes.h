@@ -77,6 +77,7 @@ struct changes {
 	/* Moves from one root to another, by changes_find_moves(). The lists
 	 * show each end as a deletion or an addition. */
 	VEC(struct changes_across) across;
+	bool searched_across; /* changes_find_moves() was called */
 };
 
 #define CHANGES_NONE                                                           \

@@ -348,6 +348,7 @@ void changes_find_moves(struct changes *c)
 
 	for (i = 0; i < c->root_count; i++)
 		find_moves_in_root(&c->roots[i]);
-	if (!c->across.count)
+	if (!c->searched_across)
 		find_moves_across(c);
+	c->searched_across = true;
 }

@@ -591,12 +591,15 @@ void resolve_run_add_halves(const struct changes *c, char ***lists, bool only,
 void resolve_run_add_moves(struct resolved_run *p, struct changes *c,
 			   const char *done)
 {
+	struct changes view;
+
 	if (!p->paths || !names_half(p, c))
 		return;
 	changes_find_moves(c);
+	view = *c;
 	if (p->within_roots)
-		c->across.count = 0;
-	resolve_run_add_halves(c, p->paths, p->only, done);
+		view.across.count = 0;
+	resolve_run_add_halves(&view, p->paths, p->only, done);
 }
 
 void resolved_run_free(struct resolved_run *p)
