@@ -71,9 +71,9 @@ static int find_submodule_change(void *arg, const char *path,
 		return fail(err, EEXIST, "%s", text_quote(path));
 	if (S_ISDIR(now->mode))
 		return 0;
-	got = strcmp(path_name(path), "index") == 0
-		      ? gitindex_same(arg, was, now, err)
-		      : entry_same_content(was, now);
+	got = entry_same_content(was, now);
+	if (!got && strcmp(path_name(path), "index") == 0)
+		got = gitindex_same(arg, was, now, err);
 	return got == 0	 ? fail(err, EEXIST, "%s", text_quote(path))
 	       : got < 0 ? got
 			 : 0;

@@ -432,10 +432,12 @@ one 'a run commits beside a submodule' 'echo x >x; git add x; git commit -q -m x
 gives 0 'a submodule that the run left alone is accepted' guard apply -y --commits
 (cd sub && echo s >s && git add s && git commit -q -m s)
 git commit -q -m sub sub
+git -C sub branch index
 one 'a run looks at a submodule and commits' 'touch -d 2001-01-01 sub/s
 	before=$(sha256sum <.git/modules/sub/index)
 	git -C sub update-index --refresh
 	[ "$before" != "$(sha256sum <.git/modules/sub/index)" ]
+	touch .git/modules/sub/refs/heads/index
 	echo xx >x; git commit -q -m xx x'
 gives 0 'an index that git status wrote is no change' guard apply -y --commits
 is "$(git status --porcelain)" '' 'nothing is left to commit'
