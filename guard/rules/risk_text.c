@@ -190,6 +190,12 @@ static bool is_source_name(const char *path)
 	return false;
 }
 
+static bool is_script(const char *path, const struct buf *now)
+{
+	return is_source_name(path) ||
+	       (now->len > 2 && memcmp(now->data, "#!", 2) == 0);
+}
+
 /* A text that a NUL makes binary for every comparison, while its interpreter
  * still reads it: it was no binary before, or has the name of a script. */
 static bool hides_text(const char *path, const struct buf *old,
@@ -197,11 +203,31 @@ static bool hides_text(const char *path, const struct buf *old,
 {
 	if (!risk_has_nul(now) || risk_has_nul(old))
 		return false;
-	return is_source_name(path) ||
-	       (now->len > 2 && memcmp(now->data, "#!", 2) == 0) ||
+	return is_script(path, now) ||
 	       (old->len && now->len > old->len / 2 &&
 		memcmp(old->data, now->data,
 		       old->len < 64 ? old->len / 2 : 32) == 0);
+}
+
+/* As many as git looks at for a NUL. */
+#define NOISE_WITHIN 8000
+
+/* Random or compressed bytes without a NUL. Text in another encoding than UTF-8
+ * has no control characters; colored text has no other one than ESC. */
+static bool is_noise(const struct buf *b)
+{
+	size_t len = b->len < NOISE_WITHIN ? b->len : NOISE_WITHIN;
+	size_t invalid = 0, controls = 0, i, n;
+	uint32_t c;
+
+	for (i = 0; i < len; i += n ? n : 1) {
+		n = text_decode(b->data + i, len - i, &c);
+		invalid += !n;
+		controls += n && ((c < 0x20 && !(c >= '\t' && c <= '\r') &&
+				   c != '\033') ||
+				  c == 0x7f);
+	}
+	return invalid * 4 >= len && controls * 64 >= len && len;
 }
 
 /* --- secrets --- */
@@ -489,6 +515,9 @@ static void judge_lines(const char *path, const struct buf *old,
 	size_t i;
 
 	if (!has_bad_line(path, risk_has_nul(old) ? &none : old, now))
+		return;
+	if (is_noise(now) && !is_script(path, now) &&
+	    (!old->len || risk_has_nul(old) || is_noise(old)))
 		return;
 	risk_lines_split(FORMAT_PLAIN, now, &after);
 	for (i = 0; i < after.count; i++) {

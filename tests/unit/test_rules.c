@@ -375,6 +375,17 @@ static void settings_are_judged_by_their_keys(void **state)
 	CHECK(cases);
 }
 
+/* 100 random bytes. */
+#define NOISE                                                                  \
+	"\240\102\276\134\314\261\362\330\276\247\355\210\010\330"             \
+	"\170\307\362\100\247\016\347\051\035\140\171\337\100\142"             \
+	"\214\033\223\100\004\274\070\151\110\057\353\337\305\144"             \
+	"\051\304\315\023\044\237\237\162\041\042\001\371\340\002"             \
+	"\066\307\070\366\374\053\340\053\113\121\367\063\213\341"             \
+	"\256\241\065\057\361\370\261\063\370\370\345\143\115\006"             \
+	"\135\153\053\360\046\104\021\125\116\322\233\227\001\231"             \
+	"\256\266"
+
 static void text_that_deceives_is_known_by_its_bytes(void **state)
 {
 	static const struct rule_case cases[] = {
@@ -397,6 +408,15 @@ static void text_that_deceives_is_known_by_its_bytes(void **state)
 		{"a", NULL, "f\ufffdr\n", NULL},
 		{"a", "a\r\nb\r\n", "a\r\nb\r\nc\n", NULL},
 		{"a", "x\n", "na\u00efve\u2014\n", NULL},
+		/* Binary, unless something reads it as text. */
+		{"a", NULL, NOISE, NULL},
+		{"a", NULL, NOISE "\033[2J\n", NULL},
+		{"a.sh", NULL, NOISE, "text-escape"},
+		{"a", NULL, "#!" NOISE, "text-escape"},
+		{"a", "x\n", NOISE, "text-escape"},
+		/* KOI8-R with a color. */
+		{"a", NULL, "\xd0\xd2\xc9\xd7\xc5\xd4 \033[31m\n",
+		 "text-escape"},
 		/* Compressed by git. */
 		{".git/objects/15/e847fdad64d116e2bac0892e524246ad1460ba", NULL,
 		 "x\001\033[2J\n", NULL},
