@@ -134,23 +134,54 @@ static void print_apply_json(const struct apply *a, bool applied,
 	jsonstream_print(object);
 }
 
-/* The remedy for a conflict depends on the options that were tried already. */
-static char *conflict_remedy(const struct apply *a)
+/* The remedy for a conflict between versions that are known. */
+static char *choice_remedy(const struct apply *a)
 {
 	if (a->o->resolve == RESOLVE_THEIRS)
-		return mem_strdup(
-			"nothing applied: --theirs never deletes the paths "
-			"listed above; move them away, or use --ours");
+		return mem_strdup("--theirs never deletes the paths listed "
+				  "above; move them away, or use --ours");
 	if (a->o->resolve == RESOLVE_MARKERS)
-		return mem_strdup("nothing applied: only texts can have "
-				  "conflict markers; name the paths that you "
-				  "want, or use --ours or --theirs");
+		return mem_strdup("only texts can have conflict markers; name "
+				  "the paths that you want, or use --ours or "
+				  "--theirs");
 	return mem_printf(
-		"nothing applied: guard show %s:PATH prints the run's version; "
-		"--ours keeps yours, --theirs takes the run's, --merge writes "
-		"conflict markers%s",
+		"guard show %s:PATH prints the run's version; --ours keeps "
+		"yours, --theirs takes the run's, --merge writes conflict "
+		"markers%s",
 		session_label(&a->in.p->session),
 		a->o->commits ? "" : ", or name the paths that you want");
+}
+
+/* The remedy for a conflict depends on the options that were tried already. A
+ * file that could not be read has no version to choose. */
+static char *conflict_remedy(const struct apply *a)
+{
+	auto_free char *choice = NULL, *except = NULL;
+	bool known = false, unread = false;
+	size_t i, k;
+
+	for (i = 0; i < a->in.change.root_count; i++) {
+		const struct plan *plan = &a->in.change.roots[i].plan;
+
+		for (k = 0; k < plan->conflicts.count; k++) {
+			bool is_unread = plan->conflicts.items[k].kind ==
+					 CONFLICT_INCOMPLETE;
+
+			unread |= is_unread;
+			known |= !is_unread;
+		}
+	}
+	if (known)
+		choice = choice_remedy(a);
+	if (unread)
+		except = mem_printf(
+			"%s--except PATH leaves out a file that could not be "
+			"read",
+			a->o->commits || a->o->commit.on
+				? "a commit takes all files; without it, "
+				: "");
+	return mem_printf("nothing applied: %s%s%s", known ? choice : "",
+			  known && unread ? "; " : "", unread ? except : "");
 }
 
 /* A user who names a .git is warned of the files in it that are executed later.

@@ -312,4 +312,16 @@ ok 'a run appends to a file' guard run -q -- sh -c 'echo more >>alone'
 echo more >>alone
 gives 0 'apply is accepted when the user made the same change' guard apply -y
 says "$err" 'nothing left to apply: the project already has all of it'
+
+if [ "$me" != root ]; then
+	ok 'a run changes two files' guard run -q -- \
+		sh -c 'echo closed >>alone; echo more >open'
+	chmod 0 alone
+	gives 1 'an apply of a file that cannot be read is refused' guard apply -y
+	says "$err" 'nothing applied: --except PATH leaves out a file'
+	silent "$err" '--theirs'
+	gives 0 'apply --except applies the other file' \
+		guard apply -y --except alone
+	is "$(cat open)" more 'the other file is applied'
+fi
 finish
