@@ -32,31 +32,67 @@ const char *apply_commits_branch(const struct apply_commits *ac)
 
 /* --- the states of both repositories --- */
 
-/* Whether git waits for the end of a merge, rebase or similar. */
+/* What git has until the end of a merge, rebase or similar. */
+static const char *const in_progress[] = {
+	GIT "/MERGE_HEAD", GIT "/rebase-merge",	    GIT "/rebase-apply",
+	GIT "/sequencer",  GIT "/CHERRY_PICK_HEAD", GIT "/REVERT_HEAD",
+};
+#define IN_PROGRESS (sizeof(in_progress) / sizeof(*in_progress))
+
+bool apply_commits_must_wait(const struct session *s,
+			     const struct change_list *list)
+{
+	size_t i, k;
+
+	for (i = 0; i < IN_PROGRESS; i++) {
+		auto_free char *path = path_join(s->project, in_progress[i]);
+		struct stat st;
+
+		if (lstat(path, &st) == 0)
+			return true;
+	}
+	for (i = 0; i < list->count; i++)
+		for (k = 0; k < IN_PROGRESS; k++)
+			if (list->items[i].kind == CHANGE_ADDED &&
+			    strcmp(list->items[i].path, in_progress[k]) == 0)
+				return true;
+	return false;
+}
+
 static int is_in_progress(struct store *store, const struct entry *root,
 			  struct err *err)
 {
-	static const char *const names[] = {
-		GIT "/MERGE_HEAD", GIT "/rebase-merge",	    GIT "/rebase-apply",
-		GIT "/sequencer",  GIT "/CHERRY_PICK_HEAD", GIT "/REVERT_HEAD",
-	};
 	size_t i;
 	int got = 0;
 
-	for (i = 0; got == 0 && i < sizeof(names) / sizeof(*names); i++) {
+	for (i = 0; got == 0 && i < IN_PROGRESS; i++) {
 		AUTO(entry) struct entry e = {0};
 
-		got = tree_lookup(store, root, names[i], &e, err);
+		got = tree_lookup(store, root, in_progress[i], &e, err);
 	}
 	return got;
 }
 
-static int fail_in_progress(const char *whose, struct err *err)
+/* The whole .git of the run can be applied if the user's is as the run found
+ * it. */
+static int fail_in_progress(const struct apply_plan *a, const char *whose,
+			    struct err *err)
 {
+	const struct changeset_root *root = &a->change.roots[0];
+	AUTO(entry) struct entry before = {0}, now = {0};
+	auto_free char *whole = NULL;
+
+	if (tree_lookup(a->c->store, &root->base.root, GIT, &before, err) < 0 ||
+	    tree_lookup(a->c->store, &root->now.root, GIT, &now, err) < 0)
+		return -err->num;
+	if (entry_same_state(&before, &now))
+		whole = mem_printf("; guard apply %s . .git applies the run's "
+				   "whole repository",
+				   session_label(&a->p->session));
 	return fail(err, EBUSY,
 		    "a merge, rebase or similar is in progress in %s: finish "
-		    "or abort it first",
-		    whose);
+		    "or abort it first%s",
+		    whose, whole ? whole : "");
 }
 
 /* git status writes the index of a submodule, too. Returns -EEXIST for another
@@ -108,11 +144,11 @@ static int check_states(const struct apply_plan *a, const struct entry *base,
 	int got = is_in_progress(a->c->store, now, err);
 
 	if (got > 0)
-		return fail_in_progress("your repository", err);
+		return fail_in_progress(a, "your repository", err);
 	if (got == 0)
 		got = is_in_progress(a->c->store, want, err);
 	if (got > 0)
-		return fail_in_progress("the run", err);
+		return fail_in_progress(a, "the run", err);
 	return got < 0 ? got : check_submodules(a, base, want, err);
 }
 

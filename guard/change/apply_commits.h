@@ -39,6 +39,10 @@ struct apply_commits {
  */
 int apply_commits_make(struct apply_plan *a, struct apply_commits *ret,
 		       struct err *err);
+/* Whether apply_commits_make() will refuse because an operation of git is in
+ * progress in the project or after the run's changes of it. */
+bool apply_commits_must_wait(const struct session *s,
+			     const struct change_list *list);
 int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
 			struct err *err);
 /* The branch that gets the commits, without refs/heads/. */

@@ -122,7 +122,9 @@ void apply_report_git_left(const struct apply_plan *a)
 		report_note("run %s may have commits that are not in your "
 			    "repository: %s",
 			    session_label(s), err.text);
-	else if (*left && linked)
+	else if (*left &&
+		 (linked || apply_commits_must_wait(
+				    s, &changes_project(&a->changes)->list)))
 		report_note("%s of the run %s not in your repository; guard "
 			    "import %s imports %s",
 			    left, one ? "is" : "are", session_label(s),

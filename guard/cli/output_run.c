@@ -4,6 +4,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/change/apply_commits.h"
 #include "guard/change/changes.h"
 #include "guard/cli/listing.h"
 #include "guard/cli/output.h"
@@ -124,7 +125,8 @@ void output_run_summary(struct context *context, const struct session *s,
 	/* There is nothing yet to import commits into. */
 	refs &= !repository;
 	lost = refs && lost_only(list, &verdict);
-	heads &= refs && (!moved || created) && !lost;
+	heads &= refs && (!moved || created) && !lost &&
+		 !apply_commits_must_wait(s, list);
 	next.width = (int)(strlen(heads	       ? COMMITS
 				  : repository ? REPOSITORY
 					       : "discard") +

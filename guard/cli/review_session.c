@@ -465,6 +465,8 @@ static char *find_commits_branch(const struct review_session *v)
 	if (githead_read(store, &root->base.root, &base, &ignored) < 0 ||
 	    githead_read(store, &root->want.root, &want, &ignored) < 0 ||
 	    !want.branch || !base.branch ||
+	    apply_commits_must_wait(&v->a->p->session,
+				    &changes_project(&v->a->changes)->list) ||
 	    gittips_compare_ids(&base.id, &want.id) == 0)
 		return NULL;
 	return mem_strdup(path_rest(want.branch, "refs/heads"));

@@ -383,9 +383,28 @@ one 'a run ends in a merge' '
 	git checkout -q -b m1; echo m1 >a; git commit -q -m m1 a
 	git checkout -q main; echo m2 >a; git commit -q -m m2 a
 	git merge -q m1 || :'
+silent "$err" '--commits'
 gives 1 'a run that ended in a merge is refused' guard apply -y --commits
 says "$err" 'is in progress in the run'
+says "$err" "guard apply $run . .git applies the run's whole repository"
+gives 0 'which applies the merge' guard apply -q -y "$run" . .git
+ok 'it is in progress' test -e .git/MERGE_HEAD
+one 'a run ends the merge' 'git commit -q -a -m merged; git branch -D -q m1'
+silent "$err" '--commits'
+gives 1 'commits are refused while a merge is in progress' \
+	guard apply -y --commits
+says "$err" 'is in progress in your repository'
+says "$err" "guard apply $run . .git"
+gives 0 'apply of the files' guard apply -y "$run"
+silent "$err" '--commits'
+guard undo -q -y
+git config own.setting 1
+gives 1 'also after a change of the repository' guard apply -y --commits "$run"
+silent "$err" '. .git'
 guard discard -q -y
+git config --unset own.setting
+git merge --abort
+git branch -D -q m1
 git checkout -q -b deep/er/name
 git pack-refs --all
 one 'a run commits on a packed branch with slashes' \
