@@ -20,6 +20,7 @@
 /* A flag of a change, beside those of the scan: the real file has changed since
  * the run began, so that an apply will find a conflict. */
 #define CHANGES_EDITED 0x100u
+#define CHANGES_EDITED_TEXT "  ! CHANGED HERE SINCE THE RUN STARTED"
 /* The path matches `noise` of the profile: lists show only the number. */
 #define CHANGES_NOISE 0x200u
 /* The real file differs from the run's base; changes_edited_compare(). */
@@ -115,10 +116,12 @@ int changes_explain(int got, const char *path, struct err *err);
 int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err);
 /*
- * The same without the files that the run has only opened or touched. Such a
- * file is in the layer as it was when the run began, so that a later edit of
- * the user would be shown as a change of the run. A file stays in the list if
- * that is unknown. May open the store.
+ * The same without changes that are the user's alone. A file that the run has
+ * only opened or touched is in the layer as it was when the run began, so that
+ * a later edit would be shown as a change of the run. A file that was added
+ * later in a directory that the run has deleted would be shown as deleted; the
+ * directory gets CHANGES_EDITED instead. A change stays in the list if that is
+ * unknown. May open the store.
  */
 struct context;
 int changes_load_own(struct context *c, const struct session *s,

@@ -72,7 +72,7 @@ static void add_flags(unsigned int flags, uint32_t mode, struct buf *to)
 	if (flags & CHANGE_UNREADABLE)
 		buf_add_text(to, "  cannot be compared");
 	if (flags & CHANGES_EDITED)
-		buf_add_text(to, "  ! CHANGED HERE SINCE THE RUN STARTED");
+		buf_add_text(to, CHANGES_EDITED_TEXT);
 }
 
 /* Width of "  R  " in front and " -> " between the names. */

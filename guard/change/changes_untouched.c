@@ -1,5 +1,6 @@
 #include "guard/change/changes.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/path.h"
 #include "base/sorted.h"
 #include "guard/change/apply_log.h"
 #include "guard/state/context.h"
@@ -136,6 +138,27 @@ static bool may_be_untouched(const struct change *c)
 	return c->kind == CHANGE_MODIFIED || c->kind == CHANGE_META;
 }
 
+/* Whether the layer deletes a directory around the path, but not the path by
+ * itself. */
+static bool is_deleted_around(int upper_fd, const char *path)
+{
+	struct err ignored;
+	auto_close int fd = beneath_open(upper_fd, path, O_PATH, 0, &ignored);
+
+	return fd == -ENOENT || fd == -ENOTDIR;
+}
+
+static bool deletes_around(const struct changes_root *root)
+{
+	size_t i;
+
+	for (i = 0; i < root->list.count; i++)
+		if (root->list.items[i].kind == CHANGE_DELETED &&
+		    is_deleted_around(root->upper_fd, root->list.items[i].path))
+			return true;
+	return false;
+}
+
 /* Marks the changes whose applied version is in effect and that the run has
  * left as applied. A later edit of the user is no change of the run. */
 struct dropped_marks {
@@ -179,6 +202,80 @@ static int has_edits(struct store *store, const struct run_layer *run_layer,
 	return 0;
 }
 
+/* Whether the base is known not to have the path. */
+static int base_lacks(struct store *store, const struct snapshot *base,
+		      const char *path, struct err *err)
+{
+	auto_free char *at = mem_strdup(path);
+
+	for (;;) {
+		AUTO(entry) struct entry e = {0};
+		int got = tree_lookup(store, &base->root, at, &e, err);
+		char *up;
+
+		if (got < 0)
+			return got;
+		if (got && e.mode)
+			return strcmp(at, path) != 0 &&
+			       !(e.flags & ENTRY_INCOMPLETE);
+		if (!*at)
+			return 0;
+		up = path_parent(at);
+		free(at);
+		at = up;
+	}
+}
+
+/* Marks the directories around a path that the user has added: an apply will
+ * find a conflict. */
+static void mark_dirs_edited(const struct change_list *list, const char *path)
+{
+	auto_free char *at = path_parent(path);
+
+	while (*at) {
+		struct change *c =
+			FIND_BY_PATH(at, list->items, list->count, path);
+		char *up = path_parent(at);
+
+		if (c)
+			c->flags |= CHANGES_EDITED;
+		free(at);
+		at = up;
+	}
+}
+
+/* Drops what the user has added in directories that the run has deleted. */
+static int drop_added_since(struct store *store,
+			    const struct run_layer *run_layer, bool *dropped,
+			    struct err *err)
+{
+	const struct change_list *list = &run_layer->root->list;
+	size_t i;
+
+	if (!deletes_around(run_layer->root))
+		return 0;
+	if (changes_edited_compare(store, &run_layer->base, run_layer->root,
+				   err) < 0)
+		return -err->num;
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+		int got;
+
+		if (c->kind != CHANGE_DELETED ||
+		    !(c->flags & CHANGES_NOT_BASE) ||
+		    !is_deleted_around(run_layer->root->upper_fd, c->path))
+			continue;
+		got = base_lacks(store, &run_layer->base, c->path, err);
+		if (got < 0)
+			return got;
+		if (!got)
+			continue;
+		dropped[i] = true;
+		mark_dirs_edited(list, c->path);
+	}
+	return 0;
+}
+
 static int drop_marked_changes(struct context *c, const struct session *s,
 			       struct run_layer *run_layer, struct err *err)
 {
@@ -214,6 +311,8 @@ static int drop_marked_changes(struct context *c, const struct session *s,
 		got = apply_log_each_base(c->store, s, run_layer->dir_index,
 					  &query, &run_layer->base.root,
 					  mark_applied, &applied, err);
+	if (got >= 0)
+		got = drop_added_since(c->store, run_layer, dropped, err);
 	for (i = 0; got >= 0 && i < list->count; i++)
 		if (!dropped[i])
 			list->items[kept++] = list->items[i];
@@ -227,7 +326,7 @@ static int drop_untouched(struct context *c, const struct session *s,
 			  struct run_layer *run_layer, struct err *err)
 {
 	const struct change_list *list = &run_layer->root->list;
-	bool any = false;
+	bool any = deletes_around(run_layer->root);
 	size_t i;
 
 	for (i = 0; i < list->count && !any; i++)

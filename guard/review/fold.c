@@ -110,6 +110,7 @@ static void add_to_fold(struct folding *f, struct fold *fold, size_t i)
 	if (!fold->entries++)
 		fold->entry = i;
 	f->folds->of_entry[i] = (uint32_t)f->folds->list.count;
+	fold->edited |= (c->flags & CHANGES_EDITED) != 0;
 	if (is_dir(c))
 		return;
 	fold->added += c->kind == CHANGE_ADDED;
@@ -384,7 +385,7 @@ void fold_text(const struct fold *fold, struct buf *to)
 				   text_count(fold->packages, "package"));
 		return;
 	}
-	if (fold->kind == FOLD_DELETED && fold->complete)
+	if (fold->kind == FOLD_DELETED && fold->complete && !fold->edited)
 		between = "all ";
 	buf_printf(to, "%s%s, %s", between,
 		   text_count(fold->added + fold->deleted + fold->modified,
@@ -396,4 +397,6 @@ void fold_text(const struct fold *fold, struct buf *to)
 		buf_add_text(to, "  !! no other copy");
 	else if (fold->lost)
 		buf_printf(to, "  !! %zu with no other copy", fold->lost);
+	if (fold->edited)
+		buf_add_text(to, CHANGES_EDITED_TEXT);
 }

@@ -39,6 +39,7 @@ struct fold {
 	size_t entries; /* directories, too */
 	char *dir; /* NULL: FOLD_NONE */
 	bool complete; /* the directory itself is deleted or new */
+	bool edited; /* an entry has CHANGES_EDITED */
 	size_t added, modified, deleted; /* files and links */
 	uint64_t bytes;
 	size_t in_git, lost, packages;

@@ -228,4 +228,35 @@ ten
 nineteen' 'by a merge'
 gives 0 'the run is applied' guard status
 silent "$out" part
+
+# --- files that are added in a deleted directory ---
+mkdir full few
+for n in $(seq 25); do echo "$n" >full/"$n"; done
+echo a >few/a
+git add full few
+git commit -q -m directories full few
+ok 'a run deletes directories' guard run -q --name gone -- rm -r full few
+mkdir few/new
+echo mine >few/new/mine
+echo mine >full/mine
+gives 0 'diff does not show what the user adds there' guard diff gone
+says "$out" '28 deleted'
+silent "$out" mine
+silent "$out" new
+says "$out" 'D  full/  25 files, 66 B, 25 in git  ! CHANGED HERE'
+says "$out" 'D  few/  directory  ! CHANGED HERE'
+gives 0 'status counts the others' guard status
+says "$out" '28 deleted'
+gives 1 'apply names what keeps the directories' guard apply -y gone
+says "$err" "'full/mine': new in the project, in a directory that was deleted"
+guard discard -y -q gone
+ok 'a run makes a directory anew' guard run -q --name anew -- sh -c '
+	rm -r few/a few/new; rmdir few; mkdir few; echo b >few/b'
+echo mine >few/mine
+gives 0 'the same there' guard diff --name-status anew
+says "$out" "D${tab}few/a"
+silent "$out" few/mine
+ok 'apply' guard apply -y -q --yes-to all anew
+is "$(cat few/mine few/b)" 'mine
+b' 'keeps it'
 finish
