@@ -179,24 +179,35 @@ int gitlfs_find(struct store *store, const struct entry *now, const char *git,
 		       : 0;
 }
 
-/* Opens the directory of a file, and creates it. */
-static int open_dir(const char *git, const char *path, struct err *err)
+/* Opens a directory, and creates it if it is missing. A link in its place is
+ * the user's own. */
+static int open_dir(int above, const char *name, struct err *err)
 {
-	auto_free char *dir =
-		mem_printf("%s/" OBJECTS "/%.*s", git, DIRS_LEN - 1, path);
-	char *end = dir + strlen(git);
-	int fd;
+	int made = mkdirat(above, name, 0777), fd;
 
-	while ((end = strchr(end + 1, '/'))) {
-		*end = '\0';
-		if (mkdir(dir, 0777) < 0 && errno != EEXIST)
-			return fail_errno(err, "create %s", text_quote(dir));
-		*end = '/';
+	if (made < 0 && errno != EEXIST)
+		return fail_errno(err, "create %s", text_quote(name));
+	if (made == 0 && atomic_sync_dir(above, err) < 0)
+		return -err->num;
+	fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
+}
+
+/* Opens the directory of a file, durable like the file in it. */
+static int open_dir_of(const char *git, const char *file, struct err *err)
+{
+	auto_free char *path = mem_printf(OBJECTS "/%.*s", DIRS_LEN - 1, file);
+	char *rest = path, *name;
+	int fd = open(git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return fail_errno(err, "open %s", text_quote(git));
+	while (fd >= 0 && (name = strsep(&rest, "/"))) {
+		auto_close int above = fd;
+
+		fd = open_dir(above, name, err);
 	}
-	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
-		return fail_errno(err, "create %s", text_quote(dir));
-	fd = fd_open_dir(AT_FDCWD, dir);
-	return fd < 0 ? fail_errno(err, "open %s", text_quote(dir)) : fd;
+	return fd;
 }
 
 int gitlfs_write(const struct gitlfs *l, const char *git, struct err *err)
@@ -205,7 +216,7 @@ int gitlfs_write(const struct gitlfs *l, const char *git, struct err *err)
 
 	for (i = 0; i < l->files.count; i++) {
 		const struct gitlfs_file *f = &l->files.items[i];
-		auto_close int dir = open_dir(git, f->path, err);
+		auto_close int dir = open_dir_of(git, f->path, err);
 		AUTO(atomic_file) struct atomic_file file = ATOMIC_FILE_NONE;
 		const char *name = f->path + DIRS_LEN;
 

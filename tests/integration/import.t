@@ -537,7 +537,11 @@ gives 0 'import -n' guard import -n "$run"
 says "$err" 'with 7 files of git-lfs (1.3 MB)'
 says "$err" '1 file of git-lfs with other bytes than the name says: skipped'
 no 'writes none of them' test -e .git/lfs
-gives 0 'import' guard import -y "$run"
+gives 0 'import' "$tools/stopat" --at 0 --only sync --below "$P/.git" \
+	--count "$T/syncs" -- guard import -y "$run"
+read -r syncs _ <"$T/syncs"
+# Of each file its bytes and its directory, of each new directory the one above.
+ok 'a power cut after the refs loses no file' test "$syncs" -ge 30
 says "$err" 'with 7 files of git-lfs (1.3 MB)'
 is "$(find .git/lfs/objects -type f | wc -l)" 7 'copies those with their hash'
 find .git/lfs/objects -type f -exec sha256sum {} + |
