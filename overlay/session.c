@@ -458,21 +458,22 @@ int session_load(struct session *s, struct err *err)
 
 /* Not by close(2) alone: a process that was forked a moment ago and has not run
  * yet still has the descriptor, and with it the lock. */
-static void release_lock(int fd)
+void session_unlock(struct session *s)
 {
 	struct flock whole = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
 
-	(void)fcntl(fd, F_OFD_SETLK, &whole);
-	(void)flock(fd, LOCK_UN);
-	(void)close(fd);
+	if (s->lock_fd <= 0)
+		return;
+	(void)fcntl(s->lock_fd, F_OFD_SETLK, &whole);
+	(void)flock(s->lock_fd, LOCK_UN);
+	fd_close(&s->lock_fd);
 }
 
 void session_free(struct session *s)
 {
 	if (s->fd > 0)
 		(void)close(s->fd);
-	if (s->lock_fd > 0)
-		release_lock(s->lock_fd);
+	session_unlock(s);
 	free(s->home);
 	free(s->command);
 	free_session_roots(s);

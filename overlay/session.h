@@ -109,6 +109,8 @@ struct session {
 /* Frees the fields and releases the lock, also for descriptors that a forked
  * process has inherited. */
 void session_free(struct session *s);
+/* Releases the lock alone, in the same way. */
+void session_unlock(struct session *s);
 /* The name that the user gave the run, or NULL. Valid as long as the session.
  */
 const char *session_name(const struct session *s);

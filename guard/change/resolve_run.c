@@ -396,7 +396,7 @@ int resolve_run_lock(struct context *c, struct resolved_run *p, struct err *err)
 
 void resolve_run_unlock(struct resolved_run *p)
 {
-	fd_close(&p->session.lock_fd);
+	session_unlock(&p->session);
 }
 
 int resolve_run_relock(struct context *c, struct resolved_run *p,

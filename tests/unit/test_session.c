@@ -289,10 +289,11 @@ static void test_lock(void **state)
 	lab_close(&lab);
 }
 
-/* Such a descriptor has a process that was forked just before and has not run
- * yet. */
+/* A process that was forked just before and has not run yet has such a
+ * descriptor. */
 static void test_the_lock_is_released_for_inherited_descriptors(void **state)
 {
+	struct session other = {.fd = -1, .lock_fd = -1};
 	char id[sizeof(((struct session *)NULL)->id)];
 	struct lab lab;
 	struct err err;
@@ -305,6 +306,12 @@ static void test_the_lock_is_released_for_inherited_descriptors(void **state)
 	assert_return_code(inherited, errno);
 	session_free(&lab.s);
 	assert_int_equal(session_open(lab.runs_fd, id, true, &lab.s, &err), 0);
+	(void)close(inherited);
+	inherited = dup(lab.s.lock_fd);
+	assert_return_code(inherited, errno);
+	session_unlock(&lab.s);
+	assert_int_equal(session_open(lab.runs_fd, id, true, &other, &err), 0);
+	session_free(&other);
 	(void)close(inherited);
 	lab_close(&lab);
 }
