@@ -50,6 +50,13 @@ const char *path_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+bool path_ends(const char *path, const char *text)
+{
+	size_t len = strlen(path), n = strlen(text);
+
+	return len >= n && strcmp(path + len - n, text) == 0;
+}
+
 char *path_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');

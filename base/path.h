@@ -21,6 +21,9 @@ char *path_join(const char *dir, const char *name);
 /* The last part, a pointer into path; "" for the root. */
 const char *path_name(const char *path);
 
+/* Whether the path ends with this text, e.g. ".json". */
+bool path_ends(const char *path, const char *text);
+
 /* The path without its last part; "" when it has only one part. For the caller
  * to free. */
 char *path_parent(const char *path);

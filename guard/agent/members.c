@@ -340,21 +340,14 @@ static bool compare_toml(const struct member_diff *d, const struct buf *before,
 
 /* ---- files ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), n = strlen(end);
-
-	return len >= n && strcmp(text + len - n, end) == 0;
-}
-
 bool members_compare(const struct members *m, struct buf *before,
 		     struct buf *now, members_visit *each, void *arg)
 {
 	struct member_diff d = {.members = m, .each = each, .arg = arg};
 
-	if (ends_with(m->file, ".json") || ends_with(m->file, ".jsonc"))
+	if (path_ends(m->file, ".json") || path_ends(m->file, ".jsonc"))
 		return compare_json(&d, before, now);
-	return ends_with(m->file, ".toml") && compare_toml(&d, before, now);
+	return path_ends(m->file, ".toml") && compare_toml(&d, before, now);
 }
 
 bool members_undo(const struct members *m, struct buf *before,
@@ -410,7 +403,7 @@ void members_texts(const struct members *m, struct buf *file,
 	json_t *value = NULL;
 
 	buf_add(&copy, file->data, file->len);
-	if (ends_with(m->file, ".json") || ends_with(m->file, ".jsonc"))
+	if (path_ends(m->file, ".json") || path_ends(m->file, ".jsonc"))
 		value = load_object(&copy);
 	if (value)
 		visit_texts(&v, &top, value);

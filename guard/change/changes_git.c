@@ -1,6 +1,5 @@
 #include "guard/change/changes.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -133,8 +132,7 @@ static void add_git_count(struct changes_git *g, size_t count, const char *noun,
 static bool is_sample_hook(const struct change *c, const struct git_part *part)
 {
 	return part && part->what && strcmp(part->name, "hooks") == 0 &&
-	       S_ISREG(c->now.mode) &&
-	       fnmatch("*?.sample", path_name(c->path), 0) == 0;
+	       S_ISREG(c->now.mode) && path_ends(c->path, ".sample");
 }
 
 static bool is_dir_change(const struct change *c)

@@ -272,7 +272,7 @@ static void judge_by_tables(const struct risk_file *file, bool complete,
 	/* git executes no hook of this name, and no tool loads such variables.
 	 */
 	if (rule && (as == AS_ENV || strcmp(rule->id, "git-hook") == 0) &&
-	    strlen(name) > 7 && strcmp(name + strlen(name) - 7, ".sample") == 0)
+	    path_ends(name, ".sample"))
 		rule = NULL;
 	if (complete || (rule && rule->level == RISK_CRITICAL))
 		judge_content(f, rule, as, complete, ret);

@@ -53,16 +53,6 @@ static bool is_one_of(const char *part, size_t len, const char *const *names)
 	return false;
 }
 
-/* git executes no hook with this ending; git init writes a dozen of them. */
-static bool is_sample(const char *path)
-{
-	static const char ending[] = ".sample";
-	size_t len = strlen(path);
-
-	return len >= sizeof(ending) &&
-	       strcmp(path + len + 1 - sizeof(ending), ending) == 0;
-}
-
 bool plan_git_obeys(const char *path, uint32_t mode)
 {
 	static const char *const own[] = {"refs", "logs", NULL};
@@ -91,7 +81,8 @@ bool plan_git_obeys(const char *path, uint32_t mode)
 			      : !objects && is_one_of(at, len, dirs);
 		at += len + !last;
 	}
-	return obeys && !is_sample(path);
+	/* git executes no hook of this name; git init writes a dozen. */
+	return obeys && !path_ends(path, ".sample");
 }
 
 /* 1: both versions are the same for the user, whatever git caches in them. */

@@ -152,6 +152,10 @@ static void parents_and_names_of_paths(void **state)
 		assert_string_equal(path_name(cases[i][0]), cases[i][2]);
 		assert_string_equal(joined, cases[i][0]);
 	}
+	assert_true(path_ends("hooks/update.sample", ".sample"));
+	assert_true(path_ends(".sample", ".sample"));
+	assert_false(path_ends("update.sample/a", ".sample"));
+	assert_false(path_ends("sample", ".sample"));
 }
 
 static void numbers_come_back(void **state)
