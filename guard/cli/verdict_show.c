@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/vec.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/output.h"
 
@@ -46,12 +47,12 @@ static bool exclude_left_out(const struct plan *plan, struct change_list *list)
 static int add_picked(void *arg, const char *path, const struct entry *base,
 		      const struct entry *picked, struct err *err)
 {
-	char ***paths = arg;
+	struct names *paths = arg;
 
 	(void)err;
 	if (!base || !picked || !S_ISDIR(base->mode) ||
 	    !entry_same_state(base, picked))
-		mem_list_add(paths, path);
+		names_add(paths, path);
 	return 0;
 }
 
@@ -59,13 +60,13 @@ static int add_picked(void *arg, const char *path, const struct entry *base,
 static int keep_picked(struct store *store, const struct changeset_root *root,
 		       struct change_list *list, struct err *err)
 {
-	const char *const none[] = {NULL};
-	AUTO(mem_list) char **paths = NULL;
+	AUTO(names) struct names paths = {0};
 	int got = tree_diff(store, &root->base.root, root->picked, add_picked,
 			    &paths, err);
 
+	*VEC_ADD(&paths) = NULL;
 	if (got == 0)
-		changes_filter(list, paths ? (const char *const *)paths : none);
+		changes_filter(list, (const char *const *)paths.items);
 	return got;
 }
 
