@@ -101,25 +101,29 @@ static uint64_t store_merged_version(struct store *store,
 }
 
 static void add_merged(struct store *store, const struct session *s, size_t dir,
-		       uint64_t before, const struct apply_log_merge *m,
-		       struct record *to)
+		       uint64_t before, uint64_t after,
+		       const struct apply_log_merge *m, struct record *to)
 {
 	auto_free char *merged = apply_log_key("merged", dir);
 	auto_free char *version = apply_log_key("merged-version", dir);
-	uint64_t applied = 0, seq;
+	uint64_t applied = 0;
 	size_t i;
 
 	for (i = 0; i < m->plan->steps.count; i++) {
 		const struct step *step = &m->plan->steps.items[i];
+		bool is_merged =
+			step->how == STEP_MERGED || step->how == STEP_MARKED;
+		bool had_edits = record_has(to, merged, step->path);
 		auto_free char *value = NULL;
+		uint64_t seq = 0;
 
-		if (step->how != STEP_MERGED && step->how != STEP_MARKED)
-			continue;
-		record_add(to, merged, step->path);
-		if (step->how == STEP_MARKED)
-			continue;
-		seq = store_merged_version(store, s, dir, m, step->path,
-					   &applied);
+		if (is_merged && !had_edits)
+			record_add(to, merged, step->path);
+		if (step->how == STEP_MERGED)
+			seq = store_merged_version(store, s, dir, m, step->path,
+						   &applied);
+		else if (!is_merged && had_edits)
+			seq = after;
 		if (!seq)
 			continue;
 		value = mem_printf("%" PRIu64 " %" PRIu64 " %s", before, seq,
@@ -137,7 +141,7 @@ int apply_log_add(struct store *store, const struct session *s, size_t dir,
 
 	if (begin_add(s, applied, before, after, &r, err) < 0)
 		return -err->num;
-	add_merged(store, s, dir, before, m, &r);
+	add_merged(store, s, dir, before, after, m, &r);
 	return end_add(s, &r, err);
 }
 

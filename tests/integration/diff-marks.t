@@ -228,6 +228,20 @@ ten
 nineteen' 'by a merge'
 gives 0 'the run is applied' guard status
 silent "$out" part
+git commit -q -a -m merged
+ok 'another part of a merged file' guard run -q --name parts -- \
+	sed -i 's/^5$/five/; s/^12$/twelve/; s/^20$/twenty/' text
+settle
+sed -i 's/^15$/fifteen/' text
+ok 'is applied' guard apply -y -q parts text:5
+sed -i 's/^fifteen$/15/' text
+ok 'and the next one without an edit of the user' guard apply -y -q parts text:12
+gives 0 'the rest alone is pending' guard diff --stat parts
+says "$out" 'M  text  +1 -1'
+sed -i 's/^15$/XV/' text
+gives 0 'also with a new edit' guard diff --stat parts
+says "$out" 'M  text  +1 -1'
+guard discard -y -q parts
 
 # --- files that are added in a deleted directory ---
 mkdir full few
