@@ -594,7 +594,7 @@ int html_report_write(const char *file, const struct session *s,
 		      const struct verdict *verdict, struct err *err)
 {
 	bool piped = strcmp(file, "-") == 0;
-	struct html h = {.fd = piped ? dup(STDOUT_FILENO)
+	struct html h = {.fd = piped ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
 				     : open(file,
 					    O_WRONLY | O_CREAT | O_EXCL |
 						    O_NOFOLLOW | O_CLOEXEC,
