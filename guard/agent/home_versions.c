@@ -362,10 +362,10 @@ static int plan_home(struct home_undo *u, const struct plan_options *options,
 struct run_search {
 	struct store *store;
 	unsigned long runs, found;
-	/* The run that the last snapshots are of; it has several when it was
-	 * continued. first: the oldest one of them. */
+	/* The oldest snapshot so far of the current run; a run that was
+	 * continued has several. */
 	struct snapshot first;
-	bool changed; /* that run has changed the home */
+	bool changed; /* the current run has changed the home */
 };
 
 static void run_search_free(struct run_search *search)
@@ -390,8 +390,8 @@ static int home_changed(struct store *store, const struct entry *before,
 	return got == -EEXIST ? 1 : got;
 }
 
-/* Counts the run of the last snapshots, which has no older ones. true: its
- * first snapshot is the state. */
+/* Counts the current run, which has no older snapshots. true: search->first is
+ * the state. */
 static bool count_searched_run(struct run_search *search)
 {
 	search->found += search->changed;

@@ -45,8 +45,8 @@ static void print_group_summary(const struct changes_root *g,
 
 /* The commands that a run is followed by. */
 struct next {
-	const char *label; /* of the run */
-	int width; /* of verb and label */
+	const char *label; /* the run's */
+	int width; /* of the longest command, for the column behind it */
 };
 
 /* The descriptions line up, whatever the verbs' lengths are. */

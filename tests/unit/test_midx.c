@@ -598,7 +598,8 @@ static void *open_often(void *arg)
 	return NULL;
 }
 
-/* Who opens the store to write deletes what dead processes left in tmp/. */
+/* A process that opens the store for writing deletes the files in tmp/ of dead
+ * processes. */
 static void is_written_while_others_open_the_store(void **state)
 {
 	struct box *box = *state;
