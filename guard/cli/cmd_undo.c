@@ -108,6 +108,7 @@ static int undo_transaction(struct undo *u, struct err *err)
 {
 	auto_free char *which = NULL;
 	struct plan_counts counts;
+	bool times = true;
 	size_t i;
 
 	if (undo_plan(u, err) < 0)
@@ -126,8 +127,13 @@ static int undo_transaction(struct undo *u, struct err *err)
 		if (plan_print(u->c->store, &u->change.roots[i].plan, NULL,
 			       err) < 0)
 			return -err->num;
-	for (i = 0; i < u->change.root_count; i++)
+	for (i = 0; i < u->change.root_count; i++) {
 		plan_print_owners(&u->change.roots[i].plan);
+		times &= plan_is_times(&u->change.roots[i].plan);
+	}
+	/* The list has none of them. */
+	if (times && changeset_has_steps(&u->change))
+		output_print("that changes only times of files or directories");
 	if (is_undo_blocked(u))
 		return STATUS_REFUSED;
 	if (!u->dry) {

@@ -89,12 +89,6 @@ void plan_moves_free(struct plan_moves *m)
 
 /* --- counts and texts --- */
 
-/* The step changes only the mtime. */
-static bool is_time_only(const struct step *s)
-{
-	return s->kind == STEP_META && entry_same_meta(&s->from, &s->to);
-}
-
 static int count_deleted_entry(void *arg, const char *path,
 			       const struct entry *e, struct err *err)
 {
@@ -126,7 +120,7 @@ static int add_plan_counts(struct store *store, const struct plan *plan,
 			to->replaced++;
 		else if (s->kind == STEP_CREATE)
 			to->created++;
-		else if (s->kind == STEP_META && is_time_only(s))
+		else if (plan_step_is_time(s))
 			to->times++;
 		else if (s->kind == STEP_META)
 			to->meta++;

@@ -211,6 +211,10 @@ struct plan_options {
 /* Frees the lists of a plan and leaves it empty. */
 void plan_free(struct plan *p);
 
+/* Whether the step changes only the mtime. */
+bool plan_step_is_time(const struct step *s);
+/* Whether no step changes more; true without steps. */
+bool plan_is_times(const struct plan *p);
 /* Whether the user agreed to lose a change at this path. */
 bool plan_is_over(const struct plan *p, const char *path);
 

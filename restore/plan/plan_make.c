@@ -144,6 +144,21 @@ static int compare_step_order(const void *a, const void *b)
 		       : path_compare(p->path, q->path);
 }
 
+bool plan_step_is_time(const struct step *s)
+{
+	return s->kind == STEP_META && entry_same_meta(&s->from, &s->to);
+}
+
+bool plan_is_times(const struct plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->steps.count; i++)
+		if (!plan_step_is_time(&p->steps.items[i]))
+			return false;
+	return true;
+}
+
 /* Whether an entry of the new directory is left out. A directory that takes the
  * place of another entry is none. */
 static bool has_left_out(const struct plan *p, const char *dir)
@@ -159,9 +174,10 @@ static bool has_left_out(const struct plan *p, const char *dir)
 	return false;
 }
 
-/* A new directory of which all is left out is left out, too. The steps are
- * sorted: the one behind that of a directory is below it, if any is. */
-static void leave_empty_dirs(struct plan *p)
+/* A new directory of which all is left out is left out, too, and so are times
+ * that would be the only change. The steps are sorted: the one behind that of a
+ * directory is below it, if any is. */
+static void leave_remains(struct plan *p)
 {
 	const char *below = NULL;
 	size_t i, k, n = p->steps.count;
@@ -184,6 +200,12 @@ static void leave_empty_dirs(struct plan *p)
 		if (p->steps.items[i].path)
 			p->steps.items[k++] = p->steps.items[i];
 	p->steps.count = k;
+	/* The times of directories whose entries are left out. */
+	if (!p->excepted.count || !plan_is_times(p))
+		return;
+	for (i = 0; i < k; i++)
+		free_step(&p->steps.items[i]);
+	p->steps.count = 0;
 }
 
 bool plan_is_over(const struct plan *p, const char *path)
@@ -218,7 +240,7 @@ int plan_make(struct store *store, const struct entry *base,
 	if (planner_run(&pl, err) < 0)
 		return err_context(err, "create the plan");
 	VEC_SORT(&plan.steps, compare_step_order);
-	leave_empty_dirs(&plan);
+	leave_remains(&plan);
 	if (plan_links(&pl, err) < 0)
 		return err_context(err, "create the plan");
 	SORT_BY_PATH(plan.kept.items, plan.kept.count, path);

@@ -298,6 +298,7 @@ is "$(getfacl -cEn tagged/listed | tr '\n' ' ')$(attrs tagged/listed)" \
 
 # --- every change of the run is a conflict ---
 echo base >alone
+echo timed >timed
 ok 'a run changes one file' guard run -q -- sh -c 'echo run >alone'
 run=$(guard status -q | head -n 1)
 echo mine >alone
@@ -308,6 +309,14 @@ is "$(cat alone)" mine "apply --ours keeps the user's file"
 gives 0 'apply --theirs of the path is accepted after --ours' \
 	guard apply -y --theirs "$run" alone
 is "$(cat alone)" run "apply --theirs writes the run's file"
+ok 'a run changes one file, and the time of another' guard run -q -- \
+	sh -c 'echo other >alone; touch -d 2001-01-01 timed'
+echo mine >alone
+gives 0 'apply --ours applies the time' guard apply -y --ours
+says "$err" 'times only'
+gives 0 'undo of it is accepted' guard undo -y
+says "$err" 'that changes only times'
+guard discard -q -y
 ok 'a run appends to a file' guard run -q -- sh -c 'echo more >>alone'
 echo more >>alone
 gives 0 'apply is accepted when the user made the same change' guard apply -y

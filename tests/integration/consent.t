@@ -235,6 +235,13 @@ is "$(git rev-parse HEAD)" "$head" 'no commit was made'
 no 'no file was applied' test -e .envrc -o -e new
 guard discard -q -y commits
 
+guard run -q --name timeless -- sh -c 'echo evil >.envrc'
+gives 0 'an apply whose only change is left out' \
+	guard apply --except critical -y timeless
+says "$err" 'nothing left to apply'
+is "$(guard undo -n 2>&1 | grep -c timeless)" 0 'is nothing to undo'
+guard discard -q -y timeless
+
 # --- only copies ---
 mkdir photos
 for n in 1 2 3 4 5 6; do echo "photo $n" >photos/$n.jpg; done
