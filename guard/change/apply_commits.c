@@ -32,7 +32,7 @@ const char *apply_commits_branch(const struct apply_commits *ac)
 
 /* --- the states of both repositories --- */
 
-/* What git has until the end of a merge, rebase or similar. */
+/* Files of git that exist until the end of a merge, rebase or similar. */
 static const char *const in_progress[] = {
 	GIT "/MERGE_HEAD", GIT "/rebase-merge",	    GIT "/rebase-apply",
 	GIT "/sequencer",  GIT "/CHERRY_PICK_HEAD", GIT "/REVERT_HEAD",

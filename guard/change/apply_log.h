@@ -17,7 +17,7 @@
 #include "restore/plan/plan.h"
 #include "snapshot/tree/tree.h"
 
-/* What was applied: the plan, its tree, and the base of both. */
+/* An apply: the plan, its tree, and the base of both. */
 struct apply_log_merge {
 	const struct plan *plan;
 	const struct entry *wanted;

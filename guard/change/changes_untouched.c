@@ -244,7 +244,8 @@ static void mark_dirs_edited(const struct change_list *list, const char *path)
 	}
 }
 
-/* Drops what the user has added in directories that the run has deleted. */
+/* Drops entries that the user has added in directories that the run has
+ * deleted. */
 static int drop_added_since(struct store *store,
 			    const struct run_layer *run_layer, bool *dropped,
 			    struct err *err)
