@@ -225,10 +225,11 @@ static int find_merged_version(const struct rebase *r, const char *path,
 
 	for (n = 0; (value = record_get_nth(r->record, r->version, n)); n++) {
 		used = 0;
-		if (sscanf(value, "%" SCNu64 " %" SCNu64 " %n", &before, &seq,
+		/* A blank in the format would skip blanks of the path. */
+		if (sscanf(value, "%" SCNu64 " %" SCNu64 "%n", &before, &seq,
 			   &used) < 2 ||
-		    !used || before != r->before ||
-		    strcmp(value + used, path) != 0)
+		    value[used] != ' ' || before != r->before ||
+		    strcmp(value + used + 1, path) != 0)
 			continue;
 		got = catalog_load(r->store, seq, &result, err);
 		if (got < 0)

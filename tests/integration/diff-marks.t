@@ -242,6 +242,17 @@ sed -i 's/^15$/XV/' text
 gives 0 'also with a new edit' guard diff --stat parts
 says "$out" 'M  text  +1 -1'
 guard discard -y -q parts
+seq 20 >' blank'
+git add ' blank'
+git commit -q -a -m blank
+ok 'a run changes a file whose name begins with a blank' \
+	guard run -q --name blank -- sed -i 's/^9$/nine/' ' blank' other
+settle
+sed -i 's/^13$/thirteen/' ' blank'
+ok 'it is merged' guard apply -y -q blank "$PWD/ blank"
+gives 0 'and is no change of the run any more' guard diff --name-status blank
+is "$(cat "$out")" "M${tab}other" 'like other files'
+guard discard -y -q blank
 
 # --- files that are added in a deleted directory ---
 mkdir full few
