@@ -129,9 +129,10 @@ int libgit_open(const struct libgit *git, const char *path, unsigned int flags,
 	 * wrong owner. */
 	if (got == GIT_EOWNER ||
 	    (got == GIT_ENOTFOUND && e && e->klass == GIT_ERROR_CONFIG))
-		return fail(err, EIO,
-			    "open the repository: it or its directory belongs "
-			    "to another user");
+		return fail(
+			err, EIO,
+			"open the repository: it or its directory belongs "
+			"to another user (git status says how to allow it)");
 	if (got == GIT_ENOTFOUND)
 		return 0;
 	return got < 0 ? libgit_failed("open the repository", err) : 1;

@@ -307,7 +307,8 @@ if [ "$me" = root ]; then
 	chmod 777 .
 	verdict 'rm one'
 	is "$(cat "$T/verdict")" "  i 1 file was not compared with git: open the \
-repository: it or its directory belongs to another user" \
+repository: it or its directory belongs to another user (git status says how \
+to allow it)" \
 		'a repository with an owner that git does not trust is one'
 	dropped
 fi
