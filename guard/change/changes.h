@@ -44,7 +44,7 @@ struct changes_root {
 	/* Read in place of the real files, sorted by path; from
 	 * changes_edited_mark(). */
 	VEC(struct changes_began) began;
-	struct store *store; /* of `began`, borrowed */
+	struct store *store; /* has the contents in `began`; borrowed */
 	/* The run's upper layer and the real directory; -1: no such layer. */
 	int upper_fd, lower_fd;
 	char *prefix; /* printed before its paths: "", "~/other/", "~/" */

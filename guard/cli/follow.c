@@ -145,7 +145,7 @@ int follow_leave_blocked(struct apply_plan *a, struct err *err)
 	left = list_blocked(a);
 	paths = mem_zalloc(roots * sizeof(*paths));
 	for (i = 0; i < roots; i++) {
-		/* Of the home directory only named paths are applied. */
+		/* In the home directory, only named paths are applied. */
 		if (i < p->session.root_count || resolve_run_home_paths(p))
 			paths[i] = list_free_paths(a, i, left[i]);
 		mem_list_free(&left[i]);

@@ -46,7 +46,8 @@ static void print_group_summary(const struct changes_root *g,
 /* The commands that a run is followed by. */
 struct next {
 	const char *label; /* the run's */
-	int width; /* of the longest command, for the column behind it */
+	int width; /* columns of the longest command, for the column behind it
+		    */
 };
 
 /* The descriptions line up, whatever the verbs' lengths are. */

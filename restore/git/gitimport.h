@@ -37,7 +37,7 @@ struct gitimport_list {
 	uint64_t commits; /* commits that no ref of the user reaches */
 	uint64_t objects, bytes; /* contents of the pack; 0 without `check` */
 	size_t fresh; /* refs that are not known */
-	size_t lfs_files; /* of git-lfs, that the user lacks; with `check` */
+	size_t lfs_files; /* git-lfs files that the user lacks; with `check` */
 	uint64_t lfs_bytes;
 	const struct names *notes; /* skipped refs with the reason */
 };

@@ -540,7 +540,7 @@ no 'writes none of them' test -e .git/lfs
 gives 0 'import' "$tools/stopat" --at 0 --only sync --below "$P/.git" \
 	--count "$T/syncs" -- guard import -y "$run"
 read -r syncs _ <"$T/syncs"
-# Of each file its bytes and its directory, of each new directory the one above.
+# Each file syncs its bytes and its directory, each new directory the one above.
 ok 'a power cut after the refs loses no file' test "$syncs" -ge 30
 says "$err" 'with 7 files of git-lfs (1.3 MB)'
 is "$(find .git/lfs/objects -type f | wc -l)" 7 'copies those with their hash'
