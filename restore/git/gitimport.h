@@ -1,6 +1,6 @@
 /*
  * A run's commits in the user's repository: objects as one pack, the files of
- * git-lfs that the commits name, and refs below refs/guard/<run>/. Nothing else
+ * git-lfs that it lacks, and refs below refs/guard/<run>/. Nothing else
  * of the repository is written, ever, but the branch of gitimport_forward(): no
  * HEAD, index, configuration, hook or reflog of its own.
  *
