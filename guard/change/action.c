@@ -568,6 +568,27 @@ int action_load_undone(int workspace_fd, size_t back, struct action *ret,
 	return fail(err, ENOENT, "no undone action is left");
 }
 
+bool action_names_run(int workspace_fd, const char *run_id)
+{
+	static int (*const loads[])(int, size_t, struct action *,
+				    struct err *) = {action_load_effective,
+						     action_load_undone};
+	struct err err;
+	size_t i, back;
+
+	for (i = 0; i < 2; i++)
+		for (back = 0;; back++) {
+			AUTO(action) struct action a = {0};
+			int got = loads[i](workspace_fd, back, &a, &err);
+
+			if (got == -ENOENT)
+				break;
+			if (got < 0 || strcmp(a.run_id, run_id) == 0)
+				return true;
+		}
+	return false;
+}
+
 uint64_t action_first(const struct action *a, size_t n)
 {
 	const struct action_root *root = &a->roots.items[n];

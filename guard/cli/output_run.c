@@ -91,6 +91,12 @@ void output_run_summary(struct context *context, const struct session *s,
 	if (output_is_quiet())
 		return;
 	changes_count_all(c, &n);
+	if (!n.total && !homes && s->state == RUN_APPLIED) {
+		output_print("all changes of run %s are applied",
+			     session_label(s));
+		output_hint("guard undo %s  reverts them", session_label(s));
+		return;
+	}
 	if (!n.total && !homes) {
 		output_print("run %s changed nothing", session_label(s));
 		return;

@@ -16,9 +16,11 @@
 #include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/agent/home_versions.h"
+#include "guard/change/action.h"
 #include "guard/change/apply_log.h"
 #include "guard/change/changes.h"
 #include "guard/change/late_base.h"
+#include "guard/change/recover.h"
 #include "guard/state/report.h"
 #include "guard/state/reserve.h"
 #include "guard/state/storing.h"
@@ -152,18 +154,20 @@ static int wait_for_base(struct run *run, struct err *err)
 	return got == 0 ? session_base(s, true, err) : got;
 }
 
-/* With a late base where there is no other. */
+/* With a late base where there is no other. Changes that were applied during
+ * the run are no longer in the list and belong to the result. */
 static int store_results(struct run *run, const struct changes *c,
 			 struct err *err)
 {
 	struct session *s = &run->session;
 	struct store *store = NULL;
 	struct err why, late;
+	bool applied = apply_log_any(s);
 	size_t i;
 	bool failed;
 	int got;
 
-	if (!changes_total(c))
+	if (!changes_total(c) && !applied)
 		return 0;
 	got = wait_for_base(run, &why);
 	failed = got == -ENODATA;
@@ -179,7 +183,7 @@ static int store_results(struct run *run, const struct changes *c,
 		got = -err->num;
 	}
 	for (i = 0; got == 0 && i < s->root_count; i++)
-		if (c->roots[i].list.count)
+		if (c->roots[i].list.count || applied)
 			got = store_root_result(run, store, i, &c->roots[i],
 						err);
 	if (got == 0)
@@ -284,6 +288,18 @@ static int load_run_changes(struct run *run, struct changes *changes,
 	return lower < 0 ? lower : scan_layer(upper, lower, NULL, git, err);
 }
 
+/* Whether undo or redo may need the run: its changes were applied, or paths of
+ * it discarded, before it ended. */
+static bool has_actions(const struct run *run)
+{
+	const struct session *s = &run->session;
+	struct err ignored;
+	auto_close int fd = workspace_open(run->context.state.workspaces_fd,
+					   s->project, false, &ignored);
+
+	return apply_log_any(s) || (fd >= 0 && action_names_run(fd, s->id));
+}
+
 /* obeyed: the next session of the agent executes or obeys a change. */
 static void end_count(struct run *run, bool obeyed)
 {
@@ -301,7 +317,7 @@ int run_end(struct run *run, int status, struct err *err)
 	bool visit = run->options->exec_project;
 	auto_free char *code = mem_printf("%d", status);
 	struct err ignored;
-	bool any, obeyed;
+	bool any, acted, obeyed;
 	int got = 0;
 
 	/* The caller removes the copy. */
@@ -350,7 +366,8 @@ int run_end(struct run *run, int status, struct err *err)
 	/* An empty layer is removed: it is never mounted again, and a power cut
 	 * can lose nothing of value in it. Any other layer is on disk from here
 	 * on. */
-	if (!any && !git.count) {
+	acted = has_actions(run);
+	if (!any && !git.count && !acted) {
 		end_count(run, obeyed);
 		report_stale_gids(run);
 		drop_unchanged_run(run, changes_home(&changes)->list.count > 0);
@@ -365,13 +382,17 @@ int run_end(struct run *run, int status, struct err *err)
 	report_stale_gids(run);
 	/* Paths that were applied during the run, and edited since, are no
 	 * changes of the run. */
-	if (any && apply_log_any(s) &&
-	    changes_load_own(&run->context, s, &own, &ignored) == 0)
-		shown = &own;
+	if (apply_log_any(s)) {
+		if (changes_load_own(&run->context, s, &own, &ignored) == 0)
+			shown = &own;
+		if (got == 0)
+			got = recover_set_run_state(&run->context, s, false,
+						    err);
+	}
 	if (any)
 		changes_find_moves(shown);
 	end_count(run, obeyed);
-	if (any)
+	if (any || acted)
 		run->ui->changes(&run->context, s, shown);
 	if (git.count) {
 		report_note("%s in the repository %s",

@@ -106,6 +106,54 @@ is "$(cat file)" first 'undo restores the file'
 gives 0 'redo is accepted' guard redo -y
 out
 is "$(cat file)" all 'after the end of the run the file has the applied content'
+says "$T/live.err" "all changes of run $run are applied"
+gives 0 'status lists a run that was applied before its end' guard status -a
+says "$out" 'applied'
+gives 0 'status counts no pending run' guard status --porcelain
+silent "$out" "$run"
+gives 0 'undo gives an applied run back that ended without further changes' \
+	guard undo -y "$run"
+is "$(cat file)" first 'undo restores the file of the ended run'
+gives 0 'the run is pending again' guard diff --name-only "$run"
+says "$out" file
+gives 0 'the run can be applied again' guard apply -y --yes-to all "$run"
+is "$(cat file)" all 'the second apply changes the file again'
+rm ready
+
+# --- applied, then edited by the user before the end ---
+begin 'echo run >file'
+gives 0 'a live run is applied' guard apply --yes-to all -y "$run"
+echo user >file
+out
+says "$T/live.err" "all changes of run $run are applied"
+gives 0 'no run is pending after an edit of an applied file' \
+	guard status --porcelain
+silent "$out" "$run"
+echo run >file
+gives 0 'undo gives that run back' guard undo -y
+gives 0 'it is pending again' guard status --porcelain
+says "$out" "$run"
+gives 0 'it can be discarded' guard discard -y "$run"
+
+# --- only a file of the home, applied ---
+begin 'echo home >~/.tool'
+gives 0 'the home of a live run is applied' \
+	guard apply --yes-to all -y "$run" "$HOME/.tool"
+echo 'rm ready; exit 0' >"$HOME/gate/go"
+wait "$guard"
+gives 0 'undo gives a run back of which only the home was applied' \
+	guard undo -y "$run"
+gives 0 'that run can be discarded' guard discard -y "$run"
+
+# --- a path discarded, and the others deleted by a later command ---
+gives 0 'a run writes two files' guard run -q -- sh -c 'echo >one; echo >two'
+one=$(guard status -q)
+gives 0 'a path is discarded' guard discard -y "$one" one
+gives 0 'a command in the run takes back the rest' guard exec "$one" rm two
+gives 0 'undo brings the discarded path back' guard undo -y
+gives 0 'the run has it' guard diff --name-only "$one"
+is "$(cat "$out")" one 'the path is the change of the run'
+gives 0 'the run is discarded' guard discard -y "$one"
 
 # --- apply of the complete live run, which then continues ---
 mkdir -p gone/below
