@@ -44,26 +44,129 @@ static int open_project_workspace(const struct undo *u, struct err *err)
 	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
 }
 
+/* Whether the action changed the project's subtree of one of its roots. */
+static int root_touches(const struct undo *u, const struct action_root *root,
+			const char *path, struct err *err)
+{
+	const char *project = u->c->project;
+	AUTO(snapshot) struct snapshot before = {0}, after = {0};
+	AUTO(entry) struct entry was = {0}, is = {0};
+
+	if (path_below(path, project))
+		return 1;
+	if (!path_below(project, path))
+		return 0;
+	/* Without both states the undo is refused later, with the reason. */
+	if (!root->after ||
+	    catalog_load(u->c->store, root->before, &before, err) < 0 ||
+	    catalog_load(u->c->store, root->after, &after, err) < 0)
+		return 1;
+	project = path_rest(project, path);
+	if (tree_lookup(u->c->store, &before.root, project, &was, err) < 0 ||
+	    tree_lookup(u->c->store, &after.root, project, &is, err) < 0)
+		return -err->num;
+	return !entry_equal(&was, &is);
+}
+
+/* Whether u->last, an action of the directory u->path, concerns the project:
+ * an action of a directory above does if it changed a file of the project. */
+static int touches_project(const struct undo *u, struct err *err)
+{
+	const struct action *a = &u->last;
+	size_t i;
+	int got = 0;
+
+	if (u->by_run || strcmp(u->path, u->c->project) == 0)
+		return 1;
+	if (action_is_discard(a))
+		return 0;
+	if (context_store(u->c, STORE_READ, err) < 0)
+		return -err->num;
+	for (i = 0; i < a->roots.count && got == 0; i++)
+		got = root_touches(u, &a->roots.items[i],
+				   i ? a->roots.items[i].path : u->path, err);
+	return got;
+}
+
+/* path: the directory of the action, above the project. */
+static int fail_elsewhere(const struct undo *u, const char *path,
+			  const struct action *a, struct err *err)
+{
+	const char *verb = u->redo ? "redo" : "undo";
+	auto_free char *title = undo_title(a);
+	auto_free char *remedy =
+		a->run_id[0] && !u->redo
+			? mem_printf("guard undo %s", a->run_name ?: a->run_id)
+			: mem_printf("guard -C %s %s", text_quote(path), verb);
+
+	return fail(err, EPERM,
+		    "nothing %sne: the next action to %s is the %s in %s, "
+		    "which changed nothing in %s; %s %ses that action",
+		    verb, verb, title, text_quote(path),
+		    text_quote(u->c->project), remedy, verb);
+}
+
+static int load_nth(struct undo *u, int workspace_fd, size_t back,
+		    struct err *err)
+{
+	return u->redo ? action_load_undone(workspace_fd, back, &u->last, err)
+		       : action_load_effective(workspace_fd, back, &u->last,
+					       err);
+}
+
+/* Whether the directory has any action, in effect or undone. */
+static int has_action(int workspace_fd, struct err *err)
+{
+	AUTO(action) struct action a = {0};
+	int got = action_load_last(workspace_fd, &a, err);
+
+	return got == -ENOENT ? action_load_undone(workspace_fd, 0, &a, err)
+			      : got;
+}
+
+/* 1: u->path is the directory to undo in. 0: its newest action, u->last,
+ * changed nothing in the project. -ENOENT: it has none. */
+static int inspect_dir(struct undo *u, struct err *err)
+{
+	auto_close int fd = -1;
+	int got;
+
+	if (recover_project(u->c, u->path, err) < 0)
+		return -err->num;
+	fd = open_project_workspace(u, err);
+	if (fd < 0)
+		return fd;
+	if (u->by_run || strcmp(u->path, u->c->project) == 0) {
+		got = has_action(fd, err);
+		return got < 0 ? got : 1;
+	}
+	got = load_nth(u, fd, 0, err);
+	return got < 0 ? got : touches_project(u, err);
+}
+
 int undo_find(struct undo *u, struct err *err)
 {
+	AUTO(action) struct action elsewhere = {0};
+	auto_free char *above = NULL;
+
 	u->path = mem_strdup(u->c->project);
 	for (;;) {
-		auto_close int fd = -1;
-		int got;
+		int got = inspect_dir(u, err);
 		char *up;
 
-		if (recover_project(u->c, u->path, err) < 0)
-			return -err->num;
-		fd = open_project_workspace(u, err);
-		got = fd < 0 ? fd : action_load_last(fd, &u->last, err);
-		if (got == -ENOENT && fd >= 0)
-			got = action_load_undone(fd, 0, &u->last, err);
-		if (got != -ENOENT)
-			return got;
+		if (got && got != -ENOENT)
+			return got < 0 ? got : 0;
+		if (got == 0 && !above) {
+			above = mem_strdup(u->path);
+			elsewhere = u->last;
+			u->last = (struct action){0};
+		}
+		action_free(&u->last);
 		if (strcmp(u->path, "/") == 0)
-			return fail(err, ENOENT, "nothing to %s in %s",
-				    u->redo ? "redo" : "undo",
-				    text_quote(u->c->project));
+			return above ? fail_elsewhere(u, above, &elsewhere, err)
+				     : fail(err, ENOENT, "nothing to %s in %s",
+					    u->redo ? "redo" : "undo",
+					    text_quote(u->c->project));
 		up = path_parent(u->path);
 		free(u->path);
 		u->path = *up ? up : (free(up), mem_strdup("/"));
@@ -73,12 +176,18 @@ int undo_find(struct undo *u, struct err *err)
 int undo_load(struct undo *u, size_t back, struct err *err)
 {
 	auto_close int fd = open_project_workspace(u, err);
+	int got;
 
 	clear(u);
 	if (fd < 0)
 		return fd;
-	return u->redo ? action_load_undone(fd, back, &u->last, err)
-		       : action_load_effective(fd, back, &u->last, err);
+	got = load_nth(u, fd, back, err);
+	if (got < 0)
+		return got;
+	got = touches_project(u, err);
+	if (got < 0)
+		return got;
+	return got ? 0 : fail_elsewhere(u, u->path, &u->last, err);
 }
 
 bool undo_can_redo(const struct undo *u, struct action *ret)

@@ -27,6 +27,7 @@ struct undo {
 	struct context *c;
 	bool dry, yes;
 	bool redo;
+	bool by_run; /* the user names a run, not a number of actions */
 	unsigned long count; /* actions to undo, or to redo */
 	char *path; /* the project */
 	/* The action to undo, or the undo to reverse. */
@@ -42,11 +43,14 @@ struct undo {
 /* Unlocks the roots and frees all that *u owns; the context stays. */
 void undo_free(struct undo *u);
 
-/* Finds the project here, or the nearest directory above that guard has
- * changed. -ENOENT: there is none. */
+/* Finds the directory whose actions to undo: the project, or the nearest
+ * directory above it whose newest action changed a file of the project (by_run:
+ * that has any action). -ENOENT: there is none; -EPERM: the actions above
+ * changed nothing in the project. */
 int undo_find(struct undo *u, struct err *err);
 /* Loads the newest action in effect, or (redo) undone, or the one `back`
- * actions before it, in place of u->last. -ENOENT: there are fewer. */
+ * actions before it, in place of u->last. -ENOENT: there are fewer; -EPERM: the
+ * action changed nothing in the project. */
 int undo_load(struct undo *u, size_t back, struct err *err);
 /* Whether redo could repeat an action; loads it, to free. */
 bool undo_can_redo(const struct undo *u, struct action *ret);

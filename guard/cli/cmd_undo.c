@@ -287,10 +287,14 @@ static int read_operand(struct undo *u, const char *text, struct err *err)
 static int undo_or_redo(struct undo *u, int count, char **operands,
 			struct err *err)
 {
-	int got = context_open(u->c, true, err) < 0 || undo_find(u, err) < 0
-			  ? -err->num
-			  : 0;
+	unsigned long number;
+	int got;
 
+	u->by_run =
+		count && parse_number(operands[0], ACTIONS_MAX, &number) < 0;
+	got = context_open(u->c, true, err) < 0 || undo_find(u, err) < 0
+		      ? -err->num
+		      : 0;
 	u->count = 1;
 	if (got == 0)
 		got = count	? read_operand(u, operands[0], err)

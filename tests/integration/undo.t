@@ -554,4 +554,51 @@ version=$(sed -n 's/.*guard restore --at \([0-9]*\) PATH.*/\1/p' "$err")
 gives 0 'the named command restores the file' \
 	guard restore -q -y --at "$version" again
 is "$(cat again)" first 'it has the content of the redo'
+
+# --- in a project below the one that was changed ---
+mkdir -p "$HOME/w/kid" "$HOME/w/other"
+cd "$HOME/w" || exit 99
+echo first >kid/inner
+echo first >outer
+ok 'a run changes both files' \
+	guard run -q --name both -- sh -c 'echo run >kid/inner; echo run >outer'
+ok 'one is applied' guard apply -q -y both kid/inner
+ok 'then the other' guard apply -q -y both outer
+cd kid || exit 99
+gives 1 'undo refuses an action above that changed nothing here' guard undo -y
+says "$err" "apply of run both in '$HOME/w', which changed nothing in '$HOME/w/kid'"
+says "$err" 'guard undo both undoes that action'
+gives 1 'undo 2 is refused, too' guard undo -y 2
+is "$(cat inner ../outer)" 'run
+run' 'a refused undo changes no file'
+gives 0 'undo there takes it' guard -C .. undo -q -y
+is "$(cat inner ../outer)" 'run
+first' 'the file outside of the project is as before'
+gives 1 'redo refuses an action above that changed nothing here' guard redo -y
+says "$err" "guard -C '$HOME/w' redo redoes that action"
+is "$(cat ../outer)" first 'a refused redo changes no file'
+gives 0 'undo takes an action above that changed a file here' \
+	guard undo -q -y 1
+is "$(cat inner)" first 'the file of the project is as before'
+gives 0 'redo repeats it' guard redo -q -y
+is "$(cat inner)" run 'the file is as after the action'
+gives 0 'with its run it is undone from here' guard undo -y both
+is "$(cat inner)" first 'that undoes all of its actions'
+gives 0 'a discard above' guard -C .. discard -q -y both
+gives 1 'undo refuses a discard above' guard undo -y
+says "$err" 'guard undo both undoes that action'
+gives 0 'the named command undoes the discard' guard undo -y both
+gives 0 'the run is pending' guard -C .. status --porcelain
+says "$out" both
+guard -C .. snapshot -q
+version=$(guard -C .. log | awk '{ print $1; exit }')
+echo second >../outer
+ok 'a restore above' guard -C .. restore -q -y --at "$version" outer
+gives 1 'undo refuses a restore above' guard undo -y
+says "$err" "guard -C '$HOME/w' undo undoes that action"
+cd ../other || exit 99
+gives 1 'a project without any change above says so, too' guard undo -y
+says "$err" 'changed nothing in'
+cd "$HOME/project" || exit 99
+gives 1 'a project beside it knows no action of it' guard undo -y 99
 finish
