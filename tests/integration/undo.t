@@ -555,7 +555,7 @@ gives 0 'the named command restores the file' \
 	guard restore -q -y --at "$version" again
 is "$(cat again)" first 'it has the content of the redo'
 
-# --- in a project below the one that was changed ---
+# --- a project below a directory that was changed ---
 mkdir -p "$HOME/w/kid" "$HOME/w/other"
 cd "$HOME/w" || exit 99
 echo first >kid/inner
