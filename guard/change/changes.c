@@ -15,6 +15,7 @@
 #include "base/pathset.h"
 #include "base/sorted.h"
 #include "base/text.h"
+#include "guard/change/delta.h"
 #include "guard/change/moved_dirs.h"
 #include "guard/rules/risk.h"
 #include "overlay/lower_copy.h"
@@ -332,6 +333,9 @@ void changes_free(struct changes *c)
 		fd_close(&root->upper_fd);
 		fd_close(&root->lower_fd);
 		change_list_free(&root->list);
+		if (root->delta)
+			delta_free(root->delta);
+		free(root->delta);
 		free(root->prefix);
 		free(root->where);
 		free(root->above);
@@ -359,8 +363,8 @@ int changes_read(const struct changes_root *root, const char *path,
 	struct stat st;
 	ssize_t len;
 
-	if (root->read)
-		return root->read(root->arg, path, now, to, err);
+	if (root->delta)
+		return delta_read(root->delta, path, now, to, err);
 	if (!now)
 		began = FIND_BY_PATH(path, root->began.items, root->began.count,
 				     path);

@@ -52,11 +52,9 @@ struct changes_root {
 	char *above; /* risk_above() of the directory */
 	bool compared; /* changes_edited_compare() is done */
 	bool home; /* caches are not shown, and a .git is like the rest */
-	/* Reads files that lie elsewhere, as changes_read(); NULL: they lie in
-	 * the two directories. */
-	int (*read)(void *arg, const char *path, bool now, struct buf *to,
-		    struct err *err);
-	void *arg; /* of read() */
+	/* The two stored trees that the list compares, owned; NULL: the list
+	 * compares the layer with the real directory. */
+	struct delta *delta;
 };
 
 /* A move from one root to another. Where only the bytes are similar, the last

@@ -11,13 +11,12 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/change/changes.h"
+#include "guard/change/delta.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/jsonout.h"
 #include "guard/cli/listing.h"
 #include "guard/change/resolve_run.h"
-#include "restore/git/moves.h"
 #include "restore/transaction.h"
-#include "snapshot/store/content.h"
 #include "snapshot/tree/time_spec.h"
 #include "snapshot/tree/tree.h"
 
@@ -160,34 +159,16 @@ static int snapshot_current_files(struct context *c, struct diff_point *a,
 
 /* --- differences --- */
 
-struct difference_list {
-	struct change_list *list;
+struct point_pair {
 	struct store *store;
-	const struct diff_point *a, *b;
-	/* The directory whose entries are added or deleted with it; "" none. */
-	char *whole;
+	struct diff_point *a, *b;
 };
 
-static struct meta meta_of(const struct entry *e)
-{
-	if (!e)
-		return (struct meta){0};
-	return (struct meta){
-		.mode = e->mode,
-		.uid = e->uid,
-		.gid = e->gid,
-		.chattr = e->chattr,
-		.nlink = 1,
-		.size = e->size,
-		.rdev = e->rdev,
-		.mtime = e->mtime,
-	};
-}
-
 /* The entry is missing there because it was excluded, or could not be read. */
-static bool is_unrecorded(struct store *store, const struct diff_point *s,
-			  const char *path)
+static bool is_unrecorded(void *arg, const char *path, bool now)
 {
+	const struct point_pair *pair = arg;
+	const struct diff_point *s = now ? pair->b : pair->a;
 	auto_free char *whole = NULL;
 	struct err ignored;
 
@@ -197,103 +178,8 @@ static bool is_unrecorded(struct store *store, const struct diff_point *s,
 	whole = path_join(s->base, path);
 	return snapshot_has_note(&s->snapshot, NOTE_INCOMPLETE,
 				 path_rest(whole, s->snapshot.root_path)) ||
-	       snapshot_covers_path(store, &s->snapshot, whole, &ignored) == 0;
-}
-
-static int gather_difference(void *arg, const char *path, const struct entry *a,
-			     const struct entry *b, struct err *err)
-{
-	struct difference_list *g = arg;
-	struct meta was = meta_of(a), now = meta_of(b);
-	struct change change = {0};
-	bool same_meta = a && b && entry_same_meta(a, b);
-
-	(void)err;
-	if (!a || !b)
-		change.kind = a ? CHANGE_DELETED : CHANGE_ADDED;
-	else if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
-		change.kind = CHANGE_TYPE;
-	else if (!entry_same_content(a, b))
-		change.kind = CHANGE_MODIFIED;
-	else if (!same_meta)
-		change.kind = CHANGE_META;
-	else
-		return 0; /* only a time is other */
-	if (change.kind == CHANGE_MODIFIED && !same_meta)
-		change.flags |= CHANGE_META_TOO;
-	if (path_has_part(path, ".git"))
-		change.flags |= CHANGE_GIT;
-	if (*g->whole && path_below(path, g->whole))
-		change.flags |= CHANGE_WITH_PARENT;
-	if (b && S_ISREG(b->mode) && b->mode & (S_ISUID | S_ISGID))
-		change.flags |= CHANGE_SETID;
-	if (b && !S_ISREG(b->mode) && !S_ISDIR(b->mode) && !S_ISLNK(b->mode))
-		change.flags |= CHANGE_NODE;
-	if ((a && a->flags & ENTRY_INCOMPLETE) ||
-	    (b && b->flags & ENTRY_INCOMPLETE))
-		change.flags |= CHANGE_UNREADABLE;
-	if (!*path || (!a && is_unrecorded(g->store, g->a, path)) ||
-	    (!b && is_unrecorded(g->store, g->b, path)))
-		return 0;
-	change_list_add(g->list, path, change.kind, change.flags,
-			a ? &was : NULL, b ? &now : NULL);
-	if (!(change.flags & CHANGE_WITH_PARENT) &&
-	    change.kind != CHANGE_META && change.kind != CHANGE_MODIFIED &&
-	    (!a || !b) && S_ISDIR((a ? a : b)->mode)) {
-		free(g->whole);
-		g->whole = mem_strdup(path);
-	}
-	return 0;
-}
-
-struct point_pair {
-	struct store *store;
-	struct diff_point *a, *b;
-};
-
-static int find_changed_entry(const struct point_pair *s, const char *path,
-			      bool now, struct entry *ret, struct err *err)
-{
-	const struct diff_point *side = now ? s->b : s->a;
-	int got = tree_lookup(s->store, &side->top, path, ret, err);
-
-	return got ? got : fail(err, ENOENT, "%s", text_quote(path));
-}
-
-static int read_stored_side(void *arg, const char *path, bool now,
-			    struct buf *to, struct err *err)
-{
-	const struct point_pair *s = arg;
-	AUTO(entry) struct entry e = {0};
-
-	if (find_changed_entry(s, path, now, &e, err) < 0)
-		return -err->num;
-	if (e.link)
-		buf_add_text(to, e.link);
-	if (e.size > CHANGES_READ_MAX)
-		return fail(err, EFBIG, "%s is too large", text_quote(path));
-	if (e.content.type == OBJECT_NONE)
-		return 0;
-	return content_append(s->store, &e.content, to, err);
-}
-
-/* Moves are told from the store's own ids. */
-struct moves_lookup {
-	const struct point_pair *sides;
-	struct entry entry; /* the last one */
-};
-
-static const struct entry *find_moved_entry(void *arg,
-					    const struct moves_file *f)
-{
-	struct moves_lookup *l = arg;
-	struct err ignored;
-
-	entry_free(&l->entry);
-	if (find_changed_entry(l->sides, f->path, f->added, &l->entry,
-			       &ignored) < 0)
-		l->entry.flags = ENTRY_INCOMPLETE;
-	return &l->entry;
+	       snapshot_covers_path(pair->store, &s->snapshot, whole,
+				    &ignored) == 0;
 }
 
 /* --- telling --- */
@@ -428,15 +314,12 @@ static int keep_named_paths(const struct point_pair *s, char **argv, int count,
 }
 
 static int compare_points(struct context *c, char **argv, int points,
-			  struct point_pair *s, struct change_list *list,
+			  struct point_pair *s, struct changes_root *root,
 			  struct err *err)
 {
-	struct difference_list g = {
-		.list = list, .a = s->a, .b = s->b, .whole = mem_strdup("")};
 	int got = context_store(c, points == 1 ? STORE_WRITE : STORE_READ, err);
 
-	list->flags_known = true;
-	s->store = g.store = c->store;
+	s->store = c->store;
 	if (got == 0)
 		got = load_point(c, argv[0], points < 2, s->a, err);
 	if (got == 0)
@@ -444,11 +327,14 @@ static int compare_points(struct context *c, char **argv, int points,
 				  : load_point(c, argv[1], false, s->b, err);
 	if (got == 0)
 		got = find_common_top(c, s->a, s->b, err);
-	if (got == 0)
-		got = tree_diff(c->store, &s->a->top, &s->b->top,
-				gather_difference, &g, err);
-	free(g.whole);
-	return got;
+	if (got < 0)
+		return got;
+	root->delta = mem_zalloc(sizeof(*root->delta));
+	root->delta->store = c->store;
+	entry_copy(&root->delta->old, &s->a->top);
+	entry_copy(&root->delta->now, &s->b->top);
+	root->list.flags_known = true;
+	return delta_list(root->delta, is_unrecorded, s, &root->list, err);
 }
 
 int diffsnaps(struct context *c, char **argv, int points, int count,
@@ -456,20 +342,14 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 {
 	AUTO(diff_point) struct diff_point a = {0}, b = {0};
 	AUTO(changes) struct changes changes = changes_of_project();
-	struct change_list *list = &changes_project(&changes)->list;
+	struct changes_root *root = changes_project(&changes);
+	struct change_list *list = &root->list;
 	struct point_pair s = {.a = &a, .b = &b};
-	struct moves_lookup l = {.sides = &s};
-	struct moves_store from = {NULL, find_moved_entry, &l};
-	const struct moves_source source = moves_of_store(&from);
 
-	if (compare_points(c, argv, points, &s, list, err) < 0)
+	if (compare_points(c, argv, points, &s, root, err) < 0)
 		return -err->num;
-	from.store = s.store;
 	if (!o->no_renames)
-		changes_find_moves_in(list, false, &source);
-	entry_free(&l.entry);
-	changes_project(&changes)->read = read_stored_side;
-	changes_project(&changes)->arg = &s;
+		delta_find_moves(root->delta, false, list);
 	if (keep_named_paths(&s, argv + points, count - points, list, err) < 0)
 		return -err->num;
 	output_color(o->color);

@@ -304,7 +304,7 @@ static void know_places(struct view *v)
 	if (v->places_known || !root || root->home)
 		return;
 	v->places_known = true;
-	if ((root->read || root->lower_fd >= 0) &&
+	if ((root->delta || root->lower_fd >= 0) &&
 	    changes_read(root, ".git/config", S_IFREG, false, &config,
 			 &ignored) >= 0)
 		v->hooks = risk_hooks_dir(&config);

@@ -1,0 +1,179 @@
+#include "guard/change/delta.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/change/changes.h"
+#include "restore/git/moves.h"
+#include "snapshot/store/content.h"
+#include "snapshot/tree/tree.h"
+
+void delta_free(struct delta *d)
+{
+	entry_free(&d->old);
+	entry_free(&d->now);
+}
+
+struct delta_listing {
+	const struct delta *delta;
+	delta_unrecorded *unrecorded;
+	void *arg;
+	struct change_list *to;
+	/* The directory whose entries are added or deleted with it; NULL. */
+	char *whole;
+};
+
+static struct meta delta_meta(const struct entry *e)
+{
+	return (struct meta){
+		.mode = e->mode,
+		.uid = e->uid,
+		.gid = e->gid,
+		.chattr = e->chattr,
+		.nlink = 1,
+		.size = e->size,
+		.rdev = e->rdev,
+		.mtime = e->mtime,
+	};
+}
+
+/* CHANGE_ATTRS, CHANGE_ACL and (file capabilities) CHANGE_SETID. */
+static unsigned int attr_flags(struct store *store, const struct entry *a,
+			       const struct entry *b)
+{
+	AUTO(xattrs) struct xattrs was = {0}, now = {0};
+	unsigned int flags = 0;
+	struct err ignored;
+
+	if (!b || (b->attrs.type == OBJECT_NONE &&
+		   (!a || a->attrs.type == OBJECT_NONE)))
+		return 0;
+	if (attrset_load(store, &b->attrs, &now, &ignored) < 0 ||
+	    (a && attrset_load(store, &a->attrs, &was, &ignored) < 0))
+		return CHANGE_UNREADABLE;
+	if (S_ISREG(b->mode) && xattrs_find(&now, "security.capability"))
+		flags |= CHANGE_SETID;
+	if (a && (a->mode & S_IFMT) == (b->mode & S_IFMT)) {
+		flags |= xattrs_equal(&was, &now) ? 0 : CHANGE_ATTRS;
+		flags |= xattrs_acl_differs(&now, &was) ? CHANGE_ACL : 0;
+	}
+	return flags;
+}
+
+/* -1: nothing but an mtime differs. */
+static int delta_kind(const struct entry *a, const struct entry *b)
+{
+	if (!a || !b)
+		return a ? CHANGE_DELETED : CHANGE_ADDED;
+	if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
+		return CHANGE_TYPE;
+	if (!entry_same_content(a, b))
+		return CHANGE_MODIFIED;
+	return entry_same_meta(a, b) ? -1 : CHANGE_META;
+}
+
+static int list_difference(void *arg, const char *path, const struct entry *a,
+			   const struct entry *b, struct err *err)
+{
+	struct delta_listing *l = arg;
+	int kind = delta_kind(a, b);
+	unsigned int flags = 0;
+	struct meta was, now;
+
+	(void)err;
+	if (!*path || kind < 0 ||
+	    (l->unrecorded && ((!a && l->unrecorded(l->arg, path, false)) ||
+			       (!b && l->unrecorded(l->arg, path, true)))))
+		return 0;
+	if (kind == CHANGE_MODIFIED && !entry_same_meta(a, b))
+		flags |= CHANGE_META_TOO;
+	if (path_has_part(path, ".git"))
+		flags |= CHANGE_GIT;
+	if (l->whole && path_below(path, l->whole))
+		flags |= CHANGE_WITH_PARENT;
+	if ((a && a->flags & ENTRY_INCOMPLETE) ||
+	    (b && b->flags & ENTRY_INCOMPLETE))
+		flags |= CHANGE_UNREADABLE;
+	flags |= attr_flags(l->delta->store, a, b);
+	if (a)
+		was = delta_meta(a);
+	if (b)
+		now = delta_meta(b);
+	change_list_add(l->to, path, (enum change_kind)kind, flags,
+			a ? &was : NULL, b ? &now : NULL);
+	if (!(flags & CHANGE_WITH_PARENT) && (!a || !b) &&
+	    S_ISDIR((a ? a : b)->mode)) {
+		free(l->whole);
+		l->whole = mem_strdup(path);
+	}
+	return 0;
+}
+
+int delta_list(const struct delta *d, delta_unrecorded *unrecorded, void *arg,
+	       struct change_list *to, struct err *err)
+{
+	struct delta_listing l = {d, unrecorded, arg, to, NULL};
+	int got =
+		tree_diff(d->store, &d->old, &d->now, list_difference, &l, err);
+
+	free(l.whole);
+	return got;
+}
+
+int delta_entry(const struct delta *d, const char *path, bool now,
+		struct entry *ret, struct err *err)
+{
+	int got =
+		tree_lookup(d->store, now ? &d->now : &d->old, path, ret, err);
+
+	return got ? got : fail(err, ENOENT, "%s", text_quote(path));
+}
+
+int delta_read(const struct delta *d, const char *path, bool now,
+	       struct buf *to, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+
+	if (delta_entry(d, path, now, &e, err) < 0)
+		return -err->num;
+	if (e.link)
+		buf_add_text(to, e.link);
+	if (e.size > CHANGES_READ_MAX)
+		return fail(err, EFBIG, "%s is too large", text_quote(path));
+	if (e.content.type == OBJECT_NONE)
+		return 0;
+	return content_append(d->store, &e.content, to, err);
+}
+
+struct moves_lookup {
+	const struct delta *delta;
+	struct entry entry; /* the last one */
+};
+
+static const struct entry *find_moved_entry(void *arg,
+					    const struct moves_file *f)
+{
+	struct moves_lookup *l = arg;
+	struct err ignored;
+
+	entry_free(&l->entry);
+	if (delta_entry(l->delta, f->path, f->added, &l->entry, &ignored) < 0)
+		l->entry.flags = ENTRY_INCOMPLETE;
+	return &l->entry;
+}
+
+void delta_find_moves(const struct delta *d, bool home,
+		      struct change_list *list)
+{
+	struct moves_lookup l = {.delta = d};
+	struct moves_store from = {
+		.store = d->store, .entry = find_moved_entry, .arg = &l};
+	const struct moves_source source = moves_of_store(&from);
+
+	changes_find_moves_in(list, home, &source);
+	entry_free(&l.entry);
+}

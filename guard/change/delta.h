@@ -1,0 +1,54 @@
+/*
+ * The delta of two stored trees: the list of the paths that differ, with the
+ * bytes of both sides. It answers what a run changed (base and result), and
+ * what lies between two snapshots or two runs, without a look at a layer.
+ *
+ *	struct delta d = {.store = ...}; entry_copy(&d.old, ...); ...
+ *	delta_list()
+ *	delta_entry(), delta_read()
+ *	delta_free()
+ */
+#ifndef GUARD_CHANGE_DELTA_H
+#define GUARD_CHANGE_DELTA_H
+
+#include "base/mem.h"
+#include "overlay/change_list.h"
+#include "snapshot/tree/entry.h"
+
+struct moves_file;
+struct store;
+
+struct delta {
+	struct store *store; /* borrowed */
+	struct entry old, now; /* the roots of the trees; mode 0: no entry */
+};
+
+/* Frees the roots; the store stays. */
+void delta_free(struct delta *d);
+
+/* Whether a tree may have the path, although it has no entry there: it was
+ * excluded, or could not be read. now: the newer one of the trees. */
+typedef bool delta_unrecorded(void *arg, const char *path, bool now);
+
+/*
+ * Appends the differences to *to, in the order of path_compare(), without the
+ * root and without those of an mtime alone. unrecorded: NULL, or called for
+ * each path that one tree lacks; a path for which it returns true is skipped.
+ * Returns 0 or a negative errno of the store.
+ */
+int delta_list(const struct delta *d, delta_unrecorded *unrecorded, void *arg,
+	       struct change_list *to, struct err *err);
+
+/* A copy of the entry at path in one of the trees, to free. -ENOENT. */
+int delta_entry(const struct delta *d, const char *path, bool now,
+		struct entry *ret, struct err *err);
+/* Appends the bytes of a regular file or the target of a symbolic link. -EFBIG:
+ * it has more than CHANGES_READ_MAX bytes. */
+int delta_read(const struct delta *d, const char *path, bool now,
+	       struct buf *to, struct err *err);
+
+/* Finds the moves in a list of delta_list(), by the ids of the store. */
+void delta_find_moves(const struct delta *d, bool home,
+		      struct change_list *list);
+
+#endif
