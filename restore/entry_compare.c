@@ -17,8 +17,8 @@
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
-static int same_disk_attrs(struct store *store, int fd, const struct entry *e,
-			   struct err *err)
+int entry_compare_attrs(struct store *store, int fd, const struct entry *e,
+			struct err *err)
 {
 	AUTO(xattrs) struct xattrs want = {0};
 	AUTO(xattrs) struct xattrs have = {0};
@@ -97,7 +97,7 @@ static int same_open_file(const struct entry_compare *o, int fd,
 		return fail_errno(err, "stat it");
 	if (!same_stat_fields(&m, e, 0))
 		return 0;
-	got = same_disk_attrs(o->store, fd, e, err);
+	got = entry_compare_attrs(o->store, fd, e, err);
 	if (got <= 0 || (o->unmodified_ino && m.ino == o->unmodified_ino &&
 			 timestamp_compare(m.mtime, e->mtime) == 0))
 		return got;
@@ -131,7 +131,7 @@ static int same_disk_entry(const struct entry_compare *o, int dirfd,
 		return same_disk_link(dirfd, name, e);
 	if (above && entry_compare_unmodified(&m, e, o->unmodified_since))
 		return 1;
-	got = same_disk_attrs(o->store, fd, e, err);
+	got = entry_compare_attrs(o->store, fd, e, err);
 	if (got <= 0)
 		return got;
 	if (S_ISDIR(m.mode)) {

@@ -50,6 +50,11 @@ bool entry_compare_unmodified(const struct meta *m, const struct entry *e,
 int entry_compare_content(struct store *store, int dirfd, const char *name,
 			  const struct entry *e, struct err *err);
 
+/* Compares the xattrs of an open entry (O_PATH is enough) with those of e.
+ * Returns 1, 0 or a negative errno. */
+int entry_compare_attrs(struct store *store, int fd, const struct entry *e,
+			struct err *err);
+
 /*
  * Sets owner, xattrs, mode and mtime of an open file or directory (O_PATH is
  * enough). Writes only the values that differ. An owner or a system attribute

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "guard/change/apply_log.h"
+#include "guard/change/delta.h"
 #include "guard/change/late_base.h"
 #include "guard/change/live.h"
 #include "guard/change/recover.h"
@@ -203,6 +204,10 @@ static int load_root_want(struct apply_plan *a, size_t index, struct err *err)
 	const char *const *only = NULL;
 	uint64_t seq = s->roots[index].result;
 
+	if (changes->delta) {
+		entry_copy(&root->want.root, &changes->delta->now);
+		return 1;
+	}
 	if (seq && s->state == RUN_ENDED && !apply_log_any(s) &&
 	    timestamp_compare(changes->list.newest, s->ended) < 0) {
 		AUTO(snapshot) struct snapshot result = {0};
@@ -298,7 +303,7 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	const struct session *s = &a->p->session;
 	size_t i;
 
-	if (changes_load(s, &a->c->state, &a->changes, err) < 0 ||
+	if (changes_load_stored(a->c, s, &a->changes, err) < 0 ||
 	    resolve_run_check(a->p, &a->changes, err) < 0)
 		return -err->num;
 	resolve_run_add_moves(a->p, &a->changes, "applied");

@@ -15,9 +15,11 @@
 #include "base/pathset.h"
 #include "base/sorted.h"
 #include "base/text.h"
+#include "guard/change/apply_log.h"
 #include "guard/change/delta.h"
 #include "guard/change/moved_dirs.h"
 #include "guard/rules/risk.h"
+#include "guard/state/context.h"
 #include "overlay/lower_copy.h"
 #include "overlay/layers.h"
 #include "overlay/persistent_mount.h"
@@ -116,23 +118,79 @@ struct changes changes_of_project(void)
 	return c;
 }
 
-static int load_root(const struct session *s, size_t index,
+static int open_root(const struct session *s, size_t index,
 		     struct changes_root *root, struct err *err)
 {
 	auto_free char *upper = session_root_dir(index, "upper");
 	const char *path = s->roots[index].path;
-	auto_free const char **skip = NULL;
 
 	root->upper_fd = open_layer_dir(s->fd, upper, err);
 	if (root->upper_fd < 0)
 		return root->upper_fd;
 	root->lower_fd = index ? project_open_dir(path, false, err)
 			       : lower_copy_open(s, err);
-	if (root->lower_fd < 0)
-		return changes_explain(root->lower_fd, path, err);
-	skip = list_uncovered_paths(s, path);
+	return root->lower_fd < 0 ? changes_explain(root->lower_fd, path, err)
+				  : 0;
+}
+
+static int scan_root(const struct session *s, size_t index,
+		     struct changes_root *root, struct err *err)
+{
+	auto_free const char **skip =
+		list_uncovered_paths(s, s->roots[index].path);
+
 	return scan_layer(root->upper_fd, root->lower_fd, skip, &root->list,
 			  err);
+}
+
+/* --- the stored trees of an ended run --- */
+
+int changes_edit_layer(struct session *s, struct err *err)
+{
+	if (!record_get(&s->more, CHANGES_STORED))
+		return 0;
+	record_set(&s->more, CHANGES_STORED, NULL);
+	return session_save(s, err);
+}
+
+/* Whether base and result are all that the run changed in its roots. The result
+ * of a root without changes is 0. */
+static bool has_stored_trees(const struct session *s)
+{
+	bool any = false;
+	size_t i;
+
+	if (s->state != RUN_ENDED || s->live || apply_log_any(s) ||
+	    !record_get(&s->more, CHANGES_STORED) || moved_dirs_any(s))
+		return false;
+	for (i = 0; i < s->root_count; i++) {
+		if (s->roots[i].result && !s->roots[i].base)
+			return false;
+		any |= s->roots[i].result != 0;
+	}
+	return any;
+}
+
+/* False: a tree cannot be loaded, or the base does not have all paths. */
+static bool load_delta(struct context *c, const struct session *s, size_t index,
+		       struct changes_root *root)
+{
+	AUTO(snapshot) struct snapshot base = {0}, result = {0};
+	struct err ignored;
+
+	if (!s->roots[index].result)
+		return true;
+	if (catalog_load(c->store, s->roots[index].base, &base, &ignored) < 0 ||
+	    base.note_count || (base.root.flags & ENTRY_INCOMPLETE) ||
+	    catalog_load(c->store, s->roots[index].result, &result, &ignored) <
+		    0)
+		return false;
+	root->delta = mem_zalloc(sizeof(*root->delta));
+	root->delta->store = c->store;
+	entry_copy(&root->delta->old, &base.root);
+	entry_copy(&root->delta->now, &result.root);
+	root->stored = s->ended;
+	return delta_list(root->delta, NULL, NULL, &root->list, &ignored) == 0;
 }
 
 /* Loads the changes of the covered home directory, without the project, which
@@ -274,8 +332,41 @@ static void fold_changes(const struct session *s, struct changes *c)
 
 /* ---- all roots ---- */
 
-int changes_load(const struct session *s, const struct state *state,
-		 struct changes *ret, struct err *err)
+static void drop_deltas(struct changes *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->root_count; i++) {
+		struct changes_root *root = &c->roots[i];
+
+		if (root->delta)
+			delta_free(root->delta);
+		free(root->delta);
+		root->delta = NULL;
+		change_list_free(&root->list);
+	}
+}
+
+static bool load_deltas(struct context *c, const struct session *s,
+			struct changes *changes)
+{
+	struct err ignored;
+	bool loaded = has_stored_trees(s) &&
+		      context_store(c, STORE_READ, &ignored) == 0;
+	size_t i;
+
+	for (i = 0; loaded && i < s->root_count; i++)
+		loaded = load_delta(c, s, i, &changes->roots[i]);
+	if (!loaded)
+		drop_deltas(changes);
+	return loaded;
+}
+
+/* context: has the store, for the stored trees; NULL: only the layers are
+ * read. */
+static int load_changes(struct context *context, const struct session *s,
+			const struct state *state, struct changes *ret,
+			struct err *err)
 {
 	AUTO(changes) struct changes c = CHANGES_NONE;
 	struct changes_root *home;
@@ -289,6 +380,7 @@ int changes_load(const struct session *s, const struct state *state,
 	home->prefix = mem_strdup("~/");
 	home->where = mem_strdup(" in your home directory");
 	home->home = true;
+	c.stored = context && load_deltas(context, s, &c);
 	for (i = 0; i < s->root_count; i++) {
 		struct changes_root *root = &c.roots[i];
 		const char *path = s->roots[i].path;
@@ -298,7 +390,10 @@ int changes_load(const struct session *s, const struct state *state,
 		root->above = risk_above(path);
 		root->where =
 			i ? mem_printf(" in %s", root->prefix) : mem_strdup("");
-		if (load_root(s, i, root, err) == 0)
+		if (open_root(s, i, root, err) == 0 &&
+		    (!root->delta ? c.stored || scan_root(s, i, root, err) == 0
+				  : changes_drop_present(root, context->store,
+							 err) == 0))
 			continue;
 		if (i)
 			return err_context(err, "the layer of run %s over %s",
@@ -319,6 +414,18 @@ int changes_load(const struct session *s, const struct state *state,
 	return 0;
 }
 
+int changes_load(const struct session *s, const struct state *state,
+		 struct changes *ret, struct err *err)
+{
+	return load_changes(NULL, s, state, ret, err);
+}
+
+int changes_load_stored(struct context *c, const struct session *s,
+			struct changes *ret, struct err *err)
+{
+	return load_changes(c, s, &c->state, ret, err);
+}
+
 void changes_free(struct changes *c)
 {
 	size_t i;
@@ -332,10 +439,10 @@ void changes_free(struct changes *c)
 		VEC_FREE(&root->began);
 		fd_close(&root->upper_fd);
 		fd_close(&root->lower_fd);
-		change_list_free(&root->list);
 		if (root->delta)
 			delta_free(root->delta);
 		free(root->delta);
+		change_list_free(&root->list);
 		free(root->prefix);
 		free(root->where);
 		free(root->above);
@@ -353,6 +460,31 @@ int changes_open(const struct changes_root *root, const char *path, bool now,
 				  0, err);
 }
 
+/* Whether the file has the bytes of its entry in the stored tree: reading it
+ * costs less than unpacking them. */
+static bool has_stored_bytes(const struct changes_root *root, const char *path,
+			     bool now)
+{
+	int dir = now ? root->upper_fd : root->lower_fd;
+	const struct delta_row *row =
+		dir < 0 ? NULL : delta_find(root->delta, path);
+	const struct change_side *side =
+		row ? now ? &row->now : &row->old : NULL;
+	auto_close int parent = -1;
+	const char *name = path;
+	struct err ignored;
+	struct meta m;
+
+	if (!side || !S_ISREG(side->mode))
+		return false;
+	parent = beneath_parent(dir, path, &name, &ignored);
+	return parent >= 0 && meta_get(parent, name, &m) == 0 &&
+	       S_ISREG(m.mode) && m.size == side->size &&
+	       (now ? timestamp_compare(m.ctime, root->stored) < 0
+		    : m.mode == side->mode &&
+				timestamp_compare(m.mtime, side->mtime) == 0);
+}
+
 int changes_read(const struct changes_root *root, const char *path,
 		 uint32_t mode, bool now, struct buf *to, struct err *err)
 {
@@ -363,7 +495,7 @@ int changes_read(const struct changes_root *root, const char *path,
 	struct stat st;
 	ssize_t len;
 
-	if (root->delta)
+	if (root->delta && !has_stored_bytes(root, path, now))
 		return delta_read(root->delta, path, now, to, err);
 	if (!now)
 		began = FIND_BY_PATH(path, root->began.items, root->began.count,

@@ -55,6 +55,9 @@ struct changes_root {
 	/* The two stored trees that the list compares, owned; NULL: the list
 	 * compares the layer with the real directory. */
 	struct delta *delta;
+	/* When the trees were stored: an older file of the layer has the bytes
+	 * of the tree. */
+	struct timestamp stored;
 };
 
 /* A move from one root to another. Where only the bytes are similar, the last
@@ -77,6 +80,7 @@ struct changes {
 	 * show each end as a deletion or an addition. */
 	VEC(struct changes_across) across;
 	bool searched_across; /* changes_find_moves() was called */
+	bool stored; /* the lists of all roots but the home are deltas */
 };
 
 #define CHANGES_NONE                                                           \
@@ -114,14 +118,28 @@ int changes_explain(int got, const char *path, struct err *err);
 int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err);
 /*
- * The same without changes that are the user's alone. A file that the run has
- * only opened or touched is in the layer as it was when the run began, so that
- * a later edit would be shown as a change of the run. A file that was added
- * later in a directory that the run has deleted would be shown as deleted; the
- * directory gets CHANGES_EDITED instead. A change stays in the list if that is
- * unknown. May open the store.
+ * The same from the base and the result of an ended run, where both are stored
+ * completely and nothing was applied or discarded since: the layers of its
+ * roots are not read, and later writes into them are no changes of the run. The
+ * home directory, and all roots of any other run, are scanned.
  */
 struct context;
+int changes_load_stored(struct context *c, const struct session *s,
+			struct changes *ret, struct err *err);
+/* The key in a run's record that tells that the stored results have all changes
+ * of its roots. */
+#define CHANGES_STORED "stored"
+/* Removes the key durably: the caller is about to edit the layer of an ended
+ * run (discard of paths, purge). */
+int changes_edit_layer(struct session *s, struct err *err);
+/*
+ * The changes without changes that are the user's alone. A file that the run
+ * has only opened or touched is in the layer as it was when the run began, so
+ * that a later edit would be shown as a change of the run. A file that was
+ * added later in a directory that the run has deleted would be shown as
+ * deleted; the directory gets CHANGES_EDITED instead. A change stays in the
+ * list if that is unknown. May open the store.
+ */
 int changes_load_own(struct context *c, const struct session *s,
 		     struct changes *ret, struct err *err);
 void changes_free(struct changes *c);
@@ -164,6 +182,11 @@ void changes_move_text(const struct change_move *m, const char *prefix,
  */
 int changes_edited_mark(struct context *c, struct session *s,
 			struct changes *changes, struct err *err);
+/* Whether the real entry of a delta's change has another stat than the base. */
+bool changes_is_edited(const struct changes_root *root, const struct change *c);
+/* Drops the changes of a delta that the real files have already. */
+int changes_drop_present(struct changes_root *root, struct store *store,
+			 struct err *err);
 /* The comparison with the base alone, once: sets CHANGES_NOT_BASE. */
 int changes_edited_compare(struct store *store, const struct snapshot *base,
 			   struct changes_root *root, struct err *err);

@@ -1,13 +1,16 @@
 #include "guard/change/changes.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/dirtree.h"
 #include "base/path.h"
 #include "base/sorted.h"
 #include "guard/change/apply_log.h"
+#include "guard/change/delta.h"
 #include "guard/state/context.h"
 #include "restore/entry_compare.h"
 #include "restore/workspace.h"
@@ -32,33 +35,42 @@ static void skip_to_path(struct edited_join *j, const char *path)
 	}
 }
 
-static bool is_same_but_time(const struct change_side *here,
-			     const struct entry *e)
+static bool is_like_side(const struct change_side *a,
+			 const struct change_side *b)
 {
-	return here->mode == e->mode && here->uid == e->uid &&
-	       here->gid == e->gid &&
-	       (!S_ISREG(here->mode) || here->size == e->size);
+	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+	       (!S_ISREG(a->mode) || a->size == b->size);
+}
+
+/* Two entries that are alike are taken for unchanged if their times are equal.
+ */
+static bool is_timed(const struct change_side *a, const struct change_side *b)
+{
+	return S_ISDIR(a->mode) || timestamp_compare(a->mtime, b->mtime) == 0;
 }
 
 static bool is_as_in_tree(const struct change_side *here, const struct entry *e)
 {
-	return is_same_but_time(here, e) &&
-	       (S_ISDIR(here->mode) ||
-		timestamp_compare(here->mtime, e->mtime) == 0);
+	struct change_side was = changes_side(e);
+
+	return is_like_side(here, &was) && is_timed(here, &was);
 }
 
 /* Whether only the mtime differs, because a program has written the same bytes
  * again (git checkout). False also when the file cannot be read. */
-static bool is_only_touched(const struct changes_root *root,
-			    const struct change *c, const struct entry *e)
+static bool is_only_touched(const struct changes_root *root, const char *path,
+			    const struct change_side *here,
+			    const struct entry *e)
 {
 	auto_close int parent = -1;
-	const char *name = c->path;
+	const char *name = path;
 	struct err ignored;
 
-	if (!is_same_but_time(&c->old, e))
+	struct change_side was = changes_side(e);
+
+	if (!is_like_side(here, &was))
 		return false;
-	parent = beneath_parent(root->lower_fd, c->path, &name, &ignored);
+	parent = beneath_parent(root->lower_fd, path, &name, &ignored);
 	return parent >= 0 && entry_compare_content(root->store, parent, name,
 						    e, &ignored) == 1;
 }
@@ -132,7 +144,7 @@ static int join_applied(void *arg, const char *path, const struct entry *began,
 		return 0;
 	c->flags &= ~CHANGES_EDITED;
 	if (began ? !is_as_in_tree(&c->old, began) &&
-			    !is_only_touched(root, c, began)
+			    !is_only_touched(root, c->path, &c->old, began)
 		  : c->old.mode)
 		c->flags |= CHANGES_EDITED;
 	keep_began(root, c, began);
@@ -153,7 +165,7 @@ static int mark_edited(const struct snapshot *base, struct changes_root *root,
 		if (tree_lookup(root->store, &base->root, c->path, &began,
 				err) < 0)
 			return -err->num;
-		if (is_only_touched(root, c, &began) &&
+		if (is_only_touched(root, c->path, &c->old, &began) &&
 		    !snapshot_moved(base, c->path, true))
 			continue;
 		c->flags |= CHANGES_EDITED;
@@ -186,6 +198,130 @@ static int mark_root(struct context *c, const struct session *s, size_t index,
 				: 0;
 }
 
+/* --- the lists of stored trees --- */
+
+/* The real entry at path; mode 0: none. */
+static struct change_side side_here(const struct changes_root *root,
+				    const char *path)
+{
+	const char *name = path;
+	struct err ignored;
+	auto_close int parent = -1;
+	struct meta m;
+
+	if (*path)
+		parent = beneath_parent(root->lower_fd, path, &name, &ignored);
+	if ((*path && parent < 0) ||
+	    meta_get(*path ? parent : root->lower_fd, name, &m) < 0)
+		return (struct change_side){0};
+	return (struct change_side){
+		.mode = m.mode,
+		.uid = m.uid,
+		.gid = m.gid,
+		.size = m.size,
+		.mtime = m.mtime,
+	};
+}
+
+/* Whether the real entry differs from the base of the change (now: from the
+ * result). */
+static int differs_here(const struct changes_root *root, const struct change *c,
+			bool now, struct err *err)
+{
+	const struct change_side here = side_here(root, c->path);
+	const struct change_side *side = now ? &c->now : &c->old;
+	AUTO(entry) struct entry e = {0};
+	auto_close int fd = -1;
+
+	if (!is_like_side(&here, side))
+		return 1;
+	if (!here.mode || (!(c->flags & CHANGE_ATTRS) && is_timed(&here, side)))
+		return 0;
+	if (delta_entry(root->delta, c->path, now, &e, err) < 0)
+		return -err->num;
+	if (!is_timed(&here, side) &&
+	    !is_only_touched(root, c->path, &here, &e))
+		return 1;
+	if (!(c->flags & CHANGE_ATTRS))
+		return 0;
+	fd = beneath_open(root->lower_fd, c->path, O_PATH, 0, err);
+	return fd < 0 || entry_compare_attrs(root->store, fd, &e, err) <= 0;
+}
+
+bool changes_is_edited(const struct changes_root *root, const struct change *c)
+{
+	const struct change_side here = side_here(root, c->path);
+
+	return !is_like_side(&here, &c->old) || !is_timed(&here, &c->old);
+}
+
+int changes_drop_present(struct changes_root *root, struct store *store,
+			 struct err *err)
+{
+	struct change_list *list = &root->list;
+	size_t kept = 0, i;
+
+	root->store = store;
+	for (i = 0; i < list->count; i++) {
+		int got = differs_here(root, &list->items[i], true, err);
+
+		if (got < 0)
+			return got;
+		if (got)
+			list->items[kept++] = list->items[i];
+	}
+	list->count = kept;
+	return 0;
+}
+
+/* Whether a real directory that the run deleted has an entry that the base
+ * lacks. */
+static bool has_added_entry(const struct changes_root *root, const char *path)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	auto_close int fd = beneath_open(root->lower_fd, path,
+					 O_RDONLY | O_DIRECTORY, 0, &ignored);
+	size_t i;
+
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+		return false;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *below = path_join(path, list.items[i].name);
+		AUTO(entry) struct entry e = {0};
+
+		if (delta_entry(root->delta, below, false, &e, &ignored) < 0)
+			return true;
+	}
+	return false;
+}
+
+static int mark_delta(struct changes_root *root, struct store *store,
+		      struct err *err)
+{
+	size_t i, k;
+
+	root->store = store;
+	for (i = 0; i < root->list.count; i++) {
+		struct change *c = &root->list.items[i];
+		int got = differs_here(root, c, false, err);
+
+		if (got < 0)
+			return got;
+		if (got)
+			c->flags |= CHANGES_EDITED;
+		if (c->kind != CHANGE_DELETED || !S_ISDIR(c->old.mode) ||
+		    !has_added_entry(root, c->path))
+			continue;
+		/* All deleted directories around an added entry. */
+		for (k = 0; k <= i; k++)
+			if (root->list.items[k].kind == CHANGE_DELETED &&
+			    path_below(c->path, root->list.items[k].path))
+				root->list.items[k].flags |= CHANGES_EDITED;
+	}
+	return 0;
+}
+
 int changes_edited_mark(struct context *c, struct session *s,
 			struct changes *changes, struct err *err)
 {
@@ -196,9 +332,13 @@ int changes_edited_mark(struct context *c, struct session *s,
 		return got;
 	if (context_store(c, STORE_READ, err) < 0)
 		return -err->num;
-	for (i = 0; i < s->root_count; i++)
-		if (changes->roots[i].list.count &&
-		    mark_root(c, s, i, &changes->roots[i], err) < 0)
+	for (i = 0; i < s->root_count; i++) {
+		struct changes_root *root = &changes->roots[i];
+
+		if (root->list.count &&
+		    (root->delta ? mark_delta(root, c->store, err)
+				 : mark_root(c, s, i, root, err)) < 0)
 			return -err->num;
+	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/sorted.h"
 #include "base/vec.h"
 #include "guard/change/changes.h"
+#include "guard/change/delta.h"
 #include "guard/rules/risk.h"
 #include "restore/git/moves.h"
 
@@ -164,9 +165,11 @@ void changes_find_moves_in(struct change_list *list, bool home,
 			.over = to->old,
 			.flags = from->flags | to->flags,
 			.percent = f->percent,
-			.with_dir = f->with_parent && f->percent == 100 &&
-				    !(to->flags & CHANGE_SETID) &&
-				    changes_same_meta(&from->old, &to->now),
+			.with_dir =
+				f->with_parent && f->percent == 100 &&
+				!(to->flags & CHANGE_SETID) &&
+				!((from->flags | to->flags) & CHANGES_EDITED) &&
+				changes_same_meta(&from->old, &to->now),
 		};
 		from->move = to->move = (unsigned int)list->move_count;
 	}
@@ -197,8 +200,13 @@ static void find_moves_in_root(struct changes_root *g)
 	const struct moves_source source = {moved_file_key, moved_file_bytes,
 					    &l};
 
-	if (g->list.move_count || !has_deleted(&g->list, g->home) ||
-	    !start_layer(&l))
+	if (g->list.move_count || !has_deleted(&g->list, g->home))
+		return;
+	if (g->delta) {
+		delta_find_moves(g->delta, g->home, &g->list);
+		return;
+	}
+	if (!start_layer(&l))
 		return;
 	changes_find_moves_in(&g->list, g->home, &source);
 	free(l.piece);

@@ -17,6 +17,7 @@ struct change_side changes_side(const struct entry *e)
 		.gid = e->gid,
 		.chattr = e->chattr,
 		.size = e->size,
+		.mtime = e->mtime,
 	};
 }
 

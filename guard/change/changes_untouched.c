@@ -356,9 +356,10 @@ int changes_load_own(struct context *c, const struct session *s,
 	size_t i;
 
 	own.roots = roots;
-	if (changes_load(s, &c->state, ret, err) < 0)
+	if (changes_load_stored(c, s, ret, err) < 0)
 		return -err->num;
-	if ((s->state != RUN_ENDED && s->state != RUN_INTERRUPTED &&
+	if (ret->stored ||
+	    (s->state != RUN_ENDED && s->state != RUN_INTERRUPTED &&
 	     !s->live) ||
 	    session_base(&own, false, &ignored) <= 0)
 		return 0;

@@ -1,11 +1,13 @@
 #include "guard/change/delta.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "guard/change/changes.h"
 #include "restore/git/moves.h"
@@ -14,12 +16,13 @@
 
 void delta_free(struct delta *d)
 {
+	VEC_FREE(&d->rows);
 	entry_free(&d->old);
 	entry_free(&d->now);
 }
 
 struct delta_listing {
-	const struct delta *delta;
+	struct delta *delta;
 	delta_unrecorded *unrecorded;
 	void *arg;
 	struct change_list *to;
@@ -79,13 +82,15 @@ static int delta_kind(const struct entry *a, const struct entry *b)
 static int list_difference(void *arg, const char *path, const struct entry *a,
 			   const struct entry *b, struct err *err)
 {
+	const struct oid none = {0};
 	struct delta_listing *l = arg;
+	const struct change *added;
 	int kind = delta_kind(a, b);
 	unsigned int flags = 0;
 	struct meta was, now;
 
 	(void)err;
-	if (!*path || kind < 0 ||
+	if (kind < 0 || (!*path && (!a || !b)) ||
 	    (l->unrecorded && ((!a && l->unrecorded(l->arg, path, false)) ||
 			       (!b && l->unrecorded(l->arg, path, true)))))
 		return 0;
@@ -105,6 +110,14 @@ static int list_difference(void *arg, const char *path, const struct entry *a,
 		now = delta_meta(b);
 	change_list_add(l->to, path, (enum change_kind)kind, flags,
 			a ? &was : NULL, b ? &now : NULL);
+	added = &l->to->items[l->to->count - 1];
+	*VEC_ADD(&l->delta->rows) = (struct delta_row){
+		.path = added->path,
+		.old = added->old,
+		.now = added->now,
+		.old_content = a && S_ISREG(a->mode) ? a->content : none,
+		.now_content = b && S_ISREG(b->mode) ? b->content : none,
+	};
 	if (!(flags & CHANGE_WITH_PARENT) && (!a || !b) &&
 	    S_ISDIR((a ? a : b)->mode)) {
 		free(l->whole);
@@ -113,7 +126,7 @@ static int list_difference(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
-int delta_list(const struct delta *d, delta_unrecorded *unrecorded, void *arg,
+int delta_list(struct delta *d, delta_unrecorded *unrecorded, void *arg,
 	       struct change_list *to, struct err *err)
 {
 	struct delta_listing l = {d, unrecorded, arg, to, NULL};
@@ -124,29 +137,53 @@ int delta_list(const struct delta *d, delta_unrecorded *unrecorded, void *arg,
 	return got;
 }
 
+/* Risks and losses are judged by two threads, and a store serves one. */
+static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
+
 int delta_entry(const struct delta *d, const char *path, bool now,
 		struct entry *ret, struct err *err)
 {
-	int got =
-		tree_lookup(d->store, now ? &d->now : &d->old, path, ret, err);
+	int got;
 
+	(void)pthread_mutex_lock(&store_lock);
+	got = tree_lookup(d->store, now ? &d->now : &d->old, path, ret, err);
+	(void)pthread_mutex_unlock(&store_lock);
 	return got ? got : fail(err, ENOENT, "%s", text_quote(path));
+}
+
+const struct delta_row *delta_find(const struct delta *d, const char *path)
+{
+	return FIND_BY_PATH(path, d->rows.items, d->rows.count, path);
 }
 
 int delta_read(const struct delta *d, const char *path, bool now,
 	       struct buf *to, struct err *err)
 {
+	const struct delta_row *row = delta_find(d, path);
 	AUTO(entry) struct entry e = {0};
+	struct oid content;
+	uint64_t size;
+	int got;
 
-	if (delta_entry(d, path, now, &e, err) < 0)
-		return -err->num;
+	if (row && S_ISREG((now ? &row->now : &row->old)->mode)) {
+		content = now ? row->now_content : row->old_content;
+		size = (now ? &row->now : &row->old)->size;
+	} else {
+		if (delta_entry(d, path, now, &e, err) < 0)
+			return -err->num;
+		content = e.content;
+		size = e.size;
+	}
 	if (e.link)
 		buf_add_text(to, e.link);
-	if (e.size > CHANGES_READ_MAX)
+	if (size > CHANGES_READ_MAX)
 		return fail(err, EFBIG, "%s is too large", text_quote(path));
-	if (e.content.type == OBJECT_NONE)
+	if (content.type == OBJECT_NONE)
 		return 0;
-	return content_append(d->store, &e.content, to, err);
+	(void)pthread_mutex_lock(&store_lock);
+	got = content_append(d->store, &content, to, err);
+	(void)pthread_mutex_unlock(&store_lock);
+	return got;
 }
 
 struct moves_lookup {

@@ -12,18 +12,29 @@
 #define GUARD_CHANGE_DELTA_H
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "overlay/change_list.h"
 #include "snapshot/tree/entry.h"
 
-struct moves_file;
 struct store;
+
+/* One difference. */
+struct delta_row {
+	const char *path; /* the list's */
+	struct change_side old, now;
+	/* The contents of regular files; OBJECT_NONE: empty, or none. */
+	struct oid old_content, now_content;
+};
 
 struct delta {
 	struct store *store; /* borrowed */
 	struct entry old, now; /* the roots of the trees; mode 0: no entry */
+	/* In the order of path_compare(); of delta_list(). */
+	VEC(struct delta_row) rows;
 };
 
-/* Frees the roots; the store stays. */
+/* Frees the roots and rows; the store stays. Call it before the list of
+ * delta_list() is freed. */
 void delta_free(struct delta *d);
 
 /* Whether a tree may have the path, although it has no entry there: it was
@@ -31,15 +42,18 @@ void delta_free(struct delta *d);
 typedef bool delta_unrecorded(void *arg, const char *path, bool now);
 
 /*
- * Appends the differences to *to, in the order of path_compare(), without the
- * root and without those of an mtime alone. unrecorded: NULL, or called for
- * each path that one tree lacks; a path for which it returns true is skipped.
- * Returns 0 or a negative errno of the store.
+ * Appends the differences to *to, in the order of path_compare(), the root
+ * itself only if both trees have one, and none of an mtime alone. unrecorded:
+ * NULL, or called for each path that one tree lacks; a path for which it
+ * returns true is skipped. Returns 0 or a negative errno of the store.
  */
-int delta_list(const struct delta *d, delta_unrecorded *unrecorded, void *arg,
+int delta_list(struct delta *d, delta_unrecorded *unrecorded, void *arg,
 	       struct change_list *to, struct err *err);
 
-/* A copy of the entry at path in one of the trees, to free. -ENOENT. */
+/* The difference at path, or NULL. */
+const struct delta_row *delta_find(const struct delta *d, const char *path);
+/* A copy of the entry at path in one of the trees, to free; fastest for paths
+ * in their order. -ENOENT: the tree lacks it. */
 int delta_entry(const struct delta *d, const char *path, bool now,
 		struct entry *ret, struct err *err);
 /* Appends the bytes of a regular file or the target of a symbolic link. -EFBIG:

@@ -217,10 +217,10 @@ static int execute_discard(struct context *c, const struct session *s,
 	return -err->num;
 }
 
-int partial_discard(struct context *c, const struct resolved_run *p,
+int partial_discard(struct context *c, struct resolved_run *p,
 		    const struct changes *changes, struct err *err)
 {
-	const struct session *s = &p->session;
+	struct session *s = &p->session;
 	AUTO(action)
 	struct action a = {
 		.kind = mem_strdup(ACTION_PARTS),
@@ -243,7 +243,8 @@ int partial_discard(struct context *c, const struct resolved_run *p,
 			action_add_part(&a, name, layer, paths.items[k]);
 		}
 	}
-	if (execute_discard(c, s, changes->roots, &a, err) < 0)
+	if (changes_edit_layer(s, err) < 0 ||
+	    execute_discard(c, s, changes->roots, &a, err) < 0)
 		return -err->num;
 	for (i = 0; i < a.parts.count; i++) {
 		auto_free char *path =

@@ -21,7 +21,7 @@
  * error the discarded ones are restored. changes: of the run, with the layers
  * open. -EBUSY: another guard process works in the project.
  */
-int partial_discard(struct context *c, const struct resolved_run *p,
+int partial_discard(struct context *c, struct resolved_run *p,
 		    const struct changes *changes, struct err *err);
 
 /* The path for messages, with "~/" or the directory of --cow in front; to

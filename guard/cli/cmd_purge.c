@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
+#include "guard/change/changes.h"
 #include "guard/cli/commands.h"
 #include "guard/cli/purge_everything.h"
 #include "guard/history/versions.h"
@@ -112,12 +113,16 @@ static int clear_runs(struct context *c, struct purge_command *p, bool dry,
 		if (got == -ENOENT)
 			continue;
 		if (got == 0)
-			got = clear_run(&s, p->path, dry, err);
+			got = clear_run(&s, p->path, true, err);
 		if (got > 0 && s.live)
 			return fail(err, EBUSY,
 				    "run %s has it in its layer and is still "
 				    "running: wait for its end, or end it",
 				    session_label(&s));
+		if (got > 0 && !dry)
+			got = changes_edit_layer(&s, err) < 0
+				      ? -err->num
+				      : clear_run(&s, p->path, false, err);
 		if (got < 0)
 			return got;
 		p->layers += (size_t)got;

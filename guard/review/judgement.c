@@ -99,6 +99,11 @@ static void judge_edited_files(struct context *c, const struct session *s,
 	size_t lost = losses->refs.count, i;
 	struct err ignored;
 
+	/* What a delta loses is lost since the run began. */
+	if (root->delta) {
+		loss_drop_edited_refs(v, NULL, losses);
+		return;
+	}
 	for (i = 0; i < v->count; i++)
 		lost += view_is_lost(&v->items[i]);
 	if (!lost || !s->roots[index].base)

@@ -521,8 +521,8 @@ static bool is_lost_since(struct judge *j, struct store *store,
 	       is_replaced(j, git, c, &old);
 }
 
-static void drop_edited_refs(const struct view *v, const struct entry *began,
-			     struct losses *l)
+void loss_drop_edited_refs(const struct view *v, const struct entry *began,
+			   struct losses *l)
 {
 	size_t kept = 0, i;
 
@@ -532,8 +532,11 @@ static void drop_edited_refs(const struct view *v, const struct entry *began,
 
 		/* A packed ref had no file: the user has made one since, or
 		 * there is none yet. */
-		if (e && (began[e - v->items].mode || e->change->old.mode) &&
-		    is_edited(e->change, &began[e - v->items]))
+		if (e &&
+		    (began ? (began[e - v->items].mode ||
+			      e->change->old.mode) &&
+				     is_edited(e->change, &began[e - v->items])
+			   : changes_is_edited(v->root, e->change)))
 			loss_ref_free(r);
 		else
 			l->refs.items[kept++] = *r;
@@ -561,7 +564,7 @@ void loss_judge_edited(struct view *v, const char *path, struct store *store,
 			e->loss = e->change->now.mode ? LOSS_NONE : LOSS_IN_GIT;
 	}
 	losses_free(&ignored);
-	drop_edited_refs(v, began, losses);
+	loss_drop_edited_refs(v, began, losses);
 }
 
 void loss_judge_home(struct view *v)

@@ -39,6 +39,10 @@ void losses_free(struct losses *l);
  * Unreadable files are LOSS_UNKNOWN. */
 void loss_judge(struct view *v, const char *path, struct losses *ret);
 
+/* Takes back the losses of refs that the user has moved since the run began.
+ * began: as of loss_judge_edited(); NULL: the view is of a delta. */
+void loss_drop_edited_refs(const struct view *v, const struct entry *began,
+			   struct losses *l);
 /* Takes back the losses of files and refs that the user has edited since the
  * run began, if no bytes from that time are lost: an apply merges the later
  * edits, or asks about them. began: for each entry of the view the file at the

@@ -186,8 +186,10 @@ static int store_results(struct run *run, const struct changes *c,
 		if (c->roots[i].list.count || applied)
 			got = store_root_result(run, store, i, &c->roots[i],
 						err);
-	if (got == 0)
+	if (got == 0) {
+		record_set(&s->more, CHANGES_STORED, "1");
 		changed_paths_update(store);
+	}
 	store_free(&store);
 	return got;
 }
