@@ -99,7 +99,7 @@ static void judge_edited_files(struct context *c, const struct session *s,
 	size_t lost = losses->refs.count, i;
 	struct err ignored;
 
-	/* What a delta loses is lost since the run began. */
+	/* The old side of a delta is the base: only refs come from git now. */
 	if (root->delta) {
 		loss_drop_edited_refs(v, NULL, losses);
 		return;
