@@ -191,6 +191,20 @@ static int parse_record(char *text, struct record *r)
 	return 0;
 }
 
+int record_set_aside(int dirfd, const char *name, struct err *err)
+{
+	auto_free char *aside = mem_printf("%s.damaged", name);
+
+	if (renameat(dirfd, name, dirfd, aside) < 0)
+		return fail(err, ENOENT,
+			    "%s is damaged, by a power cut or a failing disk",
+			    text_quote(name));
+	return fail(err, ENOENT,
+		    "%s was damaged, by a power cut or a failing disk, and is "
+		    "kept as %s",
+		    text_quote(name), text_quote(aside));
+}
+
 int record_load(int dirfd, const char *name, const char *kind, int version,
 		struct record *ret, struct err *err)
 {

@@ -38,6 +38,10 @@ int record_load(int dirfd, const char *name, const char *kind, int version,
 int record_save(int dirfd, const char *name, const char *kind, int version,
 		const struct record *r, enum atomic_durability how,
 		struct err *err);
+/* Renames a record that record_load() found damaged to "NAME.damaged", for
+ * callers that can go on without it. Returns -ENOENT with a text for the
+ * user. */
+int record_set_aside(int dirfd, const char *name, struct err *err);
 /* Adds the record to a set of files by atomic_set_write(). */
 int record_put(int dirfd, const char *name, const char *kind, int version,
 	       const struct record *r, struct atomic_set *to, struct err *err);

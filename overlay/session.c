@@ -311,17 +311,25 @@ static int move_session(struct session *s, bool closed, struct err *err)
 	return atomic_sync_dir(runs, err);
 }
 
+/* The kernel writes a file that is not synced after 30 seconds
+ * (vm.dirty_expire_centisecs), and looks for them every 5 seconds. */
+#define WRITEBACK_SECONDS 35
+
 /*
- * A run that is new, running or without a result has nothing that a power cut
- * could lose. A continued run falls back to its previous record. "applied"
- * needs no synced directory: the project's workspace keeps a note of the action
- * until after this call.
+ * A short run that is new, running or without a result has nothing that a power
+ * cut could lose. The layer of a longer run is on disk by now, and so is its
+ * record: a new record that is not synced could leave an empty file (XFS). A
+ * continued run falls back to its previous record. "applied" needs no synced
+ * directory: the project's workspace keeps a note of the action until after
+ * this call.
  */
 int session_set_state(struct session *s, enum run_state state, struct err *err)
 {
 	enum run_state before = s->state;
+	bool on_disk = s->times > 1 ||
+		       s->ended.sec - s->started.sec >= WRITEBACK_SECONDS;
 	enum atomic_durability how =
-		s->times > 1 ? ATOMIC_DATA_SYNC : ATOMIC_NO_SYNC;
+		on_disk ? ATOMIC_DATA_SYNC : ATOMIC_NO_SYNC;
 	struct err ignored;
 	int got;
 
@@ -379,7 +387,7 @@ static int load_newer(const struct session *s, struct record *ret,
 	return 0;
 }
 
-int session_load(struct session *s, struct err *err)
+static int load_session_record(struct session *s, struct err *err)
 {
 	static const char *const known_keys[] = {
 		"id",	  "state",   "project", "project-dev", "project-ino",
@@ -440,6 +448,21 @@ int session_load(struct session *s, struct err *err)
 			s->roots[i].result = 0;
 	}
 	return 0;
+}
+
+int session_load(struct session *s, struct err *err)
+{
+	int got = load_session_record(s, err);
+	auto_free char *path = got == -EBADMSG ? fd_path(s->fd) : NULL;
+
+	if (got == -EBADMSG)
+		return fail(err, EBADMSG,
+			    "run %s: its record is damaged, by a power cut or "
+			    "a failing disk; its changes are in the directory "
+			    "upper of %s, guard repair moves it to guard's "
+			    "trash",
+			    s->id, text_quote(path ?: s->id));
+	return got;
 }
 
 /* ---- the session ---- */
@@ -898,6 +921,45 @@ static bool add_listed(int runs_fd, const char *id, bool pending,
 	return true;
 }
 
+int session_trash_damaged(int runs_fd, int trash_fd, const char *id,
+			  struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	struct err why;
+
+	(void)snprintf(s.id, sizeof(s.id), "%s", id);
+	s.fd = RETRY_ENOENT(open_session_dir(runs_fd, s.id, &s.in_closed));
+	if (s.fd < 0)
+		return fail_errno(err, "run %s", s.id);
+	s.lock_fd = take_session_lock(s.fd, LOCK, false, err);
+	if (s.lock_fd < 0)
+		return err_context(err, "run %s", s.id);
+	if (session_load(&s, &why) != -EBADMSG)
+		return 0;
+	return session_trash(&s, runs_fd, trash_fd, "damaged", err) < 0
+		       ? -err->num
+		       : 1;
+}
+
+int session_list_damaged(int runs_fd, struct names *ret, struct err *err)
+{
+	AUTO(dirlist) struct dirlist ids = {0};
+	size_t i;
+
+	if (list_session_ids(runs_fd, true, &ids, err) < 0)
+		return -err->num;
+	for (i = 0; i < ids.count; i++) {
+		const char *id = ids.items[i].name;
+		AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+		struct err why;
+
+		if ((!i || strcmp(id, ids.items[i - 1].name) != 0) &&
+		    open_session_id(runs_fd, id, false, &s, &why) == -EBADMSG)
+			names_add(ret, id);
+	}
+	return 0;
+}
+
 int session_list(int runs_fd, bool live, struct session_list *ret,
 		 struct err *err)
 {
@@ -1086,7 +1148,9 @@ int session_base(struct session *s, bool wait, struct err *err)
 			return lock;
 	}
 	got = record_load(s->fd, "base", BASE_KIND, BASE_VERSION, &r, err);
-	if (got == -ENOENT)
+	/* A damaged record: a snapshot of the changed paths replaces the
+	 * base, as for a directory that was not stored. */
+	if (got == -ENOENT || got == -EBADMSG)
 		return 0;
 	if (got < 0)
 		return err_context(err, "run %s", s->id);

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/meta.h"
 #include "base/record.h"
 
@@ -222,6 +223,13 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
  * mount makes a new directory, and the trash is removed with it.
  */
 void session_open_work(const struct session *s);
+/* Lists the ids of the runs whose record is damaged. */
+int session_list_damaged(int runs_fd, struct names *ret, struct err *err);
+/* Moves such a run to the trash; 0: its record is not damaged. -EWOULDBLOCK:
+ * another process has it. */
+int session_trash_damaged(int runs_fd, int trash_fd, const char *id,
+			  struct err *err);
+
 /* Reason for a run's directory without anything that a user could need: it
  * leaves the trash after one minute, when no process can still use it. */
 #define SESSION_TRASH_EMPTY "empty"

@@ -116,6 +116,8 @@ static int load_notes(struct unreadable_dirs *s, struct record *r,
 	int got = record_load(s->workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, r,
 			      err);
 
+	if (got == -EBADMSG)
+		got = record_set_aside(s->workspace_fd, NOTE, err);
 	if (got < 0 && got != -ENOENT)
 		return err_context(
 			err, "restore the mode of unreadable directories");
@@ -212,6 +214,10 @@ int unreadable_dirs_recover(int workspace_fd, struct err *err)
 	int got = record_load(workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, &r,
 			      err);
 
+	/* Without the record, directories keep the permissions that were added
+	 * for their owner. */
+	if (got == -EBADMSG)
+		got = record_set_aside(workspace_fd, NOTE, err);
 	if (got == -ENOENT)
 		return 0;
 	if (got < 0)

@@ -17,7 +17,8 @@
 #define RECORD_VERSION 1
 #define SAME_NUMBER_MAX 100
 
-/* 1: the workspace of this path; 0: of another path; -ENOENT: of none yet. */
+/* 1: the workspace of this path; 0: of another path; -ENOENT: of none yet;
+ * -EBADMSG: unknown, the record is damaged. */
 static int check_workspace_path(int fd, const char *path, struct err *err)
 {
 	AUTO(record) struct record r = {0};
@@ -28,7 +29,9 @@ static int check_workspace_path(int fd, const char *path, struct err *err)
 	if (got < 0)
 		return got;
 	named = record_get(&r, "path");
-	return named && strcmp(named, path) == 0;
+	if (!named)
+		return fail(err, EBADMSG, "'record' has no path");
+	return strcmp(named, path) == 0;
 }
 
 int workspace_open(int workspaces_fd, const char *path, bool make,
@@ -57,7 +60,10 @@ int workspace_open(int workspaces_fd, const char *path, bool make,
 			return fail_errno(err, "open the workspace of %s",
 					  text_quote(path));
 		got = check_workspace_path(fd, path, err);
-		if (got == -ENOENT && make) {
+		/* The record is written without a sync: a power cut may leave
+		 * it empty. The directory's name is the hash of the path, which
+		 * is enough to make the record again. */
+		if ((got == -ENOENT && make) || got == -EBADMSG) {
 			record_set(&r, "path", path);
 			got = record_save(fd, "record", "workspace",
 					  RECORD_VERSION, &r, ATOMIC_NO_SYNC,

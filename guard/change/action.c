@@ -17,7 +17,9 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/sorted.h"
+#include "base/text.h"
 #include "base/dirtree.h"
+#include "guard/state/report.h"
 #include "overlay/session.h"
 
 #define VERSION 3
@@ -215,14 +217,23 @@ static char *record_text_copy(const struct record *r, const char *key)
 	return mem_strdup(value ? value : "");
 }
 
-static int load_record(int workspace_fd, const char *name, struct action *ret,
-		       struct err *err)
+/* The values that every version has written. */
+static bool is_complete(const struct record *r)
+{
+	return record_get(r, "kind") && record_get(r, "before") &&
+	       record_get(r, "after");
+}
+
+static int parse_action(int workspace_fd, const char *name, struct action *ret,
+			struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	int got = record_load(workspace_fd, name, "action", VERSION, &r, err);
 
 	if (got < 0)
 		return got;
+	if (!is_complete(&r))
+		return fail(err, EBADMSG, "%s is incomplete", text_quote(name));
 	*ret = (struct action){
 		.kind = record_text_copy(&r, "kind"),
 		.run_id = record_text_copy(&r, "run"),
@@ -246,6 +257,24 @@ static int load_record(int workspace_fd, const char *name, struct action *ret,
 	action_free(ret);
 	return fail(err, EBADMSG, "%s: the record of an action is damaged",
 		    name);
+}
+
+/* Without a damaged record one action cannot be undone, but the snapshots
+ * around it remain. To refuse every later action would cost more. */
+static int load_record(int workspace_fd, const char *name, struct action *ret,
+		       struct err *err)
+{
+	int got = parse_action(workspace_fd, name, ret, err);
+
+	if (got != -EBADMSG)
+		return got;
+	got = record_set_aside(workspace_fd, name, err);
+	report_warning(
+		"%s: guard undo and redo no longer know the action that "
+		"it recorded; guard log lists the stored versions, guard "
+		"restore restores them",
+		err->text);
+	return got;
 }
 
 /* --- the records of a workspace --- */
@@ -405,14 +434,18 @@ static int done_forget(int workspace_fd, uint64_t before, struct err *err)
 {
 	AUTO(action_numbers) struct action_numbers n = {0};
 	size_t i, k;
+	int got;
 
 	if (stack_list(workspace_fd, DONE, &n, err) < 0)
 		return -err->num;
 	for (i = n.count; i-- > 0;) {
 		AUTO(action) struct action a = {0};
 
-		if (stack_load(workspace_fd, DONE, n.items[i], &a, err) < 0)
-			return -err->num;
+		got = stack_load(workspace_fd, DONE, n.items[i], &a, err);
+		if (got == -ENOENT)
+			continue;
+		if (got < 0)
+			return got;
 		if (action_before(&a) != before || !action_is_in_effect(&a))
 			continue;
 		for (k = i; k < n.count; k++)
@@ -445,15 +478,19 @@ static int undone_forget(int workspace_fd, const struct action *a,
 {
 	AUTO(action_numbers) struct action_numbers n = {0};
 	size_t i;
+	int got;
 
 	if (stack_list(workspace_fd, UNDONE, &n, err) < 0)
 		return -err->num;
 	for (i = n.count; i-- > 0;) {
 		AUTO(action) struct action undone = {0};
 
-		if (stack_load(workspace_fd, UNDONE, n.items[i], &undone, err) <
-		    0)
-			return -err->num;
+		got = stack_load(workspace_fd, UNDONE, n.items[i], &undone,
+				 err);
+		if (got == -ENOENT)
+			continue;
+		if (got < 0)
+			return got;
 		if (action_is_redo(a)
 			    ? action_before(&undone) == a->undone_before
 			    : !last_undone && i + 1 == n.count &&
@@ -520,7 +557,7 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 	if (stack_list(workspace_fd, DONE, &n, err) < 0)
 		return -err->num;
 	for (i = n.count;; i--) {
-		if (action_is_in_effect(&a) && back-- == 0) {
+		if (a.kind && action_is_in_effect(&a) && back-- == 0) {
 			*ret = a;
 			a = (struct action){0};
 			return 0;
@@ -530,7 +567,7 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 				    "no earlier action is left to undo");
 		action_free(&a);
 		got = stack_load(workspace_fd, DONE, n.items[i - 1], &a, err);
-		if (got < 0)
+		if (got < 0 && got != -ENOENT)
 			return got;
 	}
 }
@@ -556,8 +593,11 @@ int action_load_undone(int workspace_fd, size_t back, struct action *ret,
 	for (i = n.count; i-- > 0;) {
 		AUTO(action) struct action a = {0};
 
-		if (stack_load(workspace_fd, UNDONE, n.items[i], &a, err) < 0)
-			return -err->num;
+		got = stack_load(workspace_fd, UNDONE, n.items[i], &a, err);
+		if (got == -ENOENT)
+			continue;
+		if (got < 0)
+			return got;
 		/* A leftover of a crash is on both sides. */
 		if ((undone && action_same(&a, &last)) || back-- > 0)
 			continue;

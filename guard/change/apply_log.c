@@ -12,11 +12,28 @@
 #include "base/beneath.h"
 #include "guard/change/action.h"
 #include "guard/change/run_state.h"
+#include "guard/state/report.h"
 #include "restore/entry_compare.h"
 #include "snapshot/tree/catalog.h"
 
 #define NAME "applied"
 #define VERSION 1
+
+/* -ENOENT: the run has no log, or its damaged log is set aside. Without the
+ * log, changes that were applied before are compared with the project alone. */
+static int load_own_log(const struct session *s, struct record *ret,
+			struct err *err)
+{
+	int got = record_load(s->fd, NAME, NAME, VERSION, ret, err);
+
+	if (got != -EBADMSG)
+		return got;
+	got = record_set_aside(s->fd, NAME, err);
+	report_warning("run %s: %s: changes that were applied together with "
+		       "edits of yours may be listed again",
+		       session_label(s), err->text);
+	return got;
+}
 
 /* Loads the items of the log, and the items that an earlier guard stored in the
  * session's record. */
@@ -24,7 +41,7 @@ static int load_apply_log(const struct session *s, struct record *ret,
 			  struct err *err)
 {
 	static const char *const keys[] = {"applied", "merged", "applied-home"};
-	int got = record_load(s->fd, NAME, NAME, VERSION, ret, err);
+	int got = load_own_log(s, ret, err);
 	size_t i, k;
 
 	if (got < 0 && got != -ENOENT)
@@ -52,7 +69,7 @@ static int begin_add(const struct session *s, const char *applied,
 {
 	auto_free char *value =
 		mem_printf("%" PRIu64 " %" PRIu64, before, after);
-	int got = record_load(s->fd, NAME, NAME, VERSION, ret, err);
+	int got = load_own_log(s, ret, err);
 
 	if (got < 0 && got != -ENOENT)
 		return got;

@@ -27,9 +27,10 @@ static int log_snapshots(struct context *c, const char *arg,
 			    .progress = progress_show};
 	int got;
 
-	if ((arg && !path) || context_store(c, STORE_READ, err) < 0 ||
-	    pins_user_load(&c->state, &h.pins, err) < 0)
+	if ((arg && !path) || context_store(c, STORE_READ, err) < 0)
 		return -err->num;
+	if (pins_user_load(&c->state, &h.pins, err) < 0)
+		output_warn("%s", err->text);
 	progress_start("log");
 	got = history_load(&h, c->store, err);
 	progress_end();

@@ -1,7 +1,11 @@
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
+#include "base/mem.h"
+#include "base/record.h"
+#include "base/text.h"
 #include "guard/cli/commands.h"
 #include "restore/workspace.h"
 #include "snapshot/maintain/repair.h"
@@ -105,6 +109,58 @@ static int drop_caches(const struct state *state, struct err *err)
 	return 0;
 }
 
+/* Runs whose record is damaged go to the trash: no verb can use them. */
+static int trash_damaged_runs(struct context *c, bool yes, struct err *err)
+{
+	AUTO(names) struct names ids = {0};
+	size_t i;
+
+	if (session_list_damaged(c->state.runs_fd, &ids, err) < 0)
+		return -err->num;
+	for (i = 0; i < ids.count; i++) {
+		const char *id = ids.items[i];
+		auto_free char *trash =
+			mem_printf("%s/trash/*-damaged-%s", c->state.path, id);
+
+		if (!output_confirm(yes,
+				    "guard: the record of run %s is damaged: "
+				    "move the run to guard's trash?",
+				    id))
+			continue;
+		if (session_trash_damaged(c->state.runs_fd, c->state.trash_fd,
+					  id, err) < 0)
+			return -err->num;
+		output_print("run %s is in guard's trash for 7 days: its "
+			     "changes are in the directory upper of %s",
+			     id, text_quote(trash));
+	}
+	return 0;
+}
+
+/* Only the path leads to a workspace: its name is a hash of the path. */
+static int warn_of_workspaces(const struct state *state, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(state->workspaces_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		AUTO(record) struct record r = {0};
+		auto_close int fd =
+			fd_open_dir(state->workspaces_fd, list.items[i].name);
+		struct err why;
+
+		if (fd >= 0 && record_load(fd, "record", "workspace", 1, &r,
+					   &why) == -EBADMSG)
+			output_warn("%s/workspaces/%s/record is damaged: the "
+				    "next command of guard in the project "
+				    "that it belongs to makes it again",
+				    state->path, list.items[i].name);
+	}
+	return 0;
+}
+
 /* done NULL: nothing was done, since the store is intact or the answer was no.
  */
 static void print_repair_json(const struct repair_command *r,
@@ -146,6 +202,9 @@ static int check_and_repair(struct repair_command *r, struct err *err)
 	if (context_open(&c, false, err) < 0)
 		return -err->num;
 	skip[0] = c.state.path;
+	if (warn_of_workspaces(&c.state, err) < 0 ||
+	    trash_damaged_runs(&c, r->yes, err) < 0)
+		return -err->num;
 	got = verify_before_repair(&c, r, err);
 	if (got < 0)
 		return got;

@@ -125,7 +125,8 @@ static int end_actions(struct context *c, struct err *err)
 			return fail(err, EBADMSG,
 				    "workspace %s has the journal of an "
 				    "interrupted action, but no readable "
-				    "record",
+				    "record: run guard status in the directory "
+				    "of that action first",
 				    list.items[i].name);
 	}
 	store_free(&c->store);

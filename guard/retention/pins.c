@@ -192,8 +192,9 @@ int pins_user_load(const struct state *state, struct pins *ret, struct err *err)
 
 		if (end == at || *end != '\n' || !seq)
 			return fail(err, EBADMSG,
-				    "%s/pins is damaged: each line must hold "
-				    "the number of a pinned snapshot",
+				    "%s/pins is damaged: remove its lines that "
+				    "are no number of a snapshot, or the file, "
+				    "and pin again with guard pin",
 				    state->path);
 		pins_add(ret, seq);
 		at = end + 1;

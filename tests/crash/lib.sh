@@ -122,6 +122,9 @@ crash_verb() {
 	regain) echo 'guard undo -q -y' ;;
 	bring) echo 'guard undo -q -y' ;;
 	empty) echo 'guard prune --trash -q -y' ;;
+	first) echo 'guard snapshot -q' ;;
+	start) echo 'guard run -q -- touch started' ;;
+	into) echo "guard restore -q --at ${first:-} --to ../into -y text" ;;
 	finish) echo 'guard apply -q --continue' ;;
 	back) echo 'guard apply -q --abort' ;;
 	esac

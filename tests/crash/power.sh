@@ -5,7 +5,9 @@
 # mount the next command must find the project exactly as before or exactly as
 # after, and continue. During a discard of a run, its undo and an emptying of
 # the trash, the project stays and the run is complete or gone; during a discard
-# of paths, all of them are gone or none. TAP; for root, on images of its own.
+# of paths, all of them are gone or none. During the first snapshot and the first
+# run of a project, and a restore into a new directory, the project stays and
+# both directories can be used afterwards. TAP; for root, on images of its own.
 #
 #	BUILD=build power.sh [full [FILESYSTEM [VERB [K/N]]]]
 #	BUILD=build power.sh FILESYSTEM VERB NUMBER
@@ -152,7 +154,10 @@ make_images() {
 	mkdir -p "$T/m/home/project"
 	[ "$fs" != ext4 ] || chown -R $plain:$plain "$T/m/home"
 	cd "$T/m/home/project" || exit 99
-	as sh -euc '. "$0/lib.sh"; crash_project; crash_run "$1/guard"' \
+	as sh -euc '. "$0/lib.sh"; crash_project' "$here" || exit 99
+	keep unknown
+	look "$T/unknown.before"
+	as sh -euc '. "$0/lib.sh"; crash_run "$1/guard"' \
 		"$here" "$build" || exit 99
 	settle
 	crash_edit "$T/text"
@@ -192,7 +197,8 @@ what_it_did() {
 
 state_of() {
 	case $1 in
-	apply | discard | drop) echo pending ;;
+	first | start) echo unknown ;;
+	apply | discard | drop | into) echo pending ;;
 	regain) echo dropped ;;
 	bring | empty) echo discarded ;;
 	undo) echo applied ;;
@@ -290,6 +296,26 @@ judge_parts() {
 	esac
 }
 
+# The verbs that follow make guard's records of a directory that it did not know.
+judge_new() {
+	before=$T/unknown.before
+	[ "$1" != into ] || before=$T/apply.before
+	look "$T/is"
+	cmp -s "$T/is" "$before" || flunk 'the project has changed'
+	as mkdir -p ../into
+	for dir in . ../into; do
+		for verb_after in status 'snapshot -q' \
+			'run -q -- touch later' 'apply -q -y latest' \
+			'undo -q -y' log 'prune -q -y'; do
+			# shellcheck disable=SC2086 # words of a command
+			(cd "$dir" && guard $verb_after) \
+				>"$T/out" 2>"$T/err" </dev/null ||
+				flunk "in $dir: $verb_after is refused"
+		done
+	done
+	afters=$((afters + 1))
+}
+
 # one VERB NUMBER
 one() {
 	point="$fs, $1, the power gone at call $2"
@@ -311,6 +337,7 @@ one() {
 	case $verb_now in
 	discard | bring | empty) judge_run "$verb_now" $ended ;;
 	drop | regain) judge_parts "$verb_now" $ended ;;
+	first | start | into) judge_new "$verb_now" ;;
 	*) judge "$verb_now" $ended ;;
 	esac
 	[ $((points % 8)) -ne 0 ] ||
@@ -358,7 +385,7 @@ all_of_them() {
 }
 
 some_of_them() {
-	end=$(($(date +%s) + seconds / 24 + 1))
+	end=$(($(date +%s) + seconds / 33 + 1))
 	while [ "$(date +%s)" -lt $end ]; do
 		next "$count"
 		one "$verb" "$number"
@@ -374,7 +401,7 @@ mount -o loop "$T/work.img" "$T/m" 2>/dev/null ||
 	skip_all 'no image can be mounted here'
 umount "$T/m"
 crash_seed "${CRASH_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}"
-verbs='apply undo restore discard bring empty drop regain'
+verbs='apply undo restore discard bring empty drop regain first start into'
 case $mode in
 full)
 	systems=${2:-$systems}

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -461,16 +462,20 @@ static void a_part_that_leads_elsewhere_is_damaged(void **state)
 
 	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		AUTO(action) struct action a = {0};
-		auto_free char *text = mem_printf(
-			"guard-action 3\nkind=discard-paths\nrun=r\npart=%s\n",
-			parts[i]);
+		auto_free char *text =
+			mem_printf("guard-action 3\nkind=discard-paths\nrun=r\n"
+				   "before=1\nafter=1\npart=%s\n",
+				   parts[i]);
 		auto_close int fd =
 			openat(p->fd, "last-action",
 			       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 		assert_int_equal(write(fd, text, strlen(text)),
 				 (ssize_t)strlen(text));
-		assert_int_equal(action_load_last(p->fd, &a, &err), -EBADMSG);
+		assert_int_equal(action_load_last(p->fd, &a, &err), -ENOENT);
+		assert_int_equal(
+			renameat(p->fd, "last-action.damaged", p->fd, "kept"),
+			0);
 	}
 }
 
