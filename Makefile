@@ -50,6 +50,8 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
 # Programs of the test harness: one file each, libc only.
 TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c tests/hostile/*.c))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES))
+# Preloaded into guard, it shifts the clock.
+CLOCK := $(BUILD)/tests/lib/clock.so
 # With the library; docs/examples shows its use (guard/guard.h).
 STORE_TOOLS := $(BUILD)/tests/crash/storeact $(BUILD)/docs/examples/apply \
 	$(BUILD)/tests/risk/measure
@@ -133,7 +135,12 @@ unit: $(UNIT_TESTS)
 
 fuzz-targets: $(FUZZ_TARGETS)
 
-tools: $(TOOLS) $(STORE_TOOLS)
+$(CLOCK): tests/compare/clock.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
+
+tools: $(TOOLS) $(STORE_TOOLS) $(CLOCK)
 
 # The goals below first install the packages that they need. The libraries'
 # flags are known only after that, hence the second make.

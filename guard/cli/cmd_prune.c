@@ -5,6 +5,7 @@
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
 #include "guard/retention/trashes.h"
+#include "guard/state/clock.h"
 #include "snapshot/maintain/prune.h"
 
 struct prune_command {
@@ -95,6 +96,10 @@ static int execute_prune(struct context *c, struct prune_command *p,
 		return STATUS_REFUSED;
 	if (context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
+	p->options.keep_trash = !clock_believed(c->state.fd);
+	if (p->options.keep_trash)
+		output_warn("the clock has jumped: for one day the trash is "
+			    "emptied by guard prune --trash only");
 	progress_start("prune");
 	got = prune_run(c->store, &p->options, plan, &result, err);
 	progress_end();

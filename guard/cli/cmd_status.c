@@ -335,9 +335,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		return -err->num;
 	o->project = c->project;
 	o->context = c;
-	retire_runs(c);
-	if (retire_trash(&c->state, err) < 0)
-		output_error(err);
+	retire_runs(c, true);
 	if ((o->all ? session_list(c->state.runs_fd, false, &list, err)
 		    : session_list_pending(c->state.runs_fd, c->project, &list,
 					   err)) < 0)

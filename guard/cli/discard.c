@@ -18,8 +18,6 @@
 #include "restore/workspace.h"
 #include "guard/cli/verdict_show.h"
 
-#define TRASH_SECONDS (7 * 24 * 3600)
-
 /* A change back in the home of the run's agent. */
 struct put_back {
 	struct profile profile;
@@ -153,7 +151,7 @@ static int discard_all(struct context *c, struct resolved_run *p,
 	output_print("run %s discarded; guard keeps it for 7 days",
 		     session_label(s));
 	output_hint("guard undo restores it");
-	(void)session_empty_trash(c->state.trash_fd, TRASH_SECONDS, &ignored);
+	(void)retire_trash(&c->state, &ignored);
 	return STATUS_OK;
 }
 

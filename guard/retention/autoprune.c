@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "guard/state/background.h"
+#include "guard/state/clock.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
 
@@ -136,7 +137,8 @@ void autoprune_start(void)
 
 	if (state_open(&state, &ignored) < 0)
 		return;
-	if (is_prune_due(&state, now) && access(state.store_path, F_OK) == 0) {
+	if (is_prune_due(&state, now) && clock_believed(state.fd) &&
+	    access(state.store_path, F_OK) == 0) {
 		(void)fflush(NULL);
 		pid = fork();
 		if (pid == 0)

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "guard/change/action.h"
 #include "guard/change/recover.h"
+#include "guard/state/clock.h"
 #include "guard/state/report.h"
 #include "restore/workspace.h"
 
@@ -19,6 +20,7 @@
 #define PENDING_DAYS_MAX 36500
 #define WARNED "warned"
 #define STAMP "last-retired"
+#define WARN_STAMP "last-warned"
 #define HOUR ((int64_t)3600)
 
 int retire_discard(struct context *c, struct session *s, struct err *err)
@@ -78,14 +80,20 @@ static bool is_run_due(const struct session *s, int64_t now)
 	       last_warning_time(s) <= now - TRASH_DAYS * DAY;
 }
 
-static int retire_run(struct context *c, const char *id, int64_t now,
-		      struct err *err)
+/* Whether the due run is pending and its owner does not know yet. */
+static bool is_warning_due(const struct session *s)
+{
+	return s->state != RUN_APPLIED && !last_warning_time(s);
+}
+
+static int retire_run(struct context *c, const char *id, bool warn_only,
+		      int64_t now, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 
 	/* In use, or gone: another time. */
 	if (session_open(c->state.runs_fd, id, true, &s, err) < 0 ||
-	    !is_run_due(&s, now))
+	    !is_run_due(&s, now) || (warn_only && !is_warning_due(&s)))
 		return 0;
 	if (s.state == RUN_APPLIED)
 		return session_trash(&s, c->state.runs_fd, c->state.trash_fd,
@@ -115,10 +123,11 @@ static int retire_run(struct context *c, const char *id, int64_t now,
 }
 
 /* Once an hour: each check reads the records of all runs. */
-static bool is_check_due(const struct state *state, int64_t now)
+static bool is_check_due(const struct state *state, const char *stamp,
+			 int64_t now)
 {
 	auto_close int fd =
-		openat(state->fd, STAMP,
+		openat(state->fd, stamp,
 		       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	struct stat st;
 
@@ -132,23 +141,27 @@ static bool is_check_due(const struct state *state, int64_t now)
 	return true;
 }
 
-void retire_runs(struct context *c)
+void retire_runs(struct context *c, bool warn_only)
 {
 	AUTO(session_list) struct session_list list = {0};
 	int64_t now = timestamp_now().sec;
 	struct err err;
 	size_t i;
 
-	if (!is_check_due(&c->state, now) ||
+	if (!clock_believed(c->state.fd) ||
+	    !is_check_due(&c->state, warn_only ? WARN_STAMP : STAMP, now) ||
 	    session_list(c->state.runs_fd, false, &list, &err) < 0)
 		return;
 	for (i = 0; i < list.count; i++)
 		if (is_run_due(&list.items[i], now) &&
-		    retire_run(c, list.items[i].id, now, &err) < 0)
+		    retire_run(c, list.items[i].id, warn_only, now, &err) < 0)
 			report_warning("%s", err.text);
 }
 
 int retire_trash(const struct state *state, struct err *err)
 {
-	return session_empty_trash(state->trash_fd, TRASH_DAYS * DAY, err);
+	return clock_believed(state->fd)
+		       ? session_empty_trash(state->trash_fd, TRASH_DAYS * DAY,
+					     err)
+		       : 0;
 }

@@ -9,10 +9,11 @@
 
 #include "guard/state/context.h"
 
-/* Does all of that, best effort, and says what it did. */
-void retire_runs(struct context *c);
-/* Removes the expired entries of the trash. Large ones take time, so a run
- * leaves this to a process in the background. */
+/* Does all of that, best effort, and says what it did; nothing while ages are
+ * not believed (clock.h). warn_only: moves no run, for verbs that only read. */
+void retire_runs(struct context *c, bool warn_only);
+/* Removes the expired entries of the trash while ages are believed. Large ones
+ * take time, so a run leaves this to a process in the background. */
 int retire_trash(const struct state *state, struct err *err);
 
 /* A locked run goes to the trash, as the last thing done in its project. */

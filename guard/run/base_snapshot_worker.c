@@ -375,7 +375,7 @@ static void run_base_worker(struct run *run, struct timestamp start,
 		store_index_tidy(store_get_dir(store));
 	}
 	store_free(&store);
-	/* `guard status` reports trash that cannot be removed now. */
+	/* Trash that cannot be removed now stays until the next run. */
 	if (state_open(&state, &err) == 0)
 		(void)retire_trash(&state, &err);
 	_exit(0);

@@ -373,7 +373,7 @@ int run_end(struct run *run, int status, struct err *err)
 		end_count(run, obeyed);
 		report_stale_gids(run);
 		drop_unchanged_run(run, changes_home(&changes)->list.count > 0);
-		retire_runs(&run->context);
+		retire_runs(&run->context, false);
 		return 0;
 	}
 	sandbox_unmount(run->sandbox);
@@ -404,7 +404,7 @@ int run_end(struct run *run, int status, struct err *err)
 			"guard import %s  import its commits, to merge them",
 			session_label(s));
 	}
-	retire_runs(&run->context);
+	retire_runs(&run->context, false);
 	return got;
 }
 

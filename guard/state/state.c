@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/state/clock.h"
 
 char *state_find_home(struct err *why)
 {
@@ -124,13 +125,18 @@ static int open_state_dir(const char *path, struct err *err)
 	return TAKE_FD(fd);
 }
 
+/* 1: the directory is new. */
 static int open_state_subdir(int dirfd, const char *name, int *ret_fd,
 			     struct err *err)
 {
-	if (mkdirat(dirfd, name, 0700) < 0 && errno != EEXIST)
+	bool made = mkdirat(dirfd, name, 0700) == 0;
+
+	if (!made && errno != EEXIST)
 		return fail_errno(err, "create %s", text_quote(name));
 	*ret_fd = fd_open_dir(dirfd, name);
-	return *ret_fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : 0;
+	if (*ret_fd < 0)
+		return fail_errno(err, "open %s", text_quote(name));
+	return made;
 }
 
 void state_close(struct state *st)
@@ -149,6 +155,7 @@ int state_open(struct state *ret, struct err *err)
 	struct state st = {
 		.fd = -1, .runs_fd = -1, .workspaces_fd = -1, .trash_fd = -1};
 	struct err why;
+	int made = 0;
 
 	st.home = state_find_home(&why);
 	st.path = find_state_path(st.home, &why, err);
@@ -160,7 +167,7 @@ int state_open(struct state *ret, struct err *err)
 	    open_state_subdir(st.fd, "runs", &st.runs_fd, err) < 0 ||
 	    open_state_subdir(st.fd, "workspaces", &st.workspaces_fd, err) <
 		    0 ||
-	    open_state_subdir(st.fd, "trash", &st.trash_fd, err) < 0) {
+	    (made = open_state_subdir(st.fd, "trash", &st.trash_fd, err)) < 0) {
 		state_close(&st);
 		if (getenv("GUARD_RUN"))
 			return fail(err, EPERM,
@@ -171,6 +178,7 @@ int state_open(struct state *ret, struct err *err)
 				    text_quote(getenv("GUARD_RUN")));
 		return err_context(err, "guard's state");
 	}
+	clock_keep(st.fd, made);
 	*ret = st;
 	return 0;
 }

@@ -484,7 +484,8 @@ int prune_run(struct store *s, const struct prune_options *options,
 		return -err->num;
 	/* Expired trash is deleted first, to free space: on a full disk the
 	 * tombstones could not be written. */
-	if (trash_purge(trash_fd, TRASH_SECONDS, options->now, err) < 0)
+	if (!options->keep_trash &&
+	    trash_purge(trash_fd, TRASH_SECONDS, options->now, err) < 0)
 		return -err->num;
 	lock = store_commit_begin(s, err);
 	if (lock < 0)
@@ -495,7 +496,8 @@ int prune_run(struct store *s, const struct prune_options *options,
 		return got;
 	if (result.packs || d.plan.repack_packs || options->thorough)
 		store_index_tidy(store_get_dir(s));
-	if (trash_purge(trash_fd, options->thorough ? -1 : TRASH_SECONDS,
+	if ((options->thorough || !options->keep_trash) &&
+	    trash_purge(trash_fd, options->thorough ? -1 : TRASH_SECONDS,
 			options->now, err) < 0)
 		return -err->num;
 	*ret = result;

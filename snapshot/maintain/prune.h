@@ -7,7 +7,7 @@
  * of which less than half is needed are repacked, that is, written again
  * without the rest. Small packs are merged when there are many. Nothing is
  * deleted until it has been in the trash for seven days (except for
- * prune_options.thorough).
+ * prune_options.thorough; nothing with prune_options.keep_trash).
  *
  *	mark; copy needed objects to new packs, sync; mark again
  *	lock exclusive; mark once more if another process added objects
@@ -38,6 +38,8 @@ struct prune_options {
 	/* Removes every object that no snapshot needs from all packs, and
 	 * empties the trash. */
 	bool thorough;
+	/* Expired trash stays, because the age of files is not believed. */
+	bool keep_trash;
 	struct timestamp now;
 	/* Called with the names of the processes that have the store locked,
 	 * before the wait for them; NULL: no wait, -EBUSY. */

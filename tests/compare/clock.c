@@ -1,5 +1,6 @@
 /*
  * Preloaded into a program, it shifts the clock: CLOCK_DAYS=-40 is 40 days ago.
+ * With CLOCK_ALL the time since boot is shifted, too, as faketime(1) does.
  * Times that the kernel gives to files stay.
  */
 #include <stdlib.h>
@@ -12,7 +13,8 @@ int clock_gettime(clockid_t id, struct timespec *ret)
 	const char *days = getenv("CLOCK_DAYS");
 	int got = (int)syscall(SYS_clock_gettime, id, ret);
 
-	if (days && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
+	if (days && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE ||
+		     getenv("CLOCK_ALL")))
 		ret->tv_sec += strtol(days, NULL, 10) * 24 * 3600;
 	return got;
 }

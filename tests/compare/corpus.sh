@@ -310,6 +310,7 @@ world_old() {
 		settle
 		[ $((days % 8)) -ne 1 ] || in_days "-$days" apply -q -y
 	done
+	at_days 0
 }
 
 # A store with a damaged pack and without the file of one snapshot.

@@ -23,7 +23,7 @@ age() {
 # checked COMMAND: runs it as if the last check was more than an hour ago
 # shellcheck disable=SC2317 # called by gives
 checked() {
-	rm -f "$state/last-retired"
+	rm -f "$state/last-retired" "$state/last-warned"
 	"$@"
 }
 
@@ -67,7 +67,10 @@ gives 0 'apply accepts the run after that undo' \
 	guard apply -y --yes-to all "$run"
 is "$(cat file)" late 'apply writes the file of that run'
 age "$run" 8
-gives 0 'status retires an applied run after a week' checked guard status
+gives 0 'status works with an applied run after a week' checked guard status
+ok 'status leaves the applied run' test -e "$state/runs/closed/$run"
+gives 0 'the next run retires an applied run after a week' \
+	checked guard run -q -- true
 no 'the applied run is removed without a message' \
 	test -e "$state/runs/closed/$run"
 gives 0 "undo of an apply works without the run's layer" guard undo -y
