@@ -14,6 +14,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/state/report.h"
 
 enum { ENV, HIDE, LISTS };
 
@@ -297,6 +298,16 @@ static void copy_text_list(char ***to, const char *const *from)
 		mem_list_add(to, *from);
 }
 
+/* A line that restricts the run has no effect. No error, because a profile
+ * serves many machines and states of a project. */
+static void report_missing(const struct profile_item *item, const char *path)
+{
+	report_note("%s: %s %s: no such file or directory: the line does not "
+		    "hold for this run, even if the file appears",
+		    item->where, profile_word_name(item->word),
+		    text_quote(path));
+}
+
 /* Adds the grant of a line of a profile. A profile serves many machines:
  * missing paths are skipped. */
 static int add_profile_grant(struct agent *a, const struct profile_item *item,
@@ -315,8 +326,11 @@ static int add_profile_grant(struct agent *a, const struct profile_item *item,
 	}
 	got = grants_add(&a->grants, GRANT_READ_ONLY, label, path,
 			 item->project ? project : NULL, err);
-	if (got == -ENOENT || got == -ENOTDIR)
+	if (got == -ENOENT || got == -ENOTDIR) {
+		if (item->project)
+			report_missing(item, path);
 		return 0;
+	}
 	if (got < 0 && got != -EXDEV)
 		return got;
 	g = got < 0 ? NULL : &a->grants.items[a->grants.count - 1];
@@ -333,6 +347,35 @@ static int add_profile_grant(struct agent *a, const struct profile_item *item,
 	return 0;
 }
 
+/* The paths of --hide. A name without a file is most likely misspelled, and the
+ * file that was meant would be readable. */
+static int add_option_masks(struct agent *a, const struct run_options *o,
+			    struct err *err)
+{
+	AUTO(grants) struct grants masks = {0};
+	const char *const *path = o->hide;
+	size_t i, k;
+
+	for (; path && *path; path++)
+		if (grants_add(&masks, GRANT_MASK,
+			       mem_printf("--hide %s", text_quote(*path)),
+			       *path, NULL, err) < 0)
+			return -err->num;
+	for (i = 0; i < masks.count; i++) {
+		const struct grant *mask = &masks.items[i];
+
+		for (k = 0; k < a->grants.count; k++)
+			if (strcmp(a->grants.items[k].real, mask->real) == 0)
+				return fail(err, EINVAL,
+					    "%s: %s exposes the same path: "
+					    "use only one of them",
+					    mask->label,
+					    a->grants.items[k].label);
+		mem_list_add(&a->lists[HIDE], mask->real);
+	}
+	return 0;
+}
+
 static int add_profile_masks(struct agent *a, const struct state *state,
 			     const char *project, struct err *err)
 {
@@ -346,6 +389,8 @@ static int add_profile_masks(struct agent *a, const struct state *state,
 		if (path && !real)
 			return err_context(err, "%s", item->where);
 		if (!real || lstat(real, &st) < 0) {
+			if (real)
+				report_missing(item, path);
 			free(real);
 			continue;
 		}
@@ -466,9 +511,16 @@ static int merge_profile_options(struct agent *a, const struct run_options *o,
 		mem_list_add(&a->lists[ENV], variable);
 	}
 	copy_text_list(&a->lists[ENV], o->env);
-	copy_text_list(&a->lists[HIDE], o->hide);
 	if (add_grants(a, o, state, project, err) < 0 ||
-	    add_profile_masks(a, state, project, err) < 0)
+	    add_option_masks(a, o, err) < 0)
+		return o->exec_project
+			       ? err_context(err,
+					     "the options of run %s do not "
+					     "work any more (guard run "
+					     "--continue=%s takes new ones)",
+					     o->resume_id, o->resume_id)
+			       : -err->num;
+	if (add_profile_masks(a, state, project, err) < 0)
 		return -err->num;
 	to->env = owned_list_of(a, ENV);
 	to->hide = owned_list_of(a, HIDE);

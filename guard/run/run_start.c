@@ -101,7 +101,6 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 	const char *const *list;
 	char *const *arg;
 	const char *note;
-	struct stat st;
 	size_t i, len;
 
 	agent_describe(run->agent, &agent);
@@ -128,11 +127,6 @@ static void add_header_notes(const struct run *run, struct buf *notes)
 		if (link)
 			report_note("%s", link);
 	}
-	/* Most likely it was meant to be another name. */
-	for (list = o->hide; *list; list++)
-		if (lstat(*list, &st) < 0 && errno == ENOENT)
-			report_note("--hide %s: no such file or directory",
-				    text_quote(*list));
 	/* The command's arguments, and variables that the user passes on
 	 * himself. */
 	for (arg = o->argv; *arg; arg++)

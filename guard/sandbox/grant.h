@@ -1,7 +1,7 @@
 /*
  * Grants: files and directories of the machine that an option or a line of a
  * profile exposes to a run (--ro, --rw, `ro`), or gives a layer of its own
- * (--cow). One resolver for all of them.
+ * (--cow). One resolver for all of them, and for the paths that --hide masks.
  *
  * A run can make symbolic links, and they reach the real files by `guard
  * apply`. A grant through such a link would expose what the link's author
@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-enum grant_kind { GRANT_READ_ONLY, GRANT_READ_WRITE, GRANT_LAYER };
+enum grant_kind { GRANT_READ_ONLY, GRANT_READ_WRITE, GRANT_LAYER, GRANT_MASK };
 
 struct grant {
 	enum grant_kind kind;

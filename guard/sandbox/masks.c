@@ -60,51 +60,61 @@ static int add_grants(struct setup *s, struct err *err)
 }
 
 /* A path that does not exist or that the user cannot reach needs no mask: the
- * run has no more permissions than the user. */
-static void add_masked_path(struct setup *s, const struct mountinfo *table,
-			    const char *path, const struct buf *text)
+ * run has no more permissions than the user. With any other error, such as a
+ * lack of memory, the run could see the file. */
+static bool needs_no_mask(int num)
 {
-	size_t first = s->rules.count;
-	struct err ignored;
+	return num == ENOENT || num == ENOTDIR || num == EACCES || num == ELOOP;
+}
+
+static int add_masked_path(struct setup *s, const struct mountinfo *table,
+			   const char *path, const struct buf *text,
+			   struct err *err)
+{
 	struct stat st;
 	auto_free char *real = NULL;
 	AUTO(names) struct names names = {0};
 	size_t i;
 
-	if (lstat(path, &st) < 0)
-		return;
-	real = path_resolve(path, &ignored);
-	if (!real || lstat(real, &st) < 0)
-		return;
+	real = path_resolve(path, err);
+	if (!real)
+		return needs_no_mask(err->num) ? 0 : -err->num;
 	mountinfo_aliases(table, real, &names);
-	(void)add_mask_or_grant(s, TAKE(real), RULE_MASK, -1,
-				S_ISDIR(st.st_mode));
-	for (i = 0; i < names.count; i++)
-		if (lstat(names.items[i], &st) == 0)
-			(void)add_mask_or_grant(s, TAKE(names.items[i]),
-						RULE_MASK, -1,
-						S_ISDIR(st.st_mode));
-	for (i = first; i < s->rules.count; i++)
-		s->rules.items[i].text = text;
+	*VEC_ADD(&names) = TAKE(real);
+	for (i = 0; i < names.count; i++) {
+		const char *name = names.items[i];
+
+		if (lstat(name, &st) == 0)
+			add_mask_or_grant(s, mem_strdup(name), RULE_MASK, -1,
+					  S_ISDIR(st.st_mode))
+				->text = text;
+		else if (!needs_no_mask(errno))
+			return fail_errno(err, "mask %s", text_quote(name));
+	}
+	return 0;
 }
 
 /* Adds masks for hidden paths and for files with redactions. */
-static void add_masks(struct setup *s, const struct mountinfo *table)
+static int add_masks(struct setup *s, const struct mountinfo *table,
+		     struct err *err)
 {
 	const struct redactions *redactions = s->policy->redactions;
 	const char *const *hide;
 	size_t i;
 
 	for (i = 0; redactions && i < redactions->count; i++)
-		add_masked_path(s, table, redactions->items[i].path,
-				&redactions->items[i].text);
+		if (add_masked_path(s, table, redactions->items[i].path,
+				    &redactions->items[i].text, err) < 0)
+			return -err->num;
 	for (hide = s->policy->hide; hide && *hide; hide++) {
 		for (i = 0; redactions && i < redactions->count; i++)
 			if (strcmp(redactions->items[i].path, *hide) == 0)
 				break;
-		if (!redactions || i == redactions->count)
-			add_masked_path(s, table, *hide, NULL);
+		if ((!redactions || i == redactions->count) &&
+		    add_masked_path(s, table, *hide, NULL, err) < 0)
+			return -err->num;
 	}
+	return 0;
 }
 
 static void add_masked_socket(struct setup *s, const char *real)
@@ -184,7 +194,8 @@ int masks_open(struct setup *s, struct err *err)
 
 	if (mountinfo_load(0, &table, err) < 0)
 		return -err->num;
-	add_masks(s, &table);
+	if (add_masks(s, &table, err) < 0)
+		return -err->num;
 	add_masked_sockets(s, &table);
 	if (add_grants(s, err) < 0 ||
 	    refuse_granted_aliases(s, &table, err) < 0)

@@ -125,7 +125,8 @@ world_cow() {
 	mkdir -p kept gone/deep "$HOME/beside/sub" "$HOME/.config/app"
 	for file in edited kept/edited gone/x gone/deep/y deleted \
 		"$HOME/beside/edited" "$HOME/beside/sub/gone" \
-		"$HOME/.config/app/edited" "$HOME/.config/app/gone"; do
+		"$HOME/.config/app/edited" "$HOME/.config/app/gone" \
+		"$HOME/.config/no"; do
 		echo old >"$file"
 	done
 	# shellcheck disable=SC2016 # of the run

@@ -361,6 +361,15 @@ gives 0 '--env gives guard exec the value again' \
 	sh -c 'echo "$TOKEN"'
 is "$(cat "$out")" again 'the command has the value of --env'
 silent "$err" "'TOKEN' had"
+mv "$HOME/private" "$HOME/renamed"
+gives 125 'guard exec refuses a run whose masked file is gone' \
+	guard exec "$run" -- cat "$HOME/renamed"
+says "$err" "--hide '$HOME/private': no such file or directory"
+says "$err" "guard run --continue=$run takes new ones"
+gives 0 'guard run --continue takes the new name of the file' \
+	guard run --continue="$run" --hide "$HOME/renamed" -- \
+	cat "$HOME/renamed"
+silent "$out" key
 no 'the record of the run has no value of a variable' \
 	grep -q hunter2 "$state/runs/$run/record"
 gives 0 'guard discard drops the run' guard discard -y "$run"

@@ -26,9 +26,30 @@ gives 0 '--ro exposes a directory with credentials' \
 is "$(cat "$out")" key 'the exposed credentials have their content'
 gives 0 '--hide masks a file' guard run --hide "$HOME/plain" -- \
 	sh -c '! grep -q plain ~/plain'
-gives 0 '--hide of a missing path is accepted with a warning' \
-	guard run --hide "$HOME/palin" -- true
-says "$err" "--hide '$HOME/palin': no such file or directory"
+ln -s palin "$HOME/dangling"
+ln -s loop "$HOME/loop"
+for path in "$HOME/palin" "$HOME/pla*" "$HOME/plain/file" "$HOME/dangling" \
+	"$HOME/loop" /no/such/file ''; do
+	gives 125 "--hide of a path without a file is refused: '$path'" \
+		guard run --hide "$path" -- cat "$HOME/plain"
+	silent "$out" plain
+	says "$err" "--hide '$path': "
+done
+says "$err" 'the path is empty'
+if [ "$me" != root ]; then
+	mkdir -p "$HOME/shut"
+	echo secret >"$HOME/shut/file"
+	chmod 000 "$HOME/shut"
+	gives 125 '--hide of a path that cannot be looked up is refused' \
+		guard run --hide "$HOME/shut/file" -- true
+	says "$err" "'$HOME/shut': Permission denied"
+	chmod 700 "$HOME/shut"
+fi
+gives 125 '--hide of a path that --ro exposes is refused' \
+	guard run --hide "$HOME/plain" --ro "$HOME/plain" -- cat "$HOME/plain"
+says "$err" "--ro '$HOME/plain' exposes the same path"
+gives 0 '--ro exposes a file in a directory of --hide' guard run \
+	--hide "$HOME/real" --ro "$HOME/real/f" -- cat "$HOME/real/f"
 gives 125 '--ro of a missing path is refused' \
 	guard run --ro /no/such/path -- true
 says "$err" '/no/such/path'
@@ -153,7 +174,17 @@ printf 'ro project-key\n' >.guard/profile
 gives 125 "a masked file may not be in a project's profile" \
 	env MY_KEY_FILE=./project-key guard run -- true
 says "$err" 'would expose a masked path'
-rm .guard/profile
+printf 'hide later\nro never/here\n' >.guard/profile
+gives 0 'a line that restricts a run to no effect is named' \
+	guard run --agent none -- true
+says "$err" ".guard/profile:1: hide '$HOME/project/later': no such file"
+says "$err" ".guard/profile:2: ro '$HOME/project/never/here': no such file"
+echo secret >later
+gives 0 'the line holds for a run that starts when the file exists' \
+	guard run --agent none -- cat later
+silent "$out" secret
+silent "$err" 'profile:1:'
+rm .guard/profile later
 
 if [ "$me" = root ]; then
 	mkdir /srv/alias

@@ -39,9 +39,8 @@ is "$(cat src/main.c)" 'frobnicate(1);' \
 value() {
 	case $1 in
 	log\ -n | *--number | *--keep-last | *--keep-*ly) echo 3 ;;
-	*--ro | *--rw | *--cow) echo "$HOME/documents" ;;
+	*--ro | *--rw | *--cow | *--hide) echo "$HOME/documents" ;;
 	*\ -C) echo src ;;
-	*--hide) echo .env ;;
 	*--env) echo A=b ;;
 	*--net) echo none ;;
 	*--publish) echo 8080 ;;
