@@ -11,6 +11,7 @@
 #include "guard/change/importer.h"
 #include "overlay/layers.h"
 #include "restore/git/gitindex.h"
+#include "restore/git/gitlock.h"
 #include "restore/entry_compare.h"
 #include "snapshot/store/content.h"
 
@@ -462,28 +463,14 @@ int apply_commits_make(struct apply_plan *a, struct apply_commits *ret,
 				     : 0;
 }
 
-/* git creates NAME.lock before it changes NAME. */
-static int check_lock(const struct apply_plan *a, const char *name,
-		      struct err *err)
-{
-	auto_free char *path =
-		mem_printf("%s/" GIT "/%s.lock", a->p->session.project, name);
-	struct stat st;
-
-	if (lstat(path, &st) < 0)
-		return 0;
-	return fail(err, EBUSY,
-		    "%s exists, so git is at work in the "
-		    "repository: try again (if git was killed, remove the "
-		    "file)",
-		    text_quote(path));
-}
-
 int apply_commits_write(struct apply_plan *a, struct apply_commits *ac,
 			struct err *err)
 {
-	if (check_lock(a, "index", err) < 0 || check_lock(a, "HEAD", err) < 0 ||
-	    check_lock(a, ac->to.branch, err) < 0 ||
+	auto_free char *git = path_join(a->p->session.project, GIT);
+
+	if (gitlock_check(git, "index", err) < 0 ||
+	    gitlock_check(git, "HEAD", err) < 0 ||
+	    gitlock_check(git, ac->to.branch, err) < 0 ||
 	    (gitimport_listed(ac->import)->fresh &&
 	     importer_write(a->c, &a->p->session, ac->import, err) < 0))
 		return err_context(err, "nothing is applied");

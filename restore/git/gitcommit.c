@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "restore/git/gitclean.h"
+#include "restore/git/gitlock.h"
 #include "restore/git/textmerge.h"
 #include "snapshot/tree/tree.h"
 
@@ -38,7 +39,6 @@ struct commit {
 	git_tree *tree; /* of it, or NULL */
 	char *ref;
 	bool head; /* HEAD's branch */
-	bool index; /* can be read */
 	struct pathset meant;
 	VEC(struct gitchange) changes;
 	git_oid id;
@@ -488,17 +488,40 @@ static int write_commit(struct commit *c, const struct gitcommit_job *job,
 	return got;
 }
 
+/* A branch that moves without its index would be reverted by the next commit of
+ * the user. So all that gitcommit_point() changes is checked before any change.
+ */
+static int check_writable(struct commit *c, bool index, struct err *err)
+{
+	const char *git_dir = c->git->repository_path(c->repo);
+
+	if (c->head && !index)
+		return fail(err, ENOTSUP,
+			    "the repository's index cannot be read (libgit2 "
+			    "knows no split and no sparse index): use --branch "
+			    "instead of --commit, or guard apply and then git "
+			    "commit");
+	if (c->head && (gitlock_check(git_dir, "index", err) < 0 ||
+			gitlock_check(git_dir, "HEAD", err) < 0))
+		return -err->num;
+	return gitlock_check(c->git->repository_commondir(c->repo), c->ref,
+			     err);
+}
+
 static int make(struct commit *c, const struct entry *old,
 		const struct entry *now, const struct gitcommit_job *job,
 		struct err *err)
 {
 	const struct names *notes = &c->made.notes;
+	bool index;
 
 	if (open_repository(c, job->repository, err) < 0 ||
 	    (job->dry && keep_in_memory(c, err) < 0) ||
 	    find_branch(c, job->branch, err) < 0 || find_tip(c, err) < 0)
 		return -err->num;
-	c->index = gitclean_begin(c->git, c->repo);
+	index = gitclean_begin(c->git, c->repo);
+	if (check_writable(c, index, err) < 0)
+		return -err->num;
 	c->made.branch = path_below(c->ref, "refs/heads")
 				 ? c->ref + strlen(HEADS)
 				 : c->ref;
@@ -591,7 +614,7 @@ static void update_index(struct commit *c)
 	size_t i;
 	int got;
 
-	if (c->index && c->git->repository_index(&index, c->repo) == 0) {
+	if (c->git->repository_index(&index, c->repo) == 0) {
 		for (i = 0; i < c->changes.count; i++)
 			if (!c->changes.items[i].mode)
 				update_entry(c, index, &c->changes.items[i]);

@@ -48,8 +48,9 @@ struct gitcommit {
  * -EEXIST: a file of the branch cannot be merged with a change, or the branch
  * is checked out; -EALREADY: nothing is to be committed; -ENOENT: there is no
  * repository; -ENODATA: no name or address of the user, HEAD is detached, or a
- * merge or rebase is in progress; -EINVAL: no valid branch name; -ENOTSUP:
- * libgit2 cannot handle the repository.
+ * merge or rebase is in progress; -EINVAL: no valid branch name; -EBUSY: git is
+ * at work in the repository; -ENOTSUP: libgit2 cannot handle the repository or
+ * its index.
  */
 int gitcommit_make(struct store *store, const struct entry *old,
 		   const struct entry *now, const struct gitcommit_job *job,

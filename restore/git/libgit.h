@@ -90,6 +90,7 @@
 	CALL(reference_next_name)                                              \
 	CALL(reference_symbolic_target)                                        \
 	CALL(reference_target)                                                 \
+	CALL(repository_commondir)                                             \
 	CALL(repository_config_snapshot)                                       \
 	CALL(repository_free)                                                  \
 	CALL(repository_index)                                                 \

@@ -220,19 +220,80 @@ is "$(git cat-file -p HEAD:text | od -An -c | tr -d ' ')" \
 	'one\ntwo\nthree\n' 'the commit has LF'
 is "$(git status --porcelain)" '' 'git status shows no change'
 ok 'a run deletes the file' guard run -q -- rm text
-: >.git/refs/heads/main.lock
-gives 1 'apply --commit ends with 1 while the branch is locked' \
+find .git -type f ! -path '.git/refs/*' | sort >"$T/git-before"
+head=$(git rev-parse HEAD)
+for lock in index refs/heads/main HEAD; do
+	: >".git/$lock.lock"
+	for way in -y -n; do
+		gives 1 "apply $way --commit is refused while git locks $lock" \
+			guard apply "$way" --commit
+		says "$err" "nothing applied or committed: '$PWD/.git/$lock.lock' exists, so git is at work"
+	done
+	rm ".git/$lock.lock"
+done
+: >.git/refs/heads/topic.lock
+gives 1 'apply --branch is refused while git locks the branch' \
+	guard apply -y --branch topic
+says "$err" "nothing committed: '$PWD/.git/refs/heads/topic.lock' exists"
+rm .git/refs/heads/topic.lock
+if [ "$me" != root ]; then
+	for dir in .git .git/refs/heads; do
+		chmod 555 "$dir"
+		gives 1 "apply --commit is refused while $dir is not writable" \
+			guard apply -y --commit
+		says "$err" 'nothing applied or committed: git cannot change'
+		says "$err" "$PWD/$dir': Permission denied"
+		chmod 755 "$dir"
+	done
+fi
+mv .git/index "$T/index"
+mkdir .git/index
+gives 1 'apply --commit is refused while the index cannot be read' \
 	guard apply -y --commit
-says "$err" 'applied, but not committed: '
-rm .git/refs/heads/main.lock
-gives 0 'undo reverts that apply' guard undo -q -y
+says "$err" 'index cannot be read'
+rmdir .git/index
+mv "$T/index" .git/index
+for file in MERGE_HEAD CHERRY_PICK_HEAD BISECT_LOG; do
+	git rev-parse HEAD >".git/$file"
+	gives 1 "apply --commit is refused beside $file" \
+		guard apply -y --commit
+	says "$err" 'a merge, rebase or similar is in progress'
+	rm ".git/$file"
+done
+ok 'the refused applies changed no file' test -e text
+is "$(git rev-parse HEAD) $(git status --porcelain)" "$head " \
+	'the refused applies moved no branch'
+find .git -type f ! -path '.git/refs/*' | sort | diff - "$T/git-before" \
+	>"$T/new-in-git"
+is "$(cat "$T/new-in-git")" '' 'the refused applies wrote no object'
 : >.git/index.lock
-gives 0 'apply --commit is accepted while the index is locked' \
-	guard apply -y --commit
-says "$err" 'remove index.lock'
+gives 0 'apply --branch does not need the index' guard apply -y --branch topic
 rm .git/index.lock
-git reset -q
-is "$(git status --porcelain)" '' 'git reset repairs the index'
+: >.git/config.lock
+: >.git/packed-refs.lock
+gives 0 'apply --commit is accepted while git locks other files' \
+	guard apply -y --commit
+is "$(git status --porcelain)" '' 'the commit has all of it'
+rm .git/config.lock .git/packed-refs.lock
+
+git worktree add -q -b linked "$HOME/linked"
+cd "$HOME/linked" || exit 99
+ok 'a run in a linked worktree' guard run -q -- sh -c 'echo run >text'
+git_dir=$(git rev-parse --git-dir)
+: >"$git_dir/index.lock"
+gives 1 'apply --commit is refused while the index of the worktree is locked' \
+	guard apply -y --commit
+says "$err" "'$git_dir/index.lock' exists"
+mv "$git_dir/index.lock" "$HOME/ends/.git/refs/heads/linked.lock"
+gives 1 'apply --commit is refused while the branch of the worktree is locked' \
+	guard apply -y --commit
+says "$err" "'$HOME/ends/.git/refs/heads/linked.lock' exists"
+rm "$HOME/ends/.git/refs/heads/linked.lock"
+: >"$HOME/ends/.git/index.lock"
+gives 0 'the lock of another worktree is no obstacle' guard apply -y --commit
+rm "$HOME/ends/.git/index.lock"
+is "$(git status --porcelain)" '' 'the worktree has the commit'
+cd "$HOME/ends" || exit 99
 
 # --- git's conversions: line endings, filters, the user's settings ---
 git init -q -b main "$HOME/settings"
@@ -306,10 +367,15 @@ ok 'a run beside a split index, which libgit2 cannot read' \
 	guard run -q -- sh -c 'echo run >>new.key; echo run >split'
 gives 1 'patch leaves out a file behind a filter with a split index' guard patch
 says "$err" "'new.key': git stores it through a filter"
-gives 0 'apply --commit is accepted with a split index' guard apply -y --commit
+gives 1 'apply --commit is refused with a split index' guard apply -y --commit
+says "$err" 'nothing applied or committed: the repository'
+says "$err" 'use --branch'
+gives 0 'apply --branch is accepted with a split index' \
+	guard apply -y --branch beside
 says "$err" "'new.key': git stores it through a filter"
-says "$err" "'index': could not be read"
 git update-index --no-split-index
+gives 0 'apply --commit without the split index' guard apply -y --commit
+is "$(git status --porcelain split)" '' 'the index has the new file'
 cp "$T/gitconfig" "$HOME/.gitconfig"
 mkdir "$HOME/plain"
 cd "$HOME/plain" || exit 99
