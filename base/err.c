@@ -36,6 +36,12 @@ static const char *errno_remedy(int num)
 	return "";
 }
 
+bool errno_is_exhaustion(int num)
+{
+	num = num < 0 ? -num : num;
+	return num == EMFILE || num == ENFILE || num == ENOMEM;
+}
+
 int err_sys_at(struct err *err, int num, const char *file, int line,
 	       const char *format, ...)
 {

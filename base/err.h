@@ -14,6 +14,7 @@
 #define GUARD_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #define ERR_TEXT_LEN 1536
 
@@ -41,6 +42,13 @@ int err_sys_at(struct err *err, int num, const char *file, int line,
 	err_sys_at((err), errno, __FILE__, __LINE__, __VA_ARGS__)
 #define fail_num(err, num, ...)                                                \
 	err_sys_at((err), (num), __FILE__, __LINE__, __VA_ARGS__)
+
+/*
+ * True for an errno (positive or negative) of a process or a kernel without
+ * descriptors or memory. Such an error says nothing about the file of the call:
+ * code that skips unreadable files must fail instead.
+ */
+bool errno_is_exhaustion(int num);
 
 /* Puts "context: " in front of the text; returns -err->num. */
 int err_context(struct err *err, const char *format, ...)

@@ -50,13 +50,6 @@ struct difference {
 
 #define PIECE (256 * 1024)
 
-/* Whether an error means missing resources (descriptors, memory) and says
- * nothing about the entry. */
-static bool compare_is_fatal(int got)
-{
-	return got == -EMFILE || got == -ENFILE || got == -ENOMEM;
-}
-
 /* Whether an error means that the entry or its directory no longer exists. */
 static bool compare_is_gone(int got)
 {
@@ -186,7 +179,7 @@ static int difference_or_error(int got, struct difference *d)
 {
 	if (got >= 0)
 		return !got;
-	if (compare_is_fatal(got) || compare_is_gone(got))
+	if (errno_is_exhaustion(got) || compare_is_gone(got))
 		return got;
 	d->unreadable = true;
 	return 1;
@@ -194,7 +187,7 @@ static int difference_or_error(int got, struct difference *d)
 
 /*
  * Compares two entries of one file type; directories are compared without their
- * entries. Returns 0 and fills *ret, or a negative errno: compare_is_fatal()
+ * entries. Returns 0 and fills *ret, or a negative errno: errno_is_exhaustion()
  * (no descriptors, no memory), or compare_is_gone() when one of the entries was
  * removed during the call.
  */
@@ -222,25 +215,31 @@ static int compare_pair(const struct pair *p, struct difference *ret,
 /* Change flags from the xattrs of a file that the lower does not have:
  * CHANGE_SETID when it has file capabilities, CHANGE_UNMARKED when it has no
  * xattrs of overlayfs. */
-static unsigned int compare_new_file(int dirfd, const char *name)
+static int compare_new_file(int dirfd, const char *name, unsigned int *ret,
+			    struct err *err)
 {
 	AUTO(xattrs) struct xattrs x = {0};
 	char path[NAME_MAX + 48];
-	struct err ignored;
 	bool caps;
+	int got;
 
 	/* Most files have no xattrs; this query is the fastest. */
-	if (xattrs_get(dirfd, name, &x, &ignored) == 0) {
+	got = xattrs_get(dirfd, name, &x, err);
+	if (errno_is_exhaustion(got))
+		return got;
+	if (got == 0) {
 		caps = xattrs_find(&x, "security.capability") != NULL;
-		return (caps ? CHANGE_SETID : 0) |
+		*ret = (caps ? CHANGE_SETID : 0) |
 		       (xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX)
 				? 0
 				: CHANGE_UNMARKED);
+		return 0;
 	}
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
-	return lgetxattr(path, "security.capability", NULL, 0) > 0
+	*ret = lgetxattr(path, "security.capability", NULL, 0) > 0
 		       ? CHANGE_SETID
 		       : 0;
+	return 0;
 }
 
 /*
@@ -447,7 +446,7 @@ static int push_frame(struct scan *s, int upper, int lower, const char *name,
 		s->opened -= f.opened.fd > 0;
 		frame_free(&f);
 		note_newest(s, (struct timestamp){.sec = INT64_MAX});
-		if (compare_is_fatal(got))
+		if (errno_is_exhaustion(got))
 			return got;
 		if (!compare_is_gone(got))
 			change_list_unreadable(&s->list, buf_text(&s->path),
@@ -476,9 +475,11 @@ static int scan_one_sided(struct scan *s, const struct frame *f,
 				       : CHANGE_DELETED;
 	int upper = u && S_ISDIR(u->mode) ? f->upper : -1;
 	int lower = l && S_ISDIR(l->mode) ? f->lower : -1;
-	unsigned int own =
-		u && S_ISREG(u->mode) ? compare_new_file(f->upper, name) : 0;
+	unsigned int own = 0;
 
+	if (u && S_ISREG(u->mode) &&
+	    compare_new_file(f->upper, name, &own, err) < 0)
+		return -err->num;
 	change_list_add(&s->list, buf_text(&s->path), kind, flags | own, l, u);
 	if (upper < 0 && lower < 0)
 		return 0;
@@ -514,22 +515,20 @@ static void add_difference(struct scan *s, const struct pair *p,
  * is no change of the run, and guard could not apply it. An opaque directory is
  * no copy: the run created it in place of the other user's directory.
  */
-static bool is_owner_copy(const struct pair *p, uid_t uid)
+static int is_owner_copy(const struct pair *p, uid_t uid, struct err *err)
 {
-	struct temp_chmod opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = -1;
-	struct err ignored;
-	bool merged = true;
+	int got;
 
 	if (uid == 0 || p->l.uid == uid || p->u.uid != uid)
-		return false;
+		return 0;
 	if (!S_ISDIR(p->u.mode))
-		return true;
+		return 1;
 	fd = upper_open(p->upper, p->upper_name, O_RDONLY | O_DIRECTORY, 0500,
-			&opened, &ignored);
-	merged = fd >= 0 && opaque_is_set(fd, &ignored) == 0;
-	temp_chmod_free(&opened);
-	return merged;
+			&opened, err);
+	got = fd < 0 ? fd : opaque_is_set(fd, err);
+	return errno_is_exhaustion(got) ? got : got == 0;
 }
 
 /* An entry with the same file type on both sides. */
@@ -539,11 +538,13 @@ static int scan_both_sided(struct scan *s, const struct frame *f,
 			   struct err *err)
 {
 	struct pair p = {f->upper, f->lower, name, name, *u, *l};
-	bool only_owned = is_owner_copy(&p, s->uid);
+	int only_owned = is_owner_copy(&p, s->uid, err);
 	bool is_setgid_dir = S_ISDIR(l->mode) && (l->mode & S_ISGID);
 	struct difference d;
 	int got;
 
+	if (only_owned < 0)
+		return only_owned;
 	/* The group may differ only because the layer cannot have the real
 	 * group: pre_copy_up.h. */
 	if (s->uid != 0 && (f->is_setgid || is_setgid_dir) &&
@@ -554,12 +555,15 @@ static int scan_both_sided(struct scan *s, const struct frame *f,
 		p.u.gid = l->gid;
 	}
 	got = compare_pair(&p, &d, err);
-	if (compare_is_fatal(got))
+	if (errno_is_exhaustion(got))
 		return got;
 	/* One side disappeared during the scan. When the real entry
 	 * disappeared, the run's entry is still a change. */
 	if (got < 0 && meta_get(f->upper, name, &p.u) < 0)
-		return 0;
+		return compare_is_gone(-errno)
+			       ? 0
+			       : fail_errno(err, "stat %s",
+					    text_quote(buf_text(&s->path)));
 	if (got < 0)
 		d = (struct difference){.content = !S_ISDIR(u->mode),
 					.meta = true};

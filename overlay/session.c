@@ -894,7 +894,7 @@ static void note_unread(struct session_list *list, const char *id,
 {
 	if (why->num == ENOENT)
 		return;
-	if (!list->unread.num)
+	if (!list->unread.num || errno_is_exhaustion(why->num))
 		list->unread = *why;
 	if (session_id_time(id) > list->unread_time)
 		list->unread_time = session_id_time(id);
@@ -982,6 +982,10 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 		    !(live && is_session_locked(runs_fd, lock, &ignored) == 0))
 			(void)add_listed(runs_fd, id, false, &list);
 	}
+	if (errno_is_exhaustion(list.unread.num)) {
+		*err = list.unread;
+		return -err->num;
+	}
 	VEC_SORT(&list, compare_age);
 	*ret = list;
 	list = (struct session_list){0};
@@ -1060,6 +1064,10 @@ int session_list_pending(int runs_fd, const char *here,
 			(void)add_listed(runs_fd, id, true, &list);
 		else
 			list.elsewhere++;
+	}
+	if (errno_is_exhaustion(list.unread.num)) {
+		*err = list.unread;
+		return -err->num;
 	}
 	VEC_SORT(&list, compare_age);
 	*ret = list;

@@ -27,8 +27,11 @@ bool transaction_pending(int workspaces_fd, const char *project_path)
 	auto_close int fd =
 		workspace_open(workspaces_fd, project_path, false, &ignored);
 
-	return fd >= 0 && (has_journal(fd) ||
-			   journal_orphan_is_available(fd, project_path));
+	/* Without descriptors the journal may exist: recovery reports the
+	 * reason. */
+	if (fd < 0)
+		return errno_is_exhaustion(fd);
+	return has_journal(fd) || journal_orphan_is_available(fd, project_path);
 }
 
 char *transaction_title(int workspaces_fd, const char *project_path,

@@ -334,7 +334,6 @@ static int rollback_create(struct txn *t, const struct op *op,
  * had to be made writable. */
 static int rollback_meta(struct txn *t, const struct op *op, struct err *err)
 {
-	struct err ignored;
 	auto_close int fd = -1;
 	struct meta m;
 
@@ -343,7 +342,9 @@ static int rollback_meta(struct txn *t, const struct op *op, struct err *err)
 	if (op->kind == OP_DELETE &&
 	    (!S_ISDIR(op->from->mode) || (op->from->mode & S_IWUSR)))
 		return 0;
-	fd = beneath_open(t->project->fd, op->path, O_PATH, 0, &ignored);
+	fd = beneath_open(t->project->fd, op->path, O_PATH, 0, err);
+	if (errno_is_exhaustion(fd))
+		return fd;
 	if (fd < 0 || meta_get(fd, "", &m) < 0 || m.ino != op->old_ino)
 		return 0;
 	/* A mode set by another process stays. */

@@ -188,23 +188,27 @@ bool unreadable_dirs_noted(int workspace_fd)
 	return fd_exists(workspace_fd, NOTE);
 }
 
-static void restore_line_mode(const char *line)
+static int restore_line_mode(const char *line, struct err *err)
 {
 	auto_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int fd = -1;
-	struct err ignored;
 	uint64_t ino;
 	uint32_t mode;
 	struct meta m;
 	int at = 0;
 
+	if (root < 0)
+		return fail_errno(err, "open /");
 	if (sscanf(line, "%o %" SCNu64 " %n", &mode, &ino, &at) != 2 ||
 	    line[at] != '/')
-		return;
-	fd = mount_open_dir(root, line + at, false, &ignored);
+		return 0;
+	fd = mount_open_dir(root, line + at, false, err);
+	if (errno_is_exhaustion(fd))
+		return fd;
 	if (fd >= 0 && meta_get(fd, "", &m) == 0 && m.ino == ino &&
 	    m.uid == geteuid() && m.mode == (mode | S_IRWXU))
 		(void)fd_chmod(fd, mode);
+	return 0;
 }
 
 int unreadable_dirs_recover(int workspace_fd, struct err *err)
@@ -226,8 +230,9 @@ int unreadable_dirs_recover(int workspace_fd, struct err *err)
 	/* Children first: below an unreadable directory nothing is
 	 * reachable. */
 	for (count = r.count; count; count--)
-		if (strcmp(r.items[count - 1].key, "folder") == 0)
-			restore_line_mode(r.items[count - 1].value);
+		if (strcmp(r.items[count - 1].key, "folder") == 0 &&
+		    restore_line_mode(r.items[count - 1].value, err) < 0)
+			return -err->num;
 	return unlinkat(workspace_fd, NOTE, 0) < 0
 		       ? fail_errno(err,
 				    "remove the list of unreadable directories")

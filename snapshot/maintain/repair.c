@@ -64,7 +64,6 @@ static int copy_intact_objects(struct store *s, struct repair_job *r,
 	AUTO(buf) struct buf buf = {0};
 	auto_free size_t *packs = NULL;
 	size_t i, count = 0;
-	struct err ignored;
 	uint64_t bytes;
 	uint32_t k;
 
@@ -87,9 +86,11 @@ static int copy_intact_objects(struct store *s, struct repair_job *r,
 			struct copy copy = {(uint32_t)i + 1, k};
 
 			buf_clear(&buf);
-			if (inventory_read_copy(&r->inv, &copy, &buf,
-						&ignored) < 0)
-				r->damaged_packs[i] = true;
+			if (inventory_read_copy(&r->inv, &copy, &buf, err) == 0)
+				continue;
+			if (errno_is_exhaustion(err->num))
+				return -err->num;
+			r->damaged_packs[i] = true;
 		}
 		if (r->damaged_packs[i] && p->pack)
 			packs[count++] = i;
@@ -205,8 +206,13 @@ static int find_lost_paths(struct store *s, struct lost_path_search *t,
 		struct err cause;
 
 		t->seq = seqs[i];
-		if (catalog_load(s, seqs[i], &snap, &cause) < 0 ||
-		    !reach_mark(&inv, &snap.root))
+		if (catalog_load(s, seqs[i], &snap, &cause) < 0) {
+			if (!errno_is_exhaustion(cause.num))
+				continue;
+			*err = cause;
+			return -err->num;
+		}
+		if (!reach_mark(&inv, &snap.root))
 			continue;
 		if (reach_each_lost(&inv, &snap.root, note_lost_path, t, err) <
 		    0)

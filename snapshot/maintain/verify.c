@@ -29,6 +29,17 @@ static int report_fault(struct verify_job *v, const struct verify_fault *f,
 				 : 0;
 }
 
+/* f: has the text of the cause. A lack of descriptors or memory ends verify: it
+ * proves no damage. */
+static int report_cause(struct verify_job *v, const struct verify_fault *f,
+			const struct err *cause, struct err *err)
+{
+	if (!errno_is_exhaustion(cause->num))
+		return report_fault(v, f, err);
+	*err = *cause;
+	return -err->num;
+}
+
 static void report_verify_progress(struct verify_job *v)
 {
 	if (v->options->progress)
@@ -43,7 +54,7 @@ static int verify_secret(struct verify_job *v, const char *name,
 		.kind = VERIFY_SECRET, .name = name, .text = cause.text};
 
 	return store_dir_check_secret(store_get_dir(v->store), name, &cause) < 0
-		       ? report_fault(v, &fault, err)
+		       ? report_cause(v, &fault, &cause, err)
 		       : 0;
 }
 
@@ -138,6 +149,10 @@ static int verify_snapshot(struct verify_job *v, uint64_t seq, struct err *err)
 	if (got == -ENOENT)
 		return 0;
 	v->result.snapshots++;
+	if (errno_is_exhaustion(got)) {
+		*err = cause;
+		return got;
+	}
 	if (got < 0)
 		return report_damaged_snapshot(v, seq, cause.text, err);
 	if (!reach_mark(&v->inv, &s.root))
@@ -168,7 +183,7 @@ static int verify_no_snapshot_missing(struct verify_job *v, struct err *err)
 	struct tombstones g = {0};
 
 	if (tombstones_load(v->store, &g, &cause) < 0)
-		return report_fault(v, &fault, err);
+		return report_cause(v, &fault, &cause, err);
 	tombstones_free(&g);
 	return tombstones_each_missing(v->store, report_missing_files, v, err);
 }
@@ -202,7 +217,7 @@ static int verify_all(struct verify_job *v, struct err *err)
 	v->result.packs = v->inv.count;
 	v->result.objects = v->inv.objects;
 	if (inventory_check_index(&v->inv, v->store, &cause) < 0 &&
-	    report_fault(v, &fault, err) < 0)
+	    report_cause(v, &fault, &cause, err) < 0)
 		return -err->num;
 	if (v->options->read_data || v->options->sample) {
 		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))

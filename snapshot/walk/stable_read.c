@@ -37,13 +37,17 @@ void stable_read_free(struct stable_read *r)
 	*r = (struct stable_read){0};
 }
 
-void stable_read_add_fault(struct stable_read *r, const char *what, int num)
+int stable_read_add_fault(struct stable_read *r, const char *what, int num,
+			  struct err *err)
 {
+	if (errno_is_exhaustion(num))
+		return fail_num(err, num, "%s", what);
 	if (r->incomplete)
-		return;
+		return 0;
 	r->incomplete = true;
 	(void)snprintf(r->why, sizeof(r->why), "%s%s%s", what, num ? ": " : "",
 		       num ? strerror(num) : "");
+	return 0;
 }
 
 /* Opens for reading with O_NOATIME, so that the access time stays. The kernel
@@ -76,27 +80,30 @@ static bool read_chattr(int fd, uint32_t *ret)
 
 /* Reads the chattr flags. For a file that must not be opened, the flags of
  * statx(2) stay. */
-static void read_chattr_flags(int dirfd, const char *name, bool of_layer,
-			      struct stable_read *r)
+static int read_chattr_flags(int dirfd, const char *name, bool of_layer,
+			     struct stable_read *r, struct err *err)
 {
 	struct meta *m = &r->meta, opened;
+	bool read = true;
 
 	if (of_layer || (!S_ISREG(m->mode) && !S_ISDIR(m->mode))) {
 		m->chattr = 0;
 	} else if (r->has_chattr) {
-		return;
+		return 0;
 	} else if (S_ISDIR(m->mode) && !*name) {
-		(void)read_chattr(dirfd, &m->chattr);
+		read = read_chattr(dirfd, &m->chattr);
 	} else if (S_ISDIR(m->mode) || m->chattr || r->ask_chattr) {
 		auto_close int fd = open_keeping_atime(dirfd, name);
 
 		/* The name may have been swapped: the stat after the read
 		 * notices. */
-		if (fd >= 0 && meta_get(fd, "", &opened) == 0 &&
-		    opened.ino == m->ino)
-			(void)read_chattr(fd, &m->chattr);
+		read = fd >= 0 && meta_get(fd, "", &opened) == 0 &&
+		       (opened.ino != m->ino || read_chattr(fd, &m->chattr));
 	}
+	if (!read && errno_is_exhaustion(errno))
+		return fail_errno(err, "read the chattr flags");
 	r->has_chattr = true;
+	return 0;
 }
 
 int stable_read_attrs(struct store *store, int dirfd, const char *name,
@@ -108,16 +115,17 @@ int stable_read_attrs(struct store *store, int dirfd, const char *name,
 	int got;
 
 	r->attrs = (struct oid){0};
-	read_chattr_flags(dirfd, name, private_xattrs != NULL, r);
+	if (read_chattr_flags(dirfd, name, private_xattrs != NULL, r, err) < 0)
+		return -err->num;
 	got = xattrs_get(dirfd, name, &x, &fault);
 	if (got == -ENOENT)
 		got = xattrs_get(dirfd, name, &x, &fault);
 	if (got < 0) {
 		/* The stat after the read notices a removed or swapped file. */
-		if (got != -ENOENT && got != -ENOTDIR)
-			stable_read_add_fault(r, "extended attributes",
-					      fault.num);
-		return 0;
+		return got == -ENOENT || got == -ENOTDIR
+			       ? 0
+			       : stable_read_add_fault(r, "extended attributes",
+						       fault.num, err);
 	}
 	if (private_xattrs)
 		(void)xattrs_remove_prefix(&x, private_xattrs);
@@ -134,13 +142,13 @@ static int read_file_content(struct store *store, int dirfd, const char *name,
 	uint64_t at = 0;
 	ssize_t n;
 
-	if (fd < 0) {
-		stable_read_add_fault(r, "open", errno);
-		return 0;
-	}
+	if (fd < 0)
+		return stable_read_add_fault(r, "open", errno, err);
+	if (meta_get(fd, "", &opened) < 0)
+		return stable_read_add_fault(r, "stat", errno, err);
 	/* The name was swapped between stat and open: the stat after the read
 	 * notices. */
-	if (meta_get(fd, "", &opened) < 0 || !S_ISREG(opened.mode))
+	if (!S_ISREG(opened.mode))
 		return 0;
 	r->has_chattr = read_chattr(fd, &r->meta.chattr);
 	if (content_put(store, fd, hints, &r->content, &r->size, err) == 0)
@@ -153,8 +161,7 @@ static int read_file_content(struct store *store, int dirfd, const char *name,
 	if (n == 0)
 		return -err->num;
 	r->size = 0;
-	stable_read_add_fault(r, "read", errno);
-	return 0;
+	return stable_read_add_fault(r, "read", errno, err);
 }
 
 /* One attempt. 1: the entry did not change while it was read; 0: it changed. */
@@ -170,8 +177,9 @@ static int try_stable_read(struct store *store, int dirfd, const char *name,
 	if (meta_get(dirfd, name, &r->meta) < 0) {
 		if (errno == ENOENT || errno == ENOTDIR)
 			return fail_errno(err, "%s", text_quote(name));
-		stable_read_add_fault(r, "stat", errno);
-		return 1;
+		return stable_read_add_fault(r, "stat", errno, err) < 0
+			       ? -err->num
+			       : 1;
 	}
 	if (dev && S_ISDIR(r->meta.mode) && r->meta.dev != *dev)
 		return fail(err, EXDEV, "%s: another file system",
@@ -183,15 +191,15 @@ static int try_stable_read(struct store *store, int dirfd, const char *name,
 		len = readlinkat(dirfd, name, text, sizeof(text) - 1);
 		if (len > 0)
 			r->link = mem_strndup(text, (size_t)len);
-		else
-			stable_read_add_fault(r, "read link",
-					      len < 0 ? errno : 0);
+		else if (stable_read_add_fault(r, "read link",
+					       len < 0 ? errno : 0, err) < 0)
+			return -err->num;
 	}
 	if (stable_read_attrs(store, dirfd, name, private_xattrs, r, err) < 0)
 		return -err->num;
 	stable_read_call_hook(dirfd, name);
 	if (meta_get(dirfd, name, &after) < 0)
-		return 0;
+		return errno_is_exhaustion(errno) ? fail_errno(err, "stat") : 0;
 	return meta_same(&r->meta, &after) &&
 	       (!S_ISREG(after.mode) || r->incomplete || r->size == after.size);
 }
@@ -213,7 +221,8 @@ int stable_read_entry(struct store *store, int dirfd, const char *name,
 		return err_context(err, "%s", text_quote(name));
 	if (!got) {
 		r.unstable = true;
-		stable_read_add_fault(&r, "changed while it was read", 0);
+		(void)stable_read_add_fault(&r, "changed while it was read", 0,
+					    err);
 	}
 	*ret = r;
 	r = (struct stable_read){0};

@@ -65,6 +65,22 @@ void walk_fail(struct walk *w, const struct err *err)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
+void walk_add_fault(struct walk *w, struct walk_dir *f, const char *name,
+		    int num)
+{
+	auto_free char *path = NULL;
+	struct err err;
+
+	f->incomplete = true;
+	if (!errno_is_exhaustion(num)) {
+		walk_add_note(w, NOTE_INCOMPLETE, f, name, strerror(num));
+		return;
+	}
+	path = walk_path(f, name);
+	(void)fail_num(&err, num, "read %s", text_quote(*path ? path : "."));
+	walk_fail(w, &err);
+}
+
 bool walk_is_moved(const struct walk *w, const struct meta *m)
 {
 	struct timestamp since = w->options->moved_since;
@@ -113,8 +129,8 @@ void walk_release_fd(struct walk *w, struct walk_dir *f)
 	if (atomic_fetch_sub(&f->fd_users, 1) != 1)
 		return;
 	if ((w->options->moved_since.sec || w->options->moved_since.nsec) &&
-	    !f->ancestor_only && meta_get(f->fd, "", &now) == 0 &&
-	    walk_is_moved(w, &now)) {
+	    !f->ancestor_only &&
+	    (meta_get(f->fd, "", &now) < 0 || walk_is_moved(w, &now))) {
 		walk_add_note(w, NOTE_MOVED, f, "", "");
 		/* A directory that closed early did not see this last swap. */
 		if (f->parent && f->parent->closed_early &&
@@ -302,8 +318,7 @@ int walk_open_dir(struct walk *w, struct walk_dir *f)
 	if (f->fd >= 0)
 		num = meta_get(f->fd, "", &f->meta) < 0 ? errno : 0;
 	if (num) {
-		f->incomplete = true;
-		walk_add_note(w, NOTE_INCOMPLETE, f, "", strerror(num));
+		walk_add_fault(w, f, "", num);
 		return -1;
 	}
 	if (f->meta.dev != w->dev) {
@@ -380,13 +395,14 @@ void walk_list_names(struct walk *w, struct walk_dir *f)
 	for (tries = 0; tries < LISTING_TRIES; tries++) {
 		dirlist_free(&f->list);
 		if (dirlist_read(f->fd, &f->list, &err) < 0) {
-			f->incomplete = true;
-			walk_add_note(w, NOTE_INCOMPLETE, f, "",
-				      strerror(err.num));
+			walk_add_fault(w, f, "", err.num);
 			break;
 		}
-		if (meta_get(f->fd, "", &f->meta) == 0 &&
-		    meta_same(&before, &f->meta))
+		if (meta_get(f->fd, "", &f->meta) < 0) {
+			walk_add_fault(w, f, "", errno);
+			break;
+		}
+		if (meta_same(&before, &f->meta))
 			break;
 		f->same = false;
 		before = f->meta;
@@ -534,8 +550,11 @@ void walk_end_part(struct walk *w, struct walk_dir *f)
 	struct err err;
 
 	while (f && atomic_fetch_sub(&f->pending, 1) == 1) {
-		collect_child_dirs(w, f);
-		if (!f->items || atomic_load(&w->failed)) {
+		bool failed = atomic_load(&w->failed);
+
+		if (!failed)
+			collect_child_dirs(w, f);
+		if (!f->items || failed) {
 			if (f->record)
 				f->tree = f->record->tree;
 		} else if (encode_dir_tree(w, f, &err) < 0) {

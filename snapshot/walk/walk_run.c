@@ -89,7 +89,8 @@ static void read_item_alone(struct walk *w, struct walk_dir *f,
 		fail_item(w, f, it->name, &err);
 	} else if (S_ISDIR(r.meta.mode) || !r.meta.mode) {
 		/* The name became a directory while it was examined. */
-		stable_read_add_fault(&r, "changed while it was read", 0);
+		(void)stable_read_add_fault(&r, "changed while it was read", 0,
+					    &err);
 		take_stable_read(w, f, it, &r);
 	} else {
 		if (S_ISREG(r.meta.mode)) {
@@ -320,13 +321,11 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	bool mount, is_dir;
 
 	if (stat_item(f->fd, name, &meta, &mount) < 0) {
-		struct walk_item *it = make_item_at(s, i);
+		int num = errno;
 
-		it->absent = true;
-		if (errno == ENOENT)
-			return;
-		f->incomplete = true;
-		walk_add_note(w, NOTE_INCOMPLETE, f, name, strerror(errno));
+		make_item_at(s, i)->absent = true;
+		if (num != ENOENT)
+			walk_add_fault(w, f, name, num);
 		return;
 	}
 	note_gid(w, &meta, &s->group);
@@ -407,6 +406,9 @@ static void scan_dir_names(struct dir_scan *s)
 			walk_make_items(w, f, i);
 		scan_dir_name(s, i, name, e);
 	}
+	/* The rest of the names was not compared with the cache's. */
+	if (atomic_load(&w->failed))
+		return;
 	if (f->count != f->entry_count || !f->record)
 		walk_make_items(w, f, f->items ? 0 : f->count);
 }
