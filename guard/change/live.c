@@ -19,6 +19,8 @@
 #define SUPERVISOR "supervisor"
 /* The supervisor knows edits_ask(): another one would pass SIGURG on. */
 #define SHOWS_EDITS "shows-edits"
+/* The supervisor calls freezer_resume_abandoned(). */
+#define RESUMES "resumes"
 
 static void record_process(struct session *s, const char *key, pid_t pid)
 {
@@ -33,6 +35,7 @@ void live_record_init(struct session *s, pid_t init)
 	record_process(s, INIT, init);
 	record_process(s, SUPERVISOR, getpid());
 	record_set_int(&s->more, SHOWS_EDITS, 1);
+	record_set_int(&s->more, RESUMES, 1);
 }
 
 /* A descriptor of the recorded process; -ESRCH: it has ended. */
@@ -114,11 +117,12 @@ int live_suspend(const struct session *s, struct freezer **ret, struct err *err)
 	*ret = NULL;
 	if (!resolve_run_is_running(s))
 		return 0;
-	if (!value || sscanf(value, "%d %" SCNu64, &init, &start) != 2)
+	if (!value || !record_get_int(&s->more, RESUMES) ||
+	    sscanf(value, "%d %" SCNu64, &init, &start) != 2)
 		return fail(err, ENODATA,
 			    "run %s was started by an older guard that cannot "
 			    "freeze it: wait for its end",
 			    session_label(s));
-	got = freezer_begin(init, start, ret, err);
+	got = freezer_begin(s->fd, init, start, ret, err);
 	return got == -ESRCH ? 0 : got;
 }

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/agent/agent.h"
+#include "guard/sandbox/freezer.h"
 #include "guard/state/report.h"
 #include "overlay/layers.h"
 #include "guard/run/wait_timestamp_tick.h"
@@ -57,6 +58,7 @@ static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 		run->run_versions.interval_ms = 0;
 		budget_in_child(&run->budget);
 	}
+	freezer_resume_abandoned(run->session.fd);
 	run_versions_tick(&run->run_versions);
 	run->over_budget =
 		run->over_budget || budget_tick(&run->budget, ret_next_ms);

@@ -3,16 +3,19 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/dirtree.h"
 #include "base/vec.h"
@@ -35,9 +38,7 @@ struct processes {
 
 struct freezer {
 	struct processes stopped_list;
-	int group_fd; /* the run's cgroup; -1: stop with signals */
-	int pipe; /* to the process that resumes the run */
-	pid_t resumer;
+	int record_fd; /* holds the lock */
 };
 
 /* ---- state of processes ---- */
@@ -117,56 +118,103 @@ static const struct process *find_listed_process(const struct processes *list,
 	return NULL;
 }
 
-/* ---- the process that resumes the run ---- */
+/* ---- the list of the suspended processes ---- */
 
-static int write_group_freeze(int group_fd, const char *text)
+/* One line for the frozen group, then one for each stopped process, each
+ * written before the act:
+ *
+ *	group PATH
+ *	PID START
+ */
+#define SUSPENDED "suspended"
+#define SUSPENDED_MAX (64u << 20)
+
+static int write_record(const struct freezer *f, const char *line,
+			struct err *err)
 {
-	auto_close int fd =
-		openat(group_fd, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
+	return fd_write(f->record_fd, line, strlen(line)) < 0
+		       ? fail_errno(err, "write '" SUSPENDED "'")
+		       : 0;
+}
+
+static int write_group_freeze(const char *group, const char *text)
+{
+	auto_free char *path = mem_printf("%s/cgroup.freeze", group);
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	return fd < 0 ? -1 : fd_write(fd, text, 1);
 }
 
-/* Receives each process before it is stopped. End of file means that the caller
- * is done or has died. */
-static void __attribute__((noreturn)) resume_at_end(int fd, int group_fd)
+/* The start time shows that a pid still means the same process. */
+static void resume_process(const char *line)
 {
-	struct processes list = {0};
-	struct process p;
-	size_t i;
+	uint64_t start;
+	int pid;
 
-	while (fd_read(fd, &p, sizeof(p)) == (ssize_t)sizeof(p))
-		*VEC_ADD(&list) = p;
-	/* Thaw the group and send SIGCONT: processes were stopped with signals
-	 * if the group did not freeze in time. */
-	if (group_fd >= 0)
-		(void)write_group_freeze(group_fd, "0");
-	/* The start time shows that a pid still means the same process. */
-	for (i = list.count; i-- > 0;)
-		if (freezer_start_time(list.items[i].pid) ==
-		    list.items[i].start)
-			(void)kill(list.items[i].pid, SIGCONT);
-	_exit(0);
+	if (sscanf(line, "%d %" SCNu64, &pid, &start) == 2 && pid > 0 &&
+	    freezer_start_time(pid) == start)
+		(void)kill(pid, SIGCONT);
 }
 
-static int start_resumer(struct freezer *f, struct err *err)
+/* Resumes all that the record names, and empties it. Children first: no parent
+ * sees that its child was stopped. */
+static void resume_recorded(int record_fd)
 {
-	int ends[2];
-	sigset_t all;
+	static const char group[] = "group ";
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	char *text, *line;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return fail_errno(err, "pipe");
-	f->resumer = fork();
-	if (f->resumer == 0) {
-		(void)sigfillset(&all);
-		(void)sigprocmask(SIG_SETMASK, &all, NULL);
-		(void)setsid();
-		(void)close(ends[1]);
-		resume_at_end(ends[0], f->group_fd);
+	if (lseek(record_fd, 0, SEEK_SET) < 0 ||
+	    fd_slurp(record_fd, SUSPENDED_MAX, &b, &ignored) < 0)
+		return;
+	(void)buf_text(&b);
+	text = (char *)b.data;
+	while ((line = strrchr(text, '\n'))) {
+		*line = '\0';
+		line = strrchr(text, '\n');
+		line = line ? line + 1 : text;
+		if (strncmp(line, group, strlen(group)) == 0)
+			(void)write_group_freeze(line + strlen(group), "0");
+		else
+			resume_process(line);
 	}
-	(void)close(ends[0]);
-	f->pipe = ends[1];
-	return f->resumer < 0 ? fail_errno(err, "fork") : 0;
+	if (ftruncate(record_fd, 0) == 0)
+		(void)lseek(record_fd, 0, SEEK_SET);
+}
+
+/* The record is the lock as well. */
+static int open_record(int run_fd, struct err *err)
+{
+	int left_ms = WAIT_MS, fd;
+
+	while ((fd = lock_take(run_fd, SUSPENDED, true, false, err)) ==
+		       -EWOULDBLOCK &&
+	       left_ms-- > 0)
+		(void)poll(NULL, 0, 1);
+	if (fd == -EWOULDBLOCK) {
+		auto_free char *holders = lock_holders_at(run_fd, SUSPENDED);
+
+		return fail(err, EBUSY, "%s has frozen it: wait for its end",
+			    holders);
+	}
+	if (fd >= 0)
+		resume_recorded(fd);
+	return fd;
+}
+
+void freezer_resume_abandoned(int run_fd)
+{
+	struct err ignored;
+	struct stat st;
+	auto_close int fd = -1;
+
+	if (fstatat(run_fd, SUSPENDED, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !st.st_size)
+		return;
+	fd = lock_take(run_fd, SUSPENDED, true, false, &ignored);
+	if (fd >= 0)
+		resume_recorded(fd);
 }
 
 void freezer_end(struct freezer **freezer)
@@ -176,19 +224,16 @@ void freezer_end(struct freezer **freezer)
 	if (!f)
 		return;
 	*freezer = NULL;
-	fd_close(&f->pipe);
-	while (f->resumer > 0 && waitpid(f->resumer, NULL, 0) < 0 &&
-	       errno == EINTR)
-		;
-	fd_close(&f->group_fd);
+	resume_recorded(f->record_fd);
+	fd_close(&f->record_fd);
 	free(f->stopped_list.items);
 	free(f);
 }
 
 /* ---- with the cgroup freezer ---- */
 
-/* Opens the group that cgroup.c made for the run; -1: none. */
-static int open_run_group(const char *groups, pid_t init)
+/* The directory of the group that cgroup.c made for the run; NULL: none. */
+static char *find_run_group(const char *groups, pid_t init)
 {
 	auto_free char *process = mem_printf("%d", init);
 	auto_free char *group = procfs_cgroup(process, "");
@@ -196,40 +241,46 @@ static int open_run_group(const char *groups, pid_t init)
 	const char *name = strstr(path, "/guard-");
 
 	if (!name || strcmp(name + 1 + strcspn(name + 1, "/"), "/run") != 0)
-		return -1;
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		return NULL;
+	return TAKE(path);
 }
 
-/* Returns -1 if signals are needed. */
-static int freeze_group(struct freezer *f)
+/* Returns 1 if the group is frozen, 0 if signals are needed. */
+static int freeze_group(const struct freezer *f, const char *group,
+			struct err *err)
 {
+	auto_free char *events = mem_printf("%s/cgroup.events", group);
+	auto_free char *line = mem_printf("group %s\n", group);
 	int left_ms = WAIT_MS;
 
-	if (f->group_fd < 0 || write_group_freeze(f->group_fd, "1") < 0)
-		return -1;
+	if (write_record(f, line, err) < 0)
+		return -err->num;
+	if (write_group_freeze(group, "1") < 0)
+		return 0;
 	while (left_ms-- >= 0) {
 		AUTO(buf) struct buf b = {0};
 		struct err ignored;
 
-		if (fd_slurp_at(f->group_fd, "cgroup.events", 4096, &b,
-				&ignored) < 0)
+		if (fd_slurp_at(AT_FDCWD, events, 4096, &b, &ignored) < 0)
 			break;
 		if (strstr(buf_text(&b), "frozen 1"))
-			return 0;
+			return 1;
 		(void)poll(NULL, 0, 1);
 	}
-	(void)write_group_freeze(f->group_fd, "0");
-	return -1;
+	(void)write_group_freeze(group, "0");
+	return 0;
 }
 
 static int stop_process(struct freezer *f, const struct process *p,
 			int *left_ms, struct err *err)
 {
+	auto_free char *line = mem_printf("%d %" PRIu64 "\n", p->pid, p->start);
+
 	*VEC_ADD(&f->stopped_list) = *p;
 	if (p->stopped)
 		return 0;
-	if (fd_write(f->pipe, p, sizeof(*p)) < 0)
-		return fail_errno(err, "pipe");
+	if (write_record(f, line, err) < 0)
+		return -err->num;
 	if (kill(p->pid, SIGSTOP) < 0 && errno != ESRCH)
 		return fail_errno(err, "stop process %d of the run", p->pid);
 	while (!are_threads_stopped(p->pid)) {
@@ -285,20 +336,24 @@ static int stop_descendants(struct freezer *f, const struct process *init,
 	return got;
 }
 
-int freezer_begin_in(const char *groups, pid_t init, uint64_t start,
+int freezer_begin_in(const char *groups, int run_fd, pid_t init, uint64_t start,
 		     struct freezer **ret, struct err *err)
 {
 	struct process first = {.pid = init, .start = start};
+	auto_free char *group = NULL;
 	struct freezer *f;
 	int got;
 
 	if (!start || freezer_start_time(init) != start)
 		return fail(err, ESRCH, "the run has ended");
+	got = open_record(run_fd, err);
+	if (got < 0)
+		return err_context(err, "freeze the run");
 	f = mem_zalloc(sizeof(*f));
-	f->pipe = -1;
-	f->group_fd = open_run_group(groups, init);
-	got = start_resumer(f, err);
-	if (got == 0 && freeze_group(f) < 0)
+	f->record_fd = got;
+	group = find_run_group(groups, init);
+	got = group ? freeze_group(f, group, err) : 0;
+	if (got == 0)
 		got = stop_descendants(f, &first, err);
 	if (got < 0) {
 		freezer_end(&f);
@@ -308,8 +363,9 @@ int freezer_begin_in(const char *groups, pid_t init, uint64_t start,
 	return 0;
 }
 
-int freezer_begin(pid_t init, uint64_t start, struct freezer **ret,
+int freezer_begin(int run_fd, pid_t init, uint64_t start, struct freezer **ret,
 		  struct err *err)
 {
-	return freezer_begin_in("/sys/fs/cgroup", init, start, ret, err);
+	return freezer_begin_in("/sys/fs/cgroup", run_fd, init, start, ret,
+				err);
 }

@@ -4,11 +4,14 @@
  * Every process is stopped with SIGSTOP, pid 1 first and parents before their
  * children, so that no shell in the run notices that its jobs stop. Processes
  * that were stopped before stay stopped. The processes are the descendants of
- * the run's pid 1; a process of the run cannot leave that tree. A helper
- * process resumes them when the caller asks for it or dies.
+ * the run's pid 1; a process of the run cannot leave that tree.
  *
  * A run with limits has a cgroup v2 of its own and is frozen with that instead:
  * atomically, and invisibly to the run.
+ *
+ * The file "suspended" in the run's directory lists the suspended processes.
+ * The caller holds a lock on the file. When the caller dies, the kernel
+ * releases the lock, and the guard that supervises the run resumes it.
  */
 #ifndef GUARD_SANDBOX_FREEZER_H
 #define GUARD_SANDBOX_FREEZER_H
@@ -24,15 +27,20 @@ uint64_t freezer_start_time(pid_t pid);
 
 struct freezer;
 
-/* Suspends the run with this pid 1. On return no process of the run executes,
- * and the caller owns *ret. Errors: -ESRCH if the run has ended; -ETIMEDOUT if
- * a process does not stop (all are resumed). */
-int freezer_begin(pid_t init, uint64_t start, struct freezer **ret,
+/* Suspends the run with this pid 1 and this directory. On return no process of
+ * the run executes, and the caller owns *ret. Errors: -ESRCH if the run has
+ * ended; -ETIMEDOUT if a process does not stop (all are resumed); -EBUSY if
+ * another process has suspended the run and keeps it so. */
+int freezer_begin(int run_fd, pid_t init, uint64_t start, struct freezer **ret,
 		  struct err *err);
 /* The same with cgroups mounted at another path, for tests. */
-int freezer_begin_in(const char *groups, pid_t init, uint64_t start,
+int freezer_begin_in(const char *groups, int run_fd, pid_t init, uint64_t start,
 		     struct freezer **ret, struct err *err);
 /* Resumes the run. *f may be NULL. */
 void freezer_end(struct freezer **f);
+
+/* Resumes the run if the process that suspended it has died. Cheap: the guard
+ * that supervises the run calls this several times a second. */
+void freezer_resume_abandoned(int run_fd);
 
 #endif

@@ -13,13 +13,15 @@ echo first >other
 echo first >dir/below
 echo first >"$HOME/.tool"
 
-# begin COMMANDS: starts a run in the background that executes the commands,
+# begin COMMANDS [OPTIONS]: starts a run in the background that executes the commands,
 # then reads further commands from the gate until "out". A reader may open the
 # gate before its last writer has closed it: then it reads nothing and opens it
 # again.
 begin() {
 	: >"$T/live.err" # what the run before has said
-	guard run --rw "$HOME/gate" -- sh -c "$1"'
+	commands=$1
+	shift
+	guard run --rw "$HOME/gate" "$@" -- sh -c "$commands"'
 		: >ready
 		while :; do read -r line <~/gate/go && eval "$line"; done' \
 		>"$T/live.out" 2>"$T/live.err" &
@@ -257,17 +259,81 @@ guard=$one_guard
 out
 
 # --- guard is killed while it has suspended the run ---
-begin 'while :; do echo x; done >>busy &'
-i=0
-while [ $i -lt 5 ]; do
-	guard diff "$run" >/dev/null 2>&1 &
-	kill -9 $!
-	i=$((i + 1))
+# stopped PID: whether the process is stopped, or its group is frozen
+# shellcheck disable=SC2317 # called by ok
+stopped() {
+	case $(cat "/proc/$1/stat") in
+	*') T '*) return 0 ;;
+	esac
+	group=$(sed -n 's/^0:://p' "/proc/$1/cgroup")
+	grep -qs 'frozen 1' "/sys/fs/cgroup$group/cgroup.events"
+}
+# resumed PID: waits, for some seconds at most, until the process runs
+# shellcheck disable=SC2317 # called by ok
+resumed() {
+	i=0
+	while stopped "$1"; do
+		i=$((i + 1))
+		[ "$i" -lt 1000 ] || return 1
+		sleep 0.01
+	done
+}
+# ended PID: waits, for some seconds at most, for the end of the process
+# shellcheck disable=SC2317 # called by ok
+ended() {
+	i=0
+	while kill -0 "$1" 2>/dev/null; do
+		i=$((i + 1))
+		[ "$i" -lt 1000 ] || return 1
+		sleep 0.01
+	done
+}
+# killed VERB OPTIONS: kills guard VERB at the system call of the options
+stopat=/opt/guard/build/tests/lib/stopat
+killed() {
+	verb=$1
+	shift
+	# shellcheck disable=SC2086 # words
+	gives 137 "guard $verb is killed" "$stopat" --every "$@" -- \
+		guard $verb "$run"
+}
+# killed_reading VERB: ... while it reads the layer
+killed_reading() {
+	killed "$1" --only getdents64 --at 1 --below "$state/runs/$run/upper"
+}
+for limit in '' --memory=512M; do
+	begin 'while :; do echo x; done >>busy & sh -c "kill -STOP \$\$" &' \
+		${limit:+"$limit"}
+	sleeper=
+	until sleeper=$(sed -n 's/^\([0-9]*\) .*) T .*/\1/p' \
+		/proc/[0-9]*/stat) && [ "$sleeper" ]; do :; done
+	init=$(sed -n 's/^init=\([0-9]*\) .*/\1/p' "$state/runs/$run/record")
+	points='1 2 4 6'
+	! grep -q /guard- "/proc/$init/cgroup" || points=
+	for verb in diff 'apply -n'; do
+		for at in $points; do
+			killed "$verb" --only kill --at "$at"
+			ok 'the run continues' resumed "$init"
+			ok 'a process that had stopped before stays stopped' \
+				stopped "$sleeper"
+		done
+		killed_reading "$verb"
+		ok 'the run continues' resumed "$init"
+		ok 'a process that had stopped before stays stopped' \
+			stopped "$sleeper"
+	done
+	kill -STOP "$guard"
+	killed_reading diff
+	ok "the run stays suspended while the run's own guard is stopped" \
+		stopped "$init"
+	gives 0 'the next command resumes it' guard diff --name-only "$run"
+	ok 'the run continues' resumed "$init"
+	killed_reading diff
+	kill -9 "$guard"
+	wait "$guard"
+	ok "a suspended run ends with the run's own guard" ended "$init"
+	ok 'its layer is kept' guard discard -y -q "$run"
 done
-more 'echo alive >alive'
-ok 'the run continues when the guard process that suspended it is killed' \
-	test -e "$state/runs/$run/upper/alive"
-out
 
 # --- stop ---
 begin 'echo x >stopped; trap "echo asked >asked; exit 7" TERM'

@@ -40,6 +40,14 @@ struct run {
 	uint64_t start;
 };
 
+/* The directory of the run. */
+static char run_dir[] = "/tmp/run.XXXXXX";
+static int run_fd;
+
+/* The control group that make_group() makes. */
+static char groups[] = "/tmp/groups.XXXXXX";
+static char group[sizeof(groups) + 64], inner[sizeof(group) + 8];
+
 static void *beat(void *arg)
 {
 	struct shared *s = arg;
@@ -179,7 +187,8 @@ static void nothing_moves_until_the_end(void **state)
 
 	for (i = 0; i < 3; i++) {
 		expect_going(r);
-		assert_int_equal(freezer_begin(r->init, r->start, &f, &err), 0);
+		assert_int_equal(
+			freezer_begin(run_fd, r->init, r->start, &f, &err), 0);
 		expect_still(r);
 		freezer_end(&f);
 		assert_null(f);
@@ -193,16 +202,16 @@ static void what_was_stopped_before_stays_stopped(void **state)
 	struct freezer *f = NULL;
 	struct err err;
 
-	assert_int_equal(freezer_begin(r->init, r->start, &f, &err), 0);
+	assert_int_equal(freezer_begin(run_fd, r->init, r->start, &f, &err), 0);
 	freezer_end(&f);
 	expect_going(r);
 	assert_int_not_equal(atomic_load(&r->shared->stopped), 0);
 	assert_true(is_stopped(atomic_load(&r->shared->stopped)));
 }
 
-static void all_go_on_when_who_froze_them_is_killed(void **state)
+/* Suspends the run in a process that is then killed. */
+static void suspend_and_die(const struct run *r)
 {
-	struct run *r = *state;
 	pid_t pid = fork();
 	int status;
 
@@ -210,12 +219,54 @@ static void all_go_on_when_who_froze_them_is_killed(void **state)
 		struct freezer *f = NULL;
 		struct err err;
 
-		if (freezer_begin(r->init, r->start, &f, &err) < 0)
+		if (freezer_begin_in(*group ? groups : "/sys/fs/cgroup", run_fd,
+				     r->init, r->start, &f, &err) < 0)
 			_exit(1);
 		(void)raise(SIGKILL);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
+	expect_still(r);
+}
+
+static void all_go_on_when_who_froze_them_is_killed(void **state)
+{
+	struct run *r = *state;
+
+	suspend_and_die(r);
+	freezer_resume_abandoned(run_fd);
+	expect_going(r);
+	assert_true(is_stopped(atomic_load(&r->shared->stopped)));
+}
+
+static void the_next_freezer_resumes_what_a_killed_one_left(void **state)
+{
+	struct run *r = *state;
+	struct freezer *f = NULL;
+	struct err err;
+
+	suspend_and_die(r);
+	assert_int_equal(freezer_begin(run_fd, r->init, r->start, &f, &err), 0);
+	expect_still(r);
+	freezer_end(&f);
+	expect_going(r);
+}
+
+static void a_freezer_that_is_at_work_is_not_abandoned(void **state)
+{
+	struct run *r = *state;
+	struct freezer *f = NULL, *second = NULL;
+	struct err err;
+
+	assert_int_equal(freezer_begin(run_fd, r->init, r->start, &f, &err), 0);
+	freezer_resume_abandoned(run_fd);
+	expect_still(r);
+	assert_int_equal(
+		freezer_begin(run_fd, r->init, r->start, &second, &err),
+		-EBUSY);
+	assert_null(second);
+	expect_still(r);
+	freezer_end(&f);
 	expect_going(r);
 }
 
@@ -225,16 +276,13 @@ static void another_process_of_that_number_is_left_alone(void **state)
 	struct freezer *f = NULL;
 	struct err err;
 
-	assert_int_equal(freezer_begin(r->init, r->start + 1, &f, &err),
+	assert_int_equal(freezer_begin(run_fd, r->init, r->start + 1, &f, &err),
 			 -ESRCH);
 	assert_null(f);
 	expect_going(r);
 }
 
 /* ---- with a control group of its own ---- */
-
-static char groups[] = "/tmp/groups.XXXXXX";
-static char group[sizeof(groups) + 64], inner[sizeof(group) + 8];
 
 static bool move_to(const char *dir)
 {
@@ -305,8 +353,8 @@ static void stop_beside_a_group(struct run *r)
 	assert_int_equal(mkdir(paths[1], 0755), 0);
 	fd = open(paths[2], O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	assert_true(fd >= 0);
-	assert_int_equal(freezer_begin_in(deaf, r->init, r->start, &f, &err),
-			 0);
+	assert_int_equal(
+		freezer_begin_in(deaf, run_fd, r->init, r->start, &f, &err), 0);
 	assert_true(is_stopped(r->init));
 	expect_still(r);
 	freezer_end(&f);
@@ -323,8 +371,6 @@ static void a_run_with_a_group_is_frozen_by_that(void **state)
 	struct run *r = NULL;
 	struct freezer *f = NULL;
 	struct err err;
-	pid_t pid;
-	int status;
 
 	(void)state;
 	if (!make_group()) {
@@ -333,23 +379,36 @@ static void a_run_with_a_group_is_frozen_by_that(void **state)
 	}
 	assert_int_equal(set_up((void **)&r), 0);
 	assert_true(move_to(groups));
-	assert_int_equal(freezer_begin_in(groups, r->init, r->start, &f, &err),
-			 0);
+	assert_int_equal(
+		freezer_begin_in(groups, run_fd, r->init, r->start, &f, &err),
+		0);
 	assert_true(is_frozen());
 	assert_false(is_stopped(r->init));
 	expect_still(r);
 	freezer_end(&f);
 	expect_going(r);
-	pid = fork();
-	if (pid == 0) {
-		(void)freezer_begin_in(groups, r->init, r->start, &f, &err);
-		(void)raise(SIGKILL);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
+	suspend_and_die(r);
+	assert_true(is_frozen());
+	freezer_resume_abandoned(run_fd);
 	expect_going(r);
 	stop_beside_a_group(r);
 	assert_int_equal(tear_down((void **)&r), 0);
 	remove_groups();
+}
+
+static int make_run_dir(void **state)
+{
+	(void)state;
+	run_fd = mkdtemp(run_dir) ? open(run_dir, O_RDONLY | O_CLOEXEC) : -1;
+	return run_fd < 0 ? -1 : 0;
+}
+
+static int remove_run_dir(void **state)
+{
+	(void)state;
+	(void)unlinkat(run_fd, "suspended", 0);
+	(void)close(run_fd);
+	return rmdir(run_dir);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -360,9 +419,11 @@ int main(void)
 		TEST(nothing_moves_until_the_end),
 		TEST(what_was_stopped_before_stays_stopped),
 		TEST(all_go_on_when_who_froze_them_is_killed),
+		TEST(the_next_freezer_resumes_what_a_killed_one_left),
+		TEST(a_freezer_that_is_at_work_is_not_abandoned),
 		TEST(another_process_of_that_number_is_left_alone),
 		cmocka_unit_test(a_run_with_a_group_is_frozen_by_that),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_run_dir, remove_run_dir);
 }
