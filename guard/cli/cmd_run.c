@@ -10,7 +10,11 @@
 #include "guard/cli/run_parse.h"
 #include "guard/state/unstored.h"
 
-/* ---- signals during the count of the changes ---- */
+/* ---- signals after the end of the command ---- */
+
+/* For the rest of the summary, or a message, after a signal: a reader may have
+ * stopped. */
+#define PRINT_SECONDS 1
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -21,7 +25,7 @@ static struct {
 	bool on;
 	pid_t self; /* a forked process has the handler, too */
 	int status;
-	volatile sig_atomic_t interrupts;
+	volatile sig_atomic_t interrupts, ending;
 	char *first, *stopped;
 	struct sigaction before[sizeof(ending) / sizeof(*ending)];
 } count;
@@ -35,22 +39,56 @@ static void stop_count(int sig)
 	count.interrupts = 1;
 	if (getpid() != count.self)
 		_exit(128 + sig);
+	(void)alarm(PRINT_SECONDS);
 	(void)!write(STDERR_FILENO, text, strlen(text));
 	if (!first)
 		_exit(count.status);
+	(void)alarm(0);
+}
+
+/* The summary names the run, and is complete soon. */
+static void stop_summary(int sig)
+{
+	if (getpid() != count.self)
+		_exit(128 + sig);
+	if (!count.ending)
+		(void)alarm(PRINT_SECONDS);
+	count.ending = 1;
+}
+
+static void stop_printing(int sig)
+{
+	_exit(getpid() == count.self ? count.status : 128 + sig);
+}
+
+static void handle_signals(void (*handler)(int))
+{
+	struct sigaction late = {.sa_handler = stop_printing};
+	struct sigaction stop = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	sigset_t set;
+	size_t i;
+
+	(void)sigemptyset(&set);
+	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		(void)sigaddset(&set, ending[i]);
+	/* The handlers do not interrupt each other. */
+	stop.sa_mask = set;
+	(void)sigaddset(&set, SIGALRM);
+	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		if (count.before[i].sa_handler != SIG_IGN)
+			(void)sigaction(ending[i], &stop, NULL);
+	(void)sigaction(SIGALRM, &late, NULL);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static void begin_count(const struct session *s, int status)
 {
-	struct sigaction stop = {.sa_handler = stop_count,
-				 .sa_flags = SA_RESTART};
 	const char *label = session_label(s);
-	sigset_t set;
 	size_t i;
 
 	count.self = getpid();
 	count.status = status;
-	count.interrupts = 0;
+	count.interrupts = count.ending = 0;
 	count.first = output_is_quiet()
 			      ? mem_strdup("")
 			      : mem_printf("guard: run %s ended, its changes "
@@ -62,18 +100,16 @@ static void begin_count(const struct session *s, int status)
 				: mem_printf("guard: run %s ended; changes not "
 					     "counted: guard diff %s\n",
 					     label, label);
-	(void)sigemptyset(&set);
 	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++)
-		(void)sigaddset(&set, ending[i]);
-	/* The handlers do not interrupt each other. */
-	stop.sa_mask = set;
-	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++) {
 		(void)sigaction(ending[i], NULL, &count.before[i]);
-		if (count.before[i].sa_handler != SIG_IGN)
-			(void)sigaction(ending[i], &stop, NULL);
-	}
 	count.on = true;
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	handle_signals(stop_count);
+}
+
+static void begin_summary(void)
+{
+	if (count.on)
+		handle_signals(stop_summary);
 }
 
 static void end_count(void)
@@ -85,6 +121,8 @@ static void end_count(void)
 		return;
 	context_block_signals(&unused);
 	count.on = false;
+	(void)alarm(0);
+	(void)signal(SIGALRM, SIG_DFL);
 	for (i = 0; i < sizeof(ending) / sizeof(*ending); i++)
 		(void)sigaction(ending[i], &count.before[i], NULL);
 	free(count.first);
@@ -109,10 +147,17 @@ static int ask_store(const char *path, const struct unstored *u)
 	return yes;
 }
 
+static void show_changes(struct context *context, const struct session *s,
+			 struct changes *c)
+{
+	output_run_summary(context, s, c, begin_summary);
+}
+
 static const struct run_ui ui = {
-	.changes = output_run_summary,
+	.changes = show_changes,
 	.agent_changes = agent_show_end,
 	.count_begin = begin_count,
+	.summary_begin = begin_summary,
 	.count_end = end_count,
 	.ask_store = ask_store,
 };

@@ -121,9 +121,10 @@ size_t output_wrap(struct buf *to, const char *text, size_t at, size_t indent,
  * After a run, on stderr: counts by kind, every deletion by name (a directory
  * with many files in one line), the first moves, one line each for changes of
  * .git, of the additional roots and of the home, and the three next steps. A
- * run without changes gets one line and no next step.
+ * run without changes gets one line and no next step. judged() is called before
+ * the first line, after the work that may take long.
  */
 void output_run_summary(struct context *context, const struct session *s,
-			struct changes *c);
+			struct changes *c, void (*judged)(void));
 
 #endif

@@ -75,7 +75,7 @@ static bool lost_only(const struct change_list *list, const struct verdict *v)
 }
 
 void output_run_summary(struct context *context, const struct session *s,
-			struct changes *c)
+			struct changes *c, void (*judged)(void))
 {
 	const struct change_list *list = &changes_project(c)->list;
 	struct change_counts n;
@@ -88,6 +88,7 @@ void output_run_summary(struct context *context, const struct session *s,
 	struct next next = {.label = session_label(s)};
 
 	verdict_show_keep(context, s, c, &j, &verdict);
+	judged();
 	if (output_is_quiet())
 		return;
 	changes_count_all(c, &n);

@@ -131,14 +131,15 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 		return -err->num;
 	/* A signal of guard belongs to the command from the release on: it
 	 * waits until sandbox_wait() takes it, and cannot end guard in
-	 * between. A later one, such as a second Ctrl-C, would lose the
-	 * summary. */
+	 * between. */
 	context_block_signals(&run->signals_before);
 	run->signals_blocked = true;
 	got = release_and_wait(run, start_time, &result, ret_status, err);
 	if (got < 0)
 		return got;
 	*ret_status = run_status_of(&result);
+	if (!run->options->copy_dir)
+		run->ui->count_begin(&run->session, *ret_status);
 	if (result.end == SANDBOX_STOPPED)
 		report_stop(run, &result);
 	if (result.killed)

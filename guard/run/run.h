@@ -67,12 +67,14 @@ struct run_ui {
 	/* Changes of an agent's home that its next session executes. */
 	void (*agent_changes)(const struct session *s);
 	/*
-	 * Before the count of the changes, which may take long: from here on
-	 * signals may end guard, with this exit status. The run is recorded as
-	 * ended. count_end() is called before the summary, and may be called
-	 * again.
+	 * Directly after the end of the command: from here on signals may end
+	 * guard, with this exit status. Counting the changes and judging them
+	 * may take long. summary_begin() follows before the first line that
+	 * says what the run changed; changes() calls it by itself. count_end()
+	 * may be called without the others.
 	 */
 	void (*count_begin)(const struct session *s, int status);
+	void (*summary_begin)(void);
 	void (*count_end)(void);
 	/* Whether to store a directory that was too large to be stored unasked.
 	 * 1: yes; 0: the user does not want it; -1: the user was not asked. */

@@ -302,14 +302,6 @@ static bool has_actions(const struct run *run)
 	return apply_log_any(s) || (fd >= 0 && action_names_run(fd, s->id));
 }
 
-/* obeyed: the next session of the agent executes or obeys a change. */
-static void end_count(struct run *run, bool obeyed)
-{
-	run->ui->count_end();
-	if (obeyed)
-		run->ui->agent_changes(&run->session);
-}
-
 int run_end(struct run *run, int status, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE, own = CHANGES_NONE;
@@ -344,8 +336,6 @@ int run_end(struct run *run, int status, struct err *err)
 	}
 	if (got < 0)
 		return got;
-	if (!visit)
-		run->ui->count_begin(s, status);
 	got = load_run_changes(run, &changes, &git, err);
 	obeyed = agent_code_commands(run->agent, &changes, s) ||
 		 run->agent->code_changed;
@@ -361,8 +351,6 @@ int run_end(struct run *run, int status, struct err *err)
 	if (visit &&
 	    session_set_state(s, RUN_ENDED, got < 0 ? &ignored : err) < 0)
 		return -err->num;
-	if (visit)
-		run->ui->count_begin(s, status);
 	if (got < 0)
 		return got;
 	/* An empty layer is removed: it is never mounted again, and a power cut
@@ -370,7 +358,10 @@ int run_end(struct run *run, int status, struct err *err)
 	 * on. */
 	acted = has_actions(run);
 	if (!any && !git.count && !acted) {
-		end_count(run, obeyed);
+		run->ui->summary_begin();
+		/* The next session of the agent executes or obeys a change. */
+		if (obeyed)
+			run->ui->agent_changes(s);
 		report_stale_gids(run);
 		drop_unchanged_run(run, changes_home(&changes)->list.count > 0);
 		retire_runs(&run->context, false);
@@ -393,9 +384,12 @@ int run_end(struct run *run, int status, struct err *err)
 	}
 	if (any)
 		changes_find_moves(shown);
-	end_count(run, obeyed);
+	if (obeyed)
+		run->ui->agent_changes(s);
 	if (any || acted)
 		run->ui->changes(&run->context, s, shown);
+	else
+		run->ui->summary_begin();
 	if (git.count) {
 		report_note("%s in the repository %s",
 			    text_count(git.count, "change"),
