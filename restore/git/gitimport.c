@@ -23,6 +23,7 @@
 #include "restore/git/gitlfs.h"
 #include "restore/git/gitrun.h"
 #include "restore/git/libgit.h"
+#include "restore/git/libgit_files.h"
 #include "snapshot/store/content.h"
 
 #define PREFIXES_MAX 1000
@@ -131,6 +132,7 @@ static int open_user(struct gitimport *im, struct err *err)
 	(void)im->git->libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
 	(void)im->git->libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions,
 				    sizeof(extensions) / sizeof(*extensions));
+	libgit_files_forget();
 	got = im->git->repository_open_ext(&im->to, im->to_path, flags, NULL);
 	if (got < 0) {
 		(void)libgit_failed("open your repository", err);

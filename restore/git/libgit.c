@@ -13,6 +13,7 @@
 #include "base/library.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "restore/git/libgit_files.h"
 
 static struct libgit calls;
 static struct err failed; /* num 0: loaded */
@@ -60,6 +61,7 @@ static void start_libgit(void)
 			 sizeof(symbols) / sizeof(*symbols), &calls,
 			 &failed) < 0)
 		return;
+	libgit_files_check((const void *)(uintptr_t)calls.libgit2_init);
 	if (init_without_files() < 0) {
 		(void)fail(&failed, EIO, "cannot initialize libgit2");
 		return;
@@ -122,9 +124,17 @@ char *libgit_setting(const struct libgit *git, git_repository *repo,
 int libgit_open(const struct libgit *git, const char *path, unsigned int flags,
 		git_repository **ret, struct err *err)
 {
-	int got = git->repository_open_ext(ret, path, flags, NULL);
-	const git_error *e = got < 0 ? git->error_last() : NULL;
+	const git_error *e;
+	int got;
 
+	libgit_files_forget();
+	got = git->repository_open_ext(ret, path, flags, NULL);
+	if (libgit_files_refused(err) < 0) {
+		if (got == 0)
+			git->repository_free(TAKE(*ret));
+		return err_context(err, "open the repository");
+	}
+	e = got < 0 ? git->error_last() : NULL;
 	/* libgit2 1.5 reports the missing setting safe.directory instead of the
 	 * wrong owner. */
 	if (got == GIT_EOWNER ||
@@ -143,6 +153,8 @@ int libgit_failed(const char *what, struct err *err)
 	const git_error *e = calls.error_last ? calls.error_last() : NULL;
 	AUTO(buf) struct buf text = {0};
 
+	if (libgit_files_refused(err) < 0)
+		return err_context(err, "%s", what);
 	if (e && e->message)
 		text_escape(&text, e->message, strlen(e->message), false);
 	return fail(err, EIO, "%s: %s", what,

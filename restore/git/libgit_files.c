@@ -1,0 +1,100 @@
+#include "restore/git/libgit_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+
+/* The library's addresses. */
+static uintptr_t begin, end;
+
+static _Thread_local char refused[PATH_MAX];
+static _Thread_local mode_t refused_mode;
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	uintptr_t symbol = (uintptr_t)arg, from, to;
+	int i;
+
+	(void)size;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+		to = from + info->dlpi_phdr[i].p_memsz;
+		/* The segment with the code has the symbol and each call. */
+		if (info->dlpi_phdr[i].p_type != PT_LOAD || symbol < from ||
+		    symbol >= to)
+			continue;
+		begin = from;
+		end = to;
+		return 1;
+	}
+	return 0;
+}
+
+void libgit_files_check(const void *symbol)
+{
+	(void)dl_iterate_phdr(find_library, (void *)(uintptr_t)symbol);
+}
+
+void libgit_files_forget(void)
+{
+	*refused = '\0';
+}
+
+int libgit_files_refused(struct err *err)
+{
+	if (!*refused)
+		return 0;
+	return fail(err, EIO,
+		    "%s is a %s where git has a regular file: remove it",
+		    text_quote(refused),
+		    S_ISFIFO(refused_mode)   ? "named pipe"
+		    : S_ISSOCK(refused_mode) ? "socket"
+					     : "device");
+}
+
+static bool may_open(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		return true;
+	(void)snprintf(refused, sizeof(refused), "%s", path);
+	refused_mode = st.st_mode;
+	return false;
+}
+
+static int open_checked(uintptr_t caller, const char *path, int flags,
+			mode_t mode)
+{
+	if (caller >= begin && caller < end && !may_open(path)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return openat(AT_FDCWD, path, flags, mode);
+}
+
+#define DEFINE_OPEN(function, symbol)                                          \
+	int function(const char *path, int flags, ...) __asm__(symbol);        \
+	int function(const char *path, int flags, ...)                         \
+	{                                                                      \
+		mode_t mode = 0;                                               \
+		va_list list;                                                  \
+                                                                               \
+		va_start(list, flags);                                         \
+		if (flags & (O_CREAT | __O_TMPFILE))                           \
+			mode = va_arg(list, mode_t);                           \
+		va_end(list);                                                  \
+		return open_checked((uintptr_t)__builtin_return_address(0),    \
+				    path, flags, mode);                        \
+	}
+
+/* A library has one of the two names, by the size of its off_t. */
+DEFINE_OPEN(libgit_files_open, "open")
+DEFINE_OPEN(libgit_files_open64, "open64")
