@@ -36,7 +36,7 @@ static const char *errno_remedy(int num)
 	return "";
 }
 
-bool errno_is_exhaustion(int num)
+bool err_is_exhaustion(int num)
 {
 	num = num < 0 ? -num : num;
 	return num == EMFILE || num == ENFILE || num == ENOMEM;

@@ -48,7 +48,7 @@ int err_sys_at(struct err *err, int num, const char *file, int line,
  * descriptors or memory. Such an error says nothing about the file of the call:
  * code that skips unreadable files must fail instead.
  */
-bool errno_is_exhaustion(int num);
+bool err_is_exhaustion(int num);
 
 /* Puts "context: " in front of the text; returns -err->num. */
 int err_context(struct err *err, const char *format, ...)

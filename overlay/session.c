@@ -894,7 +894,7 @@ static void note_unread(struct session_list *list, const char *id,
 {
 	if (why->num == ENOENT)
 		return;
-	if (!list->unread.num || errno_is_exhaustion(why->num))
+	if (!list->unread.num || err_is_exhaustion(why->num))
 		list->unread = *why;
 	if (session_id_time(id) > list->unread_time)
 		list->unread_time = session_id_time(id);
@@ -982,7 +982,7 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 		    !(live && is_session_locked(runs_fd, lock, &ignored) == 0))
 			(void)add_listed(runs_fd, id, false, &list);
 	}
-	if (errno_is_exhaustion(list.unread.num)) {
+	if (err_is_exhaustion(list.unread.num)) {
 		*err = list.unread;
 		return -err->num;
 	}
@@ -1065,7 +1065,7 @@ int session_list_pending(int runs_fd, const char *here,
 		else
 			list.elsewhere++;
 	}
-	if (errno_is_exhaustion(list.unread.num)) {
+	if (err_is_exhaustion(list.unread.num)) {
 		*err = list.unread;
 		return -err->num;
 	}

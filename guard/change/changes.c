@@ -496,7 +496,8 @@ int changes_read(const struct changes_root *root, const char *path,
 	ssize_t len;
 
 	if (root->delta && !has_stored_bytes(root, path, now))
-		return delta_read(root->delta, path, now, to, err);
+		return delta_read(root->delta, path, now, CHANGES_READ_MAX, to,
+				  err);
 	if (!now)
 		began = FIND_BY_PATH(path, root->began.items, root->began.count,
 				     path);

@@ -194,6 +194,35 @@ static bool start_layer(struct moves_layer *l)
 	return true;
 }
 
+struct moves_lookup {
+	const struct delta *delta;
+	struct entry entry; /* the last one */
+};
+
+static const struct entry *find_moved_entry(void *arg,
+					    const struct moves_file *f)
+{
+	struct moves_lookup *l = arg;
+	struct err ignored;
+
+	entry_free(&l->entry);
+	if (delta_entry(l->delta, f->path, f->added, &l->entry, &ignored) < 0)
+		l->entry.flags = ENTRY_INCOMPLETE;
+	return &l->entry;
+}
+
+/* Finds the moves by the ids of the store. */
+static void find_moves_in_delta(struct changes_root *g)
+{
+	struct moves_lookup l = {.delta = g->delta};
+	struct moves_store from = {
+		.store = g->delta->store, .entry = find_moved_entry, .arg = &l};
+	const struct moves_source source = moves_of_store(&from);
+
+	changes_find_moves_in(&g->list, g->home, &source);
+	entry_free(&l.entry);
+}
+
 static void find_moves_in_root(struct changes_root *g)
 {
 	struct moves_layer l = {g};
@@ -203,7 +232,7 @@ static void find_moves_in_root(struct changes_root *g)
 	if (g->list.move_count || !has_deleted(&g->list, g->home))
 		return;
 	if (g->delta) {
-		delta_find_moves(g->delta, g->home, &g->list);
+		find_moves_in_delta(g);
 		return;
 	}
 	if (!start_layer(&l))

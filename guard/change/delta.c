@@ -9,8 +9,6 @@
 #include "base/path.h"
 #include "base/sorted.h"
 #include "base/text.h"
-#include "guard/change/changes.h"
-#include "restore/git/moves.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
@@ -156,7 +154,7 @@ const struct delta_row *delta_find(const struct delta *d, const char *path)
 	return FIND_BY_PATH(path, d->rows.items, d->rows.count, path);
 }
 
-int delta_read(const struct delta *d, const char *path, bool now,
+int delta_read(const struct delta *d, const char *path, bool now, uint64_t max,
 	       struct buf *to, struct err *err)
 {
 	const struct delta_row *row = delta_find(d, path);
@@ -176,7 +174,7 @@ int delta_read(const struct delta *d, const char *path, bool now,
 	}
 	if (e.link)
 		buf_add_text(to, e.link);
-	if (size > CHANGES_READ_MAX)
+	if (size > max)
 		return fail(err, EFBIG, "%s is too large", text_quote(path));
 	if (content.type == OBJECT_NONE)
 		return 0;
@@ -184,33 +182,4 @@ int delta_read(const struct delta *d, const char *path, bool now,
 	got = content_append(d->store, &content, to, err);
 	(void)pthread_mutex_unlock(&store_lock);
 	return got;
-}
-
-struct moves_lookup {
-	const struct delta *delta;
-	struct entry entry; /* the last one */
-};
-
-static const struct entry *find_moved_entry(void *arg,
-					    const struct moves_file *f)
-{
-	struct moves_lookup *l = arg;
-	struct err ignored;
-
-	entry_free(&l->entry);
-	if (delta_entry(l->delta, f->path, f->added, &l->entry, &ignored) < 0)
-		l->entry.flags = ENTRY_INCOMPLETE;
-	return &l->entry;
-}
-
-void delta_find_moves(const struct delta *d, bool home,
-		      struct change_list *list)
-{
-	struct moves_lookup l = {.delta = d};
-	struct moves_store from = {
-		.store = d->store, .entry = find_moved_entry, .arg = &l};
-	const struct moves_source source = moves_of_store(&from);
-
-	changes_find_moves_in(list, home, &source);
-	entry_free(&l.entry);
 }

@@ -57,12 +57,8 @@ const struct delta_row *delta_find(const struct delta *d, const char *path);
 int delta_entry(const struct delta *d, const char *path, bool now,
 		struct entry *ret, struct err *err);
 /* Appends the bytes of a regular file or the target of a symbolic link. -EFBIG:
- * it has more than CHANGES_READ_MAX bytes. */
-int delta_read(const struct delta *d, const char *path, bool now,
+ * it has more than max bytes. */
+int delta_read(const struct delta *d, const char *path, bool now, uint64_t max,
 	       struct buf *to, struct err *err);
-
-/* Finds the moves in a list of delta_list(), by the ids of the store. */
-void delta_find_moves(const struct delta *d, bool home,
-		      struct change_list *list);
 
 #endif

@@ -349,7 +349,7 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	if (compare_points(c, argv, points, &s, root, err) < 0)
 		return -err->num;
 	if (!o->no_renames)
-		delta_find_moves(root->delta, false, list);
+		changes_find_moves(&changes);
 	if (keep_named_paths(&s, argv + points, count - points, list, err) < 0)
 		return -err->num;
 	output_color(o->color);

@@ -88,7 +88,7 @@ static int copy_intact_objects(struct store *s, struct repair_job *r,
 			buf_clear(&buf);
 			if (inventory_read_copy(&r->inv, &copy, &buf, err) == 0)
 				continue;
-			if (errno_is_exhaustion(err->num))
+			if (err_is_exhaustion(err->num))
 				return -err->num;
 			r->damaged_packs[i] = true;
 		}
@@ -207,7 +207,7 @@ static int find_lost_paths(struct store *s, struct lost_path_search *t,
 
 		t->seq = seqs[i];
 		if (catalog_load(s, seqs[i], &snap, &cause) < 0) {
-			if (!errno_is_exhaustion(cause.num))
+			if (!err_is_exhaustion(cause.num))
 				continue;
 			*err = cause;
 			return -err->num;

@@ -34,7 +34,7 @@ static int report_fault(struct verify_job *v, const struct verify_fault *f,
 static int report_cause(struct verify_job *v, const struct verify_fault *f,
 			const struct err *cause, struct err *err)
 {
-	if (!errno_is_exhaustion(cause->num))
+	if (!err_is_exhaustion(cause->num))
 		return report_fault(v, f, err);
 	*err = *cause;
 	return -err->num;
@@ -149,7 +149,7 @@ static int verify_snapshot(struct verify_job *v, uint64_t seq, struct err *err)
 	if (got == -ENOENT)
 		return 0;
 	v->result.snapshots++;
-	if (errno_is_exhaustion(got)) {
+	if (err_is_exhaustion(got)) {
 		*err = cause;
 		return got;
 	}

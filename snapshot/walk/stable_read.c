@@ -40,7 +40,7 @@ void stable_read_free(struct stable_read *r)
 int stable_read_add_fault(struct stable_read *r, const char *what, int num,
 			  struct err *err)
 {
-	if (errno_is_exhaustion(num))
+	if (err_is_exhaustion(num))
 		return fail_num(err, num, "%s", what);
 	if (r->incomplete)
 		return 0;
@@ -100,7 +100,7 @@ static int read_chattr_flags(int dirfd, const char *name, bool of_layer,
 		read = fd >= 0 && meta_get(fd, "", &opened) == 0 &&
 		       (opened.ino != m->ino || read_chattr(fd, &m->chattr));
 	}
-	if (!read && errno_is_exhaustion(errno))
+	if (!read && err_is_exhaustion(errno))
 		return fail_errno(err, "read the chattr flags");
 	r->has_chattr = true;
 	return 0;
@@ -199,7 +199,7 @@ static int try_stable_read(struct store *store, int dirfd, const char *name,
 		return -err->num;
 	stable_read_call_hook(dirfd, name);
 	if (meta_get(dirfd, name, &after) < 0)
-		return errno_is_exhaustion(errno) ? fail_errno(err, "stat") : 0;
+		return err_is_exhaustion(errno) ? fail_errno(err, "stat") : 0;
 	return meta_same(&r->meta, &after) &&
 	       (!S_ISREG(after.mode) || r->incomplete || r->size == after.size);
 }

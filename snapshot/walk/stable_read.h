@@ -5,7 +5,7 @@
  *
  * An unreadable entry is no failure: `incomplete` and `why` describe it.
  * Failures are those of the store, and a lack of descriptors or memory
- * (errno_is_exhaustion()); they end the whole snapshot.
+ * (err_is_exhaustion()); they end the whole snapshot.
  */
 #ifndef GUARD_SNAPSHOT_WALK_STABLE_READ_H
 #define GUARD_SNAPSHOT_WALK_STABLE_READ_H
@@ -55,7 +55,7 @@ int stable_read_attrs(struct store *store, int dirfd, const char *name,
 		      struct err *err);
 
 /* Marks the entry as incomplete and sets `why`; the first fault stays. num: an
- * errno, or 0. Fails for errno_is_exhaustion(). */
+ * errno, or 0. Fails for err_is_exhaustion(). */
 int stable_read_add_fault(struct stable_read *r, const char *what, int num,
 			  struct err *err);
 

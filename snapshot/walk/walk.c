@@ -72,7 +72,7 @@ void walk_add_fault(struct walk *w, struct walk_dir *f, const char *name,
 	struct err err;
 
 	f->incomplete = true;
-	if (!errno_is_exhaustion(num)) {
+	if (!err_is_exhaustion(num)) {
 		walk_add_note(w, NOTE_INCOMPLETE, f, name, strerror(num));
 		return;
 	}

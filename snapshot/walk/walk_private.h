@@ -125,7 +125,7 @@ void walk_add_note(struct walk *w, enum note_kind kind,
 		   const struct walk_dir *f, const char *name,
 		   const char *text);
 /* Notes that name in f (or f itself when name is "") cannot be read. Ends the
- * walk for errno_is_exhaustion(). */
+ * walk for err_is_exhaustion(). */
 void walk_add_fault(struct walk *w, struct walk_dir *f, const char *name,
 		    int num);
 /* Ends the walk. Only the first failure is kept. */
