@@ -33,6 +33,7 @@
 struct changes_began {
 	char *path;
 	struct oid content;
+	struct change_side side;
 };
 
 /*

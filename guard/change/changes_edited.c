@@ -128,6 +128,26 @@ static void keep_began(struct changes_root *root, const struct change *c,
 		b->path = mem_strdup(c->path);
 	}
 	b->content = began->content;
+	b->side = changes_side(began);
+}
+
+/* What the run began with is the old side of its changes, as in a delta. */
+static void show_began(struct changes_root *root)
+{
+	struct change_list *list = &root->list;
+	size_t i;
+
+	for (i = 0; i < root->began.count; i++) {
+		const struct changes_began *b = &root->began.items[i];
+		struct change *c =
+			FIND_BY_PATH(b->path, list->items, list->count, path);
+
+		if (!c)
+			continue;
+		c->old = b->side;
+		if (!list->flags_known)
+			c->old.chattr = 0;
+	}
 }
 
 /* An applied version is the base of the run's change, as long as the file is
@@ -190,12 +210,13 @@ static int mark_root(struct context *c, const struct session *s, size_t index,
 	root->store = store;
 	if (catalog_load(store, s->roots[index].base, &base, err) < 0 ||
 	    changes_edited_compare(store, &base, root, err) < 0 ||
-	    mark_edited(&base, root, err) < 0)
+	    mark_edited(&base, root, err) < 0 ||
+	    (apply_log_any(s) &&
+	     apply_log_each_base(store, s, index, &query, &base.root,
+				 join_applied, root, err) < 0))
 		return -err->num;
-	return apply_log_any(s) ? apply_log_each_base(store, s, index, &query,
-						      &base.root, join_applied,
-						      root, err)
-				: 0;
+	show_began(root);
+	return 0;
 }
 
 /* --- the lists of stored trees --- */
@@ -230,17 +251,22 @@ static int differs_here(const struct changes_root *root, const struct change *c,
 {
 	const struct change_side here = side_here(root, c->path);
 	const struct change_side *side = now ? &c->now : &c->old;
+	const struct change_side *other = now ? &c->old : &c->now;
+	/* A run can write other bytes and set the old time: then only the bytes
+	 * tell one side from the other. */
+	bool timed = is_timed(&here, side) &&
+		     !(c->kind == CHANGE_MODIFIED &&
+		       is_like_side(&here, other) && is_timed(&here, other));
 	AUTO(entry) struct entry e = {0};
 	auto_close int fd = -1;
 
 	if (!is_like_side(&here, side))
 		return 1;
-	if (!here.mode || (!(c->flags & CHANGE_ATTRS) && is_timed(&here, side)))
+	if (!here.mode || (!(c->flags & CHANGE_ATTRS) && timed))
 		return 0;
 	if (delta_entry(root->delta, c->path, now, &e, err) < 0)
 		return -err->num;
-	if (!is_timed(&here, side) &&
-	    !is_only_touched(root, c->path, &here, &e))
+	if (!timed && !is_only_touched(root, c->path, &here, &e))
 		return 1;
 	if (!(c->flags & CHANGE_ATTRS))
 		return 0;

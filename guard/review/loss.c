@@ -498,7 +498,7 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 
 static bool is_edited(const struct change *c, const struct entry *began)
 {
-	return !began->mode ||
+	return !began->mode || c->flags & CHANGES_EDITED ||
 	       (S_ISREG(began->mode) && began->size &&
 		(began->size != c->old.size ||
 		 timestamp_compare(began->mtime, c->old.mtime) != 0));
