@@ -126,7 +126,7 @@ static int compare_results(struct apply_plan *a, struct err *err)
 	const struct session *s = &a->p->session;
 	size_t i;
 
-	for (i = 0; i < s->root_count; i++) {
+	for (i = 0; i < s->root_count && !a->changes.stored; i++) {
 		AUTO(snapshot) struct snapshot result = {0};
 		struct result_comparison c = {
 			.store = a->c->store,

@@ -434,6 +434,10 @@ void changes_free(struct changes *c)
 		struct changes_root *root = &c->roots[i];
 		size_t k;
 
+		if (root->borrowed) {
+			change_list_free(&root->list);
+			continue;
+		}
 		for (k = 0; k < root->began.count; k++)
 			free(root->began.items[k].path);
 		VEC_FREE(&root->began);
@@ -450,6 +454,37 @@ void changes_free(struct changes *c)
 	free(c->roots);
 	VEC_FREE(&c->across);
 	*c = (struct changes)CHANGES_NONE;
+}
+
+struct changes changes_borrow(const struct changes *from)
+{
+	struct changes c = *from;
+	size_t i;
+
+	c.roots = mem_dup(from->roots, from->root_count * sizeof(*c.roots));
+	c.across.items = NULL;
+	c.across.count = c.across.capacity = 0;
+	c.searched_across = false;
+	for (i = 0; i < c.root_count; i++) {
+		struct change_list *list = &c.roots[i].list;
+
+		c.roots[i].borrowed = true;
+		*list = (struct change_list){
+			.items = mem_dup(list->items,
+					 list->count * sizeof(*list->items)),
+			.count = list->count,
+			.capacity = list->count,
+			.moves = mem_dup(list->moves,
+					 list->move_count *
+						 sizeof(*list->moves)),
+			.move_count = list->move_count,
+			.more_moves = list->more_moves,
+			.newest = list->newest,
+			.newest_below = list->newest_below,
+			.flags_known = list->flags_known,
+		};
+	}
+	return c;
 }
 
 int changes_open(const struct changes_root *root, const char *path, bool now,

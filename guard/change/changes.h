@@ -52,6 +52,7 @@ struct changes_root {
 	char *where; /* for people: "", " in ~/other/"... */
 	char *above; /* risk_above() of the directory */
 	bool compared; /* changes_edited_compare() is done */
+	bool borrowed; /* of changes_borrow(): owns the items and moves alone */
 	bool home; /* caches are not shown, and a .git is like the rest */
 	/* The two stored trees that the list compares, owned; NULL: the list
 	 * compares the layer with the real directory. */
@@ -144,6 +145,9 @@ int changes_edit_layer(struct session *s, struct err *err);
 int changes_load_own(struct context *c, const struct session *s,
 		     struct changes *ret, struct err *err);
 void changes_free(struct changes *c);
+/* The same changes with lists of their own, to filter them; all else is
+ * borrowed. To free before *from. */
+struct changes changes_borrow(const struct changes *from);
 
 /*
  * changes_moves.c: finds the moves, pairs of a deletion and an addition of the

@@ -362,8 +362,8 @@ static int judge_plans(struct apply *a, size_t left_out, struct err *err)
 	size_t before = c->copies.count;
 
 	judged_run_free(&a->judged);
-	if (judged_run_load(a->in.c, a->in.p, &a->in.change, &a->judged, err) <
-	    0)
+	if (judged_run_load(a->in.c, a->in.p, &a->in.change, &a->in.changes,
+			    &a->judged, err) < 0)
 		return -err->num;
 	a->judged_without = left_out;
 	a->is_judged = true;

@@ -71,14 +71,16 @@ static int keep_picked(struct store *store, const struct changeset_root *root,
 }
 
 int judged_run_load(struct context *c, const struct resolved_run *p,
-		    const struct changeset *plans, struct judged_run *ret,
-		    struct err *err)
+		    const struct changeset *plans, const struct changes *loaded,
+		    struct judged_run *ret, struct err *err)
 {
 	const struct session *s = &p->session;
 	size_t i;
 
 	*ret = (struct judged_run){.complete = !resolve_run_has_paths(p)};
-	if (changes_load_own(c, s, &ret->changes, err) < 0)
+	if (loaded && loaded->stored)
+		ret->changes = changes_borrow(loaded);
+	else if (changes_load_own(c, s, &ret->changes, err) < 0)
 		return -err->num;
 	ret->key = verdict_show_key(s, &ret->changes);
 	changes_find_moves(&ret->changes);
@@ -125,7 +127,7 @@ void judged_run_end(const struct resolved_run *p, struct judged_run *r)
 int judged_run_make(struct context *c, const struct resolved_run *p,
 		    struct judged_run *ret, struct err *err)
 {
-	if (judged_run_load(c, p, NULL, ret, err) < 0)
+	if (judged_run_load(c, p, NULL, NULL, ret, err) < 0)
 		return -err->num;
 	judged_run_end(p, ret);
 	return 0;

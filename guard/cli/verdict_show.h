@@ -30,11 +30,12 @@ int judged_run_make(struct context *c, const struct resolved_run *p,
 		    struct judged_run *ret, struct err *err);
 /* The losses. Changes that the plans of an apply leave out, or of which no part
  * was picked, are not in it, so that they are no copies of others, either;
- * plans NULL: all are in it. The errors of changes_load_own(). *ret is not
- * moved. */
+ * plans NULL: all are in it. loaded: the changes of the run where the caller
+ * has them, borrowed until judged_run_free(), or NULL. The errors of
+ * changes_load_own(). *ret is not moved. */
 int judged_run_load(struct context *c, const struct resolved_run *p,
-		    const struct changeset *plans, struct judged_run *ret,
-		    struct err *err);
+		    const struct changeset *plans, const struct changes *loaded,
+		    struct judged_run *ret, struct err *err);
 /* The risks and the verdict. */
 void judged_run_end(const struct resolved_run *p, struct judged_run *r);
 void judged_run_free(struct judged_run *r);
