@@ -55,6 +55,7 @@ CLOCK := $(BUILD)/tests/lib/clock.so
 # With the library; docs/examples shows its use (guard/guard.h).
 STORE_TOOLS := $(BUILD)/tests/crash/storeact $(BUILD)/docs/examples/apply \
 	$(BUILD)/tests/risk/measure
+COUNTING := $(BUILD)/tests/calls/guard
 # Fuzz targets: one file each, linked with tests/fuzz/driver.c for check and
 # with libFuzzer for fuzz.
 FUZZ_SOURCES := $(sort $(filter-out tests/fuzz/driver.c, \
@@ -114,6 +115,15 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libguard.a
 		$$(sed -n 's|^/\* link: \(.*\) \*/$$|\1|p' $<) \
 		$(BUILD)/libguard.a $(PKG_LIBS) $$($(PKG_CONFIG) --libs cmocka)
 
+# The program itself, counting some calls: see tests/integration/calls.t.
+$(COUNTING): tests/calls/count.c $(BUILD)/obj/guard/cli/main.o \
+		$(BUILD)/libguard.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d \
+		-Wl,--wrap=scan_layer,--wrap=tree_diff,--wrap=catalog_load \
+		-o $@ $^ $(PKG_LIBS)
+
 $(TOOLS): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -140,7 +150,7 @@ $(CLOCK): tests/compare/clock.c
 	$(call say,CC)
 	$(Q)$(CC) $(CFLAGS) -shared -fPIC -o $@ $<
 
-tools: $(TOOLS) $(STORE_TOOLS) $(CLOCK)
+tools: $(TOOLS) $(STORE_TOOLS) $(CLOCK) $(COUNTING)
 
 # The goals below first install the packages that they need. The libraries'
 # flags are known only after that, hence the second make.
@@ -186,6 +196,7 @@ hostile:
 SYNTAX := $(patsubst %,$(BUILD)/syntax/%,$(SOURCES) \
 	$(filter-out $(SOURCES:.c=.h),$(HEADERS)) \
 	$(UNIT_SOURCES) $(TOOL_SOURCES) $(STORE_TOOLS:$(BUILD)/%=%.c) \
+	tests/calls/count.c \
 	$(FUZZ_SOURCES) $(FUZZ_DRIVER))
 
 syntax: $(SYNTAX)
@@ -374,5 +385,5 @@ help:
 	install install-strip uninstall deb distro release clean \
 	help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/cli/main.d \
-	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
+	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) $(COUNTING).d \
 	$(FUZZ_TARGETS:=.d) $(SYNTAX:=.d)
