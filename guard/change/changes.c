@@ -186,7 +186,7 @@ static bool load_delta(struct context *c, const struct session *s, size_t index,
 		    0)
 		return false;
 	root->delta = mem_zalloc(sizeof(*root->delta));
-	root->delta->store = c->store;
+	root->delta->store = &c->store;
 	entry_copy(&root->delta->old, &base.root);
 	entry_copy(&root->delta->now, &result.root);
 	root->stored = s->ended;

@@ -215,8 +215,9 @@ static const struct entry *find_moved_entry(void *arg,
 static void find_moves_in_delta(struct changes_root *g)
 {
 	struct moves_lookup l = {.delta = g->delta};
-	struct moves_store from = {
-		.store = g->delta->store, .entry = find_moved_entry, .arg = &l};
+	struct moves_store from = {.store = *g->delta->store,
+				   .entry = find_moved_entry,
+				   .arg = &l};
 	const struct moves_source source = moves_of_store(&from);
 
 	changes_find_moves_in(&g->list, g->home, &source);

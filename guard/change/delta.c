@@ -101,7 +101,7 @@ static int list_difference(void *arg, const char *path, const struct entry *a,
 	if ((a && a->flags & ENTRY_INCOMPLETE) ||
 	    (b && b->flags & ENTRY_INCOMPLETE))
 		flags |= CHANGE_UNREADABLE;
-	flags |= attr_flags(l->delta->store, a, b);
+	flags |= attr_flags(*l->delta->store, a, b);
 	if (a)
 		was = delta_meta(a);
 	if (b)
@@ -128,8 +128,8 @@ int delta_list(struct delta *d, delta_unrecorded *unrecorded, void *arg,
 	       struct change_list *to, struct err *err)
 {
 	struct delta_listing l = {d, unrecorded, arg, to, NULL};
-	int got =
-		tree_diff(d->store, &d->old, &d->now, list_difference, &l, err);
+	int got = tree_diff(*d->store, &d->old, &d->now, list_difference, &l,
+			    err);
 
 	free(l.whole);
 	return got;
@@ -144,7 +144,7 @@ int delta_entry(const struct delta *d, const char *path, bool now,
 	int got;
 
 	(void)pthread_mutex_lock(&store_lock);
-	got = tree_lookup(d->store, now ? &d->now : &d->old, path, ret, err);
+	got = tree_lookup(*d->store, now ? &d->now : &d->old, path, ret, err);
 	(void)pthread_mutex_unlock(&store_lock);
 	return got ? got : fail(err, ENOENT, "%s", text_quote(path));
 }
@@ -179,7 +179,7 @@ int delta_read(const struct delta *d, const char *path, bool now, uint64_t max,
 	if (content.type == OBJECT_NONE)
 		return 0;
 	(void)pthread_mutex_lock(&store_lock);
-	got = content_append(d->store, &content, to, err);
+	got = content_append(*d->store, &content, to, err);
 	(void)pthread_mutex_unlock(&store_lock);
 	return got;
 }

@@ -3,7 +3,7 @@
  * bytes of both sides. It answers what a run changed (base and result), and
  * what lies between two snapshots or two runs, without a look at a layer.
  *
- *	struct delta d = {.store = ...}; entry_copy(&d.old, ...); ...
+ *	struct delta d = {.store = &...}; entry_copy(&d.old, ...); ...
  *	delta_list()
  *	delta_entry(), delta_read()
  *	delta_free()
@@ -27,7 +27,9 @@ struct delta_row {
 };
 
 struct delta {
-	struct store *store; /* borrowed */
+	/* The variable of the caller, which may close and open the store again
+	 * between two calls. */
+	struct store *const *store;
 	struct entry old, now; /* the roots of the trees; mode 0: no entry */
 	/* In the order of path_compare(); of delta_list(). */
 	VEC(struct delta_row) rows;

@@ -330,7 +330,7 @@ static int compare_points(struct context *c, char **argv, int points,
 	if (got < 0)
 		return got;
 	root->delta = mem_zalloc(sizeof(*root->delta));
-	root->delta->store = c->store;
+	root->delta->store = &c->store;
 	entry_copy(&root->delta->old, &s->a->top);
 	entry_copy(&root->delta->now, &s->b->top);
 	root->list.flags_known = true;

@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/change/delta.h"
 #include "guard/change/late_base.h"
 #include "restore/result.h"
 
@@ -28,7 +29,7 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 			err, ENOTSUP,
 			"%s of the project only, not of a directory of --cow",
 			what);
-	if (changes_load(s, NULL, &ret->changes, err) < 0)
+	if (changes_load_stored(c, s, &ret->changes, err) < 0)
 		return -err->num;
 	root = changes_project(&ret->changes);
 	if (resolve_run_check(p, &ret->changes, err) < 0 ||
@@ -43,6 +44,11 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 				   session_label(s));
 	if (catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
 		return -err->num;
+	if (ret->changes.stored) {
+		entry_copy(&ret->result,
+			   root->delta ? &root->delta->now : &ret->base.root);
+		return 0;
+	}
 	return result_make(c->store, &ret->base.root, root->upper_fd,
 			   &root->list, NULL, &ret->result, err);
 }
