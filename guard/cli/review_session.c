@@ -91,7 +91,8 @@ static void judge_review(struct review_session *v)
 	struct err err;
 	size_t i, k;
 
-	if (judged_run_make(v->a->c, v->a->p, &v->judged, &err) < 0)
+	if (judged_run_make(v->a->c, v->a->p, &v->a->changes, &v->judged,
+			    &err) < 0)
 		output_error(&err);
 	for (i = 0; i < v->count && i < j->count; i++)
 		for (k = 0; k < v->parts[i].review.entry_count; k++) {

@@ -125,9 +125,10 @@ void judged_run_end(const struct resolved_run *p, struct judged_run *r)
 }
 
 int judged_run_make(struct context *c, const struct resolved_run *p,
-		    struct judged_run *ret, struct err *err)
+		    const struct changes *loaded, struct judged_run *ret,
+		    struct err *err)
 {
-	if (judged_run_load(c, p, NULL, NULL, ret, err) < 0)
+	if (judged_run_load(c, p, NULL, loaded, ret, err) < 0)
 		return -err->num;
 	judged_run_end(p, ret);
 	return 0;

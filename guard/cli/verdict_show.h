@@ -27,7 +27,8 @@ struct judged_run {
 
 /* judged_run_load() and judged_run_end() without plans. */
 int judged_run_make(struct context *c, const struct resolved_run *p,
-		    struct judged_run *ret, struct err *err);
+		    const struct changes *loaded, struct judged_run *ret,
+		    struct err *err);
 /* The losses. Changes that the plans of an apply leave out, or of which no part
  * was picked, are not in it, so that they are no copies of others, either;
  * plans NULL: all are in it. loaded: the changes of the run where the caller
