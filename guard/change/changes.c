@@ -157,11 +157,12 @@ int changes_edit_layer(struct session *s, struct err *err)
  * of a root without changes is 0. */
 static bool has_stored_trees(const struct session *s)
 {
+	const char *stored = record_get(&s->more, CHANGES_STORED);
 	bool any = false;
 	size_t i;
 
-	if (s->state != RUN_ENDED || s->live || apply_log_any(s) ||
-	    !record_get(&s->more, CHANGES_STORED) || moved_dirs_any(s))
+	if (s->state != RUN_ENDED || s->live || apply_log_any(s) || !stored ||
+	    strcmp(stored, "1") != 0 || moved_dirs_any(s))
 		return false;
 	for (i = 0; i < s->root_count; i++) {
 		if (s->roots[i].result && !s->roots[i].base)

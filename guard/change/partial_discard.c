@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/pathset.h"
 #include "base/text.h"
+#include "guard/change/result_edit.h"
 #include "guard/state/report.h"
 #include "restore/workspace.h"
 #include "overlay/scan.h"
@@ -120,9 +121,10 @@ static int sync_layers(const struct state *st, struct err *err)
 					: 0;
 }
 
-int partial_discard_finalize(const struct state *st, int workspace_fd,
-			     const struct session *s, struct err *err)
+int partial_discard_finalize(struct context *c, int workspace_fd,
+			     struct session *s, struct err *err)
 {
+	const struct state *st = &c->state;
 	AUTO(session) struct session own = {.fd = -1, .lock_fd = -1};
 	AUTO(action) struct action a = {0};
 	struct err ignored;
@@ -144,7 +146,9 @@ int partial_discard_finalize(const struct state *st, int workspace_fd,
 			return got == -ENOENT ? 0 : got;
 		s = &own;
 	}
-	got = restore_all_parts(st, s, &a, false, err);
+	got = result_edit_begin(s, err);
+	if (got >= 0)
+		got = restore_all_parts(st, s, &a, false, err);
 	if (got >= 0)
 		got = sync_layers(st, err);
 	if (got >= 0)
@@ -158,6 +162,8 @@ int partial_discard_finalize(const struct state *st, int workspace_fd,
 	}
 	if (got == 0 || got == -EEXIST)
 		action_drop_next(workspace_fd);
+	if (got == 0 && result_edit_end(c, s, &a, &ignored) < 0)
+		report_warning("%s", ignored.text);
 	return got;
 }
 
@@ -195,7 +201,7 @@ static int revert_parts(struct context *c, const struct changes_root *groups,
 }
 
 /* All paths or none: after an error the discarded ones are restored. */
-static int execute_discard(struct context *c, const struct session *s,
+static int execute_discard(struct context *c, struct session *s,
 			   const struct changes_root *groups,
 			   const struct action *a, struct err *err)
 {
@@ -212,7 +218,7 @@ static int execute_discard(struct context *c, const struct session *s,
 		action_drop_next(fd);
 		return 0;
 	}
-	if (partial_discard_finalize(&c->state, fd, s, &second) < 0)
+	if (partial_discard_finalize(c, fd, s, &second) < 0)
 		report_error(&second);
 	return -err->num;
 }
@@ -227,6 +233,7 @@ int partial_discard(struct context *c, struct resolved_run *p,
 		.run_id = mem_strdup(s->id),
 		.run_name = mem_strdup(session_name(s)),
 	};
+	struct err late;
 	size_t i, k;
 
 	for (i = 0; i < changes->root_count; i++) {
@@ -243,9 +250,11 @@ int partial_discard(struct context *c, struct resolved_run *p,
 			action_add_part(&a, name, layer, paths.items[k]);
 		}
 	}
-	if (changes_edit_layer(s, err) < 0 ||
+	if (result_edit_begin(s, err) < 0 ||
 	    execute_discard(c, s, changes->roots, &a, err) < 0)
 		return -err->num;
+	if (result_edit_end(c, s, &a, &late) < 0)
+		report_warning("%s", late.text);
 	for (i = 0; i < a.parts.count; i++) {
 		auto_free char *path =
 			partial_discard_text(s, &a.parts.items[i]);

@@ -49,7 +49,7 @@ int partial_discard_check(const struct state *st, const struct session *s,
  * opened here, -EBUSY if it is in use. -EEXIST: entries in the run's layer are
  * in the way; the paths then count as discarded.
  */
-int partial_discard_finalize(const struct state *st, int workspace_fd,
-			     const struct session *s, struct err *err);
+int partial_discard_finalize(struct context *c, int workspace_fd,
+			     struct session *s, struct err *err);
 
 #endif

@@ -325,10 +325,10 @@ static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 	lock = lock_take(workspace_fd, "lock", true, true, err);
 	if (lock < 0)
 		return lock;
-	got = a.parts.count ? partial_discard_finalize(&c->state, workspace_fd,
-						       NULL, err)
-			    : action_finalize_discard(workspace_fd,
-						      c->state.runs_fd, err);
+	got = a.parts.count
+		      ? partial_discard_finalize(c, workspace_fd, NULL, err)
+		      : action_finalize_discard(workspace_fd, c->state.runs_fd,
+						err);
 	/* A path that is in the way does not stop the current command. */
 	if (got == -EEXIST && a.parts.count) {
 		report_warning("%s", err->text);
@@ -372,7 +372,7 @@ int recover_project(struct context *c, const char *project, struct err *err)
 		return ended;
 	got = recover_discard(c, workspace_fd, err);
 	if (got)
-		return got < 0 ? got : ended;
+		return got < 0 ? got : 3;
 	if (context_store(c, STORE_WRITE, err) < 0 ||
 	    context_project(c, project, false, &p, err) < 0)
 		return -err->num;

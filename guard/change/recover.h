@@ -19,9 +19,9 @@ char *recover_unfinished(const struct context *c, const char *project,
 
 /*
  * If a transaction on the directory was interrupted: finishes it or rolls it
- * back, reports that, and corrects the run's state. Returns 1: finished, 2:
- * rolled back, 0: there was none. -EBUSY: the directory is in use by another
- * guard process.
+ * back, reports that, and corrects the run's state. An interrupted discard is
+ * ended. Returns 1: finished, 2: rolled back, 3: a discard, 0: there was none.
+ * -EBUSY: the directory is in use by another guard process.
  */
 int recover_project(struct context *c, const char *project, struct err *err);
 

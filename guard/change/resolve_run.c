@@ -382,16 +382,27 @@ bool resolve_run_is_glob(const char *text)
 	return strpbrk(text, "*?[") && lstat(text, &st) < 0;
 }
 
-int resolve_run_lock(struct context *c, struct resolved_run *p, struct err *err)
+static int open_run_again(struct context *c, struct session *s, bool lock,
+			  struct err *err)
 {
-	struct session locked = {.fd = -1, .lock_fd = -1};
-	int got = open_run(c, p->session.id, true, &locked, err);
+	struct session again = {.fd = -1, .lock_fd = -1};
+	int got = open_run(c, s->id, lock, &again, err);
 
 	if (got < 0)
 		return got;
-	session_free(&p->session);
-	p->session = locked;
+	session_free(s);
+	*s = again;
 	return 0;
+}
+
+int resolve_run_lock(struct context *c, struct resolved_run *p, struct err *err)
+{
+	return open_run_again(c, &p->session, true, err);
+}
+
+int resolve_run_reload(struct context *c, struct session *s, struct err *err)
+{
+	return open_run_again(c, s, false, err);
 }
 
 void resolve_run_unlock(struct resolved_run *p)

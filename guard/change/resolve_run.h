@@ -64,6 +64,10 @@ bool resolve_run_is_glob(const char *text);
 void resolve_run_unlock(struct resolved_run *p);
 int resolve_run_relock(struct context *c, struct resolved_run *p,
 		       struct err *err);
+/* Reads the record of a run that is not locked again, after recover_project()
+ * has ended an action. */
+int resolve_run_reload(struct context *c, struct session *s, struct err *err);
+
 /* Takes the run's lock later (-EBUSY: live) and reads its record again, since
  * recover_project() may have changed it. */
 int resolve_run_lock(struct context *c, struct resolved_run *p,

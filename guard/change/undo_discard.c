@@ -156,7 +156,7 @@ static int check_discard_is_last(const struct undo *u, int workspace_fd,
 		    text_quote(u->path));
 }
 
-static int move_paths_back(const struct undo *u, const struct session *s,
+static int move_paths_back(const struct undo *u, struct session *s,
 			   struct err *err)
 {
 	const struct action *last = &u->last;
@@ -169,7 +169,7 @@ static int move_paths_back(const struct undo *u, const struct session *s,
 	next.undone_kind = kind;
 	if (fd < 0 || lock < 0 || check_discard_is_last(u, fd, err) < 0 ||
 	    action_save_next(fd, &next, NULL, err) < 0 ||
-	    partial_discard_finalize(&u->c->state, fd, s, err) < 0)
+	    partial_discard_finalize(u->c, fd, s, err) < 0)
 		return -err->num;
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
 		  "project", u->path, NULL);

@@ -908,7 +908,7 @@ static int end_interrupted_apply(struct context *c, bool abort, struct err *err)
 	got = recover_project(c, c->project, err);
 	if (got < 0)
 		return got;
-	if (!got)
+	if (!got || got == 3)
 		output_print(
 			"no interrupted action in %s%s", text_quote(c->project),
 			abort ? ": guard undo reverts the last action" : "");

@@ -281,13 +281,17 @@ static int judge_and_print(struct context *context, struct resolved_run *p,
 	return 0;
 }
 
-static int diff_two_runs(struct context *c, const struct session *a,
-			 const struct session *b, char **operands, int count,
+static int diff_two_runs(struct context *c, struct session *a,
+			 struct session *b, char **operands, int count,
 			 const struct diff_options *o, struct err *err)
 {
 	AUTO(mem_list) char **paths = NULL;
 	int i, got = recover_project(c, a->project, err);
 
+	if (got > 0)
+		got = resolve_run_reload(c, a, err) < 0
+			      ? -err->num
+			      : resolve_run_reload(c, b, err);
 	if (got < 0 && got != -EBUSY)
 		return got;
 	for (i = 0; i < count; i++) {
@@ -349,6 +353,8 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	if (resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
 	got = recover_project(c, p.session.project, err);
+	if (got > 0)
+		got = resolve_run_reload(c, &p.session, err);
 	if (got == -EBUSY)
 		output_print("%s", err->text);
 	else if (got < 0)

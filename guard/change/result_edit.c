@@ -1,0 +1,143 @@
+#include "guard/change/result_edit.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/pathset.h"
+#include "guard/change/changes.h"
+#include "restore/result.h"
+
+#define OLDER "older"
+
+int result_edit_begin(struct session *s, struct err *err)
+{
+	if (!record_get(&s->more, CHANGES_STORED))
+		return 0;
+	record_set(&s->more, CHANGES_STORED, OLDER);
+	return session_save(s, err);
+}
+
+/* Sets the path to the layer's entry, with all entries below it. */
+static int put_path(struct store *store, struct tree_editor *editor,
+		    const struct entry *layer, const char *path,
+		    struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	int found = tree_lookup(store, layer, path, &e, err);
+
+	if (found < 0 || tree_editor_remove(editor, path, err) < 0 ||
+	    (found && tree_editor_put(editor, path, &e, err) < 0))
+		return -err->num;
+	return 0;
+}
+
+/* Makes the directories above the path as the layer has them. 1: it has none,
+ * and the first missing one was set to what is there. */
+static int put_dirs_above(struct store *store, struct tree_editor *editor,
+			  const struct entry *layer, const char *path,
+			  struct err *err)
+{
+	size_t len;
+
+	for (len = 0; path[len]; len++) {
+		auto_free char *dir = mem_strndup(path, len);
+		AUTO(entry) struct entry is = {0}, wanted = {0};
+
+		if (path[len] != '/')
+			continue;
+		if (tree_editor_get(editor, dir, &is, err) < 0 ||
+		    tree_lookup(store, layer, dir, &wanted, err) < 0)
+			return -err->num;
+		if (!S_ISDIR(wanted.mode))
+			return put_path(store, editor, layer, dir, err) < 0
+				       ? -err->num
+				       : 1;
+		if (!S_ISDIR(is.mode) &&
+		    (tree_editor_remove(editor, dir, err) < 0 ||
+		     tree_editor_put_dir(editor, dir, &wanted, err) < 0))
+			return -err->num;
+	}
+	return 0;
+}
+
+/* Puts the paths of one tree into another. */
+static int graft_paths(struct store *store, const struct entry *layer,
+		       const char *const *paths, struct entry *result,
+		       struct err *err)
+{
+	struct tree_editor *editor = tree_editor_new(store, result);
+	struct entry made = {0};
+	int got = 0;
+
+	for (; *paths && got >= 0; paths++) {
+		got = put_dirs_above(store, editor, layer, *paths, err);
+		if (got == 0)
+			got = put_path(store, editor, layer, *paths, err);
+	}
+	if (got >= 0)
+		got = tree_editor_save(editor, &made, err);
+	tree_editor_free(&editor);
+	if (got < 0)
+		return got;
+	entry_free(result);
+	*result = made;
+	return 0;
+}
+
+static int edit_root(struct context *c, struct session *s, size_t index,
+		     const struct changes_root *changes,
+		     const char *const *paths, struct err *err)
+{
+	struct session_root *root = &s->roots[index];
+	AUTO(snapshot) struct snapshot base = {0}, result = {0};
+	AUTO(entry) struct entry layer = {0};
+	const char *const *only = paths;
+
+	for (; *paths; paths++)
+		if (!**paths || strcmp(*paths, ".") == 0)
+			only = NULL;
+	if (catalog_load(c->store, root->base, &base, err) < 0 ||
+	    catalog_load(c->store, root->result, &result, err) < 0 ||
+	    result_make(c->store, &base.root, changes->upper_fd, &changes->list,
+			only, &layer, err) < 0 ||
+	    (only &&
+	     graft_paths(c->store, &layer, only, &result.root, err) < 0))
+		return -err->num;
+	if (!only)
+		entry_copy(&result.root, &layer);
+	if (catalog_add(c->store, &result, err) < 0)
+		return -err->num;
+	root->result = result.seq;
+	return 0;
+}
+
+int result_edit_end(struct context *c, struct session *s,
+		    const struct action *a, struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	const char *state = record_get(&s->more, CHANGES_STORED);
+	size_t i, k;
+
+	if (!state || strcmp(state, OLDER) != 0)
+		return 0;
+	if (changes_load(s, NULL, &changes, err) < 0 ||
+	    context_store(c, STORE_WRITE, err) < 0)
+		return -err->num;
+	for (i = 0; i < s->root_count; i++) {
+		auto_free char *layer = session_root_dir(i, "upper");
+		auto_free const char **paths =
+			mem_zalloc((a->parts.count + 1) * sizeof(*paths));
+		size_t count = 0;
+
+		for (k = 0; k < a->parts.count; k++)
+			if (strcmp(a->parts.items[k].layer, layer) == 0)
+				paths[count++] = a->parts.items[k].path;
+		if (count && s->roots[i].result &&
+		    edit_root(c, s, i, &changes.roots[i], paths, err) < 0)
+			return -err->num;
+	}
+	record_set(&s->more, CHANGES_STORED, "1");
+	return session_save(s, err);
+}
