@@ -23,6 +23,7 @@ struct lower_copy {
 	struct meta state; /* guard's own state, which is not copied */
 	uint64_t skipped_count;
 	char *first_skipped; /* first skipped entry, with the reason */
+	struct err failed; /* num: 0, or why the copy cannot be made */
 };
 
 static void lower_copy_free(struct lower_copy *f)
@@ -40,6 +41,18 @@ static void note_uncopied(struct lower_copy *f, const char *name,
 		f->first_skipped = mem_printf("%s: %s", text_quote(name), why);
 }
 
+/* As note_uncopied(). A lack of descriptors or memory ends the copy: without
+ * the entry, the run would see a project that never was. */
+static void note_fault(struct lower_copy *f, const char *name,
+		       const struct err *why)
+{
+	if (!err_is_exhaustion(why->num))
+		note_uncopied(f, name, why->text);
+	else if (!f->failed.num)
+		(void)fail(&f->failed, why->num, "%s: %s", text_quote(name),
+			   why->text);
+}
+
 /* Copies a file. A file that changes during each of TRIES attempts is
  * skipped. */
 static void copy_lower_file(struct lower_copy *f, int from, int to,
@@ -55,7 +68,7 @@ static void copy_lower_file(struct lower_copy *f, int from, int to,
 			return; /* removed during the copy */
 	}
 	if (got < 0)
-		note_uncopied(f, name, err.text);
+		note_fault(f, name, &err);
 }
 
 static void copy_lower_dir(struct lower_copy *f, int from, int to,
@@ -67,18 +80,18 @@ static void copy_lower_dir(struct lower_copy *f, int from, int to,
 		beneath_open(from, name, O_RDONLY | O_DIRECTORY, 0, &err);
 	auto_close int out = -1;
 
-	if (in < 0 || mkdirat(to, name, 0700) < 0) {
-		note_uncopied(f, name, in < 0 ? err.text : strerror(errno));
-		return;
+	if (in >= 0 && mkdirat(to, name, 0700) < 0)
+		(void)fail_errno(&err, "create the copy");
+	else if (in >= 0 && (out = fd_open_dir(to, name)) < 0)
+		(void)fail_errno(&err, "open the copy");
+	else if (in >= 0 && depth > DEPTH_MAX)
+		(void)fail(&err, ELOOP, "nested too deeply");
+	else if (in >= 0) {
+		copy_lower_children(f, in, out, depth + 1);
+		if (pre_copy_up_meta(in, out, m, &err) == 0)
+			return;
 	}
-	out = fd_open_dir(to, name);
-	if (out < 0 || depth > DEPTH_MAX) {
-		note_uncopied(f, name, "nested too deeply");
-		return;
-	}
-	copy_lower_children(f, in, out, depth + 1);
-	if (pre_copy_up_meta(in, out, m, &err) < 0)
-		note_uncopied(f, name, err.text);
+	note_fault(f, name, &err);
 }
 
 static void copy_lower_entry(struct lower_copy *f, int from, int to,
@@ -87,15 +100,21 @@ static void copy_lower_entry(struct lower_copy *f, int from, int to,
 	struct err err;
 	struct meta m;
 
-	if (meta_get(from, name, &m) < 0)
-		return; /* removed during the copy */
+	if (meta_get(from, name, &m) < 0) {
+		/* Else it was removed during the copy. */
+		if (err_is_exhaustion(errno)) {
+			(void)fail_errno(&err, "stat");
+			note_fault(f, name, &err);
+		}
+		return;
+	}
 	if (m.dev == f->state.dev && m.ino == f->state.ino)
 		return;
 	if (S_ISDIR(m.mode))
 		copy_lower_dir(f, from, to, name, &m, depth);
 	else if (S_ISLNK(m.mode) &&
 		 pre_copy_up_link(to, from, name, &m, &err) < 0)
-		note_uncopied(f, name, strerror(err.num));
+		note_fault(f, name, &err);
 	else if (S_ISREG(m.mode))
 		copy_lower_file(f, from, to, name, &m);
 	else if (!S_ISLNK(m.mode) &&
@@ -111,8 +130,8 @@ static void copy_lower_children(struct lower_copy *f, int from, int to,
 	size_t i;
 
 	if (dirlist_read(from, &list, &err) < 0)
-		note_uncopied(f, "a directory", err.text);
-	for (i = 0; i < list.count; i++)
+		note_fault(f, "a directory", &err);
+	for (i = 0; i < list.count && !f->failed.num; i++)
 		copy_lower_entry(f, from, to, list.items[i].name, depth);
 }
 
@@ -131,6 +150,10 @@ int lower_copy_make(const struct session *s, int project_fd, struct buf *notes,
 	if (lower < 0)
 		return fail_errno(err, "copy the project");
 	copy_lower_children(&f, project_fd, lower, 0);
+	if (f.failed.num) {
+		*err = f.failed;
+		return err_context(err, "copy the project");
+	}
 	if (pre_copy_up_meta(project_fd, lower, &m, err) < 0)
 		return err_context(err, "copy the project");
 	if (f.skipped_count)

@@ -16,7 +16,8 @@
 /*
  * Creates the copy. A file that changes during every attempt is skipped.
  * Unreadable entries are skipped too, and guard's own state; notes gets one
- * line with their number and the first one. 0 or a negative errno.
+ * line with their number and the first one. 0 or a negative errno; a lack of
+ * descriptors or memory is an error.
  */
 int lower_copy_make(const struct session *s, int project_fd, struct buf *notes,
 		    struct err *err);

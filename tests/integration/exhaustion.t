@@ -105,15 +105,16 @@ ok 'undo' guard undo -q -y
 guard diff --name-only | sort >"$T/names"
 
 # each STEP TITLE CHECK ERROR COMMAND...: CHECK says what is wrong after a failed
-# call of COMMAND.
+# call of COMMAND. With $below only calls below that directory count.
+below=
 each() {
 	step_here=$1 title=$2 check=$3 error=$4
 	shift 4
 	at=1 hit=x wrong=''
 	while [ "$hit" ]; do
 		"$stopat" --count "$T/count" --at $at --every --reads \
-			--only open --error "$error" -- "$@" \
-			>"$out" 2>"$err" </dev/null
+			--only open ${below:+--below "$below"} \
+			--error "$error" -- "$@" >"$out" 2>"$err" </dev/null
 		ended=$?
 		read -r _ hit <"$T/count"
 		why=$($check)
@@ -150,6 +151,20 @@ rm -rf d1
 each 79 'restore with EMFILE fails or is complete' check_restored EMFILE \
 	guard restore -q -y d1
 ok 'restore' guard restore -q -y d1
+
+# --- the copy of a frozen run ---
+check_copy() {
+	[ "$ended" != 0 ] || cmp -s "$out" "$T/listed" || echo incomplete
+}
+mkdir -p "$HOME/frozen/d1/a" "$HOME/frozen/d2"
+cd "$HOME/frozen" || exit 99
+echo 1 >d1/a/file
+echo 2 >d2/file
+find . | sort >"$T/listed"
+below=$PWD
+each 1 'a frozen run with EMFILE fails or has the whole project' check_copy \
+	EMFILE guard run -q --frozen -- sh -c 'find . >/tmp/all && sort /tmp/all'
+below=
 
 # --- verify ---
 wrong='' at=1 hit=x
