@@ -63,7 +63,12 @@ int newer_version_find(struct store *store, const struct newer_version *n,
 		int got;
 
 		/* The snapshot is damaged or was pruned during the loop. */
-		if (catalog_load(store, seqs[count], &s, &damage) < 0)
+		got = catalog_load(store, seqs[count], &s, &damage);
+		if (err_is_exhaustion(got)) {
+			*err = damage;
+			return got;
+		}
+		if (got < 0)
 			continue;
 		*ret_seq = s.seq;
 		/* Snapshots before an earlier restore or undo do not count: the

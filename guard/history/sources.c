@@ -93,8 +93,14 @@ static int find_before_time(const struct sources *s, const char *path,
 		struct err damage;
 		int got;
 
-		if (catalog_load(s->store, seqs[count], &one, &damage) < 0 ||
-		    !path_below(path, one.root_path) || snapshot_of_run(&one) ||
+		got = catalog_load(s->store, seqs[count], &one, &damage);
+		/* An older version may not stand for one that may exist. */
+		if (err_is_exhaustion(got)) {
+			*err = damage;
+			return got;
+		}
+		if (got < 0 || !path_below(path, one.root_path) ||
+		    snapshot_of_run(&one) ||
 		    timestamp_compare(one.time, until) > 0)
 			continue;
 		got = tree_lookup(s->store, &one.root,

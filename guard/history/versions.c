@@ -225,6 +225,10 @@ static int load_all_versions(struct version_loader *l, struct err *err)
 
 		if (got == 0)
 			got = extend_chain(l, &s, &damage);
+		if (err_is_exhaustion(got)) {
+			*err = damage;
+			return got;
+		}
 		if (got < 0 && !pruned) {
 			l->v->damaged++;
 			report_warning("snapshot %" PRIu64

@@ -415,6 +415,7 @@ struct pack *pack_walk_next(struct store *s, struct pack_walk *w)
 	while (w->end > w->first) {
 		size_t i = midx_pack(set->indexed_packs->midx, --w->end);
 		struct pack *pack;
+		int got = 0;
 
 		if (i == midx_count(set->indexed_packs->midx))
 			continue;
@@ -422,9 +423,11 @@ struct pack *pack_walk_next(struct store *s, struct pack_walk *w)
 		 * in other packs, or nothing refers to them. */
 		(void)pthread_mutex_lock(&s->mutex);
 		if (!set->indexed_packs->packs[i])
-			(void)store_open_pack(
+			got = store_open_pack(
 				s, midx_name(set->indexed_packs->midx, i),
 				&set->indexed_packs->packs[i], &ignored);
+		if (err_is_exhaustion(got))
+			w->failed = -got;
 		pack = set->indexed_packs->packs[i];
 		(void)pthread_mutex_unlock(&s->mutex);
 		w->number = i;

@@ -320,7 +320,9 @@ static struct pack_set *get_pack_set(struct store *s)
 	return set;
 }
 
-/* As get_own_object(), from packs of other processes. Tries every copy. */
+/* As get_own_object(), from packs of other processes. Tries every copy. A pack
+ * that cannot be opened for want of descriptors is not one without the object.
+ */
 static int get_packed_object(struct store *s, const struct oid *id,
 			     struct buf *to, struct err *err)
 {
@@ -344,7 +346,9 @@ static int get_packed_object(struct store *s, const struct oid *id,
 				got = 1;
 		}
 	}
-	return got;
+	return got == 0 && walk.failed
+		       ? fail_num(err, walk.failed, "open a pack of the store")
+		       : got;
 }
 
 /* As get_packed_object(); a store open for reading checks the indexes of its

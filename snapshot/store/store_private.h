@@ -134,6 +134,8 @@ struct pack_walk {
 	size_t loose; /* remaining packs of set->packs */
 	size_t first, end; /* remaining entries of the midx */
 	size_t number; /* number of the last pack, in the order of names */
+	int failed; /* errno: a pack could not be opened for want of
+		       descriptors or memory; 0: none */
 };
 
 struct pack_walk pack_walk_start(const struct pack_set *set,

@@ -166,6 +166,33 @@ each 1 'a frozen run with EMFILE fails or has the whole project' check_copy \
 	EMFILE guard run -q --frozen -- sh -c 'find . >/tmp/all && sort /tmp/all'
 below=
 
+# --- versions, in more packs than are opened at first ---
+check_log() {
+	[ "$ended" != 0 ] || cmp -s "$out" "$T/listed" || echo incomplete
+}
+check_version() {
+	[ "$ended" != 0 ] || [ "$(cat "$T/to/many/file")" = 20 ] ||
+		echo 'another version'
+	! grep -q missing "$err" || echo 'a pack is taken for missing'
+	rm -rf "$T/to"
+}
+mkdir "$HOME/many"
+cd "$HOME/many" || exit 99
+for i in $(seq 20); do
+	echo "$i" >file
+	guard snapshot -q >"$T/log" || exit 99
+done
+guard run -q -- true
+settle
+guard log --json file >"$T/listed"
+below=$state/store
+each 1 'log with EMFILE fails or lists every version' check_log EMFILE \
+	guard log --json file
+each 1 'restore --at TIME with EMFILE fails or takes the newest version' \
+	check_version EMFILE \
+	guard restore -q -y --at "$(date +%FT%T)" --to "$T/to" .
+below=
+
 # --- verify ---
 wrong='' at=1 hit=x
 while [ "$hit" ]; do
