@@ -44,6 +44,20 @@ static int open_project_workspace(const struct undo *u, struct err *err)
 	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
 }
 
+/* Sets *arg, and ends the comparison, unless only the time of a directory
+ * differs: a file that the run created and deleted again changes that. */
+static int find_change(void *arg, const char *path, const struct entry *was,
+		       const struct entry *is, struct err *err)
+{
+	bool *changed = arg;
+
+	(void)path;
+	(void)err;
+	*changed = !was || !is || !S_ISDIR(was->mode) || !S_ISDIR(is->mode) ||
+		   !entry_same_meta(was, is);
+	return *changed ? -ECANCELED : 0;
+}
+
 /* Whether the action changed the project's subtree of one of its roots. */
 static int root_touches(const struct undo *u, const struct action_root *root,
 			const char *path, struct err *err)
@@ -51,6 +65,7 @@ static int root_touches(const struct undo *u, const struct action_root *root,
 	const char *project = u->c->project;
 	AUTO(snapshot) struct snapshot before = {0}, after = {0};
 	AUTO(entry) struct entry was = {0}, is = {0};
+	bool changed = false;
 
 	if (path_below(path, project))
 		return 1;
@@ -63,9 +78,12 @@ static int root_touches(const struct undo *u, const struct action_root *root,
 		return 1;
 	project = path_rest(project, path);
 	if (tree_lookup(u->c->store, &before.root, project, &was, err) < 0 ||
-	    tree_lookup(u->c->store, &after.root, project, &is, err) < 0)
+	    tree_lookup(u->c->store, &after.root, project, &is, err) < 0 ||
+	    (tree_diff(u->c->store, &was, &is, find_change, &changed, err) <
+		     0 &&
+	     !changed))
 		return -err->num;
-	return !entry_equal(&was, &is);
+	return changed;
 }
 
 /* Whether u->last, an action of the directory u->path, concerns the project:

@@ -596,6 +596,18 @@ echo second >../outer
 ok 'a restore above' guard -C .. restore -q -y --at "$version" outer
 gives 1 'undo refuses a restore above' guard undo -y
 says "$err" "guard -C '$HOME/w' undo undoes that action"
+cd .. || exit 99
+mkdir -p quiet/below
+ok 'a run creates and deletes a file beside its change' \
+	guard run -q --name timed -- \
+	sh -c 'echo >quiet/below/new; rm quiet/below/new; echo quiet >outer'
+ok 'it is applied' guard apply -q -y timed
+cd quiet || exit 99
+gives 1 'undo refuses an action above that changed only the time of a directory' \
+	guard undo -y
+says "$err" 'guard undo timed undoes that action'
+is "$(cat ../outer)" quiet 'that refused undo changes no file'
+ok 'the directory above undoes it' guard -C .. undo -q -y
 cd ../other || exit 99
 gives 1 'a project without any change above says so, too' guard undo -y
 says "$err" 'changed nothing in'
