@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/text.h"
 
@@ -64,6 +65,9 @@ static bool may_open(const char *path)
 	struct stat st;
 
 	if (stat(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		return true;
+	/* Users set core.excludesFile and the like to /dev/null. */
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3))
 		return true;
 	(void)snprintf(refused, sizeof(refused), "%s", path);
 	refused_mode = st.st_mode;

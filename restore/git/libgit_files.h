@@ -1,5 +1,5 @@
 /*
- * The files that libgit2 opens: regular files and directories only.
+ * The files that libgit2 opens: regular files, directories and /dev/null only.
  *
  * libgit2 opens many files of a repository by open(2). A named pipe in place of
  * one of them (the index, a ref, the configuration) would block the process for

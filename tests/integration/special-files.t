@@ -70,6 +70,20 @@ ln -s /dev/zero .git/index
 finishes 'the index, or a link to a device,'
 says "$T/run.err" 'is a device where git has a regular file'
 
+# --- /dev/null stands for an empty file in settings of git ---
+repository
+for name in include.path core.excludesFile core.attributesFile; do
+	git config "$name" /dev/null
+done
+ln -s /dev/null "$HOME/.gitconfig"
+gives 0 'a run is made where /dev/null is a file of git' \
+	within guard run -- sh -c 'echo b >f; rm g'
+silent "$err" 'not compared with git'
+gives 0 'apply --commit is accepted there' \
+	within guard apply -y --yes-to all --commit -m text
+is "$(git show HEAD:f)" b 'the commit has the change'
+rm "$HOME/.gitconfig"
+
 # --- the other users of the repository ---
 for name in .git/index .git/config .git/HEAD .git/refs/heads/main; do
 	repository
