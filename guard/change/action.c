@@ -608,7 +608,7 @@ int action_load_undone(int workspace_fd, size_t back, struct action *ret,
 	return fail(err, ENOENT, "no undone action is left");
 }
 
-bool action_names_run(int workspace_fd, const char *run_id)
+bool action_names_run(int workspace_fd, const char *run_id, bool undone)
 {
 	static int (*const loads[])(int, size_t, struct action *,
 				    struct err *) = {action_load_effective,
@@ -616,7 +616,7 @@ bool action_names_run(int workspace_fd, const char *run_id)
 	struct err err;
 	size_t i, back;
 
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < (undone ? 2 : 1); i++)
 		for (back = 0;; back++) {
 			AUTO(action) struct action a = {0};
 			int got = loads[i](workspace_fd, back, &a, &err);

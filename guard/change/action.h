@@ -114,9 +114,9 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
  * record of an undo, or of a discard. -ENOENT: no such action. */
 int action_load_undone(int workspace_fd, size_t back, struct action *ret,
 		       struct err *err);
-/* Whether undo or redo knows an action of the run. A record that cannot be read
- * counts as one. */
-bool action_names_run(int workspace_fd, const char *run_id);
+/* Whether an action of the run is in effect, or (undone) can be redone. A
+ * record that cannot be read counts as one. */
+bool action_names_run(int workspace_fd, const char *run_id, bool undone);
 /* `before` of the first action that the record stands for, in its n-th root; 0:
  * unknown. */
 uint64_t action_first(const struct action *a, size_t n);

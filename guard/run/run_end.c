@@ -291,15 +291,17 @@ static int load_run_changes(struct run *run, struct changes *changes,
 }
 
 /* Whether undo or redo may need the run: its changes were applied, or paths of
- * it discarded, before it ended. */
-static bool has_actions(const struct run *run)
+ * it discarded, before it ended. *ret_in_effect: not all of that is undone. */
+static bool has_actions(const struct run *run, bool *ret_in_effect)
 {
 	const struct session *s = &run->session;
 	struct err ignored;
 	auto_close int fd = workspace_open(run->context.state.workspaces_fd,
 					   s->project, false, &ignored);
 
-	return apply_log_any(s) || (fd >= 0 && action_names_run(fd, s->id));
+	*ret_in_effect = fd < 0 || action_names_run(fd, s->id, false);
+	return apply_log_any(s) ||
+	       (fd >= 0 && action_names_run(fd, s->id, true));
 }
 
 int run_end(struct run *run, int status, struct err *err)
@@ -311,7 +313,7 @@ int run_end(struct run *run, int status, struct err *err)
 	bool visit = run->options->exec_project;
 	auto_free char *code = mem_printf("%d", status);
 	struct err ignored;
-	bool any, acted, obeyed;
+	bool any, acted, in_effect, obeyed;
 	int got = 0;
 
 	/* The caller removes the copy. */
@@ -356,7 +358,7 @@ int run_end(struct run *run, int status, struct err *err)
 	/* An empty layer is removed: it is never mounted again, and a power cut
 	 * can lose nothing of value in it. Any other layer is on disk from here
 	 * on. */
-	acted = has_actions(run);
+	acted = has_actions(run, &in_effect);
 	if (!any && !git.count && !acted) {
 		run->ui->summary_begin();
 		/* The next session of the agent executes or obeys a change. */
@@ -378,7 +380,7 @@ int run_end(struct run *run, int status, struct err *err)
 	if (apply_log_any(s)) {
 		if (changes_load_own(&run->context, s, &own, &ignored) == 0)
 			shown = &own;
-		if (got == 0)
+		if (got == 0 && in_effect)
 			got = recover_set_run_state(&run->context, s, false,
 						    err);
 	}

@@ -137,6 +137,20 @@ gives 0 'it is pending again' guard status --porcelain
 says "$out" "$run"
 gives 0 'it can be discarded' guard discard -y "$run"
 
+# --- applied, undone, and taken back by the run ---
+echo first >file
+begin 'echo run >file'
+gives 0 'a live run is applied' guard apply --yes-to all -y "$run"
+gives 0 'the apply is undone' guard undo -y
+echo 'echo first >file; rm -f ready; exit 0' >"$HOME/gate/go"
+wait "$guard"
+silent "$T/live.err" 'are applied'
+says "$T/live.err" "run $run changed nothing"
+gives 0 'redo repeats the apply of a run without changes' guard redo -y
+is "$(cat file)" run 'redo changes the file'
+gives 0 'undo reverts the apply again' guard undo -y
+gives 0 'the run can be discarded' guard discard -y "$run"
+
 # --- only a file of the home, applied ---
 begin 'echo home >~/.tool'
 gives 0 'the home of a live run is applied' \
