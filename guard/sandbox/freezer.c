@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ struct processes {
 struct freezer {
 	struct processes stopped_list;
 	int record_fd; /* holds the lock */
+	sigset_t signals; /* the signal mask before */
 };
 
 /* ---- state of processes ---- */
@@ -217,6 +219,16 @@ void freezer_resume_abandoned(int run_fd)
 		resume_recorded(fd);
 }
 
+/* Ctrl-Z would stop guard, and the run with it, until guard continues. */
+static void block_stop(sigset_t *before)
+{
+	sigset_t stop;
+
+	(void)sigemptyset(&stop);
+	(void)sigaddset(&stop, SIGTSTP);
+	(void)pthread_sigmask(SIG_BLOCK, &stop, before);
+}
+
 void freezer_end(struct freezer **freezer)
 {
 	struct freezer *f = *freezer;
@@ -226,6 +238,7 @@ void freezer_end(struct freezer **freezer)
 	*freezer = NULL;
 	resume_recorded(f->record_fd);
 	fd_close(&f->record_fd);
+	(void)pthread_sigmask(SIG_SETMASK, &f->signals, NULL);
 	free(f->stopped_list.items);
 	free(f);
 }
@@ -351,6 +364,7 @@ int freezer_begin_in(const char *groups, int run_fd, pid_t init, uint64_t start,
 		return err_context(err, "freeze the run");
 	f = mem_zalloc(sizeof(*f));
 	f->record_fd = got;
+	block_stop(&f->signals);
 	group = find_run_group(groups, init);
 	got = group ? freeze_group(f, group, err) : 0;
 	if (got == 0)

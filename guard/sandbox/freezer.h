@@ -11,7 +11,8 @@
  *
  * The file "suspended" in the run's directory lists the suspended processes.
  * The caller holds a lock on the file. When the caller dies, the kernel
- * releases the lock, and the guard that supervises the run resumes it.
+ * releases the lock, and the guard that supervises the run resumes it. SIGTSTP
+ * is blocked meanwhile: a stopped caller would keep the run suspended.
  */
 #ifndef GUARD_SANDBOX_FREEZER_H
 #define GUARD_SANDBOX_FREEZER_H

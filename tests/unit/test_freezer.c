@@ -178,6 +178,31 @@ static void expect_going(const struct run *r)
 		(void)sched_yield();
 }
 
+static volatile sig_atomic_t stops;
+
+static void count_stop(int sig)
+{
+	(void)sig;
+	stops++;
+}
+
+static void ctrl_z_waits_for_the_end(void **state)
+{
+	struct run *r = *state;
+	struct freezer *f = NULL;
+	struct err err;
+
+	stops = 0;
+	(void)signal(SIGTSTP, count_stop);
+	assert_int_equal(freezer_begin(run_fd, r->init, r->start, &f, &err), 0);
+	assert_int_equal(raise(SIGTSTP), 0);
+	assert_int_equal(stops, 0);
+	freezer_end(&f);
+	assert_int_equal(stops, 1);
+	(void)signal(SIGTSTP, SIG_DFL);
+	expect_going(r);
+}
+
 static void nothing_moves_until_the_end(void **state)
 {
 	struct run *r = *state;
@@ -417,6 +442,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_moves_until_the_end),
+		TEST(ctrl_z_waits_for_the_end),
 		TEST(what_was_stopped_before_stays_stopped),
 		TEST(all_go_on_when_who_froze_them_is_killed),
 		TEST(the_next_freezer_resumes_what_a_killed_one_left),
