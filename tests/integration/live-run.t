@@ -336,7 +336,8 @@ for limit in '' --memory=512M; do
 		ok 'a process that had stopped before stays stopped' \
 			stopped "$sleeper"
 	done
-	kill -STOP "$guard"
+	# Stopped with the lock, it would keep guard diff from suspending.
+	flock "$state/runs/$run/suspended" kill -STOP "$guard"
 	killed_reading diff
 	ok "the run stays suspended while the run's own guard is stopped" \
 		stopped "$init"
