@@ -52,7 +52,7 @@ struct changes_root {
 	char *where; /* for people: "", " in ~/other/"... */
 	char *above; /* risk_above() of the directory */
 	bool compared; /* changes_edited_compare() is done */
-	bool borrowed; /* of changes_borrow(): owns the items and moves alone */
+	bool borrowed; /* changes_borrow(): owns the items and moves alone */
 	bool home; /* caches are not shown, and a .git is like the rest */
 	/* The two stored trees that the list compares, owned; NULL: the list
 	 * compares the layer with the real directory. */

@@ -131,7 +131,8 @@ static void keep_began(struct changes_root *root, const struct change *c,
 	b->side = changes_side(began);
 }
 
-/* What the run began with is the old side of its changes, as in a delta. */
+/* The old side of a change is the file that the run began with, as in a delta.
+ */
 static void show_began(struct changes_root *root)
 {
 	struct change_list *list = &root->list;

@@ -1,7 +1,8 @@
 /*
  * The delta of two stored trees: the list of the paths that differ, with the
- * bytes of both sides. It answers what a run changed (base and result), and
- * what lies between two snapshots or two runs, without a look at a layer.
+ * bytes of both sides. The changes of a run are the delta of its base and
+ * result; two snapshots, and the results of two runs, are compared in the same
+ * way. No layer is read.
  *
  *	struct delta d = {.store = &...}; entry_copy(&d.old, ...); ...
  *	delta_list()

@@ -33,8 +33,8 @@ static int put_path(struct store *store, struct tree_editor *editor,
 	return 0;
 }
 
-/* Makes the directories above the path as the layer has them. 1: it has none,
- * and the first missing one was set to what is there. */
+/* Makes the directories above the path as the layer has them. 1: the layer has
+ * another entry, or none, at one of them, and so has the result now. */
 static int put_dirs_above(struct store *store, struct tree_editor *editor,
 			  const struct entry *layer, const char *path,
 			  struct err *err)

@@ -17,7 +17,15 @@
 #include "guard/change/recover.h"
 #include "guard/change/resolve_run.h"
 #include "guard/run/run.h"
+#include "guard/state/report.h"
 #include "overlay/layers.h"
+
+/* In the record: the version of the saved options, and each of them as it is
+ * written. */
+#define NOTED "options"
+#define OPTION "option"
+#define VERSION 1
+#define HIDE "--hide="
 
 /* ---- a repository outside of the project ---- */
 
@@ -250,6 +258,25 @@ static int check_name(const struct run *run, struct err *err)
 	return 0;
 }
 
+/* A continued run has the options of its own call: a path that an earlier
+ * command could not read is readable again without --hide. */
+static void report_dropped_masks(const struct run *run)
+{
+	const char *option;
+	size_t i;
+
+	for (i = 0; (option = record_get_nth(&run->session.more, OPTION, i));
+	     i++)
+		if (strncmp(option, HIDE, strlen(HIDE)) == 0 &&
+		    !mem_list_has(
+			    (const char *const *)run->options->saved_options,
+			    option))
+			report_note("%s was hidden from run %s before and is "
+				    "not now: --hide hides it again",
+				    text_quote(option + strlen(HIDE)),
+				    session_label(&run->session));
+}
+
 int run_open_session(struct run *run, struct err *err)
 {
 	char *const *argv = run->options->argv;
@@ -268,6 +295,7 @@ int run_open_session(struct run *run, struct err *err)
 		return 0;
 	if (run->options->name)
 		session_set_name(&run->session, run->options->name);
+	report_dropped_masks(run);
 	run_saved_options_record(&run->session, run->options->saved_options);
 	free(run->session.command);
 	run->session.command = buf_take_text(&command);
@@ -275,11 +303,6 @@ int run_open_session(struct run *run, struct err *err)
 }
 
 /* ---- saved options ---- */
-
-/* In the record: the version of all this, and each option as it is written. */
-#define NOTED "options"
-#define OPTION "option"
-#define VERSION 1
 
 void run_saved_options_record(struct session *s, char *const *saved_options)
 {

@@ -370,6 +370,7 @@ gives 0 'guard run --continue takes the new name of the file' \
 	guard run --continue="$run" --hide "$HOME/renamed" -- \
 	cat "$HOME/renamed"
 silent "$out" key
+says "$err" "'$HOME/private' was hidden from run"
 no 'the record of the run has no value of a variable' \
 	grep -q hunter2 "$state/runs/$run/record"
 gives 0 'guard discard drops the run' guard discard -y "$run"
