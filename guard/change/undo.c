@@ -146,12 +146,9 @@ static int has_action(int workspace_fd, struct err *err)
  * changed nothing in the project. -ENOENT: it has none. */
 static int inspect_dir(struct undo *u, struct err *err)
 {
-	auto_close int fd = -1;
+	auto_close int fd = open_project_workspace(u, err);
 	int got;
 
-	if (recover_project(u->c, u->path, err) < 0)
-		return -err->num;
-	fd = open_project_workspace(u, err);
 	if (fd < 0)
 		return fd;
 	if (u->by_run || strcmp(u->path, u->c->project) == 0) {
@@ -169,9 +166,12 @@ int undo_find(struct undo *u, struct err *err)
 
 	u->path = mem_strdup(u->c->project);
 	for (;;) {
-		int got = inspect_dir(u, err);
+		int got;
 		char *up;
 
+		if (recover_project(u->c, u->path, err) < 0)
+			return -err->num;
+		got = inspect_dir(u, err);
 		if (got && got != -ENOENT)
 			return got < 0 ? got : 0;
 		if (got == 0 && !above) {
