@@ -98,7 +98,8 @@ static int execute_prune(struct context *c, struct prune_command *p,
 		return -err->num;
 	p->options.keep_trash = !clock_believed(c->state.fd);
 	if (p->options.keep_trash)
-		output_warn("the clock has jumped: for one day the trash is "
+		output_warn("the clock has jumped, or guard did not know it "
+			    "before: for one day the trash is "
 			    "emptied by guard prune --trash only");
 	progress_start("prune");
 	got = prune_run(c->store, &p->options, plan, &result, err);
