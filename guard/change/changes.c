@@ -145,6 +145,18 @@ static int scan_root(const struct session *s, size_t index,
 
 /* --- the stored trees of an ended run --- */
 
+bool changes_complete(const struct changes *c)
+{
+	size_t i, k;
+
+	for (i = 0; i < c->root_count; i++)
+		for (k = 0; k < c->roots[i].list.count; k++)
+			if (!c->roots[i].home &&
+			    c->roots[i].list.items[k].flags & CHANGE_UNREADABLE)
+				return false;
+	return true;
+}
+
 int changes_edit_layer(struct session *s, struct err *err)
 {
 	if (!record_get(&s->more, CHANGES_STORED))
@@ -503,22 +515,21 @@ static bool has_stored_bytes(const struct changes_root *root, const char *path,
 {
 	int dir = now ? root->upper_fd : root->lower_fd;
 	const struct delta_row *row =
-		dir < 0 ? NULL : delta_find(root->delta, path);
-	const struct change_side *side =
-		row ? now ? &row->now : &row->old : NULL;
+		now ? NULL : delta_find(root->delta, path);
 	auto_close int parent = -1;
 	const char *name = path;
 	struct err ignored;
 	struct meta m;
 
-	if (!side || !S_ISREG(side->mode))
+	if (dir < 0 || (!now && !row))
 		return false;
 	parent = beneath_parent(dir, path, &name, &ignored);
-	return parent >= 0 && meta_get(parent, name, &m) == 0 &&
-	       S_ISREG(m.mode) && m.size == side->size &&
-	       (now ? timestamp_compare(m.ctime, root->stored) < 0
-		    : m.mode == side->mode &&
-				timestamp_compare(m.mtime, side->mtime) == 0);
+	if (parent < 0 || meta_get(parent, name, &m) < 0 || !S_ISREG(m.mode))
+		return false;
+	/* A process cannot set the ctime back. */
+	return now ? timestamp_compare(m.ctime, root->stored) < 0
+		   : m.mode == row->old.mode && m.size == row->old.size &&
+			       timestamp_compare(m.mtime, row->old.mtime) == 0;
 }
 
 int changes_read(const struct changes_root *root, const char *path,

@@ -131,6 +131,8 @@ int changes_load_stored(struct context *c, const struct session *s,
 /* The key in a run's record that tells that the stored results have all changes
  * of its roots. */
 #define CHANGES_STORED "stored"
+/* Whether all changes could be read: only then the results have all of them. */
+bool changes_complete(const struct changes *c);
 /* Removes the key durably: the caller is about to edit the layer of an ended
  * run (discard of paths, purge). */
 int changes_edit_layer(struct session *s, struct err *err);

@@ -1,5 +1,6 @@
 #include "guard/change/changes.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -222,47 +223,51 @@ static int mark_root(struct context *c, const struct session *s, size_t index,
 
 /* --- the lists of stored trees --- */
 
-/* The real entry at path; mode 0: none. */
-static struct change_side side_here(const struct changes_root *root,
-				    const char *path)
+/* The real entry at path; mode 0: none. False: unknown. */
+static bool side_here(const struct changes_root *root, const char *path,
+		      struct change_side *ret)
 {
 	const char *name = path;
-	struct err ignored;
+	struct err why = {0};
 	auto_close int parent = -1;
 	struct meta m;
 
+	*ret = (struct change_side){0};
 	if (*path)
-		parent = beneath_parent(root->lower_fd, path, &name, &ignored);
-	if ((*path && parent < 0) ||
-	    meta_get(*path ? parent : root->lower_fd, name, &m) < 0)
-		return (struct change_side){0};
-	return (struct change_side){
+		parent = beneath_parent(root->lower_fd, path, &name, &why);
+	if (*path && parent < 0)
+		return why.num == ENOENT || why.num == ENOTDIR;
+	if (meta_get(*path ? parent : root->lower_fd, name, &m) < 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	*ret = (struct change_side){
 		.mode = m.mode,
 		.uid = m.uid,
 		.gid = m.gid,
 		.size = m.size,
 		.mtime = m.mtime,
 	};
+	return true;
 }
 
 /* Whether the real entry differs from the base of the change (now: from the
- * result). */
+ * result); true also when it cannot be read. */
 static int differs_here(const struct changes_root *root, const struct change *c,
 			bool now, struct err *err)
 {
-	const struct change_side here = side_here(root, c->path);
 	const struct change_side *side = now ? &c->now : &c->old;
 	const struct change_side *other = now ? &c->old : &c->now;
+	AUTO(entry) struct entry e = {0};
+	struct change_side here;
+	auto_close int fd = -1;
+	bool timed;
+
+	if (!side_here(root, c->path, &here) || !is_like_side(&here, side))
+		return 1;
 	/* A run can write other bytes and set the old time: then only the bytes
 	 * tell one side from the other. */
-	bool timed = is_timed(&here, side) &&
-		     !(c->kind == CHANGE_MODIFIED &&
-		       is_like_side(&here, other) && is_timed(&here, other));
-	AUTO(entry) struct entry e = {0};
-	auto_close int fd = -1;
-
-	if (!is_like_side(&here, side))
-		return 1;
+	timed = is_timed(&here, side) &&
+		!(c->kind == CHANGE_MODIFIED && is_like_side(&here, other) &&
+		  is_timed(&here, other));
 	if (!here.mode || (!(c->flags & CHANGE_ATTRS) && timed))
 		return 0;
 	if (delta_entry(root->delta, c->path, now, &e, err) < 0)
@@ -277,9 +282,10 @@ static int differs_here(const struct changes_root *root, const struct change *c,
 
 bool changes_is_edited(const struct changes_root *root, const struct change *c)
 {
-	const struct change_side here = side_here(root, c->path);
+	struct change_side here;
 
-	return !is_like_side(&here, &c->old) || !is_timed(&here, &c->old);
+	return !side_here(root, c->path, &here) ||
+	       !is_like_side(&here, &c->old) || !is_timed(&here, &c->old);
 }
 
 int changes_drop_present(struct changes_root *root, struct store *store,

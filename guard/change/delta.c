@@ -80,7 +80,6 @@ static int delta_kind(const struct entry *a, const struct entry *b)
 static int list_difference(void *arg, const char *path, const struct entry *a,
 			   const struct entry *b, struct err *err)
 {
-	const struct oid none = {0};
 	struct delta_listing *l = arg;
 	const struct change *added;
 	int kind = delta_kind(a, b);
@@ -109,13 +108,12 @@ static int list_difference(void *arg, const char *path, const struct entry *a,
 	change_list_add(l->to, path, (enum change_kind)kind, flags,
 			a ? &was : NULL, b ? &now : NULL);
 	added = &l->to->items[l->to->count - 1];
-	*VEC_ADD(&l->delta->rows) = (struct delta_row){
-		.path = added->path,
-		.old = added->old,
-		.now = added->now,
-		.old_content = a && S_ISREG(a->mode) ? a->content : none,
-		.now_content = b && S_ISREG(b->mode) ? b->content : none,
-	};
+	if (S_ISREG(added->old.mode))
+		*VEC_ADD(&l->delta->rows) = (struct delta_row){
+			.path = added->path,
+			.old = added->old,
+			.content = a->content,
+		};
 	if (!(flags & CHANGE_WITH_PARENT) && (!a || !b) &&
 	    S_ISDIR((a ? a : b)->mode)) {
 		free(l->whole);
@@ -157,29 +155,21 @@ const struct delta_row *delta_find(const struct delta *d, const char *path)
 int delta_read(const struct delta *d, const char *path, bool now, uint64_t max,
 	       struct buf *to, struct err *err)
 {
-	const struct delta_row *row = delta_find(d, path);
+	const struct delta_row *row = now ? NULL : delta_find(d, path);
 	AUTO(entry) struct entry e = {0};
-	struct oid content;
-	uint64_t size;
+	const struct oid *content = row ? &row->content : &e.content;
 	int got;
 
-	if (row && S_ISREG((now ? &row->now : &row->old)->mode)) {
-		content = now ? row->now_content : row->old_content;
-		size = (now ? &row->now : &row->old)->size;
-	} else {
-		if (delta_entry(d, path, now, &e, err) < 0)
-			return -err->num;
-		content = e.content;
-		size = e.size;
-	}
+	if (!row && delta_entry(d, path, now, &e, err) < 0)
+		return -err->num;
 	if (e.link)
 		buf_add_text(to, e.link);
-	if (size > max)
+	if ((row ? row->old.size : e.size) > max)
 		return fail(err, EFBIG, "%s is too large", text_quote(path));
-	if (content.type == OBJECT_NONE)
+	if (content->type == OBJECT_NONE)
 		return 0;
 	(void)pthread_mutex_lock(&store_lock);
-	got = content_append(*d->store, &content, to, err);
+	got = content_append(*d->store, content, to, err);
 	(void)pthread_mutex_unlock(&store_lock);
 	return got;
 }

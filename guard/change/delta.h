@@ -19,12 +19,12 @@
 
 struct store;
 
-/* One difference. */
+/* A regular file of the old tree that differs. A run may create millions of
+ * files, which need no row. */
 struct delta_row {
 	const char *path; /* the list's */
-	struct change_side old, now;
-	/* The contents of regular files; OBJECT_NONE: empty, or none. */
-	struct oid old_content, now_content;
+	struct change_side old;
+	struct oid content; /* OBJECT_NONE: empty */
 };
 
 struct delta {
@@ -53,7 +53,7 @@ typedef bool delta_unrecorded(void *arg, const char *path, bool now);
 int delta_list(struct delta *d, delta_unrecorded *unrecorded, void *arg,
 	       struct change_list *to, struct err *err);
 
-/* The difference at path, or NULL. */
+/* The old file at path, or NULL. */
 const struct delta_row *delta_find(const struct delta *d, const char *path);
 /* A copy of the entry at path in one of the trees, to free; fastest for paths
  * in their order. -ENOENT: the tree lacks it. */

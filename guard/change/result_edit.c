@@ -125,6 +125,9 @@ int result_edit_end(struct context *c, struct session *s,
 	if (changes_load(s, NULL, &changes, err) < 0 ||
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
+	/* The list of the layer stays the list of the run. */
+	if (!changes_complete(&changes))
+		return 0;
 	for (i = 0; i < s->root_count; i++) {
 		auto_free char *layer = session_root_dir(i, "upper");
 		auto_free const char **paths =

@@ -420,6 +420,29 @@ static void store_in_background(struct run *run, const char *path, bool asked)
 		    text_quote(path));
 }
 
+static void run_index_worker(void)
+{
+	struct store *store = NULL;
+	struct settings settings = {0};
+	struct state state;
+	struct err err;
+
+	if (background_enter("guard-keeper", NULL, 0) == 0 &&
+	    open_store(&state, &settings, &store, &err) == 0)
+		store_index_tidy(store_get_dir(store));
+	_exit(0);
+}
+
+void base_snapshot_worker_index(void)
+{
+	sigset_t before;
+
+	context_block_signals(&before);
+	if (fork() == 0)
+		run_index_worker();
+	(void)context_restore_signals(&before);
+}
+
 /* Whether to store what was not stored; after the run's end. */
 static void ask_for_root(struct run *run, const char *path)
 {

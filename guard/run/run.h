@@ -98,6 +98,9 @@ int base_snapshot_worker_start(struct run *run, struct timestamp start,
 /* Ends the idle priority of the worker: the caller waits for it. */
 void base_snapshot_worker_hurry(const struct run *run);
 
+/* Puts the pack of the run's result into the index of the store, in the
+ * background: status and diff read the result next. */
+void base_snapshot_worker_index(void);
 /* Ends the worker: session_base() finds no snapshot then, and a late base takes
  * its place (guard/change/late_base.h). */
 void base_snapshot_worker_end(struct run *run);

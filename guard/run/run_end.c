@@ -187,10 +187,13 @@ static int store_results(struct run *run, const struct changes *c,
 			got = store_root_result(run, store, i, &c->roots[i],
 						err);
 	if (got == 0) {
-		record_set(&s->more, CHANGES_STORED, "1");
+		record_set(&s->more, CHANGES_STORED,
+			   changes_complete(c) ? "1" : NULL);
 		changed_paths_update(store);
 	}
 	store_free(&store);
+	if (got == 0)
+		base_snapshot_worker_index();
 	return got;
 }
 

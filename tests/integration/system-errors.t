@@ -82,9 +82,10 @@ each "$state/runs" EIO open guard diff --name-only
 is "$lied$mute" '' 'a layer that cannot be opened is reported'
 each "$state/runs" EIO getdents guard diff --name-only
 is "$mute" '' 'a layer that cannot be listed is reported'
-"$stopat" --at 1 --on --every --only getdents --below "$state/runs/$run/upper" \
+"$stopat" --at 1 --on --every --only getdents \
+	--below "$state/runs/$run/home-upper" \
 	--error EIO -- guard diff >"$out" 2>"$err"
-says "$err" "read directory '$state/runs/$run/upper'"
+says "$err" "read directory '$state/runs/$run/home-upper'"
 echo edited >top
 guard diff >"$out" 2>"$err"
 says "$out" 'CHANGED HERE SINCE'

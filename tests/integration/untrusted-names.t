@@ -129,8 +129,9 @@ else
 		done
 		is "$odd" '' \
 			"guard killed at any chmod of $verb changes no mode in the layer"
-		# three directories, each made readable and restored
-		ok "$verb makes more than six chmod calls" test $at -gt 6
+		# diff reads the stored result, and apply the layer's project.
+		[ "$verb" = diff ] ||
+			ok "$verb makes more than three chmod calls" test $at -gt 3
 	done
 	is "$(cd "$layer" && stat -c %a src made run.sh)" "0
 0
