@@ -94,7 +94,8 @@ static int find_before_time(const struct sources *s, const char *path,
 		int got;
 
 		got = catalog_load(s->store, seqs[count], &one, &damage);
-		/* An older snapshot must not take the place of an unread one. */
+		/* An older snapshot must not take the place of an unread one.
+		 */
 		if (err_is_exhaustion(got)) {
 			*err = damage;
 			return got;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -226,7 +225,7 @@ static void block_stop(sigset_t *before)
 
 	(void)sigemptyset(&stop);
 	(void)sigaddset(&stop, SIGTSTP);
-	(void)pthread_sigmask(SIG_BLOCK, &stop, before);
+	(void)sigprocmask(SIG_BLOCK, &stop, before);
 }
 
 void freezer_end(struct freezer **freezer)
@@ -238,7 +237,7 @@ void freezer_end(struct freezer **freezer)
 	*freezer = NULL;
 	resume_recorded(f->record_fd);
 	fd_close(&f->record_fd);
-	(void)pthread_sigmask(SIG_SETMASK, &f->signals, NULL);
+	(void)sigprocmask(SIG_SETMASK, &f->signals, NULL);
 	free(f->stopped_list.items);
 	free(f);
 }
