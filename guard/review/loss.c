@@ -476,7 +476,9 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 		return LOSS_GENERATED;
 	git = find_git(j, c->path);
 	if (!git)
-		return c->now.mode && c->now.size ? LOSS_NONE : LOSS_UNKNOWN;
+		return c->now.mode && (!S_ISREG(c->now.mode) || c->now.size)
+			       ? LOSS_NONE
+			       : LOSS_UNKNOWN;
 	j->losses->repository = true;
 	if (gitcopies_is_staged(git, c->path, &c->old))
 		return LOSS_IN_GIT;
