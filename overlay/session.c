@@ -921,24 +921,19 @@ static bool add_listed(int runs_fd, const char *id, bool pending,
 	return true;
 }
 
-int session_trash_damaged(int runs_fd, int trash_fd, const char *id,
-			  struct err *err)
+int session_open_damaged(int runs_fd, const char *id, struct session *s,
+			 struct err *err)
 {
-	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	struct err why;
 
-	(void)snprintf(s.id, sizeof(s.id), "%s", id);
-	s.fd = RETRY_ENOENT(open_session_dir(runs_fd, s.id, &s.in_closed));
-	if (s.fd < 0)
-		return fail_errno(err, "run %s", s.id);
-	s.lock_fd = take_session_lock(s.fd, LOCK, false, err);
-	if (s.lock_fd < 0)
-		return err_context(err, "run %s", s.id);
-	if (session_load(&s, &why) != -EBADMSG)
-		return 0;
-	return session_trash(&s, runs_fd, trash_fd, "damaged", err) < 0
-		       ? -err->num
-		       : 1;
+	(void)snprintf(s->id, sizeof(s->id), "%s", id);
+	s->fd = RETRY_ENOENT(open_session_dir(runs_fd, s->id, &s->in_closed));
+	if (s->fd < 0)
+		return fail_errno(err, "run %s", s->id);
+	s->lock_fd = take_session_lock(s->fd, LOCK, false, err);
+	if (s->lock_fd < 0)
+		return err_context(err, "run %s", s->id);
+	return session_load(s, &why) == -EBADMSG;
 }
 
 int session_list_damaged(int runs_fd, struct names *ret, struct err *err)

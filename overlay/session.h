@@ -225,8 +225,12 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
 void session_open_work(const struct session *s);
 /* Lists the ids of the runs whose record is damaged. */
 int session_list_damaged(int runs_fd, struct names *ret, struct err *err);
-/* Moves such a run to the trash; 0: its record is not damaged. -EWOULDBLOCK:
- * another process has it. */
+/* Opens and locks such a run in *s, which is empty, without its record. 1; 0:
+ * the record is not damaged. -EWOULDBLOCK: another process has the run. */
+int session_open_damaged(int runs_fd, const char *id, struct session *s,
+			 struct err *err);
+/* Moves such a run to the trash. Returns and errors as of
+ * session_open_damaged(). */
 int session_trash_damaged(int runs_fd, int trash_fd, const char *id,
 			  struct err *err);
 

@@ -15,11 +15,9 @@
 #include "base/pathset.h"
 #include "base/sorted.h"
 #include "base/text.h"
-#include "guard/change/apply_log.h"
 #include "guard/change/delta.h"
 #include "guard/change/moved_dirs.h"
 #include "guard/rules/risk.h"
-#include "guard/state/context.h"
 #include "overlay/lower_copy.h"
 #include "overlay/layers.h"
 #include "overlay/persistent_mount.h"
@@ -165,47 +163,6 @@ int changes_edit_layer(struct session *s, struct err *err)
 	return session_save(s, err);
 }
 
-/* Whether base and result are all that the run changed in its roots. The result
- * of a root without changes is 0. */
-static bool has_stored_trees(const struct session *s)
-{
-	const char *stored = record_get(&s->more, CHANGES_STORED);
-	bool any = false;
-	size_t i;
-
-	if (s->state != RUN_ENDED || s->live || apply_log_any(s) || !stored ||
-	    strcmp(stored, "1") != 0 || moved_dirs_any(s))
-		return false;
-	for (i = 0; i < s->root_count; i++) {
-		if (s->roots[i].result && !s->roots[i].base)
-			return false;
-		any |= s->roots[i].result != 0;
-	}
-	return any;
-}
-
-/* False: a tree cannot be loaded, or the base does not have all paths. */
-static bool load_delta(struct context *c, const struct session *s, size_t index,
-		       struct changes_root *root)
-{
-	AUTO(snapshot) struct snapshot base = {0}, result = {0};
-	struct err ignored;
-
-	if (!s->roots[index].result)
-		return true;
-	if (catalog_load(c->store, s->roots[index].base, &base, &ignored) < 0 ||
-	    base.note_count || (base.root.flags & ENTRY_INCOMPLETE) ||
-	    catalog_load(c->store, s->roots[index].result, &result, &ignored) <
-		    0)
-		return false;
-	root->delta = mem_zalloc(sizeof(*root->delta));
-	root->delta->store = &c->store;
-	entry_copy(&root->delta->old, &base.root);
-	entry_copy(&root->delta->now, &result.root);
-	root->stored = s->ended;
-	return delta_list(root->delta, NULL, NULL, &root->list, &ignored) == 0;
-}
-
 /* Loads the changes of the covered home directory, without the project, which
  * has its own layer, and without guard's state, which no run sees. */
 static int load_home(const struct session *s, const struct state *state,
@@ -345,41 +302,9 @@ static void fold_changes(const struct session *s, struct changes *c)
 
 /* ---- all roots ---- */
 
-static void drop_deltas(struct changes *c)
-{
-	size_t i;
-
-	for (i = 0; i < c->root_count; i++) {
-		struct changes_root *root = &c->roots[i];
-
-		if (root->delta)
-			delta_free(root->delta);
-		free(root->delta);
-		root->delta = NULL;
-		change_list_free(&root->list);
-	}
-}
-
-static bool load_deltas(struct context *c, const struct session *s,
-			struct changes *changes)
-{
-	struct err ignored;
-	bool loaded = has_stored_trees(s) &&
-		      context_store(c, STORE_READ, &ignored) == 0;
-	size_t i;
-
-	for (i = 0; loaded && i < s->root_count; i++)
-		loaded = load_delta(c, s, i, &changes->roots[i]);
-	if (!loaded)
-		drop_deltas(changes);
-	return loaded;
-}
-
-/* context: has the store, for the stored trees; NULL: only the layers are
- * read. */
-static int load_changes(struct context *context, const struct session *s,
-			const struct state *state, struct changes *ret,
-			struct err *err)
+int changes_load_by(const struct session *s, const struct state *state,
+		    changes_list *list, void *arg, struct changes *ret,
+		    struct err *err)
 {
 	AUTO(changes) struct changes c = CHANGES_NONE;
 	struct changes_root *home;
@@ -393,7 +318,6 @@ static int load_changes(struct context *context, const struct session *s,
 	home->prefix = mem_strdup("~/");
 	home->where = mem_strdup(" in your home directory");
 	home->home = true;
-	c.stored = context && load_deltas(context, s, &c);
 	for (i = 0; i < s->root_count; i++) {
 		struct changes_root *root = &c.roots[i];
 		const char *path = s->roots[i].path;
@@ -404,9 +328,7 @@ static int load_changes(struct context *context, const struct session *s,
 		root->where =
 			i ? mem_printf(" in %s", root->prefix) : mem_strdup("");
 		if (open_root(s, i, root, err) == 0 &&
-		    (!root->delta ? c.stored || scan_root(s, i, root, err) == 0
-				  : changes_drop_present(root, context->store,
-							 err) == 0))
+		    list(arg, s, i, root, err) == 0)
 			continue;
 		if (i)
 			return err_context(err, "the layer of run %s over %s",
@@ -427,16 +349,17 @@ static int load_changes(struct context *context, const struct session *s,
 	return 0;
 }
 
+static int list_layer(void *arg, const struct session *s, size_t index,
+		      struct changes_root *root, struct err *err)
+{
+	(void)arg;
+	return scan_root(s, index, root, err);
+}
+
 int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err)
 {
-	return load_changes(NULL, s, state, ret, err);
-}
-
-int changes_load_stored(struct context *c, const struct session *s,
-			struct changes *ret, struct err *err)
-{
-	return load_changes(c, s, &c->state, ret, err);
+	return changes_load_by(s, state, list_layer, NULL, ret, err);
 }
 
 void changes_free(struct changes *c)

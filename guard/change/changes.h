@@ -119,6 +119,13 @@ int changes_explain(int got, const char *path, struct err *err);
  */
 int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err);
+/* The same with another source of the lists. list(): fills the list of a root
+ * whose directories are open; an error ends the load. */
+typedef int changes_list(void *arg, const struct session *s, size_t index,
+			 struct changes_root *root, struct err *err);
+int changes_load_by(const struct session *s, const struct state *state,
+		    changes_list *list, void *arg, struct changes *ret,
+		    struct err *err);
 /*
  * The same from the base and the result of an ended run, where both are stored
  * completely and nothing was applied or discarded since: the layers of its

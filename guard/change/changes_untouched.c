@@ -11,6 +11,8 @@
 #include "base/path.h"
 #include "base/sorted.h"
 #include "guard/change/apply_log.h"
+#include "guard/change/delta.h"
+#include "guard/change/moved_dirs.h"
 #include "guard/state/context.h"
 #include "restore/entry_compare.h"
 #include "restore/workspace.h"
@@ -344,6 +346,64 @@ static int drop_untouched(struct context *c, const struct session *s,
 	     catalog_load(c->store, root->result, &run_layer->result, err) < 0))
 		return -err->num;
 	return drop_marked_changes(c, s, run_layer, err);
+}
+
+/* Whether base and result are all that the run changed in its roots. The result
+ * of a root without changes is 0. */
+static bool has_stored_trees(const struct session *s)
+{
+	const char *stored = record_get(&s->more, CHANGES_STORED);
+	bool any = false;
+	size_t i;
+
+	if (s->state != RUN_ENDED || s->live || apply_log_any(s) || !stored ||
+	    strcmp(stored, "1") != 0 || moved_dirs_any(s))
+		return false;
+	for (i = 0; i < s->root_count; i++) {
+		if (s->roots[i].result && !s->roots[i].base)
+			return false;
+		any |= s->roots[i].result != 0;
+	}
+	return any;
+}
+
+/* Fails where a tree cannot be loaded, or the base does not have all paths. */
+static int list_delta(void *arg, const struct session *s, size_t index,
+		      struct changes_root *root, struct err *err)
+{
+	struct context *c = arg;
+	AUTO(snapshot) struct snapshot base = {0}, result = {0};
+
+	/* No change. */
+	if (!s->roots[index].result)
+		return 0;
+	if (catalog_load(c->store, s->roots[index].base, &base, err) < 0 ||
+	    catalog_load(c->store, s->roots[index].result, &result, err) < 0)
+		return -err->num;
+	if (base.note_count || (base.root.flags & ENTRY_INCOMPLETE))
+		return fail(err, ENODATA, "the base lacks paths");
+	root->delta = mem_zalloc(sizeof(*root->delta));
+	root->delta->store = &c->store;
+	entry_copy(&root->delta->old, &base.root);
+	entry_copy(&root->delta->now, &result.root);
+	root->stored = s->ended;
+	return delta_list(root->delta, NULL, NULL, &root->list, err) < 0
+		       ? -err->num
+		       : changes_drop_present(root, c->store, err);
+}
+
+int changes_load_stored(struct context *c, const struct session *s,
+			struct changes *ret, struct err *err)
+{
+	struct err ignored;
+
+	if (has_stored_trees(s) &&
+	    context_store(c, STORE_READ, &ignored) == 0 &&
+	    changes_load_by(s, &c->state, list_delta, c, ret, &ignored) == 0) {
+		ret->stored = true;
+		return 0;
+	}
+	return changes_load(s, &c->state, ret, err);
 }
 
 int changes_load_own(struct context *c, const struct session *s,

@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/git/libgit.h"
-#include "restore/git/libgit_files.h"
 
 /* The first line of a pointer that stands for a file in Git LFS. */
 #define LFS_HEAD "version https://git-lfs.github.com/spec/"
@@ -105,7 +104,7 @@ int gitcopies_open(const char *path, bool below, struct gitcopies **ret,
 	dir = g->git->repository_path(g->repo);
 	open_index(g, dir);
 	open_head(g);
-	if (libgit_files_refused(err) < 0)
+	if (libgit_refused(err) < 0)
 		return -err->num;
 	lfs = mem_printf("%slfs/objects", dir);
 	if (access(lfs, F_OK) == 0)

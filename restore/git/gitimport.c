@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/library_open.h"
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/copybytes.h"
@@ -23,7 +24,6 @@
 #include "restore/git/gitlfs.h"
 #include "restore/git/gitrun.h"
 #include "restore/git/libgit.h"
-#include "restore/git/libgit_files.h"
 #include "snapshot/store/content.h"
 
 #define PREFIXES_MAX 1000
@@ -132,7 +132,7 @@ static int open_user(struct gitimport *im, struct err *err)
 	(void)im->git->libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
 	(void)im->git->libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions,
 				    sizeof(extensions) / sizeof(*extensions));
-	libgit_files_forget();
+	library_open_forget();
 	got = im->git->repository_open_ext(&im->to, im->to_path, flags, NULL);
 	if (got < 0) {
 		(void)libgit_failed("open your repository", err);

@@ -6,14 +6,15 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
 
+#include "base/library_open.h"
 #include "base/auto.h"
 #include "base/library.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "restore/git/libgit_files.h"
 
 static struct libgit calls;
 static struct err failed; /* num 0: loaded */
@@ -61,7 +62,7 @@ static void start_libgit(void)
 			 sizeof(symbols) / sizeof(*symbols), &calls,
 			 &failed) < 0)
 		return;
-	libgit_files_check((const void *)(uintptr_t)calls.libgit2_init);
+	library_open_check((const void *)(uintptr_t)calls.libgit2_init);
 	if (init_without_files() < 0) {
 		(void)fail(&failed, EIO, "cannot initialize libgit2");
 		return;
@@ -121,15 +122,30 @@ char *libgit_setting(const struct libgit *git, git_repository *repo,
 	return text;
 }
 
+int libgit_refused(struct err *err)
+{
+	uint32_t mode;
+	const char *path = library_open_refused(&mode);
+
+	if (!path)
+		return 0;
+	return fail(err, EIO,
+		    "%s is a %s where git has a regular file: remove it",
+		    text_quote(path),
+		    S_ISFIFO(mode)   ? "named pipe"
+		    : S_ISSOCK(mode) ? "socket"
+				     : "device");
+}
+
 int libgit_open(const struct libgit *git, const char *path, unsigned int flags,
 		git_repository **ret, struct err *err)
 {
 	const git_error *e;
 	int got;
 
-	libgit_files_forget();
+	library_open_forget();
 	got = git->repository_open_ext(ret, path, flags, NULL);
-	if (libgit_files_refused(err) < 0) {
+	if (libgit_refused(err) < 0) {
 		if (got == 0)
 			git->repository_free(TAKE(*ret));
 		return err_context(err, "open the repository");
@@ -153,7 +169,7 @@ int libgit_failed(const char *what, struct err *err)
 	const git_error *e = calls.error_last ? calls.error_last() : NULL;
 	AUTO(buf) struct buf text = {0};
 
-	if (libgit_files_refused(err) < 0)
+	if (libgit_refused(err) < 0)
 		return err_context(err, "%s", what);
 	if (e && e->message)
 		text_escape(&text, e->message, strlen(e->message), false);

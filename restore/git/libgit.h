@@ -143,5 +143,8 @@ int libgit_open(const struct libgit *git, const char *path, unsigned int flags,
 /* -EIO with `what` and libgit2's reason, escaped because it may hold names of
  * the run. */
 int libgit_failed(const char *what, struct err *err);
+/* -EIO with the special file that libgit2 was last refused in this thread
+ * (base/library_open.h); 0: none was. */
+int libgit_refused(struct err *err);
 
 #endif

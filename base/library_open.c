@@ -1,22 +1,20 @@
-#include "restore/git/libgit_files.h"
+#include "base/library_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdarg.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-
-#include "base/text.h"
 
 /* The library's addresses. */
 static uintptr_t begin, end;
 
 static _Thread_local char refused[PATH_MAX];
-static _Thread_local mode_t refused_mode;
+static _Thread_local uint32_t refused_mode;
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -38,26 +36,20 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-void libgit_files_check(const void *symbol)
+void library_open_check(const void *symbol)
 {
 	(void)dl_iterate_phdr(find_library, (void *)(uintptr_t)symbol);
 }
 
-void libgit_files_forget(void)
+void library_open_forget(void)
 {
 	*refused = '\0';
 }
 
-int libgit_files_refused(struct err *err)
+const char *library_open_refused(uint32_t *ret_mode)
 {
-	if (!*refused)
-		return 0;
-	return fail(err, EIO,
-		    "%s is a %s where git has a regular file: remove it",
-		    text_quote(refused),
-		    S_ISFIFO(refused_mode)   ? "named pipe"
-		    : S_ISSOCK(refused_mode) ? "socket"
-					     : "device");
+	*ret_mode = refused_mode;
+	return *refused ? refused : NULL;
 }
 
 static bool may_open(const char *path)
@@ -100,5 +92,5 @@ static int open_checked(uintptr_t caller, const char *path, int flags,
 	}
 
 /* A library has one of the two names, by the size of its off_t. */
-DEFINE_OPEN(libgit_files_open, "open")
-DEFINE_OPEN(libgit_files_open64, "open64")
+DEFINE_OPEN(library_open_file, "open")
+DEFINE_OPEN(library_open_file64, "open64")
