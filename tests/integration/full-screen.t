@@ -45,6 +45,8 @@ echo '{"tasks": [{"command": "x", "runOptions": {"runOn": "folderOpen"}}]}' \
 # --- the first screen, in two sizes ---
 screen 80 24 'guard review'
 shows 'review opens a full screen' 'open 8'
+# The last line is drawn last.
+shows 'the first screen is complete' 'q keep'
 looks 'the first screen at 80x24' <<'END'
  work  1 Deleted 2  2 Risky 2  3 Modified 3  4 Added 1      yes 0  no 0  open 8
  !! 3 deleted files have no other copy: .env, uploads/1.jpg, uploads/2.jpg
