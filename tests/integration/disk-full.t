@@ -100,7 +100,7 @@ mkdir "$T/small"
 mount -t tmpfs -o size=8m none "$T/small"
 ok 'a run ends there' guard run -q -- touch made
 gives 124 'another fills it' \
-	guard run -q --ro "$T/fill" -- sh "$T/fill" 0
+	guard run -q --ro "$T/fill" -- sh "$T/fill" 0.1
 head -c 9000000 /dev/zero >"$T/small/rest" 2>/dev/null
 is "$(df --output=avail "$T/small" | tail -n 1 | tr -d ' ')" 0 'it is full'
 for run in $(guard status -q); do

@@ -213,7 +213,7 @@ sane
 < said:again
 > \x04
 < out>
-> guard exec -q $run -- sh -c 'setsid sh -c "cat >/tmp/stolen" </dev/tty & sleep .2'\r
+> guard exec -q $run -- sh -c 'setsid sh -c "cat >/tmp/stolen" </dev/tty & until [ -e /tmp/stolen ]; do sleep .02; done'\r
 < out>
 sane
 > echo a pass""word\r
