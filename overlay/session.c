@@ -474,6 +474,11 @@ int session_load(struct session *s, struct err *err)
 #define BASE_VERSION 1
 /* = index of the root " " session.times */
 #define LATE "late"
+#define APPLIED SESSION_APPLIED
+#define APPLIED_VERSION 1
+/* = index of the root " " number of a snapshot */
+#define ROOT "root"
+#define LEFT "left"
 #define LOCK "lock"
 #define BASE_LOCK "base.lock"
 #define LISTED_MAX 8
@@ -1134,22 +1139,93 @@ static void load_late(struct session *s, const struct record *r)
 	}
 }
 
-int session_base(struct session *s, bool wait, struct err *err)
+/* Where a root is the home directory, its number is root_count. NULL: there is
+ * no such number. */
+static uint64_t *applied_of(struct session *s, size_t index, bool left)
+{
+	if (index < s->root_count)
+		return left ? &s->roots[index].left : &s->roots[index].applied;
+	return left && index == s->root_count ? &s->home_left : NULL;
+}
+
+static void add_number(struct record *r, const char *key, size_t index,
+		       uint64_t seq)
+{
+	auto_free char *value = mem_printf("%zu %" PRIu64, index, seq);
+
+	if (seq)
+		record_add(r, key, value);
+}
+
+int session_put_applied(const struct session *s, struct atomic_set *to,
+			struct err *err)
 {
 	AUTO(record) struct record r = {0};
-	auto_close int lock = -1;
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++) {
+		add_number(&r, ROOT, i, s->roots[i].applied);
+		add_number(&r, LEFT, i, s->roots[i].left);
+	}
+	add_number(&r, LEFT, i, s->home_left);
+	return to ? record_put(s->fd, APPLIED, APPLIED, APPLIED_VERSION, &r, to,
+			       err)
+		  : record_save(s->fd, APPLIED, APPLIED, APPLIED_VERSION, &r,
+				ATOMIC_DURABLE, err);
+}
+
+bool session_has_applied(const struct session *s)
+{
+	bool any = s->home_left != 0;
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++)
+		any |= s->roots[i].applied || s->roots[i].left;
+	return any;
+}
+
+static void load_numbers(struct session *s, const struct record *r, bool left)
+{
+	const char *value;
+	uint64_t seq, *to;
+	size_t index, i;
+
+	for (i = 0; i <= s->root_count; i++) {
+		to = applied_of(s, i, left);
+		if (to)
+			*to = 0;
+	}
+	for (i = 0; (value = record_get_nth(r, left ? LEFT : ROOT, i)); i++) {
+		to = sscanf(value, "%zu %" SCNu64, &index, &seq) == 2
+			     ? applied_of(s, index, left)
+			     : NULL;
+		if (to)
+			*to = seq;
+	}
+}
+
+static int load_applied(struct session *s, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	int got =
+		record_load(s->fd, APPLIED, APPLIED, APPLIED_VERSION, &r, err);
+
+	/* A damaged record: what was applied is compared with the base, too. */
+	if (got < 0 && got != -ENOENT && got != -EBADMSG)
+		return err_context(err, "run %s", s->id);
+	load_numbers(s, &r, false);
+	load_numbers(s, &r, true);
+	return 0;
+}
+
+static int load_base(struct session *s, struct err *err)
+{
+	AUTO(record) struct record r = {0};
 	const char *error, *number;
 	uint64_t seq;
 	size_t i;
 	int got;
 
-	/* Shared, and held until this function returns, so that all waiting
-	 * processes continue together. */
-	if (wait) {
-		lock = lock_take(s->fd, BASE_LOCK, false, true, err);
-		if (lock < 0)
-			return lock;
-	}
 	got = record_load(s->fd, "base", BASE_KIND, BASE_VERSION, &r, err);
 	/* A damaged record: a snapshot of the changed paths replaces the
 	 * base, as for a directory that was not stored. */
@@ -1169,10 +1245,51 @@ int session_base(struct session *s, bool wait, struct err *err)
 		s->roots[i].late = false;
 	}
 	load_late(s, &r);
-	/* The list of pinned snapshots asks without the run's roots. */
-	if (s->root_count)
-		seq = s->roots[0].base;
+	seq = s->root_count ? s->roots[0].base : seq;
 	return seq > INT_MAX ? INT_MAX : (int)seq;
+}
+
+int session_base(struct session *s, bool wait, struct err *err)
+{
+	auto_close int lock = -1;
+
+	/* Shared, and held until this function returns, so that all waiting
+	 * processes continue together. */
+	if (wait) {
+		lock = lock_take(s->fd, BASE_LOCK, false, true, err);
+		if (lock < 0)
+			return lock;
+	}
+	return load_applied(s, err) < 0 ? -err->num : load_base(s, err);
+}
+
+int session_each_base(int run_fd, void (*each)(void *arg, uint64_t seq),
+		      void *arg, struct err *err)
+{
+	static const struct {
+		const char *file, *kind, *key;
+	} all[] = {
+		{"base", BASE_KIND, "snapshot"},
+		{"base", BASE_KIND, "extra"},
+		{APPLIED, APPLIED, ROOT},
+		{APPLIED, APPLIED, LEFT},
+	};
+	size_t i, n;
+
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		AUTO(record) struct record r = {0};
+		int got = record_load(run_fd, all[i].file, all[i].kind, 1, &r,
+				      err);
+		const char *value, *blank;
+
+		if (got < 0 && got != -ENOENT && got != -EBADMSG)
+			return got;
+		for (n = 0; (value = record_get_nth(&r, all[i].key, n)); n++) {
+			blank = strchr(value, ' ');
+			each(arg, strtoull(blank ? blank : value, NULL, 10));
+		}
+	}
+	return 0;
 }
 
 /* Seconds by which the wall clock is ahead of the time since boot. A value

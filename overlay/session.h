@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/meta.h"
@@ -82,6 +83,13 @@ struct session_root {
 	uint64_t dev, ino;
 	uint64_t base; /* sequence number of the pre-run snapshot, 0: none */
 	uint64_t result; /* sequence number of the post-run snapshot, 0: none */
+	/* Snapshot of the base with what was applied of the run, against which
+	 * its changes are compared from then on; 0: the base itself. Of the
+	 * file of session_put_applied(). */
+	uint64_t applied;
+	/* Where the base is late: snapshot of the paths that were applied, as
+	 * guard left them; 0: none were. */
+	uint64_t left;
 	/* The base holds the changed paths alone, and was stored after the
 	 * run's start: see guard/change/late_base.h. */
 	bool late;
@@ -99,6 +107,7 @@ struct session {
 	size_t root_count;
 	const char *project; /* roots[0].path */
 	char *home; /* home directory with a layer, "" for none */
+	uint64_t home_left; /* as session_root.left */
 	char *command; /* argv joined, for people */
 	struct timestamp started, ended; /* 0: not yet */
 	struct timestamp began; /* time of the first start; 0: never started */
@@ -198,11 +207,27 @@ int session_write_base(const struct session *s, uint64_t seq, const char *error,
  * the lock exists before any process can wait for it. */
 int session_lock_base(const struct session *s, struct err *err);
 /* Loads the sequence numbers that session_write_base() wrote into
- * s->roots[].base. wait: waits first for the process that takes the snapshot.
+ * s->roots[].base, and those of session_put_applied(). wait: waits first for
+ * the process that takes the snapshot.
  * Returns the number of the project's snapshot (at most INT_MAX), 0 while none
  * exists, or a negative errno; -ENODATA: the snapshot failed, with its error
  * text. */
 int session_base(struct session *s, bool wait, struct err *err);
+/*
+ * Writes session_root.applied and left of all roots, and home_left, in a file
+ * of its own: the record of a live run is its own guard's to write. The caller
+ * holds the project's lock. to: the set of files that become durable together;
+ * NULL: durable on return.
+ */
+#define SESSION_APPLIED "applied-base" /* its name */
+int session_put_applied(const struct session *s, struct atomic_set *to,
+			struct err *err);
+/* Whether anything was applied of the run that was not undone since. */
+bool session_has_applied(const struct session *s);
+/* Calls each() with the number of every snapshot that the directory of a run
+ * names as a base, for the list of snapshots to keep. */
+int session_each_base(int run_fd, void (*each)(void *arg, uint64_t seq),
+		      void *arg, struct err *err);
 /* Whether a process is taking the snapshots. Otherwise 0 from session_base() is
  * final. */
 bool session_base_pending(const struct session *s);

@@ -22,7 +22,8 @@
 #include "guard/state/report.h"
 #include "overlay/session.h"
 
-#define VERSION 3
+#define VERSION 4
+#define VERSION_PARTS 3
 #define VERSION_FOLDERS 2
 #define VERSION_ONE_FOLDER 1
 
@@ -47,6 +48,7 @@ void action_free(struct action *a)
 	}
 	VEC_FREE(&a->roots);
 	VEC_FREE(&a->parts);
+	VEC_FREE(&a->bases);
 	free(a->kind);
 	free(a->run_id);
 	free(a->run_name);
@@ -114,6 +116,17 @@ static bool parse_only_path(struct action *a, const char *value)
 	if (*path++ != ' ' || number >= a->roots.count)
 		return false;
 	mem_list_add(&a->roots.items[number].only, path);
+	return true;
+}
+
+static bool parse_base(struct action *a, const char *value)
+{
+	struct action_base base = {.left = strchr(value, 'l') != NULL};
+
+	if (sscanf(value, "%zu %" SCNu64 " %" SCNu64, &base.root, &base.from,
+		   &base.to) != 3)
+		return false;
+	*VEC_ADD(&a->bases) = base;
 	return true;
 }
 
@@ -199,9 +212,18 @@ static int save_record(int workspace_fd, const char *name,
 			  mem_printf("%s %s %s", a->parts.items[i].kept,
 				     a->parts.items[i].layer,
 				     a->parts.items[i].path));
+	/* base = root " " from " " to [" left"] */
+	for (i = 0; i < a->bases.count; i++)
+		add_value(&r, "base",
+			  mem_printf("%zu %" PRIu64 " %" PRIu64 "%s",
+				     a->bases.items[i].root,
+				     a->bases.items[i].from,
+				     a->bases.items[i].to,
+				     a->bases.items[i].left ? " left" : ""));
 	/* The lowest sufficient version, so that an older guard can undo the
 	 * action. */
-	version = a->parts.count			? VERSION
+	version = a->bases.count			? VERSION
+		  : a->parts.count			? VERSION_PARTS
 		  : project->only || a->roots.count > 1 ? VERSION_FOLDERS
 							: VERSION_ONE_FOLDER;
 	return to ? record_put(workspace_fd, name, "action", version, &r, to,
@@ -252,7 +274,8 @@ static int parse_action(int workspace_fd, const char *name, struct action *ret,
 	if (parse_values(&r, "other", ret, parse_other_root) &&
 	    parse_values(&r, "only", ret, parse_only_path) &&
 	    parse_values(&r, "first", ret, parse_first_seq) &&
-	    parse_values(&r, "part", ret, parse_part))
+	    parse_values(&r, "part", ret, parse_part) &&
+	    parse_values(&r, "base", ret, parse_base))
 		return 0;
 	action_free(ret);
 	return fail(err, EBADMSG, "%s: the record of an action is damaged",

@@ -38,8 +38,8 @@ struct action_root {
 	 * has the record */
 	char *path;
 	uint64_t before, after; /* snapshots; after is 0 in next-action */
-	/* Undo: `before` of the original action, which undo reverses and redo
-	 * repeats, however often. 0: unknown. */
+	/* Undo by an earlier guard: `before` of the original action, which undo
+	 * reverses and redo repeats, however often. 0: unknown. */
 	uint64_t first;
 	char **only; /* paths of its partial snapshots; NULL: complete */
 };
@@ -49,6 +49,16 @@ struct action_part {
 	char *kept; /* name in the trash, see upper_discard() */
 	char *layer; /* "upper", "upper-2", "home-upper" */
 	char *path; /* relative to the layer */
+};
+
+/* The base of a root of the run, which the action moved: numbers of snapshots
+ * before and after it (session_root.applied, or the base itself). root: 0 is
+ * the project, n the n-th additional root, their number the home directory.
+ * left: not the base, but session_root.left. */
+struct action_base {
+	bool left;
+	size_t root;
+	uint64_t from, to;
 };
 
 struct action {
@@ -66,6 +76,7 @@ struct action {
 	/* The project first, also in the record of a discard once loaded. */
 	VEC(struct action_root) roots;
 	VEC(struct action_part) parts; /* ACTION_PARTS and its undo only */
+	VEC(struct action_base) bases; /* an apply and its undo only */
 };
 
 #define ACTIONS_MAX 50

@@ -452,7 +452,7 @@ static int make(struct apply_plan *a, struct apply_commits *ac, struct err *err)
 	    put_git(a, ac, &git, &root->want.root, err) < 0)
 		return -err->num;
 	/* The layer has another .git. */
-	a->result_is_stored = false;
+	a->changes.stored = false;
 	return 0;
 }
 

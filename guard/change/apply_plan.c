@@ -13,7 +13,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "guard/change/apply_log.h"
+#include "guard/change/applied_base.h"
 #include "guard/change/delta.h"
 #include "guard/change/late_base.h"
 #include "guard/change/live.h"
@@ -76,7 +76,7 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 			"you need (guard diff %s)",
 			session_label(s), session_label(s));
 	for (i = 0; i < s->root_count; i++)
-		if (catalog_load(a->c->store, s->roots[i].base,
+		if (catalog_load(a->c->store, applied_base_seq(s, i),
 				 &a->change.roots[i].base, err) < 0)
 			return i ? err_context(err, "%s before run %s",
 					       text_quote(s->roots[i].path),
@@ -85,74 +85,11 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 	return 0;
 }
 
-struct result_comparison {
-	struct store *store;
-	const struct entry *base;
-	const char *prefix;
-	bool *changed;
-};
-
-/*
- * A path that was stored otherwise after the run is fine when it is now as
- * before the run: it was taken back or is applied already.
- */
-static int compare_result_path(void *arg, const char *path,
-			       const struct entry *then,
-			       const struct entry *want, struct err *err)
-{
-	struct result_comparison *c = arg;
-	struct entry base = {0};
-	int got;
-
-	if (entry_same_state(then, want))
-		return 0;
-	got = tree_lookup(c->store, c->base, path, &base, err);
-	if (got < 0)
-		return got;
-	if (!entry_same_state(got ? &base : NULL, want)) {
-		auto_free char *name = mem_printf("%s%s", c->prefix, path);
-
-		report_warning("%s changed after the run's end",
-			       text_quote(name));
-		*c->changed = true;
-	}
-	entry_free(&base);
-	return 0;
-}
-
-/* Prints which paths of the roots are not as the run left them. */
-static int compare_results(struct apply_plan *a, struct err *err)
-{
-	const struct session *s = &a->p->session;
-	size_t i;
-
-	for (i = 0; i < s->root_count && !a->changes.stored; i++) {
-		AUTO(snapshot) struct snapshot result = {0};
-		struct result_comparison c = {
-			.store = a->c->store,
-			.base = &a->change.roots[i].base.root,
-			.prefix = a->changes.roots[i].prefix,
-			.changed = &a->changed_since,
-		};
-
-		if (!s->roots[i].result)
-			continue;
-		if (catalog_load(a->c->store, s->roots[i].result, &result,
-				 err) < 0 ||
-		    tree_diff(a->c->store, &result.root,
-			      &a->change.roots[i].want.root,
-			      compare_result_path, &c, err) < 0)
-			return name_failed_root(a, i, err);
-	}
-	return 0;
-}
-
 static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	struct changeset_root *root = &a->change.roots[index];
-	struct apply_log_query query = {.now = &root->now.root};
-	bool first = !root->now.root_path, home = is_home(a, index);
+	bool home = is_home(a, index);
 	const char *path = apply_plan_root_path(a, index);
 	int got;
 
@@ -167,15 +104,9 @@ static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
 	    0)
 		return -err->num;
 	root->project.moved_since = (struct timestamp){0};
-	if (home)
-		return apply_log_filter_notes(a->c->store, s, APPLY_LOG_HOME,
-					      &root->now, err);
-	/* Changes that were applied before are no longer changes of the run;
-	 * the project's workspace has their record. */
-	query.workspace_fd = a->change.roots[0].project.workspace_fd;
-	return first ? apply_log_rebase(a->c->store, s, index, &query,
-					&root->base.root, err)
-		     : 0;
+	return home ? applied_base_filter_notes(a->c->store, s, index,
+						&root->now, err)
+		    : 0;
 }
 
 int apply_plan_refresh(struct apply_plan *a, struct err *err)
@@ -188,35 +119,17 @@ int apply_plan_refresh(struct apply_plan *a, struct err *err)
 	return 0;
 }
 
-/*
- * The tree that the run left in a root. It comes from the store (1) when the
- * result is there and no process has changed the layer since; changes that were
- * applied during the run were already excluded when it was stored. Otherwise
- * the layer is read (0), and where paths were named no more of it than is about
- * them.
- */
+/* The tree that the run left in a root. */
 static int load_root_want(struct apply_plan *a, size_t index, struct err *err)
 {
-	const struct session *s = &a->p->session;
 	struct changeset_root *root = &a->change.roots[index];
 	const struct changes_root *changes = &a->changes.roots[index];
 	char **paths = resolve_run_paths(a->p, index);
 	const char *const *only = NULL;
-	uint64_t seq = s->roots[index].result;
 
 	if (changes->delta) {
 		entry_copy(&root->want.root, &changes->delta->now);
-		return 1;
-	}
-	if (seq && s->state == RUN_ENDED && !apply_log_any(s) &&
-	    timestamp_compare(changes->list.newest, s->ended) < 0) {
-		AUTO(snapshot) struct snapshot result = {0};
-		int got = catalog_load(a->c->store, seq, &result, err);
-
-		if (got == 0)
-			entry_copy(&root->want.root, &result.root);
-		if (got != -ENOENT)
-			return got < 0 ? got : 1;
+		return 0;
 	}
 	if (resolve_run_has_paths(a->p) && !resolve_run_names_git(paths))
 		only = paths ? (const char *const *)paths : none;
@@ -303,7 +216,13 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	const struct session *s = &a->p->session;
 	size_t i;
 
-	if (changes_load_stored(a->c, s, &a->changes, err) < 0 ||
+	/* The disk may be too full for all that an unstored result has, but not
+	 * for what was named. */
+	bool scan = resolve_run_has_paths(a->p) && !changes_are_stored(s) &&
+		    !session_has_applied(s);
+
+	if ((scan ? changes_load(s, &a->c->state, &a->changes, err)
+		  : changes_load_trees(a->c, s, &a->changes, err)) < 0 ||
 	    resolve_run_check(a->p, &a->changes, err) < 0)
 		return -err->num;
 	resolve_run_add_moves(a->p, &a->changes, "applied");
@@ -311,14 +230,9 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	 * lock of the project. */
 	if (resolve_run_home_paths(a->p) && apply_plan_refresh(a, err) < 0)
 		return -err->num;
-	for (i = 0; i < s->root_count; i++) {
-		int got = load_root_want(a, i, err);
-
-		if (got < 0)
+	for (i = 0; i < s->root_count; i++)
+		if (load_root_want(a, i, err) < 0)
 			return name_failed_root(a, i, err);
-		if (!i)
-			a->result_is_stored = got > 0;
-	}
 	return load_home_want(a, err);
 }
 
@@ -443,8 +357,7 @@ static int load_apply_trees(struct apply_plan *a, struct freezer **freezer,
 	if (a->may_be_partial && !s->live && !resolve_run_home_paths(a->p) &&
 	    s->root_count == 1 &&
 	    !resolve_run_names_git(resolve_run_paths(a->p, 0)) &&
-	    changeset_partial_max(&a->change.roots[0].base) &&
-	    !apply_log_any(s))
+	    changeset_partial_max(&a->change.roots[0].base))
 		return load_layer_trees(a, err) < 0 ||
 				       (!a->change.roots[0].project.path &&
 					choose_paths_to_read(a, err) < 0) ||
@@ -487,7 +400,7 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	if (got == 0)
 		got = load_apply_trees(a, &freezer, err);
 	freezer_end(&freezer);
-	return got < 0 ? got : compare_results(a, err);
+	return got;
 }
 
 int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err)
@@ -759,33 +672,44 @@ int apply_plan_check_halves(struct apply_plan *a, struct err *err)
 	return 0;
 }
 
-/* Records what counts as done by guard when the run goes on. */
-static int record_applied_paths(const struct apply_plan *a, struct err *err)
+static int move_base(const struct apply_plan *a, size_t index,
+		     struct action *action, struct err *err)
 {
+	const struct changeset_root *root = &a->change.roots[index];
 	const struct session *s = &a->p->session;
+	const struct entry *wanted =
+		root->picked ? root->picked : &root->want.root;
+	struct store *store = a->c->store;
+	AUTO(snapshot) struct snapshot own = {0};
+
+	if (root->excluded || !(root->plan.steps.count + root->plan.kept.count))
+		return 0;
+	if ((is_home(a, index) || s->roots[index].late) &&
+	    applied_base_move_left(store, s, index, &root->now, &root->plan,
+				   wanted, action, err) < 0)
+		return -err->num;
+	if (is_home(a, index))
+		return 0;
+	/* apply_commits_make() has set another .git in the base. */
+	return (a->commits && !index &&
+		catalog_load(store, root->base.seq, &own, err) < 0) ||
+			       applied_base_move(store, s, index,
+						 own.seq ? &own : &root->base,
+						 &root->plan, wanted, action,
+						 err) < 0
+		       ? -err->num
+		       : 0;
+}
+
+/* What is applied is no change of the run any more. */
+static int move_bases(const struct apply_plan *a, struct action *action,
+		      struct err *err)
+{
 	size_t i;
 
-	for (i = 0; i < a->change.root_count; i++) {
-		const struct changeset_root *root = &a->change.roots[i];
-		uint64_t before = root->now.seq;
-		const struct apply_log_merge m = {
-			.plan = &root->plan,
-			.wanted =
-				root->picked ? root->picked : &root->want.root,
-			.base = &root->base,
-		};
-		int got = 0;
-
-		if (root->excluded)
-			continue;
-		if (is_home(a, i) && root->after)
-			got = apply_log_add_home(s, before, root->after, err);
-		else if (!is_home(a, i) && root->plan.steps.count)
-			got = apply_log_add(a->c->store, s, i, before,
-					    root->after, &m, err);
-		if (got < 0)
-			return got;
-	}
+	for (i = 0; i < a->change.root_count; i++)
+		if (move_base(a, i, action, err) < 0)
+			return -err->num;
 	return 0;
 }
 
@@ -798,7 +722,7 @@ static char **choose_moved_dirs(struct apply_plan *a, bool complete)
 	struct session *s = &a->p->session;
 	char **paths;
 
-	if (!complete || s->live || !a->result_is_stored ||
+	if (!complete || s->live || !a->changes.stored ||
 	    a->change.roots[0].picked)
 		return NULL;
 	paths = move_from_upper_choose(&a->change.roots[0].plan);
@@ -840,6 +764,8 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 	if (!s->live && (moved_dirs || project->plan.steps.count >= MANY_STEPS))
 		got = session_set_state(s, RUN_APPLYING, err);
 	if (got == 0)
+		got = move_bases(a, &action, err);
+	if (got == 0)
 		got = changeset_execute(&a->change, &action, err);
 	project->layer = NULL;
 	mem_list_free(&moved_dirs);
@@ -856,10 +782,6 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 	}
 	/* The files are as they shall be, and undo knows of it: what fails now
 	 * is no reason to call the apply failed. */
-	if (record_applied_paths(a, &more) < 0)
-		report_warning("done, but the record of what run %s has "
-			       "applied could not be written: %s",
-			       session_label(s), more.text);
 	if (recover_set_run_state(a->c, s, complete, &more) == 0)
 		action_close(project->project.workspace_fd, &action);
 	else

@@ -28,7 +28,7 @@
 struct apply_plan {
 	struct context *c;
 	struct resolved_run *p; /* the session is locked, or live */
-	struct changes changes; /* of the layers against the real files */
+	struct changes changes; /* the base and the result of each root */
 	/*
 	 * In the order of changes.roots, the home directory last; empty until
 	 * apply_plan_load(). base: the root when the run began, with later
@@ -37,10 +37,6 @@ struct apply_plan {
 	 * only named paths of it are applied.
 	 */
 	struct changeset change;
-	bool changed_since; /* a layer was changed after the run's end */
-	/* The project's result is in the store, and its layer unchanged since.
-	 */
-	bool result_is_stored;
 	struct consent consent; /* to critical changes and refusals */
 	/* With the run's commits, see apply_commits.h: also of an applied run,
 	 * and the plan contains the project's .git. */

@@ -131,8 +131,8 @@ static int open_root(const struct session *s, size_t index,
 				  : 0;
 }
 
-static int scan_root(const struct session *s, size_t index,
-		     struct changes_root *root, struct err *err)
+int changes_scan(const struct session *s, size_t index,
+		 struct changes_root *root, struct err *err)
 {
 	auto_free const char **skip =
 		list_uncovered_paths(s, s->roots[index].path);
@@ -353,7 +353,7 @@ static int list_layer(void *arg, const struct session *s, size_t index,
 		      struct changes_root *root, struct err *err)
 {
 	(void)arg;
-	return scan_root(s, index, root, err);
+	return changes_scan(s, index, root, err);
 }
 
 int changes_load(const struct session *s, const struct state *state,
@@ -368,20 +368,17 @@ void changes_free(struct changes *c)
 
 	for (i = 0; i < c->root_count; i++) {
 		struct changes_root *root = &c->roots[i];
-		size_t k;
 
 		if (root->borrowed) {
 			change_list_free(&root->list);
 			continue;
 		}
-		for (k = 0; k < root->began.count; k++)
-			free(root->began.items[k].path);
-		VEC_FREE(&root->began);
 		fd_close(&root->upper_fd);
 		fd_close(&root->lower_fd);
 		if (root->delta)
 			delta_free(root->delta);
 		free(root->delta);
+		snapshot_free(&root->base);
 		change_list_free(&root->list);
 		free(root->prefix);
 		free(root->where);
@@ -460,7 +457,6 @@ int changes_read(const struct changes_root *root, const char *path,
 {
 	auto_close int fd = -1;
 	char target[TARGET_MAX];
-	const struct changes_began *began = NULL;
 	const char *name;
 	struct stat st;
 	ssize_t len;
@@ -468,14 +464,6 @@ int changes_read(const struct changes_root *root, const char *path,
 	if (root->delta && !has_stored_bytes(root, path, now))
 		return delta_read(root->delta, path, now, CHANGES_READ_MAX, to,
 				  err);
-	if (!now)
-		began = FIND_BY_PATH(path, root->began.items, root->began.count,
-				     path);
-	if (began)
-		return began->content.type == OBJECT_NONE
-			       ? 0
-			       : content_append(root->store, &began->content,
-						to, err);
 	if (S_ISLNK(mode)) {
 		fd = beneath_parent(now ? root->upper_fd : root->lower_fd, path,
 				    &name, err);

@@ -3,7 +3,7 @@
  * one list for each root (the project, the directories of --cow, the home
  * directory), counted, filtered, and the changes in a .git summed up by name.
  *
- *	changes_load() or changes_load_own()
+ *	changes_load_own(), changes_load_trees() or changes_load()
  *	changes_find_moves()	where moves are shown
  *	resolve_run_filter()	keeps the named paths
  *	changes_free()
@@ -23,18 +23,9 @@
 #define CHANGES_EDITED_TEXT "  ! CHANGED HERE SINCE THE RUN STARTED"
 /* The path matches `noise` of the profile: lists show only the number. */
 #define CHANGES_NOISE 0x200u
-/* The real file differs from the run's base; changes_edited_compare(). */
-#define CHANGES_NOT_BASE 0x800u
 /* The key of the noise globs in the run's record; "~/" in front: in the home
  * directory. */
 #define CHANGES_NOISE_GLOB "noise"
-
-/* A file that the user has edited since the run began: its content before. */
-struct changes_began {
-	char *path;
-	struct oid content;
-	struct change_side side;
-};
 
 /*
  * One directory that a run has a layer over: the project, one of --cow, or the
@@ -42,23 +33,20 @@ struct changes_began {
  */
 struct changes_root {
 	struct change_list list;
-	/* Read in place of the real files, sorted by path; from
-	 * changes_edited_mark(). */
-	VEC(struct changes_began) began;
-	struct store *store; /* has the contents in `began`; borrowed */
+	struct store *store; /* has the trees; borrowed */
 	/* The run's upper layer and the real directory; -1: no such layer. */
 	int upper_fd, lower_fd;
 	char *prefix; /* printed before its paths: "", "~/other/", "~/" */
 	char *where; /* for people: "", " in ~/other/"... */
 	char *above; /* risk_above() of the directory */
-	bool compared; /* changes_edited_compare() is done */
 	bool borrowed; /* changes_borrow(): owns the items and moves alone */
 	bool home; /* caches are not shown, and a .git is like the rest */
-	/* The two stored trees that the list compares, owned; NULL: the list
+	/* The base and the result that the list compares, owned; NULL: the list
 	 * compares the layer with the real directory. */
 	struct delta *delta;
-	/* When the trees were stored: an older file of the layer has the bytes
-	 * of the tree. */
+	struct snapshot base; /* of delta */
+	/* When the result was stored: an older file of the layer has the bytes
+	 * of the tree. 0: now, from the layer. */
 	struct timestamp stored;
 };
 
@@ -82,7 +70,8 @@ struct changes {
 	 * show each end as a deletion or an addition. */
 	VEC(struct changes_across) across;
 	bool searched_across; /* changes_find_moves() was called */
-	bool stored; /* the lists of all roots but the home are deltas */
+	/* The results come from the store: no layer but the home's was read. */
+	bool stored;
 };
 
 #define CHANGES_NONE                                                           \
@@ -105,8 +94,7 @@ bool changes_exists(const struct changes_root *root, const char *path);
 #define CHANGES_READ_MAX (1u << 20)
 /* Appends the bytes of a regular file or the target of a symbolic link, before
  * or after (now) the run; which one, says the mode. Before the run means the
- * real file, or, where changes_edited_mark() found an edit of the user, the
- * file that the run began with: the edit is no change of the run. */
+ * base of the delta, or, where there is none, the real file. */
 int changes_read(const struct changes_root *root, const char *path,
 		 uint32_t mode, bool now, struct buf *to, struct err *err);
 
@@ -126,15 +114,27 @@ typedef int changes_list(void *arg, const struct session *s, size_t index,
 int changes_load_by(const struct session *s, const struct state *state,
 		    changes_list *list, void *arg, struct changes *ret,
 		    struct err *err);
+/* Scans the layer of one root, whose directories are open, into its list. */
+int changes_scan(const struct session *s, size_t index,
+		 struct changes_root *root, struct err *err);
 /*
- * The same from the base and the result of an ended run, where both are stored
- * completely and nothing was applied or discarded since: the layers of its
- * roots are not read, and later writes into them are no changes of the run. The
- * home directory, and all roots of any other run, are scanned.
+ * The changes of a run as the delta of its base and its result. The result of
+ * an ended run comes from the store: its layers are not read, and later writes
+ * into them are no changes of the run. That of any other run is made from its
+ * layers now; the processes of a live one are suspended. The home directory is
+ * scanned, and so are all roots where no base is known yet, or the store
+ * cannot be written.
  */
 struct context;
-int changes_load_stored(struct context *c, const struct session *s,
-			struct changes *ret, struct err *err);
+int changes_load_trees(struct context *c, const struct session *s,
+		       struct changes *ret, struct err *err);
+/* The same, but the layers of a live run of which nothing was applied are only
+ * scanned: a file that the user has edited is in the list if the run has opened
+ * it for writing. */
+int changes_load_own(struct context *c, const struct session *s,
+		     struct changes *ret, struct err *err);
+/* Whether changes_load_trees() reads the store alone. */
+bool changes_are_stored(const struct session *s);
 /* The key in a run's record that tells that the stored results have all changes
  * of its roots. */
 #define CHANGES_STORED "stored"
@@ -143,16 +143,6 @@ bool changes_complete(const struct changes *c);
 /* Removes the key durably: the caller is about to edit the layer of an ended
  * run (discard of paths, purge). */
 int changes_edit_layer(struct session *s, struct err *err);
-/*
- * The changes without changes that are the user's alone. A file that the run
- * has only opened or touched is in the layer as it was when the run began, so
- * that a later edit would be shown as a change of the run. A file that was
- * added later in a directory that the run has deleted would be shown as
- * deleted; the directory gets CHANGES_EDITED instead. A change stays in the
- * list if that is unknown. May open the store.
- */
-int changes_load_own(struct context *c, const struct session *s,
-		     struct changes *ret, struct err *err);
 void changes_free(struct changes *c);
 /* The same changes with lists of their own, to filter them; all else is
  * borrowed. To free before *from. */
@@ -188,12 +178,8 @@ void changes_moves_count(struct change_move *moves, size_t count);
 void changes_move_text(const struct change_move *m, const char *prefix,
 		       size_t width, struct buf *to);
 
-/*
- * Sets CHANGES_EDITED by comparing the real files with the run's base, and with
- * what guard has applied of the run; of a modified file changes_read() reads
- * the base from then on. The lists must be in the scan's order, and the store
- * stay open. While there is no base yet, nothing is marked.
- */
+/* Sets CHANGES_EDITED on the changes of paths where the real files differ from
+ * the base. While there is no base yet, nothing is marked. */
 int changes_edited_mark(struct context *c, struct session *s,
 			struct changes *changes, struct err *err);
 /* Whether the real entry of a delta's change has another stat than the base. */
@@ -201,9 +187,6 @@ bool changes_is_edited(const struct changes_root *root, const struct change *c);
 /* Drops the changes of a delta that the real files have already. */
 int changes_drop_present(struct changes_root *root, struct store *store,
 			 struct err *err);
-/* The comparison with the base alone, once: sets CHANGES_NOT_BASE. */
-int changes_edited_compare(struct store *store, const struct snapshot *base,
-			   struct changes_root *root, struct err *err);
 
 /* The prefix of the paths in a directory, for people: "~/other/" below home,
  * else the absolute path. To free. */

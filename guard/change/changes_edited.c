@@ -9,32 +9,10 @@
 #include "base/beneath.h"
 #include "base/dirtree.h"
 #include "base/path.h"
-#include "base/sorted.h"
-#include "guard/change/apply_log.h"
+#include "guard/change/applied_base.h"
 #include "guard/change/delta.h"
 #include "guard/state/context.h"
 #include "restore/entry_compare.h"
-#include "restore/workspace.h"
-
-struct edited_join {
-	const struct snapshot *base;
-	struct change_list *list;
-	size_t next;
-};
-
-/* Both sides have the same order: a path that the base skips does not exist in
- * it. */
-static void skip_to_path(struct edited_join *j, const char *path)
-{
-	for (; j->next < j->list->count; j->next++) {
-		struct change *c = &j->list->items[j->next];
-
-		if (path && path_compare(c->path, path) >= 0)
-			return;
-		if (c->old.mode)
-			c->flags |= CHANGES_NOT_BASE;
-	}
-}
 
 static bool is_like_side(const struct change_side *a,
 			 const struct change_side *b)
@@ -48,13 +26,6 @@ static bool is_like_side(const struct change_side *a,
 static bool is_timed(const struct change_side *a, const struct change_side *b)
 {
 	return S_ISDIR(a->mode) || timestamp_compare(a->mtime, b->mtime) == 0;
-}
-
-static bool is_as_in_tree(const struct change_side *here, const struct entry *e)
-{
-	struct change_side was = changes_side(e);
-
-	return is_like_side(here, &was) && is_timed(here, &was);
 }
 
 /* Whether only the mtime differs, because a program has written the same bytes
@@ -75,153 +46,6 @@ static bool is_only_touched(const struct changes_root *root, const char *path,
 	return parent >= 0 && entry_compare_content(root->store, parent, name,
 						    e, &ignored) == 1;
 }
-
-static int join_entry(void *arg, const char *path, const struct entry *e,
-		      struct err *err)
-{
-	struct edited_join *j = arg;
-	struct change *c;
-
-	(void)err;
-	skip_to_path(j, path);
-	if (j->next == j->list->count)
-		return 0;
-	c = &j->list->items[j->next];
-	if (path_compare(c->path, path) != 0)
-		return 0;
-	j->next++;
-	if (!is_as_in_tree(&c->old, e) || snapshot_moved(j->base, path, true))
-		c->flags |= CHANGES_NOT_BASE;
-	return 0;
-}
-
-int changes_edited_compare(struct store *store, const struct snapshot *base,
-			   struct changes_root *root, struct err *err)
-{
-	struct edited_join j = {.base = base, .list = &root->list};
-
-	if (root->compared)
-		return 0;
-	if (tree_each(store, &base->root, join_entry, &j, err) < 0)
-		return -err->num;
-	skip_to_path(&j, NULL);
-	root->compared = true;
-	return 0;
-}
-
-/* The base of a modified file, for changes_read(). */
-static void keep_began(struct changes_root *root, const struct change *c,
-		       const struct entry *began)
-{
-	size_t at = INDEX_BY_PATH(c->path, root->began.items, root->began.count,
-				  path);
-	struct changes_began *b =
-		at < root->began.count ? &root->began.items[at] : NULL;
-
-	if (!began || !S_ISREG(began->mode) || !S_ISREG(c->old.mode) ||
-	    c->kind != CHANGE_MODIFIED || began->size > CHANGES_READ_MAX ||
-	    began->flags & ENTRY_INCOMPLETE)
-		return;
-	if (!b || strcmp(b->path, c->path) != 0) {
-		(void)VEC_ADD(&root->began);
-		b = &root->began.items[at];
-		memmove(b + 1, b, (root->began.count - 1 - at) * sizeof(*b));
-		b->path = mem_strdup(c->path);
-	}
-	b->content = began->content;
-	b->side = changes_side(began);
-}
-
-/* The old side of a change is the file that the run began with, as in a delta.
- */
-static void show_began(struct changes_root *root)
-{
-	struct change_list *list = &root->list;
-	size_t i;
-
-	for (i = 0; i < root->began.count; i++) {
-		const struct changes_began *b = &root->began.items[i];
-		struct change *c =
-			FIND_BY_PATH(b->path, list->items, list->count, path);
-
-		if (!c)
-			continue;
-		c->old = b->side;
-		if (!list->flags_known)
-			c->old.chattr = 0;
-	}
-}
-
-/* An applied version is the base of the run's change, as long as the file is
- * as it was applied. */
-static int join_applied(void *arg, const char *path, const struct entry *began,
-			struct err *err)
-{
-	struct changes_root *root = arg;
-	struct change_list *list = &root->list;
-	struct change *c = FIND_BY_PATH(path, list->items, list->count, path);
-
-	(void)err;
-	if (!c)
-		return 0;
-	c->flags &= ~CHANGES_EDITED;
-	if (began ? !is_as_in_tree(&c->old, began) &&
-			    !is_only_touched(root, c->path, &c->old, began)
-		  : c->old.mode)
-		c->flags |= CHANGES_EDITED;
-	keep_began(root, c, began);
-	return 0;
-}
-
-static int mark_edited(const struct snapshot *base, struct changes_root *root,
-		       struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < root->list.count; i++) {
-		struct change *c = &root->list.items[i];
-		AUTO(entry) struct entry began = {0};
-
-		if (!(c->flags & CHANGES_NOT_BASE))
-			continue;
-		if (tree_lookup(root->store, &base->root, c->path, &began,
-				err) < 0)
-			return -err->num;
-		if (is_only_touched(root, c->path, &c->old, &began) &&
-		    !snapshot_moved(base, c->path, true))
-			continue;
-		c->flags |= CHANGES_EDITED;
-		if (c->kind == CHANGE_MODIFIED)
-			keep_began(root, c, &began);
-	}
-	return 0;
-}
-
-static int mark_root(struct context *c, const struct session *s, size_t index,
-		     struct changes_root *root, struct err *err)
-{
-	struct store *store = c->store;
-	AUTO(snapshot) struct snapshot base = {0};
-	auto_close int workspace_fd = workspace_open(
-		c->state.workspaces_fd, s->roots[index].path, false, err);
-	const struct apply_log_query query = {
-		.lower_fd = root->lower_fd,
-		.workspace_fd = workspace_fd,
-	};
-
-	root->store = store;
-	if (catalog_load(store, s->roots[index].base, &base, err) < 0 ||
-	    changes_edited_compare(store, &base, root, err) < 0 ||
-	    mark_edited(&base, root, err) < 0 ||
-	    (apply_log_any(s) &&
-	     apply_log_each_base(store, s, index, &query, &base.root,
-				 join_applied, root, err) < 0))
-		return -err->num;
-	show_began(root);
-	return 0;
-}
-
-/* --- the lists of stored trees --- */
 
 /* The real entry at path; mode 0: none. False: unknown. */
 static bool side_here(const struct changes_root *root, const char *path,
@@ -341,7 +165,8 @@ static int mark_delta(struct changes_root *root, struct store *store,
 
 		if (got < 0)
 			return got;
-		if (got)
+		if (got ||
+		    (c->old.mode && snapshot_moved(&root->base, c->path, true)))
 			c->flags |= CHANGES_EDITED;
 		if (c->kind != CHANGE_DELETED || !S_ISDIR(c->old.mode) ||
 		    !has_added_entry(root, c->path))
@@ -351,6 +176,34 @@ static int mark_delta(struct changes_root *root, struct store *store,
 			if (root->list.items[k].kind == CHANGE_DELETED &&
 			    path_below(c->path, root->list.items[k].path))
 				root->list.items[k].flags |= CHANGES_EDITED;
+	}
+	return 0;
+}
+
+/* A list without a delta: its old sides are the real files. */
+static int mark_scanned(struct context *c, const struct session *s,
+			size_t index, struct changes_root *root,
+			struct err *err)
+{
+	AUTO(snapshot) struct snapshot base = {0};
+	size_t i;
+
+	root->store = c->store;
+	if (catalog_load(c->store, applied_base_seq(s, index), &base, err) < 0)
+		return -err->num;
+	for (i = 0; i < root->list.count; i++) {
+		struct change *change = &root->list.items[i];
+		AUTO(entry) struct entry e = {0};
+		struct change_side was;
+
+		if (tree_lookup(c->store, &base.root, change->path, &e, err) <
+		    0)
+			return -err->num;
+		was = changes_side(&e);
+		if (!is_like_side(&change->old, &was) ||
+		    (e.mode && !is_timed(&change->old, &was) &&
+		     !is_only_touched(root, change->path, &change->old, &e)))
+			change->flags |= CHANGES_EDITED;
 	}
 	return 0;
 }
@@ -368,10 +221,13 @@ int changes_edited_mark(struct context *c, struct session *s,
 	for (i = 0; i < s->root_count; i++) {
 		struct changes_root *root = &changes->roots[i];
 
-		if (root->list.count &&
-		    (root->delta ? mark_delta(root, c->store, err)
-				 : mark_root(c, s, i, root, err)) < 0)
-			return -err->num;
+		got = 0;
+		if (root->delta)
+			got = mark_delta(root, c->store, err);
+		else if (root->list.count && s->roots[i].base)
+			got = mark_scanned(c, s, i, root, err);
+		if (got < 0)
+			return got;
 	}
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "guard/change/applied_base.h"
 #include "guard/state/report.h"
 #include "guard/change/recover.h"
 
@@ -126,6 +127,7 @@ struct execution {
 	struct changeset_root **roots; /* without excluded roots */
 	size_t count;
 	struct action *action; /* NULL: nothing is recorded */
+	struct session run; /* of the action, open while bases are written */
 	uint64_t *seq; /* in the action: of the snapshot that is stored now */
 	/* Arguments of begin_action(), and of end_action(). */
 	transaction_add_journal add_journal;
@@ -137,11 +139,16 @@ struct execution {
 static void execution_free(struct execution *e)
 {
 	free(e->roots);
+	session_free(&e->run);
 }
 
 static struct execution make_execution(struct changeset *set, struct action *a)
 {
-	struct execution e = {.set = set, .action = a};
+	struct execution e = {
+		.set = set,
+		.action = a,
+		.run = {.fd = -1, .lock_fd = -1},
+	};
 	size_t i;
 
 	e.roots = mem_alloc(set->root_count * sizeof(struct changeset_root *));
@@ -199,8 +206,11 @@ static int save_last_action(void *arg, const struct snapshot *s,
 	if (e->seen)
 		e->seen(e->seen_arg);
 	*e->seq = s->seq;
-	return action_save_last(e->roots[0]->project.workspace_fd, e->action,
-				set, err);
+	return applied_base_put(&e->set->c->state, e->action, &e->run, set,
+				err) < 0
+		       ? -err->num
+		       : action_save_last(e->roots[0]->project.workspace_fd,
+					  e->action, set, err);
 }
 
 /* Stores each root as it is after the action; the last one together with the
@@ -362,7 +372,6 @@ int changeset_execute(struct changeset *set, struct action *a, struct err *err)
 		struct action_root *root = VEC_ADD(&a->roots);
 
 		root->path = i ? mem_strdup(project->path) : NULL;
-		root->first = e.roots[i]->first;
 		for (; only && *only; only++)
 			mem_list_add(&root->only, *only);
 	}

@@ -41,7 +41,6 @@ struct changeset_root {
 	size_t choice_count;
 	struct plan plan;
 	const struct transaction_layer *layer; /* or NULL; borrowed */
-	uint64_t first; /* of an undo: see struct action_root */
 	bool excluded; /* no part of the transaction and of the action */
 	uint64_t after; /* the snapshot after the action; 0: none */
 };

@@ -12,6 +12,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "guard/change/applied_base.h"
 #include "guard/change/apply_log.h"
 #include "restore/transaction.h"
 #include "snapshot/walk/take.h"
@@ -110,7 +111,7 @@ static int forget_applied(void *arg, struct store *store, struct snapshot *base,
 			  struct err *err)
 {
 	const struct late_base *l = arg;
-	int got = apply_log_filter_notes(store, l->s, l->index, base, err);
+	int got = applied_base_filter_notes(store, l->s, l->index, base, err);
 
 	return got < 0 ? got : 1;
 }
@@ -143,6 +144,8 @@ static int take_root(struct store *store, const struct state *state,
 	if (got < 0)
 		return err_context(err, "store the changed files of %s",
 				   text_quote(root->path));
+	/* What was applied is in the real files. */
+	root->applied = 0;
 	root->base = base.seq;
 	root->late = true;
 	return 0;
@@ -162,8 +165,12 @@ int late_base_take(struct store *store, const struct state *state,
 			return -err->num;
 		any = true;
 	}
-	return any && !s->live
-		       ? session_write_base(s, s->roots[0].base, NULL, err)
+	if (!any || s->live)
+		return 0;
+	return session_write_base(s, s->roots[0].base, NULL, err) < 0 ||
+			       (fd_exists(s->fd, SESSION_APPLIED) &&
+				session_put_applied(s, NULL, err) < 0)
+		       ? -err->num
 		       : 0;
 }
 
@@ -182,7 +189,7 @@ int late_base_ensure(struct context *c, struct session *s, struct err *err)
 	for (i = 0; i < s->root_count; i++)
 		missing |= !s->roots[i].base;
 	if (!missing)
-		return 0;
+		return apply_log_convert(c, s, err);
 	if (changes_load(s, NULL, &changes, err) < 0)
 		return -err->num;
 	return late_base_take(c->store, &c->state, s, &changes, err);

@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "base/text.h"
 #include "guard/change/action.h"
+#include "guard/change/applied_base.h"
 #include "guard/change/changes.h"
 #include "guard/change/partial_discard.h"
 #include "guard/change/moved_dirs.h"
@@ -243,10 +244,11 @@ static int finalize_roots(struct context *c, struct project *first,
  */
 static int recover_locked(struct context *c, struct project *p, struct err *err)
 {
+	AUTO(session) struct session run = {.fd = -1, .lock_fd = -1};
 	AUTO(action) struct action a = {0};
 	auto_free char *text = NULL;
 	int recovered, got, recorded, finalized = 0;
-	bool last, done;
+	bool last, done, put;
 
 	(void)signal(SIGIO, SIG_IGN); /* for the lease of lock_has_writer() */
 	recovered = transaction_recover(c->store, p, c->state.workspaces_fd,
@@ -266,7 +268,12 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 		done = last || recovered == 1;
 		if (done && !recorded && finalize_roots(c, p, &a, err) < 0)
 			return -err->num;
-		finalized = finalize_run_state(c, &a, done);
+		put = !done ||
+		      applied_base_put(&c->state, &a, &run, NULL, err) == 0;
+		if (!put)
+			report_warning("run %s: %s", a.run_id, err->text);
+		session_free(&run);
+		finalized = finalize_run_state(c, &a, done) && put;
 		if (done && !recorded) {
 			state_log(&c->state, a.kind, "run", a.run_id, "project",
 				  p->path, "note", "finished after a crash",

@@ -10,6 +10,8 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/change/applied_base.h"
+#include "guard/change/apply_log.h"
 #include "guard/change/changes.h"
 #include "guard/change/recover.h"
 #include "guard/change/undo_git.h"
@@ -373,7 +375,6 @@ int undo_plan(struct undo *u, struct err *err)
 			root->prefix =
 				changes_prefix(done->path, u->c->state.home);
 		root->only = TAKE(done->only);
-		root->first = action_first(&u->last, i);
 		if (!done->after)
 			return fail(
 				err, ENODATA,
@@ -471,6 +472,26 @@ void undo_hint(const struct undo *u)
 			      "step further back");
 }
 
+/* What the action applied of a run is pending again, or not any more. */
+static int move_bases(const struct undo *u, struct action *a, struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	int got;
+
+	if (!u->last.run_id[0])
+		return 0;
+	got = session_open(u->c->state.runs_fd, u->last.run_id, false, &s, err);
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	got = session_base(&s, false, err);
+	if (got < 0 && got != -ENODATA)
+		return got;
+	return apply_log_convert(u->c, &s, err) < 0
+		       ? -err->num
+		       : applied_base_move_back(u->c->store, &s, &u->last, a,
+						err);
+}
+
 int undo_execute(struct undo *u, struct err *err)
 {
 	auto_free char *title = undo_title(&u->last);
@@ -495,7 +516,8 @@ int undo_execute(struct undo *u, struct err *err)
 	if (u->dry)
 		return check(u, err);
 	changeset_wait_starting_runs(&u->change);
-	if (changeset_execute(&u->change, &action, err) < 0)
+	if (move_bases(u, &action, err) < 0 ||
+	    changeset_execute(&u->change, &action, err) < 0)
 		return -err->num;
 	before = mem_printf("%" PRIu64, action_before(&action));
 	if (set_undone_run_state(u, &action))

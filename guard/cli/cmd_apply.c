@@ -262,18 +262,6 @@ static int end_nothing_left(struct apply *a, struct err *err)
 	return STATUS_OK;
 }
 
-/* Whether the change needs an answer on a terminal and there is none: -y does
- * not confirm content that is newer than the run's end. */
-static bool lacks_answer(const struct apply *a)
-{
-	if (!a->in.changed_since)
-		return false;
-	output_warn("the layer of run %s has changed since its end: an apply "
-		    "needs an answer on a terminal, also with -y",
-		    session_label(&a->in.p->session));
-	return a->o->yes && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO));
-}
-
 /* The index of the root that has the path, or root_count. */
 static size_t find_root(const struct apply *a, const char *path)
 {
@@ -676,9 +664,7 @@ static int commit_only(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->dry)
 		return STATUS_OK;
-	if (lacks_answer(a) ||
-	    !output_confirm(a->o->yes && !a->in.changed_since,
-			    "guard: commit %s to %s?",
+	if (!output_confirm(a->o->yes, "guard: commit %s to %s?",
 			    text_count(commit->count, "file"), commit->branch))
 		return STATUS_REFUSED;
 	return committing_point(&a->in, commit, false, err) < 0 ? -err->num
@@ -753,9 +739,8 @@ static int apply_locked(struct apply *a, struct err *err)
 	if (a->o->commits && !a->o->yes)
 		apply_report_branch(&a->commits, "moves");
 	run = choose_run_text(&a->in.p->session);
-	if (lacks_answer(a) ||
-	    !plan_summary_ask(&a->counts, run, apply_report_where(&a->in),
-			      a->o->yes && !a->in.changed_since)) {
+	if (!plan_summary_ask(&a->counts, run, apply_report_where(&a->in),
+			      a->o->yes)) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);
 		return STATUS_REFUSED;

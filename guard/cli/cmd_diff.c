@@ -362,7 +362,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	if (live_suspend(&p.session, &freezer, &unexpected) < 0)
 		output_warn("%s: the run continues while its layer is read",
 			    unexpected.text);
-	got = changes_load_own(c, &p.session, &changes, err);
+	got = changes_load_trees(c, &p.session, &changes, err);
 	freezer_end(&freezer);
 	if (got < 0)
 		return -err->num;

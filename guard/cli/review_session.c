@@ -790,11 +790,6 @@ static int run_review(struct review_session *v, struct err *err)
 	for (i = 0; i < v->count; i++)
 		if (make_root_review(v, i, err) < 0)
 			return -err->num;
-	if (v->a->changed_since)
-		output_warn("the layer of run %s has changed since its end; "
-			    "its current content is shown, and nothing else "
-			    "will be applied",
-			    session_label(s));
 	count_all_items(v, &n);
 	if (n.items && textdiff_available(&missing) < 0) {
 		compared = false;

@@ -317,6 +317,10 @@ static int add_row(struct history *h, struct store *store, int snaps_fd,
 				       err->text);
 		return 0;
 	}
+	if (strcmp(s->reason, APPLIED_BASE) == 0) {
+		snapshot_free(s);
+		return 0;
+	}
 	row.of_run = snapshot_of_run(s);
 	add_command(h, s);
 	if (h->path)

@@ -223,7 +223,7 @@ static int load_all_versions(struct version_loader *l, struct err *err)
 		int got = catalog_load(l->store, seqs[i], &s, &damage);
 		bool pruned = got == -ENOENT; /* during the loop */
 
-		if (got == 0)
+		if (got == 0 && strcmp(s.reason, APPLIED_BASE) != 0)
 			got = extend_chain(l, &s, &damage);
 		if (err_is_exhaustion(got)) {
 			*err = damage;

@@ -41,6 +41,10 @@ static void add_pins_of(const struct action *a, struct pins *to,
 		pins_add(to, a->roots.items[i].before);
 		pins_add(to, a->roots.items[i].after);
 	}
+	for (i = 0; i < a->bases.count; i++) {
+		pins_add(to, a->bases.items[i].from);
+		pins_add(to, a->bases.items[i].to);
+	}
 	if (a->run_id && *a->run_id)
 		names_add(named, a->run_id);
 }
@@ -128,7 +132,12 @@ static bool is_finished_run(const struct session_list *runs,
 	return false;
 }
 
-/* Adds the base of every run in the directory, except of finished ones (runs
+static void add_base_pin(void *arg, uint64_t seq)
+{
+	pins_add(arg, seq);
+}
+
+/* Adds the bases of every run in the directory, except of finished ones (runs
  * NULL: of all). */
 static int add_base_pins(int dirfd, const struct session_list *runs,
 			 const struct names *named, struct pins *to,
@@ -141,19 +150,13 @@ static int add_base_pins(int dirfd, const struct session_list *runs,
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
-		struct session s = {.fd = fd_open_dir(dirfd, name)};
-		auto_close int fd = s.fd;
-		int got;
+		auto_close int fd = fd_open_dir(dirfd, name);
 
 		if (fd < 0 || strstr(name, "-discard-part-") ||
 		    (runs && is_finished_run(runs, named, name)))
 			continue;
-		/* -ENODATA: it was never taken. */
-		got = session_base(&s, false, err);
-		if (got < 0 && got != -ENODATA)
+		if (session_each_base(fd, add_base_pin, to, err) < 0)
 			return err_context(err, "%s", text_quote(name));
-		if (got > 0)
-			pins_add(to, (uint64_t)got);
 	}
 	return 0;
 }

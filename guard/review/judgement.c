@@ -7,7 +7,6 @@
 #include "base/auto.h"
 #include "base/parallel_for.h"
 #include "base/path.h"
-#include "guard/change/apply_log.h"
 
 /* Fewer changes are judged before a thread has started. */
 #define THREADS_MIN 200
@@ -23,95 +22,6 @@ void judgement_free(struct judgement *j)
 	free(j->views);
 	free(j->losses);
 	*j = (struct judgement){0};
-}
-
-/* The files of one root when the run began, for each entry that is lost and for
- * the files of refs that are. */
-struct began_files {
-	const struct view *view;
-	struct entry *items;
-};
-
-static void began_files_free(struct began_files *b)
-{
-	size_t i;
-
-	for (i = 0; b->items && i < b->view->count; i++)
-		entry_free(&b->items[i]);
-	free(b->items);
-}
-
-static int note_applied(void *arg, const char *path, const struct entry *began,
-			struct err *err)
-{
-	const struct began_files *b = arg;
-	const struct view_entry *e = view_find(b->view, path);
-	struct entry *to = e ? &b->items[e - b->view->items] : NULL;
-
-	(void)err;
-	if (!e || !view_is_lost(e))
-		return 0;
-	entry_free(to);
-	*to = (struct entry){0};
-	if (began)
-		entry_copy(to, began);
-	return 0;
-}
-
-static int find_began_files(struct context *c, const struct session *s,
-			    size_t index, const struct changes_root *root,
-			    const struct losses *losses, struct began_files *b,
-			    struct err *err)
-{
-	AUTO(snapshot) struct snapshot base = {0};
-	const struct apply_log_query query = {
-		.lower_fd = root->lower_fd,
-		.workspace_fd = -1,
-	};
-	size_t i;
-
-	if (context_store(c, STORE_READ, err) < 0 ||
-	    catalog_load(c->store, s->roots[index].base, &base, err) < 0)
-		return -err->num;
-	for (i = 0; i < b->view->count; i++)
-		if (view_is_lost(&b->view->items[i]) &&
-		    tree_lookup(c->store, &base.root,
-				b->view->items[i].change->path, &b->items[i],
-				err) < 0)
-			return -err->num;
-	for (i = 0; i < losses->refs.count; i++) {
-		const char *path = losses->refs.items[i].path;
-		const struct view_entry *e = view_find(b->view, path);
-		struct entry *to = e ? &b->items[e - b->view->items] : NULL;
-
-		if (e && tree_lookup(c->store, &base.root, path, to, err) < 0)
-			return -err->num;
-	}
-	return apply_log_each_base(c->store, s, index, &query, &base.root,
-				   note_applied, b, err);
-}
-
-static void judge_edited_files(struct context *c, const struct session *s,
-			       size_t index, const struct changes_root *root,
-			       struct view *v, struct losses *losses)
-{
-	AUTO(began_files) struct began_files b = {.view = v};
-	size_t lost = losses->refs.count, i;
-	struct err ignored;
-
-	/* The old side of a delta is the base: only refs come from git now. */
-	if (root->delta) {
-		loss_drop_edited_refs(v, NULL, losses);
-		return;
-	}
-	for (i = 0; i < v->count; i++)
-		lost += view_is_lost(&v->items[i]);
-	if (!lost || !s->roots[index].base)
-		return;
-	b.items = mem_zalloc(v->count * sizeof(*b.items));
-	if (find_began_files(c, s, index, root, losses, &b, &ignored) == 0)
-		loss_judge_edited(v, s->roots[index].path, c->store, b.items,
-				  losses);
 }
 
 /* The time for a file, beside its bytes, and for a name that is judged without
@@ -179,9 +89,7 @@ static void judge_losses(const struct judging *w, size_t index)
 	} else if (index < s->root_count) {
 		loss_judge(v, s->roots[index].path,
 			   &w->judgement->losses[index]);
-		judge_edited_files(w->context, s, index,
-				   &w->changes->roots[index], v,
-				   &w->judgement->losses[index]);
+		loss_drop_edited_refs(v, &w->judgement->losses[index]);
 	}
 }
 

@@ -498,33 +498,7 @@ static enum loss judge_file(struct judge *j, const struct change *c)
 	return gitcopies_is_tracked(git, c->path) ? LOSS_WORK : LOSS_NO_COPY;
 }
 
-static bool is_edited(const struct change *c, const struct entry *began)
-{
-	return !began->mode || c->flags & CHANGES_EDITED ||
-	       (S_ISREG(began->mode) && began->size &&
-		(began->size != c->old.size ||
-		 timestamp_compare(began->mtime, c->old.mtime) != 0));
-}
-
-/* Whether the run destroys bytes that the file had when the run began. */
-static bool is_lost_since(struct judge *j, struct store *store,
-			  const struct change *c, const struct entry *began)
-{
-	AUTO(buf) struct buf old = {0};
-	const struct gitcopies *git = find_git(j, c->path);
-	struct err ignored;
-
-	if (!began->mode)
-		return false;
-	if (!git || began->size > LOSS_TEXT_MAX ||
-	    content_append(store, &began->content, &old, &ignored) < 0)
-		return true;
-	return gitcopies_find(git, c->path, &old) == GITCOPY_NONE &&
-	       is_replaced(j, git, c, &old);
-}
-
-void loss_drop_edited_refs(const struct view *v, const struct entry *began,
-			   struct losses *l)
+void loss_drop_edited_refs(const struct view *v, struct losses *l)
 {
 	size_t kept = 0, i;
 
@@ -534,39 +508,12 @@ void loss_drop_edited_refs(const struct view *v, const struct entry *began,
 
 		/* A packed ref had no file: the user has made one since, or
 		 * there is none yet. */
-		if (e &&
-		    (began ? (began[e - v->items].mode ||
-			      e->change->old.mode) &&
-				     is_edited(e->change, &began[e - v->items])
-			   : changes_is_edited(v->root, e->change)))
+		if (e && changes_is_edited(v->root, e->change))
 			loss_ref_free(r);
 		else
 			l->refs.items[kept++] = *r;
 	}
 	l->refs.count = kept;
-}
-
-void loss_judge_edited(struct view *v, const char *path, struct store *store,
-		       const struct entry *began, struct losses *losses)
-{
-	struct losses ignored = {0};
-	AUTO(judge)
-	struct judge j = {
-		.view = v,
-		.path = path,
-		.losses = &ignored,
-	};
-	size_t i;
-
-	for (i = 0; i < v->count; i++) {
-		struct view_entry *e = &v->items[i];
-
-		if (view_is_lost(e) && is_edited(e->change, &began[i]) &&
-		    !is_lost_since(&j, store, e->change, &began[i]))
-			e->loss = e->change->now.mode ? LOSS_NONE : LOSS_IN_GIT;
-	}
-	losses_free(&ignored);
-	loss_drop_edited_refs(v, began, losses);
 }
 
 void loss_judge_home(struct view *v)

@@ -40,16 +40,8 @@ void losses_free(struct losses *l);
 void loss_judge(struct view *v, const char *path, struct losses *ret);
 
 /* Takes back the losses of refs that the user has moved since the run began.
- * began: as of loss_judge_edited(); NULL: the view is of a delta. */
-void loss_drop_edited_refs(const struct view *v, const struct entry *began,
-			   struct losses *l);
-/* Takes back the losses of files and refs that the user has edited since the
- * run began, if no bytes from that time are lost: an apply merges the later
- * edits, or asks about them. began: for each entry of the view the file at the
- * start of the run; mode 0: none. Only lost entries, and files of refs, are
- * read. */
-void loss_judge_edited(struct view *v, const char *path, struct store *store,
-		       const struct entry *began, struct losses *losses);
+ */
+void loss_drop_edited_refs(const struct view *v, struct losses *l);
 
 /* The deletions of a home directory, which are compared with nothing. */
 void loss_judge_home(struct view *v);

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/change/delta.h"
+#include "guard/change/applied_base.h"
 #include "guard/change/late_base.h"
 #include "restore/result.h"
 
@@ -29,28 +30,26 @@ int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
 			err, ENOTSUP,
 			"%s of the project only, not of a directory of --cow",
 			what);
-	if (changes_load_stored(c, s, &ret->changes, err) < 0)
-		return -err->num;
-	root = changes_project(&ret->changes);
-	if (resolve_run_check(p, &ret->changes, err) < 0 ||
-	    context_store(c, STORE_WRITE, err) < 0)
-		return -err->num;
-	if (!resolve_run_has_paths(p))
-		changes_report_excluded(&ret->changes, what, false);
 	if (late_base_ensure(c, s, err) < 0)
 		return err_context(err,
 				   "the files as they were before run %s were "
 				   "not stored",
 				   session_label(s));
-	if (catalog_load(c->store, s->roots[0].base, &ret->base, err) < 0)
+	if (changes_load_trees(c, s, &ret->changes, err) < 0)
 		return -err->num;
-	if (ret->changes.stored) {
-		entry_copy(&ret->result,
-			   root->delta ? &root->delta->now : &ret->base.root);
-		return 0;
-	}
-	return result_make(c->store, &ret->base.root, root->upper_fd,
-			   &root->list, NULL, &ret->result, err);
+	root = changes_project(&ret->changes);
+	if (resolve_run_check(p, &ret->changes, err) < 0)
+		return -err->num;
+	if (!resolve_run_has_paths(p))
+		changes_report_excluded(&ret->changes, what, false);
+	if (catalog_load(c->store, applied_base_seq(s, 0), &ret->base, err) < 0)
+		return -err->num;
+	if (root->delta)
+		entry_copy(&ret->result, &root->delta->now);
+	else
+		return result_make(c->store, &ret->base.root, root->upper_fd,
+				   &root->list, NULL, &ret->result, err);
+	return 0;
 }
 
 void run_trees_free(struct run_trees *s)

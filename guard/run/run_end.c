@@ -17,7 +17,7 @@
 #include "guard/agent/agent.h"
 #include "guard/agent/home_versions.h"
 #include "guard/change/action.h"
-#include "guard/change/apply_log.h"
+#include "guard/change/applied_base.h"
 #include "guard/change/changes.h"
 #include "guard/change/late_base.h"
 #include "guard/change/recover.h"
@@ -72,17 +72,11 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
 {
 	struct session_root *root = &run->session.roots[index];
 	uint64_t before = run->results_before ? run->results_before[index] : 0;
-	const struct apply_log_query query = {
-		.lower_fd = changes->lower_fd,
-		.workspace_fd = -1,
-	};
 	AUTO(snapshot) struct snapshot base = {0}, result = {0}, stored = {0};
 	struct err ignored;
-	int got = catalog_load(store, root->base, &base, err);
+	int got = catalog_load(store, applied_base_seq(&run->session, index),
+			       &base, err);
 
-	if (got == 0)
-		got = apply_log_rebase(store, &run->session, index, &query,
-				       &base.root, err);
 	if (got == 0)
 		got = result_make(store, &base.root, changes->upper_fd,
 				  &changes->list, NULL, &result.root, err);
@@ -162,7 +156,7 @@ static int store_results(struct run *run, const struct changes *c,
 	struct session *s = &run->session;
 	struct store *store = NULL;
 	struct err why, late;
-	bool applied = apply_log_any(s);
+	bool applied = session_has_applied(s);
 	size_t i;
 	bool failed;
 	int got;
@@ -303,7 +297,7 @@ static bool has_actions(const struct run *run, bool *ret_in_effect)
 					   s->project, false, &ignored);
 
 	*ret_in_effect = fd < 0 || action_names_run(fd, s->id, false);
-	return apply_log_any(s) ||
+	return session_has_applied(s) ||
 	       (fd >= 0 && action_names_run(fd, s->id, true));
 }
 
@@ -341,6 +335,8 @@ int run_end(struct run *run, int status, struct err *err)
 	}
 	if (got < 0)
 		return got;
+	/* What was applied while the run was live. */
+	(void)session_base(s, false, &ignored);
 	got = load_run_changes(run, &changes, &git, err);
 	obeyed = agent_code_commands(run->agent, &changes, s) ||
 		 run->agent->code_changed;
@@ -380,7 +376,7 @@ int run_end(struct run *run, int status, struct err *err)
 	report_stale_gids(run);
 	/* Paths that were applied during the run, and edited since, are no
 	 * changes of the run. */
-	if (apply_log_any(s)) {
+	if (session_has_applied(s)) {
 		if (changes_load_own(&run->context, s, &own, &ignored) == 0)
 			shown = &own;
 		if (got == 0 && in_effect)

@@ -316,7 +316,8 @@ int snapshot_covers_path(struct store *store, const struct snapshot *s,
 bool snapshot_of_run(const struct snapshot *s)
 {
 	return strcmp(s->reason, "post-run") == 0 ||
-	       strcmp(s->reason, "during-run") == 0;
+	       strcmp(s->reason, "during-run") == 0 ||
+	       strcmp(s->reason, APPLIED_BASE) == 0;
 }
 
 bool snapshot_has_tag(const struct snapshot *s, const char *tag)

@@ -16,6 +16,10 @@
 /* Reasons on disk: "manual", "pre-run", "during-run", "post-run", "pre-apply",
  * "post-apply", "pre-restore", "post-restore", "pre-undo", "post-undo" */
 
+/* Reason of the base of a run with what was applied of the run: a state that
+ * existed nowhere, which no list shows. */
+#define APPLIED_BASE "applied-base"
+
 /* Beginning of the note of a path that `excludes` left out. */
 #define NOTE_EXCLUSION "left out by --exclude "
 
@@ -97,8 +101,9 @@ bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree);
 int snapshot_covers_path(struct store *store, const struct snapshot *s,
 			 const char *path, struct err *err);
 
-/* Whether a run made this state ("post-run", "during-run"). Such a state never
- * was in the real files, so only its number selects it, never its age. */
+/* Whether a run made this state ("post-run", "during-run", APPLIED_BASE). Such
+ * a state never was in the real files, so only its number selects it, never its
+ * age. */
 bool snapshot_of_run(const struct snapshot *s);
 bool snapshot_has_tag(const struct snapshot *s, const char *tag);
 /* Whether the note is about a path that the user excluded. */

@@ -33,5 +33,5 @@ at_most() {
 at_most 1 1 2 status
 at_most 1 1 2 diff --name-status
 at_most 1 1 2 diff
-at_most 1 5 9 apply -q -y
+at_most 1 6 10 apply -q -y
 finish

@@ -82,8 +82,8 @@ gives 0 'find accepts a pattern with directories' guard find 'src/**/f1*.c'
 says "$out" 'src/f10.c'
 silent "$out" 'src/f2.c'
 gives 0 'find accepts a file with several versions' guard find a
-is "$(plain)" '4-6 TIME TIME 8 B h/a
-2-5 TIME TIME 8 B h/a
+is "$(plain)" '4-7 TIME TIME 8 B h/a
+2-6 TIME TIME 8 B h/a
 1 TIME TIME 4 B h/a' 'find prints every version, the newest first'
 cd h || exit 99
 gives 0 'find accepts a name from a subdirectory' guard find old-name
@@ -123,10 +123,10 @@ guard -C "$HOME/project/src" snapshot -q >"$out"
 
 # --- grep ---
 gives 0 'grep accepts a directory' guard grep one h
-is "$(cat "$out")" '6:h/a:one' \
+is "$(cat "$out")" '7:h/a:one' \
 	'grep prints a line once, with the newest snapshot that has it'
 gives 0 'grep finds lines of a deleted file' guard grep 'same b[y]tes'
-is "$(cat "$out")" '5:h/new-name:the same bytes
+is "$(cat "$out")" '6:h/new-name:the same bytes
 1:h/old-name:the same bytes' 'grep prints each path of a renamed file'
 number=$(sed -n 's/\(h\/old-name\):.*/\1/p' "$out")
 gives 0 'show accepts the name that grep prints' guard show "$number"

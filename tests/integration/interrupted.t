@@ -127,8 +127,8 @@ ok 'undo restores the state before that action' same "$T/before" "$T/after"
 
 # --- apply is complete, but the snapshot after it cannot be stored ---
 
-# The second snapshot of the apply fails.
-"$stopat" --at 2 --only rename --below "$state/store/snaps" --error ENOSPC -- \
+# The third snapshot of the apply fails, that of the files afterwards.
+"$stopat" --at 3 --only rename --below "$state/store/snaps" --error ENOSPC -- \
 	guard apply -y -q "$run" >"$out" 2>"$err" </dev/null
 is $? 0 'apply ends with 0 when the snapshot after it fails'
 says "$err" 'the next guard command here tries again'
@@ -152,7 +152,7 @@ for i in 7 8; do echo of the run >many/$i; done
 gives 0 'undo is accepted without the edits' guard undo -y -q
 is "$(cat notes.txt)" mine 'undo keeps a file that the apply did not change'
 is "$(changed)" 0 'undo reverts the apply'
-"$stopat" --at 2 --only rename --below "$state/store/snaps" --error ENOSPC -- \
+"$stopat" --at 3 --only rename --below "$state/store/snaps" --error ENOSPC -- \
 	guard apply -y -q "$run" >"$out" 2>"$err" </dev/null
 is $? 0 'a second apply without a later snapshot ends with 0'
 gives 0 'status stores the missing snapshot' guard status
@@ -225,7 +225,7 @@ is "$(guard status -q)" "$run" 'the rest of the run is still pending'
 ok 'undo reverts the two paths again' guard undo -y -q
 ok "apply ends with 0 when the run's record cannot be written" \
 	unnoted 1 guard apply -y -q "$run"
-says "$err" "done, but the record of what run $run has applied"
+says "$err" "write 'applied-base'"
 says "$err" "done, but the state of run $run could not be written"
 is "$(changed)" 60 'that apply has written all files'
 ok 'the next command ends with 0 without the record, too' \

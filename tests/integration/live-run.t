@@ -227,10 +227,10 @@ is "$(cat "$out")" '  M  parts/rest  14 B' \
 	'apply -n lists only the changes of the run'
 more 'echo more >>parts/new; echo back >parts/gone; '"\
 setfattr -n user.x -v y parts/bytes"
-is "$(listed)" 'M parts/bytes M!! parts/gone M parts/new M parts/rest ' \
+is "$(listed)" 'M parts/new M parts/rest P parts/bytes A parts/gone ' \
 	'diff lists what the run changes after the apply'
 out
-says "$T/live.err" "run $run: 4 modified"
+says "$T/live.err" "run $run: 2 modified, 1 with other permissions, 2 added"
 silent "$T/live.err" 'can change its user'
 
 # --- two runs at once, each with its own layer ---

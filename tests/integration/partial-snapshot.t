@@ -185,9 +185,9 @@ crash_look . >"$T/is"
 ok 'redo restores the applied state' same "$T/after" "$T/is"
 rm d3/sub/new
 touch -d '2001-02-03 04:05:06' d3/sub
-gives 0 'apply of one path is accepted again' guard apply -q -y \
-	"$( (cd .. && guard log) | awk '$4 == "post-apply" { print $5; exit }')" d3/sub/new
-is "$(cat d3/sub/new)" new 'apply of one path writes the file'
+gives 0 'restore of one path is accepted' guard restore -q -y --at \
+	"$( (cd .. && guard log) | awk '$4 == "post-apply" { print $1; exit }')" d3/sub/new
+is "$(cat d3/sub/new)" new 'restore of one path writes the file'
 gives 0 'undo 2 is accepted' guard undo -q -y 2
 crash_look . >"$T/is"
 ok 'undo 2 restores the project' same "$T/before" "$T/is"

@@ -202,7 +202,7 @@ guard run -q --frozen -- sh -c '
 	cat late saved 2>/dev/null
 	stat -c "%a %Y" folder folder/two
 	echo by-the-run >>folder/two
-	echo by-the-run >>one' <"$T/to" >"$T/from" 2>"$err" &
+	echo by-the-run >>one; echo more >third' <"$T/to" >"$T/from" 2>"$err" &
 run=$!
 exec 8>"$T/to" 9<"$T/from"
 read -r ready <&9
@@ -222,7 +222,7 @@ exec 9<&-
 wait $run
 is $? 0 'a run with --frozen ends with 0'
 gives 0 'diff accepts a run with --frozen' guard diff --name-status
-is "$(tr '\n' ' ' <"$out")" 'M	folder/two M	one ' \
+is "$(tr '\n' ' ' <"$out")" 'M	folder/two M	one A	third ' \
 	'diff lists only the changes of the run with --frozen'
 gives 1 'apply refuses a file that both sides changed' guard apply -q -y
 says "$err" 'one'

@@ -1,0 +1,340 @@
+#include "guard/change/applied_base.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+
+uint64_t applied_base_seq(const struct session *s, size_t root)
+{
+	return s->roots[root].applied ?: s->roots[root].base;
+}
+
+static uint64_t left_seq(const struct session *s, size_t root)
+{
+	return root < s->root_count ? s->roots[root].left : s->home_left;
+}
+
+/* --- trees --- */
+
+static int put(struct tree_editor *editor, const char *path,
+	       const struct entry *e, struct err *err)
+{
+	return S_ISDIR(e->mode) ? tree_editor_put_dir(editor, path, e, err)
+				: tree_editor_put(editor, path, e, err);
+}
+
+/* Makes the directories above the path, as the tree has them. */
+static int put_dirs_above(struct tree_editor *editor, struct store *store,
+			  const struct entry *tree, const char *path,
+			  struct err *err)
+{
+	size_t len;
+
+	for (len = 0; path[len]; len++) {
+		auto_free char *dir = mem_strndup(path, len);
+		AUTO(entry) struct entry is = {0}, wanted = {0};
+
+		if (path[len] != '/')
+			continue;
+		if (tree_editor_get(editor, dir, &is, err) < 0)
+			return -err->num;
+		if (S_ISDIR(is.mode))
+			continue;
+		if (tree_lookup(store, tree, dir, &wanted, err) < 0 ||
+		    tree_editor_remove(editor, dir, err) < 0 ||
+		    put(editor, dir, &wanted, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+/* Sets the path to the tree's entry; of a directory without its entries. */
+int applied_base_copy(struct tree_editor *editor, struct store *store,
+		      const struct entry *tree, const char *path,
+		      struct err *err)
+{
+	AUTO(entry) struct entry e = {0}, is = {0};
+	int got;
+
+	if (tree_editor_move_to(editor, path, err) < 0 ||
+	    tree_lookup(store, tree, path, &e, err) < 0)
+		return -err->num;
+	if (!e.mode)
+		return tree_editor_remove(editor, path, err);
+	got = put_dirs_above(editor, store, tree, path, err);
+	if (got == 0)
+		got = tree_editor_get(editor, path, &is, err);
+	if (got > 0 && (is.mode & S_IFMT) != (e.mode & S_IFMT))
+		got = tree_editor_remove(editor, path, err);
+	return got < 0 ? got : put(editor, path, &e, err);
+}
+
+int applied_base_add(struct store *store, const struct session *s, size_t root,
+		     const struct entry *tree, const struct snapshot *like,
+		     uint64_t *ret, struct err *err)
+{
+	bool home = root == s->root_count;
+	AUTO(snapshot)
+	struct snapshot made = {
+		.parent = like->seq,
+		.time = timestamp_now(),
+		.uid = like->uid,
+		.root_dev = like->root_dev,
+		.files = like->files,
+		.dirs = like->dirs,
+		.bytes = like->bytes,
+		.reason = mem_strdup(APPLIED_BASE),
+		.run_id = mem_strdup(s->id),
+		.command = mem_strdup(s->command),
+		.message = mem_strdup(""),
+		.root_path = mem_strdup(home ? s->home : s->roots[root].path),
+	};
+
+	entry_copy(&made.root, tree);
+	if (catalog_add(store, &made, err) < 0)
+		return -err->num;
+	*ret = made.seq;
+	return 0;
+}
+
+/* --- an apply --- */
+
+static int copy_plan(struct tree_editor *editor, struct store *store,
+		     const struct entry *tree, const struct plan *plan,
+		     struct err *err)
+{
+	size_t i;
+	int got = 0;
+
+	for (i = 0; i < plan->steps.count && got == 0; i++)
+		if (plan->steps.items[i].how != STEP_MARKED)
+			got = applied_base_copy(editor, store, tree,
+						plan->steps.items[i].path, err);
+	for (i = 0; i < plan->kept.count && got == 0; i++)
+		got = applied_base_copy(editor, store, tree,
+					plan->kept.items[i].path, err);
+	return got;
+}
+
+/* Stores *base with the plan's paths as the tree has them. *seq: the number of
+ * the base, replaced if something differs. */
+static int store_moved(struct store *store, const struct session *s,
+		       size_t root, struct entry *base, const struct plan *plan,
+		       const struct entry *tree, const struct snapshot *like,
+		       uint64_t *seq, struct err *err)
+{
+	struct tree_editor *editor = tree_editor_new(store, base);
+	AUTO(entry) struct entry made = {0};
+	int got = copy_plan(editor, store, tree, plan, err);
+
+	if (got == 0)
+		got = tree_editor_save(editor, &made, err);
+	tree_editor_free(&editor);
+	if (got == 0 && !(*seq && entry_equal(&made, base)))
+		got = applied_base_add(store, s, root, &made, like, seq, err);
+	entry_free(base);
+	*base = made;
+	made = (struct entry){0};
+	return got;
+}
+
+int applied_base_move(struct store *store, const struct session *s, size_t root,
+		      const struct snapshot *base, const struct plan *plan,
+		      const struct entry *wanted, struct action *a,
+		      struct err *err)
+{
+	struct action_base moved = {false, root, base->seq, base->seq};
+	AUTO(entry) struct entry tree = {0};
+
+	entry_copy(&tree, &base->root);
+	if (store_moved(store, s, root, &tree, plan, wanted, base, &moved.to,
+			err) < 0)
+		return -err->num;
+	*VEC_ADD(&a->bases) = moved;
+	return 0;
+}
+
+int applied_base_move_left(struct store *store, const struct session *s,
+			   size_t root, const struct snapshot *now,
+			   const struct plan *plan, const struct entry *wanted,
+			   struct action *a, struct err *err)
+{
+	struct action_base moved = {true, root, left_seq(s, root), 0};
+	AUTO(snapshot) struct snapshot left = {0};
+	AUTO(entry) struct entry tree = {0};
+
+	if (moved.from && catalog_load(store, moved.from, &left, err) < 0)
+		return -err->num;
+	entry_copy(&tree, &now->root);
+	tree.content = left.root.content;
+	if (store_moved(store, s, root, &tree, plan, &now->root, now,
+			&moved.from, err) < 0)
+		return -err->num;
+	moved.to = moved.from;
+	if (store_moved(store, s, root, &tree, plan, wanted, now, &moved.to,
+			err) < 0)
+		return -err->num;
+	*VEC_ADD(&a->bases) = moved;
+	return 0;
+}
+
+/* --- an undo or redo --- */
+
+struct moving_back {
+	struct store *store;
+	struct tree_editor *editor;
+	const struct entry *from;
+};
+
+static int move_path_back(void *arg, const char *path, const struct entry *from,
+			  const struct entry *to, struct err *err)
+{
+	const struct moving_back *m = arg;
+
+	(void)from;
+	(void)to;
+	return applied_base_copy(m->editor, m->store, m->from, path, err);
+}
+
+/* The base at present, with the paths that the action moved as in `from`. */
+static int move_root_back(struct store *store, const struct session *s,
+			  const struct action_base *undone, uint64_t now,
+			  uint64_t *ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot from = {0}, to = {0}, is = {0};
+	AUTO(entry) struct entry made = {0};
+	struct moving_back m = {.store = store, .from = &from.root};
+	int got;
+
+	*ret = undone->from;
+	if (now == undone->to)
+		return 0;
+	if (catalog_load(store, undone->from, &from, err) < 0 ||
+	    catalog_load(store, undone->to, &to, err) < 0 ||
+	    catalog_load(store, now, &is, err) < 0)
+		return -err->num;
+	m.editor = tree_editor_new(store, &is.root);
+	got = tree_diff(store, &from.root, &to.root, move_path_back, &m, err);
+	if (got == 0)
+		got = tree_editor_save(m.editor, &made, err);
+	tree_editor_free(&m.editor);
+	return got < 0 ? got
+		       : applied_base_add(store, s, undone->root, &made, &is,
+					  ret, err);
+}
+
+/* Earlier guards moved no base: all that they applied is pending again, except
+ * for what the real files have. */
+static void add_unmoved(const struct session *s, const struct action *undone,
+			struct action *a)
+{
+	size_t i;
+
+	for (i = 0; i < s->root_count && strcmp(undone->kind, "apply") == 0;
+	     i++)
+		if (s->roots[i].applied)
+			*VEC_ADD(&a->bases) = (struct action_base){
+				false, i, s->roots[i].applied,
+				s->roots[i].base};
+}
+
+int applied_base_move_back(struct store *store, const struct session *s,
+			   const struct action *undone, struct action *a,
+			   struct err *err)
+{
+	size_t i;
+
+	if (!undone->bases.count)
+		add_unmoved(s, undone, a);
+	for (i = 0; i < undone->bases.count; i++) {
+		const struct action_base *b = &undone->bases.items[i];
+		struct action_base moved = {b->left, b->root, 0, 0};
+
+		if (b->root >= s->root_count + b->left)
+			continue;
+		moved.from = b->left ? left_seq(s, b->root)
+				     : applied_base_seq(s, b->root);
+		if (move_root_back(store, s, b, moved.from, &moved.to, err) < 0)
+			return err_context(err, "what run %s has applied",
+					   session_label(s));
+		*VEC_ADD(&a->bases) = moved;
+	}
+	return 0;
+}
+
+int applied_base_put(const struct state *state, const struct action *a,
+		     struct session *run, struct atomic_set *to,
+		     struct err *err)
+{
+	struct err ignored;
+	size_t i;
+	int got;
+
+	if (!a->bases.count)
+		return 0;
+	session_free(run);
+	got = session_open(state->runs_fd, a->run_id, false, run, err);
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	(void)session_base(run, false, &ignored);
+	for (i = 0; i < a->bases.count; i++) {
+		const struct action_base *b = &a->bases.items[i];
+
+		if (b->left && b->root == run->root_count)
+			run->home_left = b->to;
+		else if (b->root >= run->root_count)
+			continue;
+		else if (b->left)
+			run->roots[b->root].left = b->to;
+		else
+			run->roots[b->root].applied =
+				b->to == run->roots[b->root].base ? 0 : b->to;
+	}
+	return session_put_applied(run, to, err);
+}
+
+/* --- directories without a base --- */
+
+/* False also when that cannot be read: the path is a conflict then. */
+static bool is_as_left(struct store *store, const struct snapshot *now,
+		       const struct snapshot *left, const char *path)
+{
+	AUTO(entry) struct entry is = {0}, was = {0};
+	struct err ignored;
+
+	return tree_lookup(store, &now->root, path, &is, &ignored) > 0 &&
+	       tree_lookup(store, &left->root, path, &was, &ignored) > 0 &&
+	       entry_same_state(&is, &was);
+}
+
+int applied_base_filter_notes(struct store *store, const struct session *s,
+			      size_t root, struct snapshot *now,
+			      struct err *err)
+{
+	uint64_t seq = left_seq(s, root);
+	AUTO(snapshot) struct snapshot left = {0};
+	size_t kept = 0, i;
+
+	if (!seq)
+		return 0;
+	if (catalog_load(store, seq, &left, err) < 0)
+		return -err->num;
+	for (i = 0; i < now->note_count; i++) {
+		struct note *n = &now->notes[i];
+
+		if (n->kind == NOTE_MOVED &&
+		    is_as_left(store, now, &left, n->path)) {
+			free(n->path);
+			free(n->text);
+		} else {
+			now->notes[kept++] = *n;
+		}
+	}
+	now->note_count = kept;
+	return 0;
+}
