@@ -470,6 +470,8 @@ int session_load(struct session *s, struct err *err)
 /* Key: the boot id at the first start, and clock_ahead() at that time. */
 #define CLOCK "clock"
 
+#define BASE "base"
+#define WHOLE "base-whole"
 #define BASE_KIND "base"
 #define BASE_VERSION 1
 /* = index of the root " " session.times */
@@ -1091,10 +1093,22 @@ int session_lock_base(const struct session *s, struct err *err)
 	return take_session_lock(s->fd, BASE_LOCK, true, err);
 }
 
+/* Gives the record its name, or the second name, if that is taken. */
+static int publish_first(int run_fd, const char *temp, struct err *err)
+{
+	int got = linkat(run_fd, temp, run_fd, BASE, 0) < 0 ? -errno : 0;
+
+	if (got != -EEXIST || renameat(run_fd, temp, run_fd, WHOLE) < 0)
+		(void)unlinkat(run_fd, temp, 0);
+	errno = -got;
+	return got < 0 ? fail_errno(err, "write the base of the run") : 0;
+}
+
 int session_write_base(const struct session *s, uint64_t seq, const char *error,
-		       struct err *err)
+		       bool first, struct err *err)
 {
 	AUTO(record) struct record r = {0};
+	auto_free char *temp = mem_printf(BASE "-%d", (int)getpid());
 	size_t i;
 
 	record_set_int(&r, "snapshot", (int64_t)seq);
@@ -1111,8 +1125,10 @@ int session_write_base(const struct session *s, uint64_t seq, const char *error,
 			record_add(&r, LATE, late);
 	}
 	record_set(&r, "error", error);
-	return record_save(s->fd, "base", BASE_KIND, BASE_VERSION, &r,
-			   ATOMIC_NO_SYNC, err);
+	if (record_save(s->fd, first ? temp : BASE, BASE_KIND, BASE_VERSION, &r,
+			ATOMIC_NO_SYNC, err) < 0)
+		return -err->num;
+	return first ? publish_first(s->fd, temp, err) : 0;
 }
 
 bool session_base_pending(const struct session *s)
@@ -1210,7 +1226,7 @@ static int load_applied(struct session *s, struct err *err)
 	int got =
 		record_load(s->fd, APPLIED, APPLIED, APPLIED_VERSION, &r, err);
 
-	/* A damaged record: what was applied is compared with the base, too. */
+	/* A damaged record: applied changes are compared with the base, too. */
 	if (got < 0 && got != -ENOENT && got != -EBADMSG)
 		return err_context(err, "run %s", s->id);
 	load_numbers(s, &r, false);
@@ -1218,7 +1234,7 @@ static int load_applied(struct session *s, struct err *err)
 	return 0;
 }
 
-static int load_base(struct session *s, struct err *err)
+static int load_base(struct session *s, const char *name, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	const char *error, *number;
@@ -1226,7 +1242,7 @@ static int load_base(struct session *s, struct err *err)
 	size_t i;
 	int got;
 
-	got = record_load(s->fd, "base", BASE_KIND, BASE_VERSION, &r, err);
+	got = record_load(s->fd, name, BASE_KIND, BASE_VERSION, &r, err);
 	/* A damaged record: a snapshot of the changed paths replaces the
 	 * base, as for a directory that was not stored. */
 	if (got == -ENOENT || got == -EBADMSG)
@@ -1249,18 +1265,42 @@ static int load_base(struct session *s, struct err *err)
 	return seq > INT_MAX ? INT_MAX : (int)seq;
 }
 
+/* The snapshot of the whole directory may go on beside a late base. */
+static bool lacks_base(const struct session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++)
+		if (!s->roots[i].base)
+			return true;
+	return !s->root_count;
+}
+
 int session_base(struct session *s, bool wait, struct err *err)
 {
 	auto_close int lock = -1;
+	struct err ignored;
 
 	/* Shared, and held until this function returns, so that all waiting
 	 * processes continue together. */
-	if (wait) {
+	if (wait && (load_base(s, BASE, &ignored) <= 0 || lacks_base(s))) {
 		lock = lock_take(s->fd, BASE_LOCK, false, true, err);
 		if (lock < 0)
 			return lock;
 	}
-	return load_applied(s, err) < 0 ? -err->num : load_base(s, err);
+	return load_applied(s, err) < 0 ? -err->num : load_base(s, BASE, err);
+}
+
+int session_base_whole(struct session *s, struct err *err)
+{
+	auto_close int lock = lock_take(s->fd, BASE_LOCK, false, true, err);
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++) {
+		s->roots[i].base = 0;
+		s->roots[i].late = false;
+	}
+	return lock < 0 ? lock : load_base(s, WHOLE, err);
 }
 
 int session_each_base(int run_fd, void (*each)(void *arg, uint64_t seq),
@@ -1269,10 +1309,9 @@ int session_each_base(int run_fd, void (*each)(void *arg, uint64_t seq),
 	static const struct {
 		const char *file, *kind, *key;
 	} all[] = {
-		{"base", BASE_KIND, "snapshot"},
-		{"base", BASE_KIND, "extra"},
-		{APPLIED, APPLIED, ROOT},
-		{APPLIED, APPLIED, LEFT},
+		{BASE, BASE_KIND, "snapshot"},	{BASE, BASE_KIND, "extra"},
+		{WHOLE, BASE_KIND, "snapshot"}, {WHOLE, BASE_KIND, "extra"},
+		{APPLIED, APPLIED, ROOT},	{APPLIED, APPLIED, LEFT},
 	};
 	size_t i, n;
 

@@ -83,9 +83,9 @@ struct session_root {
 	uint64_t dev, ino;
 	uint64_t base; /* sequence number of the pre-run snapshot, 0: none */
 	uint64_t result; /* sequence number of the post-run snapshot, 0: none */
-	/* Snapshot of the base with what was applied of the run, against which
-	 * its changes are compared from then on; 0: the base itself. Of the
-	 * file of session_put_applied(). */
+	/* Snapshot of the base with the applied changes of the run, against
+	 * which its result is compared from then on; 0: the base itself. From
+	 * session_put_applied(). */
 	uint64_t applied;
 	/* Where the base is late: snapshot of the paths that were applied, as
 	 * guard left them; 0: none were. */
@@ -195,20 +195,22 @@ void session_list_free(struct session_list *list);
 
 /*
  * Writes the sequence numbers of the pre-run snapshots of all roots (0: the
- * root was not stored), or the error text of the failed snapshot. A late base
- * holds until the run is started again. The process that takes the snapshot
+ * root was not stored), or the error text of the failed snapshot. first: where
+ * a late base was written before, it stays, with -EEXIST, and the numbers are
+ * those of session_base_whole(). A late base holds until the run is started
+ * again. The process that takes the snapshot
  * writes them into a file of their own, because it may end after all other
  * processes of the run.
  */
 int session_write_base(const struct session *s, uint64_t seq, const char *error,
-		       struct err *err);
+		       bool first, struct err *err);
 /* Takes the lock of that file. Returns a descriptor or a negative errno;
  * -EBUSY: another process takes the snapshot. Called before the fork, so that
  * the lock exists before any process can wait for it. */
 int session_lock_base(const struct session *s, struct err *err);
 /* Loads the sequence numbers that session_write_base() wrote into
- * s->roots[].base, and those of session_put_applied(). wait: waits first for
- * the process that takes the snapshot.
+ * s->roots[].base, and those of session_put_applied(). wait: while a root has
+ * none, waits first for the process that takes the snapshot.
  * Returns the number of the project's snapshot (at most INT_MAX), 0 while none
  * exists, or a negative errno; -ENODATA: the snapshot failed, with its error
  * text. */
@@ -224,6 +226,10 @@ int session_put_applied(const struct session *s, struct atomic_set *to,
 			struct err *err);
 /* Whether anything was applied of the run that was not undone since. */
 bool session_has_applied(const struct session *s);
+/* Waits for the process that takes the snapshots, and loads the numbers of
+ * complete ones that were stored beside a late base; base is 0 in roots without
+ * one. */
+int session_base_whole(struct session *s, struct err *err);
 /* Calls each() with the number of every snapshot that the directory of a run
  * names as a base, for the list of snapshots to keep. */
 int session_each_base(int run_fd, void (*each)(void *arg, uint64_t seq),

@@ -228,8 +228,8 @@ static int move_root_back(struct store *store, const struct session *s,
 					  ret, err);
 }
 
-/* Earlier guards moved no base: all that they applied is pending again, except
- * for what the real files have. */
+/* Earlier guards moved no base: all changes that they applied are pending
+ * again, except those that the real files have. */
 static void add_unmoved(const struct session *s, const struct action *undone,
 			struct action *a)
 {

@@ -1,20 +1,20 @@
 /*
- * What was applied of a run is no change of it any more: an apply moves the
- * run's base, path by path, to the run's version of what it applied. The moved
- * base is a snapshot (APPLIED_BASE), whose number the run's directory holds
+ * An applied change is no change of its run any more: an apply moves the run's
+ * base, path by path, to the run's version of the applied paths. The moved base
+ * is a snapshot (APPLIED_BASE), whose number the run's directory holds
  * (session_root.applied). The changes of the run are the delta of this base and
  * its result.
  *
- * The run's version is meant also where a merge with edits of the user was
- * written: their lines are no part of what the run does. Where conflict markers
- * were written, the base stays. Where the user kept the own version, it moves.
+ * The base gets the run's version also where a merge with edits of the user was
+ * written: their lines are no change of the run. The base stays where conflict
+ * markers were written. It moves where the user kept the own version.
  *
  * An undo moves the base back, and a redo forth, for the paths that the action
  * moved. The record of the action names the snapshots (action.bases).
  *
  * The home directory has no base: there, snapshots of the applied paths alone
- * tell guard's own changes from those of the user, and so they do in a
- * directory with a late base.
+ * tell guard's own changes from those of the user. A directory with a late base
+ * has both.
  */
 #ifndef GUARD_CHANGE_APPLIED_BASE_H
 #define GUARD_CHANGE_APPLIED_BASE_H

@@ -63,10 +63,9 @@ static int name_failed_root(const struct apply_plan *a, size_t index,
 		     : -err->num;
 }
 
-static int load_apply_base(struct apply_plan *a, struct err *err)
+static int ensure_base(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
-	size_t i;
 
 	if (late_base_ensure(a->c, s, err) < 0)
 		return err_context(
@@ -75,14 +74,28 @@ static int load_apply_base(struct apply_plan *a, struct err *err)
 			"its changes cannot be separated from yours: copy what "
 			"you need (guard diff %s)",
 			session_label(s), session_label(s));
-	for (i = 0; i < s->root_count; i++)
-		if (catalog_load(a->c->store, applied_base_seq(s, i),
-				 &a->change.roots[i].base, err) < 0)
-			return i ? err_context(err, "%s before run %s",
-					       text_quote(s->roots[i].path),
-					       session_label(s))
-				 : -err->num;
 	return 0;
+}
+
+/* The base that the changes were compared with. */
+static int take_root_base(struct apply_plan *a, size_t index, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	struct snapshot *base = &a->change.roots[index].base;
+	struct snapshot *compared = &a->changes.roots[index].base;
+
+	if (compared->seq) {
+		*base = *compared;
+		*compared = (struct snapshot){0};
+		return 0;
+	}
+	return catalog_load(a->c->store, applied_base_seq(s, index), base,
+			    err) == 0
+		       ? 0
+	       : index ? err_context(err, "%s before run %s",
+				     text_quote(s->roots[index].path),
+				     session_label(s))
+		       : -err->num;
 }
 
 static int refresh_root(struct apply_plan *a, size_t index, struct err *err)
@@ -216,8 +229,8 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	const struct session *s = &a->p->session;
 	size_t i;
 
-	/* The disk may be too full for all that an unstored result has, but not
-	 * for what was named. */
+	/* The disk may be too full for all files of an unstored result, but not
+	 * for the named ones. */
 	bool scan = resolve_run_has_paths(a->p) && !changes_are_stored(s) &&
 		    !session_has_applied(s);
 
@@ -231,7 +244,8 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 	if (resolve_run_home_paths(a->p) && apply_plan_refresh(a, err) < 0)
 		return -err->num;
 	for (i = 0; i < s->root_count; i++)
-		if (load_root_want(a, i, err) < 0)
+		if (take_root_base(a, i, err) < 0 ||
+		    load_root_want(a, i, err) < 0)
 			return name_failed_root(a, i, err);
 	return load_home_want(a, err);
 }
@@ -350,26 +364,28 @@ static int load_apply_trees(struct apply_plan *a, struct freezer **freezer,
 {
 	struct session *s = &a->p->session;
 
-	if (load_apply_base(a, err) < 0)
+	if (ensure_base(a, err) < 0 ||
+	    (has_late_base(s) && choose_paths_of_late_base(a, err) < 0))
+		return -err->num;
+	if (s->live)
+		return apply_plan_refresh(a, err) < 0 ||
+				       (!*freezer &&
+					live_suspend(s, freezer, err) < 0) ||
+				       load_layer_trees(a, err) < 0
+			       ? -err->num
+			       : 0;
+	if (load_layer_trees(a, err) < 0)
 		return -err->num;
 	/* All other cases need a complete snapshot, or read the paths
 	 * themselves. */
-	if (a->may_be_partial && !s->live && !resolve_run_home_paths(a->p) &&
+	if (a->may_be_partial && !resolve_run_home_paths(a->p) &&
 	    s->root_count == 1 &&
 	    !resolve_run_names_git(resolve_run_paths(a->p, 0)) &&
-	    changeset_partial_max(&a->change.roots[0].base))
-		return load_layer_trees(a, err) < 0 ||
-				       (!a->change.roots[0].project.path &&
-					choose_paths_to_read(a, err) < 0) ||
-				       apply_plan_refresh(a, err) < 0
-			       ? -err->num
-			       : 0;
-	if (has_late_base(s) && choose_paths_of_late_base(a, err) < 0)
+	    changeset_partial_max(&a->change.roots[0].base) &&
+	    !a->change.roots[0].project.path &&
+	    choose_paths_to_read(a, err) < 0)
 		return -err->num;
-	if (apply_plan_refresh(a, err) < 0 ||
-	    (!*freezer && live_suspend(s, freezer, err) < 0))
-		return -err->num;
-	return load_layer_trees(a, err);
+	return apply_plan_refresh(a, err);
 }
 
 int apply_plan_load(struct apply_plan *a, struct err *err)
@@ -389,7 +405,8 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 			    "the rest",
 			    session_label(s));
 	if (context_store(a->c, STORE_WRITE, err) < 0 ||
-	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0))
+	    (!s->live && !changes_are_stored(s) &&
+	     moved_dirs_restore(s, a->c->store, err) < 0))
 		return -err->num;
 	changeset_init(&a->change, a->c, s->root_count + 1);
 	for (i = 1; i <= s->root_count; i++)
@@ -701,7 +718,7 @@ static int move_base(const struct apply_plan *a, size_t index,
 		       : 0;
 }
 
-/* What is applied is no change of the run any more. */
+/* The applied changes are no changes of the run any more. */
 static int move_bases(const struct apply_plan *a, struct action *action,
 		      struct err *err)
 {
@@ -722,7 +739,7 @@ static char **choose_moved_dirs(struct apply_plan *a, bool complete)
 	struct session *s = &a->p->session;
 	char **paths;
 
-	if (!complete || s->live || !a->changes.stored ||
+	if (!complete || s->live || !a->changes.stored || moved_dirs_any(s) ||
 	    a->change.roots[0].picked)
 		return NULL;
 	paths = move_from_upper_choose(&a->change.roots[0].plan);

@@ -137,8 +137,10 @@ int changes_scan(const struct session *s, size_t index,
 	auto_free const char **skip =
 		list_uncovered_paths(s, s->roots[index].path);
 
-	return scan_layer(root->upper_fd, root->lower_fd, skip, &root->list,
-			  err);
+	return moved_dirs_check(s, err) < 0
+		       ? -err->num
+		       : scan_layer(root->upper_fd, root->lower_fd, skip,
+				    &root->list, err);
 }
 
 /* --- the stored trees of an ended run --- */
@@ -182,6 +184,9 @@ static int load_home(const struct session *s, const struct state *state,
 	root->lower_fd = open_layer_dir(AT_FDCWD, s->home, err);
 	if (root->lower_fd < 0)
 		return -err->num;
+	if (changes_are_stored(s) &&
+	    record_get(&s->more, CHANGES_HOME_UNCHANGED))
+		return 0;
 	while (skip[n])
 		n++;
 	if (path_below(state->path, s->home))
@@ -310,8 +315,7 @@ int changes_load_by(const struct session *s, const struct state *state,
 	struct changes_root *home;
 	size_t i;
 
-	if (moved_dirs_check(s, err) < 0 ||
-	    (s->state == RUN_INTERRUPTED && layers_finalize(s, err) < 0))
+	if (s->state == RUN_INTERRUPTED && layers_finalize(s, err) < 0)
 		return -err->num;
 	c = make_roots(s->root_count + 1);
 	home = &c.roots[s->root_count];

@@ -138,6 +138,8 @@ bool changes_are_stored(const struct session *s);
 /* The key in a run's record that tells that the stored results have all changes
  * of its roots. */
 #define CHANGES_STORED "stored"
+/* Beside it: the home directory's layer has no changes, and is not read. */
+#define CHANGES_HOME_UNCHANGED "home-unchanged"
 /* Whether all changes could be read: only then the results have all of them. */
 bool changes_complete(const struct changes *c);
 /* Removes the key durably: the caller is about to edit the layer of an ended

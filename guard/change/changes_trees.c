@@ -107,8 +107,8 @@ static int list_stored(struct context *c, const struct session *s, size_t index,
 	return compare_trees(c, root, &result.root, err);
 }
 
-/* Whether the store's disk is too full for the bytes of the layer: what was
- * written until then would take the place that a smaller apply needs. */
+/* Whether the store's disk is too full for the bytes of the layer: a part of
+ * them would take the place that a smaller apply needs. */
 static bool lacks_space(const struct context *c, const struct changes_root *r)
 {
 	uint64_t bytes = 0;
@@ -122,7 +122,7 @@ static bool lacks_space(const struct context *c, const struct changes_root *r)
 	       bytes > (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
-/* Stores what the layer has, as the run's end does. */
+/* Stores the layer's files, as the run's end does. */
 static int import_layer(struct context *c, const struct session *s,
 			size_t index, struct changes_root *root,
 			struct err *err)

@@ -10,6 +10,7 @@
 #include "guard/change/applied_base.h"
 #include "guard/state/report.h"
 #include "guard/change/recover.h"
+#include "guard/change/resolve_run.h"
 
 /* Less is read in no time, and a snapshot of all of it is worth more. */
 #define LARGE_PROJECT 2000
@@ -127,7 +128,7 @@ struct execution {
 	struct changeset_root **roots; /* without excluded roots */
 	size_t count;
 	struct action *action; /* NULL: nothing is recorded */
-	struct session run; /* of the action, open while bases are written */
+	struct session run; /* the action's, open while bases are written */
 	uint64_t *seq; /* in the action: of the snapshot that is stored now */
 	/* Arguments of begin_action(), and of end_action(). */
 	transaction_add_journal add_journal;
@@ -343,7 +344,8 @@ static void wait_starting_runs(const struct context *c, const char *dir)
 		for (k = 0; k < s->root_count; k++)
 			concerned |= path_below(s->roots[k].path, dir) ||
 				     path_below(dir, s->roots[k].path);
-		if (s->live && concerned)
+		/* This process may hold the lock of a run that has ended. */
+		if (s->live && concerned && resolve_run_is_running(s))
 			(void)session_base(s, true, &ignored);
 	}
 }

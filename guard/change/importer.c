@@ -145,8 +145,9 @@ int importer_open(struct context *c, struct session *s, bool check,
 			got = tree_lookup(c->store, sides.now, ".git", &now,
 					  err);
 		if (got >= 0)
-			got = S_ISDIR(old.mode) && S_ISDIR(now.mode) &&
-			      oid_equal(&old.content, &now.content);
+			got = (S_ISDIR(old.mode) && S_ISDIR(now.mode) &&
+			       oid_equal(&old.content, &now.content)) ||
+			      (s->roots[0].late && !old.mode && !now.mode);
 	}
 	if (got < 0)
 		return got;

@@ -78,8 +78,6 @@ char **late_base_paths(const struct changes_root *root)
 	for (i = 0; i < list->touched_count; i++)
 		add_wanted_path(&wanted, list->touched[i],
 				is_dir(root, list->touched[i]));
-	/* Commits are compared with the repository as it was. */
-	add_wanted_path(&wanted, GIT, false);
 	SORT_BY_PATH(wanted.all.items, wanted.all.count, path);
 	for (i = 0; i < wanted.all.count; i++) {
 		const struct wanted *w = &wanted.all.items[i];
@@ -104,26 +102,47 @@ char **late_base_paths(const struct changes_root *root)
 struct late_base {
 	const struct session *s;
 	size_t index;
+	bool early;
 };
+
+static bool has_git(const struct changes_root *root)
+{
+	const struct change_list *list = &root->list;
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].flags & CHANGE_GIT)
+			return true;
+	for (i = 0; i < list->touched_count; i++)
+		if (path_has_part(list->touched[i], GIT))
+			return true;
+	return false;
+}
 
 /* What guard itself has applied of the run meanwhile is no edit of the user. */
 static int forget_applied(void *arg, struct store *store, struct snapshot *base,
 			  struct err *err)
 {
 	const struct late_base *l = arg;
-	int got = applied_base_filter_notes(store, l->s, l->index, base, err);
+	size_t i;
 
-	return got < 0 ? got : 1;
+	if (applied_base_filter_notes(store, l->s, l->index, base, err) < 0)
+		return -err->num;
+	for (i = 0; l->early && i < base->note_count; i++)
+		if (base->notes[i].kind == NOTE_MOVED)
+			return fail(err, EAGAIN, "%s changed meanwhile",
+				    text_quote(base->notes[i].path));
+	return 1;
 }
 
 static int take_root(struct store *store, const struct state *state,
 		     struct session *s, const struct changes *changes,
-		     size_t index, struct err *err)
+		     size_t index, bool early, struct err *err)
 {
 	struct session_root *root = &s->roots[index];
 	char **only = late_base_paths(&changes->roots[index]);
 	const char *skip[] = {state->path, NULL};
-	struct late_base late = {s, index};
+	struct late_base late = {s, index, early};
 	AUTO(snapshot) struct snapshot base = {0};
 	const struct take_options options = {
 		.root_path = root->path,
@@ -141,10 +160,12 @@ static int take_root(struct store *store, const struct state *state,
 	int got = take_snapshot(store, &options, &base, err);
 
 	mem_list_free(&only);
+	if (got == -EAGAIN)
+		return got;
 	if (got < 0)
 		return err_context(err, "store the changed files of %s",
 				   text_quote(root->path));
-	/* What was applied is in the real files. */
+	/* The real files have the applied changes. */
 	root->applied = 0;
 	root->base = base.seq;
 	root->late = true;
@@ -152,24 +173,157 @@ static int take_root(struct store *store, const struct state *state,
 }
 
 int late_base_take(struct store *store, const struct state *state,
-		   struct session *s, const struct changes *changes,
+		   struct session *s, const struct changes *changes, bool early,
 		   struct err *err)
 {
 	bool any = false;
 	size_t i;
 
+	for (i = 0; early && i < s->root_count; i++)
+		if (has_git(&changes->roots[i]))
+			return fail(err, EAGAIN, "a repository has changed");
 	for (i = 0; i < s->root_count; i++) {
 		if (s->roots[i].base)
 			continue;
-		if (take_root(store, state, s, changes, i, err) < 0)
+		if (take_root(store, state, s, changes, i, early, err) < 0)
 			return -err->num;
 		any = true;
 	}
 	if (!any || s->live)
 		return 0;
-	return session_write_base(s, s->roots[0].base, NULL, err) < 0 ||
+	return session_write_base(s, s->roots[0].base, NULL, early, err) < 0 ||
 			       (fd_exists(s->fd, SESSION_APPLIED) &&
 				session_put_applied(s, NULL, err) < 0)
+		       ? -err->num
+		       : 0;
+}
+
+struct widening {
+	struct store *store;
+	const struct snapshot *late;
+	struct snapshot *whole;
+	struct tree_editor *editor;
+};
+
+/* A path that the run has changed: the late base has it as it was, however late
+ * the other snapshot came to it. */
+static int widen_path(void *arg, const char *path, const struct entry *late,
+		      const struct entry *result, struct err *err)
+{
+	const struct widening *w = arg;
+	struct snapshot *s = w->whole;
+	size_t kept = 0, i;
+
+	(void)late;
+	(void)result;
+	for (i = 0; i < s->note_count; i++) {
+		struct note *n = &s->notes[i];
+
+		if (n->kind == NOTE_MOVED && strcmp(n->path, path) == 0) {
+			free(n->path);
+			free(n->text);
+		} else {
+			s->notes[kept++] = *n;
+		}
+	}
+	s->note_count = kept;
+	return *path ? applied_base_copy(w->editor, w->store, &w->late->root,
+					 path, err)
+		     : 0;
+}
+
+static int copy_applied(void *arg, const char *path, const struct entry *late,
+			const struct entry *applied, struct err *err)
+{
+	const struct widening *w = arg;
+
+	(void)late;
+	(void)applied;
+	return applied_base_copy(w->editor, w->store, &w->whole->root, path,
+				 err);
+}
+
+/* whole: the root's number in the other snapshot, replaced by the base's. */
+static int widen_root(struct context *c, const struct session *s, size_t index,
+		      uint64_t *whole, uint64_t *applied, struct err *err)
+{
+	const struct session_root *root = &s->roots[index];
+	AUTO(snapshot) struct snapshot late = {0}, base = {0}, other = {0};
+	AUTO(entry) struct entry made = {0};
+	struct widening w = {c->store, &late, &base, NULL};
+	int got = 0;
+
+	if (catalog_load(c->store, root->base, &late, err) < 0 ||
+	    catalog_load(c->store, *whole, &base, err) < 0 ||
+	    (root->result &&
+	     catalog_load(c->store, root->result, &other, err) < 0))
+		return -err->num;
+	w.editor = tree_editor_new(c->store, &base.root);
+	if (root->result)
+		got = tree_diff(c->store, &late.root, &other.root, widen_path,
+				&w, err);
+	if (got == 0)
+		got = tree_editor_save(w.editor, &made, err);
+	tree_editor_free(&w.editor);
+	if (got < 0)
+		return got;
+	entry_free(&base.root);
+	base.root = made;
+	made = (struct entry){0};
+	if (catalog_add(c->store, &base, err) < 0)
+		return -err->num;
+	*whole = base.seq;
+	if (!root->applied)
+		return 0;
+	snapshot_free(&other);
+	if (catalog_load(c->store, root->applied, &other, err) < 0)
+		return -err->num;
+	w.editor = tree_editor_new(c->store, &base.root);
+	w.whole = &other;
+	got = tree_diff(c->store, &late.root, &other.root, copy_applied, &w,
+			err);
+	if (got == 0)
+		got = tree_editor_save(w.editor, &made, err);
+	tree_editor_free(&w.editor);
+	return got < 0 ? got
+		       : applied_base_add(c->store, s, index, &made, &base,
+					  applied, err);
+}
+
+int late_base_widen(struct context *c, struct session *s, struct err *err)
+{
+	struct session whole = *s; /* borrowed, except for the roots */
+	auto_free struct session_root *roots =
+		mem_dup(s->roots, s->root_count * sizeof(*roots));
+	struct err ignored;
+	bool any = false;
+	size_t i;
+
+	if (session_base(s, false, &ignored) <= 0)
+		return 0;
+	for (i = 0; i < s->root_count; i++)
+		any |= s->roots[i].late;
+	whole.roots = roots;
+	if (!any || session_base_whole(&whole, &ignored) <= 0)
+		return 0;
+	if (context_store(c, STORE_WRITE, err) < 0 ||
+	    store_refresh(c->store, err) < 0)
+		return -err->num;
+	for (i = 0; i < s->root_count; i++) {
+		struct session_root *root = &s->roots[i];
+
+		if (!root->late || !roots[i].base)
+			continue;
+		if (widen_root(c, s, i, &roots[i].base, &root->applied, err) <
+		    0)
+			return -err->num;
+		root->base = roots[i].base;
+		root->late = false;
+	}
+	return (session_has_applied(s) &&
+		session_put_applied(s, NULL, err) < 0) ||
+			       session_write_base(s, s->roots[0].base, NULL,
+						  false, err) < 0
 		       ? -err->num
 		       : 0;
 }
@@ -192,5 +346,5 @@ int late_base_ensure(struct context *c, struct session *s, struct err *err)
 		return apply_log_convert(c, s, err);
 	if (changes_load(s, NULL, &changes, err) < 0)
 		return -err->num;
-	return late_base_take(c->store, &c->state, s, &changes, err);
+	return late_base_take(c->store, &c->state, s, &changes, false, err);
 }

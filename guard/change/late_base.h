@@ -18,10 +18,20 @@
  * Stores the late base of each root that has no base, and records it unless the
  * run is live: a live run changes further paths. store is open for writing;
  * changes are those of the session's layers. 0 also when no root lacks a base.
+ * early: the snapshot beside the run goes on, and its end is better waited for
+ * (-EAGAIN) if a file has changed since the start, or something in a .git is
+ * among the changes; -EEXIST: that snapshot is complete now.
  */
 int late_base_take(struct store *store, const struct state *state,
-		   struct session *s, const struct changes *changes,
+		   struct session *s, const struct changes *changes, bool early,
 		   struct err *err);
+
+/*
+ * Before an ended run is started again: where the snapshot beside it became
+ * complete after the late base was taken, that snapshot with the paths of the
+ * late base is the base from now on, and no late base.
+ */
+int late_base_widen(struct context *c, struct session *s, struct err *err);
 
 /* session_base() with wait, followed by late_base_take() where a base is
  * missing. c->store is open for writing afterwards. */

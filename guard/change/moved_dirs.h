@@ -23,7 +23,7 @@ void moved_dirs_record(struct session *s, char *const *paths);
  */
 int moved_dirs_restore(struct session *s, struct store *store, struct err *err);
 /* -ENODATA, with the remedy in the text, if directories are missing in the
- * layer of a pending run. */
+ * layer of a pending run, which is to be read. */
 int moved_dirs_check(const struct session *s, struct err *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/pathset.h"
 #include "base/text.h"
+#include "guard/change/moved_dirs.h"
 #include "guard/change/result_edit.h"
 #include "guard/state/report.h"
 #include "restore/workspace.h"
@@ -250,7 +251,9 @@ int partial_discard(struct context *c, struct resolved_run *p,
 			action_add_part(&a, name, layer, paths.items[k]);
 		}
 	}
-	if (result_edit_begin(s, err) < 0 ||
+	if ((moved_dirs_any(s) && (context_store(c, STORE_WRITE, err) < 0 ||
+				   moved_dirs_restore(s, c->store, err) < 0)) ||
+	    result_edit_begin(s, err) < 0 ||
 	    execute_discard(c, s, changes->roots, &a, err) < 0)
 		return -err->num;
 	if (result_edit_end(c, s, &a, &late) < 0)

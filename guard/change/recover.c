@@ -54,10 +54,9 @@ int recover_set_undone_state(struct context *c, struct session *s,
 			     const char *undone_kind, bool complete,
 			     struct err *err)
 {
-	if (strcmp(undone_kind, "apply") != 0)
-		return recover_set_run_state(c, s, complete, err);
-	(void)restore_run_upper(c, s);
-	return session_set_state(s, RUN_ENDED, err);
+	return strcmp(undone_kind, "apply") != 0
+		       ? recover_set_run_state(c, s, complete, err)
+		       : session_set_state(s, RUN_ENDED, err);
 }
 
 /* Sets the state of the interrupted action's run: applied or pending. Returns

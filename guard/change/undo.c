@@ -472,7 +472,7 @@ void undo_hint(const struct undo *u)
 			      "step further back");
 }
 
-/* What the action applied of a run is pending again, or not any more. */
+/* The changes that the action applied are pending again, or not any more. */
 static int move_bases(const struct undo *u, struct action *a, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};

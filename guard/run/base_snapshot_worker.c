@@ -365,13 +365,14 @@ static void run_base_worker(struct run *run, struct timestamp start,
 	if (got == 0)
 		got = take_base_snapshots(run, start, &state, &settings, store,
 					  &session, &err);
+	/* A late base stays: the run's result was made with it. */
 	(void)session_write_base(&session, got < 0 ? 0 : session.roots[0].base,
-				 got < 0 ? err.text : NULL, &err);
+				 got < 0 ? err.text : NULL, true, &err);
 	/* No process waits for the work below. */
 	(void)close(base_lock);
 	if (got == 0) {
 		count_unstored(&state, &session);
-		changed_paths_update(store);
+		changed_paths_update(store, 1);
 		store_index_tidy(store_get_dir(store));
 	}
 	store_free(&store);

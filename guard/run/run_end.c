@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/dirtree.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/agent/home_versions.h"
@@ -28,6 +31,7 @@
 #include "guard/run/run.h"
 #include "overlay/layers.h"
 #include "overlay/session.h"
+#include "overlay/whiteout.h"
 #include "restore/result.h"
 #include "restore/workspace.h"
 #include "snapshot/tree/changed_paths.h"
@@ -64,6 +68,64 @@ static void count_result(struct snapshot *s, const struct snapshot *base,
 	}
 }
 
+struct kept_changes {
+	const struct changes_root *changes;
+	struct change_list again;
+};
+
+/* Whether the directory has the path, and no whiteout there. */
+static bool has_entry(int dir_fd, const char *path)
+{
+	struct err ignored;
+	auto_close int fd = beneath_open(dir_fd, path, O_PATH, 0, &ignored);
+	struct meta m;
+
+	return fd >= 0 && meta_get(fd, "", &m) == 0 && !whiteout_is(&m);
+}
+
+static int note_kept_change(void *arg, const char *path,
+			    const struct entry *base, const struct entry *was,
+			    struct err *err)
+{
+	struct kept_changes *k = arg;
+	const struct change_list *list = &k->changes->list;
+	struct meta m = {.mode = (was ? was : base)->mode};
+	bool in_layer = has_entry(k->changes->upper_fd, path);
+
+	(void)err;
+	if (!*path || FIND_BY_PATH(path, list->items, list->count, path))
+		return 0;
+	if (was ? in_layer && !entry_same_state(was, base)
+		: !in_layer && !has_entry(k->changes->lower_fd, path))
+		change_list_add(&k->again, path,
+				was ? CHANGE_MODIFIED : CHANGE_DELETED, 0,
+				was ? NULL : &m, was ? &m : NULL);
+	return 0;
+}
+
+/* What was a change of the run before it went on is one still, if the layer has
+ * it, although the real file is the same at the moment. *result: the new one.
+ */
+static int keep_changes(struct store *store, const struct changes_root *changes,
+			const struct entry *base, const struct entry *before,
+			struct entry *result, struct err *err)
+{
+	struct kept_changes k = {.changes = changes};
+	AUTO(entry) struct entry made = {0};
+	int got = tree_diff(store, base, before, note_kept_change, &k, err);
+
+	if (got == 0 && k.again.count)
+		got = result_make(store, result, changes->upper_fd, &k.again,
+				  NULL, &made, err);
+	if (got == 0 && k.again.count) {
+		entry_free(result);
+		*result = made;
+		made = (struct entry){0};
+	}
+	change_list_free(&k.again);
+	return got;
+}
+
 /* Stores a root as the run leaves it, as a snapshot: from now on every file
  * that the run made can be restored, whatever becomes of its layer. */
 static int store_root_result(struct run *run, struct store *store, size_t index,
@@ -80,12 +142,15 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
 	if (got == 0)
 		got = result_make(store, &base.root, changes->upper_fd,
 				  &changes->list, NULL, &result.root, err);
+	if (got == 0 && before &&
+	    catalog_load(store, before, &stored, &ignored) == 0)
+		got = keep_changes(store, changes, &base.root, &stored.root,
+				   &result.root, err);
 	if (got < 0)
 		return got;
 	/* A layer that went on and is as it was before has its result
 	 * already. */
-	if (before && catalog_load(store, before, &stored, &ignored) == 0 &&
-	    entry_equal(&stored.root, &result.root)) {
+	if (stored.seq && entry_equal(&stored.root, &result.root)) {
 		root->result = before;
 		return 0;
 	}
@@ -108,6 +173,9 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
 /* How long the end of a run waits for the snapshot from before it, and how long
  * nothing is said about that. */
 #define WAIT_MS 5000
+#define LOOK_MS 20
+/* So many files make a directory large. */
+#define LARGE 10000
 #define SILENT_MS 400
 #define STEP_MS 5
 
@@ -129,7 +197,27 @@ static void report_finishing(const struct run *run)
 		    found ? " (guard stop --snapshot ends it)" : "");
 }
 
-static int wait_for_base(struct run *run, struct err *err)
+/* Whether the snapshot of a large directory goes on. */
+static bool stores_large(const struct run *run)
+{
+	const struct session *s = &run->session;
+	bool large = false;
+	size_t i;
+
+	for (i = 0; i < s->root_count; i++) {
+		struct storing storing = {0};
+
+		if (storing_find(run->context.state.workspaces_fd,
+				 s->roots[i].path, &storing))
+			large |= storing.files >= LARGE ||
+				 storing.total_files >= LARGE;
+		free(storing.run_id);
+	}
+	return large;
+}
+
+/* early: not for that of a large directory. */
+static int wait_for_base(struct run *run, bool early, struct err *err)
 {
 	struct session *s = &run->session;
 	int waited, got;
@@ -138,44 +226,103 @@ static int wait_for_base(struct run *run, struct err *err)
 	for (waited = 0; (got = session_base(s, false, err)) == 0 &&
 			 session_base_pending(s) && waited < WAIT_MS;
 	     waited += STEP_MS) {
+		if (early && waited % LOOK_MS == 0 && stores_large(run))
+			break;
 		if (waited == SILENT_MS)
 			report_finishing(run);
 		(void)poll(NULL, 0, STEP_MS);
 	}
+	return got;
+}
+
+/* Waits no longer for the snapshot of a large project than it must: a late base
+ * of the changed paths has the same files, unless the user has changed one
+ * meanwhile. */
+static int find_base(struct run *run, struct store *store,
+		     const struct changes *c, struct err *err)
+{
+	struct session *s = &run->session;
+	const struct state *state = &run->context.state;
+	struct err why = {0};
+	int got = wait_for_base(run, true, &why);
+	size_t i;
+
+	if (got == 0 && session_base_pending(s) && stores_large(run)) {
+		got = late_base_take(store, state, s, c, true, &why);
+		if (got == 0)
+			return 0;
+		for (i = 0; i < s->root_count; i++) {
+			s->roots[i].base = 0;
+			s->roots[i].late = false;
+		}
+		got = wait_for_base(run, false, &why);
+	}
 	/* The changed paths alone are stored now, the others after the run. */
 	if (got == 0 && session_base_pending(s))
 		base_snapshot_worker_end(run);
-	return got == 0 ? session_base(s, true, err) : got;
+	if (got == 0)
+		got = session_base(s, true, &why);
+	if (got < 0 && got != -ENODATA) {
+		*err = why;
+		return got;
+	}
+	if (late_base_take(store, state, s, c, false, err) < 0) {
+		*err = got < 0 ? why : *err;
+		return -err->num;
+	}
+	return 0;
+}
+
+/* An apply that went on at the run's end has moved the base, and changed the
+ * files with which the layer was compared: both are read again. Returns the
+ * project's lock. */
+static int lock_out_applies(struct run *run, struct changes *c, struct err *err)
+{
+	struct session *s = &run->session;
+	auto_free struct session_root *before =
+		mem_dup(s->roots, s->root_count * sizeof(*before));
+	auto_close int workspace = workspace_open(
+		run->context.state.workspaces_fd, s->project, true, err);
+	auto_close int lock =
+		workspace < 0 ? -1
+			      : lock_take(workspace, "lock", true, true, err);
+	bool moved = false;
+	size_t i;
+
+	if (lock < 0 || session_base(s, false, err) < 0)
+		return -err->num;
+	for (i = 0; i < s->root_count; i++)
+		moved |= before[i].applied != s->roots[i].applied;
+	if (moved) {
+		changes_free(c);
+		if (changes_load(s, &run->context.state, c, err) < 0)
+			return -err->num;
+	}
+	return TAKE_FD(lock);
 }
 
 /* With a late base where there is no other. Changes that were applied during
  * the run are no longer in the list and belong to the result. */
-static int store_results(struct run *run, const struct changes *c,
-			 struct err *err)
+static int store_results(struct run *run, struct changes *c, struct err *err)
 {
 	struct session *s = &run->session;
 	struct store *store = NULL;
-	struct err why, late;
 	bool applied = session_has_applied(s);
+	auto_close int lock = -1;
 	size_t i;
-	bool failed;
 	int got;
 
 	if (!changes_total(c) && !applied)
 		return 0;
-	got = wait_for_base(run, &why);
-	failed = got == -ENODATA;
-	if (got < 0 && !failed) {
-		*err = why;
-		return got;
-	}
 	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
 			 err);
-	if (got == 0 &&
-	    late_base_take(store, &run->context.state, s, c, &late) < 0) {
-		*err = failed ? why : late;
-		got = -err->num;
-	}
+	if (got == 0)
+		got = find_base(run, store, c, err);
+	if (got == 0)
+		got = lock = lock_out_applies(run, c, err);
+	if (got >= 0)
+		got = store_refresh(store, err);
+	applied = session_has_applied(s);
 	for (i = 0; got == 0 && i < s->root_count; i++)
 		if (c->roots[i].list.count || applied)
 			got = store_root_result(run, store, i, &c->roots[i],
@@ -183,7 +330,9 @@ static int store_results(struct run *run, const struct changes *c,
 	if (got == 0) {
 		record_set(&s->more, CHANGES_STORED,
 			   changes_complete(c) ? "1" : NULL);
-		changed_paths_update(store);
+		record_set(&s->more, CHANGES_HOME_UNCHANGED,
+			   changes_home(c)->list.count ? NULL : "1");
+		changed_paths_update(store, 1);
 	}
 	store_free(&store);
 	if (got == 0)
@@ -335,7 +484,7 @@ int run_end(struct run *run, int status, struct err *err)
 	}
 	if (got < 0)
 		return got;
-	/* What was applied while the run was live. */
+	/* Its changes may have been applied while it was live. */
 	(void)session_base(s, false, &ignored);
 	got = load_run_changes(run, &changes, &git, err);
 	obeyed = agent_code_commands(run->agent, &changes, s) ||
@@ -373,6 +522,8 @@ int run_end(struct run *run, int status, struct err *err)
 	reserve_release(run->context.state.fd);
 	if (store_results(run, &changes, err) < 0 || session_save(s, err) < 0)
 		got = -err->num;
+	if (session_base_pending(s))
+		report_storing(run);
 	report_stale_gids(run);
 	/* Paths that were applied during the run, and edited since, are no
 	 * changes of the run. */

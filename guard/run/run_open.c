@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
+#include "guard/change/late_base.h"
 #include "guard/change/moved_dirs.h"
 #include "guard/change/recover.h"
 #include "guard/change/resolve_run.h"
@@ -192,12 +193,16 @@ static int resume_session(struct run *run, struct err *err)
 		return fail(err, EINVAL, "run %s is %s and cannot be continued",
 			    session_label(&run->session),
 			    run_state_name(run->session.state));
-	if (moved_dirs_check(&run->session, err) < 0)
+	if (moved_dirs_any(&run->session) &&
+	    (context_store(&run->context, STORE_WRITE, err) < 0 ||
+	     moved_dirs_restore(&run->session, run->context.store, err) < 0))
 		return -err->num;
 	if (!run->options->copy_dir)
 		record_set(&run->session.more, RUN_TEST, NULL);
 	if (run->options->exec_project)
 		run->read_only_exec = read_only_exec_begin(&run->session);
+	if (late_base_widen(&run->context, &run->session, err) < 0)
+		return -err->num;
 	/* The stored results are outdated once the command runs. */
 	run->results_before =
 		mem_resize(NULL, run->session.root_count, sizeof(uint64_t));

@@ -12,6 +12,9 @@
 #include "overlay/temp_chmod.h"
 #include "snapshot/tree/changed_paths.h"
 
+/* So many new snapshots `guard log` may have to read itself. */
+#define UNREAD_MAX 16
+
 int context_open(struct context *c, bool with_project, struct err *err)
 {
 	if (state_open(&c->state, err) < 0)
@@ -28,9 +31,9 @@ int context_open(struct context *c, bool with_project, struct err *err)
 void context_free(struct context *c)
 {
 	/* The command's work is done. The next `guard log` does not have to
-	 * read the new snapshots. */
+	 * read all new snapshots. */
 	if (c->store && c->writable)
-		changed_paths_update(c->store);
+		changed_paths_update(c->store, UNREAD_MAX);
 	store_free(&c->store);
 	free(c->project);
 	c->project = NULL;

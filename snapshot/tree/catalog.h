@@ -16,7 +16,7 @@
 /* Reasons on disk: "manual", "pre-run", "during-run", "post-run", "pre-apply",
  * "post-apply", "pre-restore", "post-restore", "pre-undo", "post-undo" */
 
-/* Reason of the base of a run with what was applied of the run: a state that
+/* Reason of the base of a run that has applied changes in it: a state that
  * existed nowhere, which no list shows. */
 #define APPLIED_BASE "applied-base"
 

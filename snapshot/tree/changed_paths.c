@@ -301,9 +301,11 @@ static void add_new(struct update *u, uint64_t seq)
 			(strcmp(s.reason, "during-run") == 0 ? CHANGED_DURING
 							     : 0);
 		b = base_of(u, item.root);
-		if (b->seq && load_base_tree(u, b) &&
-		    tree_diff(u->store, &b->tree, &s.root, add_changed_path, u,
-			      &ignored) == 0) {
+		if (strcmp(s.reason, APPLIED_BASE) == 0)
+			item.before = b->seq;
+		else if (b->seq && load_base_tree(u, b) &&
+			 tree_diff(u->store, &b->tree, &s.root,
+				   add_changed_path, u, &ignored) == 0) {
 			item.before = b->seq;
 			item.first = (uint32_t)u->first;
 			item.count = (uint32_t)(u->hashes.count - u->first);
@@ -403,7 +405,8 @@ static bool add_listed(struct update *u, const uint64_t *listed, size_t all)
 	return true;
 }
 
-static void update(struct store *store, const struct changed_paths *old)
+static void update(struct store *store, const struct changed_paths *old,
+		   size_t least)
 {
 	AUTO(update) struct update u = {.store = store, .old = old};
 	auto_free uint64_t *newer = NULL, *listed = NULL;
@@ -412,7 +415,7 @@ static void update(struct store *store, const struct changed_paths *old)
 	struct err ignored;
 
 	if (changed_paths_newer(old, store, &newer, &count, &ignored) < 0 ||
-	    !count)
+	    !count || count < least)
 		return;
 	if (newer[count - 1] / LIST_EVERY == last_seq(old) / LIST_EVERY) {
 		for (i = 0; i < old->count; i++)
@@ -433,10 +436,10 @@ static void update(struct store *store, const struct changed_paths *old)
 	put_file(store, &bytes, u.items.items[u.items.count - 1].seq);
 }
 
-void changed_paths_update(struct store *store)
+void changed_paths_update(struct store *store, size_t least)
 {
 	struct changed_paths *old = changed_paths_open(store);
 
-	update(store, old);
+	update(store, old, least);
 	changed_paths_free(&old);
 }

@@ -79,8 +79,8 @@ uint32_t changed_paths_hash(const char *text);
 bool changed_paths_has(const struct changed_paths *c,
 		       const struct changed_snapshot *s, uint32_t hash);
 
-/* Adds the snapshots that the cache lacks. The caller works in the background,
- * or after its own work: an error is ignored. */
-void changed_paths_update(struct store *store);
+/* Adds the snapshots that the cache lacks, if there are that many. The caller
+ * works in the background, or after its own work: an error is ignored. */
+void changed_paths_update(struct store *store, size_t least);
 
 #endif

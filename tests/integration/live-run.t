@@ -245,6 +245,7 @@ flock "$state/runs/$one/base.lock" sh -c 'echo held; read -r go' \
 	<"$T/hold" >"$T/held" &
 exec 4>"$T/hold"
 until [ -s "$T/held" ]; do :; done
+mv "$state/runs/$one/base" "$T/base"
 inode=$(stat -c %i "$state/runs/$one/base.lock")
 # apply_waiting: starts an apply, pid $applying, and returns when it waits for
 # that lock or has ended
@@ -263,6 +264,7 @@ gives 0 'status does not wait for the snapshot of another run' \
 says "$out" "$(printf '%s\tended' "$two")"
 apply_waiting
 no 'apply waits for the snapshot that another run began with' test -e two
+mv "$T/base" "$state/runs/$one/base"
 exec 4>&-
 wait $applying
 is $? 0 'the waiting apply ends with 0'

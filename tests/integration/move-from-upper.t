@@ -72,10 +72,20 @@ says "$err" 'no run in'
 # --- undo ---
 gives 0 'undo of the apply is accepted' guard undo -q -y
 no 'undo removes the directory from the project' test -e new
-look "$upper" >"$T/is"
-ok 'undo restores the upper layer' same "$T/look.all" "$T/is"
-gives 0 'diff accepts the restored layer' guard diff --name-status
+gives 0 'diff accepts the run again' guard diff --name-status
 ok 'diff shows the same changes as before the apply' same "$T/diff" "$out"
+gives 0 'redo is accepted' guard redo -q -y
+look new >"$T/is"
+ok 'redo brings the directory back' same "$T/look" "$T/is"
+gives 0 'a second undo is accepted' guard undo -q -y
+gives 0 'apply does not need the layer' guard apply -q -y
+look new >"$T/is"
+ok 'apply writes the same directory' same "$T/look" "$T/is"
+gives 0 'a third undo is accepted' guard undo -q -y
+gives 0 'run --continue restores the layer before its command' guard run -q \
+	--continue "$run" -- true
+look "$upper" >"$T/is"
+ok 'the upper layer is complete' same "$T/look.all" "$T/is"
 gives 0 'run --continue works with the restored layer' \
 	guard run -q --continue "$run" -- \
 	sh -c 'test ! -e moved -a "$(cat new/sub/n80)" = 80 && rm new/sub/n80'
@@ -88,12 +98,11 @@ ok 'apply writes the same directory with the later change' \
 # --- the applied directory is lost ---
 chmod 755 new/shut
 mv new "$T/new"
-gives 0 'apply of the directory of an applied run is accepted' \
-	guard apply -q -y "$run" new
+gives 0 'restore of the directory is accepted' guard restore -q -y new
 chmod 555 "$T/new/shut"
 look "$T/new" >"$T/wanted"
 look new >"$T/is"
-ok 'apply brings the directory back' same "$T/wanted" "$T/is"
+ok 'restore brings the directory back' same "$T/wanted" "$T/is"
 chmod 755 "$T/new/shut" new/shut
 rm -r new "$T/new"
 

@@ -95,7 +95,7 @@ gives 1 'restore of an unknown path is refused' guard restore -y nosuch
 says "$err" '`guard find NAME`'
 gives 1 'restore from a snapshot before the first is refused' \
 	guard restore -y --at latest~99 README.md
-says "$err" 'the oldest is snapshot 1 of '
+says "$err" 'the oldest is snapshot '
 
 # --- options and operands of git and docker ---
 guard discard --all -q -y 2>/dev/null

@@ -234,7 +234,7 @@ test_a_second_folder_makes_a_record_that_older_guards_refuse(void **state)
 	assert_int_equal(record_version(&lab), 2);
 	lab.s.roots[1].base = 7;
 	lab.s.roots[2].base = 8;
-	assert_int_equal(session_write_base(&lab.s, 6, NULL, &err), 0);
+	assert_int_equal(session_write_base(&lab.s, 6, NULL, false, &err), 0);
 	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
 			 0);
 	assert_int_equal(s.root_count, 3);
@@ -755,7 +755,7 @@ static void test_base_is_waited_for(void **state)
 	}
 	until_waiting(pid);
 	assert_int_equal(session_base(&lab.s, false, &err), 0);
-	assert_int_equal(session_write_base(&lab.s, 42, NULL, &err), 0);
+	assert_int_equal(session_write_base(&lab.s, 42, NULL, true, &err), 0);
 	(void)close(lock);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
@@ -778,7 +778,7 @@ static void test_late_base_holds_for_one_start(void **state)
 	lab.s.times = 1;
 	lab.s.roots[0].base = 7;
 	lab.s.roots[0].late = true;
-	assert_int_equal(session_write_base(&lab.s, 7, NULL, &err), 0);
+	assert_int_equal(session_write_base(&lab.s, 7, NULL, false, &err), 0);
 	assert_int_equal(session_base(&lab.s, true, &err), 7);
 	assert_true(lab.s.roots[0].late);
 	/* As the pins of prune read it. */
@@ -798,7 +798,8 @@ static void test_base_that_failed(void **state)
 
 	(void)state;
 	lab_open(&lab, "p");
-	assert_int_equal(session_write_base(&lab.s, 0, "disk full", &err), 0);
+	assert_int_equal(
+		session_write_base(&lab.s, 0, "disk full", false, &err), 0);
 	assert_int_equal(session_base(&lab.s, true, &err), -ENODATA);
 	assert_non_null(strstr(err.text, "disk full"));
 	/* The session itself can still be opened. */
