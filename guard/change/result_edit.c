@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/pathset.h"
+#include "guard/change/applied_base.h"
 #include "guard/change/changes.h"
 #include "restore/result.h"
 
@@ -98,7 +99,8 @@ static int edit_root(struct context *c, struct session *s, size_t index,
 	for (; *paths; paths++)
 		if (!**paths || strcmp(*paths, ".") == 0)
 			only = NULL;
-	if (catalog_load(c->store, root->base, &base, err) < 0 ||
+	if (catalog_load(c->store, applied_base_seq(s, index), &base, err) <
+		    0 ||
 	    catalog_load(c->store, root->result, &result, err) < 0 ||
 	    result_make(c->store, &base.root, changes->upper_fd, &changes->list,
 			only, &layer, err) < 0 ||
