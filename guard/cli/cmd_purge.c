@@ -14,6 +14,7 @@
 #include "guard/history/versions.h"
 #include "guard/change/resolve_run.h"
 #include "guard/change/recover.h"
+#include "overlay/scan.h"
 #include "snapshot/maintain/purge.h"
 
 /* So many other names of the same bytes are told. */
@@ -33,17 +34,33 @@ struct purge_command {
 
 /* --- layers --- */
 
+/* Removes the path from the layer, by way of the trash: the run sees the real
+ * one then, also where its directory hides that. */
+static int clear_path(const struct state *state, int upper, int lower,
+		      const char *rest, struct err *err)
+{
+	struct timestamp now = timestamp_now();
+	auto_free char *name = mem_printf("%" PRId64 "-purge-%u-%d", now.sec,
+					  now.nsec, (int)getpid());
+
+	if (upper_discard(upper, lower, rest, state->trash_fd, name, err) < 0)
+		return -err->num;
+	return dirtree_remove(state->trash_fd, name, err);
+}
+
 /* The content of a layer's directory. The layer itself stays: its root is a
  * directory of the run, not of the user. */
-static int clear_layer(int session_fd, const char *layer_name, const char *rest,
-		       bool dry, struct err *err)
+static int clear_layer(const struct state *state, int session_fd,
+		       const char *layer_name, const char *root,
+		       const char *rest, bool dry, struct err *err)
 {
 	auto_close int upper = fd_open_dir(session_fd, layer_name);
-	auto_close int dir = -1;
+	auto_close int dir = -1, lower = -1;
 	AUTO(dirlist) struct dirlist list = {0};
 	const char *name;
 	struct stat st;
 	size_t i;
+	int got;
 
 	if (upper < 0)
 		return errno == ENOENT ? 0 : fail_errno(err, "%s", layer_name);
@@ -55,8 +72,14 @@ static int clear_layer(int session_fd, const char *layer_name, const char *rest,
 			return dir;
 		if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return 0;
-		return dry || dirtree_remove(dir, name, err) == 0 ? 1
-								  : -err->num;
+		lower = fd_open_dir(AT_FDCWD, root);
+		if (dry)
+			return 1;
+		if (lower < 0)
+			got = dirtree_remove(dir, name, err);
+		else
+			got = clear_path(state, upper, lower, rest, err);
+		return got < 0 ? got : 1;
 	}
 	if (dirlist_read(upper, &list, err) < 0)
 		return -err->num;
@@ -67,8 +90,8 @@ static int clear_layer(int session_fd, const char *layer_name, const char *rest,
 }
 
 /* 1: the run had it. */
-static int clear_run(const struct session *s, const char *path, bool dry,
-		     struct err *err)
+static int clear_run(const struct state *state, const struct session *s,
+		     const char *path, bool dry, struct err *err)
 {
 	bool any = false;
 	size_t i;
@@ -83,10 +106,11 @@ static int clear_run(const struct session *s, const char *path, bool dry,
 		int got = 0;
 
 		if (*root && path_below(root, path))
-			got = clear_layer(s->fd, layer, "", dry, err);
+			got = clear_layer(state, s->fd, layer, root, "", dry,
+					  err);
 		else if (*root && path_below(path, root))
-			got = clear_layer(s->fd, layer, path_rest(path, root),
-					  dry, err);
+			got = clear_layer(state, s->fd, layer, root,
+					  path_rest(path, root), dry, err);
 		if (got < 0)
 			return err_context(err, "run %s", session_label(s));
 		any |= got > 0;
@@ -113,7 +137,7 @@ static int clear_runs(struct context *c, struct purge_command *p, bool dry,
 		if (got == -ENOENT)
 			continue;
 		if (got == 0)
-			got = clear_run(&s, p->path, true, err);
+			got = clear_run(&c->state, &s, p->path, true, err);
 		if (got > 0 && s.live)
 			return fail(err, EBUSY,
 				    "run %s has it in its layer and is still "
@@ -122,7 +146,8 @@ static int clear_runs(struct context *c, struct purge_command *p, bool dry,
 		if (got > 0 && !dry)
 			got = changes_edit_layer(&s, err) < 0
 				      ? -err->num
-				      : clear_run(&s, p->path, false, err);
+				      : clear_run(&c->state, &s, p->path, false,
+						  err);
 		if (got < 0)
 			return got;
 		p->layers += (size_t)got;
