@@ -1303,29 +1303,37 @@ int session_base_whole(struct session *s, struct err *err)
 	return lock < 0 ? lock : load_base(s, WHOLE, err);
 }
 
-int session_each_base(int run_fd, void (*each)(void *arg, uint64_t seq),
-		      void *arg, struct err *err)
+int session_each_snapshot(int run_fd, void (*each)(void *arg, uint64_t seq),
+			  void *arg, struct err *err)
 {
 	static const struct {
 		const char *file, *kind, *key;
+		int blanks; /* before the number */
 	} all[] = {
-		{BASE, BASE_KIND, "snapshot"},	{BASE, BASE_KIND, "extra"},
-		{WHOLE, BASE_KIND, "snapshot"}, {WHOLE, BASE_KIND, "extra"},
-		{APPLIED, APPLIED, ROOT},	{APPLIED, APPLIED, LEFT},
+		{"record", RECORD_KIND, "result", 0},
+		{"record", RECORD_KIND, "extra", 2},
+		{BASE, BASE_KIND, "snapshot", 0},
+		{BASE, BASE_KIND, "extra", 0},
+		{WHOLE, BASE_KIND, "snapshot", 0},
+		{WHOLE, BASE_KIND, "extra", 0},
+		{APPLIED, APPLIED, ROOT, 1},
+		{APPLIED, APPLIED, LEFT, 1},
 	};
 	size_t i, n;
+	int skip;
 
 	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		AUTO(record) struct record r = {0};
-		int got = record_load(run_fd, all[i].file, all[i].kind, 1, &r,
-				      err);
-		const char *value, *blank;
+		int got = record_load(run_fd, all[i].file, all[i].kind,
+				      RECORD_VERSION, &r, err);
+		const char *value;
 
 		if (got < 0 && got != -ENOENT && got != -EBADMSG)
 			return got;
 		for (n = 0; (value = record_get_nth(&r, all[i].key, n)); n++) {
-			blank = strchr(value, ' ');
-			each(arg, strtoull(blank ? blank : value, NULL, 10));
+			for (skip = all[i].blanks; skip; skip--)
+				value += strcspn(value, " ") + (*value != 0);
+			each(arg, strtoull(value, NULL, 10));
 		}
 	}
 	return 0;

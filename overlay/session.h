@@ -231,9 +231,9 @@ bool session_has_applied(const struct session *s);
  * one. */
 int session_base_whole(struct session *s, struct err *err);
 /* Calls each() with the number of every snapshot that the directory of a run
- * names as a base, for the list of snapshots to keep. */
-int session_each_base(int run_fd, void (*each)(void *arg, uint64_t seq),
-		      void *arg, struct err *err);
+ * names as a base or a result, for the list of snapshots to keep. */
+int session_each_snapshot(int run_fd, void (*each)(void *arg, uint64_t seq),
+			  void *arg, struct err *err);
 /* Whether a process is taking the snapshots. Otherwise 0 from session_base() is
  * final. */
 bool session_base_pending(const struct session *s);

@@ -132,16 +132,16 @@ static bool is_finished_run(const struct session_list *runs,
 	return false;
 }
 
-static void add_base_pin(void *arg, uint64_t seq)
+static void add_run_pin(void *arg, uint64_t seq)
 {
 	pins_add(arg, seq);
 }
 
-/* Adds the bases of every run in the directory, except of finished ones (runs
- * NULL: of all). */
-static int add_base_pins(int dirfd, const struct session_list *runs,
-			 const struct names *named, struct pins *to,
-			 struct err *err)
+/* Adds the bases and results of every run in the directory, except of finished
+ * ones (runs NULL: of all). */
+static int add_run_pins(int dirfd, const struct session_list *runs,
+			const struct names *named, struct pins *to,
+			struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -155,28 +155,28 @@ static int add_base_pins(int dirfd, const struct session_list *runs,
 		if (fd < 0 || strstr(name, "-discard-part-") ||
 		    (runs && is_finished_run(runs, named, name)))
 			continue;
-		if (session_each_base(fd, add_base_pin, to, err) < 0)
+		if (session_each_snapshot(fd, add_run_pin, to, err) < 0)
 			return err_context(err, "%s", text_quote(name));
 	}
 	return 0;
 }
 
-static int add_all_base_pins(const struct state *state,
-			     const struct session_list *runs,
-			     const struct names *named, struct pins *to,
-			     struct err *err)
+static int add_all_run_pins(const struct state *state,
+			    const struct session_list *runs,
+			    const struct names *named, struct pins *to,
+			    struct err *err)
 {
 	auto_close int closed = session_open_closed_dir(state->runs_fd);
 
 	if (closed < 0 && errno != ENOENT)
 		return fail_errno(err, "open the directory of closed runs");
 	/* An undo moves a run from the second directory to the first one. */
-	if (add_base_pins(state->runs_fd, runs, named, to, err) < 0 ||
+	if (add_run_pins(state->runs_fd, runs, named, to, err) < 0 ||
 	    (closed >= 0 &&
-	     (add_base_pins(closed, runs, named, to, err) < 0 ||
-	      add_base_pins(state->runs_fd, runs, named, to, err) < 0)))
+	     (add_run_pins(closed, runs, named, to, err) < 0 ||
+	      add_run_pins(state->runs_fd, runs, named, to, err) < 0)))
 		return -err->num;
-	return add_base_pins(state->trash_fd, NULL, named, to, err);
+	return add_run_pins(state->trash_fd, NULL, named, to, err);
 }
 
 /* --- the user's own --- */
@@ -258,11 +258,10 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 		return -err->num;
 	for (i = 0; i < runs.count; i++) {
 		/* An undo restores moved directories from this result. */
-		if (!is_finished_run(&runs, &named, runs.items[i].id) ||
-		    moved_dirs_any(&runs.items[i]))
+		if (moved_dirs_any(&runs.items[i]))
 			pins_add(&pins, runs.items[i].roots[0].result);
 	}
-	if (add_all_base_pins(state, &runs, &named, &pins, err) < 0)
+	if (add_all_run_pins(state, &runs, &named, &pins, err) < 0)
 		return -err->num;
 	*ret = pins;
 	pins = (struct pins){0};
