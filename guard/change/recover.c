@@ -24,11 +24,14 @@ int recover_set_run_state(struct context *c, struct session *s, bool complete,
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct change_counts counts;
+	struct err ignored;
 
 	/* Its own process writes the record, and it may change more. */
 	if (s->live)
 		return 0;
 	if (!complete) {
+		/* The action has just moved the base. */
+		(void)session_base(s, false, &ignored);
 		if (changes_load_own(c, s, &changes, err) < 0)
 			return -err->num;
 		changes_count_all(&changes, &counts);
