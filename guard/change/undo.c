@@ -476,6 +476,8 @@ void undo_hint(const struct undo *u)
 static int move_bases(const struct undo *u, struct action *a, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(snapshot) struct snapshot before = {0};
+	struct err ignored;
 	int got;
 
 	if (!u->last.run_id[0])
@@ -483,6 +485,11 @@ static int move_bases(const struct undo *u, struct action *a, struct err *err)
 	got = session_open(u->c->state.runs_fd, u->last.run_id, false, &s, err);
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;
+	/* A run that went on since then has changes that are not applied. */
+	if (catalog_load(u->c->store, action_before(&u->last), &before,
+			 &ignored) == 0 &&
+	    timestamp_compare(s.ended, before.time) > 0)
+		a->complete = false;
 	got = session_base(&s, false, err);
 	if (got < 0 && got != -ENODATA)
 		return got;
