@@ -104,6 +104,21 @@ int applied_base_add(struct store *store, const struct session *s, size_t root,
 
 /* --- an apply --- */
 
+/* The path, unless it needs a directory that the base does not have. */
+static int copy_kept(struct tree_editor *editor, struct store *store,
+		     const struct entry *tree, const char *path,
+		     struct err *err)
+{
+	auto_free char *dir = path_parent(path);
+	AUTO(entry) struct entry is = {0};
+
+	if (tree_editor_get(editor, dir, &is, err) < 0)
+		return -err->num;
+	return *dir && !S_ISDIR(is.mode)
+		       ? 0
+		       : applied_base_copy(editor, store, tree, path, err);
+}
+
 static int copy_plan(struct tree_editor *editor, struct store *store,
 		     const struct entry *tree, const struct plan *plan,
 		     struct err *err)
@@ -116,8 +131,11 @@ static int copy_plan(struct tree_editor *editor, struct store *store,
 			got = applied_base_copy(editor, store, tree,
 						plan->steps.items[i].path, err);
 	for (i = 0; i < plan->kept.count && got == 0; i++)
-		got = applied_base_copy(editor, store, tree,
-					plan->kept.items[i].path, err);
+		got = copy_kept(editor, store, tree, plan->kept.items[i].path,
+				err);
+	for (i = 0; i < plan->settled.count && got == 0; i++)
+		got = copy_kept(editor, store, tree, plan->settled.items[i],
+				err);
 	return got;
 }
 

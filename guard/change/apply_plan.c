@@ -541,7 +541,7 @@ int apply_plan_make(struct apply_plan *a, enum plan_resolve resolve,
 		 * the action even when nothing is done in them. */
 		root->excluded =
 			i && (is_home(a, i) ? !resolve_run_home_paths(a->p)
-					    : !root->plan.steps.count);
+					    : !plan_has_effect(&root->plan));
 	}
 	return 0;
 }
@@ -699,7 +699,7 @@ static int move_base(const struct apply_plan *a, size_t index,
 	struct store *store = a->c->store;
 	AUTO(snapshot) struct snapshot own = {0};
 
-	if (root->excluded || !(root->plan.steps.count + root->plan.kept.count))
+	if (root->excluded || !plan_has_effect(&root->plan))
 		return 0;
 	if ((is_home(a, index) || s->roots[index].late) &&
 	    applied_base_move_left(store, s, index, &root->now, &root->plan,

@@ -113,6 +113,16 @@ bool changeset_has_steps(const struct changeset *set)
 	return false;
 }
 
+bool changeset_has_effect(const struct changeset *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->root_count; i++)
+		if (plan_has_effect(&set->roots[i].plan))
+			return true;
+	return false;
+}
+
 void changeset_unlock(struct changeset *set)
 {
 	size_t i;

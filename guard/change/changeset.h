@@ -87,6 +87,8 @@ int changeset_plan_root(struct changeset *set, size_t index,
 			const struct entry *base,
 			const struct plan_options *options, struct err *err);
 bool changeset_has_steps(const struct changeset *set);
+/* Whether anything is to be recorded: that, or what the user decided on. */
+bool changeset_has_effect(const struct changeset *set);
 void changeset_unlock(struct changeset *set);
 
 /* For a dry run: the errors of changeset_execute() that are known before

@@ -233,7 +233,9 @@ static int end_dry_apply(struct apply *a, struct err *err)
 static int end_nothing_left(struct apply *a, struct err *err)
 {
 	bool already = false, kept = false;
+	uint64_t after;
 	size_t i;
+	int got = 0;
 
 	if (a->o->json)
 		print_apply_json(a, false, 0);
@@ -251,15 +253,18 @@ static int end_nothing_left(struct apply *a, struct err *err)
 		     already && !kept ? ": the project already has all of it"
 				      : "",
 		     a->in.p->session.live ? "; the run is still running" : "");
-	if (kept && is_complete(a))
-		output_hint("guard apply --theirs %s PATH applies one of these "
-			    "anyway",
-			    session_label(&a->in.p->session));
+	if (kept && !a->o->dry)
+		output_hint("guard undo makes it pending again");
 	apply_report_git_left(&a->in);
-	if (!a->o->dry && recover_set_run_state(a->in.c, &a->in.p->session,
-						is_complete(a), err) < 0)
-		return -err->num;
-	return STATUS_OK;
+	/* That the user's version stays is an action, too. */
+	if (!a->o->dry)
+		got = changeset_has_effect(&a->in.change)
+			      ? apply_plan_execute(&a->in, is_complete(a),
+						   false, &after, err)
+			      : recover_set_run_state(a->in.c,
+						      &a->in.p->session,
+						      is_complete(a), err);
+	return got < 0 ? got : STATUS_OK;
 }
 
 /* The index of the root that has the path, or root_count. */

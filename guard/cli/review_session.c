@@ -358,14 +358,18 @@ static int apply_accepted(struct review_session *v, bool left, int *ret_status,
 		changeset_unlock(&a->change);
 		return got;
 	}
+	complete = complete && !apply_plan_has_exceptions(a);
 	if (!changeset_has_steps(&a->change)) {
 		output_print("nothing left to apply: your project already has "
 			     "all of it");
 		*ret_status = STATUS_OK;
-		return 1;
+		return changeset_has_effect(&a->change) &&
+				       apply_plan_execute(a, complete, git,
+							  &after, err) < 0
+			       ? -err->num
+			       : 1;
 	}
-	if (apply_plan_execute(a, complete && !apply_plan_has_exceptions(a),
-			       git, &after, err) < 0)
+	if (apply_plan_execute(a, complete, git, &after, err) < 0)
 		return -err->num;
 	*ret_status = apply_report_done(a, &v->counts, left, commit, err);
 	return *ret_status < 0 ? -err->num : 1;

@@ -110,6 +110,10 @@ struct plan {
 	/* Conflicts that the user decided: paths that keep the user's version,
 	 * and paths where want replaces it. */
 	struct conflict_list kept, over;
+	/* Paths without a step of which nothing is left to decide either:
+	 * directories that stay because of kept entries in them, and merges that
+	 * give what the project has. */
+	struct names settled;
 	size_t already; /* differences that the project already has */
 	size_t git_skipped; /* changes in a .git that were skipped */
 	struct names gits_skipped; /* each such .git, once */
@@ -210,6 +214,8 @@ struct plan_options {
 
 /* Frees the lists of a plan and leaves it empty. */
 void plan_free(struct plan *p);
+/* Whether it changes files, or what is left to decide. */
+bool plan_has_effect(const struct plan *p);
 
 /* Whether the step changes only the mtime. */
 bool plan_step_is_time(const struct step *s);

@@ -191,6 +191,7 @@ int plan_below_may_delete(struct planner *pl, const struct row *row, bool whole,
 			  struct err *err)
 {
 	AUTO(below) struct below b = {.pl = pl, .path = row->path};
+	int got = PLAN_BELOW_KEPT;
 
 	if (tree_each(pl->store, &row->now, check_below_entry, &b, err) < 0)
 		return -err->num;
@@ -204,9 +205,12 @@ int plan_below_may_delete(struct planner *pl, const struct row *row, bool whole,
 	if (!b.found.count)
 		return PLAN_BELOW_DELETED;
 	if (is_all_resolved(&b, true))
-		return overwrite_findings(&b, whole);
-	if (!whole && is_all_resolved(&b, false))
-		return keep_own_findings(&b);
-	add_found_conflicts(&b, FINDING_ANY);
-	return PLAN_BELOW_KEPT;
+		got = overwrite_findings(&b, whole);
+	else if (!whole && is_all_resolved(&b, false))
+		got = keep_own_findings(&b);
+	else
+		add_found_conflicts(&b, FINDING_ANY);
+	if (got != PLAN_BELOW_DELETED)
+		names_add(&pl->plan->settled, row->path);
+	return got;
 }

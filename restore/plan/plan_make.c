@@ -37,12 +37,18 @@ void plan_free(struct plan *p)
 		free(p->over.items[i].path);
 	names_free(&p->excepted);
 	names_free(&p->gits_skipped);
+	names_free(&p->settled);
 	VEC_FREE(&p->kept);
 	VEC_FREE(&p->over);
 	VEC_FREE(&p->steps);
 	VEC_FREE(&p->conflicts);
 	VEC_FREE(&p->refusals);
 	*p = (struct plan){0};
+}
+
+bool plan_has_effect(const struct plan *p)
+{
+	return p->steps.count || p->kept.count || p->settled.count;
 }
 
 static const char *unmerged_text(void)

@@ -123,6 +123,8 @@ int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
 		return got;
 	if (planner_same(now, &to)) {
 		pl->plan->already++;
+		if (how != STEP_MARKED)
+			names_add(&pl->plan->settled, row->path);
 		return 1;
 	}
 	if (step_change(pl,
@@ -147,6 +149,7 @@ int plan_merge_dir(struct planner *pl, const struct row *row, struct err *err)
 		return got;
 	if (planner_same(&row->now, &to)) {
 		pl->plan->already++;
+		names_add(&pl->plan->settled, row->path);
 		return 1;
 	}
 	if (step_change(pl, STEP_META, row, &to, err) < 0)

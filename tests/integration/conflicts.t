@@ -304,9 +304,11 @@ run=$(guard status -q | head -n 1)
 echo mine >alone
 gives 0 'apply --ours is accepted when every path conflicts' \
 	guard apply -y --ours "$run"
-says "$err" "guard apply --theirs $run PATH applies one"
+says "$err" 'guard undo makes it pending again'
 is "$(cat alone)" mine "apply --ours keeps the user's file"
-gives 0 'apply --theirs of the path is accepted after --ours' \
+is "$(guard diff --name-only "$run")" '' 'the change is settled'
+gives 0 'undo makes it pending again' guard undo -y
+gives 0 'apply --theirs of the path is accepted after that' \
 	guard apply -y --theirs "$run" alone
 is "$(cat alone)" run "apply --theirs writes the run's file"
 ok 'a run changes one file, and the time of another' guard run -q -- \
