@@ -158,10 +158,6 @@ struct changes changes_borrow(const struct changes *from);
  * does nothing.
  */
 void changes_find_moves(struct changes *c);
-/* Same as changes_find_moves() for one list, with another source of bytes. */
-struct moves_source;
-void changes_find_moves_in(struct change_list *list, bool home,
-			   const struct moves_source *source);
 /* Mode, owner and flags are the same. */
 bool changes_same_meta(const struct change_side *a,
 		       const struct change_side *b);

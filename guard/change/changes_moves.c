@@ -136,8 +136,8 @@ static void add_move_end(struct moves *m, const struct change *c,
 	f->plain = risk_in_generated(c->path);
 }
 
-void changes_find_moves_in(struct change_list *list, bool home,
-			   const struct moves_source *source)
+static void find_moves_in(struct change_list *list, bool home,
+			  const struct moves_source *source)
 {
 	AUTO(moves) struct moves m = {0};
 	size_t i;
@@ -220,7 +220,7 @@ static void find_moves_in_delta(struct changes_root *g)
 				   .arg = &l};
 	const struct moves_source source = moves_of_store(&from);
 
-	changes_find_moves_in(&g->list, g->home, &source);
+	find_moves_in(&g->list, g->home, &source);
 	entry_free(&l.entry);
 }
 
@@ -238,7 +238,7 @@ static void find_moves_in_root(struct changes_root *g)
 	}
 	if (!start_layer(&l))
 		return;
-	changes_find_moves_in(&g->list, g->home, &source);
+	find_moves_in(&g->list, g->home, &source);
 	free(l.piece);
 }
 

@@ -45,7 +45,8 @@ size_t screen_part(const struct screen *s)
 	return s->text.lines.items[s->line].part;
 }
 
-void screen_remake(struct screen *s, size_t part)
+/* The text is made again, with the cursor at a part. */
+static void remake_text(struct screen *s, size_t part)
 {
 	s->stale = true;
 	s->next_part = part + 1;
@@ -382,7 +383,7 @@ static void split(struct screen *s)
 			   s->in_text ? "" : ": Enter, then s on a hunk");
 	else
 		screen_say(s, "split into %zu", n);
-	screen_remake(s, part);
+	remake_text(s, part);
 }
 
 static void edit(struct screen *s)
@@ -404,7 +405,7 @@ static void edit(struct screen *s)
 	screen_return(s);
 	if (got < 0)
 		screen_say(s, "%s", err.text);
-	screen_remake(s, part);
+	remake_text(s, part);
 	if (got > 0) {
 		review_list_edited(&s->list, part);
 		screen_say(s, "edited and taken");
@@ -676,7 +677,7 @@ static void handle_other_key(struct screen *s, int key)
 		break;
 	case 'w':
 		s->words = !s->words;
-		screen_remake(s, screen_part(s));
+		remake_text(s, screen_part(s));
 		screen_say(s, "marks of changed words: %s",
 			   s->words ? "on" : "off");
 		break;

@@ -448,7 +448,7 @@ static void draw_message_row(struct screen *s, const struct layout *l)
 	draw_more(s, s->rows - BAR_ROWS - 1, s->text_top + (size_t)l->text_rows,
 		  s->text.lines.count);
 	if (s->message)
-		screen_draw_message(s, s->message);
+		put_text(s, s->rows - BAR_ROWS - 1, 0, SCREEN_BOLD, s->message);
 }
 
 static void make_text(struct screen *s, const struct layout *l)
@@ -540,13 +540,6 @@ static void draw_bars(struct screen *s)
 			  "  f filter  i versions  w words  v verdict" END_KEYS,
 			  END_KEYS_COUNT);
 	}
-}
-
-void screen_draw_message(struct screen *s, const char *text)
-{
-	int row = s->rows - BAR_ROWS - 1;
-
-	put_text(s, row, 0, SCREEN_BOLD, text);
 }
 
 static bool draw_too_small(struct screen *s)

@@ -57,7 +57,6 @@ bool screen_line_at(const struct screen *s, int row, int column,
 void screen_draw_page(struct screen *s, const char *title,
 		      const struct screen_text *page, size_t *top,
 		      const char *bar);
-void screen_draw_message(struct screen *s, const char *text);
 
 /* screen_pages.c */
 
@@ -105,8 +104,6 @@ void screen_wait_enter(struct screen *s);
 void screen_say(struct screen *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void screen_hush(struct screen *s);
-/* The text is made again, with the cursor at a part. */
-void screen_remake(struct screen *s, size_t part);
 /* The part under the cursor. */
 size_t screen_part(const struct screen *s);
 

@@ -351,17 +351,12 @@ void fold_make(const struct view *v, bool full, struct folds *ret)
 
 /* --- texts --- */
 
-void fold_loss_text(enum loss loss, struct buf *to)
-{
-	if (loss == LOSS_NO_COPY)
-		buf_add_text(to, "  !! no other copy");
-	else if (loss == LOSS_WORK)
-		buf_add_text(to, "  !! uncommitted work");
-}
-
 void fold_entry_text(const struct view_entry *e, struct buf *to)
 {
-	fold_loss_text(e->loss, to);
+	if (e->loss == LOSS_NO_COPY)
+		buf_add_text(to, "  !! no other copy");
+	else if (e->loss == LOSS_WORK)
+		buf_add_text(to, "  !! uncommitted work");
 	if (view_is_unread(e))
 		buf_add_text(to, "  not examined");
 }

@@ -73,9 +73,8 @@ bool fold_hides_text(const struct folds *f, size_t entry);
 /* Appends "all 215 files, 17 KB, 214 in git" or "+2301 ~12 -4, 210 packages":
  * of a fold with a directory. */
 void fold_text(const struct fold *fold, struct buf *to);
-/* Appends "  !! no other copy" for an entry that is a loss. */
-void fold_loss_text(enum loss loss, struct buf *to);
-/* The same, and "  not examined" for a file that the rules do not read. */
+/* Appends "  !! no other copy" for an entry that is a loss, and "  not
+ * examined" for a file that the rules do not read. */
 void fold_entry_text(const struct view_entry *e, struct buf *to);
 
 #endif

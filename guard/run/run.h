@@ -166,13 +166,10 @@ int run_check_grants(const struct run *run, struct err *err);
 int run_start(struct run *run, struct layers **layers, struct err *err);
 
 /*
- * The options of a run are noted in its record, so that a later
- * command gets the same policy. Paths are absolute; of variables only the
- * names are kept.
+ * The options that the run's record has. Paths are absolute; of variables only
+ * the names are kept. NULL-terminated, to free with mem_list_free(); -ENODATA:
+ * an older guard noted none.
  */
-void run_saved_options_record(struct session *s, char *const *saved_options);
-/* NULL-terminated, to free with mem_list_free(); -ENODATA: an older guard
- * noted none. */
 int run_saved_options_load(const struct session *s, char ***ret,
 			   struct err *err);
 /* Whether one of those is that, as it is written: "--strict". */
@@ -208,22 +205,10 @@ const char *gid_cache_find_stale(const struct session *s, int workspaces_fd);
  * this case no snapshot and no sync is needed, and the run's record does not
  * change.
  *
- *	read_only_exec_begin()		before the layers are mounted
- *	read_only_exec_is_unchanged()	after the end of the command
+ * read_only_exec_begin(): before the layers are mounted. NULL: the run had not
+ * ended in order, all has to be looked at anew.
  */
-
-/* NULL: the run had not ended in order, all has to be looked at anew. */
 struct read_only_exec *read_only_exec_begin(const struct session *s);
-
-/*
- * Nothing in the layer is newer than the end before, since when all of it is on
- * disk and in the store; s says when the command began and ended. By a clock
- * that was set back nothing can be told: false, as of NULL.
- */
-bool read_only_exec_is_unchanged(const struct read_only_exec *l,
-				 const struct session *s,
-				 const struct changes *c,
-				 const struct change_list *git);
 
 /* Frees all that *l owns. */
 void read_only_exec_free(struct read_only_exec *l);

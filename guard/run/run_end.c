@@ -450,6 +450,72 @@ static bool has_actions(const struct run *run, bool *ret_in_effect)
 	       (fd >= 0 && action_names_run(fd, s->id, true));
 }
 
+struct read_only_exec {
+	struct timestamp ended; /* before */
+	/* Content of the home's layer. Caches get a mount point there while a
+	 * command runs, so the mtime of that directory proves nothing. */
+	struct dirlist home;
+};
+
+static int list_home(const struct session *s, struct dirlist *ret)
+{
+	struct err ignored;
+	auto_close int fd = fd_open_dir(s->fd, "home-upper");
+
+	return fd < 0 ? 0 : dirlist_read(fd, ret, &ignored);
+}
+
+struct read_only_exec *read_only_exec_begin(const struct session *s)
+{
+	struct read_only_exec *l;
+
+	if (s->state != RUN_ENDED || !s->ended.sec)
+		return NULL;
+	l = mem_zalloc(sizeof(*l));
+	l->ended = s->ended;
+	if (list_home(s, &l->home) < 0) {
+		read_only_exec_free(l);
+		return NULL;
+	}
+	return l;
+}
+
+void read_only_exec_free(struct read_only_exec *l)
+{
+	if (l)
+		dirlist_free(&l->home);
+	free(l);
+}
+
+/*
+ * Nothing in the layer is newer than the end before, since when all of it is on
+ * disk and in the store; s says when the command began and ended. By a clock
+ * that was set back nothing can be told: false, as of NULL.
+ */
+static bool is_layer_unchanged(const struct read_only_exec *l,
+			       const struct session *s, const struct changes *c,
+			       const struct change_list *git)
+{
+	const struct change_list *home = &changes_home(c)->list;
+	AUTO(dirlist) struct dirlist now = {0};
+	size_t i;
+
+	if (!l || timestamp_compare(l->ended, s->started) >= 0 ||
+	    timestamp_compare(s->started, s->ended) > 0 ||
+	    timestamp_compare(git->newest, l->ended) >= 0)
+		return false;
+	for (i = 0; i < s->root_count; i++)
+		if (timestamp_compare(c->roots[i].list.newest, l->ended) >= 0)
+			return false;
+	if (timestamp_compare(home->newest_below, l->ended) >= 0 ||
+	    list_home(s, &now) < 0 || l->home.count != now.count)
+		return false;
+	for (i = 0; i < now.count; i++)
+		if (strcmp(l->home.items[i].name, now.items[i].name) != 0)
+			return false;
+	return true;
+}
+
 int run_end(struct run *run, int status, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE, own = CHANGES_NONE;
@@ -493,8 +559,7 @@ int run_end(struct run *run, int status, struct err *err)
 		got = session_save(s, err);
 	any = changes_total(&changes) || changes_count_home(&changes);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
-	    read_only_exec_is_unchanged(run->read_only_exec, s, &changes,
-					&git)) {
+	    is_layer_unchanged(run->read_only_exec, s, &changes, &git)) {
 		session_open_work(s);
 		return session_forget_resumed(s, err);
 	}
@@ -623,66 +688,4 @@ int run_store_granted(struct run *run, bool after, struct err *err)
 		got = store_agent_home(run, store, after, err);
 	store_free(&store);
 	return got;
-}
-
-struct read_only_exec {
-	struct timestamp ended; /* before */
-	/* Content of the home's layer. Caches get a mount point there while a
-	 * command runs, so the mtime of that directory proves nothing. */
-	struct dirlist home;
-};
-
-static int list_home(const struct session *s, struct dirlist *ret)
-{
-	struct err ignored;
-	auto_close int fd = fd_open_dir(s->fd, "home-upper");
-
-	return fd < 0 ? 0 : dirlist_read(fd, ret, &ignored);
-}
-
-struct read_only_exec *read_only_exec_begin(const struct session *s)
-{
-	struct read_only_exec *l;
-
-	if (s->state != RUN_ENDED || !s->ended.sec)
-		return NULL;
-	l = mem_zalloc(sizeof(*l));
-	l->ended = s->ended;
-	if (list_home(s, &l->home) < 0) {
-		read_only_exec_free(l);
-		return NULL;
-	}
-	return l;
-}
-
-void read_only_exec_free(struct read_only_exec *l)
-{
-	if (l)
-		dirlist_free(&l->home);
-	free(l);
-}
-
-bool read_only_exec_is_unchanged(const struct read_only_exec *l,
-				 const struct session *s,
-				 const struct changes *c,
-				 const struct change_list *git)
-{
-	const struct change_list *home = &changes_home(c)->list;
-	AUTO(dirlist) struct dirlist now = {0};
-	size_t i;
-
-	if (!l || timestamp_compare(l->ended, s->started) >= 0 ||
-	    timestamp_compare(s->started, s->ended) > 0 ||
-	    timestamp_compare(git->newest, l->ended) >= 0)
-		return false;
-	for (i = 0; i < s->root_count; i++)
-		if (timestamp_compare(c->roots[i].list.newest, l->ended) >= 0)
-			return false;
-	if (timestamp_compare(home->newest_below, l->ended) >= 0 ||
-	    list_home(s, &now) < 0 || l->home.count != now.count)
-		return false;
-	for (i = 0; i < now.count; i++)
-		if (strcmp(l->home.items[i].name, now.items[i].name) != 0)
-			return false;
-	return true;
 }

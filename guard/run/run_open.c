@@ -282,6 +282,16 @@ static void report_dropped_masks(const struct run *run)
 				    session_label(&run->session));
 }
 
+/* The options are noted in the run's record, so that a later command gets the
+ * same policy. */
+static void save_options(struct session *s, char *const *saved_options)
+{
+	record_set_int(&s->more, NOTED, VERSION);
+	record_set(&s->more, OPTION, NULL);
+	for (; saved_options && *saved_options; saved_options++)
+		record_add(&s->more, OPTION, *saved_options);
+}
+
 int run_open_session(struct run *run, struct err *err)
 {
 	char *const *argv = run->options->argv;
@@ -301,21 +311,13 @@ int run_open_session(struct run *run, struct err *err)
 	if (run->options->name)
 		session_set_name(&run->session, run->options->name);
 	report_dropped_masks(run);
-	run_saved_options_record(&run->session, run->options->saved_options);
+	save_options(&run->session, run->options->saved_options);
 	free(run->session.command);
 	run->session.command = buf_take_text(&command);
 	return 0;
 }
 
 /* ---- saved options ---- */
-
-void run_saved_options_record(struct session *s, char *const *saved_options)
-{
-	record_set_int(&s->more, NOTED, VERSION);
-	record_set(&s->more, OPTION, NULL);
-	for (; saved_options && *saved_options; saved_options++)
-		record_add(&s->more, OPTION, *saved_options);
-}
 
 bool run_saved_options_has(const struct session *s, const char *wanted)
 {

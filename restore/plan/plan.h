@@ -94,7 +94,7 @@ struct refusal {
 	enum refusal_kind kind;
 	char *path;
 	const char *rule; /* why, as a static id; NULL: by the kind alone */
-	char *text; /* why, for people; NULL: refusal_text() of the kind */
+	char *text; /* why, for people; NULL: by the kind alone */
 };
 
 enum plan_consent {
@@ -231,10 +231,10 @@ int plan_make(struct store *store, const struct entry *base,
 	      const struct plan_options *options, struct plan *ret,
 	      struct err *err);
 
-/* Static texts for people. */
+/* A static text for people. */
 const char *conflict_text(enum conflict_kind kind);
-const char *refusal_text(enum refusal_kind kind);
-/* The text of a refusal, or of its kind. Valid as long as the refusal. */
+/* The same for a refusal: its own text, valid as long as the refusal, or that
+ * of its kind. */
 const char *refusal_reason(const struct refusal *refusal);
 
 #endif

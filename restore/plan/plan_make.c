@@ -94,9 +94,11 @@ const char *conflict_text(enum conflict_kind kind)
 	return "conflict";
 }
 
-const char *refusal_text(enum refusal_kind kind)
+const char *refusal_reason(const struct refusal *refusal)
 {
-	switch (kind) {
+	if (refusal->text)
+		return refusal->text;
+	switch (refusal->kind) {
 	case REFUSED_SETID:
 		return "carries set-id bits or file capabilities";
 	case REFUSED_NODE:
@@ -111,11 +113,6 @@ const char *refusal_text(enum refusal_kind kind)
 		return "needs a consent of its own";
 	}
 	return "is refused";
-}
-
-const char *refusal_reason(const struct refusal *refusal)
-{
-	return refusal->text ? refusal->text : refusal_text(refusal->kind);
 }
 
 /*
