@@ -19,12 +19,7 @@
 /* Below PATH_MAX with a margin: longer paths are opened piece by piece. */
 #define PIECE_MAX 3800
 
-static atomic_bool plain;
-
-void beneath_forbid_openat2(bool on)
-{
-	plain = on;
-}
+static atomic_bool plain; /* without openat2() */
 
 static int open_by_openat2(int fd, const char *path, int flags, mode_t mode)
 {

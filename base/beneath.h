@@ -6,8 +6,7 @@
  *
  * Source: openat2(2), RESOLVE_BENEATH|NO_SYMLINKS|NO_MAGICLINKS|NO_XDEV. Where
  * the kernel or a seccomp filter refuses openat2, the parts are opened one by
- * one with O_NOFOLLOW and fstat(2) compares the mount;
- * beneath_forbid_openat2(true) forces this fallback in tests. Paths longer than
+ * one with O_NOFOLLOW and fstat(2) compares the mount. Paths longer than
  * PATH_MAX work.
  *
  * Errors that callers tell apart: -ENOENT, -ENOTDIR, -ELOOP (a symbolic link
@@ -32,8 +31,5 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
  * a descriptor or a negative errno. */
 int beneath_parent(int root_fd, const char *path, const char **ret_name,
 		   struct err *err);
-
-/* For tests: true makes all calls behave as on a kernel without openat2(2). */
-void beneath_forbid_openat2(bool on);
 
 #endif

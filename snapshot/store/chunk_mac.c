@@ -30,7 +30,6 @@ static const unsigned char nonce[12];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct crypto_calls crypto_calls;
 static bool loaded;
-static bool forbidden;
 
 static void load_libcrypto(void)
 {
@@ -54,7 +53,7 @@ struct chunk_mac *chunk_mac_new(const unsigned char key[CHUNK_MAC_KEY_LEN])
 	struct chunk_mac *m;
 
 	(void)pthread_once(&once, load_libcrypto);
-	if (!loaded || forbidden)
+	if (!loaded)
 		return NULL;
 	m = mem_zalloc(sizeof(*m));
 	m->ctx = crypto_calls.CIPHER_CTX_new();
@@ -104,11 +103,6 @@ bool chunk_mac_end(struct chunk_mac *m, unsigned char ret[CHUNK_MAC_LEN])
 					    CHUNK_MAC_LEN, ret) == 1;
 }
 
-void chunk_mac_forbid(bool on)
-{
-	forbidden = on;
-}
-
 #else
 
 struct chunk_mac *chunk_mac_new(const unsigned char key[CHUNK_MAC_KEY_LEN])
@@ -139,11 +133,6 @@ bool chunk_mac_end(struct chunk_mac *m, unsigned char ret[CHUNK_MAC_LEN])
 	(void)m;
 	(void)ret;
 	return false;
-}
-
-void chunk_mac_forbid(bool on)
-{
-	(void)on;
 }
 
 #endif

@@ -34,9 +34,4 @@ void chunk_mac_begin(struct chunk_mac *m);
 void chunk_mac_add(struct chunk_mac *m, const void *data, size_t len);
 bool chunk_mac_end(struct chunk_mac *m, unsigned char ret[CHUNK_MAC_LEN]);
 
-/* --- for tests only --- */
-
-/* Makes all later calls behave as without libcrypto. */
-void chunk_mac_forbid(bool on);
-
 #endif

@@ -25,9 +25,4 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 int longfile_put_bytes(struct store *s, const void *data, size_t len,
 		       struct oid *ret, struct err *err);
 
-/* --- for tests only --- */
-
-/* Files of at least this length get tags. */
-void longfile_set_mac_len(uint64_t len);
-
 #endif

@@ -352,7 +352,10 @@ static bool scan_record(const struct pack *p, uint64_t offset,
 	return add_scanned_entry(&scan, &e, &ignored) == 0;
 }
 
-uint64_t pack_scan(const struct pack *p, struct pack_entries *to)
+/* Appends every object according to the records; the list is the caller's to
+ * free. Damaged records are skipped. Returns the number of unreadable places.
+ */
+static uint64_t pack_scan(const struct pack *p, struct pack_entries *to)
 {
 	uint64_t at = HEADER_LEN, bad = 0;
 	struct record_head head;

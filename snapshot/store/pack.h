@@ -72,11 +72,6 @@ struct pack_entries {
 	size_t count, capacity;
 };
 
-/* Appends every object according to the records; the list is the caller's to
- * free. Damaged records are skipped. Returns the number of unreadable places.
- */
-uint64_t pack_scan(const struct pack *p, struct pack_entries *to);
-
 /* --- writing --- */
 
 /*

@@ -242,11 +242,6 @@ void reader_free(struct reader **reader)
 	*reader = NULL;
 }
 
-bool reader_uses_ring(const struct reader *r)
-{
-	return r->started && !r->plain;
-}
-
 static void slot_fill(struct slot *slot, int dirfd, const char *name,
 		      size_t size, uint64_t cookie)
 {

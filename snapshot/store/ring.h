@@ -57,8 +57,6 @@ struct reader_file {
  * plain. The thread that adds the first file owns the reader. */
 struct reader *reader_new(unsigned int depth, bool plain);
 void reader_free(struct reader **reader);
-/* Valid once the first file was added. */
-bool reader_uses_ring(const struct reader *r);
 
 /* Queues a file of `size` bytes (<= READER_LEN_MAX). False: `depth` files are
  * in flight, and reader_next() must be called first. */

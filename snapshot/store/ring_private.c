@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+/* Set by tests, which include this file. */
 static bool forbidden;
 static int (*hook_before)(enum ring_call call, int fd);
 static void (*hook_after)(enum ring_call call, int fd);
@@ -57,20 +58,6 @@ bool ring_enter(struct io_uring *ring, unsigned int wait)
 			return true;
 	} while (got == -EINTR || got == -EAGAIN || got == -EBUSY);
 	return got >= 0;
-}
-
-/* --- for tests --- */
-
-void ring_forbid(bool on)
-{
-	forbidden = on;
-}
-
-void ring_hook(int (*before)(enum ring_call call, int fd),
-	       void (*after)(enum ring_call call, int fd))
-{
-	hook_before = before;
-	hook_after = after;
 }
 
 int ring_call_begin(enum ring_call call, int fd)

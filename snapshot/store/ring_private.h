@@ -17,23 +17,12 @@ bool ring_enter(struct io_uring *ring, unsigned int wait);
 
 enum ring_call { RING_READ, RING_SYNC };
 
-/* Reports the start and the end of a call to the hook and returns the hook's
- * answer. */
+/*
+ * The start and the end of a read of a stream or a sync of a writer, for a hook
+ * of a test. The start returns the hook's answer: 0 (submit the call), a
+ * positive errno (the call fails with it), or -1 (the call is half as long).
+ */
 int ring_call_begin(enum ring_call call, int fd);
 void ring_call_end(enum ring_call call, int fd);
-
-/* --- for tests only --- */
-
-/* Makes all later calls behave as without io_uring. */
-void ring_forbid(bool on);
-
-/*
- * Sets functions that are called before a read of a stream or a sync of a
- * writer is submitted, and after its completion. before() returns 0 (submit the
- * call), a positive errno (the call fails with it), or -1 (the call is half as
- * long). NULL, NULL: no hook.
- */
-void ring_hook(int (*before)(enum ring_call call, int fd),
-	       void (*after)(enum ring_call call, int fd));
 
 #endif

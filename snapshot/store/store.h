@@ -135,21 +135,4 @@ int store_root_fd(const struct store *s);
 int store_commit_begin(struct store *s, struct err *err);
 void store_commit_end(struct store *s, int lock_fd);
 
-struct store_stats {
-	uint64_t put_objects, put_bytes; /* passed to store_put() */
-	uint64_t new_objects, new_bytes; /* not stored before, uncompressed */
-	uint64_t stored_bytes; /* written into packs */
-	uint64_t collisions; /* equal hash, different bytes */
-};
-
-/* Copies the counters of this process. Thread-safe. */
-void store_get_stats(struct store *s, struct store_stats *ret);
-
-/* --- for tests only --- */
-
-/* Creates a store with the first kind of hash, for which forged pairs are
- * known, and with this 192-byte secret. */
-int store_create_with_secret(const char *dir, const void *secret_192,
-			     struct err *err);
-
 #endif

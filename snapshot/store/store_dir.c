@@ -327,8 +327,10 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 	return 0;
 }
 
-int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
-		     struct err *err)
+/* Creates the store. Returns 1, or 0 when it exists already. secret: SECRET_LEN
+ * bytes, NULL: random ones. Tests make stores with an older kind of hash. */
+static int store_dir_create(const char *dir, enum hash_kind hash,
+			    const void *secret, struct err *err)
 {
 	auto_close int fd = -1, lock = -1, parent = -1;
 

@@ -46,11 +46,6 @@ int store_dir_open(struct store_dir *ret, const char *dir, bool write,
 /* Closes the descriptors, releases the lock and erases the key. */
 void store_dir_close(struct store_dir *f);
 
-/* Creates the store. Returns 1, or 0 when it exists already. secret: SECRET_LEN
- * bytes, NULL: random ones. */
-int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
-		     struct err *err);
-
 /* Recreates a damaged or missing FORMAT from the headers of the packs. Returns
  * 1 when it did, 0 when FORMAT is intact. -EBADMSG: no pack has a readable
  * header. -EPROTO: of a newer guard. */

@@ -18,7 +18,4 @@ struct store_dir;
 void store_index_grown(const struct store_dir *f, size_t loose);
 void store_index_tidy(const struct store_dir *f);
 
-/* For tests: sets the number of packs from which on there is an index. */
-void store_index_after(unsigned int packs);
-
 #endif

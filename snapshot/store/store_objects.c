@@ -112,17 +112,6 @@ void store_free(struct store **store)
 	*store = NULL;
 }
 
-int store_create_with_secret(const char *dir, const void *secret_192,
-			     struct err *err)
-{
-	int made = store_dir_create(dir, HASH_XXH3_128, secret_192, err);
-
-	if (made == 0)
-		return fail(err, EEXIST, "%s already has a store",
-			    text_quote(dir));
-	return made < 0 ? made : 0;
-}
-
 const struct store_dir *store_get_dir(const struct store *s)
 {
 	return &s->store_dir;
@@ -153,13 +142,6 @@ int store_commit_begin(struct store *s, struct err *err)
 void store_commit_end(struct store *s, int lock_fd)
 {
 	store_dir_commit_end(&s->store_dir, lock_fd);
-}
-
-void store_get_stats(struct store *s, struct store_stats *ret)
-{
-	(void)pthread_mutex_lock(&s->mutex);
-	*ret = s->stats;
-	(void)pthread_mutex_unlock(&s->mutex);
 }
 
 /* --- the bytes of a place --- */

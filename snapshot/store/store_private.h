@@ -56,6 +56,14 @@ struct out_pack {
 	struct out_pack *next; /* in the list of all */
 };
 
+/* Of this process. */
+struct store_stats {
+	uint64_t put_objects, put_bytes; /* passed to store_put() */
+	uint64_t new_objects, new_bytes; /* not stored before, uncompressed */
+	uint64_t stored_bytes; /* written into packs */
+	uint64_t collisions; /* equal hash, different bytes */
+};
+
 struct store {
 	struct store_dir store_dir;
 	enum store_mode mode;

@@ -65,11 +65,6 @@ bool stream_direct(int fd, bool on)
 	return fcntl(fd, F_SETFL, flags) == 0;
 }
 
-bool stream_uses_ring(const struct stream *s)
-{
-	return !s->plain;
-}
-
 /* Pieces without a completion are read by plain calls. The kernel may still
  * write into their buffers, so the buffers are leaked. */
 static void stream_give_up_ring(struct stream *s)

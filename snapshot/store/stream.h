@@ -18,7 +18,6 @@ struct stream;
  * file is read to its end. Never fails. */
 struct stream *stream_new(int fd, uint64_t size, bool plain);
 void stream_free(struct stream **stream);
-bool stream_uses_ring(const struct stream *s);
 
 /*
  * Switches O_DIRECT of fd on or off. Pages that are not cached are read faster

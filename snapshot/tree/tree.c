@@ -39,19 +39,9 @@ static void tree_encode_head(bool chattr, size_t count, struct buf *to)
 	enc_var(to, count);
 }
 
-void tree_encode(const struct entry *entries, size_t count, struct buf *to)
-{
-	uint32_t chattr = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		chattr |= entries[i].chattr;
-	tree_encode_head(chattr != 0, count, to);
-	for (i = 0; i < count; i++)
-		entry_encode(to, &entries[i]);
-}
-
-void tree_encode_split(const struct entry *parts, size_t count, struct buf *to)
+/* Appends a split tree: its parts. */
+static void tree_encode_split(const struct entry *parts, size_t count,
+			      struct buf *to)
 {
 	size_t i;
 
@@ -215,8 +205,13 @@ static bool decode_pair(struct pair_side *a, struct pair_side *b)
 	}
 }
 
-int tree_decode_pair(const struct buf *a, const struct buf *b,
-		     struct tree *ret_a, struct tree *ret_b, struct err *err)
+/*
+ * Decodes two trees without the entries whose bytes are equal in both; of these
+ * only the order of names is checked. Split trees are not shortened.
+ */
+static int tree_decode_pair(const struct buf *a, const struct buf *b,
+			    struct tree *ret_a, struct tree *ret_b,
+			    struct err *err)
 {
 	struct pair_side x = {0}, y = {0};
 
@@ -795,7 +790,9 @@ int differences_each(const struct differences *d,
 
 /* --- extended attributes --- */
 
-void attrset_encode(const struct xattrs *x, struct buf *to)
+/* The canonical bytes of a set, and the set of such bytes. -EBADMSG: damaged.
+ */
+static void attrset_encode(const struct xattrs *x, struct buf *to)
 {
 	size_t i;
 
@@ -806,8 +803,8 @@ void attrset_encode(const struct xattrs *x, struct buf *to)
 	}
 }
 
-int attrset_decode(const void *data, size_t len, struct xattrs *ret,
-		   struct err *err)
+static int attrset_decode(const void *data, size_t len, struct xattrs *ret,
+			  struct err *err)
 {
 	AUTO(xattrs) struct xattrs x = {0};
 	struct dec d = dec_start(data, len);

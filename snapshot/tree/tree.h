@@ -101,12 +101,6 @@ typedef int tree_visit(void *arg, const char *path, const struct entry *e,
 int tree_each(struct store *s, const struct entry *root, tree_visit *each,
 	      void *arg, struct err *err);
 
-/* The canonical bytes of a set, and the set of such bytes. -EBADMSG: damaged.
- */
-void attrset_encode(const struct xattrs *x, struct buf *to);
-int attrset_decode(const void *data, size_t len, struct xattrs *ret,
-		   struct err *err);
-
 /* Loads the attributes of an entry into *ret, which is the caller's to free and
  * empty on failure. An id of OBJECT_NONE gives no attributes. -EBADMSG:
  * damaged. */
@@ -148,19 +142,9 @@ int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
 
 /* --- encoding, used by tree_save() and tree_load() --- */
 
-/* Appends a tree of entries that are sorted and entry_ok(). */
-void tree_encode(const struct entry *entries, size_t count, struct buf *to);
-/* Appends a split tree: its parts. */
-void tree_encode_split(const struct entry *parts, size_t count, struct buf *to);
 /* Decodes a tree object. -EBADMSG: damaged or hostile; -EPROTO: written by a
  * newer guard. */
 int tree_decode(const void *data, size_t len, struct tree *ret,
 		struct err *err);
-/*
- * Decodes two trees without the entries whose bytes are equal in both; of these
- * only the order of names is checked. Split trees are not shortened.
- */
-int tree_decode_pair(const struct buf *a, const struct buf *b,
-		     struct tree *ret_a, struct tree *ret_b, struct err *err);
 
 #endif

@@ -18,19 +18,6 @@
 
 #define PROBE_LEN (64u << 10)
 
-static void (*hook_function)(int dirfd, const char *name);
-
-void stable_read_set_hook(void (*hook)(int dirfd, const char *name))
-{
-	hook_function = hook;
-}
-
-void stable_read_call_hook(int dirfd, const char *name)
-{
-	if (hook_function)
-		hook_function(dirfd, name);
-}
-
 void stable_read_free(struct stable_read *r)
 {
 	free(r->link);
@@ -197,7 +184,6 @@ static int try_stable_read(struct store *store, int dirfd, const char *name,
 	}
 	if (stable_read_attrs(store, dirfd, name, private_xattrs, r, err) < 0)
 		return -err->num;
-	stable_read_call_hook(dirfd, name);
 	if (meta_get(dirfd, name, &after) < 0)
 		return err_is_exhaustion(errno) ? fail_errno(err, "stat") : 0;
 	return meta_same(&r->meta, &after) &&

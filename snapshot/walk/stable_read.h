@@ -64,9 +64,4 @@ int stable_read_add_fault(struct stable_read *r, const char *what, int num,
 void stable_read_make_entry(struct stable_read *r, const char *name,
 			    struct entry *ret);
 
-/* For tests: the hook runs after the bytes of name were read and before the
- * second stat. */
-void stable_read_set_hook(void (*hook)(int dirfd, const char *name));
-void stable_read_call_hook(int dirfd, const char *name);
-
 #endif

@@ -146,9 +146,4 @@ int take_entry(struct store *store, int dirfd, const char *name,
  */
 struct timestamp take_start_time(struct timestamp since);
 
-/* --- for tests only --- */
-
-/* Makes all files count as at rest for long: see the rule in take.c. */
-void take_assume_stable(bool on);
-
 #endif

@@ -117,7 +117,6 @@ static int store_small_file(struct walk *w, struct walk_dir *f,
 		return 0;
 	if (stable_read_attrs(w->store, f->fd, it->name, NULL, &r, err) < 0)
 		return -err->num;
-	stable_read_call_hook(f->fd, it->name);
 	if (stat_item(f->fd, it->name, &after, &mount) < 0 || mount ||
 	    !meta_same(&it->meta, &after))
 		return 0;

@@ -1,6 +1,7 @@
 /* Sets of extended attributes: attrset_decode(). */
+#include "snapshot/tree/tree.c"
+
 #include "base/meta.h"
-#include "snapshot/tree/tree.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

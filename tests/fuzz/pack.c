@@ -1,5 +1,6 @@
 /* Packs with their index: pack_open() and the functions that read packs. */
-#include "snapshot/store/pack.h"
+#include "snapshot/store/pack.c"
+
 #include "tests/fuzz/fuzz.h"
 
 enum seals { SEAL_HEADER = 1, SEAL_RECORDS = 2, SEAL_INDEX = 4 };

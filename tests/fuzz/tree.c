@@ -1,8 +1,9 @@
 /* Tree objects and the entries in them: tree_decode(), tree_decode_pair(). */
+
+#include "tests/unit/tree_bytes.h"
 #include <stdlib.h>
 
 #include "base/path.h"
-#include "snapshot/tree/tree.h"
 #include "tests/fuzz/fuzz.h"
 
 /* For any pair of trees: both are decoded, or neither is. */

@@ -18,7 +18,7 @@
 
 #include "base/mem.h"
 #include "snapshot/store/ring.h"
-#include "snapshot/store/ring_private.h"
+#include "tests/unit/ring_hooks.h"
 
 static struct {
 	unsigned int count; /* calls so far */

@@ -29,7 +29,7 @@
 #include "base/fd.h"
 #include "base/dirtree.h"
 #include "snapshot/store/ring.h"
-#include "snapshot/store/ring_private.h"
+#include "tests/unit/ring_hooks.h"
 #include "snapshot/store/store.h"
 #include "tests/unit/directory_fixture.h"
 

@@ -3,6 +3,8 @@
  * that no process has written to them, their bytes are not read; any change
  * before the rename is noticed nevertheless.
  */
+#include "snapshot/walk/take.c"
+
 #include "tests/unit/transaction_fixture.h"
 
 #include <linux/magic.h>
@@ -25,14 +27,14 @@ static int calm_setup(void **state)
 {
 	int got = bench_setup(state);
 
-	take_assume_stable(true);
+	assume_stable = true;
 	bench_now = *state;
 	return got;
 }
 
 static int calm_teardown(void **state)
 {
-	take_assume_stable(false);
+	assume_stable = false;
 	fs_type = 0;
 	return bench_teardown(state);
 }
@@ -123,9 +125,9 @@ static void bytes_are_read_only_where_times_do_not_tell(void **state)
 	project_is(b, b->old_picture, "rolled back");
 	/* If a store through a mapping may leave the times unchanged, the bytes
 	 * are read at any age. */
-	take_assume_stable(false);
+	assume_stable = false;
 	assert_int_equal(run_after(b, &plan, 10, &err), -EBUSY);
-	take_assume_stable(true);
+	assume_stable = true;
 	ok(run_after(b, &plan, 10, &err));
 	project_is(b, b->new_picture, "after it");
 	nothing_left(b);
@@ -144,7 +146,7 @@ static void bytes_are_read_where_the_file_system_is_not_known(void **state)
 	size_t i;
 
 	plan_other_bytes(b, &plan);
-	take_assume_stable(false);
+	assume_stable = false;
 	for (i = 0; i < sizeof(types) / sizeof(*types); i++) {
 		fs_type = types[i];
 		assert_int_equal(run_after(b, &plan, 1000, &err), -EBUSY);
@@ -309,7 +311,7 @@ static void store_through_mapping(const char *path, const char *renamed)
 	struct err err;
 	int got;
 
-	take_assume_stable(false);
+	assume_stable = false;
 	mapped = map_page(path);
 	snapshot_free(&bench_now->old);
 	plan_free(&bench_now->plan);

@@ -1,4 +1,7 @@
 /* The flags of chattr(1): recorded, kept by the stat cache, written down. */
+#include "snapshot/walk/take.c"
+#include "tests/unit/tree_bytes.h"
+
 #include "tests/unit/skip.h"
 #include "tests/unit/snap_fixture.h"
 
@@ -74,7 +77,7 @@ static void flags_are_recorded_and_stay_while_nothing_changes(void **state)
 	struct box *box = *state;
 	AUTO(snapshot) struct snapshot s = {0}, first = {0};
 
-	take_assume_stable(true);
+	assume_stable = true;
 	fill(box);
 	take_cached(box, &first);
 	check(box, &first);
@@ -91,7 +94,7 @@ static void flags_are_recorded_and_stay_while_nothing_changes(void **state)
 	set(box, "d/new", FS_NOATIME_FL);
 	take_cached(box, &s);
 	assert_int_equal(chattr_of(box, &s, "d/new"), FS_NOATIME_FL);
-	take_assume_stable(false);
+	assume_stable = false;
 }
 
 static void a_flag_that_goes_is_a_change(void **state)

@@ -22,6 +22,7 @@
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/content.h"
 #include "tests/unit/snap_fixture.h"
+#include "snapshot/store/store_private.h"
 
 static int new_file(const struct box *box)
 {
@@ -172,7 +173,7 @@ static void a_sparse_gibibyte_stays_sparse(void **state)
 	assert_int_equal(fd_pwrite(fd, "two", 3, 700 << 20), 0);
 	ok(content_put(box->store, fd, NULL, &id, &size, &err));
 	assert_int_equal(size, 1 << 30);
-	store_get_stats(box->store, &stats);
+	stats = box->store->stats;
 	assert_true(stats.new_bytes < 100000);
 	ok(content_write(box->store, &id, out, NULL, &err));
 	assert_int_equal(fstat(out, &st), 0);
@@ -219,18 +220,18 @@ static void a_changed_byte_in_100_mb_stores_less_than_2_mb(void **state)
 	struct err err;
 
 	ok(content_put_bytes(box->store, data, len, &id, &err));
-	store_get_stats(box->store, &before);
+	before = box->store->stats;
 	assert_true(before.stored_bytes > len / 2);
 	data[len / 2] ^= 2;
 	ok(content_put_bytes(box->store, data, len, &id, &err));
-	store_get_stats(box->store, &after);
+	after = box->store->stats;
 	assert_true(after.stored_bytes > before.stored_bytes);
 	assert_true(after.stored_bytes - before.stored_bytes < 2000000);
 	/* A byte at the start moves all the others. */
 	memmove(data + 1, data, len);
 	before = after;
 	ok(content_put_bytes(box->store, data, len + 1, &id, &err));
-	store_get_stats(box->store, &after);
+	after = box->store->stats;
 	assert_true(after.stored_bytes - before.stored_bytes < 2000000);
 }
 

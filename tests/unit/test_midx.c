@@ -3,15 +3,17 @@
  * protection against wrong data in it.
  */
 /* users: one */
+#include "snapshot/store/store_dir.c"
+#include "snapshot/store/store_index.c"
+
 #include <pthread.h>
 
 #include "tests/unit/storetest.h"
 
 #include "snapshot/maintain/verify.h"
 #include "snapshot/store/midx.h"
-#include "snapshot/store/store_dir.h"
-#include "snapshot/store/store_index.h"
 #include "tests/unit/collision.h"
+#include "snapshot/store/store_private.h"
 
 enum { PACKS = 9, EACH = 7 };
 
@@ -292,7 +294,7 @@ static void opens_the_packs_that_are_needed(void **state)
 	struct kept k = {.count = 0};
 	struct store *s;
 
-	store_index_after(PACKS);
+	loose_max = PACKS;
 	fill(box, &k, PACKS - 1);
 	assert_false(midx_there(box));
 	fill(box, &k, PACKS);
@@ -317,7 +319,7 @@ static void serves_beside_packs_that_came_since(void **state)
 	struct err err;
 	size_t i;
 
-	store_index_after(4);
+	loose_max = 4;
 	fill(box, &k, 4);
 	assert_true(midx_there(box));
 	fill(box, &k, 6);
@@ -325,7 +327,7 @@ static void serves_beside_packs_that_came_since(void **state)
 	for (i = 0; i < k.count; i++)
 		keep(s, &k, i);
 	ok(store_flush(s, &err));
-	store_get_stats(s, &stats);
+	stats = s->stats;
 	assert_int_equal(stats.new_objects, 0);
 	check_all(s, &k);
 	store_free(&s);
@@ -342,8 +344,8 @@ static void keeps_what_collides_apart(void **state)
 	struct oid ids[2], again;
 	struct err err;
 
-	store_index_after(1);
-	ok(store_create_with_secret(box->store, public_secret, &err));
+	loose_max = 1;
+	ok(store_dir_create(box->store, HASH_XXH3_128, public_secret, &err));
 	s = open_store(box, STORE_WRITE);
 	ok(store_put(s, OBJECT_DATA, one, 4096, &ids[0], &err));
 	ok(store_flush(s, &err));
@@ -410,7 +412,7 @@ static void check_read_and_written(struct box *box, struct kept *k)
 	s = open_store(box, STORE_WRITE);
 	for (i = 0; i < k->count; i++)
 		keep(s, k, i);
-	store_get_stats(s, &stats);
+	stats = s->stats;
 	assert_int_equal(stats.new_objects, 0);
 	check_all(s, k);
 	ok(store_flush(s, &err));
@@ -425,11 +427,11 @@ static void no_byte_of_it_can_mislead(void **state)
 	struct err err;
 	size_t i;
 
-	store_index_after(3);
+	loose_max = 3;
 	fill(box, &k, 3);
 	assert_int_equal(verify(box), 0);
 	ok(fd_slurp_at(AT_FDCWD, path, 1 << 20, &whole, &err));
-	store_index_after(1000); /* the index is not made again */
+	loose_max = 1000; /* the index is not made again */
 	for (i = 0; i < whole.len; i++) {
 		whole.data[i] ^= 0x15;
 		replace(box, whole.data, whole.len);
@@ -452,7 +454,7 @@ static void is_made_anew_where_it_is_lost_or_damaged(void **state)
 	struct kept k = {.count = 0};
 	auto_free char *path = midx_path(box);
 
-	store_index_after(3);
+	loose_max = 3;
 	fill(box, &k, 3);
 	replace(box, "GUARDMX1 and no more", 20);
 	assert_int_equal(verify(box), 1);
@@ -479,7 +481,7 @@ static void that_knows_too_little_costs_time_only(void **state)
 	struct err err;
 	size_t i;
 
-	store_index_after(3);
+	loose_max = 3;
 	fill(box, &k, 3);
 	s = open_store(box, STORE_READ);
 	format = store_get_dir(s)->format;
@@ -526,7 +528,7 @@ static void a_damaged_pack_behind_it_is_indexed_anew(void **state)
 	struct box *box = *state;
 	struct kept k = {.count = 0};
 
-	store_index_after(3);
+	loose_max = 3;
 	fill(box, &k, 3);
 	hurt_a_pack(box);
 	check_read_and_written(box, &k);
@@ -544,7 +546,7 @@ static void a_pack_that_is_gone_is_no_fault_of_its(void **state)
 	struct err err;
 	size_t i;
 
-	store_index_after(3);
+	loose_max = 3;
 	fill(box, &k, 3);
 	(void)close(dir);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -555,7 +557,7 @@ static void a_pack_that_is_gone_is_no_fault_of_its(void **state)
 	s = open_store(box, STORE_WRITE);
 	for (i = 0; i < k.count; i++)
 		keep(s, &k, i);
-	store_get_stats(s, &stats);
+	stats = s->stats;
 	assert_int_equal(stats.new_objects, EACH);
 	ok(store_flush(s, &err));
 	check_all(s, &k);
@@ -572,10 +574,10 @@ static void is_taken_away_where_there_are_few(void **state)
 	struct kept k = {.count = 0};
 	AUTO(store) struct store *s = NULL;
 
-	store_index_after(3);
+	loose_max = 3;
 	fill(box, &k, 3);
 	assert_true(midx_there(box));
-	store_index_after(4);
+	loose_max = 4;
 	s = open_store(box, STORE_WRITE);
 	store_index_tidy(store_get_dir(s));
 	assert_true(midx_there(box)); /* nothing to write */
@@ -609,7 +611,7 @@ static void is_written_while_others_open_the_store(void **state)
 	pthread_t other;
 	int i;
 
-	store_index_after(3);
+	loose_max = 3;
 	fill(box, &k, 3);
 	s = open_store(box, STORE_WRITE);
 	assert_int_equal(pthread_create(&other, NULL, open_often, box), 0);
@@ -638,7 +640,7 @@ static void fail_or_kill(struct box *box, int error)
 		pid_t pid;
 		int status;
 
-		store_index_after(1000);
+		loose_max = 1000;
 		k.count = 0;
 		fill(box, &k, 3);
 		pid = fork();
@@ -647,7 +649,7 @@ static void fail_or_kill(struct box *box, int error)
 
 			if (store_open(&s, box->store, STORE_WRITE, &err) < 0)
 				_exit(1);
-			store_index_after(2);
+			loose_max = 2;
 			calls_reset();
 			calls.at = at;
 			calls.error = error;
@@ -658,7 +660,7 @@ static void fail_or_kill(struct box *box, int error)
 		hit = WIFSIGNALED(status) || WEXITSTATUS(status) == 2;
 		if (WIFEXITED(status))
 			assert_int_not_equal(WEXITSTATUS(status), 1);
-		store_index_after(1000);
+		loose_max = 1000;
 		check_read_and_written(box, &k);
 		assert_int_equal(verify(box), 0);
 		assert_true(hit || midx_there(box));

@@ -7,6 +7,7 @@
 
 #include "tests/unit/keep_fixture.h"
 #include "tests/unit/storemodel.h"
+#include "snapshot/store/store_private.h"
 
 struct fixture {
 	const char *path;
@@ -159,7 +160,7 @@ static void go_on(struct box *box, const struct fixture *f)
 	}
 	ok(take_snapshot(box->store, &o, &snap, &err));
 	assert_int_equal(snap.seq, f->newest + 1);
-	store_get_stats(box->store, &stats);
+	stats = box->store->stats;
 	assert_int_equal(stats.new_objects, 2); /* "new", and the directory */
 	check_old_snapshot(box, f);
 }

@@ -1,7 +1,8 @@
 /* Packs: all data from the disk is checked. */
 /* users: one */
+#include "snapshot/store/pack.c"
+
 #include "snapshot/store/compress.h"
-#include "snapshot/store/pack.h"
 #include "tests/unit/storetest.h"
 
 #define OBJECTS 6

@@ -20,7 +20,7 @@
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/hash.h"
 #include "snapshot/store/packformat.h"
-#include "snapshot/store/ring_private.h"
+#include "tests/unit/ring_hooks.h"
 #include "tests/unit/keep_fixture.h"
 
 /* ---- no locks ---- */

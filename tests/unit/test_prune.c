@@ -1,6 +1,9 @@
 /* prune and undelete against a model of plain copies, killed and failing at
  * every call, and with other processes that take snapshots. */
 /* users: one */
+#include "snapshot/store/store_dir.c"
+#include "snapshot/store/store_index.c"
+
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -11,7 +14,6 @@
 #include "snapshot/maintain/purge.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/packformat.h"
-#include "snapshot/store/store_index.h"
 #include "tests/unit/calls.h"
 #include "tests/unit/collision.h"
 #include "tests/unit/keep_fixture.h"
@@ -1118,7 +1120,8 @@ static void start_forged(struct box *box, struct model *m, const void *first,
 	let_go(box);
 	(void)snprintf(box->store_root_fd, sizeof(box->store_root_fd),
 		       "%s/public", box->dir);
-	ok(store_create_with_secret(box->store_root_fd, public_secret, &err));
+	ok(store_dir_create(box->store_root_fd, HASH_XXH3_128, public_secret,
+			    &err));
 	take_hold(box);
 	put_bytes(box, "a", first, 4096);
 	put_bytes(box, "b", second, 4096);
@@ -1215,7 +1218,7 @@ int main(void)
 		cmocka_unit_test(test_any_call_of_undelete_may_fail),
 	};
 
-	store_index_after(4);
+	loose_max = 4;
 	calls_unsynced = true;
 	/* Rings are forbidden: their ends cannot be counted as calls. */
 	ring_forbid(true);

@@ -8,6 +8,8 @@
  */
 /* users: one */
 /* link: -Wl,--wrap=statx -Wl,--wrap=openat -Wl,--wrap=readlinkat */
+#include "snapshot/walk/take.c"
+
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,7 +17,6 @@
 
 #include "tests/unit/snap_fixture.h"
 
-#include "snapshot/walk/take.h"
 #include "tests/unit/calls.h"
 
 #define VICTIM "d/victim"
@@ -422,7 +423,7 @@ static void test_nothing_is_trusted_while_the_clock_is_behind(void **state)
 	box = *state;
 	moments.happen = nothing;
 	start();
-	take_assume_stable(true);
+	assume_stable = true;
 	clock_back = 3600;
 	take_now(true, &stats, &a);
 	take_now(true, &stats, &b);
@@ -433,7 +434,7 @@ static void test_nothing_is_trusted_while_the_clock_is_behind(void **state)
 	take_now(true, &stats, &d);
 	assert_int_equal(stats.read_files, 0);
 	clock_back = 0;
-	take_assume_stable(false);
+	assume_stable = false;
 }
 
 int main(void)

@@ -1,6 +1,9 @@
 /* repair: intact objects are saved, the user's present files replace lost ones,
  * the rest is named; killed and failing at every call. */
 /* users: one */
+#include "snapshot/store/store_dir.c"
+#include "snapshot/store/longfile.c"
+
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -8,7 +11,6 @@
 
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/repair.h"
-#include "snapshot/store/longfile.h"
 #include "snapshot/store/chunk_mac.h"
 #include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"
@@ -223,7 +225,7 @@ static void test_damage_that_marks_pass_over_is_found_and_mended(void **state)
 	struct verify_result result;
 	struct err err;
 
-	longfile_set_mac_len(1 << 20);
+	marked_len = 1 << 20;
 	put_file(box, "big", 7, 4u << 20);
 	take_cached(box);
 	change_big(box, "x");
@@ -246,7 +248,7 @@ static void test_damage_that_marks_pass_over_is_found_and_mended(void **state)
 	assert_string_equal(buf_text(&seen.lost), "");
 	check_whole(box);
 	buf_free(&seen.lost);
-	longfile_set_mac_len((uint64_t)32 << 20);
+	marked_len = (uint64_t)32 << 20;
 }
 
 static void test_what_stays_lost_is_named_and_never_made_up(void **state)
@@ -342,7 +344,8 @@ static void fill_colliding(struct box *box)
 	store_free(&box->store);
 	(void)snprintf(box->store_root_fd, sizeof(box->store_root_fd),
 		       "%s/public", box->dir);
-	ok(store_create_with_secret(box->store_root_fd, public_secret, &err));
+	ok(store_dir_create(box->store_root_fd, HASH_XXH3_128, public_secret,
+			    &err));
 	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
 	put_bytes(box, "a", original, 4096);
 	put_file(box, "big", 1, 9000); /* the longest pack is the first's */

@@ -119,7 +119,6 @@ static char *merged_meta(struct box *box, const char *base, const char *want,
 	AUTO(entry) struct entry c = tree_of(box, now);
 	AUTO(plan) struct plan p = {0};
 	AUTO(xattrs) struct xattrs x = {0};
-	AUTO(buf) struct buf bytes = {0};
 	struct buf text = {0};
 	struct err err;
 	size_t i;
@@ -129,9 +128,8 @@ static char *merged_meta(struct box *box, const char *base, const char *want,
 	    p.steps.items[0].how != STEP_MERGED)
 		return NULL;
 	if (p.steps.items[0].to.attrs.type != OBJECT_NONE) {
-		ok(store_get(box->store, &p.steps.items[0].to.attrs, &bytes,
-			     &err));
-		ok(attrset_decode(bytes.data, bytes.len, &x, &err));
+		ok(attrset_load(box->store, &p.steps.items[0].to.attrs, &x,
+				&err));
 		assert_true(x.count > 0);
 	}
 	buf_printf(&text, "%o", p.steps.items[0].to.mode & 07777);

@@ -6,6 +6,8 @@
  *
  * FUZZ_SEED=n runs one seed, FUZZ_COUNT=n as many from a random start.
  */
+#include "snapshot/tree/tree.c"
+
 #include "overlay_lab.h"
 
 #include <time.h>
@@ -13,7 +15,6 @@
 #include "base/beneath.h"
 #include "base/codec.h"
 #include "overlay/scan_range.h"
-#include "snapshot/tree/tree.h"
 
 #define COUNT 40
 #define OPS 120

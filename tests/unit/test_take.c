@@ -1,4 +1,7 @@
 /* Snapshots of directories that are unusual, change, or cannot be read. */
+/* link: -Wl,--wrap=xattrs_get */
+#include "snapshot/walk/take.c"
+
 #include "tests/unit/skip.h"
 #include "tests/unit/snap_fixture.h"
 
@@ -21,8 +24,22 @@
 #include "base/path.h"
 #include "snapshot/tree/tree.h"
 #include "snapshot/walk/stable_read.h"
-#include "snapshot/walk/take.h"
 #include "snapshot/store/content.h"
+
+/* Called after the bytes of a file were read and before its second stat. */
+static void (*while_read)(int dirfd, const char *name);
+
+int __real_xattrs_get(int dirfd, const char *name, struct xattrs *ret,
+		      struct err *err);
+int __wrap_xattrs_get(int dirfd, const char *name, struct xattrs *ret,
+		      struct err *err);
+int __wrap_xattrs_get(int dirfd, const char *name, struct xattrs *ret,
+		      struct err *err)
+{
+	if (while_read)
+		while_read(dirfd, name);
+	return __real_xattrs_get(dirfd, name, ret, err);
+}
 
 static void write_text(struct box *box, const char *name, const char *text)
 {
@@ -36,14 +53,14 @@ static void make_dir(struct box *box, const char *name)
 
 static int setup_settled(void **state)
 {
-	take_assume_stable(true);
+	assume_stable = true;
 	return setup(state);
 }
 
 static int teardown_settled(void **state)
 {
-	take_assume_stable(false);
-	stable_read_set_hook(NULL);
+	assume_stable = false;
+	while_read = NULL;
 	return teardown(state);
 }
 
@@ -180,7 +197,6 @@ static void fill_nasty(struct box *box)
 
 static void check_nasty(struct box *box, const struct snapshot *s)
 {
-	AUTO(buf) struct buf bytes = {0};
 	AUTO(xattrs) struct xattrs x = {0};
 	AUTO(entry) struct entry a = {0}, b = {0}, f = {0}, old = {0};
 	AUTO(entry) struct entry link = {0}, mode = {0}, hollow = {0};
@@ -217,8 +233,7 @@ static void check_nasty(struct box *box, const struct snapshot *s)
 	assert_true(a.link_group && a.link_group == b.link_group);
 	assert_true(oid_equal(&a.content, &b.content));
 	f = find(box, s, "d/e/f");
-	ok(store_get(box->store, &f.attrs, &bytes, &err));
-	ok(attrset_decode(bytes.data, bytes.len, &x, &err));
+	ok(attrset_load(box->store, &f.attrs, &x, &err));
 	assert_int_equal(xattrs_find(&x, "user.guard")->len, 3);
 	assert_int_equal(s->dirs, 3);
 	assert_int_equal(s->files, 13);
@@ -249,7 +264,6 @@ static void test_owners_and_capabilities_are_kept(void **state)
 	struct box *box = *state;
 	AUTO(snapshot) struct snapshot s = {0};
 	AUTO(entry) struct entry e = {0};
-	AUTO(buf) struct buf bytes = {0};
 	AUTO(xattrs) struct xattrs x = {0}, live = {0};
 	struct err err;
 	char path[128];
@@ -268,8 +282,7 @@ static void test_owners_and_capabilities_are_kept(void **state)
 	assert_int_equal(e.uid, 1777);
 	assert_int_equal(e.gid, 1000);
 	assert_int_equal(e.attrs.type, OBJECT_ATTRSET);
-	ok(store_get(box->store, &e.attrs, &bytes, &err));
-	ok(attrset_decode(bytes.data, bytes.len, &x, &err));
+	ok(attrset_load(box->store, &e.attrs, &x, &err));
 	ok(xattrs_get(box->root_fd, "theirs", &live, &err));
 	assert_non_null(xattrs_find(&x, "security.capability"));
 	assert_true(xattrs_equal(&x, &live));
@@ -341,7 +354,7 @@ static void test_what_is_known_is_not_read(void **state)
 	ok(content_put_bytes(box->store, "new", 3, &hints.content, &err));
 	assert_return_code(fchmodat(box->root_fd, "known", 0, 0), errno);
 	pass_racy_time();
-	take_assume_stable(false);
+	assume_stable = false;
 	ok(take_snapshot(box->store, &o, &s, &err));
 	assert_int_equal(stats.read_files, 1);
 	/* The snapshot has the hinted content, not the file's. */
@@ -366,7 +379,7 @@ static void test_young_files_are_read_again(void **state)
 
 	/* A store through a mapping does not change mtime or ctime while the
 	 * page is dirty. */
-	take_assume_stable(false);
+	assume_stable = false;
 	write_text(box, "f", "mapped");
 	pass_racy_time();
 	take(box, &s);
@@ -381,7 +394,7 @@ static void test_a_store_through_a_mapping_is_seen(void **state)
 	auto_close int fd = -1;
 	char *map;
 
-	take_assume_stable(false);
+	assume_stable = false;
 	write_text(box, "f", "mapped");
 	fd = openat(box->root_fd, "f", O_RDWR | O_CLOEXEC);
 	map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -718,9 +731,9 @@ static void edit_beside(struct box *box, uint64_t seed, bool cached)
 	hook_box = box;
 	random_state = seed * 0x9e3779b97f4a7c15u;
 	random_edits = 12;
-	stable_read_set_hook(edit_somewhere);
+	while_read = edit_somewhere;
 	take_since(box, since, false, &now);
-	stable_read_set_hook(NULL);
+	while_read = NULL;
 	ok(tree_diff(box->store, &before.root, &now.root, check_difference, &c,
 		     &err));
 }
@@ -757,9 +770,9 @@ static void check_busy(struct box *box, int edits, bool plain)
 	write_text(box, "calm", "calm");
 	hook_box = box;
 	hook_edits = edits;
-	stable_read_set_hook(edit_while_read);
+	while_read = edit_while_read;
 	take_since(box, (struct timestamp){0}, plain, &s);
-	stable_read_set_hook(NULL);
+	while_read = NULL;
 	e = find(box, &s, "busy");
 	if (edits > 2 * STABLE_READ_TRIES) {
 		assert_int_equal(e.flags, ENTRY_INCOMPLETE);
@@ -792,7 +805,7 @@ static void test_take_entry_refuses_what_never_rests(void **state)
 	write_text(box, "busy", "first..");
 	hook_box = box;
 	hook_edits = 1000;
-	stable_read_set_hook(edit_while_read);
+	while_read = edit_while_read;
 	assert_int_equal(
 		take_entry(box->store, box->root_fd, "busy", NULL, &e, &err),
 		-EBUSY);

@@ -1,5 +1,7 @@
 /* Snapshots whose files are missing: removed by prune, or deleted by hand. */
 /* users: one */
+#include "snapshot/store/store_dir.c"
+
 #include "tests/unit/snap_fixture.h"
 
 #include "snapshot/maintain/prune.h"
@@ -127,7 +129,7 @@ static void test_an_older_store_is_believed_at_first(void **state)
 	store_free(&box->store);
 	(void)snprintf(box->store_root_fd, sizeof(box->store_root_fd), "%s/old",
 		       box->dir);
-	ok(store_create_with_secret(box->store_root_fd, secret, &err));
+	ok(store_dir_create(box->store_root_fd, HASH_XXH3_128, secret, &err));
 	fd = open(box->store_root_fd, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	{
 		AUTO(buf) struct buf text = {0};

@@ -1,9 +1,9 @@
 /* Trees: a decoded tree equals the encoded one, and invalid bytes are refused.
  */
 /* users: one */
-#include "tests/unit/snap_fixture.h"
 
-#include "snapshot/tree/tree.h"
+#include "tests/unit/tree_bytes.h"
+#include "tests/unit/snap_fixture.h"
 
 static struct entry make(const char *name, uint32_t mode)
 {

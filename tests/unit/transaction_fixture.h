@@ -24,7 +24,7 @@
 #include "restore/workspace.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/store/content.h"
-#include "snapshot/store/ring_private.h"
+#include "tests/unit/ring_hooks.h"
 
 #define KILLED 77
 
