@@ -21,13 +21,6 @@
 
 #define TABLE_MAX (64u << 20)
 
-static bool without_fsopen;
-
-void mount_without_fsopen(bool on)
-{
-	without_fsopen = on;
-}
-
 /* The remedy for the user; overlayfs reports only an errno and a log
  * message. */
 static const char *mount_error_advice(int num)
@@ -101,11 +94,10 @@ int mount_move(int mount_fd, int target_fd)
 int mount_overlay(const struct mount_overlay_dirs *p, int target_fd,
 		  const char *path, struct err *err)
 {
-	auto_close int fs =
-		without_fsopen ? -1 : fsopen("overlay", FSOPEN_CLOEXEC);
+	auto_close int fs = fsopen("overlay", FSOPEN_CLOEXEC);
 	auto_close int made = -1;
 
-	if (without_fsopen || (fs < 0 && (errno == ENOSYS || errno == EPERM))) {
+	if (fs < 0 && (errno == ENOSYS || errno == EPERM)) {
 		auto_free char *options = mem_printf(
 			"lowerdir=%s,upperdir=%s,workdir=%s,userxattr%s",
 			fd_proc_path(p->lower_fd).text,

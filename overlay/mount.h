@@ -31,9 +31,6 @@ struct mount_overlay_dirs {
 int mount_overlay(const struct mount_overlay_dirs *p, int target_fd,
 		  const char *path, struct err *err);
 
-/* For tests: true makes all calls behave as on a kernel without fsopen(2). */
-void mount_without_fsopen(bool on);
-
 /*
  * Appends the absolute paths of the mounts directly below the directory dir_fd,
  * whose path is `path`, to *ret, each path once; free with mem_list_free().

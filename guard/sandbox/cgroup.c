@@ -215,7 +215,20 @@ static bool wait_systemd_job(int fd, const char *unit)
 	return false;
 }
 
-/* ---- the connection ---- */
+/* ---- the scope ---- */
+
+/*
+ * A transient scope of the user's systemd with the limits of a policy. systemd
+ * owns the cgroup tree: it takes the controllers from a group that another
+ * program made, and a process of an ssh login may not leave the cgroup of that
+ * login. systemd itself may move it.
+ *
+ *	scope_make()	creates the scope around a holder process
+ *	scope_enter()	moves the run in and ends the holder
+ *	scope_end()	without scope_enter(): removes the scope
+ *
+ * The kernel removes the scope's group after its last process.
+ */
 
 /* Connects to the private socket of the user's systemd, without a bus. */
 static int connect_manager(void)
@@ -294,7 +307,21 @@ static bool start_unit(struct scope *s, const struct sandbox_policy *p)
 	       wait_systemd_job(s->fd, s->unit);
 }
 
-bool scope_make(struct scope *s, const struct sandbox_policy *p)
+/* Ends the holder and closes the connection. May be called again. */
+static void scope_end(struct scope *s)
+{
+	if (s->holder > 0) {
+		(void)kill(s->holder, SIGKILL);
+		while (waitpid(s->holder, NULL, 0) < 0 && errno == EINTR)
+			;
+		s->holder = 0;
+	}
+	fd_close(&s->fd);
+}
+
+/* Returns false without systemd, or if it refuses. The scope's group is that
+ * of s->holder. */
+static bool scope_make(struct scope *s, const struct sandbox_policy *p)
 {
 	struct timespec now;
 
@@ -321,7 +348,10 @@ bool scope_make(struct scope *s, const struct sandbox_policy *p)
 	return false;
 }
 
-int scope_enter(struct scope *s, const char *group, pid_t pid, struct err *err)
+/* Moves pid into a group below the scope ("/NAME"), and calls scope_end().
+ * Error: -EIO if systemd refuses. */
+static int scope_enter(struct scope *s, const char *group, pid_t pid,
+		       struct err *err)
 {
 	AUTO(buf) struct buf body = {0};
 	AUTO(dbus_message) struct dbus_message m = {0};
@@ -343,17 +373,6 @@ int scope_enter(struct scope *s, const char *group, pid_t pid, struct err *err)
 			    s->unit);
 	scope_end(s);
 	return 0;
-}
-
-void scope_end(struct scope *s)
-{
-	if (s->holder > 0) {
-		(void)kill(s->holder, SIGKILL);
-		while (waitpid(s->holder, NULL, 0) < 0 && errno == EINTR)
-			;
-		s->holder = 0;
-	}
-	fd_close(&s->fd);
 }
 
 #define PERIOD_US 100000

@@ -348,8 +348,10 @@ static int stop_descendants(struct freezer *f, const struct process *init,
 	return got;
 }
 
-int freezer_begin_in(const char *groups, int run_fd, pid_t init, uint64_t start,
-		     struct freezer **ret, struct err *err)
+/* groups: where the cgroups are mounted. */
+static int freezer_begin_in(const char *groups, int run_fd, pid_t init,
+			    uint64_t start, struct freezer **ret,
+			    struct err *err)
 {
 	struct process first = {.pid = init, .start = start};
 	auto_free char *group = NULL;

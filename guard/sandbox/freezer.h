@@ -34,9 +34,6 @@ struct freezer;
  * another process has suspended the run and keeps it so. */
 int freezer_begin(int run_fd, pid_t init, uint64_t start, struct freezer **ret,
 		  struct err *err);
-/* The same with cgroups mounted at another path, for tests. */
-int freezer_begin_in(const char *groups, int run_fd, pid_t init, uint64_t start,
-		     struct freezer **ret, struct err *err);
 /* Resumes the run. *f may be NULL. */
 void freezer_end(struct freezer **f);
 

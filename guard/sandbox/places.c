@@ -560,6 +560,20 @@ static void add_files(const struct search *s, const char *entry,
 	}
 }
 
+/* The nth entry of the table, below the home directory, and *ret_how; NULL
+ * after the last. */
+static const char *places_entry(size_t n, unsigned int *ret_how)
+{
+	*ret_how = PLACE_MASKED;
+	if (n < COUNT(below_home))
+		return below_home[n];
+	n -= COUNT(below_home);
+	if (n >= COUNT(redacted))
+		return NULL;
+	*ret_how = redacted[n].how;
+	return redacted[n].name;
+}
+
 /* Looks below the value of a variable for the entries below its default. */
 static void add_base(const struct search *s, size_t base, const char *value)
 {
@@ -855,24 +869,4 @@ const struct place *places_of(const struct places *places, const char *real)
 			return &places->items[i];
 	}
 	return NULL;
-}
-
-const char *places_entry(size_t n, unsigned int *ret_how)
-{
-	*ret_how = PLACE_MASKED;
-	if (n < COUNT(below_home))
-		return below_home[n];
-	n -= COUNT(below_home);
-	if (n >= COUNT(redacted))
-		return NULL;
-	*ret_how = redacted[n].how;
-	return redacted[n].name;
-}
-
-const char *places_variable(size_t n, const char **ret_default)
-{
-	if (n >= COUNT(bases))
-		return NULL;
-	*ret_default = bases[n].at;
-	return bases[n].variable;
 }

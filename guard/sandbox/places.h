@@ -49,11 +49,4 @@ void places_free(struct places *places);
 /* The place whose file or directory is real (links resolved), or NULL. */
 const struct place *places_of(const struct places *places, const char *real);
 
-/* The nth entry of the table, below the home directory, and *ret_how; NULL
- * after the last. The nth variable that moves entries below a directory, whose
- * default is *ret_default below the home directory, or "" for none; NULL after
- * the last. For tests. */
-const char *places_entry(size_t n, unsigned int *ret_how);
-const char *places_variable(size_t n, const char **ret_default);
-
 #endif

@@ -223,8 +223,12 @@ static int copytree_dir(struct copytree_state *c, int from, int to,
 	return copytree_meta(from, &st, to, err);
 }
 
-int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
-	     const struct copytree_options *options, struct err *err)
+/* Creates the tree to_name in to_fd, which must not exist, from the directory
+ * name in from_fd. On error the incomplete tree stays and the caller removes
+ * it. Errors: any; -EINTR: keep_on returned false. */
+static int copytree(int from_fd, const char *name, int to_fd,
+		    const char *to_name, const struct copytree_options *options,
+		    struct err *err)
 {
 	auto_close int from =
 		beneath_open(from_fd, name, O_RDONLY | O_DIRECTORY, 0, err);

@@ -35,12 +35,6 @@ struct copytree_options {
 	time_t unwritten_before;
 };
 
-/* Creates the tree to_name in to_fd, which must not exist, from the directory
- * name in from_fd. On error the incomplete tree stays and the caller removes
- * it. Errors: any; -EINTR: keep_on returned false. */
-int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
-	     const struct copytree_options *how, struct err *err);
-
 struct exdev_rename {
 	int from_fd, to_fd; /* parent directories of the two names, O_PATH */
 	const char *from, *to;

@@ -19,36 +19,6 @@
 
 #include "base/mem.h"
 
-/*
- * Terminal modes that a run's output switches on, so that guard can switch off
- * those that it leaves on: alternate screen, hidden cursor, mouse reports,
- * bracketed paste. Colors, character sets and unterminated sequences are reset
- * after any control sequence: guard's summary is printed next, and an open
- * string or a changed color would hide it. The output itself is not changed.
- */
-
-struct ttymodes {
-	enum { TTY_TEXT, TTY_ESC, TTY_CSI, TTY_OSC, TTY_STRING } state;
-	char prefix; /* first byte of a CSI sequence: ? > < = or 0 */
-	unsigned int numbers[16], count;
-	uint32_t changed; /* bits of known modes that differ from the default */
-	bool has_controls; /* the output has a control beyond CR, LF and such */
-	bool keypad, insert, region;
-	bool other_keys; /* xterm's modifyOtherKeys */
-	bool key_set; /* kitty's keyboard flags */
-	unsigned int key_depth; /* entries on kitty's stack */
-	bool has_query; /* the run sent a query that terminals reply to */
-	unsigned int status_queries; /* number of queries CSI 5 n */
-};
-
-/* Reads a piece of the run's output, which may end inside a sequence. */
-void ttymodes_read(struct ttymodes *m, const void *data, size_t len);
-
-/* Appends the sequences that end an open string, make text visible and restore
- * the default modes; nothing if the output had no control sequence. term: the
- * terminal's type, as in TERM. */
-void ttymodes_undo(const struct ttymodes *m, const char *term, struct buf *to);
-
 struct tty;
 
 /*

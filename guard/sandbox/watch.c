@@ -24,7 +24,8 @@
  * a file (fs/file_table.c). */
 #define FILE_BYTES (10u << 10)
 
-void kernel_quotas_close(struct kernel_quotas *s)
+/* Closes the descriptors that the checks opened. */
+static void kernel_quotas_close(struct kernel_quotas *s)
 {
 	fd_close(&s->files_fd);
 	fd_close(&s->requests_fd);
@@ -118,7 +119,10 @@ static bool is_quota_short(const struct kernel_quotas *s, enum quota quota)
 	}
 }
 
-enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after)
+/* The cheap check. Returns the first short quota after `after` (QUOTA_NONE: of
+ * all), or QUOTA_NONE. A quota that was short at the first check is ignored
+ * until it is no longer short. */
+static enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after)
 {
 	bool first = !s->open;
 	unsigned int quota;
@@ -266,8 +270,11 @@ static void add_requests_of(const struct kernel_quotas *s, pid_t pid,
 		(void)fclose(f);
 }
 
-bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
-			const pid_t *pids, size_t count)
+/* True if these processes hold most of the quota. Usage that a process hides
+ * counts as such, except for guard's own workers, which are unreadable as well
+ * and hold nothing. */
+static bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
+			       const pid_t *pids, size_t count)
 {
 	struct quota_usage h = {0};
 	uint64_t now, most = 0;

@@ -52,20 +52,6 @@ struct kernel_quotas {
 	((struct kernel_quotas){                                               \
 		.proc = "/proc", .files_fd = -1, .requests_fd = -1})
 
-/* Closes the descriptors that the checks opened. */
-void kernel_quotas_close(struct kernel_quotas *s);
-
-/* The cheap check. Returns the first short quota after `after` (QUOTA_NONE: of
- * all), or QUOTA_NONE. A quota that was short at the first check is ignored
- * until it is no longer short. */
-enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after);
-
-/* True if these processes hold most of the quota. Usage that a process hides
- * counts as such, except for guard's own workers, which are unreadable as well
- * and hold nothing. */
-bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
-			const pid_t *pids, size_t count);
-
 /* A clause "it had ...", for messages; static. */
 const char *kernel_quotas_explain(enum quota quota);
 

@@ -1,11 +1,12 @@
 /* guard/sandbox/rename_exdev.c: the files of a renamed
  * directory. tests/integration/rename-exdev.t has the effects on a layer. */
+#include "guard/sandbox/rename_exdev.c"
+
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "guard/sandbox/rename_exdev.h"
 #include "tests/unit/directory_fixture.h"
 #include "tests/unit/skip.h"
 

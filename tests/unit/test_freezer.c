@@ -1,8 +1,12 @@
 /* guard/sandbox/freezer.c: suspension of a run from outside. */
+#include "guard/sandbox/freezer.c"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+/* cmocka has a fail() too. */
+#undef fail
 #include <cmocka.h>
 
 #include <errno.h>
@@ -23,7 +27,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guard/sandbox/freezer.h"
 #include "tests/unit/skip.h"
 
 /* The activity of the run's processes, visible to the test. */

@@ -1,10 +1,14 @@
 /* Kernel resources that a run can exhaust: made-up figures, and processes that
  * really hold the counted resources. */
+#include "guard/sandbox/watch.c"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* cmocka has a fail() too. */
+#undef fail
 #include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +24,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/watch.h"
 
 static char top[] = "/tmp/quotas.XXXXXX";
 

@@ -1,10 +1,14 @@
 /* A systemd scope, requested on a socket of this test: the requests, and the
  * effect of each reply. tests/vm uses the real systemd. */
+#include "guard/sandbox/cgroup.c"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* cmocka has a fail() too. */
+#undef fail
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +23,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/cgroup.h"
 #include "guard/sandbox/sandbox.h"
 
 /* How the other side behaves. */

@@ -1,4 +1,6 @@
 /* users: one */
+#include "guard/sandbox/tty.c"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* cmocka has a fail() too. */
+#undef fail
 #include <cmocka.h>
 
 #include "base/auto.h"
-#include "guard/sandbox/tty.h"
 
 /* The sequences that undo an output, which is read in pieces of n bytes. */
 static char *undo_of(const char *output, size_t n)
