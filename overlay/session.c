@@ -41,8 +41,10 @@ static void put_base36(char *to, int len, uint64_t value)
 	}
 }
 
-int session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1],
-		    struct err *err)
+/* Writes a new id with its NUL. A time before 2020 counts as 2020. 0 or a
+ * negative errno: no random number. */
+static int session_id_make(struct timestamp now,
+			   char ret[static SESSION_ID_LEN + 1], struct err *err)
 {
 	int64_t since = now.sec > EPOCH_2020 ? now.sec - EPOCH_2020 : 0;
 	uint32_t random;
@@ -78,7 +80,8 @@ bool session_id_ok(const char *text)
 		is_base36(text + RANDOM_LEN + 1, SECOND_LEN));
 }
 
-int64_t session_id_time(const char *id)
+/* The second of the run's creation. The id must satisfy session_id_ok(). */
+static int64_t session_id_time(const char *id)
 {
 	const char *from = is_old_id(id) ? id : id + RANDOM_LEN + 1;
 	uint64_t value = 0;
@@ -268,7 +271,8 @@ static int session_store(const struct session *s, enum atomic_durability how,
 	return got;
 }
 
-int session_store_resumed(const struct session *s, struct err *err)
+/* Writes "going", not synced. s->times is higher than in the record. */
+static int session_store_resumed(const struct session *s, struct err *err)
 {
 	return store_session_as(s, RESUMED, ATOMIC_NO_SYNC, err);
 }
@@ -450,7 +454,9 @@ static int load_session_record(struct session *s, struct err *err)
 	return 0;
 }
 
-int session_load(struct session *s, struct err *err)
+/* Replaces all fields of s that the record holds. s->fd and s->id are set.
+ * -EBADMSG: the record is damaged; -EPROTO: a newer guard wrote it. */
+static int session_load(struct session *s, struct err *err)
 {
 	int got = load_session_record(s, err);
 	auto_free char *path = got == -EBADMSG ? fd_path(s->fd) : NULL;

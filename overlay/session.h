@@ -42,14 +42,8 @@
 
 #define SESSION_ID_LEN 11
 
-/* Writes a new id with its NUL. A time before 2020 counts as 2020. 0 or a
- * negative errno: no random number. */
-int session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1],
-		    struct err *err);
 /* Whether text has exactly the form of an id. */
 bool session_id_ok(const char *text);
-/* The second of the run's creation. The id must satisfy session_id_ok(). */
-int64_t session_id_time(const char *id);
 
 /* Names of runs: a letter, then at most 31 letters, digits, ".", "_" or "-";
  * not "latest", and no id. */
@@ -302,12 +296,5 @@ void session_note_clock(struct session *s);
  * A record with additional roots has version 2: an older guard, which would
  * apply only the project, refuses it.
  */
-
-/* Writes "going", not synced. s->times is higher than in the record. */
-int session_store_resumed(const struct session *s, struct err *err);
-
-/* Replaces all fields of s that the record holds. s->fd and s->id are set.
- * -EBADMSG: the record is damaged; -EPROTO: a newer guard wrote it. */
-int session_load(struct session *s, struct err *err);
 
 #endif

@@ -118,6 +118,99 @@ static int read_project_profile(const char *project, struct profile *to,
 	return profile_parse(to, path, true, text.data, text.len, err);
 }
 
+/* ---- the program of a command ---- */
+
+/* Options whose value is the next argument. */
+#define NODE_VALUES " -p --package -w --workspace --registry --cache "
+#define PYTHON_VALUES " --from --with --spec --python -p --index-url -i "
+
+/* Launchers that fetch and start a program, and their options with a value. */
+static const struct launcher {
+	const char *words[3];
+	const char *values;
+} launchers[] = {
+	{{"npx"}, NODE_VALUES},
+	{{"bunx"}, NODE_VALUES},
+	{{"pnpx"}, NODE_VALUES},
+	{{"npm", "exec"}, NODE_VALUES},
+	{{"npm", "x"}, NODE_VALUES},
+	{{"pnpm", "dlx"}, NODE_VALUES},
+	{{"pnpm", "exec"}, NODE_VALUES},
+	{{"yarn", "dlx"}, NODE_VALUES},
+	{{"bun", "x"}, NODE_VALUES},
+	{{"uvx"}, PYTHON_VALUES},
+	{{"uv", "tool", "run"}, PYTHON_VALUES},
+	{{"pipx", "run"}, PYTHON_VALUES},
+};
+
+/* Agents whose package has another name. */
+static const struct {
+	const char *package, *agent;
+} packages[] = {
+	{"@anthropic-ai/claude-code", "claude"},
+	{"@openai/codex", "codex"},
+	{"@google/gemini-cli", "gemini"},
+	{"opencode-ai", "opencode"},
+	{"aider-chat", "aider"},
+};
+
+/* The first argument that is no option; NULL: none, or the program is in the
+ * text of an option. */
+static const char *find_operand(const struct launcher *l, char *const *argv)
+{
+	for (; *argv && (*argv)[0] == '-'; argv++) {
+		auto_free char *word = mem_printf(" %s ", *argv);
+
+		if (strcmp(*argv, "--") == 0)
+			return argv[1];
+		if (strcmp(*argv, "-c") == 0 || strcmp(*argv, "--call") == 0)
+			return NULL;
+		if (argv[1] && strstr(l->values, word))
+			argv++;
+	}
+	return *argv;
+}
+
+/* "name@1.2", "name==1.2", "name[extra]" without the suffix. A package of an
+ * unknown scope is no known agent, whatever its name. */
+static char *agent_of_package(const char *package)
+{
+	size_t at = *package == '@';
+	auto_free char *name =
+		mem_strndup(package, at + strcspn(package + at, "@=<>~[ "));
+	size_t i;
+
+	for (i = 0; i < sizeof(packages) / sizeof(*packages); i++)
+		if (strcmp(packages[i].package, name) == 0)
+			return mem_strdup(packages[i].agent);
+	return mem_strdup(*name == '@' ? "" : path_name(name));
+}
+
+/* The name of the program that argv is, or that a launcher in it
+ * fetches and starts (`npx NAME`, `uvx NAME`...), to free; "" when that cannot
+ * be told. Pure. */
+static char *agent_program(char *const *argv)
+{
+	size_t i, n;
+
+	if (!argv || !argv[0])
+		return mem_strdup("");
+	for (i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+		const struct launcher *l = &launchers[i];
+		const char *operand;
+
+		for (n = 0; n < 3 && l->words[n]; n++)
+			if (!argv[n] || strcmp(n ? argv[n] : path_name(argv[0]),
+					       l->words[n]) != 0)
+				break;
+		if (n < 3 && l->words[n])
+			continue;
+		operand = find_operand(l, argv + n);
+		return operand ? agent_of_package(operand) : mem_strdup("");
+	}
+	return mem_strdup(path_name(argv[0]));
+}
+
 /* ---- selection ---- */
 
 static int choose_agent(struct agent *a, const struct run_options *o,
@@ -589,94 +682,4 @@ const char *agent_rule(const struct agent *a, enum profile_word word,
 		    strcmp(a->rules.items[i].path, path) == 0)
 			return a->rules.items[i].item->where;
 	return NULL;
-}
-
-/* ---- the program of a command ---- */
-
-/* Options whose value is the next argument. */
-#define NODE_VALUES " -p --package -w --workspace --registry --cache "
-#define PYTHON_VALUES " --from --with --spec --python -p --index-url -i "
-
-/* Launchers that fetch and start a program, and their options with a value. */
-static const struct launcher {
-	const char *words[3];
-	const char *values;
-} launchers[] = {
-	{{"npx"}, NODE_VALUES},
-	{{"bunx"}, NODE_VALUES},
-	{{"pnpx"}, NODE_VALUES},
-	{{"npm", "exec"}, NODE_VALUES},
-	{{"npm", "x"}, NODE_VALUES},
-	{{"pnpm", "dlx"}, NODE_VALUES},
-	{{"pnpm", "exec"}, NODE_VALUES},
-	{{"yarn", "dlx"}, NODE_VALUES},
-	{{"bun", "x"}, NODE_VALUES},
-	{{"uvx"}, PYTHON_VALUES},
-	{{"uv", "tool", "run"}, PYTHON_VALUES},
-	{{"pipx", "run"}, PYTHON_VALUES},
-};
-
-/* Agents whose package has another name. */
-static const struct {
-	const char *package, *agent;
-} packages[] = {
-	{"@anthropic-ai/claude-code", "claude"},
-	{"@openai/codex", "codex"},
-	{"@google/gemini-cli", "gemini"},
-	{"opencode-ai", "opencode"},
-	{"aider-chat", "aider"},
-};
-
-/* The first argument that is no option; NULL: none, or the program is in the
- * text of an option. */
-static const char *find_operand(const struct launcher *l, char *const *argv)
-{
-	for (; *argv && (*argv)[0] == '-'; argv++) {
-		auto_free char *word = mem_printf(" %s ", *argv);
-
-		if (strcmp(*argv, "--") == 0)
-			return argv[1];
-		if (strcmp(*argv, "-c") == 0 || strcmp(*argv, "--call") == 0)
-			return NULL;
-		if (argv[1] && strstr(l->values, word))
-			argv++;
-	}
-	return *argv;
-}
-
-/* "name@1.2", "name==1.2", "name[extra]" without the suffix. A package of an
- * unknown scope is no known agent, whatever its name. */
-static char *agent_of_package(const char *package)
-{
-	size_t at = *package == '@';
-	auto_free char *name =
-		mem_strndup(package, at + strcspn(package + at, "@=<>~[ "));
-	size_t i;
-
-	for (i = 0; i < sizeof(packages) / sizeof(*packages); i++)
-		if (strcmp(packages[i].package, name) == 0)
-			return mem_strdup(packages[i].agent);
-	return mem_strdup(*name == '@' ? "" : path_name(name));
-}
-
-char *agent_program(char *const *argv)
-{
-	size_t i, n;
-
-	if (!argv || !argv[0])
-		return mem_strdup("");
-	for (i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
-		const struct launcher *l = &launchers[i];
-		const char *operand;
-
-		for (n = 0; n < 3 && l->words[n]; n++)
-			if (!argv[n] || strcmp(n ? argv[n] : path_name(argv[0]),
-					       l->words[n]) != 0)
-				break;
-		if (n < 3 && l->words[n])
-			continue;
-		operand = find_operand(l, argv + n);
-		return operand ? agent_of_package(operand) : mem_strdup("");
-	}
-	return mem_strdup(path_name(argv[0]));
 }

@@ -110,11 +110,6 @@ char *agent_make_home(const struct agent *a, const struct state *state,
 /* Whether a member "a.b" of a JSON file has the value, as JSON writes it. */
 bool agent_json_is(const char *path, const char *key, const char *value);
 
-/* The name of the program that argv is, or that a launcher in it
- * fetches and starts (`npx NAME`, `uvx NAME`...), to free; "" when that cannot
- * be told. Pure. */
-char *agent_program(char *const *argv);
-
 /* Adds all that holds for it: shipped, then the user's own. 0 or 1 (found). */
 int agent_read(const struct state *state, const char *name, struct profile *to,
 	       struct err *err);

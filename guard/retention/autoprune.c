@@ -58,8 +58,10 @@ void autoprune_log(const struct state *state, const char *by,
 			  bytes, NULL);
 }
 
-int autoprune(const struct state *state, struct timestamp now,
-	      struct prune_result *ret, struct err *err)
+/* One automatic prune, at the given time. 0 also when no snapshot is removed.
+ */
+static int autoprune(const struct state *state, struct timestamp now,
+		     struct prune_result *ret, struct err *err)
 {
 	AUTO(settings) struct settings settings = {0};
 	AUTO(store) struct store *store = NULL;

@@ -17,11 +17,6 @@
  */
 void autoprune_start(void);
 
-/* One automatic prune, at the given time. 0 also when no snapshot is removed.
- */
-int autoprune(const struct state *state, struct timestamp now,
-	      struct prune_result *ret, struct err *err);
-
 /* Notes a prune that removed something in the oplog. by: NULL for the user. */
 void autoprune_log(const struct state *state, const char *by,
 		   const struct prune_result *r);

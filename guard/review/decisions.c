@@ -34,13 +34,21 @@
 #include "base/parse.h"
 #include "base/sorted.h"
 #include "base/text.h"
-#include "guard/review/decisions_private.h"
 
 #define FILE_NAME "review"
 #define HEADER "guard-review 1\n"
 /* More than any review of a person, less than what hurts. */
 #define FILE_MAX (256u << 20)
 #define ROOTS_MAX 100000
+#define KEY_LEN 16
+
+struct decision {
+	char act;
+	size_t root;
+	unsigned char key[KEY_LEN];
+	char *part, *path;
+	char *text; /* of an edited hunk, or of a conflict; else NULL */
+};
 
 struct decisions {
 	VEC(struct decision) acts; /* as loaded */
@@ -53,7 +61,7 @@ struct decisions {
 
 /* --- lines --- */
 
-void decision_free(struct decision *a)
+static void decision_free(struct decision *a)
 {
 	free(a->part);
 	free(a->path);
@@ -106,7 +114,8 @@ static char *unescape(const char *at, size_t len)
 	return buf_take_text(&b);
 }
 
-void decision_encode(const struct decision *a, struct buf *to)
+/* Appends the line with its line feed. */
+static void decision_encode(const struct decision *a, struct buf *to)
 {
 	size_t i;
 
@@ -146,7 +155,9 @@ static bool is_part(const char *part)
 	return more && digits < 20 && more < 20 && !part[digits + 1 + more];
 }
 
-bool decision_decode(const char *line, size_t len, struct decision *ret)
+/* Decodes a line without its line feed; false: not a valid line. *ret is to be
+ * freed with decision_free(). */
+static bool decision_decode(const char *line, size_t len, struct decision *ret)
 {
 	const char *at = line, *end = line + len, *tab;
 	auto_free char *act = next_word(&at, end);
@@ -346,7 +357,7 @@ static void add_state(struct buf *to, const struct entry *e)
 }
 
 static void make_key(const struct review *r, const struct review_item *item,
-		     unsigned char ret[DECISION_KEY_LEN])
+		     unsigned char ret[KEY_LEN])
 {
 	AUTO(buf) struct buf b = {0};
 	size_t i;
@@ -455,7 +466,7 @@ void decisions_view(struct decisions *d, size_t root, struct review *r,
 
 static void make_conflict_key(struct store *store,
 			      const struct review_conflict *c,
-			      unsigned char ret[DECISION_KEY_LEN])
+			      unsigned char ret[KEY_LEN])
 {
 	AUTO(buf) struct buf b = {0};
 
@@ -497,7 +508,7 @@ void decisions_conflicts(struct decisions *d, struct store *store,
 void decisions_recall_conflict(const struct decisions *d, struct store *store,
 			       struct review_conflict *c)
 {
-	unsigned char key[DECISION_KEY_LEN];
+	unsigned char key[KEY_LEN];
 	size_t i;
 
 	if (!d || !d->acts.count)
@@ -520,7 +531,7 @@ struct known_item {
 	char *path; /* the item's */
 	size_t item;
 	bool keyed; /* the key was made */
-	unsigned char key[DECISION_KEY_LEN];
+	unsigned char key[KEY_LEN];
 	bool dropped; /* an act of another state was there */
 };
 

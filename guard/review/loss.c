@@ -100,8 +100,13 @@ static size_t count_common(const struct lines *a, const struct lines *b,
 	return common;
 }
 
-bool loss_of_lines(const struct buf *old, const struct buf *head,
-		   const struct buf *now)
+#define LINES_LEAST 3
+
+/* Whether less than half of the lines survive that old has and head (NULL: no
+ * such file) lacks; now NULL: the file was deleted. An edit of fewer than
+ * LINES_LEAST such lines is no loss, unless all is back as in head. */
+static bool loss_of_lines(const struct buf *old, const struct buf *head,
+			  const struct buf *now)
 {
 	struct lines o = {0}, h = {0}, n = {0}, own = {0};
 	size_t kept, lost, added;
@@ -120,8 +125,7 @@ bool loss_of_lines(const struct buf *old, const struct buf *head,
 	VEC_FREE(&h);
 	VEC_FREE(&n);
 	VEC_FREE(&own);
-	return lost > kept &&
-	       (lost >= LOSS_LINES_LEAST || !head || !now || !added);
+	return lost > kept && (lost >= LINES_LEAST || !head || !now || !added);
 }
 
 /* --- repositories --- */

@@ -46,11 +46,4 @@ void loss_drop_edited_refs(const struct view *v, struct losses *l);
 /* The deletions of a home directory, which are compared with nothing. */
 void loss_judge_home(struct view *v);
 
-/* Whether less than half of the lines survive that old has and head (NULL: no
- * such file) lacks; now NULL: the file was deleted. An edit of fewer than
- * LOSS_LINES_LEAST such lines is no loss, unless all is back as in head. */
-#define LOSS_LINES_LEAST 3
-bool loss_of_lines(const struct buf *old, const struct buf *head,
-		   const struct buf *now);
-
 #endif

@@ -16,7 +16,7 @@ static const char letters[] = {
 	'\0',
 };
 
-void review_conflict_free(struct review_conflict *c)
+static void review_conflict_free(struct review_conflict *c)
 {
 	free(c->path);
 	free(c->their_label);
@@ -277,7 +277,10 @@ void review_conflict_text(const struct review_conflict *c, struct buf *ret,
 	}
 }
 
-void review_conflict_plan(struct review_conflict *c, struct plan_choice *ret)
+/* The decision for the plan; RESOLVE_NOT: leave the path out. Borrows from *c.
+ */
+static void review_conflict_plan(struct review_conflict *c,
+				 struct plan_choice *ret)
 {
 	*ret = (struct plan_choice){.path = c->path, .resolve = RESOLVE_NOT};
 	if (review_conflict_open(c))

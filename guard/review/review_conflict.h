@@ -5,8 +5,8 @@
  *
  *	review_conflict_make()
  *	review_conflict_choose(), review_conflict_edit()
- *	review_conflict_plan()	the decision, for plan_options.choices
- *	review_conflict_free()
+ *	review_conflict_list_plan()	the decisions, for plan_options.choices
+ *	review_conflict_list_free()
  *
  * No function prints or asks.
  */
@@ -40,7 +40,7 @@ struct review_conflict {
 	bool is_edited;
 	bool refused; /* the plan refused the run's version */
 	bool left_out; /* the user goes on with open places */
-	struct buf result; /* of review_conflict_plan() */
+	struct buf result; /* of review_conflict_list_plan() */
 };
 
 struct review_conflicts {
@@ -59,8 +59,6 @@ int review_conflict_make(struct store *store,
 			 const struct conflict_trees *trees, const char *path,
 			 enum conflict_kind kind, struct review_conflict *ret,
 			 struct err *err);
-/* Frees all that *c owns. */
-void review_conflict_free(struct review_conflict *c);
 void review_conflict_list_free(struct review_conflicts *list);
 /* The decisions on conflicts of one root, by path, borrowed from the list;
  * their number. To free. */
@@ -96,9 +94,6 @@ size_t review_conflict_open(const struct review_conflict *c);
 const struct textmerge_part *
 review_conflict_part(const struct review_conflict *c, size_t i, size_t *ret_at,
 		     size_t *ret_line);
-/* The decision for the plan; RESOLVE_NOT: leave the path out. Borrows from *c.
- */
-void review_conflict_plan(struct review_conflict *c, struct plan_choice *ret);
 
 /* The decision as a text for the record, to free: a letter a place, or "=" and
  * the edited result. */

@@ -66,7 +66,8 @@ static void add_folded(struct buf *to, uint32_t c)
 			buf_add_text(to, marks[i].character);
 }
 
-void twins_fold(const char *name, struct buf *to)
+/* Appends the name in a form that is equal for twins. */
+static void twins_fold(const char *name, struct buf *to)
 {
 	size_t left = strlen(name);
 

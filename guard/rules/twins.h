@@ -50,7 +50,5 @@ void twins_find(struct twins *t,
 		void *arg);
 /* The name of the twin of a new path, or NULL. */
 const char *twins_other(const struct twins *t, const char *path);
-/* Appends the name in a form that is equal for twins. */
-void twins_fold(const char *name, struct buf *to);
 
 #endif

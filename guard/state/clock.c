@@ -22,7 +22,9 @@
 #define OFF_MAX (2 * DAY)
 #define DOUBT DAY
 
-bool clock_step(struct clock_note *note, const struct clock_reading *r)
+/* Compares a reading with the note and updates the note. Returns whether ages
+ * may be believed. */
+static bool clock_step(struct clock_note *note, const struct clock_reading *r)
 {
 	int64_t ahead = r->now - r->up;
 	bool same = strcmp(note->boot, r->boot) == 0;

@@ -29,10 +29,6 @@ struct clock_note {
 	int64_t until; /* no age is believed before this time */
 };
 
-/* Compares a reading with the note and updates the note. Returns whether ages
- * may be believed. */
-bool clock_step(struct clock_note *note, const struct clock_reading *r);
-
 /* Updates the record of the state. fresh: the state has no files yet, so that
  * no earlier record can be missing. */
 void clock_keep(int state_fd, bool fresh);

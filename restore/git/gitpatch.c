@@ -33,7 +33,9 @@ static bool needs_quoting(unsigned char c)
 	return c < ' ' || c >= 0x7f || c == '"' || c == '\\';
 }
 
-void gitpatch_name(struct buf *to, const char *prefix, const char *path)
+/* The name as git quotes it, after the prefix: a/x or "a/\303\266". Names that
+ * git could not read otherwise are quoted, too. */
+static void gitpatch_name(struct buf *to, const char *prefix, const char *path)
 {
 	const unsigned char *at;
 	/* In the line with both names git looks for their middle at each blank,

@@ -51,8 +51,4 @@ int gitpatch_make(struct store *store, const struct entry *old,
 		  const struct entry *now, const struct gitpatch_job *job,
 		  const struct gitpatch_sink *sink, struct err *err);
 
-/* The name as git quotes it, after the prefix: a/x or "a/\303\266". Names that
- * git could not read otherwise are quoted, too. */
-void gitpatch_name(struct buf *to, const char *prefix, const char *path);
-
 #endif

@@ -72,10 +72,6 @@ int githead_check_new(struct store *store, const struct entry *root,
 /* Frees all that *t owns. */
 void gittips_free(struct gittips *t);
 
-/* Whether the name is valid as a complete ref ("refs/heads/x"), as
- * git-check-ref-format(1) has it, and no longer than a file's may be. */
-bool gittips_ref_ok(const char *name);
-
 /*
  * base: the project's root before the run, or NULL; result: the root after the
  * run. -ENOENT: the run left no .git directory; -ENOTDIR: its .git is a file (a

@@ -85,8 +85,9 @@ void moves_add_copy(struct moves *m, bool added, const char *path,
 	f->copy = copy;
 }
 
-struct moves_file *moves_find_path(const struct moves *m, bool added,
-				   const char *path)
+/* The file with this path, or NULL. */
+static struct moves_file *moves_find_path(const struct moves *m, bool added,
+					  const char *path)
 {
 	const struct moves_side *side = added ? &m->added : &m->deleted;
 

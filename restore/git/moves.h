@@ -92,9 +92,6 @@ struct moves_file *moves_add(struct moves *m, bool added, const char *path,
 /* Adds copies of the path and the entry. */
 void moves_add_copy(struct moves *m, bool added, const char *path,
 		    const struct entry *e);
-/* The file with this path, or NULL. */
-struct moves_file *moves_find_path(const struct moves *m, bool added,
-				   const char *path);
 /* The same if it is an end of a move. */
 const struct moves_file *moves_at(const struct moves *m, bool added,
 				  const char *path);

@@ -1,6 +1,6 @@
 /* The record of a review: decisions_open() and each of its lines. */
-#include "guard/review/decisions.h"
-#include "guard/review/decisions_private.h"
+#include "guard/review/decisions.c"
+
 #include "tests/fuzz/fuzz.h"
 
 /* A valid line has one form only. */

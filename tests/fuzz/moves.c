@@ -8,12 +8,13 @@
  * The first byte of TEXT is the number of its repetitions, so that it can be
  * long.
  */
+#include "restore/git/moves.c"
+
 #include <errno.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
 #include "guard/parse/parse_worker.h"
-#include "restore/git/moves.h"
 #include "tests/fuzz/fuzz.h"
 
 #define THINGS_MAX 400

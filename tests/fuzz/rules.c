@@ -3,12 +3,13 @@
  * the old text, a NUL, the new text. Of the last name: paths of a directory,
  * line by line, of which the first half is new.
  */
+#include "guard/rules/twins.c"
+
 #include <sys/stat.h>
 
 #include "base/text.h"
 #include "guard/parse/parse_worker.h"
 #include "guard/rules/risk_private.h"
-#include "guard/rules/twins.h"
 #include "tests/fuzz/fuzz.h"
 
 #define RISKS_MAX 200 /* rules, three lines each */

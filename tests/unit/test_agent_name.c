@@ -1,16 +1,18 @@
 /* The agent of a command: by the command's name, or by the program that a
  * launcher starts. */
 /* users: one */
+#include "guard/agent/agent.c"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* cmocka has a fail() too. */
+#undef fail
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "guard/agent/agent.h"
 
 #define WORDS 8
 

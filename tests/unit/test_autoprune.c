@@ -1,9 +1,10 @@
 /* guard/retention/autoprune.c: the automatic removal of old snapshots, and the
  * snapshots that it keeps. */
 /* users: one */
+#include "guard/retention/autoprune.c"
+
 #include "tests/unit/snap_fixture.h"
 
-#include "guard/retention/autoprune.h"
 #include "guard/retention/pins.h"
 
 #define DAY ((int64_t)24 * 3600)

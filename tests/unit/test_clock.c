@@ -1,4 +1,6 @@
 /* guard/state/clock.c: when the age of a file may lead to a deletion. */
+#include "guard/state/clock.c"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* cmocka has a fail() too. */
+#undef fail
 #include <cmocka.h>
-
-#include "guard/state/clock.h"
 
 #define HOUR ((int64_t)3600)
 #define DAY (24 * HOUR)

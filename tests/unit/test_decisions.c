@@ -1,12 +1,13 @@
 /* The record of a review: what a later review has of it, after any cut and any
  * change of the files. */
 /* users: one */
+#include "guard/review/decisions.c"
+#include "guard/review/review_conflict.c"
+
 #include "guard/parse/parse_worker.h"
 #include "tests/unit/plan_fixture.h"
 
 #include "guard/parse/parse_worker.h"
-#include "guard/review/decisions.h"
-#include "guard/review/decisions_private.h"
 
 #define OLD "f text=1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|\n"
 #define NOW "f text=1|B|3|D|5|6|7|8|9|10|11|12|13|N|15|\n"

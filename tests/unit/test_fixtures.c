@@ -2,6 +2,8 @@
  * Records and journals of guard 0.1.0 (tests/data): the current program reads
  * every field of each file, and writes the same bytes again.
  */
+#include "overlay/session.c"
+
 #include "tests/unit/directory_fixture.h"
 
 #include <errno.h>
@@ -13,7 +15,6 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "guard/change/action.h"
-#include "overlay/session.h"
 #include "restore/journal.h"
 
 #define RECORD "tests/data/run/"

@@ -3,10 +3,10 @@
  * express. tests/integration/patch.t applies patches with git itself.
  */
 /* users: one */
+#include "restore/git/gitpatch.c"
+
 #include "guard/parse/parse_worker.h"
 #include "tests/unit/plan_fixture.h"
-
-#include "restore/git/gitpatch.h"
 
 struct got {
 	struct buf text, lost;

@@ -2,13 +2,15 @@
  * Names of refs in a repository of a run.
  */
 /* users: one */
+#include "restore/git/gittips.c"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+/* cmocka has a fail() too. */
+#undef fail
 #include <cmocka.h>
-
-#include "restore/git/gittips.h"
 
 static void wrong(const char *what, const char *name)
 {

@@ -1,12 +1,12 @@
 /* link: -Wl,--wrap=fdatasync */
+#include "overlay/session.c"
+
 #include "overlay_lab.h"
 
 #include <limits.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
-
-#include "overlay/session.h"
 
 static int syncs;
 int __real_fdatasync(int fd);
