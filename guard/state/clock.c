@@ -22,6 +22,20 @@
 #define OFF_MAX (2 * DAY)
 #define DOUBT DAY
 
+/* Seconds of both clocks. */
+struct clock_reading {
+	const char *boot; /* boot_id(); borrowed */
+	int64_t now; /* since 1970 */
+	int64_t up; /* since boot */
+};
+
+struct clock_note {
+	char boot[40]; /* "": nothing is known */
+	int64_t ahead; /* now - up, when the boot or the doubt began */
+	int64_t last; /* now, at the last reading */
+	int64_t until; /* no age is believed before this time */
+};
+
 /* Compares a reading with the note and updates the note. Returns whether ages
  * may be believed. */
 static bool clock_step(struct clock_note *note, const struct clock_reading *r)

@@ -13,21 +13,6 @@
 #define GUARD_STATE_CLOCK_H
 
 #include <stdbool.h>
-#include <stdint.h>
-
-/* Seconds of both clocks. */
-struct clock_reading {
-	const char *boot; /* boot_id(); borrowed */
-	int64_t now; /* since 1970 */
-	int64_t up; /* since boot */
-};
-
-struct clock_note {
-	char boot[40]; /* "": nothing is known */
-	int64_t ahead; /* now - up, when the boot or the doubt began */
-	int64_t last; /* now, at the last reading */
-	int64_t until; /* no age is believed before this time */
-};
 
 /* Updates the record of the state. fresh: the state has no files yet, so that
  * no earlier record can be missing. */
