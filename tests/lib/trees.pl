@@ -247,6 +247,25 @@ sub wanted {
 	return (\%tree, \%unclear);
 }
 
+# Fails for an entry that no side made: each path must be as on one side, or
+# merged, or have conflict markers.
+sub nobody_elses {
+	my ($is, $sides, $tree, $way) = @_;
+	for my $path (sort keys %$is) {
+		next if grep { ($_->{$path} // '') eq $is->{$path} } @$sides,
+			$tree;
+		next if $is->{$path} =~ /^d/;
+		next if $way eq '--merge' && $is->{$path} =~ /(?:^|:)<{7} /m;
+		# mode and bytes may come from different sides
+		my ($mode, $bytes) = $is->{$path} =~ /^f:(\d+):(.*)$/s;
+		next if defined $mode &&
+			(grep { ($_->{$path} // '') =~ /^f:$mode:/ } @$sides) &&
+			(grep { ($_->{$path} // '') =~ /^f:\d+:\Q$bytes\E$/s }
+				@$sides, $tree);
+		bad("$way: nobody made " . shown($path), shown($is->{$path}));
+	}
+}
+
 # The output of a program started in a directory; undef if it failed (the reason
 # is in "said").
 sub printed {
