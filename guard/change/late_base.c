@@ -63,24 +63,39 @@ static bool is_dir(const struct changes_root *root, const char *path)
 	       S_ISDIR(st.st_mode);
 }
 
-char **late_base_paths(const struct changes_root *root)
+static void add_changes(struct wanted_list *list,
+			const struct changes_root *root)
 {
-	const struct change_list *list = &root->list;
-	struct wanted_list wanted = {0};
+	const struct change_list *changes = &root->list;
+	size_t i;
+
+	for (i = 0; i < changes->count; i++)
+		add_wanted_path(list, changes->items[i].path,
+				changes->items[i].kind == CHANGE_META &&
+					S_ISDIR(changes->items[i].now.mode));
+	for (i = 0; i < changes->touched_count; i++)
+		add_wanted_path(list, changes->touched[i],
+				is_dir(root, changes->touched[i]));
+}
+
+static int add_applied(void *arg, const char *path, const struct entry *e,
+		       struct err *err)
+{
+	(void)err;
+	add_wanted_path(arg, path, S_ISDIR(e->mode));
+	return 0;
+}
+
+/* Frees the list. */
+static char **end_wanted(struct wanted_list *list)
+{
 	const char *whole = NULL;
 	char **paths = NULL;
 	size_t count = 0, i;
 
-	for (i = 0; i < list->count; i++)
-		add_wanted_path(&wanted, list->items[i].path,
-				list->items[i].kind == CHANGE_META &&
-					S_ISDIR(list->items[i].now.mode));
-	for (i = 0; i < list->touched_count; i++)
-		add_wanted_path(&wanted, list->touched[i],
-				is_dir(root, list->touched[i]));
-	SORT_BY_PATH(wanted.all.items, wanted.all.count, path);
-	for (i = 0; i < wanted.all.count; i++) {
-		const struct wanted *w = &wanted.all.items[i];
+	SORT_BY_PATH(list->all.items, list->all.count, path);
+	for (i = 0; i < list->all.count; i++) {
+		const struct wanted *w = &list->all.items[i];
 		auto_free char *alone = mem_printf("%s/", w->path);
 
 		if (whole && path_below(w->path, whole))
@@ -91,10 +106,34 @@ char **late_base_paths(const struct changes_root *root)
 			whole = w->path;
 	}
 	qsort(paths, count, sizeof(*paths), sorted_compare_paths);
-	for (i = 0; i < wanted.all.count; i++)
-		free(wanted.all.items[i].path);
-	free(wanted.all.items);
+	for (i = 0; i < list->all.count; i++)
+		free(list->all.items[i].path);
+	free(list->all.items);
 	return paths;
+}
+
+char **late_base_paths(const struct changes_root *root)
+{
+	struct wanted_list wanted = {0};
+
+	add_changes(&wanted, root);
+	return end_wanted(&wanted);
+}
+
+/* With the paths that were applied of the run: an undo makes them differ from
+ * the base again. */
+static int list_paths(struct store *store, const struct changes_root *root,
+		      uint64_t applied, char ***ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot left = {0};
+	struct wanted_list wanted = {0};
+	int got = applied ? catalog_load(store, applied, &left, err) : 0;
+
+	add_changes(&wanted, root);
+	if (got == 0 && applied)
+		got = tree_each(store, &left.root, add_applied, &wanted, err);
+	*ret = end_wanted(&wanted);
+	return got;
 }
 
 /* --- the snapshot --- */
@@ -140,11 +179,11 @@ static int take_root(struct store *store, const struct state *state,
 		     size_t index, bool early, struct err *err)
 {
 	struct session_root *root = &s->roots[index];
-	char **only = late_base_paths(&changes->roots[index]);
+	AUTO(mem_list) char **only = NULL;
 	const char *skip[] = {state->path, NULL};
 	struct late_base late = {s, index, early};
 	AUTO(snapshot) struct snapshot base = {0};
-	const struct take_options options = {
+	struct take_options options = {
 		.root_path = root->path,
 		.root_fd = changes->roots[index].lower_fd,
 		.reason = "pre-run",
@@ -153,13 +192,15 @@ static int take_root(struct store *store, const struct state *state,
 		.moved_since = session_began(s),
 		.skip = skip,
 		.skip_prefix = TRANSACTION_STAGING_PREFIX,
-		.only = (const char *const *)only,
 		.amend = forget_applied,
 		.amend_arg = &late,
 	};
-	int got = take_snapshot(store, &options, &base, err);
+	int got = list_paths(store, &changes->roots[index], root->left, &only,
+			     err);
 
-	mem_list_free(&only);
+	options.only = (const char *const *)only;
+	if (got == 0)
+		got = take_snapshot(store, &options, &base, err);
 	if (got == -EAGAIN)
 		return got;
 	if (got < 0)

@@ -186,8 +186,8 @@ static void an_undo_moves_back_the_paths_of_its_action(void **state)
 {
 	struct place *p = *state;
 	AUTO(action)
-	struct action first = {0},
-		      second = {0}, undone = {0}, redone = {0}, again = {0};
+	struct action first = {0}, second = {0}, undone = {0}, redone = {0},
+		      again = {0};
 
 	apply(p, "a", STEP_PLAIN, &first);
 	apply(p, "made/y", STEP_PLAIN, &second);
