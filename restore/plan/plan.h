@@ -111,8 +111,8 @@ struct plan {
 	 * and paths where want replaces it. */
 	struct conflict_list kept, over;
 	/* Paths without a step of which nothing is left to decide either:
-	 * directories that stay because of kept entries in them, and merges that
-	 * give what the project has. */
+	 * directories that stay because of kept entries in them, and merges
+	 * that give what the project has. */
 	struct names settled;
 	size_t already; /* differences that the project already has */
 	size_t git_skipped; /* changes in a .git that were skipped */

@@ -7,13 +7,13 @@
 seed=${SEQUENCE_SEED:-1}
 count=${SEQUENCE_COUNT:-60}
 # in memory, where it is faster
-dir=$HOME
-holds_layers /small && dir=/small
-mkdir "$dir/sequences"
+place=$HOME
+holds_layers /small && place=/small
+mkdir "$place/sequences"
 gives 0 'the project and the changes of the runs equal those of the model' \
 	perl "${0%/*}/../lib/sequence" --count "$count" --seed "$seed" \
-	"$dir/sequences"
+	"$place/sequences"
 note "$(cat "$out")"
 settle
-chmod -R u+rwX "$dir/sequences"
+chmod -R u+rwX "$place/sequences"
 finish

@@ -754,11 +754,13 @@ static void run_command(const struct job *job)
 	static char path[] = "PATH=/opt/guard/build:/usr/local/sbin:/usr/local/"
 			     "bin:/usr/sbin:/usr/bin:/sbin:/bin";
 	const char *home = job->as_user ? "/home/tester" : "/root";
-	const char *keep[] = {
-		"ASAN_OPTIONS", "UBSAN_OPTIONS", "TERM",	  "CI",
-		"TEST_VERBOSE", "MODEL_SEED",	 "MODEL_SECONDS", "CRASH_SEED",
-		"CRASH_CALLS"};
-	char *env[26], text[13][512];
+	const char *keep[] = {"ASAN_OPTIONS",  "UBSAN_OPTIONS",
+			      "TERM",	       "CI",
+			      "TEST_VERBOSE",  "MODEL_SEED",
+			      "MODEL_SECONDS", "CRASH_SEED",
+			      "SEQUENCE_SEED", "SEQUENCE_COUNT",
+			      "CRASH_CALLS"};
+	char *env[28], text[15][512];
 	size_t i, count = 0, used = 0;
 
 	env[count++] = path;

@@ -1,6 +1,6 @@
 # What tests/lib/model and tests/lib/sequence share: trees of files as hashes,
-# random operations on them, and commands of guard. $folder is for scratch files,
-# $project is guard's directory; @said is printed when a check fails.
+# random operations on them, and commands of guard. $folder is for scratch
+# files, $project is guard's directory; @said is printed when a check fails.
 use strict;
 use warnings;
 use Fcntl ':mode';
