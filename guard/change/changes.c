@@ -145,6 +145,24 @@ int changes_scan(const struct session *s, size_t index,
 
 /* --- the stored trees of an ended run --- */
 
+bool changes_are_stored(const struct session *s)
+{
+	const char *stored = record_get(&s->more, CHANGES_STORED);
+	bool any = false;
+	size_t i;
+
+	if ((s->state != RUN_ENDED && s->state != RUN_APPLYING &&
+	     s->state != RUN_APPLIED) ||
+	    s->live || !stored || strcmp(stored, "1") != 0)
+		return false;
+	for (i = 0; i < s->root_count; i++) {
+		if (s->roots[i].result && !s->roots[i].base)
+			return false;
+		any |= s->roots[i].result != 0;
+	}
+	return any;
+}
+
 bool changes_complete(const struct changes *c)
 {
 	size_t i, k;

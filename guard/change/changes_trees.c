@@ -2,7 +2,6 @@
 #include "guard/change/changes.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -18,24 +17,6 @@ struct tree_loader {
 	struct context *c;
 	bool stored; /* the results are; else the layers are read */
 };
-
-bool changes_are_stored(const struct session *s)
-{
-	const char *stored = record_get(&s->more, CHANGES_STORED);
-	bool any = false;
-	size_t i;
-
-	if ((s->state != RUN_ENDED && s->state != RUN_APPLYING &&
-	     s->state != RUN_APPLIED) ||
-	    s->live || !stored || strcmp(stored, "1") != 0)
-		return false;
-	for (i = 0; i < s->root_count; i++) {
-		if (s->roots[i].result && !s->roots[i].base)
-			return false;
-		any |= s->roots[i].result != 0;
-	}
-	return any;
-}
 
 /* A path that the base could not read, or that was excluded from it, and that
  * the run has: whether it is new, only the real files tell. */
