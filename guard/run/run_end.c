@@ -335,6 +335,8 @@ static int store_results(struct run *run, struct changes *c, struct err *err)
 		changed_paths_update(store, 1);
 	}
 	store_free(&store);
+	/* The child must not hold it. */
+	fd_close(&lock);
 	if (got == 0)
 		base_snapshot_worker_index();
 	return got;
