@@ -274,22 +274,32 @@ static int find_base(struct run *run, struct store *store,
 }
 
 /* An apply that went on at the run's end has moved the base, and changed the
- * files with which the layer was compared: both are read again. Returns the
- * project's lock. */
-static int lock_out_applies(struct run *run, struct changes *c, struct err *err)
+ * files with which the layer was compared: both are read again. *ret_lock: the
+ * project's; -1: it is held for long. */
+static int lock_out_applies(struct run *run, struct changes *c, int *ret_lock,
+			    struct err *err)
 {
 	struct session *s = &run->session;
 	auto_free struct session_root *before =
 		mem_dup(s->roots, s->root_count * sizeof(*before));
 	auto_close int workspace = workspace_open(
 		run->context.state.workspaces_fd, s->project, true, err);
-	auto_close int lock =
-		workspace < 0 ? -1
-			      : lock_take(workspace, "lock", true, true, err);
+	auto_close int lock = -1;
+	int waited;
 	bool moved = false;
 	size_t i;
 
-	if (lock < 0 || session_base(s, false, err) < 0)
+	if (workspace < 0)
+		return workspace;
+	/* An apply that waits for an answer of the user has changed nothing. */
+	for (waited = 0; waited < WAIT_MS; waited += LOOK_MS) {
+		lock = lock_take(workspace, "lock", true, false, err);
+		if (lock != -EWOULDBLOCK)
+			break;
+		(void)poll(NULL, 0, LOOK_MS);
+	}
+	if ((lock < 0 && lock != -EWOULDBLOCK) ||
+	    session_base(s, false, err) < 0)
 		return -err->num;
 	for (i = 0; i < s->root_count; i++)
 		moved |= before[i].applied != s->roots[i].applied;
@@ -298,7 +308,8 @@ static int lock_out_applies(struct run *run, struct changes *c, struct err *err)
 		if (changes_load(s, &run->context.state, c, err) < 0)
 			return -err->num;
 	}
-	return TAKE_FD(lock);
+	*ret_lock = TAKE_FD(lock);
+	return 0;
 }
 
 /* With a late base where there is no other. Changes that were applied during
@@ -319,8 +330,8 @@ static int store_results(struct run *run, struct changes *c, struct err *err)
 	if (got == 0)
 		got = find_base(run, store, c, err);
 	if (got == 0)
-		got = lock = lock_out_applies(run, c, err);
-	if (got >= 0)
+		got = lock_out_applies(run, c, &lock, err);
+	if (got == 0)
 		got = store_refresh(store, err);
 	applied = session_has_applied(s);
 	for (i = 0; got == 0 && i < s->root_count; i++)
