@@ -220,9 +220,8 @@ int session_put_applied(const struct session *s, struct atomic_set *to,
 			struct err *err);
 /* Whether anything was applied of the run that was not undone since. */
 bool session_has_applied(const struct session *s);
-/* Waits for the process that takes the snapshots, and loads the numbers of
- * complete ones that were stored beside a late base; base is 0 in roots without
- * one. */
+/* Waits for the process that takes the snapshots, and loads the numbers of the
+ * complete snapshots that it stored beside a late base; 0 in roots without. */
 int session_base_whole(struct session *s, struct err *err);
 /* Calls each() with the number of every snapshot that the directory of a run
  * names as a base or a result, for the list of snapshots to keep. */

@@ -87,7 +87,7 @@ int changeset_plan_root(struct changeset *set, size_t index,
 			const struct entry *base,
 			const struct plan_options *options, struct err *err);
 bool changeset_has_steps(const struct changeset *set);
-/* Whether anything is to be recorded: that, or what the user decided on. */
+/* Whether anything is to be recorded: steps, or decisions of the user. */
 bool changeset_has_effect(const struct changeset *set);
 void changeset_unlock(struct changeset *set);
 

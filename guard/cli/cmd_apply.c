@@ -256,7 +256,7 @@ static int end_nothing_left(struct apply *a, struct err *err)
 	if (kept && !a->o->dry)
 		output_hint("guard undo makes it pending again");
 	apply_report_git_left(&a->in);
-	/* That the user's version stays is an action, too. */
+	/* To keep the user's version is an action, too. */
 	if (!a->o->dry)
 		got = changeset_has_effect(&a->in.change)
 			      ? apply_plan_execute(&a->in, is_complete(a),

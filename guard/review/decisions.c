@@ -47,7 +47,7 @@ struct decision {
 	size_t root;
 	unsigned char key[KEY_LEN];
 	char *part, *path;
-	char *text; /* of an edited hunk, or of a conflict; else NULL */
+	char *text; /* the edited hunk or the decided conflict; else NULL */
 };
 
 struct decisions {

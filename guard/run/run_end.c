@@ -103,7 +103,7 @@ static int note_kept_change(void *arg, const char *path,
 	return 0;
 }
 
-/* What was a change of the run before it went on is one still, if the layer has
+/* A change that the run had before it went on is one still, if the layer has
  * it, although the real file is the same at the moment. *result: the new one.
  */
 static int keep_changes(struct store *store, const struct changes_root *changes,
@@ -563,7 +563,7 @@ int run_end(struct run *run, int status, struct err *err)
 	}
 	if (got < 0)
 		return got;
-	/* Its changes may have been applied while it was live. */
+	/* Changes may have been applied while the run was live. */
 	(void)session_base(s, false, &ignored);
 	got = load_run_changes(run, &changes, &git, err);
 	obeyed = agent_code_commands(run->agent, &changes, s) ||
