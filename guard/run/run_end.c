@@ -108,12 +108,13 @@ static int note_kept_change(void *arg, const char *path,
  */
 static int keep_changes(struct store *store, const struct changes_root *changes,
 			const struct entry *base, const struct entry *before,
-			struct entry *result, struct err *err)
+			struct entry *result, bool *kept, struct err *err)
 {
 	struct kept_changes k = {.changes = changes};
 	AUTO(entry) struct entry made = {0};
 	int got = tree_diff(store, base, before, note_kept_change, &k, err);
 
+	*kept |= k.again.count > 0;
 	if (got == 0 && k.again.count)
 		got = result_make(store, result, changes->upper_fd, &k.again,
 				  NULL, &made, err);
@@ -129,12 +130,13 @@ static int keep_changes(struct store *store, const struct changes_root *changes,
 /* Stores a root as the run leaves it, as a snapshot: from now on every file
  * that the run made can be restored, whatever becomes of its layer. */
 static int store_root_result(struct run *run, struct store *store, size_t index,
-			     const struct changes_root *changes,
-			     struct err *err)
+			     const struct changes_root *changes, bool applied,
+			     bool *kept, struct err *err)
 {
 	struct session_root *root = &run->session.roots[index];
 	uint64_t before = run->results_before ? run->results_before[index] : 0;
 	AUTO(snapshot) struct snapshot base = {0}, result = {0}, stored = {0};
+	bool own = false;
 	struct err ignored;
 	int got = catalog_load(store, applied_base_seq(&run->session, index),
 			       &base, err);
@@ -145,8 +147,10 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
 	if (got == 0 && before &&
 	    catalog_load(store, before, &stored, &ignored) == 0)
 		got = keep_changes(store, changes, &base.root, &stored.root,
-				   &result.root, err);
-	if (got < 0)
+				   &result.root, &own, err);
+	*kept |= own;
+	/* No change. */
+	if (got < 0 || (!changes->list.count && !applied && !own))
 		return got;
 	/* A layer that went on and is as it was before has its result
 	 * already. */
@@ -312,9 +316,22 @@ static int lock_out_applies(struct run *run, struct changes *c, int *ret_lock,
 	return 0;
 }
 
-/* With a late base where there is no other. Changes that were applied during
+/* Whether the run had changes when it was started again. */
+static bool had_results(const struct run *run)
+{
+	size_t i;
+
+	for (i = 0; run->results_before && i < run->session.root_count; i++)
+		if (run->results_before[i])
+			return true;
+	return false;
+}
+
+/* *kept: set if keep_changes() has kept one. With a late base where there is no
+ * other. Changes that were applied during
  * the run are no longer in the list and belong to the result. */
-static int store_results(struct run *run, struct changes *c, struct err *err)
+static int store_results(struct run *run, struct changes *c, bool *kept,
+			 struct err *err)
 {
 	struct session *s = &run->session;
 	struct store *store = NULL;
@@ -323,7 +340,7 @@ static int store_results(struct run *run, struct changes *c, struct err *err)
 	size_t i;
 	int got;
 
-	if (!changes_total(c) && !applied)
+	if (!changes_total(c) && !applied && !had_results(run))
 		return 0;
 	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
 			 err);
@@ -335,9 +352,9 @@ static int store_results(struct run *run, struct changes *c, struct err *err)
 		got = store_refresh(store, err);
 	applied = session_has_applied(s);
 	for (i = 0; got == 0 && i < s->root_count; i++)
-		if (c->roots[i].list.count || applied)
+		if (c->roots[i].list.count || applied || had_results(run))
 			got = store_root_result(run, store, i, &c->roots[i],
-						err);
+						applied, kept, err);
 	if (got == 0) {
 		record_set(&s->more, CHANGES_STORED,
 			   changes_complete(c) ? "1" : NULL);
@@ -538,7 +555,7 @@ int run_end(struct run *run, int status, struct err *err)
 	bool visit = run->options->exec_project;
 	auto_free char *code = mem_printf("%d", status);
 	struct err ignored;
-	bool any, acted, in_effect, obeyed;
+	bool any, acted, in_effect, obeyed, kept = false;
 	int got = 0;
 
 	/* The caller removes the copy. */
@@ -585,7 +602,10 @@ int run_end(struct run *run, int status, struct err *err)
 	 * can lose nothing of value in it. Any other layer is on disk from here
 	 * on. */
 	acted = has_actions(run, &in_effect);
-	if (!any && !git.count && !acted) {
+	if (!any && had_results(run) &&
+	    store_results(run, &changes, &kept, err) < 0)
+		return -err->num;
+	if (!any && !git.count && !acted && !kept) {
 		run->ui->summary_begin();
 		/* The next session of the agent executes or obeys a change. */
 		if (obeyed)
@@ -598,7 +618,9 @@ int run_end(struct run *run, int status, struct err *err)
 	sandbox_unmount(run->sandbox);
 	session_open_work(s);
 	reserve_release(run->context.state.fd);
-	if (store_results(run, &changes, err) < 0 || session_save(s, err) < 0)
+	if (((any || !had_results(run)) &&
+	     store_results(run, &changes, &kept, err) < 0) ||
+	    session_save(s, err) < 0)
 		got = -err->num;
 	if (session_base_pending(s))
 		report_storing(run);
@@ -616,7 +638,7 @@ int run_end(struct run *run, int status, struct err *err)
 		changes_find_moves(shown);
 	if (obeyed)
 		run->ui->agent_changes(s);
-	if (any || acted)
+	if (any || acted || kept)
 		run->ui->changes(&run->context, s, shown);
 	else
 		run->ui->summary_begin();

@@ -84,4 +84,19 @@ gives 2 'runs of different projects are not compared' \
 says "$err" 'try-1 and far are runs of different projects'
 gives 2 'a path outside of the project is refused' guard diff try-1 try-2 /etc
 ok 'all are discarded' guard discard --all -y -q
+# --- a run that goes on while the project has its changes ---
+mkdir "$HOME/same"
+cd "$HOME/same" || exit 99
+echo old | tee changed >gone
+gives 0 'a run changes and deletes a file' \
+	guard run -q --name same -- sh -c 'echo new >changed; rm gone'
+echo new >changed
+rm gone
+gives 0 'it goes on, and changes nothing more' \
+	guard run -q --continue=same -- true
+echo other >changed
+echo old >gone
+gives 0 'it is still there' guard diff --name-status same
+is "$(tr '\t\n' ' ,' <"$out")" 'D gone,M changed,' 'with its changes'
+cd / || exit 99
 finish
