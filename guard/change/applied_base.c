@@ -28,10 +28,9 @@ static int put(struct tree_editor *editor, const char *path,
 				: tree_editor_put(editor, path, e, err);
 }
 
-/* Makes the directories above the path, as the tree has them. */
-static int put_dirs_above(struct tree_editor *editor, struct store *store,
-			  const struct entry *tree, const char *path,
-			  struct err *err)
+int applied_base_dirs_above(struct tree_editor *editor, struct store *store,
+			    const struct entry *tree, const char *path,
+			    struct err *err)
 {
 	size_t len;
 
@@ -41,13 +40,14 @@ static int put_dirs_above(struct tree_editor *editor, struct store *store,
 
 		if (path[len] != '/')
 			continue;
-		if (tree_editor_get(editor, dir, &is, err) < 0)
+		if (tree_editor_get(editor, dir, &is, err) < 0 ||
+		    tree_lookup(store, tree, dir, &wanted, err) < 0)
 			return -err->num;
-		if (S_ISDIR(is.mode))
-			continue;
-		if (tree_lookup(store, tree, dir, &wanted, err) < 0 ||
-		    tree_editor_remove(editor, dir, err) < 0 ||
-		    put(editor, dir, &wanted, err) < 0)
+		if (!S_ISDIR(wanted.mode))
+			return (int)len;
+		if (!S_ISDIR(is.mode) &&
+		    (tree_editor_remove(editor, dir, err) < 0 ||
+		     put(editor, dir, &wanted, err) < 0))
 			return -err->num;
 	}
 	return 0;
@@ -66,7 +66,7 @@ int applied_base_copy(struct tree_editor *editor, struct store *store,
 		return -err->num;
 	if (!e.mode)
 		return tree_editor_remove(editor, path, err);
-	got = put_dirs_above(editor, store, tree, path, err);
+	got = applied_base_dirs_above(editor, store, tree, path, err);
 	if (got == 0)
 		got = tree_editor_get(editor, path, &is, err);
 	if (got > 0 && (is.mode & S_IFMT) != (e.mode & S_IFMT))

@@ -34,35 +34,6 @@ static int put_path(struct store *store, struct tree_editor *editor,
 	return 0;
 }
 
-/* Makes the directories above the path as the layer has them. 1: the layer has
- * another entry, or none, at one of them, and so has the result now. */
-static int put_dirs_above(struct store *store, struct tree_editor *editor,
-			  const struct entry *layer, const char *path,
-			  struct err *err)
-{
-	size_t len;
-
-	for (len = 0; path[len]; len++) {
-		auto_free char *dir = mem_strndup(path, len);
-		AUTO(entry) struct entry is = {0}, wanted = {0};
-
-		if (path[len] != '/')
-			continue;
-		if (tree_editor_get(editor, dir, &is, err) < 0 ||
-		    tree_lookup(store, layer, dir, &wanted, err) < 0)
-			return -err->num;
-		if (!S_ISDIR(wanted.mode))
-			return put_path(store, editor, layer, dir, err) < 0
-				       ? -err->num
-				       : 1;
-		if (!S_ISDIR(is.mode) &&
-		    (tree_editor_remove(editor, dir, err) < 0 ||
-		     tree_editor_put_dir(editor, dir, &wanted, err) < 0))
-			return -err->num;
-	}
-	return 0;
-}
-
 /* Puts the paths of one tree into another. */
 static int graft_paths(struct store *store, const struct entry *layer,
 		       const char *const *paths, struct entry *result,
@@ -73,9 +44,16 @@ static int graft_paths(struct store *store, const struct entry *layer,
 	int got = 0;
 
 	for (; *paths && got >= 0; paths++) {
-		got = put_dirs_above(store, editor, layer, *paths, err);
-		if (got == 0)
-			got = put_path(store, editor, layer, *paths, err);
+		auto_free char *top = NULL;
+
+		got = applied_base_dirs_above(editor, store, layer, *paths,
+					      err);
+		/* The layer has another entry, or none, above the path. */
+		if (got > 0)
+			top = mem_strndup(*paths, (size_t)got);
+		if (got >= 0)
+			got = put_path(store, editor, layer, top ?: *paths,
+				       err);
 	}
 	if (got >= 0)
 		got = tree_editor_save(editor, &made, err);
