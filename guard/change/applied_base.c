@@ -28,9 +28,8 @@ static int put(struct tree_editor *editor, const char *path,
 				: tree_editor_put(editor, path, e, err);
 }
 
-int applied_base_dirs_above(struct tree_editor *editor, struct store *store,
-			    const struct entry *tree, const char *path,
-			    struct err *err)
+int applied_base_dirs_above(struct tree_editor *editor, struct lookup *tree,
+			    const char *path, struct err *err)
 {
 	size_t len;
 
@@ -41,36 +40,31 @@ int applied_base_dirs_above(struct tree_editor *editor, struct store *store,
 		if (path[len] != '/')
 			continue;
 		if (tree_editor_get(editor, dir, &is, err) < 0 ||
-		    tree_lookup(store, tree, dir, &wanted, err) < 0)
+		    lookup_find(tree, dir, &wanted, err) < 0)
 			return -err->num;
 		if (!S_ISDIR(wanted.mode))
 			return (int)len;
-		if (!S_ISDIR(is.mode) &&
-		    (tree_editor_remove(editor, dir, err) < 0 ||
-		     put(editor, dir, &wanted, err) < 0))
+		if (!S_ISDIR(is.mode) && put(editor, dir, &wanted, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-/* Sets the path to the tree's entry; of a directory without its entries. */
-int applied_base_copy(struct tree_editor *editor, struct store *store,
-		      const struct entry *tree, const char *path,
-		      struct err *err)
+int applied_base_copy(struct tree_editor *editor, struct lookup *tree,
+		      const char *path, struct err *err)
 {
-	AUTO(entry) struct entry e = {0}, is = {0};
+	AUTO(entry) struct entry e = {0};
 	int got;
 
 	if (tree_editor_move_to(editor, path, err) < 0 ||
-	    tree_lookup(store, tree, path, &e, err) < 0)
+	    lookup_find(tree, path, &e, err) < 0)
 		return -err->num;
 	if (!e.mode)
 		return tree_editor_remove(editor, path, err);
-	got = applied_base_dirs_above(editor, store, tree, path, err);
-	if (got == 0)
-		got = tree_editor_get(editor, path, &is, err);
-	if (got > 0 && (is.mode & S_IFMT) != (e.mode & S_IFMT))
-		got = tree_editor_remove(editor, path, err);
+	got = put(editor, path, &e, err);
+	if (got != -ENOTDIR)
+		return got;
+	got = applied_base_dirs_above(editor, tree, path, err);
 	return got < 0 ? got : put(editor, path, &e, err);
 }
 
@@ -105,9 +99,8 @@ int applied_base_add(struct store *store, const struct session *s, size_t root,
 /* --- an apply --- */
 
 /* The path, unless it needs a directory that the base does not have. */
-static int copy_kept(struct tree_editor *editor, struct store *store,
-		     const struct entry *tree, const char *path,
-		     struct err *err)
+static int copy_kept(struct tree_editor *editor, struct lookup *tree,
+		     const char *path, struct err *err)
 {
 	auto_free char *dir = path_parent(path);
 	AUTO(entry) struct entry is = {0};
@@ -116,26 +109,23 @@ static int copy_kept(struct tree_editor *editor, struct store *store,
 		return -err->num;
 	return *dir && !S_ISDIR(is.mode)
 		       ? 0
-		       : applied_base_copy(editor, store, tree, path, err);
+		       : applied_base_copy(editor, tree, path, err);
 }
 
-static int copy_plan(struct tree_editor *editor, struct store *store,
-		     const struct entry *tree, const struct plan *plan,
-		     struct err *err)
+static int copy_plan(struct tree_editor *editor, struct lookup *tree,
+		     const struct plan *plan, struct err *err)
 {
 	size_t i;
 	int got = 0;
 
 	for (i = 0; i < plan->steps.count && got == 0; i++)
 		if (plan->steps.items[i].how != STEP_MARKED)
-			got = applied_base_copy(editor, store, tree,
+			got = applied_base_copy(editor, tree,
 						plan->steps.items[i].path, err);
 	for (i = 0; i < plan->kept.count && got == 0; i++)
-		got = copy_kept(editor, store, tree, plan->kept.items[i].path,
-				err);
+		got = copy_kept(editor, tree, plan->kept.items[i].path, err);
 	for (i = 0; i < plan->settled.count && got == 0; i++)
-		got = copy_kept(editor, store, tree, plan->settled.items[i],
-				err);
+		got = copy_kept(editor, tree, plan->settled.items[i], err);
 	return got;
 }
 
@@ -146,9 +136,10 @@ static int store_moved(struct store *store, const struct session *s,
 		       const struct entry *tree, const struct snapshot *like,
 		       uint64_t *seq, struct err *err)
 {
+	AUTO(lookup) struct lookup from = {.store = store, .root = tree};
 	struct tree_editor *editor = tree_editor_new(store, base);
 	AUTO(entry) struct entry made = {0};
-	int got = copy_plan(editor, store, tree, plan, err);
+	int got = copy_plan(editor, &from, plan, err);
 
 	if (got == 0)
 		got = tree_editor_save(editor, &made, err);
@@ -204,19 +195,18 @@ int applied_base_move_left(struct store *store, const struct session *s,
 /* --- an undo or redo --- */
 
 struct moving_back {
-	struct store *store;
 	struct tree_editor *editor;
-	const struct entry *from;
+	struct lookup from;
 };
 
 static int move_path_back(void *arg, const char *path, const struct entry *from,
 			  const struct entry *to, struct err *err)
 {
-	const struct moving_back *m = arg;
+	struct moving_back *m = arg;
 
 	(void)from;
 	(void)to;
-	return applied_base_copy(m->editor, m->store, m->from, path, err);
+	return applied_base_copy(m->editor, &m->from, path, err);
 }
 
 /* The base at present, with the paths that the action moved as in `from`. */
@@ -226,7 +216,9 @@ static int move_root_back(struct store *store, const struct session *s,
 {
 	AUTO(snapshot) struct snapshot from = {0}, to = {0}, is = {0};
 	AUTO(entry) struct entry made = {0};
-	struct moving_back m = {.store = store, .from = &from.root};
+	struct moving_back m = {
+		.from = {.store = store, .root = &from.root},
+	};
 	int got;
 
 	*ret = undone->from;
@@ -241,6 +233,7 @@ static int move_root_back(struct store *store, const struct session *s,
 	if (got == 0)
 		got = tree_editor_save(m.editor, &made, err);
 	tree_editor_free(&m.editor);
+	lookup_free(&m.from);
 	return got < 0 ? got
 		       : applied_base_add(store, s, undone->root, &made, &is,
 					  ret, err);

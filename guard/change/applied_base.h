@@ -22,6 +22,7 @@
 #include "guard/change/action.h"
 #include "guard/state/context.h"
 #include "overlay/session.h"
+#include "restore/plan/lookup.h"
 #include "restore/plan/plan.h"
 #include "snapshot/tree/catalog.h"
 
@@ -48,14 +49,12 @@ int applied_base_add(struct store *store, const struct session *s, size_t root,
 /* Makes the directories above the path that are missing, as the tree has them.
  * Returns 0; or the length of the first one that is no directory in the tree.
  */
-int applied_base_dirs_above(struct tree_editor *editor, struct store *store,
-			    const struct entry *tree, const char *path,
-			    struct err *err);
+int applied_base_dirs_above(struct tree_editor *editor, struct lookup *tree,
+			    const char *path, struct err *err);
 /* Sets the path to the tree's entry; of a directory without its entries. The
  * directories above it are made if they are missing. */
-int applied_base_copy(struct tree_editor *editor, struct store *store,
-		      const struct entry *tree, const char *path,
-		      struct err *err);
+int applied_base_copy(struct tree_editor *editor, struct lookup *tree,
+		      const char *path, struct err *err);
 /* For the undo or redo of an action: stores the bases with the paths that the
  * action moved as before it, and adds them to a->bases. */
 int applied_base_move_back(struct store *store, const struct session *s,

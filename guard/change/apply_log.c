@@ -101,6 +101,15 @@ static bool is_as_applied(const struct logged_apply *l, const char *path,
 				      &ignored) == 1);
 }
 
+static int copy_from(const struct logged_apply *l, const struct snapshot *from,
+		     const char *path, struct err *err)
+{
+	AUTO(lookup)
+	struct lookup tree = {.store = l->store, .root = &from->root};
+
+	return applied_base_copy(l->editor, &tree, path, err);
+}
+
 /* Copies the run's version, without the user's edits, that the apply has
  * merged; does nothing if it is not known, or no longer stored. */
 static int copy_merged(const struct logged_apply *l, const char *path,
@@ -123,8 +132,7 @@ static int copy_merged(const struct logged_apply *l, const char *path,
 		got = catalog_load(l->store, seq, &result, err);
 		if (got < 0)
 			return got == -ENOENT ? 0 : got;
-		return applied_base_copy(l->editor, l->store, &result.root,
-					 path, err);
+		return copy_from(l, &result, path, err);
 	}
 	return 0;
 }
@@ -139,10 +147,8 @@ static int move_logged_path(void *arg, const char *path,
 	if (!*path)
 		return 0;
 	if (l->home)
-		return applied_base_copy(l->editor, l->store,
-					 l->in_effect ? &l->after.root
-						      : &l->before.root,
-					 path, err);
+		return copy_from(l, l->in_effect ? &l->after : &l->before, path,
+				 err);
 	if (record_has(l->record, l->merged, path))
 		return l->in_effect ? copy_merged(l, path, err) : 0;
 	/* An apply may have written only entries of a directory: the mode of
@@ -155,8 +161,7 @@ static int move_logged_path(void *arg, const char *path,
 			return 0;
 	}
 	return l->in_effect || is_as_applied(l, path, after)
-		       ? applied_base_copy(l->editor, l->store, &l->after.root,
-					   path, err)
+		       ? copy_from(l, &l->after, path, err)
 		       : 0;
 }
 

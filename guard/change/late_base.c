@@ -240,10 +240,9 @@ int late_base_take(struct store *store, const struct state *state,
 }
 
 struct widening {
-	struct store *store;
-	const struct snapshot *late;
 	struct snapshot *whole;
 	struct tree_editor *editor;
+	struct lookup from;
 };
 
 /* A path that the run has changed: the late base has it as it was, however late
@@ -251,7 +250,7 @@ struct widening {
 static int widen_path(void *arg, const char *path, const struct entry *late,
 		      const struct entry *result, struct err *err)
 {
-	const struct widening *w = arg;
+	struct widening *w = arg;
 	struct snapshot *s = w->whole;
 	size_t kept = 0, i;
 
@@ -268,20 +267,17 @@ static int widen_path(void *arg, const char *path, const struct entry *late,
 		}
 	}
 	s->note_count = kept;
-	return *path ? applied_base_copy(w->editor, w->store, &w->late->root,
-					 path, err)
-		     : 0;
+	return *path ? applied_base_copy(w->editor, &w->from, path, err) : 0;
 }
 
 static int copy_applied(void *arg, const char *path, const struct entry *late,
 			const struct entry *applied, struct err *err)
 {
-	const struct widening *w = arg;
+	struct widening *w = arg;
 
 	(void)late;
 	(void)applied;
-	return applied_base_copy(w->editor, w->store, &w->whole->root, path,
-				 err);
+	return applied_base_copy(w->editor, &w->from, path, err);
 }
 
 /* whole: the root's number in the other snapshot, replaced by the base's. */
@@ -291,7 +287,10 @@ static int widen_root(struct context *c, const struct session *s, size_t index,
 	const struct session_root *root = &s->roots[index];
 	AUTO(snapshot) struct snapshot late = {0}, base = {0}, other = {0};
 	AUTO(entry) struct entry made = {0};
-	struct widening w = {c->store, &late, &base, NULL};
+	struct widening w = {
+		.whole = &base,
+		.from = {.store = c->store, .root = &late.root},
+	};
 	int got = 0;
 
 	if (catalog_load(c->store, root->base, &late, err) < 0 ||
@@ -306,6 +305,7 @@ static int widen_root(struct context *c, const struct session *s, size_t index,
 	if (got == 0)
 		got = tree_editor_save(w.editor, &made, err);
 	tree_editor_free(&w.editor);
+	lookup_free(&w.from);
 	if (got < 0)
 		return got;
 	entry_free(&base.root);
@@ -320,12 +320,13 @@ static int widen_root(struct context *c, const struct session *s, size_t index,
 	if (catalog_load(c->store, root->applied, &other, err) < 0)
 		return -err->num;
 	w.editor = tree_editor_new(c->store, &base.root);
-	w.whole = &other;
+	w.from.root = &other.root;
 	got = tree_diff(c->store, &late.root, &other.root, copy_applied, &w,
 			err);
 	if (got == 0)
 		got = tree_editor_save(w.editor, &made, err);
 	tree_editor_free(&w.editor);
+	lookup_free(&w.from);
 	return got < 0 ? got
 		       : applied_base_add(c->store, s, index, &made, &base,
 					  applied, err);

@@ -39,6 +39,7 @@ static int graft_paths(struct store *store, const struct entry *layer,
 		       const char *const *paths, struct entry *result,
 		       struct err *err)
 {
+	AUTO(lookup) struct lookup from = {.store = store, .root = layer};
 	struct tree_editor *editor = tree_editor_new(store, result);
 	struct entry made = {0};
 	int got = 0;
@@ -46,8 +47,7 @@ static int graft_paths(struct store *store, const struct entry *layer,
 	for (; *paths && got >= 0; paths++) {
 		auto_free char *top = NULL;
 
-		got = applied_base_dirs_above(editor, store, layer, *paths,
-					      err);
+		got = applied_base_dirs_above(editor, &from, *paths, err);
 		/* The layer has another entry, or none, above the path. */
 		if (got > 0)
 			top = mem_strndup(*paths, (size_t)got);
