@@ -146,10 +146,12 @@ static void save_progress(void *arg, uint64_t files, uint64_t bytes)
 {
 	struct progress *p = arg;
 	time_t now = time(NULL);
+	bool large = p->storing.large || files >= STORING_LARGE;
 
-	if (p->saved == now)
+	if (p->saved == now && large == p->storing.large)
 		return;
 	p->saved = now;
+	p->storing.large = large;
 	p->storing.files = files;
 	p->storing.bytes = bytes;
 	storing_save(p->workspace_fd, &p->storing);
@@ -165,6 +167,18 @@ static void begin_progress(struct progress *p, struct run *run,
 		.workspace_fd = workspace_fd,
 	};
 	storing_save(workspace_fd, &p->storing);
+}
+
+/* Before anything takes long: the end of a short run asks for it. */
+static void note_large(struct progress *p, const char *path)
+{
+	struct usage first = {.most_entries = STORING_LARGE};
+
+	usage_add(AT_FDCWD, path, &first);
+	if (!usage_is_above(&first))
+		return;
+	p->storing.large = true;
+	storing_save(p->workspace_fd, &p->storing);
 }
 
 /* ---- directories that are not stored unasked ---- */
@@ -274,10 +288,12 @@ static int take_dir_snapshot(const struct dir_snapshot *d, const char *path,
 		return -err->num;
 	cache = workspace_cache_path(workspace);
 	begin_progress(&progress, run, workspace);
-	if (access(cache, F_OK) < 0 &&
-	    !count_before_first(d, workspace, path, &usage)) {
-		storing_end(workspace);
-		return 0;
+	if (access(cache, F_OK) < 0) {
+		note_large(&progress, path);
+		if (!count_before_first(d, workspace, path, &usage)) {
+			storing_end(workspace);
+			return 0;
+		}
 	}
 	progress.storing.total_files = usage.entries;
 	progress.storing.total_bytes = usage.bytes;

@@ -178,8 +178,6 @@ static int store_root_result(struct run *run, struct store *store, size_t index,
  * nothing is said about that. */
 #define WAIT_MS 5000
 #define LOOK_MS 20
-/* So many files make a directory large. */
-#define LARGE 10000
 #define SILENT_MS 400
 #define STEP_MS 5
 
@@ -211,10 +209,9 @@ static bool stores_large(const struct run *run)
 	for (i = 0; i < s->root_count; i++) {
 		struct storing storing = {0};
 
-		if (storing_find(run->context.state.workspaces_fd,
-				 s->roots[i].path, &storing))
-			large |= storing.files >= LARGE ||
-				 storing.total_files >= LARGE;
+		large |= storing_find(run->context.state.workspaces_fd,
+				      s->roots[i].path, &storing) &&
+			 storing.large;
 		free(storing.run_id);
 	}
 	return large;

@@ -43,6 +43,7 @@ void storing_save(int workspace_fd, const struct storing *s)
 	record_set_int(&r, "files", (int64_t)s->files);
 	record_set_int(&r, "bytes", (int64_t)s->bytes);
 	record_set_int(&r, "total-files", (int64_t)s->total_files);
+	record_set_int(&r, "large", s->large);
 	record_set_int(&r, "total-bytes", (int64_t)s->total_bytes);
 	(void)record_save(workspace_fd, NAME, KIND, VERSION, &r, ATOMIC_NO_SYNC,
 			  &ignored);
@@ -75,6 +76,7 @@ bool storing_find(int workspaces_fd, const char *path, struct storing *ret)
 		.files = (uint64_t)record_get_int(&r, "files"),
 		.bytes = (uint64_t)record_get_int(&r, "bytes"),
 		.total_files = (uint64_t)record_get_int(&r, "total-files"),
+		.large = record_get_int(&r, "large"),
 		.total_bytes = (uint64_t)record_get_int(&r, "total-bytes"),
 	};
 	if (lock != -EWOULDBLOCK || ret->pid <= 1 || !run)

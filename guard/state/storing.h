@@ -15,12 +15,16 @@
 /* A workspace's lock for the time in which a snapshot beside a run is taken. */
 #define STORING_LOCK "snapshot.lock"
 
+/* So many files make a directory large. */
+#define STORING_LARGE 10000
+
 struct storing {
 	pid_t pid;
 	char *run_id; /* of storing_find(): the caller's to free */
 	int64_t since; /* storing_clock() at its start */
 	uint64_t files, bytes; /* stored so far */
 	uint64_t total_files, total_bytes; /* 0: unknown */
+	bool large; /* known to have STORING_LARGE files or more */
 };
 
 /* Seconds since boot. */
