@@ -313,17 +313,6 @@ static int lock_out_applies(struct run *run, struct changes *c, int *ret_lock,
 	return 0;
 }
 
-/* Whether the run had changes when it was started again. */
-static bool had_results(const struct run *run)
-{
-	size_t i;
-
-	for (i = 0; run->results_before && i < run->session.root_count; i++)
-		if (run->results_before[i])
-			return true;
-	return false;
-}
-
 /* *kept: set if keep_changes() has kept one. With a late base where there is no
  * other. Changes that were applied during
  * the run are no longer in the list and belong to the result. */
@@ -337,7 +326,7 @@ static int store_results(struct run *run, struct changes *c, bool *kept,
 	size_t i;
 	int got;
 
-	if (!changes_total(c) && !applied && !had_results(run))
+	if (!changes_total(c) && !applied && !run->results_before)
 		return 0;
 	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
 			 err);
@@ -349,9 +338,8 @@ static int store_results(struct run *run, struct changes *c, bool *kept,
 		got = store_refresh(store, err);
 	applied = session_has_applied(s);
 	for (i = 0; got == 0 && i < s->root_count; i++)
-		if (c->roots[i].list.count || applied || had_results(run))
-			got = store_root_result(run, store, i, &c->roots[i],
-						applied, kept, err);
+		got = store_root_result(run, store, i, &c->roots[i], applied,
+					kept, err);
 	if (got == 0) {
 		record_set(&s->more, CHANGES_STORED,
 			   changes_complete(c) ? "1" : NULL);
@@ -599,7 +587,7 @@ int run_end(struct run *run, int status, struct err *err)
 	 * can lose nothing of value in it. Any other layer is on disk from here
 	 * on. */
 	acted = has_actions(run, &in_effect);
-	if (!any && had_results(run) &&
+	if (!any && run->results_before &&
 	    store_results(run, &changes, &kept, err) < 0)
 		return -err->num;
 	if (!any && !git.count && !acted && !kept) {
@@ -615,7 +603,7 @@ int run_end(struct run *run, int status, struct err *err)
 	sandbox_unmount(run->sandbox);
 	session_open_work(s);
 	reserve_release(run->context.state.fd);
-	if (((any || !had_results(run)) &&
+	if (((any || !run->results_before) &&
 	     store_results(run, &changes, &kept, err) < 0) ||
 	    session_save(s, err) < 0)
 		got = -err->num;
